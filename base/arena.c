@@ -1,0 +1,109 @@
+/* arena.c -- bump memory in chunks; takes sizes, gives zeroed memory. */
+#include "base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_BYTES = 64 << 10, ALIGNMENT = 16 };
+
+struct chunk {
+  struct chunk *next;
+  size_t used, size;
+};
+
+struct arena {
+  struct chunk *first;
+  size_t bytes;
+};
+
+static size_t round_up(size_t n) {
+  return (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+static void out_of_memory(size_t size) {
+  fprintf(stderr, "nputeir: out of memory (%zu bytes)\n", size);
+  abort();
+}
+
+struct arena *arena_open(void) {
+  struct arena *a = calloc(1, sizeof *a);
+  if (!a)
+    out_of_memory(sizeof *a);
+  return a;
+}
+
+void arena_close(struct arena *a) {
+  if (!a)
+    return;
+  for (struct chunk *c = a->first, *next; c; c = next) {
+    next = c->next;
+    free(c);
+  }
+  free(a);
+}
+
+static struct chunk *chunk_new(size_t payload) {
+  size_t head = round_up(sizeof(struct chunk));
+  if (payload > SIZE_MAX - head)
+    out_of_memory(payload);
+  struct chunk *c = calloc(1, head + payload);
+  if (!c)
+    out_of_memory(payload);
+  c->used = head;
+  c->size = head + payload;
+  return c;
+}
+
+void *arena_alloc(struct arena *a, size_t size) {
+  if (size > SIZE_MAX - ALIGNMENT)
+    out_of_memory(size);
+  size = round_up(size ? size : 1);
+  struct chunk *c = a->first;
+  if (!c || c->size - c->used < size) {
+    c = chunk_new(size > CHUNK_BYTES ? size : CHUNK_BYTES);
+    c->next = a->first;
+    a->first = c;
+  }
+  void *p = (char *)c + c->used;
+  c->used += size;
+  a->bytes += size;
+  return p;
+}
+
+void *arena_array(struct arena *a, size_t count, size_t size) {
+  if (size && count > SIZE_MAX / size)
+    out_of_memory(SIZE_MAX);
+  return arena_alloc(a, count * size);
+}
+
+void *arena_copy(struct arena *a, const void *from, size_t count, size_t room,
+                 size_t size) {
+  void *p = arena_array(a, room > count ? room : count, size);
+  if (count)
+    memcpy(p, from, count * size);
+  return p;
+}
+
+char *arena_string(struct arena *a, const char *s) {
+  return arena_substring(a, s, strlen(s));
+}
+
+char *arena_substring(struct arena *a, const char *s, size_t length) {
+  char *p = arena_alloc(a, length + 1);
+  memcpy(p, s, length);
+  return p;
+}
+
+char *arena_printf(struct arena *a, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  char *p = arena_alloc(a, (size_t)length + 1);
+  vsnprintf(p, (size_t)length + 1, format, again);
+  va_end(again);
+  return p;
+}
+
+size_t arena_bytes(const struct arena *a) { return a->bytes; }

@@ -1,0 +1,200 @@
+/* text.c -- the growing output buffer, whole-file input and output, and the
+ * scanner that all our text forms share. */
+#include "base.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void reserve(struct text *t, size_t more) {
+  size_t need = t->length + more + 1;
+  if (need <= t->capacity)
+    return;
+  size_t capacity = t->capacity ? t->capacity : 256;
+  while (capacity < need)
+    capacity *= 2;
+  char *data = realloc(t->data, capacity);
+  if (!data) {
+    fprintf(stderr, "nputeir: out of memory (%zu bytes)\n", capacity);
+    abort();
+  }
+  t->data = data;
+  t->capacity = capacity;
+}
+
+void text_printf(struct text *t, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  reserve(t, (size_t)length);
+  vsnprintf(t->data + t->length, (size_t)length + 1, format, again);
+  va_end(again);
+  t->length += (size_t)length;
+}
+
+void text_append(struct text *t, const char *bytes, size_t length) {
+  reserve(t, length);
+  memcpy(t->data + t->length, bytes, length);
+  t->length += length;
+  t->data[t->length] = 0;
+}
+
+void text_puts(struct text *t, const char *s) { text_append(t, s, strlen(s)); }
+
+const char *text_string(const struct text *t) { return t->data ? t->data : ""; }
+
+void text_free(struct text *t) {
+  free(t->data);
+  *t = (struct text){0};
+}
+
+char *file_read(struct arena *a, const char *path, size_t *length,
+                struct diag *d) {
+  struct loc at = {path, 0, 0};
+  FILE *f = fopen(path, "rb");
+  if (!f) {
+    diag_error(d, at, "cannot read: %s", strerror(errno));
+    return NULL;
+  }
+  struct text t = {0};
+  char block[1 << 14];
+  size_t n;
+  while ((n = fread(block, 1, sizeof block, f)) > 0)
+    text_append(&t, block, n);
+  bool failed = ferror(f);
+  int error = errno;
+  fclose(f);
+  char *data = NULL;
+  if (failed)
+    diag_error(d, at, "cannot read: %s", strerror(error));
+  else
+    data = arena_substring(a, text_string(&t), t.length);
+  if (length)
+    *length = t.length;
+  text_free(&t);
+  return data;
+}
+
+bool file_write(const char *path, const void *bytes, size_t length,
+                struct diag *d) {
+  struct loc at = {path, 0, 0};
+  struct text part = {0};
+  text_printf(&part, "%s.%ld.part", path, (long)getpid());
+  FILE *f = fopen(part.data, "wb");
+  bool good = f && fwrite(bytes, 1, length, f) == length;
+  if (f && fclose(f) != 0)
+    good = false;
+  if (good && rename(part.data, path) != 0)
+    good = false;
+  if (!good) {
+    diag_error(d, at, "cannot write: %s", strerror(errno));
+    remove(part.data);
+  }
+  text_free(&part);
+  return good;
+}
+
+struct scan scan_open(const char *file, const char *text) {
+  return (struct scan){file, text, text, 1};
+}
+
+static void skip_blanks(struct scan *s) {
+  while (*s->at == ' ' || *s->at == '\t' || *s->at == '\r')
+    s->at++;
+  if (*s->at == '#')
+    while (*s->at && *s->at != '\n')
+      s->at++;
+}
+
+struct loc scan_loc(const struct scan *s) {
+  struct scan copy = *s;
+  skip_blanks(&copy);
+  return (struct loc){s->file, s->line, (int)(copy.at - copy.start) + 1};
+}
+
+bool scan_end_of_line(struct scan *s) {
+  skip_blanks(s);
+  return *s->at == 0 || *s->at == '\n';
+}
+
+void scan_next_line(struct scan *s) {
+  while (*s->at && *s->at != '\n')
+    s->at++;
+  if (*s->at == '\n') {
+    s->at++;
+    s->line++;
+    s->start = s->at;
+  }
+}
+
+bool scan_end(struct scan *s) {
+  while (scan_end_of_line(s) && *s->at)
+    scan_next_line(s);
+  return *s->at == 0;
+}
+
+bool scan_char(struct scan *s, char c) {
+  skip_blanks(s);
+  if (*s->at != c || c == 0)
+    return false;
+  s->at++;
+  return true;
+}
+
+static bool name_first(char c) { return isalpha((unsigned char)c) || c == '_'; }
+static bool name_rest(char c) {
+  return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
+}
+
+bool scan_word(struct scan *s, const char *word) {
+  skip_blanks(s);
+  size_t n = strlen(word);
+  if (strncmp(s->at, word, n) != 0 || name_rest(s->at[n]))
+    return false;
+  s->at += n;
+  return true;
+}
+
+char *scan_name(struct scan *s, struct arena *a) {
+  skip_blanks(s);
+  if (!name_first(*s->at))
+    return NULL;
+  const char *first = s->at;
+  while (name_rest(*s->at))
+    s->at++;
+  return arena_substring(a, first, (size_t)(s->at - first));
+}
+
+bool scan_int(struct scan *s, int64_t *value) {
+  skip_blanks(s);
+  const char *p = s->at;
+  if (*p == '-' || *p == '+')
+    p++;
+  if (!isdigit((unsigned char)*p))
+    return false;
+  bool hex = p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
+  char *end;
+  errno = 0;
+  long long v = strtoll(s->at, &end, hex ? 16 : 10);
+  if (errno || name_first(*end))
+    return false;
+  s->at = end;
+  *value = v;
+  return true;
+}
+
+bool scan_expected(struct scan *s, struct diag *d, const char *what) {
+  skip_blanks(s);
+  if (scan_end_of_line(s))
+    return diag_error(d, scan_loc(s), "expected %s, found the end of the line",
+                      what);
+  int length = 0;
+  while (length < 40 && s->at[length] && !isspace((unsigned char)s->at[length]))
+    length++;
+  return diag_error(d, scan_loc(s), "expected %s, found '%.*s'", what, length,
+                    s->at);
+}

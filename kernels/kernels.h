@@ -1,0 +1,43 @@
+/* kernels.h -- one core's program for one primitive.
+ *
+ * A primitive with data types and a block shape goes in; scheduled bundles
+ * come out, as an asm_program that defines one global function which ends in
+ * `ret lr`.  Blocks lie in the layout that the vector unit wants:
+ *
+ *   A  [m/R][k/S][R][S]   B  [k/S][n/T][S][T]   C  [m/R][n/T][R][T]
+ *
+ * row-major over those indices, with R x S x T the shape of the type's MAC
+ * (bf16 4x8x4, int8 4x8x8; facts C8).
+ *
+ * Calling convention: p0 = A, p1 = B, p2 = C (gemm); p0 = C (zero); the
+ * addresses are 32-byte aligned core data addresses.  Callee may change every
+ * register except p6, p7, r16..r23, sp and lr.  No stack is used.
+ */
+#ifndef NPUTEIR_KERNELS_H
+#define NPUTEIR_KERNELS_H
+
+#include "asm.h"
+
+/* The MAC's shape for a pair of input types, from kernel.def. */
+struct kernel_shape {
+  int m, k, n;
+};
+bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
+                  struct kernel_shape *);
+
+struct kernel_gemm {
+  const char *name; /* of the function */
+  enum dtype in0, in1, out;
+  int m, k, n;    /* block extents in elements, multiples of kernel_unit() */
+};
+/* The extents that m, k and n must be multiples of; which shapes fit. */
+bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
+                      struct kernel_shape *unit);
+/* C += A * B for one block. */
+struct asm_program *kernel_gemm(struct arena *, const struct kernel_gemm *,
+                                struct diag *);
+/* Sets `bytes` (a multiple of 32) from p0 on to zero. */
+struct asm_program *kernel_zero(struct arena *, const char *name, int bytes,
+                                struct diag *);
+
+#endif

@@ -1,0 +1,86 @@
+/* array.h -- what a device has: tiles, memories, locks, descriptors, channels,
+ * port numbers of the stream switches, and named platforms.  One row each in
+ * device.def and preset.def; hardware figures from xdna-array.md and
+ * timing.md of the project's facts.
+ */
+#ifndef NPUTEIR_ARRAY_H
+#define NPUTEIR_ARRAY_H
+
+#include "base.h"
+
+enum tile_kind { TILE_SHIM, TILE_MEM, TILE_CORE, TILE_KINDS };
+
+struct tile_resources {
+  uint32_t memory_bytes;
+  int channels; /* per direction */
+  int bds;
+  int locks;
+  int bd_words;
+  int dims;             /* address dimensions of a BD without iteration */
+  int max_wrap;         /* largest wrap of a dimension */
+  int max_step_words;   /* largest step of a dimension */
+  uint32_t max_length_words;
+};
+
+struct device {
+  const char *name; /* "npu1" */
+  int columns;      /* usable by an application */
+  int core_rows;    /* rows 2 .. 2 + core_rows - 1 */
+  uint32_t program_bytes;
+  struct tile_resources tile[TILE_KINDS];
+  int txn_generation; /* DevGen byte of a transaction */
+  uint32_t ops_per_column_cycle;
+};
+const struct device *device_find(const char *name); /* NULL: unknown */
+const struct device *device_at(int index);          /* NULL: past the end */
+enum tile_kind tile_kind(int row);
+
+/* A named platform: what cycles cost outside the array. */
+struct preset {
+  const char *name;
+  const char *device;
+  double clock_ghz;
+  /* Aggregate DRAM bytes per second by contiguous run length. */
+  struct {
+    uint32_t run_bytes; /* for runs at least this long */
+    double bytes_per_second;
+  } dram[6];
+  int dram_count;
+  /* command processor, AIE cycles (timing.md section 8) */
+  int write32_cycles, blockwrite_word_cycles, maskwrite_cycles,
+      queue_push_cycles, sync_cycles;
+  /* shim channel start-up, cycles (timing.md N3..N5) */
+  int mm2s_first_cycles, mm2s_task_cycles, s2mm_first_cycles, s2mm_task_cycles;
+  double launch_seconds; /* host-visible floor of a run (P17) */
+  const char *source;    /* where the figures are from */
+};
+const struct preset *preset_find(const char *name); /* NULL: unknown */
+const struct preset *preset_at(int index);          /* NULL: past the end */
+
+/* Address of a register or memory byte of a tile, partition relative. */
+uint32_t tile_address(int column, int row, uint32_t offset);
+
+/* Stream switch ports.  index_of: position in the tile's list of masters or
+ * slaves (register order); -1: no such port. */
+enum port {
+  PORT_CORE,
+  PORT_DMA,
+  PORT_CONTROL,
+  PORT_FIFO,
+  PORT_SOUTH,
+  PORT_WEST,
+  PORT_NORTH,
+  PORT_EAST,
+  PORT_TRACE,
+  PORT_KINDS
+};
+int port_master(enum tile_kind, enum port, int channel);
+int port_slave(enum tile_kind, enum port, int channel);
+/* The inverse: what the master or slave with this index is; false: none. */
+bool port_of_master(enum tile_kind, int index, enum port *, int *channel);
+bool port_of_slave(enum tile_kind, int index, enum port *, int *channel);
+/* Whether the switch can connect the slave to the master. */
+bool port_connects(enum tile_kind, enum port slave, int slave_channel,
+                   enum port master, int master_channel);
+
+#endif

@@ -1,0 +1,68 @@
+/* asm.h -- assembly text <-> bundles <-> bytes, and core programs as ELF.
+ *
+ * A program is a list of lines: labels, directives, bundles.  It is what the
+ * kernel generator emits, what `nputeir as` parses and what prints as text
+ * that parses back to the same bytes.
+ */
+#ifndef NPUTEIR_ASM_H
+#define NPUTEIR_ASM_H
+
+#include "isa.h"
+
+/* A reference from an immediate operand to a symbol, absolute: S + addend. */
+struct asm_reference {
+  enum isa_slot slot;
+  int operand;
+  const char *symbol;
+  int64_t addend;
+};
+
+enum asm_line_kind { ASM_LABEL, ASM_BUNDLE, ASM_DIRECTIVE, ASM_COMMENT };
+struct asm_line {
+  enum asm_line_kind kind;
+  const char *text; /* label name, directive line or comment */
+  struct isa_bundle bundle;
+  int reference_count;
+  struct asm_reference *reference;
+  const char *comment; /* behind a bundle, or NULL */
+  bool full;           /* encode as 16 bytes (last bundle of a hardware loop) */
+  struct loc at;
+};
+
+struct asm_program {
+  int count, capacity;
+  struct asm_line *line;
+};
+
+struct asm_program *asm_parse(struct arena *, const char *file,
+                              const char *text, struct diag *);
+void asm_print(const struct asm_program *, struct text *);
+
+/* Relocatable ELF32 (EM_AIE) of a program. */
+bool asm_object(const struct asm_program *, struct text *elf, struct diag *);
+
+/* Links programs into one loadable core ELF: text at 0 (the first program's
+ * first bundle is the entry), data at 0x70000.., `symbol` gives absolute
+ * addresses of buffers and other values. */
+struct asm_symbol {
+  const char *name;
+  int64_t value;
+};
+bool asm_link(struct asm_program *const *program, int program_count,
+              const struct asm_symbol *symbol, int symbol_count,
+              struct text *elf, struct diag *);
+
+/* The bytes of a program placed at `address`, without ELF around it. */
+bool asm_bytes(const struct asm_program *, uint32_t address,
+               const struct asm_symbol *symbol, int symbol_count,
+               struct text *bytes, struct diag *);
+
+/* Disassembles bytes placed at `address` as text that asm_parse reads back to
+ * the same bytes. */
+void asm_disassemble(const uint8_t *bytes, size_t length, uint32_t address,
+                     struct text *);
+
+/* Checks every dependence, unit, delay-slot and loop rule of the facts. */
+bool asm_check(const struct asm_program *, struct diag *);
+
+#endif

@@ -1,0 +1,111 @@
+/* image.h -- design + core programs -> the bytes that a device gets, and back.
+ *
+ * CDO (register writes that configure the array), PDI around it, xclbin around
+ * that, and the transaction that runs it, all as in binary-formats.md of the
+ * project's facts.  Register fields live in regmap.def, once, for the writer
+ * here and the simulator's reader.
+ */
+#ifndef NPUTEIR_IMAGE_H
+#define NPUTEIR_IMAGE_H
+
+#include "base.h"
+
+/* ---- register writes, in order: what CDO and transaction are made of ---- */
+enum command_kind {
+  COMMAND_WRITE,      /* address, value */
+  COMMAND_MASK_WRITE, /* address, mask, value */
+  COMMAND_BLOCK,      /* address, words[count] */
+  COMMAND_MASK_POLL,  /* address, mask, value */
+  COMMAND_SYNC,       /* wait for one token of column, row, channel */
+  COMMAND_DDR_PATCH,  /* address of BD word 1, argument, offset_bytes */
+  COMMAND_DELAY,      /* value cycles */
+};
+struct command {
+  enum command_kind kind;
+  uint32_t address, mask, value;
+  uint32_t count;
+  const uint32_t *words; /* BLOCK; borrowed or in the list's arena */
+  int column, row, channel;
+  bool mm2s; /* SYNC direction: else S2MM */
+  int argument;
+  uint64_t offset_bytes;
+};
+struct command_list {
+  struct arena *arena;
+  int count, capacity;
+  struct command *item;
+};
+/* Emitters grow the list; block words are copied into the list's arena. */
+struct command_list *command_list(struct arena *);
+void command_write(struct command_list *, uint32_t address, uint32_t value);
+void command_mask_write(struct command_list *, uint32_t address, uint32_t mask,
+                        uint32_t value);
+void command_block(struct command_list *, uint32_t address,
+                   const uint32_t *words, uint32_t count);
+void command_sync(struct command_list *, int column, int row, bool mm2s,
+                  int channel);
+void command_ddr_patch(struct command_list *, uint32_t bd_word1_address,
+                       int argument, uint64_t offset_bytes);
+
+/* ---- buffer descriptors: fields in natural units, packed per tile kind ---- */
+struct bd_dim {
+  uint32_t step_words; /* 1.. */
+  uint32_t wrap;       /* 0: never wraps (the last dimension has none) */
+};
+struct bd {
+  uint64_t base; /* core, mem: byte address in own memory; shim: byte address */
+  uint32_t length_words;
+  struct bd_dim dim[4];                   /* dim[0] fastest */
+  uint32_t iteration_step_words;          /* 1.. */
+  uint32_t iteration_count;               /* 1..64; 1: none */
+  int acquire_lock, acquire_value;        /* own lock id; -1: none */
+  int release_lock, release_value;        /* value 0: none */
+  int next;                               /* -1: last of the chain */
+  bool packet;
+  int packet_id, packet_type;
+  uint32_t zero_before[3], zero_after[3]; /* mem tile MM2S */
+  int burst;                              /* shim: 0 64 B, 1 128 B, 2 256 B */
+};
+/* kind: 0 shim, 1 mem, 2 core (enum tile_kind).  Fails when a field does not
+ * fit.  words gets 6 or 8 words; returns how many, 0 on error. */
+int bd_pack(int kind, const struct bd *, uint32_t words[8], struct diag *);
+/* The inverse; false: not a valid descriptor (Valid_BD clear). */
+bool bd_unpack(int kind, const uint32_t words[8], struct bd *);
+
+/* ---- CDO, PDI, xclbin ---- */
+bool cdo_write(const struct command_list *, struct text *cdo, struct diag *);
+struct command_list *cdo_read(struct arena *, const void *cdo, size_t length,
+                              struct diag *);
+bool pdi_write(const void *cdo, size_t length, struct text *pdi,
+               struct diag *);
+/* The CDO inside; borrowed from pdi. */
+bool pdi_read(const void *pdi, size_t length, const void **cdo,
+              size_t *cdo_length, struct diag *);
+
+struct xclbin_info {
+  const char *kernel; /* "NPUTEIR" */
+  int columns;        /* of the partition */
+  int start_column_count;
+  int start_columns[8];
+  int buffer_arguments; /* data buffers behind ninstr */
+  uint8_t uuid[16];     /* non-zero; same input, same bytes: a hash */
+};
+bool xclbin_write(const struct xclbin_info *, const void *pdi, size_t length,
+                  struct text *xclbin, struct diag *);
+/* The PDI inside, borrowed from xclbin, and what the sections say. */
+bool xclbin_read(const void *xclbin, size_t length, struct xclbin_info *,
+                 const void **pdi, size_t *pdi_length, struct diag *);
+
+/* ---- transaction ---- */
+bool txn_write(const struct command_list *, int generation, int columns,
+               struct text *txn, struct diag *);
+struct command_list *txn_read(struct arena *, const void *txn, size_t length,
+                              int *columns, struct diag *);
+
+/* ---- core ELF as the loader sees it (facts xdna-array.md section 8) ---- */
+/* Appends the writes that load a core ELF into the tile: program memory and
+ * own data memory. */
+bool elf_load(const void *elf, size_t length, int column, int row,
+              struct command_list *, struct diag *);
+
+#endif

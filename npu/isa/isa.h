@@ -1,0 +1,127 @@
+/* isa.h -- the AIE-ML instruction set as data: instruction forms, registers,
+ * bundle formats, read and write cycles, units.
+ *
+ * Source: aie-ml-isa.md and aie-ml-encodings.tsv of the project's facts.  The
+ * assembler, disassembler, scheduler, hazard checker and simulator read the
+ * tables behind this header and no other.
+ */
+#ifndef NPUTEIR_ISA_H
+#define NPUTEIR_ISA_H
+
+#include "base.h"
+
+enum isa_slot {
+  SLOT_LDA,
+  SLOT_LDB,
+  SLOT_ST,
+  SLOT_ALU,
+  SLOT_MV,
+  SLOT_LNG, /* occupies ALU and MV */
+  SLOT_VEC,
+  SLOT_COUNT
+};
+
+/* One per row of aie2.def; INSN_NONE is 0. */
+enum insn_id {
+  INSN_NONE,
+#define INSN(id, ...) INSN_##id,
+#include "aie2.def"
+#undef INSN
+  INSN_COUNT
+};
+
+/* Every architectural name ("r3", "wl2", "x1", "bmh0", "cm4", "dj2", "lc",
+ * "crRnd", ...) has a number.  Registers alias through units: the smallest
+ * pieces of state, e.g. x1 = units of wl1 and wh1, cm0 = four am units,
+ * d2 = m2, dn2, dj2, dc2. */
+enum { ISA_MAX_OPERANDS = 10, ISA_BUNDLE_BYTES = 16 };
+struct isa_reg {
+  const char *name;
+  int unit_count;
+  int unit[8]; /* unit numbers, low part first */
+};
+int isa_reg_count(void);
+const struct isa_reg *isa_reg(int reg);
+int isa_reg_find(const char *name, size_t length); /* -1: none */
+int isa_unit_count(void);
+
+/* Operand classes: register classes and immediate kinds, by their name in the
+ * facts (eR, mXv, simm7x32, ...). */
+struct isa_class {
+  const char *name;
+  bool is_register;
+  /* immediates: value = scale * field, low <= value <= high */
+  int64_t low, high;
+  int scale;
+};
+const struct isa_class *isa_class(int operand_class);
+bool isa_class_has(int operand_class, int reg);
+
+enum isa_bypass { BYPASS_NONE, BYPASS_MOV, BYPASS_VEC };
+
+/* One operand of a form, in the order in which its syntax prints them. */
+struct isa_operand {
+  const char *name;
+  int operand_class;      /* -1: fixed or implied register */
+  int fixed_reg;          /* -1: encoded */
+  int tied_to;            /* operand index that must be equal, or -1 */
+  bool read, written;
+  int read_cycle, write_cycle; /* from 1 = issue; see facts D1, D2 */
+  enum isa_bypass bypass;
+};
+
+enum insn_flag {
+  INSN_LOAD = 1 << 0,   /* reads data memory */
+  INSN_STORE = 1 << 1,  /* writes data memory */
+  INSN_BRANCH = 1 << 2, /* has delay slots */
+  INSN_MAC = 1 << 3,    /* multiplies: counts for core utilisation */
+  INSN_LOCK = 1 << 4,
+  INSN_NOP = 1 << 5,
+  INSN_STREAM = 1 << 6,
+  INSN_UNKNOWN = 1 << 7, /* meaning not known: sparse, decompression */
+};
+
+struct insn {
+  enum insn_id id;
+  const char *mnemonic;
+  const char *syntax;
+  const char *form; /* the facts' form id */
+  enum isa_slot slot;
+  unsigned flags;
+  int operand_count;
+  struct isa_operand operand[ISA_MAX_OPERANDS];
+  int memory_cycle; /* cycle of the data memory access, 0: none (facts D4) */
+  const char *evidence; /* MANUAL, TOOLCHAIN, MEASURED or GUESS */
+};
+const struct insn *isa_insn(enum insn_id);
+const char *isa_slot_name(enum isa_slot);
+
+/* One instruction with its operands: register numbers or immediate values, in
+ * the order of insn.operand. */
+struct isa_op {
+  enum insn_id id;
+  int64_t operand[ISA_MAX_OPERANDS];
+};
+
+/* One VLIW word: at most one operation per slot (INSN_NONE: empty). */
+struct isa_bundle {
+  struct isa_op slot[SLOT_COUNT];
+};
+
+/* The smallest size that holds the bundle, or an encoding of exactly `size`
+ * bytes (0: smallest).  Returns the bytes written, 0 on error. */
+int isa_encode(const struct isa_bundle *, int size,
+               uint8_t out[ISA_BUNDLE_BYTES], struct diag *);
+/* Decodes one bundle from at most `length` bytes.  Returns its size, or 0 if
+ * no format or no instruction has these bits. */
+int isa_decode(const uint8_t *bytes, size_t length, struct isa_bundle *);
+
+/* Bundles by which `use` must follow `def` so that its operand u sees def's
+ * operand d (facts D1); <= 0: no constraint beyond order. */
+int isa_distance(enum insn_id def, int d, enum insn_id use, int u);
+/* Whether op `b`, issued `distance` bundles after `a` (0: same bundle), would
+ * hold a unit that `a` still holds (facts D3).  Names the unit, or NULL. */
+const char *isa_unit_clash(const struct isa_op *a, const struct isa_op *b,
+                           int distance);
+
+#endif

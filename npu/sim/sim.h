@@ -1,0 +1,50 @@
+/* sim.h -- the array, cycle by cycle, from the same bytes that a device gets.
+ *
+ * Loads an xclbin, runs transactions on host buffers.  Everything that happens
+ * follows from register writes: buffer descriptors, channels with task queues,
+ * locks, stream switches, shim DMA to host memory, cores that decode and
+ * execute program memory.  Costs are those of timing.md for a named preset.
+ */
+#ifndef NPUTEIR_SIM_H
+#define NPUTEIR_SIM_H
+
+#include "array.h"
+#include "base.h"
+
+struct sim;
+
+struct sim_options {
+  const struct preset *preset;
+  uint64_t cycle_budget; /* 0: no limit */
+  bool strict;           /* cores report hazards */
+  FILE *trace;           /* NULL: none */
+};
+
+struct sim_report {
+  uint64_t cycles;      /* of the run, command processor included */
+  uint64_t busy_cycles; /* from the first to the last cycle in which a core or
+                           a DMA channel did something */
+  uint64_t core_cycles; /* cores that ever ran x busy_cycles */
+  uint64_t mac_cycles;  /* summed over cores: a multiply issued */
+  uint64_t stall_lock, stall_memory, stall_stream; /* summed over cores */
+  uint64_t bytes_read, bytes_written;              /* host memory */
+  int cores;
+};
+
+struct sim_buffer {
+  void *data;
+  size_t bytes;
+};
+
+/* Loads and configures; NULL and *d on a bad file. */
+struct sim *sim_open(const void *xclbin, size_t length,
+                     const struct sim_options *, struct diag *);
+void sim_close(struct sim *);
+/* Runs one transaction to its end on the given argument buffers.  State of the
+ * array persists between runs.  Fails on deadlock (says who waits for what),
+ * budget, access outside a buffer, or a core's error. */
+bool sim_run(struct sim *, const void *txn, size_t length,
+             const struct sim_buffer *argument, int argument_count,
+             struct sim_report *, struct diag *);
+
+#endif

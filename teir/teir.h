@@ -1,0 +1,115 @@
+/* teir.h -- where blocks lie (axes), when work runs (schedule), what runs
+ * (primitives): the Tiled Execution IR of the specification's chapter 10.
+ *
+ * const arguments are borrowed.  Results live in the arena you pass and die
+ * with it.  A call that fails returns NULL or false and has filled *d.
+ * Inside the IR everything refers by index, so that it prints, compares,
+ * copies and survives growth.
+ */
+#ifndef NPUTEIR_TEIR_H
+#define NPUTEIR_TEIR_H
+
+#include "base.h"
+
+struct contraction;
+
+/* Extents, strides and offsets are constants (symbol < 0) or run-time values,
+ * named in teir.symbol and filled in by teir_bind. */
+struct teir_size {
+  int64_t constant;
+  int symbol;
+};
+
+struct teir_tensor {
+  const char *id; /* "in0", "in1", "out" by convention */
+  enum dtype type;
+  struct loc at;
+};
+
+struct teir_axis {
+  const char *id;
+  struct teir_size extent;        /* positive */
+  struct teir_size *stride_bytes; /* [tensor_count], non-negative */
+  struct teir_size *offset_bytes; /* [tensor_count], may be negative */
+  struct loc at;
+};
+
+enum teir_op { TEIR_ZERO, TEIR_COPY, TEIR_RELU, TEIR_CONTRACTION };
+enum teir_role { TEIR_M, TEIR_N, TEIR_K, TEIR_ROLES };
+
+/* A role's axes, outermost first; axes are indices into teir.axis. */
+struct teir_list {
+  int count;
+  int *item;
+};
+
+struct teir_primitive {
+  const char *id;
+  enum teir_op op;
+  struct teir_list role[TEIR_ROLES]; /* K is used by Contraction only */
+  struct loc at;
+};
+
+enum teir_node_kind { TEIR_ITERATION, TEIR_INVOCATION };
+enum teir_policy { TEIR_SEQUENTIAL, TEIR_PARALLEL };
+/* Device mapping is added information on a schedule, never another IR. */
+enum teir_place { TEIR_ANYWHERE, TEIR_ROWS, TEIR_COLUMNS, TEIR_TIME };
+
+struct teir_guard_term {
+  bool last; /* else first */
+  int axis;
+};
+
+struct teir_node {
+  const char *id;
+  enum teir_node_kind kind;
+  int axis; /* iteration: index into teir.axis */
+  enum teir_policy policy;
+  enum teir_place place;
+  struct teir_list children; /* iteration: indices into teir.node */
+  int primitive;             /* invocation: index into teir.primitive */
+  int guard_count;           /* 0: none */
+  struct teir_guard_term *guard;
+  struct loc at;
+};
+
+struct teir {
+  const char *file;
+  int symbol_count, tensor_count, axis_count, primitive_count, node_count;
+  const char **symbol;
+  struct teir_tensor *tensor;
+  struct teir_axis *axis;
+  struct teir_primitive *primitive;
+  struct teir_node *node;
+  struct teir_list roots;
+};
+
+/* ---- build, read, write ---- */
+/* The plain, untiled TEIR of a contraction, tensors in order in0, in1, out:
+ * one iteration per axis around scalar primitives. */
+struct teir *teir_from_contraction(struct arena *, const struct contraction *,
+                                   struct diag *);
+struct teir *teir_parse(struct arena *, const char *file, const char *text,
+                        struct diag *); /* parses and verifies */
+void teir_print(const struct teir *, struct text *);
+/* The same program with symbol s replaced by value[s]. */
+struct teir *teir_bind(struct arena *, const struct teir *,
+                       const int64_t *value, int value_count, struct diag *);
+
+/* ---- ask ---- */
+bool teir_verify(const struct teir *, struct diag *);
+int teir_find_axis(const struct teir *, const char *id);      /* -1: none */
+int teir_find_node(const struct teir *, const char *id);      /* -1: none */
+int teir_find_primitive(const struct teir *, const char *id); /* -1: none */
+
+/* ---- transform: each gives a new program with the same meaning ---- */
+/* `axis` cut into an outer axis `id`.o (id gets a suffix) that iterates and an
+ * inner axis of extent `inner`, which must divide the extent. */
+struct teir *teir_split(struct arena *, const struct teir *, int axis,
+                        int64_t inner, struct diag *);
+
+/* ---- execute on host memory: the oracle for everything below ---- */
+/* tensor[i] is the base address of teir.tensor[i]; nothing is symbolic. */
+bool teir_run(const struct teir *, void *const tensor[], struct diag *);
+
+#endif
