@@ -16,9 +16,9 @@ struct tile_resources {
   int bds;
   int locks;
   int bd_words;
-  int dims;             /* address dimensions of a BD without iteration */
-  int max_wrap;         /* largest wrap of a dimension */
-  int max_step_words;   /* largest step of a dimension */
+  int dims;           /* address dimensions of a BD without iteration */
+  int max_wrap;       /* largest wrap of a dimension */
+  int max_step_words; /* largest step of a dimension */
   uint32_t max_length_words;
 };
 
@@ -40,7 +40,9 @@ struct preset {
   const char *name;
   const char *device;
   double clock_ghz;
-  /* Aggregate DRAM bytes per second by contiguous run length. */
+  /* Aggregate DRAM bytes per second by contiguous run length, reads and writes
+   * together; a run shorter than the first row costs as much time as one of
+   * that length. */
   struct {
     uint32_t run_bytes; /* for runs at least this long */
     double bytes_per_second;
@@ -49,11 +51,16 @@ struct preset {
   /* command processor, AIE cycles (timing.md section 8) */
   int write32_cycles, blockwrite_word_cycles, maskwrite_cycles,
       queue_push_cycles, sync_cycles;
+  int patch_cycles;        /* a DDR_PATCH (P4) */
+  int queue_period_cycles; /* least distance of two pushes to one shim channel
+                              (P7) */
   /* shim channel start-up, cycles (timing.md N3..N5) */
   int mm2s_first_cycles, mm2s_task_cycles, s2mm_first_cycles, s2mm_task_cycles;
   double launch_seconds; /* host-visible floor of a run (P17) */
   const char *source;    /* where the figures are from */
 };
+/* Bytes per second for runs of this length. */
+double preset_dram(const struct preset *, uint64_t run_bytes);
 const struct preset *preset_find(const char *name); /* NULL: unknown */
 const struct preset *preset_at(int index);          /* NULL: past the end */
 

@@ -1,0 +1,109 @@
+/* The tables of npu/array against figures that other tools print for the same
+ * hardware: port numbers and register addresses of a passthrough design that
+ * was compared with AMD's driver, and rules between the tables. */
+#include "array.h"
+#include "check.h"
+
+#include <string.h>
+
+static void test_devices(void) {
+  const struct device *d = device_find("npu1");
+  CHECK(d && d == device_at(0));
+  CHECK(!device_find("npu9"));
+  CHECK(!device_at(-1) && !device_at(1000));
+  if (!d)
+    return;
+  CHECK(d->columns == 4 && d->core_rows == 4 && d->txn_generation == 3);
+  CHECK(d->tile[TILE_MEM].memory_bytes == 512 * 1024);
+  CHECK(d->tile[TILE_CORE].memory_bytes == 64 * 1024);
+  CHECK(d->tile[TILE_MEM].bds == 48 && d->tile[TILE_CORE].bds == 16);
+  CHECK(d->tile[TILE_CORE].bd_words == 6 && d->tile[TILE_SHIM].bd_words == 8);
+  CHECK(tile_kind(0) == TILE_SHIM && tile_kind(1) == TILE_MEM &&
+        tile_kind(2) == TILE_CORE && tile_kind(5) == TILE_CORE);
+  CHECK(tile_address(3, 5, 0) == 0x06500000);
+  CHECK(tile_address(1, 0, 0x1D004) == 0x0201D004);
+}
+
+static void test_presets(void) {
+  for (int i = 0; preset_at(i); i++) {
+    const struct preset *p = preset_at(i);
+    CHECK(preset_find(p->name) == p);
+    const struct device *d = device_find(p->device);
+    CHECK(d != NULL);
+    CHECK(p->clock_ghz > 0 && p->dram_count > 0 && p->dram_count <= 6);
+    for (int r = 1; r < p->dram_count; r++) {
+      CHECK(p->dram[r].run_bytes > p->dram[r - 1].run_bytes);
+      CHECK(p->dram[r].bytes_per_second >= p->dram[r - 1].bytes_per_second);
+    }
+    /* Nothing is faster than all shim channels together (N10), reading and
+     * writing at once. */
+    if (d)
+      CHECK(p->dram[p->dram_count - 1].bytes_per_second <=
+            2 * d->columns * 2 * 4 * p->clock_ghz * 1e9);
+  }
+  CHECK(!preset_find("nowhere"));
+  const struct preset *p = preset_find("phoenix");
+  CHECK(p && preset_dram(p, 112) == 7e9 && preset_dram(p, 448) == 17e9);
+  CHECK(p && preset_dram(p, 1 << 20) == 17e9);
+  CHECK(p && preset_dram(p, 16) == 7e9 / 4);
+  /* CAL-13 allows 5 percent around 100.5 cycles of a 1.028 GHz clock. */
+  CHECK(p && p->write32_cycles >= 93 && p->write32_cycles <= 103);
+}
+
+static void test_port_numbers(void) {
+  static const int counts[TILE_KINDS][2] = {
+      [TILE_SHIM] = {22, 23}, [TILE_MEM] = {17, 18}, [TILE_CORE] = {23, 25}};
+  for (int kind = 0; kind < TILE_KINDS; kind++) {
+    enum port port;
+    int channel;
+    for (int i = 0; i < 32; i++) {
+      bool master = port_of_master(kind, i, &port, &channel);
+      CHECK(master == (i < counts[kind][0]));
+      if (master)
+        CHECK(port_master(kind, port, channel) == i);
+      bool slave = port_of_slave(kind, i, &port, &channel);
+      CHECK(slave == (i < counts[kind][1]));
+      if (slave)
+        CHECK(port_slave(kind, port, channel) == i);
+    }
+    CHECK(!port_of_master(kind, -1, &port, &channel));
+  }
+  /* Register offsets of the passthrough: 0x3F030 is shim North0, slave 5 is
+   * South3 and so on. */
+  CHECK(port_master(TILE_SHIM, PORT_NORTH, 0) == 0x30 / 4);
+  CHECK(port_slave(TILE_SHIM, PORT_SOUTH, 3) == 5);
+  CHECK(port_master(TILE_SHIM, PORT_SOUTH, 2) == 0x10 / 4);
+  CHECK(port_slave(TILE_SHIM, PORT_NORTH, 0) == 0x0E);
+  CHECK(port_slave(TILE_MEM, PORT_SOUTH, 0) == 7);
+  CHECK(port_master(TILE_MEM, PORT_NORTH, 0) == 0x2C / 4);
+  CHECK(port_slave(TILE_MEM, PORT_NORTH, 0) == 0x0D);
+  CHECK(port_master(TILE_CORE, PORT_SOUTH, 0) == 0x14 / 4);
+  CHECK(port_slave(TILE_CORE, PORT_SOUTH, 0) == 5);
+  CHECK(port_master(TILE_MEM, PORT_EAST, 0) == -1);
+  CHECK(port_master(TILE_CORE, PORT_SOUTH, 4) == -1);
+}
+
+static void test_connections(void) {
+  CHECK(port_connects(TILE_MEM, PORT_SOUTH, 2, PORT_NORTH, 2));
+  CHECK(!port_connects(TILE_MEM, PORT_SOUTH, 2, PORT_NORTH, 3));
+  CHECK(port_connects(TILE_MEM, PORT_SOUTH, 2, PORT_DMA, 5));
+  CHECK(!port_connects(TILE_MEM, PORT_DMA, 1, PORT_DMA, 2));
+  CHECK(port_connects(TILE_CORE, PORT_SOUTH, 1, PORT_NORTH, 4));
+  CHECK(!port_connects(TILE_CORE, PORT_EAST, 1, PORT_EAST, 0));
+  CHECK(port_connects(TILE_CORE, PORT_EAST, 1, PORT_EAST, 1));
+  CHECK(!port_connects(TILE_CORE, PORT_DMA, 0, PORT_DMA, 1));
+  CHECK(!port_connects(TILE_CORE, PORT_CORE, 0, PORT_CORE, 0));
+  CHECK(port_connects(TILE_SHIM, PORT_CONTROL, 0, PORT_SOUTH, 0));
+  CHECK(port_connects(TILE_SHIM, PORT_SOUTH, 3, PORT_WEST, 3));
+  CHECK(!port_connects(TILE_SHIM, PORT_WEST, 0, PORT_WEST, 1));
+  CHECK(!port_connects(TILE_SHIM, PORT_DMA, 0, PORT_NORTH, 0));
+  CHECK(!port_connects(TILE_MEM, PORT_TRACE, 0, PORT_DMA, 4));
+}
+
+int main(void) {
+  test_devices();
+  test_presets();
+  test_port_numbers();
+  test_connections();
+  return check_result();
+}
