@@ -1,0 +1,89 @@
+/* choose.c -- block sizes for a problem on an array of cores.
+ *
+ * The textbook way searches tile sizes by measurement; the space is small
+ * enough to price every legal shape with a model instead.  A core holds two
+ * blocks of each input (one is filled while the other is used) in one memory
+ * bank per operand and two blocks of out in the two others, so that the two
+ * load ports and the store port never meet in a bank.  A step of k costs the
+ * slower of the multiply unit and of the streams that fill the next blocks;
+ * both are cycle counts that follow from the shapes (reference-results.md
+ * section 0.3).  Start and end of each round add the constants below, which
+ * are the core program's bundle counts.
+ */
+#include "map.h"
+
+#include "kernels.h"
+
+enum {
+  BANK_BYTES = 16 << 10, /* timing.md B2 */
+  STREAM_BYTES = 4,      /* per cycle and channel, timing.md S1 */
+  STEP_CYCLES = 40,      /* call, locks, prologue and epilogue of a kernel */
+  ROUND_CYCLES = 60,     /* locks around a block of out */
+  START_CYCLES = 12000,  /* first blocks arrive: queue pushes and DRAM */
+  MAX_STEPS = 1 << 20,
+};
+
+static int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static double max3(double a, double b, double c) {
+  return a > b ? (a > c ? a : c) : (b > c ? b : c);
+}
+
+static double price(const struct device *dev, const struct map_problem *p,
+                    const struct kernel_shape *mac, struct map_blocking *b) {
+  b->rounds_m = (int)div_up(p->m, (int64_t)b->block_m * dev->core_rows);
+  b->rounds_n = (int)div_up(p->n, (int64_t)b->block_n * dev->columns);
+  b->steps_k = (int)div_up(p->k, b->block_k);
+  double in0 = (double)b->block_m * b->block_k * dtype_bytes(p->in0);
+  double in1 = (double)b->block_k * b->block_n * dtype_bytes(p->in1);
+  double out = (double)b->block_m * b->block_n * dtype_bytes(p->out);
+  double macs = (double)(b->block_m / mac->m) * (b->block_n / mac->n) *
+                (b->block_k / mac->k);
+  double step =
+      max3(macs + STEP_CYCLES, in0 / STREAM_BYTES, in1 / STREAM_BYTES);
+  double clear = out / 32;
+  double drain = out * dev->core_rows / STREAM_BYTES;
+  double round = b->steps_k * step + clear + ROUND_CYCLES;
+  if (round < drain) /* the column's one way out is the bottleneck */
+    round = drain;
+  return START_CYCLES + in0 / STREAM_BYTES + drain +
+         (double)b->rounds_m * b->rounds_n * round;
+}
+
+static bool fits(const struct map_problem *p, const struct map_blocking *b) {
+  int in0 = b->block_m * b->block_k * dtype_bytes(p->in0);
+  int in1 = b->block_k * b->block_n * dtype_bytes(p->in1);
+  int out = b->block_m * b->block_n * dtype_bytes(p->out);
+  return 2 * in0 <= BANK_BYTES && 2 * in1 <= BANK_BYTES && out <= BANK_BYTES;
+}
+
+bool map_choose(const struct device *dev, const struct map_problem *p,
+                struct map_blocking *best, struct diag *d) {
+  struct kernel_shape mac, unit;
+  if (!kernel_shape(p->in0, p->in1, p->out, &mac) ||
+      !kernel_gemm_unit(p->in0, p->in1, p->out, &unit))
+    return diag_declined(d, loc_none(), "no kernel for %s x %s -> %s",
+                         dtype_name(p->in0), dtype_name(p->in1),
+                         dtype_name(p->out));
+  if (p->m < 1 || p->n < 1 || p->k < 1)
+    return diag_error(d, loc_none(), "%lldx%lldx%lld: extents are positive",
+                      (long long)p->m, (long long)p->n, (long long)p->k);
+  int64_t most = (int64_t)MAX_STEPS * 16;
+  if (p->m > most || p->n > most || p->k > most)
+    return diag_declined(d, loc_none(),
+                         "%lldx%lldx%lld: one launch takes "
+                         "extents up to %lld",
+                         (long long)p->m, (long long)p->n, (long long)p->k,
+                         (long long)most);
+  *best = (struct map_blocking){0};
+  for (int m = unit.m; m <= 64; m += unit.m)
+    for (int n = unit.n; n <= 64; n += unit.n)
+      for (int k = unit.k; k <= 256; k += unit.k) {
+        struct map_blocking b = {.block_m = m, .block_n = n, .block_k = k};
+        if (!fits(p, &b))
+          break;
+        b.predicted_cycles = price(dev, p, &mac, &b);
+        if (!best->block_m || b.predicted_cycles < best->predicted_cycles)
+          *best = b;
+      }
+  return true;
+}

@@ -1,0 +1,236 @@
+/* map.c -- reads a scheduled TEIR into a tile program.
+ *
+ * needs: one chain of iterations placed on rows, columns and time (m rounds,
+ *   n rounds), below it an optional Zero and a time loop over k around one
+ *   Contraction whose M, N and K are one axis each.
+ * keeps: byte strides, which say where blocks lie in device memory.
+ * The message names the node that does not fit.
+ */
+#include "map.h"
+
+struct reader {
+  const struct teir *t;
+  struct diag *d;
+  int node_row, node_column, time[2], time_count, node_k;
+  int zero, product; /* nodes */
+};
+
+static bool refuse(struct reader *r, const struct teir_node *x,
+                   const char *rule) {
+  return diag_error(r->d, x->at, "node %s: %s", x->id, rule);
+}
+
+static bool read_leaf(struct reader *r, int node, bool below_k) {
+  const struct teir_node *x = &r->t->node[node];
+  const struct teir_primitive *p = &r->t->primitive[x->primitive];
+  if (x->guard_count)
+    return refuse(r, x, "the array takes invocations without guards");
+  if (p->op == TEIR_ZERO && !below_k && r->zero < 0 && r->product < 0)
+    return r->zero = node, true;
+  if (p->op == TEIR_CONTRACTION && below_k && r->product < 0)
+    return r->product = node, true;
+  return refuse(r, x,
+                "the array runs one Zero before the loop over k and one "
+                "Contraction inside it");
+}
+
+static bool moves(const struct teir *t, int axis, int tensor) {
+  return t->axis[axis].stride_bytes[tensor].constant != 0;
+}
+
+static bool read_node(struct reader *r, int node) {
+  const struct teir *t = r->t;
+  const struct teir_node *x = &t->node[node];
+  if (x->kind == TEIR_INVOCATION)
+    return read_leaf(r, node, r->node_k >= 0);
+  if (x->guard_count)
+    return refuse(r, x, "the array takes loops without guards");
+  bool innermost = t->node[x->children.item[0]].kind == TEIR_INVOCATION &&
+                   x->children.count == 1 && !moves(t, x->axis, MAP_OUT);
+  if (x->place == TEIR_ROWS && r->node_row < 0)
+    r->node_row = node;
+  else if (x->place == TEIR_COLUMNS && r->node_column < 0)
+    r->node_column = node;
+  else if (x->place == TEIR_TIME && innermost && r->node_k < 0)
+    r->node_k = node;
+  else if (x->place == TEIR_TIME && r->time_count < 2 && r->node_k < 0)
+    r->time[r->time_count++] = node;
+  else
+    return refuse(r, x,
+                  "place is rows, columns or time, and each is used "
+                  "once (time: m, n, k)");
+  for (int i = 0; i < x->children.count; i++)
+    if (!read_node(r, x->children.item[i]))
+      return false;
+  return true;
+}
+
+static int64_t extent_of(const struct reader *r, int node) {
+  return r->t->axis[r->t->node[node].axis].extent.constant;
+}
+static int64_t stride_of(const struct reader *r, int node, int tensor) {
+  return r->t->axis[r->t->node[node].axis].stride_bytes[tensor].constant;
+}
+
+/* Rows move in0 and out, columns in1 and out; time is m (in0, out), then n. */
+static bool check_roles(struct reader *r) {
+  static const struct {
+    const char *what;
+    bool moves[MAP_TENSORS];
+  } rule[] = {
+      {"an axis over rows moves in0 and out only", {true, false, true}},
+      {"an axis over columns moves in1 and out only", {false, true, true}},
+      {"the outer time axis moves in0 and out only", {true, false, true}},
+      {"the inner time axis moves in1 and out only", {false, true, true}},
+      {"the time axis around the product moves in0 and in1 only",
+       {true, true, false}},
+  };
+  const int node[] = {r->node_row, r->node_column, r->time[0], r->time[1],
+                      r->node_k};
+  for (int i = 0; i < 5; i++)
+    for (int j = 0; j < MAP_TENSORS; j++)
+      if ((stride_of(r, node[i], j) != 0) != rule[i].moves[j])
+        return refuse(r, &r->t->node[node[i]], rule[i].what);
+  return true;
+}
+
+/* A block is row-major and contiguous: columns move by one element. */
+static bool check_block(struct reader *r, int tensor, int row_axis,
+                        int column_axis) {
+  const struct teir *t = r->t;
+  int64_t element = dtype_bytes(t->tensor[tensor].type);
+  const struct teir_axis *rows = &t->axis[row_axis];
+  const struct teir_axis *columns = &t->axis[column_axis];
+  if (columns->stride_bytes[tensor].constant == element &&
+      rows->stride_bytes[tensor].constant == element * columns->extent.constant)
+    return true;
+  return diag_error(r->d, columns->at,
+                    "axes %s and %s: a block of %s is row-major and "
+                    "contiguous in device memory",
+                    rows->id, columns->id, t->tensor[tensor].id);
+}
+
+static bool check_primitives(struct reader *r) {
+  const struct teir *t = r->t;
+  const struct teir_node *x = &t->node[r->product];
+  const struct teir_primitive *p = &t->primitive[x->primitive];
+  for (int role = 0; role < TEIR_ROLES; role++)
+    if (p->role[role].count != 1)
+      return refuse(r, x,
+                    "the array's product takes one axis each in M, N "
+                    "and K");
+  int m = p->role[TEIR_M].item[0], n = p->role[TEIR_N].item[0],
+      k = p->role[TEIR_K].item[0];
+  if (r->zero >= 0) {
+    const struct teir_node *z = &t->node[r->zero];
+    const struct teir_primitive *q = &t->primitive[z->primitive];
+    if (q->role[TEIR_M].count != 1 || q->role[TEIR_M].item[0] != m ||
+        q->role[TEIR_N].count != 1 || q->role[TEIR_N].item[0] != n)
+      return refuse(r, z, "Zero clears the block that the product writes");
+  }
+  return check_block(r, MAP_IN0, m, k) && check_block(r, MAP_IN1, k, n) &&
+         check_block(r, MAP_OUT, m, n);
+}
+
+static bool check_constants(const struct teir *t, struct diag *d) {
+  for (int i = 0; i < t->axis_count; i++) {
+    const struct teir_axis *x = &t->axis[i];
+    bool constant = x->extent.symbol < 0;
+    for (int j = 0; j < t->tensor_count; j++) {
+      constant &= x->stride_bytes[j].symbol < 0;
+      if (x->offset_bytes[j].symbol >= 0 || x->offset_bytes[j].constant)
+        return diag_error(d, x->at,
+                          "axis %s has an offset; the array takes "
+                          "none",
+                          x->id);
+    }
+    if (!constant)
+      return diag_error(d, x->at, "axis %s is symbolic; bind it first", x->id);
+    if (x->extent.constant > INT32_MAX)
+      return diag_error(d, x->at,
+                        "axis %s has extent %lld; the array takes "
+                        "up to %d",
+                        x->id, (long long)x->extent.constant, INT32_MAX);
+  }
+  return true;
+}
+
+static void fill_transfer(const struct reader *r, int tensor, int block_rows,
+                          int block_columns, struct map_transfer *x) {
+  const struct teir *t = r->t;
+  static const char *const name[] = {"m", "n", "k"};
+  const int node[] = {r->time[0], r->time[1], r->node_k};
+  x->type = t->tensor[tensor].type;
+  x->block_rows = block_rows;
+  x->block_columns = block_columns;
+  int distributed = tensor == MAP_IN0 ? r->node_row : r->node_column;
+  x->column_stride_bytes = stride_of(r, distributed, tensor);
+  x->row_stride_bytes =
+      tensor == MAP_OUT ? stride_of(r, r->node_row, tensor) : 0;
+  x->bytes = (int64_t)block_rows * block_columns * dtype_bytes(x->type) +
+             (extent_of(r, distributed) - 1) * x->column_stride_bytes;
+  if (tensor == MAP_OUT)
+    x->bytes += (extent_of(r, r->node_row) - 1) * x->row_stride_bytes;
+  for (int i = 0; i < 3; i++) {
+    x->time[i] = (struct map_loop){name[i], extent_of(r, node[i]),
+                                   stride_of(r, node[i], tensor)};
+    x->bytes += (x->time[i].extent - 1) * x->time[i].stride_bytes;
+  }
+}
+
+struct tile_program *map_program(struct arena *a, const struct teir *t,
+                                 const struct device *dev, struct diag *d) {
+  struct reader r = {.t = t,
+                     .d = d,
+                     .node_row = -1,
+                     .node_column = -1,
+                     .node_k = -1,
+                     .zero = -1,
+                     .product = -1};
+  struct loc at = {t->file, 0, 0};
+  if (t->tensor_count != MAP_TENSORS || t->roots.count != 1) {
+    diag_error(d, at, "the array takes one schedule tree over in0, in1, out");
+    return NULL;
+  }
+  if (!check_constants(t, d) || !read_node(&r, t->roots.item[0]))
+    return NULL;
+  if (r.node_row < 0 || r.node_column < 0 || r.time_count != 2 ||
+      r.node_k < 0 || r.product < 0) {
+    diag_error(d, at,
+               "the schedule places axes on rows, columns and time "
+               "(m, n, k) around one Contraction");
+    return NULL;
+  }
+  if (!check_roles(&r) || !check_primitives(&r))
+    return NULL;
+  const struct teir_primitive *p = &t->primitive[t->node[r.product].primitive];
+  struct tile_program *q = arena_alloc(a, sizeof *q);
+  q->device = dev;
+  q->rows = (int)extent_of(&r, r.node_row);
+  q->columns = (int)extent_of(&r, r.node_column);
+  if (q->rows > dev->core_rows || q->columns > dev->columns ||
+      q->rows != q->columns) {
+    diag_error(d, at,
+               "%d rows by %d columns of cores; %s has %d by %d, and a "
+               "column feeds the row of its number",
+               q->rows, q->columns, dev->name, dev->core_rows, dev->columns);
+    return NULL;
+  }
+  q->block_m = (int)t->axis[p->role[TEIR_M].item[0]].extent.constant;
+  q->block_n = (int)t->axis[p->role[TEIR_N].item[0]].extent.constant;
+  q->block_k = (int)t->axis[p->role[TEIR_K].item[0]].extent.constant;
+  q->rounds_m = (int)extent_of(&r, r.time[0]);
+  q->rounds_n = (int)extent_of(&r, r.time[1]);
+  q->steps_k = (int)extent_of(&r, r.node_k);
+  q->zero = r.zero >= 0;
+  if (!q->zero) {
+    diag_error(d, at,
+               "a core has two input streams, so out starts from Zero; "
+               "old contents are added by the runtime");
+    return NULL;
+  }
+  fill_transfer(&r, MAP_IN0, q->block_m, q->block_k, &q->transfer[MAP_IN0]);
+  fill_transfer(&r, MAP_IN1, q->block_k, q->block_n, &q->transfer[MAP_IN1]);
+  fill_transfer(&r, MAP_OUT, q->block_m, q->block_n, &q->transfer[MAP_OUT]);
+  return q;
+}

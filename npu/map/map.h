@@ -1,0 +1,74 @@
+/* map.h -- scheduled TEIR + device -> tile program.
+ *
+ * A problem out[m,n] = sum over k of in0[m,k] * in1[k,n] is cut into blocks
+ * that fit a core's memory (map_choose), written down as a scheduled TEIR over
+ * padded, blocked tensors (map_schedule), and read back into what each core
+ * does and which blocks each column must move (map_program).  Any TEIR of that
+ * shape may come in, edited by hand or made by another tool.
+ *
+ * const arguments are borrowed; results live in the arena.
+ */
+#ifndef NPUTEIR_MAP_H
+#define NPUTEIR_MAP_H
+
+#include "array.h"
+#include "base.h"
+#include "teir.h"
+
+/* One matrix product, sizes in elements, each at least 1. */
+struct map_problem {
+  int64_t m, n, k;
+  enum dtype in0, in1, out;
+};
+
+/* How the problem is cut.  A row of cores owns rounds_m blocks of m, a column
+ * of cores rounds_n blocks of n; steps_k blocks of k follow each other. */
+struct map_blocking {
+  int block_m, block_n, block_k; /* elements */
+  int rounds_m, rounds_n, steps_k;
+  double predicted_cycles; /* by the model in choose.c */
+};
+bool map_choose(const struct device *, const struct map_problem *,
+                struct map_blocking *, struct diag *);
+
+/* The padded problem in blocked tensors, scheduled: rows and columns in
+ * parallel, rounds and k in time, one block per primitive. */
+struct teir *map_schedule(struct arena *, const struct device *,
+                          const struct map_problem *,
+                          const struct map_blocking *);
+
+/* A loop around blocks in device memory: extent and byte stride. */
+struct map_loop {
+  const char *axis;
+  int64_t extent, stride_bytes;
+};
+
+enum { MAP_IN0, MAP_IN1, MAP_OUT, MAP_TENSORS };
+
+/* How one tensor's blocks travel, the same for every row or column. */
+struct map_transfer {
+  enum dtype type;
+  int64_t bytes;                 /* of the whole device buffer */
+  int64_t column_stride_bytes;   /* first block of the next column (or, for in0,
+                                    of the next row of cores) */
+  int64_t row_stride_bytes;      /* out: block of the next row, else 0 */
+  struct map_loop time[3];       /* m rounds, n rounds, k steps; stride 0: the
+                                    same block again */
+  int block_rows, block_columns; /* row-major and contiguous in memory */
+};
+
+/* What the array does: every core (column c, row r) runs, for every m and n
+ * round, zero once and the product steps_k times. */
+struct tile_program {
+  const struct device *device;
+  int columns, rows;
+  int block_m, block_n, block_k;
+  int rounds_m, rounds_n, steps_k;
+  bool zero; /* the block of out is cleared before its first step */
+  struct map_transfer transfer[MAP_TENSORS];
+};
+struct tile_program *map_program(struct arena *, const struct teir *,
+                                 const struct device *, struct diag *);
+void map_print(const struct tile_program *, struct text *);
+
+#endif

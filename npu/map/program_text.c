@@ -1,0 +1,24 @@
+/* program_text.c -- a tile program as text. */
+#include "map.h"
+
+void map_print(const struct tile_program *p, struct text *t) {
+  static const char *const name[] = {"in0", "in1", "out"};
+  text_printf(t, "array %s %d columns %d rows\n", p->device->name, p->columns,
+              p->rows);
+  text_printf(t, "block m %d n %d k %d\n", p->block_m, p->block_n, p->block_k);
+  text_printf(t, "time m %d n %d k %d%s\n", p->rounds_m, p->rounds_n,
+              p->steps_k, p->zero ? " from zero" : "");
+  for (int i = 0; i < MAP_TENSORS; i++) {
+    const struct map_transfer *x = &p->transfer[i];
+    text_printf(t, "tensor %s %s block %dx%d bytes %lld %s %+lld", name[i],
+                dtype_name(x->type), x->block_rows, x->block_columns,
+                (long long)x->bytes, i == MAP_IN0 ? "row" : "column",
+                (long long)x->column_stride_bytes);
+    if (x->row_stride_bytes)
+      text_printf(t, " row %+lld", (long long)x->row_stride_bytes);
+    for (int j = 0; j < 3; j++)
+      text_printf(t, " %s %+lld", x->time[j].axis,
+                  (long long)x->time[j].stride_bytes);
+    text_puts(t, "\n");
+  }
+}
