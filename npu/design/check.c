@@ -1,0 +1,177 @@
+/* check.c -- rules that hardware would only show as a hang or as garbage.
+ * One function per rule; the message names the tile and the thing. */
+#include "parts.h"
+
+static const char *kind_name(int row) {
+  switch (tile_kind(row)) {
+  case TILE_SHIM:
+    return "shim";
+  case TILE_MEM:
+    return "mem";
+  case TILE_CORE:
+  case TILE_KINDS:
+    break;
+  }
+  return "core";
+}
+
+static const struct tile_resources *resources(const struct design *x, int row) {
+  return &x->program->device->tile[tile_kind(row)];
+}
+
+/* Every buffer lies inside its tile's memory and overlaps no other. */
+static bool check_buffers(const struct design *x, struct diag *d) {
+  for (int i = 0; i < x->buffer_count; i++) {
+    const struct design_buffer *b = &x->buffer[i];
+    uint32_t limit = resources(x, b->row)->memory_bytes;
+    if (b->offset > limit || b->bytes > limit - b->offset)
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): buffer %s ends at byte %llu of %u",
+                        kind_name(b->row), b->column, b->row, b->name,
+                        (unsigned long long)b->offset + b->bytes, limit);
+    for (int j = 0; j < i; j++) {
+      const struct design_buffer *o = &x->buffer[j];
+      if (o->column == b->column && o->row == b->row &&
+          o->offset < b->offset + b->bytes && b->offset < o->offset + o->bytes)
+        return diag_error(
+            d, loc_none(), "%s tile (%d,%d): buffers %s and %s overlap",
+            kind_name(b->row), b->column, b->row, o->name, b->name);
+    }
+  }
+  return true;
+}
+
+/* Lock ids exist, are used once, and hold values of six bits. */
+static bool check_locks(const struct design *x, struct diag *d) {
+  for (int i = 0; i < x->lock_count; i++) {
+    const struct design_lock *l = &x->lock[i];
+    int limit = resources(x, l->row)->locks;
+    if (l->id < 0 || l->id >= limit || l->value < 0 || l->value > 63)
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): lock %s is number %d of %d with "
+                        "value %d of 0..63",
+                        kind_name(l->row), l->column, l->row, l->name, l->id,
+                        limit, l->value);
+    for (int j = 0; j < i; j++)
+      if (x->lock[j].column == l->column && x->lock[j].row == l->row &&
+          x->lock[j].id == l->id)
+        return diag_error(d, loc_none(),
+                          "%s tile (%d,%d): locks %s and %s share number %d",
+                          kind_name(l->row), l->column, l->row, x->lock[j].name,
+                          l->name, l->id);
+  }
+  return true;
+}
+
+static const struct design_bd *find_bd(const struct design *x,
+                                       const struct design_bd *b, int id) {
+  for (int i = 0; i < x->bd_count; i++)
+    if (x->bd[i].column == b->column && x->bd[i].row == b->row &&
+        x->bd[i].id == id)
+      return &x->bd[i];
+  return NULL;
+}
+
+/* Descriptors exist in the tile, pack into its registers, are used once, and
+ * chain within their channel; mem tiles split them into even and odd halves. */
+static bool check_bds(const struct design *x, struct diag *d) {
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    uint32_t words[8];
+    int limit = resources(x, b->row)->bds;
+    int low = 0;
+    if (tile_kind(b->row) == TILE_MEM) {
+      low = b->channel % 2 ? limit / 2 : 0;
+      limit = low + limit / 2;
+    }
+    if (b->id < low || b->id >= limit)
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): descriptor %s is number %d; channel "
+                        "%d uses %d..%d",
+                        kind_name(b->row), b->column, b->row, b->name, b->id,
+                        b->channel, low, limit - 1);
+    if (find_bd(x, b, b->id) != b)
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): descriptor number %d is used twice",
+                        kind_name(b->row), b->column, b->row, b->id);
+    const struct design_bd *next = find_bd(x, b, b->bd.next);
+    if (b->bd.next >= 0 &&
+        (!next || next->mm2s != b->mm2s || next->channel != b->channel))
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): descriptor %s is followed by number "
+                        "%d, which is not of its channel",
+                        kind_name(b->row), b->column, b->row, b->name,
+                        b->bd.next);
+    if (!bd_pack(tile_kind(b->row), &b->bd, words, d))
+      return false;
+  }
+  return true;
+}
+
+/* A lock that descriptors of one direction take must be given by somebody:
+ * another channel, or the core for the locks of a core tile. */
+static bool check_balance(const struct design *x, struct diag *d) {
+  for (int i = 0; i < x->lock_count; i++) {
+    const struct design_lock *l = &x->lock[i];
+    bool taken = false, given = tile_kind(l->row) == TILE_CORE;
+    for (int j = 0; j < x->bd_count; j++) {
+      const struct design_bd *b = &x->bd[j];
+      if (b->column != l->column || b->row != l->row)
+        continue;
+      taken |= b->bd.acquire_lock == l->id;
+      given |= b->bd.release_lock == l->id && b->bd.release_value > 0;
+    }
+    if (taken && !given)
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): lock %s is taken and never given",
+                        kind_name(l->row), l->column, l->row, l->name);
+  }
+  return true;
+}
+
+/* The core programs fit their memory. */
+static bool check_programs(const struct design *x, struct diag *d) {
+  uint32_t limit = x->program->device->program_bytes;
+  for (int i = 0; i < x->core_count; i++) {
+    struct arena *a = arena_open();
+    struct command_list *load = command_list(a);
+    const struct design_core *c = &x->core[i];
+    bool good = elf_load(c->elf, c->elf_bytes, c->column, c->row, load, d);
+    arena_close(a);
+    if (!good)
+      return diag_error(d, loc_none(),
+                        "core tile (%d,%d): program exceeds %u bytes",
+                        c->column, c->row, limit);
+    if (i == 0 && x->core_count > 1 && x->core[1].elf == c->elf)
+      break; /* all cores run the same program */
+  }
+  return true;
+}
+
+/* At most 16 descriptors of the phases that may be outstanding, and a channel's
+ * queue holds them. */
+static bool check_tasks(const struct design *x, struct diag *d) {
+  enum { QUEUE_DEPTH = 4 }; /* xdna-array.md section 4 */
+  if (x->phases_ahead > QUEUE_DEPTH)
+    return diag_error(d, loc_none(),
+                      "%d phases outstanding; a task queue holds %d",
+                      x->phases_ahead, QUEUE_DEPTH);
+  for (int i = 0; i < x->task_count; i++) {
+    const struct design_task *k = &x->task[i];
+    const struct map_transfer *t = &x->program->transfer[k->argument];
+    if (k->repeat < 1 || k->repeat > 256 ||
+        k->offset_bytes > (uint64_t)t->bytes)
+      return diag_error(d, loc_none(),
+                        "phase %d column %d argument %d: offset %llu of %lld "
+                        "bytes, %d repeats of 1..256",
+                        k->phase, k->column, k->argument,
+                        (unsigned long long)k->offset_bytes,
+                        (long long)t->bytes, k->repeat);
+  }
+  return true;
+}
+
+bool design_check(const struct design *x, struct diag *d) {
+  return check_buffers(x, d) && check_locks(x, d) && check_bds(x, d) &&
+         check_balance(x, d) && check_programs(x, d) && check_tasks(x, d);
+}

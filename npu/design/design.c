@@ -1,0 +1,53 @@
+/* design.c -- the room's parts in order, and the lists they fill. */
+#include "parts.h"
+
+#include <string.h>
+
+/* Each list doubles in the arena; the old copy is left behind. */
+static void *grow(struct maker *m, int list, void **items, int *count,
+                  size_t size) {
+  if (*count == m->room[list]) {
+    m->room[list] = m->room[list] ? 2 * m->room[list] : 32;
+    *items = arena_copy(m->arena, *items, (size_t)*count, (size_t)m->room[list],
+                        size);
+  }
+  return (char *)*items + size * (size_t)(*count)++;
+}
+
+#define DEFINE_ADD(name, list)                                                 \
+  struct design_##name *add_##name(struct maker *m) {                          \
+    struct design *x = m->design;                                              \
+    void *items = x->name;                                                     \
+    struct design_##name *item =                                               \
+        grow(m, list, &items, &x->name##_count, sizeof *item);                 \
+    x->name = items;                                                           \
+    return item;                                                               \
+  }
+DEFINE_ADD(buffer, 0)
+DEFINE_ADD(lock, 1)
+DEFINE_ADD(bd, 2)
+DEFINE_ADD(start, 3)
+DEFINE_ADD(route, 4)
+DEFINE_ADD(task, 5)
+DEFINE_ADD(core, 6)
+
+struct design *design_make(struct arena *a, const struct tile_program *p,
+                           struct diag *d) {
+  struct design *x = arena_alloc(a, sizeof *x);
+  x->program = p;
+  struct maker m = {.arena = a, .design = x, .diag = d};
+  if (!make_tiles(&m) || !make_routes(&m) || !make_tasks(&m) ||
+      !make_programs(&m) || !design_check(x, d))
+    return NULL;
+  return x;
+}
+
+const struct design_buffer *design_find_buffer(const struct design *x,
+                                               int column, int row,
+                                               const char *name) {
+  for (int i = 0; i < x->buffer_count; i++)
+    if (x->buffer[i].column == column && x->buffer[i].row == row &&
+        strcmp(x->buffer[i].name, name) == 0)
+      return &x->buffer[i];
+  return NULL;
+}

@@ -1,0 +1,97 @@
+/* design.h -- tile program -> what the hardware must be told.
+ *
+ * Buffers in tile memories, locks with initial values, descriptor chains per
+ * channel, routes through the stream switches, the program of every core, and
+ * the tasks that the shim channels run.  Everything is data here; npu/emit.c
+ * turns it into register writes.  design_check looks for what hardware would
+ * only show as a hang.
+ */
+#ifndef NPUTEIR_DESIGN_H
+#define NPUTEIR_DESIGN_H
+
+#include "array.h"
+#include "asm.h"
+#include "image.h"
+#include "map.h"
+
+struct design_buffer {
+  const char *name;
+  int column, row;
+  uint32_t offset, bytes; /* in the tile's own data memory */
+};
+
+struct design_lock {
+  const char *name;
+  int column, row, id, value; /* initial value */
+};
+
+/* One buffer descriptor of a static chain; in shim tiles, of a task. */
+struct design_bd {
+  const char *name;
+  int column, row, id;
+  bool mm2s;
+  int channel;
+  struct bd bd; /* next refers to a descriptor of the same tile */
+};
+
+/* A channel that starts with a chain when the array is configured. */
+struct design_start {
+  int column, row, channel, bd;
+  bool mm2s;
+};
+
+/* One connection of a stream switch: slave port -> master port. */
+struct design_route {
+  const char *flow;
+  int column, row;
+  enum port from, to;
+  int from_channel, to_channel;
+};
+
+/* What the transaction runs on a shim channel in one phase: a descriptor on
+ * an argument buffer.  A phase is one m round of the tile program. */
+struct design_task {
+  int phase, column, channel, bd;
+  bool mm2s;
+  int argument;          /* 0 in0, 1 in1, 2 out */
+  uint64_t offset_bytes; /* in the argument */
+  uint32_t length_words;
+  int repeat;
+  bool token; /* issues a token that the transaction waits for */
+};
+
+struct design_core {
+  int column, row;
+  const struct asm_program *program; /* of the outer loop */
+  const struct asm_program *text[2]; /* kernels that it calls */
+  const void *elf;
+  size_t elf_bytes;
+};
+
+enum { DESIGN_TOKEN_ID = 15 }; /* packet id of tokens, xdna-array.md 7 */
+
+struct design {
+  const struct tile_program *program;
+  int phases, phases_ahead; /* tasks of so many phases may be outstanding */
+  int buffer_count, lock_count, bd_count, start_count, route_count, task_count,
+      core_count;
+  struct design_buffer *buffer;
+  struct design_lock *lock;
+  struct design_bd *bd;
+  struct design_start *start;
+  struct design_route *route;
+  struct design_task *task;
+  struct design_core *core;
+};
+
+/* The whole room: buffers and locks, descriptors, routes, tasks, programs. */
+struct design *design_make(struct arena *, const struct tile_program *,
+                           struct diag *);
+/* Capacity, overlap, descriptor, lock-balance and route rules. */
+bool design_check(const struct design *, struct diag *);
+void design_print(const struct design *, struct text *);
+const struct design_buffer *design_find_buffer(const struct design *,
+                                               int column, int row,
+                                               const char *name);
+
+#endif

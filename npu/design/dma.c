@@ -1,0 +1,233 @@
+/* dma.c -- buffers, locks and descriptor chains of mem tiles and core tiles.
+ *
+ * Every stream is a chain of rings.  A ring is `depth` equal buffers with two
+ * counting locks: `empty` (starts at depth) and `full` (starts at 0).  A writer
+ * takes one from empty and gives one to full; a reader the reverse.  Its
+ * descriptors form a loop that starts when the array is configured and never
+ * ends, so the same configuration serves any number of runs.
+ *
+ *   shim MM2S -> mem tile ring -> core ring       in0, in1
+ *   core ring -> mem tile ring per row -> shim    out, rows joined in order
+ *
+ * Layout changes on the way, in descriptors only.  Device memory and mem tile
+ * inputs hold blocks row-major; the vector unit wants them cut into the MAC's
+ * small matrices.  With R x S x T the shape of the MAC:
+ *
+ *   in0  mem tile reads [m][k]       as [m/R][k/S][R][S]
+ *   in1  mem tile reads [k][n]       as [k/S][n/T][S][T]
+ *   out  mem tile reads [m/R][n/T][R][T] as [m][n]
+ */
+#include "parts.h"
+
+#include "kernels.h"
+
+#include <string.h>
+
+enum {
+  MEM_ROW = 1,
+  CORE_ROW = 2,
+  MEM_DEPTH_IN = 4, /* blocks on the way; hides DRAM jitter */
+  MEM_DEPTH_OUT = 2,
+  BANK_BYTES = 16 << 10, /* timing.md B2 */
+  ODD_BDS = 24,          /* odd mem channels use descriptors 24..47 */
+};
+
+/* One end of a ring: a channel that fills or drains it. */
+struct ring {
+  const char *name;
+  int column, row;
+  uint32_t offset, stride, bytes; /* of the first buffer; to the next */
+  int depth;
+  int lock; /* id of empty; full is the next */
+};
+
+static void add_ring(struct maker *m, const struct ring *r) {
+  for (int i = 0; i < r->depth; i++)
+    *add_buffer(m) = (struct design_buffer){
+        arena_printf(m->arena, "%s%d", r->name, i), r->column, r->row,
+        r->offset + (uint32_t)i * r->stride, r->bytes};
+  const char *const side[] = {"empty", "full"};
+  for (int i = 0; i < 2; i++)
+    *add_lock(m) = (struct design_lock){
+        arena_printf(m->arena, "%s_%s", r->name, side[i]), r->column, r->row,
+        r->lock + i, i == LOCK_EMPTY ? r->depth : 0};
+}
+
+/* A descriptor for buffer `index` of the ring; linear unless dims are given
+ * (count of them, fastest first). */
+static void add_ring_bd(struct maker *m, const struct ring *r, int index,
+                        int id, int next, bool mm2s, int channel,
+                        const struct bd_dim *dim, int dims) {
+  struct design_bd *x = add_bd(m);
+  *x = (struct design_bd){
+      .name = arena_printf(m->arena, "%s%d_%s", r->name, index,
+                           mm2s ? "out" : "in"),
+      .column = r->column,
+      .row = r->row,
+      .id = id,
+      .mm2s = mm2s,
+      .channel = channel,
+      .bd = {.base = r->offset + (uint64_t)index * r->stride,
+             .length_words = r->bytes / 4,
+             .iteration_step_words = 1,
+             .iteration_count = 1,
+             .acquire_lock = r->lock + (mm2s ? LOCK_FULL : LOCK_EMPTY),
+             .acquire_value = -1,
+             .release_lock = r->lock + (mm2s ? LOCK_EMPTY : LOCK_FULL),
+             .release_value = 1,
+             .next = next}};
+  for (int i = 0; i < 4; i++)
+    x->bd.dim[i] = i < dims ? dim[i] : (struct bd_dim){1, 0};
+}
+
+/* The loop of a whole ring on one channel, descriptors first.. */
+static void add_chain(struct maker *m, const struct ring *r, int first,
+                      bool mm2s, int channel, const struct bd_dim *dim,
+                      int dims) {
+  for (int i = 0; i < r->depth; i++)
+    add_ring_bd(m, r, i, first + i, first + (i + 1) % r->depth, mm2s, channel,
+                dim, dims);
+  *add_start(m) =
+      (struct design_start){r->column, r->row, channel, first, mm2s};
+}
+
+/* Dimensions that read a row-major block of rows x columns elements as small
+ * matrices of r x c: within a row of a small matrix, its rows, small matrices
+ * along the block's row, then down.  The last has no wrap. */
+static void cut_dims(struct bd_dim dim[4], int columns, int r, int c,
+                     int element_bytes) {
+  uint32_t row_words = (uint32_t)(columns * element_bytes / 4);
+  uint32_t small_words = (uint32_t)(c * element_bytes / 4);
+  dim[0] = (struct bd_dim){1, small_words};
+  dim[1] = (struct bd_dim){row_words, (uint32_t)r};
+  dim[2] = (struct bd_dim){small_words, (uint32_t)(columns / c)};
+  dim[3] = (struct bd_dim){row_words * (uint32_t)r, 0};
+}
+
+/* The inverse: small matrices in order, read as a row-major block. */
+static void join_dims(struct bd_dim dim[4], int columns, int r, int c,
+                      int element_bytes) {
+  uint32_t small_row = (uint32_t)(c * element_bytes / 4);
+  dim[0] = (struct bd_dim){1, small_row};
+  dim[1] = (struct bd_dim){small_row * (uint32_t)r, (uint32_t)(columns / c)};
+  dim[2] = (struct bd_dim){small_row, (uint32_t)r};
+  dim[3] = (struct bd_dim){(uint32_t)(r * columns * element_bytes / 4), 0};
+}
+
+static uint32_t block_bytes(const struct tile_program *p, int tensor) {
+  const struct map_transfer *x = &p->transfer[tensor];
+  return (uint32_t)(x->block_rows * x->block_columns * dtype_bytes(x->type));
+}
+
+/* Inputs: shim -> S2MM c, MM2S c -> cores; in0 on channel 0, in1 on 1. */
+static uint32_t make_mem_input(struct maker *m, int column, int tensor,
+                               uint32_t offset, const struct kernel_shape *s) {
+  const struct tile_program *p = m->design->program;
+  struct ring r = {.name = tensor == MAP_IN0 ? "in0_" : "in1_",
+                   .column = column,
+                   .row = MEM_ROW,
+                   .offset = offset,
+                   .bytes = block_bytes(p, tensor),
+                   .depth = MEM_DEPTH_IN,
+                   .lock = 2 * tensor};
+  r.stride = r.bytes;
+  struct bd_dim dim[4];
+  int element = dtype_bytes(p->transfer[tensor].type);
+  if (tensor == MAP_IN0)
+    cut_dims(dim, p->block_k, s->m, s->k, element);
+  else
+    cut_dims(dim, p->block_n, s->k, s->n, element);
+  int first = tensor == MAP_IN0 ? 0 : ODD_BDS;
+  add_ring(m, &r);
+  add_chain(m, &r, first, false, tensor, NULL, 0);
+  add_chain(m, &r, first + r.depth, true, tensor, dim, 4);
+  return offset + (uint32_t)r.depth * r.bytes;
+}
+
+/* Out: one ring per row of cores on S2MM 2 + row; MM2S 2 sends one block of
+ * every row in turn, which joins the column's rows in device memory order. */
+static uint32_t make_mem_output(struct maker *m, int column, uint32_t offset,
+                                const struct kernel_shape *s) {
+  const struct tile_program *p = m->design->program;
+  enum { FIRST_LOCK = 4, FIRST_EVEN = 8, FIRST_ODD = 32, JOIN = 12 };
+  struct bd_dim dim[4];
+  join_dims(dim, p->block_n, s->m, s->n,
+            dtype_bytes(p->transfer[MAP_OUT].type));
+  struct ring ring[8];
+  for (int row = 0; row < p->rows; row++) {
+    struct ring *r = &ring[row];
+    *r = (struct ring){.name = arena_printf(m->arena, "out%d_", row),
+                       .column = column,
+                       .row = MEM_ROW,
+                       .offset = offset,
+                       .bytes = block_bytes(p, MAP_OUT),
+                       .depth = MEM_DEPTH_OUT,
+                       .lock = FIRST_LOCK + 2 * row};
+    r->stride = r->bytes;
+    add_ring(m, r);
+    int first = (row % 2 ? FIRST_ODD : FIRST_EVEN) + row / 2 * r->depth;
+    add_chain(m, r, first, false, 2 + row, NULL, 0);
+    offset += (uint32_t)r->depth * r->bytes;
+  }
+  int count = p->rows * MEM_DEPTH_OUT;
+  for (int i = 0; i < count; i++)
+    add_ring_bd(m, &ring[i % p->rows], i / p->rows, JOIN + i,
+                JOIN + (i + 1) % count, true, 2, dim, 4);
+  *add_start(m) = (struct design_start){column, MEM_ROW, 2, JOIN, true};
+  return offset;
+}
+
+/* A core keeps each input ring in a bank of its own and the two blocks of out
+ * in the two others, so the load and store ports never meet in a bank. */
+static void make_core(struct maker *m, int column, int row) {
+  const struct tile_program *p = m->design->program;
+  static const struct {
+    const char *name;
+    int lock;
+    uint32_t bank;
+  } ring[MAP_TENSORS] = {
+      {"in0_", CORE_IN0, 0}, {"in1_", CORE_IN1, 1}, {"out_", CORE_OUT, 2}};
+  for (int i = 0; i < MAP_TENSORS; i++) {
+    struct ring r = {.name = ring[i].name,
+                     .column = column,
+                     .row = row,
+                     .offset = ring[i].bank * BANK_BYTES,
+                     .bytes = block_bytes(p, i),
+                     .depth = CORE_DEPTH,
+                     .lock = ring[i].lock};
+    r.stride = i == MAP_OUT ? BANK_BYTES : r.bytes;
+    add_ring(m, &r);
+    add_chain(m, &r, i * CORE_DEPTH, i == MAP_OUT, i == MAP_IN1, NULL, 0);
+  }
+}
+
+static bool check_shape(struct maker *m, const struct kernel_shape *s) {
+  const struct tile_program *p = m->design->program;
+  if (p->block_m % s->m || p->block_n % s->n || p->block_k % s->k)
+    return diag_error(m->diag, loc_none(),
+                      "block %dx%dx%d is no multiple of the multiply unit's "
+                      "%dx%dx%d",
+                      p->block_m, p->block_k, p->block_n, s->m, s->k, s->n);
+  return true;
+}
+
+bool make_tiles(struct maker *m) {
+  const struct tile_program *p = m->design->program;
+  struct kernel_shape s;
+  if (!kernel_shape(p->transfer[MAP_IN0].type, p->transfer[MAP_IN1].type,
+                    p->transfer[MAP_OUT].type, &s))
+    return diag_error(m->diag, loc_none(), "no kernel for %s x %s -> %s",
+                      dtype_name(p->transfer[MAP_IN0].type),
+                      dtype_name(p->transfer[MAP_IN1].type),
+                      dtype_name(p->transfer[MAP_OUT].type));
+  if (!check_shape(m, &s))
+    return false;
+  for (int column = 0; column < p->columns; column++) {
+    uint32_t end = make_mem_input(m, column, MAP_IN0, 0, &s);
+    end = make_mem_input(m, column, MAP_IN1, end, &s);
+    make_mem_output(m, column, end, &s);
+    for (int row = 0; row < p->rows; row++)
+      make_core(m, column, CORE_ROW + row);
+  }
+  return true;
+}

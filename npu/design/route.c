@@ -1,0 +1,162 @@
+/* route.c -- circuits through the stream switches.
+ *
+ * A flow has one source port and one or more destination ports.  Its tree goes
+ * up or down the source's column first and then along rows: the vertical wires
+ * of a column carry only that column's flows, and a row's horizontal wires only
+ * the flow that is broadcast along it.  On every wire bundle the flow takes the
+ * lowest lane that is free; mem tiles pass a stream straight on with its lane
+ * number (xdna-array.md section 6), so a lane must then be free on both sides.
+ */
+#include "parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_COLUMNS = 8, MAX_ROWS = 6, MAX_ENDS = 32 };
+
+struct end {
+  int column, row;
+  enum port port;
+  int channel;
+};
+
+struct router {
+  struct maker *m;
+  /* lanes taken on the wires that leave a tile in a direction */
+  unsigned taken[MAX_COLUMNS][MAX_ROWS][PORT_KINDS];
+};
+
+static bool has_connection(const struct design *x, int column, int row,
+                           enum port to, int to_channel,
+                           struct design_route **found) {
+  for (int i = 0; i < x->route_count; i++) {
+    struct design_route *r = &x->route[i];
+    if (r->column == column && r->row == row && r->to == to &&
+        r->to_channel == to_channel) {
+      *found = r;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool connect(struct router *r, const char *flow, struct end at,
+                    enum port to, int to_channel) {
+  struct design_route *old;
+  if (has_connection(r->m->design, at.column, at.row, to, to_channel, &old)) {
+    if (old->from == at.port && old->from_channel == at.channel)
+      return true;
+    return diag_error(r->m->diag, loc_none(),
+                      "flow %s: a port of tile (%d,%d) is taken by flow %s",
+                      flow, at.column, at.row, old->flow);
+  }
+  *add_route(r->m) = (struct design_route){flow, at.column,  at.row,    at.port,
+                                           to,   at.channel, to_channel};
+  return true;
+}
+
+/* The lane on which this flow already leaves the tile, or -1. */
+static int lane_of(const struct router *r, const char *flow, struct end at,
+                   enum port direction) {
+  const struct design *x = r->m->design;
+  for (int i = 0; i < x->route_count; i++) {
+    const struct design_route *c = &x->route[i];
+    if (c->column == at.column && c->row == at.row && c->to == direction &&
+        c->from == at.port && c->from_channel == at.channel &&
+        strcmp(c->flow, flow) == 0)
+      return c->to_channel;
+  }
+  return -1;
+}
+
+static int free_lane(const struct router *r, struct end at,
+                     enum port direction) {
+  enum tile_kind kind = tile_kind(at.row);
+  for (int lane = 0; port_master(kind, direction, lane) >= 0; lane++)
+    if (!(r->taken[at.column][at.row][direction] & 1u << lane) &&
+        port_connects(kind, at.port, at.channel, direction, lane))
+      return lane;
+  return -1;
+}
+
+/* One step over a wire; *at becomes the slave port on the other side. */
+static bool step(struct router *r, const char *flow, struct end *at,
+                 enum port direction) {
+  int lane = lane_of(r, flow, *at, direction);
+  if (lane < 0)
+    lane = free_lane(r, *at, direction);
+  if (lane < 0)
+    return diag_error(r->m->diag, loc_none(),
+                      "flow %s: no free wire leaves tile (%d,%d)", flow,
+                      at->column, at->row);
+  r->taken[at->column][at->row][direction] |= 1u << lane;
+  if (!connect(r, flow, *at, direction, lane))
+    return false;
+  static const enum port other_side[PORT_KINDS] = {[PORT_NORTH] = PORT_SOUTH,
+                                                   [PORT_SOUTH] = PORT_NORTH,
+                                                   [PORT_EAST] = PORT_WEST,
+                                                   [PORT_WEST] = PORT_EAST};
+  at->port = other_side[direction];
+  at->channel = lane;
+  at->row += (direction == PORT_NORTH) - (direction == PORT_SOUTH);
+  at->column += (direction == PORT_EAST) - (direction == PORT_WEST);
+  return true;
+}
+
+static bool route(struct router *r, const char *flow, struct end from,
+                  struct end to) {
+  struct end at = from;
+  while (at.row != to.row)
+    if (!step(r, flow, &at, to.row > at.row ? PORT_NORTH : PORT_SOUTH))
+      return false;
+  while (at.column != to.column)
+    if (!step(r, flow, &at, to.column > at.column ? PORT_EAST : PORT_WEST))
+      return false;
+  if (!port_connects(tile_kind(at.row), at.port, at.channel, to.port,
+                     to.channel))
+    return diag_error(r->m->diag, loc_none(),
+                      "flow %s: tile (%d,%d) cannot connect its last hop", flow,
+                      at.column, at.row);
+  return connect(r, flow, at, to.port, to.channel);
+}
+
+/* Shim DMA channels appear on South ports: MM2S 0, 1 as slaves South 3, 7;
+ * S2MM 0 behind master South 2 (xdna-array.md section 6). */
+static const int shim_mm2s_south[] = {3, 7};
+enum { SHIM_S2MM0_SOUTH = 2 };
+
+static bool route_column(struct router *r, int column) {
+  const struct tile_program *p = r->m->design->program;
+  struct arena *a = r->m->arena;
+  for (int i = 0; i < 2; i++) {
+    const char *name = arena_printf(a, "in%d_%d", i, column);
+    struct end shim = {column, 0, PORT_SOUTH, shim_mm2s_south[i]};
+    struct end mem_in = {column, 1, PORT_DMA, i};
+    if (!route(r, name, shim, mem_in))
+      return false;
+    for (int other = 0; other < p->rows; other++) {
+      /* in0 of column c feeds the cores of row c, in1 those of column c */
+      struct end core = {i == 0 ? other : column, 2 + (i == 0 ? column : other),
+                         PORT_DMA, i};
+      if (!route(r, arena_printf(a, "block%d_%d", i, column), mem_in, core))
+        return false;
+    }
+  }
+  for (int row = 0; row < p->rows; row++) {
+    struct end core = {column, 2 + row, PORT_DMA, 0};
+    struct end mem = {column, 1, PORT_DMA, 2 + row};
+    if (!route(r, arena_printf(a, "out_%d_%d", column, row), core, mem))
+      return false;
+  }
+  struct end mem_out = {column, 1, PORT_DMA, 2};
+  struct end shim_out = {column, 0, PORT_SOUTH, SHIM_S2MM0_SOUTH};
+  return route(r, arena_printf(a, "out_%d", column), mem_out, shim_out);
+}
+
+bool make_routes(struct maker *m) {
+  struct router r = {.m = m};
+  for (int column = 0; column < m->design->program->columns; column++)
+    if (!route_column(&r, column))
+      return false;
+  return true;
+}

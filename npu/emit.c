@@ -1,0 +1,201 @@
+/* emit.c -- a design as register writes, in the order that is known to work
+ * (xdna-array.md section 8): stop cores and reset their channels, load
+ * programs, locks, descriptors, queues, switches, at last enable the cores. */
+#include "emit.h"
+
+/* Register offsets and distances, from the one table of them. */
+enum {
+#define REGISTER(tile, id, offset, stride, count)                              \
+  tile##_##id = (offset), tile##_##id##_STRIDE = (stride),
+#include "regmap.def"
+#undef REGISTER
+};
+
+enum {
+  QUEUE = 4, /* behind the channel's control register */
+  CHANNEL_RESET = 2,
+  CORE_ENABLE = 1,
+  CORE_RESET = 2,
+};
+
+struct tile_registers {
+  uint32_t bd, s2mm, mm2s, lock, master, slave;
+};
+static const struct tile_registers registers[TILE_KINDS] = {
+#define ROW(tile)                                                              \
+  [TILE_##tile] = {tile##_BD,   tile##_S2MM_CTRL, tile##_MM2S_CTRL,            \
+                   tile##_LOCK, tile##_MASTER,    tile##_SLAVE}
+    ROW(SHIM), ROW(MEM), ROW(CORE)
+#undef ROW
+};
+
+static uint32_t channel_address(int column, int row, bool mm2s, int channel) {
+  const struct tile_registers *r = &registers[tile_kind(row)];
+  return tile_address(column, row,
+                      (mm2s ? r->mm2s : r->s2mm) +
+                          (uint32_t)channel * CORE_S2MM_CTRL_STRIDE);
+}
+
+static void reset_channels(const struct design_core *c, struct command_list *l,
+                           uint32_t value) {
+  for (int i = 0; i < 4; i++)
+    command_mask_write(l, channel_address(c->column, c->row, i < 2, i % 2),
+                       CHANNEL_RESET, value);
+}
+
+static bool load_cores(const struct design *x, struct command_list *l,
+                       struct diag *d) {
+  for (int i = 0; i < x->core_count; i++) {
+    const struct design_core *c = &x->core[i];
+    command_mask_write(l, tile_address(c->column, c->row, CORE_CONTROL),
+                       CORE_ENABLE, 0);
+    reset_channels(c, l, CHANNEL_RESET);
+    if (!elf_load(c->elf, c->elf_bytes, c->column, c->row, l, d))
+      return false;
+    reset_channels(c, l, 0);
+  }
+  for (int i = 0; i < x->core_count; i++) {
+    uint32_t control =
+        tile_address(x->core[i].column, x->core[i].row, CORE_CONTROL);
+    command_mask_write(l, control, CORE_RESET, CORE_RESET);
+    command_mask_write(l, control, CORE_RESET, 0);
+  }
+  return true;
+}
+
+static void set_locks(const struct design *x, struct command_list *l) {
+  for (int i = 0; i < x->lock_count; i++) {
+    const struct design_lock *k = &x->lock[i];
+    uint32_t base = registers[tile_kind(k->row)].lock;
+    command_write(l,
+                  tile_address(k->column, k->row,
+                               base + (uint32_t)k->id * CORE_LOCK_STRIDE),
+                  (uint32_t)k->value);
+  }
+}
+
+static bool write_bd(const struct design_bd *b, struct command_list *l,
+                     struct diag *d) {
+  uint32_t words[8];
+  int count = bd_pack(tile_kind(b->row), &b->bd, words, d);
+  if (!count)
+    return false;
+  uint32_t base = registers[tile_kind(b->row)].bd;
+  command_block(
+      l,
+      tile_address(b->column, b->row, base + (uint32_t)b->id * CORE_BD_STRIDE),
+      words, (uint32_t)count);
+  return true;
+}
+
+static bool set_chains(const struct design *x, struct command_list *l,
+                       struct diag *d) {
+  for (int i = 0; i < x->bd_count; i++)
+    if (tile_kind(x->bd[i].row) != TILE_SHIM && !write_bd(&x->bd[i], l, d))
+      return false;
+  for (int i = 0; i < x->start_count; i++) {
+    const struct design_start *s = &x->start[i];
+    command_write(
+        l, channel_address(s->column, s->row, s->mm2s, s->channel) + QUEUE,
+        (uint32_t)s->bd);
+  }
+  return true;
+}
+
+/* A circuit: the master names the slave, the slave is enabled. */
+static void set_routes(const struct design *x, struct command_list *l) {
+  for (int i = 0; i < x->route_count; i++) {
+    const struct design_route *r = &x->route[i];
+    enum tile_kind kind = tile_kind(r->row);
+    const struct tile_registers *g = &registers[kind];
+    uint32_t master = (uint32_t)port_master(kind, r->to, r->to_channel);
+    uint32_t slave = (uint32_t)port_slave(kind, r->from, r->from_channel);
+    command_write(l, tile_address(r->column, r->row, g->master + 4 * master),
+                  0x80000000u | slave);
+    command_write(l, tile_address(r->column, r->row, g->slave + 4 * slave),
+                  0x80000000u);
+  }
+}
+
+/* Tokens leave the control port as packets and go to South 0, header kept;
+ * the shim's DMA takes its South ports from the array (sections 6 and 7). */
+static void set_shim(int column, struct command_list *l) {
+  uint32_t slave = (uint32_t)port_slave(TILE_SHIM, PORT_CONTROL, 0);
+  uint32_t master = (uint32_t)port_master(TILE_SHIM, PORT_SOUTH, 0);
+  command_write(l, tile_address(column, 0, SHIM_MASTER + 4 * master),
+                0xC0000008u); /* arbiter 0, msel 0 */
+  command_write(l, tile_address(column, 0, SHIM_SLAVE + 4 * slave),
+                0xC0000000u);
+  command_write(l, tile_address(column, 0, SHIM_SLOT + 4 * 4 * slave),
+                (uint32_t)DESIGN_TOKEN_ID << 24 | 0x1Fu << 16 | 1u << 8);
+  command_mask_write(l, tile_address(column, 0, SHIM_MUX), 0xCC00, 0x4400);
+  command_mask_write(l, tile_address(column, 0, SHIM_DEMUX), 0x30, 0x10);
+}
+
+bool emit_configuration(const struct design *x, struct command_list *l,
+                        struct diag *d) {
+  if (!load_cores(x, l, d))
+    return false;
+  set_locks(x, l);
+  if (!set_chains(x, l, d))
+    return false;
+  set_routes(x, l);
+  for (int column = 0; column < x->program->columns; column++)
+    set_shim(column, l);
+  for (int i = 0; i < x->core_count; i++)
+    command_mask_write(
+        l, tile_address(x->core[i].column, x->core[i].row, CORE_CONTROL),
+        CORE_ENABLE, CORE_ENABLE);
+  return true;
+}
+
+static const struct design_bd *task_bd(const struct design *x,
+                                       const struct design_task *k) {
+  for (int i = 0; i < x->bd_count; i++)
+    if (x->bd[i].column == k->column && x->bd[i].row == 0 &&
+        x->bd[i].id == k->bd)
+      return &x->bd[i];
+  return NULL;
+}
+
+static bool push_task(const struct design *x, const struct design_task *k,
+                      struct command_list *l, struct diag *d) {
+  const struct design_bd *b = task_bd(x, k);
+  uint32_t address =
+      tile_address(k->column, 0, SHIM_BD + (uint32_t)b->id * CORE_BD_STRIDE);
+  /* in1 runs the same descriptor in every phase; it is never rewritten */
+  if (k->phase == 0 || k->argument != MAP_IN1) {
+    if (!write_bd(b, l, d))
+      return false;
+    command_ddr_patch(l, address + 4, k->argument, k->offset_bytes);
+  }
+  uint32_t channel = channel_address(k->column, 0, k->mm2s, k->channel);
+  if (k->token && k->phase == 0)
+    command_mask_write(l, channel, 0x1F00, (uint32_t)DESIGN_TOKEN_ID << 8);
+  command_write(l, channel + QUEUE,
+                (k->token ? 0x80000000u : 0) | (uint32_t)(k->repeat - 1) << 16 |
+                    (uint32_t)k->bd);
+  return true;
+}
+
+static void wait_phase(const struct design *x, int phase,
+                       struct command_list *l) {
+  for (int i = 0; i < x->task_count; i++)
+    if (x->task[i].phase == phase && x->task[i].token)
+      command_sync(l, x->task[i].column, 0, x->task[i].mm2s,
+                   x->task[i].channel);
+}
+
+bool emit_run(const struct design *x, struct command_list *l, struct diag *d) {
+  for (int phase = 0; phase < x->phases; phase++) {
+    if (phase >= x->phases_ahead)
+      wait_phase(x, phase - x->phases_ahead, l);
+    for (int i = 0; i < x->task_count; i++)
+      if (x->task[i].phase == phase && !push_task(x, &x->task[i], l, d))
+        return false;
+  }
+  int left = x->phases > x->phases_ahead ? x->phases - x->phases_ahead : 0;
+  for (int phase = left; phase < x->phases; phase++)
+    wait_phase(x, phase, l);
+  return true;
+}

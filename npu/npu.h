@@ -1,0 +1,27 @@
+/* npu.h -- the public face of the compiler: a matrix product goes in, the
+ * bytes that a device gets come out, with everything in between for those who
+ * want to look. */
+#ifndef NPUTEIR_NPU_H
+#define NPUTEIR_NPU_H
+
+#include "design.h"
+#include "map.h"
+
+struct npu_result {
+  struct map_blocking blocking; /* all zero when the TEIR was given */
+  const struct teir *teir;      /* scheduled and placed */
+  const struct tile_program *program;
+  const struct design *design;
+  const struct command_list *configuration, *run;
+  struct text cdo, pdi, xclbin, txn; /* owned: npu_result_free */
+};
+
+/* The whole compiler.  `device` as device.def names it. */
+bool npu_compile(struct arena *, const char *device, const struct map_problem *,
+                 struct npu_result *, struct diag *);
+/* The same from a schedule that is placed on the array already. */
+bool npu_compile_teir(struct arena *, const char *device, const struct teir *,
+                      struct npu_result *, struct diag *);
+void npu_result_free(struct npu_result *);
+
+#endif
