@@ -10,12 +10,21 @@
 
 #include "base.h"
 
+/* ---- registers: REG_<tile>_<name> is the offset of the first one in its
+ * tile, ..._STRIDE the bytes to the next, ..._COUNT how many ---- */
+enum reg {
+#define REGISTER(tile, id, offset, stride, count)                              \
+  REG_##tile##_##id = offset, REG_##tile##_##id##_STRIDE = stride,             \
+  REG_##tile##_##id##_COUNT = count,
+#include "regmap.def"
+};
+
 /* ---- register writes, in order: what CDO and transaction are made of ---- */
 enum command_kind {
   COMMAND_WRITE,      /* address, value */
   COMMAND_MASK_WRITE, /* address, mask, value */
   COMMAND_BLOCK,      /* address, words[count] */
-  COMMAND_MASK_POLL,  /* address, mask, value */
+  COMMAND_MASK_POLL,  /* address, mask, value, timeout_ms */
   COMMAND_SYNC,       /* wait for one token of column, row, channel */
   COMMAND_DDR_PATCH,  /* address of BD word 1, argument, offset_bytes */
   COMMAND_DELAY,      /* value cycles */
@@ -29,6 +38,7 @@ struct command {
   bool mm2s; /* SYNC direction: else S2MM */
   int argument;
   uint64_t offset_bytes;
+  uint32_t timeout_ms; /* MASK_POLL in a CDO; a transaction has none */
 };
 struct command_list {
   struct arena *arena;
@@ -47,7 +57,14 @@ void command_sync(struct command_list *, int column, int row, bool mm2s,
 void command_ddr_patch(struct command_list *, uint32_t bd_word1_address,
                        int argument, uint64_t offset_bytes);
 
-/* ---- buffer descriptors: fields in natural units, packed per tile kind ---- */
+void command_mask_poll(struct command_list *, uint32_t address, uint32_t mask,
+                       uint32_t value, uint32_t timeout_ms);
+void command_delay(struct command_list *, uint32_t cycles);
+
+/* ---- buffer descriptors: fields in natural units, packed per tile kind ----
+ * A mem tile reaches its neighbours too: behind its own memory and locks come
+ * the east neighbour's (base + 0x80000, lock + 64); the west neighbour's lie
+ * before its own, so they wrap around (base 0x180000.., lock 192..). */
 struct bd_dim {
   uint32_t step_words; /* 1.. */
   uint32_t wrap;       /* 0: never wraps (the last dimension has none) */
@@ -55,16 +72,19 @@ struct bd_dim {
 struct bd {
   uint64_t base; /* core, mem: byte address in own memory; shim: byte address */
   uint32_t length_words;
-  struct bd_dim dim[4];                   /* dim[0] fastest */
-  uint32_t iteration_step_words;          /* 1.. */
-  uint32_t iteration_count;               /* 1..64; 1: none */
-  int acquire_lock, acquire_value;        /* own lock id; -1: none */
-  int release_lock, release_value;        /* value 0: none */
-  int next;                               /* -1: last of the chain */
+  struct bd_dim dim[4];            /* dim[0] fastest */
+  uint32_t iteration_step_words;   /* 1.. */
+  uint32_t iteration_count;        /* 1..64; 1: none */
+  int acquire_lock, acquire_value; /* own lock id; -1: none */
+  int release_lock, release_value; /* value 0: none */
+  int next;                        /* -1: last of the chain */
   bool packet;
   int packet_id, packet_type;
   uint32_t zero_before[3], zero_after[3]; /* mem tile MM2S */
   int burst;                              /* shim: 0 64 B, 1 128 B, 2 256 B */
+  bool no_tlast, compress; /* MM2S: no TLAST behind the last word */
+  int out_of_order_id;
+  int iteration_now; /* the hardware counts it; written as the start value */
 };
 /* kind: 0 shim, 1 mem, 2 core (enum tile_kind).  Fails when a field does not
  * fit.  words gets 6 or 8 words; returns how many, 0 on error. */
@@ -76,19 +96,18 @@ bool bd_unpack(int kind, const uint32_t words[8], struct bd *);
 bool cdo_write(const struct command_list *, struct text *cdo, struct diag *);
 struct command_list *cdo_read(struct arena *, const void *cdo, size_t length,
                               struct diag *);
-bool pdi_write(const void *cdo, size_t length, struct text *pdi,
-               struct diag *);
+bool pdi_write(const void *cdo, size_t length, struct text *pdi, struct diag *);
 /* The CDO inside; borrowed from pdi. */
 bool pdi_read(const void *pdi, size_t length, const void **cdo,
               size_t *cdo_length, struct diag *);
 
 struct xclbin_info {
-  const char *kernel; /* "NPUTEIR" */
-  int columns;        /* of the partition */
+  char kernel[64]; /* "NPUTEIR" */
+  int columns;     /* of the partition */
   int start_column_count;
   int start_columns[8];
   int buffer_arguments; /* data buffers behind ninstr */
-  uint8_t uuid[16];     /* non-zero; same input, same bytes: a hash */
+  uint8_t uuid[16];     /* all zero: the writer puts a hash of the contents */
 };
 bool xclbin_write(const struct xclbin_info *, const void *pdi, size_t length,
                   struct text *xclbin, struct diag *);
@@ -96,7 +115,7 @@ bool xclbin_write(const struct xclbin_info *, const void *pdi, size_t length,
 bool xclbin_read(const void *xclbin, size_t length, struct xclbin_info *,
                  const void **pdi, size_t *pdi_length, struct diag *);
 
-/* ---- transaction ---- */
+/* ---- transaction: written as version 0.1, read as 0.1 and 1.0 ---- */
 bool txn_write(const struct command_list *, int generation, int columns,
                struct text *txn, struct diag *);
 struct command_list *txn_read(struct arena *, const void *txn, size_t length,

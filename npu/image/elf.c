@@ -1,0 +1,107 @@
+/* elf.c -- a core ELF as the loader of the array sees it: every loadable
+ * segment becomes block writes into program memory or into the tile's own
+ * data memory (xdna-array.md section 8).
+ *
+ * A segment is zero-filled beyond its bytes in the file.  Segments for the
+ * memory of a neighbour are refused: we load one tile at a time.
+ */
+#include "bytes.h"
+#include "image.h"
+
+enum {
+  ELF_HEADER_BYTES = 52,
+  SEGMENT_HEADER_BYTES = 32,
+  MACHINE_AIE = 264,
+  TYPE_LOAD = 1,
+  PROGRAM_BYTES = 0x4000,
+  OWN_DATA = 0x70000, /* in the core's address space */
+  OWN_DATA_BYTES = 0x10000,
+  COLUMN_SHIFT = 25,
+  ROW_SHIFT = 20
+};
+
+struct segment {
+  uint32_t address, file_offset, file_bytes, memory_bytes;
+};
+
+/* Where in the tile the segment goes. */
+static bool segment_place(const struct segment *s, uint32_t *offset,
+                          struct diag *d) {
+  if (bytes_within(PROGRAM_BYTES, s->address, s->memory_bytes)) {
+    *offset = REG_CORE_PROGRAM + s->address;
+    return true;
+  }
+  if (s->address >= OWN_DATA &&
+      bytes_within(OWN_DATA_BYTES, s->address - OWN_DATA, s->memory_bytes)) {
+    *offset = REG_CORE_MEMORY + s->address - OWN_DATA;
+    return true;
+  }
+  return diag_error(d, loc_none(),
+                    "core ELF: a segment of %u bytes at 0x%x lies neither in "
+                    "program memory (0..0x4000) nor in own data memory "
+                    "(0x70000..0x80000)",
+                    s->memory_bytes, s->address);
+}
+
+static bool load_segment(const uint8_t *elf, size_t length,
+                         const struct segment *s, uint32_t tile,
+                         struct command_list *l, struct diag *d) {
+  uint32_t offset = 0;
+  if (s->memory_bytes == 0)
+    return true;
+  if (s->file_bytes > s->memory_bytes ||
+      !bytes_within(length, s->file_offset, s->file_bytes))
+    return diag_error(d, loc_none(),
+                      "core ELF: segment at 0x%x has %u bytes at %u of a file "
+                      "of %zu, for %u in memory",
+                      s->address, s->file_bytes, s->file_offset, length,
+                      s->memory_bytes);
+  if (s->address % 4)
+    return diag_error(d, loc_none(),
+                      "core ELF: segment at 0x%x; addresses are multiples of 4",
+                      s->address);
+  if (!segment_place(s, &offset, d))
+    return false;
+  uint32_t count = (s->memory_bytes + 3) / 4;
+  struct arena *a = l->arena;
+  uint8_t *bytes = arena_array(a, count, 4);
+  memcpy(bytes, elf + s->file_offset, s->file_bytes);
+  uint32_t *words = arena_array(a, count, sizeof *words);
+  for (uint32_t i = 0; i < count; i++)
+    words[i] = bytes_u32(bytes + 4 * i);
+  command_block(l, tile | offset, words, count);
+  return true;
+}
+
+bool elf_load(const void *data, size_t length, int column, int row,
+              struct command_list *l, struct diag *d) {
+  const uint8_t *elf = data;
+  static const uint8_t magic[6] = {0x7f, 'E', 'L', 'F', 1, 1};
+  if (length < ELF_HEADER_BYTES || memcmp(elf, magic, sizeof magic) != 0)
+    return diag_error(d, loc_none(), "not a little-endian ELF32 file");
+  if (bytes_u16(elf + 18) != MACHINE_AIE)
+    return diag_error(d, loc_none(), "ELF for machine %d; cores take %d",
+                      bytes_u16(elf + 18), MACHINE_AIE);
+  uint32_t headers = bytes_u32(elf + 28), size = bytes_u16(elf + 42),
+           count = bytes_u16(elf + 44);
+  if (count && (size < SEGMENT_HEADER_BYTES ||
+                !bytes_within(length, headers, (uint64_t)size * count)))
+    return diag_error(d, loc_none(),
+                      "core ELF: %u program headers of %u bytes at %u are past "
+                      "the end",
+                      count, size, headers);
+  uint32_t tile = (uint32_t)column << COLUMN_SHIFT | (uint32_t)row << ROW_SHIFT;
+  bool loaded = false;
+  for (uint32_t i = 0; i < count; i++) {
+    const uint8_t *h = elf + headers + (size_t)size * i;
+    if (bytes_u32(h) != TYPE_LOAD)
+      continue;
+    struct segment s = {bytes_u32(h + 12), bytes_u32(h + 4), bytes_u32(h + 16),
+                        bytes_u32(h + 20)};
+    if (!load_segment(elf, length, &s, tile, l, d))
+      return false;
+    loaded = true;
+  }
+  return loaded ||
+         diag_error(d, loc_none(), "core ELF: it has no loadable segment");
+}
