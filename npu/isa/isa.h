@@ -40,10 +40,12 @@ struct isa_reg {
   int unit_count;
   int unit[8]; /* unit numbers, low part first */
 };
+/* A unit has the number of the register that is this unit and nothing else. */
 int isa_reg_count(void);
 const struct isa_reg *isa_reg(int reg);
 int isa_reg_find(const char *name, size_t length); /* -1: none */
 int isa_unit_count(void);
+int isa_unit_bits(int unit); /* width of its state */
 
 /* Operand classes: register classes and immediate kinds, by their name in the
  * facts (eR, mXv, simm7x32, ...). */
@@ -56,10 +58,15 @@ struct isa_class {
 };
 const struct isa_class *isa_class(int operand_class);
 bool isa_class_has(int operand_class, int reg);
+/* The register of this name within a class: "d1" in eDS is the 3-D pair of d1
+ * and d5 (8 units), which isa_reg_find does not give.  -1: not a member. */
+int isa_class_reg_find(int operand_class, const char *name, size_t length);
 
 enum isa_bypass { BYPASS_NONE, BYPASS_MOV, BYPASS_VEC };
 
-/* One operand of a form, in the order in which its syntax prints them. */
+/* One operand of a form: first those of the syntax, in its order (a register
+ * that the syntax names literally is fixed), then implied ones such as srCarry
+ * or crSat.  Immediates are neither read nor written. */
 struct isa_operand {
   const char *name;
   int operand_class;      /* -1: fixed or implied register */
@@ -68,6 +75,7 @@ struct isa_operand {
   bool read, written;
   int read_cycle, write_cycle; /* from 1 = issue; see facts D1, D2 */
   enum isa_bypass bypass;
+  unsigned written_units; /* if written: bit i for unit i of the register */
 };
 
 enum insn_flag {
@@ -108,13 +116,24 @@ struct isa_bundle {
   struct isa_op slot[SLOT_COUNT];
 };
 
-/* The smallest size that holds the bundle, or an encoding of exactly `size`
+/* A slot that holds its nop (INSN_NOPA, ...) counts as taken; isa_decode gives
+ * the nops that fill a format, so a bundle encodes to the size it came from.  A
+ * bundle with no operation at all is the 16-bit nop.
+ *
+ * The smallest size that holds the bundle, or an encoding of exactly `size`
  * bytes (0: smallest).  Returns the bytes written, 0 on error. */
 int isa_encode(const struct isa_bundle *, int size,
                uint8_t out[ISA_BUNDLE_BYTES], struct diag *);
 /* Decodes one bundle from at most `length` bytes.  Returns its size, or 0 if
  * no format or no instruction has these bits. */
 int isa_decode(const uint8_t *bytes, size_t length, struct isa_bundle *);
+
+/* The size that isa_encode would choose, at least `at_least` bytes; 0 if slots
+ * collide or there is no such size. */
+int isa_bundle_size(const struct isa_bundle *, int at_least);
+/* One operation to and from the bits of its slot. */
+bool isa_encode_op(const struct isa_op *, uint64_t *word, struct diag *);
+bool isa_decode_op(enum isa_slot, uint64_t word, struct isa_op *);
 
 /* Bundles by which `use` must follow `def` so that its operand u sees def's
  * operand d (facts D1); <= 0: no constraint beyond order. */

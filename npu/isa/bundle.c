@@ -1,0 +1,315 @@
+/* bundle.c -- compiles formats.def; operations and bundles to and from bits. */
+#include "tables.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+  int bytes;
+  const char *bits;
+};
+static const struct row row[] = {
+#define FORMAT(bytes, bits) {bytes, bits},
+#include "formats.def"
+#undef FORMAT
+};
+_Static_assert(sizeof row / sizeof *row <= MAX_FORMATS, "room for formats");
+
+static const enum insn_id nop_of[SLOT_COUNT] = {
+    [SLOT_LDA] = INSN_NOPA, [SLOT_LDB] = INSN_NOPB, [SLOT_ST] = INSN_NOPS,
+    [SLOT_ALU] = INSN_NOPX, [SLOT_MV] = INSN_NOPM,  [SLOT_LNG] = INSN_NOPXM,
+    [SLOT_VEC] = INSN_NOPV,
+};
+
+/* ---- bits of a bundle; bit 0 is the lowest of byte 0 ---- */
+
+static uint64_t get_bits(const uint8_t *bytes, int low, int width) {
+  uint64_t value = 0;
+  for (int bit = low & ~7; bit < low + width; bit += 8) {
+    uint64_t byte = bytes[bit >> 3];
+    value |= bit < low ? byte >> (low - bit) : byte << (bit - low);
+  }
+  return value & ((UINT64_C(1) << width) - 1);
+}
+
+static void put_bits(uint8_t *bytes, int low, int width, uint64_t value) {
+  for (int i = 0; i < width; i++)
+    if (value >> i & 1)
+      bytes[(low + i) >> 3] |= (uint8_t)(1u << ((low + i) & 7));
+}
+
+/* ---- formats ---- */
+
+static int slot_of(char letter) {
+  static const char letters[] = "ABSXMLV";
+  static const enum isa_slot slot[] = {SLOT_LDA, SLOT_LDB, SLOT_ST, SLOT_ALU,
+                                       SLOT_MV,  SLOT_LNG, SLOT_VEC};
+  const char *at = strchr(letters, letter);
+  return at ? (int)slot[at - letters] : -1;
+}
+
+static void build_format(struct format *f, const struct row *r) {
+  f->bytes = r->bytes;
+  int bit = 8 * r->bytes;
+  for (const char *at = r->bits; *at;) {
+    if (*at == ' ') {
+      at++;
+    } else if (*at == '0' || *at == '1') {
+      bit--;
+      put_bits(f->mask, bit, 1, 1);
+      put_bits(f->fixed, bit, 1, (uint64_t)(*at++ == '1'));
+    } else {
+      int slot = slot_of(*at), width = (int)strtol(at + 2, (char **)&at, 10);
+      bit -= width;
+      if (slot < 0) { /* the nop field, always 0 */
+        put_bits(f->mask, bit, width, ~UINT64_C(0));
+        continue;
+      }
+      assert(width == isa_slot_bits((enum isa_slot)slot));
+      f->slots |= 1u << slot;
+      f->low[slot] = bit;
+    }
+  }
+  assert(bit == 0);
+}
+
+void isa_build_formats(struct tables *t) {
+  t->format_count = (int)(sizeof row / sizeof *row);
+  for (int i = 0; i < t->format_count; i++)
+    build_format(&t->format[i], &row[i]);
+}
+
+/* The smallest format with all of `slots`, of `size` bytes unless 0; among
+ * equals the one with fewest slots left over, then the first of the table. */
+static const struct format *find_format(const struct tables *t, unsigned slots,
+                                        int size) {
+  const struct format *best = NULL;
+  for (int i = 0; i < t->format_count; i++) {
+    const struct format *f = &t->format[i];
+    if ((f->slots & slots) != slots || (size && f->bytes != size))
+      continue;
+    if (!best || f->bytes < best->bytes ||
+        (f->bytes == best->bytes &&
+         __builtin_popcount(f->slots) < __builtin_popcount(best->slots)))
+      best = f;
+  }
+  return best;
+}
+
+/* ---- operations ---- */
+
+static bool encode_field(const struct tables *t, const struct insn *insn,
+                         const struct isa_op *op, int i, uint64_t *field,
+                         struct diag *d) {
+  const struct isa_operand *o = &insn->operand[i];
+  const struct reg_class *c = &t->class[o->operand_class];
+  int64_t value = op->operand[i];
+  if (c->shown.is_register) {
+    if (!isa_class_has(o->operand_class, (int)value))
+      return diag_error(d, loc_none(), "%s: %s cannot be %s (class %s)",
+                        insn->mnemonic, o->name,
+                        value >= 0 && value < t->reg_count ? t->reg[value].name
+                                                           : "this register",
+                        c->shown.name);
+    *field = (uint64_t)c->value[value];
+    return true;
+  }
+  if (value < c->shown.low || value > c->shown.high)
+    return diag_error(d, loc_none(), "%s: %s %lld is out of range %lld..%lld",
+                      insn->mnemonic, o->name, (long long)value,
+                      (long long)c->shown.low, (long long)c->shown.high);
+  if (value % c->shown.scale)
+    return diag_error(d, loc_none(), "%s: %s %lld is no multiple of %d",
+                      insn->mnemonic, o->name, (long long)value,
+                      c->shown.scale);
+  *field = (uint64_t)(value / c->shown.scale) & ((UINT64_C(1) << c->bits) - 1);
+  return true;
+}
+
+static bool encode_op(const struct tables *t, const struct isa_op *op,
+                      uint64_t *word, struct diag *d) {
+  const struct insn *insn = &t->insn[op->id];
+  const struct insn_code *code = &t->code[op->id];
+  *word = code->fixed;
+  for (int i = 0; i < insn->operand_count; i++) {
+    const struct isa_operand *o = &insn->operand[i];
+    if (o->tied_to >= 0 && op->operand[i] != op->operand[o->tied_to])
+      return diag_error(d, loc_none(), "%s: %s must be the same register as %s",
+                        insn->mnemonic, o->name,
+                        insn->operand[o->tied_to].name);
+    if (code->piece_count[i] == 0)
+      continue;
+    uint64_t field;
+    if (!encode_field(t, insn, op, i, &field, d))
+      return false;
+    for (int p = 0; p < code->piece_count[i]; p++) {
+      const struct piece *piece = &code->piece[i][p];
+      uint64_t part = field >> piece->at & ((UINT64_C(1) << piece->width) - 1);
+      *word |= part << piece->low;
+    }
+  }
+  return true;
+}
+
+static int64_t immediate(const struct reg_class *c, uint64_t field) {
+  int64_t value = (int64_t)field, span = (int64_t)1 << c->bits;
+  if (c->negative || (c->is_signed && value >= span / 2))
+    value -= span;
+  return value * c->shown.scale;
+}
+
+static bool decode_as(const struct tables *t, enum insn_id id, uint64_t word,
+                      struct isa_op *op) {
+  const struct insn *insn = &t->insn[id];
+  const struct insn_code *code = &t->code[id];
+  op->id = id;
+  for (int i = 0; i < insn->operand_count; i++) {
+    const struct isa_operand *o = &insn->operand[i];
+    if (o->fixed_reg >= 0) {
+      op->operand[i] = o->fixed_reg;
+      continue;
+    }
+    if (o->tied_to >= 0) {
+      op->operand[i] = op->operand[o->tied_to];
+      continue;
+    }
+    uint64_t field = 0;
+    for (int p = 0; p < code->piece_count[i]; p++) {
+      const struct piece *piece = &code->piece[i][p];
+      field |= (word >> piece->low & ((UINT64_C(1) << piece->width) - 1))
+               << piece->at;
+    }
+    const struct reg_class *c = &t->class[o->operand_class];
+    op->operand[i] = c->shown.is_register ? c->reg[field] : immediate(c, field);
+    if (c->shown.is_register && op->operand[i] < 0)
+      return false;
+  }
+  return true;
+}
+
+static bool decode_op(const struct tables *t, enum isa_slot slot, uint64_t word,
+                      struct isa_op *op) {
+  for (int i = 0; i < t->decode_count[slot]; i++) {
+    enum insn_id id = (enum insn_id)t->decode[slot][i];
+    if ((word & t->code[id].mask) == t->code[id].fixed &&
+        decode_as(t, id, word, op))
+      return true;
+  }
+  return false;
+}
+
+bool isa_encode_op(const struct isa_op *op, uint64_t *word, struct diag *d) {
+  return encode_op(isa_tables(), op, word, d);
+}
+
+bool isa_decode_op(enum isa_slot slot, uint64_t word, struct isa_op *op) {
+  memset(op, 0, sizeof *op);
+  if (decode_op(isa_tables(), slot, word, op))
+    return true;
+  memset(op, 0, sizeof *op);
+  return false;
+}
+
+/* ---- bundles ---- */
+
+static bool check_slots(const struct tables *t, const struct isa_bundle *b,
+                        unsigned *slots, struct diag *d) {
+  *slots = 0;
+  for (int s = 0; s < SLOT_COUNT; s++) {
+    enum insn_id id = b->slot[s].id;
+    if (id == INSN_NONE)
+      continue;
+    if ((int)id < 0 || id >= INSN_COUNT || (int)t->insn[id].slot != s)
+      return diag_error(d, loc_none(), "%s is no instruction of slot %s",
+                        (int)id > 0 && id < INSN_COUNT ? t->insn[id].mnemonic
+                                                       : "this number",
+                        isa_slot_name((enum isa_slot)s));
+    *slots |= 1u << s;
+  }
+  unsigned narrow = *slots & (1u << SLOT_ALU | 1u << SLOT_MV);
+  if (*slots & 1u << SLOT_LNG && narrow)
+    return diag_error(
+        d, loc_none(), "%s takes the alu and mv slots, as does %s",
+        t->insn[b->slot[SLOT_LNG].id].mnemonic,
+        t->insn[b->slot[narrow & 1u << SLOT_ALU ? SLOT_ALU : SLOT_MV].id]
+            .mnemonic);
+  return true;
+}
+
+int isa_bundle_size(const struct isa_bundle *b, int at_least) {
+  const struct tables *t = isa_tables();
+  unsigned slots;
+  struct diag d = {DIAG_NONE, loc_none(), ""};
+  if (!check_slots(t, b, &slots, &d))
+    return 0;
+  for (int size = at_least < 2 ? 2 : at_least; size <= 16; size += 2)
+    if (find_format(t, slots, size))
+      return size;
+  return 0;
+}
+
+int isa_encode(const struct isa_bundle *b, int size,
+               uint8_t out[ISA_BUNDLE_BYTES], struct diag *d) {
+  const struct tables *t = isa_tables();
+  unsigned slots;
+  if (!check_slots(t, b, &slots, d))
+    return 0;
+  const struct format *f = find_format(t, slots, size);
+  if (!f) {
+    diag_error(d, loc_none(), "no %d-byte format has room for these slots",
+               size);
+    return 0;
+  }
+  uint8_t bytes[ISA_BUNDLE_BYTES];
+  memcpy(bytes, f->fixed, sizeof bytes);
+  for (int s = 0; s < SLOT_COUNT; s++) {
+    if (!(f->slots >> s & 1))
+      continue;
+    const struct isa_op nop = {.id = nop_of[s]};
+    uint64_t word;
+    if (!encode_op(t, b->slot[s].id ? &b->slot[s] : &nop, &word, d))
+      return 0;
+    put_bits(bytes, f->low[s], isa_slot_bits((enum isa_slot)s), word);
+  }
+  memcpy(out, bytes, (size_t)f->bytes);
+  return f->bytes;
+}
+
+/* Bytes of a bundle by the low nibble of its first (facts B). */
+static int size_of(uint8_t first) {
+  static const uint8_t size[16] = {16, 2, 16, 8,  16, 6, 16, 12,
+                                   16, 4, 16, 10, 16, 6, 16, 14};
+  return size[first & 15];
+}
+
+static bool matches(const struct format *f, const uint8_t *bytes) {
+  for (int i = 0; i < f->bytes; i++)
+    if ((bytes[i] & f->mask[i]) != f->fixed[i])
+      return false;
+  return true;
+}
+
+int isa_decode(const uint8_t *bytes, size_t length, struct isa_bundle *b) {
+  const struct tables *t = isa_tables();
+  memset(b, 0, sizeof *b);
+  if (length == 0 || (size_t)size_of(bytes[0]) > length)
+    return 0;
+  int size = size_of(bytes[0]);
+  for (int i = 0; i < t->format_count; i++) {
+    const struct format *f = &t->format[i];
+    if (f->bytes != size || !matches(f, bytes))
+      continue;
+    for (int s = 0; s < SLOT_COUNT; s++) {
+      int width = isa_slot_bits((enum isa_slot)s);
+      if (f->slots >> s & 1 &&
+          !decode_op(t, (enum isa_slot)s, get_bits(bytes, f->low[s], width),
+                     &b->slot[s])) {
+        memset(b, 0, sizeof *b);
+        return 0;
+      }
+    }
+    return size;
+  }
+  return 0;
+}

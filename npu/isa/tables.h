@@ -1,0 +1,112 @@
+/* tables.h -- the .def tables of this room, compiled once into what the code
+ * reads.  Nothing outside npu/isa includes it. */
+#ifndef NPUTEIR_ISA_TABLES_H
+#define NPUTEIR_ISA_TABLES_H
+
+#include "isa.h"
+
+enum {
+  MAX_REGS = 384,
+  MAX_CLASSES = 80,
+  MAX_VALUES = 512, /* of the widest register class, 9 bits */
+  MAX_PIECES = 3,   /* runs of bits that an operand is split into */
+  MAX_HOLDS = 5,
+  MAX_FORMATS = 80,
+};
+
+struct reg_class {
+  struct isa_class shown;
+  int bits;
+  bool negative; /* nimm: the value is field - 2^bits */
+  bool is_signed;
+  int16_t reg[MAX_VALUES]; /* field -> register, -1: none */
+  int16_t value[MAX_REGS]; /* register -> field, -1: not a member */
+};
+
+/* Where an operand's bits lie in the slot: `width` bits at `low` are bits `at`
+ * and up of the field. */
+struct piece {
+  uint8_t low, width, at;
+};
+struct insn_code {
+  uint64_t mask, fixed; /* bits that must have these values */
+  int piece_count[ISA_MAX_OPERANDS];
+  struct piece piece[ISA_MAX_OPERANDS][MAX_PIECES];
+};
+
+/* A unit held from cycle `first` to `last`; operand -1: always, else only if
+ * the register of that operand is in a file of `files`. */
+enum hold_kind { HOLD_UNIT, HOLD_PORT_X, HOLD_PORT_A, HOLD_PORT_M };
+struct hold {
+  enum hold_kind kind;
+  int unit, first, last;
+  bool shared;
+  int operand;
+  unsigned files; /* bit per enum reg_file */
+};
+
+enum reg_file {
+  FILE_OTHER,
+  FILE_R,
+  FILE_P,
+  FILE_M,
+  FILE_DN,
+  FILE_DJ,
+  FILE_DC,
+  FILE_S
+};
+
+enum timing_id {
+#define TIMING(id, ...) TIMING_##id,
+#include "timing.def"
+  TIMING_COUNT
+};
+enum unit_id {
+#define UNIT(id, ...) UNIT_##id,
+#include "timing.def"
+  UNIT_COUNT
+};
+
+struct format {
+  int bytes;
+  unsigned slots;      /* bit per enum isa_slot */
+  int low[SLOT_COUNT]; /* bit position of the slot's field */
+  uint8_t mask[ISA_BUNDLE_BYTES], fixed[ISA_BUNDLE_BYTES];
+};
+
+struct tables {
+  int reg_count, unit_count, class_count;
+  struct isa_reg reg[MAX_REGS];
+  char reg_name[MAX_REGS][16]; /* as printed */
+  char reg_key[MAX_REGS][16];  /* as named in regs.def */
+  uint8_t reg_file[MAX_REGS];
+  int reg_bits[MAX_REGS]; /* of units */
+  struct reg_class class[MAX_CLASSES];
+
+  struct insn insn[INSN_COUNT];
+  char mnemonic[INSN_COUNT][24];
+  struct insn_code code[INSN_COUNT];
+  int hold_count[INSN_COUNT];
+  struct hold hold[INSN_COUNT][MAX_HOLDS];
+  /* per slot, forms with more fixed bits first (facts C0) */
+  int decode_count[SLOT_COUNT];
+  uint16_t decode[SLOT_COUNT][INSN_COUNT];
+
+  int format_count;
+  struct format format[MAX_FORMATS];
+};
+
+/* Compiled at the first call, by one thread. */
+const struct tables *isa_tables(void);
+
+/* Parts of the compilation, in this order. */
+void isa_build_regs(struct tables *);
+void isa_build_insns(struct tables *);
+void isa_build_timing(struct tables *, enum insn_id, enum timing_id);
+void isa_build_formats(struct tables *);
+
+int isa_reg_of(const struct tables *, const char *name, size_t length);
+int isa_class_find(const struct tables *, const char *name, size_t length);
+int isa_slot_bits(enum isa_slot);
+
+#endif
