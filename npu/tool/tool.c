@@ -101,8 +101,8 @@ int main(int argc, char **argv) {
     return help(argc - 1, argv + 1);
   const struct tool_command *c = find(argv[1]);
   if (!c) {
-    fprintf(stderr,
-            "nputeir: there is no command '%s'; see: nputeir help\n", argv[1]);
+    fprintf(stderr, "nputeir: there is no command '%s'; see: nputeir help\n",
+            argv[1]);
     return TOOL_USAGE;
   }
   if (argc == 3 && strcmp(argv[2], "--help") == 0) {

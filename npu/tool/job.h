@@ -1,0 +1,29 @@
+/* job.h -- the input that map, design and build share: a matrix product given
+ * by its sizes, or a schedule that is placed on the array already. */
+#ifndef NPUTEIR_TOOL_JOB_H
+#define NPUTEIR_TOOL_JOB_H
+
+#include "npu.h"
+
+struct job {
+  const char *command; /* for messages */
+  const char *device;
+  struct map_problem problem;
+  const char *teir_file; /* NULL: the problem counts */
+  const char *output;    /* -o, or NULL */
+};
+
+/* Words of the call that all three take; described by JOB_TEXT. */
+bool job_read(struct job *, const char *command, int argc, char **argv);
+/* Compiles the job as far as bytes. */
+bool job_compile(struct arena *, const struct job *, struct npu_result *,
+                 struct diag *);
+
+#define JOB_TEXT                                                               \
+  "  MxNxK             sizes of out[m,n] = sum of in0[m,k] * in1[k,n]\n"       \
+  "  FILE.teir         or a schedule placed on rows, columns and time\n"       \
+  "  --types A,B,C     of in0, in1 and out: bf16,bf16,f32 (default) or\n"      \
+  "                    i8,i8,i32\n"                                            \
+  "  --device NAME     npu1 (default)\n"
+
+#endif
