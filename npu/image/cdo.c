@@ -44,7 +44,18 @@ static void put_command(struct text *t, enum opcode op, uint32_t words) {
   }
 }
 
+static void put_write(struct text *t, uint32_t address, uint32_t value) {
+  put_command(t, OP_WRITE, 2);
+  bytes_put_u32(t, address);
+  bytes_put_u32(t, value);
+}
+
+/* bootgen makes a plain write of a block of one word, and so do we. */
 static void put_block(struct text *t, const struct command *c) {
+  if (c->count == 1)
+    put_write(t, c->address, c->words[0]);
+  if (c->count <= 1)
+    return;
   uint32_t payload = c->count + 2, head = payload < LONG_FORM ? 3 : 4;
   uint32_t pad = (uint32_t)(-(t->length / 4 + head) % DATA_ALIGN_WORDS);
   if (pad) {
@@ -62,9 +73,7 @@ static bool put(struct text *t, const struct command *c, int index,
                 struct diag *d) {
   switch (c->kind) {
   case COMMAND_WRITE:
-    put_command(t, OP_WRITE, 2);
-    bytes_put_u32(t, c->address);
-    bytes_put_u32(t, c->value);
+    put_write(t, c->address, c->value);
     return true;
   case COMMAND_MASK_WRITE:
     put_command(t, OP_MASK_WRITE, 3);

@@ -96,13 +96,13 @@ static void put_memories(struct text *t) {
 }
 
 static void put_ip_layout(struct text *t, const struct xclbin_info *info) {
-  char name[64];
-  snprintf(name, sizeof name, "%s:%s", info->kernel, instance_name);
   bytes_put_u64(t, 1);
   bytes_put_u32(t, IP_PS_KERNEL);
   bytes_put_u32(t, (uint32_t)KERNEL_ID << 16 | SUBTYPE_DPU);
   bytes_put_u64(t, UINT64_MAX); /* no base address */
-  put_name(t, name, 64);
+  size_t name = t->length;
+  text_printf(t, "%s:%s", info->kernel, instance_name);
+  bytes_zeros(t, name + 64 - t->length);
 }
 
 static void put_connection(struct text *t, uint32_t argument, uint32_t memory) {
@@ -128,18 +128,16 @@ static void put_argument(struct text *t, int id, const char *name, int global,
 }
 
 static void put_metadata(struct text *t, const struct xclbin_info *info) {
-  text_printf(
-      t,
-      "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
-      "<project name=\"\">\n"
-      "  <platform vendor=\"\" boardid=\"\" name=\"\" featureRomTime=\"0\">\n"
-      "    <device name=\"\" fpgaDevice=\"\">\n"
-      "      <core name=\"OCL_REGION_0\" target=\"\" type=\"clc_region\" "
-      "clockFreq=\"0MHz\" numComputeUnits=\"60\">\n"
-      "        <kernel name=\"%s\" language=\"c\" type=\"dpu\">\n"
-      "          <extended-data subtype=\"%d\" functional=\"0\" "
-      "dpu_kernel_id=\"0x%x\"/>\n",
-      info->kernel, SUBTYPE_DPU, KERNEL_ID);
+  text_printf(t,
+              "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
+              "<project>\n"
+              "  <platform>\n"
+              "    <device>\n"
+              "      <core>\n"
+              "        <kernel name=\"%s\" language=\"c\" type=\"dpu\">\n"
+              "          <extended-data subtype=\"%d\" functional=\"0\" "
+              "dpu_kernel_id=\"0x%x\"/>\n",
+              info->kernel, SUBTYPE_DPU, KERNEL_ID);
   put_argument(t, 0, "opcode", 0, 8, 0x00, "uint64_t");
   put_argument(t, 1, "instr", 1, 8, 0x08, "char *");
   put_argument(t, 2, "ninstr", 0, 4, 0x10, "uint32_t");
