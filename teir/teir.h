@@ -19,6 +19,7 @@ struct teir_size {
   int64_t constant;
   int symbol;
 };
+struct teir_size teir_constant(int64_t);
 
 struct teir_tensor {
   const char *id; /* "in0", "in1", "out" by convention */
@@ -34,7 +35,20 @@ struct teir_axis {
   struct loc at;
 };
 
-enum teir_op { TEIR_ZERO, TEIR_COPY, TEIR_RELU, TEIR_CONTRACTION };
+/* The chapter's four operations, then the element-wise tails of nests:
+ * a bias is an Add whose input has stride 0 along M or N. */
+enum teir_op {
+  TEIR_ZERO,        /* out = 0 */
+  TEIR_COPY,        /* out = in0 */
+  TEIR_RELU,        /* out = max(out, 0) */
+  TEIR_CONTRACTION, /* out += sum over K of in0 * in1 */
+  TEIR_SCALE,       /* out = alpha * out */
+  TEIR_ADD,         /* out += beta * in0 */
+  TEIR_CLAMP,       /* out = min(max(out, low), high) */
+  TEIR_SHIFT,       /* out = saturate(round(in0 / 2^shift)) */
+  TEIR_CAST,        /* out = in0, converted to out's type */
+  TEIR_OPS
+};
 enum teir_role { TEIR_M, TEIR_N, TEIR_K, TEIR_ROLES };
 
 /* A role's axes, outermost first; axes are indices into teir.axis. */
@@ -43,10 +57,19 @@ struct teir_list {
   int *item;
 };
 
+/* Metadata: `key`=`value`, both words or numbers as text. */
+struct teir_property {
+  const char *key, *value;
+};
+
 struct teir_primitive {
   const char *id;
   enum teir_op op;
   struct teir_list role[TEIR_ROLES]; /* K is used by Contraction only */
+  struct teir_list operand; /* tensors: inputs, then output; count 0: by the
+                             * names in0, in1, out (ask teir_input) */
+  int property_count;
+  struct teir_property *property;
   struct loc at;
 };
 
@@ -101,15 +124,33 @@ bool teir_verify(const struct teir *, struct diag *);
 int teir_find_axis(const struct teir *, const char *id);      /* -1: none */
 int teir_find_node(const struct teir *, const char *id);      /* -1: none */
 int teir_find_primitive(const struct teir *, const char *id); /* -1: none */
+int teir_find_tensor(const struct teir *, const char *id);    /* -1: none */
+int teir_find_symbol(const struct teir *, const char *id);    /* -1: none */
+const char *teir_op_name(enum teir_op); /* "Contraction" */
+int teir_op_inputs(enum teir_op);       /* 0, 1 or 2; in place counts as 1 */
+/* The tensor that a primitive reads as input i, or writes; -1: none. */
+int teir_input(const struct teir *, int primitive, int i);
+int teir_output(const struct teir *, int primitive);
+/* A primitive's metadata; NULL: not given. */
+const char *teir_property(const struct teir *, int primitive, const char *key);
+/* The bytes that the program touches of a tensor lie at base + low .. base +
+ * high - 1 (0, 0: untouched).  Guards count as true; nothing is symbolic. */
+bool teir_footprint(const struct teir *, int tensor, int64_t *low,
+                    int64_t *high, struct diag *);
 
 /* ---- transform: each gives a new program with the same meaning ---- */
-/* `axis` cut into an outer axis `id`.o (id gets a suffix) that iterates and an
- * inner axis of extent `inner`, which must divide the extent. */
+/* `axis` cut into an outer axis "<id>.o", which is appended, and an inner axis
+ * "<id>.i" of extent `inner`, which must divide the extent and which keeps the
+ * index `axis`.  Loops over the axis become two nested loops, the inner one
+ * called "<node>.i"; role lists get both, the outer first. */
 struct teir *teir_split(struct arena *, const struct teir *, int axis,
                         int64_t inner, struct diag *);
 
 /* ---- execute on host memory: the oracle for everything below ---- */
-/* tensor[i] is the base address of teir.tensor[i]; nothing is symbolic. */
+/* tensor[i] is the base address of teir.tensor[i]; nothing is symbolic.
+ * Integers are exact modulo 2^n.  A Contraction sums in the type of its
+ * property "acc", by default in f32 (f64 when a tensor is f64), and rounds to
+ * out's type once per invocation. */
 bool teir_run(const struct teir *, void *const tensor[], struct diag *);
 
 #endif

@@ -1,0 +1,51 @@
+/* bind.c -- a program with symbols and their values in; the same program with
+ * constants out. */
+#include "build.h"
+
+static struct teir_size bound(struct teir_size s, const int64_t *value) {
+  return s.symbol < 0 ? s : teir_constant(value[s.symbol]);
+}
+
+struct teir *teir_bind(struct arena *a, const struct teir *from,
+                       const int64_t *value, int value_count, struct diag *d) {
+  if (value_count != from->symbol_count) {
+    diag_error(d, teir_loc(from),
+               "%d values for %d symbols; every symbol has one value",
+               value_count, from->symbol_count);
+    return NULL;
+  }
+  if (!teir_verify(from, d))
+    return NULL;
+  struct teir *t = teir_clone(a, from);
+  t->symbol_count = 0;
+  for (int i = 0; i < t->axis_count; i++) {
+    struct teir_axis *x = &t->axis[i];
+    x->extent = bound(x->extent, value);
+    for (int j = 0; j < t->tensor_count; j++) {
+      x->stride_bytes[j] = bound(x->stride_bytes[j], value);
+      x->offset_bytes[j] = bound(x->offset_bytes[j], value);
+    }
+  }
+  return teir_verify(t, d) ? t : NULL;
+}
+
+static bool size_bound(const struct teir *t, const struct teir_axis *x,
+                       struct teir_size s, const char *what, struct diag *d) {
+  if (s.symbol < 0)
+    return true;
+  return diag_error(d, x->at, "%s of axis %s is the unbound symbol %s", what,
+                    x->id, t->symbol[s.symbol]);
+}
+
+bool teir_check_bound(const struct teir *t, struct diag *d) {
+  for (int i = 0; i < t->axis_count; i++) {
+    const struct teir_axis *x = &t->axis[i];
+    if (!size_bound(t, x, x->extent, "the extent", d))
+      return false;
+    for (int j = 0; j < t->tensor_count; j++)
+      if (!size_bound(t, x, x->stride_bytes[j], "a stride", d) ||
+          !size_bound(t, x, x->offset_bytes[j], "an offset", d))
+        return false;
+  }
+  return true;
+}

@@ -1,0 +1,56 @@
+/* build.h -- how the room's own files put programs together.
+ *
+ * Arrays that these functions make have room for the next power of two, so
+ * that adding an element copies only when the count is a power of two.
+ * teir_clone gives any program this property; only add to clones.
+ */
+#ifndef NPUTEIR_TEIR_BUILD_H
+#define NPUTEIR_TEIR_BUILD_H
+
+#include "teir.h"
+
+struct teir *teir_clone(struct arena *, const struct teir *);
+struct teir *teir_empty(struct arena *, const char *file);
+
+/* Each adds one and gives its index.  Ids are kept, not copied. */
+int teir_add_symbol(struct arena *, struct teir *, const char *id);
+/* All axes get stride 0 and offset 0 on a new tensor. */
+int teir_add_tensor(struct arena *, struct teir *, const char *id, enum dtype);
+int teir_add_axis(struct arena *, struct teir *, const char *id,
+                  struct teir_size extent);
+int teir_add_primitive(struct arena *, struct teir *, const char *id,
+                       enum teir_op);
+int teir_add_iteration(struct arena *, struct teir *, const char *id, int axis);
+int teir_add_invocation(struct arena *, struct teir *, const char *id,
+                        int primitive);
+void teir_add_property(struct arena *, struct teir *, int primitive,
+                       const char *key, const char *value);
+
+void teir_list_add(struct arena *, struct teir_list *, int item);
+void teir_list_insert(struct arena *, struct teir_list *, int place, int item);
+void teir_list_remove(struct teir_list *, int place);
+struct teir_list teir_list_copy(struct arena *, struct teir_list);
+int teir_list_find(struct teir_list, int item); /* -1: none */
+
+/* `wish`, or `wish` with the first free number behind it. */
+const char *teir_fresh_axis(struct arena *, const struct teir *,
+                            const char *wish);
+const char *teir_fresh_node(struct arena *, const struct teir *,
+                            const char *wish);
+const char *teir_fresh_primitive(struct arena *, const struct teir *,
+                                 const char *wish);
+const char *teir_fresh_tensor(struct arena *, const struct teir *,
+                              const char *wish);
+
+/* The list that holds node `n` (a children list or the roots) and its place
+ * there; *parent is -1 for a root.  The program is well formed. */
+struct teir_list *teir_home(struct teir *, int n, int *parent, int *place);
+/* parent[n], -1 for roots.  The program is well formed. */
+int *teir_parents(struct arena *, const struct teir *);
+
+/* The file a message is about when no line is known. */
+struct loc teir_loc(const struct teir *);
+/* False, with a message, if a run-time value is not bound yet. */
+bool teir_check_bound(const struct teir *, struct diag *);
+
+#endif

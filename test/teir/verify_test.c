@@ -1,0 +1,186 @@
+/* verify_test.c -- breaks every rule of the IR once, in text or, where the
+ * text form cannot say it, in memory; the message must name place and rule. */
+#include "check.h"
+#include "teir.h"
+
+#include <string.h>
+
+#define HEAD                                                                   \
+  "teir 1\n"                                                                   \
+  "tensor in0 f32\ntensor in1 f32\ntensor out f32\n"                           \
+  "axis x extent 4 stride in0=4 out=4\n"                                       \
+  "axis k extent 4 stride in0=4 in1=4\n"                                       \
+  "primitive p Copy M=[] N=[]\n"
+
+static const struct {
+  const char *text, *message;
+} wrong[] = {
+    /* axis rules */
+    {HEAD "axis x extent 2\nroots c\ninvoke c calls p\n",
+     "axis 'x' is defined twice"},
+    {HEAD "axis y extent 0\nroots c\ninvoke c calls p\n",
+     "axis y has extent 0; extents are positive"},
+    {HEAD "axis y extent -3\nroots c\ninvoke c calls p\n",
+     "axis y has extent -3"},
+    {HEAD "axis y extent 2 stride out=-4\nroots c\ninvoke c calls p\n",
+     "axis y has stride -4 on out; strides are not negative"},
+    {HEAD "axis y extent 2 stride out=4 out=8\nroots c\ninvoke c calls p\n",
+     "tensor out is given twice"},
+    /* schedule rules */
+    {HEAD "roots c\ninvoke c calls p\ninvoke c calls p\n",
+     "node 'c' is defined twice"},
+    {HEAD "roots c, e\ninvoke c calls p\n", "there is no node 'e'"},
+    {HEAD "roots a\niterate a over x sequential do c, e\ninvoke c calls p\n",
+     "there is no node 'e'"},
+    {HEAD "roots c, c\ninvoke c calls p\n", "root c is listed twice"},
+    {HEAD "roots a, c\niterate a over x sequential do c\ninvoke c calls p\n",
+     "root c is a child of node a"},
+    {HEAD "roots a, b\niterate a over x sequential do c\n"
+          "iterate b over x sequential do c\ninvoke c calls p\n",
+     "node c is a child of a and of b"},
+    {HEAD "roots a\niterate a over x sequential do c, c\ninvoke c calls p\n",
+     "node c is a child of a and of a"},
+    {HEAD "roots c\ninvoke c calls p\ninvoke lost calls p\n",
+     "node lost is neither a root nor a child"},
+    {HEAD "roots c\ninvoke c calls p\niterate a over x sequential do b\n"
+          "iterate b over k sequential do a\n",
+     "no node is its own descendant"},
+    {HEAD "roots c\ninvoke c calls p\niterate a over x sequential do a\n",
+     "no node is its own descendant"},
+    /* iteration node rules */
+    {HEAD "roots a\niterate a over y sequential do c\ninvoke c calls p\n",
+     "there is no axis 'y'"},
+    {HEAD "roots a\niterate a over x sideways do c\ninvoke c calls p\n",
+     "expected sequential or parallel, found 'sideways'"},
+    {HEAD "roots a\niterate a over x sequential do\n",
+     "node a iterates nothing"},
+    /* invocation node rules */
+    {HEAD "roots c\ninvoke c calls q\n", "there is no primitive 'q'"},
+    {HEAD "roots c\ninvoke c calls p do c\n",
+     "expected the end of the line, found 'do'"},
+    /* guard rules */
+    {HEAD "roots a\niterate a over x sequential do c\n"
+          "invoke c calls p when first(k)\n",
+     "node c is guarded by first(k), but no ancestor iterates k"},
+    {HEAD "roots a\niterate a over x sequential when last(x) do c\n"
+          "invoke c calls p\n",
+     "node a is guarded by last(x), but no ancestor iterates x"},
+    {HEAD "roots a\niterate a over x sequential do c\n"
+          "invoke c calls p when middle(x)\n",
+     "expected first(<axis>) or last(<axis>), found 'middle(x)'"},
+    /* primitive rules */
+    {HEAD "primitive p Zero M=[] N=[]\nroots c\ninvoke c calls p\n",
+     "primitive 'p' is defined twice"},
+    {HEAD "primitive q Zero M=[]\nroots c\ninvoke c calls q\n",
+     "primitive q has no list N; Zero needs M and N"},
+    {HEAD "primitive q Contraction M=[] N=[]\nroots c\ninvoke c calls q\n",
+     "primitive q has no list K; Contraction needs M, N and K"},
+    {HEAD "primitive q ReLU M=[] N=[] K=[]\nroots c\ninvoke c calls q\n",
+     "primitive q has a list K; ReLU has none"},
+    {HEAD "primitive q Zero M=[y] N=[]\nroots c\ninvoke c calls q\n",
+     "there is no axis 'y'"},
+    {HEAD "primitive q Divide M=[] N=[]\nroots c\ninvoke c calls q\n",
+     "'Divide' is no operation"},
+    /* our additions */
+    {"teir 2\n", "version 2 of the text form"},
+    {"tensor in0 f32\n", "the first line is not 'teir 1'"},
+    {"", "the first line is not 'teir 1'"},
+    {HEAD "tensor out f32\nroots c\ninvoke c calls p\n",
+     "tensor 'out' is defined twice"},
+    {"teir 1\nsymbol s\nsymbol s\nroots\n", "symbol 's' is defined twice"},
+    {"teir 1\nprimitive p Zero M=[] N=[]\nroots c\ninvoke c calls p\n",
+     "primitive p writes 'out', but no tensor has this name"},
+    {"teir 1\ntensor out f32\nprimitive p Copy M=[] N=[]\nroots c\n"
+     "invoke c calls p\n",
+     "primitive p reads 'in0', but no tensor has this name"},
+    {HEAD "primitive q Zero M=[] N=[] from in0 to out\nroots c\n"
+          "invoke c calls q\n",
+     "primitive q has 2 operands; Zero has 0 inputs"},
+    {HEAD "primitive q Zero M=[] N=[] with data_type=i8\nroots c\n"
+          "invoke c calls q\n",
+     "primitive q has data_type i8, but tensor out is f32"},
+    {HEAD "primitive q Clamp M=[] N=[] with low=0\nroots c\n"
+          "invoke c calls q\n",
+     "primitive q: Clamp needs high=<number>"},
+    {HEAD "tensor h f16\nprimitive q Copy M=[] N=[] from in0 to h\nroots c\n"
+          "invoke c calls q\n",
+     "only Cast converts"},
+    {HEAD "roots c\nroots c\ninvoke c calls p\n", "two lists of roots"},
+};
+
+static void check_wrong_text(void) {
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    bool refused = !teir_parse(a, "wrong", wrong[i].text, &d);
+    CHECK(refused);
+    CHECK(strstr(d.text, wrong[i].message));
+    if (!refused || !strstr(d.text, wrong[i].message))
+      fprintf(stderr, "row %zu wants '%s', got '%s'\n", i, wrong[i].message,
+              d.text);
+    arena_close(a);
+  }
+}
+
+/* What only a program in memory can get wrong. */
+static void check_wrong_memory(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *t = teir_parse(a, "m",
+                              HEAD "roots a\n"
+                                   "iterate a over x sequential do c\n"
+                                   "invoke c calls p when first(x)\n",
+                              &d);
+  CHECK(t);
+  if (!t) {
+    arena_close(a);
+    return;
+  }
+  CHECK(teir_verify(t, &d));
+  int leaf = teir_find_node(t, "c"), loop = teir_find_node(t, "a");
+
+#define BREAK(place, value, message)                                           \
+  do {                                                                         \
+    __typeof__(place) keep = place;                                            \
+    struct diag e = {0};                                                       \
+    place = value;                                                             \
+    CHECK(!teir_verify(t, &e) && strstr(e.text, message));                     \
+    place = keep;                                                              \
+  } while (0)
+  BREAK(t->roots.item[0], 9, "roots refer to existing nodes");
+  BREAK(t->node[loop].children.item[0], -1, "children refer to existing");
+  BREAK(t->node[loop].axis, 2, "an iteration node's axis exists");
+  BREAK(t->node[loop].policy, (enum teir_policy)7, "sequential or parallel");
+  BREAK(t->node[leaf].primitive, 1, "an invocation node's primitive exists");
+  BREAK(t->node[leaf].guard[0].axis, 5, "a guard's axis exists");
+  BREAK(t->primitive[0].op, TEIR_OPS, "has operation");
+  BREAK(t->axis[0].stride_bytes, NULL, "one of each per tensor");
+  BREAK(t->axis[0].extent.symbol, 0, "names symbol 0 of 0");
+  BREAK(t->primitive[0].role[TEIR_M].count, -1, "has no list M");
+#undef BREAK
+  arena_close(a);
+}
+
+/* A child list on an invocation is refused even if the children exist. */
+static void check_leaf_with_child(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0}, e = {0};
+  struct teir *t = teir_parse(
+      a, "m", HEAD "roots c, b\ninvoke c calls p\ninvoke b calls p\n", &d);
+  CHECK(t);
+  if (t) {
+    t->roots.count = 1;
+    int child = 1;
+    t->node[0].children = (struct teir_list){1, &child};
+    CHECK(!teir_verify(t, &e));
+    CHECK(strstr(e.text, "an invocation node has none"));
+  }
+  arena_close(a);
+}
+
+int main(void) {
+  check_wrong_text();
+  check_wrong_memory();
+  check_leaf_with_child();
+  return check_result();
+}
