@@ -1,0 +1,256 @@
+/* bench.c -- `nputeir bench`: measured numbers, each with its preset or rival.
+ *
+ * `array` runs whole products on the simulated array and sets them beside the
+ * published results of the same size (reference-results.md); `compile` times
+ * the way from a product to its binaries; `core` and `kernels` are in core.c
+ * and kernel.c. */
+#include "bench.h"
+
+#include "npu.h"
+#include "sim.h"
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+/* Rows of `bench array`; published: TOPS, 0 where nobody published one. */
+static const struct {
+  const char *name;
+  struct map_problem problem;
+  const char *preset;
+  double published;
+  const char *rival;
+  bool long_run; /* minutes of wall clock: only with --all */
+} array_case[] = {
+/* clang-format off */
+#define BF16 DTYPE_BF16, DTYPE_BF16, DTYPE_F32
+#define INT8 DTYPE_I8, DTYPE_I8, DTYPE_I32
+    {"bf16-512",   {512, 512, 512, BF16},    "8700g",       0,    "-", false},
+    {"bf16-1024",  {1024, 1024, 1024, BF16}, "8700g",       0,    "-", false},
+    {"bf16-1024",  {1024, 1024, 1024, BF16}, "8700g-turbo", 0,    "-", false},
+    {"bf16-1024",  {1024, 1024, 1024, BF16}, "phoenix",     0.6,  "iree-amd-aie#282", false},
+    {"int8-1024",  {1024, 1024, 1024, INT8}, "8700g",       0,    "-", false},
+    {"bf16-4096",  {4096, 4096, 5120, BF16}, "8700g-turbo", 5.79, "thesis, blocked, bf16 out", true},
+    {"bf16-4k",    {4224, 4224, 4032, BF16}, "phoenix",     3.12, "Taka, row-major, bf16 out", true},
+    {"int8-4k",    {4160, 4224, 4224, INT8}, "phoenix",     4.42, "Taka, int8 -> int32", true},
+#undef BF16
+#undef INT8
+    /* clang-format on */
+};
+enum { ARRAY_CASES = sizeof array_case / sizeof *array_case };
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Small integers in every element, so that sums are exact in any order. */
+static void fill(struct sim_buffer *b, enum dtype type, unsigned seed) {
+  size_t step = (size_t)dtype_bytes(type);
+  for (size_t i = 0; i + step <= b->bytes; i += step) {
+    seed = seed * 1664525 + 1013904223;
+    dtype_store_int(type, (char *)b->data + i, (int)(seed >> 29) - 4);
+  }
+}
+
+/* The simulated result against the oracle on the same blocked tensors: the sum
+ * of every block row costs as much as the product, so a sample is compared. */
+static bool check_sample(const struct npu_result *r,
+                         const struct sim_buffer *buffer, struct diag *d) {
+  enum { SAMPLES = 200 };
+  const struct tile_program *p = r->program;
+  const struct map_transfer *x = p->transfer;
+  uint64_t state = 99;
+  for (int s = 0; s < SAMPLES; s++) {
+    int64_t at[5]; /* row, column, m round, n round, element of the block */
+    const int64_t extent[] = {p->rows, p->columns, p->rounds_m, p->rounds_n,
+                              (int64_t)p->block_m * p->block_n};
+    for (int i = 0; i < 5; i++) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      at[i] = (int64_t)((state >> 33) % (uint64_t)extent[i]);
+    }
+    int64_t i = at[4] / p->block_n, j = at[4] % p->block_n;
+    const char *in0 = (char *)buffer[0].data +
+                      at[0] * x[0].column_stride_bytes +
+                      at[2] * x[0].time[0].stride_bytes;
+    const char *in1 = (char *)buffer[1].data +
+                      at[1] * x[1].column_stride_bytes +
+                      at[3] * x[1].time[1].stride_bytes;
+    const char *out =
+        (char *)buffer[2].data + at[1] * x[2].column_stride_bytes +
+        at[0] * x[2].row_stride_bytes + at[2] * x[2].time[0].stride_bytes +
+        at[3] * x[2].time[1].stride_bytes;
+    double sum = 0;
+    for (int64_t step = 0; step < p->steps_k; step++)
+      for (int64_t l = 0; l < p->block_k; l++)
+        sum +=
+            dtype_load_float(x[0].type, in0 + step * x[0].time[2].stride_bytes +
+                                            (i * p->block_k + l) *
+                                                dtype_bytes(x[0].type)) *
+            dtype_load_float(x[1].type,
+                             in1 + step * x[1].time[2].stride_bytes +
+                                 (l * p->block_n + j) * dtype_bytes(x[1].type));
+    double got =
+        dtype_load_float(x[2].type, out + at[4] * dtype_bytes(x[2].type));
+    if (got != sum)
+      return diag_error(d, loc_none(), "wrong result: %g instead of %g", got,
+                        sum);
+  }
+  return true;
+}
+
+static bool run_case(int index, const char *preset_name, struct diag *d) {
+  const struct preset *preset =
+      preset_find(preset_name ? preset_name : array_case[index].preset);
+  struct arena *a = arena_open();
+  struct npu_result r;
+  const struct map_problem *p = &array_case[index].problem;
+  bool good = npu_compile(a, preset->device, p, &r, d);
+  struct sim_buffer buffer[MAP_TENSORS] = {{0}};
+  struct sim *sim = NULL;
+  struct sim_report report = {0};
+  double start = 0;
+  if (good) {
+    for (int i = 0; i < MAP_TENSORS; i++) {
+      buffer[i].bytes = (size_t)r.program->transfer[i].bytes;
+      buffer[i].data = calloc(1, buffer[i].bytes);
+      if (!buffer[i].data)
+        good = diag_error(d, loc_none(), "out of memory");
+      else if (i < MAP_OUT)
+        fill(&buffer[i], r.program->transfer[i].type, (unsigned)i + 1);
+    }
+    struct sim_options options = {.preset = preset};
+    start = seconds();
+    good = good &&
+           (sim = sim_open(r.xclbin.data, r.xclbin.length, &options, d)) &&
+           sim_run(sim, r.txn.data, r.txn.length, buffer, MAP_TENSORS, &report,
+                   d) &&
+           check_sample(&r, buffer, d);
+  }
+  if (good) {
+    double wall = seconds() - start;
+    double operations = 2.0 * (double)p->m * (double)p->n * (double)p->k;
+    double time = (double)report.cycles / (preset->clock_ghz * 1e9) +
+                  preset->launch_seconds;
+    double tops = operations / time * 1e-12;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("case=%s size=%lldx%lldx%lld preset=%s cycles=%llu core_util=%.3f "
+           "tops=%.3f",
+           array_case[index].name, (long long)p->m, (long long)p->n,
+           (long long)p->k, preset->name, (unsigned long long)report.cycles,
+           (double)report.mac_cycles / (double)report.core_cycles, tops);
+    if (array_case[index].published > 0 && !preset_name)
+      printf(" published=%.2f ratio=%.2f rival=\"%s\"",
+             array_case[index].published, tops / array_case[index].published,
+             array_case[index].rival);
+    printf(" wall_s=%.1f peak_mb=%ld\n", wall, usage.ru_maxrss / 1024);
+    fflush(stdout);
+  }
+  if (sim)
+    sim_close(sim);
+  for (int i = 0; i < MAP_TENSORS; i++)
+    free(buffer[i].data);
+  npu_result_free(&r);
+  arena_close(a);
+  return good;
+}
+
+static int bench_array(int argc, char **argv) {
+  bool all = false;
+  const char *preset = NULL, *only = NULL;
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--all") == 0)
+      all = true;
+    else if (strcmp(argv[i], "--preset") == 0 && i + 1 < argc)
+      preset = argv[++i];
+    else if (argv[i][0] != '-' && !only)
+      only = argv[i];
+    else
+      return tool_usage("bench",
+                        "array takes a case, --preset NAME and --all, "
+                        "not '%s'",
+                        argv[i]);
+  if (preset && !preset_find(preset))
+    return tool_usage("bench", "there is no preset '%s'", preset);
+  bool any = false;
+  for (int i = 0; i < ARRAY_CASES; i++) {
+    if (only ? strcmp(only, array_case[i].name) != 0
+             : array_case[i].long_run && !all)
+      continue;
+    any = true;
+    struct diag d = {0};
+    if (!run_case(i, preset, &d))
+      return tool_fail(&d);
+  }
+  return any ? TOOL_DONE : tool_usage("bench", "array has no case '%s'", only);
+}
+
+static int bench_compile(int argc, char **argv) {
+  if (argc > 1)
+    return tool_usage("bench", "compile takes no '%s'", argv[1]);
+  for (int i = 0; i < ARRAY_CASES; i++) {
+    struct arena *a = arena_open();
+    struct npu_result r;
+    struct diag d = {0};
+    double start = seconds();
+    bool good = npu_compile(a, "npu1", &array_case[i].problem, &r, &d);
+    double time = seconds() - start;
+    if (good)
+      printf("case=%s compile_ms=%.1f xclbin_bytes=%zu txn_bytes=%zu\n",
+             array_case[i].name, time * 1e3, r.xclbin.length, r.txn.length);
+    npu_result_free(&r);
+    arena_close(a);
+    if (!good)
+      return tool_fail(&d);
+  }
+  return TOOL_DONE;
+}
+
+static const struct {
+  const char *name;
+  int (*run)(int argc, char **argv);
+} bench[] = {{"array", bench_array},
+             {"compile", bench_compile},
+             {"core", bench_core},
+             {"kernels", bench_kernels}};
+enum { BENCHES = sizeof bench / sizeof *bench };
+
+static int run_bench(int argc, char **argv) {
+  if (argc > 1) {
+    for (int i = 0; i < BENCHES; i++)
+      if (strcmp(argv[1], bench[i].name) == 0)
+        return bench[i].run(argc - 1, argv + 1);
+    return tool_usage("bench", "there is no benchmark '%s'", argv[1]);
+  }
+  for (int i = 0; i < BENCHES; i++) {
+    printf("== %s\n", bench[i].name);
+    fflush(stdout);
+    char *words[] = {(char *)bench[i].name, NULL};
+    int status = bench[i].run(1, words);
+    if (status != TOOL_DONE)
+      return status;
+  }
+  return TOOL_DONE;
+}
+
+const struct tool_command tool_bench = {
+    "bench", "measured numbers beside published ones",
+    "usage: nputeir bench [array|compile|core|kernels] [arguments]\n\n"
+    "Without a name, all of them in turn.  Each line is key=value.\n\n"
+    "  array [CASE] [--preset NAME] [--all]\n"
+    "      whole products on the simulated array: cycles, share of them in\n"
+    "      which cores multiply, TOPS at the preset's clock with its launch\n"
+    "      floor, the published result of that size, wall clock of the\n"
+    "      simulation.  A sample of the results is checked exactly.  --all\n"
+    "      adds the 4096-sized cases, which take minutes.\n"
+    "  compile\n"
+    "      time from a product to all its binaries\n"
+    "  core\n"
+    "      bundles per second of the core simulator\n"
+    "  kernels\n"
+    "      cycles of generated kernels, the published ones, the limit\n",
+    run_bench};
