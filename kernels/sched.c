@@ -1,0 +1,229 @@
+/* sched.c -- gives every operation of a trace its cycle.
+ *
+ * The textbook way is modulo scheduling (Rau): pick an initiation interval,
+ * place the operations of one loop iteration in a table that wraps around at
+ * that interval, repeat with a larger one on failure, then derive prologue and
+ * epilogue.  It does not fit here.  A matrix kernel is a nest (blocks of C,
+ * then steps of K) whose inner trip counts are small: half of the cycles that
+ * the published kernels lose lie where one C block hands over to the next, and
+ * most of the rest in the ramp-up and the drain.  All of that is outside a
+ * modulo schedule of the inner loop.
+ *
+ * So we turn it round.  The generator writes the whole run of the kernel,
+ * every block and every K step, as one straight trace of a few thousand
+ * operations; we place all of it; afterwards fold.c looks for the repetition
+ * in the finished bundles and rolls it up ("kernel recognition" in the
+ * literature, Aiken and Nicolau 1988).  Hand-over, ramp and drain are then
+ * scheduled like everything else, a loop costs nothing that the straight code
+ * would not have cost, and rolling up cannot make a mistake: only equal bundles
+ * are folded, so the executed sequence stays what was placed here.
+ *
+ * Placing is greedy, in program order, one operation at a time, each in the
+ * first cycle that is allowed, also in gaps left before operations that are
+ * placed already.  Allowed means:
+ *
+ *   - operands: not before the values are readable (facts D1), not so early
+ *     that a result would land before the last reader of the register's old
+ *     value or before the previous writer.  A load lands six bundles after its
+ *     issue, so it may issue while its register is still being read: this
+ *     shadow is what lets twelve vector registers suffice.
+ *   - resources: the slot, the units (facts D3), and the memory bank of the
+ *     operation's stream in the cycle in which it touches memory (facts D4).
+ *   - multiplies keep their order.
+ *
+ * Because the generator emits a load right before the first multiply that
+ * needs it, program order is order of need, and the greedy choice is earliest
+ * deadline first.  An operation that can use two slots (loads of A) takes the
+ * second one only when the first would be late for its multiply.
+ *
+ * The result repeats because the trace does: all decisions depend on a finite
+ * window of the past.  The cost is linear in the cycles of the kernel; a
+ * 64x80x64 kernel takes about two milliseconds.
+ */
+#include "trace.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { BANKS = 8, CLASH_REACH = 12, SEARCH_LIMIT = 100000 };
+
+/* What the past of the trace says about one piece of register state. */
+struct unit_state {
+  int def_cycle, def_operand, def_end; /* issue, and the cycle it lands */
+  enum insn_id def;                    /* INSN_NONE: as at entry */
+  int read_end;                        /* last cycle that reads it */
+};
+
+struct placer {
+  const struct trace *t;
+  struct schedule *s;
+  int capacity;
+  uint8_t *bank; /* per cycle of memory: bit per bank in use */
+  struct unit_state *unit;
+  int last_mac;
+};
+
+static void grow(struct placer *p, int cycle) {
+  if (cycle + 16 >= p->capacity) {
+    int n = p->capacity, to = 2 * (cycle + 64);
+    struct arena *a = p->t->arena;
+    p->s->bundle = arena_copy(a, p->s->bundle, n, to, sizeof *p->s->bundle);
+    p->s->note = arena_copy(a, p->s->note, n, to, sizeof *p->s->note);
+    p->bank = arena_copy(a, p->bank, n, to, sizeof *p->bank);
+    p->capacity = to;
+  }
+}
+
+static int operand_reg(const struct isa_op *op, int i) {
+  const struct isa_operand *o = &isa_insn(op->id)->operand[i];
+  if (o->fixed_reg >= 0)
+    return o->fixed_reg;
+  if (o->tied_to >= 0)
+    return (int)op->operand[o->tied_to];
+  if (o->operand_class < 0 || !isa_class(o->operand_class)->is_register)
+    return -1;
+  return (int)op->operand[i];
+}
+
+static int max(int a, int b) { return a > b ? a : b; }
+
+/* The first cycle that the operands allow. */
+static int ready_cycle(const struct placer *p, const struct isa_op *op) {
+  const struct insn *insn = isa_insn(op->id);
+  int cycle = 0;
+  for (int i = 0; i < insn->operand_count; i++) {
+    const struct isa_operand *o = &insn->operand[i];
+    int reg = operand_reg(op, i);
+    if (reg < 0)
+      continue;
+    for (int u = 0; u < isa_reg(reg)->unit_count; u++) {
+      const struct unit_state *s = &p->unit[isa_reg(reg)->unit[u]];
+      if (o->read && s->def)
+        cycle = max(cycle, s->def_cycle +
+                               isa_distance(s->def, s->def_operand, op->id, i));
+      if (o->written) {
+        if (s->def)
+          cycle = max(cycle, s->def_end + 2 - o->write_cycle);
+        cycle = max(cycle, s->read_end + 1 - o->write_cycle);
+      }
+    }
+  }
+  return cycle;
+}
+
+static void record(struct placer *p, const struct isa_op *op, int cycle) {
+  const struct insn *insn = isa_insn(op->id);
+  for (int written = 0; written < 2; written++)
+    for (int i = 0; i < insn->operand_count; i++) {
+      const struct isa_operand *o = &insn->operand[i];
+      int reg = operand_reg(op, i);
+      if (reg < 0 || !(written ? o->written : o->read))
+        continue;
+      for (int u = 0; u < isa_reg(reg)->unit_count; u++) {
+        struct unit_state *s = &p->unit[isa_reg(reg)->unit[u]];
+        if (written)
+          *s = (struct unit_state){cycle, i, cycle + o->write_cycle - 1, op->id,
+                                   -1};
+        else
+          s->read_end = max(s->read_end, cycle + o->read_cycle - 1);
+      }
+    }
+}
+
+static bool slot_free(const struct isa_bundle *b, enum isa_slot slot) {
+  if (b->slot[slot].id)
+    return false;
+  if (slot == SLOT_LNG)
+    return !b->slot[SLOT_ALU].id && !b->slot[SLOT_MV].id;
+  return !(slot == SLOT_ALU || slot == SLOT_MV) || !b->slot[SLOT_LNG].id;
+}
+
+static bool units_free(const struct placer *p, const struct isa_op *op,
+                       int cycle) {
+  for (int c = max(0, cycle - CLASH_REACH); c <= cycle + CLASH_REACH; c++) {
+    if (c >= p->s->count)
+      break;
+    for (int i = 0; i < SLOT_COUNT; i++) {
+      const struct isa_op *other = &p->s->bundle[c].slot[i];
+      if (!other->id)
+        continue;
+      if (c <= cycle ? isa_unit_clash(other, op, cycle - c) != NULL
+                     : isa_unit_clash(op, other, c - cycle) != NULL)
+        return false;
+    }
+  }
+  return true;
+}
+
+static unsigned bank_bit(const struct placer *p, const struct trace_op *o) {
+  return o->stream < 0 ? 0 : 1u << p->t->stream[o->stream].bank;
+}
+
+static int first_free(struct placer *p, const struct trace_op *o,
+                      const struct isa_op *op, int cycle) {
+  const struct insn *insn = isa_insn(op->id);
+  for (;; cycle++) {
+    grow(p, cycle);
+    if (slot_free(&p->s->bundle[cycle], insn->slot) &&
+        !(p->bank[cycle + insn->memory_cycle] & bank_bit(p, o)) &&
+        units_free(p, op, cycle))
+      return cycle;
+  }
+}
+
+static void put(struct placer *p, const struct trace_op *o,
+                const struct isa_op *op, int cycle) {
+  const struct insn *insn = isa_insn(op->id);
+  struct schedule *s = p->s;
+  s->bundle[cycle].slot[insn->slot] = *op;
+  p->bank[cycle + insn->memory_cycle] |= bank_bit(p, o);
+  if (o->note)
+    s->note[cycle] = o->note;
+  s->count = max(s->count, cycle + 1);
+  if (insn->flags & INSN_MAC)
+    p->last_mac = cycle;
+  record(p, op, cycle);
+}
+
+static void place(struct placer *p, const struct trace_op *o) {
+  const struct isa_op *op = &o->op;
+  int cycle = ready_cycle(p, op);
+  if (isa_insn(op->id)->flags & INSN_MAC)
+    cycle = max(cycle, p->last_mac + 1);
+  cycle = first_free(p, o, op, cycle);
+  if (o->other.id) {
+    int needed = p->last_mac + 1 - 7; /* load to use (facts D2) */
+    if (cycle > needed) {
+      int other = first_free(p, o, &o->other, ready_cycle(p, &o->other));
+      if (other < cycle) {
+        op = &o->other;
+        cycle = other;
+      }
+    }
+  }
+  put(p, o, op, cycle);
+}
+
+/* `ret lr` so early that its five delay slots end with the last bundle. */
+static void place_return(struct placer *p) {
+  static const struct trace_op ret = {.op.id = INSN_RET, .stream = -1};
+  int cycle = first_free(p, &ret, &ret.op, max(0, p->s->count - 6));
+  put(p, &ret, &ret.op, cycle);
+  grow(p, cycle + 6);
+  p->s->count = max(p->s->count, cycle + 6);
+}
+
+bool sched_place(const struct trace *t, struct schedule *s) {
+  if (t->diag->kind != DIAG_NONE)
+    return false;
+  *s = (struct schedule){0};
+  struct placer p = {.t = t, .s = s, .last_mac = -1};
+  p.unit = arena_array(t->arena, isa_unit_count(), sizeof *p.unit);
+  for (int i = 0; i < isa_unit_count(); i++)
+    p.unit[i].read_end = -1;
+  grow(&p, 0);
+  for (int i = 0; i < t->count; i++)
+    place(&p, &t->op[i]);
+  place_return(&p);
+  return true;
+}

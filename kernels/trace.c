@@ -1,0 +1,75 @@
+/* trace.c -- building a trace: the list of operations of a kernel's whole run.
+ */
+#include "trace.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct trace trace_open(struct arena *a, struct diag *d) {
+  return (struct trace){.arena = a, .diag = d};
+}
+
+int trace_reg(const char *format, ...) {
+  char name[16];
+  va_list args;
+  va_start(args, format);
+  int length = vsnprintf(name, sizeof name, format, args);
+  va_end(args);
+  int reg = isa_reg_find(name, (size_t)length);
+  assert(reg >= 0);
+  return reg;
+}
+
+int trace_stream(struct trace *t, const char *pointer, const char *start_from,
+                 int bank) {
+  assert(t->stream_count < TRACE_STREAMS);
+  t->stream[t->stream_count] = (struct trace_stream){
+      trace_reg("%s", pointer), trace_reg("%s", start_from), bank};
+  return t->stream_count++;
+}
+
+static struct trace_op *append(struct trace *t) {
+  if (t->count == t->capacity) {
+    int capacity = t->capacity ? 2 * t->capacity : 1024;
+    t->op = arena_copy(t->arena, t->op, t->count, capacity, sizeof *t->op);
+    t->capacity = capacity;
+  }
+  struct trace_op *o = &t->op[t->count++];
+  *o = (struct trace_op){.stream = -1, .mac = t->mac_count};
+  return o;
+}
+
+struct trace_op *trace_add(struct trace *t, enum insn_id id, int operand_count,
+                           const int64_t *operand) {
+  struct trace_op *o = append(t);
+  o->op.id = id;
+  memcpy(o->op.operand, operand, operand_count * sizeof *operand);
+  if (isa_insn(id)->flags & INSN_MAC)
+    t->mac_count++;
+  return o;
+}
+
+struct trace_op *trace_memory(struct trace *t, enum mem_kind mem, int reg,
+                              int stream, int64_t offset) {
+  struct trace_op *o = append(t);
+  o->mem = mem;
+  o->stream = stream;
+  o->offset = offset;
+  o->op.operand[0] = reg;
+  return o;
+}
+
+static bool fits(enum insn_id id, int reg, int64_t value) {
+  const struct insn *insn = isa_insn(id);
+  const struct isa_class *c = isa_class(insn->operand[1].operand_class);
+  return isa_class_has(insn->operand[0].operand_class, reg) &&
+         value >= c->low && value <= c->high;
+}
+
+void trace_constant(struct trace *t, int reg, int64_t value) {
+  enum insn_id id = fits(INSN_MOVX_I, reg, value)  ? INSN_MOVX_I
+                    : fits(INSN_MOV_I, reg, value) ? INSN_MOV_I
+                                                   : INSN_MOVXM;
+  assert(fits(id, reg, value));
+  trace_add(t, id, 2, (int64_t[]){reg, value});
+}

@@ -1,0 +1,89 @@
+/* trace.h -- inside kernels/: the road from a kernel's work to its bundles.
+ *
+ * A generator writes the whole run of a kernel as one straight list of
+ * operations in program order, loops unrolled, with registers chosen and with
+ * memory accesses as plain byte offsets (trace_add and friends).  Then
+ *
+ *   regs.c    turns offsets into post-incremented pointers   (trace_address)
+ *   sched.c   gives every operation a cycle                  (sched_place)
+ *   fold.c    rolls repeated bundles up into loops           (fold_program)
+ *
+ * The first error stays in trace.diag; later calls do nothing, so a generator
+ * is straight emission and is checked once at the end.
+ */
+#ifndef NPUTEIR_KERNELS_TRACE_H
+#define NPUTEIR_KERNELS_TRACE_H
+
+#include "kernels.h"
+
+/* Memory operations by what they move; regs.c knows their addressing forms. */
+enum mem_kind {
+  MEM_NONE,
+  MEM_LDA_W,  /* vlda w */
+  MEM_LDB_W,  /* vldb w */
+  MEM_LDA_AM, /* vlda am */
+  MEM_ST_AM,  /* vst am */
+  MEM_ST_W,   /* vst w */
+  MEM_KINDS
+};
+
+/* One tensor's sequence of accesses through one pointer register. */
+struct trace_stream {
+  int pointer;    /* register */
+  int start_from; /* register that holds the base at entry; may be pointer */
+  int bank;       /* streams of one bank are kept out of each other's way */
+};
+
+struct trace_op {
+  struct isa_op op;    /* of a memory operation: only operand 0 until regs.c */
+  struct isa_op other; /* the same work in another slot, or INSN_NONE */
+  enum mem_kind mem, other_mem;
+  int stream;     /* index, -1: none */
+  int64_t offset; /* bytes from the stream's base */
+  bool boundary;  /* last access of its stream in a C block */
+  int mac;        /* multiplies before this operation in program order */
+  const char *note;
+};
+
+enum { TRACE_STREAMS = 6 };
+struct trace {
+  struct arena *arena;
+  struct diag *diag;
+  int count, capacity;
+  struct trace_op *op;
+  int stream_count;
+  struct trace_stream stream[TRACE_STREAMS];
+  int mac_count;
+};
+
+struct trace trace_open(struct arena *, struct diag *);
+int trace_stream(struct trace *, const char *pointer, const char *start_from,
+                 int bank);
+/* Appends; the returned operation may be refined until the next call. */
+struct trace_op *trace_add(struct trace *, enum insn_id, int operand_count,
+                           const int64_t *operand);
+struct trace_op *trace_memory(struct trace *, enum mem_kind, int reg,
+                              int stream, int64_t offset);
+/* reg <- value, by the shortest form that holds it. */
+void trace_constant(struct trace *, int reg, int64_t value);
+/* Register by name built like printf; the name must exist. */
+int trace_reg(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Gives every memory operation an addressing form and a step, and puts the
+ * set-up of pointers and step registers in front. */
+bool trace_address(struct trace *);
+
+/* A schedule: one bundle per cycle, no bubble left out. */
+struct schedule {
+  int count;
+  struct isa_bundle *bundle;
+  const char **note; /* per bundle, or NULL */
+};
+bool sched_place(const struct trace *, struct schedule *);
+
+/* Bundles -> function `name`: repeated stretches become hardware loops. */
+struct asm_program *fold_program(struct arena *, const char *name,
+                                 const char *const *heading, int heading_count,
+                                 const struct schedule *, struct diag *);
+
+#endif
