@@ -46,5 +46,7 @@ void sim_close(struct sim *);
 bool sim_run(struct sim *, const void *txn, size_t length,
              const struct sim_buffer *argument, int argument_count,
              struct sim_report *, struct diag *);
+/* Everything that waits, and for what: the whole story behind a deadlock. */
+void sim_print_waits(const struct sim *, struct text *);
 
 #endif

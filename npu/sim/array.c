@@ -1,0 +1,366 @@
+/* The array: opened from an xclbin, configured by its CDO, stepped by the
+ * cycle until a transaction is done, or until nothing can move any more.
+ *
+ * What is modelled: registers of section 2 of xdna-array.md that move data;
+ * buffer descriptors with all dimensions, iteration, repetition, chains, locks,
+ * packets and zero padding; circuit and packet switching; task tokens along
+ * their route; the command processor's costs; DRAM bandwidth by run length,
+ * shared by all shim channels; memory banks between cores and DMAs.
+ * What is not: cascade and core streams, control packets, compression,
+ * out-of-order and finish-on-TLAST modes, trace units, events, interrupts (the
+ * first five fail with a message when a design uses them); a core is never
+ * slowed down by a DMA (it wins, facts B12); a neighbour core's accesses do
+ * not occupy banks; DRAM latency has no jitter.
+ */
+#include "tile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool sim_fail(struct sim *s, const char *format, ...) {
+  if (s->failed)
+    return false;
+  s->failed = true;
+  char text[sizeof s->diag.text];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return diag_error(&s->diag, loc_none(), "%s", text);
+}
+
+/* Hands the simulator's own failure to the caller. */
+static bool report_failure(struct sim *s, struct diag *d) {
+  if (s->failed)
+    diag_error(d, s->diag.at, "%s", s->diag.text);
+  return !s->failed;
+}
+
+/* ---- building ---- */
+
+static void create_tile(struct sim *s, int column, int row) {
+  struct tile *t = tile_at(s, column, row);
+  t->sim = s;
+  t->column = column;
+  t->row = row;
+  t->kind = tile_kind(row);
+  const struct tile_resources *has = &s->device->tile[t->kind];
+  if (has->memory_bytes)
+    t->memory = arena_alloc(s->arena, has->memory_bytes);
+  if (t->kind == TILE_CORE)
+    t->program = arena_alloc(s->arena, s->device->program_bytes);
+  t->core_control = 2;
+  for (int mm2s = 0; mm2s < 2; mm2s++) {
+    size_t count = (size_t)has->channels;
+    t->channel[mm2s] = arena_array(s->arena, count, sizeof **t->channel);
+    for (int c = 0; c < has->channels; c++) {
+      t->channel[mm2s][c].tile = t;
+      t->channel[mm2s][c].mm2s = mm2s;
+      t->channel[mm2s][c].index = (uint8_t)c;
+    }
+  }
+  t->switch_changed = s->switches_changed = true;
+  streams_create(t);
+}
+
+struct sim *sim_create(const struct sim_options *options, int columns,
+                       struct diag *d) {
+  const struct device *device =
+      options->preset ? device_find(options->preset->device) : NULL;
+  if (!device) {
+    diag_error(d, loc_none(), "the simulator needs a preset of a known device");
+    return NULL;
+  }
+  if (columns < 1 || columns > device->columns || columns > MAX_COLUMNS) {
+    diag_error(d, loc_none(), "a partition of %d columns; %s has 1 to %d",
+               columns, device->name, device->columns);
+    return NULL;
+  }
+  struct arena *a = arena_open();
+  struct sim *s = arena_alloc(a, sizeof *s);
+  s->arena = a;
+  s->device = device;
+  s->preset = options->preset;
+  s->options = *options;
+  s->columns = columns;
+  s->rows = 2 + device->core_rows;
+  size_t tiles = (size_t)(s->columns * s->rows);
+  s->tile = arena_array(a, tiles, sizeof *s->tile);
+  s->core = arena_array(a, tiles, sizeof(struct tile *));
+  s->port = arena_array(a, tiles * MAX_SLAVES, sizeof(struct slave *));
+  s->channel =
+      arena_array(a, tiles * 2 * MAX_CHANNELS, sizeof(struct channel *));
+  for (int column = 0; column < s->columns; column++)
+    for (int row = 0; row < s->rows; row++)
+      create_tile(s, column, row);
+  return s;
+}
+
+void sim_close(struct sim *s) {
+  if (!s)
+    return;
+  for (int i = 0; i < s->columns * s->rows; i++)
+    if (s->tile[i].core)
+      core_close(s->tile[i].core);
+  arena_close(s->arena);
+}
+
+/* ---- configuring: no time passes ---- */
+
+static bool apply(struct sim *s, const struct command *c, int index) {
+  uint32_t old;
+  switch (c->kind) {
+  case COMMAND_WRITE:
+    return register_write(s, c->address, c->value);
+  case COMMAND_MASK_WRITE:
+    return register_read(s, c->address, &old) &&
+           register_write(s, c->address,
+                          (old & ~c->mask) | (c->value & c->mask));
+  case COMMAND_BLOCK:
+    return register_block(s, c->address, c->words, c->count);
+  case COMMAND_MASK_POLL:
+    if (!register_read(s, c->address, &old))
+      return false;
+    if ((old & c->mask) == (c->value & c->mask))
+      return true;
+    return sim_fail(s,
+                    "configuration command %d polls 0x%08x for 0x%x under mask "
+                    "0x%x; it reads 0x%x and nothing will change it",
+                    index, c->address, c->value, c->mask, old);
+  case COMMAND_DELAY:
+    return true;
+  case COMMAND_SYNC:
+  case COMMAND_DDR_PATCH:
+    return sim_fail(s, "configuration command %d belongs in a transaction",
+                    index);
+  }
+  return false;
+}
+
+bool sim_apply(struct sim *s, const struct command_list *list, struct diag *d) {
+  for (int i = 0; i < list->count; i++)
+    if (!apply(s, &list->item[i], i))
+      break;
+  if (!s->failed)
+    streams_rebuild(s);
+  return report_failure(s, d);
+}
+
+struct sim *sim_open(const void *xclbin, size_t length,
+                     const struct sim_options *options, struct diag *d) {
+  struct arena *a = arena_open();
+  struct xclbin_info info;
+  const void *pdi, *cdo;
+  size_t pdi_length, cdo_length;
+  struct sim *s = NULL;
+  if (xclbin_read(xclbin, length, &info, &pdi, &pdi_length, d) &&
+      pdi_read(pdi, pdi_length, &cdo, &cdo_length, d)) {
+    const struct command_list *list = cdo_read(a, cdo, cdo_length, d);
+    s = list ? sim_create(options, info.columns, d) : NULL;
+    if (s && !sim_apply(s, list, d)) {
+      sim_close(s);
+      s = NULL;
+    }
+  }
+  arena_close(a);
+  return s;
+}
+
+/* ---- stepping ---- */
+
+static void sim_step(struct sim *s) {
+  s->progress = false;
+  if (s->switches_changed)
+    streams_rebuild(s);
+  control_step(s);
+  cores_step(s);
+  channels_step(s);
+  streams_step(s);
+  if (s->progress)
+    s->last_progress = s->now;
+  s->now++;
+}
+
+static void earlier(uint64_t *next, uint64_t candidate, uint64_t now) {
+  if (candidate >= now && candidate < *next)
+    *next = candidate;
+}
+
+/* The first cycle from now on in which a timer allows something; UINT64_MAX:
+ * there is none, and nothing moved in the last cycle: deadlock. */
+static uint64_t next_timer(const struct sim *s) {
+  uint64_t next = UINT64_MAX;
+  const struct control *p = &s->control;
+  bool token_wait = p->waiting && p->polled <= p->ready &&
+                    p->at < p->list->count &&
+                    p->list->item[p->at].kind == COMMAND_SYNC;
+  bool poll_wait = p->waiting && !token_wait;
+  if (!token_wait && (!poll_wait || p->polled <= s->last_progress))
+    earlier(&next, p->ready, s->now);
+  for (int i = 0; i < s->channel_count; i++) {
+    const struct channel *c = s->channel[i];
+    if (c->state == CHANNEL_START || c->state == CHANNEL_FINISH)
+      earlier(&next, c->wake, s->now);
+    if (c->state == CHANNEL_MOVE && !c->mm2s && c->need &&
+        c->in.count >= c->need)
+      earlier(&next, fifo_at(&c->in, c->need - 1)->ready, s->now);
+  }
+  for (int i = 0; i < s->port_count; i++)
+    earlier(&next, fifo_at(&s->port[i]->fifo, 0)->ready, s->now);
+  for (int i = 0; i < s->core_count; i++)
+    if (core_stalled(s->core[i]->core) == STALL_LOCK && s->core[i]->wait_lock)
+      earlier(&next, s->core[i]->wait_lock->hidden_until, s->now);
+  return next;
+}
+
+static void skip_to(struct sim *s, uint64_t cycle) {
+  for (int i = 0; i < s->core_count; i++) {
+    struct tile *t = s->core[i];
+    if (core_stalled(t->core) == STALL_LOCK)
+      t->skipped_lock += cycle - s->now;
+    else
+      t->skipped_stream += cycle - s->now;
+  }
+  s->now = cycle;
+}
+
+static bool report_deadlock(struct sim *s) {
+  struct text t = {0};
+  text_printf(&t, "deadlock at cycle %llu: ", (unsigned long long)s->now);
+  waits_print(s, &t, sizeof s->diag.text - 1);
+  sim_fail(s, "%s", text_string(&t));
+  text_free(&t);
+  return false;
+}
+
+/* Steps until the transaction is done; false: failed. */
+static bool run_control(struct sim *s, uint64_t start) {
+  uint64_t budget = s->options.cycle_budget;
+  while (!control_done(s)) {
+    sim_step(s);
+    if (s->failed)
+      return false;
+    if (budget && s->now - start > budget)
+      return sim_fail(s, "cycle budget of %llu used up at transaction op %d",
+                      (unsigned long long)budget, s->control.at);
+    if (s->progress)
+      continue;
+    uint64_t next = next_timer(s);
+    if (next == UINT64_MAX)
+      return report_deadlock(s);
+    if (next > s->now)
+      skip_to(s, next);
+  }
+  return true;
+}
+
+/* Between two runs the array goes on for as long as a launch takes, which
+ * brings cores and ring descriptors back to where they wait. */
+static bool settle(struct sim *s) {
+  uint64_t end = s->now + (uint64_t)(s->preset->launch_seconds *
+                                     s->preset->clock_ghz * 1e9);
+  while (s->now < end) {
+    sim_step(s);
+    if (s->failed)
+      return false;
+    if (s->progress)
+      continue;
+    uint64_t next = next_timer(s);
+    if (next >= end)
+      break;
+    if (next > s->now)
+      skip_to(s, next);
+  }
+  return true;
+}
+
+/* ---- a run ---- */
+
+static void start_counts(struct sim *s) {
+  for (int i = 0; i < s->columns * s->rows; i++) {
+    struct tile *t = &s->tile[i];
+    t->skipped_lock = t->skipped_stream = 0;
+    if (t->core)
+      t->counts = *core_counts(t->core);
+    for (int c = 0; c < 2 * s->device->tile[t->kind].channels; c++)
+      t->channel[c & 1][c >> 1].tasks = 0;
+  }
+  s->bytes_read = s->bytes_written = 0;
+  s->was_busy = false;
+  s->first_busy = s->last_busy = s->now;
+  memset(&s->lost, 0, sizeof s->lost);
+}
+
+static void fill_report(struct sim *s, uint64_t start, struct sim_report *r) {
+  *r = (struct sim_report){.cycles = s->now - start,
+                           .bytes_read = s->bytes_read,
+                           .bytes_written = s->bytes_written};
+  if (s->was_busy)
+    r->busy_cycles = s->last_busy - s->first_busy + 1;
+  for (int i = 0; i < s->columns * s->rows; i++) {
+    const struct tile *t = &s->tile[i];
+    if (!t->core_ran)
+      continue;
+    const struct core_counts *c = core_counts(t->core);
+    r->cores++;
+    r->mac_cycles += c->macs - t->counts.macs;
+    r->stall_lock +=
+        c->stall[STALL_LOCK] - t->counts.stall[STALL_LOCK] + t->skipped_lock;
+    r->stall_memory += c->stall[STALL_MEMORY] - t->counts.stall[STALL_MEMORY];
+    r->stall_stream += c->stall[STALL_STREAM] - t->counts.stall[STALL_STREAM] +
+                       t->skipped_stream;
+  }
+  r->core_cycles = (uint64_t)r->cores * r->busy_cycles;
+}
+
+/* What would still be written to host memory when the host believes that the
+ * run is over is a race on a real device. */
+static bool check_finished(struct sim *s) {
+  for (int i = 0; i < s->channel_count; i++) {
+    const struct channel *c = s->channel[i];
+    if (c->tile->kind == TILE_SHIM && !c->mm2s)
+      return sim_fail(s,
+                      "the transaction ends while column %d S2MM%d still "
+                      "writes host memory (BD %d, %u words to come); nothing "
+                      "waits for its token",
+                      c->tile->column, c->index, c->bd, c->walk.left);
+  }
+  return true;
+}
+
+bool sim_execute(struct sim *s, const struct command_list *list,
+                 const struct sim_buffer *argument, int argument_count,
+                 struct sim_report *report, struct diag *d) {
+  if (s->failed)
+    return diag_error(d, loc_none(), "an earlier run failed: %s", s->diag.text);
+  uint64_t start = s->now;
+  s->argument = argument;
+  s->argument_count = argument_count;
+  start_counts(s);
+  control_start(s, list);
+  bool done = run_control(s, start);
+  if (report)
+    fill_report(s, start, report);
+  if (done && check_finished(s))
+    settle(s);
+  static const struct command_list none;
+  control_start(s, &none); /* the caller's list is only borrowed */
+  s->argument = NULL;
+  s->argument_count = 0;
+  return report_failure(s, d);
+}
+
+bool sim_run(struct sim *s, const void *txn, size_t length,
+             const struct sim_buffer *argument, int argument_count,
+             struct sim_report *report, struct diag *d) {
+  struct arena *a = arena_open();
+  int columns;
+  const struct command_list *list = txn_read(a, txn, length, &columns, d);
+  bool done = list && sim_execute(s, list, argument, argument_count, report, d);
+  arena_close(a);
+  return done;
+}
+
+void sim_print_waits(const struct sim *s, struct text *t) {
+  waits_print(s, t, SIZE_MAX);
+}

@@ -1,0 +1,122 @@
+/* Memories: which bytes a DMA address means, who may use a bank in a cycle,
+ * and host memory behind the shim with its bandwidth.
+ *
+ * A buffer argument i lies at an artificial device address, in the middle of
+ * its own terabyte, so that running out of it on either side is noticed and
+ * named.
+ */
+#include "tile.h"
+
+enum { WINDOW = 0x80000 }; /* mem tile: west, own, east */
+
+bool memory_resolve(struct channel *c, int64_t address, uint32_t words,
+                    struct tile **tile, uint32_t *offset) {
+  struct tile *t = c->tile;
+  int64_t byte = address * 4, end = byte + (int64_t)words * 4;
+  char name[48];
+  int64_t limit = t->kind == TILE_MEM ? 3 * WINDOW : 0x10000;
+  if (byte < 0 || end > limit)
+    return sim_fail(t->sim,
+                    "%s BD %d reaches byte 0x%llx; a %s tile's DMA sees "
+                    "0x%llx bytes",
+                    channel_name(c, name), c->bd, (long long)byte,
+                    t->kind == TILE_MEM ? "mem" : "core", (long long)limit);
+  if (t->kind == TILE_MEM) {
+    int side = (int)(byte / WINDOW) - 1;
+    if (side && c->index > 3)
+      return sim_fail(t->sim,
+                      "%s BD %d reaches a neighbour's memory (byte 0x%llx); "
+                      "only channels 0 to 3 can",
+                      channel_name(c, name), c->bd, (long long)byte);
+    *tile = tile_at(t->sim, t->column + side, t->row);
+    if (!*tile)
+      return sim_fail(t->sim,
+                      "%s BD %d reaches byte 0x%llx in the %s neighbour, "
+                      "which the partition does not have",
+                      channel_name(c, name), c->bd, (long long)byte,
+                      side < 0 ? "west" : "east");
+    *offset = (uint32_t)(byte % WINDOW);
+  } else {
+    *tile = t;
+    *offset = (uint32_t)byte;
+  }
+  return true;
+}
+
+/* Physical bank of a byte: core tiles B3, mem tiles L1. */
+static unsigned bank_of(const struct tile *t, uint32_t offset) {
+  return t->kind == TILE_MEM ? offset >> 4 & 15
+                             : 2 * (offset >> 14) + (offset >> 4 & 1);
+}
+
+bool memory_grant(struct tile *t, uint32_t offset, bool must) {
+  if (t->banks_cycle != t->sim->now) {
+    t->banks_cycle = t->sim->now;
+    t->banks = 0;
+  }
+  unsigned bit = 1u << bank_of(t, offset);
+  if (t->banks & bit && !must)
+    return false;
+  t->banks |= bit;
+  return true;
+}
+
+/* ---- host memory ---- */
+
+enum { ARGUMENT_SHIFT = 40 };
+#define ARGUMENT_MIDDLE (1ull << 39)
+
+uint64_t host_address(int argument, uint64_t offset) {
+  return ((uint64_t)(argument + 1) << ARGUMENT_SHIFT) + ARGUMENT_MIDDLE +
+         offset;
+}
+
+uint8_t *host_resolve(struct channel *c, int64_t address, uint32_t words) {
+  struct sim *s = c->tile->sim;
+  uint64_t byte = (uint64_t)address * 4;
+  int argument = (int)(byte >> ARGUMENT_SHIFT & 0xFF) - 1;
+  char name[48];
+  if (argument < 0 || argument >= s->argument_count) {
+    sim_fail(s,
+             "column %d %s BD %d %s device address 0x%llx, which is in no "
+             "argument of this run (BD not patched?)",
+             c->tile->column, channel_name(c, name), c->bd,
+             c->mm2s ? "reads" : "writes", (unsigned long long)byte);
+    return NULL;
+  }
+  int64_t offset = (int64_t)(byte - host_address(argument, 0));
+  const struct sim_buffer *b = &s->argument[argument];
+  if (offset < 0 || (uint64_t)offset + (uint64_t)words * 4 > b->bytes) {
+    sim_fail(s,
+             "column %d %s BD %d %s argument %d at byte %lld; the buffer has "
+             "%zu bytes",
+             c->tile->column, channel_name(c, name), c->bd,
+             c->mm2s ? "reads" : "writes", argument, (long long)offset,
+             b->bytes);
+    return NULL;
+  }
+  return (uint8_t *)b->data + offset;
+}
+
+enum { DRAM_UNIT = 65536 }; /* parts of a cycle */
+
+int64_t host_word_cost(const struct sim *s, uint64_t run_bytes) {
+  double cycles =
+      4 * s->preset->clock_ghz * 1e9 / preset_dram(s->preset, run_bytes);
+  return (int64_t)(cycles * DRAM_UNIT + 0.5);
+}
+
+bool host_grant(struct channel *c, uint32_t words) {
+  struct sim *s = c->tile->sim;
+  uint64_t passed = s->now - s->dram_cycle;
+  s->dram_cycle = s->now;
+  int64_t most = (int64_t)DRAM_BURST_CYCLES * DRAM_UNIT;
+  s->dram_credit += passed > (1ull << 32) ? most - s->dram_credit
+                                          : (int64_t)passed * DRAM_UNIT;
+  if (s->dram_credit > most)
+    s->dram_credit = most;
+  if (s->dram_credit <= 0)
+    return false;
+  s->dram_credit -= words * c->dram_cost;
+  return true;
+}

@@ -1,0 +1,314 @@
+/* tile.h -- the array's state, shared by the files of this room.
+ *
+ * A tile has memory, locks, descriptors, DMA channels, a stream switch and, in
+ * rows 2 and up, a core.  Words travel as beats through FIFOs: each slave port
+ * of a switch has one, and each S2MM channel.  A beat carries the cycle from
+ * which on its reader may take it, which is how latency is modelled; a full
+ * FIFO is how back-pressure is.
+ *
+ * sim_step (array.c) advances everything by a cycle: control processor, cores,
+ * DMA channels that have a task, ports that hold beats.  Only those are on the
+ * lists that it walks.  Whoever does something sets `progress`; a cycle without
+ * it is followed by a jump to the next timer, or by the deadlock report.
+ */
+#ifndef NPUTEIR_SIM_TILE_H
+#define NPUTEIR_SIM_TILE_H
+
+#include "array.h"
+#include "base.h"
+#include "core.h"
+#include "image.h"
+#include "sim.h"
+
+enum cost {
+#define COST(name, value, source) name = value,
+#include "costs.def"
+#undef COST
+};
+
+enum {
+  MAX_COLUMNS = 8,
+  MAX_CHANNELS = 6,
+  MAX_BDS = 48,
+  MAX_LOCKS = 64,
+  MAX_MASTERS = 23,
+  MAX_SLAVES = 25,
+  MAX_SLOTS = 4,
+  MAX_ARBITERS = 8,
+  QUEUE_DEPTH = 4, /* D11 */
+  LOCK_LIMIT = 63
+};
+
+/* ---- streams ---- */
+
+struct beat {
+  uint64_t ready; /* first cycle in which it may be taken */
+  uint32_t word;
+  uint16_t last;  /* TLAST */
+  uint16_t token; /* 0: data, else 1 + direction * 16 + channel */
+};
+
+struct fifo {
+  struct beat *beat;
+  uint32_t mask, head, count, depth;
+};
+
+static inline struct beat *fifo_at(const struct fifo *f, uint32_t i) {
+  return &f->beat[(f->head + i) & f->mask];
+}
+static inline bool fifo_has_room(const struct fifo *f, uint32_t words) {
+  return f->count + words <= f->depth;
+}
+static inline void fifo_push(struct fifo *f, struct beat b) {
+  f->beat[(f->head + f->count++) & f->mask] = b;
+}
+static inline void fifo_drop(struct fifo *f, uint32_t words) {
+  f->head += words;
+  f->count -= words;
+}
+
+enum sink_kind {
+  SINK_FIFO,    /* a slave port or an S2MM channel */
+  SINK_TOKEN,   /* the firmware behind the shim's South0 */
+  SINK_CONTROL, /* the tile's control packet handler */
+  SINK_CORE,    /* the core's stream input */
+  SINK_NONE     /* nothing takes words here */
+};
+
+struct sink {
+  enum sink_kind kind;
+  bool drop_header;
+  uint8_t latency;
+  uint8_t master;    /* index of the master port */
+  struct fifo *fifo; /* SINK_FIFO */
+  struct slave *port; /* SINK_FIFO of a slave port, else NULL */
+};
+
+/* A slave port: the input side of a switch, and where its words go. */
+struct slave {
+  struct fifo fifo;
+  struct tile *tile;
+  uint8_t index;
+  bool listed; /* in sim.port */
+  bool enabled, packet;
+  bool in_packet; /* sinks are those of the packet under way */
+  bool at_header;
+  uint8_t arbiter;
+  uint8_t sink_count;
+  struct sink sink[MAX_MASTERS];
+};
+
+/* ---- DMA ---- */
+
+/* Where a descriptor's words lie, one contiguous run after the other. */
+struct walk {
+  int64_t base; /* word address of the first element */
+  uint32_t step[4], wrap[4], before[3], after[3];
+  uint32_t at[4]; /* position in each dimension, padding included */
+  uint32_t left;  /* words of the descriptor not yet moved */
+  int64_t address;
+  uint32_t run; /* words that follow `address` one by one */
+  bool zero;    /* the run is padding */
+};
+void walk_start(struct walk *);
+/* Moves on by `words` <= run; run is 0 at the end. */
+void walk_take(struct walk *, uint32_t words);
+
+enum channel_state {
+  CHANNEL_IDLE,
+  CHANNEL_START,   /* until `wake` */
+  CHANNEL_ACQUIRE, /* descriptor loaded, lock wanted */
+  CHANNEL_MOVE,
+  CHANNEL_FINISH /* until `wake`, then release and go on */
+};
+
+struct channel {
+  struct tile *tile;
+  struct slave *port; /* MM2S: the slave port that it feeds; NULL: none */
+  struct fifo in;    /* S2MM */
+  enum channel_state state;
+  bool mm2s, listed, overflow;
+  bool token;    /* of the task under way */
+  uint8_t index; /* of the channel */
+  uint8_t start_bd, bd, queue_count;
+  uint16_t repeat_left;
+  uint32_t control;
+  uint32_t queue[QUEUE_DEPTH];
+  uint64_t wake;
+  uint64_t tasks;     /* started in this run */
+  uint64_t next_push; /* the control processor's distance rule */
+  /* the descriptor under way */
+  struct walk walk;
+  uint32_t need; /* words of the next memory access */
+  int acquire_lock, acquire_value, release_lock, release_value;
+  int next_bd;
+  bool packet, header_due, tlast;
+  uint32_t header;
+  int64_t dram_cost; /* shim: of one word, 1/65536 cycle */
+  /* what is reported */
+  uint64_t conflicts;                  /* accesses that waited for a bank */
+  uint64_t started, granted, finished; /* cycle of the last task, lock, BD */
+};
+
+/* ---- tiles ---- */
+
+struct lock {
+  int value;
+  int hidden; /* part of it that the core does not see before hidden_until */
+  uint64_t hidden_until;
+};
+
+struct tile {
+  struct sim *sim;
+  enum tile_kind kind;
+  int column, row;
+  uint8_t *memory, *program;
+  struct lock lock[MAX_LOCKS];
+  uint32_t bd[MAX_BDS][8];
+  struct channel *channel[2]; /* S2MM, MM2S; as many as the device has */
+  struct slave *port;          /* slaves, by index */
+  uint32_t master[MAX_MASTERS], slave[MAX_SLAVES];
+  uint32_t slot[MAX_SLAVES][MAX_SLOTS];
+  struct slave *arbiter[MAX_ARBITERS]; /* who holds it */
+  uint32_t mux, demux, accumulator;
+  bool switch_changed;
+  uint64_t banks_cycle; /* banks is of this cycle */
+  unsigned banks;
+  /* core tiles */
+  struct core *core;
+  uint32_t core_control;
+  bool core_listed, core_ran;
+  struct lock *wait_lock; /* what the core last asked for in vain */
+  struct tile *wait_tile;
+  int wait_value;
+  struct core_counts counts; /* at the start of the run */
+  uint64_t skipped_lock, skipped_stream;
+};
+
+/* ---- the command processor ---- */
+
+struct control {
+  const struct command_list *list;
+  int at;
+  int last_sync; /* index of the last SYNC, -1: none */
+  uint64_t ready, polled;
+  bool waiting; /* for a token or a poll */
+};
+
+struct lost_token {
+  int count; /* 0: none */
+  int column, row, channel, id;
+  bool mm2s;
+  const char *why;
+};
+
+struct sim {
+  struct arena *arena;
+  const struct device *device;
+  const struct preset *preset;
+  struct sim_options options;
+  int columns, rows;
+  struct tile *tile; /* column * rows + row */
+  uint64_t now, last_progress;
+  bool progress, failed, switches_changed;
+  struct diag diag;
+  struct channel **channel; /* that have a task */
+  struct slave **port;       /* that hold beats */
+  struct tile **core;       /* whose core runs */
+  int channel_count, port_count, core_count;
+  uint32_t token[MAX_COLUMNS][8][2][MAX_CHANNELS];
+  struct lost_token lost;
+  struct control control;
+  /* host memory */
+  const struct sim_buffer *argument;
+  int argument_count;
+  int64_t dram_credit;
+  uint64_t dram_cycle;
+  /* this run */
+  uint64_t first_busy, last_busy, bytes_read, bytes_written;
+  bool was_busy;
+};
+
+static inline struct tile *tile_at(const struct sim *s, int column, int row) {
+  return column >= 0 && column < s->columns && row >= 0 && row < s->rows
+             ? &s->tile[column * s->rows + row]
+             : NULL;
+}
+static inline void sim_busy(struct sim *s) {
+  s->progress = true;
+  if (!s->was_busy) {
+    s->was_busy = true;
+    s->first_busy = s->now;
+  }
+  s->last_busy = s->now;
+}
+/* The first failure wins; returns false. */
+bool sim_fail(struct sim *, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* array.c: an array in reset, configured and run by command lists. */
+struct sim *sim_create(const struct sim_options *, int columns, struct diag *);
+bool sim_apply(struct sim *, const struct command_list *, struct diag *);
+bool sim_execute(struct sim *, const struct command_list *,
+                 const struct sim_buffer *argument, int argument_count,
+                 struct sim_report *, struct diag *);
+
+/* register.c */
+bool register_write(struct sim *, uint32_t address, uint32_t value);
+bool register_read(struct sim *, uint32_t address, uint32_t *value);
+bool register_block(struct sim *, uint32_t address, const uint32_t *words,
+                    uint32_t count);
+/* The channel whose start queue this address is; NULL: it is none. */
+struct channel *register_queue(struct sim *, uint32_t address);
+
+/* mem.c */
+/* Own memory of the tile that a DMA sees at this word address, moved to an
+ * offset in *tile; false: failed with a message. */
+bool memory_resolve(struct channel *, int64_t address, uint32_t words,
+                    struct tile **tile, uint32_t *offset);
+/* One access to a bank in this cycle; `must` takes it over a core. */
+bool memory_grant(struct tile *, uint32_t offset, bool must);
+uint8_t *host_resolve(struct channel *, int64_t address, uint32_t words);
+/* Whether DRAM has time for this many words of the channel's run length. */
+bool host_grant(struct channel *, uint32_t words);
+int64_t host_word_cost(const struct sim *, uint64_t run_bytes);
+uint64_t host_address(int argument, uint64_t offset);
+
+/* lock.c */
+bool lock_take(struct tile *, int id, int value);
+void lock_give(struct tile *, int id, int value, bool by_dma);
+/* The tile and lock that a DMA means by a descriptor's lock id. */
+struct tile *lock_of_dma(struct channel *, int id, int *own);
+struct core *core_of(struct tile *);
+void core_control_write(struct tile *, uint32_t value);
+uint32_t core_status_read(const struct tile *);
+void cores_step(struct sim *);
+
+/* dma.c */
+void channel_push(struct channel *, uint32_t task);
+void channel_control_write(struct channel *, uint32_t value);
+uint32_t channel_status(const struct channel *);
+void channels_step(struct sim *);
+struct channel *channel_of(struct tile *, bool mm2s, int index);
+
+/* stream.c */
+void streams_create(struct tile *);
+void streams_rebuild(struct sim *);
+void streams_step(struct sim *);
+void port_list(struct sim *, struct slave *);
+void stream_token(struct channel *);
+
+/* control.c */
+void control_start(struct sim *, const struct command_list *);
+bool control_done(const struct sim *);
+void control_step(struct sim *);
+
+/* trace.c */
+void trace_event(struct sim *, const struct tile *, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+const char *tile_name(const struct tile *, char buffer[32]);
+const char *channel_name(const struct channel *, char buffer[48]);
+/* One clause per waiting part: "core (1,3) waits for ...". */
+void waits_print(const struct sim *, struct text *, size_t limit);
+
+#endif

@@ -1,0 +1,164 @@
+/* What the simulator says about itself: names of tiles and channels, one line
+ * per event when a trace is wanted, and who waits for what. */
+#include "tile.h"
+
+const char *tile_name(const struct tile *t, char buffer[32]) {
+  static const char *const kinds[TILE_KINDS] = {
+      [TILE_SHIM] = "shim", [TILE_MEM] = "mem", [TILE_CORE] = "core"};
+  snprintf(buffer, 32, "%s (%d,%d)", kinds[t->kind], t->column, t->row);
+  return buffer;
+}
+
+const char *channel_name(const struct channel *c, char buffer[48]) {
+  char tile[32];
+  snprintf(buffer, 48, "%s %s%d", tile_name(c->tile, tile),
+           c->mm2s ? "MM2S" : "S2MM", c->index);
+  return buffer;
+}
+
+void trace_event(struct sim *s, const struct tile *t, const char *format, ...) {
+  FILE *out = s->options.trace;
+  char name[32];
+  if (!out)
+    return;
+  va_list args;
+  va_start(args, format);
+  fprintf(out, "%10llu %s ", (unsigned long long)s->now,
+          t ? tile_name(t, name) : "control");
+  vfprintf(out, format, args);
+  fputc('\n', out);
+  va_end(args);
+}
+
+/* ---- who waits for what ---- */
+
+static void print_lock_wait(struct text *t, int lock, int wanted, int value) {
+  text_printf(t, "waits for lock %d %s %d (value %d)", lock,
+              wanted < 0 ? ">=" : "==", wanted < 0 ? -wanted : wanted, value);
+}
+
+static void control_wait(const struct sim *s, struct text *t) {
+  const struct control *p = &s->control;
+  if (p->at >= p->list->count)
+    return;
+  const struct command *c = &p->list->item[p->at];
+  if (c->kind == COMMAND_SYNC)
+    text_printf(t,
+                "transaction op %d waits for a token of column %d row %d "
+                "%s %d",
+                p->at, c->column, c->row, c->mm2s ? "MM2S" : "S2MM",
+                c->channel);
+  else if (c->kind == COMMAND_MASK_POLL)
+    text_printf(t, "transaction op %d polls 0x%08x for 0x%x under mask 0x%x",
+                p->at, c->address, c->value, c->mask);
+}
+
+static void lost_tokens(const struct sim *s, struct text *t) {
+  const struct lost_token *l = &s->lost;
+  if (l->count)
+    text_printf(t, "%d token%s lost, last of (%d,%d) %s%d with id %d: %s",
+                l->count, l->count > 1 ? "s" : "", l->column, l->row,
+                l->mm2s ? "MM2S" : "S2MM", l->channel, l->id, l->why);
+}
+
+static void core_wait(const struct tile *tile, struct text *t) {
+  char name[32];
+  text_printf(t, "%s ", tile_name(tile, name));
+  if (core_stalled(tile->core) == STALL_LOCK && tile->wait_lock) {
+    int lock = (int)(tile->wait_lock - tile->wait_tile->lock);
+    print_lock_wait(t, lock, tile->wait_value, tile->wait_lock->value);
+    if (tile->wait_tile != tile)
+      text_printf(t, " of %s", tile_name(tile->wait_tile, name));
+  } else
+    text_printf(t, "waits for a stream");
+  text_printf(t, " at pc 0x%x", core_pc(tile->core));
+}
+
+static bool is_unconnected(const struct channel *c) {
+  return c->mm2s && !c->port && c->state == CHANNEL_MOVE;
+}
+
+static void channel_wait(const struct channel *c, struct text *t) {
+  char name[48];
+  text_printf(t, "%s BD %d ", channel_name(c, name), c->bd);
+  if (c->state == CHANNEL_ACQUIRE) {
+    const struct tile *tile = c->tile;
+    int own = c->acquire_lock;
+    if (tile->kind == TILE_MEM) {
+      int side = own / 64 - 1;
+      own %= 64;
+      tile = tile_at(tile->sim, tile->column + side, tile->row);
+    }
+    print_lock_wait(t, own, c->acquire_value, tile ? tile->lock[own].value : 0);
+    if (tile && tile != c->tile)
+      text_printf(t, " of %s", tile_name(tile, name));
+  } else if (c->mm2s && !c->port)
+    text_printf(t, "is not connected by the shim's multiplexer");
+  else if (c->mm2s)
+    text_printf(t, "cannot send (%u words left)", c->walk.left);
+  else
+    text_printf(t, "waits for words (%u left)", c->walk.left);
+}
+
+/* Ports whose words have nowhere to go at all. */
+static bool port_is_dead(const struct slave *p) {
+  if (!p->enabled || !p->sink_count)
+    return !p->in_packet;
+  for (int i = 0; i < p->sink_count; i++)
+    if (p->sink[i].kind == SINK_NONE)
+      return true;
+  return false;
+}
+
+static void port_wait(const struct slave *p, struct text *t) {
+  char name[32];
+  text_printf(t, "%u words at slave %d of %s that no connected master takes",
+              p->fifo.count, p->index, tile_name(p->tile, name));
+}
+
+/* Adds a clause unless the text would grow beyond the limit. */
+static void add_clause(struct text *to, struct text *clause, size_t limit,
+                       int *left_out) {
+  const size_t reserve = 16; /* for "; N more" */
+  if (!clause->length)
+    return;
+  bool first = !to->length || to->data[to->length - 1] == ' ';
+  if (*left_out || to->length + clause->length + 2 > limit - reserve)
+    ++*left_out;
+  else
+    text_printf(to, "%s%s", first ? "" : "; ", clause->data);
+  clause->length = 0;
+}
+
+/* The likeliest causes first: what can never move whatever else happens, then
+ * cores, then channels. */
+void waits_print(const struct sim *s, struct text *to, size_t limit) {
+  struct text clause = {0};
+  int left_out = 0;
+  control_wait(s, &clause);
+  add_clause(to, &clause, limit, &left_out);
+  lost_tokens(s, &clause);
+  add_clause(to, &clause, limit, &left_out);
+  for (int i = 0; i < s->port_count; i++)
+    if (port_is_dead(s->port[i])) {
+      port_wait(s->port[i], &clause);
+      add_clause(to, &clause, limit, &left_out);
+    }
+  for (int i = 0; i < s->channel_count; i++)
+    if (is_unconnected(s->channel[i])) {
+      channel_wait(s->channel[i], &clause);
+      add_clause(to, &clause, limit, &left_out);
+    }
+  for (int i = 0; i < s->core_count; i++) {
+    core_wait(s->core[i], &clause);
+    add_clause(to, &clause, limit, &left_out);
+  }
+  for (int i = 0; i < s->channel_count; i++)
+    if (!is_unconnected(s->channel[i])) {
+      channel_wait(s->channel[i], &clause);
+      add_clause(to, &clause, limit, &left_out);
+    }
+  if (left_out)
+    text_printf(to, "; %d more", left_out);
+  text_free(&clause);
+}
