@@ -64,7 +64,9 @@ enum {
   B_RING = 8,
   MAX_ROWS = 4,
   MAX_COLS = 4,
-  MAX_GROUP = 2
+  MAX_GROUP = 2,
+  PHASE_EVEN = 1,
+  PHASE_ODD = 2
 };
 
 struct gemm {
@@ -76,6 +78,8 @@ struct gemm {
   int config_reg;
   int a_next, b_next; /* ring positions */
   int set;            /* accumulator set of the current block */
+  int block, blocks;  /* the current block's number, how many there are */
+  bool alternate;     /* C loads in odd cycles, A loads and C stores in even */
 };
 
 /* A piece of C: rows x cols MAC results from (row, col) on. */
@@ -115,6 +119,8 @@ static void load_a(struct gemm *g, int row, int k, int x, bool last) {
                                       g->a_stream, offset + i * W_BYTES);
     o->other_mem = MEM_LDB_W;
     o->boundary = last && i == parts - 1;
+    if (g->alternate && g->block)
+      o->phase = PHASE_EVEN;
   }
 }
 
@@ -134,10 +140,18 @@ static void move_c(struct gemm *g, enum mem_kind mem, int stream,
       ((int64_t)(b->row + r) * g->n_blocks + b->col + c) * g->c_bytes;
   int parts = g->c_bytes / W_BYTES;
   bool last = r == b->rows - 1 && c == b->cols - 1;
-  for (int i = 0; i < parts; i++)
-    trace_memory(g->t, mem, accumulator_part(g, accumulator(g, r, c), i),
-                 stream, offset + i * W_BYTES)
-        ->boundary = last && i == parts - 1;
+  for (int i = 0; i < parts; i++) {
+    struct trace_op *o =
+        trace_memory(g->t, mem, accumulator_part(g, accumulator(g, r, c), i),
+                     stream, offset + i * W_BYTES);
+    o->boundary = last && i == parts - 1;
+    if (!g->alternate)
+      continue;
+    if (mem == MEM_ST_AM && g->block < g->blocks - 1)
+      o->phase = PHASE_EVEN;
+    if (mem == MEM_LDA_AM && g->block)
+      o->phase = PHASE_ODD;
+  }
 }
 
 static void move_block(struct gemm *g, enum mem_kind mem, int stream,
@@ -213,14 +227,13 @@ static struct block block_at(const struct gemm *g, int i) {
 }
 
 static void write_trace(struct gemm *g) {
-  int blocks = g->m_blocks / g->kind->rows * (g->n_blocks / g->kind->cols);
   trace_constant(g->t, g->config_reg, g->kind->config);
-  for (int i = 0; i < blocks; i++) {
-    struct block b = block_at(g, i);
-    g->set = i % 2;
-    multiply_block(g, &b, i == 0, i == blocks - 1);
-    if (i + 1 < blocks) {
-      struct block next = block_at(g, i + 1);
+  for (g->block = 0; g->block < g->blocks; g->block++) {
+    struct block b = block_at(g, g->block);
+    g->set = g->block % 2;
+    multiply_block(g, &b, g->block == 0, g->block == g->blocks - 1);
+    if (g->block + 1 < g->blocks) {
+      struct block next = block_at(g, g->block + 1);
       g->set = !g->set;
       move_block(g, MEM_LDA_AM, g->c_load, &next);
       g->set = !g->set;
@@ -267,11 +280,9 @@ static const struct gemm_kind *check(const struct kernel_gemm *k,
   return g;
 }
 
-struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
-                                struct diag *d) {
-  const struct gemm_kind *kind = check(k, d);
-  if (!kind)
-    return NULL;
+static bool schedule_gemm(struct arena *a, const struct kernel_gemm *k,
+                          const struct gemm_kind *kind, bool alternate,
+                          struct schedule *schedule, struct diag *d) {
   const struct kernel_shape *s = &kind->mac_shape;
   struct trace t = trace_open(a, d);
   struct gemm g = {.kind = kind,
@@ -282,15 +293,27 @@ struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
                    .a_bytes = s->m * s->k * dtype_bytes(k->in0),
                    .b_bytes = s->k * s->n * dtype_bytes(k->in1),
                    .c_bytes = s->m * s->n * dtype_bytes(k->out),
-                   .config_reg = trace_reg("r0")};
+                   .config_reg = trace_reg("r0"),
+                   .alternate = alternate};
+  g.blocks = g.m_blocks / kind->rows * (g.n_blocks / kind->cols);
   g.b_stream = trace_stream(&t, "p1", "p1", 1);
   g.a_stream = trace_stream(&t, "p0", "p0", 0);
   g.c_load = trace_stream(&t, "p2", "p2", 2);
   g.c_store = trace_stream(&t, "p3", "p2", 2);
   write_trace(&g);
-  struct schedule schedule;
-  if (!trace_address(&t) || !sched_place(&t, &schedule))
+  return trace_address(&t) && sched_place(&t, schedule);
+}
+
+struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
+                                struct diag *d) {
+  const struct gemm_kind *kind = check(k, d);
+  struct schedule schedule, alternating;
+  if (!kind || !schedule_gemm(a, k, kind, false, &schedule, d) ||
+      !schedule_gemm(a, k, kind, true, &alternating, d))
     return NULL;
+  if (alternating.count < schedule.count)
+    schedule = alternating;
+  const struct kernel_shape *s = &kind->mac_shape;
   const char *heading[] = {
       arena_printf(a, "C += A * B, %s x %s -> %s, %d x %d x %d",
                    dtype_name(k->in0), dtype_name(k->in1), dtype_name(k->out),
@@ -298,8 +321,9 @@ struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
       arena_printf(a,
                    "p0 = A [%d][%d][%d][%d], p1 = B [%d][%d][%d][%d], "
                    "p2 = C [%d][%d][%d][%d]",
-                   g.m_blocks, g.k_steps, s->m, s->k, g.k_steps, g.n_blocks,
-                   s->k, s->n, g.m_blocks, g.n_blocks, s->m, s->n),
+                   k->m / s->m, k->k / s->k, s->m, s->k, k->k / s->k,
+                   k->n / s->n, s->k, s->n, k->m / s->m, k->n / s->n, s->m,
+                   s->n),
   };
   return fold_program(a, k->name, heading, 2, &schedule, d);
 }

@@ -29,12 +29,15 @@
  *     shadow is what lets twelve vector registers suffice.
  *   - resources: the slot, the units (facts D3), and the memory bank of the
  *     operation's stream in the cycle in which it touches memory (facts D4).
- *   - multiplies keep their order.
  *
  * Because the generator emits a load right before the first multiply that
  * needs it, program order is order of need, and the greedy choice is earliest
  * deadline first.  An operation that can use two slots (loads of A) takes the
  * second one only when the first would be late for its multiply.
+ *
+ * Greedy placing has one weak spot, which the generator works around: when C
+ * traffic fills its memory bank, loads and stores of C have to alternate.  It
+ * can confine operations to even or odd cycles (trace_op.phase).
  *
  * The result repeats because the trace does: all decisions depend on a finite
  * window of the past.  The cost is linear in the cycles of the kernel; a
@@ -74,10 +77,12 @@ static void grow(struct placer *p, int cycle) {
   }
 }
 
+/* The register of operand i, or -1.  Status flags are sticky: their writers
+ * may come in any order and no kernel reads them. */
 static int operand_reg(const struct isa_op *op, int i) {
   const struct isa_operand *o = &isa_insn(op->id)->operand[i];
   if (o->fixed_reg >= 0)
-    return o->fixed_reg;
+    return strncmp(isa_reg(o->fixed_reg)->name, "sr", 2) ? o->fixed_reg : -1;
   if (o->tied_to >= 0)
     return (int)op->operand[o->tied_to];
   if (o->operand_class < 0 || !isa_class(o->operand_class)->is_register)
@@ -164,6 +169,8 @@ static int first_free(struct placer *p, const struct trace_op *o,
   const struct insn *insn = isa_insn(op->id);
   for (;; cycle++) {
     grow(p, cycle);
+    if (op == &o->op && o->phase && cycle % 2 != o->phase - 1)
+      continue;
     if (slot_free(&p->s->bundle[cycle], insn->slot) &&
         !(p->bank[cycle + insn->memory_cycle] & bank_bit(p, o)) &&
         units_free(p, op, cycle))
@@ -181,15 +188,13 @@ static void put(struct placer *p, const struct trace_op *o,
     s->note[cycle] = o->note;
   s->count = max(s->count, cycle + 1);
   if (insn->flags & INSN_MAC)
-    p->last_mac = cycle;
+    p->last_mac = max(p->last_mac, cycle);
   record(p, op, cycle);
 }
 
 static void place(struct placer *p, const struct trace_op *o) {
   const struct isa_op *op = &o->op;
   int cycle = ready_cycle(p, op);
-  if (isa_insn(op->id)->flags & INSN_MAC)
-    cycle = max(cycle, p->last_mac + 1);
   cycle = first_free(p, o, op, cycle);
   if (o->other.id) {
     int needed = p->last_mac + 1 - 7; /* load to use (facts D2) */

@@ -41,6 +41,7 @@ struct trace_op {
   int stream;     /* index, -1: none */
   int64_t offset; /* bytes from the stream's base */
   bool boundary;  /* last access of its stream in a C block */
+  int phase;      /* 1 or 2: only in even or odd cycles; 0: in any */
   int mac;        /* multiplies before this operation in program order */
   const char *note;
 };
