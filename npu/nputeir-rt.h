@@ -1,0 +1,30 @@
+/* nputeir-rt.h -- the run-time library that compiled programs call.
+ *
+ * Programs do not include this: the compiler plugin puts the calls in, through
+ * a weak reference, with the original loop as the other side of a branch.
+ */
+#ifndef NPUTEIR_RT_H
+#define NPUTEIR_RT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Does the work of one loop nest.  teir: the untiled TEIR of the nest with
+ * symbols for what only run time knows, value: their values in order; tensor:
+ * base addresses in the TEIR's order; options and where (file, line, function)
+ * may be NULL.  Returns 0 when out holds the result; non-zero when nothing was
+ * written and the loop must run.  Any thread may call at any time. */
+int nputeir_call_1(const char *teir, const char *options, const char *where,
+                   const int64_t *value, uint64_t value_count,
+                   void *const *tensor, uint64_t tensor_count);
+
+/* "0.1.0" */
+const char *nputeir_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

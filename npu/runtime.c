@@ -1,0 +1,120 @@
+/* runtime.c -- the two exported functions, and the compiler as the runtime
+ * wants it: a problem in, a plan for one launch out. */
+#include "nputeir-rt.h"
+
+#include "npu.h"
+#include "run.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* One launch moves at most this much per tensor; larger problems become
+ * several launches.  (A shim descriptor could do 16 GiB.) */
+enum { LAUNCH_BYTES = 256 << 20 };
+
+static int64_t bytes_of(int64_t a, int64_t b, enum dtype t) {
+  return a * b * dtype_bytes(t);
+}
+
+/* Halves extents until the tensors of a launch are small enough; k last,
+ * because its pieces are summed by the host. */
+static struct map_problem one_launch(const struct run_problem *p) {
+  struct map_problem q = {p->m, p->n, p->k, p->in0, p->in1, p->out};
+  enum { SMALL = 256 };
+  for (;;) {
+    bool in0 = bytes_of(q.m, q.k, q.in0) > LAUNCH_BYTES;
+    bool in1 = bytes_of(q.k, q.n, q.in1) > LAUNCH_BYTES;
+    bool out = bytes_of(q.m, q.n, q.out) > LAUNCH_BYTES;
+    if (!in0 && !in1 && !out)
+      return q;
+    int64_t *m = (in0 || out) && q.m > SMALL ? &q.m : NULL;
+    int64_t *n = (in1 || out) && q.n > SMALL ? &q.n : NULL;
+    int64_t *largest = !m ? n : !n || *m >= *n ? m : n;
+    if (!largest)
+      largest = &q.k;
+    *largest = (*largest + 1) / 2;
+  }
+}
+
+static void add_dim(struct run_layout *l, int axis, int64_t extent,
+                    int64_t stride_bytes) {
+  l->dim[l->count].axis = axis;
+  l->dim[l->count].extent = extent;
+  l->dim[l->count++].stride_bytes = stride_bytes;
+}
+
+/* The device buffers of a tile program, most significant part of an axis
+ * first: rows (columns) of cores, rounds, steps, inside the block. */
+static void fill_layouts(const struct tile_program *p, struct run_plan *plan) {
+  static const int axes[MAP_TENSORS][2] = {
+      {RUN_M, RUN_K}, {RUN_K, RUN_N}, {RUN_M, RUN_N}};
+  for (int i = 0; i < MAP_TENSORS; i++) {
+    const struct map_transfer *x = &p->transfer[i];
+    struct run_layout *l = &plan->tensor[i];
+    l->bytes = (size_t)x->bytes;
+    int64_t element = dtype_bytes(x->type);
+    if (i != MAP_IN1)
+      add_dim(l, RUN_M, p->rows,
+              i == MAP_OUT ? x->row_stride_bytes : x->column_stride_bytes);
+    if (i != MAP_IN0)
+      add_dim(l, RUN_N, p->columns, x->column_stride_bytes);
+    static const int round_axis[] = {RUN_M, RUN_N, RUN_K};
+    for (int j = 0; j < 3; j++)
+      if (axes[i][0] == round_axis[j] || axes[i][1] == round_axis[j])
+        add_dim(l, round_axis[j], x->time[j].extent, x->time[j].stride_bytes);
+    add_dim(l, axes[i][0], x->block_rows, x->block_columns * element);
+    add_dim(l, axes[i][1], x->block_columns, element);
+  }
+}
+
+static const struct run_plan *compile(struct arena *a, const char *device,
+                                      const struct run_problem *problem,
+                                      struct diag *d) {
+  struct map_problem p = one_launch(problem);
+  struct npu_result r;
+  struct run_plan *plan = NULL;
+  if (npu_compile(a, device, &p, &r, d)) {
+    const struct tile_program *q = r.program;
+    plan = arena_alloc(a, sizeof *plan);
+    plan->xclbin = arena_copy(a, r.xclbin.data, r.xclbin.length, 1, 1);
+    plan->xclbin_bytes = r.xclbin.length;
+    plan->txn = arena_copy(a, r.txn.data, r.txn.length, 1, 1);
+    plan->txn_bytes = r.txn.length;
+    plan->m = (int64_t)q->rows * q->rounds_m * q->block_m;
+    plan->n = (int64_t)q->columns * q->rounds_n * q->block_n;
+    plan->k = (int64_t)q->steps_k * q->block_k;
+    fill_layouts(q, plan);
+  }
+  npu_result_free(&r);
+  return plan;
+}
+
+static struct run *run;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void open_run(void) {
+  static const struct run_compiler compiler = {compile};
+  run = run_open(&compiler);
+}
+
+__attribute__((destructor)) static void close_run(void) {
+  run_close(run);
+  run = NULL;
+}
+
+EXPORT int nputeir_call_1(const char *teir, const char *options,
+                          const char *where, const int64_t *value,
+                          uint64_t value_count, void *const *tensor,
+                          uint64_t tensor_count) {
+  pthread_once(&once, open_run);
+  if (!run)
+    return 1;
+  struct run_request request = {teir,        options, where,       value,
+                                value_count, tensor,  tensor_count};
+  struct run_report report;
+  return run_call(run, &request, &report) ? 0 : 1;
+}
+
+EXPORT const char *nputeir_version(void) { return NPUTEIR_VERSION; }
