@@ -26,6 +26,7 @@ struct asm_line {
   struct asm_reference *reference;
   const char *comment; /* behind a bundle, or NULL */
   bool full;           /* encode as 16 bytes (last bundle of a hardware loop) */
+  int size;            /* at least this many bytes; 0: as few as possible */
   struct loc at;
 };
 
@@ -34,11 +35,29 @@ struct asm_program {
   struct asm_line *line;
 };
 
+/* A new empty line at the end; refine it before the next call. */
+struct asm_line *asm_add(struct arena *, struct asm_program *,
+                         enum asm_line_kind);
+
+/* Text in the syntax of Peano: one bundle per line, slots separated by `;` in
+ * any order, // comments, # before immediates, labels, and the directives that
+ * `nputeir help as` lists. */
 struct asm_program *asm_parse(struct arena *, const char *file,
                               const char *text, struct diag *);
 void asm_print(const struct asm_program *, struct text *);
 
-/* Relocatable ELF32 (EM_AIE) of a program. */
+/* One operation in assembly syntax; references of the line may be NULL. */
+void asm_print_op(const struct isa_op *, const struct asm_reference *,
+                  int reference_count, struct text *);
+
+/* Code layout, in all that follows: labels named by jumps, by `movxm ls` and
+ * `movxm le`, global labels and return addresses (behind the five delay slots
+ * of a call) start on 16 bytes, the bundle at le is encoded in 16 bytes.
+ * Padding widens earlier bundles, which costs no cycle; only where there is
+ * none to widen does it add a nop bundle.  The directive `.autoalign 0` leaves
+ * all this to explicit alignment, for text that must not move.
+ *
+ * Relocatable ELF32 (EM_AIE) of a program. */
 bool asm_object(const struct asm_program *, struct text *elf, struct diag *);
 
 /* Links programs into one loadable core ELF: text at 0 (the first program's

@@ -249,6 +249,36 @@ int isa_bundle_size(const struct isa_bundle *b, int at_least) {
   return 0;
 }
 
+bool isa_bundle_fill(struct isa_bundle *b, int size) {
+  const struct tables *t = isa_tables();
+  unsigned slots;
+  struct diag d = {DIAG_NONE, loc_none(), ""};
+  const struct format *f =
+      check_slots(t, b, &slots, &d) ? find_format(t, slots, size) : NULL;
+  for (int s = 0; f && s < SLOT_COUNT; s++)
+    if (f->slots >> s & 1 && b->slot[s].id == INSN_NONE)
+      b->slot[s].id = nop_of[s];
+  return f != NULL;
+}
+
+int isa_operand_bits(const struct isa_bundle *b, int size, enum isa_slot slot,
+                     int operand, struct isa_bits out[3]) {
+  const struct tables *t = isa_tables();
+  unsigned slots;
+  struct diag d = {DIAG_NONE, loc_none(), ""};
+  const struct format *f =
+      check_slots(t, b, &slots, &d) ? find_format(t, slots, size) : NULL;
+  if (!f || b->slot[slot].id == INSN_NONE)
+    return 0;
+  const struct insn_code *c = &t->code[b->slot[slot].id];
+  int count = c->piece_count[operand];
+  for (int i = 0; i < count; i++) {
+    const struct piece *p = &c->piece[operand][count - 1 - i];
+    out[i] = (struct isa_bits){f->low[slot] + p->low, p->width};
+  }
+  return count;
+}
+
 int isa_encode(const struct isa_bundle *b, int size,
                uint8_t out[ISA_BUNDLE_BYTES], struct diag *d) {
   const struct tables *t = isa_tables();

@@ -131,6 +131,16 @@ int isa_decode(const uint8_t *bytes, size_t length, struct isa_bundle *);
 /* The size that isa_encode would choose, at least `at_least` bytes; 0 if slots
  * collide or there is no such size. */
 int isa_bundle_size(const struct isa_bundle *, int at_least);
+/* Fills the unused slots of the format that isa_encode would choose for `size`
+ * with explicit nops; false if there is none. */
+bool isa_bundle_fill(struct isa_bundle *, int size);
+/* Where the bits of an operand lie in the encoded bundle, most significant
+ * piece first; returns the number of pieces. */
+struct isa_bits {
+  int low, width;
+};
+int isa_operand_bits(const struct isa_bundle *, int size, enum isa_slot,
+                     int operand, struct isa_bits out[3]);
 /* One operation to and from the bits of its slot. */
 bool isa_encode_op(const struct isa_op *, uint64_t *word, struct diag *);
 bool isa_decode_op(enum isa_slot, uint64_t word, struct isa_op *);

@@ -1,0 +1,195 @@
+/* elf_write.c -- ELF32, little endian, machine 264 (AIE), flags 2 (AIE2). */
+#include "elf_write.h"
+
+#include <string.h>
+
+enum {
+  MACHINE_AIE = 264,
+  FLAGS_AIE2 = 2,
+  HEADER_BYTES = 52,
+  PROGRAM_HEADER_BYTES = 32,
+  SECTION_HEADER_BYTES = 40,
+  SYMBOL_BYTES = 16,
+  RELOCATION_BYTES = 12,
+  TYPE_PROGBITS = 1,
+  TYPE_SYMTAB = 2,
+  TYPE_STRTAB = 3,
+  TYPE_RELA = 4,
+  TYPE_NOBITS = 8,
+  FLAG_WRITE = 1,
+  FLAG_ALLOC = 2,
+  FLAG_EXEC = 4,
+  FLAG_INFO = 0x40,
+};
+
+void elf_put(struct text *out, uint32_t value, int bytes) {
+  for (int i = 0; i < bytes; i++)
+    text_append(out, &(char){(char)(value >> (8 * i))}, 1);
+}
+
+static struct elf_section *add(struct elf_writer *w, const char *name,
+                               uint32_t type) {
+  if (w->count == w->capacity) {
+    int capacity = w->capacity ? 2 * w->capacity : 8;
+    w->section = arena_copy(w->arena, w->section, (size_t)w->count,
+                            (size_t)capacity, sizeof *w->section);
+    w->capacity = capacity;
+  }
+  struct elf_section *s = &w->section[w->count++];
+  *s = (struct elf_section){.name = name, .type = type, .align = 1};
+  return s;
+}
+
+struct elf_writer elf_open(struct arena *a, enum elf_type type) {
+  struct elf_writer w = {.arena = a, .type = type};
+  add(&w, "", 0)->align = 0;
+  elf_put(&w.name, 0, 1);
+  for (int i = 0; i < SYMBOL_BYTES; i++)
+    elf_put(&w.symbol, 0, 1);
+  w.symbol_count = w.local_count = 1;
+  return w;
+}
+
+int elf_add_section(struct elf_writer *w, const char *name, unsigned flags,
+                    uint32_t align, uint32_t address,
+                    const struct text *bytes) {
+  struct elf_section *s =
+      add(w, name, flags & SECTION_ZERO ? TYPE_NOBITS : TYPE_PROGBITS);
+  s->flags = FLAG_ALLOC | (flags & SECTION_EXEC ? FLAG_EXEC : 0) |
+             (flags & SECTION_WRITE ? FLAG_WRITE : 0);
+  s->align = align;
+  s->address = address;
+  s->size = (uint32_t)bytes->length;
+  if (!(flags & SECTION_ZERO))
+    text_append(&s->bytes, text_string(bytes), bytes->length);
+  return w->count - 1;
+}
+
+int elf_add_symbol(struct elf_writer *w, const struct label *label,
+                   uint32_t value, int section) {
+  bool global = label->global || section == 0;
+  elf_put(&w->symbol, (uint32_t)w->name.length, 4);
+  elf_put(&w->symbol, value, 4);
+  elf_put(&w->symbol, label->size > 0 ? (uint32_t)label->size : 0, 4);
+  elf_put(&w->symbol, (uint32_t)global << 4 | (label->function ? 2 : 0), 1);
+  elf_put(&w->symbol, 0, 1);
+  elf_put(&w->symbol, (uint32_t)section, 2);
+  text_append(&w->name, label->name, strlen(label->name) + 1);
+  if (!global)
+    w->local_count = w->symbol_count + 1;
+  return w->symbol_count++;
+}
+
+void elf_add_relocations(struct elf_writer *w, int section,
+                         const struct text *entries) {
+  const char *name =
+      arena_printf(w->arena, ".rela%s", w->section[section].name);
+  struct elf_section *s = add(w, name, TYPE_RELA);
+  s->flags = FLAG_INFO;
+  s->info = (uint32_t)section;
+  s->align = 4;
+  s->entry = RELOCATION_BYTES;
+  s->size = (uint32_t)entries->length;
+  text_append(&s->bytes, text_string(entries), entries->length);
+}
+
+static void add_tables(struct elf_writer *w) {
+  int symtab = w->count;
+  struct elf_section *s = add(w, ".symtab", TYPE_SYMTAB);
+  s->link = (uint32_t)symtab + 1;
+  s->info = (uint32_t)w->local_count;
+  s->align = 4;
+  s->entry = SYMBOL_BYTES;
+  s->bytes = w->symbol;
+  s->size = (uint32_t)w->symbol.length;
+  s = add(w, ".strtab", TYPE_STRTAB);
+  s->bytes = w->name;
+  s->size = (uint32_t)w->name.length;
+  add(w, ".shstrtab", TYPE_STRTAB);
+  for (int i = 0; i < w->count; i++)
+    if (w->section[i].type == TYPE_RELA)
+      w->section[i].link = (uint32_t)symtab;
+}
+
+static bool loaded(const struct elf_writer *w, int i) {
+  return w->type == ELF_EXECUTABLE && w->section[i].flags & FLAG_ALLOC &&
+         w->section[i].size;
+}
+
+static void put_header(const struct elf_writer *w, uint32_t segments,
+                       uint32_t section_offset, struct text *out) {
+  static const char ident[16] = {0x7f, 'E', 'L', 'F', 1, 1, 1};
+  text_append(out, ident, sizeof ident);
+  elf_put(out, (uint32_t)w->type, 2);
+  elf_put(out, MACHINE_AIE, 2);
+  elf_put(out, 1, 4);
+  elf_put(out, 0, 4); /* entry */
+  elf_put(out, segments ? HEADER_BYTES : 0, 4);
+  elf_put(out, section_offset, 4);
+  elf_put(out, FLAGS_AIE2, 4);
+  elf_put(out, HEADER_BYTES, 2);
+  elf_put(out, segments ? PROGRAM_HEADER_BYTES : 0, 2);
+  elf_put(out, segments, 2);
+  elf_put(out, SECTION_HEADER_BYTES, 2);
+  elf_put(out, (uint32_t)w->count, 2);
+  elf_put(out, (uint32_t)w->count - 1, 2);
+}
+
+static void put_segment(const struct elf_section *s, uint32_t offset,
+                        struct text *out) {
+  elf_put(out, 1, 4);
+  elf_put(out, offset, 4);
+  elf_put(out, s->address, 4);
+  elf_put(out, s->address, 4);
+  elf_put(out, (uint32_t)s->bytes.length, 4);
+  elf_put(out, s->size, 4);
+  elf_put(out, s->flags & FLAG_EXEC ? 5 : s->flags & FLAG_WRITE ? 6 : 4, 4);
+  elf_put(out, s->align, 4);
+}
+
+static void put_section(const struct elf_section *s, uint32_t name,
+                        uint32_t offset, struct text *out) {
+  const uint32_t word[10] = {name,    s->type, s->flags, s->address, offset,
+                             s->size, s->link, s->info,  s->align,   s->entry};
+  for (int i = 0; i < 10; i++)
+    elf_put(out, word[i], 4);
+}
+
+void elf_write(struct elf_writer *w, struct text *out) {
+  add_tables(w);
+  uint32_t *offset = arena_array(w->arena, (size_t)w->count, sizeof *offset);
+  uint32_t *name = arena_array(w->arena, (size_t)w->count, sizeof *name);
+  struct elf_section *last = &w->section[w->count - 1];
+  uint32_t segments = 0;
+  for (int i = 0; i < w->count; i++) {
+    name[i] = (uint32_t)last->bytes.length;
+    text_append(&last->bytes, w->section[i].name,
+                strlen(w->section[i].name) + 1);
+    segments += loaded(w, i);
+  }
+  last->size = (uint32_t)last->bytes.length;
+  uint32_t at = HEADER_BYTES + segments * PROGRAM_HEADER_BYTES;
+  for (int i = 1; i < w->count; i++) {
+    at = (at + 15) / 16 * 16;
+    offset[i] = at;
+    at += (uint32_t)w->section[i].bytes.length;
+  }
+  at = (at + 3) / 4 * 4;
+  size_t start = out->length;
+  put_header(w, segments, at, out);
+  for (int i = 0; i < w->count; i++)
+    if (loaded(w, i))
+      put_segment(&w->section[i], offset[i], out);
+  for (int i = 1; i < w->count; i++) {
+    while (out->length - start < offset[i])
+      elf_put(out, 0, 1);
+    text_append(out, text_string(&w->section[i].bytes),
+                w->section[i].bytes.length);
+  }
+  while (out->length - start < at)
+    elf_put(out, 0, 1);
+  for (int i = 0; i < w->count; i++)
+    put_section(&w->section[i], name[i], offset[i], out);
+  for (int i = 0; i < w->count; i++)
+    text_free(&w->section[i].bytes);
+}
