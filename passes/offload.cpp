@@ -1,0 +1,338 @@
+// offload.cpp -- the pass: every nest of a function, outermost first.
+//
+// A function without a loop in a loop that multiplies what it loads costs a
+// walk over its blocks and nothing else.  Any other is copied, and the copy is
+// brought into the shape that the reader needs (memory to registers, counters
+// widened); only when a nest of the copy is taken is the function itself
+// changed.  The copy and the function are analysed with managers of our own, so
+// that nothing of this is left behind in the compiler's.
+#include "passes.h"
+
+extern "C" {
+#include "teir.h"
+}
+
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+#include <memory>
+#include <optional>
+
+using namespace llvm;
+
+namespace nputeir {
+namespace {
+
+// ---- is it worth a closer look? ----
+
+// Counts loads that V is computed from by conversions and products.
+int loadsUnder(const Value *V, int Depth) {
+  const auto *I = dyn_cast<Instruction>(V);
+  if (!I || Depth > 8)
+    return 0;
+  if (isa<LoadInst>(I) || isa<PHINode>(I))
+    return 1;
+  if (isa<CastInst>(I) || I->getOpcode() == Instruction::FNeg ||
+      I->getOpcode() == Instruction::Shl)
+    return loadsUnder(I->getOperand(0), Depth + 1);
+  if (I->getOpcode() == Instruction::Mul || I->getOpcode() == Instruction::FMul)
+    return loadsUnder(I->getOperand(0), Depth + 1) +
+           loadsUnder(I->getOperand(1), Depth + 1);
+  return 0;
+}
+
+bool isSumOfProduct(const Instruction &I) {
+  if (const auto *Call = dyn_cast<IntrinsicInst>(&I))
+    return Call->getIntrinsicID() == Intrinsic::fmuladd ||
+           Call->getIntrinsicID() == Intrinsic::fma;
+  switch (I.getOpcode()) {
+  case Instruction::Add:
+  case Instruction::FAdd:
+  case Instruction::Sub:
+  case Instruction::FSub:
+    break;
+  default:
+    return false;
+  }
+  for (const Value *Side : I.operands()) {
+    const auto *S = dyn_cast<Instruction>(Side);
+    while (S && isa<CastInst>(S))
+      S = dyn_cast<Instruction>(S->getOperand(0));
+    if (S &&
+        (S->getOpcode() == Instruction::Mul ||
+         S->getOpcode() == Instruction::FMul) &&
+        loadsUnder(S, 0) >= 2)
+      return true;
+  }
+  return false;
+}
+
+// A loop in a loop that sums products.
+bool isCandidate(Function &F) {
+  if (F.size() < 3)
+    return false;
+  bool Sums = false;
+  for (const Instruction &I : instructions(F))
+    Sums |= isSumOfProduct(I);
+  if (!Sums)
+    return false;
+  DominatorTree DT(F);
+  LoopInfo LI(DT);
+  for (const BasicBlock &B : F)
+    if (LI.getLoopDepth(&B) >= 2)
+      for (const Instruction &I : B)
+        if (isSumOfProduct(I))
+          return true;
+  return false;
+}
+
+// ---- analyses of our own ----
+
+struct Managers {
+  LoopAnalysisManager LAM;
+  FunctionAnalysisManager FAM;
+  CGSCCAnalysisManager CGAM;
+  ModuleAnalysisManager MAM;
+  PassBuilder PB;
+  FunctionPassManager Canonical;
+
+  Managers() {
+    PB.registerModuleAnalyses(MAM);
+    PB.registerCGSCCAnalyses(CGAM);
+    PB.registerFunctionAnalyses(FAM);
+    PB.registerLoopAnalyses(LAM);
+    PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
+    Canonical.addPass(SROAPass(SROAOptions::PreserveCFG));
+    Canonical.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+    Canonical.addPass(SimplifyCFGPass());
+    Canonical.addPass(createFunctionToLoopPassAdaptor(IndVarSimplifyPass()));
+  }
+
+  void canonicalise(Function &F) {
+    PreservedAnalyses PA = Canonical.run(F, FAM);
+    FAM.invalidate(F, PA);
+  }
+};
+
+// A copy of F that the module's symbol table never hears of.
+class Copy {
+  Function *C;
+
+public:
+  explicit Copy(Function &F) {
+    C = Function::Create(F.getFunctionType(), GlobalValue::InternalLinkage,
+                         F.getAddressSpace(), "", F.getParent());
+    ValueToValueMapTy Map;
+    auto To = C->arg_begin();
+    for (Argument &From : F.args())
+      Map[&From] = &*To++;
+    SmallVector<ReturnInst *, 4> Returns;
+    CloneFunctionInto(C, &F, Map, CloneFunctionChangeType::LocalChangesOnly,
+                      Returns);
+  }
+  Copy(const Copy &) = delete;
+  ~Copy() { C->eraseFromParent(); }
+  Function &function() { return *C; }
+};
+
+// ---- nests ----
+
+std::string take(struct text &T) {
+  std::string S = text_string(&T);
+  text_free(&T);
+  return S;
+}
+
+class Search {
+  Function &F;
+  const options &O;
+  LoopInfo &LI;
+  ScalarEvolution &SE;
+  arena *A;
+  bool Rewrite;
+
+public:
+  std::vector<Finding> Found;
+
+  Search(Function &F, const options &O, FunctionAnalysisManager &FAM, arena *A,
+         bool Rewrite)
+      : F(F), O(O), LI(FAM.getResult<LoopAnalysis>(F)),
+        SE(FAM.getResult<ScalarEvolutionAnalysis>(F)), A(A), Rewrite(Rewrite) {}
+
+  // True when a nest was rewritten: then the search must start again, because
+  // the analyses are stale.
+  bool run() {
+    std::vector<Loop *> Top(LI.begin(), LI.end());
+    for (auto L = Top.rbegin(); L != Top.rend(); ++L)
+      if (visit(**L))
+        return true;
+    return false;
+  }
+
+  bool anyTaken() const {
+    for (const Finding &N : Found)
+      if (N.V.rule == RULE_TAKEN)
+        return true;
+    return false;
+  }
+
+private:
+  static unsigned depthOf(const Loop &L) {
+    unsigned Deepest = 0;
+    for (const Loop *Inner : L.getSubLoops())
+      Deepest = std::max(Deepest, depthOf(*Inner));
+    return Deepest + 1;
+  }
+
+  bool sumsProducts(const Loop &L) {
+    for (const BasicBlock *B : L.blocks())
+      for (const Instruction &I : *B)
+        if (isSumOfProduct(I))
+          return true;
+    return false;
+  }
+
+  // The TEIR text of a contraction; false and a verdict when there is none.
+  bool lower(const contraction &C, Finding &N) {
+    struct diag D = {};
+    const teir *T = teir_from_contraction(A, &C, &D);
+    if (!T)
+      return verdict_decline(&N.V, RULE_ROLES, D.at, "%s", D.text);
+    struct text Text = {};
+    teir_print(T, &Text);
+    N.TEIR = take(Text);
+    contraction_einsum(&C, &Text);
+    N.Einsum = take(Text);
+    contraction_sizes(&C, &Text);
+    N.Sizes = take(Text);
+    contraction_print(&C, &Text);
+    N.Contraction = take(Text);
+    return true;
+  }
+
+  bool visit(Loop &L) {
+    unsigned Depth = depthOf(L);
+    if (Depth < 2 || isKept(L) || !sumsProducts(L))
+      return false;
+    Finding N;
+    N.Depth = Depth;
+    N.At = L.getStartLoc();
+    IRNest Nest;
+    const contraction *C = nullptr;
+    if (readNest(L, LI, SE, A, Nest, N.V)) {
+      diag Mistake = {};
+      if (!nest_check(Nest.N, &Mistake))
+        report_fatal_error(Twine("nputeir: nest: ") + Mistake.text);
+      C = recognize(A, Nest.N, &O, &N.V);
+    }
+    if (C && lower(*C, N)) {
+      N.V.rule = RULE_TAKEN;
+      if (Rewrite)
+        rewriteNest(L, SE, Nest, *C, O, N.TEIR);
+      Found.push_back(std::move(N));
+      return Rewrite;
+    }
+    size_t Before = Found.size();
+    for (Loop *Inner : reverse(L.getSubLoops()))
+      if (visit(*Inner))
+        return true;
+    addMissed(std::move(N), Before);
+    return false;
+  }
+
+  // One finding per nest: what an inner loop achieved, or how far it came,
+  // says more than that the outer loop is no part of a product.
+  void addMissed(Finding N, size_t Before) {
+    if (Found.size() == Before)
+      Found.push_back(std::move(N));
+    else if (Found.size() == Before + 1 && Found[Before].V.rule < N.V.rule)
+      Found[Before] = std::move(N);
+  }
+};
+
+void switchOff(Function &F) {
+  DominatorTree DT(F);
+  LoopInfo LI(DT);
+  for (Loop *L : LI)
+    markKept(*L);
+}
+
+bool isExcluded(const Function &F) {
+  const Function *Runtime = F.getParent()->getFunction(CallName);
+  return F.isDeclaration() || F.hasOptNone() ||
+         F.hasFnAttribute(Attribute::Naked) ||
+         F.hasFnAttribute(Attribute::SanitizeMemory) ||
+         F.hasAvailableExternallyLinkage() ||
+         (Runtime && !Runtime->isDeclaration()) ||
+         F.getParent()->getDataLayout().getPointerSizeInBits() != 64 ||
+         F.getParent()->getDataLayout().isBigEndian();
+}
+
+} // namespace
+
+PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
+  if (isExcluded(F))
+    return PreservedAnalyses::all();
+  ArenaScope Scope;
+  options O;
+  diag Problem = {};
+  if (!optionsOf(F, D, Scope.A, O, &Problem)) {
+    F.getContext().emitError(Problem.text);
+    return PreservedAnalyses::all();
+  }
+  if (O.off) {
+    if (!D.Print)
+      switchOff(F);
+    return D.Print ? PreservedAnalyses::all() : PreservedAnalyses::none();
+  }
+  std::vector<Finding> Found;
+  bool Changed = false;
+  if (isCandidate(F)) {
+    Managers Own;
+    {
+      Copy C(F);
+      Own.canonicalise(C.function());
+      Search S(C.function(), O, Own.FAM, Scope.A, /*Rewrite=*/false);
+      S.run();
+      Changed = S.anyTaken() && !D.Print;
+      Found = std::move(S.Found);
+      Own.FAM.clear(C.function(), "");
+    }
+    if (Changed) {
+      Own.canonicalise(F);
+      for (;;) {
+        Search S(F, O, Own.FAM, Scope.A, /*Rewrite=*/true);
+        if (!S.run())
+          break;
+        Own.FAM.invalidate(F, PreservedAnalyses::none());
+      }
+    }
+  }
+  bool Taken = false;
+  for (const Finding &N : Found) {
+    Taken |= N.V.rule == RULE_TAKEN;
+    if (D.Print) {
+      print(F, N, outs());
+      continue;
+    }
+    remark(F, N);
+    report(F, N);
+  }
+  if (O.require && !Taken && !D.Print)
+    F.getContext().emitError(
+        "nputeir: no nest of function '" + F.getName() +
+        "' is replaced, which its annotation nputeir:require demands" +
+        (Found.empty() ? Twine("") : Twine(": ") + Found[0].V.diag.text));
+  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+} // namespace nputeir

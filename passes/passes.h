@@ -1,0 +1,90 @@
+// passes.h -- what the files of this room share.  The shim between LLVM and the
+// recogniser: a loop of the IR becomes a struct nest, a contraction becomes a
+// guarded call, a verdict becomes a remark.
+#ifndef NPUTEIR_PASSES_H
+#define NPUTEIR_PASSES_H
+
+extern "C" {
+#include "recognizer.h"
+}
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/PassManager.h"
+
+#include <string>
+#include <vector>
+
+namespace nputeir {
+
+// Options that came through the doors of a whole compilation, weakest first.
+struct Doors {
+  std::string Pass;   // -passes=nputeir<...>
+  bool Print = false; // print<nputeir>: say what would be done, change nothing
+};
+
+// Arena with the lifetime of a C++ scope.
+struct ArenaScope {
+  arena *A = arena_open();
+  ArenaScope() = default;
+  ArenaScope(const ArenaScope &) = delete;
+  ~ArenaScope() { arena_close(A); }
+};
+
+// ---- options.cpp ----
+// What holds for F; false and *D when a door's text is wrong.
+bool optionsOf(const llvm::Function &F, const Doors &D, arena *A, options &O,
+               diag *Problem);
+// The doors that do not depend on a function.
+bool checkDoors(const Doors &D, diag *Problem);
+
+// ---- read_ir.cpp ----
+// A nest, and the LLVM values behind its numbers.
+struct IRNest {
+  nest *N = nullptr;
+  std::vector<const llvm::SCEV *> Symbol; // 64-bit integers
+  std::vector<const llvm::SCEV *> Tensor; // addresses at iteration zero
+};
+// False and a verdict when the loop cannot be described as a nest.
+bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
+              arena *A, IRNest &Result, verdict &V);
+loc locOf(const llvm::DebugLoc &DL, arena *A);
+// The loop is what an earlier run of this pass left as the other side of its
+// branch, or switched off.
+bool isKept(const llvm::Loop &L);
+void markKept(llvm::Loop &Outer);
+
+// ---- rewrite.cpp ----
+// Puts the guarded call in front of the loop.  Analyses are stale afterwards.
+void rewriteNest(llvm::Loop &Outer, llvm::ScalarEvolution &SE, const IRNest &I,
+                 const contraction &C, const options &O,
+                 const std::string &TEIR);
+constexpr const char *CallName = "nputeir_call_1";
+
+// ---- remark.cpp ----
+struct Finding {
+  llvm::DebugLoc At;
+  verdict V = {};
+  std::string Einsum, Sizes, Contraction, TEIR, Nest; // empty unless known
+  unsigned Depth = 0;
+};
+void remark(llvm::Function &F, const Finding &);
+void report(const llvm::Function &F, const Finding &); // NPUTEIR_REPORT
+void print(const llvm::Function &F, const Finding &, llvm::raw_ostream &);
+
+// ---- offload.cpp ----
+// The pass: every nest of a function, outermost first.
+class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
+  Doors D;
+
+public:
+  explicit OffloadPass(Doors D) : D(std::move(D)) {}
+  llvm::PreservedAnalyses run(llvm::Function &F,
+                              llvm::FunctionAnalysisManager &);
+};
+
+} // namespace nputeir
+
+#endif

@@ -1,0 +1,672 @@
+// read_ir.cpp -- LoopInfo and ScalarEvolution -> struct nest.
+//
+// Takes a loop in LoopSimplify and LCSSA form.  Whatever the description cannot
+// say declines the nest here: a loop whose iterations cannot be counted, a
+// branch in a body, a call, an address that is not base plus stride times
+// iteration.  What remains is a list of statements, each of which runs exactly
+// once in every iteration of the loops around it; the recogniser takes it from
+// there.
+//
+// Phi nodes of loop headers that are not counters become scalar variables with
+// two assignments, the start and the step.  A phi that only hands a sum through
+// an outer loop is the same variable as the inner one.
+#include "passes.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace nputeir {
+
+static const char *const KeptMark = "nputeir.kept";
+
+bool isKept(const Loop &L) {
+  for (const Loop *Inner : L.getLoopsInPreorder())
+    if (findStringMetadataForLoop(Inner, KeptMark))
+      return true;
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (isa<StoreInst>(I) && I.getMetadata(KeptMark))
+        return true;
+  return false;
+}
+
+// Two marks, because a pass that rebuilds a loop may drop either.
+void markKept(Loop &Outer) {
+  for (Loop *L : Outer.getLoopsInPreorder())
+    addStringMetadataToLoop(L, KeptMark, 1);
+  LLVMContext &X = Outer.getHeader()->getContext();
+  for (BasicBlock *B : Outer.blocks())
+    for (Instruction &I : *B)
+      if (isa<StoreInst>(I))
+        I.setMetadata(KeptMark, MDNode::get(X, {}));
+}
+
+loc locOf(const DebugLoc &DL, arena *A) {
+  if (!DL)
+    return loc_none();
+  const auto *Scope = cast<DIScope>(DL.getScope());
+  return {arena_string(A, Scope->getFilename().str().c_str()),
+          (int)DL.getLine(), (int)DL.getCol()};
+}
+
+namespace {
+
+class Reader {
+  Loop &Outer;
+  LoopInfo &LI;
+  ScalarEvolution &SE;
+  arena *A;
+  IRNest &R;
+  verdict &V;
+
+  // Room between two instructions for the statements that fall on one branch;
+  // and a bound on what one nest may hold, since shared subexpressions are
+  // written out.
+  enum { OrderStep = 64, ExprMax = 2000, BlocksMax = 400 };
+  int Exprs = 0;
+
+  SmallVector<Loop *, 8> Loops;         // index is the nest's
+  SmallVector<BasicBlock *, 32> Blocks; // in program order
+  DenseMap<const Loop *, int> LoopIndex;
+  DenseMap<const Instruction *, int> Order;
+  DenseMap<const PHINode *, int> Scalar;
+  SmallVector<nest_statement, 8> Statements;
+  SmallVector<const char *, 8> Scalars, Tensors, Symbols;
+  SmallVector<struct nest_loop, 8> NestLoops;
+
+public:
+  Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, arena *A, IRNest &R,
+         verdict &V)
+      : Outer(Outer), LI(LI), SE(SE), A(A), R(R), V(V) {}
+
+  bool read() {
+    return readLoops() && orderBlocks() && checkBlocks() && checkLiveOuts() &&
+           readStatements() && finish();
+  }
+
+private:
+  loc at(const Instruction &I) { return locOf(I.getDebugLoc(), A); }
+  loc at(const Loop &L) { return locOf(L.getStartLoc(), A); }
+
+  // ---- loops ----
+
+  // The exit test stands before the body: the body runs as often as the loop
+  // is taken back, and the header once more.
+  static bool exitsBeforeBody(const Loop &L) {
+    return L.getExitingBlock() == L.getHeader() &&
+           L.getLoopLatch() != L.getHeader();
+  }
+
+  bool invariant(const SCEV *S) {
+    return SE.isLoopInvariant(S, &Outer) &&
+           SE.properlyDominates(S, Outer.getHeader());
+  }
+
+  bool usable(const SCEV *S) {
+    return invariant(S) &&
+           SCEVExpander(SE, SE.getDataLayout(), "nputeir").isSafeToExpand(S);
+  }
+
+  value valueOf(const SCEV *S, const Twine &Name) {
+    if (const auto *C = dyn_cast<SCEVConstant>(S))
+      return {C->getAPInt().getSExtValue(), -1};
+    for (size_t I = 0; I < R.Symbol.size(); I++)
+      if (R.Symbol[I] == S)
+        return {0, (int)I};
+    R.Symbol.push_back(S);
+    Symbols.push_back(arena_string(A, Name.str().c_str()));
+    return {0, (int)R.Symbol.size() - 1};
+  }
+
+  bool readLoop(Loop &L, int Index) {
+    if (!L.isLoopSimplifyForm() || !L.getExitingBlock() ||
+        !L.getUniqueExitBlock())
+      return verdict_decline(&V, RULE_EARLY_EXIT, at(L),
+                             "a loop of the nest has more than one way out");
+    if (L.getExitingBlock() != L.getHeader() &&
+        L.getExitingBlock() != L.getLoopLatch())
+      return verdict_decline(&V, RULE_EARLY_EXIT, at(L),
+                             "a loop of the nest is left from its middle");
+    const SCEV *Taken = SE.getBackedgeTakenCount(&L);
+    if (isa<SCEVCouldNotCompute>(Taken))
+      return verdict_decline(&V, RULE_UNCOUNTABLE, at(L),
+                             "the number of iterations of a loop is not known "
+                             "before it starts");
+    Type *I64 = Type::getInt64Ty(L.getHeader()->getContext());
+    if (SE.getTypeSizeInBits(Taken->getType()) > 64)
+      return verdict_decline(&V, RULE_UNCOUNTABLE, at(L),
+                             "a loop counts in more than 64 bits");
+    const SCEV *Extent = SE.getNoopOrZeroExtend(Taken, I64);
+    if (!exitsBeforeBody(L))
+      Extent = SE.getAddExpr(Extent, SE.getOne(I64));
+    if (!usable(Extent))
+      return verdict_decline(&V, RULE_VARIANT_EXTENT, at(L),
+                             "the number of iterations of a loop changes "
+                             "within the nest");
+    std::string Name = Index < 15 ? std::string(1, (char)('i' + Index))
+                                  : "l" + std::to_string(Index);
+    struct nest_loop N = {};
+    N.name = arena_string(A, Name.c_str());
+    N.parent = &L == &Outer ? -1 : LoopIndex[L.getParentLoop()];
+    N.extent = valueOf(Extent, "n_" + Name);
+    N.at = at(L);
+    NestLoops.push_back(N);
+    return true;
+  }
+
+  bool readLoops() {
+    for (Loop *L : Outer.getLoopsInPreorder()) {
+      LoopIndex[L] = (int)Loops.size();
+      Loops.push_back(L);
+    }
+    if (Loops.size() > 32)
+      return verdict_decline(&V, RULE_ROLES, at(Outer),
+                             "the nest has more than 32 loops");
+    for (size_t I = 0; I < Loops.size(); I++)
+      if (!readLoop(*Loops[I], (int)I))
+        return false;
+    return true;
+  }
+
+  int loopOf(const BasicBlock *B) {
+    auto It = LoopIndex.find(LI.getLoopFor(B));
+    return It == LoopIndex.end() ? -1 : It->second;
+  }
+
+  // ---- blocks ----
+
+  // Post-order in which a loop's exit is finished before its body, so that in
+  // reverse every loop's blocks stand together and before what follows it.
+  void visitBlock(BasicBlock *B, SmallPtrSetImpl<BasicBlock *> &Seen) {
+    if (!Outer.contains(B) || !Seen.insert(B).second)
+      return;
+    const Loop *L = LI.getLoopFor(B);
+    for (BasicBlock *Next : successors(B))
+      if (!L->contains(Next))
+        visitBlock(Next, Seen);
+    for (BasicBlock *Next : successors(B))
+      visitBlock(Next, Seen);
+    Blocks.push_back(B);
+  }
+
+  bool orderBlocks() {
+    if (Outer.getNumBlocks() > BlocksMax)
+      return verdict_decline(&V, RULE_GUARDED, at(Outer),
+                             "the nest has more than %d blocks of code",
+                             (int)BlocksMax);
+    SmallPtrSet<BasicBlock *, 32> Seen;
+    visitBlock(Outer.getHeader(), Seen);
+    std::reverse(Blocks.begin(), Blocks.end());
+    return true;
+  }
+
+  // Without effect on memory, on control, or on anything but its result.
+  static bool harmless(const Instruction &I) {
+    if (isa<DbgInfoIntrinsic>(I) || isa<AssumeInst>(I) ||
+        isa<NoAliasScopeDeclInst>(I))
+      return true;
+    if (isa<CallBase>(I))
+      return !I.mayHaveSideEffects() && !I.mayReadFromMemory() &&
+             cast<CallBase>(I).doesNotThrow() &&
+             !cast<CallBase>(I).isConvergent();
+    return !I.mayHaveSideEffects() && !isa<AllocaInst>(I);
+  }
+
+  bool checkInstruction(const Instruction &I) {
+    if (const auto *S = dyn_cast<StoreInst>(&I))
+      return S->isSimple() ||
+             verdict_decline(&V, RULE_VOLATILE, at(I),
+                             "the nest writes a volatile or atomic object");
+    if (const auto *L = dyn_cast<LoadInst>(&I))
+      return L->isSimple() ||
+             verdict_decline(&V, RULE_VOLATILE, at(I),
+                             "the nest reads a volatile or atomic object");
+    if (I.isAtomic())
+      return verdict_decline(&V, RULE_VOLATILE, at(I),
+                             "the nest holds an atomic operation");
+    if (harmless(I) || I.isTerminator())
+      return true;
+    const auto *Call = dyn_cast<CallBase>(&I);
+    const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+    return verdict_decline(&V, RULE_SIDE_EFFECT, at(I), "the nest %s%s",
+                           Callee ? "calls " : "has a side effect",
+                           Callee ? Callee->getName().str().c_str() : "");
+  }
+
+  bool checkTerminator(const BasicBlock &B) {
+    const auto *Branch = dyn_cast<BranchInst>(B.getTerminator());
+    const Loop *L = LI.getLoopFor(&B);
+    if (Branch && (Branch->isUnconditional() || L->getExitingBlock() == &B))
+      return true;
+    return verdict_decline(&V, RULE_GUARDED, at(*B.getTerminator()),
+                           "a condition inside the nest decides what runs");
+  }
+
+  bool checkBlocks() {
+    int Next = 0;
+    for (BasicBlock *B : Blocks)
+      for (Instruction &I : *B) {
+        Order[&I] = Next += OrderStep;
+        if (!checkInstruction(I))
+          return false;
+      }
+    Order[Outer.getLoopPreheader()->getTerminator()] = 0;
+    for (BasicBlock *B : Blocks)
+      if (!checkTerminator(*B))
+        return false;
+    return true;
+  }
+
+  bool checkLiveOuts() {
+    for (BasicBlock *B : Outer.blocks())
+      for (Instruction &I : *B)
+        for (const User *U : I.users())
+          if (!Outer.contains(cast<Instruction>(U)))
+            return verdict_decline(&V, RULE_LIVE_OUT, at(I),
+                                   "a value that the nest computes is used "
+                                   "after it");
+    return true;
+  }
+
+  // ---- memory ----
+
+  static bool typeOf(const Type *T, bool Unsigned, dtype &D) {
+    if (T->isBFloatTy())
+      return D = DTYPE_BF16, true;
+    if (T->isHalfTy())
+      return D = DTYPE_F16, true;
+    if (T->isFloatTy())
+      return D = DTYPE_F32, true;
+    if (T->isDoubleTy())
+      return D = DTYPE_F64, true;
+    if (T->isIntegerTy(8))
+      return D = Unsigned ? DTYPE_U8 : DTYPE_I8, true;
+    if (T->isIntegerTy(16))
+      return D = Unsigned ? DTYPE_U16 : DTYPE_I16, true;
+    if (T->isIntegerTy(32))
+      return D = Unsigned ? DTYPE_U32 : DTYPE_I32, true;
+    if (T->isIntegerTy(64))
+      return D = DTYPE_I64, true;
+    return false;
+  }
+
+  bool declineAddress(const Instruction &I) {
+    return verdict_decline(&V, RULE_NON_AFFINE, at(I),
+                           "an address is not a fixed start plus a fixed "
+                           "stride per loop");
+  }
+
+  int tensorOf(const SCEV *Start) {
+    for (size_t I = 0; I < R.Tensor.size(); I++)
+      if (R.Tensor[I] == Start)
+        return (int)I;
+    R.Tensor.push_back(Start);
+    Tensors.push_back(arena_printf(A, "t%zu", R.Tensor.size() - 1));
+    return (int)R.Tensor.size() - 1;
+  }
+
+  // Address = start + sum of stride times iteration, modulo 2^64.
+  bool readAccess(const Instruction &I, const Value *Pointer, dtype Type,
+                  nest_access &Access) {
+    Loop *Around = LI.getLoopFor(I.getParent());
+    if (Pointer->getType()->getPointerAddressSpace() != 0 ||
+        !SE.isSCEVable(Pointer->getType()))
+      return declineAddress(I);
+    const SCEV *S = SE.getSCEVAtScope(const_cast<Value *>(Pointer), Around);
+    SmallVector<const SCEV *, 8> Stride(Loops.size(), nullptr);
+    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
+      auto It = LoopIndex.find(Rec->getLoop());
+      if (It == LoopIndex.end() || !Rec->isAffine() ||
+          !Rec->getLoop()->contains(I.getParent()) || Stride[It->second])
+        break;
+      const SCEV *Step = Rec->getStepRecurrence(SE);
+      if (!usable(Step) || SE.getTypeSizeInBits(Step->getType()) != 64)
+        return declineAddress(I);
+      Stride[It->second] = Step;
+      S = Rec->getStart();
+    }
+    if (!usable(S))
+      return declineAddress(I);
+    Access.type = Type;
+    Access.tensor = tensorOf(S);
+    Access.stride_bytes = (value *)arena_array(A, Loops.size(), sizeof(value));
+    for (size_t L = 0; L < Loops.size(); L++)
+      Access.stride_bytes[L] =
+          Stride[L] ? valueOf(Stride[L], Twine(Tensors[Access.tensor]) + "." +
+                                             NestLoops[L].name)
+                    : value{0, -1};
+    return true;
+  }
+
+  // ---- expressions ----
+
+  nest_expr *make(nest_op Op, dtype Type, loc At) {
+    auto *E = (nest_expr *)arena_alloc(A, sizeof(nest_expr));
+    Exprs++;
+    E->op = Op;
+    E->type = Type;
+    E->at = At;
+    return E;
+  }
+
+  nest_expr *other(const char *What, loc At) {
+    nest_expr *E = make(NEST_OTHER, DTYPE_F64, At);
+    E->what = What;
+    return E;
+  }
+
+  // The variable whose value `W` is where loop L has ended; null: none.
+  const PHINode *scalarAfter(const Loop &L, const Value *W) {
+    for (const PHINode &P : L.getHeader()->phis())
+      if (W == (exitsBeforeBody(L)
+                    ? static_cast<const Value *>(&P)
+                    : P.getIncomingValueForBlock(L.getLoopLatch())))
+        return &P;
+    return nullptr;
+  }
+
+  // Looks through the phi that LCSSA form puts behind an inner loop.
+  const PHINode *scalarOf(const Value *W) {
+    const auto *P = dyn_cast<PHINode>(W);
+    if (!P || !Outer.contains(P))
+      return nullptr;
+    const Loop *L = LI.getLoopFor(P->getParent());
+    if (P->getParent() == L->getHeader())
+      return P;
+    if (P->getNumIncomingValues() != 1)
+      return nullptr;
+    const Loop *From = LI.getLoopFor(P->getIncomingBlock(0));
+    if (!From || From->getParentLoop() != L)
+      return nullptr;
+    return scalarAfter(*From, P->getIncomingValue(0));
+  }
+
+  void assign(int Id, const Instruction *Where, int LoopNumber,
+              const Value *W) {
+    nest_statement S = {};
+    S.scalar = Id;
+    S.loop = LoopNumber;
+    S.order = Order[Where];
+    S.at = at(*Where);
+    S.value = read(W, false, 0);
+    Statements.push_back(S);
+  }
+
+  int scalar(const PHINode *P) {
+    auto It = Scalar.find(P);
+    if (It != Scalar.end())
+      return It->second;
+    int Id = (int)Scalars.size();
+    Scalars.push_back(arena_printf(A, "s%d", Id));
+    const Loop *L = LI.getLoopFor(P->getParent());
+    const Instruction *Entry = L->getLoopPreheader()->getTerminator();
+    const Value *Start = P->getIncomingValueForBlock(L->getLoopPreheader());
+    Scalar[P] = Id;
+    int EntryLoop = loopOf(Entry->getParent());
+    // An inner loop that starts from P, and whose end is P's next value, is
+    // the place of the step.
+    for (;;) {
+      const Value *Next = P->getIncomingValueForBlock(L->getLoopLatch());
+      const PHINode *Inner = scalarOf(Next);
+      if (!Inner || Scalar.count(Inner))
+        break;
+      const Loop *InnerLoop = LI.getLoopFor(Inner->getParent());
+      if (InnerLoop->getParentLoop() != L ||
+          Inner->getIncomingValueForBlock(InnerLoop->getLoopPreheader()) != P)
+        break;
+      P = Inner;
+      L = InnerLoop;
+      Scalar[P] = Id;
+    }
+    assign(Id, Entry, EntryLoop, Start);
+    assign(Id, L->getLoopLatch()->getTerminator(), LoopIndex[L],
+           P->getIncomingValueForBlock(L->getLoopLatch()));
+    return Id;
+  }
+
+  nest_expr *readPhi(const PHINode *P, bool Unsigned) {
+    dtype T;
+    if (!typeOf(P->getType(), Unsigned, T))
+      return other("a value of a type that the NPU has not", at(*P));
+    const PHINode *Source = scalarOf(P);
+    if (!Source)
+      return other("a value that depends on a condition", at(*P));
+    nest_expr *E = make(NEST_SCALAR, T, at(*P));
+    E->scalar = scalar(Source);
+    return E;
+  }
+
+  nest_expr *readLoad(const LoadInst *L, bool Unsigned) {
+    dtype T;
+    if (!typeOf(L->getType(), Unsigned, T))
+      return other("a value of a type that the NPU has not", at(*L));
+    nest_expr *E = make(NEST_LOAD, T, at(*L));
+    if (!readAccess(*L, L->getPointerOperand(), T, E->access))
+      return other("an element whose address is not affine", at(*L));
+    E->loop = loopOf(L->getParent());
+    E->order = Order[L];
+    return E;
+  }
+
+  nest_expr *readConstant(const Value *W, dtype T) {
+    nest_expr *E = make(NEST_NUMBER, T, loc_none());
+    if (const auto *F = dyn_cast<ConstantFP>(W)) {
+      // Minus zero is the neutral start of a sum, but what it leaves behind
+      // when nothing is added differs from zero.
+      if (F->isZero() && F->isNegative())
+        return other("minus zero", loc_none());
+      bool Lost;
+      APFloat Number = F->getValueAPF();
+      Number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                     &Lost);
+      E->number = Number.convertToDouble();
+      return E;
+    }
+    const auto *C = dyn_cast<ConstantInt>(W);
+    if (!C)
+      return other("a constant that is no number", loc_none());
+    E->number = (double)C->getSExtValue();
+    return E;
+  }
+
+  nest_expr *readCast(const CastInst *C, dtype T, int Depth) {
+    switch (C->getOpcode()) {
+    case Instruction::SExt:
+    case Instruction::ZExt:
+    case Instruction::FPExt:
+    case Instruction::FPTrunc:
+    case Instruction::Trunc: {
+      nest_expr *E = make(NEST_CAST, T, at(*C));
+      E->lhs = read(C->getOperand(0), isa<ZExtInst>(C), Depth + 1);
+      return E;
+    }
+    default:
+      return other("a conversion between integers and floats", at(*C));
+    }
+  }
+
+  nest_expr *readTwo(nest_op Op, const Instruction *I, dtype T, int Depth) {
+    nest_expr *E = make(Op, T, at(*I));
+    E->lhs = read(I->getOperand(0), false, Depth + 1);
+    E->rhs = read(I->getOperand(1), false, Depth + 1);
+    const auto *FP = dyn_cast<FPMathOperator>(I);
+    E->reassoc = !FP || FP->hasAllowReassoc();
+    return E;
+  }
+
+  // a * b + c in one instruction.
+  nest_expr *readFused(const IntrinsicInst *I, dtype T, int Depth) {
+    nest_expr *Product = make(NEST_MUL, T, at(*I));
+    Product->lhs = read(I->getArgOperand(0), false, Depth + 1);
+    Product->rhs = read(I->getArgOperand(1), false, Depth + 1);
+    nest_expr *E = make(NEST_ADD, T, at(*I));
+    E->lhs = Product;
+    E->rhs = read(I->getArgOperand(2), false, Depth + 1);
+    E->reassoc = cast<FPMathOperator>(I)->hasAllowReassoc();
+    return E;
+  }
+
+  static const char *wordFor(const Instruction *I) {
+    if (const auto *Call = dyn_cast<IntrinsicInst>(I))
+      switch (Call->getIntrinsicID()) {
+      case Intrinsic::smin:
+      case Intrinsic::umin:
+      case Intrinsic::minnum:
+      case Intrinsic::minimum:
+        return "a minimum";
+      case Intrinsic::smax:
+      case Intrinsic::umax:
+      case Intrinsic::maxnum:
+      case Intrinsic::maximum:
+        return "a maximum";
+      default:
+        return "a built-in function";
+      }
+    switch (I->getOpcode()) {
+    case Instruction::Select:
+      return "a choice between two values";
+    case Instruction::FDiv:
+    case Instruction::SDiv:
+    case Instruction::UDiv:
+      return "a division";
+    case Instruction::FNeg:
+      return "a negation";
+    case Instruction::Shl:
+    case Instruction::LShr:
+    case Instruction::AShr:
+      return "a shift";
+    case Instruction::And:
+    case Instruction::Or:
+    case Instruction::Xor:
+      return "a bit operation";
+    case Instruction::Call:
+      return "a call";
+    default:
+      return "an operation that is neither sum nor product";
+    }
+  }
+
+  // Unsigned: the consumer widens with zeros, so a load counts as unsigned.
+  nest_expr *read(const Value *W, bool Unsigned, int Depth) {
+    dtype T;
+    if (!typeOf(W->getType(), Unsigned, T))
+      return other("a value of a type that the NPU has not", loc_none());
+    if (isa<Constant>(W))
+      return readConstant(W, T);
+    const auto *I = dyn_cast<Instruction>(W);
+    if (!I || !Outer.contains(I))
+      return other("a number from outside the nest", loc_none());
+    if (Depth > 32 || Exprs > ExprMax)
+      return other("a long expression", at(*I));
+    if (const auto *L = dyn_cast<LoadInst>(I))
+      return readLoad(L, Unsigned);
+    if (const auto *P = dyn_cast<PHINode>(I))
+      return readPhi(P, Unsigned);
+    if (const auto *C = dyn_cast<CastInst>(I))
+      return readCast(C, T, Depth);
+    switch (I->getOpcode()) {
+    case Instruction::Add:
+    case Instruction::FAdd:
+      return readTwo(NEST_ADD, I, T, Depth);
+    case Instruction::Sub:
+    case Instruction::FSub:
+      return readTwo(NEST_SUB, I, T, Depth);
+    case Instruction::Mul:
+    case Instruction::FMul:
+      return readTwo(NEST_MUL, I, T, Depth);
+    default:
+      break;
+    }
+    if (const auto *Call = dyn_cast<IntrinsicInst>(I))
+      if (Call->getIntrinsicID() == Intrinsic::fmuladd ||
+          Call->getIntrinsicID() == Intrinsic::fma)
+        return readFused(Call, T, Depth);
+    return other(wordFor(I), at(*I));
+  }
+
+  // ---- statements ----
+
+  bool readStore(const StoreInst &S) {
+    const Loop *L = LI.getLoopFor(S.getParent());
+    if (S.getParent() == L->getHeader() && exitsBeforeBody(*L))
+      return verdict_decline(&V, RULE_EXTRA_STORE, at(S),
+                             "a loop's condition writes memory");
+    nest_statement N = {};
+    N.is_store = true;
+    N.at = at(S);
+    N.loop = LoopIndex[L];
+    N.order = Order[&S];
+    dtype T;
+    if (!typeOf(S.getValueOperand()->getType(), false, T))
+      return verdict_decline(&V, RULE_TYPES, at(S),
+                             "the nest stores a type that the NPU has not");
+    if (!readAccess(S, S.getPointerOperand(), T, N.to))
+      return false;
+    N.value = read(S.getValueOperand(), false, 0);
+    Statements.push_back(N);
+    return V.diag.kind == DIAG_NONE;
+  }
+
+  bool readStatements() {
+    for (BasicBlock *B : Blocks)
+      for (Instruction &I : *B)
+        if (const auto *S = dyn_cast<StoreInst>(&I))
+          if (!readStore(*S))
+            return false;
+    std::stable_sort(Statements.begin(), Statements.end(),
+                     [](const nest_statement &X, const nest_statement &Y) {
+                       return X.order < Y.order;
+                     });
+    // Several variables may start or step at one branch: among them the order
+    // does not matter, because none of them is memory.
+    for (size_t I = 1; I < Statements.size(); I++)
+      Statements[I].order =
+          std::max(Statements[I].order, Statements[I - 1].order + 1);
+    return true;
+  }
+
+  template <typename T> T *copy(const SmallVectorImpl<T> &From) {
+    return (T *)arena_copy(A, From.data(), From.size(), From.size() + 1,
+                           sizeof(T));
+  }
+
+  bool finish() {
+    auto *N = (nest *)arena_alloc(A, sizeof(nest));
+    N->at = at(Outer);
+    N->loop_count = (int)Loops.size();
+    N->loop = copy(NestLoops);
+    N->tensor_count = (int)Tensors.size();
+    N->tensor = copy(Tensors);
+    N->symbol_count = (int)Symbols.size();
+    N->symbol = copy(Symbols);
+    N->scalar_count = (int)Scalars.size();
+    N->scalar = copy(Scalars);
+    N->statement_count = (int)Statements.size();
+    N->statement = copy(Statements);
+    R.N = N;
+    return true;
+  }
+};
+
+} // namespace
+
+bool readNest(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, arena *A,
+              IRNest &R, verdict &V) {
+  return Reader(Outer, LI, SE, A, R, V).read();
+}
+
+} // namespace nputeir

@@ -1,0 +1,94 @@
+// remark.cpp -- a finding becomes an optimisation remark, a line of the report
+// file, or text for people.  The rule's name is the remark's name, so that
+// filters and tests need not read prose.
+#include "passes.h"
+
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace nputeir {
+
+static constexpr const char *PassName = "nputeir";
+
+void remark(Function &F, const Finding &N) {
+  OptimizationRemarkEmitter ORE(&F);
+  const BasicBlock *Region = &F.getEntryBlock();
+  const char *Rule = rule_name(N.V.rule);
+  if (N.V.rule == RULE_TAKEN) {
+    ORE.emit([&] {
+      return OptimizationRemark(PassName, Rule, N.At, Region)
+             << "nest replaced by a call: " << ore::NV("Einsum", N.Einsum)
+             << " with " << ore::NV("Sizes", N.Sizes);
+    });
+    return;
+  }
+  ORE.emit([&] {
+    OptimizationRemarkMissed R(PassName, Rule, N.At, Region);
+    R << "nest kept [" << ore::NV("Rule", Rule)
+      << "]: " << ore::NV("Reason", N.V.diag.text);
+    if (N.V.diag.at.line > 0)
+      R << " (line " << ore::NV("Line", N.V.diag.at.line) << ")";
+    if (const char *Advice = rule_advice(N.V.rule))
+      R << "; " << ore::NV("Advice", Advice);
+    return R;
+  });
+}
+
+void report(const Function &F, const Finding &N) {
+  const char *Path = std::getenv("NPUTEIR_REPORT");
+  if (!Path || !*Path)
+    return;
+  json::Object Line{{"function", F.getName()},
+                    {"taken", N.V.rule == RULE_TAKEN},
+                    {"rule", rule_name(N.V.rule)},
+                    {"depth", N.Depth}};
+  Line["file"] = F.getParent()->getSourceFileName();
+  if (N.At) {
+    Line["file"] = cast<DIScope>(N.At.getScope())->getFilename();
+    Line["line"] = N.At.getLine();
+    Line["column"] = N.At.getCol();
+  }
+  if (N.V.rule == RULE_TAKEN) {
+    Line["einsum"] = N.Einsum;
+    Line["sizes"] = N.Sizes;
+    Line["contraction"] = N.Contraction;
+    Line["teir"] = N.TEIR;
+  } else {
+    Line["reason"] = std::string(N.V.diag.text);
+    if (N.V.diag.at.line > 0)
+      Line["reason_line"] = N.V.diag.at.line;
+    if (const char *Advice = rule_advice(N.V.rule))
+      Line["advice"] = Advice;
+  }
+  std::string Text;
+  raw_string_ostream(Text) << json::Value(std::move(Line)) << "\n";
+  // One write to a file opened for appending: compilers run side by side.
+  if (FILE *Out = std::fopen(Path, "a")) {
+    std::fwrite(Text.data(), 1, Text.size(), Out);
+    std::fclose(Out);
+  }
+}
+
+void print(const Function &F, const Finding &N, raw_ostream &Out) {
+  Out << "nest in " << F.getName();
+  if (N.At)
+    Out << " at line " << N.At.getLine();
+  Out << ": ";
+  if (N.V.rule == RULE_TAKEN)
+    Out << N.Einsum << " with " << N.Sizes << "\n"
+        << N.Contraction << "teir:\n"
+        << N.TEIR;
+  else
+    Out << "declined [" << rule_name(N.V.rule) << "] " << N.V.diag.text << "\n";
+}
+
+} // namespace nputeir

@@ -1,0 +1,209 @@
+// rewrite.cpp -- a recognised nest -> a guarded call, the old loop kept as the
+// other side of the branch:
+//
+//     entry:  sizes and addresses are computed; may the call be made at all?
+//     offer:  nputeir_call_1(...) == 0 ? after the nest : kept
+//     kept:   the nest as it was
+//
+// The call is made only when the runtime is linked (the reference is weak),
+// every loop has work, and no two iterations write one place of the result.
+#include "passes.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// int (const char *teir, const char *options, const char *where,
+//      const int64_t *value, uint64_t value_count,
+//      void *const *tensor, uint64_t tensor_count)
+static FunctionCallee declareCall(Module &M) {
+  LLVMContext &X = M.getContext();
+  Type *P = PointerType::getUnqual(X), *I64 = Type::getInt64Ty(X);
+  FunctionCallee Call = M.getOrInsertFunction(
+      CallName,
+      FunctionType::get(Type::getInt32Ty(X), {P, P, P, P, I64, P, I64}, false));
+  auto *F = cast<Function>(Call.getCallee());
+  F->setLinkage(GlobalValue::ExternalWeakLinkage);
+  F->setDoesNotThrow();
+  return Call;
+}
+
+static Constant *text(Module &M, StringRef Text, const Twine &Name) {
+  Constant *Data = ConstantDataArray::getString(M.getContext(), Text);
+  auto *G = new GlobalVariable(M, Data->getType(), true,
+                               GlobalValue::PrivateLinkage, Data, Name);
+  G->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+  G->setAlignment(Align(1));
+  return G;
+}
+
+static std::string whereText(const Loop &Outer) {
+  const Function &F = *Outer.getHeader()->getParent();
+  std::string Where = F.getParent()->getSourceFileName();
+  if (DebugLoc DL = Outer.getStartLoc())
+    Where = cast<DIScope>(DL.getScope())->getFilename().str() + ":" +
+            std::to_string(DL.getLine()) + ":" + std::to_string(DL.getCol());
+  return Where + " " + F.getName().str();
+}
+
+namespace {
+
+class Rewriter {
+  Loop &Outer;
+  ScalarEvolution &SE;
+  const IRNest &Nest;
+  const contraction &C;
+  Function &F;
+  Module &M;
+  SCEVExpander Expander;
+  SmallVector<Value *, 8> Symbol; // i64, frozen
+  Value *Tensor[TENSORS];
+
+public:
+  Rewriter(Loop &Outer, ScalarEvolution &SE, const IRNest &Nest,
+           const contraction &C)
+      : Outer(Outer), SE(SE), Nest(Nest), C(C),
+        F(*Outer.getHeader()->getParent()), M(*F.getParent()),
+        Expander(SE, M.getDataLayout(), "nputeir") {}
+
+  void run(const options &O, const std::string &TEIR) {
+    BasicBlock *Entry = Outer.getLoopPreheader();
+    BasicBlock *Header = Outer.getHeader();
+    BasicBlock *After = Outer.getUniqueExitBlock();
+    Instruction *End = Entry->getTerminator();
+    DebugLoc DL = Outer.getStartLoc();
+    if (!DL)
+      DL = End->getDebugLoc();
+    expandAll(End);
+
+    LLVMContext &X = F.getContext();
+    auto *Offer = BasicBlock::Create(X, "nputeir.offer", &F, Header);
+    auto *Kept = BasicBlock::Create(X, "nputeir.kept", &F, Header);
+    FunctionCallee Call = declareCall(M);
+    IRBuilder<> B(End);
+    B.SetCurrentDebugLocation(DL);
+    B.CreateCondBr(mayCall(B, Call.getCallee()), Offer, Kept);
+    End->eraseFromParent();
+
+    B.SetInsertPoint(Offer);
+    Value *Status = B.CreateCall(Call, arguments(B, O, TEIR), "nputeir.status");
+    Value *Done = B.CreateICmpEQ(Status, B.getInt32(0), "nputeir.done");
+    B.CreateCondBr(Done, After, Kept);
+    B.SetInsertPoint(Kept);
+    B.CreateBr(Header);
+
+    Header->replacePhiUsesWith(Entry, Kept);
+    for (PHINode &P : After->phis()) // of loop-invariant values only
+      P.addIncoming(P.getIncomingValue(0), Offer);
+    dropBrokenPromises();
+  }
+
+private:
+  Value *frozen(IRBuilder<> &B, const SCEV *S, Type *T, Instruction *At) {
+    Value *V = Expander.expandCodeFor(S, T, At->getIterator());
+    B.SetInsertPoint(At);
+    return isa<Constant>(V) ? V : B.CreateFreeze(V);
+  }
+
+  // The source would not compute an inner size before the loops around it have
+  // work: freezing keeps that from becoming undefined.
+  void expandAll(Instruction *At) {
+    IRBuilder<> B(At);
+    B.SetCurrentDebugLocation(Outer.getStartLoc());
+    for (const SCEV *S : Nest.Symbol)
+      Symbol.push_back(frozen(B, S, B.getInt64Ty(), At));
+    for (int T = 0; T < TENSORS; T++)
+      Tensor[T] = frozen(B, Nest.Tensor[C.tensor[T]], B.getPtrTy(), At);
+  }
+
+  Value *number(IRBuilder<> &B, value V) {
+    return V.symbol >= 0 ? Symbol[V.symbol] : B.getInt64(V.constant);
+  }
+
+  Value *mayCall(IRBuilder<> &B, Value *Callee) {
+    Value *May = B.CreateIsNotNull(Callee, "nputeir.linked");
+    for (int I = 0; I < C.axis_count; I++) {
+      value Extent = C.axis[I].extent;
+      if (Extent.symbol >= 0 || Extent.constant <= 0)
+        May =
+            B.CreateAnd(May, B.CreateICmpSGT(number(B, Extent), B.getInt64(0)));
+    }
+    for (int I = 0; I < C.guard_count; I++) {
+      Value *Product = B.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow,
+                                               number(B, C.guard[I].small),
+                                               number(B, C.guard[I].count));
+      Value *Fits = B.CreateNot(B.CreateExtractValue(Product, 1));
+      Value *Apart = B.CreateICmpSGE(number(B, C.guard[I].large),
+                                     B.CreateExtractValue(Product, 0));
+      May = B.CreateAnd(May, B.CreateAnd(Fits, Apart));
+    }
+    return May;
+  }
+
+  // An array of values in the frame, filled here.
+  Value *array(IRBuilder<> &B, Type *T, ArrayRef<Value *> Values,
+               const Twine &Name) {
+    if (Values.empty())
+      return ConstantPointerNull::get(B.getPtrTy());
+    auto *Array = ArrayType::get(T, Values.size());
+    IRBuilder<> Start(&F.getEntryBlock(),
+                      F.getEntryBlock().getFirstInsertionPt());
+    Value *Place = Start.CreateAlloca(Array, nullptr, Name);
+    for (size_t I = 0; I < Values.size(); I++)
+      B.CreateStore(Values[I],
+                    B.CreateConstInBoundsGEP2_64(Array, Place, 0, I));
+    return Place;
+  }
+
+  SmallVector<Value *, 7> arguments(IRBuilder<> &B, const options &O,
+                                    const std::string &TEIR) {
+    struct text Words = {};
+    options_print(&O, &Words);
+    Value *Options = text(M, text_string(&Words), "nputeir.options");
+    text_free(&Words);
+    Value *Values = array(B, B.getInt64Ty(), Symbol, "nputeir.values");
+    Value *Tensors = array(B, B.getPtrTy(), Tensor, "nputeir.tensors");
+    return {text(M, TEIR, "nputeir.teir"),
+            Options,
+            text(M, whereText(Outer), "nputeir.where"),
+            Values,
+            B.getInt64(Symbol.size()),
+            Tensors,
+            B.getInt64(TENSORS)};
+  }
+
+  // What was inferred about the function held without a call into a library.
+  void dropBrokenPromises() {
+    for (Attribute::AttrKind K :
+         {Attribute::Memory, Attribute::NoSync, Attribute::NoFree,
+          Attribute::NoRecurse, Attribute::NoCallback})
+      F.removeFnAttr(K);
+    for (Argument &Arg : F.args())
+      if (Arg.getType()->isPointerTy())
+        for (Attribute::AttrKind K :
+             {Attribute::NoCapture, Attribute::ReadOnly, Attribute::ReadNone,
+              Attribute::WriteOnly, Attribute::NoFree})
+          Arg.removeAttr(K);
+  }
+};
+
+} // namespace
+
+void rewriteNest(Loop &Outer, ScalarEvolution &SE, const IRNest &I,
+                 const contraction &C, const options &O,
+                 const std::string &TEIR) {
+  markKept(Outer);
+  Rewriter(Outer, SE, I, C).run(O, TEIR);
+}
+
+} // namespace nputeir

@@ -1,0 +1,100 @@
+/* nest.c -- checks a nest that a reader has built, and answers questions about
+ * its loops.  The rules here are about the description, not about the program:
+ * a nest that breaks one is a mistake of its reader. */
+#include "recognizer_parts.h"
+
+int nest_path(const struct nest *n, int loop, int *path) {
+  int count = 0;
+  for (int l = loop; l >= 0; l = n->loop[l].parent)
+    count++;
+  for (int l = loop, i = count; l >= 0; l = n->loop[l].parent)
+    path[--i] = l;
+  return count;
+}
+
+bool nest_inside(const struct nest *n, int loop, int outer) {
+  while (loop >= 0 && loop != outer)
+    loop = n->loop[loop].parent;
+  return loop == outer;
+}
+
+static bool check_value(const struct nest *n, struct value v, struct loc at,
+                        struct diag *d) {
+  if (v.symbol >= -1 && v.symbol < n->symbol_count)
+    return true;
+  return diag_error(d, at, "there is no run-time value number %d", v.symbol);
+}
+
+static bool check_access(const struct nest *n, const struct nest_access *x,
+                         struct loc at, struct diag *d) {
+  if (x->tensor < 0 || x->tensor >= n->tensor_count)
+    return diag_error(d, at, "there is no tensor number %d", x->tensor);
+  for (int l = 0; l < n->loop_count; l++)
+    if (!check_value(n, x->stride_bytes[l], at, d))
+      return false;
+  return true;
+}
+
+/* Depth of expressions is bounded, so that nothing here can overflow a stack;
+ * readers stop earlier. */
+enum { DEPTH_MAX = 64, LOOPS_MAX = 64 };
+
+static bool check_expr(const struct nest *n, const struct nest_expr *e,
+                       int depth, struct diag *d) {
+  if (!e || depth > DEPTH_MAX)
+    return diag_error(d, n->at, "an expression is missing or too deep");
+  switch (e->op) {
+  case NEST_NUMBER:
+  case NEST_OTHER:
+    return true;
+  case NEST_LOAD:
+    if (e->loop < -1 || e->loop >= n->loop_count)
+      return diag_error(d, e->at, "there is no loop number %d", e->loop);
+    return check_access(n, &e->access, e->at, d);
+  case NEST_SCALAR:
+    if (e->scalar < 0 || e->scalar >= n->scalar_count)
+      return diag_error(d, e->at, "there is no scalar number %d", e->scalar);
+    return true;
+  case NEST_CAST:
+    return check_expr(n, e->lhs, depth + 1, d);
+  case NEST_ADD:
+  case NEST_SUB:
+  case NEST_MUL:
+    return check_expr(n, e->lhs, depth + 1, d) &&
+           check_expr(n, e->rhs, depth + 1, d);
+  }
+  return diag_error(d, e->at, "unknown operation %d", (int)e->op);
+}
+
+static bool check_statement(const struct nest *n, int i, struct diag *d) {
+  const struct nest_statement *s = &n->statement[i];
+  if (s->loop < -1 || s->loop >= n->loop_count)
+    return diag_error(d, s->at, "there is no loop number %d", s->loop);
+  if (i > 0 && s->order <= n->statement[i - 1].order)
+    return diag_error(d, s->at, "statements are not in program order");
+  if (s->is_store && !check_access(n, &s->to, s->at, d))
+    return false;
+  if (!s->is_store && (s->scalar < 0 || s->scalar >= n->scalar_count))
+    return diag_error(d, s->at, "there is no scalar number %d", s->scalar);
+  return check_expr(n, s->value, 0, d);
+}
+
+bool nest_check(const struct nest *n, struct diag *d) {
+  if (n->loop_count < 1 || n->loop_count > LOOPS_MAX)
+    return diag_error(d, n->at, "a nest has 1 to %d loops, not %d", LOOPS_MAX,
+                      n->loop_count);
+  for (int l = 0; l < n->loop_count; l++) {
+    if (n->loop[l].parent >= l || n->loop[l].parent < -1 ||
+        (n->loop[l].parent < 0) != (l == 0))
+      return diag_error(d, n->loop[l].at,
+                        "loop %s has parent %d; the first loop has none and "
+                        "each other an earlier one",
+                        n->loop[l].name, n->loop[l].parent);
+    if (!check_value(n, n->loop[l].extent, n->loop[l].at, d))
+      return false;
+  }
+  for (int i = 0; i < n->statement_count; i++)
+    if (!check_statement(n, i, d))
+      return false;
+  return true;
+}

@@ -1,0 +1,33 @@
+/* recognizer_parts.h -- what the files of this room share. */
+#ifndef NPUTEIR_RECOGNIZER_PARTS_H
+#define NPUTEIR_RECOGNIZER_PARTS_H
+
+#include "recognizer.h"
+
+/* ---- affine.c: values, and sums of coefficient times loop variable ---- */
+struct value value_of(int64_t constant);
+bool value_is(struct value, int64_t constant);
+bool value_equal(struct value, struct value);
+/* Same tensor, same movement in every loop. */
+bool access_equal(const struct nest *, const struct nest_access *,
+                  const struct nest_access *);
+/* Not known to stand still. */
+bool access_moves(const struct nest_access *, int loop);
+
+/* ---- nest.c ---- */
+/* The loops from the outermost to `loop`; returns their number. */
+int nest_path(const struct nest *, int loop, int *path);
+bool nest_inside(const struct nest *, int loop, int outer);
+
+/* ---- legal.c ---- */
+/* Types that the promise covers, and leave to reorder a sum of floats. */
+bool legal_types(const struct contraction *, const struct options *,
+                 struct verdict *);
+bool legal_order(enum dtype acc, bool reassoc, struct loc at,
+                 const struct options *, struct verdict *);
+/* out's places are all different: decided now, or left to guards. */
+bool legal_out(struct arena *, struct contraction *, struct verdict *);
+bool legal_size(const struct contraction *, const struct options *,
+                struct verdict *);
+
+#endif
