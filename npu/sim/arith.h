@@ -1,0 +1,90 @@
+/* arith.h -- the core's arithmetic as pure functions, bit for bit (facts E and
+ * C7): bf16 products, fp32 sums, conversions, shift-round-saturate, integer
+ * products, permutations.
+ *
+ * Every function here is plain C.  The two products that kernels spend their
+ * time in exist a second time in vector code; struct arith holds one of the
+ * two, and tests compare them.
+ */
+#ifndef NPUTEIR_ARITH_H
+#define NPUTEIR_ARITH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a multiply or an accumulator operation does with its operands; the
+ * sense of both mnemonic (vmsc, vnegmac ...) and configuration word (C8). */
+enum arith_mac_flag {
+  ARITH_ZERO_ACC1 = 1 << 0,
+  ARITH_NEGATE_PRODUCT = 1 << 1,
+  ARITH_NEGATE_ACC1 = 1 << 2,
+  ARITH_NEGATE_ACC2 = 1 << 3,
+  ARITH_SIGNED_A = 1 << 4,
+  ARITH_SIGNED_B = 1 << 5,
+};
+
+struct arith {
+  /* d = acc1 + a x b, a 4x8 and b 8x4 bf16, d 4x4 fp32, all row-major. */
+  void (*mac_bf16)(uint32_t d[16], const uint32_t acc1[16],
+                   const uint16_t a[32], const uint16_t b[32], unsigned flags);
+  /* d = acc1 + a x b, a 4x8 and b 8x8 int8, d 4x8 int32, all row-major. */
+  void (*mac_i8)(uint32_t d[32], const uint32_t acc1[32], const uint8_t a[32],
+                 const uint8_t b[64], unsigned flags);
+};
+extern const struct arith arith_plain;
+/* The fastest that this processor can run. */
+const struct arith *arith_best(void);
+
+/* ---- floats ---- */
+/* One lane of a float multiply: the fused sum of `count` products and up to
+ * two accumulators (NULL: none). */
+uint32_t arith_dot_bf16(int count, const uint16_t *a, const uint16_t *b,
+                        const uint32_t *acc1, const uint32_t *acc2,
+                        unsigned flags);
+uint32_t arith_add_f32(uint32_t, uint32_t);
+/* round: value of crRnd, 0-3 and 8-13 (facts E3). */
+uint16_t arith_f32_to_bf16(uint32_t, unsigned round);
+/* floor(x * 2^shift), saturated. */
+int32_t arith_floor_bf16(uint16_t x, int shift);
+/* Ordering of bf16 as the vector compare has it: -0 < +0, NaN never less. */
+bool arith_less_bf16(uint16_t, uint16_t);
+
+/* ---- integers ---- */
+bool arith_round_known(unsigned round);
+/* value / 2^shift, the discarded bits rounded; shift < 0 multiplies. */
+__int128 arith_round_shift(int64_t value, int shift, unsigned round);
+/* Clamps to `bits`; symmetric: the smallest signed value is -max. */
+int64_t arith_saturate(__int128 value, int bits, bool is_signed,
+                       bool symmetric);
+/* Shift-round-saturate of one lane; saturate: value of crSat.  *overflow is
+ * set, never cleared, when the rounded value does not fit. */
+int64_t arith_srs(int64_t acc, int shift, int bits, bool is_signed,
+                  unsigned round, unsigned saturate, bool *overflow);
+/* The way back: value * 2^shift into an accumulator lane of `bits`. */
+int64_t arith_ups(int64_t value, int shift, int bits, unsigned saturate,
+                  bool *overflow);
+int64_t arith_extend(uint64_t value, int bits, bool is_signed);
+
+/* An integer multiply by its configuration word (facts C8). */
+struct arith_shape {
+  uint8_t amode, bmode, variant;
+  uint8_t a_bits, b_bits, acc_bits;
+  uint8_t m, k, n; /* a: m x k, b: k x n, row-major */
+  bool element;    /* lanes instead: d[L] += a[L + i*n] * b[L + i*n], i < k */
+};
+/* NULL: no dense integer multiply that we know. */
+const struct arith_shape *arith_shape(uint32_t config);
+/* acc1 may be NULL (zero), acc2 NULL (none); d may be acc1. */
+void arith_mac_int(const struct arith_shape *, uint8_t d[128],
+                   const uint8_t acc1[128], const uint8_t acc2[128],
+                   const uint8_t a[64], const uint8_t b[64], unsigned flags);
+
+/* ---- permutations (facts C7) ---- */
+/* s: s1 then s2.  false: no such mode. */
+bool arith_shuffle(uint8_t d[64], const uint8_t s[128], unsigned mode);
+
+/* ---- lanes in memory order ---- */
+uint64_t arith_lane(const uint8_t *v, int lane, int bits);
+void arith_set_lane(uint8_t *v, int lane, int bits, uint64_t value);
+
+#endif

@@ -1,0 +1,314 @@
+/* core.c -- one core's clock: fetch, issue, the ring of things to come, stalls,
+ * branches and the hardware loop.  What instructions do is in the sem_*.c
+ * files; core_state.h explains how time is kept.
+ */
+#include "core_state.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+enum { DELAY_SLOTS = 5 };
+
+struct core *core_open(const struct core_surroundings *around) {
+  struct core *c = aligned_alloc(64, (sizeof *c + 63) / 64 * 64);
+  if (!c)
+    abort();
+  memset(c, 0, sizeof *c);
+  c->around = *around;
+  c->arith = arith_best();
+  c->code = arena_open();
+  core_name_units(c);
+  core_reset(c, 0);
+  return c;
+}
+
+void core_close(struct core *c) {
+  if (c)
+    arena_close(c->code);
+  free(c);
+}
+
+/* Operations in flight still point into the arena, so it goes with them, at
+ * the next reset. */
+void core_invalidate(struct core *c) {
+  if (!c->decoded_any)
+    return;
+  core_fold_slots(c);
+  c->at = NULL;
+  c->stale = true;
+}
+
+static void clear_ring(struct core *c) {
+  for (int i = 0; i < RING; ++i) {
+    struct core_bucket *b = &c->ring[i];
+    b->actions = b->stores = b->scalars = b->vectors = 0;
+  }
+}
+
+void core_reset(struct core *c, uint32_t pc) {
+  if (c->stale) {
+    arena_close(c->code);
+    c->code = arena_open();
+    c->stale = false;
+  }
+  memset(&c->reg, 0, sizeof c->reg);
+  clear_ring(c);
+  c->pc = pc;
+  c->at = NULL;
+  c->delay = 0;
+  c->stall_left = 0;
+  c->stalled = STALL_NONE;
+  c->pending_count = 0;
+  c->waiting_lock = -1;
+  c->done = c->failed = false;
+  c->diag = (struct diag){0};
+}
+
+void core_enable(struct core *c, bool enabled) { c->enabled = enabled; }
+void core_strict(struct core *c, bool strict) { c->strict = strict; }
+
+void core_fail(struct core *c, const struct core_op *op, const char *format,
+               ...) {
+  char text[160];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  diag_error(&c->diag, loc_none(), "core: %s (bundle at 0x%x, cycle %llu)",
+             text, op ? op->bundle->address : c->pc,
+             (unsigned long long)c->counts.cycles);
+  c->failed = true;
+}
+
+/* ---- memory ---- */
+
+uint8_t *core_memory(struct core *c, const struct core_op *op, uint32_t address,
+                     unsigned bytes) {
+  unsigned window = (address >> 16) - 4;
+  if (window > 3 || !c->around.memory[window]) {
+    core_fail(c, op, "'%s' at 0x%x, where there is no data memory",
+              isa_insn((enum insn_id)op->insn)->mnemonic, address);
+    return NULL;
+  }
+  if (window == 3) { /* physical bank 2*addr[15:14] + addr[4] (facts D4) */
+    uint64_t hit = bytes == 32 ? 0x0101 : (uint64_t)1 << (address >> 1 & 8);
+    c->bank_hits += hit << (address >> 10 & 0x30);
+  }
+  return c->around.memory[window] + (address & 0xFFFF);
+}
+
+void core_put_store(struct core *c, const struct core_op *op, unsigned ahead,
+                    uint32_t address, const uint8_t *data, unsigned bytes) {
+  struct core_bucket *b = core_bucket(c, ahead);
+  assert(b->stores < BUCKET_STORES && bytes <= sizeof b->store[0].data);
+  struct core_store *s = &b->store[b->stores++];
+  s->op = op;
+  s->address = address;
+  s->bytes = bytes;
+  memcpy(s->data, data, bytes);
+}
+
+/* Banks that were hit at least `times` times, as a set. */
+static unsigned banks_hit(uint64_t hits, unsigned times) {
+  unsigned set = 0;
+  for (unsigned bank = 0; bank < 8; ++bank)
+    set |= (unsigned)((hits >> 8 * bank & 0xFF) >= times) << bank;
+  return set;
+}
+
+/* A bank serves one access per cycle; the core stands still until the last is
+ * served (timing.md 3.3). */
+static unsigned settle_banks(struct core *c) {
+  uint64_t hits = c->bank_hits;
+  if (!hits)
+    return 0;
+  c->bank_hits = 0;
+  if (hits & 0xFEFEFEFEFEFEFEFE) {
+    c->stall_banks = banks_hit(hits, 2);
+    for (unsigned times = 2; banks_hit(hits, times); ++times)
+      c->stall_left++;
+  }
+  /* Bit 0 of each byte moves up to its place in the top byte. */
+  uint64_t low = (hits | hits >> 1) & 0x0101010101010101;
+  return (unsigned)(low * 0x0102040810204080 >> 56);
+}
+
+/* ---- one cycle of the pipeline ---- */
+
+static void copy_vector(uint8_t *to, const uint8_t *from, unsigned bytes) {
+  if (bytes == 64)
+    memcpy(to, from, 64);
+  else if (bytes == 32)
+    memcpy(to, from, 32);
+  else
+    memcpy(to, from, bytes);
+}
+
+static void write_back(struct core *c, struct core_bucket *b) {
+  uint8_t *reg = (uint8_t *)&c->reg;
+  for (unsigned i = 0; i < b->stores; ++i) {
+    const struct core_store *s = &b->store[i];
+    uint8_t *to = core_memory(c, s->op, s->address, s->bytes);
+    if (to)
+      copy_vector(to, s->data, s->bytes);
+  }
+  for (unsigned i = 0; i < b->scalars; ++i)
+    memcpy(reg + b->scalar[i].offset, &b->scalar[i].value, 4);
+  for (unsigned i = 0; i < b->vectors; ++i)
+    copy_vector(reg + b->head[i].offset, b->vector[i], b->head[i].bytes);
+  b->actions = b->stores = b->scalars = b->vectors = 0;
+}
+
+static void pipeline_cycle(struct core *c, const struct core_bundle *bundle) {
+  struct core_bucket *b = core_bucket(c, 0);
+  for (unsigned i = 0; i < b->actions; ++i)
+    b->action[i].run(c, &b->action[i]);
+  if (bundle)
+    for (int i = 0; i < bundle->op_count; ++i)
+      bundle->op[i].issue(c, &bundle->op[i]);
+  write_back(c, b);
+  c->now++;
+}
+
+/* Where the next bundle comes from (facts D6, D7). */
+static void advance(struct core *c, struct core_bundle *bundle) {
+  c->pc = bundle->address + bundle->size;
+  c->at = bundle->next;
+  if (c->delay) {
+    if (--c->delay)
+      return;
+    c->pc = c->target;
+    c->at = NULL;
+  } else if (bundle->address == c->reg.le && c->reg.lc) {
+    if (--c->reg.lc) {
+      c->pc = c->reg.ls;
+      c->at = NULL;
+    }
+  }
+}
+
+static struct core_bundle *next_bundle(struct core *c) {
+  if (c->at)
+    return c->at;
+  return c->at = core_fetch(c, c->pc);
+}
+
+void core_wait(struct core *c, struct core_pending p) {
+  if (p.stall != STALL_LOCK && p.attempt(c, &p))
+    return; /* lock operations act in their second cycle (facts D5) */
+  assert(c->pending_count < PENDING);
+  p.ahead = true;
+  c->pending[c->pending_count++] = p;
+}
+
+/* Tries what the last bundle waits for; true when the core may go on in this
+ * cycle. */
+static bool settle_pending(struct core *c) {
+  int left = 0;
+  bool lock = false;
+  c->stalled = STALL_NONE;
+  c->waiting_lock = -1;
+  for (int i = 0; i < c->pending_count; ++i) {
+    struct core_pending p = c->pending[i];
+    bool served = p.attempt(c, &p);
+    lock |= p.stall == STALL_LOCK;
+    if (served)
+      continue;
+    c->stalled = p.stall;
+    if (p.stall == STALL_LOCK)
+      c->waiting_lock = (int)p.id;
+    c->pending[left++] = p;
+  }
+  c->pending_count = left;
+  /* A lock operation costs a cycle of its own (timing.md Q3). */
+  if (c->stalled == STALL_NONE && lock)
+    c->stalled = STALL_LOCK;
+  return c->stalled == STALL_NONE;
+}
+
+/* The program has ended: what is in flight still lands. */
+static void drain(struct core *c) {
+  for (int i = 0; i < RING; ++i)
+    pipeline_cycle(c, NULL);
+  c->bank_hits = 0;
+}
+
+void core_step(struct core *c, unsigned *banks) {
+  *banks = 0;
+  if (!c->enabled || c->done || c->failed) {
+    c->stalled = STALL_NONE;
+    return;
+  }
+  c->counts.cycles++;
+  if (c->stall_left) {
+    c->stall_left--;
+    c->stalled = STALL_MEMORY;
+    *banks = c->stall_banks;
+  } else if (c->pending_count) {
+    settle_pending(c);
+  } else {
+    c->stalled = STALL_NONE;
+  }
+  if (c->stalled != STALL_NONE) {
+    c->counts.stall[c->stalled]++;
+    return;
+  }
+  struct core_bundle *bundle = next_bundle(c);
+  if (!bundle)
+    return;
+  pipeline_cycle(c, bundle);
+  *banks = settle_banks(c);
+  c->counts.bundles++;
+  c->counts.macs += bundle->macs;
+  bundle->executions++;
+  advance(c, bundle);
+  if (!c->at && !c->failed && c->pc == bundle->address + bundle->size &&
+      !c->done)
+    c->at = bundle->next = core_fetch(c, c->pc);
+  if (c->done)
+    drain(c);
+}
+
+/* ---- questions ---- */
+
+enum core_state core_state(const struct core *c) {
+  if (c->failed)
+    return CORE_FAILED;
+  if (c->done)
+    return CORE_DONE;
+  return c->enabled ? CORE_RUNNING : CORE_STOPPED;
+}
+enum core_stall core_stalled(const struct core *c) { return c->stalled; }
+int core_waiting_lock(const struct core *c) { return c->waiting_lock; }
+uint32_t core_pc(const struct core *c) { return c->pc; }
+const struct core_counts *core_counts(const struct core *c) {
+  return &c->counts;
+}
+const struct diag *core_diag(const struct core *c) { return &c->diag; }
+
+static bool scalar_register(const struct core *c, const char *name,
+                            struct core_place *p, uint32_t *mask) {
+  int reg = isa_reg_find(name, strlen(name));
+  return reg >= 0 && isa_reg(reg)->unit_count == 1 &&
+         core_place_of(c, reg, p, mask) && p->bytes == 4;
+}
+
+bool core_read_register(const struct core *c, const char *name,
+                        uint32_t *value) {
+  struct core_place p;
+  uint32_t mask;
+  if (!scalar_register(c, name, &p, &mask))
+    return false;
+  *value = core_get(c, p);
+  return true;
+}
+
+bool core_write_register(struct core *c, const char *name, uint32_t value) {
+  struct core_place p;
+  uint32_t mask;
+  if (!scalar_register(c, name, &p, &mask))
+    return false;
+  value &= mask;
+  memcpy((uint8_t *)&c->reg + p.offset, &value, sizeof value);
+  return true;
+}

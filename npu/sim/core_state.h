@@ -1,0 +1,337 @@
+/* core_state.h -- the inside of a core, shared by core.c, core_decode.c and the
+ * sem_*.c files; nobody else includes it.
+ *
+ * Time.  `now` counts the cycles in which the pipeline moved: one bundle is
+ * issued in each.  An instruction acts in its issue cycle and pushes the rest
+ * of its life into the ring: actions (late operand reads, memory reads),
+ * stores and register writes, each into the bucket of its cycle.  In a cycle
+ * everything reads first, then stores reach memory, then registers change, so
+ * what was written in cycle W of an instruction is seen from the next cycle on
+ * (facts D1).  A stall freezes `now`; the ring waits with it.
+ *
+ * Operands are byte offsets into struct core_registers, resolved once when a
+ * bundle is first fetched.
+ */
+#ifndef NPUTEIR_CORE_STATE_H
+#define NPUTEIR_CORE_STATE_H
+
+#include "arith.h"
+#include "core.h"
+#include "isa.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+  RING = 16, /* more than the longest life of an instruction, 11 */
+  BUCKET_ACTIONS = 24,
+  BUCKET_STORES = 6,
+  BUCKET_SCALARS = 32,
+  BUCKET_VECTORS = 16,
+  PENDING = 4,
+  PROGRAM_BYTES = 16384,
+  ADDRESS_MASK = 0xFFFFF, /* pointers have 20 bits */
+  CORE_UNITS = 320,
+};
+
+/* Pieces lie so that a wider register is the bytes of its parts: x = wl wh,
+ * y = two x, bm = two am, cm = two bm, l = two r. */
+struct core_registers {
+  _Alignas(64) uint8_t x[12][64];
+  uint8_t cm[9][128];
+  uint8_t q[4][16];
+  uint32_t r[32];
+  uint32_t p[8], m[8], dn[8], dj[8], dc[8];
+  uint32_t s[4];
+  uint32_t sp, lr, ls, le, dp, lc, id;
+  uint32_t cr[12], sr[10]; /* by the ids of facts A3 */
+};
+
+enum core_control_id {
+  CR_VADD_SIGN = 0,
+  CR_PACK_SIGN = 5,
+  CR_RND = 6,
+  CR_SRS_SIGN = 8,
+  CR_SAT = 9,
+  CR_UPS_SIGN = 10,
+  CR_UNPACK_SIGN = 11,
+  SR_CARRY = 0,
+  SR_MS0 = 5,
+  SR_SRS_OF = 6,
+  SR_SS0 = 7,
+  SR_UPS_OF = 9,
+};
+
+/* Where an operand lives and when it is read or written. */
+struct core_place {
+  uint16_t offset;
+  uint8_t bytes;       /* 0: the operand is absent or immediate (op->imm) */
+  uint8_t read, write; /* cycles, from 1 */
+  uint8_t bypass;      /* enum isa_bypass */
+};
+
+enum core_address {
+  ADDRESS_NONE,
+  ADDRESS_BASE,      /* [p] */
+  ADDRESS_INDEX,     /* [p, dj] */
+  ADDRESS_OFFSET,    /* [p, #imm] */
+  ADDRESS_INCREMENT, /* [p], m */
+  ADDRESS_POST,      /* [p], #imm */
+  ADDRESS_2D,
+  ADDRESS_3D,
+  ADDRESS_SP, /* [sp, #imm] or [sp], #imm */
+};
+
+struct core;
+struct core_op;
+struct core_bundle;
+
+/* What a mnemonic does; the tables of these are in the sem_*.c files. */
+struct core_sem {
+  const char *mnemonic; /* without .2d and .3d */
+  void (*issue)(struct core *, const struct core_op *);
+  int x, y, z; /* for `issue`: lane bits, signs, flags ... */
+};
+struct core_sem_table {
+  const struct core_sem *row;
+  int count;
+};
+extern const struct core_sem_table sem_scalar, sem_memory, sem_vector,
+    sem_convert, sem_multiply;
+
+/* One instruction, ready to run. */
+struct core_op {
+  void (*issue)(struct core *, const struct core_op *);
+  const struct core_sem *sem;
+  struct core_place d, e; /* dst; cmp */
+  struct core_place a, b; /* a, src, id; b, imm, shift, idx, c ... */
+  struct core_place s1, s2, acc1, acc2;
+  int32_t imm;
+  uint32_t mask;    /* bits that d keeps, if it is scalar */
+  uint8_t address;  /* enum core_address */
+  uint8_t pointer;  /* p number */
+  uint8_t modifier; /* m, dj or d number */
+  uint8_t memory;   /* cycle of the memory access */
+  uint16_t insn;    /* enum insn_id */
+  const struct core_bundle *bundle;
+};
+
+struct core_bundle {
+  struct core_bundle *next; /* the following one once it is known */
+  uint64_t executions;
+  uint32_t address;
+  uint8_t size, op_count, macs;
+  uint8_t slots; /* bit per slot with an operation that is no nop */
+  struct isa_bundle *decoded;
+  struct core_op op[];
+};
+
+struct core_action {
+  void (*run)(struct core *, const struct core_action *);
+  const struct core_op *op;
+  uint32_t value, more;
+};
+
+struct core_store {
+  const struct core_op *op;
+  uint32_t address, bytes;
+  uint8_t data[32];
+};
+
+struct core_bucket {
+  uint32_t actions, stores, scalars, vectors;
+  struct core_action action[BUCKET_ACTIONS];
+  struct core_store store[BUCKET_STORES];
+  struct {
+    uint32_t offset, value;
+  } scalar[BUCKET_SCALARS];
+  struct {
+    uint16_t offset;
+    uint8_t bytes, bypass;
+  } head[BUCKET_VECTORS];
+  _Alignas(64) uint8_t vector[BUCKET_VECTORS][64];
+};
+
+/* Operands of a multiply, between its first cycle and its accumulator's. */
+struct core_capture {
+  _Alignas(64) uint8_t s1[64], s2[64];
+  uint32_t config;
+  unsigned flags;
+  const struct arith_shape *shape;
+};
+
+/* Something that an issued bundle waits for, tried once per cycle. */
+struct core_pending {
+  bool (*attempt)(struct core *, const struct core_pending *);
+  const struct core_op *op;
+  enum core_stall stall;
+  uint32_t id, value;
+  bool ahead; /* in a later cycle than the issue */
+};
+
+struct core {
+  struct core_registers reg;
+  struct core_bucket ring[RING];
+  uint32_t now;
+  const struct arith *arith;
+  uint64_t bank_hits; /* this cycle's accesses, a byte per physical bank */
+  struct core_capture capture[8];
+  _Alignas(32) uint8_t loaded[RING][2][32]; /* raw data of converting loads */
+
+  struct core_surroundings around;
+  struct core_counts counts;
+  uint32_t pc;
+  struct core_bundle *at; /* bundle at pc, if it is known */
+  int delay;              /* bundles until `target` is fetched, 0: no branch */
+  uint32_t target;
+  unsigned stall_left;
+  unsigned stall_banks;
+  enum core_stall stalled;
+  int pending_count;
+  struct core_pending pending[PENDING];
+  int waiting_lock;
+
+  bool enabled, done, failed, strict;
+  struct diag diag;
+
+  struct arena *code; /* decoded bundles */
+  bool stale;         /* `code` holds bundles of an older program */
+  bool decoded_any;
+  struct core_bundle *bundle[PROGRAM_BYTES / 2];
+  const struct core_sem *sem[INSN_COUNT];
+  struct {
+    uint16_t offset, bytes;
+    uint32_t mask;
+  } unit[CORE_UNITS]; /* by isa unit number */
+  uint64_t slot_counts[SLOT_COUNT];
+};
+
+/* ---- core.c ---- */
+/* The program cannot go on: says why, with the address of the bundle. */
+void core_fail(struct core *, const struct core_op *, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- core_decode.c ---- */
+struct core_bundle *core_fetch(struct core *, uint32_t address);
+bool core_place_of(const struct core *, int reg, struct core_place *,
+                   uint32_t *mask);
+void core_name_units(struct core *);
+/* Sums executions of the decoded bundles into slot_counts and forgets them. */
+void core_fold_slots(struct core *);
+
+/* ---- scheduling the future ---- */
+static inline struct core_bucket *core_bucket(struct core *c, unsigned ahead) {
+  assert(ahead < RING);
+  return &c->ring[(c->now + ahead) % RING];
+}
+
+static inline void
+core_later(struct core *c, unsigned ahead,
+           void (*run)(struct core *, const struct core_action *),
+           const struct core_op *op, uint32_t value, uint32_t more) {
+  struct core_bucket *b = core_bucket(c, ahead);
+  assert(b->actions < BUCKET_ACTIONS);
+  b->action[b->actions++] = (struct core_action){run, op, value, more};
+}
+
+static inline void core_put_scalar(struct core *c, unsigned ahead,
+                                   uint32_t offset, uint32_t value) {
+  struct core_bucket *b = core_bucket(c, ahead);
+  assert(b->scalars < BUCKET_SCALARS);
+  b->scalar[b->scalars].offset = offset;
+  b->scalar[b->scalars++].value = value;
+}
+
+/* op's scalar result, at the end of its write cycle; called in cycle `cycle`
+ * of the instruction. */
+static inline void core_put(struct core *c, const struct core_op *op,
+                            unsigned cycle, uint32_t value) {
+  core_put_scalar(c, op->d.write - cycle, op->d.offset, value & op->mask);
+}
+
+/* Room for up to 64 bytes that will replace those at `offset`. */
+static inline uint8_t *core_put_vector(struct core *c, unsigned ahead,
+                                       uint32_t offset, unsigned bytes,
+                                       unsigned bypass) {
+  struct core_bucket *b = core_bucket(c, ahead);
+  assert(b->vectors < BUCKET_VECTORS && bytes <= 64);
+  unsigned i = b->vectors++;
+  b->head[i].offset = (uint16_t)offset;
+  b->head[i].bytes = (uint8_t)bytes;
+  b->head[i].bypass = (uint8_t)bypass;
+  return b->vector[i];
+}
+
+/* op's vector result of `bytes`, in one or two pieces. */
+static inline void core_put_bytes(struct core *c, const struct core_op *op,
+                                  unsigned cycle, const uint8_t *data,
+                                  unsigned bytes) {
+  for (unsigned at = 0; at < bytes; at += 64) {
+    unsigned n = bytes - at < 64 ? bytes - at : 64;
+    memcpy(core_put_vector(c, op->d.write - cycle, op->d.offset + at, n,
+                           op->d.bypass),
+           data + at, n);
+  }
+}
+
+/* ---- operands, as they are in this cycle ---- */
+static inline const uint8_t *core_bytes(const struct core *c,
+                                        struct core_place p) {
+  return (const uint8_t *)&c->reg + p.offset;
+}
+
+static inline uint32_t core_get(const struct core *c, struct core_place p) {
+  uint32_t value;
+  memcpy(&value, core_bytes(c, p), 4);
+  return value;
+}
+
+/* The operand b, a register or the immediate. */
+static inline uint32_t core_get_b(const struct core *c,
+                                  const struct core_op *op) {
+  return op->b.bytes ? core_get(c, op->b) : (uint32_t)op->imm;
+}
+
+/* A vector operand.  A result that is written in this very cycle over the
+ * operand's bypass is seen already; then the bytes are put together in
+ * scratch. */
+static inline const uint8_t *core_vector(struct core *c, struct core_place p,
+                                         uint8_t *scratch) {
+  const uint8_t *bytes = core_bytes(c, p);
+  if (p.bypass == BYPASS_NONE)
+    return bytes;
+  const struct core_bucket *b = core_bucket(c, 0);
+  bool copied = false;
+  for (unsigned i = 0; i < b->vectors; ++i) {
+    int at = b->head[i].offset - p.offset, n = b->head[i].bytes;
+    if (b->head[i].bypass != p.bypass || at >= p.bytes || at + n <= 0)
+      continue;
+    if (!copied)
+      memcpy(scratch, bytes, p.bytes);
+    copied = true;
+    int from = at < 0 ? 0 : at, to = at + n < p.bytes ? at + n : p.bytes;
+    memcpy(scratch + from, b->vector[i] + from - at, (size_t)(to - from));
+  }
+  return copied ? scratch : bytes;
+}
+
+#define CORE_OFFSET(field) ((uint32_t)offsetof(struct core_registers, field))
+
+/* Signed 6-bit shift amount in an s register. */
+static inline int core_shift(const struct core *c, struct core_place p) {
+  return (int)((core_get(c, p) & 63) ^ 32) - 32;
+}
+
+/* ---- data memory ---- */
+/* This op's address; schedules its pointer update. */
+uint32_t core_address(struct core *, const struct core_op *);
+/* The bytes at an aligned address, counted as an access of this cycle; NULL
+ * after core_fail. */
+uint8_t *core_memory(struct core *, const struct core_op *, uint32_t address,
+                     unsigned bytes);
+void core_put_store(struct core *, const struct core_op *, unsigned ahead,
+                    uint32_t address, const uint8_t *data, unsigned bytes);
+/* Waits for something outside: tried now, then once per cycle. */
+void core_wait(struct core *, struct core_pending);
+
+#endif
