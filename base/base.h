@@ -18,7 +18,7 @@
 /* ---- arena: bump memory, freed as a whole ---- */
 struct arena;
 struct arena *arena_open(void);
-void arena_close(struct arena *); /* NULL is fine */
+void arena_close(struct arena *);               /* NULL is fine */
 void *arena_alloc(struct arena *, size_t size); /* zeroed, 16-byte aligned */
 /* A zeroed array; the product of count and size is checked. */
 void *arena_array(struct arena *, size_t count, size_t size);
@@ -82,10 +82,10 @@ struct scan {
 struct scan scan_open(const char *file, const char *text);
 struct loc scan_loc(const struct scan *); /* of the next token */
 /* Blanks and comments inside a line are skipped before every token. */
-bool scan_end(struct scan *);             /* no text left (skips empty lines) */
-bool scan_end_of_line(struct scan *);     /* nothing left in this line */
+bool scan_end(struct scan *);         /* no text left (skips empty lines) */
+bool scan_end_of_line(struct scan *); /* nothing left in this line */
 void scan_next_line(struct scan *);
-bool scan_char(struct scan *, char c);    /* takes c if it is next */
+bool scan_char(struct scan *, char c);           /* takes c if it is next */
 bool scan_word(struct scan *, const char *word); /* takes exactly this word */
 /* A name: letter or _ first, then letters, digits, _ . $ ; NULL if none. */
 char *scan_name(struct scan *, struct arena *);

@@ -39,4 +39,6 @@ void diag_print(const struct diag *d, FILE *to) {
           d->text);
 }
 
-struct loc loc_none(void) { return (struct loc){NULL, 0, 0}; }
+struct loc loc_none(void) {
+  return (struct loc){NULL, 0, 0};
+}
