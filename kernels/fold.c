@@ -20,10 +20,13 @@ enum {
   FULL = 16,             /* bytes of a full bundle */
   SETUP_AHEAD = 7,       /* full bundles from the set-up to the loop's end */
   SETUP_OPS = 3,         /* ls, le, lc */
+  BRANCH_OPS = 2,        /* counter and target of a branch loop */
   MIN_BODY = 8,          /* bundles; shorter loops are not worth a set-up */
   MIN_SAVING = 8,        /* bundles */
   BRANCH_SLOTS = 6,      /* the branch and its delay slots */
   PROGRAM_BYTES = 14336, /* 16 KiB without room for the core's outer program */
+  WANTED_BYTES = 9216,   /* above this, loops inside loops */
+  BRANCH_TRIES = 16,     /* starting points tried for a branch loop */
   MAX_PIECES = 64
 };
 
@@ -96,11 +99,11 @@ static int setup_end(const struct repeat *r) {
   return by_end < by_start ? by_end : by_start;
 }
 
-/* The first of the last bundles before a loop that take its set-up. */
-static int setup_start(const struct folder *f, int from,
-                       const struct repeat *r) {
-  int i = setup_end(r);
-  while (i > from && free_long(f, i, setup_end(r)) < SETUP_OPS)
+/* The first of the last bundles before `end` that take `ops` long operations.
+ */
+static int setup_start(const struct folder *f, int from, int end, int ops) {
+  int i = end;
+  while (i > from && free_long(f, i, end) < ops)
     i--;
   return i;
 }
@@ -157,7 +160,7 @@ static void fold_hardware(struct folder *f, int from, int to) {
     add_piece(f, PIECE_PLAIN, from, to - from, 1);
     return;
   }
-  int setup = setup_start(f, from, &r);
+  int setup = setup_start(f, from, setup_end(&r), SETUP_OPS);
   if (setup > from)
     fold_hardware(f, from, setup);
   add_piece(f, PIECE_PLAIN, setup, r.start - setup, 1);
@@ -165,6 +168,69 @@ static void fold_hardware(struct folder *f, int from, int to) {
   int end = r.start + r.length * r.trips;
   if (end < to)
     fold_hardware(f, end, to);
+}
+
+/* The repetition that saves most, whatever comes before it; *slack is how many
+ * bundles later it may start as well. */
+static struct repeat find_any_repeat(const struct folder *f, int *slack) {
+  struct repeat best = {0};
+  int best_saving = MIN_SAVING - 1;
+  for (int length = MIN_BODY; 2 * length <= f->s->count; length++) {
+    int run = 0;
+    for (int i = f->s->count - length - 1; i >= -1; i--) {
+      if (i >= 0 && equal(f, i, i + length)) {
+        run++;
+        continue;
+      }
+      int trips = run / length + 1;
+      if ((trips - 1) * length > best_saving) {
+        best = (struct repeat){i + 1, length, trips};
+        best_saving = (trips - 1) * length;
+        *slack = run % length;
+      }
+      run = 0;
+    }
+  }
+  return best;
+}
+
+static int piece_bundles(const struct folder *f);
+
+/* The large loop as a branch with hardware loops inside; false: impossible. */
+static bool fold_branch_at(struct folder *f, const struct repeat *r) {
+  const struct schedule *s = f->s;
+  int end = r->start + r->length, branch = end - BRANCH_SLOTS;
+  const struct isa_bundle *b = &s->bundle[branch];
+  int setup = setup_start(f, 0, r->start, BRANCH_OPS);
+  if (r->length < 2 * BRANCH_SLOTS || b->slot[SLOT_ALU].id ||
+      b->slot[SLOT_LNG].id || free_long(f, setup, r->start) < BRANCH_OPS)
+    return false;
+  f->piece_count = 0;
+  if (setup)
+    fold_hardware(f, 0, setup);
+  add_piece(f, PIECE_PLAIN, setup, r->start - setup, 1);
+  add_piece(f, PIECE_BRANCH, r->start, 0, r->trips);
+  fold_hardware(f, r->start, branch);
+  add_piece(f, PIECE_PLAIN, branch, BRANCH_SLOTS, 1);
+  add_piece(f, PIECE_END, end, 0, r->trips);
+  end = r->start + r->length * r->trips;
+  if (end < s->count)
+    fold_hardware(f, end, s->count);
+  return true;
+}
+
+/* Tries starting points and keeps the smallest program. */
+static void fold_branch(struct folder *f) {
+  int slack = 0;
+  struct repeat r = find_any_repeat(f, &slack);
+  if (!r.trips)
+    return;
+  struct folder best = *f;
+  int step = slack / BRANCH_TRIES + 1;
+  for (; slack >= 0; slack -= step, r.start += step)
+    if (fold_branch_at(f, &r) && piece_bundles(f) < piece_bundles(&best))
+      best = *f;
+  *f = best;
 }
 
 static int piece_bundles(const struct folder *f) {
@@ -225,24 +291,28 @@ static bool long_free(const struct asm_line *l) {
          !b->slot[SLOT_MV].id && !b->slot[SLOT_LNG].id;
 }
 
-/* The set-up goes into the last free bundles that are early enough, in lines
- * from `first` on. */
-static void add_setup(struct emitter *e, const struct piece *p, int first,
-                      const char *start, const char *end) {
+/* reg <- symbol, or value if there is none. */
+struct setting {
+  const char *reg, *symbol;
+  int64_t value;
+};
+
+/* The settings go into the last free bundles that stand in lines from `first`
+ * on and at least `ahead` bundles before what comes next. */
+static void add_settings(struct emitter *e, const struct setting *setting,
+                         int count, int first, int ahead) {
   struct asm_program *a = e->program;
-  int skip = setup_end(&(struct repeat){0, p->length, p->trips});
   int i = a->count - 1;
-  for (int passed = 0; i >= first && passed < -skip; i--)
+  for (int passed = 0; i >= first && passed < ahead; i--)
     passed += a->line[i].kind == ASM_BUNDLE;
-  const char *reg[SETUP_OPS] = {"lc", "le", "ls"};
-  const char *symbol[SETUP_OPS] = {NULL, end, start};
   int done = 0;
-  for (; i >= first && done < SETUP_OPS; i--)
+  for (; i >= first && done < count; i--)
     if (long_free(&a->line[i])) {
-      set_long(e, &a->line[i], reg[done], symbol[done], p->trips);
+      set_long(e, &a->line[i], setting[done].reg, setting[done].symbol,
+               setting[done].value);
       done++;
     }
-  assert(done == SETUP_OPS);
+  assert(done == count);
 }
 
 static void emit_bundles(struct emitter *e, const struct schedule *s, int start,
@@ -260,7 +330,10 @@ static void emit_hardware(struct emitter *e, const struct schedule *s,
   int n = e->loops++;
   const char *start = arena_printf(e->arena, ".L%s_loop%d", e->name, n);
   const char *end = arena_printf(e->arena, ".L%s_last%d", e->name, n);
-  add_setup(e, p, first, start, end);
+  int ahead = -setup_end(&(struct repeat){0, p->length, p->trips});
+  const struct setting setting[SETUP_OPS] = {
+      {"lc", NULL, p->trips}, {"le", end, 0}, {"ls", start, 0}};
+  add_settings(e, setting, SETUP_OPS, first, ahead);
   add_text(e, ASM_COMMENT,
            arena_printf(e->arena, "loop %d: %d trips of %d bundles", n,
                         p->trips, p->length));
@@ -270,6 +343,26 @@ static void emit_hardware(struct emitter *e, const struct schedule *s,
   emit_bundles(e, s, p->start + p->length - 1, 1);
 }
 
+/* Counter r1 and target p4: the streams use neither. */
+static void emit_branch(struct emitter *e, const struct piece *p, int first) {
+  const char *start = arena_printf(e->arena, ".L%s_blocks", e->name);
+  const struct setting setting[BRANCH_OPS] = {{"r1", NULL, p->trips - 1},
+                                              {"p4", start, 0}};
+  add_settings(e, setting, BRANCH_OPS, first, 0);
+  add_text(e, ASM_COMMENT,
+           arena_printf(e->arena, "branch loop: %d trips", p->trips));
+  add_text(e, ASM_LABEL, start);
+}
+
+static void emit_branch_end(struct emitter *e) {
+  struct asm_line *l = &e->program->line[e->program->count - BRANCH_SLOTS];
+  int r1 = reg_named("r1");
+  l->bundle.slot[SLOT_ALU] =
+      (struct isa_op){INSN_JNZD, {r1, r1, reg_named("p4")}};
+  l->comment = "five delay slots follow";
+  add_text(e, ASM_COMMENT, "after the branch loop");
+}
+
 static void emit(struct emitter *e, const struct folder *f) {
   int first = 0; /* lines from here on may take a loop's set-up */
   for (int i = 0; i < f->piece_count; i++) {
@@ -277,18 +370,20 @@ static void emit(struct emitter *e, const struct folder *f) {
     switch (p->kind) {
     case PIECE_PLAIN:
       emit_bundles(e, f->s, p->start, p->length);
-      break;
+      continue;
     case PIECE_HARDWARE:
       emit_hardware(e, f->s, p, first);
-      first = e->program->count;
-      if (i + 1 < f->piece_count)
-        add_text(e, ASM_COMMENT,
-                 arena_printf(e->arena, "after loop %d", e->loops - 1));
+      add_text(e, ASM_COMMENT,
+               arena_printf(e->arena, "after loop %d", e->loops - 1));
       break;
     case PIECE_BRANCH:
+      emit_branch(e, p, first);
+      break;
     case PIECE_END:
+      emit_branch_end(e);
       break;
     }
+    first = e->program->count;
   }
 }
 
@@ -302,6 +397,8 @@ struct asm_program *fold_program(struct arena *a, const char *name,
   fold_hardware(&f, 0, s->count);
   if (d->kind != DIAG_NONE)
     return NULL;
+  if (FULL * piece_bundles(&f) > WANTED_BYTES)
+    fold_branch(&f);
   int bytes = FULL * piece_bundles(&f);
   if (bytes > PROGRAM_BYTES) {
     diag_error(d, loc_none(),
