@@ -95,7 +95,7 @@ static struct run *run;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void open_run(void) {
-  static const struct run_compiler compiler = {compile};
+  static const struct run_compiler compiler = {.compile = compile};
   run = run_open(&compiler);
 }
 

@@ -1,0 +1,99 @@
+/* cache.c -- what was built for a key, kept for the next call.
+ *
+ * The cache's lock is held for look-ups only.  An entry has a lock of its own,
+ * so that one thread builds a shape while others wait for that shape alone, and
+ * a count of users, so that nothing in use is thrown out.  Failures are kept,
+ * too: what did not compile is not tried again at every call.
+ */
+#include "parts.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = sizeof((struct cache *)0)->entry / sizeof(struct cache_entry *) };
+
+void cache_open(struct cache *c, int limit) {
+  assert(limit >= 1 && limit <= ROOM);
+  *c = (struct cache){.limit = limit};
+  pthread_mutex_init(&c->lock, NULL);
+}
+
+static void entry_close(struct cache_entry *e) {
+  if (e->session)
+    e->device->close(e->session);
+  arena_close(e->arena);
+  pthread_mutex_destroy(&e->lock);
+  free(e->key);
+  free(e);
+}
+
+void cache_close(struct cache *c) {
+  for (int i = 0; i < c->count; i++)
+    entry_close(c->entry[i]);
+  pthread_mutex_destroy(&c->lock);
+}
+
+static struct cache_entry *find(struct cache *c, const void *key,
+                                size_t bytes) {
+  for (int i = 0; i < c->count; i++)
+    if (c->entry[i]->key_bytes == bytes &&
+        memcmp(c->entry[i]->key, key, bytes) == 0)
+      return c->entry[i];
+  return NULL;
+}
+
+/* Throws out the entry that nobody uses and that was used longest ago. */
+static void make_room(struct cache *c) {
+  int oldest = -1;
+  for (int i = 0; i < c->count; i++)
+    if (c->entry[i]->users == 0 &&
+        (oldest < 0 || c->entry[i]->last_use < c->entry[oldest]->last_use))
+      oldest = i;
+  if (oldest < 0)
+    return;
+  entry_close(c->entry[oldest]);
+  c->entry[oldest] = c->entry[--c->count];
+}
+
+static struct cache_entry *add(struct cache *c, const void *key, size_t bytes) {
+  if (c->count >= c->limit)
+    make_room(c);
+  if (c->count == ROOM)
+    return NULL;
+  struct cache_entry *e = calloc(1, sizeof *e);
+  void *copy = malloc(bytes);
+  if (!e || !copy) {
+    free(e);
+    free(copy);
+    return NULL;
+  }
+  memcpy(copy, key, bytes);
+  e->key = copy;
+  e->key_bytes = bytes;
+  e->arena = arena_open();
+  pthread_mutex_init(&e->lock, NULL);
+  c->entry[c->count++] = e;
+  return e;
+}
+
+struct cache_entry *cache_take(struct cache *c, const void *key, size_t bytes) {
+  pthread_mutex_lock(&c->lock);
+  struct cache_entry *e = find(c, key, bytes);
+  if (!e)
+    e = add(c, key, bytes);
+  if (e) {
+    e->users++;
+    e->last_use = ++c->clock;
+  }
+  pthread_mutex_unlock(&c->lock);
+  return e;
+}
+
+void cache_give(struct cache *c, struct cache_entry *e) {
+  pthread_mutex_lock(&c->lock);
+  e->users--;
+  if (c->count > c->limit)
+    make_room(c);
+  pthread_mutex_unlock(&c->lock);
+}

@@ -1,0 +1,43 @@
+/* device.c -- the devices that there are, by name. */
+#include "parts.h"
+
+#include <string.h>
+
+static const struct run_device *const device[] = {
+    &run_host,
+    &run_sim,
+#ifdef NPUTEIR_XRT
+    &run_xrt,
+#endif
+};
+enum { DEVICES = sizeof device / sizeof *device };
+
+/* Words for silicon: the models of device.def, and "auto". */
+static bool wants_silicon(const char *name) {
+  return strcmp(name, "auto") == 0 || strncmp(name, "npu", 3) == 0;
+}
+
+static const struct run_device *first_real(struct diag *d) {
+  for (int i = 0; i < DEVICES; i++)
+    if (device[i]->real)
+      return device[i]->present(d) ? device[i] : NULL;
+  diag_declined(d, loc_none(), "no NPU: this runtime was built without XRT");
+  return NULL;
+}
+
+const struct run_device *run_device_find(const char *name, struct diag *d) {
+  if (wants_silicon(name))
+    return first_real(d);
+  for (int i = 0; i < DEVICES; i++)
+    if (strcmp(device[i]->name, name) == 0)
+      return device[i]->present && !device[i]->present(d) ? NULL : device[i];
+  if (strcmp(name, "xrt") == 0)
+    diag_declined(d, loc_none(), "this runtime was built without XRT");
+  else if (strcmp(name, "cpu") == 0)
+    diag_declined(d, loc_none(), "device=cpu keeps the loop as written");
+  else
+    diag_error(d, loc_none(),
+               "there is no device '%s'; devices are auto, xrt, sim, host",
+               name);
+  return NULL;
+}

@@ -1,0 +1,370 @@
+/* launch.c -- cuts a product into launches of one shape, moves the operands
+ * into the device's padded buffers and the results out of them.
+ *
+ * The launch shape is the compiler's choice for the whole product.  M and N
+ * are cut into blocks, K into partial sums that are added up here; C axes are
+ * one product after the other.  With more than one launch, results are gathered
+ * beside out and written at the very end, so that a failure on the way leaves
+ * out untouched and the original loop can run.
+ */
+#include "parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Roles and tensors as rows and columns: in0 is M x K, in1 K x N, out M x N. */
+static const enum axis_role row_role[RUN_TENSORS] = {AXIS_M, AXIS_K, AXIS_M};
+static const enum axis_role column_role[RUN_TENSORS] = {AXIS_K, AXIS_N, AXIS_N};
+
+/* The run_plan's number of a role. */
+static int plan_axis(enum axis_role role) { return (int)role - AXIS_M; }
+
+struct work {
+  const struct product *p;
+  const struct run_plan *plan;
+  struct run_session *session;
+  const struct run_device *device;
+  void *const *tensor;
+  int64_t launch[PRODUCT_ROLES];               /* extents of one launch */
+  int64_t blocks[PRODUCT_ROLES];               /* launches along each role */
+  int64_t *user[RUN_TENSORS][PRODUCT_ROLES];   /* offsets in user memory */
+  int64_t *buffer[RUN_TENSORS][PRODUCT_ROLES]; /* in the device's buffer */
+  int64_t packed[RUN_TENSORS];   /* the block that lies there; -1: none */
+  char *gathered;                /* all results; NULL: one launch */
+  int64_t *dense[PRODUCT_ROLES]; /* offsets in `gathered` */
+};
+
+static int64_t cut(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- offsets ---- */
+
+/* Offsets of one axis of a device buffer: its dims as digits, the most
+ * significant first. */
+static void layout_offsets(const struct run_layout *l, int axis,
+                           int64_t *offset) {
+  int64_t count = 1;
+  offset[0] = 0;
+  for (int k = 0; k < l->count; k++) {
+    if (l->dim[k].axis != axis)
+      continue;
+    int64_t extent = l->dim[k].extent;
+    for (int64_t i = count - 1; i >= 0; i--) {
+      int64_t base = offset[i];
+      for (int64_t x = extent - 1; x >= 0; x--)
+        offset[i * extent + x] = base + x * l->dim[k].stride_bytes;
+    }
+    count *= extent;
+  }
+}
+
+/* The plan comes from our own compiler; a wrong one must not write outside
+ * the buffers all the same. */
+static bool layout_check(const struct run_plan *plan, int tensor, int bytes,
+                         struct diag *d) {
+  const struct run_layout *l = &plan->tensor[tensor];
+  int64_t extent[RUN_AXES] = {1, 1, 1}, reach = bytes;
+  bool good = l->count >= 0 && l->count <= RUN_DIMS;
+  for (int k = 0; good && k < l->count; k++) {
+    int64_t step, n = l->dim[k].extent;
+    good = l->dim[k].axis >= 0 && l->dim[k].axis < RUN_AXES && n >= 1 &&
+           l->dim[k].stride_bytes >= 0 &&
+           !__builtin_mul_overflow(n - 1, l->dim[k].stride_bytes, &step) &&
+           !__builtin_add_overflow(reach, step, &reach) &&
+           !__builtin_mul_overflow(extent[l->dim[k].axis], n,
+                                   &extent[l->dim[k].axis]);
+  }
+  int64_t want[RUN_AXES] = {plan->m, plan->n, plan->k};
+  want[tensor == RUN_IN0 ? RUN_N : tensor == RUN_IN1 ? RUN_M : RUN_K] = 1;
+  for (int i = 0; i < RUN_AXES; i++)
+    good = good && extent[i] == want[i] && want[i] >= 1;
+  if (good && (uint64_t)reach <= l->bytes)
+    return true;
+  return diag_error(d, loc_none(),
+                    "the plan's layout of tensor %d does not hold a launch of "
+                    "%lld x %lld x %lld",
+                    tensor, (long long)plan->m, (long long)plan->n,
+                    (long long)plan->k);
+}
+
+static bool plan_check(const struct run_plan *plan, const struct product *p,
+                       struct diag *d) {
+  for (int i = 0; i < RUN_TENSORS; i++)
+    if (!layout_check(plan, i, dtype_bytes(p->type[i]), d))
+      return false;
+  return true;
+}
+
+static bool no_memory(struct diag *d) {
+  return diag_declined(d, loc_none(), "no memory");
+}
+
+static bool make_offsets(struct work *w, struct diag *d) {
+  for (int t = 0; t < RUN_TENSORS; t++)
+    for (int role = 0; role < PRODUCT_ROLES; role++) {
+      if (role != AXIS_C && role != (int)row_role[t] &&
+          role != (int)column_role[t])
+        continue;
+      w->user[t][role] = malloc((size_t)w->p->extent[role] * sizeof(int64_t));
+      if (!w->user[t][role])
+        return no_memory(d);
+      product_offsets(w->p, (enum axis_role)role, t, w->user[t][role]);
+      if (role == AXIS_C)
+        continue;
+      w->buffer[t][role] = malloc((size_t)w->launch[role] * sizeof(int64_t));
+      if (!w->buffer[t][role])
+        return no_memory(d);
+      layout_offsets(&w->plan->tensor[t], plan_axis((enum axis_role)role),
+                     w->buffer[t][role]);
+    }
+  return true;
+}
+
+/* A dense C x M x N array for the results of many launches. */
+static bool make_gathered(struct work *w, struct diag *d) {
+  static const enum axis_role order[] = {AXIS_N, AXIS_M, AXIS_C};
+  int64_t stride = dtype_bytes(w->p->type[RUN_OUT]);
+  for (int i = 0; i < 3; i++) {
+    int64_t extent = w->p->extent[order[i]];
+    w->dense[order[i]] = malloc((size_t)extent * sizeof(int64_t));
+    if (!w->dense[order[i]])
+      return no_memory(d);
+    for (int64_t k = 0; k < extent; k++)
+      w->dense[order[i]][k] = k * stride;
+    if (__builtin_mul_overflow(stride, extent, &stride))
+      return no_memory(d);
+  }
+  w->gathered = malloc((size_t)stride);
+  return w->gathered || no_memory(d);
+}
+
+static void work_free(struct work *w) {
+  for (int t = 0; t < RUN_TENSORS; t++)
+    for (int role = 0; role < PRODUCT_ROLES; role++) {
+      free(w->user[t][role]);
+      free(w->buffer[t][role]);
+    }
+  for (int role = 0; role < PRODUCT_ROLES; role++)
+    free(w->dense[role]);
+  free(w->gathered);
+}
+
+/* ---- one launch ---- */
+
+/* Which block of each role a launch works on. */
+struct block {
+  int64_t at[PRODUCT_ROLES];
+};
+
+static int64_t first(const struct work *w, const struct block *b,
+                     enum axis_role role) {
+  return b->at[role] * w->launch[role];
+}
+
+static int64_t extent(const struct work *w, const struct block *b,
+                      enum axis_role role) {
+  return smaller(w->launch[role], w->p->extent[role] - first(w, b, role));
+}
+
+static struct pack_matrix in_user(const struct work *w, const struct block *b,
+                                  int t) {
+  enum axis_role row = row_role[t], column = column_role[t];
+  return (struct pack_matrix){(char *)w->tensor[t] + w->p->offset[t] +
+                                  w->user[t][AXIS_C][b->at[AXIS_C]],
+                              w->user[t][row] + first(w, b, row),
+                              w->user[t][column] + first(w, b, column)};
+}
+
+static struct pack_matrix in_buffer(const struct work *w, int t) {
+  return (struct pack_matrix){w->device->buffer(w->session, t),
+                              w->buffer[t][row_role[t]],
+                              w->buffer[t][column_role[t]]};
+}
+
+static struct pack_matrix in_gathered(const struct work *w,
+                                      const struct block *b) {
+  return (struct pack_matrix){w->gathered + w->dense[AXIS_C][b->at[AXIS_C]],
+                              w->dense[AXIS_M] + first(w, b, AXIS_M),
+                              w->dense[AXIS_N] + first(w, b, AXIS_N)};
+}
+
+/* An input's block into its buffer, zeros around it, unless it lies there. */
+static void pack(struct work *w, const struct block *b, int t) {
+  enum axis_role row = row_role[t], column = column_role[t];
+  int64_t id =
+      (b->at[AXIS_C] * w->blocks[row] + b->at[row]) * w->blocks[column] +
+      b->at[column];
+  if (w->packed[t] == id)
+    return;
+  w->packed[t] = id;
+  int64_t rows = extent(w, b, row), columns = extent(w, b, column);
+  struct pack_matrix to = in_buffer(w, t), from = in_user(w, b, t);
+  if (rows < w->launch[row] || columns < w->launch[column])
+    memset(to.base, 0, w->plan->tensor[t].bytes);
+  pack_copy(&to, &from, rows, columns, dtype_bytes(w->p->type[t]));
+}
+
+static void store(const struct work *w, const struct block *b, bool add,
+                  const struct pack_matrix *to,
+                  const struct pack_matrix *from) {
+  int64_t rows = extent(w, b, AXIS_M), columns = extent(w, b, AXIS_N);
+  enum dtype type = w->p->type[RUN_OUT];
+  if (add)
+    pack_add(to, from, rows, columns, type);
+  else
+    pack_copy(to, from, rows, columns, dtype_bytes(type));
+}
+
+static bool run_block(struct work *w, const struct block *b,
+                      struct run_report *report, struct diag *d) {
+  pack(w, b, RUN_IN0);
+  pack(w, b, RUN_IN1);
+  report->launches++;
+  if (!w->device->launch(w->session, &report->counts, d))
+    return false;
+  struct pack_matrix from = in_buffer(w, RUN_OUT);
+  struct pack_matrix to =
+      w->gathered ? in_gathered(w, b) : in_user(w, b, RUN_OUT);
+  bool add = w->gathered ? b->at[AXIS_K] > 0 : w->p->accumulate;
+  store(w, b, add, &to, &from);
+  return true;
+}
+
+/* Everything gathered goes to out; nothing can fail any more. */
+static void write_gathered(const struct work *w) {
+  struct work whole = *w;
+  for (int role = AXIS_M; role < PRODUCT_ROLES; role++)
+    whole.launch[role] = w->p->extent[role];
+  struct block b = {{0}};
+  for (; b.at[AXIS_C] < w->p->extent[AXIS_C]; b.at[AXIS_C]++) {
+    struct pack_matrix to = in_user(&whole, &b, RUN_OUT);
+    struct pack_matrix from = in_gathered(&whole, &b);
+    store(&whole, &b, w->p->accumulate, &to, &from);
+  }
+}
+
+/* N runs fastest, so that a block of in0 stays where it is. */
+static bool run_blocks(struct work *w, struct run_report *report,
+                       struct diag *d) {
+  struct block b;
+  int64_t *c = &b.at[AXIS_C], *m = &b.at[AXIS_M], *n = &b.at[AXIS_N],
+          *k = &b.at[AXIS_K];
+  for (*c = 0; *c < w->p->extent[AXIS_C]; ++*c)
+    for (*k = 0; *k < w->blocks[AXIS_K]; ++*k)
+      for (*m = 0; *m < w->blocks[AXIS_M]; ++*m)
+        for (*n = 0; *n < w->blocks[AXIS_N]; ++*n)
+          if (!run_block(w, &b, report, d))
+            return false;
+  if (w->gathered)
+    write_gathered(w);
+  return true;
+}
+
+static bool run_work(struct work *w, struct run_report *report,
+                     struct diag *d) {
+  const int64_t launch[PRODUCT_ROLES] = {1, w->plan->m, w->plan->n, w->plan->k};
+  int64_t launches = 1;
+  for (int role = 0; role < PRODUCT_ROLES; role++) {
+    w->launch[role] = launch[role];
+    w->blocks[role] = cut(w->p->extent[role], launch[role]);
+    if (__builtin_mul_overflow(launches, w->blocks[role], &launches))
+      return diag_declined(d, loc_none(), "too many launches");
+  }
+  for (int t = 0; t < RUN_TENSORS; t++)
+    w->packed[t] = -1;
+  bool good = make_offsets(w, d) && (launches == 1 || make_gathered(w, d)) &&
+              run_blocks(w, report, d);
+  work_free(w);
+  return good;
+}
+
+/* ---- plans ---- */
+
+/* What a plan depends on; compared as bytes. */
+struct plan_key {
+  char device[16], preset[32];
+  struct run_problem problem;
+};
+
+static bool key_make(struct plan_key *key, const struct run_device *device,
+                     const struct run_options *o, const struct product *p,
+                     struct diag *d) {
+  memset(key, 0, sizeof *key);
+  if (strlen(o->preset) >= sizeof key->preset)
+    return diag_error(d, loc_none(), "there is no preset '%s'", o->preset);
+  strcpy(key->device, device->name);
+  strcpy(key->preset, o->preset);
+  key->problem.m = p->extent[AXIS_M];
+  key->problem.n = p->extent[AXIS_N];
+  key->problem.k = p->extent[AXIS_K];
+  key->problem.in0 = p->type[RUN_IN0];
+  key->problem.in1 = p->type[RUN_IN1];
+  key->problem.out = p->type[RUN_OUT];
+  return true;
+}
+
+static void build(struct cache_entry *e, const struct run_compiler *compiler,
+                  const struct run_device *device, const struct run_options *o,
+                  const struct run_problem *problem, const struct product *p) {
+  const char *target = device->target(o, &e->diag);
+  e->device = device;
+  e->state = CACHE_FAILED;
+  if (!target)
+    return;
+  e->plan = compiler->compile(e->arena, target, problem, &e->diag);
+  if (e->plan && plan_check(e->plan, p, &e->diag))
+    e->state = CACHE_READY;
+}
+
+/* With the entry's lock held. */
+static bool run_entry(struct cache_entry *e, const struct run_options *o,
+                      const struct product *p, void *const tensor[],
+                      struct run_report *report, struct diag *d) {
+  if (!e->session && !(e->session = e->device->open(e->plan, o, d)))
+    return false;
+  struct work w = {.p = p,
+                   .plan = e->plan,
+                   .session = e->session,
+                   .device = e->device,
+                   .tensor = tensor};
+  if (run_work(&w, report, d))
+    return true;
+  /* What a failed launch leaves in the device is anyone's guess. */
+  e->device->close(e->session);
+  e->session = NULL;
+  return false;
+}
+
+static bool check_out_type(enum dtype out, struct diag *d) {
+  return out == DTYPE_F32 || out == DTYPE_I32 ||
+         diag_declined(d, loc_none(),
+                       "results of type %s; f32 and i32 can be "
+                       "added up",
+                       dtype_name(out));
+}
+
+bool launch_product(struct cache *plans, const struct run_compiler *compiler,
+                    const struct run_device *device,
+                    const struct run_options *o, const struct product *p,
+                    void *const tensor[], struct run_report *report,
+                    struct diag *d) {
+  struct plan_key key;
+  if (!check_out_type(p->type[RUN_OUT], d) || !key_make(&key, device, o, p, d))
+    return false;
+  struct cache_entry *e = cache_take(plans, &key, sizeof key);
+  if (!e)
+    return no_memory(d);
+  pthread_mutex_lock(&e->lock);
+  if (e->state == CACHE_NEW) {
+    build(e, compiler, device, o, &key.problem, p);
+    report->compiled = true;
+  }
+  bool good = e->state == CACHE_READY;
+  if (good)
+    good = run_entry(e, o, p, tensor, report, d);
+  else
+    *d = e->diag;
+  pthread_mutex_unlock(&e->lock);
+  cache_give(plans, e);
+  return good;
+}

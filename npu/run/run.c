@@ -1,0 +1,153 @@
+/* run.c -- one call of a replaced nest, step by step. */
+#include "parts.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHED_TEIRS = 48, CACHED_PLANS = 16 };
+
+struct run {
+  const struct run_compiler *compiler;
+  struct cache teirs; /* by text */
+  struct cache plans; /* by launch shape, types and device */
+  atomic_bool warned; /* the user has been told of a wrong word */
+};
+
+struct run *run_open(const struct run_compiler *compiler) {
+  struct run *r = calloc(1, sizeof *r);
+  if (!r)
+    return NULL;
+  r->compiler = compiler;
+  cache_open(&r->teirs, CACHED_TEIRS);
+  cache_open(&r->plans, CACHED_PLANS);
+  return r;
+}
+
+void run_close(struct run *r) {
+  if (!r)
+    return;
+  cache_close(&r->teirs);
+  cache_close(&r->plans);
+  free(r);
+}
+
+/* ---- steps ---- */
+
+/* A wrong word in the environment or in the options is said once, trace or
+ * not: it would look like a program that never uses the NPU. */
+static bool wrong_word(struct run *r, const struct diag *d) {
+  if (d->kind == DIAG_ERROR && !atomic_exchange(&r->warned, true))
+    fprintf(stderr, "nputeir: %s; the loops run on the CPU\n", d->text);
+  return false;
+}
+
+static const struct run_device *find_device(struct run *r, const char *name,
+                                            struct diag *d) {
+  const struct run_device *extra = r->compiler->device;
+  return extra && strcmp(extra->name, name) == 0 ? extra
+                                                 : run_device_find(name, d);
+}
+
+static bool check_request(const struct run_request *q, const struct teir *t,
+                          struct diag *d) {
+  if (q->value_count != (uint64_t)t->symbol_count)
+    return diag_error(d, loc_none(), "%llu values for %d symbols",
+                      (unsigned long long)q->value_count, t->symbol_count);
+  if (q->tensor_count != (uint64_t)t->tensor_count)
+    return diag_error(d, loc_none(), "%llu addresses for %d tensors",
+                      (unsigned long long)q->tensor_count, t->tensor_count);
+  return true;
+}
+
+/* Work too small to pay for a launch stays with the loop. */
+static bool worth_it(const struct product *p, const struct run_device *device,
+                     const struct run_options *o, struct diag *d) {
+  double macs = 1;
+  for (int role = 0; role < PRODUCT_ROLES; role++)
+    macs *= (double)p->extent[role];
+  if (!device->real || macs >= (double)o->min_macs)
+    return true;
+  return diag_declined(d, loc_none(),
+                       "%.0f multiply-adds; fewer than min-macs=%lld", macs,
+                       (long long)o->min_macs);
+}
+
+static bool run_host_teir(const struct run_device *device,
+                          const struct run_request *q, const struct teir *t,
+                          struct diag *d) {
+  struct arena *a = arena_open();
+  const struct teir *bound = teir_bind(a, t, q->value, (int)q->value_count, d);
+  bool good = bound && device->run_teir(bound, q->tensor, d);
+  arena_close(a);
+  return good;
+}
+
+/* The whole way for a TEIR that has been read. */
+static bool run_teir(struct run *r, const struct run_request *q,
+                     const struct teir *t, const struct run_options *o,
+                     struct run_report *report, struct diag *d) {
+  struct product p;
+  if (!check_request(q, t, d) || !product_read(t, q->value, &p, d))
+    return false;
+  product_describe(&p, report);
+  const struct run_device *device = find_device(r, o->device, d);
+  if (!device)
+    return wrong_word(r, d);
+  report->device = device->name;
+  if (p.empty_out)
+    return true;
+  if (p.empty_sum) {
+    product_zero(&p, q->tensor);
+    return true;
+  }
+  if (!product_disjoint(&p, q->tensor, d) || !worth_it(&p, device, o, d))
+    return false;
+  if (device->run_teir)
+    return run_host_teir(device, q, t, d);
+  return launch_product(&r->plans, r->compiler, device, o, &p, q->tensor,
+                        report, d);
+}
+
+static void parse(struct cache_entry *e, const char *text) {
+  e->teir = teir_parse(e->arena, "call", text, &e->diag);
+  e->state = e->teir ? CACHE_READY : CACHE_FAILED;
+}
+
+static bool run_text(struct run *r, const struct run_request *q,
+                     const struct run_options *o, struct run_report *report,
+                     struct diag *d) {
+  struct cache_entry *e = cache_take(&r->teirs, q->teir, strlen(q->teir) + 1);
+  if (!e)
+    return diag_declined(d, loc_none(), "no memory");
+  pthread_mutex_lock(&e->lock);
+  if (e->state == CACHE_NEW)
+    parse(e, q->teir);
+  pthread_mutex_unlock(&e->lock);
+  bool good = e->state == CACHE_READY;
+  if (good)
+    good = run_teir(r, q, e->teir, o, report, d);
+  else
+    *d = e->diag;
+  cache_give(&r->teirs, e);
+  return good;
+}
+
+bool run_call(struct run *r, const struct run_request *q,
+              struct run_report *report) {
+  struct arena *a = arena_open();
+  struct run_options o;
+  struct diag *d = &report->reason;
+  *report = (struct run_report){0};
+  if (!r)
+    diag_declined(d, loc_none(), "no memory");
+  else if (!run_options_read(a, q->options, &o, d))
+    wrong_word(r, d);
+  else if (o.off)
+    diag_declined(d, loc_none(), "switched off by the options");
+  else
+    report->done = run_text(r, q, &o, report, d);
+  trace_report(report, q->where);
+  arena_close(a);
+  return report->done;
+}

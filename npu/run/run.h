@@ -1,0 +1,126 @@
+/* run.h -- a replaced loop nest at run time: either the whole work is done, or
+ * it is declined and nothing was written, and the original loop runs.
+ *
+ * A call brings the untiled TEIR of its nest as text, values for its symbols
+ * and the base addresses of its tensors.  The room reads the TEIR (cached),
+ * checks what only run time knows (extents, strides, overlap), picks a device,
+ * cuts the product into launches, copies user memory into padded device
+ * buffers and results back.  Compiled launches and opened devices are cached by
+ * shape.
+ */
+#ifndef NPUTEIR_RUN_H
+#define NPUTEIR_RUN_H
+
+#include "base.h"
+
+struct run_device;
+struct teir;
+
+/* ---- what the compiler provides ---- */
+
+/* out[m,n] = sum over k of in0[m,k] * in1[k,n]; sizes in elements, >= 1 */
+struct run_problem {
+  int64_t m, n, k;
+  enum dtype in0, in1, out;
+};
+
+enum { RUN_IN0, RUN_IN1, RUN_OUT, RUN_TENSORS };
+enum { RUN_M, RUN_N, RUN_K, RUN_AXES };
+enum { RUN_DIMS = 8 };
+
+/* A device buffer.  The dims of one axis multiply to its padded extent, the
+ * most significant first; an element lies at the sum of index times stride. */
+struct run_layout {
+  size_t bytes;
+  int count;
+  struct {
+    int axis; /* RUN_M, RUN_N or RUN_K */
+    int64_t extent, stride_bytes;
+  } dim[RUN_DIMS];
+};
+
+/* What a device needs for one launch shape. */
+struct run_plan {
+  const void *xclbin;
+  size_t xclbin_bytes;
+  const void *txn;
+  size_t txn_bytes;
+  int64_t m, n, k; /* extents of one launch, padding included */
+  struct run_layout tensor[RUN_TENSORS]; /* arguments 0, 1, 2 */
+};
+
+/* The room does not know the compiler; its caller hands it in. */
+struct run_compiler {
+  /* `device` as device.def names it.  The plan lives in the arena. */
+  const struct run_plan *(*compile)(struct arena *, const char *device,
+                                    const struct run_problem *, struct diag *);
+  const struct run_device *device; /* one more device, by its name; or NULL */
+};
+
+/* ---- devices: one const struct each ---- */
+
+struct run_options {
+  const char *device; /* a word of the list in device.c */
+  const char *preset; /* platform of the simulator; names the NPU, too */
+  int64_t min_macs;   /* real devices decline less work than this */
+  bool off;
+};
+
+struct run_counts {
+  uint64_t cycles, mac_cycles, core_cycles; /* 0 where not known */
+};
+
+struct run_session; /* a loaded plan with its buffers; each device has its own
+                     */
+
+struct run_device {
+  const char *name;
+  bool real; /* launches cost time: small work is declined */
+  /* Whether there is one; NULL: always. */
+  bool (*present)(struct diag *);
+  /* Runs a whole program on host memory; NULL: the device takes launches. */
+  bool (*run_teir)(const struct teir *, void *const tensor[], struct diag *);
+  /* The NPU model to compile for (device.def). */
+  const char *(*target)(const struct run_options *, struct diag *);
+  struct run_session *(*open)(const struct run_plan *,
+                              const struct run_options *, struct diag *);
+  /* Host address of the buffer of argument i, as large as the plan says. */
+  void *(*buffer)(struct run_session *, int i);
+  bool (*launch)(struct run_session *, struct run_counts *, struct diag *);
+  void (*close)(struct run_session *);
+};
+extern const struct run_device run_host, run_sim;
+#ifdef NPUTEIR_XRT
+extern const struct run_device run_xrt;
+#endif
+/* By name, or the present real device for "auto"; NULL and *d: none (an
+ * unknown name is an error, an absent device a reason to decline). */
+const struct run_device *run_device_find(const char *name, struct diag *);
+
+/* ---- the runtime ---- */
+
+struct run; /* what outlives a call: caches, opened devices */
+struct run *run_open(const struct run_compiler *);
+void run_close(struct run *);
+
+struct run_request {
+  const char *teir, *options, *where; /* options, where: NULL is fine */
+  const int64_t *value;
+  uint64_t value_count;
+  void *const *tensor; /* in the order of the TEIR's tensors */
+  uint64_t tensor_count;
+};
+
+struct run_report {
+  bool done, compiled; /* compiled: this call built something */
+  const char *device;  /* NULL: none was reached */
+  char einsum[64], sizes[192], types[48];
+  int64_t launches;
+  struct run_counts counts;
+  struct diag reason; /* when declined */
+};
+/* Whether the work was done; any thread may call at any time.  With
+ * NPUTEIR_TRACE=1 a line on stderr says what happened. */
+bool run_call(struct run *, const struct run_request *, struct run_report *);
+
+#endif

@@ -1,0 +1,79 @@
+/* sim.c -- the device "sim": the simulated array, fed with the bytes that a
+ * real device would get. */
+#include "sim.h"
+#include "parts.h"
+
+#include <stdlib.h>
+
+struct run_session {
+  struct sim *sim;
+  const struct run_plan *plan; /* borrowed: it lives as long as we do */
+  void *buffer[RUN_TENSORS];
+};
+
+enum { ALIGNMENT = 64 };
+
+static const char *target(const struct run_options *o, struct diag *d) {
+  (void)d;
+  return preset_find(o->preset)->device; /* options.c has checked it */
+}
+
+static void close_session(struct run_session *s) {
+  sim_close(s->sim);
+  for (int i = 0; i < RUN_TENSORS; i++)
+    free(s->buffer[i]);
+  free(s);
+}
+
+static bool allocate(struct run_session *s, struct diag *d) {
+  for (int i = 0; i < RUN_TENSORS; i++) {
+    size_t bytes = s->plan->tensor[i].bytes;
+    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (rounded < bytes || !(s->buffer[i] = aligned_alloc(ALIGNMENT, rounded)))
+      return diag_declined(d, loc_none(),
+                           "no memory for a device buffer of %zu bytes", bytes);
+  }
+  return true;
+}
+
+static struct run_session *open_session(const struct run_plan *plan,
+                                        const struct run_options *o,
+                                        struct diag *d) {
+  struct sim_options options = {.preset = preset_find(o->preset)};
+  struct run_session *s = calloc(1, sizeof *s);
+  if (!s) {
+    diag_declined(d, loc_none(), "no memory");
+    return NULL;
+  }
+  s->plan = plan;
+  if (allocate(s, d))
+    s->sim = sim_open(plan->xclbin, plan->xclbin_bytes, &options, d);
+  if (s->sim)
+    return s;
+  close_session(s);
+  return NULL;
+}
+
+static void *buffer(struct run_session *s, int i) { return s->buffer[i]; }
+
+static bool launch(struct run_session *s, struct run_counts *counts,
+                   struct diag *d) {
+  struct sim_buffer argument[RUN_TENSORS];
+  struct sim_report report = {0};
+  for (int i = 0; i < RUN_TENSORS; i++)
+    argument[i] = (struct sim_buffer){s->buffer[i], s->plan->tensor[i].bytes};
+  if (!sim_run(s->sim, s->plan->txn, s->plan->txn_bytes, argument, RUN_TENSORS,
+               &report, d))
+    return false;
+  counts->cycles += report.cycles;
+  counts->mac_cycles += report.mac_cycles;
+  counts->core_cycles += report.core_cycles;
+  return true;
+}
+
+const struct run_device run_sim = {.name = "sim",
+                                   .target = target,
+                                   .open = open_session,
+                                   .buffer = buffer,
+                                   .launch = launch,
+                                   .close = close_session};
