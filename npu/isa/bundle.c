@@ -140,7 +140,7 @@ static bool encode_op(const struct tables *t, const struct isa_op *op,
                         insn->operand[o->tied_to].name);
     if (code->piece_count[i] == 0)
       continue;
-    uint64_t field;
+    uint64_t field = 0;
     if (!encode_field(t, insn, op, i, &field, d))
       return false;
     for (int p = 0; p < code->piece_count[i]; p++) {
