@@ -204,6 +204,8 @@ static uint64_t next_timer(const struct sim *s) {
     if (c->state == CHANNEL_MOVE && !c->mm2s && c->need &&
         c->in.count >= c->need)
       earlier(&next, fifo_at(&c->in, c->need - 1)->ready, s->now);
+    if (c->state == CHANNEL_MOVE && c->mm2s && c->tile->kind == TILE_SHIM)
+      earlier(&next, c->pace, s->now);
   }
   for (int i = 0; i < s->port_count; i++)
     earlier(&next, fifo_at(&s->port[i]->fifo, 0)->ready, s->now);

@@ -90,7 +90,7 @@ static void start_task(struct channel *c) {
                       : p->s2mm_first_cycles;
   c->tasks++;
   c->started = s->now;
-  c->wake = s->now + cost;
+  c->wake = c->pace = s->now + (uint64_t)cost;
   c->state = CHANNEL_START;
   trace_event(s, c->tile, "%s%d task bd=%d repeat=%d",
               c->mm2s ? "mm2s" : "s2mm", c->index, c->bd, c->repeat_left);
@@ -317,6 +317,8 @@ static uint8_t *grant(struct channel *c, bool must) {
   return at->memory + offset;
 }
 
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
 static void move_mm2s(struct channel *c) {
   struct sim *s = c->tile->sim;
   if (!c->port)
@@ -324,14 +326,19 @@ static void move_mm2s(struct channel *c) {
   struct fifo *out = &c->port->fifo;
   if (!fifo_has_room(out, c->need + c->header_due))
     return;
-  uint64_t ready = s->now + PORT_LOCAL_LATENCY +
-                   (c->tile->kind == TILE_SHIM ? 0 : DMA_MEMORY_LATENCY);
+  bool shim = c->tile->kind == TILE_SHIM;
+  if (shim && s->now < c->pace)
+    return;
+  uint64_t ready =
+      s->now + PORT_LOCAL_LATENCY + (shim ? 0 : DMA_MEMORY_LATENCY);
   const uint8_t *bytes = NULL;
   if (!c->walk.zero) {
     bytes = grant(c, out->count < DMA_FORCED_WORDS + DMA_MEMORY_LATENCY);
     if (!bytes)
       return;
   }
+  if (shim) /* a word per cycle, but time lost to others may be made up */
+    c->pace = later(c->pace + SHIM_CATCH_UP, s->now) - SHIM_CATCH_UP + c->need;
   port_list(s, c->port);
   if (c->header_due)
     fifo_push(out, (struct beat){.ready = ready, .word = c->header});
@@ -365,6 +372,8 @@ static void finish_bd(struct channel *c) {
   struct sim *s = c->tile->sim;
   s->progress = true;
   c->finished = s->now;
+  if (c->first_finished < c->started)
+    c->first_finished = s->now;
   trace_event(s, c->tile, "%s%d bd=%d done", c->mm2s ? "mm2s" : "s2mm",
               c->index, c->bd);
   if (c->release_value) {

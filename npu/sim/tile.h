@@ -145,9 +145,11 @@ struct channel {
   bool packet, header_due, tlast;
   uint32_t header;
   int64_t dram_cost; /* shim: of one word, 1/65536 cycle */
+  uint64_t pace;     /* shim MM2S: earliest cycle of the next access (N1) */
   /* what is reported */
   uint64_t conflicts;                  /* accesses that waited for a bank */
-  uint64_t started, granted, finished; /* cycle of the last task, lock, BD */
+  /* cycle of the last task, lock and BD, and of the first BD of the task */
+  uint64_t started, granted, finished, first_finished;
 };
 
 /* ---- tiles ---- */
