@@ -46,7 +46,7 @@ static bool parse_item(struct options *o, const char *door, char *item,
       return o->require = true;
     return diag_error(d, loc_none(),
                       "nputeir: %s: there is no option '%s'; options are "
-                      "device=, fp=, f32=, min-macs=, off, require",
+                      "device=, preset=, fp=, f32=, min-macs=, off, require",
                       door, item);
   }
   *word++ = 0;
@@ -55,6 +55,8 @@ static bool parse_item(struct options *o, const char *door, char *item,
     if ((i = choose(door, item, word, device, COUNT(device), d)) < 0)
       return false;
     o->device = device[i];
+  } else if (strcmp(item, "preset") == 0) {
+    o->preset = word; /* the simulator's, which knows the names */
   } else if (strcmp(item, "fp") == 0) {
     if ((i = choose(door, item, word, fp_word, COUNT(fp_word), d)) < 0)
       return false;
@@ -75,7 +77,7 @@ static bool parse_item(struct options *o, const char *door, char *item,
   } else {
     return diag_error(d, loc_none(),
                       "nputeir: %s: there is no option '%s='; options are "
-                      "device=, fp=, f32=, min-macs=, off, require",
+                      "device=, preset=, fp=, f32=, min-macs=, off, require",
                       door, item);
   }
   return true;
@@ -102,6 +104,10 @@ void options_print(const struct options *o, struct text *t) {
   const char *comma = "";
   if (o->device) {
     text_printf(t, "device=%s", o->device);
+    comma = ",";
+  }
+  if (o->preset) {
+    text_printf(t, "%spreset=%s", comma, o->preset);
     comma = ",";
   }
   if (o->f32 != F32_KEEP) {
