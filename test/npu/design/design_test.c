@@ -1,0 +1,138 @@
+/* design_test.c -- designs of many shapes obey every rule of check.c, rules
+ * that are broken are found, and rings balance. */
+#include "check.h"
+#include "design.h"
+
+#include <string.h>
+
+static struct design *make(struct arena *a, int64_t m, int64_t n, int64_t k,
+                           bool int8, struct diag *d) {
+  const struct device *device = device_find("npu1");
+  struct map_problem p = {m, n, k, DTYPE_BF16, DTYPE_BF16, DTYPE_F32};
+  if (int8)
+    p = (struct map_problem){m, n, k, DTYPE_I8, DTYPE_I8, DTYPE_I32};
+  struct map_blocking b;
+  if (!map_choose(device, &p, &b, d))
+    return NULL;
+  struct tile_program *q =
+      map_program(a, map_schedule(a, device, &p, &b), device, d);
+  return q ? design_make(a, q, d) : NULL;
+}
+
+static void test_shapes(void) {
+  static const int64_t size[][3] = {{1, 1, 1},
+                                    {17, 100, 257},
+                                    {1000, 17, 1},
+                                    {512, 512, 512},
+                                    {64, 4096, 64}};
+  for (size_t i = 0; i < 2 * sizeof size / sizeof *size; i++) {
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    const int64_t *s = size[i / 2];
+    struct design *x = make(a, s[0], s[1], s[2], i % 2, &d);
+    CHECK(x != NULL);
+    if (!x)
+      diag_print(&d, stderr);
+    arena_close(a);
+  }
+}
+
+/* Words that enter a mem tile's rings leave them, per m round and column. */
+static void test_traffic(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct design *x = make(a, 600, 700, 300, false, &d);
+  CHECK(x != NULL);
+  const struct tile_program *p = x->program;
+  for (int i = 0; i < x->task_count; i++) {
+    const struct design_task *t = &x->task[i];
+    int64_t block = t->argument == MAP_IN0   ? p->block_m * p->block_k * 2
+                    : t->argument == MAP_IN1 ? p->block_k * p->block_n * 2
+                                             : p->block_m * p->block_n * 4;
+    int64_t blocks = t->argument == MAP_OUT ? (int64_t)p->rows * p->rounds_n
+                                            : (int64_t)p->steps_k * p->rounds_n;
+    CHECK((int64_t)t->length_words * 4 * t->repeat == block * blocks);
+    CHECK(t->offset_bytes + 4ull * t->length_words <=
+          (uint64_t)p->transfer[t->argument].bytes);
+  }
+  CHECK(x->task_count == 3 * p->columns * p->rounds_m);
+  arena_close(a);
+}
+
+/* One input descriptor per word of a block: the dims visit each word once. */
+static void test_layout_change(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct design *x = make(a, 300, 300, 300, false, &d);
+  CHECK(x != NULL);
+  static char seen[1 << 16];
+  int checked = 0;
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    if (b->row != 1 || !b->mm2s)
+      continue;
+    memset(seen, 0, sizeof seen);
+    uint32_t at[4] = {0}, words = b->bd.length_words, bad = 0;
+    for (uint32_t w = 0; w < words; w++) {
+      uint32_t address = 0;
+      for (int j = 0; j < 4; j++)
+        address += at[j] * b->bd.dim[j].step_words;
+      bad += address >= words || seen[address]++;
+      for (int j = 0; j < 4; j++) {
+        if (++at[j] != b->bd.dim[j].wrap || j == 3)
+          break;
+        at[j] = 0;
+      }
+    }
+    CHECK(bad == 0);
+    checked++;
+  }
+  CHECK(checked >= 4 * (4 + 4 + 8));
+  arena_close(a);
+}
+
+static void test_broken_rules(void) {
+  enum { OVERLAP, CAPACITY, SHARED_LOCK, TAKEN, CHAIN, TWICE, CASES };
+  static const char *const rule[CASES] = {
+      [OVERLAP] = "overlap",          [CAPACITY] = "ends at byte",
+      [SHARED_LOCK] = "share number", [TAKEN] = "taken and never given",
+      [CHAIN] = "not of its channel", [TWICE] = "used twice"};
+  for (int i = 0; i < CASES; i++) {
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    struct design *x = make(a, 64, 64, 64, false, &d);
+    CHECK(x && design_check(x, &d));
+    switch (i) {
+    case OVERLAP:
+      x->buffer[1].offset = x->buffer[0].offset + 4;
+      break;
+    case CAPACITY:
+      x->buffer[0].offset = 512 << 10;
+      break;
+    case SHARED_LOCK:
+      x->lock[1].id = x->lock[0].id;
+      break;
+    case TAKEN:
+      for (int j = 0; j < x->bd_count; j++)
+        if (x->bd[j].bd.release_lock == 0)
+          x->bd[j].bd.release_value = 0;
+      break;
+    case CHAIN:
+      x->bd[0].bd.next = 5;
+      break;
+    case TWICE:
+      x->bd[x->bd_count - 1].id = x->bd[x->bd_count - 2].id;
+      break;
+    }
+    CHECK(!design_check(x, &d) && strstr(d.text, rule[i]) != NULL);
+    arena_close(a);
+  }
+}
+
+int main(void) {
+  test_shapes();
+  test_traffic();
+  test_layout_change();
+  test_broken_rules();
+  return check_result();
+}
