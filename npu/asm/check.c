@@ -1,0 +1,433 @@
+/* check.c -- the rules that the core does not enforce (facts D).
+ *
+ * The core has no interlocks: an operation that comes too early reads the value
+ * that was there before.  Good code uses that, to load into a register whose
+ * old value is still being read; so an early read by itself is no error.  It is
+ * one when the value that program order gives to the reader is lost: no bundle
+ * on any path reads it before it is overwritten.  The same holds for a late
+ * read (a part-word store reads its data in cycle 7, vmac its accumulator in 3)
+ * that finds the value of an operation behind it.  A vector or accumulator
+ * register that nothing else writes has no old value, so there every early read
+ * is an error.
+ *
+ * What memory accesses depend on each other is not known here: a load too close
+ * behind a converting store to the same address is not found. */
+#include "flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  HORIZON = 12, /* beyond every latency and hold, in bundles */
+  LOOP_SETUP_BYTES = 112,
+  STALL_TO_ACCESS = 4, /* bundles from acq to the first access (facts D5) */
+  PART_WORD_CYCLE = 11
+};
+
+struct checker {
+  struct flow flow;
+  struct diag *diag;
+  uint32_t *seen; /* per step and elapsed bundles: stamp of the last walk */
+  uint32_t stamp;
+  int *writers; /* per unit: operations that write it */
+};
+
+static const struct isa_op *op_of(const struct step *s, int slot) {
+  const struct isa_op *op = s->line ? &s->line->bundle.slot[slot] : NULL;
+  return op && op->id != INSN_NONE ? op : NULL;
+}
+
+/* ---- messages ---- */
+
+static const char *describe(const struct checker *c, int step,
+                            const struct isa_op *op, char out[96]) {
+  struct text t = {0};
+  const struct asm_line *line = c->flow.step[step].line;
+  asm_print_op(op, line->reference, line->reference_count, &t);
+  if (line->at.line)
+    text_printf(&t, " (line %d)", line->at.line);
+  else
+    text_printf(&t, " (0x%x)", c->flow.step[step].address);
+  snprintf(out, 96, "%s", text_string(&t));
+  text_free(&t);
+  return out;
+}
+
+/* ---- dependences ---- */
+
+struct definition {
+  int step, unit, operand;
+  const struct isa_op *op;
+};
+struct killer {
+  const struct isa_op *op;
+  int operand, at; /* elapsed bundles */
+};
+struct outcome {
+  bool read;         /* some operation sees the value */
+  int early, needed; /* bundles of the closest early read, 0: none */
+  bool late;         /* the reader sees a later definition instead */
+  int reader_step;
+  const struct isa_op *reader;
+};
+
+static bool reads_unit(const struct isa_op *op, int unit, int *operand) {
+  const struct insn *insn = isa_insn(op->id);
+  for (int i = 0; i < insn->operand_count; i++) {
+    const struct isa_reg *r =
+        insn->operand[i].read ? isa_reg(flow_register(op, i)) : NULL;
+    for (int k = 0; r && k < r->unit_count; k++)
+      if (r->unit[k] == unit) {
+        *operand = i;
+        return true;
+      }
+  }
+  return false;
+}
+
+/* Whether a definition at or behind the reader reaches its late read. */
+static bool overtaken(const struct checker *c, int step, int ahead,
+                      const struct isa_op *reader, int operand, int unit) {
+  if (step < 0 || ahead >= isa_insn(reader->id)->operand[operand].read_cycle)
+    return false;
+  const struct step *s = &c->flow.step[step];
+  for (int slot = 0; slot < SLOT_COUNT; slot++) {
+    const struct isa_op *op = op_of(s, slot);
+    int written;
+    if (op && op != reader && flow_writes(op, unit, &written) &&
+        -ahead >= isa_distance(op->id, written, reader->id, operand))
+      return true;
+  }
+  return overtaken(c, s->next[0], ahead + 1, reader, operand, unit) ||
+         (s->next[1] >= 0 &&
+          overtaken(c, s->next[1], ahead + 1, reader, operand, unit));
+}
+
+static void meet_reader(const struct checker *c, const struct definition *w,
+                        int step, int elapsed, const struct isa_op *op,
+                        int operand, struct outcome *out) {
+  int needed = isa_distance(w->op->id, w->operand, op->id, operand);
+  bool late = isa_insn(op->id)->operand[operand].read_cycle > 1 &&
+              overtaken(c, step, 0, op, operand, w->unit);
+  if (elapsed >= needed && !late) {
+    out->read = true;
+  } else if (!out->reader || elapsed < out->early) {
+    *out = (struct outcome){out->read, elapsed, needed, late, step, op};
+  }
+}
+
+/* Follows the value of `w` from a step on.  `k` is the operation that will
+ * overwrite it; readers still see it until that one lands. */
+static void follow(struct checker *c, const struct definition *w, int step,
+                   int elapsed, struct killer k, struct outcome *out) {
+  while (step >= 0 && !(out->read && elapsed >= HORIZON)) {
+    int capped = elapsed < HORIZON ? elapsed : HORIZON;
+    uint32_t *seen = &c->seen[step * (HORIZON + 1) + capped];
+    if (k.op ? elapsed - k.at > HORIZON : *seen == c->stamp)
+      return;
+    if (!k.op)
+      *seen = c->stamp;
+    const struct step *s = &c->flow.step[step];
+    struct killer next = k;
+    for (int slot = 0; slot < SLOT_COUNT; slot++) {
+      const struct isa_op *op = op_of(s, slot);
+      int operand;
+      if (!op)
+        continue;
+      if (reads_unit(op, w->unit, &operand) &&
+          (!k.op || (elapsed - k.at <
+                     isa_distance(k.op->id, k.operand, op->id, operand)))) {
+        if (!k.op)
+          meet_reader(c, w, step, elapsed, op, operand, out);
+        else if (elapsed >=
+                 isa_distance(w->op->id, w->operand, op->id, operand))
+          out->read = true;
+      }
+      if (!k.op && flow_writes(op, w->unit, &operand))
+        next = (struct killer){op, operand, elapsed};
+    }
+    k = next;
+    if (s->leaves)
+      out->read = true;
+    if (s->next[1] >= 0)
+      follow(c, w, s->next[1], elapsed + 1, k, out);
+    step = s->next[0];
+    elapsed++;
+  }
+}
+
+/* Registers that may hold an argument of the function (facts F1), so that a
+ * read before the only definition can be meant. */
+static bool may_be_argument(int unit) {
+  const char *name = isa_reg(unit)->name;
+  return isa_unit_bits(unit) <= 32 && strncmp(name, "sr", 2) != 0;
+}
+
+static bool check_value(struct checker *c, const struct definition *w) {
+  struct outcome out = {0};
+  const struct step *s = &c->flow.step[w->step];
+  c->stamp++;
+  for (int i = 0; i < 2; i++)
+    if (s->next[i] >= 0)
+      follow(c, w, s->next[i], 1, (struct killer){NULL, 0, 0}, &out);
+  bool lost = !out.read && !s->leaves;
+  bool nothing_old = c->writers[w->unit] == 1 && !may_be_argument(w->unit);
+  if (!out.reader || !(lost || (nothing_old && !out.late)))
+    return true;
+  char from[96], to[96];
+  describe(c, w->step, w->op, from);
+  describe(c, out.reader_step, out.reader, to);
+  struct loc at = flow_loc(&c->flow, out.reader_step);
+  if (out.late)
+    return diag_error(c->diag, at,
+                      "%s reads %s so late that it misses the value of %s", to,
+                      isa_reg(w->unit)->name, from);
+  return diag_error(c->diag, at, "%s reads %s %d bundle%s behind %s; needs %d",
+                    to, isa_reg(w->unit)->name, out.early,
+                    out.early == 1 ? "" : "s", from, out.needed);
+}
+
+/* Two writes to one unit must land in the order of their issue, and never in
+ * the same cycle. */
+static bool check_writes(struct checker *c, const struct definition *w,
+                         int step, int elapsed) {
+  int lands = isa_insn(w->op->id)->operand[w->operand].write_cycle;
+  for (; step >= 0 && elapsed < lands; elapsed++) {
+    const struct step *s = &c->flow.step[step];
+    for (int slot = 0; slot < SLOT_COUNT; slot++) {
+      const struct isa_op *op = op_of(s, slot);
+      int operand;
+      if (!op || op == w->op || !flow_writes(op, w->unit, &operand))
+        continue;
+      int other = isa_insn(op->id)->operand[operand].write_cycle;
+      if (elapsed == 0 ? other != lands : elapsed + other > lands)
+        continue;
+      char first[96], second[96];
+      return diag_error(c->diag, flow_loc(&c->flow, step), "%s writes %s %s %s",
+                        describe(c, step, op, second), isa_reg(w->unit)->name,
+                        elapsed + other == lands ? "in the same cycle as"
+                                                 : "before the earlier",
+                        describe(c, w->step, w->op, first));
+    }
+    if (s->next[1] >= 0 && !check_writes(c, w, s->next[1], elapsed + 1))
+      return false;
+    step = s->next[0];
+  }
+  return true;
+}
+
+/* Status registers collect flags; only the carry is a value. */
+static bool is_value(int unit) {
+  const char *name = isa_reg(unit)->name;
+  return strncmp(name, "sr", 2) != 0 || strcmp(name, "srCarry") == 0;
+}
+
+static bool each_definition(struct checker *c,
+                            bool (*visit)(struct checker *,
+                                          const struct definition *)) {
+  for (int i = 0; i < c->flow.count; i++)
+    for (int slot = 0; slot < SLOT_COUNT; slot++) {
+      const struct isa_op *op = op_of(&c->flow.step[i], slot);
+      const struct insn *insn = op ? isa_insn(op->id) : NULL;
+      for (int o = 0; insn && o < insn->operand_count; o++) {
+        const struct isa_reg *r =
+            insn->operand[o].written ? isa_reg(flow_register(op, o)) : NULL;
+        for (int k = 0; r && k < r->unit_count; k++) {
+          struct definition w = {i, r->unit[k], o, op};
+          if (insn->operand[o].written_units >> k & 1 && is_value(w.unit) &&
+              !visit(c, &w))
+            return false;
+        }
+      }
+    }
+  return true;
+}
+
+static bool count_writer(struct checker *c, const struct definition *w) {
+  c->writers[w->unit]++;
+  return true;
+}
+
+static bool check_definition(struct checker *c, const struct definition *w) {
+  return check_writes(c, w, w->step, 0) && check_value(c, w);
+}
+
+/* ---- units ---- */
+
+static bool check_pair(struct checker *c, int from, int to, int distance) {
+  for (int i = 0; i < SLOT_COUNT; i++)
+    for (int j = distance ? 0 : i + 1; j < SLOT_COUNT; j++) {
+      const struct isa_op *a = op_of(&c->flow.step[from], i);
+      const struct isa_op *b = op_of(&c->flow.step[to], j);
+      const char *unit = a && b ? isa_unit_clash(a, b, distance) : NULL;
+      char first[96], second[96];
+      if (unit)
+        return diag_error(c->diag, flow_loc(&c->flow, to),
+                          "%s and %s, %d bundle%s apart, "
+                          "both hold the %s",
+                          describe(c, to, b, second),
+                          describe(c, from, a, first), distance,
+                          distance == 1 ? "" : "s", unit);
+    }
+  return true;
+}
+
+static bool check_units(struct checker *c, int from, int step, int distance) {
+  if (step < 0 || distance > HORIZON)
+    return true;
+  const struct step *s = &c->flow.step[step];
+  return check_pair(c, from, step, distance) &&
+         check_units(c, from, s->next[0], distance + 1) &&
+         check_units(c, from, s->next[1], distance + 1);
+}
+
+/* ---- branches and loops ---- */
+
+static bool check_branches(struct checker *c) {
+  for (int i = 0; i < c->flow.count; i++) {
+    const struct isa_op *branch = flow_branch(&c->flow.step[i]);
+    if (!branch)
+      continue;
+    char text[96], inner[96];
+    describe(c, i, branch, text);
+    if (i + DELAY_SLOTS >= c->flow.count)
+      return diag_error(c->diag, flow_loc(&c->flow, i),
+                        "%s has %d delay slots; five bundles follow a branch",
+                        text, c->flow.count - 1 - i);
+    for (int k = 1; k <= DELAY_SLOTS; k++) {
+      const struct isa_op *other = flow_branch(&c->flow.step[i + k]);
+      if (other)
+        return diag_error(c->diag, flow_loc(&c->flow, i + k),
+                          "%s is in a delay slot of %s",
+                          describe(c, i + k, other, inner), text);
+    }
+  }
+  return true;
+}
+
+static bool check_body(struct checker *c, const struct hardware_loop *l) {
+  static const char *const fixed[] = {"ls", "le", "lc"};
+  char text[96];
+  for (int i = l->first - DELAY_SLOTS; i <= l->last; i++) {
+    const struct isa_op *branch = i >= 0 ? flow_branch(&c->flow.step[i]) : NULL;
+    if (branch)
+      return diag_error(c->diag, flow_loc(&c->flow, i),
+                        i >= l->first ? "%s is inside a hardware loop"
+                                      : "delay slots of %s reach into a "
+                                        "hardware loop",
+                        describe(c, i, branch, text));
+  }
+  for (int i = l->first; i <= l->last; i++)
+    for (int slot = 0; slot < SLOT_COUNT; slot++) {
+      const struct isa_op *op = op_of(&c->flow.step[i], slot);
+      int operand;
+      for (int k = 0; op && k < 3; k++)
+        if (flow_writes(op, isa_reg_find(fixed[k], 2), &operand))
+          return diag_error(c->diag, flow_loc(&c->flow, i),
+                            "%s changes %s inside a hardware loop",
+                            describe(c, i, op, text), fixed[k]);
+    }
+  for (int slot = 0; slot < SLOT_COUNT; slot++) {
+    const struct isa_op *op = op_of(&c->flow.step[l->last], slot);
+    if (op && isa_insn(op->id)->memory_cycle == PART_WORD_CYCLE)
+      return diag_error(c->diag, flow_loc(&c->flow, l->last),
+                        "%s is in the last bundle of a hardware loop, where "
+                        "the store is lost",
+                        describe(c, l->last, op, text));
+  }
+  return true;
+}
+
+static bool check_loop(struct checker *c, const struct hardware_loop *l) {
+  const struct step *first = &c->flow.step[l->first];
+  const struct step *last = &c->flow.step[l->last];
+  struct loc at = flow_loc(&c->flow, l->last);
+  if (first->address % 16)
+    return diag_error(c->diag, flow_loc(&c->flow, l->first),
+                      "first bundle of a hardware loop at 0x%x, not aligned "
+                      "to 16 bytes",
+                      first->address);
+  if (last->address % 16 || last->size != 16)
+    return diag_error(c->diag, at,
+                      "last bundle of a hardware loop has %u bytes at 0x%x; it "
+                      "takes 16, aligned to 16",
+                      last->size, last->address);
+  if (l->lc < 0)
+    return diag_error(c->diag, at, "hardware loop without a write to lc");
+  int setup = l->ls > l->le ? l->ls : l->le;
+  if (l->lc > setup && l->lc < l->first)
+    setup = l->lc;
+  uint32_t distance = last->address - c->flow.step[setup].address;
+  if (distance < LOOP_SETUP_BYTES)
+    return diag_error(c->diag, at,
+                      "last bundle of a hardware loop is %u bytes behind its "
+                      "setup (line %d); it takes %d",
+                      distance, flow_loc(&c->flow, setup).line,
+                      LOOP_SETUP_BYTES);
+  return check_body(c, l);
+}
+
+/* ---- locks and memory (facts D5) ---- */
+
+static bool is_access(const struct isa_op *op) {
+  const struct insn *insn = isa_insn(op->id);
+  for (int i = 0; i < insn->operand_count; i++)
+    if (insn->operand[i].fixed_reg >= 0 &&
+        strcmp(insn->operand[i].name, "sp") == 0)
+      return false; /* the stack is nobody else's */
+  return insn->memory_cycle > 0;
+}
+
+static bool is_release(const struct isa_op *op) {
+  return strncmp(isa_insn(op->id)->mnemonic, "rel", 3) == 0;
+}
+
+/* A lock operation follows an access by as many bundles as its memory cycle,
+ * and an access follows an acquire, without the lock's stall in between. */
+static bool check_order(struct checker *c, int from, int step, int distance) {
+  if (step < 0 || distance > HORIZON)
+    return true;
+  const struct step *s = &c->flow.step[step];
+  for (int i = 0; i < SLOT_COUNT; i++)
+    for (int j = 0; j < SLOT_COUNT; j++) {
+      const struct isa_op *a = op_of(&c->flow.step[from], i);
+      const struct isa_op *b = op_of(s, j);
+      if (!a || !b || a == b)
+        continue;
+      const struct insn *x = isa_insn(a->id), *y = isa_insn(b->id);
+      int needed = 0;
+      if (is_access(a) && y->flags & INSN_LOCK && is_release(b))
+        needed = x->memory_cycle - 1;
+      else if (x->flags & INSN_LOCK && !is_release(a) && is_access(b))
+        needed = STALL_TO_ACCESS;
+      char first[96], second[96];
+      if (distance < needed)
+        return diag_error(c->diag, flow_loc(&c->flow, step),
+                          "%s is %d bundle%s behind %s; memory order needs %d",
+                          describe(c, step, b, second), distance,
+                          distance == 1 ? "" : "s", describe(c, from, a, first),
+                          needed);
+    }
+  return check_order(c, from, s->next[0], distance + 1) &&
+         check_order(c, from, s->next[1], distance + 1);
+}
+
+bool asm_check(const struct asm_program *p, struct diag *d) {
+  struct arena *a = arena_open();
+  struct checker c = {.diag = d};
+  bool good = flow_build(&c.flow, a, p, d);
+  if (good) {
+    c.seen = arena_array(a, (size_t)c.flow.count * (HORIZON + 1) + 1,
+                         sizeof *c.seen);
+    c.writers = arena_array(a, (size_t)isa_unit_count(), sizeof *c.writers);
+    good = check_branches(&c);
+    for (int i = 0; good && i < c.flow.loop_count; i++)
+      good = check_loop(&c, &c.flow.loop[i]);
+    for (int i = 0; good && i < c.flow.count; i++)
+      good = check_units(&c, i, i, 0) && check_order(&c, i, i, 0);
+    good = good && each_definition(&c, count_writer) &&
+           each_definition(&c, check_definition);
+  }
+  arena_close(a);
+  return good;
+}
