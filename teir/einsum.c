@@ -296,8 +296,10 @@ static bool add_optimal(struct expression *x, struct teir *t) {
       *(s >> i & 1 ? &inside : &outside) |= x->term[i].set;
     best[s].letters = (s & (s - 1)) == 0 ? inside : inside & outside;
     best[s].cost = (s & (s - 1)) == 0 ? 0 : -1;
-    for (unsigned l = (s - 1) & s; l > (s & ~l); l = (l - 1) & s) {
+    for (unsigned l = (s - 1) & s; l; l = (l - 1) & s) {
       unsigned r = s & ~l;
+      if ((l & -l) != (s & -s))
+        continue; /* the first operand stands left */
       double cost = best[l].cost + best[r].cost +
                     product(x, best[l].letters | best[r].letters);
       if (best[s].cost < 0 || cost < best[s].cost) {

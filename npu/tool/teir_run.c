@@ -1,0 +1,175 @@
+/* teir_run.c -- `nputeir teir run`: gives every tensor memory and contents,
+ * executes the program, reports what it wrote. */
+#include "teir_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool teir_job_option(struct teir_job *j, const char *option,
+                     const char *value) {
+  bool bind = strcmp(option, "--bind") == 0, in = strcmp(option, "--in") == 0;
+  int *count = bind ? &j->bind_count : in ? &j->in_count : &j->out_count;
+  struct teir_job_pair *pair = bind ? j->bind : in ? j->in : j->out_file;
+  while (*value) {
+    size_t length = bind ? strcspn(value, ",") : strlen(value);
+    char *one = arena_substring(j->arena, value, length);
+    char *equals = strchr(one, '=');
+    if (!equals || equals == one || !equals[1] || *count == TEIR_JOB_PAIRS) {
+      tool_usage("teir", "%s takes NAME=VALUE, not '%s'", option, one);
+      return false;
+    }
+    *equals = 0;
+    pair[(*count)++] = (struct teir_job_pair){one, equals + 1};
+    value += length + (value[length] == ',');
+  }
+  return true;
+}
+
+bool teir_job_bind(struct teir_job *j) {
+  int count = j->teir->symbol_count;
+  int64_t *value = arena_array(j->arena, (size_t)count + 1, sizeof *value);
+  bool *given = arena_array(j->arena, (size_t)count + 1, sizeof *given);
+  for (int i = 0; i < j->bind_count; i++) {
+    int symbol = teir_find_symbol(j->teir, j->bind[i].name);
+    struct scan s = scan_open(NULL, j->bind[i].value);
+    if (symbol < 0)
+      return diag_error(&j->d, loc_none(), "there is no symbol '%s'",
+                        j->bind[i].name);
+    if (!scan_int(&s, &value[symbol]) || !scan_end(&s))
+      return diag_error(&j->d, loc_none(), "symbol %s: '%s' is no number",
+                        j->bind[i].name, j->bind[i].value);
+    given[symbol] = true;
+  }
+  for (int i = 0; i < count; i++)
+    if (!given[i])
+      return diag_error(&j->d, loc_none(), "symbol %s has no value",
+                        j->teir->symbol[i]);
+  j->teir = teir_bind(j->arena, j->teir, value, count, &j->d);
+  return j->teir;
+}
+
+struct memory {
+  int64_t low, bytes;
+  char *data; /* of the byte at `low` */
+};
+
+/* Whole numbers from -4 to 4, a different row for every tensor. */
+static void fill(const struct teir *t, int tensor, struct memory *m) {
+  enum dtype type = t->tensor[tensor].type;
+  int width = dtype_bytes(type);
+  for (int64_t i = 0; i + width <= m->bytes; i += width)
+    dtype_store_int(type, m->data + i,
+                    (i / width * 7 + 3 * tensor) % 9 -
+                        (dtype_kind(type) == DTYPE_UNSIGNED ? 0 : 4));
+}
+
+static bool load(struct teir_job *j, const struct teir_job_pair *p,
+                 struct memory *m) {
+  size_t length;
+  char *bytes = file_read(j->arena, p->value, &length, &j->d);
+  if (!bytes)
+    return false;
+  if ((int64_t)length != m->bytes)
+    return diag_error(&j->d, (struct loc){p->value, 0, 0},
+                      "%zu bytes; tensor %s has %lld", length, p->name,
+                      (long long)m->bytes);
+  if (length)
+    memcpy(m->data, bytes, length);
+  return true;
+}
+
+static const struct teir_job_pair *find_pair(const struct teir_job_pair *pair,
+                                             int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(pair[i].name, name) == 0)
+      return &pair[i];
+  return NULL;
+}
+
+static bool check_pairs(struct teir_job *j, const struct teir_job_pair *pair,
+                        int count) {
+  for (int i = 0; i < count; i++)
+    if (teir_find_tensor(j->teir, pair[i].name) < 0)
+      return diag_error(&j->d, loc_none(), "there is no tensor '%s'",
+                        pair[i].name);
+  return true;
+}
+
+/* malloc, not the arena: these may be large, and too large is an error. */
+static bool give_memory(struct teir_job *j, int tensor, struct memory *m) {
+  const struct teir_tensor *x = &j->teir->tensor[tensor];
+  int64_t high;
+  if (!teir_footprint(j->teir, tensor, &m->low, &high, &j->d))
+    return false;
+  m->bytes = high - m->low;
+  m->data = calloc(m->bytes ? (size_t)m->bytes : 1, 1);
+  if (!m->data)
+    return diag_error(&j->d, x->at, "no memory for the %lld bytes of %s",
+                      (long long)m->bytes, x->id);
+  const struct teir_job_pair *p = find_pair(j->in, j->in_count, x->id);
+  if (p)
+    return load(j, p, m);
+  fill(j->teir, tensor, m);
+  return true;
+}
+
+static bool written(const struct teir *t, int tensor) {
+  for (int i = 0; i < t->primitive_count; i++)
+    if (teir_output(t, i) == tensor)
+      return true;
+  return false;
+}
+
+/* "out f32 30 elements: 12 -3 4.5 .. sum 17" */
+static void report(const struct teir *t, int tensor, const struct memory *m,
+                   struct text *to) {
+  enum { SHOWN = 8 };
+  enum dtype type = t->tensor[tensor].type;
+  int width = dtype_bytes(type);
+  double sum = 0;
+  text_printf(to, "%s %s %lld elements:", t->tensor[tensor].id,
+              dtype_name(type), (long long)(m->bytes / width));
+  for (int64_t i = 0; i < m->bytes / width; i++) {
+    double v = dtype_load_float(type, m->data + i * width);
+    sum += v;
+    if (i < SHOWN)
+      text_printf(to, " %g", v);
+  }
+  text_printf(to, "%s sum %.17g\n", m->bytes / width > SHOWN ? " .." : ",",
+              sum);
+}
+
+static bool run_in(struct teir_job *j, struct memory *memory) {
+  const struct teir *t = j->teir;
+  void **base =
+      arena_array(j->arena, (size_t)t->tensor_count + 1, sizeof *base);
+  for (int i = 0; i < t->tensor_count; i++) {
+    if (!give_memory(j, i, &memory[i]))
+      return false;
+    base[i] = memory[i].data - memory[i].low;
+  }
+  if (!teir_run(t, base, &j->d))
+    return false;
+  for (int i = 0; i < t->tensor_count; i++) {
+    if (written(t, i))
+      report(t, i, &memory[i], &j->out);
+    const struct teir_job_pair *p =
+        find_pair(j->out_file, j->out_count, t->tensor[i].id);
+    if (p &&
+        !file_write(p->value, memory[i].data, (size_t)memory[i].bytes, &j->d))
+      return false;
+  }
+  return true;
+}
+
+bool teir_job_run(struct teir_job *j) {
+  if (!check_pairs(j, j->in, j->in_count) ||
+      !check_pairs(j, j->out_file, j->out_count))
+    return false;
+  struct memory *memory =
+      arena_array(j->arena, (size_t)j->teir->tensor_count + 1, sizeof *memory);
+  bool good = run_in(j, memory);
+  for (int i = 0; i < j->teir->tensor_count; i++)
+    free(memory[i].data);
+  return good;
+}
