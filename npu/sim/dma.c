@@ -235,6 +235,21 @@ static uint32_t header_word(const struct tile *t, int id, int type) {
   return h | (__builtin_parity(h) ? 0 : 1u << 31);
 }
 
+static bool load_locks(struct channel *c) {
+  struct tile *t = c->tile;
+  int bd = c->bd;
+  c->acquire_tile = c->release_tile = NULL;
+  c->acquire_value = (int)field(t, bd, FIELD_ACQ_VALUE, 0);
+  c->release_value = (int)field(t, bd, FIELD_REL_VALUE, 0);
+  if (field(t, bd, FIELD_ACQ_ON, 0))
+    c->acquire_tile =
+        lock_of_dma(c, (int)field(t, bd, FIELD_ACQ_LOCK, 0), &c->acquire_lock);
+  if (c->release_value)
+    c->release_tile =
+        lock_of_dma(c, (int)field(t, bd, FIELD_REL_LOCK, 0), &c->release_lock);
+  return !t->sim->failed;
+}
+
 static bool load_bd(struct channel *c) {
   struct tile *t = c->tile;
   if (!check_bd(c))
@@ -242,11 +257,8 @@ static bool load_bd(struct channel *c) {
   int bd = c->bd;
   load_walk(c);
   plan_access(c);
-  c->acquire_lock =
-      field(t, bd, FIELD_ACQ_ON, 0) ? (int)field(t, bd, FIELD_ACQ_LOCK, 0) : -1;
-  c->acquire_value = (int)field(t, bd, FIELD_ACQ_VALUE, 0);
-  c->release_lock = (int)field(t, bd, FIELD_REL_LOCK, 0);
-  c->release_value = (int)field(t, bd, FIELD_REL_VALUE, 0);
+  if (!load_locks(c))
+    return false;
   c->next_bd =
       field(t, bd, FIELD_USE_NEXT, 0) ? (int)field(t, bd, FIELD_NEXT, 0) : -1;
   c->tlast = !field(t, bd, FIELD_NO_TLAST, 0);
@@ -262,12 +274,9 @@ static bool load_bd(struct channel *c) {
 
 static void try_acquire(struct channel *c) {
   struct sim *s = c->tile->sim;
-  if (c->acquire_lock >= 0) {
-    int own;
-    struct tile *at = lock_of_dma(c, c->acquire_lock, &own);
-    if (!at || !lock_take(at, own, c->acquire_value))
-      return;
-  }
+  if (c->acquire_tile &&
+      !lock_take(c->acquire_tile, c->acquire_lock, c->acquire_value))
+    return;
   s->progress = true;
   c->granted = s->now;
   c->state = CHANNEL_MOVE;
@@ -376,13 +385,8 @@ static void finish_bd(struct channel *c) {
     c->first_finished = s->now;
   trace_event(s, c->tile, "%s%d bd=%d done", c->mm2s ? "mm2s" : "s2mm",
               c->index, c->bd);
-  if (c->release_value) {
-    int own;
-    struct tile *at = lock_of_dma(c, c->release_lock, &own);
-    if (!at)
-      return;
-    lock_give(at, own, c->release_value, true);
-  }
+  if (c->release_tile)
+    lock_give(c->release_tile, c->release_lock, c->release_value, true);
   if (c->next_bd < 0 && --c->repeat_left == 0) {
     if (c->token)
       stream_token(c);

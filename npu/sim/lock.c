@@ -88,8 +88,11 @@ static bool core_acquire(void *context, int id, int value) {
     return false;
   struct lock *l = &at->lock[id % 16];
   int hidden = l->hidden_until > t->sim->now ? l->hidden : 0;
-  if (take(l, l->value - hidden, value))
+  if (take(l, l->value - hidden, value)) {
+    sim_busy(t->sim);
+    t->wait_lock = NULL;
     return true;
+  }
   t->wait_tile = at;
   t->wait_lock = l;
   t->wait_value = value;

@@ -79,8 +79,8 @@ struct sink {
   enum sink_kind kind;
   bool drop_header;
   uint8_t latency;
-  uint8_t master;    /* index of the master port */
-  struct fifo *fifo; /* SINK_FIFO */
+  uint8_t master;     /* index of the master port */
+  struct fifo *fifo;  /* SINK_FIFO */
   struct slave *port; /* SINK_FIFO of a slave port, else NULL */
 };
 
@@ -125,7 +125,7 @@ enum channel_state {
 struct channel {
   struct tile *tile;
   struct slave *port; /* MM2S: the slave port that it feeds; NULL: none */
-  struct fifo in;    /* S2MM */
+  struct fifo in;     /* S2MM */
   enum channel_state state;
   bool mm2s, listed, overflow;
   bool token;    /* of the task under way */
@@ -140,6 +140,7 @@ struct channel {
   /* the descriptor under way */
   struct walk walk;
   uint32_t need; /* words of the next memory access */
+  struct tile *acquire_tile, *release_tile; /* NULL: no lock */
   int acquire_lock, acquire_value, release_lock, release_value;
   int next_bd;
   bool packet, header_due, tlast;
@@ -147,7 +148,7 @@ struct channel {
   int64_t dram_cost; /* shim: of one word, 1/65536 cycle */
   uint64_t pace;     /* shim MM2S: earliest cycle of the next access (N1) */
   /* what is reported */
-  uint64_t conflicts;                  /* accesses that waited for a bank */
+  uint64_t conflicts; /* accesses that waited for a bank */
   /* cycle of the last task, lock and BD, and of the first BD of the task */
   uint64_t started, granted, finished, first_finished;
 };
@@ -168,7 +169,7 @@ struct tile {
   struct lock lock[MAX_LOCKS];
   uint32_t bd[MAX_BDS][8];
   struct channel *channel[2]; /* S2MM, MM2S; as many as the device has */
-  struct slave *port;          /* slaves, by index */
+  struct slave *port;         /* slaves, by index */
   uint32_t master[MAX_MASTERS], slave[MAX_SLAVES];
   uint32_t slot[MAX_SLAVES][MAX_SLOTS];
   struct slave *arbiter[MAX_ARBITERS]; /* who holds it */
@@ -215,7 +216,7 @@ struct sim {
   bool progress, failed, switches_changed;
   struct diag diag;
   struct channel **channel; /* that have a task */
-  struct slave **port;       /* that hold beats */
+  struct slave **port;      /* that hold beats */
   struct tile **core;       /* whose core runs */
   int channel_count, port_count, core_count;
   uint32_t token[MAX_COLUMNS][8][2][MAX_CHANNELS];
