@@ -82,17 +82,12 @@ static void channel_wait(const struct channel *c, struct text *t) {
   char name[48];
   text_printf(t, "%s BD %d ", channel_name(c, name), c->bd);
   if (c->state == CHANNEL_ACQUIRE) {
-    const struct tile *tile = c->tile;
-    int own = c->acquire_lock;
-    if (tile->kind == TILE_MEM) {
-      int side = own / 64 - 1;
-      own %= 64;
-      tile = tile_at(tile->sim, tile->column + side, tile->row);
-    }
-    print_lock_wait(t, own, c->acquire_value, tile ? tile->lock[own].value : 0);
-    if (tile && tile != c->tile)
-      text_printf(t, " of %s", tile_name(tile, name));
-  } else if (c->mm2s && !c->port)
+    const struct tile *at = c->acquire_tile;
+    print_lock_wait(t, c->acquire_lock, c->acquire_value,
+                    at->lock[c->acquire_lock].value);
+    if (at != c->tile)
+      text_printf(t, " of %s", tile_name(at, name));
+  } else if (is_unconnected(c))
     text_printf(t, "is not connected by the shim's multiplexer");
   else if (c->mm2s)
     text_printf(t, "cannot send (%u words left)", c->walk.left);
