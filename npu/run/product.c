@@ -233,33 +233,39 @@ static bool check_spans(struct reading *r, const struct product *p) {
   return true;
 }
 
+/* Axes that move out, the smallest stride first; returns how many. */
+static int out_axes(const struct product *p,
+                    const struct product_axis *sorted[PRODUCT_AXES]) {
+  int count = 0;
+  for (int role = AXIS_C; role < AXIS_K; role++)
+    for (int i = 0; i < p->count[role]; i++) {
+      const struct product_axis *x = &p->axis[role][i];
+      int64_t stride = x->stride_bytes[RUN_OUT];
+      int at = count;
+      if (x->extent <= 1)
+        continue;
+      for (; at > 0 && sorted[at - 1]->stride_bytes[RUN_OUT] > stride; at--)
+        sorted[at] = sorted[at - 1];
+      sorted[at] = x;
+      count++;
+    }
+  return count;
+}
+
 /* Every element of out has one place of its own: along axes sorted by stride,
  * each stride steps over all that the smaller ones reach. */
 static bool check_out(struct reading *r, const struct product *p) {
-  int64_t reach = dtype_bytes(p->type[RUN_OUT]), below = 0;
-  for (;;) {
-    const struct product_axis *next = NULL;
-    for (int role = 0; role < PRODUCT_ROLES; role++)
-      for (int i = 0; i < p->count[role]; i++) {
-        const struct product_axis *x = &p->axis[role][i];
-        int64_t stride = x->stride_bytes[RUN_OUT];
-        if (x->extent <= 1 || stride < below || stride == 0)
-          continue;
-        if (stride == below)
-          return decline_at(r, loc_none(),
-                            "two iterations write one place along axis", x->id);
-        if (!next || stride < next->stride_bytes[RUN_OUT])
-          next = x;
-      }
-    if (!next)
-      return true;
-    int64_t stride = next->stride_bytes[RUN_OUT];
-    if (stride < reach)
+  const struct product_axis *axis[PRODUCT_AXES];
+  int count = out_axes(p, axis);
+  int64_t reach = dtype_bytes(p->type[RUN_OUT]);
+  for (int i = 0; i < count; i++) {
+    if (axis[i]->stride_bytes[RUN_OUT] < reach)
       return decline_at(r, loc_none(),
-                        "two iterations write one place along axis", next->id);
-    reach += stride * (next->extent - 1);
-    below = stride + 1;
+                        "two iterations write one place along axis",
+                        axis[i]->id);
+    reach += axis[i]->stride_bytes[RUN_OUT] * (axis[i]->extent - 1);
   }
+  return true;
 }
 
 bool product_read(const struct teir *t, const int64_t *value, struct product *p,

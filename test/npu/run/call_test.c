@@ -1,0 +1,312 @@
+/* call_test.c -- what a call declines and why, the cache, threads, failures on
+ * the way, and the trace line. */
+#include "check.h"
+#include "fake.h"
+#include "nest.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A call that must be declined for this reason, and leave out alone. */
+static void declined(struct nest_work *w, struct run *r, const char *options,
+                     const char *says) {
+  struct run_report report;
+  size_t bytes = w->bytes[OUT] + 2 * NEST_GUARD;
+  char *before = malloc(bytes);
+  memcpy(before, w->memory[OUT], bytes);
+  CHECK(!nest_call(w, r, options, &report));
+  CHECK(memcmp(before, w->memory[OUT], bytes) == 0);
+  if (!strstr(report.reason.text, says)) {
+    fprintf(stderr, "expected '%s' in '%s'\n", says, report.reason.text);
+    CHECK(!"reason");
+  }
+  free(before);
+}
+
+static void test_declined(void) {
+  struct run *r = run_open(&fake_compiler);
+  struct nest_work w;
+  fake = (struct fake){0};
+  nest_gemm(&w, DTYPE_BF16, true, 8, 8, 8);
+  nest_make(&w, true, 1);
+  declined(&w, r, NULL, "no NPU");
+  declined(&w, r, "device=npu1", "no NPU");
+  declined(&w, r, "device=cpu", "keeps the loop");
+  declined(&w, r, "device=fake,off", "switched off");
+  declined(&w, r, "device=fake,min-macs=many", "not 'many'");
+  declined(&w, r, "device=toaster", "no device 'toaster'");
+  declined(&w, r, "device=sim,preset=cray", "no preset 'cray'");
+  fake.fail_compile = true;
+  declined(&w, r, "device=fake", "a bad day");
+  fake.fail_compile = false; /* a failed compilation is kept, too */
+  declined(&w, r, "device=fake", "a bad day");
+  CHECK(fake.compiles == 1);
+  char *good = w.teir;
+  w.teir = strdup("teir 1\naxis m extent\n");
+  declined(&w, r, "device=fake", "expected");
+  free(w.teir);
+  w.teir = strdup("");
+  declined(&w, r, "device=fake", "");
+  free(w.teir);
+  w.teir = good;
+  w.value_count--;
+  declined(&w, r, "device=fake", "values for");
+  nest_free(&w);
+  run_close(r);
+}
+
+static void test_strides(void) {
+  struct run *r = run_open(&fake_compiler);
+  struct nest_work w;
+  fake = (struct fake){0};
+  nest_gemm(&w, DTYPE_I8, false, 8, 8, 8);
+  nest_make(&w, true, 1);
+  int64_t row = w.value[1];
+  CHECK(row == 8);
+  w.value[1] = -8;
+  declined(&w, r, "device=fake", "moves in0 by -8 bytes");
+  w.value[1] = row;
+  CHECK(w.value[2] == 32); /* row of out */
+  w.value[2] = 28;
+  declined(&w, r, "device=fake", "two iterations write one place");
+  w.value[2] = 4;
+  declined(&w, r, "device=fake", "two iterations write one place");
+  w.value[2] = 0;
+  declined(&w, r, "device=fake", "zeroed again");
+  w.value[2] = INT64_MAX / 2;
+  declined(&w, r, "device=fake", "64 bits");
+  w.value[2] = 32;
+  w.value[0] = INT64_MAX / 4;
+  declined(&w, r, "device=fake", "elements");
+  nest_free(&w);
+  run_close(r);
+}
+
+/* A call on pieces of one array of 64 rows of 64 floats. */
+static bool overlap_call(struct run *r, const struct nest_work *w, char *base,
+                         size_t in0, size_t in1, size_t out,
+                         struct run_report *report) {
+  void *tensor[TENSORS] = {base + in0, base + in1, base + out};
+  struct run_request q = {.teir = w->teir,
+                          .options = "device=fake",
+                          .value = w->value,
+                          .value_count = (uint64_t)w->value_count,
+                          .tensor = tensor,
+                          .tensor_count = TENSORS};
+  return run_call(r, &q, report);
+}
+
+static void test_overlap(void) {
+  static const struct {
+    size_t in0, in1, out;
+    bool done;
+  } c[] = {
+      {0, 0, 8192, true},    /* inputs may be the same */
+      {0, 4096, 8192, true}, /* one behind the other */
+      {8192, 4096, 8192, false},
+      {4096, 8192, 8192, false},
+      {8192 + 7 * 256 + 28, 0, 8192, false}, /* the last element of out */
+      {8192 + 7 * 256 + 32, 0, 8192, true},  /* the first byte behind it */
+      {8192 - 7 * 256 - 16, 0, 8192, true},  /* ends where out begins */
+      {8192 - 7 * 256 - 15, 0, 8192, false},
+      {8192 + 32, 8192 + 64, 8192, true}, /* beside it in every row */
+      {8192 + 31, 0, 8192, false},
+      {8192 + 256 - 16, 0, 8192, true}, /* in0's rows have 16 bytes */
+      {8192 + 256 - 15, 0, 8192, false},
+  };
+  struct run *r = run_open(&fake_compiler);
+  struct nest_work w;
+  struct run_report report;
+  fake = (struct fake){0};
+  nest_gemm(&w, DTYPE_BF16, false, 8, 8, 8);
+  w.axis[0].stride[IN0] = w.axis[0].stride[OUT] = w.axis[2].stride[IN1] = 256;
+  nest_make(&w, true, 1);
+  char *base = calloc(64, 256);
+  for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+    bool done =
+        overlap_call(r, &w, base, c[i].in0, c[i].in1, c[i].out, &report);
+    if (done != c[i].done)
+      fprintf(stderr, "overlap case %zu\n", i);
+    CHECK(done == c[i].done);
+    CHECK(done || strstr(report.reason.text, "overlaps"));
+  }
+  free(base);
+  nest_free(&w);
+  run_close(r);
+}
+
+static void test_cache(void) {
+  struct run *r = run_open(&fake_compiler);
+  struct run_report report;
+  fake = (struct fake){0};
+  for (int round = 0; round < 2; round++)
+    for (int64_t n = 1; n <= 40; n++) {
+      struct nest_work w;
+      nest_gemm(&w, DTYPE_I8, n % 2, 4, n, 4);
+      nest_make(&w, true, 1);
+      CHECK(nest_call(&w, r, "device=fake", &report) && report.compiled);
+      CHECK(nest_right(&w));
+      free(w.expected);
+      w.expected = malloc(w.bytes[OUT] + 2 * NEST_GUARD);
+      memcpy(w.expected, w.memory[OUT], w.bytes[OUT] + 2 * NEST_GUARD);
+      CHECK(nest_call(&w, r, "device=fake", &report) && !report.compiled);
+      if (!w.accumulate)
+        CHECK(nest_right(&w));
+      nest_free(&w);
+    }
+  CHECK(fake.compiles == 80 && fake.opens == 80 && fake.launches == 160);
+  run_close(r);
+}
+
+/* A launch that breaks half way: out is as before, the next call works. */
+static void test_failure(void) {
+  for (int broken = 1; broken <= 8; broken++) {
+    struct run *r = run_open(&fake_compiler);
+    struct nest_work w;
+    struct run_report report;
+    nest_gemm(&w, DTYPE_I8, true, 10, 10, 10);
+    nest_make(&w, false, 1);
+    fake = (struct fake){.m = 5, .n = 5, .k = 5, .fail_launch = broken};
+    declined(&w, r, "device=fake", "broke");
+    CHECK(nest_call(&w, r, "device=fake", &report) && nest_right(&w));
+    CHECK(report.launches == 8 && fake.opens == 2 && fake.compiles == 1);
+    nest_free(&w);
+    run_close(r);
+  }
+  struct run *r = run_open(&fake_compiler);
+  struct nest_work w;
+  nest_gemm(&w, DTYPE_I8, true, 10, 10, 10);
+  nest_make(&w, false, 1);
+  fake = (struct fake){.fail_open = true};
+  declined(&w, r, "device=fake", "does not open");
+  run_close(r);
+  r = run_open(&fake_compiler);
+  fake = (struct fake){.fail_layout = true};
+  declined(&w, r, "device=fake", "layout of tensor 2");
+  nest_free(&w);
+  run_close(r);
+}
+
+/* ---- threads ---- */
+static struct run *shared;
+static int thread_failures[4];
+
+static void *call_many(void *number) {
+  int id = *(int *)number;
+  for (int i = 0; i < 60; i++) {
+    struct nest_work w;
+    struct run_report report;
+    nest_gemm(&w, i % 2 ? DTYPE_I8 : DTYPE_BF16, i % 3 == 0, 3 + i % 7,
+              9 + (i + id) % 23, 5);
+    nest_make(&w, true, 1);
+    if (!nest_call(&w, shared, "device=fake", &report) || !nest_right(&w))
+      thread_failures[id]++;
+    nest_free(&w);
+  }
+  return NULL;
+}
+
+static void test_threads(void) {
+  pthread_t thread[4];
+  int id[4];
+  fake = (struct fake){.m = 4, .n = 4, .k = 4, .split = 2};
+  shared = run_open(&fake_compiler);
+  for (int i = 0; i < 4; i++) {
+    id[i] = i;
+    CHECK(pthread_create(&thread[i], NULL, call_many, &id[i]) == 0);
+  }
+  for (int i = 0; i < 4; i++) {
+    pthread_join(thread[i], NULL);
+    CHECK(thread_failures[i] == 0);
+  }
+  run_close(shared);
+}
+
+/* ---- trace and words ---- */
+static char *stderr_of(struct nest_work *w, const char *options) {
+  static char text[2000];
+  FILE *file = tmpfile();
+  int saved = dup(2);
+  struct run *r = run_open(&fake_compiler);
+  struct run_report report;
+  fflush(stderr);
+  dup2(fileno(file), 2);
+  nest_call(w, r, options, &report);
+  nest_call(w, r, options, &report);
+  fflush(stderr);
+  dup2(saved, 2);
+  close(saved);
+  rewind(file);
+  text[fread(text, 1, sizeof text - 1, file)] = 0;
+  fclose(file);
+  run_close(r);
+  return text;
+}
+
+static void test_trace(void) {
+  struct nest_work w;
+  nest_gemm(&w, DTYPE_BF16, false, 8, 16, 4);
+  nest_make(&w, true, 1);
+  fake = (struct fake){.m = 4};
+  setenv("NPUTEIR_TRACE", "1", 1);
+  CHECK(strcmp(stderr_of(&w, "device=fake"),
+               "nputeir: einsum=mk,kn->mn sizes=m:8,n:16,k:4 "
+               "types=bf16,bf16,f32 device=fake status=done reason=- "
+               "launches=2 compiled=1 cycles=2000 core_util=0.900 "
+               "where=nest.c:1\n"
+               "nputeir: einsum=mk,kn->mn sizes=m:8,n:16,k:4 "
+               "types=bf16,bf16,f32 device=fake status=done reason=- "
+               "launches=2 compiled=0 cycles=2000 core_util=0.900 "
+               "where=nest.c:1\n") == 0);
+  CHECK(
+      strstr(stderr_of(&w, NULL), "device=- status=declined reason=\"no NPU"));
+  unsetenv("NPUTEIR_TRACE");
+  CHECK(strcmp(stderr_of(&w, "device=fake"), "") == 0);
+  CHECK(strcmp(stderr_of(&w, NULL), "") == 0);
+  /* wrong words are said once, trace or not */
+  setenv("NPUTEIR_DEVICE", "toaster", 1);
+  CHECK(strcmp(stderr_of(&w, "device=fake"),
+               "nputeir: there is no device 'toaster'; devices are auto, xrt, "
+               "sim, host; the loops run on the CPU\n") == 0);
+  unsetenv("NPUTEIR_DEVICE");
+  nest_free(&w);
+}
+
+/* Doors: the call is stronger than NPUTEIR_OPTIONS, NPUTEIR_DEVICE strongest.
+ */
+static void test_doors(void) {
+  struct run *r = run_open(&fake_compiler);
+  struct nest_work w;
+  struct run_report report;
+  fake = (struct fake){0};
+  nest_gemm(&w, DTYPE_I8, false, 3, 3, 3);
+  nest_make(&w, true, 1);
+  setenv("NPUTEIR_OPTIONS", "fp=relaxed, device=fake ; min-macs=5", 1);
+  CHECK(nest_call(&w, r, NULL, &report) && strcmp(report.device, "fake") == 0);
+  CHECK(nest_call(&w, r, "device=host", &report) &&
+        strcmp(report.device, "host") == 0);
+  setenv("NPUTEIR_DEVICE", "fake", 1);
+  CHECK(nest_call(&w, r, "device=host", &report) &&
+        strcmp(report.device, "fake") == 0);
+  unsetenv("NPUTEIR_OPTIONS");
+  unsetenv("NPUTEIR_DEVICE");
+  nest_free(&w);
+  run_close(r);
+}
+
+int main(void) {
+  unsetenv("NPUTEIR_DEVICE");
+  unsetenv("NPUTEIR_OPTIONS");
+  unsetenv("NPUTEIR_TRACE");
+  test_declined();
+  test_strides();
+  test_overlap();
+  test_cache();
+  test_failure();
+  test_threads();
+  test_trace();
+  test_doors();
+  return check_result();
+}

@@ -1,0 +1,159 @@
+/* fake.c -- see fake.h. */
+#include "fake.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fake fake;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void count(int *what) {
+  pthread_mutex_lock(&lock);
+  ++*what;
+  pthread_mutex_unlock(&lock);
+}
+
+/* Row-major, or blocks of split x split where it divides, with a gap of 8
+ * bytes behind every row. */
+static struct run_layout layout(int row, int64_t rows, int column,
+                                int64_t columns, int bytes) {
+  struct run_layout l = {0};
+  int64_t s = fake.split;
+  if (s && rows % s == 0 && columns % s == 0) {
+    int64_t block = s * s * bytes;
+    l.count = 4;
+    l.dim[0].axis = l.dim[2].axis = row;
+    l.dim[1].axis = l.dim[3].axis = column;
+    l.dim[0].extent = rows / s;
+    l.dim[0].stride_bytes = columns / s * block;
+    l.dim[1].extent = columns / s;
+    l.dim[1].stride_bytes = block;
+    l.dim[2].extent = l.dim[3].extent = s;
+    l.dim[2].stride_bytes = s * bytes;
+    l.dim[3].stride_bytes = bytes;
+    l.bytes = (size_t)(rows / s * (columns / s) * block);
+    return l;
+  }
+  l.count = 2;
+  l.dim[0].axis = row;
+  l.dim[0].extent = rows;
+  l.dim[0].stride_bytes = columns * bytes + 8;
+  l.dim[1].axis = column;
+  l.dim[1].extent = columns;
+  l.dim[1].stride_bytes = bytes;
+  l.bytes = (size_t)(rows * l.dim[0].stride_bytes);
+  return l;
+}
+
+static const struct run_plan *compile(struct arena *a, const char *device,
+                                      const struct run_problem *p,
+                                      struct diag *d) {
+  count(&fake.compiles);
+  if (fake.fail_compile || strcmp(device, "fake1") != 0) {
+    diag_declined(d, loc_none(), "the fake compiler has a bad day");
+    return NULL;
+  }
+  struct run_plan *plan = arena_alloc(a, sizeof *plan);
+  plan->m = fake.m ? fake.m : p->m;
+  plan->n = fake.n ? fake.n : p->n;
+  plan->k = fake.k ? fake.k : p->k;
+  plan->tensor[RUN_IN0] =
+      layout(RUN_M, plan->m, RUN_K, plan->k, dtype_bytes(p->in0));
+  plan->tensor[RUN_IN1] =
+      layout(RUN_K, plan->k, RUN_N, plan->n, dtype_bytes(p->in1));
+  plan->tensor[RUN_OUT] =
+      layout(RUN_M, plan->m, RUN_N, plan->n, dtype_bytes(p->out));
+  if (fake.fail_layout)
+    plan->tensor[RUN_OUT].bytes -= 9; /* the gap and one byte */
+  plan->xclbin = arena_copy(a, p, 1, 1, sizeof *p);
+  plan->xclbin_bytes = sizeof *p;
+  return plan;
+}
+
+struct run_session {
+  const struct run_plan *plan;
+  char *buffer[RUN_TENSORS];
+};
+
+static const char *target(const struct run_options *o, struct diag *d) {
+  (void)o, (void)d;
+  return "fake1";
+}
+
+static struct run_session *open_session(const struct run_plan *plan,
+                                        const struct run_options *o,
+                                        struct diag *d) {
+  (void)o;
+  count(&fake.opens);
+  if (fake.fail_open) {
+    diag_declined(d, loc_none(), "the fake device does not open");
+    return NULL;
+  }
+  struct run_session *s = calloc(1, sizeof *s);
+  s->plan = plan;
+  for (int i = 0; i < RUN_TENSORS; i++) {
+    s->buffer[i] = malloc(plan->tensor[i].bytes);
+    memset(s->buffer[i], 0x7f, plan->tensor[i].bytes); /* no lucky zeros */
+  }
+  return s;
+}
+
+static void *buffer(struct run_session *s, int i) { return s->buffer[i]; }
+
+static char *element(struct run_session *s, int t, const int64_t at[3]) {
+  const struct run_layout *l = &s->plan->tensor[t];
+  int64_t rest[3] = {at[0], at[1], at[2]}, offset = 0;
+  for (int i = l->count - 1; i >= 0; i--) {
+    int axis = l->dim[i].axis;
+    offset += rest[axis] % l->dim[i].extent * l->dim[i].stride_bytes;
+    rest[axis] /= l->dim[i].extent;
+  }
+  return s->buffer[t] + offset;
+}
+
+static bool launch(struct run_session *s, struct run_counts *counts,
+                   struct diag *d) {
+  const struct run_problem *p = s->plan->xclbin;
+  count(&fake.launches);
+  if (fake.launches == fake.fail_launch)
+    return diag_error(d, loc_none(), "the fake device broke");
+  for (int64_t m = 0; m < s->plan->m; m++)
+    for (int64_t n = 0; n < s->plan->n; n++) {
+      float f = 0;
+      uint32_t u = 0;
+      for (int64_t k = 0; k < s->plan->k; k++) {
+        int64_t at[3] = {m, n, k};
+        const char *a = element(s, 0, at), *b = element(s, 1, at);
+        if (p->out == DTYPE_F32)
+          f += (float)dtype_load_float(p->in0, a) *
+               (float)dtype_load_float(p->in1, b);
+        else
+          u +=
+              (uint32_t)(dtype_load_int(p->in0, a) * dtype_load_int(p->in1, b));
+      }
+      char *c = element(s, 2, (int64_t[]){m, n, 0});
+      if (p->out == DTYPE_F32)
+        memcpy(c, &f, 4);
+      else
+        memcpy(c, &u, 4);
+    }
+  counts->cycles += 1000;
+  counts->mac_cycles += 90;
+  counts->core_cycles += 100;
+  return true;
+}
+
+static void close_session(struct run_session *s) {
+  for (int i = 0; i < RUN_TENSORS; i++)
+    free(s->buffer[i]);
+  free(s);
+}
+
+static const struct run_device device = {.name = "fake",
+                                         .target = target,
+                                         .open = open_session,
+                                         .buffer = buffer,
+                                         .launch = launch,
+                                         .close = close_session};
+const struct run_compiler fake_compiler = {compile, &device};

@@ -1,0 +1,20 @@
+/* fake.h -- a compiler and a device for tests of the runtime around them: the
+ * plan is a launch shape with layouts that the test picks, the device computes
+ * the product naively on its own buffers.  Nothing of the array is needed. */
+#ifndef NPUTEIR_TEST_FAKE_H
+#define NPUTEIR_TEST_FAKE_H
+
+#include "run.h"
+
+/* What the next compile gives and what happened so far. */
+struct fake {
+  int64_t m, n, k; /* launch extents; 0: those of the problem */
+  int split;       /* layouts are cut into blocks of this extent; 0: not */
+  int compiles, opens, launches;
+  int fail_launch; /* this launch fails (from 1); 0: none */
+  bool fail_compile, fail_open, fail_layout;
+};
+extern struct fake fake;
+extern const struct run_compiler fake_compiler; /* its device is "fake" */
+
+#endif
