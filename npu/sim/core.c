@@ -170,8 +170,9 @@ static void pipeline_cycle(struct core *c, const struct core_bundle *bundle) {
   c->now++;
 }
 
-/* Where the next bundle comes from (facts D6, D7). */
-static void advance(struct core *c, struct core_bundle *bundle) {
+/* Where the next bundle comes from (facts D6, D7).  loop_end: this one was the
+ * last of a hardware loop when it was fetched. */
+static void advance(struct core *c, struct core_bundle *bundle, bool loop_end) {
   c->pc = bundle->address + bundle->size;
   c->at = bundle->next;
   if (c->delay) {
@@ -179,11 +180,9 @@ static void advance(struct core *c, struct core_bundle *bundle) {
       return;
     c->pc = c->target;
     c->at = NULL;
-  } else if (bundle->address == c->reg.le && c->reg.lc) {
-    if (--c->reg.lc) {
-      c->pc = c->reg.ls;
-      c->at = NULL;
-    }
+  } else if (loop_end && --c->reg.lc) {
+    c->pc = c->reg.ls;
+    c->at = NULL;
   }
 }
 
@@ -256,12 +255,13 @@ void core_step(struct core *c, unsigned *banks) {
   struct core_bundle *bundle = next_bundle(c);
   if (!bundle)
     return;
+  bool loop_end = bundle->address == c->reg.le && c->reg.lc;
   pipeline_cycle(c, bundle);
   *banks = settle_banks(c);
   c->counts.bundles++;
   c->counts.macs += bundle->macs;
   bundle->executions++;
-  advance(c, bundle);
+  advance(c, bundle, loop_end);
   if (!c->at && !c->failed && c->pc == bundle->address + bundle->size &&
       !c->done)
     c->at = bundle->next = core_fetch(c, c->pc);

@@ -76,6 +76,7 @@ static const struct role {
   {"number",   offsetof(struct core_op, b)},
   {"shift",    offsetof(struct core_op, b)},
   {"mode",     offsetof(struct core_op, b)},
+  {"mod",      offsetof(struct core_op, b)}, /* of vshuffle */
   {"idx",      offsetof(struct core_op, b)},
   {"sel",      offsetof(struct core_op, b)},
   {"c",        offsetof(struct core_op, b)},

@@ -7,3 +7,6 @@ if(TARGET PkgConfig::JANSSON)
   nputeir_test(core_arith_test SOURCES core_arith_test.c
     USES simcore PkgConfig::JANSSON m)
 endif()
+if(TARGET asm)
+  nputeir_test(core_test SOURCES core_test.c USES simcore asm)
+endif()
