@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t state;
+static _Thread_local uint32_t state;
 static uint32_t pick(uint32_t below) {
   state = state * 1664525 + 1013904223;
   return (state >> 8) % below;
