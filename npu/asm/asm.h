@@ -80,8 +80,14 @@ bool asm_bytes(const struct asm_program *, uint32_t address,
  * the same bytes. */
 void asm_disassemble(const uint8_t *bytes, size_t length, uint32_t address,
                      struct text *);
+/* A whole ELF file of machine AIE: code as bundles, data as words, with the
+ * file's symbols; relocations of an object are shown as symbols. */
+bool asm_disassemble_elf(const uint8_t *elf, size_t length, struct text *,
+                         struct diag *);
 
-/* Checks every dependence, unit, delay-slot and loop rule of the facts. */
+/* Checks dependences, units, delay slots, hardware loops and the order of
+ * memory accesses and locks (facts D); the message names both instructions and
+ * the rule.  check.c says what an early read must look like to be an error. */
 bool asm_check(const struct asm_program *, struct diag *);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * What does not decode, or would not encode to the same bytes, is shown as
  * .byte lines, and decoding goes on 2 bytes further. */
-#include "parts.h"
+#include "elf_read.h"
 
 #include <string.h>
 
@@ -47,46 +47,68 @@ static bool code_address(const struct isa_op *op, int *operand) {
 }
 
 struct places {
-  uint32_t address;
-  size_t length;
-  bool *start;  /* byte offset begins a bundle */
-  bool *target; /* is named by a jump or loop register */
+  const struct disassembly *source;
+  bool *start;        /* byte offset begins a bundle */
+  const char **label; /* name of a jump target or symbol */
 };
 
-static void find_places(const uint8_t *bytes, struct places *p) {
+/* A symbol that stands in an operand of a relocated bundle. */
+static const struct disassembly_reference *
+relocated(const struct disassembly *s, size_t at, int slot, int operand) {
+  for (int i = 0; i < s->reference_count; i++)
+    if (s->reference[i].offset == at && s->reference[i].slot == slot &&
+        s->reference[i].operand == operand)
+      return &s->reference[i];
+  return NULL;
+}
+
+static void find_places(struct arena *a, struct places *p) {
+  const struct disassembly *s = p->source;
   struct isa_bundle b;
-  for (size_t at = 0; at < p->length;) {
-    int size = decode(bytes + at, p->length - at, &b);
+  for (size_t at = 0; at < s->length;) {
+    int size = decode(s->bytes + at, s->length - at, &b);
     p->start[at] = size != 0;
-    for (int s = 0; size && s < SLOT_COUNT; s++) {
+    for (int k = 0; size && k < SLOT_COUNT; k++) {
       int operand;
-      if (!code_address(&b.slot[s], &operand))
+      if (!code_address(&b.slot[k], &operand) || relocated(s, at, k, operand))
         continue;
-      int64_t to = b.slot[s].operand[operand] - p->address;
-      if (to >= 0 && (uint64_t)to < p->length)
-        p->target[to] = true;
+      int64_t to = b.slot[k].operand[operand] - s->address;
+      if (to >= 0 && (uint64_t)to < s->length && !p->label[to])
+        p->label[to] =
+            arena_printf(a, ".Lx%llx", (unsigned long long)to + s->address);
     }
     at += size ? (size_t)size : 2;
   }
+  for (int i = 0; i < s->symbol_count; i++) {
+    int64_t to = s->symbol[i].value - s->address;
+    if (to >= 0 && (uint64_t)to < s->length && p->start[to])
+      p->label[to] = s->symbol[i].name;
+  }
 }
 
-static void print_bundle(const struct isa_bundle *b, int size,
-                         const struct places *p, struct arena *a,
-                         struct text *out) {
-  struct asm_reference reference[SLOT_COUNT];
+static void print_bundle(const struct isa_bundle *b, size_t at, int size,
+                         const struct places *p, struct text *out) {
+  const struct disassembly *source = p->source;
+  struct asm_reference reference[SLOT_COUNT * ISA_MAX_OPERANDS];
   struct asm_line line = {.kind = ASM_BUNDLE,
                           .bundle = *b,
                           .reference = reference,
                           .size = isa_bundle_size(b, 0) == size ? 0 : size};
   for (int s = 0; s < SLOT_COUNT; s++) {
-    int operand;
-    if (!code_address(&b->slot[s], &operand))
+    int operand = -1;
+    bool address = code_address(&b->slot[s], &operand);
+    for (int k = 0; k < ISA_MAX_OPERANDS; k++) {
+      const struct disassembly_reference *r = relocated(source, at, s, k);
+      if (r)
+        reference[line.reference_count++] =
+            (struct asm_reference){(enum isa_slot)s, k, r->symbol, r->addend};
+    }
+    if (!address || relocated(source, at, s, operand))
       continue;
-    int64_t to = b->slot[s].operand[operand] - p->address;
-    if (to >= 0 && (uint64_t)to < p->length && p->target[to] && p->start[to])
-      reference[line.reference_count++] = (struct asm_reference){
-          (enum isa_slot)s, operand,
-          arena_printf(a, ".L%llx", (unsigned long long)to + p->address), 0};
+    int64_t to = b->slot[s].operand[operand] - source->address;
+    if (to >= 0 && (uint64_t)to < source->length && p->start[to])
+      reference[line.reference_count++] =
+          (struct asm_reference){(enum isa_slot)s, operand, p->label[to], 0};
   }
   struct asm_program one = {1, 1, &line};
   asm_print(&one, out);
@@ -99,23 +121,29 @@ static void print_bytes(const uint8_t *bytes, size_t count, struct text *out) {
   text_puts(out, " // no instruction\n");
 }
 
+void disassemble(struct arena *a, const struct disassembly *s,
+                 struct text *out) {
+  struct places p = {s, arena_alloc(a, s->length + 1),
+                     arena_array(a, s->length + 1, sizeof *p.label)};
+  find_places(a, &p);
+  struct isa_bundle b;
+  for (size_t at = 0; at < s->length;) {
+    if (p.label[at] && p.start[at])
+      text_printf(out, "%s:\n", p.label[at]);
+    int size = decode(s->bytes + at, s->length - at, &b);
+    if (size)
+      print_bundle(&b, at, size, &p, out);
+    else
+      print_bytes(s->bytes + at, s->length - at < 2 ? s->length - at : 2, out);
+    at += size ? (size_t)size : 2;
+  }
+}
+
 void asm_disassemble(const uint8_t *bytes, size_t length, uint32_t address,
                      struct text *out) {
   struct arena *a = arena_open();
-  struct places p = {address, length, arena_alloc(a, length + 1),
-                     arena_alloc(a, length + 1)};
-  find_places(bytes, &p);
+  struct disassembly s = {.bytes = bytes, .length = length, .address = address};
   text_puts(out, "  .autoalign 0\n");
-  struct isa_bundle b;
-  for (size_t at = 0; at < length;) {
-    if (p.target[at] && p.start[at])
-      text_printf(out, ".L%llx:\n", (unsigned long long)at + address);
-    int size = decode(bytes + at, length - at, &b);
-    if (size)
-      print_bundle(&b, size, &p, a, out);
-    else
-      print_bytes(bytes + at, length - at < 2 ? length - at : 2, out);
-    at += size ? (size_t)size : 2;
-  }
+  disassemble(a, &s, out);
   arena_close(a);
 }

@@ -43,9 +43,23 @@ static unsigned flags_of_name(const char *name) {
   return strncmp(name, ".rodata", 7) == 0 ? 0 : SECTION_WRITE;
 }
 
+/* Section names may also hold a dash, as .note.GNU-stack does. */
+static bool want_section(struct cursor *c, struct directive *r) {
+  if (!want_name(c, r))
+    return false;
+  const char *from = c->at;
+  while (*c->at == '-' || lex_name(c))
+    c->at += *c->at == '-' ? 1 : lex_name(c);
+  if (c->at != from)
+    r->name =
+        arena_printf(c->arena, "%s%.*s", r->name, (int)(c->at - from), from);
+  return true;
+}
+
 /* .section name[, "flags"[, @type[, ...]]] */
 static bool parse_section(struct cursor *c, struct directive *r) {
-  if (!want_name(c, r))
+  bool quoted = lex_char(c, '"');
+  if (!want_section(c, r) || (quoted && !lex_char(c, '"')))
     return false;
   r->flags = flags_of_name(r->name);
   if (!lex_char(c, ','))

@@ -1,11 +1,10 @@
 /* object.c -- a program as relocatable ELF: sections from offset 0, symbols,
  * and a relocation for every reference, also to labels of the same file, for
  * a linker may move sections (facts F3, F4). */
+#include "elf_read.h"
 #include "elf_write.h"
 
 #include <string.h>
-
-enum { DATA_WORD = 51 }; /* 32-bit address in a data word */
 
 static const struct {
   int type, bytes;
@@ -37,6 +36,21 @@ static int find_relocation(const struct isa_bundle *b, int size,
       return relocation[i].type;
   }
   return -1;
+}
+
+bool relocation_operand(int type, const struct isa_bundle *b, int size,
+                        int *slot, int *operand) {
+  for (*slot = 0; *slot < SLOT_COUNT; ++*slot) {
+    const struct insn *insn = isa_insn(b->slot[*slot].id);
+    for (*operand = 0; insn && *operand < insn->operand_count; ++*operand) {
+      const struct isa_class *c =
+          isa_class(insn->operand[*operand].operand_class);
+      struct asm_reference r = {(enum isa_slot) * slot, *operand, NULL, 0};
+      if (c && !c->is_register && find_relocation(b, size, &r) == type)
+        return true;
+    }
+  }
+  return false;
 }
 
 struct writer {
@@ -82,7 +96,7 @@ static void relocate_data(const struct writer *w, const struct fragment *f,
   for (int i = 0; i < f->directive.count; i++)
     if (f->directive.item[i].symbol)
       put_relocation(w, f->offset + (uint32_t)(i * f->directive.unit),
-                     DATA_WORD, f->directive.item[i].symbol,
+                     RELOCATION_DATA_32, f->directive.item[i].symbol,
                      f->directive.item[i].value, out);
 }
 
