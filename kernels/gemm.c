@@ -119,7 +119,7 @@ static void load_a(struct gemm *g, int row, int k, int x, bool last) {
                                       g->a_stream, offset + i * W_BYTES);
     o->other_mem = MEM_LDB_W;
     o->boundary = last && i == parts - 1;
-    if (g->alternate && g->block)
+    if (g->alternate && g->block && g->block < g->blocks - 1)
       o->phase = PHASE_EVEN;
   }
 }
@@ -147,7 +147,7 @@ static void move_c(struct gemm *g, enum mem_kind mem, int stream,
     o->boundary = last && i == parts - 1;
     if (!g->alternate)
       continue;
-    if (mem == MEM_ST_AM && g->block < g->blocks - 1)
+    if (mem == MEM_ST_AM && g->block < g->blocks - 2)
       o->phase = PHASE_EVEN;
     if (mem == MEM_LDA_AM && g->block)
       o->phase = PHASE_ODD;
