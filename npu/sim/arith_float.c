@@ -72,7 +72,7 @@ static int64_t shift_even(int64_t value, int shift) {
     return value;
   if (shift > 60)
     return 0;
-  int64_t q = value >> shift, rest = value - (q << shift);
+  int64_t q = value >> shift, rest = value - q * ((int64_t)1 << shift);
   int64_t half = (int64_t)1 << (shift - 1);
   return q + (rest > half || (rest == half && (q & 1)));
 }
