@@ -150,24 +150,18 @@ static void add_sink(struct slave *p, int master, bool drop_header) {
 enum { ENABLED = 1u << 31, PACKET = 1u << 30 };
 
 static bool check_connection(struct tile *t, int slave, int master) {
-  static const char *const names[PORT_KINDS] = {
-      [PORT_CORE] = "core",       [PORT_DMA] = "dma",
-      [PORT_CONTROL] = "control", [PORT_FIFO] = "fifo",
-      [PORT_SOUTH] = "south",     [PORT_WEST] = "west",
-      [PORT_NORTH] = "north",     [PORT_EAST] = "east",
-      [PORT_TRACE] = "trace"};
   enum port from, to;
-  int from_channel, to_channel_;
-  char name[32];
-  port_of_master(t->kind, master, &to, &to_channel_);
+  int from_channel, to_port_channel;
+  char name[32], s[16], m[16];
+  port_of_master(t->kind, master, &to, &to_port_channel);
   if (!port_of_slave(t->kind, slave, &from, &from_channel))
-    return sim_fail(t->sim, "%s: master %s%d names slave %d, which it lacks",
-                    tile_name(t, name), names[to], to_channel_, slave);
-  if (port_connects(t->kind, from, from_channel, to, to_channel_))
+    return sim_fail(t->sim, "%s: master %s names slave %d, which it lacks",
+                    tile_name(t, name), master_name(t, master, m), slave);
+  if (port_connects(t->kind, from, from_channel, to, to_port_channel))
     return true;
-  return sim_fail(t->sim, "%s: the switch cannot connect slave %s%d to %s%d",
-                  tile_name(t, name), names[from], from_channel, names[to],
-                  to_channel_);
+  return sim_fail(t->sim, "%s: the switch cannot connect slave %s to %s",
+                  tile_name(t, name), slave_name(t, slave, s),
+                  master_name(t, master, m));
 }
 
 static void rebuild(struct tile *t) {
@@ -227,13 +221,14 @@ static int match_slot(const struct slave *p, uint32_t id) {
  * arbiter is busy, or it leads nowhere. */
 static bool open_packet(struct sim *s, struct slave *p, uint32_t header) {
   struct tile *t = p->tile;
-  char name[32];
+  char name[32], port[16];
   int k = match_slot(p, header & 0x1F);
   if (k < 0)
     return sim_fail(s,
-                    "%s: a packet with id %d at slave %d matches none of its "
+                    "%s: a packet with id %d at slave %s matches none of its "
                     "slots (header 0x%08x)",
-                    tile_name(t, name), header & 0x1F, p->index, header);
+                    tile_name(t, name), header & 0x1F,
+                    slave_name(t, p->index, port), header);
   uint32_t slot = t->slot[p->index][k];
   uint32_t arbiter = slot & 7, msel = slot >> 4 & 3;
   if (t->arbiter[arbiter] && t->arbiter[arbiter] != p)

@@ -311,6 +311,9 @@ void trace_event(struct sim *, const struct tile *, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 const char *tile_name(const struct tile *, char buffer[32]);
 const char *channel_name(const struct channel *, char buffer[48]);
+/* "north0" */
+const char *slave_name(const struct tile *, int index, char buffer[16]);
+const char *master_name(const struct tile *, int index, char buffer[16]);
 /* One clause per waiting part: "core (1,3) waits for ...". */
 void waits_print(const struct sim *, struct text *, size_t limit);
 

@@ -16,6 +16,31 @@ const char *channel_name(const struct channel *c, char buffer[48]) {
   return buffer;
 }
 
+static const char *port_name(enum port kind, int channel, char buffer[16]) {
+  static const char *const names[PORT_KINDS + 1] = {
+      [PORT_CORE] = "core",       [PORT_DMA] = "dma",
+      [PORT_CONTROL] = "control", [PORT_FIFO] = "fifo",
+      [PORT_SOUTH] = "south",     [PORT_WEST] = "west",
+      [PORT_NORTH] = "north",     [PORT_EAST] = "east",
+      [PORT_TRACE] = "trace",     [PORT_KINDS] = "none"};
+  snprintf(buffer, 16, "%s%d", names[kind], channel & 0xFF);
+  return buffer;
+}
+
+const char *slave_name(const struct tile *t, int index, char buffer[16]) {
+  enum port kind = PORT_KINDS;
+  int channel = index;
+  port_of_slave(t->kind, index, &kind, &channel);
+  return port_name(kind, channel, buffer);
+}
+
+const char *master_name(const struct tile *t, int index, char buffer[16]) {
+  enum port kind = PORT_KINDS;
+  int channel = index;
+  port_of_master(t->kind, index, &kind, &channel);
+  return port_name(kind, channel, buffer);
+}
+
 void trace_event(struct sim *s, const struct tile *t, const char *format, ...) {
   FILE *out = s->options.trace;
   char name[32];
@@ -106,9 +131,10 @@ static bool port_is_dead(const struct slave *p) {
 }
 
 static void port_wait(const struct slave *p, struct text *t) {
-  char name[32];
-  text_printf(t, "%u words at slave %d of %s that no connected master takes",
-              p->fifo.count, p->index, tile_name(p->tile, name));
+  char name[32], port[16];
+  text_printf(t, "%u words at slave %s of %s that no connected master takes",
+              p->fifo.count, slave_name(p->tile, p->index, port),
+              tile_name(p->tile, name));
 }
 
 /* Adds a clause unless the text would grow beyond the limit. */

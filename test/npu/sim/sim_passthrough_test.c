@@ -139,7 +139,7 @@ static const struct mistake mistakes[] = {
      "shim (0,0) MM2S0 BD 0 is not connected"},
     {"a tile beyond the partition", 0x0221F000, 0, "partition has 1 columns"},
     {"words that no master takes", 0x001B0000, 0,
-     "words at slave 7 of mem (0,1) that no connected master takes"},
+     "words at slave south0 of mem (0,1) that no connected master takes"},
     {"lock underflow", 0x0021D014, 0x07FC3FE0,
      "lock 1 of core (0,2): a release of -1 makes it -1"},
 };
