@@ -236,22 +236,23 @@ static bool report_deadlock(struct sim *s) {
 }
 
 /* Steps until the transaction is done; false: failed. */
-static bool run_control(struct sim *s, uint64_t start) {
+static bool run_control(struct sim *s) {
   uint64_t budget = s->options.cycle_budget;
+  uint64_t end = budget ? s->now + budget : UINT64_MAX;
   while (!control_done(s)) {
+    if (s->now >= end)
+      return sim_fail(s, "cycle budget of %llu used up at transaction op %d",
+                      (unsigned long long)budget, s->control.at);
     sim_step(s);
     if (s->failed)
       return false;
-    if (budget && s->now - start > budget)
-      return sim_fail(s, "cycle budget of %llu used up at transaction op %d",
-                      (unsigned long long)budget, s->control.at);
     if (s->progress)
       continue;
     uint64_t next = next_timer(s);
     if (next == UINT64_MAX)
       return report_deadlock(s);
     if (next > s->now)
-      skip_to(s, next);
+      skip_to(s, next < end ? next : end);
   }
   return true;
 }
@@ -340,7 +341,7 @@ bool sim_execute(struct sim *s, const struct command_list *list,
   s->argument_count = argument_count;
   start_counts(s);
   control_start(s, list);
-  bool done = run_control(s, start);
+  bool done = run_control(s);
   if (report)
     fill_report(s, start, report);
   if (done && check_finished(s))
