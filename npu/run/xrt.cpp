@@ -1,0 +1,148 @@
+// xrt.cpp -- the device "xrt": an NPU behind AMD's XRT and the amdxdna driver
+// (binary-formats.md section 5).
+//
+// XRT has no C interface for hardware contexts, so this file is C++; it is
+// built only where XRT's headers have them.  Exceptions end here and become
+// diagnostics.
+extern "C" {
+#include "run.h"
+}
+
+#include <experimental/xrt_xclbin.h>
+#include <xrt/xrt_bo.h>
+#include <xrt/xrt_device.h>
+#include <xrt/xrt_hw_context.h>
+#include <xrt/xrt_kernel.h>
+
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr unsigned first_device = 0;
+constexpr uint64_t opcode_transaction = 3;
+constexpr int instruction_argument = 1, first_buffer_argument = 3;
+constexpr std::chrono::milliseconds launch_timeout{20000};
+
+std::string device_name() {
+  xrt::device device(first_device);
+  return device.get_info<xrt::info::device::name>();
+}
+
+// The model in device.def behind a name that XRT reports; "" for none.
+const char *model_of(const std::string &name) {
+  static const struct {
+    const char *part, *model;
+  } known[] = {{"Phoenix", "npu1"}, {"Hawk", "npu1"},    {"npu1", "npu1"},
+               {"Strix", "npu4"},   {"Krackan", "npu4"}, {"npu4", "npu4"},
+               {"npu5", "npu4"},    {"npu6", "npu4"}};
+  for (const auto &k : known)
+    if (name.find(k.part) != std::string::npos)
+      return k.model;
+  return "";
+}
+
+// What is there does not change while a program runs: asked once.
+struct found {
+  std::string name, problem;
+  found() {
+    try {
+      name = device_name();
+      if (!*model_of(name))
+        problem = "XRT's first device is '" + name + "', not an NPU";
+    } catch (const std::exception &e) {
+      problem = e.what();
+    }
+  }
+};
+
+const found &device_found() {
+  static const found once;
+  return once;
+}
+
+bool present(struct diag *d) {
+  const found &f = device_found();
+  return f.problem.empty() ||
+         diag_declined(d, loc_none(), "no NPU: %s", f.problem.c_str());
+}
+
+const char *target(const struct run_options *, struct diag *d) {
+  return present(d) ? model_of(device_found().name) : nullptr;
+}
+
+} // namespace
+
+struct run_session {
+  xrt::device device{first_device};
+  xrt::xclbin xclbin;
+  xrt::hw_context context;
+  xrt::kernel kernel;
+  xrt::bo instructions, buffer[RUN_TENSORS];
+  uint32_t instruction_words;
+
+  explicit run_session(const struct run_plan &plan)
+      : xclbin(bytes(plan.xclbin, plan.xclbin_bytes)),
+        context(device, device.register_xclbin(xclbin)),
+        kernel(context, xclbin.get_kernels().at(0).get_name()),
+        instructions(device, plan.txn_bytes, XCL_BO_FLAGS_CACHEABLE,
+                     kernel.group_id(instruction_argument)),
+        instruction_words(static_cast<uint32_t>(plan.txn_bytes / 4)) {
+    std::memcpy(instructions.map<void *>(), plan.txn, plan.txn_bytes);
+    instructions.sync(XCL_BO_SYNC_BO_TO_DEVICE);
+    for (int i = 0; i < RUN_TENSORS; i++)
+      buffer[i] = xrt::bo(device, plan.tensor[i].bytes, XRT_BO_FLAGS_HOST_ONLY,
+                          kernel.group_id(first_buffer_argument + i));
+  }
+
+  static std::vector<char> bytes(const void *p, size_t n) {
+    const char *c = static_cast<const char *>(p);
+    return {c, c + n};
+  }
+};
+
+namespace {
+
+struct run_session *open_session(const struct run_plan *plan,
+                                 const struct run_options *, struct diag *d) {
+  try {
+    return new run_session(*plan);
+  } catch (const std::exception &e) {
+    diag_declined(d, loc_none(), "XRT: %s", e.what());
+    return nullptr;
+  }
+}
+
+void *buffer(struct run_session *s, int i) {
+  return s->buffer[i].map<void *>();
+}
+
+bool launch(struct run_session *s, struct run_counts *, struct diag *d) {
+  try {
+    s->buffer[RUN_IN0].sync(XCL_BO_SYNC_BO_TO_DEVICE);
+    s->buffer[RUN_IN1].sync(XCL_BO_SYNC_BO_TO_DEVICE);
+    xrt::run run =
+        s->kernel(opcode_transaction, s->instructions, s->instruction_words,
+                  s->buffer[RUN_IN0], s->buffer[RUN_IN1], s->buffer[RUN_OUT]);
+    ert_cmd_state state = run.wait(launch_timeout);
+    if (state != ERT_CMD_STATE_COMPLETED)
+      return diag_error(d, loc_none(),
+                        "XRT: the launch ended in command state %d",
+                        static_cast<int>(state));
+    s->buffer[RUN_OUT].sync(XCL_BO_SYNC_BO_FROM_DEVICE);
+    return true;
+  } catch (const std::exception &e) {
+    return diag_error(d, loc_none(), "XRT: %s", e.what());
+  }
+}
+
+void close_session(struct run_session *s) { delete s; }
+
+} // namespace
+
+extern "C" const struct run_device run_xrt = {"xrt",   true,   present,
+                                              nullptr, target, open_session,
+                                              buffer,  launch, close_session};
