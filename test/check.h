@@ -8,11 +8,11 @@
 static int check_failures, check_count;
 
 #define CHECK(condition)                                                       \
-  (check_count++, (condition)                                                  \
-                      ? (void)0                                                \
-                      : (check_failures++,                                     \
-                         (void)fprintf(stderr, "%s:%d: CHECK(%s) failed\n",    \
-                                       __FILE__, __LINE__, #condition)))
+  (check_count++,                                                              \
+   (condition)                                                                 \
+       ? (void)0                                                               \
+       : (check_failures++, (void)fprintf(stderr, "%s:%d: CHECK(%s) failed\n", \
+                                          __FILE__, __LINE__, #condition)))
 
 static inline int check_result(void) {
   printf("%d checks, %d failed\n", check_count, check_failures);
