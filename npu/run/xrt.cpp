@@ -8,11 +8,16 @@ extern "C" {
 #include "run.h"
 }
 
-#include <experimental/xrt_xclbin.h>
 #include <xrt/xrt_bo.h>
 #include <xrt/xrt_device.h>
 #include <xrt/xrt_hw_context.h>
 #include <xrt/xrt_kernel.h>
+
+#if __has_include(<xrt/experimental/xrt_xclbin.h>)
+#include <xrt/experimental/xrt_xclbin.h>
+#else // older XRT
+#include <experimental/xrt_xclbin.h>
+#endif
 
 #include <chrono>
 #include <cstring>
