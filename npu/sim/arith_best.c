@@ -18,6 +18,7 @@
 #include <immintrin.h>
 
 #define AVX2 static __attribute__((target("avx2,fma")))
+#define INLINE_AVX2 AVX2 inline __attribute__((always_inline))
 
 enum {
   NO_EXPONENT = 0xC000, /* of a zero: far below any other, sums stay so */
@@ -26,7 +27,7 @@ enum {
 
 /* Exponents as words, zeros as NO_EXPONENT; *special gets bits where a float
  * is denormal, infinite or NaN. */
-AVX2 __m256i exponents_bf16(__m256i x, __m256i *special) {
+INLINE_AVX2 __m256i exponents_bf16(__m256i x, __m256i *special) {
   __m256i none = _mm256_setzero_si256(), all = _mm256_set1_epi16(0xFF);
   __m256i e = _mm256_and_si256(_mm256_srli_epi16(x, 7), all);
   __m256i zero = _mm256_cmpeq_epi16(_mm256_slli_epi16(x, 1), none);
@@ -38,7 +39,7 @@ AVX2 __m256i exponents_bf16(__m256i x, __m256i *special) {
 }
 
 /* The same for eight floats, in the scale of a product's sum of exponents. */
-AVX2 __m256i exponents_f32(__m256i x, __m256i *special) {
+INLINE_AVX2 __m256i exponents_f32(__m256i x, __m256i *special) {
   __m256i none = _mm256_setzero_si256(), all = _mm256_set1_epi32(0xFF);
   __m256i e = _mm256_and_si256(_mm256_srli_epi32(x, 23), all);
   __m256i zero = _mm256_cmpeq_epi32(_mm256_slli_epi32(x, 1), none);
@@ -50,8 +51,8 @@ AVX2 __m256i exponents_f32(__m256i x, __m256i *special) {
 }
 
 /* Sixteen lanes' largest exponent, from those of a, b and the accumulator. */
-AVX2 __m256i largest_exponents(const __m256i a[2], const __m256i b[2],
-                               __m256i largest) {
+INLINE_AVX2 __m256i largest_exponents(const __m256i a[2], const __m256i b[2],
+                                      __m256i largest) {
   /* Words 0-3 and 4-7 of each 128 bits become word k of two rows. */
   static const uint8_t spread[4][16] = {
       {0, 1, 0, 1, 0, 1, 0, 1, 8, 9, 8, 9, 8, 9, 8, 9},
@@ -66,6 +67,7 @@ AVX2 __m256i largest_exponents(const __m256i a[2], const __m256i b[2],
   __m256i odd = _mm256_permute2x128_si256(a[0], a[1], 0x31);
   __m256i low = _mm256_unpacklo_epi64(even, odd);
   __m256i high = _mm256_unpackhi_epi64(even, odd);
+#pragma GCC unroll 4
   for (int k = 0; k < 4; ++k) {
     __m256i pick = _mm256_broadcastsi128_si256(
         _mm_loadu_si128((const __m128i *)spread[k]));
@@ -78,9 +80,10 @@ AVX2 __m256i largest_exponents(const __m256i a[2], const __m256i b[2],
   return _mm256_max_epi16(largest, _mm256_setzero_si256());
 }
 
-AVX2 void widen(double out[16], __m256i words) {
+INLINE_AVX2 void widen(double out[16], __m256i words) {
   __m128i half[2] = {_mm256_castsi256_si128(words),
                      _mm256_extracti128_si256(words, 1)};
+#pragma GCC unroll 2
   for (int i = 0; i < 2; ++i) {
     __m256 f = _mm256_castsi256_ps(
         _mm256_slli_epi32(_mm256_cvtepu16_epi32(half[i]), 16));
@@ -91,8 +94,8 @@ AVX2 void widen(double out[16], __m256i words) {
 }
 
 /* Four lanes: one row of a, all of b. */
-AVX2 __m128 row_sum(const double a[8], const __m256d b[8], __m128 acc,
-                    __m256i exponent) {
+INLINE_AVX2 __m128 row_sum(const double a[8], const __m256d b[8], __m128 acc,
+                           __m256i exponent) {
   __m256i magic_bits = _mm256_or_si256(
       _mm256_slli_epi64(
           _mm256_add_epi64(exponent, _mm256_set1_epi64x(MAGIC_EXPONENT)), 52),
@@ -101,6 +104,7 @@ AVX2 __m128 row_sum(const double a[8], const __m256d b[8], __m128 acc,
   /* Nine terms carry a magic each; one is wanted in the end. */
   __m256i sum = _mm256_castpd_si256(_mm256_add_pd(_mm256_cvtps_pd(acc), magic));
   sum = _mm256_sub_epi64(sum, _mm256_slli_epi64(magic_bits, 3));
+#pragma GCC unroll 8
   for (int k = 0; k < 8; ++k)
     sum = _mm256_add_epi64(sum, _mm256_castpd_si256(_mm256_fmadd_pd(
                                     _mm256_broadcast_sd(a + k), b[k], magic)));
@@ -147,14 +151,17 @@ AVX2 void mac_bf16_avx2(uint32_t d[16], const uint32_t acc1[16],
       q[i] = _mm256_xor_si256(q[i], _mm256_set1_epi32((int)0x80000000));
   _Alignas(32) double da[32], db[32];
   _Alignas(32) float acc[16];
+#pragma GCC unroll 2
   for (int i = 0; i < 2; ++i) {
     widen(da + 16 * i, wa[i]);
     widen(db + 16 * i, wb[i]);
     _mm256_store_si256((__m256i *)acc + i, q[i]);
   }
   __m256d rows[8];
+#pragma GCC unroll 8
   for (int k = 0; k < 8; ++k)
     rows[k] = _mm256_load_pd(db + 4 * k);
+#pragma GCC unroll 4
   for (int r = 0; r < 4; ++r) {
     __m128i e = _mm_loadl_epi64((const __m128i *)(exponent + 4 * r));
     __m128 sum = row_sum(da + 8 * r, rows, _mm_load_ps(acc + 4 * r),
@@ -164,7 +171,7 @@ AVX2 void mac_bf16_avx2(uint32_t d[16], const uint32_t acc1[16],
 }
 
 /* Words of two bytes each, to multiply and add in pairs along k. */
-AVX2 __m256i bytes_to_words(__m128i bytes, bool is_signed) {
+INLINE_AVX2 __m256i bytes_to_words(__m128i bytes, bool is_signed) {
   return is_signed ? _mm256_cvtepi8_epi16(bytes) : _mm256_cvtepu8_epi16(bytes);
 }
 
@@ -178,13 +185,16 @@ AVX2 void mac_i8_avx2(uint32_t d[32], const uint32_t acc1[32],
     _mm256_store_si256((__m256i *)pairs + i,
                        bytes_to_words(bytes, flags & ARITH_SIGNED_A));
   }
+#pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     __m128i two = _mm_loadu_si128((const __m128i *)b + i);
     __m128i mixed = _mm_unpacklo_epi8(two, _mm_unpackhi_epi64(two, two));
     columns[i] = bytes_to_words(mixed, flags & ARITH_SIGNED_B);
   }
+#pragma GCC unroll 4
   for (int r = 0; r < 4; ++r) {
     __m256i sum = _mm256_setzero_si256(), old = sum;
+#pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
       sum = _mm256_add_epi32(
           sum,
