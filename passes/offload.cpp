@@ -15,13 +15,7 @@ extern "C" {
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/IndVarSimplify.h"
-#include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <memory>
@@ -95,34 +89,6 @@ bool isCandidate(Function &F) {
   return false;
 }
 
-// ---- analyses of our own ----
-
-struct Managers {
-  LoopAnalysisManager LAM;
-  FunctionAnalysisManager FAM;
-  CGSCCAnalysisManager CGAM;
-  ModuleAnalysisManager MAM;
-  PassBuilder PB;
-  FunctionPassManager Canonical;
-
-  Managers() {
-    PB.registerModuleAnalyses(MAM);
-    PB.registerCGSCCAnalyses(CGAM);
-    PB.registerFunctionAnalyses(FAM);
-    PB.registerLoopAnalyses(LAM);
-    PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
-    Canonical.addPass(SROAPass(SROAOptions::PreserveCFG));
-    Canonical.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
-    Canonical.addPass(SimplifyCFGPass());
-    Canonical.addPass(createFunctionToLoopPassAdaptor(IndVarSimplifyPass()));
-  }
-
-  void canonicalise(Function &F) {
-    PreservedAnalyses PA = Canonical.run(F, FAM);
-    FAM.invalidate(F, PA);
-  }
-};
-
 // A copy of F that the module's symbol table never hears of.
 class Copy {
   Function *C;
@@ -171,7 +137,7 @@ public:
   // True when a nest was rewritten: then the search must start again, because
   // the analyses are stale.
   bool run() {
-    std::vector<Loop *> Top(LI.begin(), LI.end());
+    SmallVector<Loop *, 8> Top(LI.begin(), LI.end());
     for (auto L = Top.rbegin(); L != Top.rend(); ++L)
       if (visit(**L))
         return true;
@@ -249,13 +215,23 @@ private:
     return false;
   }
 
-  // One finding per nest: what an inner loop achieved, or how far it came,
-  // says more than that the outer loop is no part of a product.
+  // That an inner part is no product by itself says nothing.
+  static bool isWeak(rule R) {
+    return R == RULE_ROLES || R == RULE_VECTOR || R == RULE_NO_PRODUCT;
+  }
+
+  // One finding per nest that is kept: the inner loops' when one of them is
+  // taken or came further than the whole.
   void addMissed(Finding N, size_t Before) {
-    if (Found.size() == Before)
-      Found.push_back(std::move(N));
-    else if (Found.size() == Before + 1 && Found[Before].V.rule < N.V.rule)
-      Found[Before] = std::move(N);
+    bool Further = false;
+    for (size_t I = Before; I < Found.size(); I++) {
+      rule R = Found[I].V.rule;
+      Further |= R == RULE_TAKEN || (!isWeak(R) && R > N.V.rule);
+    }
+    if (Further)
+      return;
+    Found.resize(Before);
+    Found.push_back(std::move(N));
   }
 };
 
@@ -297,10 +273,10 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   std::vector<Finding> Found;
   bool Changed = false;
   if (isCandidate(F)) {
-    Managers Own;
+    Canonical Own;
     {
       Copy C(F);
-      Own.canonicalise(C.function());
+      Own.run(C.function());
       Search S(C.function(), O, Own.FAM, Scope.A, /*Rewrite=*/false);
       S.run();
       Changed = S.anyTaken() && !D.Print;
@@ -308,7 +284,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
       Own.FAM.clear(C.function(), "");
     }
     if (Changed) {
-      Own.canonicalise(F);
+      Own.run(F);
       for (;;) {
         Search S(F, O, Own.FAM, Scope.A, /*Rewrite=*/true);
         if (!S.run())

@@ -13,6 +13,7 @@ extern "C" {
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/PassManager.h"
+#include "llvm/Passes/PassBuilder.h"
 
 #include <string>
 #include <vector>
@@ -55,6 +56,20 @@ loc locOf(const llvm::DebugLoc &DL, arena *A);
 // branch, or switched off.
 bool isKept(const llvm::Loop &L);
 void markKept(llvm::Loop &Outer);
+
+// ---- canonical.cpp ----
+// Analysis managers of our own, and the passes that prepare a function.
+struct Canonical {
+  llvm::LoopAnalysisManager LAM;
+  llvm::FunctionAnalysisManager FAM;
+  llvm::CGSCCAnalysisManager CGAM;
+  llvm::ModuleAnalysisManager MAM;
+  llvm::PassBuilder PB;
+  llvm::FunctionPassManager Passes;
+
+  Canonical();
+  void run(llvm::Function &F);
+};
 
 // ---- rewrite.cpp ----
 // Puts the guarded call in front of the loop.  Analyses are stale afterwards.

@@ -70,6 +70,10 @@ static bool require(struct contraction *c, struct value large,
     return !__builtin_mul_overflow(small.constant, count.constant, &product) &&
            large.constant >= product;
   }
+  /* Holds for one iteration only: not worth a call that is never made. */
+  if (large.symbol < 0 && small.symbol < 0 &&
+      large.constant < 2 * small.constant)
+    return false;
   c->guard[c->guard_count++] = (struct contraction_guard){large, small, count};
   return true;
 }

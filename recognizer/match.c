@@ -302,8 +302,12 @@ static bool find_inputs(struct match *m, const struct nest_expr *in[2]) {
   bool exact = exact_product(in[0]->type, in[1]->type, e->type);
   if (exact || e->type == m->acc)
     return true;
-  return verdict_decline(m->verdict, RULE_ROUNDED_PRODUCT, e->at,
-                         "the product is rounded to %s before it is added",
+  if (dtype_kind(e->type) == DTYPE_FLOAT)
+    return verdict_decline(m->verdict, RULE_ROUNDED_PRODUCT, e->at,
+                           "the product is rounded to %s before it is added",
+                           dtype_name(e->type));
+  return verdict_decline(m->verdict, RULE_NOT_PRODUCT_SUM, e->at,
+                         "the product is cut to %s before it is added",
                          dtype_name(e->type));
 }
 

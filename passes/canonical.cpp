@@ -1,0 +1,91 @@
+// canonical.cpp -- brings a function into the shape that read_ir.cpp reads,
+// with analyses of our own: memory to registers, equal expressions once, sizes
+// computed before the loops that use them, counters as wide as addresses.
+// Loops are neither rotated nor unrolled, and nothing is moved out of them that
+// touches memory.
+#include "passes.h"
+
+#include "llvm/IR/InstIterator.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+
+using namespace llvm;
+
+namespace nputeir {
+namespace {
+
+// InstCombine writes a sign extension of what it knows to be positive as a zero
+// extension, through which neither widening nor ScalarEvolution sees.
+struct SignExtendPass : PassInfoMixin<SignExtendPass> {
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
+    SmallVector<ZExtInst *, 8> Found;
+    for (Instruction &I : instructions(F))
+      if (auto *Z = dyn_cast<ZExtInst>(&I); Z && Z->hasNonNeg())
+        Found.push_back(Z);
+    for (ZExtInst *Z : Found) {
+      auto *S = CastInst::CreateIntegerCast(Z->getOperand(0), Z->getType(),
+                                            true, "", Z->getIterator());
+      S->setDebugLoc(Z->getDebugLoc());
+      S->takeName(Z);
+      Z->replaceAllUsesWith(S);
+      Z->eraseFromParent();
+    }
+    PreservedAnalyses PA;
+    PA.preserveSet<CFGAnalyses>();
+    return Found.empty() ? PreservedAnalyses::all() : PA;
+  }
+};
+
+// A bound such as n / 2 is computed in the loop's condition: move it out.
+struct HoistPass : PassInfoMixin<HoistPass> {
+  static bool hoist(Loop &L, LoopInfo &LI) {
+    bool Changed = false;
+    Instruction *End = L.getLoopPreheader()->getTerminator();
+    for (BasicBlock *B : L.blocks())
+      for (Instruction &I : make_early_inc_range(*B))
+        if (!I.isTerminator() && !isa<PHINode>(I) && !I.mayReadFromMemory() &&
+            !I.getType()->isVoidTy())
+          L.makeLoopInvariant(&I, Changed, End);
+    for (Loop *Inner : L.getSubLoops())
+      Changed |= hoist(*Inner, LI);
+    return Changed;
+  }
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+    bool Changed = false;
+    for (Loop *L : LI)
+      if (L->isLoopSimplifyForm())
+        Changed |= hoist(*L, LI);
+    PreservedAnalyses PA;
+    PA.preserveSet<CFGAnalyses>();
+    return Changed ? PA : PreservedAnalyses::all();
+  }
+};
+
+} // namespace
+
+Canonical::Canonical() {
+  PB.registerModuleAnalyses(MAM);
+  PB.registerCGSCCAnalyses(CGAM);
+  PB.registerFunctionAnalyses(FAM);
+  PB.registerLoopAnalyses(LAM);
+  PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
+  Passes.addPass(SROAPass(SROAOptions::PreserveCFG));
+  Passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+  Passes.addPass(SimplifyCFGPass());
+  Passes.addPass(SignExtendPass());
+  Passes.addPass(LoopSimplifyPass());
+  Passes.addPass(HoistPass());
+  Passes.addPass(LCSSAPass());
+  Passes.addPass(createFunctionToLoopPassAdaptor(IndVarSimplifyPass()));
+}
+
+void Canonical::run(Function &F) { FAM.invalidate(F, Passes.run(F, FAM)); }
+
+} // namespace nputeir

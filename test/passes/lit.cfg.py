@@ -1,0 +1,21 @@
+import os
+import lit.formats
+
+config.name = "nputeir-passes"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".c", ".ll", ".test"]
+config.excludes = ["run.c", "runtime.c"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = lit_config.params["exec_root"]
+bin_dir = lit_config.params["llvm_bin"]
+plugin = lit_config.params["plugin"]
+clang = os.path.join(bin_dir, "clang")
+config.environment["PATH"] = bin_dir + os.pathsep + os.environ["PATH"]
+config.substitutions += [
+    ("%verify", clang + " -ffast-math -fpass-plugin=" + plugin +
+     " -Rpass=nputeir -Rpass-missed=nputeir -Xclang -verify -c -o /dev/null"),
+    ("%plain", clang),
+    ("%clang", clang + " -fpass-plugin=" + plugin),
+    ("%opt", os.path.join(bin_dir, "opt") + " -load-pass-plugin=" + plugin),
+    ("%plugin", plugin),
+]

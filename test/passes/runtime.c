@@ -1,0 +1,72 @@
+/* runtime.c -- a runtime of one call, for tests of the compiler alone: the TEIR
+ * that the plugin embedded is executed by the oracle on host memory.
+ *
+ * Every tensor's reach is found first; when out meets an input the call
+ * declines, as the real runtime does.  NPUTEIR_TEST_COUNT=1 prints the number
+ * of calls done and declined at the end; NPUTEIR_TEST_DECLINE=1 declines all.
+ */
+#include "teir.h"
+
+#include <stdlib.h>
+
+static int done, declined;
+
+static void print_count(void) {
+  fprintf(stderr, "calls done=%d declined=%d\n", done, declined);
+}
+
+__attribute__((constructor)) static void start(void) {
+  if (getenv("NPUTEIR_TEST_COUNT"))
+    atexit(print_count);
+}
+
+struct reach {
+  intptr_t low, high;
+};
+
+static struct reach reach_of(const struct teir *t, int tensor, void *base) {
+  struct reach r = {(intptr_t)base,
+                    (intptr_t)base + dtype_bytes(t->tensor[tensor].type)};
+  for (int i = 0; i < t->axis_count; i++) {
+    intptr_t far = t->axis[i].stride_bytes[tensor].constant *
+                   (t->axis[i].extent.constant - 1);
+    *(far < 0 ? &r.low : &r.high) += far;
+  }
+  return r;
+}
+
+static bool overlaps(const struct teir *t, void *const tensor[]) {
+  struct reach out = reach_of(t, 2, tensor[2]);
+  for (int i = 0; i < 2; i++) {
+    struct reach in = reach_of(t, i, tensor[i]);
+    if (in.low < out.high && out.low < in.high)
+      return true;
+  }
+  return false;
+}
+
+static bool run(struct arena *a, const char *text, const int64_t *value,
+                uint64_t count, void *const *tensor, struct diag *d) {
+  struct teir *t = teir_parse(a, "call", text, d);
+  if (t && t->symbol_count > 0)
+    t = teir_bind(a, t, value, (int)count, d);
+  if (t && overlaps(t, tensor))
+    return diag_declined(d, loc_none(), "out overlaps an input");
+  return t && teir_run(t, tensor, d);
+}
+
+__attribute__((visibility("default"))) int
+nputeir_call_1(const char *teir, const char *options, const char *where,
+               const int64_t *value, uint64_t value_count, void *const *tensor,
+               uint64_t tensor_count) {
+  (void)options;
+  struct diag d = {0};
+  struct arena *a = arena_open();
+  bool ok = tensor_count == 3 && !getenv("NPUTEIR_TEST_DECLINE") &&
+            run(a, teir, value, value_count, tensor, &d);
+  arena_close(a);
+  if (d.kind == DIAG_ERROR)
+    fprintf(stderr, "%s: %s\n", where, d.text);
+  ok ? done++ : declined++;
+  return ok ? 0 : 1;
+}

@@ -1,0 +1,38 @@
+#!/bin/sh
+# same_result.sh CLANG PLUGIN RUNTIME.so FORMS.c -- the forms of one file give
+# the same result from plain clang and with the plugin, at every level, when the
+# runtime works, declines, and is not there.
+set -u
+clang=$1 plugin=$2 runtime=$3 forms=$4
+here=$(dirname "$0")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+status=0
+libdir=$(dirname "$runtime")
+lib=$(basename "$runtime" .so)
+
+"$clang" -O1 -fwrapv -DRUNS "$here/run.c" "$forms" -o "$dir/plain" || exit 1
+"$dir/plain" >"$dir/plain.txt" || exit 1
+for level in -O1 -O2 -O3 "-O2 -flto=thin -fuse-ld=lld" \
+  "-O2 -flto=full -fuse-ld=lld" \
+  "-O2 -flto=thin -fuse-ld=lld -Wl,--load-pass-plugin=$plugin"; do
+  # shellcheck disable=SC2086
+  "$clang" $level -ffast-math -fpass-plugin="$plugin" -DRUNS "$here/run.c" "$forms" \
+    -o "$dir/npu" -L"$libdir" "-l${lib#lib}" "-Wl,-rpath,$libdir" || exit 1
+  for mode in works declines; do
+    [ $mode = works ] || export NPUTEIR_TEST_DECLINE=1
+    NPUTEIR_TEST_COUNT=1 "$dir/npu" >"$dir/npu.txt" 2>"$dir/err.txt" ||
+      { echo "$forms $level $mode: exit status $?"; status=1; }
+    unset NPUTEIR_TEST_DECLINE
+    if ! cmp -s "$dir/plain.txt" "$dir/npu.txt"; then
+      echo "$forms $level $mode: results differ"
+      diff "$dir/plain.txt" "$dir/npu.txt" | grep '^>' | head -5
+      status=1
+    fi
+    [ $mode = declines ] || echo "$(basename "$forms") $level: $(cat "$dir/err.txt")"
+  done
+done
+"$clang" -O2 -ffast-math -fpass-plugin="$plugin" -DRUNS "$here/run.c" "$forms" \
+  -o "$dir/alone" && "$dir/alone" >"$dir/npu.txt" || status=1
+cmp "$dir/plain.txt" "$dir/npu.txt" || status=1
+exit $status
