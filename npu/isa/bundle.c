@@ -163,6 +163,7 @@ static bool decode_as(const struct tables *t, enum insn_id id, uint64_t word,
                       struct isa_op *op) {
   const struct insn *insn = &t->insn[id];
   const struct insn_code *code = &t->code[id];
+  memset(op, 0, sizeof *op); /* an attempt before may have left operands */
   op->id = id;
   for (int i = 0; i < insn->operand_count; i++) {
     const struct isa_operand *o = &insn->operand[i];
@@ -243,7 +244,7 @@ int isa_bundle_size(const struct isa_bundle *b, int at_least) {
   struct diag d = {DIAG_NONE, loc_none(), ""};
   if (!check_slots(t, b, &slots, &d))
     return 0;
-  for (int size = at_least < 2 ? 2 : at_least; size <= 16; size += 2)
+  for (int size = at_least < 2 ? 2 : (at_least + 1) & ~1; size <= 16; size += 2)
     if (find_format(t, slots, size))
       return size;
   return 0;

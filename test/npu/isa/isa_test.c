@@ -1,0 +1,330 @@
+/* isa_test.c -- the tables hold together: rows complete, encodings disjoint
+ * under the decode rule, every row encodes and decodes to itself, results
+ * marked as written; formats, registers, distances and units. */
+#include "check.h"
+#include "isa.h"
+
+#include <string.h>
+
+static uint64_t random_state = 88172645463325252u;
+static uint64_t random_below(uint64_t n) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return random_state % n;
+}
+
+static int64_t random_operand(const struct isa_operand *o) {
+  const struct isa_class *c = isa_class(o->operand_class);
+  if (!c->is_register) {
+    uint64_t count = (uint64_t)(c->high - c->low) / (uint64_t)c->scale + 1;
+    return c->low + (int64_t)random_below(count) * c->scale;
+  }
+  int reg;
+  do
+    reg = (int)random_below((uint64_t)isa_reg_count());
+  while (!isa_class_has(o->operand_class, reg));
+  return reg;
+}
+
+static void random_op(enum insn_id id, struct isa_op *op) {
+  const struct insn *insn = isa_insn(id);
+  memset(op, 0, sizeof *op);
+  op->id = id;
+  for (int i = 0; i < insn->operand_count; i++) {
+    const struct isa_operand *o = &insn->operand[i];
+    op->operand[i] = o->fixed_reg >= 0 ? o->fixed_reg
+                     : o->tied_to >= 0 ? op->operand[o->tied_to]
+                                       : random_operand(o);
+    /* movxm takes either sign; it decodes as the signed one. */
+    const struct isa_class *c = isa_class(o->operand_class);
+    if (c && !c->is_register && c->high == UINT32_MAX)
+      op->operand[i] = (int32_t)(uint32_t)op->operand[i];
+  }
+}
+
+static bool same_op(const struct isa_op *a, const struct isa_op *b) {
+  return a->id == b->id &&
+         memcmp(a->operand, b->operand, sizeof a->operand) == 0;
+}
+
+static bool same_bundle(const struct isa_bundle *a,
+                        const struct isa_bundle *b) {
+  for (int s = 0; s < SLOT_COUNT; s++)
+    if (!same_op(&a->slot[s], &b->slot[s]))
+      return false;
+  return true;
+}
+
+static void test_rows(void) {
+  CHECK(INSN_COUNT - 1 == 606);
+  static const int per_slot[SLOT_COUNT] = {
+      [SLOT_LDA] = 132, [SLOT_LDB] = 58, [SLOT_ST] = 157, [SLOT_ALU] = 46,
+      [SLOT_MV] = 145,  [SLOT_LNG] = 6,  [SLOT_VEC] = 62};
+  int count[SLOT_COUNT] = {0};
+  for (int id = 1; id < INSN_COUNT; id++) {
+    const struct insn *insn = isa_insn((enum insn_id)id);
+    count[insn->slot]++;
+    CHECK((int)insn->id == id && insn->mnemonic[0] && insn->form[0]);
+    CHECK(strcmp(insn->evidence, "MANUAL") == 0 ||
+          strcmp(insn->evidence, "TOOLCHAIN") == 0 ||
+          strcmp(insn->evidence, "MEASURED") == 0 ||
+          strcmp(insn->evidence, "GUESS") == 0);
+    for (int k = 0; k < 200; k++) {
+      struct isa_op op, back;
+      struct diag d = {DIAG_NONE, loc_none(), ""};
+      uint64_t word;
+      random_op((enum insn_id)id, &op);
+      CHECK(isa_encode_op(&op, &word, &d));
+      CHECK(isa_decode_op(insn->slot, word, &back) && same_op(&op, &back));
+    }
+  }
+  for (int s = 0; s < SLOT_COUNT; s++)
+    CHECK(count[s] == per_slot[s]);
+}
+
+/* An operand called dst or cmp is a result, a pointer in [p], x is read and
+ * written, and nothing that is no result is only written. */
+static void test_results(void) {
+  for (int id = 1; id < INSN_COUNT; id++) {
+    const struct insn *insn = isa_insn((enum insn_id)id);
+    bool post = strstr(insn->syntax, "],") != NULL;
+    for (int i = 0; i < insn->operand_count; i++) {
+      const struct isa_operand *o = &insn->operand[i];
+      const struct isa_class *c = isa_class(o->operand_class);
+      bool result = strcmp(o->name, "dst") == 0 || strcmp(o->name, "cmp") == 0;
+      if (result)
+        CHECK(o->written && !o->read);
+      if (strcmp(o->name, "ptr") == 0)
+        CHECK(o->read && (!post || o->written));
+      if (o->written && !result && o->fixed_reg < 0)
+        CHECK(o->read);
+      if (c && !c->is_register)
+        CHECK(!o->read && !o->written);
+      else
+        CHECK(o->read || o->written);
+      if (c && (strcmp(c->name, "eD") == 0 || strcmp(c->name, "eDS") == 0))
+        CHECK(o->written && o->written_units != ~0u);
+      CHECK(o->read_cycle >= 1 && o->write_cycle >= 1);
+    }
+    bool memory = insn->flags & (INSN_LOAD | INSN_STORE);
+    CHECK(memory == (insn->memory_cycle > 0));
+  }
+}
+
+static void test_registers(void) {
+  for (int i = 0; i < isa_unit_count(); i++)
+    CHECK(isa_reg(i)->unit_count == 1 && isa_reg(i)->unit[0] == i);
+  CHECK(isa_reg(isa_reg_count()) == NULL && isa_reg(-1) == NULL);
+  static const struct {
+    const char *name, *part[4];
+  } view[] = {
+      {"x1", {"wl1", "wh1"}},
+      {"y3", {"wl6", "wh6", "wl7", "wh7"}},
+      {"bmh8", {"amhl8", "amhh8"}},
+      {"cm2", {"amll2", "amlh2", "amhl2", "amhh2"}},
+      {"l7", {"r30", "r31"}},
+      {"r17:r16", {"r16", "r17"}},
+      {"d5", {"m5", "dn5", "dj5", "dc5"}},
+      {"qwh3", {"qh3", "wh3"}},
+  };
+  for (size_t i = 0; i < sizeof view / sizeof *view; i++) {
+    int reg = isa_reg_find(view[i].name, strlen(view[i].name));
+    CHECK(reg >= 0);
+    for (int k = 0; reg >= 0 && k < isa_reg(reg)->unit_count; k++)
+      CHECK(view[i].part[k] &&
+            strcmp(isa_reg(isa_reg(reg)->unit[k])->name, view[i].part[k]) == 0);
+  }
+  static const char *const none[] = {"",   "r32", "x12", "y1", "y6",
+                                     "bm", "cm9", "R0",  ":",  "r16:r17"};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    CHECK(isa_reg_find(none[i], strlen(none[i])) < 0);
+}
+
+/* Random operations in every choice of slots, in every size. */
+static void test_bundles(void) {
+  int sizes[ISA_BUNDLE_BYTES + 1] = {0};
+  for (int round = 0; round < 40; round++)
+    for (unsigned slots = 0; slots < 1u << SLOT_COUNT; slots++) {
+      struct isa_bundle b = {0}, back;
+      struct diag d = {DIAG_NONE, loc_none(), ""};
+      uint8_t bytes[ISA_BUNDLE_BYTES];
+      for (int s = 0; s < SLOT_COUNT; s++)
+        while (slots >> s & 1 && b.slot[s].id == INSN_NONE) {
+          enum insn_id id = (enum insn_id)(1 + random_below(INSN_COUNT - 1));
+          if ((int)isa_insn(id)->slot == s)
+            random_op(id, &b.slot[s]);
+        }
+      int size = isa_encode(&b, 0, bytes, &d);
+      bool clash = slots >> SLOT_LNG & 1 &&
+                   (slots >> SLOT_ALU & 1 || slots >> SLOT_MV & 1);
+      CHECK((size == 0) == clash);
+      if (clash)
+        continue;
+      for (int at_least = size; at_least <= 16; at_least += 2) {
+        int wide = isa_bundle_size(&b, at_least);
+        CHECK(wide >= at_least);
+        CHECK(isa_encode(&b, wide, bytes, &d) == wide);
+        sizes[wide]++;
+        CHECK(isa_decode(bytes, sizeof bytes, &back) == wide);
+        CHECK(isa_decode(bytes, (size_t)wide - 1, &back) == 0);
+        isa_decode(bytes, (size_t)wide, &back);
+        struct isa_bundle filled = b;
+        CHECK(isa_bundle_fill(&filled, wide));
+        CHECK(same_bundle(&filled, &back));
+      }
+    }
+  for (int size = 2; size <= 16; size += 2)
+    CHECK(sizes[size] > 0);
+}
+
+/* Bytes known from the facts: B (nops, full nop bundle), G. */
+static void test_bytes(void) {
+  struct isa_bundle empty = {0}, b;
+  struct diag d = {DIAG_NONE, loc_none(), ""};
+  uint8_t bytes[ISA_BUNDLE_BYTES];
+  CHECK(isa_encode(&empty, 0, bytes, &d) == 2 && bytes[0] == 1 &&
+        bytes[1] == 0);
+  static const uint8_t full[16] = {0xc0, 0x03};
+  CHECK(isa_encode(&empty, 16, bytes, &d) == 16 &&
+        memcmp(bytes, full, sizeof full) == 0);
+  static const struct {
+    enum insn_id id;
+    uint64_t word;
+  } nop[] = {{INSN_NOPX, 0},     {INSN_NOPA, 0},    {INSN_NOPB, 0},
+             {INSN_NOPS, 0},     {INSN_NOPXM, 0},   {INSN_NOPM, 0x38},
+             {INSN_NOPV, 0x1e0}, {INSN_DONE, 0x10}, {INSN_RET, 0x30}};
+  for (size_t i = 0; i < sizeof nop / sizeof *nop; i++) {
+    struct isa_op op;
+    uint64_t word = ~UINT64_C(0);
+    random_op(nop[i].id, &op);
+    CHECK(isa_encode_op(&op, &word, &d) && word == nop[i].word);
+  }
+  /* every size's low nibble that starts no format */
+  static const uint8_t junk[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                   0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                   0xff, 0xff, 0xff, 0xff};
+  CHECK(isa_decode(junk, 16, &b) == 0 && isa_decode(junk, 0, &b) == 0);
+}
+
+static void test_errors(void) {
+  struct isa_bundle b = {0};
+  struct diag d = {DIAG_NONE, loc_none(), ""};
+  uint8_t bytes[ISA_BUNDLE_BYTES];
+  b.slot[SLOT_LDA].id = INSN_ADD;
+  CHECK(isa_encode(&b, 0, bytes, &d) == 0 && strstr(d.text, "add"));
+  d.kind = DIAG_NONE;
+  b.slot[SLOT_LDA].id = INSN_MOVA;
+  b.slot[SLOT_LDA].operand[0] = isa_reg_find("r1", 2);
+  b.slot[SLOT_LDA].operand[1] = 1024;
+  CHECK(isa_encode(&b, 0, bytes, &d) == 0 &&
+        strstr(d.text, "1024 is out of range -1024..1023"));
+  d.kind = DIAG_NONE;
+  b.slot[SLOT_LDA].operand[1] = 1023;
+  b.slot[SLOT_LDA].operand[0] = isa_reg_find("x1", 2);
+  CHECK(isa_encode(&b, 0, bytes, &d) == 0 && strstr(d.text, "cannot be x1"));
+  d.kind = DIAG_NONE;
+  b.slot[SLOT_LDA].operand[0] = isa_reg_find("r1", 2);
+  CHECK(isa_encode(&b, 6, bytes, &d) != 0);
+  CHECK(isa_encode(&b, 5, bytes, &d) == 0);
+}
+
+static int operand_named(enum insn_id id, const char *name) {
+  const struct insn *insn = isa_insn(id);
+  for (int i = 0; i < insn->operand_count; i++)
+    if (strcmp(insn->operand[i].name, name) == 0)
+      return i;
+  return 0;
+}
+
+/* The examples of facts D1. */
+static void test_distances(void) {
+  static const struct {
+    enum insn_id def;
+    const char *from;
+    enum insn_id use;
+    const char *to;
+    int distance;
+  } known[] = {
+      {INSN_LDA_OFF, "dst", INSN_ADD, "a", 7},
+      {INSN_VLDA_AM_OFF, "dst", INSN_VMAC_F, "acc1", 5},
+      {INSN_VMAC_F, "dst", INSN_VMAC_F, "acc1", 4},
+      {INSN_VMAC, "dst", INSN_VMAC, "acc1", 2},
+      {INSN_VMAC_F, "dst", INSN_VST_AM_OFF, "src", 6},
+      {INSN_VMAC_F, "dst", INSN_VST_CONV_BF16_FP32_OFF, "src", 6},
+      {INSN_VMAC, "dst", INSN_VST_SRS_S16_S32_OFF, "src", 5},
+      {INSN_VSHUFFLE, "dst", INSN_VSHUFFLE, "s1", 1},
+      {INSN_VSHUFFLE, "dst", INSN_VMAC_F, "s1", 2},
+      {INSN_VLDA_W_OFF, "dst", INSN_VSHUFFLE, "s1", 7},
+      {INSN_VLDB_OFF, "dst", INSN_VMAC_F, "s2", 7},
+      {INSN_MUL, "dst", INSN_ADD, "a", 2},
+      {INSN_VLDB_POST, "ptr", INSN_VLDB_POST, "ptr", 1},
+      {INSN_MOVA, "dst", INSN_ST_S8_OFF, "src", -5},
+      {INSN_JL, "lr", INSN_RET, "lr", 4},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    CHECK(isa_distance(known[i].def, operand_named(known[i].def, known[i].from),
+                       known[i].use,
+                       operand_named(known[i].use, known[i].to)) ==
+          known[i].distance);
+}
+
+static struct isa_op op3(enum insn_id id, const char *a, const char *b,
+                         const char *c) {
+  struct isa_op op;
+  random_op(id, &op);
+  const char *const name[3] = {a, b, c};
+  for (int i = 0; i < 3; i++)
+    if (name[i])
+      op.operand[i] = isa_reg_find(name[i], strlen(name[i]));
+  return op;
+}
+
+/* Sentences of facts D3. */
+static void test_units(void) {
+  struct isa_op mul = op3(INSN_MUL, "r1", "r2", "r3");
+  struct isa_op add = op3(INSN_ADD, "r4", "r5", "r6");
+  struct isa_op to_lc = op3(INSN_MOVX_I, "lc", NULL, NULL);
+  CHECK(isa_unit_clash(&mul, &add, 1) != NULL);
+  CHECK(isa_unit_clash(&mul, &add, 2) == NULL);
+  CHECK(isa_unit_clash(&mul, &to_lc, 1) == NULL);
+  struct isa_op load = op3(INSN_LDA_OFF, "r1", "p0", NULL);
+  struct isa_op load_p = op3(INSN_LDA_OFF, "p1", "p0", NULL);
+  struct isa_op mova = op3(INSN_MOVA, "r2", NULL, NULL);
+  struct isa_op mova_p = op3(INSN_MOVA, "p2", NULL, NULL);
+  CHECK(isa_unit_clash(&load, &mova, 6) != NULL);
+  CHECK(isa_unit_clash(&load, &mova, 5) == NULL);
+  CHECK(isa_unit_clash(&load_p, &mova, 6) == NULL);
+  CHECK(isa_unit_clash(&load_p, &mova_p, 6) != NULL);
+  struct isa_op mac = op3(INSN_VMAC_F, "bml0", "bml0", "x0");
+  struct isa_op store = op3(INSN_ST_OFF, "r1", "p0", NULL);
+  struct isa_op store_p = op3(INSN_ST_OFF, "p1", "p0", NULL);
+  struct isa_op store_am = op3(INSN_VST_AM_OFF, "amll0", "p0", NULL);
+  CHECK(isa_unit_clash(&mac, &store, 0) != NULL);
+  CHECK(isa_unit_clash(&store, &mac, 0) != NULL);
+  CHECK(isa_unit_clash(&mac, &store_p, 0) == NULL);
+  CHECK(isa_unit_clash(&mac, &store_am, 0) == NULL);
+  struct isa_op mac_int = op3(INSN_VMAC, "cm0", "cm0", "x0");
+  CHECK(isa_unit_clash(&mac, &mac_int, 1) != NULL);
+  CHECK(isa_unit_clash(&mac_int, &mac, 1) == NULL);
+  struct isa_op part = op3(INSN_ST_S8_OFF, "r1", "p0", NULL);
+  struct isa_op loadb = op3(INSN_VLDB_OFF, "wl0", "p0", NULL);
+  CHECK(isa_unit_clash(&part, &loadb, 6) != NULL);
+  CHECK(isa_unit_clash(&part, &loadb, 7) == NULL);
+  CHECK(isa_unit_clash(&load, &loadb, 0) == NULL);
+  struct isa_op acq = op3(INSN_ACQ, NULL, NULL, NULL);
+  CHECK(isa_unit_clash(&acq, &acq, 3) != NULL);
+  CHECK(isa_unit_clash(&acq, &acq, 4) == NULL);
+}
+
+int main(void) {
+  test_rows();
+  test_results();
+  test_registers();
+  test_bundles();
+  test_bytes();
+  test_errors();
+  test_distances();
+  test_units();
+  return check_result();
+}
