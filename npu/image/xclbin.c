@@ -202,7 +202,7 @@ static size_t put_group(struct text *t) {
   set_array(t, group + GROUP_AT_KERNELS, 1, t->length);
   bytes_put_u64(t, KERNEL_ID);
   set_array(t, group + GROUP_AT_PRE_GROUPS, 1, t->length);
-  bytes_put_u32(t, PRE_GROUP);
+  bytes_put_u64(t, PRE_GROUP); /* 64 bits: as XRT reads it */
   set_string(t, group, "DPU");
   bytes_align(t, 8);
   return group;
@@ -215,7 +215,8 @@ static void put_partition(struct text *t, const struct xclbin_info *info,
   bytes_set_u64(t->data + PARTITION_AT_FINGERPRINT, FINGERPRINT);
   bytes_set_u64(t->data + PARTITION_AT_PRE_POST, PRE_POST_FINGERPRINT);
   bytes_set_u32(t->data + PARTITION_AT_WIDTH, (uint32_t)info->columns);
-  set_string(t, PARTITION_AT_NAME, "QoS");
+  /* A name would make tools call the section AIE_PARTITION[name]. */
+  set_string(t, PARTITION_AT_NAME, "");
   set_string(t, PARTITION_AT_COMMIT, "");
   bytes_align(t, 8);
   set_array(t, PARTITION_AT_STARTS, (size_t)info->start_column_count,
@@ -308,13 +309,13 @@ bool xclbin_write(const struct xclbin_info *info, const void *pdi,
   if (!info_check(info, length, d))
     return false;
   struct section section[] = {
-      {SECTION_MEM_TOPOLOGY, "memory", {0}},
-      {SECTION_AIE_PARTITION, "QoS", {0}},
-      {SECTION_EMBEDDED_METADATA, "metadata", {0}},
-      {SECTION_IP_LAYOUT, "ip_layout", {0}},
-      {SECTION_CONNECTIVITY, "connectivity", {0}},
-      {SECTION_GROUP_CONNECTIVITY, "connectivity", {0}},
-      {SECTION_GROUP_TOPOLOGY, "memory", {0}},
+      {SECTION_MEM_TOPOLOGY, "mem", {0}},
+      {SECTION_AIE_PARTITION, "part", {0}},
+      {SECTION_EMBEDDED_METADATA, "", {0}},
+      {SECTION_IP_LAYOUT, "", {0}},
+      {SECTION_CONNECTIVITY, "", {0}},
+      {SECTION_GROUP_CONNECTIVITY, "", {0}},
+      {SECTION_GROUP_TOPOLOGY, "", {0}},
   };
   put_memories(&section[0].data);
   put_partition(&section[1].data, info, pdi, length);
