@@ -2,10 +2,7 @@
  *
  * `array` runs whole products on the simulated array and sets them beside the
  * published results of the same size (reference-results.md); `compile` times
- * the way from a product to its binaries; `core` and `kernels` are in core.c
- * and kernel.c. */
-#include "bench.h"
-
+ * the way from a product to its binaries. */
 #include "npu.h"
 #include "sim.h"
 #include "tool.h"
@@ -213,10 +210,7 @@ static int bench_compile(int argc, char **argv) {
 static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
-} bench[] = {{"array", bench_array},
-             {"compile", bench_compile},
-             {"core", bench_core},
-             {"kernels", bench_kernels}};
+} bench[] = {{"array", bench_array}, {"compile", bench_compile}};
 enum { BENCHES = sizeof bench / sizeof *bench };
 
 static int run_bench(int argc, char **argv) {
@@ -239,7 +233,7 @@ static int run_bench(int argc, char **argv) {
 
 const struct tool_command tool_bench = {
     "bench", "measured numbers beside published ones",
-    "usage: nputeir bench [array|compile|core|kernels] [arguments]\n\n"
+    "usage: nputeir bench [array|compile] [arguments]\n\n"
     "Without a name, all of them in turn.  Each line is key=value.\n\n"
     "  array [CASE] [--preset NAME] [--all]\n"
     "      whole products on the simulated array: cycles, share of them in\n"
@@ -248,9 +242,5 @@ const struct tool_command tool_bench = {
     "      simulation.  A sample of the results is checked exactly.  --all\n"
     "      adds the 4096-sized cases, which take minutes.\n"
     "  compile\n"
-    "      time from a product to all its binaries\n"
-    "  core\n"
-    "      bundles per second of the core simulator\n"
-    "  kernels\n"
-    "      cycles of generated kernels, the published ones, the limit\n",
+    "      time from a product to all its binaries\n",
     run_bench};
