@@ -227,6 +227,55 @@ int *teir_parents(struct arena *a, const struct teir *t) {
   return parent;
 }
 
+static void mark(const struct teir *t, struct teir_list list, int *index) {
+  for (int i = 0; i < list.count; i++) {
+    index[list.item[i]] = 1;
+    mark(t, t->node[list.item[i]].children, index);
+  }
+}
+
+static void renumber(struct teir_list *list, const int *index) {
+  for (int i = 0; i < list->count; i++)
+    list->item[i] = index[list->item[i]];
+}
+
+void teir_compact(struct teir *t) {
+  struct arena *a = arena_open();
+  int *index = arena_array(a, (size_t)t->node_count + 1, sizeof *index);
+  mark(t, t->roots, index);
+  int kept = 0;
+  for (int i = 0; i < t->node_count; i++) {
+    if (!index[i])
+      continue;
+    t->node[kept] = t->node[i];
+    index[i] = kept++;
+  }
+  t->node_count = kept;
+  renumber(&t->roots, index);
+  for (int i = 0; i < kept; i++)
+    renumber(&t->node[i].children, index);
+  arena_close(a);
+}
+
+bool teir_check_concrete(const struct teir *t, struct diag *d) {
+  int64_t low, high;
+  if (!teir_verify(t, d) || !teir_check_bound(t, d))
+    return false;
+  for (int i = 0; i < t->tensor_count; i++)
+    if (!teir_footprint(t, i, &low, &high, d))
+      return false;
+  return true;
+}
+
+bool teir_check_loop(const struct teir *t, int n, struct diag *d) {
+  if (!teir_check_concrete(t, d))
+    return false;
+  if (n < 0 || n >= t->node_count)
+    return diag_error(d, teir_loc(t), "there is no node %d", n);
+  return t->node[n].kind == TEIR_ITERATION ||
+         diag_error(d, t->node[n].at, "node %s is no loop", t->node[n].id);
+}
+
 struct loc teir_loc(const struct teir *t) {
   return (struct loc){t->file, 0, 0};
 }

@@ -48,6 +48,14 @@ struct teir_list *teir_home(struct teir *, int n, int *parent, int *place);
 /* parent[n], -1 for roots.  The program is well formed. */
 int *teir_parents(struct arena *, const struct teir *);
 
+/* Forgets nodes that no root leads to; the others keep their order. */
+void teir_compact(struct teir *);
+
+/* What every transformation needs: nothing symbolic, addresses that fit. */
+bool teir_check_concrete(const struct teir *, struct diag *);
+/* The same, and node `n` exists and iterates. */
+bool teir_check_loop(const struct teir *, int n, struct diag *);
+
 /* The file a message is about when no line is known. */
 struct loc teir_loc(const struct teir *);
 /* False, with a message, if a run-time value is not bound yet. */

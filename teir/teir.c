@@ -94,18 +94,31 @@ struct range {
   int64_t low, high;
 };
 
+/* A walk down to the calls that touch `tensor`; index[] holds, for every loop
+ * on the path, the indices that guards let pass. */
+struct footprint {
+  const struct teir *t;
+  int tensor, depth;
+  struct arena *a;
+  int *path;
+  struct range *index, all;
+  struct diag *d;
+};
+
 /* The range of addresses grows by what one axis adds. */
-static bool widen(const struct teir *t, const struct teir_axis *x, int tensor,
-                  struct range *r, struct diag *d) {
-  int64_t offset = x->offset_bytes[tensor].constant, span;
-  if (__builtin_mul_overflow(x->stride_bytes[tensor].constant,
-                             x->extent.constant - 1, &span) ||
+static bool widen(struct footprint *f, const struct teir_axis *x,
+                  struct range index, struct range *r) {
+  int64_t offset = x->offset_bytes[f->tensor].constant;
+  int64_t stride = x->stride_bytes[f->tensor].constant, low, high;
+  if (__builtin_mul_overflow(stride, index.low, &low) ||
+      __builtin_mul_overflow(stride, index.high, &high) ||
       __builtin_add_overflow(r->low, offset, &r->low) ||
       __builtin_add_overflow(r->high, offset, &r->high) ||
-      __builtin_add_overflow(r->high, span, &r->high))
-    return diag_error(d, x->at,
+      __builtin_add_overflow(r->low, low, &r->low) ||
+      __builtin_add_overflow(r->high, high, &r->high))
+    return diag_error(f->d, x->at,
                       "axis %s reaches past the 64-bit addresses of %s", x->id,
-                      t->tensor[tensor].id);
+                      f->t->tensor[f->tensor].id);
   return true;
 }
 
@@ -116,51 +129,86 @@ static bool touches(const struct teir *t, int primitive, int tensor) {
   return teir_output(t, primitive) == tensor;
 }
 
-static bool leaf_footprint(const struct teir *t, int primitive, int tensor,
-                           struct range r, struct range *all, struct diag *d) {
-  if (!touches(t, primitive, tensor))
+static bool leaf_footprint(struct footprint *f, int primitive) {
+  const struct teir *t = f->t;
+  if (!touches(t, primitive, f->tensor))
     return true;
+  struct range r = {0, dtype_bytes(t->tensor[f->tensor].type)};
+  for (int i = 0; i < f->depth; i++)
+    if (!widen(f, &t->axis[t->node[f->path[i]].axis], f->index[i], &r))
+      return false;
   for (int role = 0; role < TEIR_ROLES; role++) {
     struct teir_list l = t->primitive[primitive].role[role];
-    for (int i = 0; i < l.count; i++)
-      if (!widen(t, &t->axis[l.item[i]], tensor, &r, d))
+    for (int i = 0; i < l.count; i++) {
+      const struct teir_axis *x = &t->axis[l.item[i]];
+      if (!widen(f, x, (struct range){0, x->extent.constant - 1}, &r))
         return false;
+    }
   }
-  int bytes = dtype_bytes(t->tensor[tensor].type);
-  if (__builtin_add_overflow(r.high, bytes, &r.high))
-    return diag_error(d, t->tensor[tensor].at, "tensor %s is too large",
-                      t->tensor[tensor].id);
-  bool first = all->low == 0 && all->high == 0;
-  if (first || r.low < all->low)
-    all->low = r.low;
-  if (first || r.high > all->high)
-    all->high = r.high;
+  bool first = f->all.low == f->all.high;
+  if (first || r.low < f->all.low)
+    f->all.low = r.low;
+  if (first || r.high > f->all.high)
+    f->all.high = r.high;
   return true;
 }
 
-static bool tree_footprint(const struct teir *t, struct teir_list list,
-                           int tensor, struct range r, struct range *all,
-                           struct diag *d) {
-  for (int i = 0; i < list.count; i++) {
-    const struct teir_node *n = &t->node[list.item[i]];
-    struct range inner = r;
-    bool good = n->kind == TEIR_INVOCATION
-                    ? leaf_footprint(t, n->primitive, tensor, r, all, d)
-                    : widen(t, &t->axis[n->axis], tensor, &inner, d) &&
-                          tree_footprint(t, n->children, tensor, inner, all, d);
-    if (!good)
+/* Narrows index[] by n's guard; false: it is never true here. */
+static bool guard_index(struct footprint *f, const struct teir_node *n) {
+  for (int g = 0; g < n->guard_count; g++) {
+    int i = f->depth - 1;
+    while (f->t->node[f->path[i]].axis != n->guard[g].axis)
+      i--;
+    int64_t only =
+        n->guard[g].last ? f->t->axis[n->guard[g].axis].extent.constant - 1 : 0;
+    if (only < f->index[i].low || only > f->index[i].high)
       return false;
+    f->index[i] = (struct range){only, only};
+  }
+  return true;
+}
+
+static bool tree_footprint(struct footprint *f, struct teir_list list);
+
+static bool node_footprint(struct footprint *f, int node) {
+  const struct teir_node *n = &f->t->node[node];
+  if (n->kind == TEIR_INVOCATION)
+    return leaf_footprint(f, n->primitive);
+  f->path[f->depth] = node;
+  f->index[f->depth] =
+      (struct range){0, f->t->axis[n->axis].extent.constant - 1};
+  f->depth++;
+  bool good = tree_footprint(f, n->children);
+  f->depth--;
+  return good;
+}
+
+static bool tree_footprint(struct footprint *f, struct teir_list list) {
+  for (int i = 0; i < list.count; i++) {
+    const struct teir_node *n = &f->t->node[list.item[i]];
+    struct range *keep = NULL;
+    size_t depth = (size_t)f->depth;
+    if (n->guard_count)
+      keep = arena_copy(f->a, f->index, depth, depth, sizeof *keep);
+    if (guard_index(f, n) && !node_footprint(f, list.item[i]))
+      return false;
+    if (keep)
+      memcpy(f->index, keep, depth * sizeof *keep);
   }
   return true;
 }
 
 bool teir_footprint(const struct teir *t, int tensor, int64_t *low,
                     int64_t *high, struct diag *d) {
-  struct range all = {0, 0};
-  if (!teir_check_bound(t, d) ||
-      !tree_footprint(t, t->roots, tensor, (struct range){0, 0}, &all, d))
+  if (!teir_check_bound(t, d))
     return false;
-  *low = all.low;
-  *high = all.high;
-  return true;
+  struct footprint f = {.t = t, .tensor = tensor, .a = arena_open(), .d = d};
+  size_t nodes = (size_t)t->node_count + 1;
+  f.path = arena_array(f.a, nodes, sizeof *f.path);
+  f.index = arena_array(f.a, nodes, sizeof *f.index);
+  bool good = tree_footprint(&f, t->roots);
+  *low = f.all.low;
+  *high = f.all.high;
+  arena_close(f.a);
+  return good;
 }

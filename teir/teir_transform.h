@@ -1,0 +1,66 @@
+/* teir_transform.h -- changes of a program that keep its meaning.
+ *
+ * Each takes a program and gives a new one, or declines with the reason (a
+ * dependence that would be reversed, a guard that would change) and gives
+ * NULL.  Meaning is kept exactly for integers; for floating point a sum may be
+ * formed in another order, and rounds to out's type once per invocation.
+ * Nothing may be symbolic: bind first.  teir_split is in teir.h.
+ *
+ * Loops are named by node.  Indices of nodes change; ids stay with their loops.
+ */
+#ifndef NPUTEIR_TEIR_TRANSFORM_H
+#define NPUTEIR_TEIR_TRANSFORM_H
+
+#include "teir.h"
+
+/* ---- loops ---- */
+/* A loop and its only child as one loop over a new axis; their strides must
+ * continue each other on every tensor. */
+struct teir *teir_fuse(struct arena *, const struct teir *, int node,
+                       struct diag *);
+/* A loop and its only child change places. */
+struct teir *teir_interchange(struct arena *, const struct teir *, int node,
+                              struct diag *);
+/* Loops that stand directly inside each other, put into the given order. */
+struct teir *teir_reorder(struct arena *, const struct teir *, const int *node,
+                          int count, struct diag *);
+/* Parallel needs iterations that do not touch what another one writes. */
+struct teir *teir_set_policy(struct arena *, const struct teir *, int node,
+                             enum teir_policy, struct diag *);
+struct teir *teir_set_place(struct arena *, const struct teir *, int node,
+                            enum teir_place, struct diag *);
+
+/* ---- work ---- */
+/* The loop goes away; the primitives below consume its axis, outermost in
+ * their list `role` (TEIR_ROLES: as the strides tell). */
+struct teir *teir_absorb(struct arena *, const struct teir *, int node,
+                         enum teir_role role, struct diag *);
+/* A GEMM-shaped primitive sums over pairs of blocks of `inner` along K. */
+struct teir *teir_brgemm(struct arena *, const struct teir *, int primitive,
+                         int64_t inner, struct diag *);
+
+/* ---- guards and branches ---- */
+/* `node` moves into the loop `into` beside it: guarded by first() as its first
+ * child when it stood before, by last() as its last when behind. */
+struct teir *teir_sink(struct arena *, const struct teir *, int node, int into,
+                       struct diag *);
+/* The other way: a first child guarded by first(), or a last one by last(),
+ * moves out of its loop. */
+struct teir *teir_hoist(struct arena *, const struct teir *, int node,
+                        struct diag *);
+/* `node`, a loop over `axis` or a call that consumes it, becomes two siblings:
+ * the first `main` indices and the rest. */
+struct teir *teir_peel(struct arena *, const struct teir *, int node, int axis,
+                       int64_t main, struct diag *);
+/* What `node` reads of `tensor` is copied, just before, into a new dense
+ * tensor "<tensor>.packed" in the order of node's loops, and read there. */
+struct teir *teir_pack(struct arena *, const struct teir *, int node,
+                       int tensor, struct diag *);
+
+/* ---- doubts that the rules leave open ---- */
+/* One line each: siblings that do the same work on the same bytes, a parallel
+ * loop that carries a dependence, a guard that is never true, an axis that is
+ * iterated twice on one path.  Gives the number of lines. */
+int teir_warn(const struct teir *, struct text *);
+
+#endif
