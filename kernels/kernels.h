@@ -7,7 +7,10 @@
  *   A  [m/R][k/S][R][S]   B  [k/S][n/T][S][T]   C  [m/R][n/T][R][T]
  *
  * row-major over those indices, with R x S x T the shape of the type's MAC
- * (bf16 4x8x4, int8 4x8x8; facts C8).
+ * (bf16 4x8x4, int8 4x8x8, ...; kernel.def and facts C8).
+ *
+ * A, B and C may lie anywhere in the tile's memory.  They are fastest in 16 KB
+ * banks of their own: then no access waits for another one.
  *
  * Calling convention: p0 = A, p1 = B, p2 = C (gemm); p0 = C (zero); the
  * addresses are 32-byte aligned core data addresses.  Callee may change every
@@ -25,15 +28,41 @@ struct kernel_shape {
 bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
                   struct kernel_shape *);
 
+/* How narrowing rounds and what it does with values out of range; only for
+ * results that are narrower than their accumulators (facts E3, E4). */
+enum kernel_rounding {
+  KERNEL_ROUND_EVEN, /* to nearest, ties to even */
+  KERNEL_ROUND_FLOOR,
+  KERNEL_ROUND_CEILING,
+  KERNEL_ROUND_TO_ZERO,
+  KERNEL_ROUND_HALF_UP, /* to nearest, ties toward +infinity */
+  KERNEL_ROUNDINGS
+};
+enum kernel_saturation {
+  KERNEL_SATURATE,
+  KERNEL_SATURATE_SYMMETRIC, /* the smallest value is -largest */
+  KERNEL_WRAP,
+  KERNEL_SATURATIONS
+};
+
 struct kernel_gemm {
   const char *name; /* of the function */
   enum dtype in0, in1, out;
-  int m, k, n;    /* block extents in elements, multiples of kernel_unit() */
+  int m, k, n; /* block extents in elements, multiples of kernel_unit() */
+  /* Elements inside A's, B's or C's small blocks are transposed: [S][R],
+   * [T][S], [T][R]; the order of the blocks stays. */
+  bool ta, tb, tc;
+  bool zero; /* C = A * B: what C holds before does not count */
+  /* Integer results narrower than 32 bits (int16 x int16: 64): stored as
+   * C = narrow(sum >> shift); accumulating starts from C << shift. */
+  int shift;
+  enum kernel_rounding rounding;
+  enum kernel_saturation saturation;
 };
 /* The extents that m, k and n must be multiples of; which shapes fit. */
 bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
                       struct kernel_shape *unit);
-/* C += A * B for one block. */
+/* C += A * B (or C = A * B) for one block. */
 struct asm_program *kernel_gemm(struct arena *, const struct kernel_gemm *,
                                 struct diag *);
 /* Sets `bytes` (a multiple of 32) from p0 on to zero. */

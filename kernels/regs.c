@@ -10,113 +10,107 @@
  *     2-D register d counts by itself (facts C1), so no instruction of the
  *     steady state computes an address.
  *
- * d(i) contains m(i): 2-D registers are taken from 0 up, modifiers from 7
- * down.  The access after the last one does not exist; its step repeats the
+ * d(i) contains m(i), so there are eight places, each for one modifier or one
+ * pattern.  They are a cache: what a kernel with many kinds of blocks does not
+ * need for the longest time makes room (Belady's rule, as the whole future is
+ * known), except for patterns in use, whose count would be lost.  The writes of
+ * a place stand right before its first use; sched.c moves them ahead.
+ *
+ * The access after a stream's last one does not exist; its step repeats the
  * form of its likes, so that the end of the trace looks like its middle.
  */
 #include "trace.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 /* clang-format off */
 static const struct mem_form {
   enum insn_id immediate, modifier, two_d;
 } form[MEM_KINDS] = {
-  [MEM_LDA_W]  = {INSN_VLDA_W_POST,  INSN_VLDA_W_INC,  INSN_VLDA_2D_W},
-  [MEM_LDB_W]  = {INSN_VLDB_POST,    INSN_VLDB_INC,    INSN_VLDB_2D},
-  [MEM_LDA_AM] = {INSN_VLDA_AM_POST, INSN_VLDA_AM_INC, INSN_VLDA_2D_AM},
-  [MEM_ST_AM]  = {INSN_VST_AM_POST,  INSN_VST_AM_INC,  INSN_VST_2D_AM},
-  [MEM_ST_W]   = {INSN_VST_W_POST,   INSN_VST_W_INC,   INSN_VST_2D_W},
+#define MEM(kind, base, two_d)                                                 \
+  [MEM_##kind] = {INSN_##base##_POST, INSN_##base##_INC, INSN_##two_d},
+#include "mem.def"
+#undef MEM
 };
 /* clang-format on */
 
-enum { ADDRESS_REGS = 8 };
-struct addresser {
-  struct trace *t;
-  struct trace setup;
-  int d_used, m_used;
-  int m_reg[ADDRESS_REGS]; /* modifiers in use, from m7 down */
-  int64_t m_value[ADDRESS_REGS];
+enum { PLACES = 8, MAX_KEYS = 64 };
+enum step_kind { STEP_IMMEDIATE, STEP_CONSTANT, STEP_PATTERN };
+
+/* The 2-D pattern of a stream's block ends in one region. */
+struct pattern {
+  int64_t step, wrap;
+  int size; /* how often `step` comes before `wrap` */
 };
 
-/* The steps at the block ends of one stream. */
-struct boundary {
-  bool any, constant;
-  int64_t step; /* the first one */
-  int64_t wrap; /* the other one */
-  int size;     /* how often `step` comes before `wrap` */
+struct step {
+  enum step_kind kind;
+  int64_t value; /* bytes, or the pattern's number */
+  int next_use;  /* trace index of the next operation with this step */
+};
+
+struct place {
+  bool taken;
+  enum step_kind kind;
+  int64_t value;
+  int next_use;
+};
+
+struct addresser {
+  struct trace *t;
+  struct trace out;
+  struct step *step; /* per operation of t */
+  int pattern_count;
+  struct pattern pattern[MAX_KEYS];
+  struct place place[PLACES];
 };
 
 static bool immediate_holds(enum mem_kind mem, int64_t step) {
   if (mem == MEM_NONE)
     return true;
   const struct insn *insn = isa_insn(form[mem].immediate);
-  const struct isa_class *c = isa_class(insn->operand[2].operand_class);
+  int i = 0;
+  while (isa_class(insn->operand[i].operand_class)->is_register)
+    i++;
+  const struct isa_class *c = isa_class(insn->operand[i].operand_class);
   return step >= c->low && step <= c->high && step % c->scale == 0;
 }
 
-static bool out_of_registers(struct addresser *s) {
-  if (s->d_used + s->m_used < ADDRESS_REGS)
-    return false;
-  diag_error(s->t->diag, loc_none(),
-             "the kernel needs more than %d address step registers",
-             ADDRESS_REGS);
-  return true;
+/* Where the pointer stands among a form's operands: behind the data, and
+ * behind the shift register of converting forms. */
+static int pointer_operand(enum insn_id id) {
+  static const char pointer[] = "ptr";
+  const struct insn *insn = isa_insn(id);
+  int i = 1;
+  while (strcmp(insn->operand[i].name, pointer) != 0)
+    i++;
+  return i;
 }
 
-/* The modifier register that holds `step`, or -1. */
-static int modifier(struct addresser *s, int64_t step) {
-  for (int i = 0; i < s->m_used; i++)
-    if (s->m_value[i] == step)
-      return s->m_reg[i];
-  if (out_of_registers(s))
-    return -1;
-  int reg = trace_reg("m%d", ADDRESS_REGS - 1 - s->m_used);
-  s->m_reg[s->m_used] = reg;
-  s->m_value[s->m_used++] = step;
-  trace_constant(&s->setup, reg, step);
-  return reg;
-}
-
-static int two_d(struct addresser *s, const struct boundary *b) {
-  if (out_of_registers(s))
-    return -1;
-  int i = s->d_used++;
-  trace_constant(&s->setup, trace_reg("dj%d", i), b->step);
-  trace_constant(&s->setup, trace_reg("dn%d", i), b->size);
-  trace_constant(&s->setup, trace_reg("dc%d", i), 0);
-  trace_constant(&s->setup, trace_reg("m%d", i), b->wrap);
-  return trace_reg("d%d", i);
-}
-
-static void set_form(struct trace_op *o, int pointer, int which, int64_t step) {
+static void set_form(struct trace_op *o, int pointer, enum step_kind kind,
+                     int64_t step) {
   struct isa_op *op[2] = {&o->op, &o->other};
   enum mem_kind mem[2] = {o->mem, o->other_mem};
-  int64_t data = o->op.operand[0];
+  int64_t data = o->op.operand[0], shift = o->op.operand[1];
   for (int i = 0; i < 2; i++) {
     const struct mem_form *f = &form[mem[i]];
     if (mem[i] == MEM_NONE)
       continue;
-    op[i]->id = which == 0 ? f->immediate : which == 1 ? f->modifier : f->two_d;
+    op[i]->id = kind == STEP_IMMEDIATE  ? f->immediate
+                : kind == STEP_CONSTANT ? f->modifier
+                                        : f->two_d;
+    int at = pointer_operand(op[i]->id);
     op[i]->operand[0] = data;
-    op[i]->operand[1] = pointer;
-    op[i]->operand[2] = step;
+    if (at == 2)
+      op[i]->operand[1] = shift;
+    op[i]->operand[at] = pointer;
+    op[i]->operand[at + 1] = step;
   }
 }
 
-static bool set_step(struct addresser *s, struct trace_op *o, int64_t step) {
-  int pointer = s->t->stream[o->stream].pointer;
-  if (immediate_holds(o->mem, step)) {
-    if (!immediate_holds(o->other_mem, step))
-      o->other_mem = MEM_NONE; /* not worth a register */
-    set_form(o, pointer, 0, step);
-    return true;
-  }
-  int reg = modifier(s, step);
-  set_form(o, pointer, 1, reg);
-  return reg >= 0;
-}
+/* ---- which step follows each access ---- */
 
 /* Indices of a stream's operations in order. */
 static int *stream_ops(const struct trace *t, int stream, int *count) {
@@ -128,77 +122,182 @@ static int *stream_ops(const struct trace *t, int stream, int *count) {
   return index;
 }
 
-static bool find_boundary(const struct trace *t, const int *index, int count,
-                          struct boundary *b) {
-  int64_t *step = arena_array(t->arena, count + 1, sizeof *step);
-  int steps = 0;
-  for (int i = 0; i + 1 < count; i++)
-    if (t->op[index[i]].boundary)
-      step[steps++] = t->op[index[i + 1]].offset - t->op[index[i]].offset;
-  *b = (struct boundary){.any = steps > 0, .constant = true};
-  if (!steps)
-    return true;
-  b->step = step[0];
-  while (b->size < steps && step[b->size] == b->step)
-    b->size++;
-  if (b->size == steps)
-    return true;
-  b->constant = false;
-  b->wrap = step[b->size];
-  for (int i = 0; i < steps; i++)
-    if (step[i] != ((i + 1) % (b->size + 1) ? b->step : b->wrap))
-      return diag_error(t->diag, loc_none(),
-                        "a tensor's block steps are no 2-D pattern");
+static int64_t distance(const struct trace *t, const int *index, int i) {
+  return t->op[index[i + 1]].offset - t->op[index[i]].offset;
+}
+
+/* Block ends index[end[0..n)] of one region follow a 2-D pattern. */
+static bool find_pattern(const struct trace *t, const int *index,
+                         const int *end, int n, struct pattern *p) {
+  *p = (struct pattern){.step = distance(t, index, end[0])};
+  while (p->size < n && distance(t, index, end[p->size]) == p->step)
+    p->size++;
+  if (p->size == n)
+    return false; /* one step only */
+  p->wrap = distance(t, index, end[p->size]);
+  for (int i = 0; i < n; i++)
+    if (distance(t, index, end[i]) !=
+        ((i + 1) % (p->size + 1) ? p->step : p->wrap))
+      return false;
   return true;
 }
 
-/* First the steps inside C blocks, then those at their ends: in the order in
- * which a kernel needs the registers. */
-static bool address_stream(struct addresser *s, int stream, bool ends) {
-  struct trace *t = s->t;
-  int count, reg_2d = -1;
+static void set_constant(struct addresser *s, int op, int64_t step) {
+  struct trace_op *o = &s->t->op[op];
+  bool fits = immediate_holds(o->mem, step);
+  if (fits && !immediate_holds(o->other_mem, step))
+    o->other_mem = MEM_NONE; /* not worth a register */
+  s->step[op] =
+      (struct step){fits ? STEP_IMMEDIATE : STEP_CONSTANT, step, INT_MAX};
+}
+
+/* Steps at the block ends end[0..n) of a region; `final` if the last of them
+ * is the stream's last access. */
+static void step_region(struct addresser *s, const int *index, const int *end,
+                        int n, bool final) {
+  struct pattern p;
+  int known = n - 1; /* the last one leads out of the region */
+  bool two_d = known > 0 && s->pattern_count < MAX_KEYS &&
+               find_pattern(s->t, index, end, known, &p);
+  if (two_d)
+    s->pattern[s->pattern_count++] = p;
+  for (int i = 0; i < n; i++) {
+    bool last = i == n - 1;
+    if (two_d && (!last || final))
+      s->step[index[end[i]]] =
+          (struct step){STEP_PATTERN, s->pattern_count - 1, INT_MAX};
+    else if (last && final)
+      set_constant(s, index[end[i]], known ? distance(s->t, index, end[0]) : 0);
+    else
+      set_constant(s, index[end[i]], distance(s->t, index, end[i]));
+  }
+}
+
+static void step_stream(struct addresser *s, int stream) {
+  const struct trace *t = s->t;
+  int count, ends = 0;
   int *index = stream_ops(t, stream, &count);
-  struct boundary b;
-  if (!find_boundary(t, index, count, &b))
-    return false;
+  int *end = arena_array(t->arena, count + 1, sizeof *end);
   for (int i = 0; i < count; i++) {
-    struct trace_op *o = &t->op[index[i]];
-    if (o->boundary != ends)
-      continue;
-    if (o->boundary && !b.constant) {
-      if (reg_2d < 0 && (reg_2d = two_d(s, &b)) < 0)
-        return false;
-      set_form(o, t->stream[stream].pointer, 2, reg_2d);
+    const struct trace_op *o = &t->op[index[i]];
+    if (!o->boundary) {
+      /* the last access repeats the one before it */
+      int from = i + 1 < count ? i : i - 1;
+      set_constant(s, index[i], from < 0 ? 0 : distance(t, index, from));
       continue;
     }
-    int next = i + 1 < count ? i : i - 1; /* the last one repeats its like */
-    int64_t step =
-        o->boundary ? b.step
-        : next < 0  ? 0
-                    : t->op[index[next + 1]].offset - t->op[index[next]].offset;
-    if (!set_step(s, o, step))
-      return false;
+    if (ends && t->op[index[end[0]]].region != o->region) {
+      step_region(s, index, end, ends, false);
+      ends = 0;
+    }
+    end[ends++] = i;
   }
+  if (ends)
+    step_region(s, index, end, ends, true);
+}
+
+/* ---- which register holds it ---- */
+
+static void find_next_uses(struct addresser *s) {
+  struct {
+    struct step key;
+    int use;
+  } seen[MAX_KEYS];
+  int count = 0;
+  for (int i = s->t->count - 1; i >= 0; i--) {
+    struct step *step = &s->step[i];
+    if (s->t->op[i].stream < 0 || step->kind == STEP_IMMEDIATE)
+      continue;
+    int j = 0;
+    while (j < count &&
+           (seen[j].key.kind != step->kind || seen[j].key.value != step->value))
+      j++;
+    step->next_use = j < count ? seen[j].use : INT_MAX;
+    if (j == count && count < MAX_KEYS)
+      seen[count++].key = *step;
+    if (j < MAX_KEYS)
+      seen[j].use = i;
+  }
+}
+
+static int choose_place(const struct addresser *s) {
+  int best = -1;
+  for (int i = 0; i < PLACES; i++) {
+    const struct place *p = &s->place[i];
+    if (!p->taken)
+      return i;
+    if (p->kind == STEP_PATTERN && p->next_use != INT_MAX)
+      continue;
+    if (best < 0 || p->next_use > s->place[best].next_use)
+      best = i;
+  }
+  return best;
+}
+
+static void write_place(struct addresser *s, int i, const struct step *step) {
+  if (step->kind == STEP_CONSTANT) {
+    trace_constant(&s->out, trace_reg("m%d", i), step->value);
+    return;
+  }
+  const struct pattern *p = &s->pattern[step->value];
+  trace_constant(&s->out, trace_reg("dj%d", i), p->step);
+  trace_constant(&s->out, trace_reg("dn%d", i), p->size);
+  trace_constant(&s->out, trace_reg("dc%d", i), 0);
+  trace_constant(&s->out, trace_reg("m%d", i), p->wrap);
+}
+
+/* The place that holds the step, written if it is not there yet; -1: none. */
+static int find_place(struct addresser *s, const struct step *step) {
+  int i = 0;
+  while (i < PLACES && (!s->place[i].taken || s->place[i].kind != step->kind ||
+                        s->place[i].value != step->value))
+    i++;
+  if (i == PLACES) {
+    i = choose_place(s);
+    if (i < 0)
+      return -1;
+    write_place(s, i, step);
+  }
+  s->place[i] = (struct place){true, step->kind, step->value, step->next_use};
+  return i;
+}
+
+static bool address(struct addresser *s, struct trace_op *o,
+                    const struct step *step) {
+  int pointer = s->t->stream[o->stream].pointer;
+  if (step->kind == STEP_IMMEDIATE) {
+    set_form(o, pointer, STEP_IMMEDIATE, step->value);
+    return true;
+  }
+  int place = find_place(s, step);
+  if (place < 0)
+    return diag_error(s->t->diag, loc_none(),
+                      "the kernel needs more than %d address step registers",
+                      PLACES);
+  set_form(o, pointer, step->kind,
+           trace_reg(step->kind == STEP_PATTERN ? "d%d" : "m%d", place));
   return true;
 }
 
 bool trace_address(struct trace *t) {
   if (t->diag->kind != DIAG_NONE)
     return false;
-  struct addresser s = {.t = t, .setup = trace_open(t->arena, t->diag)};
-  for (int i = 0; i < t->stream_count; i++)
+  struct addresser s = {.t = t, .out = trace_open(t->arena, t->diag)};
+  s.step = arena_array(t->arena, t->count, sizeof *s.step);
+  for (int i = 0; i < t->stream_count; i++) {
+    step_stream(&s, i);
     if (t->stream[i].start_from != t->stream[i].pointer)
-      trace_add(&s.setup, INSN_MOV, 2,
+      trace_add(&s.out, INSN_MOV, 2,
                 (int64_t[]){t->stream[i].pointer, t->stream[i].start_from});
-  for (int ends = 0; ends < 2; ends++)
-    for (int i = 0; i < t->stream_count; i++)
-      if (!address_stream(&s, i, ends))
-        return false;
-  int count = s.setup.count + t->count;
-  struct trace_op *op = arena_array(t->arena, count, sizeof *op);
-  memcpy(op, s.setup.op, s.setup.count * sizeof *op);
-  memcpy(op + s.setup.count, t->op, t->count * sizeof *op);
-  t->op = op;
-  t->count = t->capacity = count;
+  }
+  find_next_uses(&s);
+  for (int i = 0; i < t->count; i++) {
+    if (t->op[i].stream >= 0 && !address(&s, &t->op[i], &s.step[i]))
+      return false;
+    *trace_append(&s.out) = t->op[i];
+  }
+  t->op = s.out.op;
+  t->count = s.out.count;
+  t->capacity = s.out.capacity;
   return true;
 }

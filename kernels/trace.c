@@ -28,7 +28,7 @@ int trace_stream(struct trace *t, const char *pointer, const char *start_from,
   return t->stream_count++;
 }
 
-static struct trace_op *append(struct trace *t) {
+struct trace_op *trace_append(struct trace *t) {
   if (t->count == t->capacity) {
     int capacity = t->capacity ? 2 * t->capacity : 1024;
     t->op = arena_copy(t->arena, t->op, t->count, capacity, sizeof *t->op);
@@ -41,7 +41,7 @@ static struct trace_op *append(struct trace *t) {
 
 struct trace_op *trace_add(struct trace *t, enum insn_id id, int operand_count,
                            const int64_t *operand) {
-  struct trace_op *o = append(t);
+  struct trace_op *o = trace_append(t);
   o->op.id = id;
   memcpy(o->op.operand, operand, operand_count * sizeof *operand);
   if (isa_insn(id)->flags & INSN_MAC)
@@ -51,7 +51,7 @@ struct trace_op *trace_add(struct trace *t, enum insn_id id, int operand_count,
 
 struct trace_op *trace_memory(struct trace *t, enum mem_kind mem, int reg,
                               int stream, int64_t offset) {
-  struct trace_op *o = append(t);
+  struct trace_op *o = trace_append(t);
   o->mem = mem;
   o->stream = stream;
   o->offset = offset;

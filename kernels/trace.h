@@ -19,11 +19,9 @@
 /* Memory operations by what they move; regs.c knows their addressing forms. */
 enum mem_kind {
   MEM_NONE,
-  MEM_LDA_W,  /* vlda w */
-  MEM_LDB_W,  /* vldb w */
-  MEM_LDA_AM, /* vlda am */
-  MEM_ST_AM,  /* vst am */
-  MEM_ST_W,   /* vst w */
+#define MEM(kind, base, two_d) MEM_##kind,
+#include "mem.def"
+#undef MEM
   MEM_KINDS
 };
 
@@ -35,12 +33,13 @@ struct trace_stream {
 };
 
 struct trace_op {
-  struct isa_op op;    /* of a memory operation: only operand 0 until regs.c */
+  struct isa_op op;    /* of a memory operation: data and shift until regs.c */
   struct isa_op other; /* the same work in another slot, or INSN_NONE */
   enum mem_kind mem, other_mem;
   int stream;     /* index, -1: none */
   int64_t offset; /* bytes from the stream's base */
   bool boundary;  /* last access of its stream in a C block */
+  int region;     /* blocks of one shape; block ends of a region are alike */
   int phase;      /* 1 or 2: only in even or odd cycles; 0: in any */
   int mac;        /* multiplies before this operation in program order */
   const char *note;
@@ -61,6 +60,7 @@ struct trace trace_open(struct arena *, struct diag *);
 int trace_stream(struct trace *, const char *pointer, const char *start_from,
                  int bank);
 /* Appends; the returned operation may be refined until the next call. */
+struct trace_op *trace_append(struct trace *);
 struct trace_op *trace_add(struct trace *, enum insn_id, int operand_count,
                            const int64_t *operand);
 struct trace_op *trace_memory(struct trace *, enum mem_kind, int reg,

@@ -1,0 +1,225 @@
+/* emit.c -- a rolled-up schedule -> program text: labels, loop set-up,
+ * comments, and the alignment that loops need (facts B, D7).
+ *
+ * The starts of loops and the last bundle of a hardware loop stand at multiples
+ * of 16 bytes.  No padding is executed: some bundles before such a place take
+ * the 16-byte format instead of their smallest one. */
+#include "fold.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct emitter {
+  struct arena *arena;
+  struct asm_program *program;
+  const struct schedule *schedule;
+  struct diag *diag;
+  const char *name;
+  int loops;
+  int aligned; /* the first line behind the last aligned place */
+};
+
+static struct asm_line *add_line(struct emitter *e, enum asm_line_kind kind) {
+  struct asm_program *p = e->program;
+  if (p->count == p->capacity) {
+    p->capacity = p->capacity ? 2 * p->capacity : 256;
+    p->line =
+        arena_copy(e->arena, p->line, p->count, p->capacity, sizeof *p->line);
+  }
+  struct asm_line *l = &p->line[p->count++];
+  *l = (struct asm_line){.kind = kind};
+  return l;
+}
+
+static void add_text(struct emitter *e, enum asm_line_kind kind,
+                     const char *text) {
+  add_line(e, kind)->text = text;
+}
+
+static void add_bundles(struct emitter *e, int start, int length) {
+  for (int i = start; i < start + length; i++) {
+    struct asm_line *l = add_line(e, ASM_BUNDLE);
+    l->bundle = e->schedule->bundle[i];
+    l->comment = e->schedule->note[i];
+  }
+}
+
+/* ---- alignment ---- */
+
+enum { ALIGN = 16, RESTS = ALIGN / 2 };
+
+/* Makes some of the bundles since the last aligned place full, so that the next
+ * line is aligned too, with as few bytes as possible.  Dynamic programming over
+ * the sum of the sizes modulo 16. */
+static void align(struct emitter *e) {
+  enum { NEVER = 1 << 30 };
+  struct asm_line *line = e->program->line;
+  int from = e->aligned, n = e->program->count - from;
+  int(*least)[RESTS] = arena_array(e->arena, n + 1, sizeof *least);
+  for (int r = 1; r < RESTS; r++)
+    least[0][r] = NEVER;
+  for (int i = 0; i < n; i++) {
+    const struct asm_line *l = &line[from + i];
+    int size = l->kind != ASM_BUNDLE ? 0
+               : l->full             ? ALIGN
+                                     : fold_bytes(&l->bundle, e->diag);
+    for (int r = 0; r < RESTS; r++) {
+      int small = least[i][(r + ALIGN - size / 2) % RESTS] + size;
+      int full = size ? least[i][r] + ALIGN : NEVER;
+      least[i + 1][r] = small <= full ? small : full;
+    }
+  }
+  for (int i = n - 1, r = 0; i >= 0; i--) {
+    struct asm_line *l = &line[from + i];
+    if (l->kind != ASM_BUNDLE || l->full)
+      continue;
+    int size = fold_bytes(&l->bundle, e->diag);
+    int small = (r + ALIGN - size / 2) % RESTS;
+    if (least[i][small] + size <= least[i][r] + ALIGN)
+      r = small;
+    else
+      l->full = true;
+  }
+  e->aligned = e->program->count;
+}
+
+/* ---- loops ---- */
+
+static int reg_named(const char *name) {
+  return isa_reg_find(name, strlen(name));
+}
+
+/* reg <- symbol, or value if there is none. */
+struct setting {
+  const char *reg, *symbol;
+  int64_t value;
+};
+
+static void set_long(struct emitter *e, struct asm_line *l,
+                     const struct setting *s) {
+  l->bundle.slot[SLOT_LNG] = (struct isa_op){
+      INSN_MOVXM, {reg_named(s->reg), s->symbol ? 0 : s->value}};
+  if (s->symbol) {
+    l->reference = arena_array(e->arena, 1, sizeof *l->reference);
+    l->reference_count = 1;
+    *l->reference = (struct asm_reference){SLOT_LNG, 1, s->symbol, 0};
+  }
+}
+
+/* The settings go into the last free bundles among the lines from `first` on
+ * and before the last `ahead` bundles. */
+static void add_settings(struct emitter *e, const struct setting *setting,
+                         int count, int first, int ahead) {
+  struct asm_program *a = e->program;
+  int i = a->count - 1, done = 0;
+  for (; i >= first && ahead > 0; i--)
+    ahead -= a->line[i].kind == ASM_BUNDLE;
+  for (; i >= first && done < count; i--) {
+    struct asm_line *l = &a->line[i];
+    if (l->kind == ASM_BUNDLE && fold_long_free(&l->bundle))
+      set_long(e, l, &setting[done++]);
+  }
+  assert(done == count);
+}
+
+/* Bundles that have to stand between a hardware loop's set-up and the loop. */
+static int bundles_ahead(const struct emitter *e, const struct piece *p) {
+  int to_start = 0, to_end = 0, n = 0;
+  for (int i = p->start; i < p->start + p->length - 1; i++)
+    to_end += fold_bytes(&e->schedule->bundle[i], e->diag);
+  /* the set-up's own bundle counts: distances are from its start */
+  for (int i = p->start - 1; i >= 0; i--, n++) {
+    int size = fold_bytes(&e->schedule->bundle[i], e->diag);
+    to_start += size;
+    to_end += size;
+    if (to_start >= FOLD_SETUP_TO_START && to_end >= FOLD_SETUP_TO_END)
+      break;
+  }
+  return n;
+}
+
+static void emit_hardware(struct emitter *e, const struct piece *p, int first) {
+  int n = e->loops++;
+  const char *start = arena_printf(e->arena, ".L%s_loop%d", e->name, n);
+  const char *end = arena_printf(e->arena, ".L%s_last%d", e->name, n);
+  const struct setting setting[FOLD_SETUP_OPS] = {
+      {"lc", NULL, p->trips}, {"le", end, 0}, {"ls", start, 0}};
+  add_settings(e, setting, FOLD_SETUP_OPS, first, bundles_ahead(e, p));
+  align(e);
+  add_text(e, ASM_COMMENT,
+           arena_printf(e->arena, "loop %d: %d times %d bundles", n, p->trips,
+                        p->length));
+  add_text(e, ASM_LABEL, start);
+  add_bundles(e, p->start, p->length - 1);
+  align(e);
+  add_text(e, ASM_LABEL, end);
+  add_bundles(e, p->start + p->length - 1, 1);
+  e->program->line[e->program->count - 1].full = true;
+  e->aligned = e->program->count;
+  add_text(e, ASM_COMMENT, arena_printf(e->arena, "after loop %d", n));
+}
+
+/* Counter r1 and target p4: the streams use neither. */
+static void emit_branch(struct emitter *e, const struct piece *p, int first) {
+  const char *start = arena_printf(e->arena, ".L%s_blocks", e->name);
+  const struct setting setting[FOLD_BRANCH_OPS] = {{"r1", NULL, p->trips - 1},
+                                                   {"p4", start, 0}};
+  add_settings(e, setting, FOLD_BRANCH_OPS, first, 0);
+  align(e);
+  add_text(e, ASM_COMMENT,
+           arena_printf(e->arena, "branch loop: %d times", p->trips));
+  add_text(e, ASM_LABEL, start);
+}
+
+static void emit_branch_end(struct emitter *e) {
+  struct asm_line *l = &e->program->line[e->program->count - FOLD_BRANCH_SLOTS];
+  int r1 = reg_named("r1");
+  assert(l->kind == ASM_BUNDLE);
+  l->bundle.slot[SLOT_ALU] =
+      (struct isa_op){INSN_JNZD, {r1, r1, reg_named("p4")}};
+  l->comment = "five delay slots follow";
+  add_text(e, ASM_COMMENT, "after the branch loop");
+}
+
+static void emit_pieces(struct emitter *e, const struct fold *f) {
+  int first = 0; /* lines from here on may take a loop's set-up */
+  for (int i = 0; i < f->count; i++) {
+    const struct piece *p = &f->piece[i];
+    switch (p->kind) {
+    case PIECE_PLAIN:
+      add_bundles(e, p->start, p->length);
+      continue;
+    case PIECE_HARDWARE:
+      emit_hardware(e, p, first);
+      break;
+    case PIECE_BRANCH:
+      emit_branch(e, p, first);
+      break;
+    case PIECE_END:
+      emit_branch_end(e);
+      break;
+    }
+    first = e->program->count;
+  }
+}
+
+struct asm_program *fold_emit(struct arena *a, const char *name,
+                              const char *const *heading, int heading_count,
+                              const struct schedule *s, const struct fold *f,
+                              struct diag *d) {
+  struct emitter e = {.arena = a,
+                      .program = arena_alloc(a, sizeof *e.program),
+                      .schedule = s,
+                      .diag = d,
+                      .name = name};
+  for (int i = 0; i < heading_count; i++)
+    add_text(&e, ASM_COMMENT, heading[i]);
+  add_text(&e, ASM_COMMENT,
+           arena_printf(a, "%d bundles from entry to return", s->count));
+  add_text(&e, ASM_DIRECTIVE, arena_printf(a, ".globl %s", name));
+  add_text(&e, ASM_DIRECTIVE, ".p2align 4");
+  add_text(&e, ASM_LABEL, name);
+  e.aligned = e.program->count;
+  emit_pieces(&e, f);
+  return d->kind == DIAG_NONE ? e.program : NULL;
+}

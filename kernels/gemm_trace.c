@@ -1,0 +1,336 @@
+/* gemm_trace.c -- writes the run of C += A * B for one block in tile memory.
+ *
+ * C is cut into blocks of a few MAC results (bf16: 2 x 4 results of 4x4; int8:
+ * 2 x 2 results of 4x8; cover.c chooses what is left at the edges).  There are
+ * accumulators for two blocks: while one is multiplied, the finished one is
+ * stored and the next one is loaded in its place.  Per K step a block needs
+ * rows left and cols right operands; right ones come through load port B and
+ * fill it, left ones take half of port A, C the other half.
+ *
+ * The first two and the last two K steps of the kernel are taken together: for
+ * both steps all of row 0, then all of row 1.  So at the start the first row
+ * can work while the second row of C still loads, and at the end the first row
+ * is stored while the second row still works.
+ *
+ * The left operand is A and the right one B, unless C is transposed: then the
+ * product is turned round, C^T = B^T A^T, which costs nothing, whereas
+ * accumulators can hardly be shuffled.  An operand whose small blocks are not
+ * as the multiplier wants them passes through vshuffle, one instruction of the
+ * otherwise idle MV slot.
+ */
+#include "cover.h"
+#include "gemm.h"
+
+#include <assert.h>
+
+enum { W_BYTES = 32, PHASE_EVEN = 1, PHASE_ODD = 2, ACCUMULATORS = 18 };
+
+/* One input of the multiplier. */
+struct operand {
+  int stream;
+  int64_t index_stride, k_stride; /* bytes to the next small block */
+  int parts;                      /* 32-byte loads per small block */
+  int mode_reg;                   /* vshuffle mode, or -1 */
+  enum mem_kind mem, other_mem;
+  int use, use_ring, use_next;       /* x registers that the multiplier reads */
+  int stage, stage_ring, stage_next; /* those that wait for the shuffle */
+};
+
+struct gemm {
+  const struct gemm_kind *kind;
+  struct trace *t;
+  bool zero, alternate;
+  int k_steps;
+  struct operand left, right;
+  int c_load, c_store;
+  int64_t c_row, c_col; /* bytes to the next result */
+  int c_parts;
+  int config_reg, shift_reg;
+  int pair_cols;           /* least columns for two K steps together */
+  int block_count, number; /* of the current block */
+  const struct cover_block *block;
+};
+
+static bool is_float(const struct gemm *g) {
+  return g->kind->mac == INSN_VMAC_F;
+}
+
+/* Block i's accumulators: two sets take turns. */
+static int accumulator(const struct gemm *g, int i, int r, int c) {
+  int set = ACCUMULATORS / 2 / (is_float(g) ? 1 : 2) * (i % 2);
+  return set + r * g->block[i].cols + c;
+}
+
+static int accumulator_reg(const struct gemm *g, int n) {
+  if (is_float(g))
+    return trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
+  return trace_reg("cm%d", n);
+}
+
+/* The register that one 32-byte access of result n moves. */
+static int accumulator_part(const struct gemm *g, int n, int part) {
+  static const char *const am[] = {"amll%d", "amlh%d", "amhl%d", "amhh%d"};
+  int i;
+  switch (g->kind->part) {
+  case PART_AM:
+    i = n * (is_float(g) ? 2 : 4) + part;
+    return trace_reg(am[i % 4], i / 4);
+  case PART_BM:
+    i = n * (is_float(g) ? 1 : 2) + part;
+    return trace_reg(i % 2 ? "bmh%d" : "bml%d", i / 2);
+  case PART_CM:
+    break;
+  }
+  return trace_reg("cm%d", n);
+}
+
+/* ---- loads and stores ---- */
+
+static void load_parts(struct gemm *g, const struct operand *o, int x,
+                       int64_t offset, bool last, bool confined) {
+  for (int i = 0; i < o->parts; i++) {
+    struct trace_op *op =
+        trace_memory(g->t, o->mem, trace_reg(i ? "wh%d" : "wl%d", x), o->stream,
+                     offset + i * W_BYTES);
+    op->other_mem = o->other_mem;
+    op->boundary = last && i == o->parts - 1;
+    op->region = g->block[g->number].region;
+    if (confined)
+      op->phase = PHASE_EVEN;
+  }
+}
+
+/* Brings a small block into an x register, whose number it returns. */
+static int load_operand(struct gemm *g, struct operand *o, int index, int k,
+                        bool last) {
+  int64_t offset = index * o->index_stride + k * o->k_stride;
+  bool confined = g->alternate && o == &g->left && g->number &&
+                  g->number < g->block_count - 1;
+  int x = o->use + o->use_next++ % o->use_ring;
+  if (o->mode_reg < 0) {
+    load_parts(g, o, x, offset, last, confined);
+    return x;
+  }
+  int stage = o->stage + o->stage_next++ % o->stage_ring;
+  load_parts(g, o, stage, offset, last, confined);
+  int64_t from = trace_reg("x%d", stage);
+  trace_add(g->t, INSN_VSHUFFLE, 4,
+            (int64_t[]){trace_reg("x%d", x), from, from, o->mode_reg});
+  return x;
+}
+
+static void move_c(struct gemm *g, bool store, int i, int r, int c) {
+  const struct cover_block *b = &g->block[i];
+  int64_t offset = (b->row + r) * g->c_row + (b->col + c) * g->c_col;
+  bool last = r == b->rows - 1 && c == b->cols - 1;
+  for (int part = 0; part < g->c_parts; part++) {
+    struct trace_op *o =
+        trace_memory(g->t, store ? g->kind->store : g->kind->load,
+                     accumulator_part(g, accumulator(g, i, r, c), part),
+                     store ? g->c_store : g->c_load, offset + part * W_BYTES);
+    o->op.operand[1] = g->shift_reg;
+    o->boundary = last && part == g->c_parts - 1;
+    o->region = b->region;
+    if (g->alternate && store && g->number < g->block_count - 2)
+      o->phase = PHASE_EVEN;
+    if (g->alternate && !store && g->number)
+      o->phase = PHASE_ODD;
+  }
+}
+
+static void move_block(struct gemm *g, bool store, int i) {
+  for (int r = 0; r < g->block[i].rows; r++)
+    for (int c = 0; c < g->block[i].cols; c++)
+      move_c(g, store, i, r, c);
+}
+
+/* ---- multiplies ---- */
+
+static void multiply(struct gemm *g, int r, int c, int x_left, int x_right,
+                     bool start) {
+  int64_t acc = accumulator_reg(g, accumulator(g, g->number, r, c));
+  int64_t left = trace_reg("x%d", x_left), right = trace_reg("x%d", x_right);
+  if (start)
+    trace_add(g->t, g->kind->mul, 4,
+              (int64_t[]){acc, left, right, g->config_reg});
+  else
+    trace_add(g->t, g->kind->mac, 5,
+              (int64_t[]){acc, acc, left, right, g->config_reg});
+}
+
+/* `group` K steps from `k` on; loads stand right before their first use. */
+static void multiply_group(struct gemm *g, int k, int group) {
+  const struct cover_block *b = &g->block[g->number];
+  bool last = k + group == g->k_steps;
+  int right[2][COVER_COLS];
+  for (int r = 0; r < b->rows; r++)
+    for (int i = 0; i < group; i++) {
+      bool end = last && i == group - 1;
+      int left =
+          load_operand(g, &g->left, b->row + r, k + i, end && r == b->rows - 1);
+      for (int c = 0; c < b->cols; c++) {
+        if (r == 0)
+          right[i][c] = load_operand(g, &g->right, b->col + c, k + i,
+                                     end && c == b->cols - 1);
+        if (!g->zero && !g->number && k + i == 0)
+          move_c(g, false, 0, r, c);
+        multiply(g, r, c, left, right[i][c], g->zero && k + i == 0);
+      }
+    }
+}
+
+/* Two K steps together at the very start and the very end of the kernel, where
+ * C is loaded and stored without a block to hide behind; single steps
+ * elsewhere, because a pair keeps all right registers busy. */
+static int group_size(const struct gemm *g, int k) {
+  const struct cover_block *b = &g->block[g->number];
+  bool start = g->number == 0 && k == 0;
+  bool end = g->number == g->block_count - 1 && k == g->k_steps - 2;
+  bool room = b->cols >= g->pair_cols && 2 * b->cols <= g->right.use_ring;
+  return (start || end) && room && k + 2 <= g->k_steps ? 2 : 1;
+}
+
+static void note_first_multiply(struct gemm *g, int from, int k) {
+  const struct cover_block *b = &g->block[g->number];
+  while (!g->t->op[from].op.id ||
+         !(isa_insn(g->t->op[from].op.id)->flags & INSN_MAC))
+    from++;
+  struct arena *a = g->t->arena;
+  if (k)
+    g->t->op[from].note = arena_printf(a, "step %d", k);
+  else
+    g->t->op[from].note =
+        arena_printf(a, "block (%d, %d), %d x %d results: step 0", b->row,
+                     b->col, b->rows, b->cols);
+}
+
+/* Rings are as long as whole K steps of the block fill them. */
+static void set_rings(struct gemm *g, const struct cover_block *b) {
+  struct operand *o[2] = {&g->left, &g->right};
+  int size[2] = {4, 8}, need[2] = {b->rows, b->cols};
+  for (int i = 0; i < 2; i++) {
+    int x = size[i] / (o[i]->mode_reg < 0 ? 1 : 2);
+    o[i]->use_ring = x < need[i] ? x : x / need[i] * need[i];
+    o[i]->stage_ring = o[i]->use_ring;
+  }
+  bool narrow = b->rows < g->right.parts; /* port B cannot bring them all */
+  g->right.other_mem = narrow ? MEM_LDA_W : MEM_NONE;
+}
+
+static void trace_blocks(struct gemm *g) {
+  for (g->number = 0; g->number < g->block_count; g->number++) {
+    int i = g->number;
+    if (!i || g->block[i].region != g->block[i - 1].region)
+      set_rings(g, &g->block[i]);
+    for (int k = 0; k < g->k_steps;) {
+      int group = group_size(g, k), from = g->t->count;
+      multiply_group(g, k, group);
+      note_first_multiply(g, from, k);
+      k += group;
+    }
+    if (i + 1 < g->block_count && !g->zero)
+      move_block(g, false, i + 1);
+    move_block(g, true, i);
+  }
+}
+
+/* ---- what is set once ---- */
+
+/* Values of crRnd and crSat (facts E3, A3). */
+static const int rounding_value[] = {12, 0, 1, 2, 9};
+static const int saturation_value[] = {1, 3, 0};
+
+static void set_modes(struct gemm *g, const struct kernel_gemm *k) {
+  const struct gemm_kind *kind = g->kind;
+  int config = kind->config;
+  if (!is_float(g)) {
+    enum dtype left = k->tc ? k->in1 : k->in0, right = k->tc ? k->in0 : k->in1;
+    config += dtype_kind(left) == DTYPE_SIGNED ? 512 : 0;
+    config += dtype_kind(right) == DTYPE_SIGNED ? 256 : 0;
+  }
+  trace_constant(g->t, g->config_reg, config);
+  if (kind->store == MEM_ST_AM)
+    return;
+  trace_constant(g->t, trace_reg("crRnd"), rounding_value[k->rounding]);
+  if (kind->store == MEM_ST_CONV)
+    return;
+  trace_constant(g->t, g->shift_reg, k->shift);
+  trace_constant(g->t, trace_reg("crSat"), saturation_value[k->saturation]);
+  trace_constant(g->t, trace_reg("crSRSSign"), 0); /* of .d forms: unsigned */
+  trace_constant(g->t, trace_reg("crUPSSign"), 0);
+}
+
+static void set_shuffle(struct gemm *g, struct operand *o, const char *reg,
+                        enum dtype type, int rows, int columns) {
+  int mode = gemm_transpose_mode(type, rows, columns);
+  assert(mode >= 0);
+  o->mode_reg = trace_reg("%s", reg);
+  trace_constant(g->t, o->mode_reg, mode);
+}
+
+static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
+  const struct kernel_shape *s = &g->kind->mac_shape;
+  int n_blocks = k->n / s->n;
+  int64_t a_bytes = s->m * s->k * dtype_bytes(k->in0);
+  int64_t b_bytes = s->k * s->n * dtype_bytes(k->in1);
+  int64_t c_bytes = s->m * s->n * dtype_bytes(k->out);
+  int b = trace_stream(g->t, "p1", "p1", 1);
+  int a = trace_stream(g->t, "p0", "p0", 0);
+  struct operand from_a = {.stream = a,
+                           .index_stride = g->k_steps * a_bytes,
+                           .k_stride = a_bytes,
+                           .parts = (int)a_bytes / W_BYTES,
+                           .mode_reg = -1};
+  struct operand from_b = {.stream = b,
+                           .index_stride = b_bytes,
+                           .k_stride = n_blocks * b_bytes,
+                           .parts = (int)b_bytes / W_BYTES,
+                           .mode_reg = -1};
+  g->left = k->tc ? from_b : from_a;
+  g->right = k->tc ? from_a : from_b;
+  g->c_row = k->tc ? c_bytes : n_blocks * c_bytes;
+  g->c_col = k->tc ? n_blocks * c_bytes : c_bytes;
+  g->c_parts = (int)c_bytes / W_BYTES;
+  g->c_load = trace_stream(g->t, "p2", "p2", 2);
+  g->c_store = trace_stream(g->t, "p3", "p2", 2);
+  g->left.mem = MEM_LDA_W, g->left.other_mem = MEM_LDB_W;
+  g->right.mem = MEM_LDB_W;
+  g->left.use = 0, g->right.use = 4;
+  bool shuffle_a = k->ta != k->tc, shuffle_b = k->tb != k->tc;
+  if (k->tc ? shuffle_b : shuffle_a) {
+    set_shuffle(g, &g->left, "r2", k->tc ? k->in1 : k->in0, s->k, s->m);
+    g->left.stage = 0, g->left.use = 2;
+  }
+  if (k->tc ? shuffle_a : shuffle_b) {
+    set_shuffle(g, &g->right, "r3", k->tc ? k->in0 : k->in1, s->n, s->k);
+    g->right.stage = 4, g->right.use = 8;
+  }
+}
+
+void gemm_trace(struct trace *t, const struct kernel_gemm *k,
+                const struct gemm_kind *kind, bool alternate) {
+  const struct kernel_shape *s = &kind->mac_shape;
+  struct gemm g = {.kind = kind,
+                   .t = t,
+                   .zero = k->zero,
+                   .alternate = alternate,
+                   .k_steps = k->k / s->k,
+                   .config_reg = trace_reg("r0"),
+                   .shift_reg = trace_reg("s0")};
+  g.pair_cols = isa_distance(kind->mac, 0, kind->mac, 1);
+  set_modes(&g, k);
+  set_operands(&g, k);
+  struct cover_problem p = {.rows = (k->tc ? k->n : k->m) / s->m,
+                            .cols = (k->tc ? k->m : k->n) / s->n,
+                            .k_steps = g.k_steps,
+                            .left_parts = g.left.parts,
+                            .right_parts = g.right.parts,
+                            .result_parts = g.c_parts,
+                            .load_result = !k->zero,
+                            .accumulators = is_float(&g) ? 9 : 4,
+                            .distance = g.pair_cols,
+                            .usual_rows = kind->rows,
+                            .usual_cols = kind->cols};
+  g.block = cover(t->arena, &p, &g.block_count);
+  trace_blocks(&g);
+}
