@@ -125,10 +125,10 @@ static const struct gemm_kind *check(const struct kernel_gemm *k,
 }
 
 static bool schedule_gemm(struct arena *a, const struct kernel_gemm *k,
-                          const struct gemm_kind *kind, bool alternate,
+                          const struct gemm_kind *kind, enum gemm_phase phase,
                           struct schedule *schedule, struct diag *d) {
   struct trace t = trace_open(a, d);
-  gemm_trace(&t, k, kind, alternate);
+  gemm_trace(&t, k, kind, phase);
   return trace_address(&t) && sched_place(&t, schedule);
 }
 
@@ -141,12 +141,17 @@ static const char *layout(struct arena *a, const char *name, int rows,
 struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
                                 struct diag *d) {
   const struct gemm_kind *kind = check(k, d);
-  struct schedule schedule, alternating;
-  if (!kind || !schedule_gemm(a, k, kind, false, &schedule, d) ||
-      !schedule_gemm(a, k, kind, true, &alternating, d))
+  struct schedule best, next;
+  if (!kind || !schedule_gemm(a, k, kind, GEMM_FREE, &best, d))
     return NULL;
-  if (alternating.count < schedule.count)
-    schedule = alternating;
+  bool shuffles = k->ta != k->tc || k->tb != k->tc;
+  for (int phase = 1; phase < (shuffles ? GEMM_PHASES : GEMM_QUARTER);
+       phase++) {
+    if (!schedule_gemm(a, k, kind, phase, &next, d))
+      return NULL;
+    if (next.count < best.count)
+      best = next;
+  }
   const struct kernel_shape *s = &kind->mac_shape;
   const char *heading[] = {
       arena_printf(a, "C %s A * B, %s x %s -> %s, %d x %d x %d",
@@ -157,5 +162,5 @@ struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
                    layout(a, "B", k->k, k->n, s->k, s->n, k->tb),
                    layout(a, "C", k->m, k->n, s->m, s->n, k->tc)),
   };
-  return fold_program(a, k->name, heading, 2, &schedule, d);
+  return fold_program(a, k->name, heading, 2, &best, d);
 }

@@ -17,10 +17,18 @@ struct gemm_kind {
   enum mem_kind load, store;
 };
 
-/* Writes the whole run of a checked kernel.  `alternate` keeps C loads to odd
- * cycles and A loads and C stores to even ones. */
+/* To which cycles operations of the steady state are confined, so that what
+ * shares a resource interlocks (sched.c). */
+enum gemm_phase {
+  GEMM_FREE,
+  GEMM_ALTERNATE, /* left and C stores in even cycles, C loads in odd ones */
+  GEMM_QUARTER,   /* C loads in every fourth cycle, shuffles in the others */
+  GEMM_PHASES
+};
+
+/* Writes the whole run of a checked kernel. */
 void gemm_trace(struct trace *, const struct kernel_gemm *,
-                const struct gemm_kind *, bool alternate);
+                const struct gemm_kind *, enum gemm_phase);
 /* The vshuffle mode that transposes a block, or -1. */
 int gemm_transpose_mode(enum dtype, int rows, int columns);
 

@@ -23,7 +23,18 @@
 
 #include <assert.h>
 
-enum { W_BYTES = 32, PHASE_EVEN = 1, PHASE_ODD = 2, ACCUMULATORS = 18 };
+enum { W_BYTES = 32, ACCUMULATORS = 18 };
+
+/* The cycles modulo 4 that each phase leaves to operations. */
+static const struct {
+  unsigned left, c_load, c_store, shuffle;
+} cycles[GEMM_PHASES] = {
+    [GEMM_FREE] = {0, 0, 0, 0},
+    [GEMM_ALTERNATE] = {0x5, 0xa, 0x5, 0},
+    /* A load reaches the accumulators' write port five cycles later than a
+     * shuffle of the same cycle does (facts D3): 3 + 5 is 0 modulo 4. */
+    [GEMM_QUARTER] = {0x7, 0x8, 0x7, 0xe},
+};
 
 /* One input of the multiplier. */
 struct operand {
@@ -39,7 +50,8 @@ struct operand {
 struct gemm {
   const struct gemm_kind *kind;
   struct trace *t;
-  bool zero, alternate;
+  bool zero;
+  enum gemm_phase phase;
   int k_steps;
   struct operand left, right;
   int c_load, c_store;
@@ -87,7 +99,7 @@ static int accumulator_part(const struct gemm *g, int n, int part) {
 /* ---- loads and stores ---- */
 
 static void load_parts(struct gemm *g, const struct operand *o, int x,
-                       int64_t offset, bool last, bool confined) {
+                       int64_t offset, bool last, unsigned phase) {
   for (int i = 0; i < o->parts; i++) {
     struct trace_op *op =
         trace_memory(g->t, o->mem, trace_reg(i ? "wh%d" : "wl%d", x), o->stream,
@@ -95,8 +107,7 @@ static void load_parts(struct gemm *g, const struct operand *o, int x,
     op->other_mem = o->other_mem;
     op->boundary = last && i == o->parts - 1;
     op->region = g->block[g->number].region;
-    if (confined)
-      op->phase = PHASE_EVEN;
+    op->phase = phase;
   }
 }
 
@@ -104,18 +115,19 @@ static void load_parts(struct gemm *g, const struct operand *o, int x,
 static int load_operand(struct gemm *g, struct operand *o, int index, int k,
                         bool last) {
   int64_t offset = index * o->index_stride + k * o->k_stride;
-  bool confined = g->alternate && o == &g->left && g->number &&
-                  g->number < g->block_count - 1;
+  bool steady = g->number && g->number < g->block_count - 1;
+  unsigned phase = steady && o == &g->left ? cycles[g->phase].left : 0;
   int x = o->use + o->use_next++ % o->use_ring;
   if (o->mode_reg < 0) {
-    load_parts(g, o, x, offset, last, confined);
+    load_parts(g, o, x, offset, last, phase);
     return x;
   }
   int stage = o->stage + o->stage_next++ % o->stage_ring;
-  load_parts(g, o, stage, offset, last, confined);
+  load_parts(g, o, stage, offset, last, phase);
   int64_t from = trace_reg("x%d", stage);
   trace_add(g->t, INSN_VSHUFFLE, 4,
-            (int64_t[]){trace_reg("x%d", x), from, from, o->mode_reg});
+            (int64_t[]){trace_reg("x%d", x), from, from, o->mode_reg})
+      ->phase = steady ? cycles[g->phase].shuffle : 0;
   return x;
 }
 
@@ -131,10 +143,10 @@ static void move_c(struct gemm *g, bool store, int i, int r, int c) {
     o->op.operand[1] = g->shift_reg;
     o->boundary = last && part == g->c_parts - 1;
     o->region = b->region;
-    if (g->alternate && store && g->number < g->block_count - 2)
-      o->phase = PHASE_EVEN;
-    if (g->alternate && !store && g->number)
-      o->phase = PHASE_ODD;
+    if (store && g->number < g->block_count - 2)
+      o->phase = cycles[g->phase].c_store;
+    if (!store && g->number)
+      o->phase = cycles[g->phase].c_load;
   }
 }
 
@@ -308,12 +320,12 @@ static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
 }
 
 void gemm_trace(struct trace *t, const struct kernel_gemm *k,
-                const struct gemm_kind *kind, bool alternate) {
+                const struct gemm_kind *kind, enum gemm_phase phase) {
   const struct kernel_shape *s = &kind->mac_shape;
   struct gemm g = {.kind = kind,
                    .t = t,
                    .zero = k->zero,
-                   .alternate = alternate,
+                   .phase = phase,
                    .k_steps = k->k / s->k,
                    .config_reg = trace_reg("r0"),
                    .shift_reg = trace_reg("s0")};

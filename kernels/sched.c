@@ -35,9 +35,11 @@
  * deadline first.  An operation that can use two slots (loads of A) takes the
  * second one only when the first would be late for its multiply.
  *
- * Greedy placing has one weak spot, which the generator works around: when C
- * traffic fills its memory bank, loads and stores of C have to alternate.  It
- * can confine operations to even or odd cycles (trace_op.phase).
+ * Greedy placing has one weak spot: where two kinds of operations together fill
+ * a resource (loads and stores of C their bank; loads of C and shuffles the
+ * write port of the accumulators), they have to interlock, and early ones of
+ * one kind push the other out.  The generator can confine operations to some
+ * cycles modulo four (trace_op.phase) and keeps what turns out shorter.
  *
  * The result repeats because the trace does: all decisions depend on a finite
  * window of the past.  The cost is linear in the cycles of the kernel; a
@@ -169,7 +171,7 @@ static int first_free(struct placer *p, const struct trace_op *o,
   const struct insn *insn = isa_insn(op->id);
   for (;; cycle++) {
     grow(p, cycle);
-    if (op == &o->op && o->phase && cycle % 2 != o->phase - 1)
+    if (op == &o->op && o->phase && !(o->phase >> cycle % 4 & 1))
       continue;
     if (slot_free(&p->s->bundle[cycle], insn->slot) &&
         !(p->bank[cycle + insn->memory_cycle] & bank_bit(p, o)) &&

@@ -40,7 +40,7 @@ struct trace_op {
   int64_t offset; /* bytes from the stream's base */
   bool boundary;  /* last access of its stream in a C block */
   int region;     /* blocks of one shape; block ends of a region are alike */
-  int phase;      /* 1 or 2: only in even or odd cycles; 0: in any */
+  unsigned phase; /* bit i: in cycles that are i modulo 4; 0: in all */
   int mac;        /* multiplies before this operation in program order */
   const char *note;
 };
