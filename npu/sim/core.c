@@ -284,6 +284,15 @@ uint32_t core_pc(const struct core *c) { return c->pc; }
 const struct core_counts *core_counts(const struct core *c) {
   return &c->counts;
 }
+
+uint64_t core_slot_bundles(const struct core *c, int slot) {
+  uint64_t bundles = c->slot_counts[slot];
+  for (size_t i = 0; i < sizeof c->bundle / sizeof c->bundle[0]; ++i)
+    if (c->bundle[i] && c->bundle[i]->slots >> slot & 1)
+      bundles += c->bundle[i]->executions;
+  return bundles;
+}
+
 const struct diag *core_diag(const struct core *c) { return &c->diag; }
 
 static bool scalar_register(const struct core *c, const char *name,

@@ -52,6 +52,9 @@ enum core_stall core_stalled(const struct core *); /* in the last step */
 int core_waiting_lock(const struct core *);        /* core lock id, or -1 */
 uint32_t core_pc(const struct core *);
 const struct core_counts *core_counts(const struct core *);
+/* Bundles issued so far whose slot `slot` (enum isa_slot) held an operation
+ * that is no nop. */
+uint64_t core_slot_bundles(const struct core *, int slot);
 const struct diag *core_diag(const struct core *); /* when CORE_FAILED */
 /* By architectural name ("r0", "p1", "lc"); scalar registers only. */
 bool core_read_register(const struct core *, const char *name, uint32_t *);
