@@ -269,27 +269,52 @@ static void peel_call(struct peel *p, int node) {
   teir_list_insert(p->a, home, place + 1, rest);
 }
 
-/* Two calls do the elements of one in another order; fine unless an element
- * is written twice or the operation reads what it writes elsewhere. */
+/* Does a call write every element once?  Each stride must span all smaller
+ * ones. */
+static bool writes_once(const struct teir *t, int primitive) {
+  const struct teir_primitive *p = &t->primitive[primitive];
+  int out = teir_output(t, primitive);
+  int64_t reach = dtype_bytes(t->tensor[out].type), done = -1;
+  for (;;) {
+    int64_t next = INT64_MAX, span = 0;
+    int equals = 0;
+    for (int r = 0; r < TEIR_ROLES; r++)
+      for (int i = 0; i < p->role[r].count; i++) {
+        const struct teir_axis *x = &t->axis[p->role[r].item[i]];
+        int64_t stride = x->stride_bytes[out].constant;
+        if (x->extent.constant == 1 || stride <= done || stride > next)
+          continue;
+        equals = stride == next ? equals + 1 : 1;
+        next = stride;
+        span = stride * (x->extent.constant - 1);
+      }
+    if (equals == 0)
+      return true;
+    if (equals > 1 || next < reach)
+      return false;
+    reach += span;
+    done = next;
+  }
+}
+
+/* Two calls do the elements of one in another order; fine for sums and zeros,
+ * and where every element is written once. */
 static bool check_call(const struct teir *t, int node, int axis,
                        struct diag *d) {
   const struct teir_node *n = &t->node[node];
   const struct teir_primitive *p = &t->primitive[n->primitive];
   int out = teir_output(t, n->primitive);
-  bool consumed = false, again = false, same = false;
+  bool consumed = false, same = false;
   for (int r = 0; r < TEIR_ROLES; r++)
-    for (int i = 0; i < p->role[r].count; i++) {
-      const struct teir_axis *x = &t->axis[p->role[r].item[i]];
-      consumed = consumed || p->role[r].item[i] == axis;
-      again = again ||
-              (x->extent.constant > 1 && x->stride_bytes[out].constant == 0);
-    }
+    consumed = consumed || teir_list_find(p->role[r], axis) >= 0;
   for (int i = 0; i < teir_op_inputs(p->op); i++)
     same = same || teir_input(t, n->primitive, i) == out;
   if (!consumed)
     return diag_declined(d, n->at, "%s does not consume axis %s", n->id,
                          t->axis[axis].id);
-  bool free = p->op == TEIR_CONTRACTION ? !same : p->op == TEIR_ZERO || !again;
+  bool free =
+      p->op == TEIR_ZERO ||
+      (p->op == TEIR_CONTRACTION ? !same : writes_once(t, n->primitive));
   return free ||
          diag_declined(d, n->at, "the order of elements in %s matters", n->id);
 }

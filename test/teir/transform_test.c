@@ -253,8 +253,8 @@ static void check_parallel(struct arena *a, const struct teir *t) {
     int first = teir_find_node(p, n->id), second = -1;
     char *rest = arena_printf(a, "%s.rest", n->id);
     second = teir_find_node(p, rest);
-    if (first < 0 || second < 0)
-      continue;
+    if (first < 0 || second < 0 || p->node[second].axis != p->axis_count - 1)
+      continue; /* one part had no work left */
     struct teir_list *lists[] = {&p->roots, NULL};
     for (int j = -1; j < p->node_count; j++) {
       struct teir_list *l = j < 0 ? lists[0] : &p->node[j].children;
