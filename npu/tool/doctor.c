@@ -1,0 +1,396 @@
+/* doctor.c -- `nputeir doctor`: what of the road is there, what is missing, and
+ * what to do about it.  One line per thing; what compiling and simulating need
+ * decides the exit status, an NPU is a bonus. */
+#include "run.h"
+#include "tool.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum finding { FOUND, ABSENT, BROKEN }; /* ABSENT: the road goes without */
+
+struct doctor {
+  char prefix[PATH_MAX]; /* the folder above our bin/ */
+  char plugin[PATH_MAX]; /* "" while not found */
+  char runtime[PATH_MAX];
+  int llvm; /* major of the plugin */
+  int broken;
+};
+
+static void say(struct doctor *w, enum finding f, const char *what,
+                const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static void say(struct doctor *w, enum finding f, const char *what,
+                const char *format, ...) {
+  static const char *const word[] = {"ok", "absent", "MISSING"};
+  va_list args;
+  w->broken += f == BROKEN;
+  printf("%-8s %-10s ", word[f], what);
+  va_start(args, format);
+  vprintf(format, args);
+  va_end(args);
+  putchar('\n');
+}
+
+/* ---- helpers ---- */
+
+/* A program of that name on the PATH. */
+static bool on_path(const char *name, char found[PATH_MAX]) {
+  const char *path = getenv("PATH");
+  while (path && *path) {
+    size_t n = strcspn(path, ":");
+    int length = snprintf(found, PATH_MAX, "%.*s/%s", (int)n, path, name);
+    if (length < PATH_MAX && access(found, X_OK) == 0)
+      return true;
+    path += n + (path[n] != 0);
+  }
+  return false;
+}
+
+/* The first line that a command prints, without its end. */
+static void first_line(const char *command, char line[200]) {
+  FILE *f = popen(command, "r");
+  line[0] = 0;
+  if (!f)
+    return;
+  if (!fgets(line, 200, f))
+    line[0] = 0;
+  line[strcspn(line, "\n")] = 0;
+  char rest[256]; /* let it finish */
+  while (fgets(rest, sizeof rest, f))
+    ;
+  pclose(f);
+}
+
+/* The number behind "major=" in nputeir-cc, which knows what LLVM the plugin
+ * was built for. */
+static int plugin_major(const struct doctor *w) {
+  char path[PATH_MAX + 20], line[200];
+  int major = 19;
+  snprintf(path, sizeof path, "%s/bin/nputeir-cc", w->prefix);
+  FILE *f = fopen(path, "r");
+  while (f && fgets(line, sizeof line, f))
+    if (sscanf(line, "major=%d", &major) == 1)
+      break;
+  if (f)
+    fclose(f);
+  return major;
+}
+
+/* The first of our libraries with this name under the prefix. */
+static bool find_library(const struct doctor *w, const char *name,
+                         char found[PATH_MAX]) {
+  char pattern[PATH_MAX + 100];
+  glob_t g;
+  snprintf(pattern, sizeof pattern, "%s/{lib,lib64,lib/*-linux-gnu*}/%s",
+           w->prefix, name);
+  found[0] = 0;
+  if (glob(pattern, GLOB_BRACE, NULL, &g) == 0)
+    snprintf(found, PATH_MAX, "%s", g.gl_pathv[0]);
+  globfree(&g);
+  return found[0] != 0;
+}
+
+/* ---- what compiling needs ---- */
+
+static void check_clang(struct doctor *w) {
+  char name[32], path[PATH_MAX], command[PATH_MAX + 20], line[200];
+  snprintf(name, sizeof name, "clang-%d", w->llvm);
+  bool found = on_path(name, path);
+  if (!found) {
+    snprintf(path, sizeof path, "/usr/lib/llvm-%d/bin/clang", w->llvm);
+    found = access(path, X_OK) == 0;
+  }
+  if (!found) {
+    say(w, BROKEN, "clang",
+        "no %s; the plugin is for LLVM %d (Debian: apt-get install %s)", name,
+        w->llvm, name);
+    return;
+  }
+  snprintf(command, sizeof command, "'%s' --version", path);
+  first_line(command, line);
+  say(w, FOUND, "clang", "%s (%s)", path, line);
+}
+
+static void check_plugin(struct doctor *w) {
+  if (find_library(w, "libnputeir.so", w->plugin))
+    say(w, FOUND, "plugin", "%s, for LLVM %d", w->plugin, w->llvm);
+  else
+    say(w, BROKEN, "plugin",
+        "no libnputeir.so beside this program; configure with "
+        "-DLLVM_DIR=/usr/lib/llvm-19/lib/cmake/llvm and build");
+}
+
+/* ---- what running needs: the runtime multiplies two small matrices ---- */
+
+static const char small_product[] =
+    "teir 1\n"
+    "tensor in0 bf16\ntensor in1 bf16\ntensor out f32\n"
+    "axis m extent 16 stride in0=32 out=64\n"
+    "axis n extent 16 stride in1=2 out=4\n"
+    "axis k extent 16 stride in0=2 in1=32\n"
+    "primitive clear Zero M=[] N=[]\n"
+    "primitive mac Contraction M=[] N=[] K=[]\n"
+    "roots m\n"
+    "iterate m over m do n\n"
+    "iterate n over n do zero, k\n"
+    "iterate k over k do contraction\n"
+    "invoke zero calls clear\n"
+    "invoke contraction calls mac\n";
+
+/* in0[m,k] = m mod 3, in1[k,n] = n mod 5: out[m,n] = 16 * their product. */
+static bool product_right(int call(const char *, const char *, const char *,
+                                   const int64_t *, uint64_t, void *const *,
+                                   uint64_t)) {
+  uint16_t in0[256], in1[256];
+  float out[256];
+  for (int i = 0; i < 256; i++) {
+    in0[i] = bf16_from_f32((float)(i / 16 % 3));
+    in1[i] = bf16_from_f32((float)(i % 16 % 5));
+    out[i] = -1;
+  }
+  void *const tensor[3] = {in0, in1, out};
+  if (call(small_product, NULL, "doctor", NULL, 0, tensor, 3) != 0)
+    return false;
+  for (int i = 0; i < 256; i++)
+    if (out[i] != (float)(16 * (i / 16 % 3) * (i % 16 % 5)))
+      return false;
+  return true;
+}
+
+static void check_simulator(struct doctor *w, void *library) {
+  int (*call)(const char *, const char *, const char *, const int64_t *,
+              uint64_t, void *const *, uint64_t);
+  *(void **)&call = dlsym(library, "nputeir_call_1");
+  setenv("NPUTEIR_DEVICE", "sim", 1);
+  unsetenv("NPUTEIR_OPTIONS");
+  if (call && product_right(call))
+    say(w, FOUND, "simulator",
+        "a 16 x 16 x 16 product through the whole road "
+        "is right");
+  else
+    say(w, BROKEN, "simulator",
+        "a small product fails; NPUTEIR_TRACE=1 "
+        "nputeir doctor says why");
+}
+
+static void check_runtime(struct doctor *w) {
+  if (!find_library(w, "libnputeir-rt.so", w->runtime)) {
+    say(w, BROKEN, "runtime", "no libnputeir-rt.so beside this program");
+    return;
+  }
+  void *library = dlopen(w->runtime, RTLD_NOW | RTLD_LOCAL);
+  const char *(*version)(void) = NULL;
+  if (library)
+    *(void **)&version = dlsym(library, "nputeir_version");
+  if (!version) {
+    say(w, BROKEN, "runtime", "%s does not load: %s", w->runtime, dlerror());
+    return;
+  }
+  say(w, FOUND, "runtime", "%s, version %s", w->runtime, version());
+  check_simulator(w, library);
+  /* stays open: the process ends soon */
+}
+
+/* Words in the environment that the runtime will read. */
+static void check_environment(struct doctor *w, const char *device) {
+  struct diag d = {0};
+  if (!device)
+    say(w, FOUND, "device",
+        "NPUTEIR_DEVICE is not set: auto, the NPU if there "
+        "is one, else the loop as written");
+  else if (run_device_find(device, &d))
+    say(w, FOUND, "device", "NPUTEIR_DEVICE=%s", device);
+  else
+    say(w, d.kind == DIAG_ERROR ? BROKEN : ABSENT, "device",
+        "NPUTEIR_DEVICE=%s: %s", device, d.text);
+}
+
+/* ---- what a real NPU needs ---- */
+
+static bool read_hex(const char *folder, const char *name, unsigned *value) {
+  char path[PATH_MAX + 300];
+  snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", folder, name);
+  FILE *f = fopen(path, "r");
+  bool good = f && fscanf(f, "%x", value) == 1;
+  if (f)
+    fclose(f);
+  return good;
+}
+
+/* AMD's NPUs on the PCI bus, facts xdna-array.md section 1. */
+static const char *find_npu(void) {
+  static const struct {
+    unsigned device;
+    const char *name;
+  } known[] = {{0x1502, "XDNA (Phoenix, Hawk Point): npu1"},
+               {0x17f0, "XDNA2 (Strix family): npu4, not supported yet"}};
+  const char *found = NULL;
+  DIR *d = opendir("/sys/bus/pci/devices");
+  for (struct dirent *e; d && !found && (e = readdir(d));) {
+    unsigned vendor, device;
+    if (!read_hex(e->d_name, "vendor", &vendor) || vendor != 0x1022 ||
+        !read_hex(e->d_name, "device", &device))
+      continue;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+      if (known[i].device == device)
+        found = known[i].name;
+  }
+  if (d)
+    closedir(d);
+  return found;
+}
+
+static void check_node(struct doctor *w) {
+  glob_t g;
+  if (glob("/dev/accel/accel*", 0, NULL, &g) != 0)
+    say(w, ABSENT, "node", "no /dev/accel/accel*: the driver makes it");
+  else if (access(g.gl_pathv[0], R_OK | W_OK) != 0)
+    say(w, ABSENT, "node", "%s: %s; join its group (usually render)",
+        g.gl_pathv[0], strerror(errno));
+  else
+    say(w, FOUND, "node", "%s", g.gl_pathv[0]);
+  globfree(&g);
+}
+
+static void check_memory_lock(struct doctor *w) {
+  enum { HEAP = 64 << 20 }; /* the driver pins the device heap */
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+      limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > HEAP)
+    say(w, FOUND, "memlock", "enough memory may be locked");
+  else
+    say(w, ABSENT, "memlock",
+        "%llu KiB may be locked; an NPU needs more than 65536 (ulimit -l, or "
+        "/etc/security/limits.d)",
+        (unsigned long long)limit.rlim_cur >> 10);
+}
+
+static void check_xrt(struct doctor *w) {
+  static const char *const name[] = {
+      "libxrt_coreutil.so.2", "/opt/xilinx/xrt/lib/libxrt_coreutil.so.2"};
+  const char *found = NULL;
+  for (size_t i = 0; i < sizeof name / sizeof *name && !found; i++) {
+    void *library = dlopen(name[i], RTLD_LAZY | RTLD_LOCAL);
+    if (library) {
+      found = name[i];
+      dlclose(library);
+    }
+  }
+#ifdef NPUTEIR_XRT
+  bool built = true;
+#else
+  bool built = false;
+#endif
+  if (found && built)
+    say(w, FOUND, "xrt", "%s, and the runtime uses it", found);
+  else if (found)
+    say(w, ABSENT, "xrt",
+        "%s is there, but this runtime was built without it: XRT's headers "
+        "with xrt_hw_context.h (2.14 or later; not in Debian) must be there "
+        "when nputeir is configured",
+        found);
+  else
+    say(w, ABSENT, "xrt",
+        "no XRT: build it with the NPU's driver from "
+        "github.com/amd/xdna-driver, then nputeir again");
+}
+
+static void check_npu(struct doctor *w) {
+  struct stat s;
+  const char *npu = find_npu();
+  if (!npu) {
+    say(w, ABSENT, "npu", "no AMD NPU on the PCI bus: use NPUTEIR_DEVICE=sim");
+    return;
+  }
+  say(w, FOUND, "npu", "%s", npu);
+  if (stat("/sys/module/amdxdna", &s) == 0)
+    say(w, FOUND, "driver", "amdxdna");
+  else
+    say(w, ABSENT, "driver",
+        "amdxdna is not loaded (Linux 6.14 or later, or "
+        "github.com/amd/xdna-driver)");
+  check_node(w);
+  check_memory_lock(w);
+}
+
+/* Not needed: our own writers make the same bytes, a test compares. */
+static void check_bootgen(struct doctor *w) {
+  char path[PATH_MAX];
+  if (on_path("bootgen", path))
+    say(w, FOUND, "bootgen", "%s (only tests use it)", path);
+  else
+    say(w, ABSENT, "bootgen",
+        "not needed; one test compares with it (Debian: "
+        "apt-get install xilinx-bootgen)");
+}
+
+static bool find_prefix(struct doctor *w) {
+  ssize_t n = readlink("/proc/self/exe", w->prefix, sizeof w->prefix - 1);
+  if (n < 0)
+    return false;
+  w->prefix[n] = 0;
+  for (int up = 0; up < 2; up++) {
+    char *slash = strrchr(w->prefix, '/');
+    if (!slash)
+      return false;
+    *slash = 0;
+  }
+  return true;
+}
+
+static int run(int argc, char **argv) {
+  struct doctor w = {0};
+  if (argc > 1)
+    return tool_usage("doctor", "takes no arguments, not '%s'", argv[1]);
+  const char *set = getenv("NPUTEIR_DEVICE");
+  char *device = set && *set ? strdup(set) : NULL; /* we set our own later */
+  if (!find_prefix(&w)) {
+    fprintf(stderr, "nputeir doctor: cannot find the program's own folder\n");
+    free(device);
+    return TOOL_FAILED;
+  }
+  w.llvm = plugin_major(&w);
+  check_clang(&w);
+  check_plugin(&w);
+  check_runtime(&w);
+  check_environment(&w, device);
+  check_npu(&w);
+  check_xrt(&w);
+  check_bootgen(&w);
+  free(device);
+  if (w.broken)
+    printf("\n%d thing%s missing: see MISSING above\n", w.broken,
+           w.broken == 1 ? " is" : "s are");
+  else
+    puts("\nprograms can be compiled and run on the simulated NPU");
+  return w.broken ? TOOL_FAILED : TOOL_DONE;
+}
+
+const struct tool_command tool_doctor = {
+    .name = "doctor",
+    .summary = "what is installed, what is missing, what to do",
+    .help = "usage: nputeir doctor\n\n"
+            "Looks for what compiling and running need and prints a line for "
+            "each:\n"
+            "  ok       it is there, and where\n"
+            "  absent   it is not there; programs run without it, only not on "
+            "an NPU\n"
+            "  MISSING  without it programs cannot be compiled or simulated, "
+            "and what\n           to do\n\n"
+            "Checked are the clang that the plugin is for, the plugin, the "
+            "runtime (it\nmultiplies two small matrices on the simulator), "
+            "NPUTEIR_DEVICE, the NPU with\nits driver, device node and memory "
+            "limit, XRT, and bootgen.\n\n"
+            "Exit status 0: programs can be compiled and simulated; 1: "
+            "something is MISSING.\n",
+    .run = run,
+};
