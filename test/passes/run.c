@@ -29,6 +29,17 @@ static uint16_t bf16(int v) {
   return (uint16_t)(bits >> 16);
 }
 
+/* Plain clang calls this for __bf16, and the library of gcc 12 has it not. */
+__attribute__((used)) __bf16 truncate_to_bf16(float f) __asm__("__truncsfbf2");
+__bf16 truncate_to_bf16(float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, 4);
+  uint16_t half = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  __bf16 result;
+  memcpy(&result, &half, 2);
+  return result;
+}
+
 static void fill(enum form_kind kind) {
   seed = 1;
   for (int i = 0; i < ELEMENTS + 2 * GUARD; i++)

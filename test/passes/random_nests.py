@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""random_nests.py SEED COUNT -- C functions in the shape of forms/forms.h:
+matrix products in random dress, many of them damaged in one place, so that the
+plugin must take some and leave the others alone.  Nothing here knows which:
+same_result.sh compares what they compute with plain clang."""
+import random
+import sys
+
+LOOP = [
+    "for ({t} {v} = 0; {v} < {n}; {v}++)",
+    "for ({t} {v} = 0; {v} <= {n} - 1; ++{v})",
+    "for ({t} {v} = {n} - 1; {v} >= 0; {v}--)",
+    "for ({t} {v} = 0; {v} != ({n} > 0 ? {n} : 0); {v}++)",
+    "for ({t} {v} = 0; {v} < {n}; {v} += 2)",
+    "for ({t} {v} = 1; {v} < {n}; {v}++)",
+    "for ({t} {v} = 0; {v} < {n} / 2; {v}++)",
+    "for ({t} {v} = {n}; {v}-- > 0;)",
+]
+
+
+def loop(r, v, n, plain):
+    form = LOOP[0] if r.random() < plain else r.choice(LOOP)
+    t = r.choice(["int", "int", "long", "short" if n.isdigit() else "int"])
+    return form.format(t=t, v=v, n=n)
+
+
+def index(r, row, column, width, damage):
+    """row-major, column-major, padded, shifted, or wrong"""
+    pitch = r.choice([width, width, "64", "40", width + " + 2"])
+    form = r.choice(["{0} * ({2}) + {1}"] * 4 + ["{1} * ({2}) + {0}",
+                    "{0} * ({2}) + {1} + 5", "({0} + 1) * ({2}) + {1}"])
+    if damage:
+        form = r.choice(["{0} + {1}", "{0}", "{1}", "{0} * ({2})", "0",
+                         "({0} * {1}) % 64", "({0} * ({2}) + {1}) / 2",
+                         "{0} * 2 + {1}", "({0} & 7) * ({2}) + {1}",
+                         "(uint8_t){0} * ({2}) + {1}"])
+    return form.format(row, column, pitch)
+
+
+def form(r, number):
+    kind = r.choice(["INT_FORM", "BF16_FORM"])
+    c_type, cast = ("int32_t", "") if kind == "INT_FORM" else ("float", "(float)")
+    damage = r.choice(["none"] * 5 + ["index_a", "index_b", "index_c", "operation",
+                      "guard", "break", "store", "start", "end", "zero",
+                      "outer", "triangle", "volatile", "scalar"])
+    plain = r.choice([1, 1, 0.7])
+    sizes = {"i": "M", "j": "N", "k": "K"}
+    if r.random() < 0.15:
+        sizes = {"i": "12", "j": "16", "k": "9"}
+    loops = {v: loop(r, v, n, plain) for v, n in sizes.items()}
+    if damage == "triangle":
+        v, w = r.sample("ijk", 2)
+        loops[v] = r.choice(["for (int {0} = 0; {0} < {1}; {0}++)",
+                             "for (int {0} = {1}; {0} < %s; {0}++)" % sizes[v]]
+                            ).format(v, w)
+    m, n, k = sizes["i"], sizes["j"], sizes["k"]
+    a = "A[%s]" % index(r, "i", "k", k, damage == "index_a")
+    b = "B[%s]" % index(r, "k", "j", n, damage == "index_b")
+    c_index = index(r, "i", "j", n, damage == "index_c")
+    c = "C[%s]" % c_index
+    if damage == "volatile":
+        a = "*(volatile %s *)&%s" % ("int8_t" if cast == "" else "__bf16", a)
+    product = r.choice(["{0}{1} * {0}{2}", "{0}{2} * {0}{1}"]).format(cast, a, b)
+    if damage == "operation":
+        product = r.choice(["{0}{1} + {0}{2}", "{0}{1} * {0}{2} + 1",
+                            "{0}{1} * {0}{2} * 2", "-({0}{1} * {0}{2})",
+                            "{0}{1}", "{0}{1} * 3", "{0}{1} * {0}{1}",
+                            "({0}{1} > {0}{2} ? {0}{1} : {0}{2})",
+                            "{0}{1} * {0}{2} + {0}{1}"]).format(cast, a, b)
+    guard = ""
+    if damage == "guard":
+        guard = r.choice(["if (i != 2) ", "if (k & 1) ", "if (%s > 0) " % a,
+                          "if (j > i) ", "if (%s != 0) " % c])
+    elif damage == "break":
+        guard = r.choice(["if (k == 3) break; ", "if (%s > 3) break; " % a,
+                          "if (%s > 900) return; " % c])
+    extra = ""
+    if damage == "store":
+        extra = r.choice(["C[4000] = 1;", "C[4000] += 1;", "%s += 1;" % c,
+                          "C[%s + 1] = 0;" % c_index, "%s = 0;" % c])
+    before = after = ""
+    style = r.choice(["memory", "scalar"])
+    order = list("ijk")
+    if style == "memory":
+        r.shuffle(order)
+        body = "%s { %s%s += %s; %s }" % (loops[order[2]], guard, c, product, extra)
+        body = "%s { %s }" % (loops[order[1]], body)
+        zero = r.choice(["", "", "right", "row", "whole"])
+        if damage == "zero":
+            zero = r.choice(["wrong_row", "wrong_value", "each", "late", "inner"])
+        if zero == "right" and order[2] == "k":
+            body = body.replace("{", "{ %s = 0;" % c, 1)
+        elif zero == "row" and order[0] == "i":
+            before = "%s %s = 0; " % (loops["j"], c)
+        elif zero == "whole":
+            after = "%s %s %s = 0;" % (loops["i"], loops["j"], c)
+        elif zero == "wrong_row" and order[0] == "i":
+            before = "for (int j = 0; j < %s; j++) C[i * 64 + j] = 0;" % n
+        elif zero == "wrong_value" and order[0] == "i":
+            before = "%s %s = 2; " % (loops["j"], c)
+        elif zero == "each" and order[0] == "k":
+            before = "for (int i = 0; i < %s; i++) for (int j = 0; j < %s; j++) %s = 0;" % (m, n, c)
+        elif zero == "late" and order[0] == "i":
+            body = body + " %s %s = 0; " % (loops["j"], c)
+        elif zero == "inner":
+            body = body.replace("{ " + guard, "{ %s = 0; %s" % ("C[0]", guard), 1)
+        text = "%s %s { %s %s }" % (after, loops[order[0]], before, body)
+    else:
+        if r.random() < 0.5:
+            order = list("jik")
+        start, end = r.choice([("0", "="), (c, "="), ("0", "+=")])
+        if damage == "start":
+            start = r.choice(["1", cast + "B[0]", "C[0]", "%s + 1" % c])
+        if damage == "end":
+            end = r.choice(["= 1 +", "= 2 *", "-=", "= -"])
+        inner = "%s { %ss += %s; %s }" % (loops["k"], guard, product, extra)
+        if damage == "scalar":
+            inner = r.choice([
+                inner + inner,
+                "%s { s += %s; s += 1; }" % (loops["k"], product),
+                "%s { s += %s; %s %s s; }" % (loops["k"], product, c, end),
+                "%s { s = %s; }" % (loops["k"], product)])
+        core = "%s s = %s; %s %s %s s;" % (c_type, start, inner, c, end)
+        if damage == "scalar" and r.random() < 0.3:
+            text = "%s s = 0; %s { %s { %s %s %s s; } }" % (
+                c_type, loops[order[0]], loops[order[1]], inner, c, end)
+        else:
+            text = "%s { %s { %s } }" % (loops[order[0]], loops[order[1]], core)
+    if damage == "outer":
+        text = r.choice(["for (int r = 0; r < 2; r++) { %s }",
+                         "for (int r = 0; r < 2; r++) { %s C[r] += 3; }",
+                         "for (int r = 0; r < M; r++) { %s }",
+                         "if (M > 3) { %s }"]) % text
+    return ("%s(f%d) { /* %s */\n  int i = 1, j = 1, k = 1;\n  (void)i, (void)j, (void)k;\n  %s\n}\n"
+            % (kind, number, damage, text))
+
+
+def main():
+    seed, count = int(sys.argv[1]), int(sys.argv[2])
+    r = random.Random(seed)
+    print('/* random_nests.py %d %d */\n#include "forms/forms.h"' % (seed, count))
+    for i in range(count):
+        print(form(r, i))
+
+
+main()
