@@ -102,6 +102,7 @@ void sim_close(struct sim *s) {
   for (int i = 0; i < s->columns * s->rows; i++)
     if (s->tile[i].core)
       core_close(s->tile[i].core);
+  text_free(&s->waits);
   arena_close(s->arena);
 }
 
@@ -232,6 +233,7 @@ static bool report_deadlock(struct sim *s) {
   waits_print(s, &t, sizeof s->diag.text - 1);
   sim_fail(s, "%s", text_string(&t));
   text_free(&t);
+  waits_print(s, &s->waits, SIZE_MAX);
   return false;
 }
 
@@ -316,19 +318,20 @@ static void fill_report(struct sim *s, uint64_t start, struct sim_report *r) {
   r->core_cycles = (uint64_t)r->cores * r->busy_cycles;
 }
 
+static void visit_unfinished(struct channel *c, void *context) {
+  struct sim *s = context;
+  if (c->tile->kind == TILE_SHIM && !c->mm2s)
+    sim_fail(s,
+             "the transaction ends while column %d S2MM%d still writes host "
+             "memory (BD %d, %u words to come); nothing waits for its token",
+             c->tile->column, c->index, c->bd, c->walk.left);
+}
+
 /* What would still be written to host memory when the host believes that the
  * run is over is a race on a real device. */
 static bool check_finished(struct sim *s) {
-  for (int i = 0; i < s->channel_count; i++) {
-    const struct channel *c = s->channel[i];
-    if (c->tile->kind == TILE_SHIM && !c->mm2s)
-      return sim_fail(s,
-                      "the transaction ends while column %d S2MM%d still "
-                      "writes host memory (BD %d, %u words to come); nothing "
-                      "waits for its token",
-                      c->tile->column, c->index, c->bd, c->walk.left);
-  }
-  return true;
+  channels_visit(s, visit_unfinished, s);
+  return !s->failed;
 }
 
 bool sim_execute(struct sim *s, const struct command_list *list,
@@ -365,5 +368,5 @@ bool sim_run(struct sim *s, const void *txn, size_t length,
 }
 
 void sim_print_waits(const struct sim *s, struct text *t) {
-  waits_print(s, t, SIZE_MAX);
+  text_puts(t, text_string(&s->waits));
 }

@@ -65,12 +65,49 @@ struct channel *channel_of(struct tile *t, bool mm2s, int index) {
   return index >= 0 && index < count ? &t->channel[mm2s][index] : NULL;
 }
 
-static void list_channel(struct channel *c) {
+/* ---- sleeping: a channel that nothing but another part can help is taken off
+ * the list of those that are stepped ---- */
+
+void channel_wake(struct channel *c) {
   struct sim *s = c->tile->sim;
+  struct fifo *f = c->mm2s && c->port ? &c->port->fifo : &c->in;
+  f->full = UINT32_MAX;
+  f->empty = -1;
+  c->asleep = false;
   if (c->listed)
     return;
   c->listed = true;
   s->channel[s->channel_count++] = c;
+}
+
+static void sleep_on_reads(struct channel *c) {
+  struct fifo *f = &c->port->fifo;
+  f->sleeper = c;
+  f->empty = (int32_t)(f->depth - c->need - c->header_due);
+  c->asleep = true;
+}
+
+static void sleep_on_writes(struct channel *c) {
+  c->in.sleeper = c;
+  c->in.full = c->need;
+  c->asleep = true;
+}
+
+static void sleep_on_lock(struct channel *c) {
+  if (c->waits) /* reset while it slept: its old entry is still there */
+    return;
+  c->waits = c->asleep = true;
+  c->next_waiting = c->acquire_tile->waiting;
+  c->acquire_tile->waiting = c;
+}
+
+void locks_changed(struct tile *t) {
+  while (t->waiting) {
+    struct channel *c = t->waiting;
+    t->waiting = c->next_waiting;
+    c->waits = false;
+    channel_wake(c);
+  }
 }
 
 /* Takes the oldest task of the queue. */
@@ -115,7 +152,7 @@ void channel_push(struct channel *c, uint32_t task) {
   }
   c->queue[c->queue_count++] = task;
   s->progress = true;
-  list_channel(c);
+  channel_wake(c);
   if (c->state == CHANNEL_IDLE)
     start_task(c);
 }
@@ -275,8 +312,10 @@ static bool load_bd(struct channel *c) {
 static void try_acquire(struct channel *c) {
   struct sim *s = c->tile->sim;
   if (c->acquire_tile &&
-      !lock_take(c->acquire_tile, c->acquire_lock, c->acquire_value))
+      !lock_take(c->acquire_tile, c->acquire_lock, c->acquire_value)) {
+    sleep_on_lock(c);
     return;
+  }
   s->progress = true;
   c->granted = s->now;
   c->state = CHANNEL_MOVE;
@@ -333,8 +372,10 @@ static void move_mm2s(struct channel *c) {
   if (!c->port)
     return;
   struct fifo *out = &c->port->fifo;
-  if (!fifo_has_room(out, c->need + c->header_due))
+  if (!fifo_has_room(out, c->need + c->header_due)) {
+    sleep_on_reads(c);
     return;
+  }
   bool shim = c->tile->kind == TILE_SHIM;
   if (shim && s->now < c->pace)
     return;
@@ -364,7 +405,11 @@ static void move_mm2s(struct channel *c) {
 
 static void move_s2mm(struct channel *c) {
   struct sim *s = c->tile->sim;
-  if (c->in.count < c->need || fifo_at(&c->in, c->need - 1)->ready > s->now)
+  if (c->in.count < c->need) {
+    sleep_on_writes(c);
+    return;
+  }
+  if (fifo_at(&c->in, c->need - 1)->ready > s->now)
     return;
   uint8_t *bytes = grant(c, c->in.count + DMA_FORCED_WORDS > DMA_INGRESS_DEPTH);
   if (!bytes)
@@ -429,23 +474,29 @@ static void step_channel(struct channel *c) {
 }
 
 /* The first channel to be served moves on every cycle, which shares banks and
- * DRAM fairly. */
+ * DRAM fairly.  Who is woken meanwhile is served from the next cycle on. */
 void channels_step(struct sim *s) {
-  int count = s->channel_count;
-  if (!count)
-    return;
-  int first = (int)(s->now % (unsigned)count);
-  for (int i = first; i < count; i++)
+  int count = s->channel_count, kept = 0;
+  if (++s->turn >= count)
+    s->turn = 0;
+  for (int i = s->turn; i < count; i++)
     step_channel(s->channel[i]);
-  for (int i = 0; i < first; i++)
+  for (int i = 0; i < s->turn && i < count; i++)
     step_channel(s->channel[i]);
-  for (int i = 0; i < s->channel_count;) {
+  for (int i = 0; i < s->channel_count; i++) {
     struct channel *c = s->channel[i];
-    if (c->state != CHANNEL_IDLE) {
-      i++;
-      continue;
-    }
-    c->listed = false;
-    s->channel[i] = s->channel[--s->channel_count];
+    c->listed = c->state != CHANNEL_IDLE && !c->asleep;
+    if (c->listed)
+      s->channel[kept++] = c;
   }
+  s->channel_count = kept;
+}
+
+void channels_visit(const struct sim *s,
+                    void (*visit)(struct channel *, void *), void *context) {
+  for (int i = 0; i < s->columns * s->rows; i++)
+    for (int mm2s = 0; mm2s < 2; mm2s++)
+      for (int c = 0; c < s->device->tile[s->tile[i].kind].channels; c++)
+        if (s->tile[i].channel[mm2s][c].state != CHANNEL_IDLE)
+          visit(&s->tile[i].channel[mm2s][c], context);
 }

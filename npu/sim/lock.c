@@ -21,6 +21,7 @@ bool lock_take(struct tile *t, int id, int value) {
   if (!take(&t->lock[id], t->lock[id].value, value))
     return false;
   t->sim->progress = true;
+  locks_changed(t);
   return true;
 }
 
@@ -35,6 +36,7 @@ void lock_give(struct tile *t, int id, int value, bool by_dma) {
              "lock %d of %s: a release of %d makes it %d; a lock holds 0 to "
              "%d",
              id, tile_name(t, name), value, l->value, LOCK_LIMIT);
+  locks_changed(t);
   if (by_dma && t->kind == TILE_CORE) {
     if (l->hidden_until <= s->now)
       l->hidden = 0;
@@ -90,6 +92,7 @@ static bool core_acquire(void *context, int id, int value) {
   int hidden = l->hidden_until > t->sim->now ? l->hidden : 0;
   if (take(l, l->value - hidden, value)) {
     sim_busy(t->sim);
+    locks_changed(at);
     t->wait_lock = NULL;
     return true;
   }

@@ -137,6 +137,7 @@ bool register_write(struct sim *s, uint32_t address, uint32_t value) {
     break;
   case REG_LOCK:
     t->lock[p.index] = (struct lock){.value = value & 0x3F};
+    locks_changed(t);
     break;
   case REG_CONTROL:
     core_control_write(t, value);

@@ -46,7 +46,7 @@ void sim_close(struct sim *);
 bool sim_run(struct sim *, const void *txn, size_t length,
              const struct sim_buffer *argument, int argument_count,
              struct sim_report *, struct diag *);
-/* Everything that waits, and for what: the whole story behind a deadlock. */
+/* Everything that waited at a deadlock, and for what; nothing without one. */
 void sim_print_waits(const struct sim *, struct text *);
 
 #endif

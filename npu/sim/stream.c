@@ -21,7 +21,8 @@ static uint32_t power_of_two(uint32_t n) {
 
 static void create_fifo(struct sim *s, struct fifo *f, uint32_t depth) {
   uint32_t slots = power_of_two(depth);
-  *f = (struct fifo){.mask = slots - 1, .depth = depth};
+  *f = (struct fifo){
+      .mask = slots - 1, .depth = depth, .full = UINT32_MAX, .empty = -1};
   f->beat = arena_array(s->arena, slots, sizeof *f->beat);
 }
 
@@ -192,7 +193,11 @@ static void rebuild(struct tile *t) {
       slave = (t->mux >> (c ? 14 : 10) & 3) == 1
                   ? port_slave(t->kind, PORT_SOUTH, c ? 7 : 3)
                   : -1;
-    t->channel[1][c].port = slave < 0 ? NULL : &t->port[slave];
+    struct channel *mm2s = &t->channel[1][c];
+    struct slave *to = slave < 0 ? NULL : &t->port[slave];
+    if (mm2s->port != to && mm2s->state != CHANNEL_IDLE)
+      channel_wake(mm2s);
+    mm2s->port = to;
   }
   t->switch_changed = false;
 }
@@ -344,9 +349,13 @@ static void step_port(struct sim *s, struct slave *p) {
     fifo_push(k->fifo, out);
     if (k->port)
       port_list(s, k->port);
+    else if (k->fifo->count >= k->fifo->full)
+      channel_wake(k->fifo->sleeper);
   }
   p->at_header = false;
   fifo_drop(&p->fifo, 1);
+  if ((int32_t)p->fifo.count <= p->fifo.empty)
+    channel_wake(p->fifo.sleeper);
   if (p->in_packet && b.last) {
     p->in_packet = false;
     p->tile->arbiter[p->arbiter] = NULL;

@@ -48,9 +48,14 @@ struct beat {
   uint16_t token; /* 0: data, else 1 + direction * 16 + channel */
 };
 
+/* A channel that sleeps until the FIFO holds `full` beats (its reader) or at
+ * most `empty` (its writer) is woken by whoever pushes or takes. */
 struct fifo {
   struct beat *beat;
   uint32_t mask, head, count, depth;
+  uint32_t full; /* UINT32_MAX: nobody sleeps */
+  int32_t empty; /* -1: nobody sleeps */
+  struct channel *sleeper;
 };
 
 static inline struct beat *fifo_at(const struct fifo *f, uint32_t i) {
@@ -128,6 +133,9 @@ struct channel {
   struct fifo in;     /* S2MM */
   enum channel_state state;
   bool mm2s, listed, overflow;
+  bool asleep; /* taken off sim.channel at the end of the cycle */
+  bool waits;  /* in a tile's list of channels that wait for a lock */
+  struct channel *next_waiting;
   bool token;    /* of the task under way */
   uint8_t index; /* of the channel */
   uint8_t start_bd, bd, queue_count;
@@ -167,6 +175,7 @@ struct tile {
   int column, row;
   uint8_t *memory, *program;
   struct lock lock[MAX_LOCKS];
+  struct channel *waiting; /* channels that sleep until a lock changes */
   uint32_t bd[MAX_BDS][8];
   struct channel *channel[2]; /* S2MM, MM2S; as many as the device has */
   struct slave *port;         /* slaves, by index */
@@ -215,10 +224,12 @@ struct sim {
   uint64_t now, last_progress;
   bool progress, failed, switches_changed;
   struct diag diag;
-  struct channel **channel; /* that have a task */
+  struct text waits; /* everything that waited at the deadlock */
+  struct channel **channel; /* that have a task and do not sleep */
   struct slave **port;      /* that hold beats */
   struct tile **core;       /* whose core runs */
   int channel_count, port_count, core_count;
+  int turn; /* the first channel to be served in this cycle */
   uint32_t token[MAX_COLUMNS][8][2][MAX_CHANNELS];
   struct lost_token lost;
   struct control control;
@@ -288,6 +299,9 @@ uint32_t core_status_read(const struct tile *);
 void cores_step(struct sim *);
 
 /* dma.c */
+/* Puts a channel on the list of those that are stepped. */
+void channel_wake(struct channel *);
+void locks_changed(struct tile *);
 void channel_push(struct channel *, uint32_t task);
 void channel_control_write(struct channel *, uint32_t value);
 uint32_t channel_status(const struct channel *);
@@ -314,6 +328,9 @@ const char *channel_name(const struct channel *, char buffer[48]);
 /* "north0" */
 const char *slave_name(const struct tile *, int index, char buffer[16]);
 const char *master_name(const struct tile *, int index, char buffer[16]);
+/* Calls visit for every channel that has a task. */
+void channels_visit(const struct sim *, void (*visit)(struct channel *, void *),
+                    void *context);
 /* One clause per waiting part: "core (1,3) waits for ...". */
 void waits_print(const struct sim *, struct text *, size_t limit);
 

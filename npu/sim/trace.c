@@ -137,49 +137,67 @@ static void port_wait(const struct slave *p, struct text *t) {
               tile_name(p->tile, name));
 }
 
-/* Adds a clause unless the text would grow beyond the limit. */
-static void add_clause(struct text *to, struct text *clause, size_t limit,
-                       int *left_out) {
+/* ---- the whole list, cut where the room ends ---- */
+
+struct list {
+  struct text *to, clause;
+  size_t limit;
+  int left_out;
+  int rank; /* of the channels that are listed at present */
+};
+
+/* Ends the present clause; it is left out when it does not fit. */
+static void end_clause(struct list *l) {
   const size_t reserve = 16; /* for "; N more" */
+  struct text *to = l->to, *clause = &l->clause;
   if (!clause->length)
     return;
   bool first = !to->length || to->data[to->length - 1] == ' ';
-  if (*left_out || to->length + clause->length + 2 > limit - reserve)
-    ++*left_out;
+  if (l->left_out || to->length + clause->length + 2 > l->limit - reserve)
+    l->left_out++;
   else
     text_printf(to, "%s%s", first ? "" : "; ", clause->data);
   clause->length = 0;
 }
 
+enum { RANK_UNCONNECTED, RANK_LOCK, RANK_STREAM };
+
+static int rank_of(const struct channel *c) {
+  return is_unconnected(c)             ? RANK_UNCONNECTED
+         : c->state == CHANNEL_ACQUIRE ? RANK_LOCK
+                                       : RANK_STREAM;
+}
+
+static void visit_channel(struct channel *c, void *context) {
+  struct list *l = context;
+  if (rank_of(c) != l->rank)
+    return;
+  channel_wait(c, &l->clause);
+  end_clause(l);
+}
+
 /* The likeliest causes first: what can never move whatever else happens, then
- * cores, then channels. */
+ * cores, then channels that want a lock, then those that want words. */
 void waits_print(const struct sim *s, struct text *to, size_t limit) {
-  struct text clause = {0};
-  int left_out = 0;
-  control_wait(s, &clause);
-  add_clause(to, &clause, limit, &left_out);
-  lost_tokens(s, &clause);
-  add_clause(to, &clause, limit, &left_out);
+  struct list l = {.to = to, .limit = limit};
+  control_wait(s, &l.clause);
+  end_clause(&l);
+  lost_tokens(s, &l.clause);
+  end_clause(&l);
   for (int i = 0; i < s->port_count; i++)
     if (port_is_dead(s->port[i])) {
-      port_wait(s->port[i], &clause);
-      add_clause(to, &clause, limit, &left_out);
+      port_wait(s->port[i], &l.clause);
+      end_clause(&l);
     }
-  for (int i = 0; i < s->channel_count; i++)
-    if (is_unconnected(s->channel[i])) {
-      channel_wait(s->channel[i], &clause);
-      add_clause(to, &clause, limit, &left_out);
-    }
+  l.rank = RANK_UNCONNECTED;
+  channels_visit(s, visit_channel, &l);
   for (int i = 0; i < s->core_count; i++) {
-    core_wait(s->core[i], &clause);
-    add_clause(to, &clause, limit, &left_out);
+    core_wait(s->core[i], &l.clause);
+    end_clause(&l);
   }
-  for (int i = 0; i < s->channel_count; i++)
-    if (!is_unconnected(s->channel[i])) {
-      channel_wait(s->channel[i], &clause);
-      add_clause(to, &clause, limit, &left_out);
-    }
-  if (left_out)
-    text_printf(to, "; %d more", left_out);
-  text_free(&clause);
+  for (l.rank = RANK_LOCK; l.rank <= RANK_STREAM; l.rank++)
+    channels_visit(s, visit_channel, &l);
+  if (l.left_out)
+    text_printf(to, "; %d more", l.left_out);
+  text_free(&l.clause);
 }
