@@ -140,9 +140,9 @@ static const char small_product[] =
     "primitive clear Zero M=[] N=[]\n"
     "primitive mac Contraction M=[] N=[] K=[]\n"
     "roots m\n"
-    "iterate m over m do n\n"
-    "iterate n over n do zero, k\n"
-    "iterate k over k do contraction\n"
+    "iterate m over m sequential do n\n"
+    "iterate n over n sequential do zero, k\n"
+    "iterate k over k sequential do contraction\n"
     "invoke zero calls clear\n"
     "invoke contraction calls mac\n";
 
