@@ -28,7 +28,9 @@ bool lex_char(struct cursor *c, char want) {
 }
 
 struct loc lex_loc(const struct cursor *c) {
-  return (struct loc){c->file, c->line, (int)(c->at - c->start) + 1};
+  struct cursor token = *c;
+  lex_blanks(&token);
+  return (struct loc){c->file, c->line, (int)(token.at - c->start) + 1};
 }
 
 static bool name_start(char c) {

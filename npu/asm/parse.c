@@ -103,7 +103,7 @@ static bool match_immediate(struct cursor *c, const struct insn *insn, int i,
     return true;
   }
   const char *after = c->at;
-  c->at = before.at; /* an unfit value is worth more than a wrong form */
+  c->at = before.at;
   if (e.value < class->low || e.value > class->high)
     return diag_error(c->diag, at,
                       "%s: %s %s is out of range %lld..%lld (class %s)",
@@ -206,6 +206,11 @@ static bool add_op(struct cursor *c, struct loc at, struct bundle_parse *b,
   return true;
 }
 
+/* A value that does not fit says more than a form that does not. */
+static bool is_value_error(const struct diag *d) {
+  return strstr(d->text, "out of range") || strstr(d->text, "no multiple");
+}
+
 /* Tries every form of the mnemonic; the first that fits in a free slot wins. */
 static bool parse_op(struct cursor *c, struct bundle_parse *b) {
   char token[40];
@@ -241,7 +246,7 @@ static bool parse_op(struct cursor *c, struct bundle_parse *b) {
         after = try.at;
       }
     } else if (!best.at || try.at > best.at ||
-               (try.at == best.at && strstr(why.text, "out of range"))) {
+               (try.at == best.at && is_value_error(&why))) {
       best = (struct reason){try.at, why};
     }
   }

@@ -14,7 +14,7 @@ struct cursor {
 void lex_blanks(struct cursor *);
 bool lex_end(struct cursor *); /* end of the line or a comment */
 bool lex_char(struct cursor *, char);
-struct loc lex_loc(const struct cursor *);
+struct loc lex_loc(const struct cursor *); /* of the next token */
 /* Length of the name at the cursor, 0: none.  Names may hold . $ _ @. */
 size_t lex_name(const struct cursor *);
 char *lex_take_name(struct cursor *);

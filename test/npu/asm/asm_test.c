@@ -1,0 +1,409 @@
+/* asm_test.c -- text to bytes and back: every form, bytes known from other
+ * tools, labels, alignment, directives, objects, linked programs, errors. */
+#include "asm.h"
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct arena *arena;
+
+static struct asm_program *parse(const char *text, struct diag *d) {
+  *d = (struct diag){DIAG_NONE, loc_none(), ""};
+  return asm_parse(arena, "t.s", text, d);
+}
+
+/* Bytes of a text placed at 0 as hex digits; "" and *d set on error. */
+static const char *hex_of(const char *text, struct diag *d) {
+  static char hex[1 << 16];
+  struct text bytes = {0};
+  hex[0] = 0;
+  struct asm_program *p = parse(text, d);
+  if (p && asm_bytes(p, 0, NULL, 0, &bytes, d))
+    for (size_t i = 0; i < bytes.length && i < sizeof hex / 2 - 1; i++)
+      sprintf(hex + 2 * i, "%02x", (unsigned char)bytes.data[i]);
+  text_free(&bytes);
+  return hex;
+}
+
+/* Disassembling and assembling again gives the same bytes. */
+static bool survives(const char *text) {
+  struct diag d;
+  char *hex = arena_string(arena, hex_of(text, &d));
+  if (!*hex)
+    return false;
+  struct text bytes = {0}, out = {0};
+  bool good = asm_bytes(parse(text, &d), 0, NULL, 0, &bytes, &d);
+  asm_disassemble((const uint8_t *)text_string(&bytes), bytes.length, 0, &out);
+  good = good && strcmp(hex_of(text_string(&out), &d), hex) == 0;
+  out.length = 0;
+  asm_print(parse(text, &d), &out);
+  good = good && strcmp(hex_of(text_string(&out), &d), hex) == 0;
+  text_free(&bytes);
+  text_free(&out);
+  return good;
+}
+
+/* ---- every form ---- */
+
+static uint64_t random_state = 0x9e3779b97f4a7c15u;
+static uint64_t random_below(uint64_t n) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return random_state % n;
+}
+
+static int64_t random_operand(const struct isa_operand *o) {
+  const struct isa_class *c = isa_class(o->operand_class);
+  if (!c->is_register) {
+    int64_t high = c->high == UINT32_MAX ? INT32_MAX : c->high;
+    uint64_t count = (uint64_t)(high - c->low) / (uint64_t)c->scale + 1;
+    return c->low + (int64_t)random_below(count) * c->scale;
+  }
+  int reg;
+  do
+    reg = (int)random_below((uint64_t)isa_reg_count());
+  while (!isa_class_has(o->operand_class, reg));
+  return reg;
+}
+
+static void test_every_form(void) {
+  for (int id = 1; id < INSN_COUNT; id++)
+    for (int round = 0; round < 12; round++) {
+      const struct insn *insn = isa_insn((enum insn_id)id);
+      struct isa_bundle b = {0};
+      struct isa_op *op = &b.slot[insn->slot];
+      op->id = (enum insn_id)id;
+      for (int i = 0; i < insn->operand_count; i++) {
+        const struct isa_operand *o = &insn->operand[i];
+        op->operand[i] = o->fixed_reg >= 0 ? o->fixed_reg
+                         : o->tied_to >= 0 ? op->operand[o->tied_to]
+                                           : random_operand(o);
+      }
+      struct diag d;
+      struct text text = {0};
+      asm_print_op(op, NULL, 0, &text);
+      struct asm_program *p = parse(text_string(&text), &d);
+      CHECK(p && p->count == 1 && p->line[0].kind == ASM_BUNDLE);
+      if (p) {
+        const struct isa_op *back = &p->line[0].bundle.slot[insn->slot];
+        CHECK(back->id == op->id &&
+              memcmp(back->operand, op->operand, sizeof op->operand) == 0);
+      } else {
+        fprintf(stderr, "%s: %s\n", text_string(&text), d.text);
+      }
+      text_free(&text);
+    }
+}
+
+/* ---- bytes printed by another disassembler (facts G) ---- */
+
+static void test_known_bytes(void) {
+  static const struct {
+    const char *text, *hex;
+  } known[] = {
+      {"nop", "0100"},
+      {"nopb; nopa; nops; nopxm; nopv", "c0030000000000000000000000000000"},
+      {"paddb [sp], #0x20", "19200338"},
+      {"st lr, [sp, #-4]", "99c2ff0f"},
+      {"jl #0x1b0", "150100d80000"},
+      {"mova r24, #0x0; st p7, [sp, #-8]; movxm p0, #0x70424",
+       "7710121ac001807eff0f0600"},
+      {"st r24, [p0, #0]; movx r0, #0x31; mov r1, #-0x1",
+       "3bc9ff27280600005600"},
+      {"nopa; nopv", "2378000004000000"},
+      {"movxm p7, #0x70424", "5548680e0700"},
+      {"movx r0, #0x30; mov r1, #0x1", "43c8032008060000"},
+      {"lda r24, [p7, #0]", "59b00207"},
+      {"lda p7, [sp, #-8]", "d97eff07"},
+      {"movxm r25, #0x7ffffffe", "55fc9ffcff7f"},
+      {"ltu r25, r25, r24", "998c7316"},
+      {"add r24, r25, r24; mov p0, p7", "43283b1f048c3300"},
+      {"nopb; nopa; nops; nopx; nopm; nopv",
+       "c0030088030000000000000000000000"},
+      {"lda lr, [sp, #-4]", "d9c2ff07"},
+      {"j #0x1d0", "950000e80000"},
+      {"mova dj0, #0xbb; movxm p0, #0x70400", "bb10001ac00100286417"},
+      {"st dj0, [p0, #4]; mov m0, #0xaa", "034057110020d400"},
+      {"st m0, [p0], #8; movx r1, #0x1", "3d050220b000"},
+      {"nopa; st r1, [p0, #4]; mov dj0, #0xcc; nopv",
+       "2f780000b4196100008206000000"},
+      {"paddb [sp], #-0x20; nopa; st dj0, [p0, #0]; movx r0, #0x34; nopm; nopv",
+       "c00300880300880600a102000000fcff"},
+      {"nopa; nopb; rel #0x30, r16; nopm; nops",
+       "7f00000071000002010600000000"},
+  };
+  struct diag d;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    CHECK(strcmp(hex_of(known[i].text, &d), known[i].hex) == 0);
+    CHECK(survives(known[i].text));
+  }
+  /* order, blanks and comments do not matter */
+  CHECK(strcmp(hex_of("mov r1,#1;movx   r0 , #48 ;// x", &d),
+               "43c8032008060000") == 0);
+  CHECK(strcmp(hex_of("/* a\n b */ nop /* c */", &d), "0100") == 0);
+  CHECK(strcmp(hex_of("movx r0, #(1 << 4) * 3", &d),
+               hex_of("movx r0, #48", &d)) == 0);
+  CHECK(strcmp(hex_of("", &d), "") == 0 && d.kind == DIAG_NONE);
+}
+
+/* ---- layout ---- */
+
+/* Address of the bundle that follows label `name` in the linked program. */
+static int64_t address_of(const char *text, const char *name) {
+  struct diag d;
+  char *with = arena_printf(arena, "%s\n.data\n.globl probe\nprobe: .long %s\n",
+                            text, name);
+  struct asm_program *p = parse(with, &d);
+  struct text elf = {0};
+  int64_t value = -1;
+  if (p && asm_link(&p, 1, NULL, 0, &elf, &d))
+    for (size_t i = 52; i + 32 <= elf.length; i += 32) {
+      const uint8_t *h = (const uint8_t *)elf.data + i;
+      if (h[0] == 1 && h[10] == 7) { /* the data segment at 0x70000 */
+        const uint8_t *word = (const uint8_t *)elf.data + (h[4] | h[5] << 8);
+        value = word[0] | word[1] << 8 | word[2] << 16;
+        break;
+      }
+    }
+  text_free(&elf);
+  return value;
+}
+
+static void test_layout(void) {
+  struct diag d;
+  /* a gap is closed by widening the bundle before it: no bundle is added */
+  CHECK(strcmp(hex_of("nop\n.p2align 4\nnop", &d),
+               "c0030000000000000000000000000000"
+               "0100") == 0);
+  CHECK(strcmp(hex_of("lda r24, [p7, #0]\n.p2align 3\nnop", &d),
+               arena_printf(arena, "%s0100",
+                            hex_of("nopv; lda r24, [p7, #0]", &d))) == 0);
+  /* nothing to widen: a nop bundle of the gap's size */
+  CHECK(strcmp(hex_of(".byte 1, 2\n.p2align 4\nnop", &d),
+               arena_printf(arena, "0102%s0100",
+                            hex_of("nopa; nopb; nopxm; nopv", &d))) == 0);
+  /* targets of jumps, global labels, return addresses start on 16 bytes */
+  CHECK(address_of("nop\nx: nop\nj #x\n", "x") == 16);
+  CHECK(address_of("nop\nx: nop\n", "x") == 2);
+  CHECK(address_of("nop\nx: nop\n.globl x\n", "x") == 16);
+  CHECK(address_of(".autoalign 0\nnop\nx: nop\nj #x\n", "x") == 2);
+  CHECK(address_of("jl #x\nnop\nnop\nnop\nnop\nnop\ny: nop\nnop\nnop\nx: nop",
+                   "x") == 32);
+  /* the bundle at le has 16 bytes, ls and le are aligned */
+  const char *loop = "movxm ls, #s\nmovxm le, #e\nmova lc, #4\n"
+                     "s: nop\nnop\ne: nop\nafter: nop\n";
+  CHECK(address_of(loop, "s") == 16);
+  CHECK(address_of(loop, "e") == 32);
+  CHECK(address_of(loop, "after") == 48);
+  CHECK(survives(loop));
+  CHECK(survives("nop; movxm r0, #5\nnop; j #0"));
+  CHECK(strlen(hex_of("nop; j #0", &d)) == 16);
+  CHECK(strlen(hex_of("j #0", &d)) == 12);
+}
+
+static void test_bundle_requests(void) {
+  struct diag d;
+  struct asm_program *p = parse("vmac.f bml0, bml0, x0, x2, r0", &d);
+  struct text bytes = {0}, text = {0};
+  p->line[0].full = true;
+  CHECK(asm_bytes(p, 0, NULL, 0, &bytes, &d) && bytes.length == 16);
+  asm_print(p, &text);
+  CHECK(strlen(hex_of(text_string(&text), &d)) == 32);
+  p->line[0].full = false;
+  p->line[0].size = 10;
+  bytes.length = text.length = 0;
+  CHECK(asm_bytes(p, 0, NULL, 0, &bytes, &d) && bytes.length == 10);
+  asm_print(p, &text);
+  CHECK(strlen(hex_of(text_string(&text), &d)) == 20);
+  text_free(&bytes);
+  text_free(&text);
+}
+
+/* ---- linking ---- */
+
+static uint32_t word_at(const struct text *t, size_t at, int bytes) {
+  uint32_t v = 0;
+  for (int i = 0; i < bytes && at + (size_t)i < t->length; i++)
+    v |= (uint32_t)(unsigned char)t->data[at + (size_t)i] << (8 * i);
+  return v;
+}
+
+static void test_link(void) {
+  struct diag d;
+  struct asm_program *program[2] = {
+      parse(".globl start\nstart: jl #work\nmovxm p0, #buffer+32\nnop\nnop\n"
+            "nop\nnop\n.L1: done\nnop\nj #.L1\nnop\nnop\nnop\nnop\nnop\n",
+            &d),
+      parse(".globl work\n.type work,@function\nwork: ret lr\nnop\nnop\nnop\n"
+            "nop\n.L1: nop\n.size work, .-work\n"
+            ".data\n.globl table\ntable: .long work, table+4, 7\n.byte 1\n",
+            &d)};
+  const struct asm_symbol buffer = {"buffer", 0x74000};
+  struct text elf = {0};
+  CHECK(program[0] && program[1]);
+  CHECK(asm_link(program, 2, &buffer, 1, &elf, &d));
+  CHECK(word_at(&elf, 0, 4) == 0x464c457f && word_at(&elf, 16, 2) == 2 &&
+        word_at(&elf, 18, 2) == 264 && word_at(&elf, 36, 4) == 2);
+  CHECK(word_at(&elf, 44, 2) == 2); /* two segments */
+  size_t code = word_at(&elf, 52 + 4, 4), data = word_at(&elf, 84 + 4, 4);
+  CHECK(word_at(&elf, 52 + 12, 4) == 0 && word_at(&elf, 84 + 12, 4) == 0x70000);
+  struct isa_bundle b;
+  const uint8_t *bytes = (const uint8_t *)elf.data;
+  int size = isa_decode(bytes + code, elf.length - code, &b);
+  int64_t work = b.slot[SLOT_LNG].operand[0];
+  CHECK(size && b.slot[SLOT_LNG].id == INSN_JL && work > 0 && work % 16 == 0);
+  size_t at = code + (size_t)size;
+  size = isa_decode(bytes + at, elf.length - at, &b);
+  CHECK(size && b.slot[SLOT_LNG].id == INSN_MOVXM &&
+        b.slot[SLOT_LNG].operand[1] == 0x74020);
+  CHECK(isa_decode(bytes + code + work, 16, &b) &&
+        b.slot[SLOT_ALU].id == INSN_RET);
+  CHECK(word_at(&elf, data, 4) == work &&
+        word_at(&elf, data + 4, 4) == 0x70004);
+  CHECK(word_at(&elf, data + 8, 4) == 7 && word_at(&elf, data + 12, 1) == 1);
+
+  /* the disassembler reads it and what it prints assembles to the same code */
+  struct text text = {0}, again = {0};
+  CHECK(asm_disassemble_elf(bytes, elf.length, &text, &d));
+  CHECK(strstr(text_string(&text), "work:") != NULL);
+  struct asm_program *p = parse(text_string(&text), &d);
+  CHECK(p && asm_link(&p, 1, NULL, 0, &again, &d));
+  size_t code2 = word_at(&again, 52 + 4, 4), length = word_at(&elf, 52 + 16, 4);
+  CHECK(word_at(&again, 52 + 16, 4) == length &&
+        memcmp(again.data + code2, elf.data + code, length) == 0);
+  text_free(&text);
+  text_free(&again);
+
+  /* errors */
+  elf.length = 0;
+  d.kind = DIAG_NONE;
+  CHECK(!asm_link(program, 1, NULL, 0, &elf, &d) &&
+        strstr(d.text, "undefined symbol"));
+  struct asm_program *twice[2] = {program[1], program[1]};
+  d.kind = DIAG_NONE;
+  CHECK(!asm_link(twice, 2, NULL, 0, &elf, &d) && strstr(d.text, "'work'"));
+  struct asm_program *big = parse(".space 20000", &d);
+  d.kind = DIAG_NONE;
+  CHECK(!asm_link(&big, 1, NULL, 0, &elf, &d) && strstr(d.text, "16384"));
+  big = parse(".data\n.space 70000", &d);
+  d.kind = DIAG_NONE;
+  CHECK(!asm_link(&big, 1, NULL, 0, &elf, &d) && strstr(d.text, "65536"));
+  text_free(&elf);
+}
+
+/* Relocation numbers of facts F4 for bundles of several sizes. */
+static void test_object(void) {
+  static const struct {
+    const char *text;
+    int type;
+  } known[] = {
+      {"jl #f", 1},
+      {"movxm p0, #f", 42},
+      {"mova r0, #0; movxm p0, #f", 44},
+      {"nop; j #f", 2},
+      {"j #f; vmac.f bml0, bml0, x0, x2, r0", 4},
+      {"movx r0, #f", 17},
+      {"mov r0, #f", 29},
+      {"mova r0, #f", 10},
+      {"movx r0, #1; mov r1, #f", 31},
+      {"nopa; nopb; nops; nopv; movxm p0, #f", 41},
+      {"nopa; nopb; nops; nopv; jnz r3, #f", 0},
+      {"nopa; nopb; nops; nopv; nopm; movx r0, #f", 16},
+      {"nopa; nopb; nops; nopv; nopx; mov r0, #f", 28},
+      {"nopa; nopb; nopv; nopx; mov r0, #f", 40},
+      {"nopa; nops; nopv; mov r0, #f", 39},
+      {".long f", 51},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    struct diag d;
+    struct text elf = {0}, text = {0};
+    CHECK(asm_object(parse(known[i].text, &d), &elf, &d));
+    uint32_t table = word_at(&elf, 32, 4), count = word_at(&elf, 48, 2);
+    bool found = false;
+    for (uint32_t s = 0; s < count; s++) {
+      size_t h = table + 40 * s;
+      if (word_at(&elf, h + 4, 4) != 4)
+        continue;
+      size_t at = word_at(&elf, h + 16, 4);
+      found = true;
+      CHECK((int)word_at(&elf, at + 4, 1) == known[i].type);
+      CHECK(word_at(&elf, h + 20, 4) == 12);
+    }
+    CHECK(found);
+    CHECK(
+        asm_disassemble_elf((const uint8_t *)elf.data, elf.length, &text, &d));
+    CHECK(strstr(text_string(&text), "#f") ||
+          strstr(text_string(&text), ".long") ||
+          strstr(text_string(&text), ".byte"));
+    text_free(&elf);
+    text_free(&text);
+  }
+  struct diag d;
+  struct text elf = {0};
+  CHECK(!asm_object(parse("acq #f, r0", &d), &elf, &d) &&
+        strstr(d.text, "no relocation"));
+  text_free(&elf);
+}
+
+/* ---- errors: line, column and a piece of the message ---- */
+
+static void test_errors(void) {
+  static const struct {
+    const char *text;
+    int line, col;
+    const char *message;
+  } wrong[] = {
+      {"frob r0", 1, 1, "unknown instruction 'frob'"},
+      {"nop\n  add r0, r1, #64", 2, 15, "out of range -64..63"},
+      {"mova r0, #1024", 1, 10, "out of range -1024..1023 (class simm11)"},
+      {"lda r0, [p0, #3]", 1, 14, "'#3' is no multiple of 4"},
+      {"lda r0, [p0, #128]", 1, 14, "out of range -128..124"},
+      {"vlda wl0, [p9], #32", 1, 12, "'p9': no such register (class eP)"},
+      {"vlda x0, [p0], #32", 1, 6, "not allowed here"},
+      {"add r0, r1", 1, 11, "expected ',', found end of line"},
+      {"add r0, r1, r2 r3", 1, 16, "unexpected 'r3'"},
+      {"add r0, r1, r2; sub r3, r4, r5", 1, 17, "slot alu is taken by add"},
+      {"movxm r0, #1; mov r1, #2", 1, 15, "slot mv is taken by movxm"},
+      {"vaddmac.f bml0, bml1, bml2, x0, x1, r0", 1, 17, "same register"},
+      {"x: nop\nx: nop", 2, 1, "already defined"},
+      {"j #nowhere", 1, 1, "undefined symbol 'nowhere'"},
+      {".frob 1", 1, 1, "unknown directive '.frob'"},
+      {".p2align x", 1, 10, "expected a constant"},
+      {".align 12", 1, 8, "12 is no power of two"},
+      {".byte 300", 1, 7, "does not fit"},
+      {".long 1 2", 1, 9, "unexpected '2'"},
+      {"mova r0, #1/0", 1, 14, "division by zero"},
+      {"mova r0, #(1", 1, 13, "expected ')'"},
+      {"mova r0, #a*2", 1, 14, "may only stand in a sum"},
+      {".data\nnop", 2, 1, "holds no code"},
+      {"nop, nop", 1, 4, "expected ';'"},
+      {"acq #64, r0", 1, 5, "out of range 0..63"},
+      {"vmac.f bml9, bml0, x0, x1, r0", 1, 8, "no such register"},
+      {"a: movx r0, #a+b", 1, 17, "may only stand in a sum"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    struct diag d;
+    CHECK(*hex_of(wrong[i].text, &d) == 0);
+    bool same = d.kind == DIAG_ERROR && d.at.line == wrong[i].line &&
+                d.at.col == wrong[i].col && strstr(d.text, wrong[i].message);
+    CHECK(same);
+    if (!same)
+      fprintf(stderr, "  %s\n  gives %d:%d: %s\n", wrong[i].text, d.at.line,
+              d.at.col, d.text);
+  }
+}
+
+int main(void) {
+  arena = arena_open();
+  test_every_form();
+  test_known_bytes();
+  test_layout();
+  test_bundle_requests();
+  test_link();
+  test_object();
+  test_errors();
+  arena_close(arena);
+  return check_result();
+}
