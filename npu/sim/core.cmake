@@ -2,5 +2,6 @@
 nputeir_room(simcore SOURCES
   core.c core_decode.c
   sem_scalar.c sem_memory.c sem_vector.c sem_convert.c sem_multiply.c
+  sem_stream.c
   arith_float.c arith_int.c arith_shuffle.c arith_best.c
   USES isa)

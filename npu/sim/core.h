@@ -24,15 +24,24 @@ struct core_surroundings {
    * value >= 0: wait until lock == value.  false: not now, ask again. */
   bool (*acquire)(void *context, int lock, int value);
   void (*release)(void *context, int lock, int value);
+  /* What follows may be NULL: not connected, a core that uses it fails.
+   * Streams and cascade: false means not now, ask again. */
+  bool (*stream_read)(void *context, uint32_t *word, bool *last);
+  bool (*stream_write)(void *context, uint32_t word, bool last);
+  bool (*cascade_read)(void *context, uint8_t value[64]);
+  bool (*cascade_write)(void *context, const uint8_t value[64]);
+  /* The tile's own registers by their offset in the tile; false: none there. */
+  bool (*register_read)(void *context, uint32_t offset, uint32_t *value);
+  bool (*register_write)(void *context, uint32_t offset, uint32_t value);
 };
 
 enum core_state { CORE_STOPPED, CORE_RUNNING, CORE_DONE, CORE_FAILED };
 enum core_stall { STALL_NONE, STALL_LOCK, STALL_MEMORY, STALL_STREAM };
 
 struct core_counts {
-  uint64_t cycles;  /* steps while running, stalls included */
-  uint64_t bundles; /* issued */
-  uint64_t macs;    /* cycles in which a multiply of the vector unit issued */
+  uint64_t cycles;   /* steps while running, stalls included */
+  uint64_t bundles;  /* issued */
+  uint64_t macs;     /* cycles in which a multiply of the vector unit issued */
   uint64_t stall[4]; /* cycles by enum core_stall */
 };
 

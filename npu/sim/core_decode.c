@@ -73,6 +73,7 @@ static const struct role {
   {"imm",      offsetof(struct core_op, b)},
   {"value",    offsetof(struct core_op, b)},
   {"target",   offsetof(struct core_op, b)},
+  {"addr",     offsetof(struct core_op, b)},
   {"number",   offsetof(struct core_op, b)},
   {"shift",    offsetof(struct core_op, b)},
   {"mode",     offsetof(struct core_op, b)},
@@ -85,6 +86,7 @@ static const struct role {
   {"s2",       offsetof(struct core_op, s2)},
   {"acc1",     offsetof(struct core_op, acc1)},
   {"acc2",     offsetof(struct core_op, acc2)},
+  {"r28",      offsetof(struct core_op, acc2)}, /* marks a last word */
 };
 /* clang-format on */
 
@@ -163,7 +165,8 @@ static void sem_unknown(struct core *c, const struct core_op *op) {
 static const struct core_sem unknown = {"", sem_unknown, 0, 0, 0};
 
 static const struct core_sem_table *const tables[] = {
-    &sem_memory, &sem_multiply, &sem_scalar, &sem_vector, &sem_convert,
+    &sem_stream, &sem_memory, &sem_multiply,
+    &sem_scalar, &sem_vector, &sem_convert,
 };
 
 static const struct core_sem *find_sem(const struct insn *insn) {
@@ -178,7 +181,9 @@ static const struct core_sem *find_sem(const struct insn *insn) {
       name[n++] = *s++;
   }
   name[n] = 0;
-  for (size_t t = 0; t < COUNT(tables); ++t)
+  /* Streams and cascade share their mnemonics with moves inside the core. */
+  bool stream = insn->flags & INSN_STREAM || strstr(name, ".tm");
+  for (size_t t = stream ? 0 : 1; t < (stream ? 1 : COUNT(tables)); ++t)
     for (int i = 0; i < tables[t]->count; ++i)
       if (strcmp(tables[t]->row[i].mnemonic, name) == 0)
         return &tables[t]->row[i];
@@ -196,6 +201,10 @@ static void decode_operand(struct core *c, struct core_op *op,
     op->modifier = last_digit(isa_reg(reg)->name);
   else if (strcmp(o->name, "dj") == 0)
     op->modifier = last_digit(isa_reg(reg)->name);
+  else if (strcmp(o->name, "nw") == 0)
+    op->modifier = (uint8_t)value;
+  else if (strcmp(o->name, "op") == 0)
+    op->pointer = (uint8_t)value;
   for (size_t i = 0; i < COUNT(roles); ++i) {
     if (strcmp(o->name, roles[i].name) != 0)
       continue;

@@ -97,7 +97,7 @@ struct core_sem_table {
   int count;
 };
 extern const struct core_sem_table sem_scalar, sem_memory, sem_vector,
-    sem_convert, sem_multiply;
+    sem_convert, sem_multiply, sem_stream;
 
 /* One instruction, ready to run. */
 struct core_op {
@@ -177,6 +177,8 @@ struct core {
   uint64_t bank_hits; /* this cycle's accesses, a byte per physical bank */
   struct core_capture capture[8];
   _Alignas(32) uint8_t loaded[RING][2][32]; /* raw data of converting loads */
+
+  uint8_t cascade[64]; /* what waits to go out */
 
   struct core_surroundings around;
   struct core_counts counts;

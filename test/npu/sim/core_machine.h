@@ -68,14 +68,14 @@ static struct machine *machine_open(const char *text) {
   return NULL;
 }
 
-static void machine_close(struct machine *m) {
+static inline void machine_close(struct machine *m) {
   if (m)
     core_close(m->core);
   free(m);
 }
 
 /* Runs until the core stops by itself; false if it failed or went on. */
-static bool machine_run(struct machine *m, long limit) {
+static inline bool machine_run(struct machine *m, long limit) {
   unsigned banks;
   while (core_state(m->core) == CORE_RUNNING && limit-- > 0)
     core_step(m->core, &banks);
