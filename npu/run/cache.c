@@ -13,9 +13,9 @@
 
 enum { ROOM = sizeof((struct cache *)0)->entry / sizeof(struct cache_entry *) };
 
-void cache_open(struct cache *c, int limit) {
+void cache_open(struct cache *c, int limit, size_t byte_limit) {
   assert(limit >= 1 && limit <= ROOM);
-  *c = (struct cache){.limit = limit};
+  *c = (struct cache){.limit = limit, .byte_limit = byte_limit};
   pthread_mutex_init(&c->lock, NULL);
 }
 
@@ -44,21 +44,30 @@ static struct cache_entry *find(struct cache *c, const void *key,
 }
 
 /* Throws out the entry that nobody uses and that was used longest ago. */
-static void make_room(struct cache *c) {
+static bool drop_oldest(struct cache *c) {
   int oldest = -1;
   for (int i = 0; i < c->count; i++)
     if (c->entry[i]->users == 0 &&
         (oldest < 0 || c->entry[i]->last_use < c->entry[oldest]->last_use))
       oldest = i;
   if (oldest < 0)
-    return;
+    return false;
   entry_close(c->entry[oldest]);
   c->entry[oldest] = c->entry[--c->count];
+  return true;
+}
+
+static size_t bytes_held(const struct cache *c) {
+  size_t bytes = 0;
+  for (int i = 0; i < c->count; i++)
+    if (c->entry[i]->users == 0) /* others may be changing */
+      bytes += c->entry[i]->bytes;
+  return bytes;
 }
 
 static struct cache_entry *add(struct cache *c, const void *key, size_t bytes) {
   if (c->count >= c->limit)
-    make_room(c);
+    drop_oldest(c);
   if (c->count == ROOM)
     return NULL;
   struct cache_entry *e = calloc(1, sizeof *e);
@@ -93,7 +102,8 @@ struct cache_entry *cache_take(struct cache *c, const void *key, size_t bytes) {
 void cache_give(struct cache *c, struct cache_entry *e) {
   pthread_mutex_lock(&c->lock);
   e->users--;
-  if (c->count > c->limit)
-    make_room(c);
+  while ((c->count > c->limit || bytes_held(c) > c->byte_limit) &&
+         drop_oldest(c))
+    ;
   pthread_mutex_unlock(&c->lock);
 }

@@ -316,12 +316,20 @@ static void build(struct cache_entry *e, const struct run_compiler *compiler,
     e->state = CACHE_READY;
 }
 
+static size_t plan_bytes(const struct run_plan *plan) {
+  size_t bytes = 0;
+  for (int i = 0; i < RUN_TENSORS; i++)
+    bytes += plan->tensor[i].bytes;
+  return bytes;
+}
+
 /* With the entry's lock held. */
 static bool run_entry(struct cache_entry *e, const struct run_options *o,
                       const struct product *p, void *const tensor[],
                       struct run_report *report, struct diag *d) {
   if (!e->session && !(e->session = e->device->open(e->plan, o, d)))
     return false;
+  e->bytes = plan_bytes(e->plan);
   struct work w = {.p = p,
                    .plan = e->plan,
                    .session = e->session,
@@ -332,6 +340,7 @@ static bool run_entry(struct cache_entry *e, const struct run_options *o,
   /* What a failed launch leaves in the device is anyone's guess. */
   e->device->close(e->session);
   e->session = NULL;
+  e->bytes = 0;
   return false;
 }
 

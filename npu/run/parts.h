@@ -67,6 +67,7 @@ struct cache_entry {
   const struct run_plan *plan;
   const struct run_device *device;
   struct run_session *session;
+  size_t bytes; /* that the payload holds beside the arena, about */
   /* the cache's own */
   void *key;
   size_t key_bytes;
@@ -77,10 +78,11 @@ struct cache {
   pthread_mutex_t lock;
   struct cache_entry *entry[64];
   int count;
-  int limit; /* at most this many; more only while all are in use */
+  int limit;         /* at most this many entries ... */
+  size_t byte_limit; /* ... and bytes; more only while all are in use */
   uint64_t clock;
 };
-void cache_open(struct cache *, int limit);
+void cache_open(struct cache *, int limit, size_t byte_limit);
 void cache_close(struct cache *);
 /* NULL: no memory, or too many in use. */
 struct cache_entry *cache_take(struct cache *, const void *key, size_t bytes);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CACHED_TEIRS = 48, CACHED_PLANS = 16 };
+/* Opened devices keep their buffers; those of idle ones may take this much. */
+enum { CACHED_TEIRS = 48, CACHED_PLANS = 16, CACHED_BYTES = 256 << 20 };
 
 struct run {
   const struct run_compiler *compiler;
@@ -19,8 +20,8 @@ struct run *run_open(const struct run_compiler *compiler) {
   if (!r)
     return NULL;
   r->compiler = compiler;
-  cache_open(&r->teirs, CACHED_TEIRS);
-  cache_open(&r->plans, CACHED_PLANS);
+  cache_open(&r->teirs, CACHED_TEIRS, CACHED_BYTES);
+  cache_open(&r->plans, CACHED_PLANS, CACHED_BYTES);
   return r;
 }
 

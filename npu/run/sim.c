@@ -36,10 +36,21 @@ static bool allocate(struct run_session *s, struct diag *d) {
   return true;
 }
 
+/* Far more cycles than any launch of this shape needs, so that a core that
+ * runs wild becomes an error: a core does 64 MACs and more per cycle, the array
+ * moves several bytes per cycle. */
+static uint64_t cycle_budget(const struct run_plan *p) {
+  double cycles = 5e7 + (double)p->m * (double)p->n * (double)p->k;
+  for (int i = 0; i < RUN_TENSORS; i++)
+    cycles += 64.0 * (double)p->tensor[i].bytes;
+  return cycles < 1e18 ? (uint64_t)cycles : 0;
+}
+
 static struct run_session *open_session(const struct run_plan *plan,
                                         const struct run_options *o,
                                         struct diag *d) {
-  struct sim_options options = {.preset = preset_find(o->preset)};
+  struct sim_options options = {.preset = preset_find(o->preset),
+                                .cycle_budget = cycle_budget(plan)};
   struct run_session *s = calloc(1, sizeof *s);
   if (!s) {
     diag_declined(d, loc_none(), "no memory");

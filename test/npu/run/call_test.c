@@ -189,6 +189,24 @@ static void test_failure(void) {
   run_close(r);
 }
 
+/* Idle devices keep only so much memory: 12 shapes of 60 MiB do not fit. */
+static void test_cache_bytes(void) {
+  struct run *r = run_open(&fake_compiler);
+  struct run_report report;
+  fake = (struct fake){.gap = 12 << 20};
+  for (int round = 0; round < 2; round++)
+    for (int64_t n = 1; n <= 12; n++) {
+      struct nest_work w;
+      nest_gemm(&w, DTYPE_I8, false, 2, n, 1);
+      nest_make(&w, true, 1);
+      CHECK(nest_call(&w, r, "device=fake", &report) && nest_right(&w));
+      CHECK(nest_call(&w, r, "device=fake", &report) && !report.compiled);
+      nest_free(&w);
+    }
+  CHECK(fake.opens == 24);
+  run_close(r);
+}
+
 /* ---- threads ---- */
 static struct run *shared;
 static int thread_failures[4];
@@ -304,6 +322,7 @@ int main(void) {
   test_strides();
   test_overlap();
   test_cache();
+  test_cache_bytes();
   test_failure();
   test_threads();
   test_trace();

@@ -15,8 +15,8 @@ static int count(int *what) {
   return now;
 }
 
-/* Row-major, or blocks of split x split where it divides, with a gap of 8
- * bytes behind every row. */
+/* Row-major with a gap behind every row, or blocks of split x split where it
+ * divides. */
 static struct run_layout layout(int row, int64_t rows, int column,
                                 int64_t columns, int bytes) {
   struct run_layout l = {0};
@@ -39,7 +39,7 @@ static struct run_layout layout(int row, int64_t rows, int column,
   l.count = 2;
   l.dim[0].axis = row;
   l.dim[0].extent = rows;
-  l.dim[0].stride_bytes = columns * bytes + 8;
+  l.dim[0].stride_bytes = columns * bytes + (fake.gap ? fake.gap : 8);
   l.dim[1].axis = column;
   l.dim[1].extent = columns;
   l.dim[1].stride_bytes = bytes;
@@ -66,7 +66,7 @@ static const struct run_plan *compile(struct arena *a, const char *device,
   plan->tensor[RUN_OUT] =
       layout(RUN_M, plan->m, RUN_N, plan->n, dtype_bytes(p->out));
   if (fake.fail_layout)
-    plan->tensor[RUN_OUT].bytes -= 9; /* the gap and one byte */
+    plan->tensor[RUN_OUT].bytes -= 9; /* the gap and a byte */
   plan->xclbin = arena_copy(a, p, 1, 1, sizeof *p);
   plan->xclbin_bytes = sizeof *p;
   return plan;
