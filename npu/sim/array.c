@@ -296,6 +296,13 @@ static void start_counts(struct sim *s) {
   memset(&s->lost, 0, sizeof s->lost);
 }
 
+/* Stalls of a core while the array was busy: outside that window it only
+ * waited, as long as it ran at all. */
+static uint64_t busy_stalls(const struct tile *t, uint64_t stalls,
+                            uint64_t idle) {
+  return t->core_listed && stalls > idle ? stalls - idle : stalls;
+}
+
 static void fill_report(struct sim *s, uint64_t start, struct sim_report *r) {
   *r = (struct sim_report){.cycles = s->now - start,
                            .bytes_read = s->bytes_read,
@@ -309,8 +316,9 @@ static void fill_report(struct sim *s, uint64_t start, struct sim_report *r) {
     const struct core_counts *c = core_counts(t->core);
     r->cores++;
     r->mac_cycles += c->macs - t->counts.macs;
-    r->stall_lock +=
-        c->stall[STALL_LOCK] - t->counts.stall[STALL_LOCK] + t->skipped_lock;
+    r->stall_lock += busy_stalls(
+        t, c->stall[STALL_LOCK] - t->counts.stall[STALL_LOCK] + t->skipped_lock,
+        r->cycles - r->busy_cycles);
     r->stall_memory += c->stall[STALL_MEMORY] - t->counts.stall[STALL_MEMORY];
     r->stall_stream += c->stall[STALL_STREAM] - t->counts.stall[STALL_STREAM] +
                        t->skipped_stream;

@@ -129,6 +129,38 @@ static bool execute(struct sim *s, const struct command *c, uint64_t *cost) {
   return false;
 }
 
+static void trace_command(struct sim *s, const struct command *c) {
+  int at = s->control.at;
+  switch (c->kind) {
+  case COMMAND_WRITE:
+    trace_event(s, NULL, "op %d write 0x%08x 0x%x", at, c->address, c->value);
+    break;
+  case COMMAND_BLOCK:
+    trace_event(s, NULL, "op %d block 0x%08x words=%u", at, c->address,
+                c->count);
+    break;
+  case COMMAND_MASK_WRITE:
+    trace_event(s, NULL, "op %d mask-write 0x%08x 0x%x mask=0x%x", at,
+                c->address, c->value, c->mask);
+    break;
+  case COMMAND_MASK_POLL:
+    trace_event(s, NULL, "op %d polled 0x%08x 0x%x mask=0x%x", at, c->address,
+                c->value, c->mask);
+    break;
+  case COMMAND_SYNC:
+    trace_event(s, NULL, "op %d token column=%d row=%d %s%d", at, c->column,
+                c->row, c->mm2s ? "mm2s" : "s2mm", c->channel);
+    break;
+  case COMMAND_DDR_PATCH:
+    trace_event(s, NULL, "op %d patch 0x%08x argument=%d offset=%llu", at,
+                c->address, c->argument, (unsigned long long)c->offset_bytes);
+    break;
+  case COMMAND_DELAY:
+    trace_event(s, NULL, "op %d delay %u", at, c->value);
+    break;
+  }
+}
+
 void control_step(struct sim *s) {
   struct control *p = &s->control;
   if (p->at == p->list->count || s->now < p->ready)
@@ -138,7 +170,8 @@ void control_step(struct sim *s) {
   p->waiting = false;
   if (!execute(s, c, &cost) || s->failed)
     return;
-  trace_event(s, NULL, "op %d done", p->at);
+  if (s->options.trace)
+    trace_command(s, c);
   p->at++;
   p->ready = s->now + cost;
   s->progress = true;

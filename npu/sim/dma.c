@@ -318,6 +318,8 @@ static void try_acquire(struct channel *c) {
   }
   s->progress = true;
   c->granted = s->now;
+  trace_event(s, c->tile, "%s%d bd=%d begins", c->mm2s ? "mm2s" : "s2mm",
+              c->index, c->bd);
   c->state = CHANNEL_MOVE;
   if (!c->walk.left) {
     c->state = CHANNEL_FINISH;
@@ -428,7 +430,7 @@ static void finish_bd(struct channel *c) {
   c->finished = s->now;
   if (c->first_finished < c->started)
     c->first_finished = s->now;
-  trace_event(s, c->tile, "%s%d bd=%d done", c->mm2s ? "mm2s" : "s2mm",
+  trace_event(s, c->tile, "%s%d bd=%d ends", c->mm2s ? "mm2s" : "s2mm",
               c->index, c->bd);
   if (c->release_tile)
     lock_give(c->release_tile, c->release_lock, c->release_value, true);

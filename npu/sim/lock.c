@@ -94,6 +94,7 @@ static bool core_acquire(void *context, int id, int value) {
     sim_busy(t->sim);
     locks_changed(at);
     t->wait_lock = NULL;
+    trace_event(t->sim, t, "core acquires lock=%d, now %d", id, l->value);
     return true;
   }
   t->wait_tile = at;
@@ -105,8 +106,11 @@ static bool core_acquire(void *context, int id, int value) {
 static void core_release(void *context, int id, int value) {
   struct tile *t = context;
   struct tile *at = lock_of_core(t, id);
-  if (at)
-    lock_give(at, id % 16, value, false);
+  if (!at)
+    return;
+  lock_give(at, id % 16, value, false);
+  trace_event(t->sim, t, "core releases lock=%d, now %d", id,
+              at->lock[id % 16].value);
 }
 
 static uint8_t *neighbour_memory(struct tile *t, int columns, int rows) {

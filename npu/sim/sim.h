@@ -26,7 +26,8 @@ struct sim_report {
                            a DMA channel did something */
   uint64_t core_cycles; /* cores that ever ran x busy_cycles */
   uint64_t mac_cycles;  /* summed over cores: a multiply issued */
-  uint64_t stall_lock, stall_memory, stall_stream; /* summed over cores */
+  /* Cycles summed over cores, while the array was busy. */
+  uint64_t stall_lock, stall_memory, stall_stream;
   uint64_t bytes_read, bytes_written;              /* host memory */
   int cores;
 };

@@ -243,7 +243,8 @@ const struct tool_command tool_sim = {
         "core_util\n"
         "(mac_cycles / core_cycles), stall_lock, stall_memory, stall_stream "
         "(cycles\n"
-        "summed over cores), bytes_read, bytes_written (host memory).\n"
+        "of busy_cycles, summed over cores), bytes_read, bytes_written (host "
+        "memory).\n"
         "A deadlock ends the run with who waits for what.\n",
     .run = run_sim,
 };
