@@ -1,0 +1,17 @@
+/* nest_call.c -- a made nest as a call of the runtime room. */
+#include "nest.h"
+
+bool nest_call(struct nest_work *w, struct run *r, const char *options,
+               struct run_report *report) {
+  void *tensor[TENSORS];
+  for (int t = 0; t < TENSORS; t++)
+    tensor[t] = w->memory[t] + NEST_GUARD;
+  struct run_request q = {.teir = w->teir,
+                          .options = options,
+                          .where = "nest.c:1",
+                          .value = w->value,
+                          .value_count = (uint64_t)w->value_count,
+                          .tensor = tensor,
+                          .tensor_count = TENSORS};
+  return run_call(r, &q, report);
+}

@@ -1,0 +1,95 @@
+/* sim_test.c -- whole products through the library that programs link: the
+ * compiler, the binaries, the simulated array, and the copies around them. */
+#include "check.h"
+#include "nest.h"
+#include "nputeir-rt.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int call(const struct nest_work *w) {
+  void *tensor[TENSORS];
+  for (int t = 0; t < TENSORS; t++)
+    tensor[t] = w->memory[t] + NEST_GUARD;
+  return nputeir_call_1(w->teir, NULL, "sim_test.c", w->value,
+                        (uint64_t)w->value_count, tensor, TENSORS);
+}
+
+static bool right(enum dtype in, bool accumulate, int64_t m, int64_t n,
+                  int64_t k) {
+  struct nest_work w;
+  nest_gemm(&w, in, accumulate, m, n, k);
+  nest_make(&w, true, 1);
+  bool good = call(&w) == 0 && nest_right(&w);
+  if (!good)
+    fprintf(stderr, "%s %lldx%lldx%lld is wrong\n", dtype_name(in),
+            (long long)m, (long long)n, (long long)k);
+  nest_free(&w);
+  return good;
+}
+
+static void test_sizes(void) {
+  static const int64_t size[][3] = {{1, 1, 1},    {17, 1, 33},   {1, 64, 1},
+                                    {33, 17, 9},  {100, 37, 65}, {64, 80, 64},
+                                    {5, 130, 129}};
+  for (size_t i = 0; i < sizeof size / sizeof *size; i++)
+    for (int accumulate = 0; accumulate < 2; accumulate++) {
+      CHECK(right(DTYPE_BF16, accumulate, size[i][0], size[i][1], size[i][2]));
+      CHECK(right(DTYPE_I8, accumulate, size[i][0], size[i][1], size[i][2]));
+    }
+}
+
+/* Transposed inputs and output, two K axes, a batch: strides decide. */
+static void test_layouts(void) {
+  struct nest_work w = {.type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                        .axis_count = 5,
+                        .axis = {{AXIS_K, 6, {2, 2 * 9 * 20, 0}},
+                                 {AXIS_C, 2, {12 * 6 * 20, 2, 4 * 11}},
+                                 {AXIS_N, 10, {0, 4, 4 * 22}},
+                                 {AXIS_K, 9, {12, 2 * 20, 0}},
+                                 {AXIS_M, 11, {12 * 9, 0, 4}}}};
+  nest_make(&w, true, 5);
+  CHECK(call(&w) == 0 && nest_right(&w));
+  nest_free(&w);
+}
+
+static int thread_failures[2];
+static void *thread(void *number) {
+  int id = *(int *)number;
+  for (int i = 0; i < 6; i++)
+    if (!right(i % 2 ? DTYPE_I8 : DTYPE_BF16, i % 3 == 0, 20 + 4 * (i % 2),
+               7 + id, 12))
+      thread_failures[id]++;
+  return NULL;
+}
+
+static void test_threads(void) {
+  pthread_t t[2];
+  int id[2] = {0, 1};
+  for (int i = 0; i < 2; i++)
+    CHECK(pthread_create(&t[i], NULL, thread, &id[i]) == 0);
+  for (int i = 0; i < 2; i++) {
+    pthread_join(t[i], NULL);
+    CHECK(thread_failures[i] == 0);
+  }
+}
+
+static void test_declined(void) {
+  struct nest_work w;
+  nest_gemm(&w, DTYPE_I8, false, 4, 4, 4);
+  nest_make(&w, true, 1);
+  setenv("NPUTEIR_DEVICE", "cpu", 1);
+  CHECK(call(&w) != 0 && !nest_right(&w));
+  nest_free(&w);
+}
+
+int main(void) {
+  unsetenv("NPUTEIR_OPTIONS");
+  setenv("NPUTEIR_DEVICE", "sim", 1);
+  test_sizes();
+  test_layouts();
+  test_threads();
+  test_declined();
+  return check_result();
+}
