@@ -340,9 +340,9 @@ static void advance(struct channel *c) {
   c->wake = s->now + 1;
 }
 
-/* Bytes for the next access, once a bank or DRAM grants it; `must` when
- * waiting would starve the stream.  NULL: not now, or failed. */
-static uint8_t *grant(struct channel *c, bool must) {
+/* Bytes for the next access, once a bank or DRAM grants it.  NULL: not now, or
+ * failed. */
+static uint8_t *grant(struct channel *c) {
   struct tile *t = c->tile;
   if (t->kind == TILE_SHIM) {
     uint8_t *bytes = host_resolve(c, c->walk.address, c->need);
@@ -359,11 +359,13 @@ static uint8_t *grant(struct channel *c, bool must) {
   uint32_t offset;
   if (!memory_resolve(c, c->walk.address, c->need, &at, &offset))
     return NULL;
-  if (!memory_grant(at, offset, must)) {
+  if (!memory_grant(at, offset, c->lost == DMA_PATIENCE)) {
     c->conflicts++;
+    c->lost++;
     t->sim->progress = true;
     return NULL;
   }
+  c->lost = 0;
   return at->memory + offset;
 }
 
@@ -385,7 +387,7 @@ static void move_mm2s(struct channel *c) {
       s->now + PORT_LOCAL_LATENCY + (shim ? 0 : DMA_MEMORY_LATENCY);
   const uint8_t *bytes = NULL;
   if (!c->walk.zero) {
-    bytes = grant(c, out->count < DMA_FORCED_WORDS + DMA_MEMORY_LATENCY);
+    bytes = grant(c);
     if (!bytes)
       return;
   }
@@ -413,7 +415,7 @@ static void move_s2mm(struct channel *c) {
   }
   if (fifo_at(&c->in, c->need - 1)->ready > s->now)
     return;
-  uint8_t *bytes = grant(c, c->in.count + DMA_FORCED_WORDS > DMA_INGRESS_DEPTH);
+  uint8_t *bytes = grant(c);
   if (!bytes)
     return;
   for (uint32_t i = 0; i < c->need; i++)

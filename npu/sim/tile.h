@@ -148,6 +148,7 @@ struct channel {
   /* the descriptor under way */
   struct walk walk;
   uint32_t need; /* words of the next memory access */
+  uint32_t lost; /* how often a bank was denied to it */
   struct tile *acquire_tile, *release_tile; /* NULL: no lock */
   int acquire_lock, acquire_value, release_lock, release_value;
   int next_bd;
@@ -280,7 +281,7 @@ struct channel *register_queue(struct sim *, uint32_t address);
  * offset in *tile; false: failed with a message. */
 bool memory_resolve(struct channel *, int64_t address, uint32_t words,
                     struct tile **tile, uint32_t *offset);
-/* One access to a bank in this cycle; `must` takes it over a core. */
+/* One access to a bank in this cycle; `must` takes it whoever has it. */
 bool memory_grant(struct tile *, uint32_t offset, bool must);
 uint8_t *host_resolve(struct channel *, int64_t address, uint32_t words);
 /* Whether DRAM has time for this many words of the channel's run length. */
