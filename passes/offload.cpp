@@ -24,12 +24,10 @@ extern "C" {
 using namespace llvm;
 
 namespace nputeir {
-namespace {
-
 // ---- is it worth a closer look? ----
 
 // Counts loads that V is computed from by conversions and products.
-int loadsUnder(const Value *V, int Depth) {
+static int loadsUnder(const Value *V, int Depth) {
   const auto *I = dyn_cast<Instruction>(V);
   if (!I || Depth > 8)
     return 0;
@@ -69,6 +67,8 @@ bool isSumOfProduct(const Instruction &I) {
   }
   return false;
 }
+
+namespace {
 
 // A loop in a loop that sums products.
 bool isCandidate(Function &F) {
@@ -123,6 +123,7 @@ class Search {
   const options &O;
   LoopInfo &LI;
   ScalarEvolution &SE;
+  DominatorTree &DT;
   arena *A;
   bool Rewrite;
 
@@ -132,7 +133,8 @@ public:
   Search(Function &F, const options &O, FunctionAnalysisManager &FAM, arena *A,
          bool Rewrite)
       : F(F), O(O), LI(FAM.getResult<LoopAnalysis>(F)),
-        SE(FAM.getResult<ScalarEvolutionAnalysis>(F)), A(A), Rewrite(Rewrite) {}
+        SE(FAM.getResult<ScalarEvolutionAnalysis>(F)),
+        DT(FAM.getResult<DominatorTreeAnalysis>(F)), A(A), Rewrite(Rewrite) {}
 
   // True when a nest was rewritten: then the search must start again, because
   // the analyses are stale.
@@ -194,7 +196,7 @@ private:
     N.At = L.getStartLoc();
     IRNest Nest;
     const contraction *C = nullptr;
-    if (readNest(L, LI, SE, A, Nest, N.V)) {
+    if (readNest(L, LI, SE, DT, A, Nest, N.V)) {
       diag Mistake = {};
       if (!nest_check(Nest.N, &Mistake))
         report_fatal_error(Twine("nputeir: nest: ") + Mistake.text);

@@ -47,10 +47,14 @@ struct IRNest {
   nest *N = nullptr;
   std::vector<const llvm::SCEV *> Symbol; // 64-bit integers
   std::vector<const llvm::SCEV *> Tensor; // addresses at iteration zero
+  // Conditions under which the nest is what the description says.
+  std::vector<std::pair<llvm::Value *, bool>> Assumed;
 };
 // False and a verdict when the loop cannot be described as a nest.
 bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
-              arena *A, IRNest &Result, verdict &V);
+              llvm::DominatorTree &DT, arena *A, IRNest &Result, verdict &V);
+// An instruction that adds a product to something.
+bool isSumOfProduct(const llvm::Instruction &I);
 loc locOf(const llvm::DebugLoc &DL, arena *A);
 // The loop is what an earlier run of this pass left as the other side of its
 // branch, or switched off.

@@ -1,19 +1,18 @@
 // read_ir.cpp -- LoopInfo and ScalarEvolution -> struct nest.
 //
 // Takes a loop in LoopSimplify and LCSSA form.  Whatever the description cannot
-// say declines the nest here: a loop whose iterations cannot be counted, a
-// branch in a body, a call, an address that is not base plus stride times
-// iteration.  What remains is a list of statements, each of which runs exactly
-// once in every iteration of the loops around it; the recogniser takes it from
-// there.
+// say declines the nest here or in body.cpp: a loop whose iterations cannot be
+// counted, a branch in a body, a call, an address that is not base plus stride
+// times iteration.  What remains is a list of statements, each of which runs
+// exactly once in every iteration of the loops around it; the recogniser takes
+// it from there.
 //
 // Phi nodes of loop headers that are not counters become scalar variables with
 // two assignments, the start and the step.  A phi that only hands a sum through
 // an outer loop is the same variable as the inner one.
-#include "passes.h"
+#include "body.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
@@ -31,38 +30,6 @@ using namespace llvm;
 
 namespace nputeir {
 
-static const char *const KeptMark = "nputeir.kept";
-
-bool isKept(const Loop &L) {
-  for (const Loop *Inner : L.getLoopsInPreorder())
-    if (findStringMetadataForLoop(Inner, KeptMark))
-      return true;
-  for (const BasicBlock *B : L.blocks())
-    for (const Instruction &I : *B)
-      if (isa<StoreInst>(I) && I.getMetadata(KeptMark))
-        return true;
-  return false;
-}
-
-// Two marks, because a pass that rebuilds a loop may drop either.
-void markKept(Loop &Outer) {
-  for (Loop *L : Outer.getLoopsInPreorder())
-    addStringMetadataToLoop(L, KeptMark, 1);
-  LLVMContext &X = Outer.getHeader()->getContext();
-  for (BasicBlock *B : Outer.blocks())
-    for (Instruction &I : *B)
-      if (isa<StoreInst>(I))
-        I.setMetadata(KeptMark, MDNode::get(X, {}));
-}
-
-loc locOf(const DebugLoc &DL, arena *A) {
-  if (!DL)
-    return loc_none();
-  const auto *Scope = cast<DIScope>(DL.getScope());
-  return {arena_string(A, Scope->getFilename().str().c_str()),
-          (int)DL.getLine(), (int)DL.getCol()};
-}
-
 namespace {
 
 class Reader {
@@ -73,29 +40,27 @@ class Reader {
   IRNest &R;
   verdict &V;
 
-  // Room between two instructions for the statements that fall on one branch;
-  // and a bound on what one nest may hold, since shared subexpressions are
-  // written out.
-  enum { OrderStep = 64, ExprMax = 2000, BlocksMax = 400 };
+  // Shared subexpressions are written out, so their number is bounded.
+  enum { ExprMax = 2000 };
   int Exprs = 0;
 
-  SmallVector<Loop *, 8> Loops;         // index is the nest's
-  SmallVector<BasicBlock *, 32> Blocks; // in program order
+  SmallVector<Loop *, 8> Loops; // index is the nest's
+  Body Code;
   DenseMap<const Loop *, int> LoopIndex;
-  DenseMap<const Instruction *, int> Order;
   DenseMap<const PHINode *, int> Scalar;
   SmallVector<nest_statement, 8> Statements;
   SmallVector<const char *, 8> Scalars, Tensors, Symbols;
   SmallVector<struct nest_loop, 8> NestLoops;
 
 public:
-  Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, arena *A, IRNest &R,
-         verdict &V)
-      : Outer(Outer), LI(LI), SE(SE), A(A), R(R), V(V) {}
+  Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
+         arena *A, IRNest &R, verdict &V)
+      : Outer(Outer), LI(LI), SE(SE), A(A), R(R), V(V),
+        Code(Outer, LI, DT, A, V) {}
 
   bool read() {
-    return readLoops() && orderBlocks() && checkBlocks() && checkLiveOuts() &&
-           readStatements() && finish();
+    return Code.read() && readLoops() && checkLiveOuts() && readStatements() &&
+           finish();
   }
 
 private:
@@ -170,6 +135,8 @@ private:
 
   bool readLoops() {
     for (Loop *L : Outer.getLoopsInPreorder()) {
+      if (!Code.runs(L->getHeader()))
+        continue;
       LoopIndex[L] = (int)Loops.size();
       Loops.push_back(L);
     }
@@ -185,90 +152,6 @@ private:
   int loopOf(const BasicBlock *B) {
     auto It = LoopIndex.find(LI.getLoopFor(B));
     return It == LoopIndex.end() ? -1 : It->second;
-  }
-
-  // ---- blocks ----
-
-  // Post-order in which a loop's exit is finished before its body, so that in
-  // reverse every loop's blocks stand together and before what follows it.
-  void visitBlock(BasicBlock *B, SmallPtrSetImpl<BasicBlock *> &Seen) {
-    if (!Outer.contains(B) || !Seen.insert(B).second)
-      return;
-    const Loop *L = LI.getLoopFor(B);
-    for (BasicBlock *Next : successors(B))
-      if (!L->contains(Next))
-        visitBlock(Next, Seen);
-    for (BasicBlock *Next : successors(B))
-      visitBlock(Next, Seen);
-    Blocks.push_back(B);
-  }
-
-  bool orderBlocks() {
-    if (Outer.getNumBlocks() > BlocksMax)
-      return verdict_decline(&V, RULE_GUARDED, at(Outer),
-                             "the nest has more than %d blocks of code",
-                             (int)BlocksMax);
-    SmallPtrSet<BasicBlock *, 32> Seen;
-    visitBlock(Outer.getHeader(), Seen);
-    std::reverse(Blocks.begin(), Blocks.end());
-    return true;
-  }
-
-  // Without effect on memory, on control, or on anything but its result.
-  static bool harmless(const Instruction &I) {
-    if (isa<DbgInfoIntrinsic>(I) || isa<AssumeInst>(I) ||
-        isa<NoAliasScopeDeclInst>(I))
-      return true;
-    if (isa<CallBase>(I))
-      return !I.mayHaveSideEffects() && !I.mayReadFromMemory() &&
-             cast<CallBase>(I).doesNotThrow() &&
-             !cast<CallBase>(I).isConvergent();
-    return !I.mayHaveSideEffects() && !isa<AllocaInst>(I);
-  }
-
-  bool checkInstruction(const Instruction &I) {
-    if (const auto *S = dyn_cast<StoreInst>(&I))
-      return S->isSimple() ||
-             verdict_decline(&V, RULE_VOLATILE, at(I),
-                             "the nest writes a volatile or atomic object");
-    if (const auto *L = dyn_cast<LoadInst>(&I))
-      return L->isSimple() ||
-             verdict_decline(&V, RULE_VOLATILE, at(I),
-                             "the nest reads a volatile or atomic object");
-    if (I.isAtomic())
-      return verdict_decline(&V, RULE_VOLATILE, at(I),
-                             "the nest holds an atomic operation");
-    if (harmless(I) || I.isTerminator())
-      return true;
-    const auto *Call = dyn_cast<CallBase>(&I);
-    const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-    return verdict_decline(&V, RULE_SIDE_EFFECT, at(I), "the nest %s%s",
-                           Callee ? "calls " : "has a side effect",
-                           Callee ? Callee->getName().str().c_str() : "");
-  }
-
-  bool checkTerminator(const BasicBlock &B) {
-    const auto *Branch = dyn_cast<BranchInst>(B.getTerminator());
-    const Loop *L = LI.getLoopFor(&B);
-    if (Branch && (Branch->isUnconditional() || L->getExitingBlock() == &B))
-      return true;
-    return verdict_decline(&V, RULE_GUARDED, at(*B.getTerminator()),
-                           "a condition inside the nest decides what runs");
-  }
-
-  bool checkBlocks() {
-    int Next = 0;
-    for (BasicBlock *B : Blocks)
-      for (Instruction &I : *B) {
-        Order[&I] = Next += OrderStep;
-        if (!checkInstruction(I))
-          return false;
-      }
-    Order[Outer.getLoopPreheader()->getTerminator()] = 0;
-    for (BasicBlock *B : Blocks)
-      if (!checkTerminator(*B))
-        return false;
-    return true;
   }
 
   bool checkLiveOuts() {
@@ -379,20 +262,25 @@ private:
     return nullptr;
   }
 
-  // Looks through the phi that LCSSA form puts behind an inner loop.
+  // Looks through phis that only one way of control reaches, among them those
+  // that LCSSA form puts behind an inner loop.
   const PHINode *scalarOf(const Value *W) {
-    const auto *P = dyn_cast<PHINode>(W);
-    if (!P || !Outer.contains(P))
-      return nullptr;
-    const Loop *L = LI.getLoopFor(P->getParent());
-    if (P->getParent() == L->getHeader())
-      return P;
-    if (P->getNumIncomingValues() != 1)
-      return nullptr;
-    const Loop *From = LI.getLoopFor(P->getIncomingBlock(0));
-    if (!From || From->getParentLoop() != L)
-      return nullptr;
-    return scalarAfter(*From, P->getIncomingValue(0));
+    for (;;) {
+      const auto *P = dyn_cast<PHINode>(W);
+      if (!P || !Outer.contains(P))
+        return nullptr;
+      const Loop *L = LI.getLoopFor(P->getParent());
+      if (P->getParent() == L->getHeader())
+        return P;
+      int From = Code.onlyWayInto(*P);
+      if (From < 0)
+        return nullptr;
+      const Loop *Before = LI.getLoopFor(P->getIncomingBlock(From));
+      W = P->getIncomingValue(From);
+      if (Before != L)
+        return Before && Before->getParentLoop() == L ? scalarAfter(*Before, W)
+                                                      : nullptr;
+    }
   }
 
   void assign(int Id, const Instruction *Where, int LoopNumber,
@@ -400,7 +288,7 @@ private:
     nest_statement S = {};
     S.scalar = Id;
     S.loop = LoopNumber;
-    S.order = Order[Where];
+    S.order = Code.Order[Where];
     S.at = at(*Where);
     S.value = read(W, false, 0);
     Statements.push_back(S);
@@ -458,7 +346,7 @@ private:
     if (!readAccess(*L, L->getPointerOperand(), T, E->access))
       return other("an element whose address is not affine", at(*L));
     E->loop = loopOf(L->getParent());
-    E->order = Order[L];
+    E->order = Code.Order[L];
     return E;
   }
 
@@ -609,7 +497,7 @@ private:
     N.is_store = true;
     N.at = at(S);
     N.loop = LoopIndex[L];
-    N.order = Order[&S];
+    N.order = Code.Order[&S];
     dtype T;
     if (!typeOf(S.getValueOperand()->getType(), false, T))
       return verdict_decline(&V, RULE_TYPES, at(S),
@@ -622,7 +510,7 @@ private:
   }
 
   bool readStatements() {
-    for (BasicBlock *B : Blocks)
+    for (BasicBlock *B : Code.Blocks)
       for (Instruction &I : *B)
         if (const auto *S = dyn_cast<StoreInst>(&I))
           if (!readStore(*S))
@@ -653,6 +541,7 @@ private:
     N->tensor = copy(Tensors);
     N->symbol_count = (int)Symbols.size();
     N->symbol = copy(Symbols);
+    R.Assumed = Code.Assumed;
     N->scalar_count = (int)Scalars.size();
     N->scalar = copy(Scalars);
     N->statement_count = (int)Statements.size();
@@ -664,9 +553,9 @@ private:
 
 } // namespace
 
-bool readNest(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, arena *A,
-              IRNest &R, verdict &V) {
-  return Reader(Outer, LI, SE, A, R, V).read();
+bool readNest(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
+              arena *A, IRNest &R, verdict &V) {
+  return Reader(Outer, LI, SE, DT, A, R, V).read();
 }
 
 } // namespace nputeir

@@ -6,7 +6,8 @@
 //     kept:   the nest as it was
 //
 // The call is made only when the runtime is linked (the reference is weak),
-// every loop has work, and no two iterations write one place of the result.
+// every loop has work, conditions that do not change in the nest take the side
+// that was described, and no two iterations write one place of the result.
 #include "passes.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -137,6 +138,10 @@ private:
       if (Extent.symbol >= 0 || Extent.constant <= 0)
         May =
             B.CreateAnd(May, B.CreateICmpSGT(number(B, Extent), B.getInt64(0)));
+    }
+    for (auto [Condition, Side] : Nest.Assumed) {
+      Value *Holds = B.CreateFreeze(Condition);
+      May = B.CreateAnd(May, Side ? Holds : B.CreateNot(Holds));
     }
     for (int I = 0; I < C.guard_count; I++) {
       Value *Product = B.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow,
