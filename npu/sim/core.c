@@ -23,8 +23,10 @@ struct core *core_open(const struct core_surroundings *around) {
 }
 
 void core_close(struct core *c) {
-  if (c)
-    arena_close(c->code);
+  if (!c)
+    return;
+  arena_close(c->code);
+  free(c->strict_state);
   free(c);
 }
 
@@ -53,6 +55,8 @@ void core_reset(struct core *c, uint32_t pc) {
   }
   memset(&c->reg, 0, sizeof c->reg);
   clear_ring(c);
+  if (c->strict_state)
+    core_strict_reset(c->strict_state);
   c->pc = pc;
   c->at = NULL;
   c->delay = 0;
@@ -65,7 +69,11 @@ void core_reset(struct core *c, uint32_t pc) {
 }
 
 void core_enable(struct core *c, bool enabled) { c->enabled = enabled; }
-void core_strict(struct core *c, bool strict) { c->strict = strict; }
+
+void core_strict(struct core *c, bool strict) {
+  free(c->strict_state);
+  c->strict_state = strict ? core_strict_open() : NULL;
+}
 
 void core_fail(struct core *c, const struct core_op *op, const char *format,
                ...) {
@@ -256,6 +264,8 @@ void core_step(struct core *c, unsigned *banks) {
   if (!bundle)
     return;
   bool loop_end = bundle->address == c->reg.le && c->reg.lc;
+  if (c->strict_state)
+    core_strict_bundle(c, bundle, loop_end);
   pipeline_cycle(c, bundle);
   *banks = settle_banks(c);
   c->counts.bundles++;
@@ -318,6 +328,8 @@ bool core_write_register(struct core *c, const char *name, uint32_t value) {
   if (!scalar_register(c, name, &p, &mask))
     return false;
   value &= mask;
+  if (c->strict_state)
+    core_strict_given(c->strict_state, isa_reg_find(name, strlen(name)));
   memcpy((uint8_t *)&c->reg + p.offset, &value, sizeof value);
   return true;
 }

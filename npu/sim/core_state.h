@@ -193,7 +193,8 @@ struct core {
   struct core_pending pending[PENDING];
   int waiting_lock;
 
-  bool enabled, done, failed, strict;
+  bool enabled, done, failed;
+  struct core_strict_state *strict_state; /* NULL: not in strict mode */
   struct diag diag;
 
   struct arena *code; /* decoded bundles */
@@ -220,6 +221,14 @@ bool core_place_of(const struct core *, int reg, struct core_place *,
 void core_name_units(struct core *);
 /* Sums executions of the decoded bundles into slot_counts and forgets them. */
 void core_fold_slots(struct core *);
+
+/* ---- core_strict.c ---- */
+struct core_strict_state *core_strict_open(void);
+void core_strict_reset(struct core_strict_state *);
+void core_strict_given(struct core_strict_state *, int reg);
+/* Judges the bundle that is issued now, before it is. */
+void core_strict_bundle(struct core *, const struct core_bundle *,
+                        bool loop_end);
 
 /* ---- scheduling the future ---- */
 static inline struct core_bucket *core_bucket(struct core *c, unsigned ahead) {

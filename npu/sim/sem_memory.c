@@ -93,7 +93,7 @@ static void sem_padd(struct core *c, const struct core_op *op) {
 static uint32_t aligned(struct core *c, const struct core_op *op,
                         unsigned bytes) {
   uint32_t address = core_address(c, op);
-  if (c->strict && address % bytes)
+  if (c->strict_state && address % bytes)
     core_fail(c, op, "'%s' at 0x%x, which is no multiple of %u",
               isa_insn((enum insn_id)op->insn)->mnemonic, address, bytes);
   return address & ~(bytes - 1);

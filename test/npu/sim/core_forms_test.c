@@ -176,6 +176,7 @@ static void random_programs(int rounds) {
     for (int i = 0; i < 65536; ++i)
       m->memory[i] = (uint8_t)rand_r(&seed);
     core_invalidate(m->core);
+    core_strict(m->core, round % 3 == 0);
     uint32_t pc = (uint32_t)(rand_r(&seed) % 8192) * 2;
     for (int go = 0; go < 50; ++go) {
       prepare(m, isa_insn(INSN_VMAC_F), go % 2 ? 28 : 776);
