@@ -197,9 +197,11 @@ static void decode_operand(struct core *c, struct core_op *op,
       o->operand_class < 0 || isa_class(o->operand_class)->is_register;
   if (strcmp(o->name, "ptr") == 0)
     op->pointer = last_digit(isa_reg(reg)->name);
-  else if (strcmp(o->name, "mod") == 0 && is_register)
+  else if (strcmp(o->name, "mod") == 0 && is_register) {
     op->modifier = last_digit(isa_reg(reg)->name);
-  else if (strcmp(o->name, "dj") == 0)
+    if (isa_reg(reg)->name[0] != 'r') /* a step; vshuffle's is a value */
+      return;
+  } else if (strcmp(o->name, "dj") == 0)
     op->modifier = last_digit(isa_reg(reg)->name);
   else if (strcmp(o->name, "nw") == 0)
     op->modifier = (uint8_t)value;
