@@ -32,11 +32,6 @@ struct checker {
   int *writers; /* per unit: operations that write it */
 };
 
-static const struct isa_op *op_of(const struct step *s, int slot) {
-  const struct isa_op *op = s->line ? &s->line->bundle.slot[slot] : NULL;
-  return op && op->id != INSN_NONE ? op : NULL;
-}
-
 /* ---- messages ---- */
 
 static const char *describe(const struct checker *c, int step,
@@ -91,10 +86,10 @@ static bool overtaken(const struct checker *c, int step, int ahead,
   if (step < 0 || ahead >= isa_insn(reader->id)->operand[operand].read_cycle)
     return false;
   const struct step *s = &c->flow.step[step];
-  for (int slot = 0; slot < SLOT_COUNT; slot++) {
-    const struct isa_op *op = op_of(s, slot);
+  for (int i = 0; i < s->op_count; i++) {
+    const struct isa_op *op = s->op[i];
     int written;
-    if (op && op != reader && flow_writes(op, unit, &written) &&
+    if (op != reader && flow_writes(op, unit, &written) &&
         -ahead >= isa_distance(op->id, written, reader->id, operand))
       return true;
   }
@@ -129,11 +124,9 @@ static void follow(struct checker *c, const struct definition *w, int step,
       *seen = c->stamp;
     const struct step *s = &c->flow.step[step];
     struct killer next = k;
-    for (int slot = 0; slot < SLOT_COUNT; slot++) {
-      const struct isa_op *op = op_of(s, slot);
+    for (int i = 0; i < s->op_count; i++) {
+      const struct isa_op *op = s->op[i];
       int operand;
-      if (!op)
-        continue;
       if (reads_unit(op, w->unit, &operand) &&
           (!k.op || (elapsed - k.at <
                      isa_distance(k.op->id, k.operand, op->id, operand)))) {
@@ -194,10 +187,10 @@ static bool check_writes(struct checker *c, const struct definition *w,
   int lands = isa_insn(w->op->id)->operand[w->operand].write_cycle;
   for (; step >= 0 && elapsed < lands; elapsed++) {
     const struct step *s = &c->flow.step[step];
-    for (int slot = 0; slot < SLOT_COUNT; slot++) {
-      const struct isa_op *op = op_of(s, slot);
+    for (int i = 0; i < s->op_count; i++) {
+      const struct isa_op *op = s->op[i];
       int operand;
-      if (!op || op == w->op || !flow_writes(op, w->unit, &operand))
+      if (op == w->op || !flow_writes(op, w->unit, &operand))
         continue;
       int other = isa_insn(op->id)->operand[operand].write_cycle;
       if (elapsed == 0 ? other != lands : elapsed + other > lands)
@@ -226,10 +219,10 @@ static bool each_definition(struct checker *c,
                             bool (*visit)(struct checker *,
                                           const struct definition *)) {
   for (int i = 0; i < c->flow.count; i++)
-    for (int slot = 0; slot < SLOT_COUNT; slot++) {
-      const struct isa_op *op = op_of(&c->flow.step[i], slot);
-      const struct insn *insn = op ? isa_insn(op->id) : NULL;
-      for (int o = 0; insn && o < insn->operand_count; o++) {
+    for (int j = 0; j < c->flow.step[i].op_count; j++) {
+      const struct isa_op *op = c->flow.step[i].op[j];
+      const struct insn *insn = isa_insn(op->id);
+      for (int o = 0; o < insn->operand_count; o++) {
         const struct isa_reg *r =
             insn->operand[o].written ? isa_reg(flow_register(op, o)) : NULL;
         for (int k = 0; r && k < r->unit_count; k++) {
@@ -255,11 +248,11 @@ static bool check_definition(struct checker *c, const struct definition *w) {
 /* ---- units ---- */
 
 static bool check_pair(struct checker *c, int from, int to, int distance) {
-  for (int i = 0; i < SLOT_COUNT; i++)
-    for (int j = distance ? 0 : i + 1; j < SLOT_COUNT; j++) {
-      const struct isa_op *a = op_of(&c->flow.step[from], i);
-      const struct isa_op *b = op_of(&c->flow.step[to], j);
-      const char *unit = a && b ? isa_unit_clash(a, b, distance) : NULL;
+  const struct step *x = &c->flow.step[from], *y = &c->flow.step[to];
+  for (int i = 0; i < x->op_count; i++)
+    for (int j = distance ? 0 : i + 1; j < y->op_count; j++) {
+      const struct isa_op *a = x->op[i], *b = y->op[j];
+      const char *unit = isa_unit_clash(a, b, distance);
       char first[96], second[96];
       if (unit)
         return diag_error(c->diag, flow_loc(&c->flow, to),
@@ -318,18 +311,18 @@ static bool check_body(struct checker *c, const struct hardware_loop *l) {
                         describe(c, i, branch, text));
   }
   for (int i = l->first; i <= l->last; i++)
-    for (int slot = 0; slot < SLOT_COUNT; slot++) {
-      const struct isa_op *op = op_of(&c->flow.step[i], slot);
+    for (int j = 0; j < c->flow.step[i].op_count; j++) {
+      const struct isa_op *op = c->flow.step[i].op[j];
       int operand;
-      for (int k = 0; op && k < 3; k++)
+      for (int k = 0; k < 3; k++)
         if (flow_writes(op, isa_reg_find(fixed[k], 2), &operand))
           return diag_error(c->diag, flow_loc(&c->flow, i),
                             "%s changes %s inside a hardware loop",
                             describe(c, i, op, text), fixed[k]);
     }
-  for (int slot = 0; slot < SLOT_COUNT; slot++) {
-    const struct isa_op *op = op_of(&c->flow.step[l->last], slot);
-    if (op && isa_insn(op->id)->memory_cycle == PART_WORD_CYCLE)
+  for (int i = 0; i < c->flow.step[l->last].op_count; i++) {
+    const struct isa_op *op = c->flow.step[l->last].op[i];
+    if (isa_insn(op->id)->memory_cycle == PART_WORD_CYCLE)
       return diag_error(c->diag, flow_loc(&c->flow, l->last),
                         "%s is in the last bundle of a hardware loop, where "
                         "the store is lost",
@@ -388,11 +381,10 @@ static bool check_order(struct checker *c, int from, int step, int distance) {
   if (step < 0 || distance > HORIZON)
     return true;
   const struct step *s = &c->flow.step[step];
-  for (int i = 0; i < SLOT_COUNT; i++)
-    for (int j = 0; j < SLOT_COUNT; j++) {
-      const struct isa_op *a = op_of(&c->flow.step[from], i);
-      const struct isa_op *b = op_of(s, j);
-      if (!a || !b || a == b)
+  for (int i = 0; i < c->flow.step[from].op_count; i++)
+    for (int j = 0; j < s->op_count; j++) {
+      const struct isa_op *a = c->flow.step[from].op[i], *b = s->op[j];
+      if (a == b)
         continue;
       const struct insn *x = isa_insn(a->id), *y = isa_insn(b->id);
       int needed = 0;

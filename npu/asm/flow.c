@@ -31,11 +31,9 @@ bool flow_writes(const struct isa_op *op, int unit, int *operand) {
 }
 
 const struct isa_op *flow_branch(const struct step *s) {
-  for (int i = 0; s->line && i < SLOT_COUNT; i++) {
-    const struct insn *insn = isa_insn(s->line->bundle.slot[i].id);
-    if (insn && insn->flags & INSN_BRANCH)
-      return &s->line->bundle.slot[i];
-  }
+  for (int i = 0; i < s->op_count; i++)
+    if (isa_insn(s->op[i]->id)->flags & INSN_BRANCH)
+      return s->op[i];
   return NULL;
 }
 
@@ -131,10 +129,10 @@ static int find_setup(const struct flow *f, const char *name, int end,
                       int *target) {
   int unit = isa_reg_find(name, strlen(name));
   for (int i = end - 1; i >= 0; i--)
-    for (int s = 0; f->step[i].line && s < SLOT_COUNT; s++) {
-      const struct isa_op *op = &f->step[i].line->bundle.slot[s];
+    for (int s = 0; s < f->step[i].op_count; s++) {
+      const struct isa_op *op = f->step[i].op[s];
       int operand;
-      if (!isa_insn(op->id) || !flow_writes(op, unit, &operand))
+      if (!flow_writes(op, unit, &operand))
         continue;
       *target = -1;
       for (int k = 0; k < isa_insn(op->id)->operand_count; k++)
@@ -149,10 +147,10 @@ static int find_setup(const struct flow *f, const char *name, int end,
 static void find_loops(struct flow *f, struct arena *a) {
   int capacity = 0, le = isa_reg_find("le", 2);
   for (int i = 0; i < f->count; i++)
-    for (int s = 0; f->step[i].line && s < SLOT_COUNT; s++) {
-      const struct isa_op *op = &f->step[i].line->bundle.slot[s];
+    for (int s = 0; s < f->step[i].op_count; s++) {
+      const struct isa_op *op = f->step[i].op[s];
       int operand, last = -1, unused;
-      if (!isa_insn(op->id) || !flow_writes(op, le, &operand))
+      if (!flow_writes(op, le, &operand))
         continue;
       struct hardware_loop l;
       find_setup(f, "le", i + 1, &last);
@@ -177,11 +175,18 @@ static void find_loops(struct flow *f, struct arena *a) {
 static void add_section(struct flow *f, const struct section *s) {
   for (int i = 0; i < s->count; i++) {
     const struct fragment *g = &s->fragment[i];
-    if (g->kind == FRAGMENT_BUNDLE || g->kind == FRAGMENT_PAD)
-      f->step[f->count++] =
-          (struct step){.line = g->kind == FRAGMENT_BUNDLE ? g->line : NULL,
-                        .address = s->address + g->offset,
-                        .size = g->size};
+    if (g->kind != FRAGMENT_BUNDLE && g->kind != FRAGMENT_PAD)
+      continue;
+    struct step *step = &f->step[f->count++];
+    *step = (struct step){.address = s->address + g->offset, .size = g->size};
+    if (g->kind == FRAGMENT_PAD)
+      continue;
+    step->line = g->line;
+    for (int k = 0; k < SLOT_COUNT; k++) {
+      const struct insn *insn = isa_insn(g->line->bundle.slot[k].id);
+      if (insn && !(insn->flags & INSN_NOP))
+        step->op[step->op_count++] = &g->line->bundle.slot[k];
+    }
   }
 }
 

@@ -9,6 +9,8 @@ enum { DELAY_SLOTS = 5 };
 
 struct step {
   const struct asm_line *line; /* NULL: a nop bundle that the layout added */
+  int op_count;                /* without nops */
+  const struct isa_op *op[SLOT_COUNT];
   uint32_t address, size;
   int next[2];  /* -1: none */
   bool leaves;  /* may go on where we cannot see: call, return, p register */

@@ -228,13 +228,10 @@ static bool parse_op(struct cursor *c, struct bundle_parse *b) {
   struct reason best = {NULL, {DIAG_NONE, loc_none(), ""}};
   struct match fit = {.op = {.id = INSN_NONE}};
   const char *after = NULL;
-  bool known = false;
-  for (int id = 1; id < INSN_COUNT; id++) {
-    const struct insn *insn = isa_insn((enum insn_id)id);
-    if (strncmp(insn->mnemonic, mnemonic, length) != 0 ||
-        insn->mnemonic[length] != 0)
-      continue;
-    known = true;
+  const uint16_t *ids;
+  int count = isa_insn_find(mnemonic, length, &ids);
+  for (int i = 0; i < count; i++) {
+    const struct insn *insn = isa_insn((enum insn_id)ids[i]);
     struct diag why = {DIAG_NONE, loc_none(), ""};
     struct cursor try = *c;
     struct match m;
@@ -254,7 +251,7 @@ static bool parse_op(struct cursor *c, struct bundle_parse *b) {
     c->at = after;
     return add_op(c, at, b, &fit);
   }
-  if (!known)
+  if (!count)
     return diag_error(c->diag, at, "unknown instruction %s",
                       lex_token(c, token));
   return diag_error(c->diag, best.diag.at, "%s", best.diag.text);

@@ -74,16 +74,9 @@ static void build_format(struct format *f, const struct row *r) {
   assert(bit == 0);
 }
 
-void isa_build_formats(struct tables *t) {
-  t->format_count = (int)(sizeof row / sizeof *row);
-  for (int i = 0; i < t->format_count; i++)
-    build_format(&t->format[i], &row[i]);
-}
-
 /* The smallest format with all of `slots`, of `size` bytes unless 0; among
  * equals the one with fewest slots left over, then the first of the table. */
-static const struct format *find_format(const struct tables *t, unsigned slots,
-                                        int size) {
+static int choose_format(const struct tables *t, unsigned slots, int size) {
   const struct format *best = NULL;
   for (int i = 0; i < t->format_count; i++) {
     const struct format *f = &t->format[i];
@@ -94,7 +87,24 @@ static const struct format *find_format(const struct tables *t, unsigned slots,
          __builtin_popcount(f->slots) < __builtin_popcount(best->slots)))
       best = f;
   }
-  return best;
+  return best ? (int)(best - t->format) : -1;
+}
+
+void isa_build_formats(struct tables *t) {
+  t->format_count = (int)(sizeof row / sizeof *row);
+  for (int i = 0; i < t->format_count; i++)
+    build_format(&t->format[i], &row[i]);
+  for (unsigned slots = 0; slots < 1u << SLOT_COUNT; slots++)
+    for (int size = 0; size <= ISA_BUNDLE_BYTES; size += 2)
+      t->choice[slots][size / 2] = (int8_t)choose_format(t, slots, size);
+}
+
+static const struct format *find_format(const struct tables *t, unsigned slots,
+                                        int size) {
+  if (size < 0 || size > ISA_BUNDLE_BYTES || size % 2)
+    return NULL;
+  int choice = t->choice[slots][size / 2];
+  return choice < 0 ? NULL : &t->format[choice];
 }
 
 /* ---- operations ---- */

@@ -69,9 +69,9 @@ enum isa_bypass { BYPASS_NONE, BYPASS_MOV, BYPASS_VEC };
  * or crSat.  Immediates are neither read nor written. */
 struct isa_operand {
   const char *name;
-  int operand_class;      /* -1: fixed or implied register */
-  int fixed_reg;          /* -1: encoded */
-  int tied_to;            /* operand index that must be equal, or -1 */
+  int operand_class; /* -1: fixed or implied register */
+  int fixed_reg;     /* -1: encoded */
+  int tied_to;       /* operand index that must be equal, or -1 */
   bool read, written;
   int read_cycle, write_cycle; /* from 1 = issue; see facts D1, D2 */
   enum isa_bypass bypass;
@@ -103,6 +103,8 @@ struct insn {
 };
 const struct insn *isa_insn(enum insn_id);
 const char *isa_slot_name(enum isa_slot);
+/* The forms of a mnemonic, in table order; returns their number. */
+int isa_insn_find(const char *mnemonic, size_t length, const uint16_t **ids);
 
 /* One instruction with its operands: register numbers or immediate values, in
  * the order of insn.operand. */

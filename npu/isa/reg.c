@@ -167,9 +167,22 @@ static void build_classes(struct tables *t) {
   }
 }
 
+/* Insertion sort; equal names stay in order of their numbers. */
+static void sort_names(struct tables *t) {
+  for (int i = 0; i < t->reg_count; i++) {
+    int at = i;
+    for (; at > 0 &&
+           strcmp(t->reg_name[t->reg_sorted[at - 1]], t->reg_name[i]) > 0;
+         at--)
+      t->reg_sorted[at] = t->reg_sorted[at - 1];
+    t->reg_sorted[at] = (int16_t)i;
+  }
+}
+
 void isa_build_regs(struct tables *t) {
   build_units(t);
   build_views(t);
+  sort_names(t);
   build_classes(t);
 }
 
@@ -194,26 +207,45 @@ static int find_pair(const struct tables *t, const char *name, size_t length) {
   return -1;
 }
 
+int isa_name_compare(const char *name, size_t length, const char *string) {
+  int order = strncmp(name, string, length);
+  return order ? order : string[length] ? -1 : 0;
+}
+
+/* Of the registers with this name: the first one in the class; in any class if
+ * it is NULL.  A name with a colon is a pair. */
+static int find_name(const struct tables *t, const struct reg_class *c,
+                     const char *name, size_t length) {
+  if (memchr(name, ':', length)) {
+    int pair = find_pair(t, name, length);
+    return pair >= 0 && (!c || c->value[pair] >= 0) ? pair : -1;
+  }
+  int low = 0, high = t->reg_count;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (isa_name_compare(name, length, t->reg_name[t->reg_sorted[middle]]) > 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (; low < t->reg_count; low++) {
+    int reg = t->reg_sorted[low];
+    if (isa_name_compare(name, length, t->reg_name[reg]) != 0)
+      return -1;
+    if (!c || c->value[reg] >= 0)
+      return reg;
+  }
+  return -1;
+}
+
 int isa_reg_find(const char *name, size_t length) {
-  const struct tables *t = isa_tables();
-  for (int i = 0; i < t->reg_count; i++)
-    if (strlen(t->reg_name[i]) == length &&
-        memcmp(t->reg_name[i], name, length) == 0)
-      return i;
-  return memchr(name, ':', length) ? find_pair(t, name, length) : -1;
+  return find_name(isa_tables(), NULL, name, length);
 }
 
 int isa_class_reg_find(int operand_class, const char *name, size_t length) {
   const struct tables *t = isa_tables();
   const struct reg_class *c = &t->class[operand_class];
-  if (!c->shown.is_register)
-    return -1;
-  for (int i = 0; i < t->reg_count; i++)
-    if (c->value[i] >= 0 && strlen(t->reg_name[i]) == length &&
-        memcmp(t->reg_name[i], name, length) == 0)
-      return i;
-  int pair = memchr(name, ':', length) ? find_pair(t, name, length) : -1;
-  return pair >= 0 && c->value[pair] >= 0 ? pair : -1;
+  return c->shown.is_register ? find_name(t, c, name, length) : -1;
 }
 
 int isa_class_find(const struct tables *t, const char *name, size_t length) {

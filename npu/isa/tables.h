@@ -80,11 +80,13 @@ struct tables {
   char reg_name[MAX_REGS][16]; /* as printed */
   char reg_key[MAX_REGS][16];  /* as named in regs.def */
   uint8_t reg_file[MAX_REGS];
-  int reg_bits[MAX_REGS]; /* of units */
+  int reg_bits[MAX_REGS];       /* of units */
+  int16_t reg_sorted[MAX_REGS]; /* by name as printed, then by number */
   struct reg_class class[MAX_CLASSES];
 
   struct insn insn[INSN_COUNT];
   char mnemonic[INSN_COUNT][24];
+  uint16_t insn_sorted[INSN_COUNT]; /* from 1: by mnemonic, then by id */
   struct insn_code code[INSN_COUNT];
   int hold_count[INSN_COUNT];
   struct hold hold[INSN_COUNT][MAX_HOLDS];
@@ -94,6 +96,8 @@ struct tables {
 
   int format_count;
   struct format format[MAX_FORMATS];
+  /* by set of slots and half the size (0: smallest): the format, -1: none */
+  int8_t choice[1 << SLOT_COUNT][ISA_BUNDLE_BYTES / 2 + 1];
 };
 
 /* Compiled at the first call, by one thread. */
@@ -106,6 +110,8 @@ void isa_build_timing(struct tables *, enum insn_id, enum timing_id);
 void isa_build_formats(struct tables *);
 
 int isa_reg_of(const struct tables *, const char *name, size_t length);
+/* Order of a counted name and a string. */
+int isa_name_compare(const char *name, size_t length, const char *string);
 int isa_class_find(const struct tables *, const char *name, size_t length);
 int isa_slot_bits(enum isa_slot);
 
