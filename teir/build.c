@@ -239,6 +239,25 @@ static void renumber(struct teir_list *list, const int *index) {
     list->item[i] = index[list->item[i]];
 }
 
+/* Primitives that no node calls go, too. */
+static void compact_primitives(struct arena *a, struct teir *t) {
+  int *index = arena_array(a, (size_t)t->primitive_count + 1, sizeof *index);
+  for (int i = 0; i < t->node_count; i++)
+    if (t->node[i].kind == TEIR_INVOCATION)
+      index[t->node[i].primitive] = 1;
+  int kept = 0;
+  for (int i = 0; i < t->primitive_count; i++) {
+    if (!index[i])
+      continue;
+    t->primitive[kept] = t->primitive[i];
+    index[i] = kept++;
+  }
+  t->primitive_count = kept;
+  for (int i = 0; i < t->node_count; i++)
+    if (t->node[i].kind == TEIR_INVOCATION)
+      t->node[i].primitive = index[t->node[i].primitive];
+}
+
 void teir_compact(struct teir *t) {
   struct arena *a = arena_open();
   int *index = arena_array(a, (size_t)t->node_count + 1, sizeof *index);
@@ -254,6 +273,7 @@ void teir_compact(struct teir *t) {
   renumber(&t->roots, index);
   for (int i = 0; i < kept; i++)
     renumber(&t->node[i].children, index);
+  compact_primitives(a, t);
   arena_close(a);
 }
 

@@ -48,7 +48,8 @@ struct teir_list *teir_home(struct teir *, int n, int *parent, int *place);
 /* parent[n], -1 for roots.  The program is well formed. */
 int *teir_parents(struct arena *, const struct teir *);
 
-/* Forgets nodes that no root leads to; the others keep their order. */
+/* Forgets nodes that no root leads to and primitives that no node calls; the
+ * others keep their order. */
 void teir_compact(struct teir *);
 
 /* What every transformation needs: nothing symbolic, addresses that fit. */

@@ -174,5 +174,6 @@ struct teir *teir_pack(struct arena *a, const struct teir *from, int node,
     return NULL;
   redirect(&p, node, packed);
   add_copy(&p, node, packed);
+  teir_compact(p.t);
   return teir_verify(p.t, d) && stays_inside(&p, from) ? p.t : NULL;
 }

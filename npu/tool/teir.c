@@ -3,10 +3,11 @@
  * Every action reads one program; those that give a program print it in the
  * form that --tree, --dot or nothing asks for. */
 #include "teir_job.h"
+#include "teir_transform.h"
 
 #include <string.h>
 
-static bool finish(struct teir_job *j, const struct teir *t) {
+bool teir_job_show(struct teir_job *j, const struct teir *t) {
   if (!t)
     return false;
   if (j->form == TEIR_FORM_TREE)
@@ -18,19 +19,6 @@ static bool finish(struct teir_job *j, const struct teir *t) {
   return true;
 }
 
-/* ---- words that name parts of the program ---- */
-static bool take_axis(struct teir_job *j, const char *id, int *axis) {
-  *axis = teir_find_axis(j->teir, id);
-  return *axis >= 0 ||
-         diag_error(&j->d, loc_none(), "there is no axis '%s'", id);
-}
-
-static bool take_count(struct teir_job *j, const char *word, int64_t *count) {
-  struct scan s = scan_open(NULL, word);
-  return (scan_int(&s, count) && scan_end(&s)) ||
-         diag_error(&j->d, loc_none(), "'%s' is no number", word);
-}
-
 /* ---- actions ---- */
 static bool check(struct teir_job *j) {
   const struct teir *t = j->teir; /* parsing has verified it */
@@ -40,7 +28,7 @@ static bool check(struct teir_job *j) {
   return true;
 }
 
-static bool print(struct teir_job *j) { return finish(j, j->teir); }
+static bool print(struct teir_job *j) { return teir_job_show(j, j->teir); }
 
 static bool lower(struct teir_job *j) {
   for (int i = 0; i < j->teir->primitive_count; i++) {
@@ -57,27 +45,17 @@ static bool lower(struct teir_job *j) {
   return true;
 }
 
-static bool split(struct teir_job *j) {
-  int axis;
-  int64_t inner;
-  return take_axis(j, j->word[0], &axis) && take_count(j, j->word[1], &inner) &&
-         finish(j, teir_split(j->arena, j->teir, axis, inner, &j->d));
-}
-
-static const struct action {
-  const char *name;
-  int words; /* behind the file; -1: any number */
-  bool (*run)(struct teir_job *);
-} action[] = {
-    {"check", 0, check}, {"print", 0, print}, {"run", 0, teir_job_run},
-    {"lower", 0, lower}, {"split", 2, split},
+static const struct teir_action questions[] = {
+    {"check", 0, 0, check}, {"print", 0, 0, print}, {"run", 0, 0, teir_job_run},
+    {"lower", 0, 0, lower}, {NULL, 0, 0, NULL},
 };
-enum { ACTIONS = sizeof action / sizeof *action };
 
-static const struct action *find_action(const char *name) {
-  for (int i = 0; i < ACTIONS; i++)
-    if (strcmp(action[i].name, name) == 0)
-      return &action[i];
+static const struct teir_action *find_action(const char *name) {
+  static const struct teir_action *const list[] = {questions, teir_changes};
+  for (int l = 0; l < 2; l++)
+    for (const struct teir_action *a = list[l]; a->name; a++)
+      if (strcmp(a->name, name) == 0)
+        return a;
   return NULL;
 }
 
@@ -125,7 +103,7 @@ static bool read_words(struct teir_job *j, int argc, char **argv) {
   return true;
 }
 
-static int act(const struct action *a, struct teir_job *j) {
+static int act(const struct teir_action *a, struct teir_job *j) {
   if (!read_program(j) || !a->run(j) || !tool_output(j->output, &j->out, &j->d))
     return tool_fail(&j->d);
   return TOOL_DONE;
@@ -134,7 +112,7 @@ static int act(const struct action *a, struct teir_job *j) {
 static int run(int argc, char **argv) {
   if (argc < 2)
     return tool_usage("teir", "which action?");
-  const struct action *a = find_action(argv[1]);
+  const struct teir_action *a = find_action(argv[1]);
   if (!a)
     return tool_usage("teir", "there is no action '%s'", argv[1]);
   struct teir_job j = {.arena = arena_open()};
@@ -143,9 +121,11 @@ static int run(int argc, char **argv) {
     status = TOOL_USAGE;
   else if (!j.file)
     status = tool_usage("teir", "%s takes a file", a->name);
-  else if (a->words >= 0 && j.words != a->words)
-    status = tool_usage("teir", "%s takes %d words behind the file, not %d",
-                        a->name, a->words, j.words);
+  else if (j.words < a->least || j.words > a->most)
+    status = tool_usage("teir",
+                        "%s takes %d to %d words behind the file, not "
+                        "%d",
+                        a->name, a->least, a->most, j.words);
   else
     status = act(a, &j);
   text_free(&j.out);
@@ -159,15 +139,37 @@ const struct tool_command tool_teir = {
     .help =
         "usage: nputeir teir <action> FILE [words] [options]\n"
         "\n"
-        "FILE holds a program in the .teir form; - is standard input.\n"
+        "FILE holds a program in the .teir form; - is standard input, so that\n"
+        "actions can be piped into each other.\n"
         "\n"
-        "  check FILE              is the program well formed?\n"
+        "questions\n"
+        "  check FILE              is the program well formed?  Prints\n"
+        "                          warnings about what the rules leave open\n"
         "  print FILE              as text, or with --tree, --dot a picture\n"
         "  run FILE                execute on host memory, print what each\n"
         "                          written tensor holds\n"
         "  lower FILE              the kernel call that each primitive "
         "becomes\n"
+        "\n"
+        "transformations keep the meaning, or are declined with the reason;\n"
+        "NODE is a loop or call, by its id\n"
         "  split FILE AXIS N       AXIS into AXIS.o around AXIS.i of extent N\n"
+        "  fuse FILE NODE          NODE and the loop in it into one\n"
+        "  interchange FILE NODE   NODE and the loop in it change places\n"
+        "  reorder FILE NODE ..    loops inside each other, into this order\n"
+        "  policy FILE NODE P      sequential or parallel\n"
+        "  place FILE NODE P       rows, columns, time or anywhere\n"
+        "  absorb FILE NODE [ROLE] the calls in NODE consume its axis, as M, "
+        "N\n"
+        "                          or K; without ROLE, as the strides tell\n"
+        "  brgemm FILE PRIM N      PRIM sums pairs of blocks of N along K\n"
+        "  sink FILE NODE LOOP     NODE into the loop beside it, guarded by\n"
+        "                          first() or last()\n"
+        "  hoist FILE NODE         the other way\n"
+        "  peel FILE NODE AXIS N   NODE into siblings: the first N, the rest\n"
+        "  pack FILE NODE TENSOR   copy what NODE reads of TENSOR into a "
+        "dense\n"
+        "                          tensor first\n"
         "\n"
         "options\n"
         "  -o FILE                 write there instead of standard output\n"
@@ -178,7 +180,7 @@ const struct tool_command tool_teir = {
         "                          whole numbers\n"
         "  --out TENSOR=FILE       run: write a tensor's raw bytes\n"
         "\n"
-        "A file's bytes begin at the lowest address that the program "
-        "touches.\n",
+        "A file's bytes begin at the lowest address that the program touches.\n"
+        "Nothing may be symbolic in a transformation: use --bind first.\n",
     .run = run,
 };

@@ -28,6 +28,16 @@ struct teir_job {
   struct diag d;
 };
 
+/* What follows `nputeir teir`; a NULL name ends a list. */
+struct teir_action {
+  const char *name;
+  int least, most; /* words behind the file */
+  bool (*run)(struct teir_job *);
+};
+extern const struct teir_action teir_changes[];
+
+/* Adds the program to the answer in the form asked for; NULL: false. */
+bool teir_job_show(struct teir_job *, const struct teir *);
 /* NAME=VALUE[,NAME=VALUE] of --bind, --in or --out; false after a message. */
 bool teir_job_option(struct teir_job *, const char *option, const char *value);
 /* Replaces the program by one with its symbols bound. */

@@ -302,6 +302,6 @@ static void check_random(int programs) {
 }
 
 int main(int argc, char **argv) {
-  check_random(argc > 1 ? atoi(argv[1]) : 1500);
+  check_random(argc > 1 ? atoi(argv[1]) : 400);
   return check_result();
 }
