@@ -164,6 +164,28 @@ static void test_mistakes(void) {
   }
 }
 
+/* Waiting by the channel's status register, as AMD's ml_txn does. */
+static void test_poll(void) {
+  struct bench b;
+  start(&b);
+  struct command_list *l = transaction(&b);
+  if (l) {
+    l->count = 7;
+    command_mask_poll(l, 0x0001D220, 0x0078003C, 0, 0);
+  }
+  CHECK(run_list(&b, l));
+  check_copied(&b);
+  finish(&b);
+
+  start(&b);
+  l = transaction(&b);
+  if (l)
+    command_mask_poll(l, 0x0001D220, 0x00080000, 0x00080000, 0);
+  CHECK(!run_list(&b, l));
+  CHECK(strstr(b.diag.text, "transaction op 8 polls 0x0001d220 for 0x80000"));
+  finish(&b);
+}
+
 static void test_transaction_mistakes(void) {
   struct bench b;
   start(&b);
@@ -212,6 +234,7 @@ int main(void) {
   test_lists();
   test_bytes();
   test_mistakes();
+  test_poll();
   test_transaction_mistakes();
   return check_result();
 }
