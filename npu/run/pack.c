@@ -2,14 +2,19 @@
  *
  * Each side gives one byte offset per row and one per column, which covers
  * strided, blocked and fused axes alike.  Where both sides run on contiguously
- * along one direction, whole runs are copied; where they do not, small squares
- * are, so that neither side leaves the caches.
+ * along one direction, whole runs are copied.  Where they do not, as in a
+ * transposition, elements are copied in patches that touch few cache lines: a
+ * power of two as the distance between rows, which is common, puts all the
+ * lines of a column into the same few places of the first cache.
  */
 #include "parts.h"
 
 #include <string.h>
 
-enum { SQUARE = 32 };
+/* A patch has LONG elements along the direction with the smaller strides and
+ * SHORT along the other. */
+enum { LONG = 64, SHORT = 8 };
+enum op { COPY, ADD_F32, ADD_I32 };
 
 static int64_t divisor(int64_t a, int64_t b) {
   while (b) {
@@ -60,24 +65,37 @@ static void copy_run(char *to, const char *from, size_t bytes) {
   }
 }
 
-static void add_f32(char *to, const char *from, int64_t count) {
-  for (int64_t i = 0; i < count; i++) {
-    float a, b;
-    memcpy(&a, to + 4 * i, 4);
-    memcpy(&b, from + 4 * i, 4);
-    a += b;
-    memcpy(to + 4 * i, &a, 4);
+/* `bytes` and `op` are constants wherever this is inlined. */
+static inline __attribute__((always_inline)) void
+element(char *to, const char *from, size_t bytes, enum op op) {
+  float f, g;
+  uint32_t u, v;
+  switch (op) {
+  case COPY:
+    memcpy(to, from, bytes);
+    return;
+  case ADD_F32:
+    memcpy(&f, to, 4);
+    memcpy(&g, from, 4);
+    f += g;
+    memcpy(to, &f, 4);
+    return;
+  case ADD_I32:
+    memcpy(&u, to, 4);
+    memcpy(&v, from, 4);
+    u += v;
+    memcpy(to, &u, 4);
+    return;
   }
 }
 
-static void add_i32(char *to, const char *from, int64_t count) {
-  for (int64_t i = 0; i < count; i++) {
-    uint32_t a, b;
-    memcpy(&a, to + 4 * i, 4);
-    memcpy(&b, from + 4 * i, 4);
-    a += b;
-    memcpy(to + 4 * i, &a, 4);
-  }
+static void add_run(char *to, const char *from, int64_t count, enum dtype t) {
+  if (t == DTYPE_F32)
+    for (int64_t i = 0; i < count; i++)
+      element(to + 4 * i, from + 4 * i, 4, ADD_F32);
+  else
+    for (int64_t i = 0; i < count; i++)
+      element(to + 4 * i, from + 4 * i, 4, ADD_I32);
 }
 
 static struct pack_matrix turned(const struct pack_matrix *m) {
@@ -97,17 +115,59 @@ static void copy_rows(const struct pack_matrix *to,
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Element by element, a square at a time. */
-static void copy_squares(const struct pack_matrix *to,
-                         const struct pack_matrix *from, int64_t rows,
-                         int64_t columns, size_t bytes) {
-  for (int64_t i = 0; i < rows; i += SQUARE)
-    for (int64_t k = 0; k < columns; k += SQUARE) {
-      struct pack_matrix t = {to->base, to->row + i, to->column + k};
-      struct pack_matrix f = {from->base, from->row + i, from->column + k};
-      copy_rows(&t, &f, smaller(SQUARE, rows - i), smaller(SQUARE, columns - k),
-                1, bytes);
+static inline __attribute__((always_inline)) void
+patches(const struct pack_matrix *to, const struct pack_matrix *from,
+        int64_t rows, int64_t columns, size_t bytes, enum op op) {
+  for (int64_t i = 0; i < rows; i += LONG)
+    for (int64_t k = 0; k < columns; k += SHORT) {
+      int64_t i_end = smaller(i + LONG, rows);
+      int64_t k_end = smaller(k + SHORT, columns);
+      for (int64_t y = i; y < i_end; y++) {
+        char *t = to->base + to->row[y];
+        const char *f = from->base + from->row[y];
+        for (int64_t x = k; x < k_end; x++)
+          element(t + to->column[x], f + from->column[x], bytes, op);
+      }
     }
+}
+
+static int64_t step(const int64_t *offset, int64_t count) {
+  return count > 1 ? offset[1] - offset[0] : 0;
+}
+
+/* Whether the larger strides lie along the rows, so that they should be the
+ * columns of the patches. */
+static bool long_rows(const struct pack_matrix *a, const struct pack_matrix *b,
+                      int64_t rows, int64_t columns) {
+  int64_t row = step(a->row, rows), column = step(a->column, columns);
+  if (row < step(b->row, rows))
+    row = step(b->row, rows);
+  if (column < step(b->column, columns))
+    column = step(b->column, columns);
+  return row > column;
+}
+
+static void by_element(const struct pack_matrix *to,
+                       const struct pack_matrix *from, int64_t rows,
+                       int64_t columns, int bytes, enum op op) {
+  struct pack_matrix t = *to, f = *from;
+  if (long_rows(to, from, rows, columns)) {
+    int64_t swap = rows;
+    t = turned(to), f = turned(from);
+    rows = columns, columns = swap;
+  }
+  if (op == ADD_F32)
+    patches(&t, &f, rows, columns, 4, ADD_F32);
+  else if (op == ADD_I32)
+    patches(&t, &f, rows, columns, 4, ADD_I32);
+  else if (bytes == 1)
+    patches(&t, &f, rows, columns, 1, COPY);
+  else if (bytes == 2)
+    patches(&t, &f, rows, columns, 2, COPY);
+  else if (bytes == 4)
+    patches(&t, &f, rows, columns, 4, COPY);
+  else
+    patches(&t, &f, rows, columns, (size_t)bytes, COPY);
 }
 
 void pack_copy(const struct pack_matrix *to, const struct pack_matrix *from,
@@ -115,7 +175,7 @@ void pack_copy(const struct pack_matrix *to, const struct pack_matrix *from,
   int64_t along = run_length(to->column, from->column, columns, bytes);
   int64_t across = run_length(to->row, from->row, rows, bytes);
   if (along == 1 && across == 1) {
-    copy_squares(to, from, rows, columns, (size_t)bytes);
+    by_element(to, from, rows, columns, bytes, COPY);
   } else if (along >= across) {
     copy_rows(to, from, rows, columns, along, (size_t)(along * bytes));
   } else {
@@ -124,14 +184,27 @@ void pack_copy(const struct pack_matrix *to, const struct pack_matrix *from,
   }
 }
 
+static void add_rows(const struct pack_matrix *to,
+                     const struct pack_matrix *from, int64_t rows,
+                     int64_t columns, int64_t run, enum dtype type) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t k = 0; k < columns; k += run)
+      add_run(to->base + to->row[i] + to->column[k],
+              from->base + from->row[i] + from->column[k], run, type);
+}
+
 void pack_add(const struct pack_matrix *to, const struct pack_matrix *from,
               int64_t rows, int64_t columns, enum dtype type) {
   int bytes = dtype_bytes(type);
-  void (*add)(char *, const char *, int64_t) =
-      type == DTYPE_F32 ? add_f32 : add_i32;
-  int64_t run = run_length(to->column, from->column, columns, bytes);
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t k = 0; k < columns; k += run)
-      add(to->base + to->row[i] + to->column[k],
-          from->base + from->row[i] + from->column[k], run);
+  int64_t along = run_length(to->column, from->column, columns, bytes);
+  int64_t across = run_length(to->row, from->row, rows, bytes);
+  if (along == 1 && across == 1) {
+    by_element(to, from, rows, columns, bytes,
+               type == DTYPE_F32 ? ADD_F32 : ADD_I32);
+  } else if (along >= across) {
+    add_rows(to, from, rows, columns, along, type);
+  } else {
+    struct pack_matrix t = turned(to), f = turned(from);
+    add_rows(&t, &f, columns, rows, across, type);
+  }
 }
