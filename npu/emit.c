@@ -129,7 +129,7 @@ static void set_shim(int column, struct command_list *l) {
   command_write(l, tile_address(column, 0, SHIM_SLOT + 4 * 4 * slave),
                 (uint32_t)DESIGN_TOKEN_ID << 24 | 0x1Fu << 16 | 1u << 8);
   command_mask_write(l, tile_address(column, 0, SHIM_MUX), 0xCC00, 0x4400);
-  command_mask_write(l, tile_address(column, 0, SHIM_DEMUX), 0x30, 0x10);
+  command_mask_write(l, tile_address(column, 0, SHIM_DEMUX), 0xF0, 0x50);
 }
 
 bool emit_configuration(const struct design *x, struct command_list *l,

@@ -9,13 +9,19 @@
  *   shim MM2S -> mem tile ring -> core ring       in0, in1
  *   core ring -> mem tile ring per row -> shim    out, rows joined in order
  *
- * Layout changes on the way, in descriptors only.  Device memory and mem tile
- * inputs hold blocks row-major; the vector unit wants them cut into the MAC's
- * small matrices.  With R x S x T the shape of the MAC:
+ * A ring whose buffers are each read `reuse` times before they are filled again
+ * has a pair of locks per buffer, and its writer counts in units of reuse.  So
+ * a mem tile keeps the whole panel of in0 of an m round, cut into
+ * chunks: the reader passes over the chunks once per n round, and behind its
+ * last pass the writer refills chunk after chunk for the next m round.
  *
- *   in0  mem tile reads [m][k]       as [m/R][k/S][R][S]
- *   in1  mem tile reads [k][n]       as [k/S][n/T][S][T]
- *   out  mem tile reads [m/R][n/T][R][T] as [m][n]
+ * Layout changes on the way, in descriptors only.  Device memory holds blocks
+ * row-major; the vector unit wants them cut into the MAC's small matrices.
+ * With R x S x T the shape of the MAC:
+ *
+ *   in0  [m][k] is written into the mem tile as [m/R][k/S][R][S]
+ *   in1  [k][n] is written into the mem tile as [k/S][n/T][S][T]
+ *   out  [m/R][n/T][R][T] is read from the mem tile as [m][n]
  */
 #include "parts.h"
 
@@ -26,8 +32,6 @@
 enum {
   MEM_ROW = 1,
   CORE_ROW = 2,
-  MEM_DEPTH_IN = 4, /* blocks on the way; hides DRAM jitter */
-  MEM_DEPTH_OUT = 2,
   BANK_BYTES = 16 << 10, /* timing.md B2 */
   ODD_BDS = 24,          /* odd mem channels use descriptors 24..47 */
 };
@@ -38,8 +42,13 @@ struct ring {
   int column, row;
   uint32_t offset, stride, bytes; /* of the first buffer; to the next */
   int depth;
-  int lock; /* id of empty; full is the next */
+  int lock;  /* id of empty; full is the next */
+  int reuse; /* 0: one pair of locks; else a pair per buffer */
 };
+
+static int lock_of(const struct ring *r, int buffer, int side) {
+  return r->lock + (r->reuse ? 2 * buffer : 0) + side;
+}
 
 static void add_ring(struct maker *m, const struct ring *r) {
   for (int i = 0; i < r->depth; i++)
@@ -47,10 +56,15 @@ static void add_ring(struct maker *m, const struct ring *r) {
         arena_printf(m->arena, "%s%d", r->name, i), r->column, r->row,
         r->offset + (uint32_t)i * r->stride, r->bytes};
   const char *const side[] = {"empty", "full"};
-  for (int i = 0; i < 2; i++)
-    *add_lock(m) = (struct design_lock){
-        arena_printf(m->arena, "%s_%s", r->name, side[i]), r->column, r->row,
-        r->lock + i, i == LOCK_EMPTY ? r->depth : 0};
+  for (int i = 0; i < (r->reuse ? r->depth : 1); i++)
+    for (int j = 0; j < 2; j++)
+      *add_lock(m) = (struct design_lock){
+          r->reuse ? arena_printf(m->arena, "%s%d_%s", r->name, i, side[j])
+                   : arena_printf(m->arena, "%s%s", r->name, side[j]),
+          r->column, r->row, lock_of(r, i, j),
+          j == LOCK_FULL ? 0
+          : r->reuse     ? r->reuse
+                         : r->depth};
 }
 
 /* A descriptor for buffer `index` of the ring; linear unless dims are given
@@ -59,6 +73,7 @@ static void add_ring_bd(struct maker *m, const struct ring *r, int index,
                         int id, int next, bool mm2s, int channel,
                         const struct bd_dim *dim, int dims) {
   struct design_bd *x = add_bd(m);
+  int unit = !mm2s && r->reuse ? r->reuse : 1; /* a writer serves every use */
   *x = (struct design_bd){
       .name = arena_printf(m->arena, "%s%d_%s", r->name, index,
                            mm2s ? "out" : "in"),
@@ -71,10 +86,10 @@ static void add_ring_bd(struct maker *m, const struct ring *r, int index,
              .length_words = r->bytes / 4,
              .iteration_step_words = 1,
              .iteration_count = 1,
-             .acquire_lock = r->lock + (mm2s ? LOCK_FULL : LOCK_EMPTY),
-             .acquire_value = -1,
-             .release_lock = r->lock + (mm2s ? LOCK_EMPTY : LOCK_FULL),
-             .release_value = 1,
+             .acquire_lock = lock_of(r, index, mm2s ? LOCK_FULL : LOCK_EMPTY),
+             .acquire_value = -unit,
+             .release_lock = lock_of(r, index, mm2s ? LOCK_EMPTY : LOCK_FULL),
+             .release_value = unit,
              .next = next}};
   for (int i = 0; i < 4; i++)
     x->bd.dim[i] = i < dims ? dim[i] : (struct bd_dim){1, 0};
@@ -91,22 +106,12 @@ static void add_chain(struct maker *m, const struct ring *r, int first,
       (struct design_start){r->column, r->row, channel, first, mm2s};
 }
 
-/* Dimensions that read a row-major block of rows x columns elements as small
- * matrices of r x c: within a row of a small matrix, its rows, small matrices
- * along the block's row, then down.  The last has no wrap. */
+/* Dimensions that write a row-major stream, columns elements a row, as small
+ * matrices of r x c: a row of a small matrix, the next small matrix along the
+ * block's row, the next row, then down.  The last has no wrap, so any number of
+ * blocks may follow each other. */
 static void cut_dims(struct bd_dim dim[4], int columns, int r, int c,
                      int element_bytes) {
-  uint32_t row_words = (uint32_t)(columns * element_bytes / 4);
-  uint32_t small_words = (uint32_t)(c * element_bytes / 4);
-  dim[0] = (struct bd_dim){1, small_words};
-  dim[1] = (struct bd_dim){row_words, (uint32_t)r};
-  dim[2] = (struct bd_dim){small_words, (uint32_t)(columns / c)};
-  dim[3] = (struct bd_dim){row_words * (uint32_t)r, 0};
-}
-
-/* The inverse: small matrices in order, read as a row-major block. */
-static void join_dims(struct bd_dim dim[4], int columns, int r, int c,
-                      int element_bytes) {
   uint32_t small_row = (uint32_t)(c * element_bytes / 4);
   dim[0] = (struct bd_dim){1, small_row};
   dim[1] = (struct bd_dim){small_row * (uint32_t)r, (uint32_t)(columns / c)};
@@ -114,22 +119,45 @@ static void join_dims(struct bd_dim dim[4], int columns, int r, int c,
   dim[3] = (struct bd_dim){(uint32_t)(r * columns * element_bytes / 4), 0};
 }
 
+int design_joins(const struct tile_program *p) { return p->rows > 1 ? 2 : 1; }
+
+int design_join_rows(const struct tile_program *p, int join, int *first) {
+  int lower = (p->rows + 1) / 2;
+  *first = join ? lower : 0;
+  return join ? p->rows - lower : lower;
+}
+
 static uint32_t block_bytes(const struct tile_program *p, int tensor) {
   const struct map_transfer *x = &p->transfer[tensor];
   return (uint32_t)(x->block_rows * x->block_columns * dtype_bytes(x->type));
 }
 
+/* Ids in a mem tile.  Descriptors of even channels are 0..23, of odd ones
+ * 24..47 (xdna-array.md section 3.2). */
+enum {
+  LOCK_IN0 = 0, /* a pair per chunk */
+  LOCK_IN1 = 2 * MAP_MAX_CHUNKS,
+  LOCK_OUT = LOCK_IN1 + 2, /* a pair per row */
+  INPUT_BD = 0,
+  OUT_BD = 2 * MAP_MAX_CHUNKS,
+  JOIN_BD = OUT_BD + 2 * MAP_MEM_DEPTH_OUT,
+};
+static int half_of(int channel) { return channel % 2 ? ODD_BDS : 0; }
+
 /* Inputs: shim -> S2MM c, MM2S c -> cores; in0 on channel 0, in1 on 1. */
 static uint32_t make_mem_input(struct maker *m, int column, int tensor,
                                uint32_t offset, const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
+  int chunks = tensor == MAP_IN0 ? p->in0_chunks : 0;
+  int blocks = chunks ? p->steps_k / chunks : 1;
   struct ring r = {.name = tensor == MAP_IN0 ? "in0_" : "in1_",
                    .column = column,
                    .row = MEM_ROW,
                    .offset = offset,
-                   .bytes = block_bytes(p, tensor),
-                   .depth = MEM_DEPTH_IN,
-                   .lock = 2 * tensor};
+                   .bytes = block_bytes(p, tensor) * (uint32_t)blocks,
+                   .depth = chunks ? chunks : MAP_MEM_DEPTH_IN,
+                   .lock = tensor == MAP_IN0 ? LOCK_IN0 : LOCK_IN1,
+                   .reuse = chunks ? p->rounds_n : 0};
   r.stride = r.bytes;
   struct bd_dim dim[4];
   int element = dtype_bytes(p->transfer[tensor].type);
@@ -137,22 +165,22 @@ static uint32_t make_mem_input(struct maker *m, int column, int tensor,
     cut_dims(dim, p->block_k, s->m, s->k, element);
   else
     cut_dims(dim, p->block_n, s->k, s->n, element);
-  int first = tensor == MAP_IN0 ? 0 : ODD_BDS;
+  int first = INPUT_BD + half_of(tensor);
   add_ring(m, &r);
-  add_chain(m, &r, first, false, tensor, NULL, 0);
-  add_chain(m, &r, first + r.depth, true, tensor, dim, 4);
+  add_chain(m, &r, first, false, tensor, dim, 4);
+  add_chain(m, &r, first + r.depth, true, tensor, NULL, 0);
   return offset + (uint32_t)r.depth * r.bytes;
 }
 
-/* Out: one ring per row of cores on S2MM 2 + row; MM2S 2 sends one block of
- * every row in turn, which joins the column's rows in device memory order. */
-static uint32_t make_mem_output(struct maker *m, int column, uint32_t offset,
-                                const struct kernel_shape *s) {
+/* Out: one ring per row of cores on S2MM 2 + row.  MM2S 2 sends one block of
+ * every row of the lower half in turn, MM2S 3 of the upper half: a column has
+ * two ways out.  Row after row, a join is in device memory order. */
+static void make_mem_output(struct maker *m, int column, uint32_t offset,
+                            const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
-  enum { FIRST_LOCK = 4, FIRST_EVEN = 8, FIRST_ODD = 32, JOIN = 12 };
   struct bd_dim dim[4];
-  join_dims(dim, p->block_n, s->m, s->n,
-            dtype_bytes(p->transfer[MAP_OUT].type));
+  /* Reading small matrices row by row takes the steps of writing them so. */
+  cut_dims(dim, p->block_n, s->m, s->n, dtype_bytes(p->transfer[MAP_OUT].type));
   struct ring ring[8];
   for (int row = 0; row < p->rows; row++) {
     struct ring *r = &ring[row];
@@ -161,20 +189,23 @@ static uint32_t make_mem_output(struct maker *m, int column, uint32_t offset,
                        .row = MEM_ROW,
                        .offset = offset,
                        .bytes = block_bytes(p, MAP_OUT),
-                       .depth = MEM_DEPTH_OUT,
-                       .lock = FIRST_LOCK + 2 * row};
+                       .depth = MAP_MEM_DEPTH_OUT,
+                       .lock = LOCK_OUT + 2 * row};
     r->stride = r->bytes;
     add_ring(m, r);
-    int first = (row % 2 ? FIRST_ODD : FIRST_EVEN) + row / 2 * r->depth;
+    int first = OUT_BD + half_of(row) + row / 2 * r->depth;
     add_chain(m, r, first, false, 2 + row, NULL, 0);
     offset += (uint32_t)r->depth * r->bytes;
   }
-  int count = p->rows * MEM_DEPTH_OUT;
-  for (int i = 0; i < count; i++)
-    add_ring_bd(m, &ring[i % p->rows], i / p->rows, JOIN + i,
-                JOIN + (i + 1) % count, true, 2, dim, 4);
-  *add_start(m) = (struct design_start){column, MEM_ROW, 2, JOIN, true};
-  return offset;
+  for (int join = 0; join < design_joins(p); join++) {
+    int first_row, rows = design_join_rows(p, join, &first_row);
+    int first = JOIN_BD + half_of(join), count = rows * MAP_MEM_DEPTH_OUT;
+    for (int i = 0; i < count; i++)
+      add_ring_bd(m, &ring[first_row + i % rows], i / rows, first + i,
+                  first + (i + 1) % count, true, 2 + join, dim, 4);
+    *add_start(m) =
+        (struct design_start){column, MEM_ROW, 2 + join, first, true};
+  }
 }
 
 /* A core keeps each input ring in a bank of its own and the two blocks of out

@@ -26,6 +26,11 @@ enum { LOCK_EMPTY = 0, LOCK_FULL = 1 };
 /* Buffers of a ring in core memory. */
 enum { CORE_DEPTH = 2 };
 
+/* A column's blocks of out leave on one or two channels, a half of the rows on
+ * each: how many, and which rows. */
+int design_joins(const struct tile_program *);
+int design_join_rows(const struct tile_program *, int join, int *first);
+
 /* The MAC's shape decides the layout of blocks in core memory. */
 bool make_tiles(struct maker *);    /* dma.c: buffers, locks, static chains */
 bool make_routes(struct maker *);   /* route.c */

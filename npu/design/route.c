@@ -121,9 +121,9 @@ static bool route(struct router *r, const char *flow, struct end from,
 }
 
 /* Shim DMA channels appear on South ports: MM2S 0, 1 as slaves South 3, 7;
- * S2MM 0 behind master South 2 (xdna-array.md section 6). */
+ * S2MM 0, 1 behind masters South 2, 3 (xdna-array.md section 6). */
 static const int shim_mm2s_south[] = {3, 7};
-enum { SHIM_S2MM0_SOUTH = 2 };
+static const int shim_s2mm_south[] = {2, 3};
 
 static bool route_column(struct router *r, int column) {
   const struct tile_program *p = r->m->design->program;
@@ -148,9 +148,14 @@ static bool route_column(struct router *r, int column) {
     if (!route(r, arena_printf(a, "out_%d_%d", column, row), core, mem))
       return false;
   }
-  struct end mem_out = {column, 1, PORT_DMA, 2};
-  struct end shim_out = {column, 0, PORT_SOUTH, SHIM_S2MM0_SOUTH};
-  return route(r, arena_printf(a, "out_%d", column), mem_out, shim_out);
+  for (int join = 0; join < design_joins(p); join++) {
+    struct end mem_out = {column, 1, PORT_DMA, 2 + join};
+    struct end shim_out = {column, 0, PORT_SOUTH, shim_s2mm_south[join]};
+    if (!route(r, arena_printf(a, "join%d_%d", join, column), mem_out,
+               shim_out))
+      return false;
+  }
+  return true;
 }
 
 bool make_routes(struct maker *m) {

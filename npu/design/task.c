@@ -1,17 +1,17 @@
 /* task.c -- what the shim channels run, phase by phase.
  *
- * A phase is one m round.  In it a column reads its row's panel of in0 once per
- * n round (one descriptor, repeated), its own columns of in1 once (the same
- * descriptor in every phase), and writes its blocks of out (one descriptor with
- * a token).  Loops that continue each other in memory are merged, so that with
- * the layout of map/schedule.c each descriptor is a single run.
+ * A phase is one m round.  In it a column reads its row's panel of in0, once
+ * if the mem tile keeps it, else once per n round (one descriptor, repeated);
+ * its own columns of in1 once (the same descriptor in every phase); and writes
+ * its blocks of out (one descriptor with a token for each half of the rows).
+ * Loops that continue each other in memory are merged.
  *
  * Four phases may be outstanding: that is the depth of a channel's task queue,
- * and with one in1 and four in0 and out descriptors it stays within 16.
+ * and with one in1, four in0 and eight out descriptors it stays within 16.
  */
 #include "parts.h"
 
-enum { PHASES_AHEAD = 4, SHIM_DIMS = 3, IN0_BD = 0, OUT_BD = 4, IN1_BD = 8 };
+enum { PHASES_AHEAD = 4, SHIM_DIMS = 3 };
 
 struct walk {
   int64_t extent[8], stride_bytes[8];
@@ -32,107 +32,149 @@ static void walk_add(struct walk *w, int64_t extent, int64_t stride_bytes) {
   w->stride_bytes[w->count++] = stride_bytes;
 }
 
+/* A run inside other loops that is longer than a dimension can count becomes
+ * two loops. */
+static void split_run(struct walk *w, int64_t max_wrap) {
+  int last = w->count - 1;
+  if (last < 1 || w->extent[last] <= max_wrap)
+    return;
+  int64_t inner = max_wrap;
+  while (w->extent[last] % inner)
+    inner--;
+  w->extent[last + 1] = inner;
+  w->stride_bytes[last + 1] = w->stride_bytes[last];
+  w->extent[last] /= inner;
+  w->stride_bytes[last] *= inner;
+  w->count++;
+}
+
 /* Fills a shim descriptor from the walk below its repeating loop, which may
  * only be the outermost. */
 static bool fill_bd(struct maker *m, const char *name, struct walk *w,
                     struct bd *bd, int *repeat) {
+  const struct tile_resources *shim =
+      &m->design->program->device->tile[TILE_SHIM];
   *repeat = 1;
-  int first = 0;
   if (w->count && w->stride_bytes[0] == 0) {
     if (w->extent[0] > 256)
       return diag_error(m->diag, loc_none(),
                         "%s: %lld rounds; a task repeats at most 256 times",
                         name, (long long)w->extent[0]);
     *repeat = (int)w->extent[0];
-    first = 1;
+    w->count--;
+    for (int i = 0; i < w->count; i++) {
+      w->extent[i] = w->extent[i + 1];
+      w->stride_bytes[i] = w->stride_bytes[i + 1];
+    }
   }
-  int dims = w->count - first;
-  if (dims < 1 || dims > SHIM_DIMS || w->stride_bytes[w->count - 1] != 4)
+  split_run(w, shim->max_wrap);
+  if (w->count < 1 || w->count > SHIM_DIMS ||
+      w->stride_bytes[w->count - 1] != 4)
     return diag_error(m->diag, loc_none(),
                       "%s: %d loops over device memory; a shim descriptor has "
                       "%d dimensions over 4-byte words",
-                      name, dims, SHIM_DIMS);
-  uint64_t length = 1;
-  for (int i = 0; i < dims; i++) {
+                      name, w->count, SHIM_DIMS);
+  double length = 1;
+  for (int i = 0; i < w->count; i++) {
     int at = w->count - 1 - i; /* innermost first */
-    length *= (uint64_t)w->extent[at];
+    bool outermost = i == w->count - 1;
+    length *= (double)w->extent[at];
+    if (!outermost && w->extent[at] > shim->max_wrap)
+      return diag_error(m->diag, loc_none(),
+                        "%s: a loop of %lld; a shim dimension counts to %d",
+                        name, (long long)w->extent[at], shim->max_wrap);
     bd->dim[i] = (struct bd_dim){(uint32_t)(w->stride_bytes[at] / 4),
-                                 i == dims - 1 ? 0 : (uint32_t)w->extent[at]};
+                                 outermost ? 0 : (uint32_t)w->extent[at]};
   }
-  for (int i = dims; i < 4; i++)
+  for (int i = w->count; i < 4; i++)
     bd->dim[i] = (struct bd_dim){1, 0};
-  if (length > UINT32_MAX)
+  if (length > shim->max_length_words)
     return diag_error(m->diag, loc_none(),
-                      "%s: %llu words; a descriptor moves up to 2^32-1", name,
-                      (unsigned long long)length);
+                      "%s: %.0f words; a descriptor moves up to %u", name,
+                      length, shim->max_length_words);
   bd->length_words = (uint32_t)length;
   return true;
 }
 
-static struct walk walk_of(const struct tile_program *p, int tensor) {
-  const struct map_transfer *x = &p->transfer[tensor];
+/* A shim channel and what it moves; ring: descriptors that take turns. */
+struct channel {
+  const char *name;
+  int tensor;
+  bool mm2s;
+  int channel, bd, ring;
+};
+
+static struct walk walk_of(const struct tile_program *p,
+                           const struct channel *c) {
+  const struct map_transfer *x = &p->transfer[c->tensor];
   struct walk w = {.count = 0};
-  for (int i = 1; i < 3; i++) /* n rounds, k steps; m rounds are phases */
-    if (!(tensor == MAP_OUT && i == 2))
-      walk_add(&w, x->time[i].extent, x->time[i].stride_bytes);
-  if (tensor == MAP_OUT)
-    walk_add(&w, p->rows, x->row_stride_bytes);
+  if (!(c->tensor == MAP_IN0 && p->in0_chunks))
+    walk_add(&w, x->time[1].extent, x->time[1].stride_bytes); /* n rounds */
+  if (c->tensor == MAP_OUT) {
+    int first;
+    walk_add(&w, design_join_rows(p, c->channel, &first), x->row_stride_bytes);
+  } else {
+    walk_add(&w, x->time[2].extent, x->time[2].stride_bytes); /* k steps */
+  }
   int64_t words = dtype_bytes(x->type) * (int64_t)x->block_columns / 4;
   walk_add(&w, x->block_rows, words * 4);
   walk_add(&w, words, 4);
   return w;
 }
 
-static bool make_channel(struct maker *m, int column, int tensor) {
-  static const struct {
-    const char *name;
-    bool mm2s;
-    int channel, bd, ring;
-  } row[MAP_TENSORS] = {{"in0", true, 0, IN0_BD, PHASES_AHEAD},
-                        {"in1", true, 1, IN1_BD, 1},
-                        {"out", false, 0, OUT_BD, PHASES_AHEAD}};
-  const struct map_transfer *x = &m->design->program->transfer[tensor];
-  struct walk w = walk_of(m->design->program, tensor);
+static bool make_channel(struct maker *m, int column, const struct channel *c) {
+  const struct tile_program *p = m->design->program;
+  const struct map_transfer *x = &p->transfer[c->tensor];
+  struct walk w = walk_of(p, c);
   struct bd bd = {.iteration_step_words = 1,
                   .iteration_count = 1,
                   .acquire_lock = -1,
                   .release_lock = -1,
                   .next = -1,
                   .burst = 2};
-  int repeat;
-  if (!fill_bd(m, row[tensor].name, &w, &bd, &repeat))
+  int repeat, first_row = 0;
+  if (!fill_bd(m, c->name, &w, &bd, &repeat))
     return false;
-  for (int i = 0; i < row[tensor].ring; i++)
-    *add_bd(m) = (struct design_bd){
-        arena_printf(m->arena, "%s_task%d", row[tensor].name, i),
-        column,
-        0,
-        row[tensor].bd + i,
-        row[tensor].mm2s,
-        row[tensor].channel,
-        bd};
+  if (c->tensor == MAP_OUT)
+    design_join_rows(p, c->channel, &first_row);
+  for (int i = 0; i < c->ring; i++)
+    *add_bd(m) =
+        (struct design_bd){arena_printf(m->arena, "%s_task%d", c->name, i),
+                           column,
+                           0,
+                           c->bd + i,
+                           c->mm2s,
+                           c->channel,
+                           bd};
   for (int phase = 0; phase < m->design->phases; phase++)
     *add_task(m) = (struct design_task){
         .phase = phase,
         .column = column,
-        .channel = row[tensor].channel,
-        .bd = row[tensor].bd + phase % row[tensor].ring,
-        .mm2s = row[tensor].mm2s,
-        .argument = tensor,
+        .channel = c->channel,
+        .bd = c->bd + phase % c->ring,
+        .mm2s = c->mm2s,
+        .argument = c->tensor,
         .offset_bytes = (uint64_t)(column * x->column_stride_bytes +
-                                   phase * x->time[0].stride_bytes),
+                                   phase * x->time[0].stride_bytes +
+                                   first_row * x->row_stride_bytes),
         .length_words = bd.length_words,
         .repeat = repeat,
-        .token = tensor == MAP_OUT};
+        .token = c->tensor == MAP_OUT};
   return true;
 }
 
 bool make_tasks(struct maker *m) {
   m->design->phases = m->design->program->rounds_m;
   m->design->phases_ahead = PHASES_AHEAD;
-  for (int tensor = 0; tensor < MAP_TENSORS; tensor++)
+  static const struct channel channel[] = {
+      {"in0", MAP_IN0, true, 0, 0, PHASES_AHEAD},
+      {"in1", MAP_IN1, true, 1, PHASES_AHEAD, 1},
+      {"out0", MAP_OUT, false, 0, PHASES_AHEAD + 1, PHASES_AHEAD},
+      {"out1", MAP_OUT, false, 1, 2 * PHASES_AHEAD + 1, PHASES_AHEAD}};
+  int channels = 2 + design_joins(m->design->program);
+  for (int i = 0; i < channels; i++)
     for (int column = 0; column < m->design->program->columns; column++)
-      if (!make_channel(m, column, tensor))
+      if (!make_channel(m, column, &channel[i]))
         return false;
   return true;
 }

@@ -5,10 +5,11 @@
  * blocks of each input (one is filled while the other is used) in one memory
  * bank per operand and two blocks of out in the two others, so that the two
  * load ports and the store port never meet in a bank.  A step of k costs the
- * slower of the multiply unit and of the streams that fill the next blocks;
- * both are cycle counts that follow from the shapes (reference-results.md
- * section 0.3).  Start and end of each round add the constants below, which
- * are the core program's bundle counts.
+ * slowest of the multiply unit, of loading and storing the block of out
+ * (kernels keep their sums in memory between steps), and of the streams that
+ * fill the next blocks; all are cycle counts that follow from the shapes
+ * (reference-results.md section 0.3).  The constants below are what the core
+ * program and the kernels add to that on the simulator.
  */
 #include "map.h"
 
@@ -17,7 +18,9 @@
 enum {
   BANK_BYTES = 16 << 10, /* timing.md B2 */
   STREAM_BYTES = 4,      /* per cycle and channel, timing.md S1 */
-  STEP_CYCLES = 40,      /* call, locks, prologue and epilogue of a kernel */
+  STEP_CYCLES = 60,      /* call, locks, prologue and epilogue of a kernel */
+  OUT_BYTES = 16,        /* of out a cycle: 32 in, 32 out, by one pointer */
+  WAYS_OUT = 2,          /* channels of a column for out */
   ROUND_CYCLES = 60,     /* locks around a block of out */
   START_CYCLES = 12000,  /* first blocks arrive: queue pushes and DRAM */
   MAX_STEPS = 1 << 20,
@@ -38,12 +41,13 @@ static double price(const struct device *dev, const struct map_problem *p,
   double out = (double)b->block_m * b->block_n * dtype_bytes(p->out);
   double macs = (double)(b->block_m / mac->m) * (b->block_n / mac->n) *
                 (b->block_k / mac->k);
+  double core = macs > out / OUT_BYTES ? macs : out / OUT_BYTES;
   double step =
-      max3(macs + STEP_CYCLES, in0 / STREAM_BYTES, in1 / STREAM_BYTES);
+      max3(core + STEP_CYCLES, in0 / STREAM_BYTES, in1 / STREAM_BYTES);
   double clear = out / 32;
-  double drain = out * dev->core_rows / STREAM_BYTES;
+  double drain = out * dev->core_rows / (WAYS_OUT * STREAM_BYTES);
   double round = b->steps_k * step + clear + ROUND_CYCLES;
-  if (round < drain) /* the column's one way out is the bottleneck */
+  if (round < drain) /* the column's ways out are the bottleneck */
     round = drain;
   return START_CYCLES + in0 / STREAM_BYTES + drain +
          (double)b->rounds_m * b->rounds_n * round;

@@ -178,6 +178,32 @@ static void fill_transfer(const struct reader *r, int tensor, int block_rows,
   }
 }
 
+/* Bytes of a mem tile that its other rings need: in1 and out of every row. */
+static int64_t other_rings(const struct tile_program *q) {
+  const struct map_transfer *in1 = &q->transfer[MAP_IN1];
+  const struct map_transfer *out = &q->transfer[MAP_OUT];
+  return (int64_t)MAP_MEM_DEPTH_IN * in1->block_rows * in1->block_columns *
+             dtype_bytes(in1->type) +
+         (int64_t)MAP_MEM_DEPTH_OUT * q->rows * out->block_rows *
+             out->block_columns * dtype_bytes(out->type);
+}
+
+/* Keeping the panel pays when it is used more than once; it must fit, be cut
+ * into equal chunks (at least two, so that one is filled while another is
+ * sent), and its uses counted by a six-bit lock. */
+static int panel_chunks(const struct tile_program *q) {
+  enum { LOCK_MAX = 63 }; /* xdna-array.md section 5 */
+  int64_t panel = (int64_t)q->steps_k * q->block_m * q->block_k *
+                  dtype_bytes(q->transfer[MAP_IN0].type);
+  if (q->rounds_n < 2 || q->rounds_n > LOCK_MAX ||
+      panel + other_rings(q) > (int64_t)q->device->tile[TILE_MEM].memory_bytes)
+    return 0;
+  int chunks = MAP_MAX_CHUNKS;
+  while (chunks > 1 && q->steps_k % chunks)
+    chunks--;
+  return chunks > 1 ? chunks : 0;
+}
+
 struct tile_program *map_program(struct arena *a, const struct teir *t,
                                  const struct device *dev, struct diag *d) {
   struct reader r = {.t = t,
@@ -232,5 +258,6 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   fill_transfer(&r, MAP_IN0, q->block_m, q->block_k, &q->transfer[MAP_IN0]);
   fill_transfer(&r, MAP_IN1, q->block_k, q->block_n, &q->transfer[MAP_IN1]);
   fill_transfer(&r, MAP_OUT, q->block_m, q->block_n, &q->transfer[MAP_OUT]);
+  q->in0_chunks = panel_chunks(q);
   return q;
 }

@@ -57,6 +57,10 @@ struct map_transfer {
   int block_rows, block_columns; /* row-major and contiguous in memory */
 };
 
+/* Buffers per ring in a mem tile: in flight from device memory, which hides
+ * its jitter, and towards it. */
+enum { MAP_MEM_DEPTH_IN = 4, MAP_MEM_DEPTH_OUT = 2, MAP_MAX_CHUNKS = 8 };
+
 /* What the array does: every core (column c, row r) runs, for every m and n
  * round, zero once and the product steps_k times. */
 struct tile_program {
@@ -65,6 +69,10 @@ struct tile_program {
   int block_m, block_n, block_k;
   int rounds_m, rounds_n, steps_k;
   bool zero; /* the block of out is cleared before its first step */
+  /* A mem tile keeps the panel of in0 of one m round (steps_k blocks), in so
+   * many chunks, and sends it once per n round; 0: it does not, and device
+   * memory is read again every time. */
+  int in0_chunks;
   struct map_transfer transfer[MAP_TENSORS];
 };
 struct tile_program *map_program(struct arena *, const struct teir *,

@@ -8,6 +8,8 @@ void map_print(const struct tile_program *p, struct text *t) {
   text_printf(t, "block m %d n %d k %d\n", p->block_m, p->block_n, p->block_k);
   text_printf(t, "time m %d n %d k %d%s\n", p->rounds_m, p->rounds_n,
               p->steps_k, p->zero ? " from zero" : "");
+  if (p->in0_chunks)
+    text_printf(t, "resident in0 in %d chunks\n", p->in0_chunks);
   for (int i = 0; i < MAP_TENSORS; i++) {
     const struct map_transfer *x = &p->transfer[i];
     text_printf(t, "tensor %s %s block %dx%d bytes %lld %s %+lld", name[i],
