@@ -77,6 +77,12 @@ struct run_session {
   char *buffer[RUN_TENSORS];
 };
 
+static void close_session(struct run_session *s) {
+  for (int i = 0; i < RUN_TENSORS; i++)
+    free(s->buffer[i]);
+  free(s);
+}
+
 static const char *target(const struct run_options *o, struct diag *d) {
   (void)o, (void)d;
   return "fake1";
@@ -95,6 +101,11 @@ static struct run_session *open_session(const struct run_plan *plan,
   s->plan = plan;
   for (int i = 0; i < RUN_TENSORS; i++) {
     s->buffer[i] = malloc(plan->tensor[i].bytes);
+    if (!s->buffer[i]) {
+      close_session(s);
+      diag_declined(d, loc_none(), "no memory");
+      return NULL;
+    }
     memset(s->buffer[i], 0x7f, plan->tensor[i].bytes); /* no lucky zeros */
   }
   return s;
@@ -142,12 +153,6 @@ static bool launch(struct run_session *s, struct run_counts *counts,
   counts->mac_cycles += 90;
   counts->core_cycles += 100;
   return true;
-}
-
-static void close_session(struct run_session *s) {
-  for (int i = 0; i < RUN_TENSORS; i++)
-    free(s->buffer[i]);
-  free(s);
 }
 
 static const struct run_device device = {.name = "fake",

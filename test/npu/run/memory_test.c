@@ -1,0 +1,52 @@
+/* memory_test.c -- every malloc that a call makes fails once: the call is
+ * declined, out is as before, nothing leaks, and the next call works.  (What
+ * comes from an arena ends the process, as base.h says; it is small.) */
+#include "check.h"
+#include "fake.h"
+#include "nest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The linker puts these in front of the allocator. */
+static int countdown; /* this malloc from now fails; 0: none */
+void *__real_malloc(size_t);
+void *__wrap_malloc(size_t);
+void *__wrap_malloc(size_t bytes) {
+  return countdown && --countdown == 0 ? NULL : __real_malloc(bytes);
+}
+
+static void test_each(bool accumulate, int64_t launch) {
+  int failing = 1;
+  for (bool done = false; !done && failing < 100; failing++) {
+    struct run *r = run_open(&fake_compiler);
+    struct nest_work w;
+    struct run_report report;
+    fake = (struct fake){.m = launch, .n = launch, .k = launch};
+    nest_gemm(&w, DTYPE_I8, accumulate, 9, 9, 9);
+    nest_make(&w, true, 1);
+    size_t bytes = w.bytes[OUT] + 2 * NEST_GUARD;
+    char *before = malloc(bytes);
+    memcpy(before, w.memory[OUT], bytes);
+    countdown = failing;
+    done = nest_call(&w, r, "device=fake", &report);
+    countdown = 0;
+    CHECK(done || strstr(report.reason.text, "no memory"));
+    CHECK(done || memcmp(before, w.memory[OUT], bytes) == 0);
+    CHECK(done || nest_call(&w, r, "device=fake", &report));
+    CHECK(nest_right(&w));
+    free(before);
+    nest_free(&w);
+    run_close(r);
+  }
+  CHECK(failing > 10 && failing < 100);
+}
+
+int main(void) {
+  unsetenv("NPUTEIR_DEVICE");
+  unsetenv("NPUTEIR_OPTIONS");
+  test_each(true, 0);
+  test_each(true, 5);
+  test_each(false, 4);
+  return check_result();
+}
