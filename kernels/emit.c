@@ -16,6 +16,7 @@ struct emitter {
   struct diag *diag;
   const char *name;
   int loops;
+  int entry;   /* the function's first line */
   int aligned; /* the first line behind the last aligned place */
 };
 
@@ -144,7 +145,11 @@ static void emit_hardware(struct emitter *e, const struct piece *p, int first) {
   const char *end = arena_printf(e->arena, ".L%s_last%d", e->name, n);
   const struct setting setting[FOLD_SETUP_OPS] = {
       {"lc", NULL, p->trips}, {"le", end, 0}, {"ls", start, 0}};
-  add_settings(e, setting, FOLD_SETUP_OPS, first, bundles_ahead(e, p));
+  if (p->entry)
+    for (int i = 0; i < FOLD_SETUP_OPS; i++)
+      set_long(e, &e->program->line[e->entry + i], &setting[i]);
+  else
+    add_settings(e, setting, FOLD_SETUP_OPS, first, bundles_ahead(e, p));
   align(e);
   add_text(e, ASM_COMMENT,
            arena_printf(e->arena, "loop %d: %d times %d bundles", n, p->trips,
@@ -214,12 +219,18 @@ struct asm_program *fold_emit(struct arena *a, const char *name,
                       .name = name};
   for (int i = 0; i < heading_count; i++)
     add_text(&e, ASM_COMMENT, heading[i]);
-  add_text(&e, ASM_COMMENT,
-           arena_printf(a, "%d bundles from entry to return", s->count));
+  int entry = 0;
+  for (int i = 0; i < f->count; i++)
+    entry += f->piece[i].entry ? FOLD_SETUP_OPS : 0;
+  add_text(
+      &e, ASM_COMMENT,
+      arena_printf(a, "%d bundles from entry to return", s->count + entry));
   add_text(&e, ASM_DIRECTIVE, arena_printf(a, ".globl %s", name));
   add_text(&e, ASM_DIRECTIVE, ".p2align 4");
   add_text(&e, ASM_LABEL, name);
-  e.aligned = e.program->count;
+  e.entry = e.aligned = e.program->count;
+  for (int i = 0; i < entry; i++) /* emit_hardware fills them */
+    add_line(&e, ASM_BUNDLE)->bundle.slot[SLOT_LNG].id = INSN_NOPXM;
   emit_pieces(&e, f);
   return d->kind == DIAG_NONE ? e.program : NULL;
 }

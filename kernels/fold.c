@@ -19,6 +19,7 @@
 enum {
   MIN_BODY = 8,          /* bundles; shorter loops are not worth a set-up */
   MIN_SAVING = 8,        /* bundles */
+  MIN_ENTRY_SAVING = 64, /* for a set-up that costs cycles */
   PROGRAM_BYTES = 14336, /* 16 KiB without room for the core's outer program */
   WANTED_BYTES = 8192,   /* above this, loops inside loops */
   BRANCH_TRIES = 16,     /* starting points tried for a branch loop */
@@ -116,7 +117,9 @@ static bool make_room(const struct folder *f, int from, int slack,
   return true;
 }
 
-static int saving(const struct repeat *r) { return (r->trips - 1) * r->length; }
+static int saving(const struct repeat *r) {
+  return r->trips ? (r->trips - 1) * r->length : 0;
+}
 
 /* The repetition in [from, to) that saves most.  A hardware loop needs room
  * for its set-up before it; otherwise *slack is how many bundles later the
@@ -148,6 +151,8 @@ static struct repeat find_repeat(const struct folder *f, int from, int to,
   return best;
 }
 
+static void fold_hardware(struct folder *f, int from, int to);
+
 static void add_piece(struct folder *f, enum piece_kind kind, int start,
                       int length, int trips) {
   if (kind == PIECE_PLAIN && !length)
@@ -157,13 +162,31 @@ static void add_piece(struct folder *f, enum piece_kind kind, int start,
                FOLD_PIECES);
     return;
   }
-  f->fold.piece[f->fold.count++] = (struct piece){kind, start, length, trips};
+  f->fold.piece[f->fold.count++] =
+      (struct piece){kind, start, length, trips, false};
+}
+
+/* Where the MV slot is busy from the start there is no room for a set-up;
+ * three bundles in front of everything are then well spent. */
+static bool fold_entry(struct folder *f, int to, const struct repeat *r) {
+  int slack;
+  struct repeat any = find_repeat(f, 0, to, false, &slack);
+  if (saving(&any) <= 2 * saving(r) + MIN_ENTRY_SAVING ||
+      f->bytes_before[any.start] < FOLD_SETUP_TO_END)
+    return false;
+  add_piece(f, PIECE_PLAIN, 0, any.start, 1);
+  add_piece(f, PIECE_HARDWARE, any.start, any.length, any.trips);
+  f->fold.piece[f->fold.count - 1].entry = true;
+  fold_hardware(f, any.start + any.length * any.trips, to);
+  return true;
 }
 
 /* Hardware loops in [from, to), which is straight-line code. */
 static void fold_hardware(struct folder *f, int from, int to) {
   int slack;
   struct repeat r = find_repeat(f, from, to, true, &slack);
+  if (!from && fold_entry(f, to, &r))
+    return;
   if (!r.trips) {
     add_piece(f, PIECE_PLAIN, from, to - from, 1);
     return;

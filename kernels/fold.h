@@ -22,6 +22,7 @@ struct piece {
   enum piece_kind kind;
   int start, length; /* bundles of the schedule */
   int trips;
+  bool entry; /* the hardware loop's set-up stands in front of everything */
 };
 
 struct fold {

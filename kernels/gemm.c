@@ -4,8 +4,10 @@
 
 #include <string.h>
 
-#define MAC_F INSN_VMAC_F, INSN_VMUL_F
-#define MAC_I INSN_VMAC, INSN_VMUL
+/* Multiply-accumulate, multiply, and whether accumulator lanes are 64 bits. */
+#define MAC_F INSN_VMAC_F, INSN_VMUL_F, false
+#define MAC_I INSN_VMAC, INSN_VMUL, false
+#define MAC_W INSN_VMAC, INSN_VMUL, true
 static const struct gemm_kind kind[] = {
 #define GEMM(in0, in1, out, r, s, t, config, mac, rows, cols, part, load,      \
              store)                                                            \
@@ -98,6 +100,11 @@ static bool check_options(const struct kernel_gemm *k,
     return diag_error(
         d, loc_none(), "gemm block: shift is %d; results of type %s take %s",
         k->shift, dtype_name(k->out), shifts ? "0 to 31" : "none");
+  if (k->relu && g->wide)
+    return diag_error(d, loc_none(),
+                      "gemm block: no relu for %s x %s; its accumulators have "
+                      "64 bits",
+                      dtype_name(k->in0), dtype_name(k->in1));
   if ((unsigned)k->rounding >= KERNEL_ROUNDINGS ||
       (unsigned)k->saturation >= KERNEL_SATURATIONS)
     return diag_error(d, loc_none(),

@@ -12,6 +12,7 @@ struct gemm_kind {
   struct kernel_shape mac_shape;
   int config;
   enum insn_id mac, mul;
+  bool wide; /* accumulator lanes have 64 bits, else 32 */
   int rows, cols;
   enum gemm_part part;
   enum mem_kind load, store;

@@ -23,7 +23,16 @@
 
 #include <assert.h>
 
-enum { W_BYTES = 32, ACCUMULATORS = 18 };
+enum {
+  W_BYTES = 32,
+  ACCUMULATORS = 18,
+  LEFT_X = 0, /* x registers: left operands, right operands */
+  LEFT_COUNT = 4,
+  RIGHT_X = 4,
+  RIGHT_COUNT = 8,
+  RELU_ZERO = 2, /* taken from the left operands if there is a relu */
+  RELU_TEMP = 3
+};
 
 /* The cycles modulo 4 that each phase leaves to operations. */
 static const struct {
@@ -50,7 +59,7 @@ struct operand {
 struct gemm {
   const struct gemm_kind *kind;
   struct trace *t;
-  bool zero;
+  bool zero, relu;
   enum gemm_phase phase;
   int k_steps;
   struct operand left, right;
@@ -156,6 +165,23 @@ static void move_block(struct gemm *g, bool store, int i) {
       move_c(g, store, i, r, c);
 }
 
+/* Lanes below zero become zero, in accumulators: narrowing comes later and
+ * keeps the sign.  Floats compare as integers.  Accumulators have no maximum,
+ * so they pass through a vector register; r16 takes the unwanted mask. */
+static void relu_block(struct gemm *g, int i) {
+  const struct cover_block *b = &g->block[i];
+  int64_t x = trace_reg("x%d", RELU_TEMP), zero = trace_reg("x%d", RELU_ZERO);
+  int halves = is_float(g) ? 1 : 2;
+  int first = accumulator(g, i, 0, 0) * halves;
+  for (int n = first; n < first + b->rows * b->cols * halves; n++) {
+    int64_t bm = trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
+    trace_add(g->t, INSN_VMOV_X, 2, (int64_t[]){x, bm});
+    trace_add(g->t, INSN_VMAX_LT_S32, 4,
+              (int64_t[]){x, trace_reg("r16"), x, zero});
+    trace_add(g->t, INSN_VMOV_X, 2, (int64_t[]){bm, x});
+  }
+}
+
 /* ---- multiplies ---- */
 
 static void multiply(struct gemm *g, int r, int c, int x_left, int x_right,
@@ -219,7 +245,8 @@ static void note_first_multiply(struct gemm *g, int from, int k) {
 /* Rings are as long as whole K steps of the block fill them. */
 static void set_rings(struct gemm *g, const struct cover_block *b) {
   struct operand *o[2] = {&g->left, &g->right};
-  int size[2] = {4, 8}, need[2] = {b->rows, b->cols};
+  int size[2] = {g->relu ? RELU_ZERO : LEFT_COUNT, RIGHT_COUNT},
+      need[2] = {b->rows, b->cols};
   for (int i = 0; i < 2; i++) {
     int x = size[i] / (o[i]->mode_reg < 0 ? 1 : 2);
     o[i]->use_ring = x < need[i] ? x : x / need[i] * need[i];
@@ -242,6 +269,8 @@ static void trace_blocks(struct gemm *g) {
     }
     if (i + 1 < g->block_count && !g->zero)
       move_block(g, false, i + 1);
+    if (g->relu)
+      relu_block(g, i);
     move_block(g, true, i);
   }
 }
@@ -270,6 +299,15 @@ static void set_modes(struct gemm *g, const struct kernel_gemm *k) {
   trace_constant(g->t, trace_reg("crSat"), saturation_value[k->saturation]);
   trace_constant(g->t, trace_reg("crSRSSign"), 0); /* of .d forms: unsigned */
   trace_constant(g->t, trace_reg("crUPSSign"), 0);
+}
+
+/* r16 is the caller's (kernels.h) and waits in r8. */
+static void start_relu(struct trace *t) {
+  int64_t zero = trace_reg("r4");
+  trace_add(t, INSN_MOV, 2, (int64_t[]){trace_reg("r8"), trace_reg("r16")});
+  trace_constant(t, (int)zero, 0);
+  trace_add(t, INSN_VBCST_32, 2,
+            (int64_t[]){trace_reg("x%d", RELU_ZERO), zero});
 }
 
 static void set_shuffle(struct gemm *g, struct operand *o, const char *reg,
@@ -307,15 +345,17 @@ static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
   g->c_store = trace_stream(g->t, "p3", "p2", 2);
   g->left.mem = MEM_LDA_W, g->left.other_mem = MEM_LDB_W;
   g->right.mem = MEM_LDB_W;
-  g->left.use = 0, g->right.use = 4;
+  g->left.use = LEFT_X, g->right.use = RIGHT_X;
   bool shuffle_a = k->ta != k->tc, shuffle_b = k->tb != k->tc;
   if (k->tc ? shuffle_b : shuffle_a) {
     set_shuffle(g, &g->left, "r2", k->tc ? k->in1 : k->in0, s->k, s->m);
-    g->left.stage = 0, g->left.use = 2;
+    g->left.stage = LEFT_X;
+    g->left.use = LEFT_X + (k->relu ? RELU_ZERO : LEFT_COUNT) / 2;
   }
   if (k->tc ? shuffle_a : shuffle_b) {
     set_shuffle(g, &g->right, "r3", k->tc ? k->in0 : k->in1, s->n, s->k);
-    g->right.stage = 4, g->right.use = 8;
+    g->right.stage = RIGHT_X;
+    g->right.use = RIGHT_X + RIGHT_COUNT / 2;
   }
 }
 
@@ -325,6 +365,7 @@ void gemm_trace(struct trace *t, const struct kernel_gemm *k,
   struct gemm g = {.kind = kind,
                    .t = t,
                    .zero = k->zero,
+                   .relu = k->relu,
                    .phase = phase,
                    .k_steps = k->k / s->k,
                    .config_reg = trace_reg("r0"),
@@ -344,5 +385,9 @@ void gemm_trace(struct trace *t, const struct kernel_gemm *k,
                             .usual_rows = kind->rows,
                             .usual_cols = kind->cols};
   g.block = cover(t->arena, &p, &g.block_count);
+  if (k->relu)
+    start_relu(t);
   trace_blocks(&g);
+  if (k->relu)
+    trace_add(t, INSN_MOV, 2, (int64_t[]){trace_reg("r16"), trace_reg("r8")});
 }

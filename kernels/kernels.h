@@ -53,6 +53,7 @@ struct kernel_gemm {
    * [T][S], [T][R]; the order of the blocks stays. */
   bool ta, tb, tc;
   bool zero; /* C = A * B: what C holds before does not count */
+  bool relu; /* results below zero are stored as zero (float: so is -NaN) */
   /* Integer results narrower than 32 bits (int16 x int16: 64): stored as
    * C = narrow(sum >> shift); accumulating starts from C << shift. */
   int shift;

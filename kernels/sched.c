@@ -24,7 +24,8 @@
  *
  *   - operands: not before the values are readable (facts D1), not so early
  *     that a result would land before the last reader of the register's old
- *     value or before the previous writer.  A load lands six bundles after its
+ *     value or before the previous writer, and not before that writer is
+ *     issued.  A load lands six bundles after its
  *     issue, so it may issue while its register is still being read: this
  *     shadow is what lets twelve vector registers suffice.
  *   - resources: the slot, the units (facts D3), and the memory bank of the
@@ -110,7 +111,8 @@ static int ready_cycle(const struct placer *p, const struct isa_op *op) {
                                isa_distance(s->def, s->def_operand, op->id, i));
       if (o->written) {
         if (s->def)
-          cycle = max(cycle, s->def_end + 2 - o->write_cycle);
+          cycle =
+              max(cycle, max(s->def_cycle, s->def_end + 2 - o->write_cycle));
         cycle = max(cycle, s->read_end + 1 - o->write_cycle);
       }
     }

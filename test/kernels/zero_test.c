@@ -1,25 +1,25 @@
 /* zero_test.c -- kernel_zero clears what it should and nothing else. */
 #include "check.h"
-#include "kernels.h"
-#include "machine.h"
+#include "kernel_check.h"
+
+#include <string.h>
 
 static void test_zero(int bytes) {
-  static struct machine m;
+  static uint8_t memory[CHECK_MEMORY_BYTES];
   struct arena *a = arena_open();
   struct diag d = {0};
-  struct outcome o = {0};
+  struct check_outcome o = {0};
   enum { AT = 64 };
-  memset(m.memory, 0xa5, sizeof m.memory);
+  memset(memory, 0xa5, sizeof memory);
   struct asm_program *p = kernel_zero(a, "zero", bytes, &d);
   CHECK(p != NULL);
-  if (p)
-    o = machine_run(&m, p, (uint32_t[]){MEMORY_AT + AT, 0, 0}, &d);
+  bool done = p && check_run(p, memory, (uint32_t[]){AT, 0, 0}, &o, &d);
   if (d.kind != DIAG_NONE)
     fprintf(stderr, "zero %d: %s\n", bytes, d.text);
-  CHECK(o.done);
+  CHECK(done);
   int wrong = 0;
-  for (int i = 0; i < MEMORY_BYTES; i++)
-    wrong += m.memory[i] != (i >= AT && i < AT + bytes ? 0 : 0xa5);
+  for (int i = 0; i < CHECK_MEMORY_BYTES; i++)
+    wrong += memory[i] != (i >= AT && i < AT + bytes ? 0 : 0xa5);
   CHECK(wrong == 0);
   CHECK(o.cycles <= (uint64_t)bytes / 32 + 16);
   arena_close(a);

@@ -1,0 +1,423 @@
+/* kernel_check.c -- one core, one kernel, one exact reference.
+ *
+ * The reference follows the facts (C8 layouts, E1 arithmetic of vmac.f, E3
+ * rounding, E4 and E5 narrowing and widening) element by element and shares
+ * nothing with generator or simulator. */
+#include "kernel_check.h"
+
+#include "asm.h"
+#include "core.h"
+
+#include <string.h>
+
+/* ---- running ---- */
+
+enum { PROGRAM_BYTES = 16384, MEMORY_AT = 0x70000, STEP_LIMIT = 4000000 };
+
+static bool always_acquire(void *context, int lock, int value) {
+  (void)context, (void)lock, (void)value;
+  return true;
+}
+static void ignore_release(void *context, int lock, int value) {
+  (void)context, (void)lock, (void)value;
+}
+
+/* The kernel at 0, a `done` to return to behind it. */
+static bool load(const struct asm_program *p, uint8_t program[PROGRAM_BYTES],
+                 uint32_t *back, struct check_outcome *o, struct diag *d) {
+  static const char done[] = "  done\n  nop\n  nop\n  nop\n  nop\n  nop\n";
+  struct arena *a = arena_open();
+  struct text bytes = {0}, tail = {0};
+  const struct asm_program *end = asm_parse(a, "done", done, d);
+  bool ok = end && asm_check(p, d) && asm_bytes(p, 0, NULL, 0, &bytes, d);
+  *back = (uint32_t)(bytes.length + 15) / 16 * 16;
+  ok = ok && asm_bytes(end, *back, NULL, 0, &tail, d);
+  if (ok && *back + tail.length > PROGRAM_BYTES)
+    ok = diag_error(d, loc_none(), "%zu bytes of program; a core has %d",
+                    bytes.length, PROGRAM_BYTES);
+  if (ok) {
+    memset(program, 0, PROGRAM_BYTES);
+    memcpy(program, bytes.data, bytes.length);
+    memcpy(program + *back, tail.data, tail.length);
+  }
+  o->program_bytes = (int)bytes.length;
+  text_free(&bytes);
+  text_free(&tail);
+  arena_close(a);
+  return ok;
+}
+
+bool check_run(const struct asm_program *p, uint8_t memory[CHECK_MEMORY_BYTES],
+               const uint32_t pointer[3], struct check_outcome *o,
+               struct diag *d) {
+  static const char *const name[] = {"p0", "p1", "p2"};
+  uint8_t program[PROGRAM_BYTES];
+  uint32_t back;
+  *o = (struct check_outcome){0};
+  if (!load(p, program, &back, o, d))
+    return false;
+  struct core_surroundings around = {.program = program,
+                                     .memory = {NULL, NULL, NULL, memory},
+                                     .acquire = always_acquire,
+                                     .release = ignore_release};
+  struct core *core = core_open(&around);
+  core_strict(core, true);
+  core_reset(core, 0);
+  for (int i = 0; i < 3; i++)
+    core_write_register(core, name[i], MEMORY_AT + pointer[i]);
+  core_write_register(core, "lr", back);
+  core_enable(core, true);
+  for (int i = 0; i < STEP_LIMIT && core_state(core) == CORE_RUNNING; i++) {
+    unsigned banks;
+    const struct core_counts *c = core_counts(core);
+    if (core_pc(core) == back && !o->cycles)
+      *o = (struct check_outcome){
+          c->cycles,        c->bundles, c->macs, c->stall[STALL_MEMORY],
+          o->program_bytes, 0,          ""};
+    core_step(core, &banks);
+  }
+  bool done = core_state(core) == CORE_DONE;
+  if (core_state(core) == CORE_FAILED)
+    *d = *core_diag(core);
+  else if (!done)
+    diag_error(d, loc_none(), "the kernel does not return");
+  core_close(core);
+  return done;
+}
+
+/* ---- data ---- */
+
+struct random {
+  uint64_t state;
+};
+
+static uint32_t next(struct random *r) {
+  r->state ^= r->state << 13;
+  r->state ^= r->state >> 7;
+  r->state ^= r->state << 17;
+  return (uint32_t)(r->state >> 20);
+}
+
+static uint16_t random_bf16(struct random *r, enum check_data data) {
+  uint32_t w = next(r), kind = next(r) % 32;
+  int e = 120 + (w >> 16) % 12;
+  if (data != CHECK_RANDOM && kind < 8)
+    e = (w >> 8) % 191; /* products stay finite; 0 makes denormals */
+  if (data != CHECK_RANDOM && kind == 8)
+    return w & 0x8000;
+  if (data == CHECK_SPECIAL && next(r) % 512 == 0)
+    return (w & 0x8000) | 0x7f80 | (w % 4 ? 0 : (w & 0x7f));
+  return (uint16_t)((w & 0x807f) | (uint32_t)e << 7);
+}
+
+static void fill(struct random *r, enum dtype type, enum check_data data,
+                 uint8_t *at, int64_t count) {
+  int size = dtype_bytes(type);
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t bits = (uint64_t)next(r) << 32 | next(r);
+    if (type == DTYPE_BF16)
+      bits = random_bf16(r, data);
+    else if (type == DTYPE_F32)
+      bits = (uint32_t)random_bf16(r, data) << 16 | (bits & 0xffff);
+    else if (data != CHECK_RANDOM && next(r) % 4 == 0)
+      bits = (next(r) % 2 ? UINT64_C(1) : UINT64_MAX) << (8 * size - 1);
+    else if (type == DTYPE_I64)
+      bits = (uint64_t)((int64_t)bits >> 8);
+    memcpy(at + i * size, &bits, size); /* hosts are little endian */
+  }
+}
+
+/* ---- layouts: facts C8 and kernels.h ---- */
+
+/* Element (i, j) of a rows x columns matrix in small blocks of r x c. */
+static int64_t blocked(int columns, int r, int c, bool transposed, int i,
+                       int j) {
+  int64_t block = (int64_t)(i / r) * (columns / c) + j / c;
+  int inner = transposed ? j % c * r + i % r : i % r * c + j % c;
+  return block * r * c + inner;
+}
+
+/* ---- bf16: facts E1, E2 ---- */
+
+/* x / 2^shift, to nearest, ties to even. */
+static int64_t round_even(int64_t x, int shift) {
+  if (shift == 0)
+    return x;
+  if (shift > 62)
+    return 0;
+  int64_t floor = x >> shift, rest = x - (floor << shift);
+  int64_t half = (int64_t)1 << (shift - 1);
+  return floor + (rest > half || (rest == half && (floor & 1)));
+}
+
+enum { STEP = 8, NAN32 = 0x7fc00000, INF32 = 0x7f800000 };
+
+static bool is_nan(uint32_t x) { return (x & 0x7fffffff) > INF32; }
+static bool is_inf(uint32_t x) { return (x & 0x7fffffff) == INF32; }
+
+/* The result if an input is infinite or not a number; false if none is. */
+static bool special_sum(uint32_t acc, const uint16_t *a, const uint16_t *b,
+                        uint32_t *result) {
+  bool nan = is_nan(acc), inf[2] = {acc == INF32, acc == 0xff800000};
+  for (int i = 0; i < STEP; i++) {
+    uint32_t x = (uint32_t)a[i] << 16, y = (uint32_t)b[i] << 16;
+    bool zero = !(x & 0x7fffffff) || !(y & 0x7fffffff);
+    nan |= is_nan(x) || is_nan(y) || (zero && (is_inf(x) || is_inf(y)));
+    if (is_inf(x) || is_inf(y))
+      inf[(x ^ y) >> 31] = true;
+  }
+  *result = nan || (inf[0] && inf[1]) ? NAN32 : INF32 | (inf[1] ? 1u << 31 : 0);
+  return nan || inf[0] || inf[1];
+}
+
+/* acc + sum of a[i] * b[i]: every term is rounded to the place of the largest
+ * one, the sum is exact and rounded once. */
+static uint32_t mac_bf16(uint32_t acc, const uint16_t *a, const uint16_t *b) {
+  int64_t term[STEP], acc_term = acc & 0x7fffff;
+  int exponent[STEP], q = 0, top;
+  uint32_t special;
+  if (special_sum(acc, a, b, &special))
+    return special;
+  if (acc & 0x7fffffff) {
+    int e = acc >> 23 & 255;
+    q = (e ? e : 1) + 128;
+    acc_term |= e ? 0x800000 : 0;
+  }
+  top = q;
+  for (int i = 0; i < STEP; i++) {
+    int ex = a[i] >> 7 & 255, ey = b[i] >> 7 & 255;
+    int64_t mx = (a[i] & 127) | (ex ? 128 : 0);
+    int64_t my = (b[i] & 127) | (ey ? 128 : 0);
+    term[i] = mx * my * 512 * ((a[i] ^ b[i]) & 0x8000 ? -1 : 1);
+    exponent[i] = mx && my ? (ex ? ex : 1) + (ey ? ey : 1) + 1 : 0;
+    top = exponent[i] > top ? exponent[i] : top;
+  }
+  int64_t sum = q ? round_even(acc_term, top - q) : 0;
+  sum = acc >> 31 ? -sum : sum;
+  for (int i = 0; i < STEP; i++)
+    if (exponent[i])
+      sum += round_even(term[i], top - exponent[i]);
+  if (!sum)
+    return 0;
+  int64_t magnitude = sum < 0 ? -sum : sum;
+  int lead = 63 - __builtin_clzll((uint64_t)magnitude);
+  if (lead <= 23)
+    magnitude <<= 23 - lead;
+  else
+    magnitude = round_even(magnitude, lead - 23);
+  if (magnitude >> 24)
+    magnitude >>= 1, lead++;
+  int e = top + lead - 23 - 128;
+  uint32_t sign = sum < 0 ? 1u << 31 : 0;
+  if (e <= 0)
+    return 0;
+  return sign | (e >= 255 ? INF32 : (uint32_t)e << 23 | (magnitude & 0x7fffff));
+}
+
+/* ---- rounding and narrowing: facts E3, E4 ---- */
+
+/* Whether a value with this floor, and `rest` of `one` above it, rounds up. */
+static bool rounds_up(enum kernel_rounding mode, bool negative, bool odd,
+                      uint64_t rest, uint64_t one) {
+  switch (mode) {
+  case KERNEL_ROUND_EVEN:
+    return rest > one / 2 || (rest == one / 2 && odd);
+  case KERNEL_ROUND_FLOOR:
+    return false;
+  case KERNEL_ROUND_CEILING:
+    return rest > 0;
+  case KERNEL_ROUND_TO_ZERO:
+    return negative && rest > 0;
+  case KERNEL_ROUND_HALF_UP:
+    return rest >= one / 2;
+  case KERNEL_ROUNDINGS:
+    break;
+  }
+  return false;
+}
+
+static int64_t round_shift(enum kernel_rounding mode, int64_t x, int shift) {
+  if (shift == 0)
+    return x;
+  int64_t floor = x >> shift;
+  uint64_t rest = (uint64_t)(x - floor * ((int64_t)1 << shift));
+  return floor + rounds_up(mode, x < 0, floor & 1, rest, UINT64_C(1) << shift);
+}
+
+/* The top half of an fp32, rounded; floats are sign and magnitude. */
+static uint16_t narrow_bf16(enum kernel_rounding mode, uint32_t x) {
+  if (is_nan(x))
+    return 0x7fc0;
+  bool negative = x >> 31;
+  uint32_t magnitude = x & 0x7fffffff;
+  uint32_t rest = magnitude & 0xffff, up;
+  if (mode == KERNEL_ROUND_EVEN)
+    up = rest > 0x8000 || (rest == 0x8000 && (magnitude >> 16 & 1));
+  else if (mode == KERNEL_ROUND_HALF_UP) /* a tie goes toward +infinity */
+    up = negative ? rest > 0x8000 : rest >= 0x8000;
+  else
+    up = rest && mode != KERNEL_ROUND_TO_ZERO &&
+         negative == (mode == KERNEL_ROUND_FLOOR);
+  return (uint16_t)((x >> 31 << 15) + (magnitude >> 16) + up);
+}
+
+static int64_t clamp(int64_t x, int bits, bool is_signed, bool symmetric) {
+  int64_t high =
+      is_signed ? ((int64_t)1 << (bits - 1)) - 1 : ((int64_t)1 << bits) - 1;
+  int64_t low = !is_signed ? 0 : symmetric ? -high : -high - 1;
+  return x < low ? low : x > high ? high : x;
+}
+
+/* ---- the product ---- */
+
+struct problem {
+  const struct kernel_gemm *k;
+  struct kernel_shape s;
+  const uint8_t *a, *b, *c;
+};
+
+static const uint8_t *element(const uint8_t *base, enum dtype type,
+                              int64_t index) {
+  return base + index * dtype_bytes(type);
+}
+
+static uint64_t expect_bf16(const struct problem *p, int i, int j,
+                            int64_t c_at) {
+  const struct kernel_gemm *k = p->k;
+  uint32_t acc = 0;
+  if (!k->zero && k->out == DTYPE_F32)
+    memcpy(&acc, element(p->c, DTYPE_F32, c_at), 4);
+  else if (!k->zero) {
+    uint16_t half;
+    memcpy(&half, element(p->c, DTYPE_BF16, c_at), 2);
+    acc = (uint32_t)half << 16;
+  }
+  for (int step = 0; step < k->k; step += STEP) {
+    uint16_t a[STEP], b[STEP];
+    for (int n = 0; n < STEP; n++) {
+      int64_t a_at = blocked(k->k, p->s.m, p->s.k, k->ta, i, step + n);
+      int64_t b_at = blocked(k->n, p->s.k, p->s.n, k->tb, step + n, j);
+      memcpy(&a[n], element(p->a, DTYPE_BF16, a_at), 2);
+      memcpy(&b[n], element(p->b, DTYPE_BF16, b_at), 2);
+    }
+    /* without an old value the first step has no accumulator at all */
+    acc = mac_bf16(acc, a, b);
+  }
+  if (k->relu && acc >> 31)
+    acc = 0;
+  return k->out == DTYPE_F32 ? acc : narrow_bf16(k->rounding, acc);
+}
+
+static uint64_t expect_int(const struct problem *p, int i, int j,
+                           int64_t c_at) {
+  const struct kernel_gemm *k = p->k;
+  bool wide = dtype_bytes(k->in0) == 2 && dtype_bytes(k->in1) == 2;
+  int lane = wide ? 64 : 32, bits = 8 * dtype_bytes(k->out);
+  bool narrows = bits < lane;
+  uint64_t sum = 0;
+  if (!k->zero) {
+    int64_t old = dtype_load_int(k->out, element(p->c, k->out, c_at));
+    sum = (uint64_t)old << (narrows ? k->shift : 0);
+    if (narrows && k->saturation != KERNEL_WRAP && lane == 32)
+      sum = (uint64_t)clamp((int64_t)sum, lane, true, false);
+  }
+  for (int n = 0; n < k->k; n++) {
+    int64_t a_at = blocked(k->k, p->s.m, p->s.k, k->ta, i, n);
+    int64_t b_at = blocked(k->n, p->s.k, p->s.n, k->tb, n, j);
+    sum += (uint64_t)(dtype_load_int(k->in0, element(p->a, k->in0, a_at)) *
+                      dtype_load_int(k->in1, element(p->b, k->in1, b_at)));
+  }
+  int64_t acc = lane == 32 ? (int32_t)(uint32_t)sum : (int64_t)sum;
+  if (k->relu && acc < 0)
+    acc = 0;
+  if (!narrows)
+    return (uint64_t)acc;
+  acc = round_shift(k->rounding, acc, k->shift);
+  if (k->saturation != KERNEL_WRAP)
+    acc = clamp(acc, bits, dtype_kind(k->out) == DTYPE_SIGNED,
+                k->saturation == KERNEL_SATURATE_SYMMETRIC);
+  return (uint64_t)acc;
+}
+
+static bool same(enum dtype type, uint64_t got, uint64_t expected) {
+  if (type == DTYPE_F32 && is_nan((uint32_t)expected))
+    return is_nan((uint32_t)got);
+  if (type == DTYPE_BF16 && is_nan((uint32_t)expected << 16))
+    return is_nan((uint32_t)got << 16);
+  int unused = 64 - 8 * dtype_bytes(type);
+  return got << unused == expected << unused;
+}
+
+static void compare(const struct problem *p, const uint8_t *result,
+                    struct check_outcome *o) {
+  const struct kernel_gemm *k = p->k;
+  bool is_float = k->in0 == DTYPE_BF16;
+  for (int i = 0; i < k->m; i++)
+    for (int j = 0; j < k->n; j++) {
+      int64_t at = blocked(k->n, p->s.m, p->s.n, k->tc, i, j);
+      uint64_t got = 0, expected = is_float ? expect_bf16(p, i, j, at)
+                                            : expect_int(p, i, j, at);
+      memcpy(&got, element(result, k->out, at), dtype_bytes(k->out));
+      if (same(k->out, got, expected))
+        continue;
+      if (!o->wrong++)
+        snprintf(o->first, sizeof o->first,
+                 "element (%d, %d) is 0x%llx, should be 0x%llx", i, j,
+                 (unsigned long long)got, (unsigned long long)expected);
+    }
+}
+
+static void sizes(const struct kernel_gemm *k, int64_t bytes[3]) {
+  bytes[0] = (int64_t)k->m * k->k * dtype_bytes(k->in0);
+  bytes[1] = (int64_t)k->k * k->n * dtype_bytes(k->in1);
+  bytes[2] = (int64_t)k->m * k->n * dtype_bytes(k->out);
+}
+
+bool check_place(const struct kernel_gemm *k, uint32_t at[3]) {
+  enum { BANK = 16384, WORD = 32 };
+  int64_t bytes[3];
+  sizes(k, bytes);
+  int64_t c = 2 * BANK;
+  if (c + bytes[2] > CHECK_MEMORY_BYTES)
+    c = (CHECK_MEMORY_BYTES - bytes[2]) / WORD * WORD;
+  int64_t b = bytes[0] <= BANK ? BANK : bytes[0];
+  if (b + bytes[1] > c) { /* from the top down: C, B, A */
+    c = (CHECK_MEMORY_BYTES - bytes[2]) / WORD * WORD;
+    b = b + bytes[1] > c ? (c - bytes[1]) / WORD * WORD : b;
+  }
+  if (c < 0 || b < 0 || bytes[0] > b)
+    return false;
+  at[0] = 0, at[1] = (uint32_t)b, at[2] = (uint32_t)c;
+  return true;
+}
+
+bool check_gemm(const struct kernel_gemm *k, const struct asm_program *program,
+                enum check_data data, uint64_t seed, struct check_outcome *o,
+                struct diag *d) {
+  struct random random = {seed * 2654435761u + 88172645463325252u};
+  struct problem p = {.k = k};
+  uint32_t at[3];
+  int64_t bytes[3];
+  *o = (struct check_outcome){0};
+  if (!check_place(k, at) || !kernel_shape(k->in0, k->in1, k->out, &p.s))
+    return diag_error(d, loc_none(), "A, B and C do not fit into a tile");
+  sizes(k, bytes);
+  struct arena *a = arena_open();
+  uint8_t *memory = arena_array(a, CHECK_MEMORY_BYTES, 1);
+  fill(&random, DTYPE_I8, CHECK_RANDOM, memory, CHECK_MEMORY_BYTES);
+  fill(&random, k->in0, data, memory + at[0], (int64_t)k->m * k->k);
+  fill(&random, k->in1, data, memory + at[1], (int64_t)k->k * k->n);
+  fill(&random, k->out, data, memory + at[2], (int64_t)k->m * k->n);
+  uint8_t *before =
+      arena_copy(a, memory, CHECK_MEMORY_BYTES, CHECK_MEMORY_BYTES, 1);
+  p.a = before + at[0], p.b = before + at[1], p.c = before + at[2];
+  bool ok = check_run(program, memory, at, o, d);
+  if (ok) {
+    compare(&p, memory + at[2], o);
+    memcpy(before + at[2], memory + at[2], bytes[2]);
+    if (memcmp(before, memory, CHECK_MEMORY_BYTES) != 0)
+      ok = diag_error(d, loc_none(), "the kernel writes outside of C");
+  }
+  arena_close(a);
+  return ok;
+}

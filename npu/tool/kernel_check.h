@@ -1,0 +1,42 @@
+/* kernel_check.h -- runs a kernel on one simulated core and compares what it
+ * leaves in memory with a reference that is written from the facts alone.
+ *
+ * Used by `nputeir kernel`, `nputeir bench kernels` and the kernels' tests. */
+#ifndef NPUTEIR_TOOL_KERNEL_CHECK_H
+#define NPUTEIR_TOOL_KERNEL_CHECK_H
+
+#include "kernels.h"
+
+enum { CHECK_MEMORY_BYTES = 65536 };
+
+/* What the data look like. */
+enum check_data {
+  CHECK_RANDOM,  /* values around one; all integers */
+  CHECK_WILD,    /* denormals, huge and tiny values, zeros, extremes */
+  CHECK_SPECIAL, /* infinities and NaN among them; integers as CHECK_WILD */
+};
+
+struct check_outcome {
+  uint64_t cycles; /* from the first bundle to the return */
+  uint64_t bundles, macs, stalls;
+  int program_bytes;
+  int64_t wrong;   /* elements of the result that differ */
+  char first[160]; /* which one, what is there, what should be */
+};
+
+/* Where A, B and C go: 16 KB banks of their own if they fit.  False if they do
+ * not fit into a tile's memory. */
+bool check_place(const struct kernel_gemm *, uint32_t address[3]);
+
+/* Runs `program` on data made from `seed`; fails on hazards and on writes
+ * outside C. */
+bool check_gemm(const struct kernel_gemm *, const struct asm_program *program,
+                enum check_data, uint64_t seed, struct check_outcome *,
+                struct diag *);
+
+/* Runs a function on the given memory with p0, p1, p2. */
+bool check_run(const struct asm_program *, uint8_t memory[CHECK_MEMORY_BYTES],
+               const uint32_t pointer[3], struct check_outcome *,
+               struct diag *);
+
+#endif
