@@ -201,8 +201,9 @@ static bool decode_as(const struct tables *t, enum insn_id id, uint64_t word,
 
 static bool decode_op(const struct tables *t, enum isa_slot slot, uint64_t word,
                       struct isa_op *op) {
-  for (int i = 0; i < t->decode_count[slot]; i++) {
-    enum insn_id id = (enum insn_id)t->decode[slot][i];
+  unsigned low = word & (DECODE_BUCKETS - 1);
+  for (int i = 0; i < t->decode_count[slot][low]; i++) {
+    enum insn_id id = (enum insn_id)t->decode[slot][low][i];
     if ((word & t->code[id].mask) == t->code[id].fixed &&
         decode_as(t, id, word, op))
       return true;

@@ -207,14 +207,23 @@ static int more_fixed_bits(const struct tables *t, int a, int b) {
 }
 
 /* Insertion keeps rows of equal weight in table order. */
-static void add_decode(struct tables *t, enum insn_id id) {
-  enum isa_slot slot = t->insn[id].slot;
-  int at = t->decode_count[slot]++;
-  while (at > 0 && more_fixed_bits(t, t->decode[slot][at - 1], id) > 0) {
-    t->decode[slot][at] = t->decode[slot][at - 1];
+static void add_candidate(struct tables *t, enum insn_id id, uint16_t *list,
+                          int *count) {
+  assert(*count < MAX_CANDIDATES);
+  int at = (*count)++;
+  while (at > 0 && more_fixed_bits(t, list[at - 1], id) > 0) {
+    list[at] = list[at - 1];
     at--;
   }
-  t->decode[slot][at] = (uint16_t)id;
+  list[at] = (uint16_t)id;
+}
+
+static void add_decode(struct tables *t, enum insn_id id) {
+  enum isa_slot slot = t->insn[id].slot;
+  const struct insn_code *c = &t->code[id];
+  for (uint64_t low = 0; low < DECODE_BUCKETS; low++)
+    if (((low ^ c->fixed) & c->mask & (DECODE_BUCKETS - 1)) == 0)
+      add_candidate(t, id, t->decode[slot][low], &t->decode_count[slot][low]);
 }
 
 void isa_build_insns(struct tables *t) {

@@ -12,6 +12,8 @@ enum {
   MAX_PIECES = 3,   /* runs of bits that an operand is split into */
   MAX_HOLDS = 5,
   MAX_FORMATS = 80,
+  DECODE_BUCKETS = 16,
+  MAX_CANDIDATES = 160,
 };
 
 struct reg_class {
@@ -90,9 +92,10 @@ struct tables {
   struct insn_code code[INSN_COUNT];
   int hold_count[INSN_COUNT];
   struct hold hold[INSN_COUNT][MAX_HOLDS];
-  /* per slot, forms with more fixed bits first (facts C0) */
-  int decode_count[SLOT_COUNT];
-  uint16_t decode[SLOT_COUNT][INSN_COUNT];
+  /* per slot and low bits of its word: the forms that may have them, those
+   * with more fixed bits first (facts C0) */
+  int decode_count[SLOT_COUNT][DECODE_BUCKETS];
+  uint16_t decode[SLOT_COUNT][DECODE_BUCKETS][MAX_CANDIDATES];
 
   int format_count;
   struct format format[MAX_FORMATS];

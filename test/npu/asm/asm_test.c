@@ -347,6 +347,43 @@ static void test_object(void) {
   text_free(&elf);
 }
 
+/* Every form that takes an address, in every set of slots beside it, has a
+ * relocation, and all numbers of facts F4 for code occur. */
+static void test_relocations(void) {
+  static const char *const form[] = {
+      "j #f",         "jl #f",       "jz r1, #f",   "jnz r1, #f",
+      "movxm p0, #f", "mova r0, #f", "movx r0, #f", "mov r0, #f"};
+  static const struct {
+    const char *nop;
+    enum isa_slot slot;
+  } filler[] = {{"nopa", SLOT_LDA},  {"nopb", SLOT_LDB}, {"nops", SLOT_ST},
+                {"nopx", SLOT_ALU},  {"nopm", SLOT_MV},  {"nopv", SLOT_VEC},
+                {"nopxm", SLOT_LNG}, {"nop", SLOT_COUNT}};
+  bool seen[64] = {false};
+  for (size_t i = 0; i < sizeof form / sizeof *form; i++)
+    for (unsigned set = 0; set < 256; set++) {
+      struct diag d;
+      struct text line = {0}, elf = {0};
+      text_puts(&line, form[i]);
+      for (int k = 0; k < 8; k++)
+        if (set >> k & 1)
+          text_printf(&line, "; %s", filler[k].nop);
+      struct asm_program *p = parse(text_string(&line), &d);
+      if (p) { /* else a slot is taken twice */
+        CHECK(asm_object(p, &elf, &d));
+        uint32_t table = word_at(&elf, 32, 4);
+        size_t rela = word_at(&elf, table + 2 * 40 + 16, 4);
+        uint32_t type = word_at(&elf, rela + 4, 1);
+        CHECK(type < 50);
+        seen[type & 63] = true;
+      }
+      text_free(&line);
+      text_free(&elf);
+    }
+  for (int type = 0; type < 50; type++)
+    CHECK(seen[type]);
+}
+
 /* ---- errors: line, column and a piece of the message ---- */
 
 static void test_errors(void) {
@@ -403,6 +440,7 @@ int main(void) {
   test_bundle_requests();
   test_link();
   test_object();
+  test_relocations();
   test_errors();
   arena_close(arena);
   return check_result();
