@@ -41,33 +41,6 @@ struct SignExtendPass : PassInfoMixin<SignExtendPass> {
   }
 };
 
-// A bound such as n / 2 is computed in the loop's condition: move it out.
-struct HoistPass : PassInfoMixin<HoistPass> {
-  static bool hoist(Loop &L, LoopInfo &LI) {
-    bool Changed = false;
-    Instruction *End = L.getLoopPreheader()->getTerminator();
-    for (BasicBlock *B : L.blocks())
-      for (Instruction &I : make_early_inc_range(*B))
-        if (!I.isTerminator() && !isa<PHINode>(I) && !I.mayReadFromMemory() &&
-            !I.getType()->isVoidTy())
-          L.makeLoopInvariant(&I, Changed, End);
-    for (Loop *Inner : L.getSubLoops())
-      Changed |= hoist(*Inner, LI);
-    return Changed;
-  }
-
-  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
-    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
-    bool Changed = false;
-    for (Loop *L : LI)
-      if (L->isLoopSimplifyForm())
-        Changed |= hoist(*L, LI);
-    PreservedAnalyses PA;
-    PA.preserveSet<CFGAnalyses>();
-    return Changed ? PA : PreservedAnalyses::all();
-  }
-};
-
 } // namespace
 
 Canonical::Canonical() {
@@ -81,7 +54,7 @@ Canonical::Canonical() {
   Passes.addPass(SimplifyCFGPass());
   Passes.addPass(SignExtendPass());
   Passes.addPass(LoopSimplifyPass());
-  Passes.addPass(HoistPass());
+  addHoistPasses(Passes);
   Passes.addPass(LCSSAPass());
   Passes.addPass(createFunctionToLoopPassAdaptor(IndVarSimplifyPass()));
 }

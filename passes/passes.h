@@ -75,6 +75,11 @@ struct Canonical {
   void run(llvm::Function &F);
 };
 
+// ---- hoist.cpp ----
+// Sizes and addresses that do not change in a nest are computed before it, and
+// what a pointer or counter holds behind a loop is computed, not carried.
+void addHoistPasses(llvm::FunctionPassManager &Passes);
+
 // ---- rewrite.cpp ----
 // Puts the guarded call in front of the loop.  Analyses are stale afterwards.
 void rewriteNest(llvm::Loop &Outer, llvm::ScalarEvolution &SE, const IRNest &I,

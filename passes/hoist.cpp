@@ -1,0 +1,247 @@
+// hoist.cpp -- what a nest needs to know beforehand is computed beforehand.
+//
+// Pure instructions with unchanging operands move out of their loops (a bound
+// such as n / 2).  So do loads that nothing in the outermost loop can change:
+// the members of a struct of sizes, a global.  A load in a body runs only when
+// the loops around it have work, so it moves into a branch that asks exactly
+// that:
+//
+//     before:  rows > 0 ? ask : on          (rows is known by now)
+//     ask:     columns' = load
+//     on:      columns = phi [columns', ask], [0, before]
+//
+// Nothing is read that the source would not read.  Behind a loop, the value of
+// a pointer that was stepped along is its start plus steps times iterations.
+#include "passes.h"
+
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/DomTreeUpdater.h"
+#include "llvm/Analysis/MemoryLocation.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+
+using namespace llvm;
+
+namespace nputeir {
+namespace {
+
+bool hoistPure(Loop &L) {
+  bool Changed = false;
+  Instruction *End = L.getLoopPreheader()->getTerminator();
+  for (BasicBlock *B : L.blocks())
+    for (Instruction &I : make_early_inc_range(*B))
+      if (!I.isTerminator() && !isa<PHINode>(I) && !I.mayReadFromMemory() &&
+          !I.getType()->isVoidTy())
+        L.makeLoopInvariant(&I, Changed, End);
+  for (Loop *Inner : L.getSubLoops())
+    if (Inner->isLoopSimplifyForm())
+      Changed |= hoistPure(*Inner);
+  return Changed;
+}
+
+class LoadHoister {
+  Loop &Outer;
+  LoopInfo &LI;
+  ScalarEvolution &SE;
+  DominatorTree &DT;
+  AAResults &AA;
+
+public:
+  LoadHoister(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
+              AAResults &AA)
+      : Outer(Outer), LI(LI), SE(SE), DT(DT), AA(AA) {}
+
+  // Moves one load after the other, since each may make the next one's address
+  // or its loop's number of iterations known.
+  bool run() {
+    for (BasicBlock *B : Outer.blocks())
+      if (!isGuaranteedToTransferExecutionToSuccessor(B))
+        return false; // a call may end the program before a load is reached
+    bool Changed = false;
+    while (hoistOne()) {
+      hoistPure(Outer);
+      SE.forgetLoop(&Outer);
+      Changed = true;
+    }
+    return Changed;
+  }
+
+private:
+  bool hoistOne() {
+    for (BasicBlock *B : Outer.blocks())
+      for (Instruction &I : *B)
+        if (auto *L = dyn_cast<LoadInst>(&I))
+          if (L->isSimple() && Outer.isLoopInvariant(L->getPointerOperand()) &&
+              !mayChange(*L) && hoist(*L))
+            return true;
+    return false;
+  }
+
+  bool mayChange(const LoadInst &L) {
+    MemoryLocation Place = MemoryLocation::get(&L);
+    for (BasicBlock *B : Outer.blocks())
+      for (Instruction &I : *B)
+        if (I.mayWriteToMemory() && isModSet(AA.getModRefInfo(&I, Place)))
+          return true;
+    return false;
+  }
+
+  // Runs in every iteration of the loop, up to the header's exit test.
+  bool always(const BasicBlock *B, const Loop &L) {
+    return B == L.getHeader() ||
+           (L.getLoopLatch() && DT.dominates(B, L.getLoopLatch()));
+  }
+
+  // The loops that must have work before the load runs; false: it depends on
+  // more than that.
+  bool loopsBefore(const LoadInst &L, SmallVectorImpl<Loop *> &Needed) {
+    const BasicBlock *B = L.getParent();
+    for (Loop *Around = LI.getLoopFor(B);; Around = Around->getParentLoop()) {
+      if (!Around->isLoopSimplifyForm() || !Around->getExitingBlock() ||
+          !always(B, *Around))
+        return false;
+      if (B != Around->getHeader() &&
+          Around->getExitingBlock() == Around->getHeader())
+        Needed.push_back(Around);
+      if (Around == &Outer)
+        break;
+      B = Around->getLoopPreheader();
+    }
+    std::reverse(Needed.begin(), Needed.end());
+    return true;
+  }
+
+  bool hoist(LoadInst &L) {
+    SmallVector<Loop *, 4> Needed;
+    if (!loopsBefore(L, Needed))
+      return false;
+    SmallVector<const SCEV *, 4> Count;
+    SCEVExpander Expander(SE, L.getModule()->getDataLayout(), "nputeir");
+    for (Loop *Around : Needed) {
+      const SCEV *S = SE.getBackedgeTakenCount(Around);
+      if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &Outer) ||
+          !SE.properlyDominates(S, Outer.getHeader()) ||
+          !Expander.isSafeToExpand(S))
+        return false;
+      Count.push_back(S);
+    }
+    Instruction *End = Outer.getLoopPreheader()->getTerminator();
+    if (Count.empty()) {
+      L.moveBefore(End);
+      return true;
+    }
+    IRBuilder<> B(End);
+    Value *Works = nullptr;
+    for (const SCEV *S : Count) {
+      Value *N = Expander.expandCodeFor(S, S->getType(), End->getIterator());
+      B.SetInsertPoint(End);
+      // Where an outer loop has no work, an inner one's count may be poison.
+      Value *Some =
+          B.CreateICmpNE(B.CreateFreeze(N), ConstantInt::get(N->getType(), 0));
+      Works = Works ? B.CreateAnd(Works, Some) : Some;
+    }
+    guard(L, Works, End);
+    return true;
+  }
+
+  void guard(LoadInst &L, Value *Works, Instruction *End) {
+    BasicBlock *Before = End->getParent();
+    DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
+    Instruction *Then = SplitBlockAndInsertIfThen(Works, End->getIterator(),
+                                                  false, nullptr, &DTU, &LI);
+    L.moveBefore(Then);
+    auto *Phi = PHINode::Create(L.getType(), 2, "", End->getParent()->begin());
+    Phi->setDebugLoc(L.getDebugLoc());
+    L.replaceAllUsesWith(Phi);
+    Phi->addIncoming(&L, Then->getParent());
+    Phi->addIncoming(Constant::getNullValue(L.getType()), Before);
+  }
+};
+
+bool sumsInNest(const Loop &L) {
+  if (L.getSubLoops().empty())
+    return false;
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (isSumOfProduct(I))
+        return true;
+  return false;
+}
+
+struct HoistPass : PassInfoMixin<HoistPass> {
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+    ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
+    DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
+    AAResults &AA = FAM.getResult<AAManager>(F);
+    bool Changed = false;
+    for (Loop *L : LI) {
+      if (!L->isLoopSimplifyForm() || !sumsInNest(*L))
+        continue;
+      Changed |= hoistPure(*L);
+      SE.forgetLoop(L);
+      Changed |= LoadHoister(*L, LI, SE, DT, AA).run();
+    }
+    return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+};
+
+// Needs LCSSA form: a value that leaves a loop does so through a phi.
+struct ExitValuePass : PassInfoMixin<ExitValuePass> {
+  static bool rewrite(Loop &L, LoopInfo &LI, ScalarEvolution &SE,
+                      SCEVExpander &Expander) {
+    BasicBlock *Exit = L.getUniqueExitBlock();
+    if (!Exit || !L.isLoopSimplifyForm())
+      return false;
+    bool Changed = false;
+    for (PHINode &P : make_early_inc_range(Exit->phis())) {
+      auto *I = dyn_cast<Instruction>(P.getIncomingValue(0));
+      if (!I || P.getNumIncomingValues() != 1 || !L.contains(I) ||
+          !SE.isSCEVable(P.getType()))
+        continue;
+      const SCEV *S = SE.getSCEVAtScope(I, LI.getLoopFor(Exit));
+      if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &L) ||
+          !Expander.isSafeToExpand(S))
+        continue;
+      Value *End =
+          Expander.expandCodeFor(S, P.getType(), Exit->getFirstInsertionPt());
+      SE.forgetValue(&P);
+      P.replaceAllUsesWith(End);
+      P.eraseFromParent();
+      Changed = true;
+    }
+    return Changed;
+  }
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+    ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
+    SCEVExpander Expander(SE, F.getParent()->getDataLayout(), "nputeir");
+    bool Changed = false;
+    SmallVector<Loop *, 8> Loops = LI.getLoopsInPreorder();
+    for (Loop *L : reverse(Loops)) // inner loops first
+      if (rewrite(*L, LI, SE, Expander)) {
+        Changed = true;
+        for (Loop *Around = L; Around; Around = Around->getParentLoop())
+          SE.forgetLoop(Around);
+      }
+    Expander.clear();
+    return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+};
+
+} // namespace
+
+void addHoistPasses(FunctionPassManager &Passes) {
+  Passes.addPass(HoistPass());
+  Passes.addPass(LoopSimplifyPass());
+  Passes.addPass(LCSSAPass());
+  Passes.addPass(ExitValuePass());
+}
+
+} // namespace nputeir

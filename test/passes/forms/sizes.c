@@ -1,0 +1,111 @@
+// Sizes and addresses that stand in memory, and pointers that are stepped.
+// RUN: %verify -O1 %s
+// RUN: %verify -O2 %s
+// RUN: %verify -O3 %s
+#include "forms.h"
+#define I for (int i = 0; i < M; i++)
+#define J for (int j = 0; j < N; j++)
+#define L for (int k = 0; k < K; k++)
+
+struct matrix {
+  int rows, columns;
+  float *data;
+};
+struct matrix16 {
+  int rows, columns;
+  const __bf16 *data;
+};
+__attribute__((noinline)) static void struct_product(struct matrix *c, const struct matrix16 *a,
+                           const struct matrix16 *b) {
+  for (int i = 0; i < c->rows; i++) // expected-remark {{mk,kn->mn}}
+    for (int j = 0; j < c->columns; j++) {
+      float s = 0;
+      for (int k = 0; k < a->columns; k++)
+        s += (float)a->data[i * a->columns + k] *
+             (float)b->data[k * b->columns + j];
+      c->data[i * c->columns + j] = s;
+    }
+}
+BF16_FORM(structs) {
+  struct matrix c = {M, N, C};
+  struct matrix16 a = {M, K, A}, b = {K, N, B};
+  struct_product(&c, &a, &b);
+}
+static int rows, columns, depth;
+static void set_sizes(int M, int N, int K) { rows = M, columns = N, depth = K; }
+BF16_FORM(global_sizes) {
+  set_sizes(M, N, K);
+  for (int i = 0; i < rows; i++) // expected-remark {{mk,kn->mn}}
+    for (int j = 0; j < columns; j++)
+      for (int k = 0; k < depth; k++)
+        C[i * columns + j] += (float)A[i * depth + k] * (float)B[k * columns + j];
+}
+// Near misses: an int C may be the sizes themselves.
+int shared_rows, shared_columns, shared_depth;
+INT_FORM(int_sizes) {
+  shared_rows = M, shared_columns = N, shared_depth = K;
+  for (int i = 0; i < shared_rows; i++) // expected-remark {{kept}}
+    for (int j = 0; j < shared_columns; j++)
+      for (int k = 0; k < shared_depth; k++)
+        C[i * 64 + j] += A[i * 64 + k] * B[k * 64 + j];
+}
+__attribute__((noinline)) static void sizes_in_c(int32_t *C, const int8_t *A, const int8_t *B, const int *size) {
+  for (int i = 0; i < size[0]; i++) // expected-remark {{kept}}
+    for (int j = 0; j < size[1]; j++)
+      for (int k = 0; k < size[2]; k++)
+        C[i * 64 + j] += A[i * 64 + k] * B[k * 64 + j];
+}
+INT_FORM(sizes_are_results) {
+  C[0] = 3, C[1] = 4, C[2] = 2;
+  sizes_in_c(C, A, B, C);
+}
+BF16_FORM(size_shrinks) {
+  set_sizes(M, N, K);
+  for (int i = 0; i < rows; i++) // expected-remark {{kept}}
+    for (int j = 0; j < columns; j++) {
+      for (int k = 0; k < depth; k++)
+        C[i * 64 + j] += (float)A[i * 64 + k] * (float)B[k * 64 + j];
+      if (depth > 2)
+        depth--;
+    }
+}
+INT_FORM(bumped) {
+  I J { // expected-remark {{mk,kn->mn}}
+    const int8_t *a = A + i * K, *b = B + j;
+    int s = 0;
+    L {
+      s += *a++ * *b;
+      b += N;
+    }
+    *C++ = s;
+  }
+}
+INT_FORM(bumped_rows) {
+  I { // expected-remark {{mk,kn->mn}}
+    J {
+      const int8_t *a = A, *b = B + j;
+      int s = 0;
+      for (int k = 0; k < K; k++, b += N)
+        s += *a++ * *b;
+      *C++ = s;
+    }
+    A += K;
+  }
+}
+INT_FORM(bumped_sometimes) {
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    L s += A[i * K + k] * B[k * N + j];
+    *C = s;
+    if (s > 0)
+      C++;
+  }
+}
+INT_FORM(bumped_to_end) { // the pointer's last value is used
+  const int8_t *a = A;
+  I { // expected-remark {{mk,kn->mn}}
+    J L C[i * N + j] += a[k] * B[k * N + j];
+    a += K;
+  }
+  C[64 * 63] = (int)(a - A);
+}
