@@ -20,7 +20,7 @@
 enum {
   HORIZON = 12, /* beyond every latency and hold, in bundles */
   LOOP_SETUP_BYTES = 112,
-  STALL_TO_ACCESS = 4, /* bundles from acq to the first access (facts D5) */
+  RESUME_CYCLE = 8, /* of a lock operation, after its stall (facts D5) */
   PART_WORD_CYCLE = 11
 };
 
@@ -375,8 +375,8 @@ static bool is_release(const struct isa_op *op) {
   return strncmp(isa_insn(op->id)->mnemonic, "rel", 3) == 0;
 }
 
-/* A lock operation follows an access by as many bundles as its memory cycle,
- * and an access follows an acquire, without the lock's stall in between. */
+/* A release comes when the accesses before it have reached memory; an access
+ * behind an acquire reaches memory when the lock's stall is over. */
 static bool check_order(struct checker *c, int from, int step, int distance) {
   if (step < 0 || distance > HORIZON)
     return true;
@@ -391,7 +391,7 @@ static bool check_order(struct checker *c, int from, int step, int distance) {
       if (is_access(a) && y->flags & INSN_LOCK && is_release(b))
         needed = x->memory_cycle - 1;
       else if (x->flags & INSN_LOCK && !is_release(a) && is_access(b))
-        needed = STALL_TO_ACCESS;
+        needed = RESUME_CYCLE - y->memory_cycle + 1;
       char first[96], second[96];
       if (distance < needed)
         return diag_error(c->diag, flow_loc(&c->flow, step),

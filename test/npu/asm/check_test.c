@@ -157,6 +157,8 @@ static void test_memory_order(void) {
          "needs 6", 6);
   expect("acq #48, r0\nnop\nvlda wl0, [p0, #0]\n" RET, "needs 4", 3);
   expect("acq #48, r0\n" NOPS3 "vlda wl0, [p0, #0]\n" RET, NULL, 0);
+  expect("acq #48, r0\nnop\nvst.conv.bf16.fp32 bml0, [p0, #0]\n" RET, NULL, 0);
+  expect("acq #48, r0\nvst.conv.bf16.fp32 bml0, [p0, #0]\n" RET, "needs 2", 2);
   expect("acq #48, r0\nlda r5, [sp, #-4]\n" RET, NULL, 0);
 }
 
