@@ -32,8 +32,12 @@ enum opcode {
   OP_MASK_WRITE = 3,
   OP_MASK_POLL = 4,
   OP_NOOP = 5,
+  OP_PREEMPT = 6,        /* a place where another context may come in */
+  OP_MASK_POLL_BUSY = 7, /* the same poll, without giving way meanwhile */
   OP_SYNC = 128,
-  OP_DDR_PATCH = 129
+  OP_DDR_PATCH = 129,
+  OP_READ_REGISTERS = 130, /* these two only tell the host something */
+  OP_RECORD_TIMER = 131
 };
 
 /* ---- write ---- */
@@ -149,6 +153,7 @@ static bool operation_size(struct reading *r, uint32_t op, size_t *size) {
     said_at = r->optimised ? 0 : 6;
     break;
   case OP_MASK_POLL:
+  case OP_MASK_POLL_BUSY:
     least = r->optimised ? SHORT_MASK_BYTES : MASK_WRITE_BYTES;
     said_at = r->optimised ? 0 : 6;
     break;
@@ -157,7 +162,13 @@ static bool operation_size(struct reading *r, uint32_t op, size_t *size) {
     said_at = r->optimised ? 2 : 3;
     break;
   case OP_NOOP:
+  case OP_PREEMPT:
     least = 4;
+    break;
+  case OP_READ_REGISTERS:
+  case OP_RECORD_TIMER:
+    least = 8;
+    said_at = 1;
     break;
   case OP_SYNC:
     least = SYNC_BYTES;
@@ -210,6 +221,7 @@ static bool read_operation(struct reading *r, uint32_t op, size_t size) {
     command_mask_write(l, address, word(r, value + 1), word(r, value));
     return true;
   case OP_MASK_POLL:
+  case OP_MASK_POLL_BUSY:
     if (!read_address(r, &address))
       return false;
     command_mask_poll(l, address, word(r, value + 1), word(r, value), 0);
@@ -229,12 +241,14 @@ static bool read_operation(struct reading *r, uint32_t op, size_t size) {
     return true;
   case OP_DDR_PATCH:
     if (r->optimised)
-      command_ddr_patch(l, word(r, 2), (int)(word(r, 3) & 255), word(r, 4));
+      command_ddr_patch(l, word(r, 2), (int)(word(r, 3) & 255),
+                        word(r, 4) | (uint64_t)word(r, 5) << 32);
     else
-      command_ddr_patch(l, word(r, 6), (int)(word(r, 8) & 255), word(r, 10));
+      command_ddr_patch(l, word(r, 6), (int)(word(r, 8) & 255),
+                        word(r, 10) | (uint64_t)word(r, 11) << 32);
     return true;
   }
-  return true; /* NOOP */
+  return true; /* nothing for the array */
 }
 
 struct command_list *txn_read(struct arena *a, const void *txn, size_t length,

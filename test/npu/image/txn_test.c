@@ -74,6 +74,24 @@ static void test_version_1(struct arena *a) {
   CHECK(l && commands_equal(l, passthrough_run(a)));
 }
 
+/* Operations that mean nothing to the array are stepped over. */
+static void test_passed_over(struct arena *a) {
+  static const uint32_t words[] = {
+      0x06030100, 0x00000104, 5,       16 + 4 + 4 + 32 + 16 + 24,
+      5,          0x00000206, /* NOOP, PREEMPT */
+      7,          0,          0x1d220, 0,
+      0,          0x0078003c, 32,      0xdeadbeef,
+      130,        16,         0x1d220, 0,
+      131,        24,         1,       2,
+      3,          4};
+  struct command_list *want = command_list(a);
+  struct diag d = {0};
+  int columns;
+  command_mask_poll(want, 0x1d220, 0x0078003c, 0, 0);
+  struct command_list *l = txn_read(a, words, sizeof words, &columns, &d);
+  CHECK(l && columns == 4 && commands_equal(l, want));
+}
+
 static void refused(struct arena *a, const uint32_t *words, size_t bytes,
                     const char *says) {
   struct diag d = {0};
@@ -119,6 +137,7 @@ int main(void) {
   test_golden(a);
   test_poll(a);
   test_version_1(a);
+  test_passed_over(a);
   test_refused(a);
   arena_close(a);
   return check_result();
