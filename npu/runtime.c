@@ -91,17 +91,13 @@ static const struct run_plan *compile(struct arena *a, const char *device,
   return plan;
 }
 
+/* Never closed: another thread may be in a call while the process ends. */
 static struct run *run;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void open_run(void) {
   static const struct run_compiler compiler = {.compile = compile};
   run = run_open(&compiler);
-}
-
-__attribute__((destructor)) static void close_run(void) {
-  run_close(run);
-  run = NULL;
 }
 
 EXPORT int nputeir_call_1(const char *teir, const char *options,
