@@ -30,6 +30,8 @@ struct folder {
   uint64_t *hash;
   int *bytes_before; /* of each bundle, in smallest formats */
   int *long_before;  /* bundles before it with room in the long slot */
+  int length_count;  /* lengths that a repetition may have, rising */
+  int *length;
   struct fold fold;
   struct diag *diag;
 };
@@ -121,6 +123,33 @@ static int saving(const struct repeat *r) {
   return r->trips ? (r->trips - 1) * r->length : 0;
 }
 
+/* Lengths worth looking at: how far back equal bundles stand.  In a loop's body
+ * some bundle (a step to the next block, a store) occurs only once, so the
+ * body's length is among them. */
+static void find_lengths(struct folder *f, struct arena *a) {
+  int count = f->s->count, buckets = 1;
+  while (buckets < 2 * count)
+    buckets *= 2;
+  int *last = arena_array(a, buckets, sizeof *last); /* index + 1 */
+  bool *seen = arena_array(a, count + MIN_BODY, sizeof *seen);
+  for (int i = 0; i < count; i++) {
+    int at = (int)(f->hash[i] >> 20 & (uint64_t)(buckets - 1));
+    while (last[at] && !equal(f, last[at] - 1, i))
+      at = (at + 1) & (buckets - 1);
+    int distance = last[at] ? i + 1 - last[at] : 0;
+    /* of short ones a multiple */
+    if (distance)
+      seen[(MIN_BODY + distance - 1) / distance * distance] |=
+          distance < MIN_BODY;
+    seen[distance] |= distance >= MIN_BODY;
+    last[at] = i + 1;
+  }
+  f->length = arena_array(a, count + MIN_BODY, sizeof *f->length);
+  for (int i = MIN_BODY; i < count; i++)
+    if (seen[i])
+      f->length[f->length_count++] = i;
+}
+
 /* The repetition in [from, to) that saves most.  A hardware loop needs room
  * for its set-up before it; otherwise *slack is how many bundles later the
  * loop may start as well. */
@@ -128,8 +157,10 @@ static struct repeat find_repeat(const struct folder *f, int from, int to,
                                  bool hardware, int *slack) {
   struct repeat best = {0};
   int best_saving = MIN_SAVING - 1;
-  for (int length = MIN_BODY; 2 * length <= to - from; length++) {
-    int run = 0;
+  for (int n = 0; n < f->length_count; n++) {
+    int length = f->length[n], run = 0;
+    if (2 * length > to - from)
+      break;
     for (int i = to - length - 1; i >= from - 1; i--) {
       if (i >= from && equal(f, i, i + length)) {
         run++;
@@ -258,6 +289,7 @@ struct asm_program *fold_program(struct arena *a, const char *name,
     f.bytes_before[i + 1] = f.bytes_before[i] + fold_bytes(b, d);
     f.long_before[i + 1] = f.long_before[i] + fold_long_free(b);
   }
+  find_lengths(&f, a);
   fold_hardware(&f, 0, s->count);
   if (fold_size(&f) > WANTED_BYTES)
     fold_branch(&f);

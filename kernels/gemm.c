@@ -18,7 +18,10 @@ static const struct gemm_kind kind[] = {
 #undef TRANSPOSE
 #undef GEMM
 };
-enum { KINDS = sizeof kind / sizeof *kind };
+enum {
+  KINDS = sizeof kind / sizeof *kind,
+  GOOD_ENOUGH = 32 /* cycles without a multiply: ramp and drain */
+};
 
 static const struct {
   int bits, rows, columns, mode;
@@ -133,10 +136,14 @@ static const struct gemm_kind *check(const struct kernel_gemm *k,
 
 static bool schedule_gemm(struct arena *a, const struct kernel_gemm *k,
                           const struct gemm_kind *kind, enum gemm_phase phase,
-                          struct schedule *schedule, struct diag *d) {
+                          struct schedule *schedule, int *idle,
+                          struct diag *d) {
   struct trace t = trace_open(a, d);
   gemm_trace(&t, k, kind, phase);
-  return trace_address(&t) && sched_place(&t, schedule);
+  if (!trace_address(&t) || !sched_place(&t, schedule))
+    return false;
+  *idle = schedule->count - t.mac_count;
+  return true;
 }
 
 static const char *layout(struct arena *a, const char *name, int rows,
@@ -149,12 +156,14 @@ struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
                                 struct diag *d) {
   const struct gemm_kind *kind = check(k, d);
   struct schedule best, next;
-  if (!kind || !schedule_gemm(a, k, kind, GEMM_FREE, &best, d))
+  int idle;
+  if (!kind || !schedule_gemm(a, k, kind, GEMM_FREE, &best, &idle, d))
     return NULL;
   bool shuffles = k->ta != k->tc || k->tb != k->tc;
-  for (int phase = 1; phase < (shuffles ? GEMM_PHASES : GEMM_QUARTER);
+  for (int phase = 1;
+       idle > GOOD_ENOUGH && phase < (shuffles ? GEMM_PHASES : GEMM_QUARTER);
        phase++) {
-    if (!schedule_gemm(a, k, kind, phase, &next, d))
+    if (!schedule_gemm(a, k, kind, phase, &next, &idle, d))
       return NULL;
     if (next.count < best.count)
       best = next;

@@ -89,25 +89,22 @@ static int pointer_operand(enum insn_id id) {
   return i;
 }
 
+static enum insn_id form_of(enum mem_kind mem, enum step_kind kind) {
+  if (mem == MEM_NONE)
+    return INSN_NONE;
+  const struct mem_form *f = &form[mem];
+  return kind == STEP_IMMEDIATE  ? f->immediate
+         : kind == STEP_CONSTANT ? f->modifier
+                                 : f->two_d;
+}
+
 static void set_form(struct trace_op *o, int pointer, enum step_kind kind,
                      int64_t step) {
-  struct isa_op *op[2] = {&o->op, &o->other};
-  enum mem_kind mem[2] = {o->mem, o->other_mem};
-  int64_t data = o->op.operand[0], shift = o->op.operand[1];
-  for (int i = 0; i < 2; i++) {
-    const struct mem_form *f = &form[mem[i]];
-    if (mem[i] == MEM_NONE)
-      continue;
-    op[i]->id = kind == STEP_IMMEDIATE  ? f->immediate
-                : kind == STEP_CONSTANT ? f->modifier
-                                        : f->two_d;
-    int at = pointer_operand(op[i]->id);
-    op[i]->operand[0] = data;
-    if (at == 2)
-      op[i]->operand[1] = shift;
-    op[i]->operand[at] = pointer;
-    op[i]->operand[at + 1] = step;
-  }
+  o->op.id = form_of(o->mem, kind);
+  o->other = form_of(o->other_mem, kind);
+  int at = pointer_operand(o->op.id);
+  o->op.operand[at] = pointer;
+  o->op.operand[at + 1] = step;
 }
 
 /* ---- which step follows each access ---- */

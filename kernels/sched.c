@@ -200,12 +200,14 @@ static void place(struct placer *p, const struct trace_op *o) {
   const struct isa_op *op = &o->op;
   int cycle = ready_cycle(p, op);
   cycle = first_free(p, o, op, cycle);
-  if (o->other.id) {
+  struct isa_op alternative = *op;
+  alternative.id = o->other;
+  if (o->other) {
     int needed = p->last_mac + 1 - 7; /* load to use (facts D2) */
     if (cycle > needed) {
-      int other = first_free(p, o, &o->other, ready_cycle(p, &o->other));
+      int other = first_free(p, o, &alternative, ready_cycle(p, &alternative));
       if (other < cycle) {
-        op = &o->other;
+        op = &alternative;
         cycle = other;
       }
     }

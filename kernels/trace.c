@@ -35,7 +35,7 @@ struct trace_op *trace_append(struct trace *t) {
     t->capacity = capacity;
   }
   struct trace_op *o = &t->op[t->count++];
-  *o = (struct trace_op){.stream = -1, .mac = t->mac_count};
+  *o = (struct trace_op){.stream = -1};
   return o;
 }
 

@@ -34,14 +34,13 @@ struct trace_stream {
 
 struct trace_op {
   struct isa_op op;    /* of a memory operation: data and shift until regs.c */
-  struct isa_op other; /* the same work in another slot, or INSN_NONE */
+  enum insn_id other;  /* the same work in another slot, or INSN_NONE */
   enum mem_kind mem, other_mem;
   int stream;     /* index, -1: none */
   int64_t offset; /* bytes from the stream's base */
   bool boundary;  /* last access of its stream in a C block */
   int region;     /* blocks of one shape; block ends of a region are alike */
   unsigned phase; /* bit i: in cycles that are i modulo 4; 0: in all */
-  int mac;        /* multiplies before this operation in program order */
   const char *note;
 };
 
