@@ -90,30 +90,11 @@ void core_fail(struct core *c, const struct core_op *op, const char *format,
 
 /* ---- memory ---- */
 
-uint8_t *core_memory(struct core *c, const struct core_op *op, uint32_t address,
-                     unsigned bytes) {
-  unsigned window = (address >> 16) - 4;
-  if (window > 3 || !c->around.memory[window]) {
-    core_fail(c, op, "'%s' at 0x%x, where there is no data memory",
-              isa_insn((enum insn_id)op->insn)->mnemonic, address);
-    return NULL;
-  }
-  if (window == 3) { /* physical bank 2*addr[15:14] + addr[4] (facts D4) */
-    uint64_t hit = bytes == 32 ? 0x0101 : (uint64_t)1 << (address >> 1 & 8);
-    c->bank_hits += hit << (address >> 10 & 0x30);
-  }
-  return c->around.memory[window] + (address & 0xFFFF);
-}
-
-void core_put_store(struct core *c, const struct core_op *op, unsigned ahead,
-                    uint32_t address, const uint8_t *data, unsigned bytes) {
-  struct core_bucket *b = core_bucket(c, ahead);
-  assert(b->stores < BUCKET_STORES && bytes <= sizeof b->store[0].data);
-  struct core_store *s = &b->store[b->stores++];
-  s->op = op;
-  s->address = address;
-  s->bytes = bytes;
-  memcpy(s->data, data, bytes);
+uint8_t *core_no_memory(struct core *c, const struct core_op *op,
+                        uint32_t address) {
+  core_fail(c, op, "'%s' at 0x%x, where there is no data memory",
+            isa_insn((enum insn_id)op->insn)->mnemonic, address);
+  return NULL;
 }
 
 /* Banks that were hit at least `times` times, as a set. */
@@ -143,27 +124,18 @@ static unsigned settle_banks(struct core *c) {
 
 /* ---- one cycle of the pipeline ---- */
 
-static void copy_vector(uint8_t *to, const uint8_t *from, unsigned bytes) {
-  if (bytes == 64)
-    memcpy(to, from, 64);
-  else if (bytes == 32)
-    memcpy(to, from, 32);
-  else
-    memcpy(to, from, bytes);
-}
-
 static void write_back(struct core *c, struct core_bucket *b) {
   uint8_t *reg = (uint8_t *)&c->reg;
   for (unsigned i = 0; i < b->stores; ++i) {
     const struct core_store *s = &b->store[i];
     uint8_t *to = core_memory(c, s->op, s->address, s->bytes);
     if (to)
-      copy_vector(to, s->data, s->bytes);
+      core_copy(to, s->data, s->bytes);
   }
   for (unsigned i = 0; i < b->scalars; ++i)
     memcpy(reg + b->scalar[i].offset, &b->scalar[i].value, 4);
   for (unsigned i = 0; i < b->vectors; ++i)
-    copy_vector(reg + b->head[i].offset, b->vector[i], b->head[i].bytes);
+    core_copy(reg + b->head[i].offset, b->vector[i], b->head[i].bytes);
   b->actions = b->stores = b->scalars = b->vectors = 0;
 }
 
@@ -290,6 +262,7 @@ enum core_state core_state(const struct core *c) {
 }
 enum core_stall core_stalled(const struct core *c) { return c->stalled; }
 int core_waiting_lock(const struct core *c) { return c->waiting_lock; }
+bool core_at_lock(const struct core *c) { return c->pending_count > 0; }
 uint32_t core_pc(const struct core *c) { return c->pc; }
 const struct core_counts *core_counts(const struct core *c) {
   return &c->counts;

@@ -333,15 +333,65 @@ static inline int core_shift(const struct core *c, struct core_place p) {
   return (int)((core_get(c, p) & 63) ^ 32) - 32;
 }
 
+/* Copies whose size is nearly always that of a w or an x register. */
+static inline void core_copy(uint8_t *to, const uint8_t *from, unsigned bytes) {
+  if (bytes == 32)
+    memcpy(to, from, 32);
+  else if (bytes == 64)
+    memcpy(to, from, 64);
+  else
+    memcpy(to, from, bytes);
+}
+
 /* ---- data memory ---- */
+/* The less common addressing modes of core_address. */
+uint32_t core_address_other(struct core *, const struct core_op *);
+uint8_t *core_no_memory(struct core *, const struct core_op *, uint32_t);
+
+static inline void core_move_pointer(struct core *c, const struct core_op *op,
+                                     uint32_t step) {
+  core_put_scalar(c, 0, CORE_OFFSET(p[0]) + 4u * op->pointer,
+                  (c->reg.p[op->pointer] + step) & ADDRESS_MASK);
+}
+
 /* This op's address; schedules its pointer update. */
-uint32_t core_address(struct core *, const struct core_op *);
-/* The bytes at an aligned address, counted as an access of this cycle; NULL
- * after core_fail. */
-uint8_t *core_memory(struct core *, const struct core_op *, uint32_t address,
-                     unsigned bytes);
-void core_put_store(struct core *, const struct core_op *, unsigned ahead,
-                    uint32_t address, const uint8_t *data, unsigned bytes);
+static inline uint32_t core_address(struct core *c, const struct core_op *op) {
+  uint32_t p = c->reg.p[op->pointer];
+  if (op->address == ADDRESS_POST)
+    core_move_pointer(c, op, (uint32_t)op->imm);
+  else if (op->address == ADDRESS_INCREMENT)
+    core_move_pointer(c, op, c->reg.m[op->modifier]);
+  else
+    return core_address_other(c, op);
+  return p;
+}
+
+/* The bytes at an aligned address, counted as an access of this cycle to a
+ * physical bank, 2*addr[15:14] + addr[4] (facts D4); NULL after core_fail. */
+static inline uint8_t *core_memory(struct core *c, const struct core_op *op,
+                                   uint32_t address, unsigned bytes) {
+  unsigned window = (address >> 16) - 4;
+  if (window > 3 || !c->around.memory[window])
+    return core_no_memory(c, op, address);
+  if (window == 3) {
+    uint64_t hit = bytes == 32 ? 0x0101 : (uint64_t)1 << (address >> 1 & 8);
+    c->bank_hits += hit << (address >> 10 & 0x30);
+  }
+  return c->around.memory[window] + (address & 0xFFFF);
+}
+
+static inline void core_put_store(struct core *c, const struct core_op *op,
+                                  unsigned ahead, uint32_t address,
+                                  const uint8_t *data, unsigned bytes) {
+  struct core_bucket *b = core_bucket(c, ahead);
+  assert(b->stores < BUCKET_STORES && bytes <= sizeof b->store[0].data);
+  struct core_store *s = &b->store[b->stores++];
+  s->op = op;
+  s->address = address;
+  s->bytes = bytes;
+  core_copy(s->data, data, bytes);
+}
+
 /* Waits for something outside: tried now, then once per cycle. */
 void core_wait(struct core *, struct core_pending);
 

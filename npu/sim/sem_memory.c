@@ -12,12 +12,6 @@
 
 /* ---- addresses ---- */
 
-static void move_pointer(struct core *c, const struct core_op *op,
-                         uint32_t step) {
-  core_put_scalar(c, 0, CORE_OFFSET(p[0]) + 4u * op->pointer,
-                  (c->reg.p[op->pointer] + step) & ADDRESS_MASK);
-}
-
 static void set_count(struct core *c, unsigned i, uint32_t value) {
   core_put_scalar(c, 0, CORE_OFFSET(dc[0]) + 4u * i, value & ADDRESS_MASK);
 }
@@ -26,10 +20,10 @@ static void move_2d(struct core *c, const struct core_op *op) {
   unsigned i = op->modifier;
   if (c->reg.dc[i] >= c->reg.dn[i]) {
     set_count(c, i, 0);
-    move_pointer(c, op, c->reg.m[i]);
+    core_move_pointer(c, op, c->reg.m[i]);
   } else {
     set_count(c, i, c->reg.dc[i] + 1);
-    move_pointer(c, op, c->reg.dj[i]);
+    core_move_pointer(c, op, c->reg.dj[i]);
   }
 }
 
@@ -38,35 +32,31 @@ static void move_3d(struct core *c, const struct core_op *op) {
   unsigned i = op->modifier & 3, o = i + 4;
   if (c->reg.dc[i] < c->reg.dn[i]) {
     set_count(c, i, c->reg.dc[i] + 1);
-    move_pointer(c, op, c->reg.dj[i]);
+    core_move_pointer(c, op, c->reg.dj[i]);
     return;
   }
   set_count(c, i, 0);
   if (c->reg.dc[o] < c->reg.dn[o]) {
     set_count(c, o, c->reg.dc[o] + 1);
-    move_pointer(c, op, c->reg.dj[o]);
+    core_move_pointer(c, op, c->reg.dj[o]);
   } else {
     set_count(c, o, 0);
-    move_pointer(c, op, c->reg.m[i]);
+    core_move_pointer(c, op, c->reg.m[i]);
   }
 }
 
-uint32_t core_address(struct core *c, const struct core_op *op) {
-  uint32_t p = c->reg.p[op->pointer], imm = (uint32_t)op->imm;
+uint32_t core_address_other(struct core *c, const struct core_op *op) {
+  uint32_t p = c->reg.p[op->pointer];
   switch ((enum core_address)op->address) {
   case ADDRESS_NONE:
   case ADDRESS_BASE:
+  case ADDRESS_INCREMENT:
+  case ADDRESS_POST:
     return p;
   case ADDRESS_INDEX:
     return (p + c->reg.dj[op->modifier]) & ADDRESS_MASK;
   case ADDRESS_OFFSET:
-    return (p + imm) & ADDRESS_MASK;
-  case ADDRESS_INCREMENT:
-    move_pointer(c, op, c->reg.m[op->modifier]);
-    return p;
-  case ADDRESS_POST:
-    move_pointer(c, op, imm);
-    return p;
+    return (p + (uint32_t)op->imm) & ADDRESS_MASK;
   case ADDRESS_2D:
     move_2d(c, op);
     return p;
@@ -74,7 +64,7 @@ uint32_t core_address(struct core *c, const struct core_op *op) {
     move_3d(c, op);
     return p;
   case ADDRESS_SP:
-    return (c->reg.sp + imm) & ADDRESS_MASK;
+    return (c->reg.sp + (uint32_t)op->imm) & ADDRESS_MASK;
   }
   return p;
 }
@@ -90,8 +80,8 @@ static void sem_padd(struct core *c, const struct core_op *op) {
 
 /* An access of x bytes lies at a multiple of x; the low bits are ignored, or
  * an error in strict mode. */
-static uint32_t aligned(struct core *c, const struct core_op *op,
-                        unsigned bytes) {
+static inline uint32_t aligned(struct core *c, const struct core_op *op,
+                               unsigned bytes) {
   uint32_t address = core_address(c, op);
   if (c->strict_state && address % bytes)
     core_fail(c, op, "'%s' at 0x%x, which is no multiple of %u",

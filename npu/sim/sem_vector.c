@@ -126,7 +126,11 @@ static void sem_shift(struct core *c, const struct core_op *op) {
   uint8_t in[128], scratch[64];
   memcpy(in, core_vector(c, op->s1, scratch), 64);
   memcpy(in + 64, core_vector(c, op->s2, scratch), 64);
-  core_put_bytes(c, op, 1, in + (core_get(c, op->b) & 63), 64);
+  uint32_t shift = core_get(c, op->b);
+  if (shift > 64)
+    core_fail(c, op, "vshift by %u bytes; from 0 to 64 are known", shift);
+  else
+    core_put_bytes(c, op, 1, in + shift, 64);
 }
 
 /* lane i of d <- bit i of b ? s2 : s1 */
