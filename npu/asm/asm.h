@@ -89,5 +89,8 @@ bool asm_disassemble_elf(const uint8_t *elf, size_t length, struct text *,
  * memory accesses and locks (facts D); the message names both instructions and
  * the rule.  check.c says what an early read must look like to be an error. */
 bool asm_check(const struct asm_program *, struct diag *);
+/* The same, with every early or late read an error, also those that software
+ * pipelines make on purpose: for code that is meant to run in program order. */
+bool asm_check_strict(const struct asm_program *, struct diag *);
 
 #endif

@@ -27,6 +27,7 @@ enum {
 struct checker {
   struct flow flow;
   struct diag *diag;
+  bool strict;    /* every early or late read is an error */
   uint32_t *seen; /* per step and elapsed bundles: stamp of the last walk */
   uint32_t stamp;
   int *writers; /* per unit: operations that write it */
@@ -165,7 +166,7 @@ static bool check_value(struct checker *c, const struct definition *w) {
       follow(c, w, s->next[i], 1, (struct killer){NULL, 0, 0}, &out);
   bool lost = !out.read && !s->leaves;
   bool nothing_old = c->writers[w->unit] == 1 && !may_be_argument(w->unit);
-  if (!out.reader || !(lost || (nothing_old && !out.late)))
+  if (!out.reader || !(c->strict || lost || (nothing_old && !out.late)))
     return true;
   char from[96], to[96];
   describe(c, w->step, w->op, from);
@@ -404,9 +405,9 @@ static bool check_order(struct checker *c, int from, int step, int distance) {
          check_order(c, from, s->next[1], distance + 1);
 }
 
-bool asm_check(const struct asm_program *p, struct diag *d) {
+static bool check(const struct asm_program *p, bool strict, struct diag *d) {
   struct arena *a = arena_open();
-  struct checker c = {.diag = d};
+  struct checker c = {.diag = d, .strict = strict};
   bool good = flow_build(&c.flow, a, p, d);
   if (good) {
     c.seen = arena_array(a, (size_t)c.flow.count * (HORIZON + 1) + 1,
@@ -422,4 +423,12 @@ bool asm_check(const struct asm_program *p, struct diag *d) {
   }
   arena_close(a);
   return good;
+}
+
+bool asm_check(const struct asm_program *p, struct diag *d) {
+  return check(p, false, d);
+}
+
+bool asm_check_strict(const struct asm_program *p, struct diag *d) {
+  return check(p, true, d);
 }

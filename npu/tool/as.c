@@ -19,7 +19,7 @@ struct job {
   int symbol_count;
   const char *output;
   enum form form;
-  bool check, list;
+  bool check, strict, list;
   int64_t address;
 };
 
@@ -60,6 +60,8 @@ static bool take_flag(struct job *j, const char *word) {
     }
   if (strcmp(word, "--check") == 0)
     return j->check = true;
+  if (strcmp(word, "--strict") == 0)
+    return j->check = j->strict = true;
   if (strcmp(word, "--list-forms") == 0)
     return j->list = true;
   tool_usage("as", "unknown option '%s'", word);
@@ -214,6 +216,10 @@ static const char *output_path(struct job *j) {
                       j->form == FORM_LINK ? ".elf" : ".o");
 }
 
+static bool check_program(struct job *j, const struct asm_program *p) {
+  return !j->check || (j->strict ? asm_check_strict : asm_check)(p, &j->diag);
+}
+
 static bool run_job(struct job *j, struct text *out) {
   if (j->list) {
     list_forms(out);
@@ -228,7 +234,7 @@ static bool run_job(struct job *j, struct text *out) {
       return diag_error(&j->diag, (struct loc){j->file[i], 0, 0},
                         "byte 0 at offset %zu; this is no text", strlen(text));
     j->program[i] = asm_parse(j->arena, j->file[i], text, &j->diag);
-    if (!j->program[i] || (j->check && !asm_check(j->program[i], &j->diag)))
+    if (!j->program[i] || !check_program(j, j->program[i]))
       return false;
   }
   if (j->check && j->form == FORM_OBJECT && !j->output)
@@ -250,7 +256,8 @@ static int run(int argc, char **argv) {
 
 const struct tool_command tool_as = {
     "as", "assemble AIE-ML text, check it, list the instruction set",
-    "usage: nputeir as FILE.s [--check] [--link|--bytes|--hex|--print] [-o "
+    "usage: nputeir as FILE.s [--check|--strict] "
+    "[--link|--bytes|--hex|--print] [-o "
     "OUT]\n"
     "       nputeir as --link FILE.s... [--define NAME=VALUE]... [-o OUT]\n"
     "       nputeir as --list-forms\n"
@@ -266,6 +273,9 @@ const struct tool_command tool_as = {
     "  --print       the program as the assembler understood it\n"
     "  --check       reports what the core does not guard against; alone, it\n"
     "                writes no file\n"
+    "  --strict      --check, and no read of a register whose next value is "
+    "on\n"
+    "                its way, as software pipelines make on purpose\n"
     "  --define N=V  an absolute symbol, e.g. the address of a buffer\n"
     "  --address A   where --bytes and --hex place the code (a multiple of "
     "16)\n"

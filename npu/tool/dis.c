@@ -92,9 +92,10 @@ static bool run_job(struct job *j, struct text *bytes, struct text *out) {
                               "\x7f"
                               "ELF",
                               4) == 0) {
-      j->diag.at.file = j->file;
-      if (!asm_disassemble_elf((const uint8_t *)data, length, out, &j->diag))
+      if (!asm_disassemble_elf((const uint8_t *)data, length, out, &j->diag)) {
+        j->diag.at.file = j->file;
         return false;
+      }
       return tool_output(j->output, out, &j->diag);
     }
     text_append(bytes, data, length);

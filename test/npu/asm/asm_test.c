@@ -131,6 +131,9 @@ static void test_known_bytes(void) {
        "2f780000b4196100008206000000"},
       {"paddb [sp], #-0x20; nopa; st dj0, [p0, #0]; movx r0, #0x34; nopm; nopv",
        "c00300880300880600a102000000fcff"},
+      {"and r1, r2, r3", "99348210"},
+      {"or r1, r2, r3", "99358210"},
+      {"nops; nopb; nopx; nopm", "378803000000000000000000"},
       {"nopa; nopb; rel #0x30, r16; nopm; nops",
        "7f00000071000002010600000000"},
   };

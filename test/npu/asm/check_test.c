@@ -21,6 +21,20 @@ static void expect(const char *text, const char *message, int line) {
   arena_close(a);
 }
 
+/* A read of the old value, which only the strict check complains about. */
+static void test_strict(void) {
+  static const char text[] = "lda r0, [p0, #0]\nadd r1, r0, r2\nnop\nnop\nnop\n"
+                             "nop\nnop\nadd r1, r0, r1\nret lr\nnop\nnop\n"
+                             "nop\nnop\nnop\n";
+  struct arena *a = arena_open();
+  struct diag d = {DIAG_NONE, loc_none(), ""};
+  struct asm_program *p = asm_parse(a, "t.s", text, &d);
+  CHECK(p && asm_check(p, &d));
+  CHECK(p && !asm_check_strict(p, &d) && d.at.line == 2 &&
+        strstr(d.text, "reads r0 1 bundle behind"));
+  arena_close(a);
+}
+
 #define NOPS2 "nop\nnop\n"
 #define NOPS3 NOPS2 "nop\n"
 #define NOPS4 NOPS3 "nop\n"
@@ -170,5 +184,6 @@ int main(void) {
   test_branches();
   test_loops();
   test_memory_order();
+  test_strict();
   return check_result();
 }
