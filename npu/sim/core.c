@@ -83,7 +83,7 @@ void core_fail(struct core *c, const struct core_op *op, const char *format,
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   diag_error(&c->diag, loc_none(), "core: %s (bundle at 0x%x, cycle %llu)",
-             text, op ? op->bundle->address : c->pc,
+             text, op ? core_bundle_of(op)->address : c->pc,
              (unsigned long long)c->counts.cycles);
   c->failed = true;
 }

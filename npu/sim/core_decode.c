@@ -129,8 +129,8 @@ bool core_place_of(const struct core *c, int reg, struct core_place *p,
     bytes += c->unit[r->unit[i]].bytes;
   if (!bytes || bytes > UINT8_MAX)
     return false;
-  p->offset = c->unit[r->unit[0]].offset;
-  p->bytes = (uint8_t)bytes;
+  p->offset = c->unit[r->unit[0]].offset & 0xFFFu;
+  p->bytes = bytes & 0xFF;
   *mask = r->unit_count == 1 ? c->unit[r->unit[0]].mask : ~0u;
   return true;
 }
@@ -218,9 +218,9 @@ static void decode_operand(struct core *c, struct core_op *op,
     uint32_t mask;
     if (!core_place_of(c, reg, &p, &mask))
       return;
-    p.read = (uint8_t)o->read_cycle;
-    p.write = (uint8_t)o->write_cycle;
-    p.bypass = (uint8_t)o->bypass;
+    p.read = (uint32_t)o->read_cycle & 15;
+    p.write = (uint32_t)o->write_cycle & 15;
+    p.bypass = (uint32_t)o->bypass & 3;
     memcpy((char *)op + roles[i].place, &p, sizeof p);
     if (roles[i].place == offsetof(struct core_op, d))
       op->mask = mask;
@@ -245,8 +245,11 @@ static void decode_op(struct core *c, struct core_op *op,
 static struct core_bundle *decode_bundle(struct core *c, uint32_t address,
                                          const struct isa_bundle *from,
                                          int size) {
-  struct core_bundle *b =
-      arena_alloc(c->code, sizeof *b + SLOT_COUNT * sizeof(struct core_op));
+  /* On a cache line, of which the arena knows nothing. */
+  uintptr_t room = (uintptr_t)arena_alloc(
+      c->code,
+      sizeof(struct core_bundle) + SLOT_COUNT * sizeof(struct core_op) + 63);
+  struct core_bundle *b = (struct core_bundle *)((room + 63) / 64 * 64);
   b->address = address;
   b->size = (uint8_t)size;
   b->decoded = arena_copy(c->code, from, 1, 1, sizeof *from);
@@ -255,7 +258,7 @@ static struct core_bundle *decode_bundle(struct core *c, uint32_t address,
     if (id == INSN_NONE || (isa_insn(id)->flags & INSN_NOP))
       continue;
     struct core_op *op = &b->op[b->op_count++];
-    op->bundle = b;
+    op->index = (uint16_t)(b->op_count - 1);
     decode_op(c, op, &from->slot[slot]);
     b->slots |= (uint8_t)(1u << slot);
     b->macs |= (isa_insn(id)->flags & INSN_MAC) != 0;

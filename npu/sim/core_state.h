@@ -20,6 +20,7 @@
 #include "isa.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 enum {
@@ -64,11 +65,12 @@ enum core_control_id {
 
 /* Where an operand lives and when it is read or written. */
 struct core_place {
-  uint16_t offset;
-  uint8_t bytes;       /* 0: the operand is absent or immediate (op->imm) */
-  uint8_t read, write; /* cycles, from 1 */
-  uint8_t bypass;      /* enum isa_bypass */
+  uint32_t offset : 12;
+  uint32_t bytes : 8; /* 0: the operand is absent or immediate (op->imm) */
+  uint32_t read : 4, write : 4; /* cycles, from 1 */
+  uint32_t bypass : 2;          /* enum isa_bypass */
 };
+_Static_assert(sizeof(struct core_registers) < 1 << 12, "offsets fit");
 
 enum core_address {
   ADDRESS_NONE,
@@ -99,7 +101,7 @@ struct core_sem_table {
 extern const struct core_sem_table sem_scalar, sem_memory, sem_vector,
     sem_convert, sem_multiply, sem_stream;
 
-/* One instruction, ready to run. */
+/* One instruction, ready to run; a cache line. */
 struct core_op {
   void (*issue)(struct core *, const struct core_op *);
   const struct core_sem *sem;
@@ -113,18 +115,24 @@ struct core_op {
   uint8_t modifier; /* m, dj or d number */
   uint8_t memory;   /* cycle of the memory access */
   uint16_t insn;    /* enum insn_id */
-  const struct core_bundle *bundle;
+  uint16_t index;   /* in the bundle */
 };
 
 struct core_bundle {
   struct core_bundle *next; /* the following one once it is known */
   uint64_t executions;
+  struct isa_bundle *decoded;
   uint32_t address;
   uint8_t size, op_count, macs;
   uint8_t slots; /* bit per slot with an operation that is no nop */
-  struct isa_bundle *decoded;
-  struct core_op op[];
+  _Alignas(64) struct core_op op[];
 };
+
+static inline const struct core_bundle *
+core_bundle_of(const struct core_op *op) {
+  return (const struct core_bundle *)((const char *)(op - op->index) -
+                                      offsetof(struct core_bundle, op));
+}
 
 struct core_action {
   void (*run)(struct core *, const struct core_action *);

@@ -125,7 +125,7 @@ static void sem_jump(struct core *c, const struct core_op *op) {
 
 /* lr <- address behind the fifth delay slot. */
 static void sem_call(struct core *c, const struct core_op *op) {
-  uint32_t address = op->bundle->address + op->bundle->size;
+  uint32_t address = core_bundle_of(op)->address + core_bundle_of(op)->size;
   branch(c, op, core_get_b(c, op));
   for (int i = 0; i < 5; ++i) {
     const struct core_bundle *slot = core_fetch(c, address);

@@ -36,7 +36,7 @@ static void sem_shuffle(struct core *c, const struct core_op *op) {
 static uint64_t scalar_source(const struct core *c, struct core_place p) {
   uint64_t value = core_get(c, p);
   if (p.bytes == 8) {
-    p.offset = (uint16_t)(p.offset + 4);
+    p.offset = (p.offset + 4u) & 0xFFF;
     value |= (uint64_t)core_get(c, p) << 32;
   }
   return value;
