@@ -5,10 +5,11 @@
  * buffer descriptors with all dimensions, iteration, repetition, chains, locks,
  * packets and zero padding; circuit and packet switching; task tokens along
  * their route; the command processor's costs; DRAM bandwidth by run length,
- * shared by all shim channels; memory banks between cores and DMAs.
- * What is not: cascade and core streams, control packets, compression,
- * out-of-order and finish-on-TLAST modes, trace units, events, interrupts (the
- * first five fail with a message when a design uses them); a core is never
+ * shared by all shim channels; memory banks between cores and DMAs; core
+ * streams and cascade.
+ * What is not: control packets, compression, out-of-order and finish-on-TLAST
+ * modes (a design that uses one of these four fails with a message); trace
+ * units, events, interrupts (they take writes and do nothing); a core is never
  * slowed down by a DMA (it wins, facts B12); a neighbour core's accesses do
  * not occupy banks; DRAM latency has no jitter.
  */
@@ -210,19 +211,29 @@ static uint64_t next_timer(const struct sim *s) {
   }
   for (int i = 0; i < s->port_count; i++)
     earlier(&next, fifo_at(&s->port[i]->fifo, 0)->ready, s->now);
-  for (int i = 0; i < s->core_count; i++)
-    if (core_stalled(s->core[i]->core) == STALL_LOCK && s->core[i]->wait_lock)
-      earlier(&next, s->core[i]->wait_lock->hidden_until, s->now);
+  for (int i = 0; i < s->core_count; i++) {
+    const struct tile *t = s->core[i];
+    enum core_stall stall = core_stalled(t->core);
+    if (stall != STALL_LOCK && stall != STALL_STREAM)
+      earlier(&next, t->core_cycle, s->now);
+    if (stall == STALL_LOCK && t->wait_lock)
+      earlier(&next, t->wait_lock->hidden_until, s->now);
+    if (stall == STALL_STREAM && t->core_in.count)
+      earlier(&next, fifo_at(&t->core_in, 0)->ready, s->now);
+    if (stall == STALL_STREAM && t->cascade.count)
+      earlier(&next, t->cascade.ready[t->cascade.head], s->now);
+  }
   return next;
 }
 
+/* Jumps over cycles in which cores only wait for locks or ran ahead. */
 static void skip_to(struct sim *s, uint64_t cycle) {
   for (int i = 0; i < s->core_count; i++) {
     struct tile *t = s->core[i];
-    if (core_stalled(t->core) == STALL_LOCK)
-      t->skipped_lock += cycle - s->now;
-    else
-      t->skipped_stream += cycle - s->now;
+    if (t->core_cycle >= cycle)
+      continue;
+    t->skipped[core_stalled(t->core)] += cycle - t->core_cycle;
+    t->core_cycle = cycle;
   }
   s->now = cycle;
 }
@@ -284,7 +295,7 @@ static bool settle(struct sim *s) {
 static void start_counts(struct sim *s) {
   for (int i = 0; i < s->columns * s->rows; i++) {
     struct tile *t = &s->tile[i];
-    t->skipped_lock = t->skipped_stream = 0;
+    memset(t->skipped, 0, sizeof t->skipped);
     if (t->core)
       t->counts = *core_counts(t->core);
     for (int c = 0; c < 2 * s->device->tile[t->kind].channels; c++)
@@ -296,32 +307,33 @@ static void start_counts(struct sim *s) {
   memset(&s->lost, 0, sizeof s->lost);
 }
 
-/* Stalls of a core while the array was busy: outside that window it only
- * waited, as long as it ran at all. */
-static uint64_t busy_stalls(const struct tile *t, uint64_t stalls,
-                            uint64_t idle) {
-  return t->core_listed && stalls > idle ? stalls - idle : stalls;
+/* Cycles of the run in which a core stalled while the array was busy: outside
+ * that window it only waited, as long as it ran at all. */
+static uint64_t stalls(const struct tile *t, enum core_stall kind,
+                       uint64_t idle) {
+  uint64_t n = core_counts(t->core)->stall[kind] - t->counts.stall[kind] +
+               t->skipped[kind];
+  bool waited = t->core_listed && core_stalled(t->core) == kind;
+  return waited && n > idle ? n - idle : n;
 }
 
 static void fill_report(struct sim *s, uint64_t start, struct sim_report *r) {
   *r = (struct sim_report){.cycles = s->now - start,
                            .bytes_read = s->bytes_read,
                            .bytes_written = s->bytes_written};
+  uint64_t last = s->last_busy < s->now ? s->last_busy : s->now - 1;
   if (s->was_busy)
-    r->busy_cycles = s->last_busy - s->first_busy + 1;
+    r->busy_cycles = last - s->first_busy + 1;
+  uint64_t idle = r->cycles - r->busy_cycles;
   for (int i = 0; i < s->columns * s->rows; i++) {
     const struct tile *t = &s->tile[i];
     if (!t->core_ran)
       continue;
-    const struct core_counts *c = core_counts(t->core);
     r->cores++;
-    r->mac_cycles += c->macs - t->counts.macs;
-    r->stall_lock += busy_stalls(
-        t, c->stall[STALL_LOCK] - t->counts.stall[STALL_LOCK] + t->skipped_lock,
-        r->cycles - r->busy_cycles);
-    r->stall_memory += c->stall[STALL_MEMORY] - t->counts.stall[STALL_MEMORY];
-    r->stall_stream += c->stall[STALL_STREAM] - t->counts.stall[STALL_STREAM] +
-                       t->skipped_stream;
+    r->mac_cycles += core_counts(t->core)->macs - t->counts.macs;
+    r->stall_lock += stalls(t, STALL_LOCK, idle);
+    r->stall_memory += stalls(t, STALL_MEMORY, idle);
+    r->stall_stream += stalls(t, STALL_STREAM, idle);
   }
   r->core_cycles = (uint64_t)r->cores * r->busy_cycles;
 }

@@ -67,6 +67,7 @@ void streams_create(struct tile *t) {
   }
   for (int c = 0; c < s->device->tile[t->kind].channels; c++)
     create_fifo(s, &t->channel[0][c].in, DMA_INGRESS_DEPTH);
+  create_fifo(s, &t->core_in, MASTER_LOCAL_DEPTH);
 }
 
 void port_list(struct sim *s, struct slave *p) {
@@ -115,7 +116,9 @@ static struct sink sink_of(struct tile *t, int master) {
   int column = t->column, row = t->row, latency = PORT_EXTERN_LATENCY;
   switch (kind) {
   case PORT_CORE:
-    return (struct sink){.kind = SINK_CORE};
+    return (struct sink){.kind = SINK_FIFO,
+                         .latency = MASTER_LOCAL_LATENCY,
+                         .fifo = &t->core_in};
   case PORT_DMA:
     return to_channel(t, channel);
   case PORT_CONTROL:
@@ -315,9 +318,6 @@ static bool sink_ready(struct slave *p, const struct sink *k) {
     return true;
   case SINK_CONTROL:
     return sim_fail(p->tile->sim, "%s: control packets are not modelled",
-                    tile_name(p->tile, name));
-  case SINK_CORE:
-    return sim_fail(p->tile->sim, "%s: the core's stream input is not modelled",
                     tile_name(p->tile, name));
   case SINK_NONE:
     break;

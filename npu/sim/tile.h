@@ -73,10 +73,9 @@ static inline void fifo_drop(struct fifo *f, uint32_t words) {
 }
 
 enum sink_kind {
-  SINK_FIFO,    /* a slave port or an S2MM channel */
+  SINK_FIFO,    /* a slave port, an S2MM channel or the core's stream input */
   SINK_TOKEN,   /* the firmware behind the shim's South0 */
   SINK_CONTROL, /* the tile's control packet handler */
-  SINK_CORE,    /* the core's stream input */
   SINK_NONE     /* nothing takes words here */
 };
 
@@ -164,6 +163,13 @@ struct channel {
 
 /* ---- tiles ---- */
 
+/* 512-bit values on their way to a core (facts S11). */
+struct cascade {
+  uint8_t value[CASCADE_DEPTH][64];
+  uint64_t ready[CASCADE_DEPTH];
+  uint32_t head, count;
+};
+
 struct lock {
   int value;
   int hidden; /* part of it that the core does not see before hidden_until */
@@ -191,11 +197,18 @@ struct tile {
   struct core *core;
   uint32_t core_control;
   bool core_listed, core_ran;
+  bool in_step; /* the core uses streams or registers: it never runs ahead */
+  bool ahead;   /* it runs ahead just now */
+  uint64_t core_cycle;            /* the next that the core has not done */
+  uint64_t lockstep_until;        /* the core must not run ahead before */
+  uint8_t core_banks[CORE_AHEAD]; /* used by the core in recent cycles */
+  struct fifo core_in;            /* the core's stream input */
+  struct cascade cascade;
   struct lock *wait_lock; /* what the core last asked for in vain */
   struct tile *wait_tile;
   int wait_value;
   struct core_counts counts; /* at the start of the run */
-  uint64_t skipped_lock, skipped_stream;
+  uint64_t skipped[4]; /* cycles of waiting that were jumped over, by stall */
 };
 
 /* ---- the command processor ---- */
@@ -225,7 +238,7 @@ struct sim {
   uint64_t now, last_progress;
   bool progress, failed, switches_changed;
   struct diag diag;
-  struct text waits; /* everything that waited at the deadlock */
+  struct text waits;        /* everything that waited at the deadlock */
   struct channel **channel; /* that have a task and do not sleep */
   struct slave **port;      /* that hold beats */
   struct tile **core;       /* whose core runs */
@@ -255,7 +268,8 @@ static inline void sim_busy(struct sim *s) {
     s->was_busy = true;
     s->first_busy = s->now;
   }
-  s->last_busy = s->now;
+  if (s->last_busy < s->now)
+    s->last_busy = s->now;
 }
 /* The first failure wins; returns false. */
 bool sim_fail(struct sim *, const char *format, ...)
@@ -290,10 +304,14 @@ int64_t host_word_cost(const struct sim *, uint64_t run_bytes);
 uint64_t host_address(int argument, uint64_t offset);
 
 /* lock.c */
+/* Takes when the visible part of the value allows it. */
+bool lock_try(struct lock *, int visible, int value);
 bool lock_take(struct tile *, int id, int value);
 void lock_give(struct tile *, int id, int value, bool by_dma);
 /* The tile and lock that a DMA means by a descriptor's lock id. */
 struct tile *lock_of_dma(struct channel *, int id, int *own);
+
+/* cores.c */
 struct core *core_of(struct tile *);
 void core_control_write(struct tile *, uint32_t value);
 uint32_t core_status_read(const struct tile *);
