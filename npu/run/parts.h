@@ -9,10 +9,12 @@
 #include <pthread.h>
 
 /* ---- options.c ---- */
-/* From the environment and the call, the nearer to the code the stronger;
- * only NPUTEIR_DEVICE is stronger still.  Strings live in the arena. */
-bool run_options_read(struct arena *, const char *call_options,
-                      struct run_options *, struct diag *);
+/* What holds where nothing is said. */
+struct run_options run_options_weakest(void);
+/* Items of one door over what weaker doors said; text may be NULL. */
+bool run_options_read(const char *text, struct run_options *, struct diag *);
+/* The word of NPUTEIR_DEVICE, stronger than all doors; NULL is fine. */
+bool run_options_device(const char *word, struct run_options *, struct diag *);
 
 /* ---- product.c: a TEIR and its run-time values as a matrix product ---- */
 enum { PRODUCT_ROLES = 4, PRODUCT_AXES = 16 };

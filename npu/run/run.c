@@ -10,10 +10,18 @@ enum { CACHED_TEIRS = 48, CACHED_PLANS = 16, CACHED_BYTES = 256 << 20 };
 
 struct run {
   const struct run_compiler *compiler;
-  struct cache teirs; /* by text */
-  struct cache plans; /* by launch shape, types and device */
+  struct cache teirs;     /* by text */
+  struct cache plans;     /* by launch shape, types and device */
+  char *options, *device; /* from the environment; NULL: not set */
+  bool trace;
   atomic_bool warned; /* the user has been told of a wrong word */
+  atomic_int no_npu;  /* -1: nobody has looked yet */
 };
+
+static char *environment(const char *name) {
+  const char *text = getenv(name);
+  return text && *text ? strdup(text) : NULL;
+}
 
 struct run *run_open(const struct run_compiler *compiler) {
   struct run *r = calloc(1, sizeof *r);
@@ -22,6 +30,11 @@ struct run *run_open(const struct run_compiler *compiler) {
   r->compiler = compiler;
   cache_open(&r->teirs, CACHED_TEIRS, CACHED_BYTES);
   cache_open(&r->plans, CACHED_PLANS, CACHED_BYTES);
+  r->options = environment("NPUTEIR_OPTIONS");
+  r->device = environment("NPUTEIR_DEVICE");
+  const char *trace = getenv("NPUTEIR_TRACE");
+  r->trace = trace && *trace && strcmp(trace, "0") != 0;
+  r->no_npu = -1;
   return r;
 }
 
@@ -30,6 +43,8 @@ void run_close(struct run *r) {
     return;
   cache_close(&r->teirs);
   cache_close(&r->plans);
+  free(r->options);
+  free(r->device);
   free(r);
 }
 
@@ -91,7 +106,8 @@ static bool run_teir(struct run *r, const struct run_request *q,
   struct product p;
   if (!check_request(q, t, d) || !product_read(t, q->value, &p, d))
     return false;
-  product_describe(&p, report);
+  if (r->trace)
+    product_describe(&p, report);
   const struct run_device *device = find_device(r, o->device, d);
   if (!device)
     return wrong_word(r, d);
@@ -134,21 +150,37 @@ static bool run_text(struct run *r, const struct run_request *q,
   return good;
 }
 
+/* A small product in a hot loop must not pay for a runtime that has no device
+ * anyway: with nothing said and no NPU, a call ends here. */
+static bool nothing_to_do(struct run *r, const struct run_request *q) {
+  if (r->trace || r->device || r->options ||
+      (q->options && strstr(q->options, "device=")))
+    return false;
+  int no_npu = r->no_npu;
+  if (no_npu < 0) {
+    struct diag d = {0};
+    no_npu = !run_device_find("auto", &d);
+    r->no_npu = no_npu;
+  }
+  return no_npu;
+}
+
 bool run_call(struct run *r, const struct run_request *q,
               struct run_report *report) {
-  struct arena *a = arena_open();
-  struct run_options o;
+  struct run_options o = run_options_weakest();
   struct diag *d = &report->reason;
   *report = (struct run_report){0};
-  if (!r)
-    diag_declined(d, loc_none(), "no memory");
-  else if (!run_options_read(a, q->options, &o, d))
+  if (nothing_to_do(r, q))
+    return diag_declined(d, loc_none(), "no NPU");
+  if (!run_options_read(r->options, &o, d) ||
+      !run_options_read(q->options, &o, d) ||
+      !run_options_device(r->device, &o, d))
     wrong_word(r, d);
   else if (o.off)
     diag_declined(d, loc_none(), "switched off by the options");
   else
     report->done = run_text(r, q, &o, report, d);
-  trace_report(report, q->where);
-  arena_close(a);
+  if (r->trace)
+    trace_report(report, q->where);
   return report->done;
 }

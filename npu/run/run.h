@@ -60,9 +60,9 @@ struct run_compiler {
 /* ---- devices: one const struct each ---- */
 
 struct run_options {
-  const char *device; /* a word of the list in device.c */
-  const char *preset; /* platform of the simulator; names the NPU, too */
-  int64_t min_macs;   /* real devices decline less work than this */
+  char device[16];  /* a word of the list in device.c */
+  char preset[32];  /* platform of the simulator; names the NPU, too */
+  int64_t min_macs; /* real devices decline less work than this */
   bool off;
 };
 
@@ -100,6 +100,7 @@ const struct run_device *run_device_find(const char *name, struct diag *);
 /* ---- the runtime ---- */
 
 struct run; /* what outlives a call: caches, opened devices */
+/* Reads the environment: NPUTEIR_DEVICE, NPUTEIR_OPTIONS, NPUTEIR_TRACE. */
 struct run *run_open(const struct run_compiler *);
 void run_close(struct run *);
 
@@ -114,7 +115,7 @@ struct run_request {
 struct run_report {
   bool done, compiled; /* compiled: this call built something */
   const char *device;  /* NULL: none was reached */
-  char einsum[64], sizes[192], types[48];
+  char einsum[64], sizes[192], types[48]; /* when tracing */
   int64_t launches;
   struct run_counts counts;
   struct diag reason; /* when declined */

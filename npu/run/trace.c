@@ -9,9 +9,6 @@
  */
 #include "parts.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const char *word(const char *s) { return s && *s ? s : "-"; }
 
 /* A message in double quotes, with ' for " so that the line stays one word. */
@@ -23,9 +20,6 @@ static void put_quoted(struct text *t, const char *s) {
 }
 
 void trace_report(const struct run_report *r, const char *where) {
-  const char *wanted = getenv("NPUTEIR_TRACE");
-  if (!wanted || !*wanted || strcmp(wanted, "0") == 0)
-    return;
   double util = r->counts.core_cycles ? (double)r->counts.mac_cycles /
                                             (double)r->counts.core_cycles
                                       : 0;
