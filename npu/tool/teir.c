@@ -1,30 +1,82 @@
-/* `nputeir teir`: checks, prints, runs, lowers and transforms TEIR programs.
+/* `nputeir teir`: checks, prints, runs, lowers, schedules and transforms TEIR
+ * programs.
  *
  * Every action reads one program; those that give a program print it in the
- * form that --tree, --dot or nothing asks for. */
+ * form that was asked for. */
 #include "teir_job.h"
+#include "teir_tec.h"
 #include "teir_transform.h"
+#ifdef NPUTEIR_JSON
+#include "teir_json.h"
+#endif
 
 #include <string.h>
+
+/* ---- forms ---- */
+static bool show_json(struct teir_job *j, const struct teir *t) {
+#ifdef NPUTEIR_JSON
+  teir_json_print(t, &j->out);
+  return true;
+#else
+  (void)t;
+  return diag_error(&j->d, loc_none(),
+                    "this nputeir was built without libjansson");
+#endif
+}
+
+static bool show_tec(struct teir_job *j, const struct teir *t) {
+  struct tec c;
+  if (!teir_to_tec(t, &c, &j->d))
+    return false;
+  tec_print(&c, &j->out);
+  return true;
+}
 
 bool teir_job_show(struct teir_job *j, const struct teir *t) {
   if (!t)
     return false;
-  if (j->form == TEIR_FORM_TREE)
-    teir_print_tree(t, &j->out);
-  else if (j->form == TEIR_FORM_DOT)
-    teir_print_dot(t, &j->out);
-  else
+  switch (j->form) {
+  case TEIR_FORM_TEXT:
     teir_print(t, &j->out);
-  return true;
+    return true;
+  case TEIR_FORM_TREE:
+    teir_print_tree(t, &j->out);
+    return true;
+  case TEIR_FORM_DOT:
+    teir_print_dot(t, &j->out);
+    return true;
+  case TEIR_FORM_JSON:
+    return show_json(j, t);
+  case TEIR_FORM_TEC:
+    return show_tec(j, t);
+  }
+  return false;
 }
 
-/* ---- actions ---- */
+/* The form is told by the first word: teir, tec, or JSON's brace. */
+static struct teir *parse(struct teir_job *j, const char *name,
+                          const char *text) {
+  struct scan s = scan_open(name, text);
+  struct tec c;
+  scan_end(&s);
+  if (scan_word(&s, "tec"))
+    return tec_parse(j->arena, name, text, &c, &j->d)
+               ? teir_from_tec(j->arena, &c, &j->d)
+               : NULL;
+#ifdef NPUTEIR_JSON
+  if (*s.at == '{')
+    return teir_json_parse(j->arena, name, text, &j->d);
+#endif
+  return teir_parse(j->arena, name, text, &j->d);
+}
+
+/* ---- questions ---- */
 static bool check(struct teir_job *j) {
   const struct teir *t = j->teir; /* parsing has verified it */
   text_printf(
       &j->out, "well formed: %d tensors, %d axes, %d primitives, %d nodes\n",
       t->tensor_count, t->axis_count, t->primitive_count, t->node_count);
+  teir_warn(t, &j->out);
   return true;
 }
 
@@ -45,9 +97,20 @@ static bool lower(struct teir_job *j) {
   return true;
 }
 
+static bool limits(struct teir_job *j) {
+  struct tec c;
+  if (!teir_to_tec(j->teir, &c, &j->d))
+    return false;
+  if (tec_restrictions(&c, &j->out) == 0)
+    text_puts(&j->out, "none is broken\n");
+  return true;
+}
+
 static const struct teir_action questions[] = {
-    {"check", 0, 0, check}, {"print", 0, 0, print}, {"run", 0, 0, teir_job_run},
-    {"lower", 0, 0, lower}, {NULL, 0, 0, NULL},
+    {"check", 0, 0, check},      {"print", 0, 0, print},
+    {"run", 0, 0, teir_job_run}, {"lower", 0, 0, lower},
+    {"limits", 0, 0, limits},    {"choose", 0, 16, teir_job_choose},
+    {NULL, 0, 0, NULL},
 };
 
 static const struct teir_action *find_action(const char *name) {
@@ -59,45 +122,57 @@ static const struct teir_action *find_action(const char *name) {
   return NULL;
 }
 
+/* ---- the call ---- */
 static bool read_program(struct teir_job *j) {
+  const char *name = strcmp(j->file, "-") ? j->file : "stdin";
   char *text = tool_input(j->arena, j->file, NULL, &j->d);
-  if (!text)
-    return false;
-  j->teir = teir_parse(j->arena, strcmp(j->file, "-") ? j->file : "stdin", text,
-                       &j->d);
+  j->teir = text ? parse(j, name, text) : NULL;
   return j->teir && (j->bind_count == 0 || teir_job_bind(j));
+}
+
+static int form_of(const char *word) {
+  static const char *const form[] = {"--text", "--tree", "--dot", "--json",
+                                     "--tec"};
+  for (int i = 0; i < 5; i++)
+    if (strcmp(word, form[i]) == 0)
+      return i;
+  return -1;
+}
+
+/* An option with its value, if it has one; *i moves over both. */
+static bool read_option(struct teir_job *j, int argc, char **argv, int *i) {
+  const char *w = argv[*i];
+  int form = form_of(w);
+  bool output = strcmp(w, "-o") == 0, machine = strcmp(w, "--machine") == 0;
+  bool pairs = strcmp(w, "--bind") == 0 || strcmp(w, "--in") == 0 ||
+               strcmp(w, "--out") == 0;
+  if (form >= 0)
+    j->form = (enum teir_form)form;
+  else if (strcmp(w, "--explain") == 0)
+    j->explain = true;
+  else if (!output && !machine && !pairs)
+    return !tool_usage("teir", "there is no option '%s'", w);
+  else if (*i + 1 == argc)
+    return !tool_usage("teir", "%s takes a value", w);
+  else if (pairs)
+    return teir_job_option(j, w, argv[++*i]);
+  else
+    *(output ? &j->output : &j->machine) = argv[++*i];
+  return true;
 }
 
 /* Everything behind the action: the file, its words, and options anywhere. */
 static bool read_words(struct teir_job *j, int argc, char **argv) {
   for (int i = 0; i < argc; i++) {
-    const char *w = argv[i];
-    const char **value = strcmp(w, "-o") == 0 ? &j->output : NULL;
-    bool many = strcmp(w, "--bind") == 0 || strcmp(w, "--in") == 0 ||
-                strcmp(w, "--out") == 0;
-    if ((value || many) && i + 1 == argc) {
-      tool_usage("teir", "%s takes a value", w);
-      return false;
-    }
-    if (value)
-      *value = argv[++i];
-    else if (many) {
-      if (!teir_job_option(j, w, argv[++i]))
+    if (argv[i][0] == '-' && argv[i][1]) {
+      if (!read_option(j, argc, argv, &i))
         return false;
-    } else if (strcmp(w, "--tree") == 0)
-      j->form = TEIR_FORM_TREE;
-    else if (strcmp(w, "--dot") == 0)
-      j->form = TEIR_FORM_DOT;
-    else if (w[0] == '-' && w[1] == '-') {
-      tool_usage("teir", "there is no option '%s'", w);
-      return false;
-    } else if (!j->file)
-      j->file = w;
-    else if (j->words < TEIR_JOB_WORDS)
-      j->word[j->words++] = w;
-    else {
-      tool_usage("teir", "too many words");
-      return false;
+    } else if (!j->file) {
+      j->file = argv[i];
+    } else if (j->words == TEIR_JOB_WORDS) {
+      return !tool_usage("teir", "too many words");
+    } else {
+      j->word[j->words++] = argv[i];
     }
   }
   return true;
@@ -122,10 +197,9 @@ static int run(int argc, char **argv) {
   else if (!j.file)
     status = tool_usage("teir", "%s takes a file", a->name);
   else if (j.words < a->least || j.words > a->most)
-    status = tool_usage("teir",
-                        "%s takes %d to %d words behind the file, not "
-                        "%d",
-                        a->name, a->least, a->most, j.words);
+    status =
+        tool_usage("teir", "%s takes %d to %d words behind the file, not %d",
+                   a->name, a->least, a->most, j.words);
   else
     status = act(a, &j);
   text_free(&j.out);
@@ -135,21 +209,33 @@ static int run(int argc, char **argv) {
 
 const struct tool_command tool_teir = {
     .name = "teir",
-    .summary = "check, print, run, lower and transform TEIR programs",
+    .summary = "check, print, run, lower, schedule and transform TEIR",
     .help =
         "usage: nputeir teir <action> FILE [words] [options]\n"
         "\n"
-        "FILE holds a program in the .teir form; - is standard input, so that\n"
-        "actions can be piped into each other.\n"
+        "FILE holds a program in the .teir form, as JSON or as a TEC; - is\n"
+        "standard input, so that actions can be piped into each other.\n"
         "\n"
         "questions\n"
         "  check FILE              is the program well formed?  Prints\n"
         "                          warnings about what the rules leave open\n"
-        "  print FILE              as text, or with --tree, --dot a picture\n"
+        "  print FILE              as text or in another form\n"
         "  run FILE                execute on host memory, print what each\n"
         "                          written tensor holds\n"
         "  lower FILE              the kernel call that each primitive "
         "becomes\n"
+        "  limits FILE             which restrictions of the flat form's NPU\n"
+        "                          backend (thesis, section 5.2) it breaks\n"
+        "\n"
+        "a schedule\n"
+        "  choose FILE [KEY=VALUE ..]\n"
+        "                          blocks, rows, columns and time for one\n"
+        "                          contraction on --machine; --explain gives\n"
+        "                          the bound, traffic and time instead.  Fix\n"
+        "                          parts of it by block_m, block_n, block_k,\n"
+        "                          run_k, over_rows=M|N, out_buffers=1|2,\n"
+        "                          axis_m, axis_n, axis_k (of the primitive),\n"
+        "                          rows, columns (axes that go over cores)\n"
         "\n"
         "transformations keep the meaning, or are declined with the reason;\n"
         "NODE is a loop or call, by its id\n"
@@ -173,9 +259,12 @@ const struct tool_command tool_teir = {
         "\n"
         "options\n"
         "  -o FILE                 write there instead of standard output\n"
-        "  --tree, --dot           print the schedule as a tree or for "
-        "Graphviz\n"
+        "  --tree, --dot           print the schedule as a tree, for Graphviz\n"
+        "  --text, --json, --tec   print the program in this form\n"
         "  --bind S=N[,S=N]        values of symbols, before the action\n"
+        "  --machine M             choose: xdna (default), xdna2, or a file "
+        "of\n"
+        "                          '<field> <number>' lines that change xdna\n"
         "  --in TENSOR=FILE        run: raw bytes of a tensor; without, small\n"
         "                          whole numbers\n"
         "  --out TENSOR=FILE       run: write a tensor's raw bytes\n"

@@ -7,7 +7,13 @@
 #include "teir_lower.h"
 #include "tool.h"
 
-enum teir_form { TEIR_FORM_TEXT, TEIR_FORM_TREE, TEIR_FORM_DOT };
+enum teir_form {
+  TEIR_FORM_TEXT,
+  TEIR_FORM_TREE,
+  TEIR_FORM_DOT,
+  TEIR_FORM_JSON,
+  TEIR_FORM_TEC
+};
 enum { TEIR_JOB_WORDS = 16, TEIR_JOB_PAIRS = 32 };
 
 struct teir_job_pair {
@@ -16,7 +22,8 @@ struct teir_job_pair {
 
 struct teir_job {
   struct arena *arena;
-  const char *file, *output;
+  const char *file, *output, *machine;
+  bool explain;
   enum teir_form form;
   int words;
   const char *word[TEIR_JOB_WORDS];
@@ -42,7 +49,8 @@ bool teir_job_show(struct teir_job *, const struct teir *);
 bool teir_job_option(struct teir_job *, const char *option, const char *value);
 /* Replaces the program by one with its symbols bound. */
 bool teir_job_bind(struct teir_job *);
-/* The action `run`. */
+/* The actions `run` and `choose`. */
 bool teir_job_run(struct teir_job *);
+bool teir_job_choose(struct teir_job *);
 
 #endif
