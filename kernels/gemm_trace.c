@@ -278,7 +278,8 @@ static void trace_blocks(struct gemm *g) {
 /* ---- what is set once ---- */
 
 /* Values of crRnd and crSat (facts E3, A3). */
-static const int rounding_value[] = {12, 0, 1, 2, 9};
+static const int rounding_value[KERNEL_ROUNDINGS] = {12, 13, 8, 9, 10,
+                                                     11, 0,  1, 2, 3};
 static const int saturation_value[] = {1, 3, 0};
 
 static void set_modes(struct gemm *g, const struct kernel_gemm *k) {

@@ -31,11 +31,16 @@ bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
 /* How narrowing rounds and what it does with values out of range; only for
  * results that are narrower than their accumulators (facts E3, E4). */
 enum kernel_rounding {
-  KERNEL_ROUND_EVEN, /* to nearest, ties to even */
+  KERNEL_ROUND_EVEN, /* to nearest, ties to even; ties elsewhere: */
+  KERNEL_ROUND_ODD,
+  KERNEL_ROUND_HALF_DOWN, /* toward -infinity */
+  KERNEL_ROUND_HALF_UP,   /* toward +infinity */
+  KERNEL_ROUND_HALF_TO_ZERO,
+  KERNEL_ROUND_HALF_AWAY,
   KERNEL_ROUND_FLOOR,
   KERNEL_ROUND_CEILING,
   KERNEL_ROUND_TO_ZERO,
-  KERNEL_ROUND_HALF_UP, /* to nearest, ties toward +infinity */
+  KERNEL_ROUND_AWAY, /* from zero */
   KERNEL_ROUNDINGS
 };
 enum kernel_saturation {

@@ -70,11 +70,18 @@ bool check_run(const struct asm_program *p, uint8_t memory[CHECK_MEMORY_BYTES],
   for (int i = 0; i < STEP_LIMIT && core_state(core) == CORE_RUNNING; i++) {
     unsigned banks;
     const struct core_counts *c = core_counts(core);
-    if (core_pc(core) == back && !o->cycles)
-      *o = (struct check_outcome){
-          c->cycles,        c->bundles, c->macs, c->stall[STALL_MEMORY],
-          o->program_bytes, 0,          ""};
+    uint64_t macs = c->macs;
+    if (core_pc(core) == back && !o->cycles) {
+      o->cycles = c->cycles;
+      o->bundles = c->bundles;
+      o->macs = c->macs;
+      o->stalls = c->stall[STALL_MEMORY];
+    }
     core_step(core, &banks);
+    if (c->macs != macs) {
+      o->first_mac = macs ? o->first_mac : c->cycles - 1;
+      o->last_mac = c->cycles - 1;
+    }
   }
   bool done = core_state(core) == CORE_DONE;
   if (core_state(core) == CORE_FAILED)
@@ -216,20 +223,32 @@ static uint32_t mac_bf16(uint32_t acc, const uint16_t *a, const uint16_t *b) {
 
 /* ---- rounding and narrowing: facts E3, E4 ---- */
 
-/* Whether a value with this floor, and `rest` of `one` above it, rounds up. */
+/* Whether a value rounds up from its floor, which is odd or not and has `rest`
+ * of `one` above it. */
 static bool rounds_up(enum kernel_rounding mode, bool negative, bool odd,
                       uint64_t rest, uint64_t one) {
+  bool tie = 2 * rest == one, beyond = 2 * rest > one;
   switch (mode) {
   case KERNEL_ROUND_EVEN:
-    return rest > one / 2 || (rest == one / 2 && odd);
+    return beyond || (tie && odd);
+  case KERNEL_ROUND_ODD:
+    return beyond || (tie && !odd);
+  case KERNEL_ROUND_HALF_DOWN:
+    return beyond;
+  case KERNEL_ROUND_HALF_UP:
+    return beyond || tie;
+  case KERNEL_ROUND_HALF_TO_ZERO:
+    return beyond || (tie && negative);
+  case KERNEL_ROUND_HALF_AWAY:
+    return beyond || (tie && !negative);
   case KERNEL_ROUND_FLOOR:
     return false;
   case KERNEL_ROUND_CEILING:
     return rest > 0;
   case KERNEL_ROUND_TO_ZERO:
     return negative && rest > 0;
-  case KERNEL_ROUND_HALF_UP:
-    return rest >= one / 2;
+  case KERNEL_ROUND_AWAY:
+    return !negative && rest > 0;
   case KERNEL_ROUNDINGS:
     break;
   }
@@ -244,21 +263,16 @@ static int64_t round_shift(enum kernel_rounding mode, int64_t x, int shift) {
   return floor + rounds_up(mode, x < 0, floor & 1, rest, UINT64_C(1) << shift);
 }
 
-/* The top half of an fp32, rounded; floats are sign and magnitude. */
+/* The top half of an fp32, rounded.  As a number line, negative floats count
+ * their magnitude downward. */
 static uint16_t narrow_bf16(enum kernel_rounding mode, uint32_t x) {
   if (is_nan(x))
     return 0x7fc0;
   bool negative = x >> 31;
-  uint32_t magnitude = x & 0x7fffffff;
-  uint32_t rest = magnitude & 0xffff, up;
-  if (mode == KERNEL_ROUND_EVEN)
-    up = rest > 0x8000 || (rest == 0x8000 && (magnitude >> 16 & 1));
-  else if (mode == KERNEL_ROUND_HALF_UP) /* a tie goes toward +infinity */
-    up = negative ? rest > 0x8000 : rest >= 0x8000;
-  else
-    up = rest && mode != KERNEL_ROUND_TO_ZERO &&
-         negative == (mode == KERNEL_ROUND_FLOOR);
-  return (uint16_t)((x >> 31 << 15) + (magnitude >> 16) + up);
+  int64_t magnitude = x & 0x7fffffff, line = negative ? -magnitude : magnitude;
+  int64_t floor = line >> 16;
+  floor += rounds_up(mode, negative, floor & 1, (uint64_t)line & 0xffff, 65536);
+  return (uint16_t)(negative ? 0x8000 | -floor : floor);
 }
 
 static int64_t clamp(int64_t x, int bits, bool is_signed, bool symmetric) {

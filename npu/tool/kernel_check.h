@@ -17,8 +17,10 @@ enum check_data {
 };
 
 struct check_outcome {
-  uint64_t cycles; /* from the first bundle to the return */
-  uint64_t bundles, macs, stalls;
+  uint64_t cycles;        /* from the first bundle to the return */
+  uint64_t bundles, macs; /* issued in them; macs: bundles that multiply */
+  uint64_t stalls;        /* cycles lost to memory banks */
+  uint64_t first_mac, last_mac; /* cycles, from 0 */
   int program_bytes;
   int64_t wrong;   /* elements of the result that differ */
   char first[160]; /* which one, what is there, what should be */

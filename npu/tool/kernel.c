@@ -1,0 +1,437 @@
+/* kernel.c -- `nputeir kernel`: generates one core's kernel, prints it, runs it
+ * on the simulated core and compares its result with the exact reference. */
+#include "kernel_check.h"
+#include "tool.h"
+
+#include <string.h>
+
+struct job {
+  struct kernel_gemm gemm;
+  int64_t zero_bytes;
+  bool is_gemm, report, check;
+  const char *output;
+};
+
+/* ---- the words of the call ---- */
+
+static const char *const rounding_name[KERNEL_ROUNDINGS] = {
+    [KERNEL_ROUND_EVEN] = "even",
+    [KERNEL_ROUND_ODD] = "odd",
+    [KERNEL_ROUND_HALF_DOWN] = "half-down",
+    [KERNEL_ROUND_HALF_UP] = "half-up",
+    [KERNEL_ROUND_HALF_TO_ZERO] = "half-to-zero",
+    [KERNEL_ROUND_HALF_AWAY] = "half-away",
+    [KERNEL_ROUND_FLOOR] = "floor",
+    [KERNEL_ROUND_CEILING] = "ceiling",
+    [KERNEL_ROUND_TO_ZERO] = "to-zero",
+    [KERNEL_ROUND_AWAY] = "away",
+};
+static const char *const saturation_name[KERNEL_SATURATIONS] = {
+    [KERNEL_SATURATE] = "saturate",
+    [KERNEL_SATURATE_SYMMETRIC] = "symmetric",
+    [KERNEL_WRAP] = "wrap",
+};
+
+/* The number of the name that `word` is, up to `length`; -1: none. */
+static int find_name(const char *const *name, int count, const char *word,
+                     size_t length) {
+  for (int i = 0; i < count; i++)
+    if (strlen(name[i]) == length && strncmp(name[i], word, length) == 0)
+      return i;
+  return -1;
+}
+
+static bool take_types(struct job *j, const char *word) {
+  enum dtype *type[] = {&j->gemm.in0, &j->gemm.in1, &j->gemm.out};
+  const char *at = word;
+  for (int i = 0; i < 3; i++) {
+    char name[16];
+    size_t length = strcspn(at, ",");
+    if (length < sizeof name) {
+      memcpy(name, at, length);
+      name[length] = 0;
+    }
+    if (length >= sizeof name || !dtype_parse(name, type[i]) ||
+        at[length] != (i < 2 ? ',' : 0)) {
+      tool_usage("kernel",
+                 "--types takes three types such as bf16,bf16,f32, not '%s'",
+                 word);
+      return false;
+    }
+    at += length + 1;
+  }
+  return true;
+}
+
+/* srs=SHIFT,ROUNDING,SATURATION; what is left out keeps its default. */
+static bool take_srs(struct job *j, const char *word) {
+  char number[16];
+  int64_t shift;
+  size_t length = strcspn(word, ",");
+  if (length >= sizeof number) {
+    tool_usage("kernel", "--out srs: '%s' is no shift", word);
+    return false;
+  }
+  memcpy(number, word, length);
+  number[length] = 0;
+  if (!tool_number("kernel", "--out srs=", number, 0, 31, &shift))
+    return false;
+  j->gemm.shift = (int)shift;
+  const char *at = word + length;
+  if (*at) {
+    length = strcspn(++at, ",");
+    int i = find_name(rounding_name, KERNEL_ROUNDINGS, at, length);
+    if (i < 0) {
+      tool_usage("kernel", "--out: there is no rounding '%.*s'", (int)length,
+                 at);
+      return false;
+    }
+    j->gemm.rounding = i;
+    at += length;
+  }
+  if (*at) {
+    int i =
+        find_name(saturation_name, KERNEL_SATURATIONS, at + 1, strlen(at + 1));
+    if (i < 0) {
+      tool_usage("kernel", "--out: there is no saturation '%s'", at + 1);
+      return false;
+    }
+    j->gemm.saturation = i;
+  }
+  return true;
+}
+
+static bool take_out(struct job *j, const char *word) {
+  bool narrow_int = false;
+  if (strncmp(word, "srs=", 4) == 0) {
+    narrow_int = true;
+    if (!take_srs(j, word + 4))
+      return false;
+  } else if (strcmp(word, "conv") == 0) {
+    j->gemm.out = DTYPE_BF16;
+  } else if (strcmp(word, "store") != 0) {
+    tool_usage("kernel",
+               "--out takes store, conv or srs=SHIFT[,ROUNDING[,SATURATION]], "
+               "not '%s'",
+               word);
+    return false;
+  }
+  if (narrow_int && dtype_kind(j->gemm.out) == DTYPE_FLOAT) {
+    tool_usage("kernel", "--out srs is for integer results; give --types "
+                         "first");
+    return false;
+  }
+  return true;
+}
+
+static bool take_init(struct job *j, const char *word) {
+  j->gemm.zero = strcmp(word, "zero") == 0;
+  if (j->gemm.zero || strcmp(word, "load") == 0)
+    return true;
+  tool_usage("kernel", "--init takes load or zero, not '%s'", word);
+  return false;
+}
+
+static bool take_name(struct job *j, const char *word) {
+  struct arena *a = arena_open();
+  struct scan s = scan_open("--name", word);
+  const char *name = scan_name(&s, a);
+  bool ok = name && strlen(name) == strlen(word);
+  arena_close(a);
+  if (ok)
+    j->gemm.name = word;
+  else
+    tool_usage("kernel", "--name: '%s' is no name", word);
+  return ok;
+}
+
+static bool take_extent(const char *option, const char *word, int *value) {
+  int64_t v;
+  if (!tool_number("kernel", option, word, 1, 65536, &v))
+    return false;
+  *value = (int)v;
+  return true;
+}
+
+/* Options with a value; false and *known false if it is none of them. */
+static bool take_value(struct job *j, const char *option, const char *word,
+                       bool *known) {
+  struct kernel_gemm *g = &j->gemm;
+  *known = true;
+  if (strcmp(option, "-o") == 0) {
+    j->output = word;
+    return true;
+  }
+  if (strcmp(option, "--name") == 0)
+    return take_name(j, word);
+  if (j->is_gemm && strcmp(option, "--m") == 0)
+    return take_extent(option, word, &g->m);
+  if (j->is_gemm && strcmp(option, "--k") == 0)
+    return take_extent(option, word, &g->k);
+  if (j->is_gemm && strcmp(option, "--n") == 0)
+    return take_extent(option, word, &g->n);
+  if (j->is_gemm && strcmp(option, "--types") == 0)
+    return take_types(j, word);
+  if (j->is_gemm && strcmp(option, "--init") == 0)
+    return take_init(j, word);
+  if (j->is_gemm && strcmp(option, "--out") == 0)
+    return take_out(j, word);
+  if (!j->is_gemm && strcmp(option, "--bytes") == 0)
+    return tool_number("kernel", option, word, 1, 65536, &j->zero_bytes);
+  *known = false;
+  return false;
+}
+
+static bool take_flag(struct job *j, const char *option) {
+  struct kernel_gemm *g = &j->gemm;
+  const struct {
+    const char *option;
+    bool *flag, gemm_only;
+  } flag[] = {{"--ta", &g->ta, true},          {"--tb", &g->tb, true},
+              {"--tc", &g->tc, true},          {"--relu", &g->relu, true},
+              {"--report", &j->report, false}, {"--check", &j->check, false}};
+  for (size_t i = 0; i < sizeof flag / sizeof *flag; i++)
+    if (strcmp(option, flag[i].option) == 0 &&
+        (j->is_gemm || !flag[i].gemm_only)) {
+      *flag[i].flag = true;
+      return true;
+    }
+  return false;
+}
+
+static bool read_words(struct job *j, int argc, char **argv) {
+  if (argc < 2 ||
+      (strcmp(argv[1], "gemm") != 0 && strcmp(argv[1], "zero") != 0)) {
+    tool_usage("kernel",
+               argc < 2 ? "which primitive: gemm or zero"
+                        : "there is no primitive '%s'",
+               argc < 2 ? "" : argv[1]);
+    return false;
+  }
+  j->is_gemm = strcmp(argv[1], "gemm") == 0;
+  j->gemm.name = argv[1];
+  for (int i = 2; i < argc; i++) {
+    bool known;
+    if (take_flag(j, argv[i]))
+      continue;
+    if (i + 1 < argc && take_value(j, argv[i], argv[i + 1], &known)) {
+      i++;
+      continue;
+    }
+    if (i + 1 == argc || !known)
+      tool_usage("kernel", "'%s' is no option of %s, or lacks its value",
+                 argv[i], argv[1]);
+    return false;
+  }
+  const struct kernel_gemm *g = &j->gemm;
+  if (j->is_gemm && (!g->m || !g->k || !g->n)) {
+    tool_usage("kernel", "gemm needs --m, --k and --n");
+    return false;
+  }
+  if (!j->is_gemm && !j->zero_bytes) {
+    tool_usage("kernel", "zero needs --bytes");
+    return false;
+  }
+  return true;
+}
+
+/* ---- the report ---- */
+
+/* How many registers of a file the program names. */
+static int count_registers(const struct asm_program *p, const char *prefix) {
+  int count = 0;
+  size_t length = strlen(prefix);
+  for (int reg = 0; reg < isa_reg_count(); reg++) {
+    const char *name = isa_reg(reg)->name;
+    bool used = false;
+    if (strncmp(name, prefix, length) != 0 || name[length] < '0' ||
+        name[length] > '9')
+      continue;
+    for (int i = 0; i < p->count && !used; i++)
+      for (int slot = 0; slot < SLOT_COUNT && !used; slot++) {
+        const struct isa_op *op = &p->line[i].bundle.slot[slot];
+        if (p->line[i].kind != ASM_BUNDLE || !op->id)
+          continue;
+        const struct insn *insn = isa_insn(op->id);
+        for (int j = 0; j < insn->operand_count; j++) {
+          int c = insn->operand[j].operand_class;
+          used |= c >= 0 && isa_class(c)->is_register && op->operand[j] == reg;
+        }
+      }
+    count += used;
+  }
+  return count;
+}
+
+static int count_loops(const struct asm_program *p) {
+  int loops = 0;
+  for (int i = 0; i < p->count; i++)
+    loops +=
+        p->line[i].kind == ASM_LABEL && (strstr(p->line[i].text, "_loop") ||
+                                         strstr(p->line[i].text, "_blocks"));
+  return loops;
+}
+
+static void print_gemm(struct text *t, const struct kernel_gemm *g) {
+  text_printf(t, "types=%s,%s,%s\n", dtype_name(g->in0), dtype_name(g->in1),
+              dtype_name(g->out));
+  text_printf(t, "shape=%dx%dx%d\n", g->m, g->k, g->n);
+  text_printf(t, "layout=%s,%s,%s\n", g->ta ? "ta" : "a", g->tb ? "tb" : "b",
+              g->tc ? "tc" : "c");
+  text_printf(t, "init=%s\nrelu=%s\n", g->zero ? "zero" : "load",
+              g->relu ? "yes" : "no");
+}
+
+static void print_report(struct text *t, const struct job *j,
+                         const struct asm_program *p,
+                         const struct check_outcome *o, const uint32_t at[3]) {
+  if (j->is_gemm) {
+    print_gemm(t, &j->gemm);
+    text_printf(t, "placement=0x%x,0x%x,0x%x\n", at[0], at[1], at[2]);
+  }
+  text_printf(t, "cycles=%llu\nbundles=%llu\n", (unsigned long long)o->cycles,
+              (unsigned long long)o->bundles);
+  text_printf(t, "stall_memory=%llu\n", (unsigned long long)o->stalls);
+  if (j->is_gemm) {
+    const struct kernel_gemm *g = &j->gemm;
+    double macs = (double)g->m * g->k * g->n;
+    text_printf(t, "mac_cycles=%llu\nmac_share=%.4f\nmac_per_cycle=%.1f\n",
+                (unsigned long long)o->macs,
+                (double)o->macs / (double)o->cycles, macs / (double)o->cycles);
+    text_printf(t, "phases=ramp:%llu,main:%llu,drain:%llu\n",
+                (unsigned long long)o->first_mac,
+                (unsigned long long)(o->last_mac + 1 - o->first_mac),
+                (unsigned long long)(o->cycles - o->last_mac - 1));
+  }
+  text_printf(t, "program_bytes=%d\nloops=%d\n", o->program_bytes,
+              count_loops(p));
+  static const char *const file[] = {"x",  "bml", "bmh", "cm", "p",
+                                     "dc", "m",   "r",   "s"};
+  text_puts(t, "registers=");
+  bool first = true;
+  for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
+    int n = count_registers(p, file[i]);
+    if (n)
+      text_printf(t, "%s%s:%d", first ? "" : ",", file[i], n);
+    first &= !n;
+  }
+  text_puts(t, "\n");
+}
+
+/* ---- running ---- */
+
+static bool run_zero(const struct job *j, const struct asm_program *p,
+                     struct check_outcome *o, struct diag *d) {
+  struct arena *a = arena_open();
+  uint8_t *memory = arena_array(a, CHECK_MEMORY_BYTES, 1);
+  memset(memory, 0xa5, CHECK_MEMORY_BYTES);
+  bool ok = check_run(p, memory, (uint32_t[3]){0, 0, 0}, o, d);
+  for (int64_t i = 0; ok && i < CHECK_MEMORY_BYTES; i++)
+    o->wrong += memory[i] != (i < j->zero_bytes ? 0 : 0xa5);
+  if (o->wrong)
+    snprintf(o->first, sizeof o->first, "%lld bytes are wrong",
+             (long long)o->wrong);
+  arena_close(a);
+  return ok;
+}
+
+/* The exact reference on three kinds of data. */
+static bool run_gemm(const struct job *j, const struct asm_program *p,
+                     struct check_outcome *o, struct diag *d) {
+  int kinds = !j->check ? 1 : j->gemm.relu ? CHECK_SPECIAL : CHECK_SPECIAL + 1;
+  for (int data = 0; data < kinds; data++)
+    if (!check_gemm(&j->gemm, p, (enum check_data)data, 1 + data, o, d))
+      return false;
+    else if (o->wrong)
+      return true;
+  return true;
+}
+
+static int run_job(struct arena *a, const struct job *j, struct diag *d) {
+  struct check_outcome o = {0};
+  struct text text = {0};
+  uint32_t at[3] = {0};
+  struct asm_program *p =
+      j->is_gemm ? kernel_gemm(a, &j->gemm, d)
+                 : kernel_zero(a, j->gemm.name, (int)j->zero_bytes, d);
+  bool ok = p != NULL;
+  bool assembly = ok && (j->output || (!j->report && !j->check));
+  if (assembly) {
+    asm_print(p, &text);
+    ok = tool_output(j->output, &text, d);
+    text_free(&text);
+    text = (struct text){0};
+  }
+  if (ok && (j->report || j->check)) {
+    ok = j->is_gemm ? run_gemm(j, p, &o, d) : run_zero(j, p, &o, d);
+    if (ok && j->is_gemm)
+      check_place(&j->gemm, at);
+  }
+  if (ok && j->report)
+    print_report(&text, j, p, &o, at);
+  if (ok && j->check)
+    text_printf(&text, "check=%s\n", o.wrong ? "wrong" : "exact");
+  if (ok && text.length)
+    ok = tool_output(NULL, &text, d);
+  text_free(&text);
+  if (ok && j->check && o.wrong)
+    ok = diag_error(d, loc_none(), "kernel %s: %s", j->gemm.name, o.first);
+  return ok ? TOOL_DONE : tool_fail(d);
+}
+
+static int kernel(int argc, char **argv) {
+  struct job j = {
+      .gemm = {.in0 = DTYPE_BF16, .in1 = DTYPE_BF16, .out = DTYPE_F32}};
+  struct diag d = {0};
+  if (!read_words(&j, argc, argv))
+    return TOOL_USAGE;
+  struct arena *a = arena_open();
+  int status = run_job(a, &j, &d);
+  arena_close(a);
+  return status;
+}
+
+const struct tool_command tool_kernel = {
+    .name = "kernel",
+    .summary = "the code of one core for one primitive, and its figures",
+    .help =
+        "usage: nputeir kernel gemm --m M --k K --n N [options]\n"
+        "       nputeir kernel zero --bytes N [options]\n\n"
+        "Prints AIE-ML assembly: a function that returns through lr.  gemm "
+        "computes\nC += A * B for one block in tile memory (p0 = A, p1 = B, p2 "
+        "= C), zero clears\nmemory from p0 on.\n\n"
+        "Blocks lie in small blocks of the multiplier's shape R x S x T "
+        "(bf16 4x8x4, int8\n4x8x8, int16 x int8 4x4x8, int16 4x4x4), row by "
+        "row:\n"
+        "  A [m/R][k/S][R][S]   B [k/S][n/T][S][T]   C [m/R][n/T][R][T]\n\n"
+        "  --types A,B,C      bf16,bf16,f32 (default); bf16,bf16,bf16; i8 or "
+        "u8 inputs with\n                     i32, i16, i8 or u8 results; "
+        "i16,i8 with i32 or i16; i16,i16\n                     with i64, i32 "
+        "or "
+        "i16\n"
+        "  --ta --tb --tc     inside A's, B's or C's small blocks the elements "
+        "are transposed:\n                     [S][R], [T][S], [T][R] (--tc "
+        "where R = T)\n"
+        "  --init load|zero   C += A * B (default) or C = A * B\n"
+        "  --out store        C has the accumulators' type\n"
+        "  --out conv         C is bf16\n"
+        "  --out srs=SHIFT[,ROUNDING[,SATURATION]]\n"
+        "                     C, an integer narrower than the sum, is sum >> "
+        "SHIFT;\n                     ROUNDING: even (default), odd, "
+        "half-down, "
+        "half-up,\n                     half-to-zero, half-away, floor, "
+        "ceiling, to-zero, away;\n                     SATURATION: saturate "
+        "(default), symmetric, wrap\n"
+        "  --relu             results below zero are stored as zero\n"
+        "  --name NAME        of the function\n"
+        "  --report           figures as key=value lines, measured on the "
+        "simulated core with\n                     A, B and C in banks of "
+        "their "
+        "own where they fit\n"
+        "  --check            compares with the exact reference: random data, "
+        "extremes,\n                     infinities; exit status 1 if anything "
+        "differs\n"
+        "  -o FILE            assembly to FILE (with --report and --check it "
+        "is left out\n                     otherwise)\n",
+    .run = kernel,
+};
