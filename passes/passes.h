@@ -42,6 +42,13 @@ bool optionsOf(const llvm::Function &F, const Doors &D, arena *A, options &O,
 bool checkDoors(const Doors &D, diag *Problem);
 
 // ---- read_ir.cpp ----
+// Start + sum of step * (extent - 1), all of them unsigned, must stay below
+// 2^32.
+struct NoWrap {
+  const llvm::SCEV *Start;
+  llvm::SmallVector<std::pair<const llvm::SCEV *, const llvm::SCEV *>, 4> Terms;
+};
+
 // A nest, and the LLVM values behind its numbers.
 struct IRNest {
   nest *N = nullptr;
@@ -49,6 +56,7 @@ struct IRNest {
   std::vector<const llvm::SCEV *> Tensor; // addresses at iteration zero
   // Conditions under which the nest is what the description says.
   std::vector<std::pair<llvm::Value *, bool>> Assumed;
+  std::vector<NoWrap> Bounded;
 };
 // False and a verdict when the loop cannot be described as a nest.
 bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,

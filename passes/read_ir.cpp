@@ -10,6 +10,7 @@
 // Phi nodes of loop headers that are not counters become scalar variables with
 // two assignments, the start and the step.  A phi that only hands a sum through
 // an outer loop is the same variable as the inner one.
+#include "address.h"
 #include "body.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -21,8 +22,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
-#include "llvm/Transforms/Utils/LoopUtils.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+#include "llvm/IR/PatternMatch.h"
 
 #include <algorithm>
 
@@ -46,6 +46,7 @@ class Reader {
 
   SmallVector<Loop *, 8> Loops; // index is the nest's
   Body Code;
+  Addresses Places;
   DenseMap<const Loop *, int> LoopIndex;
   DenseMap<const PHINode *, int> Scalar;
   SmallVector<nest_statement, 8> Statements;
@@ -56,7 +57,7 @@ public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
          arena *A, IRNest &R, verdict &V)
       : Outer(Outer), LI(LI), SE(SE), A(A), R(R), V(V),
-        Code(Outer, LI, DT, A, V) {}
+        Code(Outer, LI, DT, A, V), Places(Outer, LI, SE) {}
 
   bool read() {
     return Code.read() && readLoops() && checkLiveOuts() && readStatements() &&
@@ -74,16 +75,6 @@ private:
   static bool exitsBeforeBody(const Loop &L) {
     return L.getExitingBlock() == L.getHeader() &&
            L.getLoopLatch() != L.getHeader();
-  }
-
-  bool invariant(const SCEV *S) {
-    return SE.isLoopInvariant(S, &Outer) &&
-           SE.properlyDominates(S, Outer.getHeader());
-  }
-
-  bool usable(const SCEV *S) {
-    return invariant(S) &&
-           SCEVExpander(SE, SE.getDataLayout(), "nputeir").isSafeToExpand(S);
   }
 
   value valueOf(const SCEV *S, const Twine &Name) {
@@ -118,7 +109,7 @@ private:
     const SCEV *Extent = SE.getNoopOrZeroExtend(Taken, I64);
     if (!exitsBeforeBody(L))
       Extent = SE.getAddExpr(Extent, SE.getOne(I64));
-    if (!usable(Extent))
+    if (!Places.usable(Extent))
       return verdict_decline(&V, RULE_VARIANT_EXTENT, at(L),
                              "the number of iterations of a loop changes "
                              "within the nest");
@@ -130,6 +121,7 @@ private:
     N.extent = valueOf(Extent, "n_" + Name);
     N.at = at(L);
     NestLoops.push_back(N);
+    Places.addLoop(&L, Extent);
     return true;
   }
 
@@ -146,6 +138,7 @@ private:
     for (size_t I = 0; I < Loops.size(); I++)
       if (!readLoop(*Loops[I], (int)I))
         return false;
+    Places.chooseDirections(Code.Blocks);
     return true;
   }
 
@@ -187,12 +180,6 @@ private:
     return false;
   }
 
-  bool declineAddress(const Instruction &I) {
-    return verdict_decline(&V, RULE_NON_AFFINE, at(I),
-                           "an address is not a fixed start plus a fixed "
-                           "stride per loop");
-  }
-
   int tensorOf(const SCEV *Start) {
     for (size_t I = 0; I < R.Tensor.size(); I++)
       if (R.Tensor[I] == Start)
@@ -202,36 +189,26 @@ private:
     return (int)R.Tensor.size() - 1;
   }
 
-  // Address = start + sum of stride times iteration, modulo 2^64.
   bool readAccess(const Instruction &I, const Value *Pointer, dtype Type,
                   nest_access &Access) {
-    Loop *Around = LI.getLoopFor(I.getParent());
-    if (Pointer->getType()->getPointerAddressSpace() != 0 ||
-        !SE.isSCEVable(Pointer->getType()))
-      return declineAddress(I);
-    const SCEV *S = SE.getSCEVAtScope(const_cast<Value *>(Pointer), Around);
-    SmallVector<const SCEV *, 8> Stride(Loops.size(), nullptr);
-    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
-      auto It = LoopIndex.find(Rec->getLoop());
-      if (It == LoopIndex.end() || !Rec->isAffine() ||
-          !Rec->getLoop()->contains(I.getParent()) || Stride[It->second])
-        break;
-      const SCEV *Step = Rec->getStepRecurrence(SE);
-      if (!usable(Step) || SE.getTypeSizeInBits(Step->getType()) != 64)
-        return declineAddress(I);
-      Stride[It->second] = Step;
-      S = Rec->getStart();
-    }
-    if (!usable(S))
-      return declineAddress(I);
+    Address X;
+    if (!Places.read(I, Pointer, X))
+      return verdict_decline(&V, RULE_NON_AFFINE, at(I),
+                             "an address is not a fixed start plus a fixed "
+                             "stride per loop");
+    for (const SCEV *Stride : X.Stride)
+      if (Stride && looksNegative(Stride))
+        return verdict_decline(&V, RULE_DIRECTIONS, at(I),
+                               "a loop runs up in one array and down in "
+                               "another");
     Access.type = Type;
-    Access.tensor = tensorOf(S);
+    Access.tensor = tensorOf(X.Start);
     Access.stride_bytes = (value *)arena_array(A, Loops.size(), sizeof(value));
     for (size_t L = 0; L < Loops.size(); L++)
       Access.stride_bytes[L] =
-          Stride[L] ? valueOf(Stride[L], Twine(Tensors[Access.tensor]) + "." +
-                                             NestLoops[L].name)
-                    : value{0, -1};
+          X.Stride[L] ? valueOf(X.Stride[L], Twine(Tensors[Access.tensor]) +
+                                                 "." + NestLoops[L].name)
+                      : value{0, -1};
     return true;
   }
 
@@ -371,6 +348,22 @@ private:
     return E;
   }
 
+  // bf16 kept as uint16_t, widened to float by a shift; null if C is not that.
+  nest_expr *readBits(const CastInst *C) {
+    using namespace PatternMatch;
+    Value *Half;
+    if (!match(C, m_BitCast(m_Shl(m_ZExt(m_Value(Half)), m_SpecificInt(16)))) ||
+        !C->getType()->isFloatTy() || !Half->getType()->isIntegerTy(16) ||
+        !isa<LoadInst>(Half) || !Outer.contains(cast<LoadInst>(Half)))
+      return nullptr;
+    nest_expr *E = make(NEST_CAST, DTYPE_F32, at(*C));
+    nest_expr *Load = readLoad(cast<LoadInst>(Half), true);
+    if (Load->op == NEST_LOAD)
+      Load->type = Load->access.type = DTYPE_BF16;
+    E->lhs = Load;
+    return E;
+  }
+
   nest_expr *readCast(const CastInst *C, dtype T, int Depth) {
     switch (C->getOpcode()) {
     case Instruction::SExt:
@@ -382,6 +375,10 @@ private:
       E->lhs = read(C->getOperand(0), isa<ZExtInst>(C), Depth + 1);
       return E;
     }
+    case Instruction::BitCast:
+      if (nest_expr *E = readBits(C))
+        return E;
+      [[fallthrough]];
     default:
       return other("a conversion between integers and floats", at(*C));
     }
@@ -542,6 +539,7 @@ private:
     N->symbol_count = (int)Symbols.size();
     N->symbol = copy(Symbols);
     R.Assumed = Code.Assumed;
+    R.Bounded = Places.Bounded;
     N->scalar_count = (int)Scalars.size();
     N->scalar = copy(Scalars);
     N->statement_count = (int)Statements.size();

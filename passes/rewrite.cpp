@@ -131,6 +131,19 @@ private:
     return V.symbol >= 0 ? Symbol[V.symbol] : B.getInt64(V.constant);
   }
 
+  // Steps and extents are below 2^32, so that only the sum can overflow.
+  Value *staysSmall(IRBuilder<> &B, const NoWrap &Sum) {
+    Instruction *At = &*B.GetInsertPoint();
+    Value *Largest = frozen(B, Sum.Start, B.getInt64Ty(), At);
+    for (auto [Step, Extent] : Sum.Terms) {
+      Value *Last =
+          B.CreateSub(frozen(B, Extent, B.getInt64Ty(), At), B.getInt64(1));
+      Value *Way = B.CreateMul(frozen(B, Step, B.getInt64Ty(), At), Last);
+      Largest = B.CreateBinaryIntrinsic(Intrinsic::uadd_sat, Largest, Way);
+    }
+    return B.CreateICmpULE(Largest, B.getInt64(UINT32_MAX));
+  }
+
   Value *mayCall(IRBuilder<> &B, Value *Callee) {
     Value *May = B.CreateIsNotNull(Callee, "nputeir.linked");
     for (int I = 0; I < C.axis_count; I++) {
@@ -139,6 +152,8 @@ private:
         May =
             B.CreateAnd(May, B.CreateICmpSGT(number(B, Extent), B.getInt64(0)));
     }
+    for (const NoWrap &Sum : Nest.Bounded)
+      May = B.CreateAnd(May, staysSmall(B, Sum));
     for (auto [Condition, Side] : Nest.Assumed) {
       Value *Holds = B.CreateFreeze(Condition);
       May = B.CreateAnd(May, Side ? Holds : B.CreateNot(Holds));

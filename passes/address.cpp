@@ -1,0 +1,156 @@
+// address.cpp -- ScalarEvolution's recurrences -> start plus strides.
+//
+// Strides are modulo 2^64, as addresses are, so nothing has to be known about
+// overflow, with one exception.  An unsigned 32-bit index that is widened to an
+// address wraps in 32 bits: C's rules say so, and i * n + j with unsigned
+// numbers is not affine then.  Such an index is taken for a 64-bit one, and the
+// largest value that it reaches must turn out to fit in 32 bits at run time.
+//
+// A loop that counts down is described as one that counts up from its last
+// iteration; which way a sum is formed or a result is filled does not matter.
+#include "address.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+bool Addresses::usable(const SCEV *S) {
+  return SE.isLoopInvariant(S, &Outer) &&
+         SE.properlyDominates(S, Outer.getHeader()) &&
+         SCEVExpander(SE, SE.getDataLayout(), "nputeir").isSafeToExpand(S);
+}
+
+void Addresses::addLoop(Loop *L, const SCEV *Extent) {
+  Index[L] = (int)Loops.size();
+  Loops.push_back(L);
+  Extents.push_back(Extent);
+  Reversed.push_back(false);
+}
+
+namespace {
+
+// zext(recurrence) -> recurrence of zexts, with a note that it must not wrap.
+class Widener : public SCEVRewriteVisitor<Widener> {
+  using Base = SCEVRewriteVisitor<Widener>;
+  const DenseMap<const Loop *, int> &Index;
+  ArrayRef<const SCEV *> Extents;
+  std::vector<NoWrap> &Bounded;
+  Type *I64;
+
+public:
+  Widener(ScalarEvolution &SE, const DenseMap<const Loop *, int> &Index,
+          ArrayRef<const SCEV *> Extents, std::vector<NoWrap> &Bounded,
+          Type *I64)
+      : Base(SE), Index(Index), Extents(Extents), Bounded(Bounded), I64(I64) {}
+
+  const SCEV *visitZeroExtendExpr(const SCEVZeroExtendExpr *Z) {
+    const SCEV *S = Z->getOperand();
+    if (Z->getType() != I64 || !S->getType()->isIntegerTy(32) ||
+        !isa<SCEVAddRecExpr>(S))
+      return Z;
+    NoWrap Sum;
+    SmallVector<std::pair<const SCEV *, const Loop *>, 4> Steps;
+    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
+      auto It = Index.find(Rec->getLoop());
+      if (!Rec->isAffine() || It == Index.end() ||
+          SE.getUnsignedRangeMax(Extents[It->second]).getActiveBits() > 32)
+        return Z;
+      const SCEV *Step = SE.getZeroExtendExpr(Rec->getStepRecurrence(SE), I64);
+      Sum.Terms.push_back({Step, Extents[It->second]});
+      Steps.push_back({Step, Rec->getLoop()});
+      S = Rec->getStart();
+    }
+    const SCEV *Wide = Sum.Start = SE.getZeroExtendExpr(S, I64);
+    for (auto [Step, L] : reverse(Steps))
+      Wide = SE.getAddRecExpr(Wide, Step, L, SCEV::FlagAnyWrap);
+    Bounded.push_back(std::move(Sum));
+    return Wide;
+  }
+};
+
+} // namespace
+
+const SCEV *Addresses::widen(const SCEV *S) {
+  size_t Before = Bounded.size();
+  Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
+  const SCEV *Wide = Widener(SE, Index, Extents, Bounded, I64).visit(S);
+  for (size_t I = Before; I < Bounded.size(); I++) {
+    bool Known = usable(Bounded[I].Start);
+    for (auto [Step, Extent] : Bounded[I].Terms)
+      Known &= usable(Step) && usable(Extent);
+    if (!Known) {
+      Bounded.resize(Before);
+      return S;
+    }
+  }
+  return Wide;
+}
+
+bool Addresses::split(const Instruction &I, const Value *Pointer,
+                      Address &Result) {
+  if (Pointer->getType()->getPointerAddressSpace() != 0 ||
+      !SE.isSCEVable(Pointer->getType()))
+    return false;
+  const SCEV *S = SE.getSCEVAtScope(const_cast<Value *>(Pointer),
+                                    LI.getLoopFor(I.getParent()));
+  S = widen(S);
+  Result.Stride.assign(Loops.size(), nullptr);
+  while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
+    auto It = Index.find(Rec->getLoop());
+    if (It == Index.end() || !Rec->isAffine() ||
+        !Rec->getLoop()->contains(I.getParent()) || Result.Stride[It->second])
+      break;
+    const SCEV *Step = Rec->getStepRecurrence(SE);
+    if (!usable(Step) || SE.getTypeSizeInBits(Step->getType()) != 64)
+      return false;
+    Result.Stride[It->second] = Step;
+    S = Rec->getStart();
+  }
+  Result.Start = S;
+  return usable(S);
+}
+
+bool looksNegative(const SCEV *S) {
+  if (const auto *C = dyn_cast<SCEVConstant>(S))
+    return C->getAPInt().isNegative();
+  const auto *M = dyn_cast<SCEVMulExpr>(S);
+  return M && looksNegative(M->getOperand(0));
+}
+
+void Addresses::chooseDirections(ArrayRef<BasicBlock *> Blocks) {
+  SmallVector<bool, 8> Down(Loops.size(), false), Up(Loops.size(), false);
+  for (BasicBlock *B : Blocks)
+    for (Instruction &I : *B) {
+      const Value *Pointer = getLoadStorePointerOperand(&I);
+      Address X;
+      if (!Pointer || !split(I, Pointer, X))
+        continue;
+      for (size_t L = 0; L < Loops.size(); L++)
+        if (X.Stride[L] && !X.Stride[L]->isZero())
+          (looksNegative(X.Stride[L]) ? Down : Up)[L] = true;
+    }
+  for (size_t L = 0; L < Loops.size(); L++)
+    Reversed[L] = Down[L] && !Up[L];
+  Bounded.clear(); // what is read from here on counts
+}
+
+bool Addresses::read(const Instruction &I, const Value *Pointer,
+                     Address &Result) {
+  if (!split(I, Pointer, Result))
+    return false;
+  for (size_t L = 0; L < Loops.size(); L++)
+    if (Reversed[L] && Result.Stride[L]) {
+      const SCEV *Last =
+          SE.getMinusSCEV(Extents[L], SE.getOne(Extents[L]->getType()));
+      Result.Start =
+          SE.getAddExpr(Result.Start, SE.getMulExpr(Result.Stride[L], Last));
+      Result.Stride[L] = SE.getNegativeSCEV(Result.Stride[L]);
+    }
+  return true;
+}
+
+} // namespace nputeir

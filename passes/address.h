@@ -1,0 +1,51 @@
+// address.h -- addresses as a start plus stride times iteration of every loop.
+#ifndef NPUTEIR_ADDRESS_H
+#define NPUTEIR_ADDRESS_H
+
+#include "passes.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace nputeir {
+
+// Known or written to be below zero.
+bool looksNegative(const llvm::SCEV *S);
+
+struct Address {
+  const llvm::SCEV *Start;
+  llvm::SmallVector<const llvm::SCEV *, 8> Stride; // null: the loop moves none
+};
+
+class Addresses {
+  llvm::Loop &Outer;
+  llvm::LoopInfo &LI;
+  llvm::ScalarEvolution &SE;
+  llvm::SmallVector<llvm::Loop *, 8> Loops;
+  llvm::SmallVector<const llvm::SCEV *, 8> Extents; // 64 bits
+  llvm::DenseMap<const llvm::Loop *, int> Index;
+  llvm::SmallVector<bool, 8> Reversed;
+
+public:
+  // What must not wrap for the addresses to be true.
+  std::vector<NoWrap> Bounded;
+
+  Addresses(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE)
+      : Outer(Outer), LI(LI), SE(SE) {}
+  // Known and unchanging before the nest, and harmless to compute there.
+  bool usable(const llvm::SCEV *S);
+  void addLoop(llvm::Loop *L, const llvm::SCEV *Extent);
+  // After the last loop: turns round loops in which addresses only go down.
+  void chooseDirections(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
+  bool read(const llvm::Instruction &I, const llvm::Value *Pointer,
+            Address &Result);
+
+private:
+  bool split(const llvm::Instruction &I, const llvm::Value *Pointer,
+             Address &Result);
+  const llvm::SCEV *widen(const llvm::SCEV *S);
+};
+
+} // namespace nputeir
+
+#endif
