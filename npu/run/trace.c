@@ -1,22 +1,31 @@
 /* trace.c -- one line on stderr per replaced call when NPUTEIR_TRACE=1:
  *
- *   nputeir: einsum=mk,kn->mn sizes=m:64,k:32,n:64 types=bf16,bf16,f32
- *   device=sim status=done launches=1 compiled=1 cycles=5342 core_util=0.912
- *   where=gemm.c:12
+ *   nputeir: einsum=mk,kn->mn sizes=m:64,n:64,k:32 types=bf16,bf16,f32
+ *   device=sim status=done reason=- launches=1 compiled=1 cycles=5342
+ *   core_util=0.912 where="gemm.c:12 gemm"
  *
- * (in one line).  A declined call has status=declined and reason="...".  What
- * is not known is left out of the line's numbers as 0 and of its words as -.
+ * (in one line).  A declined call has status=declined and its reason.  Words
+ * with blanks stand in double quotes; a word that is not known is -, a number
+ * 0.  core_util: cycles in which a core's multiplier issued, of all cycles of
+ * all cores from the first to the last in which the array did something.
  */
 #include "parts.h"
 
-static const char *word(const char *s) { return s && *s ? s : "-"; }
+#include <string.h>
 
-/* A message in double quotes, with ' for " so that the line stays one word. */
-static void put_quoted(struct text *t, const char *s) {
-  text_puts(t, "\"");
-  for (; *s; s++)
-    text_printf(t, "%c", *s == '"' ? '\'' : *s == '\n' ? ' ' : *s);
-  text_puts(t, "\"");
+/* " key=word", with ' for " inside, so that the line stays readable for
+ * programs. */
+static void put(struct text *t, const char *key, const char *word) {
+  if (!word || !*word)
+    word = "-";
+  const char *quote = strpbrk(word, " \"\n\t") ? "\"" : "";
+  text_printf(t, " %s=%s", key, quote);
+  for (; *word; word++)
+    text_printf(t, "%c",
+                *word == '"'                     ? '\''
+                : *word == '\n' || *word == '\t' ? ' '
+                                                 : *word);
+  text_puts(t, quote);
 }
 
 void trace_report(const struct run_report *r, const char *where) {
@@ -24,18 +33,18 @@ void trace_report(const struct run_report *r, const char *where) {
                                             (double)r->counts.core_cycles
                                       : 0;
   struct text t = {0};
-  text_printf(&t, "nputeir: einsum=%s sizes=%s types=%s device=%s status=%s ",
-              word(r->einsum), word(r->sizes), word(r->types), word(r->device),
-              r->done ? "done" : "declined");
-  text_puts(&t, "reason=");
-  if (r->done)
-    text_puts(&t, "-");
-  else
-    put_quoted(&t, r->reason.text);
-  text_printf(&t, " launches=%lld compiled=%d cycles=%llu core_util=%.3f ",
+  text_puts(&t, "nputeir:");
+  put(&t, "einsum", r->einsum);
+  put(&t, "sizes", r->sizes);
+  put(&t, "types", r->types);
+  put(&t, "device", r->device);
+  put(&t, "status", r->done ? "done" : "declined");
+  put(&t, "reason", r->done ? NULL : r->reason.text);
+  text_printf(&t, " launches=%lld compiled=%d cycles=%llu core_util=%.3f",
               (long long)r->launches, r->compiled,
               (unsigned long long)r->counts.cycles, util);
-  text_printf(&t, "where=%s\n", word(where));
+  put(&t, "where", where);
+  text_puts(&t, "\n");
   fputs(text_string(&t), stderr); /* in one piece: threads may trace, too */
   text_free(&t);
 }

@@ -273,11 +273,11 @@ static void test_trace(void) {
                "nputeir: einsum=mk,kn->mn sizes=m:8,n:16,k:4 "
                "types=bf16,bf16,f32 device=fake status=done reason=- "
                "launches=2 compiled=1 cycles=2000 core_util=0.900 "
-               "where=nest.c:1\n"
+               "where=\"nest.c:1 f\"\n"
                "nputeir: einsum=mk,kn->mn sizes=m:8,n:16,k:4 "
                "types=bf16,bf16,f32 device=fake status=done reason=- "
                "launches=2 compiled=0 cycles=2000 core_util=0.900 "
-               "where=nest.c:1\n") == 0);
+               "where=\"nest.c:1 f\"\n") == 0);
   CHECK(
       strstr(stderr_of(&w, NULL), "device=- status=declined reason=\"no NPU"));
   unsetenv("NPUTEIR_TRACE");

@@ -8,7 +8,7 @@ bool nest_call(struct nest_work *w, struct run *r, const char *options,
     tensor[t] = w->memory[t] + NEST_GUARD;
   struct run_request q = {.teir = w->teir,
                           .options = options,
-                          .where = "nest.c:1",
+                          .where = "nest.c:1 f",
                           .value = w->value,
                           .value_count = (uint64_t)w->value_count,
                           .tensor = tensor,
