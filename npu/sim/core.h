@@ -59,8 +59,9 @@ void core_step(struct core *, unsigned *banks);
 enum core_state core_state(const struct core *);
 enum core_stall core_stalled(const struct core *); /* in the last step */
 int core_waiting_lock(const struct core *);        /* core lock id, or -1 */
-/* Whether the next step tries a lock operation; any other step touches nothing
- * but the core itself and its memories. */
+/* Whether the last bundle still waits for a lock, a stream or the cascade: the
+ * next step tries again.  Locks are only ever tried so, streams and cascade in
+ * the cycle of issue too. */
 bool core_at_lock(const struct core *);
 uint32_t core_pc(const struct core *);
 const struct core_counts *core_counts(const struct core *);

@@ -205,7 +205,85 @@ static void test_core_failure(void) {
   arena_close(a);
 }
 
+/* Words through the core's own stream ports: MM2S -> core -> S2MM. */
+static void test_streams(void) {
+  enum { WORDS = 100 };
+  struct arena *a = arena_open();
+  struct command_list *l = command_list(a), *wait = command_list(a);
+  uint32_t data[WORDS];
+  for (uint32_t i = 0; i < WORDS; i++)
+    data[i] = 7 * i;
+  struct bd from = plain_bd(0, WORDS), to = plain_bd(0x8000, WORDS);
+  command_block(l, tile_address(0, 2, 0), data, WORDS);
+  connect_ports(l, 0, 2, PORT_DMA, 0, PORT_CORE, 0);
+  connect_ports(l, 0, 2, PORT_CORE, 0, PORT_DMA, 0);
+  put_bd(l, 0, 2, 0, &from);
+  put_bd(l, 0, 2, 1, &to);
+  push_task(l, 0, 2, false, 0, 1, 1, false);
+  push_task(l, 0, 2, true, 0, 0, 1, false);
+  load_program(l, 0, 2,
+               "word: mov r0, SS\n"
+               "nop\nnop\nnop\nnop\nnop\nnop\nnop\n"
+               "add r0, r0, #1\n"
+               "mov ms, r0\n"
+               "j #word\nnop\nnop\nnop\nnop\nnop\n");
+  struct sim *s = open_design("phoenix", 1, l);
+  command_delay(wait, 5000);
+  struct sim_report r;
+  CHECK(run_design(s, wait, NULL, 0, &r));
+  bool right = true;
+  for (uint32_t i = 0; i < WORDS; i++) {
+    uint32_t word;
+    CHECK(register_read(s, tile_address(0, 2, 0x8000 + 4 * i), &word));
+    right &= word == 7 * i + 1;
+  }
+  CHECK(right);
+  /* 16 bundles a word; when the words are over, it waits for more */
+  CHECK(r.busy_cycles >= 16 * WORDS && r.busy_cycles < 18 * WORDS);
+  CHECK(core_stalled(tile_at(s, 0, 2)->core) == STALL_STREAM);
+  sim_close(s);
+  arena_close(a);
+}
+
+/* 512 bits from core (0,3) down to core (0,2). */
+static void test_cascade(uint32_t reader) {
+  struct arena *a = arena_open();
+  struct command_list *l = command_list(a), *wait = command_list(a);
+  uint32_t data[16];
+  struct diag d = {0};
+  for (uint32_t i = 0; i < 16; i++)
+    data[i] = 0x01010101 * i + 99;
+  command_block(l, tile_address(0, 3, 0), data, 16);
+  command_write(l, tile_address(0, 2, REG_CORE_ACCUMULATOR), reader);
+  load_program(l, 0, 3,
+               "movxm p0, #0x70000\n"
+               "mov crMCDEn, #1\n"
+               "vlda wl0, [p0, #0]\nvlda wh0, [p0, #32]\n"
+               "nop\nnop\nnop\nnop\nnop\nnop\nnop\n"
+               "vmov MCD, x0\nnop\nnop\ndone\nnop\nnop\n");
+  load_program(l, 0, 2,
+               "movxm p0, #0x70000\n"
+               "mov crSCDEn, #1\nnop\n"
+               "vmov x0, SCD\n"
+               "nop\nnop\nnop\nnop\nnop\nnop\nnop\n"
+               "vst wl0, [p0, #0]\nvst wh0, [p0, #32]\n"
+               "nop\nnop\nnop\nnop\nnop\nnop\nnop\ndone\nnop\nnop\n");
+  struct sim *s = open_design("phoenix", 1, l);
+  command_delay(wait, 200);
+  bool done = sim_execute(s, wait, NULL, 0, NULL, &d);
+  CHECK(done == !reader);
+  if (reader)
+    CHECK(strstr(d.text, "core (0,3) writes its cascade to the south"));
+  else
+    CHECK(memcmp(tile_at(s, 0, 2)->memory, data, 64) == 0);
+  sim_close(s);
+  arena_close(a);
+}
+
 int main(void) {
+  test_streams();
+  test_cascade(0);
+  test_cascade(1);
   test_core(2);
   test_core(3);
   test_deadlock();
