@@ -164,38 +164,21 @@ static const struct {
   enum word_kind kind;
   int unit;
 } word[] = {
-    {".text", WORD_TEXT, 0},
-    {".data", WORD_TEXT, 0},
-    {".bss", WORD_TEXT, 0},
-    {".rodata", WORD_TEXT, 0},
-    {".section", WORD_SECTION, 0},
-    {".p2align", WORD_P2ALIGN, 0},
-    {".align", WORD_ALIGN, 0},
-    {".balign", WORD_ALIGN, 0},
-    {".globl", WORD_GLOBAL, 0},
-    {".global", WORD_GLOBAL, 0},
-    {".long", WORD_DATA, 4},
-    {".word", WORD_DATA, 4},
-    {".4byte", WORD_DATA, 4},
-    {".short", WORD_DATA, 2},
-    {".hword", WORD_DATA, 2},
-    {".2byte", WORD_DATA, 2},
-    {".byte", WORD_DATA, 1},
-    {".space", WORD_SPACE, 0},
-    {".skip", WORD_SPACE, 0},
-    {".zero", WORD_SPACE, 0},
-    {".type", WORD_TYPE, 0},
-    {".size", WORD_SIZE, 0},
-    {".autoalign", WORD_AUTOALIGN, 0},
-    {".file", WORD_IGNORED, 0},
-    {".ident", WORD_IGNORED, 0},
-    {".addrsig", WORD_IGNORED, 0},
-    {".addrsig_sym", WORD_IGNORED, 0},
-    {".local", WORD_IGNORED, 0},
-    {".loc", WORD_IGNORED, 0},
-    {".cfi_startproc", WORD_IGNORED, 0},
-    {".cfi_endproc", WORD_IGNORED, 0},
-    {".cfi_sections", WORD_IGNORED, 0},
+    {".text", WORD_TEXT, 0},       {".data", WORD_TEXT, 0},
+    {".bss", WORD_TEXT, 0},        {".rodata", WORD_TEXT, 0},
+    {".section", WORD_SECTION, 0}, {".p2align", WORD_P2ALIGN, 0},
+    {".align", WORD_ALIGN, 0},     {".balign", WORD_ALIGN, 0},
+    {".globl", WORD_GLOBAL, 0},    {".global", WORD_GLOBAL, 0},
+    {".weak", WORD_GLOBAL, 0},     {".long", WORD_DATA, 4},
+    {".word", WORD_DATA, 4},       {".4byte", WORD_DATA, 4},
+    {".short", WORD_DATA, 2},      {".hword", WORD_DATA, 2},
+    {".2byte", WORD_DATA, 2},      {".byte", WORD_DATA, 1},
+    {".space", WORD_SPACE, 0},     {".skip", WORD_SPACE, 0},
+    {".zero", WORD_SPACE, 0},      {".type", WORD_TYPE, 0},
+    {".size", WORD_SIZE, 0},       {".autoalign", WORD_AUTOALIGN, 0},
+    {".file", WORD_IGNORED, 0},    {".ident", WORD_IGNORED, 0},
+    {".addrsig", WORD_IGNORED, 0}, {".addrsig_sym", WORD_IGNORED, 0},
+    {".local", WORD_IGNORED, 0},   {".loc", WORD_IGNORED, 0},
 };
 
 static bool parse_word(struct cursor *c, int i, struct directive *r) {
@@ -249,5 +232,7 @@ bool directive_parse(struct cursor *c, struct directive *r) {
              (lex_end(c) ||
               diag_error(c->diag, lex_loc(c), "unexpected %s behind %s",
                          lex_token(c, token), name));
+  if (name && strncmp(name, ".cfi_", 5) == 0)
+    return ignore(c);
   return diag_error(c->diag, at, "unknown directive '%s'", name ? name : "");
 }

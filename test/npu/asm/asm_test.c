@@ -206,6 +206,30 @@ static void test_layout(void) {
   CHECK(strlen(hex_of("j #0", &d)) == 12);
 }
 
+/* What compilers write around code does not disturb it. */
+static void test_directives(void) {
+  struct diag d;
+  CHECK(strcmp(hex_of("  .file \"a.c\"\n  .section .text.f,\"ax\",@progbits\n"
+                      "  .globl f // -- Begin function f\n  .p2align 4\n"
+                      "  .type f,@function\nf: // @f\n  .cfi_startproc\n"
+                      "// %bb.0:\n  ret lr\n  nop // Delay Slot 5\n"
+                      ".Lend:\n  .size f, .Lend-f\n  .cfi_endproc\n"
+                      "  .ident \"x\"\n  .section \".note.GNU-stack\",\"\","
+                      "@progbits\n  .addrsig\n",
+                      &d),
+               "19180010"
+               "0100") == 0);
+  CHECK(
+      strcmp(hex_of(".byte 1, -1, 0b11\n.short 0x1234\n.long -2\n.space 3, 7\n"
+                    ".zero 1",
+                    &d),
+             "01ff03"
+             "3412"
+             "feffffff"
+             "070707"
+             "00") == 0);
+}
+
 static void test_bundle_requests(void) {
   struct diag d;
   struct asm_program *p = parse("vmac.f bml0, bml0, x0, x2, r0", &d);
@@ -440,6 +464,7 @@ int main(void) {
   test_every_form();
   test_known_bytes();
   test_layout();
+  test_directives();
   test_bundle_requests();
   test_link();
   test_object();
