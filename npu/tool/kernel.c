@@ -211,7 +211,7 @@ static bool read_words(struct job *j, int argc, char **argv) {
   j->is_gemm = strcmp(argv[1], "gemm") == 0;
   j->gemm.name = argv[1];
   for (int i = 2; i < argc; i++) {
-    bool known;
+    bool known = true;
     if (take_flag(j, argv[i]))
       continue;
     if (i + 1 < argc && take_value(j, argv[i], argv[i + 1], &known)) {
