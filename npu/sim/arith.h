@@ -32,7 +32,9 @@ struct arith {
                  const uint8_t b[64], unsigned flags);
 };
 extern const struct arith arith_plain;
-/* The fastest that this processor can run. */
+/* What this processor can run, the slowest (0, plain) first; NULL at the end,
+ * and the last of them. */
+const struct arith *arith_variant(int i);
 const struct arith *arith_best(void);
 
 /* ---- floats ---- */

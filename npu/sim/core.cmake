@@ -4,4 +4,5 @@ nputeir_room(simcore SOURCES
   sem_scalar.c sem_memory.c sem_vector.c sem_convert.c sem_multiply.c
   sem_stream.c
   arith_float.c arith_int.c arith_shuffle.c arith_best.c
+  arith_avx2.c arith_avx512.c
   USES isa)
