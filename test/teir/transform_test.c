@@ -301,7 +301,224 @@ static void check_random(int programs) {
   }
 }
 
+/* ---- the worked examples, one from another ---- */
+static struct teir *load(struct arena *a, const char *name) {
+  struct diag d = {0};
+  char *path = arena_printf(a, "%s/%s.teir", TEST_DIR, name);
+  char *text = file_read(a, path, NULL, &d);
+  struct teir *t = text ? teir_parse(a, path, text, &d) : NULL;
+  CHECK(t);
+  return t;
+}
+
+static bool is_tree(const struct teir *t, const struct teir *like) {
+  struct text x = {0}, y = {0};
+  teir_print_tree(t, &x);
+  teir_print_tree(like, &y);
+  bool same = strcmp(text_string(&x), text_string(&y)) == 0;
+  if (!same)
+    fprintf(stderr, "%s is not\n%s", text_string(&x), text_string(&y));
+  text_free(&x);
+  text_free(&y);
+  return same;
+}
+
+static bool same_calls(const struct teir *t, const struct teir *like) {
+  bool same = t->primitive_count == like->primitive_count;
+  for (int i = 0; same && i < t->primitive_count; i++) {
+    struct teir_call x, y;
+    struct diag d = {0};
+    same = teir_lower(t, i, &x, &d) && teir_lower(like, i, &y, &d) &&
+           memcmp(&x, &y, sizeof x) == 0;
+  }
+  return same;
+}
+
+/* 10.7.3 becomes 10.7.4: the sum's loop sinks to the inside, Zero leaves it. */
+static void check_reordering(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *from = load(a, "batched_gemm");
+  const char *order[] = {"b", "c", "d", "a"};
+  int node[4];
+  for (int i = 0; i < 4; i++)
+    node[i] = teir_find_node(from, order[i]);
+  struct teir *t = teir_reorder(a, from, node, 4, &d);
+  CHECK(t);
+  t = t ? teir_hoist(a, t, teir_find_node(t, "zero"), &d) : NULL;
+  CHECK(t && is_tree(t, load(a, "batched_gemm_reordered")));
+  CHECK(t && same_meaning(from, t, "10.7.4"));
+  /* and back: Zero sinks into the loop, which then goes outside */
+  t = t ? teir_sink(a, t, teir_find_node(t, "zero"), teir_find_node(t, "a"), &d)
+        : NULL;
+  CHECK(t);
+  const char *back[] = {"a", "b", "c", "d"};
+  for (int i = 0; t && i < 4; i++)
+    node[i] = teir_find_node(t, back[i]);
+  t = t ? teir_reorder(a, t, node, 4, &d) : NULL;
+  CHECK(t && is_tree(t, from));
+  arena_close(a);
+}
+
+/* 10.7.5 becomes 10.7.6 and 10.7.7: axes go from the schedule to primitives. */
+static void check_absorbing(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *from = load(a, "contraction_scalar"), *t = from;
+  static const char *const loop[] = {"q", "s", "u"};
+  for (int i = 0; t && i < 3; i++)
+    t = teir_absorb(a, t, teir_find_node(t, loop[i]), TEIR_ROLES, &d);
+  CHECK(t && t->primitive_count == 2);
+  CHECK(t && same_calls(t, load(a, "contraction_gemm")));
+  CHECK(t && same_meaning(from, t, "10.7.6"));
+  t = t ? teir_absorb(a, t, teir_find_node(t, "t"), TEIR_K, &d) : NULL;
+  t = t ? teir_set_policy(a, t, teir_find_node(t, "r"), TEIR_PARALLEL, &d)
+        : NULL;
+  t = t ? teir_set_policy(a, t, teir_find_node(t, "p"), TEIR_PARALLEL, &d)
+        : NULL;
+  CHECK(t && same_calls(t, load(a, "contraction_brgemm")));
+  CHECK(t && same_meaning(from, t, "10.7.7"));
+  struct teir *b = load(a, "contraction_gemm");
+  t = teir_brgemm(a, b, teir_find_primitive(b, "gemm_squ"), 1, &d);
+  struct teir_call call;
+  CHECK(t && teir_lower(t, teir_find_primitive(t, "gemm_squ"), &call, &d));
+  CHECK(t && call.kernel == TEIR_KERNEL_BRGEMM && call.br_size == 7);
+  CHECK(call.k == 1 && call.br_stride[0] == 6 && call.br_stride[1] == 1);
+  arena_close(a);
+}
+
+/* Splitting and fusing again gives the same program. */
+static void check_split_and_fuse(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *from = load(a, "contraction_scalar");
+  struct teir *t = teir_split(a, from, teir_find_axis(from, "s"), 2, &d);
+  CHECK(t && teir_find_axis(t, "s.o") >= 0);
+  t = t ? teir_fuse(a, t, teir_find_node(t, "s"), &d) : NULL;
+  CHECK(t && is_tree(t, from));
+  CHECK(t &&
+        t->axis[t->node[teir_find_node(t, "s")].axis].extent.constant == 6);
+  arena_close(a);
+}
+
+/* ---- what is declined, and why ---- */
+static void check_refused(const char *what, const struct teir *result,
+                          const struct diag *d, const char *message) {
+  bool good = !result && strstr(d->text, message);
+  CHECK(good);
+  if (!good)
+    fprintf(stderr, "%s: %s\n", what, result ? "was done" : d->text);
+}
+
+static void check_declined(void) {
+  struct arena *a = arena_open();
+  struct teir *g = load(a, "batched_gemm"), *r = load(a, "contraction_gemm");
+  struct teir *s = load(a, "batched_gemm_reordered");
+#define REFUSED(call, message)                                                 \
+  do {                                                                         \
+    struct diag d = {0};                                                       \
+    const struct teir *result = call;                                          \
+    check_refused(#call, result, &d, message);                                 \
+  } while (0)
+#define NODE(t, id) teir_find_node(t, id)
+  REFUSED(teir_interchange(a, r, NODE(r, "r"), &d), "no single loop");
+  REFUSED(teir_set_policy(a, g, NODE(g, "a"), TEIR_PARALLEL, &d),
+          "iterations of a are not independent");
+  REFUSED(teir_absorb(a, g, NODE(g, "a"), TEIR_ROLES, &d),
+          "the guard of zero needs the loop a");
+  REFUSED(teir_absorb(a, g, NODE(g, "d"), TEIR_ROLES, &d), "a batch");
+  REFUSED(teir_absorb(a, s, NODE(s, "a"), TEIR_M, &d),
+          "does not move the output");
+  REFUSED(teir_fuse(a, g, NODE(g, "a"), &d), "axis a moves by");
+  REFUSED(teir_sink(a, g, NODE(g, "zero"), NODE(g, "a"), &d),
+          "does not stand beside");
+  REFUSED(teir_hoist(a, g, NODE(g, "zero"), &d), "neither a first child");
+  REFUSED(teir_peel(a, g, NODE(g, "a"), teir_find_axis(g, "a"), 3, &d),
+          "leaves no two parts");
+  REFUSED(teir_pack(a, g, NODE(g, "d"), 2, &d), "writes out");
+  REFUSED(teir_split(a, g, teir_find_axis(g, "a"), 2, &d),
+          "extent 3, which 2 does not divide");
+  struct teir *m = load(a, "../matmul");
+  REFUSED(teir_interchange(a, m, NODE(m, "m"), &d), "unbound symbol");
+#undef NODE
+#undef REFUSED
+  arena_close(a);
+}
+
+/* A recurrence over both loops: out[i][j] from out[i-1][j+1]. */
+static void check_recurrence(void) {
+  static const char text[] = "teir 1\ntensor in0 i32\ntensor out i32\n"
+                             "axis i extent 4 stride in0=40 out=40\n"
+                             "axis j extent 4 stride in0=4 out=4\n"
+                             "axis x extent 1 stride out=4 offset out=36\n"
+                             "primitive p Copy M=[] N=[] from out to in0\n"
+                             "primitive q Copy M=[x] N=[] from in0 to out\n"
+                             "roots i\niterate i over i sequential do j\n"
+                             "iterate j over j sequential do a, b\n"
+                             "invoke a calls p\ninvoke b calls q\n";
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *t = teir_parse(a, "recurrence", text, &d);
+  CHECK(t);
+  if (t) {
+    check_refused("recurrence", teir_interchange(a, t, 0, &d), &d,
+                  "outside i reverses");
+  }
+  arena_close(a);
+}
+
+static const struct {
+  const char *program, *warning;
+} doubt[] = {
+    {"roots a\niterate a over k parallel do c\ninvoke c calls p\n",
+     "parallel iterations of a touch the same bytes in c and c"},
+    {"roots a\niterate a over k sequential do c\n"
+     "invoke c calls p when first(k) and last(k)\n",
+     "the guard of node c is never true"},
+    {"roots a\niterate a over k sequential when first(k) do c\n", NULL},
+    {"roots a\niterate a over k sequential do b\n"
+     "iterate b over k sequential do c\ninvoke c calls p\n",
+     "axis k is iterated again by b"},
+    {"roots a\niterate a over k sequential do c, e\n"
+     "invoke c calls p\ninvoke e calls p\n",
+     "siblings overlap: e does again what c did"},
+    {"primitive q Contraction M=[] N=[] K=[k]\nroots a\n"
+     "iterate a over k sequential do c\ninvoke c calls q\n",
+     "axis k is iterated around c and consumed in it"},
+    {"roots a\niterate a over k sequential do c\ninvoke c calls p\n", ""},
+};
+
+static void check_warnings(void) {
+  for (size_t i = 0; i < sizeof doubt / sizeof *doubt; i++) {
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    struct text to = {0};
+    struct teir *t = teir_parse(
+        a, "w",
+        arena_printf(a,
+                     "teir 1\ntensor in0 i8\ntensor in1 i8\ntensor out i8\n"
+                     "axis k extent 4 stride in0=1 in1=1\n"
+                     "primitive p Contraction M=[] N=[] K=[]\n%s",
+                     doubt[i].program),
+        &d);
+    CHECK((t != NULL) == (doubt[i].warning != NULL));
+    if (t) {
+      int count = teir_warn(t, &to);
+      CHECK(*doubt[i].warning ? count > 0 : count == 0);
+      CHECK(strstr(text_string(&to), doubt[i].warning));
+    }
+    text_free(&to);
+    arena_close(a);
+  }
+}
+
 int main(int argc, char **argv) {
+  check_reordering();
+  check_absorbing();
+  check_split_and_fuse();
+  check_declined();
+  check_recurrence();
+  check_warnings();
   check_random(argc > 1 ? atoi(argv[1]) : 400);
   return check_result();
 }
