@@ -126,9 +126,13 @@ static const char *intern(const char *name, size_t length) {
   return pool[count++];
 }
 
-/* The part of a d register that a 2-D or 3-D access changes: its dc units. */
-static unsigned written_units(const struct tables *t, int operand_class) {
+/* The part of a register that changes: half of a cm register, or of a d
+ * register its dc units. */
+static unsigned written_units(const struct tables *t, int operand_class,
+                              char mark) {
   const char *name = t->class[operand_class].shown.name;
+  if (mark == '+' || mark == '-')
+    return mark == '+' ? 0xc : 0x3;
   return strcmp(name, "eD") == 0 ? 0x08 : strcmp(name, "eDS") == 0 ? 0x88 : ~0u;
 }
 
@@ -145,8 +149,8 @@ static void add_operand(struct tables *t, struct insn *insn, const char *bits,
                             .write_cycle = 1,
                             .written_units = ~0u};
   char mark = word[length - 1];
-  o->written = mark == '!' || mark == '*';
-  o->read = mark != '!';
+  o->written = strchr("!*+-", mark) != NULL;
+  o->read = !o->written || mark == '*';
   if (o->written)
     length--;
   const char *tilde = memchr(word, '~', length);
@@ -171,7 +175,7 @@ static void add_operand(struct tables *t, struct insn *insn, const char *bits,
     const struct reg_class *c = &t->class[o->operand_class];
     if (!c->shown.is_register)
       o->read = false;
-    o->written_units = written_units(t, o->operand_class);
+    o->written_units = written_units(t, o->operand_class, mark);
     locate(&t->code[insn->id], index, bits, word[0]);
   }
   insn->operand_count++;
