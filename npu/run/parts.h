@@ -11,8 +11,9 @@
 /* ---- options.c ---- */
 /* What holds where nothing is said. */
 struct run_options run_options_weakest(void);
-/* Items of one door over what weaker doors said; text may be NULL. */
-bool run_options_read(const char *text, struct run_options *, struct diag *);
+/* The words of one door over those of weaker doors; text may be NULL. */
+bool run_options_read(const char *door, const char *text, struct run_options *,
+                      struct diag *);
 /* The word of NPUTEIR_DEVICE, stronger than all doors; NULL is fine. */
 bool run_options_device(const char *word, struct run_options *, struct diag *);
 

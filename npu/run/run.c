@@ -53,8 +53,9 @@ void run_close(struct run *r) {
 /* A wrong word in the environment or in the options is said once, trace or
  * not: it would look like a program that never uses the NPU. */
 static bool wrong_word(struct run *r, const struct diag *d) {
+  const char *name = strncmp(d->text, "nputeir: ", 9) == 0 ? "" : "nputeir: ";
   if (d->kind == DIAG_ERROR && !atomic_exchange(&r->warned, true))
-    fprintf(stderr, "nputeir: %s; the loops run on the CPU\n", d->text);
+    fprintf(stderr, "%s%s; the loops run on the CPU\n", name, d->text);
   return false;
 }
 
@@ -172,8 +173,8 @@ bool run_call(struct run *r, const struct run_request *q,
   *report = (struct run_report){0};
   if (nothing_to_do(r, q))
     return diag_declined(d, loc_none(), "no NPU");
-  if (!run_options_read(r->options, &o, d) ||
-      !run_options_read(q->options, &o, d) ||
+  if (!run_options_read("NPUTEIR_OPTIONS", r->options, &o, d) ||
+      !run_options_read("the call's options", q->options, &o, d) ||
       !run_options_device(r->device, &o, d))
     wrong_word(r, d);
   else if (o.off)

@@ -26,39 +26,40 @@ static void declined(struct nest_work *w, struct run *r, const char *options,
 }
 
 static void test_declined(void) {
-  struct run *r = run_open(&fake_compiler);
+  struct run *any = nest_open(NULL), *r = nest_open("fake");
   struct nest_work w;
   fake = (struct fake){0};
   nest_gemm(&w, DTYPE_BF16, true, 8, 8, 8);
   nest_make(&w, true, 1);
-  declined(&w, r, NULL, "no NPU");
-  declined(&w, r, "device=npu1", "no NPU");
-  declined(&w, r, "device=cpu", "keeps the loop");
-  declined(&w, r, "device=fake,off", "switched off");
-  declined(&w, r, "device=fake,min-macs=many", "not 'many'");
-  declined(&w, r, "device=toaster", "no device 'toaster'");
-  declined(&w, r, "device=sim,preset=cray", "no preset 'cray'");
+  declined(&w, any, NULL, "no NPU");
+  declined(&w, any, "device=npu1", "no NPU");
+  declined(&w, any, "device=cpu", "keeps the loop");
+  declined(&w, any, "device=toaster", "not 'toaster'");
+  declined(&w, any, "device=sim,preset=cray", "no preset 'cray'");
+  declined(&w, any, "min-macs=many,device=host", "not 'many'");
+  declined(&w, any, "device=host,off", "switched off");
+  run_close(any);
   fake.fail_compile = true;
-  declined(&w, r, "device=fake", "a bad day");
+  declined(&w, r, NULL, "a bad day");
   fake.fail_compile = false; /* a failed compilation is kept, too */
-  declined(&w, r, "device=fake", "a bad day");
+  declined(&w, r, NULL, "a bad day");
   CHECK(fake.compiles == 1);
   char *good = w.teir;
   w.teir = strdup("teir 1\naxis m extent\n");
-  declined(&w, r, "device=fake", "expected");
+  declined(&w, r, NULL, "expected");
   free(w.teir);
   w.teir = strdup("");
-  declined(&w, r, "device=fake", "");
+  declined(&w, r, NULL, "");
   free(w.teir);
   w.teir = good;
   w.value_count--;
-  declined(&w, r, "device=fake", "values for");
+  declined(&w, r, NULL, "values for");
   nest_free(&w);
   run_close(r);
 }
 
 static void test_strides(void) {
-  struct run *r = run_open(&fake_compiler);
+  struct run *r = nest_open("fake");
   struct nest_work w;
   fake = (struct fake){0};
   nest_gemm(&w, DTYPE_I8, false, 8, 8, 8);
@@ -66,20 +67,20 @@ static void test_strides(void) {
   int64_t row = w.value[1];
   CHECK(row == 8);
   w.value[1] = -8;
-  declined(&w, r, "device=fake", "moves in0 by -8 bytes");
+  declined(&w, r, NULL, "moves in0 by -8 bytes");
   w.value[1] = row;
   CHECK(w.value[2] == 32); /* row of out */
   w.value[2] = 28;
-  declined(&w, r, "device=fake", "two iterations write one place");
+  declined(&w, r, NULL, "two iterations write one place");
   w.value[2] = 4;
-  declined(&w, r, "device=fake", "two iterations write one place");
+  declined(&w, r, NULL, "two iterations write one place");
   w.value[2] = 0;
-  declined(&w, r, "device=fake", "zeroed again");
+  declined(&w, r, NULL, "zeroed again");
   w.value[2] = INT64_MAX / 2;
-  declined(&w, r, "device=fake", "64 bits");
+  declined(&w, r, NULL, "64 bits");
   w.value[2] = 32;
   w.value[0] = INT64_MAX / 4;
-  declined(&w, r, "device=fake", "elements");
+  declined(&w, r, NULL, "elements");
   nest_free(&w);
   run_close(r);
 }
@@ -90,7 +91,7 @@ static bool overlap_call(struct run *r, const struct nest_work *w, char *base,
                          struct run_report *report) {
   void *tensor[TENSORS] = {base + in0, base + in1, base + out};
   struct run_request q = {.teir = w->teir,
-                          .options = "device=fake",
+                          .options = NULL,
                           .value = w->value,
                           .value_count = (uint64_t)w->value_count,
                           .tensor = tensor,
@@ -116,7 +117,7 @@ static void test_overlap(void) {
       {8192 + 256 - 16, 0, 8192, true}, /* in0's rows have 16 bytes */
       {8192 + 256 - 15, 0, 8192, false},
   };
-  struct run *r = run_open(&fake_compiler);
+  struct run *r = nest_open("fake");
   struct nest_work w;
   struct run_report report;
   fake = (struct fake){0};
@@ -138,7 +139,7 @@ static void test_overlap(void) {
 }
 
 static void test_cache(void) {
-  struct run *r = run_open(&fake_compiler);
+  struct run *r = nest_open("fake");
   struct run_report report;
   fake = (struct fake){0};
   for (int round = 0; round < 2; round++)
@@ -146,12 +147,12 @@ static void test_cache(void) {
       struct nest_work w;
       nest_gemm(&w, DTYPE_I8, n % 2, 4, n, 4);
       nest_make(&w, true, 1);
-      CHECK(nest_call(&w, r, "device=fake", &report) && report.compiled);
+      CHECK(nest_call(&w, r, NULL, &report) && report.compiled);
       CHECK(nest_right(&w));
       free(w.expected);
       w.expected = malloc(w.bytes[OUT] + 2 * NEST_GUARD);
       memcpy(w.expected, w.memory[OUT], w.bytes[OUT] + 2 * NEST_GUARD);
-      CHECK(nest_call(&w, r, "device=fake", &report) && !report.compiled);
+      CHECK(nest_call(&w, r, NULL, &report) && !report.compiled);
       if (!w.accumulate)
         CHECK(nest_right(&w));
       nest_free(&w);
@@ -163,35 +164,35 @@ static void test_cache(void) {
 /* A launch that breaks half way: out is as before, the next call works. */
 static void test_failure(void) {
   for (int broken = 1; broken <= 8; broken++) {
-    struct run *r = run_open(&fake_compiler);
+    struct run *r = nest_open("fake");
     struct nest_work w;
     struct run_report report;
     nest_gemm(&w, DTYPE_I8, true, 10, 10, 10);
     nest_make(&w, false, 1);
     fake = (struct fake){.m = 5, .n = 5, .k = 5, .fail_launch = broken};
-    declined(&w, r, "device=fake", "broke");
-    CHECK(nest_call(&w, r, "device=fake", &report) && nest_right(&w));
+    declined(&w, r, NULL, "broke");
+    CHECK(nest_call(&w, r, NULL, &report) && nest_right(&w));
     CHECK(report.launches == 8 && fake.opens == 2 && fake.compiles == 1);
     nest_free(&w);
     run_close(r);
   }
-  struct run *r = run_open(&fake_compiler);
+  struct run *r = nest_open("fake");
   struct nest_work w;
   nest_gemm(&w, DTYPE_I8, true, 10, 10, 10);
   nest_make(&w, false, 1);
   fake = (struct fake){.fail_open = true};
-  declined(&w, r, "device=fake", "does not open");
+  declined(&w, r, NULL, "does not open");
   run_close(r);
-  r = run_open(&fake_compiler);
+  r = nest_open("fake");
   fake = (struct fake){.fail_layout = true};
-  declined(&w, r, "device=fake", "layout of tensor 2");
+  declined(&w, r, NULL, "layout of tensor 2");
   nest_free(&w);
   run_close(r);
 }
 
 /* Idle devices keep only so much memory: 12 shapes of 60 MiB do not fit. */
 static void test_cache_bytes(void) {
-  struct run *r = run_open(&fake_compiler);
+  struct run *r = nest_open("fake");
   struct run_report report;
   fake = (struct fake){.gap = 12 << 20};
   for (int round = 0; round < 2; round++)
@@ -199,8 +200,8 @@ static void test_cache_bytes(void) {
       struct nest_work w;
       nest_gemm(&w, DTYPE_I8, false, 2, n, 1);
       nest_make(&w, true, 1);
-      CHECK(nest_call(&w, r, "device=fake", &report) && nest_right(&w));
-      CHECK(nest_call(&w, r, "device=fake", &report) && !report.compiled);
+      CHECK(nest_call(&w, r, NULL, &report) && nest_right(&w));
+      CHECK(nest_call(&w, r, NULL, &report) && !report.compiled);
       nest_free(&w);
     }
   CHECK(fake.opens == 24);
@@ -219,7 +220,7 @@ static void *call_many(void *number) {
     nest_gemm(&w, i % 2 ? DTYPE_I8 : DTYPE_BF16, i % 3 == 0, 3 + i % 7,
               9 + (i + id) % 23, 5);
     nest_make(&w, true, 1);
-    if (!nest_call(&w, shared, "device=fake", &report) || !nest_right(&w))
+    if (!nest_call(&w, shared, NULL, &report) || !nest_right(&w))
       thread_failures[id]++;
     nest_free(&w);
   }
@@ -230,7 +231,7 @@ static void test_threads(void) {
   pthread_t thread[4];
   int id[4];
   fake = (struct fake){.m = 4, .n = 4, .k = 4, .split = 2};
-  shared = run_open(&fake_compiler);
+  shared = nest_open("fake");
   for (int i = 0; i < 4; i++) {
     id[i] = i;
     CHECK(pthread_create(&thread[i], NULL, call_many, &id[i]) == 0);
@@ -243,16 +244,16 @@ static void test_threads(void) {
 }
 
 /* ---- trace and words ---- */
-static char *stderr_of(struct nest_work *w, const char *options) {
+static char *stderr_of(struct nest_work *w, const char *device) {
   static char text[2000];
   FILE *file = tmpfile();
   int saved = dup(2);
-  struct run *r = run_open(&fake_compiler);
+  struct run *r = nest_open(device);
   struct run_report report;
   fflush(stderr);
   dup2(fileno(file), 2);
-  nest_call(w, r, options, &report);
-  nest_call(w, r, options, &report);
+  nest_call(w, r, NULL, &report);
+  nest_call(w, r, NULL, &report);
   fflush(stderr);
   dup2(saved, 2);
   close(saved);
@@ -269,7 +270,7 @@ static void test_trace(void) {
   nest_make(&w, true, 1);
   fake = (struct fake){.m = 4};
   setenv("NPUTEIR_TRACE", "1", 1);
-  CHECK(strcmp(stderr_of(&w, "device=fake"),
+  CHECK(strcmp(stderr_of(&w, "fake"),
                "nputeir: einsum=mk,kn->mn sizes=m:8,n:16,k:4 "
                "types=bf16,bf16,f32 device=fake status=done reason=- "
                "launches=2 compiled=1 cycles=2000 core_util=0.900 "
@@ -281,21 +282,25 @@ static void test_trace(void) {
   CHECK(
       strstr(stderr_of(&w, NULL), "device=- status=declined reason=\"no NPU"));
   unsetenv("NPUTEIR_TRACE");
-  CHECK(strcmp(stderr_of(&w, "device=fake"), "") == 0);
+  CHECK(strcmp(stderr_of(&w, "fake"), "") == 0);
   CHECK(strcmp(stderr_of(&w, NULL), "") == 0);
   /* wrong words are said once, trace or not */
-  setenv("NPUTEIR_DEVICE", "toaster", 1);
-  CHECK(strcmp(stderr_of(&w, "device=fake"),
+  CHECK(strcmp(stderr_of(&w, "toaster"),
                "nputeir: there is no device 'toaster'; devices are auto, xrt, "
                "sim, host; the loops run on the CPU\n") == 0);
-  unsetenv("NPUTEIR_DEVICE");
+  setenv("NPUTEIR_OPTIONS", "fp=loose", 1);
+  CHECK(strcmp(stderr_of(&w, "fake"),
+               "nputeir: NPUTEIR_OPTIONS: fp is one of strict, relaxed, not "
+               "'loose'; the loops run on the CPU\n") == 0);
+  unsetenv("NPUTEIR_OPTIONS");
   nest_free(&w);
 }
 
 /* Doors: the call is stronger than NPUTEIR_OPTIONS, NPUTEIR_DEVICE strongest.
  * The environment counts as it is when the runtime opens. */
-static const char *device_used(struct nest_work *w, const char *options) {
-  struct run *r = run_open(&fake_compiler);
+static const char *device_used(struct nest_work *w, const char *device,
+                               const char *options) {
+  struct run *r = nest_open(device);
   struct run_report report;
   nest_call(w, r, options, &report);
   run_close(r);
@@ -307,23 +312,20 @@ static void test_doors(void) {
   fake = (struct fake){0};
   nest_gemm(&w, DTYPE_I8, false, 3, 3, 3);
   nest_make(&w, true, 1);
-  CHECK(strcmp(device_used(&w, NULL), "none") == 0);
-  CHECK(strcmp(device_used(&w, "fp=relaxed"), "none") == 0);
-  CHECK(strcmp(device_used(&w, "device=host"), "host") == 0);
-  setenv("NPUTEIR_OPTIONS", "fp=relaxed, device=fake ; min-macs=5", 1);
-  CHECK(strcmp(device_used(&w, NULL), "fake") == 0);
-  CHECK(strcmp(device_used(&w, "device=host"), "host") == 0);
-  setenv("NPUTEIR_DEVICE", "fake", 1);
-  CHECK(strcmp(device_used(&w, "device=host"), "fake") == 0);
-  setenv("NPUTEIR_DEVICE", "", 1); /* as if not set */
-  CHECK(strcmp(device_used(&w, "device=host"), "host") == 0);
+  CHECK(strcmp(device_used(&w, NULL, NULL), "none") == 0);
+  CHECK(strcmp(device_used(&w, NULL, "fp=relaxed"), "none") == 0);
+  CHECK(strcmp(device_used(&w, NULL, "device=host"), "host") == 0);
+  CHECK(strcmp(device_used(&w, "fake", "device=host"), "fake") == 0);
+  CHECK(strcmp(device_used(&w, "", "device=host"), "host") == 0);
+  setenv("NPUTEIR_OPTIONS", "fp=relaxed, device=host ; min-macs=5", 1);
+  CHECK(strcmp(device_used(&w, NULL, NULL), "host") == 0);
+  CHECK(strcmp(device_used(&w, NULL, "device=cpu"), "none") == 0);
+  CHECK(strcmp(device_used(&w, "fake", "device=cpu"), "fake") == 0);
   unsetenv("NPUTEIR_OPTIONS");
-  unsetenv("NPUTEIR_DEVICE");
   nest_free(&w);
 }
 
 int main(void) {
-  unsetenv("NPUTEIR_DEVICE");
   unsetenv("NPUTEIR_OPTIONS");
   unsetenv("NPUTEIR_TRACE");
   test_declined();

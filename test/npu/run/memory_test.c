@@ -19,7 +19,7 @@ void *__wrap_malloc(size_t bytes) {
 static void test_each(bool accumulate, int64_t launch) {
   int failing = 1;
   for (bool done = false; !done && failing < 100; failing++) {
-    struct run *r = run_open(&fake_compiler);
+    struct run *r = nest_open("fake");
     struct nest_work w;
     struct run_report report;
     fake = (struct fake){.m = launch, .n = launch, .k = launch};
@@ -29,11 +29,11 @@ static void test_each(bool accumulate, int64_t launch) {
     char *before = malloc(bytes);
     memcpy(before, w.memory[OUT], bytes);
     countdown = failing;
-    done = nest_call(&w, r, "device=fake", &report);
+    done = nest_call(&w, r, NULL, &report);
     countdown = 0;
     CHECK(done || strstr(report.reason.text, "no memory"));
     CHECK(done || memcmp(before, w.memory[OUT], bytes) == 0);
-    CHECK(done || nest_call(&w, r, "device=fake", &report));
+    CHECK(done || nest_call(&w, r, NULL, &report));
     CHECK(nest_right(&w));
     free(before);
     nest_free(&w);
@@ -43,7 +43,6 @@ static void test_each(bool accumulate, int64_t launch) {
 }
 
 int main(void) {
-  unsetenv("NPUTEIR_DEVICE");
   unsetenv("NPUTEIR_OPTIONS");
   test_each(true, 0);
   test_each(true, 5);

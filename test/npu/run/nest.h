@@ -32,6 +32,8 @@ struct nest_work {
  * symbols when `symbolic`. */
 void nest_make(struct nest_work *, bool symbolic, uint32_t seed);
 void nest_free(struct nest_work *);
+/* A runtime on the fake device, or, NULL, on what the options of a call say. */
+struct run *nest_open(const char *device);
 bool nest_call(struct nest_work *, struct run *, const char *options,
                struct run_report *);
 /* Whether the memory of out, guard zones included, is as expected. */

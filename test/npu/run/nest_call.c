@@ -1,5 +1,18 @@
 /* nest_call.c -- a made nest as a call of the runtime room. */
+#include "fake.h"
 #include "nest.h"
+
+#include <stdlib.h>
+
+struct run *nest_open(const char *device) {
+  if (device)
+    setenv("NPUTEIR_DEVICE", device, 1);
+  else
+    unsetenv("NPUTEIR_DEVICE");
+  struct run *r = run_open(&fake_compiler);
+  unsetenv("NPUTEIR_DEVICE");
+  return r;
+}
 
 bool nest_call(struct nest_work *w, struct run *r, const char *options,
                struct run_report *report) {

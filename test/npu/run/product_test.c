@@ -73,13 +73,13 @@ static void random_launch(void) {
 static void test_random(void) {
   int64_t launches = 0;
   for (int i = 0; i < 3000 && check_failures < 5; i++) {
-    struct run *r = run_open(&fake_compiler);
+    struct run *r = nest_open("fake");
     struct nest_work w;
     struct run_report report;
     random_nest(&w);
     random_launch();
     nest_make(&w, pick(2), 7 + (uint32_t)i);
-    bool done = nest_call(&w, r, "device=fake", &report);
+    bool done = nest_call(&w, r, NULL, &report);
     if (!done)
       fprintf(stderr, "declined: %s\n%s", report.reason.text, w.teir);
     CHECK(done);
@@ -93,13 +93,13 @@ static void test_random(void) {
 
 /* The same through the host device, TEIR executed as it is. */
 static void test_host(void) {
-  struct run *r = run_open(&fake_compiler);
+  struct run *r = nest_open("host");
   for (int i = 0; i < 300 && check_failures < 5; i++) {
     struct nest_work w;
     struct run_report report;
     random_nest(&w);
     nest_make(&w, pick(2), 7 + (uint32_t)i);
-    CHECK(nest_call(&w, r, "device=host", &report));
+    CHECK(nest_call(&w, r, NULL, &report));
     CHECK(nest_right(&w));
     nest_free(&w);
   }
@@ -110,7 +110,7 @@ static void test_empty(void) {
   static const struct {
     int64_t m, n, k;
   } size[] = {{0, 5, 5}, {5, -3, 5}, {5, 5, 0}, {4, 4, -7}, {0, 0, 0}};
-  struct run *r = run_open(&fake_compiler);
+  struct run *r = nest_open("fake");
   fake = (struct fake){0};
   for (size_t i = 0; i < sizeof size / sizeof *size; i++)
     for (int accumulate = 0; accumulate < 2; accumulate++) {
@@ -124,7 +124,7 @@ static void test_empty(void) {
       w.axis[1].stride[IN1] = w.axis[2].stride[IN0] = 2;
       w.axis[1].stride[OUT] = 4;
       nest_make(&w, true, 3);
-      CHECK(nest_call(&w, r, "device=fake", &report));
+      CHECK(nest_call(&w, r, NULL, &report));
       CHECK(nest_right(&w) && report.launches == 0);
       nest_free(&w);
     }
@@ -133,7 +133,6 @@ static void test_empty(void) {
 }
 
 int main(void) {
-  unsetenv("NPUTEIR_DEVICE");
   unsetenv("NPUTEIR_OPTIONS");
   test_random();
   test_host();
