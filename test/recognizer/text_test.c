@@ -70,13 +70,14 @@ static void check_wrong(void) {
 
 /* Mutated text is parsed, printed and judged, or refused. */
 static void check_garbage(void) {
+  static const char letter[] = "ijkCAB*+-[]():=0123456789 \n#\x80";
   srand(1);
   for (int round = 0; round < 3000; round++) {
     char text[sizeof sample];
     memcpy(text, sample, sizeof sample);
     for (int i = 0; i < 1 + round % 5; i++)
       text[rand() % (int)(sizeof text - 1)] =
-          "ijkCAB*+-[]():=0123456789 \n#\x80"[rand() % 31];
+          letter[rand() % (int)(sizeof letter - 1)];
     struct arena *a = arena_open();
     struct diag d = {0};
     struct verdict v = {0};
