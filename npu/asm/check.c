@@ -10,19 +10,13 @@
  * register that nothing else writes has no old value, so there every early read
  * is an error.
  *
- * What memory accesses depend on each other is not known here: a load too close
- * behind a converting store to the same address is not found. */
+ * check_memory.c has the rules about memory and locks. */
 #include "flow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  HORIZON = 12, /* beyond every latency and hold, in bundles */
-  LOOP_SETUP_BYTES = 112,
-  RESUME_CYCLE = 8, /* of a lock operation, after its stall (facts D5) */
-  PART_WORD_CYCLE = 11
-};
+enum { LOOP_SETUP_BYTES = 112, PART_WORD_CYCLE = 11 };
 
 struct checker {
   struct flow flow;
@@ -32,22 +26,6 @@ struct checker {
   uint32_t stamp;
   int *writers; /* per unit: operations that write it */
 };
-
-/* ---- messages ---- */
-
-static const char *describe(const struct checker *c, int step,
-                            const struct isa_op *op, char out[96]) {
-  struct text t = {0};
-  const struct asm_line *line = c->flow.step[step].line;
-  asm_print_op(op, line->reference, line->reference_count, &t);
-  if (line->at.line)
-    text_printf(&t, " (line %d)", line->at.line);
-  else
-    text_printf(&t, " (0x%x)", c->flow.step[step].address);
-  snprintf(out, 96, "%s", text_string(&t));
-  text_free(&t);
-  return out;
-}
 
 /* ---- dependences ---- */
 
@@ -169,8 +147,8 @@ static bool check_value(struct checker *c, const struct definition *w) {
   if (!out.reader || !(c->strict || lost || (nothing_old && !out.late)))
     return true;
   char from[96], to[96];
-  describe(c, w->step, w->op, from);
-  describe(c, out.reader_step, out.reader, to);
+  flow_describe(&c->flow, w->step, w->op, from);
+  flow_describe(&c->flow, out.reader_step, out.reader, to);
   struct loc at = flow_loc(&c->flow, out.reader_step);
   if (out.late)
     return diag_error(c->diag, at,
@@ -198,10 +176,11 @@ static bool check_writes(struct checker *c, const struct definition *w,
         continue;
       char first[96], second[96];
       return diag_error(c->diag, flow_loc(&c->flow, step), "%s writes %s %s %s",
-                        describe(c, step, op, second), isa_reg(w->unit)->name,
+                        flow_describe(&c->flow, step, op, second),
+                        isa_reg(w->unit)->name,
                         elapsed + other == lands ? "in the same cycle as"
                                                  : "before the earlier",
-                        describe(c, w->step, w->op, first));
+                        flow_describe(&c->flow, w->step, w->op, first));
     }
     if (s->next[1] >= 0 && !check_writes(c, w, s->next[1], elapsed + 1))
       return false;
@@ -259,8 +238,8 @@ static bool check_pair(struct checker *c, int from, int to, int distance) {
         return diag_error(c->diag, flow_loc(&c->flow, to),
                           "%s and %s, %d bundle%s apart, "
                           "both hold the %s",
-                          describe(c, to, b, second),
-                          describe(c, from, a, first), distance,
+                          flow_describe(&c->flow, to, b, second),
+                          flow_describe(&c->flow, from, a, first), distance,
                           distance == 1 ? "" : "s", unit);
     }
   return true;
@@ -283,7 +262,7 @@ static bool check_branches(struct checker *c) {
     if (!branch)
       continue;
     char text[96], inner[96];
-    describe(c, i, branch, text);
+    flow_describe(&c->flow, i, branch, text);
     if (i + DELAY_SLOTS >= c->flow.count)
       return diag_error(c->diag, flow_loc(&c->flow, i),
                         "%s has %d delay slots; five bundles follow a branch",
@@ -293,7 +272,7 @@ static bool check_branches(struct checker *c) {
       if (other)
         return diag_error(c->diag, flow_loc(&c->flow, i + k),
                           "%s is in a delay slot of %s",
-                          describe(c, i + k, other, inner), text);
+                          flow_describe(&c->flow, i + k, other, inner), text);
     }
   }
   return true;
@@ -309,7 +288,7 @@ static bool check_body(struct checker *c, const struct hardware_loop *l) {
                         i >= l->first ? "%s is inside a hardware loop"
                                       : "delay slots of %s reach into a "
                                         "hardware loop",
-                        describe(c, i, branch, text));
+                        flow_describe(&c->flow, i, branch, text));
   }
   for (int i = l->first; i <= l->last; i++)
     for (int j = 0; j < c->flow.step[i].op_count; j++) {
@@ -319,7 +298,7 @@ static bool check_body(struct checker *c, const struct hardware_loop *l) {
         if (flow_writes(op, isa_reg_find(fixed[k], 2), &operand))
           return diag_error(c->diag, flow_loc(&c->flow, i),
                             "%s changes %s inside a hardware loop",
-                            describe(c, i, op, text), fixed[k]);
+                            flow_describe(&c->flow, i, op, text), fixed[k]);
     }
   for (int i = 0; i < c->flow.step[l->last].op_count; i++) {
     const struct isa_op *op = c->flow.step[l->last].op[i];
@@ -327,7 +306,7 @@ static bool check_body(struct checker *c, const struct hardware_loop *l) {
       return diag_error(c->diag, flow_loc(&c->flow, l->last),
                         "%s is in the last bundle of a hardware loop, where "
                         "the store is lost",
-                        describe(c, l->last, op, text));
+                        flow_describe(&c->flow, l->last, op, text));
   }
   return true;
 }
@@ -361,50 +340,6 @@ static bool check_loop(struct checker *c, const struct hardware_loop *l) {
   return check_body(c, l);
 }
 
-/* ---- locks and memory (facts D5) ---- */
-
-static bool is_access(const struct isa_op *op) {
-  const struct insn *insn = isa_insn(op->id);
-  for (int i = 0; i < insn->operand_count; i++)
-    if (insn->operand[i].fixed_reg >= 0 &&
-        strcmp(insn->operand[i].name, "sp") == 0)
-      return false; /* the stack is nobody else's */
-  return insn->memory_cycle > 0;
-}
-
-static bool is_release(const struct isa_op *op) {
-  return strncmp(isa_insn(op->id)->mnemonic, "rel", 3) == 0;
-}
-
-/* A release comes when the accesses before it have reached memory; an access
- * behind an acquire reaches memory when the lock's stall is over. */
-static bool check_order(struct checker *c, int from, int step, int distance) {
-  if (step < 0 || distance > HORIZON)
-    return true;
-  const struct step *s = &c->flow.step[step];
-  for (int i = 0; i < c->flow.step[from].op_count; i++)
-    for (int j = 0; j < s->op_count; j++) {
-      const struct isa_op *a = c->flow.step[from].op[i], *b = s->op[j];
-      if (a == b)
-        continue;
-      const struct insn *x = isa_insn(a->id), *y = isa_insn(b->id);
-      int needed = 0;
-      if (is_access(a) && y->flags & INSN_LOCK && is_release(b))
-        needed = x->memory_cycle - 1;
-      else if (x->flags & INSN_LOCK && !is_release(a) && is_access(b))
-        needed = RESUME_CYCLE - y->memory_cycle + 1;
-      char first[96], second[96];
-      if (distance < needed)
-        return diag_error(c->diag, flow_loc(&c->flow, step),
-                          "%s is %d bundle%s behind %s; memory order needs %d",
-                          describe(c, step, b, second), distance,
-                          distance == 1 ? "" : "s", describe(c, from, a, first),
-                          needed);
-    }
-  return check_order(c, from, s->next[0], distance + 1) &&
-         check_order(c, from, s->next[1], distance + 1);
-}
-
 static bool check(const struct asm_program *p, bool strict, struct diag *d) {
   struct arena *a = arena_open();
   struct checker c = {.diag = d, .strict = strict};
@@ -417,8 +352,9 @@ static bool check(const struct asm_program *p, bool strict, struct diag *d) {
     for (int i = 0; good && i < c.flow.loop_count; i++)
       good = check_loop(&c, &c.flow.loop[i]);
     for (int i = 0; good && i < c.flow.count; i++)
-      good = check_units(&c, i, i, 0) && check_order(&c, i, i, 0);
-    good = good && each_definition(&c, count_writer) &&
+      good = check_units(&c, i, i, 0);
+    good = good && flow_check_memory(&c.flow, d) &&
+           each_definition(&c, count_writer) &&
            each_definition(&c, check_definition);
   }
   arena_close(a);

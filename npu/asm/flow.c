@@ -44,6 +44,20 @@ struct loc flow_loc(const struct flow *f, int step) {
   return loc_none();
 }
 
+const char *flow_describe(const struct flow *f, int step,
+                          const struct isa_op *op, char out[96]) {
+  struct text t = {0};
+  const struct asm_line *line = f->step[step].line;
+  asm_print_op(op, line->reference, line->reference_count, &t);
+  if (line->at.line)
+    text_printf(&t, " (line %d)", line->at.line);
+  else
+    text_printf(&t, " (0x%x)", f->step[step].address);
+  snprintf(out, 96, "%s", text_string(&t));
+  text_free(&t);
+  return out;
+}
+
 static int find_address(const struct flow *f, int64_t address) {
   int low = 0, high = f->count - 1;
   while (low <= high) {

@@ -5,7 +5,10 @@
 
 #include "parts.h"
 
-enum { DELAY_SLOTS = 5 };
+enum {
+  DELAY_SLOTS = 5,
+  HORIZON = 12 /* beyond every latency and hold, in bundles */
+};
 
 struct step {
   const struct asm_line *line; /* NULL: a nop bundle that the layout added */
@@ -33,8 +36,14 @@ bool flow_build(struct flow *, struct arena *, const struct asm_program *,
 /* The branch of a step, or NULL. */
 const struct isa_op *flow_branch(const struct step *);
 struct loc flow_loc(const struct flow *, int step);
+/* "<operation> (line 7)", cut to fit. */
+const char *flow_describe(const struct flow *, int step, const struct isa_op *,
+                          char out[96]);
 /* Whether the operation writes this unit of state; *operand tells by what. */
 bool flow_writes(const struct isa_op *, int unit, int *operand);
 int flow_register(const struct isa_op *, int operand); /* -1: immediate */
+
+/* ---- check_memory.c ---- */
+bool flow_check_memory(const struct flow *, struct diag *);
 
 #endif

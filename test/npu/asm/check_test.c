@@ -173,6 +173,23 @@ static void test_memory_order(void) {
   expect("acq #48, r0\n" NOPS3 "vlda wl0, [p0, #0]\n" RET, NULL, 0);
   expect("acq #48, r0\nnop\nvst.conv.bf16.fp32 bml0, [p0, #0]\n" RET, NULL, 0);
   expect("acq #48, r0\nvst.conv.bf16.fp32 bml0, [p0, #0]\n" RET, "needs 2", 2);
+  /* a converting store reaches memory two cycles later than others */
+  expect("vst.conv.bf16.fp32 bml0, [p0, #32]\nnop\nvlda wl0, [p0, #32]\n" RET,
+         "needs 3", 3);
+  expect(
+      "vst.conv.bf16.fp32 bml0, [p0, #32]\nnop\nnop\nvlda wl0, [p0, #32]\n" RET,
+      NULL, 0);
+  expect("vst.conv.bf16.fp32 bml0, [p0, #32]\nnop\nvlda wl0, [p0, #64]\n" RET,
+         NULL, 0);
+  expect("vst.conv.bf16.fp32 bml0, [p0], #32\nlda r0, [p0, #-4]\n" RET,
+         "needs 3", 2);
+  expect("vst.conv.bf16.fp32 bml0, [p0], #32\npadda [p0], #64\n"
+         "vst wl0, [p0, #-96]\n" RET,
+         "needs 3", 3);
+  expect("vst.conv.bf16.fp32 bml0, [p0], #32\npadda [p0], m0\n"
+         "vst wl0, [p0, #-96]\n" RET,
+         NULL, 0);
+  expect("vst wl0, [p0, #0]\nvlda wl1, [p0, #0]\n" RET, NULL, 0);
   expect("acq #48, r0\nlda r5, [sp, #-4]\n" RET, NULL, 0);
 }
 
