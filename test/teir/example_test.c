@@ -302,7 +302,27 @@ static void check_matmul(void) {
   arena_close(a);
 }
 
+/* The manual page's example is a program that lowers to a GEMM. */
+static void check_manual(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  char *page = file_read(
+      a, arena_printf(a, "%s/../../../teir/teir.5", TEST_DIR), NULL, &d);
+  char *text = page ? strstr(page, "\nteir 1\n") : NULL;
+  char *end = text ? strstr(text, "\n.Ed") : NULL;
+  CHECK(end);
+  if (end) {
+    *end = 0;
+    struct teir *t = teir_parse(a, "teir.5", text, &d);
+    struct teir_call call;
+    CHECK(t && teir_lower(t, teir_find_primitive(t, "product"), &call, &d));
+    CHECK(t && call.kernel == TEIR_KERNEL_GEMM && call.ld[1] == 256);
+  }
+  arena_close(a);
+}
+
 int main(void) {
+  check_manual();
   check_matmul();
   for (size_t i = 0; i < sizeof example / sizeof *example; i++)
     check_example(example[i].name, example[i].tree, example[i].calls);
