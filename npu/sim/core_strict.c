@@ -99,13 +99,6 @@ static int register_of(const struct isa_op *op, int operand) {
   return -1;
 }
 
-/* Of a d register only the counters are written (aie2.def). */
-static bool writes_unit(const struct core *c, const struct isa_reg *r, int i) {
-  uint32_t at = c->unit[r->unit[i]].offset;
-  return r->name[0] != 'd' || r->unit_count < 4 ||
-         (at >= CORE_OFFSET(dc) && at < CORE_OFFSET(dc) + sizeof c->reg.dc);
-}
-
 /* ---- values ---- */
 
 static bool is_visible(const struct value *v, uint32_t cycle, uint8_t bypass) {
@@ -189,7 +182,7 @@ static void take_operands(struct core *c, const struct core_bundle *b,
       struct unit_state *u = &s->unit[r->unit[k]];
       uint32_t lands = c->now + (uint32_t)o->write_cycle - 1;
       int *landings = &s->ring[lands % HISTORY].landings;
-      if (!writes_unit(c, r, k) || u->flight_count == MAX_FLIGHT ||
+      if (!(o->written_units >> k & 1) || u->flight_count == MAX_FLIGHT ||
           *landings == MAX_EVENTS)
         continue;
       u->flight[u->flight_count++] = (struct value){
