@@ -2,7 +2,8 @@
  *
  * A block of r x c results costs, for all its K steps, the largest of: its
  * multiplies (with few results they wait for each other), half of its loads
- * (two ports), and its traffic with C (one bank).  C is cut into strips of
+ * (two ports), its traffic with C (one bank), and its shuffles, which share the
+ * accumulators' write port with loads of C (facts D3).  C is cut into strips of
  * equal height, every strip into blocks of one or two widths; the cheapest
  * cut is found by trying all (a coin problem by dynamic programming, first for
  * the widths in a strip of each height, then for the heights).
@@ -11,7 +12,7 @@
 
 static int max(int a, int b) { return a > b ? a : b; }
 
-/* Cycles of a block, times 16; unusual shapes lose a tie. */
+/* Cycles of a block; unusual shapes cost one more for the hand-over. */
 static int64_t block_cost(const struct cover_problem *p, int rows, int cols) {
   int64_t k = p->k_steps;
   int64_t results = (int64_t)rows * cols * p->result_parts;
@@ -21,8 +22,13 @@ static int64_t block_cost(const struct cover_problem *p, int rows, int cols) {
   int64_t cycles = k * max(rows * cols, p->distance);
   cycles = loads > 2 * cycles ? (loads + 1) / 2 : cycles;
   cycles = bank > cycles ? bank : cycles;
+  int64_t moves = k * (rows * p->left_shuffle + cols * p->right_shuffle) +
+                  (int64_t)rows * cols * p->result_moves;
+  if (moves && p->load_result)
+    moves += results;
+  cycles = moves > cycles ? moves : cycles;
   bool usual = rows == p->usual_rows && cols == p->usual_cols;
-  return cycles * 16 + !usual;
+  return cycles + !usual;
 }
 
 /* How often each of the sizes 1..limit is taken to fill `extent`. */

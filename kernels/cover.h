@@ -11,8 +11,10 @@ struct cover_problem {
   int rows, cols, k_steps;
   int left_parts, right_parts, result_parts; /* per operand or result */
   bool load_result;
-  int accumulators; /* results that one block may hold */
-  int distance;     /* bundles between multiplies into one accumulator */
+  bool left_shuffle, right_shuffle; /* each use takes an MV slot */
+  int result_moves;                 /* MV slots per result */
+  int accumulators;                 /* results that one block may hold */
+  int distance; /* bundles between multiplies into one accumulator */
   int usual_rows, usual_cols;
 };
 

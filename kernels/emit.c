@@ -15,7 +15,7 @@ struct emitter {
   const struct schedule *schedule;
   struct diag *diag;
   const char *name;
-  int loops;
+  int loops, branches;
   int entry;   /* the function's first line */
   int aligned; /* the first line behind the last aligned place */
 };
@@ -166,7 +166,8 @@ static void emit_hardware(struct emitter *e, const struct piece *p, int first) {
 
 /* Counter r1 and target p4: the streams use neither. */
 static void emit_branch(struct emitter *e, const struct piece *p, int first) {
-  const char *start = arena_printf(e->arena, ".L%s_blocks", e->name);
+  const char *start =
+      arena_printf(e->arena, ".L%s_blocks%d", e->name, e->branches++);
   const struct setting setting[FOLD_BRANCH_OPS] = {{"r1", NULL, p->trips - 1},
                                                    {"p4", start, 0}};
   add_settings(e, setting, FOLD_BRANCH_OPS, first, 0);

@@ -7,9 +7,9 @@
  *
  * A stretch becomes a hardware loop (facts D7), which costs nothing but three
  * register writes some way ahead; they go into bundles whose ALU and MV slots
- * are free.  If the program is still long, the largest loop becomes a branch
- * (one slot, five delay slots that are already full of work) and the steps of
- * K inside its body become hardware loops.
+ * are free.  If the program is still long, large loops become branches (one
+ * slot, five delay slots that are already full of work) and the steps of K
+ * inside their bodies become hardware loops.
  */
 #include "fold.h"
 
@@ -23,6 +23,7 @@ enum {
   PROGRAM_BYTES = 14336, /* 16 KiB without room for the core's outer program */
   WANTED_BYTES = 8192,   /* above this, loops inside loops */
   BRANCH_TRIES = 16,     /* starting points tried for a branch loop */
+  MIN_BRANCH_BODY = 48,  /* bundles */
 };
 
 struct folder {
@@ -229,51 +230,67 @@ static void fold_hardware(struct folder *f, int from, int to) {
   fold_hardware(f, r.start + r.length * r.trips, to);
 }
 
-static int fold_size(const struct folder *f) {
+static int pieces_size(const struct folder *f, int first) {
   int n = 0;
-  for (int i = 0; i < f->fold.count; i++) {
+  for (int i = first; i < f->fold.count; i++) {
     const struct piece *p = &f->fold.piece[i];
     n += f->bytes_before[p->start + p->length] - f->bytes_before[p->start];
   }
   return n;
 }
 
-/* The loop as a branch with hardware loops inside; false: impossible. */
-static bool fold_branch_at(struct folder *f, const struct repeat *r) {
-  const struct schedule *s = f->s;
+/* Whether the loop can be a branch: room for the branch itself and, in
+ * [from, start), for its counter and target. */
+static bool can_branch(const struct folder *f, int from,
+                       const struct repeat *r) {
+  const struct isa_bundle *b =
+      &f->s->bundle[r->start + r->length - FOLD_BRANCH_SLOTS];
+  return !b->slot[SLOT_ALU].id && !b->slot[SLOT_LNG].id &&
+         free_long(f, from, r->start) >= FOLD_BRANCH_OPS;
+}
+
+static void fold_body(struct folder *f, const struct repeat *r) {
   int end = r->start + r->length, branch = end - FOLD_BRANCH_SLOTS;
-  int setup = setup_start(f, 0, r->start, FOLD_BRANCH_OPS);
-  if (r->length < 2 * FOLD_BRANCH_SLOTS)
-    return false;
-  const struct isa_bundle *b = &s->bundle[branch];
-  if (b->slot[SLOT_ALU].id || b->slot[SLOT_LNG].id ||
-      free_long(f, setup, r->start) < FOLD_BRANCH_OPS)
-    return false;
-  f->fold.count = 0;
-  fold_hardware(f, 0, setup);
-  add_piece(f, PIECE_PLAIN, setup, r->start - setup, 1);
   add_piece(f, PIECE_BRANCH, r->start, 0, r->trips);
   fold_hardware(f, r->start, branch);
   add_piece(f, PIECE_PLAIN, branch, FOLD_BRANCH_SLOTS, 1);
   add_piece(f, PIECE_END, end, 0, r->trips);
-  fold_hardware(f, r->start + r->length * r->trips, s->count);
-  return true;
 }
 
-/* Tries starting points and keeps the smallest program. */
-static void fold_branch(struct folder *f) {
-  int slack = 0;
-  struct repeat r = find_repeat(f, 0, f->s->count, false, &slack);
-  if (!r.trips)
-    return;
-  struct fold best = f->fold;
-  int best_size = fold_size(f), step = slack / BRANCH_TRIES + 1;
-  for (; slack >= 0; slack -= step, r.start += step)
-    if (fold_branch_at(f, &r) && fold_size(f) < best_size) {
-      best = f->fold;
-      best_size = fold_size(f);
+/* The starting point, at most `slack` later, with the smallest body. */
+static bool choose_start(struct folder *f, int from, int slack,
+                         struct repeat *r) {
+  struct repeat best = {0};
+  int best_size = 0, step = slack / BRANCH_TRIES + 1, count = f->fold.count;
+  for (; slack >= 0; slack -= step, r->start += step) {
+    if (!can_branch(f, from, r))
+      continue;
+    fold_body(f, r);
+    int size = pieces_size(f, count);
+    f->fold.count = count;
+    if (!best.trips || size < best_size) {
+      best = *r;
+      best_size = size;
     }
-  f->fold = best;
+  }
+  *r = best;
+  return best.trips > 0;
+}
+
+/* As fold_hardware, but large loops become branches with hardware loops in
+ * their bodies. */
+static void fold_nested(struct folder *f, int from, int to) {
+  int slack;
+  struct repeat r = find_repeat(f, from, to, false, &slack);
+  if (r.length < MIN_BRANCH_BODY || !choose_start(f, from, slack, &r)) {
+    fold_hardware(f, from, to);
+    return;
+  }
+  int setup = setup_start(f, from, r.start, FOLD_BRANCH_OPS);
+  fold_nested(f, from, setup);
+  add_piece(f, PIECE_PLAIN, setup, r.start - setup, 1);
+  fold_body(f, &r);
+  fold_nested(f, r.start + r.length * r.trips, to);
 }
 
 struct asm_program *fold_program(struct arena *a, const char *name,
@@ -291,14 +308,22 @@ struct asm_program *fold_program(struct arena *a, const char *name,
   }
   find_lengths(&f, a);
   fold_hardware(&f, 0, s->count);
-  if (fold_size(&f) > WANTED_BYTES)
-    fold_branch(&f);
+  int size = pieces_size(&f, 0);
+  if (size > WANTED_BYTES && d->kind == DIAG_NONE) {
+    struct fold hardware = f.fold;
+    f.fold.count = 0;
+    fold_nested(&f, 0, s->count);
+    if (pieces_size(&f, 0) < size)
+      size = pieces_size(&f, 0);
+    else
+      f.fold = hardware;
+  }
   if (d->kind != DIAG_NONE)
     return NULL;
-  if (fold_size(&f) > PROGRAM_BYTES) {
+  if (size > PROGRAM_BYTES) {
     diag_error(d, loc_none(),
                "kernel %s takes %d bytes of program memory; the limit is %d",
-               name, fold_size(&f), PROGRAM_BYTES);
+               name, size, PROGRAM_BYTES);
     return NULL;
   }
   return fold_emit(a, name, heading, heading_count, s, &f.fold, d);

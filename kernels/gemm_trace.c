@@ -242,15 +242,19 @@ static void note_first_multiply(struct gemm *g, int from, int k) {
                      b->col, b->rows, b->cols);
 }
 
-/* Rings are as long as whole K steps of the block fill them. */
+/* Rings hold whole K steps of a block, one, two or four, so that they come
+ * round with every other block: what repeats can be rolled up. */
 static void set_rings(struct gemm *g, const struct cover_block *b) {
   struct operand *o[2] = {&g->left, &g->right};
-  int size[2] = {g->relu ? RELU_ZERO : LEFT_COUNT, RIGHT_COUNT},
-      need[2] = {b->rows, b->cols};
+  int size[2] = {g->relu ? RELU_ZERO : LEFT_COUNT, RIGHT_COUNT};
+  int need[2] = {b->rows, b->cols};
   for (int i = 0; i < 2; i++) {
-    int x = size[i] / (o[i]->mode_reg < 0 ? 1 : 2);
-    o[i]->use_ring = x < need[i] ? x : x / need[i] * need[i];
+    int x = size[i] / (o[i]->mode_reg < 0 ? 1 : 2), steps = 4;
+    while (steps > 1 && (need[i] * steps > x || 2 * g->k_steps % steps))
+      steps /= 2;
+    o[i]->use_ring = need[i] * steps > x ? x : need[i] * steps;
     o[i]->stage_ring = o[i]->use_ring;
+    o[i]->use_next = o[i]->stage_next = 0;
   }
   bool narrow = b->rows < g->right.parts; /* port B cannot bring them all */
   g->right.other_mem = narrow ? MEM_LDA_W : MEM_NONE;
@@ -381,6 +385,11 @@ void gemm_trace(struct trace *t, const struct kernel_gemm *k,
                             .right_parts = g.right.parts,
                             .result_parts = g.c_parts,
                             .load_result = !k->zero,
+                            .left_shuffle = g.left.mode_reg >= 0,
+                            .right_shuffle = g.right.mode_reg >= 0,
+                            .result_moves = !k->relu       ? 0
+                                            : is_float(&g) ? 3
+                                                           : 6,
                             .accumulators = is_float(&g) ? 9 : 4,
                             .distance = g.pair_cols,
                             .usual_rows = kind->rows,
