@@ -64,6 +64,7 @@ void streams_create(struct tile *t) {
     t->port[i].tile = t;
     t->port[i].index = (uint8_t)i;
     create_fifo(s, &t->port[i].fifo, slave_depth(t, kind, channel));
+    t->port[i].fifo.full = 1;
   }
   for (int c = 0; c < s->device->tile[t->kind].channels; c++)
     create_fifo(s, &t->channel[0][c].in, DMA_INGRESS_DEPTH);
@@ -71,6 +72,7 @@ void streams_create(struct tile *t) {
 }
 
 void port_list(struct sim *s, struct slave *p) {
+  p->fifo.full = UINT32_MAX;
   if (p->listed)
     return;
   p->listed = true;
@@ -168,6 +170,14 @@ static bool check_connection(struct tile *t, int slave, int master) {
                   master_name(t, master, m));
 }
 
+/* Circuits can take the short way through a cycle. */
+static bool is_plain(const struct slave *p) {
+  for (int i = 0; i < p->sink_count; i++)
+    if (p->sink[i].kind != SINK_FIFO)
+      return false;
+  return p->enabled && !p->packet && p->sink_count;
+}
+
 static void rebuild(struct tile *t) {
   enum port kind;
   int channel;
@@ -190,6 +200,8 @@ static void rebuild(struct tile *t) {
     if (p->enabled && !p->packet)
       add_sink(p, m, false);
   }
+  for (int i = 0; port_of_slave(t->kind, i, &kind, &channel); i++)
+    t->port[i].plain = is_plain(&t->port[i]);
   for (int c = 0; c < t->sim->device->tile[t->kind].channels; c++) {
     int slave = port_slave(t->kind, PORT_DMA, c);
     if (t->kind == TILE_SHIM) /* MM2S 0 is on South3, MM2S 1 on South7 */
@@ -325,7 +337,41 @@ static bool sink_ready(struct slave *p, const struct sink *k) {
   return false;
 }
 
-static void step_port(struct sim *s, struct slave *p) {
+static void push(struct sim *s, const struct sink *k, struct beat b) {
+  struct fifo *f = k->fifo;
+  b.ready = s->now + k->latency;
+  fifo_push(f, b);
+  if (f->count < f->full)
+    return;
+  if (k->port)
+    port_list(s, k->port);
+  else
+    channel_wake(f->sleeper);
+}
+
+static void pop(struct sim *s, struct slave *p) {
+  fifo_drop(&p->fifo, 1);
+  if ((int32_t)p->fifo.count <= p->fifo.empty)
+    channel_wake(p->fifo.sleeper);
+  s->progress = true;
+}
+
+/* The common case, which is most of the work in a busy array. */
+static void step_circuit(struct sim *s, struct slave *p) {
+  const struct beat *b = fifo_at(&p->fifo, 0);
+  if (b->ready > s->now)
+    return;
+  int count = p->sink_count;
+  for (int i = 0; i < count; i++)
+    if (p->sink[i].fifo->count >= p->sink[i].fifo->depth)
+      return;
+  for (int i = 0; i < count; i++)
+    push(s, &p->sink[i], *b);
+  pop(s, p);
+}
+
+/* Packets, tokens, and whatever leads nowhere. */
+static void step_any(struct sim *s, struct slave *p) {
   struct beat b = *fifo_at(&p->fifo, 0);
   if (b.ready > s->now || !p->enabled)
     return;
@@ -340,38 +386,32 @@ static void step_port(struct sim *s, struct slave *p) {
     const struct sink *k = &p->sink[i];
     if (p->at_header && k->drop_header)
       continue;
-    if (k->kind == SINK_TOKEN) {
+    if (k->kind == SINK_TOKEN)
       take_token(s, &b);
-      continue;
-    }
-    struct beat out = b;
-    out.ready = s->now + k->latency;
-    fifo_push(k->fifo, out);
-    if (k->port)
-      port_list(s, k->port);
-    else if (k->fifo->count >= k->fifo->full)
-      channel_wake(k->fifo->sleeper);
+    else
+      push(s, k, b);
   }
   p->at_header = false;
-  fifo_drop(&p->fifo, 1);
-  if ((int32_t)p->fifo.count <= p->fifo.empty)
-    channel_wake(p->fifo.sleeper);
+  pop(s, p);
   if (p->in_packet && b.last) {
     p->in_packet = false;
     p->tile->arbiter[p->arbiter] = NULL;
   }
-  s->progress = true;
 }
 
 void streams_step(struct sim *s) {
   for (int i = 0; i < s->port_count;) {
     struct slave *p = s->port[i];
-    step_port(s, p);
+    if (p->plain)
+      step_circuit(s, p);
+    else
+      step_any(s, p);
     if (p->fifo.count) {
       i++;
       continue;
     }
     p->listed = false;
+    p->fifo.full = 1;
     s->port[i] = s->port[--s->port_count];
   }
 }

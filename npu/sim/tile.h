@@ -48,8 +48,9 @@ struct beat {
   uint16_t token; /* 0: data, else 1 + direction * 16 + channel */
 };
 
-/* A channel that sleeps until the FIFO holds `full` beats (its reader) or at
- * most `empty` (its writer) is woken by whoever pushes or takes. */
+/* Who reads the FIFO is woken by the push that makes `full` beats of it: a
+ * sleeping channel, or a slave port that is not listed.  A channel that writes
+ * it is woken when `empty` are left. */
 struct fifo {
   struct beat *beat;
   uint32_t mask, head, count, depth;
@@ -94,6 +95,7 @@ struct slave {
   struct tile *tile;
   uint8_t index;
   bool listed; /* in sim.port */
+  bool plain;  /* a circuit whose sinks are all FIFOs */
   bool enabled, packet;
   bool in_packet; /* sinks are those of the packet under way */
   bool at_header;
