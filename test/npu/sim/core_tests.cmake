@@ -13,3 +13,8 @@ if(TARGET asm)
   nputeir_test(core_strict_test SOURCES core_strict_test.c USES simcore asm)
   nputeir_test(core_forms_test SOURCES core_forms_test.c USES simcore asm)
 endif()
+if(TARGET nputeir)
+  add_test(NAME core_tool_test COMMAND
+    ${CMAKE_CURRENT_SOURCE_DIR}/core_tool_test.sh $<TARGET_FILE:nputeir>
+    ${CMAKE_CURRENT_BINARY_DIR}/core_tool)
+endif()
