@@ -3,6 +3,7 @@
  * marked as written; formats, registers, distances and units. */
 #include "check.h"
 #include "isa.h"
+#include "tables.h"
 
 #include <string.h>
 
@@ -154,6 +155,38 @@ static void test_registers(void) {
                                      "bm", "cm9", "R0",  ":",  "r16:r17"};
   for (size_t i = 0; i < sizeof none / sizeof *none; i++)
     CHECK(isa_reg_find(none[i], strlen(none[i])) < 0);
+}
+
+/* Every bit of a format is fixed or belongs to one slot; two formats of a size
+ * differ in a bit that both fix; the first byte's low nibble gives the size. */
+static void test_formats(void) {
+  static const int size_of[16] = {16, 2, 16, 8,  16, 6, 16, 12,
+                                  16, 4, 16, 10, 16, 6, 16, 14};
+  const struct tables *t = isa_tables();
+  CHECK(t->format_count == 78);
+  for (int i = 0; i < t->format_count; i++) {
+    const struct format *f = &t->format[i];
+    int owner[8 * ISA_BUNDLE_BYTES] = {0};
+    for (int bit = 0; bit < 8 * f->bytes; bit++)
+      owner[bit] += f->mask[bit / 8] >> bit % 8 & 1;
+    for (int s = 0; s < SLOT_COUNT; s++)
+      for (int k = 0; f->slots >> s & 1 && k < isa_slot_bits((enum isa_slot)s);
+           k++)
+        owner[f->low[s] + k]++;
+    for (int bit = 0; bit < 8 * ISA_BUNDLE_BYTES; bit++)
+      CHECK(owner[bit] == (bit < 8 * f->bytes));
+    for (int low = 0; low < 16; low++)
+      if (((low ^ f->fixed[0]) & f->mask[0] & 15) == 0)
+        CHECK(size_of[low] == f->bytes);
+    for (int j = 0; j < i; j++) {
+      const struct format *g = &t->format[j];
+      bool differ = g->bytes != f->bytes;
+      for (int k = 0; k < f->bytes; k++)
+        differ = differ ||
+                 ((f->fixed[k] ^ g->fixed[k]) & f->mask[k] & g->mask[k]) != 0;
+      CHECK(differ);
+    }
+  }
 }
 
 /* Random operations in every choice of slots, in every size. */
@@ -337,6 +370,7 @@ int main(void) {
   test_guesses();
   test_results();
   test_registers();
+  test_formats();
   test_bundles();
   test_bytes();
   test_errors();
