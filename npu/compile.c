@@ -6,13 +6,6 @@
 
 #include <string.h>
 
-static const struct device *find_device(const char *name, struct diag *d) {
-  const struct device *device = device_find(name);
-  if (!device)
-    diag_error(d, loc_none(), "there is no device '%s'", name);
-  return device;
-}
-
 /* design + core programs -> bytes */
 static bool make_images(struct arena *a, struct npu_result *r, struct diag *d) {
   const struct device *device = r->program->device;
@@ -32,24 +25,27 @@ static bool make_images(struct arena *a, struct npu_result *r, struct diag *d) {
                    d);
 }
 
-bool npu_compile_teir(struct arena *a, const char *device_name,
+bool npu_compile_teir(struct arena *a, const char *platform,
                       const struct teir *teir, struct npu_result *r,
                       struct diag *d) {
-  const struct device *device = find_device(device_name, d);
+  struct platform at;
   r->teir = teir;
-  return device && (r->program = map_program(a, r->teir, device, d)) != NULL &&
+  return platform_find(platform, &at, d) &&
+         (r->program = map_program(a, r->teir, at.device, d)) != NULL &&
          (r->design = design_make(a, r->program, d)) != NULL &&
          make_images(a, r, d);
 }
 
-bool npu_compile(struct arena *a, const char *device_name,
+bool npu_compile(struct arena *a, const char *platform,
                  const struct map_problem *problem, struct npu_result *r,
                  struct diag *d) {
   memset(r, 0, sizeof *r);
-  const struct device *device = find_device(device_name, d);
-  return device && map_choose(device, problem, &r->blocking, d) &&
-         npu_compile_teir(a, device_name,
-                          map_schedule(a, device, problem, &r->blocking), r, d);
+  struct platform at;
+  return platform_find(platform, &at, d) &&
+         map_choose(&at, problem, &r->blocking, d) &&
+         npu_compile_teir(a, platform,
+                          map_schedule(a, at.device, problem, &r->blocking), r,
+                          d);
 }
 
 void npu_result_free(struct npu_result *r) {

@@ -16,11 +16,13 @@ struct npu_result {
   struct text cdo, pdi, xclbin, txn; /* owned: npu_result_free */
 };
 
-/* The whole compiler.  `device` as device.def names it. */
-bool npu_compile(struct arena *, const char *device, const struct map_problem *,
-                 struct npu_result *, struct diag *);
+/* The whole compiler.  `platform` names a device or a preset (device.def,
+ * preset.def); a preset lets the chooser weigh its DRAM. */
+bool npu_compile(struct arena *, const char *platform,
+                 const struct map_problem *, struct npu_result *,
+                 struct diag *);
 /* The same from a schedule that is placed on the array already. */
-bool npu_compile_teir(struct arena *, const char *device, const struct teir *,
+bool npu_compile_teir(struct arena *, const char *platform, const struct teir *,
                       struct npu_result *, struct diag *);
 void npu_result_free(struct npu_result *);
 

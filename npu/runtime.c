@@ -60,10 +60,14 @@ static void fill_layouts(const struct tile_program *p, struct run_plan *plan) {
               i == MAP_OUT ? x->row_stride_bytes : x->column_stride_bytes);
     if (i != MAP_IN0)
       add_dim(l, RUN_N, p->columns, x->column_stride_bytes);
-    static const int round_axis[] = {RUN_M, RUN_N, RUN_K};
-    for (int j = 0; j < 3; j++)
+    /* m rounds, the blocks of a group, n rounds, k steps */
+    static const int round_axis[] = {RUN_M, RUN_N, RUN_K, RUN_M};
+    static const int order[] = {0, 3, 1, 2};
+    for (int o = 0; o < 4; o++) {
+      int j = order[o];
       if (axes[i][0] == round_axis[j] || axes[i][1] == round_axis[j])
         add_dim(l, round_axis[j], x->time[j].extent, x->time[j].stride_bytes);
+    }
     add_dim(l, axes[i][0], x->block_rows, x->block_columns * element);
     add_dim(l, axes[i][1], x->block_columns, element);
   }
@@ -82,7 +86,7 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     plan->xclbin_bytes = r.xclbin.length;
     plan->txn = arena_copy(a, r.txn.data, r.txn.length, 1, 1);
     plan->txn_bytes = r.txn.length;
-    plan->m = (int64_t)q->rows * q->rounds_m * q->block_m;
+    plan->m = (int64_t)q->rows * q->rounds_m * q->group_m * q->block_m;
     plan->n = (int64_t)q->columns * q->rounds_n * q->block_n;
     plan->k = (int64_t)q->steps_k * q->block_k;
     fill_layouts(q, plan);

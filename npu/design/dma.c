@@ -149,7 +149,7 @@ static uint32_t make_mem_input(struct maker *m, int column, int tensor,
                                uint32_t offset, const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
   int chunks = tensor == MAP_IN0 ? p->in0_chunks : 0;
-  int blocks = chunks ? p->steps_k / chunks : 1;
+  int blocks = chunks ? p->steps_k * p->group_m / chunks : 1;
   struct ring r = {.name = tensor == MAP_IN0 ? "in0_" : "in1_",
                    .column = column,
                    .row = MEM_ROW,

@@ -4,12 +4,16 @@
  * waits for the next run's first block, with rings and locks where they were.
  *
  *   forever
- *     wait for an empty block of out; zero
  *     steps_k times
- *       wait for blocks of in0 and in1; product; give them back
- *     give the block of out to the DMA; take the ring's other block
+ *       wait for a block of in1
+ *       for every block of out that the core holds
+ *         in the first step, wait until it is empty; zero
+ *         wait for a block of in0; product; give the block of in0 back
+ *         in the last step, give the block of out to the DMA
+ *       give the block of in1 back
  *
- * Addresses live in registers that kernels keep (r16..r22, kernels.h); the two
+ * The first and the last step are written out, so nothing is decided in the
+ * loop.  Addresses live in registers that kernels keep (r16..r22, kernels.h);
  * blocks of a ring alternate by an exclusive or of their addresses.
  */
 #include "parts.h"
@@ -26,12 +30,12 @@ static uint32_t address_of(const struct design *x, const char *name) {
   return OWN_MEMORY + design_find_buffer(x, c->column, c->row, name)->offset;
 }
 
-static void put_ring(struct text *t, const struct design *x, int reg,
-                     const char *first, const char *second) {
-  uint32_t a = address_of(x, first), b = address_of(x, second);
-  text_printf(t, "\tmovxm\tr%d, #0x%x\t\t\t// %s\n", reg, a, first);
-  text_printf(t, "\tmovxm\tr%d, #0x%x\t\t\t// to %s and back\n", reg + 1, a ^ b,
-              second);
+/* Registers: the current block of in0 and in1, and the way to the other. */
+enum { IN0 = 16, IN1 = 18, OUT = 20, STEPS = 22 };
+
+static void put_address(struct text *t, int reg, uint32_t value,
+                        const char *what) {
+  text_printf(t, "\tmovxm\tr%d, #0x%x\t\t\t// %s\n", reg, value, what);
 }
 
 static void put_nops(struct text *t, int count) {
@@ -39,52 +43,80 @@ static void put_nops(struct text *t, int count) {
     text_puts(t, "\tnop\n");
 }
 
+static void put_call(struct text *t, const char *name) {
+  text_printf(t, "\tjl\t#%s\n", name);
+  put_nops(t, 5);
+  text_puts(t, "\t.p2align\t4\n");
+}
+
+static void put_lock(struct text *t, bool acquire, int lock, const char *what) {
+  if (acquire)
+    text_printf(t, "\tmova\tr0, #-1\n\tacq\t#%d, r0\t\t\t\t// %s\n",
+                OWN_LOCKS + lock, what);
+  else
+    text_printf(t, "\tmova\tr1, #1\n\trel\t#%d, r1\t\t\t\t// %s\n",
+                OWN_LOCKS + lock, what);
+}
+
+/* One product into the block of out in register `out`.  Between lock operations
+ * lie at least four bundles (facts D3, D5). */
+static void put_product(struct text *t, int out, bool first, bool last) {
+  if (first) {
+    put_lock(t, true, CORE_OUT + LOCK_EMPTY, "out is empty");
+    text_printf(t, "\tmov\tp0, r%d\n", out);
+    put_call(t, "zero");
+  }
+  put_lock(t, true, CORE_IN0 + LOCK_FULL, "in0 is full");
+  text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n", IN0, IN1,
+              out);
+  put_call(t, "product");
+  put_lock(t, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
+  text_printf(t, "\txor\tr%d, r%d, r%d\n", IN0, IN0, IN0 + 1);
+  put_nops(t, 2);
+  if (last) {
+    put_lock(t, false, CORE_OUT + LOCK_FULL, "out is full");
+    put_nops(t, 3);
+  }
+}
+
+static void put_step(struct text *t, const struct tile_program *p, bool first,
+                     bool last) {
+  put_lock(t, true, CORE_IN1 + LOCK_FULL, "in1 is full");
+  put_nops(t, 3);
+  for (int i = 0; i < p->group_m; i++)
+    put_product(t, OUT + i, first, last);
+  put_lock(t, false, CORE_IN1 + LOCK_EMPTY, "in1 is empty");
+  text_printf(t, "\txor\tr%d, r%d, r%d\n", IN1, IN1, IN1 + 1);
+  put_nops(t, 2);
+}
+
 static void put_loop(struct text *t, const struct design *x) {
+  const struct tile_program *p = x->program;
+  uint32_t in0 = address_of(x, "in0_0"), in1 = address_of(x, "in1_0");
+  uint32_t out = address_of(x, "out_0"), other = address_of(x, "out_1");
   text_puts(t, "\t.text\n\t.globl\t_start\n\t.p2align\t4\n_start:\n");
-  put_ring(t, x, 16, "in0_0", "in0_1");
-  put_ring(t, x, 18, "in1_0", "in1_1");
-  put_ring(t, x, 20, "out_0", "out_1");
-  text_printf(t,
-              "\t.p2align\t4\n"
-              "block:\t\t\t\t\t\t// one block of out\n"
-              "\tmova\tr0, #-1\n"
-              "\tacq\t#%d, r0\t\t\t\t// out is empty\n"
-              "\tmov\tp0, r20\n"
-              "\tjl\t#zero\n",
-              OWN_LOCKS + CORE_OUT + LOCK_EMPTY);
-  put_nops(t, 5);
-  text_printf(t,
-              "\t.p2align\t4\n"
-              "\tmovxm\tr22, #%d\t\t\t// steps of k\n"
-              "\t.p2align\t4\n"
-              "step:\n"
-              "\tmova\tr0, #-1\n"
-              "\tacq\t#%d, r0\t\t\t\t// in0 is full\n"
-              "\tmov\tp0, r16\n"
-              "\tmov\tp1, r18\n"
-              "\tmov\tp2, r20\n"
-              "\tacq\t#%d, r0\t\t\t\t// in1 is full\n"
-              "\tjl\t#product\n",
-              x->program->steps_k, OWN_LOCKS + CORE_IN0 + LOCK_FULL,
-              OWN_LOCKS + CORE_IN1 + LOCK_FULL);
-  put_nops(t, 5);
-  text_printf(t,
-              "\t.p2align\t4\n"
-              "\tmova\tr1, #1\n"
-              "\trel\t#%d, r1\t\t\t\t// in0 is empty\n"
-              "\txor\tr16, r16, r17\n"
-              "\txor\tr18, r18, r19\n"
-              "\tadd\tr22, r22, #-1\n"
-              "\trel\t#%d, r1\t\t\t\t// in1 is empty\n"
-              "\tjnz\tr22, #step\n",
-              OWN_LOCKS + CORE_IN0 + LOCK_EMPTY,
-              OWN_LOCKS + CORE_IN1 + LOCK_EMPTY);
-  put_nops(t, 5);
-  text_printf(t,
-              "\trel\t#%d, r1\t\t\t\t// out is full\n"
-              "\txor\tr20, r20, r21\n"
-              "\tj\t#block\n",
-              OWN_LOCKS + CORE_OUT + LOCK_FULL);
+  put_address(t, IN0, in0, "in0, and the way to its other block");
+  put_address(t, IN0 + 1, in0 ^ address_of(x, "in0_1"), "and back");
+  put_address(t, IN1, in1, "in1");
+  put_address(t, IN1 + 1, in1 ^ address_of(x, "in1_1"), "and back");
+  put_address(t, OUT, out, "out");
+  put_address(t, OUT + 1, p->group_m > 1 ? other : out ^ other,
+              p->group_m > 1 ? "the other block of out" : "and back");
+  text_puts(t, "\t.p2align\t4\nround:\n");
+  put_step(t, p, true, p->steps_k == 1);
+  if (p->steps_k > 2) {
+    put_address(t, STEPS, (uint32_t)p->steps_k - 2, "steps between");
+    text_puts(t, "\t.p2align\t4\nstep:\n");
+    put_step(t, p, false, false);
+    text_printf(t, "\tadd\tr%d, r%d, #-1\n\tjnz\tr%d, #step\n", STEPS, STEPS,
+                STEPS);
+    put_nops(t, 5);
+  }
+  if (p->steps_k > 1)
+    put_step(t, p, false, true);
+  if (p->group_m == 1)
+    text_printf(t, "\txor\tr%d, r%d, r%d\n", OUT, OUT, OUT + 1);
+  text_puts(t, "\tj\t#round\n");
   put_nops(t, 5);
 }
 
@@ -128,7 +160,9 @@ bool make_programs(struct maker *m) {
     return false;
   struct asm_program *const all[] = {(struct asm_program *)loop, zero, product};
   struct text elf = {0};
-  bool good = asm_link(all, 3, NULL, 0, &elf, m->diag);
+  bool good = asm_check(all[0], m->diag) && asm_check(zero, m->diag) &&
+              asm_check(product, m->diag) &&
+              asm_link(all, 3, NULL, 0, &elf, m->diag);
   void *copy = arena_copy(m->arena, elf.data, elf.length, 1, 1);
   for (int i = 0; i < m->design->core_count; i++) {
     struct design_core *c = &m->design->core[i];

@@ -112,9 +112,12 @@ static struct walk walk_of(const struct tile_program *p,
     walk_add(&w, x->time[1].extent, x->time[1].stride_bytes); /* n rounds */
   if (c->tensor == MAP_OUT) {
     int first;
+    walk_add(&w, x->time[3].extent, x->time[3].stride_bytes); /* group */
     walk_add(&w, design_join_rows(p, c->channel, &first), x->row_stride_bytes);
   } else {
     walk_add(&w, x->time[2].extent, x->time[2].stride_bytes); /* k steps */
+    if (c->tensor == MAP_IN0)
+      walk_add(&w, x->time[3].extent, x->time[3].stride_bytes);
   }
   int64_t words = dtype_bytes(x->type) * (int64_t)x->block_columns / 4;
   walk_add(&w, x->block_rows, words * 4);

@@ -12,7 +12,8 @@ struct reader {
   const struct teir *t;
   struct diag *d;
   int node_row, node_column, time[2], time_count, node_k;
-  int zero, product; /* nodes */
+  int pair, pair_zero; /* loops over the blocks of a group; -1: none */
+  int zero, product;   /* nodes */
 };
 
 static bool refuse(struct reader *r, const struct teir_node *x,
@@ -38,29 +39,37 @@ static bool moves(const struct teir *t, int axis, int tensor) {
   return t->axis[axis].stride_bytes[tensor].constant != 0;
 }
 
-static bool read_node(struct reader *r, int node) {
+/* Where a loop over time belongs: the k loop is the one that leaves out where
+ * it is; below it, or around Zero, run the blocks of a group. */
+static int *time_slot(struct reader *r, const struct teir_node *x,
+                      bool inside_k) {
+  if (inside_k)
+    return &r->pair;
+  if (!moves(r->t, x->axis, MAP_OUT))
+    return &r->node_k;
+  if (r->time_count < 2)
+    return &r->time[r->time_count++];
+  return r->node_k < 0 ? &r->pair_zero : NULL;
+}
+
+static bool read_node(struct reader *r, int node, bool inside_k) {
   const struct teir *t = r->t;
   const struct teir_node *x = &t->node[node];
   if (x->kind == TEIR_INVOCATION)
-    return read_leaf(r, node, r->node_k >= 0);
+    return read_leaf(r, node, inside_k);
   if (x->guard_count)
     return refuse(r, x, "the array takes loops without guards");
-  bool innermost = t->node[x->children.item[0]].kind == TEIR_INVOCATION &&
-                   x->children.count == 1 && !moves(t, x->axis, MAP_OUT);
-  if (x->place == TEIR_ROWS && r->node_row < 0)
-    r->node_row = node;
-  else if (x->place == TEIR_COLUMNS && r->node_column < 0)
-    r->node_column = node;
-  else if (x->place == TEIR_TIME && innermost && r->node_k < 0)
-    r->node_k = node;
-  else if (x->place == TEIR_TIME && r->time_count < 2 && r->node_k < 0)
-    r->time[r->time_count++] = node;
-  else
+  int *slot = x->place == TEIR_ROWS      ? &r->node_row
+              : x->place == TEIR_COLUMNS ? &r->node_column
+              : x->place == TEIR_TIME    ? time_slot(r, x, inside_k)
+                                         : NULL;
+  if (!slot || *slot >= 0)
     return refuse(r, x,
                   "place is rows, columns or time, and each is used "
-                  "once (time: m, n, k)");
+                  "once (time: m, n, k, blocks of a group)");
+  *slot = node;
   for (int i = 0; i < x->children.count; i++)
-    if (!read_node(r, x->children.item[i]))
+    if (!read_node(r, x->children.item[i], inside_k || slot == &r->node_k))
       return false;
   return true;
 }
@@ -84,13 +93,30 @@ static bool check_roles(struct reader *r) {
       {"the inner time axis moves in1 and out only", {false, true, true}},
       {"the time axis around the product moves in0 and in1 only",
        {true, true, false}},
+      {"the blocks of a group move in0 and out only", {true, false, true}},
   };
-  const int node[] = {r->node_row, r->node_column, r->time[0], r->time[1],
-                      r->node_k};
-  for (int i = 0; i < 5; i++)
+  const int node[] = {r->node_row, r->node_column, r->time[0],
+                      r->time[1],  r->node_k,      r->pair};
+  for (int i = 0; i < (r->pair < 0 ? 5 : 6); i++)
     for (int j = 0; j < MAP_TENSORS; j++)
       if ((stride_of(r, node[i], j) != 0) != rule[i].moves[j])
         return refuse(r, &r->t->node[node[i]], rule[i].what);
+  return true;
+}
+
+/* The group's blocks are cleared by a loop over the same axis as the product's,
+ * and there are as many as a core has places for out. */
+static bool check_group(struct reader *r) {
+  if (r->pair < 0 && r->pair_zero < 0)
+    return true;
+  const struct teir_node *x = &r->t->node[r->pair < 0 ? r->pair_zero : r->pair];
+  if (r->pair < 0 || r->pair_zero < 0 ||
+      r->t->node[r->pair_zero].axis != x->axis)
+    return refuse(r, x,
+                  "the blocks of a group are cleared and multiplied in "
+                  "loops over the same axis");
+  if (extent_of(r, r->pair) != 2)
+    return refuse(r, x, "a core holds two blocks of out");
   return true;
 }
 
@@ -158,8 +184,8 @@ static bool check_constants(const struct teir *t, struct diag *d) {
 static void fill_transfer(const struct reader *r, int tensor, int block_rows,
                           int block_columns, struct map_transfer *x) {
   const struct teir *t = r->t;
-  static const char *const name[] = {"m", "n", "k"};
-  const int node[] = {r->time[0], r->time[1], r->node_k};
+  static const char *const name[] = {"m", "n", "k", "group"};
+  const int node[] = {r->time[0], r->time[1], r->node_k, r->pair};
   x->type = t->tensor[tensor].type;
   x->block_rows = block_rows;
   x->block_columns = block_columns;
@@ -171,35 +197,39 @@ static void fill_transfer(const struct reader *r, int tensor, int block_rows,
              (extent_of(r, distributed) - 1) * x->column_stride_bytes;
   if (tensor == MAP_OUT)
     x->bytes += (extent_of(r, r->node_row) - 1) * x->row_stride_bytes;
-  for (int i = 0; i < 3; i++) {
-    x->time[i] = (struct map_loop){name[i], extent_of(r, node[i]),
-                                   stride_of(r, node[i], tensor)};
+  for (int i = 0; i < 4; i++) {
+    x->time[i] = (struct map_loop){name[i], 1, 0};
+    if (node[i] >= 0)
+      x->time[i] = (struct map_loop){name[i], extent_of(r, node[i]),
+                                     stride_of(r, node[i], tensor)};
     x->bytes += (x->time[i].extent - 1) * x->time[i].stride_bytes;
   }
 }
 
 /* Bytes of a mem tile that its other rings need: in1 and out of every row. */
-static int64_t other_rings(const struct tile_program *q) {
-  const struct map_transfer *in1 = &q->transfer[MAP_IN1];
-  const struct map_transfer *out = &q->transfer[MAP_OUT];
-  return (int64_t)MAP_MEM_DEPTH_IN * in1->block_rows * in1->block_columns *
-             dtype_bytes(in1->type) +
-         (int64_t)MAP_MEM_DEPTH_OUT * q->rows * out->block_rows *
-             out->block_columns * dtype_bytes(out->type);
+static int64_t other_rings(const struct device *dev,
+                           const struct map_problem *p,
+                           const struct map_blocking *b) {
+  return (int64_t)MAP_MEM_DEPTH_IN * b->block_k * b->block_n *
+             dtype_bytes(p->in1) +
+         (int64_t)MAP_MEM_DEPTH_OUT * dev->core_rows * b->block_m * b->block_n *
+             dtype_bytes(p->out);
 }
 
 /* Keeping the panel pays when it is used more than once; it must fit, be cut
  * into equal chunks (at least two, so that one is filled while another is
  * sent), and its uses counted by a six-bit lock. */
-static int panel_chunks(const struct tile_program *q) {
+int map_panel_chunks(const struct device *dev, const struct map_problem *p,
+                     const struct map_blocking *b) {
   enum { LOCK_MAX = 63 }; /* xdna-array.md section 5 */
-  int64_t panel = (int64_t)q->steps_k * q->block_m * q->block_k *
-                  dtype_bytes(q->transfer[MAP_IN0].type);
-  if (q->rounds_n < 2 || q->rounds_n > LOCK_MAX ||
-      panel + other_rings(q) > (int64_t)q->device->tile[TILE_MEM].memory_bytes)
+  int64_t panel = (int64_t)b->steps_k * b->group_m * b->block_m * b->block_k *
+                  dtype_bytes(p->in0);
+  if (b->rounds_n < 2 || b->rounds_n > LOCK_MAX ||
+      panel + other_rings(dev, p, b) >
+          (int64_t)dev->tile[TILE_MEM].memory_bytes)
     return 0;
   int chunks = MAP_MAX_CHUNKS;
-  while (chunks > 1 && q->steps_k % chunks)
+  while (chunks > 1 && b->steps_k % chunks)
     chunks--;
   return chunks > 1 ? chunks : 0;
 }
@@ -211,6 +241,9 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                      .node_row = -1,
                      .node_column = -1,
                      .node_k = -1,
+                     .time = {-1, -1},
+                     .pair = -1,
+                     .pair_zero = -1,
                      .zero = -1,
                      .product = -1};
   struct loc at = {t->file, 0, 0};
@@ -218,7 +251,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
     diag_error(d, at, "the array takes one schedule tree over in0, in1, out");
     return NULL;
   }
-  if (!check_constants(t, d) || !read_node(&r, t->roots.item[0]))
+  if (!check_constants(t, d) || !read_node(&r, t->roots.item[0], false))
     return NULL;
   if (r.node_row < 0 || r.node_column < 0 || r.time_count != 2 ||
       r.node_k < 0 || r.product < 0) {
@@ -227,7 +260,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                "(m, n, k) around one Contraction");
     return NULL;
   }
-  if (!check_roles(&r) || !check_primitives(&r))
+  if (!check_roles(&r) || !check_group(&r) || !check_primitives(&r))
     return NULL;
   const struct teir_primitive *p = &t->primitive[t->node[r.product].primitive];
   struct tile_program *q = arena_alloc(a, sizeof *q);
@@ -248,6 +281,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   q->rounds_m = (int)extent_of(&r, r.time[0]);
   q->rounds_n = (int)extent_of(&r, r.time[1]);
   q->steps_k = (int)extent_of(&r, r.node_k);
+  q->group_m = r.pair < 0 ? 1 : 2;
   q->zero = r.zero >= 0;
   if (!q->zero) {
     diag_error(d, at,
@@ -258,6 +292,11 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   fill_transfer(&r, MAP_IN0, q->block_m, q->block_k, &q->transfer[MAP_IN0]);
   fill_transfer(&r, MAP_IN1, q->block_k, q->block_n, &q->transfer[MAP_IN1]);
   fill_transfer(&r, MAP_OUT, q->block_m, q->block_n, &q->transfer[MAP_OUT]);
-  q->in0_chunks = panel_chunks(q);
+  q->in0_chunks = map_panel_chunks(
+      dev,
+      &(struct map_problem){0, 0, 0, t->tensor[MAP_IN0].type,
+                            t->tensor[MAP_IN1].type, t->tensor[MAP_OUT].type},
+      &(struct map_blocking){q->block_m, q->block_n, q->block_k, q->group_m,
+                             q->rounds_m, q->rounds_n, q->steps_k, 0});
   return q;
 }

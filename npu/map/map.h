@@ -21,14 +21,26 @@ struct map_problem {
   enum dtype in0, in1, out;
 };
 
-/* How the problem is cut.  A row of cores owns rounds_m blocks of m, a column
+/* What the chooser knows of the machine; the array alone when preset is NULL.
+ */
+struct platform {
+  const struct device *device;
+  const struct preset *preset;
+};
+/* By the name of a device or of a preset; false and *d: neither. */
+bool platform_find(const char *name, struct platform *, struct diag *);
+
+/* How the problem is cut.  A row of cores owns rounds_m groups of m, a column
  * of cores rounds_n blocks of n; steps_k blocks of k follow each other. */
 struct map_blocking {
   int block_m, block_n, block_k; /* elements */
+  /* Blocks of out that a core holds at once along m: every block of in1 is used
+   * for all of them.  1: the other block of out leaves meanwhile. */
+  int group_m;
   int rounds_m, rounds_n, steps_k;
   double predicted_cycles; /* by the model in choose.c */
 };
-bool map_choose(const struct device *, const struct map_problem *,
+bool map_choose(const struct platform *, const struct map_problem *,
                 struct map_blocking *, struct diag *);
 
 /* The padded problem in blocked tensors, scheduled: rows and columns in
@@ -36,6 +48,11 @@ bool map_choose(const struct device *, const struct map_problem *,
 struct teir *map_schedule(struct arena *, const struct device *,
                           const struct map_problem *,
                           const struct map_blocking *);
+
+/* In how many chunks (2..MAP_MAX_CHUNKS) a mem tile keeps the panel of in0 of
+ * an m round; 0: it does not fit, or is used only once. */
+int map_panel_chunks(const struct device *, const struct map_problem *,
+                     const struct map_blocking *);
 
 /* A loop around blocks in device memory: extent and byte stride. */
 struct map_loop {
@@ -48,12 +65,12 @@ enum { MAP_IN0, MAP_IN1, MAP_OUT, MAP_TENSORS };
 /* How one tensor's blocks travel, the same for every row or column. */
 struct map_transfer {
   enum dtype type;
-  int64_t bytes;                 /* of the whole device buffer */
-  int64_t column_stride_bytes;   /* first block of the next column (or, for in0,
-                                    of the next row of cores) */
-  int64_t row_stride_bytes;      /* out: block of the next row, else 0 */
-  struct map_loop time[3];       /* m rounds, n rounds, k steps; stride 0: the
-                                    same block again */
+  int64_t bytes;               /* of the whole device buffer */
+  int64_t column_stride_bytes; /* first block of the next column (or, for in0,
+                                  of the next row of cores) */
+  int64_t row_stride_bytes;    /* out: block of the next row, else 0 */
+  struct map_loop time[4]; /* m rounds, n rounds, k steps, blocks of a group;
+                              stride 0: the same block again */
   int block_rows, block_columns; /* row-major and contiguous in memory */
 };
 
@@ -62,11 +79,12 @@ struct map_transfer {
 enum { MAP_MEM_DEPTH_IN = 4, MAP_MEM_DEPTH_OUT = 2, MAP_MAX_CHUNKS = 8 };
 
 /* What the array does: every core (column c, row r) runs, for every m and n
- * round, zero once and the product steps_k times. */
+ * round and block of the group, zero once and the product steps_k times. */
 struct tile_program {
   const struct device *device;
   int columns, rows;
   int block_m, block_n, block_k;
+  int group_m; /* 1 or 2 */
   int rounds_m, rounds_n, steps_k;
   bool zero; /* the block of out is cleared before its first step */
   /* A mem tile keeps the panel of in0 of one m round (steps_k blocks), in so

@@ -5,7 +5,8 @@ void map_print(const struct tile_program *p, struct text *t) {
   static const char *const name[] = {"in0", "in1", "out"};
   text_printf(t, "array %s %d columns %d rows\n", p->device->name, p->columns,
               p->rows);
-  text_printf(t, "block m %d n %d k %d\n", p->block_m, p->block_n, p->block_k);
+  text_printf(t, "block m %d n %d k %d, %d of out at once\n", p->block_m,
+              p->block_n, p->block_k, p->group_m);
   text_printf(t, "time m %d n %d k %d%s\n", p->rounds_m, p->rounds_n,
               p->steps_k, p->zero ? " from zero" : "");
   if (p->in0_chunks)
@@ -18,7 +19,7 @@ void map_print(const struct tile_program *p, struct text *t) {
                 (long long)x->column_stride_bytes);
     if (x->row_stride_bytes)
       text_printf(t, " row %+lld", (long long)x->row_stride_bytes);
-    for (int j = 0; j < 3; j++)
+    for (int j = 0; j < (p->group_m > 1 ? 4 : 3); j++)
       text_printf(t, " %s %+lld", x->time[j].axis,
                   (long long)x->time[j].stride_bytes);
     text_puts(t, "\n");

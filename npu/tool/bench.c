@@ -62,24 +62,28 @@ static bool check_sample(const struct npu_result *r,
   const struct map_transfer *x = p->transfer;
   uint64_t state = 99;
   for (int s = 0; s < SAMPLES; s++) {
-    int64_t at[5]; /* row, column, m round, n round, element of the block */
-    const int64_t extent[] = {p->rows, p->columns, p->rounds_m, p->rounds_n,
-                              (int64_t)p->block_m * p->block_n};
-    for (int i = 0; i < 5; i++) {
+    int64_t at[6]; /* row, column, m, n round, element, block of a group */
+    const int64_t extent[] = {p->rows,
+                              p->columns,
+                              p->rounds_m,
+                              p->rounds_n,
+                              (int64_t)p->block_m * p->block_n,
+                              p->group_m};
+    for (int i = 0; i < 6; i++) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       at[i] = (int64_t)((state >> 33) % (uint64_t)extent[i]);
     }
     int64_t i = at[4] / p->block_n, j = at[4] % p->block_n;
-    const char *in0 = (char *)buffer[0].data +
-                      at[0] * x[0].column_stride_bytes +
-                      at[2] * x[0].time[0].stride_bytes;
+    const char *in0 =
+        (char *)buffer[0].data + at[0] * x[0].column_stride_bytes +
+        at[2] * x[0].time[0].stride_bytes + at[5] * x[0].time[3].stride_bytes;
     const char *in1 = (char *)buffer[1].data +
                       at[1] * x[1].column_stride_bytes +
                       at[3] * x[1].time[1].stride_bytes;
     const char *out =
         (char *)buffer[2].data + at[1] * x[2].column_stride_bytes +
         at[0] * x[2].row_stride_bytes + at[2] * x[2].time[0].stride_bytes +
-        at[3] * x[2].time[1].stride_bytes;
+        at[3] * x[2].time[1].stride_bytes + at[5] * x[2].time[3].stride_bytes;
     double sum = 0;
     for (int64_t step = 0; step < p->steps_k; step++)
       for (int64_t l = 0; l < p->block_k; l++)
@@ -105,7 +109,7 @@ static bool run_case(int index, const char *preset_name, struct diag *d) {
   struct arena *a = arena_open();
   struct npu_result r;
   const struct map_problem *p = &array_case[index].problem;
-  bool good = npu_compile(a, preset->device, p, &r, d);
+  bool good = npu_compile(a, preset->name, p, &r, d);
   struct sim_buffer buffer[MAP_TENSORS] = {{0}};
   struct sim *sim = NULL;
   struct sim_report report = {0};

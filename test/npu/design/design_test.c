@@ -12,7 +12,7 @@ static struct design *make(struct arena *a, int64_t m, int64_t n, int64_t k,
   if (int8)
     p = (struct map_problem){m, n, k, DTYPE_I8, DTYPE_I8, DTYPE_I32};
   struct map_blocking b;
-  if (!map_choose(device, &p, &b, d))
+  if (!map_choose(&(struct platform){device, NULL}, &p, &b, d))
     return NULL;
   struct tile_program *q =
       map_program(a, map_schedule(a, device, &p, &b), device, d);
@@ -54,12 +54,12 @@ static void test_traffic(int64_t k, bool resident) {
     if (t->phase == 0 && t->column == 1)
       moved[t->argument] += (int64_t)t->length_words * 4 * t->repeat;
   }
-  int64_t in0 = 2LL * p->block_m * p->block_k * p->steps_k;
+  int64_t in0 = 2LL * p->group_m * p->block_m * p->block_k * p->steps_k;
   CHECK(moved[MAP_IN0] == in0 * (resident ? 1 : p->rounds_n));
   CHECK(moved[MAP_IN1] ==
         2LL * p->block_k * p->block_n * p->steps_k * p->rounds_n);
   CHECK(moved[MAP_OUT] ==
-        4LL * p->block_m * p->block_n * p->rows * p->rounds_n);
+        4LL * p->group_m * p->block_m * p->block_n * p->rows * p->rounds_n);
   CHECK(x->task_count == 4 * p->columns * p->rounds_m);
   arena_close(a);
 }
