@@ -106,17 +106,47 @@ int64_t host_word_cost(const struct sim *s, uint64_t run_bytes) {
   return (int64_t)(cycles * DRAM_UNIT + 0.5);
 }
 
-bool host_grant(struct channel *c, uint32_t words) {
-  struct sim *s = c->tile->sim;
+/* Time that has passed is credit, up to what a short burst can use. */
+static void refill(struct sim *s) {
+  int64_t most = (int64_t)DRAM_BURST_CYCLES * DRAM_UNIT;
   uint64_t passed = s->now - s->dram_cycle;
   s->dram_cycle = s->now;
-  int64_t most = (int64_t)DRAM_BURST_CYCLES * DRAM_UNIT;
-  s->dram_credit += passed > (1ull << 32) ? most - s->dram_credit
-                                          : (int64_t)passed * DRAM_UNIT;
+  if (passed > (1ull << 32)) /* longer than any debt */
+    s->dram_credit = most;
+  else
+    s->dram_credit += (int64_t)passed * DRAM_UNIT;
   if (s->dram_credit > most)
     s->dram_credit = most;
-  if (s->dram_credit <= 0)
+}
+
+/* The channel's place among those that were refused, or how many they are. */
+static int place_in_queue(const struct sim *s, const struct channel *c) {
+  int i = 0;
+  while (i < s->dram_waiting && s->dram_queue[i] != c)
+    i++;
+  return i;
+}
+
+void host_forget(struct channel *c) {
+  struct sim *s = c->tile->sim;
+  int i = place_in_queue(s, c);
+  if (i == s->dram_waiting)
+    return;
+  for (s->dram_waiting--; i < s->dram_waiting; i++)
+    s->dram_queue[i] = s->dram_queue[i + 1];
+}
+
+/* Channels that were refused are served in the order in which they came. */
+bool host_grant(struct channel *c, uint32_t words) {
+  struct sim *s = c->tile->sim;
+  refill(s);
+  bool first = !s->dram_waiting || s->dram_queue[0] == c;
+  if (s->dram_credit <= 0 || !first) {
+    if (place_in_queue(s, c) == s->dram_waiting)
+      s->dram_queue[s->dram_waiting++] = c;
     return false;
+  }
+  host_forget(c);
   s->dram_credit -= words * c->dram_cost;
   return true;
 }

@@ -212,6 +212,8 @@ static void rebuild(struct tile *t) {
     struct slave *to = slave < 0 ? NULL : &t->port[slave];
     if (mm2s->port != to && mm2s->state != CHANNEL_IDLE)
       channel_wake(mm2s);
+    if (!to)
+      host_forget(mm2s);
     mm2s->port = to;
   }
   t->switch_changed = false;

@@ -253,6 +253,9 @@ struct sim {
   const struct sim_buffer *argument;
   int argument_count;
   int64_t dram_credit;
+  struct channel
+      *dram_queue[2 * 2 * MAX_COLUMNS]; /* who was refused, in order */
+  int dram_waiting;
   uint64_t dram_cycle;
   /* this run */
   uint64_t first_busy, last_busy, bytes_read, bytes_written;
@@ -302,6 +305,8 @@ bool memory_grant(struct tile *, uint32_t offset, bool must);
 uint8_t *host_resolve(struct channel *, int64_t address, uint32_t words);
 /* Whether DRAM has time for this many words of the channel's run length. */
 bool host_grant(struct channel *, uint32_t words);
+/* The channel does not want host memory any more. */
+void host_forget(struct channel *);
 int64_t host_word_cost(const struct sim *, uint64_t run_bytes);
 uint64_t host_address(int argument, uint64_t offset);
 

@@ -233,6 +233,69 @@ static void test_writes(void) {
   arena_close(a);
 }
 
+/* Eight shim channels read `words` each, in runs of so many words. */
+static struct sim_report read_all(const char *preset, uint32_t run,
+                                  uint32_t words) {
+  enum { COLUMNS = 4 };
+  static uint32_t data[4 << 15];
+  struct arena *a = arena_open();
+  struct command_list *l = command_list(a), *txn = command_list(a);
+  for (int c = 0; c < COLUMNS; c++) {
+    shim_ports(l, c);
+    token_route(l, c);
+    for (int k = 0; k < 2; k++) {
+      struct bd sink = plain_bd(0x1000u * (uint64_t)k, 1024);
+      struct bd b = plain_bd(0, words);
+      sink.next = 24 * k;
+      b.dim[0] = (struct bd_dim){1, run};
+      b.dim[1] = (struct bd_dim){2 * run, 0};
+      if (run > 1023) /* one run: no wrap */
+        b.dim[0].wrap = 0;
+      put_bd(l, c, 1, 24 * k, &sink);
+      push_task(l, c, 1, false, k, 24 * k, 1, false);
+      connect_ports(l, c, 0, PORT_SOUTH, k ? 7 : 3, PORT_NORTH, k);
+      connect_ports(l, c, 1, PORT_SOUTH, k, PORT_DMA, k);
+      put_bd(txn, c, 0, k, &b);
+      command_ddr_patch(
+          txn, tile_address(c, 0, REG_SHIM_BD + 0x20 * (uint32_t)k + 4), 0, 0);
+      push_task(txn, c, 0, true, k, k, 1, true);
+    }
+  }
+  for (int c = 0; c < COLUMNS; c++)
+    for (int k = 0; k < 2; k++)
+      command_sync(txn, c, 0, true, k);
+  struct sim *s = open_design(preset, COLUMNS, l);
+  struct sim_buffer args[] = {{data, sizeof data}};
+  struct sim_report r;
+  CHECK(run_design(s, txn, args, 1, &r));
+  CHECK(r.bytes_read == 8ull * 4 * words);
+  sim_close(s);
+  arena_close(a);
+  return r;
+}
+
+/* Bytes per cycle once all eight run. */
+static double read_rate(const char *preset, uint32_t run) {
+  uint32_t words = run > 1023 ? 1 << 15 : (1 << 15) / run * run;
+  struct sim_report half = read_all(preset, run, words);
+  struct sim_report full = read_all(preset, run, 2 * words);
+  return (double)(full.bytes_read - half.bytes_read) /
+         (double)(full.busy_cycles - half.busy_cycles);
+}
+
+/* Table 7.3: GB/s over GHz is bytes per cycle. */
+static void test_dram(void) {
+  CHECK(near("N13 phoenix, 112-byte runs, B/cycle", read_rate("phoenix", 28),
+             7.0, 0.1));
+  CHECK(
+      near("N16 phoenix, 448-byte runs", read_rate("phoenix", 112), 17.0, 0.2));
+  CHECK(near("N18 8700g turbo, linear", read_rate("8700g-turbo", 1 << 15),
+             46.4 / 1.79, 0.3));
+  double ceiling = read_rate("8700g-powersaver", 1 << 15);
+  CHECK(near("N10 8700g power saver, shim ceiling", ceiling, 32, 0.5));
+  CHECK(ceiling <= 32);
+}
+
 int main(void) {
   test_transfers();
   test_chains();
@@ -240,5 +303,6 @@ int main(void) {
   test_shim_sweep();
   test_shim_tasks();
   test_writes();
+  test_dram();
   return check_result();
 }
