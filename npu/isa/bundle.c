@@ -33,10 +33,13 @@ static uint64_t get_bits(const uint8_t *bytes, int low, int width) {
   return value & ((UINT64_C(1) << width) - 1);
 }
 
+/* The bits are 0 before. */
 static void put_bits(uint8_t *bytes, int low, int width, uint64_t value) {
-  for (int i = 0; i < width; i++)
-    if (value >> i & 1)
-      bytes[(low + i) >> 3] |= (uint8_t)(1u << ((low + i) & 7));
+  if (width < 64)
+    value &= (UINT64_C(1) << width) - 1;
+  for (int bit = low & ~7; bit < low + width; bit += 8)
+    bytes[bit >> 3] |=
+        (uint8_t)(bit < low ? value << (low - bit) : value >> (bit - low));
 }
 
 /* ---- formats ---- */

@@ -48,10 +48,15 @@ static enum reg_file file_of(const char *prefix) {
   return FILE_OTHER;
 }
 
+int isa_name_compare(const char *name, size_t length, const char *string) {
+  int order = strncmp(name, string, length);
+  return order ? order : string[length] ? -1 : 0;
+}
+
 static int find_key(const struct tables *t, const char *key, size_t length) {
   for (int i = 0; i < t->reg_count; i++)
-    if (strlen(t->reg_key[i]) == length &&
-        memcmp(t->reg_key[i], key, length) == 0)
+    if (t->reg_key[i][0] == key[0] &&
+        isa_name_compare(key, length, t->reg_key[i]) == 0)
       return i;
   return -1;
 }
@@ -205,11 +210,6 @@ static int find_pair(const struct tables *t, const char *name, size_t length) {
     }
   }
   return -1;
-}
-
-int isa_name_compare(const char *name, size_t length, const char *string) {
-  int order = strncmp(name, string, length);
-  return order ? order : string[length] ? -1 : 0;
 }
 
 /* Of the registers with this name: the first one in the class; in any class if
