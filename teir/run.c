@@ -1,369 +1,113 @@
-/* run.c -- executes a program on host memory, one element at a time: the
- * meaning of TEIR, and the oracle for everything below.
+/* run.c -- executes a program on host memory in the order of its schedule: the
+ * oracle for everything below.
  *
- * The schedule is walked in order (a parallel axis in increasing order, too);
- * one address per tensor goes down the tree.  A primitive then loops over its
- * own axes, the lists M, N, K one inside the other.
+ * One address per tensor goes down the tree.  Without threads a parallel loop
+ * runs in increasing order, too.
  */
+#include "run.h"
 #include "build.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
 
-/* Operands of an invocation: the inputs, then the output. */
-enum { OPERANDS = 3 };
-
-/* One loop of a primitive, with its strides on the operands. */
-struct loop {
-  int64_t extent, stride[OPERANDS];
+/* One walker: all of it, or one thread's. */
+struct walker {
+  const struct run_walk *w;
+  int64_t *index; /* by axis: of the nearest loop over it */
+  int depth;      /* rows of addresses below a node, at most */
+  bool alone;     /* no threads may be started from here */
 };
 
-/* A primitive made ready to run.  Loops [0, outer) move the output; the rest,
- * for a Contraction only, sum into one element. */
-struct kernel {
-  enum teir_op op;
-  int operand_count, operand[OPERANDS];
-  enum dtype type[OPERANDS];
-  int64_t offset[OPERANDS]; /* of the primitive's own axes, together */
-  int loop_count, outer;
-  struct loop *loop;
-  bool floating; /* the sum is formed in floating point */
-  enum dtype acc;
-  double alpha, low, high;
-  int shift;
-};
-
-struct run {
-  const struct teir *t;
-  struct kernel *kernel; /* by primitive */
-  int64_t *index;        /* by axis: of the nearest loop over it */
-};
-
-/* ---- making primitives ready ---- */
-static double number(const struct teir *t, int p, const char *key,
-                     double otherwise) {
-  const char *value = teir_property(t, p, key);
-  return value ? strtod(value, NULL) : otherwise;
-}
-
-static enum dtype sum_type(const struct teir *t, int p,
-                           const struct kernel *k) {
-  enum dtype type;
-  const char *acc = teir_property(t, p, "acc");
-  if (acc && dtype_parse(acc, &type))
-    return type;
-  bool floating = false, wide = false;
-  for (int i = 0; i < k->operand_count; i++) {
-    floating = floating || dtype_kind(k->type[i]) == DTYPE_FLOAT;
-    wide = wide || k->type[i] == DTYPE_F64;
-  }
-  return wide ? DTYPE_F64 : floating ? DTYPE_F32 : DTYPE_I64;
-}
-
-static void add_loops(const struct teir *t, struct kernel *k,
-                      struct teir_list role) {
-  for (int i = 0; i < role.count; i++) {
-    const struct teir_axis *x = &t->axis[role.item[i]];
-    struct loop *l = &k->loop[k->loop_count++];
-    l->extent = x->extent.constant;
-    for (int j = 0; j < k->operand_count; j++) {
-      l->stride[j] = x->stride_bytes[k->operand[j]].constant;
-      k->offset[j] += x->offset_bytes[k->operand[j]].constant;
-    }
-  }
-}
-
-/* Loops that move the output first, keeping their order otherwise. */
-static void sum_last(struct arena *a, struct kernel *k) {
-  int out = k->operand_count - 1, n = 0;
-  struct loop *sorted =
-      arena_array(a, (size_t)k->loop_count + 1, sizeof *sorted);
-  for (int i = 0; i < k->loop_count; i++)
-    if (k->loop[i].stride[out] != 0)
-      sorted[n++] = k->loop[i];
-  k->outer = n;
-  for (int i = 0; i < k->loop_count; i++)
-    if (k->loop[i].stride[out] == 0)
-      sorted[n++] = k->loop[i];
-  k->loop = sorted;
-}
-
-static struct kernel ready(struct arena *a, const struct teir *t, int p) {
-  const struct teir_primitive *from = &t->primitive[p];
-  struct kernel k = {.op = from->op};
-  for (int i = 0; i < teir_op_inputs(from->op); i++)
-    k.operand[k.operand_count++] = teir_input(t, p, i);
-  k.operand[k.operand_count++] = teir_output(t, p);
-  int loops = 1;
-  for (int r = 0; r < TEIR_ROLES; r++)
-    loops += from->role[r].count;
-  k.loop = arena_array(a, (size_t)loops, sizeof *k.loop);
-  for (int i = 0; i < k.operand_count; i++)
-    k.type[i] = t->tensor[k.operand[i]].type;
-  for (int r = 0; r < TEIR_ROLES; r++)
-    add_loops(t, &k, from->role[r]);
-  k.outer = k.loop_count;
-  if (k.op == TEIR_CONTRACTION)
-    sum_last(a, &k);
-  k.acc = sum_type(t, p, &k);
-  k.floating = dtype_kind(k.acc) == DTYPE_FLOAT;
-  k.alpha = number(t, p, k.op == TEIR_ADD ? "beta" : "alpha", 1);
-  k.low = number(t, p, "low", 0);
-  k.high = number(t, p, "high", 0);
-  k.shift = (int)number(t, p, "shift", 0);
-  return k;
-}
-
-/* ---- elements ---- */
-static int64_t type_low(enum dtype t) {
-  int bits = 8 * dtype_bytes(t);
-  return dtype_kind(t) == DTYPE_UNSIGNED ? 0
-         : bits == 64                    ? INT64_MIN
-                                         : -((int64_t)1 << (bits - 1));
-}
-
-static int64_t type_high(enum dtype t) {
-  int bits = 8 * dtype_bytes(t);
-  return dtype_kind(t) == DTYPE_UNSIGNED ? ((int64_t)1 << bits) - 1
-         : bits == 64                    ? INT64_MAX
-                                         : ((int64_t)1 << (bits - 1)) - 1;
-}
-
-/* A float stored to an integer truncates and saturates; NaN gives 0. */
-static void store_float(enum dtype t, void *p, double v) {
-  if (dtype_kind(t) == DTYPE_FLOAT) {
-    dtype_store_float(t, p, v);
-    return;
-  }
-  int64_t whole = isnan(v)                    ? 0
-                  : v <= (double)type_low(t)  ? type_low(t)
-                  : v >= (double)type_high(t) ? type_high(t)
-                                              : (int64_t)v;
-  dtype_store_int(t, p, whole);
-}
-
-static bool is_float(enum dtype t) { return dtype_kind(t) == DTYPE_FLOAT; }
-
-static void store_int(enum dtype t, void *p, int64_t v) {
-  if (is_float(t))
-    dtype_store_float(t, p, (double)v);
-  else
-    dtype_store_int(t, p, v);
-}
-
-/* `v` as the sum's type holds it; f32 sums are float from the start. */
-static double rounded(enum dtype acc, double v) {
-  if (acc == DTYPE_F64)
-    return v;
-  if (acc == DTYPE_F32)
-    return (float)v;
-  char element[8];
-  dtype_store_float(acc, element, v);
-  return dtype_load_float(acc, element);
-}
-
-/* Rounds half up, as the device's shift-round-saturate does by default. */
-static int64_t shift_saturate(enum dtype to, int64_t v, int shift) {
-  if (shift > 0) {
-    int64_t half = v >> (shift - 1) & 1;
-    v = (v >> shift) + half;
-  }
-  return v < type_low(to)    ? type_low(to)
-         : v > type_high(to) ? type_high(to)
-                             : v;
-}
-
-/* ---- element-wise primitives, one element ---- */
-static void clamp(const struct kernel *k, char *const *p) {
-  if (is_float(k->type[0])) {
-    double v = dtype_load_float(k->type[0], p[0]);
-    v = v < k->low ? k->low : v > k->high ? k->high : v;
-    store_float(k->type[1], p[1], v);
-    return;
-  }
-  int64_t v = dtype_load_int(k->type[0], p[0]);
-  if ((double)v < k->low)
-    store_float(k->type[1], p[1], k->low);
-  else if ((double)v > k->high)
-    store_float(k->type[1], p[1], k->high);
-  else
-    store_int(k->type[1], p[1], v);
-}
-
-static void cast(const struct kernel *k, char *const *p) {
-  if (is_float(k->type[0]))
-    store_float(k->type[1], p[1], dtype_load_float(k->type[0], p[0]));
-  else
-    store_int(k->type[1], p[1], dtype_load_int(k->type[0], p[0]));
-}
-
-static void relu(const struct kernel *k, char *const *p) {
-  bool keep = is_float(k->type[0]) ? dtype_load_float(k->type[0], p[0]) > 0
-                                   : dtype_load_int(k->type[0], p[0]) > 0;
-  if (keep)
-    cast(k, p);
-  else
-    store_int(k->type[1], p[1], 0);
-}
-
-/* out = alpha * in, or out + beta * in. */
-static void scale_add(const struct kernel *k, char *const *p) {
-  bool whole = !is_float(k->type[0]) && !is_float(k->type[1]) &&
-               k->alpha == (double)(int32_t)k->alpha;
-  bool add = k->op == TEIR_ADD;
-  if (whole) {
-    uint64_t v = (uint64_t)dtype_load_int(k->type[0], p[0]) *
-                 (uint64_t)(int64_t)k->alpha;
-    if (add)
-      v += (uint64_t)dtype_load_int(k->type[1], p[1]);
-    dtype_store_int(k->type[1], p[1], (int64_t)v);
-    return;
-  }
-  double v = rounded(k->acc, dtype_load_float(k->type[0], p[0]) * k->alpha);
-  if (add)
-    v = rounded(k->acc, v + dtype_load_float(k->type[1], p[1]));
-  store_float(k->type[1], p[1], v);
-}
-
-static void element(const struct kernel *k, char *const *p) {
-  switch (k->op) {
-  case TEIR_ZERO:
-    memset(p[0], 0, (size_t)dtype_bytes(k->type[0]));
-    return;
-  case TEIR_COPY:
-    memmove(p[1], p[0], (size_t)dtype_bytes(k->type[0]));
-    return;
-  case TEIR_RELU:
-    relu(k, p);
-    return;
-  case TEIR_SCALE:
-  case TEIR_ADD:
-    scale_add(k, p);
-    return;
-  case TEIR_CLAMP:
-    clamp(k, p);
-    return;
-  case TEIR_SHIFT:
-    dtype_store_int(
-        k->type[1], p[1],
-        shift_saturate(k->type[1], dtype_load_int(k->type[0], p[0]), k->shift));
-    return;
-  case TEIR_CAST:
-    cast(k, p);
-    return;
-  case TEIR_CONTRACTION:
-  case TEIR_OPS:
-    return;
-  }
-}
-
-/* ---- contraction: the sum into one output element ---- */
-static double sum_float(const struct kernel *k, int level, const char *a,
-                        const char *b, double sum) {
-  if (level == k->loop_count) {
-    double x = dtype_load_float(k->type[0], a);
-    double y = dtype_load_float(k->type[1], b);
-    return rounded(k->acc, sum + rounded(k->acc, x * y));
-  }
-  const struct loop *l = &k->loop[level];
-  for (int64_t i = 0; i < l->extent; i++)
-    sum = sum_float(k, level + 1, a + i * l->stride[0], b + i * l->stride[1],
-                    sum);
-  return sum;
-}
-
-static uint64_t sum_int(const struct kernel *k, int level, const char *a,
-                        const char *b, uint64_t sum) {
-  if (level == k->loop_count)
-    return sum + (uint64_t)dtype_load_int(k->type[0], a) *
-                     (uint64_t)dtype_load_int(k->type[1], b);
-  const struct loop *l = &k->loop[level];
-  for (int64_t i = 0; i < l->extent; i++)
-    sum =
-        sum_int(k, level + 1, a + i * l->stride[0], b + i * l->stride[1], sum);
-  return sum;
-}
-
-static void contract(const struct kernel *k, char *const *p) {
-  if (k->floating) {
-    double sum = dtype_load_float(k->type[2], p[2]);
-    store_float(k->type[2], p[2], sum_float(k, k->outer, p[0], p[1], sum));
-    return;
-  }
-  /* A sum modulo 2^64, cut to a narrower type, is the sum modulo 2^n. */
-  uint64_t sum = (uint64_t)dtype_load_int(k->type[2], p[2]);
-  char cut[8];
-  dtype_store_int(k->acc, cut, (int64_t)sum_int(k, k->outer, p[0], p[1], sum));
-  store_int(k->type[2], p[2], dtype_load_int(k->acc, cut));
-}
-
-/* ---- walking ---- */
-static void run_loops(const struct kernel *k, int level, char *const *from) {
-  if (level == k->outer) {
-    if (k->op == TEIR_CONTRACTION)
-      contract(k, from);
-    else
-      element(k, from);
-    return;
-  }
-  const struct loop *l = &k->loop[level];
-  char *p[OPERANDS] = {from[0], from[1], from[2]};
-  for (int64_t i = 0; i < l->extent; i++) {
-    run_loops(k, level + 1, p);
-    for (int j = 0; j < k->operand_count; j++)
-      p[j] += l->stride[j];
-  }
-}
-
-/* Addresses are numbers here: those of tensors that no leaf below touches may
- * be anything. */
-static void invoke(const struct run *r, int primitive,
-                   const uint64_t *address) {
-  const struct kernel *k = &r->kernel[primitive];
-  char *p[OPERANDS] = {NULL};
-  for (int i = 0; i < k->operand_count; i++)
-    p[i] = (char *)(uintptr_t)address[k->operand[i]] + k->offset[i];
-  run_loops(k, 0, p);
-}
-
-static bool enters(const struct run *r, const struct teir_node *n) {
+static bool enters(const struct walker *r, const struct teir_node *n) {
+  const struct teir *t = r->w->t;
   for (int i = 0; i < n->guard_count; i++) {
     int x = n->guard[i].axis;
-    int64_t wanted = n->guard[i].last ? r->t->axis[x].extent.constant - 1 : 0;
+    int64_t wanted = n->guard[i].last ? t->axis[x].extent.constant - 1 : 0;
     if (r->index[x] != wanted)
       return false;
   }
   return true;
 }
 
-static void run_list(struct run *r, struct teir_list list, uint64_t *address);
+static void walk_list(struct walker *r, struct teir_list list,
+                      uint64_t *address);
 
-static void iterate(struct run *r, const struct teir_node *n,
-                    uint64_t *address) {
-  const struct teir_axis *x = &r->t->axis[n->axis];
-  int tensors = r->t->tensor_count;
+/* Iterations from..to-1 of a loop.  Addresses are numbers here: those of
+ * tensors that no call below touches may be anything. */
+static void walk_range(struct walker *r, const struct teir_node *n,
+                       uint64_t *address, int64_t from, int64_t to) {
+  const struct teir_axis *x = &r->w->t->axis[n->axis];
+  int tensors = r->w->t->tensor_count;
   uint64_t *inner = address + tensors;
   int64_t outer_index = r->index[n->axis];
-  for (int64_t i = 0; i < x->extent.constant; i++) {
+  for (int64_t i = from; i < to; i++) {
     r->index[n->axis] = i;
     for (int j = 0; j < tensors; j++)
       inner[j] = address[j] + (uint64_t)x->offset_bytes[j].constant +
                  (uint64_t)x->stride_bytes[j].constant * (uint64_t)i;
-    run_list(r, n->children, inner);
+    walk_list(r, n->children, inner);
   }
   r->index[n->axis] = outer_index;
 }
 
-static void run_list(struct run *r, struct teir_list list, uint64_t *address) {
+/* ---- a parallel loop's share of one thread ---- */
+struct share {
+  struct walker walker;
+  const struct teir_node *node;
+  uint64_t *address;
+  int64_t from, to;
+  pthread_t thread;
+  bool started;
+};
+
+static void *run_share(void *p) {
+  struct share *s = p;
+  walk_range(&s->walker, s->node, s->address, s->from, s->to);
+  return NULL;
+}
+
+static void walk_parallel(struct walker *r, const struct teir_node *n,
+                          const uint64_t *address) {
+  const struct teir *t = r->w->t;
+  int64_t extent = t->axis[n->axis].extent.constant;
+  int threads = r->w->threads < extent ? r->w->threads : (int)extent;
+  struct arena *a = arena_open();
+  struct share *share = arena_array(a, (size_t)threads, sizeof *share);
+  for (int i = 0; i < threads; i++) {
+    struct share *s = &share[i];
+    s->walker = *r;
+    s->walker.alone = true;
+    s->walker.index = arena_copy(a, r->index, (size_t)t->axis_count,
+                                 (size_t)t->axis_count, sizeof *r->index);
+    s->node = n;
+    s->address =
+        arena_copy(a, address, (size_t)t->tensor_count,
+                   (size_t)(t->tensor_count * (r->depth + 1)), sizeof *address);
+    s->from = extent * i / threads;
+    s->to = extent * (i + 1) / threads;
+    s->started = i > 0 && pthread_create(&s->thread, NULL, run_share, s) == 0;
+  }
+  for (int i = 0; i < threads; i++) /* this thread does what nobody took */
+    if (!share[i].started)
+      run_share(&share[i]);
+  for (int i = 0; i < threads; i++)
+    if (share[i].started)
+      pthread_join(share[i].thread, NULL);
+  arena_close(a);
+}
+
+static void walk_list(struct walker *r, struct teir_list list,
+                      uint64_t *address) {
   for (int i = 0; i < list.count; i++) {
-    const struct teir_node *n = &r->t->node[list.item[i]];
+    const struct teir_node *n = &r->w->t->node[list.item[i]];
     if (!enters(r, n))
       continue;
     if (n->kind == TEIR_INVOCATION)
-      invoke(r, n->primitive, address);
+      r->w->call(r->w->context, n->primitive, address);
+    else if (n->policy == TEIR_PARALLEL && !r->alone && r->w->threads > 1)
+      walk_parallel(r, n, address);
     else
-      iterate(r, n, address);
+      walk_range(r, n, address, 0, r->w->t->axis[n->axis].extent.constant);
   }
 }
 
@@ -376,7 +120,21 @@ static int depth_of(const struct teir *t, struct teir_list list) {
   return deepest + 1;
 }
 
-bool teir_run(const struct teir *t, void *const tensor[], struct diag *d) {
+void run_schedule(const struct run_walk *w, void *const tensor[]) {
+  const struct teir *t = w->t;
+  struct arena *a = arena_open();
+  struct walker r = {.w = w, .depth = depth_of(t, t->roots)};
+  r.index = arena_array(a, (size_t)t->axis_count, sizeof *r.index);
+  size_t rows = (size_t)r.depth + 1;
+  uint64_t *address =
+      arena_array(a, rows * (size_t)t->tensor_count, sizeof *address);
+  for (int i = 0; i < t->tensor_count; i++)
+    address[i] = (uint64_t)(uintptr_t)tensor[i];
+  walk_list(&r, t->roots, address);
+  arena_close(a);
+}
+
+bool run_check(const struct teir *t, void *const tensor[], struct diag *d) {
   int64_t low, high;
   if (!teir_verify(t, d) || !teir_check_bound(t, d))
     return false;
@@ -387,18 +145,29 @@ bool teir_run(const struct teir *t, void *const tensor[], struct diag *d) {
       return diag_error(d, t->tensor[i].at, "tensor %s has no memory",
                         t->tensor[i].id);
   }
+  return true;
+}
+
+/* ---- the oracle ---- */
+static void call_elements(const void *context, int primitive,
+                          const uint64_t *address) {
+  const struct run_kernel *k = (const struct run_kernel *)context + primitive;
+  char *p[RUN_OPERANDS] = {NULL};
+  for (int i = 0; i < k->operand_count; i++)
+    p[i] = (char *)(uintptr_t)address[k->operand[i]] + k->offset[i];
+  run_kernel_call(k, p);
+}
+
+bool teir_run(const struct teir *t, void *const tensor[], struct diag *d) {
+  if (!run_check(t, tensor, d))
+    return false;
   struct arena *a = arena_open();
-  struct run r = {.t = t};
-  r.kernel = arena_array(a, (size_t)t->primitive_count, sizeof *r.kernel);
+  struct run_kernel *kernel =
+      arena_array(a, (size_t)t->primitive_count, sizeof *kernel);
   for (int i = 0; i < t->primitive_count; i++)
-    r.kernel[i] = ready(a, t, i);
-  r.index = arena_array(a, (size_t)t->axis_count, sizeof *r.index);
-  size_t rows = (size_t)depth_of(t, t->roots) + 1;
-  uint64_t *address =
-      arena_array(a, rows * (size_t)t->tensor_count, sizeof *address);
-  for (int i = 0; i < t->tensor_count; i++)
-    address[i] = (uint64_t)(uintptr_t)tensor[i];
-  run_list(&r, t->roots, address);
+    kernel[i] = run_kernel_ready(a, t, i);
+  struct run_walk w = {t, 1, call_elements, kernel};
+  run_schedule(&w, tensor);
   arena_close(a);
   return true;
 }
