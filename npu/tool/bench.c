@@ -3,6 +3,8 @@
  * `array` runs whole products on the simulated array and sets them beside the
  * published results of the same size (reference-results.md); `compile` times
  * the way from a product to its binaries. */
+#include "bench.h"
+
 #include "npu.h"
 #include "sim.h"
 #include "tool.h"
@@ -237,7 +239,7 @@ static int run_bench(int argc, char **argv) {
 
 const struct tool_command tool_bench = {
     "bench", "measured numbers beside published ones",
-    "usage: nputeir bench [array|compile] [arguments]\n\n"
+    "usage: nputeir bench [array|compile|core] [arguments]\n\n"
     "Without a name, all of them in turn.  Each line is key=value.\n\n"
     "  array [CASE] [--preset NAME] [--all]\n"
     "      whole products on the simulated array: cycles, share of them in\n"
@@ -246,5 +248,7 @@ const struct tool_command tool_bench = {
     "      simulation.  A sample of the results is checked exactly.  --all\n"
     "      adds the 4096-sized cases, which take minutes.\n"
     "  compile\n"
-    "      time from a product to all its binaries\n",
+    "      time from a product to all its binaries\n"
+    "  core\n"
+    "      bundles per second of the core simulator on one CPU core\n",
     run_bench};

@@ -3,6 +3,7 @@
  * simulator of the core. */
 #include "core.h"
 #include "asm.h"
+#include "bench.h"
 #include "tool.h"
 
 #include <stdlib.h>
@@ -544,8 +545,6 @@ static bool bench_loop(const char *name, const char *multiply,
   arena_close(a);
   return good;
 }
-
-int bench_core(int argc, char **argv); /* called by bench.c */
 
 int bench_core(int argc, char **argv) {
   int64_t rounds = 1000000;
