@@ -4,7 +4,7 @@
  * One address per tensor goes down the tree.  Without threads a parallel loop
  * runs in increasing order, too.
  */
-#include "run.h"
+#include "teir_run.h"
 #include "build.h"
 
 #include <pthread.h>

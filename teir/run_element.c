@@ -1,6 +1,6 @@
 /* run_element.c -- one call of a primitive, element by element: what the
  * operations mean, exact per data type. */
-#include "run.h"
+#include "teir_run.h"
 
 #include <math.h>
 #include <stdlib.h>
