@@ -167,6 +167,7 @@ struct core *core_of(struct tile *t) {
     };
     t->core = core_open(&around);
     core_strict(t->core, t->sim->options.strict);
+    t->in_step = t->sim->options.strict;
     core_reset(t->core, 0);
   }
   return t->core;
@@ -210,7 +211,8 @@ uint32_t core_status_read(const struct tile *t) {
  * on a lock in exactly its cycle, and stays in step for CORE_LOCKSTEP cycles
  * behind it, longer than any load or store is under way: whatever locks guard
  * is seen as if all went cycle by cycle.  Memory that a design shares without
- * locks may be seen up to CORE_AHEAD cycles early. */
+ * locks may be seen up to CORE_AHEAD cycles early, except in strict mode, where
+ * no core runs ahead. */
 
 static void step_core(struct tile *t) {
   unsigned banks = 0;

@@ -16,7 +16,7 @@ struct sim;
 struct sim_options {
   const struct preset *preset;
   uint64_t cycle_budget; /* 0: no limit */
-  bool strict;           /* cores report hazards */
+  bool strict;           /* cores report hazards, and never run ahead */
   FILE *trace;           /* NULL: none */
 };
 
@@ -28,7 +28,7 @@ struct sim_report {
   uint64_t mac_cycles;  /* summed over cores: a multiply issued */
   /* Cycles summed over cores, while the array was busy. */
   uint64_t stall_lock, stall_memory, stall_stream;
-  uint64_t bytes_read, bytes_written;              /* host memory */
+  uint64_t bytes_read, bytes_written; /* host memory */
   int cores;
 };
 

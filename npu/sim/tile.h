@@ -199,8 +199,8 @@ struct tile {
   struct core *core;
   uint32_t core_control;
   bool core_listed, core_ran;
-  bool in_step; /* the core uses streams or registers: it never runs ahead */
-  bool ahead;   /* it runs ahead just now */
+  bool in_step;                   /* the core must never run ahead */
+  bool ahead;                     /* it runs ahead just now */
   uint64_t core_cycle;            /* the next that the core has not done */
   uint64_t lockstep_until;        /* the core must not run ahead before */
   uint8_t core_banks[CORE_AHEAD]; /* used by the core in recent cycles */

@@ -12,6 +12,7 @@ static const char program[] = "_start: mova r0, #-1\n"
                               "mova r1, #1\n"
                               ".p2align 4\n"
                               "block: acq #%d, r0\n"
+                              "nop\nnop\nnop\n"
                               "acq #%d, r0\n"
                               "nop\nnop\nnop\n"
                               "movxm p0, #0x%x\n"
@@ -27,6 +28,7 @@ static const char program[] = "_start: mova r0, #-1\n"
                               "nop\nnop\nnop\nnop\nnop\n"
                               "nop\nnop\nnop\nnop\nnop\n"
                               "rel #%d, r1\n"
+                              "nop\nnop\nnop\n"
                               "rel #%d, r1\n"
                               "j #block\n"
                               "nop\nnop\nnop\nnop\nnop\n";
@@ -130,6 +132,37 @@ static void test_core(int row) {
     CHECK(r.report.core_cycles == r.report.busy_cycles);
     CHECK(r.report.stall_lock > 0);
   }
+  sim_close(s);
+  arena_close(a);
+}
+
+/* Cores that run ahead between locks end in the same cycle, with the same
+ * counts, as cores in step. */
+static void test_run_ahead(int row) {
+  struct arena *a = arena_open();
+  struct result free = {0}, step = {0};
+  struct sim_report second;
+  struct sim *s = open_design("phoenix", 1, design(a, row, 1));
+  CHECK(run(s, a, &free));
+  second = free.report;
+  CHECK(run(s, a, &free));
+  sim_close(s);
+  struct sim_options o = {.preset = preset_find("phoenix"), .strict = true};
+  struct diag d = {0};
+  s = sim_create(&o, 1, &d);
+  CHECK(sim_apply(s, design(a, row, 1), &d));
+  bool done = run(s, a, &step);
+  if (!done)
+    diag_print(&step.diag, stderr);
+  CHECK(done);
+  CHECK(step.report.cycles == second.cycles &&
+        step.report.busy_cycles == second.busy_cycles &&
+        step.report.stall_lock == second.stall_lock);
+  CHECK(run(s, a, &step));
+  CHECK(step.report.cycles == free.report.cycles &&
+        step.report.busy_cycles == free.report.busy_cycles &&
+        step.report.stall_lock == free.report.stall_lock);
+  CHECK(memcmp(free.out, step.out, sizeof free.out) == 0);
   sim_close(s);
   arena_close(a);
 }
@@ -286,6 +319,8 @@ int main(void) {
   test_cascade(1);
   test_core(2);
   test_core(3);
+  test_run_ahead(2);
+  test_run_ahead(3);
   test_deadlock();
   test_core_failure();
   test_banks(0x70100, true);
