@@ -64,6 +64,8 @@ static bool match_register(struct cursor *c, const struct insn *insn, int i,
   size_t length = register_name(c);
   int reg = isa_class_reg_find(o->operand_class, c->at, length);
   if (!length || reg < 0) {
+    if (!c->diag)
+      return false;
     const char *why = length && isa_reg_find(c->at, length) >= 0
                           ? "this register is not allowed here"
                           : "no such register";
@@ -88,13 +90,12 @@ static bool match_immediate(struct cursor *c, const struct insn *insn, int i,
   struct loc at = lex_loc(c);
   struct cursor before = *c;
   char token[40];
-  lex_token(&before, token);
   bool hash = lex_char(c, '#');
   lex_blanks(c);
   struct expression e;
   if (!hash && lex_name(c) && isa_reg_find(c->at, register_name(c)) >= 0)
     return diag_error(c->diag, at, "%s: %s is an immediate, not register %s",
-                      insn->mnemonic, o->name, token);
+                      insn->mnemonic, o->name, lex_token(&before, token));
   if (!lex_expression(c, &e))
     return false;
   if (e.symbol) {
@@ -105,14 +106,14 @@ static bool match_immediate(struct cursor *c, const struct insn *insn, int i,
   const char *after = c->at;
   c->at = before.at;
   if (e.value < class->low || e.value > class->high)
-    return diag_error(c->diag, at,
-                      "%s: %s %s is out of range %lld..%lld (class %s)",
-                      insn->mnemonic, o->name, token, (long long)class->low,
-                      (long long)class->high, class->name);
+    return diag_error(
+        c->diag, at, "%s: %s %s is out of range %lld..%lld (class %s)",
+        insn->mnemonic, o->name, lex_token(&before, token),
+        (long long)class->low, (long long)class->high, class->name);
   if (e.value % class->scale)
     return diag_error(c->diag, at, "%s: %s %s is no multiple of %d (class %s)",
-                      insn->mnemonic, o->name, token, class->scale,
-                      class->name);
+                      insn->mnemonic, o->name, lex_token(&before, token),
+                      class->scale, class->name);
   c->at = after;
   m->op.operand[i] = e.value;
   return true;
@@ -129,6 +130,8 @@ static bool match_literal(struct cursor *c, const char **syntax) {
                   : *c->at == **syntax;
   if (!length)
     length = 1;
+  if (!fits && !c->diag)
+    return false;
   if (!fits)
     return diag_error(c->diag, lex_loc(c), "expected '%.*s', found %s",
                       (int)length, *syntax, lex_token(c, token));
@@ -211,6 +214,28 @@ static bool is_value_error(const struct diag *d) {
   return strstr(d->text, "out of range") || strstr(d->text, "no multiple");
 }
 
+/* No form fits: says why the one that got furthest does not. */
+static bool explain(struct cursor *c, const char *operands, const uint16_t *ids,
+                    int count) {
+  char token[40];
+  struct reason best = {NULL, {DIAG_NONE, loc_none(), ""}};
+  for (int i = 0; i < count; i++) {
+    struct diag why = {DIAG_NONE, loc_none(), ""};
+    struct cursor try = *c;
+    struct match m;
+    try.at = operands;
+    try.diag = &why;
+    match_form(&try, isa_insn((enum insn_id)ids[i]), &m);
+    if (!best.at || try.at > best.at ||
+        (try.at == best.at && is_value_error(&why)))
+      best = (struct reason){try.at, why};
+  }
+  if (!count)
+    return diag_error(c->diag, lex_loc(c), "unknown instruction %s",
+                      lex_token(c, token));
+  return diag_error(c->diag, best.diag.at, "%s", best.diag.text);
+}
+
 /* Tries every form of the mnemonic; the first that fits in a free slot wins. */
 static bool parse_op(struct cursor *c, struct bundle_parse *b) {
   char token[40];
@@ -225,36 +250,25 @@ static bool parse_op(struct cursor *c, struct bundle_parse *b) {
     c->at = operands;
     return b->nop = true;
   }
-  struct reason best = {NULL, {DIAG_NONE, loc_none(), ""}};
-  struct match fit = {.op = {.id = INSN_NONE}};
-  const char *after = NULL;
   const uint16_t *ids;
   int count = isa_insn_find(mnemonic, length, &ids);
+  struct match fit = {.op = {.id = INSN_NONE}};
+  const char *after = NULL;
   for (int i = 0; i < count; i++) {
-    const struct insn *insn = isa_insn((enum insn_id)ids[i]);
-    struct diag why = {DIAG_NONE, loc_none(), ""};
     struct cursor try = *c;
     struct match m;
     try.at = operands;
-    try.diag = &why;
-    if (match_form(&try, insn, &m)) {
-      if (!after || slot_rival(&b->bundle, isa_insn(fit.op.id)->slot)) {
-        fit = m;
-        after = try.at;
-      }
-    } else if (!best.at || try.at > best.at ||
-               (try.at == best.at && is_value_error(&why))) {
-      best = (struct reason){try.at, why};
+    try.diag = NULL;
+    if (match_form(&try, isa_insn((enum insn_id)ids[i]), &m) &&
+        (!after || slot_rival(&b->bundle, isa_insn(fit.op.id)->slot))) {
+      fit = m;
+      after = try.at;
     }
   }
-  if (after) {
-    c->at = after;
-    return add_op(c, at, b, &fit);
-  }
-  if (!count)
-    return diag_error(c->diag, at, "unknown instruction %s",
-                      lex_token(c, token));
-  return diag_error(c->diag, best.diag.at, "%s", best.diag.text);
+  if (!after)
+    return explain(c, operands, ids, count);
+  c->at = after;
+  return add_op(c, at, b, &fit);
 }
 
 /* A lone `nop` is the 16-bit bundle; beside a long instruction it asks for the
