@@ -216,7 +216,8 @@ static int bench_compile(int argc, char **argv) {
 static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
-} bench[] = {{"array", bench_array}, {"compile", bench_compile}};
+} bench[] = {
+    {"array", bench_array}, {"compile", bench_compile}, {"core", bench_core}};
 enum { BENCHES = sizeof bench / sizeof *bench };
 
 static int run_bench(int argc, char **argv) {
