@@ -40,8 +40,8 @@ static void add_text(struct emitter *e, enum asm_line_kind kind,
 static void add_bundles(struct emitter *e, int start, int length) {
   for (int i = start; i < start + length; i++) {
     struct asm_line *l = add_line(e, ASM_BUNDLE);
-    l->bundle = e->schedule->bundle[i];
-    l->comment = e->schedule->note[i];
+    l->bundle = sched_bundle(e->schedule, i);
+    l->comment = e->schedule->cycle[i].note;
   }
 }
 
@@ -123,14 +123,19 @@ static void add_settings(struct emitter *e, const struct setting *setting,
   assert(done == count);
 }
 
+static int cycle_bytes(const struct emitter *e, int i) {
+  struct isa_bundle b = sched_bundle(e->schedule, i);
+  return fold_bytes(&b, e->diag);
+}
+
 /* Bundles that have to stand between a hardware loop's set-up and the loop. */
 static int bundles_ahead(const struct emitter *e, const struct piece *p) {
   int to_start = 0, to_end = 0, n = 0;
   for (int i = p->start; i < p->start + p->length - 1; i++)
-    to_end += fold_bytes(&e->schedule->bundle[i], e->diag);
+    to_end += cycle_bytes(e, i);
   /* the set-up's own bundle counts: distances are from its start */
   for (int i = p->start - 1; i >= 0; i--, n++) {
-    int size = fold_bytes(&e->schedule->bundle[i], e->diag);
+    int size = cycle_bytes(e, i);
     to_start += size;
     to_end += size;
     if (to_start >= FOLD_SETUP_TO_START && to_end >= FOLD_SETUP_TO_END)

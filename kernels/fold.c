@@ -41,21 +41,21 @@ struct repeat {
   int start, length, trips;
 };
 
-static uint64_t hash_bundle(const struct isa_bundle *b) {
+static uint64_t hash_cycle(const struct cycle *c) {
   uint64_t h = 1469598103934665603u;
   for (int i = 0; i < SLOT_COUNT; i++) {
-    const struct isa_op *op = &b->slot[i];
-    h = (h ^ op->id) * 1099511628211u;
-    for (int j = 0; op->id && j < isa_insn(op->id)->operand_count; j++)
+    const struct isa_op *op = c->slot[i];
+    h = (h ^ (op ? op->id : 0)) * 1099511628211u;
+    for (int j = 0; op && j < isa_insn(op->id)->operand_count; j++)
       h = (h ^ (uint64_t)op->operand[j]) * 1099511628211u;
   }
   return h;
 }
 
 static bool op_equal(const struct isa_op *a, const struct isa_op *b) {
-  if (a->id != b->id)
-    return false;
-  for (int i = 0; a->id && i < isa_insn(a->id)->operand_count; i++)
+  if (!a || !b || a->id != b->id)
+    return a == b;
+  for (int i = 0; i < isa_insn(a->id)->operand_count; i++)
     if (a->operand[i] != b->operand[i])
       return false;
   return true;
@@ -65,7 +65,7 @@ static bool equal(const struct folder *f, int i, int j) {
   if (f->hash[i] != f->hash[j])
     return false;
   for (int slot = 0; slot < SLOT_COUNT; slot++)
-    if (!op_equal(&f->s->bundle[i].slot[slot], &f->s->bundle[j].slot[slot]))
+    if (!op_equal(f->s->cycle[i].slot[slot], f->s->cycle[j].slot[slot]))
       return false;
   return true;
 }
@@ -243,9 +243,9 @@ static int pieces_size(const struct folder *f, int first) {
  * [from, start), for its counter and target. */
 static bool can_branch(const struct folder *f, int from,
                        const struct repeat *r) {
-  const struct isa_bundle *b =
-      &f->s->bundle[r->start + r->length - FOLD_BRANCH_SLOTS];
-  return !b->slot[SLOT_ALU].id && !b->slot[SLOT_LNG].id &&
+  const struct cycle *c =
+      &f->s->cycle[r->start + r->length - FOLD_BRANCH_SLOTS];
+  return !c->slot[SLOT_ALU] && !c->slot[SLOT_LNG] &&
          free_long(f, from, r->start) >= FOLD_BRANCH_OPS;
 }
 
@@ -301,10 +301,10 @@ struct asm_program *fold_program(struct arena *a, const char *name,
   f.bytes_before = arena_array(a, s->count + 1, sizeof *f.bytes_before);
   f.long_before = arena_array(a, s->count + 1, sizeof *f.long_before);
   for (int i = 0; i < s->count; i++) {
-    const struct isa_bundle *b = &s->bundle[i];
-    f.hash[i] = hash_bundle(b);
-    f.bytes_before[i + 1] = f.bytes_before[i] + fold_bytes(b, d);
-    f.long_before[i + 1] = f.long_before[i] + fold_long_free(b);
+    struct isa_bundle b = sched_bundle(s, i);
+    f.hash[i] = hash_cycle(&s->cycle[i]);
+    f.bytes_before[i + 1] = f.bytes_before[i] + fold_bytes(&b, d);
+    f.long_before[i + 1] = f.long_before[i] + fold_long_free(&b);
   }
   find_lengths(&f, a);
   fold_hardware(&f, 0, s->count);

@@ -20,7 +20,8 @@ static const struct gemm_kind kind[] = {
 };
 enum {
   KINDS = sizeof kind / sizeof *kind,
-  GOOD_ENOUGH = 32 /* cycles without a multiply: ramp and drain */
+  GOOD_ENOUGH = 32,   /* cycles without a multiply: ramp and drain */
+  LONG_ENOUGH = 10000 /* cycles scheduled: no further try */
 };
 
 static const struct {
@@ -146,6 +147,28 @@ static bool schedule_gemm(struct arena *a, const struct kernel_gemm *k,
   return true;
 }
 
+/* The shortest of the schedules worth trying. */
+static bool best_schedule(struct arena *a, const struct kernel_gemm *k,
+                          const struct gemm_kind *kind, struct schedule *best,
+                          struct diag *d) {
+  bool shuffles = k->ta != k->tc || k->tb != k->tc;
+  enum gemm_phase phase[] = {GEMM_FREE, GEMM_QUARTER, GEMM_ALTERNATE};
+  int idle, tried = 0;
+  if (!shuffles)
+    phase[1] = GEMM_ALTERNATE;
+  for (int i = 0; i < (shuffles ? 3 : 2); i++) {
+    struct schedule next;
+    if (!schedule_gemm(a, k, kind, phase[i], &next, &idle, d))
+      return false;
+    if (!i || next.count < best->count)
+      *best = next;
+    tried += next.count;
+    if (idle <= GOOD_ENOUGH || tried > LONG_ENOUGH)
+      break;
+  }
+  return true;
+}
+
 static const char *layout(struct arena *a, const char *name, int rows,
                           int columns, int r, int c, bool transposed) {
   return arena_printf(a, "%s [%d][%d][%d][%d]", name, rows / r, columns / c,
@@ -155,19 +178,9 @@ static const char *layout(struct arena *a, const char *name, int rows,
 struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
                                 struct diag *d) {
   const struct gemm_kind *kind = check(k, d);
-  struct schedule best, next;
-  int idle;
-  if (!kind || !schedule_gemm(a, k, kind, GEMM_FREE, &best, &idle, d))
+  struct schedule best;
+  if (!kind || !best_schedule(a, k, kind, &best, d))
     return NULL;
-  bool shuffles = k->ta != k->tc || k->tb != k->tc;
-  for (int phase = 1;
-       idle > GOOD_ENOUGH && phase < (shuffles ? GEMM_PHASES : GEMM_QUARTER);
-       phase++) {
-    if (!schedule_gemm(a, k, kind, phase, &next, &idle, d))
-      return NULL;
-    if (next.count < best.count)
-      best = next;
-  }
   const struct kernel_shape *s = &kind->mac_shape;
   const char *heading[] = {
       arena_printf(a, "C %s A * B, %s x %s -> %s, %d x %d x %d",

@@ -44,14 +44,14 @@
  *
  * The result repeats because the trace does: all decisions depend on a finite
  * window of the past.  The cost is linear in the cycles of the kernel; a
- * 64x80x64 kernel takes about two milliseconds.
+ * 64x80x64 kernel takes about ten milliseconds.
  */
 #include "trace.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { BANKS = 8, CLASH_REACH = 12, SEARCH_LIMIT = 100000 };
+enum { CLASH_REACH = 12, CLASH_IDS = 48 };
 
 /* What the past of the trace says about one piece of register state. */
 struct unit_state {
@@ -66,6 +66,9 @@ struct placer {
   int capacity;
   uint8_t *bank; /* per cycle of memory: bit per bank in use */
   struct unit_state *unit;
+  uint8_t clash_index[INSN_COUNT]; /* 0: none yet */
+  int clash_ids;
+  uint8_t clash[CLASH_IDS][CLASH_IDS][CLASH_REACH + 1];
   int last_mac;
 };
 
@@ -73,8 +76,7 @@ static void grow(struct placer *p, int cycle) {
   if (cycle + 16 >= p->capacity) {
     int n = p->capacity, to = 2 * (cycle + 64);
     struct arena *a = p->t->arena;
-    p->s->bundle = arena_copy(a, p->s->bundle, n, to, sizeof *p->s->bundle);
-    p->s->note = arena_copy(a, p->s->note, n, to, sizeof *p->s->note);
+    p->s->cycle = arena_copy(a, p->s->cycle, n, to, sizeof *p->s->cycle);
     p->bank = arena_copy(a, p->bank, n, to, sizeof *p->bank);
     p->capacity = to;
   }
@@ -84,8 +86,10 @@ static void grow(struct placer *p, int cycle) {
  * may come in any order and no kernel reads them. */
 static int operand_reg(const struct isa_op *op, int i) {
   const struct isa_operand *o = &isa_insn(op->id)->operand[i];
-  if (o->fixed_reg >= 0)
-    return strncmp(isa_reg(o->fixed_reg)->name, "sr", 2) ? o->fixed_reg : -1;
+  if (o->fixed_reg >= 0) {
+    const char *name = isa_reg(o->fixed_reg)->name;
+    return name[0] == 's' && name[1] == 'r' ? -1 : o->fixed_reg;
+  }
   if (o->tied_to >= 0)
     return (int)op->operand[o->tied_to];
   if (o->operand_class < 0 || !isa_class(o->operand_class)->is_register)
@@ -139,25 +143,50 @@ static void record(struct placer *p, const struct isa_op *op, int cycle) {
     }
 }
 
-static bool slot_free(const struct isa_bundle *b, enum isa_slot slot) {
-  if (b->slot[slot].id)
+static bool slot_free(const struct cycle *c, enum isa_slot slot) {
+  if (c->slot[slot])
     return false;
   if (slot == SLOT_LNG)
-    return !b->slot[SLOT_ALU].id && !b->slot[SLOT_MV].id;
-  return !(slot == SLOT_ALU || slot == SLOT_MV) || !b->slot[SLOT_LNG].id;
+    return !c->slot[SLOT_ALU] && !c->slot[SLOT_MV];
+  return !(slot == SLOT_ALU || slot == SLOT_MV) || !c->slot[SLOT_LNG];
 }
 
-static bool units_free(const struct placer *p, const struct isa_op *op,
-                       int cycle) {
+/* Units that an operation holds depend on its registers only if it writes
+ * scalar or address registers. */
+static bool fixed_units(enum insn_id id) {
+  const struct insn *insn = isa_insn(id);
+  return insn->slot != SLOT_ALU && insn->slot != SLOT_LNG &&
+         insn->mnemonic[0] == 'v';
+}
+
+/* A small number for an instruction, for the table of clashes; -1: none. */
+static int clash_index(struct placer *p, enum insn_id id) {
+  if (!p->clash_index[id] && p->clash_ids < CLASH_IDS && fixed_units(id))
+    p->clash_index[id] = ++p->clash_ids;
+  return p->clash_index[id] - 1;
+}
+
+/* isa_unit_clash, remembered where it does not depend on registers. */
+static bool clash(struct placer *p, const struct isa_op *a,
+                  const struct isa_op *b, int distance) {
+  enum { UNKNOWN, FREE, CLASH };
+  int i = clash_index(p, a->id), j = clash_index(p, b->id);
+  if (i < 0 || j < 0)
+    return isa_unit_clash(a, b, distance) != NULL;
+  uint8_t *known = &p->clash[i][j][distance];
+  if (*known == UNKNOWN)
+    *known = isa_unit_clash(a, b, distance) ? CLASH : FREE;
+  return *known == CLASH;
+}
+
+static bool units_free(struct placer *p, const struct isa_op *op, int cycle) {
   for (int c = max(0, cycle - CLASH_REACH); c <= cycle + CLASH_REACH; c++) {
     if (c >= p->s->count)
       break;
     for (int i = 0; i < SLOT_COUNT; i++) {
-      const struct isa_op *other = &p->s->bundle[c].slot[i];
-      if (!other->id)
-        continue;
-      if (c <= cycle ? isa_unit_clash(other, op, cycle - c) != NULL
-                     : isa_unit_clash(op, other, c - cycle) != NULL)
+      const struct isa_op *other = p->s->cycle[c].slot[i];
+      if (other && (c <= cycle ? clash(p, other, op, cycle - c)
+                               : clash(p, op, other, c - cycle)))
         return false;
     }
   }
@@ -175,7 +204,7 @@ static int first_free(struct placer *p, const struct trace_op *o,
     grow(p, cycle);
     if (op == &o->op && o->phase && !(o->phase >> cycle % 4 & 1))
       continue;
-    if (slot_free(&p->s->bundle[cycle], insn->slot) &&
+    if (slot_free(&p->s->cycle[cycle], insn->slot) &&
         !(p->bank[cycle + insn->memory_cycle] & bank_bit(p, o)) &&
         units_free(p, op, cycle))
       return cycle;
@@ -186,10 +215,10 @@ static void put(struct placer *p, const struct trace_op *o,
                 const struct isa_op *op, int cycle) {
   const struct insn *insn = isa_insn(op->id);
   struct schedule *s = p->s;
-  s->bundle[cycle].slot[insn->slot] = *op;
+  s->cycle[cycle].slot[insn->slot] = op;
   p->bank[cycle + insn->memory_cycle] |= bank_bit(p, o);
   if (o->note)
-    s->note[cycle] = o->note;
+    s->cycle[cycle].note = o->note;
   s->count = max(s->count, cycle + 1);
   if (insn->flags & INSN_MAC)
     p->last_mac = max(p->last_mac, cycle);
@@ -207,7 +236,7 @@ static void place(struct placer *p, const struct trace_op *o) {
     if (cycle > needed) {
       int other = first_free(p, o, &alternative, ready_cycle(p, &alternative));
       if (other < cycle) {
-        op = &alternative;
+        op = arena_copy(p->t->arena, &alternative, 1, 1, sizeof alternative);
         cycle = other;
       }
     }
@@ -224,17 +253,28 @@ static void place_return(struct placer *p) {
   p->s->count = max(p->s->count, cycle + 6);
 }
 
+struct isa_bundle sched_bundle(const struct schedule *s, int cycle) {
+  struct isa_bundle b = {0};
+  for (int i = 0; i < SLOT_COUNT; i++)
+    if (s->cycle[cycle].slot[i])
+      b.slot[i] = *s->cycle[cycle].slot[i];
+  return b;
+}
+
 bool sched_place(const struct trace *t, struct schedule *s) {
   if (t->diag->kind != DIAG_NONE)
     return false;
   *s = (struct schedule){0};
-  struct placer p = {.t = t, .s = s, .last_mac = -1};
-  p.unit = arena_array(t->arena, isa_unit_count(), sizeof *p.unit);
+  struct placer *p = arena_alloc(t->arena, sizeof *p);
+  p->t = t;
+  p->s = s;
+  p->last_mac = -1;
+  p->unit = arena_array(t->arena, isa_unit_count(), sizeof *p->unit);
   for (int i = 0; i < isa_unit_count(); i++)
-    p.unit[i].read_end = -1;
-  grow(&p, 0);
+    p->unit[i].read_end = -1;
+  grow(p, 0);
   for (int i = 0; i < t->count; i++)
-    place(&p, &t->op[i]);
-  place_return(&p);
+    place(p, &t->op[i]);
+  place_return(p);
   return true;
 }

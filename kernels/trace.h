@@ -33,8 +33,8 @@ struct trace_stream {
 };
 
 struct trace_op {
-  struct isa_op op;    /* of a memory operation: data and shift until regs.c */
-  enum insn_id other;  /* the same work in another slot, or INSN_NONE */
+  struct isa_op op;   /* of a memory operation: data and shift until regs.c */
+  enum insn_id other; /* the same work in another slot, or INSN_NONE */
   enum mem_kind mem, other_mem;
   int stream;     /* index, -1: none */
   int64_t offset; /* bytes from the stream's base */
@@ -74,11 +74,15 @@ int trace_reg(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool trace_address(struct trace *);
 
 /* A schedule: one bundle per cycle, no bubble left out. */
+struct cycle {
+  const struct isa_op *slot[SLOT_COUNT]; /* NULL: empty */
+  const char *note;                      /* or NULL */
+};
 struct schedule {
   int count;
-  struct isa_bundle *bundle;
-  const char **note; /* per bundle, or NULL */
+  struct cycle *cycle;
 };
+struct isa_bundle sched_bundle(const struct schedule *, int cycle);
 bool sched_place(const struct trace *, struct schedule *);
 
 /* Bundles -> function `name`: repeated stretches become hardware loops. */

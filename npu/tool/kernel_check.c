@@ -152,7 +152,7 @@ static int64_t round_even(int64_t x, int shift) {
     return x;
   if (shift > 62)
     return 0;
-  int64_t floor = x >> shift, rest = x - (floor << shift);
+  int64_t floor = x >> shift, rest = x - floor * ((int64_t)1 << shift);
   int64_t half = (int64_t)1 << (shift - 1);
   return floor + (rest > half || (rest == half && (floor & 1)));
 }
