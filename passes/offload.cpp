@@ -263,14 +263,20 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   ArenaScope Scope;
   options O;
   diag Problem = {};
-  if (!optionsOf(F, D, Scope.A, O, &Problem)) {
+  if (!parseDoors(*D, Scope.A, O, &Problem)) {
+    if (!D->Reported)
+      F.getContext().emitError(Problem.text);
+    D->Reported = true;
+    return PreservedAnalyses::all();
+  }
+  if (!addAnnotations(F, Scope.A, O, &Problem)) {
     F.getContext().emitError(Problem.text);
     return PreservedAnalyses::all();
   }
   if (O.off) {
-    if (!D.Print)
+    if (!D->Print)
       switchOff(F);
-    return D.Print ? PreservedAnalyses::all() : PreservedAnalyses::none();
+    return D->Print ? PreservedAnalyses::all() : PreservedAnalyses::none();
   }
   std::vector<Finding> Found;
   bool Changed = false;
@@ -281,7 +287,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
       Own.run(C.function());
       Search S(C.function(), O, Own.FAM, Scope.A, /*Rewrite=*/false);
       S.run();
-      Changed = S.anyTaken() && !D.Print;
+      Changed = S.anyTaken() && !D->Print;
       Found = std::move(S.Found);
       Own.FAM.clear(C.function(), "");
     }
@@ -298,14 +304,14 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   bool Taken = false;
   for (const Finding &N : Found) {
     Taken |= N.V.rule == RULE_TAKEN;
-    if (D.Print) {
+    if (D->Print) {
       print(F, N, outs());
       continue;
     }
     remark(F, N);
     report(F, N);
   }
-  if (O.require && !Taken && !D.Print)
+  if (O.require && !Taken && !D->Print)
     F.getContext().emitError(
         "nputeir: no nest of function '" + F.getName() +
         "' is replaced, which its annotation nputeir:require demands" +

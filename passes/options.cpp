@@ -17,19 +17,13 @@ static cl::opt<std::string>
 
 namespace nputeir {
 
-static bool parseDoors(const Doors &D, arena *A, options &O, diag *Problem) {
+bool parseDoors(const Doors &D, arena *A, options &O, diag *Problem) {
   O = options_default();
   const char *Environment = std::getenv("NPUTEIR_OPTIONS");
   return (!Environment ||
           options_parse(&O, A, "NPUTEIR_OPTIONS", Environment, Problem)) &&
          options_parse(&O, A, "-nputeir-options", Words.c_str(), Problem) &&
          options_parse(&O, A, "nputeir<...>", D.Pass.c_str(), Problem);
-}
-
-bool checkDoors(const Doors &D, diag *Problem) {
-  ArenaScope Scope;
-  options O;
-  return parseDoors(D, Scope.A, O, Problem);
 }
 
 // The text of an annotation that is ours, else an empty one.
@@ -45,10 +39,7 @@ static StringRef annotationText(const ConstantStruct *Row) {
   return Words.consume_front("nputeir:") ? Words : StringRef();
 }
 
-bool optionsOf(const Function &F, const Doors &D, arena *A, options &O,
-               diag *Problem) {
-  if (!parseDoors(D, A, O, Problem))
-    return false;
+bool addAnnotations(const Function &F, arena *A, options &O, diag *Problem) {
   const GlobalVariable *All =
       F.getParent()->getGlobalVariable("llvm.global.annotations");
   if (!All || !All->hasInitializer())

@@ -15,15 +15,17 @@ extern "C" {
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace nputeir {
 
-// Options that came through the doors of a whole compilation, weakest first.
+// What one pass was asked to do by name, beside the doors that are open to all.
 struct Doors {
   std::string Pass;   // -passes=nputeir<...>
   bool Print = false; // print<nputeir>: say what would be done, change nothing
+  bool Reported = false; // a wrong word is one error
 };
 
 // Arena with the lifetime of a C++ scope.
@@ -35,11 +37,11 @@ struct ArenaScope {
 };
 
 // ---- options.cpp ----
-// What holds for F; false and *D when a door's text is wrong.
-bool optionsOf(const llvm::Function &F, const Doors &D, arena *A, options &O,
-               diag *Problem);
+// What F's annotations add to O; false and *Problem when a word is wrong.
+bool addAnnotations(const llvm::Function &F, arena *A, options &O,
+                    diag *Problem);
 // The doors that do not depend on a function.
-bool checkDoors(const Doors &D, diag *Problem);
+bool parseDoors(const Doors &D, arena *A, options &O, diag *Problem);
 
 // ---- read_ir.cpp ----
 // Start + sum of step * (extent - 1), all of them unsigned, must stay below
@@ -109,10 +111,10 @@ void print(const llvm::Function &F, const Finding &, llvm::raw_ostream &);
 // ---- offload.cpp ----
 // The pass: every nest of a function, outermost first.
 class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
-  Doors D;
+  std::shared_ptr<Doors> D;
 
 public:
-  explicit OffloadPass(Doors D) : D(std::move(D)) {}
+  explicit OffloadPass(std::shared_ptr<Doors> D) : D(std::move(D)) {}
   llvm::PreservedAnalyses run(llvm::Function &F,
                               llvm::FunctionAnalysisManager &);
 };

@@ -8,8 +8,6 @@
 
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
 
@@ -18,66 +16,60 @@ using namespace nputeir;
 
 namespace {
 
-// A wrong option is one error per compilation, whether or not there is a loop.
-class CheckDoorsPass : public PassInfoMixin<CheckDoorsPass> {
-  Doors D;
+// LLVM splits a pipeline at commas, also those between our options, and hands
+// us the pieces one by one: the pass is made at the first, and later pieces are
+// added to what it was asked.
+class Parser {
+  std::shared_ptr<Doors> Open; // its '>' has not been seen
 
 public:
-  explicit CheckDoorsPass(Doors D) : D(std::move(D)) {}
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    diag Problem = {};
-    if (!checkDoors(D, &Problem))
-      M.getContext().emitError(Problem.text);
-    return PreservedAnalyses::all();
+  // Null: the name is not ours.  *IsNew: a pass is to be made.
+  std::shared_ptr<Doors> parse(StringRef Name, bool &IsNew) {
+    IsNew = true;
+    if (Name == "nputeir" || Name == "print<nputeir>") {
+      auto D = std::make_shared<Doors>();
+      D->Print = Name != "nputeir";
+      return D;
+    }
+    if (Name.consume_front("nputeir<"))
+      Open = std::make_shared<Doors>();
+    else if (Open)
+      IsNew = false;
+    else
+      return nullptr;
+    std::shared_ptr<Doors> D = Open;
+    if (Name.consume_back(">"))
+      Open = nullptr;
+    D->Pass += (D->Pass.empty() ? "" : ",") + Name.str();
+    return D;
   }
 };
 
-bool parseName(StringRef Name, Doors &D) {
-  if (Name == "print<nputeir>") {
-    D.Print = true;
-    return true;
-  }
-  if (Name.consume_front("nputeir<") && Name.consume_back(">")) {
-    D.Pass = Name.str();
-    return true;
-  }
-  return Name == "nputeir";
-}
-
 void registerAll(PassBuilder &PB) {
-  PB.registerPipelineStartEPCallback(
-      [](ModulePassManager &PM, OptimizationLevel) {
-        diag Problem = {};
-        if (!checkDoors(Doors(), &Problem))
-          PM.addPass(CheckDoorsPass(Doors()));
-      });
   PB.registerCGSCCOptimizerLateEPCallback(
       [](CGSCCPassManager &PM, OptimizationLevel Level) {
-        diag Problem = {};
-        if (Level != OptimizationLevel::O0 && checkDoors(Doors(), &Problem))
-          PM.addPass(createCGSCCToFunctionPassAdaptor(OffloadPass(Doors())));
+        if (Level != OptimizationLevel::O0)
+          PM.addPass(createCGSCCToFunctionPassAdaptor(
+              OffloadPass(std::make_shared<Doors>())));
+      });
+  auto Names = std::make_shared<Parser>();
+  PB.registerPipelineParsingCallback(
+      [Names](StringRef Name, FunctionPassManager &PM,
+              ArrayRef<PassBuilder::PipelineElement>) {
+        bool IsNew;
+        std::shared_ptr<Doors> D = Names->parse(Name, IsNew);
+        if (D && IsNew)
+          PM.addPass(OffloadPass(D));
+        return D != nullptr;
       });
   PB.registerPipelineParsingCallback(
-      [](StringRef Name, FunctionPassManager &PM,
-         ArrayRef<PassBuilder::PipelineElement>) {
-        Doors D;
-        if (!parseName(Name, D))
-          return false;
-        PM.addPass(OffloadPass(D));
-        return true;
-      });
-  PB.registerPipelineParsingCallback(
-      [](StringRef Name, ModulePassManager &PM,
-         ArrayRef<PassBuilder::PipelineElement>) {
-        Doors D;
-        if (!parseName(Name, D))
-          return false;
-        diag Problem = {};
-        if (!checkDoors(D, &Problem))
-          PM.addPass(CheckDoorsPass(D));
-        else
+      [Names](StringRef Name, ModulePassManager &PM,
+              ArrayRef<PassBuilder::PipelineElement>) {
+        bool IsNew;
+        std::shared_ptr<Doors> D = Names->parse(Name, IsNew);
+        if (D && IsNew)
           PM.addPass(createModuleToFunctionPassAdaptor(OffloadPass(D)));
-        return true;
+        return D != nullptr;
       });
   if (PassInstrumentationCallbacks *PIC = PB.getPassInstrumentationCallbacks())
     PIC->addClassToPassName(OffloadPass::name(), "nputeir");

@@ -10,6 +10,11 @@ static const struct {
 } taken[] = {
     {DTYPE_BF16, DTYPE_BF16, DTYPE_F32, DTYPE_F32},
     {DTYPE_I8, DTYPE_I8, DTYPE_I32, DTYPE_I32},
+    {DTYPE_U8, DTYPE_I8, DTYPE_I32, DTYPE_I32},
+    {DTYPE_I8, DTYPE_U8, DTYPE_I32, DTYPE_I32},
+    {DTYPE_U8, DTYPE_U8, DTYPE_I32, DTYPE_I32},
+    {DTYPE_I16, DTYPE_I8, DTYPE_I32, DTYPE_I32},
+    {DTYPE_I8, DTYPE_I16, DTYPE_I32, DTYPE_I32},
 };
 
 bool legal_types(const struct contraction *c, const struct options *o,

@@ -1,0 +1,42 @@
+// The four doors of the options, the nearer to the code the stronger, and one
+// clear error for a wrong word.
+// RUN: %clang -O2 -Rpass=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=STRICT
+// RUN: env NPUTEIR_OPTIONS=fp=relaxed %clang -O2 -Rpass=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=RELAXED
+// RUN: %clang -fplugin=%plugin -mllvm -nputeir-options=fp=relaxed -O2 -Rpass=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=RELAXED
+// RUN: env NPUTEIR_OPTIONS=fp=relaxed %clang -fplugin=%plugin -mllvm -nputeir-options=fp=strict -O2 -Rpass=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=STRICT
+// RUN: env NPUTEIR_OPTIONS=fp=fast not %clang -O2 -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: not %clang -O2 -DDEMAND -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=DEMAND
+// RUN: not %clang -O2 -DTYPO -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=TYPO
+// RUN: %clang -O0 -Rpass=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | count 0
+
+// WRONG: error: nputeir: NPUTEIR_OPTIONS: fp is one of strict, relaxed, not 'fast'
+// WRONG-NOT: error: nputeir
+// DEMAND: error: nputeir: no nest of function 'demanded' is replaced, which its annotation nputeir:require demands: the sum of floats would be formed in another order
+// TYPO: error: nputeir: annotation of typo: there is no option 'of'
+
+#define GEMM(name)                                                             \
+  void name(float *C, const __bf16 *A, const __bf16 *B, int M, int N, int K) { \
+    for (int i = 0; i < M; i++)                                                \
+      for (int j = 0; j < N; j++)                                              \
+        for (int k = 0; k < K; k++)                                            \
+          C[i * N + j] += (float)A[i * K + k] * (float)B[k * N + j];           \
+  }
+
+// STRICT-NOT: doors.c:[[@LINE+2]]:{{.*}}replaced
+// RELAXED-NOT: doors.c:[[@LINE+1]]:{{.*}}replaced
+__attribute__((annotate("nputeir:off"))) GEMM(off)
+// STRICT: doors.c:[[@LINE+2]]:{{.*}}replaced
+// RELAXED: doors.c:[[@LINE+1]]:{{.*}}replaced
+__attribute__((annotate("nputeir:fp=relaxed"))) GEMM(relaxed)
+// STRICT: doors.c:[[@LINE+2]]:{{.*}}[NeedsReassoc]: {{.*}}allow reassociation: -ffast-math or fp=relaxed
+// RELAXED: doors.c:[[@LINE+1]]:{{.*}}[NeedsReassoc]
+__attribute__((annotate("nputeir:fp=strict"))) GEMM(strict)
+// STRICT: doors.c:[[@LINE+2]]:{{.*}}[NeedsReassoc]
+// RELAXED: doors.c:[[@LINE+1]]:{{.*}}replaced
+GEMM(open)
+#ifdef DEMAND
+__attribute__((annotate("nputeir:require"))) GEMM(demanded)
+#endif
+#ifdef TYPO
+__attribute__((annotate("nputeir:of"))) GEMM(typo)
+#endif
