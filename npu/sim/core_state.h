@@ -24,11 +24,12 @@
 #include <string.h>
 
 enum {
-  RING = 16, /* more than the longest life of an instruction, 11 */
-  BUCKET_ACTIONS = 24,
-  BUCKET_STORES = 6,
+  RING = 16,           /* more than the longest life of an instruction, 11 */
+  BUCKET_ACTIONS = 12, /* never more than these in a cycle: each form does */
+  BUCKET_STORES = 4,   /* its few things at fixed distances from its issue */
   BUCKET_SCALARS = 32,
   BUCKET_VECTORS = 16,
+  CAPTURES = 4, /* cycles from operands to accumulator, and more */
   PENDING = 4,
   PROGRAM_BYTES = 16384,
   ADDRESS_MASK = 0xFFFFF, /* pointers have 20 bits */
@@ -146,17 +147,18 @@ struct core_store {
   uint8_t data[32];
 };
 
+/* What happens at the end of one cycle, and before it. */
 struct core_bucket {
-  uint32_t actions, stores, scalars, vectors;
-  struct core_action action[BUCKET_ACTIONS];
-  struct core_store store[BUCKET_STORES];
-  struct {
-    uint32_t offset, value;
-  } scalar[BUCKET_SCALARS];
+  _Alignas(64) uint32_t actions, stores, scalars, vectors;
   struct {
     uint16_t offset;
     uint8_t bytes, bypass;
   } head[BUCKET_VECTORS];
+  struct core_action action[BUCKET_ACTIONS];
+  struct {
+    uint32_t offset, value;
+  } scalar[BUCKET_SCALARS];
+  struct core_store store[BUCKET_STORES];
   _Alignas(64) uint8_t vector[BUCKET_VECTORS][64];
 };
 
@@ -179,32 +181,30 @@ struct core_pending {
 
 struct core {
   struct core_registers reg;
-  struct core_bucket ring[RING];
-  uint32_t now;
+
+  /* What every step looks at, on neighbouring cache lines. */
+  _Alignas(64) uint32_t now;
+  uint32_t pc;
+  bool enabled, done, failed;
+  int delay; /* bundles until `target` is fetched, 0: no branch */
+  uint32_t target;
+  unsigned stall_left, stall_banks;
+  enum core_stall stalled;
+  int pending_count, waiting_lock;
+  uint64_t bank_hits;     /* this cycle's accesses, a byte per physical bank */
+  struct core_bundle *at; /* bundle at pc, if it is known */
+  struct core_strict_state *strict_state; /* NULL: not in strict mode */
   const struct arith *arith;
-  uint64_t bank_hits; /* this cycle's accesses, a byte per physical bank */
-  struct core_capture capture[8];
-  _Alignas(32) uint8_t loaded[RING][2][32]; /* raw data of converting loads */
-
-  uint8_t cascade[64]; /* what waits to go out */
-
   struct core_surroundings around;
   struct core_counts counts;
-  uint32_t pc;
-  struct core_bundle *at; /* bundle at pc, if it is known */
-  int delay;              /* bundles until `target` is fetched, 0: no branch */
-  uint32_t target;
-  unsigned stall_left;
-  unsigned stall_banks;
-  enum core_stall stalled;
-  int pending_count;
+
+  struct core_bucket ring[RING];
+  struct core_capture capture[CAPTURES];
+  _Alignas(32) uint8_t loaded[RING][2][32]; /* raw data of converting loads */
+  uint8_t cascade[64];                      /* what waits to go out */
   struct core_pending pending[PENDING];
-  int waiting_lock;
 
-  bool enabled, done, failed;
-  struct core_strict_state *strict_state; /* NULL: not in strict mode */
   struct diag diag;
-
   struct arena *code; /* decoded bundles */
   bool stale;         /* `code` holds bundles of an older program */
   bool decoded_any;
@@ -386,6 +386,13 @@ static inline uint8_t *core_memory(struct core *c, const struct core_op *op,
     c->bank_hits += hit << (address >> 10 & 0x30);
   }
   return c->around.memory[window] + (address & 0xFFFF);
+}
+
+/* The bytes at an address will be wanted in some cycles. */
+static inline void core_prefetch(const struct core *c, uint32_t address) {
+  const uint8_t *window = c->around.memory[address >> 16 & 3];
+  if (window)
+    __builtin_prefetch(window + (address & 0xFFFF));
 }
 
 static inline void core_put_store(struct core *c, const struct core_op *op,

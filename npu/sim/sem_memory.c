@@ -107,8 +107,9 @@ static void load_vector(struct core *c, const struct core_action *a) {
 }
 
 static void sem_load_vector(struct core *c, const struct core_op *op) {
-  core_later(c, op->memory - 1u, load_vector, op,
-             aligned(c, op, (unsigned)op->sem->x), 0);
+  uint32_t address = aligned(c, op, (unsigned)op->sem->x);
+  core_prefetch(c, address);
+  core_later(c, op->memory - 1u, load_vector, op, address, 0);
 }
 
 /* y: signed */

@@ -64,7 +64,7 @@ static unsigned acc_flags_of(const struct core_op *op, uint32_t config) {
 /* Cycle 1 of every multiply: operands kept for the accumulator's cycle.  NULL
  * after core_fail. */
 static struct core_capture *capture(struct core *c, const struct core_op *op) {
-  struct core_capture *k = &c->capture[c->now % 8];
+  struct core_capture *k = &c->capture[c->now % CAPTURES];
   uint8_t scratch[128];
   k->config = core_get(c, op->b);
   if (op->s1.bytes != 64 || op->s2.bytes != 64) {
@@ -145,7 +145,7 @@ static void sem_mac_f(struct core *c, const struct core_op *op) {
               k->config);
     return;
   }
-  later_or_now(c, op, late_mac_f, c->now % 8);
+  later_or_now(c, op, late_mac_f, c->now % CAPTURES);
 }
 
 /* d <- +-acc1 +- acc2, lane by lane; vneg.f has no acc2. */
@@ -209,7 +209,7 @@ static void sem_mac(struct core *c, const struct core_op *op) {
   else if (k->shape->element && k->config >> 16)
     core_fail(c, op, "configuration 0x%x: lane signs are not known", k->config);
   else
-    later_or_now(c, op, late_mac, c->now % 8);
+    later_or_now(c, op, late_mac, c->now % CAPTURES);
 }
 
 /* d <- +-acc1 +- acc2 in lanes of 32 bits, or 64 with amode 1. */
