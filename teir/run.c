@@ -4,8 +4,8 @@
  * One address per tensor goes down the tree.  Without threads a parallel loop
  * runs in increasing order, too.
  */
-#include "teir_run.h"
 #include "build.h"
+#include "teir_run.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "teir.h"
 #include "teir_einsum.h"
+#include "teir_fast.h"
 #include "teir_lower.h"
 #include "teir_transform.h"
 
@@ -130,7 +131,7 @@ enum { TENSORS_MAX = 32 };
 /* Contents of the tensors of `like` after a run of `t`, in one block.  t
  * touches nothing outside the bytes that `like` may touch. */
 static char *result_of(struct arena *a, const struct teir *t,
-                       const struct teir *like, size_t *length) {
+                       const struct teir *like, bool fast, size_t *length) {
   void *base[TENSORS_MAX];
   char *data[TENSORS_MAX];
   size_t bytes[TENSORS_MAX];
@@ -150,7 +151,7 @@ static char *result_of(struct arena *a, const struct teir *t,
     base[i] = data[i] - low;
     *length += i < like->tensor_count ? bytes[i] : 0;
   }
-  if (!teir_run(t, base, &d)) {
+  if (!(fast ? teir_run_fast(t, base, 2, NULL, &d) : teir_run(t, base, &d))) {
     diag_print(&d, stderr);
     return NULL;
   }
@@ -169,12 +170,12 @@ static void print_program(const struct teir *t) {
   text_free(&text);
 }
 
-static bool same_meaning(const struct teir *before, const struct teir *after,
-                         const char *what) {
+static bool same_results(const struct teir *before, const struct teir *after,
+                         bool fast, const char *what) {
   struct arena *a = arena_open();
   size_t x, y;
-  char *left = result_of(a, before, before, &x);
-  char *right = result_of(a, after, before, &y);
+  char *left = result_of(a, before, before, false, &x);
+  char *right = result_of(a, after, before, fast, &y);
   bool same = left && right && x == y && memcmp(left, right, x) == 0;
   CHECK(same);
   if (!same) {
@@ -185,6 +186,11 @@ static bool same_meaning(const struct teir *before, const struct teir *after,
   }
   arena_close(a);
   return same;
+}
+
+static bool same_meaning(const struct teir *before, const struct teir *after,
+                         const char *what) {
+  return same_results(before, after, false, what);
 }
 
 enum {
@@ -276,6 +282,8 @@ static void check_random(int programs) {
     struct arena *a = arena_open();
     struct teir *first = i % 2 ? random_program(a) : random_einsum(a);
     const struct teir *t = first;
+    if (first)
+      same_results(first, first, true, "the fast executor");
     for (int step = 0; t && t->node_count && step < 16; step++) {
       int kind = below(KINDS);
       struct teir *next = random_change(a, t, kind);
@@ -287,8 +295,10 @@ static void check_random(int programs) {
         print_program(t);
         break;
       }
-      if (kind == POLICY)
+      if (kind == POLICY) {
         check_parallel(a, next);
+        same_results(first, next, true, "the fast executor");
+      }
       t = next;
     }
     arena_close(a);
