@@ -21,7 +21,7 @@ static const struct gemm_kind kind[] = {
 enum {
   KINDS = sizeof kind / sizeof *kind,
   GOOD_ENOUGH = 32,   /* cycles without a multiply: ramp and drain */
-  LONG_ENOUGH = 10000 /* cycles scheduled: no further try */
+  LONG_ENOUGH = 6000 /* cycles scheduled: no further try */
 };
 
 static const struct {

@@ -1,0 +1,207 @@
+/* kernel_bench.c -- `nputeir bench kernels`: cycles of single kernels on the
+ * simulated core, bank stalls included, beside published ones and the limit. */
+#include "kernel_check.h"
+#include "tool.h"
+
+#include <string.h>
+
+/* One row.  `published` is in cycles from call to return, 0 where nobody
+ * published one; MAC per cycle and shares of the peak are converted. */
+struct row {
+  const char *group, *source;
+  enum dtype in, out;
+  int m, k, n;
+  bool ta, tb, tc;
+  double published;
+};
+
+/* clang-format off */
+#define BF16_F32  DTYPE_BF16, DTYPE_F32
+#define BF16_BF16 DTYPE_BF16, DTYPE_BF16
+#define I8_I32    DTYPE_I8, DTYPE_I32
+#define I8_I16    DTYPE_I8, DTYPE_I16
+#define I8_I8     DTYPE_I8, DTYPE_I8
+/* reference-results.md sections 1.1, 1.2, 5 and tables 1 and 2 of section 2 */
+static const struct row published[] = {
+  {"published", "thesis, assembly",  BF16_BF16, 64,  80,  64, 0, 0, 0, 2757},
+  {"published", "thesis, assembly",  BF16_BF16, 64,  64,  64, 0, 0, 0, 2263},
+  {"published", "thesis, AIE API",   BF16_BF16, 64,  80,  64, 0, 0, 0, 2560 / .905},
+  {"published", "thesis, AIE API",   BF16_BF16, 64,  64,  64, 0, 0, 0, 2048 / .873},
+  {"published", "Hello XDNA",        BF16_F32,  32,  32,  32, 0, 0, 0, 296},
+  {"published", "Taka, table 1",     BF16_BF16, 64, 104,  64, 0, 0, 0, 64 * 104 * 64 / 112.6},
+  {"published", "Taka, table 2",     BF16_BF16, 96,  56,  96, 0, 0, 0, 96 * 56 * 96 / 99.8},
+  {"published", "Taka, table 1",     I8_I8,     64, 232,  64, 0, 0, 0, 64 * 232 * 64 / 233.0},
+  {"published", "Taka, table 2",     I8_I8,    112, 112, 112, 0, 0, 0, 112 * 112 * 112 / 212.5},
+  {"published", "Taka, table 1",     I8_I16,    64, 216,  64, 0, 0, 0, 64 * 216 * 64 / 217.6},
+  {"published", "Taka, table 2",     I8_I16,    96, 112,  96, 0, 0, 0, 96 * 112 * 96 / 192.0},
+  {"published", "Taka, table 1",     I8_I32,    48, 280,  48, 0, 0, 0, 48 * 280 * 48 / 192.0},
+  {"published", "Taka, table 2",     I8_I32,    80,  88,  96, 0, 0, 0, 80 * 88 * 96 / 146.0},
+};
+/* clang-format on */
+
+static const struct row other_types[] = {
+    {"types", "", DTYPE_I16, DTYPE_I32, 64, 64, 64, 0, 0, 0, 0},
+    {"types", "", DTYPE_I16, DTYPE_I16, 64, 64, 64, 0, 0, 0, 0},
+    {"types", "", DTYPE_I8, DTYPE_I32, 64, 64, 64, 0, 0, 0, 0},
+    {"types", "", DTYPE_I8, DTYPE_I8, 64, 64, 64, 0, 0, 0, 0},
+};
+
+enum { LABEL = 64 };
+struct bench {
+  struct text table, bars;
+  int rows;
+  struct diag diag;
+};
+
+static bool measure(struct bench *b, const struct row *r,
+                    struct check_outcome *o) {
+  struct kernel_gemm k = {.name = "gemm",
+                          .in0 = r->in,
+                          .in1 = r->in,
+                          .out = r->out,
+                          .m = r->m,
+                          .k = r->k,
+                          .n = r->n,
+                          .ta = r->ta,
+                          .tb = r->tb,
+                          .tc = r->tc};
+  struct arena *a = arena_open();
+  struct asm_program *p = kernel_gemm(a, &k, &b->diag);
+  bool ok = p && check_gemm(&k, p, CHECK_RANDOM, 1, o, &b->diag);
+  if (ok && o->wrong)
+    ok = diag_error(&b->diag, loc_none(), "%d x %d x %d: %s", r->m, r->k, r->n,
+                    o->first);
+  arena_close(a);
+  return ok;
+}
+
+static void add_bar(struct bench *b, const char *label, double ours,
+                    double theirs) {
+  enum { LEFT = 330, WIDE = 400, HIGH = 16 };
+  int y = 30 + b->rows * HIGH;
+  text_printf(&b->bars,
+              "<text x='%d' y='%d' text-anchor='end'>%s</text>\n"
+              "<rect x='%d' y='%d' width='%.1f' height='10' fill='#2b6cb0'/>\n"
+              "<text x='%.1f' y='%d'>%.1f %%</text>\n",
+              LEFT - 6, y + 9, label, LEFT, y, ours * WIDE,
+              LEFT + ours * WIDE + 4, y + 9, 100 * ours);
+  if (theirs > 0)
+    text_printf(&b->bars,
+                "<rect x='%.1f' y='%d' width='3' height='14' "
+                "fill='#c05621'/>\n",
+                LEFT + theirs * WIDE, y - 2);
+  b->rows++;
+}
+
+static bool add_row(struct bench *b, const struct row *r) {
+  struct check_outcome o;
+  struct kernel_shape s;
+  char label[LABEL];
+  if (!kernel_shape(r->in, r->in, r->out, &s) || !measure(b, r, &o))
+    return false;
+  double limit = (double)r->m * r->k * r->n / (s.m * s.k * s.n);
+  double cycles = (double)o.cycles;
+  snprintf(label, sizeof label, "%s-%s %dx%dx%d%s%s%s", dtype_name(r->in),
+           dtype_name(r->out), r->m, r->k, r->n, r->ta ? " ta" : "",
+           r->tb ? " tb" : "", r->tc ? " tc" : "");
+  text_printf(&b->table, "%-10s %-26s %7.0f %7.0f %7.1f %6llu", r->group, label,
+              cycles, limit, 100 * limit / cycles,
+              (unsigned long long)o.stalls);
+  if (r->published > 0)
+    text_printf(&b->table, " %9.0f %7.3f  %s", r->published,
+                r->published / cycles, r->source);
+  text_puts(&b->table, "\n");
+  add_bar(b, label, limit / cycles,
+          r->published > 0 ? limit / r->published : 0);
+  return true;
+}
+
+static bool add_rows(struct bench *b, const struct row *row, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!add_row(b, &row[i]))
+      return false;
+  return true;
+}
+
+static bool add_transposes(struct bench *b) {
+  for (int i = 0; i < 8; i++)
+    if (!add_row(b, &(struct row){"transpose", "", DTYPE_BF16, DTYPE_F32, 64,
+                                  64, 64, i & 4, i & 2, i & 1, 0}))
+      return false;
+  return true;
+}
+
+static bool add_edges(struct bench *b) {
+  for (int m = 64; m <= 76; m += 4)
+    for (int n = 64; n <= 76; n += 4)
+      if (!add_row(b, &(struct row){"edge", "", DTYPE_BF16, DTYPE_F32, m, 64, n,
+                                    0, 0, 0, 0}))
+        return false;
+  return true;
+}
+
+/* M = N in 16..96, K in 8..256, as far as a tile's memory goes. */
+static bool add_sweep(struct bench *b) {
+  for (int size = 16; size <= 96; size += 16)
+    for (int k = 8; k <= 256; k *= 2) {
+      struct kernel_gemm g = {.in0 = DTYPE_BF16,
+                              .in1 = DTYPE_BF16,
+                              .out = DTYPE_F32,
+                              .m = size,
+                              .k = k,
+                              .n = size};
+      uint32_t at[3];
+      if (check_place(&g, at) &&
+          !add_row(b, &(struct row){"sweep", "", DTYPE_BF16, DTYPE_F32, size, k,
+                                    size, 0, 0, 0, 0}))
+        return false;
+    }
+  return true;
+}
+
+static bool write_svg(const struct bench *b, const char *path, struct diag *d) {
+  struct text svg = {0};
+  text_printf(&svg,
+              "<svg xmlns='http://www.w3.org/2000/svg' width='800' "
+              "height='%d' font-family='sans-serif' font-size='10'>\n"
+              "<text x='330' y='16'>share of the multiplier's limit; mark: "
+              "published</text>\n",
+              50 + 16 * b->rows);
+  text_puts(&svg, text_string(&b->bars));
+  text_puts(&svg, "</svg>\n");
+  bool ok = tool_output(path, &svg, d);
+  text_free(&svg);
+  return ok;
+}
+
+static bool run(struct bench *b, bool all, const char *svg) {
+  text_printf(&b->table, "%-10s %-26s %7s %7s %7s %6s %9s %7s\n", "group",
+              "kernel (M x K x N)", "cycles", "limit", "%", "stalls",
+              "published", "ratio");
+  bool ok = add_rows(b, published, sizeof published / sizeof *published) &&
+            add_rows(b, other_types, sizeof other_types / sizeof *other_types);
+  ok = ok && add_transposes(b) && add_edges(b) && (!all || add_sweep(b));
+  return ok && tool_output(NULL, &b->table, &b->diag) &&
+         (!svg || write_svg(b, svg, &b->diag));
+}
+
+/* Words behind `nputeir bench kernels`: --all adds the sweep over M = N and K,
+ * --svg FILE draws the table.  Every kernel's result is compared too. */
+int bench_kernels(int argc, char **argv) {
+  struct bench b = {0};
+  bool all = false;
+  const char *svg = NULL;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--all") == 0)
+      all = true;
+    else if (strcmp(argv[i], "--svg") == 0 && i + 1 < argc)
+      svg = argv[++i];
+    else
+      return tool_usage("bench", "kernels takes --all and --svg FILE, not '%s'",
+                        argv[i]);
+  }
+  bool ok = run(&b, all, svg);
+  text_free(&b.table);
+  text_free(&b.bars);
+  return ok ? TOOL_DONE : tool_fail(&b.diag);
+}
