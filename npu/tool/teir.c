@@ -144,18 +144,23 @@ static bool read_option(struct teir_job *j, int argc, char **argv, int *i) {
   const char *w = argv[*i];
   int form = form_of(w);
   bool output = strcmp(w, "-o") == 0, machine = strcmp(w, "--machine") == 0;
+  bool threads = strcmp(w, "--threads") == 0;
   bool pairs = strcmp(w, "--bind") == 0 || strcmp(w, "--in") == 0 ||
                strcmp(w, "--out") == 0;
   if (form >= 0)
     j->form = (enum teir_form)form;
   else if (strcmp(w, "--explain") == 0)
     j->explain = true;
-  else if (!output && !machine && !pairs)
+  else if (strcmp(w, "--fast") == 0)
+    j->fast = true;
+  else if (!output && !machine && !pairs && !threads)
     return !tool_usage("teir", "there is no option '%s'", w);
   else if (*i + 1 == argc)
     return !tool_usage("teir", "%s takes a value", w);
   else if (pairs)
     return teir_job_option(j, w, argv[++*i]);
+  else if (threads)
+    return tool_number("teir", w, argv[++*i], 1, 1024, &j->threads);
   else
     *(output ? &j->output : &j->machine) = argv[++*i];
   return true;
@@ -265,6 +270,10 @@ const struct tool_command tool_teir = {
         "  --machine M             choose: xdna (default), xdna2, or a file "
         "of\n"
         "                          '<field> <number>' lines that change xdna\n"
+        "  --fast, --threads N     run: matrix products by OpenBLAS where it "
+        "was\n"
+        "                          found at build time, parallel loops on N\n"
+        "                          threads; prints the time, too\n"
         "  --in TENSOR=FILE        run: raw bytes of a tensor; without, small\n"
         "                          whole numbers\n"
         "  --out TENSOR=FILE       run: write a tensor's raw bytes\n"

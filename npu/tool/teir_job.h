@@ -23,7 +23,8 @@ struct teir_job_pair {
 struct teir_job {
   struct arena *arena;
   const char *file, *output, *machine;
-  bool explain;
+  bool explain, fast;
+  int64_t threads;
   enum teir_form form;
   int words;
   const char *word[TEIR_JOB_WORDS];

@@ -1,9 +1,12 @@
 /* teir_run.c -- `nputeir teir run`: gives every tensor memory and contents,
  * executes the program, reports what it wrote. */
+#include "teir_einsum.h"
+#include "teir_fast.h"
 #include "teir_job.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 bool teir_job_option(struct teir_job *j, const char *option,
                      const char *value) {
@@ -139,6 +142,28 @@ static void report(const struct teir *t, int tensor, const struct memory *m,
               sum);
 }
 
+static bool execute(struct teir_job *j, void *const base[]) {
+#ifdef NPUTEIR_BLAS
+  const struct teir_blas *blas = &teir_openblas;
+#else
+  const struct teir_blas *blas = NULL;
+#endif
+  struct timespec from, to;
+  if (!j->fast)
+    return teir_run(j->teir, base, &j->d);
+  int threads = j->threads ? (int)j->threads : 1;
+  clock_gettime(CLOCK_MONOTONIC, &from);
+  if (!teir_run_fast(j->teir, base, threads, blas, &j->d))
+    return false;
+  clock_gettime(CLOCK_MONOTONIC, &to);
+  double seconds = (double)(to.tv_sec - from.tv_sec) +
+                   (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+  text_printf(&j->out, "%.6f s, %.3f GMAC/s, %d thread%s, %s\n", seconds,
+              teir_macs(j->teir) / seconds / 1e9, threads,
+              threads == 1 ? "" : "s", blas ? "OpenBLAS" : "no BLAS");
+  return true;
+}
+
 static bool run_in(struct teir_job *j, struct memory *memory) {
   const struct teir *t = j->teir;
   void **base =
@@ -148,7 +173,7 @@ static bool run_in(struct teir_job *j, struct memory *memory) {
       return false;
     base[i] = memory[i].data - memory[i].low;
   }
-  if (!teir_run(t, base, &j->d))
+  if (!execute(j, base))
     return false;
   for (int i = 0; i < t->tensor_count; i++) {
     if (written(t, i))
