@@ -1,4 +1,4 @@
-/* run.h -- the two halves of execution: walking a schedule, and doing one
+/* teir_run.h -- the two halves of execution: walking a schedule, and doing one
  * call.  run.c joins them into the oracle, fast.c puts faster calls into the
  * same walk. */
 #ifndef NPUTEIR_TEIR_RUN_H
