@@ -108,13 +108,13 @@ struct slave {
 
 /* Where a descriptor's words lie, one contiguous run after the other. */
 struct walk {
-  int64_t base; /* word address of the first element */
-  uint32_t step[4], wrap[4], before[3], after[3];
-  uint32_t at[4]; /* position in each dimension, padding included */
-  uint32_t left;  /* words of the descriptor not yet moved */
   int64_t address;
-  uint32_t run; /* words that follow `address` one by one */
-  bool zero;    /* the run is padding */
+  uint32_t run;   /* words that follow `address` one by one */
+  uint32_t left;  /* words of the descriptor not yet moved */
+  uint32_t at[4]; /* position in each dimension, padding included */
+  bool zero;      /* the run is padding */
+  uint32_t step[4], wrap[4], before[3], after[3];
+  int64_t base; /* word address of the first element */
 };
 void walk_start(struct walk *);
 /* Moves on by `words` <= run; run is 0 at the end. */
@@ -128,35 +128,38 @@ enum channel_state {
   CHANNEL_FINISH /* until `wake`, then release and go on */
 };
 
+/* What a cycle of streaming touches comes first. */
 struct channel {
   struct tile *tile;
   struct slave *port; /* MM2S: the slave port that it feeds; NULL: none */
   struct fifo in;     /* S2MM */
   enum channel_state state;
-  bool mm2s, listed, overflow;
-  bool asleep; /* taken off sim.channel at the end of the cycle */
-  bool waits;  /* in a tile's list of channels that wait for a lock */
-  struct channel *next_waiting;
+  bool mm2s, listed;
+  bool asleep;       /* taken off sim.channel at the end of the cycle */
+  bool waits;        /* in a tile's list of channels that wait for a lock */
+  uint32_t need;     /* words of the next memory access */
+  uint32_t lost;     /* how often a bank was denied to it */
+  struct walk walk;  /* of the descriptor under way */
+  int64_t dram_cost; /* shim: of one word, 1/65536 cycle */
+  uint64_t pace;     /* shim MM2S: earliest cycle of the next access (N1) */
+  uint64_t wake;
+  /* the rest of the descriptor under way */
+  struct tile *acquire_tile, *release_tile; /* NULL: no lock */
+  int acquire_lock, acquire_value, release_lock, release_value;
+  int next_bd;
+  uint32_t header;
+  bool header_due, tlast;
+  /* tasks */
+  bool overflow;
   bool token;    /* of the task under way */
   uint8_t index; /* of the channel */
   uint8_t start_bd, bd, queue_count;
   uint16_t repeat_left;
   uint32_t control;
   uint32_t queue[QUEUE_DEPTH];
-  uint64_t wake;
   uint64_t tasks;     /* started in this run */
   uint64_t next_push; /* the control processor's distance rule */
-  /* the descriptor under way */
-  struct walk walk;
-  uint32_t need; /* words of the next memory access */
-  uint32_t lost; /* how often a bank was denied to it */
-  struct tile *acquire_tile, *release_tile; /* NULL: no lock */
-  int acquire_lock, acquire_value, release_lock, release_value;
-  int next_bd;
-  bool packet, header_due, tlast;
-  uint32_t header;
-  int64_t dram_cost; /* shim: of one word, 1/65536 cycle */
-  uint64_t pace;     /* shim MM2S: earliest cycle of the next access (N1) */
+  struct channel *next_waiting;
   /* what is reported */
   uint64_t conflicts; /* accesses that waited for a bank */
   /* cycle of the last task, lock and BD, and of the first BD of the task */
