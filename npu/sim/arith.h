@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* What a multiply or an accumulator operation does with its operands; the
  * sense of both mnemonic (vmsc, vnegmac ...) and configuration word (C8). */
@@ -85,8 +86,49 @@ void arith_mac_int(const struct arith_shape *, uint8_t d[128],
 /* s: s1 then s2.  false: no such mode. */
 bool arith_shuffle(uint8_t d[64], const uint8_t s[128], unsigned mode);
 
-/* ---- lanes in memory order ---- */
-uint64_t arith_lane(const uint8_t *v, int lane, int bits);
-void arith_set_lane(uint8_t *v, int lane, int bits, uint64_t value);
+/* ---- lanes of 4, 8, 16, 32 or 64 bits in memory order ---- */
+static inline uint64_t arith_lane(const uint8_t *v, int lane, int bits) {
+  uint16_t half;
+  uint32_t word;
+  uint64_t pair;
+  switch (bits) {
+  case 4:
+    return v[lane / 2] >> 4 * (lane % 2) & 0xF;
+  case 8:
+    return v[lane];
+  case 16:
+    memcpy(&half, v + 2 * lane, 2);
+    return half;
+  case 32:
+    memcpy(&word, v + 4 * lane, 4);
+    return word;
+  }
+  memcpy(&pair, v + 8 * lane, 8);
+  return pair;
+}
+
+static inline void arith_set_lane(uint8_t *v, int lane, int bits,
+                                  uint64_t value) {
+  uint16_t half = (uint16_t)value;
+  uint32_t word = (uint32_t)value;
+  int at = 4 * (lane % 2);
+  switch (bits) {
+  case 4:
+    v[lane / 2] = (uint8_t)((v[lane / 2] & ~(0xF << at)) | (value & 0xF) << at);
+    break;
+  case 8:
+    v[lane] = (uint8_t)value;
+    break;
+  case 16:
+    memcpy(v + 2 * lane, &half, 2);
+    break;
+  case 32:
+    memcpy(v + 4 * lane, &word, 4);
+    break;
+  case 64:
+    memcpy(v + 8 * lane, &value, 8);
+    break;
+  }
+}
 
 #endif

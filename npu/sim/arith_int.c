@@ -7,23 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-uint64_t arith_lane(const uint8_t *v, int lane, int bits) {
-  if (bits == 4)
-    return v[lane / 2] >> 4 * (lane % 2) & 0xF;
-  uint64_t x = 0;
-  memcpy(&x, v + (size_t)lane * bits / 8, (size_t)bits / 8);
-  return x;
-}
-
-void arith_set_lane(uint8_t *v, int lane, int bits, uint64_t value) {
-  if (bits == 4) {
-    int at = 4 * (lane % 2);
-    v[lane / 2] = (uint8_t)((v[lane / 2] & ~(0xF << at)) | (value & 0xF) << at);
-    return;
-  }
-  memcpy(v + (size_t)lane * bits / 8, &value, (size_t)bits / 8);
-}
-
 int64_t arith_extend(uint64_t value, int bits, bool is_signed) {
   if (bits == 64)
     return (int64_t)value;
@@ -131,36 +114,81 @@ const struct arith_shape *arith_shape(uint32_t config) {
   return NULL;
 }
 
-/* The product part of one lane, modulo 2^64. */
-static uint64_t lane_product(const struct arith_shape *s, int lane,
-                             const uint8_t *a, const uint8_t *b,
-                             unsigned flags) {
-  uint64_t sum = 0;
-  for (int k = 0; k < s->k; ++k) {
-    int ia = s->element ? lane + k * s->n : lane / s->n * s->k + k;
-    int ib = s->element ? lane + k * s->n : k * s->n + lane % s->n;
-    sum += (uint64_t)arith_extend(arith_lane(a, ia, s->a_bits), s->a_bits,
-                                  flags & ARITH_SIGNED_A) *
-           (uint64_t)arith_extend(arith_lane(b, ib, s->b_bits), s->b_bits,
-                                  flags & ARITH_SIGNED_B);
+/* Elements of a vector register, 512 bits, as whole numbers. */
+static void elements(int32_t out[128], const uint8_t v[64], int bits,
+                     bool is_signed) {
+  for (int i = 0; i < 512 / bits; ++i)
+    switch (bits) {
+    case 4:
+      out[i] = (int32_t)arith_extend(arith_lane(v, i, 4), 4, is_signed);
+      break;
+    case 8:
+      out[i] = is_signed ? (int8_t)v[i] : v[i];
+      break;
+    case 16: {
+      uint16_t x;
+      memcpy(&x, v + 2 * i, 2);
+      out[i] = is_signed ? (int16_t)x : x;
+      break;
+    }
+    case 32:
+      memcpy(&out[i], v + 4 * i, 4);
+      break;
+    }
+}
+
+/* All lanes' products, modulo 2^64.  The mask makes unsigned elements of 32
+ * bits out of the signed ones that they were kept as. */
+static void products(const struct arith_shape *s, uint64_t sum[32],
+                     const int32_t a[128], const int32_t b[128],
+                     int64_t a_mask) {
+  memset(sum, 0, 32 * sizeof *sum);
+  if (s->element) {
+    for (int i = 0; i < s->k * s->n; ++i)
+      sum[i % s->n] += (uint64_t)((a[i] & a_mask) * b[i]);
+    return;
   }
-  return flags & ARITH_NEGATE_PRODUCT ? -sum : sum;
+  for (int r = 0; r < s->m; ++r)
+    for (int k = 0; k < s->k; ++k) {
+      int64_t factor = a[r * s->k + k] & a_mask;
+      const int32_t *row = b + k * s->n;
+      uint64_t *to = sum + r * s->n;
+      for (int c = 0; c < s->n; c += 4)
+        for (int i = 0; i < 4; ++i)
+          to[c + i] += (uint64_t)(factor * row[c + i]);
+    }
+}
+
+/* Lanes of `bits`: d <- +-acc1 +- acc2 +- sum. */
+static inline void accumulate(uint8_t d[128], const uint8_t *acc1,
+                              const uint8_t *acc2, const uint64_t sum[32],
+                              int bits, unsigned flags) {
+  for (int lane = 0; lane < 1024 / bits; ++lane) {
+    uint64_t v = flags & ARITH_NEGATE_PRODUCT ? -sum[lane] : sum[lane];
+    if (acc1 && !(flags & ARITH_ZERO_ACC1)) {
+      uint64_t old = arith_lane(acc1, lane, bits);
+      v += flags & ARITH_NEGATE_ACC1 ? -old : old;
+    }
+    if (acc2) {
+      uint64_t old = arith_lane(acc2, lane, bits);
+      v += flags & ARITH_NEGATE_ACC2 ? -old : old;
+    }
+    arith_set_lane(d, lane, bits, v);
+  }
 }
 
 void arith_mac_int(const struct arith_shape *s, uint8_t d[128],
                    const uint8_t acc1[128], const uint8_t acc2[128],
                    const uint8_t a[64], const uint8_t b[64], unsigned flags) {
   assert(s->m * s->n * s->acc_bits == 1024);
-  for (int lane = 0; lane < s->m * s->n; ++lane) {
-    uint64_t sum = lane_product(s, lane, a, b, flags);
-    if (acc1 && !(flags & ARITH_ZERO_ACC1)) {
-      uint64_t old = arith_lane(acc1, lane, s->acc_bits);
-      sum += flags & ARITH_NEGATE_ACC1 ? -old : old;
-    }
-    if (acc2) {
-      uint64_t old = arith_lane(acc2, lane, s->acc_bits);
-      sum += flags & ARITH_NEGATE_ACC2 ? -old : old;
-    }
-    arith_set_lane(d, lane, s->acc_bits, sum);
-  }
+  int32_t wide_a[128], wide_b[128];
+  uint64_t sum[32];
+  bool cut = s->a_bits == 32 && !(flags & ARITH_SIGNED_A);
+  elements(wide_a, a, s->a_bits, flags & ARITH_SIGNED_A);
+  elements(wide_b, b, s->b_bits, flags & ARITH_SIGNED_B);
+  products(s, sum, wide_a, wide_b, cut ? (int64_t)UINT32_MAX : -1);
+  if (s->acc_bits == 32)
+    accumulate(d, acc1, acc2, sum, 32, flags);
+  else
+    accumulate(d, acc1, acc2, sum, 64, flags);
 }

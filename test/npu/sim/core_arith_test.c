@@ -224,57 +224,78 @@ static void shuffles(void) {
   CHECK(arith_shuffle(out, back, 19) && memcmp(out, in + 64, 64) == 0);
 }
 
-/* Every integer shape against a matrix product written down here. */
-static int64_t element(const uint8_t *v, int i, int bits) {
-  switch (bits) {
-  case 4:
-    return (int8_t)(v[i / 2] << (i % 2 ? 0 : 4)) >> 4;
-  case 8:
-    return (int8_t)v[i];
-  case 16:
-    return (int16_t)(v[2 * i] | v[2 * i + 1] << 8);
+/* Every integer shape against a product written down here. */
+static int64_t element(const uint8_t *v, int i, int bits, bool is_signed) {
+  uint64_t x = 0;
+  for (int k = 0; k < bits; ++k) {
+    int at = i * bits + k;
+    uint64_t weight = (uint64_t)1 << k;
+    if (v[at / 8] >> at % 8 & 1)
+      x += is_signed && k == bits - 1 ? -weight : weight;
   }
-  return (int32_t)((uint32_t)v[4 * i] | (uint32_t)v[4 * i + 1] << 8 |
-                   (uint32_t)v[4 * i + 2] << 16 | (uint32_t)v[4 * i + 3] << 24);
+  return (int64_t)x;
+}
+
+static const struct {
+  uint32_t config;
+  int m, k, n, a, b, acc;
+  bool lanes;
+} integer_cases[] = {
+    {0, 4, 16, 8, 8, 4, 32, false},   {8, 4, 8, 8, 8, 8, 32, false},
+    {16, 4, 4, 8, 16, 8, 32, false},  {24, 4, 2, 8, 16, 16, 32, false},
+    {18, 2, 8, 8, 16, 8, 64, false},  {50, 4, 8, 4, 16, 8, 64, false},
+    {26, 2, 4, 8, 16, 16, 64, false}, {58, 4, 4, 4, 16, 16, 64, false},
+    {2, 4, 2, 4, 32, 16, 64, false},  {40, 1, 2, 32, 8, 8, 32, true},
+    {56, 1, 1, 32, 16, 16, 32, true}, {90, 1, 2, 16, 16, 16, 64, true},
+};
+
+static void integer_shape(size_t i, unsigned *seed) {
+  uint8_t a[64], b[64], acc1[128], acc2[128], d[128];
+  for (int k = 0; k < 64; ++k) {
+    a[k] = (uint8_t)rand_r(seed);
+    b[k] = (uint8_t)rand_r(seed);
+  }
+  for (int k = 0; k < 128; ++k) {
+    acc1[k] = (uint8_t)rand_r(seed);
+    acc2[k] = (uint8_t)rand_r(seed);
+  }
+  int acc = integer_cases[i].acc, n = integer_cases[i].n;
+  int depth = integer_cases[i].k, wrong = 0;
+  unsigned flags = (unsigned)rand_r(seed) % 64;
+  bool second = rand_r(seed) % 2;
+  const struct arith_shape *s = arith_shape(integer_cases[i].config);
+  CHECK(s);
+  if (!s)
+    return;
+  arith_mac_int(s, d, acc1, second ? acc2 : NULL, a, b, flags);
+  for (int lane = 0; lane < integer_cases[i].m * n; ++lane) {
+    uint64_t product = 0, want = 0;
+    for (int k = 0; k < depth; ++k) {
+      bool lanes = integer_cases[i].lanes;
+      int ia = lanes ? lane + k * n : lane / n * depth + k;
+      int ib = lanes ? lane + k * n : k * n + lane % n;
+      product += (uint64_t)(element(a, ia, integer_cases[i].a, flags & 16) *
+                            element(b, ib, integer_cases[i].b, flags & 32));
+    }
+    if (!(flags & ARITH_ZERO_ACC1))
+      want += flags & ARITH_NEGATE_ACC1
+                  ? -(uint64_t)element(acc1, lane, acc, false)
+                  : (uint64_t)element(acc1, lane, acc, false);
+    if (second)
+      want += flags & ARITH_NEGATE_ACC2
+                  ? -(uint64_t)element(acc2, lane, acc, false)
+                  : (uint64_t)element(acc2, lane, acc, false);
+    want += flags & ARITH_NEGATE_PRODUCT ? -product : product;
+    wrong += arith_lane(d, lane, acc) != (acc == 32 ? want & UINT32_MAX : want);
+  }
+  CHECK(wrong == 0);
 }
 
 static void integer_shapes(void) {
-  static const struct {
-    uint32_t config;
-    int m, k, n, a, b, acc;
-  } cases[] = {
-      {768, 4, 16, 8, 8, 4, 32},  {776, 4, 8, 8, 8, 8, 32},
-      {784, 4, 4, 8, 16, 8, 32},  {792, 4, 2, 8, 16, 16, 32},
-      {786, 2, 8, 8, 16, 8, 64},  {818, 4, 8, 4, 16, 8, 64},
-      {794, 2, 4, 8, 16, 16, 64}, {826, 4, 4, 4, 16, 16, 64},
-      {770, 4, 2, 4, 32, 16, 64},
-  };
   unsigned seed = 7;
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    uint8_t a[64], b[64], acc[128], d[128];
-    for (int k = 0; k < 64; ++k) {
-      a[k] = (uint8_t)rand_r(&seed);
-      b[k] = (uint8_t)rand_r(&seed);
-      acc[k] = (uint8_t)rand_r(&seed);
-      acc[k + 64] = (uint8_t)rand_r(&seed);
-    }
-    const struct arith_shape *s = arith_shape(cases[i].config);
-    CHECK(s);
-    if (!s)
-      continue;
-    arith_mac_int(s, d, acc, NULL, a, b, ARITH_SIGNED_A | ARITH_SIGNED_B);
-    for (int r = 0; r < cases[i].m; ++r)
-      for (int c = 0; c < cases[i].n; ++c) {
-        int lane = r * cases[i].n + c;
-        uint64_t want = arith_lane(acc, lane, cases[i].acc);
-        for (int k = 0; k < cases[i].k; ++k)
-          want += (uint64_t)(element(a, r * cases[i].k + k, cases[i].a) *
-                             element(b, k * cases[i].n + c, cases[i].b));
-        if (cases[i].acc == 32)
-          want &= UINT32_MAX;
-        CHECK(arith_lane(d, lane, cases[i].acc) == want);
-      }
-  }
+  for (size_t i = 0; i < sizeof integer_cases / sizeof *integer_cases; ++i)
+    for (int round = 0; round < 20; ++round)
+      integer_shape(i, &seed);
   CHECK(!arith_shape(32)); /* sparse */
 }
 
