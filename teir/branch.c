@@ -59,13 +59,6 @@ static bool check_move(const struct teir *t, int n, int loop, bool last,
                        t->axis[k->axis].id, t->node[n].id);
 }
 
-static void add_guard(struct arena *a, struct teir_node *n, int axis,
-                      bool last) {
-  n->guard = arena_copy(a, n->guard, (size_t)n->guard_count,
-                        (size_t)n->guard_count + 1, sizeof *n->guard);
-  n->guard[n->guard_count++] = (struct teir_guard_term){last, axis};
-}
-
 struct teir *teir_sink(struct arena *a, const struct teir *from, int node,
                        int into, struct diag *d) {
   if (!teir_check_loop(from, into, d))
@@ -95,7 +88,7 @@ struct teir *teir_sink(struct arena *a, const struct teir *from, int node,
   teir_list_remove(home, place);
   struct teir_list *children = &t->node[into].children;
   teir_list_insert(a, children, last ? children->count : 0, node);
-  add_guard(a, &t->node[node], axis, last);
+  teir_add_guard(a, &t->node[node], (struct teir_guard_term){last, axis});
   return teir_verify(t, d) ? t : NULL;
 }
 

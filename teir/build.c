@@ -169,6 +169,12 @@ void teir_add_property(struct arena *a, struct teir *t, int primitive,
   p->property[p->property_count++] = (struct teir_property){key, value};
 }
 
+void teir_add_guard(struct arena *a, struct teir_node *n,
+                    struct teir_guard_term term) {
+  n->guard = grow(a, n->guard, n->guard_count, sizeof *n->guard);
+  n->guard[n->guard_count++] = term;
+}
+
 static const char *fresh(struct arena *a, const struct teir *t,
                          const char *wish,
                          int find(const struct teir *, const char *)) {

@@ -26,6 +26,8 @@ int teir_add_invocation(struct arena *, struct teir *, const char *id,
 void teir_add_property(struct arena *, struct teir *, int primitive,
                        const char *key, const char *value);
 
+void teir_add_guard(struct arena *, struct teir_node *, struct teir_guard_term);
+
 void teir_list_add(struct arena *, struct teir_list *, int item);
 void teir_list_insert(struct arena *, struct teir_list *, int place, int item);
 void teir_list_remove(struct teir_list *, int place);

@@ -60,7 +60,8 @@ struct teir *teir_pack(struct arena *, const struct teir *, int node,
 /* ---- doubts that the rules leave open ---- */
 /* One line each: siblings that do the same work on the same bytes, a parallel
  * loop that carries a dependence, a guard that is never true, an axis that is
- * iterated twice on one path.  Gives the number of lines. */
+ * iterated twice on one path.  Gives the number of lines.  Programs of more
+ * than a thousand calls are not searched for the first two. */
 int teir_warn(const struct teir *, struct text *);
 
 #endif

@@ -393,13 +393,30 @@ static bool operands_exist(struct check *k) {
   return true;
 }
 
+/* Our names, and those of the specification: FP32, BF16. */
+static bool type_named(const char *name, enum dtype *type) {
+  static const struct {
+    const char *name;
+    enum dtype type;
+  } also[] = {{"FP16", DTYPE_F16},
+              {"FP32", DTYPE_F32},
+              {"FP64", DTYPE_F64},
+              {"BF16", DTYPE_BF16}};
+  for (size_t i = 0; i < sizeof also / sizeof *also; i++)
+    if (strcmp(name, also[i].name) == 0) {
+      *type = also[i].type;
+      return true;
+    }
+  return dtype_parse(name, type);
+}
+
 static bool operand_types_fit(struct check *k) {
   for (int i = 0; i < k->t->primitive_count; i++) {
     const struct teir_primitive *p = &k->t->primitive[i];
     enum dtype out = k->t->tensor[teir_output(k->t, i)].type;
     const char *name = teir_property(k->t, i, "data_type");
     enum dtype all;
-    if (name && !dtype_parse(name, &all))
+    if (name && !type_named(name, &all))
       return diag_error(k->d, p->at, "primitive %s: data_type '%s' is no type",
                         p->id, name);
     for (int j = -1; j < teir_op_inputs(p->op); j++) {

@@ -20,6 +20,9 @@ static void begin(struct warn *w, const struct teir_node *n) {
   text_printf(w->to, "%swarning: ", n->at.file || n->at.line > 0 ? " " : "");
 }
 
+/* Beyond so many operands of calls, pairs are not compared. */
+enum { PAIRS_LIMIT = 3000 };
+
 static void guards_never_true(struct warn *w) {
   for (int i = 0; i < w->t->node_count; i++) {
     if (!w->k->never[i])
@@ -119,10 +122,12 @@ int teir_warn(const struct teir *t, struct text *to) {
   struct arena *a = arena_open();
   struct warn w = {.t = t, .k = depend_open(a, t), .to = to};
   guards_never_true(&w);
-  parallel_dependences(&w);
+  if (w.k->count <= PAIRS_LIMIT)
+    parallel_dependences(&w);
   int *used = arena_array(a, (size_t)t->axis_count + 1, sizeof *used);
   axes_twice(&w, t->roots, used);
-  siblings_overlap(&w, a);
+  if (w.k->count <= PAIRS_LIMIT)
+    siblings_overlap(&w, a);
   arena_close(a);
   return w.count;
 }
