@@ -22,13 +22,13 @@ namespace nputeir {
 static const char *const KeptMark = "nputeir.kept";
 
 bool isKept(const Loop &L) {
-  for (const Loop *Inner : L.getLoopsInPreorder())
-    if (findStringMetadataForLoop(Inner, KeptMark))
-      return true;
-  for (const BasicBlock *B : L.blocks())
-    for (const Instruction &I : *B)
-      if (isa<StoreInst>(I) && I.getMetadata(KeptMark))
-        return true;
+  if (findStringMetadataForLoop(&L, KeptMark))
+    return true;
+  if (L.getSubLoops().empty())
+    for (const BasicBlock *B : L.blocks())
+      for (const Instruction &I : *B)
+        if (isa<StoreInst>(I) && I.getMetadata(KeptMark))
+          return true;
   return false;
 }
 

@@ -180,7 +180,8 @@ struct HoistPass : PassInfoMixin<HoistPass> {
     DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
     AAResults &AA = FAM.getResult<AAManager>(F);
     bool Changed = false;
-    for (Loop *L : LI) {
+    // Outer loops first: what cannot leave them may still leave inner ones.
+    for (Loop *L : LI.getLoopsInPreorder()) {
       if (!L->isLoopSimplifyForm() || !sumsInNest(*L))
         continue;
       Changed |= hoistPure(*L);

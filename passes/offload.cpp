@@ -16,6 +16,7 @@ extern "C" {
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <memory>
@@ -191,6 +192,13 @@ private:
     unsigned Depth = depthOf(L);
     if (Depth < 2 || isKept(L) || !sumsProducts(L))
       return false;
+    if (any_of(L.getLoopsInPreorder(),
+               [](const Loop *Inner) { return isKept(*Inner); })) {
+      for (Loop *Inner : reverse(L.getSubLoops()))
+        if (visit(*Inner))
+          return true;
+      return false;
+    }
     Finding N;
     N.Depth = Depth;
     N.At = L.getStartLoc();
@@ -244,15 +252,22 @@ void switchOff(Function &F) {
     markKept(*L);
 }
 
+// The runtime is for the program's own processor, not for a graphics card.
+bool isHost(const Module &M) {
+  Triple T(M.getTargetTriple());
+  const DataLayout &DL = M.getDataLayout();
+  bool Known = T.getArch() == Triple::UnknownArch || T.isX86() ||
+               T.isAArch64() || T.isRISCV64();
+  return Known && DL.getPointerSizeInBits() == 64 && DL.isLittleEndian();
+}
+
 bool isExcluded(const Function &F) {
   const Function *Runtime = F.getParent()->getFunction(CallName);
   return F.isDeclaration() || F.hasOptNone() ||
          F.hasFnAttribute(Attribute::Naked) ||
          F.hasFnAttribute(Attribute::SanitizeMemory) ||
          F.hasAvailableExternallyLinkage() ||
-         (Runtime && !Runtime->isDeclaration()) ||
-         F.getParent()->getDataLayout().getPointerSizeInBits() != 64 ||
-         F.getParent()->getDataLayout().isBigEndian();
+         (Runtime && !Runtime->isDeclaration()) || !isHost(*F.getParent());
 }
 
 } // namespace

@@ -99,7 +99,8 @@ static bool find_stores(struct match *m) {
     return verdict_decline(m->verdict, RULE_NO_PRODUCT, n->at,
                            "the nest stores nothing");
   if (stores > 2 || (m->zero && (!is_zero(m->zero->value) ||
-                                 m->zero->to.tensor != m->update->to.tensor)))
+                                 m->zero->to.tensor != m->update->to.tensor ||
+                                 m->zero->to.type != m->update->to.type)))
     return verdict_decline(m->verdict, RULE_EXTRA_STORE,
                            m->zero ? m->zero->at : m->update->at,
                            "the nest writes more than its result");

@@ -109,3 +109,37 @@ INT_FORM(bumped_to_end) { // the pointer's last value is used
   }
   C[64 * 63] = (int)(a - A);
 }
+static int32_t result[64 * 64];
+static int8_t left[64 * 64], right[64 * 64];
+INT_FORM(static_arrays) { // what the call writes must be seen behind it
+  memcpy(left, A, sizeof left);
+  memcpy(right, B, sizeof right);
+  result[3] = 7;
+  result[65] = 0;
+  for (int i = 0; i < M; i++) // expected-remark {{mk,kn->mn}}
+    for (int j = 0; j < N; j++) {
+      int s = 0;
+      for (int k = 0; k < K; k++)
+        s += left[i * 64 + k] * right[k * 64 + j];
+      result[i * 64 + j] = s;
+    }
+  C[0] = result[3];
+  C[1] = result[65];
+  left[0]++;
+  for (int i = 0; i < 64; i++)
+    C[i + 2] = result[i] + left[i];
+}
+INT_FORM(local_arrays) {
+  int32_t c[16][16];
+  int8_t a[16][16], b[16][16];
+  for (int i = 0; i < 16; i++)
+    for (int j = 0; j < 16; j++)
+      a[i][j] = A[i * 16 + j], b[i][j] = B[i * 16 + j], c[i][j] = i - j;
+  for (int i = 0; i < 16; i++) // expected-remark {{mk,kn->mn}}
+    for (int j = 0; j < 16; j++)
+      for (int k = 0; k < 16; k++)
+        c[i][j] += a[i][k] * b[k][j];
+  for (int i = 0; i < 16; i++)
+    for (int j = 0; j < 16; j++)
+      C[i * 16 + j] = c[j][i];
+}
