@@ -16,8 +16,9 @@ struct emitter {
   struct diag *diag;
   const char *name;
   int loops, branches;
-  int entry;   /* the function's first line */
-  int aligned; /* the first line behind the last aligned place */
+  int first_mac, last_mac; /* cycles; -1: no multiply */
+  int entry;               /* the function's first line */
+  int aligned;             /* the first line behind the last aligned place */
 };
 
 static struct asm_line *add_line(struct emitter *e, enum asm_line_kind kind) {
@@ -37,8 +38,26 @@ static void add_text(struct emitter *e, enum asm_line_kind kind,
   add_line(e, kind)->text = text;
 }
 
+static bool multiplies(const struct schedule *s, int cycle) {
+  const struct isa_op *op = s->cycle[cycle].slot[SLOT_VEC];
+  return op && (isa_insn(op->id)->flags & INSN_MAC);
+}
+
+/* Where the kernel's first and last multiplies divide it. */
+static void add_phase(struct emitter *e, int cycle) {
+  if (e->last_mac < 0)
+    return;
+  if (cycle == e->last_mac + 1)
+    add_text(e, ASM_COMMENT, "drain: the last results are stored");
+  else if (cycle == e->first_mac)
+    add_text(e, ASM_COMMENT, "work: multiplies from here on");
+  else if (cycle == 0)
+    add_text(e, ASM_COMMENT, "ramp: first operands and address steps");
+}
+
 static void add_bundles(struct emitter *e, int start, int length) {
   for (int i = start; i < start + length; i++) {
+    add_phase(e, i);
     struct asm_line *l = add_line(e, ASM_BUNDLE);
     l->bundle = sched_bundle(e->schedule, i);
     l->comment = e->schedule->cycle[i].note;
@@ -157,8 +176,9 @@ static void emit_hardware(struct emitter *e, const struct piece *p, int first) {
     add_settings(e, setting, FOLD_SETUP_OPS, first, bundles_ahead(e, p));
   align(e);
   add_text(e, ASM_COMMENT,
-           arena_printf(e->arena, "loop %d: %d times %d bundles", n, p->trips,
-                        p->length));
+           arena_printf(e->arena,
+                        "loop %d: %d times %d bundles, notes of the first", n,
+                        p->trips, p->length));
   add_text(e, ASM_LABEL, start);
   add_bundles(e, p->start, p->length - 1);
   align(e);
@@ -178,7 +198,8 @@ static void emit_branch(struct emitter *e, const struct piece *p, int first) {
   add_settings(e, setting, FOLD_BRANCH_OPS, first, 0);
   align(e);
   add_text(e, ASM_COMMENT,
-           arena_printf(e->arena, "branch loop: %d times", p->trips));
+           arena_printf(e->arena, "branch loop: %d times, notes of the first",
+                        p->trips));
   add_text(e, ASM_LABEL, start);
 }
 
@@ -223,6 +244,12 @@ struct asm_program *fold_emit(struct arena *a, const char *name,
                       .schedule = s,
                       .diag = d,
                       .name = name};
+  e.first_mac = e.last_mac = -1;
+  for (int i = 0; i < s->count; i++)
+    if (multiplies(s, i)) {
+      e.first_mac = e.last_mac < 0 ? i : e.first_mac;
+      e.last_mac = i;
+    }
   for (int i = 0; i < heading_count; i++)
     add_text(&e, ASM_COMMENT, heading[i]);
   int entry = 0;

@@ -20,7 +20,7 @@ static const struct gemm_kind kind[] = {
 };
 enum {
   KINDS = sizeof kind / sizeof *kind,
-  GOOD_ENOUGH = 32,   /* cycles without a multiply: ramp and drain */
+  GOOD_ENOUGH = 32,  /* cycles without a multiply: ramp and drain */
   LONG_ENOUGH = 6000 /* cycles scheduled: no further try */
 };
 
@@ -190,6 +190,13 @@ struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
                    layout(a, "A", k->m, k->k, s->m, s->k, k->ta),
                    layout(a, "B", k->k, k->n, s->k, s->n, k->tb),
                    layout(a, "C", k->m, k->n, s->m, s->n, k->tc)),
+      arena_printf(a,
+                   "block (r, c) starts at row %d r, column %d c, its results "
+                   "are %d x %d; a step is %d of K",
+                   s->m, s->n, s->m, s->n, s->k),
+      "multiplied: x0-x3 by x4-x11; blocks take turns in two sets of "
+      "accumulators",
   };
-  return fold_program(a, k->name, heading, 2, &best, d);
+  int headings = sizeof heading / sizeof *heading;
+  return fold_program(a, k->name, heading, headings, &best, d);
 }

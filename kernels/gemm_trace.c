@@ -238,7 +238,7 @@ static void note_first_multiply(struct gemm *g, int from, int k) {
     g->t->op[from].note = arena_printf(a, "step %d", k);
   else
     g->t->op[from].note =
-        arena_printf(a, "block (%d, %d), %d x %d results: step 0", b->row,
+        arena_printf(a, "block (%d, %d) of %d x %d results, step 0", b->row,
                      b->col, b->rows, b->cols);
 }
 
