@@ -67,8 +67,32 @@ int64_t arith_saturate(__int128 value, int bits, bool is_signed,
   return (int64_t)(value > max ? max : value < min ? min : value);
 }
 
+/* arith_round_shift for 0 < shift < 63, where 64 bits are enough. */
+static int64_t round_shift_right(int64_t value, int shift, unsigned round) {
+  int64_t floor = value >> shift;
+  uint64_t rest = (uint64_t)value & (((uint64_t)1 << shift) - 1);
+  uint64_t half = (uint64_t)1 << (shift - 1);
+  if (!rest)
+    return floor;
+  return floor +
+         round_up(round, rest < half ? -1 : rest > half, value < 0, floor & 1);
+}
+
+/* arith_saturate to less than 64 bits. */
+static int64_t clamp(int64_t value, int bits, bool is_signed, bool symmetric) {
+  int64_t max = ((int64_t)1 << (bits - is_signed)) - 1;
+  int64_t min = !is_signed ? 0 : symmetric ? -max : -max - 1;
+  return value > max ? max : value < min ? min : value;
+}
+
 int64_t arith_srs(int64_t acc, int shift, int bits, bool is_signed,
                   unsigned round, unsigned saturate, bool *overflow) {
+  if (shift >= 0 && shift < 63 && bits < 64) {
+    int64_t v = shift ? round_shift_right(acc, shift, round) : acc;
+    int64_t clamped = clamp(v, bits, is_signed, saturate == 3);
+    *overflow |= v != clamped;
+    return saturate & 1 ? clamped : v;
+  }
   __int128 v = arith_round_shift(acc, shift, round);
   int64_t clamped = arith_saturate(v, bits, is_signed, saturate == 3);
   if (v != clamped)
