@@ -6,12 +6,13 @@
  * packets and zero padding; circuit and packet switching; task tokens along
  * their route; the command processor's costs; DRAM bandwidth by run length,
  * shared by all shim channels; memory banks between cores and DMAs; core
- * streams and cascade.
- * What is not: control packets, compression, out-of-order and finish-on-TLAST
- * modes (a design that uses one of these four fails with a message); trace
- * units, events, interrupts (they take writes and do nothing); a core is never
- * slowed down by a DMA (it wins, facts B12); a neighbour core's accesses do
- * not occupy banks; DRAM latency has no jitter.
+ * streams and cascade; control packets.
+ * What is not: compression, out-of-order mode, counts of finish-on-TLAST mode
+ * (a design that uses one of them fails with a message); trace units, events,
+ * interrupts (they take writes and do nothing); a core is never slowed down by
+ * a DMA (it wins, facts B12); a neighbour core's accesses do not occupy banks;
+ * DRAM has no jitter and no warm-up; a shim task pays its start-up also when it
+ * was queued behind another, which nobody has measured.
  */
 #include "tile.h"
 

@@ -161,8 +161,9 @@ void channel_push(struct channel *c, uint32_t task) {
 void channel_control_write(struct channel *c, uint32_t value) {
   char name[48];
   c->control = value;
-  if (!c->mm2s && value & 0x30000)
-    sim_fail(c->tile->sim, "%s: finish-on-TLAST mode is not modelled",
+  if (!c->mm2s && value & 0x20000)
+    sim_fail(c->tile->sim,
+             "%s: the counts of finish-on-TLAST mode are not modelled",
              channel_name(c, name));
   if (!c->mm2s && value & 8)
     sim_fail(c->tile->sim, "%s: out-of-order mode is not modelled",
@@ -269,7 +270,7 @@ static void load_walk(struct channel *c) {
 static uint32_t header_word(const struct tile *t, int id, int type) {
   uint32_t h = (uint32_t)id | (uint32_t)type << 12 | (uint32_t)t->row << 16 |
                (uint32_t)t->column << 21;
-  return h | (__builtin_parity(h) ? 0 : 1u << 31);
+  return odd_parity(h);
 }
 
 static bool load_locks(struct channel *c) {
@@ -407,10 +408,25 @@ static void move_mm2s(struct channel *c) {
   advance(c);
 }
 
+/* Finish-on-TLAST mode: the access ends with the word that has TLAST, and so
+ * does the descriptor. */
+static void cut_at_tlast(struct channel *c) {
+  uint32_t words = c->need < c->in.count ? c->need : c->in.count;
+  for (uint32_t i = 0; i < words; i++)
+    if (fifo_at(&c->in, i)->last) {
+      c->need = c->walk.left = i + 1;
+      return;
+    }
+}
+
 static void move_s2mm(struct channel *c) {
   struct sim *s = c->tile->sim;
+  bool until_tlast = c->control >> 16 & 1;
+  if (until_tlast)
+    cut_at_tlast(c);
   if (c->in.count < c->need) {
-    sleep_on_writes(c);
+    if (!until_tlast) /* else any word may be the last */
+      sleep_on_writes(c);
     return;
   }
   if (fifo_at(&c->in, c->need - 1)->ready > s->now)

@@ -260,8 +260,12 @@ static bool open_packet(struct sim *s, struct slave *p, uint32_t header) {
   int channel;
   for (int m = 0; port_of_master(t->kind, m, &kind, &channel); m++) {
     uint32_t c = t->master[m];
-    if (c & ENABLED && c & PACKET && (c & 7) == arbiter && c >> (3 + msel) & 1)
-      add_sink(p, m, c >> 7 & 1);
+    if (!(c & ENABLED) || !(c & PACKET) || (c & 7) != arbiter ||
+        !(c >> (3 + msel) & 1))
+      continue;
+    if (!check_connection(t, p->index, m))
+      return false;
+    add_sink(p, m, c >> 7 & 1);
   }
   if (!p->sink_count)
     return false;
@@ -303,10 +307,9 @@ void stream_token(struct channel *c) {
   else {
     uint32_t word =
         id | 6u << 12 | (uint32_t)t->row << 16 | (uint32_t)t->column << 21;
-    word |= __builtin_parity(word) ? 0 : 1u << 31;
     fifo_push(&p->fifo,
               (struct beat){.ready = s->now + PORT_LOCAL_LATENCY,
-                            .word = word,
+                            .word = odd_parity(word),
                             .last = 1,
                             .token = (uint16_t)(1 + 16 * c->mm2s + c->index)});
     port_list(s, p);
@@ -323,16 +326,13 @@ static void take_token(struct sim *s, const struct beat *b) {
 
 /* ---- one cycle ---- */
 
-static bool sink_ready(struct slave *p, const struct sink *k) {
-  char name[32];
+static bool sink_ready(const struct sink *k) {
   switch (k->kind) {
   case SINK_FIFO:
     return fifo_has_room(k->fifo, 1);
   case SINK_TOKEN:
-    return true;
   case SINK_CONTROL:
-    return sim_fail(p->tile->sim, "%s: control packets are not modelled",
-                    tile_name(p->tile, name));
+    return true;
   case SINK_NONE:
     break;
   }
@@ -372,6 +372,15 @@ static void step_circuit(struct sim *s, struct slave *p) {
   pop(s, p);
 }
 
+/* Gives the beat to the tile's control packet handler, if that is one of its
+ * sinks; a packet's own header is not for it.  false: not now. */
+static bool control_takes(struct slave *p, const struct beat *b) {
+  for (int i = 0; i < p->sink_count; i++)
+    if (p->sink[i].kind == SINK_CONTROL && !p->at_header)
+      return packet_take(p->tile, b);
+  return true;
+}
+
 /* Packets, tokens, and whatever leads nowhere. */
 static void step_any(struct sim *s, struct slave *p) {
   struct beat b = *fifo_at(&p->fifo, 0);
@@ -382,15 +391,17 @@ static void step_any(struct sim *s, struct slave *p) {
   if (!p->sink_count)
     return;
   for (int i = 0; i < p->sink_count; i++)
-    if (!sink_ready(p, &p->sink[i]))
+    if (!sink_ready(&p->sink[i]))
       return;
+  if (!control_takes(p, &b))
+    return;
   for (int i = 0; i < p->sink_count; i++) {
     const struct sink *k = &p->sink[i];
     if (p->at_header && k->drop_header)
       continue;
     if (k->kind == SINK_TOKEN)
       take_token(s, &b);
-    else
+    else if (k->kind == SINK_FIFO)
       push(s, k, b);
   }
   p->at_header = false;

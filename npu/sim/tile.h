@@ -73,6 +73,11 @@ static inline void fifo_drop(struct fifo *f, uint32_t words) {
   f->count -= words;
 }
 
+/* Header words have odd parity over the whole word, by bit 31. */
+static inline uint32_t odd_parity(uint32_t word) {
+  return word | (__builtin_parity(word) ? 0 : 1u << 31);
+}
+
 enum sink_kind {
   SINK_FIFO,    /* a slave port, an S2MM channel or the core's stream input */
   SINK_TOKEN,   /* the firmware behind the shim's South0 */
@@ -175,6 +180,11 @@ struct cascade {
   uint32_t head, count;
 };
 
+/* Of control packets: what the last header left to do. */
+struct handler {
+  uint32_t offset, words_left;
+};
+
 struct lock {
   int value;
   int hidden; /* part of it that the core does not see before hidden_until */
@@ -195,6 +205,7 @@ struct tile {
   uint32_t slot[MAX_SLAVES][MAX_SLOTS];
   struct slave *arbiter[MAX_ARBITERS]; /* who holds it */
   uint32_t mux, demux, accumulator;
+  struct handler handler;
   bool switch_changed;
   uint64_t banks_cycle; /* banks is of this cycle */
   unsigned banks;
@@ -343,6 +354,10 @@ void streams_rebuild(struct sim *);
 void streams_step(struct sim *);
 void port_list(struct sim *, struct slave *);
 void stream_token(struct channel *);
+
+/* packet.c */
+/* A word for the tile's control packet handler; false: not now, or failed. */
+bool packet_take(struct tile *, const struct beat *);
 
 /* control.c */
 void control_start(struct sim *, const struct command_list *);

@@ -211,7 +211,107 @@ static void test_far_tokens(void) {
   arena_close(a);
 }
 
+/* Control packets from core tile (0,2) write three words of the mem tile's
+ * memory and a lock, then read the words back; the answer goes to S2MM 5. */
+static void test_control_packets(bool drop_header) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct command_list *l = command_list(a);
+  static const uint32_t words[] = {
+      2u << 20 | 0x2000,
+      11,
+      22,
+      33, /* write 3 */
+      0xC0000 + 0x10 * 9,
+      5,                                      /* write 1: lock 9 */
+      7u << 24 | 1u << 22 | 2u << 20 | 0x2000 /* read 3, answer to id 7 */
+  };
+  enum { COUNT = sizeof words / sizeof *words };
+  command_block(l, tile_address(0, 2, 0), words, COUNT);
+  struct bd b = plain_bd(0, COUNT), in = plain_bd(0x4000, 3);
+  b.packet = true;
+  b.packet_id = 5;
+  put_bd(l, 0, 2, 0, &b);
+  push_task(l, 0, 2, true, 0, 0, 1, false);
+  put_bd(l, 0, 1, 24, &in);
+  push_task(l, 0, 1, false, 5, 24, 1, false);
+  set_slave(l, 2, PORT_DMA, 0, 0, slot(5, 0x1F, 0, 0));
+  set_master(l, 2, PORT_SOUTH, 0, packet_master(false, 1, 0));
+  set_slave(l, 1, PORT_NORTH, 0, 0, slot(5, 0x1F, 0, 1));
+  set_master(l, 1, PORT_CONTROL, 0, packet_master(drop_header, 1, 1));
+  set_slave(l, 1, PORT_CONTROL, 0, 0, slot(7, 0x1F, 0, 2));
+  set_master(l, 1, PORT_DMA, 5, packet_master(true, 1, 2));
+  struct sim *s = open_design("phoenix", 1, l);
+  bool done = settle(a, s, &d);
+  if (!done)
+    diag_print(&d, stderr);
+  CHECK(done);
+  CHECK(memory(s, 0)[0x800] == 11 && memory(s, 0)[0x801] == 22 &&
+        memory(s, 0)[0x802] == 33);
+  CHECK(tile_at(s, 0, 1)->lock[9].value == 5);
+  CHECK(memcmp(memory(s, 1), words + 1, 12) == 0);
+  sim_close(s);
+  arena_close(a);
+}
+
+/* Finish-on-TLAST: packets of any length, each ends its descriptor. */
+static void test_finish_on_tlast(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct command_list *l = command_list(a);
+  uint32_t data[64];
+  for (uint32_t i = 0; i < 64; i++)
+    data[i] = 100 + i;
+  command_block(l, tile_address(0, 2, 0), data, 64);
+  connect_ports(l, 0, 2, PORT_DMA, 0, PORT_DMA, 0);
+  static const uint32_t lengths[] = {7, 16, 1, 10};
+  uint64_t at = 0;
+  for (int i = 0; i < 4; i++) {
+    struct bd from = plain_bd(4 * at, lengths[i]);
+    struct bd to = plain_bd(0x8000 + 0x100 * (uint64_t)i, 60);
+    at += lengths[i];
+    from.next = i < 3 ? i + 1 : -1;
+    to.next = i < 3 ? 8 + i + 1 : -1;
+    put_bd(l, 0, 2, i, &from);
+    put_bd(l, 0, 2, 8 + i, &to);
+  }
+  command_write(l, tile_address(0, 2, REG_CORE_S2MM_CTRL), 1u << 16);
+  push_task(l, 0, 2, false, 0, 8, 1, false);
+  push_task(l, 0, 2, true, 0, 0, 1, false);
+  struct sim *s = open_design("phoenix", 1, l);
+  CHECK(settle(a, s, &d));
+  CHECK(channel_of(tile_at(s, 0, 2), false, 0)->state == CHANNEL_IDLE);
+  uint32_t next = 100;
+  for (int i = 0; i < 4; i++) {
+    const uint32_t *got =
+        (const uint32_t *)(tile_at(s, 0, 2)->memory + 0x8000 + 0x100 * i);
+    for (uint32_t w = 0; w < lengths[i]; w++)
+      CHECK(got[w] == next++);
+    CHECK(got[lengths[i]] == 0);
+  }
+  sim_close(s);
+  arena_close(a);
+}
+
+/* Packet switching obeys the same table of connections as circuits. */
+static void test_illegal_packet_way(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct command_list *l = senders(a);
+  set_slave(l, 1, PORT_NORTH, 0, 0, slot(0, 0, 0, 0));
+  set_master(l, 1, PORT_SOUTH, 2, packet_master(false, 1, 0));
+  struct sim *s = open_design("phoenix", 1, l);
+  CHECK(!settle(a, s, &d));
+  CHECK(strstr(d.text, "the switch cannot connect slave north0 to south2"));
+  sim_close(s);
+  arena_close(a);
+}
+
 int main(void) {
+  test_control_packets(false);
+  test_control_packets(true);
+  test_finish_on_tlast();
+  test_illegal_packet_way();
   test_sorting();
   test_headers_and_multicast();
   test_no_slot();
