@@ -66,7 +66,20 @@ int64_t arith_srs(int64_t acc, int shift, int bits, bool is_signed,
 /* The way back: value * 2^shift into an accumulator lane of `bits`. */
 int64_t arith_ups(int64_t value, int shift, int bits, unsigned saturate,
                   bool *overflow);
-int64_t arith_extend(uint64_t value, int bits, bool is_signed);
+/* The same for all lanes of 32-bit accumulators, 0 <= shift < 32, and narrow
+ * lanes of 8 or 16 bits: what quantised kernels do all the time. */
+void arith_srs_lanes(uint8_t *out, const uint8_t *acc, int lanes, int shift,
+                     int bits, bool is_signed, unsigned round,
+                     unsigned saturate, bool *overflow);
+void arith_ups_lanes(uint8_t *out, const uint8_t *from, int lanes, int shift,
+                     int bits, bool is_signed, unsigned saturate,
+                     bool *overflow);
+
+static inline int64_t arith_extend(uint64_t value, int bits, bool is_signed) {
+  int unused = 64 - bits;
+  return is_signed ? (int64_t)(value << unused) >> unused
+                   : (int64_t)(value << unused >> unused);
+}
 
 /* An integer multiply by its configuration word (facts C8). */
 struct arith_shape {

@@ -7,15 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-int64_t arith_extend(uint64_t value, int bits, bool is_signed) {
-  if (bits == 64)
-    return (int64_t)value;
-  value &= ((uint64_t)1 << bits) - 1;
-  if (is_signed && value >> (bits - 1))
-    return (int64_t)(value | ~(((uint64_t)1 << bits) - 1));
-  return (int64_t)value;
-}
-
 bool arith_round_known(unsigned round) {
   return round <= 3 || (round >= 8 && round <= 13);
 }
@@ -108,6 +99,74 @@ int64_t arith_ups(int64_t value, int shift, int bits, unsigned saturate,
   if (v != clamped)
     *overflow = true;
   return saturate & 1 ? clamped : (int64_t)v;
+}
+
+/* Rounding as an addition before the shift: base, what is added to it for
+ * negative values, and times the last bit that is kept. */
+struct bias {
+  int64_t base, negative, odd;
+};
+
+static struct bias bias_of(unsigned round, int shift) {
+  int64_t all = ((int64_t)1 << shift) - 1, half = (all + 1) / 2;
+  if (!shift)
+    return (struct bias){0, 0, 0};
+  switch (round) {
+  case 1:
+    return (struct bias){all, 0, 0};
+  case 2:
+    return (struct bias){0, all, 0};
+  case 3:
+    return (struct bias){all, -all, 0};
+  case 8:
+    return (struct bias){half - 1, 0, 0};
+  case 9:
+    return (struct bias){half, 0, 0};
+  case 10:
+    return (struct bias){half - 1, 1, 0};
+  case 11:
+    return (struct bias){half, -1, 0};
+  case 12:
+    return (struct bias){half - 1, 0, 1};
+  case 13:
+    return (struct bias){half, 0, -1};
+  }
+  return (struct bias){0, 0, 0};
+}
+
+void arith_srs_lanes(uint8_t *out, const uint8_t *acc, int lanes, int shift,
+                     int bits, bool is_signed, unsigned round,
+                     unsigned saturate, bool *overflow) {
+  assert(shift >= 0 && shift < 32 && bits < 32);
+  struct bias bias = bias_of(round, shift);
+  int64_t max = ((int64_t)1 << (bits - is_signed)) - 1;
+  int64_t min = !is_signed ? 0 : saturate == 3 ? -max : -max - 1;
+  bool over = false;
+  for (int i = 0; i < lanes; ++i) {
+    int64_t v = (int32_t)arith_lane(acc, i, 32);
+    v += bias.base + (v >> 63 & bias.negative) + (v >> shift & 1) * bias.odd;
+    v >>= shift;
+    int64_t clamped = v > max ? max : v < min ? min : v;
+    over |= v != clamped;
+    arith_set_lane(out, i, bits, (uint64_t)(saturate & 1 ? clamped : v));
+  }
+  *overflow |= over;
+}
+
+void arith_ups_lanes(uint8_t *out, const uint8_t *from, int lanes, int shift,
+                     int bits, bool is_signed, unsigned saturate,
+                     bool *overflow) {
+  assert(shift >= 0 && shift < 32 && bits < 32);
+  int64_t max = INT32_MAX, min = saturate == 3 ? -max : INT32_MIN;
+  bool over = false;
+  for (int i = 0; i < lanes; ++i) {
+    int64_t v = arith_extend(arith_lane(from, i, bits), bits, is_signed) *
+                ((int64_t)1 << shift);
+    int64_t clamped = v > max ? max : v < min ? min : v;
+    over |= v != clamped;
+    arith_set_lane(out, i, 32, (uint64_t)(saturate & 1 ? clamped : v));
+  }
+  *overflow |= over;
 }
 
 /* clang-format off */

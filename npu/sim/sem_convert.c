@@ -30,7 +30,11 @@ static void shift_round(struct core *c, const struct core_op *op,
   int narrow = op->sem->x, wide = op->sem->y, shift = core_shift(c, op->b);
   bool is_signed = sign_of(c, op, CR_SRS_SIGN), overflow = false;
   unsigned round = rounding(c, op), saturate = c->reg.cr[CR_SAT];
-  for (unsigned i = 0; i < lanes; ++i) {
+  bool usual = wide == 32 && shift >= 0;
+  if (usual)
+    arith_srs_lanes(out, acc, (int)lanes, shift, narrow, is_signed, round,
+                    saturate, &overflow);
+  for (unsigned i = 0; i < lanes && !usual; ++i) {
     int64_t v = arith_extend(arith_lane(acc, (int)i, wide), wide, true);
     arith_set_lane(out, (int)i, narrow,
                    (uint64_t)arith_srs(v, shift, narrow, is_signed, round,
@@ -127,8 +131,12 @@ static void widen_ups(struct core *c, const struct core_op *op,
                       bool is_signed) {
   uint8_t out[128];
   int narrow = op->sem->x, wide = op->sem->y;
-  bool overflow = false;
-  for (int i = 0; i < op->d.bytes * 8 / wide; ++i) {
+  bool overflow = false, usual = wide == 32 && shift >= 0;
+  int lanes = (int)op->d.bytes * 8 / wide;
+  if (usual)
+    arith_ups_lanes(out, from, lanes, shift, narrow, is_signed,
+                    c->reg.cr[CR_SAT], &overflow);
+  for (int i = 0; i < lanes && !usual; ++i) {
     int64_t v = arith_extend(arith_lane(from, i, narrow), narrow, is_signed);
     arith_set_lane(
         out, i, wide,

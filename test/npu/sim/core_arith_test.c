@@ -8,6 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 static json_t *load(const char *name) {
   const char *shared = getenv("NPUTEIR_SHARED");
@@ -178,6 +181,40 @@ static void srs_and_ups(void) {
   CHECK(arith_ups(0x4000, 20, 32, 1, &over) == INT32_MAX && over);
   CHECK(arith_extend(0xFF, 8, true) == -1);
   CHECK(arith_extend(0xFF, 8, false) == 255);
+}
+
+/* All lanes at once against one by one. */
+static void srs_and_ups_lanes(void) {
+  static const unsigned modes[] = {0, 1, 2, 3, 8, 9, 10, 11, 12, 13};
+  unsigned seed = 9, wrong = 0;
+  for (int i = 0; i < 20000; ++i) {
+    uint8_t acc[128], all[128], one[128];
+    for (int k = 0; k < 32; ++k) {
+      int32_t v = rand_r(&seed) * (rand_r(&seed) % 2 ? 1 : -1);
+      v >>= rand_r(&seed) % 31;
+      memcpy(acc + 4 * k, &v, 4);
+    }
+    int shift = rand_r(&seed) % 32, bits = rand_r(&seed) % 2 ? 8 : 16;
+    unsigned round = modes[rand_r(&seed) % 10], saturate = "\0\1\3"[i % 3];
+    bool is_signed = rand_r(&seed) % 2, over_all = false, over_one = false;
+    arith_srs_lanes(all, acc, 32, shift, bits, is_signed, round, saturate,
+                    &over_all);
+    for (int k = 0; k < 32; ++k)
+      arith_set_lane(one, k, bits,
+                     (uint64_t)arith_srs((int32_t)arith_lane(acc, k, 32), shift,
+                                         bits, is_signed, round, saturate,
+                                         &over_one));
+    wrong += over_all != over_one || memcmp(all, one, (size_t)bits * 4) != 0;
+    over_all = over_one = false;
+    arith_ups_lanes(all, acc, 32, shift, bits, is_signed, saturate, &over_all);
+    for (int k = 0; k < 32; ++k)
+      arith_set_lane(one, k, 32,
+                     (uint64_t)arith_ups(arith_extend(arith_lane(acc, k, bits),
+                                                      bits, is_signed),
+                                         shift, 32, saturate, &over_one));
+    wrong += over_all != over_one || memcmp(all, one, 128) != 0;
+  }
+  CHECK(wrong == 0);
 }
 
 static void floors(void) {
@@ -375,10 +412,19 @@ int main(int argc, char **argv) {
   add_examples();
   round_shifts();
   srs_and_ups();
+  srs_and_ups_lanes();
   floors();
   comparisons();
   shuffles();
   integer_shapes();
+#if defined(__x86_64__)
+  /* A program built with -ffast-math, in which the simulator may run, treats
+   * its own denormals as zero. */
+  unsigned mode = _mm_getcsr();
+  _mm_setcsr(mode | 0x8040);
+  same_bf16(arith_best(), rounds);
+  _mm_setcsr(mode);
+#endif
   bool silicon = true;
   for (int i = 0; arith_variant(i); ++i) {
     same_bf16(arith_variant(i), rounds);
