@@ -75,4 +75,23 @@ struct asm_program *kernel_gemm(struct arena *, const struct kernel_gemm *,
 struct asm_program *kernel_zero(struct arena *, const char *name, int bytes,
                                 struct diag *);
 
+/* Copies a matrix from p0 to p1, both in small blocks of block_rows x
+ * block_columns elements, 32 or 64 bytes each:
+ *   from [rows/R][columns/C][R][C]   to the same, or transposed
+ *   to   [columns/C][rows/R][C][R].
+ * With relu, elements below zero become zero on the way; p0 = p1 is fine
+ * unless it transposes. */
+struct kernel_copy {
+  const char *name;
+  enum dtype type;
+  int rows, columns, block_rows, block_columns;
+  bool transpose, relu;
+};
+struct asm_program *kernel_copy(struct arena *, const struct kernel_copy *,
+                                struct diag *);
+/* p2[i] = p0[i] + p1[i]: integers modulo 2^bits, floats rounded to nearest
+ * even; `bytes` is a multiple of 64. */
+struct asm_program *kernel_add(struct arena *, const char *name, enum dtype,
+                               int bytes, struct diag *);
+
 #endif

@@ -1,0 +1,154 @@
+/* eltwise_test.c -- zero, copy and add do what plain loops do, touch nothing
+ * else, and run at the store port's pace. */
+#include "check.h"
+#include "kernel_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint8_t memory[CHECK_MEMORY_BYTES], expected[CHECK_MEMORY_BYTES];
+
+static void fill(unsigned seed) {
+  srand(seed);
+  for (int i = 0; i < CHECK_MEMORY_BYTES; i++)
+    memory[i] = (uint8_t)rand();
+}
+
+/* Runs the kernel on `memory`; it has to leave `expected`. */
+static void run(const struct asm_program *p, const uint32_t pointer[3],
+                uint64_t most_cycles, const char *what, struct diag *d) {
+  struct check_outcome o = {0};
+  bool done = p && check_run(p, memory, pointer, &o, d);
+  int wrong = 0;
+  for (int i = 0; done && i < CHECK_MEMORY_BYTES; i++)
+    wrong += memory[i] != expected[i];
+  CHECK(done);
+  CHECK(wrong == 0);
+  CHECK(o.cycles <= most_cycles);
+  if (!done || wrong || o.cycles > most_cycles)
+    fprintf(stderr, "%s: %d bytes wrong, %llu cycles, %s\n", what, wrong,
+            (unsigned long long)o.cycles, d->text);
+}
+
+static void test_zero(int bytes) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  enum { AT = 64 };
+  fill(1);
+  memcpy(expected, memory, sizeof expected);
+  memset(expected + AT, 0, bytes);
+  run(kernel_zero(a, "zero", bytes, &d), (uint32_t[]){AT, 0, 0},
+      (uint64_t)bytes / 32 + 16, "zero", &d);
+  arena_close(a);
+}
+
+static bool negative(enum dtype type, const uint8_t *at) {
+  if (dtype_kind(type) == DTYPE_FLOAT)
+    return at[dtype_bytes(type) - 1] & 0x80;
+  return dtype_load_int(type, at) < 0;
+}
+
+static void test_copy(enum dtype type, int rows, int columns, int r, int c,
+                      bool transpose, bool relu) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct kernel_copy k = {"copy", type, rows, columns, r, c, transpose, relu};
+  enum { FROM = 0, TO = 0x4000 };
+  int size = dtype_bytes(type);
+  fill(2);
+  for (int i = 0; i < rows * columns && type == DTYPE_BF16; i++)
+    memory[FROM + 2 * i + 1] &= 0xbf; /* no NaN */
+  memcpy(expected, memory, sizeof expected);
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < columns; j++) {
+      int from = ((i / r) * (columns / c) + j / c) * r * c + i % r * c + j % c;
+      int to = transpose
+                   ? ((j / c) * (rows / r) + i / r) * r * c + j % c * r + i % r
+                   : from;
+      uint8_t *at = expected + TO + to * size;
+      memcpy(at, memory + FROM + from * size, size);
+      if (relu && negative(type, at))
+        memset(at, 0, size);
+    }
+  /* a small block of 32 bytes with both takes the MV slot twice */
+  int pace = transpose && relu && r * c * size == 32 ? 2 : 1;
+  run(kernel_copy(a, &k, &d), (uint32_t[]){FROM, TO, 0},
+      (uint64_t)rows * columns * size / 32 * pace + 32, "copy", &d);
+  arena_close(a);
+}
+
+static void test_add(enum dtype type, int bytes) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  int size = dtype_bytes(type);
+  bool is_float = dtype_kind(type) == DTYPE_FLOAT;
+  fill(3);
+  for (int side = 0; is_float && side < 2; side++)
+    for (int i = 0; i < bytes / size; i++) /* sums are exact */
+      dtype_store_float(type, memory + side * 0x4000 + i * size,
+                        (rand() % 255 - 127) / 16.0);
+  memcpy(expected, memory, sizeof expected);
+  for (int i = 0; i < bytes; i += size) {
+    const uint8_t *x = memory + i, *y = memory + 0x4000 + i;
+    if (is_float)
+      dtype_store_float(type, expected + 0x8000 + i,
+                        dtype_load_float(type, x) + dtype_load_float(type, y));
+    else
+      dtype_store_int(type, expected + 0x8000 + i,
+                      dtype_load_int(type, x) + dtype_load_int(type, y));
+  }
+  run(kernel_add(a, "add", type, bytes, &d), (uint32_t[]){0, 0x4000, 0x8000},
+      (uint64_t)bytes / 32 * (is_float ? 2 : 1) + 32, "add", &d);
+  arena_close(a);
+}
+
+static void test_refusals(void) {
+  struct arena *a = arena_open();
+  static const struct kernel_copy bad[] = {
+
+      {"x", DTYPE_BF16, 16, 12, 4, 8, false, false},
+      {"x", DTYPE_BF16, 32, 32, 2, 16, true, false},
+      {"x", DTYPE_U8, 32, 32, 8, 8, false, true},
+      {"x", DTYPE_I8, 512, 512, 8, 8, false, false},
+      {"x", DTYPE_I8, 8, 8, 0, 8, false, false},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    struct diag d = {0};
+    CHECK(!kernel_copy(a, &bad[i], &d) && d.kind == DIAG_ERROR);
+  }
+  struct diag d[3] = {0};
+  CHECK(!kernel_zero(a, "x", 33, &d[0]) && d[0].kind == DIAG_ERROR);
+  CHECK(!kernel_zero(a, "x", 0, &d[1]) && d[1].kind == DIAG_ERROR);
+  CHECK(!kernel_add(a, "x", DTYPE_I64, 64, &d[2]) && d[2].kind == DIAG_ERROR);
+  arena_close(a);
+}
+
+int main(void) {
+  static const int bytes[] = {32,   64,   96,    256,   480,  512,
+                              1024, 4096, 16384, 16416, 36864};
+  for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+    test_zero(bytes[i]);
+  static const struct {
+    enum dtype type;
+    int rows, columns, r, c;
+  } copy[] = {
+      {DTYPE_BF16, 64, 64, 4, 8}, {DTYPE_BF16, 32, 36, 8, 4},
+      {DTYPE_I8, 64, 64, 8, 8},   {DTYPE_I8, 24, 40, 4, 8},
+      {DTYPE_I16, 20, 28, 4, 4},  {DTYPE_BF16, 4, 8, 4, 8},
+  };
+  for (size_t i = 0; i < sizeof copy / sizeof *copy; i++)
+    for (int j = 0; j < 4; j++)
+      test_copy(copy[i].type, copy[i].rows, copy[i].columns, copy[i].r,
+                copy[i].c, j & 1, j & 2);
+  test_copy(DTYPE_F32, 32, 32, 4, 4, false, true);
+  test_copy(DTYPE_I32, 32, 32, 4, 4, false, true);
+  static const enum dtype type[] = {DTYPE_I8,  DTYPE_U8,   DTYPE_I16,
+                                    DTYPE_I32, DTYPE_BF16, DTYPE_F32};
+  for (size_t i = 0; i < sizeof type / sizeof *type; i++) {
+    test_add(type[i], 64);
+    test_add(type[i], 4096);
+    test_add(type[i], 8640);
+  }
+  test_refusals();
+  return check_result();
+}
