@@ -193,6 +193,13 @@ uint32_t channel_status(const struct channel *c) {
   return status;
 }
 
+bool channel_uses(const struct channel *c, int bd) {
+  for (int i = 0; i < c->queue_count; i++)
+    if ((c->queue[i] & 0x3F) == (uint32_t)bd)
+      return true;
+  return c->state != CHANNEL_IDLE && (c->bd == bd || c->start_bd == bd);
+}
+
 /* ---- loading a descriptor ---- */
 
 /* Bytes of the contiguous runs of which the descriptor's words consist. */
@@ -493,8 +500,8 @@ static void step_channel(struct channel *c) {
   }
 }
 
-/* The first channel to be served moves on every cycle, which shares banks and
- * DRAM fairly.  Who is woken meanwhile is served from the next cycle on. */
+/* The first channel to be served moves on every cycle, which shares banks
+ * fairly.  Who is woken meanwhile is served from the next cycle on. */
 void channels_step(struct sim *s) {
   int count = s->channel_count, kept = 0;
   if (++s->turn >= count)

@@ -93,6 +93,24 @@ static void change_switch(struct tile *t, uint32_t *reg, uint32_t value) {
   t->switch_changed = t->sim->switches_changed = true;
 }
 
+/* A shim descriptor that a task still needs must not change: real devices hang
+ * or move the wrong bytes (facts section 10, P11). */
+static void write_bd(const struct place *p, uint32_t value) {
+  struct tile *t = p->tile;
+  char name[48];
+  if (p->rest / 4 >= 8)
+    return;
+  for (int c = 0; t->kind == TILE_SHIM && c < 4; c++) {
+    const struct channel *user = channel_of(t, c & 1, c >> 1);
+    if (channel_uses(user, (int)p->index)) {
+      sim_fail(t->sim, "BD %u is written while %s still needs it", p->index,
+               channel_name(user, name));
+      return;
+    }
+  }
+  t->bd[p->index][p->rest / 4] = value;
+}
+
 static void clear_memory(struct tile *t) {
   memset(t->memory, 0, t->sim->device->tile[t->kind].memory_bytes);
 }
@@ -119,8 +137,7 @@ bool register_write(struct sim *s, uint32_t address, uint32_t value) {
       core_invalidate(t->core);
     break;
   case REG_BD:
-    if (p.rest / 4 < 8)
-      t->bd[p.index][p.rest / 4] = value;
+    write_bd(&p, value);
     break;
   case REG_S2MM_CTRL:
   case REG_MM2S_CTRL:

@@ -345,6 +345,8 @@ void locks_changed(struct tile *);
 void channel_push(struct channel *, uint32_t task);
 void channel_control_write(struct channel *, uint32_t value);
 uint32_t channel_status(const struct channel *);
+/* Whether a task that waits or runs begins with this descriptor or is at it. */
+bool channel_uses(const struct channel *, int bd);
 void channels_step(struct sim *);
 struct channel *channel_of(struct tile *, bool mm2s, int index);
 

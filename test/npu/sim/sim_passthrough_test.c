@@ -197,6 +197,14 @@ static void test_transaction_mistakes(void) {
   finish(&b);
 
   start(&b);
+  l = transaction(&b); /* BD0 changes while MM2S0 has it */
+  if (l)
+    l->item[3].address = 0x0001D000;
+  CHECK(!run_list(&b, l));
+  CHECK(strstr(b.diag.text, "BD 0 is written while shim (0,0) MM2S0 still"));
+  finish(&b);
+
+  start(&b);
   l = transaction(&b); /* a task that nothing waits for */
   if (l)
     command_write(l, 0x0001D204, 1);
