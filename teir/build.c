@@ -283,6 +283,40 @@ void teir_compact(struct teir *t) {
   arena_close(a);
 }
 
+/* Every place that names an axis, given to `use`. */
+static void each_axis(struct teir *t, void use(int *axis, int *index),
+                      int *index) {
+  for (int p = 0; p < t->primitive_count; p++)
+    for (int r = 0; r < TEIR_ROLES; r++)
+      for (int i = 0; i < t->primitive[p].role[r].count; i++)
+        use(&t->primitive[p].role[r].item[i], index);
+  for (int n = 0; n < t->node_count; n++) {
+    if (t->node[n].kind == TEIR_ITERATION)
+      use(&t->node[n].axis, index);
+    for (int g = 0; g < t->node[n].guard_count; g++)
+      use(&t->node[n].guard[g].axis, index);
+  }
+}
+
+static void mark_axis(int *axis, int *index) { index[*axis] = 1; }
+static void renumber_axis(int *axis, int *index) { *axis = index[*axis]; }
+
+void teir_compact_axes(struct teir *t) {
+  struct arena *a = arena_open();
+  int *index = arena_array(a, (size_t)t->axis_count + 1, sizeof *index);
+  each_axis(t, mark_axis, index);
+  int kept = 0;
+  for (int i = 0; i < t->axis_count; i++) {
+    if (!index[i])
+      continue;
+    t->axis[kept] = t->axis[i];
+    index[i] = kept++;
+  }
+  t->axis_count = kept;
+  each_axis(t, renumber_axis, index);
+  arena_close(a);
+}
+
 bool teir_check_concrete(const struct teir *t, struct diag *d) {
   int64_t low, high;
   if (!teir_verify(t, d) || !teir_check_bound(t, d))

@@ -53,6 +53,8 @@ int *teir_parents(struct arena *, const struct teir *);
 /* Forgets nodes that no root leads to and primitives that no node calls; the
  * others keep their order. */
 void teir_compact(struct teir *);
+/* Forgets axes that no node, guard or primitive names. */
+void teir_compact_axes(struct teir *);
 
 /* What every transformation needs: nothing symbolic, addresses that fit. */
 bool teir_check_concrete(const struct teir *, struct diag *);

@@ -68,17 +68,29 @@ static int part_axis(struct apply *b, int x, const char *suffix, int64_t extent,
   return to;
 }
 
-static void give_axes(struct apply *b, int x, struct pieces *p) {
+/* Pieces of the axis that blocks are cut from: the inner axis belongs to the
+ * primitive and carries the start. */
+static void give_block_axes(struct apply *b, int x, struct pieces *p,
+                            bool lanes) {
   for (int i = 0; i < p->count; i++) {
     struct piece *y = &p->piece[i];
     int64_t start = y->start;
-    /* The inner axis always exists and carries the start. */
     y->axis_inner = part_axis(b, x, ".i", y->inner, 1, &start);
-    if (y->lanes > 1)
+    if (lanes)
       y->axis_lane = part_axis(b, x, ".lane", y->lanes, y->inner, &start);
+    y->axis_outer =
+        part_axis(b, x, ".o", y->outer, y->inner * y->lanes, &start);
+  }
+}
+
+/* Pieces of another axis that goes over cores, index by index. */
+static void give_lane_axes(struct apply *b, int x, struct pieces *p) {
+  for (int i = 0; i < p->count; i++) {
+    struct piece *y = &p->piece[i];
+    int64_t start = y->start;
+    y->axis_lane = part_axis(b, x, ".lane", y->lanes, 1, &start);
     if (y->outer > 1)
-      y->axis_outer =
-          part_axis(b, x, ".o", y->outer, y->inner * y->lanes, &start);
+      y->axis_outer = part_axis(b, x, ".o", y->outer, y->lanes, &start);
   }
 }
 
@@ -110,8 +122,10 @@ static void add_call(struct apply *b, int parent, const char *id,
                 n);
 }
 
-/* Loops in time over the axes of a role that no piece stands for. */
-static int add_others(struct apply *b, int parent, enum plain_role role) {
+/* Loops in time over the axes of a role that no piece stands for; counts
+ * them. */
+static int add_others(struct apply *b, int parent, enum plain_role role,
+                      int *loops) {
   for (int i = 0; i < b->plain.count; i++) {
     int x = b->plain.axis[i];
     bool taken =
@@ -122,8 +136,18 @@ static int add_others(struct apply *b, int parent, enum plain_role role) {
     int64_t start = 0, extent = b->c->program->axis[x].extent.constant;
     parent =
         add_loop(b, parent, part_axis(b, x, "", extent, 1, &start), TEIR_TIME);
+    ++*loops;
   }
   return parent;
+}
+
+/* The loop over a piece's rounds.  One of a single round is left out if the
+ * role has another loop in time: each branch has at least one per role. */
+static int add_rounds(struct apply *b, int parent, const struct piece *block,
+                      int loops) {
+  return block && (block->outer > 1 || loops == 0)
+             ? add_loop(b, parent, block->axis_outer, TEIR_TIME)
+             : parent;
 }
 
 /* One branch: spatial loops, batch and other loops, rounds, Zero, K. */
@@ -131,30 +155,29 @@ static void add_branch(struct apply *b, const struct piece *const *block,
                        const struct piece *const *lane, struct pieces *k) {
   enum teir_role rows = b->c->over_rows;
   enum teir_role columns = (enum teir_role)(TEIR_N - rows);
-  int parent = -1;
+  int parent = -1, batch = 0, sums = 0;
   if (lane[rows])
     parent = add_loop(b, parent, lane[rows]->axis_lane, TEIR_ROWS);
   if (lane[columns])
     parent = add_loop(b, parent, lane[columns]->axis_lane, TEIR_COLUMNS);
-  parent = add_others(b, parent, PLAIN_C);
+  parent = add_others(b, parent, PLAIN_C, &batch);
   for (int r = TEIR_M; r <= TEIR_N; r++) {
-    parent = add_others(b, parent, (enum plain_role)r);
-    if (lane[r] && lane[r] != block[r]) { /* another axis, in blocks of 1 */
+    int loops = 0;
+    parent = add_others(b, parent, (enum plain_role)r, &loops);
+    if (lane[r] != block[r] && lane[r]->axis_outer >= 0) {
       parent = add_loop(b, parent, lane[r]->axis_outer, TEIR_TIME);
-      parent = add_loop(b, parent, lane[r]->axis_inner, TEIR_TIME);
+      loops++;
     }
-    if (block[r])
-      parent = add_loop(b, parent, block[r]->axis_outer, TEIR_TIME);
+    parent = add_rounds(b, parent, block[r], loops);
   }
   if (b->plain.zero)
     add_call(b, parent, "zero", TEIR_ZERO, block);
-  parent = add_others(b, parent, PLAIN_K);
+  parent = add_others(b, parent, PLAIN_K, &sums);
   for (int i = 0; i < k->count || i == 0; i++) {
-    const struct piece *all[TEIR_ROLES] = {block[TEIR_M], block[TEIR_N],
-                                           k->count ? &k->piece[i] : NULL};
-    int at = k->count ? add_loop(b, parent, k->piece[i].axis_outer, TEIR_TIME)
-                      : parent;
-    add_call(b, at, "product", TEIR_CONTRACTION, all);
+    const struct piece *piece = k->count ? &k->piece[i] : NULL;
+    const struct piece *all[TEIR_ROLES] = {block[TEIR_M], block[TEIR_N], piece};
+    add_call(b, add_rounds(b, parent, piece, sums), "product", TEIR_CONTRACTION,
+             all);
   }
 }
 
@@ -170,12 +193,12 @@ static struct cuts cut_role(struct apply *b, enum teir_role r) {
   if (c->axis[r] >= 0) {
     p.block = cut(c->program->axis[c->axis[r]].extent.constant, c->block[r],
                   p.one_axis && r != TEIR_K ? c->lanes[r] : 1);
-    give_axes(b, c->axis[r], &p.block);
+    give_block_axes(b, c->axis[r], &p.block, p.one_axis && r != TEIR_K);
   }
   if (!p.one_axis) {
     p.lane =
         cut(c->program->axis[c->spatial[r]].extent.constant, 1, c->lanes[r]);
-    give_axes(b, c->spatial[r], &p.lane);
+    give_lane_axes(b, c->spatial[r], &p.lane);
   }
   return p;
 }
@@ -205,5 +228,6 @@ struct teir *teir_choice_apply(struct arena *a, const struct teir_choice *c,
                                         n.one_axis ? block[1] : at(&n.lane, y)};
           add_branch(&b, block, lane, &k.block);
         }
+  teir_compact_axes(b.t);
   return teir_verify(b.t, d) ? b.t : NULL;
 }

@@ -203,8 +203,12 @@ static int run(int argc, char **argv) {
     status = tool_usage("teir", "%s takes a file", a->name);
   else if (j.words < a->least || j.words > a->most)
     status =
-        tool_usage("teir", "%s takes %d to %d words behind the file, not %d",
-                   a->name, a->least, a->most, j.words);
+        a->least == a->most
+            ? tool_usage("teir", "%s takes %d words behind the file, not %d",
+                         a->name, a->least, j.words)
+            : tool_usage("teir",
+                         "%s takes %d to %d words behind the file, not %d",
+                         a->name, a->least, a->most, j.words);
   else
     status = act(a, &j);
   text_free(&j.out);
