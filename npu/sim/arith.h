@@ -25,6 +25,7 @@ enum arith_mac_flag {
 };
 
 struct arith {
+  const char *name;
   /* d = acc1 + a x b, a 4x8 and b 8x4 bf16, d 4x4 fp32, all row-major. */
   void (*mac_bf16)(uint32_t d[16], const uint32_t acc1[16],
                    const uint16_t a[32], const uint16_t b[32], unsigned flags);

@@ -207,5 +207,5 @@ arith_mac_i8_avx2(uint32_t d[32], const uint32_t acc1[32], const uint8_t a[32],
   }
 }
 
-const struct arith arith_avx2 = {mac_bf16_avx2, arith_mac_i8_avx2};
+const struct arith arith_avx2 = {"avx2", mac_bf16_avx2, arith_mac_i8_avx2};
 #endif

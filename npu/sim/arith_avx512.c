@@ -150,5 +150,6 @@ AVX512 void mac_bf16_avx512(uint32_t d[16], const uint32_t acc1[16],
   _mm256_storeu_ps((float *)d + 8, high);
 }
 
-const struct arith arith_avx512 = {mac_bf16_avx512, arith_mac_i8_avx2};
+const struct arith arith_avx512 = {"avx512", mac_bf16_avx512,
+                                   arith_mac_i8_avx2};
 #endif

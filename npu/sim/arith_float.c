@@ -180,7 +180,7 @@ static void mac_i8_plain(uint32_t d[32], const uint32_t acc1[32],
     }
 }
 
-const struct arith arith_plain = {mac_bf16_plain, mac_i8_plain};
+const struct arith arith_plain = {"plain", mac_bf16_plain, mac_i8_plain};
 
 /* One guard bit, and denormal results keep their sign (facts E2). */
 uint32_t arith_add_f32(uint32_t x, uint32_t y) {

@@ -2,6 +2,7 @@
  * cycles, stalls and use of the issue slots.  `nputeir bench core` times the
  * simulator of the core. */
 #include "core.h"
+#include "arith.h"
 #include "asm.h"
 #include "bench.h"
 #include "tool.h"
@@ -546,6 +547,27 @@ static bool bench_loop(const char *name, const char *multiply,
   return good;
 }
 
+/* One multiply in the code that this processor can run, beside the plain C. */
+static void bench_multiply(const struct arith *arith, double *plain) {
+  enum { ROUNDS = 300000, ACCUMULATORS = 8 };
+  _Alignas(64) uint32_t acc[ACCUMULATORS][16] = {{0}};
+  _Alignas(64) uint16_t a[32], b[32];
+  for (int i = 0; i < 32; i++) {
+    dtype_store_float(DTYPE_BF16, &a[i], 1.0 / (i + 3));
+    dtype_store_float(DTYPE_BF16, &b[i], (i % 2 ? -1.0 : 1.0) / (i + 1));
+  }
+  double start = seconds();
+  for (int i = 0; i < ROUNDS; i++) {
+    uint32_t *q = acc[i % ACCUMULATORS];
+    arith->mac_bf16(q, q, a, b, 0);
+  }
+  double ns = (seconds() - start) / ROUNDS * 1e9;
+  if (*plain == 0)
+    *plain = ns;
+  printf("multiply=bf16_4x8x4 code=%s ns=%.1f ratio_to_plain=%.1f\n",
+         arith->name, ns, *plain / ns);
+}
+
 int bench_core(int argc, char **argv) {
   int64_t rounds = 1000000;
   struct diag d = {0};
@@ -554,6 +576,9 @@ int bench_core(int argc, char **argv) {
   if (argc == 2 &&
       !tool_number("bench", "core", argv[1], 1, 100000000, &rounds))
     return TOOL_USAGE;
+  double plain = 0;
+  for (int i = 0; arith_variant(i); i++)
+    bench_multiply(arith_variant(i), &plain);
   if (bench_loop("bf16_4x8x4", "vmac.f", "bml", 28, (int)rounds, &d) &&
       bench_loop("int8_4x8x8", "vmac", "cm", 776, (int)rounds, &d))
     return TOOL_DONE;
