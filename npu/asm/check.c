@@ -256,6 +256,19 @@ static bool check_units(struct checker *c, int from, int step, int distance) {
 
 /* ---- branches and loops ---- */
 
+/* The address that a branch makes the core fetch from (facts B). */
+static bool check_aligned(const struct checker *c, int branch, int step,
+                          const char *what) {
+  char text[96];
+  const struct step *from = &c->flow.step[branch];
+  if (step < 0 || step >= c->flow.count || c->flow.step[step].address % 16 == 0)
+    return true;
+  return diag_error(c->diag, flow_loc(&c->flow, step),
+                    "the %s of %s is 0x%x, not aligned to 16 bytes", what,
+                    flow_describe(&c->flow, branch, flow_branch(from), text),
+                    c->flow.step[step].address);
+}
+
 static bool check_branches(struct checker *c) {
   for (int i = 0; i < c->flow.count; i++) {
     const struct isa_op *branch = flow_branch(&c->flow.step[i]);
@@ -274,6 +287,11 @@ static bool check_branches(struct checker *c) {
                           "%s is in a delay slot of %s",
                           flow_describe(&c->flow, i + k, other, inner), text);
     }
+    const struct step *s = &c->flow.step[i];
+    if (!check_aligned(c, i, s->target, "target") ||
+        (s->calls &&
+         !check_aligned(c, i, i + DELAY_SLOTS + 1, "return address")))
+      return false;
   }
   return true;
 }

@@ -119,6 +119,12 @@ static void link_steps(struct flow *f) {
     s->next[0] = i + 1 < f->count ? i + 1 : -1;
     s->next[1] = -1;
     s->returns = i + 1 == f->count;
+    s->target = -1;
+    if (flow_branch(s)) {
+      struct branch own = read_branch(f, s);
+      s->target = own.target;
+      s->calls = own.call;
+    }
     if (i < DELAY_SLOTS || !flow_branch(&f->step[i - DELAY_SLOTS]))
       continue;
     struct branch b = read_branch(f, &f->step[i - DELAY_SLOTS]);

@@ -18,6 +18,8 @@ struct step {
   int next[2];  /* -1: none */
   bool leaves;  /* may go on where we cannot see: call, return, p register */
   bool returns; /* by `ret` or the end of the program */
+  int target;   /* of the step's own branch, -1: none or not known */
+  bool calls;   /* the step's branch returns behind its delay slots */
 };
 struct hardware_loop {
   int first, last; /* steps of the body */

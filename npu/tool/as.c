@@ -256,9 +256,8 @@ static int run(int argc, char **argv) {
 
 const struct tool_command tool_as = {
     "as", "assemble AIE-ML text, check it, list the instruction set",
-    "usage: nputeir as FILE.s [--check|--strict] "
-    "[--link|--bytes|--hex|--print] [-o "
-    "OUT]\n"
+    "usage: nputeir as FILE.s [--check|--strict] [-o OUT]\n"
+    "                  [--link|--bytes|--hex|--print]\n"
     "       nputeir as --link FILE.s... [--define NAME=VALUE]... [-o OUT]\n"
     "       nputeir as --list-forms\n"
     "\n"
@@ -309,6 +308,9 @@ const struct tool_command tool_as = {
     "the\n"
     "wrong order; ports and units held twice; branches in delay slots; "
     "hardware\n"
-    "loops that are misaligned, set up too late or left by a branch; memory\n"
-    "accesses too close to a lock operation.\n",
+    "loops that are misaligned, set up too late or left by a branch; targets "
+    "of\n"
+    "branches off 16 bytes; memory accesses too close to a lock operation or "
+    "to\n"
+    "a converting store to the same address.  The first problem is reported.\n",
     run};

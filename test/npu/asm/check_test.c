@@ -114,6 +114,10 @@ static void test_branches(void) {
   expect("ret lr\nnop\nnop\n", "five bundles", 1);
   expect("x: j #x\nnop\nj #x\n" NOPS5, "delay slot", 3);
   expect("x: j #x\n" NOPS5, NULL, 0);
+  expect(".autoalign 0\nnop\nx: nop\nj #x\n" NOPS5, "the target of j #x", 3);
+  expect(".autoalign 0\n.p2align 4\nx: jl #x\n" NOPS4
+         "nop\n.byte 1, 0\nnop\n" RET,
+         "return address", 10);
   /* hazards are followed across a jump backwards */
   expect("x: add.nc r2, r1, #1\nmova r1, #0\nj #x\n" NOPS4 "mul r1, r3, r3\n",
          "needs 2", 1);
