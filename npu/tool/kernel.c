@@ -3,12 +3,21 @@
 #include "kernel_check.h"
 #include "tool.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+enum primitive { GEMM, ZERO, COPY, ADD, PRIMITIVES };
+static const char *const primitive_name[PRIMITIVES] = {"gemm", "zero", "copy",
+                                                       "add"};
+
 struct job {
+  enum primitive primitive;
+  const char *name;
   struct kernel_gemm gemm;
-  int64_t zero_bytes;
-  bool is_gemm, report, check;
+  struct kernel_copy copy;
+  enum dtype type; /* of add */
+  int64_t bytes;   /* of zero and add */
+  bool report, check;
   const char *output;
 };
 
@@ -139,7 +148,7 @@ static bool take_name(struct job *j, const char *word) {
   bool ok = name && strlen(name) == strlen(word);
   arena_close(a);
   if (ok)
-    j->gemm.name = word;
+    j->name = word;
   else
     tool_usage("kernel", "--name: '%s' is no name", word);
   return ok;
@@ -153,10 +162,60 @@ static bool take_extent(const char *option, const char *word, int *value) {
   return true;
 }
 
-/* Options with a value; false and *known false if it is none of them. */
-static bool take_value(struct job *j, const char *option, const char *word,
+static bool take_type(const char *word, enum dtype *type) {
+  return dtype_parse(word, type) ||
+         (tool_usage("kernel", "--type: there is no type '%s'", word), false);
+}
+
+/* RxC */
+static bool take_block(struct job *j, const char *word) {
+  char *end;
+  long rows = strtol(word, &end, 10), columns = 0;
+  if (*end == 'x')
+    columns = strtol(end + 1, &end, 10);
+  if (!*end && rows > 0 && rows <= 64 && columns > 0 && columns <= 64) {
+    j->copy.block_rows = (int)rows;
+    j->copy.block_columns = (int)columns;
+    return true;
+  }
+  tool_usage("kernel", "--block takes ROWSxCOLUMNS, not '%s'", word);
+  return false;
+}
+
+static bool gemm_value(struct job *j, const char *option, const char *word,
                        bool *known) {
   struct kernel_gemm *g = &j->gemm;
+  if (strcmp(option, "--m") == 0)
+    return take_extent(option, word, &g->m);
+  if (strcmp(option, "--k") == 0)
+    return take_extent(option, word, &g->k);
+  if (strcmp(option, "--n") == 0)
+    return take_extent(option, word, &g->n);
+  if (strcmp(option, "--types") == 0)
+    return take_types(j, word);
+  if (strcmp(option, "--init") == 0)
+    return take_init(j, word);
+  if (strcmp(option, "--out") == 0)
+    return take_out(j, word);
+  return *known = false;
+}
+
+static bool copy_value(struct job *j, const char *option, const char *word,
+                       bool *known) {
+  if (strcmp(option, "--rows") == 0)
+    return take_extent(option, word, &j->copy.rows);
+  if (strcmp(option, "--columns") == 0)
+    return take_extent(option, word, &j->copy.columns);
+  if (strcmp(option, "--block") == 0)
+    return take_block(j, word);
+  if (strcmp(option, "--type") == 0)
+    return take_type(word, &j->copy.type);
+  return *known = false;
+}
+
+/* Options with a value; false with *known false if it is none of them. */
+static bool take_value(struct job *j, const char *option, const char *word,
+                       bool *known) {
   *known = true;
   if (strcmp(option, "-o") == 0) {
     j->output = word;
@@ -164,52 +223,78 @@ static bool take_value(struct job *j, const char *option, const char *word,
   }
   if (strcmp(option, "--name") == 0)
     return take_name(j, word);
-  if (j->is_gemm && strcmp(option, "--m") == 0)
-    return take_extent(option, word, &g->m);
-  if (j->is_gemm && strcmp(option, "--k") == 0)
-    return take_extent(option, word, &g->k);
-  if (j->is_gemm && strcmp(option, "--n") == 0)
-    return take_extent(option, word, &g->n);
-  if (j->is_gemm && strcmp(option, "--types") == 0)
-    return take_types(j, word);
-  if (j->is_gemm && strcmp(option, "--init") == 0)
-    return take_init(j, word);
-  if (j->is_gemm && strcmp(option, "--out") == 0)
-    return take_out(j, word);
-  if (!j->is_gemm && strcmp(option, "--bytes") == 0)
-    return tool_number("kernel", option, word, 1, 65536, &j->zero_bytes);
-  *known = false;
-  return false;
+  if (j->primitive == GEMM)
+    return gemm_value(j, option, word, known);
+  if (j->primitive == COPY)
+    return copy_value(j, option, word, known);
+  if (strcmp(option, "--bytes") == 0)
+    return tool_number("kernel", option, word, 1, CHECK_MEMORY_BYTES,
+                       &j->bytes);
+  if (j->primitive == ADD && strcmp(option, "--type") == 0)
+    return take_type(word, &j->type);
+  return *known = false;
 }
 
 static bool take_flag(struct job *j, const char *option) {
-  struct kernel_gemm *g = &j->gemm;
   const struct {
     const char *option;
-    bool *flag, gemm_only;
-  } flag[] = {{"--ta", &g->ta, true},          {"--tb", &g->tb, true},
-              {"--tc", &g->tc, true},          {"--relu", &g->relu, true},
-              {"--report", &j->report, false}, {"--check", &j->check, false}};
+    bool *flag;
+    enum primitive of; /* PRIMITIVES: of all */
+  } flag[] = {{"--ta", &j->gemm.ta, GEMM},
+              {"--tb", &j->gemm.tb, GEMM},
+              {"--tc", &j->gemm.tc, GEMM},
+              {"--relu", &j->gemm.relu, GEMM},
+              {"--transpose", &j->copy.transpose, COPY},
+              {"--relu", &j->copy.relu, COPY},
+              {"--report", &j->report, PRIMITIVES},
+              {"--check", &j->check, PRIMITIVES}};
   for (size_t i = 0; i < sizeof flag / sizeof *flag; i++)
     if (strcmp(option, flag[i].option) == 0 &&
-        (j->is_gemm || !flag[i].gemm_only)) {
+        (flag[i].of == j->primitive || flag[i].of == PRIMITIVES)) {
       *flag[i].flag = true;
       return true;
     }
   return false;
 }
 
+/* What the primitive cannot do without. */
+static bool is_complete(const struct job *j) {
+  const char *missing = NULL;
+  switch (j->primitive) {
+  case GEMM:
+    if (!j->gemm.m || !j->gemm.k || !j->gemm.n)
+      missing = "--m, --k and --n";
+    break;
+  case COPY:
+    if (!j->copy.rows || !j->copy.columns || !j->copy.block_rows)
+      missing = "--rows, --columns and --block";
+    break;
+  case ZERO:
+  case ADD:
+    if (!j->bytes)
+      missing = "--bytes";
+    break;
+  case PRIMITIVES:
+    break;
+  }
+  if (missing)
+    tool_usage("kernel", "%s needs %s", primitive_name[j->primitive], missing);
+  return !missing;
+}
+
 static bool read_words(struct job *j, int argc, char **argv) {
-  if (argc < 2 ||
-      (strcmp(argv[1], "gemm") != 0 && strcmp(argv[1], "zero") != 0)) {
+  int primitive = argc < 2 ? -1
+                           : find_name(primitive_name, PRIMITIVES, argv[1],
+                                       strlen(argv[1]));
+  if (primitive < 0) {
     tool_usage("kernel",
-               argc < 2 ? "which primitive: gemm or zero"
+               argc < 2 ? "which primitive: gemm, zero, copy or add%s"
                         : "there is no primitive '%s'",
                argc < 2 ? "" : argv[1]);
     return false;
   }
-  j->is_gemm = strcmp(argv[1], "gemm") == 0;
-  j->gemm.name = argv[1];
+  j->primitive = (enum primitive)primitive;
+  j->name = argv[1];
   for (int i = 2; i < argc; i++) {
     bool known = true;
     if (take_flag(j, argv[i]))
@@ -223,16 +308,8 @@ static bool read_words(struct job *j, int argc, char **argv) {
                  argv[i], argv[1]);
     return false;
   }
-  const struct kernel_gemm *g = &j->gemm;
-  if (j->is_gemm && (!g->m || !g->k || !g->n)) {
-    tool_usage("kernel", "gemm needs --m, --k and --n");
-    return false;
-  }
-  if (!j->is_gemm && !j->zero_bytes) {
-    tool_usage("kernel", "zero needs --bytes");
-    return false;
-  }
-  return true;
+  j->gemm.name = j->copy.name = j->name;
+  return is_complete(j);
 }
 
 /* ---- the report ---- */
@@ -285,14 +362,14 @@ static void print_gemm(struct text *t, const struct kernel_gemm *g) {
 static void print_report(struct text *t, const struct job *j,
                          const struct asm_program *p,
                          const struct check_outcome *o, const uint32_t at[3]) {
-  if (j->is_gemm) {
+  if (j->primitive == GEMM) {
     print_gemm(t, &j->gemm);
     text_printf(t, "placement=0x%x,0x%x,0x%x\n", at[0], at[1], at[2]);
   }
   text_printf(t, "cycles=%llu\nbundles=%llu\n", (unsigned long long)o->cycles,
               (unsigned long long)o->bundles);
   text_printf(t, "stall_memory=%llu\n", (unsigned long long)o->stalls);
-  if (j->is_gemm) {
+  if (j->primitive == GEMM) {
     const struct kernel_gemm *g = &j->gemm;
     double macs = (double)g->m * g->k * g->n;
     text_printf(t, "mac_cycles=%llu\nmac_share=%.4f\nmac_per_cycle=%.1f\n",
@@ -320,14 +397,80 @@ static void print_report(struct text *t, const struct job *j,
 
 /* ---- running ---- */
 
-static bool run_zero(const struct job *j, const struct asm_program *p,
-                     struct check_outcome *o, struct diag *d) {
+/* Bytes that zero, copy and add move to, and from where they come. */
+enum { FROM_A = 0, FROM_B = 0x4000, TO = 0x8000 };
+
+static void expect_copy(const struct kernel_copy *k, const uint8_t *from,
+                        uint8_t *to) {
+  int size = dtype_bytes(k->type), r = k->block_rows, c = k->block_columns;
+  bool is_float = dtype_kind(k->type) == DTYPE_FLOAT;
+  for (int i = 0; i < k->rows; i++)
+    for (int j = 0; j < k->columns; j++) {
+      int source = ((i / r) * (k->columns / c) + j / c) * r * c;
+      int target =
+          !k->transpose ? source : ((j / c) * (k->rows / r) + i / r) * r * c;
+      source += i % r * c + j % c;
+      target += k->transpose ? j % c * r + i % r : i % r * c + j % c;
+      uint8_t *at = to + target * size;
+      memcpy(at, from + source * size, size);
+      if (k->relu &&
+          (is_float ? at[size - 1] >> 7 : dtype_load_int(k->type, at) < 0))
+        memset(at, 0, size);
+    }
+}
+
+static void expect_add(enum dtype type, int64_t bytes, const uint8_t *a,
+                       const uint8_t *b, uint8_t *to) {
+  int size = dtype_bytes(type);
+  for (int64_t i = 0; i < bytes; i += size)
+    if (dtype_kind(type) == DTYPE_FLOAT)
+      dtype_store_float(type, to + i,
+                        dtype_load_float(type, a + i) +
+                            dtype_load_float(type, b + i));
+    else
+      dtype_store_int(type, to + i,
+                      dtype_load_int(type, a + i) +
+                          dtype_load_int(type, b + i));
+}
+
+/* Small numbers, whose sums are exact in every type. */
+static void fill_small(uint8_t *memory, enum dtype type) {
+  uint32_t r = 1;
+  for (int i = 0; i < CHECK_MEMORY_BYTES; i += dtype_bytes(type)) {
+    r = r * 1664525 + 1013904223;
+    if (dtype_kind(type) == DTYPE_FLOAT)
+      dtype_store_float(type, memory + i, (int)(r >> 24) - 128);
+    else
+      dtype_store_int(type, memory + i, (int)(r >> 24) - 128);
+  }
+}
+
+/* Primitives that go through memory once, from one place to another. */
+static bool run_eltwise(const struct job *j, const struct asm_program *p,
+                        struct check_outcome *o, struct diag *d) {
   struct arena *a = arena_open();
   uint8_t *memory = arena_array(a, CHECK_MEMORY_BYTES, 1);
-  memset(memory, 0xa5, CHECK_MEMORY_BYTES);
-  bool ok = check_run(p, memory, (uint32_t[3]){0, 0, 0}, o, d);
-  for (int64_t i = 0; ok && i < CHECK_MEMORY_BYTES; i++)
-    o->wrong += memory[i] != (i < j->zero_bytes ? 0 : 0xa5);
+  bool copy = j->primitive == COPY, zero = j->primitive == ZERO;
+  fill_small(memory, copy ? j->copy.type : zero ? DTYPE_I8 : j->type);
+  uint8_t *want =
+      arena_copy(a, memory, CHECK_MEMORY_BYTES, CHECK_MEMORY_BYTES, 1);
+  int64_t bytes =
+      copy ? (int64_t)j->copy.rows * j->copy.columns * dtype_bytes(j->copy.type)
+           : j->bytes;
+  bool fits = zero || bytes <= FROM_B || (copy && bytes <= TO);
+  const uint32_t at[3] = {FROM_A, copy ? TO : FROM_B, TO};
+  if (copy && fits)
+    expect_copy(&j->copy, want, want + TO);
+  else if (zero)
+    memset(want, 0, (size_t)bytes);
+  else if (fits)
+    expect_add(j->type, bytes, want, want + FROM_B, want + TO);
+  bool ok = fits ? check_run(p, memory, at, o, d)
+                 : diag_error(d, loc_none(),
+                              "%lld bytes per operand do not fit into a tile",
+                              (long long)bytes);
+  for (int i = 0; ok && i < CHECK_MEMORY_BYTES; i++)
+    o->wrong += memory[i] != want[i];
   if (o->wrong)
     snprintf(o->first, sizeof o->first, "%lld bytes are wrong",
              (long long)o->wrong);
@@ -347,35 +490,56 @@ static bool run_gemm(const struct job *j, const struct asm_program *p,
   return true;
 }
 
-static int run_job(struct arena *a, const struct job *j, struct diag *d) {
+static struct asm_program *generate(struct arena *a, const struct job *j,
+                                    struct diag *d) {
+  switch (j->primitive) {
+  case GEMM:
+    return kernel_gemm(a, &j->gemm, d);
+  case ZERO:
+    return kernel_zero(a, j->name, (int)j->bytes, d);
+  case COPY:
+    return kernel_copy(a, &j->copy, d);
+  case ADD:
+    return kernel_add(a, j->name, j->type, (int)j->bytes, d);
+  case PRIMITIVES:
+    break;
+  }
+  return NULL;
+}
+
+static bool print_assembly(const struct job *j, const struct asm_program *p,
+                           struct diag *d) {
+  struct text text = {0};
+  asm_print(p, &text);
+  bool ok = tool_output(j->output, &text, d);
+  text_free(&text);
+  return ok;
+}
+
+static bool run_and_report(const struct job *j, const struct asm_program *p,
+                           struct diag *d) {
   struct check_outcome o = {0};
   struct text text = {0};
   uint32_t at[3] = {0};
-  struct asm_program *p =
-      j->is_gemm ? kernel_gemm(a, &j->gemm, d)
-                 : kernel_zero(a, j->gemm.name, (int)j->zero_bytes, d);
-  bool ok = p != NULL;
-  bool assembly = ok && (j->output || (!j->report && !j->check));
-  if (assembly) {
-    asm_print(p, &text);
-    ok = tool_output(j->output, &text, d);
-    text_free(&text);
-    text = (struct text){0};
-  }
-  if (ok && (j->report || j->check)) {
-    ok = j->is_gemm ? run_gemm(j, p, &o, d) : run_zero(j, p, &o, d);
-    if (ok && j->is_gemm)
-      check_place(&j->gemm, at);
-  }
-  if (ok && j->report)
+  if (!(j->primitive == GEMM ? run_gemm : run_eltwise)(j, p, &o, d))
+    return false;
+  if (j->primitive == GEMM)
+    check_place(&j->gemm, at);
+  if (j->report)
     print_report(&text, j, p, &o, at);
-  if (ok && j->check)
+  if (j->check)
     text_printf(&text, "check=%s\n", o.wrong ? "wrong" : "exact");
-  if (ok && text.length)
-    ok = tool_output(NULL, &text, d);
+  bool ok = tool_output(NULL, &text, d);
   text_free(&text);
-  if (ok && j->check && o.wrong)
-    ok = diag_error(d, loc_none(), "kernel %s: %s", j->gemm.name, o.first);
+  return ok && (!j->check || !o.wrong ||
+                diag_error(d, loc_none(), "kernel %s: %s", j->name, o.first));
+}
+
+static int run_job(struct arena *a, const struct job *j, struct diag *d) {
+  struct asm_program *p = generate(a, j, d);
+  bool runs = j->report || j->check;
+  bool ok = p && (!(j->output || !runs) || print_assembly(j, p, d)) &&
+            (!runs || run_and_report(j, p, d));
   return ok ? TOOL_DONE : tool_fail(d);
 }
 
@@ -396,10 +560,15 @@ const struct tool_command tool_kernel = {
     .summary = "the code of one core for one primitive, and its figures",
     .help =
         "usage: nputeir kernel gemm --m M --k K --n N [options]\n"
-        "       nputeir kernel zero --bytes N [options]\n\n"
+        "       nputeir kernel zero --bytes N [options]\n"
+        "       nputeir kernel copy --rows N --columns N --block RxC "
+        "[options]\n"
+        "       nputeir kernel add --bytes N [options]\n\n"
         "Prints AIE-ML assembly: a function that returns through lr.  gemm "
         "computes\nC += A * B for one block in tile memory (p0 = A, p1 = B, p2 "
-        "= C), zero clears\nmemory from p0 on.\n\n"
+        "= C); zero clears\nmemory from p0 on; copy moves a matrix in small "
+        "blocks from p0 to p1; add stores\np0[i] + p1[i] to p2.\n\n"
+        "gemm:\n"
         "Blocks lie in small blocks of the multiplier's shape R x S x T "
         "(bf16 4x8x4, int8\n4x8x8, int16 x int8 4x4x8, int16 4x4x4), row by "
         "row:\n"
@@ -422,7 +591,16 @@ const struct tool_command tool_kernel = {
         "half-up,\n                     half-to-zero, half-away, floor, "
         "ceiling, to-zero, away;\n                     SATURATION: saturate "
         "(default), symmetric, wrap\n"
-        "  --relu             results below zero are stored as zero\n"
+        "  --relu             results below zero are stored as zero\n\n"
+        "copy, from [rows/R][columns/C][R][C]:\n"
+        "  --block RxC        elements in a small block; 32 or 64 bytes\n"
+        "  --type T           of elements, bf16 (default)\n"
+        "  --transpose        to [columns/C][rows/R][C][R], else to the same\n"
+        "  --relu             elements below zero become zero\n\n"
+        "add:\n"
+        "  --type T           bf16 (default), f32, or an integer of up to 32 "
+        "bits\n\n"
+        "all:\n"
         "  --name NAME        of the function\n"
         "  --report           figures as key=value lines, measured on the "
         "simulated core with\n                     A, B and C in banks of "
