@@ -239,6 +239,14 @@ static void skip_to(struct sim *s, uint64_t cycle) {
   s->now = cycle;
 }
 
+/* The transaction may wait for so long without a word from or to host memory;
+ * then cores or rings that still run are taken to do so for ever. */
+enum { SILENT_CYCLES = 20000000 };
+
+static bool is_silent(const struct sim *s) {
+  return s->control.waiting && s->now - s->last_outside > SILENT_CYCLES;
+}
+
 static bool report_deadlock(struct sim *s) {
   struct text t = {0};
   text_printf(&t, "deadlock at cycle %llu: ", (unsigned long long)s->now);
@@ -260,6 +268,8 @@ static bool run_control(struct sim *s) {
     sim_step(s);
     if (s->failed)
       return false;
+    if (is_silent(s))
+      return report_deadlock(s);
     if (s->progress)
       continue;
     uint64_t next = next_timer(s);
@@ -364,6 +374,7 @@ bool sim_execute(struct sim *s, const struct command_list *list,
   s->argument = argument;
   s->argument_count = argument_count;
   start_counts(s);
+  s->last_outside = s->now;
   control_start(s, list);
   bool done = run_control(s);
   if (report)

@@ -242,6 +242,7 @@ static bool turn(struct sim *s, struct tile *t) {
     return sim_fail(s, "%s at pc 0x%x: %s", tile_name(t, name),
                     core_pc(t->core), core_diag(t->core)->text);
   case CORE_DONE:
+    s->progress = true;
     trace_event(s, t, "core done");
     return false;
   case CORE_STOPPED:
@@ -253,7 +254,7 @@ static bool turn(struct sim *s, struct tile *t) {
     t->lockstep_until = s->now + CORE_LOCKSTEP;
   if (stall == STALL_LOCK || stall == STALL_STREAM)
     return true;
-  sim_busy(s);
+  sim_mark_busy(s);
   run_ahead(s, t);
   return true;
 }

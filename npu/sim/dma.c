@@ -361,6 +361,7 @@ static uint8_t *grant(struct channel *c) {
       return NULL;
     uint64_t *moved = c->mm2s ? &t->sim->bytes_read : &t->sim->bytes_written;
     *moved += c->need * 4;
+    t->sim->last_outside = t->sim->now;
     return bytes;
   }
   struct tile *at;

@@ -321,6 +321,7 @@ static void take_token(struct sim *s, const struct beat *b) {
   if (!b->token)
     return;
   int from = b->token - 1;
+  s->last_outside = s->now;
   s->token[b->word >> 21 & 7][b->word >> 16 & 7][from >> 4][from & 15]++;
 }
 

@@ -8,8 +8,9 @@
  *
  * sim_step (array.c) advances everything by a cycle: control processor, cores,
  * DMA channels that have a task, ports that hold beats.  Only those are on the
- * lists that it walks.  Whoever does something sets `progress`; a cycle without
- * it is followed by a jump to the next timer, or by the deadlock report.
+ * lists that it walks.  Whoever does something that others can see sets
+ * `progress` (a core that only computes does not); a cycle without it is
+ * followed by a jump to the next timer, or by the deadlock report.
  */
 #ifndef NPUTEIR_SIM_TILE_H
 #define NPUTEIR_SIM_TILE_H
@@ -252,6 +253,7 @@ struct sim {
   int columns, rows;
   struct tile *tile; /* column * rows + row */
   uint64_t now, last_progress;
+  uint64_t last_outside; /* cycle of the last host access or token */
   bool progress, failed, switches_changed;
   struct diag diag;
   struct text waits;        /* everything that waited at the deadlock */
@@ -281,14 +283,17 @@ static inline struct tile *tile_at(const struct sim *s, int column, int row) {
              ? &s->tile[column * s->rows + row]
              : NULL;
 }
-static inline void sim_busy(struct sim *s) {
-  s->progress = true;
+static inline void sim_mark_busy(struct sim *s) {
   if (!s->was_busy) {
     s->was_busy = true;
     s->first_busy = s->now;
   }
   if (s->last_busy < s->now)
     s->last_busy = s->now;
+}
+static inline void sim_busy(struct sim *s) {
+  s->progress = true;
+  sim_mark_busy(s);
 }
 /* The first failure wins; returns false. */
 bool sim_fail(struct sim *, const char *format, ...)

@@ -89,13 +89,15 @@ static void lost_tokens(const struct sim *s, struct text *t) {
 static void core_wait(const struct tile *tile, struct text *t) {
   char name[32];
   text_printf(t, "%s ", tile_name(tile, name));
-  if (core_stalled(tile->core) == STALL_LOCK && tile->wait_lock) {
+  enum core_stall stall = core_stalled(tile->core);
+  if (stall == STALL_LOCK && tile->wait_lock) {
     int lock = (int)(tile->wait_lock - tile->wait_tile->lock);
     print_lock_wait(t, lock, tile->wait_value, tile->wait_lock->value);
     if (tile->wait_tile != tile)
       text_printf(t, " of %s", tile_name(tile->wait_tile, name));
   } else
-    text_printf(t, "waits for a stream");
+    text_puts(t, stall == STALL_STREAM ? "waits for a stream"
+                                       : "computes without end");
   text_printf(t, " at pc 0x%x", core_pc(tile->core));
 }
 

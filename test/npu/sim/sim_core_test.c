@@ -136,6 +136,20 @@ static void test_core(int row) {
   arena_close(a);
 }
 
+/* A core that never comes back to its locks is a deadlock too. */
+static void test_endless_core(void) {
+  struct arena *a = arena_open();
+  struct result r = {0};
+  struct command_list *l = design(a, 2, 1);
+  load_program(l, 0, 2, "loop: j #loop\nnop\nnop\nnop\nnop\nnop\n");
+  struct sim *s = open_design("phoenix", 1, l);
+  CHECK(!run(s, a, &r));
+  CHECK(strstr(r.diag.text, "deadlock at cycle 2"));
+  CHECK(strstr(r.diag.text, "core (0,2) computes without end at pc 0x"));
+  sim_close(s);
+  arena_close(a);
+}
+
 /* Cores that run ahead between locks end in the same cycle, with the same
  * counts, as cores in step. */
 static void test_run_ahead(int row) {
@@ -380,6 +394,7 @@ int main(void) {
   test_run_ahead(2);
   test_run_ahead(3);
   test_deadlock();
+  test_endless_core();
   test_core_failure();
   test_handover();
   test_banks(0x70100, true);

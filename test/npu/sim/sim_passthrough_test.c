@@ -186,6 +186,22 @@ static void test_poll(void) {
   finish(&b);
 }
 
+/* Rings without locks that run for ever do not hide that nothing comes. */
+static void test_endless_ring(void) {
+  struct bench b;
+  start(&b);
+  command_write(b.configuration, 0x0021D014, 0x06000000); /* no locks */
+  command_write(b.configuration, 0x0021D034, 0x0E000000);
+  command_write(b.configuration, 0x0023F004, 0x80000001); /* DMA0 to DMA0 */
+  command_write(b.configuration, 0x0023F014, 0);          /* and not south */
+  struct sim_options o = {.preset = preset_find("phoenix")};
+  b.sim = sim_create(&o, 1, &b.diag);
+  CHECK(b.sim && sim_apply(b.sim, b.configuration, &b.diag));
+  CHECK(!run_list(&b, transaction(&b)));
+  CHECK(strstr(b.diag.text, "deadlock at cycle 2"));
+  finish(&b);
+}
+
 static void test_transaction_mistakes(void) {
   struct bench b;
   start(&b);
@@ -243,6 +259,7 @@ int main(void) {
   test_bytes();
   test_mistakes();
   test_poll();
+  test_endless_ring();
   test_transaction_mistakes();
   return check_result();
 }
