@@ -1,6 +1,6 @@
 /* absorb.c -- hands axes from the schedule to primitives. */
-#include "build.h"
-#include "depend.h"
+#include "teir_build.h"
+#include "teir_depend.h"
 #include "teir_transform.h"
 
 struct absorb {

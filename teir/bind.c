@@ -1,6 +1,6 @@
 /* bind.c -- a program with symbols and their values in; the same program with
  * constants out. */
-#include "build.h"
+#include "teir_build.h"
 
 static struct teir_size bound(struct teir_size s, const int64_t *value) {
   return s.symbol < 0 ? s : teir_constant(value[s.symbol]);

@@ -5,7 +5,7 @@
  * once, gets all its products, and is stored once, so that narrow outputs are
  * rounded once per call, as the oracle does it.
  */
-#include "block.h"
+#include "teir_block.h"
 
 #include <limits.h>
 #include <stdlib.h>

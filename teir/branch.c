@@ -1,5 +1,5 @@
 /* branch.c -- guards and branches: sink, hoist, peel. */
-#include "build.h"
+#include "teir_build.h"
 #include "teir_transform.h"
 
 /* ---- does a subtree name an axis? ---- */

@@ -1,5 +1,5 @@
 /* build.c -- puts programs together: clones, grows arrays, finds fresh ids. */
-#include "build.h"
+#include "teir_build.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ static int room(int count) {
   return r;
 }
 
-/* A copy of an array with room as build.h promises. */
+/* A copy of an array with room as teir_build.h promises. */
 static void *copy(struct arena *a, const void *from, int count, size_t size) {
   return arena_copy(a, from, (size_t)count, (size_t)room(count), size);
 }

@@ -10,10 +10,10 @@
  * A pair (m, n) whose lower bound is no better than the best so far is passed
  * over, which leaves a small part of the search.
  */
-#include "build.h"
-#include "plain.h"
+#include "teir_build.h"
 #include "teir_choose.h"
 #include "teir_lower.h"
+#include "teir_plain.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
  * Every combination of pieces of M and N is one branch, pieces of K follow
  * each other inside; together they cover the work exactly once.
  */
-#include "build.h"
-#include "plain.h"
+#include "teir_build.h"
 #include "teir_choose.h"
+#include "teir_plain.h"
 
 enum { PIECES = 3 };
 

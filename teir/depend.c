@@ -5,8 +5,8 @@
  * each d from a range.  Sorted by stride, only the few d of the largest one
  * whose product the rest can still balance are tried, then the next.
  */
-#include "depend.h"
-#include "build.h"
+#include "teir_build.h"
+#include "teir_depend.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* einsum.c -- an einsum expression in; untiled TEIR out: one axis per letter,
  * loops over the output's letters, then over the summed ones.
  */
-#include "build.h"
+#include "teir_build.h"
 #include "teir_einsum.h"
 
 #include <ctype.h>

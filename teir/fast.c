@@ -6,8 +6,8 @@
  * sum, and stays when out is narrower than the sum: rounding after every call
  * is part of the program's meaning.
  */
-#include "block.h"
-#include "build.h"
+#include "teir_block.h"
+#include "teir_build.h"
 #include "teir_transform.h"
 
 #include <string.h>

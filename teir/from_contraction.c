@@ -2,8 +2,8 @@
  * over C, M and N axes in the source's order, then those over K, around one
  * scalar multiply-add; a Zero where the reduction begins, unless the source
  * adds to what is there. */
-#include "build.h"
 #include "recognizer.h"
+#include "teir_build.h"
 
 #include <ctype.h>
 

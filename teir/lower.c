@@ -5,7 +5,7 @@
  * dimension.  When both strides are one element, the roles are told apart by
  * BLAS's condition, that a leading dimension spans the dense axis.
  */
-#include "build.h"
+#include "teir_build.h"
 #include "teir_lower.h"
 
 static const char role_letter[TEIR_ROLES] = {'M', 'N', 'K'};

@@ -1,6 +1,6 @@
 /* pack.c -- copies what a subtree reads of a tensor into a new, dense tensor
  * just before the subtree runs. */
-#include "build.h"
+#include "teir_build.h"
 #include "teir_transform.h"
 
 struct pack {

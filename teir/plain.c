@@ -1,7 +1,7 @@
 /* plain.c -- takes a program that computes one contraction; gives its axes
  * with their roles, and the same work with as few axes as its strides allow. */
-#include "plain.h"
-#include "build.h"
+#include "teir_build.h"
+#include "teir_plain.h"
 
 static bool refuse(const struct teir *t, struct diag *d, const char *why) {
   return diag_declined(d, teir_loc(t), "not one contraction: %s", why);

@@ -4,7 +4,7 @@
  * One address per tensor goes down the tree.  Without threads a parallel loop
  * runs in increasing order, too.
  */
-#include "build.h"
+#include "teir_build.h"
 #include "teir_run.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* tec_teir.c -- a TEC as TEIR and back: a chain of loops, the first touch
  * where a reduction begins, the main primitive, the last touch where it ends.
  */
-#include "build.h"
+#include "teir_build.h"
 #include "teir_tec.h"
 
 #include <string.h>

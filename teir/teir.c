@@ -1,7 +1,7 @@
 /* teir.c -- asks a program: ids, operations, operands, metadata, and the bytes
  * that it touches. */
 #include "teir.h"
-#include "build.h"
+#include "teir_build.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* transform.c -- loops: split, fuse, interchange, reorder, policy, place. */
-#include "build.h"
-#include "depend.h"
+#include "teir_build.h"
+#include "teir_depend.h"
 #include "teir_transform.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  *
  * A rule may rely on the rules before it in the table at the end.
  */
-#include "build.h"
+#include "teir_build.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* warn.c -- doubts about a well-formed program: what the rules allow but an
  * emitter hardly means. */
-#include "build.h"
-#include "depend.h"
+#include "teir_build.h"
+#include "teir_depend.h"
 #include "teir_transform.h"
 
 struct warn {

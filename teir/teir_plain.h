@@ -1,5 +1,5 @@
-/* plain.h -- a program seen as one contraction: its axes by the tensors that
- * they move.  For the chooser, which builds another schedule for the same
+/* teir_plain.h -- a program seen as one contraction: its axes by the tensors
+ * that they move.  For the chooser, which builds another schedule for the same
  * work. */
 #ifndef NPUTEIR_TEIR_PLAIN_H
 #define NPUTEIR_TEIR_PLAIN_H

@@ -1,4 +1,4 @@
-/* block.h -- a Contraction's call as products of packed blocks. */
+/* teir_block.h -- a Contraction's call as products of packed blocks. */
 #ifndef NPUTEIR_TEIR_BLOCK_H
 #define NPUTEIR_TEIR_BLOCK_H
 

@@ -1,4 +1,4 @@
-/* build.h -- how the room's own files put programs together.
+/* teir_build.h -- how the room's own files put programs together.
  *
  * Arrays that these functions make have room for the next power of two, so
  * that adding an element copies only when the count is a power of two.

@@ -1,5 +1,5 @@
-/* depend.h -- may two invocations touch the same bytes?  Decides which changes
- * of order keep a program's meaning.
+/* teir_depend.h -- may two invocations touch the same bytes?  Decides which
+ * changes of order keep a program's meaning.
  *
  * The answer is exact for the strides that tensors have (each one at least as
  * large as all smaller ones together span), and otherwise "yes" when a small

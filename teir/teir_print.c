@@ -1,0 +1,103 @@
+/* teir_print.c -- writes the text form that teir_text.c reads. */
+#include "teir.h"
+
+static const char *const role_name[TEIR_ROLES] = {"M", "N", "K"};
+static const char *const policy_name[] = {"sequential", "parallel"};
+static const char *const place_name[] = {"anywhere", "rows", "columns", "time"};
+
+static void print_size(const struct teir *t, struct teir_size s,
+                       struct text *to) {
+  if (s.symbol >= 0)
+    text_puts(to, t->symbol[s.symbol]);
+  else
+    text_printf(to, "%lld", (long long)s.constant);
+}
+
+static void print_sizes(const struct teir *t, const char *word,
+                        const struct teir_size *size, struct text *to) {
+  for (int i = 0; i < t->tensor_count; i++) {
+    if (size[i].symbol < 0 && size[i].constant == 0)
+      continue;
+    if (word)
+      text_puts(to, word);
+    word = NULL;
+    text_printf(to, " %s=", t->tensor[i].id);
+    print_size(t, size[i], to);
+  }
+}
+
+static void print_axis(const struct teir *t, const struct teir_axis *x,
+                       struct text *to) {
+  text_printf(to, "axis %s extent ", x->id);
+  print_size(t, x->extent, to);
+  print_sizes(t, " stride", x->stride_bytes, to);
+  print_sizes(t, " offset", x->offset_bytes, to);
+  text_puts(to, "\n");
+}
+
+static void print_primitive(const struct teir *t,
+                            const struct teir_primitive *p, struct text *to) {
+  text_printf(to, "primitive %s %s", p->id, teir_op_name(p->op));
+  for (int r = 0; r < (p->op == TEIR_CONTRACTION ? TEIR_ROLES : TEIR_K); r++) {
+    text_printf(to, " %s=[", role_name[r]);
+    for (int i = 0; i < p->role[r].count; i++)
+      text_printf(to, "%s%s", i ? ", " : "", t->axis[p->role[r].item[i]].id);
+    text_puts(to, "]");
+  }
+  for (int i = 0; i < p->operand.count; i++)
+    text_printf(to, "%s%s",
+                i == p->operand.count - 1 ? " to "
+                : i                       ? ", "
+                                          : " from ",
+                t->tensor[p->operand.item[i]].id);
+  for (int i = 0; i < p->property_count; i++)
+    text_printf(to, " %s%s=%s", i ? "" : "with ", p->property[i].key,
+                p->property[i].value);
+  text_puts(to, "\n");
+}
+
+static void print_nodes(const struct teir *t, struct teir_list list,
+                        struct text *to) {
+  for (int i = 0; i < list.count; i++)
+    text_printf(to, "%s%s", i ? ", " : " ", t->node[list.item[i]].id);
+  text_puts(to, "\n");
+}
+
+static void print_node(const struct teir *t, const struct teir_node *n,
+                       struct text *to) {
+  if (n->kind == TEIR_INVOCATION) {
+    text_printf(to, "invoke %s calls %s", n->id, t->primitive[n->primitive].id);
+  } else {
+    text_printf(to, "iterate %s over %s %s", n->id, t->axis[n->axis].id,
+                policy_name[n->policy]);
+    if (n->place != TEIR_ANYWHERE)
+      text_printf(to, " on %s", place_name[n->place]);
+  }
+  for (int i = 0; i < n->guard_count; i++)
+    text_printf(to, " %s %s(%s)", i ? "and" : "when",
+                n->guard[i].last ? "last" : "first",
+                t->axis[n->guard[i].axis].id);
+  if (n->kind == TEIR_ITERATION) {
+    text_puts(to, " do");
+    print_nodes(t, n->children, to);
+  } else {
+    text_puts(to, "\n");
+  }
+}
+
+void teir_print(const struct teir *t, struct text *to) {
+  text_puts(to, "teir 1\n");
+  for (int i = 0; i < t->symbol_count; i++)
+    text_printf(to, "symbol %s\n", t->symbol[i]);
+  for (int i = 0; i < t->tensor_count; i++)
+    text_printf(to, "tensor %s %s\n", t->tensor[i].id,
+                dtype_name(t->tensor[i].type));
+  for (int i = 0; i < t->axis_count; i++)
+    print_axis(t, &t->axis[i], to);
+  for (int i = 0; i < t->primitive_count; i++)
+    print_primitive(t, &t->primitive[i], to);
+  text_puts(to, "roots");
+  print_nodes(t, t->roots, to);
+  for (int i = 0; i < t->node_count; i++)
+    print_node(t, &t->node[i], to);
+}
