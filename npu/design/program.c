@@ -143,7 +143,9 @@ static struct asm_program *make_kernels(struct maker *m,
                              .out = out->type,
                              .m = p->block_m,
                              .n = p->block_n,
-                             .k = p->block_k};
+                             .k = p->block_k,
+                             /* C's integers are exact modulo 2^n */
+                             .saturation = KERNEL_WRAP};
   return kernel_gemm(m->arena, &gemm, m->diag);
 }
 
