@@ -46,8 +46,9 @@ uint32_t arith_dot_bf16(int count, const uint16_t *a, const uint16_t *b,
                         const uint32_t *acc1, const uint32_t *acc2,
                         unsigned flags);
 uint32_t arith_add_f32(uint32_t, uint32_t);
-/* round: value of crRnd, 0-3 and 8-13 (facts E3). */
-uint16_t arith_f32_to_bf16(uint32_t, unsigned round);
+/* Lanes in memory order; round: value of crRnd, 0-3 and 8-13 (facts E3). */
+void arith_f32_to_bf16(uint8_t *out, const uint8_t *in, int lanes,
+                       unsigned round);
 /* floor(x * 2^shift), saturated. */
 int32_t arith_floor_bf16(uint16_t x, int shift);
 /* Ordering of bf16 as the vector compare has it: -0 < +0, NaN never less. */

@@ -190,44 +190,47 @@ uint32_t arith_add_f32(uint32_t x, uint32_t y) {
   return sum_finish(&s, 1, true);
 }
 
-uint16_t arith_f32_to_bf16(uint32_t x, unsigned round) {
-  uint32_t kept = x >> 16, rest = x & 0xFFFF;
-  bool negative = x >> 31;
-  if (is_nan_f32(x))
-    return (uint16_t)(kept & 0x7F ? kept : kept | 1);
-  bool up = false; /* away from zero */
+/* Rounding to the upper half of a word as an addition to the magnitude: by
+ * sign, and times the last bit that is kept. */
+struct bias {
+  uint32_t of_sign[2], odd;
+};
+
+static struct bias bias_of(unsigned round) {
   switch (round) {
   case 0: /* toward -inf */
-    up = negative && rest;
-    break;
+    return (struct bias){{0, 0xFFFF}, 0};
   case 1: /* toward +inf */
-    up = !negative && rest;
-    break;
-  case 2: /* toward zero */
-    break;
+    return (struct bias){{0xFFFF, 0}, 0};
   case 3: /* away from zero */
-    up = rest;
-    break;
+    return (struct bias){{0xFFFF, 0xFFFF}, 0};
   case 8: /* nearest, ties toward -inf */
-    up = rest > 0x8000 || (rest == 0x8000 && negative);
-    break;
+    return (struct bias){{0x7FFF, 0x8000}, 0};
   case 9: /* nearest, ties toward +inf */
-    up = rest > 0x8000 || (rest == 0x8000 && !negative);
-    break;
+    return (struct bias){{0x8000, 0x7FFF}, 0};
   case 10: /* nearest, ties toward zero */
-    up = rest > 0x8000;
-    break;
+    return (struct bias){{0x7FFF, 0x7FFF}, 0};
   case 11: /* nearest, ties away from zero */
-    up = rest >= 0x8000;
-    break;
+    return (struct bias){{0x8000, 0x8000}, 0};
   case 12: /* nearest, ties to even */
-    up = rest > 0x8000 || (rest == 0x8000 && (kept & 1));
-    break;
+    return (struct bias){{0x7FFF, 0x7FFF}, 1};
   case 13: /* nearest, ties to odd */
-    up = rest > 0x8000 || (rest == 0x8000 && !(kept & 1));
-    break;
+    return (struct bias){{0x8000, 0x8000}, -1u};
   }
-  return (uint16_t)(kept + up); /* a carry runs into infinity by itself */
+  return (struct bias){{0, 0}, 0}; /* 2, toward zero */
+}
+
+void arith_f32_to_bf16(uint8_t *out, const uint8_t *in, int lanes,
+                       unsigned round) {
+  struct bias bias = bias_of(round);
+  for (int i = 0; i < lanes; ++i) {
+    uint32_t x = (uint32_t)arith_lane(in, i, 32), odd = x >> 16 & 1;
+    /* A carry runs into the exponent, and into infinity, by itself. */
+    uint32_t y = x + bias.of_sign[x >> 31] + odd * bias.odd;
+    if (is_nan_f32(x))
+      y = x & 0x7F0000 ? x : x | 0x10000;
+    arith_set_lane(out, i, 16, y >> 16);
+  }
 }
 
 int32_t arith_floor_bf16(uint16_t x, int shift) {

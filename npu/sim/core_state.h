@@ -166,7 +166,8 @@ struct core_bucket {
 struct core_capture {
   _Alignas(64) uint8_t s1[64], s2[64];
   uint32_t config;
-  unsigned flags;
+  unsigned flags;             /* enum arith_mac_flag, from config and sem */
+  const struct core_sem *sem; /* NULL: never used */
   const struct arith_shape *shape;
 };
 

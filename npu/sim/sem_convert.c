@@ -63,14 +63,7 @@ static void sem_store_srs(struct core *c, const struct core_op *op) {
 
 static void narrow_bf16(struct core *c, const struct core_op *op,
                         uint8_t out[32]) {
-  const uint8_t *acc = core_bytes(c, op->a);
-  unsigned round = rounding(c, op);
-  for (int i = 0; i < 16; ++i) {
-    uint32_t v;
-    memcpy(&v, acc + 4 * i, 4);
-    uint16_t h = arith_f32_to_bf16(v, round);
-    memcpy(out + 2 * i, &h, 2);
-  }
+  arith_f32_to_bf16(out, core_bytes(c, op->a), 16, rounding(c, op));
 }
 
 static void sem_conv_bf16(struct core *c, const struct core_op *op) {

@@ -91,25 +91,35 @@ static inline uint32_t aligned(struct core *c, const struct core_op *op,
 
 /* ---- loads; x: bytes ---- */
 
-static void load_vector(struct core *c, const struct core_action *a) {
+/* d <- 32 bytes: nearly every load of a kernel. */
+static void load_w(struct core *c, const struct core_action *a) {
   const struct core_op *op = a->op;
-  const uint8_t *from = core_memory(c, op, a->value, (unsigned)op->sem->x);
-  if (!from)
-    return;
-  uint8_t *to = core_put_vector(c, op->d.write - op->memory, op->d.offset,
-                                op->d.bytes, op->d.bypass);
-  if (op->sem->x == 32) {
-    memcpy(to, from, 32);
-  } else { /* the rest of a wider register becomes zero */
-    memset(to, 0, op->d.bytes);
-    memcpy(to, from, (size_t)op->sem->x);
-  }
+  const uint8_t *from = core_memory(c, op, a->value, 32);
+  if (from)
+    memcpy(core_put_vector(c, op->d.write - op->memory, op->d.offset, 32,
+                           op->d.bypass),
+           from, 32);
 }
 
-static void sem_load_vector(struct core *c, const struct core_op *op) {
-  uint32_t address = aligned(c, op, (unsigned)op->sem->x);
+static void sem_load_w(struct core *c, const struct core_op *op) {
+  uint32_t address = aligned(c, op, 32);
   core_prefetch(c, address);
-  core_later(c, op->memory - 1u, load_vector, op, address, 0);
+  core_later(c, op->memory - 1u, load_w, op, address, 0);
+}
+
+/* d <- 16 bytes; the rest of the register becomes zero. */
+static void load_128(struct core *c, const struct core_action *a) {
+  const struct core_op *op = a->op;
+  uint8_t out[32] = {0};
+  const uint8_t *from = core_memory(c, op, a->value, 16);
+  if (!from)
+    return;
+  memcpy(out, from, 16);
+  core_put_bytes(c, op, op->memory, out, op->d.bytes);
+}
+
+static void sem_load_128(struct core *c, const struct core_op *op) {
+  core_later(c, op->memory - 1u, load_128, op, aligned(c, op, 16), 0);
 }
 
 /* y: signed */
@@ -139,7 +149,13 @@ static void sem_load(struct core *c, const struct core_op *op) {
 
 /* ---- stores ---- */
 
-/* st of a register's 4 bytes, st q, vst w and am, vst.128; x: bytes, 0: all */
+/* vst of 32 bytes */
+static void sem_store_w(struct core *c, const struct core_op *op) {
+  core_put_store(c, op, op->memory - 1u, aligned(c, op, 32),
+                 core_bytes(c, op->a), 32);
+}
+
+/* st of a register's 4 bytes, st q, vst.128; x: bytes, 0: all */
 static void sem_store(struct core *c, const struct core_op *op) {
   unsigned bytes = op->sem->x ? (unsigned)op->sem->x : op->a.bytes;
   core_put_store(c, op, op->memory - 1u, aligned(c, op, bytes),
@@ -171,11 +187,11 @@ static void sem_store_part(struct core *c, const struct core_op *op) {
 
 /* clang-format off */
 static const struct core_sem rows[] = {
-  {"vlda", sem_load_vector, 32, 0, 0},
-  {"vldb", sem_load_vector, 32, 0, 0},
-  {"vst", sem_store, 0, 0, 0},
-  {"vlda.128", sem_load_vector, 16, 0, 0},
-  {"vldb.128", sem_load_vector, 16, 0, 0},
+  {"vlda", sem_load_w, 32, 0, 0},
+  {"vldb", sem_load_w, 32, 0, 0},
+  {"vst", sem_store_w, 32, 0, 0},
+  {"vlda.128", sem_load_128, 16, 0, 0},
+  {"vldb.128", sem_load_128, 16, 0, 0},
   {"vst.128", sem_store, 16, 0, 0},
   {"lda", sem_load, 4, 0, 0},
   {"lda.s8", sem_load, 1, 1, 0},

@@ -66,17 +66,22 @@ static unsigned acc_flags_of(const struct core_op *op, uint32_t config) {
 static struct core_capture *capture(struct core *c, const struct core_op *op) {
   struct core_capture *k = &c->capture[c->now % CAPTURES];
   uint8_t scratch[128];
-  k->config = core_get(c, op->b);
+  uint32_t config = core_get(c, op->b);
   if (op->s1.bytes != 64 || op->s2.bytes != 64) {
     core_fail(c, op, "sparse multiplies are not known");
     return NULL;
   }
-  if (k->config & CONFIG_SHIFT16) {
+  if (config & CONFIG_SHIFT16) {
     core_fail(c, op, "configuration 0x%x: what shift16 does is not known",
-              k->config);
+              config);
     return NULL;
   }
-  k->flags = flags_of(op, k->config);
+  if (k->config != config || k->sem != op->sem) { /* loops change neither */
+    k->config = config;
+    k->sem = op->sem;
+    k->flags = flags_of(op, config);
+    k->shape = arith_shape(config);
+  }
   memcpy(k->s1, core_vector(c, op->s1, scratch), 64);
   memcpy(k->s2, core_vector(c, op->s2, scratch), 64);
   return k;
@@ -202,7 +207,6 @@ static void sem_mac(struct core *c, const struct core_op *op) {
   struct core_capture *k = capture(c, op);
   if (!k)
     return;
-  k->shape = arith_shape(k->config);
   if (!k->shape)
     core_fail(c, op, "configuration 0x%x is no integer multiply that we know",
               k->config);
