@@ -116,11 +116,11 @@ static void change_below(struct absorb *b, struct teir_list list) {
 
 static bool order_kept(const struct teir *t, int node, struct diag *d) {
   struct arena *a = arena_open();
-  struct depend *k = depend_open(a, t);
+  struct depend *k = teir_depend_open(a, t);
   int64_t extent = t->axis[t->node[node].axis].extent.constant;
   struct depend_span span[] = {{node, 1, extent - 1}};
   int first, second;
-  bool bad = depend_conflict(k, node, span, 1, true, &first, &second);
+  bool bad = teir_depend_conflict(k, node, span, 1, true, &first, &second);
   if (bad)
     diag_declined(d, t->node[node].at,
                   "iterations of %s depend on each other: %s and %s touch the "

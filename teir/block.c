@@ -132,8 +132,8 @@ static void choose_loops(struct block *b, int *chosen) {
       }
 }
 
-struct block block_ready(struct arena *a, const struct run_kernel *k,
-                         const struct teir_blas *blas) {
+struct block teir_block_ready(struct arena *a, const struct run_kernel *k,
+                              const struct teir_blas *blas) {
   struct block b = {.kernel = k, .type = BLOCK_NONE, .blas = blas};
   if (k->op != TEIR_CONTRACTION || k->operand[0] == k->operand[2] ||
       k->operand[1] == k->operand[2])
@@ -371,9 +371,9 @@ static void call_rest(const struct block *b, int level, char *const p[3],
   }
 }
 
-void block_call(const struct block *b, char *const p[RUN_OPERANDS]) {
+void teir_block_call(const struct block *b, char *const p[RUN_OPERANDS]) {
   if (b->type == BLOCK_NONE) {
-    run_kernel_call(b->kernel, p);
+    teir_run_kernel_call(b->kernel, p);
     return;
   }
   struct buffers s = {NULL, NULL, NULL};
@@ -385,7 +385,7 @@ void block_call(const struct block *b, char *const p[RUN_OPERANDS]) {
     size_t k = (size_t)least(b->k.extent, BLOCK_K);
     memory = malloc(w * (m * k + k * n + m * n));
     if (!memory) { /* slower, and never wrong */
-      run_kernel_call(b->kernel, p);
+      teir_run_kernel_call(b->kernel, p);
       return;
     }
     s = (struct buffers){memory, memory + w * m * k,

@@ -369,8 +369,8 @@ bool teir_choose(struct arena *a, const struct teir *from,
                  struct teir_choice *choice, struct diag *d) {
   static const struct teir_wish free = {.over_rows = TEIR_ROLES};
   struct search s = {.machine = m, .wish = w ? w : &free};
-  s.t = plain_fused(a, from, d);
-  if (!s.t || !plain_read(a, s.t, &s.plain, d) || !check_wish(&s, d))
+  s.t = teir_plain_fused(a, from, d);
+  if (!s.t || !teir_plain_read(a, s.t, &s.plain, d) || !check_wish(&s, d))
     return false;
   for (int i = 0; i < 3; i++)
     s.bytes[i] = dtype_bytes(s.t->tensor[i].type);

@@ -212,7 +212,7 @@ static int at_least_one(int n) { return n ? n : 1; }
 struct teir *teir_choice_apply(struct arena *a, const struct teir_choice *c,
                                struct diag *d) {
   struct apply b = {.a = a, .c = c, .t = teir_empty(a, c->program->file)};
-  if (!plain_read(a, c->program, &b.plain, d))
+  if (!teir_plain_read(a, c->program, &b.plain, d))
     return NULL;
   for (int j = 0; j < 3; j++)
     teir_add_tensor(a, b.t, c->program->tensor[j].id,

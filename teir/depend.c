@@ -107,7 +107,7 @@ static void collect(struct walk *w, struct teir_list list) {
   }
 }
 
-struct depend *depend_open(struct arena *a, const struct teir *t) {
+struct depend *teir_depend_open(struct arena *a, const struct teir *t) {
   struct depend *k = arena_alloc(a, sizeof *k);
   k->t = t;
   k->never = arena_array(a, (size_t)t->node_count + 1, sizeof *k->never);
@@ -214,9 +214,9 @@ static void add_own(const struct depend *k, const struct depend_access *x,
     }
 }
 
-bool depend_overlap(const struct depend *k, int first, int second,
-                    const bool *equal, const struct depend_span *span,
-                    int spans) {
+bool teir_depend_overlap(const struct depend *k, int first, int second,
+                         const bool *equal, const struct depend_span *span,
+                         int spans) {
   const struct depend_access *x = &k->access[first], *y = &k->access[second];
   if (x->tensor != y->tensor)
     return false;
@@ -254,9 +254,9 @@ static bool below(const struct depend_access *x, int root) {
   return x->leaf == root;
 }
 
-bool depend_conflict(const struct depend *k, int root,
-                     const struct depend_span *span, int spans,
-                     bool sums_commute, int *first, int *second) {
+bool teir_depend_conflict(const struct depend *k, int root,
+                          const struct depend_span *span, int spans,
+                          bool sums_commute, int *first, int *second) {
   struct arena *a = arena_open();
   bool *equal = arena_array(a, (size_t)k->t->node_count + 1, sizeof *equal);
   bool found = false;
@@ -271,7 +271,7 @@ bool depend_conflict(const struct depend *k, int root,
       if (!below(y, root) || (!x->write && !y->write) ||
           (sums_commute && x->sum && y->sum))
         continue;
-      found = depend_overlap(k, i, j, equal, span, spans);
+      found = teir_depend_overlap(k, i, j, equal, span, spans);
       *first = x->leaf;
       *second = y->leaf;
     }

@@ -155,12 +155,12 @@ static void call_fast(const void *context, int primitive,
   if (c->fill)
     fill_rows(&c->kernel, 0, p[0]);
   else
-    block_call(&c->block, p);
+    teir_block_call(&c->block, p);
 }
 
 bool teir_run_fast(const struct teir *from, void *const tensor[], int threads,
                    const struct teir_blas *blas, struct diag *d) {
-  if (!run_check(from, tensor, d))
+  if (!teir_run_check(from, tensor, d))
     return false;
   struct arena *a = arena_open();
   const struct teir *t = from;
@@ -170,15 +170,15 @@ bool teir_run_fast(const struct teir *from, void *const tensor[], int threads,
   struct fast_call *call =
       arena_array(a, (size_t)t->primitive_count + 1, sizeof *call);
   for (int i = 0; i < t->primitive_count; i++) {
-    call[i].kernel = run_kernel_ready(a, t, i);
+    call[i].kernel = teir_run_kernel_ready(a, t, i);
     call[i].fill =
         call[i].kernel.op == TEIR_ZERO && dense_last(&call[i].kernel);
-    call[i].block = block_ready(a, &call[i].kernel, blas);
+    call[i].block = teir_block_ready(a, &call[i].kernel, blas);
   }
   if (blas && blas->set_threads)
     blas->set_threads(has_parallel(t) ? 1 : threads);
   struct run_walk w = {t, threads, call_fast, call};
-  run_schedule(&w, tensor);
+  teir_run_schedule(&w, tensor);
   arena_close(a);
   return true;
 }

@@ -107,8 +107,8 @@ static void find_leaves(const struct teir *t, struct teir_list list,
   }
 }
 
-bool plain_read(struct arena *a, const struct teir *t, struct plain *p,
-                struct diag *d) {
+bool teir_plain_read(struct arena *a, const struct teir *t, struct plain *p,
+                     struct diag *d) {
   if (!teir_check_concrete(t, d))
     return false;
   struct leaves l = {-1, -1, 0, false};
@@ -191,11 +191,11 @@ static void add_call(struct arena *a, struct teir *t, int parent,
   teir_list_add(a, parent < 0 ? &t->roots : &t->node[parent].children, n);
 }
 
-struct teir *plain_fused(struct arena *a, const struct teir *from,
-                         struct diag *d) {
+struct teir *teir_plain_fused(struct arena *a, const struct teir *from,
+                              struct diag *d) {
   static const char *const tensor[] = {"in0", "in1", "out"};
   struct plain p;
-  if (!plain_read(a, from, &p, d))
+  if (!teir_plain_read(a, from, &p, d))
     return NULL;
   struct teir *whole = teir_clone(a, from);
   fuse_all(a, whole, &p);

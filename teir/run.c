@@ -120,7 +120,7 @@ static int depth_of(const struct teir *t, struct teir_list list) {
   return deepest + 1;
 }
 
-void run_schedule(const struct run_walk *w, void *const tensor[]) {
+void teir_run_schedule(const struct run_walk *w, void *const tensor[]) {
   const struct teir *t = w->t;
   struct arena *a = arena_open();
   struct walker r = {.w = w, .depth = depth_of(t, t->roots)};
@@ -134,7 +134,8 @@ void run_schedule(const struct run_walk *w, void *const tensor[]) {
   arena_close(a);
 }
 
-bool run_check(const struct teir *t, void *const tensor[], struct diag *d) {
+bool teir_run_check(const struct teir *t, void *const tensor[],
+                    struct diag *d) {
   int64_t low, high;
   if (!teir_verify(t, d) || !teir_check_bound(t, d))
     return false;
@@ -155,19 +156,19 @@ static void call_elements(const void *context, int primitive,
   char *p[RUN_OPERANDS] = {NULL};
   for (int i = 0; i < k->operand_count; i++)
     p[i] = (char *)(uintptr_t)address[k->operand[i]] + k->offset[i];
-  run_kernel_call(k, p);
+  teir_run_kernel_call(k, p);
 }
 
 bool teir_run(const struct teir *t, void *const tensor[], struct diag *d) {
-  if (!run_check(t, tensor, d))
+  if (!teir_run_check(t, tensor, d))
     return false;
   struct arena *a = arena_open();
   struct run_kernel *kernel =
       arena_array(a, (size_t)t->primitive_count, sizeof *kernel);
   for (int i = 0; i < t->primitive_count; i++)
-    kernel[i] = run_kernel_ready(a, t, i);
+    kernel[i] = teir_run_kernel_ready(a, t, i);
   struct run_walk w = {t, 1, call_elements, kernel};
-  run_schedule(&w, tensor);
+  teir_run_schedule(&w, tensor);
   arena_close(a);
   return true;
 }

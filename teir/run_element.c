@@ -55,8 +55,8 @@ static void sum_last(struct arena *a, struct run_kernel *k) {
   k->loop = sorted;
 }
 
-struct run_kernel run_kernel_ready(struct arena *a, const struct teir *t,
-                                   int p) {
+struct run_kernel teir_run_kernel_ready(struct arena *a, const struct teir *t,
+                                        int p) {
   const struct teir_primitive *from = &t->primitive[p];
   struct run_kernel k = {.op = from->op};
   for (int i = 0; i < teir_op_inputs(from->op); i++)
@@ -284,6 +284,7 @@ static void run_loops(const struct run_kernel *k, int level,
   }
 }
 
-void run_kernel_call(const struct run_kernel *k, char *const p[RUN_OPERANDS]) {
+void teir_run_kernel_call(const struct run_kernel *k,
+                          char *const p[RUN_OPERANDS]) {
   run_loops(k, 0, p);
 }

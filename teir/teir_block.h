@@ -21,8 +21,8 @@ struct block {
   bool direct; /* the BLAS works on the tensors themselves */
 };
 
-struct block block_ready(struct arena *, const struct run_kernel *,
-                         const struct teir_blas *);
-void block_call(const struct block *, char *const p[RUN_OPERANDS]);
+struct block teir_block_ready(struct arena *, const struct run_kernel *,
+                              const struct teir_blas *);
+void teir_block_call(const struct block *, char *const p[RUN_OPERANDS]);
 
 #endif

@@ -30,7 +30,7 @@ struct depend {
 };
 
 /* All accesses of the program. */
-struct depend *depend_open(struct arena *, const struct teir *);
+struct depend *teir_depend_open(struct arena *, const struct teir *);
 
 /* Of two accesses: the index of loop `node` in the first minus that in the
  * second lies in low..high. */
@@ -42,14 +42,14 @@ struct depend_span {
 /* May accesses x and y touch a common byte?  Loops around both have equal
  * indices if they are in `equal` (by node), a difference as in `span` if they
  * are there, and any indices otherwise. */
-bool depend_overlap(const struct depend *, int x, int y, const bool *equal,
-                    const struct depend_span *span, int spans);
+bool teir_depend_overlap(const struct depend *, int x, int y, const bool *equal,
+                         const struct depend_span *span, int spans);
 
 /* Do two invocations below `root` conflict (one of them writes what the other
  * touches) under the spans?  Loops around root have equal indices.  Two sums
  * do not conflict when `sums_commute`.  Names the pair in *first, *second. */
-bool depend_conflict(const struct depend *, int root,
-                     const struct depend_span *span, int spans,
-                     bool sums_commute, int *first, int *second);
+bool teir_depend_conflict(const struct depend *, int root,
+                          const struct depend_span *span, int spans,
+                          bool sums_commute, int *first, int *second);
 
 #endif

@@ -19,10 +19,11 @@ struct plain {
 
 /* Declined unless the program is one Contraction, with or without a Zero where
  * the sum begins. */
-bool plain_read(struct arena *, const struct teir *, struct plain *,
-                struct diag *);
+bool teir_plain_read(struct arena *, const struct teir *, struct plain *,
+                     struct diag *);
 /* The same work with axes of one role fused where their strides continue each
  * other: a chain of loops around scalars. */
-struct teir *plain_fused(struct arena *, const struct teir *, struct diag *);
+struct teir *teir_plain_fused(struct arena *, const struct teir *,
+                              struct diag *);
 
 #endif

@@ -30,11 +30,12 @@ struct run_kernel {
 };
 
 /* A primitive of a verified program without symbols. */
-struct run_kernel run_kernel_ready(struct arena *, const struct teir *,
-                                   int primitive);
+struct run_kernel teir_run_kernel_ready(struct arena *, const struct teir *,
+                                        int primitive);
 /* One call, element by element; p[i] is where operand i begins, its offset
  * included. */
-void run_kernel_call(const struct run_kernel *, char *const p[RUN_OPERANDS]);
+void teir_run_kernel_call(const struct run_kernel *,
+                          char *const p[RUN_OPERANDS]);
 
 /* Walks the schedule.  For every call: the addresses of all tensors, without
  * the offsets of the primitive's own axes.  With threads > 1 the iterations of
@@ -45,9 +46,9 @@ struct run_walk {
   void (*call)(const void *context, int primitive, const uint64_t *address);
   const void *context;
 };
-void run_schedule(const struct run_walk *, void *const tensor[]);
+void teir_run_schedule(const struct run_walk *, void *const tensor[]);
 
 /* What running asks of a program and its memory. */
-bool run_check(const struct teir *, void *const tensor[], struct diag *);
+bool teir_run_check(const struct teir *, void *const tensor[], struct diag *);
 
 #endif

@@ -244,12 +244,12 @@ struct teir *teir_fuse(struct arena *a, const struct teir *from, int node,
 /* ---- interchange ---- */
 static bool reversed(const struct teir *t, int n, int c, struct diag *d) {
   struct arena *a = arena_open();
-  struct depend *k = depend_open(a, t);
+  struct depend *k = teir_depend_open(a, t);
   int64_t x = t->axis[t->node[n].axis].extent.constant;
   int64_t y = t->axis[t->node[c].axis].extent.constant;
   struct depend_span span[] = {{n, 1, x - 1}, {c, 1 - y, -1}};
   int first, second;
-  bool bad = depend_conflict(k, n, span, 2, true, &first, &second);
+  bool bad = teir_depend_conflict(k, n, span, 2, true, &first, &second);
   if (bad)
     diag_declined(d, t->node[n].at,
                   "%s and %s touch the same bytes in an order that %s outside "
@@ -264,11 +264,11 @@ static bool reversed(const struct teir *t, int n, int c, struct diag *d) {
  * conflicts; sums into one place are a conflict, too. */
 static bool independent(const struct teir *t, int n, int root, struct diag *d) {
   struct arena *a = arena_open();
-  struct depend *k = depend_open(a, t);
+  struct depend *k = teir_depend_open(a, t);
   int64_t extent = t->axis[t->node[n].axis].extent.constant;
   struct depend_span span[] = {{n, 1, extent - 1}};
   int first, second;
-  bool bad = depend_conflict(k, root, span, 1, false, &first, &second);
+  bool bad = teir_depend_conflict(k, root, span, 1, false, &first, &second);
   if (bad)
     diag_declined(d, t->node[n].at,
                   "iterations of %s are not independent: %s and %s touch the "

@@ -41,7 +41,7 @@ static void parallel_dependences(struct warn *w) {
     struct depend_span span[] = {
         {i, 1, w->t->axis[n->axis].extent.constant - 1}};
     int first, second;
-    if (!depend_conflict(w->k, i, span, 1, false, &first, &second))
+    if (!teir_depend_conflict(w->k, i, span, 1, false, &first, &second))
       continue;
     begin(w, n);
     text_printf(w->to,
@@ -84,7 +84,7 @@ static bool same_work(const struct warn *w, int x, int y, const bool *equal) {
   if (op != t->primitive[t->node[a[y].leaf].primitive].op)
     return false;
   for (int i = 0; i <= teir_op_inputs(op); i++)
-    if (!depend_overlap(w->k, x + i, y + i, equal, NULL, 0))
+    if (!teir_depend_overlap(w->k, x + i, y + i, equal, NULL, 0))
       return false;
   return true;
 }
@@ -120,7 +120,7 @@ int teir_warn(const struct teir *t, struct text *to) {
   if (!teir_check_concrete(t, &d))
     return 0;
   struct arena *a = arena_open();
-  struct warn w = {.t = t, .k = depend_open(a, t), .to = to};
+  struct warn w = {.t = t, .k = teir_depend_open(a, t), .to = to};
   guards_never_true(&w);
   if (w.k->count <= PAIRS_LIMIT)
     parallel_dependences(&w);
