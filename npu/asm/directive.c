@@ -59,8 +59,10 @@ static bool want_section(struct cursor *c, struct directive *r) {
 /* .section name[, "flags"[, @type[, ...]]] */
 static bool parse_section(struct cursor *c, struct directive *r) {
   bool quoted = lex_char(c, '"');
-  if (!want_section(c, r) || (quoted && !lex_char(c, '"')))
+  if (!want_section(c, r))
     return false;
+  if (quoted && !lex_char(c, '"'))
+    return diag_error(c->diag, lex_loc(c), "expected '\"'");
   r->flags = flags_of_name(r->name);
   if (!lex_char(c, ','))
     return true;

@@ -436,6 +436,7 @@ static void test_errors(void) {
       {".frob 1", 1, 1, "unknown directive '.frob'"},
       {".p2align x", 1, 10, "expected a constant"},
       {".align 12", 1, 8, "12 is no power of two"},
+      {".section \".data, \"aw\"", 1, 16, "expected '\"'"},
       {".byte 300", 1, 7, "does not fit"},
       {".long 1 2", 1, 9, "unexpected '2'"},
       {"mova r0, #1/0", 1, 14, "division by zero"},
