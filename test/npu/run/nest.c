@@ -11,7 +11,8 @@ static uint32_t pick(uint32_t below) {
   return (state >> 8) % below;
 }
 
-/* Small whole numbers: sums of their products are exact in f32. */
+/* Floats: small whole numbers, whose sums of products are exact in f32.
+ * Integers: all of their range. */
 static void fill(enum dtype type, char *p, size_t bytes) {
   size_t size = (size_t)dtype_bytes(type);
   for (size_t i = 0; i < bytes; i++)
@@ -20,7 +21,8 @@ static void fill(enum dtype type, char *p, size_t bytes) {
     if (dtype_kind(type) == DTYPE_FLOAT)
       dtype_store_float(type, p + i, (double)pick(9) - 4);
     else
-      dtype_store_int(type, p + i, (int64_t)(int32_t)(pick(1u << 24) << 8));
+      dtype_store_int(type, p + i,
+                      (int64_t)(int32_t)(pick(1u << 24) << 8 ^ pick(1u << 24)));
 }
 
 static void loops(const struct nest_work *w, int level, bool sum, char *at[]) {

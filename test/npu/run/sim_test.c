@@ -54,6 +54,41 @@ static void test_layouts(void) {
   nest_free(&w);
 }
 
+/* Every triple of types, integers over their whole range: done and right, or
+ * declined and out as it was. */
+static void test_types(void) {
+  int done = 0;
+  for (int i = 0; i < DTYPE_COUNT * DTYPE_COUNT * DTYPE_COUNT; i++) {
+    struct nest_work w;
+    nest_gemm(&w, DTYPE_I8, i % 2, 9, 10, 11);
+    w.type[IN0] = (enum dtype)(i % DTYPE_COUNT);
+    w.type[IN1] = (enum dtype)(i / DTYPE_COUNT % DTYPE_COUNT);
+    w.type[OUT] = (enum dtype)(i / DTYPE_COUNT / DTYPE_COUNT);
+    for (int t = 0; t < TENSORS; t++) {
+      int64_t bytes = dtype_bytes(w.type[t]);
+      for (int x = 0; x < 3; x++)
+        if (w.axis[x].stride[t])
+          w.axis[x].stride[t] = bytes;
+    }
+    w.axis[0].stride[IN0] *= 11;
+    w.axis[0].stride[OUT] *= 10;
+    w.axis[2].stride[IN1] *= 10;
+    nest_make(&w, true, 1);
+    size_t bytes = w.bytes[OUT] + 2 * NEST_GUARD;
+    char *before = malloc(bytes);
+    memcpy(before, w.memory[OUT], bytes);
+    bool good = call(&w) == 0 ? ++done && nest_right(&w)
+                              : memcmp(before, w.memory[OUT], bytes) == 0;
+    if (!good)
+      fprintf(stderr, "%s x %s -> %s is wrong\n", dtype_name(w.type[IN0]),
+              dtype_name(w.type[IN1]), dtype_name(w.type[OUT]));
+    CHECK(good);
+    free(before);
+    nest_free(&w);
+  }
+  CHECK(done >= 2);
+}
+
 static int thread_failures[2];
 static void *thread(void *number) {
   int id = *(int *)number;
@@ -96,6 +131,7 @@ int main(void) {
   setenv("NPUTEIR_DEVICE", "sim", 1);
   test_sizes();
   test_layouts();
+  test_types();
   test_threads();
   test_declined();
   return check_result();
