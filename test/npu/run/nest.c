@@ -134,6 +134,48 @@ bool nest_right(const struct nest_work *w) {
          0;
 }
 
+static bool moves(enum axis_role role, int tensor) {
+  static const bool table[4][TENSORS] = {{true, true, true},   /* C */
+                                         {true, false, true},  /* M */
+                                         {false, true, true},  /* N */
+                                         {true, true, false}}; /* K */
+  return table[role][tensor];
+}
+
+/* Strides of one tensor: its axes in random order, with random gaps. */
+static void random_strides(struct nest_work *w, int tensor) {
+  int order[NEST_AXES], count = 0;
+  for (int i = 0; i < w->axis_count; i++)
+    if (moves(w->axis[i].role, tensor)) {
+      int at = (int)pick((uint32_t)++count);
+      order[count - 1] = order[at];
+      order[at] = i;
+    }
+  int64_t stride = dtype_bytes(w->type[tensor]);
+  for (int i = 0; i < count; i++) {
+    if (pick(3) == 0)
+      stride += dtype_bytes(w->type[tensor]) * (int64_t)pick(4);
+    w->axis[order[i]].stride[tensor] = stride;
+    stride *= w->axis[order[i]].extent;
+  }
+}
+
+void nest_random(struct nest_work *w, uint32_t seed) {
+  state = seed * 2654435761u;
+  static const enum dtype types[][TENSORS] = {
+      {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}, {DTYPE_I8, DTYPE_I8, DTYPE_I32}};
+  memset(w, 0, sizeof *w);
+  memcpy(w->type, types[pick(2)], sizeof w->type);
+  w->accumulate = pick(2);
+  w->axis_count = 1 + (int)pick(6);
+  for (int i = 0; i < w->axis_count; i++) {
+    w->axis[i].role = (enum axis_role)(pick(8) ? 1 + pick(3) : 0);
+    w->axis[i].extent = 1 + pick(pick(2) ? 4 : 12);
+  }
+  for (int t = 0; t < TENSORS; t++)
+    random_strides(w, t);
+}
+
 void nest_gemm(struct nest_work *w, enum dtype in, bool accumulate, int64_t m,
                int64_t n, int64_t k) {
   int64_t e = dtype_bytes(in);

@@ -41,5 +41,7 @@ bool nest_right(const struct nest_work *);
 /* An M x N x K product of row-major matrices without gaps. */
 void nest_gemm(struct nest_work *, enum dtype in, bool accumulate, int64_t m,
                int64_t n, int64_t k);
+/* Up to six axes of any roles with small extents, and any layouts. */
+void nest_random(struct nest_work *, uint32_t seed);
 
 #endif

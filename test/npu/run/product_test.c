@@ -14,47 +14,6 @@ static uint32_t pick(uint32_t below) {
   return (state >> 8) % below;
 }
 
-static bool moves(enum axis_role role, int tensor) {
-  static const bool table[4][TENSORS] = {{true, true, true},   /* C */
-                                         {true, false, true},  /* M */
-                                         {false, true, true},  /* N */
-                                         {true, true, false}}; /* K */
-  return table[role][tensor];
-}
-
-/* Strides of one tensor: its axes in random order, with random gaps. */
-static void random_strides(struct nest_work *w, int tensor) {
-  int order[NEST_AXES], count = 0;
-  for (int i = 0; i < w->axis_count; i++)
-    if (moves(w->axis[i].role, tensor)) {
-      int at = (int)pick((uint32_t)++count);
-      order[count - 1] = order[at];
-      order[at] = i;
-    }
-  int64_t stride = dtype_bytes(w->type[tensor]);
-  for (int i = 0; i < count; i++) {
-    if (pick(3) == 0)
-      stride += dtype_bytes(w->type[tensor]) * (int64_t)pick(4);
-    w->axis[order[i]].stride[tensor] = stride;
-    stride *= w->axis[order[i]].extent;
-  }
-}
-
-static void random_nest(struct nest_work *w) {
-  static const enum dtype types[][TENSORS] = {
-      {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}, {DTYPE_I8, DTYPE_I8, DTYPE_I32}};
-  memset(w, 0, sizeof *w);
-  memcpy(w->type, types[pick(2)], sizeof w->type);
-  w->accumulate = pick(2);
-  w->axis_count = 1 + (int)pick(6);
-  for (int i = 0; i < w->axis_count; i++) {
-    w->axis[i].role = (enum axis_role)(pick(8) ? 1 + pick(3) : 0);
-    w->axis[i].extent = 1 + pick(pick(2) ? 4 : 12);
-  }
-  for (int t = 0; t < TENSORS; t++)
-    random_strides(w, t);
-}
-
 static void random_launch(void) {
   fake = (struct fake){0};
   if (pick(4) == 0)
@@ -76,7 +35,7 @@ static void test_random(void) {
     struct run *r = nest_open("fake");
     struct nest_work w;
     struct run_report report;
-    random_nest(&w);
+    nest_random(&w, 1 + (uint32_t)i);
     random_launch();
     nest_make(&w, pick(2), 7 + (uint32_t)i);
     bool done = nest_call(&w, r, NULL, &report);
@@ -97,7 +56,7 @@ static void test_host(void) {
   for (int i = 0; i < 300 && check_failures < 5; i++) {
     struct nest_work w;
     struct run_report report;
-    random_nest(&w);
+    nest_random(&w, 1 + (uint32_t)i);
     nest_make(&w, pick(2), 7 + (uint32_t)i);
     CHECK(nest_call(&w, r, NULL, &report));
     CHECK(nest_right(&w));

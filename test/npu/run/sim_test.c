@@ -54,6 +54,19 @@ static void test_layouts(void) {
   nest_free(&w);
 }
 
+static void test_random(void) {
+  for (uint32_t i = 1; i <= 60; i++) {
+    struct nest_work w;
+    nest_random(&w, i);
+    nest_make(&w, i % 2, i);
+    bool good = call(&w) == 0 && nest_right(&w);
+    if (!good)
+      fprintf(stderr, "random nest %u is wrong:\n%s", i, w.teir);
+    CHECK(good);
+    nest_free(&w);
+  }
+}
+
 /* Every triple of types, integers over their whole range: done and right, or
  * declined and out as it was. */
 static void test_types(void) {
@@ -131,6 +144,7 @@ int main(void) {
   setenv("NPUTEIR_DEVICE", "sim", 1);
   test_sizes();
   test_layouts();
+  test_random();
   test_types();
   test_threads();
   test_declined();
