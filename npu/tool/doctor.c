@@ -1,6 +1,8 @@
 /* doctor.c -- `nputeir doctor`: what of the road is there, what is missing, and
  * what to do about it.  One line per thing; what compiling and simulating need
  * decides the exit status, an NPU is a bonus. */
+#include "array.h"
+#include "recognizer.h"
 #include "run.h"
 #include "tool.h"
 
@@ -200,8 +202,14 @@ static void check_runtime(struct doctor *w) {
   /* stays open: the process ends soon */
 }
 
-/* Words in the environment that the runtime will read. */
-static void check_environment(struct doctor *w, const char *device) {
+/* ---- words in the environment that the runtime will read ---- */
+
+static char *environment(const char *name) {
+  const char *text = getenv(name);
+  return text && *text ? strdup(text) : NULL;
+}
+
+static void check_device(struct doctor *w, const char *device) {
   struct diag d = {0};
   if (!device)
     say(w, FOUND, "device",
@@ -212,6 +220,22 @@ static void check_environment(struct doctor *w, const char *device) {
   else
     say(w, d.kind == DIAG_ERROR ? BROKEN : ABSENT, "device",
         "NPUTEIR_DEVICE=%s: %s", device, d.text);
+}
+
+static void check_options(struct doctor *w, const char *text) {
+  struct arena *a = arena_open();
+  struct options options = options_default();
+  struct diag d = {0};
+  if (!text)
+    say(w, FOUND, "options", "NPUTEIR_OPTIONS is not set");
+  else if (!options_parse(&options, a, "NPUTEIR_OPTIONS", text, &d))
+    say(w, BROKEN, "options", "%s", d.text);
+  else if (options.preset && !preset_find(options.preset))
+    say(w, BROKEN, "options", "NPUTEIR_OPTIONS: there is no preset '%s'",
+        options.preset);
+  else
+    say(w, FOUND, "options", "NPUTEIR_OPTIONS=%s", text);
+  arena_close(a);
 }
 
 /* ---- what a real NPU needs ---- */
@@ -351,22 +375,26 @@ static int run(int argc, char **argv) {
   struct doctor w = {0};
   if (argc > 1)
     return tool_usage("doctor", "takes no arguments, not '%s'", argv[1]);
-  const char *set = getenv("NPUTEIR_DEVICE");
-  char *device = set && *set ? strdup(set) : NULL; /* we set our own later */
+  /* copies: the check of the simulator sets its own */
+  char *device = environment("NPUTEIR_DEVICE");
+  char *options = environment("NPUTEIR_OPTIONS");
   if (!find_prefix(&w)) {
     fprintf(stderr, "nputeir doctor: cannot find the program's own folder\n");
     free(device);
+    free(options);
     return TOOL_FAILED;
   }
   w.llvm = plugin_major(&w);
   check_clang(&w);
   check_plugin(&w);
   check_runtime(&w);
-  check_environment(&w, device);
+  check_device(&w, device);
+  check_options(&w, options);
   check_npu(&w);
   check_xrt(&w);
   check_bootgen(&w);
   free(device);
+  free(options);
   if (w.broken)
     printf("\n%d thing%s missing: see MISSING above\n", w.broken,
            w.broken == 1 ? " is" : "s are");
@@ -388,7 +416,8 @@ const struct tool_command tool_doctor = {
             "and what\n           to do\n\n"
             "Checked are the clang that the plugin is for, the plugin, the "
             "runtime (it\nmultiplies two small matrices on the simulator), "
-            "NPUTEIR_DEVICE, the NPU with\nits driver, device node and memory "
+            "NPUTEIR_DEVICE and\nNPUTEIR_OPTIONS, the NPU with its driver, "
+            "device node and memory "
             "limit, XRT, and bootgen.\n\n"
             "Exit status 0: programs can be compiled and simulated; 1: "
             "something is MISSING.\n",
