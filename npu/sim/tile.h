@@ -343,6 +343,12 @@ void core_control_write(struct tile *, uint32_t value);
 uint32_t core_status_read(const struct tile *);
 void cores_step(struct sim *);
 
+/* descriptor.c */
+/* Loads the channel's descriptor `bd`; false: failed. */
+bool descriptor_load(struct channel *);
+/* The next memory access of the walk: words that share one granule. */
+void descriptor_plan(struct channel *);
+
 /* dma.c */
 /* Puts a channel on the list of those that are stepped. */
 void channel_wake(struct channel *);
