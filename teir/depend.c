@@ -22,6 +22,11 @@ struct walk {
   int64_t low[1001], high[1001];
 };
 
+/* Sums of offsets fit, but parts of them need not. */
+static int64_t wrap_add(int64_t x, int64_t y) {
+  return (int64_t)((uint64_t)x + (uint64_t)y);
+}
+
 static void add_access(struct walk *w, int leaf, int tensor, bool write,
                        bool sum) {
   const struct teir *t = w->k->t;
@@ -35,11 +40,14 @@ static void add_access(struct walk *w, int leaf, int tensor, bool write,
   x.low = arena_copy(w->a, w->low, depth, depth + 1, sizeof *x.low);
   x.high = arena_copy(w->a, w->high, depth, depth + 1, sizeof *x.high);
   for (int i = 0; i < w->depth; i++)
-    x.offset += t->axis[t->node[w->path[i]].axis].offset_bytes[tensor].constant;
+    x.offset = wrap_add(
+        x.offset,
+        t->axis[t->node[w->path[i]].axis].offset_bytes[tensor].constant);
   const struct teir_primitive *p = &t->primitive[t->node[leaf].primitive];
   for (int r = 0; r < TEIR_ROLES; r++)
     for (int i = 0; i < p->role[r].count; i++)
-      x.offset += t->axis[p->role[r].item[i]].offset_bytes[tensor].constant;
+      x.offset = wrap_add(
+          x.offset, t->axis[p->role[r].item[i]].offset_bytes[tensor].constant);
   struct depend *k = w->k;
   if (k->count == k->room) {
     k->room = k->room ? 2 * k->room : 16;
@@ -165,20 +173,21 @@ static bool sort_terms(struct sum *s) {
   return true;
 }
 
-static int64_t floor_div(int64_t n, int64_t d) { return n / d - (n % d < 0); }
+/* 128 bits: differences of two addresses, and sums of them. */
+static __int128 floor_div(__int128 n, int64_t d) { return n / d - (n % d < 0); }
 
 /* Can the terms from `i` on add up to something in low..high? */
-static bool reaches(struct sum *s, int i, int64_t low, int64_t high) {
+static bool reaches(struct sum *s, int i, __int128 low, __int128 high) {
   if (low > s->rest_high[i] || high < s->rest_low[i])
     return false;
   if (i == s->count || ++s->steps > SEARCH_STEPS)
     return true;
   const struct term *x = &s->term[i];
-  int64_t from = -floor_div(-(low - s->rest_high[i + 1]), x->stride);
-  int64_t to = floor_div(high - s->rest_low[i + 1], x->stride);
+  __int128 from = -floor_div(-(low - s->rest_high[i + 1]), x->stride);
+  __int128 to = floor_div(high - s->rest_low[i + 1], x->stride);
   from = from > x->low ? from : x->low;
   to = to < x->high ? to : x->high;
-  for (int64_t d = from; d <= to; d++)
+  for (__int128 d = from; d <= to; d++)
     if (reaches(s, i + 1, low - d * x->stride, high - d * x->stride))
       return true;
   return false;
@@ -242,7 +251,7 @@ bool teir_depend_overlap(const struct depend *k, int first, int second,
   add_own(k, x, common, 1, &s);
   add_own(k, y, common, -1, &s);
   int width = dtype_bytes(t->tensor[x->tensor].type);
-  int64_t base = x->offset - y->offset;
+  __int128 base = (__int128)x->offset - y->offset;
   return s.full || !sort_terms(&s) ||
          reaches(&s, 0, -(width - 1) - base, width - 1 - base);
 }

@@ -35,7 +35,9 @@ static void add_loops(const struct teir *t, struct run_kernel *k,
     l->extent = x->extent.constant;
     for (int j = 0; j < k->operand_count; j++) {
       l->stride[j] = x->stride_bytes[k->operand[j]].constant;
-      k->offset[j] += x->offset_bytes[k->operand[j]].constant;
+      k->offset[j] =
+          (int64_t)((uint64_t)k->offset[j] +
+                    (uint64_t)x->offset_bytes[k->operand[j]].constant);
     }
   }
 }

@@ -138,7 +138,8 @@ int teir_output(const struct teir *, int primitive);
 /* A primitive's metadata; NULL: not given. */
 const char *teir_property(const struct teir *, int primitive, const char *key);
 /* The bytes that the program touches of a tensor lie at base + low .. base +
- * high - 1 (0, 0: untouched).  Nothing is symbolic. */
+ * high - 1 (0, 0: untouched).  The program is well formed, nothing is
+ * symbolic. */
 bool teir_footprint(const struct teir *, int tensor, int64_t *low,
                     int64_t *high, struct diag *);
 
