@@ -45,8 +45,10 @@ static int loadsUnder(const Value *V, int Depth) {
 
 bool isSumOfProduct(const Instruction &I) {
   if (const auto *Call = dyn_cast<IntrinsicInst>(&I))
-    return Call->getIntrinsicID() == Intrinsic::fmuladd ||
-           Call->getIntrinsicID() == Intrinsic::fma;
+    return (Call->getIntrinsicID() == Intrinsic::fmuladd ||
+            Call->getIntrinsicID() == Intrinsic::fma) &&
+           loadsUnder(Call->getArgOperand(0), 0) > 0 &&
+           loadsUnder(Call->getArgOperand(1), 0) > 0;
   switch (I.getOpcode()) {
   case Instruction::Add:
   case Instruction::FAdd:
@@ -71,23 +73,52 @@ bool isSumOfProduct(const Instruction &I) {
 
 namespace {
 
-// A loop in a loop that sums products.
-bool isCandidate(Function &F) {
+// The product is added to something that may be a sum so far, as opposed to
+// the arithmetic of a hash or an index.
+bool isRunningSum(const Instruction &I) {
+  if (!isSumOfProduct(I))
+    return false;
+  if (isa<CallBase>(I))
+    return true;
+  for (const Value *Side : I.operands()) {
+    while (const auto *Cast = dyn_cast<CastInst>(Side))
+      Side = Cast->getOperand(0);
+    const auto *S = dyn_cast<Instruction>(Side);
+    if (!S || isa<LoadInst>(S) || isa<PHINode>(S) ||
+        S->getOpcode() == Instruction::Add ||
+        S->getOpcode() == Instruction::FAdd)
+      return true;
+  }
+  return false;
+}
+
+// How deep sums of products lie in loops; fewer than three loops are no matrix
+// product, whatever they compute, and need no closer look.
+unsigned sumDepth(Function &F, std::vector<Finding> &Shallow) {
   if (F.size() < 3)
-    return false;
-  bool Sums = false;
-  for (const Instruction &I : instructions(F))
-    Sums |= isSumOfProduct(I);
-  if (!Sums)
-    return false;
+    return 0;
+  if (none_of(instructions(F), isRunningSum))
+    return 0;
   DominatorTree DT(F);
   LoopInfo LI(DT);
-  for (const BasicBlock &B : F)
-    if (LI.getLoopDepth(&B) >= 2)
-      for (const Instruction &I : B)
-        if (isSumOfProduct(I))
-          return true;
-  return false;
+  unsigned Deepest = 0;
+  for (Loop *L : LI) {
+    unsigned Depth = 0;
+    for (const BasicBlock *B : L->blocks())
+      if (LI.getLoopDepth(B) > Depth && any_of(*B, isRunningSum))
+        Depth = LI.getLoopDepth(B);
+    if (Depth == 2) {
+      Finding N;
+      N.Depth = Depth;
+      N.At = L->getStartLoc();
+      verdict_decline(&N.V, RULE_VECTOR, loc_none(),
+                      "two loops form no matrix product: vectors move more "
+                      "than they compute");
+      Shallow.push_back(std::move(N));
+    }
+    Deepest = std::max(Deepest, Depth);
+  }
+  return Deepest;
 }
 
 // A copy of F that the module's symbol table never hears of.
@@ -272,6 +303,18 @@ bool isExcluded(const Function &F) {
 
 } // namespace
 
+// One nest at a time: each leaves the analyses stale.
+void OffloadPass::rewriteAll(Function &F, const options &O, arena *A) {
+  Own->run(F);
+  for (;;) {
+    Search S(F, O, Own->FAM, A, /*Rewrite=*/true);
+    if (!S.run())
+      break;
+    Own->FAM.invalidate(F, PreservedAnalyses::none());
+  }
+  Own->FAM.clear(F, F.getName());
+}
+
 PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   if (isExcluded(F))
     return PreservedAnalyses::all();
@@ -295,26 +338,20 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   }
   std::vector<Finding> Found;
   bool Changed = false;
-  if (isCandidate(F)) {
-    Canonical Own;
+  if (sumDepth(F, Found) > 2) {
+    if (!Own)
+      Own = std::make_shared<Canonical>();
     {
       Copy C(F);
-      Own.run(C.function());
-      Search S(C.function(), O, Own.FAM, Scope.A, /*Rewrite=*/false);
+      Own->run(C.function());
+      Search S(C.function(), O, Own->FAM, Scope.A, /*Rewrite=*/false);
       S.run();
       Changed = S.anyTaken() && !D->Print;
       Found = std::move(S.Found);
-      Own.FAM.clear(C.function(), "");
+      Own->FAM.clear(C.function(), "");
     }
-    if (Changed) {
-      Own.run(F);
-      for (;;) {
-        Search S(F, O, Own.FAM, Scope.A, /*Rewrite=*/true);
-        if (!S.run())
-          break;
-        Own.FAM.invalidate(F, PreservedAnalyses::none());
-      }
-    }
+    if (Changed)
+      rewriteAll(F, O, Scope.A);
   }
   bool Taken = false;
   for (const Finding &N : Found) {

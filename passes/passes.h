@@ -112,6 +112,9 @@ void print(const llvm::Function &F, const Finding &, llvm::raw_ostream &);
 // The pass: every nest of a function, outermost first.
 class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
   std::shared_ptr<Doors> D;
+  std::shared_ptr<Canonical> Own; // made for the first function that needs it
+
+  void rewriteAll(llvm::Function &F, const options &O, arena *A);
 
 public:
   explicit OffloadPass(std::shared_ptr<Doors> D) : D(std::move(D)) {}

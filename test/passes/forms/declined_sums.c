@@ -28,7 +28,7 @@ INT_FORM(three_factors) {
   I J L C[i * N + j] += AB * A[k]; // expected-remark {{NotProductSum}}
 }
 INT_FORM(scaled_old) {
-  I J L C[i * N + j] = 2 * C[i * N + j] + AB; // expected-remark {{NotProductSum}}
+  I J L C[i * N + j] = 2 * C[i * N + j] + AB; // expected-remark 0-1 {{NotProductSum}}
 }
 INT_FORM(overwritten) {
   I J L C[i * N + j] = AB; // expected-remark 0-1 {{kept}}
