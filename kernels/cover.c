@@ -8,7 +8,7 @@
  * cut is found by trying all (a coin problem by dynamic programming, first for
  * the widths in a strip of each height, then for the heights).
  */
-#include "cover.h"
+#include "kernel_cover.h"
 
 static int max(int a, int b) { return a > b ? a : b; }
 
@@ -57,8 +57,8 @@ static struct cut cheapest_cut(struct arena *a, int extent, int limit,
   return cut;
 }
 
-struct cover_block *cover(struct arena *a, const struct cover_problem *p,
-                          int *count) {
+struct cover_block *kernel_cover(struct arena *a, const struct cover_problem *p,
+                                 int *count) {
   struct cut strip[COVER_ROWS + 1];
   int64_t strip_cost[COVER_ROWS + 1] = {0};
   for (int r = 1; r <= COVER_ROWS; r++) {

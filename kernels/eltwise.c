@@ -1,16 +1,16 @@
 /* eltwise.c -- traces of the primitives that go through memory once: zero,
  * copy with transposition and relu, add.  The store port limits them to 32
  * bytes per cycle. */
-#include "gemm.h"
+#include "kernel_gemm.h"
 
 enum { W_BYTES = 32, X_BYTES = 64, MEMORY = 65536 };
 
 static struct asm_program *finish(struct trace *t, const char *name,
                                   const char *heading, struct diag *d) {
   struct schedule s;
-  if (!trace_address(t) || !sched_place(t, &s))
+  if (!kernel_trace_address(t) || !kernel_sched_place(t, &s))
     return NULL;
-  return fold_program(t->arena, name, &heading, 1, &s, d);
+  return kernel_fold(t->arena, name, &heading, 1, &s, d);
 }
 
 static bool check_bytes(const char *what, int bytes, int unit, struct diag *d) {
@@ -28,13 +28,13 @@ struct asm_program *kernel_zero(struct arena *a, const char *name, int bytes,
                                 struct diag *d) {
   if (!check_bytes("zero", bytes, W_BYTES, d))
     return NULL;
-  struct trace t = trace_open(a, d);
-  int stream = trace_stream(&t, "p0", "p0", 0);
-  trace_constant(&t, trace_reg("r0"), 0);
-  trace_add(&t, INSN_VBCST_32, 2,
-            (int64_t[]){trace_reg("x0"), trace_reg("r0")});
+  struct trace t = kernel_trace_open(a, d);
+  int stream = kernel_trace_stream(&t, "p0", "p0", 0);
+  kernel_trace_constant(&t, kernel_trace_reg("r0"), 0);
+  kernel_trace_add(&t, INSN_VBCST_32, 2,
+                   (int64_t[]){kernel_trace_reg("x0"), kernel_trace_reg("r0")});
   for (int at = 0; at < bytes; at += W_BYTES)
-    trace_memory(&t, MEM_ST_W, trace_reg("wl0"), stream, at);
+    kernel_trace_memory(&t, MEM_ST_W, kernel_trace_reg("wl0"), stream, at);
   return finish(&t, name, arena_printf(a, "%d bytes from p0 on <- 0", bytes),
                 d);
 }
@@ -46,14 +46,14 @@ enum { COPY_RING = 8, COPY_ZERO = 8 };
 /* The larger of an element and zero.  The mask of the comparison goes to r16,
  * which is the caller's, or to r25:r24, which is not. */
 static bool relu_form(enum dtype type, enum insn_id *id, int *mask) {
-  *mask = trace_reg("r16");
+  *mask = kernel_trace_reg("r16");
   switch (type) {
   case DTYPE_BF16:
     *id = INSN_VMAX_LT_BF16;
     return true;
   case DTYPE_I8:
     *id = INSN_VMAX_LT_S8;
-    *mask = trace_reg("l4");
+    *mask = kernel_trace_reg("l4");
     return true;
   case DTYPE_I16:
     *id = INSN_VMAX_LT_S16;
@@ -90,7 +90,7 @@ static bool check_copy(const struct kernel_copy *k, struct diag *d) {
                       "copy: %d x %d %s; extents have to be multiples of %d "
                       "and %d, %d bytes at most",
                       k->rows, k->columns, dtype_name(k->type), r, c, MEMORY);
-  if (k->transpose && gemm_transpose_mode(k->type, r, c) < 0)
+  if (k->transpose && kernel_gemm_transpose_mode(k->type, r, c) < 0)
     return diag_error(d, loc_none(),
                       "copy: no shuffle transposes small blocks of %d x %d %s",
                       r, c, dtype_name(k->type));
@@ -113,47 +113,54 @@ struct copy {
 
 /* One small block through x register `x`. */
 static void copy_block(const struct copy *c, int x, int64_t from, int64_t to) {
-  int64_t reg = trace_reg("x%d", x), zero = trace_reg("x%d", COPY_ZERO);
+  int64_t reg = kernel_trace_reg("x%d", x),
+          zero = kernel_trace_reg("x%d", COPY_ZERO);
   for (int i = 0; i < c->parts; i++)
-    trace_memory(c->t, MEM_LDB_W, trace_reg(i ? "wh%d" : "wl%d", x), c->from,
-                 from + i * W_BYTES)
+    kernel_trace_memory(c->t, MEM_LDB_W,
+                        kernel_trace_reg(i ? "wh%d" : "wl%d", x), c->from,
+                        from + i * W_BYTES)
         ->boundary = i == c->parts - 1;
   if (c->transpose)
-    trace_add(c->t, INSN_VSHUFFLE, 4, (int64_t[]){reg, reg, reg, c->mode});
+    kernel_trace_add(c->t, INSN_VSHUFFLE, 4,
+                     (int64_t[]){reg, reg, reg, c->mode});
   if (c->relu)
-    trace_add(c->t, c->relu, 4, (int64_t[]){reg, c->relu_mask, reg, zero});
+    kernel_trace_add(c->t, c->relu, 4,
+                     (int64_t[]){reg, c->relu_mask, reg, zero});
   for (int i = 0; i < c->parts; i++)
-    trace_memory(c->t, MEM_ST_W, trace_reg(i ? "wh%d" : "wl%d", x), c->to,
-                 to + i * W_BYTES);
+    kernel_trace_memory(c->t, MEM_ST_W,
+                        kernel_trace_reg(i ? "wh%d" : "wl%d", x), c->to,
+                        to + i * W_BYTES);
 }
 
 static void start_copy(struct copy *c, const struct kernel_copy *k) {
-  int64_t zero = trace_reg("r0");
+  int64_t zero = kernel_trace_reg("r0");
   int mask = 0;
   if (k->transpose) {
-    c->mode = trace_reg("r2");
-    trace_constant(
+    c->mode = kernel_trace_reg("r2");
+    kernel_trace_constant(
         c->t, (int)c->mode,
-        gemm_transpose_mode(k->type, k->block_rows, k->block_columns));
+        kernel_gemm_transpose_mode(k->type, k->block_rows, k->block_columns));
   }
   if (!k->relu)
     return;
   relu_form(k->type, &c->relu, &mask);
   c->relu_mask = mask;
-  trace_add(c->t, INSN_MOV, 2, (int64_t[]){trace_reg("r8"), trace_reg("r16")});
-  trace_constant(c->t, (int)zero, 0);
-  trace_add(c->t, INSN_VBCST_32, 2,
-            (int64_t[]){trace_reg("x%d", COPY_ZERO), zero});
+  kernel_trace_add(
+      c->t, INSN_MOV, 2,
+      (int64_t[]){kernel_trace_reg("r8"), kernel_trace_reg("r16")});
+  kernel_trace_constant(c->t, (int)zero, 0);
+  kernel_trace_add(c->t, INSN_VBCST_32, 2,
+                   (int64_t[]){kernel_trace_reg("x%d", COPY_ZERO), zero});
 }
 
 struct asm_program *kernel_copy(struct arena *a, const struct kernel_copy *k,
                                 struct diag *d) {
   if (!check_copy(k, d))
     return NULL;
-  struct trace t = trace_open(a, d);
+  struct trace t = kernel_trace_open(a, d);
   struct copy c = {.t = &t, .transpose = k->transpose};
-  c.from = trace_stream(&t, "p0", "p0", 0);
-  c.to = trace_stream(&t, "p1", "p1", 1);
+  c.from = kernel_trace_stream(&t, "p0", "p0", 0);
+  c.to = kernel_trace_stream(&t, "p1", "p1", 1);
   int rows = k->rows / k->block_rows, columns = k->columns / k->block_columns;
   int64_t bytes =
       (int64_t)k->block_rows * k->block_columns * dtype_bytes(k->type);
@@ -164,7 +171,9 @@ struct asm_program *kernel_copy(struct arena *a, const struct kernel_copy *k,
     copy_block(&c, i % COPY_RING, from * bytes, i * bytes);
   }
   if (k->relu)
-    trace_add(&t, INSN_MOV, 2, (int64_t[]){trace_reg("r16"), trace_reg("r8")});
+    kernel_trace_add(
+        &t, INSN_MOV, 2,
+        (int64_t[]){kernel_trace_reg("r16"), kernel_trace_reg("r8")});
   const char *heading = arena_printf(
       a, "p1 [%d][%d] <- p0 [%d][%d], small blocks of %d x %d %s%s%s",
       k->transpose ? columns : rows, k->transpose ? rows : columns, rows,
@@ -178,30 +187,32 @@ struct asm_program *kernel_copy(struct arena *a, const struct kernel_copy *k,
 enum { ADD_RING = 4, ADD_RIGHT = 4, FLOAT_CONFIG = 28 };
 
 static int half(const char *low, const char *high, int n, int part) {
-  return trace_reg(part ? high : low, n);
+  return kernel_trace_reg(part ? high : low, n);
 }
 
 /* Integers in vector registers: x(i) += x(4 + i). */
 static void add_vectors(struct trace *t, enum insn_id add, int i,
                         const int stream[3], int64_t at) {
-  int64_t left = trace_reg("x%d", i), right = trace_reg("x%d", ADD_RIGHT + i);
+  int64_t left = kernel_trace_reg("x%d", i),
+          right = kernel_trace_reg("x%d", ADD_RIGHT + i);
   for (int part = 0; part < 2; part++) {
     int64_t offset = at + part * W_BYTES;
-    trace_memory(t, MEM_LDA_W, half("wl%d", "wh%d", i, part), stream[0],
-                 offset);
-    trace_memory(t, MEM_LDB_W, half("wl%d", "wh%d", ADD_RIGHT + i, part),
-                 stream[1], offset);
+    kernel_trace_memory(t, MEM_LDA_W, half("wl%d", "wh%d", i, part), stream[0],
+                        offset);
+    kernel_trace_memory(t, MEM_LDB_W, half("wl%d", "wh%d", ADD_RIGHT + i, part),
+                        stream[1], offset);
   }
-  trace_add(t, add, 3, (int64_t[]){left, left, right});
+  kernel_trace_add(t, add, 3, (int64_t[]){left, left, right});
   for (int part = 0; part < 2; part++)
-    trace_memory(t, MEM_ST_W, half("wl%d", "wh%d", i, part), stream[2],
-                 at + part * W_BYTES);
+    kernel_trace_memory(t, MEM_ST_W, half("wl%d", "wh%d", i, part), stream[2],
+                        at + part * W_BYTES);
 }
 
 /* Floats in accumulators: bml(i) += bmh(i), 16 at a time. */
 static void add_floats(struct trace *t, enum dtype type, int i,
                        const int stream[3], int64_t at) {
-  int64_t left = trace_reg("bml%d", i), right = trace_reg("bmh%d", i);
+  int64_t left = kernel_trace_reg("bml%d", i),
+          right = kernel_trace_reg("bmh%d", i);
   int parts = type == DTYPE_F32 ? 2 : 1;
   int64_t offset = at / X_BYTES * parts * W_BYTES;
   for (int side = 0; side < 2; side++)
@@ -209,14 +220,16 @@ static void add_floats(struct trace *t, enum dtype type, int i,
       int reg = parts == 1 ? (int)(side ? right : left)
                 : side     ? half("amhl%d", "amhh%d", i, part)
                            : half("amll%d", "amlh%d", i, part);
-      trace_memory(t, parts == 1 ? MEM_LDA_CONV : MEM_LDA_AM, reg, stream[side],
-                   offset + part * W_BYTES);
+      kernel_trace_memory(t, parts == 1 ? MEM_LDA_CONV : MEM_LDA_AM, reg,
+                          stream[side], offset + part * W_BYTES);
     }
-  trace_add(t, INSN_VADD_F, 4, (int64_t[]){left, left, right, trace_reg("r0")});
+  kernel_trace_add(t, INSN_VADD_F, 4,
+                   (int64_t[]){left, left, right, kernel_trace_reg("r0")});
   for (int part = 0; part < parts; part++)
-    trace_memory(t, parts == 1 ? MEM_ST_CONV : MEM_ST_AM,
-                 parts == 1 ? (int)left : half("amll%d", "amlh%d", i, part),
-                 stream[2], offset + part * W_BYTES);
+    kernel_trace_memory(t, parts == 1 ? MEM_ST_CONV : MEM_ST_AM,
+                        parts == 1 ? (int)left
+                                   : half("amll%d", "amlh%d", i, part),
+                        stream[2], offset + part * W_BYTES);
 }
 
 struct asm_program *kernel_add(struct arena *a, const char *name,
@@ -230,16 +243,16 @@ struct asm_program *kernel_add(struct arena *a, const char *name,
     diag_error(d, loc_none(), "add: no kernel for %s", dtype_name(type));
     return NULL;
   }
-  struct trace t = trace_open(a, d);
-  int stream[3] = {trace_stream(&t, "p0", "p0", 0),
-                   trace_stream(&t, "p1", "p1", 1),
-                   trace_stream(&t, "p2", "p2", 2)};
+  struct trace t = kernel_trace_open(a, d);
+  int stream[3] = {kernel_trace_stream(&t, "p0", "p0", 0),
+                   kernel_trace_stream(&t, "p1", "p1", 1),
+                   kernel_trace_stream(&t, "p2", "p2", 2)};
   enum insn_id add = size == 1   ? INSN_VADD_8
                      : size == 2 ? INSN_VADD_16
                                  : INSN_VADD_32;
   if (is_float) {
-    trace_constant(&t, trace_reg("r0"), FLOAT_CONFIG);
-    trace_constant(&t, trace_reg("crRnd"), NEAREST_EVEN);
+    kernel_trace_constant(&t, kernel_trace_reg("r0"), FLOAT_CONFIG);
+    kernel_trace_constant(&t, kernel_trace_reg("crRnd"), NEAREST_EVEN);
   }
   /* a step is 64 bytes, or 16 floats */
   int steps = is_float ? bytes / size / 16 : bytes / X_BYTES;

@@ -4,7 +4,7 @@
  * The starts of loops and the last bundle of a hardware loop stand at multiples
  * of 16 bytes.  No padding is executed: some bundles before such a place take
  * the 16-byte format instead of their smallest one. */
-#include "fold.h"
+#include "kernel_fold.h"
 
 #include <assert.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static void add_bundles(struct emitter *e, int start, int length) {
   for (int i = start; i < start + length; i++) {
     add_phase(e, i);
     struct asm_line *l = add_line(e, ASM_BUNDLE);
-    l->bundle = sched_bundle(e->schedule, i);
+    l->bundle = kernel_sched_bundle(e->schedule, i);
     l->comment = e->schedule->cycle[i].note;
   }
 }
@@ -82,7 +82,7 @@ static void align(struct emitter *e) {
     const struct asm_line *l = &line[from + i];
     int size = l->kind != ASM_BUNDLE ? 0
                : l->full             ? ALIGN
-                                     : fold_bytes(&l->bundle, e->diag);
+                                     : kernel_fold_bytes(&l->bundle, e->diag);
     for (int r = 0; r < RESTS; r++) {
       int small = least[i][(r + ALIGN - size / 2) % RESTS] + size;
       int full = size ? least[i][r] + ALIGN : NEVER;
@@ -93,7 +93,7 @@ static void align(struct emitter *e) {
     struct asm_line *l = &line[from + i];
     if (l->kind != ASM_BUNDLE || l->full)
       continue;
-    int size = fold_bytes(&l->bundle, e->diag);
+    int size = kernel_fold_bytes(&l->bundle, e->diag);
     int small = (r + ALIGN - size / 2) % RESTS;
     if (least[i][small] + size <= least[i][r] + ALIGN)
       r = small;
@@ -136,15 +136,15 @@ static void add_settings(struct emitter *e, const struct setting *setting,
     ahead -= a->line[i].kind == ASM_BUNDLE;
   for (; i >= first && done < count; i--) {
     struct asm_line *l = &a->line[i];
-    if (l->kind == ASM_BUNDLE && fold_long_free(&l->bundle))
+    if (l->kind == ASM_BUNDLE && kernel_fold_long_free(&l->bundle))
       set_long(e, l, &setting[done++]);
   }
   assert(done == count);
 }
 
 static int cycle_bytes(const struct emitter *e, int i) {
-  struct isa_bundle b = sched_bundle(e->schedule, i);
-  return fold_bytes(&b, e->diag);
+  struct isa_bundle b = kernel_sched_bundle(e->schedule, i);
+  return kernel_fold_bytes(&b, e->diag);
 }
 
 /* Bundles that have to stand between a hardware loop's set-up and the loop. */
@@ -235,10 +235,11 @@ static void emit_pieces(struct emitter *e, const struct fold *f) {
   }
 }
 
-struct asm_program *fold_emit(struct arena *a, const char *name,
-                              const char *const *heading, int heading_count,
-                              const struct schedule *s, const struct fold *f,
-                              struct diag *d) {
+struct asm_program *kernel_fold_emit(struct arena *a, const char *name,
+                                     const char *const *heading,
+                                     int heading_count,
+                                     const struct schedule *s,
+                                     const struct fold *f, struct diag *d) {
   struct emitter e = {.arena = a,
                       .program = arena_alloc(a, sizeof *e.program),
                       .schedule = s,

@@ -11,7 +11,7 @@
  * slot, five delay slots that are already full of work) and the steps of K
  * inside their bodies become hardware loops.
  */
-#include "fold.h"
+#include "kernel_fold.h"
 
 #include <assert.h>
 #include <string.h>
@@ -70,11 +70,11 @@ static bool equal(const struct folder *f, int i, int j) {
   return true;
 }
 
-bool fold_long_free(const struct isa_bundle *b) {
+bool kernel_fold_long_free(const struct isa_bundle *b) {
   return !b->slot[SLOT_ALU].id && !b->slot[SLOT_MV].id && !b->slot[SLOT_LNG].id;
 }
 
-int fold_bytes(const struct isa_bundle *b, struct diag *d) {
+int kernel_fold_bytes(const struct isa_bundle *b, struct diag *d) {
   uint8_t bytes[ISA_BUNDLE_BYTES];
   return isa_encode(b, 0, bytes, d);
 }
@@ -293,18 +293,18 @@ static void fold_nested(struct folder *f, int from, int to) {
   fold_nested(f, r.start + r.length * r.trips, to);
 }
 
-struct asm_program *fold_program(struct arena *a, const char *name,
-                                 const char *const *heading, int heading_count,
-                                 const struct schedule *s, struct diag *d) {
+struct asm_program *kernel_fold(struct arena *a, const char *name,
+                                const char *const *heading, int heading_count,
+                                const struct schedule *s, struct diag *d) {
   struct folder f = {.s = s, .diag = d};
   f.hash = arena_array(a, s->count, sizeof *f.hash);
   f.bytes_before = arena_array(a, s->count + 1, sizeof *f.bytes_before);
   f.long_before = arena_array(a, s->count + 1, sizeof *f.long_before);
   for (int i = 0; i < s->count; i++) {
-    struct isa_bundle b = sched_bundle(s, i);
+    struct isa_bundle b = kernel_sched_bundle(s, i);
     f.hash[i] = hash_cycle(&s->cycle[i]);
-    f.bytes_before[i + 1] = f.bytes_before[i] + fold_bytes(&b, d);
-    f.long_before[i + 1] = f.long_before[i] + fold_long_free(&b);
+    f.bytes_before[i + 1] = f.bytes_before[i] + kernel_fold_bytes(&b, d);
+    f.long_before[i + 1] = f.long_before[i] + kernel_fold_long_free(&b);
   }
   find_lengths(&f, a);
   fold_hardware(&f, 0, s->count);
@@ -326,5 +326,5 @@ struct asm_program *fold_program(struct arena *a, const char *name,
                name, size, PROGRAM_BYTES);
     return NULL;
   }
-  return fold_emit(a, name, heading, heading_count, s, &f.fold, d);
+  return kernel_fold_emit(a, name, heading, heading_count, s, &f.fold, d);
 }

@@ -1,6 +1,6 @@
 /* gemm.c -- kernel_gemm: checks what is asked for, has the run traced,
  * scheduled and rolled up. */
-#include "gemm.h"
+#include "kernel_gemm.h"
 
 #include <string.h>
 
@@ -34,7 +34,7 @@ static const struct {
 #undef GEMM
 };
 
-int gemm_transpose_mode(enum dtype type, int rows, int columns) {
+int kernel_gemm_transpose_mode(enum dtype type, int rows, int columns) {
   for (size_t i = 0; i < sizeof transpose / sizeof *transpose; i++)
     if (transpose[i].bits == 8 * dtype_bytes(type) &&
         transpose[i].rows == rows && transpose[i].columns == columns)
@@ -139,9 +139,9 @@ static bool schedule_gemm(struct arena *a, const struct kernel_gemm *k,
                           const struct gemm_kind *kind, enum gemm_phase phase,
                           struct schedule *schedule, int *idle,
                           struct diag *d) {
-  struct trace t = trace_open(a, d);
-  gemm_trace(&t, k, kind, phase);
-  if (!trace_address(&t) || !sched_place(&t, schedule))
+  struct trace t = kernel_trace_open(a, d);
+  kernel_trace_gemm(&t, k, kind, phase);
+  if (!kernel_trace_address(&t) || !kernel_sched_place(&t, schedule))
     return false;
   *idle = schedule->count - t.mac_count;
   return true;
@@ -198,5 +198,5 @@ struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
       "accumulators",
   };
   int headings = sizeof heading / sizeof *heading;
-  return fold_program(a, k->name, heading, headings, &best, d);
+  return kernel_fold(a, k->name, heading, headings, &best, d);
 }

@@ -18,8 +18,8 @@
  * as the multiplier wants them passes through vshuffle, one instruction of the
  * otherwise idle MV slot.
  */
-#include "cover.h"
-#include "gemm.h"
+#include "kernel_cover.h"
+#include "kernel_gemm.h"
 
 #include <assert.h>
 
@@ -84,8 +84,8 @@ static int accumulator(const struct gemm *g, int i, int r, int c) {
 
 static int accumulator_reg(const struct gemm *g, int n) {
   if (is_float(g))
-    return trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
-  return trace_reg("cm%d", n);
+    return kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
+  return kernel_trace_reg("cm%d", n);
 }
 
 /* The register that one 32-byte access of result n moves. */
@@ -95,14 +95,14 @@ static int accumulator_part(const struct gemm *g, int n, int part) {
   switch (g->kind->part) {
   case PART_AM:
     i = n * (is_float(g) ? 2 : 4) + part;
-    return trace_reg(am[i % 4], i / 4);
+    return kernel_trace_reg(am[i % 4], i / 4);
   case PART_BM:
     i = n * (is_float(g) ? 1 : 2) + part;
-    return trace_reg(i % 2 ? "bmh%d" : "bml%d", i / 2);
+    return kernel_trace_reg(i % 2 ? "bmh%d" : "bml%d", i / 2);
   case PART_CM:
     break;
   }
-  return trace_reg("cm%d", n);
+  return kernel_trace_reg("cm%d", n);
 }
 
 /* ---- loads and stores ---- */
@@ -110,9 +110,9 @@ static int accumulator_part(const struct gemm *g, int n, int part) {
 static void load_parts(struct gemm *g, const struct operand *o, int x,
                        int64_t offset, bool last, unsigned phase) {
   for (int i = 0; i < o->parts; i++) {
-    struct trace_op *op =
-        trace_memory(g->t, o->mem, trace_reg(i ? "wh%d" : "wl%d", x), o->stream,
-                     offset + i * W_BYTES);
+    struct trace_op *op = kernel_trace_memory(
+        g->t, o->mem, kernel_trace_reg(i ? "wh%d" : "wl%d", x), o->stream,
+        offset + i * W_BYTES);
     op->other_mem = o->other_mem;
     op->boundary = last && i == o->parts - 1;
     op->region = g->block[g->number].region;
@@ -133,9 +133,10 @@ static int load_operand(struct gemm *g, struct operand *o, int index, int k,
   }
   int stage = o->stage + o->stage_next++ % o->stage_ring;
   load_parts(g, o, stage, offset, last, phase);
-  int64_t from = trace_reg("x%d", stage);
-  trace_add(g->t, INSN_VSHUFFLE, 4,
-            (int64_t[]){trace_reg("x%d", x), from, from, o->mode_reg})
+  int64_t from = kernel_trace_reg("x%d", stage);
+  kernel_trace_add(
+      g->t, INSN_VSHUFFLE, 4,
+      (int64_t[]){kernel_trace_reg("x%d", x), from, from, o->mode_reg})
       ->phase = steady ? cycles[g->phase].shuffle : 0;
   return x;
 }
@@ -145,10 +146,10 @@ static void move_c(struct gemm *g, bool store, int i, int r, int c) {
   int64_t offset = (b->row + r) * g->c_row + (b->col + c) * g->c_col;
   bool last = r == b->rows - 1 && c == b->cols - 1;
   for (int part = 0; part < g->c_parts; part++) {
-    struct trace_op *o =
-        trace_memory(g->t, store ? g->kind->store : g->kind->load,
-                     accumulator_part(g, accumulator(g, i, r, c), part),
-                     store ? g->c_store : g->c_load, offset + part * W_BYTES);
+    struct trace_op *o = kernel_trace_memory(
+        g->t, store ? g->kind->store : g->kind->load,
+        accumulator_part(g, accumulator(g, i, r, c), part),
+        store ? g->c_store : g->c_load, offset + part * W_BYTES);
     o->op.operand[1] = g->shift_reg;
     o->boundary = last && part == g->c_parts - 1;
     o->region = b->region;
@@ -170,15 +171,16 @@ static void move_block(struct gemm *g, bool store, int i) {
  * so they pass through a vector register; r16 takes the unwanted mask. */
 static void relu_block(struct gemm *g, int i) {
   const struct cover_block *b = &g->block[i];
-  int64_t x = trace_reg("x%d", RELU_TEMP), zero = trace_reg("x%d", RELU_ZERO);
+  int64_t x = kernel_trace_reg("x%d", RELU_TEMP),
+          zero = kernel_trace_reg("x%d", RELU_ZERO);
   int halves = is_float(g) ? 1 : 2;
   int first = accumulator(g, i, 0, 0) * halves;
   for (int n = first; n < first + b->rows * b->cols * halves; n++) {
-    int64_t bm = trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
-    trace_add(g->t, INSN_VMOV_X, 2, (int64_t[]){x, bm});
-    trace_add(g->t, INSN_VMAX_LT_S32, 4,
-              (int64_t[]){x, trace_reg("r16"), x, zero});
-    trace_add(g->t, INSN_VMOV_X, 2, (int64_t[]){bm, x});
+    int64_t bm = kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
+    kernel_trace_add(g->t, INSN_VMOV_X, 2, (int64_t[]){x, bm});
+    kernel_trace_add(g->t, INSN_VMAX_LT_S32, 4,
+                     (int64_t[]){x, kernel_trace_reg("r16"), x, zero});
+    kernel_trace_add(g->t, INSN_VMOV_X, 2, (int64_t[]){bm, x});
   }
 }
 
@@ -187,13 +189,14 @@ static void relu_block(struct gemm *g, int i) {
 static void multiply(struct gemm *g, int r, int c, int x_left, int x_right,
                      bool start) {
   int64_t acc = accumulator_reg(g, accumulator(g, g->number, r, c));
-  int64_t left = trace_reg("x%d", x_left), right = trace_reg("x%d", x_right);
+  int64_t left = kernel_trace_reg("x%d", x_left),
+          right = kernel_trace_reg("x%d", x_right);
   if (start)
-    trace_add(g->t, g->kind->mul, 4,
-              (int64_t[]){acc, left, right, g->config_reg});
+    kernel_trace_add(g->t, g->kind->mul, 4,
+                     (int64_t[]){acc, left, right, g->config_reg});
   else
-    trace_add(g->t, g->kind->mac, 5,
-              (int64_t[]){acc, acc, left, right, g->config_reg});
+    kernel_trace_add(g->t, g->kind->mac, 5,
+                     (int64_t[]){acc, acc, left, right, g->config_reg});
 }
 
 /* `group` K steps from `k` on; loads stand right before their first use. */
@@ -294,33 +297,38 @@ static void set_modes(struct gemm *g, const struct kernel_gemm *k) {
     config += dtype_kind(left) == DTYPE_SIGNED ? 512 : 0;
     config += dtype_kind(right) == DTYPE_SIGNED ? 256 : 0;
   }
-  trace_constant(g->t, g->config_reg, config);
+  kernel_trace_constant(g->t, g->config_reg, config);
   if (kind->store == MEM_ST_AM)
     return;
-  trace_constant(g->t, trace_reg("crRnd"), rounding_value[k->rounding]);
+  kernel_trace_constant(g->t, kernel_trace_reg("crRnd"),
+                        rounding_value[k->rounding]);
   if (kind->store == MEM_ST_CONV)
     return;
-  trace_constant(g->t, g->shift_reg, k->shift);
-  trace_constant(g->t, trace_reg("crSat"), saturation_value[k->saturation]);
-  trace_constant(g->t, trace_reg("crSRSSign"), 0); /* of .d forms: unsigned */
-  trace_constant(g->t, trace_reg("crUPSSign"), 0);
+  kernel_trace_constant(g->t, g->shift_reg, k->shift);
+  kernel_trace_constant(g->t, kernel_trace_reg("crSat"),
+                        saturation_value[k->saturation]);
+  kernel_trace_constant(g->t, kernel_trace_reg("crSRSSign"),
+                        0); /* of .d forms: unsigned */
+  kernel_trace_constant(g->t, kernel_trace_reg("crUPSSign"), 0);
 }
 
 /* r16 is the caller's (kernels.h) and waits in r8. */
 static void start_relu(struct trace *t) {
-  int64_t zero = trace_reg("r4");
-  trace_add(t, INSN_MOV, 2, (int64_t[]){trace_reg("r8"), trace_reg("r16")});
-  trace_constant(t, (int)zero, 0);
-  trace_add(t, INSN_VBCST_32, 2,
-            (int64_t[]){trace_reg("x%d", RELU_ZERO), zero});
+  int64_t zero = kernel_trace_reg("r4");
+  kernel_trace_add(
+      t, INSN_MOV, 2,
+      (int64_t[]){kernel_trace_reg("r8"), kernel_trace_reg("r16")});
+  kernel_trace_constant(t, (int)zero, 0);
+  kernel_trace_add(t, INSN_VBCST_32, 2,
+                   (int64_t[]){kernel_trace_reg("x%d", RELU_ZERO), zero});
 }
 
 static void set_shuffle(struct gemm *g, struct operand *o, const char *reg,
                         enum dtype type, int rows, int columns) {
-  int mode = gemm_transpose_mode(type, rows, columns);
+  int mode = kernel_gemm_transpose_mode(type, rows, columns);
   assert(mode >= 0);
-  o->mode_reg = trace_reg("%s", reg);
-  trace_constant(g->t, o->mode_reg, mode);
+  o->mode_reg = kernel_trace_reg("%s", reg);
+  kernel_trace_constant(g->t, o->mode_reg, mode);
 }
 
 static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
@@ -329,8 +337,8 @@ static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
   int64_t a_bytes = s->m * s->k * dtype_bytes(k->in0);
   int64_t b_bytes = s->k * s->n * dtype_bytes(k->in1);
   int64_t c_bytes = s->m * s->n * dtype_bytes(k->out);
-  int b = trace_stream(g->t, "p1", "p1", 1);
-  int a = trace_stream(g->t, "p0", "p0", 0);
+  int b = kernel_trace_stream(g->t, "p1", "p1", 1);
+  int a = kernel_trace_stream(g->t, "p0", "p0", 0);
   struct operand from_a = {.stream = a,
                            .index_stride = g->k_steps * a_bytes,
                            .k_stride = a_bytes,
@@ -346,8 +354,8 @@ static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
   g->c_row = k->tc ? c_bytes : n_blocks * c_bytes;
   g->c_col = k->tc ? n_blocks * c_bytes : c_bytes;
   g->c_parts = (int)c_bytes / W_BYTES;
-  g->c_load = trace_stream(g->t, "p2", "p2", 2);
-  g->c_store = trace_stream(g->t, "p3", "p2", 2);
+  g->c_load = kernel_trace_stream(g->t, "p2", "p2", 2);
+  g->c_store = kernel_trace_stream(g->t, "p3", "p2", 2);
   g->left.mem = MEM_LDA_W, g->left.other_mem = MEM_LDB_W;
   g->right.mem = MEM_LDB_W;
   g->left.use = LEFT_X, g->right.use = RIGHT_X;
@@ -364,8 +372,8 @@ static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
   }
 }
 
-void gemm_trace(struct trace *t, const struct kernel_gemm *k,
-                const struct gemm_kind *kind, enum gemm_phase phase) {
+void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
+                       const struct gemm_kind *kind, enum gemm_phase phase) {
   const struct kernel_shape *s = &kind->mac_shape;
   struct gemm g = {.kind = kind,
                    .t = t,
@@ -373,8 +381,8 @@ void gemm_trace(struct trace *t, const struct kernel_gemm *k,
                    .relu = k->relu,
                    .phase = phase,
                    .k_steps = k->k / s->k,
-                   .config_reg = trace_reg("r0"),
-                   .shift_reg = trace_reg("s0")};
+                   .config_reg = kernel_trace_reg("r0"),
+                   .shift_reg = kernel_trace_reg("s0")};
   g.pair_cols = isa_distance(kind->mac, 0, kind->mac, 1);
   set_modes(&g, k);
   set_operands(&g, k);
@@ -394,10 +402,12 @@ void gemm_trace(struct trace *t, const struct kernel_gemm *k,
                             .distance = g.pair_cols,
                             .usual_rows = kind->rows,
                             .usual_cols = kind->cols};
-  g.block = cover(t->arena, &p, &g.block_count);
+  g.block = kernel_cover(t->arena, &p, &g.block_count);
   if (k->relu)
     start_relu(t);
   trace_blocks(&g);
   if (k->relu)
-    trace_add(t, INSN_MOV, 2, (int64_t[]){trace_reg("r16"), trace_reg("r8")});
+    kernel_trace_add(
+        t, INSN_MOV, 2,
+        (int64_t[]){kernel_trace_reg("r16"), kernel_trace_reg("r8")});
 }

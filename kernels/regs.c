@@ -19,7 +19,7 @@
  * The access after a stream's last one does not exist; its step repeats the
  * form of its likes, so that the end of the trace looks like its middle.
  */
-#include "trace.h"
+#include "kernel_trace.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -233,14 +233,14 @@ static int choose_place(const struct addresser *s) {
 
 static void write_place(struct addresser *s, int i, const struct step *step) {
   if (step->kind == STEP_CONSTANT) {
-    trace_constant(&s->out, trace_reg("m%d", i), step->value);
+    kernel_trace_constant(&s->out, kernel_trace_reg("m%d", i), step->value);
     return;
   }
   const struct pattern *p = &s->pattern[step->value];
-  trace_constant(&s->out, trace_reg("dj%d", i), p->step);
-  trace_constant(&s->out, trace_reg("dn%d", i), p->size);
-  trace_constant(&s->out, trace_reg("dc%d", i), 0);
-  trace_constant(&s->out, trace_reg("m%d", i), p->wrap);
+  kernel_trace_constant(&s->out, kernel_trace_reg("dj%d", i), p->step);
+  kernel_trace_constant(&s->out, kernel_trace_reg("dn%d", i), p->size);
+  kernel_trace_constant(&s->out, kernel_trace_reg("dc%d", i), 0);
+  kernel_trace_constant(&s->out, kernel_trace_reg("m%d", i), p->wrap);
 }
 
 /* The place that holds the step, written if it is not there yet; -1: none. */
@@ -272,26 +272,27 @@ static bool address(struct addresser *s, struct trace_op *o,
                       "the kernel needs more than %d address step registers",
                       PLACES);
   set_form(o, pointer, step->kind,
-           trace_reg(step->kind == STEP_PATTERN ? "d%d" : "m%d", place));
+           kernel_trace_reg(step->kind == STEP_PATTERN ? "d%d" : "m%d", place));
   return true;
 }
 
-bool trace_address(struct trace *t) {
+bool kernel_trace_address(struct trace *t) {
   if (t->diag->kind != DIAG_NONE)
     return false;
-  struct addresser s = {.t = t, .out = trace_open(t->arena, t->diag)};
+  struct addresser s = {.t = t, .out = kernel_trace_open(t->arena, t->diag)};
   s.step = arena_array(t->arena, t->count, sizeof *s.step);
   for (int i = 0; i < t->stream_count; i++) {
     step_stream(&s, i);
     if (t->stream[i].start_from != t->stream[i].pointer)
-      trace_add(&s.out, INSN_MOV, 2,
-                (int64_t[]){t->stream[i].pointer, t->stream[i].start_from});
+      kernel_trace_add(
+          &s.out, INSN_MOV, 2,
+          (int64_t[]){t->stream[i].pointer, t->stream[i].start_from});
   }
   find_next_uses(&s);
   for (int i = 0; i < t->count; i++) {
     if (t->op[i].stream >= 0 && !address(&s, &t->op[i], &s.step[i]))
       return false;
-    *trace_append(&s.out) = t->op[i];
+    *kernel_trace_append(&s.out) = t->op[i];
   }
   t->op = s.out.op;
   t->count = s.out.count;

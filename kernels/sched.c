@@ -46,7 +46,7 @@
  * window of the past.  The cost is linear in the cycles of the kernel; a
  * 64x80x64 kernel takes about ten milliseconds.
  */
-#include "trace.h"
+#include "kernel_trace.h"
 
 #include <assert.h>
 #include <string.h>
@@ -253,7 +253,7 @@ static void place_return(struct placer *p) {
   p->s->count = max(p->s->count, cycle + 6);
 }
 
-struct isa_bundle sched_bundle(const struct schedule *s, int cycle) {
+struct isa_bundle kernel_sched_bundle(const struct schedule *s, int cycle) {
   struct isa_bundle b = {0};
   for (int i = 0; i < SLOT_COUNT; i++)
     if (s->cycle[cycle].slot[i])
@@ -261,7 +261,7 @@ struct isa_bundle sched_bundle(const struct schedule *s, int cycle) {
   return b;
 }
 
-bool sched_place(const struct trace *t, struct schedule *s) {
+bool kernel_sched_place(const struct trace *t, struct schedule *s) {
   if (t->diag->kind != DIAG_NONE)
     return false;
   *s = (struct schedule){0};

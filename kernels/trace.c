@@ -1,15 +1,15 @@
 /* trace.c -- building a trace: the list of operations of a kernel's whole run.
  */
-#include "trace.h"
+#include "kernel_trace.h"
 
 #include <assert.h>
 #include <string.h>
 
-struct trace trace_open(struct arena *a, struct diag *d) {
+struct trace kernel_trace_open(struct arena *a, struct diag *d) {
   return (struct trace){.arena = a, .diag = d};
 }
 
-int trace_reg(const char *format, ...) {
+int kernel_trace_reg(const char *format, ...) {
   char name[16];
   va_list args;
   va_start(args, format);
@@ -20,15 +20,16 @@ int trace_reg(const char *format, ...) {
   return reg;
 }
 
-int trace_stream(struct trace *t, const char *pointer, const char *start_from,
-                 int bank) {
+int kernel_trace_stream(struct trace *t, const char *pointer,
+                        const char *start_from, int bank) {
   assert(t->stream_count < TRACE_STREAMS);
-  t->stream[t->stream_count] = (struct trace_stream){
-      trace_reg("%s", pointer), trace_reg("%s", start_from), bank};
+  t->stream[t->stream_count] =
+      (struct trace_stream){kernel_trace_reg("%s", pointer),
+                            kernel_trace_reg("%s", start_from), bank};
   return t->stream_count++;
 }
 
-struct trace_op *trace_append(struct trace *t) {
+struct trace_op *kernel_trace_append(struct trace *t) {
   if (t->count == t->capacity) {
     int capacity = t->capacity ? 2 * t->capacity : 1024;
     t->op = arena_copy(t->arena, t->op, t->count, capacity, sizeof *t->op);
@@ -39,9 +40,9 @@ struct trace_op *trace_append(struct trace *t) {
   return o;
 }
 
-struct trace_op *trace_add(struct trace *t, enum insn_id id, int operand_count,
-                           const int64_t *operand) {
-  struct trace_op *o = trace_append(t);
+struct trace_op *kernel_trace_add(struct trace *t, enum insn_id id,
+                                  int operand_count, const int64_t *operand) {
+  struct trace_op *o = kernel_trace_append(t);
   o->op.id = id;
   memcpy(o->op.operand, operand, operand_count * sizeof *operand);
   if (isa_insn(id)->flags & INSN_MAC)
@@ -49,9 +50,9 @@ struct trace_op *trace_add(struct trace *t, enum insn_id id, int operand_count,
   return o;
 }
 
-struct trace_op *trace_memory(struct trace *t, enum mem_kind mem, int reg,
-                              int stream, int64_t offset) {
-  struct trace_op *o = trace_append(t);
+struct trace_op *kernel_trace_memory(struct trace *t, enum mem_kind mem,
+                                     int reg, int stream, int64_t offset) {
+  struct trace_op *o = kernel_trace_append(t);
   o->mem = mem;
   o->stream = stream;
   o->offset = offset;
@@ -66,10 +67,10 @@ static bool fits(enum insn_id id, int reg, int64_t value) {
          value >= c->low && value <= c->high;
 }
 
-void trace_constant(struct trace *t, int reg, int64_t value) {
+void kernel_trace_constant(struct trace *t, int reg, int64_t value) {
   enum insn_id id = fits(INSN_MOVX_I, reg, value)  ? INSN_MOVX_I
                     : fits(INSN_MOV_I, reg, value) ? INSN_MOV_I
                                                    : INSN_MOVXM;
   assert(fits(id, reg, value));
-  trace_add(t, id, 2, (int64_t[]){reg, value});
+  kernel_trace_add(t, id, 2, (int64_t[]){reg, value});
 }

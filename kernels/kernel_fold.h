@@ -1,9 +1,9 @@
-/* fold.h -- inside kernels/: how a schedule is rolled up; fold.c decides,
- * emit.c writes it down. */
+/* kernel_fold.h -- inside kernels/: how a schedule is rolled up; fold.c
+ * decides, emit.c writes it down. */
 #ifndef NPUTEIR_KERNELS_FOLD_H
 #define NPUTEIR_KERNELS_FOLD_H
 
-#include "trace.h"
+#include "kernel_trace.h"
 
 enum {
   FOLD_PIECES = 64,
@@ -31,13 +31,13 @@ struct fold {
 };
 
 /* Whether the bundle has room for an operation in the long slot. */
-bool fold_long_free(const struct isa_bundle *);
+bool kernel_fold_long_free(const struct isa_bundle *);
 /* Bytes of the bundle in its smallest format. */
-int fold_bytes(const struct isa_bundle *, struct diag *);
+int kernel_fold_bytes(const struct isa_bundle *, struct diag *);
 
-struct asm_program *fold_emit(struct arena *, const char *name,
-                              const char *const *heading, int heading_count,
-                              const struct schedule *, const struct fold *,
-                              struct diag *);
+struct asm_program *kernel_fold_emit(struct arena *, const char *name,
+                                     const char *const *heading,
+                                     int heading_count, const struct schedule *,
+                                     const struct fold *, struct diag *);
 
 #endif

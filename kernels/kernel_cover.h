@@ -1,4 +1,4 @@
-/* cover.h -- inside kernels/: cutting C into blocks of accumulators. */
+/* kernel_cover.h -- inside kernels/: cutting C into blocks of accumulators. */
 #ifndef NPUTEIR_KERNELS_COVER_H
 #define NPUTEIR_KERNELS_COVER_H
 
@@ -23,7 +23,7 @@ struct cover_problem {
 struct cover_block {
   int row, col, rows, cols, region;
 };
-struct cover_block *cover(struct arena *, const struct cover_problem *,
-                          int *count);
+struct cover_block *kernel_cover(struct arena *, const struct cover_problem *,
+                                 int *count);
 
 #endif

@@ -1,8 +1,9 @@
-/* gemm.h -- inside kernels/: the kinds of matrix products and their traces. */
+/* kernel_gemm.h -- inside kernels/: the kinds of matrix products and their
+ * traces. */
 #ifndef NPUTEIR_KERNELS_GEMM_H
 #define NPUTEIR_KERNELS_GEMM_H
 
-#include "trace.h"
+#include "kernel_trace.h"
 
 enum gemm_part { PART_AM, PART_BM, PART_CM };
 
@@ -28,9 +29,9 @@ enum gemm_phase {
 };
 
 /* Writes the whole run of a checked kernel. */
-void gemm_trace(struct trace *, const struct kernel_gemm *,
-                const struct gemm_kind *, enum gemm_phase);
+void kernel_trace_gemm(struct trace *, const struct kernel_gemm *,
+                       const struct gemm_kind *, enum gemm_phase);
 /* The vshuffle mode that transposes a block, or -1. */
-int gemm_transpose_mode(enum dtype, int rows, int columns);
+int kernel_gemm_transpose_mode(enum dtype, int rows, int columns);
 
 #endif

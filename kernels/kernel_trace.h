@@ -1,12 +1,14 @@
-/* trace.h -- inside kernels/: the road from a kernel's work to its bundles.
+/* kernel_trace.h -- inside kernels/: the road from a kernel's work to its
+ * bundles.
  *
  * A generator writes the whole run of a kernel as one straight list of
  * operations in program order, loops unrolled, with registers chosen and with
- * memory accesses as plain byte offsets (trace_add and friends).  Then
+ * memory accesses as plain byte offsets (kernel_trace_add and friends).  Then
  *
- *   regs.c    turns offsets into post-incremented pointers   (trace_address)
- *   sched.c   gives every operation a cycle                  (sched_place)
- *   fold.c    rolls repeated bundles up into loops           (fold_program)
+ *   regs.c   turns offsets into post-incremented pointers
+ *   sched.c  gives every operation a cycle
+ *   fold.c   finds the repetition in the bundles
+ *   emit.c   writes it down with loops
  *
  * The first error stays in trace.diag; later calls do nothing, so a generator
  * is straight emission and is checked once at the end.
@@ -55,23 +57,24 @@ struct trace {
   int mac_count;
 };
 
-struct trace trace_open(struct arena *, struct diag *);
-int trace_stream(struct trace *, const char *pointer, const char *start_from,
-                 int bank);
+struct trace kernel_trace_open(struct arena *, struct diag *);
+int kernel_trace_stream(struct trace *, const char *pointer,
+                        const char *start_from, int bank);
 /* Appends; the returned operation may be refined until the next call. */
-struct trace_op *trace_append(struct trace *);
-struct trace_op *trace_add(struct trace *, enum insn_id, int operand_count,
-                           const int64_t *operand);
-struct trace_op *trace_memory(struct trace *, enum mem_kind, int reg,
-                              int stream, int64_t offset);
+struct trace_op *kernel_trace_append(struct trace *);
+struct trace_op *kernel_trace_add(struct trace *, enum insn_id,
+                                  int operand_count, const int64_t *operand);
+struct trace_op *kernel_trace_memory(struct trace *, enum mem_kind, int reg,
+                                     int stream, int64_t offset);
 /* reg <- value, by the shortest form that holds it. */
-void trace_constant(struct trace *, int reg, int64_t value);
+void kernel_trace_constant(struct trace *, int reg, int64_t value);
 /* Register by name built like printf; the name must exist. */
-int trace_reg(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int kernel_trace_reg(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
 
 /* Gives every memory operation an addressing form and a step, and puts the
  * set-up of pointers and step registers in front. */
-bool trace_address(struct trace *);
+bool kernel_trace_address(struct trace *);
 
 /* A schedule: one bundle per cycle, no bubble left out. */
 struct cycle {
@@ -82,12 +85,12 @@ struct schedule {
   int count;
   struct cycle *cycle;
 };
-struct isa_bundle sched_bundle(const struct schedule *, int cycle);
-bool sched_place(const struct trace *, struct schedule *);
+struct isa_bundle kernel_sched_bundle(const struct schedule *, int cycle);
+bool kernel_sched_place(const struct trace *, struct schedule *);
 
 /* Bundles -> function `name`: repeated stretches become hardware loops. */
-struct asm_program *fold_program(struct arena *, const char *name,
-                                 const char *const *heading, int heading_count,
-                                 const struct schedule *, struct diag *);
+struct asm_program *kernel_fold(struct arena *, const char *name,
+                                const char *const *heading, int heading_count,
+                                const struct schedule *, struct diag *);
 
 #endif
