@@ -36,10 +36,11 @@ static void loops(const struct nest_work *w, int level, bool sum, char *at[]) {
                             dtype_load_float(w->type[IN0], at[IN0]) *
                                 dtype_load_float(w->type[IN1], at[IN1]));
     else
-      dtype_store_int(out, at[OUT],
-                      dtype_load_int(out, at[OUT]) +
-                          dtype_load_int(w->type[IN0], at[IN0]) *
-                              dtype_load_int(w->type[IN1], at[IN1]));
+      dtype_store_int(
+          out, at[OUT],
+          (int64_t)((uint64_t)dtype_load_int(out, at[OUT]) +
+                    (uint64_t)dtype_load_int(w->type[IN0], at[IN0]) *
+                        (uint64_t)dtype_load_int(w->type[IN1], at[IN1])));
     return;
   }
   const struct nest_axis *x = &w->axis[level];
