@@ -52,7 +52,8 @@ static unsigned bank_of(const struct tile *t, uint32_t offset) {
 bool memory_grant(struct tile *t, uint32_t offset, bool must) {
   if (t->banks_cycle != t->sim->now) {
     t->banks_cycle = t->sim->now;
-    t->banks = t->core_listed ? t->core_banks[t->sim->now % CORE_AHEAD] : 0;
+    bool stepped = t->core_listed && t->core_cycle > t->sim->now;
+    t->banks = stepped ? t->core_banks[t->sim->now % CORE_AHEAD] : 0;
   }
   unsigned bit = 1u << bank_of(t, offset);
   if (t->banks & bit && !must)
