@@ -154,6 +154,10 @@ static void print_report(const struct job *j, const struct sim_report *r) {
   printf("stall_stream=%llu\n", (unsigned long long)r->stall_stream);
   printf("bytes_read=%llu\n", (unsigned long long)r->bytes_read);
   printf("bytes_written=%llu\n", (unsigned long long)r->bytes_written);
+  double bytes = (double)(r->bytes_read + r->bytes_written);
+  printf("host_gb_per_s=%.2f\n",
+         r->busy_cycles ? bytes * j->preset->clock_ghz / (double)r->busy_cycles
+                        : 0);
 }
 
 /* A deadlock's message has room for the first causes only. */
@@ -247,7 +251,8 @@ const struct tool_command tool_sim = {
         "(mac_cycles / core_cycles), stall_lock, stall_memory, stall_stream "
         "(cycles\n"
         "of busy_cycles, summed over cores), bytes_read, bytes_written (host "
-        "memory).\n"
+        "memory),\n"
+        "host_gb_per_s (both, over busy_cycles).\n"
         "A deadlock ends the run with who waits for what.\n",
     .run = run_sim,
 };
