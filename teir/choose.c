@@ -27,7 +27,8 @@ struct search {
   struct teir_choice now;
   int64_t extent[TEIR_ROLES], others[TEIR_ROLES]; /* block axis; the rest */
   int64_t batch;
-  bool dense_k[2]; /* does in0 (in1) run along K? */
+  /* By tensor: the role whose axis has unit stride, TEIR_ROLES if none. */
+  enum teir_role dense[3];
   struct teir_choice best;
   bool found;
 };
@@ -88,21 +89,29 @@ static double compute_seconds(const struct search *s, struct teir_choice *c,
   return (double)c->rounds * round / x->clock_hz;
 }
 
+/* How many bytes of a tensor stand next to each other in what is moved. */
+static double run_bytes(const struct search *s, const struct teir_choice *c,
+                        int tensor) {
+  enum teir_role r = s->dense[tensor];
+  double elements = r == TEIR_ROLES ? 1
+                    : r == TEIR_K   ? (double)c->run_k
+                                    : (double)c->block[r];
+  if (tensor == 2 && r != TEIR_ROLES && c->spatial[r] == c->axis[r])
+    elements *= c->lanes[r]; /* blocks of out are joined */
+  return elements * s->bytes[tensor];
+}
+
 static double dram_seconds(const struct search *s, struct teir_choice *c) {
   double k = (double)c->steps_k * (double)c->block[TEIR_K];
   double rounds = (double)c->rounds;
   double m = (double)(c->block[TEIR_M] * c->lanes[TEIR_M]);
   double n = (double)(c->block[TEIR_N] * c->lanes[TEIR_N]);
-  double run[3] = {
-      (double)((s->dense_k[0] ? c->run_k : c->block[TEIR_M]) * s->bytes[0]),
-      (double)((s->dense_k[1] ? c->run_k : c->block[TEIR_N]) * s->bytes[1]), 0};
   c->dram_bytes[0] = rounds * m * k * s->bytes[0];
   c->dram_bytes[1] = rounds * n * k * s->bytes[1];
   c->dram_bytes[2] = rounds * m * n * s->bytes[2];
-  run[2] = run[0] > run[1] ? run[0] : run[1]; /* out goes in whole rows */
   double seconds = 0;
   for (int i = 0; i < 3; i++)
-    seconds += c->dram_bytes[i] / bandwidth(s->machine, run[i]);
+    seconds += c->dram_bytes[i] / bandwidth(s->machine, run_bytes(s, c, i));
   return seconds;
 }
 
@@ -319,10 +328,13 @@ static void take_axes(struct search *s, const int *axis) {
     else if (s->plain.axis[i] != axis[(int)s->plain.role[i]])
       s->others[(int)s->plain.role[i]] *= e;
   }
-  for (int i = 0; i < 2; i++)
-    s->dense_k[i] =
-        axis[TEIR_K] >= 0 &&
-        s->t->axis[axis[TEIR_K]].stride_bytes[i].constant == s->bytes[i];
+  for (int i = 0; i < 3; i++) {
+    s->dense[i] = TEIR_ROLES;
+    for (int r = 0; r < TEIR_ROLES; r++)
+      if (axis[r] >= 0 &&
+          s->t->axis[axis[r]].stride_bytes[i].constant == s->bytes[i])
+        s->dense[i] = (enum teir_role)r;
+  }
 }
 
 /* Every triple of axes, -1 where a role has none. */
@@ -382,6 +394,7 @@ bool teir_choose(struct arena *a, const struct teir *from,
     return diag_declined(d, loc_none(),
                          "no block sizes fit the machine and what is fixed");
   *choice = s.best;
+  choice->lowers = lowers(&s, choice->axis);
   choice->program = s.t;
   return true;
 }
@@ -403,6 +416,9 @@ void teir_choice_explain(const struct teir_choice *c,
               axis_name(c, c->axis[TEIR_M]), (long long)c->block[TEIR_M],
               axis_name(c, c->axis[TEIR_N]), (long long)c->block[TEIR_N],
               axis_name(c, c->axis[TEIR_K]), (long long)c->block[TEIR_K]);
+  if (!c->lowers)
+    text_puts(to, "kernel: none without packing; no choice of axes has unit "
+                  "strides where a GEMM needs them\n");
   text_printf(to, "rows: %c, by axis %s; columns: %c, by axis %s\n", "MN"[rows],
               axis_name(c, c->spatial[rows]), "MN"[columns],
               axis_name(c, c->spatial[columns]));

@@ -56,6 +56,7 @@ struct teir_choice {
   int64_t block[TEIR_ROLES];
   int64_t run_k; /* elements along K per block in the second level */
   int out_buffers;
+  bool lowers;             /* the primitive is a GEMM as it stands */
   int64_t rounds, steps_k; /* blocks of out per core; blocks of K per round */
   double efficiency;       /* of a core while it computes a block */
   double l1_bytes, l2_bytes;
