@@ -7,8 +7,6 @@
  */
 #include "tile.h"
 
-enum { POLL_CYCLES = 112 /* P4 */ };
-
 void control_start(struct sim *s, const struct command_list *list) {
   s->control = (struct control){.list = list, .ready = s->now, .last_sync = -1};
   for (int i = 0; i < list->count; i++)
