@@ -21,6 +21,8 @@ LOOP = [
 def loop(r, v, n, plain):
     form = LOOP[0] if r.random() < plain else r.choice(LOOP)
     t = r.choice(["int", "int", "long", "short" if n.isdigit() else "int"])
+    if ">= 0" not in form and "- 1" not in form and r.random() < 0.2:
+        t, n = "unsigned", n if n.isdigit() else "(unsigned)" + n
     return form.format(t=t, v=v, n=n)
 
 
@@ -35,6 +37,56 @@ def index(r, row, column, width, damage):
                          "{0} * 2 + {1}", "({0} & 7) * ({2}) + {1}",
                          "(uint8_t){0} * ({2}) + {1}"])
     return form.format(row, column, pitch)
+
+
+DOT = '''static inline int idot(const int8_t *a, const int8_t *b, int n, int pitch) {
+  int s = 0;
+  for (int k = 0; k < n; k++)
+    s += a[k] * b[k * pitch];
+  return s;
+}
+static inline float fdot(const __bf16 *a, const __bf16 *b, int n, int pitch) {
+  float s = 0;
+  for (int k = 0; k < n; k++)
+    s += (float)a[k] * (float)b[k * pitch];
+  return s;
+}'''
+DOT_FORM = '''  for (int i = 0; i < M; i++)
+    for (int j = 0; j < N; j++)
+      C[i * N + j] %s %sdot(A + i * K, B + %s, %s, %s)%s;
+}
+'''
+BUMP_FORM = '''  for (int i = 0; i < M; i++) {
+    for (int j = 0; j < N; j++) {
+      const %s *a = A%s, *b = B + j;
+      %s s = 0;
+      for (int k = 0; k < K; k++, b += %s)
+        s += %s*a++ * %s*b;
+      %s
+    }
+    %s
+  }
+}
+'''
+
+
+def helper_form(r, number, kind, c_type, cast, style, damage):
+    """the inner loop in a function of its own, or pointers that are stepped"""
+    head = "%s(f%d) { /* %s %s */\n" % (kind, number, style, damage)
+    sound = damage == "none"
+    if style == "dot":
+        return head + DOT_FORM % (
+            r.choice(["=", "+="]), "f" if cast else "i",
+            "j" if sound else r.choice(["j", "i", "0"]),
+            "K" if sound else r.choice(["K", "i", "j"]),
+            r.choice(["N", "64", "1"]),
+            "" if sound else r.choice(["", " + 1", " * 2"]))
+    return head + BUMP_FORM % (
+        "__bf16" if cast else "int8_t", r.choice([" + i * K", ""]), c_type,
+        r.choice(["N", "N", "64", "1"] + ([] if sound else ["k"])), cast, cast,
+        r.choice(["*C++ = s;", "*C++ += s;", "C[j] = s;", "C[i * N + j] = s;"]
+                 + ([] if sound else ["*C = s; C += 2;", "*C++ = s; if (i > 2) C++;"])),
+        r.choice(["", "A += K;", "C += N;"] + ([] if sound else ["A += i;"])))
 
 
 def form(r, number):
@@ -79,7 +131,9 @@ def form(r, number):
         extra = r.choice(["C[4000] = 1;", "C[4000] += 1;", "%s += 1;" % c,
                           "C[%s + 1] = 0;" % c_index, "%s = 0;" % c])
     before = after = ""
-    style = r.choice(["memory", "scalar"])
+    style = r.choice(["memory", "memory", "scalar", "scalar", "dot", "bump"])
+    if style in ("dot", "bump"):
+        return helper_form(r, number, kind, c_type, cast, style, damage)
     order = list("ijk")
     if style == "memory":
         r.shuffle(order)
@@ -131,6 +185,8 @@ def form(r, number):
                          "for (int r = 0; r < 2; r++) { %s C[r] += 3; }",
                          "for (int r = 0; r < M; r++) { %s }",
                          "if (M > 3) { %s }"]) % text
+    if "unsigned" in text:  # a negative size must not become a huge one
+        text = "if (M < 1 || N < 1 || K < 1) return;\n  " + text
     return ("%s(f%d) { /* %s */\n  int i = 1, j = 1, k = 1;\n  (void)i, (void)j, (void)k;\n  %s\n}\n"
             % (kind, number, damage, text))
 
@@ -139,6 +195,7 @@ def main():
     seed, count = int(sys.argv[1]), int(sys.argv[2])
     r = random.Random(seed)
     print('/* random_nests.py %d %d */\n#include "forms/forms.h"' % (seed, count))
+    print(DOT)
     for i in range(count):
         print(form(r, i))
 
