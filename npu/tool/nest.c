@@ -237,7 +237,10 @@ static int nest(int argc, char **argv) {
   }
   close(file);
   struct arena *a = arena_open();
-  bool good = compile(a, &j, report, &d) && print(a, &j, report, &d);
+  /* A compilation that fails, nputeir:require for one, has its findings too. */
+  bool good = compile(a, &j, report, &d);
+  struct diag unread = {0};
+  good = print(a, &j, report, good ? &d : &unread) && good;
   arena_close(a);
   unlink(report);
   return good ? TOOL_DONE : tool_fail(&d);

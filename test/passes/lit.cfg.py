@@ -18,4 +18,5 @@ config.substitutions += [
     ("%clang", clang + " -fpass-plugin=" + plugin),
     ("%opt", os.path.join(bin_dir, "opt") + " -load-pass-plugin=" + plugin),
     ("%plugin", plugin),
+    ("%nputeir-cc", lit_config.params["wrapper"]),
 ]
