@@ -139,7 +139,9 @@ static void add_settings(struct emitter *e, const struct setting *setting,
     if (l->kind == ASM_BUNDLE && kernel_fold_long_free(&l->bundle))
       set_long(e, l, &setting[done++]);
   }
-  assert(done == count);
+  if (done < count)
+    diag_error(e->diag, loc_none(),
+               "kernel %s: no free bundle for a loop's set-up", e->name);
 }
 
 static int cycle_bytes(const struct emitter *e, int i) {

@@ -13,9 +13,6 @@
  */
 #include "kernel_fold.h"
 
-#include <assert.h>
-#include <string.h>
-
 enum {
   MIN_BODY = 8,          /* bundles; shorter loops are not worth a set-up */
   MIN_SAVING = 8,        /* bundles */

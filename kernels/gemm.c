@@ -2,8 +2,6 @@
  * scheduled and rolled up. */
 #include "kernel_gemm.h"
 
-#include <string.h>
-
 /* Multiply-accumulate, multiply, and whether accumulator lanes are 64 bits. */
 #define MAC_F INSN_VMAC_F, INSN_VMUL_F, false
 #define MAC_I INSN_VMAC, INSN_VMUL, false

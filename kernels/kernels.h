@@ -53,7 +53,7 @@ enum kernel_saturation {
 struct kernel_gemm {
   const char *name; /* of the function */
   enum dtype in0, in1, out;
-  int m, k, n; /* block extents in elements, multiples of kernel_unit() */
+  int m, k, n; /* block extents in elements, multiples of kernel_gemm_unit's */
   /* Elements inside A's, B's or C's small blocks are transposed: [S][R],
    * [T][S], [T][R]; the order of the blocks stays. */
   bool ta, tb, tc;

@@ -21,7 +21,6 @@
  */
 #include "kernel_trace.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <string.h>
 

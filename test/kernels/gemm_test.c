@@ -195,7 +195,7 @@ int main(int argc, char **argv) {
   test_named();
   test_refusals();
   test_text();
-  test_random(argc > 1 ? atoi(argv[1]) : 60,
+  test_random(argc > 1 ? atoi(argv[1]) : 40,
               argc > 2 ? (uint64_t)atoll(argv[2]) : 20);
   return check_result();
 }
