@@ -31,7 +31,7 @@ static void random_launch(void) {
 
 static void test_random(void) {
   int64_t launches = 0;
-  for (int i = 0; i < 3000 && check_failures < 5; i++) {
+  for (int i = 0; i < 2000 && check_failures < 5; i++) {
     struct run *r = nest_open("fake");
     struct nest_work w;
     struct run_report report;
@@ -47,7 +47,7 @@ static void test_random(void) {
     nest_free(&w);
     run_close(r);
   }
-  CHECK(launches > 10000);
+  CHECK(launches > 5000);
 }
 
 /* The same through the host device, TEIR executed as it is. */
