@@ -58,8 +58,9 @@ static void put_lock(struct text *t, bool acquire, int lock, const char *what) {
                 OWN_LOCKS + lock, what);
 }
 
-/* One product into the block of out in register `out`.  Between lock operations
- * lie at least four bundles (facts D3, D5). */
+/* One product into the block of out in register `out`.  A lock operation stays
+ * four bundles clear of the one before it and of the kernel's last store (facts
+ * D3, D5). */
 static void put_product(struct text *t, int out, bool first, bool last) {
   if (first) {
     put_lock(t, true, CORE_OUT + LOCK_EMPTY, "out is empty");
@@ -70,19 +71,20 @@ static void put_product(struct text *t, int out, bool first, bool last) {
   text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n", IN0, IN1,
               out);
   put_call(t, "product");
-  put_lock(t, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
   text_printf(t, "\txor\tr%d, r%d, r%d\n", IN0, IN0, IN0 + 1);
+  put_nops(t, 1);
+  put_lock(t, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
   put_nops(t, 2);
   if (last) {
     put_lock(t, false, CORE_OUT + LOCK_FULL, "out is full");
-    put_nops(t, 3);
+    put_nops(t, 2);
   }
 }
 
 static void put_step(struct text *t, const struct tile_program *p, bool first,
                      bool last) {
   put_lock(t, true, CORE_IN1 + LOCK_FULL, "in1 is full");
-  put_nops(t, 3);
+  put_nops(t, 2);
   for (int i = 0; i < p->group_m; i++)
     put_product(t, OUT + i, first, last);
   put_lock(t, false, CORE_IN1 + LOCK_EMPTY, "in1 is empty");
