@@ -24,6 +24,7 @@ bool job_compile(struct arena *, const struct job *, struct npu_result *,
   "  FILE.teir         or a schedule placed on rows, columns and time\n"       \
   "  --types A,B,C     of in0, in1 and out: bf16,bf16,f32 (default) or\n"      \
   "                    i8,i8,i32\n"                                            \
-  "  --device NAME     npu1 (default)\n"
+  "  --device NAME     npu1 (default), or a preset, whose DRAM then counts:\n" \
+  "                    8700g, 8700g-powersaver, 8700g-turbo, phoenix\n"
 
 #endif

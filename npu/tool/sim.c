@@ -202,7 +202,7 @@ static bool run(struct job *j, struct diag *d) {
 static int run_sim(int argc, char **argv) {
   struct diag d = {0};
   struct job j = {
-      .arena = arena_open(), .preset = preset_find("phoenix"), .repeat = 1};
+      .arena = arena_open(), .preset = preset_find("8700g"), .repeat = 1};
   int status = parse(&j, argc, argv);
   if (status == TOOL_DONE) {
     make_buffers(&j);
@@ -229,7 +229,7 @@ const struct tool_command tool_sim = {
         "  --out N:BYTES=FILE   write BYTES of argument N to FILE after the "
         "run; an\n"
         "                       argument without --arg starts as zeros\n"
-        "  --preset NAME        platform: phoenix (default), 8700g,\n"
+        "  --preset NAME        platform: 8700g (default), phoenix,\n"
         "                       8700g-powersaver, 8700g-turbo\n"
         "  --repeat N           run the transaction N times; the array keeps "
         "its state\n"
