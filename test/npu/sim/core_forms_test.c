@@ -2,10 +2,12 @@
  * the others stop it with a report.  Random programs, random bytes and random
  * register contents never do worse than that. */
 #include "core_machine.h"
+#include "core_state.h"
 
 #include "check.h"
 
-/* A legal value for each operand: the class's first or a random member. */
+/* A legal value for an operand: any number of its range, any register of its
+ * class. */
 static int64_t operand_value(const struct insn *insn, const struct isa_op *op,
                              int i, unsigned *seed) {
   const struct isa_operand *o = &insn->operand[i];
@@ -19,11 +21,12 @@ static int64_t operand_value(const struct insn *insn, const struct isa_op *op,
   if (!k->is_register)
     return k->low +
            k->scale * (rand_r(seed) % ((k->high - k->low) / k->scale + 1));
-  int count = isa_reg_count(), start = rand_r(seed) % count;
-  for (int r = 0; r < count; ++r)
-    if (isa_class_has(o->operand_class, (start + r) % count))
-      return (start + r) % count;
-  return -1;
+  int members = 0, reg = 0;
+  for (int r = 0; r < isa_reg_count(); ++r)
+    members += isa_class_has(o->operand_class, r);
+  for (int pick = rand_r(seed) % members;; ++reg)
+    if (isa_class_has(o->operand_class, reg) && pick-- == 0)
+      return reg;
 }
 
 static struct isa_op form(enum insn_id id, unsigned *seed) {
@@ -105,9 +108,27 @@ static void prepare(struct machine *m, const struct insn *insn, int config) {
     m->lock[i] = config;
 }
 
+/* The form alone in a program of nops; its operands in *op. */
+static void place_form(struct machine *m, enum insn_id id, struct isa_op *op,
+                       unsigned *seed) {
+  struct isa_bundle bundle = {0};
+  struct diag d = {0};
+  *op = bundle.slot[isa_insn(id)->slot] = form(id, seed);
+  memset(m->program, 0, sizeof m->program);
+  for (int i = 0; i < 16384; i += 2)
+    m->program[i] = 1; /* nops */
+  CHECK(isa_encode(&bundle, 0, m->program, &d));
+  core_invalidate(m->core);
+}
+
+/* Configuration of a multiply, and harmless as anything else. */
+static int config_for(const struct insn *insn) {
+  bool integer = insn->slot == SLOT_VEC && !strstr(insn->mnemonic, ".f");
+  return integer ? 776 : 28;
+}
+
 static void every_form(void) {
-  static const char empty[] = "nop";
-  struct machine *m = machine_open(empty);
+  struct machine *m = machine_open("nop");
   unsigned seed = 1, banks;
   int ran = 0, unknown = 0;
   CHECK(m);
@@ -116,17 +137,9 @@ static void every_form(void) {
   connect(m);
   for (int id = 1; id < INSN_COUNT; ++id) {
     const struct insn *insn = isa_insn((enum insn_id)id);
-    struct isa_bundle bundle = {0};
-    struct diag d = {0};
-    bundle.slot[insn->slot] = form((enum insn_id)id, &seed);
-    memset(m->program, 0, sizeof m->program);
-    for (int i = 0; i < 16384; i += 2)
-      m->program[i] = 1; /* nops */
-    int size = isa_encode(&bundle, 0, m->program, &d);
-    CHECK(size);
-    core_invalidate(m->core);
-    bool integer = insn->slot == SLOT_VEC && !strstr(insn->mnemonic, ".f");
-    prepare(m, insn, integer ? 776 : 28);
+    struct isa_op op;
+    place_form(m, (enum insn_id)id, &op, &seed);
+    prepare(m, insn, config_for(insn));
     for (int i = 0; i < 40; ++i)
       core_step(m->core, &banks);
     bool failed = core_state(m->core) == CORE_FAILED;
@@ -142,6 +155,83 @@ static void every_form(void) {
   }
   CHECK(ran + unknown == 606);
   printf("%d forms run, %d are not known\n", ran, unknown);
+  machine_close(m);
+}
+
+/* Random vectors, so that a result differs from what was there before. */
+static void scatter(struct machine *m, unsigned *seed) {
+  uint8_t *x = m->core->reg.x[0];
+  size_t bytes =
+      sizeof m->core->reg.x + sizeof m->core->reg.cm + sizeof m->core->reg.q;
+  for (size_t i = 0; i < bytes; ++i)
+    x[i] = i % 2 ? (uint8_t)(0x3F + rand_r(seed) % 3) : (uint8_t)rand_r(seed);
+  for (int i = 0; i < 65536; ++i)
+    m->memory[i] = (uint8_t)rand_r(seed);
+  for (int i = 0; i < 8; ++i)
+    m->core->reg.m[i] = m->core->reg.dj[i] = 64;
+}
+
+/* The cycle at whose end an operand's register first differs, 0: never. */
+static int first_change(struct machine *m, int reg) {
+  struct core_place p = {0};
+  uint32_t mask;
+  uint8_t before[128];
+  unsigned banks;
+  if (!core_place_of(m->core, reg, &p, &mask))
+    return 0;
+  memcpy(before, core_bytes(m->core, p), p.bytes);
+  for (int cycle = 1, steps = 0; cycle < 16 && steps < 40; ++steps) {
+    uint64_t bundles = core_counts(m->core)->bundles;
+    core_step(m->core, &banks);
+    if (core_counts(m->core)->bundles == bundles)
+      continue; /* a stall: the pipeline stood still */
+    if (memcmp(before, core_bytes(m->core, p), p.bytes) != 0)
+      return cycle;
+    ++cycle;
+  }
+  return 0;
+}
+
+/* Results appear at the end of the cycle that the table says (facts D2), not
+ * before and not behind. */
+static void result_cycles(void) {
+  struct machine *m = machine_open("nop");
+  unsigned seed = 5;
+  int seen = 0, silent = 0;
+  CHECK(m);
+  if (!m)
+    return;
+  connect(m);
+  for (int id = 1; id < INSN_COUNT; ++id) {
+    const struct insn *insn = isa_insn((enum insn_id)id);
+    if (insn->flags & INSN_UNKNOWN)
+      continue;
+    for (int o = 0; o < insn->operand_count; ++o) {
+      const struct isa_operand *operand = &insn->operand[o];
+      bool status = strncmp(operand->name, "sr", 2) == 0;
+      if (!operand->written || status || operand->written_units != ~0u)
+        continue;
+      int cycle = 0;
+      for (int attempt = 0; attempt < 8 && !cycle; ++attempt) {
+        struct isa_op op;
+        place_form(m, (enum insn_id)id, &op, &seed);
+        prepare(m, insn, config_for(insn));
+        scatter(m, &seed);
+        cycle = first_change(m, operand->fixed_reg >= 0 ? operand->fixed_reg
+                                                        : (int)op.operand[o]);
+        if (core_state(m->core) == CORE_FAILED)
+          break; /* not known */
+        if (cycle && cycle != operand->write_cycle)
+          fprintf(stderr, "%s: %s changes in cycle %d, not %d\n", insn->form,
+                  operand->name, cycle, operand->write_cycle);
+        CHECK(!cycle || cycle == operand->write_cycle);
+      }
+      seen += cycle != 0;
+      silent += !cycle;
+    }
+  }
+  printf("%d results seen in their cycle, %d never changed\n", seen, silent);
+  CHECK(seen > 10 * silent);
   machine_close(m);
 }
 
@@ -193,6 +283,7 @@ static void random_programs(int rounds) {
 
 int main(int argc, char **argv) {
   every_form();
+  result_cycles();
   random_programs(argc > 1 ? atoi(argv[1]) : 10);
   return check_result();
 }
