@@ -391,14 +391,12 @@ bool check_place(const struct kernel_gemm *k, uint32_t at[3]) {
   enum { BANK = 16384, WORD = 32 };
   int64_t bytes[3];
   sizes(k, bytes);
-  int64_t c = 2 * BANK;
-  if (c + bytes[2] > CHECK_MEMORY_BYTES)
+  int64_t b = (bytes[0] + BANK - 1) / BANK * BANK;
+  int64_t c = (b + bytes[1] + BANK - 1) / BANK * BANK;
+  if (c + bytes[2] > CHECK_MEMORY_BYTES) /* they share a bank: C at the end */
     c = (CHECK_MEMORY_BYTES - bytes[2]) / WORD * WORD;
-  int64_t b = bytes[0] <= BANK ? BANK : bytes[0];
-  if (b + bytes[1] > c) { /* from the top down: C, B, A */
-    c = (CHECK_MEMORY_BYTES - bytes[2]) / WORD * WORD;
-    b = b + bytes[1] > c ? (c - bytes[1]) / WORD * WORD : b;
-  }
+  if (b + bytes[1] > c)
+    b = (c - bytes[1]) / WORD * WORD;
   if (c < 0 || b < 0 || bytes[0] > b)
     return false;
   at[0] = 0, at[1] = (uint32_t)b, at[2] = (uint32_t)c;
