@@ -116,6 +116,11 @@ bool map_choose(const struct platform *at, const struct map_problem *p,
     return diag_declined(d, loc_none(), "no kernel for %s x %s -> %s",
                          dtype_name(p->in0), dtype_name(p->in1),
                          dtype_name(p->out));
+  if (dtype_kind(p->out) == DTYPE_FLOAT && p->out != DTYPE_F32)
+    return diag_declined(d, loc_none(),
+                         "sums in %s: a core keeps them in out between steps "
+                         "of k, and float sums stay in f32",
+                         dtype_name(p->out));
   if (p->m < 1 || p->n < 1 || p->k < 1)
     return diag_error(d, loc_none(), "%lldx%lldx%lld: extents are positive",
                       (long long)p->m, (long long)p->n, (long long)p->k);
