@@ -36,6 +36,9 @@ check -O2
 if [ -z "${NPUTEIR_TEST_QUICK:-}" ]; then
   check -O1
   check -O3
+fi
+if [ -z "${NPUTEIR_TEST_QUICK:-}" ] && "$clang" -fuse-ld=lld -flto=thin \
+  -x c /dev/null -shared -o "$dir/probe" 2>/dev/null; then
   check "-O2 -flto=thin -fuse-ld=lld"
   check "-O2 -flto=full -fuse-ld=lld"
   check "-O2 -flto=thin -fuse-ld=lld -Wl,--load-pass-plugin=$plugin"
