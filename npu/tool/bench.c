@@ -216,8 +216,10 @@ static int bench_compile(int argc, char **argv) {
 static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
-} bench[] = {
-    {"array", bench_array}, {"compile", bench_compile}, {"core", bench_core}};
+} bench[] = {{"array", bench_array},
+             {"compile", bench_compile},
+             {"core", bench_core},
+             {"kernels", bench_kernels}};
 enum { BENCHES = sizeof bench / sizeof *bench };
 
 static int run_bench(int argc, char **argv) {
@@ -240,8 +242,9 @@ static int run_bench(int argc, char **argv) {
 
 const struct tool_command tool_bench = {
     "bench", "measured numbers beside published ones",
-    "usage: nputeir bench [array|compile|core] [arguments]\n\n"
-    "Without a name, all of them in turn.  Each line is key=value.\n\n"
+    "usage: nputeir bench [array|compile|core|kernels] [arguments]\n\n"
+    "Without a name, all of them in turn.  Lines are key=value;\n"
+    "kernels prints a table.\n\n"
     "  array [CASE] [--preset NAME] [--all]\n"
     "      whole products on the simulated array: cycles, share of them in\n"
     "      which cores multiply, TOPS at the preset's clock with its launch\n"
@@ -251,5 +254,9 @@ const struct tool_command tool_bench = {
     "  compile\n"
     "      time from a product to all its binaries\n"
     "  core\n"
-    "      bundles per second of the core simulator on one CPU core\n",
+    "      bundles per second of the core simulator on one CPU core\n"
+    "  kernels [--all] [--svg FILE]\n"
+    "      cycles of generated kernels from call to return on the core\n"
+    "      simulator, the published ones, the ratio, the limit; --all adds\n"
+    "      a sweep over sizes, edges, transposes and types\n",
     run_bench};

@@ -1,5 +1,6 @@
 /* kernel_bench.c -- `nputeir bench kernels`: cycles of single kernels on the
  * simulated core, bank stalls included, beside published ones and the limit. */
+#include "bench.h"
 #include "kernel_check.h"
 #include "tool.h"
 

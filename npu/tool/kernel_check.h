@@ -41,7 +41,4 @@ bool check_run(const struct asm_program *, uint8_t memory[CHECK_MEMORY_BYTES],
                const uint32_t pointer[3], struct check_outcome *,
                struct diag *);
 
-/* `nputeir bench kernels`; argv[0] is "kernels". */
-int bench_kernels(int argc, char **argv);
-
 #endif
