@@ -33,7 +33,7 @@ add_executable(app "$source")
 target_compile_options(app PRIVATE ${flags[*]})
 target_link_libraries(app PRIVATE nputeir::offload)
 CMAKE
-CC=$clang cmake -S "$dir" -B "$dir/cmake" -DCMAKE_PREFIX_PATH="$prefix" \
+CC=$clang cmake -G Ninja -S "$dir" -B "$dir/cmake" -DCMAKE_PREFIX_PATH="$prefix" \
   >"$dir/log" 2>&1 && cmake --build "$dir/cmake" >>"$dir/log" 2>&1 ||
   { cat "$dir/log"; exit 1; }
 check "CMake nputeir::offload" "$dir/cmake/app"
