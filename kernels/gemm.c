@@ -2,10 +2,12 @@
  * scheduled and rolled up. */
 #include "kernel_gemm.h"
 
-/* Multiply-accumulate, multiply, and whether accumulator lanes are 64 bits. */
-#define MAC_F INSN_VMAC_F, INSN_VMUL_F, false
-#define MAC_I INSN_VMAC, INSN_VMUL, false
-#define MAC_W INSN_VMAC, INSN_VMUL, true
+/* Multiply-accumulate, multiply, whether accumulator lanes are 64 bits, and
+ * passes through K. */
+#define MAC_F INSN_VMAC_F, INSN_VMUL_F, false, 1
+#define MAC_X INSN_VMAC_F, INSN_VMUL_F, false, GEMM_PASSES
+#define MAC_I INSN_VMAC, INSN_VMUL, false, 1
+#define MAC_W INSN_VMAC, INSN_VMUL, true, 1
 static const struct gemm_kind kind[] = {
 #define GEMM(in0, in1, out, r, s, t, config, mac, rows, cols, part, load,      \
              store)                                                            \
@@ -64,6 +66,11 @@ bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
 bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
                       struct kernel_shape *unit) {
   return kernel_shape(in0, in1, out, unit);
+}
+
+int kernel_gemm_passes(enum dtype in0, enum dtype in1, enum dtype out) {
+  const struct gemm_kind *g = find_kind(in0, in1, out);
+  return g ? g->passes : 0;
 }
 
 static bool check_extent(struct diag *d, const char *name, int value,
@@ -180,14 +187,16 @@ struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
   if (!kind || !best_schedule(a, k, kind, &best, d))
     return NULL;
   const struct kernel_shape *s = &kind->mac_shape;
+  bool halves = kind->passes > 1;
   const char *heading[] = {
       arena_printf(a, "C %s A * B, %s x %s -> %s, %d x %d x %d",
                    k->zero ? "=" : "+=", dtype_name(k->in0), dtype_name(k->in1),
                    dtype_name(k->out), k->m, k->k, k->n),
-      arena_printf(a, "p0 = %s, p1 = %s, p2 = %s",
-                   layout(a, "A", k->m, k->k, s->m, s->k, k->ta),
-                   layout(a, "B", k->k, k->n, s->k, s->n, k->tb),
-                   layout(a, "C", k->m, k->n, s->m, s->n, k->tc)),
+      arena_printf(
+          a, "p0 = %s, p1 = %s, p2 = %s",
+          layout(a, halves ? "A [2]" : "A", k->m, k->k, s->m, s->k, k->ta),
+          layout(a, halves ? "B [2]" : "B", k->k, k->n, s->k, s->n, k->tb),
+          layout(a, "C", k->m, k->n, s->m, s->n, k->tc)),
       arena_printf(a,
                    "block (r, c) starts at row %d r, column %d c, its results "
                    "are %d x %d; a step is %d of K",

@@ -17,6 +17,11 @@
  * accumulators can hardly be shuffled.  An operand whose small blocks are not
  * as the multiplier wants them passes through vshuffle, one instruction of the
  * otherwise idle MV slot.
+ *
+ * Inputs in two halves (kernels.h) are one long walk: three passes through K,
+ * each of another pair of halves, into the same accumulators.  The large
+ * product comes first, so that every pointer starts at its base; B's low half
+ * then follows as if K went on.
  */
 #include "kernel_cover.h"
 #include "kernel_gemm.h"
@@ -45,10 +50,16 @@ static const struct {
     [GEMM_QUARTER] = {0x7, 0x8, 0x7, 0xe},
 };
 
+/* Which passes read the low half. */
+static const bool low_a[GEMM_PASSES] = {false, false, true};
+static const bool low_b[GEMM_PASSES] = {false, true, false};
+
 /* One input of the multiplier. */
 struct operand {
   int stream;
   int64_t index_stride, k_stride; /* bytes to the next small block */
+  int64_t low;                    /* and to the low half's */
+  const bool *is_low;             /* per pass */
   int parts;                      /* 32-byte loads per small block */
   int mode_reg;                   /* vshuffle mode, or -1 */
   enum mem_kind mem, other_mem;
@@ -61,7 +72,7 @@ struct gemm {
   struct trace *t;
   bool zero, relu;
   enum gemm_phase phase;
-  int k_steps;
+  int k_steps, pass_steps; /* in all passes, in one */
   struct operand left, right;
   int c_load, c_store;
   int64_t c_row, c_col; /* bytes to the next result */
@@ -123,7 +134,8 @@ static void load_parts(struct gemm *g, const struct operand *o, int x,
 /* Brings a small block into an x register, whose number it returns. */
 static int load_operand(struct gemm *g, struct operand *o, int index, int k,
                         bool last) {
-  int64_t offset = index * o->index_stride + k * o->k_stride;
+  int64_t offset = index * o->index_stride + k % g->pass_steps * o->k_stride +
+                   (o->is_low[k / g->pass_steps] ? o->low : 0);
   bool steady = g->number && g->number < g->block_count - 1;
   unsigned phase = steady && o == &g->left ? cycles[g->phase].left : 0;
   int x = o->use + o->use_next++ % o->use_ring;
@@ -231,18 +243,24 @@ static int group_size(const struct gemm *g, int k) {
   return (start || end) && room && k + 2 <= g->k_steps ? 2 : 1;
 }
 
+static const char *pass_note(const struct gemm *g, int pass) {
+  static const char *const note[GEMM_PASSES] = {
+      " of high x high", " of high x low", " of low x high"};
+  return g->kind->passes > 1 ? note[pass] : "";
+}
+
 static void note_first_multiply(struct gemm *g, int from, int k) {
   const struct cover_block *b = &g->block[g->number];
   while (!g->t->op[from].op.id ||
          !(isa_insn(g->t->op[from].op.id)->flags & INSN_MAC))
     from++;
   struct arena *a = g->t->arena;
-  if (k)
-    g->t->op[from].note = arena_printf(a, "step %d", k);
-  else
-    g->t->op[from].note =
-        arena_printf(a, "block (%d, %d) of %d x %d results, step 0", b->row,
-                     b->col, b->rows, b->cols);
+  const char *step = arena_printf(a, "step %d%s", k % g->pass_steps,
+                                  pass_note(g, k / g->pass_steps));
+  g->t->op[from].note =
+      k ? step
+        : arena_printf(a, "block (%d, %d) of %d x %d results, %s", b->row,
+                       b->col, b->rows, b->cols, step);
 }
 
 /* Rings hold whole K steps of a block, one, two or four, so that they come
@@ -334,19 +352,26 @@ static void set_shuffle(struct gemm *g, struct operand *o, const char *reg,
 static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
   const struct kernel_shape *s = &g->kind->mac_shape;
   int n_blocks = k->n / s->n;
-  int64_t a_bytes = s->m * s->k * dtype_bytes(k->in0);
-  int64_t b_bytes = s->k * s->n * dtype_bytes(k->in1);
+  bool halves = g->kind->passes > 1;
+  enum dtype a_type = halves ? DTYPE_BF16 : k->in0;
+  enum dtype b_type = halves ? DTYPE_BF16 : k->in1;
+  int64_t a_bytes = s->m * s->k * dtype_bytes(a_type);
+  int64_t b_bytes = s->k * s->n * dtype_bytes(b_type);
   int64_t c_bytes = s->m * s->n * dtype_bytes(k->out);
   int b = kernel_trace_stream(g->t, "p1", "p1", 1);
   int a = kernel_trace_stream(g->t, "p0", "p0", 0);
   struct operand from_a = {.stream = a,
-                           .index_stride = g->k_steps * a_bytes,
+                           .index_stride = g->pass_steps * a_bytes,
                            .k_stride = a_bytes,
+                           .low = k->m / s->m * g->pass_steps * a_bytes,
+                           .is_low = low_a,
                            .parts = (int)a_bytes / W_BYTES,
                            .mode_reg = -1};
   struct operand from_b = {.stream = b,
                            .index_stride = b_bytes,
                            .k_stride = n_blocks * b_bytes,
+                           .low = g->pass_steps * n_blocks * b_bytes,
+                           .is_low = low_b,
                            .parts = (int)b_bytes / W_BYTES,
                            .mode_reg = -1};
   g->left = k->tc ? from_b : from_a;
@@ -361,12 +386,12 @@ static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
   g->left.use = LEFT_X, g->right.use = RIGHT_X;
   bool shuffle_a = k->ta != k->tc, shuffle_b = k->tb != k->tc;
   if (k->tc ? shuffle_b : shuffle_a) {
-    set_shuffle(g, &g->left, "r2", k->tc ? k->in1 : k->in0, s->k, s->m);
+    set_shuffle(g, &g->left, "r2", k->tc ? b_type : a_type, s->k, s->m);
     g->left.stage = LEFT_X;
     g->left.use = LEFT_X + (k->relu ? RELU_ZERO : LEFT_COUNT) / 2;
   }
   if (k->tc ? shuffle_a : shuffle_b) {
-    set_shuffle(g, &g->right, "r3", k->tc ? k->in0 : k->in1, s->n, s->k);
+    set_shuffle(g, &g->right, "r3", k->tc ? a_type : b_type, s->n, s->k);
     g->right.stage = RIGHT_X;
     g->right.use = RIGHT_X + RIGHT_COUNT / 2;
   }
@@ -380,7 +405,8 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                    .zero = k->zero,
                    .relu = k->relu,
                    .phase = phase,
-                   .k_steps = k->k / s->k,
+                   .k_steps = kind->passes * (k->k / s->k),
+                   .pass_steps = k->k / s->k,
                    .config_reg = kernel_trace_reg("r0"),
                    .shift_reg = kernel_trace_reg("s0")};
   g.pair_cols = isa_distance(kind->mac, 0, kind->mac, 1);

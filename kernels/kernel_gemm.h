@@ -7,13 +7,17 @@
 
 enum gemm_part { PART_AM, PART_BM, PART_CM };
 
+/* Products of halves in the x3 product: high * high, high * low, low * high. */
+enum { GEMM_PASSES = 3 };
+
 /* A row of kernel.def. */
 struct gemm_kind {
   enum dtype in0, in1, out;
   struct kernel_shape mac_shape;
   int config;
   enum insn_id mac, mul;
-  bool wide; /* accumulator lanes have 64 bits, else 32 */
+  bool wide;  /* accumulator lanes have 64 bits, else 32 */
+  int passes; /* through K: 1, or GEMM_PASSES for inputs in two halves */
   int rows, cols;
   enum gemm_part part;
   enum mem_kind load, store;

@@ -9,6 +9,17 @@
  * row-major over those indices, with R x S x T the shape of the type's MAC
  * (bf16 4x8x4, int8 4x8x8, ...; kernel.def and facts C8).
  *
+ * f32 inputs are the x3 product, for the multiplier knows no f32: each input is
+ * two bf16 blocks in the layout above, one right behind the other.  The first
+ * one holds the high halves, bf16(a) rounded to nearest even, the second one
+ * the low halves, bf16(a - bf16(a)), or zero where that is no number.
+ *
+ *   C += Ah * Bh + Ah * Bl + Al * Bh
+ *
+ * What the halves and the missing Al * Bl leave away stays below 2^-15 of the
+ * sum of |a b|, usually below 2^-16; sums are rounded to f32 in every step.
+ * Low halves below 2^-133 are lost, and an infinite input may make a NaN.
+ *
  * A, B and C may lie anywhere in the tile's memory.  They are fastest in 16 KB
  * banks of their own: then no access waits for another one.
  *
@@ -27,6 +38,10 @@ struct kernel_shape {
 };
 bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
                   struct kernel_shape *);
+
+/* How often K is walked: 3 if the inputs come in two halves, else 1; 0: there
+ * is no such kernel. */
+int kernel_gemm_passes(enum dtype in0, enum dtype in1, enum dtype out);
 
 /* How narrowing rounds and what it does with values out of range; only for
  * results that are narrower than their accumulators (facts E3, E4). */

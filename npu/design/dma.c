@@ -251,6 +251,12 @@ bool make_tiles(struct maker *m) {
                       dtype_name(p->transfer[MAP_IN0].type),
                       dtype_name(p->transfer[MAP_IN1].type),
                       dtype_name(p->transfer[MAP_OUT].type));
+  if (kernel_gemm_passes(p->transfer[MAP_IN0].type, p->transfer[MAP_IN1].type,
+                         p->transfer[MAP_OUT].type) > 1)
+    return diag_error(m->diag, loc_none(),
+                      "%s inputs: their kernel reads two halves of each, and "
+                      "the transfers bring one block",
+                      dtype_name(p->transfer[MAP_IN0].type));
   if (!check_shape(m, &s))
     return false;
   for (int column = 0; column < p->columns; column++) {

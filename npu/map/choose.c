@@ -116,6 +116,12 @@ bool map_choose(const struct platform *at, const struct map_problem *p,
     return diag_declined(d, loc_none(), "no kernel for %s x %s -> %s",
                          dtype_name(p->in0), dtype_name(p->in1),
                          dtype_name(p->out));
+  if (kernel_gemm_passes(p->in0, p->in1, p->out) > 1)
+    return diag_declined(d, loc_none(),
+                         "%s x %s -> %s: its kernel reads inputs in two "
+                         "halves, and nothing brings these to the cores",
+                         dtype_name(p->in0), dtype_name(p->in1),
+                         dtype_name(p->out));
   if (dtype_kind(p->out) == DTYPE_FLOAT && p->out != DTYPE_F32)
     return diag_declined(d, loc_none(),
                          "sums in %s: a core keeps them in out between steps "

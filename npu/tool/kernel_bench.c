@@ -44,6 +44,9 @@ static const struct row other_types[] = {
     {"types", "", DTYPE_I16, DTYPE_I32, 64, 64, 64, 0, 0, 0, 0},
     {"types", "", DTYPE_I16, DTYPE_I16, 64, 64, 64, 0, 0, 0, 0},
     {"types", "", DTYPE_I8, DTYPE_I32, 64, 64, 64, 0, 0, 0, 0},
+    {"types", "", DTYPE_F32, DTYPE_F32, 32, 32, 32, 0, 0, 0, 0},
+    {"types", "", DTYPE_F32, DTYPE_F32, 64, 32, 64, 0, 0, 0, 0},
+    {"types", "", DTYPE_F32, DTYPE_F32, 64, 64, 64, 0, 0, 0, 0},
     {"types", "", DTYPE_I8, DTYPE_I8, 64, 64, 64, 0, 0, 0, 0},
 };
 
@@ -100,7 +103,8 @@ static bool add_row(struct bench *b, const struct row *r) {
   char label[LABEL];
   if (!kernel_shape(r->in, r->in, r->out, &s) || !measure(b, r, &o))
     return false;
-  double limit = (double)r->m * r->k * r->n / (s.m * s.k * s.n);
+  double limit = (double)r->m * r->k * r->n / (s.m * s.k * s.n) *
+                 kernel_gemm_passes(r->in, r->in, r->out);
   double cycles = (double)o.cycles;
   snprintf(label, sizeof label, "%s-%s %dx%dx%d%s%s%s", dtype_name(r->in),
            dtype_name(r->out), r->m, r->k, r->n, r->ta ? " ta" : "",

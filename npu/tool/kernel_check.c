@@ -8,6 +8,7 @@
 #include "asm.h"
 #include "core.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- running ---- */
@@ -288,6 +289,7 @@ struct problem {
   const struct kernel_gemm *k;
   struct kernel_shape s;
   const uint8_t *a, *b, *c;
+  const uint32_t *a_value, *b_value; /* f32 inputs before they are split */
 };
 
 static const uint8_t *element(const uint8_t *base, enum dtype type,
@@ -295,8 +297,28 @@ static const uint8_t *element(const uint8_t *base, enum dtype type,
   return base + index * dtype_bytes(type);
 }
 
-static uint64_t expect_bf16(const struct problem *p, int i, int j,
-                            int64_t c_at) {
+/* acc + A * B of the first or second halves of both. */
+static uint32_t add_product(const struct problem *p, int i, int j, bool a_low,
+                            bool b_low, uint32_t acc) {
+  const struct kernel_gemm *k = p->k;
+  int64_t a_half = a_low ? (int64_t)k->m * k->k : 0;
+  int64_t b_half = b_low ? (int64_t)k->k * k->n : 0;
+  for (int step = 0; step < k->k; step += STEP) {
+    uint16_t a[STEP], b[STEP];
+    for (int n = 0; n < STEP; n++) {
+      int64_t a_at = blocked(k->k, p->s.m, p->s.k, k->ta, i, step + n);
+      int64_t b_at = blocked(k->n, p->s.k, p->s.n, k->tb, step + n, j);
+      memcpy(&a[n], element(p->a, DTYPE_BF16, a_half + a_at), 2);
+      memcpy(&b[n], element(p->b, DTYPE_BF16, b_half + b_at), 2);
+    }
+    /* without an old value the first step has no accumulator at all */
+    acc = mac_bf16(acc, a, b);
+  }
+  return acc;
+}
+
+static uint64_t expect_float(const struct problem *p, int i, int j,
+                             int64_t c_at) {
   const struct kernel_gemm *k = p->k;
   uint32_t acc = 0;
   if (!k->zero && k->out == DTYPE_F32)
@@ -306,16 +328,10 @@ static uint64_t expect_bf16(const struct problem *p, int i, int j,
     memcpy(&half, element(p->c, DTYPE_BF16, c_at), 2);
     acc = (uint32_t)half << 16;
   }
-  for (int step = 0; step < k->k; step += STEP) {
-    uint16_t a[STEP], b[STEP];
-    for (int n = 0; n < STEP; n++) {
-      int64_t a_at = blocked(k->k, p->s.m, p->s.k, k->ta, i, step + n);
-      int64_t b_at = blocked(k->n, p->s.k, p->s.n, k->tb, step + n, j);
-      memcpy(&a[n], element(p->a, DTYPE_BF16, a_at), 2);
-      memcpy(&b[n], element(p->b, DTYPE_BF16, b_at), 2);
-    }
-    /* without an old value the first step has no accumulator at all */
-    acc = mac_bf16(acc, a, b);
+  acc = add_product(p, i, j, false, false, acc);
+  if (k->in0 == DTYPE_F32) {
+    acc = add_product(p, i, j, false, true, acc);
+    acc = add_product(p, i, j, true, false, acc);
   }
   if (k->relu && acc >> 31)
     acc = 0;
@@ -365,11 +381,11 @@ static bool same(enum dtype type, uint64_t got, uint64_t expected) {
 static void compare(const struct problem *p, const uint8_t *result,
                     struct check_outcome *o) {
   const struct kernel_gemm *k = p->k;
-  bool is_float = k->in0 == DTYPE_BF16;
+  bool is_float = dtype_kind(k->in0) == DTYPE_FLOAT;
   for (int i = 0; i < k->m; i++)
     for (int j = 0; j < k->n; j++) {
       int64_t at = blocked(k->n, p->s.m, p->s.n, k->tc, i, j);
-      uint64_t got = 0, expected = is_float ? expect_bf16(p, i, j, at)
+      uint64_t got = 0, expected = is_float ? expect_float(p, i, j, at)
                                             : expect_int(p, i, j, at);
       memcpy(&got, element(result, k->out, at), dtype_bytes(k->out));
       if (same(k->out, got, expected))
@@ -379,6 +395,57 @@ static void compare(const struct problem *p, const uint8_t *result,
                  "element (%d, %d) is 0x%llx, should be 0x%llx", i, j,
                  (unsigned long long)got, (unsigned long long)expected);
     }
+}
+
+/* ---- f32 inputs, in halves (kernels.h) ---- */
+
+static float f32(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* Puts the halves of random values into memory and returns the values. */
+static const uint32_t *fill_halves(struct arena *a, struct random *r,
+                                   enum check_data data, uint8_t *at,
+                                   int64_t count) {
+  uint32_t *value = arena_array(a, count, sizeof *value);
+  fill(r, DTYPE_F32, data, (uint8_t *)value, count);
+  for (int64_t i = 0; i < count; i++) {
+    uint16_t high = narrow_bf16(KERNEL_ROUND_EVEN, value[i]), low = 0;
+    float rest = f32(value[i]) - f32((uint32_t)high << 16);
+    uint32_t bits;
+    memcpy(&bits, &rest, sizeof bits);
+    if (isfinite(rest))
+      low = narrow_bf16(KERNEL_ROUND_EVEN, bits);
+    memcpy(at + 2 * i, &high, 2);
+    memcpy(at + 2 * (count + i), &low, 2);
+  }
+  return value;
+}
+
+/* The largest |C - exact| over |C before| + sum of |a b|. */
+static double largest_error(const struct problem *p, const uint8_t *result) {
+  const struct kernel_gemm *k = p->k;
+  double largest = 0;
+  for (int i = 0; i < k->m; i++)
+    for (int j = 0; j < k->n; j++) {
+      int64_t at = blocked(k->n, p->s.m, p->s.n, k->tc, i, j);
+      double got = dtype_load_float(k->out, element(result, k->out, at));
+      double exact =
+          k->zero ? 0 : dtype_load_float(k->out, element(p->c, k->out, at));
+      double scale = fabs(exact);
+      for (int n = 0; n < k->k; n++) {
+        int64_t a_at = blocked(k->k, p->s.m, p->s.k, k->ta, i, n);
+        int64_t b_at = blocked(k->n, p->s.k, p->s.n, k->tb, n, j);
+        double term = (double)f32(p->a_value[a_at]) * f32(p->b_value[b_at]);
+        exact += term;
+        scale += fabs(term);
+      }
+      exact = k->relu && exact < 0 ? 0 : exact;
+      largest = fmax(largest, fabs(got - exact) / scale);
+    }
+  return largest;
 }
 
 static void sizes(const struct kernel_gemm *k, int64_t bytes[3]) {
@@ -417,8 +484,14 @@ bool check_gemm(const struct kernel_gemm *k, const struct asm_program *program,
   struct arena *a = arena_open();
   uint8_t *memory = arena_array(a, CHECK_MEMORY_BYTES, 1);
   fill(&random, DTYPE_I8, CHECK_RANDOM, memory, CHECK_MEMORY_BYTES);
-  fill(&random, k->in0, data, memory + at[0], (int64_t)k->m * k->k);
-  fill(&random, k->in1, data, memory + at[1], (int64_t)k->k * k->n);
+  int64_t a_count = (int64_t)k->m * k->k, b_count = (int64_t)k->k * k->n;
+  if (k->in0 == DTYPE_F32) {
+    p.a_value = fill_halves(a, &random, data, memory + at[0], a_count);
+    p.b_value = fill_halves(a, &random, data, memory + at[1], b_count);
+  } else {
+    fill(&random, k->in0, data, memory + at[0], a_count);
+    fill(&random, k->in1, data, memory + at[1], b_count);
+  }
   fill(&random, k->out, data, memory + at[2], (int64_t)k->m * k->n);
   uint8_t *before =
       arena_copy(a, memory, CHECK_MEMORY_BYTES, CHECK_MEMORY_BYTES, 1);
@@ -426,6 +499,8 @@ bool check_gemm(const struct kernel_gemm *k, const struct asm_program *program,
   bool ok = check_run(program, memory, at, o, d);
   if (ok) {
     compare(&p, memory + at[2], o);
+    if (p.a_value && data == CHECK_RANDOM)
+      o->error = largest_error(&p, memory + at[2]);
     memcpy(before + at[2], memory + at[2], bytes[2]);
     if (memcmp(before, memory, CHECK_MEMORY_BYTES) != 0)
       ok = diag_error(d, loc_none(), "the kernel writes outside of C");

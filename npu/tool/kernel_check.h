@@ -23,6 +23,8 @@ struct check_outcome {
   uint64_t first_mac, last_mac; /* cycles, from 0 */
   int program_bytes;
   int64_t wrong;   /* elements of the result that differ */
+  double error;    /* f32 inputs on CHECK_RANDOM: the largest |C - exact| over
+                      |C before| + sum of |a b| */
   char first[160]; /* which one, what is there, what should be */
 };
 

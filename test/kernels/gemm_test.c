@@ -16,6 +16,7 @@ static void run(const struct kernel_gemm *k, enum check_data data,
   bool ok = p && check_gemm(k, p, data, seed, &o, &d) && !o.wrong;
   CHECK(ok);
   CHECK(!most_cycles || o.cycles <= most_cycles);
+  CHECK(o.error <= 0x1p-15); /* kernels.h */
   if (!ok || (most_cycles && o.cycles > most_cycles))
     fprintf(stderr,
             "%s x %s -> %s, %d x %d x %d%s%s%s%s%s shift %d round %d sat %d: "
@@ -55,6 +56,14 @@ static const struct {
     {DTYPE_BF16, DTYPE_F32, 16, 256, 64, 0, 0, 0, 0},
     {DTYPE_BF16, DTYPE_F32, 16, 512, 16, 0, 0, 0, 0},
     {DTYPE_BF16, DTYPE_F32, 4, 8, 4, 0, 0, 0, 0},
+    /* three times the multiplies: 768, 3072 and 6144 */
+    {DTYPE_F32, DTYPE_F32, 32, 32, 32, 0, 0, 0, 800},
+    {DTYPE_F32, DTYPE_F32, 64, 32, 64, 0, 0, 0, 3110},
+    {DTYPE_F32, DTYPE_F32, 64, 64, 64, 0, 0, 0, 6180},
+    {DTYPE_F32, DTYPE_F32, 64, 64, 64, 1, 1, 0, 6200},
+    {DTYPE_F32, DTYPE_F32, 36, 40, 44, 0, 0, 0, 0},
+    {DTYPE_F32, DTYPE_F32, 4, 8, 4, 0, 0, 0, 0},
+    {DTYPE_F32, DTYPE_F32, 16, 24, 16, 1, 1, 1, 0},
     {DTYPE_I8, DTYPE_I32, 48, 280, 48, 0, 0, 0, 2745},
     {DTYPE_I8, DTYPE_I8, 64, 232, 64, 0, 0, 0, 3878},
     {DTYPE_I8, DTYPE_I16, 64, 216, 64, 0, 0, 0, 3640},
@@ -142,6 +151,8 @@ static void test_refusals(void) {
       {"x", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, .m = 16, .k = -16, .n = 16},
       {"x", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, .m = 128, .k = 256, .n = 128},
       {"x", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, .m = 1 << 30, .k = 8, .n = 8},
+      {"x", DTYPE_F32, DTYPE_F32, DTYPE_F32, .m = 64, .k = 104, .n = 64},
+      {"x", DTYPE_F32, DTYPE_BF16, DTYPE_F32, .m = 16, .k = 16, .n = 16},
       {"x", DTYPE_F64, DTYPE_F64, DTYPE_F64, .m = 16, .k = 16, .n = 16},
       {"x", DTYPE_I8, DTYPE_I8, DTYPE_I32, .m = 8, .k = 8, .n = 8, .tc = true},
       {"x", DTYPE_I8, DTYPE_I8, DTYPE_I32, .m = 8, .k = 8, .n = 8, .shift = 3},

@@ -158,6 +158,10 @@ static void test_declined(void) {
   struct map_problem p = {4, 4, 4, DTYPE_F64, DTYPE_F64, DTYPE_F64};
   CHECK(!map_choose(platform(), &p, &b, &d) && d.kind == DIAG_DECLINED);
   CHECK(strstr(d.text, "f64 x f64 -> f64"));
+  struct diag f = {0};
+  p = (struct map_problem){64, 64, 64, DTYPE_F32, DTYPE_F32, DTYPE_F32};
+  CHECK(!map_choose(platform(), &p, &b, &f) && f.kind == DIAG_DECLINED);
+  CHECK(strstr(f.text, "two halves"));
   p = (struct map_problem){64, 64, 640, DTYPE_BF16, DTYPE_BF16, DTYPE_BF16};
   struct diag e = {0};
   CHECK(!map_choose(platform(), &p, &b, &e) && strstr(e.text, "stay in f32"));
