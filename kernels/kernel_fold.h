@@ -6,7 +6,7 @@
 #include "kernel_trace.h"
 
 enum {
-  FOLD_PIECES = 64,
+  FOLD_PIECES = 256,
   FOLD_SETUP_OPS = 3,      /* ls, le, lc of a hardware loop */
   FOLD_BRANCH_OPS = 2,     /* counter and target of a branch loop */
   FOLD_BRANCH_SLOTS = 6,   /* the branch and its delay slots */

@@ -13,8 +13,11 @@
  * d(i) contains m(i), so there are eight places, each for one modifier or one
  * pattern.  They are a cache: what a kernel with many kinds of blocks does not
  * need for the longest time makes room (Belady's rule, as the whole future is
- * known), except for patterns in use, whose count would be lost.  The writes of
- * a place stand right before its first use; sched.c moves them ahead.
+ * known), except for patterns in use, whose count would be lost.  Where steps
+ * still in use do not all fit, one place is shared by those that come late:
+ * Belady's rule would let all places take turns, and blocks would no longer
+ * repeat.  The writes of a place stand right before its first use; sched.c
+ * moves them ahead.
  *
  * The access after a stream's last one does not exist; its step repeats the
  * form of its likes, so that the end of the trace looks like its middle.
@@ -51,7 +54,7 @@ struct step {
 };
 
 struct place {
-  bool taken;
+  bool taken, shared; /* shared: was taken from a step still in use */
   enum step_kind kind;
   int64_t value;
   int next_use;
@@ -216,8 +219,9 @@ static void find_next_uses(struct addresser *s) {
   }
 }
 
-static int choose_place(const struct addresser *s) {
-  int best = -1;
+/* -1: none. */
+static int choose_place(struct addresser *s) {
+  int best = -1, shared = -1;
   for (int i = 0; i < PLACES; i++) {
     const struct place *p = &s->place[i];
     if (!p->taken)
@@ -226,7 +230,13 @@ static int choose_place(const struct addresser *s) {
       continue;
     if (best < 0 || p->next_use > s->place[best].next_use)
       best = i;
+    if (p->shared)
+      shared = i;
   }
+  if (best < 0 || s->place[best].next_use == INT_MAX)
+    return best;
+  best = shared < 0 ? best : shared;
+  s->place[best].shared = true;
   return best;
 }
 
@@ -254,7 +264,8 @@ static int find_place(struct addresser *s, const struct step *step) {
       return -1;
     write_place(s, i, step);
   }
-  s->place[i] = (struct place){true, step->kind, step->value, step->next_use};
+  s->place[i] = (struct place){true, s->place[i].shared, step->kind,
+                               step->value, step->next_use};
   return i;
 }
 
