@@ -327,6 +327,9 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
     D->Reported = true;
     return PreservedAnalyses::all();
   }
+  // Of all functions, only those with a nest can be asked for one.
+  bool Everywhere = O.require;
+  O.require = false;
   if (!addAnnotations(F, Scope.A, O, &Problem)) {
     F.getContext().emitError(Problem.text);
     return PreservedAnalyses::all();
@@ -363,10 +366,11 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
     remark(F, N);
     report(F, N);
   }
-  if (O.require && !Taken && !D->Print)
+  bool Demanded = O.require || (Everywhere && !Found.empty());
+  if (Demanded && !Taken && !D->Print)
     F.getContext().emitError(
         "nputeir: no nest of function '" + F.getName() +
-        "' is replaced, which its annotation nputeir:require demands" +
+        "' is replaced, which nputeir:require demands" +
         (Found.empty() ? Twine("") : Twine(": ") + Found[0].V.diag.text));
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }

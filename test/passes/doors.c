@@ -6,12 +6,16 @@
 // RUN: env NPUTEIR_OPTIONS=fp=relaxed %clang -fplugin=%plugin -mllvm -nputeir-options=fp=strict -O2 -Rpass=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=STRICT
 // RUN: env NPUTEIR_OPTIONS=fp=fast not %clang -O2 -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG
 // RUN: not %clang -O2 -DDEMAND -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=DEMAND
+// RUN: env NPUTEIR_OPTIONS=require not %clang -O2 -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=ALL
 // RUN: not %clang -O2 -DTYPO -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=TYPO
 // RUN: %clang -O0 -Rpass=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | count 0
 
 // WRONG: error: nputeir: NPUTEIR_OPTIONS: fp is one of strict, relaxed, not 'fast'
 // WRONG-NOT: error: nputeir
-// DEMAND: error: nputeir: no nest of function 'demanded' is replaced, which its annotation nputeir:require demands: the sum of floats would be formed in another order
+// DEMAND: error: nputeir: no nest of function 'demanded' is replaced, which nputeir:require demands: the sum of floats would be formed in another order
+// ALL-NOT: function 'idle'
+// ALL: error: nputeir: no nest of function 'strict' is replaced
+// ALL-NOT: function 'idle'
 // TYPO: error: nputeir: annotation of typo: there is no option 'of'
 
 #define GEMM(name)                                                             \
@@ -34,6 +38,7 @@ __attribute__((annotate("nputeir:fp=strict"))) GEMM(strict)
 // STRICT: doors.c:[[@LINE+2]]:{{.*}}[NeedsReassoc]
 // RELAXED: doors.c:[[@LINE+1]]:{{.*}}replaced
 GEMM(open)
+int idle(int x) { return x; }
 #ifdef DEMAND
 __attribute__((annotate("nputeir:require"))) GEMM(demanded)
 #endif
