@@ -199,7 +199,7 @@ static void describe(struct arena *a, const struct job *j, const char *line,
 }
 
 static bool print(struct arena *a, const struct job *j, const char *report,
-                  struct diag *d) {
+                  bool compiled, struct diag *d) {
   char *lines = file_read(a, report, NULL, d);
   if (!lines)
     return false;
@@ -216,7 +216,7 @@ static bool print(struct arena *a, const struct job *j, const char *report,
       describe(a, j, line, &out);
     p = next;
   }
-  if (!j->json)
+  if (!j->json && (compiled || all > 0))
     text_printf(&out, "%d of %d nests taken\n", taken, all);
   bool good = tool_output(NULL, &out, d);
   text_free(&out);
@@ -240,7 +240,7 @@ static int nest(int argc, char **argv) {
   /* A compilation that fails, nputeir:require for one, has its findings too. */
   bool good = compile(a, &j, report, &d);
   struct diag unread = {0};
-  good = print(a, &j, report, good ? &d : &unread) && good;
+  good = print(a, &j, report, good, good ? &d : &unread) && good;
   arena_close(a);
   unlink(report);
   return good ? TOOL_DONE : tool_fail(&d);

@@ -104,10 +104,9 @@ static int parse(struct job *j, int argc, char **argv) {
     else if (strcmp(argv[i], "--strict") == 0)
       j->strict = true;
     else if (argv[i][0] == '-' && argv[i][1] == '-') {
-      if (i + 1 == argc)
-        return tool_usage("sim", "%s wants a word behind it", argv[i]);
-      if (!take_option(j, argv[i], argv[i + 1], &status))
-        return tool_usage("sim", "no option '%s'", argv[i]);
+      if (i + 1 == argc || !take_option(j, argv[i], argv[i + 1], &status))
+        return tool_usage("sim", "no option '%s', or it lacks its value",
+                          argv[i]);
       i++;
     } else if (!j->xclbin)
       j->xclbin = argv[i];
