@@ -17,16 +17,13 @@ static const struct {
     {DTYPE_I8, DTYPE_I16, DTYPE_I32, DTYPE_I32},
 };
 
-bool legal_types(const struct contraction *c, const struct options *o,
-                 struct verdict *v) {
+bool legal_types(const struct contraction *c, struct verdict *v) {
   for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
     if (c->type[IN0] == taken[i].in0 && c->type[IN1] == taken[i].in1 &&
         c->type[OUT] == taken[i].out && c->acc == taken[i].acc)
       return true;
   bool f32 = c->type[IN0] == DTYPE_F32 && c->type[IN1] == DTYPE_F32 &&
              c->type[OUT] == DTYPE_F32 && c->acc == DTYPE_F32;
-  if (f32 && o->f32 != F32_KEEP)
-    return true;
   if (f32)
     return verdict_decline(v, RULE_FLOAT_INPUT, c->at,
                            "both inputs are float, which the NPU does not "

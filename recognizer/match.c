@@ -405,7 +405,7 @@ struct contraction *recognize(struct arena *a, const struct nest *n,
   c->accumulate = m.accumulate;
   c->symbol_count = n->symbol_count;
   c->symbol = n->symbol;
-  if (!legal_types(c, o, v) || !legal_order(m.acc, m.reassoc, m.at, o, v) ||
+  if (!legal_types(c, v) || !legal_order(m.acc, m.reassoc, m.at, o, v) ||
       !legal_out(a, c, v) || !legal_size(c, o, v))
     return NULL;
   v->rule = RULE_TAKEN;

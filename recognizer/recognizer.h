@@ -151,17 +151,15 @@ bool verdict_decline(struct verdict *v, enum rule rule, struct loc at,
 
 /* ---- options: one grammar, whichever door they come through ---- */
 enum fp_mode { FP_STRICT, FP_RELAXED };
-enum f32_mode { F32_KEEP, F32_BF16, F32_BF16X3 };
 struct options {
   const char *device; /* NULL: not given */
   const char *preset; /* NULL: not given */
   enum fp_mode fp;
-  enum f32_mode f32;
   int64_t min_macs; /* -1: not given */
   bool off, require;
 };
 struct options options_default(void);
-/* "device=npu1,preset=phoenix,fp=relaxed,f32=bf16x3,min-macs=4096,off,require",
+/* "device=npu1,preset=phoenix,fp=relaxed,min-macs=4096,off,require",
  * comma or semicolon between items; later items win.  `door` names the source
  * of the text in the message. */
 bool options_parse(struct options *, struct arena *, const char *door,

@@ -21,8 +21,7 @@ bool nest_inside(const struct nest *, int loop, int outer);
 
 /* ---- legal.c ---- */
 /* Types that the promise covers, and leave to reorder a sum of floats. */
-bool legal_types(const struct contraction *, const struct options *,
-                 struct verdict *);
+bool legal_types(const struct contraction *, struct verdict *);
 bool legal_order(enum dtype acc, bool reassoc, struct loc at,
                  const struct options *, struct verdict *);
 /* out's places are all different: decided now, or left to guards. */

@@ -10,12 +10,12 @@ static const struct {
 } row[] = {
     {"", NULL},
     {"device=npu1", NULL},
-    {" device=sim , fp=relaxed;f32=bf16x3,,min-macs=0 ", NULL},
+    {" device=sim , fp=relaxed;,,min-macs=0 ", NULL},
     {"off", NULL},
     {"require,preset=8700g", NULL},
     {"device=npu9", "device is one of auto, npu1, npu4, sim, host, xrt, cpu"},
     {"fp=", "fp is one of strict, relaxed, not ''"},
-    {"f32=fp16", "f32 is one of keep, bf16, bf16x3"},
+    {"fp=fast", "fp is one of strict, relaxed"},
     {"min-macs=-1", "min-macs is a whole number, not '-1'"},
     {"min-macs=1x", "min-macs is a whole number, not '1x'"},
     {"min-macs=99999999999999999999", "min-macs is a whole number"},
@@ -39,10 +39,10 @@ int main(void) {
   struct text t = {0};
   struct options o = options_default();
   CHECK(options_parse(&o, a, "first", "device=sim,fp=relaxed,min-macs=7", &d));
-  CHECK(options_parse(&o, a, "second", "device=npu1,f32=bf16", &d));
-  CHECK(o.fp == FP_RELAXED && o.f32 == F32_BF16 && o.min_macs == 7);
+  CHECK(options_parse(&o, a, "second", "device=npu1", &d));
+  CHECK(o.fp == FP_RELAXED && o.min_macs == 7);
   options_print(&o, &t);
-  CHECK(strcmp(text_string(&t), "device=npu1,f32=bf16,min-macs=7") == 0);
+  CHECK(strcmp(text_string(&t), "device=npu1,min-macs=7") == 0);
   struct options again = options_default();
   CHECK(options_parse(&again, a, "printed", text_string(&t), &d));
   CHECK(strcmp(again.device, o.device) == 0 && again.min_macs == 7);
