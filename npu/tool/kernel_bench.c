@@ -44,10 +44,10 @@ static const struct row other_types[] = {
     {"types", "", DTYPE_I16, DTYPE_I32, 64, 64, 64, 0, 0, 0, 0},
     {"types", "", DTYPE_I16, DTYPE_I16, 64, 64, 64, 0, 0, 0, 0},
     {"types", "", DTYPE_I8, DTYPE_I32, 64, 64, 64, 0, 0, 0, 0},
+    {"types", "", DTYPE_I8, DTYPE_I8, 64, 64, 64, 0, 0, 0, 0},
     {"types", "", DTYPE_F32, DTYPE_F32, 32, 32, 32, 0, 0, 0, 0},
     {"types", "", DTYPE_F32, DTYPE_F32, 64, 32, 64, 0, 0, 0, 0},
     {"types", "", DTYPE_F32, DTYPE_F32, 64, 64, 64, 0, 0, 0, 0},
-    {"types", "", DTYPE_I8, DTYPE_I8, 64, 64, 64, 0, 0, 0, 0},
 };
 
 enum { LABEL = 64 };

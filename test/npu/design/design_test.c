@@ -134,8 +134,24 @@ static void test_broken_rules(void) {
   }
 }
 
+/* Blocks that are fine for bf16, of f32 inputs whose kernel reads halves. */
+static void test_halves(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  const struct device *device = device_find("npu1");
+  struct map_problem p = {64, 64, 64, DTYPE_BF16, DTYPE_BF16, DTYPE_F32};
+  struct map_blocking b;
+  CHECK(map_choose(&(struct platform){device, NULL}, &p, &b, &d));
+  p.in0 = p.in1 = DTYPE_F32;
+  struct tile_program *q =
+      map_program(a, map_schedule(a, device, &p, &b), device, &d);
+  CHECK(q && !design_make(a, q, &d) && strstr(d.text, "two halves") != NULL);
+  arena_close(a);
+}
+
 int main(void) {
   test_shapes();
+  test_halves();
   test_traffic(512, true);
   test_traffic(4032, false);
   test_layout_change();
