@@ -10,8 +10,10 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 using namespace llvm;
 
@@ -75,7 +77,9 @@ void report(const Function &F, const Finding &N) {
   if (FILE *Out = std::fopen(Path, "a")) {
     std::fwrite(Text.data(), 1, Text.size(), Out);
     std::fclose(Out);
-  }
+  } else
+    F.getContext().emitError(Twine("nputeir: NPUTEIR_REPORT: cannot write '") +
+                             Path + "': " + std::strerror(errno));
 }
 
 void print(const Function &F, const Finding &N, raw_ostream &Out) {

@@ -4,6 +4,7 @@
 // RUN: env NPUTEIR_REPORT=%t.json %clang -O2 -g -c %s -o /dev/null
 // RUN: env NPUTEIR_REPORT=%t.json %clang -O2 -g -c %s -o /dev/null
 // RUN: FileCheck %s < %t.json
+// RUN: env NPUTEIR_REPORT=%t.json/no not %clang -O2 -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=NOWHERE
 // RUN: %clang -O2 -g -fsave-optimization-record=yaml -foptimization-record-file=%t.yaml -foptimization-record-passes=nputeir -c %s -o /dev/null
 // RUN: FileCheck %s --check-prefix=YAML < %t.yaml
 // RUN: %clang -O2 -g -fprofile-instr-generate -c %s -o /dev/null
@@ -11,6 +12,7 @@
 // RUN: %clang -O2 -g -fsanitize=thread -c %s -o /dev/null
 // RUN: %clang -O2 -g -flto=thin -c %s -o %t.o
 // RUN: llvm-nm %t.o | FileCheck %s --check-prefix=WEAK
+// NOWHERE: error: nputeir: NPUTEIR_REPORT: cannot write '{{.*}}': Not a directory
 // CHECK: {"column":3,"contraction":"{{.*}}","depth":3,"einsum":"mk,kn->mn","file":"{{.*}}report.c","function":"gemm","line":[[@LINE+11]],"rule":"ContractionReplaced","sizes":"m=n_i n=n_j k=n_j","taken":true,"teir":"teir 1{{.*}}"}
 // CHECK: {"advice":"make the loop's bounds independent of the loops around it",{{.*}}"rule":"VariantExtent","taken":false}
 // CHECK: ContractionReplaced
