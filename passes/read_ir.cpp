@@ -360,7 +360,7 @@ private:
     nest_expr *Load = readLoad(cast<LoadInst>(Half), true);
     if (Load->op == NEST_LOAD)
       Load->type = Load->access.type = DTYPE_BF16;
-    E->lhs = Load;
+    E->arg[0] = Load;
     return E;
   }
 
@@ -372,7 +372,7 @@ private:
     case Instruction::FPTrunc:
     case Instruction::Trunc: {
       nest_expr *E = make(NEST_CAST, T, at(*C));
-      E->lhs = read(C->getOperand(0), isa<ZExtInst>(C), Depth + 1);
+      E->arg[0] = read(C->getOperand(0), isa<ZExtInst>(C), Depth + 1);
       return E;
     }
     case Instruction::BitCast:
@@ -386,8 +386,8 @@ private:
 
   nest_expr *readTwo(nest_op Op, const Instruction *I, dtype T, int Depth) {
     nest_expr *E = make(Op, T, at(*I));
-    E->lhs = read(I->getOperand(0), false, Depth + 1);
-    E->rhs = read(I->getOperand(1), false, Depth + 1);
+    E->arg[0] = read(I->getOperand(0), false, Depth + 1);
+    E->arg[1] = read(I->getOperand(1), false, Depth + 1);
     const auto *FP = dyn_cast<FPMathOperator>(I);
     E->reassoc = !FP || FP->hasAllowReassoc();
     return E;
@@ -396,11 +396,11 @@ private:
   // a * b + c in one instruction.
   nest_expr *readFused(const IntrinsicInst *I, dtype T, int Depth) {
     nest_expr *Product = make(NEST_MUL, T, at(*I));
-    Product->lhs = read(I->getArgOperand(0), false, Depth + 1);
-    Product->rhs = read(I->getArgOperand(1), false, Depth + 1);
+    Product->arg[0] = read(I->getArgOperand(0), false, Depth + 1);
+    Product->arg[1] = read(I->getArgOperand(1), false, Depth + 1);
     nest_expr *E = make(NEST_ADD, T, at(*I));
-    E->lhs = Product;
-    E->rhs = read(I->getArgOperand(2), false, Depth + 1);
+    E->arg[0] = Product;
+    E->arg[1] = read(I->getArgOperand(2), false, Depth + 1);
     E->reassoc = cast<FPMathOperator>(I)->hasAllowReassoc();
     return E;
   }

@@ -41,7 +41,7 @@ static bool is_zero(const struct nest_expr *e) {
 
 static const struct nest_expr *other_side(const struct nest_expr *sum,
                                           const struct nest_expr *side) {
-  return sum->lhs == side ? sum->rhs : sum->lhs;
+  return sum->arg[0] == side ? sum->arg[1] : sum->arg[0];
 }
 
 /* e reads the very place that the update writes, in the same iteration. */
@@ -53,9 +53,9 @@ static bool is_old_content(const struct match *m, const struct nest_expr *e) {
 
 static const struct nest_expr *find_old_content(const struct match *m,
                                                 const struct nest_expr *sum) {
-  if (is_old_content(m, sum->lhs))
-    return sum->lhs;
-  return is_old_content(m, sum->rhs) ? sum->rhs : NULL;
+  if (is_old_content(m, sum->arg[0]))
+    return sum->arg[0];
+  return is_old_content(m, sum->arg[1]) ? sum->arg[1] : NULL;
 }
 
 static bool decline_value(struct match *m, const struct nest_expr *e) {
@@ -72,11 +72,7 @@ static bool decline_value(struct match *m, const struct nest_expr *e) {
     return verdict_decline(m->verdict, RULE_NOT_PRODUCT_SUM, e->at,
                            "the sum is converted to %s before it is stored",
                            dtype_name(e->type));
-  case NEST_NUMBER:
-  case NEST_LOAD:
-  case NEST_SCALAR:
-  case NEST_MUL:
-  case NEST_ADD:
+  default:
     break;
   }
   return verdict_decline(m->verdict, RULE_NOT_PRODUCT_SUM, e->at,
@@ -138,8 +134,9 @@ static bool take_scalar(struct match *m, const struct nest_expr *scalar) {
   const struct nest_expr *sum = step->value;
   if (sum->op != NEST_ADD)
     return decline_value(m, sum);
-  bool left = sum->lhs->op == NEST_SCALAR && sum->lhs->scalar == scalar->scalar;
-  const struct nest_expr *self = left ? sum->lhs : sum->rhs;
+  bool left =
+      sum->arg[0]->op == NEST_SCALAR && sum->arg[0]->scalar == scalar->scalar;
+  const struct nest_expr *self = left ? sum->arg[0] : sum->arg[1];
   if (self->op != NEST_SCALAR || self->scalar != scalar->scalar)
     return decline_value(m, sum);
   m->product = other_side(sum, self);
@@ -261,8 +258,8 @@ static bool widens(enum dtype from, enum dtype to) {
 
 static const struct nest_expr *find_input(struct match *m,
                                           const struct nest_expr *e) {
-  while (e->op == NEST_CAST && widens(e->lhs->type, e->type))
-    e = e->lhs;
+  while (e->op == NEST_CAST && widens(e->arg[0]->type, e->type))
+    e = e->arg[0];
   if (e->op == NEST_LOAD)
     return e;
   decline_value(m, e);
@@ -288,16 +285,16 @@ static bool exact_product(enum dtype a, enum dtype b, enum dtype type) {
 /* The two loads that the product multiplies. */
 static bool find_inputs(struct match *m, const struct nest_expr *in[2]) {
   const struct nest_expr *e = m->product;
-  while (e->op == NEST_CAST && widens(e->lhs->type, e->type))
-    e = e->lhs;
+  while (e->op == NEST_CAST && widens(e->arg[0]->type, e->type))
+    e = e->arg[0];
   if (e->op == NEST_CAST && dtype_kind(e->type) == DTYPE_FLOAT)
     return verdict_decline(m->verdict, RULE_ROUNDED_PRODUCT, e->at,
                            "the product is rounded to %s before it is added",
                            dtype_name(e->type));
   if (e->op != NEST_MUL)
     return decline_value(m, e);
-  in[0] = find_input(m, e->lhs);
-  in[1] = in[0] ? find_input(m, e->rhs) : NULL;
+  in[0] = find_input(m, e->arg[0]);
+  in[1] = in[0] ? find_input(m, e->arg[1]) : NULL;
   if (!in[1])
     return false;
   bool exact = exact_product(in[0]->type, in[1]->type, e->type);

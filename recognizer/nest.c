@@ -3,6 +3,10 @@
  * a nest that breaks one is a mistake of its reader. */
 #include "recognizer_parts.h"
 
+enum calc_op nest_calc_op(enum nest_op op) {
+  return (enum calc_op)(op - NEST_NUMBER + CALC_NUMBER);
+}
+
 int nest_path(const struct nest *n, int loop, int *path) {
   int count = 0;
   for (int l = loop; l >= 0; l = n->loop[l].parent)
@@ -44,8 +48,11 @@ static bool check_expr(const struct nest *n, const struct nest_expr *e,
   if (!e || depth > DEPTH_MAX)
     return diag_error(d, n->at, "an expression is missing or too deep");
   switch (e->op) {
-  case NEST_NUMBER:
   case NEST_OTHER:
+    return true;
+  case NEST_OUTSIDE:
+    if (e->outside < 0 || e->outside >= n->outside_count)
+      return diag_error(d, e->at, "there is no outside number %d", e->outside);
     return true;
   case NEST_LOAD:
     if (e->loop < -1 || e->loop >= n->loop_count)
@@ -55,15 +62,12 @@ static bool check_expr(const struct nest *n, const struct nest_expr *e,
     if (e->scalar < 0 || e->scalar >= n->scalar_count)
       return diag_error(d, e->at, "there is no scalar number %d", e->scalar);
     return true;
-  case NEST_CAST:
-    return check_expr(n, e->lhs, depth + 1, d);
-  case NEST_ADD:
-  case NEST_SUB:
-  case NEST_MUL:
-    return check_expr(n, e->lhs, depth + 1, d) &&
-           check_expr(n, e->rhs, depth + 1, d);
+  default:
+    for (int i = 0; i < calc_operands(nest_calc_op(e->op)); i++)
+      if (!check_expr(n, e->arg[i], depth + 1, d))
+        return false;
+    return true;
   }
-  return diag_error(d, e->at, "unknown operation %d", (int)e->op);
 }
 
 static bool check_statement(const struct nest *n, int i, struct diag *d) {

@@ -145,7 +145,7 @@ convert(struct parser *p, const struct nest_expr *e, enum dtype type) {
     return e;
   struct nest_expr *cast = make(p, NEST_CAST);
   cast->type = type;
-  cast->lhs = e;
+  cast->arg[0] = e;
   return cast;
 }
 
@@ -207,13 +207,13 @@ static const struct nest_expr *parse_factor(struct parser *p, int depth) {
 }
 
 static const struct nest_expr *two(struct parser *p, enum nest_op op,
-                                   const struct nest_expr *lhs,
-                                   const struct nest_expr *rhs) {
-  if (!lhs || !rhs)
+                                   const struct nest_expr *left,
+                                   const struct nest_expr *right) {
+  if (!left || !right)
     return NULL;
   struct nest_expr *e = make(p, op);
-  e->lhs = lhs;
-  e->rhs = rhs;
+  e->arg[0] = left;
+  e->arg[1] = right;
   return e;
 }
 
@@ -418,18 +418,18 @@ static void print_expr(const struct nest *n, const struct nest_expr *e,
     text_puts(t, n->scalar[e->scalar]);
     return;
   case NEST_CAST:
-    print_expr(n, e->lhs, t);
+    print_expr(n, e->arg[0], t);
     return;
-  case NEST_OTHER:
+  default:
     text_printf(t, "other(0)");
     return;
   case NEST_ADD:
   case NEST_SUB:
   case NEST_MUL:
     text_puts(t, "(");
-    print_expr(n, e->lhs, t);
+    print_expr(n, e->arg[0], t);
     text_puts(t, e->op == NEST_ADD ? " + " : e->op == NEST_SUB ? " - " : " * ");
-    print_expr(n, e->rhs, t);
+    print_expr(n, e->arg[1], t);
     text_puts(t, ")");
     return;
   }
@@ -438,23 +438,20 @@ static void print_expr(const struct nest *n, const struct nest_expr *e,
 /* The type in which a statement computes, and whether every sum is free. */
 static enum dtype compute_type(const struct nest_expr *e) {
   while (e->op == NEST_CAST)
-    e = e->lhs;
+    e = e->arg[0];
   return e->type;
 }
 
 static bool is_free(const struct nest_expr *e) {
   switch (e->op) {
   case NEST_ADD:
-    return e->reassoc && is_free(e->lhs) && is_free(e->rhs);
+    return e->reassoc && is_free(e->arg[0]) && is_free(e->arg[1]);
   case NEST_SUB:
   case NEST_MUL:
-    return is_free(e->lhs) && is_free(e->rhs);
+    return is_free(e->arg[0]) && is_free(e->arg[1]);
   case NEST_CAST:
-    return is_free(e->lhs);
-  case NEST_NUMBER:
-  case NEST_LOAD:
-  case NEST_SCALAR:
-  case NEST_OTHER:
+    return is_free(e->arg[0]);
+  default:
     break;
   }
   return true;
@@ -484,11 +481,11 @@ static const enum dtype *tensor_type(const struct nest *n, int tensor,
   if (e->op == NEST_LOAD)
     return e->access.tensor == tensor ? &e->access.type : NULL;
   if (e->op == NEST_CAST)
-    return tensor_type(n, tensor, e->lhs);
+    return tensor_type(n, tensor, e->arg[0]);
   if (e->op != NEST_ADD && e->op != NEST_SUB && e->op != NEST_MUL)
     return NULL;
-  const enum dtype *left = tensor_type(n, tensor, e->lhs);
-  return left ? left : tensor_type(n, tensor, e->rhs);
+  const enum dtype *left = tensor_type(n, tensor, e->arg[0]);
+  return left ? left : tensor_type(n, tensor, e->arg[1]);
 }
 
 static void print_tensors(const struct nest *n, struct text *t) {

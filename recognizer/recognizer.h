@@ -9,6 +9,7 @@
 #define NPUTEIR_RECOGNIZER_H
 
 #include "base.h"
+#include "calc.h"
 
 /* A number known now (symbol < 0), or run-time value number `symbol`. */
 struct value {
@@ -35,7 +36,22 @@ struct contraction_guard {
   struct value large, small, count;
 };
 
-/* out[..] = (accumulate ? out[..] : 0) + sum over K of in0[..] * in1[..] */
+/* What the tail reads beside the sum and out: elements of a tensor that move
+ * along C, M and N axes only, or a number that the program knows before it
+ * enters the nest. */
+struct contraction_extra {
+  int tensor;  /* index into nest.tensor; -1: a number from outside */
+  int outside; /* index into nest.outside; -1: a tensor */
+  enum dtype type;
+  int64_t offset_bytes;       /* from the tensor's address */
+  struct value *stride_bytes; /* [axis_count] */
+};
+
+enum { TAIL_SUM, TAIL_OUT, TAIL_EXTRA }; /* inputs of a tail */
+
+/* sum = sum over K of in0[..] * in1[..], in type acc; then
+ *   without a tail  out[..] = (accumulate ? out[..] : 0) + sum
+ *   with one        out[..] = tail(sum, out[..], extra[0], extra[1], ..) */
 struct contraction {
   struct loc at; /* the outermost loop */
   int axis_count;
@@ -45,8 +61,12 @@ struct contraction {
   bool accumulate;
   int symbol_count; /* run-time values, 64-bit signed integers */
   const char **symbol;
-  int tensor[TENSORS]; /* indices into nest.tensor */
-  int guard_count;     /* no two iterations may share a place of out */
+  int tensor[TENSORS];           /* indices into nest.tensor */
+  int64_t offset_bytes[TENSORS]; /* of element 0 from the tensor's address */
+  const struct calc *tail; /* NULL: none; its inputs are numbered TAIL_.. */
+  int extra_count;
+  struct contraction_extra *extra;
+  int guard_count; /* no two iterations may share a place of out */
   struct contraction_guard *guard;
 };
 
@@ -67,36 +87,41 @@ struct nest_loop {
   struct loc at;
 };
 
-/* A place in memory: the tensor's address at iteration zero of every loop, and
- * how far each loop of the nest moves it. */
+/* A place in memory: the tensor's address, a distance from it at iteration zero
+ * of every loop, and how far each loop of the nest moves it. */
 struct nest_access {
   int tensor;
   enum dtype type;
+  int64_t offset_bytes;
   struct value *stride_bytes; /* [loop_count] */
 };
 
 enum nest_op {
-  NEST_NUMBER, /* a constant */
-  NEST_LOAD,   /* memory at `access` */
-  NEST_SCALAR, /* the present value of scalar variable `scalar` */
-  NEST_ADD,
-  NEST_SUB,
-  NEST_MUL,
-  NEST_CAST,  /* lhs converted to `type` */
-  NEST_OTHER, /* anything else; `what` says what, in a programmer's words */
+  NEST_LOAD,    /* memory at `access` */
+  NEST_SCALAR,  /* the present value of scalar variable `scalar` */
+  NEST_OUTSIDE, /* number `outside`, which is known before the nest */
+  NEST_OTHER,   /* anything else; `what` says what, in a programmer's words */
+/* NEST_NUMBER, NEST_ADD, ..: as in calc.h */
+#define CALC(id, name, operands) NEST_##id,
+#include "calc.def"
+#undef CALC
 };
+
+/* Of NEST_NUMBER and what follows it. */
+enum calc_op nest_calc_op(enum nest_op);
 
 struct nest_expr {
   enum nest_op op;
   enum dtype type;
-  bool reassoc; /* ADD of floats: the source permits another order */
-  double number;
+  bool reassoc;    /* arithmetic on floats: the source permits another order */
+  double number;   /* NUMBER; of an integer type: `integer` as a float */
+  int64_t integer; /* NUMBER of an integer type */
   struct nest_access access;
   int loop;  /* LOAD: the innermost loop around it */
   int order; /* LOAD: its place in program order */
-  int scalar;
+  int scalar, outside;
   const char *what;
-  const struct nest_expr *lhs, *rhs;
+  const struct nest_expr *arg[CALC_OPERANDS];
   struct loc at;
 };
 
@@ -116,10 +141,12 @@ struct nest {
   const char *function; /* NULL: not known */
   struct loc at;
   int loop_count, tensor_count, symbol_count, scalar_count, statement_count;
+  int outside_count;
   struct nest_loop *loop;
   const char **tensor;
   const char **symbol;
   const char **scalar;
+  const char **outside;             /* numbers that are known before the nest */
   struct nest_statement *statement; /* in program order */
 };
 
@@ -151,10 +178,14 @@ bool verdict_decline(struct verdict *v, enum rule rule, struct loc at,
 
 /* ---- options: one grammar, whichever door they come through ---- */
 enum fp_mode { FP_STRICT, FP_RELAXED };
+/* What becomes of float and double inputs: kept from the NPU, rounded to bf16,
+ * or split into two bf16 each and multiplied three times (2^-16 relative). */
+enum f32_mode { F32_KEEP, F32_BF16, F32_BF16X3 };
 struct options {
   const char *device; /* NULL: not given */
   const char *preset; /* NULL: not given */
   enum fp_mode fp;
+  enum f32_mode f32;
   int64_t min_macs; /* -1: not given */
   bool off, require;
 };
