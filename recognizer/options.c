@@ -12,6 +12,7 @@
 static const char *const device[] = {"auto", "npu1", "npu4", "sim",
                                      "host", "xrt",  "cpu"};
 static const char *const fp_word[] = {"strict", "relaxed"};
+static const char *const f32_word[] = {"keep", "bf16", "bf16x3"};
 
 struct options options_default(void) {
   return (struct options){.min_macs = -1};
@@ -45,7 +46,8 @@ static bool parse_item(struct options *o, const char *door, char *item,
       return o->require = true;
     return diag_error(d, loc_none(),
                       "nputeir: %s: there is no option '%s'; options are "
-                      "device=, preset=, fp=, min-macs=, off, require",
+                      "device=, preset=, fp=, f32=, min-macs=, off, "
+                      "require",
                       door, item);
   }
   *word++ = 0;
@@ -60,6 +62,10 @@ static bool parse_item(struct options *o, const char *door, char *item,
     if ((i = choose(door, item, word, fp_word, COUNT(fp_word), d)) < 0)
       return false;
     o->fp = (enum fp_mode)i;
+  } else if (strcmp(item, "f32") == 0) {
+    if ((i = choose(door, item, word, f32_word, COUNT(f32_word), d)) < 0)
+      return false;
+    o->f32 = (enum f32_mode)i;
   } else if (strcmp(item, "min-macs") == 0) {
     char *end;
     errno = 0;
@@ -72,7 +78,8 @@ static bool parse_item(struct options *o, const char *door, char *item,
   } else {
     return diag_error(d, loc_none(),
                       "nputeir: %s: there is no option '%s='; options are "
-                      "device=, preset=, fp=, min-macs=, off, require",
+                      "device=, preset=, fp=, f32=, min-macs=, off, "
+                      "require",
                       door, item);
   }
   return true;
@@ -103,6 +110,10 @@ void options_print(const struct options *o, struct text *t) {
   }
   if (o->preset) {
     text_printf(t, "%spreset=%s", comma, o->preset);
+    comma = ",";
+  }
+  if (o->f32 != F32_KEEP) {
+    text_printf(t, "%sf32=%s", comma, f32_word[o->f32]);
     comma = ",";
   }
   if (o->min_macs >= 0)

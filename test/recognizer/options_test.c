@@ -16,6 +16,9 @@ static const struct {
     {"device=npu9", "device is one of auto, npu1, npu4, sim, host, xrt, cpu"},
     {"fp=", "fp is one of strict, relaxed, not ''"},
     {"fp=fast", "fp is one of strict, relaxed"},
+    {"f32=keep", NULL},
+    {"f32=bf16,f32=bf16x3", NULL},
+    {"f32=fp16", "f32 is one of keep, bf16, bf16x3, not 'fp16'"},
     {"min-macs=-1", "min-macs is a whole number, not '-1'"},
     {"min-macs=1x", "min-macs is a whole number, not '1x'"},
     {"min-macs=99999999999999999999", "min-macs is a whole number"},
@@ -38,14 +41,16 @@ int main(void) {
   struct diag d = {0};
   struct text t = {0};
   struct options o = options_default();
-  CHECK(options_parse(&o, a, "first", "device=sim,fp=relaxed,min-macs=7", &d));
-  CHECK(options_parse(&o, a, "second", "device=npu1", &d));
-  CHECK(o.fp == FP_RELAXED && o.min_macs == 7);
+  CHECK(options_parse(&o, a, "first",
+                      "device=sim,fp=relaxed,f32=bf16,min-macs=7", &d));
+  CHECK(options_parse(&o, a, "second", "device=npu1,f32=bf16x3", &d));
+  CHECK(o.fp == FP_RELAXED && o.f32 == F32_BF16X3 && o.min_macs == 7);
   options_print(&o, &t);
-  CHECK(strcmp(text_string(&t), "device=npu1,min-macs=7") == 0);
+  CHECK(strcmp(text_string(&t), "device=npu1,f32=bf16x3,min-macs=7") == 0);
   struct options again = options_default();
   CHECK(options_parse(&again, a, "printed", text_string(&t), &d));
-  CHECK(strcmp(again.device, o.device) == 0 && again.min_macs == 7);
+  CHECK(strcmp(again.device, o.device) == 0 && again.min_macs == 7 &&
+        again.f32 == F32_BF16X3);
   text_free(&t);
   arena_close(a);
   return check_result();
