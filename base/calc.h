@@ -32,7 +32,8 @@ struct calc {
 const char *calc_name(enum calc_op); /* "add"; "" for INPUT, NUMBER, CAST */
 int calc_operands(enum calc_op);     /* 0 .. 3 */
 
-/* Constructors; the arguments are borrowed, and so shared, not copied. */
+/* Constructors; the arguments are borrowed, and so shared, not copied.  A
+ * constant is converted to its type: rounded, or taken modulo 2^n. */
 struct calc *calc_input(struct arena *, int input, enum dtype);
 struct calc *calc_float(struct arena *, enum dtype, double);
 struct calc *calc_int(struct arena *, enum dtype, int64_t);
@@ -48,8 +49,10 @@ bool calc_check(const struct calc *, struct diag *);
 bool calc_uses(const struct calc *, int input);
 bool calc_equal(const struct calc *, const struct calc *);
 
-/* name[i] and type[i] are input i's. */
+/* name[i] and type[i] are input i's.  Constants are decimal integers, or floats
+ * as C's %a writes them ("0x1.8p+0", "inf", "-nan") whatever the locale. */
 void calc_print(const struct calc *, const char *const name[], struct text *);
+/* What calc_check accepts, from the scanner's place on. */
 struct calc *calc_parse(struct arena *, struct scan *, const char *const name[],
                         const enum dtype type[], int inputs, struct diag *);
 
