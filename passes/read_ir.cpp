@@ -12,6 +12,7 @@
 // an outer loop is the same variable as the inner one.
 #include "address.h"
 #include "body.h"
+#include "nest_builder.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
@@ -24,44 +25,40 @@
 #include "llvm/IR/Operator.h"
 #include "llvm/IR/PatternMatch.h"
 
-#include <algorithm>
-
 using namespace llvm;
 
 namespace nputeir {
 
 namespace {
 
-class Reader {
+class Reader : NestBuilder {
   Loop &Outer;
   LoopInfo &LI;
   ScalarEvolution &SE;
-  arena *A;
-  IRNest &R;
   verdict &V;
 
   // Shared subexpressions are written out, so their number is bounded.
   enum { ExprMax = 2000 };
-  int Exprs = 0;
 
   SmallVector<Loop *, 8> Loops; // index is the nest's
   Body Code;
   Addresses Places;
   DenseMap<const Loop *, int> LoopIndex;
   DenseMap<const PHINode *, int> Scalar;
-  SmallVector<nest_statement, 8> Statements;
-  SmallVector<const char *, 8> Scalars, Tensors, Symbols;
-  SmallVector<struct nest_loop, 8> NestLoops;
 
 public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
          arena *A, IRNest &R, verdict &V)
-      : Outer(Outer), LI(LI), SE(SE), A(A), R(R), V(V),
+      : NestBuilder(A, R), Outer(Outer), LI(LI), SE(SE), V(V),
         Code(Outer, LI, DT, A, V), Places(Outer, LI, SE) {}
 
   bool read() {
-    return Code.read() && readLoops() && checkLiveOuts() && readStatements() &&
-           finish();
+    if (!Code.read() || !readLoops() || !checkLiveOuts() || !readStatements())
+      return false;
+    R.Assumed = Code.Assumed;
+    R.Bounded = Places.Bounded;
+    finish(at(Outer));
+    return true;
   }
 
 private:
@@ -77,18 +74,7 @@ private:
            L.getLoopLatch() != L.getHeader();
   }
 
-  value valueOf(const SCEV *S, const Twine &Name) {
-    if (const auto *C = dyn_cast<SCEVConstant>(S))
-      return {C->getAPInt().getSExtValue(), -1};
-    for (size_t I = 0; I < R.Symbol.size(); I++)
-      if (R.Symbol[I] == S)
-        return {0, (int)I};
-    R.Symbol.push_back(S);
-    Symbols.push_back(arena_string(A, Name.str().c_str()));
-    return {0, (int)R.Symbol.size() - 1};
-  }
-
-  bool readLoop(Loop &L, int Index) {
+  bool readLoop(Loop &L) {
     if (!L.isLoopSimplifyForm() || !L.getExitingBlock() ||
         !L.getUniqueExitBlock())
       return verdict_decline(&V, RULE_EARLY_EXIT, at(L),
@@ -113,14 +99,7 @@ private:
       return verdict_decline(&V, RULE_VARIANT_EXTENT, at(L),
                              "the number of iterations of a loop changes "
                              "within the nest");
-    std::string Name = Index < 15 ? std::string(1, (char)('i' + Index))
-                                  : "l" + std::to_string(Index);
-    struct nest_loop N = {};
-    N.name = arena_string(A, Name.c_str());
-    N.parent = &L == &Outer ? -1 : LoopIndex[L.getParentLoop()];
-    N.extent = valueOf(Extent, "n_" + Name);
-    N.at = at(L);
-    NestLoops.push_back(N);
+    addLoop(&L == &Outer ? -1 : LoopIndex[L.getParentLoop()], Extent, at(L));
     Places.addLoop(&L, Extent);
     return true;
   }
@@ -135,8 +114,8 @@ private:
     if (Loops.size() > 32)
       return verdict_decline(&V, RULE_ROLES, at(Outer),
                              "the nest has more than 32 loops");
-    for (size_t I = 0; I < Loops.size(); I++)
-      if (!readLoop(*Loops[I], (int)I))
+    for (Loop *L : Loops)
+      if (!readLoop(*L))
         return false;
     Places.chooseDirections(Code.Blocks);
     return true;
@@ -160,35 +139,6 @@ private:
 
   // ---- memory ----
 
-  static bool typeOf(const Type *T, bool Unsigned, dtype &D) {
-    if (T->isBFloatTy())
-      return D = DTYPE_BF16, true;
-    if (T->isHalfTy())
-      return D = DTYPE_F16, true;
-    if (T->isFloatTy())
-      return D = DTYPE_F32, true;
-    if (T->isDoubleTy())
-      return D = DTYPE_F64, true;
-    if (T->isIntegerTy(8))
-      return D = Unsigned ? DTYPE_U8 : DTYPE_I8, true;
-    if (T->isIntegerTy(16))
-      return D = Unsigned ? DTYPE_U16 : DTYPE_I16, true;
-    if (T->isIntegerTy(32))
-      return D = Unsigned ? DTYPE_U32 : DTYPE_I32, true;
-    if (T->isIntegerTy(64))
-      return D = DTYPE_I64, true;
-    return false;
-  }
-
-  int tensorOf(const SCEV *Start) {
-    for (size_t I = 0; I < R.Tensor.size(); I++)
-      if (R.Tensor[I] == Start)
-        return (int)I;
-    R.Tensor.push_back(Start);
-    Tensors.push_back(arena_printf(A, "t%zu", R.Tensor.size() - 1));
-    return (int)R.Tensor.size() - 1;
-  }
-
   bool readAccess(const Instruction &I, const Value *Pointer, dtype Type,
                   nest_access &Access) {
     Address X;
@@ -201,33 +151,16 @@ private:
         return verdict_decline(&V, RULE_DIRECTIONS, at(I),
                                "a loop runs up in one array and down in "
                                "another");
-    Access.type = Type;
-    Access.tensor = tensorOf(X.Start);
-    Access.stride_bytes = (value *)arena_array(A, Loops.size(), sizeof(value));
+    Access = access(Type, X.Start);
     for (size_t L = 0; L < Loops.size(); L++)
-      Access.stride_bytes[L] =
-          X.Stride[L] ? valueOf(X.Stride[L], Twine(Tensors[Access.tensor]) +
-                                                 "." + NestLoops[L].name)
-                      : value{0, -1};
+      if (X.Stride[L])
+        Access.stride_bytes[L] =
+            valueOf(X.Stride[L],
+                    Twine(tensorName(Access.tensor)) + "." + loopName((int)L));
     return true;
   }
 
   // ---- expressions ----
-
-  nest_expr *make(nest_op Op, dtype Type, loc At) {
-    auto *E = (nest_expr *)arena_alloc(A, sizeof(nest_expr));
-    Exprs++;
-    E->op = Op;
-    E->type = Type;
-    E->at = At;
-    return E;
-  }
-
-  nest_expr *other(const char *What, loc At) {
-    nest_expr *E = make(NEST_OTHER, DTYPE_F64, At);
-    E->what = What;
-    return E;
-  }
 
   // The variable whose value `W` is where loop L has ended; null: none.
   const PHINode *scalarAfter(const Loop &L, const Value *W) {
@@ -268,15 +201,14 @@ private:
     S.order = Code.Order[Where];
     S.at = at(*Where);
     S.value = read(W, false, 0);
-    Statements.push_back(S);
+    add(S);
   }
 
   int scalar(const PHINode *P) {
     auto It = Scalar.find(P);
     if (It != Scalar.end())
       return It->second;
-    int Id = (int)Scalars.size();
-    Scalars.push_back(arena_printf(A, "s%d", Id));
+    int Id = addScalar();
     const Loop *L = LI.getLoopFor(P->getParent());
     const Instruction *Entry = L->getLoopPreheader()->getTerminator();
     const Value *Start = P->getIncomingValueForBlock(L->getLoopPreheader());
@@ -502,7 +434,7 @@ private:
     if (!readAccess(S, S.getPointerOperand(), T, N.to))
       return false;
     N.value = read(S.getValueOperand(), false, 0);
-    Statements.push_back(N);
+    add(N);
     return V.diag.kind == DIAG_NONE;
   }
 
@@ -512,39 +444,6 @@ private:
         if (const auto *S = dyn_cast<StoreInst>(&I))
           if (!readStore(*S))
             return false;
-    std::stable_sort(Statements.begin(), Statements.end(),
-                     [](const nest_statement &X, const nest_statement &Y) {
-                       return X.order < Y.order;
-                     });
-    // Several variables may start or step at one branch: among them the order
-    // does not matter, because none of them is memory.
-    for (size_t I = 1; I < Statements.size(); I++)
-      Statements[I].order =
-          std::max(Statements[I].order, Statements[I - 1].order + 1);
-    return true;
-  }
-
-  template <typename T> T *copy(const SmallVectorImpl<T> &From) {
-    return (T *)arena_copy(A, From.data(), From.size(), From.size() + 1,
-                           sizeof(T));
-  }
-
-  bool finish() {
-    auto *N = (nest *)arena_alloc(A, sizeof(nest));
-    N->at = at(Outer);
-    N->loop_count = (int)Loops.size();
-    N->loop = copy(NestLoops);
-    N->tensor_count = (int)Tensors.size();
-    N->tensor = copy(Tensors);
-    N->symbol_count = (int)Symbols.size();
-    N->symbol = copy(Symbols);
-    R.Assumed = Code.Assumed;
-    R.Bounded = Places.Bounded;
-    N->scalar_count = (int)Scalars.size();
-    N->scalar = copy(Scalars);
-    N->statement_count = (int)Statements.size();
-    N->statement = copy(Statements);
-    R.N = N;
     return true;
   }
 };

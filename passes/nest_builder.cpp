@@ -1,0 +1,125 @@
+// nest_builder.cpp -- the parts of a struct nest, gathered one by one.
+#include "nest_builder.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace nputeir {
+
+bool typeOf(const Type *T, bool Unsigned, dtype &D) {
+  if (T->isBFloatTy())
+    return D = DTYPE_BF16, true;
+  if (T->isHalfTy())
+    return D = DTYPE_F16, true;
+  if (T->isFloatTy())
+    return D = DTYPE_F32, true;
+  if (T->isDoubleTy())
+    return D = DTYPE_F64, true;
+  if (T->isIntegerTy(8))
+    return D = Unsigned ? DTYPE_U8 : DTYPE_I8, true;
+  if (T->isIntegerTy(16))
+    return D = Unsigned ? DTYPE_U16 : DTYPE_I16, true;
+  if (T->isIntegerTy(32))
+    return D = Unsigned ? DTYPE_U32 : DTYPE_I32, true;
+  if (T->isIntegerTy(64))
+    return D = DTYPE_I64, true;
+  return false;
+}
+
+int NestBuilder::addLoop(int Parent, const SCEV *Extent, loc At) {
+  int Index = loopCount();
+  struct nest_loop N = {};
+  N.name = Index < 15 ? arena_printf(A, "%c", 'i' + Index)
+                      : arena_printf(A, "l%d", Index);
+  N.parent = Parent;
+  N.extent = valueOf(Extent, Twine("n_") + N.name);
+  N.at = At;
+  Loops.push_back(N);
+  return Index;
+}
+
+value NestBuilder::valueOf(const SCEV *S, const Twine &Name) {
+  if (const auto *C = dyn_cast<SCEVConstant>(S))
+    return {C->getAPInt().getSExtValue(), -1};
+  for (size_t I = 0; I < R.Symbol.size(); I++)
+    if (R.Symbol[I] == S)
+      return {0, (int)I};
+  R.Symbol.push_back(S);
+  Symbols.push_back(arena_string(A, Name.str().c_str()));
+  return {0, (int)R.Symbol.size() - 1};
+}
+
+int NestBuilder::tensorOf(const SCEV *Start) {
+  for (size_t I = 0; I < R.Tensor.size(); I++)
+    if (R.Tensor[I] == Start)
+      return (int)I;
+  R.Tensor.push_back(Start);
+  Tensors.push_back(arena_printf(A, "t%zu", R.Tensor.size() - 1));
+  return (int)R.Tensor.size() - 1;
+}
+
+nest_access NestBuilder::access(dtype Type, const SCEV *Start) {
+  nest_access X = {};
+  X.type = Type;
+  X.tensor = tensorOf(Start);
+  X.stride_bytes = (value *)arena_array(A, Loops.size(), sizeof(value));
+  for (size_t L = 0; L < Loops.size(); L++)
+    X.stride_bytes[L] = {0, -1};
+  return X;
+}
+
+nest_expr *NestBuilder::make(nest_op Op, dtype Type, loc At) {
+  auto *E = (nest_expr *)arena_alloc(A, sizeof(nest_expr));
+  Exprs++;
+  E->op = Op;
+  E->type = Type;
+  E->at = At;
+  return E;
+}
+
+nest_expr *NestBuilder::other(const char *What, loc At) {
+  nest_expr *E = make(NEST_OTHER, DTYPE_F64, At);
+  E->what = What;
+  return E;
+}
+
+int NestBuilder::addScalar() {
+  Scalars.push_back(arena_printf(A, "s%zu", Scalars.size()));
+  return (int)Scalars.size() - 1;
+}
+
+template <typename T>
+static T *inArena(arena *A, const SmallVectorImpl<T> &From) {
+  return (T *)arena_copy(A, From.data(), From.size(), From.size() + 1,
+                         sizeof(T));
+}
+
+void NestBuilder::finish(loc At) {
+  std::stable_sort(Statements.begin(), Statements.end(),
+                   [](const nest_statement &X, const nest_statement &Y) {
+                     return X.order < Y.order;
+                   });
+  // Several variables may start or step at one branch: among them the order
+  // does not matter, because none of them is memory.
+  for (size_t I = 1; I < Statements.size(); I++)
+    Statements[I].order =
+        std::max(Statements[I].order, Statements[I - 1].order + 1);
+  auto *N = (nest *)arena_alloc(A, sizeof(nest));
+  N->at = At;
+  N->loop_count = loopCount();
+  N->loop = inArena(A, Loops);
+  N->tensor_count = (int)Tensors.size();
+  N->tensor = inArena(A, Tensors);
+  N->symbol_count = (int)Symbols.size();
+  N->symbol = inArena(A, Symbols);
+  N->scalar_count = (int)Scalars.size();
+  N->scalar = inArena(A, Scalars);
+  N->statement_count = (int)Statements.size();
+  N->statement = inArena(A, Statements);
+  R.N = N;
+}
+
+} // namespace nputeir

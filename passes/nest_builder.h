@@ -1,0 +1,50 @@
+// nest_builder.h -- a struct nest under construction: what the readers of
+// loops, of library calls and of matrix intrinsics share.
+#ifndef NPUTEIR_NEST_BUILDER_H
+#define NPUTEIR_NEST_BUILDER_H
+
+#include "passes.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+namespace nputeir {
+
+// False: the recogniser has no such type.  Unsigned: of integers.
+bool typeOf(const llvm::Type *T, bool Unsigned, dtype &D);
+
+class NestBuilder {
+  llvm::SmallVector<const char *, 8> Scalars, Tensors, Symbols;
+  llvm::SmallVector<struct nest_loop, 8> Loops;
+  llvm::SmallVector<nest_statement, 8> Statements;
+
+public:
+  arena *A;
+  IRNest &R;
+  int Exprs = 0; // made so far
+
+  NestBuilder(arena *A, IRNest &R) : A(A), R(R) {}
+
+  // Returns the loop's index; its name follows from that.
+  int addLoop(int Parent, const llvm::SCEV *Extent, loc At);
+  int loopCount() const { return (int)Loops.size(); }
+  const char *loopName(int Loop) const { return Loops[Loop].name; }
+
+  // A 64-bit integer that is known before the nest.
+  value valueOf(const llvm::SCEV *S, const llvm::Twine &Name);
+  int tensorOf(const llvm::SCEV *Start);
+  const char *tensorName(int Tensor) const { return Tensors[Tensor]; }
+  // After the last loop.  Strides are zero until they are filled in.
+  nest_access access(dtype Type, const llvm::SCEV *Start);
+
+  nest_expr *make(nest_op Op, dtype Type, loc At);
+  nest_expr *other(const char *What, loc At);
+  int addScalar();
+  void add(const nest_statement &S) { Statements.push_back(S); }
+
+  // Puts the statements in order; the nest is in R then.
+  void finish(loc At);
+};
+
+} // namespace nputeir
+
+#endif
