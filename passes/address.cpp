@@ -9,10 +9,10 @@
 // A loop that counts down is described as one that counts up from its last
 // iteration; which way a sum is formed or a result is filled does not matter.
 #include "address.h"
+#include "versions.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
 
@@ -21,7 +21,7 @@ namespace nputeir {
 bool Addresses::usable(const SCEV *S) {
   return SE.isLoopInvariant(S, &Outer) &&
          SE.properlyDominates(S, Outer.getHeader()) &&
-         SCEVExpander(SE, SE.getDataLayout(), "nputeir").isSafeToExpand(S);
+         Expander(SE, *Outer.getHeader()->getModule()).isSafe(S);
 }
 
 void Addresses::addLoop(Loop *L, const SCEV *Extent) {

@@ -4,12 +4,12 @@
 // Loops are neither rotated nor unrolled, and nothing is moved out of them that
 // touches memory.
 #include "passes.h"
+#include "versions.h"
 
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
@@ -25,12 +25,10 @@ struct SignExtendPass : PassInfoMixin<SignExtendPass> {
   PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
     SmallVector<ZExtInst *, 8> Found;
     for (Instruction &I : instructions(F))
-      if (auto *Z = dyn_cast<ZExtInst>(&I); Z && Z->hasNonNeg())
+      if (auto *Z = dyn_cast<ZExtInst>(&I); Z && isNonNegative(*Z))
         Found.push_back(Z);
     for (ZExtInst *Z : Found) {
-      auto *S = CastInst::CreateIntegerCast(Z->getOperand(0), Z->getType(),
-                                            true, "", Z->getIterator());
-      S->setDebugLoc(Z->getDebugLoc());
+      Value *S = IRBuilder<>(Z).CreateSExt(Z->getOperand(0), Z->getType());
       S->takeName(Z);
       Z->replaceAllUsesWith(S);
       Z->eraseFromParent();
@@ -49,7 +47,7 @@ Canonical::Canonical() {
   PB.registerFunctionAnalyses(FAM);
   PB.registerLoopAnalyses(LAM);
   PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
-  Passes.addPass(SROAPass(SROAOptions::PreserveCFG));
+  Passes.addPass(keepBranchesSROA());
   Passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
   Passes.addPass(SimplifyCFGPass());
   Passes.addPass(SignExtendPass());

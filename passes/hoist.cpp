@@ -13,17 +13,15 @@
 // Nothing is read that the source would not read.  Behind a loop, the value of
 // a pointer that was stepped along is its start plus steps times iterations.
 #include "passes.h"
+#include "versions.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/MemoryLocation.h"
 #include "llvm/Analysis/ValueTracking.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
 
@@ -121,24 +119,23 @@ private:
     if (!loopsBefore(L, Needed))
       return false;
     SmallVector<const SCEV *, 4> Count;
-    SCEVExpander Expander(SE, L.getModule()->getDataLayout(), "nputeir");
+    Expander Code(SE, *L.getModule());
     for (Loop *Around : Needed) {
       const SCEV *S = SE.getBackedgeTakenCount(Around);
       if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &Outer) ||
-          !SE.properlyDominates(S, Outer.getHeader()) ||
-          !Expander.isSafeToExpand(S))
+          !SE.properlyDominates(S, Outer.getHeader()) || !Code.isSafe(S))
         return false;
       Count.push_back(S);
     }
     Instruction *End = Outer.getLoopPreheader()->getTerminator();
     if (Count.empty()) {
-      L.moveBefore(End);
+      moveBefore(L, End);
       return true;
     }
     IRBuilder<> B(End);
     Value *Works = nullptr;
     for (const SCEV *S : Count) {
-      Value *N = Expander.expandCodeFor(S, S->getType(), End->getIterator());
+      Value *N = Code.expand(S, S->getType(), End);
       B.SetInsertPoint(End);
       // Where an outer loop has no work, an inner one's count may be poison.
       Value *Some =
@@ -152,10 +149,11 @@ private:
   void guard(LoadInst &L, Value *Works, Instruction *End) {
     BasicBlock *Before = End->getParent();
     DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
-    Instruction *Then = SplitBlockAndInsertIfThen(Works, End->getIterator(),
-                                                  false, nullptr, &DTU, &LI);
-    L.moveBefore(Then);
-    auto *Phi = PHINode::Create(L.getType(), 2, "", End->getParent()->begin());
+    Instruction *Then =
+        SplitBlockAndInsertIfThen(Works, End, false, nullptr, &DTU, &LI);
+    moveBefore(L, Then);
+    IRBuilder<> B(&End->getParent()->front());
+    PHINode *Phi = B.CreatePHI(L.getType(), 2);
     Phi->setDebugLoc(L.getDebugLoc());
     L.replaceAllUsesWith(Phi);
     Phi->addIncoming(&L, Then->getParent());
@@ -195,7 +193,7 @@ struct HoistPass : PassInfoMixin<HoistPass> {
 // Needs LCSSA form: a value that leaves a loop does so through a phi.
 struct ExitValuePass : PassInfoMixin<ExitValuePass> {
   static bool rewrite(Loop &L, LoopInfo &LI, ScalarEvolution &SE,
-                      SCEVExpander &Expander) {
+                      Expander &Code) {
     BasicBlock *Exit = L.getUniqueExitBlock();
     if (!Exit || !L.isLoopSimplifyForm())
       return false;
@@ -207,10 +205,9 @@ struct ExitValuePass : PassInfoMixin<ExitValuePass> {
         continue;
       const SCEV *S = SE.getSCEVAtScope(I, LI.getLoopFor(Exit));
       if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &L) ||
-          !Expander.isSafeToExpand(S))
+          !Code.isSafe(S))
         continue;
-      Value *End =
-          Expander.expandCodeFor(S, P.getType(), Exit->getFirstInsertionPt());
+      Value *End = Code.expand(S, P.getType(), &*Exit->getFirstInsertionPt());
       SE.forgetValue(&P);
       P.replaceAllUsesWith(End);
       P.eraseFromParent();
@@ -222,16 +219,16 @@ struct ExitValuePass : PassInfoMixin<ExitValuePass> {
   PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
     ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
-    SCEVExpander Expander(SE, F.getParent()->getDataLayout(), "nputeir");
+    Expander Code(SE, *F.getParent());
     bool Changed = false;
     SmallVector<Loop *, 8> Loops = LI.getLoopsInPreorder();
     for (Loop *L : reverse(Loops)) // inner loops first
-      if (rewrite(*L, LI, SE, Expander)) {
+      if (rewrite(*L, LI, SE, Code)) {
         Changed = true;
         for (Loop *Around = L; Around; Around = Around->getParentLoop())
           SE.forgetLoop(Around);
       }
-    Expander.clear();
+    Code.clear();
     return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
 };

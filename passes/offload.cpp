@@ -7,6 +7,7 @@
 // changed.  The copy and the function are analysed with managers of our own, so
 // that nothing of this is left behind in the compiler's.
 #include "passes.h"
+#include "versions.h"
 
 extern "C" {
 #include "teir.h"
@@ -16,7 +17,6 @@ extern "C" {
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <memory>
@@ -288,7 +288,7 @@ bool isHost(const Module &M) {
   Triple T(M.getTargetTriple());
   const DataLayout &DL = M.getDataLayout();
   bool Known = T.getArch() == Triple::UnknownArch || T.isX86() ||
-               T.isAArch64() || T.isRISCV64();
+               T.isAArch64() || T.getArch() == Triple::riscv64;
   return Known && DL.getPointerSizeInBits() == 64 && DL.isLittleEndian();
 }
 

@@ -9,6 +9,7 @@
 // every loop has work, conditions that do not change in the nest take the side
 // that was described, and no two iterations write one place of the result.
 #include "passes.h"
+#include "versions.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
@@ -18,7 +19,6 @@
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
 
@@ -29,7 +29,7 @@ namespace nputeir {
 //      void *const *tensor, uint64_t tensor_count)
 static FunctionCallee declareCall(Module &M) {
   LLVMContext &X = M.getContext();
-  Type *P = PointerType::getUnqual(X), *I64 = Type::getInt64Ty(X);
+  Type *P = bytePointer(X), *I64 = Type::getInt64Ty(X);
   FunctionCallee Call = M.getOrInsertFunction(
       CallName,
       FunctionType::get(Type::getInt32Ty(X), {P, P, P, P, I64, P, I64}, false));
@@ -45,7 +45,7 @@ static Constant *text(Module &M, StringRef Text, const Twine &Name) {
                                GlobalValue::PrivateLinkage, Data, Name);
   G->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
   G->setAlignment(Align(1));
-  return G;
+  return ConstantExpr::getPointerCast(G, bytePointer(M.getContext()));
 }
 
 static std::string whereText(const Loop &Outer) {
@@ -66,7 +66,7 @@ class Rewriter {
   const contraction &C;
   Function &F;
   Module &M;
-  SCEVExpander Expander;
+  Expander Code;
   SmallVector<Value *, 8> Symbol; // i64, frozen
   Value *Tensor[TENSORS];
 
@@ -74,8 +74,7 @@ public:
   Rewriter(Loop &Outer, ScalarEvolution &SE, const IRNest &Nest,
            const contraction &C)
       : Outer(Outer), SE(SE), Nest(Nest), C(C),
-        F(*Outer.getHeader()->getParent()), M(*F.getParent()),
-        Expander(SE, M.getDataLayout(), "nputeir") {}
+        F(*Outer.getHeader()->getParent()), M(*F.getParent()), Code(SE, M) {}
 
   void run(const options &O, const std::string &TEIR) {
     BasicBlock *Entry = Outer.getLoopPreheader();
@@ -106,12 +105,14 @@ public:
     Header->replacePhiUsesWith(Entry, Kept);
     for (PHINode &P : After->phis()) // of loop-invariant values only
       P.addIncoming(P.getIncomingValue(0), Offer);
-    dropBrokenPromises();
+    dropMemoryPromises(F);
   }
 
 private:
+  PointerType *pointer() { return bytePointer(F.getContext()); }
+
   Value *frozen(IRBuilder<> &B, const SCEV *S, Type *T, Instruction *At) {
-    Value *V = Expander.expandCodeFor(S, T, At->getIterator());
+    Value *V = Code.expand(S, T, At);
     B.SetInsertPoint(At);
     return isa<Constant>(V) ? V : B.CreateFreeze(V);
   }
@@ -124,7 +125,7 @@ private:
     for (const SCEV *S : Nest.Symbol)
       Symbol.push_back(frozen(B, S, B.getInt64Ty(), At));
     for (int T = 0; T < TENSORS; T++)
-      Tensor[T] = frozen(B, Nest.Tensor[C.tensor[T]], B.getPtrTy(), At);
+      Tensor[T] = frozen(B, Nest.Tensor[C.tensor[T]], pointer(), At);
   }
 
   Value *number(IRBuilder<> &B, value V) {
@@ -174,7 +175,7 @@ private:
   Value *array(IRBuilder<> &B, Type *T, ArrayRef<Value *> Values,
                const Twine &Name) {
     if (Values.empty())
-      return ConstantPointerNull::get(B.getPtrTy());
+      return ConstantPointerNull::get(pointer());
     auto *Array = ArrayType::get(T, Values.size());
     IRBuilder<> Start(&F.getEntryBlock(),
                       F.getEntryBlock().getFirstInsertionPt());
@@ -182,7 +183,7 @@ private:
     for (size_t I = 0; I < Values.size(); I++)
       B.CreateStore(Values[I],
                     B.CreateConstInBoundsGEP2_64(Array, Place, 0, I));
-    return Place;
+    return B.CreatePointerCast(Place, pointer());
   }
 
   SmallVector<Value *, 7> arguments(IRBuilder<> &B, const options &O,
@@ -192,7 +193,7 @@ private:
     Value *Options = text(M, text_string(&Words), "nputeir.options");
     text_free(&Words);
     Value *Values = array(B, B.getInt64Ty(), Symbol, "nputeir.values");
-    Value *Tensors = array(B, B.getPtrTy(), Tensor, "nputeir.tensors");
+    Value *Tensors = array(B, pointer(), Tensor, "nputeir.tensors");
     return {text(M, TEIR, "nputeir.teir"),
             Options,
             text(M, whereText(Outer), "nputeir.where"),
@@ -200,20 +201,6 @@ private:
             B.getInt64(Symbol.size()),
             Tensors,
             B.getInt64(TENSORS)};
-  }
-
-  // What was inferred about the function held without a call into a library.
-  void dropBrokenPromises() {
-    for (Attribute::AttrKind K :
-         {Attribute::Memory, Attribute::NoSync, Attribute::NoFree,
-          Attribute::NoRecurse, Attribute::NoCallback})
-      F.removeFnAttr(K);
-    for (Argument &Arg : F.args())
-      if (Arg.getType()->isPointerTy())
-        for (Attribute::AttrKind K :
-             {Attribute::NoCapture, Attribute::ReadOnly, Attribute::ReadNone,
-              Attribute::WriteOnly, Attribute::NoFree})
-          Arg.removeAttr(K);
   }
 };
 
