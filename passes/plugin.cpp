@@ -9,11 +9,17 @@
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/raw_ostream.h"
 #if LLVM_VERSION_MAJOR >= 22
 #include "llvm/Plugins/PassPlugin.h"
 #else
 #include "llvm/Passes/PassPlugin.h"
 #endif
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
 
 using namespace llvm;
 using namespace nputeir;
@@ -79,9 +85,30 @@ void registerAll(PassBuilder &PB) {
     PIC->addClassToPassName(OffloadPass::name(), "nputeir");
 }
 
+// The release of the LLVM that has loaded us, by the name of its library
+// (libLLVM-14.so.1, libLLVM.so.19.1); 0: it does not say.  Nothing of LLVM may
+// be called before this is known to be our own.
+unsigned hostMajor() {
+  Dl_info Info;
+  const char *Name = nullptr;
+  if (dladdr((void *)&llvm::errs, &Info) && Info.dli_fname)
+    Name = strstr(Info.dli_fname, "libLLVM");
+  return Name && (Name = strpbrk(Name, "0123456789"))
+             ? (unsigned)strtoul(Name, nullptr, 10)
+             : 0;
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo
 llvmGetPassPluginInfo() {
+  unsigned Host = hostMajor();
+  if (Host && Host != LLVM_VERSION_MAJOR) {
+    fprintf(stderr,
+            "nputeir: this plugin is for LLVM %d and cannot be loaded "
+            "into LLVM %u; take nputeir/llvm-%u/libnputeir.so\n",
+            LLVM_VERSION_MAJOR, Host, Host);
+    return {0, "nputeir", LLVM_VERSION_STRING, nullptr};
+  }
   return {LLVM_PLUGIN_API_VERSION, "nputeir", LLVM_VERSION_STRING, registerAll};
 }
