@@ -9,6 +9,8 @@
 #ifndef NPUTEIR_BASE_H
 #define NPUTEIR_BASE_H
 
+#include "half.h" /* bf16_to_f32, bf16_from_f32 */
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,8 +114,5 @@ double dtype_load_float(enum dtype, const void *);
 int64_t dtype_load_int(enum dtype, const void *);
 void dtype_store_float(enum dtype, void *, double);
 void dtype_store_int(enum dtype, void *, int64_t); /* modulo 2^bits */
-
-float bf16_to_f32(uint16_t);
-uint16_t bf16_from_f32(float); /* to nearest even; NaN stays NaN */
 
 #endif

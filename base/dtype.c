@@ -1,7 +1,6 @@
 /* dtype.c -- questions about data types, and element access by type. */
 #include "base.h"
 
-#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -25,46 +24,6 @@ bool dtype_parse(const char *name, enum dtype *t) {
       return true;
     }
   return false;
-}
-
-float bf16_to_f32(uint16_t bits) {
-  uint32_t wide = (uint32_t)bits << 16;
-  float f;
-  memcpy(&f, &wide, sizeof f);
-  return f;
-}
-
-uint16_t bf16_from_f32(float f) {
-  uint32_t bits;
-  memcpy(&bits, &f, sizeof bits);
-  if (f != f)
-    return (uint16_t)(bits >> 16 | 0x40);
-  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static double f16_to_double(uint16_t h) {
-  int exponent = h >> 10 & 31, mantissa = h & 1023;
-  double v = exponent == 31 ? (mantissa ? NAN : INFINITY)
-             : exponent     ? ldexp(1024 + mantissa, exponent - 25)
-                            : ldexp(mantissa, -24);
-  return h >> 15 ? -v : v;
-}
-
-static uint16_t f16_from_double(double v) {
-  uint16_t sign = signbit(v) ? 0x8000 : 0;
-  double a = fabs(v);
-  if (isnan(v))
-    return sign | 0x7e00;
-  if (a >= 65520)
-    return sign | 0x7c00;
-  int e;
-  frexp(a, &e);
-  int unit = e - 11 > -24 ? e - 11 : -24;
-  double q = nearbyint(ldexp(a, -unit)); /* to nearest even, 0..2048 */
-  if (q == 2048)
-    q = 1024, unit++;
-  return q >= 1024 ? (uint16_t)(sign | (unit + 25) << 10 | ((int)q - 1024))
-                   : (uint16_t)(sign | (int)q);
 }
 
 int64_t dtype_load_int(enum dtype t, const void *p) {
@@ -117,7 +76,7 @@ double dtype_load_float(enum dtype t, const void *p) {
     return bf16_to_f32(half);
   case DTYPE_F16:
     memcpy(&half, p, 2);
-    return f16_to_double(half);
+    return f16_to_f32(half);
   case DTYPE_F32:
     memcpy(&f, p, 4);
     return f;
@@ -144,31 +103,16 @@ void dtype_store_int(enum dtype t, void *p, int64_t v) {
     memcpy(p, &v, (size_t)dtype_bytes(t)); /* little endian, as our hosts */
 }
 
-/* double -> float -> bf16 would round twice; the sticky bit of the first
- * rounding is kept by rounding to odd. */
-static uint16_t bf16_from_double(double v) {
-  float f = (float)v;
-  if (isfinite(f) && (double)f != v) {
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    if (fabs((double)f) > fabs(v))
-      bits--;
-    bits |= 1;
-    memcpy(&f, &bits, sizeof f);
-  }
-  return bf16_from_f32(f);
-}
-
 void dtype_store_float(enum dtype t, void *p, double v) {
   uint16_t half;
   float f;
   switch (t) {
   case DTYPE_BF16:
-    half = bf16_from_double(v);
+    half = bf16_from_f32(f32_to_odd(v));
     memcpy(p, &half, 2);
     return;
   case DTYPE_F16:
-    half = f16_from_double(v);
+    half = f16_from_f32(f32_to_odd(v));
     memcpy(p, &half, 2);
     return;
   case DTYPE_F32:
