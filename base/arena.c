@@ -20,7 +20,7 @@ static size_t round_up(size_t n) {
   return (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-static void out_of_memory(size_t size) {
+void out_of_memory(size_t size) {
   fprintf(stderr, "nputeir: out of memory (%zu bytes)\n", size);
   abort();
 }

@@ -17,6 +17,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Says so on stderr and ends the process. */
+_Noreturn void out_of_memory(size_t size);
+
 /* ---- arena: bump memory, freed as a whole ---- */
 struct arena;
 struct arena *arena_open(void);

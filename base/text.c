@@ -16,10 +16,8 @@ static void reserve(struct text *t, size_t more) {
   while (capacity < need)
     capacity *= 2;
   char *data = realloc(t->data, capacity);
-  if (!data) {
-    fprintf(stderr, "nputeir: out of memory (%zu bytes)\n", capacity);
-    abort();
-  }
+  if (!data)
+    out_of_memory(capacity);
   t->data = data;
   t->capacity = capacity;
 }

@@ -106,7 +106,7 @@ static bool parse_items(struct cursor *c, struct directive *r, int unit) {
 }
 
 static bool parse_align(struct cursor *c, struct directive *r, bool power) {
-  int64_t value;
+  int64_t value = 0;
   struct loc at = lex_loc(c);
   if (!want_constant(c, 0, power ? 12 : 4096, &value))
     return false;

@@ -12,7 +12,7 @@ enum { DELAY_SLOTS = 5 };
 struct core *core_open(const struct core_surroundings *around) {
   struct core *c = aligned_alloc(64, (sizeof *c + 63) / 64 * 64);
   if (!c)
-    abort();
+    out_of_memory(sizeof *c);
   memset(c, 0, sizeof *c);
   c->around = *around;
   c->arith = arith_best();

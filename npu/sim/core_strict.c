@@ -75,7 +75,7 @@ struct core_strict_state {
 struct core_strict_state *core_strict_open(void) {
   struct core_strict_state *s = calloc(1, sizeof *s);
   if (!s)
-    abort();
+    out_of_memory(sizeof *s);
   return s;
 }
 
