@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 /* Says so on stderr and ends the process. */
-_Noreturn void out_of_memory(size_t size);
+void out_of_memory(size_t size) __attribute__((noreturn));
 
 /* ---- arena: bump memory, freed as a whole ---- */
 struct arena;
