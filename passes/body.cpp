@@ -2,10 +2,10 @@
 // whether any of it does what a contraction does not.
 //
 // A condition that has one outcome for the whole nest does not stand in the
-// way: the description holds on the side where products are summed, and the
-// call is made only when the condition takes that side.  This is how the
-// "n > 0" in front of a loop that LLVM has turned round already, and a flag
-// tested inside the nest, are carried.
+// way: the description holds on the side where products are summed, or else
+// where elements are touched, and the call is made only when the condition
+// takes that side.  This is how the "n > 0" in front of a loop that LLVM has
+// turned round already, and a flag tested inside the nest, are carried.
 #include "body.h"
 
 #include "llvm/IR/CFG.h"
@@ -62,22 +62,39 @@ static bool sums(const BasicBlock &B) {
   return false;
 }
 
-// The side of an unchanging condition on which products are summed.
-bool Body::choose(BasicBlock *B, const BranchInst &Branch) {
+static bool touchesMemory(const BasicBlock &B) {
+  return any_of(B, [](const Instruction &I) {
+    return I.mayReadOrWriteMemory() && !isa<IntrinsicInst>(I);
+  });
+}
+
+// The side of an unchanging condition on which products are summed, or, where
+// that is no help, on which memory is touched.
+void Body::choose(BasicBlock *B, const BranchInst &Branch) {
   Value *Condition = Branch.getCondition();
   if (!Outer.isLoopInvariant(Condition))
-    return false;
-  bool Side[2] = {false, false};
+    return;
+  bool Sums[2] = {false, false}, Touches[2] = {false, false};
   for (int I = 0; I < 2; I++) {
     BasicBlockEdge Edge(B, Branch.getSuccessor(I));
     for (BasicBlock *Other : Outer.blocks())
-      Side[I] |= sums(*Other) && DT.dominates(Edge, Other);
+      if (DT.dominates(Edge, Other)) {
+        Sums[I] |= sums(*Other);
+        Touches[I] |= touchesMemory(*Other);
+      }
   }
-  if (Side[0] == Side[1])
-    return false;
+  if (Sums[0] && Sums[1])
+    return;
+  bool *Side = Sums[0] == Sums[1] ? Touches : Sums;
+  if (!Side[0] && !Side[1])
+    return;
   Taken[B] = Branch.getSuccessor(Side[0] ? 0 : 1);
   Assumed.push_back({Condition, Side[0]});
-  return true;
+}
+
+bool Body::goes(const BasicBlock *B, const BasicBlock *Next) const {
+  auto It = Taken.find(B);
+  return It == Taken.end() || It->second == Next;
 }
 
 // Post-order in which a loop's exit is finished before its body, so that in
@@ -86,19 +103,52 @@ bool Body::visit(BasicBlock *B) {
   if (!Outer.contains(B) || !Seen.insert(B).second)
     return true;
   const auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
+  if (!Branch)
+    return verdict_decline(&V, RULE_GUARDED,
+                           locOf(B->getTerminator()->getDebugLoc(), A),
+                           "a switch inside the nest decides what runs");
   const Loop *L = LI.getLoopFor(B);
   bool Leaves = any_of(successors(B),
                        [&](BasicBlock *Next) { return !L->contains(Next); });
-  if (!Branch || (Branch->isConditional() && !Leaves && !choose(B, *Branch)))
-    return verdict_decline(&V, RULE_GUARDED,
-                           locOf(B->getTerminator()->getDebugLoc(), A),
-                           "a condition inside the nest decides what runs");
+  if (Branch->isConditional() && !Leaves)
+    choose(B, *Branch);
   for (bool Outside : {true, false})
     for (BasicBlock *Next : successors(B))
-      if (L->contains(Next) != Outside &&
-          (!Taken.count(B) || Taken[B] == Next) && !visit(Next))
+      if (L->contains(Next) != Outside && goes(B, Next) && !visit(Next))
         return false;
   Blocks.push_back(B);
+  return true;
+}
+
+// In program order, a block runs in every iteration when all edges between the
+// blocks before it and the rest of the loop lead into it.
+void Body::findConditional(const Loop &L) {
+  SmallPtrSet<const BasicBlock *, 32> Before;
+  int Open = 0;
+  for (const BasicBlock *B : Blocks) {
+    if (!L.contains(B))
+      continue;
+    for (const BasicBlock *From : predecessors(B))
+      Open -= Before.count(From) && goes(From, B);
+    if (Open > 0 && LI.getLoopFor(B) == &L)
+      Conditional.insert(B);
+    for (const BasicBlock *Next : successors(B))
+      Open +=
+          L.contains(Next) && goes(B, Next) && !Before.count(Next) && Next != B;
+    Before.insert(B);
+  }
+}
+
+bool Body::checkLoops() {
+  for (const Loop *L : Outer.getLoopsInPreorder())
+    if (runs(L->getHeader()))
+      findConditional(*L);
+  for (const Loop *L : Outer.getLoopsInPreorder())
+    if (L != &Outer && runs(L->getHeader()) &&
+        (!L->getLoopPreheader() || isConditional(L->getLoopPreheader())))
+      return verdict_decline(&V, RULE_GUARDED, locOf(L->getStartLoc(), A),
+                             "a condition inside the nest decides whether a "
+                             "loop runs");
   return true;
 }
 
@@ -106,8 +156,7 @@ int Body::onlyWayInto(const PHINode &P) const {
   int Found = -1;
   for (unsigned I = 0; I < P.getNumIncomingValues(); I++) {
     const BasicBlock *From = P.getIncomingBlock(I);
-    auto It = Taken.find(From);
-    if (!runs(From) || (It != Taken.end() && It->second != P.getParent()))
+    if (!runs(From) || !goes(From, P.getParent()))
       continue;
     if (Found >= 0)
       return -1;
@@ -158,6 +207,8 @@ bool Body::read() {
   if (!visit(Outer.getHeader()))
     return false;
   std::reverse(Blocks.begin(), Blocks.end());
+  if (!checkLoops())
+    return false;
   int Next = 0;
   for (BasicBlock *B : Blocks)
     for (Instruction &I : *B) {

@@ -18,6 +18,7 @@ class Body {
   verdict &V;
   llvm::SmallPtrSet<llvm::BasicBlock *, 32> Seen;
   llvm::DenseMap<const llvm::BasicBlock *, const llvm::BasicBlock *> Taken;
+  llvm::SmallPtrSet<const llvm::BasicBlock *, 8> Conditional;
 
 public:
   // In program order: a loop's blocks stand together, before what follows it.
@@ -30,17 +31,25 @@ public:
   Body(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::DominatorTree &DT, arena *A,
        verdict &V)
       : Outer(Outer), LI(LI), DT(DT), A(A), V(V) {}
-  // False and a verdict when some code may not run once per iteration of the
-  // loops around it, or does what a contraction does not.
+  // False and a verdict when a loop may not run in every iteration of the loops
+  // around it, or some code does what a contraction does not.
   bool read();
   bool runs(const llvm::BasicBlock *B) const {
     return Seen.count(const_cast<llvm::BasicBlock *>(B));
   }
+  // Not in every iteration of the innermost loop around it.
+  bool isConditional(const llvm::BasicBlock *B) const {
+    return Conditional.count(B);
+  }
+  // Control may go from B to Next, which follows it.
+  bool goes(const llvm::BasicBlock *B, const llvm::BasicBlock *Next) const;
   // The one incoming edge of a phi that runs; -1: there are several.
   int onlyWayInto(const llvm::PHINode &P) const;
 
 private:
-  bool choose(llvm::BasicBlock *B, const llvm::BranchInst &Branch);
+  void choose(llvm::BasicBlock *B, const llvm::BranchInst &Branch);
+  void findConditional(const llvm::Loop &L);
+  bool checkLoops();
   bool visit(llvm::BasicBlock *B);
   bool check(const llvm::Instruction &I);
 };

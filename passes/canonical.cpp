@@ -7,6 +7,7 @@
 #include "versions.h"
 
 #include "llvm/IR/InstIterator.h"
+#include "llvm/Transforms/Scalar/DeadStoreElimination.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
@@ -49,7 +50,10 @@ Canonical::Canonical() {
   PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
   Passes.addPass(keepBranchesSROA());
   Passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
-  Passes.addPass(SimplifyCFGPass());
+  // An element that is stored on each side of a condition is stored once.
+  Passes.addPass(SimplifyCFGPass(SimplifyCFGOptions().sinkCommonInsts(true)));
+  // Of a place that is stored and stored again, the last store counts.
+  Passes.addPass(DSEPass());
   Passes.addPass(SignExtendPass());
   Passes.addPass(LoopSimplifyPass());
   addHoistPasses(Passes);

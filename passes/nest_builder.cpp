@@ -1,6 +1,7 @@
 // nest_builder.cpp -- the parts of a struct nest, gathered one by one.
 #include "nest_builder.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 
 #include <algorithm>
@@ -18,6 +19,8 @@ bool typeOf(const Type *T, bool Unsigned, dtype &D) {
     return D = DTYPE_F32, true;
   if (T->isDoubleTy())
     return D = DTYPE_F64, true;
+  if (T->isIntegerTy(1))
+    return D = DTYPE_U8, true;
   if (T->isIntegerTy(8))
     return D = Unsigned ? DTYPE_U8 : DTYPE_I8, true;
   if (T->isIntegerTy(16))
@@ -27,6 +30,14 @@ bool typeOf(const Type *T, bool Unsigned, dtype &D) {
   if (T->isIntegerTy(64))
     return D = DTYPE_I64, true;
   return false;
+}
+
+dtype typeOf(const Type *T, bool Unsigned) {
+  dtype D = DTYPE_F64;
+  bool Known = typeOf(T, Unsigned, D);
+  assert(Known);
+  (void)Known;
+  return D;
 }
 
 int NestBuilder::addLoop(int Parent, const SCEV *Extent, loc At) {
@@ -59,6 +70,15 @@ int NestBuilder::tensorOf(const SCEV *Start) {
   R.Tensor.push_back(Start);
   Tensors.push_back(arena_printf(A, "t%zu", R.Tensor.size() - 1));
   return (int)R.Tensor.size() - 1;
+}
+
+int NestBuilder::outsideOf(Value *Number) {
+  auto It = llvm::find(R.Outside, Number);
+  if (It != R.Outside.end())
+    return (int)(It - R.Outside.begin());
+  R.Outside.push_back(Number);
+  Outsides.push_back(arena_printf(A, "x%zu", R.Outside.size() - 1));
+  return (int)R.Outside.size() - 1;
 }
 
 nest_access NestBuilder::access(dtype Type, const SCEV *Start) {
@@ -117,6 +137,8 @@ void NestBuilder::finish(loc At) {
   N->symbol = inArena(A, Symbols);
   N->scalar_count = (int)Scalars.size();
   N->scalar = inArena(A, Scalars);
+  N->outside_count = (int)Outsides.size();
+  N->outside = inArena(A, Outsides);
   N->statement_count = (int)Statements.size();
   N->statement = inArena(A, Statements);
   R.N = N;

@@ -9,11 +9,14 @@
 
 namespace nputeir {
 
-// False: the recogniser has no such type.  Unsigned: of integers.
+// False: the recogniser has no such type.  Integers of the IR have no sign: how
+// they are used decides.  There is no unsigned type of 64 bits; truth values
+// are u8.
 bool typeOf(const llvm::Type *T, bool Unsigned, dtype &D);
+dtype typeOf(const llvm::Type *T, bool Unsigned); // a type that is known
 
 class NestBuilder {
-  llvm::SmallVector<const char *, 8> Scalars, Tensors, Symbols;
+  llvm::SmallVector<const char *, 8> Scalars, Tensors, Symbols, Outsides;
   llvm::SmallVector<struct nest_loop, 8> Loops;
   llvm::SmallVector<nest_statement, 8> Statements;
 
@@ -33,6 +36,7 @@ public:
   value valueOf(const llvm::SCEV *S, const llvm::Twine &Name);
   int tensorOf(const llvm::SCEV *Start);
   const char *tensorName(int Tensor) const { return Tensors[Tensor]; }
+  int outsideOf(llvm::Value *Number); // one from before the nest
   // After the last loop.  Strides are zero until they are filled in.
   nest_access access(dtype Type, const llvm::SCEV *Start);
 

@@ -78,7 +78,7 @@ namespace {
 bool isRunningSum(const Instruction &I) {
   if (!isSumOfProduct(I))
     return false;
-  if (isa<CallBase>(I))
+  if (I.getType()->isFloatingPointTy())
     return true;
   for (const Value *Side : I.operands()) {
     while (const auto *Cast = dyn_cast<CastInst>(Side))
@@ -86,7 +86,7 @@ bool isRunningSum(const Instruction &I) {
     const auto *S = dyn_cast<Instruction>(Side);
     if (!S || isa<LoadInst>(S) || isa<PHINode>(S) ||
         S->getOpcode() == Instruction::Add ||
-        S->getOpcode() == Instruction::FAdd)
+        S->getOpcode() == Instruction::Sub)
       return true;
   }
   return false;
@@ -239,6 +239,9 @@ private:
       diag Mistake = {};
       if (!nest_check(Nest.N, &Mistake))
         report_fatal_error(Twine("nputeir: nest: ") + Mistake.text);
+      struct text Text = {};
+      nest_print(Nest.N, &Text);
+      N.Nest = take(Text);
       C = recognize(A, Nest.N, &O, &N.V);
     }
     if (C && lower(*C, N)) {

@@ -56,6 +56,7 @@ struct IRNest {
   nest *N = nullptr;
   std::vector<const llvm::SCEV *> Symbol; // 64-bit integers
   std::vector<const llvm::SCEV *> Tensor; // addresses at iteration zero
+  std::vector<llvm::Value *> Outside;     // numbers from before the nest
   // Conditions under which the nest is what the description says.
   std::vector<std::pair<llvm::Value *, bool>> Assumed;
   std::vector<NoWrap> Bounded;

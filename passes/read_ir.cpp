@@ -2,27 +2,30 @@
 //
 // Takes a loop in LoopSimplify and LCSSA form.  Whatever the description cannot
 // say declines the nest here or in body.cpp: a loop whose iterations cannot be
-// counted, a branch in a body, a call, an address that is not base plus stride
-// times iteration.  What remains is a list of statements, each of which runs
-// exactly once in every iteration of the loops around it; the recogniser takes
-// it from there.
+// counted, a call, an address that is not base plus stride times iteration.
+// What remains is a list of statements, each of which runs exactly once in
+// every iteration of the loops around it; the recogniser takes it from there.
+//
+// A branch that only decides on a value is a choice between two values: a phi
+// where its ways meet becomes a select, and a store on one way becomes one of
+// either the new value or the old content, if the place is written anyway.
 //
 // Phi nodes of loop headers that are not counters become scalar variables with
 // two assignments, the start and the step.  A phi that only hands a sum through
 // an outer loop is the same variable as the inner one.
 #include "address.h"
 #include "body.h"
-#include "nest_builder.h"
+#include "operations.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/Operator.h"
 #include "llvm/IR/PatternMatch.h"
 
 using namespace llvm;
@@ -31,25 +34,24 @@ namespace nputeir {
 
 namespace {
 
-class Reader : NestBuilder {
+class Reader : Operations {
   Loop &Outer;
   LoopInfo &LI;
   ScalarEvolution &SE;
+  DominatorTree &DT;
   verdict &V;
-
-  // Shared subexpressions are written out, so their number is bounded.
-  enum { ExprMax = 2000 };
 
   SmallVector<Loop *, 8> Loops; // index is the nest's
   Body Code;
   Addresses Places;
   DenseMap<const Loop *, int> LoopIndex;
   DenseMap<const PHINode *, int> Scalar;
+  DenseSet<int> Written; // tensors
 
 public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
          arena *A, IRNest &R, verdict &V)
-      : NestBuilder(A, R), Outer(Outer), LI(LI), SE(SE), V(V),
+      : Operations(A, R), Outer(Outer), LI(LI), SE(SE), DT(DT), V(V),
         Code(Outer, LI, DT, A, V), Places(Outer, LI, SE) {}
 
   bool read() {
@@ -62,7 +64,7 @@ public:
   }
 
 private:
-  loc at(const Instruction &I) { return locOf(I.getDebugLoc(), A); }
+  using Operations::at;
   loc at(const Loop &L) { return locOf(L.getStartLoc(), A); }
 
   // ---- loops ----
@@ -139,6 +141,18 @@ private:
 
   // ---- memory ----
 
+  // Starts that differ by a known number of bytes lie in one tensor.
+  const SCEV *sharedStart(const SCEV *Start, int64_t &Offset) {
+    for (const SCEV *Known : R.Tensor)
+      if (const auto *C =
+              dyn_cast<SCEVConstant>(SE.getMinusSCEV(Start, Known))) {
+        Offset = C->getAPInt().getSExtValue();
+        return Known;
+      }
+    Offset = 0;
+    return Start;
+  }
+
   bool readAccess(const Instruction &I, const Value *Pointer, dtype Type,
                   nest_access &Access) {
     Address X;
@@ -151,7 +165,9 @@ private:
         return verdict_decline(&V, RULE_DIRECTIONS, at(I),
                                "a loop runs up in one array and down in "
                                "another");
-    Access = access(Type, X.Start);
+    int64_t Offset;
+    Access = access(Type, sharedStart(X.Start, Offset));
+    Access.offset_bytes = Offset;
     for (size_t L = 0; L < Loops.size(); L++)
       if (X.Stride[L])
         Access.stride_bytes[L] =
@@ -235,194 +251,168 @@ private:
     return Id;
   }
 
-  nest_expr *readPhi(const PHINode *P, bool Unsigned) {
-    dtype T;
-    if (!typeOf(P->getType(), Unsigned, T))
-      return other("a value of a type that the NPU has not", at(*P));
+  nest_expr *readPhi(const PHINode *P, int Depth) {
+    dtype T = typeOf(P->getType(), false);
     const PHINode *Source = scalarOf(P);
-    if (!Source)
-      return other("a value that depends on a condition", at(*P));
+    if (!Source) {
+      nest_expr *E = readChoice(*P, Depth);
+      return E ? E : other("a value that depends on a condition", at(*P));
+    }
     nest_expr *E = make(NEST_SCALAR, T, at(*P));
     E->scalar = scalar(Source);
     return E;
   }
 
   nest_expr *readLoad(const LoadInst *L, bool Unsigned) {
-    dtype T;
-    if (!typeOf(L->getType(), Unsigned, T))
-      return other("a value of a type that the NPU has not", at(*L));
+    if (Code.isConditional(L->getParent()) && !isReadAnyway(*L)) {
+      verdict_decline(&V, RULE_GUARDED, at(*L),
+                      "a condition inside the nest decides what is read");
+      return other("an element that is not always read", at(*L));
+    }
+    dtype T = typeOf(L->getType(), Unsigned);
     nest_expr *E = make(NEST_LOAD, T, at(*L));
     if (!readAccess(*L, L->getPointerOperand(), T, E->access))
       return other("an element whose address is not affine", at(*L));
+    // What the nest writes is read in the type in which it is written.
+    if (Written.contains(E->access.tensor))
+      E->type = typeOf(L->getType(), false);
+    E->access.type = E->type;
     E->loop = loopOf(L->getParent());
     E->order = Code.Order[L];
     return E;
   }
 
-  nest_expr *readConstant(const Value *W, dtype T) {
-    nest_expr *E = make(NEST_NUMBER, T, loc_none());
-    if (const auto *F = dyn_cast<ConstantFP>(W)) {
-      // Minus zero is the neutral start of a sum, but what it leaves behind
-      // when nothing is added differs from zero.
-      if (F->isZero() && F->isNegative())
-        return other("minus zero", loc_none());
-      bool Lost;
-      APFloat Number = F->getValueAPF();
-      Number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                     &Lost);
-      E->number = Number.convertToDouble();
-      return E;
-    }
-    const auto *C = dyn_cast<ConstantInt>(W);
-    if (!C)
-      return other("a constant that is no number", loc_none());
-    E->number = (double)C->getSExtValue();
+  // The same place is accessed whichever way is taken.
+  bool isReadAnyway(const LoadInst &L) {
+    const SCEV *Place = SE.getSCEV(const_cast<Value *>(L.getPointerOperand()));
+    for (BasicBlock *B : Code.Blocks)
+      if (LI.getLoopFor(B) == LI.getLoopFor(L.getParent()) &&
+          !Code.isConditional(B))
+        for (Instruction &I : *B)
+          if (Value *Other = getLoadStorePointerOperand(&I))
+            if (SE.getSCEV(Other) == Place &&
+                getLoadStoreType(&I) == L.getType())
+              return true;
+    return false;
+  }
+
+  // A number that is there before the nest.
+  nest_expr *readOutside(const Value *W, dtype T) {
+    nest_expr *E = make(NEST_OUTSIDE, T, loc_none());
+    E->outside = outsideOf(const_cast<Value *>(W));
     return E;
   }
 
-  // bf16 kept as uint16_t, widened to float by a shift; null if C is not that.
-  nest_expr *readBits(const CastInst *C) {
+  // bf16 kept as uint16_t, widened to float by a shift; null if I is not that.
+  nest_expr *readBits(const Instruction *I) {
     using namespace PatternMatch;
     Value *Half;
-    if (!match(C, m_BitCast(m_Shl(m_ZExt(m_Value(Half)), m_SpecificInt(16)))) ||
-        !C->getType()->isFloatTy() || !Half->getType()->isIntegerTy(16) ||
+    if (!match(I, m_BitCast(m_Shl(m_ZExt(m_Value(Half)), m_SpecificInt(16)))) ||
+        !I->getType()->isFloatTy() || !Half->getType()->isIntegerTy(16) ||
         !isa<LoadInst>(Half) || !Outer.contains(cast<LoadInst>(Half)))
       return nullptr;
-    nest_expr *E = make(NEST_CAST, DTYPE_F32, at(*C));
     nest_expr *Load = readLoad(cast<LoadInst>(Half), true);
     if (Load->op == NEST_LOAD)
       Load->type = Load->access.type = DTYPE_BF16;
-    E->arg[0] = Load;
-    return E;
+    return make(NEST_CAST, DTYPE_F32, at(*I), Load);
   }
 
-  nest_expr *readCast(const CastInst *C, dtype T, int Depth) {
-    switch (C->getOpcode()) {
-    case Instruction::SExt:
-    case Instruction::ZExt:
-    case Instruction::FPExt:
-    case Instruction::FPTrunc:
-    case Instruction::Trunc: {
-      nest_expr *E = make(NEST_CAST, T, at(*C));
-      E->arg[0] = read(C->getOperand(0), isa<ZExtInst>(C), Depth + 1);
-      return E;
-    }
-    case Instruction::BitCast:
-      if (nest_expr *E = readBits(C))
-        return E;
-      [[fallthrough]];
-    default:
-      return other("a conversion between integers and floats", at(*C));
-    }
-  }
-
-  nest_expr *readTwo(nest_op Op, const Instruction *I, dtype T, int Depth) {
-    nest_expr *E = make(Op, T, at(*I));
-    E->arg[0] = read(I->getOperand(0), false, Depth + 1);
-    E->arg[1] = read(I->getOperand(1), false, Depth + 1);
-    const auto *FP = dyn_cast<FPMathOperator>(I);
-    E->reassoc = !FP || FP->hasAllowReassoc();
-    return E;
-  }
-
-  // a * b + c in one instruction.
-  nest_expr *readFused(const IntrinsicInst *I, dtype T, int Depth) {
-    nest_expr *Product = make(NEST_MUL, T, at(*I));
-    Product->arg[0] = read(I->getArgOperand(0), false, Depth + 1);
-    Product->arg[1] = read(I->getArgOperand(1), false, Depth + 1);
-    nest_expr *E = make(NEST_ADD, T, at(*I));
-    E->arg[0] = Product;
-    E->arg[1] = read(I->getArgOperand(2), false, Depth + 1);
-    E->reassoc = cast<FPMathOperator>(I)->hasAllowReassoc();
-    return E;
-  }
-
-  static const char *wordFor(const Instruction *I) {
-    if (const auto *Call = dyn_cast<IntrinsicInst>(I))
-      switch (Call->getIntrinsicID()) {
-      case Intrinsic::smin:
-      case Intrinsic::umin:
-      case Intrinsic::minnum:
-      case Intrinsic::minimum:
-        return "a minimum";
-      case Intrinsic::smax:
-      case Intrinsic::umax:
-      case Intrinsic::maxnum:
-      case Intrinsic::maximum:
-        return "a maximum";
-      default:
-        return "a built-in function";
-      }
-    switch (I->getOpcode()) {
-    case Instruction::Select:
-      return "a choice between two values";
-    case Instruction::FDiv:
-    case Instruction::SDiv:
-    case Instruction::UDiv:
-      return "a division";
-    case Instruction::FNeg:
-      return "a negation";
-    case Instruction::Shl:
-    case Instruction::LShr:
-    case Instruction::AShr:
-      return "a shift";
-    case Instruction::And:
-    case Instruction::Or:
-    case Instruction::Xor:
-      return "a bit operation";
-    case Instruction::Call:
-      return "a call";
-    default:
-      return "an operation that is neither sum nor product";
-    }
-  }
-
-  // Unsigned: the consumer widens with zeros, so a load counts as unsigned.
-  nest_expr *read(const Value *W, bool Unsigned, int Depth) {
+  nest_expr *read(const Value *W, bool Unsigned, int Depth) override {
     dtype T;
     if (!typeOf(W->getType(), Unsigned, T))
       return other("a value of a type that the NPU has not", loc_none());
-    if (isa<Constant>(W))
-      return readConstant(W, T);
+    if (const auto *C = dyn_cast<Constant>(W))
+      return readConstant(C, T);
     const auto *I = dyn_cast<Instruction>(W);
     if (!I || !Outer.contains(I))
-      return other("a number from outside the nest", loc_none());
-    if (Depth > 32 || Exprs > ExprMax)
+      return readOutside(W, T);
+    if (tooLong(Depth))
       return other("a long expression", at(*I));
     if (const auto *L = dyn_cast<LoadInst>(I))
-      return readLoad(L, Unsigned);
+      return as(readLoad(L, Unsigned), T);
     if (const auto *P = dyn_cast<PHINode>(I))
-      return readPhi(P, Unsigned);
-    if (const auto *C = dyn_cast<CastInst>(I))
-      return readCast(C, T, Depth);
-    switch (I->getOpcode()) {
-    case Instruction::Add:
-    case Instruction::FAdd:
-      return readTwo(NEST_ADD, I, T, Depth);
-    case Instruction::Sub:
-    case Instruction::FSub:
-      return readTwo(NEST_SUB, I, T, Depth);
-    case Instruction::Mul:
-    case Instruction::FMul:
-      return readTwo(NEST_MUL, I, T, Depth);
-    default:
-      break;
-    }
-    if (const auto *Call = dyn_cast<IntrinsicInst>(I))
-      if (Call->getIntrinsicID() == Intrinsic::fmuladd ||
-          Call->getIntrinsicID() == Intrinsic::fma)
-        return readFused(Call, T, Depth);
-    return other(wordFor(I), at(*I));
+      return as(readPhi(P, Depth), T);
+    if (nest_expr *E = readBits(I))
+      return E;
+    return as(readOperation(*I, Depth), T);
+  }
+
+  // ---- values that depend on a condition ----
+
+  using Reached = function_ref<nest_expr *(const BasicBlock *From)>;
+
+  // Follows control from the end of D to block Goal, in one iteration of the
+  // loop of both.  A way that does not lead there has the value Else, or does
+  // not matter when that is null.  Null: no way leads there.
+  nest_expr *follow(const BasicBlock *D, const BasicBlock *Goal,
+                    nest_expr *Else, Reached AtGoal, int Depth) {
+    if (tooLong(Depth))
+      return other("a value with many conditions", loc_none());
+    const auto *Branch = cast<BranchInst>(D->getTerminator());
+    nest_expr *Way[2];
+    int Ways = 0;
+    for (const BasicBlock *Next : successors(D))
+      if (Code.goes(D, Next))
+        Way[Ways++] = enter(D, Next, Goal, Else, AtGoal, Depth + 1);
+    if (Ways == 1 || !Way[1])
+      return Way[0];
+    if (!Way[0] || Way[0] == Way[1])
+      return Way[1];
+    return make(NEST_SELECT, Way[0]->type, at(*Branch),
+                read(Branch->getCondition(), false, Depth + 1), Way[0], Way[1]);
+  }
+
+  nest_expr *enter(const BasicBlock *From, const BasicBlock *To,
+                   const BasicBlock *Goal, nest_expr *Else, Reached AtGoal,
+                   int Depth) {
+    if (To == Goal)
+      return AtGoal(From);
+    const Loop *L = LI.getLoopFor(Goal);
+    if (!L->contains(To))
+      return nullptr;
+    if (To == L->getHeader() || (Else && !Code.isConditional(To)))
+      return Else;
+    if (LI.getLoopFor(To) != L)
+      return other("a value that depends on a loop", loc_none());
+    return follow(To, Goal, Else, AtGoal, Depth);
+  }
+
+  // Null: the phi is none where ways of one iteration meet.
+  nest_expr *readChoice(const PHINode &P, int Depth) {
+    const BasicBlock *Goal = P.getParent();
+    const BasicBlock *D = DT.getNode(Goal)->getIDom()->getBlock();
+    if (LI.getLoopFor(D) != LI.getLoopFor(Goal))
+      return nullptr;
+    return follow(
+        D, Goal, nullptr,
+        [&](const BasicBlock *From) {
+          return read(P.getIncomingValueForBlock(From), false, Depth + 1);
+        },
+        Depth);
+  }
+
+  // What the place of a conditional store holds behind it.
+  nest_expr *readConditional(const StoreInst &S, const nest_statement &N) {
+    const BasicBlock *D = S.getParent();
+    while (Code.isConditional(D))
+      D = DT.getNode(D)->getIDom()->getBlock();
+    nest_expr *Old = make(NEST_LOAD, N.to.type, N.at);
+    Old->access = N.to;
+    Old->loop = N.loop;
+    Old->order = N.order - 1;
+    return follow(
+        D, S.getParent(), Old,
+        [&](const BasicBlock *) { return read(S.getValueOperand(), false, 0); },
+        0);
   }
 
   // ---- statements ----
 
-  bool readStore(const StoreInst &S) {
+  bool readPlace(const StoreInst &S, nest_statement &N) {
     const Loop *L = LI.getLoopFor(S.getParent());
     if (S.getParent() == L->getHeader() && exitsBeforeBody(*L))
       return verdict_decline(&V, RULE_EXTRA_STORE, at(S),
                              "a loop's condition writes memory");
-    nest_statement N = {};
     N.is_store = true;
     N.at = at(S);
     N.loop = LoopIndex[L];
@@ -431,20 +421,52 @@ private:
     if (!typeOf(S.getValueOperand()->getType(), false, T))
       return verdict_decline(&V, RULE_TYPES, at(S),
                              "the nest stores a type that the NPU has not");
-    if (!readAccess(S, S.getPointerOperand(), T, N.to))
-      return false;
-    N.value = read(S.getValueOperand(), false, 0);
-    add(N);
-    return V.diag.kind == DIAG_NONE;
+    return readAccess(S, S.getPointerOperand(), T, N.to);
   }
 
+  static bool samePlace(const nest_access &X, const nest_access &Y,
+                        size_t LoopCount) {
+    for (size_t L = 0; L < LoopCount; L++)
+      if (X.stride_bytes[L].symbol != Y.stride_bytes[L].symbol ||
+          X.stride_bytes[L].constant != Y.stride_bytes[L].constant)
+        return false;
+    return X.tensor == Y.tensor && X.type == Y.type &&
+           X.offset_bytes == Y.offset_bytes;
+  }
+
+  // Places that the source would not write stay unwritten.
+  bool isWrittenAnyway(
+      const nest_statement &N,
+      ArrayRef<std::pair<const StoreInst *, nest_statement>> Stores) {
+    for (auto &[S, Other] : Stores)
+      if (!Code.isConditional(S->getParent()) &&
+          samePlace(Other.to, N.to, Loops.size()))
+        return true;
+    return verdict_decline(&V, RULE_GUARDED, N.at,
+                           "a condition inside the nest decides what is "
+                           "written");
+  }
+
+  // Places first: how they are written decides how they are read.
   bool readStatements() {
+    SmallVector<std::pair<const StoreInst *, nest_statement>, 8> Stores;
     for (BasicBlock *B : Code.Blocks)
       for (Instruction &I : *B)
-        if (const auto *S = dyn_cast<StoreInst>(&I))
-          if (!readStore(*S))
+        if (const auto *S = dyn_cast<StoreInst>(&I)) {
+          nest_statement N = {};
+          if (!readPlace(*S, N))
             return false;
-    return true;
+          Written.insert(N.to.tensor);
+          Stores.push_back({S, N});
+        }
+    for (auto &[S, N] : Stores) {
+      if (!Code.isConditional(S->getParent()))
+        N.value = read(S->getValueOperand(), false, 0);
+      else if (isWrittenAnyway(N, Stores))
+        N.value = readConditional(*S, N);
+      add(N);
+    }
+    return V.diag.kind == DIAG_NONE;
   }
 };
 

@@ -93,6 +93,8 @@ void print(const Function &F, const Finding &N, raw_ostream &Out) {
         << N.TEIR;
   else
     Out << "declined [" << rule_name(N.V.rule) << "] " << N.V.diag.text << "\n";
+  if (!N.Nest.empty())
+    Out << "nest:\n" << N.Nest;
 }
 
 } // namespace nputeir

@@ -68,7 +68,7 @@ class Rewriter {
   Module &M;
   Expander Code;
   SmallVector<Value *, 8> Symbol; // i64, frozen
-  Value *Tensor[TENSORS];
+  SmallVector<Value *, 8> Tensor; // of the call; null: a number's slot
 
 public:
   Rewriter(Loop &Outer, ScalarEvolution &SE, const IRNest &Nest,
@@ -125,7 +125,21 @@ private:
     for (const SCEV *S : Nest.Symbol)
       Symbol.push_back(frozen(B, S, B.getInt64Ty(), At));
     for (int T = 0; T < TENSORS; T++)
-      Tensor[T] = frozen(B, Nest.Tensor[C.tensor[T]], pointer(), At);
+      Tensor.push_back(address(B, C.tensor[T], C.offset_bytes[T], At));
+    if (!C.tail)
+      return;
+    Tensor.push_back(nullptr); // the sum
+    for (int I = 0; I < C.extra_count; I++) {
+      const contraction_extra &X = C.extra[I];
+      Tensor.push_back(X.tensor < 0 ? nullptr
+                                    : address(B, X.tensor, X.offset_bytes, At));
+    }
+  }
+
+  Value *address(IRBuilder<> &B, int T, int64_t Offset, Instruction *At) {
+    Value *Base = frozen(B, Nest.Tensor[T], pointer(), At);
+    return Offset ? B.CreateConstGEP1_64(B.getInt8Ty(), Base, (uint64_t)Offset)
+                  : Base;
   }
 
   Value *number(IRBuilder<> &B, value V) {
@@ -171,15 +185,37 @@ private:
     return May;
   }
 
+  Value *frame(Type *T, const Twine &Name) {
+    BasicBlock &Entry = F.getEntryBlock();
+    return IRBuilder<>(&Entry, Entry.getFirstInsertionPt())
+        .CreateAlloca(T, nullptr, Name);
+  }
+
+  // The call reads and writes numbers through slots in the frame.
+  void fillSlots(IRBuilder<> &B) {
+    if (!C.tail)
+      return;
+    Tensor[TENSORS] =
+        B.CreatePointerCast(frame(B.getInt64Ty(), "nputeir.sum"), pointer());
+    for (int I = 0; I < C.extra_count; I++) {
+      if (C.extra[I].tensor >= 0)
+        continue;
+      Value *Number = B.CreateFreeze(Nest.Outside[C.extra[I].outside]);
+      if (Number->getType()->isIntegerTy(1))
+        Number = B.CreateZExt(Number, B.getInt8Ty());
+      Value *Slot = frame(Number->getType(), "nputeir.number");
+      B.CreateStore(Number, Slot);
+      Tensor[TENSORS + 1 + I] = B.CreatePointerCast(Slot, pointer());
+    }
+  }
+
   // An array of values in the frame, filled here.
   Value *array(IRBuilder<> &B, Type *T, ArrayRef<Value *> Values,
                const Twine &Name) {
     if (Values.empty())
       return ConstantPointerNull::get(pointer());
     auto *Array = ArrayType::get(T, Values.size());
-    IRBuilder<> Start(&F.getEntryBlock(),
-                      F.getEntryBlock().getFirstInsertionPt());
-    Value *Place = Start.CreateAlloca(Array, nullptr, Name);
+    Value *Place = frame(Array, Name);
     for (size_t I = 0; I < Values.size(); I++)
       B.CreateStore(Values[I],
                     B.CreateConstInBoundsGEP2_64(Array, Place, 0, I));
@@ -192,6 +228,7 @@ private:
     options_print(&O, &Words);
     Value *Options = text(M, text_string(&Words), "nputeir.options");
     text_free(&Words);
+    fillSlots(B);
     Value *Values = array(B, B.getInt64Ty(), Symbol, "nputeir.values");
     Value *Tensors = array(B, pointer(), Tensor, "nputeir.tensors");
     return {text(M, TEIR, "nputeir.teir"),
@@ -200,7 +237,7 @@ private:
             Values,
             B.getInt64(Symbol.size()),
             Tensors,
-            B.getInt64(TENSORS)};
+            B.getInt64(Tensor.size())};
   }
 };
 

@@ -18,7 +18,8 @@ bool value_equal(struct value a, struct value b) {
 
 bool access_equal(const struct nest *n, const struct nest_access *a,
                   const struct nest_access *b) {
-  if (a->tensor != b->tensor || a->type != b->type)
+  if (a->tensor != b->tensor || a->type != b->type ||
+      a->offset_bytes != b->offset_bytes)
     return false;
   for (int l = 0; l < n->loop_count; l++)
     if (!value_equal(a->stride_bytes[l], b->stride_bytes[l]))

@@ -21,6 +21,7 @@
  * nested: none of it matters. */
 #include "recognizer_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct match {
@@ -36,7 +37,7 @@ struct match {
 };
 
 static bool is_zero(const struct nest_expr *e) {
-  return e->op == NEST_NUMBER && e->number == 0;
+  return e->op == NEST_NUMBER && e->number == 0 && !signbit(e->number);
 }
 
 static const struct nest_expr *other_side(const struct nest_expr *sum,
@@ -96,7 +97,9 @@ static bool find_stores(struct match *m) {
                            "the nest stores nothing");
   if (stores > 2 || (m->zero && (!is_zero(m->zero->value) ||
                                  m->zero->to.tensor != m->update->to.tensor ||
-                                 m->zero->to.type != m->update->to.type)))
+                                 m->zero->to.type != m->update->to.type ||
+                                 m->zero->to.offset_bytes !=
+                                     m->update->to.offset_bytes)))
     return verdict_decline(m->verdict, RULE_EXTRA_STORE,
                            m->zero ? m->zero->at : m->update->at,
                            "the nest writes more than its result");
@@ -356,6 +359,7 @@ static bool find_axes(struct match *m, struct arena *a, struct contraction *c,
   for (int t = 0; t < TENSORS; t++) {
     c->type[t] = access[t]->type;
     c->tensor[t] = access[t]->tensor;
+    c->offset_bytes[t] = access[t]->offset_bytes;
   }
   if (c->tensor[OUT] == c->tensor[IN0] || c->tensor[OUT] == c->tensor[IN1])
     return verdict_decline(m->verdict, RULE_OVERLAPS_SELF, m->at,

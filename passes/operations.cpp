@@ -1,0 +1,323 @@
+// operations.cpp -- one instruction of the IR as an expression of the nest
+// description, with the bits of the instruction: whatever calc.def cannot say
+// exactly becomes NEST_OTHER, which no contraction contains.
+//
+// Where the IR leaves a result open (poison, the order of a fused
+// multiply-add), the description takes one of the permitted ones.
+#include "operations.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Operator.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+nest_expr *Operations::make(nest_op Op, dtype Type, loc At, const nest_expr *X,
+                            const nest_expr *Y, const nest_expr *Z) {
+  nest_expr *E = make(Op, Type, At);
+  E->arg[0] = X;
+  E->arg[1] = Y;
+  E->arg[2] = Z;
+  return E;
+}
+
+nest_expr *Operations::as(nest_expr *E, dtype Type) {
+  if (E->type == Type || E->op == NEST_OTHER)
+    return E;
+  return make(NEST_CAST, Type, E->at, E);
+}
+
+nest_expr *Operations::readConstant(const Constant *C, dtype Type) {
+  nest_expr *E = make(NEST_NUMBER, Type, loc_none());
+  if (const auto *F = dyn_cast<ConstantFP>(C)) {
+    bool Lost;
+    APFloat Number = F->getValueAPF();
+    Number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &Lost);
+    E->number = Number.convertToDouble();
+    return E;
+  }
+  const auto *Int = dyn_cast<ConstantInt>(C);
+  if (!Int)
+    return other("a constant that is no number", loc_none());
+  E->integer = dtype_kind(Type) == DTYPE_UNSIGNED ? (int64_t)Int->getZExtValue()
+                                                  : Int->getSExtValue();
+  E->number = (double)E->integer;
+  return E;
+}
+
+static bool allowsReassoc(const Instruction &I) {
+  const auto *FP = dyn_cast<FPMathOperator>(&I);
+  return !FP || FP->hasAllowReassoc();
+}
+
+static bool isTruth(const Value &V) { return V.getType()->isIntegerTy(1); }
+
+nest_expr *Operations::readOne(nest_op Op, const Instruction &I, int Depth) {
+  nest_expr *X = read(I.getOperand(0), false, Depth + 1);
+  return make(Op, X->type, at(I), X);
+}
+
+nest_expr *Operations::readTwo(nest_op Op, const Instruction &I, bool Unsigned,
+                               int Depth) {
+  dtype T = typeOf(I.getType(), Unsigned);
+  if (Unsigned && dtype_kind(T) != DTYPE_UNSIGNED)
+    return other("an operation on unsigned 64-bit numbers", at(I));
+  if (isTruth(I) && Op != NEST_AND && Op != NEST_OR && Op != NEST_XOR)
+    return other("arithmetic on truth values", at(I));
+  nest_expr *E = make(Op, T, at(I), read(I.getOperand(0), Unsigned, Depth + 1),
+                      read(I.getOperand(1), Unsigned, Depth + 1));
+  E->reassoc = allowsReassoc(I);
+  return E;
+}
+
+static bool isElement(const Value *V) {
+  while (const auto *C = dyn_cast<CastInst>(V))
+    V = C->getOperand(0);
+  return isa<LoadInst>(V);
+}
+
+// The call adds a product to the sum so far, be it a variable or a place that
+// nothing else writes: then how it rounds is a matter of the sum's order, for
+// which permission is asked.
+static bool isStepOfSum(const IntrinsicInst &I) {
+  if (!I.hasOneUse() || !isElement(I.getArgOperand(0)) ||
+      !isElement(I.getArgOperand(1)))
+    return false;
+  const User *Next = I.user_back();
+  const Value *Old = I.getArgOperand(2);
+  const auto *S = dyn_cast<StoreInst>(Next);
+  const auto *L = dyn_cast<LoadInst>(Old);
+  if (!S || !L)
+    return isa<PHINode>(Next) && Old == Next;
+  const Value *Place = S->getPointerOperand();
+  return L->getPointerOperand() == Place && L->getParent() == S->getParent() &&
+         count_if(Place->users(),
+                  [](const User *U) { return isa<StoreInst>(U); }) == 1;
+}
+
+// a * b + c in one instruction.  fmuladd leaves open whether it rounds once.
+nest_expr *Operations::readFused(const IntrinsicInst &I, int Depth) {
+  bool Reassoc = allowsReassoc(I);
+  if (I.getIntrinsicID() == Intrinsic::fma && !Reassoc && !isStepOfSum(I))
+    return other("a multiply-add that rounds once", at(I));
+  nest_expr *X = read(I.getArgOperand(0), false, Depth + 1);
+  nest_expr *Y = read(I.getArgOperand(1), false, Depth + 1);
+  nest_expr *Product = make(NEST_MUL, X->type, at(I), X, Y);
+  nest_expr *E = make(NEST_ADD, X->type, at(I), Product,
+                      read(I.getArgOperand(2), false, Depth + 1));
+  E->reassoc = Product->reassoc = Reassoc;
+  return E;
+}
+
+// To an integer from a float: out of range is undefined or saturates.
+nest_expr *Operations::readToInt(const Instruction &I, bool Unsigned,
+                                 int Depth) {
+  dtype T = typeOf(I.getType(), Unsigned);
+  if (isTruth(I) || (Unsigned && dtype_kind(T) != DTYPE_UNSIGNED))
+    return other("a conversion to an unsigned 64-bit number", at(I));
+  return make(NEST_CAST, T, at(I), read(I.getOperand(0), false, Depth + 1));
+}
+
+nest_expr *Operations::readCast(const CastInst &C, int Depth) {
+  dtype T = typeOf(C.getType(), false);
+  bool FromTruth = isTruth(*C.getOperand(0));
+  switch (C.getOpcode()) {
+  case Instruction::UIToFP:
+    if (C.getOperand(0)->getType()->isIntegerTy(64))
+      return other("a conversion from an unsigned 64-bit number", at(C));
+    [[fallthrough]];
+  case Instruction::ZExt:
+    return make(NEST_CAST, T, at(C), read(C.getOperand(0), true, Depth + 1));
+  case Instruction::SExt:
+  case Instruction::SIToFP:
+  case Instruction::FPExt:
+  case Instruction::FPTrunc:
+  case Instruction::Trunc: {
+    nest_expr *E =
+        make(NEST_CAST, T, at(C), read(C.getOperand(0), false, Depth + 1));
+    if (FromTruth) // all bits of true are set
+      return make(NEST_NEG, T, at(C), E);
+    if (!isTruth(C))
+      return E;
+    nest_expr *One = make(NEST_NUMBER, T, at(C));
+    One->number = (double)(One->integer = 1);
+    return make(NEST_AND, T, at(C), E, One);
+  }
+  case Instruction::FPToSI:
+  case Instruction::FPToUI:
+    return readToInt(C, isa<FPToUIInst>(C), Depth);
+  default:
+    return other("a conversion between addresses, bits and numbers", at(C));
+  }
+}
+
+// Three comparisons are enough: the others are their mirror image or their
+// opposite, which for floats turns "or not comparable" round, too.
+nest_expr *Operations::readCompare(const CmpInst &C, CmpInst::Predicate P,
+                                   int Depth) {
+  bool Unsigned = CmpInst::isUnsigned(P);
+  dtype T;
+  if (!typeOf(C.getOperand(0)->getType(), Unsigned, T))
+    return other("a comparison of what is no number", at(C));
+  if (Unsigned && dtype_kind(T) != DTYPE_UNSIGNED)
+    return other("a comparison of unsigned 64-bit numbers", at(C));
+  if (isTruth(*C.getOperand(0)) && !ICmpInst::isEquality(P))
+    return other("a comparison of truth values", at(C));
+  auto Ask = [&](nest_op Op, int First) {
+    return make(Op, DTYPE_U8, at(C),
+                read(C.getOperand(First), Unsigned, Depth + 1),
+                read(C.getOperand(1 - First), Unsigned, Depth + 1));
+  };
+  switch (P) {
+  case CmpInst::ICMP_EQ:
+  case CmpInst::FCMP_OEQ:
+    return Ask(NEST_EQ, 0);
+  case CmpInst::ICMP_SLT:
+  case CmpInst::ICMP_ULT:
+  case CmpInst::FCMP_OLT:
+    return Ask(NEST_LT, 0);
+  case CmpInst::ICMP_SLE:
+  case CmpInst::ICMP_ULE:
+  case CmpInst::FCMP_OLE:
+    return Ask(NEST_LE, 0);
+  case CmpInst::ICMP_SGT:
+  case CmpInst::ICMP_UGT:
+  case CmpInst::FCMP_OGT:
+    return Ask(NEST_LT, 1);
+  case CmpInst::ICMP_SGE:
+  case CmpInst::ICMP_UGE:
+  case CmpInst::FCMP_OGE:
+    return Ask(NEST_LE, 1);
+  case CmpInst::FCMP_ONE:
+    return make(NEST_OR, DTYPE_U8, at(C), Ask(NEST_LT, 0), Ask(NEST_LT, 1));
+  case CmpInst::FCMP_ORD: {
+    nest_expr *X = read(C.getOperand(0), false, Depth + 1);
+    nest_expr *Y = read(C.getOperand(1), false, Depth + 1);
+    return make(NEST_AND, DTYPE_U8, at(C), make(NEST_EQ, DTYPE_U8, at(C), X, X),
+                make(NEST_EQ, DTYPE_U8, at(C), Y, Y));
+  }
+  case CmpInst::ICMP_NE:
+  case CmpInst::FCMP_UNE:
+  case CmpInst::FCMP_ULT:
+  case CmpInst::FCMP_ULE:
+  case CmpInst::FCMP_UGT:
+  case CmpInst::FCMP_UGE:
+  case CmpInst::FCMP_UEQ:
+  case CmpInst::FCMP_UNO:
+    return make(NEST_NOT, DTYPE_U8, at(C),
+                readCompare(C, CmpInst::getInversePredicate(P), Depth));
+  default:
+    return other("a comparison with a known outcome", at(C));
+  }
+}
+
+nest_expr *Operations::readSelect(const Instruction &I, int Depth) {
+  nest_expr *Condition = read(I.getOperand(0), false, Depth + 1);
+  nest_expr *Then = read(I.getOperand(1), false, Depth + 1);
+  return make(NEST_SELECT, Then->type, at(I), Condition, Then,
+              read(I.getOperand(2), false, Depth + 1));
+}
+
+nest_expr *Operations::readIntrinsic(const IntrinsicInst &I, int Depth) {
+  switch (I.getIntrinsicID()) {
+  case Intrinsic::fmuladd:
+  case Intrinsic::fma:
+    return readFused(I, Depth);
+  case Intrinsic::abs:
+  case Intrinsic::fabs:
+    return readOne(NEST_ABS, I, Depth);
+  case Intrinsic::floor:
+    return readOne(NEST_FLOOR, I, Depth);
+  case Intrinsic::ceil:
+    return readOne(NEST_CEIL, I, Depth);
+  case Intrinsic::trunc:
+    return readOne(NEST_TRUNC, I, Depth);
+  case Intrinsic::rint:
+  case Intrinsic::nearbyint:
+  case Intrinsic::roundeven:
+    return readOne(NEST_RINT, I, Depth);
+  case Intrinsic::round:
+    return readOne(NEST_ROUND, I, Depth);
+  case Intrinsic::lrint:
+  case Intrinsic::llrint:
+  case Intrinsic::lround:
+  case Intrinsic::llround: {
+    bool Even = I.getIntrinsicID() == Intrinsic::lrint ||
+                I.getIntrinsicID() == Intrinsic::llrint;
+    dtype T = typeOf(I.getType(), false);
+    return make(NEST_CAST, T, at(I),
+                readOne(Even ? NEST_RINT : NEST_ROUND, I, Depth));
+  }
+  case Intrinsic::fptosi_sat:
+    return readToInt(I, false, Depth);
+  case Intrinsic::fptoui_sat:
+    return readToInt(I, true, Depth);
+  case Intrinsic::smin:
+  case Intrinsic::minnum:
+    return readTwo(NEST_MIN, I, false, Depth);
+  case Intrinsic::umin:
+    return readTwo(NEST_MIN, I, true, Depth);
+  case Intrinsic::smax:
+  case Intrinsic::maxnum:
+    return readTwo(NEST_MAX, I, false, Depth);
+  case Intrinsic::umax:
+    return readTwo(NEST_MAX, I, true, Depth);
+  default:
+    return other("a built-in function", at(I));
+  }
+}
+
+nest_expr *Operations::readOperation(const Instruction &I, int Depth) {
+  if (const auto *C = dyn_cast<CastInst>(&I))
+    return readCast(*C, Depth);
+  if (const auto *C = dyn_cast<CmpInst>(&I))
+    return readCompare(*C, C->getPredicate(), Depth);
+  if (const auto *C = dyn_cast<IntrinsicInst>(&I))
+    return readIntrinsic(*C, Depth);
+  switch (I.getOpcode()) {
+  case Instruction::Add:
+  case Instruction::FAdd:
+    return readTwo(NEST_ADD, I, false, Depth);
+  case Instruction::Sub:
+  case Instruction::FSub:
+    return readTwo(NEST_SUB, I, false, Depth);
+  case Instruction::Mul:
+  case Instruction::FMul:
+    return readTwo(NEST_MUL, I, false, Depth);
+  case Instruction::SDiv:
+  case Instruction::FDiv:
+    return readTwo(NEST_DIV, I, false, Depth);
+  case Instruction::UDiv:
+    return readTwo(NEST_DIV, I, true, Depth);
+  case Instruction::And:
+    return readTwo(NEST_AND, I, false, Depth);
+  case Instruction::Or:
+    return readTwo(NEST_OR, I, false, Depth);
+  case Instruction::Xor:
+    return readTwo(NEST_XOR, I, false, Depth);
+  case Instruction::Shl:
+    return readTwo(NEST_SHL, I, false, Depth);
+  case Instruction::AShr:
+    return readTwo(NEST_SHR, I, false, Depth);
+  case Instruction::LShr:
+    return readTwo(NEST_SHR, I, true, Depth);
+  case Instruction::FNeg:
+    return readOne(NEST_NEG, I, Depth);
+  case Instruction::Select:
+    return readSelect(I, Depth);
+  case Instruction::Freeze:
+    return read(I.getOperand(0), false, Depth + 1);
+  case Instruction::SRem:
+  case Instruction::URem:
+  case Instruction::FRem:
+    return other("a remainder", at(I));
+  case Instruction::Call:
+    return other("a call", at(I));
+  default:
+    return other("an operation that no contraction has", at(I));
+  }
+}
+
+} // namespace nputeir

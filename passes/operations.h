@@ -1,0 +1,48 @@
+// operations.h -- one instruction of the IR as an expression of the nest
+// description.
+#ifndef NPUTEIR_OPERATIONS_H
+#define NPUTEIR_OPERATIONS_H
+
+#include "nest_builder.h"
+
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+namespace nputeir {
+
+class Operations : protected NestBuilder {
+  // Shared subexpressions are written out, so their number is bounded.
+  enum { DepthMax = 20, ExprMax = 2000 };
+
+protected:
+  Operations(arena *A, IRNest &R) : NestBuilder(A, R) {}
+  virtual ~Operations() = default;
+  // The value of W; its type is typeOf(W's type, Unsigned).
+  virtual nest_expr *read(const llvm::Value *W, bool Unsigned, int Depth) = 0;
+
+  loc at(const llvm::Instruction &I) { return locOf(I.getDebugLoc(), A); }
+  bool tooLong(int Depth) const { return Depth > DepthMax || Exprs > ExprMax; }
+
+  using NestBuilder::make;
+  nest_expr *make(nest_op Op, dtype Type, loc At, const nest_expr *X,
+                  const nest_expr *Y = nullptr, const nest_expr *Z = nullptr);
+  nest_expr *as(nest_expr *E, dtype Type); // E itself where it has the type
+  nest_expr *readConstant(const llvm::Constant *C, dtype Type);
+  nest_expr *readOperation(const llvm::Instruction &I, int Depth);
+
+private:
+  nest_expr *readOne(nest_op Op, const llvm::Instruction &I, int Depth);
+  nest_expr *readTwo(nest_op Op, const llvm::Instruction &I, bool Unsigned,
+                     int Depth);
+  nest_expr *readFused(const llvm::IntrinsicInst &I, int Depth);
+  nest_expr *readCast(const llvm::CastInst &C, int Depth);
+  nest_expr *readToInt(const llvm::Instruction &I, bool Unsigned, int Depth);
+  nest_expr *readCompare(const llvm::CmpInst &C, llvm::CmpInst::Predicate P,
+                         int Depth);
+  nest_expr *readSelect(const llvm::Instruction &I, int Depth);
+  nest_expr *readIntrinsic(const llvm::IntrinsicInst &I, int Depth);
+};
+
+} // namespace nputeir
+
+#endif
