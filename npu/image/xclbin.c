@@ -426,7 +426,7 @@ static void read_connectivity(struct view s, struct xclbin_info *info) {
 
 bool xclbin_read(const void *xclbin, size_t length, struct xclbin_info *info,
                  const void **pdi, size_t *pdi_length, struct diag *d) {
-  struct view file = {xclbin, length}, section, image;
+  struct view file = {xclbin, length}, section = {0}, image = {0};
   *info = (struct xclbin_info){0};
   if (length < HEADER_BYTES || memcmp(file.data, "xclbin2", 8) != 0)
     return diag_error(d, loc_none(),
