@@ -178,22 +178,13 @@ static void move_block(struct gemm *g, bool store, int i) {
       move_c(g, store, i, r, c);
 }
 
-/* Lanes below zero become zero, in accumulators: narrowing comes later and
- * keeps the sign.  Floats compare as integers.  Accumulators have no maximum,
- * so they pass through a vector register; r16 takes the unwanted mask. */
 static void relu_block(struct gemm *g, int i) {
   const struct cover_block *b = &g->block[i];
-  int64_t x = kernel_trace_reg("x%d", RELU_TEMP),
-          zero = kernel_trace_reg("x%d", RELU_ZERO);
   int halves = is_float(g) ? 1 : 2;
   int first = accumulator(g, i, 0, 0) * halves;
-  for (int n = first; n < first + b->rows * b->cols * halves; n++) {
-    int64_t bm = kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
-    kernel_trace_add(g->t, INSN_VMOV_X, 2, (int64_t[]){x, bm});
-    kernel_trace_add(g->t, INSN_VMAX_LT_S32, 4,
-                     (int64_t[]){x, kernel_trace_reg("r16"), x, zero});
-    kernel_trace_add(g->t, INSN_VMOV_X, 2, (int64_t[]){bm, x});
-  }
+  for (int n = first; n < first + b->rows * b->cols * halves; n++)
+    kernel_trace_relu(g->t, kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2),
+                      RELU_TEMP, RELU_ZERO);
 }
 
 /* ---- multiplies ---- */
@@ -302,11 +293,6 @@ static void trace_blocks(struct gemm *g) {
 
 /* ---- what is set once ---- */
 
-/* Values of crRnd and crSat (facts E3, A3). */
-static const int rounding_value[KERNEL_ROUNDINGS] = {12, 13, 8, 9, 10,
-                                                     11, 0,  1, 2, 3};
-static const int saturation_value[] = {1, 3, 0};
-
 static void set_modes(struct gemm *g, const struct kernel_gemm *k) {
   const struct gemm_kind *kind = g->kind;
   int config = kind->config;
@@ -316,29 +302,10 @@ static void set_modes(struct gemm *g, const struct kernel_gemm *k) {
     config += dtype_kind(right) == DTYPE_SIGNED ? 256 : 0;
   }
   kernel_trace_constant(g->t, g->config_reg, config);
-  if (kind->store == MEM_ST_AM)
-    return;
-  kernel_trace_constant(g->t, kernel_trace_reg("crRnd"),
-                        rounding_value[k->rounding]);
-  if (kind->store == MEM_ST_CONV)
-    return;
-  kernel_trace_constant(g->t, g->shift_reg, k->shift);
-  kernel_trace_constant(g->t, kernel_trace_reg("crSat"),
-                        saturation_value[k->saturation]);
-  kernel_trace_constant(g->t, kernel_trace_reg("crSRSSign"),
-                        0); /* of .d forms: unsigned */
-  kernel_trace_constant(g->t, kernel_trace_reg("crUPSSign"), 0);
-}
-
-/* r16 is the caller's (kernels.h) and waits in r8. */
-static void start_relu(struct trace *t) {
-  int64_t zero = kernel_trace_reg("r4");
-  kernel_trace_add(
-      t, INSN_MOV, 2,
-      (int64_t[]){kernel_trace_reg("r8"), kernel_trace_reg("r16")});
-  kernel_trace_constant(t, (int)zero, 0);
-  kernel_trace_add(t, INSN_VBCST_32, 2,
-                   (int64_t[]){kernel_trace_reg("x%d", RELU_ZERO), zero});
+  kernel_trace_narrowing(g->t, kind->store, k->rounding, k->saturation,
+                         k->shift, g->shift_reg);
+  if (kind->store != MEM_ST_AM && kind->store != MEM_ST_CONV)
+    kernel_trace_constant(g->t, kernel_trace_reg("crUPSSign"), 0);
 }
 
 static void set_shuffle(struct gemm *g, struct operand *o, const char *reg,
@@ -430,10 +397,8 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                             .usual_cols = kind->cols};
   g.block = kernel_cover(t->arena, &p, &g.block_count);
   if (k->relu)
-    start_relu(t);
+    kernel_trace_relu_open(t, RELU_ZERO);
   trace_blocks(&g);
   if (k->relu)
-    kernel_trace_add(
-        t, INSN_MOV, 2,
-        (int64_t[]){kernel_trace_reg("r16"), kernel_trace_reg("r8")});
+    kernel_trace_relu_close(t);
 }

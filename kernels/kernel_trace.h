@@ -72,6 +72,16 @@ void kernel_trace_constant(struct trace *, int reg, int64_t value);
 int kernel_trace_reg(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
+/* How stores of this kind narrow; the shift is read from shift_reg. */
+void kernel_trace_narrowing(struct trace *, enum mem_kind store,
+                            enum kernel_rounding, enum kernel_saturation,
+                            int shift, int shift_reg);
+/* Lanes below zero of an accumulator half become zero, by way of x register x;
+ * between open, which zeroes x register `zero`, and close. */
+void kernel_trace_relu_open(struct trace *, int zero);
+void kernel_trace_relu(struct trace *, int64_t half, int x, int zero);
+void kernel_trace_relu_close(struct trace *);
+
 /* Gives every memory operation an addressing form and a step, and puts the
  * set-up of pointers and step registers in front. */
 bool kernel_trace_address(struct trace *);

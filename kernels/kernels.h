@@ -104,6 +104,21 @@ struct kernel_copy {
 };
 struct asm_program *kernel_copy(struct arena *, const struct kernel_copy *,
                                 struct diag *);
+/* Sums to results, element by element in any layout: p1[i] = narrow(p0[i]),
+ * with p1 = p0 fine.  f32 becomes bf16, i32 an integer of 16 or 8 bits; either
+ * may keep its type for a relu alone.  `elements` is a multiple of 32. */
+struct kernel_narrow {
+  const char *name;
+  enum dtype from, to;
+  int elements;
+  bool relu; /* before the rest; floats: so is -NaN, and NaN stays */
+  int shift; /* these three as in struct kernel_gemm */
+  enum kernel_rounding rounding;
+  enum kernel_saturation saturation;
+};
+bool kernel_narrows(enum dtype from, enum dtype to);
+struct asm_program *kernel_narrow(struct arena *, const struct kernel_narrow *,
+                                  struct diag *);
 /* p2[i] = p0[i] + p1[i]: integers modulo 2^bits, floats rounded to nearest
  * even; `bytes` is a multiple of 64. */
 struct asm_program *kernel_add(struct arena *, const char *name, enum dtype,

@@ -74,3 +74,53 @@ void kernel_trace_constant(struct trace *t, int reg, int64_t value) {
   assert(fits(id, reg, value));
   kernel_trace_add(t, id, 2, (int64_t[]){reg, value});
 }
+
+/* Values of crRnd and crSat (facts E3, A3). */
+static const int rounding_value[KERNEL_ROUNDINGS] = {12, 13, 8, 9, 10,
+                                                     11, 0,  1, 2, 3};
+static const int saturation_value[] = {1, 3, 0};
+
+void kernel_trace_narrowing(struct trace *t, enum mem_kind store,
+                            enum kernel_rounding rounding,
+                            enum kernel_saturation saturation, int shift,
+                            int shift_reg) {
+  if (store == MEM_ST_AM)
+    return;
+  kernel_trace_constant(t, kernel_trace_reg("crRnd"), rounding_value[rounding]);
+  if (store == MEM_ST_CONV)
+    return;
+  kernel_trace_constant(t, shift_reg, shift);
+  kernel_trace_constant(t, kernel_trace_reg("crSat"),
+                        saturation_value[saturation]);
+  kernel_trace_constant(t, kernel_trace_reg("crSRSSign"),
+                        0); /* of .d forms: unsigned */
+}
+
+/* r16, which takes the mask of the comparison, is the caller's (kernels.h) and
+ * waits in r8. */
+void kernel_trace_relu_open(struct trace *t, int zero) {
+  int64_t number = kernel_trace_reg("r4");
+  kernel_trace_add(
+      t, INSN_MOV, 2,
+      (int64_t[]){kernel_trace_reg("r8"), kernel_trace_reg("r16")});
+  kernel_trace_constant(t, (int)number, 0);
+  kernel_trace_add(t, INSN_VBCST_32, 2,
+                   (int64_t[]){kernel_trace_reg("x%d", zero), number});
+}
+
+/* Before narrowing, which keeps the sign.  Floats compare as integers.
+ * Accumulators have no maximum, so they pass through a vector register. */
+void kernel_trace_relu(struct trace *t, int64_t half, int x, int zero) {
+  int64_t temp = kernel_trace_reg("x%d", x);
+  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){temp, half});
+  kernel_trace_add(t, INSN_VMAX_LT_S32, 4,
+                   (int64_t[]){temp, kernel_trace_reg("r16"), temp,
+                               kernel_trace_reg("x%d", zero)});
+  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){half, temp});
+}
+
+void kernel_trace_relu_close(struct trace *t) {
+  kernel_trace_add(
+      t, INSN_MOV, 2,
+      (int64_t[]){kernel_trace_reg("r16"), kernel_trace_reg("r8")});
+}

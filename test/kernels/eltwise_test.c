@@ -1,5 +1,5 @@
-/* eltwise_test.c -- zero, copy and add do what plain loops do, touch nothing
- * else, and run at the store port's pace. */
+/* eltwise_test.c -- zero, copy, add and narrow do what plain loops do, touch
+ * nothing else, and run at the store port's pace. */
 #include "check.h"
 #include "kernel_check.h"
 
@@ -102,6 +102,90 @@ static void test_add(enum dtype type, int bytes) {
   arena_close(a);
 }
 
+/* Halfway between two bf16, denormals, the largest numbers, infinities; NaN
+ * where the payload lies in the low half and where it does not. */
+static const uint32_t hard_f32[] = {
+    0x3f808000, 0x3f818000, 0x3f808001, 0x3f807fff, 0xbf808000, 0xbf818000,
+    0x00000000, 0x80000000, 0x00000001, 0x00007fff, 0x00008000, 0x00018000,
+    0x807f8000, 0x007fffff, 0x7f7f7fff, 0x7f7f8000, 0x7f7fffff, 0xff7fffff,
+    0x7f800000, 0xff800000, 0x7f800001, 0xff800001, 0x7fc00000, 0xffff8000};
+static const uint32_t hard_i32[] = {
+    0,          1,          0xffffffff, 0x7fffffff, 0x80000000, 127,
+    128,        0xffffff80, 0xffffff7f, 255,        256,        32767,
+    32768,      0xffff8000, 0xffff7fff, 65535,      0x00010000, 8,
+    0xfffffff8, 24,         0xffffffe8, 7,          0xfffffff9, 0x7ffffff8};
+
+/* The kernel's results by its contract: halves up where it shifts. */
+static void narrow_one(const struct kernel_narrow *k, const uint8_t *from,
+                       uint8_t *to) {
+  uint32_t bits;
+  memcpy(&bits, from, 4);
+  if (k->relu && bits >> 31)
+    bits = 0;
+  if (k->from == DTYPE_F32) {
+    if (k->to == DTYPE_BF16 && (bits & 0x7fffffff) > 0x7f800000)
+      bits = bits >> 16 & 0x7f ? bits : bits | 0x10000; /* NaN: cut, kept NaN */
+    else if (k->to == DTYPE_BF16)
+      bits += 0x7fff + (bits >> 16 & 1);
+    bits = k->to == DTYPE_BF16 ? bits >> 16 : bits;
+    memcpy(to, &bits, (size_t)dtype_bytes(k->to));
+    return;
+  }
+  int64_t v = (int32_t)bits, low = 0, high;
+  if (k->shift)
+    v = (v + (1ll << (k->shift - 1))) >> k->shift;
+  high = (1ll << 8 * dtype_bytes(k->to)) - 1;
+  if (dtype_kind(k->to) == DTYPE_SIGNED)
+    high >>= 1, low = -high - 1;
+  if (k->saturation == KERNEL_SATURATE)
+    v = v < low ? low : v > high ? high : v;
+  dtype_store_int(k->to, to, v);
+}
+
+static void test_narrow(struct kernel_narrow k, bool in_place) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  enum { FROM = 0, TO = 0x8000 };
+  k.name = "narrow";
+  k.rounding = k.from == DTYPE_F32 ? KERNEL_ROUND_EVEN : KERNEL_ROUND_HALF_UP;
+  uint32_t to = in_place ? FROM : TO;
+  fill(4);
+  memcpy(memory + FROM, k.from == DTYPE_F32 ? hard_f32 : hard_i32,
+         sizeof hard_f32);
+  memcpy(expected, memory, sizeof expected);
+  for (int i = 0; i < k.elements; i++)
+    narrow_one(&k, memory + FROM + 4 * i,
+               expected + to + dtype_bytes(k.to) * i);
+  /* loads and stores keep out of each other's way; a relu adds three moves */
+  int pace = 4 + dtype_bytes(k.to), halves = k.elements / 16;
+  int most = (halves * pace + 1) / 2 + (k.relu ? 2 * halves : 0);
+  run(kernel_narrow(a, &k, &d), (uint32_t[]){FROM, to, 0}, (uint64_t)most + 48,
+      dtype_name(k.to), &d);
+  arena_close(a);
+}
+
+static void test_narrows(void) {
+  static const enum dtype to[] = {DTYPE_I32, DTYPE_I16, DTYPE_U16, DTYPE_I8,
+                                  DTYPE_U8};
+  static const int elements[] = {32, 160, 4096, 48 * 96};
+  for (int i = 0; i < 4 * 2 * 2; i++) {
+    struct kernel_narrow k = {.elements = elements[i / 4], .relu = i & 1};
+    k.from = DTYPE_F32, k.to = DTYPE_BF16;
+    test_narrow(k, i & 2);
+    k.to = DTYPE_F32;
+    test_narrow(k, i & 2);
+    k.from = DTYPE_I32;
+    for (size_t j = 0; j < sizeof to / sizeof *to; j++)
+      for (int shift = 0; shift < (j ? 12 : 1); shift += 4) {
+        k.to = to[j], k.shift = shift;
+        k.saturation = KERNEL_WRAP;
+        test_narrow(k, i & 2);
+        k.saturation = j ? KERNEL_SATURATE : KERNEL_WRAP;
+        test_narrow(k, i & 2);
+      }
+  }
+}
+
 static void test_refusals(void) {
   struct arena *a = arena_open();
   static const struct kernel_copy bad[] = {
@@ -115,6 +199,17 @@ static void test_refusals(void) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     struct diag d = {0};
     CHECK(!kernel_copy(a, &bad[i], &d) && d.kind == DIAG_ERROR);
+  }
+  static const struct kernel_narrow no[] = {
+      {.name = "x", .from = DTYPE_BF16, .to = DTYPE_F32, .elements = 32},
+      {.name = "x", .from = DTYPE_F32, .to = DTYPE_BF16, .elements = 16},
+      {.name = "x", .from = DTYPE_I32, .to = DTYPE_I8, .elements = 32768},
+      {.name = "x", DTYPE_F32, DTYPE_BF16, .elements = 32, .shift = 1},
+      {.name = "x", DTYPE_I32, DTYPE_I16, .elements = 32, .shift = 32},
+  };
+  for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+    struct diag d = {0};
+    CHECK(!kernel_narrow(a, &no[i], &d) && d.kind == DIAG_ERROR);
   }
   struct diag d[3] = {0};
   CHECK(!kernel_zero(a, "x", 33, &d[0]) && d[0].kind == DIAG_ERROR);
@@ -149,6 +244,7 @@ int main(void) {
     test_add(type[i], 4096);
     test_add(type[i], 8640);
   }
+  test_narrows();
   test_refusals();
   return check_result();
 }

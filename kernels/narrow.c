@@ -1,0 +1,138 @@
+/* narrow.c -- the trace that turns a block of finished sums into results: relu,
+ * shift, conversion to a narrower type.
+ *
+ * The block is walked once from its start, so it may be converted in place:
+ * results are not longer than sums, and an element is loaded before anything
+ * is stored there.  The load port limits it to 32 bytes of sums a cycle.
+ */
+#include "kernel_gemm.h"
+
+enum {
+  W_BYTES = 32,
+  MEMORY = 65536,
+  LANES = 16,     /* of an accumulator half, bm */
+  RING = 8,       /* halves in flight */
+  RELU_RING = 8,  /* x registers that they pass through */
+  RELU_ZERO = 8,  /* the x register with zeros */
+  WHOLE_BLOCK = 2 /* bm of a store that takes a whole cm */
+};
+
+static const struct narrow_kind {
+  enum dtype from, to;
+  enum mem_kind store;
+  int halves; /* bm registers per store: 0 for two stores of one */
+} kind[] = {
+    {DTYPE_F32, DTYPE_F32, MEM_ST_AM, 0},
+    {DTYPE_F32, DTYPE_BF16, MEM_ST_CONV, 1},
+    {DTYPE_I32, DTYPE_I32, MEM_ST_AM, 0},
+    {DTYPE_I32, DTYPE_I16, MEM_ST_SRS_S16, 1},
+    {DTYPE_I32, DTYPE_U16, MEM_ST_SRS_D16, 1},
+    {DTYPE_I32, DTYPE_I8, MEM_ST_SRS_S8, WHOLE_BLOCK},
+    {DTYPE_I32, DTYPE_U8, MEM_ST_SRS_D8, WHOLE_BLOCK},
+};
+
+static const struct narrow_kind *find_kind(enum dtype from, enum dtype to) {
+  for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
+    if (kind[i].from == from && kind[i].to == to)
+      return &kind[i];
+  return NULL;
+}
+
+bool kernel_narrows(enum dtype from, enum dtype to) {
+  return find_kind(from, to) != NULL;
+}
+
+static const struct narrow_kind *check(const struct kernel_narrow *k,
+                                       struct diag *d) {
+  const struct narrow_kind *found = find_kind(k->from, k->to);
+  bool shifts = k->from == DTYPE_I32 && k->to != k->from;
+  if (!found)
+    diag_error(d, loc_none(), "narrow: no kernel from %s to %s",
+               dtype_name(k->from), dtype_name(k->to));
+  else if (k->elements < 1 || k->elements % (WHOLE_BLOCK * LANES) ||
+           (int64_t)k->elements * dtype_bytes(k->from) > MEMORY)
+    diag_error(d, loc_none(),
+               "narrow: %d elements; it takes multiples of %d, %d bytes at "
+               "most",
+               k->elements, WHOLE_BLOCK * LANES, MEMORY);
+  else if (k->shift < 0 || k->shift > 31 || (k->shift && !shifts))
+    diag_error(d, loc_none(), "narrow: shift is %d; from %s to %s it is %s",
+               k->shift, dtype_name(k->from), dtype_name(k->to),
+               shifts ? "0 to 31" : "0");
+  else
+    return found;
+  return NULL;
+}
+
+struct narrow {
+  struct trace *t;
+  const struct narrow_kind *kind;
+  bool relu;
+  int from, to; /* streams */
+  int shift_reg;
+};
+
+static int half_reg(int n) {
+  return kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
+}
+
+static int part_reg(int n, int part) {
+  static const char *const am[] = {"amll%d", "amlh%d", "amhl%d", "amhh%d"};
+  return kernel_trace_reg(am[n % 2 * 2 + part], n / 2);
+}
+
+static void store(const struct narrow *w, int reg, int64_t offset) {
+  kernel_trace_memory(w->t, w->kind->store, reg, w->to, offset)->op.operand[1] =
+      w->shift_reg;
+}
+
+/* Half `i` of the block, the ring's half n. */
+static void narrow_half(const struct narrow *w, int i, int n) {
+  for (int part = 0; part < 2; part++)
+    kernel_trace_memory(w->t, MEM_LDA_AM, part_reg(n, part), w->from,
+                        (2 * i + part) * W_BYTES);
+  if (w->relu)
+    kernel_trace_relu(w->t, half_reg(n), n % RELU_RING, RELU_ZERO);
+  switch (w->kind->halves) {
+  case 0:
+    for (int part = 0; part < 2; part++)
+      store(w, part_reg(n, part), (2 * i + part) * W_BYTES);
+    break;
+  case 1:
+    store(w, half_reg(n), i * W_BYTES);
+    break;
+  case WHOLE_BLOCK:
+    if (n % 2)
+      store(w, kernel_trace_reg("cm%d", n / 2), i / 2 * W_BYTES);
+    break;
+  }
+}
+
+struct asm_program *
+kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
+  const struct narrow_kind *found = check(k, d);
+  if (!found)
+    return NULL;
+  struct trace t = kernel_trace_open(a, d);
+  struct narrow w = {.t = &t,
+                     .kind = found,
+                     .relu = k->relu,
+                     .shift_reg = kernel_trace_reg("s0")};
+  w.from = kernel_trace_stream(&t, "p0", "p0", 0);
+  w.to = kernel_trace_stream(&t, "p1", "p1", 0); /* the same bank */
+  kernel_trace_narrowing(&t, found->store, k->rounding, k->saturation, k->shift,
+                         w.shift_reg);
+  if (k->relu)
+    kernel_trace_relu_open(&t, RELU_ZERO);
+  for (int i = 0; i < k->elements / LANES; i++)
+    narrow_half(&w, i, i % RING);
+  if (k->relu)
+    kernel_trace_relu_close(&t);
+  const char *heading =
+      arena_printf(a, "p1 %s <- p0 %s, %d elements%s", dtype_name(k->to),
+                   dtype_name(k->from), k->elements, k->relu ? ", relu" : "");
+  struct schedule s;
+  if (!kernel_trace_address(&t) || !kernel_sched_place(&t, &s))
+    return NULL;
+  return kernel_fold(a, k->name, &heading, 1, &s, d);
+}
