@@ -73,6 +73,11 @@ int kernel_gemm_passes(enum dtype in0, enum dtype in1, enum dtype out) {
   return g ? g->passes : 0;
 }
 
+bool kernel_gemm_converts(enum dtype in0, enum dtype in1, enum dtype out) {
+  const struct gemm_kind *g = find_kind(in0, in1, out);
+  return g && g->store != MEM_ST_AM;
+}
+
 static bool check_extent(struct diag *d, const char *name, int value,
                          int unit) {
   if (value > 0 && value % unit == 0)

@@ -43,6 +43,10 @@ bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
  * is no such kernel. */
 int kernel_gemm_passes(enum dtype in0, enum dtype in1, enum dtype out);
 
+/* Whether C is converted on its way to memory, so that stores land later: a
+ * lock operation keeps 6 instead of 4 bundles off the last one (facts D5). */
+bool kernel_gemm_converts(enum dtype in0, enum dtype in1, enum dtype out);
+
 /* How narrowing rounds and what it does with values out of range; only for
  * results that are narrower than their accumulators (facts E3, E4). */
 enum kernel_rounding {
@@ -106,7 +110,7 @@ struct asm_program *kernel_copy(struct arena *, const struct kernel_copy *,
                                 struct diag *);
 /* Sums to results, element by element in any layout: p1[i] = narrow(p0[i]),
  * with p1 = p0 fine.  f32 becomes bf16, i32 an integer of 16 or 8 bits; either
- * may keep its type for a relu alone.  `elements` is a multiple of 32. */
+ * may keep its type for a relu alone. */
 struct kernel_narrow {
   const char *name;
   enum dtype from, to;
@@ -116,7 +120,8 @@ struct kernel_narrow {
   enum kernel_rounding rounding;
   enum kernel_saturation saturation;
 };
-bool kernel_narrows(enum dtype from, enum dtype to);
+/* What `elements` must be a multiple of; 0: there is no such kernel. */
+int kernel_narrow_unit(enum dtype from, enum dtype to);
 struct asm_program *kernel_narrow(struct arena *, const struct kernel_narrow *,
                                   struct diag *);
 /* p2[i] = p0[i] + p1[i]: integers modulo 2^bits, floats rounded to nearest

@@ -38,8 +38,13 @@ static const struct narrow_kind *find_kind(enum dtype from, enum dtype to) {
   return NULL;
 }
 
-bool kernel_narrows(enum dtype from, enum dtype to) {
-  return find_kind(from, to) != NULL;
+static int unit_of(const struct narrow_kind *k) {
+  return k->halves == WHOLE_BLOCK ? WHOLE_BLOCK * LANES : LANES;
+}
+
+int kernel_narrow_unit(enum dtype from, enum dtype to) {
+  const struct narrow_kind *found = find_kind(from, to);
+  return found ? unit_of(found) : 0;
 }
 
 static const struct narrow_kind *check(const struct kernel_narrow *k,
@@ -49,12 +54,12 @@ static const struct narrow_kind *check(const struct kernel_narrow *k,
   if (!found)
     diag_error(d, loc_none(), "narrow: no kernel from %s to %s",
                dtype_name(k->from), dtype_name(k->to));
-  else if (k->elements < 1 || k->elements % (WHOLE_BLOCK * LANES) ||
+  else if (k->elements < 1 || k->elements % unit_of(found) ||
            (int64_t)k->elements * dtype_bytes(k->from) > MEMORY)
     diag_error(d, loc_none(),
                "narrow: %d elements; it takes multiples of %d, %d bytes at "
                "most",
-               k->elements, WHOLE_BLOCK * LANES, MEMORY);
+               k->elements, unit_of(found), MEMORY);
   else if (k->shift < 0 || k->shift > 31 || (k->shift && !shifts))
     diag_error(d, loc_none(), "narrow: shift is %d; from %s to %s it is %s",
                k->shift, dtype_name(k->from), dtype_name(k->to),

@@ -21,7 +21,8 @@ static int64_t bytes_of(int64_t a, int64_t b, enum dtype t) {
 /* Halves extents until the tensors of a launch are small enough; k last,
  * because its pieces are summed by the host. */
 static struct map_problem one_launch(const struct run_problem *p) {
-  struct map_problem q = {p->m, p->n, p->k, p->in0, p->in1, p->out};
+  struct map_problem q = {p->m,   p->n,   p->k,   p->in0,
+                          p->in1, p->out, p->out, {0}};
   enum { SMALL = 256 };
   for (;;) {
     bool in0 = bytes_of(q.m, q.k, q.in0) > LAUNCH_BYTES;

@@ -60,10 +60,11 @@ struct design_task {
   bool token; /* issues a token that the transaction waits for */
 };
 
+enum { DESIGN_KERNELS = 3 };
 struct design_core {
   int column, row;
-  const struct asm_program *program; /* of the outer loop */
-  const struct asm_program *text[2]; /* kernels that it calls */
+  struct asm_program *program;              /* of the outer loop */
+  struct asm_program *text[DESIGN_KERNELS]; /* that it calls, or NULL */
   const void *elf;
   size_t elf_bytes;
 };

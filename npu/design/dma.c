@@ -50,11 +50,12 @@ static int lock_of(const struct ring *r, int buffer, int side) {
   return r->lock + (r->reuse ? 2 * buffer : 0) + side;
 }
 
-static void add_ring(struct maker *m, const struct ring *r) {
+/* Buffers of `bytes`, of which the descriptors move the first r->bytes. */
+static void add_ring(struct maker *m, const struct ring *r, uint32_t bytes) {
   for (int i = 0; i < r->depth; i++)
     *add_buffer(m) = (struct design_buffer){
         arena_printf(m->arena, "%s%d", r->name, i), r->column, r->row,
-        r->offset + (uint32_t)i * r->stride, r->bytes};
+        r->offset + (uint32_t)i * r->stride, bytes};
   const char *const side[] = {"empty", "full"};
   for (int i = 0; i < (r->reuse ? r->depth : 1); i++)
     for (int j = 0; j < 2; j++)
@@ -132,6 +133,13 @@ static uint32_t block_bytes(const struct tile_program *p, int tensor) {
   return (uint32_t)(x->block_rows * x->block_columns * dtype_bytes(x->type));
 }
 
+/* A core keeps sums in the place of out until they are results. */
+static uint32_t core_bytes(const struct tile_program *p, int tensor) {
+  return tensor == MAP_OUT
+             ? (uint32_t)(p->block_m * p->block_n * dtype_bytes(p->acc))
+             : block_bytes(p, tensor);
+}
+
 /* Ids in a mem tile.  Descriptors of even channels are 0..23, of odd ones
  * 24..47 (xdna-array.md section 3.2). */
 enum {
@@ -166,7 +174,7 @@ static uint32_t make_mem_input(struct maker *m, int column, int tensor,
   else
     cut_dims(dim, p->block_n, s->k, s->n, element);
   int first = INPUT_BD + half_of(tensor);
-  add_ring(m, &r);
+  add_ring(m, &r, r.bytes);
   add_chain(m, &r, first, false, tensor, dim, 4);
   add_chain(m, &r, first + r.depth, true, tensor, NULL, 0);
   return offset + (uint32_t)r.depth * r.bytes;
@@ -192,7 +200,7 @@ static void make_mem_output(struct maker *m, int column, uint32_t offset,
                        .depth = MAP_MEM_DEPTH_OUT,
                        .lock = LOCK_OUT + 2 * row};
     r->stride = r->bytes;
-    add_ring(m, r);
+    add_ring(m, r, r->bytes);
     int first = OUT_BD + half_of(row) + row / 2 * r->depth;
     add_chain(m, r, first, false, 2 + row, NULL, 0);
     offset += (uint32_t)r->depth * r->bytes;
@@ -227,7 +235,7 @@ static void make_core(struct maker *m, int column, int row) {
                      .depth = CORE_DEPTH,
                      .lock = ring[i].lock};
     r.stride = i == MAP_OUT ? BANK_BYTES : r.bytes;
-    add_ring(m, &r);
+    add_ring(m, &r, core_bytes(p, i));
     add_chain(m, &r, i * CORE_DEPTH, i == MAP_OUT, i == MAP_IN1, NULL, 0);
   }
 }
@@ -246,13 +254,13 @@ bool make_tiles(struct maker *m) {
   const struct tile_program *p = m->design->program;
   struct kernel_shape s;
   if (!kernel_shape(p->transfer[MAP_IN0].type, p->transfer[MAP_IN1].type,
-                    p->transfer[MAP_OUT].type, &s))
+                    p->acc, &s))
     return diag_error(m->diag, loc_none(), "no kernel for %s x %s -> %s",
                       dtype_name(p->transfer[MAP_IN0].type),
                       dtype_name(p->transfer[MAP_IN1].type),
-                      dtype_name(p->transfer[MAP_OUT].type));
+                      dtype_name(p->acc));
   if (kernel_gemm_passes(p->transfer[MAP_IN0].type, p->transfer[MAP_IN1].type,
-                         p->transfer[MAP_OUT].type) > 1)
+                         p->acc) > 1)
     return diag_error(m->diag, loc_none(),
                       "%s inputs: their kernel reads two halves of each, and "
                       "the transfers bring one block",

@@ -9,7 +9,8 @@
  *       for every block of out that the core holds
  *         in the first step, wait until it is empty
  *         wait for a block of in0; product; give the block of in0 back
- *         in the last step, give the block of out to the DMA
+ *         in the last step, turn sums into results where they differ, and give
+ *         the block of out to the DMA
  *       give the block of in1 back
  *
  * The first and the last step are written out, so nothing is decided in the
@@ -25,11 +26,12 @@
 enum {
   OWN_MEMORY = 0x70000, /* the core's view of its tile, xdna-array.md 5 */
   OWN_LOCKS = 48,
+  CORE_ROW = 2, /* the lowest */
 };
 
+/* The same in every core. */
 static uint32_t address_of(const struct design *x, const char *name) {
-  const struct design_core *c = &x->core[0];
-  return OWN_MEMORY + design_find_buffer(x, c->column, c->row, name)->offset;
+  return OWN_MEMORY + design_find_buffer(x, 0, CORE_ROW, name)->offset;
 }
 
 /* Registers: the current block of in0 and in1, and the way to the other. */
@@ -60,14 +62,21 @@ static void put_lock(struct text *t, bool acquire, int lock, const char *what) {
                 OWN_LOCKS + lock, what);
 }
 
+/* What the loop's steps have in common. */
+struct loop {
+  const struct tile_program *program;
+  bool clears, finishes; /* there are kernels `zero`, `finish` */
+  bool converts;         /* the product's stores land late */
+};
+
 /* One product into the block of out in register `out`.  A lock operation stays
- * four bundles clear of the one before it and of the kernel's last store (facts
- * D3, D5). */
-static void put_product(struct text *t, bool clears, int out, bool first,
-                        bool last) {
+ * four bundles clear of the one before it and of a product's last store, and
+ * six of the last store of a kernel that converts (facts D3, D5). */
+static void put_product(struct text *t, const struct loop *l, int out,
+                        bool first, bool last) {
   if (first) {
     put_lock(t, true, CORE_OUT + LOCK_EMPTY, "out is empty");
-    if (clears) {
+    if (l->clears) {
       text_printf(t, "\tmov\tp0, r%d\n", out);
       put_call(t, "zero");
     } else {
@@ -77,30 +86,36 @@ static void put_product(struct text *t, bool clears, int out, bool first,
   put_lock(t, true, CORE_IN0 + LOCK_FULL, "in0 is full");
   text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n", IN0, IN1,
               out);
-  put_call(t, first && !clears ? "first" : "product");
+  put_call(t, first && !l->clears ? "first" : "product");
   text_printf(t, "\txor\tr%d, r%d, r%d\n", IN0, IN0, IN0 + 1);
-  put_nops(t, 1);
+  put_nops(t, l->converts ? 3 : 1);
   put_lock(t, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
   put_nops(t, 2);
   if (last) {
+    if (l->finishes) {
+      text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", out, out);
+      put_call(t, "finish");
+      put_nops(t, 4);
+    }
     put_lock(t, false, CORE_OUT + LOCK_FULL, "out is full");
     put_nops(t, 2);
   }
 }
 
-static void put_step(struct text *t, const struct tile_program *p, bool clears,
-                     bool first, bool last) {
+static void put_step(struct text *t, const struct loop *l, bool first,
+                     bool last) {
   put_lock(t, true, CORE_IN1 + LOCK_FULL, "in1 is full");
   put_nops(t, 2);
-  for (int i = 0; i < p->group_m; i++)
-    put_product(t, clears, OUT + i, first, last);
+  for (int i = 0; i < l->program->group_m; i++)
+    put_product(t, l, OUT + i, first, last);
   put_lock(t, false, CORE_IN1 + LOCK_EMPTY, "in1 is empty");
   text_printf(t, "\txor\tr%d, r%d, r%d\n", IN1, IN1, IN1 + 1);
   put_nops(t, 2);
 }
 
-static void put_loop(struct text *t, const struct design *x, bool clears) {
-  const struct tile_program *p = x->program;
+static void put_loop(struct text *t, const struct design *x,
+                     const struct loop *l) {
+  const struct tile_program *p = l->program;
   uint32_t in0 = address_of(x, "in0_0"), in1 = address_of(x, "in1_0");
   uint32_t out = address_of(x, "out_0"), other = address_of(x, "out_1");
   text_puts(t, "\t.text\n\t.globl\t_start\n\t.p2align\t4\n_start:\n");
@@ -112,26 +127,26 @@ static void put_loop(struct text *t, const struct design *x, bool clears) {
   put_address(t, OUT + 1, p->group_m > 1 ? other : out ^ other,
               p->group_m > 1 ? "the other block of out" : "and back");
   text_puts(t, "\t.p2align\t4\nround:\n");
-  put_step(t, p, clears, true, p->steps_k == 1);
+  put_step(t, l, true, p->steps_k == 1);
   if (p->steps_k > 2) {
     put_address(t, STEPS, (uint32_t)p->steps_k - 2, "steps between");
     text_puts(t, "\t.p2align\t4\nstep:\n");
-    put_step(t, p, clears, false, false);
+    put_step(t, l, false, false);
     text_printf(t, "\tadd\tr%d, r%d, #-1\n\tjnz\tr%d, #step\n", STEPS, STEPS,
                 STEPS);
     put_nops(t, 5);
   }
   if (p->steps_k > 1)
-    put_step(t, p, clears, false, true);
+    put_step(t, l, false, true);
   if (p->group_m == 1)
     text_printf(t, "\txor\tr%d, r%d, r%d\n", OUT, OUT, OUT + 1);
   text_puts(t, "\tj\t#round\n");
   put_nops(t, 5);
 }
 
-static struct asm_program *parse_loop(struct maker *m, bool clears) {
+static struct asm_program *parse_loop(struct maker *m, const struct loop *l) {
   struct text t = {0};
-  put_loop(&t, m->design, clears);
+  put_loop(&t, m->design, l);
   char *copy = arena_string(m->arena, text_string(&t));
   text_free(&t);
   return asm_parse(m->arena, "core loop", copy, m->diag);
@@ -143,7 +158,7 @@ static struct asm_program *make_product(struct maker *m, const char *name,
   struct kernel_gemm gemm = {.name = name,
                              .in0 = p->transfer[MAP_IN0].type,
                              .in1 = p->transfer[MAP_IN1].type,
-                             .out = p->transfer[MAP_OUT].type,
+                             .out = p->acc,
                              .m = p->block_m,
                              .n = p->block_n,
                              .k = p->block_k,
@@ -163,49 +178,93 @@ static size_t bytes_of(const struct asm_program *program) {
 }
 
 /* The kernel of the first step, or NULL when it and the product would not leave
- * room for the loop. */
+ * room for the loop and what else there is. */
 static struct asm_program *make_first(struct maker *m,
-                                      const struct asm_program *product) {
+                                      const struct asm_program *product,
+                                      size_t other_bytes) {
   enum { LOOP_BYTES = 2048 };
   struct diag d = {0};
   size_t room = m->design->program->device->program_bytes - LOOP_BYTES;
-  size_t taken = bytes_of(product);
-  struct asm_program *first =
-      2 * taken <= room ? make_product(m, "first", true, &d) : NULL;
+  size_t taken = bytes_of(product) + other_bytes;
+  struct asm_program *first = taken + bytes_of(product) <= room
+                                  ? make_product(m, "first", true, &d)
+                                  : NULL;
   return first && bytes_of(first) <= room - taken ? first : NULL;
+}
+
+static int block_elements(const struct tile_program *p) {
+  return p->block_m * p->block_n;
+}
+
+/* What makes results of sums; *finish stays NULL where they are the same. */
+static bool make_finish(struct maker *m, struct asm_program **finish) {
+  const struct tile_program *p = m->design->program;
+  enum dtype out = p->transfer[MAP_OUT].type;
+  if (p->acc == out && !p->finish.relu)
+    return true;
+  struct kernel_narrow k = {
+      .name = "finish",
+      .from = p->acc,
+      .to = out,
+      .elements = block_elements(p),
+      .relu = p->finish.relu,
+      .shift = p->finish.shift,
+      .rounding = dtype_kind(out) == DTYPE_FLOAT ? KERNEL_ROUND_EVEN
+                                                 : KERNEL_ROUND_HALF_UP,
+      .saturation = p->finish.saturate ? KERNEL_SATURATE : KERNEL_WRAP};
+  *finish = kernel_narrow(m->arena, &k, m->diag);
+  return *finish != NULL;
+}
+
+/* The kernels that the outer loop calls, in c->text: the first step's, the
+ * product, and what finishes sums. */
+static bool make_kernels(struct maker *m, struct design_core *c,
+                         struct loop *l) {
+  const struct tile_program *p = m->design->program;
+  c->text[1] = make_product(m, "product", false, m->diag);
+  struct asm_program *finish = NULL;
+  if (!c->text[1] || !make_finish(m, &finish))
+    return false;
+  c->text[2] = finish;
+  c->text[0] = make_first(m, c->text[1], finish ? bytes_of(finish) : 0);
+  *l = (struct loop){.program = p,
+                     .clears = !c->text[0],
+                     .finishes = finish != NULL,
+                     .converts = kernel_gemm_converts(p->transfer[MAP_IN0].type,
+                                                      p->transfer[MAP_IN1].type,
+                                                      p->acc)};
+  if (l->clears)
+    c->text[0] = kernel_zero(m->arena, "zero",
+                             block_elements(p) * dtype_bytes(p->acc), m->diag);
+  return c->text[0] != NULL;
+}
+
+static bool link_core(struct maker *m, struct design_core *c) {
+  struct asm_program *all[1 + DESIGN_KERNELS] = {c->program};
+  int count = 1;
+  for (int i = 0; i < DESIGN_KERNELS; i++)
+    if (c->text[i])
+      all[count++] = c->text[i];
+  struct text elf = {0};
+  bool good = true;
+  for (int i = 0; i < count; i++)
+    good = good && asm_check(all[i], m->diag);
+  good = good && asm_link(all, count, NULL, 0, &elf, m->diag);
+  c->elf = arena_copy(m->arena, elf.data, elf.length, 1, 1);
+  c->elf_bytes = elf.length;
+  text_free(&elf);
+  return good;
 }
 
 bool make_programs(struct maker *m) {
   const struct tile_program *p = m->design->program;
-  for (int column = 0; column < p->columns; column++)
-    for (int row = 0; row < p->rows; row++)
-      *add_core(m) = (struct design_core){.column = column, .row = 2 + row};
-  struct asm_program *product = make_product(m, "product", false, m->diag);
-  if (!product)
+  struct design_core core = {0};
+  struct loop l;
+  if (!make_kernels(m, &core, &l) || !(core.program = parse_loop(m, &l)) ||
+      !link_core(m, &core))
     return false;
-  struct asm_program *start = make_first(m, product);
-  bool clears = !start;
-  int out_bytes =
-      p->block_m * p->block_n * dtype_bytes(p->transfer[MAP_OUT].type);
-  if (clears)
-    start = kernel_zero(m->arena, "zero", out_bytes, m->diag);
-  struct asm_program *loop = start ? parse_loop(m, clears) : NULL;
-  if (!loop)
-    return false;
-  struct asm_program *const all[] = {loop, start, product};
-  struct text elf = {0};
-  bool good = asm_check(loop, m->diag) && asm_check(start, m->diag) &&
-              asm_check(product, m->diag) &&
-              asm_link(all, 3, NULL, 0, &elf, m->diag);
-  void *copy = arena_copy(m->arena, elf.data, elf.length, 1, 1);
-  for (int i = 0; i < m->design->core_count; i++) {
-    struct design_core *c = &m->design->core[i];
-    c->program = loop;
-    c->text[0] = start;
-    c->text[1] = product;
-    c->elf = copy;
-    c->elf_bytes = elf.length;
-  }
-  text_free(&elf);
-  return good;
+  for (core.column = 0; core.column < p->columns; core.column++)
+    for (core.row = CORE_ROW; core.row < CORE_ROW + p->rows; core.row++)
+      *add_core(m) = core;
+  return true;
 }

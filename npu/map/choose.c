@@ -3,10 +3,10 @@
  * The textbook way searches tile sizes by measurement; the space is small
  * enough to price every legal shape with a model instead.  A core holds two
  * blocks of each input (one is filled while the other is used) in one memory
- * bank per operand and two blocks of out in the two others, so that the two
+ * bank per operand and two blocks of sums in the two others, so that the two
  * load ports and the store port never meet in a bank.  A step of k costs the
- * slowest of the multiply unit, of loading and storing the block of out
- * (kernels keep their sums in memory between steps), and of the streams that
+ * slowest of the multiply unit, of loading and storing the block of sums
+ * (kernels keep them in memory between steps), and of the streams that
  * fill the next blocks; all are cycle counts that follow from the shapes
  * (reference-results.md section 0.3).  A core may instead hold two blocks of
  * out at once, which halves the reads of in1 and shows part of the way out;
@@ -24,7 +24,7 @@ enum {
   BANK_BYTES = 16 << 10, /* timing.md B2 */
   STREAM_BYTES = 4,      /* per cycle and channel, timing.md S1 */
   STEP_CYCLES = 60,      /* call, locks, prologue and epilogue of a kernel */
-  OUT_BYTES = 16,        /* of out a cycle: 32 in, 32 out, by one pointer */
+  SUM_BYTES = 16,        /* a cycle: 32 in, 32 out, by one pointer */
   WAYS_OUT = 2,          /* channels of a column for out */
   ROUND_CYCLES = 60,     /* locks around a block of out */
   START_CYCLES = 12000,  /* first blocks arrive: queue pushes and DRAM */
@@ -67,6 +67,11 @@ static double both(double a, double b) {
   return sqrt(sqrt(a * a * a * a + b * b * b * b));
 }
 
+/* Whether a pass over the finished sums makes the results. */
+static bool finishes(const struct map_problem *p) {
+  return p->acc != p->out || p->finish.relu;
+}
+
 static double price(const struct platform *at, const struct map_problem *p,
                     const struct kernel_shape *mac, struct map_blocking *b) {
   const struct device *dev = at->device;
@@ -77,14 +82,16 @@ static double price(const struct platform *at, const struct map_problem *p,
   double in0 = (double)b->block_m * b->block_k * dtype_bytes(p->in0);
   double in1 = (double)b->block_k * b->block_n * dtype_bytes(p->in1);
   double out = (double)b->block_m * b->block_n * dtype_bytes(p->out);
+  double sums = (double)b->block_m * b->block_n * dtype_bytes(p->acc);
   double macs = (double)(b->block_m / mac->m) * (b->block_n / mac->n) *
                 (b->block_k / mac->k);
-  double core = macs > out / OUT_BYTES ? macs : out / OUT_BYTES;
+  double core = macs > sums / SUM_BYTES ? macs : sums / SUM_BYTES;
   double step = max3(b->group_m * (core + STEP_CYCLES),
                      b->group_m * in0 / STREAM_BYTES, in1 / STREAM_BYTES);
-  double clear = b->group_m * out / 32;
+  double clear = b->group_m * sums / 32;
+  double finish = finishes(p) ? b->group_m * (sums + out) / 32 : 0;
   double drain = b->group_m * out * dev->core_rows / (WAYS_OUT * STREAM_BYTES);
-  double round = b->steps_k * step + clear + ROUND_CYCLES;
+  double round = b->steps_k * step + clear + finish + ROUND_CYCLES;
   if (b->group_m > 1) /* no other block of out: its way out is not hidden */
     round += out / STREAM_BYTES;
   if (round < drain) /* the column's ways out are the bottleneck */
@@ -97,8 +104,10 @@ static double price(const struct platform *at, const struct map_problem *p,
 static bool fits(const struct map_problem *p, const struct map_blocking *b) {
   int in0 = b->block_m * b->block_k * dtype_bytes(p->in0);
   int in1 = b->block_k * b->block_n * dtype_bytes(p->in1);
-  int out = b->block_m * b->block_n * dtype_bytes(p->out);
-  return 2 * in0 <= BANK_BYTES && 2 * in1 <= BANK_BYTES && out <= BANK_BYTES;
+  int elements = b->block_m * b->block_n, sums = elements * dtype_bytes(p->acc);
+  if (finishes(p) && elements % kernel_narrow_unit(p->acc, p->out))
+    return false;
+  return 2 * in0 <= BANK_BYTES && 2 * in1 <= BANK_BYTES && sums <= BANK_BYTES;
 }
 
 bool platform_find(const char *name, struct platform *at, struct diag *d) {
@@ -108,25 +117,51 @@ bool platform_find(const char *name, struct platform *at, struct diag *d) {
          diag_error(d, loc_none(), "there is no device or preset '%s'", name);
 }
 
-bool map_choose(const struct platform *at, const struct map_problem *p,
-                struct map_blocking *best, struct diag *d) {
-  struct kernel_shape mac, unit;
-  if (!kernel_shape(p->in0, p->in1, p->out, &mac) ||
-      !kernel_gemm_unit(p->in0, p->in1, p->out, &unit))
-    return diag_declined(d, loc_none(), "no kernel for %s x %s -> %s",
-                         dtype_name(p->in0), dtype_name(p->in1),
-                         dtype_name(p->out));
-  if (kernel_gemm_passes(p->in0, p->in1, p->out) > 1)
+enum dtype map_sum_type(enum dtype out, const struct map_finish *f) {
+  if (dtype_kind(out) == DTYPE_FLOAT)
+    return DTYPE_F32;
+  return f->relu || f->saturate ? DTYPE_I32 : out;
+}
+
+/* Whether cores have kernels for the product and for what follows it. */
+static bool check_types(const struct map_problem *p, struct diag *d) {
+  const char *in0 = dtype_name(p->in0), *in1 = dtype_name(p->in1),
+             *acc = dtype_name(p->acc), *out = dtype_name(p->out);
+  struct kernel_shape unit;
+  if (!kernel_shape(p->in0, p->in1, p->acc, &unit))
+    return diag_declined(d, loc_none(), "no kernel for %s x %s -> %s", in0, in1,
+                         acc);
+  if (kernel_gemm_passes(p->in0, p->in1, p->acc) > 1)
     return diag_declined(d, loc_none(),
                          "%s x %s -> %s: its kernel reads inputs in two "
                          "halves, and nothing brings these to the cores",
-                         dtype_name(p->in0), dtype_name(p->in1),
-                         dtype_name(p->out));
-  if (dtype_kind(p->out) == DTYPE_FLOAT && p->out != DTYPE_F32)
+                         in0, in1, acc);
+  if (dtype_kind(p->acc) == DTYPE_FLOAT && p->acc != DTYPE_F32)
     return diag_declined(d, loc_none(),
-                         "sums in %s: a core keeps them in out between steps "
-                         "of k, and float sums stay in f32",
-                         dtype_name(p->out));
+                         "sums in %s: a core keeps them in memory between "
+                         "steps of k, and float sums stay in f32",
+                         acc);
+  if (finishes(p) && !kernel_narrow_unit(p->acc, p->out))
+    return diag_declined(d, loc_none(), "no kernel makes %s%s of sums in %s",
+                         out, p->finish.relu ? " by a relu" : "", acc);
+  bool narrower = dtype_kind(p->out) != DTYPE_FLOAT && p->acc != p->out;
+  if (p->finish.shift < 0 || p->finish.shift > 31 ||
+      (p->finish.shift && !p->finish.saturate) ||
+      (p->finish.saturate && !narrower))
+    return diag_declined(d, loc_none(),
+                         "shift %d from %s to %s; integers that become "
+                         "narrower take 0 to 31 and saturate",
+                         p->finish.shift, acc, out);
+  return true;
+}
+
+bool map_choose(const struct platform *at, const struct map_problem *p,
+                struct map_blocking *best, struct diag *d) {
+  struct kernel_shape mac, unit;
+  if (!check_types(p, d))
+    return false;
+  kernel_shape(p->in0, p->in1, p->acc, &mac);
+  kernel_gemm_unit(p->in0, p->in1, p->acc, &unit);
   if (p->m < 1 || p->n < 1 || p->k < 1)
     return diag_error(d, loc_none(), "%lldx%lldx%lld: extents are positive",
                       (long long)p->m, (long long)p->n, (long long)p->k);
@@ -143,7 +178,7 @@ bool map_choose(const struct platform *at, const struct map_problem *p,
       for (int k = unit.k; k <= 256; k += unit.k) {
         struct map_blocking b = {.block_m = m, .block_n = n, .block_k = k};
         if (!fits(p, &b))
-          break;
+          continue;
         for (b.group_m = 1; b.group_m <= 2; b.group_m++) {
           b.predicted_cycles = price(at, p, &mac, &b);
           if (!best->block_m || b.predicted_cycles < best->predicted_cycles)

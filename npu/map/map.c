@@ -1,19 +1,23 @@
 /* map.c -- reads a scheduled TEIR into a tile program.
  *
  * needs: one chain of iterations placed on rows, columns and time (m rounds,
- *   n rounds), below it an optional Zero and a time loop over k around one
- *   Contraction whose M, N and K are one axis each.
+ *   n rounds), below it a Zero, a time loop over k around one Contraction
+ *   whose M, N and K are one axis each, and what turns sums into results: an
+ *   optional ReLU, then a Cast or Shift where sums are a tensor of their own.
  * keeps: byte strides, which say where blocks lie in device memory.
  * The message names the node that does not fit.
  */
 #include "map.h"
 
+#include <stdlib.h>
+
 struct reader {
   const struct teir *t;
   struct diag *d;
   int node_row, node_column, time[2], time_count, node_k;
-  int pair, pair_zero; /* loops over the blocks of a group; -1: none */
-  int zero, product;   /* nodes */
+  int pair, pair_zero, pair_finish; /* loops over a group's blocks; -1: none */
+  int zero, product, relu, convert; /* nodes */
+  int sum;                          /* the tensor that the product writes */
 };
 
 static bool refuse(struct reader *r, const struct teir_node *x,
@@ -30,9 +34,15 @@ static bool read_leaf(struct reader *r, int node, bool below_k) {
     return r->zero = node, true;
   if (p->op == TEIR_CONTRACTION && below_k && r->product < 0)
     return r->product = node, true;
+  bool after = !below_k && r->product >= 0 && r->convert < 0;
+  if (p->op == TEIR_RELU && after && r->relu < 0)
+    return r->relu = node, true;
+  if ((p->op == TEIR_CAST || p->op == TEIR_SHIFT) && after)
+    return r->convert = node, true;
   return refuse(r, x,
-                "the array runs one Zero before the loop over k and one "
-                "Contraction inside it");
+                "the array runs one Zero before the loop over k, one "
+                "Contraction inside it, and after it a ReLU, then a Cast or "
+                "Shift");
 }
 
 static bool moves(const struct teir *t, int axis, int tensor) {
@@ -40,7 +50,7 @@ static bool moves(const struct teir *t, int axis, int tensor) {
 }
 
 /* Where a loop over time belongs: the k loop is the one that leaves out where
- * it is; below it, or around Zero, run the blocks of a group. */
+ * it is; below it, and before and after, run the blocks of a group. */
 static int *time_slot(struct reader *r, const struct teir_node *x,
                       bool inside_k) {
   if (inside_k)
@@ -49,7 +59,7 @@ static int *time_slot(struct reader *r, const struct teir_node *x,
     return &r->node_k;
   if (r->time_count < 2)
     return &r->time[r->time_count++];
-  return r->node_k < 0 ? &r->pair_zero : NULL;
+  return r->node_k < 0 ? &r->pair_zero : &r->pair_finish;
 }
 
 static bool read_node(struct reader *r, int node, bool inside_k) {
@@ -104,19 +114,64 @@ static bool check_roles(struct reader *r) {
   return true;
 }
 
-/* The group's blocks are cleared by a loop over the same axis as the product's,
- * and there are as many as a core has places for out. */
+/* The group's blocks are cleared and finished by loops over the same axis as
+ * the product's, and there are as many as a core has places for out. */
 static bool check_group(struct reader *r) {
-  if (r->pair < 0 && r->pair_zero < 0)
+  bool finishes = r->relu >= 0 || r->convert >= 0;
+  const int loop[] = {r->pair, r->pair_zero, finishes ? r->pair_finish : -1};
+  int first = -1;
+  for (int i = 0; i < 3; i++)
+    first = first < 0 ? loop[i] : first;
+  if (first < 0)
     return true;
-  const struct teir_node *x = &r->t->node[r->pair < 0 ? r->pair_zero : r->pair];
-  if (r->pair < 0 || r->pair_zero < 0 ||
-      r->t->node[r->pair_zero].axis != x->axis)
-    return refuse(r, x,
-                  "the blocks of a group are cleared and multiplied in "
-                  "loops over the same axis");
+  const struct teir_node *x = &r->t->node[first];
+  for (int i = 0; i < (finishes ? 3 : 2); i++)
+    if (loop[i] < 0 || r->t->node[loop[i]].axis != x->axis)
+      return refuse(r, x,
+                    "the blocks of a group are cleared, multiplied and "
+                    "finished in loops over the same axis");
   if (extent_of(r, r->pair) != 2)
     return refuse(r, x, "a core holds two blocks of out");
+  return true;
+}
+
+/* Whether the primitive at a node reads and writes these tensors. */
+static bool operands_are(const struct reader *r, int node, int in0, int in1,
+                         int out) {
+  int p = r->t->node[node].primitive;
+  return teir_input(r->t, p, 0) == in0 && teir_input(r->t, p, 1) == in1 &&
+         teir_output(r->t, p) == out;
+}
+
+/* Zero, product and ReLU work on the sums, which are out's where nothing
+ * converts them.  A core keeps its own from Zero to there, and no other. */
+static bool check_operands(struct reader *r) {
+  const struct teir *t = r->t;
+  r->sum = r->convert < 0 ? MAP_OUT : MAP_SUM;
+  if (t->tensor_count != r->sum + 1)
+    return refuse(r, &t->node[r->product],
+                  "tensors are in0, in1, out, and sum where a Cast or Shift "
+                  "makes out of it");
+  const int node[] = {r->zero, r->product, r->relu, r->convert};
+  const int operand[][3] = {{-1, -1, r->sum},
+                            {MAP_IN0, MAP_IN1, r->sum},
+                            {r->sum, -1, r->sum},
+                            {r->sum, -1, MAP_OUT}};
+  for (int i = 0; i < 4; i++)
+    if (node[i] >= 0 &&
+        !operands_are(r, node[i], operand[i][0], operand[i][1], operand[i][2]))
+      return refuse(r, &t->node[node[i]],
+                    "the product goes from in0 and in1 to the sums, and what "
+                    "follows from there to out");
+  const int held[] = {r->node_row, r->node_column, r->pair};
+  for (int i = 0; i < 3; i++)
+    if (held[i] >= 0 && !stride_of(r, held[i], r->sum))
+      return refuse(r, &t->node[held[i]],
+                    "every core, and every block of a group, has sums of its "
+                    "own");
+  if (stride_of(r, r->node_k, r->sum))
+    return refuse(r, &t->node[r->node_k],
+                  "the k loop leaves the sums in place");
   return true;
 }
 
@@ -147,15 +202,18 @@ static bool check_primitives(struct reader *r) {
                     "and K");
   int m = p->role[TEIR_M].item[0], n = p->role[TEIR_N].item[0],
       k = p->role[TEIR_K].item[0];
-  if (r->zero >= 0) {
-    const struct teir_node *z = &t->node[r->zero];
+  const int other[] = {r->zero, r->relu, r->convert};
+  for (int i = 0; i < 3; i++) {
+    if (other[i] < 0)
+      continue;
+    const struct teir_node *z = &t->node[other[i]];
     const struct teir_primitive *q = &t->primitive[z->primitive];
     if (q->role[TEIR_M].count != 1 || q->role[TEIR_M].item[0] != m ||
         q->role[TEIR_N].count != 1 || q->role[TEIR_N].item[0] != n)
-      return refuse(r, z, "Zero clears the block that the product writes");
+      return refuse(r, z, "it works on the block that the product writes");
   }
   return check_block(r, MAP_IN0, m, k) && check_block(r, MAP_IN1, k, n) &&
-         check_block(r, MAP_OUT, m, n);
+         check_block(r, MAP_OUT, m, n) && check_block(r, r->sum, m, n);
 }
 
 static bool check_constants(const struct teir *t, struct diag *d) {
@@ -234,6 +292,17 @@ int map_panel_chunks(const struct device *dev, const struct map_problem *p,
   return chunks > 1 ? chunks : 0;
 }
 
+static struct map_finish finish_of(const struct reader *r) {
+  struct map_finish f = {.relu = r->relu >= 0};
+  if (r->convert < 0)
+    return f;
+  int p = r->t->node[r->convert].primitive;
+  f.saturate = r->t->primitive[p].op == TEIR_SHIFT;
+  if (f.saturate)
+    f.shift = atoi(teir_property(r->t, p, "shift"));
+  return f;
+}
+
 struct tile_program *map_program(struct arena *a, const struct teir *t,
                                  const struct device *dev, struct diag *d) {
   struct reader r = {.t = t,
@@ -244,10 +313,13 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                      .time = {-1, -1},
                      .pair = -1,
                      .pair_zero = -1,
+                     .pair_finish = -1,
                      .zero = -1,
-                     .product = -1};
+                     .product = -1,
+                     .relu = -1,
+                     .convert = -1};
   struct loc at = {t->file, 0, 0};
-  if (t->tensor_count != MAP_TENSORS || t->roots.count != 1) {
+  if (t->tensor_count < MAP_TENSORS || t->roots.count != 1) {
     diag_error(d, at, "the array takes one schedule tree over in0, in1, out");
     return NULL;
   }
@@ -260,7 +332,8 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                "(m, n, k) around one Contraction");
     return NULL;
   }
-  if (!check_roles(&r) || !check_group(&r) || !check_primitives(&r))
+  if (!check_roles(&r) || !check_group(&r) || !check_operands(&r) ||
+      !check_primitives(&r))
     return NULL;
   const struct teir_primitive *p = &t->primitive[t->node[r.product].primitive];
   struct tile_program *q = arena_alloc(a, sizeof *q);
@@ -289,13 +362,17 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                "old contents are added by the runtime");
     return NULL;
   }
+  q->acc = t->tensor[r.sum].type;
+  q->finish = finish_of(&r);
   fill_transfer(&r, MAP_IN0, q->block_m, q->block_k, &q->transfer[MAP_IN0]);
   fill_transfer(&r, MAP_IN1, q->block_k, q->block_n, &q->transfer[MAP_IN1]);
   fill_transfer(&r, MAP_OUT, q->block_m, q->block_n, &q->transfer[MAP_OUT]);
   q->in0_chunks = map_panel_chunks(
       dev,
-      &(struct map_problem){0, 0, 0, t->tensor[MAP_IN0].type,
-                            t->tensor[MAP_IN1].type, t->tensor[MAP_OUT].type},
+      &(struct map_problem){.in0 = t->tensor[MAP_IN0].type,
+                            .in1 = t->tensor[MAP_IN1].type,
+                            .acc = q->acc,
+                            .out = t->tensor[MAP_OUT].type},
       &(struct map_blocking){q->block_m, q->block_n, q->block_k, q->group_m,
                              q->rounds_m, q->rounds_n, q->steps_k, 0});
   return q;

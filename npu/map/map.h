@@ -1,10 +1,10 @@
 /* map.h -- scheduled TEIR + device -> tile program.
  *
- * A problem out[m,n] = sum over k of in0[m,k] * in1[k,n] is cut into blocks
- * that fit a core's memory (map_choose), written down as a scheduled TEIR over
- * padded, blocked tensors (map_schedule), and read back into what each core
- * does and which blocks each column must move (map_program).  Any TEIR of that
- * shape may come in, edited by hand or made by another tool.
+ * A problem out[m,n] = finish(sum over k of in0[m,k] * in1[k,n]) is cut into
+ * blocks that fit a core's memory (map_choose), written down as a scheduled
+ * TEIR over padded, blocked tensors (map_schedule), and read back into what
+ * each core does and which blocks each column must move (map_program).  Any
+ * TEIR of that shape may come in, edited by hand or made by another tool.
  *
  * const arguments are borrowed; results live in the arena.
  */
@@ -15,11 +15,25 @@
 #include "base.h"
 #include "teir.h"
 
-/* One matrix product, sizes in elements, each at least 1. */
+/* What a core does to a sum before it leaves, in this order; then it is
+ * converted to out's type: floats to nearest even, integers modulo 2^n. */
+struct map_finish {
+  bool relu; /* sums below zero become zero */
+  bool
+      saturate; /* integers: sum / 2^shift, halves up, clamped to out's range */
+  int shift;
+};
+
+/* One matrix product, sizes in elements, each at least 1.  Sums are formed in
+ * `acc`: out's type, or a wider one that only the cores ever see. */
 struct map_problem {
   int64_t m, n, k;
-  enum dtype in0, in1, out;
+  enum dtype in0, in1, acc, out;
+  struct map_finish finish;
 };
+/* The type to sum in when nothing is said: f32 for floats, out's for integers,
+ * or a wider one where `finish` needs the sum itself. */
+enum dtype map_sum_type(enum dtype out, const struct map_finish *);
 
 /* What the chooser knows of the machine; the array alone when preset is NULL.
  */
@@ -60,7 +74,9 @@ struct map_loop {
   int64_t extent, stride_bytes;
 };
 
-enum { MAP_IN0, MAP_IN1, MAP_OUT, MAP_TENSORS };
+/* What lies in device memory; behind it, in a schedule only, the sums that the
+ * cores hold while they are of another type than out. */
+enum { MAP_IN0, MAP_IN1, MAP_OUT, MAP_TENSORS, MAP_SUM = MAP_TENSORS };
 
 /* How one tensor's blocks travel, the same for every row or column. */
 struct map_transfer {
@@ -79,7 +95,8 @@ struct map_transfer {
 enum { MAP_MEM_DEPTH_IN = 4, MAP_MEM_DEPTH_OUT = 2, MAP_MAX_CHUNKS = 8 };
 
 /* What the array does: every core (column c, row r) runs, for every m and n
- * round and block of the group, zero once and the product steps_k times. */
+ * round and block of the group, zero once, the product steps_k times, and what
+ * turns sums into results. */
 struct tile_program {
   const struct device *device;
   int columns, rows;
@@ -87,6 +104,8 @@ struct tile_program {
   int group_m; /* 1 or 2 */
   int rounds_m, rounds_n, steps_k;
   bool zero; /* the block of out is cleared before its first step */
+  enum dtype acc;
+  struct map_finish finish;
   /* A mem tile keeps the panel of in0 of one m round (steps_k blocks), in so
    * many chunks, and sends it once per n round; 0: it does not, and device
    * memory is read again every time. */

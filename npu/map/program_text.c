@@ -9,6 +9,11 @@ void map_print(const struct tile_program *p, struct text *t) {
               p->block_n, p->block_k, p->group_m);
   text_printf(t, "time m %d n %d k %d%s\n", p->rounds_m, p->rounds_n,
               p->steps_k, p->zero ? " from zero" : "");
+  text_printf(t, "sums %s%s", dtype_name(p->acc),
+              p->finish.relu ? " relu" : "");
+  if (p->finish.saturate)
+    text_printf(t, " shift %d saturate", p->finish.shift);
+  text_puts(t, "\n");
   if (p->in0_chunks)
     text_printf(t, "resident in0 in %d chunks\n", p->in0_chunks);
   for (int i = 0; i < MAP_TENSORS; i++) {

@@ -24,18 +24,31 @@ static const struct {
   bool long_run; /* minutes of wall clock: only with --all */
 } array_case[] = {
 /* clang-format off */
-#define BF16 DTYPE_BF16, DTYPE_BF16, DTYPE_F32
-#define INT8 DTYPE_I8, DTYPE_I8, DTYPE_I32
-    {"bf16-512",   {512, 512, 512, BF16},    "8700g",       0,    "-", false},
-    {"bf16-1024",  {1024, 1024, 1024, BF16}, "8700g",       0,    "-", false},
-    {"bf16-1024",  {1024, 1024, 1024, BF16}, "8700g-turbo", 0,    "-", false},
-    {"bf16-1024",  {1024, 1024, 1024, BF16}, "phoenix",     0.6,  "iree-amd-aie#282", false},
-    {"int8-1024",  {1024, 1024, 1024, INT8}, "8700g",       0,    "-", false},
-    {"bf16-4096",  {4096, 4096, 5120, BF16}, "8700g-turbo", 5.79, "thesis, blocked, bf16 out", true},
-    {"bf16-4k",    {4224, 4224, 4032, BF16}, "phoenix",     3.12, "Taka, row-major, bf16 out", true},
-    {"int8-4k",    {4160, 4224, 4224, INT8}, "phoenix",     4.42, "Taka, int8 -> int32", true},
-#undef BF16
+#define TYPES(in, acc, out) DTYPE_##in, DTYPE_##in, DTYPE_##acc, DTYPE_##out, {0}
+#define BF16 TYPES(BF16, F32, BF16)
+#define BF16_F32 TYPES(BF16, F32, F32)
+#define INT8_INT32 TYPES(I8, I32, I32)
+#define INT8_INT16 TYPES(I8, I16, I16)
+#define INT8 TYPES(I8, I8, I8)
+    {"bf16-512",   {512, 512, 512, BF16_F32},      "8700g",       0,    "-", false},
+    {"bf16-1024",  {1024, 1024, 1024, BF16_F32},   "8700g",       0,    "-", false},
+    {"bf16-1024",  {1024, 1024, 1024, BF16_F32},   "8700g-turbo", 0,    "-", false},
+    {"bf16-1024",  {1024, 1024, 1024, BF16_F32},   "phoenix",     0.6,  "iree-amd-aie#282, f32 out", false},
+    {"bf16-1024-bf16", {1024, 1024, 1024, BF16},   "8700g-turbo", 0,    "-", false},
+    {"int8-1024",  {1024, 1024, 1024, INT8_INT32}, "8700g",       0,    "-", false},
+    {"bf16-4096",  {4096, 4096, 5120, BF16},       "8700g-turbo", 5.79, "thesis, blocked, bf16 out", true},
+    {"bf16-4096-f32", {4096, 4096, 5120, BF16_F32}, "8700g-turbo", 0,   "-", true},
+    {"bf16-4k",    {4224, 4224, 4032, BF16},       "phoenix",     3.12, "Taka, row-major, bf16 out", true},
+    {"bf16-4k-f32", {4224, 4224, 4032, BF16_F32},  "phoenix",     0,    "-", true},
+    {"int8-4k-i32", {4160, 4224, 4224, INT8_INT32}, "phoenix",    4.42, "Taka, int8 -> int32", true},
+    {"int8-4k-i16", {4224, 4224, 4032, INT8_INT16}, "phoenix",    5.85, "Taka, int8 -> int16", true},
+    {"int8-4k",    {4032, 4032, 4032, INT8},       "phoenix",     6.52, "Taka, int8 -> int8", true},
 #undef INT8
+#undef INT8_INT16
+#undef INT8_INT32
+#undef BF16_F32
+#undef BF16
+#undef TYPES
     /* clang-format on */
 };
 enum { ARRAY_CASES = sizeof array_case / sizeof *array_case };
@@ -96,11 +109,17 @@ static bool check_sample(const struct npu_result *r,
             dtype_load_float(x[1].type,
                              in1 + step * x[1].time[2].stride_bytes +
                                  (l * p->block_n + j) * dtype_bytes(x[1].type));
-    double got =
-        dtype_load_float(x[2].type, out + at[4] * dtype_bytes(x[2].type));
-    if (got != sum)
-      return diag_error(d, loc_none(), "wrong result: %g instead of %g", got,
-                        sum);
+    char right[8] = {0};
+    if (dtype_kind(x[2].type) == DTYPE_FLOAT)
+      dtype_store_float(x[2].type, right, sum);
+    else
+      dtype_store_int(x[2].type, right, (int64_t)sum);
+    size_t bytes = (size_t)dtype_bytes(x[2].type);
+    out += (size_t)at[4] * bytes;
+    if (memcmp(out, right, bytes) != 0)
+      return diag_error(d, loc_none(), "wrong result: %g instead of %g",
+                        dtype_load_float(x[2].type, out),
+                        dtype_load_float(x[2].type, right));
   }
   return true;
 }
@@ -142,10 +161,11 @@ static bool run_case(int index, const char *preset_name, struct diag *d) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("case=%s size=%lldx%lldx%lld preset=%s cycles=%llu core_util=%.3f "
-           "tops=%.3f",
+           "dram_mb=%.0f tops=%.3f",
            array_case[index].name, (long long)p->m, (long long)p->n,
            (long long)p->k, preset->name, (unsigned long long)report.cycles,
-           (double)report.mac_cycles / (double)report.core_cycles, tops);
+           (double)report.mac_cycles / (double)report.core_cycles,
+           1e-6 * (double)(report.bytes_read + report.bytes_written), tops);
     if (array_case[index].published > 0 && !preset_name)
       printf(" published=%.2f ratio=%.2f rival=\"%s\"",
              array_case[index].published, tops / array_case[index].published,
@@ -247,8 +267,9 @@ const struct tool_command tool_bench = {
     "kernels prints a table.\n\n"
     "  array [CASE] [--preset NAME] [--all]\n"
     "      whole products on the simulated array: cycles, share of them in\n"
-    "      which cores multiply, TOPS at the preset's clock with its launch\n"
-    "      floor, the published result of that size, wall clock of the\n"
+    "      which cores multiply, bytes to and from device memory, TOPS at the\n"
+    "      preset's clock with its launch floor, the published result of that "
+    "size, wall clock of the\n"
     "      simulation.  A sample of the results is checked exactly.  --all\n"
     "      adds the 4096-sized cases, which take minutes.\n"
     "  compile\n"

@@ -59,8 +59,9 @@ static void put_programs(const struct npu_result *r, struct text *t) {
   text_puts(t, "// the outer loop of every core\n");
   asm_print(c->program, t);
   text_puts(t, "\n// kernels\n");
-  asm_print(c->text[0], t);
-  asm_print(c->text[1], t);
+  for (int i = 0; i < DESIGN_KERNELS; i++)
+    if (c->text[i])
+      asm_print(c->text[i], t);
 }
 
 static const char bif[] = "all:\n{\n  id_code = 0x14ca8093\n"

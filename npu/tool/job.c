@@ -35,6 +35,14 @@ static bool read_types(const char *words, struct map_problem *p) {
   return true;
 }
 
+static bool read_shift(const char *word, struct map_finish *f) {
+  char *end;
+  long v = strtol(word, &end, 10);
+  f->saturate = true;
+  f->shift = (int)v;
+  return end != word && !*end && v >= 0 && v <= 31;
+}
+
 static bool ends_with(const char *word, const char *tail) {
   size_t n = strlen(word), t = strlen(tail);
   return n > t && strcmp(word + n - t, tail) == 0;
@@ -45,10 +53,12 @@ bool job_read(struct job *job, const char *command, int argc, char **argv) {
       .command = command,
       .device = "npu1",
       .problem = {.in0 = DTYPE_BF16, .in1 = DTYPE_BF16, .out = DTYPE_F32}};
+  struct map_finish *finish = &job->problem.finish;
   for (int i = 1; i < argc; i++) {
     const char *word = argv[i];
     bool value = strcmp(word, "--types") == 0 ||
-                 strcmp(word, "--device") == 0 || strcmp(word, "-o") == 0;
+                 strcmp(word, "--device") == 0 ||
+                 strcmp(word, "--shift") == 0 || strcmp(word, "-o") == 0;
     if (value && i + 1 == argc) {
       tool_usage(command, "%s takes a value", word);
       return false;
@@ -57,6 +67,13 @@ bool job_read(struct job *job, const char *command, int argc, char **argv) {
       if (!read_types(argv[++i], &job->problem)) {
         tool_usage(command, "--types takes three types A,B,C, not '%s'",
                    argv[i]);
+        return false;
+      }
+    } else if (strcmp(word, "--relu") == 0) {
+      finish->relu = true;
+    } else if (strcmp(word, "--shift") == 0) {
+      if (!read_shift(argv[++i], finish)) {
+        tool_usage(command, "--shift takes 0 to 31, not '%s'", argv[i]);
         return false;
       }
     } else if (strcmp(word, "--device") == 0) {
@@ -73,6 +90,7 @@ bool job_read(struct job *job, const char *command, int argc, char **argv) {
       return false;
     }
   }
+  job->problem.acc = map_sum_type(job->problem.out, finish);
   if (!job->teir_file && !job->problem.m) {
     tool_usage(command, "takes MxNxK or FILE.teir");
     return false;

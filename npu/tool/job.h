@@ -23,7 +23,10 @@ bool job_compile(struct arena *, const struct job *, struct npu_result *,
   "  MxNxK             sizes of out[m,n] = sum of in0[m,k] * in1[k,n]\n"       \
   "  FILE.teir         or a schedule placed on rows, columns and time\n"       \
   "  --types A,B,C     of in0, in1 and out: bf16,bf16,f32 (default), or\n"     \
+  "                    bf16,bf16,bf16 (sums in f32, rounded once), or\n"       \
   "                    integers that have a kernel, such as i8,i8,i32\n"       \
+  "  --relu            results below zero become zero\n"                       \
+  "  --shift N         integer results: sum / 2^N, halves up, saturated\n"     \
   "  --device NAME     npu1 (default), or a preset, whose DRAM then counts:\n" \
   "                    8700g, 8700g-powersaver, 8700g-turbo, phoenix\n"
 

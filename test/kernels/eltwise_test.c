@@ -202,7 +202,8 @@ static void test_refusals(void) {
   }
   static const struct kernel_narrow no[] = {
       {.name = "x", .from = DTYPE_BF16, .to = DTYPE_F32, .elements = 32},
-      {.name = "x", .from = DTYPE_F32, .to = DTYPE_BF16, .elements = 16},
+      {.name = "x", .from = DTYPE_F32, .to = DTYPE_BF16, .elements = 8},
+      {.name = "x", .from = DTYPE_I32, .to = DTYPE_I8, .elements = 48},
       {.name = "x", .from = DTYPE_I32, .to = DTYPE_I8, .elements = 32768},
       {.name = "x", DTYPE_F32, DTYPE_BF16, .elements = 32, .shift = 1},
       {.name = "x", DTYPE_I32, DTYPE_I16, .elements = 32, .shift = 32},

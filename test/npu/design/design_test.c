@@ -8,9 +8,11 @@
 static struct design *make(struct arena *a, int64_t m, int64_t n, int64_t k,
                            bool int8, struct diag *d) {
   const struct device *device = device_find("npu1");
-  struct map_problem p = {m, n, k, DTYPE_BF16, DTYPE_BF16, DTYPE_F32};
+  struct map_problem p = {m,          n,         k,         DTYPE_BF16,
+                          DTYPE_BF16, DTYPE_F32, DTYPE_F32, {0}};
   if (int8)
-    p = (struct map_problem){m, n, k, DTYPE_I8, DTYPE_I8, DTYPE_I32};
+    p = (struct map_problem){m,        n,         k,         DTYPE_I8,
+                             DTYPE_I8, DTYPE_I32, DTYPE_I32, {0}};
   struct map_blocking b;
   if (!map_choose(&(struct platform){device, NULL}, &p, &b, d))
     return NULL;
@@ -139,7 +141,8 @@ static void test_halves(void) {
   struct arena *a = arena_open();
   struct diag d = {0};
   const struct device *device = device_find("npu1");
-  struct map_problem p = {64, 64, 64, DTYPE_BF16, DTYPE_BF16, DTYPE_F32};
+  struct map_problem p = {64,         64,        64,        DTYPE_BF16,
+                          DTYPE_BF16, DTYPE_F32, DTYPE_F32, {0}};
   struct map_blocking b;
   CHECK(map_choose(&(struct platform){device, NULL}, &p, &b, &d));
   p.in0 = p.in1 = DTYPE_F32;

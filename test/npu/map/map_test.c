@@ -19,7 +19,8 @@ static const struct platform *platform(void) {
 static void test_product(int m, int n, int k, int group) {
   struct arena *a = arena_open();
   struct diag d = {0};
-  struct map_problem p = {m, n, k, DTYPE_I8, DTYPE_I8, DTYPE_I32};
+  struct map_problem p = {m,        n,         k,         DTYPE_I8,
+                          DTYPE_I8, DTYPE_I32, DTYPE_I32, {0}};
   struct map_blocking b;
   CHECK(map_choose(platform(), &p, &b, &d));
   if (group == 2 && b.group_m == 1) {
@@ -74,18 +75,26 @@ static void test_product(int m, int n, int k, int group) {
 
 static void test_blocks_fit(void) {
   static const int size[] = {1, 17, 64, 100, 257, 1000, 4096};
-  static const enum dtype type[][3] = {{DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
-                                       {DTYPE_I8, DTYPE_I8, DTYPE_I32}};
-  for (int i = 0; i < 7 * 7 * 7 * 2; i++) {
-    struct map_problem p = {size[i % 7],      size[i / 7 % 7],
-                            size[i / 49 % 7], type[i / 343][0],
-                            type[i / 343][1], type[i / 343][2]};
+  static const enum dtype type[][3] = {{DTYPE_BF16, DTYPE_F32, DTYPE_F32},
+                                       {DTYPE_BF16, DTYPE_F32, DTYPE_BF16},
+                                       {DTYPE_I8, DTYPE_I32, DTYPE_I32},
+                                       {DTYPE_I8, DTYPE_I32, DTYPE_U8},
+                                       {DTYPE_I8, DTYPE_I8, DTYPE_I8}};
+  for (int i = 0; i < 7 * 7 * 7 * 5; i++) {
+    const enum dtype *of = type[i / 343];
+    struct map_problem p = {.m = size[i % 7],
+                            .n = size[i / 7 % 7],
+                            .k = size[i / 49 % 7],
+                            .in0 = of[0],
+                            .in1 = of[0],
+                            .acc = of[1],
+                            .out = of[2]};
     struct map_blocking b;
     struct diag d = {0};
     CHECK(map_choose(platform(), &p, &b, &d));
-    int in = dtype_bytes(p.in0), out = dtype_bytes(p.out);
+    int in = dtype_bytes(p.in0), sums = dtype_bytes(p.acc);
     CHECK(2 * in * b.block_k * (b.block_m + b.block_n) +
-              2 * out * b.block_m * b.block_n <=
+              2 * sums * b.block_m * b.block_n <=
           65536);
     CHECK((int64_t)b.block_m * b.group_m * b.rounds_m * 4 >= p.m &&
           (int64_t)b.block_n * b.rounds_n * 4 >= p.n &&
@@ -96,7 +105,8 @@ static void test_blocks_fit(void) {
 static void test_program(void) {
   struct arena *a = arena_open();
   struct diag d = {0};
-  struct map_problem p = {512, 256, 512, DTYPE_BF16, DTYPE_BF16, DTYPE_F32};
+  struct map_problem p = {512,        256,       512,       DTYPE_BF16,
+                          DTYPE_BF16, DTYPE_F32, DTYPE_F32, {0}};
   struct map_blocking b;
   CHECK(map_choose(platform(), &p, &b, &d));
   struct teir *t = map_schedule(a, device(), &p, &b);
@@ -122,7 +132,8 @@ static void test_refusals(void) {
   for (int i = 0; i < CASES; i++) {
     struct arena *a = arena_open();
     struct diag d = {0};
-    struct map_problem p = {512, 512, 512, DTYPE_BF16, DTYPE_BF16, DTYPE_F32};
+    struct map_problem p = {512,        512,       512,       DTYPE_BF16,
+                            DTYPE_BF16, DTYPE_F32, DTYPE_F32, {0}};
     struct map_blocking b;
     CHECK(map_choose(platform(), &p, &b, &d));
     struct teir *t = map_schedule(a, device(), &p, &b);
@@ -155,14 +166,22 @@ static void test_refusals(void) {
 static void test_declined(void) {
   struct diag d = {0};
   struct map_blocking b;
-  struct map_problem p = {4, 4, 4, DTYPE_F64, DTYPE_F64, DTYPE_F64};
+  struct map_problem p = {4,         4,         4,         DTYPE_F64,
+                          DTYPE_F64, DTYPE_F64, DTYPE_F64, {0}};
   CHECK(!map_choose(platform(), &p, &b, &d) && d.kind == DIAG_DECLINED);
   CHECK(strstr(d.text, "f64 x f64 -> f64"));
   struct diag f = {0};
-  p = (struct map_problem){64, 64, 64, DTYPE_F32, DTYPE_F32, DTYPE_F32};
+  p = (struct map_problem){64,        64,        64,        DTYPE_F32,
+                           DTYPE_F32, DTYPE_F32, DTYPE_F32, {0}};
   CHECK(!map_choose(platform(), &p, &b, &f) && f.kind == DIAG_DECLINED);
   CHECK(strstr(f.text, "two halves"));
-  p = (struct map_problem){64, 64, 640, DTYPE_BF16, DTYPE_BF16, DTYPE_BF16};
+  p = (struct map_problem){
+      64,       64,        64,        DTYPE_I8,
+      DTYPE_I8, DTYPE_I32, DTYPE_I32, {.saturate = true, .shift = 3}};
+  struct diag g = {0};
+  CHECK(!map_choose(platform(), &p, &b, &g) && strstr(g.text, "narrower"));
+  p = (struct map_problem){64,         64,         640,        DTYPE_BF16,
+                           DTYPE_BF16, DTYPE_BF16, DTYPE_BF16, {0}};
   struct diag e = {0};
   CHECK(!map_choose(platform(), &p, &b, &e) && strstr(e.text, "stay in f32"));
 }

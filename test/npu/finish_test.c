@@ -1,0 +1,185 @@
+/* finish_test.c -- results that are narrower than their sums, formed on the
+ * array: every element is what the sum, which a second run brings back as it
+ * is, becomes by plain arithmetic.  Cores run in strict mode, so locks that
+ * come too close to a store are found, too. */
+#include "check.h"
+#include "npu.h"
+#include "sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum data { INTEGERS, WILD, LARGE, DATA };
+
+static uint64_t random_state;
+static uint32_t random_bits(void) {
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(random_state >> 33);
+}
+
+/* INTEGERS: sums that lie half way between two bf16, often; WILD: any bits;
+ * LARGE: sums around the largest bf16. */
+static void fill(enum dtype type, enum data data, struct sim_buffer *b) {
+  size_t step = (size_t)dtype_bytes(type);
+  for (size_t i = 0; i + step <= b->bytes; i += step) {
+    char *at = (char *)b->data + i;
+    uint32_t bits = random_bits();
+    if (type != DTYPE_BF16 || data == INTEGERS) {
+      dtype_store_int(type, at, (int)(bits % 15) - 7);
+      continue;
+    }
+    uint16_t value =
+        data == WILD
+            ? (uint16_t)bits
+            : (uint16_t)(0x5e80 + bits % 0x200 + (bits >> 16 & 1) * 0x8000);
+    memcpy(at, &value, sizeof value);
+  }
+}
+
+/* All bytes for a product, all the way to the simulated array and back. */
+static bool run(const struct map_problem *p, const struct map_blocking *b,
+                struct sim_buffer buffer[MAP_TENSORS], struct diag *d) {
+  struct arena *a = arena_open();
+  struct npu_result r = {0};
+  struct sim *s = NULL;
+  struct sim_options options = {preset_find("8700g-turbo"), 0, true, NULL};
+  bool good = npu_compile_teir(
+      a, "npu1", map_schedule(a, device_find("npu1"), p, b), &r, d);
+  if (good) {
+    buffer[MAP_OUT].bytes = (size_t)r.program->transfer[MAP_OUT].bytes;
+    buffer[MAP_OUT].data = malloc(buffer[MAP_OUT].bytes);
+    for (int i = 0; i < MAP_OUT; i++)
+      CHECK(buffer[i].bytes == (size_t)r.program->transfer[i].bytes);
+    s = sim_open(r.xclbin.data, r.xclbin.length, &options, d);
+  }
+  /* twice: the second run meets the array as the first one left it */
+  for (int i = 0; i < 2; i++) {
+    struct sim_report report;
+    good =
+        good && s &&
+        sim_run(s, r.txn.data, r.txn.length, buffer, MAP_TENSORS, &report, d);
+  }
+  if (s)
+    sim_close(s);
+  npu_result_free(&r);
+  arena_close(a);
+  return good;
+}
+
+/* Nearest, ties to even; a NaN loses its low bits and stays one. */
+static uint16_t to_bf16(uint32_t bits) {
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return (uint16_t)(bits >> 16 | ((bits >> 16 & 0x7f) == 0));
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static void finish_one(const struct map_problem *p, const void *sum,
+                       void *result) {
+  uint32_t bits;
+  memcpy(&bits, sum, sizeof bits);
+  if (p->finish.relu && bits >> 31)
+    bits = 0;
+  int64_t v = (int32_t)bits;
+  if (p->out == DTYPE_BF16) {
+    uint16_t half = to_bf16(bits);
+    memcpy(result, &half, sizeof half);
+    return;
+  }
+  if (p->out == p->acc) {
+    memcpy(result, &bits, sizeof bits);
+    return;
+  }
+  if (p->finish.saturate) {
+    int bytes = dtype_bytes(p->out);
+    bool is_signed = dtype_kind(p->out) == DTYPE_SIGNED;
+    int64_t high = (1ll << (8 * bytes - is_signed)) - 1;
+    int64_t low = is_signed ? -high - 1 : 0;
+    if (p->finish.shift)
+      v = (v + (1ll << (p->finish.shift - 1))) >> p->finish.shift;
+    v = v < low ? low : v > high ? high : v;
+  }
+  dtype_store_int(p->out, result, v);
+}
+
+static void test(struct map_problem p, enum data data, int group) {
+  struct diag d = {0};
+  struct platform at;
+  struct map_blocking b;
+  p.acc = map_sum_type(p.out, &p.finish);
+  bool good = platform_find("npu1", &at, &d) && map_choose(&at, &p, &b, &d);
+  CHECK(good);
+  if (group > b.group_m) {
+    b.group_m = group;
+    b.rounds_m = (b.rounds_m + group - 1) / group;
+  }
+  struct map_problem sums = p;
+  sums.out = p.acc;
+  sums.finish = (struct map_finish){0};
+  struct sim_buffer buffer[2][MAP_TENSORS] = {{{0}}};
+  random_state = 1 + (uint64_t)data;
+  for (int i = 0; i < MAP_OUT; i++) {
+    struct sim_buffer *x = &buffer[0][i];
+    int64_t other = i == MAP_IN0 ? 4ll * b.rounds_m * b.group_m * b.block_m
+                                 : 4ll * b.rounds_n * b.block_n;
+    x->bytes = (size_t)(other * b.steps_k * b.block_k *
+                        dtype_bytes(i == MAP_IN0 ? p.in0 : p.in1));
+    x->data = malloc(x->bytes);
+    fill(i == MAP_IN0 ? p.in0 : p.in1, data, x);
+    buffer[1][i] = *x;
+  }
+  good = good && run(&p, &b, buffer[0], &d) && run(&sums, &b, buffer[1], &d);
+  CHECK(good);
+  size_t bytes = (size_t)dtype_bytes(p.out),
+         of_sum = (size_t)dtype_bytes(p.acc);
+  size_t wrong = 0, count = good ? buffer[0][MAP_OUT].bytes / bytes : 0;
+  for (size_t i = 0; i < count; i++) {
+    char right[8];
+    finish_one(&p, (char *)buffer[1][MAP_OUT].data + i * of_sum, right);
+    wrong +=
+        memcmp((char *)buffer[0][MAP_OUT].data + i * bytes, right, bytes) != 0;
+  }
+  CHECK(count > 0 && wrong == 0);
+  if (!good || wrong)
+    fprintf(stderr, "%s -> %s relu %d shift %d data %d: %zu of %zu wrong, %s\n",
+            dtype_name(p.acc), dtype_name(p.out), p.finish.relu, p.finish.shift,
+            data, wrong, count, d.text);
+  for (int i = 0; i < MAP_TENSORS; i++)
+    free(buffer[0][i].data);
+  free(buffer[1][MAP_OUT].data);
+}
+
+static struct map_problem problem(enum dtype in, enum dtype out, int64_t m,
+                                  int64_t n, int64_t k,
+                                  struct map_finish finish) {
+  return (struct map_problem){m, n, k, in, in, out, out, finish};
+}
+
+static void test_float(void) {
+  for (int i = 0; i < DATA; i++) {
+    struct map_finish f = {.relu = i % 2};
+    test(problem(DTYPE_BF16, DTYPE_BF16, 140, 150, 200, f), i, 1 + i % 2);
+  }
+  test(problem(DTYPE_BF16, DTYPE_F32, 64, 64, 64, (struct map_finish){true}),
+       WILD, 1);
+  /* one step: its first product is its last */
+  test(problem(DTYPE_BF16, DTYPE_BF16, 64, 64, 8, (struct map_finish){0}),
+       INTEGERS, 1);
+}
+
+static void test_integers(void) {
+  static const enum dtype out[] = {DTYPE_I16, DTYPE_U16, DTYPE_I8, DTYPE_U8};
+  for (int i = 0; i < 4; i++) {
+    struct map_finish shift = {.saturate = true, .shift = i % 2 ? 5 : 0};
+    test(problem(DTYPE_I8, out[i], 60, 90, 100, shift), INTEGERS, 1 + i % 2);
+    struct map_finish relu = {.relu = true, .saturate = i % 2};
+    test(problem(DTYPE_I16, out[i], 60, 70, 80, relu), INTEGERS, 1);
+  }
+  test(problem(DTYPE_I8, DTYPE_I32, 60, 70, 80, (struct map_finish){true}),
+       INTEGERS, 2);
+}
+
+int main(void) {
+  test_float();
+  test_integers();
+  return check_result();
+}
