@@ -159,7 +159,8 @@ static void test_float(void) {
     struct map_finish f = {.relu = i % 2};
     test(problem(DTYPE_BF16, DTYPE_BF16, 140, 150, 200, f), i, 1 + i % 2);
   }
-  test(problem(DTYPE_BF16, DTYPE_F32, 64, 64, 64, (struct map_finish){true}),
+  test(problem(DTYPE_BF16, DTYPE_F32, 64, 64, 64,
+               (struct map_finish){.relu = true}),
        WILD, 1);
   /* one step: its first product is its last */
   test(problem(DTYPE_BF16, DTYPE_BF16, 64, 64, 8, (struct map_finish){0}),
@@ -174,7 +175,8 @@ static void test_integers(void) {
     struct map_finish relu = {.relu = true, .saturate = i % 2};
     test(problem(DTYPE_I16, out[i], 60, 70, 80, relu), INTEGERS, 1);
   }
-  test(problem(DTYPE_I8, DTYPE_I32, 60, 70, 80, (struct map_finish){true}),
+  test(problem(DTYPE_I8, DTYPE_I32, 60, 70, 80,
+               (struct map_finish){.relu = true}),
        INTEGERS, 2);
 }
 
