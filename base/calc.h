@@ -66,5 +66,11 @@ struct calc_program *calc_compile(struct arena *, const struct calc *);
  * program. */
 void calc_run(const struct calc_program *, const void *const input[],
               const bool fixed[], void *out, int count);
+/* Any number of elements: those of input j lie stride_bytes[j] apart, which may
+ * be 0, those of out out_stride_bytes.  An input may lie where out lies,
+ * element by element; in no other way may they overlap. */
+void calc_run_row(const struct calc_program *, const void *const input[],
+                  const int64_t stride_bytes[], void *out,
+                  int64_t out_stride_bytes, int64_t count);
 
 #endif

@@ -204,8 +204,9 @@ TO_HALF(F16, f16_from_f32)
 
 #define EACH_PAIR(t, X)                                                        \
   X(t, BF16)                                                                   \
-  X(t, F16) X(t, F32) X(t, F64) X(t, I8) X(t, I16) X(t, I32) X(t, I64)         \
-      X(t, U8) X(t, U16) X(t, U32)
+  X(t, F16)                                                                    \
+  X(t, F32) X(t, F64) X(t, I8) X(t, I16) X(t, I32) X(t, I64) X(t, U8)          \
+      X(t, U16) X(t, U32)
 #define CAST(t, r)                                                             \
   static void CAST_##t##_##r(void *restrict to, const void *restrict x,        \
                              const void *restrict y, const void *restrict z,   \
@@ -269,10 +270,11 @@ struct step {
   int to, from[CALC_OPERANDS];
 };
 
-/* An input of which each call brings one element, spread over a chunk; kept
- * for as long as it does not change. */
-struct spread {
-  bool valid;
+/* Room for an input's elements where they do not lie beside each other in
+ * memory; or for a single one, spread over all of it and kept for as long as it
+ * does not change. */
+struct room {
+  bool spread;
   void *chunk;
 };
 
@@ -281,8 +283,9 @@ struct calc_program {
   int used_count, used[CALC_INPUTS];
   enum dtype input[CALC_INPUTS], type;
   struct step *step;
-  const void **value;    /* a chunk each; the inputs' are set by every call */
-  struct spread *spread; /* [CALC_INPUTS] */
+  const void **value; /* a chunk each; the inputs' are set by every call */
+  struct room *room;  /* [CALC_INPUTS] */
+  void *out;          /* results on their way to places that lie apart */
 };
 
 struct compiler {
@@ -335,7 +338,7 @@ static int compile_input(struct compiler *k, const struct calc *c) {
     k->used[c->input] = true;
     k->p->used[k->p->used_count++] = c->input;
     k->p->input[c->input] = c->type;
-    k->p->spread[c->input].chunk = new_chunk(k->a);
+    k->p->room[c->input].chunk = new_chunk(k->a);
   }
   return c->input;
 }
@@ -359,24 +362,25 @@ static int compile(struct compiler *k, const struct calc *c) {
 }
 
 struct calc_program *calc_compile(struct arena *a, const struct calc *c) {
-  size_t room = CALC_INPUTS + (size_t)operations(c);
+  size_t most = CALC_INPUTS + (size_t)operations(c);
   struct calc_program *p = arena_alloc(a, sizeof *p);
   p->value_count = CALC_INPUTS;
   p->type = c->type;
-  p->step = arena_array(a, room, sizeof *p->step);
-  p->value = arena_array(a, room, sizeof *p->value);
-  p->spread = arena_array(a, CALC_INPUTS, sizeof *p->spread);
+  p->step = arena_array(a, most, sizeof *p->step);
+  p->value = arena_array(a, most, sizeof *p->value);
+  p->room = arena_array(a, CALC_INPUTS, sizeof *p->room);
+  p->out = new_chunk(a);
   struct compiler k = {.a = a, .p = p};
-  k.free = arena_array(a, room, sizeof *k.free);
+  k.free = arena_array(a, most, sizeof *k.free);
   p->result = compile(&k, c);
   return p;
 }
 
-static const void *spread(struct spread *s, const void *element, int bytes) {
-  if (!s->valid || memcmp(s->chunk, element, (size_t)bytes) != 0)
-    fill(s->chunk, element, bytes);
-  s->valid = true;
-  return s->chunk;
+static const void *spread(struct room *r, const void *element, int bytes) {
+  if (!r->spread || memcmp(r->chunk, element, (size_t)bytes) != 0)
+    fill(r->chunk, element, bytes);
+  r->spread = true;
+  return r->chunk;
 }
 
 void calc_run(const struct calc_program *p, const void *const input[],
@@ -384,9 +388,9 @@ void calc_run(const struct calc_program *p, const void *const input[],
   assert(count >= 0 && count <= CALC_CHUNK);
   for (int i = 0; i < p->used_count; i++) {
     int j = p->used[i];
-    p->value[j] =
-        fixed[j] ? spread(&p->spread[j], input[j], dtype_bytes(p->input[j]))
-                 : input[j];
+    p->value[j] = fixed[j]
+                      ? spread(&p->room[j], input[j], dtype_bytes(p->input[j]))
+                      : input[j];
   }
   for (int i = 0; i < p->step_count; i++) {
     const struct step *s = &p->step[i];
@@ -394,4 +398,59 @@ void calc_run(const struct calc_program *p, const void *const input[],
            p->value[s->from[2]], count);
   }
   memmove(out, p->value[p->result], (size_t)(count * dtype_bytes(p->type)));
+}
+
+/* ---- rows ---- */
+
+/* Elements of `bytes` bytes at any distance; loops of single moves. */
+static void copy_row(char *to, int64_t to_stride, const char *from,
+                     int64_t from_stride, int bytes, int count) {
+#define COPY(n)                                                                \
+  case n:                                                                      \
+    for (int i = 0; i < count; i++)                                            \
+      memcpy(to + i * to_stride, from + i * from_stride, n);                   \
+    return;
+  switch (bytes) {
+    COPY(1)
+    COPY(2)
+    COPY(4)
+    COPY(8)
+  }
+}
+
+/* `count` elements beside each other, where loops may read them. */
+static const void *gather(struct room *r, const char *from, int64_t stride,
+                          int bytes, int count) {
+  if (stride == bytes && (uintptr_t)from % (uintptr_t)bytes == 0)
+    return from;
+  copy_row(r->chunk, bytes, from, stride, bytes, count);
+  r->spread = false;
+  return r->chunk;
+}
+
+void calc_run_row(const struct calc_program *p, const void *const input[],
+                  const int64_t stride_bytes[], void *out,
+                  int64_t out_stride_bytes, int64_t count) {
+  int bytes = dtype_bytes(p->type);
+  bool fixed[CALC_INPUTS] = {false};
+  for (int i = 0; i < p->used_count; i++)
+    fixed[p->used[i]] = stride_bytes[p->used[i]] == 0 && count > 1;
+  for (int64_t done = 0; done < count; done += CALC_CHUNK) {
+    int n = (int)(count - done < CALC_CHUNK ? count - done : CALC_CHUNK);
+    char *to = (char *)out + done * out_stride_bytes;
+    const void *chunk[CALC_INPUTS];
+    for (int i = 0; i < p->used_count; i++) {
+      int j = p->used[i];
+      const char *from = (const char *)input[j] + done * stride_bytes[j];
+      chunk[j] = fixed[j] ? from
+                          : gather(&p->room[j], from, stride_bytes[j],
+                                   dtype_bytes(p->input[j]), n);
+    }
+    if (out_stride_bytes == bytes) {
+      calc_run(p, chunk, fixed, to, n);
+    } else {
+      calc_run(p, chunk, fixed, p->out, n);
+      copy_row(to, out_stride_bytes, p->out, bytes, bytes, n);
+    }
+  }
 }

@@ -335,10 +335,54 @@ static void test_calls(void) {
   arena_close(a);
 }
 
+/* Rows of any stride, in memory of any alignment, longer than a chunk. */
+static void test_rows(void) {
+  enum { LENGTH = 700 };
+  struct arena *a = arena_open();
+  const struct calc *c = calc_cast(
+      a, DTYPE_I16,
+      calc_make(a, CALC_ADD,
+                calc_make(a, CALC_MUL, calc_input(a, 0, DTYPE_I32),
+                          calc_input(a, 1, DTYPE_I32), NULL),
+                calc_cast(a, DTYPE_I32, calc_input(a, 2, DTYPE_I16)), NULL));
+  struct calc_program *p = calc_compile(a, c);
+  static const int64_t stride[][4] = {
+      {4, 0, 2, 2}, {12, 4, 6, 6}, {4, 5, 2, 2}, {0, 0, 0, 2}, {4, 0, 10, 10}};
+  for (size_t s = 0; s < sizeof stride / sizeof *stride; s++)
+    for (int shift = 0; shift < 2; shift++) {
+      static char in0[16 * LENGTH], in1[16 * LENGTH], io[16 * LENGTH];
+      int16_t want[LENGTH];
+      for (int i = 0; i < LENGTH; i++) {
+        int32_t x = i - 300, y = 7 * (s == 1 || s == 2 ? i : 1);
+        int16_t z = (int16_t)(s == 3 ? 5 : -i);
+        memcpy(in0 + shift + i * stride[s][0], &x, 4);
+        memcpy(in1 + shift + i * stride[s][1], &y, 4);
+        memcpy(io + shift + i * stride[s][2], &z, 2);
+      }
+      for (int i = 0; i < LENGTH; i++) {
+        int32_t x, y;
+        int16_t z;
+        memcpy(&x, in0 + shift + i * stride[s][0], 4);
+        memcpy(&y, in1 + shift + i * stride[s][1], 4);
+        memcpy(&z, io + shift + i * stride[s][2], 2);
+        want[i] = (int16_t)(x * y + z);
+      }
+      const void *in[] = {in0 + shift, in1 + shift, io + shift};
+      char *out = s == 3 ? io + 4 : io + shift;
+      calc_run_row(p, in, stride[s], out, stride[s][3], LENGTH);
+      int wrong = 0;
+      for (int i = 0; i < LENGTH; i++)
+        wrong += memcmp(&want[i], out + i * stride[s][3], 2) != 0;
+      CHECK(wrong == 0);
+    }
+  arena_close(a);
+}
+
 int main(void) {
   test_operations();
   test_casts();
   test_by_hand();
   test_calls();
+  test_rows();
   return check_result();
 }
