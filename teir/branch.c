@@ -29,7 +29,7 @@ static bool unmoved(const struct teir *t, int n, int axis, bool last) {
   if (x->kind == TEIR_INVOCATION) {
     const struct teir_axis *k = &t->axis[axis];
     int64_t index = last ? k->extent.constant - 1 : 0;
-    int inputs = teir_op_inputs(t->primitive[x->primitive].op);
+    int inputs = teir_input_count(t, x->primitive);
     for (int i = -1; i < inputs; i++) {
       int tensor =
           i < 0 ? teir_output(t, x->primitive) : teir_input(t, x->primitive, i);
@@ -300,7 +300,7 @@ static bool check_call(const struct teir *t, int node, int axis,
   bool consumed = false, same = false;
   for (int r = 0; r < TEIR_ROLES; r++)
     consumed = consumed || teir_list_find(p->role[r], axis) >= 0;
-  for (int i = 0; i < teir_op_inputs(p->op); i++)
+  for (int i = 0; i < teir_input_count(t, n->primitive); i++)
     same = same || teir_input(t, n->primitive, i) == out;
   if (!consumed)
     return diag_declined(d, n->at, "%s does not consume axis %s", n->id,

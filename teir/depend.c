@@ -61,7 +61,7 @@ static void add_leaf(struct walk *w, int leaf) {
   const struct teir *t = w->k->t;
   int primitive = t->node[leaf].primitive;
   enum teir_op op = t->primitive[primitive].op;
-  for (int i = 0; i < teir_op_inputs(op); i++)
+  for (int i = 0; i < teir_input_count(t, primitive); i++)
     add_access(w, leaf, teir_input(t, primitive, i), false, false);
   add_access(w, leaf, teir_output(t, primitive), true,
              op == TEIR_CONTRACTION || op == TEIR_ADD);

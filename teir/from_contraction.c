@@ -1,11 +1,18 @@
 /* from_contraction.c -- the plain, untiled TEIR of a contraction: its loops
  * over C, M and N axes in the source's order, then those over K, around one
  * scalar multiply-add; a Zero where the reduction begins, unless the source
- * adds to what is there. */
+ * adds to what is there.
+ *
+ * With a tail the sum is formed in a tensor `sum` of one element, which is
+ * zeroed where the reduction begins and which a Map takes to out behind it:
+ * tensors in0, in1, out, sum, x0, x1, .., where the extras are.
+ */
 #include "recognizer.h"
 #include "teir_build.h"
 
 #include <ctype.h>
+
+enum { SUM = TENSORS, EXTRA }; /* tensors of a contraction with a tail */
 
 static struct teir_size size_of(struct value v) {
   return (struct teir_size){v.symbol < 0 ? v.constant : 0, v.symbol};
@@ -29,6 +36,10 @@ static void add_axes(struct arena *a, struct teir *t,
         teir_add_axis(a, t, axis_id(a, t, from->name), size_of(from->extent));
     for (int j = 0; j < TENSORS; j++)
       t->axis[x].stride_bytes[j] = size_of(from->stride_bytes[j]);
+    for (int j = 0; j < c->extra_count; j++)
+      if (c->extra[j].tensor >= 0)
+        t->axis[x].stride_bytes[EXTRA + j] =
+            size_of(c->extra[j].stride_bytes[i]);
     t->axis[x].at = from->at;
   }
 }
@@ -59,32 +70,75 @@ static void add_call(struct arena *a, struct teir *t, int parent,
   add_child(a, t, parent, n);
 }
 
-/* The type in which a Contraction sums if nothing else is said. */
-static enum dtype usual_sum(const struct contraction *c) {
+/* The type in which a Contraction to a tensor of type `out` sums if nothing
+ * else is said. */
+static enum dtype usual_sum(const struct contraction *c, enum dtype out) {
+  if (c->type[IN0] == DTYPE_F64 || c->type[IN1] == DTYPE_F64 ||
+      out == DTYPE_F64)
+    return DTYPE_F64;
+  return dtype_kind(out) == DTYPE_FLOAT ? DTYPE_F32 : out;
+}
+
+static void add_tensors(struct arena *a, struct teir *t,
+                        const struct contraction *c) {
+  static const char *const id[TENSORS] = {"in0", "in1", "out"};
   for (int i = 0; i < TENSORS; i++)
-    if (c->type[i] == DTYPE_F64)
-      return DTYPE_F64;
-  return dtype_kind(c->type[OUT]) == DTYPE_FLOAT ? DTYPE_F32 : c->type[OUT];
+    teir_add_tensor(a, t, id[i], c->type[i]);
+  if (!c->tail)
+    return;
+  teir_add_tensor(a, t, "sum", c->acc);
+  for (int i = 0; i < c->extra_count; i++)
+    teir_add_tensor(a, t, arena_printf(a, "x%d", i), c->extra[i].type);
+}
+
+static void add_zero(struct arena *a, struct teir *t,
+                     const struct contraction *c, int parent) {
+  int p = teir_add_primitive(a, t, "zero_scalar", TEIR_ZERO);
+  if (c->tail)
+    teir_list_add(a, &t->primitive[p].operand, SUM);
+  add_call(a, t, parent, "zero", p);
+}
+
+static void add_contraction(struct arena *a, struct teir *t,
+                            const struct contraction *c, int parent) {
+  int p = teir_add_primitive(a, t, "contraction_scalar", TEIR_CONTRACTION);
+  if (c->tail) {
+    teir_list_add(a, &t->primitive[p].operand, IN0);
+    teir_list_add(a, &t->primitive[p].operand, IN1);
+    teir_list_add(a, &t->primitive[p].operand, SUM);
+  }
+  if (c->acc != usual_sum(c, c->tail ? c->acc : c->type[OUT]))
+    teir_add_property(a, t, p, "acc", dtype_name(c->acc));
+  add_call(a, t, parent, "contraction", p);
+}
+
+/* The operands stand in the order in which a tail numbers its inputs. */
+static void add_map(struct arena *a, struct teir *t,
+                    const struct contraction *c, int parent) {
+  int p = teir_add_primitive(a, t, "tail_scalar", TEIR_MAP);
+  struct teir_list *operand = &t->primitive[p].operand;
+  teir_list_add(a, operand, SUM);
+  teir_list_add(a, operand, OUT);
+  for (int i = 0; i < c->extra_count; i++)
+    teir_list_add(a, operand, EXTRA + i);
+  teir_list_add(a, operand, OUT);
+  t->primitive[p].expr = c->tail;
+  add_call(a, t, parent, "tail", p);
 }
 
 struct teir *teir_from_contraction(struct arena *a, const struct contraction *c,
                                    struct diag *d) {
-  static const char *const tensor[TENSORS] = {"in0", "in1", "out"};
   struct teir *t = teir_empty(a, c->at.file);
   for (int i = 0; i < c->symbol_count; i++)
     teir_add_symbol(a, t, arena_string(a, c->symbol[i]));
-  for (int i = 0; i < TENSORS; i++)
-    teir_add_tensor(a, t, tensor[i], c->type[i]);
+  add_tensors(a, t, c);
   add_axes(a, t, c);
 
-  int parent = add_loops(a, t, c, false, -1);
-  if (!c->accumulate)
-    add_call(a, t, parent, "zero",
-             teir_add_primitive(a, t, "zero_scalar", TEIR_ZERO));
-  parent = add_loops(a, t, c, true, parent);
-  int p = teir_add_primitive(a, t, "contraction_scalar", TEIR_CONTRACTION);
-  if (c->acc != usual_sum(c))
-    teir_add_property(a, t, p, "acc", dtype_name(c->acc));
-  add_call(a, t, parent, "contraction", p);
+  int outer = add_loops(a, t, c, false, -1);
+  if (c->tail || !c->accumulate)
+    add_zero(a, t, c, outer);
+  add_contraction(a, t, c, add_loops(a, t, c, true, outer));
+  if (c->tail)
+    add_map(a, t, c, outer);
   return teir_verify(t, d) ? t : NULL;
 }

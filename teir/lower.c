@@ -145,6 +145,11 @@ static bool lower_elements(struct lowering *l) {
   int m = l->p->role[TEIR_M].count, n = l->p->role[TEIR_N].count;
   if (m == 0 && n == 0)
     return true;
+  if (l->p->op == TEIR_MAP)
+    return diag_declined(l->d, l->p->at,
+                         "primitive %s has axes; no kernel maps blocks, only "
+                         "Scalar one element",
+                         l->p->id);
   if (m != 1 || n != 1)
     return diag_declined(l->d, l->p->at,
                          "primitive %s has %d and %d axes in M and N; a kernel "
@@ -164,7 +169,7 @@ bool teir_lower(const struct teir *t, int primitive, struct teir_call *call,
   const struct teir_primitive *p = &t->primitive[primitive];
   *call = (struct teir_call){
       .kernel = TEIR_KERNEL_SCALAR, .op = p->op, .br_size = 1};
-  for (int i = 0; i < teir_op_inputs(p->op); i++)
+  for (int i = 0; i < teir_input_count(t, primitive); i++)
     call->operand[call->operand_count++] = teir_input(t, primitive, i);
   call->operand[call->operand_count++] = teir_output(t, primitive);
   struct lowering l = {t, p, call, {-1, -1, -1}, d};

@@ -57,7 +57,7 @@ static bool find_axes(struct pack *p, int n, struct teir_list axes) {
   if (teir_output(p->t, x->primitive) == p->tensor)
     return diag_declined(p->d, x->at, "%s writes %s", x->id,
                          p->t->tensor[p->tensor].id);
-  for (int i = 0; i < teir_op_inputs(p->t->primitive[x->primitive].op); i++)
+  for (int i = 0; i < teir_input_count(p->t, x->primitive); i++)
     if (teir_input(p->t, x->primitive, i) == p->tensor)
       return take_axes(p, n, teir_list_copy(p->a, axes));
   return true;
@@ -83,7 +83,7 @@ static void redirect(struct pack *p, int n, int packed) {
     return;
   int old = t->node[n].primitive;
   struct teir_primitive copy = t->primitive[old];
-  int inputs = teir_op_inputs(copy.op);
+  int inputs = teir_input_count(t, old);
   bool reads = false;
   copy.operand = (struct teir_list){0};
   for (int i = 0; i < inputs; i++) {

@@ -1,6 +1,6 @@
 /* picture.c -- draws a schedule: as a tree of text, as the specification's
  * listings do, or as a graph for Graphviz. */
-#include "teir.h"
+#include "teir_build.h"
 
 #include <string.h>
 
@@ -68,7 +68,12 @@ void teir_print_dot(const struct teir *t, struct text *to) {
     print_label(t, n, to);
     if (n->kind == TEIR_INVOCATION) {
       const struct teir_primitive *p = &t->primitive[n->primitive];
-      text_printf(to, "\\n%s %s\", shape=box", teir_op_name(p->op), p->id);
+      text_printf(to, "\\n%s %s", teir_op_name(p->op), p->id);
+      if (p->op == TEIR_MAP) {
+        text_puts(to, "\\n");
+        teir_print_expression(t, p, to);
+      }
+      text_puts(to, "\", shape=box");
     } else {
       text_printf(to, "\\n%s: ", t->axis[n->axis].id);
       print_size(t, t->axis[n->axis].extent, to);

@@ -1,5 +1,6 @@
 /* run_element.c -- one call of a primitive, element by element: what the
  * operations mean, exact per data type. */
+#include "calc.h"
 #include "teir_run.h"
 
 #include <math.h>
@@ -57,11 +58,18 @@ static void sum_last(struct arena *a, struct run_kernel *k) {
   k->loop = sorted;
 }
 
+static void compile(struct arena *a, struct run_kernel *k,
+                    const struct calc *expr) {
+  k->program = calc_compile(a, expr);
+  k->lock = arena_alloc(a, sizeof *k->lock);
+  pthread_mutex_init(k->lock, NULL);
+}
+
 struct run_kernel teir_run_kernel_ready(struct arena *a, const struct teir *t,
                                         int p) {
   const struct teir_primitive *from = &t->primitive[p];
   struct run_kernel k = {.op = from->op};
-  for (int i = 0; i < teir_op_inputs(from->op); i++)
+  for (int i = 0; i < teir_input_count(t, p); i++)
     k.operand[k.operand_count++] = teir_input(t, p, i);
   k.operand[k.operand_count++] = teir_output(t, p);
   int loops = 1;
@@ -75,12 +83,16 @@ struct run_kernel teir_run_kernel_ready(struct arena *a, const struct teir *t,
   k.outer = k.loop_count;
   if (k.op == TEIR_CONTRACTION)
     sum_last(a, &k);
+  if (k.op == TEIR_MAP && k.loop_count > 0)
+    k.outer--;
   k.acc = sum_type(t, p, &k);
   k.floating = dtype_kind(k.acc) == DTYPE_FLOAT;
   k.alpha = number(t, p, k.op == TEIR_ADD ? "beta" : "alpha", 1);
   k.low = number(t, p, "low", 0);
   k.high = number(t, p, "high", 0);
   k.shift = (int)number(t, p, "shift", 0);
+  if (from->expr)
+    compile(a, &k, from->expr);
   return k;
 }
 
@@ -222,9 +234,29 @@ static void element(const struct run_kernel *k, char *const *p) {
     cast(k, p);
     return;
   case TEIR_CONTRACTION:
+  case TEIR_MAP:
   case TEIR_OPS:
     return;
   }
+}
+
+/* ---- Map: elements along its last loop ---- */
+
+/* Whole rows, unless an element may need what one before it wrote. */
+static void map(const struct run_kernel *k, char *const *p) {
+  static const struct run_loop one = {.extent = 1};
+  int out = k->operand_count - 1;
+  const struct run_loop *l = k->loop_count ? &k->loop[k->loop_count - 1] : &one;
+  bool row = l->stride[out] >= dtype_bytes(k->type[out]);
+  const void *in[RUN_OPERANDS];
+  pthread_mutex_lock(k->lock);
+  for (int64_t i = 0; i < l->extent; i += row ? l->extent : 1) {
+    for (int j = 0; j < out; j++)
+      in[j] = p[j] + i * l->stride[j];
+    calc_run_row(k->program, in, l->stride, p[out] + i * l->stride[out],
+                 l->stride[out], row ? l->extent : 1);
+  }
+  pthread_mutex_unlock(k->lock);
 }
 
 /* ---- contraction: the sum into one output element ---- */
@@ -271,14 +303,17 @@ static void contract(const struct run_kernel *k, char *const *p) {
 static void run_loops(const struct run_kernel *k, int level,
                       char *const *from) {
   if (level == k->outer) {
-    if (k->op == TEIR_CONTRACTION)
+    if (k->op == TEIR_MAP)
+      map(k, from);
+    else if (k->op == TEIR_CONTRACTION)
       contract(k, from);
     else
       element(k, from);
     return;
   }
   const struct run_loop *l = &k->loop[level];
-  char *p[RUN_OPERANDS] = {from[0], from[1], from[2]};
+  char *p[RUN_OPERANDS];
+  memcpy(p, from, (size_t)k->operand_count * sizeof *p);
   for (int64_t i = 0; i < l->extent; i++) {
     run_loops(k, level + 1, p);
     for (int j = 0; j < k->operand_count; j++)

@@ -1,6 +1,7 @@
 /* teir.c -- asks a program: ids, operations, operands, metadata, and the bytes
  * that it touches. */
 #include "teir.h"
+#include "calc.h"
 #include "teir_build.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 /* in_place: without operands given, the input is `out` itself. */
 static const struct {
   const char *name;
-  int inputs;
+  int inputs; /* -1: as many as its operands say */
   bool in_place;
 } op[TEIR_OPS] = {
     [TEIR_ZERO] = {"Zero", 0, false},
@@ -20,6 +21,7 @@ static const struct {
     [TEIR_CLAMP] = {"Clamp", 1, true},
     [TEIR_SHIFT] = {"Shift", 1, false},
     [TEIR_CAST] = {"Cast", 1, false},
+    [TEIR_MAP] = {"Map", -1, false},
 };
 
 struct teir_size teir_constant(int64_t value) {
@@ -27,7 +29,13 @@ struct teir_size teir_constant(int64_t value) {
 }
 
 const char *teir_op_name(enum teir_op o) { return op[o].name; }
-int teir_op_inputs(enum teir_op o) { return op[o].inputs; }
+
+int teir_input_count(const struct teir *t, int primitive) {
+  const struct teir_primitive *p = &t->primitive[primitive];
+  if (op[p->op].inputs >= 0)
+    return op[p->op].inputs;
+  return p->operand.count > 0 ? p->operand.count - 1 : 0;
+}
 
 int teir_find_axis(const struct teir *t, const char *id) {
   for (int i = 0; i < t->axis_count; i++)
@@ -66,7 +74,7 @@ int teir_find_symbol(const struct teir *t, const char *id) {
 
 int teir_input(const struct teir *t, int primitive, int i) {
   const struct teir_primitive *p = &t->primitive[primitive];
-  if (i < 0 || i >= op[p->op].inputs)
+  if (i < 0 || i >= teir_input_count(t, primitive))
     return -1;
   if (p->operand.count > 0)
     return i < p->operand.count - 1 ? p->operand.item[i] : -1;
@@ -77,7 +85,7 @@ int teir_output(const struct teir *t, int primitive) {
   const struct teir_primitive *p = &t->primitive[primitive];
   if (p->operand.count > 0)
     return p->operand.item[p->operand.count - 1];
-  return teir_find_tensor(t, "out");
+  return op[p->op].inputs < 0 ? -1 : teir_find_tensor(t, "out");
 }
 
 const char *teir_property(const struct teir *t, int primitive,
@@ -123,7 +131,7 @@ static bool widen(struct footprint *f, const struct teir_axis *x,
 }
 
 static bool touches(const struct teir *t, int primitive, int tensor) {
-  for (int i = 0; i < op[t->primitive[primitive].op].inputs; i++)
+  for (int i = 0; i < teir_input_count(t, primitive); i++)
     if (teir_input(t, primitive, i) == tensor)
       return true;
   return teir_output(t, primitive) == tensor;

@@ -11,6 +11,7 @@
 
 #include "base.h"
 
+struct calc;
 struct contraction;
 
 /* Extents, strides and offsets are constants (symbol < 0) or run-time values,
@@ -47,9 +48,11 @@ enum teir_op {
   TEIR_CLAMP,       /* out = min(max(out, low), high) */
   TEIR_SHIFT,       /* out = saturate(round(in0 / 2^shift)) */
   TEIR_CAST,        /* out = in0, converted to out's type */
+  TEIR_MAP,         /* out = an expression over any inputs */
   TEIR_OPS
 };
 enum teir_role { TEIR_M, TEIR_N, TEIR_K, TEIR_ROLES };
+enum { TEIR_OPERANDS = 17 }; /* of a primitive at most: CALC_INPUTS, output */
 
 /* A role's axes, outermost first; axes are indices into teir.axis. */
 struct teir_list {
@@ -68,6 +71,7 @@ struct teir_primitive {
   struct teir_list role[TEIR_ROLES]; /* K is used by Contraction only */
   struct teir_list operand; /* tensors: inputs, then output; count 0: by the
                              * names in0, in1, out (ask teir_input) */
+  const struct calc *expr;  /* Map: over its inputs, by their places */
   int property_count;
   struct teir_property *property;
   struct loc at;
@@ -131,8 +135,9 @@ int teir_find_primitive(const struct teir *, const char *id); /* -1: none */
 int teir_find_tensor(const struct teir *, const char *id);    /* -1: none */
 int teir_find_symbol(const struct teir *, const char *id);    /* -1: none */
 const char *teir_op_name(enum teir_op); /* "Contraction" */
-int teir_op_inputs(enum teir_op);       /* 0, 1 or 2; in place counts as 1 */
-/* The tensor that a primitive reads as input i, or writes; -1: none. */
+/* The tensors that a primitive reads, in place counts as one; the tensor that
+ * it reads as input i, or writes, -1: none. */
+int teir_input_count(const struct teir *, int primitive);
 int teir_input(const struct teir *, int primitive, int i);
 int teir_output(const struct teir *, int primitive);
 /* A primitive's metadata; NULL: not given. */

@@ -61,6 +61,10 @@ bool teir_check_concrete(const struct teir *, struct diag *);
 /* The same, and node `n` exists and iterates. */
 bool teir_check_loop(const struct teir *, int n, struct diag *);
 
+/* A Map's expression by the names of its inputs. */
+void teir_print_expression(const struct teir *, const struct teir_primitive *,
+                           struct text *);
+
 /* The file a message is about when no line is known. */
 struct loc teir_loc(const struct teir *);
 /* False, with a message, if a run-time value is not bound yet. */

@@ -1,6 +1,7 @@
 /* teir_json.c -- TEIR to JSON and back, by libjansson.  Reading goes through
  * the text form, so that there is one parser for what a program means. */
 #include "teir_json.h"
+#include "teir_build.h"
 
 #include <ctype.h>
 #include <jansson.h>
@@ -51,6 +52,12 @@ static json_t *primitive_of(const struct teir *t,
     json_object_set_new(o, "inputs", list);
     json_object_set_new(o, "output",
                         json_string(t->tensor[p->operand.item[inputs]].id));
+  }
+  if (p->op == TEIR_MAP) {
+    struct text expression = {0};
+    teir_print_expression(t, p, &expression);
+    json_object_set_new(o, "expression", json_string(text_string(&expression)));
+    text_free(&expression);
   }
   for (int i = 0; i < p->property_count; i++)
     json_object_set_new(metadata, p->property[i].key,
@@ -126,16 +133,22 @@ static bool fail(struct json_reader *r, const char *what, const char *key) {
                     key);
 }
 
-/* A string that the text form can hold as one word. */
-static bool add_word(struct json_reader *r, const json_t *v, const char *what) {
+/* A string of letters, digits and the characters `others`. */
+static bool add_text(struct json_reader *r, const json_t *v, const char *others,
+                     const char *what) {
   const char *s = json_string_value(v);
   if (!s || !*s || strlen(s) != json_string_length(v))
     return fail(r, "the name", what);
   for (const char *c = s; *c; c++)
-    if (!isalnum((unsigned char)*c) && !strchr("_.$+-", *c))
+    if (!isalnum((unsigned char)*c) && !strchr(others, *c))
       return diag_error(r->d, r->at, "'%s' is no identifier or value", s);
   text_puts(&r->text, s);
   return true;
+}
+
+/* A string that the text form can hold as one word. */
+static bool add_word(struct json_reader *r, const json_t *v, const char *what) {
+  return add_text(r, v, "_.$+-", what);
 }
 
 static bool add_string(struct json_reader *r, const json_t *o,
@@ -238,6 +251,12 @@ static bool read_primitive(struct json_reader *r, json_t *o) {
   if (json_object_get(o, "output")) {
     text_puts(&r->text, " to ");
     if (!add_string(r, o, "output"))
+      return false;
+  }
+  const json_t *expression = json_object_get(o, "expression");
+  if (expression) {
+    text_puts(&r->text, " expr ");
+    if (!add_text(r, expression, "_.$+-:,() ", "expression"))
       return false;
   }
   return add_pairs(r, json_object_get(o, "metadata"), "with", false);

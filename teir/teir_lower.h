@@ -24,12 +24,13 @@ const char *teir_kernel_name(enum teir_kernel);
 struct teir_call {
   enum teir_kernel kernel;
   enum teir_op op;
-  int operand_count, operand[3]; /* tensors: inputs, then the output */
-  int64_t m, n, k;               /* 1 where a list is empty */
-  enum teir_role unit[3];        /* by operand */
-  int64_t ld[3];                 /* by operand: lda, ldb, ldc */
-  int64_t br_size;               /* 1 unless BRGEMM */
-  int64_t br_stride[2];          /* on in0 and in1 */
+  int operand_count;
+  int operand[TEIR_OPERANDS]; /* tensors: inputs, then the output */
+  int64_t m, n, k;            /* 1 where a list is empty */
+  enum teir_role unit[3];     /* by operand */
+  int64_t ld[3];              /* by operand: lda, ldb, ldc */
+  int64_t br_size;            /* 1 unless BRGEMM */
+  int64_t br_stride[2];       /* on in0 and in1 */
 };
 
 /* Nothing that the primitive uses may be symbolic. */

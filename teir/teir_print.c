@@ -1,5 +1,6 @@
 /* teir_print.c -- writes the text form that teir_text.c reads. */
-#include "teir.h"
+#include "calc.h"
+#include "teir_build.h"
 
 static const char *const role_name[TEIR_ROLES] = {"M", "N", "K"};
 static const char *const policy_name[] = {"sequential", "parallel"};
@@ -35,6 +36,14 @@ static void print_axis(const struct teir *t, const struct teir_axis *x,
   text_puts(to, "\n");
 }
 
+void teir_print_expression(const struct teir *t, const struct teir_primitive *p,
+                           struct text *to) {
+  const char *name[CALC_INPUTS];
+  for (int i = 0; i < p->operand.count - 1; i++)
+    name[i] = t->tensor[p->operand.item[i]].id;
+  calc_print(p->expr, name, to);
+}
+
 static void print_primitive(const struct teir *t,
                             const struct teir_primitive *p, struct text *to) {
   text_printf(to, "primitive %s %s", p->id, teir_op_name(p->op));
@@ -50,6 +59,10 @@ static void print_primitive(const struct teir *t,
                 : i                       ? ", "
                                           : " from ",
                 t->tensor[p->operand.item[i]].id);
+  if (p->op == TEIR_MAP) {
+    text_puts(to, " expr ");
+    teir_print_expression(t, p, to);
+  }
   for (int i = 0; i < p->property_count; i++)
     text_printf(to, " %s%s=%s", i ? "" : "with ", p->property[i].key,
                 p->property[i].value);

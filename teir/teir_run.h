@@ -6,16 +6,20 @@
 
 #include "teir.h"
 
+#include <pthread.h>
+
+struct calc_program;
+
 /* Operands of an invocation: the inputs, then the output. */
-enum { RUN_OPERANDS = 3 };
+enum { RUN_OPERANDS = TEIR_OPERANDS };
 
 /* One loop of a primitive, with its strides on the operands. */
 struct run_loop {
   int64_t extent, stride[RUN_OPERANDS];
 };
 
-/* A primitive made ready to run.  Loops [0, outer) move the output; the rest,
- * for a Contraction only, sum into one element. */
+/* A primitive made ready to run.  Loops [0, outer) move the output; the rest
+ * sum into one element in a Contraction, and are the last loop in a Map. */
 struct run_kernel {
   enum teir_op op;
   int operand_count, operand[RUN_OPERANDS];
@@ -27,6 +31,8 @@ struct run_kernel {
   enum dtype acc;
   double alpha, low, high;
   int shift;
+  const struct calc_program *program; /* Map: its expression, and the lock */
+  pthread_mutex_t *lock;              /* under which one thread may run it */
 };
 
 /* A primitive of a verified program without symbols. */

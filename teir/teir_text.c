@@ -12,7 +12,8 @@
  *   axis <id> extent <size> [stride <tensor>=<size> ..]
  *        [offset <tensor>=<size> ..]
  *   primitive <id> <operation> M=[<axis>, ..] N=[..] [K=[..]]
- *        [from <tensor>, ..] [to <tensor>] [with <key>=<value> ..]
+ *        [from <tensor>, ..] [to <tensor>] [expr <expression>]
+ *        [with <key>=<value> ..]
  *   roots <node>, ..
  *   iterate <id> over <axis> sequential|parallel [on rows|columns|time]
  *        [when first(<axis>) and last(<axis>) ..] do <node>, ..
@@ -20,9 +21,10 @@
  *
  * Each definition is one line; they are broken here to fit.
  *
- * The text is read twice: first the ids of all definitions, then the rest, so
- * that every name resolves at once.
+ * The text is read twice: first the ids of all definitions and the types of
+ * tensors, then the rest, so that every name resolves at once.
  */
+#include "calc.h"
 #include "teir_build.h"
 
 #include <ctype.h>
@@ -50,7 +52,7 @@ struct reader {
   struct scan s;
   struct teir *t;
   struct diag *d;
-  int tensor, axis, primitive, node; /* second reading: the next of each */
+  int axis, primitive, node; /* second reading: the next of each */
   bool roots_seen;
   int name_count[NAMES];
   struct name *name[NAMES]; /* sorted when the first reading is done */
@@ -200,17 +202,6 @@ static bool read_axis(struct reader *r) {
   return true;
 }
 
-static bool read_tensor(struct reader *r) {
-  struct teir_tensor *x = &r->t->tensor[r->tensor++];
-  take_id(r, "tensor");
-  struct loc at = scan_loc(&r->s);
-  char *type = take_id(r, "a data type");
-  if (!type)
-    return false;
-  return dtype_parse(type, &x->type) ||
-         diag_error(r->d, at, "'%s' is no data type", type);
-}
-
 /* Names with optional commas between them, up to `end` or the line's end. */
 static bool take_list(struct reader *r, struct teir_list *list, enum names kind,
                       char end) {
@@ -282,6 +273,26 @@ static bool take_operands(struct reader *r, struct teir_primitive *p) {
   return true;
 }
 
+/* A Map's expression, over the names of its inputs. */
+static bool take_expression(struct reader *r, struct teir_primitive *p) {
+  if (p->op != TEIR_MAP)
+    return true;
+  const char *name[CALC_INPUTS];
+  enum dtype type[CALC_INPUTS];
+  int inputs = p->operand.count - 1;
+  if (inputs > CALC_INPUTS)
+    return diag_error(r->d, p->at, "primitive %s has %d inputs; a Map has %d",
+                      p->id, inputs, CALC_INPUTS);
+  for (int i = 0; i < inputs; i++) {
+    name[i] = r->t->tensor[p->operand.item[i]].id;
+    type[i] = r->t->tensor[p->operand.item[i]].type;
+  }
+  if (!expect_word(r, "expr"))
+    return false;
+  p->expr = calc_parse(r->a, &r->s, name, type, inputs, r->d);
+  return p->expr;
+}
+
 static bool take_metadata(struct reader *r, int primitive) {
   if (!scan_word(&r->s, "with"))
     return true;
@@ -306,7 +317,7 @@ static bool read_primitive(struct reader *r) {
   struct teir_primitive *p = &r->t->primitive[index];
   take_id(r, "primitive");
   return take_operation(r, &p->op) && take_roles(r, p) && take_operands(r, p) &&
-         take_metadata(r, index);
+         take_expression(r, p) && take_metadata(r, index);
 }
 
 static bool take_guard_term(struct reader *r, struct teir_guard_term *term) {
@@ -370,8 +381,15 @@ static bool read_roots(struct reader *r) {
   return take_list(r, &r->t->roots, NODE, 0);
 }
 
+/* The first reading did all of these. */
 static bool read_symbol(struct reader *r) {
-  take_id(r, "symbol"); /* the first reading did it all */
+  take_id(r, "symbol");
+  return true;
+}
+
+static bool read_tensor(struct reader *r) {
+  take_id(r, "tensor");
+  take_id(r, "a data type");
   return true;
 }
 
@@ -391,7 +409,14 @@ static bool define_tensor(struct reader *r) {
   char *id = take_id(r, "the tensor's name");
   if (!id)
     return false;
-  int i = teir_add_tensor(r->a, r->t, id, DTYPE_F32);
+  struct loc type_at = scan_loc(&r->s);
+  char *word = take_id(r, "a data type");
+  if (!word)
+    return false;
+  enum dtype type;
+  if (!dtype_parse(word, &type))
+    return diag_error(r->d, type_at, "'%s' is no data type", word);
+  int i = teir_add_tensor(r->a, r->t, id, type);
   r->t->tensor[i].at = at;
   return true;
 }

@@ -4,6 +4,7 @@
  *
  * A rule may rely on the rules before it in the table at the end.
  */
+#include "calc.h"
 #include "teir_build.h"
 
 #include <stdlib.h>
@@ -368,7 +369,13 @@ static bool symbol_ids_unique(struct check *k) {
 static bool operands_exist(struct check *k) {
   for (int i = 0; i < k->t->primitive_count; i++) {
     const struct teir_primitive *p = &k->t->primitive[i];
-    int inputs = teir_op_inputs(p->op);
+    int inputs = teir_input_count(k->t, i);
+    if (p->op == TEIR_MAP &&
+        (p->operand.count < 1 || p->operand.count > TEIR_OPERANDS))
+      return diag_error(k->d, p->at,
+                        "primitive %s has %d operands; a Map names its output "
+                        "and at most %d inputs",
+                        p->id, p->operand.count, CALC_INPUTS);
     if (p->operand.count != 0 && p->operand.count != inputs + 1)
       return diag_error(k->d, p->at,
                         "primitive %s has %d operands; %s has %d inputs and an "
@@ -419,7 +426,7 @@ static bool operand_types_fit(struct check *k) {
     if (name && !type_named(name, &all))
       return diag_error(k->d, p->at, "primitive %s: data_type '%s' is no type",
                         p->id, name);
-    for (int j = -1; j < teir_op_inputs(p->op); j++) {
+    for (int j = -1; j < teir_input_count(k->t, i); j++) {
       int x = j < 0 ? teir_output(k->t, i) : teir_input(k->t, i, j);
       if (name && k->t->tensor[x].type != all)
         return diag_error(
@@ -486,6 +493,50 @@ static bool metadata_valid(struct check *k) {
   return true;
 }
 
+/* ---- Map ---- */
+static bool input_types_fit(struct check *k, int primitive,
+                            const struct calc *c) {
+  const struct teir_primitive *p = &k->t->primitive[primitive];
+  for (int i = 0; i < calc_operands(c->op); i++)
+    if (!input_types_fit(k, primitive, c->arg[i]))
+      return false;
+  if (c->op != CALC_INPUT)
+    return true;
+  int tensor = teir_input(k->t, primitive, c->input);
+  if (tensor < 0)
+    return diag_error(k->d, p->at, "primitive %s has no input %d", p->id,
+                      c->input);
+  return c->type == k->t->tensor[tensor].type ||
+         diag_error(k->d, p->at,
+                    "primitive %s reads %s as %s, but the tensor is %s", p->id,
+                    k->t->tensor[tensor].id, dtype_name(c->type),
+                    dtype_name(k->t->tensor[tensor].type));
+}
+
+static bool expressions_valid(struct check *k) {
+  for (int i = 0; i < k->t->primitive_count; i++) {
+    const struct teir_primitive *p = &k->t->primitive[i];
+    if ((p->op == TEIR_MAP) != (p->expr != NULL))
+      return diag_error(k->d, p->at,
+                        "primitive %s: a Map has an expression, nothing else "
+                        "has",
+                        p->id);
+    if (!p->expr)
+      continue;
+    struct diag why = {0};
+    if (!calc_check(p->expr, &why))
+      return diag_error(k->d, p->at, "primitive %s: %s", p->id, why.text);
+    if (!input_types_fit(k, i, p->expr))
+      return false;
+    const struct teir_tensor *out = &k->t->tensor[teir_output(k->t, i)];
+    if (p->expr->type != out->type)
+      return diag_error(
+          k->d, p->at, "primitive %s computes %s, but tensor %s is %s", p->id,
+          dtype_name(p->expr->type), out->id, dtype_name(out->type));
+  }
+  return true;
+}
+
 bool teir_verify(const struct teir *t, struct diag *d) {
   static bool (*const rule[])(struct check *) = {
       symbol_ids_unique,
@@ -513,6 +564,7 @@ bool teir_verify(const struct teir *t, struct diag *d) {
       operands_exist,
       operand_types_fit,
       metadata_valid,
+      expressions_valid,
   };
   struct check k = {t, arena_open(), d, NULL};
   bool good = true;

@@ -80,10 +80,12 @@ static void axes_twice(struct warn *w, struct teir_list list, int *used) {
 static bool same_work(const struct warn *w, int x, int y, const bool *equal) {
   const struct depend_access *a = w->k->access;
   const struct teir *t = w->t;
-  enum teir_op op = t->primitive[t->node[a[x].leaf].primitive].op;
-  if (op != t->primitive[t->node[a[y].leaf].primitive].op)
+  int p = t->node[a[x].leaf].primitive, q = t->node[a[y].leaf].primitive;
+  int inputs = teir_input_count(t, p);
+  if (t->primitive[p].op != t->primitive[q].op ||
+      inputs != teir_input_count(t, q))
     return false;
-  for (int i = 0; i <= teir_op_inputs(op); i++)
+  for (int i = 0; i <= inputs; i++)
     if (!teir_depend_overlap(w->k, x + i, y + i, equal, NULL, 0))
       return false;
   return true;

@@ -8,7 +8,7 @@
 static const char *const example[] = {
     "permutation_scalar", "permutation_tiled", "batched_gemm",
     "contraction_brgemm", "guarded_reduction", "address_offset",
-    "branches",           "../matmul",
+    "branches",           "../matmul",         "tail",
 };
 
 static char *load(struct arena *a, const char *name) {

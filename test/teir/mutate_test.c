@@ -17,7 +17,7 @@ static const char *const example[] = {
     "batched_gemm.teir",      "contraction_brgemm.teir",
     "guarded_reduction.teir", "branches.teir",
     "../matmul.teir",         "address_offset.teir",
-    "permutation_tiled.teir"};
+    "permutation_tiled.teir", "tail.teir"};
 static const char tec[] = "tec 1\ndim_types = (M, N, K)\n"
                           "exec_types = (seq, shared, prim)\n"
                           "dim_sizes = (4, 5, 6)\nstrides_in0 = (6, 0, 1)\n"
@@ -58,7 +58,12 @@ static const char *const word[] = {"axis",
                                    "#",
                                    "(",
                                    "on rows",
-                                   "parallel"};
+                                   "parallel",
+                                   "expr",
+                                   "add(sum,",
+                                   "f32:0x1p+2",
+                                   "i8(",
+                                   "sum"};
 
 static void mutate(char *text, size_t *length, size_t room) {
   size_t at = below(*length + 1);

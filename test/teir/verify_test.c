@@ -106,6 +106,19 @@ static const struct {
           "invoke c calls q\n",
      "only Cast converts"},
     {HEAD "roots c\nroots c\ninvoke c calls p\n", "two lists of roots"},
+    {HEAD "primitive q Map M=[] N=[] expr f32:1\nroots c\ninvoke c calls q\n",
+     "primitive q has 0 operands; a Map names its output"},
+    {HEAD "primitive q Map M=[] N=[] from in0 to out\nroots c\n"
+          "invoke c calls q\n",
+     "expected expr, found the end of the line"},
+    {HEAD "primitive q Map M=[] N=[] from in0 to out expr add(in0,in1)\n"
+          "roots c\ninvoke c calls q\n",
+     "no input is called 'in1'"},
+    {HEAD "primitive q Map M=[] N=[] from in0 to out expr i8(in0)\nroots c\n"
+          "invoke c calls q\n",
+     "primitive q computes i8, but tensor out is f32"},
+    {HEAD "primitive q Copy M=[] N=[] expr in0\nroots c\ninvoke c calls q\n",
+     "expected the end of the line, found 'expr'"},
 };
 
 static void check_wrong_text(void) {
