@@ -44,9 +44,11 @@ bool addAnnotations(const llvm::Function &F, arena *A, options &O,
 bool parseDoors(const Doors &D, arena *A, options &O, diag *Problem);
 
 // ---- read_ir.cpp ----
-// Start + sum of step * (extent - 1), all of them unsigned, must stay below
-// 2^32.
+// Start + sum of step * (extent - 1) must fit in 32 bits; the terms are
+// unsigned and below 2^64, Start is below 2^32, or as Signed says a signed
+// 32-bit number.
 struct NoWrap {
+  bool Signed = false;
   const llvm::SCEV *Start;
   llvm::SmallVector<std::pair<const llvm::SCEV *, const llvm::SCEV *>, 4> Terms;
 };

@@ -146,17 +146,22 @@ private:
     return V.symbol >= 0 ? Symbol[V.symbol] : B.getInt64(V.constant);
   }
 
-  // Steps and extents are below 2^32, so that only the sum can overflow.
+  // Steps are below 2^32, and extents must be, so that only the sum can
+  // overflow.
   Value *staysSmall(IRBuilder<> &B, const NoWrap &Sum) {
     Instruction *At = &*B.GetInsertPoint();
-    Value *Largest = frozen(B, Sum.Start, B.getInt64Ty(), At);
+    Value *Start = frozen(B, Sum.Start, B.getInt64Ty(), At);
+    uint64_t Limit = Sum.Signed ? INT32_MAX : UINT32_MAX;
+    Value *Room = B.CreateSub(B.getInt64(Limit), Start);
+    Value *Way = B.getInt64(0), *Few = B.getTrue();
     for (auto [Step, Extent] : Sum.Terms) {
       Value *Last =
           B.CreateSub(frozen(B, Extent, B.getInt64Ty(), At), B.getInt64(1));
-      Value *Way = B.CreateMul(frozen(B, Step, B.getInt64Ty(), At), Last);
-      Largest = B.CreateBinaryIntrinsic(Intrinsic::uadd_sat, Largest, Way);
+      Few = B.CreateAnd(Few, B.CreateICmpULE(Last, B.getInt64(UINT32_MAX)));
+      Value *Part = B.CreateMul(frozen(B, Step, B.getInt64Ty(), At), Last);
+      Way = B.CreateBinaryIntrinsic(Intrinsic::uadd_sat, Way, Part);
     }
-    return B.CreateICmpULE(Largest, B.getInt64(UINT32_MAX));
+    return B.CreateAnd(Few, B.CreateICmpULE(Way, Room));
   }
 
   Value *mayCall(IRBuilder<> &B, Value *Callee) {
