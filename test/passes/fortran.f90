@@ -4,7 +4,7 @@
 ! RUN: rm -f %t.report
 ! RUN: env NPUTEIR_REPORT=%t.report %flang -O2 -c %s -o %t.o
 ! RUN: FileCheck %s < %t.report
-! RUN: %plain -x c %S/fortran_main.inc %t.o -o %t.exe
+! RUN: %plain -x c %S/fortran_main.inc -x none %t.o -o %t.exe
 ! RUN: %t.exe
 
 ! CHECK-DAG: "einsum":"mk,kn->mn"{{.*}}"function":"gemm_"
