@@ -21,13 +21,19 @@ namespace nputeir {
 
 static const char *const KeptMark = "nputeir.kept";
 
+bool isKept(const Instruction &I) { return I.hasMetadata(KeptMark); }
+
+void markKept(Instruction &I) {
+  I.setMetadata(KeptMark, MDNode::get(I.getContext(), {}));
+}
+
 bool isKept(const Loop &L) {
   if (findStringMetadataForLoop(&L, KeptMark))
     return true;
   if (L.getSubLoops().empty())
     for (const BasicBlock *B : L.blocks())
       for (const Instruction &I : *B)
-        if (isa<StoreInst>(I) && I.getMetadata(KeptMark))
+        if (isa<StoreInst>(I) && isKept(I))
           return true;
   return false;
 }
@@ -36,11 +42,10 @@ bool isKept(const Loop &L) {
 void markKept(Loop &Outer) {
   for (Loop *L : Outer.getLoopsInPreorder())
     addStringMetadataToLoop(L, KeptMark, 1);
-  LLVMContext &X = Outer.getHeader()->getContext();
   for (BasicBlock *B : Outer.blocks())
     for (Instruction &I : *B)
       if (isa<StoreInst>(I))
-        I.setMetadata(KeptMark, MDNode::get(X, {}));
+        markKept(I);
 }
 
 loc locOf(const DebugLoc &DL, arena *A) {

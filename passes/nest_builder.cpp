@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Constants.h"
 
 #include <algorithm>
 
@@ -91,12 +92,16 @@ nest_access NestBuilder::access(dtype Type, const SCEV *Start) {
   return X;
 }
 
-nest_expr *NestBuilder::make(nest_op Op, dtype Type, loc At) {
+nest_expr *NestBuilder::make(nest_op Op, dtype Type, loc At, const nest_expr *X,
+                             const nest_expr *Y, const nest_expr *Z) {
   auto *E = (nest_expr *)arena_alloc(A, sizeof(nest_expr));
   Exprs++;
   E->op = Op;
   E->type = Type;
   E->at = At;
+  E->arg[0] = X;
+  E->arg[1] = Y;
+  E->arg[2] = Z;
   return E;
 }
 
@@ -106,9 +111,56 @@ nest_expr *NestBuilder::other(const char *What, loc At) {
   return E;
 }
 
+nest_expr *NestBuilder::as(nest_expr *E, dtype Type) {
+  if (E->type == Type || E->op == NEST_OTHER)
+    return E;
+  return make(NEST_CAST, Type, E->at, E);
+}
+
+nest_expr *NestBuilder::readConstant(const Constant *C, dtype Type) {
+  nest_expr *E = make(NEST_NUMBER, Type, loc_none());
+  if (const auto *F = dyn_cast<ConstantFP>(C)) {
+    bool Lost;
+    APFloat Number = F->getValueAPF();
+    Number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &Lost);
+    E->number = Number.convertToDouble();
+    return E;
+  }
+  const auto *Int = dyn_cast<ConstantInt>(C);
+  if (!Int)
+    return other("a constant that is no number", loc_none());
+  E->integer = dtype_kind(Type) == DTYPE_UNSIGNED ? (int64_t)Int->getZExtValue()
+                                                  : Int->getSExtValue();
+  E->number = (double)E->integer;
+  return E;
+}
+
 int NestBuilder::addScalar() {
   Scalars.push_back(arena_printf(A, "s%zu", Scalars.size()));
   return (int)Scalars.size() - 1;
+}
+
+void NestBuilder::assign(int Scalar, int Loop, int Order, const nest_expr *To,
+                         loc At) {
+  nest_statement S = {};
+  S.scalar = Scalar;
+  S.loop = Loop;
+  S.order = Order;
+  S.value = To;
+  S.at = At;
+  add(S);
+}
+
+void NestBuilder::store(const nest_access &Place, int Loop, int Order,
+                        const nest_expr *What, loc At) {
+  nest_statement S = {};
+  S.is_store = true;
+  S.to = Place;
+  S.loop = Loop;
+  S.order = Order;
+  S.value = What;
+  S.at = At;
+  add(S);
 }
 
 template <typename T>

@@ -30,6 +30,7 @@ public:
   // Returns the loop's index; its name follows from that.
   int addLoop(int Parent, const llvm::SCEV *Extent, loc At);
   int loopCount() const { return (int)Loops.size(); }
+  value extent(int Loop) const { return Loops[Loop].extent; }
   const char *loopName(int Loop) const { return Loops[Loop].name; }
 
   // A 64-bit integer that is known before the nest.
@@ -40,10 +41,17 @@ public:
   // After the last loop.  Strides are zero until they are filled in.
   nest_access access(dtype Type, const llvm::SCEV *Start);
 
-  nest_expr *make(nest_op Op, dtype Type, loc At);
+  nest_expr *make(nest_op Op, dtype Type, loc At, const nest_expr *X = nullptr,
+                  const nest_expr *Y = nullptr, const nest_expr *Z = nullptr);
   nest_expr *other(const char *What, loc At);
+  nest_expr *as(nest_expr *E, dtype Type); // E itself where it has the type
+  nest_expr *readConstant(const llvm::Constant *C, dtype Type);
   int addScalar();
   void add(const nest_statement &S) { Statements.push_back(S); }
+  // The variable Scalar gets a value; a place in memory does.
+  void assign(int Scalar, int Loop, int Order, const nest_expr *To, loc At);
+  void store(const nest_access &Place, int Loop, int Order,
+             const nest_expr *What, loc At);
 
   // Puts the statements in order; the nest is in R then.
   void finish(loc At);

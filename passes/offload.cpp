@@ -17,6 +17,7 @@ extern "C" {
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <memory>
@@ -156,6 +157,7 @@ class Search {
   LoopInfo &LI;
   ScalarEvolution &SE;
   DominatorTree &DT;
+  AAResults &AA;
   arena *A;
   bool Rewrite;
 
@@ -166,11 +168,16 @@ public:
          bool Rewrite)
       : F(F), O(O), LI(FAM.getResult<LoopAnalysis>(F)),
         SE(FAM.getResult<ScalarEvolutionAnalysis>(F)),
-        DT(FAM.getResult<DominatorTreeAnalysis>(F)), A(A), Rewrite(Rewrite) {}
+        DT(FAM.getResult<DominatorTreeAnalysis>(F)),
+        AA(FAM.getResult<AAManager>(F)), A(A), Rewrite(Rewrite) {}
 
   // True when a nest was rewritten: then the search must start again, because
   // the analyses are stale.
   bool run() {
+    for (BasicBlock &B : F)
+      for (Instruction &I : B)
+        if (isProductCall(I) && visit(cast<CallInst>(I)))
+          return true;
     SmallVector<Loop *, 8> Top(LI.begin(), LI.end());
     for (auto L = Top.rbegin(); L != Top.rend(); ++L)
       if (visit(**L))
@@ -216,7 +223,39 @@ private:
     N.Sizes = take(Text);
     contraction_print(&C, &Text);
     N.Contraction = take(Text);
+    N.V.rule = RULE_TAKEN;
     return true;
+  }
+
+  // The contraction of a nest that was read.
+  const contraction *contractionOf(const IRNest &Nest, Finding &N) {
+    diag Mistake = {};
+    if (!nest_check(Nest.N, &Mistake))
+      report_fatal_error(Twine("nputeir: nest: ") + Mistake.text);
+    struct text Text = {};
+    nest_print(Nest.N, &Text);
+    N.Nest = take(Text);
+    const contraction *C = recognize(A, Nest.N, &O, &N.V);
+    return C && lower(*C, N) ? C : nullptr;
+  }
+
+  bool visit(CallInst &Call) {
+    Finding N;
+    N.What = ("call of " + Call.getCalledFunction()->getName()).str();
+    N.At = Call.getDebugLoc();
+    IRNest Nest;
+    const contraction *C = nullptr;
+    if (readCall(Call, SE, AA, A, Nest, N.V))
+      C = contractionOf(Nest, N);
+    if (C && Rewrite) {
+      markKept(Call);
+      Region Old{Call.getParent(), nullptr, nullptr, N.At};
+      Old.First = SplitBlock(Old.Entry, &Call, &DT, &LI);
+      Old.After = SplitBlock(Old.First, Call.getNextNode(), &DT, &LI);
+      rewriteNest(Old, SE, Nest, *C, O, N.TEIR);
+    }
+    Found.push_back(std::move(N));
+    return C && Rewrite;
   }
 
   bool visit(Loop &L) {
@@ -235,19 +274,15 @@ private:
     N.At = L.getStartLoc();
     IRNest Nest;
     const contraction *C = nullptr;
-    if (readNest(L, LI, SE, DT, A, Nest, N.V)) {
-      diag Mistake = {};
-      if (!nest_check(Nest.N, &Mistake))
-        report_fatal_error(Twine("nputeir: nest: ") + Mistake.text);
-      struct text Text = {};
-      nest_print(Nest.N, &Text);
-      N.Nest = take(Text);
-      C = recognize(A, Nest.N, &O, &N.V);
-    }
-    if (C && lower(*C, N)) {
-      N.V.rule = RULE_TAKEN;
-      if (Rewrite)
-        rewriteNest(L, SE, Nest, *C, O, N.TEIR);
+    if (readNest(L, LI, SE, DT, A, Nest, N.V))
+      C = contractionOf(Nest, N);
+    if (C) {
+      if (Rewrite) {
+        Region Old{L.getLoopPreheader(), L.getHeader(), L.getUniqueExitBlock(),
+                   L.getStartLoc()};
+        markKept(L);
+        rewriteNest(Old, SE, Nest, *C, O, N.TEIR);
+      }
       Found.push_back(std::move(N));
       return Rewrite;
     }
@@ -284,6 +319,9 @@ void switchOff(Function &F) {
   LoopInfo LI(DT);
   for (Loop *L : LI)
     markKept(*L);
+  for (Instruction &I : instructions(F))
+    if (isProductCall(I))
+      markKept(I);
 }
 
 // The runtime is for the program's own processor, not for a graphics card.
@@ -344,7 +382,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   }
   std::vector<Finding> Found;
   bool Changed = false;
-  if (sumDepth(F, Found) > 2) {
+  if (sumDepth(F, Found) > 2 || any_of(instructions(F), isProductCall)) {
     if (!Own)
       Own = std::make_shared<Canonical>();
     {

@@ -14,39 +14,6 @@ using namespace llvm;
 
 namespace nputeir {
 
-nest_expr *Operations::make(nest_op Op, dtype Type, loc At, const nest_expr *X,
-                            const nest_expr *Y, const nest_expr *Z) {
-  nest_expr *E = make(Op, Type, At);
-  E->arg[0] = X;
-  E->arg[1] = Y;
-  E->arg[2] = Z;
-  return E;
-}
-
-nest_expr *Operations::as(nest_expr *E, dtype Type) {
-  if (E->type == Type || E->op == NEST_OTHER)
-    return E;
-  return make(NEST_CAST, Type, E->at, E);
-}
-
-nest_expr *Operations::readConstant(const Constant *C, dtype Type) {
-  nest_expr *E = make(NEST_NUMBER, Type, loc_none());
-  if (const auto *F = dyn_cast<ConstantFP>(C)) {
-    bool Lost;
-    APFloat Number = F->getValueAPF();
-    Number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &Lost);
-    E->number = Number.convertToDouble();
-    return E;
-  }
-  const auto *Int = dyn_cast<ConstantInt>(C);
-  if (!Int)
-    return other("a constant that is no number", loc_none());
-  E->integer = dtype_kind(Type) == DTYPE_UNSIGNED ? (int64_t)Int->getZExtValue()
-                                                  : Int->getSExtValue();
-  E->number = (double)E->integer;
-  return E;
-}
-
 static bool allowsReassoc(const Instruction &I) {
   const auto *FP = dyn_cast<FPMathOperator>(&I);
   return !FP || FP->hasAllowReassoc();

@@ -23,11 +23,6 @@ protected:
   loc at(const llvm::Instruction &I) { return locOf(I.getDebugLoc(), A); }
   bool tooLong(int Depth) const { return Depth > DepthMax || Exprs > ExprMax; }
 
-  using NestBuilder::make;
-  nest_expr *make(nest_op Op, dtype Type, loc At, const nest_expr *X,
-                  const nest_expr *Y = nullptr, const nest_expr *Z = nullptr);
-  nest_expr *as(nest_expr *E, dtype Type); // E itself where it has the type
-  nest_expr *readConstant(const llvm::Constant *C, dtype Type);
   nest_expr *readOperation(const llvm::Instruction &I, int Depth);
 
 private:

@@ -8,6 +8,7 @@ extern "C" {
 #include "recognizer.h"
 }
 
+#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Dominators.h"
@@ -62,6 +63,8 @@ struct IRNest {
   // Conditions under which the nest is what the description says.
   std::vector<std::pair<llvm::Value *, bool>> Assumed;
   std::vector<NoWrap> Bounded;
+  std::vector<llvm::Value *> NonZero;    // floats that must not be zero
+  std::vector<contraction_guard> Guards; // beside those of the contraction
 };
 // False and a verdict when the loop cannot be described as a nest.
 bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
@@ -73,6 +76,16 @@ loc locOf(const llvm::DebugLoc &DL, arena *A);
 // branch, or switched off.
 bool isKept(const llvm::Loop &L);
 void markKept(llvm::Loop &Outer);
+bool isKept(const llvm::Instruction &I); // the same for code without a loop
+void markKept(llvm::Instruction &I);
+
+// ---- calls.cpp ----
+// A call of a library function that is a matrix product, and not kept.
+bool isProductCall(const llvm::Instruction &I);
+// False and a verdict when the call is not described.  Adds loads of numbers
+// that are passed by pointer in front of the call.
+bool readCall(llvm::CallInst &Call, llvm::ScalarEvolution &SE,
+              llvm::AAResults &AA, arena *A, IRNest &Result, verdict &V);
 
 // ---- canonical.cpp ----
 // Analysis managers of our own, and the passes that prepare a function.
@@ -94,8 +107,14 @@ struct Canonical {
 void addHoistPasses(llvm::FunctionPassManager &Passes);
 
 // ---- rewrite.cpp ----
-// Puts the guarded call in front of the loop.  Analyses are stale afterwards.
-void rewriteNest(llvm::Loop &Outer, llvm::ScalarEvolution &SE, const IRNest &I,
+// The code of a nest: First is entered from Entry alone, and left to After
+// alone.
+struct Region {
+  llvm::BasicBlock *Entry, *First, *After;
+  llvm::DebugLoc At;
+};
+// Puts the guarded call in front of the code.  Analyses are stale afterwards.
+void rewriteNest(const Region &Old, llvm::ScalarEvolution &SE, const IRNest &I,
                  const contraction &C, const options &O,
                  const std::string &TEIR);
 constexpr const char *CallName = "nputeir_call_1";
@@ -104,6 +123,7 @@ constexpr const char *CallName = "nputeir_call_1";
 struct Finding {
   llvm::DebugLoc At;
   verdict V = {};
+  std::string What = "nest"; // what is replaced or kept
   std::string Einsum, Sizes, Contraction, TEIR, Nest; // empty unless known
   unsigned Depth = 0;
 };

@@ -211,13 +211,8 @@ private:
 
   void assign(int Id, const Instruction *Where, int LoopNumber,
               const Value *W) {
-    nest_statement S = {};
-    S.scalar = Id;
-    S.loop = LoopNumber;
-    S.order = Code.Order[Where];
-    S.at = at(*Where);
-    S.value = read(W, false, 0);
-    add(S);
+    NestBuilder::assign(Id, LoopNumber, Code.Order[Where], read(W, false, 0),
+                        at(*Where));
   }
 
   int scalar(const PHINode *P) {

@@ -28,14 +28,14 @@ void remark(Function &F, const Finding &N) {
   if (N.V.rule == RULE_TAKEN) {
     ORE.emit([&] {
       return OptimizationRemark(PassName, Rule, N.At, Region)
-             << "nest replaced by a call: " << ore::NV("Einsum", N.Einsum)
+             << N.What << " replaced by a call: " << ore::NV("Einsum", N.Einsum)
              << " with " << ore::NV("Sizes", N.Sizes);
     });
     return;
   }
   ORE.emit([&] {
     OptimizationRemarkMissed R(PassName, Rule, N.At, Region);
-    R << "nest kept [" << ore::NV("Rule", Rule)
+    R << N.What << " kept [" << ore::NV("Rule", Rule)
       << "]: " << ore::NV("Reason", N.V.diag.text);
     if (N.V.diag.at.line > 0)
       R << " (line " << ore::NV("Line", N.V.diag.at.line) << ")";
@@ -54,6 +54,8 @@ void report(const Function &F, const Finding &N) {
                     {"rule", rule_name(N.V.rule)},
                     {"depth", N.Depth}};
   Line["file"] = F.getParent()->getSourceFileName();
+  if (N.What != Finding().What)
+    Line["what"] = N.What;
   if (N.At) {
     Line["file"] = cast<DIScope>(N.At.getScope())->getFilename();
     Line["line"] = N.At.getLine();
@@ -83,7 +85,7 @@ void report(const Function &F, const Finding &N) {
 }
 
 void print(const Function &F, const Finding &N, raw_ostream &Out) {
-  Out << "nest in " << F.getName();
+  Out << N.What << " in " << F.getName();
   if (N.At)
     Out << " at line " << N.At.getLine();
   Out << ": ";

@@ -48,10 +48,10 @@ static Constant *text(Module &M, StringRef Text, const Twine &Name) {
   return ConstantExpr::getPointerCast(G, bytePointer(M.getContext()));
 }
 
-static std::string whereText(const Loop &Outer) {
-  const Function &F = *Outer.getHeader()->getParent();
+static std::string whereText(const Region &Old) {
+  const Function &F = *Old.First->getParent();
   std::string Where = F.getParent()->getSourceFileName();
-  if (DebugLoc DL = Outer.getStartLoc())
+  if (DebugLoc DL = Old.At)
     Where = cast<DIScope>(DL.getScope())->getFilename().str() + ":" +
             std::to_string(DL.getLine()) + ":" + std::to_string(DL.getCol());
   return Where + " " + F.getName().str();
@@ -60,7 +60,7 @@ static std::string whereText(const Loop &Outer) {
 namespace {
 
 class Rewriter {
-  Loop &Outer;
+  const Region &Old;
   ScalarEvolution &SE;
   const IRNest &Nest;
   const contraction &C;
@@ -71,24 +71,19 @@ class Rewriter {
   SmallVector<Value *, 8> Tensor; // of the call; null: a number's slot
 
 public:
-  Rewriter(Loop &Outer, ScalarEvolution &SE, const IRNest &Nest,
+  Rewriter(const Region &Old, ScalarEvolution &SE, const IRNest &Nest,
            const contraction &C)
-      : Outer(Outer), SE(SE), Nest(Nest), C(C),
-        F(*Outer.getHeader()->getParent()), M(*F.getParent()), Code(SE, M) {}
+      : Old(Old), SE(SE), Nest(Nest), C(C), F(*Old.First->getParent()),
+        M(*F.getParent()), Code(SE, M) {}
 
   void run(const options &O, const std::string &TEIR) {
-    BasicBlock *Entry = Outer.getLoopPreheader();
-    BasicBlock *Header = Outer.getHeader();
-    BasicBlock *After = Outer.getUniqueExitBlock();
-    Instruction *End = Entry->getTerminator();
-    DebugLoc DL = Outer.getStartLoc();
-    if (!DL)
-      DL = End->getDebugLoc();
+    Instruction *End = Old.Entry->getTerminator();
+    DebugLoc DL = Old.At ? Old.At : End->getDebugLoc();
     expandAll(End);
 
     LLVMContext &X = F.getContext();
-    auto *Offer = BasicBlock::Create(X, "nputeir.offer", &F, Header);
-    auto *Kept = BasicBlock::Create(X, "nputeir.kept", &F, Header);
+    auto *Offer = BasicBlock::Create(X, "nputeir.offer", &F, Old.First);
+    auto *Kept = BasicBlock::Create(X, "nputeir.kept", &F, Old.First);
     FunctionCallee Call = declareCall(M);
     IRBuilder<> B(End);
     B.SetCurrentDebugLocation(DL);
@@ -98,12 +93,12 @@ public:
     B.SetInsertPoint(Offer);
     Value *Status = B.CreateCall(Call, arguments(B, O, TEIR), "nputeir.status");
     Value *Done = B.CreateICmpEQ(Status, B.getInt32(0), "nputeir.done");
-    B.CreateCondBr(Done, After, Kept);
+    B.CreateCondBr(Done, Old.After, Kept);
     B.SetInsertPoint(Kept);
-    B.CreateBr(Header);
+    B.CreateBr(Old.First);
 
-    Header->replacePhiUsesWith(Entry, Kept);
-    for (PHINode &P : After->phis()) // of loop-invariant values only
+    Old.First->replacePhiUsesWith(Old.Entry, Kept);
+    for (PHINode &P : Old.After->phis()) // of loop-invariant values only
       P.addIncoming(P.getIncomingValue(0), Offer);
     dropMemoryPromises(F);
   }
@@ -121,7 +116,7 @@ private:
   // work: freezing keeps that from becoming undefined.
   void expandAll(Instruction *At) {
     IRBuilder<> B(At);
-    B.SetCurrentDebugLocation(Outer.getStartLoc());
+    B.SetCurrentDebugLocation(Old.At);
     for (const SCEV *S : Nest.Symbol)
       Symbol.push_back(frozen(B, S, B.getInt64Ty(), At));
     for (int T = 0; T < TENSORS; T++)
@@ -164,6 +159,14 @@ private:
     return B.CreateAnd(Few, B.CreateICmpULE(Way, Room));
   }
 
+  Value *holds(IRBuilder<> &B, const contraction_guard &G) {
+    Value *Product = B.CreateBinaryIntrinsic(
+        Intrinsic::smul_with_overflow, number(B, G.small), number(B, G.count));
+    Value *Fits = B.CreateNot(B.CreateExtractValue(Product, 1));
+    return B.CreateAnd(Fits, B.CreateICmpSGE(number(B, G.large),
+                                             B.CreateExtractValue(Product, 0)));
+  }
+
   Value *mayCall(IRBuilder<> &B, Value *Callee) {
     Value *May = B.CreateIsNotNull(Callee, "nputeir.linked");
     for (int I = 0; I < C.axis_count; I++) {
@@ -174,19 +177,17 @@ private:
     }
     for (const NoWrap &Sum : Nest.Bounded)
       May = B.CreateAnd(May, staysSmall(B, Sum));
+    for (Value *V : Nest.NonZero)
+      May = B.CreateAnd(May, B.CreateFCmpUNE(B.CreateFreeze(V),
+                                             ConstantFP::get(V->getType(), 0)));
     for (auto [Condition, Side] : Nest.Assumed) {
       Value *Holds = B.CreateFreeze(Condition);
       May = B.CreateAnd(May, Side ? Holds : B.CreateNot(Holds));
     }
-    for (int I = 0; I < C.guard_count; I++) {
-      Value *Product = B.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow,
-                                               number(B, C.guard[I].small),
-                                               number(B, C.guard[I].count));
-      Value *Fits = B.CreateNot(B.CreateExtractValue(Product, 1));
-      Value *Apart = B.CreateICmpSGE(number(B, C.guard[I].large),
-                                     B.CreateExtractValue(Product, 0));
-      May = B.CreateAnd(May, B.CreateAnd(Fits, Apart));
-    }
+    for (int I = 0; I < C.guard_count; I++)
+      May = B.CreateAnd(May, holds(B, C.guard[I]));
+    for (const contraction_guard &G : Nest.Guards)
+      May = B.CreateAnd(May, holds(B, G));
     return May;
   }
 
@@ -238,7 +239,7 @@ private:
     Value *Tensors = array(B, pointer(), Tensor, "nputeir.tensors");
     return {text(M, TEIR, "nputeir.teir"),
             Options,
-            text(M, whereText(Outer), "nputeir.where"),
+            text(M, whereText(Old), "nputeir.where"),
             Values,
             B.getInt64(Symbol.size()),
             Tensors,
@@ -248,11 +249,10 @@ private:
 
 } // namespace
 
-void rewriteNest(Loop &Outer, ScalarEvolution &SE, const IRNest &I,
+void rewriteNest(const Region &Old, ScalarEvolution &SE, const IRNest &I,
                  const contraction &C, const options &O,
                  const std::string &TEIR) {
-  markKept(Outer);
-  Rewriter(Outer, SE, I, C).run(O, TEIR);
+  Rewriter(Old, SE, I, C).run(O, TEIR);
 }
 
 } // namespace nputeir

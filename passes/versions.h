@@ -29,6 +29,14 @@ inline llvm::PointerType *bytePointer(llvm::LLVMContext &X) {
 #endif
 }
 
+inline llvm::PointerType *pointerTo(llvm::Type *T) {
+#if LLVM_VERSION_MAJOR >= 15
+  return bytePointer(T->getContext());
+#else
+  return T->getPointerTo();
+#endif
+}
+
 class Expander : public llvm::SCEVExpander {
   llvm::ScalarEvolution &SE;
 
