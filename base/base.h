@@ -72,7 +72,8 @@ void text_free(struct text *);
 /* A whole file in memory, NUL terminated behind its *length bytes. */
 char *file_read(struct arena *, const char *path, size_t *length,
                 struct diag *);
-/* Writes beside `path` and renames, so that a reader never sees half a file. */
+/* Writes beside `path` and renames, so that a reader never sees half a file;
+ * a device, a pipe or a link stays what it is and is written to. */
 bool file_write(const char *path, const void *bytes, size_t length,
                 struct diag *);
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void reserve(struct text *t, size_t more) {
@@ -77,23 +78,32 @@ char *file_read(struct arena *a, const char *path, size_t *length,
   return data;
 }
 
+static bool write_whole(const char *path, const void *bytes, size_t length) {
+  FILE *f = fopen(path, "wb");
+  bool good = f && fwrite(bytes, 1, length, f) == length;
+  return f && fclose(f) == 0 && good;
+}
+
+static bool write_beside(const char *path, const void *bytes, size_t length) {
+  struct text part = {0};
+  text_printf(&part, "%s.%ld.part", path, (long)getpid());
+  bool good =
+      write_whole(part.data, bytes, length) && rename(part.data, path) == 0;
+  int reason = errno;
+  if (!good)
+    remove(part.data);
+  errno = reason;
+  text_free(&part);
+  return good;
+}
+
 bool file_write(const char *path, const void *bytes, size_t length,
                 struct diag *d) {
   struct loc at = {path, 0, 0};
-  struct text part = {0};
-  text_printf(&part, "%s.%ld.part", path, (long)getpid());
-  FILE *f = fopen(part.data, "wb");
-  bool good = f && fwrite(bytes, 1, length, f) == length;
-  if (f && fclose(f) != 0)
-    good = false;
-  if (good && rename(part.data, path) != 0)
-    good = false;
-  if (!good) {
-    diag_error(d, at, "cannot write: %s", strerror(errno));
-    remove(part.data);
-  }
-  text_free(&part);
-  return good;
+  struct stat there;
+  bool special = lstat(path, &there) == 0 && !S_ISREG(there.st_mode);
+  return (special ? write_whole : write_beside)(path, bytes, length) ||
+         diag_error(d, at, "cannot write: %s", strerror(errno));
 }
 
 struct scan scan_open(const char *file, const char *text) {

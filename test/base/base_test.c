@@ -33,6 +33,21 @@ static void test_diag(void) {
   CHECK(!diag_error(NULL, at, "nobody listens"));
 }
 
+/* A link is written through, not replaced; the same goes for a device. */
+static void check_link(const char *path) {
+  char link[64], to[64];
+  struct diag d = {0};
+  snprintf(link, sizeof link, "%s.link", path);
+  CHECK(symlink(path, link) == 0);
+  CHECK(file_write(link, "through", 7, &d));
+  CHECK(readlink(link, to, sizeof to) == (ssize_t)strlen(path));
+  struct arena *a = arena_open();
+  size_t length;
+  CHECK(strcmp(file_read(a, path, &length, &d), "through") == 0);
+  arena_close(a);
+  remove(link);
+}
+
 static void test_text_and_files(void) {
   struct text t = {0};
   CHECK(strcmp(text_string(&t), "") == 0);
@@ -49,6 +64,7 @@ static void test_text_and_files(void) {
   CHECK(file_write(path, t.data, t.length, &d));
   char *back = file_read(a, path, &length, &d);
   CHECK(back && length == t.length && memcmp(back, t.data, length) == 0);
+  check_link(path);
   remove(path);
   CHECK(!file_read(a, path, &length, &d) && d.kind == DIAG_ERROR);
   CHECK(strcmp(d.at.file, path) == 0);
