@@ -152,24 +152,32 @@ bool emit_configuration(const struct design *x, struct command_list *l,
 static const struct design_bd *task_bd(const struct design *x,
                                        const struct design_task *k) {
   for (int i = 0; i < x->bd_count; i++)
-    if (x->bd[i].column == k->column && x->bd[i].row == 0 &&
+    if (x->bd[i].column == k->column && x->bd[i].row == k->row &&
         x->bd[i].id == k->bd)
       return &x->bd[i];
   return NULL;
 }
 
-static bool push_task(const struct design *x, const struct design_task *k,
-                      struct command_list *l, struct diag *d) {
+/* The descriptor of a shim task, aimed at its place in the argument. */
+static bool aim_task(const struct design *x, const struct design_task *k,
+                     struct command_list *l, struct diag *d) {
   const struct design_bd *b = task_bd(x, k);
   uint32_t address =
       tile_address(k->column, 0, SHIM_BD + (uint32_t)b->id * CORE_BD_STRIDE);
+  if (!write_bd(b, l, d))
+    return false;
+  command_ddr_patch(l, address + 4, k->argument, k->offset_bytes);
+  return true;
+}
+
+static bool push_task(const struct design *x, const struct design_task *k,
+                      struct command_list *l, struct diag *d) {
   /* in1 runs the same descriptor in every phase; it is never rewritten */
-  if (k->phase == 0 || k->argument != MAP_IN1) {
-    if (!write_bd(b, l, d))
-      return false;
-    command_ddr_patch(l, address + 4, k->argument, k->offset_bytes);
-  }
-  uint32_t channel = channel_address(k->column, 0, k->mm2s, k->channel);
+  bool aimed = tile_kind(k->row) != TILE_SHIM ||
+               (k->phase > 0 && k->argument == MAP_IN1);
+  if (!aimed && !aim_task(x, k, l, d))
+    return false;
+  uint32_t channel = channel_address(k->column, k->row, k->mm2s, k->channel);
   if (k->token && k->phase == 0)
     command_mask_write(l, channel, 0x1F00, (uint32_t)DESIGN_TOKEN_ID << 8);
   command_write(l, channel + QUEUE,

@@ -148,16 +148,28 @@ static bool check_programs(const struct design *x, struct diag *d) {
   return true;
 }
 
-/* At most 16 descriptors of the phases that may be outstanding, and a channel's
- * queue holds them. */
+/* Tasks of one phase on the channel of this one. */
+static int tasks_beside(const struct design *x, const struct design_task *k) {
+  int count = 0;
+  for (int i = 0; i < x->task_count; i++) {
+    const struct design_task *o = &x->task[i];
+    count += o->phase == k->phase && o->column == k->column &&
+             o->row == k->row && o->channel == k->channel && o->mm2s == k->mm2s;
+  }
+  return count;
+}
+
+/* A channel's queue holds the tasks of all phases that may be outstanding. */
 static bool check_tasks(const struct design *x, struct diag *d) {
   enum { QUEUE_DEPTH = 4 }; /* xdna-array.md section 4 */
-  if (x->phases_ahead > QUEUE_DEPTH)
-    return diag_error(d, loc_none(),
-                      "%d phases outstanding; a task queue holds %d",
-                      x->phases_ahead, QUEUE_DEPTH);
   for (int i = 0; i < x->task_count; i++) {
     const struct design_task *k = &x->task[i];
+    if (k->phase == 0 && tasks_beside(x, k) * x->phases_ahead > QUEUE_DEPTH)
+      return diag_error(d, loc_none(),
+                        "column %d %s channel %d: %d tasks in each of %d "
+                        "outstanding phases; a queue holds %d",
+                        k->column, kind_name(k->row), k->channel,
+                        tasks_beside(x, k), x->phases_ahead, QUEUE_DEPTH);
     const struct map_transfer *t = &x->program->transfer[k->argument];
     if (k->repeat < 1 || k->repeat > 256 ||
         k->offset_bytes > (uint64_t)t->bytes)

@@ -48,10 +48,11 @@ struct design_route {
   int from_channel, to_channel;
 };
 
-/* What the transaction runs on a shim channel in one phase: a descriptor on
- * an argument buffer.  A phase is one m round of the tile program. */
+/* What the transaction runs in one phase: on a shim channel a descriptor on an
+ * argument buffer, on a mem tile's one that is there already.  A phase is one m
+ * round of the tile program. */
 struct design_task {
-  int phase, column, channel, bd;
+  int phase, column, row, channel, bd;
   bool mm2s;
   int argument;          /* 0 in0, 1 in1, 2 out */
   uint64_t offset_bytes; /* in the argument */

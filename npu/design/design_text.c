@@ -65,10 +65,10 @@ void design_print(const struct design *x, struct text *t) {
   for (int i = 0; i < x->task_count; i++) {
     const struct design_task *k = &x->task[i];
     text_printf(t,
-                "task phase %d column %d %s%d bd %d %s +%llu words %u "
+                "task phase %d tile (%d,%d) %s%d bd %d %s +%llu words %u "
                 "repeat %d%s\n",
-                k->phase, k->column, k->mm2s ? "mm2s" : "s2mm", k->channel,
-                k->bd, argument[k->argument],
+                k->phase, k->column, k->row, k->mm2s ? "mm2s" : "s2mm",
+                k->channel, k->bd, argument[k->argument],
                 (unsigned long long)k->offset_bytes, k->length_words, k->repeat,
                 k->token ? " token" : "");
   }

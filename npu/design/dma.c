@@ -15,6 +15,24 @@
  * chunks: the reader passes over the chunks once per n round, and behind its
  * last pass the writer refills chunk after chunk for the next m round.
  *
+ * A panel that does not fit is kept in part (struct map_panel): of every
+ * stretch of k the first steps.  The kept steps of all stretches lie one behind
+ * the other; the steps behind them, streamed in every n round, pass through a
+ * ring. Two descriptors at each end do it, which count their way through the
+ * stretches by iteration:
+ *
+ *   writer  first n round: kept, streamed, kept, streamed ...
+ *           others:        streamed, streamed ...
+ *   reader  all n rounds:  kept, streamed, kept, streamed ...
+ *
+ * The writer's differ, so they are tasks that the transaction starts; the
+ * reader's are a chain without end.  Only the ring has locks.  The reader does
+ * not touch a kept part before the streamed one behind it is there, which was
+ * written later.  And when the writer begins with the next m round's panel, it
+ * has just got a place in the ring for the last streamed part, so the reader is
+ * at most the ring's depth behind and done with the kept parts from the first
+ * stretch on, in the order in which they are overwritten.
+ *
  * Layout changes on the way, in descriptors only.  Device memory holds blocks
  * row-major; the vector unit wants them cut into the MAC's small matrices.
  * With R x S x T the shape of the MAC:
@@ -32,15 +50,15 @@
 enum {
   MEM_ROW = 1,
   CORE_ROW = 2,
-  BANK_BYTES = 16 << 10, /* timing.md B2 */
-  ODD_BDS = 24,          /* odd mem channels use descriptors 24..47 */
+  ODD_BDS = 24, /* odd mem channels use descriptors 24..47 */
 };
 
 /* One end of a ring: a channel that fills or drains it. */
 struct ring {
   const char *name;
   int column, row;
-  uint32_t offset, stride, bytes; /* of the first buffer; to the next */
+  uint32_t offset, stride, bytes; /* of the first buffer; to the next, modulo
+                                     2^32 */
   int depth;
   int lock;  /* id of empty; full is the next */
   int reuse; /* 0: one pair of locks; else a pair per buffer */
@@ -68,8 +86,13 @@ static void add_ring(struct maker *m, const struct ring *r, uint32_t bytes) {
                          : r->depth};
 }
 
-/* A descriptor for buffer `index` of the ring; linear unless dims are given
- * (count of them, fastest first). */
+/* Linear unless dims are given (count of them, fastest first). */
+static void set_dims(struct bd *bd, const struct bd_dim *dim, int dims) {
+  for (int i = 0; i < 4; i++)
+    bd->dim[i] = i < dims ? dim[i] : (struct bd_dim){1, 0};
+}
+
+/* A descriptor for buffer `index` of the ring. */
 static void add_ring_bd(struct maker *m, const struct ring *r, int index,
                         int id, int next, bool mm2s, int channel,
                         const struct bd_dim *dim, int dims) {
@@ -83,7 +106,7 @@ static void add_ring_bd(struct maker *m, const struct ring *r, int index,
       .id = id,
       .mm2s = mm2s,
       .channel = channel,
-      .bd = {.base = r->offset + (uint64_t)index * r->stride,
+      .bd = {.base = r->offset + (uint32_t)index * r->stride,
              .length_words = r->bytes / 4,
              .iteration_step_words = 1,
              .iteration_count = 1,
@@ -92,8 +115,7 @@ static void add_ring_bd(struct maker *m, const struct ring *r, int index,
              .release_lock = lock_of(r, index, mm2s ? LOCK_EMPTY : LOCK_FULL),
              .release_value = unit,
              .next = next}};
-  for (int i = 0; i < 4; i++)
-    x->bd.dim[i] = i < dims ? dim[i] : (struct bd_dim){1, 0};
+  set_dims(&x->bd, dim, dims);
 }
 
 /* The loop of a whole ring on one channel, descriptors first.. */
@@ -133,17 +155,10 @@ static uint32_t block_bytes(const struct tile_program *p, int tensor) {
   return (uint32_t)(x->block_rows * x->block_columns * dtype_bytes(x->type));
 }
 
-/* A core keeps sums in the place of out until they are results. */
-static uint32_t core_bytes(const struct tile_program *p, int tensor) {
-  return tensor == MAP_OUT
-             ? (uint32_t)(p->block_m * p->block_n * dtype_bytes(p->acc))
-             : block_bytes(p, tensor);
-}
-
 /* Ids in a mem tile.  Descriptors of even channels are 0..23, of odd ones
  * 24..47 (xdna-array.md section 3.2). */
 enum {
-  LOCK_IN0 = 0, /* a pair per chunk */
+  LOCK_IN0 = 0, /* a pair, or a pair per chunk */
   LOCK_IN1 = 2 * MAP_MAX_CHUNKS,
   LOCK_OUT = LOCK_IN1 + 2, /* a pair per row */
   INPUT_BD = 0,
@@ -152,11 +167,70 @@ enum {
 };
 static int half_of(int channel) { return channel % 2 ? ODD_BDS : 0; }
 
+/* A part of a panel that is kept in part: its descriptor goes through all
+ * places by iteration. */
+static struct bd *add_part_bd(struct maker *m, const struct ring *r, int id,
+                              int next, bool mm2s, const struct bd_dim *dim,
+                              int dims) {
+  add_ring_bd(m, r, 0, id, next, mm2s, MAP_IN0, dim, dims);
+  struct bd *bd = &m->design->bd[m->design->bd_count - 1].bd;
+  bd->iteration_step_words = r->stride / 4;
+  bd->iteration_count = (uint32_t)r->depth;
+  return bd;
+}
+
+/* The panel of in0, kept in part; gives the end of its memory. */
+static uint32_t make_mem_panel(struct maker *m, int column, uint32_t offset,
+                               const struct bd_dim dim[4]) {
+  enum { WRITE_KEPT = DESIGN_KEPT_BD, WRITE = DESIGN_STREAMED_BD };
+  enum { READ_KEPT = WRITE + 1, READ };
+  const struct tile_program *p = m->design->program;
+  const struct map_panel *panel = &p->panel;
+  uint32_t step = block_bytes(p, MAP_IN0) * (uint32_t)p->group_m;
+  struct ring kept = {.name = "in0_kept",
+                      .column = column,
+                      .row = MEM_ROW,
+                      .offset = offset,
+                      .bytes = step * (uint32_t)panel->kept,
+                      .stride = step * (uint32_t)panel->kept,
+                      .depth = panel->stretches,
+                      .lock = LOCK_IN0};
+  struct ring ring = {.name = "in0_",
+                      .column = column,
+                      .row = MEM_ROW,
+                      .offset = offset + kept.bytes * (uint32_t)kept.depth,
+                      .bytes = step * (uint32_t)panel->streamed,
+                      .stride = step * (uint32_t)panel->streamed,
+                      .depth = MAP_MEM_DEPTH_STREAMED,
+                      .lock = LOCK_IN0};
+  *add_buffer(m) = (struct design_buffer){kept.name, column, MEM_ROW, offset,
+                                          ring.offset - offset};
+  add_ring(m, &ring, ring.bytes);
+  struct bd *write = add_part_bd(m, &kept, WRITE_KEPT, WRITE, false, dim, 4);
+  write->acquire_lock = -1; /* nothing to wait for, nothing to say */
+  write->release_value = 0;
+  add_part_bd(m, &ring, WRITE, -1, false, dim, 4);
+  struct bd *read = add_part_bd(m, &kept, READ_KEPT, READ, true, NULL, 0);
+  read->release_lock = read->acquire_lock; /* the part behind it is there */
+  add_part_bd(m, &ring, READ, READ_KEPT, true, NULL, 0);
+  *add_start(m) =
+      (struct design_start){column, MEM_ROW, MAP_IN0, READ_KEPT, true};
+  return ring.offset + ring.bytes * (uint32_t)ring.depth;
+}
+
 /* Inputs: shim -> S2MM c, MM2S c -> cores; in0 on channel 0, in1 on 1. */
 static uint32_t make_mem_input(struct maker *m, int column, int tensor,
                                uint32_t offset, const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
-  int chunks = tensor == MAP_IN0 ? p->in0_chunks : 0;
+  struct bd_dim dim[4];
+  int element = dtype_bytes(p->transfer[tensor].type);
+  if (tensor == MAP_IN0)
+    cut_dims(dim, p->block_k, s->m, s->k, element);
+  else
+    cut_dims(dim, p->block_n, s->k, s->n, element);
+  if (tensor == MAP_IN0 && p->panel.stretches)
+    return make_mem_panel(m, column, offset, dim);
+  int chunks = tensor == MAP_IN0 ? p->panel.chunks : 0;
   int blocks = chunks ? p->steps_k * p->group_m / chunks : 1;
   struct ring r = {.name = tensor == MAP_IN0 ? "in0_" : "in1_",
                    .column = column,
@@ -167,12 +241,6 @@ static uint32_t make_mem_input(struct maker *m, int column, int tensor,
                    .lock = tensor == MAP_IN0 ? LOCK_IN0 : LOCK_IN1,
                    .reuse = chunks ? p->rounds_n : 0};
   r.stride = r.bytes;
-  struct bd_dim dim[4];
-  int element = dtype_bytes(p->transfer[tensor].type);
-  if (tensor == MAP_IN0)
-    cut_dims(dim, p->block_k, s->m, s->k, element);
-  else
-    cut_dims(dim, p->block_n, s->k, s->n, element);
   int first = INPUT_BD + half_of(tensor);
   add_ring(m, &r, r.bytes);
   add_chain(m, &r, first, false, tensor, dim, 4);
@@ -216,26 +284,33 @@ static void make_mem_output(struct maker *m, int column, uint32_t offset,
   }
 }
 
-/* A core keeps each input ring in a bank of its own and the two blocks of out
- * in the two others, so the load and store ports never meet in a bank. */
+/* Two blocks of everything, where the map has put them; sums are in the place
+ * of out until they are results. */
 static void make_core(struct maker *m, int column, int row) {
   const struct tile_program *p = m->design->program;
-  static const struct {
+  const struct map_core *core = &p->core;
+  const struct {
     const char *name;
     int lock;
-    uint32_t bank;
+    const uint32_t *offset;
+    enum dtype held;
   } ring[MAP_TENSORS] = {
-      {"in0_", CORE_IN0, 0}, {"in1_", CORE_IN1, 1}, {"out_", CORE_OUT, 2}};
+      {"in0_", CORE_IN0, core->in0, p->transfer[MAP_IN0].type},
+      {"in1_", CORE_IN1, core->in1, p->transfer[MAP_IN1].type},
+      {"out_", CORE_OUT, core->sums, p->acc}};
   for (int i = 0; i < MAP_TENSORS; i++) {
+    const struct map_transfer *x = &p->transfer[i];
     struct ring r = {.name = ring[i].name,
                      .column = column,
                      .row = row,
-                     .offset = ring[i].bank * BANK_BYTES,
+                     .offset = ring[i].offset[0],
+                     .stride = ring[i].offset[1] - ring[i].offset[0],
                      .bytes = block_bytes(p, i),
                      .depth = CORE_DEPTH,
                      .lock = ring[i].lock};
-    r.stride = i == MAP_OUT ? BANK_BYTES : r.bytes;
-    add_ring(m, &r, core_bytes(p, i));
+    add_ring(m, &r,
+             (uint32_t)(x->block_rows * x->block_columns *
+                        dtype_bytes(ring[i].held)));
     add_chain(m, &r, i * CORE_DEPTH, i == MAP_OUT, i == MAP_IN1, NULL, 0);
   }
 }

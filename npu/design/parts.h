@@ -26,6 +26,10 @@ enum { LOCK_EMPTY = 0, LOCK_FULL = 1 };
 /* Buffers of a ring in core memory. */
 enum { CORE_DEPTH = 2 };
 
+/* Descriptors of a mem tile that write a panel of in0 which is kept in part: a
+ * kept part and then a streamed one; only a streamed one. */
+enum { DESIGN_KEPT_BD, DESIGN_STREAMED_BD };
+
 /* A column's blocks of out leave on one or two channels, a half of the rows on
  * each: how many, and which rows. */
 int design_joins(const struct tile_program *);

@@ -4,14 +4,17 @@
  * if the mem tile keeps it, else once per n round (one descriptor, repeated);
  * its own columns of in1 once (the same descriptor in every phase); and writes
  * its blocks of out (one descriptor with a token for each half of the rows).
+ * A panel that is kept in part is read whole in the first n round, and what is
+ * not kept in the others; the mem tile's writer gets tasks to match.
  * Loops that continue each other in memory are merged.
  *
- * Four phases may be outstanding: that is the depth of a channel's task queue,
- * and with one in1, four in0 and eight out descriptors it stays within 16.
+ * As many phases may be outstanding as the channels' queues have room for, four
+ * tasks each; with one in1 descriptor, and of in0 and out two to four each, a
+ * shim stays within 16.
  */
 #include "parts.h"
 
-enum { PHASES_AHEAD = 4, SHIM_DIMS = 3 };
+enum { QUEUE_DEPTH = 4, SHIM_DIMS = 3 };
 
 struct walk {
   int64_t extent[8], stride_bytes[8];
@@ -96,10 +99,15 @@ static bool fill_bd(struct maker *m, const char *name, struct walk *w,
   return true;
 }
 
-/* A shim channel and what it moves; ring: descriptors that take turns. */
+/* Which n rounds a task is for: in one go, or where a part of in0 is kept the
+ * first one, and the others. */
+enum rounds { ALL_ROUNDS, FIRST_ROUND, OTHER_ROUNDS };
+
+/* A kind of tasks on a shim channel; ring: descriptors that take turns. */
 struct channel {
   const char *name;
   int tensor;
+  enum rounds rounds;
   bool mm2s;
   int channel, bd, ring;
 };
@@ -107,27 +115,49 @@ struct channel {
 static struct walk walk_of(const struct tile_program *p,
                            const struct channel *c) {
   const struct map_transfer *x = &p->transfer[c->tensor];
+  const struct map_loop *n = &x->time[1], *k = &x->time[2],
+                        *group = &x->time[3];
   struct walk w = {.count = 0};
-  if (!(c->tensor == MAP_IN0 && p->in0_chunks))
-    walk_add(&w, x->time[1].extent, x->time[1].stride_bytes); /* n rounds */
+  if (c->rounds == ALL_ROUNDS && !(c->tensor == MAP_IN0 && p->panel.chunks))
+    walk_add(&w, n->extent, n->stride_bytes);
+  if (c->rounds == OTHER_ROUNDS)
+    walk_add(&w, n->extent - 1, n->stride_bytes);
   if (c->tensor == MAP_OUT) {
     int first;
-    walk_add(&w, x->time[3].extent, x->time[3].stride_bytes); /* group */
+    walk_add(&w, group->extent, group->stride_bytes);
     walk_add(&w, design_join_rows(p, c->channel, &first), x->row_stride_bytes);
+  } else if (c->rounds == OTHER_ROUNDS) {
+    walk_add(&w, p->panel.stretches,
+             (p->panel.kept + p->panel.streamed) * k->stride_bytes);
+    walk_add(&w, p->panel.streamed, k->stride_bytes);
   } else {
-    walk_add(&w, x->time[2].extent, x->time[2].stride_bytes); /* k steps */
-    if (c->tensor == MAP_IN0)
-      walk_add(&w, x->time[3].extent, x->time[3].stride_bytes);
+    walk_add(&w, k->extent, k->stride_bytes);
   }
+  if (c->tensor == MAP_IN0)
+    walk_add(&w, group->extent, group->stride_bytes);
   int64_t words = dtype_bytes(x->type) * (int64_t)x->block_columns / 4;
   walk_add(&w, x->block_rows, words * 4);
   walk_add(&w, words, 4);
   return w;
 }
 
+/* Bytes from the argument's start to what a task of phase 0 moves. */
+static int64_t start_of(const struct tile_program *p, const struct channel *c,
+                        int column) {
+  const struct map_transfer *x = &p->transfer[c->tensor];
+  int64_t start = column * x->column_stride_bytes;
+  int first_row;
+  if (c->tensor == MAP_OUT) {
+    design_join_rows(p, c->channel, &first_row);
+    start += first_row * x->row_stride_bytes;
+  }
+  if (c->rounds == OTHER_ROUNDS)
+    start += p->panel.kept * x->time[2].stride_bytes;
+  return start;
+}
+
 static bool make_channel(struct maker *m, int column, const struct channel *c) {
   const struct tile_program *p = m->design->program;
-  const struct map_transfer *x = &p->transfer[c->tensor];
   struct walk w = walk_of(p, c);
   struct bd bd = {.iteration_step_words = 1,
                   .iteration_count = 1,
@@ -135,11 +165,9 @@ static bool make_channel(struct maker *m, int column, const struct channel *c) {
                   .release_lock = -1,
                   .next = -1,
                   .burst = 2};
-  int repeat, first_row = 0;
+  int repeat;
   if (!fill_bd(m, c->name, &w, &bd, &repeat))
     return false;
-  if (c->tensor == MAP_OUT)
-    design_join_rows(p, c->channel, &first_row);
   for (int i = 0; i < c->ring; i++)
     *add_bd(m) =
         (struct design_bd){arena_printf(m->arena, "%s_task%d", c->name, i),
@@ -157,27 +185,54 @@ static bool make_channel(struct maker *m, int column, const struct channel *c) {
         .bd = c->bd + phase % c->ring,
         .mm2s = c->mm2s,
         .argument = c->tensor,
-        .offset_bytes = (uint64_t)(column * x->column_stride_bytes +
-                                   phase * x->time[0].stride_bytes +
-                                   first_row * x->row_stride_bytes),
+        .offset_bytes =
+            (uint64_t)(start_of(p, c, column) +
+                       phase * p->transfer[c->tensor].time[0].stride_bytes),
         .length_words = bd.length_words,
         .repeat = repeat,
         .token = c->tensor == MAP_OUT};
   return true;
 }
 
+/* The mem tile's side of in0 when a part of it is kept: both parts of every
+ * stretch in the first n round, then the streamed ones. */
+static void make_panel_tasks(struct maker *m, int column) {
+  const struct tile_program *p = m->design->program;
+  int stretches = p->panel.stretches;
+  for (int phase = 0; phase < m->design->phases; phase++)
+    for (int i = 0; i < 2; i++)
+      *add_task(m) =
+          (struct design_task){.phase = phase,
+                               .column = column,
+                               .row = 1,
+                               .channel = 0,
+                               .bd = i ? DESIGN_STREAMED_BD : DESIGN_KEPT_BD,
+                               .argument = MAP_IN0,
+                               .repeat = stretches * (i ? p->rounds_n - 1 : 1)};
+}
+
 bool make_tasks(struct maker *m) {
-  m->design->phases = m->design->program->rounds_m;
-  m->design->phases_ahead = PHASES_AHEAD;
-  static const struct channel channel[] = {
-      {"in0", MAP_IN0, true, 0, 0, PHASES_AHEAD},
-      {"in1", MAP_IN1, true, 1, PHASES_AHEAD, 1},
-      {"out0", MAP_OUT, false, 0, PHASES_AHEAD + 1, PHASES_AHEAD},
-      {"out1", MAP_OUT, false, 1, 2 * PHASES_AHEAD + 1, PHASES_AHEAD}};
-  int channels = 2 + design_joins(m->design->program);
-  for (int i = 0; i < channels; i++)
-    for (int column = 0; column < m->design->program->columns; column++)
+  const struct tile_program *p = m->design->program;
+  bool part = p->panel.stretches > 0;
+  int ahead = part ? QUEUE_DEPTH / 2 : QUEUE_DEPTH;
+  m->design->phases = p->rounds_m;
+  m->design->phases_ahead = ahead;
+  struct channel channel[] = {
+      {"in0", MAP_IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead},
+      {"in0_again", MAP_IN0, OTHER_ROUNDS, true, 0, 0, part ? ahead : 0},
+      {"in1", MAP_IN1, ALL_ROUNDS, true, 1, 0, 1},
+      {"out0", MAP_OUT, ALL_ROUNDS, false, 0, 0, ahead},
+      {"out1", MAP_OUT, ALL_ROUNDS, false, 1, 0,
+       design_joins(p) > 1 ? ahead : 0}};
+  int bd = 0;
+  for (size_t i = 0; i < sizeof channel / sizeof *channel; i++) {
+    channel[i].bd = bd;
+    bd += channel[i].ring;
+    for (int column = 0; column < p->columns && channel[i].ring; column++)
       if (!make_channel(m, column, &channel[i]))
         return false;
+  }
+  for (int column = 0; column < p->columns && part; column++)
+    make_panel_tasks(m, column);
   return true;
 }

@@ -1,18 +1,15 @@
 /* choose.c -- block sizes for a problem on an array of cores.
  *
  * The textbook way searches tile sizes by measurement; the space is small
- * enough to price every legal shape with a model instead.  A core holds two
- * blocks of each input (one is filled while the other is used) in one memory
- * bank per operand and two blocks of sums in the two others, so that the two
- * load ports and the store port never meet in a bank.  A step of k costs the
- * slowest of the multiply unit, of loading and storing the block of sums
- * (kernels keep them in memory between steps), and of the streams that
- * fill the next blocks; all are cycle counts that follow from the shapes
- * (reference-results.md section 0.3).  A core may instead hold two blocks of
- * out at once, which halves the reads of in1 and shows part of the way out;
- * that pays where DRAM is the limit, so a known platform's bandwidth is a
- * bound, too. The constants below are what the core program and the kernels add
- * to that on the simulator.
+ * enough to price every legal shape with a model instead; what fits, in which
+ * places, is memory.c's.  A step of k costs the slowest of the multiply unit,
+ * of loading and storing the block of sums (kernels keep them in memory
+ * between steps), and of the streams that fill the next blocks; all are cycle
+ * counts that follow from the shapes (reference-results.md section 0.3).  A
+ * core may hold two blocks of out at once, which halves the reads of in1 and
+ * shows part of the way out; that pays where DRAM is the limit, so a known
+ * platform's bandwidth is a bound, too.  The constants below are what the core
+ * program and the kernels add to that on the simulator.
  */
 #include "map.h"
 
@@ -21,14 +18,15 @@
 #include <math.h>
 
 enum {
-  BANK_BYTES = 16 << 10, /* timing.md B2 */
-  STREAM_BYTES = 4,      /* per cycle and channel, timing.md S1 */
-  STEP_CYCLES = 60,      /* call, locks, prologue and epilogue of a kernel */
-  SUM_BYTES = 16,        /* a cycle: 32 in, 32 out, by one pointer */
-  WAYS_OUT = 2,          /* channels of a column for out */
-  ROUND_CYCLES = 60,     /* locks around a block of out */
-  START_CYCLES = 12000,  /* first blocks arrive: queue pushes and DRAM */
+  STREAM_BYTES = 4,     /* per cycle and channel, timing.md S1 */
+  STEP_CYCLES = 60,     /* call, locks, prologue and epilogue of a kernel */
+  SUM_BYTES = 16,       /* a cycle: 32 in, 32 out, by one pointer */
+  WAYS_OUT = 2,         /* channels of a column for out */
+  ROUND_CYCLES = 60,    /* locks around a block of out */
+  START_CYCLES = 12000, /* first blocks arrive: queue pushes and DRAM */
   MAX_STEPS = 1 << 20,
+  MAX_BLOCK = 128, /* elements along m and n, and along k: larger ones fit */
+  MAX_DEPTH = 256, /* a core only if they are very flat */
 };
 
 static int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -36,29 +34,35 @@ static double max3(double a, double b, double c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
-/* Bytes that cross the DRAM interface: in0 once per m round if a mem tile can
- * keep its panel, else once per n round too; in1 once per m round. */
+/* Bytes that cross the DRAM interface: what a mem tile keeps of in0 once per m
+ * round, the rest once per n round too; in1 once per m round. */
 static double traffic(const struct device *dev, const struct map_problem *p,
-                      const struct map_blocking *b) {
+                      const struct map_blocking *b,
+                      const struct map_panel *panel) {
   double in0 = (double)b->rounds_m * b->group_m * b->block_m * dev->core_rows *
                b->steps_k * b->block_k * dtype_bytes(p->in0);
   double in1 = (double)b->rounds_n * b->block_n * dev->columns * b->steps_k *
                b->block_k * dtype_bytes(p->in1);
   double out = (double)b->rounds_m * b->group_m * b->block_m * dev->core_rows *
                b->rounds_n * b->block_n * dev->columns * dtype_bytes(p->out);
-  double again = map_panel_chunks(dev, p, b) ? 1 : b->rounds_n;
+  double kept = panel->chunks ? 1
+                : panel->stretches
+                    ? (double)panel->kept / (panel->kept + panel->streamed)
+                    : 0;
+  double again = kept + (1 - kept) * b->rounds_n;
   return in0 * again + in1 * b->rounds_m + out;
 }
 
 static double dram_cycles(const struct platform *at,
                           const struct map_problem *p,
-                          const struct map_blocking *b) {
+                          const struct map_blocking *b,
+                          const struct map_panel *panel) {
   if (!at->preset)
     return 0;
   const struct preset *q = at->preset;
   /* blocks follow each other: the longest runs of the table */
   double rate = q->dram[q->dram_count - 1].bytes_per_second;
-  return traffic(at->device, p, b) / rate * q->clock_ghz * 1e9;
+  return traffic(at->device, p, b, panel) / rate * q->clock_ghz * 1e9;
 }
 
 /* Two bounds that overlap imperfectly where they are close: the simulator's
@@ -72,17 +76,21 @@ static bool finishes(const struct map_problem *p) {
   return p->acc != p->out || p->finish.relu;
 }
 
-static double price(const struct platform *at, const struct map_problem *p,
-                    const struct kernel_shape *mac, struct map_blocking *b) {
-  const struct device *dev = at->device;
+static void count_rounds(const struct device *dev, const struct map_problem *p,
+                         struct map_blocking *b) {
   b->rounds_m =
       (int)div_up(p->m, (int64_t)b->block_m * b->group_m * dev->core_rows);
   b->rounds_n = (int)div_up(p->n, (int64_t)b->block_n * dev->columns);
   b->steps_k = (int)div_up(p->k, b->block_k);
-  double in0 = (double)b->block_m * b->block_k * dtype_bytes(p->in0);
-  double in1 = (double)b->block_k * b->block_n * dtype_bytes(p->in1);
-  double out = (double)b->block_m * b->block_n * dtype_bytes(p->out);
-  double sums = (double)b->block_m * b->block_n * dtype_bytes(p->acc);
+}
+
+/* Cycles of the array when device memory costs nothing. */
+static double array_cycles(const struct device *dev,
+                           const struct map_problem *p,
+                           const struct kernel_shape *mac,
+                           const struct map_blocking *b) {
+  struct map_block_bytes bytes = map_block_bytes(p, b);
+  double in0 = bytes.in0, in1 = bytes.in1, sums = bytes.sums, out = bytes.out;
   double macs = (double)(b->block_m / mac->m) * (b->block_n / mac->n) *
                 (b->block_k / mac->k);
   double core = macs > sums / SUM_BYTES ? macs : sums / SUM_BYTES;
@@ -96,18 +104,34 @@ static double price(const struct platform *at, const struct map_problem *p,
     round += out / STREAM_BYTES;
   if (round < drain) /* the column's ways out are the bottleneck */
     round = drain;
-  double array = (double)b->rounds_m * b->rounds_n * round;
-  double dram = dram_cycles(at, p, b);
-  return START_CYCLES + in0 / STREAM_BYTES + drain + both(array, dram);
+  return START_CYCLES + in0 / STREAM_BYTES + drain +
+         (double)b->rounds_m * b->rounds_n * round;
 }
 
 static bool fits(const struct map_problem *p, const struct map_blocking *b) {
-  int in0 = b->block_m * b->block_k * dtype_bytes(p->in0);
-  int in1 = b->block_k * b->block_n * dtype_bytes(p->in1);
-  int elements = b->block_m * b->block_n, sums = elements * dtype_bytes(p->acc);
-  if (finishes(p) && elements % kernel_narrow_unit(p->acc, p->out))
-    return false;
-  return 2 * in0 <= BANK_BYTES && 2 * in1 <= BANK_BYTES && sums <= BANK_BYTES;
+  struct map_block_bytes bytes = map_block_bytes(p, b);
+  struct map_core core;
+  return (!finishes(p) ||
+          b->block_m * b->block_n % kernel_narrow_unit(p->acc, p->out) == 0) &&
+         map_core_places(&bytes, b->group_m, &core);
+}
+
+/* Takes `b` for the best if it is legal and cheaper. */
+static void try(const struct platform *at, const struct map_problem *p,
+                const struct kernel_shape *mac, struct map_blocking *b,
+                struct map_blocking *best) {
+  struct map_panel panel;
+  if (!fits(p, b))
+    return;
+  count_rounds(at->device, p, b);
+  double array = array_cycles(at->device, p, mac, b);
+  if (best->block_m && array >= best->predicted_cycles)
+    return;
+  if (!map_mem_panel(at->device, p, b, &panel))
+    return;
+  b->predicted_cycles = both(array, dram_cycles(at, p, b, &panel));
+  if (!best->block_m || b->predicted_cycles < best->predicted_cycles)
+    *best = *b;
 }
 
 bool platform_find(const char *name, struct platform *at, struct diag *d) {
@@ -173,17 +197,13 @@ bool map_choose(const struct platform *at, const struct map_problem *p,
                          (long long)p->m, (long long)p->n, (long long)p->k,
                          (long long)most);
   *best = (struct map_blocking){0};
-  for (int m = unit.m; m <= 64; m += unit.m)
-    for (int n = unit.n; n <= 64; n += unit.n)
-      for (int k = unit.k; k <= 256; k += unit.k) {
-        struct map_blocking b = {.block_m = m, .block_n = n, .block_k = k};
-        if (!fits(p, &b))
-          continue;
-        for (b.group_m = 1; b.group_m <= 2; b.group_m++) {
-          b.predicted_cycles = price(at, p, &mac, &b);
-          if (!best->block_m || b.predicted_cycles < best->predicted_cycles)
-            *best = b;
+  for (int m = unit.m; m <= MAX_BLOCK; m += unit.m)
+    for (int n = unit.n; n <= MAX_BLOCK; n += unit.n)
+      for (int k = unit.k; k <= MAX_DEPTH; k += unit.k)
+        for (int group = 1; group <= 2; group++) {
+          struct map_blocking b = {
+              .block_m = m, .block_n = n, .block_k = k, .group_m = group};
+          try(at, p, &mac, &b, best);
         }
-      }
   return true;
 }

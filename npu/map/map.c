@@ -264,34 +264,6 @@ static void fill_transfer(const struct reader *r, int tensor, int block_rows,
   }
 }
 
-/* Bytes of a mem tile that its other rings need: in1 and out of every row. */
-static int64_t other_rings(const struct device *dev,
-                           const struct map_problem *p,
-                           const struct map_blocking *b) {
-  return (int64_t)MAP_MEM_DEPTH_IN * b->block_k * b->block_n *
-             dtype_bytes(p->in1) +
-         (int64_t)MAP_MEM_DEPTH_OUT * dev->core_rows * b->block_m * b->block_n *
-             dtype_bytes(p->out);
-}
-
-/* Keeping the panel pays when it is used more than once; it must fit, be cut
- * into equal chunks (at least two, so that one is filled while another is
- * sent), and its uses counted by a six-bit lock. */
-int map_panel_chunks(const struct device *dev, const struct map_problem *p,
-                     const struct map_blocking *b) {
-  enum { LOCK_MAX = 63 }; /* xdna-array.md section 5 */
-  int64_t panel = (int64_t)b->steps_k * b->group_m * b->block_m * b->block_k *
-                  dtype_bytes(p->in0);
-  if (b->rounds_n < 2 || b->rounds_n > LOCK_MAX ||
-      panel + other_rings(dev, p, b) >
-          (int64_t)dev->tile[TILE_MEM].memory_bytes)
-    return 0;
-  int chunks = MAP_MAX_CHUNKS;
-  while (chunks > 1 && b->steps_k % chunks)
-    chunks--;
-  return chunks > 1 ? chunks : 0;
-}
-
 static struct map_finish finish_of(const struct reader *r) {
   struct map_finish f = {.relu = r->relu >= 0};
   if (r->convert < 0)
@@ -301,6 +273,27 @@ static struct map_finish finish_of(const struct reader *r) {
   if (f.saturate)
     f.shift = atoi(teir_property(r->t, p, "shift"));
   return f;
+}
+
+/* The places in core and mem tiles. */
+static bool place_blocks(struct tile_program *q, struct loc at,
+                         struct diag *d) {
+  const struct map_problem p = {.in0 = q->transfer[MAP_IN0].type,
+                                .in1 = q->transfer[MAP_IN1].type,
+                                .acc = q->acc,
+                                .out = q->transfer[MAP_OUT].type};
+  const struct map_blocking b = {
+      q->block_m,  q->block_n,  q->block_k, q->group_m,
+      q->rounds_m, q->rounds_n, q->steps_k, 0};
+  struct map_block_bytes bytes = map_block_bytes(&p, &b);
+  if (!map_core_places(&bytes, q->group_m, &q->core))
+    return diag_error(d, at,
+                      "blocks %dx%dx%d, %d of out at once: they do not fit "
+                      "into a core's memory banks",
+                      q->block_m, q->block_n, q->block_k, q->group_m);
+  return map_mem_panel(q->device, &p, &b, &q->panel) ||
+         diag_error(d, at, "blocks %dx%dx%d do not fit into a mem tile",
+                    q->block_m, q->block_n, q->block_k);
 }
 
 struct tile_program *map_program(struct arena *a, const struct teir *t,
@@ -367,13 +360,5 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   fill_transfer(&r, MAP_IN0, q->block_m, q->block_k, &q->transfer[MAP_IN0]);
   fill_transfer(&r, MAP_IN1, q->block_k, q->block_n, &q->transfer[MAP_IN1]);
   fill_transfer(&r, MAP_OUT, q->block_m, q->block_n, &q->transfer[MAP_OUT]);
-  q->in0_chunks = map_panel_chunks(
-      dev,
-      &(struct map_problem){.in0 = t->tensor[MAP_IN0].type,
-                            .in1 = t->tensor[MAP_IN1].type,
-                            .acc = q->acc,
-                            .out = t->tensor[MAP_OUT].type},
-      &(struct map_blocking){q->block_m, q->block_n, q->block_k, q->group_m,
-                             q->rounds_m, q->rounds_n, q->steps_k, 0});
-  return q;
+  return place_blocks(q, at, d) ? q : NULL;
 }

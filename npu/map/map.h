@@ -63,11 +63,6 @@ struct teir *map_schedule(struct arena *, const struct device *,
                           const struct map_problem *,
                           const struct map_blocking *);
 
-/* In how many chunks (2..MAP_MAX_CHUNKS) a mem tile keeps the panel of in0 of
- * an m round; 0: it does not fit, or is used only once. */
-int map_panel_chunks(const struct device *, const struct map_problem *,
-                     const struct map_blocking *);
-
 /* A loop around blocks in device memory: extent and byte stride. */
 struct map_loop {
   const char *axis;
@@ -90,9 +85,41 @@ struct map_transfer {
   int block_rows, block_columns; /* row-major and contiguous in memory */
 };
 
+/* ---- memory.c: what fits where ---- */
+struct map_block_bytes {
+  uint32_t in0, in1, sums, out;
+};
+struct map_block_bytes map_block_bytes(const struct map_problem *,
+                                       const struct map_blocking *);
+/* Byte offsets in a core's memory; results take the place of their sums. */
+struct map_core {
+  uint32_t in0[2], in1[2], sums[2];
+};
+/* False: they do not fit so that no two ports meet in a bank. */
+bool map_core_places(const struct map_block_bytes *, int group_m,
+                     struct map_core *);
+
+/* What a mem tile keeps of the panel of in0 of an m round (steps_k blocks of
+ * every block of a group), so that it need not be read again in every n round.
+ */
+struct map_panel {
+  int chunks; /* all of it, in so many; 0: not all */
+  /* Or of each of so many stretches of k the first `kept` steps, while the
+   * `streamed` steps behind them come again; 0: nothing is kept. */
+  int stretches, kept, streamed;
+};
+/* The most that fits beside the rings; false: not even these do. */
+bool map_mem_panel(const struct device *, const struct map_problem *,
+                   const struct map_blocking *, struct map_panel *);
+
 /* Buffers per ring in a mem tile: in flight from device memory, which hides
  * its jitter, and towards it. */
-enum { MAP_MEM_DEPTH_IN = 4, MAP_MEM_DEPTH_OUT = 2, MAP_MAX_CHUNKS = 8 };
+enum {
+  MAP_MEM_DEPTH_IN = 4,
+  MAP_MEM_DEPTH_STREAMED = 2, /* of as many steps as a stretch streams */
+  MAP_MEM_DEPTH_OUT = 2,
+  MAP_MAX_CHUNKS = 8
+};
 
 /* What the array does: every core (column c, row r) runs, for every m and n
  * round and block of the group, zero once, the product steps_k times, and what
@@ -106,10 +133,8 @@ struct tile_program {
   bool zero; /* the block of out is cleared before its first step */
   enum dtype acc;
   struct map_finish finish;
-  /* A mem tile keeps the panel of in0 of one m round (steps_k blocks), in so
-   * many chunks, and sends it once per n round; 0: it does not, and device
-   * memory is read again every time. */
-  int in0_chunks;
+  struct map_panel panel;
+  struct map_core core;
   struct map_transfer transfer[MAP_TENSORS];
 };
 struct tile_program *map_program(struct arena *, const struct teir *,

@@ -14,8 +14,12 @@ void map_print(const struct tile_program *p, struct text *t) {
   if (p->finish.saturate)
     text_printf(t, " shift %d saturate", p->finish.shift);
   text_puts(t, "\n");
-  if (p->in0_chunks)
-    text_printf(t, "resident in0 in %d chunks\n", p->in0_chunks);
+  const struct map_panel *kept = &p->panel;
+  if (kept->chunks)
+    text_printf(t, "kept in0 in %d chunks\n", kept->chunks);
+  if (kept->stretches)
+    text_printf(t, "kept in0 %d of every %d steps of k\n", kept->kept,
+                kept->kept + kept->streamed);
   for (int i = 0; i < MAP_TENSORS; i++) {
     const struct map_transfer *x = &p->transfer[i];
     text_printf(t, "tensor %s %s block %dx%d bytes %lld %s %+lld", name[i],

@@ -39,30 +39,71 @@ static void test_shapes(void) {
   }
 }
 
-/* Words that the tasks of one m round move, per column and tensor. */
-static void test_traffic(int64_t k, bool resident) {
+enum kept { NOTHING, PART, WHOLE };
+
+/* Words that the shim's tasks of one m round move, per column and tensor. */
+static void test_traffic(int64_t k, enum kept kept) {
   struct arena *a = arena_open();
   struct diag d = {0};
   struct design *x = make(a, 600, 700, k, false, &d);
   CHECK(x != NULL);
   const struct tile_program *p = x->program;
-  CHECK((p->in0_chunks > 1) == resident);
+  CHECK((p->panel.chunks > 1) == (kept == WHOLE));
+  CHECK((p->panel.stretches > 0) == (kept == PART));
   int64_t moved[3] = {0};
+  int tasks = 0;
   for (int i = 0; i < x->task_count; i++) {
     const struct design_task *t = &x->task[i];
+    if (t->row != 0)
+      continue;
+    tasks++;
     CHECK(t->offset_bytes + 4ull * t->length_words <=
               (uint64_t)p->transfer[t->argument].bytes ||
-          t->argument == MAP_OUT);
+          t->argument == MAP_OUT || kept == PART);
     if (t->phase == 0 && t->column == 1)
       moved[t->argument] += (int64_t)t->length_words * 4 * t->repeat;
   }
   int64_t in0 = 2LL * p->group_m * p->block_m * p->block_k * p->steps_k;
-  CHECK(moved[MAP_IN0] == in0 * (resident ? 1 : p->rounds_n));
+  int64_t again = in0;
+  if (kept == WHOLE)
+    again = 0;
+  if (kept == PART)
+    again = in0 * p->panel.streamed / (p->panel.kept + p->panel.streamed);
+  CHECK(p->rounds_n > 1 && again < in0 + (kept == NOTHING));
+  CHECK(moved[MAP_IN0] == in0 + again * (p->rounds_n - 1));
   CHECK(moved[MAP_IN1] ==
         2LL * p->block_k * p->block_n * p->steps_k * p->rounds_n);
   CHECK(moved[MAP_OUT] ==
         4LL * p->group_m * p->block_m * p->block_n * p->rows * p->rounds_n);
-  CHECK(x->task_count == 4 * p->columns * p->rounds_m);
+  CHECK(tasks == (kept == PART ? 5 : 4) * p->columns * p->rounds_m);
+  arena_close(a);
+}
+
+/* Words that a mem tile's writer of in0 expects, and its reader finds. */
+static void test_panel(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct design *x = make(a, 600, 700, 4032, false, &d);
+  CHECK(x && x->program->panel.stretches);
+  const struct tile_program *p = x->program;
+  int64_t shim = 0, mem = 0;
+  for (int i = 0; i < x->task_count; i++) {
+    const struct design_task *t = &x->task[i];
+    if (t->phase || t->column || t->argument != MAP_IN0)
+      continue;
+    shim += t->row ? 0 : (int64_t)t->length_words * t->repeat;
+    for (int j = 0; j < x->bd_count && t->row; j++) {
+      const struct design_bd *b = &x->bd[j];
+      bool runs = b->id == t->bd || (b->id == t->bd + 1 && !t->bd);
+      if (b->column == 0 && b->row == 1 && runs)
+        mem += (int64_t)b->bd.length_words * t->repeat;
+    }
+  }
+  CHECK(shim == mem);
+  const struct design_buffer *kept = design_find_buffer(x, 0, 1, "in0_kept");
+  CHECK(kept &&
+        kept->bytes == 2u * (uint32_t)(p->group_m * p->block_m * p->block_k *
+                                       p->panel.kept * p->panel.stretches));
   arena_close(a);
 }
 
@@ -155,8 +196,10 @@ static void test_halves(void) {
 int main(void) {
   test_shapes();
   test_halves();
-  test_traffic(512, true);
-  test_traffic(4032, false);
+  test_traffic(512, WHOLE);
+  test_traffic(4032, PART);
+  test_traffic(8, NOTHING);
+  test_panel();
   test_layout_change();
   test_broken_rules();
   return check_result();
