@@ -1,5 +1,10 @@
 /* host.c -- the device "host": TEIR executed on host memory, the oracle.  The
- * fast executor without a BLAS gives the bits of the plain one. */
+ * fast executor without a BLAS gives the bits of the plain one.
+ *
+ * A product with a tail has one element for its sums in TEIR, which keeps the
+ * executor from working on blocks: its sums go to a dense array instead, and
+ * from there through the tail.
+ */
 #include "parts.h"
 
 #include "teir_fast.h"
@@ -10,3 +15,65 @@ static bool run_teir(const struct teir *t, void *const tensor[],
 }
 
 const struct run_device run_host = {.name = "host", .run_teir = run_teir};
+
+static struct value number(int64_t v) { return (struct value){v, -1}; }
+
+/* The product without its tail, to an array without gaps. */
+static struct contraction sums_of(const struct product *p,
+                                  struct contraction_axis *axis) {
+  struct contraction c = {.axis = axis, .acc = p->acc};
+  for (int i = 0; i < RUN_TENSORS; i++)
+    c.type[i] = i == RUN_OUT ? p->acc : p->type[i];
+  int64_t stride[PRODUCT_ROLES] = {0};
+  stride[AXIS_N] = dtype_bytes(p->acc);
+  stride[AXIS_M] = stride[AXIS_N] * p->extent[AXIS_N];
+  stride[AXIS_C] = stride[AXIS_M] * p->extent[AXIS_M];
+  for (int role = 0; role < PRODUCT_ROLES; role++)
+    c.axis_count += p->count[role];
+  int at = c.axis_count;
+  for (int role = PRODUCT_ROLES - 1; role >= 0; role--)
+    for (int i = p->count[role] - 1; i >= 0; i--) {
+      const struct product_axis *x = &p->axis[role][i];
+      axis[--at] = (struct contraction_axis){
+          .name = x->id,
+          .role = (enum axis_role)role,
+          .extent = number(x->extent),
+          .stride_bytes = {number(x->stride_bytes[RUN_IN0]),
+                           number(x->stride_bytes[RUN_IN1]),
+                           number(stride[role])}};
+      stride[role] *= x->extent;
+    }
+  return c;
+}
+
+static void store_all(const struct product *p, const struct tail *tail,
+                      const struct dense *sums) {
+  for (int64_t c = 0; c < p->extent[AXIS_C]; c++) {
+    struct pack_matrix sum = {sums->memory + sums->offset[AXIS_C][c],
+                              sums->offset[AXIS_M], sums->offset[AXIS_N]};
+    tail_store(tail, &sum, c, 0, 0, p->extent[AXIS_M], p->extent[AXIS_N]);
+  }
+}
+
+bool host_product(const struct run_device *device, const struct product *p,
+                  void *const tensor[], struct diag *d) {
+  struct contraction_axis axis[PRODUCT_AXES];
+  struct contraction c = sums_of(p, axis);
+  struct dense sums;
+  struct arena *a = arena_open();
+  const struct teir *t = teir_from_contraction(a, &c, d);
+  struct tail *tail = t ? tail_open(p, p->acc, tensor, d) : NULL;
+  bool good = tail && dense_open(&sums, p, p->acc, d);
+  if (good) {
+    void *const on[] = {(char *)tensor[RUN_IN0] + p->offset[RUN_IN0],
+                        (char *)tensor[RUN_IN1] + p->offset[RUN_IN1],
+                        sums.memory};
+    good = device->run_teir(t, on, d);
+    if (good)
+      store_all(p, tail, &sums);
+    dense_close(&sums);
+  }
+  tail_close(tail);
+  arena_close(a);
+  return good;
+}

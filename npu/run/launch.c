@@ -6,6 +6,10 @@
  * one product after the other.  With more than one launch, results are gathered
  * beside out and written at the very end, so that a failure on the way leaves
  * out untouched and the original loop can run.
+ *
+ * The device sums in f32 or i32.  Where out has another type, or the product a
+ * tail, the sums go through the tail on their way out of the device's buffer
+ * or of the gathered results.
  */
 #include "parts.h"
 
@@ -29,9 +33,10 @@ struct work {
   int64_t blocks[PRODUCT_ROLES];               /* launches along each role */
   int64_t *user[RUN_TENSORS][PRODUCT_ROLES];   /* offsets in user memory */
   int64_t *buffer[RUN_TENSORS][PRODUCT_ROLES]; /* in the device's buffer */
-  int64_t packed[RUN_TENSORS];   /* the block that lies there; -1: none */
-  char *gathered;                /* all results; NULL: one launch */
-  int64_t *dense[PRODUCT_ROLES]; /* offsets in `gathered` */
+  int64_t packed[RUN_TENSORS];  /* the block that lies there; -1: none */
+  enum dtype type[RUN_TENSORS]; /* in the device's buffers */
+  struct dense gathered;        /* all results; nothing: one launch */
+  struct tail *tail;            /* NULL: results are copied or added */
 };
 
 static int64_t cut(int64_t a, int64_t b) { return a / b + (a % b != 0); }
@@ -87,12 +92,11 @@ static bool layout_check(const struct run_plan *plan, int tensor, int bytes,
                     (long long)plan->k);
 }
 
-static bool plan_check(const struct run_plan *plan, const struct product *p,
+static bool plan_check(const struct run_plan *plan, const struct run_problem *p,
                        struct diag *d) {
-  for (int i = 0; i < RUN_TENSORS; i++)
-    if (!layout_check(plan, i, dtype_bytes(p->type[i]), d))
-      return false;
-  return true;
+  return layout_check(plan, RUN_IN0, dtype_bytes(p->in0), d) &&
+         layout_check(plan, RUN_IN1, dtype_bytes(p->in1), d) &&
+         layout_check(plan, RUN_OUT, dtype_bytes(p->out), d);
 }
 
 static bool no_memory(struct diag *d) {
@@ -105,10 +109,9 @@ static bool make_offsets(struct work *w, struct diag *d) {
       if (role != AXIS_C && role != (int)row_role[t] &&
           role != (int)column_role[t])
         continue;
-      w->user[t][role] = malloc((size_t)w->p->extent[role] * sizeof(int64_t));
+      w->user[t][role] = product_new_offsets(w->p, (enum axis_role)role, t);
       if (!w->user[t][role])
         return no_memory(d);
-      product_offsets(w->p, (enum axis_role)role, t, w->user[t][role]);
       if (role == AXIS_C)
         continue;
       w->buffer[t][role] = malloc((size_t)w->launch[role] * sizeof(int64_t));
@@ -120,33 +123,22 @@ static bool make_offsets(struct work *w, struct diag *d) {
   return true;
 }
 
-/* A dense C x M x N array for the results of many launches. */
-static bool make_gathered(struct work *w, struct diag *d) {
-  static const enum axis_role order[] = {AXIS_N, AXIS_M, AXIS_C};
-  int64_t stride = dtype_bytes(w->p->type[RUN_OUT]);
-  for (int i = 0; i < 3; i++) {
-    int64_t extent = w->p->extent[order[i]];
-    w->dense[order[i]] = malloc((size_t)extent * sizeof(int64_t));
-    if (!w->dense[order[i]])
-      return no_memory(d);
-    for (int64_t k = 0; k < extent; k++)
-      w->dense[order[i]][k] = k * stride;
-    if (__builtin_mul_overflow(stride, extent, &stride))
-      return no_memory(d);
-  }
-  w->gathered = malloc((size_t)stride);
-  return w->gathered || no_memory(d);
-}
-
 static void work_free(struct work *w) {
   for (int t = 0; t < RUN_TENSORS; t++)
     for (int role = 0; role < PRODUCT_ROLES; role++) {
       free(w->user[t][role]);
       free(w->buffer[t][role]);
     }
-  for (int role = 0; role < PRODUCT_ROLES; role++)
-    free(w->dense[role]);
-  free(w->gathered);
+  dense_close(&w->gathered);
+  tail_close(w->tail);
+}
+
+/* Results of another type than out's are converted by a tail. */
+static bool make_tail(struct work *w, struct diag *d) {
+  if (!w->p->tail && w->p->type[RUN_OUT] == w->type[RUN_OUT])
+    return true;
+  w->tail = tail_open(w->p, w->type[RUN_OUT], w->tensor, d);
+  return w->tail;
 }
 
 /* ---- one launch ---- */
@@ -183,9 +175,10 @@ static struct pack_matrix in_buffer(const struct work *w, int t) {
 
 static struct pack_matrix in_gathered(const struct work *w,
                                       const struct block *b) {
-  return (struct pack_matrix){w->gathered + w->dense[AXIS_C][b->at[AXIS_C]],
-                              w->dense[AXIS_M] + first(w, b, AXIS_M),
-                              w->dense[AXIS_N] + first(w, b, AXIS_N)};
+  const struct dense *x = &w->gathered;
+  return (struct pack_matrix){x->memory + x->offset[AXIS_C][b->at[AXIS_C]],
+                              x->offset[AXIS_M] + first(w, b, AXIS_M),
+                              x->offset[AXIS_N] + first(w, b, AXIS_N)};
 }
 
 /* An input's block into its buffer, zeros around it, unless it lies there. */
@@ -204,15 +197,27 @@ static void pack(struct work *w, const struct block *b, int t) {
   pack_copy(&to, &from, rows, columns, dtype_bytes(w->p->type[t]));
 }
 
-static void store(const struct work *w, const struct block *b, bool add,
-                  const struct pack_matrix *to,
-                  const struct pack_matrix *from) {
+static void copy_results(const struct work *w, const struct block *b, bool add,
+                         const struct pack_matrix *to,
+                         const struct pack_matrix *from) {
   int64_t rows = extent(w, b, AXIS_M), columns = extent(w, b, AXIS_N);
-  enum dtype type = w->p->type[RUN_OUT];
+  enum dtype type = w->type[RUN_OUT];
   if (add)
     pack_add(to, from, rows, columns, type);
   else
     pack_copy(to, from, rows, columns, dtype_bytes(type));
+}
+
+/* Whole sums to out. */
+static void store(const struct work *w, const struct block *b,
+                  const struct pack_matrix *from) {
+  if (w->tail) {
+    tail_store(w->tail, from, b->at[AXIS_C], first(w, b, AXIS_M),
+               first(w, b, AXIS_N), extent(w, b, AXIS_M), extent(w, b, AXIS_N));
+    return;
+  }
+  struct pack_matrix to = in_user(w, b, RUN_OUT);
+  copy_results(w, b, w->p->accumulate, &to, from);
 }
 
 static bool run_block(struct work *w, const struct block *b,
@@ -223,10 +228,12 @@ static bool run_block(struct work *w, const struct block *b,
   if (!w->device->launch(w->session, &report->counts, d))
     return false;
   struct pack_matrix from = in_buffer(w, RUN_OUT);
-  struct pack_matrix to =
-      w->gathered ? in_gathered(w, b) : in_user(w, b, RUN_OUT);
-  bool add = w->gathered ? b->at[AXIS_K] > 0 : w->p->accumulate;
-  store(w, b, add, &to, &from);
+  if (w->gathered.memory) {
+    struct pack_matrix to = in_gathered(w, b);
+    copy_results(w, b, b->at[AXIS_K] > 0, &to, &from);
+  } else {
+    store(w, b, &from);
+  }
   return true;
 }
 
@@ -237,9 +244,8 @@ static void write_gathered(const struct work *w) {
     whole.launch[role] = w->p->extent[role];
   struct block b = {{0}};
   for (; b.at[AXIS_C] < w->p->extent[AXIS_C]; b.at[AXIS_C]++) {
-    struct pack_matrix to = in_user(&whole, &b, RUN_OUT);
     struct pack_matrix from = in_gathered(&whole, &b);
-    store(&whole, &b, w->p->accumulate, &to, &from);
+    store(&whole, &b, &from);
   }
 }
 
@@ -255,7 +261,7 @@ static bool run_blocks(struct work *w, struct run_report *report,
         for (*n = 0; *n < w->blocks[AXIS_N]; ++*n)
           if (!run_block(w, &b, report, d))
             return false;
-  if (w->gathered)
+  if (w->gathered.memory)
     write_gathered(w);
   return true;
 }
@@ -272,8 +278,10 @@ static bool run_work(struct work *w, struct run_report *report,
   }
   for (int t = 0; t < RUN_TENSORS; t++)
     w->packed[t] = -1;
-  bool good = make_offsets(w, d) && (launches == 1 || make_gathered(w, d)) &&
-              run_blocks(w, report, d);
+  bool good =
+      make_offsets(w, d) && make_tail(w, d) &&
+      (launches == 1 || dense_open(&w->gathered, w->p, w->type[RUN_OUT], d)) &&
+      run_blocks(w, report, d);
   work_free(w);
   return good;
 }
@@ -285,6 +293,16 @@ struct plan_key {
   char device[16], preset[32];
   struct run_problem problem;
 };
+
+/* Floats are summed in f32; integers modulo 2^32, which a narrower sum is cut
+ * from. */
+static bool sum_type(const struct product *p, enum dtype *sum, struct diag *d) {
+  bool floats = dtype_kind(p->acc) == DTYPE_FLOAT;
+  *sum = floats ? DTYPE_F32 : DTYPE_I32;
+  return (floats ? p->acc == DTYPE_F32 : dtype_bytes(p->acc) <= 4) ||
+         diag_declined(d, loc_none(), "no device sums in %s",
+                       dtype_name(p->acc));
+}
 
 static bool key_make(struct plan_key *key, const struct run_device *device,
                      const struct run_options *o, const struct product *p,
@@ -299,20 +317,19 @@ static bool key_make(struct plan_key *key, const struct run_device *device,
   key->problem.k = p->extent[AXIS_K];
   key->problem.in0 = p->type[RUN_IN0];
   key->problem.in1 = p->type[RUN_IN1];
-  key->problem.out = p->type[RUN_OUT];
-  return true;
+  return sum_type(p, &key->problem.out, d);
 }
 
 static void build(struct cache_entry *e, const struct run_compiler *compiler,
                   const struct run_device *device, const struct run_options *o,
-                  const struct run_problem *problem, const struct product *p) {
+                  const struct run_problem *problem) {
   const char *target = device->target(o, &e->diag);
   e->device = device;
   e->state = CACHE_FAILED;
   if (!target)
     return;
   e->plan = compiler->compile(e->arena, target, problem, &e->diag);
-  if (e->plan && plan_check(e->plan, p, &e->diag))
+  if (e->plan && plan_check(e->plan, problem, &e->diag))
     e->state = CACHE_READY;
 }
 
@@ -325,6 +342,7 @@ static size_t plan_bytes(const struct run_plan *plan) {
 
 /* With the entry's lock held. */
 static bool run_entry(struct cache_entry *e, const struct run_options *o,
+                      const struct run_problem *problem,
                       const struct product *p, void *const tensor[],
                       struct run_report *report, struct diag *d) {
   if (!e->session && !(e->session = e->device->open(e->plan, o, d)))
@@ -334,7 +352,8 @@ static bool run_entry(struct cache_entry *e, const struct run_options *o,
                    .plan = e->plan,
                    .session = e->session,
                    .device = e->device,
-                   .tensor = tensor};
+                   .tensor = tensor,
+                   .type = {problem->in0, problem->in1, problem->out}};
   if (run_work(&w, report, d))
     return true;
   /* What a failed launch leaves in the device is anyone's guess. */
@@ -344,33 +363,25 @@ static bool run_entry(struct cache_entry *e, const struct run_options *o,
   return false;
 }
 
-static bool check_out_type(enum dtype out, struct diag *d) {
-  return out == DTYPE_F32 || out == DTYPE_I32 ||
-         diag_declined(d, loc_none(),
-                       "results of type %s; f32 and i32 can be "
-                       "added up",
-                       dtype_name(out));
-}
-
 bool launch_product(struct cache *plans, const struct run_compiler *compiler,
                     const struct run_device *device,
                     const struct run_options *o, const struct product *p,
                     void *const tensor[], struct run_report *report,
                     struct diag *d) {
   struct plan_key key;
-  if (!check_out_type(p->type[RUN_OUT], d) || !key_make(&key, device, o, p, d))
+  if (!key_make(&key, device, o, p, d))
     return false;
   struct cache_entry *e = cache_take(plans, &key, sizeof key);
   if (!e)
     return no_memory(d);
   pthread_mutex_lock(&e->lock);
   if (e->state == CACHE_NEW) {
-    build(e, compiler, device, o, &key.problem, p);
+    build(e, compiler, device, o, &key.problem);
     report->compiled = true;
   }
   bool good = e->state == CACHE_READY;
   if (good)
-    good = run_entry(e, o, p, tensor, report, d);
+    good = run_entry(e, o, &key.problem, p, tensor, report, d);
   else
     *d = e->diag;
   pthread_mutex_unlock(&e->lock);

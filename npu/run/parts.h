@@ -2,6 +2,7 @@
 #ifndef NPUTEIR_RUN_PARTS_H
 #define NPUTEIR_RUN_PARTS_H
 
+#include "calc.h"
 #include "recognizer.h"
 #include "run.h"
 #include "teir.h"
@@ -18,34 +19,63 @@ bool run_options_read(const char *door, const char *text, struct run_options *,
 bool run_options_device(const char *word, struct run_options *, struct diag *);
 
 /* ---- product.c: a TEIR and its run-time values as a matrix product ---- */
-enum { PRODUCT_ROLES = 4, PRODUCT_AXES = 16 };
+/* Tensors are numbered as in the TEIR: in0, in1, out, and with a tail the sum,
+ * which is nowhere in memory, and the tail's extras. */
+enum {
+  PRODUCT_ROLES = 4,
+  PRODUCT_AXES = 16,
+  PRODUCT_SUM = RUN_TENSORS,
+  PRODUCT_EXTRA,
+  PRODUCT_TENSORS = RUN_TENSORS + CALC_INPUTS - 1
+};
 struct product_axis {
   const char *id;
-  int64_t extent, stride_bytes[RUN_TENSORS];
+  int64_t extent, stride_bytes[PRODUCT_TENSORS];
 };
+/* Without a tail out = (accumulate ? out : 0) + sum, else out = tail. */
 struct product {
-  enum dtype type[RUN_TENSORS];
-  bool accumulate; /* else out is zeroed first */
+  int tensor_count;
+  enum dtype type[PRODUCT_TENSORS];
+  enum dtype acc; /* of the sum; out's own without a tail */
+  bool accumulate;
+  const struct calc *tail;             /* the TEIR's; NULL: none */
+  int input_count, input[CALC_INPUTS]; /* of the tail: tensors */
   int count[PRODUCT_ROLES];
   struct product_axis axis[PRODUCT_ROLES][PRODUCT_AXES]; /* by axis_role */
-  int64_t extent[PRODUCT_ROLES]; /* product of the role's extents */
-  int64_t offset[RUN_TENSORS];   /* bytes from the base to element 0 */
-  bool empty_out;                /* no element of out is touched */
-  bool empty_sum;                /* nothing is summed: out is zeroed or kept */
+  int64_t extent[PRODUCT_ROLES];   /* product of the role's extents */
+  int64_t offset[PRODUCT_TENSORS]; /* bytes from the base to element 0 */
+  bool empty_out;                  /* no element of out is touched */
+  bool empty_sum;                  /* nothing is summed: the sum is 0 */
 };
 /* False and *d: not a plain product, or one that we may not run. */
 bool product_read(const struct teir *, const int64_t *value, struct product *,
                   struct diag *);
 /* Einsum, sizes and types for the trace. */
 void product_describe(const struct product *, struct run_report *);
-/* Declines when out may share a byte with an input. */
+
+/* ---- places.c: where a product's tensors lie ---- */
+/* Declines when out may share a byte with what is read; an extra that is out,
+ * element by element, is old content. */
 bool product_disjoint(const struct product *, void *const tensor[],
                       struct diag *);
-/* out = 0 everywhere. */
-void product_zero(const struct product *, void *const tensor[]);
+/* Bytes from a tensor's first element to the end of its last; false: they do
+ * not fit in 64 bits. */
+bool product_span(const struct product *, int tensor, int64_t *bytes);
 /* offset[i]: bytes from element 0 of a role's fused axes to element i. */
 void product_offsets(const struct product *, enum axis_role, int tensor,
                      int64_t *offset);
+/* The same, allocated; NULL: no memory. */
+int64_t *product_new_offsets(const struct product *, enum axis_role,
+                             int tensor);
+
+/* Results in a C x M x N array without gaps. */
+struct dense {
+  char *memory;
+  int64_t *offset[PRODUCT_ROLES]; /* of C, M and N */
+};
+bool dense_open(struct dense *, const struct product *, enum dtype,
+                struct diag *);
+void dense_close(struct dense *);
 
 /* ---- pack.c: copies between two ways to lay out a matrix ---- */
 /* Element (i, j) lies at row[i] + column[j] bytes. */
@@ -58,6 +88,29 @@ void pack_copy(const struct pack_matrix *to, const struct pack_matrix *from,
 /* to += from, in f32 or modulo 2^32. */
 void pack_add(const struct pack_matrix *to, const struct pack_matrix *from,
               int64_t rows, int64_t columns, enum dtype);
+
+/* ---- map.c: element-wise expressions over matrices ---- */
+/* The inputs that an expression uses, by their numbers, then the result. */
+struct map_operands {
+  int count, input[CALC_INPUTS + 1];
+  struct pack_matrix x[CALC_INPUTS + 1];
+};
+void map_block(const struct calc_program *, const struct map_operands *,
+               int64_t rows, int64_t columns);
+
+/* ---- tail.c: what becomes of sums on their way to out ---- */
+struct tail;
+/* For sums that a device forms in type `sum`; NULL: no memory. */
+struct tail *tail_open(const struct product *, enum dtype sum,
+                       void *const tensor[], struct diag *);
+void tail_close(struct tail *); /* NULL is fine */
+/* Sums of the block of rows x columns that begins at (c, m, n), from wherever
+ * they lie; cannot fail. */
+void tail_store(const struct tail *, const struct pack_matrix *sum, int64_t c,
+                int64_t m, int64_t n, int64_t rows, int64_t columns);
+/* All of out, where nothing is summed. */
+bool tail_store_empty(const struct product *, void *const tensor[],
+                      struct diag *);
 
 /* ---- cache.c: entries by key, the least recently used goes first ---- */
 enum cache_state { CACHE_NEW, CACHE_READY, CACHE_FAILED };
@@ -97,6 +150,11 @@ bool launch_product(struct cache *, const struct run_compiler *,
                     const struct run_device *, const struct run_options *,
                     const struct product *, void *const tensor[],
                     struct run_report *, struct diag *);
+
+/* ---- host.c ---- */
+/* Runs a product with a tail on a device that runs whole programs. */
+bool host_product(const struct run_device *, const struct product *,
+                  void *const tensor[], struct diag *);
 
 /* ---- trace.c ---- */
 void trace_report(const struct run_report *, const char *where);

@@ -6,6 +6,10 @@
  * every axis that moves out is an axis of the Zero, and no loop around both
  * leaves out where it is.  Roles follow from the strides of this call, not from
  * names.  An extent of zero or less means that the loop does nothing.
+ *
+ * Or, with a tail: in the same loops, which move out, one after the other a
+ * Zero of the tensor `sum`, loops over K around a Contraction to it, and a Map
+ * to out.
  */
 #include "parts.h"
 
@@ -23,7 +27,7 @@ struct place {
 struct reading {
   const struct teir *t;
   const int64_t *value;
-  struct place zero, contraction, path;
+  struct place zero, contraction, map, path;
   int invocations;
   struct diag *d;
 };
@@ -43,6 +47,7 @@ static bool found(struct reading *r, const struct teir_node *n) {
   enum teir_op op = r->t->primitive[n->primitive].op;
   struct place *p = op == TEIR_ZERO          ? &r->zero
                     : op == TEIR_CONTRACTION ? &r->contraction
+                    : op == TEIR_MAP         ? &r->map
                                              : NULL;
   if (!p)
     return decline_at(r, n->at, "this device has no primitive",
@@ -89,34 +94,106 @@ static bool place_has(const struct teir *t, const struct place *p, int axis) {
   return false;
 }
 
-static bool check_tensors(struct reading *r) {
-  static const char *const id[RUN_TENSORS] = {"in0", "in1", "out"};
+/* The tensors by their names, `summed` being what the Contraction writes. */
+static bool check_tensors(struct reading *r, int summed) {
+  static const char *const id[] = {"in0", "in1", "out", "sum"};
   const struct teir *t = r->t;
-  if (t->tensor_count != RUN_TENSORS)
-    return diag_declined(r->d, loc_none(), "%d tensors; a product has 3",
-                         t->tensor_count);
-  for (int i = 0; i < RUN_TENSORS; i++)
+  int least = summed + 1, most = r->map.found ? PRODUCT_TENSORS : RUN_TENSORS;
+  if (t->tensor_count < least || t->tensor_count > most)
+    return diag_declined(r->d, loc_none(), "%d tensors; this form has %d to %d",
+                         t->tensor_count, least, most);
+  for (int i = 0; i < least; i++)
     if (strcmp(t->tensor[i].id, id[i]) != 0)
       return decline_at(r, t->tensor[i].at, "unexpected tensor",
                         t->tensor[i].id);
   int p = r->contraction.primitive;
   if (teir_input(t, p, 0) != RUN_IN0 || teir_input(t, p, 1) != RUN_IN1 ||
-      teir_output(t, p) != RUN_OUT ||
-      (r->zero.found && teir_output(t, r->zero.primitive) != RUN_OUT))
+      teir_output(t, p) != summed ||
+      (r->zero.found && teir_output(t, r->zero.primitive) != summed))
     return decline_at(r, t->primitive[p].at, "unexpected operands of",
                       t->primitive[p].id);
   return true;
 }
 
-/* The sum must be formed in out's own type, or for integers in a wider one. */
-static bool check_sum_type(struct reading *r, enum dtype out) {
+/* ---- the form with a tail ---- */
+
+static bool is_scalar(const struct reading *r, const struct place *p) {
+  for (int role = 0; role < TEIR_ROLES; role++)
+    if (r->t->primitive[p->primitive].role[role].count)
+      return false;
+  return true;
+}
+
+/* Does `inner` hang in all loops of `outer`, and perhaps in more? */
+static bool hangs_in(const struct place *inner, const struct place *outer) {
+  return inner->depth >= outer->depth &&
+         memcmp(inner->node, outer->node,
+                (size_t)outer->depth * sizeof *outer->node) == 0;
+}
+
+static bool check_tail_places(struct reading *r) {
+  const struct place *z = &r->zero, *c = &r->contraction, *m = &r->map;
+  if (z->found && is_scalar(r, z) && is_scalar(r, c) && is_scalar(r, m) &&
+      z->order < c->order && c->order < m->order && hangs_in(z, m) &&
+      hangs_in(m, z) && hangs_in(c, m))
+    return true;
+  return decline_at(r, r->t->primitive[m->primitive].at,
+                    "no Zero, Contraction and Map of one element each around",
+                    r->t->primitive[m->primitive].id);
+}
+
+static bool read_tail(struct reading *r, struct product *p) {
+  const struct teir *t = r->t;
+  int map = r->map.primitive;
+  p->tail = t->primitive[map].expr;
+  p->input_count = teir_input_count(t, map);
+  for (int i = 0; i < p->input_count; i++) {
+    p->input[i] = teir_input(t, map, i);
+    if (p->input[i] == RUN_IN0 || p->input[i] == RUN_IN1)
+      return decline_at(r, t->primitive[map].at,
+                        "an input of the Contraction in", t->primitive[map].id);
+  }
+  return teir_output(t, map) == RUN_OUT ||
+         decline_at(r, t->primitive[map].at, "unexpected output of",
+                    t->primitive[map].id);
+}
+
+/* Loops around the Map move out and leave the sum where it is; those around
+ * the Contraction only move nothing but in0 and in1. */
+static bool check_tail_axis(struct reading *r, const struct teir_axis *x,
+                            bool inner) {
+  if (valued(r, x->extent) <= 1)
+    return true;
+  if (!inner && valued(r, x->stride_bytes[RUN_OUT]) == 0)
+    return decline_at(r, x->at, "out is written again along axis", x->id);
+  if (valued(r, x->stride_bytes[PRODUCT_SUM]))
+    return decline_at(r, x->at, "the sum moves along axis", x->id);
+  for (int i = RUN_OUT; inner && i < r->t->tensor_count; i++)
+    if (valued(r, x->stride_bytes[i]) || valued(r, x->offset_bytes[i]))
+      return decline_at(r, x->at, "more than in0 and in1 moves along axis",
+                        x->id);
+  return true;
+}
+
+static bool check_tail_axes(struct reading *r) {
+  for (int i = 0; i < r->contraction.depth; i++) {
+    const struct teir_node *n = &r->t->node[r->contraction.node[i]];
+    if (!check_tail_axis(r, &r->t->axis[n->axis], i >= r->map.depth))
+      return false;
+  }
+  return true;
+}
+
+/* The sum must be formed in the type of what the Contraction writes, or for
+ * integers in a wider one. */
+static bool check_sum_type(struct reading *r, enum dtype to) {
   const char *word = teir_property(r->t, r->contraction.primitive, "acc");
-  enum dtype acc = out;
+  enum dtype acc = to;
   if (word && !dtype_parse(word, &acc))
     return decline_at(r, loc_none(), "unknown type of sum", word);
   bool integers =
-      dtype_kind(acc) != DTYPE_FLOAT && dtype_kind(out) != DTYPE_FLOAT;
-  if (acc == out || (integers && dtype_bytes(acc) >= dtype_bytes(out)))
+      dtype_kind(acc) != DTYPE_FLOAT && dtype_kind(to) != DTYPE_FLOAT;
+  if (acc == to || (integers && dtype_bytes(acc) >= dtype_bytes(to)))
     return true;
   return decline_at(r, loc_none(), "no device sums in", dtype_name(acc));
 }
@@ -154,7 +231,7 @@ static bool read_axis(struct reading *r, int axis, struct product *p) {
     else
       p->empty_out = true;
   }
-  for (int i = 0; i < RUN_TENSORS; i++) {
+  for (int i = 0; i < p->tensor_count; i++) {
     x.stride_bytes[i] = valued(r, from->stride_bytes[i]);
     if (x.stride_bytes[i] < 0 && x.extent > 1)
       return diag_declined(r->d, from->at,
@@ -175,7 +252,7 @@ static bool read_axis(struct reading *r, int axis, struct product *p) {
 /* Loops around both the Zero and the Contraction must move out. */
 static bool check_zero(struct reading *r) {
   const struct place *z = &r->zero, *c = &r->contraction;
-  if (!z->found)
+  if (!z->found || r->map.found)
     return true;
   if (z->order > c->order)
     return decline_at(r, loc_none(), "the Contraction comes before",
@@ -208,25 +285,10 @@ static bool fuse_extents(struct reading *r, struct product *p) {
   return true;
 }
 
-/* Bytes from a tensor's first element to the end of its last. */
-static bool span(const struct product *p, int tensor, int64_t *bytes) {
-  *bytes = dtype_bytes(p->type[tensor]);
-  for (int role = 0; role < PRODUCT_ROLES; role++)
-    for (int i = 0; i < p->count[role]; i++) {
-      const struct product_axis *x = &p->axis[role][i];
-      int64_t more;
-      if (__builtin_mul_overflow(x->extent - 1, x->stride_bytes[tensor],
-                                 &more) ||
-          __builtin_add_overflow(*bytes, more, bytes))
-        return false;
-    }
-  return true;
-}
-
 static bool check_spans(struct reading *r, const struct product *p) {
-  for (int i = 0; i < RUN_TENSORS; i++) {
+  for (int i = 0; i < p->tensor_count; i++) {
     int64_t bytes;
-    if (!span(p, i, &bytes))
+    if (!product_span(p, i, &bytes))
       return decline_at(r, loc_none(), "more than 64 bits of addresses in",
                         r->t->tensor[i].id);
   }
@@ -276,11 +338,16 @@ bool product_read(const struct teir *t, const int64_t *value, struct product *p,
     return false;
   if (!r.contraction.found)
     return diag_declined(d, loc_none(), "the TEIR holds no Contraction");
-  if (!check_tensors(&r) || !check_sum_type(&r, t->tensor[RUN_OUT].type) ||
-      !check_zero(&r))
+  int summed = r.map.found ? PRODUCT_SUM : RUN_OUT;
+  if (!check_tensors(&r, summed) ||
+      !check_sum_type(&r, t->tensor[summed].type) || !check_zero(&r) ||
+      (r.map.found &&
+       (!check_tail_places(&r) || !check_tail_axes(&r) || !read_tail(&r, p))))
     return false;
-  for (int i = 0; i < RUN_TENSORS; i++)
+  p->tensor_count = t->tensor_count;
+  for (int i = 0; i < p->tensor_count; i++)
     p->type[i] = t->tensor[i].type;
+  p->acc = p->type[summed];
   p->accumulate = !r.zero.found;
   int axes = 0;
   for (int i = 0; i < t->axis_count; i++) {
@@ -293,10 +360,8 @@ bool product_read(const struct teir *t, const int64_t *value, struct product *p,
   }
   if (p->empty_out)
     return true;
-  if (p->empty_sum) { /* only out counts */
+  if (p->empty_sum)
     p->count[AXIS_K] = 0;
-    return fuse_extents(&r, p);
-  }
   return fuse_extents(&r, p) && check_spans(&r, p) && check_out(&r, p);
 }
 
@@ -335,92 +400,4 @@ void product_describe(const struct product *p, struct run_report *r) {
            dtype_name(p->type[1]), dtype_name(p->type[2]));
   text_free(&einsum);
   text_free(&sizes);
-}
-
-/* ---- overlap ---- */
-
-/* Bytes that a tensor covers of each period of `period` bytes: axes that move
- * by whole periods add nothing. */
-static int64_t width(const struct product *p, int tensor, int64_t period) {
-  int64_t bytes = dtype_bytes(p->type[tensor]);
-  for (int role = 0; role < PRODUCT_ROLES; role++)
-    for (int i = 0; i < p->count[role]; i++) {
-      const struct product_axis *x = &p->axis[role][i];
-      if (x->stride_bytes[tensor] % period)
-        bytes += (x->extent - 1) * x->stride_bytes[tensor];
-    }
-  return bytes;
-}
-
-/* Whether in and out lie beside each other in every period, as the left and
- * right halves of a wider matrix do. */
-static bool beside(const struct product *p, int tensor, uint64_t out,
-                   uint64_t in, int64_t period) {
-  if (period <= 0)
-    return false;
-  uint64_t n = (uint64_t)period;
-  uint64_t distance = in >= out ? (in - out) % n : (n - (out - in) % n) % n;
-  uint64_t out_width = (uint64_t)width(p, RUN_OUT, period);
-  uint64_t in_width = (uint64_t)width(p, tensor, period);
-  return distance >= out_width && in_width <= n - distance;
-}
-
-static bool tensor_disjoint(const struct product *p, int tensor, uint64_t out,
-                            uint64_t in) {
-  int64_t out_bytes = 0, in_bytes = 0;
-  span(p, RUN_OUT, &out_bytes);
-  span(p, tensor, &in_bytes);
-  if (out < in ? in - out >= (uint64_t)out_bytes
-               : out - in >= (uint64_t)in_bytes)
-    return true;
-  for (int role = 0; role < PRODUCT_ROLES; role++)
-    for (int i = 0; i < p->count[role]; i++)
-      if (beside(p, tensor, out, in, p->axis[role][i].stride_bytes[RUN_OUT]) ||
-          beside(p, tensor, out, in, p->axis[role][i].stride_bytes[tensor]))
-        return true;
-  return false;
-}
-
-bool product_disjoint(const struct product *p, void *const tensor[],
-                      struct diag *d) {
-  uint64_t at[RUN_TENSORS];
-  for (int i = 0; i < RUN_TENSORS; i++)
-    at[i] = (uint64_t)(uintptr_t)tensor[i] + (uint64_t)p->offset[i];
-  for (int i = RUN_IN0; i <= RUN_IN1; i++)
-    if (!tensor_disjoint(p, i, at[RUN_OUT], at[i]))
-      return diag_declined(d, loc_none(), "out overlaps in%d", i);
-  return true;
-}
-
-/* ---- addresses ---- */
-
-void product_offsets(const struct product *p, enum axis_role role, int tensor,
-                     int64_t *offset) {
-  int64_t count = 1;
-  offset[0] = 0;
-  for (int a = 0; a < p->count[role]; a++) {
-    const struct product_axis *x = &p->axis[role][a];
-    for (int64_t i = count - 1; i >= 0; i--) {
-      int64_t base = offset[i];
-      for (int64_t k = x->extent - 1; k >= 0; k--)
-        offset[i * x->extent + k] = base + k * x->stride_bytes[tensor];
-    }
-    count *= x->extent;
-  }
-}
-
-static void zero_axes(const struct product *p, int role, int axis, char *at) {
-  while (role < AXIS_K && axis == p->count[role])
-    role++, axis = 0;
-  if (role == AXIS_K) {
-    memset(at, 0, (size_t)dtype_bytes(p->type[RUN_OUT]));
-    return;
-  }
-  const struct product_axis *x = &p->axis[role][axis];
-  for (int64_t i = 0; i < x->extent; i++)
-    zero_axes(p, role, axis + 1, at + i * x->stride_bytes[RUN_OUT]);
-}
-
-void product_zero(const struct product *p, void *const tensor[]) {
-  zero_axes(p, AXIS_C, 0, (char *)tensor[RUN_OUT] + p->offset[RUN_OUT]);
 }

@@ -115,14 +115,15 @@ static bool run_teir(struct run *r, const struct run_request *q,
   report->device = device->name;
   if (p.empty_out)
     return true;
-  if (p.empty_sum) {
-    product_zero(&p, q->tensor);
-    return true;
-  }
-  if (!product_disjoint(&p, q->tensor, d) || !worth_it(&p, device, o, d))
+  if (!product_disjoint(&p, q->tensor, d))
+    return false;
+  if (p.empty_sum)
+    return tail_store_empty(&p, q->tensor, d);
+  if (!worth_it(&p, device, o, d))
     return false;
   if (device->run_teir)
-    return run_host_teir(device, q, t, d);
+    return p.tail ? host_product(device, &p, q->tensor, d)
+                  : run_host_teir(device, q, t, d);
   return launch_product(&r->plans, r->compiler, device, o, &p, q->tensor,
                         report, d);
 }

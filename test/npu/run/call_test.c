@@ -138,6 +138,99 @@ static void test_overlap(void) {
   run_close(r);
 }
 
+/* An extra may be out itself, element by element, or lie beside it. */
+static void test_extra_overlap(void) {
+  static const struct {
+    size_t shift;
+    int64_t row;
+    bool done;
+  } c[] = {{0, 32, true},   {4, 32, false},     {0, 36, false},
+           {32, 32, false}, {8 * 32, 32, true}, {0, 0, false}};
+  struct run *r = nest_open("fake");
+  struct run_report report;
+  fake = (struct fake){0};
+  for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+    struct nest_work w;
+    nest_gemm(&w, DTYPE_BF16, false, 8, 8, 8);
+    w.tail = "sub(sum,x0)";
+    w.acc = w.extra_type[0] = DTYPE_F32;
+    w.extra_count = 1;
+    w.axis[0].extra[0] = c[i].row;
+    w.axis[1].extra[0] = 4;
+    nest_make(&w, true, 1);
+    char base[4 * 8 * 36] = {0}, before[sizeof base];
+    memcpy(base, w.memory[OUT] + NEST_GUARD, w.bytes[OUT]);
+    memcpy(before, base, sizeof base);
+    void *tensor[NEST_TENSORS];
+    uint64_t count = nest_tensors(&w, tensor);
+    tensor[OUT] = base;
+    tensor[OUT + 2] = base + c[i].shift;
+    struct run_request q = {.teir = w.teir,
+                            .value = w.value,
+                            .value_count = (uint64_t)w.value_count,
+                            .tensor = tensor,
+                            .tensor_count = count};
+    CHECK(run_call(r, &q, &report) == c[i].done);
+    CHECK(c[i].done ||
+          strstr(report.reason.text, "overlaps element-wise tensor x0"));
+    CHECK(c[i].done || memcmp(base, before, sizeof base) == 0);
+    nest_free(&w);
+  }
+  run_close(r);
+}
+
+/* Programs with a Map that are no product with a tail. */
+static void test_tail_forms(void) {
+#define HEAD                                                                   \
+  "teir 1\ntensor in0 bf16\ntensor in1 bf16\ntensor out f32\n"                 \
+  "tensor sum f32\naxis m extent 4 stride in0=8 out=4\n"                       \
+  "axis k extent 4 stride in0=2 in1=2\n"                                       \
+  "primitive z Zero M=[] N=[] to sum\n"                                        \
+  "primitive c Contraction M=[] N=[] K=[] from in0, in1 to sum\n"              \
+  "primitive t Map M=[] N=[] from sum to out expr sum\n"                       \
+  "iterate k over k sequential do mac\ninvoke zero calls z\n"                  \
+  "invoke mac calls c\ninvoke tail calls t\nroots m\n"
+  static const struct {
+    const char *text, *says; /* NULL: taken */
+  } c[] = {
+      {HEAD "iterate m over m sequential do zero, k, tail\n", NULL},
+      {HEAD "iterate m over m sequential do zero, tail, k\n",
+       "no Zero, Contraction and Map"},
+      {HEAD "iterate m over m sequential do k, zero, tail\n",
+       "no Zero, Contraction and Map"},
+      {HEAD "iterate m over m sequential do k, tail\n",
+       "neither a root nor a child"},
+      {HEAD "axis e extent 3\niterate m over m sequential do e\n"
+            "iterate e over e sequential do zero, k, tail\n",
+       "out is written again along axis 'e'"},
+      {HEAD "axis e extent 3 stride sum=4 out=16\n"
+            "iterate m over m sequential do e\n"
+            "iterate e over e sequential do zero, k, tail\n",
+       "the sum moves along axis 'e'"},
+      {HEAD "axis e extent 3 stride in0=2 out=16\n"
+            "iterate m over m sequential do zero, e, tail\n"
+            "iterate e over e sequential do k\n",
+       "more than in0 and in1 moves along axis 'e'"},
+  };
+  struct run *r = nest_open("fake");
+  fake = (struct fake){0};
+  for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+    uint16_t in0[64] = {0}, in1[64] = {0};
+    float out[64], sum;
+    void *tensor[] = {in0, in1, out, &sum};
+    struct run_request q = {
+        .teir = c[i].text, .tensor = tensor, .tensor_count = 4};
+    struct run_report report;
+    CHECK(run_call(r, &q, &report) == !c[i].says);
+    if (c[i].says && !strstr(report.reason.text, c[i].says)) {
+      fprintf(stderr, "form %zu: %s\n", i, report.reason.text);
+      CHECK(!"reason");
+    }
+  }
+  run_close(r);
+#undef HEAD
+}
+
 static void test_cache(void) {
   struct run *r = nest_open("fake");
   struct run_report report;
@@ -331,6 +424,8 @@ int main(void) {
   test_declined();
   test_strides();
   test_overlap();
+  test_extra_overlap();
+  test_tail_forms();
   test_cache();
   test_cache_bytes();
   test_failure();

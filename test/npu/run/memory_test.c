@@ -16,7 +16,7 @@ void *__wrap_malloc(size_t bytes) {
   return countdown && --countdown == 0 ? NULL : __real_malloc(bytes);
 }
 
-static void test_each(bool accumulate, int64_t launch) {
+static void test_each(bool accumulate, const char *tail, int64_t launch) {
   int failing = 1;
   for (bool done = false; !done && failing < 100; failing++) {
     struct run *r = nest_open("fake");
@@ -24,6 +24,8 @@ static void test_each(bool accumulate, int64_t launch) {
     struct run_report report;
     fake = (struct fake){.m = launch, .n = launch, .k = launch};
     nest_gemm(&w, DTYPE_I8, accumulate, 9, 9, 9);
+    w.tail = tail;
+    w.acc = DTYPE_I32;
     nest_make(&w, true, 1);
     size_t bytes = w.bytes[OUT] + 2 * NEST_GUARD;
     char *before = malloc(bytes);
@@ -44,8 +46,10 @@ static void test_each(bool accumulate, int64_t launch) {
 
 int main(void) {
   unsetenv("NPUTEIR_OPTIONS");
-  test_each(true, 0);
-  test_each(true, 5);
-  test_each(false, 4);
+  test_each(true, NULL, 0);
+  test_each(true, NULL, 5);
+  test_each(false, NULL, 4);
+  test_each(false, "max(add(sum,out),i32:0)", 0);
+  test_each(false, "max(add(sum,out),i32:0)", 4);
   return check_result();
 }

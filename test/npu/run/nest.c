@@ -1,5 +1,6 @@
 /* nest.c -- see nest.h. */
 #include "nest.h"
+#include "calc.h"
 #include "teir.h"
 
 #include <stdlib.h>
@@ -25,22 +26,27 @@ static void fill(enum dtype type, char *p, size_t bytes) {
                       (int64_t)(int32_t)(pick(1u << 24) << 8 ^ pick(1u << 24)));
 }
 
+/* One product added to a sum of type `acc`. */
+static void add(const struct nest_work *w, enum dtype acc, char *sum,
+                const char *in0, const char *in1) {
+  if (dtype_kind(acc) == DTYPE_FLOAT)
+    dtype_store_float(acc, sum,
+                      dtype_load_float(acc, sum) +
+                          dtype_load_float(w->type[IN0], in0) *
+                              dtype_load_float(w->type[IN1], in1));
+  else
+    dtype_store_int(acc, sum,
+                    (int64_t)((uint64_t)dtype_load_int(acc, sum) +
+                              (uint64_t)dtype_load_int(w->type[IN0], in0) *
+                                  (uint64_t)dtype_load_int(w->type[IN1], in1)));
+}
+
 static void loops(const struct nest_work *w, int level, bool sum, char *at[]) {
   if (level == w->axis_count) {
-    enum dtype out = w->type[OUT];
-    if (!sum)
-      memset(at[OUT], 0, (size_t)dtype_bytes(out));
-    else if (dtype_kind(out) == DTYPE_FLOAT)
-      dtype_store_float(out, at[OUT],
-                        dtype_load_float(out, at[OUT]) +
-                            dtype_load_float(w->type[IN0], at[IN0]) *
-                                dtype_load_float(w->type[IN1], at[IN1]));
+    if (sum)
+      add(w, w->type[OUT], at[OUT], at[IN0], at[IN1]);
     else
-      dtype_store_int(
-          out, at[OUT],
-          (int64_t)((uint64_t)dtype_load_int(out, at[OUT]) +
-                    (uint64_t)dtype_load_int(w->type[IN0], at[IN0]) *
-                        (uint64_t)dtype_load_int(w->type[IN1], at[IN1])));
+      memset(at[OUT], 0, (size_t)dtype_bytes(w->type[OUT]));
     return;
   }
   const struct nest_axis *x = &w->axis[level];
@@ -53,15 +59,82 @@ static void loops(const struct nest_work *w, int level, bool sum, char *at[]) {
   }
 }
 
+/* ---- with a tail: at[] has an address for every tensor of the call ---- */
+enum { SUM = TENSORS, EXTRA };
+
+static int64_t stride_of(const struct nest_axis *x, int tensor) {
+  return tensor < SUM    ? x->stride[tensor]
+         : tensor == SUM ? 0
+                         : x->extra[tensor - EXTRA];
+}
+
+static struct calc *parse_tail(struct arena *a, const struct nest_work *w) {
+  static const char *const name[] = {"sum", "out", "x0", "x1"};
+  enum dtype type[2 + NEST_EXTRAS] = {w->acc, w->type[OUT]};
+  for (int i = 0; i < w->extra_count; i++)
+    type[2 + i] = w->extra_type[i];
+  struct scan s = scan_open("tail", w->tail);
+  struct diag d = {0};
+  struct calc *c = calc_parse(a, &s, name, type, 2 + w->extra_count, &d);
+  if (!c)
+    diag_print(&d, stderr);
+  return c;
+}
+
+/* All axes of one kind: those over K, or the others. */
+static void tail_loops(const struct nest_work *w, const struct calc_program *p,
+                       int level, bool k, char *const at[]) {
+  while (level < w->axis_count && (w->axis[level].role == AXIS_K) != k)
+    level++;
+  if (level < w->axis_count) {
+    const struct nest_axis *x = &w->axis[level];
+    for (int64_t i = 0; i < x->extent; i++) {
+      char *next[NEST_TENSORS];
+      for (int t = 0; t < EXTRA + w->extra_count; t++)
+        next[t] = at[t] + i * stride_of(x, t);
+      tail_loops(w, p, level + 1, k, next);
+    }
+  } else if (k) {
+    add(w, w->acc, at[SUM], at[IN0], at[IN1]);
+  } else {
+    const void *in[] = {at[SUM], at[OUT], at[EXTRA], at[EXTRA + 1]};
+    static const int64_t stride[2 + NEST_EXTRAS] = {0};
+    memset(at[SUM], 0, sizeof w->sum);
+    tail_loops(w, p, 0, true, at);
+    calc_run_row(p, in, stride, at[OUT], 0, 1);
+  }
+}
+
 static void run_naively(struct nest_work *w) {
   size_t bytes = w->bytes[OUT] + 2 * NEST_GUARD;
   w->expected = malloc(bytes);
   memcpy(w->expected, w->memory[OUT], bytes);
-  char *at[TENSORS] = {w->memory[IN0] + NEST_GUARD, w->memory[IN1] + NEST_GUARD,
-                       w->expected + NEST_GUARD};
+  void *tensor[NEST_TENSORS] = {NULL};
+  nest_tensors(w, tensor);
+  tensor[OUT] = w->expected + NEST_GUARD;
+  char *at[NEST_TENSORS];
+  for (int t = 0; t < NEST_TENSORS; t++)
+    at[t] = tensor[t];
+  if (w->tail) {
+    struct arena *a = arena_open();
+    tail_loops(w, calc_compile(a, parse_tail(a, w)), 0, false, at);
+    arena_close(a);
+    return;
+  }
   if (!w->accumulate)
     loops(w, 0, false, at);
   loops(w, 0, true, at);
+}
+
+uint64_t nest_tensors(struct nest_work *w, void *tensor[NEST_TENSORS]) {
+  for (int t = 0; t < TENSORS; t++)
+    tensor[t] = w->memory[t] + NEST_GUARD;
+  if (!w->tail)
+    return TENSORS;
+  tensor[SUM] = &w->sum;
+  for (int i = 0; i < w->extra_count; i++)
+    tensor[EXTRA + i] = w->extra[i];
+  return (uint64_t)(EXTRA + w->extra_count);
 }
 
 static struct value number(struct nest_work *w, struct arena *a,
@@ -80,11 +153,21 @@ static void make_teir(struct nest_work *w, bool symbolic) {
   struct contraction c = {.accumulate = w->accumulate};
   c.axis_count = w->axis_count;
   c.axis = arena_array(a, NEST_AXES, sizeof *c.axis);
-  c.symbol = arena_array(a, NEST_AXES * (1 + TENSORS), sizeof *c.symbol);
+  c.symbol = arena_array(a, NEST_AXES * (1 + NEST_TENSORS), sizeof *c.symbol);
   w->value_count = 0;
   for (int t = 0; t < TENSORS; t++)
     c.type[t] = w->type[t];
-  c.acc = w->type[OUT];
+  c.acc = w->tail ? w->acc : w->type[OUT];
+  c.tail = w->tail ? parse_tail(a, w) : NULL;
+  c.extra_count = w->tail ? w->extra_count : 0;
+  struct contraction_extra extra[NEST_EXTRAS];
+  c.extra = extra;
+  for (int e = 0; e < c.extra_count; e++)
+    extra[e] = (struct contraction_extra){
+        .tensor = TENSORS + e,
+        .outside = -1,
+        .type = w->extra_type[e],
+        .stride_bytes = arena_array(a, NEST_AXES, sizeof *extra->stride_bytes)};
   for (int i = 0; i < w->axis_count; i++) {
     const struct nest_axis *from = &w->axis[i];
     struct contraction_axis *x = &c.axis[i];
@@ -92,9 +175,11 @@ static void make_teir(struct nest_work *w, bool symbolic) {
     x->role = from->role;
     x->extent = number(w, a, &c, symbolic, from->extent);
     for (int t = 0; t < TENSORS; t++)
-      x->stride_bytes[t] = from->stride[t]
-                               ? number(w, a, &c, symbolic, from->stride[t])
-                               : (struct value){0, -1};
+      x->stride_bytes[t] =
+          number(w, a, &c, symbolic && from->stride[t], from->stride[t]);
+    for (int e = 0; e < c.extra_count; e++)
+      extra[e].stride_bytes[i] =
+          number(w, a, &c, symbolic && from->extra[e], from->extra[e]);
   }
   struct diag d = {0};
   struct teir *t = teir_from_contraction(a, &c, &d);
@@ -108,16 +193,29 @@ static void make_teir(struct nest_work *w, bool symbolic) {
   arena_close(a);
 }
 
+/* Bytes from a tensor's first element to the end of its last. */
+static size_t bytes_of(const struct nest_work *w, int tensor, enum dtype type) {
+  size_t bytes = (size_t)dtype_bytes(type);
+  for (int i = 0; i < w->axis_count; i++) {
+    int64_t stride = stride_of(&w->axis[i], tensor);
+    if (w->axis[i].extent > 1 && stride > 0)
+      bytes += (size_t)((w->axis[i].extent - 1) * stride);
+  }
+  return bytes;
+}
+
 void nest_make(struct nest_work *w, bool symbolic, uint32_t seed) {
   state = seed;
   for (int t = 0; t < TENSORS; t++) {
-    w->bytes[t] = (size_t)dtype_bytes(w->type[t]);
-    for (int i = 0; i < w->axis_count; i++)
-      if (w->axis[i].extent > 1 && w->axis[i].stride[t] > 0)
-        w->bytes[t] += (size_t)((w->axis[i].extent - 1) * w->axis[i].stride[t]);
+    w->bytes[t] = bytes_of(w, t, w->type[t]);
     size_t bytes = w->bytes[t] + 2 * NEST_GUARD;
     w->memory[t] = malloc(bytes);
     fill(w->type[t], w->memory[t], bytes);
+  }
+  for (int i = 0; i < w->extra_count; i++) {
+    size_t bytes = bytes_of(w, EXTRA + i, w->extra_type[i]);
+    w->extra[i] = malloc(bytes);
+    fill(w->extra_type[i], w->extra[i], bytes);
   }
   run_naively(w);
   make_teir(w, symbolic);
@@ -126,6 +224,8 @@ void nest_make(struct nest_work *w, bool symbolic, uint32_t seed) {
 void nest_free(struct nest_work *w) {
   for (int t = 0; t < TENSORS; t++)
     free(w->memory[t]);
+  for (int i = 0; i < w->extra_count; i++)
+    free(w->extra[i]);
   free(w->expected);
   free(w->teir);
 }
@@ -161,12 +261,67 @@ static void random_strides(struct nest_work *w, int tensor) {
   }
 }
 
-void nest_random(struct nest_work *w, uint32_t seed) {
+/* Tails with the types that they need; in0 and in1 are bf16 for float sums,
+ * i8 for others. */
+static const struct tail {
+  enum dtype acc, out;
+  const char *text;
+  int extras;
+  enum dtype extra[NEST_EXTRAS];
+} tails[] = {
+    {DTYPE_F32, DTYPE_F32, "max(add(sum,x0),f32:0x0p+0)", 1, {DTYPE_F32}},
+    {DTYPE_F32,
+     DTYPE_F32,
+     "add(mul(x0,sum),mul(x1,out))",
+     2,
+     {DTYPE_F32, DTYPE_F32}},
+    {DTYPE_F32, DTYPE_BF16, "bf16(sum)", 0, {0}},
+    {DTYPE_F32, DTYPE_F64, "add(f64(mul(x0,sum)),out)", 1, {DTYPE_F32}},
+    {DTYPE_F32, DTYPE_F16, "f16(add(sum,f32(x0)))", 1, {DTYPE_BF16}},
+    {DTYPE_F32, DTYPE_I8, "i8(rint(mul(sum,x0)))", 1, {DTYPE_F32}},
+    {DTYPE_F32, DTYPE_F32, "x0", 1, {DTYPE_F32}},
+    {DTYPE_I32,
+     DTYPE_I8,
+     "i8(max(min(shr(add(mul(sum,x0),i32:64),i32:7),i32:127),i32:-128))",
+     1,
+     {DTYPE_I32}},
+    {DTYPE_I32, DTYPE_I64, "sub(out,mul(i64(sum),x0))", 1, {DTYPE_I64}},
+    {DTYPE_I16, DTYPE_U8, "u8(add(sum,i16(x0)))", 1, {DTYPE_I8}},
+    {DTYPE_U32,
+     DTYPE_F32,
+     "select(lt(sum,x0),f32(sum),x1)",
+     2,
+     {DTYPE_U32, DTYPE_F32}},
+};
+
+static void random_tail(struct nest_work *w) {
+  const struct tail *t = &tails[pick(sizeof tails / sizeof *tails)];
+  w->tail = t->text;
+  w->acc = t->acc;
+  w->extra_count = t->extras;
+  memcpy(w->extra_type, t->extra, sizeof t->extra);
+  w->type[OUT] = t->out;
+  w->type[IN0] = w->type[IN1] =
+      dtype_kind(t->acc) == DTYPE_FLOAT ? DTYPE_BF16 : DTYPE_I8;
+}
+
+static void random_extra(struct nest_work *w, int extra) {
+  int64_t stride = dtype_bytes(w->extra_type[extra]);
+  for (int i = 0; i < w->axis_count; i++)
+    if (w->axis[i].role != AXIS_K && pick(2)) {
+      w->axis[i].extra[extra] = stride;
+      stride *= w->axis[i].extent + (int64_t)pick(2);
+    }
+}
+
+void nest_random(struct nest_work *w, bool tail, uint32_t seed) {
   state = seed * 2654435761u;
   static const enum dtype types[][TENSORS] = {
       {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}, {DTYPE_I8, DTYPE_I8, DTYPE_I32}};
   memset(w, 0, sizeof *w);
   memcpy(w->type, types[pick(2)], sizeof w->type);
+  if (tail)
+    random_tail(w);
   w->accumulate = pick(2);
   w->axis_count = 1 + (int)pick(6);
   for (int i = 0; i < w->axis_count; i++) {
@@ -175,6 +330,8 @@ void nest_random(struct nest_work *w, uint32_t seed) {
   }
   for (int t = 0; t < TENSORS; t++)
     random_strides(w, t);
+  for (int i = 0; i < w->extra_count; i++)
+    random_extra(w, i);
 }
 
 void nest_gemm(struct nest_work *w, enum dtype in, bool accumulate, int64_t m,

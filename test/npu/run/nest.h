@@ -7,23 +7,32 @@
 #include "recognizer.h"
 #include "run.h"
 
-enum { NEST_AXES = 8, NEST_GUARD = 64 };
+enum { NEST_AXES = 8, NEST_GUARD = 64, NEST_EXTRAS = 2 };
+/* Addresses of a call: in0, in1, out, and with a tail the sum and the extras */
+enum { NEST_TENSORS = TENSORS + 1 + NEST_EXTRAS };
 
 struct nest_axis {
   enum axis_role role;
   int64_t extent, stride[TENSORS]; /* bytes */
+  int64_t extra[NEST_EXTRAS];      /* strides of the tail's extras */
 };
 
 struct nest_work {
   enum dtype type[TENSORS];
   bool accumulate;
+  const char *tail; /* over sum, out, x0, x1; NULL: none */
+  enum dtype acc;   /* with a tail: the sum's type */
+  int extra_count;
+  enum dtype extra_type[NEST_EXTRAS];
+  char *extra[NEST_EXTRAS]; /* the memory */
+  int64_t sum;              /* the place that a call brings for it */
   int axis_count;
   struct nest_axis axis[NEST_AXES];
   size_t bytes[TENSORS]; /* of the tensors, guard zones not included */
   char *memory[TENSORS]; /* NEST_GUARD, tensor, NEST_GUARD */
   char *expected;        /* the whole memory of out afterwards */
   char *teir;
-  int64_t value[NEST_AXES * (1 + TENSORS)];
+  int64_t value[NEST_AXES * (1 + NEST_TENSORS)];
   int value_count;
 };
 
@@ -32,6 +41,8 @@ struct nest_work {
  * symbols when `symbolic`. */
 void nest_make(struct nest_work *, bool symbolic, uint32_t seed);
 void nest_free(struct nest_work *);
+/* The addresses of a call; gives their number. */
+uint64_t nest_tensors(struct nest_work *, void *tensor[NEST_TENSORS]);
 /* A runtime on the fake device, or, NULL, on what the options of a call say. */
 struct run *nest_open(const char *device);
 bool nest_call(struct nest_work *, struct run *, const char *options,
@@ -41,7 +52,8 @@ bool nest_right(const struct nest_work *);
 /* An M x N x K product of row-major matrices without gaps. */
 void nest_gemm(struct nest_work *, enum dtype in, bool accumulate, int64_t m,
                int64_t n, int64_t k);
-/* Up to six axes of any roles with small extents, and any layouts. */
-void nest_random(struct nest_work *, uint32_t seed);
+/* Up to six axes of any roles with small extents, and any layouts; with one of
+ * some tails, and extras that move along any axes that move out, or none. */
+void nest_random(struct nest_work *, bool tail, uint32_t seed);
 
 #endif

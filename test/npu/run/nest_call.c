@@ -16,15 +16,14 @@ struct run *nest_open(const char *device) {
 
 bool nest_call(struct nest_work *w, struct run *r, const char *options,
                struct run_report *report) {
-  void *tensor[TENSORS];
-  for (int t = 0; t < TENSORS; t++)
-    tensor[t] = w->memory[t] + NEST_GUARD;
+  void *tensor[NEST_TENSORS];
+  uint64_t count = nest_tensors(w, tensor);
   struct run_request q = {.teir = w->teir,
                           .options = options,
                           .where = "nest.c:1 f",
                           .value = w->value,
                           .value_count = (uint64_t)w->value_count,
                           .tensor = tensor,
-                          .tensor_count = TENSORS};
+                          .tensor_count = count};
   return run_call(r, &q, report);
 }

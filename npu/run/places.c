@@ -1,0 +1,155 @@
+/* places.c -- where a product's tensors lie: their bytes, whether out overlaps
+ * what is read, offsets of fused axes, and dense arrays for results. */
+#include "parts.h"
+
+#include <stdlib.h>
+
+bool product_span(const struct product *p, int tensor, int64_t *bytes) {
+  *bytes = dtype_bytes(p->type[tensor]);
+  for (int role = 0; role < PRODUCT_ROLES; role++)
+    for (int i = 0; i < p->count[role]; i++) {
+      const struct product_axis *x = &p->axis[role][i];
+      int64_t more;
+      if (__builtin_mul_overflow(x->extent - 1, x->stride_bytes[tensor],
+                                 &more) ||
+          __builtin_add_overflow(*bytes, more, bytes))
+        return false;
+    }
+  return true;
+}
+
+/* ---- overlap ---- */
+
+/* Bytes that a tensor covers of each period of `period` bytes: axes that move
+ * by whole periods add nothing. */
+static int64_t width(const struct product *p, int tensor, int64_t period) {
+  int64_t bytes = dtype_bytes(p->type[tensor]);
+  for (int role = 0; role < PRODUCT_ROLES; role++)
+    for (int i = 0; i < p->count[role]; i++) {
+      const struct product_axis *x = &p->axis[role][i];
+      if (x->stride_bytes[tensor] % period)
+        bytes += (x->extent - 1) * x->stride_bytes[tensor];
+    }
+  return bytes;
+}
+
+/* Whether in and out lie beside each other in every period, as the left and
+ * right halves of a wider matrix do. */
+static bool beside(const struct product *p, int tensor, uint64_t out,
+                   uint64_t in, int64_t period) {
+  if (period <= 0)
+    return false;
+  uint64_t n = (uint64_t)period;
+  uint64_t distance = in >= out ? (in - out) % n : (n - (out - in) % n) % n;
+  uint64_t out_width = (uint64_t)width(p, RUN_OUT, period);
+  uint64_t in_width = (uint64_t)width(p, tensor, period);
+  return distance >= out_width && in_width <= n - distance;
+}
+
+static bool tensor_disjoint(const struct product *p, int tensor, uint64_t out,
+                            uint64_t in) {
+  int64_t out_bytes = 0, in_bytes = 0;
+  product_span(p, RUN_OUT, &out_bytes);
+  product_span(p, tensor, &in_bytes);
+  if (out < in ? in - out >= (uint64_t)out_bytes
+               : out - in >= (uint64_t)in_bytes)
+    return true;
+  for (int role = 0; role < PRODUCT_ROLES; role++)
+    for (int i = 0; i < p->count[role]; i++)
+      if (beside(p, tensor, out, in, p->axis[role][i].stride_bytes[RUN_OUT]) ||
+          beside(p, tensor, out, in, p->axis[role][i].stride_bytes[tensor]))
+        return true;
+  return false;
+}
+
+/* Does an extra lie where out lies, element by element? */
+static bool is_out(const struct product *p, int tensor) {
+  for (int role = 0; role < PRODUCT_ROLES; role++)
+    for (int i = 0; i < p->count[role]; i++) {
+      const struct product_axis *x = &p->axis[role][i];
+      if (x->extent > 1 && x->stride_bytes[tensor] != x->stride_bytes[RUN_OUT])
+        return false;
+    }
+  return dtype_bytes(p->type[tensor]) == dtype_bytes(p->type[RUN_OUT]);
+}
+
+bool product_disjoint(const struct product *p, void *const tensor[],
+                      struct diag *d) {
+  static const char *const name[] = {"in0", "in1"};
+  uint64_t at[PRODUCT_TENSORS];
+  for (int i = 0; i < p->tensor_count; i++)
+    at[i] = (uint64_t)(uintptr_t)tensor[i] + (uint64_t)p->offset[i];
+  for (int i = 0; i < p->tensor_count; i++) {
+    if (i == RUN_OUT || i == PRODUCT_SUM ||
+        tensor_disjoint(p, i, at[RUN_OUT], at[i]) ||
+        (i >= PRODUCT_EXTRA && at[i] == at[RUN_OUT] && is_out(p, i)))
+      continue;
+    if (i <= RUN_IN1)
+      return diag_declined(d, loc_none(), "out overlaps %s", name[i]);
+    return diag_declined(d, loc_none(), "out overlaps element-wise tensor x%d",
+                         i - PRODUCT_EXTRA);
+  }
+  return true;
+}
+
+/* ---- addresses ---- */
+
+void product_offsets(const struct product *p, enum axis_role role, int tensor,
+                     int64_t *offset) {
+  int64_t count = 1;
+  offset[0] = 0;
+  for (int a = 0; a < p->count[role]; a++) {
+    const struct product_axis *x = &p->axis[role][a];
+    for (int64_t i = count - 1; i >= 0; i--) {
+      int64_t base = offset[i];
+      for (int64_t k = x->extent - 1; k >= 0; k--)
+        offset[i * x->extent + k] = base + k * x->stride_bytes[tensor];
+    }
+    count *= x->extent;
+  }
+}
+
+int64_t *product_new_offsets(const struct product *p, enum axis_role role,
+                             int tensor) {
+  int64_t *offset = malloc((size_t)p->extent[role] * sizeof *offset);
+  if (offset)
+    product_offsets(p, role, tensor, offset);
+  return offset;
+}
+
+/* ---- dense arrays ---- */
+
+static bool dense_allocate(struct dense *x, const struct product *p,
+                           enum dtype type) {
+  static const enum axis_role order[] = {AXIS_N, AXIS_M, AXIS_C};
+  int64_t stride = dtype_bytes(type);
+  for (int i = 0; i < 3; i++) {
+    int64_t extent = p->extent[order[i]];
+    int64_t *offset = malloc((size_t)extent * sizeof *offset);
+    x->offset[order[i]] = offset;
+    if (!offset)
+      return false;
+    for (int64_t k = 0; k < extent; k++)
+      offset[k] = k * stride;
+    if (__builtin_mul_overflow(stride, extent, &stride))
+      return false;
+  }
+  x->memory = malloc((size_t)stride);
+  return x->memory;
+}
+
+bool dense_open(struct dense *x, const struct product *p, enum dtype type,
+                struct diag *d) {
+  *x = (struct dense){0};
+  if (dense_allocate(x, p, type))
+    return true;
+  dense_close(x);
+  return diag_declined(d, loc_none(), "no memory");
+}
+
+void dense_close(struct dense *x) {
+  for (int role = 0; role < PRODUCT_ROLES; role++)
+    free(x->offset[role]);
+  free(x->memory);
+  *x = (struct dense){0};
+}

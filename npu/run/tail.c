@@ -1,0 +1,147 @@
+/* tail.c -- what becomes of a product's sums on their way to out: an
+ * element-wise expression over the sum, out's old content and other tensors, or
+ * where out has another type than the device's sums, a conversion. */
+#include "parts.h"
+
+#include <stdlib.h>
+
+struct tail {
+  const struct product *p;
+  struct arena *arena;
+  const struct calc_program *program;
+  void *const *tensor;
+  int input_count, input[CALC_INPUTS]; /* tensors; -1: not used */
+  int64_t *offset[PRODUCT_TENSORS][PRODUCT_ROLES];
+};
+
+/* ---- the expression ---- */
+
+/* `c` with `by` in the place of an input. */
+static const struct calc *replaced(struct arena *a, const struct calc *c,
+                                   int input, const struct calc *by) {
+  if (c->op == CALC_INPUT && c->input == input)
+    return by;
+  struct calc *copy = arena_copy(a, c, 1, 1, sizeof *c);
+  for (int i = 0; i < calc_operands(c->op); i++)
+    copy->arg[i] = replaced(a, c->arg[i], input, by);
+  return copy;
+}
+
+/* out = sum, or out + sum. */
+static const struct calc *plain_tail(struct arena *a, const struct product *p) {
+  const struct calc *sum = calc_input(a, TAIL_SUM, p->acc);
+  if (!p->accumulate)
+    return sum;
+  return calc_make(a, CALC_ADD, calc_input(a, TAIL_OUT, p->acc), sum, NULL);
+}
+
+/* A sum of type `from` as the expression wants it. */
+static const struct calc *sum_input(struct arena *a, const struct product *p,
+                                    enum dtype from, int input) {
+  const struct calc *sum = calc_input(a, input, from);
+  return from == p->acc ? sum : calc_cast(a, p->acc, sum);
+}
+
+static const struct calc *no_sum(struct arena *a, const struct product *p) {
+  return dtype_kind(p->acc) == DTYPE_FLOAT ? calc_float(a, p->acc, 0)
+                                           : calc_int(a, p->acc, 0);
+}
+
+/* Where the sum comes from: `from`, or nowhere. */
+static void compile(struct tail *t, const enum dtype *from) {
+  static const int plain[] = {PRODUCT_SUM, RUN_OUT};
+  const struct product *p = t->p;
+  const struct calc *c = p->tail ? p->tail : plain_tail(t->arena, p);
+  t->input_count = p->tail ? p->input_count : 2;
+  for (int i = 0; i < t->input_count; i++) {
+    int tensor = p->tail ? p->input[i] : plain[i];
+    t->input[i] = calc_uses(c, i) ? tensor : -1;
+    if (t->input[i] != PRODUCT_SUM)
+      continue;
+    c = replaced(t->arena, c, i,
+                 from ? sum_input(t->arena, p, *from, i) : no_sum(t->arena, p));
+    if (!from)
+      t->input[i] = -1;
+  }
+  t->program = calc_compile(t->arena, c);
+}
+
+/* ---- open, close ---- */
+
+static bool make_offsets(struct tail *t, int tensor) {
+  for (int role = AXIS_C; role < AXIS_K; role++) {
+    int64_t **offset = &t->offset[tensor][role];
+    if (!*offset)
+      *offset = product_new_offsets(t->p, (enum axis_role)role, tensor);
+    if (!*offset)
+      return false;
+  }
+  return true;
+}
+
+static struct tail *open_tail(const struct product *p, const enum dtype *from,
+                              void *const tensor[], struct diag *d) {
+  struct arena *a = arena_open();
+  struct tail *t = arena_alloc(a, sizeof *t);
+  t->p = p;
+  t->arena = a;
+  t->tensor = tensor;
+  compile(t, from);
+  bool good = make_offsets(t, RUN_OUT);
+  for (int i = 0; good && i < t->input_count; i++)
+    if (t->input[i] >= 0 && t->input[i] != PRODUCT_SUM)
+      good = make_offsets(t, t->input[i]);
+  if (good)
+    return t;
+  tail_close(t);
+  diag_declined(d, loc_none(), "no memory");
+  return NULL;
+}
+
+struct tail *tail_open(const struct product *p, enum dtype sum,
+                       void *const tensor[], struct diag *d) {
+  return open_tail(p, &sum, tensor, d);
+}
+
+void tail_close(struct tail *t) {
+  if (!t)
+    return;
+  for (int i = 0; i < PRODUCT_TENSORS; i++)
+    for (int role = 0; role < PRODUCT_ROLES; role++)
+      free(t->offset[i][role]);
+  arena_close(t->arena);
+}
+
+/* ---- store ---- */
+
+static struct pack_matrix block_of(const struct tail *t, int tensor, int64_t c,
+                                   int64_t m, int64_t n) {
+  int64_t *const *offset = t->offset[tensor];
+  return (struct pack_matrix){(char *)t->tensor[tensor] + t->p->offset[tensor] +
+                                  offset[AXIS_C][c],
+                              offset[AXIS_M] + m, offset[AXIS_N] + n};
+}
+
+void tail_store(const struct tail *t, const struct pack_matrix *sum, int64_t c,
+                int64_t m, int64_t n, int64_t rows, int64_t columns) {
+  struct map_operands o = {0};
+  for (int i = 0; i < t->input_count; i++)
+    if (t->input[i] >= 0) {
+      o.input[o.count] = i;
+      o.x[o.count++] =
+          t->input[i] == PRODUCT_SUM ? *sum : block_of(t, t->input[i], c, m, n);
+    }
+  o.x[o.count++] = block_of(t, RUN_OUT, c, m, n);
+  map_block(t->program, &o, rows, columns);
+}
+
+bool tail_store_empty(const struct product *p, void *const tensor[],
+                      struct diag *d) {
+  struct tail *t = open_tail(p, NULL, tensor, d);
+  if (!t)
+    return false;
+  for (int64_t c = 0; c < p->extent[AXIS_C]; c++)
+    tail_store(t, NULL, c, 0, 0, p->extent[AXIS_M], p->extent[AXIS_N]);
+  tail_close(t);
+  return true;
+}
