@@ -1,11 +1,11 @@
 // address.cpp -- ScalarEvolution's recurrences -> start plus strides.
 //
 // Strides are modulo 2^64, as addresses are, so nothing has to be known about
-// overflow, with one exception.  A 32-bit index that is widened to an address
-// may wrap in 32 bits where the language allows it: C's unsigned numbers do,
-// and flang's loop counters do not say that they do not.  Then i * n + j is not
-// affine.  Such an index is taken for a 64-bit one, and the largest value that
-// it reaches must turn out to fit in 32 bits at run time.
+// overflow, with one exception.  An index of fewer bits that is widened to an
+// address may wrap before: unsigned numbers by C's rules, signed ones with
+// -fwrapv or where LLVM has lost track; then i * n + j is not affine.  Such an
+// index is taken for a 64-bit one, and its smallest and largest value must turn
+// out to fit at run time.
 //
 // A loop that counts down is described as one that counts up from its last
 // iteration; which way a sum is formed or a result is filled does not matter.
@@ -34,8 +34,7 @@ void Addresses::addLoop(Loop *L, const SCEV *Extent) {
 
 namespace {
 
-// zext(recurrence) -> recurrence of zexts, with a note that it must not wrap;
-// the same for sext, where all steps are known to go up.
+// ext(recurrence) -> recurrence of exts, with a note that it must not wrap.
 class Widener : public SCEVRewriteVisitor<Widener> {
   using Base = SCEVRewriteVisitor<Widener>;
   const DenseMap<const Loop *, int> &Index;
@@ -50,33 +49,38 @@ public:
       : Base(SE), Index(Index), Extents(Extents), Bounded(Bounded), I64(I64) {}
 
   const SCEV *visitZeroExtendExpr(const SCEVZeroExtendExpr *Z) {
-    return visitExtend(Z, false);
+    return widen(Z, false);
   }
-  const SCEV *visitSignExtendExpr(const SCEVSignExtendExpr *Z) {
-    return visitExtend(Z, true);
+  const SCEV *visitSignExtendExpr(const SCEVSignExtendExpr *S) {
+    return widen(S, true);
   }
 
 private:
-  const SCEV *visitExtend(const SCEVCastExpr *Z, bool Signed) {
-    const SCEV *S = Z->getOperand();
-    if (Z->getType() != I64 || !S->getType()->isIntegerTy(32) ||
-        !isa<SCEVAddRecExpr>(S))
-      return Z;
-    NoWrap Sum;
-    Sum.Signed = Signed;
+  const SCEV *extend(const SCEV *S, bool Signed) {
+    return Signed ? SE.getSignExtendExpr(S, I64) : SE.getZeroExtendExpr(S, I64);
+  }
+
+  const SCEV *widen(const SCEVCastExpr *Cast, bool Signed) {
+    const SCEV *S = Cast->getOperand();
+    unsigned Bits = (unsigned)SE.getTypeSizeInBits(S->getType());
+    if (Cast->getType() != I64 || Bits > 32 || !isa<SCEVAddRecExpr>(S))
+      return Cast;
+    NoWrap Sum = {Bits, Signed, nullptr, {}};
     SmallVector<std::pair<const SCEV *, const Loop *>, 4> Steps;
     while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
       auto It = Index.find(Rec->getLoop());
-      if (!Rec->isAffine() || It == Index.end() ||
-          (Signed && !SE.isKnownPositive(Rec->getStepRecurrence(SE))))
-        return Z;
-      const SCEV *Step = SE.getZeroExtendExpr(Rec->getStepRecurrence(SE), I64);
+      if (It == Index.end())
+        break; // a loop around the nest
+      if (!Rec->isAffine())
+        return Cast;
+      const SCEV *Step = extend(Rec->getStepRecurrence(SE), Signed);
       Sum.Terms.push_back({Step, Extents[It->second]});
       Steps.push_back({Step, Rec->getLoop()});
       S = Rec->getStart();
     }
-    const SCEV *Wide = Sum.Start =
-        Signed ? SE.getSignExtendExpr(S, I64) : SE.getZeroExtendExpr(S, I64);
+    if (Steps.empty())
+      return Cast;
+    const SCEV *Wide = Sum.Start = extend(S, Signed);
     for (auto [Step, L] : reverse(Steps))
       Wide = SE.getAddRecExpr(Wide, Step, L, SCEV::FlagAnyWrap);
     Bounded.push_back(std::move(Sum));

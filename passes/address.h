@@ -35,6 +35,8 @@ public:
   // Known and unchanging before the nest, and harmless to compute there.
   bool usable(const llvm::SCEV *S);
   void addLoop(llvm::Loop *L, const llvm::SCEV *Extent);
+  llvm::Loop *loop(int Index) const { return Loops[Index]; }
+  const llvm::SCEV *extent(int Index) const { return Extents[Index]; }
   // After the last loop: turns round loops in which addresses only go down.
   void chooseDirections(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
   bool read(const llvm::Instruction &I, const llvm::Value *Pointer,

@@ -195,6 +195,12 @@ bool Body::check(const Instruction &I) {
   if (I.isAtomic())
     return verdict_decline(&V, RULE_VOLATILE, At,
                            "the nest holds an atomic operation");
+  // How much it fills and with what is looked at later.
+  if (isa<MemSetInst>(I) || isa<MemTransferInst>(I))
+    return !isConditional(I.getParent()) ||
+           verdict_decline(&V, RULE_GUARDED, At,
+                           "a condition inside the nest decides what is "
+                           "written");
   if (harmless(I) || I.isTerminator())
     return true;
   const auto *Call = dyn_cast<CallBase>(&I);

@@ -307,6 +307,9 @@ private:
       rule R = Found[I].V.rule;
       Further |= R == RULE_TAKEN || (!isWeak(R) && R > N.V.rule);
     }
+    for (size_t I = Before; Further && I < Found.size(); I++)
+      if (Found[I].Around.diag.kind == DIAG_NONE)
+        Found[I].Around = N.V;
     if (Further)
       return;
     Found.resize(Before);

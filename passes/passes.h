@@ -45,11 +45,11 @@ bool addAnnotations(const llvm::Function &F, arena *A, options &O,
 bool parseDoors(const Doors &D, arena *A, options &O, diag *Problem);
 
 // ---- read_ir.cpp ----
-// Start + sum of step * (extent - 1) must fit in 32 bits; the terms are
-// unsigned and below 2^64, Start is below 2^32, or as Signed says a signed
-// 32-bit number.
+// Start + sum of step * iteration, all of them in 64 bits, must stay a number
+// of `Bits` bits, signed or not.
 struct NoWrap {
-  bool Signed = false;
+  unsigned Bits; // at most 32
+  bool Signed;
   const llvm::SCEV *Start;
   llvm::SmallVector<std::pair<const llvm::SCEV *, const llvm::SCEV *>, 4> Terms;
 };
@@ -65,6 +65,7 @@ struct IRNest {
   std::vector<NoWrap> Bounded;
   std::vector<llvm::Value *> NonZero;    // floats that must not be zero
   std::vector<contraction_guard> Guards; // beside those of the contraction
+  std::vector<std::pair<const llvm::SCEV *, const llvm::SCEV *>> Equal;
 };
 // False and a verdict when the loop cannot be described as a nest.
 bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
@@ -124,6 +125,7 @@ struct Finding {
   llvm::DebugLoc At;
   verdict V = {};
   std::string What = "nest"; // what is replaced or kept
+  verdict Around = {};       // why the next loop around is no part of the nest
   std::string Einsum, Sizes, Contraction, TEIR, Nest; // empty unless known
   unsigned Depth = 0;
 };

@@ -15,6 +15,7 @@
 // an outer loop is the same variable as the inner one.
 #include "address.h"
 #include "body.h"
+#include "fill.h"
 #include "operations.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -47,6 +48,8 @@ class Reader : Operations {
   DenseMap<const Loop *, int> LoopIndex;
   DenseMap<const PHINode *, int> Scalar;
   DenseSet<int> Written; // tensors
+  SmallVector<Fill, 2> Fills;
+  SmallVector<int, 2> FillLoop; // innermost, of each fill
 
 public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
@@ -120,6 +123,25 @@ private:
       if (!readLoop(*L))
         return false;
     Places.chooseDirections(Code.Blocks);
+    return readFills();
+  }
+
+  bool readFills() {
+    for (BasicBlock *B : Code.Blocks)
+      for (Instruction &I : *B) {
+        const auto *Call = dyn_cast<MemIntrinsic>(&I);
+        if (!Call)
+          continue;
+        Fill F;
+        if (const char *Why = readFill(*Call, Code.Blocks, Places, SE, F))
+          return verdict_decline(&V, RULE_SIDE_EFFECT, at(I), "%s", Why);
+        int Parent = loopOf(B);
+        for (auto [Extent, Stride] : F.Loops)
+          Parent = addLoop(Parent, Extent, at(I));
+        Fills.push_back(F);
+        FillLoop.push_back(Parent);
+        R.Equal.insert(R.Equal.end(), F.Equal.begin(), F.Equal.end());
+      }
     return true;
   }
 
@@ -160,6 +182,11 @@ private:
       return verdict_decline(&V, RULE_NON_AFFINE, at(I),
                              "an address is not a fixed start plus a fixed "
                              "stride per loop");
+    return describe(I, X, Type, Access);
+  }
+
+  bool describe(const Instruction &I, const Address &X, dtype Type,
+                nest_access &Access) {
     for (const SCEV *Stride : X.Stride)
       if (Stride && looksNegative(Stride))
         return verdict_decline(&V, RULE_DIRECTIONS, at(I),
@@ -419,9 +446,8 @@ private:
     return readAccess(S, S.getPointerOperand(), T, N.to);
   }
 
-  static bool samePlace(const nest_access &X, const nest_access &Y,
-                        size_t LoopCount) {
-    for (size_t L = 0; L < LoopCount; L++)
+  bool samePlace(const nest_access &X, const nest_access &Y) const {
+    for (int L = 0; L < loopCount(); L++)
       if (X.stride_bytes[L].symbol != Y.stride_bytes[L].symbol ||
           X.stride_bytes[L].constant != Y.stride_bytes[L].constant)
         return false;
@@ -429,13 +455,47 @@ private:
            X.offset_bytes == Y.offset_bytes;
   }
 
+  // What a fill reads or writes moves along its own loops, too.
+  bool describe(const Fill &F, const Address &X, dtype Type, int Loop,
+                nest_access &Access) {
+    if (!describe(*F.Call, X, Type, Access))
+      return false;
+    int First = Loop - (int)F.Loops.size() + 1;
+    for (size_t L = 0; L < F.Loops.size(); L++)
+      Access.stride_bytes[First + (int)L] =
+          valueOf(F.Loops[L].second, Twine(tensorName(Access.tensor)) + "." +
+                                         loopName(First + (int)L));
+    return true;
+  }
+
+  bool addFill(const Fill &F, int Loop) {
+    nest_statement N = {};
+    N.is_store = true;
+    N.at = at(*F.Call);
+    N.loop = Loop;
+    N.order = Code.Order[F.Call];
+    dtype T;
+    if (!typeOf(F.Like->getValueOperand()->getType(), false, T) ||
+        !describe(F, F.To, T, Loop, N.to))
+      return false;
+    Written.insert(N.to.tensor);
+    nest_expr *E =
+        make(isa<MemSetInst>(F.Call) ? NEST_NUMBER : NEST_LOAD, T, N.at);
+    if (E->op == NEST_LOAD && !describe(F, F.From, T, Loop, E->access))
+      return false;
+    E->loop = Loop;
+    E->order = N.order - 1;
+    N.value = E;
+    add(N);
+    return true;
+  }
+
   // Places that the source would not write stay unwritten.
   bool isWrittenAnyway(
       const nest_statement &N,
       ArrayRef<std::pair<const StoreInst *, nest_statement>> Stores) {
     for (auto &[S, Other] : Stores)
-      if (!Code.isConditional(S->getParent()) &&
-          samePlace(Other.to, N.to, Loops.size()))
+      if (!Code.isConditional(S->getParent()) && samePlace(Other.to, N.to))
         return true;
     return verdict_decline(&V, RULE_GUARDED, N.at,
                            "a condition inside the nest decides what is "
@@ -454,6 +514,9 @@ private:
           Written.insert(N.to.tensor);
           Stores.push_back({S, N});
         }
+    for (size_t I = 0; I < Fills.size(); I++)
+      if (!addFill(Fills[I], FillLoop[I]))
+        return false;
     for (auto &[S, N] : Stores) {
       if (!Code.isConditional(S->getParent()))
         N.value = read(S->getValueOperand(), false, 0);

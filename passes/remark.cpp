@@ -21,9 +21,30 @@ namespace nputeir {
 
 static constexpr const char *PassName = "nputeir";
 
+static void explain(OptimizationRemarkEmitter &ORE, const BasicBlock *Region,
+                    const Finding &N) {
+  if (N.V.rule == RULE_TAKEN)
+    ORE.emit([&] {
+      return OptimizationRemarkAnalysis(PassName, "Contraction", N.At, Region)
+             << "the nest as a contraction:\n"
+             << ore::NV("Contraction", N.Contraction);
+    });
+  if (N.Around.diag.kind != DIAG_NONE)
+    ORE.emit([&] {
+      OptimizationRemarkAnalysis R(PassName, "LoopAround", N.At, Region);
+      R << "the loop around is no part of the nest ["
+        << ore::NV("Rule", rule_name(N.Around.rule))
+        << "]: " << ore::NV("Reason", N.Around.diag.text);
+      if (N.Around.diag.at.line > 0)
+        R << " (line " << ore::NV("Line", N.Around.diag.at.line) << ")";
+      return R;
+    });
+}
+
 void remark(Function &F, const Finding &N) {
   OptimizationRemarkEmitter ORE(&F);
   const BasicBlock *Region = &F.getEntryBlock();
+  explain(ORE, Region, N);
   const char *Rule = rule_name(N.V.rule);
   if (N.V.rule == RULE_TAKEN) {
     ORE.emit([&] {

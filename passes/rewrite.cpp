@@ -141,22 +141,33 @@ private:
     return V.symbol >= 0 ? Symbol[V.symbol] : B.getInt64(V.constant);
   }
 
-  // Steps are below 2^32, and extents must be, so that only the sum can
+  // Steps have at most 32 bits, and extents must have, so that only the sum can
   // overflow.
   Value *staysSmall(IRBuilder<> &B, const NoWrap &Sum) {
     Instruction *At = &*B.GetInsertPoint();
-    Value *Start = frozen(B, Sum.Start, B.getInt64Ty(), At);
-    uint64_t Limit = Sum.Signed ? INT32_MAX : UINT32_MAX;
-    Value *Room = B.CreateSub(B.getInt64(Limit), Start);
-    Value *Way = B.getInt64(0), *Few = B.getTrue();
+    Type *I64 = B.getInt64Ty();
+    Value *Smallest = frozen(B, Sum.Start, I64, At), *Largest = Smallest;
+    Value *Few = B.getTrue();
     for (auto [Step, Extent] : Sum.Terms) {
-      Value *Last =
-          B.CreateSub(frozen(B, Extent, B.getInt64Ty(), At), B.getInt64(1));
+      Value *Last = B.CreateSub(frozen(B, Extent, I64, At), B.getInt64(1));
       Few = B.CreateAnd(Few, B.CreateICmpULE(Last, B.getInt64(UINT32_MAX)));
-      Value *Part = B.CreateMul(frozen(B, Step, B.getInt64Ty(), At), Last);
-      Way = B.CreateBinaryIntrinsic(Intrinsic::uadd_sat, Way, Part);
+      Value *Way = B.CreateMul(frozen(B, Step, I64, At), Last);
+      auto Add = [&](Value *To, Intrinsic::ID Side) {
+        return B.CreateBinaryIntrinsic(
+            Intrinsic::sadd_sat, To,
+            B.CreateBinaryIntrinsic(Side, Way, B.getInt64(0)));
+      };
+      Smallest = Sum.Signed ? Add(Smallest, Intrinsic::smin) : Smallest;
+      Largest = Sum.Signed ? Add(Largest, Intrinsic::smax)
+                           : B.CreateBinaryIntrinsic(Intrinsic::uadd_sat,
+                                                     Largest, Way);
     }
-    return B.CreateAnd(Few, B.CreateICmpULE(Way, Room));
+    int64_t Limit = (int64_t)1 << (Sum.Bits - 1);
+    Value *Fits =
+        Sum.Signed ? B.CreateAnd(B.CreateICmpSGE(Smallest, B.getInt64(-Limit)),
+                                 B.CreateICmpSLT(Largest, B.getInt64(Limit)))
+                   : B.CreateICmpULT(Largest, B.getInt64(2 * Limit));
+    return B.CreateAnd(Few, Fits);
   }
 
   Value *holds(IRBuilder<> &B, const contraction_guard &G) {
@@ -167,6 +178,12 @@ private:
                                              B.CreateExtractValue(Product, 0)));
   }
 
+  Value *equal(IRBuilder<> &B, const SCEV *X, const SCEV *Y) {
+    Instruction *At = &*B.GetInsertPoint();
+    Value *Left = frozen(B, X, B.getInt64Ty(), At);
+    return B.CreateICmpEQ(Left, frozen(B, Y, B.getInt64Ty(), At));
+  }
+
   Value *mayCall(IRBuilder<> &B, Value *Callee) {
     Value *May = B.CreateIsNotNull(Callee, "nputeir.linked");
     for (int I = 0; I < C.axis_count; I++) {
@@ -175,6 +192,8 @@ private:
         May =
             B.CreateAnd(May, B.CreateICmpSGT(number(B, Extent), B.getInt64(0)));
     }
+    for (auto [X, Y] : Nest.Equal)
+      May = B.CreateAnd(May, equal(B, X, Y));
     for (const NoWrap &Sum : Nest.Bounded)
       May = B.CreateAnd(May, staysSmall(B, Sum));
     for (Value *V : Nest.NonZero)
