@@ -51,7 +51,7 @@ static void store_all(const struct product *p, const struct tail *tail,
   for (int64_t c = 0; c < p->extent[AXIS_C]; c++) {
     struct pack_matrix sum = {sums->memory + sums->offset[AXIS_C][c],
                               sums->offset[AXIS_M], sums->offset[AXIS_N]};
-    tail_store(tail, &sum, c, 0, 0, p->extent[AXIS_M], p->extent[AXIS_N]);
+    tail_store(tail, &sum, c);
   }
 }
 

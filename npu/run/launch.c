@@ -208,12 +208,11 @@ static void copy_results(const struct work *w, const struct block *b, bool add,
     pack_copy(to, from, rows, columns, dtype_bytes(type));
 }
 
-/* Whole sums to out. */
+/* All sums of one index of C, complete, to out. */
 static void store(const struct work *w, const struct block *b,
                   const struct pack_matrix *from) {
   if (w->tail) {
-    tail_store(w->tail, from, b->at[AXIS_C], first(w, b, AXIS_M),
-               first(w, b, AXIS_N), extent(w, b, AXIS_M), extent(w, b, AXIS_N));
+    tail_store(w->tail, from, b->at[AXIS_C]);
     return;
   }
   struct pack_matrix to = in_user(w, b, RUN_OUT);

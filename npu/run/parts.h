@@ -104,10 +104,8 @@ struct tail;
 struct tail *tail_open(const struct product *, enum dtype sum,
                        void *const tensor[], struct diag *);
 void tail_close(struct tail *); /* NULL is fine */
-/* Sums of the block of rows x columns that begins at (c, m, n), from wherever
- * they lie; cannot fail. */
-void tail_store(const struct tail *, const struct pack_matrix *sum, int64_t c,
-                int64_t m, int64_t n, int64_t rows, int64_t columns);
+/* All M x N sums of index c of the C axes; cannot fail. */
+void tail_store(const struct tail *, const struct pack_matrix *sum, int64_t c);
 /* All of out, where nothing is summed. */
 bool tail_store_empty(const struct product *, void *const tensor[],
                       struct diag *);

@@ -114,25 +114,25 @@ void tail_close(struct tail *t) {
 
 /* ---- store ---- */
 
-static struct pack_matrix block_of(const struct tail *t, int tensor, int64_t c,
-                                   int64_t m, int64_t n) {
+static struct pack_matrix matrix_of(const struct tail *t, int tensor,
+                                    int64_t c) {
   int64_t *const *offset = t->offset[tensor];
   return (struct pack_matrix){(char *)t->tensor[tensor] + t->p->offset[tensor] +
                                   offset[AXIS_C][c],
-                              offset[AXIS_M] + m, offset[AXIS_N] + n};
+                              offset[AXIS_M], offset[AXIS_N]};
 }
 
-void tail_store(const struct tail *t, const struct pack_matrix *sum, int64_t c,
-                int64_t m, int64_t n, int64_t rows, int64_t columns) {
+void tail_store(const struct tail *t, const struct pack_matrix *sum,
+                int64_t c) {
   struct map_operands o = {0};
   for (int i = 0; i < t->input_count; i++)
     if (t->input[i] >= 0) {
       o.input[o.count] = i;
       o.x[o.count++] =
-          t->input[i] == PRODUCT_SUM ? *sum : block_of(t, t->input[i], c, m, n);
+          t->input[i] == PRODUCT_SUM ? *sum : matrix_of(t, t->input[i], c);
     }
-  o.x[o.count++] = block_of(t, RUN_OUT, c, m, n);
-  map_block(t->program, &o, rows, columns);
+  o.x[o.count++] = matrix_of(t, RUN_OUT, c);
+  map_block(t->program, &o, t->p->extent[AXIS_M], t->p->extent[AXIS_N]);
 }
 
 bool tail_store_empty(const struct product *p, void *const tensor[],
@@ -141,7 +141,7 @@ bool tail_store_empty(const struct product *p, void *const tensor[],
   if (!t)
     return false;
   for (int64_t c = 0; c < p->extent[AXIS_C]; c++)
-    tail_store(t, NULL, c, 0, 0, p->extent[AXIS_M], p->extent[AXIS_N]);
+    tail_store(t, NULL, c);
   tail_close(t);
   return true;
 }
