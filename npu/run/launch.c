@@ -7,6 +7,9 @@
  * beside out and written at the very end, so that a failure on the way leaves
  * out untouched and the original loop can run.
  *
+ * Float inputs are packed as bf16, rounded or, three times along K, split in
+ * two (bf16.c).
+ *
  * The device sums in f32 or i32.  Where out has another type, or the product a
  * tail, the sums go through the tail on their way out of the device's buffer
  * or of the gathered results.
@@ -23,6 +26,12 @@ static const enum axis_role column_role[RUN_TENSORS] = {AXIS_K, AXIS_N, AXIS_N};
 /* The run_plan's number of a role. */
 static int plan_axis(enum axis_role role) { return (int)role - AXIS_M; }
 
+/* What the device computes: K is `copies` times the product's. */
+struct recipe {
+  struct run_problem problem;
+  int copies;
+};
+
 struct work {
   const struct product *p;
   const struct run_plan *plan;
@@ -33,10 +42,12 @@ struct work {
   int64_t blocks[PRODUCT_ROLES];               /* launches along each role */
   int64_t *user[RUN_TENSORS][PRODUCT_ROLES];   /* offsets in user memory */
   int64_t *buffer[RUN_TENSORS][PRODUCT_ROLES]; /* in the device's buffer */
-  int64_t packed[RUN_TENSORS];  /* the block that lies there; -1: none */
-  enum dtype type[RUN_TENSORS]; /* in the device's buffers */
-  struct dense gathered;        /* all results; nothing: one launch */
-  struct tail *tail;            /* NULL: results are copied or added */
+  int64_t packed[RUN_TENSORS]; /* the block that lies there; -1: none */
+  const struct recipe *recipe;
+  struct arena *arena;
+  const struct calc_program *convert[RUN_OUT][BF16_COPIES]; /* NULL: copied */
+  struct dense gathered; /* all results; nothing: one launch */
+  struct tail *tail;     /* NULL: results are copied or added */
 };
 
 static int64_t cut(int64_t a, int64_t b) { return a / b + (a % b != 0); }
@@ -131,17 +142,34 @@ static void work_free(struct work *w) {
     }
   dense_close(&w->gathered);
   tail_close(w->tail);
+  arena_close(w->arena);
 }
 
 /* Results of another type than out's are converted by a tail. */
 static bool make_tail(struct work *w, struct diag *d) {
-  if (!w->p->tail && w->p->type[RUN_OUT] == w->type[RUN_OUT])
+  enum dtype sum = w->recipe->problem.out;
+  if (!w->p->tail && w->p->type[RUN_OUT] == sum)
     return true;
-  w->tail = tail_open(w->p, w->type[RUN_OUT], w->tensor, d);
+  w->tail = tail_open(w->p, sum, w->tensor, d);
   return w->tail;
 }
 
+static void make_conversions(struct work *w) {
+  const struct run_problem *to = &w->recipe->problem;
+  w->arena = arena_open();
+  for (int t = RUN_IN0; t <= RUN_IN1; t++)
+    for (int i = 0; i < w->recipe->copies; i++)
+      if (w->recipe->copies > 1 ||
+          w->p->type[t] != (t == RUN_IN0 ? to->in0 : to->in1))
+        w->convert[t][i] = bf16_program(w->arena, w->p->type[t], t, i);
+}
+
 /* ---- one launch ---- */
+
+/* A role's extent as the device sees it. */
+static int64_t whole(const struct work *w, enum axis_role role) {
+  return w->p->extent[role] * (role == AXIS_K ? w->recipe->copies : 1);
+}
 
 /* Which block of each role a launch works on. */
 struct block {
@@ -155,16 +183,18 @@ static int64_t first(const struct work *w, const struct block *b,
 
 static int64_t extent(const struct work *w, const struct block *b,
                       enum axis_role role) {
-  return smaller(w->launch[role], w->p->extent[role] - first(w, b, role));
+  return smaller(w->launch[role], whole(w, role) - first(w, b, role));
 }
 
+/* From the block's first element on; K as if it were there once. */
 static struct pack_matrix in_user(const struct work *w, const struct block *b,
                                   int t) {
   enum axis_role row = row_role[t], column = column_role[t];
-  return (struct pack_matrix){(char *)w->tensor[t] + w->p->offset[t] +
-                                  w->user[t][AXIS_C][b->at[AXIS_C]],
-                              w->user[t][row] + first(w, b, row),
-                              w->user[t][column] + first(w, b, column)};
+  return (struct pack_matrix){
+      (char *)w->tensor[t] + w->p->offset[t] +
+          w->user[t][AXIS_C][b->at[AXIS_C]],
+      w->user[t][row] + first(w, b, row) % w->p->extent[row],
+      w->user[t][column] + first(w, b, column) % w->p->extent[column]};
 }
 
 static struct pack_matrix in_buffer(const struct work *w, int t) {
@@ -181,6 +211,30 @@ static struct pack_matrix in_gathered(const struct work *w,
                               x->offset[AXIS_N] + first(w, b, AXIS_N)};
 }
 
+/* The same matrix from another place along K on. */
+static struct pack_matrix along_k(struct pack_matrix m, int t,
+                                  const int64_t *offset) {
+  *(t == RUN_IN0 ? &m.column : &m.row) = offset;
+  return m;
+}
+
+/* An input's block by expressions, one for each copy of K that it holds some
+ * of. */
+static void convert(const struct work *w, const struct block *b, int t) {
+  int64_t begin = first(w, b, AXIS_K), end = begin + extent(w, b, AXIS_K);
+  int64_t copy = w->p->extent[AXIS_K];
+  for (int64_t k = begin, next; k < end; k = next) {
+    next = smaller(end, (k / copy + 1) * copy);
+    struct map_operands o = {
+        .count = 2,
+        .x = {along_k(in_user(w, b, t), t, w->user[t][AXIS_K] + k % copy),
+              along_k(in_buffer(w, t), t, w->buffer[t][AXIS_K] + k - begin)}};
+    map_block(w->convert[t][k / copy], &o,
+              t == RUN_IN0 ? extent(w, b, AXIS_M) : next - k,
+              t == RUN_IN0 ? next - k : extent(w, b, AXIS_N));
+  }
+}
+
 /* An input's block into its buffer, zeros around it, unless it lies there. */
 static void pack(struct work *w, const struct block *b, int t) {
   enum axis_role row = row_role[t], column = column_role[t];
@@ -191,9 +245,14 @@ static void pack(struct work *w, const struct block *b, int t) {
     return;
   w->packed[t] = id;
   int64_t rows = extent(w, b, row), columns = extent(w, b, column);
-  struct pack_matrix to = in_buffer(w, t), from = in_user(w, b, t);
+  struct pack_matrix to = in_buffer(w, t);
   if (rows < w->launch[row] || columns < w->launch[column])
     memset(to.base, 0, w->plan->tensor[t].bytes);
+  if (w->convert[t][0]) {
+    convert(w, b, t);
+    return;
+  }
+  struct pack_matrix from = in_user(w, b, t);
   pack_copy(&to, &from, rows, columns, dtype_bytes(w->p->type[t]));
 }
 
@@ -201,7 +260,7 @@ static void copy_results(const struct work *w, const struct block *b, bool add,
                          const struct pack_matrix *to,
                          const struct pack_matrix *from) {
   int64_t rows = extent(w, b, AXIS_M), columns = extent(w, b, AXIS_N);
-  enum dtype type = w->type[RUN_OUT];
+  enum dtype type = w->recipe->problem.out;
   if (add)
     pack_add(to, from, rows, columns, type);
   else
@@ -238,13 +297,13 @@ static bool run_block(struct work *w, const struct block *b,
 
 /* Everything gathered goes to out; nothing can fail any more. */
 static void write_gathered(const struct work *w) {
-  struct work whole = *w;
+  struct work all = *w;
   for (int role = AXIS_M; role < PRODUCT_ROLES; role++)
-    whole.launch[role] = w->p->extent[role];
+    all.launch[role] = w->p->extent[role];
   struct block b = {{0}};
   for (; b.at[AXIS_C] < w->p->extent[AXIS_C]; b.at[AXIS_C]++) {
-    struct pack_matrix from = in_gathered(&whole, &b);
-    store(&whole, &b, &from);
+    struct pack_matrix from = in_gathered(&all, &b);
+    store(&all, &b, &from);
   }
 }
 
@@ -271,18 +330,65 @@ static bool run_work(struct work *w, struct run_report *report,
   int64_t launches = 1;
   for (int role = 0; role < PRODUCT_ROLES; role++) {
     w->launch[role] = launch[role];
-    w->blocks[role] = cut(w->p->extent[role], launch[role]);
+    w->blocks[role] = cut(whole(w, (enum axis_role)role), launch[role]);
     if (__builtin_mul_overflow(launches, w->blocks[role], &launches))
       return diag_declined(d, loc_none(), "too many launches");
   }
   for (int t = 0; t < RUN_TENSORS; t++)
     w->packed[t] = -1;
-  bool good =
-      make_offsets(w, d) && make_tail(w, d) &&
-      (launches == 1 || dense_open(&w->gathered, w->p, w->type[RUN_OUT], d)) &&
-      run_blocks(w, report, d);
+  make_conversions(w);
+  bool good = make_offsets(w, d) && make_tail(w, d) &&
+              (launches == 1 ||
+               dense_open(&w->gathered, w->p, w->recipe->problem.out, d)) &&
+              run_blocks(w, report, d);
   work_free(w);
   return good;
+}
+
+/* ---- what the device is to compute ---- */
+
+/* Whether some input has a float type that the device does not multiply. */
+static bool has_wide_floats(const struct product *p) {
+  for (int t = RUN_IN0; t <= RUN_IN1; t++)
+    if (dtype_kind(p->type[t]) == DTYPE_FLOAT && p->type[t] != DTYPE_BF16)
+      return true;
+  return false;
+}
+
+static enum dtype input_type(const struct product *p, int t) {
+  return dtype_kind(p->type[t]) == DTYPE_FLOAT ? DTYPE_BF16 : p->type[t];
+}
+
+/* Floats are summed in f32; integers modulo 2^32, which a narrower sum is cut
+ * from.  Sums in f64 are as good as their rounded inputs. */
+static bool sum_type(const struct product *p, bool wide, enum dtype *sum,
+                     struct diag *d) {
+  bool floats = dtype_kind(p->acc) == DTYPE_FLOAT;
+  *sum = floats ? DTYPE_F32 : DTYPE_I32;
+  bool fits = floats ? p->acc == DTYPE_F32 || (p->acc == DTYPE_F64 && wide)
+                     : dtype_bytes(p->acc) <= 4;
+  return fits || diag_declined(d, loc_none(), "no device sums in %s",
+                               dtype_name(p->acc));
+}
+
+static bool recipe_make(const struct product *p, enum f32_mode f32,
+                        struct recipe *r, struct diag *d) {
+  bool wide = has_wide_floats(p);
+  if (wide && f32 == F32_KEEP)
+    return diag_declined(d, loc_none(),
+                         "inputs of type %s and %s; f32=bf16 and f32=bf16x3 "
+                         "round or split floats",
+                         dtype_name(p->type[RUN_IN0]),
+                         dtype_name(p->type[RUN_IN1]));
+  r->copies = wide && f32 == F32_BF16X3 ? BF16_COPIES : 1;
+  r->problem = (struct run_problem){.m = p->extent[AXIS_M],
+                                    .n = p->extent[AXIS_N],
+                                    .k = p->extent[AXIS_K] * r->copies,
+                                    .in0 = input_type(p, RUN_IN0),
+                                    .in1 = input_type(p, RUN_IN1)};
+  if (r->problem.k > INT32_MAX)
+    return diag_declined(d, loc_none(), "K is too long to be split");
+  return sum_type(p, wide, &r->problem.out, d);
 }
 
 /* ---- plans ---- */
@@ -293,30 +399,21 @@ struct plan_key {
   struct run_problem problem;
 };
 
-/* Floats are summed in f32; integers modulo 2^32, which a narrower sum is cut
- * from. */
-static bool sum_type(const struct product *p, enum dtype *sum, struct diag *d) {
-  bool floats = dtype_kind(p->acc) == DTYPE_FLOAT;
-  *sum = floats ? DTYPE_F32 : DTYPE_I32;
-  return (floats ? p->acc == DTYPE_F32 : dtype_bytes(p->acc) <= 4) ||
-         diag_declined(d, loc_none(), "no device sums in %s",
-                       dtype_name(p->acc));
-}
-
 static bool key_make(struct plan_key *key, const struct run_device *device,
-                     const struct run_options *o, const struct product *p,
-                     struct diag *d) {
+                     const struct run_options *o,
+                     const struct run_problem *problem, struct diag *d) {
   memset(key, 0, sizeof *key);
   if (strlen(o->preset) >= sizeof key->preset)
     return diag_error(d, loc_none(), "there is no preset '%s'", o->preset);
   strcpy(key->device, device->name);
   strcpy(key->preset, o->preset);
-  key->problem.m = p->extent[AXIS_M];
-  key->problem.n = p->extent[AXIS_N];
-  key->problem.k = p->extent[AXIS_K];
-  key->problem.in0 = p->type[RUN_IN0];
-  key->problem.in1 = p->type[RUN_IN1];
-  return sum_type(p, &key->problem.out, d);
+  key->problem.m = problem->m; /* member by member: no padding */
+  key->problem.n = problem->n;
+  key->problem.k = problem->k;
+  key->problem.in0 = problem->in0;
+  key->problem.in1 = problem->in1;
+  key->problem.out = problem->out;
+  return true;
 }
 
 static void build(struct cache_entry *e, const struct run_compiler *compiler,
@@ -341,9 +438,9 @@ static size_t plan_bytes(const struct run_plan *plan) {
 
 /* With the entry's lock held. */
 static bool run_entry(struct cache_entry *e, const struct run_options *o,
-                      const struct run_problem *problem,
-                      const struct product *p, void *const tensor[],
-                      struct run_report *report, struct diag *d) {
+                      const struct recipe *recipe, const struct product *p,
+                      void *const tensor[], struct run_report *report,
+                      struct diag *d) {
   if (!e->session && !(e->session = e->device->open(e->plan, o, d)))
     return false;
   e->bytes = plan_bytes(e->plan);
@@ -352,7 +449,7 @@ static bool run_entry(struct cache_entry *e, const struct run_options *o,
                    .session = e->session,
                    .device = e->device,
                    .tensor = tensor,
-                   .type = {problem->in0, problem->in1, problem->out}};
+                   .recipe = recipe};
   if (run_work(&w, report, d))
     return true;
   /* What a failed launch leaves in the device is anyone's guess. */
@@ -368,21 +465,25 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
                     void *const tensor[], struct run_report *report,
                     struct diag *d) {
   struct plan_key key;
-  if (!key_make(&key, device, o, p, d))
+  struct recipe recipe;
+  if (!recipe_make(p, (enum f32_mode)o->f32, &recipe, d) ||
+      !key_make(&key, device, o, &recipe.problem, d))
     return false;
   struct cache_entry *e = cache_take(plans, &key, sizeof key);
   if (!e)
     return no_memory(d);
   pthread_mutex_lock(&e->lock);
   if (e->state == CACHE_NEW) {
-    build(e, compiler, device, o, &key.problem);
+    build(e, compiler, device, o, &recipe.problem);
     report->compiled = true;
   }
   bool good = e->state == CACHE_READY;
   if (good)
-    good = run_entry(e, o, &key.problem, p, tensor, report, d);
+    good = run_entry(e, o, &recipe, p, tensor, report, d);
   else
     *d = e->diag;
+  if (good && has_wide_floats(p))
+    report->f32 = recipe.copies > 1 ? "bf16x3" : "bf16";
   pthread_mutex_unlock(&e->lock);
   cache_give(plans, e);
   return good;

@@ -98,6 +98,13 @@ struct map_operands {
 void map_block(const struct calc_program *, const struct map_operands *,
                int64_t rows, int64_t columns);
 
+/* ---- bf16.c: float inputs as bf16 ---- */
+enum { BF16_COPIES = 3 }; /* of K where inputs are split */
+/* What an input's copy number `copy` along K holds, as an expression over the
+ * input's elements; copy 0 is the rounded input. */
+const struct calc_program *bf16_program(struct arena *, enum dtype from,
+                                        int tensor, int copy);
+
 /* ---- tail.c: what becomes of sums on their way to out ---- */
 struct tail;
 /* For sums that a device forms in type `sum`; NULL: no memory. */

@@ -374,6 +374,24 @@ static void fill(char *to, size_t room, const struct text *t) {
   to[n] = 0;
 }
 
+static void describe_tail(const struct product *p, struct run_report *r) {
+  if (!p->tail)
+    return;
+  char name[CALC_INPUTS][16];
+  const char *names[CALC_INPUTS];
+  for (int i = 0; i < p->input_count; i++) {
+    if (p->input[i] >= PRODUCT_EXTRA)
+      snprintf(name[i], sizeof name[i], "x%d", p->input[i] - PRODUCT_EXTRA);
+    else
+      strcpy(name[i], p->input[i] == RUN_OUT ? "out" : "sum");
+    names[i] = name[i];
+  }
+  struct text tail = {0};
+  calc_print(p->tail, names, &tail);
+  fill(r->tail, sizeof r->tail, &tail);
+  text_free(&tail);
+}
+
 void product_describe(const struct product *p, struct run_report *r) {
   struct contraction_axis axis[PRODUCT_AXES];
   struct contraction c = {.axis = axis};
@@ -398,6 +416,7 @@ void product_describe(const struct product *p, struct run_report *r) {
   fill(r->sizes, sizeof r->sizes, &sizes);
   snprintf(r->types, sizeof r->types, "%s,%s,%s", dtype_name(p->type[0]),
            dtype_name(p->type[1]), dtype_name(p->type[2]));
+  describe_tail(p, r);
   text_free(&einsum);
   text_free(&sizes);
 }

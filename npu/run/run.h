@@ -63,6 +63,7 @@ struct run_options {
   char device[16];  /* a word of the list in device.c */
   char preset[32];  /* platform of the simulator; names the NPU, too */
   int64_t min_macs; /* real devices decline less work than this */
+  int f32;          /* enum f32_mode: floats on devices that multiply bf16 */
   bool off;
 };
 
@@ -115,7 +116,8 @@ struct run_request {
 struct run_report {
   bool done, compiled; /* compiled: this call built something */
   const char *device;  /* NULL: none was reached */
-  char einsum[64], sizes[192], types[48]; /* when tracing */
+  char einsum[64], sizes[192], types[48], tail[192]; /* when tracing */
+  const char *f32; /* how floats became bf16: "bf16", "bf16x3"; NULL: none */
   int64_t launches;
   struct run_counts counts;
   struct diag reason; /* when declined */

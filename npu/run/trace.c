@@ -6,8 +6,10 @@
  *
  * (in one line).  A declined call has status=declined and its reason.  Words
  * with blanks stand in double quotes; a word that is not known is -, a number
- * 0.  core_util: cycles in which a core's multiplier issued, of all cycles of
- * all cores from the first to the last in which the array did something.
+ * 0.  Behind the types stand tail=<expression> where the product has a tail,
+ * and f32=bf16 or f32=bf16x3 where inputs were rounded or split.  core_util:
+ * cycles in which a core's multiplier issued, of all cycles of all cores from
+ * the first to the last in which the array did something.
  */
 #include "parts.h"
 
@@ -37,6 +39,10 @@ void trace_report(const struct run_report *r, const char *where) {
   put(&t, "einsum", r->einsum);
   put(&t, "sizes", r->sizes);
   put(&t, "types", r->types);
+  if (r->tail[0])
+    put(&t, "tail", r->tail);
+  if (r->f32)
+    put(&t, "f32", r->f32);
   put(&t, "device", r->device);
   put(&t, "status", r->done ? "done" : "declined");
   put(&t, "reason", r->done ? NULL : r->reason.text);

@@ -374,6 +374,22 @@ static void test_trace(void) {
                "where=\"nest.c:1 f\"\n") == 0);
   CHECK(
       strstr(stderr_of(&w, NULL), "device=- status=declined reason=\"no NPU"));
+  struct nest_work tail;
+  nest_gemm(&tail, DTYPE_BF16, false, 8, 16, 4);
+  tail.tail = "max(sum,out)";
+  tail.acc = DTYPE_F32;
+  nest_make(&tail, true, 1);
+  CHECK(strstr(stderr_of(&tail, "fake"),
+               "types=bf16,bf16,f32 tail=max(sum,out) device=fake"));
+  nest_free(&tail);
+  struct nest_work floats;
+  nest_gemm(&floats, DTYPE_F32, false, 8, 16, 4);
+  nest_make(&floats, true, 1);
+  setenv("NPUTEIR_OPTIONS", "f32=bf16x3", 1);
+  CHECK(strstr(stderr_of(&floats, "fake"),
+               "types=f32,f32,f32 f32=bf16x3 device=fake status=done"));
+  unsetenv("NPUTEIR_OPTIONS");
+  nest_free(&floats);
   unsetenv("NPUTEIR_TRACE");
   CHECK(strcmp(stderr_of(&w, "fake"), "") == 0);
   CHECK(strcmp(stderr_of(&w, NULL), "") == 0);

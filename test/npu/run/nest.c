@@ -3,6 +3,7 @@
 #include "calc.h"
 #include "teir.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -334,14 +335,52 @@ void nest_random(struct nest_work *w, bool tail, uint32_t seed) {
     random_extra(w, i);
 }
 
+/* ---- floats that are not exact ---- */
+void nest_fill_floats(struct nest_work *w, uint32_t seed) {
+  state = seed;
+  for (int t = 0; t < TENSORS; t++) {
+    size_t size = (size_t)dtype_bytes(w->type[t]);
+    for (size_t i = 0; i + size <= w->bytes[t]; i += size) {
+      double v = (double)(pick(1u << 24) + 1) / (1 << 20) * (pick(2) ? 1 : -1);
+      dtype_store_float(w->type[t], w->memory[t] + NEST_GUARD + i,
+                        t == OUT ? 0 : v);
+    }
+  }
+}
+
+static const char *element(const struct nest_work *w, int t, int64_t m,
+                           int64_t n, int64_t k) {
+  return w->memory[t] + NEST_GUARD + m * w->axis[0].stride[t] +
+         n * w->axis[1].stride[t] + k * w->axis[2].stride[t];
+}
+
+double nest_float_error(const struct nest_work *w) {
+  double worst = 0;
+  for (int64_t m = 0; m < w->axis[0].extent; m++)
+    for (int64_t n = 0; n < w->axis[1].extent; n++) {
+      double sum = 0, size = 0;
+      for (int64_t k = 0; k < w->axis[2].extent; k++) {
+        double v = dtype_load_float(w->type[IN0], element(w, IN0, m, n, k)) *
+                   dtype_load_float(w->type[IN1], element(w, IN1, m, n, k));
+        sum += v;
+        size += fabs(v);
+      }
+      double out = dtype_load_float(w->type[OUT], element(w, OUT, m, n, 0));
+      worst = fmax(worst, fabs(out - sum) / size);
+    }
+  return worst;
+}
+
 void nest_gemm(struct nest_work *w, enum dtype in, bool accumulate, int64_t m,
                int64_t n, int64_t k) {
-  int64_t e = dtype_bytes(in);
-  *w = (struct nest_work){
-      .type = {in, in, dtype_kind(in) == DTYPE_FLOAT ? DTYPE_F32 : DTYPE_I32},
-      .accumulate = accumulate,
-      .axis_count = 3,
-      .axis = {{AXIS_M, m, {k * e, 0, n * 4}},
-               {AXIS_N, n, {0, e, 4}},
-               {AXIS_K, k, {e, n * e, 0}}}};
+  enum dtype out = in == DTYPE_F64                 ? DTYPE_F64
+                   : dtype_kind(in) == DTYPE_FLOAT ? DTYPE_F32
+                                                   : DTYPE_I32;
+  int64_t e = dtype_bytes(in), o = dtype_bytes(out);
+  *w = (struct nest_work){.type = {in, in, out},
+                          .accumulate = accumulate,
+                          .axis_count = 3,
+                          .axis = {{AXIS_M, m, {k * e, 0, n * o}},
+                                   {AXIS_N, n, {0, e, o}},
+                                   {AXIS_K, k, {e, n * e, 0}}}};
 }

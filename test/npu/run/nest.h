@@ -49,6 +49,11 @@ bool nest_call(struct nest_work *, struct run *, const char *options,
                struct run_report *);
 /* Whether the memory of out, guard zones included, is as expected. */
 bool nest_right(const struct nest_work *);
+/* Fills float inputs with numbers of all their bits, and out with zeros.  Then
+ * the largest error of out, as a part of the sum of the products' magnitudes.
+ */
+void nest_fill_floats(struct nest_work *, uint32_t seed);
+double nest_float_error(const struct nest_work *);
 /* An M x N x K product of row-major matrices without gaps. */
 void nest_gemm(struct nest_work *, enum dtype in, bool accumulate, int64_t m,
                int64_t n, int64_t k);

@@ -5,6 +5,7 @@
 #include "fake.h"
 #include "nest.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,65 @@ static void test_tail_by_hand(void) {
   }
 }
 
+/* Floats on a device that multiplies bf16: rounded to 8 bits, or split; K is
+ * cut at places that have nothing to do with the thirds. */
+static void test_floats(void) {
+  static const struct {
+    enum dtype in;
+    const char *options, *did;
+    double error;
+  } c[] = {{DTYPE_F32, "f32=bf16", "bf16", 0x1p-8},
+           {DTYPE_F32, "f32=bf16x3", "bf16x3", 0x1p-16},
+           {DTYPE_F64, "f32=bf16", "bf16", 0x1p-8},
+           {DTYPE_F64, "f32=bf16x3", "bf16x3", 0x1p-16},
+           {DTYPE_F16, "f32=bf16", "bf16", 0x1p-8},
+           {DTYPE_F16, "f32=bf16x3", "bf16x3", 0x1p-16}};
+  struct run *r = nest_open("fake");
+  for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+    for (int cut = 0; cut < 4; cut++) {
+      struct nest_work w;
+      struct run_report report;
+      nest_gemm(&w, c[i].in, cut % 2, 9, 11, 13);
+      if (cut == 3) /* one input is bf16 already */
+        w.type[IN1] = DTYPE_BF16;
+      nest_make(&w, true, 1);
+      nest_fill_floats(&w, 5 + (uint32_t)i);
+      fake = (struct fake){0};
+      if (cut)
+        fake = (struct fake){.m = 4, .n = 5, .k = cut == 1 ? 5 : 17};
+      CHECK(!nest_call(&w, r, NULL, &report));
+      CHECK(strstr(report.reason.text, "f32=bf16x3"));
+      CHECK(nest_call(&w, r, c[i].options, &report));
+      CHECK(report.f32 && strcmp(report.f32, c[i].did) == 0);
+      double error = nest_float_error(&w);
+      CHECK(error < c[i].error && error > 0x1p-24);
+      nest_free(&w);
+    }
+  run_close(r);
+}
+
+/* Infinities and NaN go where they go in f32, whatever stands beside them. */
+static void test_split_infinities(void) {
+  struct run *r = nest_open("fake");
+  struct nest_work w;
+  struct run_report report;
+  nest_gemm(&w, DTYPE_F32, false, 4, 2, 2);
+  nest_make(&w, true, 1);
+  float *in0 = (float *)(w.memory[IN0] + NEST_GUARD);
+  float *in1 = (float *)(w.memory[IN1] + NEST_GUARD);
+  float *out = (float *)(w.memory[OUT] + NEST_GUARD);
+  memcpy(in0, (float[]){INFINITY, 1, -INFINITY, 1, NAN, 1, 3, 1}, 32);
+  memcpy(in1, (float[]){2, 0.1f, 1, INFINITY}, 16);
+  fake = (struct fake){0};
+  CHECK(nest_call(&w, r, "f32=bf16x3", &report));
+  CHECK(out[0] == INFINITY && out[1] == INFINITY);
+  CHECK(out[2] == -INFINITY && isnan(out[3]));
+  CHECK(isnan(out[4]) && isnan(out[5]));
+  CHECK(out[6] == 7 && out[7] == INFINITY);
+  nest_free(&w);
+  run_close(r);
+}
+
 static void test_empty(void) {
   static const struct {
     int64_t m, n, k;
@@ -143,6 +203,8 @@ int main(void) {
   test_random();
   test_host();
   test_tail_by_hand();
+  test_floats();
+  test_split_infinities();
   test_empty();
   return check_result();
 }

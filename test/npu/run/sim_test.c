@@ -103,6 +103,24 @@ static void test_types(void) {
   CHECK(done >= 2);
 }
 
+/* f32 inputs: 8 bits when rounded, 16 when split, by the real kernels. */
+static void test_floats(void) {
+  static const struct {
+    const char *options;
+    double error;
+  } c[] = {{"f32=bf16", 0x1p-8}, {"f32=bf16x3", 0x1p-16}};
+  for (int i = 0; i < 2; i++) {
+    struct nest_work w;
+    nest_gemm(&w, DTYPE_F32, false, 33, 40, 50);
+    nest_make(&w, true, 1);
+    nest_fill_floats(&w, 3);
+    CHECK(call(&w) != 0);
+    CHECK(call_with(&w, c[i].options) == 0);
+    CHECK(nest_float_error(&w) < c[i].error);
+    nest_free(&w);
+  }
+}
+
 static int thread_failures[2];
 static void *thread(void *number) {
   int id = *(int *)number;
@@ -147,6 +165,7 @@ int main(void) {
   test_layouts();
   test_random();
   test_types();
+  test_floats();
   test_threads();
   test_declined();
   return check_result();
