@@ -191,12 +191,17 @@ static void emit_hardware(struct emitter *e, const struct piece *p, int first) {
   add_text(e, ASM_COMMENT, arena_printf(e->arena, "after loop %d", n));
 }
 
-/* Counter r1 and target p4: the streams use neither. */
+/* Counters and targets, which the traces use for nothing else. */
+static const struct {
+  const char *counter, *target;
+} branch_reg[] = {{"r1", "p4"}, {TRACE_TRIPS, "p5"}};
+
 static void emit_branch(struct emitter *e, const struct piece *p, int first) {
   const char *start =
       arena_printf(e->arena, ".L%s_blocks%d", e->name, e->branches++);
-  const struct setting setting[FOLD_BRANCH_OPS] = {{"r1", NULL, p->trips - 1},
-                                                   {"p4", start, 0}};
+  const struct setting setting[FOLD_BRANCH_OPS] = {
+      {branch_reg[p->outer].counter, NULL, p->trips - 1},
+      {branch_reg[p->outer].target, start, 0}};
   add_settings(e, setting, FOLD_BRANCH_OPS, first, 0);
   align(e);
   add_text(e, ASM_COMMENT,
@@ -205,12 +210,13 @@ static void emit_branch(struct emitter *e, const struct piece *p, int first) {
   add_text(e, ASM_LABEL, start);
 }
 
-static void emit_branch_end(struct emitter *e) {
+static void emit_branch_end(struct emitter *e, const struct piece *p) {
   struct asm_line *l = &e->program->line[e->program->count - FOLD_BRANCH_SLOTS];
-  int r1 = reg_named("r1");
+  int counter = reg_named(branch_reg[p->outer].counter);
+  int target = reg_named(branch_reg[p->outer].target);
   assert(l->kind == ASM_BUNDLE);
   l->bundle.slot[SLOT_ALU] =
-      (struct isa_op){INSN_JNZD, {r1, r1, reg_named("p4")}};
+      (struct isa_op){INSN_JNZD, {counter, counter, target}};
   l->comment = "five delay slots follow";
   add_text(e, ASM_COMMENT, "after the branch loop");
 }
@@ -230,7 +236,7 @@ static void emit_pieces(struct emitter *e, const struct fold *f) {
       emit_branch(e, p, first);
       break;
     case PIECE_END:
-      emit_branch_end(e);
+      emit_branch_end(e, p);
       break;
     }
     first = e->program->count;
@@ -262,6 +268,8 @@ struct asm_program *kernel_fold_emit(struct arena *a, const char *name,
       &e, ASM_COMMENT,
       arena_printf(a, "%d bundles from entry to return", s->count + entry));
   add_text(&e, ASM_DIRECTIVE, arena_printf(a, ".globl %s", name));
+  if (s->uses_locks)
+    add_text(&e, ASM_DIRECTIVE, ".lockorder 0");
   add_text(&e, ASM_DIRECTIVE, ".p2align 4");
   add_text(&e, ASM_LABEL, name);
   e.entry = e.aligned = e.program->count;

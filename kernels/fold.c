@@ -76,6 +76,16 @@ int kernel_fold_bytes(const struct isa_bundle *b, struct diag *d) {
   return isa_encode(b, 0, bytes, d);
 }
 
+static void measure(struct folder *f) {
+  for (int i = 0; i < f->s->count; i++) {
+    struct isa_bundle b = kernel_sched_bundle(f->s, i);
+    f->hash[i] = hash_cycle(&f->s->cycle[i]);
+    f->bytes_before[i + 1] =
+        f->bytes_before[i] + kernel_fold_bytes(&b, f->diag);
+    f->long_before[i + 1] = f->long_before[i] + kernel_fold_long_free(&b);
+  }
+}
+
 /* Bundles in [from, to) that can take an operation in the long slot. */
 static int free_long(const struct folder *f, int from, int to) {
   return to > from ? f->long_before[to] - f->long_before[from] : 0;
@@ -191,8 +201,8 @@ static void add_piece(struct folder *f, enum piece_kind kind, int start,
                FOLD_PIECES);
     return;
   }
-  f->fold.piece[f->fold.count++] =
-      (struct piece){kind, start, length, trips, false};
+  f->fold.piece[f->fold.count++] = (struct piece){
+      .kind = kind, .start = start, .length = length, .trips = trips};
 }
 
 /* Where the MV slot is busy from the start there is no room for a set-up;
@@ -290,6 +300,67 @@ static void fold_nested(struct folder *f, int from, int to) {
   fold_nested(f, r.start + r.length * r.trips, to);
 }
 
+/* Folds straight code, in loops if it is long. */
+static int fold_straight(struct folder *f, int from, int to) {
+  int first = f->fold.count;
+  fold_hardware(f, from, to);
+  int size = pieces_size(f, first);
+  if (size <= WANTED_BYTES || f->diag->kind != DIAG_NONE)
+    return size;
+  struct fold hardware = f->fold;
+  f->fold.count = first;
+  fold_nested(f, from, to);
+  if (pieces_size(f, first) < size)
+    return pieces_size(f, first);
+  f->fold = hardware;
+  return size;
+}
+
+/* How much earlier than scheduled the loop over steps may start: it has to show
+ * its body twice, and the branch needs a free slot. */
+static bool find_loop(const struct folder *f, struct repeat *r) {
+  const struct schedule *s = f->s;
+  int length = s->loop[1] - s->loop[0], run = 0;
+  *r = (struct repeat){s->loop[0], length, s->trips};
+  for (int i = s->loop[1] - 1; i >= 0 && run < 2 * length; i--) {
+    if (i + length >= s->count || !equal(f, i, i + length))
+      break;
+    r->start = i;
+    if (++run >= length && can_branch(f, 0, r))
+      return true;
+  }
+  return false;
+}
+
+/* After the last step no other one is begun. */
+static void drop_next_step(struct folder *f, int from) {
+  for (int i = from; i < f->s->count; i++)
+    for (int slot = 0; slot < SLOT_COUNT; slot++)
+      if (f->s->cycle[i].ahead >> slot & 1)
+        f->s->cycle[i].slot[slot] = NULL;
+  measure(f);
+}
+
+static int fold_steps(struct folder *f) {
+  struct repeat r;
+  if (!find_loop(f, &r)) {
+    diag_error(f->diag, loc_none(), "the steps of K do not repeat");
+    return 0;
+  }
+  int end = r.start + r.length, branch = end - FOLD_BRANCH_SLOTS;
+  drop_next_step(f, end + r.length);
+  int setup = setup_start(f, 0, r.start, FOLD_BRANCH_OPS);
+  int size = fold_straight(f, 0, setup);
+  add_piece(f, PIECE_PLAIN, setup, r.start - setup, 1);
+  add_piece(f, PIECE_BRANCH, r.start, 0, r.trips);
+  f->fold.piece[f->fold.count - 1].outer = true;
+  size += fold_straight(f, r.start, branch);
+  add_piece(f, PIECE_PLAIN, branch, FOLD_BRANCH_SLOTS, 1);
+  add_piece(f, PIECE_END, end, 0, r.trips);
+  f->fold.piece[f->fold.count - 1].outer = true;
+  return size + fold_straight(f, end + r.length, f->s->count);
+}
+
 struct asm_program *kernel_fold(struct arena *a, const char *name,
                                 const char *const *heading, int heading_count,
                                 const struct schedule *s, struct diag *d) {
@@ -297,24 +368,9 @@ struct asm_program *kernel_fold(struct arena *a, const char *name,
   f.hash = arena_array(a, s->count, sizeof *f.hash);
   f.bytes_before = arena_array(a, s->count + 1, sizeof *f.bytes_before);
   f.long_before = arena_array(a, s->count + 1, sizeof *f.long_before);
-  for (int i = 0; i < s->count; i++) {
-    struct isa_bundle b = kernel_sched_bundle(s, i);
-    f.hash[i] = hash_cycle(&s->cycle[i]);
-    f.bytes_before[i + 1] = f.bytes_before[i] + kernel_fold_bytes(&b, d);
-    f.long_before[i + 1] = f.long_before[i] + kernel_fold_long_free(&b);
-  }
+  measure(&f);
   find_lengths(&f, a);
-  fold_hardware(&f, 0, s->count);
-  int size = pieces_size(&f, 0);
-  if (size > WANTED_BYTES && d->kind == DIAG_NONE) {
-    struct fold hardware = f.fold;
-    f.fold.count = 0;
-    fold_nested(&f, 0, s->count);
-    if (pieces_size(&f, 0) < size)
-      size = pieces_size(&f, 0);
-    else
-      f.fold = hardware;
-  }
+  int size = s->trips ? fold_steps(&f) : fold_straight(&f, 0, s->count);
   if (d->kind != DIAG_NONE)
     return NULL;
   if (size > PROGRAM_BYTES) {

@@ -146,11 +146,12 @@ static const struct gemm_kind *check(const struct kernel_gemm *k,
 }
 
 static bool schedule_gemm(struct arena *a, const struct kernel_gemm *k,
+                          const struct kernel_steps *steps,
                           const struct gemm_kind *kind, enum gemm_phase phase,
                           struct schedule *schedule, int *idle,
                           struct diag *d) {
   struct trace t = kernel_trace_open(a, d);
-  kernel_trace_gemm(&t, k, kind, phase);
+  kernel_trace_gemm(&t, k, steps, kind, phase);
   if (!kernel_trace_address(&t) || !kernel_sched_place(&t, schedule))
     return false;
   *idle = schedule->count - t.mac_count;
@@ -159,6 +160,7 @@ static bool schedule_gemm(struct arena *a, const struct kernel_gemm *k,
 
 /* The shortest of the schedules worth trying. */
 static bool best_schedule(struct arena *a, const struct kernel_gemm *k,
+                          const struct kernel_steps *steps,
                           const struct gemm_kind *kind, struct schedule *best,
                           struct diag *d) {
   bool shuffles = k->ta != k->tc || k->tb != k->tc;
@@ -168,7 +170,7 @@ static bool best_schedule(struct arena *a, const struct kernel_gemm *k,
     phase[1] = GEMM_ALTERNATE;
   for (int i = 0; i < (shuffles ? 3 : 2); i++) {
     struct schedule next;
-    if (!schedule_gemm(a, k, kind, phase[i], &next, &idle, d))
+    if (!schedule_gemm(a, k, steps, kind, phase[i], &next, &idle, d))
       return false;
     if (!i || next.count < best->count)
       *best = next;
@@ -185,12 +187,16 @@ static const char *layout(struct arena *a, const char *name, int rows,
                       transposed ? c : r, transposed ? r : c);
 }
 
-struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
-                                struct diag *d) {
+struct asm_program *kernel_gemm_steps(struct arena *a,
+                                      const struct kernel_gemm *k,
+                                      const struct kernel_steps *steps,
+                                      struct diag *d) {
   const struct gemm_kind *kind = check(k, d);
   struct schedule best;
-  if (!kind || !best_schedule(a, k, kind, &best, d))
+  if (!kind || !best_schedule(a, k, steps, kind, &best, d))
     return NULL;
+  best.trips =
+      steps && steps->count >= GEMM_TRACED_STEPS ? steps->count - 1 : 0;
   const struct kernel_shape *s = &kind->mac_shape;
   bool halves = kind->passes > 1;
   const char *heading[] = {
@@ -211,4 +217,9 @@ struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
   };
   int headings = sizeof heading / sizeof *heading;
   return kernel_fold(a, k->name, heading, headings, &best, d);
+}
+
+struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,
+                                struct diag *d) {
+  return kernel_gemm_steps(a, k, NULL, d);
 }

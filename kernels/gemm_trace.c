@@ -27,6 +27,7 @@
 #include "kernel_gemm.h"
 
 #include <assert.h>
+#include <limits.h>
 
 enum {
   W_BYTES = 32,
@@ -36,7 +37,13 @@ enum {
   RIGHT_X = 4,
   RIGHT_COUNT = 8,
   RELU_ZERO = 2, /* taken from the left operands if there is a relu */
-  RELU_TEMP = 3
+  RELU_TEMP = 3,
+  /* Multiplies before the first of a product when its buffers are taken, so
+   * that no load waits for it: two locks take eight bundles, but the loads of
+   * those multiplies are ahead of them. */
+  TAKE_AHEAD = 12,
+  REG_TAKE = 12, /* r registers: values for locks */
+  REG_GIVE = 13,
 };
 
 /* The cycles modulo 4 that each phase leaves to operations. */
@@ -63,6 +70,11 @@ struct operand {
   int parts;                      /* 32-byte loads per small block */
   int mode_reg;                   /* vshuffle mode, or -1 */
   enum mem_kind mem, other_mem;
+  /* Of a ring of buffers: */
+  int full, empty; /* locks */
+  int products;    /* that one buffer serves; 0: it is no ring */
+  int turn, back;  /* registers: bytes from the last access in a buffer to the
+                      next buffer, now; now and the next time together */
   int use, use_ring, use_next;       /* x registers that the multiplier reads */
   int stage, stage_ring, stage_next; /* those that wait for the shuffle */
 };
@@ -81,10 +93,40 @@ struct gemm {
   int pair_cols;           /* least columns for two K steps together */
   int block_count, number; /* of the current block */
   const struct cover_block *block;
+  /* Products: one, or those of all steps; steps is NULL or tells about locks.
+   */
+  const struct kernel_steps *steps;
+  int product_count, product; /* number of the current one */
+  bool goes_on; /* the loop over steps: what follows starts like the second */
 };
+
+static int max(int a, int b) { return a > b ? a : b; }
 
 static bool is_float(const struct gemm *g) {
   return g->kind->mac == INSN_VMAC_F;
+}
+
+static int group(const struct gemm *g) {
+  return g->steps ? g->steps->group : 1;
+}
+
+/* Whether a product ignores what C holds. */
+static bool starts_anew(const struct gemm *g, int product) {
+  return g->zero && product < group(g);
+}
+
+static bool is_first_block(const struct gemm *g) {
+  return !g->product && !g->number;
+}
+
+/* How many blocks follow, in all products; steps never end. */
+static int blocks_left(const struct gemm *g) {
+  return g->steps ? INT_MAX : g->block_count - 1 - g->number;
+}
+
+/* Pointers of different products walk different buffers. */
+static int region(const struct gemm *g, int product, int i) {
+  return product * g->block_count + g->block[i].region;
 }
 
 /* Block i's accumulators: two sets take turns. */
@@ -118,25 +160,61 @@ static int accumulator_part(const struct gemm *g, int n, int part) {
 
 /* ---- loads and stores ---- */
 
+/* The registers that hold the way to the next buffer change sign about the
+ * walk through one. */
+static void turn_round(struct gemm *g, const struct operand *o) {
+  kernel_trace_add(g->t, INSN_SUB, 3, (int64_t[]){o->turn, o->back, o->turn});
+}
+
+/* Whether the current product is the last one on the operand's buffer. */
+static bool is_left(const struct gemm *g, const struct operand *o) {
+  return o->products && (g->product + 1) % o->products == 0;
+}
+
+/* Whether block i is the last one of a product that others follow. */
+static bool leaves_product(const struct gemm *g, int i) {
+  return g->steps && i == g->block_count - 1;
+}
+
+static bool is_opened(const struct gemm *g, const struct operand *o) {
+  return o->products && g->product % o->products == 0;
+}
+
 static void load_parts(struct gemm *g, const struct operand *o, int x,
                        int64_t offset, bool last, unsigned phase) {
+  bool leaves = last && leaves_product(g, g->number);
+  bool opens = !offset && !g->number && is_opened(g, o);
   for (int i = 0; i < o->parts; i++) {
     struct trace_op *op = kernel_trace_memory(
         g->t, o->mem, kernel_trace_reg(i ? "wh%d" : "wl%d", x), o->stream,
         offset + i * W_BYTES);
     op->other_mem = o->other_mem;
     op->boundary = last && i == o->parts - 1;
-    op->region = g->block[g->number].region;
+    op->region = region(g, g->product, g->number);
     op->phase = phase;
+    if (opens && i == 0) {
+      op->wait = WAIT_TAKEN;
+      op->wait_for = o->stream;
+    }
+    op->leaves = leaves && i == o->parts - 1;
+    if (op->leaves && is_left(g, o))
+      op->way = o->turn;
   }
+  if (leaves && is_left(g, o))
+    turn_round(g, o);
+}
+
+static int64_t operand_offset(const struct gemm *g, const struct operand *o,
+                              int index, int k) {
+  return index * o->index_stride + k % g->pass_steps * o->k_stride +
+         (o->is_low[k / g->pass_steps] ? o->low : 0);
 }
 
 /* Brings a small block into an x register, whose number it returns. */
 static int load_operand(struct gemm *g, struct operand *o, int index, int k,
                         bool last) {
-  int64_t offset = index * o->index_stride + k % g->pass_steps * o->k_stride +
-                   (o->is_low[k / g->pass_steps] ? o->low : 0);
-  bool steady = g->number && g->number < g->block_count - 1;
+  int64_t offset = operand_offset(g, o, index, k);
+  bool steady = !is_first_block(g) && blocks_left(g) > 0;
   unsigned phase = steady && o == &g->left ? cycles[g->phase].left : 0;
   int x = o->use + o->use_next++ % o->use_ring;
   if (o->mode_reg < 0) {
@@ -153,9 +231,24 @@ static int load_operand(struct gemm *g, struct operand *o, int index, int k,
   return x;
 }
 
-static void move_c(struct gemm *g, bool store, int i, int r, int c) {
+/* In the first step C has to be taken; later on, where C has so few blocks that
+ * the next product begins with what the present one has just stored, loads
+ * wait for the stores. */
+static void wait_for_c(const struct gemm *g, struct trace_op *o, int product) {
+  bool few = g->block_count * group(g) <= 2;
+  if (product < group(g))
+    o->wait = WAIT_TAKEN;
+  else if (few && o->stream == g->c_load)
+    o->wait = WAIT_DONE;
+  o->wait_for = g->c_store;
+}
+
+static void move_c(struct gemm *g, bool store, int product, int i, int r,
+                   int c) {
   const struct cover_block *b = &g->block[i];
   int64_t offset = (b->row + r) * g->c_row + (b->col + c) * g->c_col;
+  if (product % group(g))
+    offset += g->steps->c_bytes;
   bool last = r == b->rows - 1 && c == b->cols - 1;
   for (int part = 0; part < g->c_parts; part++) {
     struct trace_op *o = kernel_trace_memory(
@@ -164,18 +257,22 @@ static void move_c(struct gemm *g, bool store, int i, int r, int c) {
         store ? g->c_store : g->c_load, offset + part * W_BYTES);
     o->op.operand[1] = g->shift_reg;
     o->boundary = last && part == g->c_parts - 1;
-    o->region = b->region;
-    if (store && g->number < g->block_count - 2)
+    o->leaves = o->boundary && leaves_product(g, i);
+    o->region = region(g, product, i);
+    o->ahead = product == g->product_count;
+    if (g->steps)
+      wait_for_c(g, o, product);
+    if (store && blocks_left(g) > 1)
       o->phase = cycles[g->phase].c_store;
-    if (!store && g->number)
+    if (!store && !is_first_block(g))
       o->phase = cycles[g->phase].c_load;
   }
 }
 
-static void move_block(struct gemm *g, bool store, int i) {
+static void move_block(struct gemm *g, bool store, int product, int i) {
   for (int r = 0; r < g->block[i].rows; r++)
     for (int c = 0; c < g->block[i].cols; c++)
-      move_c(g, store, i, r, c);
+      move_c(g, store, product, i, r, c);
 }
 
 static void relu_block(struct gemm *g, int i) {
@@ -216,11 +313,76 @@ static void multiply_group(struct gemm *g, int k, int group) {
         if (r == 0)
           right[i][c] = load_operand(g, &g->right, b->col + c, k + i,
                                      end && c == b->cols - 1);
-        if (!g->zero && !g->number && k + i == 0)
-          move_c(g, false, 0, r, c);
-        multiply(g, r, c, left, right[i][c], g->zero && k + i == 0);
+        bool start = k + i == 0, anew = starts_anew(g, g->product);
+        if (start && !anew && is_first_block(g))
+          move_c(g, false, 0, 0, r, c);
+        multiply(g, r, c, left, right[i][c], start && anew);
       }
     }
+}
+
+/* ---- rings of buffers ---- */
+
+/* Waits for a buffer; `mark`: trace_op.boundary_of_loop. */
+static void take(struct gemm *g, int lock, int stream, int mark) {
+  struct trace_op *op = kernel_trace_add(
+      g->t, INSN_ACQ, 2, (int64_t[]){lock, kernel_trace_reg("r%d", REG_TAKE)});
+  op->wait = WAIT_ISSUED;
+  op->wait_for = op->takes = stream;
+  op->boundary_of_loop = mark;
+}
+
+static void give(struct gemm *g, enum insn_id id, int lock, int stream) {
+  struct trace_op *op = kernel_trace_add(
+      g->t, id, 2, (int64_t[]){lock, kernel_trace_reg("r%d", REG_GIVE)});
+  op->wait = WAIT_DONE;
+  op->wait_for = stream;
+}
+
+/* Waits for the buffers that `product` is the first one to use. */
+static void take_buffers(struct gemm *g, int product) {
+  const struct operand *o[2] = {&g->left, &g->right};
+  int mark = product && product % group(g) == 0 ? product / group(g) : 0;
+  if (!g->steps || product >= g->product_count)
+    return;
+  for (int i = 0; i < 2; i++)
+    if (product % o[i]->products == 0) {
+      take(g, o[i]->full, o[i]->stream, mark);
+      mark = 0;
+    }
+  if (product < group(g))
+    take(g, g->steps->c.empty, g->c_store, 0);
+}
+
+/* Every step of the loop runs the same program; only the last one, when no trip
+ * is left, gives C away.  The last block of C it is whose stores lie behind the
+ * loop. */
+static void give_c(struct gemm *g) {
+  if (g->steps->c.full < 0)
+    return;
+  bool last_step = g->product >= g->product_count - group(g);
+  bool last_block = (g->product + 1) % group(g) == 0;
+  if (last_step && (last_block || !g->goes_on)) {
+    give(g, INSN_REL, g->steps->c.full, g->c_store);
+  } else if (!last_block && g->goes_on && g->product >= group(g)) {
+    struct trace_op *op = kernel_trace_add(
+        g->t, INSN_EQZ, 2,
+        (int64_t[]){kernel_trace_reg("r26"), kernel_trace_reg(TRACE_TRIPS)});
+    op->wait = WAIT_ISSUED;
+    op->wait_for = g->c_store;
+    give(g, INSN_REL_COND, g->steps->c.full, g->c_store);
+  }
+}
+
+/* Gives back what the current product is the last one to use. */
+static void give_buffers(struct gemm *g) {
+  const struct operand *o[2] = {&g->left, &g->right};
+  if (!g->steps || g->product >= g->product_count)
+    return;
+  for (int i = 0; i < 2; i++)
+    if (is_left(g, o[i]))
+      give(g, INSN_REL, o[i]->empty, o[i]->stream);
+  give_c(g);
 }
 
 /* Two K steps together at the very start and the very end of the kernel, where
@@ -228,8 +390,8 @@ static void multiply_group(struct gemm *g, int k, int group) {
  * elsewhere, because a pair keeps all right registers busy. */
 static int group_size(const struct gemm *g, int k) {
   const struct cover_block *b = &g->block[g->number];
-  bool start = g->number == 0 && k == 0;
-  bool end = g->number == g->block_count - 1 && k == g->k_steps - 2;
+  bool start = is_first_block(g) && k == 0;
+  bool end = blocks_left(g) == 0 && k == g->k_steps - 2;
   bool room = b->cols >= g->pair_cols && 2 * b->cols <= g->right.use_ring;
   return (start || end) && room && k + 2 <= g->k_steps ? 2 : 1;
 }
@@ -248,10 +410,12 @@ static void note_first_multiply(struct gemm *g, int from, int k) {
   struct arena *a = g->t->arena;
   const char *step = arena_printf(a, "step %d%s", k % g->pass_steps,
                                   pass_note(g, k / g->pass_steps));
+  const char *product =
+      g->product_count > 1 ? arena_printf(a, "product %d, ", g->product) : "";
   g->t->op[from].note =
       k ? step
-        : arena_printf(a, "block (%d, %d) of %d x %d results, %s", b->row,
-                       b->col, b->rows, b->cols, step);
+        : arena_printf(a, "%sblock (%d, %d) of %d x %d results, %s", product,
+                       b->row, b->col, b->rows, b->cols, step);
 }
 
 /* Rings hold whole K steps of a block, one, two or four, so that they come
@@ -272,23 +436,53 @@ static void set_rings(struct gemm *g, const struct cover_block *b) {
   g->right.other_mem = narrow ? MEM_LDA_W : MEM_NONE;
 }
 
-static void trace_blocks(struct gemm *g) {
+static void trace_block(struct gemm *g) {
+  bool last = g->number == g->block_count - 1;
+  const struct cover_block *b = &g->block[g->number];
+  int take_at = max(0, g->k_steps - TAKE_AHEAD / (b->rows * b->cols));
+  for (int k = 0; k < g->k_steps;) {
+    int count = group_size(g, k), from = g->t->count;
+    if (last && k <= take_at && k + count > take_at)
+      take_buffers(g, g->product + 1);
+    multiply_group(g, k, count);
+    note_first_multiply(g, from, k);
+    k += count;
+  }
+  int next = last ? 0 : g->number + 1, next_product = g->product + last;
+  bool follows = !last || next_product < g->product_count || g->goes_on;
+  bool load = follows && !starts_anew(g, next_product);
+  bool stored_now = last && g->block_count == 1 && group(g) == 1;
+  if (load && !stored_now)
+    move_block(g, false, next_product, next);
+  if (g->relu)
+    relu_block(g, g->number);
+  move_block(g, true, g->product, g->number);
+  if (load && stored_now)
+    move_block(g, false, next_product, next);
+}
+
+static void trace_product(struct gemm *g) {
   for (g->number = 0; g->number < g->block_count; g->number++) {
     int i = g->number;
     if (!i || g->block[i].region != g->block[i - 1].region)
       set_rings(g, &g->block[i]);
-    for (int k = 0; k < g->k_steps;) {
-      int group = group_size(g, k), from = g->t->count;
-      multiply_group(g, k, group);
-      note_first_multiply(g, from, k);
-      k += group;
-    }
-    if (i + 1 < g->block_count && !g->zero)
-      move_block(g, false, i + 1);
-    if (g->relu)
-      relu_block(g, i);
-    move_block(g, true, i);
+    trace_block(g);
   }
+  give_buffers(g);
+}
+
+static void trace_products(struct gemm *g) {
+  take_buffers(g, 0);
+  for (g->product = 0; g->product < g->product_count; g->product++)
+    trace_product(g);
+  if (!g->goes_on)
+    return;
+  int from = g->t->count, macs = g->t->mac_count;
+  for (; g->product < g->product_count + group(g); g->product++)
+    trace_product(g);
+  g->t->mac_count = macs;
+  for (int i = from; i < g->t->count; i++)
+    g->t->op[i].phantom = true;
 }
 
 /* ---- what is set once ---- */
@@ -364,7 +558,39 @@ static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
   }
 }
 
+/* The way from the last access in a buffer to the next buffer: r4 or r5 minus
+ * the walk through one, then minus r4 or r5 minus the walk, and so on. */
+static void set_ring(struct gemm *g, struct operand *o, int distance_reg,
+                     int turn_reg, int last_index) {
+  int64_t walk = operand_offset(g, o, last_index, g->k_steps - 1) +
+                 (o->parts - 1) * W_BYTES;
+  o->turn = kernel_trace_reg("r%d", turn_reg);
+  o->back = kernel_trace_reg("r%d", turn_reg + 1);
+  kernel_trace_constant(g->t, o->turn, -walk);
+  kernel_trace_constant(g->t, o->back, -2 * walk);
+  kernel_trace_add(
+      g->t, INSN_ADD, 3,
+      (int64_t[]){o->turn, o->turn, kernel_trace_reg("r%d", distance_reg)});
+}
+
+static void set_steps(struct gemm *g, const struct kernel_gemm *k) {
+  const struct kernel_steps *s = g->steps;
+  struct operand *a = k->tc ? &g->right : &g->left;
+  struct operand *b = k->tc ? &g->left : &g->right;
+  const struct cover_block *last = &g->block[g->block_count - 1];
+  int left = last->row + last->rows - 1, right = last->col + last->cols - 1;
+  kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_TAKE), -1);
+  kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_GIVE), 1);
+  a->full = s->a.full, a->empty = s->a.empty, a->products = 1;
+  b->full = s->b.full, b->empty = s->b.empty, b->products = s->group;
+  set_ring(g, a, 4, 8, k->tc ? right : left);
+  set_ring(g, b, 5, 10, k->tc ? left : right);
+  g->goes_on = s->count >= GEMM_TRACED_STEPS;
+  g->product_count = s->group * (g->goes_on ? GEMM_TRACED_STEPS : s->count);
+}
+
 void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
+                       const struct kernel_steps *steps,
                        const struct gemm_kind *kind, enum gemm_phase phase) {
   const struct kernel_shape *s = &kind->mac_shape;
   struct gemm g = {.kind = kind,
@@ -372,6 +598,8 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                    .zero = k->zero,
                    .relu = k->relu,
                    .phase = phase,
+                   .steps = steps,
+                   .product_count = 1,
                    .k_steps = kind->passes * (k->k / s->k),
                    .pass_steps = k->k / s->k,
                    .config_reg = kernel_trace_reg("r0"),
@@ -385,7 +613,7 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                             .left_parts = g.left.parts,
                             .right_parts = g.right.parts,
                             .result_parts = g.c_parts,
-                            .load_result = !k->zero,
+                            .load_result = !k->zero || steps,
                             .left_shuffle = g.left.mode_reg >= 0,
                             .right_shuffle = g.right.mode_reg >= 0,
                             .result_moves = !k->relu       ? 0
@@ -398,7 +626,9 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
   g.block = kernel_cover(t->arena, &p, &g.block_count);
   if (k->relu)
     kernel_trace_relu_open(t, RELU_ZERO);
-  trace_blocks(&g);
+  if (steps)
+    set_steps(&g, k);
+  trace_products(&g);
   if (k->relu)
     kernel_trace_relu_close(t);
 }

@@ -23,6 +23,7 @@ struct piece {
   int start, length; /* bundles of the schedule */
   int trips;
   bool entry; /* the hardware loop's set-up stands in front of everything */
+  bool outer; /* the branch loop over blocks of K */
 };
 
 struct fold {

@@ -34,6 +34,10 @@ struct trace_stream {
   int bank;       /* streams of one bank are kept out of each other's way */
 };
 
+/* What an operation comes behind besides its operands: accesses of a stream so
+ * far are issued, or have reached memory, or its buffer was taken. */
+enum trace_wait { WAIT_NOTHING, WAIT_ISSUED, WAIT_DONE, WAIT_TAKEN };
+
 struct trace_op {
   struct isa_op op;   /* of a memory operation: data and shift until regs.c */
   enum insn_id other; /* the same work in another slot, or INSN_NONE */
@@ -43,8 +47,18 @@ struct trace_op {
   bool boundary;  /* last access of its stream in a C block */
   int region;     /* blocks of one shape; block ends of a region are alike */
   unsigned phase; /* bit i: in cycles that are i modulo 4; 0: in all */
+  bool leaves;    /* last access of a product: the next one is far away, */
+  int way;        /* by this register's bytes; -1: the next offset tells */
+  bool phantom;   /* not executed; those before it get their steps from it */
+  enum trace_wait wait;
+  int wait_for; /* stream */
+  int takes;    /* stream whose buffer a lock operation takes, -1: none */
+  bool ahead;   /* of a step that comes only if the loop goes on */
+  int boundary_of_loop; /* 1, 2: the loop over blocks of K starts, ends here */
   const char *note;
 };
+
+#define TRACE_TRIPS "r14" /* holds the trips left of the loop over steps */
 
 enum { TRACE_STREAMS = 6 };
 struct trace {
@@ -90,10 +104,15 @@ bool kernel_trace_address(struct trace *);
 struct cycle {
   const struct isa_op *slot[SLOT_COUNT]; /* NULL: empty */
   const char *note;                      /* or NULL */
+  unsigned ahead; /* set of slots with operations of the next step */
 };
 struct schedule {
   int count;
   struct cycle *cycle;
+  /* The bundles [loop[0], loop[1]) are executed `trips` times, which the
+   * schedule shows twice; 0 trips: as it stands. */
+  int loop[2], trips;
+  bool uses_locks;
 };
 struct isa_bundle kernel_sched_bundle(const struct schedule *, int cycle);
 bool kernel_sched_place(const struct trace *, struct schedule *);

@@ -90,6 +90,31 @@ bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
 /* C += A * B (or C = A * B) for one block. */
 struct asm_program *kernel_gemm(struct arena *, const struct kernel_gemm *,
                                 struct diag *);
+
+/* The same for many blocks of K, one after the other, in one function.  A and B
+ * are rings of two buffers each; the kernel takes a buffer from its ring when
+ * it is full and gives it back when it is empty, and the first loads from the
+ * next ones run under the last multiplies on the present ones.  It takes a
+ * block of C empty before the first step and gives it full behind the last.
+ *
+ * Besides p0, p1 and p2: r4 and r5 are the bytes from the first buffer of A and
+ * of B to the ring's other one.  If kernel_gemm.zero, only the first block of K
+ * is not added to what C holds. */
+struct kernel_steps {
+  int count; /* blocks of K, at least 1 */
+  /* 1, or 2: every block of B is used for two blocks of A, with two blocks of
+   * C, the second one c_bytes behind the first. */
+  int group;
+  int c_bytes;
+  struct {
+    int full, empty; /* locks by their number for the core */
+  } a, b, c;         /* c.full < 0: the caller gives C away */
+};
+struct asm_program *kernel_gemm_steps(struct arena *,
+                                      const struct kernel_gemm *,
+                                      const struct kernel_steps *,
+                                      struct diag *);
+
 /* Sets `bytes` (a multiple of 32) from p0 on to zero. */
 struct asm_program *kernel_zero(struct arena *, const char *name, int bytes,
                                 struct diag *);

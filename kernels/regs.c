@@ -38,19 +38,24 @@ static const struct mem_form {
 };
 /* clang-format on */
 
-enum { PLACES = 8, MAX_KEYS = 64 };
-enum step_kind { STEP_IMMEDIATE, STEP_CONSTANT, STEP_PATTERN };
+enum { PLACES = 8, RARE_PLACES = 2, MAX_KEYS = 64 };
+enum step_kind { STEP_IMMEDIATE, STEP_CONSTANT, STEP_REGISTER, STEP_PATTERN };
 
 /* The 2-D pattern of a stream's block ends in one region. */
 struct pattern {
+  int stream;
   int64_t step, wrap;
   int size; /* how often `step` comes before `wrap` */
+  int done; /* steps since the count was zero, and the last of them */
+  int last;
 };
 
 struct step {
   enum step_kind kind;
-  int64_t value; /* bytes, or the pattern's number */
+  int64_t value; /* bytes, the register that holds them, the pattern's number */
   int next_use;  /* trace index of the next operation with this step */
+  bool reset;    /* a pattern whose count has to be zero for the next use */
+  bool leaves;   /* out of a product: rare */
 };
 
 struct place {
@@ -66,6 +71,7 @@ struct addresser {
   struct step *step; /* per operation of t */
   int pattern_count;
   struct pattern pattern[MAX_KEYS];
+  int places; /* but for rare steps */
   struct place place[PLACES];
 };
 
@@ -95,9 +101,9 @@ static enum insn_id form_of(enum mem_kind mem, enum step_kind kind) {
   if (mem == MEM_NONE)
     return INSN_NONE;
   const struct mem_form *f = &form[mem];
-  return kind == STEP_IMMEDIATE  ? f->immediate
-         : kind == STEP_CONSTANT ? f->modifier
-                                 : f->two_d;
+  return kind == STEP_IMMEDIATE ? f->immediate
+         : kind == STEP_PATTERN ? f->two_d
+                                : f->modifier;
 }
 
 static void set_form(struct trace_op *o, int pointer, enum step_kind kind,
@@ -128,7 +134,8 @@ static int64_t distance(const struct trace *t, const int *index, int i) {
 /* Block ends index[end[0..n)] of one region follow a 2-D pattern. */
 static bool find_pattern(const struct trace *t, const int *index,
                          const int *end, int n, struct pattern *p) {
-  *p = (struct pattern){.step = distance(t, index, end[0])};
+  *p = (struct pattern){.stream = t->op[index[end[0]]].stream,
+                        .step = distance(t, index, end[0])};
   while (p->size < n && distance(t, index, end[p->size]) == p->step)
     p->size++;
   if (p->size == n)
@@ -146,8 +153,36 @@ static void set_constant(struct addresser *s, int op, int64_t step) {
   bool fits = immediate_holds(o->mem, step);
   if (fits && !immediate_holds(o->other_mem, step))
     o->other_mem = MEM_NONE; /* not worth a register */
-  s->step[op] =
-      (struct step){fits ? STEP_IMMEDIATE : STEP_CONSTANT, step, INT_MAX};
+  s->step[op] = (struct step){.kind = fits ? STEP_IMMEDIATE : STEP_CONSTANT,
+                              .value = step};
+}
+
+/* The number of the stream's pattern that is equal, or of a new one; -1: there
+ * are too many. */
+static int add_pattern(struct addresser *s, const struct pattern *p) {
+  for (int i = 0; i < s->pattern_count; i++) {
+    const struct pattern *q = &s->pattern[i];
+    if (q->stream == p->stream && q->step == p->step && q->wrap == p->wrap &&
+        q->size == p->size)
+      return i;
+  }
+  if (s->pattern_count == MAX_KEYS)
+    return -1;
+  s->pattern[s->pattern_count] = *p;
+  return s->pattern_count++;
+}
+
+/* Pattern steps at end[0..n). */
+static void step_pattern(struct addresser *s, int pattern, const int *index,
+                         const int *end, int n) {
+  struct pattern *p = &s->pattern[pattern];
+  if (p->done)
+    s->step[p->last].reset = true;
+  for (int i = 0; i < n; i++)
+    s->step[index[end[i]]] =
+        (struct step){.kind = STEP_PATTERN, .value = pattern};
+  p->done = n % (p->size + 1);
+  p->last = index[end[n - 1]];
 }
 
 /* Steps at the block ends end[0..n) of a region; `final` if the last of them
@@ -156,20 +191,26 @@ static void step_region(struct addresser *s, const int *index, const int *end,
                         int n, bool final) {
   struct pattern p;
   int known = n - 1; /* the last one leads out of the region */
-  bool two_d = known > 0 && s->pattern_count < MAX_KEYS &&
-               find_pattern(s->t, index, end, known, &p);
-  if (two_d)
-    s->pattern[s->pattern_count++] = p;
+  int pattern = known > 0 && find_pattern(s->t, index, end, known, &p)
+                    ? add_pattern(s, &p)
+                    : -1;
+  const struct trace_op *out = &s->t->op[index[end[n - 1]]];
+  final = final && out->way < 0;
+  if (pattern >= 0)
+    step_pattern(s, pattern, index, end, final ? n : known);
   for (int i = 0; i < n; i++) {
     bool last = i == n - 1;
-    if (two_d && (!last || final))
+    if (last && out->way >= 0)
       s->step[index[end[i]]] =
-          (struct step){STEP_PATTERN, s->pattern_count - 1, INT_MAX};
+          (struct step){.kind = STEP_REGISTER, .value = out->way};
+    else if (pattern >= 0 && (!last || final))
+      continue;
     else if (last && final)
       set_constant(s, index[end[i]], known ? distance(s->t, index, end[0]) : 0);
     else
       set_constant(s, index[end[i]], distance(s->t, index, end[i]));
   }
+  s->step[index[end[n - 1]]].leaves = out->leaves;
 }
 
 static void step_stream(struct addresser *s, int stream) {
@@ -205,13 +246,15 @@ static void find_next_uses(struct addresser *s) {
   int count = 0;
   for (int i = s->t->count - 1; i >= 0; i--) {
     struct step *step = &s->step[i];
-    if (s->t->op[i].stream < 0 || step->kind == STEP_IMMEDIATE)
+    step->next_use = INT_MAX;
+    if (s->t->op[i].stream < 0 || step->kind == STEP_IMMEDIATE || step->leaves)
       continue;
     int j = 0;
     while (j < count &&
            (seen[j].key.kind != step->kind || seen[j].key.value != step->value))
       j++;
-    step->next_use = j < count ? seen[j].use : INT_MAX;
+    if (j < count)
+      step->next_use = seen[j].use;
     if (j == count && count < MAX_KEYS)
       seen[count++].key = *step;
     if (j < MAX_KEYS)
@@ -222,7 +265,7 @@ static void find_next_uses(struct addresser *s) {
 /* -1: none. */
 static int choose_place(struct addresser *s) {
   int best = -1, shared = -1;
-  for (int i = 0; i < PLACES; i++) {
+  for (int i = 0; i < s->places; i++) {
     const struct place *p = &s->place[i];
     if (!p->taken)
       return i;
@@ -245,6 +288,11 @@ static void write_place(struct addresser *s, int i, const struct step *step) {
     kernel_trace_constant(&s->out, kernel_trace_reg("m%d", i), step->value);
     return;
   }
+  if (step->kind == STEP_REGISTER) {
+    kernel_trace_add(&s->out, INSN_MOV, 2,
+                     (int64_t[]){kernel_trace_reg("m%d", i), step->value});
+    return;
+  }
   const struct pattern *p = &s->pattern[step->value];
   kernel_trace_constant(&s->out, kernel_trace_reg("dj%d", i), p->step);
   kernel_trace_constant(&s->out, kernel_trace_reg("dn%d", i), p->size);
@@ -255,10 +303,11 @@ static void write_place(struct addresser *s, int i, const struct step *step) {
 /* The place that holds the step, written if it is not there yet; -1: none. */
 static int find_place(struct addresser *s, const struct step *step) {
   int i = 0;
-  while (i < PLACES && (!s->place[i].taken || s->place[i].kind != step->kind ||
-                        s->place[i].value != step->value))
+  while (i < s->places &&
+         (!s->place[i].taken || s->place[i].kind != step->kind ||
+          s->place[i].value != step->value))
     i++;
-  if (i == PLACES) {
+  if (i == s->places) {
     i = choose_place(s);
     if (i < 0)
       return -1;
@@ -276,6 +325,12 @@ static bool address(struct addresser *s, struct trace_op *o,
     set_form(o, pointer, STEP_IMMEDIATE, step->value);
     return true;
   }
+  if (step->leaves) {
+    int place = PLACES - 1 - o->stream % RARE_PLACES;
+    write_place(s, place, step);
+    set_form(o, pointer, step->kind, kernel_trace_reg("m%d", place));
+    return true;
+  }
   int place = find_place(s, step);
   if (place < 0)
     return diag_error(s->t->diag, loc_none(),
@@ -286,11 +341,21 @@ static bool address(struct addresser *s, struct trace_op *o,
   return true;
 }
 
+/* A pattern that was left in its middle starts anew the next time. */
+static void reset_count(struct addresser *s, const struct step *step) {
+  int i = find_place(s, step);
+  kernel_trace_constant(&s->out, kernel_trace_reg("dc%d", i), 0);
+}
+
 bool kernel_trace_address(struct trace *t) {
   if (t->diag->kind != DIAG_NONE)
     return false;
   struct addresser s = {.t = t, .out = kernel_trace_open(t->arena, t->diag)};
   s.step = arena_array(t->arena, t->count, sizeof *s.step);
+  s.places = PLACES;
+  for (int i = 0; i < t->count; i++)
+    if (t->op[i].leaves)
+      s.places = PLACES - RARE_PLACES;
   for (int i = 0; i < t->stream_count; i++) {
     step_stream(&s, i);
     if (t->stream[i].start_from != t->stream[i].pointer)
@@ -300,9 +365,13 @@ bool kernel_trace_address(struct trace *t) {
   }
   find_next_uses(&s);
   for (int i = 0; i < t->count; i++) {
+    if (t->op[i].phantom)
+      continue;
     if (t->op[i].stream >= 0 && !address(&s, &t->op[i], &s.step[i]))
       return false;
     *kernel_trace_append(&s.out) = t->op[i];
+    if (s.step[i].reset)
+      reset_count(&s, &s.step[i]);
   }
   t->op = s.out.op;
   t->count = s.out.count;

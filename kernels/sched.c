@@ -48,13 +48,23 @@
  */
 #include "kernel_trace.h"
 
-enum { CLASH_REACH = 12, CLASH_IDS = 48 };
+enum {
+  CLASH_REACH = 12,
+  CLASH_IDS = 48,
+  TAKE_TO_ACCESS = 4 /* bundles, facts D5 */
+};
 
 /* What the past of the trace says about one piece of register state. */
 struct unit_state {
   int def_cycle, def_operand, def_end; /* issue, and the cycle it lands */
   enum insn_id def;                    /* INSN_NONE: as at entry */
   int read_end;                        /* last cycle that reads it */
+};
+
+/* The last access through a stream, and the last time its buffer was taken. */
+struct stream_state {
+  int issued, done; /* cycle of issue, of the access itself */
+  int taken;
 };
 
 struct placer {
@@ -67,6 +77,7 @@ struct placer {
   int clash_ids;
   uint8_t clash[CLASH_IDS][CLASH_IDS][CLASH_REACH + 1];
   int last_mac;
+  struct stream_state stream[TRACE_STREAMS];
 };
 
 static void grow(struct placer *p, int cycle) {
@@ -119,6 +130,22 @@ static int ready_cycle(const struct placer *p, const struct isa_op *op) {
     }
   }
   return cycle;
+}
+
+/* The first cycle that other streams and locks allow. */
+static int wait_cycle(const struct placer *p, const struct trace_op *o) {
+  const struct stream_state *s = &p->stream[o->wait_for];
+  switch (o->wait) {
+  case WAIT_NOTHING:
+    return 0;
+  case WAIT_ISSUED:
+    return s->issued;
+  case WAIT_DONE:
+    return s->done;
+  case WAIT_TAKEN:
+    return s->taken + TAKE_TO_ACCESS;
+  }
+  return 0;
 }
 
 static void record(struct placer *p, const struct isa_op *op, int cycle) {
@@ -213,25 +240,36 @@ static void put(struct placer *p, const struct trace_op *o,
   const struct insn *insn = isa_insn(op->id);
   struct schedule *s = p->s;
   s->cycle[cycle].slot[insn->slot] = op;
+  s->cycle[cycle].ahead |= o->ahead ? 1u << insn->slot : 0;
   p->bank[cycle + insn->memory_cycle] |= bank_bit(p, o);
   if (o->note)
     s->cycle[cycle].note = o->note;
   s->count = max(s->count, cycle + 1);
   if (insn->flags & INSN_MAC)
     p->last_mac = max(p->last_mac, cycle);
+  if (o->stream >= 0) {
+    p->stream[o->stream].issued = cycle;
+    p->stream[o->stream].done = cycle + insn->memory_cycle - 1;
+  }
+  s->uses_locks |= (insn->flags & INSN_LOCK) != 0;
+  if (o->takes >= 0)
+    p->stream[o->takes].taken = cycle;
+  if (o->boundary_of_loop)
+    s->loop[o->boundary_of_loop - 1] = cycle;
   record(p, op, cycle);
 }
 
 static void place(struct placer *p, const struct trace_op *o) {
   const struct isa_op *op = &o->op;
-  int cycle = ready_cycle(p, op);
-  cycle = first_free(p, o, op, cycle);
+  int allowed = wait_cycle(p, o);
+  int cycle = first_free(p, o, op, max(allowed, ready_cycle(p, op)));
   struct isa_op alternative = *op;
   alternative.id = o->other;
   if (o->other) {
     int needed = p->last_mac + 1 - 7; /* load to use (facts D2) */
     if (cycle > needed) {
-      int other = first_free(p, o, &alternative, ready_cycle(p, &alternative));
+      int other = first_free(p, o, &alternative,
+                             max(allowed, ready_cycle(p, &alternative)));
       if (other < cycle) {
         op = arena_copy(p->t->arena, &alternative, 1, 1, sizeof alternative);
         cycle = other;

@@ -159,6 +159,7 @@ enum word_kind {
   WORD_TYPE,
   WORD_SIZE,
   WORD_AUTOALIGN,
+  WORD_LOCKORDER,
   WORD_IGNORED
 };
 static const struct {
@@ -166,21 +167,37 @@ static const struct {
   enum word_kind kind;
   int unit;
 } word[] = {
-    {".text", WORD_TEXT, 0},       {".data", WORD_TEXT, 0},
-    {".bss", WORD_TEXT, 0},        {".rodata", WORD_TEXT, 0},
-    {".section", WORD_SECTION, 0}, {".p2align", WORD_P2ALIGN, 0},
-    {".align", WORD_ALIGN, 0},     {".balign", WORD_ALIGN, 0},
-    {".globl", WORD_GLOBAL, 0},    {".global", WORD_GLOBAL, 0},
-    {".weak", WORD_GLOBAL, 0},     {".long", WORD_DATA, 4},
-    {".word", WORD_DATA, 4},       {".4byte", WORD_DATA, 4},
-    {".short", WORD_DATA, 2},      {".hword", WORD_DATA, 2},
-    {".2byte", WORD_DATA, 2},      {".byte", WORD_DATA, 1},
-    {".space", WORD_SPACE, 0},     {".skip", WORD_SPACE, 0},
-    {".zero", WORD_SPACE, 0},      {".type", WORD_TYPE, 0},
-    {".size", WORD_SIZE, 0},       {".autoalign", WORD_AUTOALIGN, 0},
-    {".file", WORD_IGNORED, 0},    {".ident", WORD_IGNORED, 0},
-    {".addrsig", WORD_IGNORED, 0}, {".addrsig_sym", WORD_IGNORED, 0},
-    {".local", WORD_IGNORED, 0},   {".loc", WORD_IGNORED, 0},
+    {".text", WORD_TEXT, 0},
+    {".data", WORD_TEXT, 0},
+    {".bss", WORD_TEXT, 0},
+    {".rodata", WORD_TEXT, 0},
+    {".section", WORD_SECTION, 0},
+    {".p2align", WORD_P2ALIGN, 0},
+    {".align", WORD_ALIGN, 0},
+    {".balign", WORD_ALIGN, 0},
+    {".globl", WORD_GLOBAL, 0},
+    {".global", WORD_GLOBAL, 0},
+    {".weak", WORD_GLOBAL, 0},
+    {".long", WORD_DATA, 4},
+    {".word", WORD_DATA, 4},
+    {".4byte", WORD_DATA, 4},
+    {".short", WORD_DATA, 2},
+    {".hword", WORD_DATA, 2},
+    {".2byte", WORD_DATA, 2},
+    {".byte", WORD_DATA, 1},
+    {".space", WORD_SPACE, 0},
+    {".skip", WORD_SPACE, 0},
+    {".zero", WORD_SPACE, 0},
+    {".type", WORD_TYPE, 0},
+    {".size", WORD_SIZE, 0},
+    {".autoalign", WORD_AUTOALIGN, 0},
+    {".lockorder", WORD_LOCKORDER, 0},
+    {".file", WORD_IGNORED, 0},
+    {".ident", WORD_IGNORED, 0},
+    {".addrsig", WORD_IGNORED, 0},
+    {".addrsig_sym", WORD_IGNORED, 0},
+    {".local", WORD_IGNORED, 0},
+    {".loc", WORD_IGNORED, 0},
 };
 
 static bool parse_word(struct cursor *c, int i, struct directive *r) {
@@ -214,6 +231,9 @@ static bool parse_word(struct cursor *c, int i, struct directive *r) {
     return parse_size(c, r);
   case WORD_AUTOALIGN:
     r->kind = DIRECTIVE_AUTOALIGN;
+    return want_constant(c, 0, 1, &r->value);
+  case WORD_LOCKORDER:
+    r->kind = DIRECTIVE_LOCKORDER;
     return want_constant(c, 0, 1, &r->value);
   case WORD_IGNORED:
     r->kind = DIRECTIVE_NOTHING;

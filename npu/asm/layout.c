@@ -321,6 +321,9 @@ static bool add_directive(struct builder *b, const struct asm_line *line) {
   case DIRECTIVE_AUTOALIGN:
     b->autoalign = r.value;
     return true;
+  case DIRECTIVE_LOCKORDER:
+    b->l->lock_order = r.value;
+    return true;
   case DIRECTIVE_NOTHING:
     return true;
   }
@@ -344,7 +347,7 @@ static void find_globals(struct builder *b) {
 
 bool layout_build(struct layout *l, struct arena *a,
                   const struct asm_program *p, struct diag *d) {
-  *l = (struct layout){.arena = a, .program = p};
+  *l = (struct layout){.arena = a, .program = p, .lock_order = true};
   struct builder b = {.l = l, .diag = d, .autoalign = true};
   find_targets(&b);
   find_globals(&b);

@@ -37,6 +37,7 @@ enum directive_kind {
   DIRECTIVE_TYPE,      /* name, value 1: function, 0: object */
   DIRECTIVE_SIZE,      /* name; value, or -1: from its label to here */
   DIRECTIVE_AUTOALIGN, /* value 0: only explicit alignment */
+  DIRECTIVE_LOCKORDER, /* value 0: accesses may stand close to locks */
   DIRECTIVE_NOTHING
 };
 enum section_flag { SECTION_WRITE = 1, SECTION_EXEC = 4, SECTION_ZERO = 8 };
@@ -88,6 +89,7 @@ struct layout {
   struct section *section;
   int label_count, label_capacity;
   struct label *label;
+  bool lock_order; /* accesses close to lock operations are errors */
 };
 bool layout_build(struct layout *, struct arena *, const struct asm_program *,
                   struct diag *);

@@ -13,9 +13,12 @@
  *         the block of out to the DMA
  *       give the block of in1 back
  *
- * The first and the last step are written out, so nothing is decided in the
- * loop.  The first product is a kernel of its own that does not read out; where
- * two such kernels do not fit into program memory, out is cleared before.
+ * Where it fits into program memory, all steps are one kernel, which deals with
+ * the locks in passing (kernel_gemm_steps).  Otherwise every product is a call.
+ * Then the first and the last step are written out, so nothing is decided in
+ * the loop, and the first product is a kernel of its own that does not read out
+ * or, where two such kernels do not fit, out is cleared before.
+ *
  * Addresses live in registers that kernels keep (r16..r22, kernels.h); blocks
  * of a ring alternate by an exclusive or of their addresses.
  */
@@ -62,12 +65,26 @@ static void put_lock(struct text *t, bool acquire, int lock, const char *what) {
                 OWN_LOCKS + lock, what);
 }
 
+static void put_toggle(struct text *t, int reg) {
+  text_printf(t, "\txor\tr%d, r%d, r%d\n", reg, reg, reg + 1);
+}
+
 /* What the loop's steps have in common. */
 struct loop {
   const struct tile_program *program;
+  bool steps;            /* one kernel for all steps */
   bool clears, finishes; /* there are kernels `zero`, `finish` */
   bool converts;         /* the product's stores land late */
 };
+
+/* Results of sums, then given away. */
+static void put_finish(struct text *t, int out) {
+  text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", out, out);
+  put_call(t, "finish");
+  put_nops(t, 4);
+  put_lock(t, false, CORE_OUT + LOCK_FULL, "out is full");
+  put_nops(t, 2);
+}
 
 /* One product into the block of out in register `out`.  A lock operation stays
  * four bundles clear of the one before it and of a product's last store, and
@@ -87,16 +104,13 @@ static void put_product(struct text *t, const struct loop *l, int out,
   text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n", IN0, IN1,
               out);
   put_call(t, first && !l->clears ? "first" : "product");
-  text_printf(t, "\txor\tr%d, r%d, r%d\n", IN0, IN0, IN0 + 1);
+  put_toggle(t, IN0);
   put_nops(t, l->converts ? 3 : 1);
   put_lock(t, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
   put_nops(t, 2);
-  if (last) {
-    if (l->finishes) {
-      text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", out, out);
-      put_call(t, "finish");
-      put_nops(t, 4);
-    }
+  if (last && l->finishes) {
+    put_finish(t, out);
+  } else if (last) {
     put_lock(t, false, CORE_OUT + LOCK_FULL, "out is full");
     put_nops(t, 2);
   }
@@ -109,24 +123,62 @@ static void put_step(struct text *t, const struct loop *l, bool first,
   for (int i = 0; i < l->program->group_m; i++)
     put_product(t, l, OUT + i, first, last);
   put_lock(t, false, CORE_IN1 + LOCK_EMPTY, "in1 is empty");
-  text_printf(t, "\txor\tr%d, r%d, r%d\n", IN1, IN1, IN1 + 1);
+  put_toggle(t, IN1);
   put_nops(t, 2);
 }
 
-static void put_loop(struct text *t, const struct design *x,
-                     const struct loop *l) {
-  const struct tile_program *p = l->program;
+static void put_start(struct text *t, const struct design *x) {
   uint32_t in0 = address_of(x, "in0_0"), in1 = address_of(x, "in1_0");
   uint32_t out = address_of(x, "out_0"), other = address_of(x, "out_1");
+  bool both = x->program->group_m > 1;
   text_puts(t, "\t.text\n\t.globl\t_start\n\t.p2align\t4\n_start:\n");
   put_address(t, IN0, in0, "in0, and the way to its other block");
   put_address(t, IN0 + 1, in0 ^ address_of(x, "in0_1"), "and back");
   put_address(t, IN1, in1, "in1");
   put_address(t, IN1 + 1, in1 ^ address_of(x, "in1_1"), "and back");
   put_address(t, OUT, out, "out");
-  put_address(t, OUT + 1, p->group_m > 1 ? other : out ^ other,
-              p->group_m > 1 ? "the other block of out" : "and back");
+  put_address(t, OUT + 1, both ? other : out ^ other,
+              both ? "the other block of out" : "and back");
   text_puts(t, "\t.p2align\t4\nround:\n");
+}
+
+static void put_end(struct text *t, const struct tile_program *p) {
+  if (p->group_m == 1)
+    put_toggle(t, OUT);
+  text_puts(t, "\tj\t#round\n");
+  put_nops(t, 5);
+}
+
+/* All steps in one call, which wants the way to the rings' other blocks in r4
+ * and r5.  Rings that it leaves at the other block start there the next time.
+ */
+static void put_rounds(struct text *t, const struct design *x,
+                       const struct loop *l) {
+  const struct tile_program *p = l->program;
+  put_start(t, x);
+  text_printf(t,
+              "\txor\tr4, r%d, r%d\n\txor\tr5, r%d, r%d\n\tjl\t#steps\n"
+              "\tsub\tr4, r4, r%d\n\tsub\tr5, r5, r%d\n"
+              "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n"
+              "\t.p2align\t4\n",
+              IN0, IN0 + 1, IN1, IN1 + 1, IN0, IN1, IN0, IN1, OUT);
+  for (int i = 0; l->finishes && i < p->group_m; i++) {
+    if (!i)
+      put_nops(t, 4);
+    put_finish(t, OUT + i);
+  }
+  if (p->steps_k * p->group_m % 2)
+    put_toggle(t, IN0);
+  if (p->steps_k % 2)
+    put_toggle(t, IN1);
+  put_end(t, p);
+}
+
+/* Every product a call. */
+static void put_loop(struct text *t, const struct design *x,
+                     const struct loop *l) {
+  const struct tile_program *p = l->program;
+  put_start(t, x);
   put_step(t, l, true, p->steps_k == 1);
   if (p->steps_k > 2) {
     put_address(t, STEPS, (uint32_t)p->steps_k - 2, "steps between");
@@ -138,33 +190,34 @@ static void put_loop(struct text *t, const struct design *x,
   }
   if (p->steps_k > 1)
     put_step(t, l, false, true);
-  if (p->group_m == 1)
-    text_printf(t, "\txor\tr%d, r%d, r%d\n", OUT, OUT, OUT + 1);
-  text_puts(t, "\tj\t#round\n");
-  put_nops(t, 5);
+  put_end(t, p);
 }
 
 static struct asm_program *parse_loop(struct maker *m, const struct loop *l) {
   struct text t = {0};
-  put_loop(&t, m->design, l);
+  (l->steps ? put_rounds : put_loop)(&t, m->design, l);
   char *copy = arena_string(m->arena, text_string(&t));
   text_free(&t);
   return asm_parse(m->arena, "core loop", copy, m->diag);
 }
 
+static struct kernel_gemm product_of(const struct tile_program *p,
+                                     const char *name, bool zero) {
+  return (struct kernel_gemm){.name = name,
+                              .in0 = p->transfer[MAP_IN0].type,
+                              .in1 = p->transfer[MAP_IN1].type,
+                              .out = p->acc,
+                              .m = p->block_m,
+                              .n = p->block_n,
+                              .k = p->block_k,
+                              .zero = zero,
+                              /* C's integers are exact modulo 2^n */
+                              .saturation = KERNEL_WRAP};
+}
+
 static struct asm_program *make_product(struct maker *m, const char *name,
                                         bool zero, struct diag *d) {
-  const struct tile_program *p = m->design->program;
-  struct kernel_gemm gemm = {.name = name,
-                             .in0 = p->transfer[MAP_IN0].type,
-                             .in1 = p->transfer[MAP_IN1].type,
-                             .out = p->acc,
-                             .m = p->block_m,
-                             .n = p->block_n,
-                             .k = p->block_k,
-                             .zero = zero,
-                             /* C's integers are exact modulo 2^n */
-                             .saturation = KERNEL_WRAP};
+  struct kernel_gemm gemm = product_of(m->design->program, name, zero);
   return kernel_gemm(m->arena, &gemm, d);
 }
 
@@ -216,16 +269,45 @@ static bool make_finish(struct maker *m, struct asm_program **finish) {
   return *finish != NULL;
 }
 
-/* The kernels that the outer loop calls, in c->text: the first step's, the
- * product, and what finishes sums. */
+/* The kernel of all steps, or NULL when it would not leave room for the loop
+ * and what else there is, or its steps do not repeat. */
+static struct asm_program *make_steps(struct maker *m, bool finishes,
+                                      size_t other_bytes) {
+  enum { LOOP_BYTES = 384 };
+  const struct design *x = m->design;
+  const struct tile_program *p = x->program;
+  struct diag d = {0};
+  struct kernel_gemm gemm = product_of(p, "steps", true);
+  const struct kernel_steps steps = {
+      .count = p->steps_k,
+      .group = p->group_m,
+      .c_bytes = (int)(address_of(x, "out_1") - address_of(x, "out_0")),
+      .a = {OWN_LOCKS + CORE_IN0 + LOCK_FULL, OWN_LOCKS + CORE_IN0},
+      .b = {OWN_LOCKS + CORE_IN1 + LOCK_FULL, OWN_LOCKS + CORE_IN1},
+      .c = {finishes ? -1 : OWN_LOCKS + CORE_OUT + LOCK_FULL,
+            OWN_LOCKS + CORE_OUT}};
+  struct asm_program *made = kernel_gemm_steps(m->arena, &gemm, &steps, &d);
+  size_t room = p->device->program_bytes - LOOP_BYTES - other_bytes;
+  return made && bytes_of(made) <= room ? made : NULL;
+}
+
+/* The kernels that the outer loop calls, in c->text: what finishes sums, and
+ * all steps or, one by one, the product and the first step's. */
 static bool make_kernels(struct maker *m, struct design_core *c,
                          struct loop *l) {
   const struct tile_program *p = m->design->program;
-  c->text[1] = make_product(m, "product", false, m->diag);
   struct asm_program *finish = NULL;
-  if (!c->text[1] || !make_finish(m, &finish))
+  if (!make_finish(m, &finish))
     return false;
   c->text[2] = finish;
+  c->text[1] = make_steps(m, finish != NULL, finish ? bytes_of(finish) : 0);
+  if (c->text[1]) {
+    *l = (struct loop){.program = p, .steps = true, .finishes = finish != NULL};
+    return true;
+  }
+  c->text[1] = make_product(m, "product", false, m->diag);
+  if (!c->text[1])
+    return false;
   c->text[0] = make_first(m, c->text[1], finish ? bytes_of(finish) : 0);
   *l = (struct loop){.program = p,
                      .clears = !c->text[0],

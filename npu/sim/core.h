@@ -24,6 +24,10 @@ struct core_surroundings {
    * value >= 0: wait until lock == value.  false: not now, ask again. */
   bool (*acquire)(void *context, int lock, int value);
   void (*release)(void *context, int lock, int value);
+  /* For strict mode: whether the last buffer taken by acquiring the lock, or
+   * the next one given by releasing it, has this byte of the core's memory.
+   * NULL: it may have any. */
+  bool (*guards)(void *context, int lock, bool acquire, uint32_t address);
   /* What follows may be NULL: not connected, a core that uses it fails.
    * Streams and cascade: false means not now, ask again. */
   bool (*stream_read)(void *context, uint32_t *word, bool *last);

@@ -235,6 +235,8 @@ void core_fold_slots(struct core *);
 struct core_strict_state *core_strict_open(void);
 void core_strict_reset(struct core_strict_state *);
 void core_strict_given(struct core_strict_state *, int reg);
+/* The bundle under way accesses memory, not the stack. */
+void core_strict_access(struct core *, enum insn_id, uint32_t address);
 /* Judges the bundle that is issued now, before it is. */
 void core_strict_bundle(struct core *, const struct core_bundle *,
                         bool loop_end);

@@ -10,8 +10,8 @@
  * wrote it.  npu/asm/check.c judges program text by the same rule.
  *
  * Further: two instructions that hold one unit in a cycle, accesses too close
- * to a lock operation, branches to unaligned places, and the rules of the
- * hardware loop.
+ * to an operation on the lock that guards them, branches to unaligned places,
+ * and the rules of the hardware loop.
  */
 #include "core_state.h"
 
@@ -20,6 +20,7 @@
 
 enum {
   HISTORY = 16,           /* bundles, beyond every hold and latency */
+  MAX_ACCESSES = 48,      /* to memory in so many bundles */
   MAX_FLIGHT = 24,        /* values of one unit in flight */
   MAX_EVENTS = 128,       /* reads, or landings, in one cycle */
   LOOP_SETUP_BYTES = 112, /* facts D7 */
@@ -69,6 +70,11 @@ struct core_strict_state {
     const struct core_bundle *bundle;
     uint32_t issued;
   } history[HISTORY];
+  struct {
+    enum insn_id id;
+    uint32_t issued, address; /* address: of the data */
+  } accessed[MAX_ACCESSES];
+  unsigned accesses;   /* so far */
   uint32_t loop_setup; /* address of the last bundle that wrote ls, le or lc */
 };
 
@@ -219,6 +225,13 @@ static bool is_release(const struct isa_op *op) {
   return strncmp(name_of(op->id), "rel", 3) == 0;
 }
 
+static void check_distance(struct core *c, enum insn_id a, enum insn_id b,
+                           int distance, int needed) {
+  if (distance < needed)
+    core_fail(c, NULL, "'%s' is %d bundles behind '%s'; memory order needs %d",
+              name_of(b), distance, name_of(a), needed);
+}
+
 /* b is issued `distance` bundles behind a. */
 static void check_pair(struct core *c, const struct isa_op *a, uint32_t at,
                        const struct isa_op *b, int distance) {
@@ -227,15 +240,12 @@ static void check_pair(struct core *c, const struct isa_op *a, uint32_t at,
   if (unit)
     core_fail(c, NULL, "'%s' needs the %s while '%s' at 0x%x holds it",
               y->mnemonic, unit, x->mnemonic, at);
-  int needed = 0;
+  if (c->around.guards)
+    return;
   if (is_access(a) && y->flags & INSN_LOCK && is_release(b))
-    needed = x->memory_cycle - 1;
+    check_distance(c, a->id, b->id, distance, x->memory_cycle - 1);
   else if (x->flags & INSN_LOCK && !is_release(a) && is_access(b))
-    needed = ACQUIRE_TO_ACCESS;
-  if (distance < needed)
-    core_fail(c, NULL,
-              "'%s' is %d bundles behind '%s' at 0x%x; memory order needs %d",
-              y->mnemonic, distance, x->mnemonic, at, needed);
+    check_distance(c, a->id, b->id, distance, ACQUIRE_TO_ACCESS);
 }
 
 static void check_pairs(struct core *c, const struct core_bundle *b) {
@@ -258,6 +268,75 @@ static void check_pairs(struct core *c, const struct core_bundle *b) {
                      (int)back);
     }
   }
+}
+
+/* ---- locks whose buffers are known ---- */
+
+static const struct isa_op *lock_operation(const struct core_bundle *b) {
+  const struct isa_op *op = &b->decoded->slot[SLOT_ALU];
+  bool is_lock =
+      b->slots >> SLOT_ALU & 1 && isa_insn(op->id)->flags & INSN_LOCK;
+  return is_lock ? op : NULL;
+}
+
+static bool guards(struct core *c, const struct isa_op *lock,
+                   uint32_t address) {
+  int operand = (int)lock->operand[0];
+  if (isa_class(isa_insn(lock->id)->operand[0].operand_class)->is_register)
+    return true; /* whichever lock it is */
+  return c->around.guards(c->around.context, operand, !is_release(lock),
+                          address);
+}
+
+/* What an acquire got is known in the bundle behind it; so accesses are judged
+ * in the bundle behind theirs. */
+static void check_acquires(struct core *c, unsigned access) {
+  const struct core_strict_state *s = c->strict_state;
+  for (int back = 0; back < ACQUIRE_TO_ACCESS; ++back) {
+    uint32_t issued = c->now - 1 - (uint32_t)back;
+    if (!s->history[issued % HISTORY].bundle ||
+        s->history[issued % HISTORY].issued != issued)
+      continue;
+    const struct isa_op *lock =
+        lock_operation(s->history[issued % HISTORY].bundle);
+    if (lock && !is_release(lock) &&
+        guards(c, lock, s->accessed[access].address))
+      check_distance(c, lock->id, s->accessed[access].id, back,
+                     ACQUIRE_TO_ACCESS);
+  }
+}
+
+/* A release that is issued now comes `distance` bundles behind the access. */
+static void check_release(struct core *c, const struct core_bundle *b,
+                          unsigned access, uint32_t distance) {
+  const struct core_strict_state *s = c->strict_state;
+  enum insn_id id = s->accessed[access].id;
+  const struct isa_op *lock = lock_operation(b);
+  if (lock && is_release(lock) && distance < HISTORY &&
+      guards(c, lock, s->accessed[access].address))
+    check_distance(c, id, lock->id, (int)distance,
+                   isa_insn(id)->memory_cycle - 1);
+}
+
+static void check_locks(struct core *c, const struct core_bundle *b) {
+  const struct core_strict_state *s = c->strict_state;
+  unsigned count = s->accesses < MAX_ACCESSES ? s->accesses : MAX_ACCESSES;
+  for (unsigned i = 0; i < count; ++i) {
+    if (s->accessed[i].issued == c->now - 1)
+      check_acquires(c, i);
+    check_release(c, b, i, c->now - s->accessed[i].issued);
+  }
+}
+
+/* The bundle under way accesses memory. */
+void core_strict_access(struct core *c, enum insn_id id, uint32_t address) {
+  struct core_strict_state *s = c->strict_state;
+  unsigned i = s->accesses++ % MAX_ACCESSES;
+  s->accessed[i].id = id;
+  s->accessed[i].issued = c->now;
+  s->accessed[i].address = address;
+  if (c->around.guards)
+    check_release(c, s->history[c->now % HISTORY].bundle, i, 0);
 }
 
 /* ---- control flow ---- */
@@ -314,6 +393,8 @@ void core_strict_bundle(struct core *c, const struct core_bundle *b,
   struct core_strict_state *s = c->strict_state;
   check_control(c, b, loop_end);
   check_pairs(c, b);
+  if (c->around.guards)
+    check_locks(c, b);
   for (int slot = 0; slot < SLOT_COUNT; ++slot)
     if (b->slots >> slot & 1)
       take_operands(c, b, &b->decoded->slot[slot]);

@@ -295,6 +295,7 @@ const struct tool_command tool_as = {
     "  .p2align N  .align BYTES  .balign BYTES  .long .word .short .byte\n"
     "  .space N[, FILL]  .zero N  .skip N; those of debuggers are ignored.\n"
     "  .autoalign 0   only explicit alignment from here on\n"
+    "  .lockorder 0   --check leaves out the distance of accesses to locks\n"
     "Unless that is given, targets of jumps, labels set into ls and le, "
     "global\n"
     "labels and return addresses start on 16 bytes, and the bundle at le has "

@@ -14,6 +14,7 @@ struct job {
   enum primitive primitive;
   const char *name;
   struct kernel_gemm gemm;
+  struct kernel_steps steps; /* count 0: none */
   struct kernel_copy copy;
   enum dtype type; /* of add */
   int64_t bytes;   /* of zero and add */
@@ -182,6 +183,20 @@ static bool take_block(struct job *j, const char *word) {
   return false;
 }
 
+/* COUNT[,GROUP] */
+static bool take_steps(struct job *j, const char *word) {
+  char *end;
+  long count = strtol(word, &end, 10), group = 1;
+  if (*end == ',')
+    group = strtol(end + 1, &end, 10);
+  if (!*end && count > 0 && count <= 65536 && (group == 1 || group == 2)) {
+    j->steps = check_steps((int)count, (int)group);
+    return true;
+  }
+  tool_usage("kernel", "--steps takes COUNT[,1|,2], not '%s'", word);
+  return false;
+}
+
 static bool gemm_value(struct job *j, const char *option, const char *word,
                        bool *known) {
   struct kernel_gemm *g = &j->gemm;
@@ -197,6 +212,8 @@ static bool gemm_value(struct job *j, const char *option, const char *word,
     return take_init(j, word);
   if (strcmp(option, "--out") == 0)
     return take_out(j, word);
+  if (strcmp(option, "--steps") == 0)
+    return take_steps(j, word);
   return *known = false;
 }
 
@@ -480,13 +497,18 @@ static bool run_eltwise(const struct job *j, const struct asm_program *p,
   return ok;
 }
 
+static const struct kernel_steps *steps_of(const struct job *j) {
+  return j->steps.count ? &j->steps : NULL;
+}
+
 /* The exact reference on three kinds of data. */
 static bool run_gemm(const struct job *j, const struct asm_program *p,
                      struct check_outcome *o, struct diag *d) {
   int kinds = !j->check ? 1 : j->gemm.relu ? CHECK_SPECIAL : CHECK_SPECIAL + 1;
   double error = 0; /* of random data; later ones have none */
   for (int data = 0; data < kinds && !o->wrong; data++) {
-    if (!check_gemm(&j->gemm, p, (enum check_data)data, 1 + data, o, d))
+    if (!check_gemm(&j->gemm, steps_of(j), p, (enum check_data)data, 1 + data,
+                    o, d))
       return false;
     error = o->error > error ? o->error : error;
   }
@@ -498,7 +520,7 @@ static struct asm_program *generate(struct arena *a, const struct job *j,
                                     struct diag *d) {
   switch (j->primitive) {
   case GEMM:
-    return kernel_gemm(a, &j->gemm, d);
+    return kernel_gemm_steps(a, &j->gemm, steps_of(j), d);
   case ZERO:
     return kernel_zero(a, j->name, (int)j->bytes, d);
   case COPY:

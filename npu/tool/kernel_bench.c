@@ -71,7 +71,7 @@ static bool measure(struct bench *b, const struct row *r,
                           .tc = r->tc};
   struct arena *a = arena_open();
   struct asm_program *p = kernel_gemm(a, &k, &b->diag);
-  bool ok = p && check_gemm(&k, p, CHECK_RANDOM, 1, o, &b->diag);
+  bool ok = p && check_gemm(&k, NULL, p, CHECK_RANDOM, 1, o, &b->diag);
   if (ok && o->wrong)
     ok = diag_error(&b->diag, loc_none(), "%d x %d x %d: %s", r->m, r->k, r->n,
                     o->first);

@@ -15,12 +15,66 @@
 
 enum { PROGRAM_BYTES = 16384, MEMORY_AT = 0x70000, STEP_LIMIT = 4000000 };
 
-static bool always_acquire(void *context, int lock, int value) {
-  (void)context, (void)lock, (void)value;
-  return true;
+/* A ring of two buffers, as a DMA would serve it: a buffer has its data from
+ * the moment it is taken until it is given back, and noise otherwise. */
+struct ring {
+  int take, give;       /* locks */
+  int taken, given;     /* so far */
+  int blocks;           /* that come at all */
+  int64_t at[2], bytes; /* in memory */
+  uint8_t *data;        /* block after block; what is given back takes its place
+                         */
+};
+enum { RINGS = 3 };
+struct feed {
+  uint8_t *memory;
+  struct ring ring[RINGS];
+};
+
+enum { NOISE = 0x7f }; /* as a float: NaN, or huge */
+
+static void fill_noise(uint8_t *to, int64_t bytes) {
+  memset(to, NOISE, (size_t)bytes);
 }
-static void ignore_release(void *context, int lock, int value) {
-  (void)context, (void)lock, (void)value;
+
+static bool ring_acquire(void *context, int lock, int value) {
+  struct feed *f = context;
+  for (int i = 0; i < RINGS; i++) {
+    struct ring *r = &f->ring[i];
+    if (lock != r->take || value != -1 || r->taken == r->blocks ||
+        r->taken - r->given >= 2)
+      continue;
+    memcpy(f->memory + r->at[r->taken % 2], r->data + r->taken * r->bytes,
+           (size_t)r->bytes);
+    r->taken++;
+    return true;
+  }
+  return false;
+}
+
+static void ring_release(void *context, int lock, int value) {
+  struct feed *f = context;
+  for (int i = 0; i < RINGS; i++) {
+    struct ring *r = &f->ring[i];
+    if (lock != r->give || value != 1 || r->given == r->taken)
+      continue;
+    uint8_t *from = f->memory + r->at[r->given % 2];
+    memcpy(r->data + r->given++ * r->bytes, from, (size_t)r->bytes);
+    fill_noise(from, r->bytes);
+  }
+}
+
+static bool ring_guards(void *context, int lock, bool acquire,
+                        uint32_t address) {
+  struct feed *f = context;
+  for (int i = 0; i < RINGS; i++) {
+    const struct ring *r = &f->ring[i];
+    int buffer = acquire ? r->taken - 1 : r->given;
+    int64_t at = (int64_t)address - MEMORY_AT - r->at[buffer & 1];
+    if (lock == (acquire ? r->take : r->give) && at >= 0 && at < r->bytes)
+      return true;
+  }
+  return false;
 }
 
 /* The kernel at 0, a `done` to return to behind it. */
@@ -48,24 +102,30 @@ static bool load(const struct asm_program *p, uint8_t program[PROGRAM_BYTES],
   return ok;
 }
 
-bool check_run(const struct asm_program *p, uint8_t memory[CHECK_MEMORY_BYTES],
-               const uint32_t pointer[3], struct check_outcome *o,
-               struct diag *d) {
-  static const char *const name[] = {"p0", "p1", "p2"};
+/* The arguments of the kernel, in the order of `argument`. */
+enum { POINTERS = 3, ARGUMENTS = 5 };
+static const char *const argument[ARGUMENTS] = {"p0", "p1", "p2", "r4", "r5"};
+
+static bool run_fed(const struct asm_program *p, struct feed *feed,
+                    const uint32_t value[], int count, struct check_outcome *o,
+                    struct diag *d) {
   uint8_t program[PROGRAM_BYTES];
   uint32_t back;
   *o = (struct check_outcome){0};
   if (!load(p, program, &back, o, d))
     return false;
-  struct core_surroundings around = {.program = program,
-                                     .memory = {NULL, NULL, NULL, memory},
-                                     .acquire = always_acquire,
-                                     .release = ignore_release};
+  struct core_surroundings around = {.context = feed,
+                                     .program = program,
+                                     .memory = {NULL, NULL, NULL, feed->memory},
+                                     .acquire = ring_acquire,
+                                     .release = ring_release,
+                                     .guards = ring_guards};
   struct core *core = core_open(&around);
   core_strict(core, true);
   core_reset(core, 0);
-  for (int i = 0; i < 3; i++)
-    core_write_register(core, name[i], MEMORY_AT + pointer[i]);
+  for (int i = 0; i < count; i++)
+    core_write_register(core, argument[i],
+                        value[i] + (i < POINTERS ? MEMORY_AT : 0));
   core_write_register(core, "lr", back);
   core_enable(core, true);
   for (int i = 0; i < STEP_LIMIT && core_state(core) == CORE_RUNNING; i++) {
@@ -91,6 +151,13 @@ bool check_run(const struct asm_program *p, uint8_t memory[CHECK_MEMORY_BYTES],
     diag_error(d, loc_none(), "the kernel does not return");
   core_close(core);
   return done;
+}
+
+bool check_run(const struct asm_program *p, uint8_t memory[CHECK_MEMORY_BYTES],
+               const uint32_t pointer[3], struct check_outcome *o,
+               struct diag *d) {
+  struct feed none = {.memory = memory};
+  return run_fed(p, &none, pointer, POINTERS, o, d);
 }
 
 /* ---- data ---- */
@@ -378,22 +445,36 @@ static bool same(enum dtype type, uint64_t got, uint64_t expected) {
   return got << unused == expected << unused;
 }
 
-static void compare(const struct problem *p, const uint8_t *result,
-                    struct check_outcome *o) {
+/* The result of the product, which may take the place of p->c. */
+static void expect(const struct problem *p, uint8_t *result) {
   const struct kernel_gemm *k = p->k;
   bool is_float = dtype_kind(k->in0) == DTYPE_FLOAT;
+  int size = dtype_bytes(k->out);
   for (int i = 0; i < k->m; i++)
     for (int j = 0; j < k->n; j++) {
       int64_t at = blocked(k->n, p->s.m, p->s.n, k->tc, i, j);
-      uint64_t got = 0, expected = is_float ? expect_float(p, i, j, at)
-                                            : expect_int(p, i, j, at);
-      memcpy(&got, element(result, k->out, at), dtype_bytes(k->out));
-      if (same(k->out, got, expected))
+      uint64_t value =
+          is_float ? expect_float(p, i, j, at) : expect_int(p, i, j, at);
+      memcpy(result + at * size, &value, (size_t)size);
+    }
+}
+
+static void compare(const struct problem *p, const uint8_t *result,
+                    const uint8_t *expected, struct check_outcome *o) {
+  const struct kernel_gemm *k = p->k;
+  int size = dtype_bytes(k->out);
+  for (int i = 0; i < k->m; i++)
+    for (int j = 0; j < k->n; j++) {
+      int64_t at = blocked(k->n, p->s.m, p->s.n, k->tc, i, j);
+      uint64_t got = 0, want = 0;
+      memcpy(&got, result + at * size, (size_t)size);
+      memcpy(&want, expected + at * size, (size_t)size);
+      if (same(k->out, got, want))
         continue;
       if (!o->wrong++)
         snprintf(o->first, sizeof o->first,
                  "element (%d, %d) is 0x%llx, should be 0x%llx", i, j,
-                 (unsigned long long)got, (unsigned long long)expected);
+                 (unsigned long long)got, (unsigned long long)want);
     }
 }
 
@@ -448,6 +529,15 @@ static double largest_error(const struct problem *p, const uint8_t *result) {
   return largest;
 }
 
+struct kernel_steps check_steps(int count, int group) {
+  return (struct kernel_steps){.count = count,
+                               .group = group,
+                               .c_bytes = 16384,
+                               .a = {.full = 49, .empty = 48},
+                               .b = {.full = 51, .empty = 50},
+                               .c = {.full = 53, .empty = 52}};
+}
+
 static void sizes(const struct kernel_gemm *k, int64_t bytes[3]) {
   bytes[0] = (int64_t)k->m * k->k * dtype_bytes(k->in0);
   bytes[1] = (int64_t)k->k * k->n * dtype_bytes(k->in1);
@@ -470,41 +560,191 @@ bool check_place(const struct kernel_gemm *k, uint32_t at[3]) {
   return true;
 }
 
-bool check_gemm(const struct kernel_gemm *k, const struct asm_program *program,
-                enum check_data data, uint64_t seed, struct check_outcome *o,
-                struct diag *d) {
-  struct random random = {seed * 2654435761u + 88172645463325252u};
-  struct problem p = {.k = k};
-  uint32_t at[3];
+/* Where everything lies: two buffers of A and of B, or one; blocks of C. */
+struct layout {
+  int64_t a[2], b[2], c[2];
+};
+
+static int64_t next_bank(int64_t at) {
+  enum { BANK = 16384 };
+  return (at + BANK - 1) / BANK * BANK;
+}
+
+static bool place_steps(const struct kernel_gemm *k,
+                        const struct kernel_steps *steps, struct layout *l) {
   int64_t bytes[3];
-  *o = (struct check_outcome){0};
-  if (!check_place(k, at) || !kernel_shape(k->in0, k->in1, k->out, &p.s))
-    return diag_error(d, loc_none(), "A, B and C do not fit into a tile");
   sizes(k, bytes);
-  struct arena *a = arena_open();
-  uint8_t *memory = arena_array(a, CHECK_MEMORY_BYTES, 1);
-  fill(&random, DTYPE_I8, CHECK_RANDOM, memory, CHECK_MEMORY_BYTES);
+  for (int bank = 1; bank >= 0; bank--) {
+    int64_t b = bank ? next_bank(2 * bytes[0]) : 2 * bytes[0];
+    int64_t c = bank ? next_bank(b + 2 * bytes[1]) : b + 2 * bytes[1];
+    *l = (struct layout){
+        {0, bytes[0]}, {b, b + bytes[1]}, {c, c + steps->c_bytes}};
+    if (l->c[steps->group - 1] + bytes[2] <= CHECK_MEMORY_BYTES)
+      return steps->group == 1 || bytes[2] <= steps->c_bytes;
+  }
+  return false;
+}
+
+static bool place(const struct kernel_gemm *k, const struct kernel_steps *steps,
+                  struct layout *l) {
+  uint32_t at[3];
+  if (steps)
+    return place_steps(k, steps, l);
+  if (!check_place(k, at))
+    return false;
+  *l = (struct layout){{at[0], at[0]}, {at[1], at[1]}, {at[2], at[2]}};
+  return true;
+}
+
+/* What one run works on. */
+struct test {
+  struct problem p;
+  const struct kernel_steps *steps; /* or NULL */
+  struct layout at;
+  int64_t bytes[3];
+  int group, a_blocks, b_blocks;
+  uint8_t *a, *b, *c; /* block after block */
+  uint8_t *expected;  /* c behind the last step */
+};
+
+static void fill_inputs(struct test *t, struct arena *a, struct random *r,
+                        enum check_data data) {
+  const struct kernel_gemm *k = t->p.k;
   int64_t a_count = (int64_t)k->m * k->k, b_count = (int64_t)k->k * k->n;
-  if (k->in0 == DTYPE_F32) {
-    p.a_value = fill_halves(a, &random, data, memory + at[0], a_count);
-    p.b_value = fill_halves(a, &random, data, memory + at[1], b_count);
-  } else {
-    fill(&random, k->in0, data, memory + at[0], a_count);
-    fill(&random, k->in1, data, memory + at[1], b_count);
+  for (int i = 0; i < t->a_blocks; i++) {
+    uint8_t *to = t->a + i * t->bytes[0];
+    if (k->in0 == DTYPE_F32)
+      t->p.a_value = fill_halves(a, r, data, to, a_count);
+    else
+      fill(r, k->in0, data, to, a_count);
   }
-  fill(&random, k->out, data, memory + at[2], (int64_t)k->m * k->n);
-  uint8_t *before =
-      arena_copy(a, memory, CHECK_MEMORY_BYTES, CHECK_MEMORY_BYTES, 1);
-  p.a = before + at[0], p.b = before + at[1], p.c = before + at[2];
-  bool ok = check_run(program, memory, at, o, d);
-  if (ok) {
-    compare(&p, memory + at[2], o);
-    if (p.a_value && data == CHECK_RANDOM)
-      o->error = largest_error(&p, memory + at[2]);
-    memcpy(before + at[2], memory + at[2], bytes[2]);
-    if (memcmp(before, memory, CHECK_MEMORY_BYTES) != 0)
-      ok = diag_error(d, loc_none(), "the kernel writes outside of C");
+  for (int i = 0; i < t->b_blocks; i++) {
+    uint8_t *to = t->b + i * t->bytes[1];
+    if (k->in0 == DTYPE_F32)
+      t->p.b_value = fill_halves(a, r, data, to, b_count);
+    else
+      fill(r, k->in1, data, to, b_count);
   }
+}
+
+static void expect_all(struct test *t) {
+  struct kernel_gemm step = *t->p.k;
+  struct problem p = {.k = &step, .s = t->p.s};
+  for (int i = 0; i < t->a_blocks; i++) {
+    uint8_t *c = t->expected + i % t->group * t->bytes[2];
+    step.zero = t->p.k->zero && i < t->group;
+    p.a = t->a + i * t->bytes[0];
+    p.b = t->b + i / t->group * t->bytes[1];
+    p.c = c;
+    expect(&p, c);
+  }
+}
+
+static void prepare(struct test *t, struct arena *a, struct random *r,
+                    enum check_data data) {
+  const struct kernel_gemm *k = t->p.k;
+  t->group = t->steps ? t->steps->group : 1;
+  t->b_blocks = t->steps ? t->steps->count : 1;
+  t->a_blocks = t->b_blocks * t->group;
+  t->a = arena_array(a, t->a_blocks, t->bytes[0]);
+  t->b = arena_array(a, t->b_blocks, t->bytes[1]);
+  t->c = arena_array(a, t->group, t->bytes[2]);
+  fill_inputs(t, a, r, data);
+  fill(r, k->out, data, t->c, (int64_t)k->m * k->n * t->group);
+  t->expected = arena_copy(a, t->c, t->group, t->group, t->bytes[2]);
+  expect_all(t);
+}
+
+static struct ring make_ring(int take, int give, int blocks,
+                             const int64_t at[2], int64_t bytes,
+                             uint8_t *data) {
+  return (struct ring){.take = take,
+                       .give = give,
+                       .blocks = blocks,
+                       .at = {at[0], at[1]},
+                       .bytes = bytes,
+                       .data = data};
+}
+
+static bool run_steps(const struct test *t, const struct asm_program *program,
+                      struct feed *f, struct check_outcome *o, struct diag *d) {
+  const struct layout *l = &t->at;
+  const struct kernel_steps *s = t->steps;
+  f->ring[0] =
+      make_ring(s->a.full, s->a.empty, t->a_blocks, l->a, t->bytes[0], t->a);
+  f->ring[1] =
+      make_ring(s->b.full, s->b.empty, t->b_blocks, l->b, t->bytes[1], t->b);
+  f->ring[2] =
+      make_ring(s->c.empty, s->c.full, t->group, l->c, t->bytes[2], t->c);
+  const uint32_t value[ARGUMENTS] = {
+      (uint32_t)l->a[0], (uint32_t)l->b[0], (uint32_t)l->c[0],
+      (uint32_t)(l->a[1] - l->a[0]), (uint32_t)(l->b[1] - l->b[0])};
+  if (!run_fed(program, f, value, ARGUMENTS, o, d))
+    return false;
+  for (int i = 0; i < RINGS; i++)
+    if (f->ring[i].given != f->ring[i].blocks)
+      return diag_error(d, loc_none(),
+                        "%d of %d buffers of ring %d are given back",
+                        f->ring[i].given, f->ring[i].blocks, i);
+  return true;
+}
+
+/* Without steps: what is given back is what lies in memory at the end. */
+static bool run_product(const struct test *t, const struct asm_program *program,
+                        struct feed *f, struct check_outcome *o,
+                        struct diag *d) {
+  const int64_t at[POINTERS] = {t->at.a[0], t->at.b[0], t->at.c[0]};
+  uint8_t *const data[POINTERS] = {t->a, t->b, t->c};
+  uint32_t value[POINTERS];
+  for (int i = 0; i < POINTERS; i++) {
+    memcpy(f->memory + at[i], data[i], (size_t)t->bytes[i]);
+    value[i] = (uint32_t)at[i];
+  }
+  if (!run_fed(program, f, value, POINTERS, o, d))
+    return false;
+  for (int i = 0; i < POINTERS; i++) {
+    memcpy(data[i], f->memory + at[i], (size_t)t->bytes[i]);
+    fill_noise(f->memory + at[i], t->bytes[i]);
+  }
+  return true;
+}
+
+/* All of memory is noise when the kernel owns nothing. */
+static bool run_test(const struct test *t, const struct asm_program *program,
+                     struct arena *a, struct check_outcome *o, struct diag *d) {
+  struct feed f = {.memory = arena_array(a, CHECK_MEMORY_BYTES, 1)};
+  uint8_t *before_a =
+      arena_copy(a, t->a, t->a_blocks, t->a_blocks, t->bytes[0]);
+  uint8_t *before_b =
+      arena_copy(a, t->b, t->b_blocks, t->b_blocks, t->bytes[1]);
+  fill_noise(f.memory, CHECK_MEMORY_BYTES);
+  if (!(t->steps ? run_steps : run_product)(t, program, &f, o, d))
+    return false;
+  bool same =
+      memcmp(before_a, t->a, (size_t)(t->a_blocks * t->bytes[0])) == 0 &&
+      memcmp(before_b, t->b, (size_t)(t->b_blocks * t->bytes[1])) == 0;
+  for (int i = 0; i < CHECK_MEMORY_BYTES; i++)
+    same = same && f.memory[i] == NOISE;
+  return same || diag_error(d, loc_none(), "the kernel writes outside of C");
+}
+
+bool check_gemm(const struct kernel_gemm *k, const struct kernel_steps *steps,
+                const struct asm_program *program, enum check_data data,
+                uint64_t seed, struct check_outcome *o, struct diag *d) {
+  struct random random = {seed * 2654435761u + 88172645463325252u};
+  struct test t = {.p.k = k, .steps = steps};
+  *o = (struct check_outcome){0};
+  if (!place(k, steps, &t.at) || !kernel_shape(k->in0, k->in1, k->out, &t.p.s))
+    return diag_error(d, loc_none(), "A, B and C do not fit into a tile");
+  sizes(k, t.bytes);
+  struct arena *a = arena_open();
+  prepare(&t, a, &random, data);
+  t.p.c = arena_copy(a, t.c, 1, 1, (size_t)t.bytes[2]);
+  bool ok = run_test(&t, program, a, o, d);
+  for (int i = 0; ok && i < t.group; i++)
+    compare(&t.p, t.c + i * t.bytes[2], t.expected + i * t.bytes[2], o);
+  if (ok && t.p.a_value && data == CHECK_RANDOM && !steps)
+    o->error = largest_error(&t.p, t.c);
   arena_close(a);
   return ok;
 }

@@ -32,11 +32,15 @@ struct check_outcome {
  * not fit into a tile's memory. */
 bool check_place(const struct kernel_gemm *, uint32_t address[3]);
 
+/* Steps as check_gemm wants them: locks, and where the blocks of C lie. */
+struct kernel_steps check_steps(int count, int group);
+
 /* Runs `program` on data made from `seed`; fails on hazards and on writes
- * outside C. */
-bool check_gemm(const struct kernel_gemm *, const struct asm_program *program,
-                enum check_data, uint64_t seed, struct check_outcome *,
-                struct diag *);
+ * outside C.  With steps (else NULL), buffers hold noise while the kernel does
+ * not own them. */
+bool check_gemm(const struct kernel_gemm *, const struct kernel_steps *,
+                const struct asm_program *program, enum check_data,
+                uint64_t seed, struct check_outcome *, struct diag *);
 
 /* Runs a function on the given memory with p0, p1, p2. */
 bool check_run(const struct asm_program *, uint8_t memory[CHECK_MEMORY_BYTES],

@@ -13,7 +13,7 @@ static void run(const struct kernel_gemm *k, enum check_data data,
   struct diag d = {0};
   struct check_outcome o = {0};
   struct asm_program *p = kernel_gemm(a, k, &d);
-  bool ok = p && check_gemm(k, p, data, seed, &o, &d) && !o.wrong;
+  bool ok = p && check_gemm(k, NULL, p, data, seed, &o, &d) && !o.wrong;
   CHECK(ok);
   CHECK(!most_cycles || o.cycles <= most_cycles);
   CHECK(o.error <= 0x1p-15); /* kernels.h */
