@@ -166,9 +166,9 @@ static void turn_round(struct gemm *g, const struct operand *o) {
   kernel_trace_add(g->t, INSN_SUB, 3, (int64_t[]){o->turn, o->back, o->turn});
 }
 
-/* Whether the current product is the last one on the operand's buffer. */
-static bool is_left(const struct gemm *g, const struct operand *o) {
-  return o->products && (g->product + 1) % o->products == 0;
+/* Whether a product is the last one on the operand's buffer. */
+static bool is_left(const struct operand *o, int product) {
+  return o->products && (product + 1) % o->products == 0;
 }
 
 /* Whether block i is the last one of a product that others follow. */
@@ -195,12 +195,13 @@ static void load_parts(struct gemm *g, const struct operand *o, int x,
     if (opens && i == 0) {
       op->wait = WAIT_TAKEN;
       op->wait_for = o->stream;
+      op->opens = true;
     }
     op->leaves = leaves && i == o->parts - 1;
-    if (op->leaves && is_left(g, o))
+    if (op->leaves && is_left(o, g->product))
       op->way = o->turn;
   }
-  if (leaves && is_left(g, o))
+  if (leaves && is_left(o, g->product))
     turn_round(g, o);
 }
 
@@ -335,7 +336,7 @@ static void take(struct gemm *g, int lock, int stream, int mark) {
 static void give(struct gemm *g, enum insn_id id, int lock, int stream) {
   struct trace_op *op = kernel_trace_add(
       g->t, id, 2, (int64_t[]){lock, kernel_trace_reg("r%d", REG_GIVE)});
-  op->wait = WAIT_DONE;
+  op->wait = WAIT_LEFT;
   op->wait_for = stream;
 }
 
@@ -358,7 +359,7 @@ static void take_buffers(struct gemm *g, int product) {
  * is left, gives C away.  The last block of C it is whose stores lie behind the
  * loop. */
 static void give_c(struct gemm *g) {
-  if (g->steps->c.full < 0)
+  if (!g->steps || g->steps->c.full < 0)
     return;
   bool last_step = g->product >= g->product_count - group(g);
   bool last_block = (g->product + 1) % group(g) == 0;
@@ -374,15 +375,12 @@ static void give_c(struct gemm *g) {
   }
 }
 
-/* Gives back what the current product is the last one to use. */
-static void give_buffers(struct gemm *g) {
+/* Gives back what `product` is the last one to use. */
+static void give_buffers(struct gemm *g, int product) {
   const struct operand *o[2] = {&g->left, &g->right};
-  if (!g->steps || g->product >= g->product_count)
-    return;
   for (int i = 0; i < 2; i++)
-    if (is_left(g, o[i]))
+    if (g->steps && is_left(o[i], product))
       give(g, INSN_REL, o[i]->empty, o[i]->stream);
-  give_c(g);
 }
 
 /* Two K steps together at the very start and the very end of the kernel, where
@@ -446,6 +444,8 @@ static void trace_block(struct gemm *g) {
       take_buffers(g, g->product + 1);
     multiply_group(g, k, count);
     note_first_multiply(g, from, k);
+    if (!k && !g->number && g->product) /* behind what it takes itself */
+      give_buffers(g, g->product - 1);
     k += count;
   }
   int next = last ? 0 : g->number + 1, next_product = g->product + last;
@@ -468,13 +468,15 @@ static void trace_product(struct gemm *g) {
       set_rings(g, &g->block[i]);
     trace_block(g);
   }
-  give_buffers(g);
 }
 
 static void trace_products(struct gemm *g) {
   take_buffers(g, 0);
-  for (g->product = 0; g->product < g->product_count; g->product++)
+  for (g->product = 0; g->product < g->product_count; g->product++) {
     trace_product(g);
+    give_c(g);
+  }
+  give_buffers(g, g->product_count - 1);
   if (!g->goes_on)
     return;
   int from = g->t->count, macs = g->t->mac_count;

@@ -34,9 +34,16 @@ struct trace_stream {
   int bank;       /* streams of one bank are kept out of each other's way */
 };
 
-/* What an operation comes behind besides its operands: accesses of a stream so
- * far are issued, or have reached memory, or its buffer was taken. */
-enum trace_wait { WAIT_NOTHING, WAIT_ISSUED, WAIT_DONE, WAIT_TAKEN };
+/* What an operation comes behind besides its operands: the accesses of a stream
+ * so far are issued; they have reached memory; those of the last product have;
+ * the stream's buffer was taken. */
+enum trace_wait {
+  WAIT_NOTHING,
+  WAIT_ISSUED,
+  WAIT_DONE,
+  WAIT_LEFT,
+  WAIT_TAKEN
+};
 
 struct trace_op {
   struct isa_op op;   /* of a memory operation: data and shift until regs.c */
@@ -53,6 +60,7 @@ struct trace_op {
   enum trace_wait wait;
   int wait_for; /* stream */
   int takes;    /* stream whose buffer a lock operation takes, -1: none */
+  bool opens;   /* the first access to what was taken */
   bool ahead;   /* of a step that comes only if the loop goes on */
   int boundary_of_loop; /* 1, 2: the loop over blocks of K starts, ends here */
   const char *note;

@@ -64,6 +64,7 @@ struct unit_state {
 /* The last access through a stream, and the last time its buffer was taken. */
 struct stream_state {
   int issued, done; /* cycle of issue, of the access itself */
+  int left;         /* done, of a product's last access */
   int taken;
 };
 
@@ -142,6 +143,8 @@ static int wait_cycle(const struct placer *p, const struct trace_op *o) {
     return s->issued;
   case WAIT_DONE:
     return s->done;
+  case WAIT_LEFT:
+    return s->left;
   case WAIT_TAKEN:
     return s->taken + TAKE_TO_ACCESS;
   }
@@ -250,6 +253,8 @@ static void put(struct placer *p, const struct trace_op *o,
   if (o->stream >= 0) {
     p->stream[o->stream].issued = cycle;
     p->stream[o->stream].done = cycle + insn->memory_cycle - 1;
+    if (o->leaves)
+      p->stream[o->stream].left = p->stream[o->stream].done;
   }
   s->uses_locks |= (insn->flags & INSN_LOCK) != 0;
   if (o->takes >= 0)
@@ -257,6 +262,22 @@ static void put(struct placer *p, const struct trace_op *o,
   if (o->boundary_of_loop)
     s->loop[o->boundary_of_loop - 1] = cycle;
   record(p, op, cycle);
+}
+
+/* A buffer was taken early enough for its first access, which is placed now;
+ * taking it as late as that allows shortens the time for which two buffers of
+ * the ring are held, when the DMA can do nothing. */
+static void sink_take(struct placer *p, int stream, int access) {
+  struct stream_state *s = &p->stream[stream];
+  struct cycle *at = &p->s->cycle[s->taken];
+  const struct isa_op *op = at->slot[SLOT_ALU];
+  at->slot[SLOT_ALU] = NULL;
+  int cycle = access - TAKE_TO_ACCESS;
+  while (cycle > s->taken && !(slot_free(&p->s->cycle[cycle], SLOT_ALU) &&
+                               units_free(p, op, cycle)))
+    cycle--;
+  p->s->cycle[cycle].slot[SLOT_ALU] = op;
+  s->taken = cycle;
 }
 
 static void place(struct placer *p, const struct trace_op *o) {
@@ -277,6 +298,8 @@ static void place(struct placer *p, const struct trace_op *o) {
     }
   }
   put(p, o, op, cycle);
+  if (o->wait == WAIT_TAKEN && o->opens)
+    sink_take(p, o->wait_for, cycle);
 }
 
 /* `ret lr` so early that its five delay slots end with the last bundle. */
