@@ -332,15 +332,6 @@ static bool find_loop(const struct folder *f, struct repeat *r) {
   return false;
 }
 
-/* After the last step no other one is begun. */
-static void drop_next_step(struct folder *f, int from) {
-  for (int i = from; i < f->s->count; i++)
-    for (int slot = 0; slot < SLOT_COUNT; slot++)
-      if (f->s->cycle[i].ahead >> slot & 1)
-        f->s->cycle[i].slot[slot] = NULL;
-  measure(f);
-}
-
 static int fold_steps(struct folder *f) {
   struct repeat r;
   if (!find_loop(f, &r)) {
@@ -348,7 +339,6 @@ static int fold_steps(struct folder *f) {
     return 0;
   }
   int end = r.start + r.length, branch = end - FOLD_BRANCH_SLOTS;
-  drop_next_step(f, end + r.length);
   int setup = setup_start(f, 0, r.start, FOLD_BRANCH_OPS);
   int size = fold_straight(f, 0, setup);
   add_piece(f, PIECE_PLAIN, setup, r.start - setup, 1);
@@ -361,14 +351,29 @@ static int fold_steps(struct folder *f) {
   return size + fold_straight(f, end + r.length, f->s->count);
 }
 
-struct asm_program *kernel_fold(struct arena *a, const char *name,
-                                const char *const *heading, int heading_count,
-                                const struct schedule *s, struct diag *d) {
+static struct folder open_folder(struct arena *a, const struct schedule *s,
+                                 struct diag *d) {
   struct folder f = {.s = s, .diag = d};
   f.hash = arena_array(a, s->count, sizeof *f.hash);
   f.bytes_before = arena_array(a, s->count + 1, sizeof *f.bytes_before);
   f.long_before = arena_array(a, s->count + 1, sizeof *f.long_before);
   measure(&f);
+  return f;
+}
+
+bool kernel_fold_repeats(struct arena *a, const struct schedule *s,
+                         struct diag *d) {
+  struct repeat r;
+  if (!s->trips)
+    return true;
+  struct folder f = open_folder(a, s, d);
+  return find_loop(&f, &r);
+}
+
+struct asm_program *kernel_fold(struct arena *a, const char *name,
+                                const char *const *heading, int heading_count,
+                                const struct schedule *s, struct diag *d) {
+  struct folder f = open_folder(a, s, d);
   find_lengths(&f, a);
   int size = s->trips ? fold_steps(&f) : fold_straight(&f, 0, s->count);
   if (d->kind != DIAG_NONE)

@@ -145,40 +145,75 @@ static const struct gemm_kind *check(const struct kernel_gemm *k,
   return g;
 }
 
-static bool schedule_gemm(struct arena *a, const struct kernel_gemm *k,
-                          const struct kernel_steps *steps,
-                          const struct gemm_kind *kind, enum gemm_phase phase,
-                          struct schedule *schedule, int *idle,
-                          struct diag *d) {
+/* What is scheduled: a product, or steps of which so many come before the loop.
+ */
+struct work {
+  const struct kernel_gemm *gemm;
+  const struct kernel_steps *steps; /* or NULL */
+  const struct gemm_kind *kind;
+  int before_loop;
+};
+
+static bool schedule_gemm(struct arena *a, const struct work *w,
+                          enum gemm_phase phase, struct schedule *schedule,
+                          int *idle, struct diag *d) {
   struct trace t = kernel_trace_open(a, d);
-  kernel_trace_gemm(&t, k, steps, kind, phase);
+  kernel_trace_gemm(&t, w->gemm, w->steps, w->before_loop, w->kind, phase);
   if (!kernel_trace_address(&t) || !kernel_sched_place(&t, schedule))
     return false;
+  schedule->trips = w->before_loop ? w->steps->count - w->before_loop : 0;
   *idle = schedule->count - t.mac_count;
   return true;
 }
 
-/* The shortest of the schedules worth trying. */
-static bool best_schedule(struct arena *a, const struct kernel_gemm *k,
-                          const struct kernel_steps *steps,
-                          const struct gemm_kind *kind, struct schedule *best,
+/* The shortest of the schedules worth trying; one that shows no loop only if
+ * none does, then *repeats is false. */
+static bool best_schedule(struct arena *a, const struct work *w,
+                          struct schedule *best, bool *repeats,
                           struct diag *d) {
+  const struct kernel_gemm *k = w->gemm;
   bool shuffles = k->ta != k->tc || k->tb != k->tc;
   enum gemm_phase phase[] = {GEMM_FREE, GEMM_QUARTER, GEMM_ALTERNATE};
   int idle, tried = 0;
+  *repeats = false;
   if (!shuffles)
     phase[1] = GEMM_ALTERNATE;
   for (int i = 0; i < (shuffles ? 3 : 2); i++) {
     struct schedule next;
-    if (!schedule_gemm(a, k, steps, kind, phase[i], &next, &idle, d))
+    if (!schedule_gemm(a, w, phase[i], &next, &idle, d))
       return false;
-    if (!i || next.count < best->count)
+    bool good = kernel_fold_repeats(a, &next, d);
+    if (!i || good > *repeats ||
+        (good == *repeats && next.count < best->count))
       *best = next;
+    *repeats |= good;
     tried += next.count;
-    if (idle <= GOOD_ENOUGH || tried > LONG_ENOUGH)
+    if (*repeats && (idle <= GOOD_ENOUGH || tried > LONG_ENOUGH))
       break;
   }
   return true;
+}
+
+/* The loop over steps starts with the second one if that is like the others;
+ * with few steps there is none. */
+static bool schedule_work(struct arena *a, struct work *w,
+                          struct schedule *best, struct diag *d) {
+  enum { MOST_BEFORE = 2, ROUNDS = 2 }; /* rounds that a loop shows */
+  int count = w->steps ? w->steps->count : 0;
+  bool repeats = false;
+  for (int n = 1; n <= MOST_BEFORE && n + ROUNDS <= count && !repeats; n++) {
+    w->before_loop = n;
+    if (!best_schedule(a, w, best, &repeats, d))
+      return false;
+  }
+  if (repeats)
+    return true;
+  w->before_loop = 0;
+  return count <= MOST_BEFORE + ROUNDS - 1
+             ? best_schedule(a, w, best, &repeats, d)
+             : diag_error(d, loc_none(),
+                          "gemm block: %d x %d x %d in steps does not repeat",
+                          w->gemm->m, w->gemm->k, w->gemm->n);
 }
 
 static const char *layout(struct arena *a, const char *name, int rows,
@@ -192,11 +227,10 @@ struct asm_program *kernel_gemm_steps(struct arena *a,
                                       const struct kernel_steps *steps,
                                       struct diag *d) {
   const struct gemm_kind *kind = check(k, d);
+  struct work work = {.gemm = k, .steps = steps, .kind = kind};
   struct schedule best;
-  if (!kind || !best_schedule(a, k, steps, kind, &best, d))
+  if (!kind || !schedule_work(a, &work, &best, d))
     return NULL;
-  best.trips =
-      steps && steps->count >= GEMM_TRACED_STEPS ? steps->count - 1 : 0;
   const struct kernel_shape *s = &kind->mac_shape;
   bool halves = kind->passes > 1;
   const char *heading[] = {

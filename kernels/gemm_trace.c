@@ -38,10 +38,9 @@ enum {
   RIGHT_COUNT = 8,
   RELU_ZERO = 2, /* taken from the left operands if there is a relu */
   RELU_TEMP = 3,
-  /* Multiplies before the first of a product when its buffers are taken, so
-   * that no load waits for it: two locks take eight bundles, but the loads of
-   * those multiplies are ahead of them. */
-  TAKE_AHEAD = 12,
+  /* Multiplies before the first of a product from which on work for it may
+   * begin: 16 loads of C beside those of the left operand take about as long. */
+  TAKE_AHEAD = 24,
   REG_TAKE = 12, /* r registers: values for locks */
   REG_GIVE = 13,
 };
@@ -97,7 +96,7 @@ struct gemm {
    */
   const struct kernel_steps *steps;
   int product_count, product; /* number of the current one */
-  bool goes_on; /* the loop over steps: what follows starts like the second */
+  int before_loop; /* steps; 0: there is no loop */
 };
 
 static int max(int a, int b) { return a > b ? a : b; }
@@ -122,6 +121,14 @@ static bool is_first_block(const struct gemm *g) {
 /* How many blocks follow, in all products; steps never end. */
 static int blocks_left(const struct gemm *g) {
   return g->steps ? INT_MAX : g->block_count - 1 - g->number;
+}
+
+/* trace_op.begins of what `product` begins with. */
+static int loop_round(const struct gemm *g, int product) {
+  int step = product / group(g);
+  bool begins = g->before_loop && product % group(g) == 0 &&
+                step >= g->before_loop && product < g->product_count;
+  return begins ? step - g->before_loop + 1 : 0;
 }
 
 /* Pointers of different products walk different buffers. */
@@ -260,7 +267,8 @@ static void move_c(struct gemm *g, bool store, int product, int i, int r,
     o->boundary = last && part == g->c_parts - 1;
     o->leaves = o->boundary && leaves_product(g, i);
     o->region = region(g, product, i);
-    o->ahead = product == g->product_count;
+    if (!store && product > g->product)
+      o->begins = loop_round(g, product);
     if (g->steps)
       wait_for_c(g, o, product);
     if (store && blocks_left(g) > 1)
@@ -324,13 +332,13 @@ static void multiply_group(struct gemm *g, int k, int group) {
 
 /* ---- rings of buffers ---- */
 
-/* Waits for a buffer; `mark`: trace_op.boundary_of_loop. */
-static void take(struct gemm *g, int lock, int stream, int mark) {
+/* Waits for a buffer that `product` is the first one to use. */
+static void take(struct gemm *g, int lock, int stream, int product) {
   struct trace_op *op = kernel_trace_add(
       g->t, INSN_ACQ, 2, (int64_t[]){lock, kernel_trace_reg("r%d", REG_TAKE)});
   op->wait = WAIT_ISSUED;
   op->wait_for = op->takes = stream;
-  op->boundary_of_loop = mark;
+  op->begins = loop_round(g, product);
 }
 
 static void give(struct gemm *g, enum insn_id id, int lock, int stream) {
@@ -343,16 +351,13 @@ static void give(struct gemm *g, enum insn_id id, int lock, int stream) {
 /* Waits for the buffers that `product` is the first one to use. */
 static void take_buffers(struct gemm *g, int product) {
   const struct operand *o[2] = {&g->left, &g->right};
-  int mark = product && product % group(g) == 0 ? product / group(g) : 0;
   if (!g->steps || product >= g->product_count)
     return;
   for (int i = 0; i < 2; i++)
-    if (product % o[i]->products == 0) {
-      take(g, o[i]->full, o[i]->stream, mark);
-      mark = 0;
-    }
+    if (product % o[i]->products == 0)
+      take(g, o[i]->full, o[i]->stream, product);
   if (product < group(g))
-    take(g, g->steps->c.empty, g->c_store, 0);
+    take(g, g->steps->c.empty, g->c_store, product);
 }
 
 /* Every step of the loop runs the same program; only the last one, when no trip
@@ -363,9 +368,10 @@ static void give_c(struct gemm *g) {
     return;
   bool last_step = g->product >= g->product_count - group(g);
   bool last_block = (g->product + 1) % group(g) == 0;
-  if (last_step && (last_block || !g->goes_on)) {
+  if (last_step && (last_block || !g->before_loop)) {
     give(g, INSN_REL, g->steps->c.full, g->c_store);
-  } else if (!last_block && g->goes_on && g->product >= group(g)) {
+  } else if (!last_block && g->before_loop &&
+             g->product >= g->before_loop * group(g)) {
     struct trace_op *op = kernel_trace_add(
         g->t, INSN_EQZ, 2,
         (int64_t[]){kernel_trace_reg("r26"), kernel_trace_reg(TRACE_TRIPS)});
@@ -449,7 +455,7 @@ static void trace_block(struct gemm *g) {
     k += count;
   }
   int next = last ? 0 : g->number + 1, next_product = g->product + last;
-  bool follows = !last || next_product < g->product_count || g->goes_on;
+  bool follows = !last || next_product < g->product_count;
   bool load = follows && !starts_anew(g, next_product);
   bool stored_now = last && g->block_count == 1 && group(g) == 1;
   if (load && !stored_now)
@@ -477,9 +483,10 @@ static void trace_products(struct gemm *g) {
     give_c(g);
   }
   give_buffers(g, g->product_count - 1);
-  if (!g->goes_on)
+  if (!g->before_loop)
     return;
   int from = g->t->count, macs = g->t->mac_count;
+  move_block(g, false, g->product_count, 0);
   for (; g->product < g->product_count + group(g); g->product++)
     trace_product(g);
   g->t->mac_count = macs;
@@ -587,12 +594,12 @@ static void set_steps(struct gemm *g, const struct kernel_gemm *k) {
   b->full = s->b.full, b->empty = s->b.empty, b->products = s->group;
   set_ring(g, a, 4, 8, k->tc ? right : left);
   set_ring(g, b, 5, 10, k->tc ? left : right);
-  g->goes_on = s->count >= GEMM_TRACED_STEPS;
-  g->product_count = s->group * (g->goes_on ? GEMM_TRACED_STEPS : s->count);
+  g->product_count =
+      s->group * (g->before_loop ? g->before_loop + 2 : s->count);
 }
 
 void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
-                       const struct kernel_steps *steps,
+                       const struct kernel_steps *steps, int before_loop,
                        const struct gemm_kind *kind, enum gemm_phase phase) {
   const struct kernel_shape *s = &kind->mac_shape;
   struct gemm g = {.kind = kind,
@@ -601,6 +608,7 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                    .relu = k->relu,
                    .phase = phase,
                    .steps = steps,
+                   .before_loop = before_loop,
                    .product_count = 1,
                    .k_steps = kind->passes * (k->k / s->k),
                    .pass_steps = k->k / s->k,

@@ -32,15 +32,12 @@ enum gemm_phase {
   GEMM_PHASES
 };
 
-/* How many blocks of K are traced of a kernel that has at least as many: one
- * without a predecessor, one that repeats, one that proves it. */
-enum { GEMM_TRACED_STEPS = 3 };
-
-/* Writes the whole run of a checked kernel; of one with steps, if not NULL, at
- * most GEMM_TRACED_STEPS. */
+/* Writes the whole run of a checked kernel.  Of one with many steps (else NULL)
+ * it shows those before the loop, at least one, and two rounds of the loop;
+ * before_loop 0: all steps. */
 void kernel_trace_gemm(struct trace *, const struct kernel_gemm *,
-                       const struct kernel_steps *, const struct gemm_kind *,
-                       enum gemm_phase);
+                       const struct kernel_steps *, int before_loop,
+                       const struct gemm_kind *, enum gemm_phase);
 /* The vshuffle mode that transposes a block, or -1. */
 int kernel_gemm_transpose_mode(enum dtype, int rows, int columns);
 

@@ -61,8 +61,8 @@ struct trace_op {
   int wait_for; /* stream */
   int takes;    /* stream whose buffer a lock operation takes, -1: none */
   bool opens;   /* the first access to what was taken */
-  bool ahead;   /* of a step that comes only if the loop goes on */
-  int boundary_of_loop; /* 1, 2: the loop over blocks of K starts, ends here */
+  int begins;   /* 1, 2: belongs to the first, second round of the loop over
+                   steps, which begins with the first such operation */
   const char *note;
 };
 
@@ -112,7 +112,6 @@ bool kernel_trace_address(struct trace *);
 struct cycle {
   const struct isa_op *slot[SLOT_COUNT]; /* NULL: empty */
   const char *note;                      /* or NULL */
-  unsigned ahead; /* set of slots with operations of the next step */
 };
 struct schedule {
   int count;
@@ -125,6 +124,9 @@ struct schedule {
 struct isa_bundle kernel_sched_bundle(const struct schedule *, int cycle);
 bool kernel_sched_place(const struct trace *, struct schedule *);
 
+/* Whether the schedule shows its loop over steps, if it has one. */
+bool kernel_fold_repeats(struct arena *, const struct schedule *,
+                         struct diag *);
 /* Bundles -> function `name`: repeated stretches become hardware loops. */
 struct asm_program *kernel_fold(struct arena *, const char *name,
                                 const char *const *heading, int heading_count,

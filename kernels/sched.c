@@ -243,7 +243,6 @@ static void put(struct placer *p, const struct trace_op *o,
   const struct insn *insn = isa_insn(op->id);
   struct schedule *s = p->s;
   s->cycle[cycle].slot[insn->slot] = op;
-  s->cycle[cycle].ahead |= o->ahead ? 1u << insn->slot : 0;
   p->bank[cycle + insn->memory_cycle] |= bank_bit(p, o);
   if (o->note)
     s->cycle[cycle].note = o->note;
@@ -259,8 +258,8 @@ static void put(struct placer *p, const struct trace_op *o,
   s->uses_locks |= (insn->flags & INSN_LOCK) != 0;
   if (o->takes >= 0)
     p->stream[o->takes].taken = cycle;
-  if (o->boundary_of_loop)
-    s->loop[o->boundary_of_loop - 1] = cycle;
+  if (o->begins && !s->loop[o->begins - 1])
+    s->loop[o->begins - 1] = cycle;
   record(p, op, cycle);
 }
 
@@ -283,6 +282,8 @@ static void sink_take(struct placer *p, int stream, int access) {
 static void place(struct placer *p, const struct trace_op *o) {
   const struct isa_op *op = &o->op;
   int allowed = wait_cycle(p, o);
+  if (o->begins)
+    allowed = max(allowed, p->s->loop[o->begins - 1]);
   int cycle = first_free(p, o, op, max(allowed, ready_cycle(p, op)));
   struct isa_op alternative = *op;
   alternative.id = o->other;

@@ -54,6 +54,14 @@ static void core_release(void *context, int id, int value) {
               at->lock[id % 16].value);
 }
 
+/* Of other tiles' locks nothing is known here. */
+static bool core_guards(void *context, int id, bool acquire, uint32_t address) {
+  enum { OWN_MEMORY = 0x70000, OWN_LOCKS = 48 };
+  struct tile *t = context;
+  return id < OWN_LOCKS || address < OWN_MEMORY ||
+         lock_guards(t, id - OWN_LOCKS, acquire, address - OWN_MEMORY);
+}
+
 /* ---- streams: the core's ports of the tile's switch ----
  *
  * A core that uses them stays in step with the array from then on. */
@@ -158,6 +166,7 @@ struct core *core_of(struct tile *t) {
                    neighbour_memory(t, 0, 1), t->memory},
         .acquire = core_acquire,
         .release = core_release,
+        .guards = core_guards,
         .stream_read = stream_read,
         .stream_write = stream_write,
         .cascade_read = cascade_read,

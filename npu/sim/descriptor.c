@@ -141,6 +141,14 @@ static bool load_locks(struct channel *c) {
   return !t->sim->failed;
 }
 
+int descriptor_run(const struct tile *t, int bd, uint32_t *first,
+                   uint32_t *count) {
+  *first = (uint32_t)field(t, bd, FIELD_BASE, 0);
+  *count = (uint32_t)field(t, bd, FIELD_LENGTH, 0);
+  return field(t, bd, FIELD_USE_NEXT, 0) ? (int)field(t, bd, FIELD_NEXT, 0)
+                                         : -1;
+}
+
 bool descriptor_load(struct channel *c) {
   struct tile *t = c->tile;
   if (!check_bd(c))

@@ -337,6 +337,12 @@ void lock_give(struct tile *, int id, int value, bool by_dma);
 /* The tile and lock that a DMA means by a descriptor's lock id. */
 struct tile *lock_of_dma(struct channel *, int id, int *own);
 
+/* guard.c */
+/* Whether the buffer that the tile's core has just taken by acquiring the lock,
+ * or is about to give by releasing it, has the byte at `offset`; true also if
+ * nobody knows. */
+bool lock_guards(struct tile *, int lock, bool acquire, uint32_t offset);
+
 /* cores.c */
 struct core *core_of(struct tile *);
 void core_control_write(struct tile *, uint32_t value);
@@ -348,6 +354,10 @@ void cores_step(struct sim *);
 bool descriptor_load(struct channel *);
 /* The next memory access of the walk: words that share one granule. */
 void descriptor_plan(struct channel *);
+/* The words that a descriptor moves, were they contiguous; returns the next
+ * descriptor, or -1. */
+int descriptor_run(const struct tile *, int bd, uint32_t *first,
+                   uint32_t *count);
 
 /* dma.c */
 /* Puts a channel on the list of those that are stepped. */
