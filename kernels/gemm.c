@@ -183,8 +183,7 @@ static bool best_schedule(struct arena *a, const struct work *w,
     if (!schedule_gemm(a, w, phase[i], &next, &idle, d))
       return false;
     bool good = kernel_fold_repeats(a, &next, d);
-    if (!i || good > *repeats ||
-        (good == *repeats && next.count < best->count))
+    if (!i || good > *repeats || (good == *repeats && next.count < best->count))
       *best = next;
     *repeats |= good;
     tried += next.count;

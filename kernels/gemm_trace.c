@@ -39,7 +39,8 @@ enum {
   RELU_ZERO = 2, /* taken from the left operands if there is a relu */
   RELU_TEMP = 3,
   /* Multiplies before the first of a product from which on work for it may
-   * begin: 16 loads of C beside those of the left operand take about as long. */
+   * begin: 16 loads of C beside those of the left operand take about as long.
+   */
   TAKE_AHEAD = 24,
   REG_TAKE = 12, /* r registers: values for locks */
   REG_GIVE = 13,
@@ -96,7 +97,7 @@ struct gemm {
    */
   const struct kernel_steps *steps;
   int product_count, product; /* number of the current one */
-  int before_loop; /* steps; 0: there is no loop */
+  int before_loop;            /* steps; 0: there is no loop */
 };
 
 static int max(int a, int b) { return a > b ? a : b; }

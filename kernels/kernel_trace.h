@@ -37,13 +37,7 @@ struct trace_stream {
 /* What an operation comes behind besides its operands: the accesses of a stream
  * so far are issued; they have reached memory; those of the last product have;
  * the stream's buffer was taken. */
-enum trace_wait {
-  WAIT_NOTHING,
-  WAIT_ISSUED,
-  WAIT_DONE,
-  WAIT_LEFT,
-  WAIT_TAKEN
-};
+enum trace_wait { WAIT_NOTHING, WAIT_ISSUED, WAIT_DONE, WAIT_LEFT, WAIT_TAKEN };
 
 struct trace_op {
   struct isa_op op;   /* of a memory operation: data and shift until regs.c */

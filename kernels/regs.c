@@ -210,7 +210,8 @@ static void step_region(struct addresser *s, const int *index, const int *end,
     else
       set_constant(s, index[end[i]], distance(s->t, index, end[i]));
   }
-  s->step[index[end[n - 1]]].leaves = out->leaves;
+  struct step *last = &s->step[index[end[n - 1]]];
+  last->leaves = out->leaves && last->kind != STEP_PATTERN;
 }
 
 static void step_stream(struct addresser *s, int stream) {

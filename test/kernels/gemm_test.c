@@ -7,26 +7,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void run(const struct kernel_gemm *k, enum check_data data,
-                uint64_t seed, uint64_t most_cycles) {
+/* Steps may be NULL. */
+static void run_steps(const struct kernel_gemm *k,
+                      const struct kernel_steps *steps, enum check_data data,
+                      uint64_t seed, uint64_t most_cycles) {
   struct arena *a = arena_open();
   struct diag d = {0};
   struct check_outcome o = {0};
-  struct asm_program *p = kernel_gemm(a, k, &d);
-  bool ok = p && check_gemm(k, NULL, p, data, seed, &o, &d) && !o.wrong;
+  struct asm_program *p = kernel_gemm_steps(a, k, steps, &d);
+  bool ok = p && check_gemm(k, steps, p, data, seed, &o, &d) && !o.wrong;
   CHECK(ok);
   CHECK(!most_cycles || o.cycles <= most_cycles);
   CHECK(o.error <= 0x1p-15); /* kernels.h */
   if (!ok || (most_cycles && o.cycles > most_cycles))
     fprintf(stderr,
-            "%s x %s -> %s, %d x %d x %d%s%s%s%s%s shift %d round %d sat %d: "
-            "%llu cycles, %lld wrong, %s%s\n",
+            "%s x %s -> %s, %d x %d x %d%s%s%s%s%s shift %d round %d sat %d "
+            "steps %d,%d: %llu cycles, %lld wrong, %s%s\n",
             dtype_name(k->in0), dtype_name(k->in1), dtype_name(k->out), k->m,
             k->k, k->n, k->ta ? " ta" : "", k->tb ? " tb" : "",
             k->tc ? " tc" : "", k->zero ? " zero" : "", k->relu ? " relu" : "",
-            k->shift, k->rounding, k->saturation, (unsigned long long)o.cycles,
+            k->shift, k->rounding, k->saturation, steps ? steps->count : 0,
+            steps ? steps->group : 0, (unsigned long long)o.cycles,
             (long long)o.wrong, o.first, d.text);
   arena_close(a);
+}
+
+static void run(const struct kernel_gemm *k, enum check_data data,
+                uint64_t seed, uint64_t most_cycles) {
+  run_steps(k, NULL, data, seed, most_cycles);
 }
 
 /* Cycles that issue 4 asks for, where it names any; 0: only correct. */
@@ -87,6 +95,42 @@ static void test_named(void) {
     run(&k, CHECK_RANDOM, 1, named[i].most_cycles);
     run(&k, CHECK_WILD, 2, 0);
     run(&k, CHECK_SPECIAL, 3, 0);
+  }
+}
+
+/* Blocks of K in a row: a product costs its multiplies and a cycle per lock
+ * operation; one ramp and one drain come on top. */
+static const struct {
+  enum dtype in, out;
+  int m, k, n, count, group;
+  bool zero;
+  uint64_t most_cycles;
+} in_steps[] = {
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 1, 1, true, 2048 + 80},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 2, 1, true, 2 * 2052 + 80},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 3, 1, false, 3 * 2052 + 80},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 6, 1, true, 6 * 2052 + 80},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 1, 2, true, 4102 + 80},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 2, 2, true, 2 * 4102 + 80},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 5, 2, true, 5 * 4102 + 80},
+    {DTYPE_BF16, DTYPE_F32, 64, 32, 64, 9, 1, true, 9 * 1028 + 80},
+    {DTYPE_BF16, DTYPE_F32, 32, 32, 32, 9, 1, true, 9 * 260 + 80},
+    {DTYPE_I8, DTYPE_I32, 64, 128, 64, 4, 1, true, 4 * 2052 + 80},
+    {DTYPE_I8, DTYPE_I32, 48, 168, 48, 3, 2, true, 6 * 1516 + 120},
+};
+
+static void test_steps(void) {
+  for (size_t i = 0; i < sizeof in_steps / sizeof *in_steps; i++) {
+    struct kernel_gemm k = {.name = "gemm",
+                            .in0 = in_steps[i].in,
+                            .in1 = in_steps[i].in,
+                            .out = in_steps[i].out,
+                            .m = in_steps[i].m,
+                            .k = in_steps[i].k,
+                            .n = in_steps[i].n,
+                            .zero = in_steps[i].zero};
+    struct kernel_steps s = check_steps(in_steps[i].count, in_steps[i].group);
+    run_steps(&k, &s, CHECK_RANDOM, 1, in_steps[i].most_cycles);
   }
 }
 
@@ -207,6 +251,7 @@ static void test_text(void) {
 /* Arguments: how many random kernels, from which seed. */
 int main(int argc, char **argv) {
   test_named();
+  test_steps();
   test_refusals();
   test_text();
   test_random(argc > 1 ? atoi(argv[1]) : 40,

@@ -171,6 +171,7 @@ static void test_memory_order(void) {
   expect("vst wl0, [p0, #0]\n" NOPS2 "rel #48, r1\n" RET,
          "memory order needs 4", 4);
   expect("vst wl0, [p0, #0]\n" NOPS3 "rel #48, r1\n" RET, NULL, 0);
+  expect(".lockorder 0\nvst wl0, [p0, #0]\nrel #48, r1\n" RET, NULL, 0);
   expect("vst.conv.bf16.fp32 bml0, [p0, #0]\n" NOPS4 "rel #48, r1\n" RET,
          "needs 6", 6);
   expect("acq #48, r0\nnop\nvlda wl0, [p0, #0]\n" RET, "needs 4", 3);

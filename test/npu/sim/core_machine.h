@@ -38,7 +38,9 @@ static void machine_release(void *context, int lock, int value) {
 }
 
 /* Assembles and stands ready at address 0; NULL and a message on bad text. */
-static struct machine *machine_open(const char *text) {
+static struct machine *machine_open_guarded(const char *text,
+                                            bool (*guards)(void *, int, bool,
+                                                           uint32_t)) {
   struct machine *m = calloc(1, sizeof *m);
   struct arena *a = arena_open();
   struct text bytes = {0};
@@ -58,6 +60,7 @@ static struct machine *machine_open(const char *text) {
       .memory = {NULL, NULL, NULL, m->memory},
       .acquire = machine_acquire,
       .release = machine_release,
+      .guards = guards,
   };
   m->core = core_open(&around);
   core_enable(m->core, true);
@@ -66,6 +69,10 @@ static struct machine *machine_open(const char *text) {
   core_close(m->core);
   free(m);
   return NULL;
+}
+
+static inline struct machine *machine_open(const char *text) {
+  return machine_open_guarded(text, NULL);
 }
 
 static inline void machine_close(struct machine *m) {
