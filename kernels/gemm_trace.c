@@ -337,7 +337,7 @@ static void multiply_group(struct gemm *g, int k, int group) {
 static void take(struct gemm *g, int lock, int stream, int product) {
   struct trace_op *op = kernel_trace_add(
       g->t, INSN_ACQ, 2, (int64_t[]){lock, kernel_trace_reg("r%d", REG_TAKE)});
-  op->wait = WAIT_ISSUED;
+  op->wait = WAIT_GIVEN;
   op->wait_for = op->takes = stream;
   op->begins = loop_round(g, product);
 }
@@ -346,7 +346,7 @@ static void give(struct gemm *g, enum insn_id id, int lock, int stream) {
   struct trace_op *op = kernel_trace_add(
       g->t, id, 2, (int64_t[]){lock, kernel_trace_reg("r%d", REG_GIVE)});
   op->wait = WAIT_LEFT;
-  op->wait_for = stream;
+  op->wait_for = op->gives = stream;
 }
 
 /* Waits for the buffers that `product` is the first one to use. */
@@ -441,30 +441,36 @@ static void set_rings(struct gemm *g, const struct cover_block *b) {
   g->right.other_mem = narrow ? MEM_LDA_W : MEM_NONE;
 }
 
-static void trace_block(struct gemm *g) {
-  bool last = g->number == g->block_count - 1;
+/* What lies around the steps of K from `k` on, `count` of them. */
+static void trace_locks(struct gemm *g, int k, int count) {
   const struct cover_block *b = &g->block[g->number];
   int take_at = max(0, g->k_steps - TAKE_AHEAD / (b->rows * b->cols));
+  if (!k && !g->number && g->product) /* behind what this one takes */
+    give_buffers(g, g->product - 1);
+  if (g->number == g->block_count - 1 && k + count >= take_at &&
+      (k < take_at || !k))
+    take_buffers(g, g->product + 1);
+}
+
+static void trace_block(struct gemm *g) {
   for (int k = 0; k < g->k_steps;) {
     int count = group_size(g, k), from = g->t->count;
-    if (last && k <= take_at && k + count > take_at)
-      take_buffers(g, g->product + 1);
     multiply_group(g, k, count);
     note_first_multiply(g, from, k);
-    if (!k && !g->number && g->product) /* behind what it takes itself */
-      give_buffers(g, g->product - 1);
+    trace_locks(g, k, count);
     k += count;
   }
+  bool last = g->number == g->block_count - 1;
   int next = last ? 0 : g->number + 1, next_product = g->product + last;
   bool follows = !last || next_product < g->product_count;
   bool load = follows && !starts_anew(g, next_product);
-  bool stored_now = last && g->block_count == 1 && group(g) == 1;
-  if (load && !stored_now)
+  bool same_set = last && g->block_count % 2; /* of accumulators */
+  if (load && !same_set)
     move_block(g, false, next_product, next);
   if (g->relu)
     relu_block(g, g->number);
   move_block(g, true, g->product, g->number);
-  if (load && stored_now)
+  if (load && same_set)
     move_block(g, false, next_product, next);
 }
 

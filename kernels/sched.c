@@ -65,7 +65,7 @@ struct unit_state {
 struct stream_state {
   int issued, done; /* cycle of issue, of the access itself */
   int left;         /* done, of a product's last access */
-  int taken;
+  int taken, given;
 };
 
 struct placer {
@@ -141,6 +141,8 @@ static int wait_cycle(const struct placer *p, const struct trace_op *o) {
     return 0;
   case WAIT_ISSUED:
     return s->issued;
+  case WAIT_GIVEN:
+    return max(s->issued, s->given + 1);
   case WAIT_DONE:
     return s->done;
   case WAIT_LEFT:
@@ -258,6 +260,8 @@ static void put(struct placer *p, const struct trace_op *o,
   s->uses_locks |= (insn->flags & INSN_LOCK) != 0;
   if (o->takes >= 0)
     p->stream[o->takes].taken = cycle;
+  if (o->gives >= 0)
+    p->stream[o->gives].given = cycle;
   if (o->begins && !s->loop[o->begins - 1])
     s->loop[o->begins - 1] = cycle;
   record(p, op, cycle);

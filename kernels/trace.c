@@ -36,7 +36,7 @@ struct trace_op *kernel_trace_append(struct trace *t) {
     t->capacity = capacity;
   }
   struct trace_op *o = &t->op[t->count++];
-  *o = (struct trace_op){.stream = -1, .way = -1, .takes = -1};
+  *o = (struct trace_op){.stream = -1, .way = -1, .takes = -1, .gives = -1};
   return o;
 }
 

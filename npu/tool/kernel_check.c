@@ -596,6 +596,11 @@ static bool place(const struct kernel_gemm *k, const struct kernel_steps *steps,
   return true;
 }
 
+bool check_fits(const struct kernel_gemm *k, const struct kernel_steps *steps) {
+  struct layout l;
+  return place(k, steps, &l);
+}
+
 /* What one run works on. */
 struct test {
   struct problem p;

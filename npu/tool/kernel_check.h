@@ -35,6 +35,9 @@ bool check_place(const struct kernel_gemm *, uint32_t address[3]);
 /* Steps as check_gemm wants them: locks, and where the blocks of C lie. */
 struct kernel_steps check_steps(int count, int group);
 
+/* Whether all of it fits into a tile; steps may be NULL. */
+bool check_fits(const struct kernel_gemm *, const struct kernel_steps *);
+
 /* Runs `program` on data made from `seed`; fails on hazards and on writes
  * outside C.  With steps (else NULL), buffers hold noise while the kernel does
  * not own them. */

@@ -189,6 +189,24 @@ static void test_random(int count, uint64_t seed) {
   }
 }
 
+/* Small blocks, where steps overlap more than they last; a kernel whose steps
+ * do not repeat or do not fit says so. */
+static void test_random_steps(int count, uint64_t seed) {
+  for (int i = 0; i < count; i++) {
+    struct kernel_gemm k = random_kernel(&seed);
+    struct kernel_steps s = check_steps(1 + (int)random_below(&seed, 6),
+                                        1 + (int)random_below(&seed, 2));
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    k.relu = false;
+    if (check_fits(&k, &s) && kernel_gemm_steps(a, &k, &s, &d))
+      run_steps(&k, &s, (enum check_data)(i % 3), seed, 0);
+    CHECK(d.kind == DIAG_NONE || strstr(d.text, "repeat") ||
+          strstr(d.text, "program memory") || strstr(d.text, "tile has"));
+    arena_close(a);
+  }
+}
+
 static void test_refusals(void) {
   static const struct kernel_gemm bad[] = {
       {"x", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, .m = 64, .k = 12, .n = 64},
@@ -256,5 +274,7 @@ int main(int argc, char **argv) {
   test_text();
   test_random(argc > 1 ? atoi(argv[1]) : 40,
               argc > 2 ? (uint64_t)atoll(argv[2]) : 20);
+  test_random_steps(argc > 1 ? atoi(argv[1]) : 30,
+                    argc > 2 ? (uint64_t)atoll(argv[2]) : 7);
   return check_result();
 }
