@@ -188,18 +188,30 @@ static bool is_opened(const struct gemm *g, const struct operand *o) {
   return o->products && g->product % o->products == 0;
 }
 
+static int64_t operand_offset(const struct gemm *g, const struct operand *o,
+                              int index, int k) {
+  return index * o->index_stride + k % g->pass_steps * o->k_stride +
+         (o->is_low[k / g->pass_steps] ? o->low : 0);
+}
+
+static bool is_steady(const struct gemm *g) {
+  return !is_first_block(g) && blocks_left(g) > 0;
+}
+
+/* Small block `index` of K step k into register x; `last`: the last one of the
+ * current block of C. */
 static void load_parts(struct gemm *g, const struct operand *o, int x,
-                       int64_t offset, bool last, unsigned phase) {
+                       int index, int k, bool last) {
   bool leaves = last && leaves_product(g, g->number);
-  bool opens = !offset && !g->number && is_opened(g, o);
+  bool opens = !index && !k && !g->number && is_opened(g, o);
   for (int i = 0; i < o->parts; i++) {
     struct trace_op *op = kernel_trace_memory(
         g->t, o->mem, kernel_trace_reg(i ? "wh%d" : "wl%d", x), o->stream,
-        offset + i * W_BYTES);
+        operand_offset(g, o, index, k) + i * W_BYTES);
     op->other_mem = o->other_mem;
     op->boundary = last && i == o->parts - 1;
     op->region = region(g, g->product, g->number);
-    op->phase = phase;
+    op->phase = is_steady(g) && o == &g->left ? cycles[g->phase].left : 0;
     if (opens && i == 0) {
       op->wait = WAIT_TAKEN;
       op->wait_for = o->stream;
@@ -213,30 +225,21 @@ static void load_parts(struct gemm *g, const struct operand *o, int x,
     turn_round(g, o);
 }
 
-static int64_t operand_offset(const struct gemm *g, const struct operand *o,
-                              int index, int k) {
-  return index * o->index_stride + k % g->pass_steps * o->k_stride +
-         (o->is_low[k / g->pass_steps] ? o->low : 0);
-}
-
 /* Brings a small block into an x register, whose number it returns. */
 static int load_operand(struct gemm *g, struct operand *o, int index, int k,
                         bool last) {
-  int64_t offset = operand_offset(g, o, index, k);
-  bool steady = !is_first_block(g) && blocks_left(g) > 0;
-  unsigned phase = steady && o == &g->left ? cycles[g->phase].left : 0;
   int x = o->use + o->use_next++ % o->use_ring;
   if (o->mode_reg < 0) {
-    load_parts(g, o, x, offset, last, phase);
+    load_parts(g, o, x, index, k, last);
     return x;
   }
   int stage = o->stage + o->stage_next++ % o->stage_ring;
-  load_parts(g, o, stage, offset, last, phase);
+  load_parts(g, o, stage, index, k, last);
   int64_t from = kernel_trace_reg("x%d", stage);
   kernel_trace_add(
       g->t, INSN_VSHUFFLE, 4,
       (int64_t[]){kernel_trace_reg("x%d", x), from, from, o->mode_reg})
-      ->phase = steady ? cycles[g->phase].shuffle : 0;
+      ->phase = is_steady(g) ? cycles[g->phase].shuffle : 0;
   return x;
 }
 
