@@ -174,11 +174,6 @@ void NestBuilder::finish(loc At) {
                    [](const nest_statement &X, const nest_statement &Y) {
                      return X.order < Y.order;
                    });
-  // Several variables may start or step at one branch: among them the order
-  // does not matter, because none of them is memory.
-  for (size_t I = 1; I < Statements.size(); I++)
-    Statements[I].order =
-        std::max(Statements[I].order, Statements[I - 1].order + 1);
   auto *N = (nest *)arena_alloc(A, sizeof(nest));
   N->at = At;
   N->loop_count = loopCount();

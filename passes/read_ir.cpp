@@ -11,8 +11,7 @@
 // either the new value or the old content, if the place is written anyway.
 //
 // Phi nodes of loop headers that are not counters become scalar variables with
-// two assignments, the start and the step.  A phi that only hands a sum through
-// an outer loop is the same variable as the inner one.
+// two assignments, the start and the step.  Those of one header happen at once.
 #include "address.h"
 #include "body.h"
 #include "fill.h"
@@ -252,21 +251,6 @@ private:
     const Value *Start = P->getIncomingValueForBlock(L->getLoopPreheader());
     Scalar[P] = Id;
     int EntryLoop = loopOf(Entry->getParent());
-    // An inner loop that starts from P, and whose end is P's next value, is
-    // the place of the step.
-    for (;;) {
-      const Value *Next = P->getIncomingValueForBlock(L->getLoopLatch());
-      const PHINode *Inner = scalarOf(Next);
-      if (!Inner || Scalar.count(Inner))
-        break;
-      const Loop *InnerLoop = LI.getLoopFor(Inner->getParent());
-      if (InnerLoop->getParentLoop() != L ||
-          Inner->getIncomingValueForBlock(InnerLoop->getLoopPreheader()) != P)
-        break;
-      P = Inner;
-      L = InnerLoop;
-      Scalar[P] = Id;
-    }
     assign(Id, Entry, EntryLoop, Start);
     assign(Id, L->getLoopLatch()->getTerminator(), LoopIndex[L],
            P->getIncomingValueForBlock(L->getLoopLatch()));

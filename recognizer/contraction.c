@@ -19,22 +19,58 @@ static void print_value(const struct contraction *c, struct value v,
     text_printf(t, "%lld", (long long)v.constant);
 }
 
+/* x0, x1, .. in the tail. */
+static void print_extras(const struct contraction *c, struct text *t) {
+  for (int i = 0; i < c->extra_count; i++)
+    text_printf(t, "%s x%d %s\n", c->extra[i].tensor < 0 ? "number" : "tensor",
+                i, dtype_name(c->extra[i].type));
+}
+
+static void print_tail(const struct contraction *c, struct text *t) {
+  char extra[CALC_INPUTS][8];
+  const char *name[CALC_INPUTS] = {"sum", "out"};
+  for (int i = 0; i < c->extra_count; i++) {
+    snprintf(extra[i], sizeof extra[i], "x%d", i);
+    name[TAIL_EXTRA + i] = extra[i];
+  }
+  text_printf(t, "sum %s\nout = ", dtype_name(c->acc));
+  calc_print(c->tail, name, t);
+  text_puts(t, "\n");
+}
+
+static void print_stride(const struct contraction *c, const char *tensor,
+                         struct value stride, struct text *t) {
+  if (value_is(stride, 0))
+    return;
+  text_printf(t, " %s ", tensor);
+  print_value(c, stride, t);
+}
+
+static void print_axis(const struct contraction *c, int i, struct text *t) {
+  const struct contraction_axis *x = &c->axis[i];
+  text_printf(t, "axis %s %s ", x->name, axis_role_name(x->role));
+  print_value(c, x->extent, t);
+  for (int n = 0; n < TENSORS; n++)
+    print_stride(c, tensor_name[n], x->stride_bytes[n], t);
+  for (int e = 0; e < c->extra_count; e++) {
+    char name[16];
+    snprintf(name, sizeof name, "x%d", e);
+    print_stride(c, name, c->extra[e].stride_bytes[i], t);
+  }
+  text_puts(t, "\n");
+}
+
 void contraction_print(const struct contraction *c, struct text *t) {
   for (int i = 0; i < TENSORS; i++)
     text_printf(t, "tensor %s %s\n", tensor_name[i], dtype_name(c->type[i]));
-  text_printf(t, "sum %s %s\n", dtype_name(c->acc),
-              c->accumulate ? "onto out" : "from zero");
-  for (int i = 0; i < c->axis_count; i++) {
-    const struct contraction_axis *x = &c->axis[i];
-    text_printf(t, "axis %s %s ", x->name, axis_role_name(x->role));
-    print_value(c, x->extent, t);
-    for (int n = 0; n < TENSORS; n++)
-      if (!value_is(x->stride_bytes[n], 0)) {
-        text_printf(t, " %s ", tensor_name[n]);
-        print_value(c, x->stride_bytes[n], t);
-      }
-    text_puts(t, "\n");
-  }
+  print_extras(c, t);
+  if (c->tail)
+    print_tail(c, t);
+  else
+    text_printf(t, "sum %s %s\n", dtype_name(c->acc),
+                c->accumulate ? "onto out" : "from zero");
+  for (int i = 0; i < c->axis_count; i++)
+    print_axis(c, i, t);
   for (int i = 0; i < c->guard_count; i++) {
     text_puts(t, "guard ");
     print_value(c, c->guard[i].large, t);

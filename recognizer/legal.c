@@ -3,35 +3,98 @@
  * by one iteration only, is the work worth it. */
 #include "recognizer_parts.h"
 
-/* Inputs, output and sum that keep the source's numbers: integers modulo 2^n,
- * products of bf16 exactly in f32.  The wider input comes first, as the
- * multiply unit has it. */
+#include <string.h>
+
+/* ---- types ---- */
+
+/* Integers that the multiply unit has: the wider one comes first. */
 static const struct {
-  enum dtype in0, in1, out, acc;
-} taken[] = {
-    {DTYPE_BF16, DTYPE_BF16, DTYPE_F32, DTYPE_F32},
-    {DTYPE_I8, DTYPE_I8, DTYPE_I32, DTYPE_I32},
-    {DTYPE_U8, DTYPE_I8, DTYPE_I32, DTYPE_I32},
-    {DTYPE_I8, DTYPE_U8, DTYPE_I32, DTYPE_I32},
-    {DTYPE_U8, DTYPE_U8, DTYPE_I32, DTYPE_I32},
-    {DTYPE_I16, DTYPE_I8, DTYPE_I32, DTYPE_I32},
+  enum dtype in0, in1;
+} integers[] = {
+    {DTYPE_I8, DTYPE_I8}, {DTYPE_U8, DTYPE_I8},  {DTYPE_I8, DTYPE_U8},
+    {DTYPE_U8, DTYPE_U8}, {DTYPE_I16, DTYPE_I8}, {DTYPE_I16, DTYPE_I16},
 };
 
-bool legal_types(const struct contraction *c, struct verdict *v) {
-  for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-    if (c->type[IN0] == taken[i].in0 && c->type[IN1] == taken[i].in1 &&
-        c->type[OUT] == taken[i].out && c->acc == taken[i].acc)
-      return true;
-  bool f32 = c->type[IN0] == DTYPE_F32 && c->type[IN1] == DTYPE_F32 &&
-             c->type[OUT] == DTYPE_F32 && c->acc == DTYPE_F32;
-  if (f32)
-    return verdict_decline(v, RULE_FLOAT_INPUT, c->at,
-                           "both inputs are float, which the NPU does not "
-                           "multiply");
+static bool on_host(const struct options *o) {
+  return o->device && strcmp(o->device, "host") == 0;
+}
+
+/* How many products a place sums; -1: not known, or beyond 64 bits. */
+static int64_t sum_length(const struct contraction *c) {
+  int64_t length = 1;
+  for (int i = 0; i < c->axis_count; i++)
+    if (c->axis[i].role == AXIS_K &&
+        (c->axis[i].extent.symbol >= 0 ||
+         __builtin_mul_overflow(length, c->axis[i].extent.constant, &length)))
+      return -1;
+  return length;
+}
+
+/* The largest magnitude of an element. */
+static int64_t largest(enum dtype t) {
+  int bits = 8 * dtype_bytes(t);
+  return INT64_C(1) << (dtype_kind(t) == DTYPE_UNSIGNED ? bits : bits - 1);
+}
+
+static bool decline_types(const struct contraction *c, enum dtype sum,
+                          struct verdict *v) {
   return verdict_decline(v, RULE_TYPES, c->at,
                          "the NPU does not compute %s += %s * %s summed in %s",
                          dtype_name(c->type[OUT]), dtype_name(c->type[IN0]),
-                         dtype_name(c->type[IN1]), dtype_name(c->acc));
+                         dtype_name(c->type[IN1]), dtype_name(sum));
+}
+
+/* Sums of integers are formed modulo 2^32, of which narrower results are the
+ * low bits; a wider sum must not be able to leave 32 bits. */
+static bool legal_integers(struct contraction *c, enum dtype sum,
+                           struct verdict *v) {
+  bool known = false;
+  for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+    known |= c->type[IN0] == integers[i].in0 && c->type[IN1] == integers[i].in1;
+  if (!known || dtype_kind(sum) == DTYPE_FLOAT)
+    return decline_types(c, sum, v);
+  c->acc = DTYPE_I32;
+  if (dtype_bytes(sum) <= 4)
+    return true;
+  int64_t length = sum_length(c);
+  if (length < 0)
+    return verdict_decline(v, RULE_WIDE_SUM, c->at,
+                           "the sum is formed in 64 bits, and its length is "
+                           "not known");
+  return length <=
+             INT32_MAX / (largest(c->type[IN0]) * largest(c->type[IN1])) ||
+         verdict_decline(v, RULE_WIDE_SUM, c->at,
+                         "a sum of %lld products of %s and %s may need more "
+                         "than 32 bits",
+                         (long long)length, dtype_name(c->type[IN0]),
+                         dtype_name(c->type[IN1]));
+}
+
+/* Products of bf16 are exact in f32.  Other floats need leave to be rounded,
+ * or a device that has them. */
+static bool legal_floats(struct contraction *c, enum dtype sum,
+                         const struct options *o, struct verdict *v) {
+  bool bf16 = c->type[IN0] == DTYPE_BF16 && c->type[IN1] == DTYPE_BF16;
+  if (dtype_kind(c->type[IN0]) != DTYPE_FLOAT ||
+      dtype_kind(c->type[IN1]) != DTYPE_FLOAT || dtype_kind(sum) != DTYPE_FLOAT)
+    return decline_types(c, sum, v);
+  if (!bf16 && !on_host(o) && o->f32 == F32_KEEP)
+    return verdict_decline(v, RULE_FLOAT_INPUT, c->at,
+                           "%s are multiplied by %s, which the NPU does not do",
+                           dtype_name(c->type[IN0]), dtype_name(c->type[IN1]));
+  if (bf16 && sum == DTYPE_F64 && !on_host(o) && o->fp != FP_RELAXED)
+    return verdict_decline(v, RULE_WIDE_SUM, c->at,
+                           "the sum is formed in double, but the NPU's is "
+                           "float");
+  bool wide = sum == DTYPE_F64 && on_host(o) && o->f32 == F32_KEEP;
+  c->acc = wide ? DTYPE_F64 : DTYPE_F32;
+  return true;
+}
+
+bool legal_types(struct contraction *c, enum dtype sum, const struct options *o,
+                 struct verdict *v) {
+  return dtype_kind(c->type[IN0]) == DTYPE_FLOAT ? legal_floats(c, sum, o, v)
+                                                 : legal_integers(c, sum, v);
 }
 
 bool legal_order(enum dtype acc, bool reassoc, struct loc at,
@@ -40,6 +103,58 @@ bool legal_order(enum dtype acc, bool reassoc, struct loc at,
     return true;
   return verdict_decline(v, RULE_NEEDS_REASSOC, at,
                          "the sum of floats would be formed in another order");
+}
+
+/* ---- places ---- */
+
+static bool falls(struct value stride) {
+  return stride.symbol < 0 && stride.constant < 0;
+}
+
+static bool rises(struct value stride) {
+  return stride.symbol >= 0 || stride.constant > 0;
+}
+
+/* The strides of axis i in all tensors. */
+static struct value *stride(struct contraction *c, int i, int tensor) {
+  return tensor < TENSORS ? &c->axis[i].stride_bytes[tensor]
+                          : &c->extra[tensor - TENSORS].stride_bytes[i];
+}
+
+static int64_t *offset(struct contraction *c, int tensor) {
+  return tensor < TENSORS ? &c->offset_bytes[tensor]
+                          : &c->extra[tensor - TENSORS].offset_bytes;
+}
+
+/* From its last iteration to its first. */
+static bool turn_round(struct contraction *c, int i) {
+  struct value extent = c->axis[i].extent;
+  if (extent.symbol >= 0)
+    return false;
+  for (int t = 0; t < TENSORS + c->extra_count; t++) {
+    struct value *s = stride(c, i, t);
+    int64_t way;
+    if (__builtin_mul_overflow(s->constant, extent.constant - 1, &way) ||
+        __builtin_add_overflow(*offset(c, t), way, offset(c, t)))
+      return false;
+    s->constant = -s->constant;
+  }
+  return true;
+}
+
+bool legal_directions(struct contraction *c, struct verdict *v) {
+  for (int i = 0; i < c->axis_count; i++) {
+    bool down = false, up = false;
+    for (int t = 0; t < TENSORS + c->extra_count; t++) {
+      down |= falls(*stride(c, i, t));
+      up |= rises(*stride(c, i, t));
+    }
+    if (down && (up || !turn_round(c, i)))
+      return verdict_decline(v, RULE_DIRECTIONS, c->axis[i].at,
+                             "loop %s runs down in one array and up in another",
+                             c->axis[i].name);
+  }
+  return true;
 }
 
 /* Axes that move out, from the innermost place outwards: constant strides

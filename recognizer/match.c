@@ -1,414 +1,293 @@
 /* match.c -- is the nest a contraction?
  *
- * The textbook way looks for a picture: three loops, a load, a multiply, an
- * add, a store, in the order some compiler emits them.  It fails on what people
- * write, and it accepts programs that only look alike.  We ask instead what
- * the nest does to memory, and the answer has three parts.
+ * We ask what the nest does to memory, never how it is written.  The steps:
  *
- * 1. The stores.  One store is the result's.  At most one more may come
- *    before it and set the same places to zero, once each, in every iteration
- *    of the loops that both share.  Everything else is declined.
- * 2. The sum.  The stored value is the place's old content plus a product, or
- *    a scalar that starts at zero (or at the old content), takes one product
- *    per iteration of the loops inside, and may be added to the old content at
- *    the end.  A load of the result counts as old content only in the very
- *    iteration that stores it; loads of the inputs may stand anywhere, because
- *    nothing in the nest writes them (the runtime refuses overlap).
- * 3. The axes.  Each loop around the product moves some of the three tensors,
- *    which says what it is: all C, in0 and out M, in1 and out N, inputs only K.
+ * 1. Which places does it write (place.c)?  Those of one tensor, each in one
+ *    iteration of the loops that move it.
+ * 2. What does such a place hold in the end (execute.c)?  The nest is run once,
+ *    on symbols; loops that do not move the result become sums (linear.c).
+ * 3. Is that an element-wise expression around one sum of products (tail.c)?
+ *    What was unrolled by hand is rolled up again (roll.c).
+ * 4. The axes, below.  Each loop that moves the result or belongs to the sum
+ *    moves some of the three tensors, which says what it is: all C, in0 and out
+ *    M, in1 and out N, inputs only K.
+ * 5. May it be done (legal.c)?
  *
  * Which instruction comes first, which operand is left, how the loops are
  * nested: none of it matters. */
-#include "recognizer_parts.h"
+#include "match.h"
 
-#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct match {
-  const struct nest *nest;
-  const struct options *options;
-  struct verdict *verdict;
-  const struct nest_statement *update, *zero; /* zero: NULL when absent */
-  const struct nest_expr *product;
-  int loop; /* the innermost around the product */
-  bool accumulate, reassoc;
-  enum dtype acc;
-  struct loc at; /* of the sum */
+/* A contraction in the making: axes are loops of the nest, or rolls. */
+struct axes {
+  const struct match *match;
+  const struct places *places;
+  const struct content *content;
+  int rolls; /* of places; their coordinates are out, in0, in1, the extras */
+  struct roll roll[ROLLS_MAX];
+  struct contraction *c;
 };
 
-static bool is_zero(const struct nest_expr *e) {
-  return e->op == NEST_NUMBER && e->number == 0 && !signbit(e->number);
+/* The axis moves the content's coordinates: out, in0, in1, the extras. */
+static struct contraction_axis *add_axis(struct axes *x, const char *name,
+                                         struct value extent, struct loc at) {
+  struct contraction_axis *axis = &x->c->axis[x->c->axis_count++];
+  *axis = (struct contraction_axis){.name = name, .extent = extent, .at = at};
+  for (int t = 0; t < TENSORS; t++)
+    axis->stride_bytes[t] = value_of(0);
+  for (int e = 0; e < x->c->extra_count; e++)
+    x->c->extra[e].stride_bytes[x->c->axis_count - 1] = value_of(0);
+  return axis;
 }
 
-static const struct nest_expr *other_side(const struct nest_expr *sum,
-                                          const struct nest_expr *side) {
-  return sum->arg[0] == side ? sum->arg[1] : sum->arg[0];
+/* `leader` has the strides, `loop` the name: it stands around the sum. */
+static void add_loop_axis(struct axes *x, int leader, int loop) {
+  const struct content *c = x->content;
+  const struct nest_loop *l = &x->match->nest->loop[loop];
+  struct contraction_axis *axis = add_axis(x, l->name, l->extent, l->at);
+  for (int t = 0; t < 2; t++)
+    axis->stride_bytes[IN0 + t] = c->sum.in[t]->access->stride_bytes[leader];
+  if (x->places->leaders & loop_bit(leader))
+    axis->stride_bytes[OUT] = x->places->stride_bytes[leader];
+  for (int e = 0; e < c->extra_count; e++)
+    if (c->extra[e]->op == TERM_LOAD)
+      x->c->extra[e].stride_bytes[x->c->axis_count - 1] =
+          c->extra[e]->access->stride_bytes[leader];
 }
 
-/* e reads the very place that the update writes, in the same iteration. */
-static bool is_old_content(const struct match *m, const struct nest_expr *e) {
-  return e->op == NEST_LOAD && e->loop == m->update->loop &&
-         e->order < m->update->order &&
-         access_equal(m->nest, &e->access, &m->update->to);
-}
-
-static const struct nest_expr *find_old_content(const struct match *m,
-                                                const struct nest_expr *sum) {
-  if (is_old_content(m, sum->arg[0]))
-    return sum->arg[0];
-  return is_old_content(m, sum->arg[1]) ? sum->arg[1] : NULL;
-}
-
-static bool decline_value(struct match *m, const struct nest_expr *e) {
-  switch (e->op) {
-  case NEST_OTHER:
-    return verdict_decline(m->verdict, RULE_NOT_PRODUCT_SUM, e->at,
-                           "the result is formed with %s, not as a sum of "
-                           "products",
-                           e->what);
-  case NEST_SUB:
-    return verdict_decline(m->verdict, RULE_NOT_PRODUCT_SUM, e->at,
-                           "the result is formed with a subtraction");
-  case NEST_CAST:
-    return verdict_decline(m->verdict, RULE_NOT_PRODUCT_SUM, e->at,
-                           "the sum is converted to %s before it is stored",
-                           dtype_name(e->type));
-  default:
-    break;
+static void add_roll_axes(struct axes *x) {
+  const struct content *c = x->content;
+  struct arena *a = x->match->arena;
+  for (int r = 0; r < x->rolls; r++) {
+    const struct roll *roll = &x->roll[r];
+    struct contraction_axis *axis = add_axis(x, arena_printf(a, "u%d", r),
+                                             value_of(roll->steps), c->sum.at);
+    axis->stride_bytes[OUT] = value_of(roll->step_bytes[0]);
+    for (int t = 0; t < 2; t++)
+      axis->stride_bytes[IN0 + t] = value_of(roll->step_bytes[1 + t]);
+    for (int e = 0; e < c->extra_count; e++)
+      x->c->extra[e].stride_bytes[x->c->axis_count - 1] =
+          value_of(roll->step_bytes[TENSORS + e]);
   }
-  return verdict_decline(m->verdict, RULE_NOT_PRODUCT_SUM, e->at,
-                         "the result is not its old value, or zero, plus a sum "
-                         "of products");
+  for (int r = 0; r < c->sum.roll_count; r++) {
+    const struct roll *roll = &c->sum.roll[r];
+    struct contraction_axis *axis = add_axis(x, arena_printf(a, "v%d", r),
+                                             value_of(roll->steps), c->sum.at);
+    for (int t = 0; t < 2; t++)
+      axis->stride_bytes[IN0 + t] = value_of(roll->step_bytes[t]);
+  }
 }
 
-/* The first store may zero, the last one is the update. */
-static bool find_stores(struct match *m) {
-  const struct nest *n = m->nest;
-  int stores = 0;
+/* The loop of the deepest statement that the leader leads: it has the name
+ * that the source uses around the sum. */
+static int loop_led_by(const struct axes *x, const int *path, int count,
+                       int leader) {
+  for (int i = 0; i < count; i++)
+    if (x->places->leader[path[i]] == leader &&
+        x->places->moving & loop_bit(path[i]))
+      return path[i];
+  return leader;
+}
+
+static int deepest_path(const struct nest *n, int *path) {
+  int best = 0, count = 0;
   for (int i = 0; i < n->statement_count; i++) {
-    if (!n->statement[i].is_store)
-      continue;
-    stores++;
-    m->zero = m->update;
-    m->update = &n->statement[i];
+    int depth = nest_path(n, n->statement[i].loop, path);
+    if (depth > count) {
+      count = depth;
+      best = i;
+    }
   }
-  if (stores == 0)
-    return verdict_decline(m->verdict, RULE_NO_PRODUCT, n->at,
-                           "the nest stores nothing");
-  if (stores > 2 || (m->zero && (!is_zero(m->zero->value) ||
-                                 m->zero->to.tensor != m->update->to.tensor ||
-                                 m->zero->to.type != m->update->to.type ||
-                                 m->zero->to.offset_bytes !=
-                                     m->update->to.offset_bytes)))
-    return verdict_decline(m->verdict, RULE_EXTRA_STORE,
-                           m->zero ? m->zero->at : m->update->at,
-                           "the nest writes more than its result");
-  return true;
+  return nest_path(n, n->statement[best].loop, path);
 }
 
-/* The scalar's two assignments: where it starts, and its sum. */
-static bool find_scalar(struct match *m, int scalar,
-                        const struct nest_statement **start,
-                        const struct nest_statement **step) {
-  const struct nest *n = m->nest;
-  int count = 0;
-  for (int i = 0; i < n->statement_count; i++) {
-    const struct nest_statement *s = &n->statement[i];
-    if (s->is_store || s->scalar != scalar)
-      continue;
-    *(count ? step : start) = s;
-    count++;
+/* All axes, in the order of the source's loops. */
+static void add_axes(struct axes *x) {
+  const struct nest *n = x->match->nest;
+  int path[LOOPS_MAX];
+  int count = deepest_path(n, path);
+  for (int l = 0; l < n->loop_count; l++) {
+    if (x->content->sum.loops & loop_bit(l))
+      add_loop_axis(x, l, l);
+    else if (x->places->moving & loop_bit(l) &&
+             loop_led_by(x, path, count, x->places->leader[l]) == l)
+      add_loop_axis(x, x->places->leader[l], l);
   }
-  if (count == 2 && (*start)->loop == m->update->loop &&
-      (*step)->loop != m->update->loop &&
-      nest_inside(n, (*step)->loop, m->update->loop) &&
-      (*step)->order < m->update->order)
-    return true;
-  return verdict_decline(m->verdict, RULE_NOT_PRODUCT_SUM, m->update->at,
-                         "the stored scalar is not one sum per place of the "
-                         "result");
-}
-
-/* sum holds the scalar once; the rest is the product. */
-static bool take_scalar(struct match *m, const struct nest_expr *scalar) {
-  const struct nest_statement *start, *step;
-  if (!find_scalar(m, scalar->scalar, &start, &step))
-    return false;
-  const struct nest_expr *sum = step->value;
-  if (sum->op != NEST_ADD)
-    return decline_value(m, sum);
-  bool left =
-      sum->arg[0]->op == NEST_SCALAR && sum->arg[0]->scalar == scalar->scalar;
-  const struct nest_expr *self = left ? sum->arg[0] : sum->arg[1];
-  if (self->op != NEST_SCALAR || self->scalar != scalar->scalar)
-    return decline_value(m, sum);
-  m->product = other_side(sum, self);
-  m->loop = step->loop;
-  m->acc = sum->type;
-  m->reassoc = m->reassoc && sum->reassoc;
-  m->at = sum->at;
-  if (is_zero(start->value))
-    return true;
-  if (!m->accumulate && is_old_content(m, start->value)) {
-    m->accumulate = true;
-    return true;
-  }
-  return verdict_decline(m->verdict, RULE_START_VALUE, start->at,
-                         "the sum does not start at zero or at the result's "
-                         "old value");
-}
-
-/* Part 2 of the essay: fills product, loop, accumulate, acc, reassoc. */
-static bool find_sum(struct match *m) {
-  const struct nest_expr *e = m->update->value;
-  m->reassoc = true;
-  if (e->op == NEST_SCALAR)
-    return take_scalar(m, e);
-  if (e->op != NEST_ADD)
-    return decline_value(m, e);
-  const struct nest_expr *old = find_old_content(m, e);
-  if (!old)
-    return decline_value(m, e);
-  m->accumulate = true;
-  m->reassoc = e->reassoc;
-  const struct nest_expr *rest = other_side(e, old);
-  if (rest->op == NEST_SCALAR)
-    return take_scalar(m, rest);
-  m->product = rest;
-  m->loop = m->update->loop;
-  m->acc = e->type;
-  m->at = e->at;
-  return true;
-}
-
-/* Is loop z of the zeroing store the same axis of out as loop u? */
-static bool same_axis(const struct match *m, int z, int u) {
-  const struct nest *n = m->nest;
-  return value_equal(n->loop[z].extent, n->loop[u].extent) &&
-         value_equal(m->zero->to.stride_bytes[z],
-                     m->update->to.stride_bytes[u]);
-}
-
-/* The zeroing store runs before the sum in every iteration of the loops that
- * both share, none of which may be a K, and covers exactly the places of the
- * update: its own loops pair off with the update's loops that move out. */
-static bool zero_covers(const struct match *m) {
-  const struct nest *n = m->nest;
-  enum { PATH = 64 };
-  int zero[PATH], update[PATH], used[PATH] = {0};
-  int zeros = nest_path(n, m->zero->loop, zero);
-  int updates = nest_path(n, m->loop, update);
-  int shared = 0;
-  while (shared < zeros && shared < updates && zero[shared] == update[shared])
-    if (!access_moves(&m->update->to, zero[shared]) ||
-        !same_axis(m, zero[shared], zero[shared]))
-      return false;
-    else
-      shared++;
-  for (int i = shared; i < zeros; i++) {
-    int j = shared;
-    while (j < updates &&
-           (used[j] || !access_moves(&m->update->to, update[j]) ||
-            !same_axis(m, zero[i], update[j])))
-      j++;
-    if (j == updates)
-      return false;
-    used[j] = 1;
-  }
-  for (int j = shared; j < updates; j++)
-    if (!used[j] && access_moves(&m->update->to, update[j]))
-      return false;
-  return true;
-}
-
-static const struct nest_expr *find_load_of_out(const struct match *m) {
-  const struct nest_expr *e = m->update->value;
-  if (e->op == NEST_ADD)
-    return find_old_content(m, e);
-  const struct nest_statement *start, *step;
-  if (e->op == NEST_SCALAR &&
-      find_scalar((struct match *)m, e->scalar, &start, &step))
-    return start->value;
-  return NULL;
-}
-
-static bool apply_zero(struct match *m) {
-  if (!m->zero)
-    return true;
-  if (!zero_covers(m))
-    return verdict_decline(m->verdict, RULE_EXTRA_STORE, m->zero->at,
-                           "the nest sets to zero other places than it sums "
-                           "into, or more than once");
-  /* A content that was read before the zeroing would be the true old one. */
-  const struct nest_expr *load = find_load_of_out(m);
-  if (m->accumulate && load && load->order < m->zero->order)
-    return verdict_decline(m->verdict, RULE_START_VALUE, load->at,
-                           "the result is read before it is set to zero");
-  m->accumulate = false;
-  return true;
-}
-
-/* Every value of `from` is a value of `to`. */
-static bool widens(enum dtype from, enum dtype to) {
-  enum dtype_kind a = dtype_kind(from), b = dtype_kind(to);
-  int bits = 8 * dtype_bytes(from), room = 8 * dtype_bytes(to);
-  if (a == DTYPE_FLOAT)
-    return b == DTYPE_FLOAT && (from == to || (room > bits));
-  if (b == DTYPE_FLOAT)
-    return false;
-  return a == b ? room >= bits : a == DTYPE_UNSIGNED && room > bits;
-}
-
-static const struct nest_expr *find_input(struct match *m,
-                                          const struct nest_expr *e) {
-  while (e->op == NEST_CAST && widens(e->arg[0]->type, e->type))
-    e = e->arg[0];
-  if (e->op == NEST_LOAD)
-    return e;
-  decline_value(m, e);
-  return NULL;
-}
-
-/* A product of these is exact in `type`, if bits say so: then it may be formed
- * in any wider type. */
-static bool exact_product(enum dtype a, enum dtype b, enum dtype type) {
-  int bits = 8 * (dtype_bytes(a) + dtype_bytes(b));
-  int room = 8 * dtype_bytes(type);
-  if (dtype_kind(type) == DTYPE_UNSIGNED)
-    return dtype_kind(a) == DTYPE_UNSIGNED && dtype_kind(b) == DTYPE_UNSIGNED &&
-           bits <= room;
-  if (dtype_kind(type) == DTYPE_SIGNED)
-    return dtype_kind(a) == DTYPE_SIGNED || dtype_kind(b) == DTYPE_SIGNED
-               ? bits <= room
-               : bits < room;
-  return a == DTYPE_BF16 && b == DTYPE_BF16 &&
-         (type == DTYPE_F32 || type == DTYPE_F64);
-}
-
-/* The two loads that the product multiplies. */
-static bool find_inputs(struct match *m, const struct nest_expr *in[2]) {
-  const struct nest_expr *e = m->product;
-  while (e->op == NEST_CAST && widens(e->arg[0]->type, e->type))
-    e = e->arg[0];
-  if (e->op == NEST_CAST && dtype_kind(e->type) == DTYPE_FLOAT)
-    return verdict_decline(m->verdict, RULE_ROUNDED_PRODUCT, e->at,
-                           "the product is rounded to %s before it is added",
-                           dtype_name(e->type));
-  if (e->op != NEST_MUL)
-    return decline_value(m, e);
-  in[0] = find_input(m, e->arg[0]);
-  in[1] = in[0] ? find_input(m, e->arg[1]) : NULL;
-  if (!in[1])
-    return false;
-  bool exact = exact_product(in[0]->type, in[1]->type, e->type);
-  if (exact || e->type == m->acc)
-    return true;
-  if (dtype_kind(e->type) == DTYPE_FLOAT)
-    return verdict_decline(m->verdict, RULE_ROUNDED_PRODUCT, e->at,
-                           "the product is rounded to %s before it is added",
-                           dtype_name(e->type));
-  return verdict_decline(m->verdict, RULE_NOT_PRODUCT_SUM, e->at,
-                         "the product is cut to %s before it is added",
-                         dtype_name(e->type));
+  add_roll_axes(x);
 }
 
 /* in1 moves with the axis along which out lies densest, so that a row-major
- * product reads "mk,kn->mn" whichever operand the source names first. */
-static bool should_swap(const struct match *m,
-                        const struct nest_expr *const in[2], const int *path,
-                        int count) {
-  int best = -1;
-  for (int i = 0; i < count; i++) {
-    struct value s = m->update->to.stride_bytes[path[i]];
-    bool first = access_moves(&in[0]->access, path[i]);
-    bool second = access_moves(&in[1]->access, path[i]);
-    if (value_is(s, 0) || first == second)
+ * product reads "mk,kn->mn" whichever operand the source names first; a wider
+ * integer comes first. */
+static bool should_swap(const struct contraction *c) {
+  const struct contraction_axis *best = NULL;
+  if (dtype_kind(c->type[IN0]) != DTYPE_FLOAT &&
+      dtype_bytes(c->type[IN0]) != dtype_bytes(c->type[IN1]))
+    return dtype_bytes(c->type[IN0]) < dtype_bytes(c->type[IN1]);
+  for (int i = 0; i < c->axis_count; i++) {
+    const struct contraction_axis *x = &c->axis[i];
+    struct value s = x->stride_bytes[OUT];
+    if (value_is(s, 0) ||
+        value_is(x->stride_bytes[IN0], 0) == value_is(x->stride_bytes[IN1], 0))
       continue;
-    struct value b = best < 0 ? s : m->update->to.stride_bytes[path[best]];
-    if (best < 0 || (s.symbol < 0 &&
-                     (b.symbol >= 0 || llabs(s.constant) < llabs(b.constant))))
-      best = i;
+    struct value b = best ? best->stride_bytes[OUT] : s;
+    if (!best || (s.symbol < 0 &&
+                  (b.symbol >= 0 || llabs(s.constant) < llabs(b.constant))))
+      best = x;
   }
-  return best >= 0 && access_moves(&in[0]->access, path[best]);
+  return best && !value_is(best->stride_bytes[IN0], 0);
 }
 
-static bool find_role(struct match *m, const struct nest_loop *l,
-                      struct contraction_axis *x) {
+static void swap_inputs(struct contraction *c) {
+  enum dtype type = c->type[IN0];
+  int tensor = c->tensor[IN0];
+  int64_t offset = c->offset_bytes[IN0];
+  c->type[IN0] = c->type[IN1];
+  c->type[IN1] = type;
+  c->tensor[IN0] = c->tensor[IN1];
+  c->tensor[IN1] = tensor;
+  c->offset_bytes[IN0] = c->offset_bytes[IN1];
+  c->offset_bytes[IN1] = offset;
+  for (int i = 0; i < c->axis_count; i++) {
+    struct value *s = c->axis[i].stride_bytes, in0 = s[IN0];
+    s[IN0] = s[IN1];
+    s[IN1] = in0;
+  }
+}
+
+static bool find_role(const struct match *m, struct contraction_axis *x) {
   bool in0 = !value_is(x->stride_bytes[IN0], 0);
   bool in1 = !value_is(x->stride_bytes[IN1], 0);
   bool out = !value_is(x->stride_bytes[OUT], 0);
   if (in0 + in1 + out < 2)
-    return verdict_decline(m->verdict, RULE_ROLES, l->at,
+    return verdict_decline(m->verdict, RULE_ROLES, x->at,
                            in0 || in1 || out
                                ? "loop %s moves only one of the three tensors"
                                : "loop %s moves none of the three tensors",
-                           l->name);
+                           x->name);
   x->role = !out ? AXIS_K : !in1 ? AXIS_M : !in0 ? AXIS_N : AXIS_C;
   return true;
 }
 
-static bool find_axes(struct match *m, struct arena *a, struct contraction *c,
-                      const struct nest_expr *in[2]) {
-  const struct nest *n = m->nest;
-  int *path = arena_array(a, (size_t)n->loop_count, sizeof *path);
-  c->axis_count = nest_path(n, m->loop, path);
-  c->axis = arena_array(a, (size_t)c->axis_count, sizeof *c->axis);
-  int swap = should_swap(m, in, path, c->axis_count);
-  const struct nest_access *access[TENSORS] = {
-      &in[swap]->access, &in[!swap]->access, &m->update->to};
-  for (int t = 0; t < TENSORS; t++) {
-    c->type[t] = access[t]->type;
-    c->tensor[t] = access[t]->tensor;
-    c->offset_bytes[t] = access[t]->offset_bytes;
-  }
-  if (c->tensor[OUT] == c->tensor[IN0] || c->tensor[OUT] == c->tensor[IN1])
-    return verdict_decline(m->verdict, RULE_OVERLAPS_SELF, m->at,
-                           "the result is also an operand of the product");
-  for (int i = 0; i < c->axis_count; i++) {
-    const struct nest_loop *l = &n->loop[path[i]];
-    struct contraction_axis *x = &c->axis[i];
-    x->name = l->name;
-    x->extent = l->extent;
-    x->at = l->at;
-    for (int t = 0; t < TENSORS; t++)
-      x->stride_bytes[t] = access[t]->stride_bytes[path[i]];
-    if (!find_role(m, l, x))
-      return false;
-  }
-  return true;
-}
-
-static bool has_all_roles(struct match *m, const struct contraction *c) {
+static bool has_all_roles(const struct match *m, const struct contraction *c,
+                          struct loc at) {
   int count[4] = {0};
   for (int i = 0; i < c->axis_count; i++)
     count[c->axis[i].role]++;
-  if (count[AXIS_K] == 0)
-    return verdict_decline(m->verdict, RULE_VECTOR, m->at,
-                           "no loop sums: the nest is an outer or element-wise "
-                           "product, which moves more than it computes");
-  if (count[AXIS_M] == 0 || count[AXIS_N] == 0)
-    return verdict_decline(m->verdict, RULE_VECTOR, m->at,
-                           "the nest multiplies by a vector, which moves more "
-                           "than it computes");
-  return true;
+  bool host = m->options->device && strcmp(m->options->device, "host") == 0;
+  return host || (count[AXIS_M] && count[AXIS_N]) ||
+         verdict_decline(m->verdict, RULE_VECTOR, at,
+                         "the nest multiplies by a vector, which moves more "
+                         "than it computes");
+}
+
+static void describe_tensors(struct axes *x) {
+  const struct content *content = x->content;
+  struct contraction *c = x->c;
+  c->type[OUT] = x->places->type;
+  c->tensor[OUT] = x->places->tensor;
+  c->offset_bytes[OUT] = content->offset_bytes;
+  for (int t = 0; t < 2; t++) {
+    const struct nest_access *in = content->sum.in[t]->access;
+    c->type[IN0 + t] = in->type;
+    c->tensor[IN0 + t] = in->tensor;
+    c->offset_bytes[IN0 + t] = in->offset_bytes;
+  }
+}
+
+static void describe_extras(struct axes *x, int axes) {
+  struct arena *a = x->match->arena;
+  struct contraction *c = x->c;
+  c->extra_count = x->content->extra_count;
+  c->extra = arena_array(a, (size_t)c->extra_count, sizeof *c->extra);
+  for (int e = 0; e < c->extra_count; e++) {
+    const struct term *t = x->content->extra[e];
+    bool load = t->op == TERM_LOAD;
+    c->extra[e] = (struct contraction_extra){
+        .tensor = load ? t->access->tensor : -1,
+        .outside = load ? -1 : t->outside,
+        .type = t->type,
+        .offset_bytes = load ? t->access->offset_bytes : 0,
+        .stride_bytes =
+            arena_array(a, (size_t)axes, sizeof *c->extra[e].stride_bytes)};
+  }
+}
+
+/* The tail with the sum in the type in which it is formed. */
+static const struct calc *sum_formed_in(struct arena *a, const struct calc *t,
+                                        enum dtype acc) {
+  if (t->op == CALC_INPUT && t->input == TAIL_SUM && t->type != acc)
+    return calc_cast(a, t->type, calc_input(a, TAIL_SUM, acc));
+  struct calc *copy = arena_alloc(a, sizeof *copy);
+  *copy = *t;
+  for (int i = 0; i < calc_operands(t->op); i++)
+    copy->arg[i] = sum_formed_in(a, t->arg[i], acc);
+  return copy;
+}
+
+static bool is_input(const struct calc *t, int input) {
+  return t->op == CALC_INPUT && t->input == input;
+}
+
+/* out = sum and out = out + sum need no tail. */
+static void describe_tail(struct arena *a, struct contraction *c,
+                          const struct calc *tail) {
+  c->tail = sum_formed_in(a, tail, c->acc);
+  if (c->type[OUT] != c->acc)
+    return;
+  bool plain = is_input(c->tail, TAIL_SUM);
+  c->accumulate =
+      c->tail->op == CALC_ADD && ((is_input(c->tail->arg[0], TAIL_OUT) &&
+                                   is_input(c->tail->arg[1], TAIL_SUM)) ||
+                                  (is_input(c->tail->arg[1], TAIL_OUT) &&
+                                   is_input(c->tail->arg[0], TAIL_SUM)));
+  if (plain || c->accumulate)
+    c->tail = NULL;
+}
+
+static struct contraction *describe(struct axes *x) {
+  const struct match *m = x->match;
+  const struct nest *n = m->nest;
+  int axes = n->loop_count + 2 * ROLLS_MAX;
+  struct contraction *c = x->c = arena_alloc(m->arena, sizeof *c);
+  c->at = n->at;
+  c->symbol_count = n->symbol_count;
+  c->symbol = n->symbol;
+  c->axis = arena_array(m->arena, (size_t)axes, sizeof *c->axis);
+  describe_tensors(x);
+  describe_extras(x, axes);
+  add_axes(x);
+  if (should_swap(c))
+    swap_inputs(c);
+  for (int i = 0; i < c->axis_count; i++)
+    if (!find_role(m, &c->axis[i]))
+      return NULL;
+  return has_all_roles(m, c, x->content->sum.at) ? c : NULL;
 }
 
 struct contraction *recognize(struct arena *a, const struct nest *n,
                               const struct options *o, struct verdict *v) {
-  struct match m = {.nest = n, .options = o, .verdict = v};
-  const struct nest_expr *in[2];
-  struct contraction *c = arena_alloc(a, sizeof *c);
-  if (!find_stores(&m) || !find_sum(&m) || !apply_zero(&m) ||
-      !find_inputs(&m, in) || !find_axes(&m, a, c, in) || !has_all_roles(&m, c))
+  struct match m = {a, n, o, v};
+  struct places p;
+  if (!find_places(&m, &p))
     return NULL;
-  c->at = n->at;
-  c->acc = m.acc;
-  c->accumulate = m.accumulate;
-  c->symbol_count = n->symbol_count;
-  c->symbol = n->symbol;
-  if (!legal_types(c, v) || !legal_order(m.acc, m.reassoc, m.at, o, v) ||
+  const struct term **last = execute(&m, &p);
+  struct content *content = arena_array(a, (size_t)p.count, sizeof *content);
+  for (int i = 0; i < p.count; i++)
+    if (!find_content(&m, &p, i, last[i], &content[i]))
+      return NULL;
+  struct axes x = {.match = &m, .places = &p, .content = content};
+  x.rolls = roll_places(&m, content, p.count, x.roll);
+  struct contraction *c = x.rolls < 0 ? NULL : describe(&x);
+  if (!c || !legal_directions(c, v) ||
+      !legal_types(c, content->sum.type, o, v) ||
+      !legal_order(content->sum.type, content->sum.reassoc, content->sum.at, o,
+                   v) ||
       !legal_out(a, c, v) || !legal_size(c, o, v))
     return NULL;
+  describe_tail(a, c, content->tail);
   v->rule = RULE_TAKEN;
   return c;
 }

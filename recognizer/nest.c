@@ -7,6 +7,10 @@ enum calc_op nest_calc_op(enum nest_op op) {
   return (enum calc_op)(op - NEST_NUMBER + CALC_NUMBER);
 }
 
+bool nest_is_truth(enum nest_op op) {
+  return op == NEST_LT || op == NEST_LE || op == NEST_EQ || op == NEST_NOT;
+}
+
 int nest_path(const struct nest *n, int loop, int *path) {
   int count = 0;
   for (int l = loop; l >= 0; l = n->loop[l].parent)
@@ -20,6 +24,12 @@ bool nest_inside(const struct nest *n, int loop, int outer) {
   while (loop >= 0 && loop != outer)
     loop = n->loop[loop].parent;
   return loop == outer;
+}
+
+bool nest_at_once(const struct nest_statement *s,
+                  const struct nest_statement *t) {
+  return s->order == t->order && s->loop == t->loop && !s->is_store &&
+         !t->is_store;
 }
 
 static bool check_value(const struct nest *n, struct value v, struct loc at,
@@ -41,7 +51,7 @@ static bool check_access(const struct nest *n, const struct nest_access *x,
 
 /* Depth of expressions is bounded, so that nothing here can overflow a stack;
  * readers stop earlier. */
-enum { DEPTH_MAX = 64, LOOPS_MAX = 64 };
+enum { DEPTH_MAX = 64 };
 
 static bool check_expr(const struct nest *n, const struct nest_expr *e,
                        int depth, struct diag *d) {
@@ -74,13 +84,27 @@ static bool check_statement(const struct nest *n, int i, struct diag *d) {
   const struct nest_statement *s = &n->statement[i];
   if (s->loop < -1 || s->loop >= n->loop_count)
     return diag_error(d, s->at, "there is no loop number %d", s->loop);
-  if (i > 0 && s->order <= n->statement[i - 1].order)
+  if (i > 0 && s->order <= s[-1].order && !nest_at_once(s - 1, s))
     return diag_error(d, s->at, "statements are not in program order");
   if (s->is_store && !check_access(n, &s->to, s->at, d))
     return false;
   if (!s->is_store && (s->scalar < 0 || s->scalar >= n->scalar_count))
     return diag_error(d, s->at, "there is no scalar number %d", s->scalar);
   return check_expr(n, s->value, 0, d);
+}
+
+/* A loop that other statements interrupt would be entered twice. */
+static bool check_together(const struct nest *n, int i, struct diag *d) {
+  const struct nest_statement *s = &n->statement[i];
+  for (int l = s->loop; l >= 0 && i > 0; l = n->loop[l].parent) {
+    if (nest_inside(n, s[-1].loop, l))
+      return true;
+    for (int j = 0; j < i; j++)
+      if (nest_inside(n, n->statement[j].loop, l))
+        return diag_error(d, s->at, "loop %s does not stand in one piece",
+                          n->loop[l].name);
+  }
+  return true;
 }
 
 bool nest_check(const struct nest *n, struct diag *d) {
@@ -98,7 +122,7 @@ bool nest_check(const struct nest *n, struct diag *d) {
       return false;
   }
   for (int i = 0; i < n->statement_count; i++)
-    if (!check_statement(n, i, d))
+    if (!check_statement(n, i, d) || !check_together(n, i, d))
       return false;
   return true;
 }

@@ -2,7 +2,7 @@
  *
  * A nest goes in (loops, accesses, one update); a contraction or a reason why
  * not comes out.  Nothing here knows LLVM: passes/read_ir.cpp builds nests from
- * IR, nest_text.c from text.  Sizes and strides are values: constants, or
+ * IR, nest_parse.c from text.  Sizes and strides are values: constants, or
  * symbols, which the program computes before it enters the nest.
  */
 #ifndef NPUTEIR_RECOGNIZER_H
@@ -126,7 +126,8 @@ struct nest_expr {
 };
 
 /* A store to memory, or an assignment to a scalar variable.  It runs once in
- * every iteration of the loops around it, after all that has a lower order. */
+ * every iteration of the loops around it, after all that has a lower order;
+ * assignments of one order happen at once. */
 struct nest_statement {
   bool is_store;
   int loop; /* the innermost loop around it; -1: before the outermost */
@@ -151,7 +152,8 @@ struct nest {
 };
 
 /* Everything that an IR reader may get wrong: indices in range, parents first,
- * orders ascending.  A nest that fails is an error, not declined. */
+ * orders ascending, loops in one piece.  A nest that fails is an error, not
+ * declined. */
 bool nest_check(const struct nest *, struct diag *);
 struct nest *nest_parse(struct arena *, const char *file, const char *text,
                         struct diag *);

@@ -15,13 +15,22 @@ bool access_equal(const struct nest *, const struct nest_access *,
 bool access_moves(const struct nest_access *, int loop);
 
 /* ---- nest.c ---- */
+enum { LOOPS_MAX = 64 };
+/* Assignments that read what the scalars held before any of them. */
+bool nest_at_once(const struct nest_statement *, const struct nest_statement *);
+bool nest_is_truth(enum nest_op); /* it gives 1 or 0, as u8 */
 /* The loops from the outermost to `loop`; returns their number. */
 int nest_path(const struct nest *, int loop, int *path);
 bool nest_inside(const struct nest *, int loop, int outer);
 
 /* ---- legal.c ---- */
-/* Types that the promise covers, and leave to reorder a sum of floats. */
-bool legal_types(const struct contraction *, struct verdict *);
+/* Turns axes round that run down in all tensors. */
+bool legal_directions(struct contraction *, struct verdict *);
+/* Types that the promise covers; chooses acc for a sum that the source forms
+ * in `sum`. */
+bool legal_types(struct contraction *, enum dtype sum, const struct options *,
+                 struct verdict *);
+/* Leave to reorder a sum of floats. */
 bool legal_order(enum dtype acc, bool reassoc, struct loc at,
                  const struct options *, struct verdict *);
 /* out's places are all different: decided now, or left to guards. */

@@ -103,24 +103,10 @@ INT_FORM(zero_next_row) {
     J L C[i * N + j] += AB;
   }
 }
-INT_FORM(set_to_one) {
-  I J { // expected-remark {{ExtraStore}}
-    C[i * N + j] = 1;
-    L C[i * N + j] += AB;
-  }
-}
 INT_FORM(zero_after) {
   I { // expected-remark {{kept}}
     J L C[i * N + j] += AB;
     J C[i * N + j] = 0;
-  }
-}
-INT_FORM(old_kept_aside) { // the old content is read before the zeroing
-  I J { // expected-remark {{kept}}
-    int old = C[i * N + j];
-    C[i * N + j] = 0;
-    L C[i * N + j] += AB;
-    C[i * N + j] += old;
   }
 }
 INT_FORM(used_after) {

@@ -25,7 +25,7 @@ INT_FORM(product_plus_one) {
   I J L C[i * N + j] += AB + 1; // expected-remark {{NotProductSum}}
 }
 INT_FORM(three_factors) {
-  I J L C[i * N + j] += AB * A[k]; // expected-remark {{NotProductSum}}
+  I J L C[i * N + j] += AB * A[k]; // expected-remark {{ThreeFactors}}
 }
 INT_FORM(scaled_old) {
   I J L C[i * N + j] = 2 * C[i * N + j] + AB; // expected-remark 0-1 {{NotProductSum}}
@@ -36,29 +36,8 @@ INT_FORM(overwritten) {
 INT_FORM(narrowed_product) {
   I J L C[i * N + j] += (int8_t)(AB); // expected-remark {{NotProductSum}}
 }
-INT_FORM(biased_start) {
-  I J { // expected-remark {{StartValue}}
-    int s = 7;
-    L s += AB;
-    C[i * N + j] = s;
-  }
-}
-INT_FORM(bias_vector) {
-  I J { // expected-remark {{StartValue}}
-    int s = B[j];
-    L s += AB;
-    C[i * N + j] = s;
-  }
-}
-INT_FORM(biased_end) {
-  I J { // expected-remark {{NotProductSum}}
-    int s = 0;
-    L s += AB;
-    C[i * N + j] = s + 3;
-  }
-}
 INT_FORM(other_old_value) {
-  I J { // expected-remark {{StartValue}}
+  I J { // expected-remark {{ResultOverlapsItself}}
     int s = C[i * N];
     L s += AB;
     C[i * N + j] = s;
@@ -66,13 +45,13 @@ INT_FORM(other_old_value) {
 }
 INT_FORM(sum_goes_on) { // the scalar is not reset
   int s = 0;
-  I J { // expected-remark {{StartValue}}
+  I J { // expected-remark {{NotProductSum}}
     L s += AB;
     C[i * N + j] = s;
   }
 }
 INT_FORM(sum_reset_per_row) {
-  I { // expected-remark {{StartValue}}
+  I { // expected-remark {{NotProductSum}}
     int s = 0;
     J {
       L s += AB;

@@ -37,20 +37,20 @@ INT_FORM(i16_i8) {
   for (int i = 0; i < M; i++) // expected-remark {{mk,kn->mn}}
     J L C[i * N + j] += AB;
 }
-INT_FORM(long_sum) { // near misses: sums or results of other types
+INT_FORM(long_sum) { // a near miss: may not fit in 32 bits
   const int8_t *a = A, *b = B;
   int64_t *c = (int64_t *)C;
-  I J L c[i * N + j] += AB; // expected-remark {{UnsupportedTypes}}
+  I J L c[i * N + j] += AB; // expected-remark {{WideSum}}
 }
 INT_FORM(short_result) {
   const int8_t *a = A, *b = B;
   int16_t *c = (int16_t *)C;
-  I J L c[i * N + j] += AB; // expected-remark {{kept}}
+  I J L c[i * N + j] += AB; // expected-remark {{mk,kn->mn}}
 }
 INT_FORM(byte_result) {
   const int8_t *a = A, *b = B;
   int8_t *c = (int8_t *)C;
-  I J { // expected-remark {{kept}}
+  I J { // expected-remark {{mk,kn->mn}}
     int s = 0;
     L s += AB;
     c[i * N + j] = s;
@@ -58,7 +58,7 @@ INT_FORM(byte_result) {
 }
 INT_FORM(rounded_sum) { // the sum is cut to 16 bits in every step
   const int8_t *a = A, *b = B;
-  I J { // expected-remark {{kept}}
+  I J { // expected-remark {{mk,kn->mn}}
     int16_t s = 0;
     L s += AB;
     C[i * N + j] = s;

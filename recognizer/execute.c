@@ -1,0 +1,307 @@
+/* execute.c -- runs the nest once, on symbols, for one iteration of all loops
+ * that move the result: what does that place hold in the end?
+ *
+ * The textbook way looks for a picture: three loops, a load, a multiply, an
+ * add, a store, in the order some compiler emits them.  It fails on what people
+ * write (a bias before, a clamp behind, four sums at a time), and it accepts
+ * programs that only look alike.  Executing needs no pictures:
+ *
+ * - A variable is a scalar of the nest or a place of the result (place.c; the
+ *   same place in all iterations of the other loops).  Each holds a term.
+ * - Statements run in program order and replace one variable's term.
+ * - A loop that moves the result is entered once: the iteration that belongs
+ *   to the place.  Scalars that it assigns would come from the iteration
+ *   before, which belongs to another place, so they are not known at its start
+ *   nor behind it.
+ * - Any other loop is summarised.  Its body runs once, on variables that hold
+ *   CARRY, "what I held when this iteration began".  A variable that then holds
+ *   CARRY plus something holds, behind the loop, what it held before plus the
+ *   sum of that something (linear.c).  Everything else is not known.
+ *
+ * A load of the result is what the place held when the load ran, which may be
+ * long before the statement that uses it: snapshots keep that.  Loads of other
+ * tensors may run at any time, because nothing in the nest writes them (the
+ * runtime refuses overlap).  What is not known is a BAD term with its reason,
+ * and matters only if the result depends on it. */
+#include "match.h"
+
+struct snapshot {
+  const struct nest_expr *load;
+  int place; /* -1: not a place that the nest stores to */
+  const struct term *held;
+};
+
+struct machine {
+  const struct match *m;
+  const struct places *places;
+  int variables;             /* scalars, then places */
+  const struct term **value; /* [variables]; NULL: never assigned */
+  struct snapshot *snapshot;
+  int snapshots, room;
+};
+
+static const struct term *bad(const struct machine *x, enum rule rule,
+                              struct loc at, const char *what) {
+  return term_bad(x->m->arena, rule, at, what);
+}
+
+/* ---- loads of the result ---- */
+
+static void list_loads(struct machine *x, const struct nest_expr *e) {
+  if (e->op == NEST_LOAD && e->access.tensor == x->places->tensor) {
+    if (x->snapshots == x->room) {
+      int room = x->room ? 2 * x->room : 16;
+      x->snapshot = arena_copy(x->m->arena, x->snapshot, (size_t)x->snapshots,
+                               (size_t)room, sizeof *x->snapshot);
+      x->room = room;
+    }
+    int place = place_of(x->m, x->places, &e->access, e->loop);
+    x->snapshot[x->snapshots++] = (struct snapshot){e, place, NULL};
+  }
+  if (e->op >= NEST_NUMBER)
+    for (int i = 0; i < calc_operands(nest_calc_op(e->op)); i++)
+      list_loads(x, e->arg[i]);
+}
+
+/* The loads of `loop` that run before `order` have run now. */
+static void take_snapshots(struct machine *x, int loop, int order) {
+  for (int i = 0; i < x->snapshots; i++) {
+    struct snapshot *s = &x->snapshot[i];
+    if (!s->held && s->load->loop == loop && s->load->order < order &&
+        s->place >= 0)
+      s->held = x->value[x->m->nest->scalar_count + s->place];
+  }
+}
+
+static const struct term *old_content(struct machine *x,
+                                      const struct nest_expr *e) {
+  for (int i = 0; i < x->snapshots; i++)
+    if (x->snapshot[i].load == e && x->snapshot[i].held)
+      return term_cast(x->m->arena, e->type, x->snapshot[i].held);
+  return bad(x, RULE_OVERLAPS_SELF, e->at,
+             "the result is read at another place than the one that is "
+             "written in this iteration");
+}
+
+/* ---- expressions ---- */
+
+static const struct term *load(struct machine *x, const struct nest_expr *e,
+                               int loop) {
+  struct arena *a = x->m->arena;
+  if (!(e->loop < 0 ? true
+                    : loop >= 0 && nest_inside(x->m->nest, loop, e->loop)))
+    return bad(x, RULE_NOT_PRODUCT_SUM, e->at,
+               "an element that was read in a loop is used after it");
+  if (e->access.tensor == x->places->tensor)
+    return old_content(x, e);
+  const struct nest_access *y =
+      access_by_leaders(x->m, x->places, &e->access, e->loop);
+  return y ? term_load(a, x->m->nest, y, e->at)
+           : bad(x, RULE_NON_AFFINE, e->at,
+                 "an address moves with a loop that is not around it");
+}
+
+static const struct term *scalar(struct machine *x, const struct nest_expr *e) {
+  const struct term *t = x->value[e->scalar];
+  return t ? t
+           : bad(x, RULE_START_VALUE, e->at,
+                 "a scalar is read before it has a value");
+}
+
+static const struct term *evaluate(struct machine *x, const struct nest_expr *e,
+                                   int loop) {
+  struct arena *a = x->m->arena;
+  switch (e->op) {
+  case NEST_LOAD:
+    return term_cast(a, e->type, load(x, e, loop));
+  case NEST_SCALAR:
+    return term_cast(a, e->type, scalar(x, e));
+  case NEST_OUTSIDE:
+    return term_outside(a, e->outside, e->type, e->at);
+  case NEST_OTHER:
+    return bad(x, RULE_NOT_PRODUCT_SUM, e->at,
+               arena_printf(a,
+                            "the result is formed with %s, not as a sum of "
+                            "products",
+                            e->what));
+  case NEST_NUMBER:
+    return term_number(a, e->type,
+                       dtype_kind(e->type) == DTYPE_FLOAT ? e->number : 0,
+                       e->integer);
+  case NEST_CAST:
+    return term_cast(a, e->type, evaluate(x, e->arg[0], loop));
+  default:
+    break;
+  }
+  const struct term *arg[CALC_OPERANDS];
+  enum term_op op = (enum term_op)(e->op - NEST_NUMBER + TERM_NUMBER);
+  int count = calc_operands(nest_calc_op(e->op));
+  for (int i = 0; i < count; i++)
+    arg[i] = evaluate(x, e->arg[i], loop);
+  return term_make(a, op, e->type, e->reassoc, e->at, count, arg);
+}
+
+/* ---- statements and loops ---- */
+
+static int variable_of(const struct machine *x,
+                       const struct nest_statement *s) {
+  return s->is_store ? x->m->nest->scalar_count +
+                           place_of(x->m, x->places, &s->to, s->loop)
+                     : s->scalar;
+}
+
+static void run_block(struct machine *x, int loop, int first, int end);
+
+/* Marks the variables that statements first .. end - 1 assign. */
+static bool *assigned(const struct machine *x, int first, int end) {
+  bool *mark = arena_array(x->m->arena, (size_t)x->variables, sizeof *mark);
+  for (int i = first; i < end; i++)
+    mark[variable_of(x, &x->m->nest->statement[i])] = true;
+  return mark;
+}
+
+static void forget_scalars(struct machine *x, const bool *mark, int loop) {
+  const struct nest *n = x->m->nest;
+  for (int v = 0; v < n->scalar_count; v++)
+    if (mark[v])
+      x->value[v] =
+          bad(x, RULE_NOT_PRODUCT_SUM, n->loop[loop].at,
+              arena_printf(x->m->arena,
+                           "a scalar is carried from one iteration of loop %s "
+                           "to the next, which belongs to another place of the "
+                           "result",
+                           n->loop[loop].name));
+}
+
+static void run_moving_loop(struct machine *x, int loop, int first, int end) {
+  const bool *mark = assigned(x, first, end);
+  forget_scalars(x, mark, loop);
+  run_block(x, loop, first, end);
+  forget_scalars(x, mark, loop);
+}
+
+/* Behind the loop, v holds the same as a scalar that holds a sum: it is set to
+ * the sum's present value in every iteration. */
+static const struct term *same_as_other(const struct machine *x, int loop,
+                                        int v, const bool *mark,
+                                        const struct term *const *before,
+                                        const struct term *const *carry,
+                                        const struct term *const *after) {
+  struct value extent = x->m->nest->loop[loop].extent;
+  bool runs = extent.symbol < 0 && extent.constant > 0;
+  for (int w = 0; w < x->variables; w++)
+    if (w != v && mark[w] && before[w] && term_equal(after[w], after[v]) &&
+        (runs || (before[v] && term_equal(before[w], before[v])))) {
+      const struct term *t = sum_over(x->m, before[w], carry[w], after[w]);
+      if (!t->bad)
+        return t;
+    }
+  return NULL;
+}
+
+static const struct term *summary(struct machine *x, int loop, int v,
+                                  const bool *mark,
+                                  const struct term *const *before,
+                                  const struct term *const *carry,
+                                  const struct term *const *after) {
+  const struct nest_loop *l = &x->m->nest->loop[loop];
+  if (after[v] == carry[v])
+    return before[v];
+  if (after[v]->bad)
+    return after[v];
+  const struct term *same =
+      same_as_other(x, loop, v, mark, before, carry, after);
+  if (same)
+    return same;
+  if (!before[v] || !(after[v]->carries & loop_bit(loop)))
+    return bad(x, RULE_LAST_ITERATION, after[v]->at,
+               arena_printf(x->m->arena,
+                            "each iteration of loop %s sets the value anew, so "
+                            "that only the last one counts",
+                            l->name));
+  return sum_over(x->m, before[v], carry[v], after[v]);
+}
+
+static enum dtype type_of(const struct machine *x, int v, int first, int end) {
+  const struct nest *n = x->m->nest;
+  if (v >= n->scalar_count)
+    return x->places->type;
+  while (first < end - 1 && variable_of(x, &n->statement[first]) != v)
+    first++;
+  return n->statement[first].value->type;
+}
+
+static void run_other_loop(struct machine *x, int loop, int first, int end) {
+  struct arena *a = x->m->arena;
+  const bool *mark = assigned(x, first, end);
+  size_t count = (size_t)x->variables, size = sizeof(struct term *);
+  const struct term **before = arena_copy(a, x->value, count, count, size);
+  const struct term **carry = arena_array(a, count, size);
+  for (int v = 0; v < x->variables; v++)
+    if (mark[v])
+      x->value[v] = carry[v] = term_carry(a, v, loop, type_of(x, v, first, end),
+                                          x->m->nest->loop[loop].at);
+  run_block(x, loop, first, end);
+  const struct term **after = arena_copy(a, x->value, count, count, size);
+  for (int v = 0; v < x->variables; v++)
+    if (mark[v])
+      x->value[v] = summary(x, loop, v, mark, before, carry, after);
+}
+
+/* The loop directly in `loop` that a statement further inside stands in. */
+static int child_around(const struct nest *n, int loop, int inner) {
+  while (n->loop[inner].parent != loop)
+    inner = n->loop[inner].parent;
+  return inner;
+}
+
+/* A store, or the assignments that happen at once; returns the next. */
+static int run_statements(struct machine *x, int first, int end) {
+  const struct nest_statement *s = x->m->nest->statement;
+  int next = first + 1;
+  while (next < end && nest_at_once(&s[first], &s[next]))
+    next++;
+  const struct term **t =
+      arena_array(x->m->arena, (size_t)(next - first), sizeof *t);
+  for (int i = first; i < next; i++)
+    t[i - first] = evaluate(x, s[i].value, s[i].loop);
+  for (int i = first; i < next; i++)
+    x->value[variable_of(x, &s[i])] =
+        s[i].is_store ? term_cast(x->m->arena, s[i].to.type, t[i - first])
+                      : t[i - first];
+  return next;
+}
+
+static void run_block(struct machine *x, int loop, int first, int end) {
+  const struct nest *n = x->m->nest;
+  for (int i = first; i < end;) {
+    const struct nest_statement *s = &n->statement[i];
+    take_snapshots(x, loop, s->order);
+    if (s->loop == loop) {
+      i = run_statements(x, i, end);
+      continue;
+    }
+    int child = child_around(n, loop, s->loop), next = i;
+    while (next < end && n->statement[next].loop >= 0 &&
+           nest_inside(n, n->statement[next].loop, child))
+      next++;
+    if (x->places->moving & loop_bit(child))
+      run_moving_loop(x, child, i, next);
+    else
+      run_other_loop(x, child, i, next);
+    i = next;
+  }
+}
+
+const struct term **execute(const struct match *m, const struct places *p) {
+  const struct nest *n = m->nest;
+  struct machine x = {
+      .m = m, .places = p, .variables = n->scalar_count + p->count};
+  x.value = arena_array(m->arena, (size_t)x.variables, sizeof *x.value);
+  for (int i = 0; i < p->count; i++)
+    x.value[n->scalar_count + i] = term_old(m->arena, i, p->type);
+  for (int i = 0; i < n->statement_count; i++)
+    list_loads(&x, n->statement[i].value);
+  run_block(&x, -1, 0, n->statement_count);
+  return x.value + n->scalar_count;
+}

@@ -1,0 +1,127 @@
+/* match.h -- what the steps of the matcher hand to each other, in their order:
+ *
+ *   place.c    which places the nest writes, which loops move them
+ *   execute.c  what each of these places holds after the nest, as a term
+ *   linear.c   a term as a sum of products
+ *   tail.c     that term as an element-wise expression around one sum
+ *   roll.c     sums and places that were unrolled by hand, as axes again
+ *   match.c    the contraction of all that */
+#ifndef NPUTEIR_MATCH_H
+#define NPUTEIR_MATCH_H
+
+#include "recognizer_parts.h"
+#include "term.h"
+
+struct match {
+  struct arena *arena;
+  const struct nest *nest;
+  const struct options *options;
+  struct verdict *verdict;
+};
+
+/* ---- place.c ---- */
+
+/* The result: one tensor, whose places are told apart by the iteration of the
+ * leaders, and by an offset where a nest stores several per iteration. */
+struct places {
+  int tensor;
+  enum dtype type;
+  int count;
+  int64_t *offset_bytes; /* [count], ascending */
+  uint64_t moving;       /* loops that move the result */
+  uint64_t leaders;
+  int *leader;                /* [loop_count]; a loop that stands for itself */
+  struct value *stride_bytes; /* [loop_count], of leaders */
+};
+bool find_places(const struct match *, struct places *);
+/* The place that an access in `loop` reaches; -1: none, or not every
+ * iteration its own. */
+int place_of(const struct match *, const struct places *,
+             const struct nest_access *, int loop);
+/* The access with its strides at the leaders; NULL: it moves with a loop that
+ * is not around it. */
+const struct nest_access *access_by_leaders(const struct match *,
+                                            const struct places *,
+                                            const struct nest_access *,
+                                            int loop);
+
+/* ---- execute.c ---- */
+
+/* What every place of the result holds after the nest. */
+const struct term **execute(const struct match *, const struct places *);
+
+/* ---- linear.c ---- */
+
+enum { FACTORS_MAX = 8, PRODUCTS_MAX = 256 };
+struct product {
+  bool negative;
+  int count;
+  const struct term *factor[FACTORS_MAX];
+};
+/* What a term is the sum of.  Integers: modulo 2^bits of the type. */
+struct linear {
+  enum dtype type;
+  bool only_sums; /* terms without a sum in them are left whole */
+  bool reassoc;   /* the source permits to see it so */
+  struct loc at;  /* if not: of what does not */
+  int count;
+  struct product *item;
+};
+/* false: it has too many parts. */
+bool find_linear(const struct match *, const struct term *, bool only_sums,
+                 struct linear *);
+/* What a variable that held `before` holds after a loop whose iteration turns
+ * `carry` into `after`; a BAD term if no sum says it. */
+const struct term *sum_over(const struct match *, const struct term *before,
+                            const struct term *carry, const struct term *after);
+/* The term without conversions that keep the number. */
+const struct term *input_of(const struct match *, const struct term *);
+/* Every value of `from` is a value of `to`. */
+bool keeps_value(enum dtype from, enum dtype to);
+
+/* ---- roll.c ---- */
+
+/* A loop that the source has written out: in every step, coordinate c is
+ * step_bytes[c] further. */
+struct roll {
+  int64_t steps;
+  const int64_t *step_bytes;
+};
+enum { ROLLS_MAX = 8 };
+
+/* The sum of in[0] * in[1], over loops and written-out loops, in which
+ * coordinate i is the address of in[i]. */
+struct sum {
+  enum dtype type;
+  bool reassoc;
+  struct loc at;
+  uint64_t loops;
+  const struct term *in[2]; /* LOAD */
+  int roll_count;
+  struct roll roll[ROLLS_MAX];
+};
+bool sum_equal(const struct sum *, const struct sum *);
+/* Several sums, added, as one. */
+bool roll_sums(const struct match *, struct sum *, int count,
+               struct sum *merged);
+
+/* What one place of the result holds after the nest. */
+struct content {
+  int64_t offset_bytes;
+  bool summed; /* there is a sum */
+  struct sum sum;
+  const struct calc *tail; /* TAIL_SUM has type sum.type */
+  int extra_count;
+  const struct term *extra[CALC_INPUTS - TAIL_EXTRA]; /* LOAD, OUTSIDE */
+};
+/* The contents, in ascending order of their offsets, as written-out loops over
+ * the first, outermost first; -1: they are none.  The coordinates are the
+ * addresses of out, in0, in1 and the extras. */
+int roll_places(const struct match *, struct content *, int count,
+                struct roll *);
+
+/* ---- tail.c ---- */
+bool find_content(const struct match *, const struct places *, int place,
+                  const struct term *last, struct content *);
+
+#endif

@@ -1,0 +1,182 @@
+/* place.c -- which places does the nest write, and how do its loops move them?
+ *
+ * A nest may store to one place several times: it sets it, sums into it,
+ * clamps it.  The stores may stand in one loop or in loops of their own, as
+ *
+ *     for j: C[i][j] = bias[j];   for k, j: C[i][j] += ..;
+ *
+ * To speak about one place, we need to know which iterations of the two j
+ * belong together: loops that move the result by the same stride, equally
+ * often, stand for each other, and the first of them is their leader.  All
+ * stores must have the same leaders, each once; then every store reaches every
+ * place exactly once for each iteration of the loops that do not move the
+ * result.  That no two places coincide is asked later (legal_out), of the
+ * contraction. */
+#include "match.h"
+
+#include <stdlib.h>
+
+static bool decline_store(const struct match *m,
+                          const struct nest_statement *s) {
+  return verdict_decline(m->verdict, RULE_EXTRA_STORE, s->at,
+                         "the nest writes more than its result");
+}
+
+static bool decline_places(const struct match *m,
+                           const struct nest_statement *s) {
+  return verdict_decline(m->verdict, RULE_EXTRA_STORE, s->at,
+                         "this store writes other places than the last one, "
+                         "or not as often");
+}
+
+/* The leader that has the loop's extent and stride and is not in `used`. */
+static int find_leader(const struct match *m, const struct places *p,
+                       const struct nest_access *x, int loop, uint64_t used) {
+  const struct nest_loop *l = m->nest->loop;
+  for (int i = 0; i < m->nest->loop_count; i++)
+    if (p->leaders & loop_bit(i) && !(used & loop_bit(i)) &&
+        value_equal(l[i].extent, l[loop].extent) &&
+        value_equal(p->stride_bytes[i], x->stride_bytes[loop]))
+      return i;
+  return -1;
+}
+
+/* The leaders of the loops that move the store; the first store's loops lead.
+ */
+static bool lead(const struct match *m, struct places *p,
+                 const struct nest_statement *s, bool first) {
+  int path[LOOPS_MAX];
+  int count = nest_path(m->nest, s->loop, path);
+  uint64_t used = 0;
+  for (int i = 0; i < count; i++) {
+    int l = path[i];
+    struct value stride = s->to.stride_bytes[l];
+    if (!access_moves(&s->to, l))
+      continue;
+    if (first) {
+      p->leader[l] = l;
+      p->leaders |= loop_bit(l);
+      p->stride_bytes[l] = stride;
+    } else if (p->moving & loop_bit(l)) { /* shared with another store */
+      if (!value_equal(p->stride_bytes[p->leader[l]], stride))
+        return decline_places(m, s);
+    } else if ((p->leader[l] = find_leader(m, p, &s->to, l, used)) < 0)
+      return decline_places(m, s);
+    p->moving |= loop_bit(l);
+    if (used & loop_bit(p->leader[l]))
+      return decline_places(m, s);
+    used |= loop_bit(p->leader[l]);
+  }
+  return used == p->leaders || decline_places(m, s);
+}
+
+/* No loop may move one store of the result and leave another where it is. */
+static bool agree(const struct match *m, const struct places *p,
+                  const struct nest_statement *s) {
+  int path[LOOPS_MAX];
+  int count = nest_path(m->nest, s->loop, path);
+  for (int i = 0; i < count; i++)
+    if ((p->moving >> path[i] & 1) != access_moves(&s->to, path[i]))
+      return decline_places(m, s);
+  return true;
+}
+
+static void add_offset(struct places *p, int64_t offset) {
+  int i = p->count;
+  for (int j = 0; j < p->count; j++)
+    if (p->offset_bytes[j] == offset)
+      return;
+  for (; i > 0 && p->offset_bytes[i - 1] > offset; i--)
+    p->offset_bytes[i] = p->offset_bytes[i - 1];
+  p->offset_bytes[i] = offset;
+  p->count++;
+}
+
+static const struct nest_statement *last_store(const struct nest *n) {
+  for (int i = n->statement_count - 1; i >= 0; i--)
+    if (n->statement[i].is_store)
+      return &n->statement[i];
+  return NULL;
+}
+
+bool find_places(const struct match *m, struct places *p) {
+  const struct nest *n = m->nest;
+  const struct nest_statement *last = last_store(n);
+  if (!last)
+    return verdict_decline(m->verdict, RULE_NO_PRODUCT, n->at,
+                           "the nest stores nothing");
+  size_t loops = (size_t)n->loop_count;
+  *p = (struct places){
+      .tensor = last->to.tensor,
+      .type = last->to.type,
+      .offset_bytes = arena_array(m->arena, (size_t)n->statement_count,
+                                  sizeof *p->offset_bytes),
+      .leader = arena_array(m->arena, loops, sizeof *p->leader),
+      .stride_bytes = arena_array(m->arena, loops, sizeof *p->stride_bytes)};
+  for (int l = 0; l < n->loop_count; l++)
+    p->leader[l] = l;
+  bool first = true;
+  for (const struct nest_statement *s = n->statement;
+       s < n->statement + n->statement_count; s++) {
+    if (!s->is_store)
+      continue;
+    if (s->to.tensor != last->to.tensor || s->to.type != last->to.type)
+      return decline_store(m, s);
+    if (!lead(m, p, s, first))
+      return false;
+    add_offset(p, s->to.offset_bytes);
+    first = false;
+  }
+  for (int i = 0; i < n->statement_count; i++)
+    if (n->statement[i].is_store && !agree(m, p, &n->statement[i]))
+      return false;
+  return true;
+}
+
+/* Reads and writes of integers may differ in what they say about the sign. */
+static bool same_element(enum dtype a, enum dtype b) {
+  return a == b ||
+         (dtype_kind(a) != DTYPE_FLOAT && dtype_kind(b) != DTYPE_FLOAT &&
+          dtype_bytes(a) == dtype_bytes(b));
+}
+
+int place_of(const struct match *m, const struct places *p,
+             const struct nest_access *x, int loop) {
+  uint64_t used = 0;
+  if (x->tensor != p->tensor || !same_element(x->type, p->type))
+    return -1;
+  for (int l = 0; l < m->nest->loop_count; l++) {
+    bool around = loop >= 0 && nest_inside(m->nest, loop, l);
+    bool moves = around && p->moving & loop_bit(l);
+    int leader = p->leader[l];
+    if (!value_equal(x->stride_bytes[l],
+                     moves ? p->stride_bytes[leader] : value_of(0)))
+      return -1;
+    if (moves)
+      used |= loop_bit(leader);
+  }
+  for (int i = 0; used == p->leaders && i < p->count; i++)
+    if (p->offset_bytes[i] == x->offset_bytes)
+      return i;
+  return -1;
+}
+
+const struct nest_access *access_by_leaders(const struct match *m,
+                                            const struct places *p,
+                                            const struct nest_access *x,
+                                            int loop) {
+  const struct nest *n = m->nest;
+  struct nest_access *y = arena_alloc(m->arena, sizeof *y);
+  *y = *x;
+  y->stride_bytes =
+      arena_array(m->arena, (size_t)n->loop_count, sizeof *y->stride_bytes);
+  for (int l = 0; l < n->loop_count; l++)
+    y->stride_bytes[l] = value_of(0);
+  for (int l = 0; l < n->loop_count; l++)
+    if (access_moves(x, l)) {
+      if (loop < 0 || !nest_inside(n, loop, l))
+        return NULL;
+      y->stride_bytes[p->leader[l]] = x->stride_bytes[l];
+    }
+  return y;
+}

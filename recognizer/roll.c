@@ -1,0 +1,179 @@
+/* roll.c -- loops that were unrolled by hand become loops again.
+ *
+ *     s0 += a[k]*b[k]; s1 += a[k+1]*b[k+1]; ..  c = s0 + s1 + ..
+ *     c[i][j] = ..; c[i][j+1] = ..; c[i+1][j] = ..; c[i+1][j+1] = ..
+ *
+ * What belongs together has the same loops, tensors and strides, and differs in
+ * constant distances only: a point for each, with a coordinate for each tensor.
+ * Points that lie as the iterations of nested loops are those loops: the first
+ * two in ascending order give the innermost step; as long as whole runs of it
+ * are repeated, the starts of the runs are points of the loops around. */
+#include "match.h"
+
+#include <string.h>
+
+static bool follows(int64_t *const *point, int i, int j, const int64_t *step,
+                    int64_t times, int coordinates) {
+  for (int c = 0; c < coordinates; c++)
+    if ((uint64_t)point[j][c] - (uint64_t)point[i][c] !=
+        (uint64_t)step[c] * (uint64_t)times)
+      return false;
+  return true;
+}
+
+/* Does every run of `length` points go by `step`? */
+static bool runs_of(int64_t *const *point, int count, int length,
+                    const int64_t *step, int coordinates) {
+  for (int i = 0; i < count; i++)
+    if (!follows(point, i - i % length, i, step, i % length, coordinates))
+      return false;
+  return true;
+}
+
+int find_rolls(struct arena *a, int64_t *const *point, int count,
+               int coordinates, struct roll *roll) {
+  if (count == 1)
+    return 0;
+  int64_t *step = arena_array(a, (size_t)coordinates, sizeof *step);
+  for (int c = 0; c < coordinates; c++)
+    step[c] = (int64_t)((uint64_t)point[1][c] - (uint64_t)point[0][c]);
+  for (int length = count; length > 1; length--) {
+    if (count % length || !runs_of(point, count, length, step, coordinates))
+      continue;
+    int64_t **start = arena_array(a, (size_t)(count / length), sizeof *start);
+    for (int i = 0; i < count / length; i++)
+      start[i] = point[i * length];
+    int outer = find_rolls(a, start, count / length, coordinates, roll);
+    if (outer < 0 || outer == ROLLS_MAX)
+      return -1;
+    roll[outer] = (struct roll){length, step};
+    return outer + 1;
+  }
+  return -1;
+}
+
+/* ---- sums ---- */
+
+static bool same_rolls(const struct sum *x, const struct sum *y) {
+  if (x->roll_count != y->roll_count)
+    return false;
+  for (int i = 0; i < x->roll_count; i++)
+    if (x->roll[i].steps != y->roll[i].steps ||
+        memcmp(x->roll[i].step_bytes, y->roll[i].step_bytes,
+               2 * sizeof(int64_t)) != 0)
+      return false;
+  return true;
+}
+
+/* The same but for offsets; turns y's operands round if that helps. */
+static bool alike(const struct sum *x, struct sum *y) {
+  if (x->type != y->type || x->loops != y->loops || !same_rolls(x, y))
+    return false;
+  if (term_alike(x->in[0], y->in[0]) && term_alike(x->in[1], y->in[1]))
+    return true;
+  const struct term *first = y->in[0];
+  y->in[0] = y->in[1];
+  y->in[1] = first;
+  return y->roll_count == 0 && term_alike(x->in[0], y->in[0]) &&
+         term_alike(x->in[1], y->in[1]);
+}
+
+bool sum_equal(const struct sum *x, const struct sum *y) {
+  return x->type == y->type && x->loops == y->loops && same_rolls(x, y) &&
+         term_equal(x->in[0], y->in[0]) && term_equal(x->in[1], y->in[1]);
+}
+
+/* Behind its coordinates, a point has the index of what it stands for. */
+static int64_t **new_points(struct arena *a, int count, int coordinates) {
+  int64_t **point = arena_array(a, (size_t)count, sizeof *point);
+  for (int i = 0; i < count; i++) {
+    point[i] = arena_array(a, (size_t)coordinates + 1, sizeof **point);
+    point[i][coordinates] = i;
+  }
+  return point;
+}
+
+static bool before(const int64_t *x, const int64_t *y, int coordinates) {
+  int c = 0;
+  while (c < coordinates && x[c] == y[c])
+    c++;
+  return c < coordinates && x[c] < y[c];
+}
+
+static void sort_points(int64_t **point, int count, int coordinates) {
+  for (int i = 1; i < count; i++) {
+    int64_t *p = point[i];
+    int at = i;
+    for (; at > 0 && before(p, point[at - 1], coordinates); at--)
+      point[at] = point[at - 1];
+    point[at] = p;
+  }
+}
+
+bool roll_sums(const struct match *m, struct sum *sum, int count,
+               struct sum *merged) {
+  int64_t **point = new_points(m->arena, count, 2);
+  bool reassoc = true;
+  for (int i = 0; i < count; i++) {
+    if (!alike(&sum[0], &sum[i]))
+      return verdict_decline(m->verdict, RULE_UNROLLED, sum[i].at,
+                             "sums of products are added that move in other "
+                             "ways");
+    reassoc &= sum[i].reassoc;
+    for (int t = 0; t < 2; t++)
+      point[i][t] = sum[i].in[t]->access->offset_bytes;
+  }
+  sort_points(point, count, 2);
+  struct roll roll[ROLLS_MAX];
+  int rolls = find_rolls(m->arena, point, count, 2, roll);
+  *merged = sum[point[0][2]];
+  merged->reassoc = reassoc;
+  if (rolls < 0 || merged->roll_count + rolls > ROLLS_MAX)
+    return verdict_decline(m->verdict, RULE_UNROLLED, sum[0].at,
+                           "the products that are added do not lie as the "
+                           "iterations of a loop would have them");
+  memcpy(merged->roll + merged->roll_count, roll, (size_t)rolls * sizeof *roll);
+  merged->roll_count += rolls;
+  return true;
+}
+
+/* ---- places ---- */
+
+static bool same_shape(const struct content *x, struct content *y) {
+  if (!alike(&x->sum, &y->sum) || x->extra_count != y->extra_count ||
+      !calc_equal(x->tail, y->tail))
+    return false;
+  for (int i = 0; i < x->extra_count; i++)
+    if (!(x->extra[i]->op == TERM_LOAD ? term_alike(x->extra[i], y->extra[i])
+                                       : term_equal(x->extra[i], y->extra[i])))
+      return false;
+  return true;
+}
+
+int roll_places(const struct match *m, struct content *all, int count,
+                struct roll *roll) {
+  int coordinates = TENSORS + all[0].extra_count;
+  int64_t **point = new_points(m->arena, count, coordinates);
+  for (int i = 0; i < count; i++) {
+    struct content *c = &all[i];
+    if (!same_shape(&all[0], c)) {
+      verdict_decline(m->verdict, RULE_UNROLLED, c->sum.at,
+                      "neighbouring places of the result are formed in "
+                      "different ways");
+      return -1;
+    }
+    all[0].sum.reassoc &= c->sum.reassoc;
+    point[i][0] = c->offset_bytes;
+    for (int t = 0; t < 2; t++)
+      point[i][1 + t] = c->sum.in[t]->access->offset_bytes;
+    for (int e = 0; e < c->extra_count; e++)
+      point[i][TENSORS + e] =
+          c->extra[e]->op == TERM_LOAD ? c->extra[e]->access->offset_bytes : 0;
+  }
+  int rolls = find_rolls(m->arena, point, count, coordinates, roll);
+  if (rolls < 0)
+    verdict_decline(m->verdict, RULE_UNROLLED, all[0].sum.at,
+                    "the places that are written do not lie as the iterations "
+                    "of a loop would have them");
+  return rolls;
+}

@@ -1,0 +1,248 @@
+/* term.c -- building and comparing terms (term.h).  Each knows about itself
+ * what the matcher asks all the time, so that no question walks a tree, and
+ * none grows beyond what a tail may have. */
+#include "term.h"
+#include "recognizer_parts.h"
+
+#include <math.h>
+
+enum { TERM_SIZE_MAX = 4000 };
+
+enum calc_op term_calc_op(enum term_op op) {
+  return (enum calc_op)(op - TERM_NUMBER + CALC_NUMBER);
+}
+
+static struct term *leaf(struct arena *a, enum term_op op, enum dtype type,
+                         struct loc at) {
+  struct term *t = arena_alloc(a, sizeof *t);
+  t->op = op;
+  t->type = type;
+  t->at = at;
+  t->size = 1;
+  return t;
+}
+
+const struct term *term_old(struct arena *a, int place, enum dtype type) {
+  struct term *t = leaf(a, TERM_OLD, type, loc_none());
+  t->place = place;
+  return t;
+}
+
+const struct term *term_load(struct arena *a, const struct nest *n,
+                             const struct nest_access *x, struct loc at) {
+  struct term *t = leaf(a, TERM_LOAD, x->type, at);
+  t->access = x;
+  for (int l = 0; l < n->loop_count; l++)
+    if (access_moves(x, l))
+      t->moves |= loop_bit(l);
+  return t;
+}
+
+const struct term *term_outside(struct arena *a, int outside, enum dtype type,
+                                struct loc at) {
+  struct term *t = leaf(a, TERM_OUTSIDE, type, at);
+  t->outside = outside;
+  return t;
+}
+
+const struct term *term_carry(struct arena *a, int variable, int loop,
+                              enum dtype type, struct loc at) {
+  struct term *t = leaf(a, TERM_CARRY, type, at);
+  t->variable = variable;
+  t->loop = loop;
+  t->carries = loop_bit(loop);
+  return t;
+}
+
+const struct term *term_number(struct arena *a, enum dtype type, double number,
+                               int64_t integer) {
+  struct term *t = leaf(a, TERM_NUMBER, type, loc_none());
+  t->number = number;
+  t->integer = integer;
+  return t;
+}
+
+const struct term *term_bad(struct arena *a, enum rule rule, struct loc at,
+                            const char *what) {
+  struct term *t = leaf(a, TERM_BAD, DTYPE_I32, at);
+  t->rule = rule;
+  t->what = what;
+  t->bad = t;
+  return t;
+}
+
+const struct term *term_make(struct arena *a, enum term_op op, enum dtype type,
+                             bool reassoc, struct loc at, int count,
+                             const struct term *const arg[]) {
+  struct term *t = leaf(a, op, type, at);
+  t->reassoc = reassoc;
+  t->arg_count = count;
+  t->arg = arena_copy(a, arg, (size_t)count, (size_t)count, sizeof(arg[0]));
+  for (int i = 0; i < count; i++) {
+    t->moves |= arg[i]->moves;
+    t->carries |= arg[i]->carries;
+    t->sums |= arg[i]->sums;
+    t->size += arg[i]->size;
+    t->bad = t->bad ? t->bad : arg[i]->bad;
+  }
+  if (t->size > TERM_SIZE_MAX)
+    return term_bad(a, RULE_NOT_PRODUCT_SUM, at,
+                    "the result is formed with a long expression");
+  return t;
+}
+
+const struct term *term_two(struct arena *a, enum term_op op, bool reassoc,
+                            struct loc at, const struct term *x,
+                            const struct term *y) {
+  return term_make(a, op, x->type, reassoc, at, 2,
+                   (const struct term *const[]){x, y});
+}
+
+const struct term *term_sum(struct arena *a, uint64_t loops, enum dtype type,
+                            bool reassoc, struct loc at, int count,
+                            const struct term *const factor[]) {
+  const struct term *made =
+      term_make(a, TERM_SUM, type, reassoc, at, count, factor);
+  if (made->op == TERM_BAD)
+    return made;
+  struct term *t = (struct term *)made;
+  t->loops = loops;
+  t->moves &= ~loops;
+  t->sums = true;
+  return t;
+}
+
+/* An integer that was loaded is the same bits under the other sign. */
+static const struct term *load_as(struct arena *a, const struct term *load,
+                                  enum dtype type) {
+  struct term *t = arena_alloc(a, sizeof *t);
+  struct nest_access *x = arena_alloc(a, sizeof *x);
+  *t = *load;
+  *x = *load->access;
+  x->type = t->type = type;
+  t->access = x;
+  return t;
+}
+
+/* A number as another type has it; NULL: that would cut off digits. */
+static const struct term *number_as(struct arena *a, const struct term *x,
+                                    enum dtype type) {
+  bool from_float = dtype_kind(x->type) == DTYPE_FLOAT;
+  uint64_t element;
+  if (dtype_kind(type) == DTYPE_FLOAT) {
+    dtype_store_float(type, &element,
+                      from_float ? x->number : (double)x->integer);
+    return term_number(a, type, dtype_load_float(type, &element), 0);
+  }
+  if (from_float)
+    return NULL;
+  dtype_store_int(type, &element, x->integer);
+  return term_number(a, type, 0, dtype_load_int(type, &element));
+}
+
+const struct term *term_cast(struct arena *a, enum dtype type,
+                             const struct term *x) {
+  if (x->type == type)
+    return x;
+  const struct term *number =
+      x->op == TERM_NUMBER ? number_as(a, x, type) : NULL;
+  if (number)
+    return number;
+  bool bits = dtype_kind(type) != DTYPE_FLOAT &&
+              dtype_kind(x->type) != DTYPE_FLOAT &&
+              dtype_bytes(type) == dtype_bytes(x->type);
+  if (bits && x->op == TERM_LOAD)
+    return load_as(a, x, type);
+  return term_make(a, TERM_CAST, type, true, x->at, 1, &x);
+}
+
+bool term_alike(const struct term *x, const struct term *y) {
+  const struct nest_access *a = x->access, *b = y->access;
+  if (x->op != TERM_LOAD || y->op != TERM_LOAD || a->tensor != b->tensor ||
+      a->type != b->type || x->moves != y->moves)
+    return false;
+  for (int l = 0; l < 64; l++)
+    if (x->moves & loop_bit(l) &&
+        !value_equal(a->stride_bytes[l], b->stride_bytes[l]))
+      return false;
+  return true;
+}
+
+bool term_equal(const struct term *x, const struct term *y) {
+  if (x == y)
+    return true;
+  if (x->op != y->op || x->type != y->type || x->size != y->size ||
+      x->arg_count != y->arg_count || x->bad || y->bad)
+    return false;
+  switch (x->op) {
+  case TERM_OLD:
+    return x->place == y->place;
+  case TERM_LOAD:
+    return term_alike(x, y) &&
+           x->access->offset_bytes == y->access->offset_bytes;
+  case TERM_OUTSIDE:
+    return x->outside == y->outside;
+  case TERM_CARRY:
+    return x->variable == y->variable && x->loop == y->loop;
+  case TERM_NUMBER:
+    return x->integer == y->integer && x->number == y->number &&
+           signbit(x->number) == signbit(y->number);
+  default:
+    break;
+  }
+  if (x->loops != y->loops)
+    return false;
+  for (int i = 0; i < x->arg_count; i++)
+    if (!term_equal(x->arg[i], y->arg[i]))
+      return false;
+  return true;
+}
+
+bool term_is_zero(const struct term *t) {
+  return t->op == TERM_NUMBER && (dtype_kind(t->type) == DTYPE_FLOAT
+                                      ? t->number == 0 && !signbit(t->number)
+                                      : t->integer == 0);
+}
+
+const char *term_words(enum term_op op) {
+  switch (op) {
+  case TERM_SUB:
+    return "a subtraction";
+  case TERM_MUL:
+    return "a product";
+  case TERM_DIV:
+    return "a division";
+  case TERM_NEG:
+    return "a negation";
+  case TERM_ABS:
+    return "an absolute value";
+  case TERM_MIN:
+    return "a minimum";
+  case TERM_MAX:
+    return "a maximum";
+  case TERM_LT:
+  case TERM_LE:
+  case TERM_EQ:
+  case TERM_NOT:
+    return "a comparison";
+  case TERM_AND:
+  case TERM_OR:
+  case TERM_XOR:
+    return "a bit operation";
+  case TERM_SHL:
+  case TERM_SHR:
+    return "a shift";
+  case TERM_FLOOR:
+  case TERM_CEIL:
+  case TERM_TRUNC:
+  case TERM_RINT:
+  case TERM_ROUND:
+    return "a rounding";
+  case TERM_SELECT:
+    return "a choice between two values";
+  case TERM_CAST:
+    return "a conversion";
+  default:
+    return "an operation that is neither sum nor product";
+  }
+}

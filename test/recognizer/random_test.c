@@ -1,0 +1,555 @@
+/* random_test.c -- random nests, executed as they are and as what the
+ * recogniser takes them for: both must leave the same bits.
+ *
+ * Nests are written as text: a product with random layout, order of loops,
+ * unrolling, start value and tail.  Most are then damaged: a number, an index
+ * or a line changes.  What still parses is a nest like any other; whether it
+ * is a contraction is for the recogniser to say, and for the interpreter to
+ * contradict.  Elements are small whole numbers, so that sums of floats are
+ * exact in any order. */
+#include "check.h"
+#include "interpret.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t state;
+
+static int pick(int choices) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (int)((state >> 33) % (uint64_t)choices);
+}
+
+static bool maybe(int percent) { return pick(100) < percent; }
+
+/* ---- a nest as text ---- */
+
+enum start { START_OLD, START_ZERO, START_NUMBER, START_BIAS, START_BETA };
+
+struct plan {
+  struct text *t;
+  const char *type, *in0, *in1, *out;
+  int m, n, k, l;    /* extents; l: of a second loop of the sum, or 0 */
+  int um, un, uk;    /* iterations written out */
+  int lda, ldb, ldc; /* of rows */
+  bool a_turned, b_turned, c_turned;
+  bool scalar; /* the sum is kept in a scalar */
+  bool partial, split, ordered, minus, scaled, hoisted, swapped;
+  enum start start;
+  int tail;
+  int depth;
+};
+
+__attribute__((format(printf, 2, 3))) static void
+line(struct plan *p, const char *format, ...) {
+  char text[600];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  text_printf(p->t, "%*s%s\n", 2 * p->depth, "", text);
+}
+
+static void open_loop(struct plan *p, const char *name, int extent) {
+  line(p, "loop %s %d", name, extent);
+  p->depth++;
+}
+
+static void close_loops(struct plan *p, int depth) {
+  while (p->depth > depth) {
+    p->depth--;
+    line(p, "end");
+  }
+}
+
+static void statement(struct plan *p, const char *to, const char *sign,
+                      const char *value) {
+  line(p, "%s %s %s : %s%s", to, sign, value, p->type,
+       p->ordered ? " ordered" : "");
+}
+
+/* Texts of a few expressions at a time. */
+__attribute__((format(printf, 1, 2))) static const char *
+format(const char *format, ...) {
+  static char text[32][400];
+  static int next;
+  char *at = text[next++ % 32];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(at, sizeof text[0], format, args);
+  va_end(args);
+  return at;
+}
+
+static const char *c_at(const struct plan *p, const char *i, const char *j,
+                        int x, int y) {
+  int row = p->c_turned ? 1 : p->ldc, col = p->c_turned ? p->ldc : 1;
+  return format("C[%s*%d + %s*%d + %d]", i, p->um * row, j, p->un * col,
+                x * row + y * col);
+}
+
+static const char *product(const struct plan *p, int x, int y, int u) {
+  int ai = p->a_turned ? 1 : p->lda, ak = p->a_turned ? p->lda : 1;
+  int bj = p->b_turned ? p->ldb : 1, bk = p->b_turned ? 1 : p->ldb;
+  int l = p->l ? p->l : 1;
+  const char *second_a = "", *second_b = "";
+  if (p->l) {
+    second_a = format(" + l*%d", p->uk * ak);
+    second_b = format(" + l*%d", p->uk * bk);
+  }
+  const char *a = format("A[i*%d + k*%d%s + %d]", p->um * ai, p->uk * l * ak,
+                         second_a, x * ai + u * ak);
+  const char *b = format("B[j*%d + k*%d%s + %d]", p->un * bj, p->uk * l * bk,
+                         second_b, y * bj + u * bk);
+  const char *ab =
+      p->swapped ? format("%s * %s", b, a) : format("%s * %s", a, b);
+  return p->scaled ? format("alpha * %s", ab) : ab;
+}
+
+static const char *start_value(const struct plan *p, const char *i,
+                               const char *j, int x, int y) {
+  switch (p->start) {
+  case START_OLD:
+    return c_at(p, i, j, x, y);
+  case START_ZERO:
+    return "0";
+  case START_NUMBER:
+    return "3";
+  case START_BIAS:
+    return format("D[%s*%d + %d]", j, p->un, y);
+  case START_BETA:
+    return format("beta * %s + D[%s*%d + %s*%d + %d]", c_at(p, i, j, x, y), i,
+                  8 * p->um, j, p->un, 8 * x + y);
+  }
+  return "0";
+}
+
+static const char *tail_of(const struct plan *p, const char *sum, int y) {
+  switch (p->tail) {
+  case 1:
+    return format("max(%s, 0)", sum);
+  case 2:
+    return format("select(lt(0, %s), %s, 0)", sum, sum);
+  case 3:
+    return format("alpha * %s + D[j*%d + %d]", sum, p->un, y);
+  case 4:
+    return format("min(max(%s, 0), 9)", sum);
+  case 5:
+    return format("(%s : i8)", sum);
+  case 6:
+    return format("beta - %s", sum);
+  case 7:
+    return format("neg(%s) * 2", sum);
+  case 8:
+    return format("(shr((%s : i32), 1) : i32)", sum);
+  default:
+    return sum;
+  }
+}
+
+static const char *sum_name(int x, int y, int u) {
+  return format("s%d%d%d", x, y, u);
+}
+
+static void each_place(struct plan *p,
+                       void (*write)(struct plan *p, int x, int y)) {
+  for (int x = 0; x < p->um; x++)
+    for (int y = 0; y < p->un; y++)
+      write(p, x, y);
+}
+
+/* ---- the sum in memory ---- */
+
+static void write_start(struct plan *p, int x, int y) {
+  if (p->start != START_OLD)
+    statement(p, c_at(p, "i", "j", x, y), "=", start_value(p, "i", "j", x, y));
+}
+
+static void write_products(struct plan *p, int x, int y) {
+  const char *to = c_at(p, "i", "j", x, y), *sign = p->minus ? "-=" : "+=";
+  if (p->split || p->uk > 2)
+    for (int u = 0; u < p->uk; u++)
+      statement(p, to, sign, product(p, x, y, u));
+  else if (p->uk == 2)
+    statement(p, to, sign,
+              format("%s + %s", product(p, x, y, 0), product(p, x, y, 1)));
+  else
+    statement(p, to, sign, product(p, x, y, 0));
+}
+
+static void write_tail(struct plan *p, int x, int y) {
+  const char *to = c_at(p, "i", "j", x, y);
+  if (p->tail)
+    statement(p, to, "=", tail_of(p, to, y));
+}
+
+static void open_one(struct plan *p, char loop) {
+  char name[2] = {loop};
+  open_loop(p, name,
+            loop == 'i'   ? p->m
+            : loop == 'j' ? p->n
+            : loop == 'k' ? p->k
+                          : p->l);
+}
+
+static void in_loops(struct plan *p, const char *loops,
+                     void (*write)(struct plan *p, int x, int y)) {
+  int depth = p->depth;
+  for (; *loops; loops++)
+    open_one(p, *loops);
+  each_place(p, write);
+  close_loops(p, depth);
+}
+
+static void memory_nest(struct plan *p) {
+  static const char *const order[] = {"ijk", "jik", "ikj", "kij", "jki", "kji"};
+  const char *o = order[pick(6)];
+  int depth = 0;
+  if (p->l) { /* a loop around the product, and maybe around the rest */
+    open_one(p, 'l');
+    depth += maybe(50);
+  }
+  if (o[0] != 'k') {
+    open_one(p, o[0]);
+    if (o[1] != 'k' && maybe(50)) {
+      open_one(p, o[1]);
+      each_place(p, write_start);
+      open_one(p, 'k');
+      each_place(p, write_products);
+      close_loops(p, p->depth - 1);
+      each_place(p, write_tail);
+    } else {
+      in_loops(p, o[0] == 'i' ? "j" : "i", write_start);
+      in_loops(p, o + 1, write_products);
+      in_loops(p, o[0] == 'i' ? "j" : "i", write_tail);
+    }
+  } else if (maybe(50)) {
+    in_loops(p, o, write_products);
+  } else { /* a loop that does nothing holds them together */
+    open_loop(p, "r", 1);
+    in_loops(p, maybe(50) ? "ij" : "ji", write_start);
+    in_loops(p, o, write_products);
+    in_loops(p, maybe(50) ? "ij" : "ji", write_tail);
+  }
+  close_loops(p, depth > p->depth ? p->depth : 0);
+}
+
+/* ---- the sum in scalars ---- */
+
+static int accumulators(const struct plan *p) { return p->split ? p->uk : 1; }
+
+static void start_sums(struct plan *p, int x, int y) {
+  for (int u = 0; u < accumulators(p); u++)
+    statement(p, sum_name(x, y, u), "=",
+              u == 0 && !p->hoisted ? start_value(p, "i", "j", x, y) : "0");
+}
+
+static void add_to_sums(struct plan *p, int x, int y) {
+  const char *sign = p->minus ? "-=" : "+=";
+  for (int u = 0; u < p->uk; u++)
+    statement(p,
+              p->partial ? format("p%d%d", x, y)
+                         : sum_name(x, y, p->split ? u : 0),
+              sign, product(p, x, y, u));
+}
+
+static void start_partial(struct plan *p, int x, int y) {
+  line(p, "p%d%d = 0 : %s", x, y, p->type);
+}
+
+static void add_partial(struct plan *p, int x, int y) {
+  statement(p, sum_name(x, y, 0), "+=", format("p%d%d", x, y));
+}
+
+static void store_sums(struct plan *p, int x, int y) {
+  const char *sum = sum_name(x, y, 0);
+  for (int u = 1; u < accumulators(p); u++)
+    sum = format("%s + %s", sum, sum_name(x, y, u));
+  if (p->hoisted)
+    sum = format("%s + %s", start_value(p, "i", "j", x, y), sum);
+  statement(p, c_at(p, "i", "j", x, y), "=",
+            tail_of(p, format("(%s)", sum), y));
+}
+
+static void scalar_nest(struct plan *p) {
+  open_one(p, maybe(50) ? 'i' : 'j');
+  open_one(p, strstr(text_string(p->t), "loop i") ? 'j' : 'i');
+  each_place(p, start_sums);
+  open_one(p, 'k');
+  if (p->partial)
+    each_place(p, start_partial);
+  if (p->l)
+    open_one(p, 'l');
+  each_place(p, add_to_sums);
+  if (p->l)
+    close_loops(p, p->depth - 1);
+  if (p->partial)
+    each_place(p, add_partial);
+  close_loops(p, p->depth - 1);
+  each_place(p, store_sums);
+  close_loops(p, 0);
+}
+
+/* ---- plans ---- */
+
+static const struct {
+  const char *type, *in0, *in1, *out;
+} types[] = {
+    {"i32", "i8", "i8", "i32"},     {"i32", "u8", "i8", "i8"},
+    {"i32", "i16", "i16", "u32"},   {"i32", "i8", "i16", "i16"},
+    {"f32", "bf16", "bf16", "f32"}, {"f32", "bf16", "bf16", "bf16"},
+    {"f32", "f32", "bf16", "f32"},  {"f64", "bf16", "bf16", "f32"},
+    {"i64", "i8", "i8", "i64"},     {"i16", "i8", "i8", "i16"},
+    {"f64", "f64", "f64", "f64"},   {"i8", "i8", "i8", "i32"},
+};
+
+static void write_nest(struct text *t) {
+  int type = maybe(50) ? 0 : pick(sizeof types / sizeof *types);
+  struct plan p = {.t = t,
+                   .type = types[type].type,
+                   .in0 = types[type].in0,
+                   .in1 = types[type].in1,
+                   .out = types[type].out,
+                   .m = 1 + pick(4),
+                   .n = 1 + pick(4),
+                   .k = 1 + pick(4),
+                   .l = maybe(30) ? 1 + pick(3) : 0,
+                   .um = maybe(20) ? 2 : 1,
+                   .un = maybe(20) ? 1 + pick(4) : 1,
+                   .uk = maybe(30) ? 1 + pick(4) : 1,
+                   .a_turned = maybe(30),
+                   .b_turned = maybe(30),
+                   .c_turned = maybe(30),
+                   .scalar = maybe(60),
+                   .partial = maybe(20),
+                   .split = maybe(50),
+                   .ordered = maybe(10),
+                   .minus = maybe(20),
+                   .scaled = maybe(20),
+                   .hoisted = maybe(30),
+                   .swapped = maybe(50),
+                   .start = (enum start)pick(5),
+                   .tail = maybe(60) ? pick(9) : 0};
+  p.lda = 30 + pick(3);
+  p.ldb = 30 + pick(3);
+  p.ldc = 30 + pick(3);
+  p.split &= !p.partial;
+  line(&p, "tensor A %s", p.in0);
+  line(&p, "tensor B %s", p.in1);
+  line(&p, "tensor C %s", p.out);
+  line(&p, "tensor D %s", p.type);
+  line(&p, "number alpha %s", p.type);
+  line(&p, "number beta %s", p.type);
+  (p.scalar ? scalar_nest : memory_nest)(&p);
+}
+
+/* ---- damage ---- */
+
+static void change_char(char *text, const char *from, const char *to) {
+  int count = 0;
+  for (char *c = strstr(text, "loop"); c && *c; c++)
+    count += strchr(from, *c) != NULL;
+  if (!count)
+    return;
+  int which = pick(count);
+  for (char *c = strstr(text, "loop"); c && *c; c++)
+    if (strchr(from, *c) && which-- == 0)
+      *c = to[pick((int)strlen(to))];
+}
+
+static char *line_at(char *text, int number) {
+  while (number-- > 0)
+    text = strchr(text, '\n') + 1;
+  return text;
+}
+
+/* One line stands twice, is missing, or changes places with the next. */
+static void change_lines(char *text) {
+  int count = 0;
+  for (char *c = text; *c; c++)
+    count += *c == '\n';
+  char *first = line_at(text, 6 + pick(count - 6));
+  char *second = strchr(first, '\n') + 1;
+  char copy[1000];
+  size_t length = (size_t)(second - first);
+  char *third = strchr(second, '\n');
+  if (!third || length > sizeof copy)
+    return;
+  memcpy(copy, first, length);
+  switch (pick(3)) {
+  case 0:
+    memmove(second + length, second, strlen(second) + 1);
+    memcpy(second, copy, length);
+    return;
+  case 1:
+    memmove(first, second, strlen(second) + 1);
+    return;
+  default:
+    memmove(first, second, (size_t)(third + 1 - second));
+    memcpy(third + 1 - length, copy, length);
+    return;
+  }
+}
+
+static void damage(char *text) {
+  switch (pick(6)) {
+  case 0:
+    change_char(text, "0123456789", "0123456789");
+    return;
+  case 1:
+    change_char(text, "ijkl", "ijkl");
+    return;
+  case 2:
+    change_char(text, "ABCD", "ABCD");
+    return;
+  case 3:
+    change_char(text, "+-*", "+-*");
+    return;
+  default:
+    change_lines(text);
+    return;
+  }
+}
+
+/* ---- both ways ---- */
+
+enum { TENSORS_MAX = 8 };
+
+static void fill(const struct nest *n, struct memory *m,
+                 unsigned char bytes[TENSORS_MAX][MEMORY],
+                 const enum dtype *type) {
+  for (int t = 0; t < n->tensor_count; t++) {
+    m->tensor[t] = bytes[t];
+    for (int at = 0; at < MEMORY; at += dtype_bytes(type[t]))
+      if (dtype_kind(type[t]) == DTYPE_FLOAT)
+        dtype_store_float(type[t], bytes[t] + at, pick(7) - 3);
+      else
+        dtype_store_int(type[t], bytes[t] + at,
+                        maybe(20) ? pick(1 << 16) : pick(7) - 3);
+  }
+}
+
+static void find_types(const struct nest_expr *e, enum dtype *tensor,
+                       enum dtype *outside) {
+  if (e->op == NEST_LOAD)
+    tensor[e->access.tensor] = e->access.type;
+  if (e->op == NEST_OUTSIDE)
+    outside[e->outside] = e->type;
+  for (int i = 0;
+       e->op >= NEST_NUMBER && i < calc_operands(nest_calc_op(e->op)); i++)
+    find_types(e->arg[i], tensor, outside);
+}
+
+/* Whoever permits another order of floats has given up the sign of zero. */
+static bool same_elements(enum dtype type, const unsigned char *one,
+                          const unsigned char *two) {
+  for (int at = 0; at < MEMORY; at += dtype_bytes(type))
+    if (memcmp(one + at, two + at, (size_t)dtype_bytes(type)) != 0 &&
+        (dtype_kind(type) != DTYPE_FLOAT ||
+         dtype_load_float(type, one + at) != dtype_load_float(type, two + at)))
+      return false;
+  return true;
+}
+
+static bool same_memory(const struct nest *n, const enum dtype *type,
+                        const struct memory *one, const struct memory *two) {
+  for (int t = 0; t < n->tensor_count; t++)
+    if (!same_elements(type[t], one->tensor[t], two->tensor[t]))
+      return false;
+  return true;
+}
+
+static int taken, declined;
+
+static void judge(struct arena *a, const struct nest *n, const char *text) {
+  static unsigned char one[TENSORS_MAX][MEMORY], two[TENSORS_MAX][MEMORY];
+  enum dtype type[64] = {0}, outside[64] = {0};
+  struct options o = options_default();
+  struct verdict v = {0};
+  o.fp = maybe(30) ? FP_RELAXED : FP_STRICT;
+  o.f32 = maybe(50) ? F32_BF16X3 : F32_KEEP;
+  o.device = maybe(30) ? "host" : NULL;
+  struct contraction *c = recognize(a, n, &o, &v);
+  declined += c == NULL;
+  if (!c || n->tensor_count > TENSORS_MAX)
+    return;
+  for (int i = 0; i < n->statement_count; i++) {
+    const struct nest_statement *s = &n->statement[i];
+    find_types(s->value, type, outside);
+    if (s->is_store)
+      type[s->to.tensor] = s->to.type;
+  }
+  struct memory m = {.symbol = {0}}, m2 = {.symbol = {0}};
+  for (int i = 0; i < n->symbol_count; i++)
+    m.symbol[i] = m2.symbol[i] = pick(5);
+  for (int i = 0; i < n->outside_count && i < NUMBERS; i++) {
+    if (dtype_kind(outside[i]) == DTYPE_FLOAT)
+      dtype_store_float(outside[i], m.outside[i], pick(5) - 2);
+    else
+      dtype_store_int(outside[i], m.outside[i], pick(5) - 2);
+    memcpy(m2.outside[i], m.outside[i], sizeof m.outside[i]);
+  }
+  memset(one, 0, sizeof one);
+  fill(n, &m, one, type);
+  memcpy(two, one, sizeof one);
+  for (int t = 0; t < n->tensor_count; t++)
+    m2.tensor[t] = two[t];
+  if (!interpret_nest(n, &m) || !interpret_contraction(a, c, &m2))
+    return;
+  taken++;
+  bool same = same_memory(n, type, &m, &m2);
+  CHECK(same);
+  if (same)
+    return;
+  struct text t = {0};
+  contraction_print(c, &t);
+  fprintf(stderr, "%s\nfp=%d f32=%d device=%s\n%s\n", text, o.fp, o.f32,
+          o.device ? o.device : "-", text_string(&t));
+  text_free(&t);
+}
+
+static void round_trip(const struct nest *n, const char *text) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct text one = {0}, two = {0};
+  nest_print(n, &one);
+  struct nest *again = nest_parse(a, "again", text_string(&one), &d);
+  if (again)
+    nest_print(again, &two);
+  bool same = again && strcmp(text_string(&one), text_string(&two)) == 0;
+  CHECK(same);
+  if (!same)
+    fprintf(stderr, "%s\n%s\n%s\n%s\n", text, text_string(&one),
+            text_string(&two), d.text);
+  text_free(&one);
+  text_free(&two);
+  arena_close(a);
+}
+
+static void try_one(void) {
+  struct text t = {0};
+  struct diag d = {0};
+  struct arena *a = arena_open();
+  write_nest(&t);
+  char text[20000];
+  snprintf(text, sizeof text / 2, "%s", text_string(&t));
+  for (int changes = maybe(30) ? 0 : 1 + pick(2); changes > 0; changes--)
+    damage(text);
+  struct nest *n = nest_parse(a, "random", text, &d);
+  if (n) {
+    round_trip(n, text);
+    judge(a, n, text);
+  }
+  arena_close(a);
+  text_free(&t);
+}
+
+int main(int count, char **word) {
+  int rounds = count > 1 ? atoi(word[1]) : 20000;
+  state = count > 2 ? strtoull(word[2], NULL, 10) : 1;
+  for (int i = 0; i < rounds; i++)
+    try_one();
+  printf("%d taken, %d declined\n", taken, declined);
+  CHECK(taken > rounds / 10 && declined > rounds / 10);
+  return check_result();
+}
