@@ -68,6 +68,16 @@ bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
   return kernel_shape(in0, in1, out, unit);
 }
 
+bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out,
+                      struct kernel_shape *even) {
+  const struct gemm_kind *g = find_kind(in0, in1, out);
+  if (g)
+    *even = (struct kernel_shape){.m = g->rows * g->mac_shape.m,
+                                  .k = g->mac_shape.k,
+                                  .n = g->cols * g->mac_shape.n};
+  return g != NULL;
+}
+
 int kernel_gemm_passes(enum dtype in0, enum dtype in1, enum dtype out) {
   const struct gemm_kind *g = find_kind(in0, in1, out);
   return g ? g->passes : 0;

@@ -87,6 +87,9 @@ struct kernel_gemm {
 /* The extents that m, k and n must be multiples of; which shapes fit. */
 bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
                       struct kernel_shape *unit);
+/* Multiples of these m and n have no edges, which cost some cycles. */
+bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out,
+                      struct kernel_shape *even);
 /* C += A * B (or C = A * B) for one block. */
 struct asm_program *kernel_gemm(struct arena *, const struct kernel_gemm *,
                                 struct diag *);
