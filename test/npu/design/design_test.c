@@ -21,6 +21,17 @@ static struct design *make(struct arena *a, int64_t m, int64_t n, int64_t k,
   return q ? design_make(a, q, d) : NULL;
 }
 
+/* The same from a blocking: bf16 to f32, as large as the blocking is. */
+static struct design *
+make_blocked(struct arena *a, const struct map_blocking *b, struct diag *d) {
+  const struct device *device = device_find("npu1");
+  const struct map_problem p = {
+      .in0 = DTYPE_BF16, .in1 = DTYPE_BF16, .acc = DTYPE_F32, .out = DTYPE_F32};
+  struct tile_program *q =
+      map_program(a, map_schedule(a, device, &p, b), device, d);
+  return q ? design_make(a, q, d) : NULL;
+}
+
 static void test_shapes(void) {
   static const int64_t size[][3] = {{1, 1, 1},
                                     {17, 100, 257},
@@ -39,13 +50,18 @@ static void test_shapes(void) {
   }
 }
 
+/* What a mem tile keeps of in0, and blockings that lead to it. */
 enum kept { NOTHING, PART, WHOLE };
+static const struct map_blocking blocking[] = {
+    [NOTHING] = {64, 64, 8, 1, 3, 3, 1, 0},
+    [PART] = {48, 96, 32, 2, 2, 3, 126, 0},
+    [WHOLE] = {64, 64, 64, 1, 3, 4, 8, 0}};
 
 /* Words that the shim's tasks of one m round move, per column and tensor. */
-static void test_traffic(int64_t k, enum kept kept) {
+static void test_traffic(enum kept kept) {
   struct arena *a = arena_open();
   struct diag d = {0};
-  struct design *x = make(a, 600, 700, k, false, &d);
+  struct design *x = make_blocked(a, &blocking[kept], &d);
   CHECK(x != NULL);
   const struct tile_program *p = x->program;
   CHECK((p->panel.chunks > 1) == (kept == WHOLE));
@@ -83,8 +99,8 @@ static void test_traffic(int64_t k, enum kept kept) {
 static void test_panel(void) {
   struct arena *a = arena_open();
   struct diag d = {0};
-  struct design *x = make(a, 600, 700, 4032, false, &d);
-  CHECK(x && x->program->panel.stretches);
+  struct design *x = make_blocked(a, &blocking[PART], &d);
+  CHECK(x && x->program->panel.stretches > MAP_MEM_DEPTH_STREAMED);
   const struct tile_program *p = x->program;
   int64_t shim = 0, mem = 0;
   for (int i = 0; i < x->task_count; i++) {
@@ -196,9 +212,8 @@ static void test_halves(void) {
 int main(void) {
   test_shapes();
   test_halves();
-  test_traffic(512, WHOLE);
-  test_traffic(4032, PART);
-  test_traffic(8, NOTHING);
+  for (enum kept kept = NOTHING; kept <= WHOLE; kept++)
+    test_traffic(kept);
   test_panel();
   test_layout_change();
   test_broken_rules();
