@@ -205,8 +205,7 @@ static size_t bytes_of(const struct nest_work *w, int tensor, enum dtype type) {
   return bytes;
 }
 
-void nest_make(struct nest_work *w, bool symbolic, uint32_t seed) {
-  state = seed;
+static void allocate(struct nest_work *w) {
   for (int t = 0; t < TENSORS; t++) {
     w->bytes[t] = bytes_of(w, t, w->type[t]);
     size_t bytes = w->bytes[t] + 2 * NEST_GUARD;
@@ -218,8 +217,27 @@ void nest_make(struct nest_work *w, bool symbolic, uint32_t seed) {
     w->extra[i] = malloc(bytes);
     fill(w->extra_type[i], w->extra[i], bytes);
   }
+}
+
+void nest_make(struct nest_work *w, bool symbolic, uint32_t seed) {
+  state = seed;
+  allocate(w);
   run_naively(w);
   make_teir(w, symbolic);
+}
+
+void nest_make_with(struct nest_work *w, const int64_t *value, int count,
+                    uint32_t seed) {
+  state = seed;
+  allocate(w);
+  for (int t = 0; t < OUT; t++) {
+    size_t size = (size_t)dtype_bytes(w->type[t]);
+    for (size_t i = 0; i + size <= w->bytes[t]; i += size)
+      dtype_store_int(w->type[t], w->memory[t] + NEST_GUARD + i,
+                      value[pick((uint32_t)count)]);
+  }
+  run_naively(w);
+  make_teir(w, true);
 }
 
 void nest_free(struct nest_work *w) {

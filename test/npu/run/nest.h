@@ -40,6 +40,9 @@ struct nest_work {
  * naive loops into `expected` and prints the TEIR.  Extents and strides are
  * symbols when `symbolic`. */
 void nest_make(struct nest_work *, bool symbolic, uint32_t seed);
+/* The same, symbolic, with some of these values in the inputs. */
+void nest_make_with(struct nest_work *, const int64_t *value, int count,
+                    uint32_t seed);
 void nest_free(struct nest_work *);
 /* The addresses of a call; gives their number. */
 uint64_t nest_tensors(struct nest_work *, void *tensor[NEST_TENSORS]);

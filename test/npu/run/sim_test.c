@@ -103,6 +103,26 @@ static void test_types(void) {
   CHECK(done >= 2);
 }
 
+/* Sums of the largest products wrap modulo 2^32, where saturating once on the
+ * way would show; long enough for several steps along K. */
+static void test_wrapping(void) {
+  static const enum dtype type[][2] = {
+      {DTYPE_I16, DTYPE_I16}, {DTYPE_U16, DTYPE_U16}, {DTYPE_I16, DTYPE_I8}};
+  static const int64_t edge[] = {-32768, 32767, -32768, -32768, 32767, 0};
+  for (size_t i = 0; i < sizeof type / sizeof *type; i++)
+    for (int64_t k = 2; k <= 1000; k = 3 * k + 1) {
+      struct nest_work w;
+      nest_gemm(&w, DTYPE_I16, k % 2, 20, 24, k);
+      for (int t = 0; t < OUT; t++)
+        w.type[t] = type[i][t];
+      for (int x = 0; x < 3 && type[i][IN1] == DTYPE_I8; x++)
+        w.axis[x].stride[IN1] /= 2;
+      nest_make_with(&w, edge, k % 2 ? 1 : 6, 1);
+      CHECK(call(&w) == 0 && nest_right(&w));
+      nest_free(&w);
+    }
+}
+
 /* f32 inputs: 8 bits when rounded, 16 when split, by the real kernels. */
 static void test_floats(void) {
   static const struct {
@@ -165,6 +185,7 @@ int main(void) {
   test_layouts();
   test_random();
   test_types();
+  test_wrapping();
   test_floats();
   test_threads();
   test_declined();
