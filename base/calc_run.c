@@ -205,8 +205,9 @@ TO_HALF(F16, f16_from_f32)
 #define EACH_PAIR(t, X)                                                        \
   X(t, BF16)                                                                   \
   X(t, F16)                                                                    \
-  X(t, F32) X(t, F64) X(t, I8) X(t, I16) X(t, I32) X(t, I64) X(t, U8)          \
-      X(t, U16) X(t, U32)
+  X(t, F32)                                                                    \
+  X(t, F64) X(t, I8) X(t, I16) X(t, I32) X(t, I64) X(t, U8) X(t, U16)          \
+      X(t, U32)
 #define CAST(t, r)                                                             \
   static void CAST_##t##_##r(void *restrict to, const void *restrict x,        \
                              const void *restrict y, const void *restrict z,   \
@@ -281,7 +282,7 @@ struct room {
 struct calc_program {
   int step_count, result, value_count;
   int used_count, used[CALC_INPUTS];
-  enum dtype input[CALC_INPUTS], type;
+  int input_bytes[CALC_INPUTS], bytes; /* of an element */
   struct step *step;
   const void **value; /* a chunk each; the inputs' are set by every call */
   struct room *room;  /* [CALC_INPUTS] */
@@ -337,7 +338,7 @@ static int compile_input(struct compiler *k, const struct calc *c) {
   if (!k->used[c->input]) {
     k->used[c->input] = true;
     k->p->used[k->p->used_count++] = c->input;
-    k->p->input[c->input] = c->type;
+    k->p->input_bytes[c->input] = dtype_bytes(c->type);
     k->p->room[c->input].chunk = new_chunk(k->a);
   }
   return c->input;
@@ -365,7 +366,7 @@ struct calc_program *calc_compile(struct arena *a, const struct calc *c) {
   size_t most = CALC_INPUTS + (size_t)operations(c);
   struct calc_program *p = arena_alloc(a, sizeof *p);
   p->value_count = CALC_INPUTS;
-  p->type = c->type;
+  p->bytes = dtype_bytes(c->type);
   p->step = arena_array(a, most, sizeof *p->step);
   p->value = arena_array(a, most, sizeof *p->value);
   p->room = arena_array(a, CALC_INPUTS, sizeof *p->room);
@@ -383,21 +384,39 @@ static const void *spread(struct room *r, const void *element, int bytes) {
   return r->chunk;
 }
 
+/* Steps do not write where they read; the last one may write to `out` unless
+ * an input lies there, which is old content. */
+static bool apart(const struct calc_program *p, const void *const input[],
+                  const void *out, int count) {
+  uintptr_t to = (uintptr_t)out, bytes = (uintptr_t)(count * p->bytes);
+  bool good = to % (uintptr_t)p->bytes == 0;
+  for (int i = 0; i < p->used_count; i++) {
+    uintptr_t from = (uintptr_t)input[p->used[i]];
+    good =
+        good && (to + bytes <= from ||
+                 from + (uintptr_t)(count * p->input_bytes[p->used[i]]) <= to);
+  }
+  return good;
+}
+
 void calc_run(const struct calc_program *p, const void *const input[],
               const bool fixed[], void *out, int count) {
   assert(count >= 0 && count <= CALC_CHUNK);
   for (int i = 0; i < p->used_count; i++) {
     int j = p->used[i];
-    p->value[j] = fixed[j]
-                      ? spread(&p->room[j], input[j], dtype_bytes(p->input[j]))
-                      : input[j];
+    p->value[j] =
+        fixed[j] ? spread(&p->room[j], input[j], p->input_bytes[j]) : input[j];
   }
-  for (int i = 0; i < p->step_count; i++) {
+  int last = p->step_count - 1;
+  bool direct = last >= 0 && apart(p, input, out, count);
+  for (int i = 0; i <= last; i++) {
     const struct step *s = &p->step[i];
-    s->run((void *)p->value[s->to], p->value[s->from[0]], p->value[s->from[1]],
-           p->value[s->from[2]], count);
+    void *to = direct && i == last ? out : (void *)p->value[s->to];
+    s->run(to, p->value[s->from[0]], p->value[s->from[1]], p->value[s->from[2]],
+           count);
   }
-  memmove(out, p->value[p->result], (size_t)(count * dtype_bytes(p->type)));
+  if (!direct)
+    memmove(out, p->value[p->result], (size_t)(count * p->bytes));
 }
 
 /* ---- rows ---- */
@@ -431,8 +450,7 @@ static const void *gather(struct room *r, const char *from, int64_t stride,
 void calc_run_row(const struct calc_program *p, const void *const input[],
                   const int64_t stride_bytes[], void *out,
                   int64_t out_stride_bytes, int64_t count) {
-  int bytes = dtype_bytes(p->type);
-  bool fixed[CALC_INPUTS] = {false};
+  bool fixed[CALC_INPUTS];
   for (int i = 0; i < p->used_count; i++)
     fixed[p->used[i]] = stride_bytes[p->used[i]] == 0 && count > 1;
   for (int64_t done = 0; done < count; done += CALC_CHUNK) {
@@ -444,13 +462,13 @@ void calc_run_row(const struct calc_program *p, const void *const input[],
       const char *from = (const char *)input[j] + done * stride_bytes[j];
       chunk[j] = fixed[j] ? from
                           : gather(&p->room[j], from, stride_bytes[j],
-                                   dtype_bytes(p->input[j]), n);
+                                   p->input_bytes[j], n);
     }
-    if (out_stride_bytes == bytes) {
+    if (out_stride_bytes == p->bytes) {
       calc_run(p, chunk, fixed, to, n);
     } else {
       calc_run(p, chunk, fixed, p->out, n);
-      copy_row(to, out_stride_bytes, p->out, bytes, bytes, n);
+      copy_row(to, out_stride_bytes, p->out, p->bytes, p->bytes, n);
     }
   }
 }

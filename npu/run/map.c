@@ -5,6 +5,9 @@
  */
 #include "parts.h"
 
+/* Runs of a row that are found once for all rows. */
+enum { RUNS = 256 };
+
 static void turn(struct map_operands *o) {
   for (int i = 0; i < o->count; i++) {
     const int64_t *row = o->x[i].row;
@@ -52,8 +55,8 @@ static bool better_turned(struct map_operands *o, int64_t rows,
 
 static void run_row(const struct calc_program *p, const struct map_operands *o,
                     int64_t row, int64_t from, int64_t count) {
-  const void *in[CALC_INPUTS] = {NULL};
-  int64_t stride[CALC_INPUTS] = {0};
+  const void *in[CALC_INPUTS];
+  int64_t stride[CALC_INPUTS];
   char *out = NULL;
   int64_t out_stride = 0;
   for (int i = 0; i < o->count; i++) {
@@ -76,9 +79,16 @@ void map_block(const struct calc_program *p, const struct map_operands *from,
     rows = columns, columns = swap;
     turn(&o);
   }
-  for (int64_t begin = 0, end; begin < columns; begin = end) {
-    end = run_end(&o, begin, columns);
-    for (int64_t row = 0; row < rows; row++)
-      run_row(p, &o, row, begin, end - begin);
+  for (int64_t begin = 0; begin < columns;) {
+    int64_t end[RUNS], at = begin;
+    int count = 0;
+    while (at < columns && count < RUNS)
+      at = end[count++] = run_end(&o, at, columns);
+    for (int64_t row = 0; row < rows; row++) {
+      at = begin;
+      for (int i = 0; i < count; at = end[i++])
+        run_row(p, &o, row, at, end[i] - at);
+    }
+    begin = at;
   }
 }
