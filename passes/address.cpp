@@ -7,6 +7,9 @@
 // index is taken for a 64-bit one, and its smallest and largest value must turn
 // out to fit at run time.
 //
+// An address that is itself loaded inside the nest, from an array along one of
+// its loops, is taken for a recurrence, too: rows.cpp asks at run time.
+//
 // A loop that counts down is described as one that counts up from its last
 // iteration; which way a sum is formed or a result is filled does not matter.
 #include "address.h"
@@ -106,6 +109,75 @@ const SCEV *Addresses::widen(const SCEV *S) {
   return Wide;
 }
 
+namespace {
+
+class RowResolver : public SCEVRewriteVisitor<RowResolver> {
+  function_ref<const SCEV *(const LoadInst &)> RowAddress;
+
+public:
+  RowResolver(ScalarEvolution &SE,
+              function_ref<const SCEV *(const LoadInst &)> RowAddress)
+      : SCEVRewriteVisitor(SE), RowAddress(RowAddress) {}
+
+  const SCEV *visitUnknown(const SCEVUnknown *U) {
+    const LoadInst *L = hoistedLoad(U->getValue());
+    const SCEV *Row = L ? RowAddress(*L) : nullptr;
+    return Row ? Row : U;
+  }
+};
+
+} // namespace
+
+bool Addresses::mayChange(const LoadInst &L) {
+  MemoryLocation Array(L.getPointerOperand(),
+                       LocationSize::beforeOrAfterPointer(), L.getAAMetadata());
+  for (BasicBlock *B : Outer.blocks())
+    for (Instruction &I : *B)
+      if (I.mayWriteToMemory() && isModSet(AA.getModRefInfo(&I, Array)))
+        return true;
+  return false;
+}
+
+// Null: not the element of an array of addresses that moves along one loop.
+const SCEV *Addresses::rowAddress(const LoadInst &L) {
+  Address Array;
+  if (!L.getType()->isPointerTy() || !Outer.contains(&L) || !L.isSimple() ||
+      !split(L, L.getPointerOperand(), Array))
+    return nullptr;
+  int Along = -1;
+  for (size_t I = 0; I < Loops.size(); I++)
+    if (Array.Stride[I]) {
+      if (Along >= 0)
+        return nullptr;
+      Along = (int)I;
+    }
+  if (Along < 0 || mayChange(L))
+    return nullptr;
+  const RowArray &Row =
+      rowArray(L, Array.Start, Array.Stride[Along], Extents[Along]);
+  return SE.getAddRecExpr(SE.getSCEV(Row.Base), SE.getSCEV(Row.Step),
+                          Loops[Along], SCEV::FlagAnyWrap);
+}
+
+const RowArray &Addresses::rowArray(const LoadInst &L, const SCEV *Start,
+                                    const SCEV *Stride, const SCEV *Extent) {
+  for (const RowArray &R : Rows)
+    if (R.Start == Start && R.Stride == Stride && R.Extent == Extent)
+      return R;
+  IRBuilder<> B(Outer.getLoopPreheader()->getTerminator());
+  auto Placeholder = [&](Type *T) {
+    return cast<Instruction>(B.CreateFreeze(UndefValue::get(T)));
+  };
+  Rows.push_back({&L, Start, Stride, Extent, Placeholder(L.getType()),
+                  Placeholder(B.getInt64Ty())});
+  return Rows.back();
+}
+
+const SCEV *Addresses::resolveRows(const SCEV *S) {
+  return RowResolver(SE, [&](const LoadInst &L) { return rowAddress(L); })
+      .visit(S);
+}
+
 bool Addresses::split(const Instruction &I, const Value *Pointer,
                       Address &Result) {
   if (Pointer->getType()->getPointerAddressSpace() != 0 ||
@@ -113,7 +185,7 @@ bool Addresses::split(const Instruction &I, const Value *Pointer,
     return false;
   const SCEV *S = SE.getSCEVAtScope(const_cast<Value *>(Pointer),
                                     LI.getLoopFor(I.getParent()));
-  S = widen(S);
+  S = widen(resolveRows(S));
   Result.Stride.assign(Loops.size(), nullptr);
   while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
     auto It = Index.find(Rec->getLoop());

@@ -21,6 +21,7 @@ class Addresses {
   llvm::Loop &Outer;
   llvm::LoopInfo &LI;
   llvm::ScalarEvolution &SE;
+  llvm::AAResults &AA;
   llvm::SmallVector<llvm::Loop *, 8> Loops;
   llvm::SmallVector<const llvm::SCEV *, 8> Extents; // 64 bits
   llvm::DenseMap<const llvm::Loop *, int> Index;
@@ -29,9 +30,11 @@ class Addresses {
 public:
   // What must not wrap for the addresses to be true.
   std::vector<NoWrap> Bounded;
+  std::vector<RowArray> Rows; // on which the addresses rely
 
-  Addresses(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE)
-      : Outer(Outer), LI(LI), SE(SE) {}
+  Addresses(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
+            llvm::AAResults &AA)
+      : Outer(Outer), LI(LI), SE(SE), AA(AA) {}
   // Known and unchanging before the nest, and harmless to compute there.
   bool usable(const llvm::SCEV *S);
   void addLoop(llvm::Loop *L, const llvm::SCEV *Extent);
@@ -46,6 +49,11 @@ private:
   bool split(const llvm::Instruction &I, const llvm::Value *Pointer,
              Address &Result);
   const llvm::SCEV *widen(const llvm::SCEV *S);
+  const llvm::SCEV *resolveRows(const llvm::SCEV *S);
+  const llvm::SCEV *rowAddress(const llvm::LoadInst &L);
+  const RowArray &rowArray(const llvm::LoadInst &L, const llvm::SCEV *Start,
+                           const llvm::SCEV *Stride, const llvm::SCEV *Extent);
+  bool mayChange(const llvm::LoadInst &L);
 };
 
 } // namespace nputeir

@@ -19,6 +19,7 @@
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/MemoryLocation.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
@@ -26,6 +27,17 @@
 using namespace llvm;
 
 namespace nputeir {
+
+static const char *const HoistedMark = "nputeir.hoisted";
+
+const LoadInst *hoistedLoad(const Value *V) {
+  const auto *P = dyn_cast<PHINode>(V);
+  bool Moved = P && P->getMetadata(HoistedMark) &&
+               P->getNumIncomingValues() == 2 &&
+               match(P->getIncomingValue(1), PatternMatch::m_Zero());
+  return dyn_cast<LoadInst>(Moved ? P->getIncomingValue(0) : V);
+}
+
 namespace {
 
 bool hoistPure(Loop &L) {
@@ -155,6 +167,7 @@ private:
     IRBuilder<> B(&End->getParent()->front());
     PHINode *Phi = B.CreatePHI(L.getType(), 2);
     Phi->setDebugLoc(L.getDebugLoc());
+    Phi->setMetadata(HoistedMark, MDNode::get(Phi->getContext(), {}));
     L.replaceAllUsesWith(Phi);
     Phi->addIncoming(&L, Then->getParent());
     Phi->addIncoming(Constant::getNullValue(L.getType()), Before);

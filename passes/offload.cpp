@@ -274,18 +274,21 @@ private:
     N.At = L.getStartLoc();
     IRNest Nest;
     const contraction *C = nullptr;
-    if (readNest(L, LI, SE, DT, A, Nest, N.V))
+    if (readNest(L, LI, SE, DT, AA, A, Nest, N.V))
       C = contractionOf(Nest, N);
     if (C) {
       if (Rewrite) {
+        computeRows(L, LI, SE, DT, Nest);
         Region Old{L.getLoopPreheader(), L.getHeader(), L.getUniqueExitBlock(),
                    L.getStartLoc()};
         markKept(L);
         rewriteNest(Old, SE, Nest, *C, O, N.TEIR);
       }
+      dropRows(Nest);
       Found.push_back(std::move(N));
       return Rewrite;
     }
+    dropRows(Nest);
     size_t Before = Found.size();
     for (Loop *Inner : reverse(L.getSubLoops()))
       if (visit(*Inner))

@@ -54,6 +54,15 @@ struct NoWrap {
   llvm::SmallVector<std::pair<const llvm::SCEV *, const llvm::SCEV *>, 4> Terms;
 };
 
+// An array of row addresses that the nest loads one by one along a loop, as in
+// float **.  The nest is described as if row i lay at Base + i * Step; both are
+// placeholders in front of the nest until rows.cpp computes them.
+struct RowArray {
+  const llvm::LoadInst *Load;
+  const llvm::SCEV *Start, *Stride, *Extent; // of the array
+  llvm::Instruction *Base, *Step;
+};
+
 // A nest, and the LLVM values behind its numbers.
 struct IRNest {
   nest *N = nullptr;
@@ -63,13 +72,15 @@ struct IRNest {
   // Conditions under which the nest is what the description says.
   std::vector<std::pair<llvm::Value *, bool>> Assumed;
   std::vector<NoWrap> Bounded;
+  std::vector<RowArray> Rows;
   std::vector<llvm::Value *> NonZero;    // floats that must not be zero
   std::vector<contraction_guard> Guards; // beside those of the contraction
   std::vector<std::pair<const llvm::SCEV *, const llvm::SCEV *>> Equal;
 };
 // False and a verdict when the loop cannot be described as a nest.
 bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
-              llvm::DominatorTree &DT, arena *A, IRNest &Result, verdict &V);
+              llvm::DominatorTree &DT, llvm::AAResults &AA, arena *A,
+              IRNest &Result, verdict &V);
 // An instruction that adds a product to something.
 bool isSumOfProduct(const llvm::Instruction &I);
 loc locOf(const llvm::DebugLoc &DL, arena *A);
@@ -106,6 +117,17 @@ struct Canonical {
 // Sizes and addresses that do not change in a nest are computed before it, and
 // what a pointer or counter holds behind a loop is computed, not carried.
 void addHoistPasses(llvm::FunctionPassManager &Passes);
+// The load behind V, in place or moved in front of loops that have work; null:
+// V is none.
+const llvm::LoadInst *hoistedLoad(const llvm::Value *V);
+
+// ---- rows.cpp ----
+// Computes what the nest assumes of its rows, in front of it; that it holds
+// becomes one more assumption.
+void computeRows(llvm::Loop &Outer, llvm::LoopInfo &LI,
+                 llvm::ScalarEvolution &SE, llvm::DominatorTree &DT, IRNest &I);
+// For a nest that is kept.
+void dropRows(IRNest &I);
 
 // ---- rewrite.cpp ----
 // The code of a nest: First is entered from Entry alone, and left to After

@@ -52,11 +52,18 @@ class Reader : Operations {
 
 public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
-         arena *A, IRNest &R, verdict &V)
+         AAResults &AA, arena *A, IRNest &R, verdict &V)
       : Operations(A, R), Outer(Outer), LI(LI), SE(SE), DT(DT), V(V),
-        Code(Outer, LI, DT, A, V), Places(Outer, LI, SE) {}
+        Code(Outer, LI, DT, A, V), Places(Outer, LI, SE, AA) {}
 
   bool read() {
+    bool Good = readAll();
+    R.Rows = Places.Rows; // to be dropped if the nest is kept
+    return Good;
+  }
+
+private:
+  bool readAll() {
     if (!Code.read() || !readLoops() || !checkLiveOuts() || !readStatements())
       return false;
     R.Assumed = Code.Assumed;
@@ -65,7 +72,6 @@ public:
     return true;
   }
 
-private:
   using Operations::at;
   loc at(const Loop &L) { return locOf(L.getStartLoc(), A); }
 
@@ -515,8 +521,8 @@ private:
 } // namespace
 
 bool readNest(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
-              arena *A, IRNest &R, verdict &V) {
-  return Reader(Outer, LI, SE, DT, A, R, V).read();
+              AAResults &AA, arena *A, IRNest &R, verdict &V) {
+  return Reader(Outer, LI, SE, DT, AA, A, R, V).read();
 }
 
 } // namespace nputeir

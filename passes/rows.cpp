@@ -1,0 +1,150 @@
+// rows.cpp -- asks at run time whether the rows that a nest finds through an
+// array of addresses lie one after the other:
+//
+//     before:  every loop has work ? ask : on
+//     ask:     base = row[0], step = row[1] - row[0]
+//     check:   same = same and row[i] == base + i * step, for all i
+//     on:      what was assumed holds = phi [same, check], [false, before]
+//
+// The nest itself would read all these elements, because every loop has work.
+#include "passes.h"
+#include "versions.h"
+
+#include "llvm/Analysis/DomTreeUpdater.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+using namespace llvm;
+
+namespace nputeir {
+namespace {
+
+class RowCheck {
+  Function &F;
+  DominatorTree &DT;
+  LoopInfo &LI;
+  Expander Code;
+
+public:
+  RowCheck(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT)
+      : F(*Outer.getHeader()->getParent()), DT(DT), LI(LI),
+        Code(SE, *F.getParent()) {}
+
+  // Every loop has work, and conditions take the side that was described.
+  Value *loopsRun(const IRNest &N, Instruction *At) {
+    IRBuilder<> B(At);
+    Value *Run = B.getTrue();
+    for (int L = 0; L < N.N->loop_count; L++) {
+      value Extent = N.N->loop[L].extent;
+      Value *Count = Extent.symbol < 0 ? B.getInt64(Extent.constant)
+                                       : expand(N.Symbol[Extent.symbol], At);
+      B.SetInsertPoint(At);
+      Run = B.CreateAnd(Run, B.CreateICmpSGT(Count, B.getInt64(0)));
+    }
+    for (auto [Condition, Side] : N.Assumed) {
+      Value *Holds = B.CreateFreeze(Condition);
+      Run = B.CreateAnd(Run, Side ? Holds : B.CreateNot(Holds));
+    }
+    return Run;
+  }
+
+  Value *expand(const SCEV *S, Instruction *At) {
+    Value *V = Code.expand(S, S->getType(), At);
+    return IRBuilder<>(At).CreateFreeze(V);
+  }
+
+  // Returns whether the rows are evenly spaced, known at the end of the block
+  // that At ends then.
+  Value *check(const RowArray &R, Instruction *At, Value *&Base, Value *&Step) {
+    Value *Array = expand(R.Start, At);
+    Value *Stride = expand(R.Stride, At), *Count = expand(R.Extent, At);
+    IRBuilder<> B(At);
+    auto Row = [&](Value *Offset) {
+      Value *Place = B.CreateGEP(
+          B.getInt8Ty(),
+          B.CreatePointerCast(Array, bytePointer(F.getContext())), Offset);
+      Type *T = R.Base->getType();
+      return B.CreatePtrToInt(
+          B.CreateAlignedLoad(T, B.CreatePointerCast(Place, pointerTo(T)),
+                              R.Load->getAlign()),
+          B.getInt64Ty());
+    };
+    Value *First = Row(B.getInt64(0));
+    // A single row may be followed by anything, as long as it is far away.
+    Value *Several = B.CreateICmpSGT(Count, B.getInt64(1));
+    Value *Second = Row(B.CreateSelect(Several, Stride, B.getInt64(0)));
+    Step = B.CreateSelect(Several, B.CreateSub(Second, First),
+                          B.getInt64((int64_t)1 << 30));
+    Base = B.CreateIntToPtr(First, R.Base->getType());
+    return checkLoop(At, Count, First, Step, [&](BasicBlock *Check, Value *I) {
+      B.SetInsertPoint(Check);
+      return Row(B.CreateMul(I, Stride));
+    });
+  }
+
+private:
+  static PointerType *pointerTo(Type *T) { return PointerType::getUnqual(T); }
+
+  Value *checkLoop(Instruction *At, Value *Count, Value *First, Value *Step,
+                   function_ref<Value *(BasicBlock *, Value *)> Row) {
+    BasicBlock *Before = At->getParent();
+    BasicBlock *After = SplitBlock(Before, At, &DT, &LI);
+    auto *Check = BasicBlock::Create(F.getContext(), "nputeir.rows", &F, After);
+    Before->getTerminator()->setSuccessor(0, Check);
+    if (Loop *Around = LI.getLoopFor(Before))
+      Around->addBasicBlockToLoop(Check, LI);
+    IRBuilder<> B(Check);
+    PHINode *I = B.CreatePHI(B.getInt64Ty(), 2);
+    PHINode *Same = B.CreatePHI(B.getInt1Ty(), 2);
+    Value *Wanted = B.CreateAdd(First, B.CreateMul(I, Step));
+    Value *Found = Row(Check, I);
+    B.SetInsertPoint(Check);
+    Value *Still = B.CreateAnd(Same, B.CreateICmpEQ(Found, Wanted));
+    Value *Next = B.CreateAdd(I, B.getInt64(1));
+    B.CreateCondBr(B.CreateICmpSLT(Next, Count), Check, After);
+    I->addIncoming(B.getInt64(0), Before);
+    I->addIncoming(Next, Check);
+    Same->addIncoming(B.getTrue(), Before);
+    Same->addIncoming(Still, Check);
+    return Still;
+  }
+};
+
+} // namespace
+
+void computeRows(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
+                 DominatorTree &DT, IRNest &N) {
+  if (N.Rows.empty())
+    return;
+  RowCheck Check(Outer, LI, SE, DT);
+  Instruction *End = Outer.getLoopPreheader()->getTerminator();
+  Value *Run = Check.loopsRun(N, End);
+  BasicBlock *Before = End->getParent();
+  DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
+  Instruction *Then =
+      SplitBlockAndInsertIfThen(Run, End, false, nullptr, &DTU, &LI);
+  IRBuilder<> B(&End->getParent()->front());
+  for (RowArray &R : N.Rows) {
+    Value *Base, *Step, *Same = Check.check(R, Then, Base, Step);
+    auto Join = [&](Value *V) {
+      PHINode *P = B.CreatePHI(V->getType(), 2);
+      P->addIncoming(V, Then->getParent());
+      P->addIncoming(Constant::getNullValue(V->getType()), Before);
+      return P;
+    };
+    R.Base->replaceAllUsesWith(Join(Base));
+    R.Step->replaceAllUsesWith(Join(Step));
+    N.Assumed.push_back({Join(Same), true});
+  }
+  DT.recalculate(*Before->getParent());
+  dropRows(N);
+}
+
+void dropRows(IRNest &N) {
+  for (RowArray &R : N.Rows) {
+    R.Base->eraseFromParent();
+    R.Step->eraseFromParent();
+  }
+  N.Rows.clear();
+}
+
+} // namespace nputeir
