@@ -37,7 +37,9 @@ static struct reach reach_of(const struct teir *t, int tensor, void *base) {
 
 static bool overlaps(const struct teir *t, void *const tensor[]) {
   struct reach out = reach_of(t, 2, tensor[2]);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < t->tensor_count; i++) {
+    if (i == 2)
+      continue;
     struct reach in = reach_of(t, i, tensor[i]);
     if (in.low < out.high && out.low < in.high)
       return true;
@@ -46,8 +48,12 @@ static bool overlaps(const struct teir *t, void *const tensor[]) {
 }
 
 static bool run(struct arena *a, const char *text, const int64_t *value,
-                uint64_t count, void *const *tensor, struct diag *d) {
+                uint64_t count, void *const *tensor, uint64_t tensor_count,
+                struct diag *d) {
   struct teir *t = teir_parse(a, "call", text, d);
+  if (t && (uint64_t)t->tensor_count != tensor_count)
+    return diag_error(d, loc_none(), "%d tensors, but %d addresses",
+                      t->tensor_count, (int)tensor_count);
   if (t && t->symbol_count > 0)
     t = teir_bind(a, t, value, (int)count, d);
   if (t && overlaps(t, tensor))
@@ -62,8 +68,8 @@ nputeir_call_1(const char *teir, const char *options, const char *where,
   (void)options;
   struct diag d = {0};
   struct arena *a = arena_open();
-  bool ok = tensor_count == 3 && !getenv("NPUTEIR_TEST_DECLINE") &&
-            run(a, teir, value, value_count, tensor, &d);
+  bool ok = !getenv("NPUTEIR_TEST_DECLINE") &&
+            run(a, teir, value, value_count, tensor, tensor_count, &d);
   arena_close(a);
   if (d.kind == DIAG_ERROR && getenv("NPUTEIR_TEST_COUNT"))
     fprintf(stderr, "%s: %s\n", where, d.text);
