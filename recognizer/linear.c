@@ -28,10 +28,20 @@ bool keeps_value(enum dtype from, enum dtype to) {
   return a == b ? room >= bytes : a == DTYPE_UNSIGNED && room > bytes;
 }
 
-const struct term *input_of(const struct match *m, const struct term *t) {
-  while (t->op == TERM_CAST &&
-         (keeps_value(t->arg[0]->type, t->type) ||
-          (relaxed(m) && is_float(t->type) && is_float(t->arg[0]->type))))
+/* A conversion after which `type` has the same number as before. */
+static bool is_neutral(const struct match *m, const struct term *t,
+                       enum dtype type) {
+  enum dtype from = t->arg[0]->type, to = t->type;
+  if (keeps_value(from, to))
+    return true;
+  if (is_float(from) != is_float(to))
+    return false;
+  return is_float(to) ? relaxed(m) : dtype_bytes(to) >= dtype_bytes(type);
+}
+
+const struct term *input_of(const struct match *m, const struct term *t,
+                            enum dtype type) {
+  while (t->op == TERM_CAST && is_neutral(m, t, type))
     t = t->arg[0];
   return t;
 }
@@ -53,7 +63,8 @@ static bool product_fits(enum dtype a, enum dtype b, enum dtype type) {
 static bool exact_product(const struct match *m, const struct term *t) {
   if (t->op != TERM_MUL)
     return false;
-  const struct term *x = input_of(m, t->arg[0]), *y = input_of(m, t->arg[1]);
+  const struct term *x = input_of(m, t->arg[0], DTYPE_I64);
+  const struct term *y = input_of(m, t->arg[1], DTYPE_I64);
   return x->op == TERM_LOAD && y->op == TERM_LOAD &&
          product_fits(x->type, y->type, t->type);
 }

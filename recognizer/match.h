@@ -74,8 +74,10 @@ bool find_linear(const struct match *, const struct term *, bool only_sums,
  * `carry` into `after`; a BAD term if no sum says it. */
 const struct term *sum_over(const struct match *, const struct term *before,
                             const struct term *carry, const struct term *after);
-/* The term without conversions that keep the number. */
-const struct term *input_of(const struct match *, const struct term *);
+/* The term without conversions that keep the number, as far as `type` can
+ * tell: integers modulo 2^bits. */
+const struct term *input_of(const struct match *, const struct term *,
+                            enum dtype type);
 /* Every value of `from` is a value of `to`. */
 bool keeps_value(enum dtype from, enum dtype to);
 

@@ -109,7 +109,7 @@ static bool take_sum(struct builder *b, const struct term *t,
     if (inputs == 2)
       return verdict_decline(b->m->verdict, RULE_THREE_FACTORS, t->at,
                              "three factors move along the sum");
-    const struct term *in = input_of(b->m, t->arg[i]);
+    const struct term *in = input_of(b->m, t->arg[i], t->type);
     if (in->op != TERM_LOAD)
       return decline_factor(b, in);
     s->sum.in[inputs++] = in;

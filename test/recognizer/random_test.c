@@ -300,7 +300,8 @@ static const struct {
     {"f32", "bf16", "bf16", "f32"}, {"f32", "bf16", "bf16", "bf16"},
     {"f32", "f32", "bf16", "f32"},  {"f64", "bf16", "bf16", "f32"},
     {"i64", "i8", "i8", "i64"},     {"i16", "i8", "i8", "i16"},
-    {"f64", "f64", "f64", "f64"},   {"i8", "i8", "i8", "i32"},
+    {"u32", "u8", "i8", "i64"},     {"f64", "f64", "f64", "f64"},
+    {"i8", "i8", "i8", "i32"},
 };
 
 static void write_nest(struct text *t) {
@@ -545,7 +546,7 @@ static void try_one(void) {
 }
 
 int main(int count, char **word) {
-  int rounds = count > 1 ? atoi(word[1]) : 20000;
+  int rounds = count > 1 ? atoi(word[1]) : 6000;
   state = count > 2 ? strtoull(word[2], NULL, 10) : 1;
   for (int i = 0; i < rounds; i++)
     try_one();
