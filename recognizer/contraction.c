@@ -27,7 +27,7 @@ static void print_extras(const struct contraction *c, struct text *t) {
 }
 
 static void print_tail(const struct contraction *c, struct text *t) {
-  char extra[CALC_INPUTS][8];
+  char extra[CALC_INPUTS][16];
   const char *name[CALC_INPUTS] = {"sum", "out"};
   for (int i = 0; i < c->extra_count; i++) {
     snprintf(extra[i], sizeof extra[i], "x%d", i);
