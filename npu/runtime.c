@@ -21,8 +21,12 @@ static int64_t bytes_of(int64_t a, int64_t b, enum dtype t) {
 /* Halves extents until the tensors of a launch are small enough; k last,
  * because its pieces are summed by the host. */
 static struct map_problem one_launch(const struct run_problem *p) {
-  struct map_problem q = {p->m,   p->n,   p->k,   p->in0,
-                          p->in1, p->out, p->out, {0}};
+  struct map_problem q = {
+      p->m,   p->n,
+      p->k,   p->in0,
+      p->in1, p->out,
+      p->out, {p->finish.relu, p->finish.saturate, p->finish.shift}};
+  q.acc = map_sum_type(&q);
   enum { SMALL = 256 };
   for (;;) {
     bool in0 = bytes_of(q.m, q.k, q.in0) > LAUNCH_BYTES;
@@ -80,6 +84,11 @@ static const struct run_plan *compile(struct arena *a, const char *device,
   struct map_problem p = one_launch(problem);
   struct npu_result r;
   struct run_plan *plan = NULL;
+  bool sums = p.out == DTYPE_F32 || p.out == DTYPE_I32;
+  if (p.k < problem->k && (!sums || p.finish.relu)) {
+    diag_declined(d, loc_none(), "results of several launches along k");
+    return NULL;
+  }
   if (npu_compile(a, device, &p, &r, d)) {
     const struct tile_program *q = r.program;
     plan = arena_alloc(a, sizeof *plan);

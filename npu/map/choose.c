@@ -148,10 +148,13 @@ bool platform_find(const char *name, struct platform *at, struct diag *d) {
          diag_error(d, loc_none(), "there is no device or preset '%s'", name);
 }
 
-enum dtype map_sum_type(enum dtype out, const struct map_finish *f) {
-  if (dtype_kind(out) == DTYPE_FLOAT)
+enum dtype map_sum_type(const struct map_problem *p) {
+  struct kernel_shape mac;
+  if (dtype_kind(p->out) == DTYPE_FLOAT)
     return DTYPE_F32;
-  return f->relu || f->saturate ? DTYPE_I32 : out;
+  bool whole = p->finish.relu || p->finish.saturate;
+  return whole || !kernel_shape(p->in0, p->in1, p->out, &mac) ? DTYPE_I32
+                                                              : p->out;
 }
 
 /* Whether cores have kernels for the product and for what follows it. */

@@ -31,9 +31,9 @@ struct map_problem {
   enum dtype in0, in1, acc, out;
   struct map_finish finish;
 };
-/* The type to sum in when nothing is said: f32 for floats, out's for integers,
- * or a wider one where `finish` needs the sum itself. */
-enum dtype map_sum_type(enum dtype out, const struct map_finish *);
+/* The type to sum in when nothing is said: f32 for floats; for integers out's,
+ * or i32 where `finish` needs the sum itself or no kernel sums in out's. */
+enum dtype map_sum_type(const struct map_problem *);
 
 /* What the chooser knows of the machine; the array alone when preset is NULL.
  */

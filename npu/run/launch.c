@@ -11,8 +11,9 @@
  * two (bf16.c).
  *
  * The device sums in f32 or i32.  Where out has another type, or the product a
- * tail, the sums go through the tail on their way out of the device's buffer
- * or of the gathered results.
+ * tail, the device makes results of the sums if it can (finish.c); else the
+ * sums go through the tail on their way out of the device's buffer or of the
+ * gathered results.
  */
 #include "parts.h"
 
@@ -26,10 +27,12 @@ static const enum axis_role column_role[RUN_TENSORS] = {AXIS_K, AXIS_N, AXIS_N};
 /* The run_plan's number of a role. */
 static int plan_axis(enum axis_role role) { return (int)role - AXIS_M; }
 
-/* What the device computes: K is `copies` times the product's. */
+/* What the device computes: K is `copies` times the product's; `finished`:
+ * results that need no tail, else sums. */
 struct recipe {
   struct run_problem problem;
   int copies;
+  bool finished;
 };
 
 struct work {
@@ -148,7 +151,7 @@ static void work_free(struct work *w) {
 /* Results of another type than out's are converted by a tail. */
 static bool make_tail(struct work *w, struct diag *d) {
   enum dtype sum = w->recipe->problem.out;
-  if (!w->p->tail && w->p->type[RUN_OUT] == sum)
+  if (w->recipe->finished || (!w->p->tail && w->p->type[RUN_OUT] == sum))
     return true;
   w->tail = tail_open(w->p, sum, w->tensor, d);
   return w->tail;
@@ -380,6 +383,7 @@ static bool recipe_make(const struct product *p, enum f32_mode f32,
                          "round or split floats",
                          dtype_name(p->type[RUN_IN0]),
                          dtype_name(p->type[RUN_IN1]));
+  r->finished = false;
   r->copies = wide && f32 == F32_BF16X3 ? BF16_COPIES : 1;
   r->problem = (struct run_problem){.m = p->extent[AXIS_M],
                                     .n = p->extent[AXIS_N],
@@ -413,6 +417,9 @@ static bool key_make(struct plan_key *key, const struct run_device *device,
   key->problem.in0 = problem->in0;
   key->problem.in1 = problem->in1;
   key->problem.out = problem->out;
+  key->problem.finish.relu = problem->finish.relu;
+  key->problem.finish.saturate = problem->finish.saturate;
+  key->problem.finish.shift = problem->finish.shift;
   return true;
 }
 
@@ -459,31 +466,57 @@ static bool run_entry(struct cache_entry *e, const struct run_options *o,
   return false;
 }
 
+/* The entry with a plan for the problem, locked; NULL and *d: there is none. */
+static struct cache_entry *
+take_plan(struct cache *plans, const struct run_compiler *compiler,
+          const struct run_device *device, const struct run_options *o,
+          const struct run_problem *problem, struct run_report *report,
+          struct diag *d) {
+  struct plan_key key;
+  if (!key_make(&key, device, o, problem, d))
+    return NULL;
+  struct cache_entry *e = cache_take(plans, &key, sizeof key);
+  if (!e) {
+    no_memory(d);
+    return NULL;
+  }
+  pthread_mutex_lock(&e->lock);
+  if (e->state == CACHE_NEW) {
+    build(e, compiler, device, o, problem);
+    report->compiled = true;
+  }
+  if (e->state == CACHE_READY)
+    return e;
+  *d = e->diag;
+  pthread_mutex_unlock(&e->lock);
+  cache_give(plans, e);
+  return NULL;
+}
+
 bool launch_product(struct cache *plans, const struct run_compiler *compiler,
                     const struct run_device *device,
                     const struct run_options *o, const struct product *p,
                     void *const tensor[], struct run_report *report,
                     struct diag *d) {
-  struct plan_key key;
-  struct recipe recipe;
-  if (!recipe_make(p, (enum f32_mode)o->f32, &recipe, d) ||
-      !key_make(&key, device, o, &recipe.problem, d))
+  struct recipe sums, results;
+  if (!recipe_make(p, (enum f32_mode)o->f32, &sums, d))
     return false;
-  struct cache_entry *e = cache_take(plans, &key, sizeof key);
+  struct cache_entry *e = NULL;
+  struct diag unfinished = {0};
+  results = sums;
+  results.problem.out = p->type[RUN_OUT];
+  results.finished = finish_read(p, &results.problem.finish);
+  if (results.finished)
+    e = take_plan(plans, compiler, device, o, &results.problem, report,
+                  &unfinished);
+  const struct recipe *recipe = e ? &results : &sums;
   if (!e)
-    return no_memory(d);
-  pthread_mutex_lock(&e->lock);
-  if (e->state == CACHE_NEW) {
-    build(e, compiler, device, o, &recipe.problem);
-    report->compiled = true;
-  }
-  bool good = e->state == CACHE_READY;
-  if (good)
-    good = run_entry(e, o, &recipe, p, tensor, report, d);
-  else
-    *d = e->diag;
+    e = take_plan(plans, compiler, device, o, &sums.problem, report, d);
+  if (!e)
+    return false;
+  bool good = run_entry(e, o, recipe, p, tensor, report, d);
   if (good && has_wide_floats(p))
-    report->f32 = recipe.copies > 1 ? "bf16x3" : "bf16";
+    report->f32 = recipe->copies > 1 ? "bf16x3" : "bf16";
   pthread_mutex_unlock(&e->lock);
   cache_give(plans, e);
   return good;

@@ -149,6 +149,11 @@ void cache_close(struct cache *);
 struct cache_entry *cache_take(struct cache *, const void *key, size_t bytes);
 void cache_give(struct cache *, struct cache_entry *);
 
+/* ---- finish.c ---- */
+/* Whether a device could form out's elements, and how, where k is summed in one
+ * launch. */
+bool finish_read(const struct product *, struct run_finish *);
+
 /* ---- launch.c ---- */
 /* Runs a product that is not empty on a device that takes launches. */
 bool launch_product(struct cache *, const struct run_compiler *,

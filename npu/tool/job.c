@@ -90,7 +90,7 @@ bool job_read(struct job *job, const char *command, int argc, char **argv) {
       return false;
     }
   }
-  job->problem.acc = map_sum_type(job->problem.out, finish);
+  job->problem.acc = map_sum_type(&job->problem);
   if (!job->teir_file && !job->problem.m) {
     tool_usage(command, "takes MxNxK or FILE.teir");
     return false;

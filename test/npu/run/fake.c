@@ -50,6 +50,12 @@ static struct run_layout layout(int row, int64_t rows, int column,
 static const struct run_plan *compile(struct arena *a, const char *device,
                                       const struct run_problem *p,
                                       struct diag *d) {
+  if ((p->out != DTYPE_F32 && p->out != DTYPE_I32) || p->finish.relu ||
+      p->finish.saturate) {
+    fake.finished = *p;
+    diag_declined(d, loc_none(), "the fake device only sums");
+    return NULL;
+  }
   count(&fake.compiles);
   if (fake.fail_compile || strcmp(device, "fake1") != 0) {
     diag_declined(d, loc_none(), "the fake compiler has a bad day");

@@ -8,9 +8,10 @@
 
 /* What the next compile gives and what happened so far. */
 struct fake {
-  int64_t m, n, k; /* launch extents; 0: those of the problem */
-  int64_t gap;     /* bytes behind every row of a buffer; 0: 8 */
-  int split;       /* layouts are cut into blocks of this extent; 0: not */
+  struct run_problem finished; /* asked for results of it, in vain */
+  int64_t m, n, k;             /* launch extents; 0: those of the problem */
+  int64_t gap;                 /* bytes behind every row of a buffer; 0: 8 */
+  int split; /* layouts are cut into blocks of this extent; 0: not */
   int compiles, opens, launches;
   int fail_launch; /* this launch fails (from 1); 0: none */
   bool fail_compile, fail_open, fail_layout;

@@ -402,3 +402,50 @@ void nest_gemm(struct nest_work *w, enum dtype in, bool accumulate, int64_t m,
                                    {AXIS_N, n, {0, e, o}},
                                    {AXIS_K, k, {e, n * e, 0}}}};
 }
+
+#define I8 DTYPE_I8, DTYPE_I32, DTYPE_I8
+#define U8 DTYPE_I8, DTYPE_I32, DTYPE_U8
+#define BF16 DTYPE_BF16, DTYPE_F32, DTYPE_BF16
+/* clang-format off */
+const struct nest_finish nest_finishes[] = {
+    {BF16, "bf16(sum)", true, {0}},
+    {I8, "i8(sum)", true, {0}},
+    {DTYPE_I8, DTYPE_I32, DTYPE_U16, "u16(sum)", true, {0}},
+    {DTYPE_I8, DTYPE_I32, DTYPE_I32, "max(sum,i32:0)", true, {.relu = true}},
+    {I8, "i8(max(i32:0,sum))", true, {.relu = true}},
+    {I8, "i8(max(min(shr(add(sum,i32:64),i32:7),i32:127),i32:-128))", true,
+     {.saturate = true, .shift = 7}},
+    {I8, "i8(min(i32:127,max(sum,i32:-128)))", true, {.saturate = true}},
+    {U8, "u8(max(min(shr(add(i32:1,sum),i32:1),i32:255),i32:0))", true,
+     {.saturate = true, .shift = 1}},
+    {I8, "i8(min(max(shr(add(sum,i32:2),i32:2),i32:0),i32:127))", true,
+     {.relu = true, .saturate = true, .shift = 2}},
+    /* another rounding, other bounds, no bounds, more than the sum */
+    {I8, "i8(max(min(shr(sum,i32:7),i32:127),i32:-128))", false, {0}},
+    {I8, "i8(max(min(shr(add(sum,i32:63),i32:7),i32:127),i32:-128))", false, {0}},
+    {I8, "i8(max(min(shr(add(sum,i32:64),i32:7),i32:127),i32:-127))", false, {0}},
+    {I8, "i8(shr(add(sum,i32:64),i32:7))", false, {0}},
+    {I8, "i8(max(sum,i32:1))", false, {0}},
+    {I8, "i8(add(sum,sum))", false, {0}},
+    {I8, "i8(min(max(out,i8:0),i8(sum)))", false, {0}},
+    {BF16, "bf16(max(sum,f32:0x0p+0))", false, {0}},
+    {DTYPE_BF16, DTYPE_F32, DTYPE_I16, "i16(sum)", false, {0}},
+    /* the source's addition could wrap */
+    {DTYPE_I16, DTYPE_I32, DTYPE_I8,
+     "i8(max(min(shr(add(sum,i32:64),i32:7),i32:127),i32:-128))", false, {0}},
+};
+/* clang-format on */
+#undef I8
+#undef U8
+#undef BF16
+const int nest_finish_count = sizeof nest_finishes / sizeof *nest_finishes;
+
+void nest_gemm_finish(struct nest_work *w, const struct nest_finish *f) {
+  enum { M = 9, N = 10, K = 11 };
+  nest_gemm(w, f->in, false, M, N, K);
+  w->tail = f->tail;
+  w->acc = f->acc;
+  w->type[OUT] = f->out;
+  w->axis[0].stride[OUT] = N * dtype_bytes(f->out);
+  w->axis[1].stride[OUT] = dtype_bytes(f->out);
+}

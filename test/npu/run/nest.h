@@ -64,4 +64,16 @@ void nest_gemm(struct nest_work *, enum dtype in, bool accumulate, int64_t m,
  * some tails, and extras that move along any axes that move out, or none. */
 void nest_random(struct nest_work *, bool tail, uint32_t seed);
 
+/* Tails that arrays have kernels for, and near misses. */
+struct nest_finish {
+  enum dtype in, acc, out;
+  const char *tail;
+  bool finishes; /* the device is asked for results, as follows */
+  struct run_finish finish;
+};
+extern const struct nest_finish nest_finishes[];
+extern const int nest_finish_count;
+/* A product with that tail. */
+void nest_gemm_finish(struct nest_work *, const struct nest_finish *);
+
 #endif

@@ -169,6 +169,34 @@ static void test_split_infinities(void) {
   run_close(r);
 }
 
+/* What a device is asked for first; the fake one sums only, so that the tail is
+ * applied here all the same. */
+static void test_finish(void) {
+  for (int i = 0; i < nest_finish_count; i++) {
+    const struct nest_finish *f = &nest_finishes[i];
+    struct run *r = nest_open("fake");
+    struct nest_work w;
+    struct run_report report;
+    fake = (struct fake){0};
+    nest_gemm_finish(&w, f);
+    nest_make(&w, true, 5);
+    CHECK(nest_call(&w, r, NULL, &report));
+    CHECK(nest_right(&w));
+    const struct run_problem *asked = &fake.finished;
+    CHECK((asked->m > 0) == f->finishes);
+    bool right =
+        !f->finishes ||
+        (asked->out == f->out && asked->finish.relu == f->finish.relu &&
+         asked->finish.saturate == f->finish.saturate &&
+         asked->finish.shift == f->finish.shift);
+    CHECK(right);
+    if ((asked->m > 0) != f->finishes || !right)
+      fprintf(stderr, "%s: %s\n", dtype_name(f->out), f->tail);
+    nest_free(&w);
+    run_close(r);
+  }
+}
+
 static void test_empty(void) {
   static const struct {
     int64_t m, n, k;
@@ -205,6 +233,7 @@ int main(void) {
   test_tail_by_hand();
   test_floats();
   test_split_infinities();
+  test_finish();
   test_empty();
   return check_result();
 }

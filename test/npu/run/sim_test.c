@@ -141,6 +141,20 @@ static void test_floats(void) {
   }
 }
 
+/* Results that the array forms, and those that are left to the runtime. */
+static void test_finish(void) {
+  for (int i = 0; i < nest_finish_count; i++) {
+    struct nest_work w;
+    nest_gemm_finish(&w, &nest_finishes[i]);
+    nest_make(&w, true, 9);
+    bool good = call(&w) == 0 && nest_right(&w);
+    if (!good)
+      fprintf(stderr, "%s is wrong\n", w.tail);
+    CHECK(good);
+    nest_free(&w);
+  }
+}
+
 static int thread_failures[2];
 static void *thread(void *number) {
   int id = *(int *)number;
@@ -187,6 +201,7 @@ int main(void) {
   test_types();
   test_wrapping();
   test_floats();
+  test_finish();
   test_threads();
   test_declined();
   return check_result();
