@@ -104,7 +104,7 @@ struct sum {
 };
 bool sum_equal(const struct sum *, const struct sum *);
 /* Several sums, added, as one. */
-bool roll_sums(const struct match *, struct sum *, int count,
+bool roll_sums(const struct match *, const struct sum *, int count,
                struct sum *merged);
 
 /* What one place of the result holds after the nest. */

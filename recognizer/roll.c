@@ -110,8 +110,75 @@ static void sort_points(int64_t **point, int count, int coordinates) {
   }
 }
 
-bool roll_sums(const struct match *m, struct sum *sum, int count,
+enum { POINTS_MAX = 1024 };
+
+/* The element that `in` is in iteration `number` of `loop`, with which it then
+ * no longer moves; NULL: not at a constant distance. */
+static const struct term *in_iteration(const struct match *m,
+                                       const struct term *in, int loop,
+                                       int64_t number) {
+  struct nest_access *x = arena_alloc(m->arena, sizeof *x);
+  size_t loops = (size_t)m->nest->loop_count;
+  int64_t way;
+  *x = *in->access;
+  x->stride_bytes =
+      arena_copy(m->arena, x->stride_bytes, loops, loops, sizeof(struct value));
+  if (x->stride_bytes[loop].symbol >= 0 ||
+      __builtin_mul_overflow(x->stride_bytes[loop].constant, number, &way) ||
+      __builtin_add_overflow(x->offset_bytes, way, &x->offset_bytes))
+    return NULL;
+  x->stride_bytes[loop] = value_of(0);
+  return term_load(m->arena, m->nest, x, in->at);
+}
+
+/* Replaces every sum that has the loop by one for each of its iterations. */
+static bool write_out(const struct match *m, int loop, struct sum *sum,
+                      int *count) {
+  struct value extent = m->nest->loop[loop].extent;
+  if (extent.symbol >= 0)
+    return false;
+  for (int i = *count - 1; i >= 0; i--) {
+    struct sum whole = sum[i];
+    if (!(whole.loops & loop_bit(loop)))
+      continue;
+    whole.loops &= ~loop_bit(loop);
+    sum[i] = sum[--*count];
+    for (int64_t k = 0; k < extent.constant; k++) {
+      if (*count == POINTS_MAX)
+        return false;
+      struct sum *s = &sum[(*count)++];
+      *s = whole;
+      for (int t = 0; t < 2; t++)
+        if (!(s->in[t] = in_iteration(m, whole.in[t], loop, k)))
+          return false;
+    }
+  }
+  return *count > 0;
+}
+
+/* A loop that only some of the sums have is there for a remainder; with its
+ * iterations written out, all are rolled up together. */
+static bool share_loops(const struct match *m, struct sum *sum, int *count) {
+  uint64_t all = sum[0].loops, any = sum[0].loops;
+  for (int i = 1; i < *count; i++) {
+    all &= sum[i].loops;
+    any |= sum[i].loops;
+  }
+  for (int l = 0; l < m->nest->loop_count; l++)
+    if ((any & ~all) >> l & 1 && !write_out(m, l, sum, count))
+      return verdict_decline(m->verdict, RULE_UNROLLED, m->nest->loop[l].at,
+                             "a part of the sum has a loop of its own, of "
+                             "which it is not known that it continues the "
+                             "other");
+  return true;
+}
+
+bool roll_sums(const struct match *m, const struct sum *part, int count,
                struct sum *merged) {
+  struct sum *sum = arena_array(m->arena, POINTS_MAX, sizeof *sum);
+  memcpy(sum, part, (size_t)count * sizeof *sum);
+  if (!share_loops(m, sum, &count))
+    return false;
   int64_t **point = new_points(m->arena, count, 2);
   bool reassoc = true;
   for (int i = 0; i < count; i++) {

@@ -268,6 +268,22 @@ static const struct {
      "j*2] : i32",
      "ResultOverlapsItself"},
 
+    {"remainder of a constant length",
+     IJ "loop k 3\nC[i*32 + j] += A[i*16 + k*2] * B[k*64 + j] + "
+        "A[i*16 + k*2 + 1] * B[k*64 + j + 32] : i32\nend\nloop l 3\n"
+        "C[i*32 + j] += A[i*16 + l + 6] * B[l*32 + j + 192] : i32",
+     "mk,kn->mn"},
+    {"remainder one element late",
+     IJ "loop k 3\nC[i*32 + j] += A[i*16 + k*2] * B[k*64 + j] + "
+        "A[i*16 + k*2 + 1] * B[k*64 + j + 32] : i32\nend\nloop l 3\n"
+        "C[i*32 + j] += A[i*16 + l + 7] * B[l*32 + j + 192] : i32",
+     "IrregularUnrolling"},
+    {"remainder of unknown length",
+     IJ "loop k 3\nC[i*32 + j] += A[i*16 + k*2] * B[k*64 + j] + "
+        "A[i*16 + k*2 + 1] * B[k*64 + j + 32] : i32\nend\nloop l n\n"
+        "C[i*32 + j] += A[i*16 + l + 6] * B[l*32 + j + 192] : i32",
+     "IrregularUnrolling"},
+
     /* directions */
     {"down in both",
      IJ

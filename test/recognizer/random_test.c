@@ -30,6 +30,7 @@ struct plan {
   struct text *t;
   const char *type, *in0, *in1, *out;
   int m, n, k, l;    /* extents; l: of a second loop of the sum, or 0 */
+  int rest;          /* iterations that a loop of its own does */
   int um, un, uk;    /* iterations written out */
   int lda, ldb, ldc; /* of rows */
   bool a_turned, b_turned, c_turned;
@@ -253,6 +254,17 @@ static void add_to_sums(struct plan *p, int x, int y) {
               sign, product(p, x, y, u));
 }
 
+/* What a loop over k leaves, in a loop of its own. */
+static void add_rest(struct plan *p, int x, int y) {
+  int ai = p->a_turned ? 1 : p->lda, ak = p->a_turned ? p->lda : 1;
+  int bj = p->b_turned ? p->ldb : 1, bk = p->b_turned ? 1 : p->ldb;
+  int k = p->k * (p->l ? p->l : 1) * p->uk;
+  statement(p, sum_name(x, y, 0), p->minus ? "-=" : "+=",
+            format("%sA[i*%d + q*%d + %d] * B[j*%d + q*%d + %d]",
+                   p->scaled ? "alpha * " : "", p->um * ai, ak, x * ai + k * ak,
+                   p->un * bj, bk, y * bj + k * bk));
+}
+
 static void start_partial(struct plan *p, int x, int y) {
   line(p, "p%d%d = 0 : %s", x, y, p->type);
 }
@@ -286,6 +298,11 @@ static void scalar_nest(struct plan *p) {
   if (p->partial)
     each_place(p, add_partial);
   close_loops(p, p->depth - 1);
+  if (p->rest) {
+    open_loop(p, "q", p->rest);
+    each_place(p, add_rest);
+    close_loops(p, p->depth - 1);
+  }
   each_place(p, store_sums);
   close_loops(p, 0);
 }
@@ -315,6 +332,7 @@ static void write_nest(struct text *t) {
                    .n = 1 + pick(4),
                    .k = 1 + pick(4),
                    .l = maybe(30) ? 1 + pick(3) : 0,
+                   .rest = maybe(20) ? 1 + pick(3) : 0,
                    .um = maybe(20) ? 2 : 1,
                    .un = maybe(20) ? 1 + pick(4) : 1,
                    .uk = maybe(30) ? 1 + pick(4) : 1,
