@@ -72,8 +72,10 @@ bool kernel_fold_long_free(const struct isa_bundle *b) {
 }
 
 int kernel_fold_bytes(const struct isa_bundle *b, struct diag *d) {
-  uint8_t bytes[ISA_BUNDLE_BYTES];
-  return isa_encode(b, 0, bytes, d);
+  int bytes = isa_bundle_size(b, 0);
+  if (!bytes)
+    diag_error(d, loc_none(), "a kernel's bundle has no format");
+  return bytes;
 }
 
 static void measure(struct folder *f) {

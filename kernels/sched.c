@@ -48,17 +48,13 @@
  */
 #include "kernel_trace.h"
 
-enum {
-  CLASH_REACH = 12,
-  CLASH_IDS = 48,
-  TAKE_TO_ACCESS = 4 /* bundles, facts D5 */
-};
+enum { TAKE_TO_ACCESS = 4 /* bundles, facts D5 */ };
 
 /* What the past of the trace says about one piece of register state. */
 struct unit_state {
-  int def_cycle, def_operand, def_end; /* issue, and the cycle it lands */
-  enum insn_id def;                    /* INSN_NONE: as at entry */
-  int read_end;                        /* last cycle that reads it */
+  int def_cycle, def_end;        /* issue, and the cycle it lands */
+  const struct isa_operand *def; /* NULL: as at entry */
+  int read_end;                  /* last cycle that reads it */
 };
 
 /* The last access through a stream, and the last time its buffer was taken. */
@@ -68,17 +64,34 @@ struct stream_state {
   int taken, given;
 };
 
+/* What is held in one cycle: units (isa.h), and a bit per bank of memory. */
+struct held {
+  uint32_t alone, shared;
+  uint8_t bank;
+};
+
 struct placer {
   const struct trace *t;
   struct schedule *s;
   int capacity;
-  uint8_t *bank; /* per cycle of memory: bit per bank in use */
+  struct held *held;
   struct unit_state *unit;
-  uint8_t clash_index[INSN_COUNT]; /* 0: none yet */
-  int clash_ids;
-  uint8_t clash[CLASH_IDS][CLASH_IDS][CLASH_REACH + 1];
   int last_mac;
   struct stream_state stream[TRACE_STREAMS];
+};
+
+/* An operation to place: its registers and its units. */
+struct candidate {
+  const struct trace_op *of;
+  const struct isa_op *op;
+  const struct insn *insn;
+  int use_count;
+  struct {
+    const struct isa_operand *operand;
+    const struct isa_reg *reg;
+  } use[ISA_MAX_OPERANDS];
+  int hold_cycles;
+  struct isa_holds holds;
 };
 
 static void grow(struct placer *p, int cycle) {
@@ -86,15 +99,16 @@ static void grow(struct placer *p, int cycle) {
     int n = p->capacity, to = 2 * (cycle + 64);
     struct arena *a = p->t->arena;
     p->s->cycle = arena_copy(a, p->s->cycle, n, to, sizeof *p->s->cycle);
-    p->bank = arena_copy(a, p->bank, n, to, sizeof *p->bank);
+    p->held = arena_copy(a, p->held, n, to, sizeof *p->held);
     p->capacity = to;
   }
 }
 
 /* The register of operand i, or -1.  Status flags are sticky: their writers
  * may come in any order and no kernel reads them. */
-static int operand_reg(const struct isa_op *op, int i) {
-  const struct isa_operand *o = &isa_insn(op->id)->operand[i];
+static int operand_reg(const struct insn *insn, const struct isa_op *op,
+                       int i) {
+  const struct isa_operand *o = &insn->operand[i];
   if (o->fixed_reg >= 0) {
     const char *name = isa_reg(o->fixed_reg)->name;
     return name[0] == 's' && name[1] == 'r' ? -1 : o->fixed_reg;
@@ -106,22 +120,32 @@ static int operand_reg(const struct isa_op *op, int i) {
   return (int)op->operand[i];
 }
 
+static struct candidate candidate_of(const struct trace_op *of,
+                                     const struct isa_op *op) {
+  struct candidate c = {.of = of, .op = op, .insn = isa_insn(op->id)};
+  for (int i = 0; i < c.insn->operand_count; i++) {
+    int reg = operand_reg(c.insn, op, i);
+    if (reg < 0)
+      continue;
+    c.use[c.use_count].operand = &c.insn->operand[i];
+    c.use[c.use_count++].reg = isa_reg(reg);
+  }
+  c.hold_cycles = isa_unit_holds(op, &c.holds);
+  return c;
+}
+
 static int max(int a, int b) { return a > b ? a : b; }
 
 /* The first cycle that the operands allow. */
-static int ready_cycle(const struct placer *p, const struct isa_op *op) {
-  const struct insn *insn = isa_insn(op->id);
+static int ready_cycle(const struct placer *p, const struct candidate *c) {
   int cycle = 0;
-  for (int i = 0; i < insn->operand_count; i++) {
-    const struct isa_operand *o = &insn->operand[i];
-    int reg = operand_reg(op, i);
-    if (reg < 0)
-      continue;
-    for (int u = 0; u < isa_reg(reg)->unit_count; u++) {
-      const struct unit_state *s = &p->unit[isa_reg(reg)->unit[u]];
+  for (int i = 0; i < c->use_count; i++) {
+    const struct isa_operand *o = c->use[i].operand;
+    const struct isa_reg *r = c->use[i].reg;
+    for (int u = 0; u < r->unit_count; u++) {
+      const struct unit_state *s = &p->unit[r->unit[u]];
       if (o->read && s->def)
-        cycle = max(cycle, s->def_cycle +
-                               isa_distance(s->def, s->def_operand, op->id, i));
+        cycle = max(cycle, s->def_cycle + isa_operand_distance(s->def, o));
       if (o->written) {
         if (s->def)
           cycle =
@@ -153,19 +177,17 @@ static int wait_cycle(const struct placer *p, const struct trace_op *o) {
   return 0;
 }
 
-static void record(struct placer *p, const struct isa_op *op, int cycle) {
-  const struct insn *insn = isa_insn(op->id);
+static void record(struct placer *p, const struct candidate *c, int cycle) {
   for (int written = 0; written < 2; written++)
-    for (int i = 0; i < insn->operand_count; i++) {
-      const struct isa_operand *o = &insn->operand[i];
-      int reg = operand_reg(op, i);
-      if (reg < 0 || !(written ? o->written : o->read))
+    for (int i = 0; i < c->use_count; i++) {
+      const struct isa_operand *o = c->use[i].operand;
+      const struct isa_reg *r = c->use[i].reg;
+      if (!(written ? o->written : o->read))
         continue;
-      for (int u = 0; u < isa_reg(reg)->unit_count; u++) {
-        struct unit_state *s = &p->unit[isa_reg(reg)->unit[u]];
+      for (int u = 0; u < r->unit_count; u++) {
+        struct unit_state *s = &p->unit[r->unit[u]];
         if (written)
-          *s = (struct unit_state){cycle, i, cycle + o->write_cycle - 1, op->id,
-                                   -1};
+          *s = (struct unit_state){cycle, cycle + o->write_cycle - 1, o, -1};
         else
           s->read_end = max(s->read_end, cycle + o->read_cycle - 1);
       }
@@ -180,138 +202,128 @@ static bool slot_free(const struct cycle *c, enum isa_slot slot) {
   return !(slot == SLOT_ALU || slot == SLOT_MV) || !c->slot[SLOT_LNG];
 }
 
-/* Units that an operation holds depend on its registers only if it writes
- * scalar or address registers. */
-static bool fixed_units(enum insn_id id) {
-  const struct insn *insn = isa_insn(id);
-  return insn->slot != SLOT_ALU && insn->slot != SLOT_LNG &&
-         insn->mnemonic[0] == 'v';
-}
-
-/* A small number for an instruction, for the table of clashes; -1: none. */
-static int clash_index(struct placer *p, enum insn_id id) {
-  if (!p->clash_index[id] && p->clash_ids < CLASH_IDS && fixed_units(id))
-    p->clash_index[id] = ++p->clash_ids;
-  return p->clash_index[id] - 1;
-}
-
-/* isa_unit_clash, remembered where it does not depend on registers. */
-static bool clash(struct placer *p, const struct isa_op *a,
-                  const struct isa_op *b, int distance) {
-  enum { UNKNOWN, FREE, CLASH };
-  int i = clash_index(p, a->id), j = clash_index(p, b->id);
-  if (i < 0 || j < 0)
-    return isa_unit_clash(a, b, distance) != NULL;
-  uint8_t *known = &p->clash[i][j][distance];
-  if (*known == UNKNOWN)
-    *known = isa_unit_clash(a, b, distance) ? CLASH : FREE;
-  return *known == CLASH;
-}
-
-static bool units_free(struct placer *p, const struct isa_op *op, int cycle) {
-  for (int c = max(0, cycle - CLASH_REACH); c <= cycle + CLASH_REACH; c++) {
-    if (c >= p->s->count)
-      break;
-    for (int i = 0; i < SLOT_COUNT; i++) {
-      const struct isa_op *other = p->s->cycle[c].slot[i];
-      if (other && (c <= cycle ? clash(p, other, op, cycle - c)
-                               : clash(p, op, other, c - cycle)))
-        return false;
-    }
+static bool units_free(const struct placer *p, const struct candidate *c,
+                       int cycle) {
+  for (int i = 0; i < c->hold_cycles; i++) {
+    const struct held *h = &p->held[cycle + i];
+    uint32_t alone = c->holds.alone[i], any = alone | c->holds.shared[i];
+    if ((h->alone & any) || (h->shared & alone))
+      return false;
   }
   return true;
 }
 
-static unsigned bank_bit(const struct placer *p, const struct trace_op *o) {
-  return o->stream < 0 ? 0 : 1u << p->t->stream[o->stream].bank;
+static void hold_units(struct placer *p, const struct candidate *c, int cycle) {
+  for (int i = 0; i < c->hold_cycles; i++) {
+    p->held[cycle + i].alone |= c->holds.alone[i];
+    p->held[cycle + i].shared |= c->holds.shared[i];
+  }
 }
 
-static int first_free(struct placer *p, const struct trace_op *o,
-                      const struct isa_op *op, int cycle) {
-  const struct insn *insn = isa_insn(op->id);
+static uint8_t bank_bit(const struct placer *p, const struct trace_op *o) {
+  return o->stream < 0 ? 0 : (uint8_t)(1u << p->t->stream[o->stream].bank);
+}
+
+static int first_free(struct placer *p, const struct candidate *c, int cycle) {
+  const struct trace_op *o = c->of;
+  bool phased = c->op == &o->op && o->phase;
+  uint8_t bank = bank_bit(p, o);
   for (;; cycle++) {
     grow(p, cycle);
-    if (op == &o->op && o->phase && !(o->phase >> cycle % 4 & 1))
+    if (phased && !(o->phase >> cycle % 4 & 1))
       continue;
-    if (slot_free(&p->s->cycle[cycle], insn->slot) &&
-        !(p->bank[cycle + insn->memory_cycle] & bank_bit(p, o)) &&
-        units_free(p, op, cycle))
+    if (slot_free(&p->s->cycle[cycle], c->insn->slot) &&
+        !(p->held[cycle + c->insn->memory_cycle].bank & bank) &&
+        units_free(p, c, cycle))
       return cycle;
   }
 }
 
-static void put(struct placer *p, const struct trace_op *o,
-                const struct isa_op *op, int cycle) {
-  const struct insn *insn = isa_insn(op->id);
+/* What the streams and the loop over steps remember of an operation. */
+static void note_stream(struct placer *p, const struct candidate *c,
+                        int cycle) {
+  const struct trace_op *o = c->of;
   struct schedule *s = p->s;
-  s->cycle[cycle].slot[insn->slot] = op;
-  p->bank[cycle + insn->memory_cycle] |= bank_bit(p, o);
-  if (o->note)
-    s->cycle[cycle].note = o->note;
-  s->count = max(s->count, cycle + 1);
-  if (insn->flags & INSN_MAC)
-    p->last_mac = max(p->last_mac, cycle);
   if (o->stream >= 0) {
-    p->stream[o->stream].issued = cycle;
-    p->stream[o->stream].done = cycle + insn->memory_cycle - 1;
+    struct stream_state *x = &p->stream[o->stream];
+    x->issued = cycle;
+    x->done = cycle + c->insn->memory_cycle - 1;
     if (o->leaves)
-      p->stream[o->stream].left = p->stream[o->stream].done;
+      x->left = x->done;
   }
-  s->uses_locks |= (insn->flags & INSN_LOCK) != 0;
   if (o->takes >= 0)
     p->stream[o->takes].taken = cycle;
   if (o->gives >= 0)
     p->stream[o->gives].given = cycle;
   if (o->begins && !s->loop[o->begins - 1])
     s->loop[o->begins - 1] = cycle;
-  record(p, op, cycle);
+  s->uses_locks |= o->takes >= 0 || o->gives >= 0;
+}
+
+static void put(struct placer *p, const struct candidate *c, int cycle) {
+  struct schedule *s = p->s;
+  s->cycle[cycle].slot[c->insn->slot] = c->op;
+  p->held[cycle + c->insn->memory_cycle].bank |= bank_bit(p, c->of);
+  if (c->of->note)
+    s->cycle[cycle].note = c->of->note;
+  s->count = max(s->count, cycle + 1);
+  if (c->insn->flags & INSN_MAC)
+    p->last_mac = max(p->last_mac, cycle);
+  hold_units(p, c, cycle);
+  note_stream(p, c, cycle);
+  record(p, c, cycle);
 }
 
 /* A buffer was taken early enough for its first access, which is placed now;
  * taking it as late as that allows shortens the time for which two buffers of
  * the ring are held, when the DMA can do nothing. */
 static void sink_take(struct placer *p, int stream, int access) {
+  static const struct trace_op lock = {.stream = -1};
   struct stream_state *s = &p->stream[stream];
-  struct cycle *at = &p->s->cycle[s->taken];
-  const struct isa_op *op = at->slot[SLOT_ALU];
-  at->slot[SLOT_ALU] = NULL;
+  struct candidate c =
+      candidate_of(&lock, p->s->cycle[s->taken].slot[SLOT_ALU]);
+  p->s->cycle[s->taken].slot[SLOT_ALU] = NULL;
+  for (int i = 0; i < c.hold_cycles; i++)
+    p->held[s->taken + i].alone &= ~c.holds.alone[i];
   int cycle = access - TAKE_TO_ACCESS;
   while (cycle > s->taken && !(slot_free(&p->s->cycle[cycle], SLOT_ALU) &&
-                               units_free(p, op, cycle)))
+                               units_free(p, &c, cycle)))
     cycle--;
-  p->s->cycle[cycle].slot[SLOT_ALU] = op;
+  p->s->cycle[cycle].slot[SLOT_ALU] = c.op;
+  hold_units(p, &c, cycle);
   s->taken = cycle;
 }
 
 static void place(struct placer *p, const struct trace_op *o) {
-  const struct isa_op *op = &o->op;
+  enum { LOAD_TO_USE = 7 }; /* facts D2 */
+  struct candidate c = candidate_of(o, &o->op);
   int allowed = wait_cycle(p, o);
   if (o->begins)
     allowed = max(allowed, p->s->loop[o->begins - 1]);
-  int cycle = first_free(p, o, op, max(allowed, ready_cycle(p, op)));
-  struct isa_op alternative = *op;
-  alternative.id = o->other;
-  if (o->other) {
-    int needed = p->last_mac + 1 - 7; /* load to use (facts D2) */
-    if (cycle > needed) {
-      int other = first_free(p, o, &alternative,
-                             max(allowed, ready_cycle(p, &alternative)));
-      if (other < cycle) {
-        op = arena_copy(p->t->arena, &alternative, 1, 1, sizeof alternative);
-        cycle = other;
-      }
+  int cycle = first_free(p, &c, max(allowed, ready_cycle(p, &c)));
+  if (o->other && cycle > p->last_mac + 1 - LOAD_TO_USE) {
+    struct isa_op *op = arena_copy(p->t->arena, &o->op, 1, 1, sizeof *op);
+    op->id = o->other;
+    struct candidate alternative = candidate_of(o, op);
+    int other =
+        first_free(p, &alternative, max(allowed, ready_cycle(p, &alternative)));
+    if (other < cycle) {
+      c = alternative;
+      cycle = other;
     }
   }
-  put(p, o, op, cycle);
-  if (o->wait == WAIT_TAKEN && o->opens)
+  put(p, &c, cycle);
+  if (o->opens)
     sink_take(p, o->wait_for, cycle);
 }
 
 /* `ret lr` so early that its five delay slots end with the last bundle. */
 static void place_return(struct placer *p) {
-  static const struct trace_op ret = {.op.id = INSN_RET, .stream = -1};
-  int cycle = first_free(p, &ret, &ret.op, max(0, p->s->count - 6));
-  put(p, &ret, &ret.op, cycle);
+  static const struct trace_op ret = {
+      .op.id = INSN_RET, .stream = -1, .takes = -1, .gives = -1};
+  struct candidate c = candidate_of(&ret, &ret.op);
+  int cycle = first_free(p, &c, max(0, p->s->count - 6));
+  put(p, &c, cycle);
   grow(p, cycle + 6);
   p->s->count = max(p->s->count, cycle + 6);
 }

@@ -150,6 +150,16 @@ bool isa_decode_op(enum isa_slot, uint64_t word, struct isa_op *);
 /* Bundles by which `use` must follow `def` so that its operand u sees def's
  * operand d (facts D1); <= 0: no constraint beyond order. */
 int isa_distance(enum insn_id def, int d, enum insn_id use, int u);
+int isa_operand_distance(const struct isa_operand *def,
+                         const struct isa_operand *use);
+/* The units that an operation holds, by cycle: bit sets, [0] is the cycle of
+ * its issue.  Any number of operations may share a unit, but not with one that
+ * holds it alone.  Returns how many cycles there are. */
+enum { ISA_MAX_HOLD = 12 };
+struct isa_holds {
+  uint32_t alone[ISA_MAX_HOLD], shared[ISA_MAX_HOLD];
+};
+int isa_unit_holds(const struct isa_op *, struct isa_holds *);
 /* Whether op `b`, issued `distance` bundles after `a` (0: same bundle), would
  * hold a unit that `a` still holds (facts D3).  Names the unit, or NULL. */
 const char *isa_unit_clash(const struct isa_op *a, const struct isa_op *b,

@@ -156,12 +156,16 @@ void isa_build_timing(struct tables *t, enum insn_id id,
   }
 }
 
+int isa_operand_distance(const struct isa_operand *def,
+                         const struct isa_operand *use) {
+  int distance = def->write_cycle - use->read_cycle + 1;
+  return distance - (def->bypass && def->bypass == use->bypass);
+}
+
 int isa_distance(enum insn_id def, int d, enum insn_id use, int u) {
   const struct insn *a = isa_insn(def), *b = isa_insn(use);
   assert(a && b && d < a->operand_count && u < b->operand_count);
-  const struct isa_operand *from = &a->operand[d], *to = &b->operand[u];
-  int distance = from->write_cycle - to->read_cycle + 1;
-  return distance - (from->bypass && from->bypass == to->bypass);
+  return isa_operand_distance(&a->operand[d], &b->operand[u]);
 }
 
 /* The unit that a hold means for this operation, -1: none. */
@@ -198,6 +202,23 @@ static int held_unit(const struct tables *t, const struct isa_op *op,
     return -1;
   }
   return -1;
+}
+
+int isa_unit_holds(const struct isa_op *op, struct isa_holds *out) {
+  const struct tables *t = isa_tables();
+  int cycles = 0;
+  *out = (struct isa_holds){0};
+  for (int i = 0; i < t->hold_count[op->id]; i++) {
+    const struct hold *h = &t->hold[op->id][i];
+    int unit = held_unit(t, op, h);
+    if (unit < 0)
+      continue;
+    assert(h->last <= ISA_MAX_HOLD && unit < 32);
+    for (int c = h->first - 1; c < h->last; c++)
+      (h->shared ? out->shared : out->alone)[c] |= 1u << unit;
+    cycles = h->last > cycles ? h->last : cycles;
+  }
+  return cycles;
 }
 
 const char *isa_unit_clash(const struct isa_op *a, const struct isa_op *b,
