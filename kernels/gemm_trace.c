@@ -486,6 +486,17 @@ static void trace_product(struct gemm *g) {
   }
 }
 
+/* Room for the multiplies, as many loads, and C. */
+static void reserve(struct gemm *g) {
+  int results = 0, products = g->product_count;
+  for (int i = 0; i < g->block_count; i++)
+    results += g->block[i].rows * g->block[i].cols;
+  if (g->before_loop)
+    products += group(g);
+  kernel_trace_reserve(g->t, products * results *
+                                 (5 * g->k_steps / 2 + 2 * g->c_parts + 1));
+}
+
 static void trace_products(struct gemm *g) {
   take_buffers(g, 0);
   for (g->product = 0; g->product < g->product_count; g->product++) {
@@ -648,6 +659,7 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
     kernel_trace_relu_open(t, RELU_ZERO);
   if (steps)
     set_steps(&g, k);
+  reserve(&g);
   trace_products(&g);
   if (k->relu)
     kernel_trace_relu_close(t);

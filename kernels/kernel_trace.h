@@ -84,6 +84,8 @@ struct trace {
 struct trace kernel_trace_open(struct arena *, struct diag *);
 int kernel_trace_stream(struct trace *, const char *pointer,
                         const char *start_from, int bank);
+/* Room for so many operations, as a hint. */
+void kernel_trace_reserve(struct trace *, int operations);
 /* Appends; the returned operation may be refined until the next call. */
 struct trace_op *kernel_trace_append(struct trace *);
 struct trace_op *kernel_trace_add(struct trace *, enum insn_id,

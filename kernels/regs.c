@@ -353,6 +353,7 @@ bool kernel_trace_address(struct trace *t) {
     return false;
   struct addresser s = {.t = t, .out = kernel_trace_open(t->arena, t->diag)};
   s.step = arena_array(t->arena, t->count, sizeof *s.step);
+  kernel_trace_reserve(&s.out, t->count + t->count / 16);
   s.places = PLACES;
   for (int i = 0; i < t->count; i++)
     if (t->op[i].leaves)

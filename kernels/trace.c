@@ -29,12 +29,16 @@ int kernel_trace_stream(struct trace *t, const char *pointer,
   return t->stream_count++;
 }
 
+void kernel_trace_reserve(struct trace *t, int capacity) {
+  if (capacity <= t->capacity)
+    return;
+  t->op = arena_copy(t->arena, t->op, t->count, capacity, sizeof *t->op);
+  t->capacity = capacity;
+}
+
 struct trace_op *kernel_trace_append(struct trace *t) {
-  if (t->count == t->capacity) {
-    int capacity = t->capacity ? 2 * t->capacity : 1024;
-    t->op = arena_copy(t->arena, t->op, t->count, capacity, sizeof *t->op);
-    t->capacity = capacity;
-  }
+  if (t->count == t->capacity)
+    kernel_trace_reserve(t, t->capacity ? 2 * t->capacity : 1024);
   struct trace_op *o = &t->op[t->count++];
   *o = (struct trace_op){.stream = -1, .way = -1, .takes = -1, .gives = -1};
   return o;
