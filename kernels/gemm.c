@@ -113,12 +113,6 @@ static bool check_memory(const struct kernel_gemm *k, struct diag *d) {
 
 static bool check_options(const struct kernel_gemm *k,
                           const struct gemm_kind *g, struct diag *d) {
-  const struct kernel_shape *s = &g->mac_shape;
-  if (k->tc && s->m != s->n)
-    return diag_error(d, loc_none(),
-                      "gemm block: C of %s cannot be transposed; its small "
-                      "blocks are %d x %d, not square",
-                      dtype_name(k->out), s->m, s->n);
   bool shifts = g->store != MEM_ST_AM && g->store != MEM_ST_CONV;
   if (k->shift < 0 || k->shift > 31 || (k->shift && !shifts))
     return diag_error(
@@ -182,7 +176,8 @@ static bool best_schedule(struct arena *a, const struct work *w,
                           struct schedule *best, bool *repeats,
                           struct diag *d) {
   const struct kernel_gemm *k = w->gemm;
-  bool shuffles = k->ta != k->tc || k->tb != k->tc;
+  bool turned = k->tc && w->kind->mac_shape.m == w->kind->mac_shape.n;
+  bool shuffles = k->ta != turned || k->tb != turned;
   enum gemm_phase phase[] = {GEMM_FREE, GEMM_QUARTER, GEMM_ALTERNATE};
   int idle, tried = 0;
   *repeats = false;

@@ -13,10 +13,11 @@
  * is stored while the second row still works.
  *
  * The left operand is A and the right one B, unless C is transposed: then the
- * product is turned round, C^T = B^T A^T, which costs nothing, whereas
- * accumulators can hardly be shuffled.  An operand whose small blocks are not
- * as the multiplier wants them passes through vshuffle, one instruction of the
- * otherwise idle MV slot.
+ * product is turned round, C^T = B^T A^T, which costs nothing.  Where the
+ * multiplier's results are not square it does not know the turned product; then
+ * each result passes through vector registers and is shuffled there.  An
+ * operand whose small blocks are not as the multiplier wants them passes
+ * through vshuffle, one instruction of the otherwise idle MV slot.
  *
  * Inputs in two halves (kernels.h) are one long walk: three passes through K,
  * each of another pair of halves, into the same accumulators.  The large
@@ -38,6 +39,7 @@ enum {
   RIGHT_COUNT = 8,
   RELU_ZERO = 2, /* taken from the left operands if there is a relu */
   RELU_TEMP = 3,
+  TURN_X = 8, /* taken from the right ones if results are turned */
   /* Multiplies before the first of a product from which on work for it may
    * begin: 16 loads of C beside those of the left operand take about as long.
    */
@@ -87,8 +89,12 @@ struct gemm {
   int k_steps, pass_steps; /* in all passes, in one */
   struct operand left, right;
   int c_load, c_store;
-  int64_t c_row, c_col; /* bytes to the next result */
+  enum mem_kind load, store; /* of C */
+  int64_t c_row, c_col;      /* bytes to the next result */
   int c_parts;
+  int right_count; /* x registers of the right operand */
+  bool turned;     /* the product is: C^T = B^T A^T */
+  bool turns_c;    /* results are transposed between memory and accumulator */
   int config_reg, shift_reg;
   int pair_cols;           /* least columns for two K steps together */
   int block_count, number; /* of the current block */
@@ -255,6 +261,93 @@ static void wait_for_c(const struct gemm *g, struct trace_op *o, int product) {
   o->wait_for = g->c_store;
 }
 
+/* ---- results that are turned on their way ---- */
+
+/* From accumulators to narrow elements in vector registers and back. */
+static const struct {
+  enum mem_kind store;
+  enum insn_id narrow, widen;
+} conversion[] = {
+    {MEM_ST_SRS_S16, INSN_VSRS_S16_S32_X, INSN_VUPS_S32_S16_X},
+    {MEM_ST_SRS_S8, INSN_VSRS_S8_S32, INSN_VUPS_S32_S8},
+    {MEM_ST_SRS_D8, INSN_VSRS_D8_S32, INSN_VUPS_S32_D8},
+};
+/* Registers with the modes of vshuffle; whole sums are two registers long and
+ * take a second mode for the upper half. */
+static const char *const mode_in[] = {"r6", "r7"};
+static const char *const mode_out[] = {"r15", "r24"};
+
+/* The x register of one part of a turned result in memory. */
+static int turned_part(const struct gemm *g, bool store, int part) {
+  int x = TURN_X + (!store ? 0 : g->kind->part == PART_AM ? 2 : 3);
+  return kernel_trace_reg(part % 2 ? "wh%d" : "wl%d", x + part / 2);
+}
+
+static int narrow_reg(const struct gemm *g, int x) {
+  return kernel_trace_reg(g->kind->part == PART_CM ? "wl%d" : "x%d", x);
+}
+
+static void shuffle(struct gemm *g, int to, int from, int other,
+                    const char *mode) {
+  kernel_trace_add(g->t, INSN_VSHUFFLE, 4,
+                   (int64_t[]){to, kernel_trace_reg("x%d", from),
+                               kernel_trace_reg("x%d", other),
+                               kernel_trace_reg("%s", mode)});
+}
+
+static int find_conversion(const struct gemm *g) {
+  int i = 0;
+  while (conversion[i].store != g->kind->store)
+    i++;
+  return i;
+}
+
+/* What was loaded into the first registers becomes accumulator n. */
+static void turn_in(struct gemm *g, int n) {
+  if (g->kind->part == PART_AM) {
+    for (int i = 0; i < 2; i++)
+      shuffle(g, kernel_trace_reg(i ? "bmh%d" : "bml%d", n), TURN_X, TURN_X + 1,
+              mode_in[i]);
+    return;
+  }
+  shuffle(g, kernel_trace_reg("x%d", TURN_X + 1), TURN_X, TURN_X, mode_in[0]);
+  kernel_trace_add(g->t, conversion[find_conversion(g)].widen, 3,
+                   (int64_t[]){accumulator_reg(g, n), narrow_reg(g, TURN_X + 1),
+                               g->shift_reg});
+}
+
+/* Accumulator n goes to the last registers, to be stored. */
+static void turn_out(struct gemm *g, int n) {
+  if (g->kind->part == PART_AM) {
+    for (int i = 0; i < 2; i++)
+      kernel_trace_add(g->t, INSN_VMOV_X, 2,
+                       (int64_t[]){kernel_trace_reg("x%d", TURN_X + i),
+                                   kernel_trace_reg(i ? "bmh%d" : "bml%d", n)});
+    for (int i = 0; i < 2; i++)
+      shuffle(g, kernel_trace_reg("x%d", TURN_X + 2 + i), TURN_X, TURN_X + 1,
+              mode_out[i]);
+    return;
+  }
+  kernel_trace_add(g->t, conversion[find_conversion(g)].narrow, 3,
+                   (int64_t[]){narrow_reg(g, TURN_X + 2), accumulator_reg(g, n),
+                               g->shift_reg});
+  shuffle(g, kernel_trace_reg("x%d", TURN_X + 3), TURN_X + 2, TURN_X + 2,
+          mode_out[0]);
+}
+
+static void set_turn(struct gemm *g, enum dtype out) {
+  const struct kernel_shape *s = &g->kind->mac_shape;
+  int in = kernel_gemm_transpose_mode(out, s->n, s->m);
+  int back = kernel_gemm_transpose_mode(out, s->m, s->n);
+  assert(in >= 0 && back >= 0);
+  for (int i = 0; i < (g->kind->part == PART_AM ? 2 : 1); i++) {
+    kernel_trace_constant(g->t, kernel_trace_reg("%s", mode_in[i]), in + i);
+    kernel_trace_constant(g->t, kernel_trace_reg("%s", mode_out[i]), back + i);
+  }
+}
+
+/* ---- C ---- */
+
 static void move_c(struct gemm *g, bool store, int product, int i, int r,
                    int c) {
   const struct cover_block *b = &g->block[i];
@@ -262,10 +355,13 @@ static void move_c(struct gemm *g, bool store, int product, int i, int r,
   if (product % group(g))
     offset += g->steps->c_bytes;
   bool last = r == b->rows - 1 && c == b->cols - 1;
+  int n = accumulator(g, i, r, c);
+  if (store && g->turns_c)
+    turn_out(g, n);
   for (int part = 0; part < g->c_parts; part++) {
     struct trace_op *o = kernel_trace_memory(
-        g->t, store ? g->kind->store : g->kind->load,
-        accumulator_part(g, accumulator(g, i, r, c), part),
+        g->t, store ? g->store : g->load,
+        g->turns_c ? turned_part(g, store, part) : accumulator_part(g, n, part),
         store ? g->c_store : g->c_load, offset + part * W_BYTES);
     o->op.operand[1] = g->shift_reg;
     o->boundary = last && part == g->c_parts - 1;
@@ -280,6 +376,8 @@ static void move_c(struct gemm *g, bool store, int product, int i, int r,
     if (!store && !is_first_block(g))
       o->phase = cycles[g->phase].c_load;
   }
+  if (!store && g->turns_c)
+    turn_in(g, n);
 }
 
 static void move_block(struct gemm *g, bool store, int product, int i) {
@@ -430,7 +528,7 @@ static void note_first_multiply(struct gemm *g, int from, int k) {
  * round with every other block: what repeats can be rolled up. */
 static void set_rings(struct gemm *g, const struct cover_block *b) {
   struct operand *o[2] = {&g->left, &g->right};
-  int size[2] = {g->relu ? RELU_ZERO : LEFT_COUNT, RIGHT_COUNT};
+  int size[2] = {g->relu ? RELU_ZERO : LEFT_COUNT, g->right_count};
   int need[2] = {b->rows, b->cols};
   for (int i = 0; i < 2; i++) {
     int x = size[i] / (o[i]->mode_reg < 0 ? 1 : 2), steps = 4;
@@ -521,7 +619,8 @@ static void set_modes(struct gemm *g, const struct kernel_gemm *k) {
   const struct gemm_kind *kind = g->kind;
   int config = kind->config;
   if (!is_float(g)) {
-    enum dtype left = k->tc ? k->in1 : k->in0, right = k->tc ? k->in0 : k->in1;
+    enum dtype left = g->turned ? k->in1 : k->in0,
+               right = g->turned ? k->in0 : k->in1;
     config += dtype_kind(left) == DTYPE_SIGNED ? 512 : 0;
     config += dtype_kind(right) == DTYPE_SIGNED ? 256 : 0;
   }
@@ -565,26 +664,26 @@ static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
                            .is_low = low_b,
                            .parts = (int)b_bytes / W_BYTES,
                            .mode_reg = -1};
-  g->left = k->tc ? from_b : from_a;
-  g->right = k->tc ? from_a : from_b;
-  g->c_row = k->tc ? c_bytes : n_blocks * c_bytes;
-  g->c_col = k->tc ? n_blocks * c_bytes : c_bytes;
+  g->left = g->turned ? from_b : from_a;
+  g->right = g->turned ? from_a : from_b;
+  g->c_row = g->turned ? c_bytes : n_blocks * c_bytes;
+  g->c_col = g->turned ? n_blocks * c_bytes : c_bytes;
   g->c_parts = (int)c_bytes / W_BYTES;
   g->c_load = kernel_trace_stream(g->t, "p2", "p2", 2);
   g->c_store = kernel_trace_stream(g->t, "p3", "p2", 2);
   g->left.mem = MEM_LDA_W, g->left.other_mem = MEM_LDB_W;
   g->right.mem = MEM_LDB_W;
   g->left.use = LEFT_X, g->right.use = RIGHT_X;
-  bool shuffle_a = k->ta != k->tc, shuffle_b = k->tb != k->tc;
-  if (k->tc ? shuffle_b : shuffle_a) {
-    set_shuffle(g, &g->left, "r2", k->tc ? b_type : a_type, s->k, s->m);
+  bool shuffle_a = k->ta != g->turned, shuffle_b = k->tb != g->turned;
+  if (g->turned ? shuffle_b : shuffle_a) {
+    set_shuffle(g, &g->left, "r2", g->turned ? b_type : a_type, s->k, s->m);
     g->left.stage = LEFT_X;
     g->left.use = LEFT_X + (k->relu ? RELU_ZERO : LEFT_COUNT) / 2;
   }
-  if (k->tc ? shuffle_a : shuffle_b) {
-    set_shuffle(g, &g->right, "r3", k->tc ? a_type : b_type, s->n, s->k);
+  if (g->turned ? shuffle_a : shuffle_b) {
+    set_shuffle(g, &g->right, "r3", g->turned ? a_type : b_type, s->n, s->k);
     g->right.stage = RIGHT_X;
-    g->right.use = RIGHT_X + RIGHT_COUNT / 2;
+    g->right.use = RIGHT_X + g->right_count / 2;
   }
 }
 
@@ -603,18 +702,18 @@ static void set_ring(struct gemm *g, struct operand *o, int distance_reg,
       (int64_t[]){o->turn, o->turn, kernel_trace_reg("r%d", distance_reg)});
 }
 
-static void set_steps(struct gemm *g, const struct kernel_gemm *k) {
+static void set_steps(struct gemm *g) {
   const struct kernel_steps *s = g->steps;
-  struct operand *a = k->tc ? &g->right : &g->left;
-  struct operand *b = k->tc ? &g->left : &g->right;
+  struct operand *a = g->turned ? &g->right : &g->left;
+  struct operand *b = g->turned ? &g->left : &g->right;
   const struct cover_block *last = &g->block[g->block_count - 1];
   int left = last->row + last->rows - 1, right = last->col + last->cols - 1;
   kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_TAKE), -1);
   kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_GIVE), 1);
   a->full = s->a.full, a->empty = s->a.empty, a->products = 1;
   b->full = s->b.full, b->empty = s->b.empty, b->products = s->group;
-  set_ring(g, a, 4, 8, k->tc ? right : left);
-  set_ring(g, b, 5, 10, k->tc ? left : right);
+  set_ring(g, a, 4, 8, g->turned ? right : left);
+  set_ring(g, b, 5, 10, g->turned ? left : right);
   g->product_count =
       s->group * (g->before_loop ? g->before_loop + 2 : s->count);
 }
@@ -623,6 +722,7 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                        const struct kernel_steps *steps, int before_loop,
                        const struct gemm_kind *kind, enum gemm_phase phase) {
   const struct kernel_shape *s = &kind->mac_shape;
+  bool turned = k->tc && s->m == s->n;
   struct gemm g = {.kind = kind,
                    .t = t,
                    .zero = k->zero,
@@ -630,16 +730,27 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                    .phase = phase,
                    .steps = steps,
                    .before_loop = before_loop,
+                   .turned = turned,
+                   .turns_c = k->tc && !turned,
+                   .right_count =
+                       k->tc && !turned ? TURN_X - RIGHT_X : RIGHT_COUNT,
+                   .load = k->tc && !turned ? MEM_LDA_W : kind->load,
+                   .store = k->tc && !turned ? MEM_ST_W : kind->store,
                    .product_count = 1,
                    .k_steps = kind->passes * (k->k / s->k),
                    .pass_steps = k->k / s->k,
                    .config_reg = kernel_trace_reg("r0"),
                    .shift_reg = kernel_trace_reg("s0")};
   g.pair_cols = isa_distance(kind->mac, 0, kind->mac, 1);
+  if (g.turns_c)
+    set_turn(&g, k->out);
   set_modes(&g, k);
   set_operands(&g, k);
-  struct cover_problem p = {.rows = (k->tc ? k->n : k->m) / s->m,
-                            .cols = (k->tc ? k->m : k->n) / s->n,
+  int moves = !k->relu ? 0 : is_float(&g) ? 3 : 6;
+  if (g.turns_c)
+    moves += kind->part == PART_AM ? 6 : 3;
+  struct cover_problem p = {.rows = (g.turned ? k->n : k->m) / s->m,
+                            .cols = (g.turned ? k->m : k->n) / s->n,
                             .k_steps = g.k_steps,
                             .left_parts = g.left.parts,
                             .right_parts = g.right.parts,
@@ -647,9 +758,7 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                             .load_result = !k->zero || steps,
                             .left_shuffle = g.left.mode_reg >= 0,
                             .right_shuffle = g.right.mode_reg >= 0,
-                            .result_moves = !k->relu       ? 0
-                                            : is_float(&g) ? 3
-                                                           : 6,
+                            .result_moves = moves,
                             .accumulators = is_float(&g) ? 9 : 4,
                             .distance = g.pair_cols,
                             .usual_rows = kind->rows,
@@ -658,7 +767,7 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
   if (k->relu)
     kernel_trace_relu_open(t, RELU_ZERO);
   if (steps)
-    set_steps(&g, k);
+    set_steps(&g);
   reserve(&g);
   trace_products(&g);
   if (k->relu)
