@@ -118,11 +118,6 @@ static bool check_options(const struct kernel_gemm *k,
     return diag_error(
         d, loc_none(), "gemm block: shift is %d; results of type %s take %s",
         k->shift, dtype_name(k->out), shifts ? "0 to 31" : "none");
-  if (k->relu && g->wide)
-    return diag_error(d, loc_none(),
-                      "gemm block: no relu for %s x %s; its accumulators have "
-                      "64 bits",
-                      dtype_name(k->in0), dtype_name(k->in1));
   if ((unsigned)k->rounding >= KERNEL_ROUNDINGS ||
       (unsigned)k->saturation >= KERNEL_SATURATIONS)
     return diag_error(d, loc_none(),
@@ -233,6 +228,11 @@ struct asm_program *kernel_gemm_steps(struct arena *a,
   const struct gemm_kind *kind = check(k, d);
   struct work work = {.gemm = k, .steps = steps, .kind = kind};
   struct schedule best;
+  if (steps && k->relu) {
+    diag_error(d, loc_none(),
+               "gemm block: relu comes behind the last step, not in each");
+    return NULL;
+  }
   if (!kind || !schedule_work(a, &work, &best, d))
     return NULL;
   const struct kernel_shape *s = &kind->mac_shape;

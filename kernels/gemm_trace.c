@@ -391,8 +391,9 @@ static void relu_block(struct gemm *g, int i) {
   int halves = is_float(g) ? 1 : 2;
   int first = accumulator(g, i, 0, 0) * halves;
   for (int n = first; n < first + b->rows * b->cols * halves; n++)
-    kernel_trace_relu(g->t, kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2),
-                      RELU_TEMP, RELU_ZERO);
+    (g->kind->wide ? kernel_trace_relu_wide : kernel_trace_relu)(
+        g->t, kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2), RELU_TEMP,
+        RELU_ZERO);
 }
 
 /* ---- multiplies ---- */
@@ -765,7 +766,8 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                             .usual_cols = kind->cols};
   g.block = kernel_cover(t->arena, &p, &g.block_count);
   if (k->relu)
-    kernel_trace_relu_open(t, RELU_ZERO);
+    (kind->wide ? kernel_trace_relu_open_wide
+                : kernel_trace_relu_open)(t, RELU_ZERO);
   if (steps)
     set_steps(&g);
   reserve(&g);

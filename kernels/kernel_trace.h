@@ -106,6 +106,9 @@ void kernel_trace_narrowing(struct trace *, enum mem_kind store,
  * between open, which zeroes x register `zero`, and close. */
 void kernel_trace_relu_open(struct trace *, int zero);
 void kernel_trace_relu(struct trace *, int64_t half, int x, int zero);
+/* The same for lanes of 64 bits. */
+void kernel_trace_relu_open_wide(struct trace *, int zero);
+void kernel_trace_relu_wide(struct trace *, int64_t half, int x, int zero);
 void kernel_trace_relu_close(struct trace *);
 
 /* Gives every memory operation an addressing form and a step, and puts the

@@ -123,6 +123,31 @@ void kernel_trace_relu(struct trace *t, int64_t half, int x, int zero) {
   kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){half, temp});
 }
 
+#define RELU_ODD "r27"   /* 0xaaaa */
+#define RELU_RIGHT "r28" /* -1: shifts to the right by one */
+
+void kernel_trace_relu_open_wide(struct trace *t, int zero) {
+  kernel_trace_relu_open(t, zero);
+  kernel_trace_constant(t, kernel_trace_reg(RELU_ODD), 0xaaaa);
+  kernel_trace_constant(t, kernel_trace_reg(RELU_RIGHT), -1);
+}
+
+/* Lanes of 64 bits: what is negative shows in the odd lanes of 32; r16 says so
+ * for its even neighbours, too. */
+void kernel_trace_relu_wide(struct trace *t, int64_t half, int x, int zero) {
+  int64_t temp = kernel_trace_reg("x%d", x), mask = kernel_trace_reg("r16"),
+          nothing = kernel_trace_reg("x%d", zero),
+          odd = kernel_trace_reg(RELU_ODD),
+          right = kernel_trace_reg(RELU_RIGHT), even = kernel_trace_reg("r25");
+  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){temp, half});
+  kernel_trace_add(t, INSN_VLT_S32, 3, (int64_t[]){mask, temp, nothing});
+  kernel_trace_add(t, INSN_AND, 3, (int64_t[]){mask, mask, odd});
+  kernel_trace_add(t, INSN_LSHL, 3, (int64_t[]){even, mask, right});
+  kernel_trace_add(t, INSN_OR, 3, (int64_t[]){mask, mask, even});
+  kernel_trace_add(t, INSN_VSEL_32, 4, (int64_t[]){temp, temp, nothing, mask});
+  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){half, temp});
+}
+
 void kernel_trace_relu_close(struct trace *t) {
   kernel_trace_add(
       t, INSN_MOV, 2,

@@ -73,6 +73,14 @@ static bool take_types(struct job *j, const char *word) {
   return true;
 }
 
+/* A mode by its name, or by its place in the list of names; -1: neither. */
+static int find_mode(const char *const *name, int count, const char *word,
+                     size_t length) {
+  if (length == 1 && *word >= '0' && *word < '0' + count)
+    return *word - '0';
+  return find_name(name, count, word, length);
+}
+
 /* srs=SHIFT,ROUNDING,SATURATION; what is left out keeps its default. */
 static bool take_srs(struct job *j, const char *word) {
   char number[16];
@@ -90,7 +98,7 @@ static bool take_srs(struct job *j, const char *word) {
   const char *at = word + length;
   if (*at) {
     length = strcspn(++at, ",");
-    int i = find_name(rounding_name, KERNEL_ROUNDINGS, at, length);
+    int i = find_mode(rounding_name, KERNEL_ROUNDINGS, at, length);
     if (i < 0) {
       tool_usage("kernel", "--out: there is no rounding '%.*s'", (int)length,
                  at);
@@ -101,7 +109,7 @@ static bool take_srs(struct job *j, const char *word) {
   }
   if (*at) {
     int i =
-        find_name(saturation_name, KERNEL_SATURATIONS, at + 1, strlen(at + 1));
+        find_mode(saturation_name, KERNEL_SATURATIONS, at + 1, strlen(at + 1));
     if (i < 0) {
       tool_usage("kernel", "--out: there is no saturation '%s'", at + 1);
       return false;
@@ -617,8 +625,13 @@ const struct tool_command tool_kernel = {
         "half-down, "
         "half-up,\n                     half-to-zero, half-away, floor, "
         "ceiling, to-zero, away;\n                     SATURATION: saturate "
-        "(default), symmetric, wrap\n"
-        "  --relu             results below zero are stored as zero\n\n"
+        "(default), symmetric, wrap;\n                     or their numbers in "
+        "these lists, from 0\n"
+        "  --relu             results below zero are stored as zero\n"
+        "  --steps COUNT[,GROUP]\n"
+        "                     COUNT blocks of K in one function, from rings of "
+        "two buffers that\n                     it takes and gives back; GROUP "
+        "blocks of A (1 or 2) per block of B\n\n"
         "copy, from [rows/R][columns/C][R][C]:\n"
         "  --block RxC        elements in a small block; 32 or 64 bytes\n"
         "  --type T           of elements, bf16 (default)\n"

@@ -169,7 +169,7 @@ static struct kernel_gemm random_kernel(uint64_t *r) {
                           .zero = random_below(r, 3) == 0};
   bool wide = t[0] != DTYPE_BF16 && dtype_bytes(t[1]) == 2;
   k.tc = random_below(r, 3) == 0;
-  k.relu = !wide && random_below(r, 4) == 0;
+  k.relu = random_below(r, 4) == 0;
   if (dtype_kind(t[2]) == DTYPE_FLOAT || dtype_bytes(t[2]) < (wide ? 8 : 4)) {
     k.rounding = random_below(r, KERNEL_ROUNDINGS);
     k.saturation = random_below(r, KERNEL_SATURATIONS);
