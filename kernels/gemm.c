@@ -221,26 +221,19 @@ static const char *layout(struct arena *a, const char *name, int rows,
                       transposed ? c : r, transposed ? r : c);
 }
 
-struct asm_program *kernel_gemm_steps(struct arena *a,
-                                      const struct kernel_gemm *k,
-                                      const struct kernel_steps *steps,
+static struct asm_program *write_down(struct arena *a, const struct work *w,
+                                      const struct schedule *schedule,
                                       struct diag *d) {
-  const struct gemm_kind *kind = check(k, d);
-  struct work work = {.gemm = k, .steps = steps, .kind = kind};
-  struct schedule best;
-  if (steps && k->relu) {
-    diag_error(d, loc_none(),
-               "gemm block: relu comes behind the last step, not in each");
-    return NULL;
-  }
-  if (!kind || !schedule_work(a, &work, &best, d))
-    return NULL;
-  const struct kernel_shape *s = &kind->mac_shape;
-  bool halves = kind->passes > 1;
+  const struct kernel_gemm *k = w->gemm;
+  const struct kernel_shape *s = &w->kind->mac_shape;
+  bool halves = w->kind->passes > 1;
   const char *heading[] = {
-      arena_printf(a, "C %s A * B, %s x %s -> %s, %d x %d x %d",
+      arena_printf(a, "C %s A * B, %s x %s -> %s, %d x %d x %d%s",
                    k->zero ? "=" : "+=", dtype_name(k->in0), dtype_name(k->in1),
-                   dtype_name(k->out), k->m, k->k, k->n),
+                   dtype_name(k->out), k->m, k->k, k->n,
+                   w->steps ? arena_printf(a, ", %d blocks of K for %d of C",
+                                           w->steps->count, w->steps->group)
+                            : ""),
       arena_printf(
           a, "p0 = %s, p1 = %s, p2 = %s",
           layout(a, halves ? "A [2]" : "A", k->m, k->k, s->m, s->k, k->ta),
@@ -250,11 +243,47 @@ struct asm_program *kernel_gemm_steps(struct arena *a,
                    "block (r, c) starts at row %d r, column %d c, its results "
                    "are %d x %d; a step is %d of K",
                    s->m, s->n, s->m, s->n, s->k),
-      "multiplied: x0-x3 by x4-x11; blocks take turns in two sets of "
-      "accumulators",
+      "blocks take turns in two sets of accumulators",
   };
   int headings = sizeof heading / sizeof *heading;
-  return kernel_fold(a, k->name, heading, headings, &best, d);
+  return kernel_fold(a, k->name, heading, headings, schedule, d);
+}
+
+/* A program that fits, at the price of cycles: what is confined repeats sooner,
+ * so more of it becomes loops. */
+static struct asm_program *write_shorter(struct arena *a,
+                                         const struct work *w) {
+  static const enum gemm_phase phase[] = {GEMM_QUARTER, GEMM_ALTERNATE,
+                                          GEMM_APART};
+  struct asm_program *p = NULL;
+  for (size_t i = 0; i < sizeof phase / sizeof *phase && !p; i++) {
+    struct diag d = {0};
+    struct schedule schedule;
+    int idle;
+    if (schedule_gemm(a, w, phase[i], &schedule, &idle, &d))
+      p = write_down(a, w, &schedule, &d);
+  }
+  return p;
+}
+
+struct asm_program *kernel_gemm_steps(struct arena *a,
+                                      const struct kernel_gemm *k,
+                                      const struct kernel_steps *steps,
+                                      struct diag *d) {
+  struct work work = {.gemm = k, .steps = steps, .kind = check(k, d)};
+  struct schedule schedule;
+  if (steps && k->relu)
+    diag_error(d, loc_none(),
+               "gemm block: relu comes behind the last step, not in each");
+  if (d->kind != DIAG_NONE || !schedule_work(a, &work, &schedule, d))
+    return NULL;
+  struct diag too_long = {0};
+  struct asm_program *p = write_down(a, &work, &schedule, &too_long);
+  if (!p && !steps)
+    p = write_shorter(a, &work);
+  if (!p)
+    *d = too_long;
+  return p;
 }
 
 struct asm_program *kernel_gemm(struct arena *a, const struct kernel_gemm *k,

@@ -57,6 +57,7 @@ static const struct {
     /* A load reaches the accumulators' write port five cycles later than a
      * shuffle of the same cycle does (facts D3): 3 + 5 is 0 modulo 4. */
     [GEMM_QUARTER] = {0x7, 0x8, 0x7, 0xe},
+    [GEMM_APART] = {0, 0, 0, 0},
 };
 
 /* Which passes read the low half. */
@@ -77,8 +78,10 @@ struct operand {
   int products;    /* that one buffer serves; 0: it is no ring */
   int turn, back;  /* registers: bytes from the last access in a buffer to the
                       next buffer, now; now and the next time together */
-  int use, use_ring, use_next;       /* x registers that the multiplier reads */
-  int stage, stage_ring, stage_next; /* those that wait for the shuffle */
+  /* x registers that the multiplier reads, and those that wait for the shuffle:
+   * the first one, how many there are, how many take turns, whose turn it is */
+  int use, use_count, use_ring, use_next;
+  int stage, stage_count, stage_ring, stage_next;
 };
 
 struct gemm {
@@ -143,9 +146,10 @@ static int region(const struct gemm *g, int product, int i) {
   return product * g->block_count + g->block[i].region;
 }
 
-/* Block i's accumulators: two sets take turns. */
+/* Block i's accumulators: two sets take turns if blocks overlap. */
 static int accumulator(const struct gemm *g, int i, int r, int c) {
-  int set = ACCUMULATORS / 2 / (is_float(g) ? 1 : 2) * (i % 2);
+  int turn = g->phase == GEMM_APART ? 0 : i % 2;
+  int set = ACCUMULATORS / 2 / (is_float(g) ? 1 : 2) * turn;
   return set + r * g->block[i].cols + c;
 }
 
@@ -529,14 +533,14 @@ static void note_first_multiply(struct gemm *g, int from, int k) {
  * round with every other block: what repeats can be rolled up. */
 static void set_rings(struct gemm *g, const struct cover_block *b) {
   struct operand *o[2] = {&g->left, &g->right};
-  int size[2] = {g->relu ? RELU_ZERO : LEFT_COUNT, g->right_count};
   int need[2] = {b->rows, b->cols};
   for (int i = 0; i < 2; i++) {
-    int x = size[i] / (o[i]->mode_reg < 0 ? 1 : 2), steps = 4;
+    int x = o[i]->use_count, steps = 4;
     while (steps > 1 && (need[i] * steps > x || 2 * g->k_steps % steps))
       steps /= 2;
     o[i]->use_ring = need[i] * steps > x ? x : need[i] * steps;
-    o[i]->stage_ring = o[i]->use_ring;
+    o[i]->stage_ring =
+        o[i]->stage_count < o[i]->use_ring ? o[i]->stage_count : o[i]->use_ring;
     o[i]->use_next = o[i]->stage_next = 0;
   }
   bool narrow = b->rows < g->right.parts; /* port B cannot bring them all */
@@ -558,6 +562,7 @@ static void trace_block(struct gemm *g) {
   for (int k = 0; k < g->k_steps;) {
     int count = group_size(g, k), from = g->t->count;
     multiply_group(g, k, count);
+    g->t->op[from].apart = g->phase == GEMM_APART && !k;
     note_first_multiply(g, from, k);
     trace_locks(g, k, count);
     k += count;
@@ -566,7 +571,8 @@ static void trace_block(struct gemm *g) {
   int next = last ? 0 : g->number + 1, next_product = g->product + last;
   bool follows = !last || next_product < g->product_count;
   bool load = follows && !starts_anew(g, next_product);
-  bool same_set = last && g->block_count % 2; /* of accumulators */
+  bool same_set = /* of accumulators */
+      g->phase == GEMM_APART || (last && g->block_count % 2);
   if (load && !same_set)
     move_block(g, false, next_product, next);
   if (g->relu)
@@ -640,6 +646,28 @@ static void set_shuffle(struct gemm *g, struct operand *o, const char *reg,
   kernel_trace_constant(g->t, o->mode_reg, mode);
 }
 
+/* Half of the registers wait for the shuffle, if there is one. */
+static void share_registers(struct operand *o, int first, int count) {
+  o->stage_count = o->mode_reg < 0 ? 0 : count / 2;
+  o->stage = first;
+  o->use = first + o->stage_count;
+  o->use_count = count - o->stage_count;
+}
+
+/* A relu leaves two registers to the left operand, too few if it is shuffled.
+ * The right one makes do with two that wait. */
+static void share_for_relu(struct gemm *g) {
+  enum { WAITING = 2 };
+  struct operand *l = &g->left, *r = &g->right;
+  r->stage_count = WAITING;
+  r->use = r->stage + WAITING;
+  r->use_count = g->right_count / 2;
+  if (l->mode_reg < 0 || g->turns_c)
+    return;
+  l->stage_count = l->use_count = WAITING;
+  l->use = r->use + r->use_count;
+}
+
 static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
   const struct kernel_shape *s = &g->kind->mac_shape;
   int n_blocks = k->n / s->n;
@@ -674,18 +702,15 @@ static void set_operands(struct gemm *g, const struct kernel_gemm *k) {
   g->c_store = kernel_trace_stream(g->t, "p3", "p2", 2);
   g->left.mem = MEM_LDA_W, g->left.other_mem = MEM_LDB_W;
   g->right.mem = MEM_LDB_W;
-  g->left.use = LEFT_X, g->right.use = RIGHT_X;
   bool shuffle_a = k->ta != g->turned, shuffle_b = k->tb != g->turned;
-  if (g->turned ? shuffle_b : shuffle_a) {
+  if (g->turned ? shuffle_b : shuffle_a)
     set_shuffle(g, &g->left, "r2", g->turned ? b_type : a_type, s->k, s->m);
-    g->left.stage = LEFT_X;
-    g->left.use = LEFT_X + (k->relu ? RELU_ZERO : LEFT_COUNT) / 2;
-  }
-  if (g->turned ? shuffle_a : shuffle_b) {
+  if (g->turned ? shuffle_a : shuffle_b)
     set_shuffle(g, &g->right, "r3", g->turned ? a_type : b_type, s->n, s->k);
-    g->right.stage = RIGHT_X;
-    g->right.use = RIGHT_X + g->right_count / 2;
-  }
+  share_registers(&g->left, LEFT_X, g->relu ? RELU_ZERO : LEFT_COUNT);
+  share_registers(&g->right, RIGHT_X, g->right_count);
+  if (g->relu && g->right.mode_reg >= 0)
+    share_for_relu(g);
 }
 
 /* The way from the last access in a buffer to the next buffer: r4 or r5 minus

@@ -23,12 +23,14 @@ struct gemm_kind {
   enum mem_kind load, store;
 };
 
-/* To which cycles operations of the steady state are confined, so that what
- * shares a resource interlocks (sched.c). */
+/* To which cycles operations are confined.  Those of the steady state modulo
+ * four, so that what shares a resource interlocks (sched.c). */
 enum gemm_phase {
   GEMM_FREE,
   GEMM_ALTERNATE, /* left and C stores in even cycles, C loads in odd ones */
   GEMM_QUARTER,   /* C loads in every fourth cycle, shuffles in the others */
+  GEMM_APART,     /* no block begins before all others have ended: long programs
+                     become loops */
   GEMM_PHASES
 };
 

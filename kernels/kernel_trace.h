@@ -63,8 +63,9 @@ struct trace_op {
   int takes, gives; /* stream whose buffer a lock operation takes or gives, -1:
                        none */
   bool opens;       /* the first access to what was taken */
-  int begins;       /* 1, 2: belongs to the first, second round of the loop over
-                       steps, which begins with the first such operation */
+  bool apart; /* nothing from here on comes before what is placed already */
+  int begins; /* 1, 2: belongs to the first, second round of the loop over
+                 steps, which begins with the first such operation */
   const char *note;
 };
 

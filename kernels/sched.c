@@ -77,6 +77,7 @@ struct placer {
   struct held *held;
   struct unit_state *unit;
   int last_mac;
+  int floor; /* first cycle that is not closed */
   struct stream_state stream[TRACE_STREAMS];
 };
 
@@ -297,7 +298,9 @@ static void sink_take(struct placer *p, int stream, int access) {
 static void place(struct placer *p, const struct trace_op *o) {
   enum { LOAD_TO_USE = 7 }; /* facts D2 */
   struct candidate c = candidate_of(o, &o->op);
-  int allowed = wait_cycle(p, o);
+  if (o->apart)
+    p->floor = p->s->count;
+  int allowed = max(p->floor, wait_cycle(p, o));
   if (o->begins)
     allowed = max(allowed, p->s->loop[o->begins - 1]);
   int cycle = first_free(p, &c, max(allowed, ready_cycle(p, &c)));
