@@ -95,9 +95,10 @@ struct gemm {
   enum mem_kind load, store; /* of C */
   int64_t c_row, c_col;      /* bytes to the next result */
   int c_parts;
-  int right_count; /* x registers of the right operand */
-  bool turned;     /* the product is: C^T = B^T A^T */
-  bool turns_c;    /* results are transposed between memory and accumulator */
+  int right_count;  /* x registers of the right operand */
+  bool turned;      /* the product is: C^T = B^T A^T */
+  bool relu_stores; /* relu passes results on to the stores */
+  bool turns_c;     /* results are transposed between memory and accumulator */
   int config_reg, shift_reg;
   int pair_cols;           /* least columns for two K steps together */
   int block_count, number; /* of the current block */
@@ -253,11 +254,12 @@ static int load_operand(struct gemm *g, struct operand *o, int index, int k,
   return x;
 }
 
-/* In the first step C has to be taken; later on, where C has so few blocks that
- * the next product begins with what the present one has just stored, loads
- * wait for the stores. */
+/* In the first step C has to be taken.  Later on, where C has so few blocks that
+ * the next product begins with what the present one has just stored, loads wait
+ * for the stores; in other cases the accumulators keep them apart, unless loads
+ * go to other registers. */
 static void wait_for_c(const struct gemm *g, struct trace_op *o, int product) {
-  bool few = g->block_count * group(g) <= 2;
+  bool few = g->turns_c || g->block_count * group(g) <= 2;
   if (product < group(g))
     o->wait = WAIT_TAKEN;
   else if (few && o->stream == g->c_load)
@@ -352,6 +354,21 @@ static void set_turn(struct gemm *g, enum dtype out) {
 
 /* ---- C ---- */
 
+/* 16 lanes of 32 bits. */
+static int accumulator_half(const struct gemm *g, int n, int half) {
+  int i = n * (is_float(g) ? 1 : 2) + half;
+  return kernel_trace_reg(i % 2 ? "bmh%d" : "bml%d", i / 2);
+}
+
+/* The register that one 32-byte access of result n moves. */
+static int c_part(const struct gemm *g, bool store, int n, int part) {
+  if (g->turns_c)
+    return turned_part(g, store, part);
+  if (store && g->relu_stores)
+    return kernel_trace_reg(part % 2 ? "wh%d" : "wl%d", RELU_TEMP);
+  return accumulator_part(g, n, part);
+}
+
 static void move_c(struct gemm *g, bool store, int product, int i, int r,
                    int c) {
   const struct cover_block *b = &g->block[i];
@@ -363,9 +380,11 @@ static void move_c(struct gemm *g, bool store, int product, int i, int r,
   if (store && g->turns_c)
     turn_out(g, n);
   for (int part = 0; part < g->c_parts; part++) {
+    if (store && g->relu_stores && part % 2 == 0)
+      kernel_trace_relu_to(g->t, accumulator_half(g, n, part / 2), RELU_TEMP,
+                           RELU_ZERO);
     struct trace_op *o = kernel_trace_memory(
-        g->t, store ? g->store : g->load,
-        g->turns_c ? turned_part(g, store, part) : accumulator_part(g, n, part),
+        g->t, store ? g->store : g->load, c_part(g, store, n, part),
         store ? g->c_store : g->c_load, offset + part * W_BYTES);
     o->op.operand[1] = g->shift_reg;
     o->boundary = last && part == g->c_parts - 1;
@@ -392,12 +411,11 @@ static void move_block(struct gemm *g, bool store, int product, int i) {
 
 static void relu_block(struct gemm *g, int i) {
   const struct cover_block *b = &g->block[i];
-  int halves = is_float(g) ? 1 : 2;
-  int first = accumulator(g, i, 0, 0) * halves;
-  for (int n = first; n < first + b->rows * b->cols * halves; n++)
-    (g->kind->wide ? kernel_trace_relu_wide : kernel_trace_relu)(
-        g->t, kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2), RELU_TEMP,
-        RELU_ZERO);
+  for (int n = 0; n < b->rows * b->cols; n++)
+    for (int half = 0; half < (is_float(g) ? 1 : 2); half++)
+      (g->kind->wide ? kernel_trace_relu_wide : kernel_trace_relu)(
+          g->t, accumulator_half(g, accumulator(g, i, 0, 0) + n, half),
+          RELU_TEMP, RELU_ZERO);
 }
 
 /* ---- multiplies ---- */
@@ -575,7 +593,7 @@ static void trace_block(struct gemm *g) {
       g->phase == GEMM_APART || (last && g->block_count % 2);
   if (load && !same_set)
     move_block(g, false, next_product, next);
-  if (g->relu)
+  if (g->relu && !g->relu_stores)
     relu_block(g, g->number);
   move_block(g, true, g->product, g->number);
   if (load && same_set)
@@ -749,30 +767,33 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                        const struct gemm_kind *kind, enum gemm_phase phase) {
   const struct kernel_shape *s = &kind->mac_shape;
   bool turned = k->tc && s->m == s->n;
-  struct gemm g = {.kind = kind,
-                   .t = t,
-                   .zero = k->zero,
-                   .relu = k->relu,
-                   .phase = phase,
-                   .steps = steps,
-                   .before_loop = before_loop,
-                   .turned = turned,
-                   .turns_c = k->tc && !turned,
-                   .right_count =
-                       k->tc && !turned ? TURN_X - RIGHT_X : RIGHT_COUNT,
-                   .load = k->tc && !turned ? MEM_LDA_W : kind->load,
-                   .store = k->tc && !turned ? MEM_ST_W : kind->store,
-                   .product_count = 1,
-                   .k_steps = kind->passes * (k->k / s->k),
-                   .pass_steps = k->k / s->k,
-                   .config_reg = kernel_trace_reg("r0"),
-                   .shift_reg = kernel_trace_reg("s0")};
+  bool relu_stores =
+      k->relu && kind->store == MEM_ST_AM && !kind->wide && (turned || !k->tc);
+  struct gemm g = {
+      .kind = kind,
+      .t = t,
+      .zero = k->zero,
+      .relu = k->relu,
+      .phase = phase,
+      .steps = steps,
+      .before_loop = before_loop,
+      .turned = turned,
+      .turns_c = k->tc && !turned,
+      .right_count = k->tc && !turned ? TURN_X - RIGHT_X : RIGHT_COUNT,
+      .load = k->tc && !turned ? MEM_LDA_W : kind->load,
+      .store = relu_stores || (k->tc && !turned) ? MEM_ST_W : kind->store,
+      .relu_stores = relu_stores,
+      .product_count = 1,
+      .k_steps = kind->passes * (k->k / s->k),
+      .pass_steps = k->k / s->k,
+      .config_reg = kernel_trace_reg("r0"),
+      .shift_reg = kernel_trace_reg("s0")};
   g.pair_cols = isa_distance(kind->mac, 0, kind->mac, 1);
   if (g.turns_c)
     set_turn(&g, k->out);
   set_modes(&g, k);
   set_operands(&g, k);
-  int moves = !k->relu ? 0 : is_float(&g) ? 3 : 6;
+  int moves = !k->relu ? 0 : (relu_stores ? 2 : 3) * (is_float(&g) ? 1 : 2);
   if (g.turns_c)
     moves += kind->part == PART_AM ? 6 : 3;
   struct cover_problem p = {.rows = (g.turned ? k->n : k->m) / s->m,

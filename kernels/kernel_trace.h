@@ -106,6 +106,8 @@ void kernel_trace_narrowing(struct trace *, enum mem_kind store,
 /* Lanes below zero of an accumulator half become zero, by way of x register x;
  * between open, which zeroes x register `zero`, and close. */
 void kernel_trace_relu_open(struct trace *, int zero);
+/* Into the x register, and from there back into the half accumulator. */
+void kernel_trace_relu_to(struct trace *, int64_t half, int x, int zero);
 void kernel_trace_relu(struct trace *, int64_t half, int x, int zero);
 /* The same for lanes of 64 bits. */
 void kernel_trace_relu_open_wide(struct trace *, int zero);

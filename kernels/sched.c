@@ -50,11 +50,14 @@
 
 enum { TAKE_TO_ACCESS = 4 /* bundles, facts D5 */ };
 
+enum { BYPASSES = BYPASS_VEC + 1 };
+
 /* What the past of the trace says about one piece of register state. */
 struct unit_state {
   int def_cycle, def_end;        /* issue, and the cycle it lands */
   const struct isa_operand *def; /* NULL: as at entry */
-  int read_end;                  /* last cycle that reads it */
+  int read_end[BYPASSES];        /* last cycle that reads it, by bypass: with
+                                    the same one it sees a write a cycle early */
 };
 
 /* The last access through a stream, and the last time its buffer was taken. */
@@ -151,7 +154,9 @@ static int ready_cycle(const struct placer *p, const struct candidate *c) {
         if (s->def)
           cycle =
               max(cycle, max(s->def_cycle, s->def_end + 2 - o->write_cycle));
-        cycle = max(cycle, s->read_end + 1 - o->write_cycle);
+        for (int b = 0; b < BYPASSES; b++)
+          cycle = max(cycle, s->read_end[b] + 1 - o->write_cycle +
+                                 (b && b == (int)o->bypass));
       }
     }
   }
@@ -188,9 +193,11 @@ static void record(struct placer *p, const struct candidate *c, int cycle) {
       for (int u = 0; u < r->unit_count; u++) {
         struct unit_state *s = &p->unit[r->unit[u]];
         if (written)
-          *s = (struct unit_state){cycle, cycle + o->write_cycle - 1, o, -1};
+          *s = (struct unit_state){
+              cycle, cycle + o->write_cycle - 1, o, {-1, -1, -1}};
         else
-          s->read_end = max(s->read_end, cycle + o->read_cycle - 1);
+          s->read_end[o->bypass] =
+              max(s->read_end[o->bypass], cycle + o->read_cycle - 1);
       }
     }
 }
@@ -349,7 +356,8 @@ bool kernel_sched_place(const struct trace *t, struct schedule *s) {
   p->last_mac = -1;
   p->unit = arena_array(t->arena, isa_unit_count(), sizeof *p->unit);
   for (int i = 0; i < isa_unit_count(); i++)
-    p->unit[i].read_end = -1;
+    for (int b = 0; b < BYPASSES; b++)
+      p->unit[i].read_end[b] = -1;
   grow(p, 0);
   for (int i = 0; i < t->count; i++)
     place(p, &t->op[i]);

@@ -114,13 +114,18 @@ void kernel_trace_relu_open(struct trace *t, int zero) {
 
 /* Before narrowing, which keeps the sign.  Floats compare as integers.
  * Accumulators have no maximum, so they pass through a vector register. */
-void kernel_trace_relu(struct trace *t, int64_t half, int x, int zero) {
+void kernel_trace_relu_to(struct trace *t, int64_t half, int x, int zero) {
   int64_t temp = kernel_trace_reg("x%d", x);
   kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){temp, half});
   kernel_trace_add(t, INSN_VMAX_LT_S32, 4,
                    (int64_t[]){temp, kernel_trace_reg("r16"), temp,
                                kernel_trace_reg("x%d", zero)});
-  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){half, temp});
+}
+
+void kernel_trace_relu(struct trace *t, int64_t half, int x, int zero) {
+  kernel_trace_relu_to(t, half, x, zero);
+  kernel_trace_add(t, INSN_VMOV_X, 2,
+                   (int64_t[]){half, kernel_trace_reg("x%d", x)});
 }
 
 #define RELU_ODD "r27"   /* 0xaaaa */
