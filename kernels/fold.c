@@ -18,6 +18,7 @@ enum {
   MIN_SAVING = 8,        /* bundles */
   MIN_ENTRY_SAVING = 64, /* for a set-up that costs cycles */
   PROGRAM_BYTES = 14336, /* 16 KiB without room for the core's outer program */
+  STEPS_BYTES = 16000,   /* where all steps are one call: a smaller one */
   WANTED_BYTES = 8192,   /* above this, loops inside loops */
   BRANCH_TRIES = 16,     /* starting points tried for a branch loop */
   MIN_BRANCH_BODY = 48,  /* bundles */
@@ -380,10 +381,11 @@ struct asm_program *kernel_fold(struct arena *a, const char *name,
   int size = s->trips ? fold_steps(&f) : fold_straight(&f, 0, s->count);
   if (d->kind != DIAG_NONE)
     return NULL;
-  if (size > PROGRAM_BYTES) {
+  int limit = s->uses_locks ? STEPS_BYTES : PROGRAM_BYTES;
+  if (size > limit) {
     diag_error(d, loc_none(),
                "kernel %s takes %d bytes of program memory; the limit is %d",
-               name, size, PROGRAM_BYTES);
+               name, size, limit);
     return NULL;
   }
   return kernel_fold_emit(a, name, heading, heading_count, s, &f.fold, d);

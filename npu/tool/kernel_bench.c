@@ -14,6 +14,9 @@ struct row {
   int m, k, n;
   bool ta, tb, tc;
   double published;
+  enum dtype in1;    /* where it is another one */
+  bool mixed;        /* it is */
+  int steps, blocks; /* of K in a row, and of C: kernel_gemm_steps */
 };
 
 /* clang-format off */
@@ -23,31 +26,46 @@ struct row {
 #define I8_I16    DTYPE_I8, DTYPE_I16
 #define I8_I8     DTYPE_I8, DTYPE_I8
 /* reference-results.md sections 1.1, 1.2, 5 and tables 1 and 2 of section 2 */
+#define PUBLISHED(source, types, m, k, n, cycles)                              \
+  {"published", source, types, m, k, n, 0, 0, 0, cycles, 0, false, 0, 0}
 static const struct row published[] = {
-  {"published", "thesis, assembly",  BF16_BF16, 64,  80,  64, 0, 0, 0, 2757},
-  {"published", "thesis, assembly",  BF16_BF16, 64,  64,  64, 0, 0, 0, 2263},
-  {"published", "thesis, AIE API",   BF16_BF16, 64,  80,  64, 0, 0, 0, 2560 / .905},
-  {"published", "thesis, AIE API",   BF16_BF16, 64,  64,  64, 0, 0, 0, 2048 / .873},
-  {"published", "Hello XDNA",        BF16_F32,  32,  32,  32, 0, 0, 0, 296},
-  {"published", "Taka, table 1",     BF16_BF16, 64, 104,  64, 0, 0, 0, 64 * 104 * 64 / 112.6},
-  {"published", "Taka, table 2",     BF16_BF16, 96,  56,  96, 0, 0, 0, 96 * 56 * 96 / 99.8},
-  {"published", "Taka, table 1",     I8_I8,     64, 232,  64, 0, 0, 0, 64 * 232 * 64 / 233.0},
-  {"published", "Taka, table 2",     I8_I8,    112, 112, 112, 0, 0, 0, 112 * 112 * 112 / 212.5},
-  {"published", "Taka, table 1",     I8_I16,    64, 216,  64, 0, 0, 0, 64 * 216 * 64 / 217.6},
-  {"published", "Taka, table 2",     I8_I16,    96, 112,  96, 0, 0, 0, 96 * 112 * 96 / 192.0},
-  {"published", "Taka, table 1",     I8_I32,    48, 280,  48, 0, 0, 0, 48 * 280 * 48 / 192.0},
-  {"published", "Taka, table 2",     I8_I32,    80,  88,  96, 0, 0, 0, 80 * 88 * 96 / 146.0},
+  PUBLISHED("thesis, assembly", BF16_BF16, 64, 80, 64, 2757),
+  PUBLISHED("thesis, assembly", BF16_BF16, 64, 64, 64, 2263),
+  PUBLISHED("thesis, AIE API", BF16_BF16, 64, 80, 64, 2560 / .905),
+  PUBLISHED("thesis, AIE API", BF16_BF16, 64, 64, 64, 2048 / .873),
+  PUBLISHED("Hello XDNA", BF16_F32, 32, 32, 32, 296),
+  PUBLISHED("Taka, table 1", BF16_BF16, 64, 104, 64, 64 * 104 * 64 / 112.6),
+  PUBLISHED("Taka, table 2", BF16_BF16, 96, 56, 96, 96 * 56 * 96 / 99.8),
+  PUBLISHED("Taka, table 1", I8_I8, 64, 232, 64, 64 * 232 * 64 / 233.0),
+  PUBLISHED("Taka, table 2", I8_I8, 112, 112, 112, 112 * 112 * 112 / 212.5),
+  PUBLISHED("Taka, table 1", I8_I16, 64, 216, 64, 64 * 216 * 64 / 217.6),
+  PUBLISHED("Taka, table 2", I8_I16, 96, 112, 96, 96 * 112 * 96 / 192.0),
+  PUBLISHED("Taka, table 1", I8_I32, 48, 280, 48, 48 * 280 * 48 / 192.0),
+  PUBLISHED("Taka, table 2", I8_I32, 80, 88, 96, 80 * 88 * 96 / 146.0),
 };
 /* clang-format on */
 
 static const struct row other_types[] = {
-    {"types", "", DTYPE_I16, DTYPE_I32, 64, 64, 64, 0, 0, 0, 0},
-    {"types", "", DTYPE_I16, DTYPE_I16, 64, 64, 64, 0, 0, 0, 0},
-    {"types", "", DTYPE_I8, DTYPE_I32, 64, 64, 64, 0, 0, 0, 0},
-    {"types", "", DTYPE_I8, DTYPE_I8, 64, 64, 64, 0, 0, 0, 0},
-    {"types", "", DTYPE_F32, DTYPE_F32, 32, 32, 32, 0, 0, 0, 0},
-    {"types", "", DTYPE_F32, DTYPE_F32, 64, 32, 64, 0, 0, 0, 0},
-    {"types", "", DTYPE_F32, DTYPE_F32, 64, 64, 64, 0, 0, 0, 0},
+    {"types", "", DTYPE_I16, DTYPE_I32, 64, 64, 64, .steps = 0},
+    {"types", "", DTYPE_I16, DTYPE_I16, 64, 64, 64, .steps = 0},
+    {"types", "", DTYPE_I8, DTYPE_I32, 64, 64, 64, .steps = 0},
+    {"types", "", DTYPE_I8, DTYPE_I8, 64, 64, 64, .steps = 0},
+    {"types", "", DTYPE_I16, DTYPE_I64, 64, 64, 64, .steps = 0},
+    {"types", "", DTYPE_I16, DTYPE_I32, 64, 64, 64, .in1 = DTYPE_I8,
+     .mixed = true},
+    {"types", "", DTYPE_I16, DTYPE_I16, 64, 64, 64, .in1 = DTYPE_I8,
+     .mixed = true},
+    {"types", "", DTYPE_F32, DTYPE_F32, 32, 32, 32, .steps = 0},
+    {"types", "", DTYPE_F32, DTYPE_F32, 64, 32, 64, .steps = 0},
+    {"types", "", DTYPE_F32, DTYPE_F32, 64, 64, 64, .steps = 0},
+};
+
+/* Rings of two buffers of A and B share a bank each. */
+static const struct row in_steps[] = {
+    {"steps", "", BF16_F32, 64, 64, 64, .steps = 16, .blocks = 1},
+    {"steps", "", BF16_F32, 64, 64, 64, .steps = 16, .blocks = 2},
+    {"steps", "", BF16_F32, 64, 32, 64, .steps = 16, .blocks = 1},
+    {"steps", "", I8_I32, 64, 128, 64, .steps = 16, .blocks = 1},
 };
 
 enum { LABEL = 64 };
@@ -57,21 +75,28 @@ struct bench {
   struct diag diag;
 };
 
+static enum dtype in1_of(const struct row *r) {
+  return r->mixed ? r->in1 : r->in;
+}
+
 static bool measure(struct bench *b, const struct row *r,
                     struct check_outcome *o) {
   struct kernel_gemm k = {.name = "gemm",
                           .in0 = r->in,
-                          .in1 = r->in,
+                          .in1 = in1_of(r),
                           .out = r->out,
                           .m = r->m,
                           .k = r->k,
                           .n = r->n,
+                          .zero = r->steps > 0,
                           .ta = r->ta,
                           .tb = r->tb,
                           .tc = r->tc};
   struct arena *a = arena_open();
-  struct asm_program *p = kernel_gemm(a, &k, &b->diag);
-  bool ok = p && check_gemm(&k, NULL, p, CHECK_RANDOM, 1, o, &b->diag);
+  struct kernel_steps steps = check_steps(r->steps, r->blocks);
+  const struct kernel_steps *s = r->steps ? &steps : NULL;
+  struct asm_program *p = kernel_gemm_steps(a, &k, s, &b->diag);
+  bool ok = p && check_gemm(&k, s, p, CHECK_RANDOM, 1, o, &b->diag);
   if (ok && o->wrong)
     ok = diag_error(&b->diag, loc_none(), "%d x %d x %d: %s", r->m, r->k, r->n,
                     o->first);
@@ -101,14 +126,20 @@ static bool add_row(struct bench *b, const struct row *r) {
   struct check_outcome o;
   struct kernel_shape s;
   char label[LABEL];
-  if (!kernel_shape(r->in, r->in, r->out, &s) || !measure(b, r, &o))
+  if (!kernel_shape(r->in, in1_of(r), r->out, &s) || !measure(b, r, &o))
     return false;
   double limit = (double)r->m * r->k * r->n / (s.m * s.k * s.n) *
-                 kernel_gemm_passes(r->in, r->in, r->out);
+                 kernel_gemm_passes(r->in, in1_of(r), r->out) *
+                 (r->steps ? r->steps * r->blocks : 1);
   double cycles = (double)o.cycles;
-  snprintf(label, sizeof label, "%s-%s %dx%dx%d%s%s%s", dtype_name(r->in),
-           dtype_name(r->out), r->m, r->k, r->n, r->ta ? " ta" : "",
-           r->tb ? " tb" : "", r->tc ? " tc" : "");
+  int length = snprintf(label, sizeof label, "%s%s%s-%s %dx%dx%d%s%s%s",
+                        dtype_name(r->in), r->mixed ? "*" : "",
+                        r->mixed ? dtype_name(r->in1) : "", dtype_name(r->out),
+                        r->m, r->k, r->n, r->ta ? " ta" : "",
+                        r->tb ? " tb" : "", r->tc ? " tc" : "");
+  if (r->steps)
+    snprintf(label + length, sizeof label - (size_t)length, " x%d,%d", r->steps,
+             r->blocks);
   text_printf(&b->table, "%-10s %-26s %7.0f %7.0f %7.1f %6llu", r->group, label,
               cycles, limit, 100 * limit / cycles,
               (unsigned long long)o.stalls);
@@ -128,10 +159,11 @@ static bool add_rows(struct bench *b, const struct row *row, size_t count) {
   return true;
 }
 
-static bool add_transposes(struct bench *b) {
+static bool add_transposes(struct bench *b, enum dtype in, enum dtype out,
+                           int k) {
   for (int i = 0; i < 8; i++)
-    if (!add_row(b, &(struct row){"transpose", "", DTYPE_BF16, DTYPE_F32, 64,
-                                  64, 64, i & 4, i & 2, i & 1, 0}))
+    if (!add_row(b, &(struct row){"transpose", "", in, out, 64, k, 64,
+                                  .ta = i & 4, .tb = i & 2, .tc = i & 1}))
       return false;
   return true;
 }
@@ -140,7 +172,7 @@ static bool add_edges(struct bench *b) {
   for (int m = 64; m <= 76; m += 4)
     for (int n = 64; n <= 76; n += 4)
       if (!add_row(b, &(struct row){"edge", "", DTYPE_BF16, DTYPE_F32, m, 64, n,
-                                    0, 0, 0, 0}))
+                                    .steps = 0}))
         return false;
   return true;
 }
@@ -158,7 +190,7 @@ static bool add_sweep(struct bench *b) {
       uint32_t at[3];
       if (check_place(&g, at) &&
           !add_row(b, &(struct row){"sweep", "", DTYPE_BF16, DTYPE_F32, size, k,
-                                    size, 0, 0, 0, 0}))
+                                    size, .steps = 0}))
         return false;
     }
   return true;
@@ -185,7 +217,12 @@ static bool run(struct bench *b, bool all, const char *svg) {
               "published", "ratio");
   bool ok = add_rows(b, published, sizeof published / sizeof *published) &&
             add_rows(b, other_types, sizeof other_types / sizeof *other_types);
-  ok = ok && add_transposes(b) && add_edges(b) && (!all || add_sweep(b));
+  ok = ok && add_rows(b, in_steps, sizeof in_steps / sizeof *in_steps) &&
+       add_transposes(b, BF16_F32, 64) && add_edges(b);
+  if (all)
+    ok = ok && add_transposes(b, I8_I8, 128) &&
+         add_transposes(b, I8_I32, 128) &&
+         add_transposes(b, DTYPE_I16, DTYPE_I32, 64) && add_sweep(b);
   return ok && tool_output(NULL, &b->table, &b->diag) &&
          (!svg || write_svg(b, svg, &b->diag));
 }
