@@ -115,8 +115,16 @@ struct setting {
   int64_t value;
 };
 
+/* Into a bundle whose long slot is free.  Small numbers for r take the alu slot
+ * only: masks of comparisons come through the other one's write port. */
 static void set_long(struct emitter *e, struct asm_line *l,
                      const struct setting *s) {
+  enum { MOST_SMALL = 1023 };
+  if (s->reg[0] == 'r' && s->value <= MOST_SMALL) {
+    l->bundle.slot[SLOT_ALU] =
+        (struct isa_op){INSN_MOVX_I, {reg_named(s->reg), s->value}};
+    return;
+  }
   l->bundle.slot[SLOT_LNG] = (struct isa_op){
       INSN_MOVXM, {reg_named(s->reg), s->symbol ? 0 : s->value}};
   if (s->symbol) {
