@@ -10,6 +10,10 @@
  * are free.  If the program is still long, large loops become branches (one
  * slot, five delay slots that are already full of work) and the steps of K
  * inside their bodies become hardware loops.
+ *
+ * A kernel with many blocks of K (kernel_gemm_steps) shows two rounds of its
+ * outermost loop; it becomes a branch loop of as many rounds as are wanted, if
+ * the two are equal bundle by bundle.
  */
 #include "kernel_fold.h"
 

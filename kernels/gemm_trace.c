@@ -19,6 +19,14 @@
  * operand whose small blocks are not as the multiplier wants them passes
  * through vshuffle, one instruction of the otherwise idle MV slot.
  *
+ * A kernel with steps traces the first one, or two, whole; then two rounds of
+ * the loop, the second to prove that it is like the first; and, without
+ * executing it, a third, so that the pointers' last steps lead to where the
+ * next round starts.  Nothing of a round comes before its first operation,
+ * which is where the loop's branch goes back to (trace_op.begins, fold.c).
+ * Pointers reach the other buffer of a ring by a step that changes its sign
+ * about the walk through one buffer, so no address is computed.
+ *
  * Inputs in two halves (kernels.h) are one long walk: three passes through K,
  * each of another pair of halves, into the same accumulators.  The large
  * product comes first, so that every pointer starts at its base; B's low half
@@ -254,10 +262,10 @@ static int load_operand(struct gemm *g, struct operand *o, int index, int k,
   return x;
 }
 
-/* In the first step C has to be taken.  Later on, where C has so few blocks that
- * the next product begins with what the present one has just stored, loads wait
- * for the stores; in other cases the accumulators keep them apart, unless loads
- * go to other registers. */
+/* In the first step C has to be taken.  Later on, where C has so few blocks
+ * that the next product begins with what the present one has just stored, loads
+ * wait for the stores; in other cases the accumulators keep them apart, unless
+ * loads go to other registers. */
 static void wait_for_c(const struct gemm *g, struct trace_op *o, int product) {
   bool few = g->turns_c || g->block_count * group(g) <= 2;
   if (product < group(g))

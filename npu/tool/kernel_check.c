@@ -416,7 +416,8 @@ static uint64_t expect_int(const struct problem *p, int i, int j,
     int64_t old = dtype_load_int(k->out, element(p->c, k->out, c_at));
     sum = (uint64_t)old << (narrows ? k->shift : 0);
     if (narrows && k->saturation != KERNEL_WRAP && lane == 32)
-      sum = (uint64_t)clamp((int64_t)sum, lane, true, false);
+      sum = (uint64_t)clamp((int64_t)sum, lane, true,
+                            k->saturation == KERNEL_SATURATE_SYMMETRIC);
   }
   for (int n = 0; n < k->k; n++) {
     int64_t a_at = blocked(k->k, p->s.m, p->s.k, k->ta, i, n);
