@@ -13,6 +13,7 @@
 // A loop that counts down is described as one that counts up from its last
 // iteration; which way a sum is formed or a result is filled does not matter.
 #include "address.h"
+#include "body.h"
 #include "versions.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -26,6 +27,40 @@ bool Addresses::usable(const SCEV *S) {
   return SE.isLoopInvariant(S, &Outer) &&
          SE.properlyDominates(S, Outer.getHeader()) &&
          Expander(SE, *Outer.getHeader()->getModule()).isSafe(S);
+}
+
+static const char *leftFromElsewhere(const Loop &L) {
+  if (!L.isLoopSimplifyForm() || !L.getExitingBlock() ||
+      !L.getUniqueExitBlock())
+    return "a loop of the nest has more than one way out";
+  if (L.getExitingBlock() != L.getHeader() &&
+      L.getExitingBlock() != L.getLoopLatch())
+    return "a loop of the nest is left from its middle";
+  return nullptr;
+}
+
+const SCEV *Addresses::extentOf(Loop &L, arena *A, verdict &V) {
+  loc At = locOf(L.getStartLoc(), A);
+  auto Decline = [&](rule Rule, const char *Why) {
+    verdict_decline(&V, Rule, At, "%s", Why);
+    return nullptr;
+  };
+  if (const char *Why = leftFromElsewhere(L))
+    return Decline(RULE_EARLY_EXIT, Why);
+  const SCEV *Taken = SE.getBackedgeTakenCount(&L);
+  if (isa<SCEVCouldNotCompute>(Taken))
+    return Decline(RULE_UNCOUNTABLE, "the number of iterations of a loop is "
+                                     "not known before it starts");
+  if (SE.getTypeSizeInBits(Taken->getType()) > 64)
+    return Decline(RULE_UNCOUNTABLE, "a loop counts in more than 64 bits");
+  Type *I64 = Type::getInt64Ty(L.getHeader()->getContext());
+  const SCEV *Extent = SE.getNoopOrZeroExtend(Taken, I64);
+  if (!exitsBeforeBody(L))
+    Extent = SE.getAddExpr(Extent, SE.getOne(I64));
+  if (!usable(Extent))
+    return Decline(RULE_VARIANT_EXTENT, "the number of iterations of a loop "
+                                        "changes within the nest");
+  return Extent;
 }
 
 void Addresses::addLoop(Loop *L, const SCEV *Extent) {

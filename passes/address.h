@@ -37,6 +37,8 @@ public:
       : Outer(Outer), LI(LI), SE(SE), AA(AA) {}
   // Known and unchanging before the nest, and harmless to compute there.
   bool usable(const llvm::SCEV *S);
+  // How often L runs, in 64 bits; null and a verdict: not known.
+  const llvm::SCEV *extentOf(llvm::Loop &L, arena *A, verdict &V);
   void addLoop(llvm::Loop *L, const llvm::SCEV *Extent);
   llvm::Loop *loop(int Index) const { return Loops[Index]; }
   const llvm::SCEV *extent(int Index) const { return Extents[Index]; }

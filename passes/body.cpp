@@ -7,6 +7,7 @@
 // takes that side.  This is how the "n > 0" in front of a loop that LLVM has
 // turned round already, and a flag tested inside the nest, are carried.
 #include "body.h"
+#include "matrix.h"
 
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -44,7 +45,7 @@ void markKept(Loop &Outer) {
     addStringMetadataToLoop(L, KeptMark, 1);
   for (BasicBlock *B : Outer.blocks())
     for (Instruction &I : *B)
-      if (isa<StoreInst>(I))
+      if (isa<StoreInst>(I) || isMatrixAccess(I))
         markKept(I);
 }
 
@@ -170,6 +171,40 @@ int Body::onlyWayInto(const PHINode &P) const {
   return Found;
 }
 
+bool exitsBeforeBody(const Loop &L) {
+  return L.getExitingBlock() == L.getHeader() &&
+         L.getLoopLatch() != L.getHeader();
+}
+
+// The variable whose value W is where loop L has ended; null: none.
+static const PHINode *variableAfter(const Loop &L, const Value *W) {
+  for (const PHINode &P : L.getHeader()->phis())
+    if (W == (exitsBeforeBody(L)
+                  ? static_cast<const Value *>(&P)
+                  : P.getIncomingValueForBlock(L.getLoopLatch())))
+      return &P;
+  return nullptr;
+}
+
+const PHINode *Body::variableOf(const Value *W) const {
+  for (;;) {
+    const auto *P = dyn_cast<PHINode>(W);
+    if (!P || !Outer.contains(P))
+      return nullptr;
+    const Loop *L = LI.getLoopFor(P->getParent());
+    if (P->getParent() == L->getHeader())
+      return P;
+    int From = onlyWayInto(*P);
+    if (From < 0)
+      return nullptr;
+    const Loop *Before = LI.getLoopFor(P->getIncomingBlock(From));
+    W = P->getIncomingValue(From);
+    if (Before != L)
+      return Before && Before->getParentLoop() == L ? variableAfter(*Before, W)
+                                                    : nullptr;
+  }
+}
+
 // Without effect on memory, on control, or on anything but its result.
 static bool harmless(const Instruction &I) {
   if (isa<DbgInfoIntrinsic>(I) || isa<AssumeInst>(I) ||
@@ -192,6 +227,8 @@ bool Body::check(const Instruction &I) {
     return L->isSimple() ||
            verdict_decline(&V, RULE_VOLATILE, At,
                            "the nest reads a volatile or atomic object");
+  if (isMatrixAccess(I))
+    return true;
   if (I.isAtomic())
     return verdict_decline(&V, RULE_VOLATILE, At,
                            "the nest holds an atomic operation");
@@ -229,6 +266,17 @@ bool Body::read() {
     }
   // What starts before the nest has the lowest order.
   Order[Outer.getLoopPreheader()->getTerminator()] = 0;
+  return true;
+}
+
+bool Body::checkLiveOuts() {
+  for (BasicBlock *B : Outer.blocks())
+    for (Instruction &I : *B)
+      for (const User *U : I.users())
+        if (!Outer.contains(cast<Instruction>(U)))
+          return verdict_decline(&V, RULE_LIVE_OUT, locOf(I.getDebugLoc(), A),
+                                 "a value that the nest computes is used "
+                                 "after it");
   return true;
 }
 

@@ -10,6 +10,10 @@
 
 namespace nputeir {
 
+// The exit test stands before the body: the body runs as often as the loop is
+// taken back, and the header once more.
+bool exitsBeforeBody(const llvm::Loop &L);
+
 class Body {
   llvm::Loop &Outer;
   llvm::LoopInfo &LI;
@@ -34,6 +38,8 @@ public:
   // False and a verdict when a loop may not run in every iteration of the loops
   // around it, or some code does what a contraction does not.
   bool read();
+  // False and a verdict when a value is used after the nest.
+  bool checkLiveOuts();
   bool runs(const llvm::BasicBlock *B) const {
     return Seen.count(const_cast<llvm::BasicBlock *>(B));
   }
@@ -45,6 +51,10 @@ public:
   bool goes(const llvm::BasicBlock *B, const llvm::BasicBlock *Next) const;
   // The one incoming edge of a phi that runs; -1: there are several.
   int onlyWayInto(const llvm::PHINode &P) const;
+  // The variable of a loop whose present or last value W is; null: none.  Looks
+  // through phis that only one way of control reaches, among them those that
+  // LCSSA form puts behind an inner loop.
+  const llvm::PHINode *variableOf(const llvm::Value *W) const;
 
 private:
   void choose(llvm::BasicBlock *B, const llvm::BranchInst &Branch);

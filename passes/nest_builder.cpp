@@ -35,7 +35,7 @@ bool typeOf(const Type *T, bool Unsigned, dtype &D) {
 
 dtype typeOf(const Type *T, bool Unsigned) {
   dtype D = DTYPE_F64;
-  bool Known = typeOf(T, Unsigned, D);
+  bool Known = typeOf(T->getScalarType(), Unsigned, D);
   assert(Known);
   (void)Known;
   return D;

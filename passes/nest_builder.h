@@ -13,7 +13,8 @@ namespace nputeir {
 // they are used decides.  There is no unsigned type of 64 bits; truth values
 // are u8.
 bool typeOf(const llvm::Type *T, bool Unsigned, dtype &D);
-dtype typeOf(const llvm::Type *T, bool Unsigned); // a type that is known
+// Of a number, or of the elements of a vector; it is known.
+dtype typeOf(const llvm::Type *T, bool Unsigned);
 
 class NestBuilder {
   llvm::SmallVector<const char *, 8> Scalars, Tensors, Symbols, Outsides;

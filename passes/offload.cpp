@@ -6,6 +6,7 @@
 // widened); only when a nest of the copy is taken is the function itself
 // changed.  The copy and the function are analysed with managers of our own, so
 // that nothing of this is left behind in the compiler's.
+#include "matrix.h"
 #include "passes.h"
 #include "versions.h"
 
@@ -174,15 +175,18 @@ public:
   // True when a nest was rewritten: then the search must start again, because
   // the analyses are stale.
   bool run() {
-    for (BasicBlock &B : F)
-      for (Instruction &I : B)
-        if (isProductCall(I) && visit(cast<CallInst>(I)))
-          return true;
+    SmallVector<CallInst *, 8> Calls;
+    for (Instruction &I : instructions(F))
+      if (isProductCall(I))
+        Calls.push_back(cast<CallInst>(&I));
+    for (CallInst *Call : Calls)
+      if (visit(*Call))
+        return true;
     SmallVector<Loop *, 8> Top(LI.begin(), LI.end());
     for (auto L = Top.rbegin(); L != Top.rend(); ++L)
       if (visit(**L))
         return true;
-    return false;
+    return visitStores(nullptr);
   }
 
   bool anyTaken() const {
@@ -239,28 +243,62 @@ private:
     return C && lower(*C, N) ? C : nullptr;
   }
 
-  bool visit(CallInst &Call) {
-    Finding N;
-    N.What = ("call of " + Call.getCalledFunction()->getName()).str();
-    N.At = Call.getDebugLoc();
-    IRNest Nest;
-    const contraction *C = nullptr;
-    if (readCall(Call, SE, AA, A, Nest, N.V))
-      C = contractionOf(Nest, N);
-    if (C && Rewrite) {
-      markKept(Call);
-      Region Old{Call.getParent(), nullptr, nullptr, N.At};
-      Old.First = SplitBlock(Old.Entry, &Call, &DT, &LI);
-      Old.After = SplitBlock(Old.First, Call.getNextNode(), &DT, &LI);
-      rewriteNest(Old, SE, Nest, *C, O, N.TEIR);
+  // Code within one block, which gets a block of its own.
+  Region split(Instruction &First, Instruction &Last) {
+    BasicBlock *Entry = First.getParent();
+    BasicBlock *Code = SplitBlock(Entry, &First, &DT, &LI);
+    BasicBlock *After = SplitBlock(Code, Last.getNextNode(), &DT, &LI);
+    return {Entry, Code, After, Last.getDebugLoc()};
+  }
+
+  // What is read from the code between First and Last.
+  bool conclude(Finding N, const IRNest &Nest, bool Read, Instruction *First,
+                Instruction &Last) {
+    const contraction *C = Read ? contractionOf(Nest, N) : nullptr;
+    if (C) { // also in a copy, so that it looks to the next like the function
+      Region Old = split(*First, Last);
+      markKept(Last);
+      if (Rewrite)
+        rewriteNest(Old, SE, Nest, *C, O, N.TEIR);
     }
     Found.push_back(std::move(N));
     return C && Rewrite;
   }
 
+  bool visit(CallInst &Call) {
+    Finding N;
+    N.What = ("call of " + Call.getCalledFunction()->getName()).str();
+    N.At = Call.getDebugLoc();
+    IRNest Nest;
+    bool Read = readCall(Call, SE, AA, A, Nest, N.V);
+    return conclude(std::move(N), Nest, Read, &Call, Call);
+  }
+
+  // Matrices that are stored in L, but not in a loop within L.
+  bool visitStores(const Loop *L) {
+    SmallVector<Instruction *, 8> Stores;
+    for (BasicBlock &B : F)
+      if (LI.getLoopFor(&B) == L)
+        for (Instruction &I : B)
+          if (storesProduct(I))
+            Stores.push_back(&I);
+    for (Instruction *S : Stores) {
+      Finding N;
+      N.What = "matrix product";
+      N.At = S->getDebugLoc();
+      IRNest Nest;
+      Instruction *First = nullptr;
+      bool Read = readMatrixStore(*S, LI, SE, A, Nest, First, N.V);
+      if (conclude(std::move(N), Nest, Read, First, *S))
+        return true;
+    }
+    return false;
+  }
+
   bool visit(Loop &L) {
     unsigned Depth = depthOf(L);
-    if (Depth < 2 || isKept(L) || !sumsProducts(L))
+    bool Matrices = holdsMatrixProduct(L);
+    if (!Matrices && (Depth < 2 || isKept(L) || !sumsProducts(L)))
       return false;
     if (any_of(L.getLoopsInPreorder(),
                [](const Loop *Inner) { return isKept(*Inner); })) {
@@ -274,7 +312,8 @@ private:
     N.At = L.getStartLoc();
     IRNest Nest;
     const contraction *C = nullptr;
-    if (readNest(L, LI, SE, DT, AA, A, Nest, N.V))
+    if (Matrices ? readMatrixLoop(L, LI, SE, DT, AA, A, Nest, N.V)
+                 : readNest(L, LI, SE, DT, AA, A, Nest, N.V))
       C = contractionOf(Nest, N);
     if (C) {
       if (Rewrite) {
@@ -293,6 +332,8 @@ private:
     for (Loop *Inner : reverse(L.getSubLoops()))
       if (visit(*Inner))
         return true;
+    if (Matrices && visitStores(&L))
+      return true;
     addMissed(std::move(N), Before);
     return false;
   }
@@ -320,13 +361,18 @@ private:
   }
 };
 
+// The code need not be understood to know that it multiplies matrices.
+bool saysProduct(const Instruction &I) {
+  return isProductCall(I) || isMatrixProduct(I);
+}
+
 void switchOff(Function &F) {
   DominatorTree DT(F);
   LoopInfo LI(DT);
   for (Loop *L : LI)
     markKept(*L);
   for (Instruction &I : instructions(F))
-    if (isProductCall(I))
+    if (saysProduct(I) || storesProduct(I))
       markKept(I);
 }
 
@@ -388,7 +434,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   }
   std::vector<Finding> Found;
   bool Changed = false;
-  if (sumDepth(F, Found) > 2 || any_of(instructions(F), isProductCall)) {
+  if (sumDepth(F, Found) > 2 || any_of(instructions(F), saysProduct)) {
     if (!Own)
       Own = std::make_shared<Canonical>();
     {

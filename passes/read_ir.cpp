@@ -64,7 +64,8 @@ public:
 
 private:
   bool readAll() {
-    if (!Code.read() || !readLoops() || !checkLiveOuts() || !readStatements())
+    if (!Code.read() || !readLoops() || !Code.checkLiveOuts() ||
+        !readStatements())
       return false;
     R.Assumed = Code.Assumed;
     R.Bounded = Places.Bounded;
@@ -77,38 +78,10 @@ private:
 
   // ---- loops ----
 
-  // The exit test stands before the body: the body runs as often as the loop
-  // is taken back, and the header once more.
-  static bool exitsBeforeBody(const Loop &L) {
-    return L.getExitingBlock() == L.getHeader() &&
-           L.getLoopLatch() != L.getHeader();
-  }
-
   bool readLoop(Loop &L) {
-    if (!L.isLoopSimplifyForm() || !L.getExitingBlock() ||
-        !L.getUniqueExitBlock())
-      return verdict_decline(&V, RULE_EARLY_EXIT, at(L),
-                             "a loop of the nest has more than one way out");
-    if (L.getExitingBlock() != L.getHeader() &&
-        L.getExitingBlock() != L.getLoopLatch())
-      return verdict_decline(&V, RULE_EARLY_EXIT, at(L),
-                             "a loop of the nest is left from its middle");
-    const SCEV *Taken = SE.getBackedgeTakenCount(&L);
-    if (isa<SCEVCouldNotCompute>(Taken))
-      return verdict_decline(&V, RULE_UNCOUNTABLE, at(L),
-                             "the number of iterations of a loop is not known "
-                             "before it starts");
-    Type *I64 = Type::getInt64Ty(L.getHeader()->getContext());
-    if (SE.getTypeSizeInBits(Taken->getType()) > 64)
-      return verdict_decline(&V, RULE_UNCOUNTABLE, at(L),
-                             "a loop counts in more than 64 bits");
-    const SCEV *Extent = SE.getNoopOrZeroExtend(Taken, I64);
-    if (!exitsBeforeBody(L))
-      Extent = SE.getAddExpr(Extent, SE.getOne(I64));
-    if (!Places.usable(Extent))
-      return verdict_decline(&V, RULE_VARIANT_EXTENT, at(L),
-                             "the number of iterations of a loop changes "
-                             "within the nest");
+    const SCEV *Extent = Places.extentOf(L, A, V);
+    if (!Extent)
+      return false;
     addLoop(&L == &Outer ? -1 : LoopIndex[L.getParentLoop()], Extent, at(L));
     Places.addLoop(&L, Extent);
     return true;
@@ -155,17 +128,6 @@ private:
     return It == LoopIndex.end() ? -1 : It->second;
   }
 
-  bool checkLiveOuts() {
-    for (BasicBlock *B : Outer.blocks())
-      for (Instruction &I : *B)
-        for (const User *U : I.users())
-          if (!Outer.contains(cast<Instruction>(U)))
-            return verdict_decline(&V, RULE_LIVE_OUT, at(I),
-                                   "a value that the nest computes is used "
-                                   "after it");
-    return true;
-  }
-
   // ---- memory ----
 
   // Starts that differ by a known number of bytes lie in one tensor.
@@ -210,37 +172,6 @@ private:
 
   // ---- expressions ----
 
-  // The variable whose value `W` is where loop L has ended; null: none.
-  const PHINode *scalarAfter(const Loop &L, const Value *W) {
-    for (const PHINode &P : L.getHeader()->phis())
-      if (W == (exitsBeforeBody(L)
-                    ? static_cast<const Value *>(&P)
-                    : P.getIncomingValueForBlock(L.getLoopLatch())))
-        return &P;
-    return nullptr;
-  }
-
-  // Looks through phis that only one way of control reaches, among them those
-  // that LCSSA form puts behind an inner loop.
-  const PHINode *scalarOf(const Value *W) {
-    for (;;) {
-      const auto *P = dyn_cast<PHINode>(W);
-      if (!P || !Outer.contains(P))
-        return nullptr;
-      const Loop *L = LI.getLoopFor(P->getParent());
-      if (P->getParent() == L->getHeader())
-        return P;
-      int From = Code.onlyWayInto(*P);
-      if (From < 0)
-        return nullptr;
-      const Loop *Before = LI.getLoopFor(P->getIncomingBlock(From));
-      W = P->getIncomingValue(From);
-      if (Before != L)
-        return Before && Before->getParentLoop() == L ? scalarAfter(*Before, W)
-                                                      : nullptr;
-    }
-  }
-
   void assign(int Id, const Instruction *Where, int LoopNumber,
               const Value *W) {
     NestBuilder::assign(Id, LoopNumber, Code.Order[Where], read(W, false, 0),
@@ -265,7 +196,7 @@ private:
 
   nest_expr *readPhi(const PHINode *P, int Depth) {
     dtype T = typeOf(P->getType(), false);
-    const PHINode *Source = scalarOf(P);
+    const PHINode *Source = Code.variableOf(P);
     if (!Source) {
       nest_expr *E = readChoice(*P, Depth);
       return E ? E : other("a value that depends on a condition", at(*P));
