@@ -277,6 +277,9 @@ private:
     if (!inside(W) || !W->getType()->isVectorTy() || !Seen.insert(W).second)
       return true;
     const auto *I = cast<Instruction>(W);
+    if (S > 0 && Order[I] < Order[Stores[S - 1].I])
+      return decline(RULE_EXTRA_STORE, *I,
+                     "several matrices are computed before they are stored");
     const Loop *L = loopOf(I);
     for (; L && !L->contains(Stores[S].I); L = L->getParentLoop())
       if (Owner.try_emplace(L, S).first->second != S ||
@@ -459,45 +462,34 @@ private:
 
   // ---- products and sums ----
 
-  // Self plus (or minus) the product, once for every step of the sum.
-  bool addStep(const CallBase &Call, int Scalar, nest_op Op, dtype T,
-               const Instruction &Sum, int Depth) {
-    Product &P = Products[&Call];
-    if (P.Read || P.Depth < 0 || P.Parent != F.Inner)
-      return false;
-    P.Read = true;
-    int64_t Steps = constant(Call, 3);
-    Frame Left = F, Right = F;
-    Left.Column = Right.Row = Left.Inner = Right.Inner = P.Depth;
-    Left.Of.Columns = Right.Of.Rows = Steps;
-    Left.L = Right.L = loopOf(&Call);
-    nest_expr *Self = make(NEST_SCALAR, T, at(Sum));
-    Self->scalar = Scalar;
-    nest_expr *Term = make(NEST_MUL, T, at(Call),
-                           readAs(Left, Call.getArgOperand(0), Depth + 1),
-                           readAs(Right, Call.getArgOperand(1), Depth + 1));
-    nest_expr *E = make(Op, T, at(Sum), Self, Term);
-    E->reassoc = Term->reassoc = reorders(Call) && reorders(Sum);
-    assign(Scalar, P.Depth, Order[&Call], E, at(Sum));
-    return true;
+  nest_expr *variable(int Scalar, const Instruction &I) {
+    nest_expr *E = make(NEST_SCALAR, typeOf(I.getType(), false), at(I));
+    E->scalar = Scalar;
+    return E;
   }
 
-  static bool reorders(const Instruction &I) {
-    const auto *FP = dyn_cast<FPMathOperator>(&I);
-    return !FP || FP->hasAllowReassoc();
-  }
-
+  // A variable that starts at zero and sums over the loop of the product.
   nest_expr *readProduct(const CallBase &Call, int Depth) {
+    Product &P = Products[&Call];
+    if (P.Read || P.Parent != F.Inner)
+      return other("a product of a product", at(Call));
+    P.Read = true;
     dtype T = typeOf(Call.getType(), false);
     int Id = addScalar();
     // Room below the product's order, and above that of what it multiplies.
     assign(Id, F.Inner, Order[&Call] - 1, make(NEST_NUMBER, T, at(Call)),
            at(Call));
-    if (!addStep(Call, Id, NEST_ADD, T, Call, Depth))
-      return other("more than one product, or one of a product", at(Call));
-    nest_expr *E = make(NEST_SCALAR, T, at(Call));
-    E->scalar = Id;
-    return E;
+    Frame Left = F, Right = F;
+    Left.Column = Right.Row = Left.Inner = Right.Inner = P.Depth;
+    Left.Of.Columns = Right.Of.Rows = constant(Call, 3);
+    nest_expr *Term = make(NEST_MUL, T, at(Call),
+                           readAs(Left, Call.getArgOperand(0), Depth + 1),
+                           readAs(Right, Call.getArgOperand(1), Depth + 1));
+    nest_expr *Sum = make(NEST_ADD, T, at(Call), variable(Id, Call), Term);
+    const auto *FP = dyn_cast<FPMathOperator>(&Call);
+    Sum->reassoc = Term->reassoc = !FP || FP->hasAllowReassoc();
+    assign(Id, P.Depth, Order[&Call], Sum, at(Call));
+    return variable(Id, Call);
   }
 
   nest_expr *readPhi(const PHINode &W) {
@@ -508,9 +500,7 @@ private:
     int Id = scalar(*P, *L);
     if (Id < 0)
       return other("a matrix and the same transposed", at(W));
-    nest_expr *E = make(NEST_SCALAR, typeOf(P->getType(), false), at(W));
-    E->scalar = Id;
-    return E;
+    return variable(Id, W);
   }
 
   // Loop L carries P; -1: its elements are used in another order already.
@@ -522,63 +512,20 @@ private:
     Scalar[&P] = {Id, F.Row};
     Frame Start = F;
     Start.L = L.getParentLoop();
-    Start.Inner = Stores[Owner[&L]].Column;
+    const Store &S = Stores[Owner[&L]];
+    Start.Inner = Start.L == S.L ? S.Column : Index[Start.L];
     const Instruction &Entry = *L.getLoopPreheader()->getTerminator();
     assign(Id, Start.Inner, Order[&Entry],
            readAs(Start, P.getIncomingValueForBlock(Entry.getParent()), 0),
            at(Entry));
-    const Loop *Last = &L;
-    const PHINode *Var = &P;
-    while (const PHINode *Inner = handsThrough(*Var, *Last)) {
-      Scalar[Inner] = {Id, F.Row};
-      Last = LI.getLoopFor(Inner->getParent());
-      Var = Inner;
-    }
-    readStep(Id, *Var, *Last);
-    return Id;
-  }
-
-  // The variable of a loop in L that starts from Var, and ends as its next
-  // value; null: none.
-  const PHINode *handsThrough(const PHINode &Var, const Loop &L) {
-    const PHINode *Inner =
-        Code->variableOf(Var.getIncomingValueForBlock(L.getLoopLatch()));
-    if (!Inner || Inner == &Var)
-      return nullptr;
-    const Loop *Of = LI.getLoopFor(Inner->getParent());
-    bool Starts =
-        Of->getParentLoop() == &L &&
-        Inner->getIncomingValueForBlock(Of->getLoopPreheader()) == &Var;
-    return Starts ? Inner : nullptr;
-  }
-
-  void readStep(int Id, const PHINode &Var, const Loop &L) {
-    const Value *Next = Var.getIncomingValueForBlock(L.getLoopLatch());
-    const auto *Sum = dyn_cast<BinaryOperator>(Next);
     Frame Step = F;
     Step.L = &L;
     Step.Inner = Index[&L];
-    std::swap(F, Step);
-    bool Done = Sum && Sum->getParent() && readSum(Id, Var, *Sum);
-    std::swap(F, Step);
-    if (Done)
-      return;
     const Instruction &End = *L.getLoopLatch()->getTerminator();
-    assign(Id, Step.Inner, Order[&End], readAs(Step, Next, 0), at(End));
-  }
-
-  // The variable plus or minus one product.
-  bool readSum(int Id, const PHINode &Var, const BinaryOperator &Sum) {
-    bool Plus = Sum.getOpcode() == Instruction::FAdd ||
-                Sum.getOpcode() == Instruction::Add;
-    bool Minus = Sum.getOpcode() == Instruction::FSub ||
-                 Sum.getOpcode() == Instruction::Sub;
-    const Value *X = Sum.getOperand(0), *Y = Sum.getOperand(1);
-    if (Plus && Y == &Var)
-      std::swap(X, Y);
-    return (Plus || Minus) && X == &Var && isProduct(Y) && Y->hasOneUse() &&
-           addStep(*cast<CallBase>(Y), Id, Plus ? NEST_ADD : NEST_SUB,
-                   typeOf(Sum.getType(), false), Sum, 0);
+    assign(Id, Step.Inner, Order[&End],
+           readAs(Step, P.getIncomingValueForBlock(End.getParent()), 0),
+           at(End));
+    return Id;
   }
 
   // ---- statements ----

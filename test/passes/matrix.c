@@ -70,7 +70,7 @@ void some_tiles(const half *a, const half *b, full *c, int n) {
 
 void other_old_contents(ARGS) {
   full x = (full)LOAD(a), y = (full)LOAD(b), z = LOAD(c);
-  // expected-remark@+1 {{matrix product kept [NotProductSum]}}
+  // expected-remark@+1 {{matrix product kept [ResultOverlapsItself]}}
   STORE(TURN(z + x * y), c);
 }
 void product_of_product(const half *a, const half *b, full *c, full *d) {
@@ -78,7 +78,7 @@ void product_of_product(const half *a, const half *b, full *c, full *d) {
   *d = (full)*a * (full)*b * *c;
 }
 void two_products(const half *a, const half *b, full *c) {
-  // expected-remark@+1 {{matrix product kept [NotProductSum]}}
+  // expected-remark@+1 {{matrix product kept [}}
   *c = (full)*a * (full)*b + (full)*b * (full)*a;
 }
 void product_used_after(const half *a, const half *b, full *c, full *d) {
@@ -100,7 +100,7 @@ void floats(const full *a, const full *b, full *c) {
 }
 void sum_over_all_tiles(ARGS, const full *any) {
   full sum = *any - *any;
-  TILES(i) TILES(j) { // expected-remark {{kept [StartValue]}}
+  TILES(i) TILES(j) { // expected-remark {{kept [NotProductSum]}}
     TILES(k) sum += (full)LOAD(a + i + k * n) * (full)LOAD(b + k + j * n);
     STORE(sum, c + i + j * n);
   }
@@ -128,6 +128,14 @@ void triangle(ARGS) {
     full sum = LOAD(c + i + j * n);
     sum += (full)LOAD(a + i + k * n) * (full)LOAD(b + k + j * n);
     STORE(sum, c + i + j * n);
+  }
+}
+void two_products_at_once(ARGS, float *d) {
+  TILES(i) TILES(j) TILES(k) { // expected-remark {{kept [ExtraStore]}}
+    full x = (full)LOAD(a + i + k * n) * (full)LOAD(b + k + j * n);
+    full y = (full)LOAD(a + j + k * n) * (full)LOAD(b + k + i * n);
+    STORE(LOAD(c + i + j * n) + x, c + i + j * n);
+    STORE(LOAD(d + i + j * n) + y, d + i + j * n);
   }
 }
 void two_results(ARGS, float *d) {
