@@ -178,23 +178,13 @@ public:
   bool readLoop(DominatorTree &DT, AAResults &AA) {
     Code.emplace(*Outer, LI, DT, A, V);
     Places.emplace(*Outer, LI, SE, AA);
-    if (!Code->read() || !Code->checkLiveOuts())
-      return false;
-    Order = Code->Order;
-    SmallVector<Instruction *, 64> All;
-    for (BasicBlock *B : Code->Blocks) {
-      if (Code->isConditional(B))
-        return decline(RULE_GUARDED, B->front(),
-                       "a condition among matrices decides what runs");
-      for (Instruction &I : *B)
-        All.push_back(&I);
-    }
-    if (!read(All))
-      return false;
+    bool Good = Code->read() && Code->checkLiveOuts() && readBlocks();
+    R.Rows = Places->Rows; // to be dropped if the nest is kept
     R.Assumed = Code->Assumed;
     R.Bounded = Places->Bounded;
-    finish(locOf(Outer->getStartLoc(), A));
-    return true;
+    if (Good)
+      finish(locOf(Outer->getStartLoc(), A));
+    return Good;
   }
 
   bool readRegion(ArrayRef<Instruction *> All) {
@@ -217,6 +207,19 @@ private:
 
   bool decline(enum rule Rule, const Instruction &I, const char *Why) {
     return verdict_decline(&V, Rule, at(I), "%s", Why);
+  }
+
+  bool readBlocks() {
+    Order = Code->Order;
+    SmallVector<Instruction *, 64> All;
+    for (BasicBlock *B : Code->Blocks) {
+      if (Code->isConditional(B))
+        return decline(RULE_GUARDED, B->front(),
+                       "a condition among matrices decides what runs");
+      for (Instruction &I : *B)
+        All.push_back(&I);
+    }
+    return read(All);
   }
 
   bool read(ArrayRef<Instruction *> All) {

@@ -131,10 +131,12 @@ void triangle(ARGS) {
   }
 }
 void two_products_at_once(ARGS, float *d) {
-  TILES(i) TILES(j) TILES(k) { // expected-remark {{kept [ExtraStore]}}
+  TILES(i) TILES(j) TILES(k) {
     full x = (full)LOAD(a + i + k * n) * (full)LOAD(b + k + j * n);
     full y = (full)LOAD(a + j + k * n) * (full)LOAD(b + k + i * n);
+    // expected-remark@+1 {{matrix product replaced by a call: mk,kn->mn}}
     STORE(LOAD(c + i + j * n) + x, c + i + j * n);
+    // expected-remark@+1 {{matrix product kept [}}
     STORE(LOAD(d + i + j * n) + y, d + i + j * n);
   }
 }

@@ -13,7 +13,7 @@ typedef int32_t i32_flat __attribute__((matrix_type(8, 16)));
 #define LOAD __builtin_matrix_column_major_load
 #define STORE __builtin_matrix_column_major_store
 #define TILES(x) for (long x = 0; x < n; x += 16)
-#define FORM __attribute__((noinline)) static void
+#define FORM __attribute__((noinline)) void
 
 FORM whole(const i8_wide *a, const i8_tall *b, i32_flat *c) {
   typedef int32_t wide __attribute__((matrix_type(8, 24)));
