@@ -146,6 +146,11 @@ public:
 
 // ---- nests ----
 
+// What is no product at all, or too small a part of one.
+bool isWeak(rule R) {
+  return R == RULE_ROLES || R == RULE_VECTOR || R == RULE_NO_PRODUCT;
+}
+
 std::string take(struct text &T) {
   std::string S = text_string(&T);
   text_free(&T);
@@ -234,8 +239,13 @@ private:
   // The contraction of a nest that was read.
   const contraction *contractionOf(const IRNest &Nest, Finding &N) {
     diag Mistake = {};
-    if (!nest_check(Nest.N, &Mistake))
-      report_fatal_error(Twine("nputeir: nest: ") + Mistake.text);
+    if (!nest_check(Nest.N, &Mistake)) {
+      verdict_decline(&N.V, RULE_FAULT, Mistake.at,
+                      "the nest is described "
+                      "wrongly: %s",
+                      Mistake.text);
+      return nullptr;
+    }
     struct text Text = {};
     nest_print(Nest.N, &Text);
     N.Nest = take(Text);
@@ -338,11 +348,6 @@ private:
     return false;
   }
 
-  // That an inner part is no product by itself says nothing.
-  static bool isWeak(rule R) {
-    return R == RULE_ROLES || R == RULE_VECTOR || R == RULE_NO_PRODUCT;
-  }
-
   // One finding per nest that is kept: the inner loops' when one of them is
   // taken or came further than the whole.
   void addMissed(Finding N, size_t Before) {
@@ -408,6 +413,47 @@ void OffloadPass::rewriteAll(Function &F, const options &O, arena *A) {
   Own->FAM.clear(F, F.getName());
 }
 
+// Every nest that may be a contraction must be taken, and there must be one.
+static void demand(Function &F, ArrayRef<Finding> Found) {
+  std::string Where = " of function '" + F.getName().str() + "' ";
+  bool Any = false;
+  for (const Finding &N : Found) {
+    if (isWeak(N.V.rule))
+      continue;
+    Any = true;
+    std::string Line = N.At ? " in line " + std::to_string(N.At.getLine()) : "";
+    if (N.V.rule != RULE_TAKEN)
+      F.getContext().emitError(
+          "nputeir: the " + N.What + Line + Where +
+          "is kept, which nputeir:require forbids: " + N.V.diag.text);
+  }
+  if (!Any)
+    F.getContext().emitError("nputeir: no nest" + Where +
+                             "is replaced, which nputeir:require demands" +
+                             (Found.empty() ? "" : ": ") +
+                             (Found.empty() ? "" : Found[0].V.diag.text));
+}
+
+void OffloadPass::tell(Function &F, ArrayRef<Finding> Found) {
+  for (const Finding &N : Found) {
+    if (D->Print) {
+      print(F, N, outs());
+      continue;
+    }
+    remark(F, N);
+    Log->add(F, N);
+  }
+}
+
+PreservedAnalyses SwitchOffPass::run(Function &F, FunctionAnalysisManager &) {
+  ArenaScope Scope;
+  options O = options_default();
+  diag Ignored = {}; // the pass itself complains
+  if (!F.isDeclaration() && addAnnotations(F, Scope.A, O, &Ignored) && O.off)
+    switchOff(F);
+  return PreservedAnalyses::all();
+}
+
 PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   if (isExcluded(F))
     return PreservedAnalyses::all();
@@ -449,22 +495,9 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
     if (Changed)
       rewriteAll(F, O, Scope.A);
   }
-  bool Taken = false;
-  for (const Finding &N : Found) {
-    Taken |= N.V.rule == RULE_TAKEN;
-    if (D->Print) {
-      print(F, N, outs());
-      continue;
-    }
-    remark(F, N);
-    report(F, N);
-  }
-  bool Demanded = O.require || (Everywhere && !Found.empty());
-  if (Demanded && !Taken && !D->Print)
-    F.getContext().emitError(
-        "nputeir: no nest of function '" + F.getName() +
-        "' is replaced, which nputeir:require demands" +
-        (Found.empty() ? Twine("") : Twine(": ") + Found[0].V.diag.text));
+  tell(F, Found);
+  if ((O.require || (Everywhere && !Found.empty())) && !D->Print)
+    demand(F, Found);
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 

@@ -152,16 +152,36 @@ struct Finding {
   unsigned Depth = 0;
 };
 void remark(llvm::Function &F, const Finding &);
-void report(const llvm::Function &F, const Finding &); // NPUTEIR_REPORT
+// NPUTEIR_REPORT: a line per finding and, at the end of the compilation, one
+// with the number of nests seen, taken, and declined by rule.
+class Report {
+  std::string File;
+  unsigned Seen = 0, Taken = 0;
+  unsigned Declined[RULE_COUNT] = {};
+
+public:
+  Report() = default;
+  Report(const Report &) = delete;
+  ~Report();
+  void add(const llvm::Function &F, const Finding &);
+};
 void print(const llvm::Function &F, const Finding &, llvm::raw_ostream &);
 
 // ---- offload.cpp ----
+// Loops of functions that are switched off, before they are inlined elsewhere.
+struct SwitchOffPass : llvm::PassInfoMixin<SwitchOffPass> {
+  llvm::PreservedAnalyses run(llvm::Function &F,
+                              llvm::FunctionAnalysisManager &);
+};
+
 // The pass: every nest of a function, outermost first.
 class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
   std::shared_ptr<Doors> D;
   std::shared_ptr<Canonical> Own; // made for the first function that needs it
+  std::shared_ptr<Report> Log = std::make_shared<Report>();
 
   void rewriteAll(llvm::Function &F, const options &O, arena *A);
+  void tell(llvm::Function &F, llvm::ArrayRef<Finding> Found);
 
 public:
   explicit OffloadPass(std::shared_ptr<Doors> D) : D(std::move(D)) {}

@@ -66,10 +66,40 @@ void remark(Function &F, const Finding &N) {
   });
 }
 
-void report(const Function &F, const Finding &N) {
+static const char *reportPath() {
   const char *Path = std::getenv("NPUTEIR_REPORT");
-  if (!Path || !*Path)
+  return Path && *Path ? Path : nullptr;
+}
+
+// One write to a file opened for appending: compilers run side by side.
+static bool append(json::Object Line) {
+  std::string Text;
+  raw_string_ostream(Text) << json::Value(std::move(Line)) << "\n";
+  FILE *Out = std::fopen(reportPath(), "a");
+  if (!Out)
+    return false;
+  std::fwrite(Text.data(), 1, Text.size(), Out);
+  return std::fclose(Out) == 0;
+}
+
+Report::~Report() {
+  if (!Seen || !reportPath())
     return;
+  json::Object Rules;
+  for (int R = 0; R < RULE_COUNT; R++)
+    if (Declined[R])
+      Rules[rule_name((rule)R)] = Declined[R];
+  json::Object Line{{"module", File}, {"seen", Seen}, {"taken", Taken}};
+  Line["declined"] = std::move(Rules);
+  append(std::move(Line));
+}
+
+void Report::add(const Function &F, const Finding &N) {
+  if (!reportPath())
+    return;
+  File = F.getParent()->getSourceFileName();
+  Seen++;
+  (N.V.rule == RULE_TAKEN ? Taken : Declined[N.V.rule])++;
   json::Object Line{{"function", F.getName()},
                     {"taken", N.V.rule == RULE_TAKEN},
                     {"rule", rule_name(N.V.rule)},
@@ -94,15 +124,9 @@ void report(const Function &F, const Finding &N) {
     if (const char *Advice = rule_advice(N.V.rule))
       Line["advice"] = Advice;
   }
-  std::string Text;
-  raw_string_ostream(Text) << json::Value(std::move(Line)) << "\n";
-  // One write to a file opened for appending: compilers run side by side.
-  if (FILE *Out = std::fopen(Path, "a")) {
-    std::fwrite(Text.data(), 1, Text.size(), Out);
-    std::fclose(Out);
-  } else
+  if (!append(std::move(Line)))
     F.getContext().emitError(Twine("nputeir: NPUTEIR_REPORT: cannot write '") +
-                             Path + "': " + std::strerror(errno));
+                             reportPath() + "': " + std::strerror(errno));
 }
 
 void print(const Function &F, const Finding &N, raw_ostream &Out) {

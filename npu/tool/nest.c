@@ -12,6 +12,9 @@
 #ifndef NPUTEIR_LLVM_MAJOR
 #define NPUTEIR_LLVM_MAJOR 19
 #endif
+#ifndef NPUTEIR_LIBDIR
+#define NPUTEIR_LIBDIR "lib"
+#endif
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #define MAJOR STRING(NPUTEIR_LLVM_MAJOR)
@@ -75,8 +78,9 @@ static bool parse(struct job *j, int argc, char **argv) {
   return true;
 }
 
-/* The plugin in ../lib of this program's folder. */
+/* The plugin beside this program's folder, as it was built or installed. */
 static char *find_plugin(struct arena *a, struct diag *d) {
+  static const char *const folder[] = {NPUTEIR_LIBDIR, "lib"};
   char self[4096];
   ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   if (n < 0) {
@@ -89,10 +93,13 @@ static char *find_plugin(struct arena *a, struct diag *d) {
     if (slash)
       *slash = 0;
   }
-  char *path = arena_printf(a, "%s/lib/libnputeir.so", self);
-  if (access(path, R_OK) == 0)
-    return path;
-  diag_error(d, (struct loc){path, 0, 0}, "there is no compiler plugin");
+  for (size_t i = 0; i < sizeof folder / sizeof *folder; i++) {
+    char *path = arena_printf(a, "%s/%s/libnputeir.so", self, folder[i]);
+    if (access(path, R_OK) == 0)
+      return path;
+  }
+  diag_error(d, loc_none(), "there is no compiler plugin in %s/%s or %s/lib",
+             self, NPUTEIR_LIBDIR, self);
   return NULL;
 }
 
@@ -205,16 +212,18 @@ static bool print(struct arena *a, const struct job *j, const char *report,
     return false;
   struct text out = {0};
   int taken = 0, all = 0;
-  for (char *p = lines; *p; all++) {
+  for (char *p = lines, *next; *p; p = next) {
     char *end = strchr(p, '\n');
-    char *next = end ? end + 1 : p + strlen(p);
+    next = end ? end + 1 : p + strlen(p);
     char *line = arena_substring(a, p, (size_t)(next - p));
+    if (!field(a, line, "function"))
+      continue; /* the counts at the end */
+    all++;
     taken += field(a, line, "einsum") != NULL;
     if (j->json)
       text_puts(&out, line);
     else
       describe(a, j, line, &out);
-    p = next;
   }
   if (!j->json && (compiled || all > 0))
     text_printf(&out, "%d of %d nests taken\n", taken, all);

@@ -12,9 +12,11 @@
 
 // WRONG: error: nputeir: NPUTEIR_OPTIONS: fp is one of strict, relaxed, not 'fast'
 // WRONG-NOT: error: nputeir
-// DEMAND: error: nputeir: no nest of function 'demanded' is replaced, which nputeir:require demands: the sum of floats would be formed in another order
+// DEMAND: error: nputeir: the nest of function 'demanded' is kept, which nputeir:require forbids: the sum of floats would be formed in another order
+// DEMAND: error: nputeir: the nest of function 'second_kept' is kept
+// DEMAND: error: nputeir: no nest of function 'without' is replaced, which nputeir:require demands
 // ALL-NOT: function 'idle'
-// ALL: error: nputeir: no nest of function 'strict' is replaced
+// ALL: error: nputeir: the nest of function 'strict' is kept
 // ALL-NOT: function 'idle'
 // TYPO: error: nputeir: annotation of typo: there is no option 'of'
 
@@ -38,9 +40,27 @@ __attribute__((annotate("nputeir:fp=strict"))) GEMM(strict)
 // STRICT: doors.c:[[@LINE+2]]:{{.*}}[NeedsReassoc]
 // RELAXED: doors.c:[[@LINE+1]]:{{.*}}replaced
 GEMM(open)
+// STRICT-NOT: doors.c:{{.*}}replaced
+// RELAXED-NOT: doors.c:{{.*}}replaced
+__attribute__((always_inline, annotate("nputeir:off"))) static inline GEMM(inlined)
+void host(float *C, const __bf16 *A, const __bf16 *B) {
+  inlined(C, A, B, 8, 8, 8);
+}
 int idle(int x) { return x; }
 #ifdef DEMAND
 __attribute__((annotate("nputeir:require"))) GEMM(demanded)
+__attribute__((annotate("nputeir:require"))) void
+second_kept(int *C, const signed char *A, int n) {
+  for (int i = 0; i < 16; i++)
+    for (int j = 0; j < 16; j++)
+      for (int k = 0; k < 16; k++)
+        C[i * 16 + j] += A[i * 16 + k] * A[k * 16 + j];
+  for (int i = 0; i < 16; i++)
+    for (int j = 0; j < i; j++)
+      for (int k = 0; k < 16; k++)
+        C[i * 16 + j] += A[i * 16 + k] * A[k * 16 + j];
+}
+__attribute__((annotate("nputeir:require"))) int without(int x) { return x; }
 #endif
 #ifdef TYPO
 __attribute__((annotate("nputeir:of"))) GEMM(typo)

@@ -13,10 +13,13 @@
 // RUN: %clang -O2 -g -flto=thin -c %s -o %t.o
 // RUN: llvm-nm %t.o | FileCheck %s --check-prefix=WEAK
 // NOWHERE: error: nputeir: NPUTEIR_REPORT: cannot write '{{.*}}': Not a directory
-// CHECK: {"column":3,"contraction":"{{.*}}","depth":3,"einsum":"mk,kn->mn","file":"{{.*}}report.c","function":"gemm","line":[[@LINE+11]],"rule":"ContractionReplaced","sizes":"m=n_i n=n_j k=n_j","taken":true,"teir":"teir 1{{.*}}"}
+// CHECK: {"column":3,"contraction":"{{.*}}","depth":3,"einsum":"mk,kn->mn","file":"{{.*}}report.c","function":"gemm","line":[[@LINE+14]],"rule":"ContractionReplaced","sizes":"m=n_i n=n_j k=n_j","taken":true,"teir":"teir 1{{.*}}"}
 // CHECK: {"advice":"make the loop's bounds independent of the loops around it",{{.*}}"rule":"VariantExtent","taken":false}
+// CHECK: {"declined":{"VariantExtent":1},"module":"{{.*}}report.c","seen":2,"taken":1}
 // CHECK: ContractionReplaced
 // CHECK: VariantExtent
+// YAML: --- !Analysis
+// YAML: Name: {{ *}}Contraction
 // YAML: --- !Passed
 // YAML: Name: {{ *}}ContractionReplaced
 // YAML: Einsum: {{ *}}'mk,kn->mn'
