@@ -18,7 +18,7 @@ static bool relaxed(const struct match *m) {
 }
 
 /* Every value of `from` is a value of `to`. */
-bool keeps_value(enum dtype from, enum dtype to) {
+static bool keeps_value(enum dtype from, enum dtype to) {
   enum dtype_kind a = dtype_kind(from), b = dtype_kind(to);
   int bytes = dtype_bytes(from), room = dtype_bytes(to);
   if (a == DTYPE_FLOAT)

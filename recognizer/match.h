@@ -78,8 +78,6 @@ const struct term *sum_over(const struct match *, const struct term *before,
  * tell: integers modulo 2^bits. */
 const struct term *input_of(const struct match *, const struct term *,
                             enum dtype type);
-/* Every value of `from` is a value of `to`. */
-bool keeps_value(enum dtype from, enum dtype to);
 
 /* ---- roll.c ---- */
 

@@ -6,7 +6,7 @@
  *     loop k n                 a name that is no loop is a run-time value
  *     out[i*32 + j] += A[i*16 + k + 3] * B[k*32 + j] : i32
  *     s = 0 : f32 ordered      a scalar; ordered: no other order of the sum
- *     out[i] = (max(alpha * s, 0.5) : i8) : f32
+ *     out[i*32 + j] = max(alpha * s, (C[i] : bf16)) : f32
  *     end                      closes the innermost loop
  *
  * A constant in an index counts elements; a run-time value, and bytes(5), count
@@ -146,11 +146,13 @@ static bool parse_access(struct parser *p, char *name, struct nest_access *x) {
   x->stride_bytes = arena_array(p->arena, NAMES_MAX, sizeof *x->stride_bytes);
   for (int i = 0; i < NAMES_MAX; i++)
     x->stride_bytes[i] = value_of(0);
-  bool minus = false;
-  do
+  bool plus, minus = false;
+  do {
     if (!parse_term(p, x, minus))
       return false;
-  while (scan_char(&p->scan, '+') || (minus = scan_char(&p->scan, '-')));
+    plus = scan_char(&p->scan, '+');
+    minus = !plus && scan_char(&p->scan, '-');
+  } while (plus || minus);
   return scan_char(&p->scan, ']') || fail(p, "']'");
 }
 
@@ -213,8 +215,11 @@ static bool find_type(const struct parser *p, enum dtype *type) {
 }
 
 static bool skip_type(struct parser *p) {
-  return !scan_char(&p->scan, ':') || scan_name(&p->scan, p->arena) ||
-         fail(p, "a data type");
+  enum dtype type;
+  if (!scan_char(&p->scan, ':'))
+    return true;
+  char *name = scan_name(&p->scan, p->arena);
+  return (name && dtype_parse(name, &type)) || fail(p, "a data type");
 }
 
 static bool find_operation(const char *name, enum nest_op *op) {
@@ -442,8 +447,9 @@ static bool parse_statement(struct parser *p, char *name) {
   n->statement_count++;
   if (!scan_char(&p->scan, ':'))
     return fail(p, "':'");
-  scan_next_line(&p->scan);
-  return true;
+  scan_name(&p->scan, p->arena); /* the type, which parse_type has read */
+  scan_word(&p->scan, "ordered");
+  return scan_end_of_line(&p->scan) || fail(p, "the end of the line");
 }
 
 static bool parse_loop(struct parser *p) {

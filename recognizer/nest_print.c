@@ -25,25 +25,33 @@ static void print_distance(const struct nest *n, struct value v,
     text_printf(t, "%lld", (long long)(v.constant / dtype_bytes(type)));
 }
 
+/* Between two terms of an index; gives what is left to print of v. */
+static struct value print_sign(struct value v, bool first, struct text *t) {
+  bool minus = v.symbol < 0 && v.constant < 0 && v.constant > INT64_MIN;
+  if (!first)
+    text_puts(t, minus ? " - " : " + ");
+  return minus && !first ? value_of(-v.constant) : v;
+}
+
 static void print_access(const struct nest *n, const struct nest_access *x,
                          struct text *t) {
   text_printf(t, "%s[", n->tensor[x->tensor]);
-  const char *plus = "";
+  bool first = true;
   for (int l = 0; l < n->loop_count; l++) {
     struct value v = x->stride_bytes[l];
     if (value_is(v, 0))
       continue;
-    text_printf(t, "%s%s", plus, n->loop[l].name);
+    v = print_sign(v, first, t);
+    text_puts(t, n->loop[l].name);
     if (!value_is(v, dtype_bytes(x->type))) {
       text_puts(t, "*");
       print_distance(n, v, x->type, t);
     }
-    plus = " + ";
+    first = false;
   }
-  if (!*plus || x->offset_bytes) {
-    text_puts(t, plus);
-    print_distance(n, value_of(x->offset_bytes), x->type, t);
-  }
+  if (first || x->offset_bytes)
+    print_distance(n, print_sign(value_of(x->offset_bytes), first, t), x->type,
+                   t);
   text_puts(t, "]");
 }
 
@@ -236,9 +244,8 @@ static void print_loop(const struct nest *n, int loop, int depth,
  * without a statement is left out, unless there is no other. */
 void nest_print(const struct nest *n, struct text *t) {
   int open[LOOPS_MAX], depth = 0;
+  bool opened = false;
   print_names(n, t);
-  if (n->statement_count == 0)
-    print_loop(n, 0, 0, t);
   for (int i = 0; i < n->statement_count; i++) {
     const struct nest_statement *s = &n->statement[i];
     int path[LOOPS_MAX];
@@ -250,8 +257,11 @@ void nest_print(const struct nest *n, struct text *t) {
       indent(--depth, t);
       text_puts(t, "end\n");
     }
+    opened |= count > 0;
     for (; depth < count; depth++)
       print_loop(n, open[depth] = path[depth], depth, t);
     print_statement(n, s, depth, t);
   }
+  if (!opened)
+    print_loop(n, 0, 0, t);
 }

@@ -4,13 +4,10 @@
 
 #include "recognizer.h"
 
-/* ---- affine.c: values, and sums of coefficient times loop variable ---- */
+/* ---- value.c ---- */
 struct value value_of(int64_t constant);
 bool value_is(struct value, int64_t constant);
 bool value_equal(struct value, struct value);
-/* Same tensor, same movement in every loop. */
-bool access_equal(const struct nest *, const struct nest_access *,
-                  const struct nest_access *);
 /* Not known to stand still. */
 bool access_moves(const struct nest_access *, int loop);
 

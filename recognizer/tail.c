@@ -40,6 +40,11 @@ static const struct calc *build_extra(struct builder *b, const struct term *t) {
   return calc_input(b->m->arena, TAIL_EXTRA + i, t->type);
 }
 
+static const struct calc *in_type(struct arena *a, enum dtype type,
+                                  const struct calc *x) {
+  return x->type == type ? x : calc_cast(a, type, x);
+}
+
 /* The operand in the type that the operation has it; integers of one size may
  * differ in what the reader knew about their sign. */
 static const struct calc *operand(struct builder *b, const struct term *t,
@@ -50,7 +55,7 @@ static const struct calc *operand(struct builder *b, const struct term *t,
     return c;
   if (t->op == TERM_LT || t->op == TERM_LE || t->op == TERM_EQ)
     type = t->arg[0]->type;
-  return !c || c->type == type ? c : calc_cast(b->m->arena, type, c);
+  return c ? in_type(b->m->arena, type, c) : NULL;
 }
 
 static const struct calc *build_operation(struct builder *b,
@@ -171,8 +176,10 @@ static const struct calc *build_scaled(struct builder *b,
                     "the result is formed from more than one sum of products");
     return NULL;
   }
+  bool reassoc = s->sum.reassoc && (!c->summed || c->sum.reassoc);
   c->summed = true;
   c->sum = s->sum;
+  c->sum.reassoc = reassoc;
   const struct calc *t = calc_input(a, TAIL_SUM, s->sum.type);
   for (int i = 0; i < s->count; i++) {
     const struct calc *f = build(b, term_cast(a, s->sum.type, s->factor[i]));
@@ -181,6 +188,11 @@ static const struct calc *build_scaled(struct builder *b,
     t = calc_make(a, CALC_MUL, f, t, NULL);
   }
   return t;
+}
+
+/* Left whole by find_linear, because no sum is in it. */
+static bool is_rest(const struct product *p) {
+  return p->count == 1 && !p->factor[0]->sums;
 }
 
 /* The sums among the products of l, as one. */
@@ -192,7 +204,7 @@ static const struct calc *merge_sums(struct builder *b, const struct linear *l,
   int count = 0;
   for (int i = 0; i < l->count; i++) {
     struct scaled *s = &all[count];
-    if (l->item[i].count == 1 && !l->item[i].factor[0]->sums)
+    if (is_rest(&l->item[i]))
       continue;
     if (!take_product(b, &l->item[i], s))
       return NULL;
@@ -208,15 +220,6 @@ static const struct calc *merge_sums(struct builder *b, const struct linear *l,
   if (!roll_sums(b->m, sum, count, &all[0].sum))
     return NULL;
   return build_scaled(b, &all[0]);
-}
-
-static bool is_rest(const struct product *p) {
-  return p->count == 1 && !p->factor[0]->sums;
-}
-
-static const struct calc *calc_cast_to(struct arena *a, enum dtype type,
-                                       const struct calc *x) {
-  return x->type == type ? x : calc_cast(a, type, x);
 }
 
 static const struct calc *zero(struct arena *a, enum dtype type) {
@@ -257,7 +260,7 @@ static const struct calc *build_linear(struct builder *b,
       return NULL;
     all = add(a, all, x, l.item[i].negative);
   }
-  return add(a, all, calc_cast_to(a, t->type, sum), negative);
+  return add(a, all, in_type(a, t->type, sum), negative);
 }
 
 static const struct term *first_sum(const struct term *t) {

@@ -455,6 +455,29 @@ static void check_options(void) {
   const char *f32 =
       "loop i 64\nloop j 32\nloop k 16\nC[i*32 + j] += " AB " : f32";
   CHECK(!taken(f32, "fp=relaxed", &v) && v.rule == RULE_FLOAT_INPUT);
+  CHECK(taken(f32, "f32=bf16", &v) && taken(f32, "f32=bf16x3", &v));
+  CHECK(taken(f32, "device=host", &v));
+  CHECK(!taken(f32, "f32=bf16,f32=keep", &v) && v.rule == RULE_FLOAT_INPUT);
+  const char *mixed = "tensor A bf16\nloop i 64\nloop j 32\nloop k 16\n"
+                      "C[i*32 + j] += " AB " : f32";
+  CHECK(!taken(mixed, "", &v) && v.rule == RULE_FLOAT_INPUT);
+  CHECK(taken(mixed, "f32=bf16x3", &v));
+  const char *bf16_sum =
+      "tensor A bf16\ntensor B bf16\ntensor C bf16\nloop i 64\n"
+      "loop j 32\nloop k 16\nC[i*32 + j] += " AB " : bf16";
+  CHECK(!taken(bf16_sum, "", &v) && v.rule == RULE_ROUNDED_BETWEEN);
+  CHECK(taken(bf16_sum, "fp=relaxed", &v));
+  const char *f64_sum = "tensor A bf16\ntensor B bf16\nloop i 64\nloop j 32\n"
+                        "loop k 16\nC[i*32 + j] += " AB " : f64";
+  CHECK(!taken(f64_sum, "f32=bf16x3", &v) && v.rule == RULE_WIDE_SUM);
+  CHECK(taken(f64_sum, "fp=relaxed", &v) && taken(f64_sum, "device=host", &v));
+  const char *rounded = "tensor A bf16\ntensor B bf16\nloop i 64\nloop j 32\n"
+                        "loop k 16\nC[i*32 + j] += (" AB " : bf16) : f32";
+  CHECK(taken(rounded, "fp=relaxed", &v));
+  const char *vector = "tensor A i8\ntensor B i8\nloop i 64\nloop k 16\n"
+                       "C[i] += A[i*16 + k] * B[k] : i32";
+  CHECK(!taken(vector, "device=sim", &v) && v.rule == RULE_VECTOR);
+  CHECK(taken(vector, "device=host", &v));
   /* 64 * 32 * 16 = 32768; simulators take every size */
   const char *i8 = IJK "C[i*32 + j] += " AB " : i32";
   CHECK(!taken(i8, "device=npu1,min-macs=32769", &v) &&
