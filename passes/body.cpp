@@ -248,6 +248,9 @@ bool Body::check(const Instruction &I) {
 }
 
 bool Body::read() {
+  if (!Outer.getLoopPreheader())
+    return verdict_decline(&V, RULE_EARLY_EXIT, locOf(Outer.getStartLoc(), A),
+                           "a computed goto leads to the nest");
   if (Outer.getNumBlocks() > BlocksMax)
     return verdict_decline(&V, RULE_GUARDED, locOf(Outer.getStartLoc(), A),
                            "the nest has more than %d blocks of code",

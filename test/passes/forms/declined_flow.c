@@ -62,6 +62,13 @@ INT_FORM(size_changes) {
     n = n > 1 ? n - 1 : n;
   }
 }
+INT_FORM(computed_goto) {
+  static void *const to[] = {&&product, &&product, &&done};
+  goto *to[M > 0];
+product:
+  I J L C[i * N + j] += AB; // expected-remark {{EarlyExit}}
+done:;
+}
 INT_FORM(size_from_memory) {
   I J // expected-remark {{kept}}
     for (int k = 0; k < (A[i] & 3); k++)
