@@ -7,7 +7,8 @@
 //
 // The call is made only when the runtime is linked (the reference is weak),
 // every loop has work, conditions that do not change in the nest take the side
-// that was described, and no two iterations write one place of the result.
+// that was described, no two iterations write one place of the result, and what
+// is read behind a store to the result is not the result.
 #include "passes.h"
 #include "versions.h"
 
@@ -205,6 +206,10 @@ private:
     }
     for (int I = 0; I < C.guard_count; I++)
       May = B.CreateAnd(May, holds(B, C.guard[I]));
+    for (int I = 0; C.tail && I < C.extra_count; I++)
+      if (C.extra[I].not_out)
+        May = B.CreateAnd(May,
+                          B.CreateICmpNE(Tensor[TENSORS + 1 + I], Tensor[OUT]));
     for (const contraction_guard &G : Nest.Guards)
       May = B.CreateAnd(May, holds(B, G));
     return May;

@@ -71,6 +71,9 @@ void contraction_print(const struct contraction *c, struct text *t) {
                 c->accumulate ? "onto out" : "from zero");
   for (int i = 0; i < c->axis_count; i++)
     print_axis(c, i, t);
+  for (int i = 0; i < c->extra_count; i++)
+    if (c->extra[i].not_out)
+      text_printf(t, "guard x%d is not out\n", i);
   for (int i = 0; i < c->guard_count; i++) {
     text_puts(t, "guard ");
     print_value(c, c->guard[i].large, t);

@@ -209,6 +209,8 @@ static void describe_extras(struct axes *x, int axes) {
         .tensor = load ? t->access->tensor : -1,
         .outside = load ? -1 : t->outside,
         .type = t->type,
+        .not_out =
+            load && read_behind_store(x->match, x->places, t->access->tensor),
         .offset_bytes = load ? t->access->offset_bytes : 0,
         .stride_bytes =
             arena_array(a, (size_t)axes, sizeof *c->extra[e].stride_bytes)};

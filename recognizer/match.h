@@ -44,6 +44,9 @@ const struct nest_access *access_by_leaders(const struct match *,
                                             const struct places *,
                                             const struct nest_access *,
                                             int loop);
+/* Is an element of the tensor read where its place in the result, were it the
+ * same memory, may have been written already? */
+bool read_behind_store(const struct match *, const struct places *, int tensor);
 
 /* ---- execute.c ---- */
 

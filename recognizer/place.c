@@ -180,3 +180,38 @@ const struct nest_access *access_by_leaders(const struct match *m,
     }
   return y;
 }
+
+/* A loop that does not move the result and runs both, the store in an earlier
+ * iteration. */
+static bool share_other_loop(const struct match *m, const struct places *p,
+                             int load, int store) {
+  for (int l = load; l >= 0; l = m->nest->loop[l].parent)
+    if (!(p->moving & loop_bit(l)) && nest_inside(m->nest, store, l))
+      return true;
+  return false;
+}
+
+static bool load_behind_store(const struct match *m, const struct places *p,
+                              const struct nest_expr *e, int tensor) {
+  const struct nest *n = m->nest;
+  if (e->op == NEST_LOAD && e->access.tensor == tensor)
+    for (int i = 0; i < n->statement_count; i++) {
+      const struct nest_statement *s = &n->statement[i];
+      if (s->is_store &&
+          (s->order < e->order || share_other_loop(m, p, e->loop, s->loop)))
+        return true;
+    }
+  if (e->op >= NEST_NUMBER)
+    for (int i = 0; i < calc_operands(nest_calc_op(e->op)); i++)
+      if (load_behind_store(m, p, e->arg[i], tensor))
+        return true;
+  return false;
+}
+
+bool read_behind_store(const struct match *m, const struct places *p,
+                       int tensor) {
+  for (int i = 0; i < m->nest->statement_count; i++)
+    if (load_behind_store(m, p, m->nest->statement[i].value, tensor))
+      return true;
+  return false;
+}

@@ -43,6 +43,8 @@ struct contraction_extra {
   int tensor;  /* index into nest.tensor; -1: a number from outside */
   int outside; /* index into nest.outside; -1: a tensor */
   enum dtype type;
+  bool not_out; /* its address must differ from out's at run time: the source
+                 * may read it behind a store to out, the tail reads first */
   int64_t offset_bytes;       /* from the tensor's address */
   struct value *stride_bytes; /* [axis_count] */
 };

@@ -508,10 +508,36 @@ static void check_guards(void) {
   arena_close(a);
 }
 
+/* Whether D may be C itself, element by element. */
+static bool may_be_out(const char *text) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct verdict v = {0};
+  struct options o = options_default();
+  struct nest *n = nest_parse(a, "test", text, &d);
+  struct contraction *c = n ? recognize(a, n, &o, &v) : NULL;
+  CHECK(c && c->extra_count == 1);
+  bool may = c && !c->extra[0].not_out;
+  arena_close(a);
+  return may;
+}
+
+static void check_not_out(void) {
+  CHECK(may_be_out(IJ "s = 0 : i32\nloop k 16\ns += " AB
+                      " : i32\nend\nC[i*32 + j] = s + D[i*32 + j] : i32"));
+  CHECK(may_be_out(IJ "s = D[i*32 + j] : i32\nloop k 16\ns += " AB
+                      " : i32\nend\nC[i*32 + j] = s : i32"));
+  /* the store behind which D is read is earlier, or of an earlier k */
+  CHECK(!may_be_out(IJ "C[i*32 + j] = 0 : i32\nloop k 16\nC[i*32 + j] += " AB
+                       " : i32\nend\nC[i*32 + j] += D[i*32 + j] : i32"));
+  CHECK(!may_be_out(IJK "C[i*32 + j] += D[i*32 + j] * " AB " : i32"));
+}
+
 int main(void) {
   for (size_t i = 0; i < sizeof row / sizeof *row; i++)
     check_row((int)i);
   check_options();
   check_guards();
+  check_not_out();
   return check_result();
 }
