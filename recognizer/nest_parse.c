@@ -19,6 +19,7 @@
  * for an operation that no contraction has. */
 #include "recognizer_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,10 @@ static int intern(struct parser *p, struct names *n, const char *name) {
   int i = find(n, name);
   if (i >= 0)
     return i;
+  if (strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0) {
+    diag_error(p->diag, scan_loc(&p->scan), "%s is a number", name);
+    return -1;
+  }
   if (n->count == NAMES_MAX) {
     diag_error(p->diag, scan_loc(&p->scan), "more than %d names of one kind",
                NAMES_MAX);
@@ -280,39 +285,47 @@ static const struct nest_expr *parse_parentheses(struct parser *p, int depth) {
   return NULL;
 }
 
-/* A whole number, or one that C's strtod reads, inf and nan among them. */
+/* inf, nan, or what C's strtod reads. */
+static bool scan_float(struct parser *p, double *number) {
+  struct scan ahead = p->scan;
+  double sign = scan_char(&ahead, '-') ? -1 : 1;
+  if (scan_word(&ahead, "inf") || scan_word(&ahead, "nan")) {
+    *number = sign * (ahead.at[-1] == 'f' ? INFINITY : NAN);
+    p->scan = ahead;
+    return true;
+  }
+  scan_end_of_line(&ahead); /* skips blanks */
+  if (*ahead.at != '.' && (*ahead.at < '0' || *ahead.at > '9'))
+    return false;
+  char *end;
+  *number = sign * strtod(ahead.at, &end);
+  if (end == ahead.at)
+    return false;
+  p->scan.at = end;
+  return true;
+}
+
+/* A number, as e's type has it. */
 static bool parse_number(struct parser *p, struct nest_expr *e) {
   struct scan ahead = p->scan;
+  uint64_t element;
   int64_t whole;
-  char *end;
+  double number;
   bool is_float = dtype_kind(e->type) == DTYPE_FLOAT;
   e->op = NEST_NUMBER;
   if (scan_int(&ahead, &whole) && *ahead.at != '.') {
-    uint64_t element;
     p->scan = ahead;
-    e->number = (double)whole;
-    if (is_float)
-      return true;
-    dtype_store_int(e->type, &element, whole);
-    e->integer = dtype_load_int(e->type, &element);
-    e->number = (double)e->integer;
+    number = (double)whole;
+  } else if (!is_float || !scan_float(p, &number))
+    return false;
+  if (is_float) {
+    dtype_store_float(e->type, &element, number);
+    e->number = dtype_load_float(e->type, &element);
     return true;
   }
-  scan_end_of_line(&p->scan); /* skips blanks */
-  const char *first = p->scan.at + (*p->scan.at == '-');
-  bool word = strncmp(first, "inf", 3) == 0 || strncmp(first, "nan", 3) == 0;
-  if (!is_float || !(word || *first == '.' || (*first >= '0' && *first <= '9')))
-    return false;
-  double number = strtod(p->scan.at, &end);
-  ahead = p->scan;
-  ahead.at = end;
-  char *rest = scan_name(&ahead, p->arena);
-  if (end == p->scan.at || (rest && ahead.at == end + strlen(rest)))
-    return false;
-  uint64_t element;
-  dtype_store_float(e->type, &element, number);
-  e->number = dtype_load_float(e->type, &element);
-  p->scan.at = end;
+  dtype_store_int(e->type, &element, whole);
+  e->integer = dtype_load_int(e->type, &element);
+  e->number = (double)e->integer;
   return true;
 }
 

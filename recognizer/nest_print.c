@@ -78,49 +78,63 @@ static bool has_own_type(const struct nest_expr *e) {
   return e->op == NEST_LOAD || e->op == NEST_OUTSIDE;
 }
 
+/* What the parser does where an expression stands: computes in `type`, compares
+ * in `compare`, and reads a sum, a product or a factor. */
+enum part { SUM, PRODUCT, FACTOR };
+struct around {
+  enum dtype type, compare;
+  enum part part;
+};
 static void print_expr(const struct nest *n, const struct nest_expr *e,
-                       enum dtype type, enum dtype compare, struct text *t);
+                       struct around around, struct text *t);
 
 static void print_call(const struct nest *n, const struct nest_expr *e,
                        enum dtype compare, struct text *t) {
   int count = calc_operands(nest_calc_op(e->op));
-  enum dtype type = e->type, usual = compare;
+  struct around inside = {e->type, compare, SUM};
+  enum dtype usual = compare;
   if (nest_is_truth(e->op)) {
-    type = e->arg[0]->type;
+    inside.type = e->arg[0]->type;
     usual = e->op == NEST_NOT ? DTYPE_U8 : compare;
-    if (type != usual || e->op != NEST_NOT)
-      compare = type;
+    if (inside.type != usual || e->op != NEST_NOT)
+      inside.compare = inside.type;
   }
   text_printf(t, "%s(", calc_name(nest_calc_op(e->op)));
   for (int i = 0; i < count; i++) {
-    bool condition = e->op == NEST_SELECT && i == 0;
+    struct around x = inside;
+    if (e->op == NEST_SELECT && i == 0)
+      x.type = DTYPE_U8;
     text_puts(t, i ? ", " : "");
-    print_expr(n, e->arg[i], condition ? DTYPE_U8 : type, compare, t);
+    print_expr(n, e->arg[i], x, t);
   }
-  if (nest_is_truth(e->op) && type != usual)
-    text_printf(t, " : %s", dtype_name(type));
+  if (nest_is_truth(e->op) && inside.type != usual)
+    text_printf(t, " : %s", dtype_name(inside.type));
   text_puts(t, ")");
 }
 
+/* In parentheses where the parser would take it apart. */
 static void print_two(const struct nest *n, const struct nest_expr *e,
-                      enum dtype compare, const char *sign, struct text *t) {
-  text_puts(t, "(");
-  print_expr(n, e->arg[0], e->type, compare, t);
+                      const char *sign, enum part part, struct around around,
+                      struct text *t) {
+  struct around side = {e->type, around.compare, part};
+  text_puts(t, part < around.part ? "(" : "");
+  print_expr(n, e->arg[0], side, t);
   text_puts(t, sign);
-  print_expr(n, e->arg[1], e->type, compare, t);
-  text_puts(t, ")");
+  side.part++;
+  print_expr(n, e->arg[1], side, t);
+  text_puts(t, part < around.part ? ")" : "");
 }
 
-/* What stands where the parser computes in `type`. */
 static void print_expr(const struct nest *n, const struct nest_expr *e,
-                       enum dtype type, enum dtype compare, struct text *t) {
+                       struct around around, struct text *t) {
   const struct nest_expr *x = e;
-  if (e->op == NEST_CAST && e->type == type)
+  if (e->op == NEST_CAST && e->type == around.type)
     x = e->arg[0];
-  bool plain = has_own_type(x) || nest_is_truth(x->op) || x->type == type;
+  bool plain =
+      has_own_type(x) || nest_is_truth(x->op) || x->type == around.type;
   if (!plain || (x != e && x->op == NEST_CAST)) {
     text_puts(t, "(");
-    print_expr(n, x, x->type, x->type, t);
+    print_expr(n, x, (struct around){x->type, x->type, SUM}, t);
     text_printf(t, " : %s)", dtype_name(x->type));
     return;
   }
@@ -141,16 +155,16 @@ static void print_expr(const struct nest *n, const struct nest_expr *e,
     text_puts(t, "other(0)");
     return;
   case NEST_ADD:
-    print_two(n, x, compare, " + ", t);
+    print_two(n, x, " + ", SUM, around, t);
     return;
   case NEST_SUB:
-    print_two(n, x, compare, " - ", t);
+    print_two(n, x, " - ", SUM, around, t);
     return;
   case NEST_MUL:
-    print_two(n, x, compare, " * ", t);
+    print_two(n, x, " * ", PRODUCT, around, t);
     return;
   default:
-    print_call(n, x, compare, t);
+    print_call(n, x, around.compare, t);
     return;
   }
 }
@@ -186,7 +200,7 @@ static void print_statement(const struct nest *n,
   else
     text_puts(t, n->scalar[s->scalar]);
   text_puts(t, " = ");
-  print_expr(n, e, e->type, e->type, t);
+  print_expr(n, e, (struct around){e->type, e->type, SUM}, t);
   text_printf(t, " : %s%s\n", dtype_name(e->type),
               is_free(e) ? "" : " ordered");
 }

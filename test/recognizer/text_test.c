@@ -10,15 +10,15 @@
 static const char *const canonical[] = {
     "tensor C i8\ntensor D bf16\nnumber alpha f32\nnumber on u8\n"
     "loop i 64\n"
-    "  s = (alpha - inf) : f32 ordered\n"
+    "  s = alpha - inf - (2 - alpha) * 3 : f32 ordered\n"
     "  t = neg(D[i*2 + 3]) : f32\n"
     "  C[i] = select(and(lt(alpha, D[i]), on), (s : f32), 0.1) : f64\n"
     "  C[i] = select(lt(s, t : f32), 3, C[i]) : i32\n"
-    "  C[i] = shr((C[i - 1] + lt(C[i], -5)), 2) : i32\n"
-    "  D[i + bytes(3)] = (not(s : f32) - (rint(1.5) : f32)) : i32\n",
+    "  C[i] = shr(C[i - 1] + lt(C[i], -5), 2) : i32\n"
+    "  D[i + bytes(3)] = not(s : f32) - (rint(1.5) : f32) : i32\n",
     "tensor C i16\ntensor A i8\n"
     "loop i n\n  loop j 4\n"
-    "    C[i*ldc - j*bytes(3) + 1] = (A[i*3] * (65535 : u16)) : i32\n"
+    "    C[i*ldc - j*bytes(3) + 1] = A[i*3] * (65535 : u16) : i32\n"
     "  end\n  loop k 4\n    C[k*-1] = 0 : i16\n",
     "loop i 64\n",
 };
@@ -26,7 +26,7 @@ static const char *const canonical[] = {
 static const char sample[] =
     "tensor C i32\ntensor A i8\ntensor B i8\n"
     "loop i 64\n  loop j n\n    C[i*32 + j] = 0 : i32\n    loop k 16\n"
-    "      C[i*32 + j] = (C[i*32 + j] + (A[i*lda + k] * B[j + k*32]))"
+    "      C[i*32 + j] = C[i*32 + j] + A[i*lda + k] * B[j + k*32]"
     " : i32\n";
 
 static void check_round_trip(const char *text) {
@@ -65,6 +65,7 @@ static const struct {
     {"loop i 4\nC[i] + 0 : i32\n", 2, "'=' or '+='"},
     {"loop i 4\nC[i] = (A[i] : i32\n", 2, "')'"},
     {"tensor A i9\n", 1, "data type"},
+    {"loop i 4\nnan[i] = 0 : f32\n", 2, "nan is a number"},
     {"number a\n", 1, "a number's name and its data type"},
     {"number a f32\nloop i 4\na = 1 : f32\n", 3, "no number from outside"},
     {"loop i 4\nC[i] = max(1) : i32\n", 2, "another number of operands"},
