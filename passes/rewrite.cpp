@@ -62,7 +62,6 @@ namespace {
 
 class Rewriter {
   const Region &Old;
-  ScalarEvolution &SE;
   const IRNest &Nest;
   const contraction &C;
   Function &F;
@@ -74,7 +73,7 @@ class Rewriter {
 public:
   Rewriter(const Region &Old, ScalarEvolution &SE, const IRNest &Nest,
            const contraction &C)
-      : Old(Old), SE(SE), Nest(Nest), C(C), F(*Old.First->getParent()),
+      : Old(Old), Nest(Nest), C(C), F(*Old.First->getParent()),
         M(*F.getParent()), Code(SE, M) {}
 
   void run(const options &O, const std::string &TEIR) {

@@ -82,8 +82,6 @@ public:
   }
 
 private:
-  static PointerType *pointerTo(Type *T) { return PointerType::getUnqual(T); }
-
   Value *checkLoop(Instruction *At, Value *Count, Value *First, Value *Step,
                    function_ref<Value *(BasicBlock *, Value *)> Row) {
     BasicBlock *Before = At->getParent();
