@@ -70,7 +70,12 @@ int NestBuilder::tensorOf(const SCEV *Start) {
       return (int)I;
   R.Tensor.push_back(Start);
   Tensors.push_back(arena_printf(A, "t%zu", R.Tensor.size() - 1));
+  Pitches.push_back(-1);
   return (int)R.Tensor.size() - 1;
+}
+
+void NestBuilder::setPitch(int Tensor, const SCEV *Bytes) {
+  Pitches[Tensor] = valueOf(Bytes, Twine(tensorName(Tensor)) + ".pitch").symbol;
 }
 
 int NestBuilder::outsideOf(Value *Number) {
@@ -180,6 +185,7 @@ void NestBuilder::finish(loc At) {
   N->loop = inArena(A, Loops);
   N->tensor_count = (int)Tensors.size();
   N->tensor = inArena(A, Tensors);
+  N->pitch = inArena(A, Pitches);
   N->symbol_count = (int)Symbols.size();
   N->symbol = inArena(A, Symbols);
   N->scalar_count = (int)Scalars.size();

@@ -18,6 +18,7 @@ dtype typeOf(const llvm::Type *T, bool Unsigned);
 
 class NestBuilder {
   llvm::SmallVector<const char *, 8> Scalars, Tensors, Symbols, Outsides;
+  llvm::SmallVector<int, 8> Pitches; // of tensors: symbols; -1: none
   llvm::SmallVector<struct nest_loop, 8> Loops;
   llvm::SmallVector<nest_statement, 8> Statements;
 
@@ -37,6 +38,7 @@ public:
   // A 64-bit integer that is known before the nest.
   value valueOf(const llvm::SCEV *S, const llvm::Twine &Name);
   int tensorOf(const llvm::SCEV *Start);
+  void setPitch(int Tensor, const llvm::SCEV *Bytes);
   const char *tensorName(int Tensor) const { return Tensors[Tensor]; }
   int outsideOf(llvm::Value *Number); // one from before the nest
   // After the last loop.  Strides are zero until they are filled in.

@@ -82,6 +82,7 @@ bool isRunningSum(const Instruction &I) {
     return false;
   if (I.getType()->isFloatingPointTy())
     return true;
+  unsigned Products = 0; // two: of a loop that was unrolled
   for (const Value *Side : I.operands()) {
     while (const auto *Cast = dyn_cast<CastInst>(Side))
       Side = Cast->getOperand(0);
@@ -90,8 +91,9 @@ bool isRunningSum(const Instruction &I) {
         S->getOpcode() == Instruction::Add ||
         S->getOpcode() == Instruction::Sub)
       return true;
+    Products += S->getOpcode() == Instruction::Mul && loadsUnder(S, 0) >= 2;
   }
-  return false;
+  return Products == 2;
 }
 
 // How deep sums of products lie in loops; fewer than three loops are no matrix

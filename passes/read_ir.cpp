@@ -16,6 +16,7 @@
 #include "body.h"
 #include "fill.h"
 #include "operations.h"
+#include "starts.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -44,6 +45,7 @@ class Reader : Operations {
   SmallVector<Loop *, 8> Loops; // index is the nest's
   Body Code;
   Addresses Places;
+  Starts Known;
   DenseMap<const Loop *, int> LoopIndex;
   DenseMap<const PHINode *, int> Scalar;
   DenseSet<int> Written; // tensors
@@ -54,7 +56,7 @@ public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
          AAResults &AA, arena *A, IRNest &R, verdict &V)
       : Operations(A, R), Outer(Outer), LI(LI), SE(SE), DT(DT), V(V),
-        Code(Outer, LI, DT, A, V), Places(Outer, LI, SE, AA) {}
+        Code(Outer, LI, DT, A, V), Places(Outer, LI, SE, AA), Known(SE) {}
 
   bool read() {
     bool Good = readAll();
@@ -101,6 +103,7 @@ private:
       if (!readLoop(*L))
         return false;
     Places.chooseDirections(Code.Blocks);
+    readStarts();
     return readFills();
   }
 
@@ -130,16 +133,18 @@ private:
 
   // ---- memory ----
 
-  // Starts that differ by a known number of bytes lie in one tensor.
-  const SCEV *sharedStart(const SCEV *Start, int64_t &Offset) {
-    for (const SCEV *Known : R.Tensor)
-      if (const auto *C =
-              dyn_cast<SCEVConstant>(SE.getMinusSCEV(Start, Known))) {
-        Offset = C->getAPInt().getSExtValue();
-        return Known;
-      }
-    Offset = 0;
-    return Start;
+  // All starts are known before the first is described; the result's are seen
+  // first, because what is read joins them.
+  void readStarts() {
+    for (bool Written : {true, false})
+      for (BasicBlock *B : Code.Blocks)
+        for (Instruction &I : *B) {
+          Address X;
+          if (isa<StoreInst>(I) == Written && getLoadStorePointerOperand(&I) &&
+              Places.read(I, getLoadStorePointerOperand(&I), X))
+            Known.add(X, Written);
+        }
+    Places.Bounded.clear(); // of addresses that nothing may use
   }
 
   bool readAccess(const Instruction &I, const Value *Pointer, dtype Type,
@@ -159,9 +164,12 @@ private:
         return verdict_decline(&V, RULE_DIRECTIONS, at(I),
                                "a loop runs up in one array and down in "
                                "another");
-    int64_t Offset;
-    Access = access(Type, sharedStart(X.Start, Offset));
-    Access.offset_bytes = Offset;
+    Start S = Known.find(X);
+    Access = access(Type, S.Tensor);
+    Access.offset_bytes = S.Bytes;
+    Access.rows = S.Rows;
+    if (S.Pitch)
+      setPitch(Access.tensor, S.Pitch);
     for (size_t L = 0; L < Loops.size(); L++)
       if (X.Stride[L])
         Access.stride_bytes[L] =
@@ -373,7 +381,7 @@ private:
           X.stride_bytes[L].constant != Y.stride_bytes[L].constant)
         return false;
     return X.tensor == Y.tensor && X.type == Y.type &&
-           X.offset_bytes == Y.offset_bytes;
+           X.offset_bytes == Y.offset_bytes && X.rows == Y.rows;
   }
 
   // What a fill reads or writes moves along its own loops, too.

@@ -120,21 +120,28 @@ private:
     for (const SCEV *S : Nest.Symbol)
       Symbol.push_back(frozen(B, S, B.getInt64Ty(), At));
     for (int T = 0; T < TENSORS; T++)
-      Tensor.push_back(address(B, C.tensor[T], C.offset_bytes[T], At));
+      Tensor.push_back(
+          address(B, C.tensor[T], C.offset_bytes[T], C.rows[T], At));
     if (!C.tail)
       return;
     Tensor.push_back(nullptr); // the sum
     for (int I = 0; I < C.extra_count; I++) {
       const contraction_extra &X = C.extra[I];
-      Tensor.push_back(X.tensor < 0 ? nullptr
-                                    : address(B, X.tensor, X.offset_bytes, At));
+      Tensor.push_back(X.tensor < 0
+                           ? nullptr
+                           : address(B, X.tensor, X.offset_bytes, X.rows, At));
     }
   }
 
-  Value *address(IRBuilder<> &B, int T, int64_t Offset, Instruction *At) {
-    Value *Base = frozen(B, Nest.Tensor[T], pointer(), At);
-    return Offset ? B.CreateConstGEP1_64(B.getInt8Ty(), Base, (uint64_t)Offset)
-                  : Base;
+  Value *address(IRBuilder<> &B, int T, int64_t Offset, int64_t Rows,
+                 Instruction *At) {
+    Value *Place = frozen(B, Nest.Tensor[T], pointer(), At);
+    if (Rows)
+      Place = B.CreateGEP(
+          B.getInt8Ty(), Place,
+          B.CreateMul(Symbol[Nest.N->pitch[T]], B.getInt64((uint64_t)Rows)));
+    return Offset ? B.CreateConstGEP1_64(B.getInt8Ty(), Place, (uint64_t)Offset)
+                  : Place;
   }
 
   Value *number(IRBuilder<> &B, value V) {

@@ -25,12 +25,12 @@ struct axes {
   const struct match *match;
   const struct places *places;
   const struct content *content;
-  int rolls; /* of places; their coordinates are out, in0, in1, the extras */
+  int rolls; /* of places; they move out, in0, in1, the extras */
   struct roll roll[ROLLS_MAX];
   struct contraction *c;
 };
 
-/* The axis moves the content's coordinates: out, in0, in1, the extras. */
+/* One that moves nothing yet. */
 static struct contraction_axis *add_axis(struct axes *x, const char *name,
                                          struct value extent, struct loc at) {
   struct contraction_axis *axis = &x->c->axis[x->c->axis_count++];
@@ -64,19 +64,19 @@ static void add_roll_axes(struct axes *x) {
     const struct roll *roll = &x->roll[r];
     struct contraction_axis *axis = add_axis(x, arena_printf(a, "u%d", r),
                                              value_of(roll->steps), c->sum.at);
-    axis->stride_bytes[OUT] = value_of(roll->step_bytes[0]);
+    axis->stride_bytes[OUT] = roll->stride_bytes[0];
     for (int t = 0; t < 2; t++)
-      axis->stride_bytes[IN0 + t] = value_of(roll->step_bytes[1 + t]);
+      axis->stride_bytes[IN0 + t] = roll->stride_bytes[1 + t];
     for (int e = 0; e < c->extra_count; e++)
       x->c->extra[e].stride_bytes[x->c->axis_count - 1] =
-          value_of(roll->step_bytes[TENSORS + e]);
+          roll->stride_bytes[TENSORS + e];
   }
   for (int r = 0; r < c->sum.roll_count; r++) {
     const struct roll *roll = &c->sum.roll[r];
     struct contraction_axis *axis = add_axis(x, arena_printf(a, "v%d", r),
                                              value_of(roll->steps), c->sum.at);
     for (int t = 0; t < 2; t++)
-      axis->stride_bytes[IN0 + t] = value_of(roll->step_bytes[t]);
+      axis->stride_bytes[IN0 + t] = roll->stride_bytes[t];
   }
 }
 
@@ -143,13 +143,15 @@ static bool should_swap(const struct contraction *c) {
 static void swap_inputs(struct contraction *c) {
   enum dtype type = c->type[IN0];
   int tensor = c->tensor[IN0];
-  int64_t offset = c->offset_bytes[IN0];
+  int64_t offset = c->offset_bytes[IN0], rows = c->rows[IN0];
   c->type[IN0] = c->type[IN1];
   c->type[IN1] = type;
   c->tensor[IN0] = c->tensor[IN1];
   c->tensor[IN1] = tensor;
   c->offset_bytes[IN0] = c->offset_bytes[IN1];
   c->offset_bytes[IN1] = offset;
+  c->rows[IN0] = c->rows[IN1];
+  c->rows[IN1] = rows;
   for (int i = 0; i < c->axis_count; i++) {
     struct value *s = c->axis[i].stride_bytes, in0 = s[IN0];
     s[IN0] = s[IN1];
@@ -188,12 +190,14 @@ static void describe_tensors(struct axes *x) {
   struct contraction *c = x->c;
   c->type[OUT] = x->places->type;
   c->tensor[OUT] = x->places->tensor;
-  c->offset_bytes[OUT] = content->offset_bytes;
+  c->offset_bytes[OUT] = content->start.bytes;
+  c->rows[OUT] = content->start.rows;
   for (int t = 0; t < 2; t++) {
     const struct nest_access *in = content->sum.in[t]->access;
     c->type[IN0 + t] = in->type;
     c->tensor[IN0 + t] = in->tensor;
     c->offset_bytes[IN0 + t] = in->offset_bytes;
+    c->rows[IN0 + t] = in->rows;
   }
 }
 
@@ -212,6 +216,7 @@ static void describe_extras(struct axes *x, int axes) {
         .not_out =
             load && read_behind_store(x->match, x->places, t->access->tensor),
         .offset_bytes = load ? t->access->offset_bytes : 0,
+        .rows = load ? t->access->rows : 0,
         .stride_bytes =
             arena_array(a, (size_t)axes, sizeof *c->extra[e].stride_bytes)};
   }
@@ -281,7 +286,7 @@ struct contraction *recognize(struct arena *a, const struct nest *n,
     if (!find_content(&m, &p, i, last[i], &content[i]))
       return NULL;
   struct axes x = {.match = &m, .places = &p, .content = content};
-  x.rolls = roll_places(&m, content, p.count, x.roll);
+  x.rolls = roll_places(&m, &p, content, x.roll);
   struct contraction *c = x.rolls < 0 ? NULL : describe(&x);
   if (!c || !legal_directions(c, v) ||
       !legal_types(c, content->sum.type, o, v) ||

@@ -21,14 +21,19 @@ struct match {
 
 /* ---- place.c ---- */
 
+/* From the address of a tensor: so many times its pitch, and bytes. */
+struct start {
+  int64_t rows, bytes;
+};
+
 /* The result: one tensor, whose places are told apart by the iteration of the
- * leaders, and by an offset where a nest stores several per iteration. */
+ * leaders, and by their start where a nest stores several per iteration. */
 struct places {
   int tensor;
   enum dtype type;
   int count;
-  int64_t *offset_bytes; /* [count], ascending */
-  uint64_t moving;       /* loops that move the result */
+  struct start *start; /* [count], ascending */
+  uint64_t moving;     /* loops that move the result */
   uint64_t leaders;
   int *leader;                /* [loop_count]; a loop that stands for itself */
   struct value *stride_bytes; /* [loop_count], of leaders */
@@ -84,16 +89,16 @@ const struct term *input_of(const struct match *, const struct term *,
 
 /* ---- roll.c ---- */
 
-/* A loop that the source has written out: in every step, coordinate c is
- * step_bytes[c] further. */
+/* A loop that the source has written out: in every step, address i is
+ * stride_bytes[i] further. */
 struct roll {
   int64_t steps;
-  const int64_t *step_bytes;
+  const struct value *stride_bytes;
 };
 enum { ROLLS_MAX = 8 };
 
-/* The sum of in[0] * in[1], over loops and written-out loops, in which
- * coordinate i is the address of in[i]. */
+/* The sum of in[0] * in[1], over loops and written-out loops, which move the
+ * addresses of in[0] and in[1]. */
 struct sum {
   enum dtype type;
   bool reassoc;
@@ -110,17 +115,17 @@ bool roll_sums(const struct match *, const struct sum *, int count,
 
 /* What one place of the result holds after the nest. */
 struct content {
-  int64_t offset_bytes;
+  struct start start;
   bool summed; /* there is a sum */
   struct sum sum;
   const struct calc *tail; /* TAIL_SUM has type sum.type */
   int extra_count;
   const struct term *extra[CALC_INPUTS - TAIL_EXTRA]; /* LOAD, OUTSIDE */
 };
-/* The contents, in ascending order of their offsets, as written-out loops over
- * the first, outermost first; -1: they are none.  The coordinates are the
- * addresses of out, in0, in1 and the extras. */
-int roll_places(const struct match *, struct content *, int count,
+/* The places' contents as written-out loops over the first, outermost first;
+ * -1: they are none.  The addresses are those of out, in0, in1 and the extras.
+ */
+int roll_places(const struct match *, const struct places *, struct content *,
                 struct roll *);
 
 /* ---- tail.c ---- */

@@ -43,6 +43,8 @@ static bool check_access(const struct nest *n, const struct nest_access *x,
                          struct loc at, struct diag *d) {
   if (x->tensor < 0 || x->tensor >= n->tensor_count)
     return diag_error(d, at, "there is no tensor number %d", x->tensor);
+  if (x->rows && n->pitch[x->tensor] < 0)
+    return diag_error(d, at, "tensor %s has no pitch", n->tensor[x->tensor]);
   for (int l = 0; l < n->loop_count; l++)
     if (!check_value(n, x->stride_bytes[l], at, d))
       return false;
@@ -121,6 +123,9 @@ bool nest_check(const struct nest *n, struct diag *d) {
     if (!check_value(n, n->loop[l].extent, n->loop[l].at, d))
       return false;
   }
+  for (int t = 0; t < n->tensor_count; t++)
+    if (!check_value(n, (struct value){0, n->pitch[t]}, n->at, d))
+      return false;
   for (int i = 0; i < n->statement_count; i++)
     if (!check_statement(n, i, d) || !check_together(n, i, d))
       return false;

@@ -1,6 +1,7 @@
 /* nest_parse.c -- nests from text; nest_print.c writes it.
  *
  *     tensor A i8              a tensor and its type; without a line: the sum's
+ *     tensor B i8 pitch n      one whose rows lie a run-time value apart
  *     number alpha f32         a number that is known before the nest
  *     loop i 64                a loop; loops and statements below stand in it
  *     loop k n                 a name that is no loop is a run-time value
@@ -10,13 +11,14 @@
  *     end                      closes the innermost loop
  *
  * A constant in an index counts elements; a run-time value, and bytes(5), count
- * bytes.  The type behind the colon is the one in which a statement, or the
- * part of it in parentheses, computes: operands of other types are converted to
- * it, and its result to what stands around.  Operations other than + - * are
- * functions with the names of calc.def.  A comparison computes in the type of
- * the arithmetic around it unless it says another, lt(a, b : i32); what it
- * gives is u8, as is the first operand of select.  Any other function stands
- * for an operation that no contraction has. */
+ * bytes; rows(2) is twice the tensor's pitch.  The type behind the colon is the
+ * one in which a statement, or the part of it in parentheses, computes:
+ * operands of other types are converted to it, and its result to what stands
+ * around.  Operations other than + - * are functions with the names of
+ * calc.def.  A comparison computes in the type of the arithmetic around it
+ * unless it says another, lt(a, b : i32); what it gives is u8, as is the first
+ * operand of select.  Any other function stands for an operation that no
+ * contraction has. */
 #include "recognizer_parts.h"
 
 #include <math.h>
@@ -39,8 +41,9 @@ struct parser {
   enum dtype tensor_type[NAMES_MAX], scalar_type[NAMES_MAX];
   enum dtype outside_type[NAMES_MAX];
   bool tensor_typed[NAMES_MAX], scalar_typed[NAMES_MAX];
-  enum dtype type;    /* in which is computed what is being read */
-  enum dtype compare; /* in which comparisons compute */
+  int tensor_pitch[NAMES_MAX]; /* symbols; -1: none */
+  enum dtype type;             /* in which is computed what is being read */
+  enum dtype compare;          /* in which comparisons compute */
   bool reassoc;
   int loop, order;
 };
@@ -106,13 +109,28 @@ static bool parse_distance(struct parser *p, const struct nest_access *x,
          fail(p, "a smaller factor");
 }
 
-/* loop, loop*factor or factor*loop, added to the strides; or an offset. */
+/* The number behind "rows", in parentheses. */
+static bool parse_rows(struct parser *p, struct nest_access *x, bool minus) {
+  int64_t rows;
+  if (p->tensor_pitch[x->tensor] < 0)
+    return fail(p, "a tensor with a pitch");
+  if (!scan_int(&p->scan, &rows) || !scan_char(&p->scan, ')'))
+    return fail(p, "a number of rows and ')'");
+  bool over = minus ? __builtin_sub_overflow(x->rows, rows, &x->rows)
+                    : __builtin_add_overflow(x->rows, rows, &x->rows);
+  return !over || fail(p, "fewer rows");
+}
+
+/* loop, loop*factor or factor*loop, added to the strides; rows; an offset. */
 static bool parse_term(struct parser *p, struct nest_access *x, bool minus) {
   struct value factor = value_of(dtype_bytes(x->type));
   bool has_factor = false;
   int loop = -1;
   do {
     char *name = scan_name(&p->scan, p->arena);
+    if (loop < 0 && !has_factor && name && strcmp(name, "rows") == 0 &&
+        scan_char(&p->scan, '('))
+      return parse_rows(p, x, minus);
     int l = name ? find_loop(p, name) : -1;
     if (l >= 0 && loop >= 0)
       return fail(p, "one loop per term");
@@ -491,7 +509,11 @@ static bool parse_tensor(struct parser *p) {
   if (!type || !dtype_parse(type, &p->tensor_type[tensor]))
     return fail(p, "a tensor's name and its data type");
   p->tensor_typed[tensor] = true;
-  return true;
+  if (!scan_word(&p->scan, "pitch"))
+    return true;
+  char *pitch = scan_name(&p->scan, p->arena);
+  return pitch ? (p->tensor_pitch[tensor] = intern(p, &p->symbol, pitch)) >= 0
+               : fail(p, "the name of a run-time value");
 }
 
 static bool parse_outside(struct parser *p) {
@@ -542,6 +564,8 @@ struct nest *nest_parse(struct arena *a, const char *file, const char *text,
                        .diag = d,
                        .nest = n,
                        .loop = -1};
+  for (int i = 0; i < NAMES_MAX; i++)
+    p->tensor_pitch[i] = -1;
   n->at = scan_loc(&p->scan);
   n->loop = arena_array(a, NAMES_MAX, sizeof *n->loop);
   n->statement = arena_array(a, STATEMENTS_MAX, sizeof *n->statement);
@@ -552,6 +576,8 @@ struct nest *nest_parse(struct arena *a, const char *file, const char *text,
   n->tensor = names(p, &p->tensor);
   n->symbol_count = p->symbol.count;
   n->symbol = names(p, &p->symbol);
+  n->pitch =
+      arena_copy(a, p->tensor_pitch, NAMES_MAX, NAMES_MAX, sizeof *n->pitch);
   n->scalar_count = p->scalar.count;
   n->scalar = names(p, &p->scalar);
   n->outside_count = p->outside.count;

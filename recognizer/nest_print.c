@@ -49,6 +49,11 @@ static void print_access(const struct nest *n, const struct nest_access *x,
     }
     first = false;
   }
+  if (x->rows) {
+    struct value rows = print_sign(value_of(x->rows), first, t);
+    text_printf(t, "rows(%lld)", (long long)rows.constant);
+    first = false;
+  }
   if (first || x->offset_bytes)
     print_distance(n, print_sign(value_of(x->offset_bytes), first, t), x->type,
                    t);
@@ -236,8 +241,12 @@ static const enum dtype *leaf_type(const struct nest *n, enum nest_op op,
 static void print_names(const struct nest *n, struct text *t) {
   for (int i = 0; i < n->tensor_count; i++) {
     const enum dtype *type = leaf_type(n, NEST_LOAD, i);
-    if (type)
-      text_printf(t, "tensor %s %s\n", n->tensor[i], dtype_name(*type));
+    if (!type)
+      continue;
+    text_printf(t, "tensor %s %s", n->tensor[i], dtype_name(*type));
+    if (n->pitch[i] >= 0)
+      text_printf(t, " pitch %s", n->symbol[n->pitch[i]]);
+    text_puts(t, "\n");
   }
   for (int i = 0; i < n->outside_count; i++) {
     const enum dtype *type = leaf_type(n, NEST_OUTSIDE, i);

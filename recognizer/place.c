@@ -81,15 +81,24 @@ static bool agree(const struct match *m, const struct places *p,
   return true;
 }
 
-static void add_offset(struct places *p, int64_t offset) {
-  int i = p->count;
-  for (int j = 0; j < p->count; j++)
-    if (p->offset_bytes[j] == offset)
-      return;
-  for (; i > 0 && p->offset_bytes[i - 1] > offset; i--)
-    p->offset_bytes[i] = p->offset_bytes[i - 1];
-  p->offset_bytes[i] = offset;
-  p->count++;
+static int find_start(const struct places *p, const struct nest_access *x) {
+  for (int i = 0; i < p->count; i++)
+    if (p->start[i].rows == x->rows && p->start[i].bytes == x->offset_bytes)
+      return i;
+  return -1;
+}
+
+static bool starts_before(const struct nest_access *x, struct start s) {
+  return x->rows < s.rows || (x->rows == s.rows && x->offset_bytes < s.bytes);
+}
+
+static void add_start(struct places *p, const struct nest_access *x) {
+  if (find_start(p, x) >= 0)
+    return;
+  int i = p->count++;
+  for (; i > 0 && starts_before(x, p->start[i - 1]); i--)
+    p->start[i] = p->start[i - 1];
+  p->start[i] = (struct start){x->rows, x->offset_bytes};
 }
 
 static const struct nest_statement *last_store(const struct nest *n) {
@@ -109,8 +118,8 @@ bool find_places(const struct match *m, struct places *p) {
   *p = (struct places){
       .tensor = last->to.tensor,
       .type = last->to.type,
-      .offset_bytes = arena_array(m->arena, (size_t)n->statement_count,
-                                  sizeof *p->offset_bytes),
+      .start =
+          arena_array(m->arena, (size_t)n->statement_count, sizeof *p->start),
       .leader = arena_array(m->arena, loops, sizeof *p->leader),
       .stride_bytes = arena_array(m->arena, loops, sizeof *p->stride_bytes)};
   for (int l = 0; l < n->loop_count; l++)
@@ -124,7 +133,7 @@ bool find_places(const struct match *m, struct places *p) {
       return decline_store(m, s);
     if (!lead(m, p, s, first))
       return false;
-    add_offset(p, s->to.offset_bytes);
+    add_start(p, &s->to);
     first = false;
   }
   for (int i = 0; i < n->statement_count; i++)
@@ -155,10 +164,7 @@ int place_of(const struct match *m, const struct places *p,
     if (moves)
       used |= loop_bit(leader);
   }
-  for (int i = 0; used == p->leaders && i < p->count; i++)
-    if (p->offset_bytes[i] == x->offset_bytes)
-      return i;
-  return -1;
+  return used == p->leaders ? find_start(p, x) : -1;
 }
 
 const struct nest_access *access_by_leaders(const struct match *m,

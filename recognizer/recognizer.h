@@ -45,7 +45,7 @@ struct contraction_extra {
   enum dtype type;
   bool not_out; /* its address must differ from out's at run time: the source
                  * may read it behind a store to out, the tail reads first */
-  int64_t offset_bytes;       /* from the tensor's address */
+  int64_t offset_bytes, rows; /* as in nest_access */
   struct value *stride_bytes; /* [axis_count] */
 };
 
@@ -65,6 +65,7 @@ struct contraction {
   const char **symbol;
   int tensor[TENSORS];           /* indices into nest.tensor */
   int64_t offset_bytes[TENSORS]; /* of element 0 from the tensor's address */
+  int64_t rows[TENSORS];         /* and so many times the tensor's pitch */
   const struct calc *tail; /* NULL: none; its inputs are numbered TAIL_.. */
   int extra_count;
   struct contraction_extra *extra;
@@ -90,11 +91,13 @@ struct nest_loop {
 };
 
 /* A place in memory: the tensor's address, a distance from it at iteration zero
- * of every loop, and how far each loop of the nest moves it. */
+ * of every loop, and how far each loop of the nest moves it.  The distance is
+ * offset_bytes + rows * pitch of the tensor. */
 struct nest_access {
   int tensor;
   enum dtype type;
   int64_t offset_bytes;
+  int64_t rows;               /* 0 in a tensor without a pitch */
   struct value *stride_bytes; /* [loop_count] */
 };
 
@@ -147,6 +150,7 @@ struct nest {
   int outside_count;
   struct nest_loop *loop;
   const char **tensor;
+  int *pitch; /* [tensor_count]; a symbol, in bytes; -1: none */
   const char **symbol;
   const char **scalar;
   const char **outside;             /* numbers that are known before the nest */

@@ -4,10 +4,12 @@
  *     c[i][j] = ..; c[i][j+1] = ..; c[i+1][j] = ..; c[i+1][j+1] = ..
  *
  * What belongs together has the same loops, tensors and strides, and differs in
- * constant distances only: a point for each, with a coordinate for each tensor.
- * Points that lie as the iterations of nested loops are those loops: the first
- * two in ascending order give the innermost step; as long as whole runs of it
- * are repeated, the starts of the runs are points of the loops around. */
+ * where it starts only: a point for each, with two coordinates for each tensor,
+ * rows and bytes.  Points that lie as the iterations of nested loops are those
+ * loops: the first two in ascending order give the innermost step; as long as
+ * whole runs of it are repeated, the starts of the runs are points of the loops
+ * around.  A step goes by bytes, or by one row of a pitch that the program
+ * knows. */
 #include "match.h"
 
 #include <string.h>
@@ -30,8 +32,14 @@ static bool runs_of(int64_t *const *point, int count, int length,
   return true;
 }
 
-int find_rolls(struct arena *a, int64_t *const *point, int count,
-               int coordinates, struct roll *roll) {
+/* Evenly spaced points, and the points at which such runs of them start. */
+struct run {
+  int64_t length;
+  const int64_t *step;
+};
+
+static int find_runs(struct arena *a, int64_t *const *point, int count,
+                     int coordinates, struct run *run) {
   if (count == 1)
     return 0;
   int64_t *step = arena_array(a, (size_t)coordinates, sizeof *step);
@@ -43,13 +51,48 @@ int find_rolls(struct arena *a, int64_t *const *point, int count,
     int64_t **start = arena_array(a, (size_t)(count / length), sizeof *start);
     for (int i = 0; i < count / length; i++)
       start[i] = point[i * length];
-    int outer = find_rolls(a, start, count / length, coordinates, roll);
+    int outer = find_runs(a, start, count / length, coordinates, run);
     if (outer < 0 || outer == ROLLS_MAX)
       return -1;
-    roll[outer] = (struct roll){length, step};
+    run[outer] = (struct run){length, step};
     return outer + 1;
   }
   return -1;
+}
+
+static bool find_stride(const struct match *m, int tensor, const int64_t *step,
+                        struct value *stride) {
+  int64_t rows = step[0], bytes = step[1];
+  *stride = rows ? (struct value){0, m->nest->pitch[tensor]} : value_of(bytes);
+  return rows == 0 || (rows == 1 && bytes == 0);
+}
+
+/* Of points whose address i lies in tensor[i]; -1: they are no loops. */
+static int find_rolls(const struct match *m, int64_t *const *point, int count,
+                      const int *tensor, int addresses, struct roll *roll) {
+  struct run run[ROLLS_MAX];
+  int runs = find_runs(m->arena, point, count, 2 * addresses, run);
+  for (int r = 0; r < runs; r++) {
+    struct value *stride =
+        arena_array(m->arena, (size_t)addresses, sizeof *stride);
+    for (int i = 0; i < addresses; i++)
+      if (!find_stride(m, tensor[i], run[r].step + (ptrdiff_t)2 * i,
+                       &stride[i]))
+        return -1;
+    roll[r] = (struct roll){run[r].length, stride};
+  }
+  return runs;
+}
+
+static void put_start(int64_t *point, int address, int64_t rows,
+                      int64_t bytes) {
+  point[2 * address] = rows;
+  point[2 * address + 1] = bytes;
+}
+
+static void put_access(int64_t *point, int address,
+                       const struct nest_access *x) {
+  put_start(point, address, x->rows, x->offset_bytes);
 }
 
 /* ---- sums ---- */
@@ -57,15 +100,17 @@ int find_rolls(struct arena *a, int64_t *const *point, int count,
 static bool same_rolls(const struct sum *x, const struct sum *y) {
   if (x->roll_count != y->roll_count)
     return false;
-  for (int i = 0; i < x->roll_count; i++)
+  for (int i = 0; i < x->roll_count; i++) {
+    const struct value *of_x = x->roll[i].stride_bytes;
+    const struct value *of_y = y->roll[i].stride_bytes;
     if (x->roll[i].steps != y->roll[i].steps ||
-        memcmp(x->roll[i].step_bytes, y->roll[i].step_bytes,
-               2 * sizeof(int64_t)) != 0)
+        !value_equal(of_x[0], of_y[0]) || !value_equal(of_x[1], of_y[1]))
       return false;
+  }
   return true;
 }
 
-/* The same but for offsets; turns y's operands round if that helps. */
+/* The same but for starts; turns y's operands round if that helps. */
 static bool alike(const struct sum *x, struct sum *y) {
   if (x->type != y->type || x->loops != y->loops || !same_rolls(x, y))
     return false;
@@ -179,7 +224,7 @@ bool roll_sums(const struct match *m, const struct sum *part, int count,
   memcpy(sum, part, (size_t)count * sizeof *sum);
   if (!share_loops(m, sum, &count))
     return false;
-  int64_t **point = new_points(m->arena, count, 2);
+  int64_t **point = new_points(m->arena, count, 2 * 2);
   bool reassoc = true;
   for (int i = 0; i < count; i++) {
     if (!alike(&sum[0], &sum[i]))
@@ -188,12 +233,13 @@ bool roll_sums(const struct match *m, const struct sum *part, int count,
                              "ways");
     reassoc &= sum[i].reassoc;
     for (int t = 0; t < 2; t++)
-      point[i][t] = sum[i].in[t]->access->offset_bytes;
+      put_access(point[i], t, sum[i].in[t]->access);
   }
-  sort_points(point, count, 2);
+  sort_points(point, count, 2 * 2);
+  int tensor[2] = {sum[0].in[0]->access->tensor, sum[0].in[1]->access->tensor};
   struct roll roll[ROLLS_MAX];
-  int rolls = find_rolls(m->arena, point, count, 2, roll);
-  *merged = sum[point[0][2]];
+  int rolls = find_rolls(m, point, count, tensor, 2, roll);
+  *merged = sum[point[0][2 * 2]];
   merged->reassoc = reassoc;
   if (rolls < 0 || merged->roll_count + rolls > ROLLS_MAX)
     return verdict_decline(m->verdict, RULE_UNROLLED, sum[0].at,
@@ -217,11 +263,27 @@ static bool same_shape(const struct content *x, struct content *y) {
   return true;
 }
 
-int roll_places(const struct match *m, struct content *all, int count,
-                struct roll *roll) {
-  int coordinates = TENSORS + all[0].extra_count;
-  int64_t **point = new_points(m->arena, count, coordinates);
-  for (int i = 0; i < count; i++) {
+/* One place: where out, in0, in1 and the extras start. */
+static void put_content(int64_t *point, const struct content *c) {
+  put_start(point, 0, c->start.rows, c->start.bytes);
+  for (int t = 0; t < 2; t++)
+    put_access(point, 1 + t, c->sum.in[t]->access);
+  for (int e = 0; e < c->extra_count; e++)
+    if (c->extra[e]->op == TERM_LOAD)
+      put_access(point, TENSORS + e, c->extra[e]->access);
+}
+
+int roll_places(const struct match *m, const struct places *p,
+                struct content *all, struct roll *roll) {
+  int tensor[CALC_INPUTS + TENSORS] = {p->tensor};
+  int addresses = TENSORS + all[0].extra_count;
+  for (int t = 0; t < 2; t++)
+    tensor[1 + t] = all[0].sum.in[t]->access->tensor;
+  for (int e = 0; e < all[0].extra_count; e++)
+    if (all[0].extra[e]->op == TERM_LOAD)
+      tensor[TENSORS + e] = all[0].extra[e]->access->tensor;
+  int64_t **point = new_points(m->arena, p->count, 2 * addresses);
+  for (int i = 0; i < p->count; i++) {
     struct content *c = &all[i];
     if (!same_shape(&all[0], c)) {
       verdict_decline(m->verdict, RULE_UNROLLED, c->sum.at,
@@ -230,14 +292,9 @@ int roll_places(const struct match *m, struct content *all, int count,
       return -1;
     }
     all[0].sum.reassoc &= c->sum.reassoc;
-    point[i][0] = c->offset_bytes;
-    for (int t = 0; t < 2; t++)
-      point[i][1 + t] = c->sum.in[t]->access->offset_bytes;
-    for (int e = 0; e < c->extra_count; e++)
-      point[i][TENSORS + e] =
-          c->extra[e]->op == TERM_LOAD ? c->extra[e]->access->offset_bytes : 0;
+    put_content(point[i], c);
   }
-  int rolls = find_rolls(m->arena, point, count, coordinates, roll);
+  int rolls = find_rolls(m, point, p->count, tensor, addresses, roll);
   if (rolls < 0)
     verdict_decline(m->verdict, RULE_UNROLLED, all[0].sum.at,
                     "the places that are written do not lie as the iterations "

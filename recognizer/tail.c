@@ -346,7 +346,7 @@ static bool decline_without_sum(const struct match *m, const struct places *p,
 bool find_content(const struct match *m, const struct places *p, int place,
                   const struct term *last, struct content *c) {
   struct builder b = {m, p, c, place, last->at};
-  c->offset_bytes = p->offset_bytes[place];
+  c->start = p->start[place];
   struct diag d = {0};
   c->tail = build(&b, last);
   if (!c->tail)

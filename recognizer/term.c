@@ -179,7 +179,8 @@ bool term_equal(const struct term *x, const struct term *y) {
     return x->place == y->place;
   case TERM_LOAD:
     return term_alike(x, y) &&
-           x->access->offset_bytes == y->access->offset_bytes;
+           x->access->offset_bytes == y->access->offset_bytes &&
+           x->access->rows == y->access->rows;
   case TERM_OUTSIDE:
     return x->outside == y->outside;
   case TERM_CARRY:

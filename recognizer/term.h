@@ -73,7 +73,7 @@ const struct term *term_sum(struct arena *, uint64_t loops, enum dtype,
 const struct term *term_cast(struct arena *, enum dtype, const struct term *);
 
 bool term_equal(const struct term *, const struct term *);
-/* Elements of one tensor that move alike, at a constant distance. */
+/* Elements of one tensor that move alike, wherever they start. */
 bool term_alike(const struct term *, const struct term *);
 bool term_is_zero(const struct term *); /* a number; not minus zero */
 /* "a maximum": what a programmer calls the operation. */

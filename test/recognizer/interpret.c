@@ -148,9 +148,15 @@ static int64_t value(const struct memory *m, struct value v) {
   return v.symbol >= 0 ? m->symbol[v.symbol] : v.constant;
 }
 
+static int64_t start(const struct memory *m, const struct nest *n, int tensor,
+                     int64_t rows, int64_t bytes) {
+  int64_t pitch = rows ? m->symbol[n->pitch[tensor]] : 0;
+  return MEMORY / 2 + rows * pitch + bytes;
+}
+
 static void *place(struct interpreter *x, const struct nest_access *a) {
   static uint64_t nowhere;
-  int64_t at = MEMORY / 2 + a->offset_bytes;
+  int64_t at = start(x->memory, x->nest, a->tensor, a->rows, a->offset_bytes);
   for (int l = 0; l < x->nest->loop_count; l++)
     at += value(x->memory, a->stride_bytes[l]) * x->iteration[l];
   if (at < 0 || at > MEMORY - 8) {
@@ -239,6 +245,7 @@ bool interpret_nest(const struct nest *n, struct memory *m) {
 /* ---- contractions ---- */
 
 struct evaluation {
+  const struct nest *nest;
   const struct contraction *c;
   struct memory *m;
   struct calc_program *tail; /* NULL: none */
@@ -247,7 +254,8 @@ struct evaluation {
 
 static void *element(struct evaluation *x, int tensor) {
   const struct contraction *c = x->c;
-  int64_t at = MEMORY / 2 + c->offset_bytes[tensor];
+  int64_t at = start(x->m, x->nest, c->tensor[tensor], c->rows[tensor],
+                     c->offset_bytes[tensor]);
   for (int i = 0; i < c->axis_count; i++)
     at += value(x->m, c->axis[i].stride_bytes[tensor]) * x->iteration[i];
   require(at >= 0 && at <= MEMORY - 8, "an address outside its tensor");
@@ -258,7 +266,8 @@ static void *extra(struct evaluation *x, int e) {
   const struct contraction_extra *extra = &x->c->extra[e];
   if (extra->tensor < 0)
     return x->m->outside[extra->outside];
-  int64_t at = MEMORY / 2 + extra->offset_bytes;
+  int64_t at =
+      start(x->m, x->nest, extra->tensor, extra->rows, extra->offset_bytes);
   for (int i = 0; i < x->c->axis_count; i++)
     at += value(x->m, extra->stride_bytes[i]) * x->iteration[i];
   require(at >= 0 && at <= MEMORY - 8, "an address outside its tensor");
@@ -330,9 +339,9 @@ static void compute_places(struct evaluation *x, int axis) {
   x->iteration[axis] = 0;
 }
 
-bool interpret_contraction(struct arena *a, const struct contraction *c,
-                           struct memory *m) {
-  struct evaluation x = {.c = c, .m = m};
+bool interpret_contraction(struct arena *a, const struct nest *n,
+                           const struct contraction *c, struct memory *m) {
+  struct evaluation x = {.nest = n, .c = c, .m = m};
   for (int i = 0; i < c->axis_count; i++)
     if (value(m, c->axis[i].extent) <= 0)
       return false;

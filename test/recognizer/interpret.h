@@ -17,7 +17,7 @@ struct memory {
  */
 bool interpret_nest(const struct nest *, struct memory *);
 /* false: a guard does not hold, or an axis has no iteration. */
-bool interpret_contraction(struct arena *, const struct contraction *,
-                           struct memory *);
+bool interpret_contraction(struct arena *, const struct nest *,
+                           const struct contraction *, struct memory *);
 
 #endif

@@ -259,6 +259,50 @@ static const struct {
      "C[i*16 + j*2] = s : i32\nC[i*16 + j*2 + 1] = t : i32\n"
      "C[i*16 + j*2 + 8] = v : i32\nC[i*16 + j*2 + 9] = u : i32",
      "IrregularUnrolling"},
+    {"two products a pitch apart",
+     "tensor B i8 pitch n\n" IJ "loop k 8\nC[i*32 + j] += "
+     "A[i*16 + k*2] * B[k*n2 + j] + "
+     "A[i*16 + k*2 + 1] * B[k*n2 + j + rows(1)] : i32",
+     "mkl,kln->mn"},
+    {"two products a pitch apart, one operand turned round",
+     "tensor B i8 pitch n\n" IJ "loop k 8\nC[i*32 + j] += "
+     "A[i*16 + k*2 + 1] * B[k*n2 + j] + "
+     "A[i*16 + k*2] * B[k*n2 + j + rows(1)] : i32",
+     "IrregularUnrolling"},
+    {"three products, the last two pitches on",
+     "tensor B i8 pitch n\n" IJ "loop k 8\nC[i*32 + j] += "
+     "A[i*16 + k*3] * B[k*n3 + j] + A[i*16 + k*3 + 1] * B[k*n3 + j + rows(1)]"
+     " + A[i*16 + k*3 + 2] * B[k*n3 + j + rows(3)] : i32",
+     "IrregularUnrolling"},
+    {"two products a pitch and an element apart",
+     "tensor B i8 pitch n\n" IJ "loop k 8\nC[i*32 + j] += "
+     "A[i*16 + k*2] * B[k*n2 + j] + "
+     "A[i*16 + k*2 + 1] * B[k*n2 + j + rows(1) + 1] : i32",
+     "IrregularUnrolling"},
+    {"register tile over rows a pitch apart",
+     "tensor A i8 pitch lda\ntensor B i8\ntensor C i32 pitch n4\n"
+     "loop i 4\nloop j 4\ns = 0 : i32\nt = 0 : i32\n"
+     "u = 0 : i32\nv = 0 : i32\nloop k 16\n"
+     "s += A[i*lda2 + k] * B[k*8 + j*2] : i32\n"
+     "t += A[i*lda2 + k] * B[k*8 + j*2 + 1] : i32\n"
+     "u += A[i*lda2 + k + rows(1)] * B[k*8 + j*2] : i32\n"
+     "v += A[i*lda2 + k + rows(1)] * B[k*8 + j*2 + 1] : i32\nend\n"
+     "C[i*n8 + j*2] = s : i32\nC[i*n8 + j*2 + 1] = t : i32\n"
+     "C[i*n8 + j*2 + rows(1)] = u : i32\n"
+     "C[i*n8 + j*2 + 1 + rows(1)] = v : i32",
+     "mxk,knp->mxnp"},
+    {"register tile over rows, two places changed round",
+     "tensor A i8 pitch lda\ntensor B i8\ntensor C i32 pitch n4\n"
+     "loop i 4\nloop j 4\ns = 0 : i32\nt = 0 : i32\n"
+     "u = 0 : i32\nv = 0 : i32\nloop k 16\n"
+     "s += A[i*lda2 + k] * B[k*8 + j*2] : i32\n"
+     "t += A[i*lda2 + k] * B[k*8 + j*2 + 1] : i32\n"
+     "u += A[i*lda2 + k + rows(1)] * B[k*8 + j*2] : i32\n"
+     "v += A[i*lda2 + k + rows(1)] * B[k*8 + j*2 + 1] : i32\nend\n"
+     "C[i*n8 + j*2] = s : i32\nC[i*n8 + j*2 + 1] = t : i32\n"
+     "C[i*n8 + j*2 + rows(1)] = v : i32\n"
+     "C[i*n8 + j*2 + 1 + rows(1)] = u : i32",
+     "IrregularUnrolling"},
     {"one place reads another",
      "tensor A i8\ntensor B i8\nloop i 8\nloop j 4\ns = 0 : i32\nt = 0 : "
      "i32\nloop k 16\n"

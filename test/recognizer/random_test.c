@@ -513,7 +513,7 @@ static void judge(struct arena *a, const struct nest *n, const char *text) {
   memcpy(two, one, sizeof one);
   for (int t = 0; t < n->tensor_count; t++)
     m2.tensor[t] = two[t];
-  if (!interpret_nest(n, &m) || !interpret_contraction(a, c, &m2))
+  if (!interpret_nest(n, &m) || !interpret_contraction(a, n, c, &m2))
     return;
   taken++;
   bool same = same_memory(n, type, &m, &m2);

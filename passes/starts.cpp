@@ -1,0 +1,101 @@
+// starts.cpp -- accesses by tensor: families of starts whose distances have one
+// run-time part in common.
+#include "starts.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+
+#include <numeric>
+
+using namespace llvm;
+
+namespace nputeir {
+
+// The constant factor of a product; Rest is what it is multiplied by.
+static int64_t factorOf(const SCEV *S, ScalarEvolution &SE, const SCEV *&Rest) {
+  const auto *M = dyn_cast<SCEVMulExpr>(S);
+  const auto *C = M ? dyn_cast<SCEVConstant>(M->getOperand(0)) : nullptr;
+  Rest = S;
+  if (!C)
+    return 1;
+  SmallVector<const SCEV *, 4> Others(drop_begin(M->operands()));
+  Rest = SE.getMulExpr(Others);
+  return C->getAPInt().getSExtValue();
+}
+
+// False: the starts have nothing in common.
+bool Starts::measure(const SCEV *From, const SCEV *To, Distance &D) {
+  const SCEV *S = SE.getMinusSCEV(To, From);
+  if (isa<SCEVCouldNotCompute>(S))
+    return false;
+  const auto *Sum = dyn_cast<SCEVAddExpr>(S);
+  SmallVector<std::pair<int64_t, const SCEV *>, 4> Parts;
+  for (const SCEV *Part : Sum ? Sum->operands() : ArrayRef<const SCEV *>(S)) {
+    if (const auto *C = dyn_cast<SCEVConstant>(Part)) {
+      D.Bytes = C->getAPInt().getSExtValue();
+      continue;
+    }
+    const SCEV *Rest;
+    int64_t Factor = factorOf(Part, SE, Rest);
+    bool Down = Parts.empty() ? Factor < 0 : D.Times < 0;
+    D.Times = std::gcd(D.Times, Factor);
+    D.Times = Down ? -D.Times : D.Times;
+    Parts.push_back({Factor, Rest});
+  }
+  SmallVector<const SCEV *, 4> Unit;
+  for (auto [Factor, Rest] : Parts)
+    Unit.push_back(SE.getMulExpr(
+        SE.getConstant(S->getType(), (uint64_t)(Factor / D.Times)), Rest));
+  D.Unit = Unit.empty() ? nullptr : SE.getAddExpr(Unit);
+  return true;
+}
+
+bool Starts::Family::has(const Distance &D) const {
+  return D.Times == 0 || (Unit == D.Unit && is_contained(Times, D.Times));
+}
+
+int64_t Starts::Family::timesPerRow() const {
+  int64_t Row = 0;
+  for (int64_t T : Times)
+    Row = std::gcd(Row, T);
+  return Row;
+}
+
+bool Starts::join(Family &F, const Address &X, bool Written) {
+  Distance D;
+  if (!measure(F.First.Start, X.Start, D))
+    return false;
+  if (F.has(D))
+    return true;
+  if (F.Written != Written || F.First.Stride != X.Stride ||
+      (F.Unit && F.Unit != D.Unit))
+    return false;
+  F.Unit = D.Unit;
+  F.Times.push_back(D.Times);
+  return true;
+}
+
+void Starts::add(const Address &X, bool Written) {
+  for (Family &F : Families)
+    if (join(F, X, Written))
+      return;
+  Families.push_back({X, Written});
+}
+
+Start Starts::find(const Address &X) {
+  for (const Family &F : Families) {
+    Distance D;
+    if (!measure(F.First.Start, X.Start, D) || !F.has(D))
+      continue;
+    if (!F.Unit)
+      return {F.First.Start, D.Bytes, 0, nullptr};
+    int64_t Row = F.timesPerRow();
+    const SCEV *Pitch =
+        SE.getMulExpr(SE.getConstant(F.Unit->getType(), (uint64_t)Row), F.Unit);
+    return {F.First.Start, D.Bytes, D.Times / Row, Pitch};
+  }
+  Families.push_back({X, false});
+  return {X.Start, 0, 0, nullptr};
+}
+
+} // namespace nputeir
