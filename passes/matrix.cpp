@@ -27,6 +27,7 @@
 #include "operations.h"
 #include "versions.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/VectorUtils.h"
@@ -164,7 +165,7 @@ class Reader : Operations {
   SmallVector<int, 8> NestLoop; // by the order of loops in Places
   DenseMap<const Instruction *, int> Order;
   SmallVector<Store, 4> Stores;
-  DenseMap<const Instruction *, Product> Products;
+  MapVector<const Instruction *, Product> Products;
   DenseMap<const Loop *, int> Owner; // the store that a loop only works for
   DenseMap<const Loop *, int> Index; // loops of the nest
   DenseMap<const PHINode *, std::pair<int, int>> Scalar; // and its Row
@@ -323,9 +324,8 @@ private:
     Places->addLoop(&L, Extent);
     NestLoop.push_back(This);
     addStores(&L, This);
-    for (size_t S = 0; S < Stores.size(); S++)
-      if (Owner.count(&L) && Owner[&L] == (int)S)
-        addDepths((int)S, &L, This);
+    if (auto It = Owner.find(&L); It != Owner.end())
+      addDepths(It->second, &L, This);
     for (Loop *Inner : L.getSubLoops()) {
       auto It = Owner.find(Inner);
       bool Moves = It != Owner.end() && Stores[It->second].L == &L;
