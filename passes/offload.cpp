@@ -150,7 +150,8 @@ public:
 
 // What is no product at all, or too small a part of one.
 bool isWeak(rule R) {
-  return R == RULE_ROLES || R == RULE_VECTOR || R == RULE_NO_PRODUCT;
+  return R == RULE_ROLES || R == RULE_VECTOR || R == RULE_NO_PRODUCT ||
+         R == RULE_LIVE_OUT;
 }
 
 std::string take(struct text &T) {

@@ -52,14 +52,6 @@ void teir_print_tree(const struct teir *t, struct text *to) {
   text_free(&lead);
 }
 
-static void print_size(const struct teir *t, struct teir_size s,
-                       struct text *to) {
-  if (s.symbol >= 0)
-    text_puts(to, t->symbol[s.symbol]);
-  else
-    text_printf(to, "%lld", (long long)s.constant);
-}
-
 void teir_print_dot(const struct teir *t, struct text *to) {
   text_puts(to, "digraph teir {\n  node [fontname=\"sans-serif\"];\n");
   for (int i = 0; i < t->node_count; i++) {
@@ -76,7 +68,7 @@ void teir_print_dot(const struct teir *t, struct text *to) {
       text_puts(to, "\", shape=box");
     } else {
       text_printf(to, "\\n%s: ", t->axis[n->axis].id);
-      print_size(t, t->axis[n->axis].extent, to);
+      teir_print_size(t, t->axis[n->axis].extent, to);
       text_printf(to, "\", shape=ellipse%s",
                   n->policy == TEIR_PARALLEL ? ", style=filled" : "");
     }

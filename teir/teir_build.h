@@ -61,6 +61,8 @@ bool teir_check_concrete(const struct teir *, struct diag *);
 /* The same, and node `n` exists and iterates. */
 bool teir_check_loop(const struct teir *, int n, struct diag *);
 
+/* The number, or the name of the run-time value. */
+void teir_print_size(const struct teir *, struct teir_size, struct text *);
 /* A Map's expression by the names of its inputs. */
 void teir_print_expression(const struct teir *, const struct teir_primitive *,
                            struct text *);

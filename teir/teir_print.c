@@ -6,8 +6,8 @@ static const char *const role_name[TEIR_ROLES] = {"M", "N", "K"};
 static const char *const policy_name[] = {"sequential", "parallel"};
 static const char *const place_name[] = {"anywhere", "rows", "columns", "time"};
 
-static void print_size(const struct teir *t, struct teir_size s,
-                       struct text *to) {
+void teir_print_size(const struct teir *t, struct teir_size s,
+                     struct text *to) {
   if (s.symbol >= 0)
     text_puts(to, t->symbol[s.symbol]);
   else
@@ -23,14 +23,14 @@ static void print_sizes(const struct teir *t, const char *word,
       text_puts(to, word);
     word = NULL;
     text_printf(to, " %s=", t->tensor[i].id);
-    print_size(t, size[i], to);
+    teir_print_size(t, size[i], to);
   }
 }
 
 static void print_axis(const struct teir *t, const struct teir_axis *x,
                        struct text *to) {
   text_printf(to, "axis %s extent ", x->id);
-  print_size(t, x->extent, to);
+  teir_print_size(t, x->extent, to);
   print_sizes(t, " stride", x->stride_bytes, to);
   print_sizes(t, " offset", x->offset_bytes, to);
   text_puts(to, "\n");

@@ -34,6 +34,18 @@ INT_FORM(guarded) {
     if (k > 1)
       C[i * N + j] += AB;
 }
+// The sum of the loops inside is used after them, which is not the reason.
+INT_FORM(padded) {
+  I J { // expected-remark {{GuardedBody}}
+    int s = 0;
+    L for (int t = 0; t < 3; t++) {
+      int at = k + t - 1;
+      if (at >= 0 && at < K)
+        s += A[i * K + at] * B[at * N + j];
+    }
+    C[i * N + j] = s;
+  }
+}
 INT_FORM(guarded_by_input) {
   I J L // expected-remark {{kept}}
     if (B[k * N + j])
