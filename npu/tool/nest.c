@@ -48,6 +48,16 @@ static bool ends_with(const char *s, const char *end) {
   return n >= m && strcmp(s + n - m, end) == 0;
 }
 
+/* What clang compiles; anything else it would hand to a linker. */
+static bool is_source(const char *file) {
+  static const char *const suffix[] = {".c",   ".i", ".cc", ".cpp", ".cxx",
+                                       ".c++", ".C", ".ii", ".ll",  ".bc"};
+  for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++)
+    if (ends_with(file, suffix[i]))
+      return true;
+  return false;
+}
+
 static bool parse(struct job *j, int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--json") == 0)
@@ -69,6 +79,10 @@ static bool parse(struct job *j, int argc, char **argv) {
   }
   if (!j->file) {
     tool_usage("nest", "which file?");
+    return false;
+  }
+  if (!is_source(j->file)) {
+    tool_usage("nest", "takes C, C++ or LLVM IR, not '%s'", j->file);
     return false;
   }
   if (j->extra_count > WORDS_MAX - 32) {

@@ -1,5 +1,6 @@
-/* tool_test.c -- `nputeir teir` and `nputeir einsum` as a user calls them: the
- * answer, the exit status, and one clear line when words are wrong. */
+/* tool_test.c -- `nputeir teir`, `nputeir einsum` and `nputeir nest` as a user
+ * calls them: the answer, the exit status, and one clear line when words are
+ * wrong. */
 #include "check.h"
 
 #include <stdbool.h>
@@ -19,6 +20,7 @@ static const struct {
      "p\n└── q\n    └── r\n        └── s\n            ├── zero\n"},
     {"$N einsum 'ab,bc->ac' --sizes a=2,b=3", 1, "the letter 'c' has no size"},
     {"$N einsum", 2, "takes an expression"},
+    {"$N nest notes.txt", 2, "takes C, C++ or LLVM IR, not 'notes.txt'"},
     {"$N einsum 'ab->a' --speed", 2, "there is no option '--speed'"},
     {"$N teir check " EX "batched_gemm.teir", 0,
      "well formed: 3 tensors, 4 axes, 2 primitives, 6 nodes\n"},
