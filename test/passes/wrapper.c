@@ -9,12 +9,14 @@
 // RUN: %nputeir-cc -Werror %t.o -o %t.exe
 // RUN: %t.exe
 // RUN: %nputeir-cc --version | FileCheck %s --check-prefix=VERSION
+// RUN: not env NPUTEIR_CC=nosuch %nputeir-cc -c %s -o %t.o 2>&1 | FileCheck %s --check-prefix=NOSUCH
 // CHECK: w nputeir_call_1
 // OFF-NOT: nputeir_call_1
 // COMPILE: "-fpass-plugin=
 // COMPILE-NOT: "-lnputeir-rt"
 // TEXT: {{^}}void gemm
 // VERSION: clang version
+// NOSUCH: nputeir-cc: cannot run nosuch
 void gemm(int *C, const signed char *A, const signed char *B, int N) {
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++)
