@@ -50,11 +50,19 @@ void run_close(struct run *r) {
 
 /* ---- steps ---- */
 
+/* NPUTEIR_DEVICE names what has to be there. */
+static bool asks_for_device(const struct run *r) {
+  return r->device && strcmp(r->device, "auto") != 0 &&
+         strcmp(r->device, "cpu") != 0;
+}
+
 /* A wrong word in the environment or in the options is said once, trace or
- * not: it would look like a program that never uses the NPU. */
-static bool wrong_word(struct run *r, const struct diag *d) {
+ * not, and so is the absence of a device that was asked for: it would look like
+ * a program that never uses the NPU. */
+static bool wrong_word(struct run *r, const struct diag *d, bool say) {
   const char *name = strncmp(d->text, "nputeir: ", 9) == 0 ? "" : "nputeir: ";
-  if (d->kind == DIAG_ERROR && !atomic_exchange(&r->warned, true))
+  say |= d->kind == DIAG_ERROR;
+  if (say && !atomic_exchange(&r->warned, true))
     fprintf(stderr, "%s%s; the loops run on the CPU\n", name, d->text);
   return false;
 }
@@ -111,7 +119,7 @@ static bool run_teir(struct run *r, const struct run_request *q,
     product_describe(&p, report);
   const struct run_device *device = find_device(r, o->device, d);
   if (!device)
-    return wrong_word(r, d);
+    return wrong_word(r, d, asks_for_device(r));
   report->device = device->name;
   if (p.empty_out)
     return true;
@@ -177,7 +185,7 @@ bool run_call(struct run *r, const struct run_request *q,
   if (!run_options_read("NPUTEIR_OPTIONS", r->options, &o, d) ||
       !run_options_read("the call's options", q->options, &o, d) ||
       !run_options_device(r->device, &o, d))
-    wrong_word(r, d);
+    wrong_word(r, d, false);
   else if (o.off)
     diag_declined(d, loc_none(), "switched off by the options");
   else

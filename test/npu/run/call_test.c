@@ -397,6 +397,11 @@ static void test_trace(void) {
   CHECK(strcmp(stderr_of(&w, "toaster"),
                "nputeir: there is no device 'toaster'; devices are auto, xrt, "
                "sim, host; the loops run on the CPU\n") == 0);
+  struct diag absent = {0};
+  if (!run_device_find("xrt", &absent)) {
+    const char *said = stderr_of(&w, "xrt");
+    CHECK(strstr(said, absent.text) && strstr(said, "run on the CPU\n"));
+  }
   setenv("NPUTEIR_OPTIONS", "fp=loose", 1);
   CHECK(strcmp(stderr_of(&w, "fake"),
                "nputeir: NPUTEIR_OPTIONS: fp is one of strict, relaxed, not "
