@@ -1,0 +1,150 @@
+/* gemm_operand.c -- the left and the right operand of a gemm: where they lie,
+ * which registers they take, and how they are brought there. */
+#include "kernel_gemm_trace.h"
+
+#include <assert.h>
+
+/* Which passes read the low half. */
+static const bool low_a[GEMM_PASSES] = {false, false, true};
+static const bool low_b[GEMM_PASSES] = {false, true, false};
+
+/* The registers that hold the way to the next buffer change sign about the
+ * walk through one. */
+static void turn_round(struct gemm *g, const struct operand *o) {
+  kernel_trace_add(g->t, INSN_SUB, 3, (int64_t[]){o->turn, o->back, o->turn});
+}
+
+static bool is_opened(const struct gemm *g, const struct operand *o) {
+  return o->products && g->product % o->products == 0;
+}
+
+int64_t gemm_operand_offset(const struct gemm *g, const struct operand *o,
+                            int index, int k) {
+  return index * o->index_stride + k % g->pass_steps * o->k_stride +
+         (o->is_low[k / g->pass_steps] ? o->low : 0);
+}
+
+static bool is_steady(const struct gemm *g) {
+  return !gemm_is_first_block(g) && gemm_blocks_left(g) > 0;
+}
+
+/* Small block `index` of K step k into register x; `last`: the last one of the
+ * current block of C. */
+static void load_parts(struct gemm *g, const struct operand *o, int x,
+                       int index, int k, bool last) {
+  bool leaves = last && gemm_leaves_product(g, g->number);
+  bool opens = !index && !k && !g->number && is_opened(g, o);
+  for (int i = 0; i < o->parts; i++) {
+    struct trace_op *op = kernel_trace_memory(
+        g->t, o->mem, kernel_trace_reg(i ? "wh%d" : "wl%d", x), o->stream,
+        gemm_operand_offset(g, o, index, k) + i * W_BYTES);
+    op->other_mem = o->other_mem;
+    op->boundary = last && i == o->parts - 1;
+    op->region = gemm_region(g, g->product, g->number);
+    op->phase = is_steady(g) && o == &g->left ? gemm_cycles[g->phase].left : 0;
+    if (opens && i == 0) {
+      op->wait = WAIT_TAKEN;
+      op->wait_for = o->stream;
+      op->opens = true;
+    }
+    op->leaves = leaves && i == o->parts - 1;
+    if (op->leaves && gemm_is_left(o, g->product))
+      op->way = o->turn;
+  }
+  if (leaves && gemm_is_left(o, g->product))
+    turn_round(g, o);
+}
+
+int gemm_load_operand(struct gemm *g, struct operand *o, int index, int k,
+                      bool last) {
+  int x = o->use + o->use_next++ % o->use_ring;
+  if (o->mode_reg < 0) {
+    load_parts(g, o, x, index, k, last);
+    return x;
+  }
+  int stage = o->stage + o->stage_next++ % o->stage_ring;
+  load_parts(g, o, stage, index, k, last);
+  int64_t from = kernel_trace_reg("x%d", stage);
+  kernel_trace_add(
+      g->t, INSN_VSHUFFLE, 4,
+      (int64_t[]){kernel_trace_reg("x%d", x), from, from, o->mode_reg})
+      ->phase = is_steady(g) ? gemm_cycles[g->phase].shuffle : 0;
+  return x;
+}
+
+/* ---- what is set once ---- */
+
+static void set_shuffle(struct gemm *g, struct operand *o, const char *reg,
+                        enum dtype type, int rows, int columns) {
+  int mode = kernel_gemm_transpose_mode(type, rows, columns);
+  assert(mode >= 0);
+  o->mode_reg = kernel_trace_reg("%s", reg);
+  kernel_trace_constant(g->t, o->mode_reg, mode);
+}
+
+/* Half of the registers wait for the shuffle, if there is one. */
+static void share_registers(struct operand *o, int first, int count) {
+  o->stage_count = o->mode_reg < 0 ? 0 : count / 2;
+  o->stage = first;
+  o->use = first + o->stage_count;
+  o->use_count = count - o->stage_count;
+}
+
+/* A relu leaves two registers to the left operand, too few if it is shuffled.
+ * The right one makes do with two that wait. */
+static void share_for_relu(struct gemm *g) {
+  enum { WAITING = 2 };
+  struct operand *l = &g->left, *r = &g->right;
+  r->stage_count = WAITING;
+  r->use = r->stage + WAITING;
+  r->use_count = g->right_count / 2;
+  if (l->mode_reg < 0 || g->turns_c)
+    return;
+  l->stage_count = l->use_count = WAITING;
+  l->use = r->use + r->use_count;
+}
+
+void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
+  const struct kernel_shape *s = &g->kind->mac_shape;
+  int n_blocks = k->n / s->n;
+  bool halves = g->kind->passes > 1;
+  enum dtype a_type = halves ? DTYPE_BF16 : k->in0;
+  enum dtype b_type = halves ? DTYPE_BF16 : k->in1;
+  int64_t a_bytes = s->m * s->k * dtype_bytes(a_type);
+  int64_t b_bytes = s->k * s->n * dtype_bytes(b_type);
+  int64_t c_bytes = s->m * s->n * dtype_bytes(k->out);
+  int b = kernel_trace_stream(g->t, "p1", "p1", 1);
+  int a = kernel_trace_stream(g->t, "p0", "p0", 0);
+  struct operand from_a = {.stream = a,
+                           .index_stride = g->pass_steps * a_bytes,
+                           .k_stride = a_bytes,
+                           .low = k->m / s->m * g->pass_steps * a_bytes,
+                           .is_low = low_a,
+                           .parts = (int)a_bytes / W_BYTES,
+                           .mode_reg = -1};
+  struct operand from_b = {.stream = b,
+                           .index_stride = b_bytes,
+                           .k_stride = n_blocks * b_bytes,
+                           .low = g->pass_steps * n_blocks * b_bytes,
+                           .is_low = low_b,
+                           .parts = (int)b_bytes / W_BYTES,
+                           .mode_reg = -1};
+  g->left = g->turned ? from_b : from_a;
+  g->right = g->turned ? from_a : from_b;
+  g->c_row = g->turned ? c_bytes : n_blocks * c_bytes;
+  g->c_col = g->turned ? n_blocks * c_bytes : c_bytes;
+  g->c_parts = (int)c_bytes / W_BYTES;
+  g->c_load = kernel_trace_stream(g->t, "p2", "p2", 2);
+  g->c_store = kernel_trace_stream(g->t, "p3", "p2", 2);
+  g->left.mem = MEM_LDA_W, g->left.other_mem = MEM_LDB_W;
+  g->right.mem = MEM_LDB_W;
+  bool shuffle_a = k->ta != g->turned, shuffle_b = k->tb != g->turned;
+  if (g->turned ? shuffle_b : shuffle_a)
+    set_shuffle(g, &g->left, "r2", g->turned ? b_type : a_type, s->k, s->m);
+  if (g->turned ? shuffle_a : shuffle_b)
+    set_shuffle(g, &g->right, "r3", g->turned ? a_type : b_type, s->n, s->k);
+  share_registers(&g->left, LEFT_X, g->relu ? RELU_ZERO : LEFT_COUNT);
+  share_registers(&g->right, RIGHT_X, g->right_count);
+  if (g->relu && g->right.mode_reg >= 0)
+    share_for_relu(g);
+}

@@ -1,0 +1,201 @@
+/* gemm_result.c -- the results of a gemm: accumulators, the ways between them
+ * and C in memory, and what happens to results on the way. */
+#include "kernel_gemm_trace.h"
+
+#include <assert.h>
+
+enum { ACCUMULATORS = 18 };
+
+/* Block i's accumulators: two sets take turns if blocks overlap. */
+int gemm_accumulator(const struct gemm *g, int i, int r, int c) {
+  int turn = g->phase == GEMM_APART ? 0 : i % 2;
+  int set = ACCUMULATORS / 2 / (gemm_is_float(g) ? 1 : 2) * turn;
+  return set + r * g->block[i].cols + c;
+}
+
+int gemm_accumulator_reg(const struct gemm *g, int n) {
+  if (gemm_is_float(g))
+    return kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
+  return kernel_trace_reg("cm%d", n);
+}
+
+/* The register that one 32-byte access of result n moves. */
+static int accumulator_part(const struct gemm *g, int n, int part) {
+  static const char *const am[] = {"amll%d", "amlh%d", "amhl%d", "amhh%d"};
+  int i;
+  switch (g->kind->part) {
+  case PART_AM:
+    i = n * (gemm_is_float(g) ? 2 : 4) + part;
+    return kernel_trace_reg(am[i % 4], i / 4);
+  case PART_BM:
+    i = n * (gemm_is_float(g) ? 1 : 2) + part;
+    return kernel_trace_reg(i % 2 ? "bmh%d" : "bml%d", i / 2);
+  case PART_CM:
+    break;
+  }
+  return kernel_trace_reg("cm%d", n);
+}
+
+/* In the first step C has to be taken.  Later on, where C has so few blocks
+ * that the next product begins with what the present one has just stored, loads
+ * wait for the stores; in other cases the accumulators keep them apart, unless
+ * loads go to other registers. */
+static void wait_for_c(const struct gemm *g, struct trace_op *o, int product) {
+  bool few = g->turns_c || g->block_count * gemm_group(g) <= 2;
+  if (product < gemm_group(g))
+    o->wait = WAIT_TAKEN;
+  else if (few && o->stream == g->c_load)
+    o->wait = WAIT_DONE;
+  o->wait_for = g->c_store;
+}
+
+/* ---- results that are turned on their way ---- */
+
+/* From accumulators to narrow elements in vector registers and back. */
+static const struct {
+  enum mem_kind store;
+  enum insn_id narrow, widen;
+} conversion[] = {
+    {MEM_ST_SRS_S16, INSN_VSRS_S16_S32_X, INSN_VUPS_S32_S16_X},
+    {MEM_ST_SRS_S8, INSN_VSRS_S8_S32, INSN_VUPS_S32_S8},
+    {MEM_ST_SRS_D8, INSN_VSRS_D8_S32, INSN_VUPS_S32_D8},
+};
+/* Registers with the modes of vshuffle; whole sums are two registers long and
+ * take a second mode for the upper half. */
+static const char *const mode_in[] = {"r6", "r7"};
+static const char *const mode_out[] = {"r15", "r24"};
+
+/* The x register of one part of a turned result in memory. */
+static int turned_part(const struct gemm *g, bool store, int part) {
+  int x = TURN_X + (!store ? 0 : g->kind->part == PART_AM ? 2 : 3);
+  return kernel_trace_reg(part % 2 ? "wh%d" : "wl%d", x + part / 2);
+}
+
+static int narrow_reg(const struct gemm *g, int x) {
+  return kernel_trace_reg(g->kind->part == PART_CM ? "wl%d" : "x%d", x);
+}
+
+static void shuffle(struct gemm *g, int to, int from, int other,
+                    const char *mode) {
+  kernel_trace_add(g->t, INSN_VSHUFFLE, 4,
+                   (int64_t[]){to, kernel_trace_reg("x%d", from),
+                               kernel_trace_reg("x%d", other),
+                               kernel_trace_reg("%s", mode)});
+}
+
+static int find_conversion(const struct gemm *g) {
+  int i = 0;
+  while (conversion[i].store != g->kind->store)
+    i++;
+  return i;
+}
+
+/* What was loaded into the first registers becomes accumulator n. */
+static void turn_in(struct gemm *g, int n) {
+  if (g->kind->part == PART_AM) {
+    for (int i = 0; i < 2; i++)
+      shuffle(g, kernel_trace_reg(i ? "bmh%d" : "bml%d", n), TURN_X, TURN_X + 1,
+              mode_in[i]);
+    return;
+  }
+  shuffle(g, kernel_trace_reg("x%d", TURN_X + 1), TURN_X, TURN_X, mode_in[0]);
+  kernel_trace_add(g->t, conversion[find_conversion(g)].widen, 3,
+                   (int64_t[]){gemm_accumulator_reg(g, n),
+                               narrow_reg(g, TURN_X + 1), g->shift_reg});
+}
+
+/* Accumulator n goes to the last registers, to be stored. */
+static void turn_out(struct gemm *g, int n) {
+  if (g->kind->part == PART_AM) {
+    for (int i = 0; i < 2; i++)
+      kernel_trace_add(g->t, INSN_VMOV_X, 2,
+                       (int64_t[]){kernel_trace_reg("x%d", TURN_X + i),
+                                   kernel_trace_reg(i ? "bmh%d" : "bml%d", n)});
+    for (int i = 0; i < 2; i++)
+      shuffle(g, kernel_trace_reg("x%d", TURN_X + 2 + i), TURN_X, TURN_X + 1,
+              mode_out[i]);
+    return;
+  }
+  kernel_trace_add(g->t, conversion[find_conversion(g)].narrow, 3,
+                   (int64_t[]){narrow_reg(g, TURN_X + 2),
+                               gemm_accumulator_reg(g, n), g->shift_reg});
+  shuffle(g, kernel_trace_reg("x%d", TURN_X + 3), TURN_X + 2, TURN_X + 2,
+          mode_out[0]);
+}
+
+void gemm_set_turn(struct gemm *g, enum dtype out) {
+  const struct kernel_shape *s = &g->kind->mac_shape;
+  int in = kernel_gemm_transpose_mode(out, s->n, s->m);
+  int back = kernel_gemm_transpose_mode(out, s->m, s->n);
+  assert(in >= 0 && back >= 0);
+  for (int i = 0; i < (g->kind->part == PART_AM ? 2 : 1); i++) {
+    kernel_trace_constant(g->t, kernel_trace_reg("%s", mode_in[i]), in + i);
+    kernel_trace_constant(g->t, kernel_trace_reg("%s", mode_out[i]), back + i);
+  }
+}
+
+/* ---- C ---- */
+
+/* 16 lanes of 32 bits. */
+static int accumulator_half(const struct gemm *g, int n, int half) {
+  int i = n * (gemm_is_float(g) ? 1 : 2) + half;
+  return kernel_trace_reg(i % 2 ? "bmh%d" : "bml%d", i / 2);
+}
+
+/* The register that one 32-byte access of result n moves. */
+static int c_part(const struct gemm *g, bool store, int n, int part) {
+  if (g->turns_c)
+    return turned_part(g, store, part);
+  if (store && g->relu_stores)
+    return kernel_trace_reg(part % 2 ? "wh%d" : "wl%d", RELU_TEMP);
+  return accumulator_part(g, n, part);
+}
+
+void gemm_move_result(struct gemm *g, bool store, int product, int i, int r,
+                      int c) {
+  const struct cover_block *b = &g->block[i];
+  int64_t offset = (b->row + r) * g->c_row + (b->col + c) * g->c_col;
+  if (product % gemm_group(g))
+    offset += g->steps->c_bytes;
+  bool last = r == b->rows - 1 && c == b->cols - 1;
+  int n = gemm_accumulator(g, i, r, c);
+  if (store && g->turns_c)
+    turn_out(g, n);
+  for (int part = 0; part < g->c_parts; part++) {
+    if (store && g->relu_stores && part % 2 == 0)
+      kernel_trace_relu_to(g->t, accumulator_half(g, n, part / 2), RELU_TEMP,
+                           RELU_ZERO);
+    struct trace_op *o = kernel_trace_memory(
+        g->t, store ? g->store : g->load, c_part(g, store, n, part),
+        store ? g->c_store : g->c_load, offset + part * W_BYTES);
+    o->op.operand[1] = g->shift_reg;
+    o->boundary = last && part == g->c_parts - 1;
+    o->leaves = o->boundary && gemm_leaves_product(g, i);
+    o->region = gemm_region(g, product, i);
+    if (!store && product > g->product)
+      o->begins = gemm_loop_round(g, product);
+    if (g->steps)
+      wait_for_c(g, o, product);
+    if (store && gemm_blocks_left(g) > 1)
+      o->phase = gemm_cycles[g->phase].c_store;
+    if (!store && !gemm_is_first_block(g))
+      o->phase = gemm_cycles[g->phase].c_load;
+  }
+  if (!store && g->turns_c)
+    turn_in(g, n);
+}
+
+void gemm_move_block(struct gemm *g, bool store, int product, int i) {
+  for (int r = 0; r < g->block[i].rows; r++)
+    for (int c = 0; c < g->block[i].cols; c++)
+      gemm_move_result(g, store, product, i, r, c);
+}
+
+void gemm_relu_block(struct gemm *g, int i) {
+  const struct cover_block *b = &g->block[i];
+  for (int n = 0; n < b->rows * b->cols; n++)
+    for (int half = 0; half < (gemm_is_float(g) ? 1 : 2); half++)
+      (g->kind->wide ? kernel_trace_relu_wide : kernel_trace_relu)(
+          g->t, accumulator_half(g, gemm_accumulator(g, i, 0, 0) + n, half),
+          RELU_TEMP, RELU_ZERO);
+}
