@@ -9,14 +9,10 @@
 // every loop has work, conditions that do not change in the nest take the side
 // that was described, no two iterations write one place of the result, and what
 // is read behind a store to the result is not the result.
-#include "passes.h"
-#include "versions.h"
+#include "checks.h"
 
-#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -66,7 +62,7 @@ class Rewriter {
   const contraction &C;
   Function &F;
   Module &M;
-  Expander Code;
+  ScalarEvolution &SE;
   SmallVector<Value *, 8> Symbol; // i64, frozen
   SmallVector<Value *, 8> Tensor; // of the call; null: a number's slot
 
@@ -74,20 +70,22 @@ public:
   Rewriter(const Region &Old, ScalarEvolution &SE, const IRNest &Nest,
            const contraction &C)
       : Old(Old), Nest(Nest), C(C), F(*Old.First->getParent()),
-        M(*F.getParent()), Code(SE, M) {}
+        M(*F.getParent()), SE(SE) {}
 
   void run(const options &O, const std::string &TEIR) {
     Instruction *End = Old.Entry->getTerminator();
     DebugLoc DL = Old.At ? Old.At : End->getDebugLoc();
-    expandAll(End);
+    Checks Front(Nest, SE, End);
+    expandAll(Front);
 
     LLVMContext &X = F.getContext();
     auto *Offer = BasicBlock::Create(X, "nputeir.offer", &F, Old.First);
     auto *Kept = BasicBlock::Create(X, "nputeir.kept", &F, Old.First);
     FunctionCallee Call = declareCall(M);
+    Value *May = mayCall(Front, Call.getCallee());
     IRBuilder<> B(End);
     B.SetCurrentDebugLocation(DL);
-    B.CreateCondBr(mayCall(B, Call.getCallee()), Offer, Kept);
+    B.CreateCondBr(May, Offer, Kept);
     End->eraseFromParent();
 
     B.SetInsertPoint(Offer);
@@ -106,22 +104,12 @@ public:
 private:
   PointerType *pointer() { return bytePointer(F.getContext()); }
 
-  Value *frozen(IRBuilder<> &B, const SCEV *S, Type *T, Instruction *At) {
-    Value *V = Code.expand(S, T, At);
-    B.SetInsertPoint(At);
-    return isa<Constant>(V) ? V : B.CreateFreeze(V);
-  }
-
-  // The source would not compute an inner size before the loops around it have
-  // work: freezing keeps that from becoming undefined.
-  void expandAll(Instruction *At) {
-    IRBuilder<> B(At);
-    B.SetCurrentDebugLocation(Old.At);
-    for (const SCEV *S : Nest.Symbol)
-      Symbol.push_back(frozen(B, S, B.getInt64Ty(), At));
+  void expandAll(Checks &Front) {
+    for (size_t I = 0; I < Nest.Symbol.size(); I++)
+      Symbol.push_back(Front.number({0, (int)I}));
     for (int T = 0; T < TENSORS; T++)
       Tensor.push_back(
-          address(B, C.tensor[T], C.offset_bytes[T], C.rows[T], At));
+          address(Front, C.tensor[T], C.offset_bytes[T], C.rows[T]));
     if (!C.tail)
       return;
     Tensor.push_back(nullptr); // the sum
@@ -129,13 +117,13 @@ private:
       const contraction_extra &X = C.extra[I];
       Tensor.push_back(X.tensor < 0
                            ? nullptr
-                           : address(B, X.tensor, X.offset_bytes, X.rows, At));
+                           : address(Front, X.tensor, X.offset_bytes, X.rows));
     }
   }
 
-  Value *address(IRBuilder<> &B, int T, int64_t Offset, int64_t Rows,
-                 Instruction *At) {
-    Value *Place = frozen(B, Nest.Tensor[T], pointer(), At);
+  Value *address(Checks &Front, int T, int64_t Offset, int64_t Rows) {
+    Value *Place = Front.frozen(Nest.Tensor[T], pointer());
+    IRBuilder<> &B = Front.B;
     if (Rows)
       Place = B.CreateGEP(
           B.getInt8Ty(), Place,
@@ -144,80 +132,31 @@ private:
                   : Place;
   }
 
-  Value *number(IRBuilder<> &B, value V) {
-    return V.symbol >= 0 ? Symbol[V.symbol] : B.getInt64(V.constant);
-  }
-
-  // Steps have at most 32 bits, and extents must have, so that only the sum can
-  // overflow.
-  Value *staysSmall(IRBuilder<> &B, const NoWrap &Sum) {
-    Instruction *At = &*B.GetInsertPoint();
-    Type *I64 = B.getInt64Ty();
-    Value *Smallest = frozen(B, Sum.Start, I64, At), *Largest = Smallest;
-    Value *Few = B.getTrue();
-    for (auto [Step, Extent] : Sum.Terms) {
-      Value *Last = B.CreateSub(frozen(B, Extent, I64, At), B.getInt64(1));
-      Few = B.CreateAnd(Few, B.CreateICmpULE(Last, B.getInt64(UINT32_MAX)));
-      Value *Way = B.CreateMul(frozen(B, Step, I64, At), Last);
-      auto Add = [&](Value *To, Intrinsic::ID Side) {
-        return B.CreateBinaryIntrinsic(
-            Intrinsic::sadd_sat, To,
-            B.CreateBinaryIntrinsic(Side, Way, B.getInt64(0)));
-      };
-      Smallest = Sum.Signed ? Add(Smallest, Intrinsic::smin) : Smallest;
-      Largest = Sum.Signed ? Add(Largest, Intrinsic::smax)
-                           : B.CreateBinaryIntrinsic(Intrinsic::uadd_sat,
-                                                     Largest, Way);
-    }
-    int64_t Limit = (int64_t)1 << (Sum.Bits - 1);
-    Value *Fits =
-        Sum.Signed ? B.CreateAnd(B.CreateICmpSGE(Smallest, B.getInt64(-Limit)),
-                                 B.CreateICmpSLT(Largest, B.getInt64(Limit)))
-                   : B.CreateICmpULT(Largest, B.getInt64(2 * Limit));
-    return B.CreateAnd(Few, Fits);
-  }
-
-  Value *holds(IRBuilder<> &B, const contraction_guard &G) {
-    Value *Product = B.CreateBinaryIntrinsic(
-        Intrinsic::smul_with_overflow, number(B, G.small), number(B, G.count));
-    Value *Fits = B.CreateNot(B.CreateExtractValue(Product, 1));
-    return B.CreateAnd(Fits, B.CreateICmpSGE(number(B, G.large),
-                                             B.CreateExtractValue(Product, 0)));
-  }
-
-  Value *equal(IRBuilder<> &B, const SCEV *X, const SCEV *Y) {
-    Instruction *At = &*B.GetInsertPoint();
-    Value *Left = frozen(B, X, B.getInt64Ty(), At);
-    return B.CreateICmpEQ(Left, frozen(B, Y, B.getInt64Ty(), At));
-  }
-
-  Value *mayCall(IRBuilder<> &B, Value *Callee) {
+  Value *mayCall(Checks &Front, Value *Callee) {
+    IRBuilder<> &B = Front.B;
     Value *May = B.CreateIsNotNull(Callee, "nputeir.linked");
+    auto Require = [&](Value *Holds) { May = B.CreateAnd(May, Holds); };
     for (int I = 0; I < C.axis_count; I++) {
       value Extent = C.axis[I].extent;
       if (Extent.symbol >= 0 || Extent.constant <= 0)
-        May =
-            B.CreateAnd(May, B.CreateICmpSGT(number(B, Extent), B.getInt64(0)));
+        Require(Front.isPositive(Extent));
     }
     for (auto [X, Y] : Nest.Equal)
-      May = B.CreateAnd(May, equal(B, X, Y));
+      Require(Front.equal(X, Y));
     for (const NoWrap &Sum : Nest.Bounded)
-      May = B.CreateAnd(May, staysSmall(B, Sum));
+      Require(Front.staysSmall(Sum));
     for (Value *V : Nest.NonZero)
-      May = B.CreateAnd(May, B.CreateFCmpUNE(B.CreateFreeze(V),
-                                             ConstantFP::get(V->getType(), 0)));
-    for (auto [Condition, Side] : Nest.Assumed) {
-      Value *Holds = B.CreateFreeze(Condition);
-      May = B.CreateAnd(May, Side ? Holds : B.CreateNot(Holds));
-    }
+      Require(
+          B.CreateFCmpUNE(B.CreateFreeze(V), ConstantFP::get(V->getType(), 0)));
+    for (auto Assumed : Nest.Assumed)
+      Require(Front.holds(Assumed));
     for (int I = 0; I < C.guard_count; I++)
-      May = B.CreateAnd(May, holds(B, C.guard[I]));
+      Require(Front.holds(C.guard[I]));
     for (int I = 0; C.tail && I < C.extra_count; I++)
       if (C.extra[I].not_out)
-        May = B.CreateAnd(May,
-                          B.CreateICmpNE(Tensor[TENSORS + 1 + I], Tensor[OUT]));
+        Require(B.CreateICmpNE(Tensor[TENSORS + 1 + I], Tensor[OUT]));
     for (const contraction_guard &G : Nest.Guards)
-      May = B.CreateAnd(May, holds(B, G));
+      Require(Front.holds(G));
     return May;
   }
 

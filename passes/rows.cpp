@@ -7,8 +7,7 @@
 //     on:      what was assumed holds = phi [same, check], [false, before]
 //
 // The nest itself would read all these elements, because every loop has work.
-#include "passes.h"
-#include "versions.h"
+#include "checks.h"
 
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -28,24 +27,6 @@ public:
   RowCheck(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT)
       : F(*Outer.getHeader()->getParent()), DT(DT), LI(LI),
         Code(SE, *F.getParent()) {}
-
-  // Every loop has work, and conditions take the side that was described.
-  Value *loopsRun(const IRNest &N, Instruction *At) {
-    IRBuilder<> B(At);
-    Value *Run = B.getTrue();
-    for (int L = 0; L < N.N->loop_count; L++) {
-      value Extent = N.N->loop[L].extent;
-      Value *Count = Extent.symbol < 0 ? B.getInt64(Extent.constant)
-                                       : expand(N.Symbol[Extent.symbol], At);
-      B.SetInsertPoint(At);
-      Run = B.CreateAnd(Run, B.CreateICmpSGT(Count, B.getInt64(0)));
-    }
-    for (auto [Condition, Side] : N.Assumed) {
-      Value *Holds = B.CreateFreeze(Condition);
-      Run = B.CreateAnd(Run, Side ? Holds : B.CreateNot(Holds));
-    }
-    return Run;
-  }
 
   Value *expand(const SCEV *S, Instruction *At) {
     Value *V = Code.expand(S, S->getType(), At);
@@ -107,6 +88,17 @@ private:
   }
 };
 
+// Every loop has work, and conditions take the side that was described.
+Value *loopsRun(const IRNest &N, ScalarEvolution &SE, Instruction *At) {
+  Checks Front(N, SE, At);
+  Value *Run = Front.B.getTrue();
+  for (int L = 0; L < N.N->loop_count; L++)
+    Run = Front.B.CreateAnd(Run, Front.isPositive(N.N->loop[L].extent));
+  for (auto Assumed : N.Assumed)
+    Run = Front.B.CreateAnd(Run, Front.holds(Assumed));
+  return Run;
+}
+
 } // namespace
 
 void computeRows(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
@@ -115,7 +107,7 @@ void computeRows(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
     return;
   RowCheck Check(Outer, LI, SE, DT);
   Instruction *End = Outer.getLoopPreheader()->getTerminator();
-  Value *Run = Check.loopsRun(N, End);
+  Value *Run = loopsRun(N, SE, End);
   BasicBlock *Before = End->getParent();
   DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
   Instruction *Then =
