@@ -47,6 +47,7 @@ int NestBuilder::addLoop(int Parent, const SCEV *Extent, loc At) {
   N.name = Index < 15 ? arena_printf(A, "%c", 'i' + Index)
                       : arena_printf(A, "l%d", Index);
   N.parent = Parent;
+  N.cut_by = -1;
   N.extent = valueOf(Extent, Twine("n_") + N.name);
   N.at = At;
   Loops.push_back(N);

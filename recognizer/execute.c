@@ -13,6 +13,7 @@
  *   to the place.  Scalars that it assigns would come from the iteration
  *   before, which belongs to another place, so they are not known at its start
  *   nor behind it.
+ * - A loop of one iteration is its body.
  * - Any other loop is summarised.  Its body runs once, on variables that hold
  *   CARRY, "what I held when this iteration began".  A variable that then holds
  *   CARRY plus something holds, behind the loop, what it held before plus the
@@ -187,8 +188,8 @@ static const struct term *same_as_other(const struct machine *x, int loop,
                                         const struct term *const *before,
                                         const struct term *const *carry,
                                         const struct term *const *after) {
-  struct value extent = x->m->nest->loop[loop].extent;
-  bool runs = extent.symbol < 0 && extent.constant > 0;
+  const struct nest_loop *l = &x->m->nest->loop[loop];
+  bool runs = l->extent.symbol < 0 && l->extent.constant > 0 && l->cut_by < 0;
   for (int w = 0; w < x->variables; w++)
     if (w != v && mark[w] && before[w] && term_equal(after[w], after[v]) &&
         (runs || (before[v] && term_equal(before[w], before[v])))) {
@@ -287,6 +288,8 @@ static void run_block(struct machine *x, int loop, int first, int end) {
       next++;
     if (x->places->moving & loop_bit(child))
       run_moving_loop(x, child, i, next);
+    else if (value_is(n->loop[child].extent, 1) && n->loop[child].cut_by < 0)
+      run_block(x, child, i, next);
     else
       run_other_loop(x, child, i, next);
     i = next;

@@ -111,7 +111,7 @@ static void add_axes(struct axes *x) {
   for (int l = 0; l < n->loop_count; l++) {
     if (x->content->sum.loops & loop_bit(l))
       add_loop_axis(x, l, l);
-    else if (x->places->moving & loop_bit(l) &&
+    else if (x->places->moving & ~x->places->cutters & loop_bit(l) &&
              loop_led_by(x, path, count, x->places->leader[l]) == l)
       add_loop_axis(x, x->places->leader[l], l);
   }

@@ -35,7 +35,8 @@ struct places {
   struct start *start; /* [count], ascending */
   uint64_t moving;     /* loops that move the result */
   uint64_t leaders;
-  int *leader;                /* [loop_count]; a loop that stands for itself */
+  uint64_t cutters; /* among `moving`: through the pieces of loops in them */
+  int *leader;      /* [loop_count]; a loop that stands for itself */
   struct value *stride_bytes; /* [loop_count], of leaders */
 };
 bool find_places(const struct match *, struct places *);

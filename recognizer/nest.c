@@ -26,6 +26,13 @@ bool nest_inside(const struct nest *n, int loop, int outer) {
   return loop == outer;
 }
 
+uint64_t nest_cutters(const struct nest *n, int loop) {
+  uint64_t cutters = 0;
+  for (int l = n->loop[loop].cut_by; l >= 0; l = n->loop[l].cut_by)
+    cutters |= UINT64_C(1) << l;
+  return cutters;
+}
+
 bool nest_at_once(const struct nest_statement *s,
                   const struct nest_statement *t) {
   return s->order == t->order && s->loop == t->loop && !s->is_store &&
@@ -109,6 +116,21 @@ static bool check_together(const struct nest *n, int i, struct diag *d) {
   return true;
 }
 
+/* Pieces of two loops, one in the other, that one loop cuts would be a block
+ * diagonal. */
+static bool check_cutter(const struct nest *n, int loop, struct diag *d) {
+  const struct nest_loop *l = &n->loop[loop];
+  if (l->cut_by < -1 || l->cut_by >= loop ||
+      (l->cut_by >= 0 && !nest_inside(n, loop, l->cut_by)))
+    return diag_error(d, l->at, "loop %s is not cut by a loop around it",
+                      l->name);
+  for (int up = l->parent; l->cut_by >= 0 && up >= 0; up = n->loop[up].parent)
+    if (n->loop[up].cut_by == l->cut_by)
+      return diag_error(d, l->at, "loop %s cuts loop %s and loop %s in it",
+                        n->loop[l->cut_by].name, n->loop[up].name, l->name);
+  return true;
+}
+
 bool nest_check(const struct nest *n, struct diag *d) {
   if (n->loop_count < 1 || n->loop_count > LOOPS_MAX)
     return diag_error(d, n->at, "a nest has 1 to %d loops, not %d", LOOPS_MAX,
@@ -120,7 +142,8 @@ bool nest_check(const struct nest *n, struct diag *d) {
                         "loop %s has parent %d; the first loop has none and "
                         "each other an earlier one",
                         n->loop[l].name, n->loop[l].parent);
-    if (!check_value(n, n->loop[l].extent, n->loop[l].at, d))
+    if (!check_value(n, n->loop[l].extent, n->loop[l].at, d) ||
+        !check_cutter(n, l, d))
       return false;
   }
   for (int t = 0; t < n->tensor_count; t++)

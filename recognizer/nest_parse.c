@@ -5,6 +5,7 @@
  *     number alpha f32         a number that is known before the nest
  *     loop i 64                a loop; loops and statements below stand in it
  *     loop k n                 a name that is no loop is a run-time value
+ *     loop l n cut by p        an iteration of loop p runs a piece of it
  *     out[i*32 + j] += A[i*16 + k + 3] * B[k*32 + j] : i32
  *     s = 0 : f32 ordered      a scalar; ordered: no other order of the sum
  *     out[i*32 + j] = max(alpha * s, (C[i] : bf16)) : f32
@@ -483,6 +484,15 @@ static bool parse_statement(struct parser *p, char *name) {
   return scan_end_of_line(&p->scan) || fail(p, "the end of the line");
 }
 
+static bool parse_cutter(struct parser *p, int *cutter) {
+  *cutter = -1;
+  if (!scan_word(&p->scan, "cut"))
+    return true;
+  char *name = scan_word(&p->scan, "by") ? scan_name(&p->scan, p->arena) : NULL;
+  return (name && (*cutter = find_loop(p, name)) >= 0) ||
+         fail(p, "'by' and a loop around this one");
+}
+
 static bool parse_loop(struct parser *p) {
   struct nest *n = p->nest;
   if (n->loop_count == NAMES_MAX)
@@ -496,7 +506,7 @@ static bool parse_loop(struct parser *p) {
     return fail(p, "the loop's name");
   if (find_loop(p, l->name) >= 0)
     return fail(p, "another name than that of a loop around it");
-  if (!parse_value(p, &l->extent))
+  if (!parse_value(p, &l->extent) || !parse_cutter(p, &l->cut_by))
     return false;
   p->loop = n->loop_count++;
   return true;

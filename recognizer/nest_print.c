@@ -260,6 +260,8 @@ static void print_loop(const struct nest *n, int loop, int depth,
   indent(depth, t);
   text_printf(t, "loop %s ", n->loop[loop].name);
   print_value(n, n->loop[loop].extent, t);
+  if (n->loop[loop].cut_by >= 0)
+    text_printf(t, " cut by %s", n->loop[n->loop[loop].cut_by].name);
   text_puts(t, "\n");
 }
 

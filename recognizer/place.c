@@ -10,7 +10,8 @@
  * often, stand for each other, and the first of them is their leader.  All
  * stores must have the same leaders, each once; then every store reaches every
  * place exactly once for each iteration of the loops that do not move the
- * result.  That no two places coincide is asked later (legal_out), of the
+ * result.  A loop that cuts a moving loop into pieces chooses places, too, but
+ * leads none.  That no two places coincide is asked later (legal_out), of the
  * contraction. */
 #include "match.h"
 
@@ -41,18 +42,32 @@ static int find_leader(const struct match *m, const struct places *p,
   return -1;
 }
 
+/* The loops that move the store through pieces of loops in them. */
+static uint64_t cutters_of(const struct match *m, const struct nest_access *x,
+                           const int *path, int count) {
+  uint64_t cutters = 0;
+  for (int i = 0; i < count; i++)
+    if (access_moves(x, path[i]))
+      cutters |= nest_cutters(m->nest, path[i]);
+  return cutters;
+}
+
 /* The leaders of the loops that move the store; the first store's loops lead.
  */
 static bool lead(const struct match *m, struct places *p,
                  const struct nest_statement *s, bool first) {
   int path[LOOPS_MAX];
   int count = nest_path(m->nest, s->loop, path);
-  uint64_t used = 0;
+  uint64_t used = 0, cutters = cutters_of(m, &s->to, path, count);
+  p->cutters |= cutters;
+  p->moving |= cutters;
   for (int i = 0; i < count; i++) {
     int l = path[i];
     struct value stride = s->to.stride_bytes[l];
     if (!access_moves(&s->to, l))
       continue;
+    if (p->cutters & loop_bit(l))
+      return decline_places(m, s);
     if (first) {
       p->leader[l] = l;
       p->leaders |= loop_bit(l);
@@ -75,9 +90,13 @@ static bool agree(const struct match *m, const struct places *p,
                   const struct nest_statement *s) {
   int path[LOOPS_MAX];
   int count = nest_path(m->nest, s->loop, path);
-  for (int i = 0; i < count; i++)
-    if ((p->moving >> path[i] & 1) != access_moves(&s->to, path[i]))
+  uint64_t cutters = cutters_of(m, &s->to, path, count);
+  for (int i = 0; i < count; i++) {
+    int l = path[i];
+    bool moves = access_moves(&s->to, l) || cutters & loop_bit(l);
+    if ((p->moving >> l & 1) != moves || (p->cutters & ~cutters) >> l & 1)
       return decline_places(m, s);
+  }
   return true;
 }
 
@@ -151,19 +170,24 @@ static bool same_element(enum dtype a, enum dtype b) {
 
 int place_of(const struct match *m, const struct places *p,
              const struct nest_access *x, int loop) {
-  uint64_t used = 0;
+  uint64_t used = 0, around = 0, cutters = 0;
   if (x->tensor != p->tensor || !same_element(x->type, p->type))
     return -1;
+  for (int l = loop; l >= 0; l = m->nest->loop[l].parent)
+    around |= loop_bit(l);
   for (int l = 0; l < m->nest->loop_count; l++) {
-    bool around = loop >= 0 && nest_inside(m->nest, loop, l);
-    bool moves = around && p->moving & loop_bit(l);
+    bool moves = around & p->moving & ~p->cutters & loop_bit(l);
     int leader = p->leader[l];
     if (!value_equal(x->stride_bytes[l],
                      moves ? p->stride_bytes[leader] : value_of(0)))
       return -1;
-    if (moves)
+    if (moves) {
       used |= loop_bit(leader);
+      cutters |= nest_cutters(m->nest, l);
+    }
   }
+  if (around & p->cutters & ~cutters)
+    return -1; /* another piece's place */
   return used == p->leaders ? find_start(p, x) : -1;
 }
 

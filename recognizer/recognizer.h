@@ -82,10 +82,17 @@ void contraction_sizes(const struct contraction *, struct text *);
 
 /* ---- the nest ---- */
 
-/* Loops refer to the loop around them, which comes earlier in nest.loop. */
+/* Loops refer to the loop around them, which comes earlier in nest.loop.
+ *
+ * A loop may be cut into pieces by a loop around it, as in manual tiling:
+ *     for (p = 0; p < n; p += 16) for (i = p; i < min(p + 16, n); i++)
+ * Each iteration of p runs the next piece of i, all of them together run the
+ * whole extent of i, and iterations of i are numbered through: p moves an
+ * address only by what the numbers of i do not. */
 struct nest_loop {
   const char *name;
   int parent; /* -1: the outermost loop */
+  int cut_by; /* -1: it runs as a whole */
   struct value extent;
   struct loc at;
 };

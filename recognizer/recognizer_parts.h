@@ -19,6 +19,9 @@ bool nest_is_truth(enum nest_op); /* it gives 1 or 0, as u8 */
 /* The loops from the outermost to `loop`; returns their number. */
 int nest_path(const struct nest *, int loop, int *path);
 bool nest_inside(const struct nest *, int loop, int outer);
+/* The loops that cut `loop` into pieces, and those that cut them: a bit each.
+ */
+uint64_t nest_cutters(const struct nest *, int loop);
 
 /* ---- legal.c ---- */
 /* Turns axes round that run down in all tensors. */

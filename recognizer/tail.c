@@ -101,12 +101,36 @@ struct scaled {
   struct sum sum;
 };
 
+/* The loops of the sum that cut others of them into pieces; false: some piece
+ * is summed without the others. */
+static bool find_cutters(struct builder *b, const struct term *t,
+                         uint64_t *cutters) {
+  const struct nest *n = b->m->nest;
+  *cutters = 0;
+  for (int l = 0; l < n->loop_count; l++)
+    if (t->loops & loop_bit(l))
+      *cutters |= nest_cutters(n, l);
+  return !(*cutters & ~t->loops) ||
+         verdict_decline(b->m->verdict, RULE_VARIANT_EXTENT, t->at,
+                         "the sum runs over one piece of a loop that is cut "
+                         "into pieces");
+}
+
 static bool take_sum(struct builder *b, const struct term *t,
                      struct scaled *s) {
   int inputs = 0;
-  s->sum = (struct sum){
-      .type = t->type, .reassoc = t->reassoc, .at = t->at, .loops = t->loops};
+  uint64_t cutters;
+  if (!find_cutters(b, t, &cutters))
+    return false;
+  s->sum = (struct sum){.type = t->type,
+                        .reassoc = t->reassoc,
+                        .at = t->at,
+                        .loops = t->loops & ~cutters};
   for (int i = 0; i < t->arg_count; i++) {
+    if (t->arg[i]->moves & (cutters | b->places->cutters))
+      return verdict_decline(b->m->verdict, RULE_NON_AFFINE, t->arg[i]->at,
+                             "an address moves otherwise from piece to piece "
+                             "of a loop than within a piece");
     if (!(t->arg[i]->moves & t->loops)) {
       s->factor[s->count++] = t->arg[i];
       continue;

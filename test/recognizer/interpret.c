@@ -209,6 +209,22 @@ static bool stands_in(const struct nest *n, int loop, int outer) {
   return loop == outer;
 }
 
+/* The iterations that a loop does now: all of them, or a piece; the last ones
+ * may be short or empty. */
+static void find_range(struct interpreter *x, int loop, int64_t *from,
+                       int64_t *to) {
+  const struct nest_loop *l = &x->nest->loop[loop];
+  *from = 0;
+  *to = value(x->memory, l->extent);
+  if (l->cut_by < 0)
+    return;
+  int64_t pieces = value(x->memory, x->nest->loop[l->cut_by].extent);
+  x->failed |= pieces <= 0 && *to > 0; /* cannot make up the whole */
+  int64_t length = pieces > 0 ? (*to + pieces - 1) / pieces : 0;
+  *from = length * x->iteration[l->cut_by];
+  *to = *to < *from + length ? *to : *from + length;
+}
+
 static void run(struct interpreter *x, int loop, int first, int end) {
   const struct nest *n = x->nest;
   for (int i = first, next; i < end && !x->failed; i = next) {
@@ -225,8 +241,9 @@ static void run(struct interpreter *x, int loop, int first, int end) {
     int inner = outermost_below(n, loop, s->loop);
     while (next < end && stands_in(n, n->statement[next].loop, inner))
       next++;
-    int64_t extent = value(x->memory, n->loop[inner].extent);
-    for (int64_t k = 0; k < extent && !x->failed; k++) {
+    int64_t from, to;
+    find_range(x, inner, &from, &to);
+    for (int64_t k = from; k < to && !x->failed; k++) {
       x->iteration[inner] = k;
       run(x, inner, i, next);
     }

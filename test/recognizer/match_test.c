@@ -58,6 +58,73 @@ static const struct {
      I "loop z 16\nC[i*32 + z] = 0 : i32\nend\nloop k 16\nloop j 32\n"
        "C[i*32 + j] += " AB " : i32",
      "ExtraStore"},
+    /* tiles */
+    {"tiles of all loops",
+     "tensor A i8\ntensor B i8\nloop ii 4\nloop jj n\nloop kk 3\n"
+     "loop i 64 cut by ii\nloop j 32 cut by jj\nloop k 16 cut by kk\n"
+     "C[i*32 + j] += " AB " : i32",
+     "mk,kn->mn"},
+    {"partial sums of tiles",
+     "tensor A i8\ntensor B i8\nloop kk 3\nloop i 64\nloop j 32\n"
+     "s = C[i*32 + j] : i32\nloop k 16 cut by kk\ns += " AB
+     " : i32\nend\nC[i*32 + j] = s : i32",
+     "mk,kn->mn"},
+    {"zeroed before the tiles",
+     "tensor A i8\ntensor B i8\nloop b 1\nloop y 32\nloop z 64\n"
+     "C[z*32 + y] = 0 : i32\nend\nend\nloop ii 4\nloop k 16\n"
+     "loop i 64 cut by ii\nloop j 32\nC[i*32 + j] += " AB " : i32",
+     "mk,kn->mn"},
+    {"zeroed tile by tile",
+     "tensor A i8\ntensor B i8\nloop ii 4\nloop z 64 cut by ii\n"
+     "loop y 32\nC[z*32 + y] = 0 : i32\nend\nend\nloop kk 2\n"
+     "loop k 16 cut by kk\nloop i 64 cut by ii\nloop j 32\n"
+     "C[i*32 + j] += " AB " : i32",
+     "mk,kn->mn"},
+    {"zeroed for each tile of the sum",
+     "tensor A i8\ntensor B i8\nloop kk 2\nloop z 64\n"
+     "loop y 32\nC[z*32 + y] = 0 : i32\nend\nend\n"
+     "loop k 16 cut by kk\nloop i 64\nloop j 32\n"
+     "C[i*32 + j] += " AB " : i32",
+     "LastIteration"},
+    {"all zeroed for each tile of the result",
+     "tensor A i8\ntensor B i8\nloop ii 4\nloop z 64\n"
+     "loop y 32\nC[z*32 + y] = 0 : i32\nend\nend\n"
+     "loop k 16\nloop i 64 cut by ii\nloop j 32\n"
+     "C[i*32 + j] += " AB " : i32",
+     "ExtraStore"},
+    {"the tile of a result read in another",
+     "tensor A i8\ntensor B i8\nloop ii 4\nloop z 64\nloop y 32\n"
+     "s = C[z*32 + y] : i32\nend\nend\nloop i 64 cut by ii\nloop j 32\n"
+     "t = s : i32\nloop k 16\nt += " AB " : i32\nend\n"
+     "C[i*32 + j] = t : i32",
+     "ResultOverlapsItself"},
+    {"a packed operand starts anew in each tile",
+     "tensor A i8\ntensor B i8\nloop ii 4\nloop i 64 cut by ii\nloop j 32\n"
+     "loop k 16\nC[i*32 + j] += A[ii*500 + i*16 + k] * B[k*32 + j] : i32",
+     "NonAffineIndex"},
+    {"a packed operand starts anew in each tile of the sum",
+     "tensor A i8\ntensor B i8\nloop kk 4\nloop i 64\nloop j 32\n"
+     "loop k 16 cut by kk\nC[i*32 + j] += A[kk*500 + i*16 + k] * "
+     "B[k*32 + j] : i32",
+     "NonAffineIndex"},
+    {"tiles of the result start anew",
+     "tensor A i8\ntensor B i8\nloop ii 4\nloop i 64 cut by ii\nloop j 32\n"
+     "loop k 16\nC[ii*9000 + i*32 + j] += " AB " : i32",
+     "ExtraStore"},
+    {"a factor for each tile",
+     "tensor A i8\ntensor B i8\nloop ii 4\nloop i 64 cut by ii\nloop j 32\n"
+     "s = 0 : i32\nloop k 16\ns += " AB
+     " : i32\nend\nC[i*32 + j] = s + D[ii] : i32",
+     "NotProductSum"},
+    {"one sum of each tile",
+     "tensor A i8\ntensor B i8\nloop kk 4\nloop i 64\nloop j 32\n"
+     "loop k 16 cut by kk\nC[kk*2048 + i*32 + j] += " AB " : i32",
+     "VariantExtent"},
+    {"a scalar carried from tile to tile",
+     "tensor A i8\ntensor B i8\nloop ii 4\ns = s + 1 : i32\n"
+     "loop i 64 cut by ii\nloop j 32\nt = s : i32\nloop k 16\nt += " AB
+     " : i32\nend\nC[i*32 + j] = t : i32",
+     "NotProductSum"},
     /* start values */
     {"set to one",
      IJ "C[i*32 + j] = 1 : i32\nloop k 16\nC[i*32 + j] += " AB " : i32",

@@ -32,6 +32,7 @@ struct plan {
   int m, n, k, l;    /* extents; l: of a second loop of the sum, or 0 */
   int rest;          /* iterations that a loop of its own does */
   int um, un, uk;    /* iterations written out */
+  int cut[4];        /* pieces into which loops i, j, k and l are cut, or 0 */
   int lda, ldb, ldc; /* of rows */
   bool a_turned, b_turned, c_turned;
   bool scalar; /* the sum is kept in a scalar */
@@ -184,20 +185,37 @@ static void write_tail(struct plan *p, int x, int y) {
     statement(p, to, "=", tail_of(p, to, y));
 }
 
+static int extent_of(const struct plan *p, char loop) {
+  return loop == 'i' ? p->m : loop == 'j' ? p->n : loop == 'k' ? p->k : p->l;
+}
+
 static void open_one(struct plan *p, char loop) {
   char name[2] = {loop};
-  open_loop(p, name,
-            loop == 'i'   ? p->m
-            : loop == 'j' ? p->n
-            : loop == 'k' ? p->k
-                          : p->l);
+  open_loop(p, name, extent_of(p, loop));
+}
+
+/* The loops, some of them cut into pieces by loops around all. */
+static void open_tiles(struct plan *p, const char *loops) {
+  const char *cut = "";
+  for (const char *l = loops; *l; l++)
+    if (p->cut[*l - 'i'] && maybe(80)) {
+      cut = maybe(50) ? format("%s%c", cut, *l) : format("%c%s", *l, cut);
+    }
+  for (const char *l = cut; *l; l++)
+    open_loop(p, format("%c%c", *l, *l), p->cut[*l - 'i']);
+  for (; *loops; loops++)
+    if (strchr(cut, *loops)) {
+      line(p, "loop %c %d cut by %c%c", *loops, extent_of(p, *loops), *loops,
+           *loops);
+      p->depth++;
+    } else
+      open_one(p, *loops);
 }
 
 static void in_loops(struct plan *p, const char *loops,
                      void (*write)(struct plan *p, int x, int y)) {
   int depth = p->depth;
-  for (; *loops; loops++)
-    open_one(p, *loops);
+  open_tiles(p, loops);
   each_place(p, write);
   close_loops(p, depth);
 }
@@ -284,10 +302,10 @@ static void store_sums(struct plan *p, int x, int y) {
 }
 
 static void scalar_nest(struct plan *p) {
-  open_one(p, maybe(50) ? 'i' : 'j');
-  open_one(p, strstr(text_string(p->t), "loop i") ? 'j' : 'i');
+  open_tiles(p, maybe(50) ? "ij" : "ji");
   each_place(p, start_sums);
-  open_one(p, 'k');
+  int depth = p->depth;
+  open_tiles(p, "k");
   if (p->partial)
     each_place(p, start_partial);
   if (p->l)
@@ -297,7 +315,7 @@ static void scalar_nest(struct plan *p) {
     close_loops(p, p->depth - 1);
   if (p->partial)
     each_place(p, add_partial);
-  close_loops(p, p->depth - 1);
+  close_loops(p, depth);
   if (p->rest) {
     open_loop(p, "q", p->rest);
     each_place(p, add_rest);
@@ -342,6 +360,9 @@ static void write_nest(struct text *t) {
                    .scalar = maybe(60),
                    .partial = maybe(20),
                    .split = maybe(50),
+                   .cut = {maybe(20) ? 1 + pick(3) : 0,
+                           maybe(20) ? 1 + pick(3) : 0,
+                           maybe(20) ? 1 + pick(3) : 0},
                    .ordered = maybe(10),
                    .minus = maybe(20),
                    .scaled = maybe(20),
