@@ -211,7 +211,7 @@ static bool stands_in(const struct nest *n, int loop, int outer) {
 
 /* The iterations that a loop does now: all of them, or a piece; the last ones
  * may be short or empty. */
-static void find_range(struct interpreter *x, int loop, int64_t *from,
+static void find_range(const struct interpreter *x, int loop, int64_t *from,
                        int64_t *to) {
   const struct nest_loop *l = &x->nest->loop[loop];
   *from = 0;
@@ -219,8 +219,7 @@ static void find_range(struct interpreter *x, int loop, int64_t *from,
   if (l->cut_by < 0)
     return;
   int64_t pieces = value(x->memory, x->nest->loop[l->cut_by].extent);
-  x->failed |= pieces <= 0 && *to > 0; /* cannot make up the whole */
-  int64_t length = pieces > 0 ? (*to + pieces - 1) / pieces : 0;
+  int64_t length = (*to + pieces - 1) / pieces;
   *from = length * x->iteration[l->cut_by];
   *to = *to < *from + length ? *to : *from + length;
 }
@@ -251,12 +250,21 @@ static void run(struct interpreter *x, int loop, int first, int end) {
   }
 }
 
+/* Pieces that are none cannot make up a whole. */
+static bool has_pieces(const struct nest *n, const struct memory *m) {
+  for (int l = 0; l < n->loop_count; l++)
+    if (n->loop[l].cut_by >= 0 && value(m, n->loop[l].extent) > 0 &&
+        value(m, n->loop[n->loop[l].cut_by].extent) <= 0)
+      return false;
+  return true;
+}
+
 bool interpret_nest(const struct nest *n, struct memory *m) {
   struct interpreter x = {.nest = n, .memory = m, .budget = 200000};
   for (int i = 0; i < 64; i++)
     x.scalar[i].type = DTYPE_I32;
   run(&x, -1, 0, n->statement_count);
-  return !x.failed;
+  return !x.failed && has_pieces(n, m);
 }
 
 /* ---- contractions ---- */
