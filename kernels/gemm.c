@@ -20,8 +20,9 @@ static const struct gemm_kind kind[] = {
 };
 enum {
   KINDS = sizeof kind / sizeof *kind,
-  GOOD_ENOUGH = 32,  /* cycles without a multiply: ramp and drain */
-  LONG_ENOUGH = 6000 /* cycles scheduled: no further try */
+  GOOD_ENOUGH = 32,   /* cycles without a multiply: ramp and drain */
+  LONG_ENOUGH = 6000, /* cycles scheduled: no further try .. */
+  WELL_ENOUGH = 64    /* .. if no more than one in so many has no multiply */
 };
 
 static const struct {
@@ -187,7 +188,9 @@ static bool best_schedule(struct arena *a, const struct work *w,
       *best = next;
     *repeats |= good;
     tried += next.count;
-    if (*repeats && (idle <= GOOD_ENOUGH || tried > LONG_ENOUGH))
+    bool full = idle <= GOOD_ENOUGH ||
+                (tried > LONG_ENOUGH && idle <= next.count / WELL_ENOUGH);
+    if (*repeats && full)
       break;
   }
   return true;

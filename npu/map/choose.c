@@ -19,7 +19,7 @@
 
 enum {
   STREAM_BYTES = 4,     /* per cycle and channel, timing.md S1 */
-  STEP_CYCLES = 60,     /* between two steps of a kernel, its locks and DMA */
+  STEP_CYCLES = 20,     /* between two steps of a kernel, its locks and DMA */
   EDGE_CYCLES = 50,     /* a kernel whose last blocks of results are smaller */
   SUM_BYTES = 16,       /* a cycle: 32 in, 32 out, by one pointer */
   WAYS_OUT = 2,         /* channels of a column for out */

@@ -114,6 +114,7 @@ static const struct {
     {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 2, 2, true, 2 * 4102 + 80},
     {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 5, 2, true, 5 * 4102 + 80},
     {DTYPE_BF16, DTYPE_F32, 64, 32, 64, 9, 1, true, 9 * 1028 + 80},
+    {DTYPE_BF16, DTYPE_F32, 64, 32, 64, 9, 2, true, 9 * 2054 + 80},
     {DTYPE_BF16, DTYPE_F32, 32, 32, 32, 9, 1, true, 9 * 260 + 80},
     {DTYPE_I8, DTYPE_I32, 64, 128, 64, 4, 1, true, 4 * 2052 + 80},
     {DTYPE_I8, DTYPE_I32, 48, 168, 48, 3, 2, true, 6 * 1516 + 120},
