@@ -3,6 +3,7 @@
 // computed before the loops that use them, counters as wide as addresses.
 // Loops are neither rotated nor unrolled, and nothing is moved out of them that
 // touches memory.
+#include "matrix.h"
 #include "passes.h"
 #include "versions.h"
 
@@ -40,7 +41,23 @@ struct SignExtendPass : PassInfoMixin<SignExtendPass> {
   }
 };
 
+// Counters as wide as addresses.
+struct WidenPass : PassInfoMixin<WidenPass> {
+  PreservedAnalyses run(Loop &L, LoopAnalysisManager &LAM,
+                        LoopStandardAnalysisResults &Known, LPMUpdater &U) {
+    return mayBeRead(L) ? IndVarSimplifyPass().run(L, LAM, Known, U)
+                        : PreservedAnalyses::all();
+  }
+};
+
 } // namespace
+
+bool mayBeRead(const Loop &L) {
+  const Loop *Outermost = &L;
+  while (const Loop *Around = Outermost->getParentLoop())
+    Outermost = Around;
+  return sumsProducts(*Outermost) || holdsMatrixProduct(*Outermost);
+}
 
 Canonical::Canonical() {
   PB.registerModuleAnalyses(MAM);
@@ -58,7 +75,7 @@ Canonical::Canonical() {
   Passes.addPass(LoopSimplifyPass());
   addHoistPasses(Passes);
   Passes.addPass(LCSSAPass());
-  Passes.addPass(createFunctionToLoopPassAdaptor(IndVarSimplifyPass()));
+  Passes.addPass(createFunctionToLoopPassAdaptor(WidenPass()));
 }
 
 void Canonical::run(Function &F) { FAM.invalidate(F, Passes.run(F, FAM)); }

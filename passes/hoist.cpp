@@ -174,16 +174,6 @@ private:
   }
 };
 
-bool sumsInNest(const Loop &L) {
-  if (L.getSubLoops().empty())
-    return false;
-  for (const BasicBlock *B : L.blocks())
-    for (const Instruction &I : *B)
-      if (isSumOfProduct(I))
-        return true;
-  return false;
-}
-
 struct HoistPass : PassInfoMixin<HoistPass> {
   PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
@@ -193,7 +183,7 @@ struct HoistPass : PassInfoMixin<HoistPass> {
     bool Changed = false;
     // Outer loops first: what cannot leave them may still leave inner ones.
     for (Loop *L : LI.getLoopsInPreorder()) {
-      if (!L->isLoopSimplifyForm() || !sumsInNest(*L))
+      if (L->isInnermost() || !L->isLoopSimplifyForm() || !sumsProducts(*L))
         continue;
       Changed |= hoistPure(*L);
       SE.forgetLoop(L);
@@ -236,7 +226,7 @@ struct ExitValuePass : PassInfoMixin<ExitValuePass> {
     bool Changed = false;
     SmallVector<Loop *, 8> Loops = LI.getLoopsInPreorder();
     for (Loop *L : reverse(Loops)) // inner loops first
-      if (rewrite(*L, LI, SE, Code)) {
+      if (mayBeRead(*L) && rewrite(*L, LI, SE, Code)) {
         Changed = true;
         for (Loop *Around = L; Around; Around = Around->getParentLoop())
           SE.forgetLoop(Around);

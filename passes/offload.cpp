@@ -73,6 +73,11 @@ bool isSumOfProduct(const Instruction &I) {
   return false;
 }
 
+bool sumsProducts(const Loop &L) {
+  return any_of(L.blocks(),
+                [](const BasicBlock *B) { return any_of(*B, isSumOfProduct); });
+}
+
 namespace {
 
 // The product is added to something that may be a sum so far, as opposed to
@@ -160,7 +165,18 @@ std::string take(struct text &T) {
   return S;
 }
 
+// Reads every nest before it rewrites the first, so that what is known about a
+// nest does not depend on the branches in front of those before it, and the
+// work grows with the number of loops.
 class Search {
+  struct Taken {
+    IRNest Nest;
+    const contraction *C;
+    std::string TEIR;
+    Loop *L; // null: Old is known already
+    Region Old;
+  };
+
   Function &F;
   const options &O;
   LoopInfo &LI;
@@ -168,40 +184,42 @@ class Search {
   DominatorTree &DT;
   AAResults &AA;
   arena *A;
-  bool Rewrite;
+  std::vector<Taken> Take;
 
 public:
   std::vector<Finding> Found;
 
-  Search(Function &F, const options &O, FunctionAnalysisManager &FAM, arena *A,
-         bool Rewrite)
+  Search(Function &F, const options &O, FunctionAnalysisManager &FAM, arena *A)
       : F(F), O(O), LI(FAM.getResult<LoopAnalysis>(F)),
         SE(FAM.getResult<ScalarEvolutionAnalysis>(F)),
         DT(FAM.getResult<DominatorTreeAnalysis>(F)),
-        AA(FAM.getResult<AAManager>(F)), A(A), Rewrite(Rewrite) {}
+        AA(FAM.getResult<AAManager>(F)), A(A) {}
 
-  // True when a nest was rewritten: then the search must start again, because
-  // the analyses are stale.
-  bool run() {
+  void run() {
     SmallVector<CallInst *, 8> Calls;
     for (Instruction &I : instructions(F))
       if (isProductCall(I))
         Calls.push_back(cast<CallInst>(&I));
     for (CallInst *Call : Calls)
-      if (visit(*Call))
-        return true;
+      visit(*Call);
     SmallVector<Loop *, 8> Top(LI.begin(), LI.end());
-    for (auto L = Top.rbegin(); L != Top.rend(); ++L)
-      if (visit(**L))
-        return true;
-    return visitStores(nullptr);
+    for (Loop *L : reverse(Top))
+      visit(*L);
+    visitStores(nullptr);
   }
 
-  bool anyTaken() const {
-    for (const Finding &N : Found)
-      if (N.V.rule == RULE_TAKEN)
-        return true;
-    return false;
+  bool anyTaken() const { return !Take.empty(); }
+
+  void rewrite() {
+    for (Taken &T : Take) {
+      if (T.L) {
+        computeRows(*T.L, LI, SE, DT, T.Nest);
+        T.Old = {T.L->getLoopPreheader(), T.L->getHeader(),
+                 T.L->getUniqueExitBlock(), T.L->getStartLoc()};
+        markKept(*T.L);
+      }
+      rewriteNest(T.Old, LI, SE, DT, T.Nest, *T.C, O, T.TEIR);
+    }
   }
 
 private:
@@ -210,14 +228,6 @@ private:
     for (const Loop *Inner : L.getSubLoops())
       Deepest = std::max(Deepest, depthOf(*Inner));
     return Deepest + 1;
-  }
-
-  bool sumsProducts(const Loop &L) {
-    for (const BasicBlock *B : L.blocks())
-      for (const Instruction &I : *B)
-        if (isSumOfProduct(I))
-          return true;
-    return false;
   }
 
   // The TEIR text of a contraction; false and a verdict when there is none.
@@ -265,36 +275,40 @@ private:
   }
 
   // What is read from the code between First and Last.
-  bool conclude(Finding N, const IRNest &Nest, bool Read, Instruction *First,
+  void conclude(Finding N, IRNest Nest, bool Read, Instruction *First,
                 Instruction &Last) {
-    const contraction *C = Read ? contractionOf(Nest, N) : nullptr;
-    if (C) { // also in a copy, so that it looks to the next like the function
+    if (const contraction *C = Read ? contractionOf(Nest, N) : nullptr) {
       Region Old = split(*First, Last);
       markKept(Last);
-      if (Rewrite)
-        rewriteNest(Old, SE, Nest, *C, O, N.TEIR);
+      Take.push_back({std::move(Nest), C, N.TEIR, nullptr, Old});
     }
     Found.push_back(std::move(N));
-    return C && Rewrite;
   }
 
-  bool visit(CallInst &Call) {
+  void visit(CallInst &Call) {
     Finding N;
     N.What = ("call of " + Call.getCalledFunction()->getName()).str();
     N.At = Call.getDebugLoc();
     IRNest Nest;
     bool Read = readCall(Call, SE, AA, A, Nest, N.V);
-    return conclude(std::move(N), Nest, Read, &Call, Call);
+    conclude(std::move(N), std::move(Nest), Read, &Call, Call);
   }
 
   // Matrices that are stored in L, but not in a loop within L.
-  bool visitStores(const Loop *L) {
+  void visitStores(Loop *L) {
     SmallVector<Instruction *, 8> Stores;
-    for (BasicBlock &B : F)
+    auto Collect = [&](BasicBlock &B) {
       if (LI.getLoopFor(&B) == L)
         for (Instruction &I : B)
           if (storesProduct(I))
             Stores.push_back(&I);
+    };
+    if (L)
+      for (BasicBlock *B : L->blocks())
+        Collect(*B);
+    else
+      for (BasicBlock &B : F)
+        Collect(B);
     for (Instruction *S : Stores) {
       Finding N;
       N.What = "matrix product";
@@ -302,23 +316,20 @@ private:
       IRNest Nest;
       Instruction *First = nullptr;
       bool Read = readMatrixStore(*S, LI, SE, A, Nest, First, N.V);
-      if (conclude(std::move(N), Nest, Read, First, *S))
-        return true;
+      conclude(std::move(N), std::move(Nest), Read, First, *S);
     }
-    return false;
   }
 
-  bool visit(Loop &L) {
+  void visit(Loop &L) {
     unsigned Depth = depthOf(L);
     bool Matrices = holdsMatrixProduct(L);
     if (!Matrices && (Depth < 2 || isKept(L) || !sumsProducts(L)))
-      return false;
+      return;
     if (any_of(L.getLoopsInPreorder(),
                [](const Loop *Inner) { return isKept(*Inner); })) {
       for (Loop *Inner : reverse(L.getSubLoops()))
-        if (visit(*Inner))
-          return true;
-      return false;
+        visit(*Inner);
+      return;
     }
     Finding N;
     N.Depth = Depth;
@@ -329,26 +340,17 @@ private:
                  : readNest(L, LI, SE, DT, AA, A, Nest, N.V))
       C = contractionOf(Nest, N);
     if (C) {
-      if (Rewrite) {
-        computeRows(L, LI, SE, DT, Nest);
-        Region Old{L.getLoopPreheader(), L.getHeader(), L.getUniqueExitBlock(),
-                   L.getStartLoc()};
-        markKept(L);
-        rewriteNest(Old, SE, Nest, *C, O, N.TEIR);
-      }
-      dropRows(Nest);
+      Take.push_back({std::move(Nest), C, N.TEIR, &L, {}});
       Found.push_back(std::move(N));
-      return Rewrite;
+      return;
     }
     dropRows(Nest);
     size_t Before = Found.size();
     for (Loop *Inner : reverse(L.getSubLoops()))
-      if (visit(*Inner))
-        return true;
-    if (Matrices && visitStores(&L))
-      return true;
+      visit(*Inner);
+    if (Matrices)
+      visitStores(&L);
     addMissed(std::move(N), Before);
-    return false;
   }
 
   // One finding per nest that is kept: the inner loops' when one of them is
@@ -404,15 +406,11 @@ bool isExcluded(const Function &F) {
 
 } // namespace
 
-// One nest at a time: each leaves the analyses stale.
 void OffloadPass::rewriteAll(Function &F, const options &O, arena *A) {
   Own->run(F);
-  for (;;) {
-    Search S(F, O, Own->FAM, A, /*Rewrite=*/true);
-    if (!S.run())
-      break;
-    Own->FAM.invalidate(F, PreservedAnalyses::none());
-  }
+  Search S(F, O, Own->FAM, A);
+  S.run();
+  S.rewrite();
   Own->FAM.clear(F, F.getName());
 }
 
@@ -489,7 +487,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
     {
       Copy C(F);
       Own->run(C.function());
-      Search S(C.function(), O, Own->FAM, Scope.A, /*Rewrite=*/false);
+      Search S(C.function(), O, Own->FAM, Scope.A);
       S.run();
       Changed = S.anyTaken() && !D->Print;
       Found = std::move(S.Found);

@@ -83,6 +83,7 @@ bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
               IRNest &Result, verdict &V);
 // An instruction that adds a product to something.
 bool isSumOfProduct(const llvm::Instruction &I);
+bool sumsProducts(const llvm::Loop &L);
 loc locOf(const llvm::DebugLoc &DL, arena *A);
 // The loop is what an earlier run of this pass left as the other side of its
 // branch, or switched off.
@@ -100,6 +101,9 @@ bool readCall(llvm::CallInst &Call, llvm::ScalarEvolution &SE,
               llvm::AAResults &AA, arena *A, IRNest &Result, verdict &V);
 
 // ---- canonical.cpp ----
+// The outermost loop around L has something to read.  Preparing a loop may cost
+// a walk over all code in front of it, which others are spared.
+bool mayBeRead(const llvm::Loop &L);
 // Analysis managers of our own, and the passes that prepare a function.
 struct Canonical {
   llvm::LoopAnalysisManager LAM;
@@ -136,9 +140,11 @@ struct Region {
   llvm::BasicBlock *Entry, *First, *After;
   llvm::DebugLoc At;
 };
-// Puts the guarded call in front of the code.  Analyses are stale afterwards.
-void rewriteNest(const Region &Old, llvm::ScalarEvolution &SE, const IRNest &I,
-                 const contraction &C, const options &O,
+// Puts the guarded call in front of the code.  Keeps the loops and dominators
+// up to date; what was asked about values of the code, behind it, is stale.
+void rewriteNest(const Region &Old, llvm::LoopInfo &LI,
+                 llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
+                 const IRNest &I, const contraction &C, const options &O,
                  const std::string &TEIR);
 constexpr const char *CallName = "nputeir_call_1";
 

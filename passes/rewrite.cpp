@@ -60,6 +60,8 @@ class Rewriter {
   const Region &Old;
   const IRNest &Nest;
   const contraction &C;
+  LoopInfo &LI;
+  DominatorTree &DT;
   Function &F;
   Module &M;
   ScalarEvolution &SE;
@@ -67,9 +69,9 @@ class Rewriter {
   SmallVector<Value *, 8> Tensor; // of the call; null: a number's slot
 
 public:
-  Rewriter(const Region &Old, ScalarEvolution &SE, const IRNest &Nest,
-           const contraction &C)
-      : Old(Old), Nest(Nest), C(C), F(*Old.First->getParent()),
+  Rewriter(const Region &Old, LoopInfo &LI, ScalarEvolution &SE,
+           DominatorTree &DT, const IRNest &Nest, const contraction &C)
+      : Old(Old), Nest(Nest), C(C), LI(LI), DT(DT), F(*Old.First->getParent()),
         M(*F.getParent()), SE(SE) {}
 
   void run(const options &O, const std::string &TEIR) {
@@ -99,9 +101,20 @@ public:
     for (PHINode &P : Old.After->phis()) // of loop-invariant values only
       P.addIncoming(P.getIncomingValue(0), Offer);
     dropMemoryPromises(F);
+    keepAnalyses(Offer, Kept);
   }
 
 private:
+  void keepAnalyses(BasicBlock *Offer, BasicBlock *Kept) {
+    for (BasicBlock *New : {Offer, Kept}) {
+      DT.addNewBlock(New, Old.Entry);
+      if (Loop *Around = LI.getLoopFor(Old.Entry))
+        Around->addBasicBlockToLoop(New, LI);
+    }
+    DT.changeImmediateDominator(Old.First, Kept);
+    DT.changeImmediateDominator(Old.After, Old.Entry);
+  }
+
   PointerType *pointer() { return bytePointer(F.getContext()); }
 
   void expandAll(Checks &Front) {
@@ -218,10 +231,10 @@ private:
 
 } // namespace
 
-void rewriteNest(const Region &Old, ScalarEvolution &SE, const IRNest &I,
-                 const contraction &C, const options &O,
-                 const std::string &TEIR) {
-  Rewriter(Old, SE, I, C).run(O, TEIR);
+void rewriteNest(const Region &Old, LoopInfo &LI, ScalarEvolution &SE,
+                 DominatorTree &DT, const IRNest &I, const contraction &C,
+                 const options &O, const std::string &TEIR) {
+  Rewriter(Old, LI, SE, DT, I, C).run(O, TEIR);
 }
 
 } // namespace nputeir

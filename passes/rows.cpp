@@ -71,6 +71,8 @@ private:
     Before->getTerminator()->setSuccessor(0, Check);
     if (Loop *Around = LI.getLoopFor(Before))
       Around->addBasicBlockToLoop(Check, LI);
+    DT.addNewBlock(Check, Before);
+    DT.changeImmediateDominator(After, Check);
     IRBuilder<> B(Check);
     PHINode *I = B.CreatePHI(B.getInt64Ty(), 2);
     PHINode *Same = B.CreatePHI(B.getInt1Ty(), 2);
@@ -125,7 +127,6 @@ void computeRows(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
     R.Step->replaceAllUsesWith(Join(Step));
     N.Assumed.push_back({Join(Same), true});
   }
-  DT.recalculate(*Before->getParent());
   dropRows(N);
 }
 

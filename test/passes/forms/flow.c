@@ -133,6 +133,27 @@ INT_FORM(two_sums) {
       C[i * 20 + j] = s;
     }
 }
+// What is known before the first of several nests is known before all of them,
+// whatever was put between.
+INT_FORM(several) {
+  if (M < 1 || N < 1 || K < 1)
+    return;
+  unsigned m = M, n = N;
+  for (unsigned i = 0; i != m; i++) // expected-remark {{mk,kn->mn}}
+    for (unsigned j = 0; j != n; j++)
+      L C[i * 64l + j] += A[i * 64l + k] * B[k * 64l + j];
+  for (int t = 0; t < 2; t++) {
+    I // expected-remark {{VariantExtent}}
+      for (int j = 0; j < i; j++)
+        L C[i * 64 + j] -= A[i * 64 + k] * B[k * 64 + j + t];
+    if (C[t] > 5)
+      I J L C[i * 64 + j] += A[k * 64 + i] * B[k * 64 + j]; // expected-remark {{km,kn->mn}}
+    for (unsigned i = 0; i != m; i++) // expected-remark {{mk,nk->mn}}
+      for (unsigned j = 0; j != n; j++)
+        L C[i * 64l + j] += A[i * 64l + k] * B[j * 64l + k];
+  }
+  I J L C[i * N + j] += AB; // expected-remark {{mk,kn->mn}}
+}
 INT_FORM(tiled) {
   for (int ii = 0; ii < 32; ii += 16) // expected-remark {{x=16}}
     for (int jj = 0; jj < 32; jj += 8)

@@ -37,6 +37,20 @@ INT_FORM(evenly_spaced) {
   even(&r, C, A, B);
   product(M, N, K, r.c, r.a, r.b);
 }
+static __attribute__((noinline)) void
+two_products(int M, int N, int K, int32_t **C, const int8_t **A,
+             const int8_t **B, int times) {
+  for (int t = 0; t < times; t++) {
+    I J L C[i][j] += A[i][k] * B[k][j]; // expected-remark {{mk,kn->mn}}
+    C[0][0]++;
+    I J L C[i][j] -= A[i][k] * B[j][k]; // expected-remark {{mk,nk->mn}}
+  }
+}
+INT_FORM(twice) {
+  struct rows r;
+  even(&r, C, A, B);
+  two_products(M, N, K, r.c, r.a, r.b, 3);
+}
 INT_FORM(inputs_only) {
   struct rows r;
   even(&r, C, A, B);
