@@ -228,9 +228,9 @@ bool roll_sums(const struct match *m, const struct sum *part, int count,
   bool reassoc = true;
   for (int i = 0; i < count; i++) {
     if (!alike(&sum[0], &sum[i]))
-      return verdict_decline(m->verdict, RULE_UNROLLED, sum[i].at,
-                             "sums of products are added that move in other "
-                             "ways");
+      return verdict_decline(m->verdict, RULE_SEVERAL_PRODUCTS, sum[i].at,
+                             "the products that are added are of different "
+                             "matrices, or move through them differently");
     reassoc &= sum[i].reassoc;
     for (int t = 0; t < 2; t++)
       put_access(point[i], t, sum[i].in[t]->access);

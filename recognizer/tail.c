@@ -233,9 +233,9 @@ static const struct calc *merge_sums(struct builder *b, const struct linear *l,
     if (!take_product(b, &l->item[i], s))
       return NULL;
     if (!same_scale(s, &all[0])) {
-      verdict_decline(b->m->verdict, RULE_NOT_PRODUCT_SUM, s->sum.at,
-                      "sums of products are added that differ in sign or in "
-                      "a factor");
+      verdict_decline(b->m->verdict, RULE_SEVERAL_PRODUCTS, s->sum.at,
+                      "the products that are added differ in sign or in a "
+                      "factor");
       return NULL;
     }
     sum[count++] = s->sum;

@@ -305,7 +305,15 @@ static const struct {
     {"accumulators of both signs", /* as a complex product has them */
      IJ "loop k 8\nC[i*32 + j] = C[i*32 + j] + A[i*16 + k*2] * B[k*64 + j] - "
         "A[i*16 + k*2 + 1] * B[k*64 + j + 32] : i32",
-     "NotProductSum"},
+     "SeveralProducts"},
+    {"products of different matrices",
+     "tensor D i8\n" IJK "C[i*32 + j] += " AB " + D[i*16 + k] * B[k*32 + j] : "
+     "i32",
+     "SeveralProducts"},
+    {"a product and its mirror image",
+     IJK "C[i*32 + j] += A[i*16 + k] * B[j*16 + k] + "
+         "B[i*16 + k] * A[j*16 + k] : i32",
+     "SeveralProducts"},
     {"register tile",
      "tensor A i8\ntensor B i8\nloop i 4\nloop j 4\ns = 0 : i32\nt = 0 : i32\n"
      "u = 0 : i32\nv = 0 : i32\nloop k 16\n"
