@@ -103,6 +103,25 @@ bool Body::goes(const BasicBlock *B, const BasicBlock *Next) const {
   return It == Taken.end() || It->second == Next;
 }
 
+// What a call is, in a programmer's words.
+static std::string callWords(const CallBase &Call) {
+  if (Call.isInlineAsm())
+    return "holds assembly";
+  const Function *Callee = Call.getCalledFunction();
+  return Callee ? ("calls " + Callee->getName()).str()
+                : "calls a function through a pointer";
+}
+
+bool Body::declineJump(const Instruction &Jump) {
+  loc At = locOf(Jump.getDebugLoc(), A);
+  if (const auto *Call = dyn_cast<CallBase>(&Jump))
+    return verdict_decline(&V, RULE_SIDE_EFFECT, At,
+                           "the nest %s, which may throw or jump",
+                           callWords(*Call).c_str());
+  return verdict_decline(&V, RULE_GUARDED, At,
+                         "a switch inside the nest decides what runs");
+}
+
 // Post-order in which a loop's exit is finished before its body, so that in
 // reverse every loop's blocks stand together and before what follows it.
 bool Body::visit(BasicBlock *B) {
@@ -110,9 +129,7 @@ bool Body::visit(BasicBlock *B) {
     return true;
   const auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
   if (!Branch)
-    return verdict_decline(&V, RULE_GUARDED,
-                           locOf(B->getTerminator()->getDebugLoc(), A),
-                           "a switch inside the nest decides what runs");
+    return declineJump(*B->getTerminator());
   const Loop *L = LI.getLoopFor(B);
   bool Leaves = any_of(successors(B),
                        [&](BasicBlock *Next) { return !L->contains(Next); });
@@ -241,10 +258,8 @@ bool Body::check(const Instruction &I) {
   if (harmless(I) || I.isTerminator())
     return true;
   const auto *Call = dyn_cast<CallBase>(&I);
-  const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-  return verdict_decline(&V, RULE_SIDE_EFFECT, At, "the nest %s%s",
-                         Callee ? "calls " : "has a side effect",
-                         Callee ? Callee->getName().str().c_str() : "");
+  return verdict_decline(&V, RULE_SIDE_EFFECT, At, "the nest %s",
+                         Call ? callWords(*Call).c_str() : "has a side effect");
 }
 
 bool Body::read() {

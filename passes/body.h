@@ -60,6 +60,7 @@ private:
   void choose(llvm::BasicBlock *B, const llvm::BranchInst &Branch);
   void findConditional(const llvm::Loop &L);
   bool checkLoops();
+  bool declineJump(const llvm::Instruction &Jump);
   bool visit(llvm::BasicBlock *B);
   bool check(const llvm::Instruction &I);
 };

@@ -29,20 +29,22 @@ using namespace llvm;
 namespace nputeir {
 // ---- is it worth a closer look? ----
 
-// Counts loads that V is computed from by conversions and products.
+// Counts the factors of V that are computed from loads.
 static int loadsUnder(const Value *V, int Depth) {
   const auto *I = dyn_cast<Instruction>(V);
   if (!I || Depth > 8)
     return 0;
   if (isa<LoadInst>(I) || isa<PHINode>(I))
     return 1;
-  if (isa<CastInst>(I) || I->getOpcode() == Instruction::FNeg ||
-      I->getOpcode() == Instruction::Shl)
+  if (isa<CastInst>(I) || isa<UnaryOperator>(I))
     return loadsUnder(I->getOperand(0), Depth + 1);
-  if (I->getOpcode() == Instruction::Mul || I->getOpcode() == Instruction::FMul)
-    return loadsUnder(I->getOperand(0), Depth + 1) +
-           loadsUnder(I->getOperand(1), Depth + 1);
-  return 0;
+  if (!isa<BinaryOperator>(I))
+    return 0;
+  int X = loadsUnder(I->getOperand(0), Depth + 1);
+  int Y = loadsUnder(I->getOperand(1), Depth + 1);
+  bool Product =
+      I->getOpcode() == Instruction::Mul || I->getOpcode() == Instruction::FMul;
+  return Product ? X + Y : std::max(X, Y);
 }
 
 bool isSumOfProduct(const Instruction &I) {

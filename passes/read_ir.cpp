@@ -285,7 +285,18 @@ private:
       return as(readPhi(P, Depth), T);
     if (nest_expr *E = readBits(I))
       return E;
+    if (isa<ICmpInst>(I) && any_of(I->operands(), [&](const Use &U) {
+          return countsLoops(U.get());
+        }))
+      return other("a comparison of loop counters", at(*I));
     return as(readOperation(*I, Depth), T);
+  }
+
+  bool countsLoops(Value *W) {
+    const auto *Rec = SE.isSCEVable(W->getType())
+                          ? dyn_cast<SCEVAddRecExpr>(SE.getSCEV(W))
+                          : nullptr;
+    return Rec && Outer.contains(Rec->getLoop());
   }
 
   // ---- values that depend on a condition ----

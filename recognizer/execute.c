@@ -79,6 +79,11 @@ static const struct term *old_content(struct machine *x,
   for (int i = 0; i < x->snapshots; i++)
     if (x->snapshot[i].load == e && x->snapshot[i].held)
       return term_cast(x->m->arena, e->type, x->snapshot[i].held);
+  if (!same_element(e->access.type, x->places->type))
+    return bad(
+        x, RULE_OVERLAPS_SELF, e->at,
+        arena_printf(x->m->arena, "the result is written as %s, but read as %s",
+                     dtype_name(x->places->type), dtype_name(e->access.type)));
   return bad(x, RULE_OVERLAPS_SELF, e->at,
              "the result is read at another place than the one that is "
              "written in this iteration");

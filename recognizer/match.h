@@ -40,6 +40,8 @@ struct places {
   struct value *stride_bytes; /* [loop_count], of leaders */
 };
 bool find_places(const struct match *, struct places *);
+/* Reads and writes of integers may differ in what they say about the sign. */
+bool same_element(enum dtype, enum dtype);
 /* The place that an access in `loop` reaches; -1: none, or not every
  * iteration its own. */
 int place_of(const struct match *, const struct places *,

@@ -161,8 +161,7 @@ bool find_places(const struct match *m, struct places *p) {
   return true;
 }
 
-/* Reads and writes of integers may differ in what they say about the sign. */
-static bool same_element(enum dtype a, enum dtype b) {
+bool same_element(enum dtype a, enum dtype b) {
   return a == b ||
          (dtype_kind(a) != DTYPE_FLOAT && dtype_kind(b) != DTYPE_FLOAT &&
           dtype_bytes(a) == dtype_bytes(b));

@@ -51,6 +51,22 @@ INT_FORM(guarded_by_input) {
     if (B[k * N + j])
       C[i * N + j] += AB;
 }
+INT_FORM(switched) {
+  I J L { // expected-remark {{a switch inside the nest}}
+    switch (M) {
+    case 3: C[i * N + j] += AB; break;
+    case 4: C[i * N + j] -= AB; break;
+    case 5: C[i * N + j] = 0; break;
+    }
+  }
+}
+INT_FORM(above_the_diagonal) {
+  I J { // expected-remark {{a comparison of loop counters}}
+    int s = 0;
+    L s += AB;
+    C[i * N + j] = j > i ? -9 : s;
+  }
+}
 INT_FORM(guarded_row) {
   I // expected-remark {{kept}}
     if (i & 1)

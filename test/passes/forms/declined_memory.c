@@ -34,6 +34,32 @@ INT_FORM(calls_outside_inner) {
     J L C[i * N + j] += AB;
   }
 }
+static void (*volatile counter_of)(void) = count;
+INT_FORM(calls_through_a_pointer) {
+  void (*f)(void) = counter_of;
+  I J L { // expected-remark {{calls a function through a pointer}}
+    C[i * N + j] += AB;
+    f();
+  }
+}
+INT_FORM(assembly) {
+  I J L { // expected-remark {{holds assembly}}
+    C[i * N + j] += AB;
+    __asm__ volatile("" : "+m"(counter));
+  }
+}
+union number {
+  int32_t integer;
+  float real;
+};
+INT_FORM(read_as_another_type) {
+  union number *c = (union number *)C;
+  I J { // expected-remark {{written as f32, but read as i32}}
+    int s = c[i * N + j].integer;
+    L s += AB;
+    c[i * N + j].real = (float)s;
+  }
+}
 INT_FORM(second_store) {
   I J L { // expected-remark {{ExtraStore}}
     C[i * N + j] += AB;

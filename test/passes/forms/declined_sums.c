@@ -27,6 +27,16 @@ INT_FORM(product_plus_one) {
 INT_FORM(three_factors) {
   I J L C[i * N + j] += AB * A[k]; // expected-remark {{ThreeFactors}}
 }
+INT_FORM(offset_input) {
+  I J L C[i * N + j] += (A[i * K + k] - M) * B[k * N + j]; // expected-remark {{AxisRoles}}
+}
+INT_FORM(shifted_input) {
+  I J L C[i * N + j] += (A[i * K + k] >> 1) * B[k * N + j]; // expected-remark {{formed with a shift}}
+}
+INT_FORM(product_and_mirror_image) {
+  I J L // expected-remark {{SeveralProducts}}
+    C[i * N + j] += A[i * K + k] * B[j * K + k] + B[i * K + k] * A[j * K + k];
+}
 INT_FORM(scaled_old) {
   I J L C[i * N + j] = 2 * C[i * N + j] + AB; // expected-remark 0-1 {{NotProductSum}}
 }
