@@ -13,7 +13,7 @@
 // A loop that counts down is described as one that counts up from its last
 // iteration; which way a sum is formed or a result is filled does not matter.
 #include "address.h"
-#include "body.h"
+#include "exits.h"
 #include "versions.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -30,11 +30,10 @@ bool Addresses::usable(const SCEV *S) {
 }
 
 static const char *leftFromElsewhere(const Loop &L) {
-  if (!L.isLoopSimplifyForm() || !L.getExitingBlock() ||
-      !L.getUniqueExitBlock())
+  const BasicBlock *From = exitOf(L).From;
+  if (!L.isLoopSimplifyForm() || !From)
     return "a loop of the nest has more than one way out";
-  if (L.getExitingBlock() != L.getHeader() &&
-      L.getExitingBlock() != L.getLoopLatch())
+  if (From != L.getHeader() && From != L.getLoopLatch())
     return "a loop of the nest is left from its middle";
   return nullptr;
 }
@@ -47,7 +46,7 @@ const SCEV *Addresses::extentOf(Loop &L, arena *A, verdict &V) {
   };
   if (const char *Why = leftFromElsewhere(L))
     return Decline(RULE_EARLY_EXIT, Why);
-  const SCEV *Taken = SE.getBackedgeTakenCount(&L);
+  const SCEV *Taken = SE.getExitCount(&L, exitOf(L).From);
   if (isa<SCEVCouldNotCompute>(Taken))
     return Decline(RULE_UNCOUNTABLE, "the number of iterations of a loop is "
                                      "not known before it starts");
@@ -103,7 +102,7 @@ private:
     unsigned Bits = (unsigned)SE.getTypeSizeInBits(S->getType());
     if (Cast->getType() != I64 || Bits > 32 || !isa<SCEVAddRecExpr>(S))
       return Cast;
-    NoWrap Sum = {Bits, Signed, nullptr, {}};
+    NoWrap Sum = {Bits, Signed, {nullptr, {}}};
     SmallVector<std::pair<const SCEV *, const Loop *>, 4> Steps;
     while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
       auto It = Index.find(Rec->getLoop());
@@ -112,13 +111,13 @@ private:
       if (!Rec->isAffine())
         return Cast;
       const SCEV *Step = extend(Rec->getStepRecurrence(SE), Signed);
-      Sum.Terms.push_back({Step, Extents[It->second]});
+      Sum.Of.Terms.push_back({Step, Extents[It->second]});
       Steps.push_back({Step, Rec->getLoop()});
       S = Rec->getStart();
     }
     if (Steps.empty())
       return Cast;
-    const SCEV *Wide = Sum.Start = extend(S, Signed);
+    const SCEV *Wide = Sum.Of.Start = extend(S, Signed);
     for (auto [Step, L] : reverse(Steps))
       Wide = SE.getAddRecExpr(Wide, Step, L, SCEV::FlagAnyWrap);
     Bounded.push_back(std::move(Sum));
@@ -133,8 +132,8 @@ const SCEV *Addresses::widen(const SCEV *S) {
   Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
   const SCEV *Wide = Widener(SE, Index, Extents, Bounded, I64).visit(S);
   for (size_t I = Before; I < Bounded.size(); I++) {
-    bool Known = usable(Bounded[I].Start);
-    for (auto [Step, Extent] : Bounded[I].Terms)
+    bool Known = usable(Bounded[I].Of.Start);
+    for (auto [Step, Extent] : Bounded[I].Of.Terms)
       Known &= usable(Step) && usable(Extent);
     if (!Known) {
       Bounded.resize(Before);
@@ -215,11 +214,16 @@ const SCEV *Addresses::resolveRows(const SCEV *S) {
 
 bool Addresses::split(const Instruction &I, const Value *Pointer,
                       Address &Result) {
-  if (Pointer->getType()->getPointerAddressSpace() != 0 ||
-      !SE.isSCEVable(Pointer->getType()))
+  return Pointer->getType()->getPointerAddressSpace() == 0 &&
+         splitNumber(I, Pointer, Result);
+}
+
+bool Addresses::splitNumber(const Instruction &I, const Value *W,
+                            Address &Result) {
+  if (!SE.isSCEVable(W->getType()))
     return false;
-  const SCEV *S = SE.getSCEVAtScope(const_cast<Value *>(Pointer),
-                                    LI.getLoopFor(I.getParent()));
+  const SCEV *S =
+      SE.getSCEVAtScope(const_cast<Value *>(W), LI.getLoopFor(I.getParent()));
   S = widen(resolveRows(S));
   Result.Stride.assign(Loops.size(), nullptr);
   while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
@@ -228,13 +232,38 @@ bool Addresses::split(const Instruction &I, const Value *Pointer,
         !Rec->getLoop()->contains(I.getParent()) || Result.Stride[It->second])
       break;
     const SCEV *Step = Rec->getStepRecurrence(SE);
-    if (!usable(Step) || SE.getTypeSizeInBits(Step->getType()) != 64)
+    if (!usable(Step))
       return false;
     Result.Stride[It->second] = Step;
     S = Rec->getStart();
   }
   Result.Start = S;
   return usable(S);
+}
+
+bool Addresses::readNumber(const Instruction &I, const Value *W, bool Signed,
+                           Address &Result) {
+  if (!splitNumber(I, W, Result) || SE.getTypeSizeInBits(W->getType()) > 64)
+    return false;
+  Type *I64 = Type::getInt64Ty(W->getContext());
+  if (W->getType()->isPointerTy() && !Rows.empty())
+    return false; // may lie in a row whose address is not known yet
+  if (Result.Start->getType()->isPointerTy())
+    Result.Start = SE.getLosslessPtrToIntExpr(Result.Start);
+  Result.Start = Signed ? SE.getNoopOrSignExtend(Result.Start, I64)
+                        : SE.getNoopOrZeroExtend(Result.Start, I64);
+  for (const SCEV *&Stride : Result.Stride)
+    if (Stride)
+      Stride = SE.getNoopOrSignExtend(Stride, I64);
+  return usable(Result.Start);
+}
+
+Sum Addresses::sum(const Address &X) const {
+  Sum S = {X.Start, {}};
+  for (size_t L = 0; L < Loops.size(); L++)
+    if (X.Stride[L] && !X.Stride[L]->isZero())
+      S.Terms.push_back({X.Stride[L], Extents[L]});
+  return S;
 }
 
 bool looksNegative(const SCEV *S) {

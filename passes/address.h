@@ -46,10 +46,16 @@ public:
   void chooseDirections(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
   bool read(const llvm::Instruction &I, const llvm::Value *Pointer,
             Address &Result);
+  // A number or an address as it is before I, in 64 bits, modulo its own.
+  bool readNumber(const llvm::Instruction &I, const llvm::Value *W, bool Signed,
+                  Address &Result);
+  Sum sum(const Address &X) const; // over all iterations
 
 private:
   bool split(const llvm::Instruction &I, const llvm::Value *Pointer,
              Address &Result);
+  bool splitNumber(const llvm::Instruction &I, const llvm::Value *W,
+                   Address &Result);
   const llvm::SCEV *widen(const llvm::SCEV *S);
   const llvm::SCEV *resolveRows(const llvm::SCEV *S);
   const llvm::SCEV *rowAddress(const llvm::LoadInst &L);

@@ -122,6 +122,22 @@ bool Body::declineJump(const Instruction &Jump) {
                          "a switch inside the nest decides what runs");
 }
 
+// The side of a branch that leaves a loop on which the loop goes on, unless
+// this is where the loop has done its work.
+bool Body::stay(BasicBlock *B, const BranchInst &Branch) {
+  const Loop *L = LI.getLoopFor(B);
+  if (!Branch.isConditional() || exitOf(*L).From == B)
+    return true;
+  bool Side = L->contains(Branch.getSuccessor(0));
+  if (Outer.contains(Branch.getSuccessor(Side)) || // of 0 and 1, the other
+      !neverReturns(Branch.getSuccessor(Side)))
+    return verdict_decline(&V, RULE_EARLY_EXIT, locOf(Branch.getDebugLoc(), A),
+                           "a loop of the nest has more than one way out");
+  Taken[B] = Branch.getSuccessor(!Side);
+  Asserted.push_back({&Branch, Side});
+  return true;
+}
+
 // Post-order in which a loop's exit is finished before its body, so that in
 // reverse every loop's blocks stand together and before what follows it.
 bool Body::visit(BasicBlock *B) {
@@ -133,6 +149,8 @@ bool Body::visit(BasicBlock *B) {
   const Loop *L = LI.getLoopFor(B);
   bool Leaves = any_of(successors(B),
                        [&](BasicBlock *Next) { return !L->contains(Next); });
+  if (Leaves && !stay(B, *Branch))
+    return false;
   if (Branch->isConditional() && !Leaves)
     choose(B, *Branch);
   for (bool Outside : {true, false})
@@ -186,11 +204,6 @@ int Body::onlyWayInto(const PHINode &P) const {
     Found = (int)I;
   }
   return Found;
-}
-
-bool exitsBeforeBody(const Loop &L) {
-  return L.getExitingBlock() == L.getHeader() &&
-         L.getLoopLatch() != L.getHeader();
 }
 
 // The variable whose value W is where loop L has ended; null: none.
@@ -287,11 +300,17 @@ bool Body::read() {
   return true;
 }
 
+// On a way out that is not taken.
+bool Body::isIdle(const Use &U) const {
+  const auto *P = dyn_cast<PHINode>(U.getUser());
+  return P && !goes(P->getIncomingBlock(U), P->getParent());
+}
+
 bool Body::checkLiveOuts() {
   for (BasicBlock *B : Outer.blocks())
     for (Instruction &I : *B)
-      for (const User *U : I.users())
-        if (!Outer.contains(cast<Instruction>(U)))
+      for (const Use &U : I.uses())
+        if (!Outer.contains(cast<Instruction>(U.getUser())) && !isIdle(U))
           return verdict_decline(&V, RULE_LIVE_OUT, locOf(I.getDebugLoc(), A),
                                  "a value that the nest computes is used "
                                  "after it");

@@ -2,7 +2,7 @@
 #ifndef NPUTEIR_BODY_H
 #define NPUTEIR_BODY_H
 
-#include "passes.h"
+#include "exits.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -10,9 +10,11 @@
 
 namespace nputeir {
 
-// The exit test stands before the body: the body runs as often as the loop is
-// taken back, and the header once more.
-bool exitsBeforeBody(const llvm::Loop &L);
+// A branch that takes one side in every iteration, or the description fails.
+struct Assertion {
+  const llvm::BranchInst *At;
+  bool Side;
+};
 
 class Body {
   llvm::Loop &Outer;
@@ -31,6 +33,8 @@ public:
   // Conditions that do not change in the nest, and the side on which the
   // description holds.
   std::vector<std::pair<llvm::Value *, bool>> Assumed;
+  // Ways out that never return are not taken.
+  std::vector<Assertion> Asserted;
 
   Body(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::DominatorTree &DT, arena *A,
        verdict &V)
@@ -58,11 +62,13 @@ public:
 
 private:
   void choose(llvm::BasicBlock *B, const llvm::BranchInst &Branch);
+  bool stay(llvm::BasicBlock *B, const llvm::BranchInst &Branch);
   void findConditional(const llvm::Loop &L);
   bool checkLoops();
   bool declineJump(const llvm::Instruction &Jump);
   bool visit(llvm::BasicBlock *B);
   bool check(const llvm::Instruction &I);
+  bool isIdle(const llvm::Use &U) const;
 };
 
 } // namespace nputeir

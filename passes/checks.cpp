@@ -8,22 +8,21 @@ using namespace llvm;
 namespace nputeir {
 
 Checks::Checks(const IRNest &Nest, ScalarEvolution &SE, Instruction *At)
-    : Nest(Nest), At(At), Code(SE, *At->getModule()),
-      Symbol(Nest.Symbol.size(), nullptr), B(At) {}
+    : Nest(Nest), At(At), Code(SE, *At->getModule()), B(At) {}
 
 Value *Checks::frozen(const SCEV *S, Type *T) {
+  Value *&Known = Frozen[S];
+  if (Known)
+    return Known;
   Value *V = Code.expand(S, T, At);
   B.SetInsertPoint(At);
-  return isa<Constant>(V) ? V : B.CreateFreeze(V);
+  return Known = isa<Constant>(V) ? V : B.CreateFreeze(V);
 }
 
 Value *Checks::number(value V) {
   if (V.symbol < 0)
     return B.getInt64((uint64_t)V.constant);
-  Value *&Known = Symbol[V.symbol];
-  if (!Known)
-    Known = frozen(Nest.Symbol[V.symbol], B.getInt64Ty());
-  return Known;
+  return frozen(Nest.Symbol[V.symbol], B.getInt64Ty());
 }
 
 Value *Checks::isPositive(value V) {
@@ -35,32 +34,58 @@ Value *Checks::equal(const SCEV *X, const SCEV *Y) {
   return B.CreateICmpEQ(Left, frozen(Y, B.getInt64Ty()));
 }
 
-// Steps have at most 32 bits, and extents must have, so that only the sum can
-// overflow.
-Value *Checks::staysSmall(const NoWrap &Sum) {
+Checks::Range Checks::range(const Sum &S) {
   Type *I64 = B.getInt64Ty();
-  Value *Smallest = frozen(Sum.Start, I64), *Largest = Smallest;
-  Value *Few = B.getTrue();
-  for (auto [Step, Extent] : Sum.Terms) {
+  Value *Start = frozen(S.Start, I64);
+  Range All = {Start, Start, B.getTrue()};
+  for (auto [Step, Extent] : S.Terms) {
     Value *Last = B.CreateSub(frozen(Extent, I64), B.getInt64(1));
-    Few = B.CreateAnd(Few, B.CreateICmpULE(Last, B.getInt64(UINT32_MAX)));
-    Value *Way = B.CreateMul(frozen(Step, I64), Last);
+    Value *Product = B.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow,
+                                             frozen(Step, I64), Last);
+    Value *Way = B.CreateExtractValue(Product, 0);
     auto Add = [&](Value *To, Intrinsic::ID Side) {
       return B.CreateBinaryIntrinsic(
           Intrinsic::sadd_sat, To,
           B.CreateBinaryIntrinsic(Side, Way, B.getInt64(0)));
     };
-    Smallest = Sum.Signed ? Add(Smallest, Intrinsic::smin) : Smallest;
-    Largest = Sum.Signed
-                  ? Add(Largest, Intrinsic::smax)
-                  : B.CreateBinaryIntrinsic(Intrinsic::uadd_sat, Largest, Way);
+    All.Smallest = Add(All.Smallest, Intrinsic::smin);
+    All.Largest = Add(All.Largest, Intrinsic::smax);
+    All.Exact =
+        B.CreateAnd(All.Exact, B.CreateNot(B.CreateExtractValue(Product, 1)));
   }
-  int64_t Limit = (int64_t)1 << (Sum.Bits - 1);
-  Value *Fits = Sum.Signed
-                    ? B.CreateAnd(B.CreateICmpSGE(Smallest, B.getInt64(-Limit)),
-                                  B.CreateICmpSLT(Largest, B.getInt64(Limit)))
-                    : B.CreateICmpULT(Largest, B.getInt64(2 * Limit));
-  return B.CreateAnd(Few, Fits);
+  return All;
+}
+
+Value *Checks::holds(const NoWrap &N) {
+  Range All = range(N.Of);
+  int64_t Limit = (int64_t)1 << (N.Signed ? N.Bits - 1 : N.Bits);
+  Value *Low = B.getInt64(N.Signed ? (uint64_t)-Limit : 0);
+  Value *High = B.getInt64((uint64_t)Limit);
+  Value *Fits = B.CreateAnd(B.CreateICmpSGE(All.Smallest, Low),
+                            B.CreateICmpSLT(All.Largest, High));
+  return B.CreateAnd(All.Exact, Fits);
+}
+
+Value *Checks::holds(const Comparison &C) {
+  Range All = range(C.Of);
+  Value *Zero = B.getInt64(0), *Holds;
+  switch (C.Is) {
+  case CmpInst::ICMP_EQ:
+    Holds = B.CreateAnd(B.CreateICmpEQ(All.Smallest, Zero),
+                        B.CreateICmpEQ(All.Largest, Zero));
+    break;
+  case CmpInst::ICMP_NE:
+    Holds = B.CreateOr(B.CreateICmpSGT(All.Smallest, Zero),
+                       B.CreateICmpSLT(All.Largest, Zero));
+    break;
+  case CmpInst::ICMP_SLT:
+  case CmpInst::ICMP_SLE:
+    Holds = B.CreateICmp(C.Is, All.Largest, Zero);
+    break;
+  default:
+    Holds = B.CreateICmp(C.Is, All.Smallest, Zero);
+  }
+  return B.CreateAnd(All.Exact, Holds);
 }
 
 Value *Checks::holds(const contraction_guard &G) {

@@ -5,6 +5,7 @@
 #include "passes.h"
 #include "versions.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace nputeir {
@@ -13,7 +14,14 @@ class Checks {
   const IRNest &Nest;
   llvm::Instruction *At;
   Expander Code;
-  llvm::SmallVector<llvm::Value *, 8> Symbol; // null: not asked for yet
+  llvm::DenseMap<const llvm::SCEV *, llvm::Value *> Frozen;
+
+  // Of all iterations; Exact: no product overflows.  The sums stop at the ends
+  // of 64 bits.
+  struct Range {
+    llvm::Value *Smallest, *Largest, *Exact;
+  };
+  Range range(const Sum &S);
 
 public:
   llvm::IRBuilder<> B; // puts its instructions in front of At
@@ -25,7 +33,8 @@ public:
   llvm::Value *number(value V); // 64 bits
   llvm::Value *isPositive(value V);
   llvm::Value *equal(const llvm::SCEV *X, const llvm::SCEV *Y);
-  llvm::Value *staysSmall(const NoWrap &Sum);
+  llvm::Value *holds(const NoWrap &N);
+  llvm::Value *holds(const Comparison &C);
   llvm::Value *holds(const contraction_guard &G);
   llvm::Value *holds(std::pair<llvm::Value *, bool> Assumed);
 };

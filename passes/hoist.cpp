@@ -10,9 +10,11 @@
 //     ask:     columns' = load
 //     on:      columns = phi [columns', ask], [0, before]
 //
-// Nothing is read that the source would not read.  Behind a loop, the value of
-// a pointer that was stepped along is its start plus steps times iterations.
-#include "passes.h"
+// Nothing is read that the source would not read, unless it is known that it
+// may be and only a failed check would keep the source from it.  Behind a loop,
+// the value of a pointer that was stepped along is its start plus steps times
+// iterations.
+#include "exits.h"
 #include "versions.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
@@ -112,11 +114,10 @@ private:
   bool loopsBefore(const LoadInst &L, SmallVectorImpl<Loop *> &Needed) {
     const BasicBlock *B = L.getParent();
     for (Loop *Around = LI.getLoopFor(B);; Around = Around->getParentLoop()) {
-      if (!Around->isLoopSimplifyForm() || !Around->getExitingBlock() ||
-          !always(B, *Around))
+      const BasicBlock *From = exitOf(*Around).From;
+      if (!Around->isLoopSimplifyForm() || !From || !always(B, *Around))
         return false;
-      if (B != Around->getHeader() &&
-          Around->getExitingBlock() == Around->getHeader())
+      if (B != Around->getHeader() && From == Around->getHeader())
         Needed.push_back(Around);
       if (Around == &Outer)
         break;
@@ -126,6 +127,16 @@ private:
     return true;
   }
 
+  // A check may end the program before the load is reached.
+  bool mayFailBefore(const LoadInst &L) {
+    SmallVector<Loop::Edge, 4> Edges;
+    Outer.getExitEdges(Edges);
+    return any_of(Edges, [&](const Loop::Edge &E) {
+      return E.first != exitOf(Outer).From &&
+             !DT.dominates(L.getParent(), E.first);
+    });
+  }
+
   bool hoist(LoadInst &L) {
     SmallVector<Loop *, 4> Needed;
     if (!loopsBefore(L, Needed))
@@ -133,13 +144,18 @@ private:
     SmallVector<const SCEV *, 4> Count;
     Expander Code(SE, *L.getModule());
     for (Loop *Around : Needed) {
-      const SCEV *S = SE.getBackedgeTakenCount(Around);
+      const SCEV *S = SE.getExitCount(Around, exitOf(*Around).From);
       if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &Outer) ||
           !SE.properlyDominates(S, Outer.getHeader()) || !Code.isSafe(S))
         return false;
       Count.push_back(S);
     }
     Instruction *End = Outer.getLoopPreheader()->getTerminator();
+    if (mayFailBefore(L)) {
+      if (!mayReadEarly(L, End, DT))
+        return false;
+      L.dropUnknownNonDebugMetadata(); // what holds only if it is reached
+    }
     if (Count.empty()) {
       moveBefore(L, End);
       return true;

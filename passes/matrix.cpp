@@ -179,7 +179,8 @@ public:
   bool readLoop(DominatorTree &DT, AAResults &AA) {
     Code.emplace(*Outer, LI, DT, A, V);
     Places.emplace(*Outer, LI, SE, AA);
-    bool Good = Code->read() && Code->checkLiveOuts() && readBlocks();
+    bool Good =
+        Code->read() && Code->checkLiveOuts() && !hasChecks() && readBlocks();
     R.Rows = Places->Rows; // to be dropped if the nest is kept
     R.Assumed = Code->Assumed;
     R.Bounded = Places->Bounded;
@@ -204,6 +205,12 @@ private:
   bool inside(const Value *W) const {
     const auto *I = dyn_cast<Instruction>(W);
     return I && (Outer ? Outer->contains(I) : Order.count(I) > 0);
+  }
+
+  bool hasChecks() {
+    return !Code->Asserted.empty() &&
+           !decline(RULE_CHECK, *Code->Asserted[0].At,
+                    "a check among matrices may end the program");
   }
 
   bool decline(enum rule Rule, const Instruction &I, const char *Why) {

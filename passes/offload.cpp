@@ -6,8 +6,8 @@
 // widened); only when a nest of the copy is taken is the function itself
 // changed.  The copy and the function are analysed with managers of our own, so
 // that nothing of this is left behind in the compiler's.
+#include "exits.h"
 #include "matrix.h"
-#include "passes.h"
 #include "versions.h"
 
 extern "C" {
@@ -216,8 +216,8 @@ public:
     for (Taken &T : Take) {
       if (T.L) {
         computeRows(*T.L, LI, SE, DT, T.Nest);
-        T.Old = {T.L->getLoopPreheader(), T.L->getHeader(),
-                 T.L->getUniqueExitBlock(), T.L->getStartLoc()};
+        T.Old = {T.L->getLoopPreheader(), T.L->getHeader(), exitOf(*T.L).To,
+                 T.L->getStartLoc()};
         markKept(*T.L);
       }
       rewriteNest(T.Old, LI, SE, DT, T.Nest, *T.C, O, T.TEIR);

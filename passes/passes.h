@@ -13,6 +13,7 @@ extern "C" {
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 
@@ -45,13 +46,24 @@ bool addAnnotations(const llvm::Function &F, arena *A, options &O,
 bool parseDoors(const Doors &D, arena *A, options &O, diag *Problem);
 
 // ---- read_ir.cpp ----
-// Start + sum of step * iteration, all of them in 64 bits, must stay a number
-// of `Bits` bits, signed or not.
-struct NoWrap {
-  unsigned Bits; // at most 32
-  bool Signed;
+// Start + step * iteration of every loop that moves it, all of them in 64 bits.
+struct Sum {
   const llvm::SCEV *Start;
-  llvm::SmallVector<std::pair<const llvm::SCEV *, const llvm::SCEV *>, 4> Terms;
+  struct Term {
+    const llvm::SCEV *Step, *Extent;
+  };
+  llvm::SmallVector<Term, 4> Terms;
+};
+// A sum must stay a number of `Bits` bits, at most 61, in all iterations.
+struct NoWrap {
+  unsigned Bits;
+  bool Signed;
+  Sum Of;
+};
+// A sum that does not overflow must compare with zero in all iterations.
+struct Comparison {
+  llvm::CmpInst::Predicate Is; // signed, or equal, or not
+  Sum Of;
 };
 
 // An array of row addresses that the nest loads one by one along a loop, as in
@@ -72,6 +84,7 @@ struct IRNest {
   // Conditions under which the nest is what the description says.
   std::vector<std::pair<llvm::Value *, bool>> Assumed;
   std::vector<NoWrap> Bounded;
+  std::vector<Comparison> Compared;
   std::vector<RowArray> Rows;
   std::vector<llvm::Value *> NonZero;    // floats that must not be zero
   std::vector<contraction_guard> Guards; // beside those of the contraction

@@ -13,6 +13,7 @@
 // Phi nodes of loop headers that are not counters become scalar variables with
 // two assignments, the start and the step.  Those of one header happen at once.
 #include "address.h"
+#include "assertion.h"
 #include "body.h"
 #include "fill.h"
 #include "operations.h"
@@ -67,9 +68,9 @@ public:
 private:
   bool readAll() {
     if (!Code.read() || !readLoops() || !Code.checkLiveOuts() ||
-        !readStatements())
+        !readAssertions() || !readStatements())
       return false;
-    R.Assumed = Code.Assumed;
+    R.Assumed.insert(R.Assumed.end(), Code.Assumed.begin(), Code.Assumed.end());
     R.Bounded = Places.Bounded;
     finish(at(Outer));
     return true;
@@ -175,6 +176,15 @@ private:
         Access.stride_bytes[L] =
             valueOf(X.Stride[L],
                     Twine(tensorName(Access.tensor)) + "." + loopName((int)L));
+    return true;
+  }
+
+  bool readAssertions() {
+    for (const Assertion &X : Code.Asserted)
+      if (!readAssertion(X, Outer, Places, SE, R))
+        return verdict_decline(&V, RULE_CHECK, at(*X.At),
+                               "whether a check inside the nest fails is not "
+                               "known before it");
     return true;
   }
 

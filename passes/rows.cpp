@@ -90,7 +90,8 @@ private:
   }
 };
 
-// Every loop has work, and conditions take the side that was described.
+// Every loop has work, conditions take the side that was described, and no
+// check ends the program before the last row is read.
 Value *loopsRun(const IRNest &N, ScalarEvolution &SE, Instruction *At) {
   Checks Front(N, SE, At);
   Value *Run = Front.B.getTrue();
@@ -98,6 +99,10 @@ Value *loopsRun(const IRNest &N, ScalarEvolution &SE, Instruction *At) {
     Run = Front.B.CreateAnd(Run, Front.isPositive(N.N->loop[L].extent));
   for (auto Assumed : N.Assumed)
     Run = Front.B.CreateAnd(Run, Front.holds(Assumed));
+  for (const NoWrap &Sum : N.Bounded)
+    Run = Front.B.CreateAnd(Run, Front.holds(Sum));
+  for (const Comparison &C : N.Compared)
+    Run = Front.B.CreateAnd(Run, Front.holds(C));
   return Run;
 }
 

@@ -3,6 +3,7 @@
 #ifndef NPUTEIR_VERSIONS_H
 #define NPUTEIR_VERSIONS_H
 
+#include "llvm/Analysis/Loads.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/IRBuilder.h"
@@ -86,6 +87,18 @@ inline void moveBefore(llvm::Instruction &I, llvm::Instruction *At) {
 #else
   I.moveBefore(At);
 #endif
+}
+
+// Whether memory may be read where `At` stands, though the program does not.
+inline bool mayReadEarly(const llvm::LoadInst &L, const llvm::Instruction *At,
+                         const llvm::DominatorTree &DT) {
+  return llvm::isDereferenceableAndAlignedPointer(
+      L.getPointerOperand(), L.getType(), L.getAlign(),
+      L.getModule()->getDataLayout(), At,
+#if LLVM_VERSION_MAJOR >= 15
+      /*AC=*/nullptr,
+#endif
+      &DT);
 }
 
 inline llvm::SROAPass keepBranchesSROA() {
