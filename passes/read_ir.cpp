@@ -57,7 +57,8 @@ public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
          AAResults &AA, arena *A, IRNest &R, verdict &V)
       : Operations(A, R), Outer(Outer), LI(LI), SE(SE), DT(DT), V(V),
-        Code(Outer, LI, DT, A, V), Places(Outer, LI, SE, AA), Known(SE) {}
+        Code(Outer, LI, DT, A, V), Places(Outer, LI, SE, AA),
+        Known(SE, Places) {}
 
   bool read() {
     bool Good = readAll();

@@ -61,10 +61,35 @@ int64_t Starts::Family::timesPerRow() const {
   return Row;
 }
 
+// Bytes from the first access to the last, as far as is known: a run-time
+// number of steps counts as one, a step of run-time size as none.
+uint64_t Starts::movesBy(const Address &X) const {
+  uint64_t Way = 0;
+  for (size_t L = 0; L < X.Stride.size(); L++) {
+    const auto *Step = dyn_cast_or_null<SCEVConstant>(X.Stride[L]);
+    const auto *Extent = dyn_cast<SCEVConstant>(Places.extent((int)L));
+    if (Step)
+      Way = SaturatingMultiplyAdd(
+          Step->getAPInt().abs().getZExtValue(),
+          Extent ? Extent->getAPInt().getZExtValue() - 1 : 1, Way);
+  }
+  return Way;
+}
+
+// Further from all that is written than either moves.
+bool Starts::isFar(const Family &F, const Address &X, const Distance &D) const {
+  uint64_t Near = std::max(movesBy(F.First), movesBy(X));
+  return F.Written && D.Times == 0 && none_of(F.Bytes, [&](int64_t Bytes) {
+           return (uint64_t)std::abs(D.Bytes - Bytes) <= Near;
+         });
+}
+
 bool Starts::join(Family &F, const Address &X, bool Written) {
   Distance D;
-  if (!measure(F.First.Start, X.Start, D))
+  if (!measure(F.First.Start, X.Start, D) || (!Written && isFar(F, X, D)))
     return false;
+  if (Written && D.Times == 0)
+    F.Bytes.push_back(D.Bytes);
   if (F.has(D))
     return true;
   if (F.Written != Written || F.First.Stride != X.Stride ||
@@ -85,7 +110,7 @@ void Starts::add(const Address &X, bool Written) {
 Start Starts::find(const Address &X) {
   for (const Family &F : Families) {
     Distance D;
-    if (!measure(F.First.Start, X.Start, D) || !F.has(D))
+    if (!measure(F.First.Start, X.Start, D) || !F.has(D) || isFar(F, X, D))
       continue;
     if (!F.Unit)
       return {F.First.Start, D.Bytes, 0, nullptr};

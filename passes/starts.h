@@ -5,9 +5,10 @@
 //
 //     b[l * n + j]   b[(l + 1) * n + j]   b[(l + 2) * n + j]
 //
-// if the accesses move alike: a loop over them was unrolled.  Other starts at
-// run-time distances are taken for different tensors, such as parts of one
-// buffer; whether their memory overlaps is asked when the call is made.
+// if the accesses move alike: a loop over them was unrolled.  Other starts are
+// taken for different tensors, such as parts of one buffer, and so is what is
+// read further from all that is written than either moves, as another member of
+// a struct is; whether their memory overlaps is asked when the call is made.
 #ifndef NPUTEIR_STARTS_H
 #define NPUTEIR_STARTS_H
 
@@ -33,18 +34,23 @@ class Starts {
     bool Written;
     const llvm::SCEV *Unit = nullptr; // of all distances from First
     llvm::SmallVector<int64_t, 4> Times = {0};
+    llvm::SmallVector<int64_t, 4> Bytes = {0}; // from First, where Times is 0
 
     bool has(const Distance &D) const;
     int64_t timesPerRow() const;
   };
   llvm::ScalarEvolution &SE;
+  const Addresses &Places;
   llvm::SmallVector<Family, 4> Families;
 
   bool measure(const llvm::SCEV *From, const llvm::SCEV *To, Distance &D);
+  uint64_t movesBy(const Address &X) const;
+  bool isFar(const Family &F, const Address &X, const Distance &D) const;
   bool join(Family &F, const Address &X, bool Written);
 
 public:
-  explicit Starts(llvm::ScalarEvolution &SE) : SE(SE) {}
+  Starts(llvm::ScalarEvolution &SE, const Addresses &Places)
+      : SE(SE), Places(Places) {}
   // All that is written before anything that is read.
   void add(const Address &X, bool Written);
   Start find(const Address &X);

@@ -143,3 +143,42 @@ INT_FORM(local_arrays) {
     for (int j = 0; j < 16; j++)
       C[i * 16 + j] = c[j][i];
 }
+// Members of one struct lie at known distances from each other.
+static struct {
+  int8_t left[16][16], right[16][16];
+  int32_t out[16][16];
+} layer;
+static void fill_layer(const int8_t *A, const int8_t *B) {
+  memcpy(layer.left, A, sizeof layer.left);
+  memcpy(layer.right, B, sizeof layer.right);
+  for (int i = 0; i < 256; i++)
+    layer.out[i / 16][i % 16] = i;
+}
+static int smaller(int x, int y) { return x < y ? x : y; }
+INT_FORM(inline_arrays) {
+  fill_layer(A, B);
+  int rows = smaller(M, 16), sum = smaller(K, 16);
+  for (int i = 0; i < rows; i++) // expected-remark {{mk,nk->mn}}
+    for (int j = 0; j < 16; j++)
+      for (int k = 0; k < sum; k++)
+        layer.out[i][j] += layer.left[i][k] * layer.right[j][k];
+  memcpy(C, layer.out, sizeof layer.out);
+}
+INT_FORM(inline_array_itself) { // near miss: rows of the result are read
+  fill_layer(A, B);
+  int rows = smaller(M, 8), sum = smaller(K, 16);
+  for (int i = 0; i < rows; i++) // expected-remark {{ResultOverlapsItself}}
+    for (int j = 0; j < 16; j++)
+      for (int k = 0; k < sum; k++)
+        layer.out[i + 1][j] += layer.out[i][k] * layer.right[j][k];
+  memcpy(C, layer.out, sizeof layer.out);
+}
+INT_FORM(inline_array_too_long) { // near miss: its rows reach the result
+  fill_layer(A, B);
+  int rows = smaller(M, 16), sum = smaller(K, 33);
+  for (int i = 0; i < rows; i++) // expected-remark {{ResultOverlapsItself}}
+    for (int j = 0; j < 16; j++)
+      for (int k = 0; k < sum; k++)
+        layer.out[i][j] += layer.left[i][k] * (&layer.right[0][0])[j * 17 + k];
+  memcpy(C, layer.out, sizeof layer.out);
+}
