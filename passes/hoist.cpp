@@ -2,18 +2,18 @@
 //
 // Pure instructions with unchanging operands move out of their loops (a bound
 // such as n / 2).  So do loads that nothing in the outermost loop can change:
-// the members of a struct of sizes, a global.  A load in a body runs only when
-// the loops around it have work, so it moves into a branch that asks exactly
-// that:
+// the members of a struct of sizes, a global; and divisions, which may trap.
+// Those of a body run only when the loops around it have work, so they move
+// into a branch that asks exactly that:
 //
 //     before:  rows > 0 ? ask : on          (rows is known by now)
 //     ask:     columns' = load
 //     on:      columns = phi [columns', ask], [0, before]
 //
-// Nothing is read that the source would not read, unless it is known that it
-// may be and only a failed check would keep the source from it.  Behind a loop,
-// the value of a pointer that was stepped along is its start plus steps times
-// iterations.
+// Nothing is divided that the source would not divide, nor read that it would
+// not read, unless it is known that it may be and only a failed check would
+// keep the source from it.  Behind a loop, the value of a pointer that was
+// stepped along is its start plus steps times iterations.
 #include "exits.h"
 #include "versions.h"
 
@@ -56,7 +56,7 @@ bool hoistPure(Loop &L) {
   return Changed;
 }
 
-class LoadHoister {
+class GuardedHoister {
   Loop &Outer;
   LoopInfo &LI;
   ScalarEvolution &SE;
@@ -64,16 +64,16 @@ class LoadHoister {
   AAResults &AA;
 
 public:
-  LoadHoister(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
-              AAResults &AA)
+  GuardedHoister(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
+                 DominatorTree &DT, AAResults &AA)
       : Outer(Outer), LI(LI), SE(SE), DT(DT), AA(AA) {}
 
-  // Moves one load after the other, since each may make the next one's address
-  // or its loop's number of iterations known.
+  // Moves one after the other, since each may make the next one's operand or
+  // its loop's number of iterations known.
   bool run() {
     for (BasicBlock *B : Outer.blocks())
       if (!isGuaranteedToTransferExecutionToSuccessor(B))
-        return false; // a call may end the program before a load is reached
+        return false; // a call may end the program before that is reached
     bool Changed = false;
     while (hoistOne()) {
       hoistPure(Outer);
@@ -87,11 +87,17 @@ private:
   bool hoistOne() {
     for (BasicBlock *B : Outer.blocks())
       for (Instruction &I : *B)
-        if (auto *L = dyn_cast<LoadInst>(&I))
-          if (L->isSimple() && Outer.isLoopInvariant(L->getPointerOperand()) &&
-              !mayChange(*L) && hoist(*L))
-            return true;
+        if (isFixed(I) && hoist(I))
+          return true;
     return false;
+  }
+
+  // Gives the same whenever the nest computes it.
+  bool isFixed(const Instruction &I) {
+    if (!Outer.hasLoopInvariantOperands(&I))
+      return false;
+    const auto *L = dyn_cast<LoadInst>(&I);
+    return L ? L->isSimple() && !mayChange(*L) : I.isIntDivRem();
   }
 
   bool mayChange(const LoadInst &L) {
@@ -109,10 +115,10 @@ private:
            (L.getLoopLatch() && DT.dominates(B, L.getLoopLatch()));
   }
 
-  // The loops that must have work before the load runs; false: it depends on
+  // The loops that must have work before I runs; false: it depends on
   // more than that.
-  bool loopsBefore(const LoadInst &L, SmallVectorImpl<Loop *> &Needed) {
-    const BasicBlock *B = L.getParent();
+  bool loopsBefore(const Instruction &I, SmallVectorImpl<Loop *> &Needed) {
+    const BasicBlock *B = I.getParent();
     for (Loop *Around = LI.getLoopFor(B);; Around = Around->getParentLoop()) {
       const BasicBlock *From = exitOf(*Around).From;
       if (!Around->isLoopSimplifyForm() || !From || !always(B, *Around))
@@ -127,22 +133,22 @@ private:
     return true;
   }
 
-  // A check may end the program before the load is reached.
-  bool mayFailBefore(const LoadInst &L) {
+  // A check may end the program before I is reached.
+  bool mayFailBefore(const Instruction &I) {
     SmallVector<Loop::Edge, 4> Edges;
     Outer.getExitEdges(Edges);
     return any_of(Edges, [&](const Loop::Edge &E) {
       return E.first != exitOf(Outer).From &&
-             !DT.dominates(L.getParent(), E.first);
+             !DT.dominates(I.getParent(), E.first);
     });
   }
 
-  bool hoist(LoadInst &L) {
+  bool hoist(Instruction &I) {
     SmallVector<Loop *, 4> Needed;
-    if (!loopsBefore(L, Needed))
+    if (!loopsBefore(I, Needed))
       return false;
     SmallVector<const SCEV *, 4> Count;
-    Expander Code(SE, *L.getModule());
+    Expander Code(SE, *I.getModule());
     for (Loop *Around : Needed) {
       const SCEV *S = SE.getExitCount(Around, exitOf(*Around).From);
       if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &Outer) ||
@@ -151,13 +157,14 @@ private:
       Count.push_back(S);
     }
     Instruction *End = Outer.getLoopPreheader()->getTerminator();
-    if (mayFailBefore(L)) {
-      if (!mayReadEarly(L, End, DT))
+    if (mayFailBefore(I)) {
+      const auto *L = dyn_cast<LoadInst>(&I);
+      if (!L || !mayReadEarly(*L, End, DT))
         return false;
-      L.dropUnknownNonDebugMetadata(); // what holds only if it is reached
+      I.dropUnknownNonDebugMetadata(); // what holds only if it is reached
     }
     if (Count.empty()) {
-      moveBefore(L, End);
+      moveBefore(I, End);
       return true;
     }
     IRBuilder<> B(End);
@@ -170,23 +177,23 @@ private:
           B.CreateICmpNE(B.CreateFreeze(N), ConstantInt::get(N->getType(), 0));
       Works = Works ? B.CreateAnd(Works, Some) : Some;
     }
-    guard(L, Works, End);
+    guard(I, Works, End);
     return true;
   }
 
-  void guard(LoadInst &L, Value *Works, Instruction *End) {
+  void guard(Instruction &I, Value *Works, Instruction *End) {
     BasicBlock *Before = End->getParent();
     DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
     Instruction *Then =
         SplitBlockAndInsertIfThen(Works, End, false, nullptr, &DTU, &LI);
-    moveBefore(L, Then);
+    moveBefore(I, Then);
     IRBuilder<> B(&End->getParent()->front());
-    PHINode *Phi = B.CreatePHI(L.getType(), 2);
-    Phi->setDebugLoc(L.getDebugLoc());
+    PHINode *Phi = B.CreatePHI(I.getType(), 2);
+    Phi->setDebugLoc(I.getDebugLoc());
     Phi->setMetadata(HoistedMark, MDNode::get(Phi->getContext(), {}));
-    L.replaceAllUsesWith(Phi);
-    Phi->addIncoming(&L, Then->getParent());
-    Phi->addIncoming(Constant::getNullValue(L.getType()), Before);
+    I.replaceAllUsesWith(Phi);
+    Phi->addIncoming(&I, Then->getParent());
+    Phi->addIncoming(Constant::getNullValue(I.getType()), Before);
   }
 };
 
@@ -203,7 +210,7 @@ struct HoistPass : PassInfoMixin<HoistPass> {
         continue;
       Changed |= hoistPure(*L);
       SE.forgetLoop(L);
-      Changed |= LoadHoister(*L, LI, SE, DT, AA).run();
+      Changed |= GuardedHoister(*L, LI, SE, DT, AA).run();
     }
     return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }

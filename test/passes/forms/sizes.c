@@ -40,6 +40,18 @@ BF16_FORM(global_sizes) {
       for (int k = 0; k < depth; k++)
         C[i * columns + j] += (float)A[i * depth + k] * (float)B[k * columns + j];
 }
+BF16_FORM(divided_sizes) {
+  for (int i = 0; i < M; i++) // expected-remark {{mk,kn->mn}}
+    for (int j = 0; j < N / M; j++) // M is zero only where this is not reached
+      for (int k = 0; k < K; k++)
+        C[i * 64 + j] += (float)A[i * 64 + k] * (float)B[k * 64 + j];
+}
+BF16_FORM(divided_by_what_changes) { // a near miss
+  for (int i = 0; i < M; i++) // expected-remark {{kept}}
+    for (int j = 0; j < N / (i + 1); j++)
+      for (int k = 0; k < K; k++)
+        C[i * 64 + j] += (float)A[i * 64 + k] * (float)B[k * 64 + j];
+}
 // Near misses: an int C may be the sizes themselves.
 int shared_rows, shared_columns, shared_depth;
 INT_FORM(int_sizes) {
