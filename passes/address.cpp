@@ -269,8 +269,10 @@ Sum Addresses::sum(const Address &X) const {
 bool looksNegative(const SCEV *S) {
   if (const auto *C = dyn_cast<SCEVConstant>(S))
     return C->getAPInt().isNegative();
+  if (const auto *X = dyn_cast<SCEVSignExtendExpr>(S))
+    return looksNegative(X->getOperand());
   const auto *M = dyn_cast<SCEVMulExpr>(S);
-  return M && looksNegative(M->getOperand(0));
+  return M && count_if(M->operands(), looksNegative) % 2 == 1;
 }
 
 void Addresses::chooseDirections(ArrayRef<BasicBlock *> Blocks) {

@@ -49,6 +49,13 @@ INT_FORM(count_down_to_zero) {
       C[i * N + j] = s;
     }
 }
+INT_FORM(rows_down) {
+  I J { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    L s += A[i * K + K - 1 - k] * B[(K - 1 - k) * N + j];
+    C[i * N + j] = s;
+  }
+}
 INT_FORM(one_tensor_down) { // a near miss
   if (K > 0)
     I J // expected-remark {{OppositeDirections}}
