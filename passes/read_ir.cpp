@@ -225,8 +225,11 @@ private:
     return E;
   }
 
-  nest_expr *readLoad(const LoadInst *L, bool Unsigned) {
-    if (Code.isConditional(L->getParent()) && !isReadAnyway(*L)) {
+  // W is a load, or what stands for one that was moved in front of inner loops:
+  // it is not read if they have no work, but then nobody uses it.
+  nest_expr *readLoad(const Value *W, bool Unsigned) {
+    const LoadInst *L = hoistedLoad(W);
+    if (W == L && Code.isConditional(L->getParent()) && !isReadAnyway(*L)) {
       verdict_decline(&V, RULE_GUARDED, at(*L),
                       "a condition inside the nest decides what is read");
       return other("an element that is not always read", at(*L));
@@ -271,9 +274,9 @@ private:
     Value *Half;
     if (!match(I, m_BitCast(m_Shl(m_ZExt(m_Value(Half)), m_SpecificInt(16)))) ||
         !I->getType()->isFloatTy() || !Half->getType()->isIntegerTy(16) ||
-        !isa<LoadInst>(Half) || !Outer.contains(cast<LoadInst>(Half)))
+        !hoistedLoad(Half) || !Outer.contains(cast<Instruction>(Half)))
       return nullptr;
-    nest_expr *Load = readLoad(cast<LoadInst>(Half), true);
+    nest_expr *Load = readLoad(Half, true);
     if (Load->op == NEST_LOAD)
       Load->type = Load->access.type = DTYPE_BF16;
     return make(NEST_CAST, DTYPE_F32, at(*I), Load);
@@ -290,8 +293,8 @@ private:
       return readOutside(W, T);
     if (tooLong(Depth))
       return other("a long expression", at(*I));
-    if (const auto *L = dyn_cast<LoadInst>(I))
-      return as(readLoad(L, Unsigned), T);
+    if (hoistedLoad(I))
+      return as(readLoad(I, Unsigned), T);
     if (const auto *P = dyn_cast<PHINode>(I))
       return as(readPhi(P, Depth), T);
     if (nest_expr *E = readBits(I))

@@ -87,6 +87,12 @@ INT_FORM(hoisted) {
     J(int) C[i * N + j] += a * B[k * N + j];
   }
 }
+BF16_FORM(loaded_outside) { // what does not move in the two inner loops
+  I(int) L(int) // expected-remark {{mk,knp->mnp}}
+    J(int)
+      for (int p = 0; p < 2; p++)
+        C[(i * N + j) * 2 + p] += (float)A[i * K + k] * (float)B[(k * N + j) * 2 + p];
+}
 // Arrays of arrays, of run-time and of constant size.
 INT_FORM(rows) {
   if (M < 1 || N < 1 || K < 1)
