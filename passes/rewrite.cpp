@@ -123,11 +123,24 @@ private:
   void expandAll(Checks &Front) {
     for (size_t I = 0; I < Nest.Symbol.size(); I++)
       Symbol.push_back(Front.number({0, (int)I}));
+    for (int I = 0; I < C.product_count; I++)
+      Symbol.push_back(
+          Front.B.CreateMul(number(Front, C.product[I].factor[0]),
+                            number(Front, C.product[I].factor[1])));
     for (int T = 0; T < TENSORS; T++)
-      Tensor.push_back(
-          address(Front, C.tensor[T], C.offset_bytes[T], C.rows[T]));
-    if (!C.tail)
-      return;
+      Tensor.push_back(operand(Front, C, T));
+    if (C.tail)
+      addTail(Front);
+    for (int T = IN0; C.first && T <= IN1; T++)
+      Tensor.push_back(operand(Front, *C.first, T));
+  }
+
+  // Of the nest or of the contraction.
+  Value *number(Checks &Front, value V) {
+    return V.symbol < 0 ? Front.number(V) : Symbol[V.symbol];
+  }
+
+  void addTail(Checks &Front) {
     Tensor.push_back(nullptr); // the sum
     for (int I = 0; I < C.extra_count; I++) {
       const contraction_extra &X = C.extra[I];
@@ -135,6 +148,13 @@ private:
                            ? nullptr
                            : address(Front, X.tensor, X.offset_bytes, X.rows));
     }
+  }
+
+  // The runtime has an intermediate's address.
+  Value *operand(Checks &Front, const contraction &Step, int T) {
+    return Step.tensor[T] < 0 ? ConstantPointerNull::get(pointer())
+                              : address(Front, Step.tensor[T],
+                                        Step.offset_bytes[T], Step.rows[T]);
   }
 
   Value *address(Checks &Front, int T, int64_t Offset, int64_t Rows) {
@@ -152,11 +172,12 @@ private:
     IRBuilder<> &B = Front.B;
     Value *May = B.CreateIsNotNull(Callee, "nputeir.linked");
     auto Require = [&](Value *Holds) { May = B.CreateAnd(May, Holds); };
-    for (int I = 0; I < C.axis_count; I++) {
-      value Extent = C.axis[I].extent;
-      if (Extent.symbol >= 0 || Extent.constant <= 0)
-        Require(Front.isPositive(Extent));
-    }
+    for (const contraction *Step : {&C, C.first})
+      for (int I = 0; Step && I < Step->axis_count; I++) {
+        value Extent = Step->axis[I].extent;
+        if (Extent.symbol >= 0 || Extent.constant <= 0)
+          Require(Front.isPositive(Extent));
+      }
     for (auto [X, Y] : Nest.Equal)
       Require(Front.equal(X, Y));
     for (const NoWrap &Sum : Nest.Bounded)

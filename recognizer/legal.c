@@ -3,8 +3,6 @@
  * by one iteration only, is the work worth it. */
 #include "recognizer_parts.h"
 
-#include <string.h>
-
 /* ---- types ---- */
 
 /* Integers that the multiply unit has: the wider one comes first. */
@@ -14,10 +12,6 @@ static const struct {
     {DTYPE_I8, DTYPE_I8}, {DTYPE_U8, DTYPE_I8},  {DTYPE_I8, DTYPE_U8},
     {DTYPE_U8, DTYPE_U8}, {DTYPE_I16, DTYPE_I8}, {DTYPE_I16, DTYPE_I16},
 };
-
-static bool on_host(const struct options *o) {
-  return o->device && strcmp(o->device, "host") == 0;
-}
 
 /* How many products a place sums; -1: not known, or beyond 64 bits. */
 static int64_t sum_length(const struct contraction *c) {
@@ -78,15 +72,15 @@ static bool legal_floats(struct contraction *c, enum dtype sum,
   if (dtype_kind(c->type[IN0]) != DTYPE_FLOAT ||
       dtype_kind(c->type[IN1]) != DTYPE_FLOAT || dtype_kind(sum) != DTYPE_FLOAT)
     return decline_types(c, sum, v);
-  if (!bf16 && !on_host(o) && o->f32 == F32_KEEP)
+  if (!bf16 && !options_on_host(o) && o->f32 == F32_KEEP)
     return verdict_decline(v, RULE_FLOAT_INPUT, c->at,
                            "%s are multiplied by %s, which the NPU does not do",
                            dtype_name(c->type[IN0]), dtype_name(c->type[IN1]));
-  if (bf16 && sum == DTYPE_F64 && !on_host(o) && o->fp != FP_RELAXED)
+  if (bf16 && sum == DTYPE_F64 && !options_on_host(o) && o->fp != FP_RELAXED)
     return verdict_decline(v, RULE_WIDE_SUM, c->at,
                            "the sum is formed in double, but the NPU's is "
                            "float");
-  bool wide = sum == DTYPE_F64 && on_host(o) && o->f32 == F32_KEEP;
+  bool wide = sum == DTYPE_F64 && options_on_host(o) && o->f32 == F32_KEEP;
   c->acc = wide ? DTYPE_F64 : DTYPE_F32;
   return true;
 }

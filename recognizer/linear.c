@@ -46,8 +46,7 @@ const struct term *input_of(const struct match *m, const struct term *t,
   return t;
 }
 
-/* A product of elements of these types is exact in `type`. */
-static bool product_fits(enum dtype a, enum dtype b, enum dtype type) {
+bool product_fits(enum dtype a, enum dtype b, enum dtype type) {
   int bits = 8 * (dtype_bytes(a) + dtype_bytes(b));
   int room = 8 * dtype_bytes(type);
   if (is_float(type))

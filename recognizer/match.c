@@ -11,24 +11,14 @@
  * 4. The axes, below.  Each loop that moves the result or belongs to the sum
  *    moves some of the three tensors, which says what it is: all C, in0 and out
  *    M, in1 and out N, inputs only K.
- * 5. May it be done (legal.c)?
+ * 5. May it be done (legal.c)?  Of three factors, two make an intermediate
+ *    first (chain.c).
  *
  * Which instruction comes first, which operand is left, how the loops are
  * nested: none of it matters. */
 #include "match.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-/* A contraction in the making: axes are loops of the nest, or rolls. */
-struct axes {
-  const struct match *match;
-  const struct places *places;
-  const struct content *content;
-  int rolls; /* of places; they move out, in0, in1, the extras */
-  struct roll roll[ROLLS_MAX];
-  struct contraction *c;
-};
 
 /* One that moves nothing yet. */
 static struct contraction_axis *add_axis(struct axes *x, const char *name,
@@ -46,11 +36,13 @@ static struct contraction_axis *add_axis(struct axes *x, const char *name,
 static void add_loop_axis(struct axes *x, int leader, int loop) {
   const struct content *c = x->content;
   const struct nest_loop *l = &x->match->nest->loop[loop];
+  if (x->skips && !access_moves(x->operand[IN0], leader) &&
+      !access_moves(x->operand[IN1], leader) &&
+      !access_moves(x->operand[OUT], leader))
+    return;
   struct contraction_axis *axis = add_axis(x, l->name, l->extent, l->at);
-  for (int t = 0; t < 2; t++)
-    axis->stride_bytes[IN0 + t] = c->sum.in[t]->access->stride_bytes[leader];
-  if (x->places->leaders & loop_bit(leader))
-    axis->stride_bytes[OUT] = x->places->stride_bytes[leader];
+  for (int t = 0; t < TENSORS; t++)
+    axis->stride_bytes[t] = x->operand[t]->stride_bytes[leader];
   for (int e = 0; e < c->extra_count; e++)
     if (c->extra[e]->op == TERM_LOAD)
       x->c->extra[e].stride_bytes[x->c->axis_count - 1] =
@@ -173,31 +165,29 @@ static bool find_role(const struct match *m, struct contraction_axis *x) {
   return true;
 }
 
-static bool has_all_roles(const struct match *m, const struct contraction *c,
-                          struct loc at) {
-  int count[4] = {0};
+bool has_role(const struct contraction *c, enum axis_role role) {
   for (int i = 0; i < c->axis_count; i++)
-    count[c->axis[i].role]++;
-  bool host = m->options->device && strcmp(m->options->device, "host") == 0;
-  return host || (count[AXIS_M] && count[AXIS_N]) ||
+    if (c->axis[i].role == role)
+      return true;
+  return false;
+}
+
+bool has_all_roles(const struct match *m, const struct contraction *c,
+                   struct loc at) {
+  return options_on_host(m->options) ||
+         (has_role(c, AXIS_M) && has_role(c, AXIS_N)) ||
          verdict_decline(m->verdict, RULE_VECTOR, at,
                          "the nest multiplies by a vector, which moves more "
                          "than it computes");
 }
 
 static void describe_tensors(struct axes *x) {
-  const struct content *content = x->content;
   struct contraction *c = x->c;
-  c->type[OUT] = x->places->type;
-  c->tensor[OUT] = x->places->tensor;
-  c->offset_bytes[OUT] = content->start.bytes;
-  c->rows[OUT] = content->start.rows;
-  for (int t = 0; t < 2; t++) {
-    const struct nest_access *in = content->sum.in[t]->access;
-    c->type[IN0 + t] = in->type;
-    c->tensor[IN0 + t] = in->tensor;
-    c->offset_bytes[IN0 + t] = in->offset_bytes;
-    c->rows[IN0 + t] = in->rows;
+  for (int t = 0; t < TENSORS; t++) {
+    c->type[t] = x->operand[t]->type;
+    c->tensor[t] = x->operand[t]->tensor;
+    c->offset_bytes[t] = x->operand[t]->offset_bytes;
+    c->rows[t] = x->operand[t]->rows;
   }
 }
 
@@ -254,7 +244,7 @@ static void describe_tail(struct arena *a, struct contraction *c,
     c->tail = NULL;
 }
 
-static struct contraction *describe(struct axes *x) {
+struct contraction *describe(struct axes *x) {
   const struct match *m = x->match;
   const struct nest *n = m->nest;
   int axes = n->loop_count + 2 * ROLLS_MAX;
@@ -271,7 +261,42 @@ static struct contraction *describe(struct axes *x) {
   for (int i = 0; i < c->axis_count; i++)
     if (!find_role(m, &c->axis[i]))
       return NULL;
-  return has_all_roles(m, c, x->content->sum.at) ? c : NULL;
+  return c;
+}
+
+/* The place of the result as an operand. */
+static const struct nest_access *
+result(const struct match *m, const struct places *p, const struct content *c) {
+  int loops = m->nest->loop_count;
+  struct nest_access *out = arena_alloc(m->arena, sizeof *out);
+  *out = (struct nest_access){.tensor = p->tensor,
+                              .type = p->type,
+                              .offset_bytes = c->start.bytes,
+                              .rows = c->start.rows};
+  out->stride_bytes =
+      arena_array(m->arena, (size_t)loops, sizeof *out->stride_bytes);
+  for (int l = 0; l < loops; l++)
+    out->stride_bytes[l] =
+        p->leaders & loop_bit(l) ? p->stride_bytes[l] : value_of(0);
+  return out;
+}
+
+bool is_legal(const struct match *m, const struct content *content,
+              struct contraction *c) {
+  struct verdict *v = m->verdict;
+  const struct sum *s = &content->sum;
+  return has_all_roles(m, c, s->at) && legal_directions(c, v) &&
+         legal_types(c, s->type, m->options, v) &&
+         legal_order(s->type, s->reassoc, s->at, m->options, v) &&
+         legal_out(m->arena, c, v) && legal_size(c, m->options, v);
+}
+
+static struct contraction *describe_product(struct axes *x) {
+  const struct sum *s = &x->content->sum;
+  for (int t = 0; t < 2; t++)
+    x->operand[IN0 + t] = s->in[t]->access;
+  struct contraction *c = describe(x);
+  return c && is_legal(x->match, x->content, c) ? c : NULL;
 }
 
 struct contraction *recognize(struct arena *a, const struct nest *n,
@@ -287,12 +312,12 @@ struct contraction *recognize(struct arena *a, const struct nest *n,
       return NULL;
   struct axes x = {.match = &m, .places = &p, .content = content};
   x.rolls = roll_places(&m, &p, content, x.roll);
-  struct contraction *c = x.rolls < 0 ? NULL : describe(&x);
-  if (!c || !legal_directions(c, v) ||
-      !legal_types(c, content->sum.type, o, v) ||
-      !legal_order(content->sum.type, content->sum.reassoc, content->sum.at, o,
-                   v) ||
-      !legal_out(a, c, v) || !legal_size(c, o, v))
+  if (x.rolls < 0)
+    return NULL;
+  x.operand[OUT] = result(&m, &p, content);
+  struct contraction *c =
+      content->sum.in_count == 2 ? describe_product(&x) : describe_chain(&x);
+  if (!c)
     return NULL;
   describe_tail(a, c, content->tail);
   v->rule = RULE_TAKEN;

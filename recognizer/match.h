@@ -5,7 +5,8 @@
  *   linear.c   a term as a sum of products
  *   tail.c     that term as an element-wise expression around one sum
  *   roll.c     sums and places that were unrolled by hand, as axes again
- *   match.c    the contraction of all that */
+ *   match.c    the contraction of all that
+ *   chain.c    two of them, where three factors are multiplied */
 #ifndef NPUTEIR_MATCH_H
 #define NPUTEIR_MATCH_H
 
@@ -85,6 +86,8 @@ bool find_linear(const struct match *, const struct term *, bool only_sums,
  * `carry` into `after`; a BAD term if no sum says it. */
 const struct term *sum_over(const struct match *, const struct term *before,
                             const struct term *carry, const struct term *after);
+/* A product of elements of these types is exact in `type`. */
+bool product_fits(enum dtype, enum dtype, enum dtype type);
 /* The term without conversions that keep the number, as far as `type` can
  * tell: integers modulo 2^bits. */
 const struct term *input_of(const struct match *, const struct term *,
@@ -101,13 +104,15 @@ struct roll {
 enum { ROLLS_MAX = 8 };
 
 /* The sum of in[0] * in[1], over loops and written-out loops, which move the
- * addresses of in[0] and in[1]. */
+ * addresses of in[0] and in[1]; or of three factors, over loops only. */
+enum { SUM_FACTORS = 3 };
 struct sum {
   enum dtype type;
   bool reassoc;
   struct loc at;
   uint64_t loops;
-  const struct term *in[2]; /* LOAD */
+  int in_count;
+  const struct term *in[SUM_FACTORS]; /* LOAD */
   int roll_count;
   struct roll roll[ROLLS_MAX];
 };
@@ -134,5 +139,32 @@ int roll_places(const struct match *, const struct places *, struct content *,
 /* ---- tail.c ---- */
 bool find_content(const struct match *, const struct places *, int place,
                   const struct term *last, struct content *);
+
+/* ---- match.c ---- */
+
+/* A contraction in the making: axes are loops of the nest, or rolls. */
+struct axes {
+  const struct match *match;
+  const struct places *places;
+  const struct content *content;
+  const struct nest_access *operand[TENSORS]; /* by leaders */
+  bool skips; /* loops that move no operand belong to another step */
+  int rolls;  /* of places; they move out, in0, in1, the extras */
+  struct roll roll[ROLLS_MAX];
+  struct contraction *c;
+};
+struct contraction *describe(struct axes *);
+bool has_role(const struct contraction *, enum axis_role);
+/* M and N; a host multiplies by vectors, too. */
+bool has_all_roles(const struct match *, const struct contraction *,
+                   struct loc at);
+/* Everything that legal.c asks of a nest with this sum. */
+bool is_legal(const struct match *, const struct content *,
+              struct contraction *);
+
+/* ---- chain.c ---- */
+/* Two contractions, the second with the first, for a sum of three factors;
+ * NULL and the match's verdict. */
+struct contraction *describe_chain(struct axes *);
 
 #endif

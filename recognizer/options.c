@@ -2,7 +2,7 @@
  * through a function's annotation, -passes=nputeir<...>, -mllvm
  * -nputeir-options=..., and NPUTEIR_OPTIONS; a caller parses the weakest door
  * first into one struct, so that the nearest to the code wins. */
-#include "recognizer.h"
+#include "recognizer_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +16,10 @@ static const char *const f32_word[] = {"keep", "bf16", "bf16x3"};
 
 struct options options_default(void) {
   return (struct options){.min_macs = -1};
+}
+
+bool options_on_host(const struct options *o) {
+  return o->device && strcmp(o->device, "host") == 0;
 }
 
 /* The index of `word` among `count` words, else -1 and the choices in *d. */

@@ -51,6 +51,11 @@ struct contraction_extra {
 
 enum { TAIL_SUM, TAIL_OUT, TAIL_EXTRA }; /* inputs of a tail */
 
+/* A run-time value that is the product of two others, modulo 2^64. */
+struct contraction_product {
+  struct value factor[2];
+};
+
 /* sum = sum over K of in0[..] * in1[..], in type acc; then
  *   without a tail  out[..] = (accumulate ? out[..] : 0) + sum
  *   with one        out[..] = tail(sum, out[..], extra[0], extra[1], ..) */
@@ -61,9 +66,12 @@ struct contraction {
   enum dtype type[TENSORS];
   enum dtype acc; /* type in which the source forms the sum */
   bool accumulate;
-  int symbol_count; /* run-time values, 64-bit signed integers */
+  int symbol_count; /* run-time values, 64-bit signed integers: the nest's,
+                     * and behind them the products */
   const char **symbol;
-  int tensor[TENSORS];           /* indices into nest.tensor */
+  int product_count;
+  struct contraction_product *product;
+  int tensor[TENSORS];           /* indices into nest.tensor; -1: `first` */
   int64_t offset_bytes[TENSORS]; /* of element 0 from the tensor's address */
   int64_t rows[TENSORS];         /* and so many times the tensor's pitch */
   const struct calc *tail; /* NULL: none; its inputs are numbered TAIL_.. */
@@ -71,7 +79,22 @@ struct contraction {
   struct contraction_extra *extra;
   int guard_count; /* no two iterations may share a place of out */
   struct contraction_guard *guard;
+  /* Of three factors: what makes an intermediate tensor, without gaps and kept
+   * nowhere else, which is input `intermediate` here.  It has the same symbols,
+   * and neither tail, extras nor guards.  NULL: none. */
+  const struct contraction *first;
+  int intermediate; /* IN0 or IN1 */
 };
+
+/* What two contractions cost, and the nest of three factors that they replace,
+ * which multiplies twice in every iteration. */
+struct contraction_cost {
+  double first, second; /* multiplications */
+  double elements;      /* of the intermediate */
+  double iterations;    /* of the nest */
+};
+double contraction_work(struct contraction_cost);
+bool contraction_pays(struct contraction_cost);
 
 const char *axis_role_name(enum axis_role); /* "C" "M" "N" "K" */
 void contraction_print(const struct contraction *, struct text *);

@@ -23,6 +23,9 @@ bool nest_inside(const struct nest *, int loop, int outer);
  */
 uint64_t nest_cutters(const struct nest *, int loop);
 
+/* ---- options.c ---- */
+bool options_on_host(const struct options *);
+
 /* ---- legal.c ---- */
 /* Turns axes round that run down in all tensors. */
 bool legal_directions(struct contraction *, struct verdict *);

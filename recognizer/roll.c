@@ -124,8 +124,20 @@ static bool alike(const struct sum *x, struct sum *y) {
 }
 
 bool sum_equal(const struct sum *x, const struct sum *y) {
-  return x->type == y->type && x->loops == y->loops && same_rolls(x, y) &&
-         term_equal(x->in[0], y->in[0]) && term_equal(x->in[1], y->in[1]);
+  if (x->type != y->type || x->loops != y->loops || !same_rolls(x, y) ||
+      x->in_count != y->in_count)
+    return false;
+  for (int t = 0; t < x->in_count; t++)
+    if (!term_equal(x->in[t], y->in[t]))
+      return false;
+  return true;
+}
+
+/* Only products of two factors are rolled up. */
+static bool has_two_factors(const struct match *m, const struct sum *s) {
+  return s->in_count == 2 ||
+         verdict_decline(m->verdict, RULE_THREE_FACTORS, s->at,
+                         "several sums of products of three factors");
 }
 
 /* Behind its coordinates, a point has the index of what it stands for. */
@@ -222,6 +234,9 @@ bool roll_sums(const struct match *m, const struct sum *part, int count,
                struct sum *merged) {
   struct sum *sum = arena_array(m->arena, POINTS_MAX, sizeof *sum);
   memcpy(sum, part, (size_t)count * sizeof *sum);
+  for (int i = 0; i < count; i++)
+    if (!has_two_factors(m, &sum[i]))
+      return false;
   if (!share_loops(m, sum, &count))
     return false;
   int64_t **point = new_points(m->arena, count, 2 * 2);
@@ -275,6 +290,8 @@ static void put_content(int64_t *point, const struct content *c) {
 
 int roll_places(const struct match *m, const struct places *p,
                 struct content *all, struct roll *roll) {
+  if (p->count == 1)
+    return 0;
   int tensor[CALC_INPUTS + TENSORS] = {p->tensor};
   int addresses = TENSORS + all[0].extra_count;
   for (int t = 0; t < 2; t++)
@@ -285,6 +302,8 @@ int roll_places(const struct match *m, const struct places *p,
   int64_t **point = new_points(m->arena, p->count, 2 * addresses);
   for (int i = 0; i < p->count; i++) {
     struct content *c = &all[i];
+    if (!has_two_factors(m, &c->sum))
+      return -1;
     if (!same_shape(&all[0], c)) {
       verdict_decline(m->verdict, RULE_UNROLLED, c->sum.at,
                       "neighbouring places of the result are formed in "

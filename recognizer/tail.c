@@ -118,7 +118,6 @@ static bool find_cutters(struct builder *b, const struct term *t,
 
 static bool take_sum(struct builder *b, const struct term *t,
                      struct scaled *s) {
-  int inputs = 0;
   uint64_t cutters;
   if (!find_cutters(b, t, &cutters))
     return false;
@@ -135,15 +134,15 @@ static bool take_sum(struct builder *b, const struct term *t,
       s->factor[s->count++] = t->arg[i];
       continue;
     }
-    if (inputs == 2)
+    if (s->sum.in_count == SUM_FACTORS)
       return verdict_decline(b->m->verdict, RULE_THREE_FACTORS, t->at,
-                             "three factors move along the sum");
+                             "more than three factors move along the sum");
     const struct term *in = input_of(b->m, t->arg[i], t->type);
     if (in->op != TERM_LOAD)
       return decline_factor(b, in);
-    s->sum.in[inputs++] = in;
+    s->sum.in[s->sum.in_count++] = in;
   }
-  if (inputs == 2)
+  if (s->sum.in_count >= 2)
     return true;
   if (t->arg_count == 1)
     return verdict_decline(b->m->verdict, RULE_NOT_PRODUCT_SUM, t->at,

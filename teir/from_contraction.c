@@ -6,6 +6,9 @@
  * With a tail the sum is formed in a tensor `sum` of one element, which is
  * zeroed where the reduction begins and which a Map takes to out behind it:
  * tensors in0, in1, out, sum, x0, x1, .., where the extras are.
+ *
+ * Of two contractions the first stands in front, in loops of its own: in2 and
+ * in3, the last tensors, make in0 or in1, the intermediate.
  */
 #include "recognizer.h"
 #include "teir_build.h"
@@ -13,6 +16,13 @@
 #include <ctype.h>
 
 enum { SUM = TENSORS, EXTRA }; /* tensors of a contraction with a tail */
+
+/* A contraction among the program's tensors and axes. */
+struct step {
+  const struct contraction *c;
+  int tensor[TENSORS];
+  int axis; /* the first of its own */
+};
 
 static struct teir_size size_of(struct value v) {
   return (struct teir_size){v.symbol < 0 ? v.constant : 0, v.symbol};
@@ -28,14 +38,15 @@ static const char *axis_id(struct arena *a, const struct teir *t,
   return teir_fresh_axis(a, t, id);
 }
 
-static void add_axes(struct arena *a, struct teir *t,
-                     const struct contraction *c) {
+static void add_axes(struct arena *a, struct teir *t, struct step *s) {
+  const struct contraction *c = s->c;
+  s->axis = t->axis_count;
   for (int i = 0; i < c->axis_count; i++) {
     const struct contraction_axis *from = &c->axis[i];
     int x =
         teir_add_axis(a, t, axis_id(a, t, from->name), size_of(from->extent));
     for (int j = 0; j < TENSORS; j++)
-      t->axis[x].stride_bytes[j] = size_of(from->stride_bytes[j]);
+      t->axis[x].stride_bytes[s->tensor[j]] = size_of(from->stride_bytes[j]);
     for (int j = 0; j < c->extra_count; j++)
       if (c->extra[j].tensor >= 0)
         t->axis[x].stride_bytes[EXTRA + j] =
@@ -50,14 +61,14 @@ static void add_child(struct arena *a, struct teir *t, int parent, int node) {
 
 /* One loop per axis whose role is K (or is not), each inside the one before
  * and all inside `parent` (-1: the roots); gives the innermost. */
-static int add_loops(struct arena *a, struct teir *t,
-                     const struct contraction *c, bool reduction, int parent) {
-  for (int i = 0; i < c->axis_count; i++) {
-    if ((c->axis[i].role == AXIS_K) != reduction)
+static int add_loops(struct arena *a, struct teir *t, const struct step *s,
+                     bool reduction, int parent) {
+  for (int i = 0; i < s->c->axis_count; i++) {
+    if ((s->c->axis[i].role == AXIS_K) != reduction)
       continue;
-    const char *id = teir_fresh_node(a, t, t->axis[i].id);
-    int n = teir_add_iteration(a, t, id, i);
-    t->node[n].at = c->axis[i].at;
+    const char *id = teir_fresh_node(a, t, t->axis[s->axis + i].id);
+    int n = teir_add_iteration(a, t, id, s->axis + i);
+    t->node[n].at = s->c->axis[i].at;
     add_child(a, t, parent, n);
     parent = n;
   }
@@ -84,30 +95,47 @@ static void add_tensors(struct arena *a, struct teir *t,
   static const char *const id[TENSORS] = {"in0", "in1", "out"};
   for (int i = 0; i < TENSORS; i++)
     teir_add_tensor(a, t, id[i], c->type[i]);
-  if (!c->tail)
-    return;
-  teir_add_tensor(a, t, "sum", c->acc);
-  for (int i = 0; i < c->extra_count; i++)
+  if (c->tail)
+    teir_add_tensor(a, t, "sum", c->acc);
+  for (int i = 0; c->tail && i < c->extra_count; i++)
     teir_add_tensor(a, t, arena_printf(a, "x%d", i), c->extra[i].type);
+  for (int i = 0; c->first && i < 2; i++)
+    teir_add_tensor(a, t, i ? "in3" : "in2", c->first->type[IN0 + i]);
 }
 
-static void add_zero(struct arena *a, struct teir *t,
-                     const struct contraction *c, int parent) {
-  int p = teir_add_primitive(a, t, "zero_scalar", TEIR_ZERO);
-  if (c->tail)
-    teir_list_add(a, &t->primitive[p].operand, SUM);
+/* What is summed into: out itself without a tail. */
+static int summed(const struct step *s) {
+  return s->c->tail ? SUM : s->tensor[OUT];
+}
+
+/* Operands that have the usual names go without saying. */
+static bool is_usual(const struct step *s) {
+  return summed(s) == OUT && s->tensor[IN0] == IN0 && s->tensor[IN1] == IN1;
+}
+
+static int add_primitive(struct arena *a, struct teir *t, const char *id,
+                         enum teir_op op) {
+  return teir_add_primitive(a, t, teir_fresh_primitive(a, t, id), op);
+}
+
+static void add_zero(struct arena *a, struct teir *t, const struct step *s,
+                     int parent) {
+  int p = add_primitive(a, t, "zero_scalar", TEIR_ZERO);
+  if (!is_usual(s))
+    teir_list_add(a, &t->primitive[p].operand, summed(s));
   add_call(a, t, parent, "zero", p);
 }
 
 static void add_contraction(struct arena *a, struct teir *t,
-                            const struct contraction *c, int parent) {
-  int p = teir_add_primitive(a, t, "contraction_scalar", TEIR_CONTRACTION);
-  if (c->tail) {
-    teir_list_add(a, &t->primitive[p].operand, IN0);
-    teir_list_add(a, &t->primitive[p].operand, IN1);
-    teir_list_add(a, &t->primitive[p].operand, SUM);
+                            const struct step *s, int parent) {
+  const struct contraction *c = s->c;
+  int p = add_primitive(a, t, "contraction_scalar", TEIR_CONTRACTION);
+  if (!is_usual(s)) {
+    teir_list_add(a, &t->primitive[p].operand, s->tensor[IN0]);
+    teir_list_add(a, &t->primitive[p].operand, s->tensor[IN1]);
+    teir_list_add(a, &t->primitive[p].operand, summed(s));
   }
-  if (c->acc != usual_sum(c, c->tail ? c->acc : c->type[OUT]))
+  if (c->acc != usual_sum(c, t->tensor[summed(s)].type))
     teir_add_property(a, t, p, "acc", dtype_name(c->acc));
   add_call(a, t, parent, "contraction", p);
 }
@@ -126,19 +154,30 @@ static void add_map(struct arena *a, struct teir *t,
   add_call(a, t, parent, "tail", p);
 }
 
+static void add_step(struct arena *a, struct teir *t, const struct step *s) {
+  const struct contraction *c = s->c;
+  int outer = add_loops(a, t, s, false, -1);
+  if (c->tail || !c->accumulate)
+    add_zero(a, t, s, outer);
+  add_contraction(a, t, s, add_loops(a, t, s, true, outer));
+  if (c->tail)
+    add_map(a, t, c, outer);
+}
+
 struct teir *teir_from_contraction(struct arena *a, const struct contraction *c,
                                    struct diag *d) {
   struct teir *t = teir_empty(a, c->at.file);
   for (int i = 0; i < c->symbol_count; i++)
     teir_add_symbol(a, t, arena_string(a, c->symbol[i]));
   add_tensors(a, t, c);
-  add_axes(a, t, c);
-
-  int outer = add_loops(a, t, c, false, -1);
-  if (c->tail || !c->accumulate)
-    add_zero(a, t, c, outer);
-  add_contraction(a, t, c, add_loops(a, t, c, true, outer));
-  if (c->tail)
-    add_map(a, t, c, outer);
+  int in2 = t->tensor_count - 2;
+  struct step second = {c, {IN0, IN1, OUT}, 0};
+  add_axes(a, t, &second);
+  if (c->first) {
+    struct step first = {c->first, {in2, in2 + 1, c->intermediate}, 0};
+    add_axes(a, t, &first);
+    add_step(a, t, &first);
+  }
+  add_step(a, t, &second);
   return teir_verify(t, d) ? t : NULL;
 }

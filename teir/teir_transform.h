@@ -57,6 +57,14 @@ struct teir *teir_peel(struct arena *, const struct teir *, int node, int axis,
 struct teir *teir_pack(struct arena *, const struct teir *, int node,
                        int tensor, struct diag *);
 
+/* ---- parts ---- */
+/* `roots` roots from number `root` on as a program of their own, over the
+ * listed tensors in this order.  Symbols stay as they are, and are permitted.
+ */
+struct teir *teir_slice(struct arena *, const struct teir *, int root,
+                        int roots, const int *tensor, int tensors,
+                        struct diag *);
+
 /* ---- doubts that the rules leave open ---- */
 /* One line each: siblings that do the same work on the same bytes, a parallel
  * loop that carries a dependence, a guard that is never true, an axis that is

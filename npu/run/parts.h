@@ -77,6 +77,19 @@ bool dense_open(struct dense *, const struct product *, enum dtype,
                 struct diag *);
 void dense_close(struct dense *);
 
+/* ---- chain.c: two products, one of which makes an input of the other ---- */
+struct chain {
+  const struct teir *first;   /* in0, in1, out; NULL: the product is all */
+  const struct teir *product; /* the program's tensors without in2 and in3 */
+  int to;                     /* which input `first` makes */
+};
+bool chain_split(struct arena *, const struct teir *, struct chain *,
+                 struct diag *);
+/* Memory for what `first` makes; NULL: it is not worth it, or out lies where
+ * first's inputs are.  The call's tensors. */
+void *chain_open(const struct chain *, const struct product *first,
+                 const struct product *, void *const tensor[], struct diag *);
+
 /* ---- pack.c: copies between two ways to lay out a matrix ---- */
 /* Element (i, j) lies at row[i] + column[j] bytes. */
 struct pack_matrix {
@@ -125,6 +138,7 @@ struct cache_entry {
   struct diag diag; /* why it failed */
   struct arena *arena;
   const struct teir *teir;
+  struct chain chain; /* what teir consists of */
   const struct run_plan *plan;
   const struct run_device *device;
   struct run_session *session;
@@ -162,7 +176,8 @@ bool launch_product(struct cache *, const struct run_compiler *,
                     struct run_report *, struct diag *);
 
 /* ---- host.c ---- */
-/* Runs a product with a tail on a device that runs whole programs. */
+/* Runs a product, with a tail or without, on a device that runs whole programs.
+ */
 bool host_product(const struct run_device *, const struct product *,
                   void *const tensor[], struct diag *);
 

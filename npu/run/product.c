@@ -367,11 +367,10 @@ bool product_read(const struct teir *t, const int64_t *value, struct product *p,
 
 /* ---- what the trace says ---- */
 
-static void fill(char *to, size_t room, const struct text *t) {
-  size_t n = t->length < room ? t->length : room - 1;
-  if (n)
-    memcpy(to, t->data, n);
-  to[n] = 0;
+/* Behind what an earlier product has left there. */
+static void fill(char *to, size_t room, const char *text) {
+  size_t used = strlen(to);
+  snprintf(to + used, room - used, "%s%s", used ? ";" : "", text);
 }
 
 static void describe_tail(const struct product *p, struct run_report *r) {
@@ -388,7 +387,7 @@ static void describe_tail(const struct product *p, struct run_report *r) {
   }
   struct text tail = {0};
   calc_print(p->tail, names, &tail);
-  fill(r->tail, sizeof r->tail, &tail);
+  fill(r->tail, sizeof r->tail, text_string(&tail));
   text_free(&tail);
 }
 
@@ -412,10 +411,12 @@ void product_describe(const struct product *p, struct run_report *r) {
     sizes.data[i] = sizes.data[i] == ' '   ? ','
                     : sizes.data[i] == '=' ? ':'
                                            : sizes.data[i];
-  fill(r->einsum, sizeof r->einsum, &einsum);
-  fill(r->sizes, sizeof r->sizes, &sizes);
-  snprintf(r->types, sizeof r->types, "%s,%s,%s", dtype_name(p->type[0]),
+  fill(r->einsum, sizeof r->einsum, text_string(&einsum));
+  fill(r->sizes, sizeof r->sizes, text_string(&sizes));
+  char types[32];
+  snprintf(types, sizeof types, "%s,%s,%s", dtype_name(p->type[0]),
            dtype_name(p->type[1]), dtype_name(p->type[2]));
+  fill(r->types, sizeof r->types, types);
   describe_tail(p, r);
   text_free(&einsum);
   text_free(&sizes);

@@ -108,13 +108,59 @@ static bool run_host_teir(const struct run_device *device,
   return good;
 }
 
+static bool run_product(struct run *r, const struct run_device *device,
+                        const struct run_options *o, const struct product *p,
+                        void *const tensor[], struct run_report *report,
+                        struct diag *d) {
+  return device->run_teir ? host_product(device, p, tensor, d)
+                          : launch_product(&r->plans, r->compiler, device, o, p,
+                                           tensor, report, d);
+}
+
+/* An element-wise product moves more than it computes, and stays here. */
+static bool run_first(struct run *r, const struct run_device *device,
+                      const struct run_options *o, const struct product *first,
+                      void *const tensor[], struct run_report *report,
+                      struct diag *d) {
+  return run_product(r, first->count[AXIS_K] ? device : &run_host, o, first,
+                     tensor, report, d);
+}
+
+/* A product of three factors: first's and the rest. */
+static bool run_chain(struct run *r, const struct run_device *device,
+                      const struct run_options *o, const struct chain *c,
+                      const struct product *first, const struct product *p,
+                      void *const tensor[], struct run_report *report,
+                      struct diag *d) {
+  void *memory = chain_open(c, first, p, tensor, d);
+  if (!memory)
+    return false;
+  void *const *in2 = tensor + p->tensor_count;
+  void *const of_first[RUN_TENSORS] = {in2[0], in2[1], memory};
+  void *of_rest[PRODUCT_TENSORS];
+  memcpy(of_rest, tensor, (size_t)p->tensor_count * sizeof *of_rest);
+  of_rest[c->to] = memory;
+  bool good = product_disjoint(p, of_rest, d) &&
+              (p->empty_sum || first->empty_sum
+                   ? tail_store_empty(p, of_rest, d)
+                   : run_first(r, device, o, first, of_first, report, d) &&
+                         run_product(r, device, o, p, of_rest, report, d));
+  free(memory);
+  return good;
+}
+
 /* The whole way for a TEIR that has been read. */
 static bool run_teir(struct run *r, const struct run_request *q,
-                     const struct teir *t, const struct run_options *o,
-                     struct run_report *report, struct diag *d) {
-  struct product p;
-  if (!check_request(q, t, d) || !product_read(t, q->value, &p, d))
+                     const struct teir *t, const struct chain *c,
+                     const struct run_options *o, struct run_report *report,
+                     struct diag *d) {
+  struct product p, first;
+  if (!check_request(q, t, d) ||
+      (c->first && !product_read(c->first, q->value, &first, d)) ||
+      !product_read(c->product, q->value, &p, d))
     return false;
+  if (r->trace && c->first)
+    product_describe(&first, report);
   if (r->trace)
     product_describe(&p, report);
   const struct run_device *device = find_device(r, o->device, d);
@@ -123,22 +169,24 @@ static bool run_teir(struct run *r, const struct run_request *q,
   report->device = device->name;
   if (p.empty_out)
     return true;
+  if (c->first)
+    return worth_it(&p, device, o, d) &&
+           run_chain(r, device, o, c, &first, &p, q->tensor, report, d);
   if (!product_disjoint(&p, q->tensor, d))
     return false;
   if (p.empty_sum)
     return tail_store_empty(&p, q->tensor, d);
   if (!worth_it(&p, device, o, d))
     return false;
-  if (device->run_teir)
-    return p.tail ? host_product(device, &p, q->tensor, d)
-                  : run_host_teir(device, q, t, d);
-  return launch_product(&r->plans, r->compiler, device, o, &p, q->tensor,
-                        report, d);
+  if (device->run_teir && !p.tail)
+    return run_host_teir(device, q, t, d);
+  return run_product(r, device, o, &p, q->tensor, report, d);
 }
 
 static void parse(struct cache_entry *e, const char *text) {
   e->teir = teir_parse(e->arena, "call", text, &e->diag);
-  e->state = e->teir ? CACHE_READY : CACHE_FAILED;
+  bool good = e->teir && chain_split(e->arena, e->teir, &e->chain, &e->diag);
+  e->state = good ? CACHE_READY : CACHE_FAILED;
 }
 
 static bool run_text(struct run *r, const struct run_request *q,
@@ -153,7 +201,7 @@ static bool run_text(struct run *r, const struct run_request *q,
   pthread_mutex_unlock(&e->lock);
   bool good = e->state == CACHE_READY;
   if (good)
-    good = run_teir(r, q, e->teir, o, report, d);
+    good = run_teir(r, q, e->teir, &e->chain, o, report, d);
   else
     *d = e->diag;
   cache_give(&r->teirs, e);

@@ -47,6 +47,17 @@ static bool overlaps(const struct teir *t, void *const tensor[]) {
   return false;
 }
 
+/* Tensors without an address are intermediates: the runtime's own. */
+static void **with_intermediates(struct arena *a, const struct teir *t,
+                                 void *const *tensor) {
+  size_t count = (size_t)t->tensor_count;
+  void **all = arena_copy(a, tensor, count, count, sizeof *all);
+  for (int i = 0; i < t->tensor_count; i++)
+    if (!all[i])
+      all[i] = arena_alloc(a, (size_t)reach_of(t, i, NULL).high);
+  return all;
+}
+
 static bool run(struct arena *a, const char *text, const int64_t *value,
                 uint64_t count, void *const *tensor, uint64_t tensor_count,
                 struct diag *d) {
@@ -56,9 +67,12 @@ static bool run(struct arena *a, const char *text, const int64_t *value,
                       t->tensor_count, (int)tensor_count);
   if (t && t->symbol_count > 0)
     t = teir_bind(a, t, value, (int)count, d);
-  if (t && overlaps(t, tensor))
-    return diag_declined(d, loc_none(), "out overlaps an input");
-  return t && teir_run(t, tensor, d);
+  if (!t)
+    return false;
+  void **all = with_intermediates(a, t, tensor);
+  return overlaps(t, all)
+             ? diag_declined(d, loc_none(), "out overlaps an input")
+             : teir_run(t, all, d);
 }
 
 __attribute__((visibility("default"))) int

@@ -277,14 +277,18 @@ struct evaluation {
   int64_t iteration[64];
 };
 
+/* Where the result of a contraction's first one is. */
+enum { INTERMEDIATE = 63 };
+
 static void *element(struct evaluation *x, int tensor) {
   const struct contraction *c = x->c;
-  int64_t at = start(x->m, x->nest, c->tensor[tensor], c->rows[tensor],
-                     c->offset_bytes[tensor]);
+  int of = c->tensor[tensor] < 0 ? INTERMEDIATE : c->tensor[tensor];
+  int64_t at =
+      start(x->m, x->nest, of, c->rows[tensor], c->offset_bytes[tensor]);
   for (int i = 0; i < c->axis_count; i++)
     at += value(x->m, c->axis[i].stride_bytes[tensor]) * x->iteration[i];
   require(at >= 0 && at <= MEMORY - 8, "an address outside its tensor");
-  return x->m->tensor[c->tensor[tensor]] + at;
+  return x->m->tensor[of] + at;
 }
 
 static void *extra(struct evaluation *x, int e) {
@@ -338,7 +342,10 @@ static void compute_place(struct evaluation *x) {
     memcpy(out, &result, (size_t)dtype_bytes(c->type[OUT]));
     return;
   }
-  require(c->type[OUT] == c->acc, "a tail is missing");
+  if (c->type[OUT] != c->acc) { /* of a first contraction */
+    require(!c->accumulate && c->tensor[OUT] < 0, "a tail is missing");
+    sum = cast(c->type[OUT], sum);
+  }
   if (c->accumulate) {
     struct number old = load(c->acc, out);
     sum.f += old.f;
@@ -364,12 +371,36 @@ static void compute_places(struct evaluation *x, int axis) {
   x->iteration[axis] = 0;
 }
 
-bool interpret_contraction(struct arena *a, const struct nest *n,
-                           const struct contraction *c, struct memory *m) {
-  struct evaluation x = {.nest = n, .c = c, .m = m};
+static bool has_empty_axis(const struct contraction *c,
+                           const struct memory *m) {
   for (int i = 0; i < c->axis_count; i++)
     if (value(m, c->axis[i].extent) <= 0)
-      return false;
+      return true;
+  return false;
+}
+
+static bool interpret_chain(struct arena *a, const struct nest *n,
+                            const struct contraction *c, struct memory *m) {
+  static unsigned char intermediate[MEMORY];
+  struct memory all = *m;
+  struct contraction second = *c;
+  all.tensor[INTERMEDIATE] = intermediate;
+  for (int i = 0; i < c->product_count; i++)
+    all.symbol[n->symbol_count + i] = value(&all, c->product[i].factor[0]) *
+                                      value(&all, c->product[i].factor[1]);
+  second.first = NULL;
+  return !has_empty_axis(c, &all) &&
+         interpret_contraction(a, n, c->first, &all) &&
+         interpret_contraction(a, n, &second, &all);
+}
+
+bool interpret_contraction(struct arena *a, const struct nest *n,
+                           const struct contraction *c, struct memory *m) {
+  if (c->first)
+    return interpret_chain(a, n, c, m);
+  struct evaluation x = {.nest = n, .c = c, .m = m};
+  if (has_empty_axis(c, m))
+    return false;
   for (int i = 0; i < c->guard_count; i++)
     if (value(m, c->guard[i].large) <
         value(m, c->guard[i].small) * value(m, c->guard[i].count))

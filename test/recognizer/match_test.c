@@ -10,6 +10,13 @@
 #define IJ "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\n"
 #define I "tensor A i8\ntensor B i8\nloop i 64\n"
 
+/* Of products of three factors. */
+#define TENSOR "tensor X i8\n"
+#define FACTORS_OF(type)                                                       \
+  "tensor B " type "\ntensor D " type "\nloop i 8\nloop r 8\nloop j 8\n"       \
+  "loop k 8\n"
+#define FACTORS FACTORS_OF("i8")
+
 static const struct {
   /* an einsum, which may have " = " and the tail behind it; a rule's name */
   const char *name, *text, *expect;
@@ -249,12 +256,66 @@ static const struct {
     {"alpha plus product",
      IJK "number alpha i32\nC[i*32 + j] += alpha + " AB " : i32",
      "NotProductSum"},
-    {"three factors", IJK "C[i*32 + j] += " AB " * A[k] : i32", "ThreeFactors"},
-    {"MTTKRP",
-     "tensor X i8\ntensor B i8\ntensor D i8\nloop i 8\nloop r 8\nloop j "
-     "8\nloop k 8\n"
-     "C[i*8 + r] += X[i*64 + j*8 + k] * B[j*8 + r] * D[k*8 + r] : i32",
+    /* three factors */
+    {"weights along the sum", IJK "C[i*32 + j] += " AB " * A[k] : i32",
+     "k,km,nk->nm"},
+    {"weights of a place", IJK "C[i*32 + j] += " AB " * A[i*2 + j] : i32",
+     "mk,kn->mn = add(out,mul(i32(x0),sum))"},
+    {"four factors", IJK "C[i*32 + j] += " AB " * A[k] * B[k] : i32",
      "ThreeFactors"},
+    {"an element squared", IJK "C[i*32 + j] += " AB " * B[k*32 + j] : i32",
+     "km,km,nk->nm"},
+    {"MTTKRP",
+     TENSOR FACTORS
+     "C[i*8 + r] += X[i*64 + j*8 + k] * B[j*8 + r] * D[k*8 + r] : i32",
+     "km,lm,nkl->nm"},
+    {"MTTKRP by way of sums",
+     TENSOR "tensor B i8\ntensor D i8\nloop i 8\nloop r 8\nloop j 8\n"
+            "s = 0 : i32\nloop k 8\ns += X[i*64 + j*8 + k] * D[k*8 + r] : i32\n"
+            "end\nC[i*8 + r] += s * B[j*8 + r] : i32",
+     "km,lm,nkl->nm"},
+    {"MTTKRP, run-time sizes",
+     TENSOR
+     "tensor B i8\ntensor D i8\nloop i m\nloop r n\nloop j o\nloop k p\n"
+     "C[i*ldc + r] += X[i*ldx + j*p + k] * B[j*n + r] * D[k*n + r] : i32",
+     "km,lm,nkl->nm"},
+    {"TTMc", /* by way of B * D, for want of products of i32 */
+     TENSOR FACTORS "loop q 4\nC[i*32 + r*4 + q] += "
+                    "X[i*64 + j*8 + k] * B[j*8 + r] * D[k*4 + q] : i32",
+     "km,lx,nkl->nmx"},
+    {"TTMc of i16",
+     "tensor X i16\n" FACTORS_OF(
+         "i16") "loop q 4\nC[i*32 + r*4 + q] += "
+                "X[i*64 + j*8 + k] * B[j*8 + r] * D[k*4 + q] : i32",
+     "ThreeFactors"},
+    {"of a loop that moves none of them",
+     TENSOR FACTORS
+     "loop q 4\n"
+     "C[i*8 + r] += X[i*64 + j*8 + k] * B[j*8 + r] * D[k*8 + r] : i32",
+     "AxisRoles"},
+    {"of a loop that moves one of them",
+     TENSOR FACTORS
+     "loop q 4\n"
+     "C[i*8 + r] += X[i*64 + j*8 + k] * B[j*8 + r] * D[k*8 + r + q] : i32",
+     "ThreeFactors"},
+    {"too few rows for an intermediate",
+     TENSOR "tensor B i8\ntensor D i8\nloop i 5\nloop r 8\nloop j 8\nloop k 8\n"
+            "C[i*8 + r] += X[i*64 + j*8 + k] * B[j*8 + r] * D[k*8 + r] : i32",
+     "BelowThreshold"},
+    {"two products of three factors",
+     TENSOR FACTORS "C[i*8 + r] += X[i*64 + j*8 + k] * B[j*8 + r] * D[k*8 + r]"
+                    " + X[i*64 + j*8 + k] * B[j*8 + r + 99] * D[k*8 + r] : i32",
+     "ThreeFactors"},
+    {"ordered floats",
+     "tensor X bf16\n" FACTORS_OF(
+         "bf16") "C[i*8 + r] += X[i*64 + j*8 + k] * B[j*8 + r] * D[k*8 + r] : "
+                 "f32 ordered",
+     "NeedsReassoc"},
+    {"an intermediate of floats",
+     "tensor X bf16\n" FACTORS_OF("bf16") "C[i*8 + r] += X[i*64 + j*8 + k] * "
+                                          "B[j*8 + r] * D[k*8 + r] : f32",
+     "FloatInputs"},
+
     {"partial sums",
      IJ "s = 0 : i32\nloop k 4\np = 0 : i32\nloop l 4\n"
         "p += A[i*16 + k*4 + l] * B[k*128 + l*32 + j] : i32\nend\ns += p : "
@@ -593,6 +654,11 @@ static void check_options(void) {
   const char *rounded = "tensor A bf16\ntensor B bf16\nloop i 64\nloop j 32\n"
                         "loop k 16\nC[i*32 + j] += (" AB " : bf16) : f32";
   CHECK(taken(rounded, "fp=relaxed", &v));
+  const char *ttmc = "tensor X f32\n" FACTORS_OF(
+      "f32") "loop q 4\nC[i*32 + r*4 + q] += "
+             "X[i*64 + j*8 + k] * B[j*8 + r] * D[k*4 + q] : f32";
+  CHECK(!taken(ttmc, "fp=relaxed", &v) && v.rule == RULE_FLOAT_INPUT);
+  CHECK(taken(ttmc, "f32=bf16x3", &v) && taken(ttmc, "device=host", &v));
   const char *vector = "tensor A i8\ntensor B i8\nloop i 64\nloop k 16\n"
                        "C[i] += A[i*16 + k] * B[k] : i32";
   CHECK(!taken(vector, "device=sim", &v) && v.rule == RULE_VECTOR);
@@ -627,6 +693,34 @@ static void check_guards(void) {
   arena_close(a);
 }
 
+/* What makes the intermediate, whose strides are products of run-time sizes. */
+static void check_chain(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct verdict v = {0};
+  struct text t = {0};
+  struct options o = options_default();
+  struct nest *n = nest_parse(
+      a, "test",
+      TENSOR "tensor B i8\ntensor D i8\nloop i m\nloop j o\nloop k p\n"
+             "loop r n\nC[i*ldc + r] += "
+             "X[i*ldx + j*p + k] * B[j*n + r] * D[k*n + r] : i32",
+      &d);
+  struct contraction *c = recognize(a, n, &o, &v);
+  CHECK(c && c->first && c->intermediate == IN0);
+  contraction_print(c, &t);
+  const char *all = text_string(&t);
+  CHECK(strstr(all, "stride0 = 2 * n\nstride1 = stride0 * p\n"));
+  CHECK(strstr(all, "tensor in0 i16\nsum i16 from zero\n"));
+  CHECK(strstr(all, "axis r C n in2 1 in3 1 in0 2\n"));
+  CHECK(strstr(all, "axis j K o in0 stride1 in1 p\n"));
+  text_free(&t);
+  contraction_sizes(c, &t);
+  CHECK(strcmp(text_string(&t), "n=m k=o l=p m=n") == 0);
+  text_free(&t);
+  arena_close(a);
+}
+
 /* Whether D may be C itself, element by element. */
 static bool may_be_out(const char *text) {
   struct arena *a = arena_open();
@@ -657,6 +751,7 @@ int main(void) {
     check_row((int)i);
   check_options();
   check_guards();
+  check_chain();
   check_not_out();
   return check_result();
 }

@@ -29,6 +29,7 @@ enum start { START_OLD, START_ZERO, START_NUMBER, START_BIAS, START_BETA };
 struct plan {
   struct text *t;
   const char *type, *in0, *in1, *out;
+  const char *third; /* factor of every product; NULL: none */
   int m, n, k, l;    /* extents; l: of a second loop of the sum, or 0 */
   int rest;          /* iterations that a loop of its own does */
   int um, un, uk;    /* iterations written out */
@@ -105,6 +106,8 @@ static const char *product(const struct plan *p, int x, int y, int u) {
                          second_b, y * bj + u * bk);
   const char *ab =
       p->swapped ? format("%s * %s", b, a) : format("%s * %s", a, b);
+  if (p->third)
+    ab = format("%s * %s", ab, p->third);
   return p->scaled ? format("alpha * %s", ab) : ab;
 }
 
@@ -374,10 +377,17 @@ static void write_nest(struct text *t) {
   p.ldb = 30 + pick(3);
   p.ldc = 30 + pick(3);
   p.split &= !p.partial;
+  if (maybe(20)) {
+    p.um = p.un = p.uk = 1;
+    p.third =
+        format("E[i*%d + j*%d + k*%d%s]", pick(2) * 7, pick(2) * 5,
+               pick(4) ? 1 + pick(9) : 0, p.l && maybe(50) ? " + l*3" : "");
+  }
   line(&p, "tensor A %s", p.in0);
   line(&p, "tensor B %s", p.in1);
   line(&p, "tensor C %s", p.out);
   line(&p, "tensor D %s", p.type);
+  line(&p, "tensor E %s", maybe(50) ? p.in0 : p.in1);
   line(&p, "number alpha %s", p.type);
   line(&p, "number beta %s", p.type);
   (p.scalar ? scalar_nest : memory_nest)(&p);
@@ -408,7 +418,7 @@ static void change_lines(char *text) {
   int count = 0;
   for (char *c = text; *c; c++)
     count += *c == '\n';
-  char *first = line_at(text, 6 + pick(count - 6));
+  char *first = line_at(text, 7 + pick(count - 7));
   char *second = strchr(first, '\n') + 1;
   char copy[1000];
   size_t length = (size_t)(second - first);

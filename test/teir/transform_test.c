@@ -477,6 +477,36 @@ static void check_recurrence(void) {
   arena_close(a);
 }
 
+/* The second root alone, over two of the tensors in the other order. */
+static void check_slice(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *t = teir_parse(
+      a, "slice",
+      "teir 1\nsymbol n\ntensor in0 i8\ntensor out i32\ntensor t i32\n"
+      "axis i extent 4 stride in0=1 t=4\naxis j extent n stride t=4 out=8\n"
+      "primitive p Cast M=[] N=[] from in0 to t\n"
+      "primitive q Copy M=[] N=[] from t to out\nroots a, b\n"
+      "iterate a over i sequential do c\ninvoke c calls p\n"
+      "iterate b over j sequential do e\ninvoke e calls q\n",
+      &d);
+  const int tensor[] = {2, 1}, missing[] = {1};
+  struct teir *part = t ? teir_slice(a, t, 1, 1, tensor, 2, &d) : NULL;
+  struct text to = {0};
+  CHECK(part);
+  if (part)
+    teir_print(part, &to);
+  CHECK(strcmp(text_string(&to),
+               "teir 1\nsymbol n\ntensor t i32\ntensor out i32\n"
+               "axis j extent n stride t=4 out=8\n"
+               "primitive q Copy M=[] N=[] from t to out\nroots b\n"
+               "iterate b over j sequential do e\ninvoke e calls q\n") == 0);
+  CHECK(t && !teir_slice(a, t, 1, 1, missing, 1, &d));
+  CHECK(strstr(d.text, "left out"));
+  text_free(&to);
+  arena_close(a);
+}
+
 static const struct {
   const char *program, *warning;
 } doubt[] = {
@@ -528,6 +558,7 @@ int main(int argc, char **argv) {
   check_split_and_fuse();
   check_declined();
   check_recurrence();
+  check_slice();
   check_warnings();
   check_random(argc > 1 ? atoi(argv[1]) : 400);
   return check_result();

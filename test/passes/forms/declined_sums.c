@@ -24,9 +24,6 @@ INT_FORM(max_times) {
 INT_FORM(product_plus_one) {
   I J L C[i * N + j] += AB + 1; // expected-remark {{NotProductSum}}
 }
-INT_FORM(three_factors) {
-  I J L C[i * N + j] += AB * A[k]; // expected-remark {{ThreeFactors}}
-}
 INT_FORM(offset_input) {
   I J L C[i * N + j] += (A[i * K + k] - M) * B[k * N + j]; // expected-remark {{AxisRoles}}
 }
