@@ -46,8 +46,11 @@ const SCEV *Addresses::extentOf(Loop &L, arena *A, verdict &V) {
   };
   if (const char *Why = leftFromElsewhere(L))
     return Decline(RULE_EARLY_EXIT, Why);
+  Conditions If(SE, Counted);
   const SCEV *Taken = SE.getExitCount(&L, exitOf(L).From);
   if (isa<SCEVCouldNotCompute>(Taken))
+    Taken = countSteps(L, SE, If);
+  if (!Taken)
     return Decline(RULE_UNCOUNTABLE, "the number of iterations of a loop is "
                                      "not known before it starts");
   if (SE.getTypeSizeInBits(Taken->getType()) > 64)
@@ -66,7 +69,173 @@ void Addresses::addLoop(Loop *L, const SCEV *Extent) {
   Index[L] = (int)Loops.size();
   Loops.push_back(L);
   Extents.push_back(Extent);
+  InARow.push_back(Extent);
+  Cutters.push_back(-1);
   Reversed.push_back(false);
+}
+
+bool Addresses::addPiece(Loop *L, arena *A, verdict &V) {
+  if (leftFromElsewhere(*L) || !exitsBeforeBody(*L))
+    return false;
+  Conditions If(SE, Counted);
+  const SCEV *Taken = SE.getExitCount(L, exitOf(*L).From);
+  size_t Before = Bounded.size();
+  Piece P;
+  if (isa<SCEVCouldNotCompute>(Taken) || usable(Taken) ||
+      SE.getTypeSizeInBits(Taken->getType()) > 64 ||
+      !readPiece(Taken, SE, [&](const SCEV *S) { return widen(S); }, If, P))
+    return false;
+  BoundedExtents.insert(BoundedExtents.end(), Bounded.begin() + Before,
+                        Bounded.end());
+  auto It = Index.find(P.Cutter);
+  if (It == Index.end() || !usable(P.Length) || !usable(P.Whole))
+    return false;
+  if (P.Length != P.Step)
+    return verdict_decline(&V, RULE_VARIANT_EXTENT, locOf(L->getStartLoc(), A),
+                           "the pieces of a tiled loop overlap, or leave gaps");
+  const SCEV *Pieces = Extents[It->second], *One = SE.getOne(Pieces->getType());
+  If.within(P.Length, 1, INT32_MAX);
+  If.atLeast(SE.getMulExpr(Pieces, P.Length), P.Whole);
+  if (P.RestMayWrap)
+    If.atLeast(P.Whole, SE.getMulExpr(SE.getMinusSCEV(Pieces, One), P.Length));
+  addLoop(L, P.Whole);
+  cut((int)Loops.size() - 1, It->second, P.Length, P.Whole);
+  return true;
+}
+
+void Addresses::cut(int L, int Cutter, const SCEV *Length, const SCEV *Whole) {
+  Cutters[L] = Cutter;
+  InARow[L] = Length;
+  Extents[L] = Whole;
+}
+
+namespace {
+
+// Extensions of sums and products -> the same of extensions: what they are if
+// nothing wraps.
+class Unwrapper : public SCEVRewriteVisitor<Unwrapper> {
+public:
+  explicit Unwrapper(ScalarEvolution &SE) : SCEVRewriteVisitor(SE) {}
+
+  const SCEV *visitZeroExtendExpr(const SCEVZeroExtendExpr *Z) {
+    return distribute(Z, [&](const SCEV *S) {
+      return SE.getZeroExtendExpr(S, Z->getType());
+    });
+  }
+  const SCEV *visitSignExtendExpr(const SCEVSignExtendExpr *X) {
+    return distribute(X, [&](const SCEV *S) {
+      return SE.getSignExtendExpr(S, X->getType());
+    });
+  }
+
+private:
+  const SCEV *distribute(const SCEVCastExpr *Cast,
+                         function_ref<const SCEV *(const SCEV *)> Extend) {
+    const SCEV *S = Cast->getOperand();
+    if (!isa<SCEVAddExpr>(S) && !isa<SCEVMulExpr>(S))
+      return Cast;
+    SmallVector<const SCEV *, 4> Parts;
+    for (const SCEV *Part : cast<SCEVNAryExpr>(S)->operands())
+      Parts.push_back(visit(Extend(Part)));
+    return isa<SCEVAddExpr>(S) ? SE.getAddExpr(Parts) : SE.getMulExpr(Parts);
+  }
+};
+
+} // namespace
+
+// X and Y are the same number; one that only wraps in fewer bits may keep them
+// from it is asked at run time.
+bool Addresses::areSame(const SCEV *X, const SCEV *Y) {
+  const SCEV *Difference = SE.getMinusSCEV(X, Y);
+  if (Difference->isZero())
+    return true;
+  if (!Unwrapper(SE).visit(Difference)->isZero())
+    return false;
+  if (!is_contained(Equal, std::make_pair(X, Y)))
+    Equal.push_back({X, Y});
+  return true;
+}
+
+// From the numbers of iterations in each piece to those of the whole.
+void Addresses::numberThrough(Address &X) {
+  for (size_t L = 0; L < Loops.size(); L++) {
+    const SCEV *&Cutter = X.Stride[Cutters[L] < 0 ? L : (size_t)Cutters[L]];
+    if (Cutters[L] < 0 || !X.Stride[L])
+      continue;
+    const SCEV *Way = SE.getMulExpr(InARow[L], X.Stride[L]);
+    if (!Cutter)
+      Cutter = SE.getZero(Way->getType());
+    Cutter = areSame(Cutter, Way) ? nullptr : SE.getMinusSCEV(Cutter, Way);
+  }
+}
+
+bool Addresses::goesOn(int Cutter, int L, const Address &X) const {
+  return Cutters[L] < 0 && L != Cutter && Loops[Cutter]->contains(Loops[L]) &&
+         isa<SCEVConstant>(Extents[L]) && X.Stride[L] && X.Stride[Cutter] &&
+         SE.getMulExpr(Extents[L], X.Stride[L]) == X.Stride[Cutter];
+}
+
+bool Addresses::findPieces(int Cutter, ArrayRef<Address> All,
+                           SmallVectorImpl<int> &Pieces) const {
+  for (const Address &X : All) {
+    if (!X.Stride[Cutter])
+      continue;
+    auto Goes = [&](int L) { return goesOn(Cutter, L, X); };
+    if (any_of(Pieces, Goes))
+      continue;
+    int L = Cutter + 1;
+    while (
+        L < (int)Loops.size() &&
+        !(Goes(L) && (Pieces.empty() || Extents[L] == Extents[Pieces.front()])))
+      L++;
+    if (L == (int)Loops.size())
+      return false;
+    Pieces.push_back(L);
+  }
+  for (int L : Pieces) {
+    for (const Address &X : All)
+      if (X.Stride[L] && !goesOn(Cutter, L, X))
+        return false;
+    for (int Other : Pieces)
+      if (Other != L && Loops[L]->contains(Loops[Other]))
+        return false;
+  }
+  return !Pieces.empty();
+}
+
+static SmallVector<const Value *, 2> pointersOf(const Instruction &I) {
+  SmallVector<const Value *, 2> Found;
+  if (const Value *Pointer = getLoadStorePointerOperand(&I))
+    Found.push_back(Pointer);
+  if (const auto *Fill = dyn_cast<MemIntrinsic>(&I))
+    Found.push_back(Fill->getRawDest());
+  if (const auto *Copy = dyn_cast<MemTransferInst>(&I))
+    Found.push_back(Copy->getRawSource());
+  return Found;
+}
+
+void Addresses::findPieces(ArrayRef<BasicBlock *> Blocks) {
+  SmallVector<Address, 8> All;
+  for (BasicBlock *B : Blocks)
+    for (Instruction &I : *B)
+      for (const Value *Pointer : pointersOf(I)) {
+        All.emplace_back();
+        if (!split(I, Pointer, All.back()))
+          return;
+      }
+  Conditions If(SE, Counted);
+  for (int Cutter = (int)Loops.size() - 1; Cutter >= 0; Cutter--) {
+    SmallVector<int, 4> Pieces;
+    if (is_contained(Cutters, Cutter) || !findPieces(Cutter, All, Pieces))
+      continue;
+    const SCEV *Length = Extents[Pieces.front()];
+    If.within(Length, 1, INT32_MAX);
+    If.within(Extents[Cutter], 1, INT32_MAX);
+    for (int L : Pieces)
+      cut(L, Cutter, Length, SE.getMulExpr(Extents[Cutter], Length));
+    for (Address &X : All)
+      X.Stride[Cutter] = nullptr; // every one goes on
+  }
 }
 
 namespace {
@@ -130,7 +299,7 @@ private:
 const SCEV *Addresses::widen(const SCEV *S) {
   size_t Before = Bounded.size();
   Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
-  const SCEV *Wide = Widener(SE, Index, Extents, Bounded, I64).visit(S);
+  const SCEV *Wide = Widener(SE, Index, InARow, Bounded, I64).visit(S);
   for (size_t I = Before; I < Bounded.size(); I++) {
     bool Known = usable(Bounded[I].Of.Start);
     for (auto [Step, Extent] : Bounded[I].Of.Terms)
@@ -189,8 +358,14 @@ const SCEV *Addresses::rowAddress(const LoadInst &L) {
     return nullptr;
   const RowArray &Row =
       rowArray(L, Array.Start, Array.Stride[Along], Extents[Along]);
-  return SE.getAddRecExpr(SE.getSCEV(Row.Base), SE.getSCEV(Row.Step),
-                          Loops[Along], SCEV::FlagAnyWrap);
+  return recurrence(SE.getSCEV(Row.Base), SE.getSCEV(Row.Step), Along);
+}
+
+// Over all iterations of L, in all pieces.
+const SCEV *Addresses::recurrence(const SCEV *Start, const SCEV *Step, int L) {
+  if (Cutters[L] >= 0)
+    Start = recurrence(Start, SE.getMulExpr(InARow[L], Step), Cutters[L]);
+  return SE.getAddRecExpr(Start, Step, Loops[L], SCEV::FlagAnyWrap);
 }
 
 const RowArray &Addresses::rowArray(const LoadInst &L, const SCEV *Start,
@@ -214,8 +389,11 @@ const SCEV *Addresses::resolveRows(const SCEV *S) {
 
 bool Addresses::split(const Instruction &I, const Value *Pointer,
                       Address &Result) {
-  return Pointer->getType()->getPointerAddressSpace() == 0 &&
-         splitNumber(I, Pointer, Result);
+  if (Pointer->getType()->getPointerAddressSpace() != 0 ||
+      !splitNumber(I, Pointer, Result))
+    return false;
+  numberThrough(Result);
+  return true;
 }
 
 bool Addresses::splitNumber(const Instruction &I, const Value *W,
@@ -255,6 +433,7 @@ bool Addresses::readNumber(const Instruction &I, const Value *W, bool Signed,
   for (const SCEV *&Stride : Result.Stride)
     if (Stride)
       Stride = SE.getNoopOrSignExtend(Stride, I64);
+  numberThrough(Result);
   return usable(Result.Start);
 }
 

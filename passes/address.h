@@ -2,7 +2,7 @@
 #ifndef NPUTEIR_ADDRESS_H
 #define NPUTEIR_ADDRESS_H
 
-#include "passes.h"
+#include "pieces.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
@@ -24,12 +24,17 @@ class Addresses {
   llvm::AAResults &AA;
   llvm::SmallVector<llvm::Loop *, 8> Loops;
   llvm::SmallVector<const llvm::SCEV *, 8> Extents; // 64 bits
+  llvm::SmallVector<int, 8> Cutters; // of loops cut into pieces; -1: none
+  llvm::SmallVector<const llvm::SCEV *, 8> InARow; // extents, or of a piece
   llvm::DenseMap<const llvm::Loop *, int> Index;
   llvm::SmallVector<bool, 8> Reversed;
 
 public:
   // What must not wrap for the addresses to be true.
   std::vector<NoWrap> Bounded;
+  std::vector<NoWrap> BoundedExtents; // .. and the numbers of iterations
+  std::vector<AtLeast> Counted;
+  std::vector<std::pair<const llvm::SCEV *, const llvm::SCEV *>> Equal;
   std::vector<RowArray> Rows; // on which the addresses rely
 
   Addresses(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
@@ -40,8 +45,15 @@ public:
   // How often L runs, in 64 bits; null and a verdict: not known.
   const llvm::SCEV *extentOf(llvm::Loop &L, arena *A, verdict &V);
   void addLoop(llvm::Loop *L, const llvm::SCEV *Extent);
+  // The same for a loop that one of those added before cuts into pieces, which
+  // is added if it is one; false and a verdict if the pieces make no whole.
+  bool addPiece(llvm::Loop *L, arena *A, verdict &V);
+  // After the last loop: takes pairs of loops for one that is cut into pieces,
+  // where every address goes on from piece to piece.
+  void findPieces(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
   llvm::Loop *loop(int Index) const { return Loops[Index]; }
   const llvm::SCEV *extent(int Index) const { return Extents[Index]; }
+  int cutter(int Index) const { return Cutters[Index]; }
   // After the last loop: turns round loops in which addresses only go down.
   void chooseDirections(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
   bool read(const llvm::Instruction &I, const llvm::Value *Pointer,
@@ -56,8 +68,17 @@ private:
              Address &Result);
   bool splitNumber(const llvm::Instruction &I, const llvm::Value *W,
                    Address &Result);
+  void cut(int L, int Cutter, const llvm::SCEV *Length,
+           const llvm::SCEV *Whole);
+  bool areSame(const llvm::SCEV *X, const llvm::SCEV *Y);
+  void numberThrough(Address &X);
+  bool goesOn(int Cutter, int L, const Address &X) const;
+  bool findPieces(int Cutter, llvm::ArrayRef<Address> All,
+                  llvm::SmallVectorImpl<int> &Pieces) const;
   const llvm::SCEV *widen(const llvm::SCEV *S);
   const llvm::SCEV *resolveRows(const llvm::SCEV *S);
+  const llvm::SCEV *recurrence(const llvm::SCEV *Start, const llvm::SCEV *Step,
+                               int L);
   const llvm::SCEV *rowAddress(const llvm::LoadInst &L);
   const RowArray &rowArray(const llvm::LoadInst &L, const llvm::SCEV *Start,
                            const llvm::SCEV *Stride, const llvm::SCEV *Extent);

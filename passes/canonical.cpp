@@ -7,6 +7,7 @@
 #include "passes.h"
 #include "versions.h"
 
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Transforms/Scalar/DeadStoreElimination.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -50,6 +51,48 @@ struct WidenPass : PassInfoMixin<WidenPass> {
   }
 };
 
+// The smaller of two numbers, as the bound of a loop over a tile has it, is
+// written as such before counters are widened on one side of the choice only.
+struct SmallestPass : PassInfoMixin<SmallestPass> {
+  static bool bounds(const Value &V) {
+    return !V.use_empty() && all_of(V.users(), [](const User *U) {
+      return isa<ICmpInst>(U) || (isa<SExtInst, ZExtInst>(U) && bounds(*U));
+    });
+  }
+
+  static Intrinsic::ID smallest(SelectInst &S, Value *&X, Value *&Y) {
+    switch (matchSelectPattern(&S, X, Y).Flavor) {
+    case SPF_SMIN:
+      return Intrinsic::smin;
+    case SPF_UMIN:
+      return Intrinsic::umin;
+    default:
+      return Intrinsic::not_intrinsic;
+    }
+  }
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
+    bool Changed = false;
+    for (Instruction &I : make_early_inc_range(instructions(F))) {
+      auto *S = dyn_cast<SelectInst>(&I);
+      Value *X, *Y;
+      if (!S || !S->getType()->isIntegerTy() || !bounds(*S))
+        continue;
+      Intrinsic::ID Which = smallest(*S, X, Y);
+      if (Which == Intrinsic::not_intrinsic || X->getType() != S->getType())
+        continue;
+      Value *Min = IRBuilder<>(S).CreateBinaryIntrinsic(Which, X, Y);
+      Min->takeName(S);
+      S->replaceAllUsesWith(Min);
+      S->eraseFromParent();
+      Changed = true;
+    }
+    PreservedAnalyses PA;
+    PA.preserveSet<CFGAnalyses>();
+    return Changed ? PA : PreservedAnalyses::all();
+  }
+};
+
 } // namespace
 
 bool mayBeRead(const Loop &L) {
@@ -72,6 +115,7 @@ Canonical::Canonical() {
   // Of a place that is stored and stored again, the last store counts.
   Passes.addPass(DSEPass());
   Passes.addPass(SignExtendPass());
+  Passes.addPass(SmallestPass());
   Passes.addPass(LoopSimplifyPass());
   addHoistPasses(Passes);
   Passes.addPass(LCSSAPass());

@@ -34,6 +34,11 @@ Value *Checks::equal(const SCEV *X, const SCEV *Y) {
   return B.CreateICmpEQ(Left, frozen(Y, B.getInt64Ty()));
 }
 
+Value *Checks::holds(const AtLeast &C) {
+  Value *Large = frozen(C.Large, B.getInt64Ty());
+  return B.CreateICmpSGE(Large, frozen(C.Small, B.getInt64Ty()));
+}
+
 Checks::Range Checks::range(const Sum &S) {
   Type *I64 = B.getInt64Ty();
   Value *Start = frozen(S.Start, I64);

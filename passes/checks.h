@@ -33,6 +33,7 @@ public:
   llvm::Value *number(value V); // 64 bits
   llvm::Value *isPositive(value V);
   llvm::Value *equal(const llvm::SCEV *X, const llvm::SCEV *Y);
+  llvm::Value *holds(const AtLeast &C);
   llvm::Value *holds(const NoWrap &N);
   llvm::Value *holds(const Comparison &C);
   llvm::Value *holds(const contraction_guard &G);

@@ -184,6 +184,7 @@ public:
     R.Rows = Places->Rows; // to be dropped if the nest is kept
     R.Assumed = Code->Assumed;
     R.Bounded = Places->Bounded;
+    R.Counted = Places->Counted;
     if (Good)
       finish(locOf(Outer->getStartLoc(), A));
     return Good;

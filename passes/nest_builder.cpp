@@ -41,13 +41,13 @@ dtype typeOf(const Type *T, bool Unsigned) {
   return D;
 }
 
-int NestBuilder::addLoop(int Parent, const SCEV *Extent, loc At) {
+int NestBuilder::addLoop(int Parent, const SCEV *Extent, loc At, int CutBy) {
   int Index = loopCount();
   struct nest_loop N = {};
   N.name = Index < 15 ? arena_printf(A, "%c", 'i' + Index)
                       : arena_printf(A, "l%d", Index);
   N.parent = Parent;
-  N.cut_by = -1;
+  N.cut_by = CutBy;
   N.extent = valueOf(Extent, Twine("n_") + N.name);
   N.at = At;
   Loops.push_back(N);

@@ -30,7 +30,7 @@ public:
   NestBuilder(arena *A, IRNest &R) : A(A), R(R) {}
 
   // Returns the loop's index; its name follows from that.
-  int addLoop(int Parent, const llvm::SCEV *Extent, loc At);
+  int addLoop(int Parent, const llvm::SCEV *Extent, loc At, int CutBy = -1);
   int loopCount() const { return (int)Loops.size(); }
   value extent(int Loop) const { return Loops[Loop].extent; }
   const char *loopName(int Loop) const { return Loops[Loop].name; }

@@ -75,6 +75,11 @@ struct RowArray {
   llvm::Instruction *Base, *Step;
 };
 
+// Large >= Small, as signed numbers of 64 bits.
+struct AtLeast {
+  const llvm::SCEV *Large, *Small;
+};
+
 // A nest, and the LLVM values behind its numbers.
 struct IRNest {
   nest *N = nullptr;
@@ -85,6 +90,7 @@ struct IRNest {
   std::vector<std::pair<llvm::Value *, bool>> Assumed;
   std::vector<NoWrap> Bounded;
   std::vector<Comparison> Compared;
+  std::vector<AtLeast> Counted; // of which numbers of iterations hold
   std::vector<RowArray> Rows;
   std::vector<llvm::Value *> NonZero;    // floats that must not be zero
   std::vector<contraction_guard> Guards; // beside those of the contraction

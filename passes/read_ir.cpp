@@ -73,6 +73,10 @@ private:
       return false;
     R.Assumed.insert(R.Assumed.end(), Code.Assumed.begin(), Code.Assumed.end());
     R.Bounded = Places.Bounded;
+    R.Bounded.insert(R.Bounded.end(), Places.BoundedExtents.begin(),
+                     Places.BoundedExtents.end());
+    R.Counted = Places.Counted;
+    R.Equal.insert(R.Equal.end(), Places.Equal.begin(), Places.Equal.end());
     finish(at(Outer));
     return true;
   }
@@ -83,12 +87,12 @@ private:
   // ---- loops ----
 
   bool readLoop(Loop &L) {
+    if (Places.addPiece(&L, A, V))
+      return true;
     const SCEV *Extent = Places.extentOf(L, A, V);
-    if (!Extent)
-      return false;
-    addLoop(&L == &Outer ? -1 : LoopIndex[L.getParentLoop()], Extent, at(L));
-    Places.addLoop(&L, Extent);
-    return true;
+    if (Extent)
+      Places.addLoop(&L, Extent);
+    return Extent;
   }
 
   bool readLoops() {
@@ -104,7 +108,13 @@ private:
     for (Loop *L : Loops)
       if (!readLoop(*L))
         return false;
+    Places.findPieces(Code.Blocks);
     Places.chooseDirections(Code.Blocks);
+    for (int I = 0; I < (int)Loops.size(); I++) {
+      Loop *L = Loops[I];
+      addLoop(L == &Outer ? -1 : LoopIndex[L->getParentLoop()],
+              Places.extent(I), at(*L), Places.cutter(I));
+    }
     readStarts();
     return readFills();
   }

@@ -180,6 +180,8 @@ private:
       }
     for (auto [X, Y] : Nest.Equal)
       Require(Front.equal(X, Y));
+    for (const AtLeast &C : Nest.Counted)
+      Require(Front.holds(C));
     for (const NoWrap &Sum : Nest.Bounded)
       Require(Front.holds(Sum));
     for (const Comparison &C : Nest.Compared)

@@ -90,13 +90,17 @@ private:
   }
 };
 
-// Every loop has work, conditions take the side that was described, and no
-// check ends the program before the last row is read.
+// Every loop has work, as often as is said, conditions take the side that was
+// described, and no check ends the program before the last row is read.
 Value *loopsRun(const IRNest &N, ScalarEvolution &SE, Instruction *At) {
   Checks Front(N, SE, At);
   Value *Run = Front.B.getTrue();
   for (int L = 0; L < N.N->loop_count; L++)
     Run = Front.B.CreateAnd(Run, Front.isPositive(N.N->loop[L].extent));
+  for (const AtLeast &C : N.Counted)
+    Run = Front.B.CreateAnd(Run, Front.holds(C));
+  for (auto [X, Y] : N.Equal)
+    Run = Front.B.CreateAnd(Run, Front.equal(X, Y));
   for (auto Assumed : N.Assumed)
     Run = Front.B.CreateAnd(Run, Front.holds(Assumed));
   for (const NoWrap &Sum : N.Bounded)

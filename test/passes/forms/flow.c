@@ -124,7 +124,7 @@ INT_FORM(batch_offset) { // the same product, into places that overlap
           C[b * 8 + i * 8 + j] += A[b * 400 + i * 12 + k] * B[b * 300 + k * 8 + j];
 }
 INT_FORM(two_sums) {
-  for (int i = 0; i < 16; i++) // expected-remark {{mkl,kln->mn}}
+  for (int i = 0; i < 16; i++) // expected-remark {{mk,kn->mn with m=16 n=20 k=32}}
     for (int j = 0; j < 20; j++) {
       int s = 0;
       for (int p = 0; p < 8; p++)
@@ -155,7 +155,7 @@ INT_FORM(several) {
   I J L C[i * N + j] += AB; // expected-remark {{mk,kn->mn}}
 }
 INT_FORM(tiled) {
-  for (int ii = 0; ii < 32; ii += 16) // expected-remark {{x=16}}
+  for (int ii = 0; ii < 32; ii += 16) // expected-remark {{mk,kn->mn with m=32}}
     for (int jj = 0; jj < 32; jj += 8)
       for (int kk = 0; kk < 32; kk += 4)
         for (int i = ii; i < ii + 16; i++)

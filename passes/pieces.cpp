@@ -1,0 +1,232 @@
+// pieces.cpp -- numbers of iterations that ScalarEvolution knows and that are
+// still no numbers.
+//
+// The point loop of a tiled nest,
+//
+//     for (p = a; p < m; p += t)
+//       for (i = p; i < min(p + t, n); i++)
+//
+// is taken back max(p, min(p + t, n)) - p times, where p is a recurrence of the
+// tile loop.  With the difference drawn into it that is max(0, min(t, n - p)):
+// a fixed length, and a rest that falls by one step from tile to tile.  Sources
+// write the same as min(t, n - p), or with `&& i < n`.  Steps and lengths are
+// compared by the caller; here, only the form is found, in 64 bits, and what
+// must hold for 64 bits to say the same as the source's type.
+#include "pieces.h"
+#include "address.h"
+#include "exits.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Instructions.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// Sums of two of these stay within 64 bits.
+static constexpr int64_t Small = (int64_t)1 << 62;
+static constexpr int64_t StepMax = ((int64_t)1 << 31) - 1;
+
+void Conditions::atLeast(const SCEV *Large, const SCEV *Small) {
+  if (!SE.isKnownPredicate(ICmpInst::ICMP_SGE, Large, Small))
+    List.push_back({Large, Small});
+}
+
+void Conditions::within(const SCEV *S, int64_t Smallest, int64_t Largest) {
+  atLeast(S, SE.getConstant(S->getType(), (uint64_t)Smallest, true));
+  atLeast(SE.getConstant(S->getType(), (uint64_t)Largest, true), S);
+}
+
+namespace {
+
+bool isMaximum(const SCEV *S) {
+  return isa<SCEVSMaxExpr>(S) || isa<SCEVUMaxExpr>(S);
+}
+
+bool isMinimum(const SCEV *S) {
+  return isa<SCEVSMinExpr>(S) || isa<SCEVUMinExpr>(S);
+}
+
+// The smallest of some numbers.
+using Choice = SmallVector<const SCEV *, 4>;
+
+class PieceReader {
+  ScalarEvolution &SE;
+  SmallVector<Choice, 4> Largest; // of these, the extent is the largest
+  bool Relative;         // to the piece's start, which is drawn in already
+  bool Unsigned = false; // the smallest of numbers without a sign
+
+  using Change = function_ref<const SCEV *(const SCEV *)>;
+
+  // S, a maximum, minimum or sum, of changed parts; Else, if it is none.
+  const SCEV *rebuild(const SCEV *S, const SCEV *Else, Change Part) {
+    if (!isMaximum(S) && !isMinimum(S) && !isa<SCEVAddExpr>(S))
+      return Else;
+    SmallVector<const SCEV *, 4> Parts;
+    for (const SCEV *Old : cast<SCEVNAryExpr>(S)->operands())
+      Parts.push_back(Part(Old));
+    if (isa<SCEVAddExpr>(S))
+      return SE.getAddExpr(Parts);
+    return isa<SCEVSMaxExpr>(S)   ? SE.getSMaxExpr(Parts)
+           : isa<SCEVUMaxExpr>(S) ? SE.getUMaxExpr(Parts)
+           : isa<SCEVSMinExpr>(S) ? SE.getSMinExpr(Parts)
+                                  : SE.getUMinExpr(Parts);
+  }
+
+  // A rest that must turn out not to fall below zero.
+  bool isFallingRest(const SCEV *S) {
+    const auto *Rest = dyn_cast<SCEVAddRecExpr>(S);
+    return Relative && Rest && looksNegative(Rest->getStepRecurrence(SE));
+  }
+
+  // An extension of S, which may go into S if both see the same sign.
+  const SCEV *lowerCast(const SCEV *S, bool Signed, const SCEV *Whole) {
+    if (isFallingRest(S))
+      return SE.getSignExtendExpr(S, Whole->getType());
+    bool SignedParts = isa<SCEVSMaxExpr>(S) || isa<SCEVSMinExpr>(S);
+    bool Positive = isa<SCEVSMaxExpr>(S) && SE.isKnownNonNegative(S);
+    if (isa<SCEVAddExpr>(S) || (SignedParts != Signed && !Positive))
+      return Whole;
+    return rebuild(S, Whole, [&](const SCEV *Part) {
+      Type *T = Whole->getType();
+      return lower(SignedParts ? SE.getSignExtendExpr(Part, T)
+                               : SE.getZeroExtendExpr(Part, T));
+    });
+  }
+
+public:
+  PieceReader(ScalarEvolution &SE, bool Relative)
+      : SE(SE), Relative(Relative) {}
+
+  // Taken = max(From, ..) - From: returns the maximum, which is null if Taken
+  // is something else.
+  static const SCEV *findFrom(const SCEV *Taken, ScalarEvolution &SE,
+                              const SCEV *&From) {
+    const auto *Sum = dyn_cast<SCEVAddExpr>(Taken);
+    for (const SCEV *Max : Sum ? Sum->operands() : ArrayRef<const SCEV *>()) {
+      From = SE.getMinusSCEV(Max, Taken);
+      if (isMaximum(Max) &&
+          is_contained(cast<SCEVNAryExpr>(Max)->operands(), From))
+        return Max;
+    }
+    return nullptr;
+  }
+
+  // In 64 bits, with extensions drawn into maxima, minima and sums.
+  const SCEV *lower(const SCEV *S) {
+    if (const auto *Cast = dyn_cast<SCEVIntegralCastExpr>(S))
+      return lowerCast(Cast->getOperand(), isa<SCEVSignExtendExpr>(Cast), S);
+    return rebuild(S, S, [&](const SCEV *Part) { return lower(Part); });
+  }
+
+  // Splits S + Plus, of which S may be a maximum of minima; false: it is
+  // something else.
+  bool split(const SCEV *S, const SCEV *Plus) {
+    if (isMaximum(S))
+      return all_of(cast<SCEVNAryExpr>(S)->operands(),
+                    [&](const SCEV *Part) { return split(Part, Plus); });
+    Unsigned |= isa<SCEVUMinExpr>(S);
+    Choice C;
+    for (const SCEV *Part : isMinimum(S) ? cast<SCEVNAryExpr>(S)->operands()
+                                         : ArrayRef<const SCEV *>(S)) {
+      if (isMaximum(Part) || isMinimum(Part))
+        return false;
+      C.push_back(SE.getAddExpr(Part, Plus));
+    }
+    if (C.size() > 1 || !C[0]->isZero()) // an extent is no less than zero
+      Largest.push_back(C);
+    return true;
+  }
+
+  // min(length, whole - step * iteration), and nothing else but zero.
+  bool match(Piece &P) {
+    if (Largest.size() != 1 || Largest[0].size() != 2)
+      return false;
+    const auto *Rest = dyn_cast<SCEVAddRecExpr>(Largest[0][0]);
+    P.Length = Largest[0][1];
+    if (!Rest) {
+      Rest = dyn_cast<SCEVAddRecExpr>(P.Length);
+      P.Length = Largest[0][0];
+    }
+    if (!Rest || !Rest->isAffine())
+      return false;
+    P.Cutter = Rest->getLoop();
+    P.Whole = Rest->getStart();
+    P.Step = SE.getNegativeSCEV(Rest->getStepRecurrence(SE));
+    P.RestMayWrap = Relative && Unsigned;
+    return true;
+  }
+};
+
+} // namespace
+
+bool readPiece(const SCEV *Taken, ScalarEvolution &SE,
+               function_ref<const SCEV *(const SCEV *)> Widen, Conditions &If,
+               Piece &P) {
+  const SCEV *From, *Max = PieceReader::findFrom(Taken, SE, From);
+  PieceReader Reader(SE, !Max);
+  bool Signed = Max && isa<SCEVSMaxExpr>(Max);
+  Type *I64 = Type::getInt64Ty(SE.getContext());
+  auto In64 = [&](const SCEV *S, bool Signed) {
+    return Widen(Reader.lower(Signed ? SE.getNoopOrSignExtend(S, I64)
+                                     : SE.getNoopOrZeroExtend(S, I64)));
+  };
+  if (!Max)
+    return Reader.split(In64(Taken, false), SE.getZero(I64)) && Reader.match(P);
+  const auto *Start = dyn_cast<SCEVAddRecExpr>(In64(From, Signed));
+  if (!Start || !Reader.split(In64(Max, Signed), SE.getNegativeSCEV(Start)) ||
+      !Reader.match(P) || Start->getLoop() != P.Cutter)
+    return false;
+  const SCEV *First = Start->getStart();
+  If.within(First, Signed ? -Small : 0, Small);
+  If.within(SE.getAddExpr(First, P.Whole), Signed ? -Small : 0, Small);
+  return true;
+}
+
+const SCEV *countSteps(Loop &L, ScalarEvolution &SE, Conditions &If) {
+  const auto *Branch = dyn_cast<BranchInst>(L.getHeader()->getTerminator());
+  const auto *Test = Branch && Branch->isConditional()
+                         ? dyn_cast<ICmpInst>(Branch->getCondition())
+                         : nullptr;
+  if (exitOf(L).From != L.getHeader() || !Test ||
+      !SE.isSCEVable(Test->getOperand(0)->getType()))
+    return nullptr;
+  ICmpInst::Predicate Holds = L.contains(Branch->getSuccessor(0))
+                                  ? Test->getPredicate()
+                                  : Test->getInversePredicate();
+  const SCEV *Counter = SE.getSCEV(Test->getOperand(0));
+  const SCEV *End = SE.getSCEV(Test->getOperand(1));
+  if (Holds == ICmpInst::ICMP_SGT || Holds == ICmpInst::ICMP_UGT) {
+    std::swap(Counter, End);
+    Holds = ICmpInst::getSwappedPredicate(Holds);
+  }
+  const auto *I = dyn_cast<SCEVAddRecExpr>(Counter);
+  if ((Holds != ICmpInst::ICMP_SLT && Holds != ICmpInst::ICMP_ULT) || !I ||
+      I->getLoop() != &L || !I->isAffine() || !I->getType()->isIntegerTy() ||
+      !SE.isLoopInvariant(End, &L))
+    return nullptr;
+  bool Signed = Holds == ICmpInst::ICMP_SLT;
+  unsigned Bits = (unsigned)SE.getTypeSizeInBits(I->getType());
+  if (Bits > 64)
+    return nullptr;
+  Type *I64 = Type::getInt64Ty(SE.getContext());
+  auto In64 = [&](const SCEV *S) {
+    return Signed ? SE.getNoopOrSignExtend(S, I64)
+                  : SE.getNoopOrZeroExtend(S, I64);
+  };
+  const SCEV *First = In64(I->getStart()), *Last = In64(End);
+  const SCEV *Step = In64(I->getStepRecurrence(SE)), *One = SE.getOne(I64);
+  // The counter must not wrap where it passes the end.
+  int64_t Most = Bits < 63 ? ((int64_t)1 << (Signed ? Bits - 1 : Bits)) - 1
+                           : 2 * (Small - 1);
+  If.within(Step, 1, StepMax);
+  If.within(First, Signed ? -Small : 0, Small);
+  If.within(Last, Signed ? -Small : 0, Small);
+  If.within(SE.getAddExpr(Last, Step), -Small, Most);
+  const SCEV *Way =
+      SE.getSMaxExpr(SE.getMinusSCEV(Last, First), SE.getZero(I64));
+  Step = SE.getSMaxExpr(Step, One);
+  return SE.getUDivExpr(SE.getAddExpr(Way, SE.getMinusSCEV(Step, One)), Step);
+}
+
+} // namespace nputeir
