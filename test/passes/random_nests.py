@@ -89,6 +89,77 @@ def helper_form(r, number, kind, c_type, cast, style, damage):
         r.choice(["", "A += K;", "C += N;"] + ([] if sound else ["A += i;"])))
 
 
+def tiled_form(r, head, c_type, cast, sound):
+    """some loops in tiles; unsound: tiles that overlap, leave gaps, end
+    elsewhere, or are set to zero too often"""
+    sizes = {"i": "M", "j": "N", "k": "K"}
+    order = r.sample("ijk", 3)
+    outer = inner = ""
+    cut = [v for v in order if r.random() < 0.6] or [order[0]]
+    for v in cut:
+        size = r.choice(["3", "4", "8", "(1 + (%s & 3))" % r.choice("MNK")])
+        step, end = size, sizes[v]
+        if not sound and r.random() < 0.5:
+            step = size + r.choice([" + 1", " - 1 + (%s == 1)" % size])
+        if not sound and r.random() < 0.5:
+            end = r.choice("MNK")
+        outer += "for (int {0}{0} = 0; {0}{0} < {1}; {0}{0} += {2}) ".format(
+            v, sizes[v], step)
+        sizes[v] = (v + v, size, end)
+    for v in order:
+        s = sizes[v]
+        if v not in cut:
+            inner += "for (int %s = 0; %s < %s; %s++) " % (v, v, s, v)
+        else:
+            inner += r.choice([
+                "for (int {0} = {1}; {0} < ({1} + {2} < {3} ? {1} + {2} : {3}); {0}++) ",
+                "for (int {0} = {1}; {0} < {1} + {2} && {0} < {3}; {0}++) ",
+                "for (int {0} = {1}; {0} <= ({1} + {2} > {3} ? {3} : {1} + {2}) - 1; ++{0}) ",
+            ]).format(v, *s)
+    product = "%sA[i * K + k] * %sB[k * N + j]" % (cast, cast)
+    zero = r.choice(["", "whole", "late"] if sound else ["", "whole", "each"])
+    loops = "for (int i = 0; i < M; i++) for (int j = 0; j < N; j++) "
+    before = loops + "C[i * N + j] = 0;" if zero == "whole" else ""
+    after = loops + "C[i * N + j] = C[i * N + j] < 0 ? 0 : C[i * N + j];" if zero == "late" else ""
+    body = "%sC[i * N + j] += %s;" % (inner, product)
+    if zero == "each":
+        body = loops + "C[i * N + j] = 0; " + body
+    text = "%s %s { %s } %s" % (before, outer, body, after)
+    if r.random() < 0.4:
+        text = "for (int r = 0; r < 1; r++) { %s }" % text
+    return head + "  %s\n}\n" % text
+
+
+def rest_form(r, head, c_type, cast, sound):
+    """a loop written out U times, and one for what is left"""
+    u = r.choice([2, 3, 4])
+    a, b = r.choice([("i * K + ({0})", "({0}) * N + j"),
+                     ("i * K + ({0})", "j * K + ({0})")])
+    term = lambda k: "{0}A[{1}] * {0}B[{2}]".format(cast, a.format(k), b.format(k))
+    terms = [term("k + %d" % x) for x in range(u)]
+    start, end, step = "", "k < K", u
+    if not sound:
+        damage = r.choice(["term", "start", "end", "step"])
+        if damage == "term":
+            terms[-1] = term("k + %d" % r.randrange(u))
+        start = "k += 1" if damage == "start" else ""
+        end = "k < K - 1" if damage == "end" else end
+        step += damage == "step"
+    return head + """  for (int i = 0; i < M; i++)
+    for (int j = 0; j < N; j++) {
+      %s s = 0;
+      int k = 0;
+      for (; %s; k += %d)
+        s += %s;
+      for (%s; %s; k++)
+        s += %s;
+      C[i * N + j] %s s;
+    }
+}
+""" % (c_type, r.choice(["k + %d < K" % (u - 1), "k + %d <= K" % u, "k < K / %d * %d" % (u, u)]),
+       step, " + ".join(terms), start, end, term("k"), r.choice(["=", "+="]))
+
+
 def form(r, number):
     kind = r.choice(["INT_FORM", "BF16_FORM"])
     c_type, cast = ("int32_t", "") if kind == "INT_FORM" else ("float", "(float)")
@@ -131,7 +202,12 @@ def form(r, number):
         extra = r.choice(["C[4000] = 1;", "C[4000] += 1;", "%s += 1;" % c,
                           "C[%s + 1] = 0;" % c_index, "%s = 0;" % c])
     before = after = ""
-    style = r.choice(["memory", "memory", "scalar", "scalar", "dot", "bump"])
+    style = r.choice(["memory", "memory", "scalar", "scalar", "dot", "bump",
+                      "tiled", "rest"])
+    if style in ("tiled", "rest"):
+        head = "%s(f%d) { /* %s %s */\n" % (kind, number, style, damage)
+        make = tiled_form if style == "tiled" else rest_form
+        return make(r, head, c_type, cast, damage == "none")
     if style in ("dot", "bump"):
         return helper_form(r, number, kind, c_type, cast, style, damage)
     order = list("ijk")
