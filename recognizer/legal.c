@@ -38,30 +38,44 @@ static bool decline_types(const struct contraction *c, enum dtype sum,
                          dtype_name(c->type[IN1]), dtype_name(sum));
 }
 
-/* Sums of integers are formed modulo 2^32, of which narrower results are the
- * low bits; a wider sum must not be able to leave 32 bits. */
-static bool legal_integers(struct contraction *c, enum dtype sum,
-                           struct verdict *v) {
-  bool known = false;
+static bool decline_wide(const struct contraction *c, int64_t length,
+                         struct verdict *v) {
+  if (length < 0)
+    return verdict_decline(v, RULE_WIDE_SUM, c->at,
+                           "the sum is formed in 64 bits, and its length is "
+                           "not known");
+  return verdict_decline(v, RULE_WIDE_SUM, c->at,
+                         "a sum of %lld products of %s and %s may need more "
+                         "than 32 bits",
+                         (long long)length, dtype_name(c->type[IN0]),
+                         dtype_name(c->type[IN1]));
+}
+
+static bool npu_multiplies(const struct contraction *c) {
   for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-    known |= c->type[IN0] == integers[i].in0 && c->type[IN1] == integers[i].in1;
-  if (!known || dtype_kind(sum) == DTYPE_FLOAT)
+    if (c->type[IN0] == integers[i].in0 && c->type[IN1] == integers[i].in1)
+      return true;
+  return false;
+}
+
+/* Sums of integers are formed modulo 2^32, of which narrower results are the
+ * low bits; a wider sum must not be able to leave 32 bits, or is left to the
+ * host, which multiplies all integers modulo 2^64. */
+static bool legal_integers(struct contraction *c, enum dtype sum,
+                           const struct options *o, struct verdict *v) {
+  bool npu = npu_multiplies(c);
+  if (dtype_kind(sum) == DTYPE_FLOAT ||
+      dtype_kind(c->type[IN1]) == DTYPE_FLOAT || (!npu && !options_on_host(o)))
     return decline_types(c, sum, v);
   c->acc = DTYPE_I32;
   if (dtype_bytes(sum) <= 4)
     return true;
   int64_t length = sum_length(c);
-  if (length < 0)
-    return verdict_decline(v, RULE_WIDE_SUM, c->at,
-                           "the sum is formed in 64 bits, and its length is "
-                           "not known");
-  return length <=
-             INT32_MAX / (largest(c->type[IN0]) * largest(c->type[IN1])) ||
-         verdict_decline(v, RULE_WIDE_SUM, c->at,
-                         "a sum of %lld products of %s and %s may need more "
-                         "than 32 bits",
-                         (long long)length, dtype_name(c->type[IN0]),
-                         dtype_name(c->type[IN1]));
+  if (npu && length >= 0 &&
+      length <= INT32_MAX / (largest(c->type[IN0]) * largest(c->type[IN1])))
+    return true;
+  c->acc = DTYPE_I64;
+  return options_on_host(o) || decline_wide(c, length, v);
 }
 
 /* Products of bf16 are exact in f32.  Other floats need leave to be rounded,
@@ -88,7 +102,7 @@ static bool legal_floats(struct contraction *c, enum dtype sum,
 bool legal_types(struct contraction *c, enum dtype sum, const struct options *o,
                  struct verdict *v) {
   return dtype_kind(c->type[IN0]) == DTYPE_FLOAT ? legal_floats(c, sum, o, v)
-                                                 : legal_integers(c, sum, v);
+                                                 : legal_integers(c, sum, o, v);
 }
 
 bool legal_order(enum dtype acc, bool reassoc, struct loc at,

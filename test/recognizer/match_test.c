@@ -663,6 +663,17 @@ static void check_options(void) {
                        "C[i] += A[i*16 + k] * B[k] : i32";
   CHECK(!taken(vector, "device=sim", &v) && v.rule == RULE_VECTOR);
   CHECK(taken(vector, "device=host", &v));
+  const char *i32 = "tensor A i32\ntensor B i32\nloop i 64\nloop j 32\n"
+                    "loop k 16\nC[i*32 + j] += " AB " : i32";
+  CHECK(!taken(i32, "device=sim", &v) && v.rule == RULE_TYPES);
+  CHECK(taken(i32, "device=host", &v));
+  const char *wide = "tensor A i16\ntensor B i16\nloop i 64\nloop j 32\n"
+                     "loop k n\nC[i*32 + j] += " AB " : i64";
+  CHECK(!taken(wide, "device=sim", &v) && v.rule == RULE_WIDE_SUM);
+  CHECK(taken(wide, "device=host", &v));
+  const char *mixed_kinds = "tensor A i8\ntensor B f32\nloop i 64\nloop j 32\n"
+                            "loop k n\nC[i*32 + j] += " AB " : f32";
+  CHECK(!taken(mixed_kinds, "device=host", &v));
   /* 64 * 32 * 16 = 32768; simulators take every size */
   const char *i8 = IJK "C[i*32 + j] += " AB " : i32";
   CHECK(!taken(i8, "device=npu1,min-macs=32769", &v) &&

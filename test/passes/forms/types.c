@@ -87,3 +87,14 @@ BF16_FORM(float_inputs) {
   I J L C[i * N + j] += AB; // expected-remark {{FloatInputs}}
 }
 #endif
+// What only the host multiplies, modulo 2^32 and 2^64.
+#define HOST __attribute__((annotate("nputeir:device=host")))
+HOST INT_FORM(int_host) {
+  I J for (int k = 0; k < 3; k++) // expected-remark {{mk,kn->mn}}
+    C[2048 + i * N + j] += C[i * 3 + k] * C[128 + k * N + j];
+}
+HOST INT_FORM(long_sum_host) {
+  typedef int64_t __attribute__((may_alias)) i64;
+  i64 *c = (i64 *)C;
+  I J L c[i * N + j] += A[i * K + k] * B[k * N + j]; // expected-remark {{mk,kn->mn}}
+}
