@@ -165,6 +165,8 @@ private:
     }
     if (Count.empty()) {
       moveBefore(I, End);
+      if (I.getOpcode() == Instruction::UDiv)
+        seal(I, End);
       return true;
     }
     IRBuilder<> B(End);
@@ -179,6 +181,14 @@ private:
     }
     guard(I, Works, End);
     return true;
+  }
+
+  // ScalarEvolution would look through the division, which it cannot compute
+  // again elsewhere: the divisor may be zero there.
+  void seal(Instruction &I, Instruction *End) {
+    Value *Quotient = IRBuilder<>(End).CreateFreeze(&I);
+    I.replaceUsesWithIf(Quotient,
+                        [&](Use &U) { return U.getUser() != Quotient; });
   }
 
   void guard(Instruction &I, Value *Works, Instruction *End) {

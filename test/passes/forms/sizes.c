@@ -46,6 +46,15 @@ BF16_FORM(divided_sizes) {
       for (int k = 0; k < K; k++)
         C[i * 64 + j] += (float)A[i * 64 + k] * (float)B[k * 64 + j];
 }
+BF16_FORM(divided_unsigned_sizes) {
+  size_t rows = M & 31, tile = N & 3;
+  if (tile == 0)
+    return;
+  for (size_t i = 0; i < rows / tile; i++) // expected-remark {{mk,kn->mn}}
+    for (int j = 0; j < N; j++)
+      for (int k = 0; k < K; k++)
+        C[i * 64 + j] += (float)A[i * 64 + k] * (float)B[k * 64 + j];
+}
 BF16_FORM(divided_by_what_changes) { // a near miss
   for (int i = 0; i < M; i++) // expected-remark {{kept}}
     for (int j = 0; j < N / (i + 1); j++)
