@@ -88,7 +88,7 @@ INT_FORM(hoisted) {
   }
 }
 BF16_FORM(loaded_outside) { // what does not move in the two inner loops
-  I(int) L(int) // expected-remark {{mk,knp->mnp}}
+  I(int) L(int) // expected-remark {{mk,kn->mn}}
     J(int)
       for (int p = 0; p < 2; p++)
         C[(i * N + j) * 2 + p] += (float)A[i * K + k] * (float)B[(k * N + j) * 2 + p];
