@@ -74,6 +74,7 @@ private:
     DT.addNewBlock(Check, Before);
     DT.changeImmediateDominator(After, Check);
     IRBuilder<> B(Check);
+    B.SetCurrentDebugLocation(At->getDebugLoc());
     PHINode *I = B.CreatePHI(B.getInt64Ty(), 2);
     PHINode *Same = B.CreatePHI(B.getInt1Ty(), 2);
     Value *Wanted = B.CreateAdd(First, B.CreateMul(I, Step));
