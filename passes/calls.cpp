@@ -79,12 +79,20 @@ const Gemm Known[] = {
 #include "gemm.def"
 };
 
+// The same functions with 64-bit integers: sgemm_64_ and cblas_sgemm64_ are
+// OpenBLAS's, cblas_sgemm_64 is MKL's.
+bool isWide(StringRef &Name) {
+  return Name.consume_back("64_") || Name.consume_back("_64");
+}
+
 const Gemm *gemmOf(const CallBase &Call) {
   const Function *F = Call.getCalledFunction();
   if (!F || !F->isDeclaration() || F->isIntrinsic())
     return nullptr;
+  StringRef Name = F->getName();
+  isWide(Name);
   for (const Gemm &G : Known)
-    if (F->getName() == G.Name)
+    if (Name == G.Name)
       return &G;
   return nullptr;
 }
@@ -117,14 +125,17 @@ class CallReader : NestBuilder {
   verdict &V;
   loc At;
   Value *Arg[ROLES] = {};
-  bool ColumnMajor = true, TransA = false, TransB = false;
+  bool ColumnMajor = true, TransA = false, TransB = false, Wide;
   enum { M, N, K }; // loops
 
 public:
   CallReader(CallBase &Call, const Gemm &G, ScalarEvolution &SE, AAResults &AA,
              arena *A, IRNest &R, verdict &V)
       : NestBuilder(A, R), Call(Call), G(G), SE(SE), AA(AA), V(V),
-        At(locOf(Call.getDebugLoc(), A)) {}
+        At(locOf(Call.getDebugLoc(), A)) {
+    StringRef Name = Call.getCalledFunction()->getName();
+    Wide = isWide(Name);
+  }
 
   bool read() {
     if (!bindArguments() || !readLayout() || !readOffsets() || !readScalars())
@@ -138,7 +149,9 @@ public:
 
 private:
   bool decline(const char *Why) {
-    return verdict_decline(&V, RULE_CALL_ARGUMENTS, At, "%s %s", G.Name, Why);
+    return verdict_decline(&V, RULE_CALL_ARGUMENTS, At, "%s %s",
+                           Call.getCalledFunction()->getName().str().c_str(),
+                           Why);
   }
 
   // ---- arguments ----
@@ -147,6 +160,8 @@ private:
     LLVMContext &X = Call.getContext();
     return G.Scalar == DTYPE_F64 ? Type::getDoubleTy(X) : Type::getFloatTy(X);
   }
+
+  unsigned offsetBits() { return 8 * (unsigned)dtype_bytes(G.A); }
 
   bool fits(Role Which, const Type *T) {
     if (G.byPointer())
@@ -162,14 +177,14 @@ private:
       return T == scalarType();
     case OFFSET_A:
     case OFFSET_B:
-      return T->isIntegerTy(8);
+      return T->isIntegerTy(offsetBits());
     case SIZE_M:
     case SIZE_N:
     case SIZE_K:
     case LD_A:
     case LD_B:
     case LD_C:
-      return T->isIntegerTy(32) || T->isIntegerTy(64);
+      return T->isIntegerTy(64) || (!Wide && T->isIntegerTy(32));
     case LAYOUT:
     case TRANS_A:
     case TRANS_B:
@@ -215,11 +230,14 @@ private:
     return B.CreateLoad(T, B.CreatePointerCast(Arg[Which], pointerTo(T)));
   }
 
-  // INTEGER is taken for 32 bits: the lower half, should it have 64.
+  // A library whose plain names take 64 bits cannot be told from others: of its
+  // INTEGER the lower half is read, which is all of it below 2^31.
   const SCEV *integer(Role Which) {
-    Type *I64 = Type::getInt64Ty(Call.getContext());
-    Value *N = number(Which, G.byPointer() ? Type::getInt32Ty(Call.getContext())
-                                           : Arg[Which]->getType());
+    LLVMContext &X = Call.getContext();
+    Type *I64 = Type::getInt64Ty(X), *I32 = Type::getInt32Ty(X);
+    Value *N = number(Which, !G.byPointer() ? Arg[Which]->getType()
+                             : Wide         ? I64
+                                            : I32);
     const SCEV *S = isa<ConstantInt>(N) ? SE.getSCEV(N) : SE.getUnknown(N);
     return SE.getNoopOrSignExtend(S, I64);
   }
@@ -270,7 +288,7 @@ private:
     bool None = word(OFFSETS_OF_C, Type::getInt32Ty(X)) == 173 && // one for all
                 word(OFFSET_C, Type::getInt32Ty(X)) == 0;
     for (Role Which : {OFFSET_A, OFFSET_B})
-      None &= word(Which, Type::getInt8Ty(X)) == 0;
+      None &= word(Which, Type::getIntNTy(X, offsetBits())) == 0;
     return None || decline("adds offsets that are not known to be zero");
   }
 

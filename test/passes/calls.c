@@ -85,6 +85,55 @@ void fortran_flag_changed(BF16) {
   sbgemm_(&flag, "T", &m, &n, &k, &one, a, &m, b, &n, &zero, c, &m);
 }
 
+// 64-bit integers, and numbers of other types, by the libraries' names.
+void sgemm_64_(const char *, const char *, const long *, const long *,
+               const long *, const float *, const float *, const long *,
+               const float *, const long *, const float *, float *,
+               const long *);
+void cblas_sbgemm64_(int, int, int, long, long, long, float, const uint16_t *,
+                     long, const uint16_t *, long, float, float *, long);
+void cblas_gemm_f16f16f32_64(int, int, int, long, long, long, float,
+                             const uint16_t *, long, const uint16_t *, long,
+                             float, float *, long);
+void cblas_sbgemm_64(int, int, int, int, int, int, float, const uint16_t *, int,
+                     const uint16_t *, int, float, float *, int);
+void cblas_gemm_s16s16s32(int, int, int, int, int, int, int, float,
+                          const int16_t *, int, int16_t, const int16_t *, int,
+                          int16_t, float, int32_t *, int, const int32_t *);
+// CHECK-LABEL: @wide_fortran(
+// CHECK: load i64, ptr %0
+__attribute__((annotate("nputeir:f32=bf16"))) void
+wide_fortran(const long *n, const float *a, const float *b, float *c) {
+  const float one = 1;
+  // expected-remark@+1 {{call of sgemm_64_ replaced by a call: mk,kn->mn}}
+  sgemm_64_("N", "N", n, n, n, &one, a, n, b, n, &one, c, n);
+}
+void wide(long n, const uint16_t *a, const uint16_t *b, float *c) {
+  // expected-remark@+1 {{call of cblas_sbgemm64_ replaced by a call: mk,kn->mn}}
+  cblas_sbgemm64_(Row, No, No, n, n, n, 1, a, n, b, n, 0, c, n);
+}
+__attribute__((annotate("nputeir:f32=bf16"))) void
+halves(long n, const uint16_t *a, const uint16_t *b, float *c) {
+  // expected-remark@+1 {{call of cblas_gemm_f16f16f32_64 replaced}}
+  cblas_gemm_f16f16f32_64(Row, No, No, n, n, n, 1, a, n, b, n, 0, c, n);
+}
+void narrow_though_named_wide(BF16) {
+  // expected-remark@+1 {{[CallArguments]: cblas_sbgemm_64 has other parameters}}
+  cblas_sbgemm_64(Row, No, No, m, n, k, 1, a, k, b, n, 0, c, n);
+}
+void shorts(int n, const int16_t *a, const int16_t *b, int32_t *c) {
+  static const int32_t zero = 0;
+  // expected-remark@+1 {{call of cblas_gemm_s16s16s32 replaced by a call: mk,kn->mn}}
+  cblas_gemm_s16s16s32(Row, No, No, 173, n, n, n, 1, a, n, 0, b, n, 0, 0, c, n,
+                       &zero);
+}
+void shorts_with_offset(int n, const int16_t *a, const int16_t *b, int32_t *c) {
+  static const int32_t zero = 0;
+  // expected-remark@+1 {{[CallArguments]: cblas_gemm_s16s16s32 adds}}
+  cblas_gemm_s16s16s32(Row, No, No, 173, n, n, n, 1, a, n, 300, b, n, 0, 0, c,
+                       n, &zero);
+}
+
 void run_time_transposition(BF16, int t) {
   // expected-remark@+1 {{[CallArguments]: cblas_sbgemm is told at run time}}
   cblas_sbgemm(Row, t, No, m, n, k, 1, a, k, b, n, 0, c, n);
