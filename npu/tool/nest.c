@@ -1,6 +1,7 @@
 /* nest.c -- `nputeir nest`: what the plugin would take of a file, and why not
  * the rest.  Runs the clang or opt that the plugin was built for, with the
  * plugin beside this program, and prints the report that it writes. */
+#include "recognizer.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@
 
 static const char help[] =
     "usage: nputeir nest FILE.c|.cc|.ll [--json] [--teir] [-- COMPILER WORDS]\n"
+    "       nputeir nest --rules\n"
     "\n"
     "Shows every nest of loops that multiplies and sums: what contraction it\n"
     "is, or the first reason why it keeps its code and what would change "
@@ -31,6 +33,7 @@ static const char help[] =
     "\n"
     "  --json  one JSON object per nest and line, with the TEIR\n"
     "  --teir  print each contraction's TEIR, too\n"
+    "  --rules list the names of all verdicts, and what would change them\n"
     "\n"
     "Options for the plugin come from NPUTEIR_OPTIONS, such as fp=relaxed.\n";
 
@@ -38,7 +41,7 @@ enum { WORDS_MAX = 256 };
 
 struct job {
   const char *file;
-  bool json, teir;
+  bool json, teir, rules;
   char **extra; /* compiler words */
   int extra_count;
 };
@@ -64,6 +67,8 @@ static bool parse(struct job *j, int argc, char **argv) {
       j->json = true;
     else if (strcmp(argv[i], "--teir") == 0)
       j->teir = true;
+    else if (strcmp(argv[i], "--rules") == 0)
+      j->rules = true;
     else if (strcmp(argv[i], "--") == 0) {
       j->extra = argv + i + 1;
       j->extra_count = argc - i - 1;
@@ -77,6 +82,8 @@ static bool parse(struct job *j, int argc, char **argv) {
     } else
       j->file = argv[i];
   }
+  if (j->rules)
+    return true;
   if (!j->file) {
     tool_usage("nest", "which file?");
     return false;
@@ -246,11 +253,25 @@ static bool print(struct arena *a, const struct job *j, const char *report,
   return good;
 }
 
+static int print_rules(struct diag *d) {
+  struct text out = {0};
+  for (int r = 0; r < RULE_COUNT; r++) {
+    const char *advice = rule_advice((enum rule)r);
+    text_printf(&out, "%s%s%s\n", rule_name((enum rule)r), advice ? ": " : "",
+                advice ? advice : "");
+  }
+  bool good = tool_output(NULL, &out, d);
+  text_free(&out);
+  return good ? TOOL_DONE : tool_fail(d);
+}
+
 static int nest(int argc, char **argv) {
   struct job j = {0};
   if (!parse(&j, argc, argv))
     return TOOL_USAGE;
   struct diag d = {0};
+  if (j.rules)
+    return print_rules(&d);
   char report[] = "/tmp/nputeir-nest-XXXXXX";
   int file = mkstemp(report);
   if (file < 0) {

@@ -21,6 +21,11 @@ static const struct {
     {"$N einsum 'ab,bc->ac' --sizes a=2,b=3", 1, "the letter 'c' has no size"},
     {"$N einsum", 2, "takes an expression"},
     {"$N nest notes.txt", 2, "takes C, C++ or LLVM IR, not 'notes.txt'"},
+    {"$N nest", 2, "which file?"},
+    {"$N nest /nowhere.c", 1, "/nowhere.c"},
+    {"$N nest /nowhere.ll", 1, "/nowhere.ll"},
+    {"$N nest a.c b.c", 2, "takes one file, not 'a.c' and 'b.c'"},
+    {"$N nest a.c --yaml", 2, "there is no option '--yaml'"},
     {"$N einsum 'ab->a' --speed", 2, "there is no option '--speed'"},
     {"$N teir check " EX "batched_gemm.teir", 0,
      "well formed: 3 tensors, 4 axes, 2 primitives, 6 nodes\n"},
@@ -47,6 +52,15 @@ static const struct {
     {"$N teir dance " EX "branches.teir", 2, "there is no action 'dance'"},
     {"$N teir check /nowhere.teir", 1, "/nowhere.teir: error: cannot read"},
     {"$N help teir", 0, "usage: nputeir teir <action> FILE"},
+};
+
+/* `nputeir nest --rules` is the list of rules, each with its advice. */
+static const struct {
+  const char *name, *advice;
+} rule[] = {
+#define RULE(id, name, advice) {name, advice},
+#include "rule.def"
+#undef RULE
 };
 
 /* A schedule gives what the plain program gives. */
@@ -83,6 +97,16 @@ int main(int argc, char **argv) {
       fprintf(stderr, "%s\nstatus %d: %s\n", row[i].command, status, output);
   }
   int status;
+  const char *rules = run("$N nest --rules", &status);
+  CHECK(status == 0);
+  for (size_t i = 0; i < sizeof rule / sizeof *rule; i++) {
+    char line[400];
+    snprintf(line, sizeof line, "%s%s%s\n", rule[i].name,
+             rule[i].advice ? ": " : "", rule[i].advice ? rule[i].advice : "");
+    CHECK(strncmp(rules, line, strlen(line)) == 0);
+    rules += strlen(line);
+  }
+  CHECK(*rules == 0);
   CHECK(strstr(run(same, &status), "equal") && status == 0);
   return check_result();
 }
