@@ -267,6 +267,7 @@ private:
     struct text Text = {};
     nest_print(Nest.N, &Text);
     N.Nest = take(Text);
+    N.MinMacs = O.min_macs;
     const contraction *C = recognize(A, Nest.N, &O, &N.V);
     return C && lower(*C, N) ? C : nullptr;
   }

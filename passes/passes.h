@@ -175,6 +175,7 @@ struct Finding {
   verdict Around = {};       // why the next loop around is no part of the nest
   std::string Einsum, Sizes, Contraction, TEIR, Nest; // empty unless known
   unsigned Depth = 0;
+  int64_t MinMacs = -1; // what was asked for; -1: nothing
 };
 void remark(llvm::Function &F, const Finding &);
 // NPUTEIR_REPORT: a line per finding and, at the end of the compilation, one

@@ -7,13 +7,12 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <system_error>
 
 using namespace llvm;
 
@@ -28,6 +27,15 @@ static void explain(OptimizationRemarkEmitter &ORE, const BasicBlock *Region,
       return OptimizationRemarkAnalysis(PassName, "Contraction", N.At, Region)
              << "the nest as a contraction:\n"
              << ore::NV("Contraction", N.Contraction);
+    });
+  if (N.V.macs > 0)
+    ORE.emit([&] {
+      OptimizationRemarkAnalysis R(PassName, "Cost", N.At, Region);
+      R << ore::NV("MACs", N.V.macs) << " multiply-accumulates on "
+        << ore::NV("Bytes", N.V.bytes) << " bytes";
+      if (N.MinMacs >= 0)
+        R << ", min-macs is " << ore::NV("MinMACs", N.MinMacs);
+      return R;
     });
   if (N.Around.diag.kind != DIAG_NONE)
     ORE.emit([&] {
@@ -72,14 +80,18 @@ static const char *reportPath() {
 }
 
 // One write to a file opened for appending: compilers run side by side.
-static bool append(json::Object Line) {
+static std::error_code append(json::Object Line) {
   std::string Text;
   raw_string_ostream(Text) << json::Value(std::move(Line)) << "\n";
-  FILE *Out = std::fopen(reportPath(), "a");
-  if (!Out)
-    return false;
-  std::fwrite(Text.data(), 1, Text.size(), Out);
-  return std::fclose(Out) == 0;
+  std::error_code Failure;
+  raw_fd_ostream Out(reportPath(), Failure, sys::fs::OF_Append);
+  if (Failure)
+    return Failure;
+  Out.SetUnbuffered(); // else a long line is written in pieces
+  Out << Text;
+  Failure = Out.error();
+  Out.clear_error(); // which would end the compilation
+  return Failure;
 }
 
 Report::~Report() {
@@ -124,9 +136,9 @@ void Report::add(const Function &F, const Finding &N) {
     if (const char *Advice = rule_advice(N.V.rule))
       Line["advice"] = Advice;
   }
-  if (!append(std::move(Line)))
+  if (std::error_code Failure = append(std::move(Line)))
     F.getContext().emitError(Twine("nputeir: NPUTEIR_REPORT: cannot write '") +
-                             reportPath() + "': " + std::strerror(errno));
+                             reportPath() + "': " + Failure.message());
 }
 
 void print(const Function &F, const Finding &N, raw_ostream &Out) {

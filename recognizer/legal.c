@@ -225,15 +225,33 @@ bool legal_out(struct arena *a, struct contraction *c, struct verdict *v) {
   return true;
 }
 
+/* Multiplies *n by the extents of the axes that move `tensor`, or of all axes
+ * where it is TENSORS; false: known at run time only, or too large a number. */
+static bool times_extents(const struct contraction *c, int tensor, int64_t *n) {
+  for (int i = 0; i < c->axis_count; i++) {
+    const struct contraction_axis *x = &c->axis[i];
+    bool moves = tensor == TENSORS || !value_is(x->stride_bytes[tensor], 0);
+    if (moves && (x->extent.symbol >= 0 ||
+                  __builtin_mul_overflow(*n, x->extent.constant, n)))
+      return false;
+  }
+  return true;
+}
+
 /* The gate is for silicon: a simulated or host device takes every size. */
 bool legal_size(const struct contraction *c, const struct options *o,
                 struct verdict *v) {
   bool silicon = o->device && o->device[0] == 'n'; /* npu1, npu4 */
-  int64_t macs = 1;
-  for (int i = 0; i < c->axis_count; i++)
-    if (c->axis[i].extent.symbol >= 0 ||
-        __builtin_mul_overflow(macs, c->axis[i].extent.constant, &macs))
-      return true; /* decided at run time */
+  int64_t macs = 1, bytes = 0;
+  if (!times_extents(c, TENSORS, &macs))
+    return true; /* decided at run time */
+  for (int t = 0; t < TENSORS; t++) {
+    int64_t of_tensor = dtype_bytes(c->type[t]);
+    if (times_extents(c, t, &of_tensor))
+      bytes += of_tensor;
+  }
+  v->macs = macs;
+  v->bytes = bytes;
   if (!silicon || o->min_macs < 0 || macs >= o->min_macs)
     return true;
   return verdict_decline(v, RULE_BELOW_THRESHOLD, c->at,

@@ -208,6 +208,9 @@ const char *rule_advice(enum rule); /* what would change it; NULL: nothing */
 struct verdict {
   enum rule rule; /* RULE_TAKEN or the first rule broken */
   struct diag diag;
+  /* What a decision by size rests on; zero: sizes are known at run time only.
+   * Bytes are those of all elements, each counted once. */
+  int64_t macs, bytes;
 };
 /* Declines for `rule` unless *v has been declined already; returns false. */
 bool verdict_decline(struct verdict *v, enum rule rule, struct loc at,

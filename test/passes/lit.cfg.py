@@ -1,4 +1,5 @@
 import os
+import sys
 import lit.formats
 
 config.name = "nputeir-passes"
@@ -22,5 +23,6 @@ config.substitutions += [
     ("%flang", flang + " -ffast-math -fpass-plugin=" + plugin),
     ("%opt", os.path.join(bin_dir, "opt") + " -load-pass-plugin=" + plugin),
     ("%plugin", plugin),
+    ("%python", sys.executable),
     ("%nputeir-cc", lit_config.params["wrapper"]),
 ]

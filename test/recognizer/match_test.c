@@ -678,7 +678,8 @@ static void check_options(void) {
   const char *i8 = IJK "C[i*32 + j] += " AB " : i32";
   CHECK(!taken(i8, "device=npu1,min-macs=32769", &v) &&
         v.rule == RULE_BELOW_THRESHOLD);
-  CHECK(taken(i8, "device=npu1,min-macs=32768", &v));
+  CHECK(v.macs == 32768 && v.bytes == 64 * 16 + 16 * 32 + 4 * 64 * 32);
+  CHECK(taken(i8, "device=npu1,min-macs=32768", &v) && v.macs == 32768);
   CHECK(taken(i8, "device=sim,min-macs=32769", &v));
 }
 
