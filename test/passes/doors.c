@@ -5,6 +5,8 @@
 // RUN: %clang -fplugin=%plugin -mllvm -nputeir-options=fp=relaxed -O2 -Rpass=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=RELAXED
 // RUN: env NPUTEIR_OPTIONS=fp=relaxed %clang -fplugin=%plugin -mllvm -nputeir-options=fp=strict -O2 -Rpass=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=STRICT
 // RUN: env NPUTEIR_OPTIONS=fp=fast not %clang -O2 -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: not %clang -fplugin=%plugin -mllvm -nputeir-options=min-macs=many -O2 -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FLAG
+// RUN: env NPUTEIR_OPTIONS=off=1 not %clang -fplugin=%plugin -mllvm -nputeir-options=require -O2 -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=FIRST
 // RUN: not %clang -O2 -DDEMAND -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=DEMAND
 // RUN: env NPUTEIR_OPTIONS=require not %clang -O2 -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=ALL
 // RUN: not %clang -O2 -DTYPO -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=TYPO
@@ -12,6 +14,11 @@
 
 // WRONG: error: nputeir: NPUTEIR_OPTIONS: fp is one of strict, relaxed, not 'fast'
 // WRONG-NOT: error: nputeir
+// FLAG: error: nputeir: -nputeir-options: min-macs
+// FLAG-SAME: 'many'
+// FLAG-NOT: error: nputeir
+// FIRST: error: nputeir: NPUTEIR_OPTIONS: there is no option 'off
+// FIRST-NOT: error: nputeir
 // DEMAND: error: nputeir: the nest of function 'demanded' is kept, which nputeir:require forbids: the sum of floats would be formed in another order
 // DEMAND: error: nputeir: the nest of function 'second_kept' is kept
 // DEMAND: error: nputeir: no nest of function 'without' is replaced, which nputeir:require demands

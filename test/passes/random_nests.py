@@ -39,6 +39,13 @@ def index(r, row, column, width, damage):
     return form.format(row, column, pitch)
 
 
+VALUE = [
+    "@ = s > 0 ? s : 0;", "@ = s > 9 ? 9 : s < -9 ? -9 : s;",
+    "@ = @ > s ? @ : s;", "@ += s < 0 ? -s : s;", "if (s > 0) @ = s;",
+    "@ = x > 0 ? s : @;", "if (x > 0) @ = s; else @ = -s;",
+    "@ = i > 2 ? s : @;", "@ = s > j ? s : j;", "if (j & 1) @ = s;",
+    "@ = s > 0 ? s : C[0];", "if (s > C[1]) @ = s; else C[1] = s;",
+]
 DOT = '''static inline int idot(const int8_t *a, const int8_t *b, int n, int pitch) {
   int s = 0;
   for (int k = 0; k < n; k++)
@@ -163,7 +170,7 @@ def rest_form(r, head, c_type, cast, sound):
 def form(r, number):
     kind = r.choice(["INT_FORM", "BF16_FORM"])
     c_type, cast = ("int32_t", "") if kind == "INT_FORM" else ("float", "(float)")
-    damage = r.choice(["none"] * 5 + ["index_a", "index_b", "index_c", "operation",
+    damage = r.choice(["none"] * 5 + ["value", "value", "index_a", "index_b", "index_c", "operation",
                       "guard", "break", "store", "start", "end", "zero",
                       "outer", "triangle", "volatile", "scalar"])
     plain = r.choice([1, 1, 0.7])
@@ -190,6 +197,13 @@ def form(r, number):
                             "{0}{1}", "{0}{1} * 3", "{0}{1} * {0}{1}",
                             "({0}{1} > {0}{2} ? {0}{1} : {0}{2})",
                             "{0}{1} * {0}{2} + {0}{1}"]).format(cast, a, b)
+    if damage == "value" and r.random() < 0.4:
+        product = r.choice(["({0}{1} > 0 ? {0}{1} * {0}{2} : 0)",
+                            "(k > 2 ? {0}{1} * {0}{2} : 0)",
+                            "({0}{1} > 0 ? {0}{1} : -{0}{1}) * {0}{2}",
+                            "(M > 3 ? {0}{1} * {0}{2} : {0}{2})",
+                            "(x > 0 ? {0}{1} : {0}{2}) * {0}{2}"]
+                           ).format(cast, a, b)
     guard = ""
     if damage == "guard":
         guard = r.choice(["if (i != 2) ", "if (k & 1) ", "if (%s > 0) " % a,
@@ -251,6 +265,9 @@ def form(r, number):
                 "%s { s += %s; %s %s s; }" % (loops["k"], product, c, end),
                 "%s { s = %s; }" % (loops["k"], product)])
         core = "%s s = %s; %s %s %s s;" % (c_type, start, inner, c, end)
+        if damage == "value":  # of which some are tails, some are not
+            core = core.replace("%s %s s;" % (c, end), r.choice(VALUE)
+                                .replace("@", c))
         if damage == "scalar" and r.random() < 0.3:
             text = "%s s = 0; %s { %s { %s %s %s s; } }" % (
                 c_type, loops[order[0]], loops[order[1]], inner, c, end)
@@ -263,7 +280,7 @@ def form(r, number):
                          "if (M > 3) { %s }"]) % text
     if "unsigned" in text:  # a negative size must not become a huge one
         text = "if (M < 1 || N < 1 || K < 1) return;\n  " + text
-    return ("%s(f%d) { /* %s */\n  int i = 1, j = 1, k = 1;\n  (void)i, (void)j, (void)k;\n  %s\n}\n"
+    return ("%s(f%d) { /* %s */\n  int i = 1, j = 1, k = 1, x = M - N;\n  (void)i, (void)j, (void)k, (void)x;\n  %s\n}\n"
             % (kind, number, damage, text))
 
 
