@@ -14,6 +14,7 @@
 // not read, unless it is known that it may be and only a failed check would
 // keep the source from it.  Behind a loop, the value of a pointer that was
 // stepped along is its start plus steps times iterations.
+#include "hoist.h"
 #include "exits.h"
 #include "versions.h"
 
@@ -40,6 +41,93 @@ const LoadInst *hoistedLoad(const Value *V) {
   return dyn_cast<LoadInst>(Moved ? P->getIncomingValue(0) : V);
 }
 
+// Runs in every iteration of the loop, up to the header's exit test.
+bool Hoister::always(const BasicBlock *B, const Loop &L) {
+  return B == L.getHeader() ||
+         (L.getLoopLatch() && DT.dominates(B, L.getLoopLatch()));
+}
+
+// The loops that must have work before I runs; false: it depends on more than
+// that.
+bool Hoister::loopsBefore(const Instruction &I,
+                          SmallVectorImpl<Loop *> &Needed) {
+  const BasicBlock *B = I.getParent();
+  for (Loop *Around = LI.getLoopFor(B);; Around = Around->getParentLoop()) {
+    const BasicBlock *From = exitOf(*Around).From;
+    if (!Around->isLoopSimplifyForm() || !From || !always(B, *Around))
+      return false;
+    if (B != Around->getHeader() && From == Around->getHeader())
+      Needed.push_back(Around);
+    if (Around == &Outer)
+      break;
+    B = Around->getLoopPreheader();
+  }
+  std::reverse(Needed.begin(), Needed.end());
+  return true;
+}
+
+bool Hoister::mayFailBefore(const Instruction &I) const {
+  SmallVector<Loop::Edge, 4> Edges;
+  Outer.getExitEdges(Edges);
+  return any_of(Edges, [&](const Loop::Edge &E) {
+    return E.first != exitOf(Outer).From &&
+           !DT.dominates(I.getParent(), E.first);
+  });
+}
+
+bool Hoister::runsIf(const Instruction &I,
+                     SmallVectorImpl<const SCEV *> &Counts) {
+  SmallVector<Loop *, 4> Needed;
+  if (!loopsBefore(I, Needed))
+    return false;
+  Expander Code(SE, *I.getModule());
+  for (Loop *Around : Needed) {
+    const SCEV *S = SE.getExitCount(Around, exitOf(*Around).From);
+    if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &Outer) ||
+        !SE.properlyDominates(S, Outer.getHeader()) || !Code.isSafe(S))
+      return false;
+    Counts.push_back(S);
+  }
+  const auto *L = dyn_cast<LoadInst>(&I);
+  return !mayFailBefore(I) || (L && mayReadEarly(*L, front(), DT));
+}
+
+Value *Hoister::noneIsZero(ArrayRef<const SCEV *> Counts) {
+  Expander Code(SE, *Outer.getHeader()->getModule());
+  IRBuilder<> B(front());
+  Value *Works = nullptr;
+  for (const SCEV *S : Counts) {
+    Value *N = Code.expand(S, S->getType(), front());
+    B.SetInsertPoint(front());
+    // Where an outer loop has no work, an inner one's count may be poison.
+    Value *Some =
+        B.CreateICmpNE(B.CreateFreeze(N), ConstantInt::get(N->getType(), 0));
+    Works = Works ? B.CreateAnd(Works, Some) : Some;
+  }
+  return Works;
+}
+
+Value *Hoister::move(Instruction &I, Value *Runs) {
+  Instruction *End = front();
+  if (!Runs) {
+    moveBefore(I, End);
+    return &I;
+  }
+  BasicBlock *Before = End->getParent();
+  DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
+  Instruction *Then =
+      SplitBlockAndInsertIfThen(Runs, End, false, nullptr, &DTU, &LI);
+  moveBefore(I, Then);
+  IRBuilder<> B(&End->getParent()->front());
+  PHINode *Phi = B.CreatePHI(I.getType(), 2);
+  Phi->setDebugLoc(I.getDebugLoc());
+  Phi->setMetadata(HoistedMark, MDNode::get(Phi->getContext(), {}));
+  I.replaceAllUsesWith(Phi);
+  Phi->addIncoming(&I, Then->getParent());
+  Phi->addIncoming(Constant::getNullValue(I.getType()), Before);
+  return Phi;
+}
+
 namespace {
 
 bool hoistPure(Loop &L) {
@@ -58,15 +146,14 @@ bool hoistPure(Loop &L) {
 
 class GuardedHoister {
   Loop &Outer;
-  LoopInfo &LI;
   ScalarEvolution &SE;
-  DominatorTree &DT;
   AAResults &AA;
+  Hoister Places;
 
 public:
   GuardedHoister(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
                  DominatorTree &DT, AAResults &AA)
-      : Outer(Outer), LI(LI), SE(SE), DT(DT), AA(AA) {}
+      : Outer(Outer), SE(SE), AA(AA), Places(Outer, LI, SE, DT) {}
 
   // Moves one after the other, since each may make the next one's operand or
   // its loop's number of iterations known.
@@ -109,101 +196,24 @@ private:
     return false;
   }
 
-  // Runs in every iteration of the loop, up to the header's exit test.
-  bool always(const BasicBlock *B, const Loop &L) {
-    return B == L.getHeader() ||
-           (L.getLoopLatch() && DT.dominates(B, L.getLoopLatch()));
-  }
-
-  // The loops that must have work before I runs; false: it depends on
-  // more than that.
-  bool loopsBefore(const Instruction &I, SmallVectorImpl<Loop *> &Needed) {
-    const BasicBlock *B = I.getParent();
-    for (Loop *Around = LI.getLoopFor(B);; Around = Around->getParentLoop()) {
-      const BasicBlock *From = exitOf(*Around).From;
-      if (!Around->isLoopSimplifyForm() || !From || !always(B, *Around))
-        return false;
-      if (B != Around->getHeader() && From == Around->getHeader())
-        Needed.push_back(Around);
-      if (Around == &Outer)
-        break;
-      B = Around->getLoopPreheader();
-    }
-    std::reverse(Needed.begin(), Needed.end());
-    return true;
-  }
-
-  // A check may end the program before I is reached.
-  bool mayFailBefore(const Instruction &I) {
-    SmallVector<Loop::Edge, 4> Edges;
-    Outer.getExitEdges(Edges);
-    return any_of(Edges, [&](const Loop::Edge &E) {
-      return E.first != exitOf(Outer).From &&
-             !DT.dominates(I.getParent(), E.first);
-    });
-  }
-
   bool hoist(Instruction &I) {
-    SmallVector<Loop *, 4> Needed;
-    if (!loopsBefore(I, Needed))
+    SmallVector<const SCEV *, 4> Counts;
+    if (!Places.runsIf(I, Counts))
       return false;
-    SmallVector<const SCEV *, 4> Count;
-    Expander Code(SE, *I.getModule());
-    for (Loop *Around : Needed) {
-      const SCEV *S = SE.getExitCount(Around, exitOf(*Around).From);
-      if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &Outer) ||
-          !SE.properlyDominates(S, Outer.getHeader()) || !Code.isSafe(S))
-        return false;
-      Count.push_back(S);
-    }
-    Instruction *End = Outer.getLoopPreheader()->getTerminator();
-    if (mayFailBefore(I)) {
-      const auto *L = dyn_cast<LoadInst>(&I);
-      if (!L || !mayReadEarly(*L, End, DT))
-        return false;
+    if (Places.mayFailBefore(I))
       I.dropUnknownNonDebugMetadata(); // what holds only if it is reached
-    }
-    if (Count.empty()) {
-      moveBefore(I, End);
-      if (I.getOpcode() == Instruction::UDiv)
-        seal(I, End);
-      return true;
-    }
-    IRBuilder<> B(End);
-    Value *Works = nullptr;
-    for (const SCEV *S : Count) {
-      Value *N = Code.expand(S, S->getType(), End);
-      B.SetInsertPoint(End);
-      // Where an outer loop has no work, an inner one's count may be poison.
-      Value *Some =
-          B.CreateICmpNE(B.CreateFreeze(N), ConstantInt::get(N->getType(), 0));
-      Works = Works ? B.CreateAnd(Works, Some) : Some;
-    }
-    guard(I, Works, End);
+    Value *Result = Places.move(I, Places.noneIsZero(Counts));
+    if (Result == &I && I.getOpcode() == Instruction::UDiv)
+      seal(I);
     return true;
   }
 
   // ScalarEvolution would look through the division, which it cannot compute
   // again elsewhere: the divisor may be zero there.
-  void seal(Instruction &I, Instruction *End) {
-    Value *Quotient = IRBuilder<>(End).CreateFreeze(&I);
+  void seal(Instruction &I) {
+    Value *Quotient = IRBuilder<>(Places.front()).CreateFreeze(&I);
     I.replaceUsesWithIf(Quotient,
                         [&](Use &U) { return U.getUser() != Quotient; });
-  }
-
-  void guard(Instruction &I, Value *Works, Instruction *End) {
-    BasicBlock *Before = End->getParent();
-    DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
-    Instruction *Then =
-        SplitBlockAndInsertIfThen(Works, End, false, nullptr, &DTU, &LI);
-    moveBefore(I, Then);
-    IRBuilder<> B(&End->getParent()->front());
-    PHINode *Phi = B.CreatePHI(I.getType(), 2);
-    Phi->setDebugLoc(I.getDebugLoc());
-    Phi->setMetadata(HoistedMark, MDNode::get(Phi->getContext(), {}));
-    I.replaceAllUsesWith(Phi);
-    Phi->addIncoming(&I, Then->getParent());
-    Phi->addIncoming(Constant::getNullValue(I.getType()), Before);
   }
 };
 

@@ -6,6 +6,7 @@
 // widened); only when a nest of the copy is taken is the function itself
 // changed.  The copy and the function are analysed with managers of our own, so
 // that nothing of this is left behind in the compiler's.
+#include "assume.h"
 #include "exits.h"
 #include "matrix.h"
 #include "versions.h"
@@ -176,6 +177,7 @@ std::string take(struct text &T) {
 class Search {
   struct Taken {
     IRNest Nest;
+    std::unique_ptr<AssumedLoads> Loads; // null: no loop
     const contraction *C;
     std::string TEIR;
     Loop *L; // null: Old is known already
@@ -218,6 +220,7 @@ public:
   void rewrite() {
     for (Taken &T : Take) {
       if (T.L) {
+        T.Loads->compute(T.Nest);
         computeRows(*T.L, LI, SE, DT, T.Nest);
         T.Old = {T.L->getLoopPreheader(), T.L->getHeader(), exitOf(*T.L).To,
                  T.L->getStartLoc()};
@@ -286,7 +289,7 @@ private:
     if (const contraction *C = Read ? contractionOf(Nest, N) : nullptr) {
       Region Old = split(*First, Last);
       markKept(Last);
-      Take.push_back({std::move(Nest), C, N.TEIR, nullptr, Old});
+      Take.push_back({std::move(Nest), nullptr, C, N.TEIR, nullptr, Old});
     }
     Found.push_back(std::move(N));
   }
@@ -326,6 +329,17 @@ private:
     }
   }
 
+  // The contraction of a loop whose sizes in memory do not change.
+  const contraction *readLoop(Loop &L, bool Matrices, AssumedLoads &Loads,
+                              IRNest &Nest, Finding &N) {
+    Loads.assume();
+    bool Read = Matrices ? readMatrixLoop(L, LI, SE, DT, AA, A, Nest, N.V)
+                         : readNest(L, LI, SE, DT, AA, A, Nest, N.V);
+    Loads.restore();
+    return Read && Loads.canBeChecked(Nest, A, N.V) ? contractionOf(Nest, N)
+                                                    : nullptr;
+  }
+
   void visit(Loop &L) {
     unsigned Depth = depthOf(L);
     bool Matrices = holdsMatrixProduct(L);
@@ -341,15 +355,13 @@ private:
     N.Depth = Depth;
     N.At = L.getStartLoc();
     IRNest Nest;
-    const contraction *C = nullptr;
-    if (Matrices ? readMatrixLoop(L, LI, SE, DT, AA, A, Nest, N.V)
-                 : readNest(L, LI, SE, DT, AA, A, Nest, N.V))
-      C = contractionOf(Nest, N);
-    if (C) {
-      Take.push_back({std::move(Nest), C, N.TEIR, &L, {}});
+    auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
+    if (const contraction *C = readLoop(L, Matrices, *Loads, Nest, N)) {
+      Take.push_back({std::move(Nest), std::move(Loads), C, N.TEIR, &L, {}});
       Found.push_back(std::move(N));
       return;
     }
+    Loads.reset();
     dropRows(Nest);
     size_t Before = Found.size();
     for (Loop *Inner : reverse(L.getSubLoops()))

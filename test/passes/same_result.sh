@@ -36,6 +36,7 @@ check -O2
 if [ -z "${NPUTEIR_TEST_QUICK:-}" ]; then
   check -O1
   check -O3
+  check "-O2 -fno-strict-aliasing"
 fi
 if [ -z "${NPUTEIR_TEST_QUICK:-}" ] && "$clang" -fuse-ld=lld -flto=thin \
   -x c /dev/null -shared -o "$dir/probe" 2>/dev/null; then

@@ -208,8 +208,8 @@ CHECKED(not_affine, int size) {
   }
 }
 FORM(not_affine, 300)
-CHECKED(size_in_result, const int32_t *size) {
-  I J L { // expected-remark {{BoundsCheck}}
+CHECKED(size_in_result, const int32_t *size) { // where it is, nothing is taken
+  I J L { // expected-remark {{mk,kn->mn}}
     CHECK(i < *size, k);
     C[i * N + j] += A[i * K + k] * B[k * N + j];
   }

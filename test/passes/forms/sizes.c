@@ -61,17 +61,17 @@ BF16_FORM(divided_by_what_changes) { // a near miss
       for (int k = 0; k < K; k++)
         C[i * 64 + j] += (float)A[i * 64 + k] * (float)B[k * 64 + j];
 }
-// Near misses: an int C may be the sizes themselves.
+// An int C may be the sizes themselves: that is asked at run time.
 int shared_rows, shared_columns, shared_depth;
 INT_FORM(int_sizes) {
   shared_rows = M, shared_columns = N, shared_depth = K;
-  for (int i = 0; i < shared_rows; i++) // expected-remark {{kept}}
+  for (int i = 0; i < shared_rows; i++) // expected-remark {{mk,kn->mn}}
     for (int j = 0; j < shared_columns; j++)
       for (int k = 0; k < shared_depth; k++)
         C[i * 64 + j] += A[i * 64 + k] * B[k * 64 + j];
 }
 __attribute__((noinline)) static void sizes_in_c(int32_t *C, const int8_t *A, const int8_t *B, const int *size) {
-  for (int i = 0; i < size[0]; i++) // expected-remark {{kept}}
+  for (int i = 0; i < size[0]; i++) // expected-remark {{mk,kn->mn}}
     for (int j = 0; j < size[1]; j++)
       for (int k = 0; k < size[2]; k++)
         C[i * 64 + j] += A[i * 64 + k] * B[k * 64 + j];
