@@ -65,7 +65,7 @@ bool isSumOfProduct(const Instruction &I) {
   }
   for (const Value *Side : I.operands()) {
     const auto *S = dyn_cast<Instruction>(Side);
-    while (S && isa<CastInst>(S))
+    while (S && (isa<CastInst>(S) || S->isShift() || S->isIntDivRem()))
       S = dyn_cast<Instruction>(S->getOperand(0));
     if (S &&
         (S->getOpcode() == Instruction::Mul ||

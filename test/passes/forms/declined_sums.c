@@ -30,6 +30,12 @@ INT_FORM(offset_input) {
 INT_FORM(shifted_input) {
   I J L C[i * N + j] += (A[i * K + k] >> 1) * B[k * N + j]; // expected-remark {{formed with a shift}}
 }
+INT_FORM(shifted_products) { // fixed point, cut after every product
+  I J L C[i * N + j] += AB >> 1; // expected-remark {{formed with a shift}}
+}
+INT_FORM(divided_products) {
+  I J L C[i * N + j] += AB / 3; // expected-remark {{formed with a division}}
+}
 INT_FORM(product_and_mirror_image) {
   I J L // expected-remark {{SeveralProducts}}
     C[i * N + j] += A[i * K + k] * B[j * K + k] + B[i * K + k] * A[j * K + k];
