@@ -95,6 +95,8 @@ static bool operands_check(const struct calc *c, struct loc at,
                       dtype_name(type));
   if (!is_float(type) && for_floats_only(c->op))
     return diag_error(d, at, "%s takes floats, not %s", name, dtype_name(type));
+  if (c->op == CALC_FMA && type != DTYPE_F32 && type != DTYPE_F64)
+    return diag_error(d, at, "fma takes f32 or f64, not %s", dtype_name(type));
   return true;
 }
 

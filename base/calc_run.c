@@ -124,6 +124,18 @@ EACH_SIGNED(SIGNED_ABS)
 #define UNSIGNED_ABS(t, ...) LOOP(ABS, t, t, a)
 EACH_UNSIGNED(UNSIGNED_ABS)
 
+#define FUSED(t, fma)                                                          \
+  static void FMA_##t(void *restrict to, const void *restrict x,               \
+                      const void *restrict y, const void *restrict z,          \
+                      int count) {                                             \
+    stored_##t *out = to;                                                      \
+    const stored_##t *a = x, *b = y, *c = z;                                   \
+    for (int i = 0; i < count; i++)                                            \
+      out[i] = fma(a[i], b[i], c[i]);                                          \
+  }
+FUSED(F32, fmaf)
+FUSED(F64, fma)
+
 #define SELECT(bits)                                                           \
   static void SELECT_##bits(void *restrict to, const void *restrict x,         \
                             const void *restrict y, const void *restrict z,    \
@@ -206,8 +218,7 @@ TO_HALF(F16, f16_from_f32)
   X(t, BF16)                                                                   \
   X(t, F16)                                                                    \
   X(t, F32)                                                                    \
-  X(t, F64) X(t, I8) X(t, I16) X(t, I32) X(t, I64) X(t, U8) X(t, U16)          \
-      X(t, U32)
+  X(t, F64) X(t, I8) X(t, I16) X(t, I32) X(t, I64) X(t, U8) X(t, U16) X(t, U32)
 #define CAST(t, r)                                                             \
   static void CAST_##t##_##r(void *restrict to, const void *restrict x,        \
                              const void *restrict y, const void *restrict z,   \
@@ -233,12 +244,29 @@ EACH_TYPE(EACH_PAIR, CAST)
 #define OF_FLOATS(name) [CALC_##name] = {EACH_FLOAT(ENTRY, name)}
 #define OF_INTEGERS(name) [CALC_##name] = {EACH_INTEGER(ENTRY, name)}
 static loop *const of_operands[CALC_OPS][DTYPE_COUNT] = {
-    OF_ALL(ADD),      OF_ALL(SUB),      OF_ALL(MUL),      OF_ALL(DIV),
-    OF_ALL(NEG),      OF_ALL(ABS),      OF_ALL(MIN),      OF_ALL(MAX),
-    OF_ALL(LT),       OF_ALL(LE),       OF_ALL(EQ),       OF_INTEGERS(NOT),
-    OF_INTEGERS(AND), OF_INTEGERS(OR),  OF_INTEGERS(XOR), OF_INTEGERS(SHL),
-    OF_INTEGERS(SHR), OF_FLOATS(FLOOR), OF_FLOATS(CEIL),  OF_FLOATS(TRUNC),
-    OF_FLOATS(RINT),  OF_FLOATS(ROUND),
+    OF_ALL(ADD),
+    OF_ALL(SUB),
+    OF_ALL(MUL),
+    OF_ALL(DIV),
+    OF_ALL(NEG),
+    OF_ALL(ABS),
+    OF_ALL(MIN),
+    OF_ALL(MAX),
+    OF_ALL(LT),
+    OF_ALL(LE),
+    OF_ALL(EQ),
+    OF_INTEGERS(NOT),
+    OF_INTEGERS(AND),
+    OF_INTEGERS(OR),
+    OF_INTEGERS(XOR),
+    OF_INTEGERS(SHL),
+    OF_INTEGERS(SHR),
+    OF_FLOATS(FLOOR),
+    OF_FLOATS(CEIL),
+    OF_FLOATS(TRUNC),
+    OF_FLOATS(RINT),
+    OF_FLOATS(ROUND),
+    [CALC_FMA] = {ENTRY(F32, FMA) ENTRY(F64, FMA)},
 };
 
 #define CAST_ENTRY(t, r) [DTYPE_##t][DTYPE_##r] = CAST_##t##_##r,

@@ -67,13 +67,13 @@ static bool isStepOfSum(const IntrinsicInst &I) {
 // a * b + c in one instruction.  fmuladd leaves open whether it rounds once.
 nest_expr *Operations::readFused(const IntrinsicInst &I, int Depth) {
   bool Reassoc = allowsReassoc(I);
-  if (I.getIntrinsicID() == Intrinsic::fma && !Reassoc && !isStepOfSum(I))
-    return other("a multiply-add that rounds once", at(I));
   nest_expr *X = read(I.getArgOperand(0), false, Depth + 1);
   nest_expr *Y = read(I.getArgOperand(1), false, Depth + 1);
+  nest_expr *Z = read(I.getArgOperand(2), false, Depth + 1);
+  if (I.getIntrinsicID() == Intrinsic::fma && !Reassoc && !isStepOfSum(I))
+    return make(NEST_FMA, X->type, at(I), X, Y, Z);
   nest_expr *Product = make(NEST_MUL, X->type, at(I), X, Y);
-  nest_expr *E = make(NEST_ADD, X->type, at(I), Product,
-                      read(I.getArgOperand(2), false, Depth + 1));
+  nest_expr *E = make(NEST_ADD, X->type, at(I), Product, Z);
   E->reassoc = Product->reassoc = Reassoc;
   return E;
 }

@@ -239,6 +239,8 @@ const char *term_words(enum term_op op) {
   case TERM_RINT:
   case TERM_ROUND:
     return "a rounding";
+  case TERM_FMA:
+    return "a multiply-add that rounds once";
   case TERM_SELECT:
     return "a choice between two values";
   case TERM_CAST:

@@ -290,6 +290,11 @@ static void test_by_hand(void) {
   CHECK(value_of("add(g,bf16:0x1p-7)", &in) == 3);
   CHECK(value_of("select(lt(f,f32:0),f,neg(f))", &in) == -(double)0.1f);
   CHECK(value_of("select(b,n,i32:5)", &in) == -7);
+  /* (1 + 2^-12)^2 - 1 - 2^-11: in two roundings nothing is left */
+  CHECK(value_of("fma(f32:0x1.001p+0,f32:0x1.001p+0,f32:-0x1.002p+0)", &in) ==
+        0x1p-24);
+  CHECK(value_of("add(mul(f32:0x1.001p+0,f32:0x1.001p+0),f32:-0x1.002p+0)",
+                 &in) == 0);
   CHECK(value_of("shr(n,i32:1)", &in) == -4);
   CHECK(value_of("div(n,i32:2)", &in) == -3);
   CHECK(value_of("i8(f32:0x1.2cp+8)", &in) == 127);

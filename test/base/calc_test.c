@@ -35,6 +35,7 @@ static void test_round_trip(void) {
       "u32:4294967295",
       "rint(sum)",
       "round(floor(ceil(trunc(sum))))",
+      "fma(sum,sum,f32:0x1p-1)",
   };
   for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
     struct arena *a = arena_open();

@@ -11,13 +11,13 @@ status=0
 libdir=$(dirname "$runtime")
 lib=$(basename "$runtime" .so)
 
-"$clang" -I"$here" -O1 -fwrapv -DRUNS "$here/run.c" "$forms" -o "$dir/plain" || exit 1
+"$clang" -I"$here" -O1 -fwrapv -DRUNS "$here/run.c" "$forms" -lm -o "$dir/plain" || exit 1
 "$dir/plain" >"$dir/plain.txt" || exit 1
 check() { # check FLAGS
   level=$1
   # shellcheck disable=SC2086
   "$clang" $level -ffast-math -fpass-plugin="$plugin" -I"$here" -DRUNS "$here/run.c" "$forms" \
-    -o "$dir/npu" -L"$libdir" "-l${lib#lib}" "-Wl,-rpath,$libdir" || exit 1
+    -lm -o "$dir/npu" -L"$libdir" "-l${lib#lib}" "-Wl,-rpath,$libdir" || exit 1
   for mode in works declines; do
     [ $mode = works ] || export NPUTEIR_TEST_DECLINE=1
     NPUTEIR_TEST_COUNT=1 "$dir/npu" >"$dir/npu.txt" 2>"$dir/err.txt" ||
@@ -45,6 +45,6 @@ if [ -z "${NPUTEIR_TEST_QUICK:-}" ] && "$clang" -fuse-ld=lld -flto=thin \
   check "-O2 -flto=thin -fuse-ld=lld -Wl,--load-pass-plugin=$plugin"
 fi
 "$clang" -O2 -ffast-math -fpass-plugin="$plugin" -I"$here" -DRUNS "$here/run.c" "$forms" \
-  -o "$dir/alone" && "$dir/alone" >"$dir/npu.txt" || status=1
+  -lm -o "$dir/alone" && "$dir/alone" >"$dir/npu.txt" || status=1
 cmp "$dir/plain.txt" "$dir/npu.txt" || status=1
 exit $status

@@ -256,6 +256,16 @@ static const struct {
     {"alpha plus product",
      IJK "number alpha i32\nC[i*32 + j] += alpha + " AB " : i32",
      "NotProductSum"},
+    /* multiply-adds that round once */
+    {"fma behind the sum",
+     IJ "s = 0 : i32\nloop k 16\ns += " AB " : i32\nend\n"
+        "C[i*32 + j] = fma((s : f32), 0.5, D[j]) : f32",
+     "mk,kn->mn = fma(f32(sum),f32:0x1p-1,x0)"},
+    {"fma in the sum",
+     IJK "C[i*32 + j] = fma((" AB " : f32), 1.0, "
+         "C[i*32 + j]) : f32",
+     "NotProductSum"},
+
     /* three factors */
     {"weights along the sum", IJK "C[i*32 + j] += " AB " * A[k] : i32",
      "k,km,nk->nm"},

@@ -105,3 +105,12 @@ INT_FORM(four_at_a_time_one_astray) { // a near miss
     C[i * N + j] = s + t + u + v;
   }
 }
+INT_FORM(fused) { // rounds once: 1.0009766^2 has 24 bits, 3.5 more before them
+#pragma clang fp reassociate(off)
+  I J { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    L s += A[i * K + k] * B[k * N + j];
+    float f = __builtin_fmaf((float)s, 1.0009766f, 3.5f);
+    memcpy(&C[i * N + j], &f, 4);
+  }
+}
