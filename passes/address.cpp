@@ -29,42 +29,6 @@ bool Addresses::usable(const SCEV *S) {
          Expander(SE, *Outer.getHeader()->getModule()).isSafe(S);
 }
 
-static const char *leftFromElsewhere(const Loop &L) {
-  const BasicBlock *From = exitOf(L).From;
-  if (!L.isLoopSimplifyForm() || !From)
-    return "a loop of the nest has more than one way out";
-  if (From != L.getHeader() && From != L.getLoopLatch())
-    return "a loop of the nest is left from its middle";
-  return nullptr;
-}
-
-const SCEV *Addresses::extentOf(Loop &L, arena *A, verdict &V) {
-  loc At = locOf(L.getStartLoc(), A);
-  auto Decline = [&](rule Rule, const char *Why) {
-    verdict_decline(&V, Rule, At, "%s", Why);
-    return nullptr;
-  };
-  if (const char *Why = leftFromElsewhere(L))
-    return Decline(RULE_EARLY_EXIT, Why);
-  Conditions If(SE, Counted);
-  const SCEV *Taken = SE.getExitCount(&L, exitOf(L).From);
-  if (isa<SCEVCouldNotCompute>(Taken))
-    Taken = countSteps(L, SE, If);
-  if (!Taken)
-    return Decline(RULE_UNCOUNTABLE, "the number of iterations of a loop is "
-                                     "not known before it starts");
-  if (SE.getTypeSizeInBits(Taken->getType()) > 64)
-    return Decline(RULE_UNCOUNTABLE, "a loop counts in more than 64 bits");
-  Type *I64 = Type::getInt64Ty(L.getHeader()->getContext());
-  const SCEV *Extent = SE.getNoopOrZeroExtend(Taken, I64);
-  if (!exitsBeforeBody(L))
-    Extent = SE.getAddExpr(Extent, SE.getOne(I64));
-  if (!usable(Extent))
-    return Decline(RULE_VARIANT_EXTENT, "the number of iterations of a loop "
-                                        "changes within the nest");
-  return Extent;
-}
-
 void Addresses::addLoop(Loop *L, const SCEV *Extent) {
   Index[L] = (int)Loops.size();
   Loops.push_back(L);
@@ -312,25 +276,6 @@ const SCEV *Addresses::widen(const SCEV *S) {
   return Wide;
 }
 
-namespace {
-
-class RowResolver : public SCEVRewriteVisitor<RowResolver> {
-  function_ref<const SCEV *(const LoadInst &)> RowAddress;
-
-public:
-  RowResolver(ScalarEvolution &SE,
-              function_ref<const SCEV *(const LoadInst &)> RowAddress)
-      : SCEVRewriteVisitor(SE), RowAddress(RowAddress) {}
-
-  const SCEV *visitUnknown(const SCEVUnknown *U) {
-    const LoadInst *L = hoistedLoad(U->getValue());
-    const SCEV *Row = L ? RowAddress(*L) : nullptr;
-    return Row ? Row : U;
-  }
-};
-
-} // namespace
-
 bool Addresses::mayChange(const LoadInst &L) {
   MemoryLocation Array(L.getPointerOperand(),
                        LocationSize::beforeOrAfterPointer(), L.getAAMetadata());
@@ -382,11 +327,6 @@ const RowArray &Addresses::rowArray(const LoadInst &L, const SCEV *Start,
   return Rows.back();
 }
 
-const SCEV *Addresses::resolveRows(const SCEV *S) {
-  return RowResolver(SE, [&](const LoadInst &L) { return rowAddress(L); })
-      .visit(S);
-}
-
 bool Addresses::split(const Instruction &I, const Value *Pointer,
                       Address &Result) {
   if (Pointer->getType()->getPointerAddressSpace() != 0 ||
@@ -400,14 +340,17 @@ bool Addresses::splitNumber(const Instruction &I, const Value *W,
                             Address &Result) {
   if (!SE.isSCEVable(W->getType()))
     return false;
-  const SCEV *S =
-      SE.getSCEVAtScope(const_cast<Value *>(W), LI.getLoopFor(I.getParent()));
-  S = widen(resolveRows(S));
+  const Loop *Scope = LI.getLoopFor(I.getParent());
+  const SCEV *S = SE.getSCEV(const_cast<Value *>(W));
+  return peel(widen(resolve(S, Scope)), *Scope, Result);
+}
+
+bool Addresses::peel(const SCEV *S, const Loop &Scope, Address &Result) {
   Result.Stride.assign(Loops.size(), nullptr);
   while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
     auto It = Index.find(Rec->getLoop());
     if (It == Index.end() || !Rec->isAffine() ||
-        !Rec->getLoop()->contains(I.getParent()) || Result.Stride[It->second])
+        !Rec->getLoop()->contains(&Scope) || Result.Stride[It->second])
       break;
     const SCEV *Step = Rec->getStepRecurrence(SE);
     if (!usable(Step))
@@ -421,18 +364,19 @@ bool Addresses::splitNumber(const Instruction &I, const Value *W,
 
 bool Addresses::readNumber(const Instruction &I, const Value *W, bool Signed,
                            Address &Result) {
-  if (!splitNumber(I, W, Result) || SE.getTypeSizeInBits(W->getType()) > 64)
+  return splitNumber(I, W, Result) && makeNumber(Signed, Result);
+}
+
+bool Addresses::makeNumber(bool Signed, Address &Result) {
+  Type *T = Result.Start->getType();
+  if (SE.getTypeSizeInBits(T) > 64)
     return false;
-  Type *I64 = Type::getInt64Ty(W->getContext());
-  if (W->getType()->isPointerTy() && !Rows.empty())
+  if (T->isPointerTy() && !Rows.empty())
     return false; // may lie in a row whose address is not known yet
-  if (Result.Start->getType()->isPointerTy())
-    Result.Start = SE.getLosslessPtrToIntExpr(Result.Start);
-  Result.Start = Signed ? SE.getNoopOrSignExtend(Result.Start, I64)
-                        : SE.getNoopOrZeroExtend(Result.Start, I64);
+  Result.Start = number(Result.Start, Signed);
   for (const SCEV *&Stride : Result.Stride)
     if (Stride)
-      Stride = SE.getNoopOrSignExtend(Stride, I64);
+      Stride = number(Stride, true);
   numberThrough(Result);
   return usable(Result.Start);
 }

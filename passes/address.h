@@ -2,9 +2,11 @@
 #ifndef NPUTEIR_ADDRESS_H
 #define NPUTEIR_ADDRESS_H
 
+#include "body.h"
 #include "pieces.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace nputeir {
@@ -22,12 +24,24 @@ class Addresses {
   llvm::LoopInfo &LI;
   llvm::ScalarEvolution &SE;
   llvm::AAResults &AA;
+  const Body &Code;
   llvm::SmallVector<llvm::Loop *, 8> Loops;
   llvm::SmallVector<const llvm::SCEV *, 8> Extents; // 64 bits
   llvm::SmallVector<int, 8> Cutters; // of loops cut into pieces; -1: none
   llvm::SmallVector<const llvm::SCEV *, 8> InARow; // extents, or of a piece
   llvm::DenseMap<const llvm::Loop *, int> Index;
   llvm::SmallVector<bool, 8> Reversed;
+  llvm::DenseMap<const llvm::Loop *, const llvm::SCEV *> Counts;
+  llvm::SmallPtrSet<const llvm::Value *, 8> Open; // known() looks at them
+  // What counts rely on: numbers that must not wrap until their loop is left.
+  struct Limit {
+    const llvm::SCEV *Of;
+    const llvm::Loop *Within;
+    bool Signed;
+  };
+  llvm::SmallVector<Limit, 4> Limits;
+  // And what values do: conditions that do not change.
+  llvm::SmallVector<std::pair<llvm::Value *, bool>, 2> Assumed;
 
 public:
   // What must not wrap for the addresses to be true.
@@ -38,8 +52,8 @@ public:
   std::vector<RowArray> Rows; // on which the addresses rely
 
   Addresses(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
-            llvm::AAResults &AA)
-      : Outer(Outer), LI(LI), SE(SE), AA(AA) {}
+            llvm::AAResults &AA, const Body &Code)
+      : Outer(Outer), LI(LI), SE(SE), AA(AA), Code(Code) {}
   // Known and unchanging before the nest, and harmless to compute there.
   bool usable(const llvm::SCEV *S);
   // How often L runs, in 64 bits; null and a verdict: not known.
@@ -62,6 +76,9 @@ public:
   bool readNumber(const llvm::Instruction &I, const llvm::Value *W, bool Signed,
                   Address &Result);
   Sum sum(const Address &X) const; // over all iterations
+  // What must hold for extents and addresses to be true; false: this cannot be
+  // asked before the nest.
+  bool addConditions(IRNest &R);
 
 private:
   bool split(const llvm::Instruction &I, const llvm::Value *Pointer,
@@ -75,10 +92,24 @@ private:
   bool goesOn(int Cutter, int L, const Address &X) const;
   bool findPieces(int Cutter, llvm::ArrayRef<Address> All,
                   llvm::SmallVectorImpl<int> &Pieces) const;
+  bool peel(const llvm::SCEV *S, const llvm::Loop &Scope, Address &Result);
+  bool makeNumber(bool Signed, Address &Result);
   const llvm::SCEV *widen(const llvm::SCEV *S);
-  const llvm::SCEV *resolveRows(const llvm::SCEV *S);
   const llvm::SCEV *recurrence(const llvm::SCEV *Start, const llvm::SCEV *Step,
                                int L);
+  // Replaces what ScalarEvolution does not know.
+  const llvm::SCEV *resolve(const llvm::SCEV *S, const llvm::Loop *Scope);
+  const llvm::SCEV *last(const llvm::SCEVAddRecExpr &Rec,
+                         const llvm::Loop *Scope);
+  const llvm::SCEV *known(llvm::Value &W);
+  const llvm::SCEV *chosen(llvm::SelectInst &S);
+  const llvm::SCEV *variable(const llvm::PHINode &P);
+  const llvm::SCEV *stepped(const llvm::PHINode &P, llvm::Loop &L);
+  const llvm::SCEV *count(llvm::Loop &L);
+  const llvm::SCEV *countDistance(llvm::Loop &L);
+  const llvm::SCEV *countTo(const llvm::SCEVAddRecExpr &Rec,
+                            const llvm::SCEV *End, llvm::CmpInst::Predicate Is);
+  const llvm::SCEV *number(const llvm::SCEV *S, bool Signed);
   const llvm::SCEV *rowAddress(const llvm::LoadInst &L);
   const RowArray &rowArray(const llvm::LoadInst &L, const llvm::SCEV *Start,
                            const llvm::SCEV *Stride, const llvm::SCEV *Extent);

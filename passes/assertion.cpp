@@ -131,10 +131,17 @@ private:
 
 } // namespace
 
-bool readAssertion(const Assertion &A, const Loop &Outer, Addresses &Places,
-                   ScalarEvolution &SE, IRNest &R) {
-  return Reader(*A.At, Outer, Places, SE, R)
-      .require(A.At->getCondition(), A.Side);
+bool readConditions(const Body &Code, const Loop &Outer, Addresses &Places,
+                    ScalarEvolution &SE, arena *A, IRNest &R, verdict &V) {
+  for (const Assertion &X : Code.Asserted)
+    if (!Reader(*X.At, Outer, Places, SE, R)
+             .require(X.At->getCondition(), X.Side))
+      return verdict_decline(&V, RULE_CHECK, locOf(X.At->getDebugLoc(), A),
+                             "whether a check inside the nest fails is not "
+                             "known before it");
+  return Places.addConditions(R) ||
+         verdict_decline(&V, RULE_UNCOUNTABLE, locOf(Outer.getStartLoc(), A),
+                         "where a loop ends is not known before the nest");
 }
 
 } // namespace nputeir

@@ -4,14 +4,14 @@
 #define NPUTEIR_ASSERTION_H
 
 #include "address.h"
-#include "body.h"
 
 namespace nputeir {
 
-// Adds to R what makes the branch take its side; false: nothing is known that
-// does.
-bool readAssertion(const Assertion &A, const llvm::Loop &Outer,
-                   Addresses &Places, llvm::ScalarEvolution &SE, IRNest &R);
+// Adds to R all that must hold for the nest to be what Code and Places say.
+// False and a verdict: it cannot be asked before the nest.
+bool readConditions(const Body &Code, const llvm::Loop &Outer,
+                    Addresses &Places, llvm::ScalarEvolution &SE, arena *A,
+                    IRNest &R, verdict &V);
 
 } // namespace nputeir
 

@@ -74,11 +74,24 @@ static bool touchesMemory(const BasicBlock &B) {
   });
 }
 
+// Also a comparison whose sides move alike.
+bool Body::isUnchanging(const Value *Condition, const Loop &L) {
+  if (Outer.isLoopInvariant(Condition))
+    return true;
+  const auto *Compare = dyn_cast<ICmpInst>(Condition);
+  if (!Compare || !SE.isSCEVable(Compare->getOperand(0)->getType()))
+    return false;
+  const SCEV *Distance =
+      SE.getMinusSCEV(SE.getSCEVAtScope(Compare->getOperand(0), &L),
+                      SE.getSCEVAtScope(Compare->getOperand(1), &L));
+  return !isa<SCEVCouldNotCompute>(Distance) &&
+         SE.isLoopInvariant(Distance, &Outer);
+}
+
 // The side of an unchanging condition on which products are summed, or, where
 // that is no help, on which memory is touched.
 void Body::choose(BasicBlock *B, const BranchInst &Branch) {
-  Value *Condition = Branch.getCondition();
-  if (!Outer.isLoopInvariant(Condition))
+  if (!isUnchanging(Branch.getCondition(), *LI.getLoopFor(B)))
     return;
   bool Sums[2] = {false, false}, Touches[2] = {false, false};
   for (int I = 0; I < 2; I++) {
@@ -95,7 +108,7 @@ void Body::choose(BasicBlock *B, const BranchInst &Branch) {
   if (!Side[0] && !Side[1])
     return;
   Taken[B] = Branch.getSuccessor(Side[0] ? 0 : 1);
-  Assumed.push_back({Condition, Side[0]});
+  Asserted.push_back({&Branch, Side[0]});
 }
 
 bool Body::goes(const BasicBlock *B, const BasicBlock *Next) const {

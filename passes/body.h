@@ -10,7 +10,8 @@
 
 namespace nputeir {
 
-// A branch that takes one side in every iteration, or the description fails.
+// A branch that must take one side in every iteration for the description to
+// hold.
 struct Assertion {
   const llvm::BranchInst *At;
   bool Side;
@@ -19,6 +20,7 @@ struct Assertion {
 class Body {
   llvm::Loop &Outer;
   llvm::LoopInfo &LI;
+  llvm::ScalarEvolution &SE;
   llvm::DominatorTree &DT;
   arena *A;
   verdict &V;
@@ -30,15 +32,12 @@ public:
   // In program order: a loop's blocks stand together, before what follows it.
   llvm::SmallVector<llvm::BasicBlock *, 32> Blocks;
   llvm::DenseMap<const llvm::Instruction *, int> Order;
-  // Conditions that do not change in the nest, and the side on which the
-  // description holds.
-  std::vector<std::pair<llvm::Value *, bool>> Assumed;
-  // Ways out that never return are not taken.
+  // Conditions that do not change in the nest, and ways out that never return.
   std::vector<Assertion> Asserted;
 
-  Body(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::DominatorTree &DT, arena *A,
-       verdict &V)
-      : Outer(Outer), LI(LI), DT(DT), A(A), V(V) {}
+  Body(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
+       llvm::DominatorTree &DT, arena *A, verdict &V)
+      : Outer(Outer), LI(LI), SE(SE), DT(DT), A(A), V(V) {}
   // False and a verdict when a loop may not run in every iteration of the loops
   // around it, or some code does what a contraction does not.
   bool read();
@@ -61,6 +60,7 @@ public:
   const llvm::PHINode *variableOf(const llvm::Value *W) const;
 
 private:
+  bool isUnchanging(const llvm::Value *Condition, const llvm::Loop &L);
   void choose(llvm::BasicBlock *B, const llvm::BranchInst &Branch);
   bool stay(llvm::BasicBlock *B, const llvm::BranchInst &Branch);
   void findConditional(const llvm::Loop &L);

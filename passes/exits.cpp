@@ -36,6 +36,15 @@ Exit exitOf(const Loop &L) {
   return Found;
 }
 
+const char *leftFromElsewhere(const Loop &L) {
+  const BasicBlock *From = exitOf(L).From;
+  if (!L.isLoopSimplifyForm() || !From)
+    return "a loop of the nest has more than one way out";
+  if (From != L.getHeader() && From != L.getLoopLatch())
+    return "a loop of the nest is left from its middle";
+  return nullptr;
+}
+
 bool exitsBeforeBody(const Loop &L) {
   return exitOf(L).From == L.getHeader() && L.getLoopLatch() != L.getHeader();
 }

@@ -16,6 +16,8 @@ struct Exit {
 };
 // The way out of L that returns.
 Exit exitOf(const llvm::Loop &L);
+// Null, or why the end of L does not say how often it runs.
+const char *leftFromElsewhere(const llvm::Loop &L);
 // No way on from B leads to the function's return: it ends the program, throws
 // what the function does not catch, or runs for ever.
 bool neverReturns(const llvm::BasicBlock *B);

@@ -238,10 +238,20 @@ struct HoistPass : PassInfoMixin<HoistPass> {
 
 // Needs LCSSA form: a value that leaves a loop does so through a phi.
 struct ExitValuePass : PassInfoMixin<ExitValuePass> {
+  // Where the loops around L change how often it runs, so do they what its
+  // variables hold at the end; extents.cpp may know better.
+  static bool runsAlike(const Loop &L, ScalarEvolution &SE) {
+    const Loop *Top = &L;
+    while (Top->getParentLoop())
+      Top = Top->getParentLoop();
+    const SCEV *Taken = SE.getBackedgeTakenCount(&L);
+    return !isa<SCEVCouldNotCompute>(Taken) && SE.isLoopInvariant(Taken, Top);
+  }
+
   static bool rewrite(Loop &L, LoopInfo &LI, ScalarEvolution &SE,
                       Expander &Code) {
     BasicBlock *Exit = L.getUniqueExitBlock();
-    if (!Exit || !L.isLoopSimplifyForm())
+    if (!Exit || !L.isLoopSimplifyForm() || !runsAlike(L, SE))
       return false;
     bool Changed = false;
     for (PHINode &P : make_early_inc_range(Exit->phis())) {

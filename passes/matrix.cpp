@@ -23,6 +23,7 @@
 // are put together from elements or come from elsewhere.
 #include "matrix.h"
 #include "address.h"
+#include "assertion.h"
 #include "body.h"
 #include "operations.h"
 #include "versions.h"
@@ -177,14 +178,11 @@ public:
       : Operations(A, R), Outer(Outer), LI(LI), SE(SE), V(V) {}
 
   bool readLoop(DominatorTree &DT, AAResults &AA) {
-    Code.emplace(*Outer, LI, DT, A, V);
-    Places.emplace(*Outer, LI, SE, AA);
-    bool Good =
-        Code->read() && Code->checkLiveOuts() && !hasChecks() && readBlocks();
+    Code.emplace(*Outer, LI, SE, DT, A, V);
+    Places.emplace(*Outer, LI, SE, AA, *Code);
+    bool Good = Code->read() && Code->checkLiveOuts() && readBlocks() &&
+                readConditions(*Code, *Outer, *Places, SE, A, R, V);
     R.Rows = Places->Rows; // to be dropped if the nest is kept
-    R.Assumed = Code->Assumed;
-    R.Bounded = Places->Bounded;
-    R.Counted = Places->Counted;
     if (Good)
       finish(locOf(Outer->getStartLoc(), A));
     return Good;
@@ -206,12 +204,6 @@ private:
   bool inside(const Value *W) const {
     const auto *I = dyn_cast<Instruction>(W);
     return I && (Outer ? Outer->contains(I) : Order.count(I) > 0);
-  }
-
-  bool hasChecks() {
-    return !Code->Asserted.empty() &&
-           !decline(RULE_CHECK, *Code->Asserted[0].At,
-                    "a check among matrices may end the program");
   }
 
   bool decline(enum rule Rule, const Instruction &I, const char *Why) {

@@ -25,7 +25,6 @@ namespace nputeir {
 
 // Sums of two of these stay within 64 bits.
 static constexpr int64_t Small = (int64_t)1 << 62;
-static constexpr int64_t StepMax = ((int64_t)1 << 31) - 1;
 
 void Conditions::atLeast(const SCEV *Large, const SCEV *Small) {
   if (!SE.isKnownPredicate(ICmpInst::ICMP_SGE, Large, Small))
@@ -181,52 +180,6 @@ bool readPiece(const SCEV *Taken, ScalarEvolution &SE,
   If.within(First, Signed ? -Small : 0, Small);
   If.within(SE.getAddExpr(First, P.Whole), Signed ? -Small : 0, Small);
   return true;
-}
-
-const SCEV *countSteps(Loop &L, ScalarEvolution &SE, Conditions &If) {
-  const auto *Branch = dyn_cast<BranchInst>(L.getHeader()->getTerminator());
-  const auto *Test = Branch && Branch->isConditional()
-                         ? dyn_cast<ICmpInst>(Branch->getCondition())
-                         : nullptr;
-  if (exitOf(L).From != L.getHeader() || !Test ||
-      !SE.isSCEVable(Test->getOperand(0)->getType()))
-    return nullptr;
-  ICmpInst::Predicate Holds = L.contains(Branch->getSuccessor(0))
-                                  ? Test->getPredicate()
-                                  : Test->getInversePredicate();
-  const SCEV *Counter = SE.getSCEV(Test->getOperand(0));
-  const SCEV *End = SE.getSCEV(Test->getOperand(1));
-  if (Holds == ICmpInst::ICMP_SGT || Holds == ICmpInst::ICMP_UGT) {
-    std::swap(Counter, End);
-    Holds = ICmpInst::getSwappedPredicate(Holds);
-  }
-  const auto *I = dyn_cast<SCEVAddRecExpr>(Counter);
-  if ((Holds != ICmpInst::ICMP_SLT && Holds != ICmpInst::ICMP_ULT) || !I ||
-      I->getLoop() != &L || !I->isAffine() || !I->getType()->isIntegerTy() ||
-      !SE.isLoopInvariant(End, &L))
-    return nullptr;
-  bool Signed = Holds == ICmpInst::ICMP_SLT;
-  unsigned Bits = (unsigned)SE.getTypeSizeInBits(I->getType());
-  if (Bits > 64)
-    return nullptr;
-  Type *I64 = Type::getInt64Ty(SE.getContext());
-  auto In64 = [&](const SCEV *S) {
-    return Signed ? SE.getNoopOrSignExtend(S, I64)
-                  : SE.getNoopOrZeroExtend(S, I64);
-  };
-  const SCEV *First = In64(I->getStart()), *Last = In64(End);
-  const SCEV *Step = In64(I->getStepRecurrence(SE)), *One = SE.getOne(I64);
-  // The counter must not wrap where it passes the end.
-  int64_t Most = Bits < 63 ? ((int64_t)1 << (Signed ? Bits - 1 : Bits)) - 1
-                           : 2 * (Small - 1);
-  If.within(Step, 1, StepMax);
-  If.within(First, Signed ? -Small : 0, Small);
-  If.within(Last, Signed ? -Small : 0, Small);
-  If.within(SE.getAddExpr(Last, Step), -Small, Most);
-  const SCEV *Way =
-      SE.getSMaxExpr(SE.getMinusSCEV(Last, First), SE.getZero(I64));
-  Step = SE.getSMaxExpr(Step, One);
-  return SE.getUDivExpr(SE.getAddExpr(Way, SE.getMinusSCEV(Step, One)), Step);
 }
 
 } // namespace nputeir

@@ -1,5 +1,5 @@
 // pieces.h -- loops that a loop around them cuts into pieces, as in manual
-// tiling; and how often a loop runs whose step only the program knows.
+// tiling.
 #ifndef NPUTEIR_PIECES_H
 #define NPUTEIR_PIECES_H
 
@@ -34,11 +34,6 @@ struct Piece {
 bool readPiece(const llvm::SCEV *Taken, llvm::ScalarEvolution &SE,
                llvm::function_ref<const llvm::SCEV *(const llvm::SCEV *)> Widen,
                Conditions &If, Piece &P);
-
-// The iterations of `for (i = start; i < end; i += step)`, for a step that must
-// turn out to be positive; null: L is no such loop.
-const llvm::SCEV *countSteps(llvm::Loop &L, llvm::ScalarEvolution &SE,
-                             Conditions &If);
 
 } // namespace nputeir
 

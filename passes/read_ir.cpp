@@ -57,7 +57,7 @@ public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
          AAResults &AA, arena *A, IRNest &R, verdict &V)
       : Operations(A, R), Outer(Outer), LI(LI), SE(SE), DT(DT), V(V),
-        Code(Outer, LI, DT, A, V), Places(Outer, LI, SE, AA),
+        Code(Outer, LI, SE, DT, A, V), Places(Outer, LI, SE, AA, Code),
         Known(SE, Places) {}
 
   bool read() {
@@ -69,14 +69,8 @@ public:
 private:
   bool readAll() {
     if (!Code.read() || !readLoops() || !Code.checkLiveOuts() ||
-        !readAssertions() || !readStatements())
+        !readStatements() || !readConditions(Code, Outer, Places, SE, A, R, V))
       return false;
-    R.Assumed.insert(R.Assumed.end(), Code.Assumed.begin(), Code.Assumed.end());
-    R.Bounded = Places.Bounded;
-    R.Bounded.insert(R.Bounded.end(), Places.BoundedExtents.begin(),
-                     Places.BoundedExtents.end());
-    R.Counted = Places.Counted;
-    R.Equal.insert(R.Equal.end(), Places.Equal.begin(), Places.Equal.end());
     finish(at(Outer));
     return true;
   }
@@ -187,15 +181,6 @@ private:
         Access.stride_bytes[L] =
             valueOf(X.Stride[L],
                     Twine(tensorName(Access.tensor)) + "." + loopName((int)L));
-    return true;
-  }
-
-  bool readAssertions() {
-    for (const Assertion &X : Code.Asserted)
-      if (!readAssertion(X, Outer, Places, SE, R))
-        return verdict_decline(&V, RULE_CHECK, at(*X.At),
-                               "whether a check inside the nest fails is not "
-                               "known before it");
     return true;
   }
 

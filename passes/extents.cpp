@@ -1,0 +1,276 @@
+// extents.cpp -- how often loops run, and what ScalarEvolution does not know
+// about the variables that they step along.
+//
+// ScalarEvolution counts most loops.  It gives up on some that end at an
+// address: `p != end` may miss its end, and `p < end` may find it below the
+// start in some iteration of the loops around.  Here their count is the
+// distance from start to end, divided by the step; that it comes out even, or
+// that neither end lies so far away that an address wraps, is asked before the
+// nest.  Behind such a loop, its variables have moved by step times count.
+#include "address.h"
+#include "exits.h"
+#include "versions.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Instructions.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace nputeir {
+namespace {
+
+class Resolver : public SCEVRewriteVisitor<Resolver> {
+  function_ref<const SCEV *(Value &)> Known;
+
+public:
+  Resolver(ScalarEvolution &SE, function_ref<const SCEV *(Value &)> Known)
+      : SCEVRewriteVisitor(SE), Known(Known) {}
+
+  const SCEV *visitUnknown(const SCEVUnknown *U) {
+    const SCEV *S = Known(*U->getValue());
+    return S ? S : U;
+  }
+};
+
+// Recurrences of loops that have ended -> their last values.
+class Ender : public SCEVRewriteVisitor<Ender> {
+  using Base = SCEVRewriteVisitor<Ender>;
+  function_ref<const SCEV *(const SCEVAddRecExpr &)> Last;
+
+public:
+  Ender(ScalarEvolution &SE,
+        function_ref<const SCEV *(const SCEVAddRecExpr &)> Last)
+      : Base(SE), Last(Last) {}
+
+  const SCEV *visitAddRecExpr(const SCEVAddRecExpr *Old) {
+    const SCEV *S = Base::visitAddRecExpr(Old);
+    const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
+    return Rec ? Last(*Rec) : S;
+  }
+};
+
+} // namespace
+
+// ---- what a value is ----
+
+// S as it is in Scope, or behind all loops that are not around Scope.
+const SCEV *Addresses::resolve(const SCEV *S, const Loop *Scope) {
+  S = Resolver(SE, [&](Value &W) { return known(W); }).visit(S);
+  return Ender(SE,
+               [&](const SCEVAddRecExpr &Rec) {
+                 return Scope && Rec.getLoop()->contains(Scope)
+                            ? &Rec
+                            : last(Rec, Scope);
+               })
+      .visit(S);
+}
+
+const SCEV *Addresses::last(const SCEVAddRecExpr &Rec, const Loop *Scope) {
+  auto &L = const_cast<Loop &>(*Rec.getLoop());
+  const SCEV *Count =
+      Outer.contains(&L) && Code.runs(L.getHeader()) ? count(L) : nullptr;
+  const SCEV *Step = Rec.getStepRecurrence(SE);
+  if (!Count || !Rec.isAffine() || SE.getTypeSizeInBits(Step->getType()) > 64)
+    return SE.getSCEVAtScope(&Rec, Scope);
+  if (!exitsBeforeBody(L))
+    Count = SE.getMinusSCEV(Count, SE.getOne(Count->getType()));
+  Count = SE.getTruncateOrNoop(Count, Step->getType());
+  return SE.getAddExpr(Rec.getStart(), SE.getMulExpr(Step, Count));
+}
+
+// Null: no more than ScalarEvolution says.
+const SCEV *Addresses::known(Value &W) {
+  if (const LoadInst *L = hoistedLoad(&W))
+    return rowAddress(*L);
+  auto *I = dyn_cast<Instruction>(&W);
+  if (!I || !Outer.contains(I) || !Open.insert(I).second)
+    return nullptr;
+  const SCEV *S = nullptr;
+  if (auto *Choice = dyn_cast<SelectInst>(I))
+    S = chosen(*Choice);
+  else if (auto *P = dyn_cast<PHINode>(I))
+    S = variable(*P);
+  Open.erase(I);
+  return S;
+}
+
+// Of two values, one of which stands still, that one.
+const SCEV *Addresses::chosen(SelectInst &S) {
+  if (!Outer.isLoopInvariant(S.getCondition()))
+    return nullptr;
+  const Loop *L = LI.getLoopFor(S.getParent());
+  const SCEV *Side[] = {resolve(SE.getSCEV(S.getFalseValue()), L),
+                        resolve(SE.getSCEV(S.getTrueValue()), L)};
+  bool Still = usable(Side[1]);
+  if (Still == usable(Side[0]))
+    return nullptr;
+  std::pair<Value *, bool> Choice(S.getCondition(), Still);
+  if (!is_contained(Assumed, Choice))
+    Assumed.push_back(Choice);
+  return Side[Still];
+}
+
+const SCEV *Addresses::variable(const PHINode &P) {
+  Loop *L = LI.getLoopFor(P.getParent());
+  if (P.getParent() == L->getHeader())
+    return L->isLoopSimplifyForm() ? stepped(P, *L) : nullptr;
+  int Way = Code.onlyWayInto(P);
+  return Way < 0 ? nullptr
+                 : resolve(SE.getSCEV(P.getIncomingValue((unsigned)Way)), L);
+}
+
+// A variable that every iteration of L moves by the same.
+const SCEV *Addresses::stepped(const PHINode &P, Loop &L) {
+  auto From = [&](const BasicBlock *B, const Loop *Scope) {
+    return resolve(SE.getSCEV(P.getIncomingValueForBlock(B)), Scope);
+  };
+  const SCEV *Step = SE.getMinusSCEV(From(L.getLoopLatch(), &L),
+                                     SE.getUnknown(const_cast<PHINode *>(&P)));
+  if (isa<SCEVCouldNotCompute>(Step) || !usable(Step))
+    return nullptr;
+  return SE.getAddRecExpr(From(L.getLoopPreheader(), L.getParentLoop()), Step,
+                          &L, SCEV::FlagAnyWrap);
+}
+
+// ---- how often a loop runs ----
+
+const SCEV *Addresses::extentOf(Loop &L, arena *A, verdict &V) {
+  loc At = locOf(L.getStartLoc(), A);
+  auto Decline = [&](rule Rule, const char *Why) {
+    verdict_decline(&V, Rule, At, "%s", Why);
+    return nullptr;
+  };
+  if (const char *Why = leftFromElsewhere(L))
+    return Decline(RULE_EARLY_EXIT, Why);
+  if (const SCEV *Extent = count(L))
+    return Extent;
+  if (isa<SCEVCouldNotCompute>(SE.getExitCount(&L, exitOf(L).From)))
+    return Decline(RULE_UNCOUNTABLE, "the number of iterations of a loop is "
+                                     "not known before it starts");
+  return Decline(RULE_VARIANT_EXTENT, "the number of iterations of a loop "
+                                      "changes within the nest");
+}
+
+// Null: not known before the nest.
+const SCEV *Addresses::count(Loop &L) {
+  if (!Counts.try_emplace(&L, nullptr).second)
+    return Counts[&L];
+  if (leftFromElsewhere(L))
+    return nullptr;
+  Type *I64 = Type::getInt64Ty(L.getHeader()->getContext());
+  const SCEV *Taken =
+      resolve(SE.getExitCount(&L, exitOf(L).From), L.getParentLoop());
+  bool Known = !isa<SCEVCouldNotCompute>(Taken) &&
+               SE.getTypeSizeInBits(Taken->getType()) <= 64;
+  Taken = Known ? SE.getNoopOrZeroExtend(Taken, I64) : nullptr;
+  if (!Taken || !usable(Taken))
+    Taken = countDistance(L);
+  if (Taken && !exitsBeforeBody(L))
+    Taken = SE.getAddExpr(Taken, SE.getOne(I64));
+  return Counts[&L] = Taken;
+}
+
+// In 64 bits; Signed: how fewer are widened.
+const SCEV *Addresses::number(const SCEV *S, bool Signed) {
+  Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
+  if (S->getType()->isPointerTy())
+    return SE.getLosslessPtrToIntExpr(S);
+  return Signed ? SE.getNoopOrSignExtend(S, I64)
+                : SE.getNoopOrZeroExtend(S, I64);
+}
+
+// How often L is taken back; null: it does not end where a recurrence meets or
+// passes what stands still in L.
+const SCEV *Addresses::countDistance(Loop &L) {
+  const auto *Branch = dyn_cast<BranchInst>(exitOf(L).From->getTerminator());
+  const auto *Compare = Branch && Branch->isConditional()
+                            ? dyn_cast<ICmpInst>(Branch->getCondition())
+                            : nullptr;
+  if (!Compare || !SE.isSCEVable(Compare->getOperand(0)->getType()) ||
+      SE.getTypeSizeInBits(Compare->getOperand(0)->getType()) > 64)
+    return nullptr;
+  // L goes on while X Is End.
+  CmpInst::Predicate Is = L.contains(Branch->getSuccessor(0))
+                              ? Compare->getPredicate()
+                              : Compare->getInversePredicate();
+  const SCEV *X = resolve(SE.getSCEV(Compare->getOperand(0)), &L);
+  const SCEV *End = resolve(SE.getSCEV(Compare->getOperand(1)), &L);
+  if (SE.isLoopInvariant(X, &L)) {
+    std::swap(X, End);
+    Is = CmpInst::getSwappedPredicate(Is);
+  }
+  const auto *Rec = dyn_cast<SCEVAddRecExpr>(X);
+  if (!Rec || Rec->getLoop() != &L || !Rec->isAffine() ||
+      !SE.isLoopInvariant(End, &L) || Is == CmpInst::ICMP_EQ)
+    return nullptr;
+  return countTo(*Rec, End, Is);
+}
+
+const SCEV *Addresses::countTo(const SCEVAddRecExpr &Rec, const SCEV *End,
+                               CmpInst::Predicate Is) {
+  bool Meets = Is == CmpInst::ICMP_NE, Signed = !CmpInst::isUnsigned(Is);
+  const SCEV *Start = Rec.getStart(), *Step = Rec.getStepRecurrence(SE);
+  const SCEV *Distance =
+      Meets && !Start->getType()->isPointerTy()
+          ? number(SE.getMinusSCEV(End, Start), true)
+          : SE.getMinusSCEV(number(End, Signed), number(Start, Signed));
+  Step = number(Step, true);
+  bool Down = looksNegative(Step);
+  if (Down) {
+    Distance = SE.getNegativeSCEV(Distance);
+    Step = SE.getNegativeSCEV(Step);
+  }
+  const SCEV *One = SE.getOne(Step->getType());
+  Is = ICmpInst::getSignedPredicate(Is);
+  if (!Meets && Down != (Is == CmpInst::ICMP_SGT || Is == CmpInst::ICMP_SGE))
+    return nullptr;
+  if (Is == CmpInst::ICMP_SLE || Is == CmpInst::ICMP_SGE)
+    Distance = SE.getAddExpr(Distance, One);
+  if (!usable(Distance) || !usable(Step))
+    return nullptr;
+
+  const SCEV *Positive = SE.getSMaxExpr(Step, One);
+  const SCEV *Way = SE.getSMaxExpr(Distance, SE.getZero(Step->getType()));
+  if (!Meets)
+    Way = SE.getAddExpr(Way, SE.getMinusSCEV(Positive, One));
+  const SCEV *Count = SE.getUDivExpr(Way, Positive);
+  if (!usable(Count))
+    return nullptr;
+  Equal.push_back({Positive, Step});
+  if (Meets)
+    Equal.push_back({SE.getMulExpr(Count, Positive), Distance});
+  else
+    for (const SCEV *S : {static_cast<const SCEV *>(&Rec), End, Step})
+      Limits.push_back({S, Rec.getLoop(), Signed});
+  return Count;
+}
+
+bool Addresses::addConditions(IRNest &R) {
+  R.Bounded.insert(R.Bounded.end(), Bounded.begin(), Bounded.end());
+  R.Bounded.insert(R.Bounded.end(), BoundedExtents.begin(),
+                   BoundedExtents.end());
+  R.Counted = Counted;
+  R.Assumed.insert(R.Assumed.end(), Assumed.begin(), Assumed.end());
+  for (auto [X, Y] : Equal)
+    if (X != Y)
+      R.Equal.push_back({X, Y});
+  for (const Limit &L : Limits) {
+    Address X;
+    unsigned Bits = (unsigned)SE.getTypeSizeInBits(L.Of->getType());
+    if (!peel(resolve(L.Of, L.Within), *L.Within, X) ||
+        !makeNumber(L.Signed, X))
+      return false;
+    Sum S = {X.Start, {}};
+    for (size_t I = 0; I < Loops.size(); I++)
+      if (X.Stride[I]) // and one iteration further, where the loop ends
+        S.Terms.push_back(
+            {X.Stride[I],
+             SE.getAddExpr(Extents[I], SE.getOne(Extents[I]->getType()))});
+    R.Bounded.push_back({std::min(Bits, 61u), L.Signed, S});
+  }
+  return true;
+}
+
+} // namespace nputeir
