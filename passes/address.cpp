@@ -178,6 +178,21 @@ static SmallVector<const Value *, 2> pointersOf(const Instruction &I) {
   return Found;
 }
 
+// What the nest compares should go on from piece to piece, too.
+void Addresses::addComparisons(ArrayRef<BasicBlock *> Blocks,
+                               SmallVectorImpl<Address> &All) {
+  for (BasicBlock *B : Blocks)
+    for (Instruction &I : *B) {
+      bool Ends = exitOf(*LI.getLoopFor(B)).From == B &&
+                  is_contained(B->getTerminator()->operand_values(), &I);
+      Address X;
+      if (isa<ICmpInst>(I) && !Ends)
+        for (const Value *Side : I.operand_values())
+          if (splitIndex(I, Side, X))
+            All.push_back(X);
+    }
+}
+
 void Addresses::findPieces(ArrayRef<BasicBlock *> Blocks) {
   SmallVector<Address, 8> All;
   for (BasicBlock *B : Blocks)
@@ -187,6 +202,7 @@ void Addresses::findPieces(ArrayRef<BasicBlock *> Blocks) {
         if (!split(I, Pointer, All.back()))
           return;
       }
+  addComparisons(Blocks, All);
   Conditions If(SE, Counted);
   for (int Cutter = (int)Loops.size() - 1; Cutter >= 0; Cutter--) {
     SmallVector<int, 4> Pieces;
@@ -233,7 +249,8 @@ private:
   const SCEV *widen(const SCEVCastExpr *Cast, bool Signed) {
     const SCEV *S = Cast->getOperand();
     unsigned Bits = (unsigned)SE.getTypeSizeInBits(S->getType());
-    if (Cast->getType() != I64 || Bits > 32 || !isa<SCEVAddRecExpr>(S))
+    bool IsIndex = Bits >= 8 && Bits <= 32; // fewer: i & 1
+    if (Cast->getType() != I64 || !IsIndex || !isa<SCEVAddRecExpr>(S))
       return Cast;
     NoWrap Sum = {Bits, Signed, {nullptr, {}}};
     SmallVector<std::pair<const SCEV *, const Loop *>, 4> Steps;
@@ -327,6 +344,11 @@ const RowArray &Addresses::rowArray(const LoadInst &L, const SCEV *Start,
   return Rows.back();
 }
 
+const SCEV *Addresses::valueIn(const Instruction &I, const Value *V) {
+  return resolve(SE.getSCEV(const_cast<Value *>(V)),
+                 LI.getLoopFor(I.getParent()));
+}
+
 bool Addresses::split(const Instruction &I, const Value *Pointer,
                       Address &Result) {
   if (Pointer->getType()->getPointerAddressSpace() != 0 ||
@@ -340,9 +362,7 @@ bool Addresses::splitNumber(const Instruction &I, const Value *W,
                             Address &Result) {
   if (!SE.isSCEVable(W->getType()))
     return false;
-  const Loop *Scope = LI.getLoopFor(I.getParent());
-  const SCEV *S = SE.getSCEV(const_cast<Value *>(W));
-  return peel(widen(resolve(S, Scope)), *Scope, Result);
+  return peel(widen(valueIn(I, W)), *LI.getLoopFor(I.getParent()), Result);
 }
 
 bool Addresses::peel(const SCEV *S, const Loop &Scope, Address &Result) {
@@ -419,14 +439,47 @@ bool Addresses::read(const Instruction &I, const Value *Pointer,
                      Address &Result) {
   if (!split(I, Pointer, Result))
     return false;
+  turnRound(Result);
+  return true;
+}
+
+void Addresses::turnRound(Address &X) {
   for (size_t L = 0; L < Loops.size(); L++)
-    if (Reversed[L] && Result.Stride[L]) {
+    if (Reversed[L] && X.Stride[L]) {
       const SCEV *Last =
           SE.getMinusSCEV(Extents[L], SE.getOne(Extents[L]->getType()));
-      Result.Start =
-          SE.getAddExpr(Result.Start, SE.getMulExpr(Result.Stride[L], Last));
-      Result.Stride[L] = SE.getNegativeSCEV(Result.Stride[L]);
+      X.Start = SE.getAddExpr(X.Start, SE.getMulExpr(X.Stride[L], Last));
+      X.Stride[L] = SE.getNegativeSCEV(X.Stride[L]);
     }
+}
+
+// Of numbers whose sums and differences are exact in 64.
+enum { FewBits = 40 };
+
+static bool hasFewBits(const ConstantRange &R) {
+  int64_t Limit = (int64_t)1 << (FewBits - 1);
+  return R.getSignedMin().sge((uint64_t)-Limit) && R.getSignedMax().slt(Limit);
+}
+
+// As a signed number of 64 bits.
+bool Addresses::splitIndex(const Instruction &I, const Value *Number,
+                           Address &Result) {
+  Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
+  return Number->getType()->isIntegerTy() &&
+         SE.getTypeSizeInBits(Number->getType()) <= 64 &&
+         peel(widen(SE.getNoopOrSignExtend(valueIn(I, Number), I64)),
+              *LI.getLoopFor(I.getParent()), Result);
+}
+
+bool Addresses::readIndex(const Instruction &I, const Value *Number,
+                          Address &Result) {
+  if (!splitIndex(I, Number, Result))
+    return false;
+  numberThrough(Result);
+  turnRound(Result);
+  if (hasFewBits(SE.getSignedRange(valueIn(I, Number))))
+    return true;
+  Bounded.push_back({FewBits, true, sum(Result)});
   return true;
 }
 

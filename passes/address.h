@@ -79,8 +79,13 @@ public:
   // What must hold for extents and addresses to be true; false: this cannot be
   // asked before the nest.
   bool addConditions(IRNest &R);
+  // The same of a number that I uses, as a signed one of few bits.
+  bool readIndex(const llvm::Instruction &I, const llvm::Value *Number,
+                 Address &Result);
 
 private:
+  const llvm::SCEV *valueIn(const llvm::Instruction &I, const llvm::Value *V);
+  void turnRound(Address &X);
   bool split(const llvm::Instruction &I, const llvm::Value *Pointer,
              Address &Result);
   bool splitNumber(const llvm::Instruction &I, const llvm::Value *W,
@@ -89,6 +94,10 @@ private:
            const llvm::SCEV *Whole);
   bool areSame(const llvm::SCEV *X, const llvm::SCEV *Y);
   void numberThrough(Address &X);
+  bool splitIndex(const llvm::Instruction &I, const llvm::Value *Number,
+                  Address &Result);
+  void addComparisons(llvm::ArrayRef<llvm::BasicBlock *> Blocks,
+                      llvm::SmallVectorImpl<Address> &All);
   bool goesOn(int Cutter, int L, const Address &X) const;
   bool findPieces(int Cutter, llvm::ArrayRef<Address> All,
                   llvm::SmallVectorImpl<int> &Pieces) const;

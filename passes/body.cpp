@@ -198,12 +198,22 @@ bool Body::checkLoops() {
     if (runs(L->getHeader()))
       findConditional(*L);
   for (const Loop *L : Outer.getLoopsInPreorder())
-    if (L != &Outer && runs(L->getHeader()) &&
-        (!L->getLoopPreheader() || isConditional(L->getLoopPreheader())))
+    if (runs(L->getHeader()) && !L->getLoopPreheader())
       return verdict_decline(&V, RULE_GUARDED, locOf(L->getStartLoc(), A),
                              "a condition inside the nest decides whether a "
                              "loop runs");
   return true;
+}
+
+bool Body::isGuarded(const BasicBlock *B) const {
+  const Loop *L = LI.getLoopFor(B);
+  return isConditional(B) || (L != &Outer && isGuarded(L->getLoopPreheader()));
+}
+
+const BasicBlock *Body::unconditionalBefore(const BasicBlock *B) const {
+  while (isConditional(B))
+    B = DT.getNode(B)->getIDom()->getBlock();
+  return B;
 }
 
 int Body::onlyWayInto(const PHINode &P) const {
@@ -277,7 +287,7 @@ bool Body::check(const Instruction &I) {
                            "the nest holds an atomic operation");
   // How much it fills and with what is looked at later.
   if (isa<MemSetInst>(I) || isa<MemTransferInst>(I))
-    return !isConditional(I.getParent()) ||
+    return !isGuarded(I.getParent()) ||
            verdict_decline(&V, RULE_GUARDED, At,
                            "a condition inside the nest decides what is "
                            "written");

@@ -38,8 +38,7 @@ public:
   Body(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
        llvm::DominatorTree &DT, arena *A, verdict &V)
       : Outer(Outer), LI(LI), SE(SE), DT(DT), A(A), V(V) {}
-  // False and a verdict when a loop may not run in every iteration of the loops
-  // around it, or some code does what a contraction does not.
+  // False and a verdict when some code does what a contraction does not.
   bool read();
   // False and a verdict when a value is used after the nest.
   bool checkLiveOuts();
@@ -50,6 +49,10 @@ public:
   bool isConditional(const llvm::BasicBlock *B) const {
     return Conditional.count(B);
   }
+  // Not in every iteration of all loops around it.
+  bool isGuarded(const llvm::BasicBlock *B) const;
+  // The last block before B, in the same loop, that is not conditional.
+  const llvm::BasicBlock *unconditionalBefore(const llvm::BasicBlock *B) const;
   // Control may go from B to Next, which follows it.
   bool goes(const llvm::BasicBlock *B, const llvm::BasicBlock *Next) const;
   // The one incoming edge of a phi that runs; -1: there are several.

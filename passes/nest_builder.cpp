@@ -195,6 +195,7 @@ void NestBuilder::finish(loc At) {
   N->outside = inArena(A, Outsides);
   N->statement_count = (int)Statements.size();
   N->statement = inArena(A, Statements);
+  N->infinite = Infinite && LimitCount; // matters to nothing else
   R.N = N;
 }
 

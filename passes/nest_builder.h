@@ -25,7 +25,9 @@ class NestBuilder {
 public:
   arena *A;
   IRNest &R;
-  int Exprs = 0; // made so far
+  int Exprs = 0;         // made so far
+  int LimitCount = 0;    // among them
+  bool Infinite = false; // floats need not be finite
 
   NestBuilder(arena *A, IRNest &R) : A(A), R(R) {}
 

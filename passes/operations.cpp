@@ -19,6 +19,11 @@ static bool allowsReassoc(const Instruction &I) {
   return !FP || FP->hasAllowReassoc();
 }
 
+static bool isFinite(const Instruction &I) {
+  const auto *FP = dyn_cast<FPMathOperator>(&I);
+  return !FP || (FP->hasNoNaNs() && FP->hasNoInfs());
+}
+
 static bool isTruth(const Value &V) { return V.getType()->isIntegerTy(1); }
 
 nest_expr *Operations::readOne(nest_op Op, const Instruction &I, int Depth) {
@@ -36,6 +41,7 @@ nest_expr *Operations::readTwo(nest_op Op, const Instruction &I, bool Unsigned,
   nest_expr *E = make(Op, T, at(I), read(I.getOperand(0), Unsigned, Depth + 1),
                       read(I.getOperand(1), Unsigned, Depth + 1));
   E->reassoc = allowsReassoc(I);
+  Infinite |= !isFinite(I);
   return E;
 }
 
@@ -75,6 +81,7 @@ nest_expr *Operations::readFused(const IntrinsicInst &I, int Depth) {
   nest_expr *Product = make(NEST_MUL, X->type, at(I), X, Y);
   nest_expr *E = make(NEST_ADD, X->type, at(I), Product, Z);
   E->reassoc = Product->reassoc = Reassoc;
+  Infinite |= !isFinite(I);
   return E;
 }
 

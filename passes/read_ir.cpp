@@ -16,6 +16,7 @@
 #include "assertion.h"
 #include "body.h"
 #include "fill.h"
+#include "limits.h"
 #include "operations.h"
 #include "starts.h"
 
@@ -46,6 +47,7 @@ class Reader : Operations {
   SmallVector<Loop *, 8> Loops; // index is the nest's
   Body Code;
   Addresses Places;
+  Limits Tests;
   Starts Known;
   DenseMap<const Loop *, int> LoopIndex;
   DenseMap<const PHINode *, int> Scalar;
@@ -58,7 +60,7 @@ public:
          AAResults &AA, arena *A, IRNest &R, verdict &V)
       : Operations(A, R), Outer(Outer), LI(LI), SE(SE), DT(DT), V(V),
         Code(Outer, LI, SE, DT, A, V), Places(Outer, LI, SE, AA, Code),
-        Known(SE, Places) {}
+        Tests(Places, SE, *this), Known(SE, Places) {}
 
   bool read() {
     bool Good = readAll();
@@ -69,7 +71,8 @@ public:
 private:
   bool readAll() {
     if (!Code.read() || !readLoops() || !Code.checkLiveOuts() ||
-        !readStatements() || !readConditions(Code, Outer, Places, SE, A, R, V))
+        !checkGuardedLoops() || !readStatements() ||
+        !readConditions(Code, Outer, Places, SE, A, R, V))
       return false;
     finish(at(Outer));
     return true;
@@ -224,7 +227,9 @@ private:
   // it is not read if they have no work, but then nobody uses it.
   nest_expr *readLoad(const Value *W, bool Unsigned) {
     const LoadInst *L = hoistedLoad(W);
-    if (W == L && Code.isConditional(L->getParent()) && !isReadAnyway(*L)) {
+    bool Conditional =
+        W == L && Code.isGuarded(L->getParent()) && !isReadAnyway(*L);
+    if (Conditional && (!runsUnderLimits(L->getParent()) || readsRows())) {
       verdict_decline(&V, RULE_GUARDED, at(*L),
                       "a condition inside the nest decides what is read");
       return other("an element that is not always read", at(*L));
@@ -237,13 +242,19 @@ private:
     if (Written.contains(E->access.tensor))
       E->type = typeOf(L->getType(), false);
     E->access.type = E->type;
+    E->conditional = Conditional;
     E->loop = loopOf(L->getParent());
     E->order = Code.Order[L];
     return E;
   }
 
+  // Rows are read in front of the nest.
+  bool readsRows() const { return !Places.Rows.empty(); }
+
   // The same place is accessed whichever way is taken.
   bool isReadAnyway(const LoadInst &L) {
+    if (Code.isGuarded(Code.unconditionalBefore(L.getParent())))
+      return false;
     const SCEV *Place = SE.getSCEV(const_cast<Value *>(L.getPointerOperand()));
     for (BasicBlock *B : Code.Blocks)
       if (LI.getLoopFor(B) == LI.getLoopFor(L.getParent()) &&
@@ -294,6 +305,9 @@ private:
       return as(readPhi(P, Depth), T);
     if (nest_expr *E = readBits(I))
       return E;
+    if (const auto *C = dyn_cast<ICmpInst>(I))
+      if (nest_expr *E = Tests.read(*C, loopOf(C->getParent())))
+        return E;
     if (isa<ICmpInst>(I) && any_of(I->operands(), [&](const Use &U) {
           return countsLoops(U.get());
         }))
@@ -341,10 +355,13 @@ private:
     const Loop *L = LI.getLoopFor(Goal);
     if (!L->contains(To))
       return nullptr;
+    const Loop *Inner = LI.getLoopFor(To);
+    if (Inner != L) { // comes out where it has ended
+      Exit Way = exitOf(*Inner);
+      return enter(Way.From, Way.To, Goal, Else, AtGoal, Depth);
+    }
     if (To == L->getHeader() || (Else && !Code.isConditional(To)))
       return Else;
-    if (LI.getLoopFor(To) != L)
-      return other("a value that depends on a loop", loc_none());
     return follow(To, Goal, Else, AtGoal, Depth);
   }
 
@@ -364,17 +381,58 @@ private:
 
   // What the place of a conditional store holds behind it.
   nest_expr *readConditional(const StoreInst &S, const nest_statement &N) {
-    const BasicBlock *D = S.getParent();
-    while (Code.isConditional(D))
-      D = DT.getNode(D)->getIDom()->getBlock();
     nest_expr *Old = make(NEST_LOAD, N.to.type, N.at);
     Old->access = N.to;
     Old->loop = N.loop;
     Old->order = N.order - 1;
-    return follow(
-        D, S.getParent(), Old,
-        [&](const BasicBlock *) { return read(S.getValueOperand(), false, 0); },
-        0);
+    nest_expr *New = read(S.getValueOperand(), false, 0);
+    for (const BasicBlock *B = S.getParent();;) {
+      if (Code.isConditional(B))
+        New = follow(
+            Code.unconditionalBefore(B), B, Old,
+            [New](const BasicBlock *) { return New; }, 0);
+      const Loop *L = LI.getLoopFor(B);
+      if (L == &Outer)
+        return New;
+      B = L->getLoopPreheader();
+    }
+  }
+
+  // ---- what runs under a condition ----
+
+  // A limit of loops is all that decides, in the loop around B, whether B runs.
+  bool followsLimits(const BasicBlock *B) {
+    const Loop *L = LI.getLoopFor(B);
+    const BasicBlock *First = Code.unconditionalBefore(B);
+    for (const BasicBlock *X : Code.Blocks) {
+      if (X == B)
+        return true;
+      if (LI.getLoopFor(X) != L || !DT.dominates(First, X) ||
+          count_if(successors(X), [&](const BasicBlock *Next) {
+            return L->contains(Next) && Code.goes(X, Next);
+          }) < 2)
+        continue;
+      const auto *Branch = cast<BranchInst>(X->getTerminator());
+      if (!asksLimits(read(Branch->getCondition(), false, 0)))
+        return false;
+    }
+    return true;
+  }
+
+  bool runsUnderLimits(const BasicBlock *B) {
+    const Loop *L = LI.getLoopFor(B);
+    return (!Code.isConditional(B) || followsLimits(B)) &&
+           (L == &Outer || runsUnderLimits(L->getLoopPreheader()));
+  }
+
+  bool checkGuardedLoops() {
+    for (Loop *L : Loops)
+      if (L != &Outer && Code.isConditional(L->getLoopPreheader()) &&
+          !followsLimits(L->getLoopPreheader()))
+        return verdict_decline(&V, RULE_GUARDED, at(*L),
+                               "a condition inside the nest decides whether a "
+                               "loop runs");
+    return true;
   }
 
   // ---- statements ----
@@ -444,7 +502,7 @@ private:
       const nest_statement &N,
       ArrayRef<std::pair<const StoreInst *, nest_statement>> Stores) {
     for (auto &[S, Other] : Stores)
-      if (!Code.isConditional(S->getParent()) && samePlace(Other.to, N.to))
+      if (!Code.isGuarded(S->getParent()) && samePlace(Other.to, N.to))
         return true;
     return verdict_decline(&V, RULE_GUARDED, N.at,
                            "a condition inside the nest decides what is "
@@ -467,7 +525,7 @@ private:
       if (!addFill(Fills[I], FillLoop[I]))
         return false;
     for (auto &[S, N] : Stores) {
-      if (!Code.isConditional(S->getParent()))
+      if (!Code.isGuarded(S->getParent()))
         N.value = read(S->getValueOperand(), false, 0);
       else if (isWrittenAnyway(N, Stores))
         N.value = readConditional(*S, N);

@@ -70,6 +70,18 @@ static void print_axis(const struct contraction *c, int i,
   text_puts(t, "\n");
 }
 
+static void print_limit(const struct contraction *c, const struct limit *l,
+                        struct text *t) {
+  text_puts(t, "limit ");
+  print_value(c, l->start, t);
+  for (int i = 0; i < c->axis_count; i++)
+    if (!value_is(l->step[i], 0)) {
+      text_printf(t, " + %s*", c->axis[i].name);
+      print_value(c, l->step[i], t);
+    }
+  text_puts(t, l->below ? " < 0\n" : " >= 0\n");
+}
+
 static void print_guards(const struct contraction *c, struct text *t) {
   for (int i = 0; i < c->extra_count; i++)
     if (c->extra[i].not_out)
@@ -119,6 +131,8 @@ void contraction_print(const struct contraction *c, struct text *t) {
     print_step(c->first, of_first, t);
   }
   print_step(c, name, t);
+  for (int i = 0; i < c->limit_count; i++)
+    print_limit(c, &c->limit[i], t);
   print_guards(c, t);
 }
 

@@ -91,20 +91,36 @@ static const struct term *old_content(struct machine *x,
 
 /* ---- expressions ---- */
 
+/* Does a statement in `loop` stand in all loops of the load or limit? */
+static bool stands_in_loops_of(const struct machine *x, int loop,
+                               const struct nest_expr *e) {
+  return e->loop < 0 || (loop >= 0 && nest_inside(x->m->nest, loop, e->loop));
+}
+
 static const struct term *load(struct machine *x, const struct nest_expr *e,
                                int loop) {
   struct arena *a = x->m->arena;
-  if (!(e->loop < 0 ? true
-                    : loop >= 0 && nest_inside(x->m->nest, loop, e->loop)))
+  if (!stands_in_loops_of(x, loop, e))
     return bad(x, RULE_NOT_PRODUCT_SUM, e->at,
                "an element that was read in a loop is used after it");
   if (e->access.tensor == x->places->tensor)
     return old_content(x, e);
   const struct nest_access *y =
       access_by_leaders(x->m, x->places, &e->access, e->loop);
-  return y ? term_load(a, x->m->nest, y, e->at)
+  return y ? term_load(a, x->m->nest, y, e->conditional, e->at)
            : bad(x, RULE_NON_AFFINE, e->at,
                  "an address moves with a loop that is not around it");
+}
+
+static const struct term *limit(const struct machine *x,
+                                const struct nest_expr *e, int loop) {
+  struct limit l = e->limit;
+  l.step = stands_in_loops_of(x, loop, e)
+               ? steps_by_leaders(x->m, x->places, l.step, e->loop)
+               : NULL;
+  return l.step ? term_limit(x->m->arena, x->m->nest, &l, e->at)
+                : bad(x, RULE_GUARDED, e->at,
+                      "a condition on loops is used outside of them");
 }
 
 static const struct term *scalar(struct machine *x, const struct nest_expr *e) {
@@ -124,6 +140,8 @@ static const struct term *evaluate(struct machine *x, const struct nest_expr *e,
     return term_cast(a, e->type, scalar(x, e));
   case NEST_OUTSIDE:
     return term_outside(a, e->outside, e->type, e->at);
+  case NEST_LIMIT:
+    return limit(x, e, loop);
   case NEST_OTHER:
     return bad(x, RULE_NOT_PRODUCT_SUM, e->at,
                arena_printf(a,
@@ -144,7 +162,10 @@ static const struct term *evaluate(struct machine *x, const struct nest_expr *e,
   int count = calc_operands(nest_calc_op(e->op));
   for (int i = 0; i < count; i++)
     arg[i] = evaluate(x, e->arg[i], loop);
-  return term_make(a, op, e->type, e->reassoc, e->at, count, arg);
+  const struct term *chosen =
+      op == TERM_SELECT ? choice(x->m, arg[0], arg[1], arg[2], e->at) : NULL;
+  return chosen ? chosen
+                : term_make(a, op, e->type, e->reassoc, e->at, count, arg);
 }
 
 /* ---- statements and loops ---- */

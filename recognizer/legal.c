@@ -134,11 +134,27 @@ static int64_t *offset(struct contraction *c, int tensor) {
                           : &c->extra[tensor - TENSORS].offset_bytes;
 }
 
+static bool turn_limit(struct limit *l, int i, struct value extent) {
+  struct value *step = &l->step[i];
+  int64_t way;
+  if (value_is(*step, 0))
+    return true;
+  if (step->symbol >= 0 || l->start.symbol >= 0 ||
+      __builtin_mul_overflow(step->constant, extent.constant - 1, &way) ||
+      __builtin_add_overflow(l->start.constant, way, &l->start.constant))
+    return false;
+  step->constant = -step->constant;
+  return true;
+}
+
 /* From its last iteration to its first. */
 static bool turn_round(struct contraction *c, int i) {
   struct value extent = c->axis[i].extent;
   if (extent.symbol >= 0)
     return false;
+  for (int l = 0; l < c->limit_count; l++)
+    if (!turn_limit(&c->limit[l], i, extent))
+      return false;
   for (int t = 0; t < TENSORS + c->extra_count; t++) {
     struct value *s = stride(c, i, t);
     int64_t way;

@@ -23,6 +23,7 @@
 /* One that moves nothing yet. */
 static struct contraction_axis *add_axis(struct axes *x, const char *name,
                                          struct value extent, struct loc at) {
+  x->leader[x->c->axis_count] = -1;
   struct contraction_axis *axis = &x->c->axis[x->c->axis_count++];
   *axis = (struct contraction_axis){.name = name, .extent = extent, .at = at};
   for (int t = 0; t < TENSORS; t++)
@@ -41,6 +42,7 @@ static void add_loop_axis(struct axes *x, int leader, int loop) {
       !access_moves(x->operand[OUT], leader))
     return;
   struct contraction_axis *axis = add_axis(x, l->name, l->extent, l->at);
+  x->leader[x->c->axis_count - 1] = leader;
   for (int t = 0; t < TENSORS; t++)
     axis->stride_bytes[t] = x->operand[t]->stride_bytes[leader];
   for (int e = 0; e < c->extra_count; e++)
@@ -151,6 +153,29 @@ static void swap_inputs(struct contraction *c) {
   }
 }
 
+/* Those of both operands; axes that are no loops do not move them. */
+static void add_limits(struct axes *x, const struct term *in) {
+  struct contraction *c = x->c;
+  for (int i = 0; i < in->arg_count; i++) {
+    struct limit *l = &c->limit[c->limit_count++];
+    *l = in->arg[i]->limit;
+    l->step =
+        arena_array(x->match->arena, (size_t)c->axis_count, sizeof *l->step);
+    for (int a = 0; a < c->axis_count; a++)
+      l->step[a] =
+          x->leader[a] < 0 ? value_of(0) : in->arg[i]->limit.step[x->leader[a]];
+  }
+}
+
+static void describe_limits(struct axes *x) {
+  const struct term *const *in = x->content->sum.in;
+  x->c->limit = arena_array(x->match->arena,
+                            (size_t)in[0]->arg_count + (size_t)in[1]->arg_count,
+                            sizeof *x->c->limit);
+  add_limits(x, in[0]);
+  add_limits(x, in[1]);
+}
+
 static bool find_role(const struct match *m, struct contraction_axis *x) {
   bool in0 = !value_is(x->stride_bytes[IN0], 0);
   bool in1 = !value_is(x->stride_bytes[IN1], 0);
@@ -256,6 +281,7 @@ struct contraction *describe(struct axes *x) {
   describe_tensors(x);
   describe_extras(x, axes);
   add_axes(x);
+  describe_limits(x);
   if (should_swap(c))
     swap_inputs(c);
   for (int i = 0; i < c->axis_count; i++)

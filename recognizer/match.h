@@ -2,6 +2,7 @@
  *
  *   place.c    which places the nest writes, which loops move them
  *   execute.c  what each of these places holds after the nest, as a term
+ *   choice.c   conditions on loop counters as elements that count as zero
  *   linear.c   a term as a sum of products
  *   tail.c     that term as an element-wise expression around one sum
  *   roll.c     sums and places that were unrolled by hand, as axes again
@@ -53,6 +54,9 @@ const struct nest_access *access_by_leaders(const struct match *,
                                             const struct places *,
                                             const struct nest_access *,
                                             int loop);
+/* The same of steps or strides; NULL: one is of a loop that is not around. */
+struct value *steps_by_leaders(const struct match *, const struct places *,
+                               const struct value *, int loop);
 /* Is an element of the tensor read where its place in the result, were it the
  * same memory, may have been written already? */
 bool read_behind_store(const struct match *, const struct places *, int tensor);
@@ -61,6 +65,14 @@ bool read_behind_store(const struct match *, const struct places *, int tensor);
 
 /* What every place of the result holds after the nest. */
 const struct term **execute(const struct match *, const struct places *);
+
+/* ---- choice.c ---- */
+
+/* condition ? x : y as a sum, or BAD; NULL: no limit decides, or it is on a
+ * condition. */
+const struct term *choice(const struct match *, const struct term *condition,
+                          const struct term *x, const struct term *y,
+                          struct loc);
 
 /* ---- linear.c ---- */
 
@@ -152,6 +164,7 @@ struct axes {
   int rolls;  /* of places; they move out, in0, in1, the extras */
   struct roll roll[ROLLS_MAX];
   struct contraction *c;
+  int leader[LOOPS_MAX + 2 * ROLLS_MAX]; /* of axes; -1: none, a roll */
 };
 struct contraction *describe(struct axes *);
 bool has_role(const struct contraction *, enum axis_role);

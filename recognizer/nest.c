@@ -58,6 +58,14 @@ static bool check_access(const struct nest *n, const struct nest_access *x,
   return true;
 }
 
+static bool check_limit(const struct nest *n, const struct limit *x,
+                        struct loc at, struct diag *d) {
+  for (int l = 0; l < n->loop_count; l++)
+    if (!check_value(n, x->step[l], at, d))
+      return false;
+  return check_value(n, x->start, at, d);
+}
+
 /* Depth of expressions is bounded, so that nothing here can overflow a stack;
  * readers stop earlier. */
 enum { DEPTH_MAX = 64 };
@@ -74,9 +82,11 @@ static bool check_expr(const struct nest *n, const struct nest_expr *e,
       return diag_error(d, e->at, "there is no outside number %d", e->outside);
     return true;
   case NEST_LOAD:
+  case NEST_LIMIT:
     if (e->loop < -1 || e->loop >= n->loop_count)
       return diag_error(d, e->at, "there is no loop number %d", e->loop);
-    return check_access(n, &e->access, e->at, d);
+    return e->op == NEST_LOAD ? check_access(n, &e->access, e->at, d)
+                              : check_limit(n, &e->limit, e->at, d);
   case NEST_SCALAR:
     if (e->scalar < 0 || e->scalar >= n->scalar_count)
       return diag_error(d, e->at, "there is no scalar number %d", e->scalar);

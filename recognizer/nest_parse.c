@@ -9,6 +9,9 @@
  *     out[i*32 + j] += A[i*16 + k + 3] * B[k*32 + j] : i32
  *     s = 0 : f32 ordered      a scalar; ordered: no other order of the sum
  *     out[i*32 + j] = max(alpha * s, (C[i] : bf16)) : f32
+ *     s += [i + k - 1 >= 0] * ..   1 where it holds, else 0; or < 0
+ *     A[i + k - 1]?            an element that is not read where it has no use
+ *     infinite                 floats may be infinite or NaN
  *     end                      closes the innermost loop
  *
  * A constant in an index counts elements; a run-time value, and bytes(5), count
@@ -178,6 +181,46 @@ static bool parse_access(struct parser *p, char *name, struct nest_access *x) {
     minus = !plus && scan_char(&p->scan, '-');
   } while (plus || minus);
   return scan_char(&p->scan, ']') || fail(p, "']'");
+}
+
+/* loop, loop*factor, or what the limit starts from. */
+static bool parse_limit_term(struct parser *p, struct limit *x, bool minus) {
+  struct scan ahead = p->scan;
+  char *name = scan_name(&ahead, p->arena);
+  int loop = name ? find_loop(p, name) : -1;
+  struct value *to = loop < 0 ? &x->start : &x->step[loop], v = value_of(1);
+  if (!value_is(*to, 0))
+    return fail(p, "each loop once, and one start");
+  if (loop >= 0)
+    p->scan = ahead;
+  if ((loop < 0 || scan_char(&p->scan, '*')) && !parse_value(p, &v))
+    return false;
+  if (minus &&
+      (v.symbol >= 0 || __builtin_sub_overflow(0, v.constant, &v.constant)))
+    return fail(p, "'+' or a smaller number");
+  *to = v;
+  return true;
+}
+
+/* sum of terms >= 0] or < 0], behind the bracket. */
+static bool parse_limit(struct parser *p, struct limit *x) {
+  x->start = value_of(0);
+  x->step = arena_array(p->arena, NAMES_MAX, sizeof *x->step);
+  for (int i = 0; i < NAMES_MAX; i++)
+    x->step[i] = value_of(0);
+  bool plus, minus = false;
+  int64_t zero = 1;
+  do {
+    if (!parse_limit_term(p, x, minus))
+      return false;
+    plus = scan_char(&p->scan, '+');
+    minus = !plus && scan_char(&p->scan, '-');
+  } while (plus || minus);
+  x->below = scan_char(&p->scan, '<');
+  if (!x->below && !(scan_char(&p->scan, '>') && scan_char(&p->scan, '=')))
+    return fail(p, "'>= 0' or '< 0'");
+  return (scan_int(&p->scan, &zero) && zero == 0 && scan_char(&p->scan, ']')) ||
+         fail(p, "'0]'");
 }
 
 static struct nest_expr *make(struct parser *p, enum nest_op op) {
@@ -358,6 +401,12 @@ static const struct nest_expr *parse_factor(struct parser *p, int depth) {
     return e;
   if (scan_char(&p->scan, '('))
     return parse_parentheses(p, depth);
+  e->loop = p->loop;
+  if (scan_char(&p->scan, '[')) {
+    e->op = NEST_LIMIT;
+    e->type = DTYPE_U8;
+    return parse_limit(p, &e->limit) ? convert(p, e, p->type) : NULL;
+  }
   char *name = scan_name(&p->scan, p->arena);
   if (!name) {
     fail(p, "a number, a name or '('");
@@ -376,10 +425,10 @@ static const struct nest_expr *parse_factor(struct parser *p, int depth) {
     return convert(p, e, p->type);
   }
   e->op = NEST_LOAD;
-  e->loop = p->loop;
   e->order = p->order;
   if (!parse_access(p, name, &e->access))
     return NULL;
+  e->conditional = scan_char(&p->scan, '?');
   e->type = e->access.type;
   return convert(p, e, p->type);
 }
@@ -543,17 +592,22 @@ static bool parse_end(struct parser *p) {
   return true;
 }
 
+static bool parse_infinite(struct parser *p) {
+  return p->nest->infinite = true;
+}
+
 static bool parse_line(struct parser *p) {
   static const struct {
     const char *word;
     bool (*parse)(struct parser *);
   } line[] = {{"tensor", parse_tensor},
               {"number", parse_outside},
+              {"infinite", parse_infinite},
               {"loop", parse_loop},
               {"end", parse_end}};
   char *word = scan_name(&p->scan, p->arena);
   if (!word)
-    return fail(p, "tensor, number, loop, end or a statement");
+    return fail(p, "tensor, number, infinite, loop, end or a statement");
   for (size_t i = 0; i < sizeof line / sizeof *line; i++)
     if (strcmp(word, line[i].word) == 0)
       return line[i].parse(p) &&

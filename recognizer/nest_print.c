@@ -60,6 +60,27 @@ static void print_access(const struct nest *n, const struct nest_access *x,
   text_puts(t, "]");
 }
 
+static void print_limit(const struct nest *n, const struct limit *x,
+                        struct text *t) {
+  text_puts(t, "[");
+  bool first = true;
+  for (int l = 0; l < n->loop_count; l++) {
+    struct value v = x->step[l];
+    if (value_is(v, 0))
+      continue;
+    v = print_sign(v, first, t);
+    text_puts(t, n->loop[l].name);
+    if (!value_is(v, 1)) {
+      text_puts(t, "*");
+      print_value(n, v, t);
+    }
+    first = false;
+  }
+  if (first || !value_is(x->start, 0))
+    print_value(n, print_sign(x->start, first, t), t);
+  text_puts(t, x->below ? " < 0]" : " >= 0]");
+}
+
 /* With as many digits as bring the number back. */
 static void print_number(const struct nest_expr *e, struct text *t) {
   if (dtype_kind(e->type) != DTYPE_FLOAT) {
@@ -80,7 +101,7 @@ static void print_number(const struct nest_expr *e, struct text *t) {
 /* Its type is declared; a scalar's is that of the statement that names it
  * first. */
 static bool has_own_type(const struct nest_expr *e) {
-  return e->op == NEST_LOAD || e->op == NEST_OUTSIDE;
+  return e->op == NEST_LOAD || e->op == NEST_OUTSIDE || e->op == NEST_LIMIT;
 }
 
 /* What the parser does where an expression stands: computes in `type`, compares
@@ -149,6 +170,10 @@ static void print_expr(const struct nest *n, const struct nest_expr *e,
     return;
   case NEST_LOAD:
     print_access(n, &x->access, t);
+    text_puts(t, x->conditional ? "?" : "");
+    return;
+  case NEST_LIMIT:
+    print_limit(n, &x->limit, t);
     return;
   case NEST_SCALAR:
     text_puts(t, n->scalar[x->scalar]);
@@ -239,6 +264,7 @@ static const enum dtype *leaf_type(const struct nest *n, enum nest_op op,
 }
 
 static void print_names(const struct nest *n, struct text *t) {
+  text_puts(t, n->infinite ? "infinite\n" : "");
   for (int i = 0; i < n->tensor_count; i++) {
     const enum dtype *type = leaf_type(n, NEST_LOAD, i);
     if (!type)

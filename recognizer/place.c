@@ -194,18 +194,22 @@ const struct nest_access *access_by_leaders(const struct match *m,
                                             const struct places *p,
                                             const struct nest_access *x,
                                             int loop) {
+  struct nest_access *y = arena_copy(m->arena, x, 1, 1, sizeof *x);
+  y->stride_bytes = steps_by_leaders(m, p, x->stride_bytes, loop);
+  return y->stride_bytes ? y : NULL;
+}
+
+struct value *steps_by_leaders(const struct match *m, const struct places *p,
+                               const struct value *x, int loop) {
   const struct nest *n = m->nest;
-  struct nest_access *y = arena_alloc(m->arena, sizeof *y);
-  *y = *x;
-  y->stride_bytes =
-      arena_array(m->arena, (size_t)n->loop_count, sizeof *y->stride_bytes);
+  struct value *y = arena_array(m->arena, (size_t)n->loop_count, sizeof *y);
   for (int l = 0; l < n->loop_count; l++)
-    y->stride_bytes[l] = value_of(0);
+    y[l] = value_of(0);
   for (int l = 0; l < n->loop_count; l++)
-    if (access_moves(x, l)) {
+    if (!value_is(x[l], 0)) {
       if (loop < 0 || !nest_inside(n, loop, l))
         return NULL;
-      y->stride_bytes[p->leader[l]] = x->stride_bytes[l];
+      y[p->leader[l]] = x[l];
     }
   return y;
 }

@@ -17,6 +17,15 @@ struct value {
   int symbol;
 };
 
+/* A condition on the iterations of some loops: start + the sum of step times
+ * iteration is not below zero or, with `below`, is. */
+struct limit {
+  struct value start;
+  struct value
+      *step; /* [loop_count] of a nest, [axis_count] of a contraction */
+  bool below;
+};
+
 enum { IN0, IN1, OUT, TENSORS };
 
 enum axis_role { AXIS_C, AXIS_M, AXIS_N, AXIS_K };
@@ -56,7 +65,8 @@ struct contraction_product {
   struct value factor[2];
 };
 
-/* sum = sum over K of in0[..] * in1[..], in type acc; then
+/* sum = sum over K of in0[..] * in1[..], in type acc, of the products for which
+ * all limits hold: nothing of the others is read; then
  *   without a tail  out[..] = (accumulate ? out[..] : 0) + sum
  *   with one        out[..] = tail(sum, out[..], extra[0], extra[1], ..) */
 struct contraction {
@@ -84,6 +94,8 @@ struct contraction {
    * and neither tail, extras nor guards.  NULL: none. */
   const struct contraction *first;
   int intermediate; /* IN0 or IN1 */
+  int limit_count;
+  struct limit *limit; /* each moves with axes of in0 or with axes of in1 */
 };
 
 /* What two contractions cost, and the nest of three factors that they replace,
@@ -135,6 +147,7 @@ enum nest_op {
   NEST_LOAD,    /* memory at `access` */
   NEST_SCALAR,  /* the present value of scalar variable `scalar` */
   NEST_OUTSIDE, /* number `outside`, which is known before the nest */
+  NEST_LIMIT,   /* 1 where `limit` holds, else 0; of type u8 */
   NEST_OTHER,   /* anything else; `what` says what, in a programmer's words */
 /* NEST_NUMBER, NEST_ADD, ..: as in calc.h */
 #define CALC(id, name, operands) NEST_##id,
@@ -152,7 +165,9 @@ struct nest_expr {
   double number;   /* NUMBER; of an integer type: `integer` as a float */
   int64_t integer; /* NUMBER of an integer type */
   struct nest_access access;
-  int loop;  /* LOAD: the innermost loop around it */
+  bool conditional; /* LOAD: only limits decide where it runs */
+  struct limit limit;
+  int loop;  /* LOAD, LIMIT: the innermost loop around it */
   int order; /* LOAD: its place in program order */
   int scalar, outside;
   const char *what;
@@ -183,7 +198,8 @@ struct nest {
   int *pitch; /* [tensor_count]; a symbol, in bytes; -1: none */
   const char **symbol;
   const char **scalar;
-  const char **outside;             /* numbers that are known before the nest */
+  const char **outside; /* numbers that are known before the nest */
+  bool infinite; /* floats may be infinite or NaN: zero times one is not zero */
   struct nest_statement *statement; /* in program order */
 };
 

@@ -185,7 +185,14 @@ static const struct term *in_iteration(const struct match *m,
       __builtin_add_overflow(x->offset_bytes, way, &x->offset_bytes))
     return NULL;
   x->stride_bytes[loop] = value_of(0);
-  return term_load(m->arena, m->nest, x, in->at);
+  const struct term *t =
+      term_load(m->arena, m->nest, x, in->conditional, in->at);
+  for (int i = 0; i < in->arg_count; i++) {
+    if (in->arg[i]->moves & loop_bit(loop))
+      return NULL;
+    t = term_within(m->arena, t, in->arg[i]);
+  }
+  return t;
 }
 
 /* Replaces every sum that has the loop by one for each of its iterations. */

@@ -116,6 +116,19 @@ static bool find_cutters(struct builder *b, const struct term *t,
                          "into pieces");
 }
 
+/* What only some iterations read must be under the limits that say which. */
+static bool check_limits(struct builder *b, const struct sum *s) {
+  bool conditional = false, limited = false;
+  for (int i = 0; i < s->in_count; i++) {
+    conditional |= s->in[i]->conditional;
+    limited |= s->in[i]->arg_count > 0;
+  }
+  if (s->in_count == 2 ? limited || !conditional : !limited && !conditional)
+    return true;
+  return verdict_decline(b->m->verdict, RULE_GUARDED, s->in[0]->at,
+                         "a condition inside the nest decides what is read");
+}
+
 static bool take_sum(struct builder *b, const struct term *t,
                      struct scaled *s) {
   uint64_t cutters;
@@ -143,7 +156,7 @@ static bool take_sum(struct builder *b, const struct term *t,
     s->sum.in[s->sum.in_count++] = in;
   }
   if (s->sum.in_count >= 2)
-    return true;
+    return check_limits(b, &s->sum);
   if (t->arg_count == 1)
     return verdict_decline(b->m->verdict, RULE_NOT_PRODUCT_SUM, t->at,
                            "elements are summed, not products of them");
@@ -328,7 +341,14 @@ static const struct calc *build(struct builder *b, const struct term *t) {
     if (t->moves & ~b->places->leaders)
       return decline(b, RULE_NOT_PRODUCT_SUM, t->at,
                      "an element is used outside the loop that moves it");
+    if (t->conditional || t->arg_count)
+      return decline(b, RULE_GUARDED, t->at,
+                     "a condition inside the nest decides which elements "
+                     "beside those of the products are read");
     return build_extra(b, t);
+  case TERM_LIMIT:
+    return decline(b, RULE_GUARDED, t->at,
+                   "a condition on the loops' counters decides on the result");
   case TERM_OUTSIDE:
     return build_extra(b, t);
   case TERM_SUM:

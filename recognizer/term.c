@@ -29,12 +29,39 @@ const struct term *term_old(struct arena *a, int place, enum dtype type) {
 }
 
 const struct term *term_load(struct arena *a, const struct nest *n,
-                             const struct nest_access *x, struct loc at) {
+                             const struct nest_access *x, bool conditional,
+                             struct loc at) {
   struct term *t = leaf(a, TERM_LOAD, x->type, at);
+  t->conditional = conditional;
   t->access = x;
   for (int l = 0; l < n->loop_count; l++)
     if (access_moves(x, l))
       t->moves |= loop_bit(l);
+  return t;
+}
+
+const struct term *term_limit(struct arena *a, const struct nest *n,
+                              const struct limit *x, struct loc at) {
+  struct term *t = leaf(a, TERM_LIMIT, DTYPE_U8, at);
+  t->limit = *x;
+  for (int l = 0; l < n->loop_count; l++)
+    if (!value_is(x->step[l], 0))
+      t->moves |= loop_bit(l);
+  return t;
+}
+
+const struct term *term_within(struct arena *a, const struct term *load,
+                               const struct term *limit) {
+  for (int i = 0; i < load->arg_count; i++)
+    if (term_equal(load->arg[i], limit))
+      return load;
+  struct term *t = arena_copy(a, load, 1, 1, sizeof *load);
+  size_t count = (size_t)load->arg_count;
+  const struct term **arg =
+      arena_copy(a, load->arg, count, count + 1, sizeof *arg);
+  arg[t->arg_count++] = limit;
+  t->arg = arg;
+  t->moves |= limit->moves;
   return t;
 }
 
@@ -156,11 +183,23 @@ const struct term *term_cast(struct arena *a, enum dtype type,
   return term_make(a, TERM_CAST, type, true, x->at, 1, &x);
 }
 
+static bool limit_equal(const struct limit *x, const struct limit *y,
+                        uint64_t loops) {
+  for (int l = 0; l < 64; l++)
+    if (loops & loop_bit(l) && !value_equal(x->step[l], y->step[l]))
+      return false;
+  return x->below == y->below && value_equal(x->start, y->start);
+}
+
 bool term_alike(const struct term *x, const struct term *y) {
   const struct nest_access *a = x->access, *b = y->access;
   if (x->op != TERM_LOAD || y->op != TERM_LOAD || a->tensor != b->tensor ||
-      a->type != b->type || x->moves != y->moves)
+      a->type != b->type || x->moves != y->moves ||
+      x->arg_count != y->arg_count)
     return false;
+  for (int i = 0; i < x->arg_count; i++)
+    if (!term_equal(x->arg[i], y->arg[i]))
+      return false;
   for (int l = 0; l < 64; l++)
     if (x->moves & loop_bit(l) &&
         !value_equal(a->stride_bytes[l], b->stride_bytes[l]))
@@ -183,6 +222,8 @@ bool term_equal(const struct term *x, const struct term *y) {
            x->access->rows == y->access->rows;
   case TERM_OUTSIDE:
     return x->outside == y->outside;
+  case TERM_LIMIT:
+    return limit_equal(&x->limit, &y->limit, x->moves | y->moves);
   case TERM_CARRY:
     return x->variable == y->variable && x->loop == y->loop;
   case TERM_NUMBER:
@@ -225,6 +266,7 @@ const char *term_words(enum term_op op) {
   case TERM_LE:
   case TERM_EQ:
   case TERM_NOT:
+  case TERM_LIMIT:
     return "a comparison";
   case TERM_AND:
   case TERM_OR:

@@ -11,8 +11,10 @@
 
 enum term_op {
   TERM_OLD,     /* what place `place` of the result held before the nest */
-  TERM_LOAD,    /* an element of another tensor */
+  TERM_LOAD,    /* an element of another tensor; args are LIMITs: where one does
+                 * not hold, it counts as zero and is not read */
   TERM_OUTSIDE, /* number `outside` */
+  TERM_LIMIT,   /* 1 where `limit` holds, else 0 */
   TERM_CARRY,   /* what variable `variable` held when an iteration of `loop`
                  * began */
   TERM_SUM,     /* of the product of all args, over all iterations of `loops` */
@@ -31,6 +33,8 @@ struct term {
   double number;                    /* NUMBER */
   int64_t integer;                  /* NUMBER */
   const struct nest_access *access; /* LOAD: strides by leaders */
+  bool conditional;                 /* LOAD: as in nest_expr */
+  struct limit limit;               /* LIMIT: steps by leaders */
   int place, outside, variable, loop;
   uint64_t loops; /* SUM: a bit per loop */
   enum rule rule; /* BAD */
@@ -51,7 +55,13 @@ enum calc_op term_calc_op(enum term_op);
 
 const struct term *term_old(struct arena *, int place, enum dtype);
 const struct term *term_load(struct arena *, const struct nest *,
-                             const struct nest_access *, struct loc);
+                             const struct nest_access *, bool conditional,
+                             struct loc);
+const struct term *term_limit(struct arena *, const struct nest *,
+                              const struct limit *, struct loc);
+/* The LOAD under one more LIMIT. */
+const struct term *term_within(struct arena *, const struct term *load,
+                               const struct term *limit);
 const struct term *term_outside(struct arena *, int outside, enum dtype,
                                 struct loc);
 const struct term *term_carry(struct arena *, int variable, int loop,
@@ -73,7 +83,8 @@ const struct term *term_sum(struct arena *, uint64_t loops, enum dtype,
 const struct term *term_cast(struct arena *, enum dtype, const struct term *);
 
 bool term_equal(const struct term *, const struct term *);
-/* Elements of one tensor that move alike, wherever they start. */
+/* Elements of one tensor that move alike under equal LIMITs, wherever they
+ * start. */
 bool term_alike(const struct term *, const struct term *);
 bool term_is_zero(const struct term *); /* a number; not minus zero */
 /* "a maximum": what a programmer calls the operation. */

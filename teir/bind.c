@@ -26,6 +26,12 @@ struct teir *teir_bind(struct arena *a, const struct teir *from,
       x->offset_bytes[j] = bound(x->offset_bytes[j], value);
     }
   }
+  for (int i = 0; i < t->limit_count; i++) {
+    struct teir_limit *l = &t->limit[i];
+    l->start = bound(l->start, value);
+    for (int j = 0; j < t->axis_count; j++)
+      l->step[j] = bound(l->step[j], value);
+  }
   return teir_verify(t, d) ? t : NULL;
 }
 
@@ -46,6 +52,14 @@ bool teir_check_bound(const struct teir *t, struct diag *d) {
       if (!size_bound(t, x, x->stride_bytes[j], "a stride", d) ||
           !size_bound(t, x, x->offset_bytes[j], "an offset", d))
         return false;
+  }
+  for (int i = 0; i < t->limit_count; i++) {
+    const struct teir_limit *l = &t->limit[i];
+    bool good = l->start.symbol < 0;
+    for (int j = 0; j < t->axis_count; j++)
+      good = good && l->step[j].symbol < 0;
+    if (!good)
+      return diag_error(d, l->at, "a limit names an unbound symbol");
   }
   return true;
 }

@@ -90,6 +90,10 @@ struct teir *teir_clone(struct arena *a, const struct teir *from) {
     n->guard = copy(a, n->guard, n->guard_count, sizeof *n->guard);
   }
   t->roots = teir_list_copy(a, t->roots);
+  t->limit = copy(a, t->limit, t->limit_count, sizeof *t->limit);
+  for (int i = 0; i < t->limit_count; i++)
+    t->limit[i].step =
+        copy(a, t->limit[i].step, t->axis_count, sizeof *t->limit[i].step);
   return t;
 }
 
@@ -173,6 +177,16 @@ void teir_add_guard(struct arena *a, struct teir_node *n,
                     struct teir_guard_term term) {
   n->guard = grow(a, n->guard, n->guard_count, sizeof *n->guard);
   n->guard[n->guard_count++] = term;
+}
+
+struct teir_limit *teir_add_limit(struct arena *a, struct teir *t, bool below) {
+  t->limit = grow(a, t->limit, t->limit_count, sizeof *t->limit);
+  struct teir_limit *l = &t->limit[t->limit_count++];
+  *l = (struct teir_limit){.below = below, .start = teir_constant(0)};
+  l->step = arena_array(a, (size_t)t->axis_count, sizeof *l->step);
+  for (int i = 0; i < t->axis_count; i++)
+    l->step[i] = teir_constant(0);
+  return l;
 }
 
 static const char *fresh(struct arena *a, const struct teir *t,
@@ -317,9 +331,15 @@ void teir_compact_axes(struct teir *t) {
   arena_close(a);
 }
 
+bool teir_check_whole(const struct teir *t, struct diag *d) {
+  return t->limit_count == 0 ||
+         diag_declined(d, t->limit[0].at,
+                       "the program leaves out products beyond a limit");
+}
+
 bool teir_check_concrete(const struct teir *t, struct diag *d) {
   int64_t low, high;
-  if (!teir_verify(t, d) || !teir_check_bound(t, d))
+  if (!teir_verify(t, d) || !teir_check_bound(t, d) || !teir_check_whole(t, d))
     return false;
   for (int i = 0; i < t->tensor_count; i++)
     if (!teir_footprint(t, i, &low, &high, d))

@@ -164,6 +164,17 @@ static void add_step(struct arena *a, struct teir *t, const struct step *s) {
     add_map(a, t, c, outer);
 }
 
+static void add_limits(struct arena *a, struct teir *t,
+                       const struct contraction *c) {
+  for (int i = 0; i < c->limit_count; i++) {
+    struct teir_limit *l = teir_add_limit(a, t, c->limit[i].below);
+    l->at = c->at;
+    l->start = size_of(c->limit[i].start);
+    for (int j = 0; j < c->axis_count; j++)
+      l->step[j] = size_of(c->limit[i].step[j]);
+  }
+}
+
 struct teir *teir_from_contraction(struct arena *a, const struct contraction *c,
                                    struct diag *d) {
   struct teir *t = teir_empty(a, c->at.file);
@@ -179,5 +190,6 @@ struct teir *teir_from_contraction(struct arena *a, const struct contraction *c,
     add_step(a, t, &first);
   }
   add_step(a, t, &second);
+  add_limits(a, t, c);
   return teir_verify(t, d) ? t : NULL;
 }

@@ -18,6 +18,20 @@ struct walker {
   bool alone;     /* no threads may be started from here */
 };
 
+/* Do the limits hold at the present indices? */
+static bool counts(const struct walker *r) {
+  const struct teir *t = r->w->t;
+  for (int i = 0; i < t->limit_count; i++) {
+    const struct teir_limit *l = &t->limit[i];
+    uint64_t at = (uint64_t)l->start.constant;
+    for (int x = 0; x < t->axis_count; x++)
+      at += (uint64_t)l->step[x].constant * (uint64_t)r->index[x];
+    if (((int64_t)at < 0) != l->below)
+      return false;
+  }
+  return true;
+}
+
 static bool enters(const struct walker *r, const struct teir_node *n) {
   const struct teir *t = r->w->t;
   for (int i = 0; i < n->guard_count; i++) {
@@ -26,7 +40,8 @@ static bool enters(const struct walker *r, const struct teir_node *n) {
     if (r->index[x] != wanted)
       return false;
   }
-  return true;
+  return n->kind == TEIR_ITERATION ||
+         t->primitive[n->primitive].op != TEIR_CONTRACTION || counts(r);
 }
 
 static void walk_list(struct walker *r, struct teir_list list,
@@ -134,10 +149,23 @@ void teir_run_schedule(const struct run_walk *w, void *const tensor[]) {
   arena_close(a);
 }
 
+/* A call must do one product, or products that count alike. */
+static bool check_limits(const struct teir *t, struct diag *d) {
+  for (int p = 0; p < t->primitive_count; p++)
+    for (int r = 0; r < TEIR_ROLES; r++)
+      for (int i = 0; i < t->primitive[p].role[r].count; i++)
+        for (int l = 0; l < t->limit_count; l++)
+          if (t->limit[l].step[t->primitive[p].role[r].item[i]].constant)
+            return diag_declined(d, t->limit[l].at,
+                                 "a limit moves with an axis of primitive %s",
+                                 t->primitive[p].id);
+  return true;
+}
+
 bool teir_run_check(const struct teir *t, void *const tensor[],
                     struct diag *d) {
   int64_t low, high;
-  if (!teir_verify(t, d) || !teir_check_bound(t, d))
+  if (!teir_verify(t, d) || !teir_check_bound(t, d) || !check_limits(t, d))
     return false;
   for (int i = 0; i < t->tensor_count; i++) {
     if (!teir_footprint(t, i, &low, &high, d))

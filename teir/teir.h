@@ -100,6 +100,15 @@ struct teir_node {
   struct loc at;
 };
 
+/* A product counts, and its factors are read, only where start + the sum of
+ * step * index is not below zero or, with `below`, is. */
+struct teir_limit {
+  bool below;
+  struct teir_size start;
+  struct teir_size *step; /* [axis_count] */
+  struct loc at;
+};
+
 struct teir {
   const char *file;
   int symbol_count, tensor_count, axis_count, primitive_count, node_count;
@@ -109,6 +118,9 @@ struct teir {
   struct teir_primitive *primitive;
   struct teir_node *node;
   struct teir_list roots;
+  int limit_count; /* of all Contractions.  They are kept when a program is run;
+                    * transformations decline programs that have any */
+  struct teir_limit *limit;
 };
 
 /* ---- build, read, write ---- */

@@ -27,6 +27,8 @@ void teir_add_property(struct arena *, struct teir *, int primitive,
                        const char *key, const char *value);
 
 void teir_add_guard(struct arena *, struct teir_node *, struct teir_guard_term);
+/* From zero on, with no steps; all axes are there. */
+struct teir_limit *teir_add_limit(struct arena *, struct teir *, bool below);
 
 void teir_list_add(struct arena *, struct teir_list *, int item);
 void teir_list_insert(struct arena *, struct teir_list *, int place, int item);
@@ -69,6 +71,9 @@ void teir_print_expression(const struct teir *, const struct teir_primitive *,
 
 /* The file a message is about when no line is known. */
 struct loc teir_loc(const struct teir *);
+/* False, with a message, if there are limits, which most of the room does not
+ * know. */
+bool teir_check_whole(const struct teir *, struct diag *);
 /* False, with a message, if a run-time value is not bound yet. */
 bool teir_check_bound(const struct teir *, struct diag *);
 

@@ -98,6 +98,21 @@ static void print_node(const struct teir *t, const struct teir_node *n,
   }
 }
 
+static void print_limit(const struct teir *t, const struct teir_limit *l,
+                        struct text *to) {
+  text_printf(to, "limit %s ", l->below ? "negative" : "nonnegative");
+  teir_print_size(t, l->start, to);
+  bool first = true;
+  for (int i = 0; i < t->axis_count; i++) {
+    if (l->step[i].symbol < 0 && l->step[i].constant == 0)
+      continue;
+    text_printf(to, "%s %s=", first ? " along" : "", t->axis[i].id);
+    teir_print_size(t, l->step[i], to);
+    first = false;
+  }
+  text_puts(to, "\n");
+}
+
 void teir_print(const struct teir *t, struct text *to) {
   text_puts(to, "teir 1\n");
   for (int i = 0; i < t->symbol_count; i++)
@@ -113,4 +128,6 @@ void teir_print(const struct teir *t, struct text *to) {
   print_nodes(t, t->roots, to);
   for (int i = 0; i < t->node_count; i++)
     print_node(t, &t->node[i], to);
+  for (int i = 0; i < t->limit_count; i++)
+    print_limit(t, &t->limit[i], to);
 }

@@ -18,6 +18,7 @@
  *   iterate <id> over <axis> sequential|parallel [on rows|columns|time]
  *        [when first(<axis>) and last(<axis>) ..] do <node>, ..
  *   invoke <id> calls <primitive> [when ..]
+ *   limit nonnegative|negative <size> [along <axis>=<size> ..]
  *
  * Each definition is one line; they are broken here to fit.
  *
@@ -374,6 +375,25 @@ static bool read_invocation(struct reader *r) {
          take_guard(r, n);
 }
 
+static bool read_limit(struct reader *r) {
+  bool below = scan_word(&r->s, "negative");
+  if (!below && !expect_word(r, "nonnegative"))
+    return false;
+  struct teir_limit *l = teir_add_limit(r->a, r->t, below);
+  l->at = scan_loc(&r->s);
+  if (!take_size(r, &l->start))
+    return false;
+  for (bool more = scan_word(&r->s, "along"); more;
+       more = !scan_end_of_line(&r->s)) {
+    int axis;
+    if (!take_known(r, AXIS, &axis) || !expect_char(r, '=', "'='") ||
+        !take_size(r, &l->step[axis]))
+      return false;
+    scan_char(&r->s, ',');
+  }
+  return true;
+}
+
 static bool read_roots(struct reader *r) {
   if (r->roots_seen)
     return diag_error(r->d, scan_loc(&r->s), "there are two lists of roots");
@@ -474,6 +494,7 @@ static const struct line {
     {"iterate", define_iteration, read_iteration},
     {"invoke", define_invocation, read_invocation},
     {"roots", define_nothing, read_roots},
+    {"limit", define_nothing, read_limit},
 };
 enum { LINES = sizeof line / sizeof *line };
 
@@ -482,7 +503,8 @@ static const struct line *take_line(struct reader *r) {
     if (scan_word(&r->s, line[i].word))
       return &line[i];
   scan_expected(&r->s, r->d,
-                "symbol, tensor, axis, primitive, roots, iterate or invoke");
+                "symbol, tensor, axis, primitive, roots, iterate, invoke or "
+                "limit");
   return NULL;
 }
 

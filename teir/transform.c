@@ -95,7 +95,8 @@ static bool split_axis(struct arena *a, struct teir *t, int axis, int outer,
 
 struct teir *teir_split(struct arena *a, const struct teir *from, int axis,
                         int64_t inner, struct diag *d) {
-  if (!teir_verify(from, d) || !check_split(from, axis, inner, d))
+  if (!teir_verify(from, d) || !teir_check_whole(from, d) ||
+      !check_split(from, axis, inner, d))
     return NULL;
   struct teir *t = teir_clone(a, from);
   const char *id =

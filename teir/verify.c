@@ -537,6 +537,20 @@ static bool expressions_valid(struct check *k) {
   return true;
 }
 
+/* ---- limit rules ---- */
+static bool limit_sizes_exist(struct check *k) {
+  for (int i = 0; i < k->t->limit_count; i++) {
+    const struct teir_limit *l = &k->t->limit[i];
+    int highest = l->start.symbol;
+    for (int j = 0; j < k->t->axis_count; j++)
+      highest = l->step[j].symbol > highest ? l->step[j].symbol : highest;
+    if (highest >= k->t->symbol_count)
+      return diag_error(k->d, l->at, "a limit names symbol %d of %d", highest,
+                        k->t->symbol_count);
+  }
+  return true;
+}
+
 bool teir_verify(const struct teir *t, struct diag *d) {
   static bool (*const rule[])(struct check *) = {
       symbol_ids_unique,
@@ -565,6 +579,7 @@ bool teir_verify(const struct teir *t, struct diag *d) {
       operand_types_fit,
       metadata_valid,
       expressions_valid,
+      limit_sizes_exist,
   };
   struct check k = {t, arena_open(), d, NULL};
   bool good = true;

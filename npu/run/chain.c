@@ -33,7 +33,8 @@ bool chain_split(struct arena *a, const struct teir *t, struct chain *c,
   *c = (struct chain){.product = t};
   if (in2 < 0)
     return true;
-  if (in2 == t->tensor_count - 2 && in2 <= PRODUCT_TENSORS && t->roots.count) {
+  if (in2 == t->tensor_count - 2 && in2 <= PRODUCT_TENSORS && t->roots.count &&
+      !t->limit_count) {
     for (int i = 0; i < in2; i++)
       rest[i] = i;
     c->product = teir_slice(a, t, 1, t->roots.count - 1, rest, in2, d);

@@ -28,9 +28,11 @@ enum {
   PRODUCT_EXTRA,
   PRODUCT_TENSORS = RUN_TENSORS + CALC_INPUTS - 1
 };
+enum { PRODUCT_LIMITS = 16 };
 struct product_axis {
   const char *id;
   int64_t extent, stride_bytes[PRODUCT_TENSORS];
+  int64_t step[PRODUCT_LIMITS]; /* of limits, along this axis */
 };
 /* Without a tail out = (accumulate ? out : 0) + sum, else out = tail. */
 struct product {
@@ -44,8 +46,11 @@ struct product {
   struct product_axis axis[PRODUCT_ROLES][PRODUCT_AXES]; /* by axis_role */
   int64_t extent[PRODUCT_ROLES];   /* product of the role's extents */
   int64_t offset[PRODUCT_TENSORS]; /* bytes from the base to element 0 */
-  bool empty_out;                  /* no element of out is touched */
-  bool empty_sum;                  /* nothing is summed: the sum is 0 */
+  int limit_count; /* only products count, and are read, at which no limit is
+                      below zero */
+  int64_t limit[PRODUCT_LIMITS]; /* at the first index of all axes */
+  bool empty_out;                /* no element of out is touched */
+  bool empty_sum;                /* nothing is summed: the sum is 0 */
 };
 /* False and *d: not a plain product, or one that we may not run. */
 bool product_read(const struct teir *, const int64_t *value, struct product *,
@@ -89,6 +94,18 @@ bool chain_split(struct arena *, const struct teir *, struct chain *,
  * first's inputs are.  The call's tensors. */
 void *chain_open(const struct chain *, const struct product *first,
                  const struct product *, void *const tensor[], struct diag *);
+
+/* ---- pad.c: inputs with zeros where products do not count ---- */
+struct padded {
+  struct product product; /* without limits, on these tensors: */
+  void *tensor[PRODUCT_TENSORS];
+  void *copy[RUN_OUT]; /* of inputs; NULL: none */
+};
+/* Declines when out shares a byte with what is read here, and when more would
+ * be read than the product's limits allow. */
+bool padded_open(struct padded *, const struct product *, void *const tensor[],
+                 struct diag *);
+void padded_close(struct padded *);
 
 /* ---- pack.c: copies between two ways to lay out a matrix ---- */
 /* Element (i, j) lies at row[i] + column[j] bytes. */

@@ -221,6 +221,25 @@ static void insert(struct product *p, enum axis_role role,
   p->axis[role][at] = x;
 }
 
+/* As those that must not be below zero: v < 0 says that -1 - v is not. */
+static int64_t limit_value(const struct reading *r, const struct teir_limit *l,
+                           struct teir_size s, int64_t base) {
+  int64_t v = valued(r, s);
+  return l->below ? (int64_t)((uint64_t)base - (uint64_t)v) : v;
+}
+
+static bool read_limits(struct reading *r, struct product *p) {
+  p->limit_count = r->t->limit_count;
+  if (p->limit_count > PRODUCT_LIMITS)
+    return diag_declined(r->d, loc_none(), "more than %d limits",
+                         PRODUCT_LIMITS);
+  for (int i = 0; i < p->limit_count; i++) {
+    const struct teir_limit *l = &r->t->limit[i];
+    p->limit[i] = limit_value(r, l, l->start, -1);
+  }
+  return true;
+}
+
 static bool read_axis(struct reading *r, int axis, struct product *p) {
   const struct teir_axis *from = &r->t->axis[axis];
   struct product_axis x = {.id = from->id, .extent = valued(r, from->extent)};
@@ -242,6 +261,10 @@ static bool read_axis(struct reading *r, int axis, struct product *p) {
     int64_t offset = valued(r, from->offset_bytes[i]);
     if (__builtin_add_overflow(p->offset[i], offset, &p->offset[i]))
       return decline_at(r, from->at, "an offset beyond 64 bits on", x.id);
+  }
+  for (int i = 0; i < p->limit_count; i++) {
+    const struct teir_limit *l = &r->t->limit[i];
+    x.step[i] = limit_value(r, l, l->step[axis], 0);
   }
   if (r->zero.found && x.extent > 1 && x.stride_bytes[RUN_OUT] && !in_zero)
     return decline_at(r, from->at, "out is not zeroed along axis", x.id);
@@ -349,6 +372,8 @@ bool product_read(const struct teir *t, const int64_t *value, struct product *p,
     p->type[i] = t->tensor[i].type;
   p->acc = p->type[summed];
   p->accumulate = !r.zero.found;
+  if (!read_limits(&r, p))
+    return false;
   int axes = 0;
   for (int i = 0; i < t->axis_count; i++) {
     if (!place_has(t, &r.contraction, i))
@@ -361,7 +386,7 @@ bool product_read(const struct teir *t, const int64_t *value, struct product *p,
   if (p->empty_out)
     return true;
   if (p->empty_sum)
-    p->count[AXIS_K] = 0;
+    p->count[AXIS_K] = p->limit_count = 0;
   return fuse_extents(&r, p) && check_spans(&r, p) && check_out(&r, p);
 }
 

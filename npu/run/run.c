@@ -149,6 +149,18 @@ static bool run_chain(struct run *r, const struct run_device *device,
   return good;
 }
 
+static bool run_padded(struct run *r, const struct run_device *device,
+                       const struct run_options *o, const struct product *p,
+                       void *const tensor[], struct run_report *report,
+                       struct diag *d) {
+  struct padded x;
+  bool good = padded_open(&x, p, tensor, d) &&
+              product_disjoint(&x.product, x.tensor, d) &&
+              run_product(r, device, o, &x.product, x.tensor, report, d);
+  padded_close(&x);
+  return good;
+}
+
 /* The whole way for a TEIR that has been read. */
 static bool run_teir(struct run *r, const struct run_request *q,
                      const struct teir *t, const struct chain *c,
@@ -172,12 +184,14 @@ static bool run_teir(struct run *r, const struct run_request *q,
   if (c->first)
     return worth_it(&p, device, o, d) &&
            run_chain(r, device, o, c, &first, &p, q->tensor, report, d);
-  if (!product_disjoint(&p, q->tensor, d))
+  if (!p.limit_count && !product_disjoint(&p, q->tensor, d))
     return false;
   if (p.empty_sum)
     return tail_store_empty(&p, q->tensor, d);
   if (!worth_it(&p, device, o, d))
     return false;
+  if (p.limit_count)
+    return run_padded(r, device, o, &p, q->tensor, report, d);
   if (device->run_teir && !p.tail)
     return run_host_teir(device, q, t, d);
   return run_product(r, device, o, &p, q->tensor, report, d);

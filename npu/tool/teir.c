@@ -35,6 +35,8 @@ static bool show_tec(struct teir_job *j, const struct teir *t) {
 bool teir_job_show(struct teir_job *j, const struct teir *t) {
   if (!t)
     return false;
+  if (t->limit_count && j->form != TEIR_FORM_TEXT)
+    return diag_error(&j->d, t->limit[0].at, "only text has limits");
   switch (j->form) {
   case TEIR_FORM_TEXT:
     teir_print(t, &j->out);

@@ -127,6 +127,14 @@ static struct number whole_operation(enum nest_op op, struct number x,
     break;
   case NEST_LT:
     return truth(x.i < y.i);
+  case NEST_AND:
+    x.i &= y.i;
+    break;
+  case NEST_OR:
+    x.i |= y.i;
+    break;
+  case NEST_NOT:
+    return truth(!x.i);
   default:
     require(false, "an operation that no test uses");
   }
@@ -166,6 +174,15 @@ static void *place(struct interpreter *x, const struct nest_access *a) {
   return x->memory->tensor[a->tensor] + at;
 }
 
+/* Of loops or axes. */
+static bool holds(const struct memory *m, const struct limit *l,
+                  const int64_t *iteration, int count) {
+  int64_t v = value(m, l->start);
+  for (int i = 0; i < count; i++)
+    v += value(m, l->step[i]) * iteration[i];
+  return (v < 0) == l->below;
+}
+
 static struct number evaluate(struct interpreter *x,
                               const struct nest_expr *e) {
   struct number arg[CALC_OPERANDS];
@@ -177,6 +194,9 @@ static struct number evaluate(struct interpreter *x,
     return x->scalar[e->scalar];
   case NEST_OUTSIDE:
     return load(e->type, x->memory->outside[e->outside]);
+  case NEST_LIMIT:
+    return truth(
+        holds(x->memory, &e->limit, x->iteration, x->nest->loop_count));
   case NEST_OTHER:
     x->failed = true;
     return truth(false);
@@ -185,12 +205,12 @@ static struct number evaluate(struct interpreter *x,
   default:
     break;
   }
+  if (e->op == NEST_SELECT) /* the other side is not read */
+    return evaluate(x, e->arg[evaluate(x, e->arg[0]).i ? 1 : 2]);
   for (int i = 0; i < calc_operands(nest_calc_op(e->op)); i++)
     arg[i] = evaluate(x, e->arg[i]);
   if (e->op == NEST_CAST)
     return cast(e->type, arg[0]);
-  if (e->op == NEST_SELECT)
-    return arg[0].i ? arg[1] : arg[2];
   if (calc_operands(nest_calc_op(e->op)) == 1)
     arg[1] = arg[0];
   return is_float(arg[0].type) ? float_operation(e->op, arg[0], arg[1])
@@ -309,6 +329,9 @@ static void add_products(struct evaluation *x, int axis, struct number *sum) {
   while (axis < c->axis_count && c->axis[axis].role != AXIS_K)
     axis++;
   if (axis == c->axis_count) {
+    for (int l = 0; l < c->limit_count; l++)
+      if (!holds(x->m, &c->limit[l], x->iteration, c->axis_count))
+        return;
     struct number a = load(c->type[IN0], element(x, IN0));
     struct number b = load(c->type[IN1], element(x, IN1));
     if (is_float(sum->type))

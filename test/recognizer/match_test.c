@@ -8,6 +8,18 @@
 #define AB "A[i*16 + k] * B[k*32 + j]"
 #define IJK "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\nloop k 16\n"
 #define IJ "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\n"
+/* Three taps over rows of nine numbers, of which there are 64. */
+#define TAPS                                                                   \
+  "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\ns = 0 : i32\nloop t 3\n"
+#define PAD(line) TAPS "loop k 9\n" line "\nend\nend\nC[i*32 + j] = s : i32"
+#define PAD_FLOATS(line)                                                       \
+  "tensor A bf16\ntensor B bf16\nloop i 64\nloop j 32\ns = 0 : f32\n"          \
+  "loop t 3\nloop k 9\n" line "\nend\nend\nC[i*32 + j] = s : f32"
+#define ABOVE "[i + t - 1 >= 0]"
+#define BELOW "[i + t - 65 < 0]"
+#define IN "and(" ABOVE ", " BELOW ")"
+#define X "A[i*9 + t*9 + k - 9]?"
+#define W "B[t*288 + k*32 + j]?"
 #define I "tensor A i8\ntensor B i8\nloop i 64\n"
 
 /* Of products of three factors. */
@@ -132,6 +144,74 @@ static const struct {
      "loop i 64 cut by ii\nloop j 32\nt = s : i32\nloop k 16\nt += " AB
      " : i32\nend\nC[i*32 + j] = t : i32",
      "NotProductSum"},
+    /* conditions on counters: the zeros around a picture */
+    {"products skipped", PAD("s = select(" IN ", s + " X " * " W ", s) : i32"),
+     "mkl,kln->mn"},
+    {"by one condition inside the other",
+     PAD("s = select(" ABOVE ", select(" BELOW ", s + " X " * " W
+         ", s), s) : i32"),
+     "mkl,kln->mn"},
+    {"by the opposite",
+     PAD("s = select(or(not(" ABOVE "), [i + t - 65 >= 0]), s, s + " X " * " W
+         ") : i32"),
+     "mkl,kln->mn"},
+    {"by a choice among conditions",
+     PAD("s = select(select(" ABOVE ", " BELOW ", 0), s + " X " * " W
+         ", s) : i32"),
+     "mkl,kln->mn"},
+    {"zero beyond", PAD("s += select(" IN ", " X ", 0) * " W " : i32"),
+     "mkl,kln->mn"},
+    {"subtracted", PAD("s = select(" IN ", s - " X " * " W ", s) : i32"),
+     "mkl,kln->mn = sub(i32:0,sum)"},
+    {"a whole loop skipped",
+     TAPS "u = s : i32\nloop k 9\nu += " X " * " W " : i32\nend\ns = select(" IN
+          ", u, s) : i32\nend\n"
+          "C[i*32 + j] = s : i32",
+     "mkl,kln->mn"},
+    {"one beyond", PAD("s += select(" IN ", " X ", 1) * " W " : i32"),
+     "GuardedBody"},
+    {"something else beyond",
+     PAD("s = select(" IN ", s + " X " * " W ", s + 1) : i32"), "GuardedBody"},
+    {"more within", PAD("s = select(" IN ", s + 1 + " X " * " W ", s) : i32"),
+     "GuardedBody"},
+    {"either of two",
+     PAD("s = select(or(" ABOVE ", " BELOW "), s + " X " * " W ", s) : i32"),
+     "GuardedBody"},
+    {"of rows and columns",
+     PAD("s = select([i + j >= 0], s + " X " * " W ", s) : i32"),
+     "GuardedBody"},
+    {"read without a condition that says where",
+     PAD("s += " X " * " W " : i32"), "GuardedBody"},
+    {"and a factor beside",
+     PAD("s = select(" IN ", s + D[i]? * " X " * " W ", s) : i32"),
+     "GuardedBody"},
+    {"decides on the tail",
+     IJ "s = 0 : i32\nloop k 16\ns += " AB
+        " : i32\nend\nC[i*32 + j] = select([i - j >= 0], s, 1) : i32",
+     "GuardedBody"},
+    {"floats", PAD_FLOATS("s = select(" IN ", s + " X " * " W ", s) : f32"),
+     "mkl,kln->mn"},
+    {"floats that may be infinite",
+     "infinite\n" PAD_FLOATS("s = select(" IN ", s + " X " * " W ", s) : f32"),
+     "NeedsFinite"},
+    {"floats that may be infinite, but not beyond",
+     "infinite\n" PAD_FLOATS("s += select(" IN ", " X ", 0) * " W " : f32"),
+     "mkl,kln->mn"},
+    {"floats in order",
+     PAD_FLOATS("s += select(" IN ", " X ", 0) * " W " : f32 ordered"),
+     "NeedsReassoc"},
+    {"channels unrolled",
+     "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\ns = 0 : i32\n"
+     "loop t 3\ns = select(" IN ", s + A[i*2 + t*2 - 2]? * B[t*64 + j]? + "
+     "A[i*2 + t*2 - 1]? * B[t*64 + j + 32]?, s) : i32\nend\n"
+     "C[i*32 + j] = s : i32",
+     "mkl,kln->mn"},
+    {"taps unrolled",
+     "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\ns = 0 : i32\n"
+     "loop k 9\ns = select([i - 1 >= 0], s + A[i*9 + k - 9]? * B[k*32 + j]?, "
+     "s) : i32\ns = select([i - 2 >= 0], s + A[i*9 + k - 18]? * B[k*32 + j + "
+     "288]?, s) : i32\nend\nC[i*32 + j] = s : i32",
+     "SeveralProducts"},
     /* start values */
     {"set to one",
      IJ "C[i*32 + j] = 1 : i32\nloop k 16\nC[i*32 + j] += " AB " : i32",

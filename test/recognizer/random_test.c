@@ -38,6 +38,7 @@ struct plan {
   bool a_turned, b_turned, c_turned;
   bool scalar; /* the sum is kept in a scalar */
   bool partial, split, ordered, minus, scaled, hoisted, swapped;
+  int limited; /* operands count where 1, 2: a condition on counters holds */
   enum start start;
   int tail;
   int depth;
@@ -104,6 +105,11 @@ static const char *product(const struct plan *p, int x, int y, int u) {
                          second_a, x * ai + u * ak);
   const char *b = format("B[j*%d + k*%d%s + %d]", p->un * bj, p->uk * l * bk,
                          second_b, y * bj + u * bk);
+  if (p->limited == 1)
+    a = format("select([i*%d + k - %d >= 0], %s?, 0)", 1 - 2 * (u % 2), x + 3,
+               a);
+  if (p->limited == 2)
+    b = format("select(and([k - j + 2 >= 0], [k*2 - 9 < 0]), %s?, 0)", b);
   const char *ab =
       p->swapped ? format("%s * %s", b, a) : format("%s * %s", a, b);
   if (p->third)
@@ -373,6 +379,7 @@ static void write_nest(struct text *t) {
                    .scaled = maybe(20),
                    .hoisted = maybe(30),
                    .swapped = maybe(50),
+                   .limited = maybe(20) ? 1 + pick(2) : 0,
                    .start = (enum start)pick(5),
                    .tail = maybe(60) ? pick(9) : 0};
   p.lda = 30 + pick(3);
@@ -511,7 +518,7 @@ static bool same_memory(const struct nest *n, const enum dtype *type,
   return true;
 }
 
-static int taken, declined;
+static int taken, limited, declined;
 
 static void judge(struct arena *a, const struct nest *n, const char *text) {
   static unsigned char one[TENSORS_MAX][MEMORY], two[TENSORS_MAX][MEMORY];
@@ -549,6 +556,7 @@ static void judge(struct arena *a, const struct nest *n, const char *text) {
   if (!interpret_nest(n, &m) || !interpret_contraction(a, n, c, &m2))
     return;
   taken++;
+  limited += c->limit_count > 0;
   bool same = same_memory(n, type, &m, &m2);
   CHECK(same);
   if (same)
@@ -601,7 +609,8 @@ int main(int count, char **word) {
   state = count > 2 ? strtoull(word[2], NULL, 10) : 1;
   for (int i = 0; i < rounds; i++)
     try_one();
-  printf("%d taken, %d declined\n", taken, declined);
-  CHECK(taken > rounds / 10 && declined > rounds / 10);
+  printf("%d taken, %d of them with limits, %d declined\n", taken, limited,
+         declined);
+  CHECK(taken > rounds / 10 && declined > rounds / 10 && limited > rounds / 50);
   return check_result();
 }

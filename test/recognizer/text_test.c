@@ -16,6 +16,10 @@ static const char *const canonical[] = {
     "  C[i] = select(lt(s, t : f32), 3, C[i]) : i32\n"
     "  C[i] = shr(C[i - 1] + lt(C[i], -5), 2) : i32\n"
     "  D[i + bytes(3)] = not(s : f32) - (rint(1.5) : f32) : i32\n",
+    "infinite\ntensor C i32\ntensor A i32\n"
+    "loop i 64\n  loop j n\n"
+    "    C[i] = select(and([i*-1 + j*w + h >= 0], [3 < 0]), A[i]?, 0) : i32\n"
+    "    C[i] = [i - j - 1 < 0] + [j >= 0] : i32\n",
     "tensor C i16\ntensor A i8\n"
     "loop i n\n  loop j 4\n"
     "    C[i*ldc - j*bytes(3) + 1] = A[i*3] * (65535 : u16) : i32\n"
@@ -58,6 +62,10 @@ static const struct {
     {"loop i 4\nend\nloop j 4\n", 3, "one outermost loop"},
     {"loop i 4\nC[i] = 0\n", 2, ": type"},
     {"loop i 4\nC[i] = 0 : i33\n", 2, "a data type"},
+    {"loop i 4\nC[i] = [i] : i32\n", 2, "'>= 0' or '< 0'"},
+    {"loop i 4\nC[i] = [i >= 1] : i32\n", 2, "0]"},
+    {"loop i 4\nC[i] = [i + 1 + 1 >= 0] : i32\n", 2, "one start"},
+    {"loop i 4\nC[i] = [i - n >= 0] : i32\n", 2, "a smaller number"},
     {"loop i 4\nC[i = 0 : i32\n", 2, "']'"},
     {"loop i 4\nC[j] = 0 : i32\n", 2, "a loop in every term"},
     {"loop i 4\nC[i + i] = 0 : i32\n", 2, "each loop once"},

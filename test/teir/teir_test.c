@@ -197,6 +197,38 @@ static void footprint(void) {
   arena_close(a);
 }
 
+/* out[i] = the sum of in0[i + k - 1] * in1[k] where there is such an element of
+ * in0; nothing else of it is read. */
+static void limits(void) {
+  static const char *const text =
+      "teir 1\nsymbol n\ntensor in0 i8\ntensor in1 i8\ntensor out i32\n"
+      "axis i extent n stride in0=1 out=4\n"
+      "axis k extent 3 stride in0=1 in1=1 offset in0=-1\n"
+      "primitive clear Zero M=[] N=[]\n"
+      "primitive add Contraction M=[] N=[] K=[]\nroots i\n"
+      "iterate i over i sequential do zero, k\ninvoke zero calls clear\n"
+      "iterate k over k sequential do x\ninvoke x calls add\n"
+      "limit nonnegative -1 along i=1 k=1\n"
+      "limit negative -5 along i=1 k=1\n";
+  struct arena *a = arena_open();
+  struct diag d = {0}, no = {0};
+  struct teir *t = teir_parse(a, "limits", text, &d);
+  CHECK(t);
+  check_round_trip(a, t);
+  struct teir *b = teir_bind(a, t, (int64_t[]){4}, 1, &d);
+  const int8_t in0[] = {99, 1, 2, 3, 4, 99}, in1[] = {1, 10, 100};
+  int32_t out[4];
+  void *tensor[] = {(void *)(in0 + 1), (void *)in1, out};
+  CHECK(b && teir_run(b, tensor, &d));
+  CHECK(out[0] == 210 && out[1] == 321 && out[2] == 432 && out[3] == 43);
+  CHECK(b && !teir_split(a, b, 0, 2, &no));
+  CHECK(strstr(no.text, "leaves out products beyond a limit"));
+  struct diag wrong = {0};
+  CHECK(!teir_parse(a, "limits", "teir 1\nlimit positive 0\n", &wrong));
+  CHECK(strstr(wrong.text, "nonnegative"));
+  arena_close(a);
+}
+
 int main(void) {
   run_int8(false);
   run_int8(true);
@@ -204,5 +236,6 @@ int main(void) {
   bind_symbols();
   bf16_sum_kept_in_f32();
   footprint();
+  limits();
   return check_result();
 }

@@ -139,6 +139,38 @@ static void test_overlap(void) {
 }
 
 /* An extra may be out itself, element by element, or lie beside it. */
+/* Rows of a picture with a margin of zeros: what counts is what is read. */
+static void test_limits(void) {
+  struct run *r = nest_open("fake");
+  struct nest_work w;
+  struct run_report report;
+  char *memory = calloc(4096, 1);
+  fake = (struct fake){0};
+  nest_gemm(&w, DTYPE_I8, false, 8, 8, 8);
+  w.limit_count = 2; /* rows 2 .. 5 */
+  w.limit[0] = (struct nest_limit){false, -2, {1}};
+  w.limit[1] = (struct nest_limit){true, -6, {1}};
+  nest_make(&w, true, 1);
+  CHECK(overlap_call(r, &w, memory, 512, 0, 512 + 48, &report));
+  CHECK(!overlap_call(r, &w, memory, 512, 0, 512 + 47, &report));
+  CHECK(strstr(report.reason.text, "out overlaps in0"));
+  CHECK(overlap_call(r, &w, memory, 512 - 16, 0, 512 - 256, &report));
+  CHECK(!overlap_call(r, &w, memory, 512 - 17, 0, 512 - 256, &report));
+  CHECK(!overlap_call(r, &w, memory, 2048, 512 + 255, 512, &report));
+  CHECK(strstr(report.reason.text, "out overlaps in1"));
+  nest_free(&w);
+  w.limit[0] = (struct nest_limit){false, -2, {1, 1}};
+  nest_make(&w, true, 1);
+  declined(&w, r, NULL, "moves with M and N");
+  nest_free(&w);
+  w.limit[0] = (struct nest_limit){false, -2, {1, 0, -1}};
+  nest_make(&w, true, 1);
+  declined(&w, r, NULL, "in1 has elements at which no product counts");
+  nest_free(&w);
+  free(memory);
+  run_close(r);
+}
+
 static void test_extra_overlap(void) {
   static const struct {
     size_t shift;
@@ -445,6 +477,7 @@ int main(void) {
   test_declined();
   test_strides();
   test_overlap();
+  test_limits();
   test_extra_overlap();
   test_tail_forms();
   test_cache();

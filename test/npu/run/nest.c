@@ -42,8 +42,27 @@ static void add(const struct nest_work *w, enum dtype acc, char *sum,
                                   (uint64_t)dtype_load_int(w->type[IN1], in1)));
 }
 
+/* Of the loops that run; those of the other axes are at 0. */
+static _Thread_local int64_t iteration[NEST_AXES];
+
+static bool holds(const struct nest_work *w, const struct nest_limit *l) {
+  int64_t v = l->start;
+  for (int i = 0; i < w->axis_count; i++)
+    v += l->step[i] * iteration[i];
+  return (v < 0) == l->below;
+}
+
+static bool counts(const struct nest_work *w) {
+  for (int i = 0; i < w->limit_count; i++)
+    if (!holds(w, &w->limit[i]))
+      return false;
+  return true;
+}
+
 static void loops(const struct nest_work *w, int level, bool sum, char *at[]) {
   if (level == w->axis_count) {
+    if (sum && !counts(w))
+      return;
     if (sum)
       add(w, w->type[OUT], at[OUT], at[IN0], at[IN1]);
     else
@@ -56,8 +75,10 @@ static void loops(const struct nest_work *w, int level, bool sum, char *at[]) {
     char *next[TENSORS];
     for (int t = 0; t < TENSORS; t++)
       next[t] = at[t] + i * x->stride[t];
+    iteration[level] = i;
     loops(w, level + 1, sum, next);
   }
+  iteration[level] = 0;
 }
 
 /* ---- with a tail: at[] has an address for every tensor of the call ---- */
@@ -93,10 +114,13 @@ static void tail_loops(const struct nest_work *w, const struct calc_program *p,
       char *next[NEST_TENSORS];
       for (int t = 0; t < EXTRA + w->extra_count; t++)
         next[t] = at[t] + i * stride_of(x, t);
+      iteration[level] = i;
       tail_loops(w, p, level + 1, k, next);
     }
+    iteration[level] = 0;
   } else if (k) {
-    add(w, w->acc, at[SUM], at[IN0], at[IN1]);
+    if (counts(w))
+      add(w, w->acc, at[SUM], at[IN0], at[IN1]);
   } else {
     const void *in[] = {at[SUM], at[OUT], at[EXTRA], at[EXTRA + 1]};
     static const int64_t stride[2 + NEST_EXTRAS] = {0};
@@ -154,7 +178,11 @@ static void make_teir(struct nest_work *w, bool symbolic) {
   struct contraction c = {.accumulate = w->accumulate};
   c.axis_count = w->axis_count;
   c.axis = arena_array(a, NEST_AXES, sizeof *c.axis);
-  c.symbol = arena_array(a, NEST_AXES * (1 + NEST_TENSORS), sizeof *c.symbol);
+  c.symbol =
+      arena_array(a, sizeof w->value / sizeof *w->value, sizeof *c.symbol);
+  struct limit limit[NEST_LIMITS];
+  c.limit_count = w->limit_count;
+  c.limit = limit;
   w->value_count = 0;
   for (int t = 0; t < TENSORS; t++)
     c.type[t] = w->type[t];
@@ -181,6 +209,15 @@ static void make_teir(struct nest_work *w, bool symbolic) {
     for (int e = 0; e < c.extra_count; e++)
       extra[e].stride_bytes[i] =
           number(w, a, &c, symbolic && from->extra[e], from->extra[e]);
+  }
+  for (int l = 0; l < w->limit_count; l++) {
+    const struct nest_limit *from = &w->limit[l];
+    limit[l].below = from->below;
+    limit[l].start = number(w, a, &c, symbolic, from->start);
+    limit[l].step = arena_array(a, NEST_AXES, sizeof *limit[l].step);
+    for (int i = 0; i < w->axis_count; i++)
+      limit[l].step[i] =
+          number(w, a, &c, symbolic && from->step[i], from->step[i]);
   }
   struct diag d = {0};
   struct teir *t = teir_from_contraction(a, &c, &d);
@@ -352,6 +389,73 @@ void nest_random(struct nest_work *w, bool tail, uint32_t seed) {
   for (int i = 0; i < w->extra_count; i++)
     random_extra(w, i);
 }
+
+/* ---- limits ---- */
+void nest_random_limits(struct nest_work *w, uint32_t seed) {
+  state = seed * 2654435761u;
+  w->limit_count = 1 + (int)pick(NEST_LIMITS);
+  for (int l = 0; l < w->limit_count; l++) {
+    struct nest_limit *x = &w->limit[l];
+    int tensor = (int)pick(2);
+    *x = (struct nest_limit){.below = pick(2)};
+    for (int i = 0; i < w->axis_count; i++)
+      if (moves(w->axis[i].role, tensor) && pick(2))
+        x->step[i] = (int64_t)pick(7) - 3;
+    x->start = (x->below ? -1 : 1) * (int64_t)pick(12) - 1;
+  }
+}
+
+static bool rests(const struct nest_work *w, const struct nest_limit *l,
+                  enum axis_role role) {
+  for (int i = 0; i < w->axis_count; i++)
+    if (w->axis[i].role == role && w->axis[i].extent > 1 && l->step[i])
+      return false;
+  return true;
+}
+
+/* With the axes that move in0 and in1 fixed: is an input's element needed by
+ * some iteration of the other input's own axes? */
+static bool needed(const struct nest_work *w, int level, enum axis_role own) {
+  while (level < w->axis_count && w->axis[level].role != own)
+    level++;
+  if (level == w->axis_count) {
+    for (int l = 0; l < w->limit_count; l++)
+      if (!rests(w, &w->limit[l], own) && !holds(w, &w->limit[l]))
+        return false;
+    return true;
+  }
+  bool found = false;
+  for (int64_t i = 0; i < w->axis[level].extent; i++) {
+    iteration[level] = i;
+    found = found || needed(w, level + 1, own);
+  }
+  iteration[level] = 0;
+  return found;
+}
+
+/* For every iteration of the C and K axes that is within the limits which move
+ * with these only. */
+static bool all_needed(const struct nest_work *w, int level) {
+  while (level < w->axis_count &&
+         (w->axis[level].role == AXIS_M || w->axis[level].role == AXIS_N))
+    level++;
+  bool good = true;
+  if (level == w->axis_count) {
+    for (int l = 0; l < w->limit_count; l++)
+      if (rests(w, &w->limit[l], AXIS_M) && rests(w, &w->limit[l], AXIS_N) &&
+          !holds(w, &w->limit[l]))
+        return true;
+    return needed(w, 0, AXIS_M) && needed(w, 0, AXIS_N);
+  }
+  for (int64_t i = 0; i < w->axis[level].extent; i++) {
+    iteration[level] = i;
+    good = good && all_needed(w, level + 1);
+  }
+  iteration[level] = 0;
+  return good;
+}
+
+bool nest_needs_all(const struct nest_work *w) { return all_needed(w, 0); }
 
 /* ---- floats that are not exact ---- */
 void nest_fill_floats(struct nest_work *w, uint32_t seed) {

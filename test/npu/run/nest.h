@@ -7,7 +7,7 @@
 #include "recognizer.h"
 #include "run.h"
 
-enum { NEST_AXES = 8, NEST_GUARD = 64, NEST_EXTRAS = 2 };
+enum { NEST_AXES = 8, NEST_GUARD = 64, NEST_EXTRAS = 2, NEST_LIMITS = 4 };
 /* Addresses of a call: in0, in1, out, and with a tail the sum and the extras */
 enum { NEST_TENSORS = TENSORS + 1 + NEST_EXTRAS };
 
@@ -15,6 +15,13 @@ struct nest_axis {
   enum axis_role role;
   int64_t extent, stride[TENSORS]; /* bytes */
   int64_t extra[NEST_EXTRAS];      /* strides of the tail's extras */
+};
+
+/* Products count where start + the sum of step * index is not below zero or,
+ * with `below`, is. */
+struct nest_limit {
+  bool below;
+  int64_t start, step[NEST_AXES];
 };
 
 struct nest_work {
@@ -28,11 +35,13 @@ struct nest_work {
   int64_t sum;              /* the place that a call brings for it */
   int axis_count;
   struct nest_axis axis[NEST_AXES];
+  int limit_count;
+  struct nest_limit limit[NEST_LIMITS];
   size_t bytes[TENSORS]; /* of the tensors, guard zones not included */
   char *memory[TENSORS]; /* NEST_GUARD, tensor, NEST_GUARD */
   char *expected;        /* the whole memory of out afterwards */
   char *teir;
-  int64_t value[NEST_AXES * (1 + NEST_TENSORS)];
+  int64_t value[NEST_AXES * (1 + NEST_TENSORS) + NEST_LIMITS * (1 + NEST_AXES)];
   int value_count;
 };
 
@@ -63,6 +72,11 @@ void nest_gemm(struct nest_work *, enum dtype in, bool accumulate, int64_t m,
 /* Up to six axes of any roles with small extents, and any layouts; with one of
  * some tails, and extras that move along any axes that move out, or none. */
 void nest_random(struct nest_work *, bool tail, uint32_t seed);
+/* Limits that move with axes of one input each. */
+void nest_random_limits(struct nest_work *, uint32_t seed);
+/* Whether every element of the inputs has a product that counts, or is beyond
+ * a limit that moves with its own axes only. */
+bool nest_needs_all(const struct nest_work *);
 
 /* Tails that arrays have kernels for, and near misses. */
 struct nest_finish {

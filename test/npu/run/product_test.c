@@ -51,6 +51,35 @@ static void test_random(void) {
   CHECK(launches > 5000);
 }
 
+/* Products that count only within limits: on the fake device, which takes
+ * launches, and on the host. */
+static void test_limits(const char *device) {
+  int done = 0, declined = 0;
+  for (int i = 0; i < 600 && check_failures < 5; i++) {
+    struct run *r = nest_open(device);
+    struct nest_work w;
+    struct run_report report;
+    nest_random(&w, i % 2, 1 + (uint32_t)i);
+    nest_random_limits(&w, 3 + (uint32_t)i);
+    random_launch();
+    nest_make(&w, pick(2), 7 + (uint32_t)i);
+    if (nest_call(&w, r, NULL, &report)) {
+      done++;
+      CHECK(nest_right(&w));
+      CHECK(nest_needs_all(&w));
+    } else {
+      declined++;
+      bool left_out = strstr(report.reason.text, "at which no product counts");
+      CHECK(left_out && !nest_needs_all(&w));
+      if (!left_out)
+        fprintf(stderr, "declined: %s\n%s", report.reason.text, w.teir);
+    }
+    nest_free(&w);
+    run_close(r);
+  }
+  CHECK(done > 300 && declined > 10);
+}
+
 /* The same through the host device, TEIR executed as it is. */
 static void test_host(void) {
   struct run *r = nest_open("host");
@@ -229,6 +258,8 @@ static void test_empty(void) {
 int main(void) {
   unsetenv("NPUTEIR_OPTIONS");
   test_random();
+  test_limits("fake");
+  test_limits("host");
   test_host();
   test_tail_by_hand();
   test_floats();

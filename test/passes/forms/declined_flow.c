@@ -35,13 +35,12 @@ INT_FORM(guarded) {
       C[i * N + j] += AB;
 }
 // The sum of the loops inside is used after them, which is not the reason.
-INT_FORM(padded) {
+INT_FORM(padded_by_ones) {
   I J { // expected-remark {{GuardedBody}}
     int s = 0;
     L for (int t = 0; t < 3; t++) {
       int at = k + t - 1;
-      if (at >= 0 && at < K)
-        s += A[i * K + at] * B[at * N + j];
+      s += (at >= 0 && at < K ? A[i * K + at] : 1) * B[k * N + j];
     }
     C[i * N + j] = s;
   }
@@ -61,7 +60,7 @@ INT_FORM(switched) {
   }
 }
 INT_FORM(above_the_diagonal) {
-  I J { // expected-remark {{a comparison of loop counters}}
+  I J { // expected-remark {{a condition on the loops' counters}}
     int s = 0;
     L s += AB;
     C[i * N + j] = j > i ? -9 : s;

@@ -1,0 +1,45 @@
+// limits.h -- comparisons of what the loops count, as limits of the nest
+// description.
+#ifndef NPUTEIR_LIMITS_H
+#define NPUTEIR_LIMITS_H
+
+#include "address.h"
+#include "nest_builder.h"
+
+#include "llvm/IR/Instructions.h"
+
+namespace nputeir {
+
+class Limits {
+  Addresses &Places;
+  llvm::ScalarEvolution &SE;
+  NestBuilder &Nest;
+  llvm::DenseMap<const llvm::ICmpInst *, nest_expr *> Known;
+
+  struct Side {
+    llvm::Value *Number;
+    Address X;
+  };
+  loc At = {}; // of what is being read
+  int Loop = -1;
+
+public:
+  Limits(Addresses &Places, llvm::ScalarEvolution &SE, NestBuilder &Nest)
+      : Places(Places), SE(SE), Nest(Nest) {}
+  // Null: something else is compared.  Loop is the innermost one around C.
+  nest_expr *read(const llvm::ICmpInst &C, int Loop);
+
+private:
+  nest_expr *compare(llvm::ICmpInst::Predicate P, const Side &X, const Side &Y);
+  nest_expr *compareUnsigned(const Side &X, const Side &Y, bool OrEqual);
+  nest_expr *difference(const Address &X, const Address &Y, bool Below);
+  bool isKnown(llvm::ICmpInst::Predicate P, const Side &X, const Side &Y);
+  bool staysPositive(const Side &X);
+};
+
+// Only limits are asked for.
+bool asksLimits(const nest_expr *Condition);
+
+} // namespace nputeir
+
+#endif

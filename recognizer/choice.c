@@ -1,0 +1,192 @@
+/* choice.c -- choices that limits decide, as the sums that they are:
+ *
+ *     inside ? s + x*w : s     is  s + x'*w
+ *     inside ? x : 0           is  x'
+ *
+ * where x' is x within the limits and zero beyond them, as if it were read from
+ * a tensor with a margin of zeros.  A limit goes to an element that moves with
+ * all of its loops; so it depends on nothing but which element is read, and the
+ * padded tensor can be made before the sum is formed.
+ *
+ * Where the source skips x*w, the sum now has 0*w.  That adds nothing unless w
+ * is infinite or NaN: for floats it needs leave. */
+#include "match.h"
+
+enum { LIMITS_MAX = 16 };
+
+/* Terms that all hold. */
+struct limits {
+  int count;
+  const struct term *item[LIMITS_MAX];
+};
+
+struct choice {
+  const struct match *m;
+  struct loc at;
+  const struct limits *limits;
+};
+
+/* ---- conditions ---- */
+
+static bool has_limit(const struct term *t) {
+  bool yes = t->op == TERM_LIMIT;
+  for (int i = 0; !yes && t->op != TERM_LOAD && i < t->arg_count; i++)
+    yes = has_limit(t->arg[i]);
+  return yes;
+}
+
+static bool is_true(const struct term *t) {
+  return t->op == TERM_NUMBER && t->integer == 1;
+}
+
+static const struct term *opposite(struct arena *a, const struct term *limit) {
+  struct term *t = arena_copy(a, limit, 1, 1, sizeof *limit);
+  t->limit.below = !t->limit.below;
+  return t;
+}
+
+static bool both(struct arena *a, const struct term *x, bool x_holds,
+                 const struct term *y, bool y_holds, struct limits *l);
+
+/* Is the condition, or its opposite, that all of some limits hold? */
+static bool all_of(struct arena *a, const struct term *t, bool holds,
+                   struct limits *l) {
+  switch (t->op) {
+  case TERM_LIMIT:
+    if (l->count == LIMITS_MAX)
+      return false;
+    l->item[l->count++] = holds ? t : opposite(a, t);
+    return true;
+  case TERM_NUMBER:
+    return is_true(t) == holds;
+  case TERM_NOT:
+    return all_of(a, t->arg[0], !holds, l);
+  case TERM_XOR:
+    return is_true(t->arg[1]) && all_of(a, t->arg[0], !holds, l);
+  case TERM_AND:
+  case TERM_OR:
+    return (t->op == TERM_AND) == holds &&
+           both(a, t->arg[0], holds, t->arg[1], holds, l);
+  case TERM_SELECT: /* x ? y : 0, x ? 0 : y; not x ? y : 1, not x ? 1 : y */
+    if (term_is_zero(t->arg[2]) || is_true(t->arg[2]))
+      return term_is_zero(t->arg[2]) == holds &&
+             both(a, t->arg[0], true, t->arg[1], holds, l);
+    return (term_is_zero(t->arg[1]) || is_true(t->arg[1])) &&
+           term_is_zero(t->arg[1]) == holds &&
+           both(a, t->arg[0], false, t->arg[2], holds, l);
+  default:
+    return false;
+  }
+}
+
+static bool both(struct arena *a, const struct term *x, bool x_holds,
+                 const struct term *y, bool y_holds, struct limits *l) {
+  return all_of(a, x, x_holds, l) && all_of(a, y, y_holds, l);
+}
+
+/* ---- values ---- */
+
+/* t with other operands. */
+static const struct term *with(const struct choice *c, const struct term *t,
+                               const struct term *x, const struct term *y) {
+  const struct term *arg[CALC_OPERANDS] = {x, y};
+  return x && (y || t->arg_count == 1)
+             ? term_make(c->m->arena, t->op, t->type, t->reassoc, t->at,
+                         t->arg_count, arg)
+             : NULL;
+}
+
+static const struct term *
+within(const struct choice *c, const struct term *limit, const struct term *t);
+
+/* A product, or the sum of one, with one of its factors within the limit. */
+static const struct term *product_within(const struct choice *c,
+                                         const struct term *limit,
+                                         const struct term *t) {
+  const struct match *m = c->m;
+  const struct term *factor[FACTORS_MAX], *x = NULL;
+  for (int i = 0; i < t->arg_count; i++)
+    factor[i] = t->arg[i];
+  for (int i = 0; !x && i < t->arg_count; i++)
+    if ((x = within(c, limit, t->arg[i])))
+      factor[i] = x;
+  if (!x)
+    return NULL;
+  if (dtype_kind(t->type) == DTYPE_FLOAT && m->nest->infinite &&
+      m->options->fp != FP_RELAXED)
+    return term_bad(m->arena, RULE_NEEDS_FINITE, c->at,
+                    "products are skipped that zero takes the place of, which "
+                    "differs where the other factor is infinite or NaN");
+  return t->op == TERM_SUM ? term_sum(m->arena, t->loops, t->type, t->reassoc,
+                                      t->at, t->arg_count, factor)
+                           : with(c, t, factor[0], factor[1]);
+}
+
+/* t where the limit holds, else zero; NULL: no element in t can say so. */
+static const struct term *
+within(const struct choice *c, const struct term *limit, const struct term *t) {
+  switch (t->op) {
+  case TERM_BAD:
+    return t;
+  case TERM_NUMBER:
+    return term_is_zero(t) ? t : NULL;
+  case TERM_LOAD:
+    return limit->moves & ~t->moves ? NULL : term_within(c->m->arena, t, limit);
+  case TERM_CAST:
+  case TERM_NEG:
+    return with(c, t, within(c, limit, t->arg[0]), NULL);
+  case TERM_SHL:
+    return with(c, t, within(c, limit, t->arg[0]), t->arg[1]);
+  case TERM_ADD:
+  case TERM_SUB:
+    return with(c, t, within(c, limit, t->arg[0]), within(c, limit, t->arg[1]));
+  case TERM_MUL:
+  case TERM_SUM:
+    return product_within(c, limit, t);
+  default:
+    return NULL;
+  }
+}
+
+static const struct term *within_all(const struct choice *c,
+                                     const struct term *t) {
+  for (int i = 0; t && i < c->limits->count; i++)
+    t = within(c, c->limits->item[i], t);
+  return t;
+}
+
+/* x where the limits hold, else y; NULL: x is not y plus something. */
+static const struct term *choose(const struct choice *c, const struct term *x,
+                                 const struct term *y) {
+  if (term_equal(x, y))
+    return y;
+  if (term_is_zero(y))
+    return within_all(c, x);
+  if (x->op != TERM_ADD && x->op != TERM_SUB)
+    return NULL;
+  const struct term *left = choose(c, x->arg[0], y);
+  if (left)
+    return with(c, x, left, within_all(c, x->arg[1]));
+  return x->op == TERM_ADD
+             ? with(c, x, within_all(c, x->arg[0]), choose(c, x->arg[1], y))
+             : NULL;
+}
+
+const struct term *choice(const struct match *m, const struct term *condition,
+                          const struct term *x, const struct term *y,
+                          struct loc at) {
+  if (!has_limit(condition) || has_limit(x) || has_limit(y))
+    return NULL; /* or itself a condition */
+  if (x->bad || y->bad)
+    return x->bad ? x->bad : y->bad;
+  struct limits yes = {0}, no = {0};
+  const struct term *t = NULL;
+  if (all_of(m->arena, condition, true, &yes))
+    t = choose(&(struct choice){m, at, &yes}, x, y);
+  if (!t && all_of(m->arena, condition, false, &no))
+    t = choose(&(struct choice){m, at, &no}, y, x);
+  return t ? t
+           : term_bad(m->arena, RULE_GUARDED, at,
+                      "a condition on the loops' counters decides on more than "
+                      "which products are summed");
+}
