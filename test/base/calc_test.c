@@ -93,7 +93,7 @@ static void test_malformed(void) {
       {"not(sum)", 1, "not takes integers"},
       {"add(x0,floor(x0))", 8, "floor takes floats, not i32"},
       {"add(sum,y)", 9, "no input is called 'y'"},
-      {"fma(sum,sum,sum)", 1, "no operation or type is called 'fma'"},
+      {"fms(sum,sum,sum)", 1, "no operation or type is called 'fms'"},
       {"sum:1", 1, "no type is called 'sum'"},
       {"i8:128", 4, "128 does not fit in i8"},
       {"u8:-1", 4, "-1 does not fit in u8"},
