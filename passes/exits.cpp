@@ -11,7 +11,7 @@ namespace nputeir {
 
 bool neverReturns(const BasicBlock *B) {
   enum { BlocksMax = 32 };
-  SmallSetVector<const BasicBlock *, BlocksMax> Ahead;
+  SetVector<const BasicBlock *> Ahead;
   Ahead.insert(B);
   for (unsigned I = 0; I < Ahead.size(); I++) {
     if (I == BlocksMax || isa<ReturnInst>(Ahead[I]->getTerminator()))
