@@ -208,7 +208,7 @@ static struct contraction_cost cost_of(const struct contraction *c,
 /* Whether *c is a better pair than *best. */
 static bool is_better(const struct contraction *c,
                       const struct contraction *best) {
-  bool known;
+  bool known = true;
   if (!best)
     return true;
   double x = contraction_work(cost_of(c, &known));
