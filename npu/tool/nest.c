@@ -145,6 +145,9 @@ static bool run(char **argv, const char *report, struct diag *d) {
 
 static bool compile(struct arena *a, const struct job *j, const char *report,
                     struct diag *d) {
+  if (access(j->file, R_OK) != 0)
+    return diag_error(d, loc_none(), "cannot read %s: %s", j->file,
+                      strerror(errno));
   char *plugin = find_plugin(a, d);
   if (!plugin)
     return false;
