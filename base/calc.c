@@ -8,6 +8,9 @@
 
 enum { MAX_OPERATIONS = 1000 }; /* which bounds every recursion below */
 
+/* In front of a type: the bits of the operand as that type. */
+static const char BITS[] = "bits_";
+
 static const struct {
   const char *name;
   int operands;
@@ -48,6 +51,12 @@ struct calc *calc_int(struct arena *a, enum dtype type, int64_t integer) {
 struct calc *calc_cast(struct arena *a, enum dtype type, const struct calc *x) {
   struct calc *c = arena_alloc(a, sizeof *c);
   *c = (struct calc){.op = CALC_CAST, .type = type, .arg = {x}};
+  return c;
+}
+
+struct calc *calc_bits(struct arena *a, enum dtype type, const struct calc *x) {
+  struct calc *c = calc_cast(a, type, x);
+  c->op = CALC_BITS;
   return c;
 }
 
@@ -107,6 +116,10 @@ static bool node_check(const struct calc *c, struct loc at, struct diag *d) {
                       CALC_INPUTS - 1);
   if (calc_operands(c->op) == 0 || c->op == CALC_CAST)
     return true;
+  if (c->op == CALC_BITS)
+    return dtype_bytes(c->type) == dtype_bytes(c->arg[0]->type) ||
+           diag_error(d, at, "the bits of %s are not as many as those of %s",
+                      dtype_name(c->arg[0]->type), dtype_name(c->type));
   return operands_check(c, at, d);
 }
 
@@ -200,7 +213,9 @@ void calc_print(const struct calc *c, const char *const name[],
       text_printf(t, "%lld", (long long)c->integer);
     return;
   }
-  text_puts(t, c->op == CALC_CAST ? dtype_name(c->type) : calc_name(c->op));
+  text_puts(t, c->op == CALC_BITS ? BITS : calc_name(c->op));
+  if (c->op == CALC_CAST || c->op == CALC_BITS)
+    text_puts(t, dtype_name(c->type));
   for (int i = 0; i < calc_operands(c->op); i++) {
     text_puts(t, i ? "," : "(");
     calc_print(c->arg[i], name, t);
@@ -298,7 +313,15 @@ static struct calc *parse_input(struct parser *p, const char *name,
   return NULL;
 }
 
-static bool find_operation(const char *name, enum calc_op *op) {
+/* The operation, and its type where the name says it. */
+static bool find_operation(const char *name, enum calc_op *op,
+                           enum dtype *type) {
+  *op = CALC_CAST;
+  if (dtype_parse(name, type))
+    return true;
+  *op = CALC_BITS;
+  if (strncmp(name, BITS, strlen(BITS)) == 0)
+    return dtype_parse(name + strlen(BITS), type);
   for (int i = 0; i < CALC_OPS; i++)
     if (calc_operands((enum calc_op)i) > 0 && strcmp(name, row[i].name) == 0) {
       *op = (enum calc_op)i;
@@ -312,9 +335,9 @@ static struct calc *parse(struct parser *p);
 /* "<name>(" has been read. */
 static struct calc *parse_operation(struct parser *p, const char *name,
                                     struct loc at) {
-  enum calc_op op = CALC_CAST;
+  enum calc_op op;
   enum dtype type = DTYPE_COUNT;
-  if (!dtype_parse(name, &type) && !find_operation(name, &op)) {
+  if (!find_operation(name, &op, &type)) {
     diag_error(p->d, at, "no operation or type is called '%.40s'", name);
     return NULL;
   }
@@ -336,8 +359,9 @@ static struct calc *parse_operation(struct parser *p, const char *name,
     scan_expected(p->s, p->d, "')' behind the last operand");
     return NULL;
   }
-  struct calc *c = op == CALC_CAST
-                       ? calc_cast(p->a, type, arg[0])
+  struct calc *c = op == CALC_CAST ? calc_cast(p->a, type, arg[0])
+                   : op == CALC_BITS
+                       ? calc_bits(p->a, type, arg[0])
                        : calc_make(p->a, op, arg[0], arg[1], arg[2]);
   return node_check(c, at, p->d) ? c : NULL;
 }

@@ -38,6 +38,7 @@ struct calc *calc_input(struct arena *, int input, enum dtype);
 struct calc *calc_float(struct arena *, enum dtype, double);
 struct calc *calc_int(struct arena *, enum dtype, int64_t);
 struct calc *calc_cast(struct arena *, enum dtype, const struct calc *);
+struct calc *calc_bits(struct arena *, enum dtype, const struct calc *);
 /* Type: u8 for LT, LE, EQ, NOT; the second operand's for SELECT; else the
  * first's.  Operands beyond the operation's are NULL. */
 struct calc *calc_make(struct arena *, enum calc_op, const struct calc *,

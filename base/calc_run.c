@@ -151,6 +151,19 @@ SELECT(16)
 SELECT(32)
 SELECT(64)
 
+/* The bits of x: a step never gives what it reads. */
+#define SAME_BITS(bits)                                                        \
+  static void SAME_BITS_##bits(void *restrict to, const void *restrict x,      \
+                               const void *restrict y, const void *restrict z, \
+                               int count) {                                    \
+    (void)y, (void)z;                                                          \
+    memcpy(to, x, (size_t)count * sizeof(uint##bits##_t));                     \
+  }
+SAME_BITS(8)
+SAME_BITS(16)
+SAME_BITS(32)
+SAME_BITS(64)
+
 /* ---- conversions ---- */
 
 /* To integers: from a float cut to [low, high], NaN to 0.  The bounds of types
@@ -277,17 +290,17 @@ static loop *find_loop(const struct calc *c) {
   const struct calc *first = c->arg[0];
   if (c->op == CALC_CAST)
     return cast[first->type][c->type];
-  if (c->op != CALC_SELECT)
+  if (c->op != CALC_SELECT && c->op != CALC_BITS)
     return of_operands[c->op][first->type];
   switch (dtype_bytes(c->type)) {
   case 1:
-    return SELECT_8;
+    return c->op == CALC_BITS ? SAME_BITS_8 : SELECT_8;
   case 2:
-    return SELECT_16;
+    return c->op == CALC_BITS ? SAME_BITS_16 : SELECT_16;
   case 4:
-    return SELECT_32;
+    return c->op == CALC_BITS ? SAME_BITS_32 : SELECT_32;
   default:
-    return SELECT_64;
+    return c->op == CALC_BITS ? SAME_BITS_64 : SELECT_64;
   }
 }
 

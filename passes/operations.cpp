@@ -94,6 +94,15 @@ nest_expr *Operations::readToInt(const Instruction &I, bool Unsigned,
   return make(NEST_CAST, T, at(I), read(I.getOperand(0), false, Depth + 1));
 }
 
+nest_expr *Operations::readSameBits(const CastInst &C, int Depth) {
+  dtype To, From;
+  if (!typeOf(C.getType(), false, To) ||
+      !typeOf(C.getOperand(0)->getType(), false, From) ||
+      dtype_bytes(To) != dtype_bytes(From) || isTruth(C))
+    return other("a conversion between several numbers and one", at(C));
+  return make(NEST_BITS, To, at(C), read(C.getOperand(0), false, Depth + 1));
+}
+
 nest_expr *Operations::readCast(const CastInst &C, int Depth) {
   dtype T = typeOf(C.getType(), false);
   bool FromTruth = isTruth(*C.getOperand(0));
@@ -122,8 +131,10 @@ nest_expr *Operations::readCast(const CastInst &C, int Depth) {
   case Instruction::FPToSI:
   case Instruction::FPToUI:
     return readToInt(C, isa<FPToUIInst>(C), Depth);
+  case Instruction::BitCast:
+    return readSameBits(C, Depth);
   default:
-    return other("a conversion between addresses, bits and numbers", at(C));
+    return other("a conversion between addresses and numbers", at(C));
   }
 }
 

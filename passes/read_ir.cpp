@@ -274,18 +274,25 @@ private:
     return E;
   }
 
-  // bf16 kept as uint16_t, widened to float by a shift; null if I is not that.
+  // bf16 kept as uint16_t, widened to float by a shift, or taken for __bf16;
+  // null if I is not that.  What the nest writes is read as it is written.
   nest_expr *readBits(const Instruction *I) {
     using namespace PatternMatch;
     Value *Half;
-    if (!match(I, m_BitCast(m_Shl(m_ZExt(m_Value(Half)), m_SpecificInt(16)))) ||
-        !I->getType()->isFloatTy() || !Half->getType()->isIntegerTy(16) ||
+    bool Widened =
+        I->getType()->isFloatTy() &&
+        match(I,
+              m_BitCast(m_Shl(m_ZExtOrSExt(m_Value(Half)), m_SpecificInt(16))));
+    bool Same =
+        I->getType()->isBFloatTy() && match(I, m_BitCast(m_Value(Half)));
+    if ((!Widened && !Same) || !Half->getType()->isIntegerTy(16) ||
         !hoistedLoad(Half) || !Outer.contains(cast<Instruction>(Half)))
       return nullptr;
     nest_expr *Load = readLoad(Half, true);
-    if (Load->op == NEST_LOAD)
-      Load->type = Load->access.type = DTYPE_BF16;
-    return make(NEST_CAST, DTYPE_F32, at(*I), Load);
+    if (Load->op != NEST_LOAD || Written.contains(Load->access.tensor))
+      return nullptr;
+    Load->type = Load->access.type = DTYPE_BF16;
+    return Same ? Load : make(NEST_CAST, DTYPE_F32, at(*I), Load);
   }
 
   nest_expr *read(const Value *W, bool Unsigned, int Depth) override {

@@ -253,10 +253,21 @@ static bool is_input(const struct calc *t, int input) {
   return t->op == CALC_INPUT && t->input == input;
 }
 
+/* bf16 stored as the integer that it looks like is stored as bf16. */
+static void store_as_bf16(struct contraction *c) {
+  const struct calc *x = c->tail->arg[0];
+  if (c->tail->op != CALC_BITS || x->type != DTYPE_BF16 ||
+      calc_uses(x, TAIL_OUT))
+    return;
+  c->type[OUT] = DTYPE_BF16;
+  c->tail = x;
+}
+
 /* out = sum and out = out + sum need no tail. */
 static void describe_tail(struct arena *a, struct contraction *c,
                           const struct calc *tail) {
   c->tail = sum_formed_in(a, tail, c->acc);
+  store_as_bf16(c);
   if (c->type[OUT] != c->acc)
     return;
   bool plain = is_input(c->tail, TAIL_SUM);

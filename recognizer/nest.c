@@ -95,7 +95,10 @@ static bool check_expr(const struct nest *n, const struct nest_expr *e,
     for (int i = 0; i < calc_operands(nest_calc_op(e->op)); i++)
       if (!check_expr(n, e->arg[i], depth + 1, d))
         return false;
-    return true;
+    return e->op != NEST_BITS ||
+           dtype_bytes(e->type) == dtype_bytes(e->arg[0]->type) ||
+           diag_error(d, e->at, "the bits of %s are not as many as those of %s",
+                      dtype_name(e->arg[0]->type), dtype_name(e->type));
   }
 }
 

@@ -313,6 +313,8 @@ static const struct nest_expr *parse_call(struct parser *p, const char *name,
     if (find_type(p, &type) || e->op != NEST_NOT)
       compare = type;
   }
+  if (known && e->op == NEST_BITS && find_type(p, &type))
+    compare = type;
   do {
     bool condition = known && e->op == NEST_SELECT && count == 0;
     const struct nest_expr *x =

@@ -125,6 +125,9 @@ static void print_call(const struct nest *n, const struct nest_expr *e,
     if (inside.type != usual || e->op != NEST_NOT)
       inside.compare = inside.type;
   }
+  bool bits = e->op == NEST_BITS;
+  if (bits)
+    inside = (struct around){e->arg[0]->type, e->arg[0]->type, SUM};
   text_printf(t, "%s(", calc_name(nest_calc_op(e->op)));
   for (int i = 0; i < count; i++) {
     struct around x = inside;
@@ -133,7 +136,7 @@ static void print_call(const struct nest *n, const struct nest_expr *e,
     text_puts(t, i ? ", " : "");
     print_expr(n, e->arg[i], x, t);
   }
-  if (nest_is_truth(e->op) && inside.type != usual)
+  if (bits || (nest_is_truth(e->op) && inside.type != usual))
     text_printf(t, " : %s", dtype_name(inside.type));
   text_puts(t, ")");
 }

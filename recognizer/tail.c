@@ -62,8 +62,12 @@ static const struct calc *build_operation(struct builder *b,
                                           const struct term *t) {
   struct arena *a = b->m->arena;
   const struct calc *x[CALC_OPERANDS] = {NULL};
-  if (t->op == TERM_CAST)
-    return (x[0] = build(b, t->arg[0])) ? calc_cast(a, t->type, x[0]) : NULL;
+  if (t->op == TERM_CAST || t->op == TERM_BITS) {
+    if (!(x[0] = build(b, t->arg[0])))
+      return NULL;
+    return t->op == TERM_CAST ? calc_cast(a, t->type, x[0])
+                              : calc_bits(a, t->type, x[0]);
+  }
   for (int i = 0; i < t->arg_count; i++)
     if (!(x[i] = operand(b, t, i)))
       return NULL;

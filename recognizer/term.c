@@ -287,6 +287,8 @@ const char *term_words(enum term_op op) {
     return "a choice between two values";
   case TERM_CAST:
     return "a conversion";
+  case TERM_BITS:
+    return "the bits of a number";
   default:
     return "an operation that is neither sum nor product";
   }

@@ -297,6 +297,11 @@ static void test_by_hand(void) {
   CHECK(value_of("add(mul(f32:0x1.001p+0,f32:0x1.001p+0),f32:-0x1.002p+0)",
                  &in) == 0);
   CHECK(value_of("shr(n,i32:1)", &in) == -4);
+  CHECK(value_of("shr(bits_u32(f),u32:16)", &in) == 0x3dcc);
+  CHECK(value_of("bits_bf16(u16:16448)", &in) == 3);
+  CHECK(value_of("bits_i16(g)", &in) == 16448);
+  CHECK(value_of("bits_f64(bits_i64(h))", &in) == 0.1);
+  CHECK(value_of("bits_i8(b)", &in) == 1);
   CHECK(value_of("div(n,i32:2)", &in) == -3);
   CHECK(value_of("i8(f32:0x1.2cp+8)", &in) == 127);
   CHECK(value_of("i8(i32:300)", &in) == 44);

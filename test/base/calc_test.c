@@ -36,6 +36,8 @@ static void test_round_trip(void) {
       "rint(sum)",
       "round(floor(ceil(trunc(sum))))",
       "fma(sum,sum,f32:0x1p-1)",
+      "u16(shr(bits_u32(sum),u32:16))",
+      "bits_u16(out)",
   };
   for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
     struct arena *a = arena_open();

@@ -64,6 +64,12 @@ static struct number cast(enum dtype type, struct number x) {
   return kept(y);
 }
 
+static struct number bits(enum dtype type, struct number x) {
+  uint64_t element;
+  store(&element, x);
+  return load(type, &element);
+}
+
 static struct number truth(bool yes) {
   return (struct number){.type = DTYPE_U8, .i = yes};
 }
@@ -211,6 +217,8 @@ static struct number evaluate(struct interpreter *x,
     arg[i] = evaluate(x, e->arg[i]);
   if (e->op == NEST_CAST)
     return cast(e->type, arg[0]);
+  if (e->op == NEST_BITS)
+    return bits(e->type, arg[0]);
   if (calc_operands(nest_calc_op(e->op)) == 1)
     arg[1] = arg[0];
   return is_float(arg[0].type) ? float_operation(e->op, arg[0], arg[1])

@@ -24,6 +24,9 @@ static const char *const canonical[] = {
     "loop i n\n  loop j 4\n"
     "    C[i*ldc - j*bytes(3) + 1] = A[i*3] * (65535 : u16) : i32\n"
     "  end\n  loop k 4\n    C[k*-1] = 0 : i16\n",
+    "tensor C i16\ntensor A f32\n"
+    "loop i 64\n"
+    "  C[i] = shr((bits(A[i] : f32) : u32), 16) + bits(A[i] : f32) : i32\n",
     "loop i 64\n",
 };
 
@@ -77,6 +80,7 @@ static const struct {
     {"loop i 4\nC[i] + 0 : i32\n", 2, "'=' or '+='"},
     {"loop i 4\nC[i] = (A[i] : i32\n", 2, "')'"},
     {"tensor A i9\n", 1, "data type"},
+    {"loop i 4\nC[i] = bits(A[i] : i16) : i32\n", 2, "not as many"},
     {"loop i 4\nnan[i] = 0 : f32\n", 2, "nan is a number"},
     {"number a\n", 1, "a number's name and its data type"},
     {"number a f32\nloop i 4\na = 1 : f32\n", 3, "no number from outside"},
