@@ -148,6 +148,9 @@ private:
                            ? nullptr
                            : address(Front, X.tensor, X.offset_bytes, X.rows));
     }
+    for (const calc *Map : C.map) // what it gives lies in the runtime
+      if (Map)
+        Tensor.push_back(ConstantPointerNull::get(pointer()));
   }
 
   // The runtime has an intermediate's address.

@@ -99,16 +99,7 @@ static enum dtype intermediate_type(const struct chain *x, const int *of) {
                : DTYPE_F32;
   if (!sums_pair(x, of) && product_fits(a, b, DTYPE_I16))
     return DTYPE_I16;
-  switch (dtype_bytes(sum)) {
-  case 1:
-    return DTYPE_I8;
-  case 2:
-    return DTYPE_I16;
-  case 4:
-    return DTYPE_I32;
-  default:
-    return DTYPE_I64;
-  }
+  return signed_type(dtype_bytes(sum));
 }
 
 /* ---- the two steps ---- */

@@ -35,16 +35,27 @@ static void print_extras(const struct contraction *c, struct text *t) {
                 i, dtype_name(c->extra[i].type));
 }
 
-static void print_tail(const struct contraction *c, struct text *t) {
-  char extra[CALC_INPUTS][16];
-  const char *name[CALC_INPUTS] = {"sum", "out"};
+/* "out = max(add(sum,x0),f32:0)"; extras are inputs from `extra` on. */
+static void print_calc(const struct contraction *c, const char *result,
+                       const struct calc *calc, const char *const *input,
+                       int extra, struct text *t) {
+  char id[CALC_INPUTS][16];
+  const char *name[CALC_INPUTS] = {NULL};
+  for (int i = 0; i < extra; i++)
+    name[i] = input[i];
   for (int i = 0; i < c->extra_count; i++) {
-    snprintf(extra[i], sizeof extra[i], "x%d", i);
-    name[TAIL_EXTRA + i] = extra[i];
+    snprintf(id[i], sizeof id[i], "x%d", i);
+    name[extra + i] = id[i];
   }
-  text_printf(t, "sum %s\nout = ", dtype_name(c->acc));
-  calc_print(c->tail, name, t);
+  text_printf(t, "%s = ", result);
+  calc_print(calc, name, t);
   text_puts(t, "\n");
+}
+
+static void print_tail(const struct contraction *c, struct text *t) {
+  static const char *const input[] = {"sum", "out"};
+  text_printf(t, "sum %s\n", dtype_name(c->acc));
+  print_calc(c, "out", c->tail, input, TAIL_EXTRA, t);
 }
 
 static void print_stride(const struct contraction *c, const char *tensor,
@@ -114,6 +125,9 @@ static void print_step(const struct contraction *c, const char *const *tensor,
   for (int i = 0; i < TENSORS; i++)
     text_printf(t, "tensor %s %s\n", tensor[i], dtype_name(c->type[i]));
   print_extras(c, t);
+  for (int i = IN0; i <= IN1; i++)
+    if (c->map[i])
+      print_calc(c, tensor[i], c->map[i], &tensor[i], MAP_EXTRA, t);
   if (c->tail)
     print_tail(c, t);
   else

@@ -30,6 +30,13 @@ static int64_t largest(enum dtype t) {
   return INT64_C(1) << (dtype_kind(t) == DTYPE_UNSIGNED ? bits : bits - 1);
 }
 
+/* What maps give must fit in 16 bits, of which the runtime makes sure; the
+ * multiply unit takes no other type beside them than i8. */
+enum dtype multiplied_type(const struct contraction *c, int input) {
+  bool beside = c->map[IN0 + IN1 - input] && c->type[input] != DTYPE_I8;
+  return c->map[input] || beside ? DTYPE_I16 : c->type[input];
+}
+
 static bool decline_types(const struct contraction *c, enum dtype sum,
                           struct verdict *v) {
   return verdict_decline(v, RULE_TYPES, c->at,
@@ -53,7 +60,8 @@ static bool decline_wide(const struct contraction *c, int64_t length,
 
 static bool npu_multiplies(const struct contraction *c) {
   for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-    if (c->type[IN0] == integers[i].in0 && c->type[IN1] == integers[i].in1)
+    if (multiplied_type(c, IN0) == integers[i].in0 &&
+        multiplied_type(c, IN1) == integers[i].in1)
       return true;
   return false;
 }
@@ -72,7 +80,8 @@ static bool legal_integers(struct contraction *c, enum dtype sum,
     return true;
   int64_t length = sum_length(c);
   if (npu && length >= 0 &&
-      length <= INT32_MAX / (largest(c->type[IN0]) * largest(c->type[IN1])))
+      length <= INT32_MAX / (largest(multiplied_type(c, IN0)) *
+                             largest(multiplied_type(c, IN1))))
     return true;
   c->acc = DTYPE_I64;
   return options_on_host(o) || decline_wide(c, length, v);

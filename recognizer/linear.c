@@ -68,6 +68,40 @@ static bool exact_product(const struct match *m, const struct term *t) {
          product_fits(x->type, y->type, t->type);
 }
 
+/* ---- what is made of one element ---- */
+
+/* The LOAD that most loops move. */
+static const struct term *main_load(const struct term *t) {
+  const struct term *best = t->op == TERM_LOAD ? t : NULL;
+  for (int i = 0; t->op != TERM_LOAD && i < t->arg_count; i++) {
+    const struct term *x = main_load(t->arg[i]);
+    if (x && (!best || __builtin_popcountll(x->moves) >
+                           __builtin_popcountll(best->moves)))
+      best = x;
+  }
+  return best;
+}
+
+static bool is_made_of(const struct term *t, const struct term *element) {
+  bool good = t->op != TERM_OLD && t->op != TERM_LIMIT;
+  if (t->op == TERM_LOAD)
+    return term_equal(t, element) ||
+           (!t->conditional && !t->arg_count && t->moves != element->moves &&
+            !(t->moves & ~element->moves));
+  for (int i = 0; good && i < t->arg_count; i++)
+    good = is_made_of(t->arg[i], element);
+  return good;
+}
+
+const struct term *element_of(const struct term *t) {
+  const struct term *x = main_load(t);
+  if (!x || t->sums || t->carries || t->bad || is_float(t->type) ||
+      is_float(x->type) || dtype_bytes(x->type) > 2 || x->conditional ||
+      x->arg_count)
+    return NULL;
+  return is_made_of(t, x) ? x : NULL;
+}
+
 /* ---- the list of products ---- */
 
 static bool add_product(const struct match *m, struct linear *l,
@@ -105,6 +139,7 @@ static bool expand_product(const struct match *m, struct linear *l,
   struct linear x = *l, y = *l;
   x.count = y.count = 0;
   x.item = y.item = NULL;
+  x.factor = y.factor = true;
   if (!expand(m, &x, negative, left) || !expand(m, &y, false, right))
     return false;
   l->reassoc = x.reassoc && y.reassoc;
@@ -168,6 +203,8 @@ static bool expand(const struct match *m, struct linear *l, bool negative,
   switch (t->op) {
   case TERM_ADD:
   case TERM_SUB:
+    if (l->factor && element_of(t))
+      return add_atom(m, l, negative, t);
     need_order(l, t);
     return expand(m, l, negative, t->arg[0]) &&
            expand(m, l, negative != (t->op == TERM_SUB), t->arg[1]);

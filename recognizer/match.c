@@ -117,9 +117,10 @@ static void add_axes(struct axes *x) {
  * integer comes first. */
 static bool should_swap(const struct contraction *c) {
   const struct contraction_axis *best = NULL;
-  if (dtype_kind(c->type[IN0]) != DTYPE_FLOAT &&
-      dtype_bytes(c->type[IN0]) != dtype_bytes(c->type[IN1]))
-    return dtype_bytes(c->type[IN0]) < dtype_bytes(c->type[IN1]);
+  int bytes[] = {dtype_bytes(multiplied_type(c, IN0)),
+                 dtype_bytes(multiplied_type(c, IN1))};
+  if (dtype_kind(c->type[IN0]) != DTYPE_FLOAT && bytes[IN0] != bytes[IN1])
+    return bytes[IN0] < bytes[IN1];
   for (int i = 0; i < c->axis_count; i++) {
     const struct contraction_axis *x = &c->axis[i];
     struct value s = x->stride_bytes[OUT];
@@ -136,8 +137,11 @@ static bool should_swap(const struct contraction *c) {
 
 static void swap_inputs(struct contraction *c) {
   enum dtype type = c->type[IN0];
+  const struct calc *map = c->map[IN0];
   int tensor = c->tensor[IN0];
   int64_t offset = c->offset_bytes[IN0], rows = c->rows[IN0];
+  c->map[IN0] = c->map[IN1];
+  c->map[IN1] = map;
   c->type[IN0] = c->type[IN1];
   c->type[IN1] = type;
   c->tensor[IN0] = c->tensor[IN1];
@@ -214,6 +218,8 @@ static void describe_tensors(struct axes *x) {
     c->offset_bytes[t] = x->operand[t]->offset_bytes;
     c->rows[t] = x->operand[t]->rows;
   }
+  for (int t = IN0; t <= IN1; t++)
+    c->map[t] = x->content->sum.map[t];
 }
 
 static void describe_extras(struct axes *x, int axes) {
@@ -268,7 +274,7 @@ static void describe_tail(struct arena *a, struct contraction *c,
                           const struct calc *tail) {
   c->tail = sum_formed_in(a, tail, c->acc);
   store_as_bf16(c);
-  if (c->type[OUT] != c->acc)
+  if (c->type[OUT] != c->acc || c->map[IN0] || c->map[IN1])
     return;
   bool plain = is_input(c->tail, TAIL_SUM);
   c->accumulate =

@@ -86,6 +86,7 @@ struct product {
 struct linear {
   enum dtype type;
   bool only_sums; /* terms without a sum in them are left whole */
+  bool factor;    /* so are those that are made of one element */
   bool reassoc;   /* the source permits to see it so */
   struct loc at;  /* if not: of what does not */
   int count;
@@ -94,6 +95,9 @@ struct linear {
 /* false: it has too many parts. */
 bool find_linear(const struct match *, const struct term *, bool only_sums,
                  struct linear *);
+/* The small integer of which t, an integer, is made, beside numbers and
+ * elements that fewer loops move; NULL: there is none. */
+const struct term *element_of(const struct term *t);
 /* What a variable that held `before` holds after a loop whose iteration turns
  * `carry` into `after`; a BAD term if no sum says it. */
 const struct term *sum_over(const struct match *, const struct term *before,
@@ -124,7 +128,8 @@ struct sum {
   struct loc at;
   uint64_t loops;
   int in_count;
-  const struct term *in[SUM_FACTORS]; /* LOAD */
+  const struct term *in[SUM_FACTORS];  /* LOAD */
+  const struct calc *map[SUM_FACTORS]; /* of in, as in a contraction */
   int roll_count;
   struct roll roll[ROLLS_MAX];
 };

@@ -59,14 +59,16 @@ struct contraction_extra {
 };
 
 enum { TAIL_SUM, TAIL_OUT, TAIL_EXTRA }; /* inputs of a tail */
+enum { MAP_ELEMENT, MAP_EXTRA };         /* inputs of a map */
 
 /* A run-time value that is the product of two others, modulo 2^64. */
 struct contraction_product {
   struct value factor[2];
 };
 
-/* sum = sum over K of in0[..] * in1[..], in type acc, of the products for which
- * all limits hold: nothing of the others is read; then
+/* sum = sum over K of in0[..] * in1[..], or of what maps make of these, in type
+ * acc, of the products for which all limits hold: nothing of the others is
+ * read; then
  *   without a tail  out[..] = (accumulate ? out[..] : 0) + sum
  *   with one        out[..] = tail(sum, out[..], extra[0], extra[1], ..) */
 struct contraction {
@@ -84,6 +86,9 @@ struct contraction {
   int tensor[TENSORS];           /* indices into nest.tensor; -1: `first` */
   int64_t offset_bytes[TENSORS]; /* of element 0 from the tensor's address */
   int64_t rows[TENSORS];         /* and so many times the tensor's pitch */
+  /* What is multiplied in the place of an input's element, an integer; its
+   * inputs are numbered MAP_..  NULL: the element.  With one, a tail, too. */
+  const struct calc *map[2];
   const struct calc *tail; /* NULL: none; its inputs are numbered TAIL_.. */
   int extra_count;
   struct contraction_extra *extra;

@@ -8,6 +8,7 @@
 struct value value_of(int64_t constant);
 bool value_is(struct value, int64_t constant);
 bool value_equal(struct value, struct value);
+enum dtype signed_type(int bytes);
 /* Not known to stand still. */
 bool access_moves(const struct nest_access *, int loop);
 
@@ -29,6 +30,8 @@ bool options_on_host(const struct options *);
 /* ---- legal.c ---- */
 /* Turns axes round that run down in all tensors. */
 bool legal_directions(struct contraction *, struct verdict *);
+/* In which the runtime has what is made of an input's elements, at most. */
+enum dtype multiplied_type(const struct contraction *, int input);
 /* Types that the promise covers; chooses acc for a sum that the source forms
  * in `sum`. */
 bool legal_types(struct contraction *, enum dtype sum, const struct options *,

@@ -110,17 +110,28 @@ static bool same_rolls(const struct sum *x, const struct sum *y) {
   return true;
 }
 
+static bool same_map(const struct calc *x, const struct calc *y) {
+  return x && y ? calc_equal(x, y) : x == y;
+}
+
+static bool operands_alike(const struct sum *x, const struct sum *y) {
+  for (int t = 0; t < 2; t++)
+    if (!term_alike(x->in[t], y->in[t]) || !same_map(x->map[t], y->map[t]))
+      return false;
+  return true;
+}
+
 /* The same but for starts; turns y's operands round if that helps. */
 static bool alike(const struct sum *x, struct sum *y) {
   if (x->type != y->type || x->loops != y->loops || !same_rolls(x, y))
     return false;
-  if (term_alike(x->in[0], y->in[0]) && term_alike(x->in[1], y->in[1]))
+  if (operands_alike(x, y))
     return true;
-  const struct term *first = y->in[0];
-  y->in[0] = y->in[1];
-  y->in[1] = first;
-  return y->roll_count == 0 && term_alike(x->in[0], y->in[0]) &&
-         term_alike(x->in[1], y->in[1]);
+  const struct term *in = y->in[0];
+  const struct calc *map = y->map[0];
+  y->in[0] = y->in[1], y->map[0] = y->map[1];
+  y->in[1] = in, y->map[1] = map;
+  return y->roll_count == 0 && operands_alike(x, y);
 }
 
 bool sum_equal(const struct sum *x, const struct sum *y) {
@@ -128,7 +139,7 @@ bool sum_equal(const struct sum *x, const struct sum *y) {
       x->in_count != y->in_count)
     return false;
   for (int t = 0; t < x->in_count; t++)
-    if (!term_equal(x->in[t], y->in[t]))
+    if (!term_equal(x->in[t], y->in[t]) || !same_map(x->map[t], y->map[t]))
       return false;
   return true;
 }

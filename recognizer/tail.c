@@ -12,7 +12,8 @@ struct builder {
   const struct match *m;
   const struct places *places;
   struct content *content;
-  int place; /* whose content it is */
+  int place;                  /* whose content it is */
+  const struct term *element; /* what is built is made of it; NULL: a tail */
   struct loc at;
 };
 
@@ -37,7 +38,8 @@ static const struct calc *build_extra(struct builder *b, const struct term *t) {
                    "sum");
   c->extra[i] = t;
   c->extra_count += i == c->extra_count;
-  return calc_input(b->m->arena, TAIL_EXTRA + i, t->type);
+  return calc_input(b->m->arena, (b->element ? MAP_EXTRA : TAIL_EXTRA) + i,
+                    t->type);
 }
 
 static const struct calc *in_type(struct arena *a, enum dtype type,
@@ -84,6 +86,11 @@ static bool decline_factor(struct builder *b, const struct term *t) {
     return verdict_decline(b->m->verdict, RULE_ROUNDED_PRODUCT, t->at,
                            "the product is rounded to %s before it is added",
                            type);
+  if (product && t->op == TERM_CAST &&
+      dtype_bytes(t->type) > dtype_bytes(t->arg[0]->type))
+    return verdict_decline(b->m->verdict, RULE_NOT_PRODUCT_SUM, t->at,
+                           "the product is formed in %s and added in %s",
+                           dtype_name(t->arg[0]->type), type);
   if (product)
     return verdict_decline(b->m->verdict, RULE_NOT_PRODUCT_SUM, t->at,
                            "the product is cut to %s before it is added", type);
@@ -133,6 +140,39 @@ static bool check_limits(struct builder *b, const struct sum *s) {
                          "a condition inside the nest decides what is read");
 }
 
+/* Only the last bits of a factor count, as many as the sum has. */
+static const struct calc *as_factor(struct arena *a, const struct calc *c,
+                                    enum dtype sum) {
+  int bytes = dtype_bytes(sum);
+  return dtype_bytes(c->type) < bytes ? c : in_type(a, signed_type(bytes), c);
+}
+
+/* An operand of the sum: an element, or what is made of one. */
+static bool take_operand(struct builder *b, const struct term *t,
+                         struct sum *s) {
+  const struct term *in = input_of(b->m, t, s->type), *element = in;
+  const struct calc *map = NULL;
+  if (in->op != TERM_LOAD) {
+    element = element_of(in);
+    if (!element || !(element->moves & s->loops) ||
+        dtype_kind(s->type) == DTYPE_FLOAT)
+      return decline_factor(b, in);
+    b->element = element;
+    map = build(b, in);
+    b->element = NULL;
+    if (!map)
+      return false;
+    map = as_factor(b->m->arena, map, s->type);
+  }
+  s->map[s->in_count] = map;
+  s->in[s->in_count++] = element;
+  return true;
+}
+
+static bool has_map(const struct sum *s) {
+  return s->map[0] || s->map[1] || s->map[2];
+}
+
 static bool take_sum(struct builder *b, const struct term *t,
                      struct scaled *s) {
   uint64_t cutters;
@@ -154,11 +194,13 @@ static bool take_sum(struct builder *b, const struct term *t,
     if (s->sum.in_count == SUM_FACTORS)
       return verdict_decline(b->m->verdict, RULE_THREE_FACTORS, t->at,
                              "more than three factors move along the sum");
-    const struct term *in = input_of(b->m, t->arg[i], t->type);
-    if (in->op != TERM_LOAD)
-      return decline_factor(b, in);
-    s->sum.in[s->sum.in_count++] = in;
+    if (!take_operand(b, t->arg[i], &s->sum))
+      return false;
   }
+  if (s->sum.in_count > 2 && has_map(&s->sum))
+    return verdict_decline(b->m->verdict, RULE_THREE_FACTORS, t->at,
+                           "three factors move along the sum, and one is "
+                           "computed from an element");
   if (s->sum.in_count >= 2)
     return check_limits(b, &s->sum);
   if (t->arg_count == 1)
@@ -342,6 +384,12 @@ static const struct calc *build(struct builder *b, const struct term *t) {
                ? calc_float(a, t->type, t->number)
                : calc_int(a, t->type, t->integer);
   case TERM_LOAD:
+    if (b->element && term_equal(t, b->element))
+      return calc_input(a, MAP_ELEMENT, t->type);
+    if (b->element && t->moves & ~b->places->leaders)
+      return decline(b, RULE_NOT_PRODUCT_SUM, t->at,
+                     "an operand of the product is computed from two elements "
+                     "that move along the sum");
     if (t->moves & ~b->places->leaders)
       return decline(b, RULE_NOT_PRODUCT_SUM, t->at,
                      "an element is used outside the loop that moves it");
@@ -392,7 +440,8 @@ static bool decline_without_sum(const struct match *m, const struct places *p,
 
 bool find_content(const struct match *m, const struct places *p, int place,
                   const struct term *last, struct content *c) {
-  struct builder b = {m, p, c, place, last->at};
+  struct builder b = {
+      .m = m, .places = p, .content = c, .place = place, .at = last->at};
   c->start = p->start[place];
   struct diag d = {0};
   c->tail = build(&b, last);

@@ -18,3 +18,10 @@ bool value_equal(struct value a, struct value b) {
 bool access_moves(const struct nest_access *a, int loop) {
   return !value_is(a->stride_bytes[loop], 0);
 }
+
+enum dtype signed_type(int bytes) {
+  return bytes == 1   ? DTYPE_I8
+         : bytes == 2 ? DTYPE_I16
+         : bytes == 4 ? DTYPE_I32
+                      : DTYPE_I64;
+}

@@ -7,6 +7,10 @@
  * zeroed where the reduction begins and which a Map takes to out behind it:
  * tensors in0, in1, out, sum, x0, x1, .., where the extras are.
  *
+ * What is made of an input's element before it is multiplied has a tensor of
+ * one element, too: e0 or e1, behind the extras, which a Map makes in front of
+ * every multiply-add.
+ *
  * Of two contractions the first stands in front, in loops of its own: in2 and
  * in3, the last tensors, make in0 or in1, the intermediate.
  */
@@ -99,6 +103,9 @@ static void add_tensors(struct arena *a, struct teir *t,
     teir_add_tensor(a, t, "sum", c->acc);
   for (int i = 0; c->tail && i < c->extra_count; i++)
     teir_add_tensor(a, t, arena_printf(a, "x%d", i), c->extra[i].type);
+  for (int i = 0; i < 2; i++)
+    if (c->map[i])
+      teir_add_tensor(a, t, i ? "e1" : "e0", c->map[i]->type);
   for (int i = 0; c->first && i < 2; i++)
     teir_add_tensor(a, t, i ? "in3" : "in2", c->first->type[IN0 + i]);
 }
@@ -126,13 +133,36 @@ static void add_zero(struct arena *a, struct teir *t, const struct step *s,
   add_call(a, t, parent, "zero", p);
 }
 
+/* The tensor that is multiplied in the place of an input. */
+static int multiplied(const struct step *s, int input) {
+  const struct contraction *c = s->c;
+  return c->map[input] ? EXTRA + c->extra_count + (input == IN1 && c->map[IN0])
+                       : s->tensor[input];
+}
+
+/* Makes what is multiplied in the place of an input's element. */
+static void add_element(struct arena *a, struct teir *t, const struct step *s,
+                        int input, int parent) {
+  int p = add_primitive(a, t, "element_scalar", TEIR_MAP);
+  struct teir_list *operand = &t->primitive[p].operand;
+  teir_list_add(a, operand, s->tensor[input]);
+  for (int i = 0; i < s->c->extra_count; i++)
+    teir_list_add(a, operand, EXTRA + i);
+  teir_list_add(a, operand, multiplied(s, input));
+  t->primitive[p].expr = s->c->map[input];
+  add_call(a, t, parent, "element", p);
+}
+
 static void add_contraction(struct arena *a, struct teir *t,
                             const struct step *s, int parent) {
   const struct contraction *c = s->c;
+  for (int i = IN0; i <= IN1; i++)
+    if (c->map[i])
+      add_element(a, t, s, i, parent);
   int p = add_primitive(a, t, "contraction_scalar", TEIR_CONTRACTION);
   if (!is_usual(s)) {
-    teir_list_add(a, &t->primitive[p].operand, s->tensor[IN0]);
-    teir_list_add(a, &t->primitive[p].operand, s->tensor[IN1]);
+    teir_list_add(a, &t->primitive[p].operand, multiplied(s, IN0));
+    teir_list_add(a, &t->primitive[p].operand, multiplied(s, IN1));
     teir_list_add(a, &t->primitive[p].operand, summed(s));
   }
   if (c->acc != usual_sum(c, t->tensor[summed(s)].type))

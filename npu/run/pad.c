@@ -1,5 +1,7 @@
-/* pad.c -- inputs of which only some elements may be read, the others counting
- * as zero: a convolution's image, beyond whose edge there is nothing.
+/* pad.c -- copies of inputs: of those of which only some elements may be read,
+ * the others counting as zero (a convolution's image, beyond whose edge there
+ * is nothing), and of those of whose elements something is made before it is
+ * multiplied (quantised numbers less their zero point).
  *
  * A copy has a dimension for every axis that moves the input, and zeros where
  * one of the product's limits is below zero.  It is as large as the matrix that
@@ -10,6 +12,10 @@
  * A limit that moves with axes of both inputs only is kept for both.  Others
  * are kept for one, and the other input is read where no product counts: its
  * elements may not even exist unless each is needed for some other product.
+ *
+ * What is made of elements must be numbers of 16 bits, or the call declines.
+ * Where 8 bits are enough, as for uint8_t less 128, the device gets these, of
+ * in0 only if in1 has them, too: in its products the wider one comes first.
  */
 #include "parts.h"
 
@@ -20,6 +26,9 @@
 struct padding {
   const struct product *p;
   int tensor, element_bytes;
+  const struct calc_program *program; /* of what is made; NULL: bytes as is */
+  int reads, read[CALC_INPUTS];       /* tensors, the input first */
+  int64_t smallest, largest;          /* of what was made, or zero */
   int axes, shared;
   const struct product_axis *axis[PRODUCT_AXES + 1];
   int limits, limit[PRODUCT_LIMITS]; /* those that this input keeps */
@@ -51,11 +60,32 @@ static bool keeps(const struct product *p, int tensor, int limit) {
   return !moves(p, limit, own_role(RUN_IN0 + RUN_IN1 - tensor));
 }
 
+/* An input beside one of which something is made becomes as wide, but for i8,
+ * which the device multiplies by wider ones. */
+static bool is_made(const struct product *p, int tensor) {
+  return p->map[tensor] ||
+         (p->map[RUN_IN0 + RUN_IN1 - tensor] && p->type[tensor] != DTYPE_I8);
+}
+
+static void compile(struct padding *x, struct arena *a) {
+  const struct calc *map = x->p->map[x->tensor];
+  if (!map)
+    map = calc_input(a, MAP_ELEMENT, x->p->type[x->tensor]);
+  x->program = calc_compile(a, calc_cast(a, DTYPE_I64, map));
+  for (int i = MAP_EXTRA; i < CALC_INPUTS; i++)
+    if (calc_uses(map, i))
+      x->reads = i + 1;
+  for (int i = MAP_EXTRA; i < x->reads; i++)
+    x->read[i] = calc_uses(map, i) ? x->p->map_input[x->tensor][i] : x->tensor;
+}
+
 static struct padding padding_of(const struct product *p, int tensor) {
   static const struct product_axis one = {.extent = 1};
   struct padding x = {.p = p,
                       .tensor = tensor,
                       .element_bytes = dtype_bytes(p->type[tensor]),
+                      .reads = 1,
+                      .read = {tensor},
                       .low = UINT64_MAX};
   for (int i = 0; i < p->limit_count; i++)
     if (keeps(p, tensor, i))
@@ -67,6 +97,11 @@ static struct padding padding_of(const struct product *p, int tensor) {
   if (x.axes == x.shared)
     x.axis[x.axes++] = &one;
   return x;
+}
+
+static uint64_t address(const struct product *p, int tensor,
+                        void *const from[]) {
+  return (uint64_t)(uintptr_t)from[tensor] + (uint64_t)p->offset[tensor];
 }
 
 /* ---- the copy ---- */
@@ -109,23 +144,62 @@ static void copy_elements(char *to, const char *from, int64_t stride,
     gather(to, from, stride, count, bytes);
 }
 
+/* Where the walk over the axes is: what is read there, and the limits. */
+struct position {
+  uint64_t from[CALC_INPUTS];
+  int64_t value[PRODUCT_LIMITS];
+};
+
+static void advance(const struct padding *x, struct position *at,
+                    const struct product_axis *axis) {
+  for (int i = 0; i < x->reads; i++)
+    at->from[i] += (uint64_t)axis->stride_bytes[x->read[i]];
+  for (int k = 0; k < x->limits; k++)
+    at->value[k] =
+        (int64_t)((uint64_t)at->value[k] + (uint64_t)axis->step[x->limit[k]]);
+}
+
+static void make_elements(struct padding *x, const struct position *at,
+                          const struct product_axis *axis, struct range r) {
+  int64_t wide[CALC_CHUNK], stride[CALC_INPUTS];
+  const void *in[CALC_INPUTS];
+  for (int64_t i = r.begin, count; i < r.end; i += count) {
+    int16_t *to = (int16_t *)(void *)x->to + i;
+    count = r.end - i < CALC_CHUNK ? r.end - i : CALC_CHUNK;
+    for (int k = 0; k < x->reads; k++) {
+      stride[k] = axis->stride_bytes[x->read[k]];
+      in[k] =
+          (const void *)(uintptr_t)(at->from[k] + (uint64_t)(i * stride[k]));
+    }
+    calc_run_row(x->program, in, stride, wide, sizeof *wide, count);
+    for (int64_t k = 0; k < count; k++) {
+      x->smallest = wide[k] < x->smallest ? wide[k] : x->smallest;
+      x->largest = wide[k] > x->largest ? wide[k] : x->largest;
+      to[k] = (int16_t)wide[k];
+    }
+  }
+}
+
 /* Along the last axis; gives how many elements are within the limits. */
 static int64_t copy_run(struct padding *x, const struct product_axis *axis,
-                        uint64_t from, const int64_t *value) {
+                        const struct position *at) {
   struct range r = {0, axis->extent};
   for (int i = 0; i < x->limits; i++)
-    r = narrowed(r, value[i], axis->step[x->limit[i]]);
+    r = narrowed(r, at->value[i], axis->step[x->limit[i]]);
   int64_t stride = axis->stride_bytes[x->tensor], count = r.end - r.begin;
+  int bytes = x->program ? (int)sizeof(int16_t) : x->element_bytes;
   if (count > 0) {
-    uint64_t first = from + (uint64_t)(r.begin * stride);
+    uint64_t first = at->from[0] + (uint64_t)(r.begin * stride);
     uint64_t end = first + (uint64_t)((count - 1) * stride + x->element_bytes);
-    copy_elements(x->to + r.begin * x->element_bytes,
-                  (const char *)(uintptr_t)first, stride, count,
-                  x->element_bytes);
+    if (x->program)
+      make_elements(x, at, axis, r);
+    else
+      copy_elements(x->to + r.begin * bytes, (const char *)(uintptr_t)first,
+                    stride, count, bytes);
     x->low = first < x->low ? first : x->low;
     x->high = end > x->high ? end : x->high;
   }
-  x->to += axis->extent * x->element_bytes;
+  x->to += axis->extent * bytes;
   return count > 0 ? count : 0;
 }
 
@@ -137,24 +211,21 @@ static bool needs_other(const struct padding *x, const int64_t *value) {
   return true;
 }
 
-/* From axis `level` on, where limit i has the value value[i]. */
-static int64_t copy_axes(struct padding *x, int level, uint64_t from,
-                         const int64_t *value) {
+/* From axis `level` on. */
+static int64_t copy_axes(struct padding *x, int level,
+                         const struct position *at) {
   const struct product_axis *axis = x->axis[level];
-  int64_t count = 0, inner[PRODUCT_LIMITS];
+  int64_t count = 0;
   if (level == x->axes - 1) {
-    count = copy_run(x, axis, from, value);
+    count = copy_run(x, axis, at);
   } else {
-    memcpy(inner, value, sizeof inner);
+    struct position inner = *at;
     for (int64_t i = 0; i < axis->extent; i++) {
-      count += copy_axes(x, level + 1, from, inner);
-      from += (uint64_t)axis->stride_bytes[x->tensor];
-      for (int k = 0; k < x->limits; k++)
-        inner[k] =
-            (int64_t)((uint64_t)inner[k] + (uint64_t)axis->step[x->limit[k]]);
+      count += copy_axes(x, level + 1, &inner);
+      advance(x, &inner, axis);
     }
   }
-  x->left_out |= level == x->shared && count == 0 && needs_other(x, value);
+  x->left_out |= level == x->shared && count == 0 && needs_other(x, at->value);
   return count;
 }
 
@@ -173,40 +244,92 @@ static bool place_axes(struct product *p, int tensor, int64_t *bytes) {
   return true;
 }
 
-/* What was read must not be what the product writes. */
+/* What was read must not be what the product writes.  Of extras, only one that
+ * is out itself, element by element, is left. */
 static bool check_read(const struct padding *x, void *const tensor[],
                        struct diag *d) {
   int64_t bytes = 0;
-  uint64_t out =
-      (uint64_t)(uintptr_t)tensor[RUN_OUT] + (uint64_t)x->p->offset[RUN_OUT];
+  uint64_t out = address(x->p, RUN_OUT, tensor);
   product_span(x->p, RUN_OUT, &bytes);
   if (x->left_out)
     return diag_declined(d, loc_none(),
                          "in%d has elements at which no product counts",
                          1 - x->tensor);
-  if (x->low < x->high && x->low < out + (uint64_t)bytes && out < x->high)
-    return diag_declined(d, loc_none(), "out overlaps in%d", x->tensor);
+  bool same =
+      x->low < x->high && x->low < out + (uint64_t)bytes && out < x->high;
+  for (int i = MAP_EXTRA; i < x->reads; i++)
+    same |= address(x->p, x->read[i], tensor) == out;
+  return !same || diag_declined(d, loc_none(), "out overlaps in%d", x->tensor);
+}
+
+/* One copy of an element stands for all that is made of it. */
+static bool check_extras(const struct padding *x, struct diag *d) {
+  enum axis_role other = own_role(RUN_IN0 + RUN_IN1 - x->tensor);
+  for (int a = 0; a < x->p->count[other]; a++)
+    for (int i = MAP_EXTRA; i < x->reads; i++)
+      if (x->p->axis[other][a].extent > 1 &&
+          x->p->axis[other][a].stride_bytes[x->read[i]])
+        return diag_declined(d, loc_none(),
+                             "what is made of in%d's elements moves along axis "
+                             "%s, in%d not",
+                             x->tensor, x->p->axis[other][a].id, x->tensor);
   return true;
 }
 
-static bool pad(struct padded *to, const struct product *p, int tensor,
-                void *const from[], struct diag *d) {
-  struct padding x = padding_of(p, tensor);
-  int64_t bytes, value[PRODUCT_LIMITS] = {0};
-  if (!x.limits)
-    return true;
-  char *copy =
-      place_axes(&to->product, tensor, &bytes) ? malloc((size_t)bytes) : NULL;
+static bool check_made(const struct padding *x, struct diag *d) {
+  return (x->smallest >= INT16_MIN && x->largest <= INT16_MAX) ||
+         diag_declined(d, loc_none(),
+                       "what is made of in%d's elements, %lld to %lld, needs "
+                       "more than 16 bits",
+                       x->tensor, (long long)x->smallest,
+                       (long long)x->largest);
+}
+
+static bool fill(struct padding *x, struct padded *to, void *const from[],
+                 struct diag *d) {
+  const struct product *p = x->p;
+  struct position at = {0};
+  int64_t bytes;
+  if (x->program)
+    to->product.type[x->tensor] = DTYPE_I16;
+  char *copy = place_axes(&to->product, x->tensor, &bytes)
+                   ? malloc((size_t)bytes)
+                   : NULL;
   if (!copy)
     return diag_declined(d, loc_none(), "no memory");
   memset(copy, 0, (size_t)bytes);
-  to->copy[tensor] = to->tensor[tensor] = x.to = copy;
-  for (int i = 0; i < x.limits; i++)
-    value[i] = p->limit[x.limit[i]];
-  copy_axes(&x, 0,
-            (uint64_t)(uintptr_t)from[tensor] + (uint64_t)p->offset[tensor],
-            value);
-  return check_read(&x, from, d);
+  to->copy[x->tensor] = to->tensor[x->tensor] = x->to = copy;
+  for (int i = 0; i < x->reads; i++)
+    at.from[i] = address(p, x->read[i], from);
+  for (int i = 0; i < x->limits; i++)
+    at.value[i] = p->limit[x->limit[i]];
+  copy_axes(x, 0, &at);
+  return check_made(x, d) && check_read(x, from, d);
+}
+
+static bool pad(struct padding *x, struct padded *to, void *const from[],
+                struct diag *d) {
+  bool made = is_made(x->p, x->tensor);
+  if (!x->limits && !made)
+    return true;
+  struct arena *a = arena_open();
+  if (made)
+    compile(x, a);
+  bool good = check_extras(x, d) && fill(x, to, from, d);
+  arena_close(a);
+  return good;
+}
+
+/* Of what was made, where 8 bits are enough. */
+static void narrow(const struct padding *x, struct padded *to) {
+  if (!x->program || x->smallest < INT8_MIN || x->largest > INT8_MAX)
+    return;
+  int64_t bytes;
+  to->product.type[x->tensor] = DTYPE_I8;
+  place_axes(&to->product, x->tensor, &bytes);
+  int16_t *wide = to->copy[x->tensor];
+  for (int64_t i = 0; i < bytes; i++)
+    ((int8_t *)wide)[i] = (int8_t)wide[i];
 }
 
 /* Every limit moves with the axes of one input only. */
@@ -217,13 +340,24 @@ static bool check_limits(const struct product *p, struct diag *d) {
   return true;
 }
 
+bool padded_needed(const struct product *p) {
+  return p->limit_count || p->map[RUN_IN0] || p->map[RUN_IN1];
+}
+
 bool padded_open(struct padded *to, const struct product *p,
                  void *const tensor[], struct diag *d) {
   *to = (struct padded){.product = *p};
   memcpy(to->tensor, tensor, (size_t)p->tensor_count * sizeof *tensor);
   to->product.limit_count = 0;
-  return check_limits(p, d) && pad(to, p, RUN_IN0, tensor, d) &&
-         pad(to, p, RUN_IN1, tensor, d);
+  to->product.map[RUN_IN0] = to->product.map[RUN_IN1] = NULL;
+  struct padding in0 = padding_of(p, RUN_IN0), in1 = padding_of(p, RUN_IN1);
+  if (!check_limits(p, d) || !pad(&in0, to, tensor, d) ||
+      !pad(&in1, to, tensor, d))
+    return false;
+  narrow(&in1, to);
+  if (to->product.type[RUN_IN1] == DTYPE_I8)
+    narrow(&in0, to);
+  return true;
 }
 
 void padded_close(struct padded *x) {

@@ -42,6 +42,9 @@ struct product {
   bool accumulate;
   const struct calc *tail;             /* the TEIR's; NULL: none */
   int input_count, input[CALC_INPUTS]; /* of the tail: tensors */
+  const struct calc *map[RUN_OUT];     /* what is multiplied in the place of an
+                                        * input's element; NULL: the element */
+  int map_input[RUN_OUT][CALC_INPUTS]; /* tensors */
   int count[PRODUCT_ROLES];
   struct product_axis axis[PRODUCT_ROLES][PRODUCT_AXES]; /* by axis_role */
   int64_t extent[PRODUCT_ROLES];   /* product of the role's extents */
@@ -95,14 +98,18 @@ bool chain_split(struct arena *, const struct teir *, struct chain *,
 void *chain_open(const struct chain *, const struct product *first,
                  const struct product *, void *const tensor[], struct diag *);
 
-/* ---- pad.c: inputs with zeros where products do not count ---- */
+/* ---- pad.c: copies of inputs, with zeros where products do not count, and of
+ * what is made of elements ---- */
 struct padded {
-  struct product product; /* without limits, on these tensors: */
+  struct product product; /* without limits and maps, on these tensors: */
   void *tensor[PRODUCT_TENSORS];
   void *copy[RUN_OUT]; /* of inputs; NULL: none */
 };
-/* Declines when out shares a byte with what is read here, and when more would
- * be read than the product's limits allow. */
+/* Does the product need them? */
+bool padded_needed(const struct product *);
+/* Declines when out shares a byte with what is read here, when more would be
+ * read than the product's limits allow, and when what is made of an element
+ * needs more than 16 bits. */
 bool padded_open(struct padded *, const struct product *, void *const tensor[],
                  struct diag *);
 void padded_close(struct padded *);

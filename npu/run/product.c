@@ -28,6 +28,7 @@ struct reading {
   const struct teir *t;
   const int64_t *value;
   struct place zero, contraction, map, path;
+  struct place element[2]; /* Maps of what in0 and in1 hold */
   int invocations;
   struct diag *d;
 };
@@ -43,11 +44,18 @@ static int64_t valued(const struct reading *r, struct teir_size s) {
 
 /* ---- structure ---- */
 
+/* A Map to out is a tail, others make elements. */
+static struct place *place_of_map(struct reading *r, int primitive) {
+  return teir_output(r->t, primitive) == RUN_OUT     ? &r->map
+         : teir_input(r->t, primitive, 0) == RUN_IN1 ? &r->element[RUN_IN1]
+                                                     : &r->element[RUN_IN0];
+}
+
 static bool found(struct reading *r, const struct teir_node *n) {
   enum teir_op op = r->t->primitive[n->primitive].op;
   struct place *p = op == TEIR_ZERO          ? &r->zero
                     : op == TEIR_CONTRACTION ? &r->contraction
-                    : op == TEIR_MAP         ? &r->map
+                    : op == TEIR_MAP         ? place_of_map(r, n->primitive)
                                              : NULL;
   if (!p)
     return decline_at(r, n->at, "this device has no primitive",
@@ -94,11 +102,23 @@ static bool place_has(const struct teir *t, const struct place *p, int axis) {
   return false;
 }
 
+/* Tensors that are what elements make, which lie nowhere: the last ones. */
+static int elements(const struct reading *r) {
+  return r->element[RUN_IN0].found + r->element[RUN_IN1].found;
+}
+
+/* What is multiplied in the place of an input. */
+static int multiplied(const struct reading *r, int input) {
+  const struct place *e = &r->element[input];
+  return e->found ? teir_output(r->t, e->primitive) : input;
+}
+
 /* The tensors by their names, `summed` being what the Contraction writes. */
 static bool check_tensors(struct reading *r, int summed) {
   static const char *const id[] = {"in0", "in1", "out", "sum"};
   const struct teir *t = r->t;
   int least = summed + 1, most = r->map.found ? PRODUCT_TENSORS : RUN_TENSORS;
+  most += r->map.found ? elements(r) : 0;
   if (t->tensor_count < least || t->tensor_count > most)
     return diag_declined(r->d, loc_none(), "%d tensors; this form has %d to %d",
                          t->tensor_count, least, most);
@@ -107,7 +127,8 @@ static bool check_tensors(struct reading *r, int summed) {
       return decline_at(r, t->tensor[i].at, "unexpected tensor",
                         t->tensor[i].id);
   int p = r->contraction.primitive;
-  if (teir_input(t, p, 0) != RUN_IN0 || teir_input(t, p, 1) != RUN_IN1 ||
+  if (teir_input(t, p, 0) != multiplied(r, RUN_IN0) ||
+      teir_input(t, p, 1) != multiplied(r, RUN_IN1) ||
       teir_output(t, p) != summed ||
       (r->zero.found && teir_output(t, r->zero.primitive) != summed))
     return decline_at(r, t->primitive[p].at, "unexpected operands of",
@@ -156,6 +177,33 @@ static bool read_tail(struct reading *r, struct product *p) {
   return teir_output(t, map) == RUN_OUT ||
          decline_at(r, t->primitive[map].at, "unexpected output of",
                     t->primitive[map].id);
+}
+
+/* A Map in front of the Contraction, from an input and extras to a tensor that
+ * the Contraction alone reads. */
+static bool read_element(struct reading *r, int input, struct product *p) {
+  const struct place *e = &r->element[input], *c = &r->contraction;
+  const struct teir *t = r->t;
+  if (!e->found)
+    return true;
+  const char *id = t->primitive[e->primitive].id;
+  struct loc at = t->primitive[e->primitive].at;
+  int to = teir_output(t, e->primitive),
+      from = teir_input_count(t, e->primitive);
+  if (!r->map.found || !is_scalar(r, e) || e->order > c->order ||
+      !hangs_in(e, c) || !hangs_in(c, e) || to < t->tensor_count - elements(r))
+    return decline_at(r, at, "no element for a Contraction beside", id);
+  p->map[input] = t->primitive[e->primitive].expr;
+  for (int i = 0; i < from; i++) {
+    int in = p->map_input[input][i] = teir_input(t, e->primitive, i);
+    if (i ? in < PRODUCT_EXTRA || in >= t->tensor_count - elements(r)
+          : in != input)
+      return decline_at(r, at, "unexpected input of", id);
+  }
+  for (int i = 0; i < c->depth; i++)
+    if (valued(r, t->axis[t->node[c->node[i]].axis].stride_bytes[to]))
+      return decline_at(r, at, "more than one element made by", id);
+  return true;
 }
 
 /* Loops around the Map move out and leave the sum where it is; those around
@@ -367,7 +415,9 @@ bool product_read(const struct teir *t, const int64_t *value, struct product *p,
       (r.map.found &&
        (!check_tail_places(&r) || !check_tail_axes(&r) || !read_tail(&r, p))))
     return false;
-  p->tensor_count = t->tensor_count;
+  if (!read_element(&r, RUN_IN0, p) || !read_element(&r, RUN_IN1, p))
+    return false;
+  p->tensor_count = t->tensor_count - elements(&r);
   for (int i = 0; i < p->tensor_count; i++)
     p->type[i] = t->tensor[i].type;
   p->acc = p->type[summed];

@@ -190,7 +190,7 @@ static bool run_teir(struct run *r, const struct run_request *q,
     return tail_store_empty(&p, q->tensor, d);
   if (!worth_it(&p, device, o, d))
     return false;
-  if (p.limit_count)
+  if (padded_needed(&p))
     return run_padded(r, device, o, &p, q->tensor, report, d);
   if (device->run_teir && !p.tail)
     return run_host_teir(device, q, t, d);

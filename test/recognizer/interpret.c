@@ -301,7 +301,7 @@ struct evaluation {
   const struct nest *nest;
   const struct contraction *c;
   struct memory *m;
-  struct calc_program *tail; /* NULL: none */
+  struct calc_program *tail, *map[2]; /* NULL: none */
   int64_t iteration[64];
 };
 
@@ -331,6 +331,20 @@ static void *extra(struct evaluation *x, int e) {
   return x->m->tensor[extra->tensor] + at;
 }
 
+/* What is multiplied in the place of an input's element. */
+static struct number factor(struct evaluation *x, int tensor) {
+  const struct contraction *c = x->c;
+  const void *input[CALC_INPUTS] = {element(x, tensor)};
+  const bool fixed[CALC_INPUTS] = {false};
+  uint64_t result;
+  if (!c->map[tensor])
+    return load(c->type[tensor], input[0]);
+  for (int e = 0; e < c->extra_count; e++)
+    input[MAP_EXTRA + e] = extra(x, e);
+  calc_run(x->map[tensor], input, fixed, &result, 1);
+  return load(c->map[tensor]->type, &result);
+}
+
 /* Adds the products of all iterations of the K axes from `axis` on. */
 static void add_products(struct evaluation *x, int axis, struct number *sum) {
   const struct contraction *c = x->c;
@@ -340,12 +354,11 @@ static void add_products(struct evaluation *x, int axis, struct number *sum) {
     for (int l = 0; l < c->limit_count; l++)
       if (!holds(x->m, &c->limit[l], x->iteration, c->axis_count))
         return;
-    struct number a = load(c->type[IN0], element(x, IN0));
-    struct number b = load(c->type[IN1], element(x, IN1));
+    struct number a = factor(x, IN0), b = factor(x, IN1);
     if (is_float(sum->type))
       sum->f += a.f * b.f;
     else
-      sum->i = (int64_t)((uint64_t)sum->i + (uint64_t)(a.i * b.i));
+      sum->i = (int64_t)((uint64_t)sum->i + (uint64_t)a.i * (uint64_t)b.i);
     *sum = kept(*sum);
     return;
   }
@@ -440,6 +453,9 @@ bool interpret_contraction(struct arena *a, const struct nest *n,
     require(c->tail->type == c->type[OUT], "the tail has another type");
     x.tail = calc_compile(a, c->tail);
   }
+  for (int i = IN0; i <= IN1; i++)
+    if (c->map[i])
+      x.map[i] = calc_compile(a, c->map[i]);
   compute_places(&x, 0);
   return true;
 }

@@ -103,6 +103,40 @@ static struct calc *parse_tail(struct arena *a, const struct nest_work *w) {
   return c;
 }
 
+/* The expression of a map, over an input's element and the extras. */
+static struct calc *parse_map(struct arena *a, const struct nest_work *w,
+                              int input) {
+  static const char *const name[] = {"e", "x0", "x1"};
+  enum dtype type[1 + NEST_EXTRAS] = {w->type[input]};
+  for (int i = 0; i < w->extra_count; i++)
+    type[1 + i] = w->extra_type[i];
+  struct scan s = scan_open("map", w->map[input]);
+  struct diag d = {0};
+  struct calc *c = calc_parse(a, &s, name, type, 1 + w->extra_count, &d);
+  if (!c)
+    diag_print(&d, stderr);
+  return c;
+}
+
+static uint64_t factor(const struct nest_work *w, int input, char *const at[]) {
+  static const int64_t stride[1 + NEST_EXTRAS] = {0};
+  const void *in[] = {at[input], at[EXTRA], at[EXTRA + 1]};
+  int32_t made;
+  if (!w->map[input])
+    return (uint64_t)dtype_load_int(w->type[input], at[input]);
+  struct arena *a = arena_open();
+  calc_run_row(calc_compile(a, parse_map(a, w, input)), in, stride, &made, 0,
+               1);
+  arena_close(a);
+  return (uint64_t)(int64_t)made;
+}
+
+static void add_made(const struct nest_work *w, char *const at[]) {
+  uint64_t sum = (uint64_t)dtype_load_int(w->acc, at[SUM]);
+  sum += factor(w, IN0, at) * factor(w, IN1, at);
+  dtype_store_int(w->acc, at[SUM], (int64_t)sum);
+}
+
 /* All axes of one kind: those over K, or the others. */
 static void tail_loops(const struct nest_work *w, const struct calc_program *p,
                        int level, bool k, char *const at[]) {
@@ -119,7 +153,9 @@ static void tail_loops(const struct nest_work *w, const struct calc_program *p,
     }
     iteration[level] = 0;
   } else if (k) {
-    if (counts(w))
+    if (counts(w) && (w->map[IN0] || w->map[IN1]))
+      add_made(w, at);
+    else if (counts(w))
       add(w, w->acc, at[SUM], at[IN0], at[IN1]);
   } else {
     const void *in[] = {at[SUM], at[OUT], at[EXTRA], at[EXTRA + 1]};
@@ -159,7 +195,11 @@ uint64_t nest_tensors(struct nest_work *w, void *tensor[NEST_TENSORS]) {
   tensor[SUM] = &w->sum;
   for (int i = 0; i < w->extra_count; i++)
     tensor[EXTRA + i] = w->extra[i];
-  return (uint64_t)(EXTRA + w->extra_count);
+  int count = EXTRA + w->extra_count;
+  for (int t = 0; t < 2; t++)
+    if (w->map[t])
+      tensor[count++] = NULL; /* the runtime's own */
+  return (uint64_t)count;
 }
 
 static struct value number(struct nest_work *w, struct arena *a,
@@ -188,6 +228,8 @@ static void make_teir(struct nest_work *w, bool symbolic) {
     c.type[t] = w->type[t];
   c.acc = w->tail ? w->acc : w->type[OUT];
   c.tail = w->tail ? parse_tail(a, w) : NULL;
+  for (int t = 0; t < 2; t++)
+    c.map[t] = w->map[t] ? parse_map(a, w, t) : NULL;
   c.extra_count = w->tail ? w->extra_count : 0;
   struct contraction_extra extra[NEST_EXTRAS];
   c.extra = extra;
@@ -402,6 +444,34 @@ void nest_random_limits(struct nest_work *w, uint32_t seed) {
       if (moves(w->axis[i].role, tensor) && pick(2))
         x->step[i] = (int64_t)pick(7) - 3;
     x->start = (x->below ? -1 : 1) * (int64_t)pick(12) - 1;
+  }
+}
+
+/* ---- maps ---- */
+void nest_random_maps(struct nest_work *w, uint32_t seed) {
+  static const char *const map[] = {
+      "sub(i32(e),i32:5)", "add(mul(i32(e),i32:-3),i32:100)",
+      "shr(i32(e),i32:1)", "sub(i32(e),i32(x0))", "add(i32(x1),i32(e))"};
+  static const enum dtype type[] = {DTYPE_I8, DTYPE_U8, DTYPE_I16};
+  state = seed * 2654435761u;
+  int inputs = 1 + (int)pick(3);
+  w->tail = "add(sum,i32(out))";
+  w->acc = DTYPE_I32;
+  w->type[OUT] = pick(2) ? DTYPE_I32 : DTYPE_I16;
+  if (w->type[OUT] == DTYPE_I16)
+    w->tail = "i16(sum)";
+  w->extra_count = NEST_EXTRAS;
+  for (int i = 0; i < w->axis_count; i++)
+    for (int t = 0; t < NEST_EXTRAS; t++) {
+      w->extra_type[t] = t ? DTYPE_I8 : DTYPE_U8;
+      w->axis[i].extra[t] =
+          w->axis[i].role == (t ? AXIS_N : AXIS_M) ? 4 * w->axis[i].extent : 0;
+    }
+  for (int t = 0; t < 2; t++) {
+    int own = inputs >> t & 1 ? (int)pick(4) : -1; /* the last one is its own */
+    w->type[t] = type[pick(own < 0 ? 3 : 2)];
+    random_strides(w, t);
+    w->map[t] = own < 0 ? NULL : map[own < 3 ? own : 3 + t];
   }
 }
 

@@ -9,7 +9,7 @@
 
 enum { NEST_AXES = 8, NEST_GUARD = 64, NEST_EXTRAS = 2, NEST_LIMITS = 4 };
 /* Addresses of a call: in0, in1, out, and with a tail the sum and the extras */
-enum { NEST_TENSORS = TENSORS + 1 + NEST_EXTRAS };
+enum { NEST_TENSORS = TENSORS + 1 + NEST_EXTRAS + 2 }; /* and two elements */
 
 struct nest_axis {
   enum axis_role role;
@@ -27,8 +27,9 @@ struct nest_limit {
 struct nest_work {
   enum dtype type[TENSORS];
   bool accumulate;
-  const char *tail; /* over sum, out, x0, x1; NULL: none */
-  enum dtype acc;   /* with a tail: the sum's type */
+  const char *tail;   /* over sum, out, x0, x1; NULL: none */
+  const char *map[2]; /* with a tail, i32 over e, x0, x1; NULL: none */
+  enum dtype acc;     /* with a tail: the sum's type */
   int extra_count;
   enum dtype extra_type[NEST_EXTRAS];
   char *extra[NEST_EXTRAS]; /* the memory */
@@ -74,6 +75,9 @@ void nest_gemm(struct nest_work *, enum dtype in, bool accumulate, int64_t m,
 void nest_random(struct nest_work *, bool tail, uint32_t seed);
 /* Limits that move with axes of one input each. */
 void nest_random_limits(struct nest_work *, uint32_t seed);
+/* Integers made of the elements of one input or both, and of extras that move
+ * with them. */
+void nest_random_maps(struct nest_work *, uint32_t seed);
 /* Whether every element of the inputs has a product that counts, or is beyond
  * a limit that moves with its own axes only. */
 bool nest_needs_all(const struct nest_work *);

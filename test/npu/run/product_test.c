@@ -80,6 +80,30 @@ static void test_limits(const char *device) {
   CHECK(done > 300 && declined > 10);
 }
 
+/* Factors that are made of elements, with limits and without. */
+static void test_maps(const char *device) {
+  int done = 0;
+  for (int i = 0; i < 600 && check_failures < 5; i++) {
+    struct run *r = nest_open(device);
+    struct nest_work w;
+    struct run_report report;
+    nest_random(&w, false, 1 + (uint32_t)i);
+    nest_random_maps(&w, 5 + (uint32_t)i);
+    if (i % 3 == 0)
+      nest_random_limits(&w, 3 + (uint32_t)i);
+    random_launch();
+    nest_make(&w, pick(2), 7 + (uint32_t)i);
+    bool good = nest_call(&w, r, NULL, &report);
+    CHECK(good ? nest_right(&w) : w.limit_count > 0);
+    if (!good && !w.limit_count)
+      fprintf(stderr, "declined: %s\n%s", report.reason.text, w.teir);
+    done += good;
+    nest_free(&w);
+    run_close(r);
+  }
+  CHECK(done > 400);
+}
+
 /* The same through the host device, TEIR executed as it is. */
 static void test_host(void) {
   struct run *r = nest_open("host");
@@ -260,6 +284,8 @@ int main(void) {
   test_random();
   test_limits("fake");
   test_limits("host");
+  test_maps("fake");
+  test_maps("host");
   test_host();
   test_tail_by_hand();
   test_floats();

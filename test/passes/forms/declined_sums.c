@@ -24,11 +24,12 @@ INT_FORM(max_times) {
 INT_FORM(product_plus_one) {
   I J L C[i * N + j] += AB + 1; // expected-remark {{NotProductSum}}
 }
-INT_FORM(offset_input) {
-  I J L C[i * N + j] += (A[i * K + k] - M) * B[k * N + j]; // expected-remark {{AxisRoles}}
+INT_FORM(offset_by_counter) {
+  I J L C[i * N + j] += (A[i * K + k] - k) * B[k * N + j]; // expected-remark {{kept}}
 }
-INT_FORM(shifted_input) {
-  I J L C[i * N + j] += (A[i * K + k] >> 1) * B[k * N + j]; // expected-remark {{formed with a shift}}
+INT_FORM(shifted_long_input) {
+  const int32_t *a = (const int32_t *)A;
+  I J L C[i * N + j] += (a[i * K + k] >> 1) * B[k * N + j]; // expected-remark {{formed with a shift}}
 }
 INT_FORM(shifted_products) { // fixed point, cut after every product
   I J L C[i * N + j] += AB >> 1; // expected-remark {{formed with a shift}}

@@ -71,7 +71,7 @@ INT_FORM(same_bits_other_sign) { // the same bytes read with two signs
 }
 INT_FORM(shifted_operand) {
   const int8_t *a = A, *b = B;
-  I J L C[i * N + j] += (a[i * K + k] >> 1) * b[k * N + j]; // expected-remark 0-1 {{kept}}
+  I J L C[i * N + j] += (a[i * K + k] >> 1) * b[k * N + j]; // expected-remark {{mk,kn->mn}}
 }
 INT_FORM(int_operand) {
   const int32_t *a = (const int32_t *)A;
