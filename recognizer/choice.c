@@ -6,7 +6,8 @@
  * where x' is x within the limits and zero beyond them, as if it were read from
  * a tensor with a margin of zeros.  A limit goes to an element that moves with
  * all of its loops; so it depends on nothing but which element is read, and the
- * padded tensor can be made before the sum is formed.
+ * padded tensor can be made before the sum is formed.  Where x is made of an
+ * element, what is made is zero, not the element: x' is kept as the choice.
  *
  * Where the source skips x*w, the sum now has 0*w.  That adds nothing unless w
  * is infinite or NaN: for floats it needs leave. */
@@ -28,9 +29,26 @@ struct choice {
 
 /* ---- conditions ---- */
 
+const struct term *limit_of(const struct term *t) {
+  bool yes = t->op == TERM_SELECT && t->arg[0]->op == TERM_LIMIT &&
+             term_is_zero(t->arg[2]);
+  return yes ? t->arg[0] : NULL;
+}
+
+/* A choice between what is made of an element and zero. */
+static bool is_made(const struct term *t) {
+  const struct term *limit;
+  bool choice = false;
+  while ((limit = limit_of(t))) {
+    choice = true;
+    t = t->arg[1];
+  }
+  return choice && element_of(t);
+}
+
 static bool has_limit(const struct term *t) {
-  bool yes = t->op == TERM_LIMIT;
-  for (int i = 0; !yes && t->op != TERM_LOAD && i < t->arg_count; i++)
+  bool yes = t->op == TERM_LIMIT, inner = t->op != TERM_LOAD && !is_made(t);
+  for (int i = 0; !yes && inner && i < t->arg_count; i++)
     yes = has_limit(t->arg[i]);
   return yes;
 }
@@ -122,9 +140,22 @@ static const struct term *product_within(const struct choice *c,
                            : with(c, t, factor[0], factor[1]);
 }
 
+/* The same of what is made of an element. */
+static const struct term *made_within(const struct choice *c,
+                                      const struct term *limit,
+                                      const struct term *t) {
+  struct arena *a = c->m->arena;
+  const struct term *element = element_of(t);
+  const struct term *arg[] = {limit, t, term_number(a, t->type, 0, 0)};
+  return !element || limit->moves & ~element->moves
+             ? NULL
+             : term_make(a, TERM_SELECT, t->type, true, t->at, 3, arg);
+}
+
 /* t where the limit holds, else zero; NULL: no element in t can say so. */
 static const struct term *
 within(const struct choice *c, const struct term *limit, const struct term *t) {
+  const struct term *x;
   switch (t->op) {
   case TERM_BAD:
     return t;
@@ -139,12 +170,19 @@ within(const struct choice *c, const struct term *limit, const struct term *t) {
     return with(c, t, within(c, limit, t->arg[0]), t->arg[1]);
   case TERM_ADD:
   case TERM_SUB:
+    if (element_of(t))
+      return made_within(c, limit, t);
     return with(c, t, within(c, limit, t->arg[0]), within(c, limit, t->arg[1]));
   case TERM_MUL:
   case TERM_SUM:
     return product_within(c, limit, t);
+  case TERM_SELECT:
+    if (is_made(t) && (x = within(c, limit, t->arg[1])))
+      return term_make(c->m->arena, TERM_SELECT, t->type, true, t->at, 3,
+                       (const struct term *const[]){t->arg[0], x, t->arg[2]});
+    return made_within(c, limit, t);
   default:
-    return NULL;
+    return made_within(c, limit, t);
   }
 }
 

@@ -96,8 +96,7 @@ static bool is_made_of(const struct term *t, const struct term *element) {
 const struct term *element_of(const struct term *t) {
   const struct term *x = main_load(t);
   if (!x || t->sums || t->carries || t->bad || is_float(t->type) ||
-      is_float(x->type) || dtype_bytes(x->type) > 2 || x->conditional ||
-      x->arg_count)
+      is_float(x->type) || dtype_bytes(x->type) > 2 || x->arg_count)
     return NULL;
   return is_made_of(t, x) ? x : NULL;
 }

@@ -74,6 +74,9 @@ const struct term *choice(const struct match *, const struct term *condition,
                           const struct term *x, const struct term *y,
                           struct loc);
 
+/* The limit of t, a choice between something and zero; NULL: it is none. */
+const struct term *limit_of(const struct term *t);
+
 /* ---- linear.c ---- */
 
 enum { FACTORS_MAX = 8, PRODUCTS_MAX = 256 };

@@ -150,7 +150,10 @@ static const struct calc *as_factor(struct arena *a, const struct calc *c,
 /* An operand of the sum: an element, or what is made of one. */
 static bool take_operand(struct builder *b, const struct term *t,
                          struct sum *s) {
-  const struct term *in = input_of(b->m, t, s->type), *element = in;
+  const struct term *in = input_of(b->m, t, s->type), *limits = in;
+  while (limit_of(in))
+    in = input_of(b->m, in->arg[1], s->type);
+  const struct term *element = in;
   const struct calc *map = NULL;
   if (in->op != TERM_LOAD) {
     element = element_of(in);
@@ -164,6 +167,9 @@ static bool take_operand(struct builder *b, const struct term *t,
       return false;
     map = as_factor(b->m->arena, map, s->type);
   }
+  for (const struct term *limit; (limit = limit_of(limits));
+       limits = input_of(b->m, limits->arg[1], s->type))
+    element = term_within(b->m->arena, element, limit);
   s->map[s->in_count] = map;
   s->in[s->in_count++] = element;
   return true;

@@ -32,6 +32,16 @@ static bool counts(const struct walker *r) {
   return true;
 }
 
+/* A Contraction, or a Map that makes a factor of one. */
+static bool is_limited(const struct teir *t, int primitive) {
+  enum teir_op op = t->primitive[primitive].op;
+  bool limited = op == TEIR_CONTRACTION;
+  for (int p = 0; op == TEIR_MAP && !limited && p < t->primitive_count; p++)
+    for (int i = 0; t->primitive[p].op == TEIR_CONTRACTION && i < 2; i++)
+      limited |= teir_input(t, p, i) == teir_output(t, primitive);
+  return limited;
+}
+
 static bool enters(const struct walker *r, const struct teir_node *n) {
   const struct teir *t = r->w->t;
   for (int i = 0; i < n->guard_count; i++) {
@@ -40,8 +50,8 @@ static bool enters(const struct walker *r, const struct teir_node *n) {
     if (r->index[x] != wanted)
       return false;
   }
-  return n->kind == TEIR_ITERATION ||
-         t->primitive[n->primitive].op != TEIR_CONTRACTION || counts(r);
+  return n->kind == TEIR_ITERATION || t->limit_count == 0 ||
+         !is_limited(t, n->primitive) || counts(r);
 }
 
 static void walk_list(struct walker *r, struct teir_list list,

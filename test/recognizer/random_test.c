@@ -40,6 +40,7 @@ struct plan {
   bool partial, split, ordered, minus, scaled, hoisted, swapped;
   int limited; /* operands count where 1, 2: a condition on counters holds */
   int made;    /* operands are made of elements: 1 and 3 in0's, 2 and 3 in1's */
+  bool made_first; /* inside the conditions */
   enum start start;
   int tail;
   int depth;
@@ -93,6 +94,14 @@ static const char *c_at(const struct plan *p, const char *i, const char *j,
                 x * row + y * col);
 }
 
+/* The factors of a product, made of elements. */
+static void make(const struct plan *p, int y, const char **a, const char **b) {
+  if (p->made & 1)
+    *a = format("(%s - %s)", *a, p->made == 3 ? "alpha" : "3");
+  if (p->made & 2)
+    *b = format("(%s + D[j*%d + %d])", *b, p->un, y);
+}
+
 static const char *product(const struct plan *p, int x, int y, int u) {
   int ai = p->a_turned ? 1 : p->lda, ak = p->a_turned ? p->lda : 1;
   int bj = p->b_turned ? p->ldb : 1, bk = p->b_turned ? 1 : p->ldb;
@@ -106,15 +115,17 @@ static const char *product(const struct plan *p, int x, int y, int u) {
                          second_a, x * ai + u * ak);
   const char *b = format("B[j*%d + k*%d%s + %d]", p->un * bj, p->uk * l * bk,
                          second_b, y * bj + u * bk);
+  a = p->limited == 1 ? format("%s?", a) : a;
+  b = p->limited == 2 ? format("%s?", b) : b;
+  if (p->made_first)
+    make(p, y, &a, &b);
   if (p->limited == 1)
-    a = format("select([i*%d + k - %d >= 0], %s?, 0)", 1 - 2 * (u % 2), x + 3,
+    a = format("select([i*%d + k - %d >= 0], %s, 0)", 1 - 2 * (u % 2), x + 3,
                a);
   if (p->limited == 2)
-    b = format("select(and([k - j + 2 >= 0], [k*2 - 9 < 0]), %s?, 0)", b);
-  if (p->made & 1)
-    a = format("(%s - %s)", a, p->made == 3 ? "alpha" : "3");
-  if (p->made & 2)
-    b = format("(%s + D[j*%d + %d])", b, p->un, y);
+    b = format("select(and([k - j + 2 >= 0], [k*2 - 9 < 0]), %s, 0)", b);
+  if (!p->made_first)
+    make(p, y, &a, &b);
   const char *ab =
       p->swapped ? format("%s * %s", b, a) : format("%s * %s", a, b);
   if (p->third)
@@ -524,7 +535,7 @@ static bool same_memory(const struct nest *n, const enum dtype *type,
   return true;
 }
 
-static int taken, limited, made, declined;
+static int taken, limited, made, both, declined;
 
 static void judge(struct arena *a, const struct nest *n, const char *text) {
   static unsigned char one[TENSORS_MAX][MEMORY], two[TENSORS_MAX][MEMORY];
@@ -564,6 +575,7 @@ static void judge(struct arena *a, const struct nest *n, const char *text) {
   taken++;
   limited += c->limit_count > 0;
   made += c->map[IN0] || c->map[IN1];
+  both += c->limit_count && (c->map[IN0] || c->map[IN1]);
   bool same = same_memory(n, type, &m, &m2);
   CHECK(same);
   if (same)
@@ -616,9 +628,10 @@ int main(int count, char **word) {
   state = count > 2 ? strtoull(word[2], NULL, 10) : 1;
   for (int i = 0; i < rounds; i++)
     try_one();
-  printf("%d taken, %d of them with limits, %d with maps, %d declined\n", taken,
-         limited, made, declined);
+  printf("%d taken, %d of them with limits, %d with maps, %d with both, "
+         "%d declined\n",
+         taken, limited, made, both, declined);
   CHECK(taken > rounds / 10 && declined > rounds / 10);
-  CHECK(limited > rounds / 50 && made > rounds / 50);
+  CHECK(limited > rounds / 50 && made > rounds / 50 && both > 0);
   return check_result();
 }

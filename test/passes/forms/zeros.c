@@ -151,3 +151,52 @@ BF16_FORM(floats) {
     C[i * N + j] += ((float)a - 3) * ((float)b - 4);
 }
 #endif
+
+// At the edges of an image, as in quantised convolutions: what is made counts
+// as zero there, not the element.
+#define T for (int t = 0; t < 3; t++)
+INT_FORM(padded) {
+  I J { // expected-remark {{mlk,nkl->mn}}
+    int s = 0;
+    L T {
+      int at = i + t - 1;
+      if (at >= 0 && at < M)
+        s += (A[at * K + k] + 128) * B[(j * K + k) * 3 + t];
+    }
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(padded_both) {
+  UNSIGNED;
+  I J { // expected-remark {{mkl,nkl->mn}}
+    int s = 0;
+    T {
+      int at = i + t - 1;
+      if (at < 0 || at >= M)
+        continue;
+      L s += (U[at * K + k] - M) * (V[(j * 3 + t) * K + k] - N);
+    }
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(padded_choice) {
+  I J { // expected-remark {{mlk,nkl->mn}}
+    int s = 0;
+    L T {
+      int at = i + t - 1;
+      s += (at >= 0 && at < M ? A[at * K + k] - 3 : 0) * B[(j * K + k) * 3 + t];
+    }
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(element_is_zero_outside) { // a near miss: what is made is not
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    L T {
+      int at = i + t - 1;
+      s += ((at >= 0 && at < M ? A[at * K + k] : 0) - 3) *
+           B[(j * K + k) * 3 + t];
+    }
+    C[i * N + j] = s;
+  }
+}
