@@ -345,20 +345,29 @@ private:
 
 // ---- at run time ----
 
-bool AssumedLoads::isLate(const NoWrap &Index) const {
-  return isLate(Index.Of.Start) ||
-         any_of(Index.Of.Terms, [&](const Sum::Term &T) {
+bool AssumedLoads::isLate(const Sum &S) const {
+  return isLate(S.Start) || any_of(S.Terms, [&](const Sum::Term &T) {
            return isLate(T.Step) || isLate(T.Extent);
          });
+}
+
+bool AssumedLoads::isLate(const AtLeast &C) const {
+  return isLate(C.Large) || isLate(C.Small);
+}
+
+bool AssumedLoads::isLate(std::pair<Value *, bool> Assumed) const {
+  return any_of(Found, [&](const Ahead &X) {
+    return X.New == Assumed.first && X.Late;
+  });
+}
+
+bool AssumedLoads::isLate(std::pair<const SCEV *, const SCEV *> Equal) const {
+  return isLate(Equal.first) || isLate(Equal.second);
 }
 
 // Where the nest writes must not be known from rows either: which of them exist
 // is decided by what is assumed here.
 bool AssumedLoads::canBeChecked(const IRNest &N, arena *A, verdict &V) const {
-  auto IsLate = [&](const Value *New) {
-    return any_of(Found,
-                  [&](const Ahead &X) { return X.New == New && X.Late; });
-  };
   auto FromRows = [&](const SCEV *S) {
     return SCEVExprContains(S, [&](const SCEV *Part) {
       const auto *U = dyn_cast<SCEVUnknown>(Part);
@@ -367,15 +376,14 @@ bool AssumedLoads::canBeChecked(const IRNest &N, arena *A, verdict &V) const {
              });
     });
   };
-  if (none_of(Found, [](const Ahead &X) { return X.MayChange; }) ||
-      (none_of(Written::dependsOn(N),
-               [&](const SCEV *S) { return isLate(S) || FromRows(S); }) &&
-       none_of(N.Assumed, [&](auto &C) { return IsLate(C.first); }) &&
-       none_of(N.Equal,
-               [&](auto &E) { return isLate(E.first) || isLate(E.second); }) &&
-       none_of(N.Counted, [&](const AtLeast &C) {
-         return isLate(C.Large) || isLate(C.Small);
-       })))
+  bool Decides = any_of(Written::dependsOn(N), [&](const SCEV *S) {
+    return isLate(S) || FromRows(S);
+  });
+  N.eachCondition([&](const auto &X) {
+    // Whether an index wraps that is only read is asked with the late loads.
+    Decides |= !std::is_same_v<decltype(X), const NoWrap &> && isLate(X);
+  });
+  if (!Decides || none_of(Found, [](const Ahead &X) { return X.MayChange; }))
     return true;
   return verdict_decline(&V, RULE_MAY_CHANGE, locOf(Outer.getStartLoc(), A),
                          "a store of the nest may change sizes or addresses in "
@@ -408,16 +416,10 @@ Value *AssumedLoads::put(const Ahead &X, Value *Apart) {
 Value *AssumedLoads::isDescribed(const IRNest &N) {
   Checks Front(N, SE, Places.front());
   Value *Holds = Front.B.getTrue();
-  auto Require = [&](Value *More) { Holds = Front.B.CreateAnd(Holds, More); };
-  for (auto Assumed : N.Assumed)
-    Require(Front.holds(Assumed));
-  for (auto [X, Y] : N.Equal)
-    Require(Front.equal(X, Y));
-  for (const AtLeast &C : N.Counted)
-    Require(Front.holds(C));
-  for (const NoWrap &Index : N.Bounded)
-    if (!isLate(Index))
-      Require(Front.holds(Index));
+  N.eachCondition([&](const auto &X) {
+    if (!isLate(X))
+      Holds = Front.B.CreateAnd(Holds, Front.holds(X));
+  });
   return Holds;
 }
 

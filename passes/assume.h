@@ -61,7 +61,12 @@ private:
   bool mayPrecede(const llvm::Instruction &W, const llvm::LoadInst &L) const;
   bool dependsOn(const llvm::SCEV *S, bool Ahead::*Flag) const;
   bool isLate(const llvm::SCEV *S) const;
-  bool isLate(const NoWrap &Index) const;
+  bool isLate(const Sum &S) const;
+  bool isLate(const NoWrap &Index) const { return isLate(Index.Of); }
+  bool isLate(const Comparison &C) const { return isLate(C.Of); }
+  bool isLate(const AtLeast &C) const;
+  bool isLate(std::pair<llvm::Value *, bool> Assumed) const;
+  bool isLate(std::pair<const llvm::SCEV *, const llvm::SCEV *> Equal) const;
   void assume(llvm::LoadInst &L);
   void copy(llvm::Instruction &I);
   void replace(llvm::Instruction &Old, llvm::Instruction &New);

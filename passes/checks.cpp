@@ -29,11 +29,6 @@ Value *Checks::isPositive(value V) {
   return B.CreateICmpSGT(number(V), B.getInt64(0));
 }
 
-Value *Checks::equal(const SCEV *X, const SCEV *Y) {
-  Value *Left = frozen(X, B.getInt64Ty());
-  return B.CreateICmpEQ(Left, frozen(Y, B.getInt64Ty()));
-}
-
 Value *Checks::holds(const AtLeast &C) {
   Value *Large = frozen(C.Large, B.getInt64Ty());
   return B.CreateICmpSGE(Large, frozen(C.Small, B.getInt64Ty()));
@@ -104,6 +99,11 @@ Value *Checks::holds(const contraction_guard &G) {
 Value *Checks::holds(std::pair<Value *, bool> Assumed) {
   Value *Holds = B.CreateFreeze(Assumed.first);
   return Assumed.second ? Holds : B.CreateNot(Holds);
+}
+
+Value *Checks::holds(std::pair<const SCEV *, const SCEV *> Equal) {
+  Value *Left = frozen(Equal.first, B.getInt64Ty());
+  return B.CreateICmpEQ(Left, frozen(Equal.second, B.getInt64Ty()));
 }
 
 } // namespace nputeir

@@ -32,12 +32,12 @@ public:
   llvm::Value *frozen(const llvm::SCEV *S, llvm::Type *T);
   llvm::Value *number(value V); // 64 bits
   llvm::Value *isPositive(value V);
-  llvm::Value *equal(const llvm::SCEV *X, const llvm::SCEV *Y);
   llvm::Value *holds(const AtLeast &C);
   llvm::Value *holds(const NoWrap &N);
   llvm::Value *holds(const Comparison &C);
   llvm::Value *holds(const contraction_guard &G);
   llvm::Value *holds(std::pair<llvm::Value *, bool> Assumed);
+  llvm::Value *holds(std::pair<const llvm::SCEV *, const llvm::SCEV *> Equal);
 };
 
 } // namespace nputeir

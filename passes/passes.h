@@ -91,10 +91,18 @@ struct IRNest {
   std::vector<NoWrap> Bounded;
   std::vector<Comparison> Compared;
   std::vector<AtLeast> Counted; // of which numbers of iterations hold
+  std::vector<std::pair<const llvm::SCEV *, const llvm::SCEV *>> Equal;
   std::vector<RowArray> Rows;
   std::vector<llvm::Value *> NonZero;    // floats that must not be zero
   std::vector<contraction_guard> Guards; // beside those of the contraction
-  std::vector<std::pair<const llvm::SCEV *, const llvm::SCEV *>> Equal;
+
+  template <class Visitor> void eachCondition(Visitor Visit) const {
+    llvm::for_each(Assumed, Visit);
+    llvm::for_each(Bounded, Visit);
+    llvm::for_each(Compared, Visit);
+    llvm::for_each(Counted, Visit);
+    llvm::for_each(Equal, Visit);
+  }
 };
 // False and a verdict when the loop cannot be described as a nest.
 bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,

@@ -181,19 +181,10 @@ private:
         if (Extent.symbol >= 0 || Extent.constant <= 0)
           Require(Front.isPositive(Extent));
       }
-    for (auto [X, Y] : Nest.Equal)
-      Require(Front.equal(X, Y));
-    for (const AtLeast &C : Nest.Counted)
-      Require(Front.holds(C));
-    for (const NoWrap &Sum : Nest.Bounded)
-      Require(Front.holds(Sum));
-    for (const Comparison &C : Nest.Compared)
-      Require(Front.holds(C));
+    Nest.eachCondition([&](const auto &X) { Require(Front.holds(X)); });
     for (Value *V : Nest.NonZero)
       Require(
           B.CreateFCmpUNE(B.CreateFreeze(V), ConstantFP::get(V->getType(), 0)));
-    for (auto Assumed : Nest.Assumed)
-      Require(Front.holds(Assumed));
     for (int I = 0; I < C.guard_count; I++)
       Require(Front.holds(C.guard[I]));
     for (int I = 0; C.tail && I < C.extra_count; I++)

@@ -98,16 +98,9 @@ Value *loopsRun(const IRNest &N, ScalarEvolution &SE, Instruction *At) {
   Value *Run = Front.B.getTrue();
   for (int L = 0; L < N.N->loop_count; L++)
     Run = Front.B.CreateAnd(Run, Front.isPositive(N.N->loop[L].extent));
-  for (const AtLeast &C : N.Counted)
-    Run = Front.B.CreateAnd(Run, Front.holds(C));
-  for (auto [X, Y] : N.Equal)
-    Run = Front.B.CreateAnd(Run, Front.equal(X, Y));
-  for (auto Assumed : N.Assumed)
-    Run = Front.B.CreateAnd(Run, Front.holds(Assumed));
-  for (const NoWrap &Sum : N.Bounded)
-    Run = Front.B.CreateAnd(Run, Front.holds(Sum));
-  for (const Comparison &C : N.Compared)
-    Run = Front.B.CreateAnd(Run, Front.holds(C));
+  N.eachCondition([&](const auto &Condition) {
+    Run = Front.B.CreateAnd(Run, Front.holds(Condition));
+  });
   return Run;
 }
 
