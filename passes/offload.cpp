@@ -3,9 +3,9 @@
 // A function without a loop in a loop that multiplies what it loads costs a
 // walk over its blocks and nothing else.  Any other is copied, and the copy is
 // brought into the shape that the reader needs (memory to registers, counters
-// widened); only when a nest of the copy is taken is the function itself
-// changed.  The copy and the function are analysed with managers of our own, so
-// that nothing of this is left behind in the compiler's.
+// widened); only when a nest of the copy is taken does it become the function.
+// The copy is analysed with managers of our own, so that nothing of this is
+// left behind in the compiler's.
 #include "assume.h"
 #include "exits.h"
 #include "matrix.h"
@@ -138,10 +138,10 @@ unsigned sumDepth(Function &F, std::vector<Finding> &Shallow) {
 
 // A copy of F that the module's symbol table never hears of.
 class Copy {
-  Function *C;
+  Function &F, *C;
 
 public:
-  explicit Copy(Function &F) {
+  explicit Copy(Function &F) : F(F) {
     C = Function::Create(F.getFunctionType(), GlobalValue::InternalLinkage,
                          F.getAddressSpace(), "", F.getParent());
     ValueToValueMapTy Map;
@@ -149,12 +149,35 @@ public:
     for (Argument &From : F.args())
       Map[&From] = &*To++;
     SmallVector<ReturnInst *, 4> Returns;
+    // Cloning would describe the copy as a function of its own.
+    DISubprogram *Described = F.getSubprogram();
+    F.setSubprogram(nullptr);
     CloneFunctionInto(C, &F, Map, CloneFunctionChangeType::LocalChangesOnly,
                       Returns);
+    F.setSubprogram(Described);
+    C->setSubprogram(Described);
   }
   Copy(const Copy &) = delete;
   ~Copy() { C->eraseFromParent(); }
   Function &function() { return *C; }
+
+  // A label's address would be that of the code that is replaced.
+  bool canReplace() const {
+    return none_of(F,
+                   [](const BasicBlock &B) { return B.hasAddressTaken(); });
+  }
+
+  // F gets the copy's code in place of its own.
+  void replace() {
+    for (BasicBlock &B : F)
+      B.dropAllReferences();
+    while (!F.empty())
+      F.begin()->eraseFromParent();
+    auto To = F.arg_begin();
+    for (Argument &From : C->args())
+      From.replaceAllUsesWith(&*To++);
+    moveBlocks(*C, F);
+  }
 };
 
 // ---- nests ----
@@ -191,16 +214,17 @@ class Search {
   DominatorTree &DT;
   AAResults &AA;
   arena *A;
+  bool MayTake;
   std::vector<Taken> Take;
 
 public:
   std::vector<Finding> Found;
 
-  Search(Function &F, const options &O, FunctionAnalysisManager &FAM, arena *A)
-      : F(F), O(O), LI(FAM.getResult<LoopAnalysis>(F)),
+  Search(Copy &C, const options &O, FunctionAnalysisManager &FAM, arena *A)
+      : F(C.function()), O(O), LI(FAM.getResult<LoopAnalysis>(F)),
         SE(FAM.getResult<ScalarEvolutionAnalysis>(F)),
         DT(FAM.getResult<DominatorTreeAnalysis>(F)),
-        AA(FAM.getResult<AAManager>(F)), A(A) {}
+        AA(FAM.getResult<AAManager>(F)), A(A), MayTake(C.canReplace()) {}
 
   void run() {
     SmallVector<CallInst *, 8> Calls;
@@ -217,7 +241,8 @@ public:
 
   bool anyTaken() const { return !Take.empty(); }
 
-  void rewrite() {
+  // Where: the name of the function in messages.
+  void rewrite(StringRef Where) {
     for (Taken &T : Take) {
       if (T.L) {
         T.Loads->compute(T.Nest);
@@ -226,7 +251,7 @@ public:
                  T.L->getStartLoc()};
         markKept(*T.L);
       }
-      rewriteNest(T.Old, LI, SE, DT, T.Nest, *T.C, O, T.TEIR);
+      rewriteNest(T.Old, LI, SE, DT, T.Nest, *T.C, O, T.TEIR, Where);
     }
   }
 
@@ -272,6 +297,11 @@ private:
     N.Nest = take(Text);
     N.MinMacs = O.min_macs;
     const contraction *C = recognize(A, Nest.N, &O, &N.V);
+    if (C && !MayTake) {
+      verdict_decline(&N.V, RULE_EARLY_EXIT, Nest.N->at,
+                      "the function jumps to labels by their addresses");
+      return nullptr;
+    }
     return C && lower(*C, N) ? C : nullptr;
   }
 
@@ -424,14 +454,6 @@ bool isExcluded(const Function &F) {
 
 } // namespace
 
-void OffloadPass::rewriteAll(Function &F, const options &O, arena *A) {
-  Own->run(F);
-  Search S(F, O, Own->FAM, A);
-  S.run();
-  S.rewrite();
-  Own->FAM.clear(F, F.getName());
-}
-
 // Every nest that may be a contraction must be taken, and there must be one.
 static void demand(Function &F, ArrayRef<Finding> Found) {
   std::string Where = " of function '" + F.getName().str() + "' ";
@@ -502,17 +524,19 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   if (sumDepth(F, Found) > 2 || any_of(instructions(F), saysProduct)) {
     if (!Own)
       Own = std::make_shared<Canonical>();
-    {
-      Copy C(F);
-      Own->run(C.function());
-      Search S(C.function(), O, Own->FAM, Scope.A);
-      S.run();
-      Changed = S.anyTaken() && !D->Print;
-      Found = std::move(S.Found);
-      Own->FAM.clear(C.function(), "");
-    }
+    Copy C(F);
+    Own->run(C.function());
+    Search S(C, O, Own->FAM, Scope.A);
+    S.run();
+    Changed = S.anyTaken() && !D->Print;
     if (Changed)
-      rewriteAll(F, O, Scope.A);
+      S.rewrite(F.getName());
+    Found = std::move(S.Found);
+    Own->FAM.clear(C.function(), "");
+    if (Changed) {
+      C.replace();
+      dropMemoryPromises(F);
+    }
   }
   tell(F, Found);
   if ((O.require || (Everywhere && !Found.empty())) && !D->Print)

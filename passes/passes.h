@@ -169,10 +169,11 @@ struct Region {
 };
 // Puts the guarded call in front of the code.  Keeps the loops and dominators
 // up to date; what was asked about values of the code, behind it, is stale.
+// Where: the function's name in the runtime's messages.
 void rewriteNest(const Region &Old, llvm::LoopInfo &LI,
                  llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
                  const IRNest &I, const contraction &C, const options &O,
-                 const std::string &TEIR);
+                 const std::string &TEIR, llvm::StringRef Where);
 constexpr const char *CallName = "nputeir_call_1";
 
 // ---- remark.cpp ----
@@ -214,7 +215,6 @@ class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
   std::shared_ptr<Canonical> Own; // made for the first function that needs it
   std::shared_ptr<Report> Log = std::make_shared<Report>();
 
-  void rewriteAll(llvm::Function &F, const options &O, arena *A);
   void tell(llvm::Function &F, llvm::ArrayRef<Finding> Found);
 
 public:

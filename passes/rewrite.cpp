@@ -46,13 +46,12 @@ static Constant *text(Module &M, StringRef Text, const Twine &Name) {
   return ConstantExpr::getPointerCast(G, bytePointer(M.getContext()));
 }
 
-static std::string whereText(const Region &Old) {
-  const Function &F = *Old.First->getParent();
-  std::string Where = F.getParent()->getSourceFileName();
+static std::string whereText(const Region &Old, StringRef Function) {
+  std::string Where = Old.First->getModule()->getSourceFileName();
   if (DebugLoc DL = Old.At)
     Where = cast<DIScope>(DL.getScope())->getFilename().str() + ":" +
             std::to_string(DL.getLine()) + ":" + std::to_string(DL.getCol());
-  return Where + " " + F.getName().str();
+  return Where + " " + Function.str();
 }
 
 namespace {
@@ -75,7 +74,7 @@ public:
       : Old(Old), Nest(Nest), C(C), LI(LI), DT(DT), F(*Old.First->getParent()),
         M(*F.getParent()), SE(SE) {}
 
-  void run(const options &O, const std::string &TEIR) {
+  void run(const options &O, const std::string &TEIR, StringRef Where) {
     Instruction *End = Old.Entry->getTerminator();
     DebugLoc DL = Old.At ? Old.At : End->getDebugLoc();
     Checks Front(Nest, SE, End);
@@ -92,7 +91,8 @@ public:
     End->eraseFromParent();
 
     B.SetInsertPoint(Offer);
-    Value *Status = B.CreateCall(Call, arguments(B, O, TEIR), "nputeir.status");
+    Value *Status = B.CreateCall(Call, arguments(B, O, TEIR, Where),
+                                 "nputeir.status");
     Value *Done = B.CreateICmpEQ(Status, B.getInt32(0), "nputeir.done");
     B.CreateCondBr(Done, Old.After, Kept);
     B.SetInsertPoint(Kept);
@@ -101,7 +101,6 @@ public:
     Old.First->replacePhiUsesWith(Old.Entry, Kept);
     for (PHINode &P : Old.After->phis()) // of loop-invariant values only
       P.addIncoming(P.getIncomingValue(0), Offer);
-    dropMemoryPromises(F);
     keepAnalyses(Offer, Kept);
   }
 
@@ -233,7 +232,7 @@ private:
   }
 
   SmallVector<Value *, 7> arguments(IRBuilder<> &B, const options &O,
-                                    const std::string &TEIR) {
+                                    const std::string &TEIR, StringRef Where) {
     struct text Words = {};
     options_print(&O, &Words);
     Value *Options = text(M, text_string(&Words), "nputeir.options");
@@ -243,7 +242,7 @@ private:
     Value *Tensors = array(B, pointer(), Tensor, "nputeir.tensors");
     return {text(M, TEIR, "nputeir.teir"),
             Options,
-            text(M, whereText(Old), "nputeir.where"),
+            text(M, whereText(Old, Where), "nputeir.where"),
             Values,
             B.getInt64(Symbol.size()),
             Tensors,
@@ -255,8 +254,8 @@ private:
 
 void rewriteNest(const Region &Old, LoopInfo &LI, ScalarEvolution &SE,
                  DominatorTree &DT, const IRNest &I, const contraction &C,
-                 const options &O, const std::string &TEIR) {
-  Rewriter(Old, LI, SE, DT, I, C).run(O, TEIR);
+                 const options &O, const std::string &TEIR, StringRef Where) {
+  Rewriter(Old, LI, SE, DT, I, C).run(O, TEIR, Where);
 }
 
 } // namespace nputeir

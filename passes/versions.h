@@ -101,6 +101,15 @@ inline bool mayReadEarly(const llvm::LoadInst &L, const llvm::Instruction *At,
       &DT);
 }
 
+// All blocks of From follow those of To.
+inline void moveBlocks(llvm::Function &From, llvm::Function &To) {
+#if LLVM_VERSION_MAJOR >= 16
+  To.splice(To.end(), &From);
+#else
+  To.getBasicBlockList().splice(To.end(), From.getBasicBlockList());
+#endif
+}
+
 inline llvm::SROAPass keepBranchesSROA() {
 #if LLVM_VERSION_MAJOR >= 16
   return llvm::SROAPass(llvm::SROAOptions::PreserveCFG);

@@ -96,6 +96,15 @@ product:
   I J L C[i * N + j] += AB; // expected-remark {{EarlyExit}}
 done:;
 }
+INT_FORM(labels_elsewhere) {
+  static void *const to[] = {&&none, &&product};
+  goto *to[M > 0];
+none:
+  M = 0;
+product:
+  if (K > 0)
+    I J L C[i * N + j] += AB; // expected-remark {{labels by their addresses}}
+}
 INT_FORM(size_from_memory) {
   I J // expected-remark {{kept}}
     for (int k = 0; k < (A[i] & 3); k++)
