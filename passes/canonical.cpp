@@ -14,7 +14,9 @@
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
 using namespace llvm;
@@ -39,6 +41,32 @@ struct SignExtendPass : PassInfoMixin<SignExtendPass> {
     PreservedAnalyses PA;
     PA.preserveSet<CFGAnalyses>();
     return Found.empty() ? PreservedAnalyses::all() : PA;
+  }
+};
+
+// Of every loop, ScalarEvolution asks what the branches in front of it say, as
+// far back as one leads to the next; of nests in a row, the last one asks all
+// others.  A wall, which is a branch that has no choice, ends that, so that the
+// work grows with the number of nests.
+struct WallPass : PassInfoMixin<WallPass> {
+  enum { Between = 16 }; // outermost loops
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+    DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
+    unsigned Count = 0;
+    for (Loop *L : LI) {
+      BasicBlock *Front = L->getLoopPreheader();
+      if (++Count % Between != 0 || !Front)
+        continue;
+      Instruction *End = Front->getTerminator();
+      BasicBlock *Behind = SplitBlock(Front, End, &DT, &LI);
+      IRBuilder<> B(Front->getTerminator());
+      B.CreateCondBr(B.getTrue(), Behind, Behind);
+      Front->getTerminator()->eraseFromParent();
+    }
+    return Count < Between ? PreservedAnalyses::all()
+                           : PreservedAnalyses::none();
   }
 };
 
@@ -117,11 +145,21 @@ Canonical::Canonical() {
   Passes.addPass(SignExtendPass());
   Passes.addPass(SmallestPass());
   Passes.addPass(LoopSimplifyPass());
+  Passes.addPass(WallPass());
   addHoistPasses(Passes);
   Passes.addPass(LCSSAPass());
   Passes.addPass(createFunctionToLoopPassAdaptor(WidenPass()));
 }
 
 void Canonical::run(Function &F) { FAM.invalidate(F, Passes.run(F, FAM)); }
+
+void removeWalls(Function &F) {
+  for (BasicBlock &B : F) {
+    auto *End = dyn_cast<BranchInst>(B.getTerminator());
+    if (End && End->isConditional() &&
+        End->getSuccessor(0) == End->getSuccessor(1))
+      ConstantFoldTerminator(&B);
+  }
+}
 
 } // namespace nputeir

@@ -143,6 +143,8 @@ struct Canonical {
   Canonical();
   void run(llvm::Function &F);
 };
+// Of the branches that keep the analyses of many nests apart.
+void removeWalls(llvm::Function &F);
 
 // ---- hoist.cpp ----
 // Sizes and addresses that do not change in a nest are computed before it, and
