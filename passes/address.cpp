@@ -35,6 +35,8 @@ void Addresses::addLoop(Loop *L, const SCEV *Extent) {
   Extents.push_back(Extent);
   InARow.push_back(Extent);
   Cutters.push_back(-1);
+  Rests.emplace_back();
+  Steps.push_back(1);
   Reversed.push_back(false);
 }
 
@@ -47,7 +49,8 @@ bool Addresses::addPiece(Loop *L, arena *A, verdict &V) {
   Piece P;
   if (isa<SCEVCouldNotCompute>(Taken) || usable(Taken) ||
       SE.getTypeSizeInBits(Taken->getType()) > 64 ||
-      !readPiece(Taken, SE, [&](const SCEV *S) { return widen(S); }, If, P))
+      !readPiece(
+          Taken, SE, [&](const SCEV *S) { return widen(S); }, If, P))
     return false;
   BoundedExtents.insert(BoundedExtents.end(), Bounded.begin() + Before,
                         Bounded.end());
@@ -110,14 +113,18 @@ private:
 // X and Y are the same number; one that only wraps in fewer bits may keep them
 // from it is asked at run time.
 bool Addresses::areSame(const SCEV *X, const SCEV *Y) {
-  const SCEV *Difference = SE.getMinusSCEV(X, Y);
-  if (Difference->isZero())
+  if (X == Y || SE.getMinusSCEV(X, Y)->isZero())
     return true;
-  if (!Unwrapper(SE).visit(Difference)->isZero())
+  if (!isSame(X, Y))
     return false;
   if (!is_contained(Equal, std::make_pair(X, Y)))
     Equal.push_back({X, Y});
   return true;
+}
+
+bool Addresses::isSame(const SCEV *X, const SCEV *Y) {
+  const SCEV *Difference = SE.getMinusSCEV(X, Y);
+  return Difference->isZero() || Unwrapper(SE).visit(Difference)->isZero();
 }
 
 // From the numbers of iterations in each piece to those of the whole.
@@ -193,15 +200,22 @@ void Addresses::addComparisons(ArrayRef<BasicBlock *> Blocks,
     }
 }
 
-void Addresses::findPieces(ArrayRef<BasicBlock *> Blocks) {
-  SmallVector<Address, 8> All;
+bool Addresses::addPointers(ArrayRef<BasicBlock *> Blocks,
+                            SmallVectorImpl<Address> &All) {
   for (BasicBlock *B : Blocks)
     for (Instruction &I : *B)
       for (const Value *Pointer : pointersOf(I)) {
         All.emplace_back();
         if (!split(I, Pointer, All.back()))
-          return;
+          return false;
       }
+  return true;
+}
+
+void Addresses::findPieces(ArrayRef<BasicBlock *> Blocks) {
+  SmallVector<Address, 8> All;
+  if (!addPointers(Blocks, All))
+    return;
   addComparisons(Blocks, All);
   Conditions If(SE, Counted);
   for (int Cutter = (int)Loops.size() - 1; Cutter >= 0; Cutter--) {
@@ -431,13 +445,15 @@ void Addresses::chooseDirections(ArrayRef<BasicBlock *> Blocks) {
           (looksNegative(X.Stride[L]) ? Down : Up)[L] = true;
     }
   for (size_t L = 0; L < Loops.size(); L++)
-    Reversed[L] = Down[L] && !Up[L];
+    Reversed[L] = Down[L] && !Up[L] && !isPart((int)L);
   Bounded.clear(); // what is read from here on counts
 }
 
 bool Addresses::read(const Instruction &I, const Value *Pointer,
                      Address &Result) {
   if (!split(I, Pointer, Result))
+    return false;
+  if (!numberOn(Result))
     return false;
   turnRound(Result);
   return true;

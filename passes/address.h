@@ -29,6 +29,18 @@ class Addresses {
   llvm::SmallVector<const llvm::SCEV *, 8> Extents; // 64 bits
   llvm::SmallVector<int, 8> Cutters; // of loops cut into pieces; -1: none
   llvm::SmallVector<const llvm::SCEV *, 8> InARow; // extents, or of a piece
+  // Loops that go on where loop After has ended: After steps over as much as
+  // Ratio iterations do, and has gone over Distance of them.
+  struct Rest {
+    int After = -1; // none
+    int64_t Ratio = 1;
+    const llvm::SCEV *Distance = nullptr;
+  };
+  llvm::SmallVector<Rest, 8> Rests;
+  llvm::SmallVector<int64_t, 8> Steps; // from number to number; mostly 1
+  llvm::SmallVector<const llvm::SCEV *, 4> Strides; // per number, of parts
+  // Of starts that turn out to be the same, the one that is used.
+  llvm::DenseMap<const llvm::SCEV *, const llvm::SCEV *> Joined;
   llvm::DenseMap<const llvm::Loop *, int> Index;
   llvm::SmallVector<bool, 8> Reversed;
   llvm::DenseMap<const llvm::Loop *, const llvm::SCEV *> Counts;
@@ -66,7 +78,13 @@ public:
   // where every address goes on from piece to piece.
   void findPieces(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
   llvm::Loop *loop(int Index) const { return Loops[Index]; }
-  const llvm::SCEV *extent(int Index) const { return Extents[Index]; }
+  // After the last loop, and the pieces: takes loops for the rests of those
+  // before them, where every address goes on.
+  void findRests(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
+  int after(int Index) const { return Rests[Index].After; } // -1: none
+  int64_t step(int Index) const { return Steps[Index]; }
+  // Where its numbers end: how often it runs, unless it is a part.
+  const llvm::SCEV *extent(int Index) const;
   int cutter(int Index) const { return Cutters[Index]; }
   // After the last loop: turns round loops in which addresses only go down.
   void chooseDirections(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
@@ -96,9 +114,22 @@ private:
   void numberThrough(Address &X);
   bool splitIndex(const llvm::Instruction &I, const llvm::Value *Number,
                   Address &Result);
+  bool addPointers(llvm::ArrayRef<llvm::BasicBlock *> Blocks,
+                   llvm::SmallVectorImpl<Address> &All);
   void addComparisons(llvm::ArrayRef<llvm::BasicBlock *> Blocks,
                       llvm::SmallVectorImpl<Address> &All);
   bool goesOn(int Cutter, int L, const Address &X) const;
+  const llvm::SCEV *constant(int64_t Number) const;
+  const llvm::SCEV *firstNumber(int L) const;
+  bool isPart(int L) const;
+  const llvm::SCEV *strideOf(int L, const llvm::SCEV *Stride);
+  bool numberOn(Address &X);
+  bool movesAlike(const Address &X, int L, const Address &Y, const Rest &R);
+  const llvm::SCEV *startBefore(const Address &X, int L, const Rest &R);
+  bool goesOn(const Address &X, int L, const Address &Y, const Rest &R);
+  bool isRest(int L, const Rest &R, llvm::ArrayRef<Address> All);
+  bool findRest(int L, int Before, llvm::ArrayRef<Address> All);
+  bool isSame(const llvm::SCEV *X, const llvm::SCEV *Y);
   bool findPieces(int Cutter, llvm::ArrayRef<Address> All,
                   llvm::SmallVectorImpl<int> &Pieces) const;
   bool peel(const llvm::SCEV *S, const llvm::Loop &Scope, Address &Result);
@@ -115,6 +146,8 @@ private:
   const llvm::SCEV *variable(const llvm::PHINode &P);
   const llvm::SCEV *stepped(const llvm::PHINode &P, llvm::Loop &L);
   const llvm::SCEV *count(llvm::Loop &L);
+  const llvm::SCEVAddRecExpr *counter(llvm::Loop &L, const llvm::SCEV *&End,
+                                      llvm::CmpInst::Predicate &Is);
   const llvm::SCEV *countDistance(llvm::Loop &L);
   const llvm::SCEV *countTo(const llvm::SCEVAddRecExpr &Rec,
                             const llvm::SCEV *End, llvm::CmpInst::Predicate Is);

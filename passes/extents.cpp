@@ -181,9 +181,10 @@ const SCEV *Addresses::number(const SCEV *S, bool Signed) {
                 : SE.getNoopOrZeroExtend(S, I64);
 }
 
-// How often L is taken back; null: it does not end where a recurrence meets or
-// passes what stands still in L.
-const SCEV *Addresses::countDistance(Loop &L) {
+// What L steps along, and goes on with while it Is End, which stands still in
+// L; null: it ends otherwise.
+const SCEVAddRecExpr *Addresses::counter(Loop &L, const SCEV *&End,
+                                         CmpInst::Predicate &Is) {
   const auto *Branch = dyn_cast<BranchInst>(exitOf(L).From->getTerminator());
   const auto *Compare = Branch && Branch->isConditional()
                             ? dyn_cast<ICmpInst>(Branch->getCondition())
@@ -191,21 +192,28 @@ const SCEV *Addresses::countDistance(Loop &L) {
   if (!Compare || !SE.isSCEVable(Compare->getOperand(0)->getType()) ||
       SE.getTypeSizeInBits(Compare->getOperand(0)->getType()) > 64)
     return nullptr;
-  // L goes on while X Is End.
-  CmpInst::Predicate Is = L.contains(Branch->getSuccessor(0))
-                              ? Compare->getPredicate()
-                              : Compare->getInversePredicate();
+  Is = L.contains(Branch->getSuccessor(0)) ? Compare->getPredicate()
+                                           : Compare->getInversePredicate();
   const SCEV *X = resolve(SE.getSCEV(Compare->getOperand(0)), &L);
-  const SCEV *End = resolve(SE.getSCEV(Compare->getOperand(1)), &L);
+  End = resolve(SE.getSCEV(Compare->getOperand(1)), &L);
   if (SE.isLoopInvariant(X, &L)) {
     std::swap(X, End);
     Is = CmpInst::getSwappedPredicate(Is);
   }
   const auto *Rec = dyn_cast<SCEVAddRecExpr>(X);
-  if (!Rec || Rec->getLoop() != &L || !Rec->isAffine() ||
-      !SE.isLoopInvariant(End, &L) || Is == CmpInst::ICMP_EQ)
-    return nullptr;
-  return countTo(*Rec, End, Is);
+  return Rec && Rec->getLoop() == &L && Rec->isAffine() &&
+                 SE.isLoopInvariant(End, &L)
+             ? Rec
+             : nullptr;
+}
+
+// How often L is taken back; null: it does not end where a recurrence meets or
+// passes what stands still in L.
+const SCEV *Addresses::countDistance(Loop &L) {
+  const SCEV *End;
+  CmpInst::Predicate Is;
+  const SCEVAddRecExpr *Rec = counter(L, End, Is);
+  return Rec && Is != CmpInst::ICMP_EQ ? countTo(*Rec, End, Is) : nullptr;
 }
 
 const SCEV *Addresses::countTo(const SCEVAddRecExpr &Rec, const SCEV *End,

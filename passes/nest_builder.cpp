@@ -48,10 +48,17 @@ int NestBuilder::addLoop(int Parent, const SCEV *Extent, loc At, int CutBy) {
                       : arena_printf(A, "l%d", Index);
   N.parent = Parent;
   N.cut_by = CutBy;
+  N.after = -1;
+  N.step = 1;
   N.extent = valueOf(Extent, Twine("n_") + N.name);
   N.at = At;
   Loops.push_back(N);
   return Index;
+}
+
+void NestBuilder::number(int Loop, int After, int64_t Step) {
+  Loops[Loop].after = After;
+  Loops[Loop].step = Step;
 }
 
 value NestBuilder::valueOf(const SCEV *S, const Twine &Name) {

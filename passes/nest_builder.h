@@ -33,6 +33,8 @@ public:
 
   // Returns the loop's index; its name follows from that.
   int addLoop(int Parent, const llvm::SCEV *Extent, loc At, int CutBy = -1);
+  // Numbers the loop's iterations on from those of After, by Step.
+  void number(int Loop, int After, int64_t Step);
   int loopCount() const { return (int)Loops.size(); }
   value extent(int Loop) const { return Loops[Loop].extent; }
   const char *loopName(int Loop) const { return Loops[Loop].name; }

@@ -106,11 +106,13 @@ private:
       if (!readLoop(*L))
         return false;
     Places.findPieces(Code.Blocks);
+    Places.findRests(Code.Blocks);
     Places.chooseDirections(Code.Blocks);
     for (int I = 0; I < (int)Loops.size(); I++) {
       Loop *L = Loops[I];
       addLoop(L == &Outer ? -1 : LoopIndex[L->getParentLoop()],
               Places.extent(I), at(*L), Places.cutter(I));
+      number(I, Places.after(I), Places.step(I));
     }
     readStarts();
     return readFills();

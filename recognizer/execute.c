@@ -215,7 +215,8 @@ static const struct term *same_as_other(const struct machine *x, int loop,
                                         const struct term *const *carry,
                                         const struct term *const *after) {
   const struct nest_loop *l = &x->m->nest->loop[loop];
-  bool runs = l->extent.symbol < 0 && l->extent.constant > 0 && l->cut_by < 0;
+  bool runs = l->extent.symbol < 0 && l->extent.constant > 0 && l->cut_by < 0 &&
+              l->after < 0;
   for (int w = 0; w < x->variables; w++)
     if (w != v && mark[w] && before[w] && term_equal(after[w], after[v]) &&
         (runs || (before[v] && term_equal(before[w], before[v])))) {
@@ -314,7 +315,8 @@ static void run_block(struct machine *x, int loop, int first, int end) {
       next++;
     if (x->places->moving & loop_bit(child))
       run_moving_loop(x, child, i, next);
-    else if (value_is(n->loop[child].extent, 1) && n->loop[child].cut_by < 0)
+    else if (value_is(n->loop[child].extent, 1) && n->loop[child].cut_by < 0 &&
+             nest_is_whole(n, child))
       run_block(x, child, i, next);
     else
       run_other_loop(x, child, i, next);

@@ -342,6 +342,12 @@ static struct contraction *describe_product(struct axes *x) {
   return c && is_legal(x->match, x->content, c) ? c : NULL;
 }
 
+static bool runs_as_a_whole(const struct match *m, const struct sum *s) {
+  return !s->parts ||
+         verdict_decline(m->verdict, RULE_UNROLLED, s->at,
+                         "the sum has another part, of other products");
+}
+
 struct contraction *recognize(struct arena *a, const struct nest *n,
                               const struct options *o, struct verdict *v) {
   struct match m = {a, n, o, v};
@@ -355,7 +361,7 @@ struct contraction *recognize(struct arena *a, const struct nest *n,
       return NULL;
   struct axes x = {.match = &m, .places = &p, .content = content};
   x.rolls = roll_places(&m, &p, content, x.roll);
-  if (x.rolls < 0)
+  if (x.rolls < 0 || !runs_as_a_whole(&m, &content->sum))
     return NULL;
   x.operand[OUT] = result(&m, &p, content);
   struct contraction *c =

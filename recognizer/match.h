@@ -130,6 +130,8 @@ struct sum {
   bool reassoc;
   struct loc at;
   uint64_t loops;
+  uint64_t parts; /* loops that do not run as a whole, of which the sum has
+                   * not been joined with that over the other part */
   int in_count;
   const struct term *in[SUM_FACTORS];  /* LOAD */
   const struct calc *map[SUM_FACTORS]; /* of in, as in a contraction */

@@ -33,6 +33,15 @@ uint64_t nest_cutters(const struct nest *n, int loop) {
   return cutters;
 }
 
+bool nest_is_whole(const struct nest *n, int loop) {
+  return n->loop[loop].after < 0 && n->loop[loop].step == 1;
+}
+
+struct value nest_first(const struct nest *n, int loop) {
+  int after = n->loop[loop].after;
+  return after < 0 ? value_of(0) : n->loop[after].extent;
+}
+
 bool nest_at_once(const struct nest_statement *s,
                   const struct nest_statement *t) {
   return s->order == t->order && s->loop == t->loop && !s->is_store &&
@@ -144,6 +153,21 @@ static bool check_cutter(const struct nest *n, int loop, struct diag *d) {
   return true;
 }
 
+static bool check_rest(const struct nest *n, int loop, struct diag *d) {
+  const struct nest_loop *l = &n->loop[loop];
+  if (l->step < 1)
+    return diag_error(d, l->at, "loop %s has step %lld", l->name,
+                      (long long)l->step);
+  if (l->after < -1 || l->after >= loop ||
+      (l->after >= 0 && n->loop[l->after].parent != l->parent))
+    return diag_error(d, l->at, "loop %s goes on after no loop beside it",
+                      l->name);
+  if (l->cut_by >= 0 &&
+      (!nest_is_whole(n, loop) || !nest_is_whole(n, l->cut_by)))
+    return diag_error(d, l->at, "loop %s is cut, or cuts, as a part", l->name);
+  return true;
+}
+
 bool nest_check(const struct nest *n, struct diag *d) {
   if (n->loop_count < 1 || n->loop_count > LOOPS_MAX)
     return diag_error(d, n->at, "a nest has 1 to %d loops, not %d", LOOPS_MAX,
@@ -156,7 +180,7 @@ bool nest_check(const struct nest *n, struct diag *d) {
                         "each other an earlier one",
                         n->loop[l].name, n->loop[l].parent);
     if (!check_value(n, n->loop[l].extent, n->loop[l].at, d) ||
-        !check_cutter(n, l, d))
+        !check_cutter(n, l, d) || !check_rest(n, l, d))
       return false;
   }
   for (int t = 0; t < n->tensor_count; t++)

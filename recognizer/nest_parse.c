@@ -6,6 +6,9 @@
  *     loop i 64                a loop; loops and statements below stand in it
  *     loop k n                 a name that is no loop is a run-time value
  *     loop l n cut by p        an iteration of loop p runs a piece of it
+ *     loop l n step 4          iterations are numbered 0, 4, 8, .. below n
+ *     loop l n after k         they begin at the extent of loop k, which has
+ *                              ended in the loop around both
  *     out[i*32 + j] += A[i*16 + k + 3] * B[k*32 + j] : i32
  *     s = 0 : f32 ordered      a scalar; ordered: no other order of the sum
  *     out[i*32 + j] = max(alpha * s, (C[i] : bf16)) : f32
@@ -544,6 +547,26 @@ static bool parse_cutter(struct parser *p, int *cutter) {
          fail(p, "'by' and a loop around this one");
 }
 
+static bool parse_step(struct parser *p, int64_t *step) {
+  *step = 1;
+  return !scan_word(&p->scan, "step") ||
+         (scan_int(&p->scan, step) && *step > 0) ||
+         fail(p, "a step above zero");
+}
+
+/* The last one of that name beside the loop. */
+static bool parse_after(struct parser *p, int *after) {
+  *after = -1;
+  if (!scan_word(&p->scan, "after"))
+    return true;
+  char *name = scan_name(&p->scan, p->arena);
+  for (int l = 0; name && l < p->nest->loop_count; l++)
+    if (p->nest->loop[l].parent == p->loop &&
+        strcmp(p->nest->loop[l].name, name) == 0)
+      *after = l;
+  return *after >= 0 || fail(p, "a loop that has ended here");
+}
+
 static bool parse_loop(struct parser *p) {
   struct nest *n = p->nest;
   if (n->loop_count == NAMES_MAX)
@@ -557,7 +580,8 @@ static bool parse_loop(struct parser *p) {
     return fail(p, "the loop's name");
   if (find_loop(p, l->name) >= 0)
     return fail(p, "another name than that of a loop around it");
-  if (!parse_value(p, &l->extent) || !parse_cutter(p, &l->cut_by))
+  if (!parse_value(p, &l->extent) || !parse_cutter(p, &l->cut_by) ||
+      !parse_step(p, &l->step) || !parse_after(p, &l->after))
     return false;
   p->loop = n->loop_count++;
   return true;

@@ -284,13 +284,30 @@ static void print_names(const struct nest *n, struct text *t) {
   }
 }
 
+static bool has_statement(const struct nest *n, int loop) {
+  for (int i = 0; i < n->statement_count; i++)
+    if (nest_inside(n, n->statement[i].loop, loop))
+      return true;
+  return false;
+}
+
 static void print_loop(const struct nest *n, int loop, int depth,
                        struct text *t) {
+  int before = n->loop[loop].after;
+  if (before >= 0 && !has_statement(n, before)) {
+    print_loop(n, before, depth, t);
+    indent(depth, t);
+    text_puts(t, "end\n");
+  }
   indent(depth, t);
   text_printf(t, "loop %s ", n->loop[loop].name);
   print_value(n, n->loop[loop].extent, t);
   if (n->loop[loop].cut_by >= 0)
     text_printf(t, " cut by %s", n->loop[n->loop[loop].cut_by].name);
+  if (n->loop[loop].step != 1)
+    text_printf(t, " step %lld", (long long)n->loop[loop].step);
+  if (n->loop[loop].after >= 0)
+    text_printf(t, " after %s", n->loop[n->loop[loop].after].name);
   text_puts(t, "\n");
 }
 

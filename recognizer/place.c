@@ -66,7 +66,7 @@ static bool lead(const struct match *m, struct places *p,
     struct value stride = s->to.stride_bytes[l];
     if (!access_moves(&s->to, l))
       continue;
-    if (p->cutters & loop_bit(l))
+    if (p->cutters & loop_bit(l) || !nest_is_whole(m->nest, l))
       return decline_places(m, s);
     if (first) {
       p->leader[l] = l;

@@ -128,18 +128,27 @@ void contraction_sizes(const struct contraction *, struct text *);
  *     for (p = 0; p < n; p += 16) for (i = p; i < min(p + 16, n); i++)
  * Each iteration of p runs the next piece of i, all of them together run the
  * whole extent of i, and iterations of i are numbered through: p moves an
- * address only by what the numbers of i do not. */
+ * address only by what the numbers of i do not.
+ *
+ * A loop may go on where the loop before it has ended, as the rest of one that
+ * was unrolled by hand:
+ *     for (k = 0; k + 3 < n; k += 4) ..    for (; k < n; k++) ..
+ * Its numbers begin at the other's extent, which is one of the other's, too:
+ * the first loop has extent n / 4 * 4, the second has extent n. */
 struct nest_loop {
   const char *name;
-  int parent; /* -1: the outermost loop */
-  int cut_by; /* -1: it runs as a whole */
-  struct value extent;
+  int parent;          /* -1: the outermost loop */
+  int cut_by;          /* -1: it runs as a whole */
+  int after;           /* a loop in the same parent; -1: it begins at zero */
+  int64_t step;        /* from an iteration's number to the next; mostly 1 */
+  struct value extent; /* above the last number, and not below the first */
   struct loc at;
 };
 
 /* A place in memory: the tensor's address, a distance from it at iteration zero
  * of every loop, and how far each loop of the nest moves it.  The distance is
- * offset_bytes + rows * pitch of the tensor. */
+ * offset_bytes + rows * pitch of the tensor; strides are from number to number
+ * of an iteration. */
 struct nest_access {
   int tensor;
   enum dtype type;

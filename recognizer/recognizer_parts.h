@@ -23,6 +23,9 @@ bool nest_inside(const struct nest *, int loop, int outer);
 /* The loops that cut `loop` into pieces, and those that cut them: a bit each.
  */
 uint64_t nest_cutters(const struct nest *, int loop);
+/* Its iterations are numbered from zero, one by one. */
+bool nest_is_whole(const struct nest *, int loop);
+struct value nest_first(const struct nest *, int loop); /* its lowest number */
 
 /* ---- options.c ---- */
 bool options_on_host(const struct options *);

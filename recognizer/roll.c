@@ -9,7 +9,13 @@
  * loops: the first two in ascending order give the innermost step; as long as
  * whole runs of it are repeated, the starts of the runs are points of the loops
  * around.  A step goes by bytes, or by one row of a pitch that the program
- * knows. */
+ * knows.
+ *
+ * What a loop that was unrolled leaves, in a loop that goes on where it ended,
+ * is the same loop if both have the same products of each number:
+ *
+ *     for (; k + 1 < n; k += 2) s += a[k]*b[k] + a[k+1]*b[k+1];
+ *     for (; k < n; k++) s += a[k]*b[k]; */
 #include "match.h"
 
 #include <string.h>
@@ -123,7 +129,8 @@ static bool operands_alike(const struct sum *x, const struct sum *y) {
 
 /* The same but for starts; turns y's operands round if that helps. */
 static bool alike(const struct sum *x, struct sum *y) {
-  if (x->type != y->type || x->loops != y->loops || !same_rolls(x, y))
+  if (x->type != y->type || x->loops != y->loops || x->parts != y->parts ||
+      !same_rolls(x, y))
     return false;
   if (operands_alike(x, y))
     return true;
@@ -135,8 +142,8 @@ static bool alike(const struct sum *x, struct sum *y) {
 }
 
 bool sum_equal(const struct sum *x, const struct sum *y) {
-  if (x->type != y->type || x->loops != y->loops || !same_rolls(x, y) ||
-      x->in_count != y->in_count)
+  if (x->type != y->type || x->loops != y->loops || x->parts != y->parts ||
+      !same_rolls(x, y) || x->in_count != y->in_count)
     return false;
   for (int t = 0; t < x->in_count; t++)
     if (!term_equal(x->in[t], y->in[t]) || !same_map(x->map[t], y->map[t]))
@@ -209,16 +216,20 @@ static const struct term *in_iteration(const struct match *m,
 /* Replaces every sum that has the loop by one for each of its iterations. */
 static bool write_out(const struct match *m, int loop, struct sum *sum,
                       int *count) {
-  struct value extent = m->nest->loop[loop].extent;
-  if (extent.symbol >= 0)
-    return false;
+  const struct nest_loop *l = &m->nest->loop[loop];
   for (int i = *count - 1; i >= 0; i--) {
     struct sum whole = sum[i];
     if (!(whole.loops & loop_bit(loop)))
       continue;
+    bool part = whole.parts & loop_bit(loop);
+    struct value first = part ? nest_first(m->nest, loop) : value_of(0);
+    if (l->extent.symbol >= 0 || first.symbol >= 0)
+      return false;
     whole.loops &= ~loop_bit(loop);
+    whole.parts &= ~loop_bit(loop);
     sum[i] = sum[--*count];
-    for (int64_t k = 0; k < extent.constant; k++) {
+    for (int64_t k = first.constant; k < l->extent.constant;
+         k += part ? l->step : 1) {
       if (*count == POINTS_MAX)
         return false;
       struct sum *s = &sum[(*count)++];
@@ -229,6 +240,96 @@ static bool write_out(const struct match *m, int loop, struct sum *sum,
     }
   }
   return *count > 0;
+}
+
+/* ---- rests ---- */
+
+/* Is y, in number x of `loop`, what `in` is in number x + ahead of `rest`? */
+static bool is_same_element(const struct match *m, const struct term *in,
+                            int rest, const struct term *y, int loop,
+                            int64_t ahead) {
+  const struct nest_access *a = in->access, *b = y->access;
+  struct value stride = a->stride_bytes[rest];
+  if (a->tensor != b->tensor || a->type != b->type || in->arg_count > 0 ||
+      y->arg_count > 0)
+    return false;
+  for (int l = 0; l < m->nest->loop_count; l++)
+    if (!value_equal(b->stride_bytes[l], l == loop   ? stride
+                                         : l == rest ? value_of(0)
+                                                     : a->stride_bytes[l]))
+      return false;
+  int64_t rows = stride.symbol < 0 ? 0 : ahead;
+  uint64_t bytes = (uint64_t)stride.constant * (uint64_t)ahead;
+  if (rows && m->nest->pitch[a->tensor] != stride.symbol)
+    return false;
+  return (uint64_t)b->rows - (uint64_t)a->rows == (uint64_t)rows &&
+         (uint64_t)b->offset_bytes - (uint64_t)a->offset_bytes ==
+             (stride.symbol < 0 ? bytes : 0);
+}
+
+static bool is_same_sum(const struct match *m, const struct sum *s, int rest,
+                        const struct sum *y, int loop, int64_t ahead) {
+  uint64_t other = s->loops & ~loop_bit(rest), bit = loop_bit(loop);
+  uint64_t parts = s->parts & ~loop_bit(rest);
+  if (s->type != y->type || y->loops != (other | bit) ||
+      y->parts != (nest_is_whole(m->nest, loop) ? parts : parts | bit))
+    return false;
+  for (int turned = 0; turned < 2; turned++)
+    if (same_map(s->map[0], y->map[turned]) &&
+        same_map(s->map[1], y->map[!turned]) &&
+        is_same_element(m, s->in[0], rest, y->in[turned], loop, ahead) &&
+        is_same_element(m, s->in[1], rest, y->in[!turned], loop, ahead))
+      return true;
+  return false;
+}
+
+/* Marks the sums that `loop` has of all numbers in each of its steps. */
+static bool find_steps(const struct match *m, const struct sum *s, int rest,
+                       const struct sum *sum, int count, int loop, bool *used) {
+  for (int64_t ahead = 0; ahead < m->nest->loop[loop].step; ahead++) {
+    int i = 0;
+    while (i < count &&
+           (used[i] || !is_same_sum(m, s, rest, &sum[i], loop, ahead)))
+      i++;
+    if (i == count)
+      return false;
+    used[i] = true;
+  }
+  return true;
+}
+
+/* Where all loops that `rest` goes on after have the products of sum[s], too,
+ * marks these sums. */
+static bool find_parts(const struct match *m, int s, int rest,
+                       const struct sum *sum, int count, bool *used) {
+  int loop = rest;
+  memset(used, 0, (size_t)count * sizeof *used);
+  while (loop >= 0 && find_steps(m, &sum[s], rest, sum, count, loop, used))
+    loop = m->nest->loop[loop].after;
+  return loop < 0;
+}
+
+/* Sums over all parts of a loop become one, over the last part, as if that ran
+ * from zero. */
+static void join_parts(const struct match *m, int rest, struct sum *sum,
+                       int *count) {
+  bool *used = arena_array(m->arena, (size_t)*count, sizeof *used);
+  for (int s = 0; s < *count; s++) {
+    if (!(sum[s].parts & loop_bit(rest)) ||
+        !find_parts(m, s, rest, sum, *count, used))
+      continue;
+    struct sum whole = sum[s];
+    whole.parts &= ~loop_bit(rest);
+    int kept = 0;
+    for (int i = 0; i < *count; i++)
+      if (used[i])
+        whole.reassoc &= sum[i].reassoc;
+      else
+        sum[kept++] = sum[i];
+    sum[kept++] = whole;
+    *count = kept;
+    s = -1; /* look at all that is left */
+  }
 }
 
 /* A loop that only some of the sums have is there for a remainder; with its
@@ -255,6 +356,8 @@ bool roll_sums(const struct match *m, const struct sum *part, int count,
   for (int i = 0; i < count; i++)
     if (!has_two_factors(m, &sum[i]))
       return false;
+  for (int l = m->nest->loop_count - 1; l >= 0; l--)
+    join_parts(m, l, sum, &count);
   if (!share_loops(m, sum, &count))
     return false;
   int64_t **point = new_points(m->arena, count, 2 * 2);

@@ -188,6 +188,9 @@ static bool take_sum(struct builder *b, const struct term *t,
                         .reassoc = t->reassoc,
                         .at = t->at,
                         .loops = t->loops & ~cutters};
+  for (int l = 0; l < b->m->nest->loop_count; l++)
+    if (t->loops & loop_bit(l) && !nest_is_whole(b->m->nest, l))
+      s->sum.parts |= loop_bit(l);
   for (int i = 0; i < t->arg_count; i++) {
     if (t->arg[i]->moves & (cutters | b->places->cutters))
       return verdict_decline(b->m->verdict, RULE_NON_AFFINE, t->arg[i]->at,

@@ -152,19 +152,23 @@ def rest_form(r, head, c_type, cast, sound):
         start = "k += 1" if damage == "start" else ""
         end = "k < K - 1" if damage == "end" else end
         step += damage == "step"
+    bound = r.choice(["k + {0} < K", "k + {1} <= K", "k < K / {1} * {1}",
+                      "k < K - K % {1}", "k < (K & -{1})"])
+    sums = "C[i * N + j]" if r.random() < 0.3 else "s"
+    last = "" if sums != "s" else "C[i * N + j] %s s;" % r.choice(["=", "+="])
     return head + """  for (int i = 0; i < M; i++)
     for (int j = 0; j < N; j++) {
       %s s = 0;
-      int k = 0;
+      %s k = 0;
       for (; %s; k += %d)
-        s += %s;
+        %s += %s;
       for (%s; %s; k++)
-        s += %s;
-      C[i * N + j] %s s;
+        %s += %s;
+      %s
     }
 }
-""" % (c_type, r.choice(["k + %d < K" % (u - 1), "k + %d <= K" % u, "k < K / %d * %d" % (u, u)]),
-       step, " + ".join(terms), start, end, term("k"), r.choice(["=", "+="]))
+""" % (c_type, r.choice(["int", "int", "long"]), bound.format(u - 1, u), step,
+       sums, " + ".join(terms), start, end, sums, term("k"), last)
 
 
 def form(r, number):

@@ -242,7 +242,7 @@ static bool stands_in(const struct nest *n, int loop, int outer) {
 static void find_range(const struct interpreter *x, int loop, int64_t *from,
                        int64_t *to) {
   const struct nest_loop *l = &x->nest->loop[loop];
-  *from = 0;
+  *from = l->after < 0 ? 0 : value(x->memory, x->nest->loop[l->after].extent);
   *to = value(x->memory, l->extent);
   if (l->cut_by < 0)
     return;
@@ -270,7 +270,7 @@ static void run(struct interpreter *x, int loop, int first, int end) {
       next++;
     int64_t from, to;
     find_range(x, inner, &from, &to);
-    for (int64_t k = from; k < to && !x->failed; k++) {
+    for (int64_t k = from; k < to && !x->failed; k += n->loop[inner].step) {
       x->iteration[inner] = k;
       run(x, inner, i, next);
     }
@@ -287,12 +287,24 @@ static bool has_pieces(const struct nest *n, const struct memory *m) {
   return true;
 }
 
+/* A loop runs up to a number of its own, which is where the next goes on. */
+static bool meets_ends(const struct nest *n, const struct memory *m) {
+  for (int l = 0; l < n->loop_count; l++) {
+    const struct nest_loop *x = &n->loop[l];
+    int64_t from = x->after < 0 ? 0 : value(m, n->loop[x->after].extent);
+    int64_t way = value(m, x->extent) - from;
+    if ((x->after >= 0 || x->step != 1) && (way < 0 || way % x->step != 0))
+      return false;
+  }
+  return true;
+}
+
 bool interpret_nest(const struct nest *n, struct memory *m) {
   struct interpreter x = {.nest = n, .memory = m, .budget = 200000};
   for (int i = 0; i < 64; i++)
     x.scalar[i].type = DTYPE_I32;
   run(&x, -1, 0, n->statement_count);
-  return !x.failed && has_pieces(n, m);
+  return !x.failed && has_pieces(n, m) && meets_ends(n, m);
 }
 
 /* ---- contractions ---- */

@@ -22,6 +22,13 @@
 #define W "B[t*288 + k*32 + j]?"
 #define I "tensor A i8\ntensor B i8\nloop i 64\n"
 
+/* Two products in every step of a loop, and what follows it. */
+#define SUM_OF_TWO(rest)                                                       \
+  IJ "s = 0 : i32\nloop k e step 2\ns += A[i*16 + k] * B[k*32 + j] + "         \
+     "A[i*16 + k + 1] * B[k*32 + j + 32] : i32\nend\n" rest                    \
+     "end\nC[i*32 + j] = s : i32"
+#define AT_Q "s += A[i*16 + q] * B[q*32 + j] : i32\n"
+
 /* Of products of three factors. */
 #define TENSOR "tensor X i8\n"
 #define FACTORS_OF(type)                                                       \
@@ -76,6 +83,52 @@ static const struct {
     {"half zeroed",
      I "loop z 16\nC[i*32 + z] = 0 : i32\nend\nloop k 16\nloop j 32\n"
        "C[i*32 + j] += " AB " : i32",
+     "ExtraStore"},
+    /* rests */
+    {"a rest", SUM_OF_TWO("loop q n after k\n" AT_Q), "mk,kn->mn"},
+    {"a rest in rows of a pitch",
+     "tensor A i8\ntensor B i8 pitch p\nloop i 64\nloop j 32\ns = 0 : i32\n"
+     "loop k e step 2\ns += A[i*16 + k + 1] * B[k*p + j + rows(1)] + "
+     "A[i*16 + k] * B[k*p + j] : i32\nend\nloop q n after k\n"
+     "s += A[i*16 + q] * B[q*p + j] : i32\nend\nC[i*32 + j] = s : i32",
+     "mk,kn->mn"},
+    {"rows that are no steps of the rest",
+     "tensor A i8\ntensor B i8 pitch p\nloop i 64\nloop j 32\ns = 0 : i32\n"
+     "loop k e step 2\ns += A[i*16 + k + 1] * B[k*o + j + rows(1)] + "
+     "A[i*16 + k] * B[k*o + j] : i32\nend\nloop q n after k\n"
+     "s += A[i*16 + q] * B[q*o + j] : i32\nend\nC[i*32 + j] = s : i32",
+     "IrregularUnrolling"},
+    {"two rests",
+     SUM_OF_TWO("loop q f step 1 after k\n" AT_Q "end\nloop r n after q\n"
+                "s += B[r*32 + j] * A[i*16 + r] : i32\n"),
+     "mk,kn->mn"},
+    {"a rest that starts later",
+     SUM_OF_TWO("loop q n after k\n"
+                "s += A[i*16 + q + 1] * B[q*32 + j + 32] : i32\n"),
+     "IrregularUnrolling"},
+    {"a rest, and one product again",
+     IJ "s = 0 : i32\nloop k 4\ns += " AB " + " AB " : i32\nend\n"
+        "loop q 6 after k\n" AT_Q "end\nC[i*32 + j] = s : i32",
+     "IrregularUnrolling"},
+    {"a rest of its own", SUM_OF_TWO("loop q n\n" AT_Q), "IrregularUnrolling"},
+    {"a rest after nothing",
+     IJ "s = 0 : i32\nloop k e step 2\nend\nloop q n after k\n" AT_Q
+        "end\nC[i*32 + j] = s : i32",
+     "IrregularUnrolling"},
+    {"no rest", SUM_OF_TWO("loop q 4\nt = s : i32\n"), "mk,kn->mn"},
+    {"a rest of half the sum",
+     IJ "s = 0 : i32\nloop k e step 2\n"
+        "s += A[i*16 + k] * B[k*32 + j] : i32\nend\nloop q n after k\n" AT_Q
+        "end\nC[i*32 + j] = s : i32",
+     "IrregularUnrolling"},
+    {"a rest of numbers that are known",
+     IJ "s = 0 : i32\nloop k 4 step 2\ns += A[i*16 + k] * B[k*32 + j] : i32\n"
+        "end\nloop q 8 step 2 after k\n" AT_Q "end\nC[i*32 + j] = s : i32",
+     "mk,kn->mn"},
+    {"a rest of the rows",
+     I "loop j e step 2\nloop k 16\nC[i*32 + j] += " AB " : i32\nend\nend\n"
+       "loop q 32 after j\nloop k 16\n"
+       "C[i*32 + q] += A[i*16 + k] * B[k*32 + q] : i32",
      "ExtraStore"},
     /* tiles */
     {"tiles of all loops",

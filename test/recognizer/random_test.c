@@ -36,7 +36,9 @@ struct plan {
   int cut[4];        /* pieces into which loops i, j, k and l are cut, or 0 */
   int lda, ldb, ldc; /* of rows */
   bool a_turned, b_turned, c_turned;
-  bool scalar; /* the sum is kept in a scalar */
+  bool scalar;   /* the sum is kept in a scalar */
+  bool numbered; /* the rest goes on after k, in k's numbers, */
+  bool symbolic; /* up to one that only run time knows */
   bool partial, split, ordered, minus, scaled, hoisted, swapped;
   int limited; /* operands count where 1, 2: a condition on counters holds */
   int made;    /* operands are made of elements: 1 and 3 in0's, 2 and 3 in1's */
@@ -105,15 +107,15 @@ static void make(const struct plan *p, int y, const char **a, const char **b) {
 static const char *product(const struct plan *p, int x, int y, int u) {
   int ai = p->a_turned ? 1 : p->lda, ak = p->a_turned ? p->lda : 1;
   int bj = p->b_turned ? p->ldb : 1, bk = p->b_turned ? 1 : p->ldb;
-  int l = p->l ? p->l : 1;
+  int l = p->l ? p->l : 1, step = p->numbered ? 1 : p->uk;
   const char *second_a = "", *second_b = "";
   if (p->l) {
     second_a = format(" + l*%d", p->uk * ak);
     second_b = format(" + l*%d", p->uk * bk);
   }
-  const char *a = format("A[i*%d + k*%d%s + %d]", p->um * ai, p->uk * l * ak,
+  const char *a = format("A[i*%d + k*%d%s + %d]", p->um * ai, step * l * ak,
                          second_a, x * ai + u * ak);
-  const char *b = format("B[j*%d + k*%d%s + %d]", p->un * bj, p->uk * l * bk,
+  const char *b = format("B[j*%d + k*%d%s + %d]", p->un * bj, step * l * bk,
                          second_b, y * bj + u * bk);
   a = p->limited == 1 ? format("%s?", a) : a;
   b = p->limited == 2 ? format("%s?", b) : b;
@@ -131,6 +133,15 @@ static const char *product(const struct plan *p, int x, int y, int u) {
   if (p->third)
     ab = format("%s * %s", ab, p->third);
   return p->scaled ? format("alpha * %s", ab) : ab;
+}
+
+static const char *rest_product(const struct plan *p, int x, int y) {
+  int ai = p->a_turned ? 1 : p->lda, ak = p->a_turned ? p->lda : 1;
+  int bj = p->b_turned ? p->ldb : 1, bk = p->b_turned ? 1 : p->ldb;
+  int k = p->numbered ? 0 : p->k * (p->l ? p->l : 1) * p->uk;
+  return format("%sA[i*%d + q*%d + %d] * B[j*%d + q*%d + %d]",
+                p->scaled ? "alpha * " : "", p->um * ai, ak, x * ai + k * ak,
+                p->un * bj, bk, y * bj + k * bk);
 }
 
 static const char *start_value(const struct plan *p, const char *i,
@@ -216,7 +227,28 @@ static int extent_of(const struct plan *p, char loop) {
 
 static void open_one(struct plan *p, char loop) {
   char name[2] = {loop};
+  if (loop == 'k' && p->numbered) {
+    const char *extent = p->symbolic ? "e" : format("%d", p->k * p->uk);
+    line(p, "loop k %s step %d", extent, p->uk);
+    p->depth++;
+    return;
+  }
   open_loop(p, name, extent_of(p, loop));
+}
+
+/* What a loop over k leaves, in a loop of its own. */
+static void write_rest(struct plan *p,
+                       void (*write)(struct plan *p, int x, int y)) {
+  int last = p->k * p->uk + p->rest;
+  if (!p->rest)
+    return;
+  if (p->numbered)
+    line(p, "loop q %s after k", p->symbolic ? "f" : format("%d", last));
+  else
+    line(p, "loop q %d", p->rest);
+  p->depth++;
+  each_place(p, write);
+  close_loops(p, p->depth - 1);
 }
 
 /* The loops, some of them cut into pieces by loops around all. */
@@ -245,6 +277,11 @@ static void in_loops(struct plan *p, const char *loops,
   close_loops(p, depth);
 }
 
+static void add_rest_in_memory(struct plan *p, int x, int y) {
+  statement(p, c_at(p, "i", "j", x, y),
+            p->minus ? "-=" : "+=", rest_product(p, x, y));
+}
+
 static void memory_nest(struct plan *p) {
   static const char *const order[] = {"ijk", "jik", "ikj", "kij", "jki", "kji"};
   const char *o = order[pick(6)];
@@ -261,6 +298,7 @@ static void memory_nest(struct plan *p) {
       open_one(p, 'k');
       each_place(p, write_products);
       close_loops(p, p->depth - 1);
+      write_rest(p, add_rest_in_memory);
       each_place(p, write_tail);
     } else {
       in_loops(p, o[0] == 'i' ? "j" : "i", write_start);
@@ -297,15 +335,9 @@ static void add_to_sums(struct plan *p, int x, int y) {
               sign, product(p, x, y, u));
 }
 
-/* What a loop over k leaves, in a loop of its own. */
 static void add_rest(struct plan *p, int x, int y) {
-  int ai = p->a_turned ? 1 : p->lda, ak = p->a_turned ? p->lda : 1;
-  int bj = p->b_turned ? p->ldb : 1, bk = p->b_turned ? 1 : p->ldb;
-  int k = p->k * (p->l ? p->l : 1) * p->uk;
-  statement(p, sum_name(x, y, 0), p->minus ? "-=" : "+=",
-            format("%sA[i*%d + q*%d + %d] * B[j*%d + q*%d + %d]",
-                   p->scaled ? "alpha * " : "", p->um * ai, ak, x * ai + k * ak,
-                   p->un * bj, bk, y * bj + k * bk));
+  statement(p, sum_name(x, y, 0),
+            p->minus ? "-=" : "+=", rest_product(p, x, y));
 }
 
 static void start_partial(struct plan *p, int x, int y) {
@@ -341,11 +373,7 @@ static void scalar_nest(struct plan *p) {
   if (p->partial)
     each_place(p, add_partial);
   close_loops(p, depth);
-  if (p->rest) {
-    open_loop(p, "q", p->rest);
-    each_place(p, add_rest);
-    close_loops(p, p->depth - 1);
-  }
+  write_rest(p, add_rest);
   each_place(p, store_sums);
   close_loops(p, 0);
 }
@@ -378,7 +406,7 @@ static void write_nest(struct text *t) {
       .n = 1 + pick(4),
       .k = 1 + pick(4),
       .l = maybe(30) ? 1 + pick(3) : 0,
-      .rest = maybe(20) ? 1 + pick(3) : 0,
+      .rest = maybe(30) ? 1 + pick(3) : 0,
       .um = maybe(20) ? 2 : 1,
       .un = maybe(20) ? 1 + pick(4) : 1,
       .uk = maybe(30) ? 1 + pick(4) : 1,
@@ -402,6 +430,8 @@ static void write_nest(struct text *t) {
   p.lda = 30 + pick(3);
   p.ldb = 30 + pick(3);
   p.ldc = 30 + pick(3);
+  p.numbered = p.rest && !p.l && !p.cut[2] && !p.partial && maybe(70);
+  p.symbolic = p.numbered && maybe(30);
   p.split &= !p.partial;
   if (maybe(20)) {
     p.um = p.un = p.uk = 1;
@@ -535,7 +565,7 @@ static bool same_memory(const struct nest *n, const enum dtype *type,
   return true;
 }
 
-static int taken, limited, made, both, declined;
+static int taken, limited, made, both, joined, declined;
 
 static void judge(struct arena *a, const struct nest *n, const char *text) {
   static unsigned char one[TENSORS_MAX][MEMORY], two[TENSORS_MAX][MEMORY];
@@ -576,6 +606,7 @@ static void judge(struct arena *a, const struct nest *n, const char *text) {
   limited += c->limit_count > 0;
   made += c->map[IN0] || c->map[IN1];
   both += c->limit_count && (c->map[IN0] || c->map[IN1]);
+  joined += strstr(text, "after") != NULL;
   bool same = same_memory(n, type, &m, &m2);
   CHECK(same);
   if (same)
@@ -629,9 +660,10 @@ int main(int count, char **word) {
   for (int i = 0; i < rounds; i++)
     try_one();
   printf("%d taken, %d of them with limits, %d with maps, %d with both, "
-         "%d declined\n",
-         taken, limited, made, both, declined);
+         "%d with rests, %d declined\n",
+         taken, limited, made, both, joined, declined);
   CHECK(taken > rounds / 10 && declined > rounds / 10);
-  CHECK(limited > rounds / 50 && made > rounds / 50 && both > 0);
+  CHECK(limited > rounds / 50 && made > rounds / 50 && both > 0 &&
+        joined > rounds / 400);
   return check_result();
 }

@@ -27,6 +27,10 @@ static const char *const canonical[] = {
     "tensor C i16\ntensor A f32\n"
     "loop i 64\n"
     "  C[i] = shr((bits(A[i] : f32) : u32), 16) + bits(A[i] : f32) : i32\n",
+    "tensor C i32\n"
+    "loop i 64\n  loop k e step 4\n    C[i + k] = 0 : i32\n  end\n"
+    "  loop l n after k\n    C[i] = 0 : i32\n"
+    "  end\n  loop m 0 step 2 after l\n    C[i + m] = 0 : i32\n",
     "loop i 64\n",
 };
 
@@ -63,6 +67,9 @@ static const struct {
     {"loop i 4\nloop i 4\n", 2, "another name"},
     {"end\n", 1, "a loop to end"},
     {"loop i 4\nend\nloop j 4\n", 3, "one outermost loop"},
+    {"loop i 4\nloop j 4 step 0\n", 2, "a step above zero"},
+    {"loop i 4\nloop j 4 after i\n", 2, "a loop that has ended here"},
+    {"loop i 4\nloop p 2\nloop j 4 cut by p step 2\n", 3, "is cut, or cuts"},
     {"loop i 4\nC[i] = 0\n", 2, ": type"},
     {"loop i 4\nC[i] = 0 : i33\n", 2, "a data type"},
     {"loop i 4\nC[i] = [i] : i32\n", 2, "'>= 0' or '< 0'"},
