@@ -274,7 +274,8 @@ private:
         break; // a loop around the nest
       if (!Rec->isAffine())
         return Cast;
-      const SCEV *Step = extend(Rec->getStepRecurrence(SE), Signed);
+      const SCEV *Step = Rec->getStepRecurrence(SE);
+      Step = extend(Step, Signed || looksNegative(Step));
       Sum.Of.Terms.push_back({Step, Extents[It->second]});
       Steps.push_back({Step, Rec->getLoop()});
       S = Rec->getStart();
@@ -459,12 +460,61 @@ bool Addresses::read(const Instruction &I, const Value *Pointer,
   return true;
 }
 
+namespace {
+
+// max(X, 0) -> X, where the loops have work.
+class Positive : public SCEVRewriteVisitor<Positive> {
+public:
+  SmallVector<const SCEV *, 2> Assumed; // not to be negative
+
+  explicit Positive(ScalarEvolution &SE) : SCEVRewriteVisitor(SE) {}
+
+  const SCEV *visitZeroExtendExpr(const SCEVZeroExtendExpr *Z) {
+    const SCEV *X = largerThanZero(Z->getOperand());
+    return X && Z->getType()->isIntegerTy(64)
+               ? assume(SE.getSignExtendExpr(X, Z->getType()))
+               : Z;
+  }
+  const SCEV *visitSMaxExpr(const SCEVSMaxExpr *M) {
+    const SCEV *X = largerThanZero(M);
+    return X && M->getType()->isIntegerTy(64) ? assume(X) : M;
+  }
+
+private:
+  static const SCEV *largerThanZero(const SCEV *S) {
+    const auto *M = dyn_cast<SCEVSMaxExpr>(S);
+    return M && M->getNumOperands() == 2 && M->getOperand(0)->isZero()
+               ? M->getOperand(1)
+               : nullptr;
+  }
+  const SCEV *assume(const SCEV *X) {
+    Assumed.push_back(X);
+    return X;
+  }
+};
+
+// The start of a loop that runs down lies where it ends, which is the start of
+// one that runs up if the distance is as long as the loop.
+const SCEV *simplified(const SCEV *Start, ScalarEvolution &SE, Conditions If) {
+  Positive Rewriter(SE);
+  const SCEV *Short = Rewriter.visit(Start);
+  if (Short->getExpressionSize() >= Start->getExpressionSize())
+    return Start;
+  for (const SCEV *X : Rewriter.Assumed)
+    If.atLeast(X, SE.getZero(X->getType()));
+  return Short;
+}
+
+} // namespace
+
 void Addresses::turnRound(Address &X) {
   for (size_t L = 0; L < Loops.size(); L++)
     if (Reversed[L] && X.Stride[L]) {
       const SCEV *Last =
           SE.getMinusSCEV(Extents[L], SE.getOne(Extents[L]->getType()));
-      X.Start = SE.getAddExpr(X.Start, SE.getMulExpr(X.Stride[L], Last));
+      X.Start =
+          simplified(SE.getAddExpr(X.Start, SE.getMulExpr(X.Stride[L], Last)),
+                     SE, {SE, Counted});
       X.Stride[L] = SE.getNegativeSCEV(X.Stride[L]);
     }
 }

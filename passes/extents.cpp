@@ -153,6 +153,21 @@ const SCEV *Addresses::extentOf(Loop &L, arena *A, verdict &V) {
                                       "changes within the nest");
 }
 
+// X - min(X, 0) is max(X, 0), as which loops that run up have it.
+static const SCEV *withoutMinimum(const SCEV *S, ScalarEvolution &SE) {
+  const auto *Sum = dyn_cast<SCEVAddExpr>(S);
+  if (!Sum)
+    return S;
+  for (const SCEV *Part : Sum->operands()) {
+    const auto *Min = dyn_cast<SCEVSMinExpr>(SE.getNegativeSCEV(Part));
+    const SCEV *X = SE.getMinusSCEV(S, Part);
+    if (Min && Min->getNumOperands() == 2 && Min->getOperand(0)->isZero() &&
+        Min->getOperand(1) == X)
+      return SE.getSMaxExpr(SE.getZero(X->getType()), X);
+  }
+  return S;
+}
+
 // Null: not known before the nest.
 const SCEV *Addresses::count(Loop &L) {
   if (!Counts.try_emplace(&L, nullptr).second)
@@ -164,7 +179,8 @@ const SCEV *Addresses::count(Loop &L) {
       resolve(SE.getExitCount(&L, exitOf(L).From), L.getParentLoop());
   bool Known = !isa<SCEVCouldNotCompute>(Taken) &&
                SE.getTypeSizeInBits(Taken->getType()) <= 64;
-  Taken = Known ? SE.getNoopOrZeroExtend(Taken, I64) : nullptr;
+  Taken =
+      Known ? SE.getNoopOrZeroExtend(withoutMinimum(Taken, SE), I64) : nullptr;
   if (!Taken || !usable(Taken))
     Taken = countDistance(L);
   if (Taken && !exitsBeforeBody(L))
@@ -216,6 +232,18 @@ const SCEV *Addresses::countDistance(Loop &L) {
   return Rec && Is != CmpInst::ICMP_EQ ? countTo(*Rec, End, Is) : nullptr;
 }
 
+// Steps of one from Start down past zero, where an unsigned counter is no
+// longer below End.
+static const SCEV *countPastZero(const SCEV *Start, const SCEV *End,
+                                 bool OrEqual, ScalarEvolution &SE,
+                                 Conditions If) {
+  const SCEV *One = SE.getOne(Start->getType());
+  const SCEV *Count = SE.getAddExpr(Start, One);
+  If.within(Start, 0, (int64_t)1 << 61);
+  If.atLeast(OrEqual ? SE.getAddExpr(End, One) : End, Count);
+  return Count;
+}
+
 const SCEV *Addresses::countTo(const SCEVAddRecExpr &Rec, const SCEV *End,
                                CmpInst::Predicate Is) {
   bool Meets = Is == CmpInst::ICMP_NE, Signed = !CmpInst::isUnsigned(Is);
@@ -231,6 +259,10 @@ const SCEV *Addresses::countTo(const SCEVAddRecExpr &Rec, const SCEV *End,
     Step = SE.getNegativeSCEV(Step);
   }
   const SCEV *One = SE.getOne(Step->getType());
+  if (Down && (Is == ICmpInst::ICMP_ULT || Is == ICmpInst::ICMP_ULE) &&
+      Step->isOne() && usable(Start) && usable(End))
+    return countPastZero(number(Start, false), number(End, false),
+                         Is == ICmpInst::ICMP_ULE, SE, {SE, Counted});
   Is = ICmpInst::getSignedPredicate(Is);
   if (!Meets && Down != (Is == CmpInst::ICMP_SGT || Is == CmpInst::ICMP_SGE))
     return nullptr;
