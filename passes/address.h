@@ -86,6 +86,7 @@ public:
   // Where its numbers end: how often it runs, unless it is a part.
   const llvm::SCEV *extent(int Index) const;
   int cutter(int Index) const { return Cutters[Index]; }
+  bool isReversed(int Index) const { return Reversed[Index]; }
   // After the last loop: turns round loops in which addresses only go down.
   void chooseDirections(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
   bool read(const llvm::Instruction &I, const llvm::Value *Pointer,

@@ -8,6 +8,7 @@
 #include "limits.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/PatternMatch.h"
 
 using namespace llvm;
 
@@ -21,16 +22,36 @@ nest_expr *Limits::read(const ICmpInst &C, int Loop) {
   auto It = Known.find(&C);
   if (It != Known.end())
     return It->second;
-  nest_expr *&E = Known[&C];
-  Side X = {C.getOperand(0), {}}, Y = {C.getOperand(1), {}};
-  if (!X.Number->getType()->isIntegerTy() ||
-      X.Number->getType()->isIntegerTy(1) ||
-      !Places.readIndex(C, X.Number, X.X) ||
-      !Places.readIndex(C, Y.Number, Y.X) || (!moves(X.X) && !moves(Y.X)))
-    return E = nullptr;
   At = locOf(C.getDebugLoc(), Nest.A);
   this->Loop = Loop;
-  return E = compare(C.getPredicate(), X, Y);
+  return Known[&C] = read(C, C.getOperand(0), C.getOperand(1));
+}
+
+// (X | Z) == 0, which is how InstCombine writes X == 0 && Z == 0.
+nest_expr *Limits::readBoth(const ICmpInst &C, Value *Both, Value *Zero) {
+  using namespace PatternMatch;
+  Value *X, *Z;
+  if (!C.isEquality() || !match(Zero, m_Zero()) ||
+      !match(Both, m_Or(m_Value(X), m_Value(Z))))
+    return nullptr;
+  nest_expr *First = read(C, X, Zero);
+  nest_expr *Second = First ? read(C, Z, Zero) : nullptr;
+  bool Equal = C.getPredicate() == ICmpInst::ICMP_EQ;
+  return Second ? Nest.make(Equal ? NEST_AND : NEST_OR, DTYPE_U8, At, First,
+                            Second)
+                : nullptr;
+}
+
+nest_expr *Limits::read(const ICmpInst &C, Value *Left, Value *Right) {
+  Side X = {Left, {}}, Y = {Right, {}};
+  if (!Left->getType()->isIntegerTy() || Left->getType()->isIntegerTy(1))
+    return nullptr;
+  if (nest_expr *E = readBoth(C, Left, Right))
+    return E;
+  if (!Places.readIndex(C, Left, X.X) || !Places.readIndex(C, Right, Y.X) ||
+      (!moves(X.X) && !moves(Y.X)))
+    return nullptr;
+  return compare(C.getPredicate(), X, Y);
 }
 
 nest_expr *Limits::compare(ICmpInst::Predicate P, const Side &X,
@@ -43,6 +64,10 @@ nest_expr *Limits::compare(ICmpInst::Predicate P, const Side &X,
   case ICmpInst::ICMP_EQ:
   case ICmpInst::ICMP_NE: {
     bool Equal = P == ICmpInst::ICMP_EQ;
+    if (endsAtZero(X.X, Y.X))
+      return difference(X.X, Y.X, !Equal);
+    if (endsAtZero(Y.X, X.X))
+      return difference(Y.X, X.X, !Equal);
     if (isKnown(ICmpInst::ICMP_SGE, X, Y))
       return compare(Equal ? ICmpInst::ICMP_SLE : ICmpInst::ICMP_SGT, X, Y);
     if (isKnown(ICmpInst::ICMP_SLE, X, Y))
@@ -55,6 +80,52 @@ nest_expr *Limits::compare(ICmpInst::Predicate P, const Side &X,
   default:
     return compare(ICmpInst::getSwappedPredicate(P), Y, X);
   }
+}
+
+// The number as it is where it is above zero.
+static const SCEV *ifPositive(ScalarEvolution &SE, const SCEV *S) {
+  if (const auto *Cast = dyn_cast<SCEVIntegralCastExpr>(S))
+    return isa<SCEVTruncateExpr>(S)
+               ? S
+               : SE.getSignExtendExpr(ifPositive(SE, Cast->getOperand()),
+                                      S->getType());
+  const auto *Max = dyn_cast<SCEVSMaxExpr>(S);
+  return Max && Max->getNumOperands() == 2 && Max->getOperand(0)->isZero()
+             ? Max->getOperand(1)
+             : S;
+}
+
+// It moves up in all iterations but one.  32 bits are enough to see that it is
+// zero then, if it lies less than 2^32 from zero (as it does if -2^32 is what
+// it would be without an iteration); in 64 bits, n - 1 and its extension
+// differ.
+bool Limits::isZeroAtEnd(const SCEV *From, const SCEV *Step,
+                         const SCEV *Extent) {
+  auto AtEnd = [&](const SCEV *N) {
+    const SCEV *More = SE.getMinusSCEV(N, SE.getOne(N->getType()));
+    return SE.getAddExpr(From, SE.getMulExpr(Step, More));
+  };
+  ConstantRange Range = SE.getSignedRange(AtEnd(Extent));
+  const SCEV *End = AtEnd(ifPositive(SE, Extent));
+  bool Small = Range.getSignedMin().sge(-(INT64_C(1) << 32)) &&
+               Range.getSignedMax().slt(INT64_C(1) << 32);
+  Type *I32 = Type::getInt32Ty(SE.getContext());
+  return End->isZero() || (Small && SE.getTruncateExpr(End, I32)->isZero());
+}
+
+// X - Y, in the last iteration of the one loop that moves it, upwards.
+bool Limits::endsAtZero(const Address &X, const Address &Y) {
+  int Loop = -1;
+  for (int L = 0; L < Nest.loopCount(); L++)
+    if (!step(X, Y, L)->isZero()) {
+      if (Loop >= 0)
+        return false;
+      Loop = L;
+    }
+  const SCEV *Step = Loop < 0 ? nullptr : step(X, Y, Loop);
+  return isa_and_nonnull<SCEVConstant>(Step) && SE.isKnownPositive(Step) &&
+         isZeroAtEnd(SE.getMinusSCEV(X.Start, Y.Start), Step,
+                     Places.extent(Loop));
 }
 
 // X < Y or X <= Y.
@@ -90,23 +161,29 @@ bool Limits::staysPositive(const Side &X) {
   return true;
 }
 
+// How far loop L moves X - Y.
+const SCEV *Limits::step(const Address &X, const Address &Y, int L) {
+  auto Of = [&](const Address &Z) {
+    return (size_t)L < Z.Stride.size() && Z.Stride[L]
+               ? Z.Stride[L]
+               : SE.getZero(Z.Start->getType());
+  };
+  return SE.getMinusSCEV(Of(X), Of(Y));
+}
+
 // X - Y < 0, or >= 0.
 nest_expr *Limits::difference(const Address &X, const Address &Y, bool Below) {
   nest_expr *E = Nest.make(NEST_LIMIT, DTYPE_U8, At);
   std::string Name = "limit" + std::to_string(Nest.LimitCount++);
-  const SCEV *Zero = SE.getZero(X.Start->getType());
   E->loop = Loop;
   E->limit.below = Below;
+  E->limit.last = endsAtZero(X, Y);
   E->limit.start = Nest.valueOf(SE.getMinusSCEV(X.Start, Y.Start), Name);
   E->limit.step =
       (value *)arena_array(Nest.A, (size_t)Nest.loopCount(), sizeof(value));
-  for (int L = 0; L < Nest.loopCount(); L++) {
-    auto Step = [&](const Address &Z) {
-      return (size_t)L < Z.Stride.size() && Z.Stride[L] ? Z.Stride[L] : Zero;
-    };
-    E->limit.step[L] = Nest.valueOf(SE.getMinusSCEV(Step(X), Step(Y)),
-                                    Twine(Name) + "." + Nest.loopName(L));
-  }
+  for (int L = 0; L < Nest.loopCount(); L++)
+    E->limit.step[L] =
+        Nest.valueOf(step(X, Y, L), Twine(Name) + "." + Nest.loopName(L));
   return E;
 }
 

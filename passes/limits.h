@@ -30,9 +30,17 @@ public:
   nest_expr *read(const llvm::ICmpInst &C, int Loop);
 
 private:
+  nest_expr *read(const llvm::ICmpInst &C, llvm::Value *Left,
+                  llvm::Value *Right);
+  nest_expr *readBoth(const llvm::ICmpInst &C, llvm::Value *Both,
+                      llvm::Value *Zero);
   nest_expr *compare(llvm::ICmpInst::Predicate P, const Side &X, const Side &Y);
   nest_expr *compareUnsigned(const Side &X, const Side &Y, bool OrEqual);
+  const llvm::SCEV *step(const Address &X, const Address &Y, int L);
   nest_expr *difference(const Address &X, const Address &Y, bool Below);
+  bool endsAtZero(const Address &X, const Address &Y);
+  bool isZeroAtEnd(const llvm::SCEV *From, const llvm::SCEV *Step,
+                   const llvm::SCEV *Extent);
   bool isKnown(llvm::ICmpInst::Predicate P, const Side &X, const Side &Y);
   bool staysPositive(const Side &X);
 };

@@ -41,7 +41,8 @@ dtype typeOf(const Type *T, bool Unsigned) {
   return D;
 }
 
-int NestBuilder::addLoop(int Parent, const SCEV *Extent, loc At, int CutBy) {
+int NestBuilder::addLoop(int Parent, const SCEV *Extent, loc At, int CutBy,
+                         bool Down) {
   int Index = loopCount();
   struct nest_loop N = {};
   N.name = Index < 15 ? arena_printf(A, "%c", 'i' + Index)
@@ -50,6 +51,7 @@ int NestBuilder::addLoop(int Parent, const SCEV *Extent, loc At, int CutBy) {
   N.cut_by = CutBy;
   N.after = -1;
   N.step = 1;
+  N.down = Down;
   N.extent = valueOf(Extent, Twine("n_") + N.name);
   N.at = At;
   Loops.push_back(N);

@@ -32,7 +32,8 @@ public:
   NestBuilder(arena *A, IRNest &R) : A(A), R(R) {}
 
   // Returns the loop's index; its name follows from that.
-  int addLoop(int Parent, const llvm::SCEV *Extent, loc At, int CutBy = -1);
+  int addLoop(int Parent, const llvm::SCEV *Extent, loc At, int CutBy = -1,
+              bool Down = false);
   // Numbers the loop's iterations on from those of After, by Step.
   void number(int Loop, int After, int64_t Step);
   int loopCount() const { return (int)Loops.size(); }

@@ -111,7 +111,7 @@ private:
     for (int I = 0; I < (int)Loops.size(); I++) {
       Loop *L = Loops[I];
       addLoop(L == &Outer ? -1 : LoopIndex[L->getParentLoop()],
-              Places.extent(I), at(*L), Places.cutter(I));
+              Places.extent(I), at(*L), Places.cutter(I), Places.isReversed(I));
       number(I, Places.after(I), Places.step(I));
     }
     readStarts();
@@ -319,8 +319,12 @@ private:
         return E;
     if (isa<ICmpInst>(I) && any_of(I->operands(), [&](const Use &U) {
           return countsLoops(U.get());
-        }))
+        })) {
+      verdict_decline(&V, RULE_GUARDED, at(*I),
+                      "a condition on the loops' counters decides on the "
+                      "result");
       return other("a comparison of loop counters", at(*I));
+    }
     return as(readOperation(*I, Depth), T);
   }
 
@@ -506,14 +510,17 @@ private:
     return true;
   }
 
-  // Places that the source would not write stay unwritten.
-  bool isWrittenAnyway(
-      const nest_statement &N,
+  // Places that the source would not write stay unwritten: either the place is
+  // written anyway, or the recogniser finds that some iteration always does.
+  bool mayBeConditional(
+      const StoreInst &Store, nest_statement &N,
       ArrayRef<std::pair<const StoreInst *, nest_statement>> Stores) {
     for (auto &[S, Other] : Stores)
       if (!Code.isGuarded(S->getParent()) && samePlace(Other.to, N.to))
         return true;
-    return verdict_decline(&V, RULE_GUARDED, N.at,
+    N.conditional = true;
+    return runsUnderLimits(Store.getParent()) ||
+           verdict_decline(&V, RULE_GUARDED, N.at,
                            "a condition inside the nest decides what is "
                            "written");
   }
@@ -536,7 +543,7 @@ private:
     for (auto &[S, N] : Stores) {
       if (!Code.isGuarded(S->getParent()))
         N.value = read(S->getValueOperand(), false, 0);
-      else if (isWrittenAnyway(N, Stores))
+      else if (mayBeConditional(*S, N, Stores))
         N.value = readConditional(*S, N);
       add(N);
     }

@@ -213,8 +213,14 @@ static const struct term *choose(const struct choice *c, const struct term *x,
 const struct term *choice(const struct match *m, const struct term *condition,
                           const struct term *x, const struct term *y,
                           struct loc at) {
-  if (!has_limit(condition) || has_limit(x) || has_limit(y))
-    return NULL; /* or itself a condition */
+  static const char *const what = "a condition on the loops' counters decides "
+                                  "on more than which products are summed";
+  if (!term_has_limit(condition))
+    return NULL;
+  if (x->open || y->open)
+    return term_open(m->arena, at, what, condition, x, y);
+  if (has_limit(x) || has_limit(y))
+    return NULL; /* a condition */
   if (x->bad || y->bad)
     return x->bad ? x->bad : y->bad;
   struct limits yes = {0}, no = {0};
@@ -223,8 +229,5 @@ const struct term *choice(const struct match *m, const struct term *condition,
     t = choose(&(struct choice){m, at, &yes}, x, y);
   if (!t && all_of(m->arena, condition, false, &no))
     t = choose(&(struct choice){m, at, &no}, y, x);
-  return t ? t
-           : term_bad(m->arena, RULE_GUARDED, at,
-                      "a condition on the loops' counters decides on more than "
-                      "which products are summed");
+  return t ? t : term_open(m->arena, at, what, condition, x, y);
 }

@@ -39,6 +39,7 @@ struct machine {
   const struct term **value; /* [variables]; NULL: never assigned */
   struct snapshot *snapshot;
   int snapshots, room;
+  struct edges *edges;
 };
 
 static const struct term *bad(const struct machine *x, enum rule rule,
@@ -170,6 +171,20 @@ static const struct term *evaluate(struct machine *x, const struct nest_expr *e,
 
 /* ---- statements and loops ---- */
 
+/* The choices between what a conditional store writes and the old content: one
+ * that is always made is a store, no sum. */
+static const struct term *stored(struct machine *x, const struct nest_expr *e,
+                                 int loop) {
+  const struct term *condition =
+      e->op == NEST_SELECT ? evaluate(x, e->arg[0], loop) : NULL;
+  if (!condition || !term_has_limit(condition))
+    return evaluate(x, e, loop);
+  return term_open(x->m->arena, e->at,
+                   "a condition inside the nest decides what is written",
+                   condition, stored(x, e->arg[1], loop),
+                   stored(x, e->arg[2], loop));
+}
+
 static int variable_of(const struct machine *x,
                        const struct nest_statement *s) {
   return s->is_store ? x->m->nest->scalar_count +
@@ -209,45 +224,43 @@ static void run_moving_loop(struct machine *x, int loop, int first, int end) {
 
 /* Behind the loop, v holds the same as a scalar that holds a sum: it is set to
  * the sum's present value in every iteration. */
-static const struct term *same_as_other(const struct machine *x, int loop,
-                                        int v, const bool *mark,
-                                        const struct term *const *before,
-                                        const struct term *const *carry,
-                                        const struct term *const *after) {
-  const struct nest_loop *l = &x->m->nest->loop[loop];
+static const struct term *same_as_other(const struct machine *x,
+                                        const struct round *r, int v) {
+  const struct nest_loop *l = &x->m->nest->loop[r->loop];
   bool runs = l->extent.symbol < 0 && l->extent.constant > 0 && l->cut_by < 0 &&
               l->after < 0;
+  const struct term *const *before = r->before;
   for (int w = 0; w < x->variables; w++)
-    if (w != v && mark[w] && before[w] && term_equal(after[w], after[v]) &&
+    if (w != v && r->mark[w] && before[w] &&
+        term_equal(r->after[w], r->after[v]) &&
         (runs || (before[v] && term_equal(before[w], before[v])))) {
-      const struct term *t = sum_over(x->m, before[w], carry[w], after[w]);
+      const struct term *t =
+          sum_over(x->m, before[w], r->carry[w], r->after[w]);
       if (!t->bad)
         return t;
     }
   return NULL;
 }
 
-static const struct term *summary(struct machine *x, int loop, int v,
-                                  const bool *mark,
-                                  const struct term *const *before,
-                                  const struct term *const *carry,
-                                  const struct term *const *after) {
-  const struct nest_loop *l = &x->m->nest->loop[loop];
-  if (after[v] == carry[v])
-    return before[v];
-  if (after[v]->bad)
-    return after[v];
-  const struct term *same =
-      same_as_other(x, loop, v, mark, before, carry, after);
+static const struct term *summary(struct machine *x, const struct round *r,
+                                  int v) {
+  const struct term *before = r->before[v], *after = r->after[v];
+  if (after == r->carry[v])
+    return before;
+  if (after->bad)
+    return after;
+  if (after->open)
+    return edge_summary(x->m, r, v, x->edges);
+  const struct term *same = same_as_other(x, r, v);
   if (same)
     return same;
-  if (!before[v] || !(after[v]->carries & loop_bit(loop)))
-    return bad(x, RULE_LAST_ITERATION, after[v]->at,
+  if (!before || !(after->carries & loop_bit(r->loop)))
+    return bad(x, RULE_LAST_ITERATION, after->at,
                arena_printf(x->m->arena,
                             "each iteration of loop %s sets the value anew, so "
                             "that only the last one counts",
-                            l->name));
-  return sum_over(x->m, before[v], carry[v], after[v]);
+                            x->m->nest->loop[r->loop].name));
+  return sum_over(x->m, before, r->carry[v], after);
 }
 
 static enum dtype type_of(const struct machine *x, int v, int first, int end) {
@@ -271,9 +284,10 @@ static void run_other_loop(struct machine *x, int loop, int first, int end) {
                                           x->m->nest->loop[loop].at);
   run_block(x, loop, first, end);
   const struct term **after = arena_copy(a, x->value, count, count, size);
+  const struct round r = {loop, x->variables, mark, before, carry, after};
   for (int v = 0; v < x->variables; v++)
     if (mark[v])
-      x->value[v] = summary(x, loop, v, mark, before, carry, after);
+      x->value[v] = summary(x, &r, v);
 }
 
 /* The loop directly in `loop` that a statement further inside stands in. */
@@ -292,7 +306,8 @@ static int run_statements(struct machine *x, int first, int end) {
   const struct term **t =
       arena_array(x->m->arena, (size_t)(next - first), sizeof *t);
   for (int i = first; i < next; i++)
-    t[i - first] = evaluate(x, s[i].value, s[i].loop);
+    t[i - first] = s[i].conditional ? stored(x, s[i].value, s[i].loop)
+                                    : evaluate(x, s[i].value, s[i].loop);
   for (int i = first; i < next; i++)
     x->value[variable_of(x, &s[i])] =
         s[i].is_store ? term_cast(x->m->arena, s[i].to.type, t[i - first])
@@ -324,10 +339,13 @@ static void run_block(struct machine *x, int loop, int first, int end) {
   }
 }
 
-const struct term **execute(const struct match *m, const struct places *p) {
+const struct term **execute(const struct match *m, const struct places *p,
+                            struct edges *edges) {
   const struct nest *n = m->nest;
-  struct machine x = {
-      .m = m, .places = p, .variables = n->scalar_count + p->count};
+  struct machine x = {.m = m,
+                      .places = p,
+                      .variables = n->scalar_count + p->count,
+                      .edges = edges};
   x.value = arena_array(m->arena, (size_t)x.variables, sizeof *x.value);
   for (int i = 0; i < p->count; i++)
     x.value[n->scalar_count + i] = term_old(m->arena, i, p->type);

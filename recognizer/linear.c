@@ -235,6 +235,8 @@ static const struct term *not_a_sum(const struct match *m,
                                     const struct term *carry,
                                     const struct term *after) {
   const struct term *t = after;
+  if (t->open)
+    return term_bad(m->arena, RULE_GUARDED, t->open->at, t->open->what);
   while (t->op == TERM_ADD || t->op == TERM_SUB) {
     int side = t->arg[0]->carries >> carry->loop & 1 ? 0 : 1;
     if (t->op == TERM_SUB && side == 1)

@@ -354,7 +354,8 @@ struct contraction *recognize(struct arena *a, const struct nest *n,
   struct places p;
   if (!find_places(&m, &p))
     return NULL;
-  const struct term **last = execute(&m, &p);
+  struct edges edges = {0};
+  const struct term **last = execute(&m, &p, &edges);
   struct content *content = arena_array(a, (size_t)p.count, sizeof *content);
   for (int i = 0; i < p.count; i++)
     if (!find_content(&m, &p, i, last[i], &content[i]))
@@ -368,6 +369,7 @@ struct contraction *recognize(struct arena *a, const struct nest *n,
       content->sum.in_count == 2 ? describe_product(&x) : describe_chain(&x);
   if (!c)
     return NULL;
+  edge_guards(&m, &edges, c);
   describe_tail(a, c, content->tail);
   v->rule = RULE_TAKEN;
   return c;

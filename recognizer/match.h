@@ -3,6 +3,7 @@
  *   place.c    which places the nest writes, which loops move them
  *   execute.c  what each of these places holds after the nest, as a term
  *   choice.c   conditions on loop counters as elements that count as zero
+ *   edge.c     conditions that hold in a loop's first or last iteration
  *   linear.c   a term as a sum of products
  *   tail.c     that term as an element-wise expression around one sum
  *   roll.c     sums and places that were unrolled by hand, as axes again
@@ -63,19 +64,43 @@ bool read_behind_store(const struct match *, const struct places *, int tensor);
 
 /* ---- execute.c ---- */
 
+/* Loops whose first or last iteration does something else: a bit each.  They
+ * must run, and twice if both do. */
+struct edges {
+  uint64_t first, last;
+};
 /* What every place of the result holds after the nest. */
-const struct term **execute(const struct match *, const struct places *);
+const struct term **execute(const struct match *, const struct places *,
+                            struct edges *);
 
 /* ---- choice.c ---- */
 
-/* condition ? x : y as a sum, or BAD; NULL: no limit decides, or it is on a
- * condition. */
+/* condition ? x : y as a sum, BAD, or open; NULL: no limit decides, or it is on
+ * a condition. */
 const struct term *choice(const struct match *, const struct term *condition,
                           const struct term *x, const struct term *y,
                           struct loc);
 
 /* The limit of t, a choice between something and zero; NULL: it is none. */
 const struct term *limit_of(const struct term *t);
+
+/* ---- edge.c ---- */
+
+/* What one iteration of a loop did. */
+struct round {
+  int loop, variables;
+  const bool *mark; /* [variables]; those that are assigned */
+  /* What each held before the loop (NULL: nothing), when the iteration began,
+   * and at its end. */
+  const struct term *const *before, *const *carry, *const *after;
+};
+/* What v holds behind the loop, where a choice is open in its iterations; BAD
+ * if no edge of this loop decides it. */
+const struct term *edge_summary(const struct match *, const struct round *,
+                                int v, struct edges *);
+/* The loops with edges must run. */
+void edge_guards(const struct match *, const struct edges *,
+                 struct contraction *);
 
 /* ---- linear.c ---- */
 

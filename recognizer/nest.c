@@ -67,11 +67,31 @@ static bool check_access(const struct nest *n, const struct nest_access *x,
   return true;
 }
 
+/* As far as numbers are known. */
+static bool ends_at_zero(const struct nest_loop *l, const struct limit *x,
+                         int loop) {
+  struct value step = x->step[loop], from = x->start, n = l->extent;
+  int64_t way;
+  if (step.symbol >= 0 || step.constant < 0)
+    return false;
+  return from.symbol >= 0 || n.symbol >= 0 ||
+         (!__builtin_mul_overflow(step.constant, n.constant - 1, &way) &&
+          !__builtin_add_overflow(way, from.constant, &way) && way == 0);
+}
+
 static bool check_limit(const struct nest *n, const struct limit *x,
                         struct loc at, struct diag *d) {
-  for (int l = 0; l < n->loop_count; l++)
+  int moving = -1, loops = 0;
+  for (int l = 0; l < n->loop_count; l++) {
     if (!check_value(n, x->step[l], at, d))
       return false;
+    if (!value_is(x->step[l], 0)) {
+      moving = l;
+      loops++;
+    }
+  }
+  if (x->last && (loops != 1 || !ends_at_zero(&n->loop[moving], x, moving)))
+    return diag_error(d, at, "a limit is not zero in a last iteration");
   return check_value(n, x->start, at, d);
 }
 

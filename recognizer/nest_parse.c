@@ -9,11 +9,15 @@
  *     loop l n step 4          iterations are numbered 0, 4, 8, .. below n
  *     loop l n after k         they begin at the extent of loop k, which has
  *                              ended in the loop around both
+ *     loop l n down            it runs from iteration n - 1 to 0
  *     out[i*32 + j] += A[i*16 + k + 3] * B[k*32 + j] : i32
  *     s = 0 : f32 ordered      a scalar; ordered: no other order of the sum
  *     out[i*32 + j] = max(alpha * s, (C[i] : bf16)) : f32
  *     s += [i + k - 1 >= 0] * ..   1 where it holds, else 0; or < 0
+ *     [k + m >= 0 last]        it is zero in iteration extent - 1 of k
  *     A[i + k - 1]?            an element that is not read where it has no use
+ *     C[i]? = select([k < 0], s, C[i]) : i32   nothing is written where the
+ *                              old content is chosen
  *     infinite                 floats may be infinite or NaN
  *     end                      closes the innermost loop
  *
@@ -205,7 +209,7 @@ static bool parse_limit_term(struct parser *p, struct limit *x, bool minus) {
   return true;
 }
 
-/* sum of terms >= 0] or < 0], behind the bracket. */
+/* sum of terms >= 0] or < 0] or, say, < 0 last], behind the bracket. */
 static bool parse_limit(struct parser *p, struct limit *x) {
   x->start = value_of(0);
   x->step = arena_array(p->arena, NAMES_MAX, sizeof *x->step);
@@ -222,8 +226,10 @@ static bool parse_limit(struct parser *p, struct limit *x) {
   x->below = scan_char(&p->scan, '<');
   if (!x->below && !(scan_char(&p->scan, '>') && scan_char(&p->scan, '=')))
     return fail(p, "'>= 0' or '< 0'");
-  return (scan_int(&p->scan, &zero) && zero == 0 && scan_char(&p->scan, ']')) ||
-         fail(p, "'0]'");
+  if (!scan_int(&p->scan, &zero) || zero != 0)
+    return fail(p, "'0]'");
+  x->last = scan_word(&p->scan, "last");
+  return scan_char(&p->scan, ']') || fail(p, "'last]' or ']'");
 }
 
 static struct nest_expr *make(struct parser *p, enum nest_op op) {
@@ -515,6 +521,7 @@ static bool parse_statement(struct parser *p, char *name) {
     s->is_store = true;
     if (!parse_access(p, name, &s->to))
       return false;
+    s->conditional = scan_char(&p->scan, '?');
   } else if (find(&p->outside, name) >= 0)
     return fail(p, "a name that is no number from outside");
   else if ((s->scalar = intern_scalar(p, name)) < 0)
@@ -583,6 +590,7 @@ static bool parse_loop(struct parser *p) {
   if (!parse_value(p, &l->extent) || !parse_cutter(p, &l->cut_by) ||
       !parse_step(p, &l->step) || !parse_after(p, &l->after))
     return false;
+  l->down = scan_word(&p->scan, "down");
   p->loop = n->loop_count++;
   return true;
 }

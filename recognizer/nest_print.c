@@ -78,7 +78,8 @@ static void print_limit(const struct nest *n, const struct limit *x,
   }
   if (first || !value_is(x->start, 0))
     print_value(n, print_sign(x->start, first, t), t);
-  text_puts(t, x->below ? " < 0]" : " >= 0]");
+  text_puts(t, x->below ? " < 0" : " >= 0");
+  text_puts(t, x->last ? " last]" : "]");
 }
 
 /* With as many digits as bring the number back. */
@@ -232,7 +233,7 @@ static void print_statement(const struct nest *n,
     print_access(n, &s->to, t);
   else
     text_puts(t, n->scalar[s->scalar]);
-  text_puts(t, " = ");
+  text_puts(t, s->conditional ? "? = " : " = ");
   print_expr(n, e, (struct around){e->type, e->type, SUM}, t);
   text_printf(t, " : %s%s\n", dtype_name(e->type),
               is_free(e) ? "" : " ordered");
@@ -308,7 +309,7 @@ static void print_loop(const struct nest *n, int loop, int depth,
     text_printf(t, " step %lld", (long long)n->loop[loop].step);
   if (n->loop[loop].after >= 0)
     text_printf(t, " after %s", n->loop[n->loop[loop].after].name);
-  text_puts(t, "\n");
+  text_puts(t, n->loop[loop].down ? " down\n" : "\n");
 }
 
 /* Loops are opened where their first statement stands, in program order; one

@@ -24,6 +24,7 @@ struct limit {
   struct value
       *step; /* [loop_count] of a nest, [axis_count] of a contraction */
   bool below;
+  bool last; /* one loop moves the sum up, to zero in iteration extent - 1 */
 };
 
 enum { IN0, IN1, OUT, TENSORS };
@@ -141,6 +142,7 @@ struct nest_loop {
   int cut_by;          /* -1: it runs as a whole */
   int after;           /* a loop in the same parent; -1: it begins at zero */
   int64_t step;        /* from an iteration's number to the next; mostly 1 */
+  bool down;           /* from the last iteration to the first */
   struct value extent; /* above the last number, and not below the first */
   struct loc at;
 };
@@ -191,9 +193,11 @@ struct nest_expr {
 
 /* A store to memory, or an assignment to a scalar variable.  It runs once in
  * every iteration of the loops around it, after all that has a lower order;
- * assignments of one order happen at once. */
+ * assignments of one order happen at once.  A conditional store does so only
+ * where limits hold: choices between the stored value and the old content say
+ * which. */
 struct nest_statement {
-  bool is_store;
+  bool is_store, conditional;
   int loop; /* the innermost loop around it; -1: before the outermost */
   int order;
   struct nest_access to; /* a store's place */

@@ -381,6 +381,8 @@ static const struct calc *build(struct builder *b, const struct term *t) {
   struct arena *a = b->m->arena;
   if (t->bad)
     return decline(b, t->bad->rule, t->bad->at, t->bad->what);
+  if (t->open)
+    return decline(b, RULE_GUARDED, t->open->at, t->open->what);
   switch (t->op) {
   case TERM_OLD:
     if (t->place != b->place)

@@ -111,10 +111,24 @@ const struct term *term_make(struct arena *a, enum term_op op, enum dtype type,
     t->sums |= arg[i]->sums;
     t->size += arg[i]->size;
     t->bad = t->bad ? t->bad : arg[i]->bad;
+    t->open = t->open ? t->open : arg[i]->open;
   }
   if (t->size > TERM_SIZE_MAX)
     return term_bad(a, RULE_NOT_PRODUCT_SUM, at,
                     "the result is formed with a long expression");
+  return t;
+}
+
+const struct term *term_open(struct arena *a, struct loc at, const char *what,
+                             const struct term *condition,
+                             const struct term *x, const struct term *y) {
+  const struct term *arg[] = {condition, x, y};
+  struct term *t = (struct term *)term_make(a, TERM_SELECT, x->type, false, at,
+                                            CALC_OPERANDS, arg);
+  if (t->op == TERM_SELECT) {
+    t->what = what;
+    t->open = t;
+  }
   return t;
 }
 
@@ -238,6 +252,13 @@ bool term_equal(const struct term *x, const struct term *y) {
     if (!term_equal(x->arg[i], y->arg[i]))
       return false;
   return true;
+}
+
+bool term_has_limit(const struct term *t) {
+  bool yes = t->op == TERM_LIMIT;
+  for (int i = 0; !yes && t->op != TERM_LOAD && i < t->arg_count; i++)
+    yes = term_has_limit(t->arg[i]);
+  return yes;
 }
 
 bool term_is_zero(const struct term *t) {

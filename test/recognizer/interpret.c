@@ -270,8 +270,10 @@ static void run(struct interpreter *x, int loop, int first, int end) {
       next++;
     int64_t from, to;
     find_range(x, inner, &from, &to);
-    for (int64_t k = from; k < to && !x->failed; k += n->loop[inner].step) {
-      x->iteration[inner] = k;
+    int64_t step = n->loop[inner].step;
+    int64_t last = from + (to - from - 1) / step * step;
+    for (int64_t k = from; k < to && !x->failed; k += step) {
+      x->iteration[inner] = n->loop[inner].down ? last - (k - from) : k;
       run(x, inner, i, next);
     }
     x->iteration[inner] = 0;

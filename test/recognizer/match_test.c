@@ -21,6 +21,11 @@
 #define X "A[i*9 + t*9 + k - 9]?"
 #define W "B[t*288 + k*32 + j]?"
 #define I "tensor A i8\ntensor B i8\nloop i 64\n"
+/* The first and the last iteration of k. */
+#define FIRST "[k*-1 >= 0]"
+#define LAST "[k - 15 >= 0 last]"
+#define OLD "C[i*32 + j]"
+#define SUM OLD " += " AB " : i32\n"
 
 /* Two products in every step of a loop, and what follows it. */
 #define SUM_OF_TWO(rest)                                                       \
@@ -54,6 +59,41 @@ static const struct {
      "tensor A i8\ntensor B i8\nloop i m\nloop j n\nloop k l\n"
      "C[i*ldc + j] += A[i*lda + k] * B[k*ldb + j] : i32",
      "mk,kn->mn"},
+    {"starts in the first iteration",
+     IJK OLD "? = select(" FIRST ", D[j], " OLD ") : i32\n" SUM,
+     "mk,kn->mn = add(x0,sum)"},
+    {"starts in the second",
+     IJK OLD "? = select([1 - k >= 0], D[j], " OLD ") : i32\n" SUM,
+     "GuardedBody"},
+    {"starts in the first iteration of j",
+     IJK OLD "? = select([j*-1 >= 0], D[j], " OLD ") : i32\n" SUM,
+     "GuardedBody"},
+    {"sets or adds",
+     IJK OLD " = select(" FIRST ", " AB ", " OLD " + " AB ") : i32",
+     "mk,kn->mn"},
+    {"sets another product",
+     IJK OLD " = select(" FIRST ", A[i*16] * B[j + 32], " OLD " + " AB
+             ") : i32",
+     "GuardedBody"},
+    {"ends in the last iteration",
+     IJK SUM OLD "? = select(" LAST ", max(" OLD ", 0), " OLD ") : i32",
+     "mk,kn->mn = max(add(out,sum),i32:0)"},
+    {"ends in every other",
+     IJK SUM OLD "? = select(not(" LAST "), max(" OLD ", 0), " OLD ") : i32",
+     "GuardedBody"},
+    {"both, of a sum that runs down",
+     "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\nloop k 16 down\n"
+     "s = select(" LAST ", D[j], s) + " AB " : i32\n" OLD
+     "? = select(" FIRST ", s * 2, " OLD ") : i32",
+     "mk,kn->mn = mul(add(x0,sum),i32:2)"},
+    {"ends first in one that runs down",
+     "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\nloop k 16 down\n" SUM OLD
+     "? = select(" LAST ", max(" OLD ", 0), " OLD ") : i32",
+     "GuardedBody"},
+    {"is written where products count",
+     IJK OLD "? = select([k + i - 3 >= 0], " OLD " + A[i*16 + k]? * "
+             "B[k*32 + j]?, " OLD ") : i32",
+     "GuardedBody"},
     {"batched",
      "tensor A i8\ntensor B i8\nloop b 4\nloop i 8\nloop j 8\nloop k 8\n"
      "C[b*64 + i*8 + j] += A[b*64 + i*8 + k] * B[b*64 + k*8 + j] : i32",

@@ -43,6 +43,8 @@ struct plan {
   int limited; /* operands count where 1, 2: a condition on counters holds */
   int made;    /* operands are made of elements: 1 and 3 in0's, 2 and 3 in1's */
   bool made_first; /* inside the conditions */
+  bool first, last; /* start and tail stand in the loop, under conditions */
+  bool down;        /* loop k runs down */
   enum start start;
   int tail;
   int depth;
@@ -221,6 +223,21 @@ static void write_tail(struct plan *p, int x, int y) {
     statement(p, to, "=", tail_of(p, to, y));
 }
 
+/* All of a place in one loop: at one end of k it starts, at the other ends. */
+static void write_edges(struct plan *p, int x, int y) {
+  const char *to = c_at(p, "i", "j", x, y);
+  const char *zero = "k*-1 >= 0", *end = format("k - %d >= 0 last", p->k - 1);
+  if (p->start != START_OLD)
+    statement(p, format("%s?", to), "=",
+              format("select([%s], %s, %s)", p->first != p->down ? zero : end,
+                     start_value(p, "i", "j", x, y), to));
+  write_products(p, x, y);
+  if (p->tail)
+    statement(p, format("%s?", to), "=",
+              format("select([%s], %s, %s)", p->last != p->down ? end : zero,
+                     tail_of(p, to, y), to));
+}
+
 static int extent_of(const struct plan *p, char loop) {
   return loop == 'i' ? p->m : loop == 'j' ? p->n : loop == 'k' ? p->k : p->l;
 }
@@ -233,7 +250,9 @@ static void open_one(struct plan *p, char loop) {
     p->depth++;
     return;
   }
-  open_loop(p, name, extent_of(p, loop));
+  line(p, "loop %s %d%s", name, extent_of(p, loop),
+       loop == 'k' && p->down ? " down" : "");
+  p->depth++;
 }
 
 /* What a loop over k leaves, in a loop of its own. */
@@ -296,7 +315,7 @@ static void memory_nest(struct plan *p) {
       open_one(p, o[1]);
       each_place(p, write_start);
       open_one(p, 'k');
-      each_place(p, write_products);
+      each_place(p, maybe(30) ? write_edges : write_products);
       close_loops(p, p->depth - 1);
       write_rest(p, add_rest_in_memory);
       each_place(p, write_tail);
@@ -306,7 +325,7 @@ static void memory_nest(struct plan *p) {
       in_loops(p, o[0] == 'i' ? "j" : "i", write_tail);
     }
   } else if (maybe(50)) {
-    in_loops(p, o, write_products);
+    in_loops(p, o, maybe(60) ? write_edges : write_products);
   } else { /* a loop that does nothing holds them together */
     open_loop(p, "r", 1);
     in_loops(p, maybe(50) ? "ij" : "ji", write_start);
@@ -425,6 +444,9 @@ static void write_nest(struct text *t) {
       .swapped = maybe(50),
       .limited = maybe(20) ? 1 + pick(2) : 0,
       .made = types[type].type[0] != 'f' && maybe(20) ? 1 + pick(3) : 0,
+      .first = maybe(80),
+      .last = maybe(80),
+      .down = maybe(20),
       .start = (enum start)pick(5),
       .tail = maybe(60) ? pick(9) : 0};
   p.lda = 30 + pick(3);

@@ -31,6 +31,9 @@ static const char *const canonical[] = {
     "loop i 64\n  loop k e step 4\n    C[i + k] = 0 : i32\n  end\n"
     "  loop l n after k\n    C[i] = 0 : i32\n"
     "  end\n  loop m 0 step 2 after l\n    C[i + m] = 0 : i32\n",
+    "tensor C i32\n"
+    "loop i 64\n  loop k 4 down\n"
+    "    C[i]? = select([k - 3 >= 0 last], 0, C[i]) : i32\n",
     "loop i 64\n",
 };
 
@@ -76,6 +79,8 @@ static const struct {
     {"loop i 4\nC[i] = [i >= 1] : i32\n", 2, "0]"},
     {"loop i 4\nC[i] = [i + 1 + 1 >= 0] : i32\n", 2, "one start"},
     {"loop i 4\nC[i] = [i - n >= 0] : i32\n", 2, "a smaller number"},
+    {"loop i 4\nC[i] = [i - 2 >= 0 last] : i32\n", 2, "a last iteration"},
+    {"loop i 4\nC[i] = [3 - i >= 0 last] : i32\n", 2, "a last iteration"},
     {"loop i 4\nC[i = 0 : i32\n", 2, "']'"},
     {"loop i 4\nC[j] = 0 : i32\n", 2, "a loop in every term"},
     {"loop i 4\nC[i + i] = 0 : i32\n", 2, "each loop once"},
