@@ -326,7 +326,7 @@ private:
         valueOf(SE.getMulExpr(integer(Leading), Bytes),
                 Twine(tensorName(X.tensor)) + ".ld");
     // BLAS refuses a line that is longer than the distance to the next.
-    R.Guards.push_back({Stride, Element, extent(Dense)});
+    R.Guards.push_back({Stride, Element, extent(Dense), {}, false});
     return X;
   }
 

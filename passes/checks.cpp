@@ -88,12 +88,19 @@ Value *Checks::holds(const Comparison &C) {
   return B.CreateAnd(All.Exact, Holds);
 }
 
-Value *Checks::holds(const contraction_guard &G) {
+// Large >= Small * Count.
+Value *Checks::stepsOver(value Large, value Small, value Count) {
   Value *Product = B.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow,
-                                           number(G.small), number(G.count));
+                                           number(Small), number(Count));
   Value *Fits = B.CreateNot(B.CreateExtractValue(Product, 1));
   return B.CreateAnd(
-      Fits, B.CreateICmpSGE(number(G.large), B.CreateExtractValue(Product, 0)));
+      Fits, B.CreateICmpSGE(number(Large), B.CreateExtractValue(Product, 0)));
+}
+
+Value *Checks::holds(const contraction_guard &G) {
+  Value *Holds = stepsOver(G.large, G.small, G.count);
+  return G.either ? B.CreateOr(Holds, stepsOver(G.small, G.large, G.turned))
+                  : Holds;
 }
 
 Value *Checks::holds(std::pair<Value *, bool> Assumed) {

@@ -22,6 +22,7 @@ class Checks {
     llvm::Value *Smallest, *Largest, *Exact;
   };
   Range range(const Sum &S);
+  llvm::Value *stepsOver(value Large, value Small, value Count);
 
 public:
   llvm::IRBuilder<> B; // puts its instructions in front of At

@@ -157,7 +157,9 @@ bool Limits::staysPositive(const Side &X) {
   Nest.R.Guards.push_back(
       {Nest.valueOf(X.X.Start, Twine("limit") + Twine(Nest.LimitCount++)),
        {0, -1},
-       {1, -1}});
+       {1, -1},
+       {},
+       false});
   return true;
 }
 

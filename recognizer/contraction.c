@@ -93,17 +93,28 @@ static void print_limit(const struct contraction *c, const struct limit *l,
   text_puts(t, l->below ? " < 0\n" : " >= 0\n");
 }
 
+static void print_steps_over(const struct contraction *c, struct value large,
+                             struct value small, struct value count,
+                             struct text *t) {
+  print_value(c, large, t);
+  text_puts(t, " >= ");
+  print_value(c, small, t);
+  text_puts(t, " * ");
+  print_value(c, count, t);
+}
+
 static void print_guards(const struct contraction *c, struct text *t) {
   for (int i = 0; i < c->extra_count; i++)
     if (c->extra[i].not_out)
       text_printf(t, "guard x%d is not out\n", i);
   for (int i = 0; i < c->guard_count; i++) {
+    const struct contraction_guard *g = &c->guard[i];
     text_puts(t, "guard ");
-    print_value(c, c->guard[i].large, t);
-    text_puts(t, " >= ");
-    print_value(c, c->guard[i].small, t);
-    text_puts(t, " * ");
-    print_value(c, c->guard[i].count, t);
+    print_steps_over(c, g->large, g->small, g->count, t);
+    if (g->either) {
+      text_puts(t, " or ");
+      print_steps_over(c, g->small, g->large, g->turned, t);
+    }
     text_puts(t, "\n");
   }
 }

@@ -301,6 +301,8 @@ void edge_guards(const struct match *m, const struct edges *edges,
     int least = (edges->first >> l & 1) + (edges->last >> l & 1);
     if (least && n->loop[l].extent.symbol >= 0)
       c->guard[c->guard_count++] = (struct contraction_guard){
-          n->loop[l].extent, value_of(least), value_of(1)};
+          .large = n->loop[l].extent,
+          .small = value_of(least),
+          .count = value_of(1)};
   }
 }

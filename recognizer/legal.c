@@ -190,9 +190,8 @@ bool legal_directions(struct contraction *c, struct verdict *v) {
   return true;
 }
 
-/* Axes that move out, from the innermost place outwards: constant strides
- * ascending, then run-time strides from the innermost loop.  A wrong guess
- * costs the offload, never the result: the guard fails. */
+/* Axes that move out: constant strides ascending, then run-time strides from
+ * the innermost loop. */
 static int out_order(const struct contraction *c, int *order) {
   int count = 0;
   for (int i = c->axis_count - 1; i >= 0; i--) {
@@ -224,21 +223,50 @@ static bool require(struct contraction *c, struct value large,
   if (large.symbol < 0 && small.symbol < 0 &&
       large.constant < 2 * small.constant)
     return false;
-  c->guard[c->guard_count++] = (struct contraction_guard){large, small, count};
+  c->guard[c->guard_count++] = (struct contraction_guard){
+      .large = large, .small = small, .count = count};
   return true;
 }
 
-/* Each axis steps over everything that the faster axes reach; so no two
+/* x, of which the stride is known at run time, steps over all of each of the
+ * axes before it in `order`, or they over all of x. */
+static void require_apart(struct contraction *c, const int *order, int x) {
+  const struct contraction_axis *a = &c->axis[order[x]];
+  struct value element = value_of(dtype_bytes(c->type[OUT]));
+  bool above = false; /* an element at least */
+  for (int i = 0; i < x; i++) {
+    const struct contraction_axis *b = &c->axis[order[i]];
+    struct value s = b->stride_bytes[OUT];
+    bool either = s.symbol >= 0 || s.constant > element.constant;
+    above |= !either;
+    c->guard[c->guard_count++] =
+        (struct contraction_guard){.large = a->stride_bytes[OUT],
+                                   .small = s,
+                                   .count = b->extent,
+                                   .turned = a->extent,
+                                   .either = either};
+  }
+  if (!above)
+    c->guard[c->guard_count++] = (struct contraction_guard){
+        .large = a->stride_bytes[OUT], .small = element, .count = value_of(1)};
+}
+
+/* Of two axes, one steps over everything that the other reaches; so no two
  * iterations write one place, and blocks of out can be computed apart. */
 bool legal_out(struct arena *a, struct contraction *c, struct verdict *v) {
   int *order = arena_array(a, (size_t)c->axis_count, sizeof *order);
-  c->guard = arena_array(a, (size_t)c->axis_count, sizeof *c->guard);
+  c->guard = arena_array(a, (size_t)c->axis_count * (size_t)c->axis_count,
+                         sizeof *c->guard);
   c->guard_count = 0;
   int count = out_order(c, order);
   struct value small = value_of(dtype_bytes(c->type[OUT]));
   struct value steps = value_of(1);
   for (int i = 0; i < count; i++) {
     const struct contraction_axis *x = &c->axis[order[i]];
+    if (x->stride_bytes[OUT].symbol >= 0) {
+      require_apart(c, order, i);
+      continue;
+    }
     if (!require(c, x->stride_bytes[OUT], small, steps))
       return verdict_decline(v, RULE_OVERLAPS_SELF, x->at,
                              "iterations of loop %s write places of the "

@@ -41,9 +41,11 @@ struct contraction_axis {
 };
 
 /* Something that must hold at run time before the contraction may replace the
- * nest: large >= small * count, in 64-bit signed numbers without overflow. */
+ * nest: large >= small * count, or else, if `either`, small >= large * turned,
+ * in 64-bit signed numbers without overflow. */
 struct contraction_guard {
-  struct value large, small, count;
+  struct value large, small, count, turned;
+  bool either;
 };
 
 /* What the tail reads beside the sum and out: elements of a tensor that move

@@ -888,6 +888,30 @@ static void check_guards(void) {
   arena_close(a);
 }
 
+/* Which of two loops steps over the other is known when the strides are. */
+static void check_either(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct verdict v = {0};
+  struct text t = {0};
+  struct options o = options_default();
+  struct nest *n =
+      nest_parse(a, "test",
+                 "tensor A i8\ntensor B i8\nloop h heads\nloop i m\nloop j n\n"
+                 "loop k l\nC[i*row + h*head + j] += A[h*lh + i*lda + k] * "
+                 "B[k*row2 + h*head2 + j] : i32",
+                 &d);
+  struct contraction *c = recognize(a, n, &o, &v);
+  CHECK(c && c->guard_count == 3);
+  contraction_print(c, &t);
+  CHECK(strstr(text_string(&t), "guard row >= 4 * n\n"));
+  CHECK(strstr(text_string(&t), "guard head >= 4 * n\n"));
+  CHECK(strstr(text_string(&t),
+               "guard head >= row * m or row >= head * heads\n"));
+  text_free(&t);
+  arena_close(a);
+}
+
 /* What makes the intermediate, whose strides are products of run-time sizes. */
 static void check_chain(void) {
   struct arena *a = arena_open();
@@ -946,6 +970,7 @@ int main(void) {
     check_row((int)i);
   check_options();
   check_guards();
+  check_either();
   check_chain();
   check_not_out();
   return check_result();
