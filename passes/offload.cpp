@@ -104,31 +104,80 @@ bool isRunningSum(const Instruction &I) {
   return Products == 2;
 }
 
+unsigned elementsUnder(const Value *V, int Depth) {
+  const auto *I = dyn_cast<Instruction>(V);
+  if (!I || Depth > 8)
+    return 0;
+  if (isa<LoadInst>(I))
+    return 1;
+  unsigned Count = 0;
+  if (isa<CastInst, UnaryOperator, BinaryOperator, SelectInst, IntrinsicInst>(I))
+    for (const Value *X : I->operands())
+      Count += elementsUnder(X, Depth + 1);
+  return Count;
+}
+
+// A value that was computed before, perhaps with a number.
+bool isOfBefore(const Value *V) {
+  while (const auto *I = dyn_cast<Instruction>(V)) {
+    if (isa<LoadInst, PHINode>(I))
+      return true;
+    bool Number = isa<BinaryOperator>(I) && isa<Constant>(I->getOperand(1));
+    if (!Number && !isa<CastInst>(I))
+      return false;
+    V = I->getOperand(0);
+  }
+  return false;
+}
+
+// Two elements are combined with what was combined so far, as a sum of products
+// does, but by any operation: the maximum of sums, say.
+bool combinesElements(const Instruction &I) {
+  if (!isa<BinaryOperator, SelectInst, CmpInst, IntrinsicInst>(I))
+    return false;
+  auto OfBefore = [](const Use &U) { return isOfBefore(U.get()); };
+  auto OfTwo = [](const Use &U) { return elementsUnder(U.get(), 0) >= 2; };
+  return any_of(I.operands(), OfBefore) && any_of(I.operands(), OfTwo);
+}
+
+unsigned depthOfAny(const Loop &L, const LoopInfo &LI,
+                    bool (*Is)(const Instruction &)) {
+  unsigned Depth = 0;
+  for (const BasicBlock *B : L.blocks())
+    if (LI.getLoopDepth(B) > Depth && any_of(*B, Is))
+      Depth = LI.getLoopDepth(B);
+  return Depth;
+}
+
 // How deep sums of products lie in loops; fewer than three loops are no matrix
 // product, whatever they compute, and need no closer look.  Each element of the
-// matrix is multiplied once, so that all devices wait for memory.
-unsigned sumDepth(Function &F, std::vector<Finding> &Shallow) {
+// matrix is multiplied once, so that all devices wait for memory.  Three loops
+// that combine elements in another way need none either.
+unsigned sumDepth(Function &F, std::vector<Finding> &Declined) {
   if (F.size() < 3)
     return 0;
-  if (none_of(instructions(F), isRunningSum))
+  if (none_of(instructions(F), isRunningSum) &&
+      none_of(instructions(F), combinesElements))
     return 0;
   DominatorTree DT(F);
   LoopInfo LI(DT);
   unsigned Deepest = 0;
   for (Loop *L : LI) {
-    unsigned Depth = 0;
-    for (const BasicBlock *B : L->blocks())
-      if (LI.getLoopDepth(B) > Depth && any_of(*B, isRunningSum))
-        Depth = LI.getLoopDepth(B);
-    if (Depth == 2) {
-      Finding N;
-      N.Depth = Depth;
-      N.At = L->getStartLoc();
+    unsigned Depth = depthOfAny(*L, LI, isRunningSum);
+    unsigned Other = Depth ? 0 : depthOfAny(*L, LI, combinesElements);
+    Finding N;
+    N.Depth = std::max(Depth, Other);
+    N.At = L->getStartLoc();
+    if (Depth == 2)
       verdict_decline(&N.V, RULE_VECTOR, loc_none(),
                       "two loops form no matrix product: vectors move more "
                       "than they compute");
-      Shallow.push_back(std::move(N));
-    }
+    else if (Other > 2)
+      verdict_decline(&N.V, RULE_NO_PRODUCT, loc_none(),
+                      "elements are combined in another way than by summing "
+                      "products");
+    if (N.V.diag.kind != DIAG_NONE)
+      Declined.push_back(std::move(N));
     Deepest = std::max(Deepest, Depth);
   }
   return Deepest;
@@ -538,7 +587,10 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
     }
   }
   tell(F, Found);
-  if ((O.require || (Everywhere && !Found.empty())) && !D->Print)
+  auto IsProduct = [](const Finding &N) {
+    return N.V.rule != RULE_NO_PRODUCT;
+  };
+  if ((O.require || (Everywhere && any_of(Found, IsProduct))) && !D->Print)
     demand(F, Found);
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }

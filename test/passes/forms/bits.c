@@ -94,7 +94,7 @@ BITS_FORM(cut_in_every_step) { // near misses
                         widened(A[i * K + k]) * widened(B[k * N + j])) >> 16;
 }
 BITS_FORM(cut_products) {
-  I J { // expected-remark 0-1 {{NotProductSum}}
+  I J { // expected-remark {{kept}}
     float s = 0;
     L s += number(bits(widened(A[i * K + k]) * widened(B[k * N + j])) & ~255u);
     C[i * N + j] = bits(s) >> 16;

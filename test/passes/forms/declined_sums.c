@@ -9,7 +9,7 @@
 #define AB A[i * K + k] * B[k * N + j]
 
 INT_FORM(max_plus) {
-  I J L {
+  I J L { // expected-remark {{NoProduct}}
     int v = A[i * K + k] + B[k * N + j];
     if (v > C[i * N + j])
       C[i * N + j] = v;
@@ -19,6 +19,29 @@ INT_FORM(max_times) {
   I J L { // expected-remark 0-1 {{kept}}
     int v = AB;
     C[i * N + j] = v > C[i * N + j] ? v : C[i * N + j];
+  }
+}
+INT_FORM(absolute_differences) {
+  I J L { // expected-remark {{another way than by summing products}}
+    int d = A[i * K + k] - B[k * N + j];
+    C[i * N + j] += d < 0 ? -d : d;
+  }
+}
+INT_FORM(powers_of_three) {
+  I J { // expected-remark {{NoProduct}}
+    int s = 0;
+    L s = 3 * s + AB;
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(saturating_sum) {
+  I J { // expected-remark {{NoProduct}}
+    int s = 0;
+    L {
+      s += AB;
+      s = s > 32767 ? 32767 : s < -32768 ? -32768 : s;
+    }
+    C[i * N + j] = s;
   }
 }
 INT_FORM(product_plus_one) {
@@ -42,7 +65,7 @@ INT_FORM(product_and_mirror_image) {
     C[i * N + j] += A[i * K + k] * B[j * K + k] + B[i * K + k] * A[j * K + k];
 }
 INT_FORM(scaled_old) {
-  I J L C[i * N + j] = 2 * C[i * N + j] + AB; // expected-remark 0-1 {{NotProductSum}}
+  I J L C[i * N + j] = 2 * C[i * N + j] + AB; // expected-remark {{kept}}
 }
 INT_FORM(overwritten) {
   I J L C[i * N + j] = AB; // expected-remark 0-1 {{kept}}

@@ -72,7 +72,7 @@ INT_FORM(scaled_by_row) {
   I J L C[i * N + j] += AB * A[i]; // expected-remark {{mk,kn->mn}}
 }
 INT_FORM(scaled_old_in_every_step) { // a near miss
-  I J L C[i * N + j] = 3 * C[i * N + j] + AB; // expected-remark 0-1 {{NotProductSum}}
+  I J L C[i * N + j] = 3 * C[i * N + j] + AB; // expected-remark {{kept}}
 }
 INT_FORM(tail_of_the_neighbour) { // a near miss
   I J { // expected-remark {{ResultOverlapsItself}}
