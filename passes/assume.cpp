@@ -356,9 +356,8 @@ bool AssumedLoads::isLate(const AtLeast &C) const {
 }
 
 bool AssumedLoads::isLate(std::pair<Value *, bool> Assumed) const {
-  return any_of(Found, [&](const Ahead &X) {
-    return X.New == Assumed.first && X.Late;
-  });
+  return any_of(
+      Found, [&](const Ahead &X) { return X.New == Assumed.first && X.Late; });
 }
 
 bool AssumedLoads::isLate(std::pair<const SCEV *, const SCEV *> Equal) const {

@@ -111,7 +111,8 @@ unsigned elementsUnder(const Value *V, int Depth) {
   if (isa<LoadInst>(I))
     return 1;
   unsigned Count = 0;
-  if (isa<CastInst, UnaryOperator, BinaryOperator, SelectInst, IntrinsicInst>(I))
+  if (isa<CastInst, UnaryOperator, BinaryOperator, SelectInst, IntrinsicInst>(
+          I))
     for (const Value *X : I->operands())
       Count += elementsUnder(X, Depth + 1);
   return Count;
@@ -210,8 +211,7 @@ public:
 
   // A label's address would be that of the code that is replaced.
   bool canReplace() const {
-    return none_of(F,
-                   [](const BasicBlock &B) { return B.hasAddressTaken(); });
+    return none_of(F, [](const BasicBlock &B) { return B.hasAddressTaken(); });
   }
 
   // F gets the copy's code in place of its own.
@@ -587,9 +587,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
     }
   }
   tell(F, Found);
-  auto IsProduct = [](const Finding &N) {
-    return N.V.rule != RULE_NO_PRODUCT;
-  };
+  auto IsProduct = [](const Finding &N) { return N.V.rule != RULE_NO_PRODUCT; };
   if ((O.require || (Everywhere && any_of(Found, IsProduct))) && !D->Print)
     demand(F, Found);
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();

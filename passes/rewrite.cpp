@@ -91,8 +91,8 @@ public:
     End->eraseFromParent();
 
     B.SetInsertPoint(Offer);
-    Value *Status = B.CreateCall(Call, arguments(B, O, TEIR, Where),
-                                 "nputeir.status");
+    Value *Status =
+        B.CreateCall(Call, arguments(B, O, TEIR, Where), "nputeir.status");
     Value *Done = B.CreateICmpEQ(Status, B.getInt32(0), "nputeir.done");
     B.CreateCondBr(Done, Old.After, Kept);
     B.SetInsertPoint(Kept);

@@ -34,8 +34,8 @@ struct iteration {
 static enum edge edge_of(const struct iteration *i, const struct term *t,
                          bool *holds) {
   const struct limit *l = &t->limit;
-  struct value step = t->moves == loop_bit(i->loop) ? l->step[i->loop]
-                                                    : value_of(0);
+  struct value step =
+      t->moves == loop_bit(i->loop) ? l->step[i->loop] : value_of(0);
   if (step.symbol >= 0 || step.constant == 0)
     return EDGE_NONE;
   bool down = runs_down(i->m, i->loop);
@@ -125,8 +125,8 @@ static const struct term *rewritten(struct arena *a, const struct term *t,
     return term_sum(a, t->loops, t->type, t->reassoc, t->at, t->arg_count, arg);
   if (t->what && term_has_limit(arg[0]))
     return simplify(a, term_open(a, t->at, t->what, arg[0], arg[1], arg[2]));
-  return simplify(a, term_make(a, t->op, t->type, t->reassoc, t->at,
-                               t->arg_count, arg));
+  return simplify(
+      a, term_make(a, t->op, t->type, t->reassoc, t->at, t->arg_count, arg));
 }
 
 /* Where a condition on an edge stands around the element, it is read for every
@@ -264,11 +264,10 @@ static bool runs(const struct match *m, int loop, const struct edges *met) {
 
 /* Its iterations are all that the sum runs over, numbered 0, 1, 2, .. */
 static bool stands_alone(const struct nest *n, int loop) {
-  const struct nest_loop *l = &n->loop[loop];
   for (int other = 0; other < n->loop_count; other++)
     if (n->loop[other].after == loop)
       return false;
-  return l->cut_by < 0 && l->after < 0 && l->step == 1;
+  return n->loop[loop].cut_by < 0 && nest_is_whole(n, loop);
 }
 
 const struct term *edge_summary(const struct match *m, const struct round *r,
@@ -294,15 +293,15 @@ const struct term *edge_summary(const struct match *m, const struct round *r,
 void edge_guards(const struct match *m, const struct edges *edges,
                  struct contraction *c) {
   const struct nest *n = m->nest;
-  c->guard = arena_copy(m->arena, c->guard, (size_t)c->guard_count,
-                        (size_t)(c->guard_count + n->loop_count),
-                        sizeof *c->guard);
+  c->guard =
+      arena_copy(m->arena, c->guard, (size_t)c->guard_count,
+                 (size_t)(c->guard_count + n->loop_count), sizeof *c->guard);
   for (int l = 0; l < n->loop_count; l++) {
     int least = (edges->first >> l & 1) + (edges->last >> l & 1);
     if (least && n->loop[l].extent.symbol >= 0)
-      c->guard[c->guard_count++] = (struct contraction_guard){
-          .large = n->loop[l].extent,
-          .small = value_of(least),
-          .count = value_of(1)};
+      c->guard[c->guard_count++] =
+          (struct contraction_guard){.large = n->loop[l].extent,
+                                     .small = value_of(least),
+                                     .count = value_of(1)};
   }
 }

@@ -179,10 +179,9 @@ static const struct term *stored(struct machine *x, const struct nest_expr *e,
       e->op == NEST_SELECT ? evaluate(x, e->arg[0], loop) : NULL;
   if (!condition || !term_has_limit(condition))
     return evaluate(x, e, loop);
-  return term_open(x->m->arena, e->at,
-                   "a condition inside the nest decides what is written",
-                   condition, stored(x, e->arg[1], loop),
-                   stored(x, e->arg[2], loop));
+  return term_open(
+      x->m->arena, e->at, "a condition inside the nest decides what is written",
+      condition, stored(x, e->arg[1], loop), stored(x, e->arg[2], loop));
 }
 
 static int variable_of(const struct machine *x,

@@ -120,8 +120,8 @@ const struct term *term_make(struct arena *a, enum term_op op, enum dtype type,
 }
 
 const struct term *term_open(struct arena *a, struct loc at, const char *what,
-                             const struct term *condition,
-                             const struct term *x, const struct term *y) {
+                             const struct term *condition, const struct term *x,
+                             const struct term *y) {
   const struct term *arg[] = {condition, x, y};
   struct term *t = (struct term *)term_make(a, TERM_SELECT, x->type, false, at,
                                             CALC_OPERANDS, arg);

@@ -36,18 +36,18 @@ struct term {
   bool conditional;                 /* LOAD: as in nest_expr */
   struct limit limit;               /* LIMIT: steps by leaders */
   int place, outside, variable, loop;
-  uint64_t loops; /* SUM: a bit per loop */
+  uint64_t loops;   /* SUM: a bit per loop */
   enum rule rule;   /* BAD */
   const char *what; /* BAD; SELECT of term_open */
   int arg_count;
   const struct term *const *arg;
   /* Of the term with all that it is made of: */
-  uint64_t moves;         /* loops that change its value by a load */
-  uint64_t carries;       /* loops with a CARRY in it */
-  bool sums;              /* has a SUM */
+  uint64_t moves;          /* loops that change its value by a load */
+  uint64_t carries;        /* loops with a CARRY in it */
+  bool sums;               /* has a SUM */
   const struct term *open; /* its first SELECT of term_open, if any */
-  int size;               /* operations, were it written out */
-  const struct term *bad; /* its first BAD, if any */
+  int size;                /* operations, were it written out */
+  const struct term *bad;  /* its first BAD, if any */
 };
 
 static inline uint64_t loop_bit(int loop) { return UINT64_C(1) << loop; }
@@ -73,8 +73,8 @@ const struct term *term_bad(struct arena *, enum rule, struct loc,
 /* condition ? x : y, which is BAD for `what` unless edge.c can say when the
  * condition holds. */
 const struct term *term_open(struct arena *, struct loc, const char *what,
-                             const struct term *condition,
-                             const struct term *x, const struct term *y);
+                             const struct term *condition, const struct term *x,
+                             const struct term *y);
 /* arg is copied. */
 const struct term *term_make(struct arena *, enum term_op, enum dtype,
                              bool reassoc, struct loc, int count,
@@ -93,7 +93,7 @@ bool term_equal(const struct term *, const struct term *);
  * start. */
 bool term_alike(const struct term *, const struct term *);
 bool term_has_limit(const struct term *); /* not on a LOAD */
-bool term_is_zero(const struct term *); /* a number; not minus zero */
+bool term_is_zero(const struct term *);   /* a number; not minus zero */
 /* "a maximum": what a programmer calls the operation. */
 const char *term_words(enum term_op);
 

@@ -83,8 +83,8 @@ static const struct {
      "GuardedBody"},
     {"both, of a sum that runs down",
      "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\nloop k 16 down\n"
-     "s = select(" LAST ", D[j], s) + " AB " : i32\n" OLD
-     "? = select(" FIRST ", s * 2, " OLD ") : i32",
+     "s = select(" LAST ", D[j], s) + " AB " : i32\n" OLD "? = select(" FIRST
+     ", s * 2, " OLD ") : i32",
      "mk,kn->mn = mul(add(x0,sum),i32:2)"},
     {"ends first in one that runs down",
      "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\nloop k 16 down\n" SUM OLD

@@ -42,7 +42,7 @@ struct plan {
   bool partial, split, ordered, minus, scaled, hoisted, swapped;
   int limited; /* operands count where 1, 2: a condition on counters holds */
   int made;    /* operands are made of elements: 1 and 3 in0's, 2 and 3 in1's */
-  bool made_first; /* inside the conditions */
+  bool made_first;  /* inside the conditions */
   bool first, last; /* start and tail stand in the loop, under conditions */
   bool down;        /* loop k runs down */
   enum start start;
