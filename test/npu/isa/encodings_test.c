@@ -366,19 +366,18 @@ static void test_latencies(void) {
 }
 
 int main(void) {
-  const char *shared = getenv("NPUTEIR_SHARED");
+  const char *data = getenv("NPUTEIR_TEST_DATA");
   struct arena *a = arena_open();
   struct diag d = {DIAG_NONE, loc_none(), ""};
   char *text =
-      shared
-          ? file_read(a,
-                      arena_printf(a, "%s/facts/aie-ml-encodings.tsv", shared),
-                      NULL, &d)
-          : NULL;
+      data ? file_read(a, arena_printf(a, "%s/isa/aie2-encodings.tsv", data),
+                       NULL, &d)
+           : NULL;
+  CHECK(text);
   if (!text) {
-    printf("skipped: no facts/aie-ml-encodings.tsv in NPUTEIR_SHARED\n");
+    fprintf(stderr, "isa/aie2-encodings.tsv is not in NPUTEIR_TEST_DATA\n");
     arena_close(a);
-    return 77;
+    return check_result();
   }
   CHECK(read_rows(text));
   CHECK(row_count == INSN_COUNT - 1);
