@@ -14,7 +14,7 @@ static bool make_images(struct arena *a, struct npu_result *r, struct diag *d) {
                              .columns = r->program->columns,
                              .start_column_count = 1,
                              .start_columns = {0},
-                             .buffer_arguments = MAP_TENSORS};
+                             .buffer_arguments = TENSORS};
   r->configuration = configuration;
   r->run = run;
   return emit_configuration(r->design, configuration, d) &&

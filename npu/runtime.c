@@ -43,7 +43,7 @@ static struct map_problem one_launch(const struct run_problem *p) {
   }
 }
 
-static void add_dim(struct run_layout *l, int axis, int64_t extent,
+static void add_dim(struct run_layout *l, enum axis_role axis, int64_t extent,
                     int64_t stride_bytes) {
   l->dim[l->count].axis = axis;
   l->dim[l->count].extent = extent;
@@ -53,20 +53,20 @@ static void add_dim(struct run_layout *l, int axis, int64_t extent,
 /* The device buffers of a tile program, most significant part of an axis
  * first: rows (columns) of cores, rounds, steps, inside the block. */
 static void fill_layouts(const struct tile_program *p, struct run_plan *plan) {
-  static const int axes[MAP_TENSORS][2] = {
-      {RUN_M, RUN_K}, {RUN_K, RUN_N}, {RUN_M, RUN_N}};
-  for (int i = 0; i < MAP_TENSORS; i++) {
+  static const enum axis_role axes[TENSORS][2] = {
+      {AXIS_M, AXIS_K}, {AXIS_K, AXIS_N}, {AXIS_M, AXIS_N}};
+  for (int i = 0; i < TENSORS; i++) {
     const struct map_transfer *x = &p->transfer[i];
     struct run_layout *l = &plan->tensor[i];
     l->bytes = (size_t)x->bytes;
     int64_t element = dtype_bytes(x->type);
-    if (i != MAP_IN1)
-      add_dim(l, RUN_M, p->rows,
-              i == MAP_OUT ? x->row_stride_bytes : x->column_stride_bytes);
-    if (i != MAP_IN0)
-      add_dim(l, RUN_N, p->columns, x->column_stride_bytes);
+    if (i != IN1)
+      add_dim(l, AXIS_M, p->rows,
+              i == OUT ? x->row_stride_bytes : x->column_stride_bytes);
+    if (i != IN0)
+      add_dim(l, AXIS_N, p->columns, x->column_stride_bytes);
     /* m rounds, the blocks of a group, n rounds, k steps */
-    static const int round_axis[] = {RUN_M, RUN_N, RUN_K, RUN_M};
+    static const enum axis_role round_axis[] = {AXIS_M, AXIS_N, AXIS_K, AXIS_M};
     static const int order[] = {0, 3, 1, 2};
     for (int o = 0; o < 4; o++) {
       int j = order[o];

@@ -81,8 +81,8 @@ static void print_axis(const struct contraction *c, int i,
   text_puts(t, "\n");
 }
 
-static void print_limit(const struct contraction *c, const struct limit *l,
-                        struct text *t) {
+static void print_limit(const struct contraction *c,
+                        const struct affine_guard *l, struct text *t) {
   text_puts(t, "limit ");
   print_value(c, l->start, t);
   for (int i = 0; i < c->axis_count; i++)

@@ -33,7 +33,7 @@ struct iteration {
  * it holds there.  It is the opposite everywhere else. */
 static enum edge edge_of(const struct iteration *i, const struct term *t,
                          bool *holds) {
-  const struct limit *l = &t->limit;
+  const struct affine_guard *l = &t->limit;
   struct value step =
       t->moves == loop_bit(i->loop) ? l->step[i->loop] : value_of(0);
   if (step.symbol >= 0 || step.constant == 0)

@@ -115,7 +115,7 @@ static const struct term *load(struct machine *x, const struct nest_expr *e,
 
 static const struct term *limit(const struct machine *x,
                                 const struct nest_expr *e, int loop) {
-  struct limit l = e->limit;
+  struct affine_guard l = e->limit;
   l.step = stands_in_loops_of(x, loop, e)
                ? steps_by_leaders(x->m, x->places, l.step, e->loop)
                : NULL;

@@ -143,7 +143,7 @@ static int64_t *offset(struct contraction *c, int tensor) {
                           : &c->extra[tensor - TENSORS].offset_bytes;
 }
 
-static bool turn_limit(struct limit *l, int i, struct value extent) {
+static bool turn_limit(struct affine_guard *l, int i, struct value extent) {
   struct value *step = &l->step[i];
   int64_t way;
   if (value_is(*step, 0))

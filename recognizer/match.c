@@ -161,7 +161,7 @@ static void swap_inputs(struct contraction *c) {
 static void add_limits(struct axes *x, const struct term *in) {
   struct contraction *c = x->c;
   for (int i = 0; i < in->arg_count; i++) {
-    struct limit *l = &c->limit[c->limit_count++];
+    struct affine_guard *l = &c->limit[c->limit_count++];
     *l = in->arg[i]->limit;
     l->step =
         arena_array(x->match->arena, (size_t)c->axis_count, sizeof *l->step);

@@ -68,8 +68,8 @@ static bool check_access(const struct nest *n, const struct nest_access *x,
 }
 
 /* As far as numbers are known. */
-static bool ends_at_zero(const struct nest_loop *l, const struct limit *x,
-                         int loop) {
+static bool ends_at_zero(const struct nest_loop *l,
+                         const struct affine_guard *x, int loop) {
   struct value step = x->step[loop], from = x->start, n = l->extent;
   int64_t way;
   if (step.symbol >= 0 || step.constant < 0)
@@ -79,7 +79,7 @@ static bool ends_at_zero(const struct nest_loop *l, const struct limit *x,
           !__builtin_add_overflow(way, from.constant, &way) && way == 0);
 }
 
-static bool check_limit(const struct nest *n, const struct limit *x,
+static bool check_limit(const struct nest *n, const struct affine_guard *x,
                         struct loc at, struct diag *d) {
   int moving = -1, loops = 0;
   for (int l = 0; l < n->loop_count; l++) {

@@ -191,7 +191,8 @@ static bool parse_access(struct parser *p, char *name, struct nest_access *x) {
 }
 
 /* loop, loop*factor, or what the limit starts from. */
-static bool parse_limit_term(struct parser *p, struct limit *x, bool minus) {
+static bool parse_limit_term(struct parser *p, struct affine_guard *x,
+                             bool minus) {
   struct scan ahead = p->scan;
   char *name = scan_name(&ahead, p->arena);
   int loop = name ? find_loop(p, name) : -1;
@@ -210,7 +211,7 @@ static bool parse_limit_term(struct parser *p, struct limit *x, bool minus) {
 }
 
 /* sum of terms >= 0] or < 0] or, say, < 0 last], behind the bracket. */
-static bool parse_limit(struct parser *p, struct limit *x) {
+static bool parse_limit(struct parser *p, struct affine_guard *x) {
   x->start = value_of(0);
   x->step = arena_array(p->arena, NAMES_MAX, sizeof *x->step);
   for (int i = 0; i < NAMES_MAX; i++)

@@ -60,7 +60,7 @@ static void print_access(const struct nest *n, const struct nest_access *x,
   text_puts(t, "]");
 }
 
-static void print_limit(const struct nest *n, const struct limit *x,
+static void print_limit(const struct nest *n, const struct affine_guard *x,
                         struct text *t) {
   text_puts(t, "[");
   bool first = true;

@@ -10,31 +10,12 @@
 
 #include "base.h"
 #include "calc.h"
-
-/* A number known now (symbol < 0), or run-time value number `symbol`. */
-struct value {
-  int64_t constant;
-  int symbol;
-};
-
-/* A condition on the iterations of some loops: start + the sum of step times
- * iteration is not below zero or, with `below`, is. */
-struct limit {
-  struct value start;
-  struct value
-      *step; /* [loop_count] of a nest, [axis_count] of a contraction */
-  bool below;
-  bool last; /* one loop moves the sum up, to zero in iteration extent - 1 */
-};
-
-enum { IN0, IN1, OUT, TENSORS };
-
-enum axis_role { AXIS_C, AXIS_M, AXIS_N, AXIS_K };
+#include "tensor.h"
 
 /* One loop of the contraction: how far it runs and how each tensor moves. */
 struct contraction_axis {
   const char *name;
-  enum axis_role role; /* C moves all, M in0+out, N in1+out, K in0+in1 */
+  enum axis_role role;
   struct value extent; /* <= 0 at run time: the loop does nothing */
   struct value stride_bytes[TENSORS];
   struct loc at;
@@ -103,7 +84,8 @@ struct contraction {
   const struct contraction *first;
   int intermediate; /* IN0 or IN1 */
   int limit_count;
-  struct limit *limit; /* each moves with axes of in0 or with axes of in1 */
+  struct affine_guard
+      *limit; /* each moves with axes of in0 or with axes of in1 */
 };
 
 /* What two contractions cost, and the nest of three factors that they replace,
@@ -184,7 +166,7 @@ struct nest_expr {
   int64_t integer; /* NUMBER of an integer type */
   struct nest_access access;
   bool conditional; /* LOAD: only limits decide where it runs */
-  struct limit limit;
+  struct affine_guard limit;
   int loop;  /* LOAD, LIMIT: the innermost loop around it */
   int order; /* LOAD: its place in program order */
   int scalar, outside;

@@ -41,7 +41,7 @@ const struct term *term_load(struct arena *a, const struct nest *n,
 }
 
 const struct term *term_limit(struct arena *a, const struct nest *n,
-                              const struct limit *x, struct loc at) {
+                              const struct affine_guard *x, struct loc at) {
   struct term *t = leaf(a, TERM_LIMIT, DTYPE_U8, at);
   t->limit = *x;
   for (int l = 0; l < n->loop_count; l++)
@@ -197,8 +197,8 @@ const struct term *term_cast(struct arena *a, enum dtype type,
   return term_make(a, TERM_CAST, type, true, x->at, 1, &x);
 }
 
-static bool limit_equal(const struct limit *x, const struct limit *y,
-                        uint64_t loops) {
+static bool limit_equal(const struct affine_guard *x,
+                        const struct affine_guard *y, uint64_t loops) {
   for (int l = 0; l < 64; l++)
     if (loops & loop_bit(l) && !value_equal(x->step[l], y->step[l]))
       return false;

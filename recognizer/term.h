@@ -34,7 +34,7 @@ struct term {
   int64_t integer;                  /* NUMBER */
   const struct nest_access *access; /* LOAD: strides by leaders */
   bool conditional;                 /* LOAD: as in nest_expr */
-  struct limit limit;               /* LIMIT: steps by leaders */
+  struct affine_guard limit;        /* LIMIT: steps by leaders */
   int place, outside, variable, loop;
   uint64_t loops;   /* SUM: a bit per loop */
   enum rule rule;   /* BAD */
@@ -59,7 +59,7 @@ const struct term *term_load(struct arena *, const struct nest *,
                              const struct nest_access *, bool conditional,
                              struct loc);
 const struct term *term_limit(struct arena *, const struct nest *,
-                              const struct limit *, struct loc);
+                              const struct affine_guard *, struct loc);
 /* The LOAD under one more LIMIT. */
 const struct term *term_within(struct arena *, const struct term *load,
                                const struct term *limit);

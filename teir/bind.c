@@ -2,7 +2,7 @@
  * constants out. */
 #include "teir_build.h"
 
-static struct teir_size bound(struct teir_size s, const int64_t *value) {
+static struct value bound(struct value s, const int64_t *value) {
   return s.symbol < 0 ? s : teir_constant(value[s.symbol]);
 }
 
@@ -27,7 +27,7 @@ struct teir *teir_bind(struct arena *a, const struct teir *from,
     }
   }
   for (int i = 0; i < t->limit_count; i++) {
-    struct teir_limit *l = &t->limit[i];
+    struct affine_guard *l = &t->limit[i];
     l->start = bound(l->start, value);
     for (int j = 0; j < t->axis_count; j++)
       l->step[j] = bound(l->step[j], value);
@@ -36,7 +36,7 @@ struct teir *teir_bind(struct arena *a, const struct teir *from,
 }
 
 static bool size_bound(const struct teir *t, const struct teir_axis *x,
-                       struct teir_size s, const char *what, struct diag *d) {
+                       struct value s, const char *what, struct diag *d) {
   if (s.symbol < 0)
     return true;
   return diag_error(d, x->at, "%s of axis %s is the unbound symbol %s", what,
@@ -54,7 +54,7 @@ bool teir_check_bound(const struct teir *t, struct diag *d) {
         return false;
   }
   for (int i = 0; i < t->limit_count; i++) {
-    const struct teir_limit *l = &t->limit[i];
+    const struct affine_guard *l = &t->limit[i];
     bool good = l->start.symbol < 0;
     for (int j = 0; j < t->axis_count; j++)
       good = good && l->step[j].symbol < 0;

@@ -121,7 +121,7 @@ int teir_add_tensor(struct arena *a, struct teir *t, const char *id,
 }
 
 int teir_add_axis(struct arena *a, struct teir *t, const char *id,
-                  struct teir_size extent) {
+                  struct value extent) {
   t->axis = grow(a, t->axis, t->axis_count, sizeof *t->axis);
   size_t tensors = (size_t)room(t->tensor_count);
   struct teir_axis x = {.id = id, .extent = extent, .at = teir_loc(t)};
@@ -179,10 +179,11 @@ void teir_add_guard(struct arena *a, struct teir_node *n,
   n->guard[n->guard_count++] = term;
 }
 
-struct teir_limit *teir_add_limit(struct arena *a, struct teir *t, bool below) {
+struct affine_guard *teir_add_limit(struct arena *a, struct teir *t,
+                                    bool below) {
   t->limit = grow(a, t->limit, t->limit_count, sizeof *t->limit);
-  struct teir_limit *l = &t->limit[t->limit_count++];
-  *l = (struct teir_limit){.below = below, .start = teir_constant(0)};
+  struct affine_guard *l = &t->limit[t->limit_count++];
+  *l = (struct affine_guard){.below = below, .start = teir_constant(0)};
   l->step = arena_array(a, (size_t)t->axis_count, sizeof *l->step);
   for (int i = 0; i < t->axis_count; i++)
     l->step[i] = teir_constant(0);

@@ -279,7 +279,7 @@ static void try_spatial(struct search *s, enum teir_role r) {
   const char *rows = s->wish->rows, *columns = s->wish->columns;
   bool any = false;
   for (int i = 0; i < s->plain.count; i++) {
-    if ((int)s->plain.role[i] != (int)r)
+    if (teir_role_of(s->plain.role[i]) != r)
       continue;
     any = true;
     int x = s->plain.axis[i];
@@ -323,10 +323,10 @@ static void take_axes(struct search *s, const int *axis) {
   }
   for (int i = 0; i < s->plain.count; i++) {
     int64_t e = s->t->axis[s->plain.axis[i]].extent.constant;
-    if (s->plain.role[i] == PLAIN_C)
+    if (s->plain.role[i] == AXIS_C)
       s->batch *= e;
-    else if (s->plain.axis[i] != axis[(int)s->plain.role[i]])
-      s->others[(int)s->plain.role[i]] *= e;
+    else if (s->plain.axis[i] != axis[teir_role_of(s->plain.role[i])])
+      s->others[teir_role_of(s->plain.role[i])] *= e;
   }
   for (int i = 0; i < 3; i++) {
     s->dense[i] = TEIR_ROLES;
@@ -352,7 +352,7 @@ static void try_axes(struct search *s, enum teir_role r, int *axis,
                                    : s->wish->axis_k;
   bool any = false;
   for (int i = 0; i < s->plain.count; i++) {
-    if ((int)s->plain.role[i] != (int)r)
+    if (teir_role_of(s->plain.role[i]) != r)
       continue;
     any = true;
     axis[r] = s->plain.axis[i];

@@ -124,13 +124,13 @@ static void add_call(struct apply *b, int parent, const char *id,
 
 /* Loops in time over the axes of a role that no piece stands for; counts
  * them. */
-static int add_others(struct apply *b, int parent, enum plain_role role,
+static int add_others(struct apply *b, int parent, enum axis_role role,
                       int *loops) {
+  enum teir_role r = teir_role_of(role);
   for (int i = 0; i < b->plain.count; i++) {
     int x = b->plain.axis[i];
-    bool taken =
-        role != PLAIN_C && (x == b->c->axis[(int)role] ||
-                            (role != PLAIN_K && x == b->c->spatial[(int)role]));
+    bool taken = role != AXIS_C &&
+                 (x == b->c->axis[r] || (r != TEIR_K && x == b->c->spatial[r]));
     if (b->plain.role[i] != role || taken)
       continue;
     int64_t start = 0, extent = b->c->program->axis[x].extent.constant;
@@ -160,10 +160,10 @@ static void add_branch(struct apply *b, const struct piece *const *block,
     parent = add_loop(b, parent, lane[rows]->axis_lane, TEIR_ROWS);
   if (lane[columns])
     parent = add_loop(b, parent, lane[columns]->axis_lane, TEIR_COLUMNS);
-  parent = add_others(b, parent, PLAIN_C, &batch);
+  parent = add_others(b, parent, AXIS_C, &batch);
   for (int r = TEIR_M; r <= TEIR_N; r++) {
     int loops = 0;
-    parent = add_others(b, parent, (enum plain_role)r, &loops);
+    parent = add_others(b, parent, (enum axis_role)(AXIS_M + r), &loops);
     if (lane[r] != block[r] && lane[r]->axis_outer >= 0) {
       parent = add_loop(b, parent, lane[r]->axis_outer, TEIR_TIME);
       loops++;
@@ -172,7 +172,7 @@ static void add_branch(struct apply *b, const struct piece *const *block,
   }
   if (b->plain.zero)
     add_call(b, parent, "zero", TEIR_ZERO, block);
-  parent = add_others(b, parent, PLAIN_K, &sums);
+  parent = add_others(b, parent, AXIS_K, &sums);
   for (int i = 0; i < k->count || i == 0; i++) {
     const struct piece *piece = k->count ? &k->piece[i] : NULL;
     const struct piece *all[TEIR_ROLES] = {block[TEIR_M], block[TEIR_N], piece};

@@ -19,18 +19,12 @@
 
 #include <ctype.h>
 
-enum { SUM = TENSORS, EXTRA }; /* tensors of a contraction with a tail */
-
 /* A contraction among the program's tensors and axes. */
 struct step {
   const struct contraction *c;
   int tensor[TENSORS];
   int axis; /* the first of its own */
 };
-
-static struct teir_size size_of(struct value v) {
-  return (struct teir_size){v.symbol < 0 ? v.constant : 0, v.symbol};
-}
 
 /* The loop's name, made fit for the text form and unique. */
 static const char *axis_id(struct arena *a, const struct teir *t,
@@ -47,14 +41,12 @@ static void add_axes(struct arena *a, struct teir *t, struct step *s) {
   s->axis = t->axis_count;
   for (int i = 0; i < c->axis_count; i++) {
     const struct contraction_axis *from = &c->axis[i];
-    int x =
-        teir_add_axis(a, t, axis_id(a, t, from->name), size_of(from->extent));
+    int x = teir_add_axis(a, t, axis_id(a, t, from->name), from->extent);
     for (int j = 0; j < TENSORS; j++)
-      t->axis[x].stride_bytes[s->tensor[j]] = size_of(from->stride_bytes[j]);
+      t->axis[x].stride_bytes[s->tensor[j]] = from->stride_bytes[j];
     for (int j = 0; j < c->extra_count; j++)
       if (c->extra[j].tensor >= 0)
-        t->axis[x].stride_bytes[EXTRA + j] =
-            size_of(c->extra[j].stride_bytes[i]);
+        t->axis[x].stride_bytes[EXTRAS + j] = c->extra[j].stride_bytes[i];
     t->axis[x].at = from->at;
   }
 }
@@ -112,7 +104,7 @@ static void add_tensors(struct arena *a, struct teir *t,
 
 /* What is summed into: out itself without a tail. */
 static int summed(const struct step *s) {
-  return s->c->tail ? SUM : s->tensor[OUT];
+  return s->c->tail ? SUMS : s->tensor[OUT];
 }
 
 /* Operands that have the usual names go without saying. */
@@ -136,7 +128,7 @@ static void add_zero(struct arena *a, struct teir *t, const struct step *s,
 /* The tensor that is multiplied in the place of an input. */
 static int multiplied(const struct step *s, int input) {
   const struct contraction *c = s->c;
-  return c->map[input] ? EXTRA + c->extra_count + (input == IN1 && c->map[IN0])
+  return c->map[input] ? EXTRAS + c->extra_count + (input == IN1 && c->map[IN0])
                        : s->tensor[input];
 }
 
@@ -147,7 +139,7 @@ static void add_element(struct arena *a, struct teir *t, const struct step *s,
   struct teir_list *operand = &t->primitive[p].operand;
   teir_list_add(a, operand, s->tensor[input]);
   for (int i = 0; i < s->c->extra_count; i++)
-    teir_list_add(a, operand, EXTRA + i);
+    teir_list_add(a, operand, EXTRAS + i);
   teir_list_add(a, operand, multiplied(s, input));
   t->primitive[p].expr = s->c->map[input];
   add_call(a, t, parent, "element", p);
@@ -175,10 +167,10 @@ static void add_map(struct arena *a, struct teir *t,
                     const struct contraction *c, int parent) {
   int p = teir_add_primitive(a, t, "tail_scalar", TEIR_MAP);
   struct teir_list *operand = &t->primitive[p].operand;
-  teir_list_add(a, operand, SUM);
+  teir_list_add(a, operand, SUMS);
   teir_list_add(a, operand, OUT);
   for (int i = 0; i < c->extra_count; i++)
-    teir_list_add(a, operand, EXTRA + i);
+    teir_list_add(a, operand, EXTRAS + i);
   teir_list_add(a, operand, OUT);
   t->primitive[p].expr = c->tail;
   add_call(a, t, parent, "tail", p);
@@ -197,11 +189,11 @@ static void add_step(struct arena *a, struct teir *t, const struct step *s) {
 static void add_limits(struct arena *a, struct teir *t,
                        const struct contraction *c) {
   for (int i = 0; i < c->limit_count; i++) {
-    struct teir_limit *l = teir_add_limit(a, t, c->limit[i].below);
+    struct affine_guard *l = teir_add_limit(a, t, c->limit[i].below);
     l->at = c->at;
-    l->start = size_of(c->limit[i].start);
+    l->start = c->limit[i].start;
     for (int j = 0; j < c->axis_count; j++)
-      l->step[j] = size_of(c->limit[i].step[j]);
+      l->step[j] = c->limit[i].step[j];
   }
 }
 

@@ -26,7 +26,7 @@ struct lowering {
 };
 
 static bool size_known(const struct lowering *l, const struct teir_axis *x,
-                       struct teir_size s) {
+                       struct value s) {
   if (s.symbol < 0)
     return true;
   return diag_error(l->d, l->p->at,
@@ -100,7 +100,6 @@ static bool match_absent(struct lowering *l, int o, enum teir_role r) {
 }
 
 static bool match_gemm(struct lowering *l) {
-  enum { IN0, IN1, OUT };
   if (!match_pair(l, IN0, TEIR_M, TEIR_K) ||
       !match_pair(l, IN1, TEIR_K, TEIR_N) ||
       !match_pair(l, OUT, TEIR_M, TEIR_N) || !match_absent(l, IN0, TEIR_N) ||

@@ -43,10 +43,10 @@ static bool give_roles(struct arena *a, const struct teir *t, struct plain *p,
     bool l = moves(t, x, p->operand[0]), r = moves(t, x, p->operand[1]);
     bool o = moves(t, x, p->operand[2]);
     p->axis[kept] = x;
-    p->role[kept++] = o && l && r ? PLAIN_C
-                      : o && r    ? PLAIN_N
-                      : o         ? PLAIN_M
-                                  : PLAIN_K;
+    p->role[kept++] = o && l && r ? AXIS_C
+                      : o && r    ? AXIS_N
+                      : o         ? AXIS_M
+                                  : AXIS_K;
   }
   p->count = kept;
   return true;
@@ -173,7 +173,7 @@ static void fuse_all(struct arena *a, struct teir *t, struct plain *p) {
 static int add_loops(struct arena *a, struct teir *t, const struct plain *p,
                      const int *moved, bool sum, int parent) {
   for (int i = 0; i < p->count; i++) {
-    if ((p->role[i] == PLAIN_K) != sum)
+    if ((p->role[i] == AXIS_K) != sum)
       continue;
     int n = teir_add_iteration(a, t, t->axis[moved[i]].id, moved[i]);
     teir_list_add(a, parent < 0 ? &t->roots : &t->node[parent].children, n);

@@ -22,7 +22,7 @@ struct walker {
 static bool counts(const struct walker *r) {
   const struct teir *t = r->w->t;
   for (int i = 0; i < t->limit_count; i++) {
-    const struct teir_limit *l = &t->limit[i];
+    const struct affine_guard *l = &t->limit[i];
     uint64_t at = (uint64_t)l->start.constant;
     for (int x = 0; x < t->axis_count; x++)
       at += (uint64_t)l->step[x].constant * (uint64_t)r->index[x];

@@ -3,9 +3,9 @@
 #include "teir_transform.h"
 
 /* Sizes that lie one per tensor, for the chosen tensors. */
-static struct teir_size *chosen(struct arena *a, const struct teir_size *from,
-                                const int *tensor, int tensors) {
-  struct teir_size *to = arena_array(a, (size_t)tensors, sizeof *to);
+static struct value *chosen(struct arena *a, const struct value *from,
+                            const int *tensor, int tensors) {
+  struct value *to = arena_array(a, (size_t)tensors, sizeof *to);
   for (int i = 0; i < tensors; i++)
     to[i] = from[tensor[i]];
   return to;

@@ -80,9 +80,9 @@ enum field {
   TYPES,
   EXEC,
   SIZES,
-  IN0,
-  IN1,
-  OUT,
+  STRIDES_IN0,
+  STRIDES_IN1,
+  STRIDES_OUT,
   DATA,
   FIRST,
   MAIN,
@@ -111,10 +111,10 @@ static bool take_field(struct tec_reader *r, enum field f) {
     return true;
   case SIZES:
     return take_tuple(r, NULL, t->size);
-  case IN0:
-  case IN1:
-  case OUT:
-    return take_tuple(r, NULL, t->stride[f - IN0]);
+  case STRIDES_IN0:
+  case STRIDES_IN1:
+  case STRIDES_OUT:
+    return take_tuple(r, NULL, t->stride[f - STRIDES_IN0]);
   case DATA:
     return take_data_type(r);
   case FIRST:
@@ -225,7 +225,7 @@ void tec_print(const struct tec *t, struct text *to) {
   text_puts(to, ")\n");
   print_numbers("dim_sizes", t->size, t->dims, to);
   for (int j = 0; j < 3; j++)
-    print_numbers(field_name[IN0 + j], t->stride[j], t->dims, to);
+    print_numbers(field_name[STRIDES_IN0 + j], t->stride[j], t->dims, to);
   const char *type = dtype_name(t->data_type);
   for (int i = 0; data_type[i].name; i++)
     if (data_type[i].type == t->data_type)

@@ -24,8 +24,8 @@ static const struct {
     [TEIR_MAP] = {"Map", -1, false},
 };
 
-struct teir_size teir_constant(int64_t value) {
-  return (struct teir_size){value, -1};
+struct value teir_constant(int64_t value) {
+  return (struct value){value, -1};
 }
 
 const char *teir_op_name(enum teir_op o) { return op[o].name; }

@@ -9,18 +9,14 @@
 #ifndef NPUTEIR_TEIR_H
 #define NPUTEIR_TEIR_H
 
-#include "base.h"
+#include "tensor.h"
 
 struct calc;
 struct contraction;
 
-/* Extents, strides and offsets are constants (symbol < 0) or run-time values,
- * named in teir.symbol and filled in by teir_bind. */
-struct teir_size {
-  int64_t constant;
-  int symbol;
-};
-struct teir_size teir_constant(int64_t);
+/* Extents, strides and offsets are constants or run-time values, named in
+ * teir.symbol and filled in by teir_bind. */
+struct value teir_constant(int64_t);
 
 struct teir_tensor {
   const char *id; /* "in0", "in1", "out" by convention */
@@ -30,9 +26,9 @@ struct teir_tensor {
 
 struct teir_axis {
   const char *id;
-  struct teir_size extent;        /* positive */
-  struct teir_size *stride_bytes; /* [tensor_count], non-negative */
-  struct teir_size *offset_bytes; /* [tensor_count], may be negative */
+  struct value extent;        /* positive */
+  struct value *stride_bytes; /* [tensor_count], non-negative */
+  struct value *offset_bytes; /* [tensor_count], may be negative */
   struct loc at;
 };
 
@@ -100,15 +96,6 @@ struct teir_node {
   struct loc at;
 };
 
-/* A product counts, and its factors are read, only where start + the sum of
- * step * index is not below zero or, with `below`, is. */
-struct teir_limit {
-  bool below;
-  struct teir_size start;
-  struct teir_size *step; /* [axis_count] */
-  struct loc at;
-};
-
 struct teir {
   const char *file;
   int symbol_count, tensor_count, axis_count, primitive_count, node_count;
@@ -120,7 +107,7 @@ struct teir {
   struct teir_list roots;
   int limit_count; /* of all Contractions.  They are kept when a program is run;
                     * transformations decline programs that have any */
-  struct teir_limit *limit;
+  struct affine_guard *limit;
 };
 
 /* ---- build, read, write ---- */

@@ -17,7 +17,7 @@ int teir_add_symbol(struct arena *, struct teir *, const char *id);
 /* All axes get stride 0 and offset 0 on a new tensor. */
 int teir_add_tensor(struct arena *, struct teir *, const char *id, enum dtype);
 int teir_add_axis(struct arena *, struct teir *, const char *id,
-                  struct teir_size extent);
+                  struct value extent);
 int teir_add_primitive(struct arena *, struct teir *, const char *id,
                        enum teir_op);
 int teir_add_iteration(struct arena *, struct teir *, const char *id, int axis);
@@ -28,7 +28,7 @@ void teir_add_property(struct arena *, struct teir *, int primitive,
 
 void teir_add_guard(struct arena *, struct teir_node *, struct teir_guard_term);
 /* From zero on, with no steps; all axes are there. */
-struct teir_limit *teir_add_limit(struct arena *, struct teir *, bool below);
+struct affine_guard *teir_add_limit(struct arena *, struct teir *, bool below);
 
 void teir_list_add(struct arena *, struct teir_list *, int item);
 void teir_list_insert(struct arena *, struct teir_list *, int place, int item);
@@ -64,7 +64,7 @@ bool teir_check_concrete(const struct teir *, struct diag *);
 bool teir_check_loop(const struct teir *, int n, struct diag *);
 
 /* The number, or the name of the run-time value. */
-void teir_print_size(const struct teir *, struct teir_size, struct text *);
+void teir_print_size(const struct teir *, struct value, struct text *);
 /* A Map's expression by the names of its inputs. */
 void teir_print_expression(const struct teir *, const struct teir_primitive *,
                            struct text *);

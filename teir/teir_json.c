@@ -11,12 +11,12 @@ static const char *const role_name[] = {"M", "N", "K"};
 static const char *const place_name[] = {"anywhere", "rows", "columns", "time"};
 
 /* ---- writing ---- */
-static json_t *size_of(const struct teir *t, struct teir_size s) {
+static json_t *size_of(const struct teir *t, struct value s) {
   return s.symbol < 0 ? json_integer(s.constant)
                       : json_string(t->symbol[s.symbol]);
 }
 
-static json_t *sizes_of(const struct teir *t, const struct teir_size *size) {
+static json_t *sizes_of(const struct teir *t, const struct value *size) {
   json_t *o = json_object();
   for (int i = 0; i < t->tensor_count; i++)
     if (size[i].symbol >= 0 || size[i].constant != 0)

@@ -6,16 +6,19 @@
 
 #include "teir.h"
 
-enum plain_role { PLAIN_M, PLAIN_N, PLAIN_K, PLAIN_C };
-
 struct plain {
   int operand[3]; /* tensors in0, in1, out of the contraction */
   int count;
   int *axis; /* indices into the program's axes */
-  enum plain_role *role;
+  enum axis_role *role;
   bool zero;       /* out is cleared first */
   const char *acc; /* the Contraction's property, or NULL */
 };
+
+/* What a primitive calls the axes of a role. */
+static inline enum teir_role teir_role_of(enum axis_role r) {
+  return r == AXIS_C ? TEIR_ROLES : (enum teir_role)(r - AXIS_M);
+}
 
 /* Declined unless the program is one Contraction, with or without a Zero where
  * the sum begins. */

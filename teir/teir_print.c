@@ -6,8 +6,7 @@ static const char *const role_name[TEIR_ROLES] = {"M", "N", "K"};
 static const char *const policy_name[] = {"sequential", "parallel"};
 static const char *const place_name[] = {"anywhere", "rows", "columns", "time"};
 
-void teir_print_size(const struct teir *t, struct teir_size s,
-                     struct text *to) {
+void teir_print_size(const struct teir *t, struct value s, struct text *to) {
   if (s.symbol >= 0)
     text_puts(to, t->symbol[s.symbol]);
   else
@@ -15,7 +14,7 @@ void teir_print_size(const struct teir *t, struct teir_size s,
 }
 
 static void print_sizes(const struct teir *t, const char *word,
-                        const struct teir_size *size, struct text *to) {
+                        const struct value *size, struct text *to) {
   for (int i = 0; i < t->tensor_count; i++) {
     if (size[i].symbol < 0 && size[i].constant == 0)
       continue;
@@ -98,7 +97,7 @@ static void print_node(const struct teir *t, const struct teir_node *n,
   }
 }
 
-static void print_limit(const struct teir *t, const struct teir_limit *l,
+static void print_limit(const struct teir *t, const struct affine_guard *l,
                         struct text *to) {
   text_printf(to, "limit %s ", l->below ? "negative" : "nonnegative");
   teir_print_size(t, l->start, to);

@@ -157,7 +157,7 @@ static bool take_known(struct reader *r, enum names kind, int *index) {
          diag_error(r->d, at, "there is no %s '%s'", kind_name[kind], id);
 }
 
-static bool take_size(struct reader *r, struct teir_size *size) {
+static bool take_size(struct reader *r, struct value *size) {
   int64_t value;
   if (scan_int(&r->s, &value)) {
     *size = teir_constant(value);
@@ -167,13 +167,13 @@ static bool take_size(struct reader *r, struct teir_size *size) {
   char *id = scan_name(&r->s, r->a);
   if (!id)
     return scan_expected(&r->s, r->d, "a number or a symbol");
-  *size = (struct teir_size){0, find_name(r, SYMBOL, id)};
+  *size = (struct value){0, find_name(r, SYMBOL, id)};
   return size->symbol >= 0 ||
          diag_error(r->d, at, "there is no symbol '%s'", id);
 }
 
 /* <tensor>=<size> .. up to a word that no '=' follows. */
-static bool take_sizes(struct reader *r, struct teir_size *size) {
+static bool take_sizes(struct reader *r, struct value *size) {
   bool *given =
       arena_array(r->a, (size_t)r->t->tensor_count + 1, sizeof *given);
   do {
@@ -379,7 +379,7 @@ static bool read_limit(struct reader *r) {
   bool below = scan_word(&r->s, "negative");
   if (!below && !expect_word(r, "nonnegative"))
     return false;
-  struct teir_limit *l = teir_add_limit(r->a, r->t, below);
+  struct affine_guard *l = teir_add_limit(r->a, r->t, below);
   l->at = scan_loc(&r->s);
   if (!take_size(r, &l->start))
     return false;

@@ -49,9 +49,9 @@ static void split_role(struct arena *a, struct teir_list *role, int axis,
 
 /* The outer stride of the axis on a tensor is `inner` times its stride. */
 static bool outer_stride(const struct teir *t, const struct teir_axis *x,
-                         int tensor, int64_t inner, struct teir_size *outer,
+                         int tensor, int64_t inner, struct value *outer,
                          struct diag *d) {
-  struct teir_size s = x->stride_bytes[tensor];
+  struct value s = x->stride_bytes[tensor];
   *outer = s;
   if (s.symbol >= 0)
     return inner == 1 ||

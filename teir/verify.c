@@ -58,7 +58,7 @@ static bool axis_ids_unique(struct check *k) {
 }
 
 static bool symbol_in_range(struct check *k, const struct teir_axis *x,
-                            struct teir_size s) {
+                            struct value s) {
   if (s.symbol < k->t->symbol_count)
     return true;
   return diag_error(k->d, x->at, "axis %s names symbol %d of %d", x->id,
@@ -540,7 +540,7 @@ static bool expressions_valid(struct check *k) {
 /* ---- limit rules ---- */
 static bool limit_sizes_exist(struct check *k) {
   for (int i = 0; i < k->t->limit_count; i++) {
-    const struct teir_limit *l = &k->t->limit[i];
+    const struct affine_guard *l = &k->t->limit[i];
     int highest = l->start.symbol;
     for (int j = 0; j < k->t->axis_count; j++)
       highest = l->step[j].symbol > highest ? l->step[j].symbol : highest;

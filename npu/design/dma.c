@@ -172,7 +172,7 @@ static int half_of(int channel) { return channel % 2 ? ODD_BDS : 0; }
 static struct bd *add_part_bd(struct maker *m, const struct ring *r, int id,
                               int next, bool mm2s, const struct bd_dim *dim,
                               int dims) {
-  add_ring_bd(m, r, 0, id, next, mm2s, MAP_IN0, dim, dims);
+  add_ring_bd(m, r, 0, id, next, mm2s, IN0, dim, dims);
   struct bd *bd = &m->design->bd[m->design->bd_count - 1].bd;
   bd->iteration_step_words = r->stride / 4;
   bd->iteration_count = (uint32_t)r->depth;
@@ -186,7 +186,7 @@ static uint32_t make_mem_panel(struct maker *m, int column, uint32_t offset,
   enum { READ_KEPT = WRITE + 1, READ };
   const struct tile_program *p = m->design->program;
   const struct map_panel *panel = &p->panel;
-  uint32_t step = block_bytes(p, MAP_IN0) * (uint32_t)p->group_m;
+  uint32_t step = block_bytes(p, IN0) * (uint32_t)p->group_m;
   struct ring kept = {.name = "in0_kept",
                       .column = column,
                       .row = MEM_ROW,
@@ -213,8 +213,7 @@ static uint32_t make_mem_panel(struct maker *m, int column, uint32_t offset,
   struct bd *read = add_part_bd(m, &kept, READ_KEPT, READ, true, NULL, 0);
   read->release_lock = read->acquire_lock; /* the part behind it is there */
   add_part_bd(m, &ring, READ, READ_KEPT, true, NULL, 0);
-  *add_start(m) =
-      (struct design_start){column, MEM_ROW, MAP_IN0, READ_KEPT, true};
+  *add_start(m) = (struct design_start){column, MEM_ROW, IN0, READ_KEPT, true};
   return ring.offset + ring.bytes * (uint32_t)ring.depth;
 }
 
@@ -224,21 +223,21 @@ static uint32_t make_mem_input(struct maker *m, int column, int tensor,
   const struct tile_program *p = m->design->program;
   struct bd_dim dim[4];
   int element = dtype_bytes(p->transfer[tensor].type);
-  if (tensor == MAP_IN0)
+  if (tensor == IN0)
     cut_dims(dim, p->block_k, s->m, s->k, element);
   else
     cut_dims(dim, p->block_n, s->k, s->n, element);
-  if (tensor == MAP_IN0 && p->panel.stretches)
+  if (tensor == IN0 && p->panel.stretches)
     return make_mem_panel(m, column, offset, dim);
-  int chunks = tensor == MAP_IN0 ? p->panel.chunks : 0;
+  int chunks = tensor == IN0 ? p->panel.chunks : 0;
   int blocks = chunks ? p->steps_k * p->group_m / chunks : 1;
-  struct ring r = {.name = tensor == MAP_IN0 ? "in0_" : "in1_",
+  struct ring r = {.name = tensor == IN0 ? "in0_" : "in1_",
                    .column = column,
                    .row = MEM_ROW,
                    .offset = offset,
                    .bytes = block_bytes(p, tensor) * (uint32_t)blocks,
                    .depth = chunks ? chunks : MAP_MEM_DEPTH_IN,
-                   .lock = tensor == MAP_IN0 ? LOCK_IN0 : LOCK_IN1,
+                   .lock = tensor == IN0 ? LOCK_IN0 : LOCK_IN1,
                    .reuse = chunks ? p->rounds_n : 0};
   r.stride = r.bytes;
   int first = INPUT_BD + half_of(tensor);
@@ -256,7 +255,7 @@ static void make_mem_output(struct maker *m, int column, uint32_t offset,
   const struct tile_program *p = m->design->program;
   struct bd_dim dim[4];
   /* Reading small matrices row by row takes the steps of writing them so. */
-  cut_dims(dim, p->block_n, s->m, s->n, dtype_bytes(p->transfer[MAP_OUT].type));
+  cut_dims(dim, p->block_n, s->m, s->n, dtype_bytes(p->transfer[OUT].type));
   struct ring ring[8];
   for (int row = 0; row < p->rows; row++) {
     struct ring *r = &ring[row];
@@ -264,7 +263,7 @@ static void make_mem_output(struct maker *m, int column, uint32_t offset,
                        .column = column,
                        .row = MEM_ROW,
                        .offset = offset,
-                       .bytes = block_bytes(p, MAP_OUT),
+                       .bytes = block_bytes(p, OUT),
                        .depth = MAP_MEM_DEPTH_OUT,
                        .lock = LOCK_OUT + 2 * row};
     r->stride = r->bytes;
@@ -294,11 +293,10 @@ static void make_core(struct maker *m, int column, int row) {
     int lock;
     const uint32_t *offset;
     enum dtype held;
-  } ring[MAP_TENSORS] = {
-      {"in0_", CORE_IN0, core->in0, p->transfer[MAP_IN0].type},
-      {"in1_", CORE_IN1, core->in1, p->transfer[MAP_IN1].type},
-      {"out_", CORE_OUT, core->sums, p->acc}};
-  for (int i = 0; i < MAP_TENSORS; i++) {
+  } ring[TENSORS] = {{"in0_", CORE_IN0, core->in0, p->transfer[IN0].type},
+                     {"in1_", CORE_IN1, core->in1, p->transfer[IN1].type},
+                     {"out_", CORE_OUT, core->sums, p->acc}};
+  for (int i = 0; i < TENSORS; i++) {
     const struct map_transfer *x = &p->transfer[i];
     struct ring r = {.name = ring[i].name,
                      .column = column,
@@ -311,7 +309,7 @@ static void make_core(struct maker *m, int column, int row) {
     add_ring(m, &r,
              (uint32_t)(x->block_rows * x->block_columns *
                         dtype_bytes(ring[i].held)));
-    add_chain(m, &r, i * CORE_DEPTH, i == MAP_OUT, i == MAP_IN1, NULL, 0);
+    add_chain(m, &r, i * CORE_DEPTH, i == OUT, i == IN1, NULL, 0);
   }
 }
 
@@ -328,23 +326,21 @@ static bool check_shape(struct maker *m, const struct kernel_shape *s) {
 bool make_tiles(struct maker *m) {
   const struct tile_program *p = m->design->program;
   struct kernel_shape s;
-  if (!kernel_shape(p->transfer[MAP_IN0].type, p->transfer[MAP_IN1].type,
-                    p->acc, &s))
+  if (!kernel_shape(p->transfer[IN0].type, p->transfer[IN1].type, p->acc, &s))
     return diag_error(m->diag, loc_none(), "no kernel for %s x %s -> %s",
-                      dtype_name(p->transfer[MAP_IN0].type),
-                      dtype_name(p->transfer[MAP_IN1].type),
-                      dtype_name(p->acc));
-  if (kernel_gemm_passes(p->transfer[MAP_IN0].type, p->transfer[MAP_IN1].type,
-                         p->acc) > 1)
+                      dtype_name(p->transfer[IN0].type),
+                      dtype_name(p->transfer[IN1].type), dtype_name(p->acc));
+  if (kernel_gemm_passes(p->transfer[IN0].type, p->transfer[IN1].type, p->acc) >
+      1)
     return diag_error(m->diag, loc_none(),
                       "%s inputs: their kernel reads two halves of each, and "
                       "the transfers bring one block",
-                      dtype_name(p->transfer[MAP_IN0].type));
+                      dtype_name(p->transfer[IN0].type));
   if (!check_shape(m, &s))
     return false;
   for (int column = 0; column < p->columns; column++) {
-    uint32_t end = make_mem_input(m, column, MAP_IN0, 0, &s);
-    end = make_mem_input(m, column, MAP_IN1, end, &s);
+    uint32_t end = make_mem_input(m, column, IN0, 0, &s);
+    end = make_mem_input(m, column, IN1, end, &s);
     make_mem_output(m, column, end, &s);
     for (int row = 0; row < p->rows; row++)
       make_core(m, column, CORE_ROW + row);

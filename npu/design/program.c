@@ -38,7 +38,7 @@ static uint32_t address_of(const struct design *x, const char *name) {
 }
 
 /* Registers: the current block of in0 and in1, and the way to the other. */
-enum { IN0 = 16, IN1 = 18, OUT = 20, STEPS = 22 };
+enum { REG_IN0 = 16, REG_IN1 = 18, REG_OUT = 20, REG_STEPS = 22 };
 
 static void put_address(struct text *t, int reg, uint32_t value,
                         const char *what) {
@@ -101,10 +101,10 @@ static void put_product(struct text *t, const struct loop *l, int out,
     }
   }
   put_lock(t, true, CORE_IN0 + LOCK_FULL, "in0 is full");
-  text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n", IN0, IN1,
-              out);
+  text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n", REG_IN0,
+              REG_IN1, out);
   put_call(t, first && !l->clears ? "first" : "product");
-  put_toggle(t, IN0);
+  put_toggle(t, REG_IN0);
   put_nops(t, l->converts ? 3 : 1);
   put_lock(t, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
   put_nops(t, 2);
@@ -121,9 +121,9 @@ static void put_step(struct text *t, const struct loop *l, bool first,
   put_lock(t, true, CORE_IN1 + LOCK_FULL, "in1 is full");
   put_nops(t, 2);
   for (int i = 0; i < l->program->group_m; i++)
-    put_product(t, l, OUT + i, first, last);
+    put_product(t, l, REG_OUT + i, first, last);
   put_lock(t, false, CORE_IN1 + LOCK_EMPTY, "in1 is empty");
-  put_toggle(t, IN1);
+  put_toggle(t, REG_IN1);
   put_nops(t, 2);
 }
 
@@ -132,19 +132,19 @@ static void put_start(struct text *t, const struct design *x) {
   uint32_t out = address_of(x, "out_0"), other = address_of(x, "out_1");
   bool both = x->program->group_m > 1;
   text_puts(t, "\t.text\n\t.globl\t_start\n\t.p2align\t4\n_start:\n");
-  put_address(t, IN0, in0, "in0, and the way to its other block");
-  put_address(t, IN0 + 1, in0 ^ address_of(x, "in0_1"), "and back");
-  put_address(t, IN1, in1, "in1");
-  put_address(t, IN1 + 1, in1 ^ address_of(x, "in1_1"), "and back");
-  put_address(t, OUT, out, "out");
-  put_address(t, OUT + 1, both ? other : out ^ other,
+  put_address(t, REG_IN0, in0, "in0, and the way to its other block");
+  put_address(t, REG_IN0 + 1, in0 ^ address_of(x, "in0_1"), "and back");
+  put_address(t, REG_IN1, in1, "in1");
+  put_address(t, REG_IN1 + 1, in1 ^ address_of(x, "in1_1"), "and back");
+  put_address(t, REG_OUT, out, "out");
+  put_address(t, REG_OUT + 1, both ? other : out ^ other,
               both ? "the other block of out" : "and back");
   text_puts(t, "\t.p2align\t4\nround:\n");
 }
 
 static void put_end(struct text *t, const struct tile_program *p) {
   if (p->group_m == 1)
-    put_toggle(t, OUT);
+    put_toggle(t, REG_OUT);
   text_puts(t, "\tj\t#round\n");
   put_nops(t, 5);
 }
@@ -161,16 +161,17 @@ static void put_rounds(struct text *t, const struct design *x,
               "\tsub\tr4, r4, r%d\n\tsub\tr5, r5, r%d\n"
               "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n"
               "\t.p2align\t4\n",
-              IN0, IN0 + 1, IN1, IN1 + 1, IN0, IN1, IN0, IN1, OUT);
+              REG_IN0, REG_IN0 + 1, REG_IN1, REG_IN1 + 1, REG_IN0, REG_IN1,
+              REG_IN0, REG_IN1, REG_OUT);
   for (int i = 0; l->finishes && i < p->group_m; i++) {
     if (!i)
       put_nops(t, 4);
-    put_finish(t, OUT + i);
+    put_finish(t, REG_OUT + i);
   }
   if (p->steps_k * p->group_m % 2)
-    put_toggle(t, IN0);
+    put_toggle(t, REG_IN0);
   if (p->steps_k % 2)
-    put_toggle(t, IN1);
+    put_toggle(t, REG_IN1);
   put_end(t, p);
 }
 
@@ -181,11 +182,11 @@ static void put_loop(struct text *t, const struct design *x,
   put_start(t, x);
   put_step(t, l, true, p->steps_k == 1);
   if (p->steps_k > 2) {
-    put_address(t, STEPS, (uint32_t)p->steps_k - 2, "steps between");
+    put_address(t, REG_STEPS, (uint32_t)p->steps_k - 2, "steps between");
     text_puts(t, "\t.p2align\t4\nstep:\n");
     put_step(t, l, false, false);
-    text_printf(t, "\tadd\tr%d, r%d, #-1\n\tjnz\tr%d, #step\n", STEPS, STEPS,
-                STEPS);
+    text_printf(t, "\tadd\tr%d, r%d, #-1\n\tjnz\tr%d, #step\n", REG_STEPS,
+                REG_STEPS, REG_STEPS);
     put_nops(t, 5);
   }
   if (p->steps_k > 1)
@@ -204,8 +205,8 @@ static struct asm_program *parse_loop(struct maker *m, const struct loop *l) {
 static struct kernel_gemm product_of(const struct tile_program *p,
                                      const char *name, bool zero) {
   return (struct kernel_gemm){.name = name,
-                              .in0 = p->transfer[MAP_IN0].type,
-                              .in1 = p->transfer[MAP_IN1].type,
+                              .in0 = p->transfer[IN0].type,
+                              .in1 = p->transfer[IN1].type,
                               .out = p->acc,
                               .m = p->block_m,
                               .n = p->block_n,
@@ -252,7 +253,7 @@ static int block_elements(const struct tile_program *p) {
 /* What makes results of sums; *finish stays NULL where they are the same. */
 static bool make_finish(struct maker *m, struct asm_program **finish) {
   const struct tile_program *p = m->design->program;
-  enum dtype out = p->transfer[MAP_OUT].type;
+  enum dtype out = p->transfer[OUT].type;
   if (p->acc == out && !p->finish.relu)
     return true;
   struct kernel_narrow k = {
@@ -312,9 +313,8 @@ static bool make_kernels(struct maker *m, struct design_core *c,
   *l = (struct loop){.program = p,
                      .clears = !c->text[0],
                      .finishes = finish != NULL,
-                     .converts = kernel_gemm_converts(p->transfer[MAP_IN0].type,
-                                                      p->transfer[MAP_IN1].type,
-                                                      p->acc)};
+                     .converts = kernel_gemm_converts(
+                         p->transfer[IN0].type, p->transfer[IN1].type, p->acc)};
   if (l->clears)
     c->text[0] = kernel_zero(m->arena, "zero",
                              block_elements(p) * dtype_bytes(p->acc), m->diag);

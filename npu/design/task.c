@@ -118,11 +118,11 @@ static struct walk walk_of(const struct tile_program *p,
   const struct map_loop *n = &x->time[1], *k = &x->time[2],
                         *group = &x->time[3];
   struct walk w = {.count = 0};
-  if (c->rounds == ALL_ROUNDS && !(c->tensor == MAP_IN0 && p->panel.chunks))
+  if (c->rounds == ALL_ROUNDS && !(c->tensor == IN0 && p->panel.chunks))
     walk_add(&w, n->extent, n->stride_bytes);
   if (c->rounds == OTHER_ROUNDS)
     walk_add(&w, n->extent - 1, n->stride_bytes);
-  if (c->tensor == MAP_OUT) {
+  if (c->tensor == OUT) {
     int first;
     walk_add(&w, group->extent, group->stride_bytes);
     walk_add(&w, design_join_rows(p, c->channel, &first), x->row_stride_bytes);
@@ -133,7 +133,7 @@ static struct walk walk_of(const struct tile_program *p,
   } else {
     walk_add(&w, k->extent, k->stride_bytes);
   }
-  if (c->tensor == MAP_IN0)
+  if (c->tensor == IN0)
     walk_add(&w, group->extent, group->stride_bytes);
   int64_t words = dtype_bytes(x->type) * (int64_t)x->block_columns / 4;
   walk_add(&w, x->block_rows, words * 4);
@@ -147,7 +147,7 @@ static int64_t start_of(const struct tile_program *p, const struct channel *c,
   const struct map_transfer *x = &p->transfer[c->tensor];
   int64_t start = column * x->column_stride_bytes;
   int first_row;
-  if (c->tensor == MAP_OUT) {
+  if (c->tensor == OUT) {
     design_join_rows(p, c->channel, &first_row);
     start += first_row * x->row_stride_bytes;
   }
@@ -190,7 +190,7 @@ static bool make_channel(struct maker *m, int column, const struct channel *c) {
                        phase * p->transfer[c->tensor].time[0].stride_bytes),
         .length_words = bd.length_words,
         .repeat = repeat,
-        .token = c->tensor == MAP_OUT};
+        .token = c->tensor == OUT};
   return true;
 }
 
@@ -207,7 +207,7 @@ static void make_panel_tasks(struct maker *m, int column) {
                                .row = 1,
                                .channel = 0,
                                .bd = i ? DESIGN_STREAMED_BD : DESIGN_KEPT_BD,
-                               .argument = MAP_IN0,
+                               .argument = IN0,
                                .repeat = stretches * (i ? p->rounds_n - 1 : 1)};
 }
 
@@ -218,12 +218,11 @@ bool make_tasks(struct maker *m) {
   m->design->phases = p->rounds_m;
   m->design->phases_ahead = ahead;
   struct channel channel[] = {
-      {"in0", MAP_IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead},
-      {"in0_again", MAP_IN0, OTHER_ROUNDS, true, 0, 0, part ? ahead : 0},
-      {"in1", MAP_IN1, ALL_ROUNDS, true, 1, 0, 1},
-      {"out0", MAP_OUT, ALL_ROUNDS, false, 0, 0, ahead},
-      {"out1", MAP_OUT, ALL_ROUNDS, false, 1, 0,
-       design_joins(p) > 1 ? ahead : 0}};
+      {"in0", IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead},
+      {"in0_again", IN0, OTHER_ROUNDS, true, 0, 0, part ? ahead : 0},
+      {"in1", IN1, ALL_ROUNDS, true, 1, 0, 1},
+      {"out0", OUT, ALL_ROUNDS, false, 0, 0, ahead},
+      {"out1", OUT, ALL_ROUNDS, false, 1, 0, design_joins(p) > 1 ? ahead : 0}};
   int bd = 0;
   for (size_t i = 0; i < sizeof channel / sizeof *channel; i++) {
     channel[i].bd = bd;

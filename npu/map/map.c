@@ -55,7 +55,7 @@ static int *time_slot(struct reader *r, const struct teir_node *x,
                       bool inside_k) {
   if (inside_k)
     return &r->pair;
-  if (!moves(r->t, x->axis, MAP_OUT))
+  if (!moves(r->t, x->axis, OUT))
     return &r->node_k;
   if (r->time_count < 2)
     return &r->time[r->time_count++];
@@ -95,7 +95,7 @@ static int64_t stride_of(const struct reader *r, int node, int tensor) {
 static bool check_roles(struct reader *r) {
   static const struct {
     const char *what;
-    bool moves[MAP_TENSORS];
+    bool moves[TENSORS];
   } rule[] = {
       {"an axis over rows moves in0 and out only", {true, false, true}},
       {"an axis over columns moves in1 and out only", {false, true, true}},
@@ -108,7 +108,7 @@ static bool check_roles(struct reader *r) {
   const int node[] = {r->node_row, r->node_column, r->time[0],
                       r->time[1],  r->node_k,      r->pair};
   for (int i = 0; i < (r->pair < 0 ? 5 : 6); i++)
-    for (int j = 0; j < MAP_TENSORS; j++)
+    for (int j = 0; j < TENSORS; j++)
       if ((stride_of(r, node[i], j) != 0) != rule[i].moves[j])
         return refuse(r, &r->t->node[node[i]], rule[i].what);
   return true;
@@ -147,16 +147,16 @@ static bool operands_are(const struct reader *r, int node, int in0, int in1,
  * converts them.  A core keeps its own from Zero to there, and no other. */
 static bool check_operands(struct reader *r) {
   const struct teir *t = r->t;
-  r->sum = r->convert < 0 ? MAP_OUT : MAP_SUM;
+  r->sum = r->convert < 0 ? OUT : SUMS;
   if (t->tensor_count != r->sum + 1)
     return refuse(r, &t->node[r->product],
                   "tensors are in0, in1, out, and sum where a Cast or Shift "
                   "makes out of it");
   const int node[] = {r->zero, r->product, r->relu, r->convert};
   const int operand[][3] = {{-1, -1, r->sum},
-                            {MAP_IN0, MAP_IN1, r->sum},
+                            {IN0, IN1, r->sum},
                             {r->sum, -1, r->sum},
-                            {r->sum, -1, MAP_OUT}};
+                            {r->sum, -1, OUT}};
   for (int i = 0; i < 4; i++)
     if (node[i] >= 0 &&
         !operands_are(r, node[i], operand[i][0], operand[i][1], operand[i][2]))
@@ -212,8 +212,8 @@ static bool check_primitives(struct reader *r) {
         q->role[TEIR_N].count != 1 || q->role[TEIR_N].item[0] != n)
       return refuse(r, z, "it works on the block that the product writes");
   }
-  return check_block(r, MAP_IN0, m, k) && check_block(r, MAP_IN1, k, n) &&
-         check_block(r, MAP_OUT, m, n) && check_block(r, r->sum, m, n);
+  return check_block(r, IN0, m, k) && check_block(r, IN1, k, n) &&
+         check_block(r, OUT, m, n) && check_block(r, r->sum, m, n);
 }
 
 static bool check_constants(const struct teir *t, struct diag *d) {
@@ -247,13 +247,12 @@ static void fill_transfer(const struct reader *r, int tensor, int block_rows,
   x->type = t->tensor[tensor].type;
   x->block_rows = block_rows;
   x->block_columns = block_columns;
-  int distributed = tensor == MAP_IN0 ? r->node_row : r->node_column;
+  int distributed = tensor == IN0 ? r->node_row : r->node_column;
   x->column_stride_bytes = stride_of(r, distributed, tensor);
-  x->row_stride_bytes =
-      tensor == MAP_OUT ? stride_of(r, r->node_row, tensor) : 0;
+  x->row_stride_bytes = tensor == OUT ? stride_of(r, r->node_row, tensor) : 0;
   x->bytes = (int64_t)block_rows * block_columns * dtype_bytes(x->type) +
              (extent_of(r, distributed) - 1) * x->column_stride_bytes;
-  if (tensor == MAP_OUT)
+  if (tensor == OUT)
     x->bytes += (extent_of(r, r->node_row) - 1) * x->row_stride_bytes;
   for (int i = 0; i < 4; i++) {
     x->time[i] = (struct map_loop){name[i], 1, 0};
@@ -278,10 +277,10 @@ static struct map_finish finish_of(const struct reader *r) {
 /* The places in core and mem tiles. */
 static bool place_blocks(struct tile_program *q, struct loc at,
                          struct diag *d) {
-  const struct map_problem p = {.in0 = q->transfer[MAP_IN0].type,
-                                .in1 = q->transfer[MAP_IN1].type,
+  const struct map_problem p = {.in0 = q->transfer[IN0].type,
+                                .in1 = q->transfer[IN1].type,
                                 .acc = q->acc,
-                                .out = q->transfer[MAP_OUT].type};
+                                .out = q->transfer[OUT].type};
   const struct map_blocking b = {
       q->block_m,  q->block_n,  q->block_k, q->group_m,
       q->rounds_m, q->rounds_n, q->steps_k, 0};
@@ -312,7 +311,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                      .relu = -1,
                      .convert = -1};
   struct loc at = {t->file, 0, 0};
-  if (t->tensor_count < MAP_TENSORS || t->roots.count != 1) {
+  if (t->tensor_count < TENSORS || t->roots.count != 1) {
     diag_error(d, at, "the array takes one schedule tree over in0, in1, out");
     return NULL;
   }
@@ -357,8 +356,8 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   }
   q->acc = t->tensor[r.sum].type;
   q->finish = finish_of(&r);
-  fill_transfer(&r, MAP_IN0, q->block_m, q->block_k, &q->transfer[MAP_IN0]);
-  fill_transfer(&r, MAP_IN1, q->block_k, q->block_n, &q->transfer[MAP_IN1]);
-  fill_transfer(&r, MAP_OUT, q->block_m, q->block_n, &q->transfer[MAP_OUT]);
+  fill_transfer(&r, IN0, q->block_m, q->block_k, &q->transfer[IN0]);
+  fill_transfer(&r, IN1, q->block_k, q->block_n, &q->transfer[IN1]);
+  fill_transfer(&r, OUT, q->block_m, q->block_n, &q->transfer[OUT]);
   return place_blocks(q, at, d) ? q : NULL;
 }

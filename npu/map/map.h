@@ -69,10 +69,6 @@ struct map_loop {
   int64_t extent, stride_bytes;
 };
 
-/* What lies in device memory; behind it, in a schedule only, the sums that the
- * cores hold while they are of another type than out. */
-enum { MAP_IN0, MAP_IN1, MAP_OUT, MAP_TENSORS, MAP_SUM = MAP_TENSORS };
-
 /* How one tensor's blocks travel, the same for every row or column. */
 struct map_transfer {
   enum dtype type;
@@ -135,7 +131,7 @@ struct tile_program {
   struct map_finish finish;
   struct map_panel panel;
   struct map_core core;
-  struct map_transfer transfer[MAP_TENSORS];
+  struct map_transfer transfer[TENSORS];
 };
 struct tile_program *map_program(struct arena *, const struct teir *,
                                  const struct device *, struct diag *);

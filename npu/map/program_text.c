@@ -20,11 +20,11 @@ void map_print(const struct tile_program *p, struct text *t) {
   if (kept->stretches)
     text_printf(t, "kept in0 %d of every %d steps of k\n", kept->kept,
                 kept->kept + kept->streamed);
-  for (int i = 0; i < MAP_TENSORS; i++) {
+  for (int i = 0; i < TENSORS; i++) {
     const struct map_transfer *x = &p->transfer[i];
     text_printf(t, "tensor %s %s block %dx%d bytes %lld %s %+lld", name[i],
                 dtype_name(x->type), x->block_rows, x->block_columns,
-                (long long)x->bytes, i == MAP_IN0 ? "row" : "column",
+                (long long)x->bytes, i == IN0 ? "row" : "column",
                 (long long)x->column_stride_bytes);
     if (x->row_stride_bytes)
       text_printf(t, " row %+lld", (long long)x->row_stride_bytes);

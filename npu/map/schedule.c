@@ -28,17 +28,15 @@ enum { ROW, COLUMN, M, N, K, GROUP, BLOCK_M, BLOCK_N, BLOCK_K, AXES };
 static const char *const axis_id[AXES] = {
     "row", "column", "m", "n", "k", "group", "block_m", "block_n", "block_k"};
 
-enum { LAYOUT_DEPTH = 7, TENSORS = MAP_SUM + 1 };
-static const int layout[TENSORS][LAYOUT_DEPTH] = {
-    [MAP_IN0] = {ROW, M, K, GROUP, BLOCK_M, BLOCK_K, -1},
-    [MAP_IN1] = {COLUMN, N, K, BLOCK_K, BLOCK_N, -1, -1},
-    [MAP_OUT] = {COLUMN, M, N, GROUP, ROW, BLOCK_M, BLOCK_N},
-    [MAP_SUM] = {COLUMN, ROW, GROUP, BLOCK_M, BLOCK_N, -1, -1},
+enum { LAYOUT_DEPTH = 7, SCHEDULED = SUMS + 1 };
+static const int layout[SCHEDULED][LAYOUT_DEPTH] = {
+    [IN0] = {ROW, M, K, GROUP, BLOCK_M, BLOCK_K, -1},
+    [IN1] = {COLUMN, N, K, BLOCK_K, BLOCK_N, -1, -1},
+    [OUT] = {COLUMN, M, N, GROUP, ROW, BLOCK_M, BLOCK_N},
+    [SUMS] = {COLUMN, ROW, GROUP, BLOCK_M, BLOCK_N, -1, -1},
 };
 
-static struct teir_size constant(int64_t v) {
-  return (struct teir_size){v, -1};
-}
+static struct value constant(int64_t v) { return (struct value){v, -1}; }
 
 static struct teir_list list(struct arena *a, int count, const int *item) {
   return (struct teir_list){
@@ -52,9 +50,9 @@ static void add_axes(struct arena *a, struct teir *t, const int64_t *extent) {
     struct teir_axis *x = &t->axis[i];
     x->id = axis_id[i];
     x->extent = constant(extent[i]);
-    x->stride_bytes = arena_array(a, TENSORS, sizeof *x->stride_bytes);
-    x->offset_bytes = arena_array(a, TENSORS, sizeof *x->offset_bytes);
-    for (int j = 0; j < TENSORS; j++)
+    x->stride_bytes = arena_array(a, SCHEDULED, sizeof *x->stride_bytes);
+    x->offset_bytes = arena_array(a, SCHEDULED, sizeof *x->offset_bytes);
+    for (int j = 0; j < SCHEDULED; j++)
       x->stride_bytes[j] = x->offset_bytes[j] = constant(0);
   }
   for (int j = 0; j < t->tensor_count; j++) {
@@ -119,18 +117,17 @@ static struct teir_primitive *add_primitive(struct arena *a, struct teir *t,
 static void add_primitives(struct arena *a, struct teir *t,
                            const struct shape *s) {
   t->primitive = arena_array(a, GROUP_ZERO - ZERO, sizeof *t->primitive);
-  add_primitive(a, t, "zero_block", TEIR_ZERO, s, 1, (int[]){MAP_SUM});
+  add_primitive(a, t, "zero_block", TEIR_ZERO, s, 1, (int[]){SUMS});
   add_primitive(a, t, "product_block", TEIR_CONTRACTION, s, 3,
-                (int[]){MAP_IN0, MAP_IN1, MAP_SUM})
+                (int[]){IN0, IN1, SUMS})
       ->role[TEIR_K] = list(a, 1, (int[]){BLOCK_K});
   if (s->relu)
-    add_primitive(a, t, "relu_block", TEIR_RELU, s, 2,
-                  (int[]){MAP_SUM, MAP_SUM});
+    add_primitive(a, t, "relu_block", TEIR_RELU, s, 2, (int[]){SUMS, SUMS});
   if (!s->convert)
     return;
   struct teir_primitive *p = add_primitive(
       a, t, s->saturate ? "shift_block" : "cast_block",
-      s->saturate ? TEIR_SHIFT : TEIR_CAST, s, 2, (int[]){MAP_SUM, MAP_OUT});
+      s->saturate ? TEIR_SHIFT : TEIR_CAST, s, 2, (int[]){SUMS, OUT});
   if (s->saturate) {
     p->property_count = 1;
     p->property = arena_array(a, 1, sizeof *p->property);
@@ -206,16 +203,16 @@ struct teir *map_schedule(struct arena *a, const struct device *dev,
       [N] = b->rounds_n,      [K] = b->steps_k,        [GROUP] = b->group_m,
       [BLOCK_M] = b->block_m, [BLOCK_N] = b->block_n,  [BLOCK_K] = b->block_k,
   };
-  static const char *const id[TENSORS] = {"in0", "in1", "out", "sum"};
-  const enum dtype type[TENSORS] = {p->in0, p->in1, p->out, p->acc};
+  static const char *const id[SCHEDULED] = {"in0", "in1", "out", "sum"};
+  const enum dtype type[SCHEDULED] = {p->in0, p->in1, p->out, p->acc};
   const struct shape s = {.group = b->group_m > 1,
                           .relu = p->finish.relu,
                           .convert = p->acc != p->out,
                           .saturate = p->finish.saturate,
                           .shift = p->finish.shift};
   struct teir *t = arena_alloc(a, sizeof *t);
-  t->tensor_count = s.convert ? TENSORS : MAP_TENSORS;
-  t->tensor = arena_array(a, TENSORS, sizeof *t->tensor);
+  t->tensor_count = s.convert ? SCHEDULED : TENSORS;
+  t->tensor = arena_array(a, SCHEDULED, sizeof *t->tensor);
   for (int j = 0; j < t->tensor_count; j++)
     t->tensor[j] = (struct teir_tensor){.id = id[j], .type = type[j]};
   add_axes(a, t, extent);

@@ -32,6 +32,6 @@ static const struct calc *part_of(struct arena *a, enum dtype from,
 const struct calc_program *bf16_program(struct arena *a, enum dtype from,
                                         int tensor, int copy) {
   static const enum part part[][BF16_COPIES] = {
-      [RUN_IN0] = {ROUNDED, HIGH, LOW}, [RUN_IN1] = {ROUNDED, LOW, HIGH}};
+      [IN0] = {ROUNDED, HIGH, LOW}, [IN1] = {ROUNDED, LOW, HIGH}};
   return calc_compile(a, part_of(a, from, part[tensor][copy]));
 }

@@ -17,12 +17,11 @@ enum { INTERMEDIATE_BYTES = 1 << 30 };
 /* The first root over in2, in3 and input `to`; NULL: it is no such program. */
 static const struct teir *first_over(struct arena *a, const struct teir *t,
                                      int to) {
-  static const char *const id[RUN_TENSORS] = {"in0", "in1", "out"};
-  const int tensor[RUN_TENSORS] = {t->tensor_count - 2, t->tensor_count - 1,
-                                   to};
+  static const char *const id[TENSORS] = {"in0", "in1", "out"};
+  const int tensor[TENSORS] = {t->tensor_count - 2, t->tensor_count - 1, to};
   struct diag d = {0};
-  struct teir *first = teir_slice(a, t, 0, 1, tensor, RUN_TENSORS, &d);
-  for (int i = 0; first && i < RUN_TENSORS; i++)
+  struct teir *first = teir_slice(a, t, 0, 1, tensor, TENSORS, &d);
+  for (int i = 0; first && i < TENSORS; i++)
     first->tensor[i].id = id[i];
   return first;
 }
@@ -38,7 +37,7 @@ bool chain_split(struct arena *a, const struct teir *t, struct chain *c,
     for (int i = 0; i < in2; i++)
       rest[i] = i;
     c->product = teir_slice(a, t, 1, t->roots.count - 1, rest, in2, d);
-    while (!(c->first = first_over(a, t, c->to)) && c->to < RUN_IN1)
+    while (!(c->first = first_over(a, t, c->to)) && c->to < IN1)
       c->to++;
     if (!c->product || c->first)
       return c->product;
@@ -52,16 +51,16 @@ static bool apart(const struct product *first, const struct product *p, int t,
                   const char *in, const char *out, struct diag *d) {
   int64_t in_bytes = 0, out_bytes = 0;
   uint64_t x = (uint64_t)(uintptr_t)in + (uint64_t)first->offset[t];
-  uint64_t y = (uint64_t)(uintptr_t)out + (uint64_t)p->offset[RUN_OUT];
+  uint64_t y = (uint64_t)(uintptr_t)out + (uint64_t)p->offset[OUT];
   product_span(first, t, &in_bytes);
-  product_span(p, RUN_OUT, &out_bytes);
+  product_span(p, OUT, &out_bytes);
   return (x < y ? y - x >= (uint64_t)in_bytes : x - y >= (uint64_t)out_bytes) ||
          diag_declined(d, loc_none(), "out overlaps in%d", 2 + t);
 }
 
 static double iterations(const struct product *p) {
   double n = 1;
-  for (int role = 0; role < PRODUCT_ROLES; role++)
+  for (int role = 0; role < AXIS_ROLES; role++)
     n *= (double)p->extent[role];
   return n;
 }
@@ -85,16 +84,16 @@ void *chain_open(const struct chain *c, const struct product *first,
                  const struct product *p, void *const tensor[],
                  struct diag *d) {
   int64_t made = 0, read = 0;
-  product_span(first, RUN_OUT, &made);
+  product_span(first, OUT, &made);
   product_span(p, c->to, &read);
-  if (first->empty_out || first->type[RUN_OUT] != p->type[c->to] ||
-      read > made || first->offset[RUN_OUT] || p->offset[c->to]) {
+  if (first->empty_out || first->type[OUT] != p->type[c->to] || read > made ||
+      first->offset[OUT] || p->offset[c->to]) {
     diag_declined(d, loc_none(), "the first root does not make all of in%d",
                   c->to);
     return NULL;
   }
   for (int t = 0; t < 2; t++)
-    if (!apart(first, p, t, tensor[p->tensor_count + t], tensor[RUN_OUT], d))
+    if (!apart(first, p, t, tensor[p->tensor_count + t], tensor[OUT], d))
       return NULL;
   if (!pays(first, p, d))
     return NULL;

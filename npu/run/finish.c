@@ -14,7 +14,7 @@ struct match {
 };
 
 static bool is_sum(const struct match *m) {
-  return m->c->op == CALC_INPUT && m->p->input[m->c->input] == PRODUCT_SUM;
+  return m->c->op == CALC_INPUT && m->p->input[m->c->input] == SUMS;
 }
 
 /* `op` of the rest and an integer constant, on either side unless it is a
@@ -49,8 +49,8 @@ static bool clamps(struct match *m, int64_t *low, int64_t *high) {
 /* Whether sums and half a result stay below 2^31, so that the source's addition
  * does not wrap, which the array's does not. */
 static bool half_fits(const struct product *p, int64_t half) {
-  int64_t product = highest(p->type[RUN_IN0]) + 1, sum;
-  return !__builtin_mul_overflow(product, highest(p->type[RUN_IN1]) + 1,
+  int64_t product = highest(p->type[IN0]) + 1, sum;
+  return !__builtin_mul_overflow(product, highest(p->type[IN1]) + 1,
                                  &product) &&
          !__builtin_mul_overflow(product, p->extent[AXIS_K], &sum) &&
          sum <= INT32_MAX - half;
@@ -78,7 +78,7 @@ static bool relus(struct match m, struct run_finish *f) {
 }
 
 bool finish_read(const struct product *p, struct run_finish *f) {
-  enum dtype out = p->type[RUN_OUT];
+  enum dtype out = p->type[OUT];
   *f = (struct run_finish){0};
   if (p->accumulate)
     return false;

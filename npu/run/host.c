@@ -22,25 +22,24 @@ static struct value number(int64_t v) { return (struct value){v, -1}; }
 static struct contraction sums_of(const struct product *p,
                                   struct contraction_axis *axis) {
   struct contraction c = {.axis = axis, .acc = p->acc};
-  for (int i = 0; i < RUN_TENSORS; i++)
-    c.type[i] = i == RUN_OUT ? p->acc : p->type[i];
-  int64_t stride[PRODUCT_ROLES] = {0};
+  for (int i = 0; i < TENSORS; i++)
+    c.type[i] = i == OUT ? p->acc : p->type[i];
+  int64_t stride[AXIS_ROLES] = {0};
   stride[AXIS_N] = dtype_bytes(p->acc);
   stride[AXIS_M] = stride[AXIS_N] * p->extent[AXIS_N];
   stride[AXIS_C] = stride[AXIS_M] * p->extent[AXIS_M];
-  for (int role = 0; role < PRODUCT_ROLES; role++)
+  for (int role = 0; role < AXIS_ROLES; role++)
     c.axis_count += p->count[role];
   int at = c.axis_count;
-  for (int role = PRODUCT_ROLES - 1; role >= 0; role--)
+  for (int role = AXIS_ROLES - 1; role >= 0; role--)
     for (int i = p->count[role] - 1; i >= 0; i--) {
       const struct product_axis *x = &p->axis[role][i];
       axis[--at] = (struct contraction_axis){
           .name = x->id,
           .role = (enum axis_role)role,
           .extent = number(x->extent),
-          .stride_bytes = {number(x->stride_bytes[RUN_IN0]),
-                           number(x->stride_bytes[RUN_IN1]),
-                           number(stride[role])}};
+          .stride_bytes = {number(x->stride_bytes[IN0]),
+                           number(x->stride_bytes[IN1]), number(stride[role])}};
       stride[role] *= x->extent;
     }
   return c;
@@ -65,9 +64,8 @@ bool host_product(const struct run_device *device, const struct product *p,
   struct tail *tail = t ? tail_open(p, p->acc, tensor, d) : NULL;
   bool good = tail && dense_open(&sums, p, p->acc, d);
   if (good) {
-    void *const on[] = {(char *)tensor[RUN_IN0] + p->offset[RUN_IN0],
-                        (char *)tensor[RUN_IN1] + p->offset[RUN_IN1],
-                        sums.memory};
+    void *const on[] = {(char *)tensor[IN0] + p->offset[IN0],
+                        (char *)tensor[IN1] + p->offset[IN1], sums.memory};
     good = device->run_teir(t, on, d);
     if (good)
       store_all(p, tail, &sums);

@@ -21,11 +21,8 @@
 #include <string.h>
 
 /* Roles and tensors as rows and columns: in0 is M x K, in1 K x N, out M x N. */
-static const enum axis_role row_role[RUN_TENSORS] = {AXIS_M, AXIS_K, AXIS_M};
-static const enum axis_role column_role[RUN_TENSORS] = {AXIS_K, AXIS_N, AXIS_N};
-
-/* The run_plan's number of a role. */
-static int plan_axis(enum axis_role role) { return (int)role - AXIS_M; }
+static const enum axis_role row_role[TENSORS] = {AXIS_M, AXIS_K, AXIS_M};
+static const enum axis_role column_role[TENSORS] = {AXIS_K, AXIS_N, AXIS_N};
 
 /* What the device computes: K is `copies` times the product's; `finished`:
  * results that need no tail, else sums. */
@@ -41,14 +38,14 @@ struct work {
   struct run_session *session;
   const struct run_device *device;
   void *const *tensor;
-  int64_t launch[PRODUCT_ROLES];               /* extents of one launch */
-  int64_t blocks[PRODUCT_ROLES];               /* launches along each role */
-  int64_t *user[RUN_TENSORS][PRODUCT_ROLES];   /* offsets in user memory */
-  int64_t *buffer[RUN_TENSORS][PRODUCT_ROLES]; /* in the device's buffer */
-  int64_t packed[RUN_TENSORS]; /* the block that lies there; -1: none */
+  int64_t launch[AXIS_ROLES];           /* extents of one launch */
+  int64_t blocks[AXIS_ROLES];           /* launches along each role */
+  int64_t *user[TENSORS][AXIS_ROLES];   /* offsets in user memory */
+  int64_t *buffer[TENSORS][AXIS_ROLES]; /* in the device's buffer */
+  int64_t packed[TENSORS]; /* the block that lies there; -1: none */
   const struct recipe *recipe;
   struct arena *arena;
-  const struct calc_program *convert[RUN_OUT][BF16_COPIES]; /* NULL: copied */
+  const struct calc_program *convert[OUT][BF16_COPIES]; /* NULL: copied */
   struct dense gathered; /* all results; nothing: one launch */
   struct tail *tail;     /* NULL: results are copied or added */
 };
@@ -60,7 +57,7 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Offsets of one axis of a device buffer: its dims as digits, the most
  * significant first. */
-static void layout_offsets(const struct run_layout *l, int axis,
+static void layout_offsets(const struct run_layout *l, enum axis_role axis,
                            int64_t *offset) {
   int64_t count = 1;
   offset[0] = 0;
@@ -82,20 +79,20 @@ static void layout_offsets(const struct run_layout *l, int axis,
 static bool layout_check(const struct run_plan *plan, int tensor, int bytes,
                          struct diag *d) {
   const struct run_layout *l = &plan->tensor[tensor];
-  int64_t extent[RUN_AXES] = {1, 1, 1}, reach = bytes;
+  int64_t extent[AXIS_ROLES] = {1, 1, 1, 1}, reach = bytes;
   bool good = l->count >= 0 && l->count <= RUN_DIMS;
   for (int k = 0; good && k < l->count; k++) {
     int64_t step, n = l->dim[k].extent;
-    good = l->dim[k].axis >= 0 && l->dim[k].axis < RUN_AXES && n >= 1 &&
+    good = l->dim[k].axis < AXIS_ROLES && n >= 1 &&
            l->dim[k].stride_bytes >= 0 &&
            !__builtin_mul_overflow(n - 1, l->dim[k].stride_bytes, &step) &&
            !__builtin_add_overflow(reach, step, &reach) &&
            !__builtin_mul_overflow(extent[l->dim[k].axis], n,
                                    &extent[l->dim[k].axis]);
   }
-  int64_t want[RUN_AXES] = {plan->m, plan->n, plan->k};
-  want[tensor == RUN_IN0 ? RUN_N : tensor == RUN_IN1 ? RUN_M : RUN_K] = 1;
-  for (int i = 0; i < RUN_AXES; i++)
+  int64_t want[AXIS_ROLES] = {1, plan->m, plan->n, plan->k};
+  want[tensor == IN0 ? AXIS_N : tensor == IN1 ? AXIS_M : AXIS_K] = 1;
+  for (int i = 0; i < AXIS_ROLES; i++)
     good = good && extent[i] == want[i] && want[i] >= 1;
   if (good && (uint64_t)reach <= l->bytes)
     return true;
@@ -108,9 +105,9 @@ static bool layout_check(const struct run_plan *plan, int tensor, int bytes,
 
 static bool plan_check(const struct run_plan *plan, const struct run_problem *p,
                        struct diag *d) {
-  return layout_check(plan, RUN_IN0, dtype_bytes(p->in0), d) &&
-         layout_check(plan, RUN_IN1, dtype_bytes(p->in1), d) &&
-         layout_check(plan, RUN_OUT, dtype_bytes(p->out), d);
+  return layout_check(plan, IN0, dtype_bytes(p->in0), d) &&
+         layout_check(plan, IN1, dtype_bytes(p->in1), d) &&
+         layout_check(plan, OUT, dtype_bytes(p->out), d);
 }
 
 static bool no_memory(struct diag *d) {
@@ -118,8 +115,8 @@ static bool no_memory(struct diag *d) {
 }
 
 static bool make_offsets(struct work *w, struct diag *d) {
-  for (int t = 0; t < RUN_TENSORS; t++)
-    for (int role = 0; role < PRODUCT_ROLES; role++) {
+  for (int t = 0; t < TENSORS; t++)
+    for (int role = 0; role < AXIS_ROLES; role++) {
       if (role != AXIS_C && role != (int)row_role[t] &&
           role != (int)column_role[t])
         continue;
@@ -131,15 +128,15 @@ static bool make_offsets(struct work *w, struct diag *d) {
       w->buffer[t][role] = malloc((size_t)w->launch[role] * sizeof(int64_t));
       if (!w->buffer[t][role])
         return no_memory(d);
-      layout_offsets(&w->plan->tensor[t], plan_axis((enum axis_role)role),
+      layout_offsets(&w->plan->tensor[t], (enum axis_role)role,
                      w->buffer[t][role]);
     }
   return true;
 }
 
 static void work_free(struct work *w) {
-  for (int t = 0; t < RUN_TENSORS; t++)
-    for (int role = 0; role < PRODUCT_ROLES; role++) {
+  for (int t = 0; t < TENSORS; t++)
+    for (int role = 0; role < AXIS_ROLES; role++) {
       free(w->user[t][role]);
       free(w->buffer[t][role]);
     }
@@ -151,7 +148,7 @@ static void work_free(struct work *w) {
 /* Results of another type than out's are converted by a tail. */
 static bool make_tail(struct work *w, struct diag *d) {
   enum dtype sum = w->recipe->problem.out;
-  if (w->recipe->finished || (!w->p->tail && w->p->type[RUN_OUT] == sum))
+  if (w->recipe->finished || (!w->p->tail && w->p->type[OUT] == sum))
     return true;
   w->tail = tail_open(w->p, sum, w->tensor, d);
   return w->tail;
@@ -160,10 +157,10 @@ static bool make_tail(struct work *w, struct diag *d) {
 static void make_conversions(struct work *w) {
   const struct run_problem *to = &w->recipe->problem;
   w->arena = arena_open();
-  for (int t = RUN_IN0; t <= RUN_IN1; t++)
+  for (int t = IN0; t <= IN1; t++)
     for (int i = 0; i < w->recipe->copies; i++)
       if (w->recipe->copies > 1 ||
-          w->p->type[t] != (t == RUN_IN0 ? to->in0 : to->in1))
+          w->p->type[t] != (t == IN0 ? to->in0 : to->in1))
         w->convert[t][i] = bf16_program(w->arena, w->p->type[t], t, i);
 }
 
@@ -176,7 +173,7 @@ static int64_t whole(const struct work *w, enum axis_role role) {
 
 /* Which block of each role a launch works on. */
 struct block {
-  int64_t at[PRODUCT_ROLES];
+  int64_t at[AXIS_ROLES];
 };
 
 static int64_t first(const struct work *w, const struct block *b,
@@ -217,7 +214,7 @@ static struct pack_matrix in_gathered(const struct work *w,
 /* The same matrix from another place along K on. */
 static struct pack_matrix along_k(struct pack_matrix m, int t,
                                   const int64_t *offset) {
-  *(t == RUN_IN0 ? &m.column : &m.row) = offset;
+  *(t == IN0 ? &m.column : &m.row) = offset;
   return m;
 }
 
@@ -233,8 +230,8 @@ static void convert(const struct work *w, const struct block *b, int t) {
         .x = {along_k(in_user(w, b, t), t, w->user[t][AXIS_K] + k % copy),
               along_k(in_buffer(w, t), t, w->buffer[t][AXIS_K] + k - begin)}};
     map_block(w->convert[t][k / copy], &o,
-              t == RUN_IN0 ? extent(w, b, AXIS_M) : next - k,
-              t == RUN_IN0 ? next - k : extent(w, b, AXIS_N));
+              t == IN0 ? extent(w, b, AXIS_M) : next - k,
+              t == IN0 ? next - k : extent(w, b, AXIS_N));
   }
 }
 
@@ -277,18 +274,18 @@ static void store(const struct work *w, const struct block *b,
     tail_store(w->tail, from, b->at[AXIS_C]);
     return;
   }
-  struct pack_matrix to = in_user(w, b, RUN_OUT);
+  struct pack_matrix to = in_user(w, b, OUT);
   copy_results(w, b, w->p->accumulate, &to, from);
 }
 
 static bool run_block(struct work *w, const struct block *b,
                       struct run_report *report, struct diag *d) {
-  pack(w, b, RUN_IN0);
-  pack(w, b, RUN_IN1);
+  pack(w, b, IN0);
+  pack(w, b, IN1);
   report->launches++;
   if (!w->device->launch(w->session, &report->counts, d))
     return false;
-  struct pack_matrix from = in_buffer(w, RUN_OUT);
+  struct pack_matrix from = in_buffer(w, OUT);
   if (w->gathered.memory) {
     struct pack_matrix to = in_gathered(w, b);
     copy_results(w, b, b->at[AXIS_K] > 0, &to, &from);
@@ -301,7 +298,7 @@ static bool run_block(struct work *w, const struct block *b,
 /* Everything gathered goes to out; nothing can fail any more. */
 static void write_gathered(const struct work *w) {
   struct work all = *w;
-  for (int role = AXIS_M; role < PRODUCT_ROLES; role++)
+  for (int role = AXIS_M; role < AXIS_ROLES; role++)
     all.launch[role] = w->p->extent[role];
   struct block b = {{0}};
   for (; b.at[AXIS_C] < w->p->extent[AXIS_C]; b.at[AXIS_C]++) {
@@ -329,15 +326,15 @@ static bool run_blocks(struct work *w, struct run_report *report,
 
 static bool run_work(struct work *w, struct run_report *report,
                      struct diag *d) {
-  const int64_t launch[PRODUCT_ROLES] = {1, w->plan->m, w->plan->n, w->plan->k};
+  const int64_t launch[AXIS_ROLES] = {1, w->plan->m, w->plan->n, w->plan->k};
   int64_t launches = 1;
-  for (int role = 0; role < PRODUCT_ROLES; role++) {
+  for (int role = 0; role < AXIS_ROLES; role++) {
     w->launch[role] = launch[role];
     w->blocks[role] = cut(whole(w, (enum axis_role)role), launch[role]);
     if (__builtin_mul_overflow(launches, w->blocks[role], &launches))
       return diag_declined(d, loc_none(), "too many launches");
   }
-  for (int t = 0; t < RUN_TENSORS; t++)
+  for (int t = 0; t < TENSORS; t++)
     w->packed[t] = -1;
   make_conversions(w);
   bool good = make_offsets(w, d) && make_tail(w, d) &&
@@ -352,7 +349,7 @@ static bool run_work(struct work *w, struct run_report *report,
 
 /* Whether some input has a float type that the device does not multiply. */
 static bool has_wide_floats(const struct product *p) {
-  for (int t = RUN_IN0; t <= RUN_IN1; t++)
+  for (int t = IN0; t <= IN1; t++)
     if (dtype_kind(p->type[t]) == DTYPE_FLOAT && p->type[t] != DTYPE_BF16)
       return true;
   return false;
@@ -381,15 +378,14 @@ static bool recipe_make(const struct product *p, enum f32_mode f32,
     return diag_declined(d, loc_none(),
                          "inputs of type %s and %s; f32=bf16 and f32=bf16x3 "
                          "round or split floats",
-                         dtype_name(p->type[RUN_IN0]),
-                         dtype_name(p->type[RUN_IN1]));
+                         dtype_name(p->type[IN0]), dtype_name(p->type[IN1]));
   r->finished = false;
   r->copies = wide && f32 == F32_BF16X3 ? BF16_COPIES : 1;
   r->problem = (struct run_problem){.m = p->extent[AXIS_M],
                                     .n = p->extent[AXIS_N],
                                     .k = p->extent[AXIS_K] * r->copies,
-                                    .in0 = input_type(p, RUN_IN0),
-                                    .in1 = input_type(p, RUN_IN1)};
+                                    .in0 = input_type(p, IN0),
+                                    .in1 = input_type(p, IN1)};
   if (r->problem.k > INT32_MAX)
     return diag_declined(d, loc_none(), "K is too long to be split");
   return sum_type(p, wide, &r->problem.out, d);
@@ -438,7 +434,7 @@ static void build(struct cache_entry *e, const struct run_compiler *compiler,
 
 static size_t plan_bytes(const struct run_plan *plan) {
   size_t bytes = 0;
-  for (int i = 0; i < RUN_TENSORS; i++)
+  for (int i = 0; i < TENSORS; i++)
     bytes += plan->tensor[i].bytes;
   return bytes;
 }
@@ -504,7 +500,7 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
   struct cache_entry *e = NULL;
   struct diag unfinished = {0};
   results = sums;
-  results.problem.out = p->type[RUN_OUT];
+  results.problem.out = p->type[OUT];
   results.finished = finish_read(p, &results.problem.finish);
   if (results.finished)
     e = take_plan(plans, compiler, device, o, &results.problem, report,

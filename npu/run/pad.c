@@ -40,7 +40,7 @@ struct padding {
 /* ---- which axes, which limits ---- */
 
 static enum axis_role own_role(int tensor) {
-  return tensor == RUN_IN0 ? AXIS_M : AXIS_N;
+  return tensor == IN0 ? AXIS_M : AXIS_N;
 }
 
 static void add_axes(struct padding *x, enum axis_role role) {
@@ -57,14 +57,14 @@ static bool moves(const struct product *p, int limit, enum axis_role role) {
 }
 
 static bool keeps(const struct product *p, int tensor, int limit) {
-  return !moves(p, limit, own_role(RUN_IN0 + RUN_IN1 - tensor));
+  return !moves(p, limit, own_role(IN0 + IN1 - tensor));
 }
 
 /* An input beside one of which something is made becomes as wide, but for i8,
  * which the device multiplies by wider ones. */
 static bool is_made(const struct product *p, int tensor) {
   return p->map[tensor] ||
-         (p->map[RUN_IN0 + RUN_IN1 - tensor] && p->type[tensor] != DTYPE_I8);
+         (p->map[IN0 + IN1 - tensor] && p->type[tensor] != DTYPE_I8);
 }
 
 static void compile(struct padding *x, struct arena *a) {
@@ -249,8 +249,8 @@ static bool place_axes(struct product *p, int tensor, int64_t *bytes) {
 static bool check_read(const struct padding *x, void *const tensor[],
                        struct diag *d) {
   int64_t bytes = 0;
-  uint64_t out = address(x->p, RUN_OUT, tensor);
-  product_span(x->p, RUN_OUT, &bytes);
+  uint64_t out = address(x->p, OUT, tensor);
+  product_span(x->p, OUT, &bytes);
   if (x->left_out)
     return diag_declined(d, loc_none(),
                          "in%d has elements at which no product counts",
@@ -264,7 +264,7 @@ static bool check_read(const struct padding *x, void *const tensor[],
 
 /* One copy of an element stands for all that is made of it. */
 static bool check_extras(const struct padding *x, struct diag *d) {
-  enum axis_role other = own_role(RUN_IN0 + RUN_IN1 - x->tensor);
+  enum axis_role other = own_role(IN0 + IN1 - x->tensor);
   for (int a = 0; a < x->p->count[other]; a++)
     for (int i = MAP_EXTRA; i < x->reads; i++)
       if (x->p->axis[other][a].extent > 1 &&
@@ -335,13 +335,13 @@ static void narrow(const struct padding *x, struct padded *to) {
 /* Every limit moves with the axes of one input only. */
 static bool check_limits(const struct product *p, struct diag *d) {
   for (int i = 0; i < p->limit_count; i++)
-    if (!keeps(p, RUN_IN0, i) && !keeps(p, RUN_IN1, i))
+    if (!keeps(p, IN0, i) && !keeps(p, IN1, i))
       return diag_declined(d, loc_none(), "a limit moves with M and N axes");
   return true;
 }
 
 bool padded_needed(const struct product *p) {
-  return p->limit_count || p->map[RUN_IN0] || p->map[RUN_IN1];
+  return p->limit_count || p->map[IN0] || p->map[IN1];
 }
 
 bool padded_open(struct padded *to, const struct product *p,
@@ -349,18 +349,18 @@ bool padded_open(struct padded *to, const struct product *p,
   *to = (struct padded){.product = *p};
   memcpy(to->tensor, tensor, (size_t)p->tensor_count * sizeof *tensor);
   to->product.limit_count = 0;
-  to->product.map[RUN_IN0] = to->product.map[RUN_IN1] = NULL;
-  struct padding in0 = padding_of(p, RUN_IN0), in1 = padding_of(p, RUN_IN1);
+  to->product.map[IN0] = to->product.map[IN1] = NULL;
+  struct padding in0 = padding_of(p, IN0), in1 = padding_of(p, IN1);
   if (!check_limits(p, d) || !pad(&in0, to, tensor, d) ||
       !pad(&in1, to, tensor, d))
     return false;
   narrow(&in1, to);
-  if (to->product.type[RUN_IN1] == DTYPE_I8)
+  if (to->product.type[IN1] == DTYPE_I8)
     narrow(&in0, to);
   return true;
 }
 
 void padded_close(struct padded *x) {
-  free(x->copy[RUN_IN0]);
-  free(x->copy[RUN_IN1]);
+  free(x->copy[IN0]);
+  free(x->copy[IN1]);
 }

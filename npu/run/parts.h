@@ -19,15 +19,8 @@ bool run_options_read(const char *door, const char *text, struct run_options *,
 bool run_options_device(const char *word, struct run_options *, struct diag *);
 
 /* ---- product.c: a TEIR and its run-time values as a matrix product ---- */
-/* Tensors are numbered as in the TEIR: in0, in1, out, and with a tail the sum,
- * which is nowhere in memory, and the tail's extras. */
-enum {
-  PRODUCT_ROLES = 4,
-  PRODUCT_AXES = 16,
-  PRODUCT_SUM = RUN_TENSORS,
-  PRODUCT_EXTRA,
-  PRODUCT_TENSORS = RUN_TENSORS + CALC_INPUTS - 1
-};
+/* With a tail the sum is a tensor that is nowhere in memory. */
+enum { PRODUCT_AXES = 16, PRODUCT_TENSORS = TENSORS + CALC_INPUTS - 1 };
 enum { PRODUCT_LIMITS = 16 };
 struct product_axis {
   const char *id;
@@ -42,12 +35,12 @@ struct product {
   bool accumulate;
   const struct calc *tail;             /* the TEIR's; NULL: none */
   int input_count, input[CALC_INPUTS]; /* of the tail: tensors */
-  const struct calc *map[RUN_OUT];     /* what is multiplied in the place of an
+  const struct calc *map[OUT];         /* what is multiplied in the place of an
                                         * input's element; NULL: the element */
-  int map_input[RUN_OUT][CALC_INPUTS]; /* tensors */
-  int count[PRODUCT_ROLES];
-  struct product_axis axis[PRODUCT_ROLES][PRODUCT_AXES]; /* by axis_role */
-  int64_t extent[PRODUCT_ROLES];   /* product of the role's extents */
+  int map_input[OUT][CALC_INPUTS];     /* tensors */
+  int count[AXIS_ROLES];
+  struct product_axis axis[AXIS_ROLES][PRODUCT_AXES]; /* by axis_role */
+  int64_t extent[AXIS_ROLES];      /* product of the role's extents */
   int64_t offset[PRODUCT_TENSORS]; /* bytes from the base to element 0 */
   int limit_count; /* only products count, and are read, at which no limit is
                       below zero */
@@ -79,7 +72,7 @@ int64_t *product_new_offsets(const struct product *, enum axis_role,
 /* Results in a C x M x N array without gaps. */
 struct dense {
   char *memory;
-  int64_t *offset[PRODUCT_ROLES]; /* of C, M and N */
+  int64_t *offset[AXIS_ROLES]; /* of C, M and N */
 };
 bool dense_open(struct dense *, const struct product *, enum dtype,
                 struct diag *);
@@ -103,7 +96,7 @@ void *chain_open(const struct chain *, const struct product *first,
 struct padded {
   struct product product; /* without limits and maps, on these tensors: */
   void *tensor[PRODUCT_TENSORS];
-  void *copy[RUN_OUT]; /* of inputs; NULL: none */
+  void *copy[OUT]; /* of inputs; NULL: none */
 };
 /* Does the product need them? */
 bool padded_needed(const struct product *);

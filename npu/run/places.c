@@ -6,7 +6,7 @@
 
 bool product_span(const struct product *p, int tensor, int64_t *bytes) {
   *bytes = dtype_bytes(p->type[tensor]);
-  for (int role = 0; role < PRODUCT_ROLES; role++)
+  for (int role = 0; role < AXIS_ROLES; role++)
     for (int i = 0; i < p->count[role]; i++) {
       const struct product_axis *x = &p->axis[role][i];
       int64_t more;
@@ -24,7 +24,7 @@ bool product_span(const struct product *p, int tensor, int64_t *bytes) {
  * by whole periods add nothing. */
 static int64_t width(const struct product *p, int tensor, int64_t period) {
   int64_t bytes = dtype_bytes(p->type[tensor]);
-  for (int role = 0; role < PRODUCT_ROLES; role++)
+  for (int role = 0; role < AXIS_ROLES; role++)
     for (int i = 0; i < p->count[role]; i++) {
       const struct product_axis *x = &p->axis[role][i];
       if (x->stride_bytes[tensor] % period)
@@ -41,7 +41,7 @@ static bool beside(const struct product *p, int tensor, uint64_t out,
     return false;
   uint64_t n = (uint64_t)period;
   uint64_t distance = in >= out ? (in - out) % n : (n - (out - in) % n) % n;
-  uint64_t out_width = (uint64_t)width(p, RUN_OUT, period);
+  uint64_t out_width = (uint64_t)width(p, OUT, period);
   uint64_t in_width = (uint64_t)width(p, tensor, period);
   return distance >= out_width && in_width <= n - distance;
 }
@@ -49,14 +49,14 @@ static bool beside(const struct product *p, int tensor, uint64_t out,
 static bool tensor_disjoint(const struct product *p, int tensor, uint64_t out,
                             uint64_t in) {
   int64_t out_bytes = 0, in_bytes = 0;
-  product_span(p, RUN_OUT, &out_bytes);
+  product_span(p, OUT, &out_bytes);
   product_span(p, tensor, &in_bytes);
   if (out < in ? in - out >= (uint64_t)out_bytes
                : out - in >= (uint64_t)in_bytes)
     return true;
-  for (int role = 0; role < PRODUCT_ROLES; role++)
+  for (int role = 0; role < AXIS_ROLES; role++)
     for (int i = 0; i < p->count[role]; i++)
-      if (beside(p, tensor, out, in, p->axis[role][i].stride_bytes[RUN_OUT]) ||
+      if (beside(p, tensor, out, in, p->axis[role][i].stride_bytes[OUT]) ||
           beside(p, tensor, out, in, p->axis[role][i].stride_bytes[tensor]))
         return true;
   return false;
@@ -64,13 +64,13 @@ static bool tensor_disjoint(const struct product *p, int tensor, uint64_t out,
 
 /* Does an extra lie where out lies, element by element? */
 static bool is_out(const struct product *p, int tensor) {
-  for (int role = 0; role < PRODUCT_ROLES; role++)
+  for (int role = 0; role < AXIS_ROLES; role++)
     for (int i = 0; i < p->count[role]; i++) {
       const struct product_axis *x = &p->axis[role][i];
-      if (x->extent > 1 && x->stride_bytes[tensor] != x->stride_bytes[RUN_OUT])
+      if (x->extent > 1 && x->stride_bytes[tensor] != x->stride_bytes[OUT])
         return false;
     }
-  return dtype_bytes(p->type[tensor]) == dtype_bytes(p->type[RUN_OUT]);
+  return dtype_bytes(p->type[tensor]) == dtype_bytes(p->type[OUT]);
 }
 
 bool product_disjoint(const struct product *p, void *const tensor[],
@@ -80,14 +80,13 @@ bool product_disjoint(const struct product *p, void *const tensor[],
   for (int i = 0; i < p->tensor_count; i++)
     at[i] = (uint64_t)(uintptr_t)tensor[i] + (uint64_t)p->offset[i];
   for (int i = 0; i < p->tensor_count; i++) {
-    if (i == RUN_OUT || i == PRODUCT_SUM ||
-        tensor_disjoint(p, i, at[RUN_OUT], at[i]) ||
-        (i >= PRODUCT_EXTRA && at[i] == at[RUN_OUT] && is_out(p, i)))
+    if (i == OUT || i == SUMS || tensor_disjoint(p, i, at[OUT], at[i]) ||
+        (i >= EXTRAS && at[i] == at[OUT] && is_out(p, i)))
       continue;
-    if (i <= RUN_IN1)
+    if (i <= IN1)
       return diag_declined(d, loc_none(), "out overlaps %s", name[i]);
     return diag_declined(d, loc_none(), "out overlaps element-wise tensor x%d",
-                         i - PRODUCT_EXTRA);
+                         i - EXTRAS);
   }
   return true;
 }
@@ -148,7 +147,7 @@ bool dense_open(struct dense *x, const struct product *p, enum dtype type,
 }
 
 void dense_close(struct dense *x) {
-  for (int role = 0; role < PRODUCT_ROLES; role++)
+  for (int role = 0; role < AXIS_ROLES; role++)
     free(x->offset[role]);
   free(x->memory);
   *x = (struct dense){0};

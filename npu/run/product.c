@@ -38,7 +38,7 @@ static bool decline_at(struct reading *r, struct loc at, const char *what,
   return diag_declined(r->d, at, "%s '%s'", what, id);
 }
 
-static int64_t valued(const struct reading *r, struct teir_size s) {
+static int64_t valued(const struct reading *r, struct value s) {
   return s.symbol < 0 ? s.constant : r->value[s.symbol];
 }
 
@@ -46,9 +46,9 @@ static int64_t valued(const struct reading *r, struct teir_size s) {
 
 /* A Map to out is a tail, others make elements. */
 static struct place *place_of_map(struct reading *r, int primitive) {
-  return teir_output(r->t, primitive) == RUN_OUT     ? &r->map
-         : teir_input(r->t, primitive, 0) == RUN_IN1 ? &r->element[RUN_IN1]
-                                                     : &r->element[RUN_IN0];
+  return teir_output(r->t, primitive) == OUT     ? &r->map
+         : teir_input(r->t, primitive, 0) == IN1 ? &r->element[IN1]
+                                                 : &r->element[IN0];
 }
 
 static bool found(struct reading *r, const struct teir_node *n) {
@@ -104,7 +104,7 @@ static bool place_has(const struct teir *t, const struct place *p, int axis) {
 
 /* Tensors that are what elements make, which lie nowhere: the last ones. */
 static int elements(const struct reading *r) {
-  return r->element[RUN_IN0].found + r->element[RUN_IN1].found;
+  return r->element[IN0].found + r->element[IN1].found;
 }
 
 /* What is multiplied in the place of an input. */
@@ -117,7 +117,7 @@ static int multiplied(const struct reading *r, int input) {
 static bool check_tensors(struct reading *r, int summed) {
   static const char *const id[] = {"in0", "in1", "out", "sum"};
   const struct teir *t = r->t;
-  int least = summed + 1, most = r->map.found ? PRODUCT_TENSORS : RUN_TENSORS;
+  int least = summed + 1, most = r->map.found ? PRODUCT_TENSORS : TENSORS;
   most += r->map.found ? elements(r) : 0;
   if (t->tensor_count < least || t->tensor_count > most)
     return diag_declined(r->d, loc_none(), "%d tensors; this form has %d to %d",
@@ -127,8 +127,8 @@ static bool check_tensors(struct reading *r, int summed) {
       return decline_at(r, t->tensor[i].at, "unexpected tensor",
                         t->tensor[i].id);
   int p = r->contraction.primitive;
-  if (teir_input(t, p, 0) != multiplied(r, RUN_IN0) ||
-      teir_input(t, p, 1) != multiplied(r, RUN_IN1) ||
+  if (teir_input(t, p, 0) != multiplied(r, IN0) ||
+      teir_input(t, p, 1) != multiplied(r, IN1) ||
       teir_output(t, p) != summed ||
       (r->zero.found && teir_output(t, r->zero.primitive) != summed))
     return decline_at(r, t->primitive[p].at, "unexpected operands of",
@@ -170,11 +170,11 @@ static bool read_tail(struct reading *r, struct product *p) {
   p->input_count = teir_input_count(t, map);
   for (int i = 0; i < p->input_count; i++) {
     p->input[i] = teir_input(t, map, i);
-    if (p->input[i] == RUN_IN0 || p->input[i] == RUN_IN1)
+    if (p->input[i] == IN0 || p->input[i] == IN1)
       return decline_at(r, t->primitive[map].at,
                         "an input of the Contraction in", t->primitive[map].id);
   }
-  return teir_output(t, map) == RUN_OUT ||
+  return teir_output(t, map) == OUT ||
          decline_at(r, t->primitive[map].at, "unexpected output of",
                     t->primitive[map].id);
 }
@@ -196,8 +196,7 @@ static bool read_element(struct reading *r, int input, struct product *p) {
   p->map[input] = t->primitive[e->primitive].expr;
   for (int i = 0; i < from; i++) {
     int in = p->map_input[input][i] = teir_input(t, e->primitive, i);
-    if (i ? in < PRODUCT_EXTRA || in >= t->tensor_count - elements(r)
-          : in != input)
+    if (i ? in < EXTRAS || in >= t->tensor_count - elements(r) : in != input)
       return decline_at(r, at, "unexpected input of", id);
   }
   for (int i = 0; i < c->depth; i++)
@@ -212,11 +211,11 @@ static bool check_tail_axis(struct reading *r, const struct teir_axis *x,
                             bool inner) {
   if (valued(r, x->extent) <= 1)
     return true;
-  if (!inner && valued(r, x->stride_bytes[RUN_OUT]) == 0)
+  if (!inner && valued(r, x->stride_bytes[OUT]) == 0)
     return decline_at(r, x->at, "out is written again along axis", x->id);
-  if (valued(r, x->stride_bytes[PRODUCT_SUM]))
+  if (valued(r, x->stride_bytes[SUMS]))
     return decline_at(r, x->at, "the sum moves along axis", x->id);
-  for (int i = RUN_OUT; inner && i < r->t->tensor_count; i++)
+  for (int i = OUT; inner && i < r->t->tensor_count; i++)
     if (valued(r, x->stride_bytes[i]) || valued(r, x->offset_bytes[i]))
       return decline_at(r, x->at, "more than in0 and in1 moves along axis",
                         x->id);
@@ -248,19 +247,19 @@ static bool check_sum_type(struct reading *r, enum dtype to) {
 
 /* ---- axes ---- */
 
-static enum axis_role role_of(const int64_t stride[RUN_TENSORS]) {
-  if (stride[RUN_OUT] == 0)
+static enum axis_role role_of(const int64_t stride[TENSORS]) {
+  if (stride[OUT] == 0)
     return AXIS_K;
-  if (stride[RUN_IN1] == 0)
+  if (stride[IN1] == 0)
     return AXIS_M;
-  return stride[RUN_IN0] == 0 ? AXIS_N : AXIS_C;
+  return stride[IN0] == 0 ? AXIS_N : AXIS_C;
 }
 
 /* Axes of a role lie with the larger stride first, so that the fused axis runs
  * through memory forwards. */
 static void insert(struct product *p, enum axis_role role,
                    struct product_axis x) {
-  int key = role == AXIS_K ? RUN_IN1 : RUN_OUT, at = p->count[role]++;
+  int key = role == AXIS_K ? IN1 : OUT, at = p->count[role]++;
   while (at > 0 &&
          p->axis[role][at - 1].stride_bytes[key] < x.stride_bytes[key]) {
     p->axis[role][at] = p->axis[role][at - 1];
@@ -270,8 +269,9 @@ static void insert(struct product *p, enum axis_role role,
 }
 
 /* As those that must not be below zero: v < 0 says that -1 - v is not. */
-static int64_t limit_value(const struct reading *r, const struct teir_limit *l,
-                           struct teir_size s, int64_t base) {
+static int64_t limit_value(const struct reading *r,
+                           const struct affine_guard *l, struct value s,
+                           int64_t base) {
   int64_t v = valued(r, s);
   return l->below ? (int64_t)((uint64_t)base - (uint64_t)v) : v;
 }
@@ -282,7 +282,7 @@ static bool read_limits(struct reading *r, struct product *p) {
     return diag_declined(r->d, loc_none(), "more than %d limits",
                          PRODUCT_LIMITS);
   for (int i = 0; i < p->limit_count; i++) {
-    const struct teir_limit *l = &r->t->limit[i];
+    const struct affine_guard *l = &r->t->limit[i];
     p->limit[i] = limit_value(r, l, l->start, -1);
   }
   return true;
@@ -311,10 +311,10 @@ static bool read_axis(struct reading *r, int axis, struct product *p) {
       return decline_at(r, from->at, "an offset beyond 64 bits on", x.id);
   }
   for (int i = 0; i < p->limit_count; i++) {
-    const struct teir_limit *l = &r->t->limit[i];
+    const struct affine_guard *l = &r->t->limit[i];
     x.step[i] = limit_value(r, l, l->step[axis], 0);
   }
-  if (r->zero.found && x.extent > 1 && x.stride_bytes[RUN_OUT] && !in_zero)
+  if (r->zero.found && x.extent > 1 && x.stride_bytes[OUT] && !in_zero)
     return decline_at(r, from->at, "out is not zeroed along axis", x.id);
   insert(p, role_of(x.stride_bytes), x);
   return true;
@@ -331,7 +331,7 @@ static bool check_zero(struct reading *r) {
   for (int i = 0; i < z->depth && i < c->depth && z->node[i] == c->node[i];
        i++) {
     const struct teir_axis *x = &r->t->axis[r->t->node[z->node[i]].axis];
-    if (valued(r, x->extent) > 1 && valued(r, x->stride_bytes[RUN_OUT]) == 0)
+    if (valued(r, x->extent) > 1 && valued(r, x->stride_bytes[OUT]) == 0)
       return decline_at(r, x->at, "out is zeroed again along axis", x->id);
   }
   for (int i = 0; i < r->t->axis_count; i++)
@@ -342,7 +342,7 @@ static bool check_zero(struct reading *r) {
 }
 
 static bool fuse_extents(struct reading *r, struct product *p) {
-  for (int role = 0; role < PRODUCT_ROLES; role++) {
+  for (int role = 0; role < AXIS_ROLES; role++) {
     p->extent[role] = 1;
     for (int i = 0; i < p->count[role]; i++) {
       int64_t extent = p->axis[role][i].extent;
@@ -373,11 +373,11 @@ static int out_axes(const struct product *p,
   for (int role = AXIS_C; role < AXIS_K; role++)
     for (int i = 0; i < p->count[role]; i++) {
       const struct product_axis *x = &p->axis[role][i];
-      int64_t stride = x->stride_bytes[RUN_OUT];
+      int64_t stride = x->stride_bytes[OUT];
       int at = count;
       if (x->extent <= 1)
         continue;
-      for (; at > 0 && sorted[at - 1]->stride_bytes[RUN_OUT] > stride; at--)
+      for (; at > 0 && sorted[at - 1]->stride_bytes[OUT] > stride; at--)
         sorted[at] = sorted[at - 1];
       sorted[at] = x;
       count++;
@@ -390,13 +390,13 @@ static int out_axes(const struct product *p,
 static bool check_out(struct reading *r, const struct product *p) {
   const struct product_axis *axis[PRODUCT_AXES];
   int count = out_axes(p, axis);
-  int64_t reach = dtype_bytes(p->type[RUN_OUT]);
+  int64_t reach = dtype_bytes(p->type[OUT]);
   for (int i = 0; i < count; i++) {
-    if (axis[i]->stride_bytes[RUN_OUT] < reach)
+    if (axis[i]->stride_bytes[OUT] < reach)
       return decline_at(r, loc_none(),
                         "two iterations write one place along axis",
                         axis[i]->id);
-    reach += axis[i]->stride_bytes[RUN_OUT] * (axis[i]->extent - 1);
+    reach += axis[i]->stride_bytes[OUT] * (axis[i]->extent - 1);
   }
   return true;
 }
@@ -409,13 +409,13 @@ bool product_read(const struct teir *t, const int64_t *value, struct product *p,
     return false;
   if (!r.contraction.found)
     return diag_declined(d, loc_none(), "the TEIR holds no Contraction");
-  int summed = r.map.found ? PRODUCT_SUM : RUN_OUT;
+  int summed = r.map.found ? SUMS : OUT;
   if (!check_tensors(&r, summed) ||
       !check_sum_type(&r, t->tensor[summed].type) || !check_zero(&r) ||
       (r.map.found &&
        (!check_tail_places(&r) || !check_tail_axes(&r) || !read_tail(&r, p))))
     return false;
-  if (!read_element(&r, RUN_IN0, p) || !read_element(&r, RUN_IN1, p))
+  if (!read_element(&r, IN0, p) || !read_element(&r, IN1, p))
     return false;
   p->tensor_count = t->tensor_count - elements(&r);
   for (int i = 0; i < p->tensor_count; i++)
@@ -454,10 +454,10 @@ static void describe_tail(const struct product *p, struct run_report *r) {
   char name[CALC_INPUTS][16];
   const char *names[CALC_INPUTS];
   for (int i = 0; i < p->input_count; i++) {
-    if (p->input[i] >= PRODUCT_EXTRA)
-      snprintf(name[i], sizeof name[i], "x%d", p->input[i] - PRODUCT_EXTRA);
+    if (p->input[i] >= EXTRAS)
+      snprintf(name[i], sizeof name[i], "x%d", p->input[i] - EXTRAS);
     else
-      strcpy(name[i], p->input[i] == RUN_OUT ? "out" : "sum");
+      strcpy(name[i], p->input[i] == OUT ? "out" : "sum");
     names[i] = name[i];
   }
   struct text tail = {0};
@@ -469,14 +469,14 @@ static void describe_tail(const struct product *p, struct run_report *r) {
 void product_describe(const struct product *p, struct run_report *r) {
   struct contraction_axis axis[PRODUCT_AXES];
   struct contraction c = {.axis = axis};
-  for (int role = 0; role < PRODUCT_ROLES; role++)
+  for (int role = 0; role < AXIS_ROLES; role++)
     for (int i = 0; i < p->count[role]; i++) {
       const struct product_axis *x = &p->axis[role][i];
       struct contraction_axis *to = &axis[c.axis_count++];
       *to = (struct contraction_axis){.name = x->id,
                                       .role = (enum axis_role)role,
                                       .extent = {x->extent, -1}};
-      for (int k = 0; k < RUN_TENSORS; k++)
+      for (int k = 0; k < TENSORS; k++)
         to->stride_bytes[k] = (struct value){x->stride_bytes[k], -1};
     }
   struct text einsum = {0}, sizes = {0};

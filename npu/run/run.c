@@ -89,7 +89,7 @@ static bool check_request(const struct run_request *q, const struct teir *t,
 static bool worth_it(const struct product *p, const struct run_device *device,
                      const struct run_options *o, struct diag *d) {
   double macs = 1;
-  for (int role = 0; role < PRODUCT_ROLES; role++)
+  for (int role = 0; role < AXIS_ROLES; role++)
     macs *= (double)p->extent[role];
   if (!device->real || macs >= (double)o->min_macs)
     return true;
@@ -136,7 +136,7 @@ static bool run_chain(struct run *r, const struct run_device *device,
   if (!memory)
     return false;
   void *const *in2 = tensor + p->tensor_count;
-  void *const of_first[RUN_TENSORS] = {in2[0], in2[1], memory};
+  void *const of_first[TENSORS] = {in2[0], in2[1], memory};
   void *of_rest[PRODUCT_TENSORS];
   memcpy(of_rest, tensor, (size_t)p->tensor_count * sizeof *of_rest);
   of_rest[c->to] = memory;

@@ -11,7 +11,7 @@
 #ifndef NPUTEIR_RUN_H
 #define NPUTEIR_RUN_H
 
-#include "base.h"
+#include "tensor.h"
 
 struct run_device;
 struct teir;
@@ -34,8 +34,6 @@ struct run_problem {
   struct run_finish finish;
 };
 
-enum { RUN_IN0, RUN_IN1, RUN_OUT, RUN_TENSORS };
-enum { RUN_M, RUN_N, RUN_K, RUN_AXES };
 enum { RUN_DIMS = 8 };
 
 /* A device buffer.  The dims of one axis multiply to its padded extent, the
@@ -44,7 +42,7 @@ struct run_layout {
   size_t bytes;
   int count;
   struct {
-    int axis; /* RUN_M, RUN_N or RUN_K */
+    enum axis_role axis; /* never C */
     int64_t extent, stride_bytes;
   } dim[RUN_DIMS];
 };
@@ -56,7 +54,7 @@ struct run_plan {
   const void *txn;
   size_t txn_bytes;
   int64_t m, n, k; /* extents of one launch, padding included */
-  struct run_layout tensor[RUN_TENSORS]; /* arguments 0, 1, 2 */
+  struct run_layout tensor[TENSORS]; /* arguments 0, 1, 2 */
 };
 
 /* The room does not know the compiler; its caller hands it in. */

@@ -8,7 +8,7 @@
 struct run_session {
   struct sim *sim;
   const struct run_plan *plan; /* borrowed: it lives as long as we do */
-  void *buffer[RUN_TENSORS];
+  void *buffer[TENSORS];
 };
 
 enum { ALIGNMENT = 64 };
@@ -20,13 +20,13 @@ static const char *target(const struct run_options *o, struct diag *d) {
 
 static void close_session(struct run_session *s) {
   sim_close(s->sim);
-  for (int i = 0; i < RUN_TENSORS; i++)
+  for (int i = 0; i < TENSORS; i++)
     free(s->buffer[i]);
   free(s);
 }
 
 static bool allocate(struct run_session *s, struct diag *d) {
-  for (int i = 0; i < RUN_TENSORS; i++) {
+  for (int i = 0; i < TENSORS; i++) {
     size_t bytes = s->plan->tensor[i].bytes;
     size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (rounded < bytes || !(s->buffer[i] = aligned_alloc(ALIGNMENT, rounded)))
@@ -41,7 +41,7 @@ static bool allocate(struct run_session *s, struct diag *d) {
  * moves several bytes per cycle. */
 static uint64_t cycle_budget(const struct run_plan *p) {
   double cycles = 5e7 + (double)p->m * (double)p->n * (double)p->k;
-  for (int i = 0; i < RUN_TENSORS; i++)
+  for (int i = 0; i < TENSORS; i++)
     cycles += 64.0 * (double)p->tensor[i].bytes;
   return cycles < 1e18 ? (uint64_t)cycles : 0;
 }
@@ -69,11 +69,11 @@ static void *buffer(struct run_session *s, int i) { return s->buffer[i]; }
 
 static bool launch(struct run_session *s, struct run_counts *counts,
                    struct diag *d) {
-  struct sim_buffer argument[RUN_TENSORS];
+  struct sim_buffer argument[TENSORS];
   struct sim_report report = {0};
-  for (int i = 0; i < RUN_TENSORS; i++)
+  for (int i = 0; i < TENSORS; i++)
     argument[i] = (struct sim_buffer){s->buffer[i], s->plan->tensor[i].bytes};
-  if (!sim_run(s->sim, s->plan->txn, s->plan->txn_bytes, argument, RUN_TENSORS,
+  if (!sim_run(s->sim, s->plan->txn, s->plan->txn_bytes, argument, TENSORS,
                &report, d))
     return false;
   counts->cycles += report.cycles;

@@ -11,7 +11,7 @@ struct tail {
   const struct calc_program *program;
   void *const *tensor;
   int input_count, input[CALC_INPUTS]; /* tensors; -1: not used */
-  int64_t *offset[PRODUCT_TENSORS][PRODUCT_ROLES];
+  int64_t *offset[PRODUCT_TENSORS][AXIS_ROLES];
 };
 
 /* ---- the expression ---- */
@@ -49,14 +49,14 @@ static const struct calc *no_sum(struct arena *a, const struct product *p) {
 
 /* Where the sum comes from: `from`, or nowhere. */
 static void compile(struct tail *t, const enum dtype *from) {
-  static const int plain[] = {PRODUCT_SUM, RUN_OUT};
+  static const int plain[] = {SUMS, OUT};
   const struct product *p = t->p;
   const struct calc *c = p->tail ? p->tail : plain_tail(t->arena, p);
   t->input_count = p->tail ? p->input_count : 2;
   for (int i = 0; i < t->input_count; i++) {
     int tensor = p->tail ? p->input[i] : plain[i];
     t->input[i] = calc_uses(c, i) ? tensor : -1;
-    if (t->input[i] != PRODUCT_SUM)
+    if (t->input[i] != SUMS)
       continue;
     c = replaced(t->arena, c, i,
                  from ? sum_input(t->arena, p, *from, i) : no_sum(t->arena, p));
@@ -87,9 +87,9 @@ static struct tail *open_tail(const struct product *p, const enum dtype *from,
   t->arena = a;
   t->tensor = tensor;
   compile(t, from);
-  bool good = make_offsets(t, RUN_OUT);
+  bool good = make_offsets(t, OUT);
   for (int i = 0; good && i < t->input_count; i++)
-    if (t->input[i] >= 0 && t->input[i] != PRODUCT_SUM)
+    if (t->input[i] >= 0 && t->input[i] != SUMS)
       good = make_offsets(t, t->input[i]);
   if (good)
     return t;
@@ -107,7 +107,7 @@ void tail_close(struct tail *t) {
   if (!t)
     return;
   for (int i = 0; i < PRODUCT_TENSORS; i++)
-    for (int role = 0; role < PRODUCT_ROLES; role++)
+    for (int role = 0; role < AXIS_ROLES; role++)
       free(t->offset[i][role]);
   arena_close(t->arena);
 }
@@ -129,9 +129,9 @@ void tail_store(const struct tail *t, const struct pack_matrix *sum,
     if (t->input[i] >= 0) {
       o.input[o.count] = i;
       o.x[o.count++] =
-          t->input[i] == PRODUCT_SUM ? *sum : matrix_of(t, t->input[i], c);
+          t->input[i] == SUMS ? *sum : matrix_of(t, t->input[i], c);
     }
-  o.x[o.count++] = matrix_of(t, RUN_OUT, c);
+  o.x[o.count++] = matrix_of(t, OUT, c);
   map_block(t->program, &o, t->p->extent[AXIS_M], t->p->extent[AXIS_N]);
 }
 

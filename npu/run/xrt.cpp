@@ -86,7 +86,7 @@ struct run_session {
   xrt::xclbin xclbin;
   xrt::hw_context context;
   xrt::kernel kernel;
-  xrt::bo instructions, buffer[RUN_TENSORS];
+  xrt::bo instructions, buffer[TENSORS];
   uint32_t instruction_words;
 
   explicit run_session(const struct run_plan &plan)
@@ -98,7 +98,7 @@ struct run_session {
         instruction_words(static_cast<uint32_t>(plan.txn_bytes / 4)) {
     std::memcpy(instructions.map<void *>(), plan.txn, plan.txn_bytes);
     instructions.sync(XCL_BO_SYNC_BO_TO_DEVICE);
-    for (int i = 0; i < RUN_TENSORS; i++)
+    for (int i = 0; i < TENSORS; i++)
       buffer[i] = xrt::bo(device, plan.tensor[i].bytes, XRT_BO_FLAGS_HOST_ONLY,
                           kernel.group_id(first_buffer_argument + i));
   }
@@ -127,17 +127,17 @@ void *buffer(struct run_session *s, int i) {
 
 bool launch(struct run_session *s, struct run_counts *, struct diag *d) {
   try {
-    s->buffer[RUN_IN0].sync(XCL_BO_SYNC_BO_TO_DEVICE);
-    s->buffer[RUN_IN1].sync(XCL_BO_SYNC_BO_TO_DEVICE);
+    s->buffer[IN0].sync(XCL_BO_SYNC_BO_TO_DEVICE);
+    s->buffer[IN1].sync(XCL_BO_SYNC_BO_TO_DEVICE);
     xrt::run run =
         s->kernel(opcode_transaction, s->instructions, s->instruction_words,
-                  s->buffer[RUN_IN0], s->buffer[RUN_IN1], s->buffer[RUN_OUT]);
+                  s->buffer[IN0], s->buffer[IN1], s->buffer[OUT]);
     ert_cmd_state state = run.wait(launch_timeout);
     if (state != ERT_CMD_STATE_COMPLETED)
       return diag_error(d, loc_none(),
                         "XRT: the launch ended in command state %d",
                         static_cast<int>(state));
-    s->buffer[RUN_OUT].sync(XCL_BO_SYNC_BO_FROM_DEVICE);
+    s->buffer[OUT].sync(XCL_BO_SYNC_BO_FROM_DEVICE);
     return true;
   } catch (const std::exception &e) {
     return diag_error(d, loc_none(), "XRT: %s", e.what());

@@ -131,26 +131,25 @@ static bool run_case(int index, const char *preset_name, struct diag *d) {
   struct npu_result r;
   const struct map_problem *p = &array_case[index].problem;
   bool good = npu_compile(a, preset->name, p, &r, d);
-  struct sim_buffer buffer[MAP_TENSORS] = {{0}};
+  struct sim_buffer buffer[TENSORS] = {{0}};
   struct sim *sim = NULL;
   struct sim_report report = {0};
   double start = 0;
   if (good) {
-    for (int i = 0; i < MAP_TENSORS; i++) {
+    for (int i = 0; i < TENSORS; i++) {
       buffer[i].bytes = (size_t)r.program->transfer[i].bytes;
       buffer[i].data = calloc(1, buffer[i].bytes);
       if (!buffer[i].data)
         good = diag_error(d, loc_none(), "out of memory");
-      else if (i < MAP_OUT)
+      else if (i < OUT)
         fill(&buffer[i], r.program->transfer[i].type, (unsigned)i + 1);
     }
     struct sim_options options = {.preset = preset};
     start = seconds();
-    good = good &&
-           (sim = sim_open(r.xclbin.data, r.xclbin.length, &options, d)) &&
-           sim_run(sim, r.txn.data, r.txn.length, buffer, MAP_TENSORS, &report,
-                   d) &&
-           check_sample(&r, buffer, d);
+    good =
+        good && (sim = sim_open(r.xclbin.data, r.xclbin.length, &options, d)) &&
+        sim_run(sim, r.txn.data, r.txn.length, buffer, TENSORS, &report, d) &&
+        check_sample(&r, buffer, d);
   }
   if (good) {
     double wall = seconds() - start;
@@ -175,7 +174,7 @@ static bool run_case(int index, const char *preset_name, struct diag *d) {
   }
   if (sim)
     sim_close(sim);
-  for (int i = 0; i < MAP_TENSORS; i++)
+  for (int i = 0; i < TENSORS; i++)
     free(buffer[i].data);
   npu_result_free(&r);
   arena_close(a);

@@ -38,7 +38,7 @@ static void fill(enum dtype type, enum data data, struct sim_buffer *b) {
 
 /* All bytes for a product, all the way to the simulated array and back. */
 static bool run(const struct map_problem *p, const struct map_blocking *b,
-                struct sim_buffer buffer[MAP_TENSORS], struct diag *d) {
+                struct sim_buffer buffer[TENSORS], struct diag *d) {
   struct arena *a = arena_open();
   struct npu_result r = {0};
   struct sim *s = NULL;
@@ -46,18 +46,17 @@ static bool run(const struct map_problem *p, const struct map_blocking *b,
   bool good = npu_compile_teir(
       a, "npu1", map_schedule(a, device_find("npu1"), p, b), &r, d);
   if (good) {
-    buffer[MAP_OUT].bytes = (size_t)r.program->transfer[MAP_OUT].bytes;
-    buffer[MAP_OUT].data = malloc(buffer[MAP_OUT].bytes);
-    for (int i = 0; i < MAP_OUT; i++)
+    buffer[OUT].bytes = (size_t)r.program->transfer[OUT].bytes;
+    buffer[OUT].data = malloc(buffer[OUT].bytes);
+    for (int i = 0; i < OUT; i++)
       CHECK(buffer[i].bytes == (size_t)r.program->transfer[i].bytes);
     s = sim_open(r.xclbin.data, r.xclbin.length, &options, d);
   }
   /* twice: the second run meets the array as the first one left it */
   for (int i = 0; i < 2; i++) {
     struct sim_report report;
-    good =
-        good && s &&
-        sim_run(s, r.txn.data, r.txn.length, buffer, MAP_TENSORS, &report, d);
+    good = good && s &&
+           sim_run(s, r.txn.data, r.txn.length, buffer, TENSORS, &report, d);
   }
   if (s)
     sim_close(s);
@@ -115,37 +114,36 @@ static void test(struct map_problem p, enum data data, int group) {
   struct map_problem sums = p;
   sums.out = p.acc;
   sums.finish = (struct map_finish){0};
-  struct sim_buffer buffer[2][MAP_TENSORS] = {{{0}}};
+  struct sim_buffer buffer[2][TENSORS] = {{{0}}};
   random_state = 1 + (uint64_t)data;
-  for (int i = 0; i < MAP_OUT; i++) {
+  for (int i = 0; i < OUT; i++) {
     struct sim_buffer *x = &buffer[0][i];
-    int64_t other = i == MAP_IN0 ? 4ll * b.rounds_m * b.group_m * b.block_m
-                                 : 4ll * b.rounds_n * b.block_n;
+    int64_t other = i == IN0 ? 4ll * b.rounds_m * b.group_m * b.block_m
+                             : 4ll * b.rounds_n * b.block_n;
     x->bytes = (size_t)(other * b.steps_k * b.block_k *
-                        dtype_bytes(i == MAP_IN0 ? p.in0 : p.in1));
+                        dtype_bytes(i == IN0 ? p.in0 : p.in1));
     x->data = malloc(x->bytes);
-    fill(i == MAP_IN0 ? p.in0 : p.in1, data, x);
+    fill(i == IN0 ? p.in0 : p.in1, data, x);
     buffer[1][i] = *x;
   }
   good = good && run(&p, &b, buffer[0], &d) && run(&sums, &b, buffer[1], &d);
   CHECK(good);
   size_t bytes = (size_t)dtype_bytes(p.out),
          of_sum = (size_t)dtype_bytes(p.acc);
-  size_t wrong = 0, count = good ? buffer[0][MAP_OUT].bytes / bytes : 0;
+  size_t wrong = 0, count = good ? buffer[0][OUT].bytes / bytes : 0;
   for (size_t i = 0; i < count; i++) {
     char right[8];
-    finish_one(&p, (char *)buffer[1][MAP_OUT].data + i * of_sum, right);
-    wrong +=
-        memcmp((char *)buffer[0][MAP_OUT].data + i * bytes, right, bytes) != 0;
+    finish_one(&p, (char *)buffer[1][OUT].data + i * of_sum, right);
+    wrong += memcmp((char *)buffer[0][OUT].data + i * bytes, right, bytes) != 0;
   }
   CHECK(count > 0 && wrong == 0);
   if (!good || wrong)
     fprintf(stderr, "%s -> %s relu %d shift %d data %d: %zu of %zu wrong, %s\n",
             dtype_name(p.acc), dtype_name(p.out), p.finish.relu, p.finish.shift,
             data, wrong, count, d.text);
-  for (int i = 0; i < MAP_TENSORS; i++)
+  for (int i = 0; i < TENSORS; i++)
     free(buffer[0][i].data);
-  free(buffer[1][MAP_OUT].data);
+  free(buffer[1][OUT].data);
 }
 
 static struct map_problem problem(enum dtype in, enum dtype out, int64_t m,

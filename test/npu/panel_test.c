@@ -70,8 +70,8 @@ int main(void) {
   struct teir *t = map_schedule(a, device_find("npu1"), &p, &blocking);
   CHECK(npu_compile_teir(a, "npu1", t, &r, &d));
   CHECK(r.program->panel.stretches > 0);
-  struct sim_buffer buffer[MAP_TENSORS];
-  for (int i = 0; i < MAP_TENSORS; i++) {
+  struct sim_buffer buffer[TENSORS];
+  for (int i = 0; i < TENSORS; i++) {
     buffer[i].bytes = (size_t)r.program->transfer[i].bytes;
     buffer[i].data = calloc(1, buffer[i].bytes);
   }
@@ -80,16 +80,15 @@ int main(void) {
   CHECK(s != NULL);
   for (uint32_t run = 0; run < 2; run++) {
     struct sim_report report;
-    fill(&buffer[MAP_IN0], 1 + run);
-    fill(&buffer[MAP_IN1], 5 + run);
-    CHECK(
-        sim_run(s, r.txn.data, r.txn.length, buffer, MAP_TENSORS, &report, &d));
+    fill(&buffer[IN0], 1 + run);
+    fill(&buffer[IN1], 5 + run);
+    CHECK(sim_run(s, r.txn.data, r.txn.length, buffer, TENSORS, &report, &d));
     CHECK(wrong_results(buffer) == 0);
   }
   if (d.kind)
     diag_print(&d, stderr);
   sim_close(s);
-  for (int i = 0; i < MAP_TENSORS; i++)
+  for (int i = 0; i < TENSORS; i++)
     free(buffer[i].data);
   npu_result_free(&r);
   arena_close(a);

@@ -181,7 +181,7 @@ static void *place(struct interpreter *x, const struct nest_access *a) {
 }
 
 /* Of loops or axes. */
-static bool holds(const struct memory *m, const struct limit *l,
+static bool holds(const struct memory *m, const struct affine_guard *l,
                   const int64_t *iteration, int count) {
   int64_t v = value(m, l->start);
   for (int i = 0; i < count; i++)

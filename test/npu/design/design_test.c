@@ -75,7 +75,7 @@ static void test_traffic(enum kept kept) {
     tasks++;
     CHECK(t->offset_bytes + 4ull * t->length_words <=
               (uint64_t)p->transfer[t->argument].bytes ||
-          t->argument == MAP_OUT || kept == PART);
+          t->argument == OUT || kept == PART);
     if (t->phase == 0 && t->column == 1)
       moved[t->argument] += (int64_t)t->length_words * 4 * t->repeat;
   }
@@ -86,10 +86,9 @@ static void test_traffic(enum kept kept) {
   if (kept == PART)
     again = in0 * p->panel.streamed / (p->panel.kept + p->panel.streamed);
   CHECK(p->rounds_n > 1 && again < in0 + (kept == NOTHING));
-  CHECK(moved[MAP_IN0] == in0 + again * (p->rounds_n - 1));
-  CHECK(moved[MAP_IN1] ==
-        2LL * p->block_k * p->block_n * p->steps_k * p->rounds_n);
-  CHECK(moved[MAP_OUT] ==
+  CHECK(moved[IN0] == in0 + again * (p->rounds_n - 1));
+  CHECK(moved[IN1] == 2LL * p->block_k * p->block_n * p->steps_k * p->rounds_n);
+  CHECK(moved[OUT] ==
         4LL * p->group_m * p->block_m * p->block_n * p->rows * p->rounds_n);
   CHECK(tasks == (kept == PART ? 5 : 4) * p->columns * p->rounds_m);
   arena_close(a);
@@ -105,7 +104,7 @@ static void test_panel(void) {
   int64_t shim = 0, mem = 0;
   for (int i = 0; i < x->task_count; i++) {
     const struct design_task *t = &x->task[i];
-    if (t->phase || t->column || t->argument != MAP_IN0)
+    if (t->phase || t->column || t->argument != IN0)
       continue;
     shim += t->row ? 0 : (int64_t)t->length_words * t->repeat;
     for (int j = 0; j < x->bd_count && t->row; j++) {

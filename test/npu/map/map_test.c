@@ -114,9 +114,9 @@ static void test_program(void) {
   CHECK(q && q->rows == 4 && q->columns == 4 && q->zero);
   CHECK(q->block_m == b.block_m && q->rounds_n == b.rounds_n &&
         q->steps_k == b.steps_k);
-  CHECK(q->transfer[MAP_IN0].bytes ==
+  CHECK(q->transfer[IN0].bytes ==
         2LL * 4 * b.rounds_m * b.group_m * b.block_m * b.steps_k * b.block_k);
-  CHECK(q->transfer[MAP_OUT].bytes ==
+  CHECK(q->transfer[OUT].bytes ==
         4LL * 16 * b.rounds_m * b.group_m * b.block_m * b.rounds_n * b.block_n);
   arena_close(a);
 }

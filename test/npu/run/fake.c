@@ -17,8 +17,9 @@ static int count(int *what) {
 
 /* Row-major with a gap behind every row, or blocks of split x split where it
  * divides. */
-static struct run_layout layout(int row, int64_t rows, int column,
-                                int64_t columns, int bytes) {
+static struct run_layout layout(enum axis_role row, int64_t rows,
+                                enum axis_role column, int64_t columns,
+                                int bytes) {
   struct run_layout l = {0};
   int64_t s = fake.split;
   if (s && rows % s == 0 && columns % s == 0) {
@@ -65,14 +66,14 @@ static const struct run_plan *compile(struct arena *a, const char *device,
   plan->m = fake.m ? fake.m : p->m;
   plan->n = fake.n ? fake.n : p->n;
   plan->k = fake.k ? fake.k : p->k;
-  plan->tensor[RUN_IN0] =
-      layout(RUN_M, plan->m, RUN_K, plan->k, dtype_bytes(p->in0));
-  plan->tensor[RUN_IN1] =
-      layout(RUN_K, plan->k, RUN_N, plan->n, dtype_bytes(p->in1));
-  plan->tensor[RUN_OUT] =
-      layout(RUN_M, plan->m, RUN_N, plan->n, dtype_bytes(p->out));
+  plan->tensor[IN0] =
+      layout(AXIS_M, plan->m, AXIS_K, plan->k, dtype_bytes(p->in0));
+  plan->tensor[IN1] =
+      layout(AXIS_K, plan->k, AXIS_N, plan->n, dtype_bytes(p->in1));
+  plan->tensor[OUT] =
+      layout(AXIS_M, plan->m, AXIS_N, plan->n, dtype_bytes(p->out));
   if (fake.fail_layout)
-    plan->tensor[RUN_OUT].bytes -= 9; /* the gap and a byte */
+    plan->tensor[OUT].bytes -= 9; /* the gap and a byte */
   plan->xclbin = arena_copy(a, p, 1, 1, sizeof *p);
   plan->xclbin_bytes = sizeof *p;
   return plan;
@@ -80,11 +81,11 @@ static const struct run_plan *compile(struct arena *a, const char *device,
 
 struct run_session {
   const struct run_plan *plan;
-  char *buffer[RUN_TENSORS];
+  char *buffer[TENSORS];
 };
 
 static void close_session(struct run_session *s) {
-  for (int i = 0; i < RUN_TENSORS; i++)
+  for (int i = 0; i < TENSORS; i++)
     free(s->buffer[i]);
   free(s);
 }
@@ -105,7 +106,7 @@ static struct run_session *open_session(const struct run_plan *plan,
   }
   struct run_session *s = calloc(1, sizeof *s);
   s->plan = plan;
-  for (int i = 0; i < RUN_TENSORS; i++) {
+  for (int i = 0; i < TENSORS; i++) {
     s->buffer[i] = malloc(plan->tensor[i].bytes);
     if (!s->buffer[i]) {
       close_session(s);
@@ -119,9 +120,11 @@ static struct run_session *open_session(const struct run_plan *plan,
 
 static void *buffer(struct run_session *s, int i) { return s->buffer[i]; }
 
-static char *element(struct run_session *s, int t, const int64_t at[3]) {
+static char *element(struct run_session *s, int t,
+                     const int64_t at[AXIS_ROLES]) {
   const struct run_layout *l = &s->plan->tensor[t];
-  int64_t rest[3] = {at[0], at[1], at[2]}, offset = 0;
+  int64_t rest[AXIS_ROLES], offset = 0;
+  memcpy(rest, at, sizeof rest);
   for (int i = l->count - 1; i >= 0; i--) {
     int axis = l->dim[i].axis;
     offset += rest[axis] % l->dim[i].extent * l->dim[i].stride_bytes;
@@ -140,7 +143,7 @@ static bool launch(struct run_session *s, struct run_counts *counts,
       float f = 0;
       uint32_t u = 0;
       for (int64_t k = 0; k < s->plan->k; k++) {
-        int64_t at[3] = {m, n, k};
+        int64_t at[] = {0, m, n, k};
         const char *a = element(s, 0, at), *b = element(s, 1, at);
         if (p->out == DTYPE_F32)
           f += (float)dtype_load_float(p->in0, a) *
@@ -149,7 +152,7 @@ static bool launch(struct run_session *s, struct run_counts *counts,
           u +=
               (uint32_t)(dtype_load_int(p->in0, a) * dtype_load_int(p->in1, b));
       }
-      char *c = element(s, 2, (int64_t[]){m, n, 0});
+      char *c = element(s, 2, (int64_t[]){0, m, n, 0});
       if (p->out == DTYPE_F32)
         memcpy(c, &f, 4);
       else

@@ -220,7 +220,7 @@ static void make_teir(struct nest_work *w, bool symbolic) {
   c.axis = arena_array(a, NEST_AXES, sizeof *c.axis);
   c.symbol =
       arena_array(a, sizeof w->value / sizeof *w->value, sizeof *c.symbol);
-  struct limit limit[NEST_LIMITS];
+  struct affine_guard limit[NEST_LIMITS];
   c.limit_count = w->limit_count;
   c.limit = limit;
   w->value_count = 0;
