@@ -5,14 +5,13 @@
  * buffer descriptors with all dimensions, iteration, repetition, chains, locks,
  * packets and zero padding; circuit and packet switching; task tokens along
  * their route; the command processor's costs; DRAM bandwidth by run length,
- * shared by all shim channels; memory banks between cores and DMAs; core
+ * shared by all shim channels; one access per memory bank and cycle; core
  * streams and cascade; control packets.
  * What is not: compression, out-of-order mode, counts of finish-on-TLAST mode
  * (a design that uses one of them fails with a message); trace units, events,
- * interrupts (they take writes and do nothing); a core is never slowed down by
- * a DMA (it wins, facts B12); a neighbour core's accesses do not occupy banks;
- * DRAM has no jitter and no warm-up; a shim task pays its start-up also when it
- * was queued behind another, which nobody has measured.
+ * interrupts (they take writes and do nothing); DRAM has no jitter and no
+ * warm-up; a shim task pays its start-up also when it was queued behind
+ * another, which nobody has measured.
  */
 #include "tile.h"
 
@@ -177,7 +176,10 @@ static void sim_step(struct sim *s) {
     streams_rebuild(s);
   control_step(s);
   cores_step(s);
+  banks_share(s);
   channels_step(s);
+  banks_step_bus(s);
+  banks_count(s);
   streams_step(s);
   if (s->progress)
     s->last_progress = s->now;
@@ -215,6 +217,8 @@ static uint64_t next_timer(const struct sim *s) {
   for (int i = 0; i < s->core_count; i++) {
     const struct tile *t = s->core[i];
     enum core_stall stall = core_stalled(t->core);
+    if (t->core_cycle > s->now && banks_are_watched(s))
+      next = s->now;
     if (stall != STALL_LOCK && stall != STALL_STREAM)
       earlier(&next, t->core_cycle, s->now);
     if (stall == STALL_LOCK && t->wait_lock)
@@ -307,6 +311,8 @@ static void start_counts(struct sim *s) {
   for (int i = 0; i < s->columns * s->rows; i++) {
     struct tile *t = &s->tile[i];
     memset(t->skipped, 0, sizeof t->skipped);
+    memset(t->lost, 0, sizeof t->lost);
+    t->conflicts = 0;
     if (t->core)
       t->counts = *core_counts(t->core);
     for (int c = 0; c < 2 * s->device->tile[t->kind].channels; c++)
@@ -338,14 +344,20 @@ static void fill_report(struct sim *s, uint64_t start, struct sim_report *r) {
   uint64_t idle = r->cycles - r->busy_cycles;
   for (int i = 0; i < s->columns * s->rows; i++) {
     const struct tile *t = &s->tile[i];
+    r->bank_conflicts += t->conflicts;
     if (!t->core_ran)
       continue;
     r->cores++;
     r->mac_cycles += core_counts(t->core)->macs - t->counts.macs;
     r->stall_lock += stalls(t, STALL_LOCK, idle);
-    r->stall_memory += stalls(t, STALL_MEMORY, idle);
+    r->stall_memory_own += stalls(t, STALL_MEMORY, idle);
+    r->stall_memory_dma += t->lost[BANK_DMA];
+    r->stall_memory_neighbour += t->lost[BANK_CORE];
+    r->stall_memory_bus += t->lost[BANK_BUS];
     r->stall_stream += stalls(t, STALL_STREAM, idle);
   }
+  r->stall_memory = r->stall_memory_own + r->stall_memory_dma +
+                    r->stall_memory_neighbour + r->stall_memory_bus;
   r->core_cycles = (uint64_t)r->cores * r->busy_cycles;
 }
 
@@ -376,11 +388,13 @@ bool sim_execute(struct sim *s, const struct command_list *list,
   start_counts(s);
   s->last_outside = s->now;
   control_start(s, list);
+  s->running = true;
   bool done = run_control(s);
   if (report)
     fill_report(s, start, report);
   if (done && check_finished(s))
     settle(s);
+  s->running = false;
   static const struct command_list none;
   control_start(s, &none); /* the caller's list is only borrowed */
   s->argument = NULL;

@@ -87,9 +87,19 @@ static bool patch(struct sim *s, const struct command *c) {
                             (uint32_t)(address >> 32 & 0xFFFF));
 }
 
+/* Whether the operation accesses a register or memory that the bus cannot get
+ * at now. */
+static bool bus_waits(struct sim *s, const struct command *c) {
+  bool accesses = c->kind == COMMAND_WRITE || c->kind == COMMAND_BLOCK ||
+                  c->kind == COMMAND_MASK_WRITE || c->kind == COMMAND_MASK_POLL;
+  return accesses && !register_ready(s, c->address);
+}
+
 /* Does one operation; *cost gets its cycles.  false: it waits, or failed. */
 static bool execute(struct sim *s, const struct command *c, uint64_t *cost) {
   const struct preset *p = s->preset;
+  if (bus_waits(s, c))
+    return false;
   switch (c->kind) {
   case COMMAND_WRITE:
     *cost = write_cost(s, c);

@@ -47,6 +47,12 @@ static void clear_ring(struct core *c) {
   }
 }
 
+static void forget_banks(struct core *c) {
+  memset(c->bank_hits, 0, sizeof c->bank_hits);
+  c->neighbour_hit = c->bank_wait = false;
+  c->conflicts = c->wide = 0;
+}
+
 void core_reset(struct core *c, uint32_t pc) {
   if (c->stale) {
     arena_close(c->code);
@@ -60,7 +66,7 @@ void core_reset(struct core *c, uint32_t pc) {
   c->pc = pc;
   c->at = NULL;
   c->delay = 0;
-  c->stall_left = 0;
+  forget_banks(c);
   c->stalled = STALL_NONE;
   c->pending_count = 0;
   c->waiting_lock = -1;
@@ -97,29 +103,43 @@ uint8_t *core_no_memory(struct core *c, const struct core_op *op,
   return NULL;
 }
 
-/* Banks that were hit at least `times` times, as a set. */
-static unsigned banks_hit(uint64_t hits, unsigned times) {
-  unsigned set = 0;
-  for (unsigned bank = 0; bank < 8; ++bank)
-    set |= (unsigned)((hits >> 8 * bank & 0xFF) >= times) << bank;
-  return set;
+/* A bank has at most this many accesses of one bundle's cycle. */
+enum { MOST_HITS = 7 };
+#define BANK_ONES 0x0101010101010101u
+
+/* A bit for every byte that is not 0. */
+static uint32_t banks_of(uint64_t hits) {
+  assert((hits & ~(MOST_HITS * BANK_ONES)) == 0);
+  uint64_t low = (hits | hits >> 1 | hits >> 2) & BANK_ONES;
+  /* Bit 0 of each byte moves up to its place in the top byte. */
+  return (uint32_t)(low * 0x0102040810204080u >> 56);
 }
 
-/* A bank serves one access per cycle; the core stands still until the last is
- * served (timing.md 3.3). */
-static unsigned settle_banks(struct core *c) {
-  uint64_t hits = c->bank_hits;
-  if (!hits)
+/* A bank serves one access per cycle: takes one from each bank's, and returns
+ * the banks that were used. */
+static uint32_t serve_banks(uint64_t *hits) {
+  uint64_t low = (*hits | *hits >> 1 | *hits >> 2) & BANK_ONES;
+  uint32_t used = banks_of(*hits);
+  *hits -= low;
+  return used;
+}
+
+/* The banks that serve the core in this cycle, by core_step's bits; what is
+ * left makes it stand still (timing.md 3.3). */
+static inline uint32_t settle_banks(struct core *c) {
+  enum { OWN = 3 };
+  if (!c->bank_hits[OWN] && !c->neighbour_hit)
     return 0;
-  c->bank_hits = 0;
-  if (hits & 0xFEFEFEFEFEFEFEFE) {
-    c->stall_banks = banks_hit(hits, 2);
-    for (unsigned times = 2; banks_hit(hits, times); ++times)
-      c->stall_left++;
+  uint32_t used = serve_banks(&c->bank_hits[OWN]);
+  uint32_t left = c->bank_hits[OWN] ? banks_of(c->bank_hits[OWN]) : 0;
+  for (int i = 0; c->neighbour_hit && i < OWN; ++i) {
+    used |= serve_banks(&c->bank_hits[i]) << 8 * (i + 1);
+    left |= banks_of(c->bank_hits[i]) << 8 * (i + 1);
   }
-  /* Bit 0 of each byte moves up to its place in the top byte. */
-  uint64_t low = (hits | hits >> 1) & 0x0101010101010101;
-  return (unsigned)(low * 0x0102040810204080 >> 56);
+  c->neighbour_hit = left >> 8;
+  c->bank_wait = left;
+  c->conflicts = left;
+  return used;
 }
 
 /* ---- one cycle of the pipeline ---- */
@@ -217,20 +237,20 @@ static bool settle_pending(struct core *c) {
 static void drain(struct core *c) {
   for (int i = 0; i < RING; ++i)
     pipeline_cycle(c, NULL);
-  c->bank_hits = 0;
+  forget_banks(c);
 }
 
-void core_step(struct core *c, unsigned *banks) {
+void core_step(struct core *c, uint32_t *banks) {
   *banks = 0;
+  c->conflicts = 0;
   if (!c->enabled || c->done || c->failed) {
     c->stalled = STALL_NONE;
     return;
   }
   c->counts.cycles++;
-  if (c->stall_left) {
-    c->stall_left--;
+  if (c->bank_wait) {
     c->stalled = STALL_MEMORY;
-    *banks = c->stall_banks;
+    *banks = settle_banks(c);
   } else if (c->pending_count) {
     settle_pending(c);
   } else {
@@ -247,6 +267,7 @@ void core_step(struct core *c, unsigned *banks) {
   bool loop_end = bundle->address == c->reg.le && c->reg.lc;
   if (c->strict_state)
     core_strict_bundle(c, bundle, loop_end);
+  c->wide = 0;
   pipeline_cycle(c, bundle);
   *banks = settle_banks(c);
   c->counts.bundles++;
@@ -272,6 +293,11 @@ enum core_state core_state(const struct core *c) {
 enum core_stall core_stalled(const struct core *c) { return c->stalled; }
 int core_waiting_lock(const struct core *c) { return c->waiting_lock; }
 bool core_at_lock(const struct core *c) { return c->pending_count > 0; }
+bool core_at_bank(const struct core *c) {
+  return c->bank_wait && core_state(c) == CORE_RUNNING;
+}
+uint32_t core_conflicts(const struct core *c) { return c->conflicts; }
+unsigned core_wide(const struct core *c) { return c->wide; }
 uint32_t core_pc(const struct core *c) { return c->pc; }
 const struct core_counts *core_counts(const struct core *c) {
   return &c->counts;

@@ -56,9 +56,10 @@ void core_invalidate(struct core *);
 /* Resets registers and pipeline; the next step fetches at pc. */
 void core_reset(struct core *, uint32_t pc);
 void core_enable(struct core *, bool enabled);
-/* One clock cycle.  *banks gets the set of own-memory physical banks (bit
- * 2*addr[15:14] + addr[4]) that the core used in this cycle. */
-void core_step(struct core *, unsigned *banks);
+/* One clock cycle.  *banks gets the set of physical banks (bit 2*addr[15:14] +
+ * addr[4]) that serve the core in it: bits 7..0 of its own memory, 15..8 of the
+ * south's, 23..16 of the west's, 31..24 of the north's. */
+void core_step(struct core *, uint32_t *banks);
 
 enum core_state core_state(const struct core *);
 enum core_stall core_stalled(const struct core *); /* in the last step */
@@ -67,6 +68,14 @@ int core_waiting_lock(const struct core *);        /* core lock id, or -1 */
  * next step tries again.  Locks are only ever tried so, streams and cascade in
  * the cycle of issue too. */
 bool core_at_lock(const struct core *);
+/* Whether the last bundle needs another cycle because a bank that it accesses
+ * twice has served it once. */
+bool core_at_bank(const struct core *);
+/* Banks that got more than one request from the core in the last step. */
+uint32_t core_conflicts(const struct core *);
+/* Pairs of banks in which the last bundle accessed 32 bytes, which takes both
+ * in the same cycle: bit 4 * memory + pair, memory as in core_surroundings. */
+unsigned core_wide(const struct core *);
 uint32_t core_pc(const struct core *);
 const struct core_counts *core_counts(const struct core *);
 /* Bundles issued so far whose slot `slot` (enum isa_slot) held an operation

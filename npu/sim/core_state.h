@@ -189,10 +189,14 @@ struct core {
   bool enabled, done, failed;
   int delay; /* bundles until `target` is fetched, 0: no branch */
   uint32_t target;
-  unsigned stall_left, stall_banks;
   enum core_stall stalled;
   int pending_count, waiting_lock;
-  uint64_t bank_hits;     /* this cycle's accesses, a byte per physical bank */
+  /* Accesses that are not served yet, a byte per physical bank; by memory. */
+  uint64_t bank_hits[4];
+  bool neighbour_hit;     /* bank_hits[0..2] are not all 0 */
+  bool bank_wait;         /* the bundle waits for the rest of its accesses */
+  uint32_t conflicts;     /* banks with more than one access in this cycle */
+  uint16_t wide;          /* pairs of banks that it accesses with 32 bytes */
   struct core_bundle *at; /* bundle at pc, if it is known */
   struct core_strict_state *strict_state; /* NULL: not in strict mode */
   const struct arith *arith;
@@ -378,16 +382,18 @@ static inline uint32_t core_address(struct core *c, const struct core_op *op) {
 }
 
 /* The bytes at an aligned address, counted as an access of this cycle to a
- * physical bank, 2*addr[15:14] + addr[4] (facts D4); NULL after core_fail. */
+ * physical bank, 2*addr[15:14] + addr[4] (facts D4), or to both of a pair;
+ * NULL after core_fail. */
 static inline uint8_t *core_memory(struct core *c, const struct core_op *op,
                                    uint32_t address, unsigned bytes) {
   unsigned window = (address >> 16) - 4;
   if (window > 3 || !c->around.memory[window])
     return core_no_memory(c, op, address);
-  if (window == 3) {
-    uint64_t hit = bytes == 32 ? 0x0101 : (uint64_t)1 << (address >> 1 & 8);
-    c->bank_hits += hit << (address >> 10 & 0x30);
-  }
+  uint64_t hit = bytes == 32 ? 0x0101 : (uint64_t)1 << (address >> 1 & 8);
+  c->bank_hits[window] += hit << (address >> 10 & 0x30);
+  c->neighbour_hit |= window != 3;
+  if (bytes == 32)
+    c->wide |= (uint16_t)(1u << (4 * window + (address >> 14 & 3)));
   return c->around.memory[window] + (address & 0xFFFF);
 }
 

@@ -216,17 +216,27 @@ uint32_t core_status_read(const struct tile *t) {
  *
  * Stepping all cores in every cycle would throw each one's state out of the
  * processor's cache each time.  So a core runs up to CORE_AHEAD cycles ahead of
- * the array, and the banks that it used are kept for the DMAs to meet.  It acts
- * on a lock in exactly its cycle, and stays in step for CORE_LOCKSTEP cycles
- * behind it, longer than any load or store is under way: whatever locks guard
- * is seen as if all went cycle by cycle.  Memory that a design shares without
- * locks may be seen up to CORE_AHEAD cycles early, except in strict mode, where
- * no core runs ahead. */
+ * the array, and the banks that it used are kept for others to meet (bank.c).
+ * It acts on a lock in exactly its cycle, and stays in step for CORE_LOCKSTEP
+ * cycles behind it, longer than any load or store is under way: whatever locks
+ * guard is seen as if all went cycle by cycle.  Memory that a design shares
+ * without locks may be seen up to CORE_AHEAD cycles early, except in strict
+ * mode, where no core runs ahead. */
 
+/* A bundle that waits for its own accesses is stepped to its end. */
 static void step_core(struct tile *t) {
-  unsigned banks = 0;
-  core_step(t->core, &banks);
-  t->core_banks[t->core_cycle++ % CORE_AHEAD] = (uint8_t)banks;
+  bool goes_on = false;
+  do {
+    uint32_t banks = 0;
+    core_step(t->core, &banks);
+    bank_note(t,
+              (struct bank_use){.banks = banks,
+                                .wide = (uint16_t)core_wide(t->core),
+                                .conflicts = (uint8_t)core_conflicts(t->core),
+                                .goes_on = goes_on});
+    t->core_cycle++;
+    goes_on = core_at_bank(t->core);
+  } while (goes_on);
 }
 
 static void run_ahead(struct sim *s, struct tile *t) {

@@ -189,6 +189,17 @@ static void advance(struct channel *c) {
   c->wake = s->now + 1;
 }
 
+/* Whether the stream would soon stand still: a writer has room for a few beats
+ * only, a reader has only a few ahead of those that are on their way to the
+ * port. */
+static bool is_urgent(const struct channel *c) {
+  enum { UNDER_WAY = DMA_MEMORY_LATENCY + PORT_LOCAL_LATENCY };
+  if (c->lost >= DMA_PATIENCE)
+    return true;
+  return c->mm2s ? c->port->fifo.count < DMA_MARGIN + UNDER_WAY
+                 : c->in.depth - c->in.count < DMA_MARGIN;
+}
+
 /* Bytes for the next access, once a bank or DRAM grants it.  NULL: not now, or
  * failed. */
 static uint8_t *grant(struct channel *c) {
@@ -209,12 +220,13 @@ static uint8_t *grant(struct channel *c) {
   uint32_t offset;
   if (!memory_resolve(c, c->walk.address, c->need, &at, &offset))
     return NULL;
-  if (!memory_grant(at, offset, c->lost == DMA_PATIENCE)) {
+  if (!bank_grant(at, offset, BANK_DMA, is_urgent(c))) {
     c->conflicts++;
     c->lost++;
     t->sim->progress = true;
     return NULL;
   }
+  bank_served(at, offset, BANK_DMA);
   c->lost = 0;
   return at->memory + offset;
 }

@@ -1,5 +1,5 @@
-/* Memories: which bytes a DMA address means, who may use a bank in a cycle,
- * and host memory behind the shim with its bandwidth.
+/* Memories: which bytes a DMA address means, and host memory behind the shim
+ * with its bandwidth.
  *
  * A buffer argument i lies at an artificial device address, in the middle of
  * its own terabyte, so that running out of it on either side is noticed and
@@ -40,25 +40,6 @@ bool memory_resolve(struct channel *c, int64_t address, uint32_t words,
     *tile = t;
     *offset = (uint32_t)byte;
   }
-  return true;
-}
-
-/* Physical bank of a byte: core tiles B3, mem tiles L1. */
-static unsigned bank_of(const struct tile *t, uint32_t offset) {
-  return t->kind == TILE_MEM ? offset >> 4 & 15
-                             : 2 * (offset >> 14) + (offset >> 4 & 1);
-}
-
-bool memory_grant(struct tile *t, uint32_t offset, bool must) {
-  if (t->banks_cycle != t->sim->now) {
-    t->banks_cycle = t->sim->now;
-    bool stepped = t->core_listed && t->core_cycle > t->sim->now;
-    t->banks = stepped ? t->core_banks[t->sim->now % CORE_AHEAD] : 0;
-  }
-  unsigned bit = 1u << bank_of(t, offset);
-  if (t->banks & bit && !must)
-    return false;
-  t->banks |= bit;
   return true;
 }
 

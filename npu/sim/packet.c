@@ -39,9 +39,11 @@ bool packet_take(struct tile *t, const struct beat *b) {
   struct sim *s = t->sim;
   char name[32];
   if (h->words_left) {
+    uint32_t address = tile_address(t->column, t->row, h->offset & 0xFFFFF);
+    if (!register_ready(s, address))
+      return false;
     h->words_left--;
-    register_write(s, tile_address(t->column, t->row, h->offset & 0xFFFFF),
-                   b->word);
+    register_write(s, address, b->word);
     h->offset += 4;
   } else {
     uint32_t words = (b->word >> 20 & 3) + 1;

@@ -88,6 +88,11 @@ struct channel *register_queue(struct sim *s, uint32_t address) {
   return NULL;
 }
 
+bool register_ready(struct sim *s, uint32_t address) {
+  struct place p;
+  return find(s, address, &p) && (p.id != REG_MEMORY || bank_bus_free(p.tile));
+}
+
 static void change_switch(struct tile *t, uint32_t *reg, uint32_t value) {
   *reg = value;
   t->switch_changed = t->sim->switches_changed = true;
@@ -130,6 +135,7 @@ bool register_write(struct sim *s, uint32_t address, uint32_t value) {
   switch (p.id) {
   case REG_MEMORY:
     memcpy(t->memory + p.offset, &value, 4);
+    bank_bus(t, p.offset);
     break;
   case REG_PROGRAM:
     memcpy(t->program + 4 * p.index, &value, 4);
@@ -216,6 +222,7 @@ bool register_read(struct sim *s, uint32_t address, uint32_t *value) {
   switch (p.id) {
   case REG_MEMORY:
     memcpy(value, t->memory + p.offset, 4);
+    bank_bus(t, p.offset);
     break;
   case REG_PROGRAM:
     memcpy(value, t->program + 4 * p.index, 4);

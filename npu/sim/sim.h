@@ -16,7 +16,8 @@ struct sim;
 struct sim_options {
   const struct preset *preset;
   uint64_t cycle_budget; /* 0: no limit */
-  bool strict;           /* cores report hazards, and never run ahead */
+  bool strict;           /* cores report hazards, and never run ahead; a bank
+                            that serves two accesses in a cycle is an error */
   FILE *trace;           /* NULL: none */
 };
 
@@ -28,6 +29,12 @@ struct sim_report {
   uint64_t mac_cycles;  /* summed over cores: a multiply issued */
   /* Cycles summed over cores, while the array was busy. */
   uint64_t stall_lock, stall_memory, stall_stream;
+  /* stall_memory by what a core waited for: another access of the same bundle,
+   * a DMA channel, a core that shares the memory, the register bus. */
+  uint64_t stall_memory_own, stall_memory_dma, stall_memory_neighbour,
+      stall_memory_bus;
+  uint64_t
+      bank_conflicts; /* banks x cycles in which one had several requests */
   uint64_t bytes_read, bytes_written; /* host memory */
   int cores;
 };

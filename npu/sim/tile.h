@@ -21,6 +21,8 @@
 #include "image.h"
 #include "sim.h"
 
+#include <assert.h>
+
 enum cost {
 #define COST(name, value, source) name = value,
 #include "costs.def"
@@ -36,6 +38,8 @@ enum {
   MAX_SLAVES = 25,
   MAX_SLOTS = 4,
   MAX_ARBITERS = 8,
+  MAX_BANKS = 16, /* of a mem tile */
+  CORE_BANKS = 8,
   QUEUE_DEPTH = 4, /* D11 */
   LOCK_LIMIT = 63
 };
@@ -172,6 +176,18 @@ struct channel {
   uint64_t started, granted, finished, first_finished;
 };
 
+/* ---- banks ---- */
+
+/* A cycle of a core: the banks that serve it, by the bits of core_step. */
+struct bank_use {
+  uint32_t banks;
+  uint16_t wide;     /* core_wide of the bundle */
+  uint8_t conflicts; /* own banks that got more than one request of it */
+  bool goes_on;      /* the bundle is that of the cycle before */
+};
+
+enum bank_user { BANK_CORE, BANK_DMA, BANK_BUS, BANK_USERS };
+
 /* ---- tiles ---- */
 
 /* 512-bit values on their way to a core (facts S11). */
@@ -208,8 +224,13 @@ struct tile {
   uint32_t mux, demux, accumulator;
   struct handler handler;
   bool switch_changed;
-  uint64_t banks_cycle; /* banks is of this cycle */
-  unsigned banks;
+  uint64_t bank_cycle; /* the next two are of this cycle, a bit per bank */
+  uint32_t taken;      /* by DMA and bus */
+  uint32_t contested;
+  uint64_t conflicts;         /* cycles in which a bank had two requests */
+  uint64_t served[MAX_BANKS]; /* strict mode: cycle of the last access, + 1 */
+  uint32_t bus_offset, bus_words; /* what the register bus still accesses */
+  uint32_t bus_lost;              /* how often it was refused */
   /* core tiles */
   struct core *core;
   uint32_t core_control;
@@ -218,8 +239,11 @@ struct tile {
   bool ahead;                     /* it runs ahead just now */
   uint64_t core_cycle;            /* the next that the core has not done */
   uint64_t lockstep_until;        /* the core must not run ahead before */
-  uint8_t core_banks[CORE_AHEAD]; /* used by the core in recent cycles */
-  struct fifo core_in;            /* the core's stream input */
+  struct bank_use use[BANK_RING]; /* cycle c is at (c - late) % BANK_RING */
+  uint64_t late;                  /* cycles that the core was put back */
+  uint8_t bank_turn[CORE_BANKS];
+  uint64_t lost[BANK_USERS]; /* cycles that the core waited, by who won */
+  struct fifo core_in;       /* the core's stream input */
   struct cascade cascade;
   struct lock *wait_lock; /* what the core last asked for in vain */
   struct tile *wait_tile;
@@ -255,6 +279,13 @@ struct sim {
   uint64_t now, last_progress;
   uint64_t last_outside; /* cycle of the last host access or token */
   bool progress, failed, switches_changed;
+  bool running;         /* a transaction: what is written takes banks */
+  bool neighbours_used; /* a core accessed a memory that is not its own */
+  int bus_tiles;        /* that have bus_words */
+  /* Tests: told of every access that a bank serves; may be NULL. */
+  void (*served)(void *context, const struct tile *, unsigned bank,
+                 enum bank_user);
+  void *served_context;
   struct diag diag;
   struct text waits;        /* everything that waited at the deadlock */
   struct channel **channel; /* that have a task and do not sleep */
@@ -311,6 +342,8 @@ bool register_write(struct sim *, uint32_t address, uint32_t value);
 bool register_read(struct sim *, uint32_t address, uint32_t *value);
 bool register_block(struct sim *, uint32_t address, const uint32_t *words,
                     uint32_t count);
+/* Whether the bus can get there now. */
+bool register_ready(struct sim *, uint32_t address);
 /* The channel whose start queue this address is; NULL: it is none. */
 struct channel *register_queue(struct sim *, uint32_t address);
 
@@ -319,8 +352,6 @@ struct channel *register_queue(struct sim *, uint32_t address);
  * offset in *tile; false: failed with a message. */
 bool memory_resolve(struct channel *, int64_t address, uint32_t words,
                     struct tile **tile, uint32_t *offset);
-/* One access to a bank in this cycle; `must` takes it whoever has it. */
-bool memory_grant(struct tile *, uint32_t offset, bool must);
 uint8_t *host_resolve(struct channel *, int64_t address, uint32_t words);
 /* Whether DRAM has time for this many words of the channel's run length. */
 bool host_grant(struct channel *, uint32_t words);
@@ -328,6 +359,25 @@ bool host_grant(struct channel *, uint32_t words);
 void host_forget(struct channel *);
 int64_t host_word_cost(const struct sim *, uint64_t run_bytes);
 uint64_t host_address(int argument, uint64_t offset);
+
+/* bank.c */
+/* What the core uses in core_cycle. */
+void bank_note(struct tile *, struct bank_use);
+/* Whether the bank of this byte serves a DMA or the register bus in this cycle.
+ * Who is urgent is refused only if another of them has it. */
+bool bank_grant(struct tile *, uint32_t offset, enum bank_user, bool urgent);
+/* Between cores that use the same bank in this cycle. */
+void banks_share(struct sim *);
+/* The register bus has accessed a word; the bank's time follows. */
+void bank_bus(struct tile *, uint32_t offset);
+bool bank_bus_free(const struct tile *);
+void banks_step_bus(struct sim *);
+/* The access takes place now.  Strict mode fails at a bank's second. */
+void bank_served(struct tile *, uint32_t offset, enum bank_user);
+/* The same for the cores, when the cycle has come to its end. */
+void banks_count(struct sim *);
+/* Whether cycles in which only cores move matter, too. */
+bool banks_are_watched(const struct sim *);
 
 /* lock.c */
 /* Takes when the visible part of the value allows it. */

@@ -202,43 +202,6 @@ static void test_deadlock(void) {
   arena_close(a);
 }
 
-/* CAL-4, CAL-5: a core that loads from a bank in every cycle does not slow a
- * DMA in the same bank, whose accesses wait at times; in another bank nothing
- * waits (facts B12, B14). */
-static void test_banks(uint32_t core_address, bool same_bank) {
-  struct arena *a = arena_open();
-  struct command_list *l = command_list(a), *wait = command_list(a);
-  struct bd from = plain_bd(0, 256), to = plain_bd(0x8000, 256);
-  char text[600];
-  int n =
-      snprintf(text, sizeof text,
-               "movxm p0, #0x%x\n.p2align 4\nloop: j #loop\n", core_address);
-  for (int i = 0; i < 5; i++)
-    n += snprintf(text + n, sizeof text - (size_t)n, "vlda wl0, [p0, #0]\n");
-  load_program(l, 0, 2, text);
-  connect_ports(l, 0, 2, PORT_DMA, 0, PORT_DMA, 0);
-  put_bd(l, 0, 2, 0, &from);
-  put_bd(l, 0, 2, 1, &to);
-  push_task(l, 0, 2, false, 0, 1, 1, false);
-  push_task(l, 0, 2, true, 0, 0, 1, false);
-  struct sim *s = open_design("phoenix", 1, l);
-  command_delay(wait, 1000);
-  struct sim_report r;
-  CHECK(run_design(s, wait, NULL, 0, &r));
-  const struct channel *c = channel_of(tile_at(s, 0, 2), true, 0);
-  uint64_t cycles = c->finished - c->granted;
-  printf("MM2S 256 words beside a core %s: %llu cycles, %llu of them lost to "
-         "the core\n",
-         same_bank ? "in its bank" : "elsewhere", (unsigned long long)cycles,
-         (unsigned long long)c->conflicts);
-  CHECK(cycles >= 242 && cycles <= 249);
-  /* 1100 +- 20 % conflicts in 16 transfers of 64 accesses */
-  CHECK(same_bank ? c->conflicts > 55 && c->conflicts < 83 : !c->conflicts);
-  CHECK(r.stall_memory <= 25);
-  sim_close(s);
-  arena_close(a);
-}
-
 /* The cycle of the first trace line that has this text; 0: none has. */
 static unsigned long long cycle_of(FILE *trace, const char *text) {
   char line[200];
@@ -397,7 +360,5 @@ int main(void) {
   test_endless_core();
   test_core_failure();
   test_handover();
-  test_banks(0x70100, true);
-  test_banks(0x74100, false);
   return check_result();
 }
