@@ -150,6 +150,12 @@ static void print_report(const struct job *j, const struct sim_report *r) {
          r->core_cycles ? (double)r->mac_cycles / (double)r->core_cycles : 0);
   printf("stall_lock=%llu\n", (unsigned long long)r->stall_lock);
   printf("stall_memory=%llu\n", (unsigned long long)r->stall_memory);
+  printf("stall_memory_own=%llu\n", (unsigned long long)r->stall_memory_own);
+  printf("stall_memory_dma=%llu\n", (unsigned long long)r->stall_memory_dma);
+  printf("stall_memory_neighbour=%llu\n",
+         (unsigned long long)r->stall_memory_neighbour);
+  printf("stall_memory_bus=%llu\n", (unsigned long long)r->stall_memory_bus);
+  printf("bank_conflicts=%llu\n", (unsigned long long)r->bank_conflicts);
   printf("stall_stream=%llu\n", (unsigned long long)r->stall_stream);
   printf("bytes_read=%llu\n", (unsigned long long)r->bytes_read);
   printf("bytes_written=%llu\n", (unsigned long long)r->bytes_written);
@@ -233,10 +239,11 @@ const struct tool_command tool_sim = {
         "  --repeat N           run the transaction N times; the array keeps "
         "its state\n"
         "  --budget CYCLES      give up after so many cycles (default: never)\n"
-        "  --strict             a core that breaks a scheduling rule fails; "
-        "cores "
-        "never run\n"
-        "                       ahead of the array\n"
+        "  --strict             a core that breaks a scheduling rule fails, "
+        "and so does\n"
+        "                       a bank that serves two accesses in a cycle; "
+        "cores never\n"
+        "                       run ahead of the array\n"
         "  --trace              one line per event on standard error: cycle, "
         "place,\n"
         "                       what happened\n"
@@ -249,9 +256,15 @@ const struct tool_command tool_sim = {
         "core_util\n"
         "(mac_cycles / core_cycles), stall_lock, stall_memory, stall_stream "
         "(cycles\n"
-        "of busy_cycles, summed over cores), bytes_read, bytes_written (host "
-        "memory),\n"
-        "host_gb_per_s (both, over busy_cycles).\n"
+        "of busy_cycles, summed over cores), stall_memory by what had the "
+        "bank: _own\n"
+        "(the same bundle's other access), _dma, _neighbour (another core), "
+        "_bus (the\n"
+        "command processor); bank_conflicts (cycles in which a bank had two "
+        "requests,\n"
+        "summed over banks), bytes_read, bytes_written (host memory), "
+        "host_gb_per_s\n"
+        "(both, over busy_cycles).\n"
         "A deadlock ends the run with who waits for what.\n",
     .run = run_sim,
 };
