@@ -226,10 +226,10 @@ static void store(enum block_type type, enum dtype to, char *p,
     dtype_store_float(to, p, *(const double *)from);
     return;
   case BLOCK_U32:
-    dtype_store_int(to, p, (int64_t)*(const uint32_t *)from);
+    dtype_store_int(to, p, (int64_t) * (const uint32_t *)from);
     return;
   case BLOCK_U64:
-    dtype_store_int(to, p, (int64_t)*(const uint64_t *)from);
+    dtype_store_int(to, p, (int64_t) * (const uint64_t *)from);
     return;
   case BLOCK_NONE:
     return;

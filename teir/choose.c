@@ -13,7 +13,7 @@
 #include "teir_build.h"
 #include "teir_choose.h"
 #include "teir_lower.h"
-#include "teir_plain.h"
+#include "teir_problem.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct search {
   const struct teir_machine *machine;
   const struct teir_wish *wish;
   struct teir *t;
-  struct plain plain;
+  struct teir_roles roles;
   int bytes[3]; /* an element's */
   /* the candidate under the loops */
   struct teir_choice now;
@@ -278,11 +278,11 @@ static void try_spatial(struct search *s, enum teir_role r) {
   }
   const char *rows = s->wish->rows, *columns = s->wish->columns;
   bool any = false;
-  for (int i = 0; i < s->plain.count; i++) {
-    if (teir_role_of(s->plain.role[i]) != r)
+  for (int i = 0; i < s->roles.count; i++) {
+    if (teir_role_of(s->roles.role[i]) != r)
       continue;
     any = true;
-    int x = s->plain.axis[i];
+    int x = s->roles.axis[i];
     bool asked =
         (rows && named(s, rows, x)) || (columns && named(s, columns, x));
     bool free = !rows && !columns;
@@ -321,12 +321,12 @@ static void take_axes(struct search *s, const int *axis) {
     s->extent[r] = axis[r] < 0 ? 1 : s->t->axis[axis[r]].extent.constant;
     s->others[r] = 1;
   }
-  for (int i = 0; i < s->plain.count; i++) {
-    int64_t e = s->t->axis[s->plain.axis[i]].extent.constant;
-    if (s->plain.role[i] == AXIS_C)
+  for (int i = 0; i < s->roles.count; i++) {
+    int64_t e = s->t->axis[s->roles.axis[i]].extent.constant;
+    if (s->roles.role[i] == AXIS_C)
       s->batch *= e;
-    else if (s->plain.axis[i] != axis[teir_role_of(s->plain.role[i])])
-      s->others[teir_role_of(s->plain.role[i])] *= e;
+    else if (s->roles.axis[i] != axis[teir_role_of(s->roles.role[i])])
+      s->others[teir_role_of(s->roles.role[i])] *= e;
   }
   for (int i = 0; i < 3; i++) {
     s->dense[i] = TEIR_ROLES;
@@ -351,11 +351,11 @@ static void try_axes(struct search *s, enum teir_role r, int *axis,
                      : r == TEIR_N ? s->wish->axis_n
                                    : s->wish->axis_k;
   bool any = false;
-  for (int i = 0; i < s->plain.count; i++) {
-    if (teir_role_of(s->plain.role[i]) != r)
+  for (int i = 0; i < s->roles.count; i++) {
+    if (teir_role_of(s->roles.role[i]) != r)
       continue;
     any = true;
-    axis[r] = s->plain.axis[i];
+    axis[r] = s->roles.axis[i];
     if (named(s, wish, axis[r]))
       try_axes(s, (enum teir_role)(r + 1), axis, must_lower);
   }
@@ -381,9 +381,13 @@ bool teir_choose(struct arena *a, const struct teir *from,
                  struct teir_choice *choice, struct diag *d) {
   static const struct teir_wish free = {.over_rows = TEIR_ROLES};
   struct search s = {.machine = m, .wish = w ? w : &free};
-  s.t = teir_plain_fused(a, from, d);
-  if (!s.t || !teir_plain_read(a, s.t, &s.plain, d) || !check_wish(&s, d))
+  s.t = teir_roles_fuse(a, from, d);
+  if (!s.t || !teir_roles_read(a, s.t, &s.roles, d) || !check_wish(&s, d))
     return false;
+  if (s.roles.sums != OUT || s.roles.problem.finish.relu)
+    return diag_declined(d, loc_none(),
+                         "sums that are finished are scheduled by the array's "
+                         "compiler only");
   for (int i = 0; i < 3; i++)
     s.bytes[i] = dtype_bytes(s.t->tensor[i].type);
   int axis[TEIR_ROLES];

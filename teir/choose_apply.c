@@ -7,7 +7,7 @@
  */
 #include "teir_build.h"
 #include "teir_choose.h"
-#include "teir_plain.h"
+#include "teir_problem.h"
 
 enum { PIECES = 3 };
 
@@ -25,7 +25,7 @@ struct pieces {
 struct apply {
   struct arena *a;
   const struct teir_choice *c;
-  struct plain plain;
+  struct teir_roles roles;
   struct teir *t; /* being built */
 };
 
@@ -115,8 +115,8 @@ static void add_call(struct apply *b, int parent, const char *id,
   for (int r = 0; r < (op == TEIR_CONTRACTION ? TEIR_ROLES : TEIR_K); r++)
     if (block[r])
       teir_list_add(b->a, &b->t->primitive[p].role[r], block[r]->axis_inner);
-  if (op == TEIR_CONTRACTION && b->plain.acc)
-    teir_add_property(b->a, b->t, p, "acc", b->plain.acc);
+  if (op == TEIR_CONTRACTION && b->roles.acc)
+    teir_add_property(b->a, b->t, p, "acc", b->roles.acc);
   int n = teir_add_invocation(b->a, b->t, teir_fresh_node(b->a, b->t, id), p);
   teir_list_add(b->a, parent < 0 ? &b->t->roots : &b->t->node[parent].children,
                 n);
@@ -127,11 +127,11 @@ static void add_call(struct apply *b, int parent, const char *id,
 static int add_others(struct apply *b, int parent, enum axis_role role,
                       int *loops) {
   enum teir_role r = teir_role_of(role);
-  for (int i = 0; i < b->plain.count; i++) {
-    int x = b->plain.axis[i];
+  for (int i = 0; i < b->roles.count; i++) {
+    int x = b->roles.axis[i];
     bool taken = role != AXIS_C &&
                  (x == b->c->axis[r] || (r != TEIR_K && x == b->c->spatial[r]));
-    if (b->plain.role[i] != role || taken)
+    if (b->roles.role[i] != role || taken)
       continue;
     int64_t start = 0, extent = b->c->program->axis[x].extent.constant;
     parent =
@@ -170,7 +170,7 @@ static void add_branch(struct apply *b, const struct piece *const *block,
     }
     parent = add_rounds(b, parent, block[r], loops);
   }
-  if (b->plain.zero)
+  if (!b->roles.problem.accumulate)
     add_call(b, parent, "zero", TEIR_ZERO, block);
   parent = add_others(b, parent, AXIS_K, &sums);
   for (int i = 0; i < k->count || i == 0; i++) {
@@ -212,7 +212,7 @@ static int at_least_one(int n) { return n ? n : 1; }
 struct teir *teir_choice_apply(struct arena *a, const struct teir_choice *c,
                                struct diag *d) {
   struct apply b = {.a = a, .c = c, .t = teir_empty(a, c->program->file)};
-  if (!teir_plain_read(a, c->program, &b.plain, d))
+  if (!teir_roles_read(a, c->program, &b.roles, d))
     return NULL;
   for (int j = 0; j < 3; j++)
     teir_add_tensor(a, b.t, c->program->tensor[j].id,

@@ -12,7 +12,8 @@ static const struct {
   enum kind kind;
   size_t offset;
 } field[] = {
-#define FIELD(name, kind) {#name, kind, offsetof(struct teir_machine, name)}
+#define FIELD(name, kind)                                                      \
+  { #name, kind, offsetof(struct teir_machine, name) }
     FIELD(rows, INT),          FIELD(columns, INT),
     FIELD(clock_hz, DOUBLE),   FIELD(peak_macs, DOUBLE),
     FIELD(unit_m, INT),        FIELD(unit_n, INT),

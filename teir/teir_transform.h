@@ -30,6 +30,15 @@ struct teir *teir_set_policy(struct arena *, const struct teir *, int node,
 struct teir *teir_set_place(struct arena *, const struct teir *, int node,
                             enum teir_place, struct diag *);
 
+/* The loop's first `first` children stay in it, the others get a loop of their
+ * own behind it. */
+struct teir *teir_distribute(struct arena *, const struct teir *, int node,
+                             int first, struct diag *);
+/* A loop of one iteration over a new axis `id` around a node and its siblings
+ * behind it, `count` in all. */
+struct teir *teir_enclose(struct arena *, const struct teir *, int node,
+                          int count, const char *id, struct diag *);
+
 /* ---- work ---- */
 /* The loop goes away; the primitives below consume its axis, outermost in
  * their list `role` (TEIR_ROLES: as the strides tell). */
@@ -56,6 +65,17 @@ struct teir *teir_peel(struct arena *, const struct teir *, int node, int axis,
  * tensor "<tensor>.packed" in the order of node's loops, and read there. */
 struct teir *teir_pack(struct arena *, const struct teir *, int node,
                        int tensor, struct diag *);
+
+/* ---- tensors that lie otherwise: who runs the program brings them so ---- */
+/* Dense, the last of the axes contiguous; other axes leave the tensor where it
+ * is, which is right for a tensor that only holds what one iteration of theirs
+ * makes and uses. */
+struct teir *teir_relayout(struct arena *, const struct teir *, int tensor,
+                           const int *axis, int count, struct diag *);
+/* Another extent, strides as they are: padding (what is added to inputs is
+ * zero), or the first part of the work. */
+struct teir *teir_resize(struct arena *, const struct teir *, int axis,
+                         int64_t extent, struct diag *);
 
 /* ---- parts ---- */
 /* `roots` roots from number `root` on as a program of their own, over the
