@@ -25,27 +25,70 @@ static bool make_images(struct arena *a, struct npu_result *r, struct diag *d) {
                    d);
 }
 
-bool npu_compile_teir(struct arena *a, const char *platform,
-                      const struct teir *teir, struct npu_result *r,
-                      struct diag *d) {
-  struct platform at;
-  r->teir = teir;
-  return platform_find(platform, &at, d) &&
-         (r->program = map_program(a, r->teir, at.device, d)) != NULL &&
-         (r->design = design_make(a, r->program, d)) != NULL &&
-         make_images(a, r, d);
+static double matrix_bytes(int64_t rows, int64_t columns, enum dtype t) {
+  return (double)rows * (double)columns * dtype_bytes(t);
 }
 
-bool npu_compile(struct arena *a, const char *platform,
-                 const struct map_problem *problem, struct npu_result *r,
-                 struct diag *d) {
+/* Extents of one launch: halved until each of its tensors has at most
+ * most_bytes; k last, because the sums of its parts are added by the host. */
+static void cut_launch(struct teir_problem *p, double most_bytes) {
+  enum { SMALL = 256 };
+  int64_t *m = &p->extent[AXIS_M], *n = &p->extent[AXIS_N],
+          *k = &p->extent[AXIS_K];
+  for (;;) {
+    bool in0 = matrix_bytes(*m, *k, p->type[IN0]) > most_bytes;
+    bool in1 = matrix_bytes(*k, *n, p->type[IN1]) > most_bytes;
+    bool out = matrix_bytes(*m, *n, p->type[OUT]) > most_bytes;
+    if (!in0 && !in1 && !out)
+      return;
+    int64_t *rows = (in0 || out) && *m > SMALL ? m : NULL;
+    int64_t *columns = (in1 || out) && *n > SMALL ? n : NULL;
+    int64_t *largest = !rows                           ? columns
+                       : !columns || *rows >= *columns ? rows
+                                                       : columns;
+    if (!largest)
+      largest = k;
+    *largest = (*largest + 1) / 2;
+  }
+}
+
+static bool is_placed(const struct teir *t) {
+  for (int n = 0; n < t->node_count; n++)
+    if (t->node[n].kind == TEIR_ITERATION && t->node[n].place != TEIR_ANYWHERE)
+      return true;
+  return false;
+}
+
+/* The work -> its schedule on the array */
+static const struct teir *schedule(struct arena *a, const struct platform *at,
+                                   const struct teir *work, int64_t most_bytes,
+                                   struct npu_result *r, struct diag *d) {
+  struct teir_problem whole;
+  if (!teir_problem_read(work, &whole, d))
+    return NULL;
+  struct teir_problem p = whole;
+  p.acc = map_sum_type(&p);
+  if (most_bytes)
+    cut_launch(&p, (double)most_bytes);
+  bool sums = p.type[OUT] == DTYPE_F32 || p.type[OUT] == DTYPE_I32;
+  if (p.extent[AXIS_K] < whole.extent[AXIS_K] && (!sums || p.finish.relu)) {
+    diag_declined(d, loc_none(), "results of several launches along k");
+    return NULL;
+  }
+  return map_choose(at, &p, &r->blocking, d)
+             ? map_schedule(a, at->device, work, &r->blocking, d)
+             : NULL;
+}
+
+bool npu_compile(struct arena *a, const char *platform, const struct teir *work,
+                 int64_t most_bytes, struct npu_result *r, struct diag *d) {
   memset(r, 0, sizeof *r);
   struct platform at;
-  return platform_find(platform, &at, d) &&
-         map_choose(&at, problem, &r->blocking, d) &&
-         npu_compile_teir(a, platform,
-                          map_schedule(a, at.device, problem, &r->blocking), r,
-                          d);
+  if (!platform_find(platform, &at, d))
+    return false;
+  r->teir = is_placed(work) ? work : schedule(a, &at, work, most_bytes, r, d);
+  return r->teir && (r->program = map_program(a, r->teir, at.device, d)) &&
+         (r->design = design_make(a, r->program, d)) && make_images(a, r, d);
 }
 
 void npu_result_free(struct npu_result *r) {

@@ -1,4 +1,4 @@
-/* npu.h -- the public face of the compiler: a matrix product goes in, the
+/* npu.h -- the public face of the compiler: a TEIR goes in, the
  * bytes that a device gets come out, with everything in between for those who
  * want to look. */
 #ifndef NPUTEIR_NPU_H
@@ -16,14 +16,13 @@ struct npu_result {
   struct text cdo, pdi, xclbin, txn; /* owned: npu_result_free */
 };
 
-/* The whole compiler.  `platform` names a device or a preset (device.def,
- * preset.def); a preset lets the chooser weigh its DRAM. */
-bool npu_compile(struct arena *, const char *platform,
-                 const struct map_problem *, struct npu_result *,
-                 struct diag *);
-/* The same from a schedule that is placed on the array already. */
-bool npu_compile_teir(struct arena *, const char *platform, const struct teir *,
-                      struct npu_result *, struct diag *);
+/* The whole compiler, from the TEIR of a product, or from one that is placed on
+ * the array already.  `platform` names a device or a preset (device.def,
+ * preset.def); a preset lets the chooser weigh its DRAM.  Of work whose tensors
+ * would have more than most_bytes each (0: any number), the first part that one
+ * launch can do. */
+bool npu_compile(struct arena *, const char *platform, const struct teir *,
+                 int64_t most_bytes, struct npu_result *, struct diag *);
 void npu_result_free(struct npu_result *);
 
 #endif

@@ -1,5 +1,6 @@
 /* runtime.c -- the two exported functions, and the compiler as the runtime
- * wants it: a problem in, a plan for one launch out. */
+ * wants it: the TEIR of the work in, a plan for one launch
+ * out. */
 #include "nputeir-rt.h"
 
 #include "npu.h"
@@ -13,35 +14,6 @@
 /* One launch moves at most this much per tensor; larger problems become
  * several launches.  (A shim descriptor could do 16 GiB.) */
 enum { LAUNCH_BYTES = 256 << 20 };
-
-static int64_t bytes_of(int64_t a, int64_t b, enum dtype t) {
-  return a * b * dtype_bytes(t);
-}
-
-/* Halves extents until the tensors of a launch are small enough; k last,
- * because its pieces are summed by the host. */
-static struct map_problem one_launch(const struct run_problem *p) {
-  struct map_problem q = {
-      p->m,   p->n,
-      p->k,   p->in0,
-      p->in1, p->out,
-      p->out, {p->finish.relu, p->finish.saturate, p->finish.shift}};
-  q.acc = map_sum_type(&q);
-  enum { SMALL = 256 };
-  for (;;) {
-    bool in0 = bytes_of(q.m, q.k, q.in0) > LAUNCH_BYTES;
-    bool in1 = bytes_of(q.k, q.n, q.in1) > LAUNCH_BYTES;
-    bool out = bytes_of(q.m, q.n, q.out) > LAUNCH_BYTES;
-    if (!in0 && !in1 && !out)
-      return q;
-    int64_t *m = (in0 || out) && q.m > SMALL ? &q.m : NULL;
-    int64_t *n = (in1 || out) && q.n > SMALL ? &q.n : NULL;
-    int64_t *largest = !m ? n : !n || *m >= *n ? m : n;
-    if (!largest)
-      largest = &q.k;
-    *largest = (*largest + 1) / 2;
-  }
-}
 
 static void add_dim(struct run_layout *l, enum axis_role axis, int64_t extent,
                     int64_t stride_bytes) {
@@ -79,17 +51,10 @@ static void fill_layouts(const struct tile_program *p, struct run_plan *plan) {
 }
 
 static const struct run_plan *compile(struct arena *a, const char *device,
-                                      const struct run_problem *problem,
-                                      struct diag *d) {
-  struct map_problem p = one_launch(problem);
+                                      const struct teir *work, struct diag *d) {
   struct npu_result r;
   struct run_plan *plan = NULL;
-  bool sums = p.out == DTYPE_F32 || p.out == DTYPE_I32;
-  if (p.k < problem->k && (!sums || p.finish.relu)) {
-    diag_declined(d, loc_none(), "results of several launches along k");
-    return NULL;
-  }
-  if (npu_compile(a, device, &p, &r, d)) {
+  if (npu_compile(a, device, work, LAUNCH_BYTES, &r, d)) {
     const struct tile_program *q = r.program;
     plan = arena_alloc(a, sizeof *plan);
     plan->xclbin = arena_copy(a, r.xclbin.data, r.xclbin.length, 1, 1);

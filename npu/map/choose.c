@@ -37,15 +37,16 @@ static double max3(double a, double b, double c) {
 
 /* Bytes that cross the DRAM interface: what a mem tile keeps of in0 once per m
  * round, the rest once per n round too; in1 once per m round. */
-static double traffic(const struct device *dev, const struct map_problem *p,
+static double traffic(const struct device *dev, const struct teir_problem *p,
                       const struct map_blocking *b,
                       const struct map_panel *panel) {
   double in0 = (double)b->rounds_m * b->group_m * b->block_m * dev->core_rows *
-               b->steps_k * b->block_k * dtype_bytes(p->in0);
+               b->steps_k * b->block_k * dtype_bytes(p->type[IN0]);
   double in1 = (double)b->rounds_n * b->block_n * dev->columns * b->steps_k *
-               b->block_k * dtype_bytes(p->in1);
+               b->block_k * dtype_bytes(p->type[IN1]);
   double out = (double)b->rounds_m * b->group_m * b->block_m * dev->core_rows *
-               b->rounds_n * b->block_n * dev->columns * dtype_bytes(p->out);
+               b->rounds_n * b->block_n * dev->columns *
+               dtype_bytes(p->type[OUT]);
   double kept = panel->chunks ? 1
                 : panel->stretches
                     ? (double)panel->kept / (panel->kept + panel->streamed)
@@ -55,7 +56,7 @@ static double traffic(const struct device *dev, const struct map_problem *p,
 }
 
 static double dram_cycles(const struct platform *at,
-                          const struct map_problem *p,
+                          const struct teir_problem *p,
                           const struct map_blocking *b,
                           const struct map_panel *panel) {
   if (!at->preset)
@@ -73,16 +74,17 @@ static double both(double a, double b) {
 }
 
 /* Whether a pass over the finished sums makes the results. */
-static bool finishes(const struct map_problem *p) {
-  return p->acc != p->out || p->finish.relu;
+static bool finishes(const struct teir_problem *p) {
+  return p->acc != p->type[OUT] || p->finish.relu;
 }
 
-static void count_rounds(const struct device *dev, const struct map_problem *p,
+static void count_rounds(const struct device *dev, const struct teir_problem *p,
                          struct map_blocking *b) {
-  b->rounds_m =
-      (int)div_up(p->m, (int64_t)b->block_m * b->group_m * dev->core_rows);
-  b->rounds_n = (int)div_up(p->n, (int64_t)b->block_n * dev->columns);
-  b->steps_k = (int)div_up(p->k, b->block_k);
+  b->rounds_m = (int)div_up(p->extent[AXIS_M],
+                            (int64_t)b->block_m * b->group_m * dev->core_rows);
+  b->rounds_n =
+      (int)div_up(p->extent[AXIS_N], (int64_t)b->block_n * dev->columns);
+  b->steps_k = (int)div_up(p->extent[AXIS_K], b->block_k);
 }
 
 /* Of the multiply unit, and of blocks of which kernels have no edges. */
@@ -92,7 +94,7 @@ struct shapes {
 
 /* Cycles of the array when device memory costs nothing. */
 static double array_cycles(const struct device *dev,
-                           const struct map_problem *p, const struct shapes *s,
+                           const struct teir_problem *p, const struct shapes *s,
                            const struct map_blocking *b) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
   double in0 = bytes.in0, in1 = bytes.in1, sums = bytes.sums, out = bytes.out;
@@ -115,16 +117,17 @@ static double array_cycles(const struct device *dev,
          (double)b->rounds_m * b->rounds_n * round;
 }
 
-static bool fits(const struct map_problem *p, const struct map_blocking *b) {
+static bool fits(const struct teir_problem *p, const struct map_blocking *b) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
   struct map_core core;
   return (!finishes(p) ||
-          b->block_m * b->block_n % kernel_narrow_unit(p->acc, p->out) == 0) &&
+          b->block_m * b->block_n % kernel_narrow_unit(p->acc, p->type[OUT]) ==
+              0) &&
          map_core_places(&bytes, b->group_m, &core);
 }
 
 /* Takes `b` for the best if it is legal and cheaper. */
-static void try(const struct platform *at, const struct map_problem *p,
+static void try(const struct platform *at, const struct teir_problem *p,
                 const struct shapes *s, struct map_blocking *b,
                 struct map_blocking *best) {
   struct map_panel panel;
@@ -148,24 +151,25 @@ bool platform_find(const char *name, struct platform *at, struct diag *d) {
          diag_error(d, loc_none(), "there is no device or preset '%s'", name);
 }
 
-enum dtype map_sum_type(const struct map_problem *p) {
+enum dtype map_sum_type(const struct teir_problem *p) {
   struct kernel_shape mac;
-  if (dtype_kind(p->out) == DTYPE_FLOAT)
+  if (dtype_kind(p->type[OUT]) == DTYPE_FLOAT)
     return DTYPE_F32;
   bool whole = p->finish.relu || p->finish.saturate;
-  return whole || !kernel_shape(p->in0, p->in1, p->out, &mac) ? DTYPE_I32
-                                                              : p->out;
+  return whole || !kernel_shape(p->type[IN0], p->type[IN1], p->type[OUT], &mac)
+             ? DTYPE_I32
+             : p->type[OUT];
 }
 
 /* Whether cores have kernels for the product and for what follows it. */
-static bool check_types(const struct map_problem *p, struct diag *d) {
-  const char *in0 = dtype_name(p->in0), *in1 = dtype_name(p->in1),
-             *acc = dtype_name(p->acc), *out = dtype_name(p->out);
+static bool check_types(const struct teir_problem *p, struct diag *d) {
+  const char *in0 = dtype_name(p->type[IN0]), *in1 = dtype_name(p->type[IN1]),
+             *acc = dtype_name(p->acc), *out = dtype_name(p->type[OUT]);
   struct kernel_shape unit;
-  if (!kernel_shape(p->in0, p->in1, p->acc, &unit))
+  if (!kernel_shape(p->type[IN0], p->type[IN1], p->acc, &unit))
     return diag_declined(d, loc_none(), "no kernel for %s x %s -> %s", in0, in1,
                          acc);
-  if (kernel_gemm_passes(p->in0, p->in1, p->acc) > 1)
+  if (kernel_gemm_passes(p->type[IN0], p->type[IN1], p->acc) > 1)
     return diag_declined(d, loc_none(),
                          "%s x %s -> %s: its kernel reads inputs in two "
                          "halves, and nothing brings these to the cores",
@@ -175,10 +179,11 @@ static bool check_types(const struct map_problem *p, struct diag *d) {
                          "sums in %s: a core keeps them in memory between "
                          "steps of k, and float sums stay in f32",
                          acc);
-  if (finishes(p) && !kernel_narrow_unit(p->acc, p->out))
+  if (finishes(p) && !kernel_narrow_unit(p->acc, p->type[OUT]))
     return diag_declined(d, loc_none(), "no kernel makes %s%s of sums in %s",
                          out, p->finish.relu ? " by a relu" : "", acc);
-  bool narrower = dtype_kind(p->out) != DTYPE_FLOAT && p->acc != p->out;
+  bool narrower =
+      dtype_kind(p->type[OUT]) != DTYPE_FLOAT && p->acc != p->type[OUT];
   if (p->finish.shift < 0 || p->finish.shift > 31 ||
       (p->finish.shift && !p->finish.saturate) ||
       (p->finish.saturate && !narrower))
@@ -189,24 +194,29 @@ static bool check_types(const struct map_problem *p, struct diag *d) {
   return true;
 }
 
-bool map_choose(const struct platform *at, const struct map_problem *p,
+bool map_choose(const struct platform *at, const struct teir_problem *p,
                 struct map_blocking *best, struct diag *d) {
   struct shapes s;
   struct kernel_shape unit;
-  if (!check_types(p, d) || !kernel_shape(p->in0, p->in1, p->acc, &s.mac) ||
-      !kernel_gemm_even(p->in0, p->in1, p->acc, &s.even) ||
-      !kernel_gemm_unit(p->in0, p->in1, p->acc, &unit))
+  if (!check_types(p, d) ||
+      !kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
+      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, &s.even) ||
+      !kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit))
     return false;
-  if (p->m < 1 || p->n < 1 || p->k < 1)
+  if (p->extent[AXIS_M] < 1 || p->extent[AXIS_N] < 1 || p->extent[AXIS_K] < 1)
     return diag_error(d, loc_none(), "%lldx%lldx%lld: extents are positive",
-                      (long long)p->m, (long long)p->n, (long long)p->k);
+                      (long long)p->extent[AXIS_M],
+                      (long long)p->extent[AXIS_N],
+                      (long long)p->extent[AXIS_K]);
   int64_t most = (int64_t)MAX_STEPS * 16;
-  if (p->m > most || p->n > most || p->k > most)
+  if (p->extent[AXIS_M] > most || p->extent[AXIS_N] > most ||
+      p->extent[AXIS_K] > most)
     return diag_declined(d, loc_none(),
                          "%lldx%lldx%lld: one launch takes "
                          "extents up to %lld",
-                         (long long)p->m, (long long)p->n, (long long)p->k,
-                         (long long)most);
+                         (long long)p->extent[AXIS_M],
+                         (long long)p->extent[AXIS_N],
+                         (long long)p->extent[AXIS_K], (long long)most);
   *best = (struct map_blocking){0};
   for (int m = unit.m; m <= MAX_BLOCK; m += unit.m)
     for (int n = unit.n; n <= MAX_BLOCK; n += unit.n)

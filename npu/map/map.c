@@ -263,8 +263,8 @@ static void fill_transfer(const struct reader *r, int tensor, int block_rows,
   }
 }
 
-static struct map_finish finish_of(const struct reader *r) {
-  struct map_finish f = {.relu = r->relu >= 0};
+static struct teir_finish finish_of(const struct reader *r) {
+  struct teir_finish f = {.relu = r->relu >= 0};
   if (r->convert < 0)
     return f;
   int p = r->t->node[r->convert].primitive;
@@ -277,10 +277,9 @@ static struct map_finish finish_of(const struct reader *r) {
 /* The places in core and mem tiles. */
 static bool place_blocks(struct tile_program *q, struct loc at,
                          struct diag *d) {
-  const struct map_problem p = {.in0 = q->transfer[IN0].type,
-                                .in1 = q->transfer[IN1].type,
-                                .acc = q->acc,
-                                .out = q->transfer[OUT].type};
+  struct teir_problem p = {.acc = q->acc};
+  for (int i = 0; i < TENSORS; i++)
+    p.type[i] = q->transfer[i].type;
   const struct map_blocking b = {
       q->block_m,  q->block_n,  q->block_k, q->group_m,
       q->rounds_m, q->rounds_n, q->steps_k, 0};

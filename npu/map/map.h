@@ -1,10 +1,10 @@
-/* map.h -- scheduled TEIR + device -> tile program.
+/* map.h -- TEIR + device -> scheduled TEIR -> tile program.
  *
- * A problem out[m,n] = finish(sum over k of in0[m,k] * in1[k,n]) is cut into
- * blocks that fit a core's memory (map_choose), written down as a scheduled
- * TEIR over padded, blocked tensors (map_schedule), and read back into what
- * each core does and which blocks each column must move (map_program).  Any
- * TEIR of that shape may come in, edited by hand or made by another tool.
+ * The work of a TEIR is cut into blocks that fit a core's memory (map_choose);
+ * the TEIR is split, reordered and placed so, on tensors that lie padded and
+ * block by block (map_schedule); and it is read into what each core does and
+ * which blocks each column must move (map_program).  Any TEIR of that shape may
+ * come in, edited by hand or made by another tool.
  *
  * const arguments are borrowed; results live in the arena.
  */
@@ -13,27 +13,11 @@
 
 #include "array.h"
 #include "base.h"
-#include "teir.h"
+#include "teir_problem.h"
 
-/* What a core does to a sum before it leaves, in this order; then it is
- * converted to out's type: floats to nearest even, integers modulo 2^n. */
-struct map_finish {
-  bool relu; /* sums below zero become zero */
-  bool
-      saturate; /* integers: sum / 2^shift, halves up, clamped to out's range */
-  int shift;
-};
-
-/* One matrix product, sizes in elements, each at least 1.  Sums are formed in
- * `acc`: out's type, or a wider one that only the cores ever see. */
-struct map_problem {
-  int64_t m, n, k;
-  enum dtype in0, in1, acc, out;
-  struct map_finish finish;
-};
 /* The type to sum in when nothing is said: f32 for floats; for integers out's,
  * or i32 where `finish` needs the sum itself or no kernel sums in out's. */
-enum dtype map_sum_type(const struct map_problem *);
+enum dtype map_sum_type(const struct teir_problem *);
 
 /* What the chooser knows of the machine; the array alone when preset is NULL.
  */
@@ -54,14 +38,15 @@ struct map_blocking {
   int rounds_m, rounds_n, steps_k;
   double predicted_cycles; /* by the model in choose.c */
 };
-bool map_choose(const struct platform *, const struct map_problem *,
+bool map_choose(const struct platform *, const struct teir_problem *,
                 struct map_blocking *, struct diag *);
 
-/* The padded problem in blocked tensors, scheduled: rows and columns in
- * parallel, rounds and k in time, one block per primitive. */
+/* The same work, scheduled: rows and columns in parallel, rounds and k in time,
+ * one block per primitive, on tensors that lie padded and blocked.  NULL and
+ * *d: it is no matrix product of one batch. */
 struct teir *map_schedule(struct arena *, const struct device *,
-                          const struct map_problem *,
-                          const struct map_blocking *);
+                          const struct teir *, const struct map_blocking *,
+                          struct diag *);
 
 /* A loop around blocks in device memory: extent and byte stride. */
 struct map_loop {
@@ -85,7 +70,7 @@ struct map_transfer {
 struct map_block_bytes {
   uint32_t in0, in1, sums, out;
 };
-struct map_block_bytes map_block_bytes(const struct map_problem *,
+struct map_block_bytes map_block_bytes(const struct teir_problem *,
                                        const struct map_blocking *);
 /* Byte offsets in a core's memory; results take the place of their sums. */
 struct map_core {
@@ -105,7 +90,7 @@ struct map_panel {
   int stretches, kept, streamed;
 };
 /* The most that fits beside the rings; false: not even these do. */
-bool map_mem_panel(const struct device *, const struct map_problem *,
+bool map_mem_panel(const struct device *, const struct teir_problem *,
                    const struct map_blocking *, struct map_panel *);
 
 /* Buffers per ring in a mem tile: in flight from device memory, which hides
@@ -128,7 +113,7 @@ struct tile_program {
   int rounds_m, rounds_n, steps_k;
   bool zero; /* the block of out is cleared before its first step */
   enum dtype acc;
-  struct map_finish finish;
+  struct teir_finish finish;
   struct map_panel panel;
   struct map_core core;
   struct map_transfer transfer[TENSORS];

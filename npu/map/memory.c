@@ -42,14 +42,15 @@ bool map_core_places(const struct map_block_bytes *b, int group_m,
   return 2 * (b->in0 + b->sums) <= 3 * BANK_BYTES;
 }
 
-struct map_block_bytes map_block_bytes(const struct map_problem *p,
+struct map_block_bytes map_block_bytes(const struct teir_problem *p,
                                        const struct map_blocking *b) {
   uint32_t m = (uint32_t)b->block_m, n = (uint32_t)b->block_n,
            k = (uint32_t)b->block_k;
-  return (struct map_block_bytes){.in0 = m * k * (uint32_t)dtype_bytes(p->in0),
-                                  .in1 = k * n * (uint32_t)dtype_bytes(p->in1),
-                                  .sums = m * n * (uint32_t)dtype_bytes(p->acc),
-                                  .out = m * n * (uint32_t)dtype_bytes(p->out)};
+  return (struct map_block_bytes){
+      .in0 = m * k * (uint32_t)dtype_bytes(p->type[IN0]),
+      .in1 = k * n * (uint32_t)dtype_bytes(p->type[IN1]),
+      .sums = m * n * (uint32_t)dtype_bytes(p->acc),
+      .out = m * n * (uint32_t)dtype_bytes(p->type[OUT])};
 }
 
 /* ---- mem tiles ---- */
@@ -90,7 +91,7 @@ static void keep_part(const struct map_blocking *b, int64_t step_bytes,
   }
 }
 
-bool map_mem_panel(const struct device *dev, const struct map_problem *p,
+bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
                    const struct map_blocking *b, struct map_panel *panel) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
   int64_t room = (int64_t)dev->tile[TILE_MEM].memory_bytes -

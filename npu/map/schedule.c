@@ -1,6 +1,5 @@
-/* schedule.c -- the blocked problem as a scheduled TEIR.
- *
- * Takes a blocking, gives the program
+/* schedule.c -- takes the TEIR of a matrix product and a blocking; gives the
+ * TEIR as the array runs it:
  *
  *   for row (rows) for column (columns) for m for n
  *     { zero; for k product; relu; convert }
@@ -10,213 +9,266 @@
  *   ... for m for n
  *     { for group zero; for k for group product; for group { relu; convert } }
  *
- * over tensors that lie in device memory block by block in the order in which
- * the array reads them, so that every shim descriptor is one long run:
+ * It is the program that came in, transformed step by step: tensors lie as
+ * dense matrices, so that all axes of a role are one; extents are those of
+ * whole blocks on all cores; axes are split, loops reordered and distributed,
+ * blocks absorbed by primitives; and tensors lie in device memory block by
+ * block in the order in which the array reads them, so that every shim
+ * descriptor is one long run:
  *
  *   in0 [row][m][k][group][block_m][block_k]
  *   in1 [column][n][k][block_k][block_n]
  *   out [column][m][n][group][row][block_m][block_n]
  *
  * Where sums are of another type than out, they are a tensor of their own, of
- * which every core holds a piece:
+ * which every core holds a part:
  *
  *   sum [column][row][group][block_m][block_n]
  */
 #include "map.h"
 
-enum { ROW, COLUMN, M, N, K, GROUP, BLOCK_M, BLOCK_N, BLOCK_K, AXES };
-static const char *const axis_id[AXES] = {
-    "row", "column", "m", "n", "k", "group", "block_m", "block_n", "block_k"};
+#include "teir_transform.h"
 
-enum { LAYOUT_DEPTH = 7, SCHEDULED = SUMS + 1 };
-static const int layout[SCHEDULED][LAYOUT_DEPTH] = {
-    [IN0] = {ROW, M, K, GROUP, BLOCK_M, BLOCK_K, -1},
-    [IN1] = {COLUMN, N, K, BLOCK_K, BLOCK_N, -1, -1},
-    [OUT] = {COLUMN, M, N, GROUP, ROW, BLOCK_M, BLOCK_N},
-    [SUMS] = {COLUMN, ROW, GROUP, BLOCK_M, BLOCK_N, -1, -1},
+#include <assert.h>
+#include <string.h>
+
+/* Keeps the first error, t is NULL then; later steps do nothing. */
+struct schedule {
+  struct arena *a;
+  struct teir *t;
+  struct diag *d;
 };
 
-static struct value constant(int64_t v) { return (struct value){v, -1}; }
-
-static struct teir_list list(struct arena *a, int count, const int *item) {
-  return (struct teir_list){
-      count, arena_copy(a, item, (size_t)count, 1, sizeof *item)};
+static int loop(const struct schedule *s, const char *id) {
+  int n = teir_find_node(s->t, id);
+  assert(n >= 0);
+  return n;
 }
 
-static void add_axes(struct arena *a, struct teir *t, const int64_t *extent) {
-  t->axis_count = AXES;
-  t->axis = arena_array(a, AXES, sizeof *t->axis);
-  for (int i = 0; i < AXES; i++) {
-    struct teir_axis *x = &t->axis[i];
-    x->id = axis_id[i];
-    x->extent = constant(extent[i]);
-    x->stride_bytes = arena_array(a, SCHEDULED, sizeof *x->stride_bytes);
-    x->offset_bytes = arena_array(a, SCHEDULED, sizeof *x->offset_bytes);
-    for (int j = 0; j < SCHEDULED; j++)
-      x->stride_bytes[j] = x->offset_bytes[j] = constant(0);
-  }
-  for (int j = 0; j < t->tensor_count; j++) {
-    int64_t stride = dtype_bytes(t->tensor[j].type);
-    for (int i = LAYOUT_DEPTH - 1; i >= 0; i--) {
-      int axis = layout[j][i];
-      if (axis < 0)
-        continue;
-      t->axis[axis].stride_bytes[j] = constant(stride);
-      stride *= extent[axis];
-    }
-  }
-}
+/* ---- tensors ---- */
 
-/* Nodes and what they invoke; those that a problem does not need are left out.
- */
-enum {
-  ZERO = K + 1,
-  PRODUCT,
-  RELU,
-  CONVERT,
-  GROUP_ZERO,
-  GROUP_PRODUCT,
-  GROUP_FINISH,
-  NODES
-};
-
-struct shape {
-  bool group, relu, convert, saturate;
-  int shift;
-};
-
-static bool stands(const struct shape *s, int node) {
-  switch (node) {
-  case RELU:
-    return s->relu;
-  case CONVERT:
-    return s->convert;
-  case GROUP_ZERO:
-  case GROUP_PRODUCT:
-    return s->group;
-  case GROUP_FINISH:
-    return s->group && (s->relu || s->convert);
-  }
-  return true;
-}
-
-static struct teir_primitive *add_primitive(struct arena *a, struct teir *t,
-                                            const char *id, enum teir_op op,
-                                            const struct shape *s, int count,
-                                            const int *operand) {
-  struct teir_primitive *p = &t->primitive[t->primitive_count++];
-  p->id = id;
-  p->op = op;
-  p->role[TEIR_M] = list(a, 1, (int[]){BLOCK_M});
-  p->role[TEIR_N] = list(a, 1, (int[]){BLOCK_N});
-  if (s->convert) /* else the names in0, in1, out say it */
-    p->operand = list(a, count, operand);
-  return p;
-}
-
-static void add_primitives(struct arena *a, struct teir *t,
-                           const struct shape *s) {
-  t->primitive = arena_array(a, GROUP_ZERO - ZERO, sizeof *t->primitive);
-  add_primitive(a, t, "zero_block", TEIR_ZERO, s, 1, (int[]){SUMS});
-  add_primitive(a, t, "product_block", TEIR_CONTRACTION, s, 3,
-                (int[]){IN0, IN1, SUMS})
-      ->role[TEIR_K] = list(a, 1, (int[]){BLOCK_K});
-  if (s->relu)
-    add_primitive(a, t, "relu_block", TEIR_RELU, s, 2, (int[]){SUMS, SUMS});
-  if (!s->convert)
+/* A tensor's axes from here on, by their ids; those that the program does not
+ * have are left out. */
+static void relayout(struct schedule *s, int tensor, const char *const *id) {
+  int axis[8], count = 0;
+  if (!s->t || tensor >= s->t->tensor_count)
     return;
-  struct teir_primitive *p = add_primitive(
-      a, t, s->saturate ? "shift_block" : "cast_block",
-      s->saturate ? TEIR_SHIFT : TEIR_CAST, s, 2, (int[]){SUMS, OUT});
-  if (s->saturate) {
-    p->property_count = 1;
-    p->property = arena_array(a, 1, sizeof *p->property);
-    p->property[0] =
-        (struct teir_property){"shift", arena_printf(a, "%d", s->shift)};
+  for (; *id; id++)
+    if (teir_find_axis(s->t, *id) >= 0)
+      axis[count++] = teir_find_axis(s->t, *id);
+  s->t = teir_relayout(s->a, s->t, tensor, axis, count, s->d);
+}
+
+#define ORDER(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Row-major matrices over one axis for each role. */
+static void lay_matrices(struct schedule *s) {
+  relayout(s, IN0, ORDER("block_m", "block_k"));
+  relayout(s, IN1, ORDER("block_k", "block_n"));
+  relayout(s, OUT, ORDER("block_m", "block_n"));
+  relayout(s, SUMS, ORDER("block_m", "block_n"));
+}
+
+static void lay_blocks(struct schedule *s) {
+  relayout(s, IN0, ORDER("row", "m", "k", "group", "block_m", "block_k"));
+  relayout(s, IN1, ORDER("column", "n", "k", "block_k", "block_n"));
+  relayout(s, OUT,
+           ORDER("column", "m", "n", "group", "row", "block_m", "block_n"));
+  relayout(s, SUMS, ORDER("column", "row", "group", "block_m", "block_n"));
+}
+
+/* ---- one axis for each role ---- */
+
+/* A matrix of the roles' axes in the order of their loops. */
+static struct teir *lay_by_roles(struct schedule *s, const struct teir *t,
+                                 const struct teir_roles *r, int tensor,
+                                 enum axis_role rows, enum axis_role columns) {
+  const enum axis_role order[] = {rows, columns};
+  int *axis = arena_array(s->a, (size_t)r->count + 1, sizeof *axis);
+  int count = 0;
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < r->count; i++)
+      if (r->role[i] == order[k])
+        axis[count++] = r->axis[i];
+  return t ? teir_relayout(s->a, t, tensor, axis, count, s->d) : NULL;
+}
+
+/* The loop over an axis, which is the only one; -1: none. */
+static int loop_over(const struct teir *t, int axis) {
+  for (int n = 0; n < t->node_count; n++)
+    if (t->node[n].kind == TEIR_ITERATION && t->node[n].axis == axis)
+      return n;
+  return -1;
+}
+
+static int contraction(const struct teir *t) {
+  int n = 0;
+  while (t->node[n].kind != TEIR_INVOCATION ||
+         t->primitive[t->node[n].primitive].op != TEIR_CONTRACTION)
+    n++;
+  return n;
+}
+
+/* The loop of a role gets its name; where there is none, one of one iteration
+ * around all, or for k around the product. */
+static void name_roles(struct schedule *s) {
+  static const char *const name[AXIS_ROLES] = {NULL, "block_m", "block_n",
+                                               "block_k"};
+  struct teir_roles r;
+  if (!s->t || !teir_roles_read(s->a, s->t, &r, s->d)) {
+    s->t = NULL;
+    return;
   }
-}
-
-/* The nodes of `item` that stand, by their numbers. */
-static struct teir_list children(struct arena *a, const int number[NODES],
-                                 int count, const int *item) {
-  int child[4], children = 0;
-  for (int i = 0; i < count; i++)
-    if (number[item[i]] >= 0)
-      child[children++] = number[item[i]];
-  return list(a, children, child);
-}
-
-static void add_nodes(struct arena *a, struct teir *t, const struct shape *s) {
-  static const struct {
-    const char *id;
-    enum teir_place place;
-    int axis;        /* -1: an invocation */
-    int children[4]; /* 0: no more; node 0 is nobody's child */
-    int group[4];    /* the same where blocks form a group */
-  } kind[NODES] = {
-      [ROW] = {"row", TEIR_ROWS, ROW, {COLUMN}, {COLUMN}},
-      [COLUMN] = {"column", TEIR_COLUMNS, COLUMN, {M}, {M}},
-      [M] = {"m", TEIR_TIME, M, {N}, {N}},
-      [N] = {"n",
-             TEIR_TIME,
-             N,
-             {ZERO, K, RELU, CONVERT},
-             {GROUP_ZERO, K, GROUP_FINISH}},
-      [K] = {"k", TEIR_TIME, K, {PRODUCT}, {GROUP_PRODUCT}},
-      [ZERO] = {.id = "zero", .axis = -1},
-      [PRODUCT] = {.id = "product", .axis = -1},
-      [RELU] = {.id = "relu", .axis = -1},
-      [CONVERT] = {.id = "convert", .axis = -1},
-      [GROUP_ZERO] = {"group_zero", TEIR_TIME, GROUP, {0}, {ZERO}},
-      [GROUP_PRODUCT] = {"group_product", TEIR_TIME, GROUP, {0}, {PRODUCT}},
-      [GROUP_FINISH] = {"group_finish", TEIR_TIME, GROUP, {0}, {RELU, CONVERT}},
-  };
-  int number[NODES], primitive = 0;
-  for (int i = 0; i < NODES; i++)
-    number[i] = stands(s, i) ? t->node_count++ : -1;
-  t->node = arena_array(a, (size_t)t->node_count, sizeof *t->node);
-  for (int i = 0; i < NODES; i++) {
-    if (number[i] < 0)
+  bool found[AXIS_ROLES] = {true};
+  for (int i = 0; i < r.count; i++) {
+    assert(r.role[i] != AXIS_C && !found[r.role[i]]);
+    found[r.role[i]] = true;
+    s->t->axis[r.axis[i]].id = s->t->node[loop_over(s->t, r.axis[i])].id =
+        name[r.role[i]];
+  }
+  for (int role = 0; role < AXIS_ROLES; role++) {
+    if (found[role] || !s->t)
       continue;
-    struct teir_node *x = &t->node[number[i]];
-    const int *child = s->group ? kind[i].group : kind[i].children;
-    int count = 0;
-    while (count < 4 && child[count])
-      count++;
-    *x = (struct teir_node){.id = kind[i].id,
-                            .axis = kind[i].axis,
-                            .place = kind[i].place,
-                            .children = children(a, number, count, child)};
-    x->kind = x->axis < 0 ? TEIR_INVOCATION : TEIR_ITERATION;
-    x->policy = i <= COLUMN ? TEIR_PARALLEL : TEIR_SEQUENTIAL;
-    if (x->axis < 0)
-      x->primitive = primitive++;
+    bool k = role == AXIS_K;
+    s->t = teir_enclose(s->a, s->t, k ? contraction(s->t) : s->t->roots.item[0],
+                        k ? 1 : s->t->roots.count, name[role], s->d);
   }
-  t->roots = list(a, 1, (int[]){ROW});
+}
+
+/* M, N and K as one axis each, on dense matrices. */
+static void make_matrices(struct schedule *s, const struct teir *work) {
+  struct teir_roles r;
+  if (!teir_roles_read(s->a, work, &r, s->d))
+    return;
+  if (r.problem.extent[AXIS_C] > 1) {
+    diag_declined(s->d, (struct loc){work->file, 0, 0},
+                  "a batch of %lld products; the array takes one of two "
+                  "matrices",
+                  (long long)r.problem.extent[AXIS_C]);
+    return;
+  }
+  if (r.problem.accumulate) {
+    diag_declined(s->d, (struct loc){work->file, 0, 0},
+                  "a core has two input streams, so out starts from Zero; old "
+                  "contents are added by the runtime");
+    return;
+  }
+  enum dtype acc = map_sum_type(&r.problem);
+  if (acc != r.problem.acc && dtype_kind(acc) != DTYPE_FLOAT) {
+    work = teir_sum_in(s->a, work, acc, s->d);
+    if (!work || !teir_roles_read(s->a, work, &r, s->d))
+      return;
+  }
+  s->t = lay_by_roles(s, work, &r, r.operand[IN0], AXIS_M, AXIS_K);
+  s->t = lay_by_roles(s, s->t, &r, r.operand[IN1], AXIS_K, AXIS_N);
+  s->t = lay_by_roles(s, s->t, &r, r.operand[OUT], AXIS_M, AXIS_N);
+  s->t = lay_by_roles(s, s->t, &r, r.sums, AXIS_M, AXIS_N);
+  if (s->t)
+    s->t = teir_roles_fuse(s->a, s->t, s->d);
+  name_roles(s);
+}
+
+/* ---- loops ---- */
+
+static void resize(struct schedule *s, const char *axis, int64_t extent) {
+  if (s->t)
+    s->t = teir_resize(s->a, s->t, teir_find_axis(s->t, axis), extent, s->d);
+}
+
+/* `outer` counts groups of `inner` indices of an axis, which is what is left
+ * of the axis and keeps its name; the loops are called as their axes. */
+static void split(struct schedule *s, const char *axis, int64_t inner,
+                  const char *outer) {
+  if (!s->t)
+    return;
+  int node = loop(s, axis), i = teir_find_axis(s->t, axis);
+  s->t = teir_split(s->a, s->t, i, inner, s->d);
+  if (!s->t)
+    return;
+  struct teir_node *x = &s->t->node[node];
+  assert(x->axis != i && x->children.count == 1);
+  s->t->axis[x->axis].id = x->id = outer;
+  s->t->axis[i].id = s->t->node[x->children.item[0]].id = axis;
+}
+
+static void reorder(struct schedule *s, const char *const *id) {
+  int node[8], count = 0;
+  for (; s->t && *id; id++)
+    if (teir_find_node(s->t, *id) >= 0)
+      node[count++] = loop(s, *id);
+  if (s->t)
+    s->t = teir_reorder(s->a, s->t, node, count, s->d);
+}
+
+static void absorb(struct schedule *s, const char *id, enum teir_role role) {
+  if (s->t)
+    s->t = teir_absorb(s->a, s->t, loop(s, id), role, s->d);
+}
+
+/* The first child of a loop stays in it, the others are in `rest`. */
+static void distribute(struct schedule *s, const char *id, const char *first,
+                       const char *rest) {
+  if (!s->t)
+    return;
+  int node = loop(s, id), count = s->t->node_count;
+  s->t = teir_distribute(s->a, s->t, node, 1, s->d);
+  if (!s->t)
+    return;
+  s->t->node[node].id = first;
+  s->t->node[count].id = rest;
+}
+
+static void place(struct schedule *s, const char *id, enum teir_place place) {
+  if (s->t && teir_find_node(s->t, id) >= 0)
+    s->t = teir_set_place(s->a, s->t, loop(s, id), place, s->d);
+  if (s->t && place != TEIR_TIME)
+    s->t = teir_set_policy(s->a, s->t, loop(s, id), TEIR_PARALLEL, s->d);
+}
+
+/* A group's blocks of out are cleared, multiplied in every step of k, and
+ * finished in loops of their own. */
+static void make_group(struct schedule *s) {
+  bool finishes = s->t && s->t->node[loop(s, "group")].children.count > 2;
+  distribute(s, "group", "group_zero", "group_product");
+  if (finishes)
+    distribute(s, "group_product", "group_product", "group_finish");
+  if (s->t)
+    s->t = teir_interchange(s->a, s->t, loop(s, "group_product"), s->d);
+  place(s, "group_zero", TEIR_TIME);
+  place(s, "group_product", TEIR_TIME);
+  place(s, "group_finish", TEIR_TIME);
 }
 
 struct teir *map_schedule(struct arena *a, const struct device *dev,
-                          const struct map_problem *p,
-                          const struct map_blocking *b) {
-  const int64_t extent[AXES] = {
-      [ROW] = dev->core_rows, [COLUMN] = dev->columns, [M] = b->rounds_m,
-      [N] = b->rounds_n,      [K] = b->steps_k,        [GROUP] = b->group_m,
-      [BLOCK_M] = b->block_m, [BLOCK_N] = b->block_n,  [BLOCK_K] = b->block_k,
-  };
-  static const char *const id[SCHEDULED] = {"in0", "in1", "out", "sum"};
-  const enum dtype type[SCHEDULED] = {p->in0, p->in1, p->out, p->acc};
-  const struct shape s = {.group = b->group_m > 1,
-                          .relu = p->finish.relu,
-                          .convert = p->acc != p->out,
-                          .saturate = p->finish.saturate,
-                          .shift = p->finish.shift};
-  struct teir *t = arena_alloc(a, sizeof *t);
-  t->tensor_count = s.convert ? SCHEDULED : TENSORS;
-  t->tensor = arena_array(a, SCHEDULED, sizeof *t->tensor);
-  for (int j = 0; j < t->tensor_count; j++)
-    t->tensor[j] = (struct teir_tensor){.id = id[j], .type = type[j]};
-  add_axes(a, t, extent);
-  add_primitives(a, t, &s);
-  add_nodes(a, t, &s);
-  return t;
+                          const struct teir *work, const struct map_blocking *b,
+                          struct diag *d) {
+  struct schedule s = {.a = a, .d = d};
+  int64_t group = (int64_t)b->group_m * b->block_m;
+  int64_t rows = b->rounds_m * group;
+  int64_t columns = (int64_t)b->rounds_n * b->block_n;
+  make_matrices(&s, work);
+  resize(&s, "block_m", dev->core_rows * rows);
+  resize(&s, "block_n", dev->columns * columns);
+  resize(&s, "block_k", (int64_t)b->steps_k * b->block_k);
+  lay_matrices(&s);
+  split(&s, "block_m", rows, "row");
+  split(&s, "block_m", group, "m");
+  if (b->group_m > 1)
+    split(&s, "block_m", b->block_m, "group");
+  split(&s, "block_n", columns, "column");
+  split(&s, "block_n", b->block_n, "n");
+  split(&s, "block_k", b->block_k, "k");
+  reorder(&s, ORDER("row", "column", "m", "n", "group", "block_m", "block_n"));
+  absorb(&s, "block_k", TEIR_K);
+  absorb(&s, "block_n", TEIR_N);
+  absorb(&s, "block_m", TEIR_M);
+  if (b->group_m > 1)
+    make_group(&s);
+  place(&s, "row", TEIR_ROWS);
+  place(&s, "column", TEIR_COLUMNS);
+  place(&s, "m", TEIR_TIME);
+  place(&s, "n", TEIR_TIME);
+  place(&s, "k", TEIR_TIME);
+  lay_blocks(&s);
+  return s.t && teir_verify(s.t, d) ? s.t : NULL;
 }

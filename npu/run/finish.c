@@ -57,7 +57,7 @@ static bool half_fits(const struct product *p, int64_t half) {
 }
 
 /* (sum + half) >> shift, clamped to out's range, or from zero on. */
-static bool shifts(struct match m, enum dtype out, struct run_finish *f) {
+static bool shifts(struct match m, enum dtype out, struct teir_finish *f) {
   int64_t low, high, shift = 0, half = 0;
   if (!clamps(&m, &low, &high) || high != highest(out) ||
       (low != lowest(out) && low != 0))
@@ -66,20 +66,20 @@ static bool shifts(struct match m, enum dtype out, struct run_finish *f) {
       (shift < 1 || shift > 31 || !step(&m, CALC_ADD, &half) ||
        half != (int64_t)1 << (shift - 1) || !half_fits(m.p, half)))
     return false;
-  *f = (struct run_finish){
+  *f = (struct teir_finish){
       .relu = low > lowest(out), .saturate = true, .shift = (int)shift};
   return is_sum(&m);
 }
 
-static bool relus(struct match m, struct run_finish *f) {
+static bool relus(struct match m, struct teir_finish *f) {
   int64_t zero;
-  *f = (struct run_finish){.relu = true};
+  *f = (struct teir_finish){.relu = true};
   return step(&m, CALC_MAX, &zero) && zero == 0 && is_sum(&m);
 }
 
-bool finish_read(const struct product *p, struct run_finish *f) {
+bool finish_read(const struct product *p, struct teir_finish *f) {
   enum dtype out = p->type[OUT];
-  *f = (struct run_finish){0};
+  *f = (struct teir_finish){0};
   if (p->accumulate)
     return false;
   bool narrower = dtype_bytes(out) < dtype_bytes(p->acc);

@@ -27,7 +27,7 @@ static const enum axis_role column_role[TENSORS] = {AXIS_K, AXIS_N, AXIS_N};
 /* What the device computes: K is `copies` times the product's; `finished`:
  * results that need no tail, else sums. */
 struct recipe {
-  struct run_problem problem;
+  struct teir_problem problem;
   int copies;
   bool finished;
 };
@@ -103,11 +103,12 @@ static bool layout_check(const struct run_plan *plan, int tensor, int bytes,
                     (long long)plan->k);
 }
 
-static bool plan_check(const struct run_plan *plan, const struct run_problem *p,
-                       struct diag *d) {
-  return layout_check(plan, IN0, dtype_bytes(p->in0), d) &&
-         layout_check(plan, IN1, dtype_bytes(p->in1), d) &&
-         layout_check(plan, OUT, dtype_bytes(p->out), d);
+static bool plan_check(const struct run_plan *plan,
+                       const struct teir_problem *p, struct diag *d) {
+  for (int t = 0; t < TENSORS; t++)
+    if (!layout_check(plan, t, dtype_bytes(p->type[t]), d))
+      return false;
+  return true;
 }
 
 static bool no_memory(struct diag *d) {
@@ -147,7 +148,7 @@ static void work_free(struct work *w) {
 
 /* Results of another type than out's are converted by a tail. */
 static bool make_tail(struct work *w, struct diag *d) {
-  enum dtype sum = w->recipe->problem.out;
+  enum dtype sum = w->recipe->problem.type[OUT];
   if (w->recipe->finished || (!w->p->tail && w->p->type[OUT] == sum))
     return true;
   w->tail = tail_open(w->p, sum, w->tensor, d);
@@ -155,12 +156,11 @@ static bool make_tail(struct work *w, struct diag *d) {
 }
 
 static void make_conversions(struct work *w) {
-  const struct run_problem *to = &w->recipe->problem;
+  const struct teir_problem *to = &w->recipe->problem;
   w->arena = arena_open();
   for (int t = IN0; t <= IN1; t++)
     for (int i = 0; i < w->recipe->copies; i++)
-      if (w->recipe->copies > 1 ||
-          w->p->type[t] != (t == IN0 ? to->in0 : to->in1))
+      if (w->recipe->copies > 1 || w->p->type[t] != to->type[t])
         w->convert[t][i] = bf16_program(w->arena, w->p->type[t], t, i);
 }
 
@@ -260,7 +260,7 @@ static void copy_results(const struct work *w, const struct block *b, bool add,
                          const struct pack_matrix *to,
                          const struct pack_matrix *from) {
   int64_t rows = extent(w, b, AXIS_M), columns = extent(w, b, AXIS_N);
-  enum dtype type = w->recipe->problem.out;
+  enum dtype type = w->recipe->problem.type[OUT];
   if (add)
     pack_add(to, from, rows, columns, type);
   else
@@ -338,8 +338,8 @@ static bool run_work(struct work *w, struct run_report *report,
     w->packed[t] = -1;
   make_conversions(w);
   bool good = make_offsets(w, d) && make_tail(w, d) &&
-              (launches == 1 ||
-               dense_open(&w->gathered, w->p, w->recipe->problem.out, d)) &&
+              (launches == 1 || dense_open(&w->gathered, w->p,
+                                           w->recipe->problem.type[OUT], d)) &&
               run_blocks(w, report, d);
   work_free(w);
   return good;
@@ -381,14 +381,62 @@ static bool recipe_make(const struct product *p, enum f32_mode f32,
                          dtype_name(p->type[IN0]), dtype_name(p->type[IN1]));
   r->finished = false;
   r->copies = wide && f32 == F32_BF16X3 ? BF16_COPIES : 1;
-  r->problem = (struct run_problem){.m = p->extent[AXIS_M],
-                                    .n = p->extent[AXIS_N],
-                                    .k = p->extent[AXIS_K] * r->copies,
-                                    .in0 = input_type(p, IN0),
-                                    .in1 = input_type(p, IN1)};
-  if (r->problem.k > INT32_MAX)
+  r->problem =
+      (struct teir_problem){.extent = {1, p->extent[AXIS_M], p->extent[AXIS_N],
+                                       p->extent[AXIS_K] * r->copies},
+                            .type = {input_type(p, IN0), input_type(p, IN1)}};
+  if (r->problem.extent[AXIS_K] > INT32_MAX)
     return diag_declined(d, loc_none(), "K is too long to be split");
-  return sum_type(p, wide, &r->problem.out, d);
+  if (!sum_type(p, wide, &r->problem.acc, d))
+    return false;
+  r->problem.type[OUT] = r->problem.acc;
+  return true;
+}
+
+/* A tensor that is copied lies densely in the order of the loops. */
+static void lay_densely(struct contraction *c, int tensor, int64_t bytes) {
+  static const enum axis_role still[TENSORS] = {AXIS_N, AXIS_M, AXIS_K};
+  for (int i = c->axis_count - 1; i >= 0; i--) {
+    struct contraction_axis *x = &c->axis[i];
+    bool moves = x->role != still[tensor] && x->extent.constant > 1;
+    x->stride_bytes[tensor] = teir_constant(moves ? bytes : 0);
+    bytes *= moves ? x->extent.constant : 1;
+  }
+}
+
+static void add_axis(struct contraction *c, const char *name,
+                     enum axis_role role, int64_t extent,
+                     const int64_t *stride_bytes) {
+  struct contraction_axis *x = &c->axis[c->axis_count++];
+  *x = (struct contraction_axis){
+      .name = name, .role = role, .extent = teir_constant(extent)};
+  for (int t = 0; t < TENSORS; t++)
+    x->stride_bytes[t] =
+        teir_constant(stride_bytes && extent > 1 ? stride_bytes[t] : 0);
+}
+
+/* What the device does of a call: one index of the C axes, on the program's
+ * tensors where the device takes their types, and up to the sums or to results
+ * that it makes of them. */
+static const struct teir *device_teir(struct arena *a, const struct product *p,
+                                      const struct recipe *r, struct diag *d) {
+  const struct teir_problem *q = &r->problem;
+  struct contraction c = {.acc = q->acc,
+                          .type = {q->type[IN0], q->type[IN1], q->acc}};
+  c.axis = arena_array(a, 3 * PRODUCT_AXES + 1, sizeof *c.axis);
+  for (int role = AXIS_M; role < AXIS_ROLES; role++) {
+    if (role == AXIS_K && r->copies > 1)
+      add_axis(&c, "copy", AXIS_K, r->copies, NULL);
+    for (int i = 0; i < p->count[role]; i++) {
+      const struct product_axis *x = &p->axis[role][i];
+      add_axis(&c, x->id, (enum axis_role)role, x->extent, x->stride_bytes);
+    }
+  }
+  for (int t = 0; t < TENSORS; t++)
+    if (q->type[t] != p->type[t] || r->copies > 1)
+      lay_densely(&c, t, dtype_bytes(q->type[t]));
+  const struct teir *sums = teir_from_contraction(a, &c, d);
+  return sums ? teir_finish_sums(a, sums, &q->finish, q->type[OUT], d) : NULL;
 }
 
 /* ---- plans ---- */
@@ -396,23 +444,22 @@ static bool recipe_make(const struct product *p, enum f32_mode f32,
 /* What a plan depends on; compared as bytes. */
 struct plan_key {
   char device[16], preset[32];
-  struct run_problem problem;
+  struct teir_problem problem;
 };
 
 static bool key_make(struct plan_key *key, const struct run_device *device,
                      const struct run_options *o,
-                     const struct run_problem *problem, struct diag *d) {
+                     const struct teir_problem *problem, struct diag *d) {
   memset(key, 0, sizeof *key);
   if (strlen(o->preset) >= sizeof key->preset)
     return diag_error(d, loc_none(), "there is no preset '%s'", o->preset);
   strcpy(key->device, device->name);
   strcpy(key->preset, o->preset);
-  key->problem.m = problem->m; /* member by member: no padding */
-  key->problem.n = problem->n;
-  key->problem.k = problem->k;
-  key->problem.in0 = problem->in0;
-  key->problem.in1 = problem->in1;
-  key->problem.out = problem->out;
+  for (int i = 0; i < AXIS_ROLES; i++) /* member by member: no padding */
+    key->problem.extent[i] = problem->extent[i];
+  for (int t = 0; t < TENSORS; t++)
+    key->problem.type[t] = problem->type[t];
+  key->problem.acc = problem->acc;
   key->problem.finish.relu = problem->finish.relu;
   key->problem.finish.saturate = problem->finish.saturate;
   key->problem.finish.shift = problem->finish.shift;
@@ -421,14 +468,15 @@ static bool key_make(struct plan_key *key, const struct run_device *device,
 
 static void build(struct cache_entry *e, const struct run_compiler *compiler,
                   const struct run_device *device, const struct run_options *o,
-                  const struct run_problem *problem) {
+                  const struct product *p, const struct recipe *r) {
   const char *target = device->target(o, &e->diag);
   e->device = device;
   e->state = CACHE_FAILED;
-  if (!target)
+  const struct teir *t = target ? device_teir(e->arena, p, r, &e->diag) : NULL;
+  if (!t)
     return;
-  e->plan = compiler->compile(e->arena, target, problem, &e->diag);
-  if (e->plan && plan_check(e->plan, problem, &e->diag))
+  e->plan = compiler->compile(e->arena, target, t, &e->diag);
+  if (e->plan && plan_check(e->plan, &r->problem, &e->diag))
     e->state = CACHE_READY;
 }
 
@@ -462,14 +510,15 @@ static bool run_entry(struct cache_entry *e, const struct run_options *o,
   return false;
 }
 
-/* The entry with a plan for the problem, locked; NULL and *d: there is none. */
+/* The entry with a plan for what the device does, locked; NULL and *d: there is
+ * none. */
 static struct cache_entry *
 take_plan(struct cache *plans, const struct run_compiler *compiler,
           const struct run_device *device, const struct run_options *o,
-          const struct run_problem *problem, struct run_report *report,
-          struct diag *d) {
+          const struct product *p, const struct recipe *r,
+          struct run_report *report, struct diag *d) {
   struct plan_key key;
-  if (!key_make(&key, device, o, problem, d))
+  if (!key_make(&key, device, o, &r->problem, d))
     return NULL;
   struct cache_entry *e = cache_take(plans, &key, sizeof key);
   if (!e) {
@@ -478,7 +527,7 @@ take_plan(struct cache *plans, const struct run_compiler *compiler,
   }
   pthread_mutex_lock(&e->lock);
   if (e->state == CACHE_NEW) {
-    build(e, compiler, device, o, problem);
+    build(e, compiler, device, o, p, r);
     report->compiled = true;
   }
   if (e->state == CACHE_READY)
@@ -500,14 +549,13 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
   struct cache_entry *e = NULL;
   struct diag unfinished = {0};
   results = sums;
-  results.problem.out = p->type[OUT];
+  results.problem.type[OUT] = p->type[OUT];
   results.finished = finish_read(p, &results.problem.finish);
   if (results.finished)
-    e = take_plan(plans, compiler, device, o, &results.problem, report,
-                  &unfinished);
+    e = take_plan(plans, compiler, device, o, p, &results, report, &unfinished);
   const struct recipe *recipe = e ? &results : &sums;
   if (!e)
-    e = take_plan(plans, compiler, device, o, &sums.problem, report, d);
+    e = take_plan(plans, compiler, device, o, p, &sums, report, d);
   if (!e)
     return false;
   bool good = run_entry(e, o, recipe, p, tensor, report, d);

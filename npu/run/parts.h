@@ -5,7 +5,7 @@
 #include "calc.h"
 #include "recognizer.h"
 #include "run.h"
-#include "teir.h"
+#include "teir_problem.h"
 
 #include <pthread.h>
 
@@ -183,7 +183,7 @@ void cache_give(struct cache *, struct cache_entry *);
 /* ---- finish.c ---- */
 /* Whether a device could form out's elements, and how, where k is summed in one
  * launch. */
-bool finish_read(const struct product *, struct run_finish *);
+bool finish_read(const struct product *, struct teir_finish *);
 
 /* ---- launch.c ---- */
 /* Runs a product that is not empty on a device that takes launches. */

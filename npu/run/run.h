@@ -18,22 +18,6 @@ struct teir;
 
 /* ---- what the compiler provides ---- */
 
-/* What becomes of a sum before it is converted to out's type. */
-struct run_finish {
-  bool relu;     /* below zero: zero */
-  bool saturate; /* integers: sum / 2^shift, halves up, clamped to out's range;
-                    else modulo 2^n */
-  int shift;
-};
-
-/* out[m,n] = finish(sum over k of in0[m,k] * in1[k,n]); sizes in elements,
- * >= 1. The sum is of type f32 or i32, if out is not. */
-struct run_problem {
-  int64_t m, n, k;
-  enum dtype in0, in1, out;
-  struct run_finish finish;
-};
-
 enum { RUN_DIMS = 8 };
 
 /* A device buffer.  The dims of one axis multiply to its padded extent, the
@@ -59,10 +43,11 @@ struct run_plan {
 
 /* The room does not know the compiler; its caller hands it in. */
 struct run_compiler {
-  /* `device` as device.def names it.  The plan lives in the arena.  Declines
-   * results that are no whole sums if a launch does not take all of k. */
+  /* A plan for the first part of the work that one launch can do; `device` as
+   * device.def names it.  The plan lives in the arena.  Declines results that
+   * are no whole sums if a launch does not take all of k. */
   const struct run_plan *(*compile)(struct arena *, const char *device,
-                                    const struct run_problem *, struct diag *);
+                                    const struct teir *, struct diag *);
   const struct run_device *device; /* one more device, by its name; or NULL */
 };
 

@@ -17,32 +17,32 @@
 /* Rows of `bench array`; published: TOPS, 0 where nobody published one. */
 static const struct {
   const char *name;
-  struct map_problem problem;
+  struct teir_problem problem;
   const char *preset;
   double published;
   const char *rival;
   bool long_run; /* minutes of wall clock: only with --all */
 } array_case[] = {
 /* clang-format off */
-#define TYPES(in, acc, out) DTYPE_##in, DTYPE_##in, DTYPE_##acc, DTYPE_##out, {0}
+#define TYPES(in, acc, out) {DTYPE_##in, DTYPE_##in, DTYPE_##out}, DTYPE_##acc, false, {0}
 #define BF16 TYPES(BF16, F32, BF16)
 #define BF16_F32 TYPES(BF16, F32, F32)
 #define INT8_INT32 TYPES(I8, I32, I32)
 #define INT8_INT16 TYPES(I8, I16, I16)
 #define INT8 TYPES(I8, I8, I8)
-    {"bf16-512",   {512, 512, 512, BF16_F32},      "8700g",       0,    "-", false},
-    {"bf16-1024",  {1024, 1024, 1024, BF16_F32},   "8700g",       0,    "-", false},
-    {"bf16-1024",  {1024, 1024, 1024, BF16_F32},   "8700g-turbo", 0,    "-", false},
-    {"bf16-1024",  {1024, 1024, 1024, BF16_F32},   "phoenix",     0.6,  "iree-amd-aie#282, f32 out", false},
-    {"bf16-1024-bf16", {1024, 1024, 1024, BF16},   "8700g-turbo", 0,    "-", false},
-    {"int8-1024",  {1024, 1024, 1024, INT8_INT32}, "8700g",       0,    "-", false},
-    {"bf16-4096",  {4096, 4096, 5120, BF16},       "8700g-turbo", 5.79, "thesis, blocked, bf16 out", true},
-    {"bf16-4096-f32", {4096, 4096, 5120, BF16_F32}, "8700g-turbo", 0,   "-", true},
-    {"bf16-4k",    {4224, 4224, 4032, BF16},       "phoenix",     3.12, "Taka, row-major, bf16 out", true},
-    {"bf16-4k-f32", {4224, 4224, 4032, BF16_F32},  "phoenix",     0,    "-", true},
-    {"int8-4k-i32", {4160, 4224, 4224, INT8_INT32}, "phoenix",    4.42, "Taka, int8 -> int32", true},
-    {"int8-4k-i16", {4224, 4224, 4032, INT8_INT16}, "phoenix",    5.85, "Taka, int8 -> int16", true},
-    {"int8-4k",    {4032, 4032, 4032, INT8},       "phoenix",     6.52, "Taka, int8 -> int8", true},
+    {"bf16-512",   {{1, 512, 512, 512}, BF16_F32},      "8700g",       0,    "-", false},
+    {"bf16-1024",  {{1, 1024, 1024, 1024}, BF16_F32},   "8700g",       0,    "-", false},
+    {"bf16-1024",  {{1, 1024, 1024, 1024}, BF16_F32},   "8700g-turbo", 0,    "-", false},
+    {"bf16-1024",  {{1, 1024, 1024, 1024}, BF16_F32},   "phoenix",     0.6,  "iree-amd-aie#282, f32 out", false},
+    {"bf16-1024-bf16", {{1, 1024, 1024, 1024}, BF16},   "8700g-turbo", 0,    "-", false},
+    {"int8-1024",  {{1, 1024, 1024, 1024}, INT8_INT32}, "8700g",       0,    "-", false},
+    {"bf16-4096",  {{1, 4096, 4096, 5120}, BF16},       "8700g-turbo", 5.79, "thesis, blocked, bf16 out", true},
+    {"bf16-4096-f32", {{1, 4096, 4096, 5120}, BF16_F32}, "8700g-turbo", 0,   "-", true},
+    {"bf16-4k",    {{1, 4224, 4224, 4032}, BF16},       "phoenix",     3.12, "Taka, row-major, bf16 out", true},
+    {"bf16-4k-f32", {{1, 4224, 4224, 4032}, BF16_F32},  "phoenix",     0,    "-", true},
+    {"int8-4k-i32", {{1, 4160, 4224, 4224}, INT8_INT32}, "phoenix",    4.42, "Taka, int8 -> int32", true},
+    {"int8-4k-i16", {{1, 4224, 4224, 4032}, INT8_INT16}, "phoenix",    5.85, "Taka, int8 -> int16", true},
+    {"int8-4k",    {{1, 4032, 4032, 4032}, INT8},       "phoenix",     6.52, "Taka, int8 -> int8", true},
 #undef INT8
 #undef INT8_INT16
 #undef INT8_INT32
@@ -124,13 +124,21 @@ static bool check_sample(const struct npu_result *r,
   return true;
 }
 
+static bool compile(struct arena *a, const char *platform,
+                    const struct teir_problem *p, struct npu_result *r,
+                    struct diag *d) {
+  memset(r, 0, sizeof *r);
+  const struct teir *t = teir_from_problem(a, p, d);
+  return t && npu_compile(a, platform, t, 0, r, d);
+}
+
 static bool run_case(int index, const char *preset_name, struct diag *d) {
   const struct preset *preset =
       preset_find(preset_name ? preset_name : array_case[index].preset);
   struct arena *a = arena_open();
   struct npu_result r;
-  const struct map_problem *p = &array_case[index].problem;
-  bool good = npu_compile(a, preset->name, p, &r, d);
+  const struct teir_problem *p = &array_case[index].problem;
+  bool good = compile(a, preset->name, p, &r, d);
   struct sim_buffer buffer[TENSORS] = {{0}};
   struct sim *sim = NULL;
   struct sim_report report = {0};
@@ -153,7 +161,8 @@ static bool run_case(int index, const char *preset_name, struct diag *d) {
   }
   if (good) {
     double wall = seconds() - start;
-    double operations = 2.0 * (double)p->m * (double)p->n * (double)p->k;
+    double operations = 2.0 * (double)p->extent[AXIS_M] *
+                        (double)p->extent[AXIS_N] * (double)p->extent[AXIS_K];
     double time = (double)report.cycles / (preset->clock_ghz * 1e9) +
                   preset->launch_seconds;
     double tops = operations / time * 1e-12;
@@ -161,8 +170,9 @@ static bool run_case(int index, const char *preset_name, struct diag *d) {
     getrusage(RUSAGE_SELF, &usage);
     printf("case=%s size=%lldx%lldx%lld preset=%s cycles=%llu core_util=%.3f "
            "dram_mb=%.0f tops=%.3f",
-           array_case[index].name, (long long)p->m, (long long)p->n,
-           (long long)p->k, preset->name, (unsigned long long)report.cycles,
+           array_case[index].name, (long long)p->extent[AXIS_M],
+           (long long)p->extent[AXIS_N], (long long)p->extent[AXIS_K],
+           preset->name, (unsigned long long)report.cycles,
            (double)report.mac_cycles / (double)report.core_cycles,
            1e-6 * (double)(report.bytes_read + report.bytes_written), tops);
     if (array_case[index].published > 0 && !preset_name)
@@ -219,7 +229,7 @@ static int bench_compile(int argc, char **argv) {
     struct npu_result r;
     struct diag d = {0};
     double start = seconds();
-    bool good = npu_compile(a, "npu1", &array_case[i].problem, &r, &d);
+    bool good = compile(a, "npu1", &array_case[i].problem, &r, &d);
     double time = seconds() - start;
     if (good)
       printf("case=%s compile_ms=%.1f xclbin_bytes=%zu txn_bytes=%zu\n",

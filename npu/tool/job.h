@@ -8,7 +8,7 @@
 struct job {
   const char *command; /* for messages */
   const char *device;
-  struct map_problem problem;
+  struct teir_problem problem;
   const char *teir_file; /* NULL: the problem counts */
   const char *output;    /* -o, or NULL */
 };

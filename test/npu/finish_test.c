@@ -37,14 +37,15 @@ static void fill(enum dtype type, enum data data, struct sim_buffer *b) {
 }
 
 /* All bytes for a product, all the way to the simulated array and back. */
-static bool run(const struct map_problem *p, const struct map_blocking *b,
+static bool run(const struct teir_problem *p, const struct map_blocking *b,
                 struct sim_buffer buffer[TENSORS], struct diag *d) {
   struct arena *a = arena_open();
   struct npu_result r = {0};
   struct sim *s = NULL;
   struct sim_options options = {preset_find("8700g-turbo"), 0, true, NULL};
-  bool good = npu_compile_teir(
-      a, "npu1", map_schedule(a, device_find("npu1"), p, b), &r, d);
+  struct teir *t = teir_from_problem(a, p, d);
+  t = t ? map_schedule(a, device_find("npu1"), t, b, d) : NULL;
+  bool good = t && npu_compile(a, "npu1", t, 0, &r, d);
   if (good) {
     buffer[OUT].bytes = (size_t)r.program->transfer[OUT].bytes;
     buffer[OUT].data = malloc(buffer[OUT].bytes);
@@ -72,35 +73,35 @@ static uint16_t to_bf16(uint32_t bits) {
   return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-static void finish_one(const struct map_problem *p, const void *sum,
+static void finish_one(const struct teir_problem *p, const void *sum,
                        void *result) {
   uint32_t bits;
   memcpy(&bits, sum, sizeof bits);
   if (p->finish.relu && bits >> 31)
     bits = 0;
   int64_t v = (int32_t)bits;
-  if (p->out == DTYPE_BF16) {
+  if (p->type[OUT] == DTYPE_BF16) {
     uint16_t half = to_bf16(bits);
     memcpy(result, &half, sizeof half);
     return;
   }
-  if (p->out == p->acc) {
+  if (p->type[OUT] == p->acc) {
     memcpy(result, &bits, sizeof bits);
     return;
   }
   if (p->finish.saturate) {
-    int bytes = dtype_bytes(p->out);
-    bool is_signed = dtype_kind(p->out) == DTYPE_SIGNED;
+    int bytes = dtype_bytes(p->type[OUT]);
+    bool is_signed = dtype_kind(p->type[OUT]) == DTYPE_SIGNED;
     int64_t high = (1ll << (8 * bytes - is_signed)) - 1;
     int64_t low = is_signed ? -high - 1 : 0;
     if (p->finish.shift)
       v = (v + (1ll << (p->finish.shift - 1))) >> p->finish.shift;
     v = v < low ? low : v > high ? high : v;
   }
-  dtype_store_int(p->out, result, v);
+  dtype_store_int(p->type[OUT], result, v);
 }
 
-static void test(struct map_problem p, enum data data, int group) {
+static void test(struct teir_problem p, enum data data, int group) {
   struct diag d = {0};
   struct platform at;
   struct map_blocking b;
@@ -111,24 +112,23 @@ static void test(struct map_problem p, enum data data, int group) {
     b.group_m = group;
     b.rounds_m = (b.rounds_m + group - 1) / group;
   }
-  struct map_problem sums = p;
-  sums.out = p.acc;
-  sums.finish = (struct map_finish){0};
+  struct teir_problem sums = p;
+  sums.type[OUT] = p.acc;
+  sums.finish = (struct teir_finish){0};
   struct sim_buffer buffer[2][TENSORS] = {{{0}}};
   random_state = 1 + (uint64_t)data;
   for (int i = 0; i < OUT; i++) {
     struct sim_buffer *x = &buffer[0][i];
     int64_t other = i == IN0 ? 4ll * b.rounds_m * b.group_m * b.block_m
                              : 4ll * b.rounds_n * b.block_n;
-    x->bytes = (size_t)(other * b.steps_k * b.block_k *
-                        dtype_bytes(i == IN0 ? p.in0 : p.in1));
+    x->bytes = (size_t)(other * b.steps_k * b.block_k * dtype_bytes(p.type[i]));
     x->data = malloc(x->bytes);
-    fill(i == IN0 ? p.in0 : p.in1, data, x);
+    fill(p.type[i], data, x);
     buffer[1][i] = *x;
   }
   good = good && run(&p, &b, buffer[0], &d) && run(&sums, &b, buffer[1], &d);
   CHECK(good);
-  size_t bytes = (size_t)dtype_bytes(p.out),
+  size_t bytes = (size_t)dtype_bytes(p.type[OUT]),
          of_sum = (size_t)dtype_bytes(p.acc);
   size_t wrong = 0, count = good ? buffer[0][OUT].bytes / bytes : 0;
   for (size_t i = 0; i < count; i++) {
@@ -139,42 +139,42 @@ static void test(struct map_problem p, enum data data, int group) {
   CHECK(count > 0 && wrong == 0);
   if (!good || wrong)
     fprintf(stderr, "%s -> %s relu %d shift %d data %d: %zu of %zu wrong, %s\n",
-            dtype_name(p.acc), dtype_name(p.out), p.finish.relu, p.finish.shift,
-            data, wrong, count, d.text);
+            dtype_name(p.acc), dtype_name(p.type[OUT]), p.finish.relu,
+            p.finish.shift, data, wrong, count, d.text);
   for (int i = 0; i < TENSORS; i++)
     free(buffer[0][i].data);
   free(buffer[1][OUT].data);
 }
 
-static struct map_problem problem(enum dtype in, enum dtype out, int64_t m,
-                                  int64_t n, int64_t k,
-                                  struct map_finish finish) {
-  return (struct map_problem){m, n, k, in, in, out, out, finish};
+static struct teir_problem problem(enum dtype in, enum dtype out, int64_t m,
+                                   int64_t n, int64_t k,
+                                   struct teir_finish finish) {
+  return (struct teir_problem){{1, m, n, k}, {in, in, out}, out, false, finish};
 }
 
 static void test_float(void) {
   for (int i = 0; i < DATA; i++) {
-    struct map_finish f = {.relu = i % 2};
+    struct teir_finish f = {.relu = i % 2};
     test(problem(DTYPE_BF16, DTYPE_BF16, 140, 150, 200, f), i, 1 + i % 2);
   }
   test(problem(DTYPE_BF16, DTYPE_F32, 64, 64, 64,
-               (struct map_finish){.relu = true}),
+               (struct teir_finish){.relu = true}),
        WILD, 1);
   /* one step: its first product is its last */
-  test(problem(DTYPE_BF16, DTYPE_BF16, 64, 64, 8, (struct map_finish){0}),
+  test(problem(DTYPE_BF16, DTYPE_BF16, 64, 64, 8, (struct teir_finish){0}),
        INTEGERS, 1);
 }
 
 static void test_integers(void) {
   static const enum dtype out[] = {DTYPE_I16, DTYPE_U16, DTYPE_I8, DTYPE_U8};
   for (int i = 0; i < 4; i++) {
-    struct map_finish shift = {.saturate = true, .shift = i % 2 ? 5 : 0};
+    struct teir_finish shift = {.saturate = true, .shift = i % 2 ? 5 : 0};
     test(problem(DTYPE_I8, out[i], 60, 90, 100, shift), INTEGERS, 1 + i % 2);
-    struct map_finish relu = {.relu = true, .saturate = i % 2};
+    struct teir_finish relu = {.relu = true, .saturate = i % 2};
     test(problem(DTYPE_I16, out[i], 60, 70, 80, relu), INTEGERS, 1);
   }
   test(problem(DTYPE_I8, DTYPE_I32, 60, 70, 80,
-               (struct map_finish){.relu = true}),
+               (struct teir_finish){.relu = true}),
        INTEGERS, 2);
 }
 

@@ -64,11 +64,13 @@ static int wrong_results(const struct sim_buffer *buffer) {
 int main(void) {
   struct arena *a = arena_open();
   struct diag d = {0};
-  const struct map_problem p = {
-      .in0 = DTYPE_BF16, .in1 = DTYPE_BF16, .acc = DTYPE_F32, .out = DTYPE_F32};
+  const struct teir_problem p = {.extent = {1, 1, 1, 1},
+                                 .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                                 .acc = DTYPE_F32};
   struct npu_result r = {0};
-  struct teir *t = map_schedule(a, device_find("npu1"), &p, &blocking);
-  CHECK(npu_compile_teir(a, "npu1", t, &r, &d));
+  struct teir *t = teir_from_problem(a, &p, &d);
+  t = map_schedule(a, device_find("npu1"), t, &blocking, &d);
+  CHECK(t && npu_compile(a, "npu1", t, 0, &r, &d));
   CHECK(r.program->panel.stretches > 0);
   struct sim_buffer buffer[TENSORS];
   for (int i = 0; i < TENSORS; i++) {

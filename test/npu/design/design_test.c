@@ -5,19 +5,25 @@
 
 #include <string.h>
 
+/* The dense product, scheduled. */
+static struct teir *scheduled(struct arena *a, const struct teir_problem *p,
+                              const struct map_blocking *b, struct diag *d) {
+  struct teir *t = teir_from_problem(a, p, d);
+  return t ? map_schedule(a, device_find("npu1"), t, b, d) : NULL;
+}
+
 static struct design *make(struct arena *a, int64_t m, int64_t n, int64_t k,
                            bool int8, struct diag *d) {
   const struct device *device = device_find("npu1");
-  struct map_problem p = {m,          n,         k,         DTYPE_BF16,
-                          DTYPE_BF16, DTYPE_F32, DTYPE_F32, {0}};
+  struct teir_problem p = {
+      {1, m, n, k}, {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}, DTYPE_F32, false, {0}};
   if (int8)
-    p = (struct map_problem){m,        n,         k,         DTYPE_I8,
-                             DTYPE_I8, DTYPE_I32, DTYPE_I32, {0}};
+    p = (struct teir_problem){
+        {1, m, n, k}, {DTYPE_I8, DTYPE_I8, DTYPE_I32}, DTYPE_I32, false, {0}};
   struct map_blocking b;
   if (!map_choose(&(struct platform){device, NULL}, &p, &b, d))
     return NULL;
-  struct tile_program *q =
-      map_program(a, map_schedule(a, device, &p, &b), device, d);
+  struct tile_program *q = map_program(a, scheduled(a, &p, &b, d), device, d);
   return q ? design_make(a, q, d) : NULL;
 }
 
@@ -25,10 +31,10 @@ static struct design *make(struct arena *a, int64_t m, int64_t n, int64_t k,
 static struct design *
 make_blocked(struct arena *a, const struct map_blocking *b, struct diag *d) {
   const struct device *device = device_find("npu1");
-  const struct map_problem p = {
-      .in0 = DTYPE_BF16, .in1 = DTYPE_BF16, .acc = DTYPE_F32, .out = DTYPE_F32};
-  struct tile_program *q =
-      map_program(a, map_schedule(a, device, &p, b), device, d);
+  const struct teir_problem p = {.extent = {1, 1, 1, 1},
+                                 .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                                 .acc = DTYPE_F32};
+  struct tile_program *q = map_program(a, scheduled(a, &p, b, d), device, d);
   return q ? design_make(a, q, d) : NULL;
 }
 
@@ -197,13 +203,15 @@ static void test_halves(void) {
   struct arena *a = arena_open();
   struct diag d = {0};
   const struct device *device = device_find("npu1");
-  struct map_problem p = {64,         64,        64,        DTYPE_BF16,
-                          DTYPE_BF16, DTYPE_F32, DTYPE_F32, {0}};
+  struct teir_problem p = {{1, 64, 64, 64},
+                           {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                           DTYPE_F32,
+                           false,
+                           {0}};
   struct map_blocking b;
   CHECK(map_choose(&(struct platform){device, NULL}, &p, &b, &d));
-  p.in0 = p.in1 = DTYPE_F32;
-  struct tile_program *q =
-      map_program(a, map_schedule(a, device, &p, &b), device, &d);
+  p.type[IN0] = p.type[IN1] = DTYPE_F32;
+  struct tile_program *q = map_program(a, scheduled(a, &p, &b, &d), device, &d);
   CHECK(q && !design_make(a, q, &d) && strstr(d.text, "two halves") != NULL);
   arena_close(a);
 }

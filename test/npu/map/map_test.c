@@ -15,19 +15,26 @@ static const struct platform *platform(void) {
   return &at;
 }
 
+/* The dense product, scheduled. */
+static struct teir *scheduled(struct arena *a, const struct teir_problem *p,
+                              const struct map_blocking *b, struct diag *d) {
+  struct teir *t = teir_from_problem(a, p, d);
+  return t ? map_schedule(a, device_find("npu1"), t, b, d) : NULL;
+}
+
 /* Packs by the documented layouts, runs the schedule, compares with loops. */
 static void test_product(int m, int n, int k, int group) {
   struct arena *a = arena_open();
   struct diag d = {0};
-  struct map_problem p = {m,        n,         k,         DTYPE_I8,
-                          DTYPE_I8, DTYPE_I32, DTYPE_I32, {0}};
+  struct teir_problem p = {
+      {1, m, n, k}, {DTYPE_I8, DTYPE_I8, DTYPE_I32}, DTYPE_I32, false, {0}};
   struct map_blocking b;
   CHECK(map_choose(platform(), &p, &b, &d));
   if (group == 2 && b.group_m == 1) {
     b.group_m = 2;
     b.rounds_m = (b.rounds_m + 1) / 2;
   }
-  struct teir *t = map_schedule(a, device(), &p, &b);
+  struct teir *t = scheduled(a, &p, &b, &d);
   CHECK(teir_verify(t, &d));
   int g = b.group_m;
   int rows = 4 * b.rounds_m * g * b.block_m;
@@ -73,6 +80,77 @@ static void test_product(int m, int n, int k, int group) {
   arena_close(a);
 }
 
+/* Axes in any number and order, or none of a role: the array sees the matrices
+ * that they fuse to. */
+static void test_axes(void) {
+  static const struct {
+    const char *text;
+    int m, n, k;
+  } work[] = {
+      {"axis b extent 7 stride in1=10 out=4\n"
+       "axis f extent 5 stride in0=42 in1=2\n"
+       "axis a extent 6 stride in0=2 out=392\n"
+       "axis d extent 14 stride in1=70 out=28\n"
+       "axis e extent 3 stride in0=12 in1=980\n"
+       "primitive z Zero M=[] N=[]\nprimitive p Contraction M=[] N=[] K=[]\n"
+       "roots b\niterate b over b sequential do a\n"
+       "iterate a over a sequential do d\n"
+       "iterate d over d sequential do zero, e\n"
+       "iterate e over e sequential do f\n"
+       "iterate f over f sequential do product\n"
+       "invoke zero calls z\ninvoke product calls p\n",
+       6, 98, 15},
+      {"axis k extent 9 stride in0=2 in1=2\n"
+       "primitive z Zero M=[] N=[]\nprimitive p Contraction M=[] N=[] K=[k]\n"
+       "roots zero, product\n"
+       "invoke zero calls z\ninvoke product calls p\n",
+       1, 1, 9},
+  };
+  for (size_t i = 0; i < sizeof work / sizeof *work; i++) {
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    struct text text = {0}, right = {0}, made = {0};
+    text_printf(&text,
+                "teir 1\ntensor in0 bf16\ntensor in1 bf16\n"
+                "tensor out f32\n%s",
+                work[i].text);
+    struct teir *t = teir_parse(a, "axes", text_string(&text), &d);
+    struct teir_problem p, same = {{1, work[i].m, work[i].n, work[i].k},
+                                   {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                                   DTYPE_F32,
+                                   false,
+                                   {0}};
+    struct map_blocking b;
+    CHECK(t && teir_problem_read(t, &p, &d) &&
+          memcmp(p.extent, same.extent, sizeof p.extent) == 0);
+    CHECK(map_choose(platform(), &p, &b, &d));
+    struct teir *x = map_schedule(a, device(), t, &b, &d);
+    struct tile_program *q = x ? map_program(a, x, device(), &d) : NULL;
+    CHECK(q != NULL);
+    map_print(q, &made);
+    map_print(map_program(a, scheduled(a, &same, &b, &d), device(), &d),
+              &right);
+    CHECK(strcmp(text_string(&made), text_string(&right)) == 0);
+    text_free(&text), text_free(&right), text_free(&made);
+    arena_close(a);
+  }
+}
+
+/* Work that is no product of two matrices. */
+static void test_no_matrices(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0}, e = {0};
+  struct teir_problem p = {
+      {3, 8, 8, 8}, {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}, DTYPE_F32, false, {0}};
+  struct map_blocking b;
+  CHECK(map_choose(platform(), &p, &b, &d));
+  CHECK(!scheduled(a, &p, &b, &d) && strstr(d.text, "a batch of 3"));
+  p.extent[AXIS_C] = 1;
+  p.accumulate = true;
+  CHECK(!scheduled(a, &p, &b, &e) && strstr(e.text, "starts from Zero"));
+  arena_close(a);
+}
+
 static void test_blocks_fit(void) {
   static const int size[] = {1, 17, 64, 100, 257, 1000, 4096};
   static const enum dtype type[][3] = {{DTYPE_BF16, DTYPE_F32, DTYPE_F32},
@@ -82,34 +160,34 @@ static void test_blocks_fit(void) {
                                        {DTYPE_I8, DTYPE_I8, DTYPE_I8}};
   for (int i = 0; i < 7 * 7 * 7 * 5; i++) {
     const enum dtype *of = type[i / 343];
-    struct map_problem p = {.m = size[i % 7],
-                            .n = size[i / 7 % 7],
-                            .k = size[i / 49 % 7],
-                            .in0 = of[0],
-                            .in1 = of[0],
-                            .acc = of[1],
-                            .out = of[2]};
+    struct teir_problem p = {
+        .extent = {1, size[i % 7], size[i / 7 % 7], size[i / 49 % 7]},
+        .type = {of[0], of[0], of[2]},
+        .acc = of[1]};
     struct map_blocking b;
     struct diag d = {0};
     CHECK(map_choose(platform(), &p, &b, &d));
-    int in = dtype_bytes(p.in0), sums = dtype_bytes(p.acc);
+    int in = dtype_bytes(p.type[IN0]), sums = dtype_bytes(p.acc);
     CHECK(2 * in * b.block_k * (b.block_m + b.block_n) +
               2 * sums * b.block_m * b.block_n <=
           65536);
-    CHECK((int64_t)b.block_m * b.group_m * b.rounds_m * 4 >= p.m &&
-          (int64_t)b.block_n * b.rounds_n * 4 >= p.n &&
-          (int64_t)b.block_k * b.steps_k >= p.k);
+    CHECK((int64_t)b.block_m * b.group_m * b.rounds_m * 4 >= p.extent[AXIS_M] &&
+          (int64_t)b.block_n * b.rounds_n * 4 >= p.extent[AXIS_N] &&
+          (int64_t)b.block_k * b.steps_k >= p.extent[AXIS_K]);
   }
 }
 
 static void test_program(void) {
   struct arena *a = arena_open();
   struct diag d = {0};
-  struct map_problem p = {512,        256,       512,       DTYPE_BF16,
-                          DTYPE_BF16, DTYPE_F32, DTYPE_F32, {0}};
+  struct teir_problem p = {{1, 512, 256, 512},
+                           {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                           DTYPE_F32,
+                           false,
+                           {0}};
   struct map_blocking b;
   CHECK(map_choose(platform(), &p, &b, &d));
-  struct teir *t = map_schedule(a, device(), &p, &b);
+  struct teir *t = scheduled(a, &p, &b, &d);
   struct tile_program *q = map_program(a, t, device(), &d);
   CHECK(q && q->rows == 4 && q->columns == 4 && q->zero);
   CHECK(q->block_m == b.block_m && q->rounds_n == b.rounds_n &&
@@ -132,29 +210,32 @@ static void test_refusals(void) {
   for (int i = 0; i < CASES; i++) {
     struct arena *a = arena_open();
     struct diag d = {0};
-    struct map_problem p = {512,        512,       512,       DTYPE_BF16,
-                            DTYPE_BF16, DTYPE_F32, DTYPE_F32, {0}};
+    struct teir_problem p = {{1, 512, 512, 512},
+                             {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                             DTYPE_F32,
+                             false,
+                             {0}};
     struct map_blocking b;
     CHECK(map_choose(platform(), &p, &b, &d));
-    struct teir *t = map_schedule(a, device(), &p, &b);
+    struct teir *t = scheduled(a, &p, &b, &d);
     struct teir_guard_term first = {.axis = 0};
     switch (i) {
     case PLACE:
-      t->node[0].place = TEIR_ANYWHERE;
+      t->node[teir_find_node(t, "row")].place = TEIR_ANYWHERE;
       break;
     case OFFSET:
       t->axis[0].offset_bytes[0].constant = 4;
       break;
     case ORDER: /* n rounds outside m rounds */
-      t->node[2].axis = 3;
-      t->node[3].axis = 2;
+      t->node[teir_find_node(t, "m")].axis = teir_find_axis(t, "n");
+      t->node[teir_find_node(t, "n")].axis = teir_find_axis(t, "m");
       break;
     case GUARDED:
-      t->node[5].guard_count = 1;
-      t->node[5].guard = &first;
+      t->node[teir_find_node(t, "zero")].guard_count = 1;
+      t->node[teir_find_node(t, "zero")].guard = &first;
       break;
     case BLOCK:
-      t->axis[6].stride_bytes[0].constant += 2;
+      t->axis[teir_find_axis(t, "block_m")].stride_bytes[IN0].constant += 2;
       break;
     }
     CHECK(!map_program(a, t, device(), &d) && d.kind == DIAG_ERROR);
@@ -166,22 +247,30 @@ static void test_refusals(void) {
 static void test_declined(void) {
   struct diag d = {0};
   struct map_blocking b;
-  struct map_problem p = {4,         4,         4,         DTYPE_F64,
-                          DTYPE_F64, DTYPE_F64, DTYPE_F64, {0}};
+  struct teir_problem p = {
+      {1, 4, 4, 4}, {DTYPE_F64, DTYPE_F64, DTYPE_F64}, DTYPE_F64, false, {0}};
   CHECK(!map_choose(platform(), &p, &b, &d) && d.kind == DIAG_DECLINED);
   CHECK(strstr(d.text, "f64 x f64 -> f64"));
   struct diag f = {0};
-  p = (struct map_problem){64,        64,        64,        DTYPE_F32,
-                           DTYPE_F32, DTYPE_F32, DTYPE_F32, {0}};
+  p = (struct teir_problem){{1, 64, 64, 64},
+                            {DTYPE_F32, DTYPE_F32, DTYPE_F32},
+                            DTYPE_F32,
+                            false,
+                            {0}};
   CHECK(!map_choose(platform(), &p, &b, &f) && f.kind == DIAG_DECLINED);
   CHECK(strstr(f.text, "two halves"));
-  p = (struct map_problem){
-      64,       64,        64,        DTYPE_I8,
-      DTYPE_I8, DTYPE_I32, DTYPE_I32, {.saturate = true, .shift = 3}};
+  p = (struct teir_problem){{1, 64, 64, 64},
+                            {DTYPE_I8, DTYPE_I8, DTYPE_I32},
+                            DTYPE_I32,
+                            false,
+                            {.saturate = true, .shift = 3}};
   struct diag g = {0};
   CHECK(!map_choose(platform(), &p, &b, &g) && strstr(g.text, "narrower"));
-  p = (struct map_problem){64,         64,         640,        DTYPE_BF16,
-                           DTYPE_BF16, DTYPE_BF16, DTYPE_BF16, {0}};
+  p = (struct teir_problem){{1, 64, 64, 640},
+                            {DTYPE_BF16, DTYPE_BF16, DTYPE_BF16},
+                            DTYPE_BF16,
+                            false,
+                            {0}};
   struct diag e = {0};
   CHECK(!map_choose(platform(), &p, &b, &e) && strstr(e.text, "stay in f32"));
 }
@@ -192,6 +281,8 @@ int main(void) {
     test_product(100, 37, 70, group);
     test_product(130, 257, 300, group);
   }
+  test_axes();
+  test_no_matrices();
   test_blocks_fit();
   test_program();
   test_refusals();

@@ -49,10 +49,11 @@ static struct run_layout layout(enum axis_role row, int64_t rows,
 }
 
 static const struct run_plan *compile(struct arena *a, const char *device,
-                                      const struct run_problem *p,
-                                      struct diag *d) {
-  if ((p->out != DTYPE_F32 && p->out != DTYPE_I32) || p->finish.relu ||
-      p->finish.saturate) {
+                                      const struct teir *work, struct diag *d) {
+  struct teir_problem problem, *p = &problem;
+  if (!teir_problem_read(work, p, d))
+    return NULL;
+  if (p->type[OUT] != p->acc || p->finish.relu) {
     fake.finished = *p;
     diag_declined(d, loc_none(), "the fake device only sums");
     return NULL;
@@ -63,15 +64,15 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     return NULL;
   }
   struct run_plan *plan = arena_alloc(a, sizeof *plan);
-  plan->m = fake.m ? fake.m : p->m;
-  plan->n = fake.n ? fake.n : p->n;
-  plan->k = fake.k ? fake.k : p->k;
+  plan->m = fake.m ? fake.m : p->extent[AXIS_M];
+  plan->n = fake.n ? fake.n : p->extent[AXIS_N];
+  plan->k = fake.k ? fake.k : p->extent[AXIS_K];
   plan->tensor[IN0] =
-      layout(AXIS_M, plan->m, AXIS_K, plan->k, dtype_bytes(p->in0));
+      layout(AXIS_M, plan->m, AXIS_K, plan->k, dtype_bytes(p->type[IN0]));
   plan->tensor[IN1] =
-      layout(AXIS_K, plan->k, AXIS_N, plan->n, dtype_bytes(p->in1));
+      layout(AXIS_K, plan->k, AXIS_N, plan->n, dtype_bytes(p->type[IN1]));
   plan->tensor[OUT] =
-      layout(AXIS_M, plan->m, AXIS_N, plan->n, dtype_bytes(p->out));
+      layout(AXIS_M, plan->m, AXIS_N, plan->n, dtype_bytes(p->type[OUT]));
   if (fake.fail_layout)
     plan->tensor[OUT].bytes -= 9; /* the gap and a byte */
   plan->xclbin = arena_copy(a, p, 1, 1, sizeof *p);
@@ -135,7 +136,7 @@ static char *element(struct run_session *s, int t,
 
 static bool launch(struct run_session *s, struct run_counts *counts,
                    struct diag *d) {
-  const struct run_problem *p = s->plan->xclbin;
+  const struct teir_problem *p = s->plan->xclbin;
   if (count(&fake.launches) == fake.fail_launch)
     return diag_error(d, loc_none(), "the fake device broke");
   for (int64_t m = 0; m < s->plan->m; m++)
@@ -145,15 +146,15 @@ static bool launch(struct run_session *s, struct run_counts *counts,
       for (int64_t k = 0; k < s->plan->k; k++) {
         int64_t at[] = {0, m, n, k};
         const char *a = element(s, 0, at), *b = element(s, 1, at);
-        if (p->out == DTYPE_F32)
-          f += (float)dtype_load_float(p->in0, a) *
-               (float)dtype_load_float(p->in1, b);
+        if (p->type[OUT] == DTYPE_F32)
+          f += (float)dtype_load_float(p->type[IN0], a) *
+               (float)dtype_load_float(p->type[IN1], b);
         else
-          u +=
-              (uint32_t)(dtype_load_int(p->in0, a) * dtype_load_int(p->in1, b));
+          u += (uint32_t)(dtype_load_int(p->type[IN0], a) *
+                          dtype_load_int(p->type[IN1], b));
       }
       char *c = element(s, 2, (int64_t[]){0, m, n, 0});
-      if (p->out == DTYPE_F32)
+      if (p->type[OUT] == DTYPE_F32)
         memcpy(c, &f, 4);
       else
         memcpy(c, &u, 4);

@@ -5,10 +5,11 @@
 #define NPUTEIR_TEST_FAKE_H
 
 #include "run.h"
+#include "teir_problem.h"
 
 /* What the next compile gives and what happened so far. */
 struct fake {
-  struct run_problem finished; /* asked for results of it, in vain */
+  struct teir_problem finished; /* asked for results of it, in vain */
   int64_t m, n, k;             /* launch extents; 0: those of the problem */
   int64_t gap;                 /* bytes behind every row of a buffer; 0: 8 */
   int split; /* layouts are cut into blocks of this extent; 0: not */

@@ -6,6 +6,7 @@
 
 #include "recognizer.h"
 #include "run.h"
+#include "teir_problem.h"
 
 enum { NEST_AXES = 8, NEST_GUARD = 64, NEST_EXTRAS = 2, NEST_LIMITS = 4 };
 /* Addresses of a call: in0, in1, out, and with a tail the sum and the extras */
@@ -87,7 +88,7 @@ struct nest_finish {
   enum dtype in, acc, out;
   const char *tail;
   bool finishes; /* the device is asked for results, as follows */
-  struct run_finish finish;
+  struct teir_finish finish;
 };
 extern const struct nest_finish nest_finishes[];
 extern const int nest_finish_count;

@@ -235,15 +235,15 @@ static void test_finish(void) {
     nest_make(&w, true, 5);
     CHECK(nest_call(&w, r, NULL, &report));
     CHECK(nest_right(&w));
-    const struct run_problem *asked = &fake.finished;
-    CHECK((asked->m > 0) == f->finishes);
+    const struct teir_problem *asked = &fake.finished;
+    CHECK((asked->extent[AXIS_M] > 0) == f->finishes);
     bool right =
         !f->finishes ||
-        (asked->out == f->out && asked->finish.relu == f->finish.relu &&
+        (asked->type[OUT] == f->out && asked->finish.relu == f->finish.relu &&
          asked->finish.saturate == f->finish.saturate &&
          asked->finish.shift == f->finish.shift);
     CHECK(right);
-    if ((asked->m > 0) != f->finishes || !right)
+    if ((asked->extent[AXIS_M] > 0) != f->finishes || !right)
       fprintf(stderr, "%s: %s\n", dtype_name(f->out), f->tail);
     nest_free(&w);
     run_close(r);
