@@ -59,7 +59,7 @@ static void add_bundles(struct emitter *e, int start, int length) {
   for (int i = start; i < start + length; i++) {
     add_phase(e, i);
     struct asm_line *l = add_line(e, ASM_BUNDLE);
-    l->bundle = kernel_sched_bundle(e->schedule, i);
+    l->bundle = kernel_bundle(e->schedule, i);
     l->comment = e->schedule->cycle[i].note;
   }
 }
@@ -82,7 +82,7 @@ static void align(struct emitter *e) {
     const struct asm_line *l = &line[from + i];
     int size = l->kind != ASM_BUNDLE ? 0
                : l->full             ? ALIGN
-                                     : kernel_fold_bytes(&l->bundle, e->diag);
+                                     : kernel_bundle_bytes(&l->bundle, e->diag);
     for (int r = 0; r < RESTS; r++) {
       int small = least[i][(r + ALIGN - size / 2) % RESTS] + size;
       int full = size ? least[i][r] + ALIGN : NEVER;
@@ -93,7 +93,7 @@ static void align(struct emitter *e) {
     struct asm_line *l = &line[from + i];
     if (l->kind != ASM_BUNDLE || l->full)
       continue;
-    int size = kernel_fold_bytes(&l->bundle, e->diag);
+    int size = kernel_bundle_bytes(&l->bundle, e->diag);
     int small = (r + ALIGN - size / 2) % RESTS;
     if (least[i][small] + size <= least[i][r] + ALIGN)
       r = small;
@@ -144,7 +144,7 @@ static void add_settings(struct emitter *e, const struct setting *setting,
     ahead -= a->line[i].kind == ASM_BUNDLE;
   for (; i >= first && done < count; i--) {
     struct asm_line *l = &a->line[i];
-    if (l->kind == ASM_BUNDLE && kernel_fold_long_free(&l->bundle))
+    if (l->kind == ASM_BUNDLE && kernel_bundle_long_free(&l->bundle))
       set_long(e, l, &setting[done++]);
   }
   if (done < count)
@@ -153,8 +153,8 @@ static void add_settings(struct emitter *e, const struct setting *setting,
 }
 
 static int cycle_bytes(const struct emitter *e, int i) {
-  struct isa_bundle b = kernel_sched_bundle(e->schedule, i);
-  return kernel_fold_bytes(&b, e->diag);
+  struct isa_bundle b = kernel_bundle(e->schedule, i);
+  return kernel_bundle_bytes(&b, e->diag);
 }
 
 /* Bundles that have to stand between a hardware loop's set-up and the loop. */

@@ -72,24 +72,13 @@ static bool equal(const struct folder *f, int i, int j) {
   return true;
 }
 
-bool kernel_fold_long_free(const struct isa_bundle *b) {
-  return !b->slot[SLOT_ALU].id && !b->slot[SLOT_MV].id && !b->slot[SLOT_LNG].id;
-}
-
-int kernel_fold_bytes(const struct isa_bundle *b, struct diag *d) {
-  int bytes = isa_bundle_size(b, 0);
-  if (!bytes)
-    diag_error(d, loc_none(), "a kernel's bundle has no format");
-  return bytes;
-}
-
 static void measure(struct folder *f) {
   for (int i = 0; i < f->s->count; i++) {
-    struct isa_bundle b = kernel_sched_bundle(f->s, i);
+    struct isa_bundle b = kernel_bundle(f->s, i);
     f->hash[i] = hash_cycle(&f->s->cycle[i]);
     f->bytes_before[i + 1] =
-        f->bytes_before[i] + kernel_fold_bytes(&b, f->diag);
-    f->long_before[i + 1] = f->long_before[i] + kernel_fold_long_free(&b);
+        f->bytes_before[i] + kernel_bundle_bytes(&b, f->diag);
+    f->long_before[i + 1] = f->long_before[i] + kernel_bundle_long_free(&b);
   }
 }
 

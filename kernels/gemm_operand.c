@@ -18,12 +18,6 @@ static bool is_opened(const struct gemm *g, const struct operand *o) {
   return o->products && g->product % o->products == 0;
 }
 
-int64_t gemm_operand_offset(const struct gemm *g, const struct operand *o,
-                            int index, int k) {
-  return index * o->index_stride + k % g->pass_steps * o->k_stride +
-         (o->is_low[k / g->pass_steps] ? o->low : 0);
-}
-
 static bool is_steady(const struct gemm *g) {
   return !gemm_is_first_block(g) && gemm_blocks_left(g) > 0;
 }

@@ -7,10 +7,6 @@ enum {
   REG_GIVE = 13,
 };
 
-bool gemm_is_left(const struct operand *o, int product) {
-  return o->products && (product + 1) % o->products == 0;
-}
-
 /* Waits for a buffer that `product` is the first one to use. */
 static void take(struct gemm *g, int lock, int stream, int product) {
   struct trace_op *op = kernel_trace_add(

@@ -51,37 +51,6 @@ const struct gemm_cycles gemm_cycles[GEMM_PHASES] = {
 
 static int max(int a, int b) { return a > b ? a : b; }
 
-bool gemm_is_float(const struct gemm *g) { return g->kind->mac == INSN_VMAC_F; }
-
-int gemm_group(const struct gemm *g) { return g->steps ? g->steps->group : 1; }
-
-bool gemm_starts_anew(const struct gemm *g, int product) {
-  return g->zero && product < gemm_group(g);
-}
-
-bool gemm_is_first_block(const struct gemm *g) {
-  return !g->product && !g->number;
-}
-
-int gemm_blocks_left(const struct gemm *g) {
-  return g->steps ? INT_MAX : g->block_count - 1 - g->number;
-}
-
-bool gemm_leaves_product(const struct gemm *g, int i) {
-  return g->steps && i == g->block_count - 1;
-}
-
-int gemm_loop_round(const struct gemm *g, int product) {
-  int step = product / gemm_group(g);
-  bool begins = g->before_loop && product % gemm_group(g) == 0 &&
-                step >= g->before_loop && product < g->product_count;
-  return begins ? step - g->before_loop + 1 : 0;
-}
-
-int gemm_region(const struct gemm *g, int product, int i) {
-  return product * g->block_count + g->block[i].region;
-}
-
 /* ---- multiplies ---- */
 
 static void multiply(struct gemm *g, int r, int c, int x_left, int x_right,

@@ -31,11 +31,6 @@ struct fold {
   struct piece piece[FOLD_PIECES];
 };
 
-/* Whether the bundle has room for an operation in the long slot. */
-bool kernel_fold_long_free(const struct isa_bundle *);
-/* Bytes of the bundle in its smallest format. */
-int kernel_fold_bytes(const struct isa_bundle *, struct diag *);
-
 struct asm_program *kernel_fold_emit(struct arena *, const char *name,
                                      const char *const *heading,
                                      int heading_count, const struct schedule *,

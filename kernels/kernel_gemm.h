@@ -23,6 +23,13 @@ struct gemm_kind {
   enum mem_kind load, store;
 };
 
+/* ---- gemm_kind.c ---- */
+/* NULL: there is none. */
+const struct gemm_kind *kernel_gemm_kind(enum dtype in0, enum dtype in1,
+                                         enum dtype out);
+/* The vshuffle mode that transposes a block, or -1. */
+int kernel_gemm_transpose_mode(enum dtype, int rows, int columns);
+
 /* To which cycles operations are confined.  Those of the steady state modulo
  * four, so that what shares a resource interlocks (sched.c). */
 enum gemm_phase {
@@ -40,7 +47,5 @@ enum gemm_phase {
 void kernel_trace_gemm(struct trace *, const struct kernel_gemm *,
                        const struct kernel_steps *, int before_loop,
                        const struct gemm_kind *, enum gemm_phase);
-/* The vshuffle mode that transposes a block, or -1. */
-int kernel_gemm_transpose_mode(enum dtype, int rows, int columns);
 
 #endif

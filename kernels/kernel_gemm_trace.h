@@ -69,7 +69,7 @@ struct gemm {
   int before_loop;            /* steps; 0: there is no loop */
 };
 
-/* ---- gemm_trace.c: where in the run it is ---- */
+/* ---- gemm_position.c: where in the run it is ---- */
 bool gemm_is_float(const struct gemm *);
 /* Products that share a buffer of the right operand; 1 without steps. */
 int gemm_group(const struct gemm *);
@@ -84,12 +84,15 @@ bool gemm_leaves_product(const struct gemm *, int i);
 int gemm_loop_round(const struct gemm *, int product);
 /* Pointers of different products walk different buffers. */
 int gemm_region(const struct gemm *, int product, int i);
+/* Bytes from an operand's start to a small block. */
+int64_t gemm_operand_offset(const struct gemm *, const struct operand *,
+                            int index, int k);
+/* Whether a product is the last one on the operand's buffer. */
+bool gemm_is_left(const struct operand *, int product);
 
 /* ---- gemm_operand.c: what the multiplier reads ---- */
 /* Chooses registers, strides and shuffles of both. */
 void gemm_set_operands(struct gemm *, const struct kernel_gemm *);
-int64_t gemm_operand_offset(const struct gemm *, const struct operand *,
-                            int index, int k);
 /* Brings a small block into an x register, whose number it returns; `last`: the
  * last one of the current block of C. */
 int gemm_load_operand(struct gemm *, struct operand *, int index, int k,
@@ -109,8 +112,6 @@ void gemm_relu_block(struct gemm *, int i);
 
 /* ---- gemm_ring.c: buffers that are taken and given back ---- */
 void gemm_set_steps(struct gemm *);
-/* Whether a product is the last one on the operand's buffer. */
-bool gemm_is_left(const struct operand *, int product);
 /* Waits for the buffers that `product` is the first one to use. */
 void gemm_take_buffers(struct gemm *, int product);
 /* Gives back what `product` is the last one to use, and C after the last step.

@@ -131,7 +131,12 @@ struct schedule {
   int loop[2], trips;
   bool uses_locks;
 };
-struct isa_bundle kernel_sched_bundle(const struct schedule *, int cycle);
+struct isa_bundle kernel_bundle(const struct schedule *, int cycle);
+/* Whether the bundle has room for an operation in the long slot. */
+bool kernel_bundle_long_free(const struct isa_bundle *);
+/* Bytes of the bundle in its smallest format. */
+int kernel_bundle_bytes(const struct isa_bundle *, struct diag *);
+
 bool kernel_sched_place(const struct trace *, struct schedule *);
 
 /* Whether the schedule shows its loop over steps, if it has one. */

@@ -347,14 +347,6 @@ static void place_return(struct placer *p) {
   p->s->count = max(p->s->count, cycle + 6);
 }
 
-struct isa_bundle kernel_sched_bundle(const struct schedule *s, int cycle) {
-  struct isa_bundle b = {0};
-  for (int i = 0; i < SLOT_COUNT; i++)
-    if (s->cycle[cycle].slot[i])
-      b.slot[i] = *s->cycle[cycle].slot[i];
-  return b;
-}
-
 bool kernel_sched_place(const struct trace *t, struct schedule *s) {
   if (t->diag->kind != DIAG_NONE)
     return false;

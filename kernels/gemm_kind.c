@@ -1,0 +1,85 @@
+/* gemm_kind.c -- what kernel.def says: which products there are, and how small
+ * blocks are transposed. */
+#include "kernel_gemm.h"
+
+/* Multiply-accumulate, multiply, whether accumulator lanes are 64 bits, and
+ * passes through K. */
+#define MAC_F INSN_VMAC_F, INSN_VMUL_F, false, 1
+#define MAC_X INSN_VMAC_F, INSN_VMUL_F, false, GEMM_PASSES
+#define MAC_I INSN_VMAC, INSN_VMUL, false, 1
+#define MAC_W INSN_VMAC, INSN_VMUL, true, 1
+static const struct gemm_kind kind[] = {
+#define GEMM(in0, in1, out, r, s, t, config, mac, rows, cols, part, load,      \
+             store)                                                            \
+  {DTYPE_##in0, DTYPE_##in1, DTYPE_##out, {r, s, t},  config,     MAC_##mac,   \
+   rows,        cols,        PART_##part, MEM_##load, MEM_##store},
+#define TRANSPOSE(bits, rows, columns, mode)
+#include "kernel.def"
+#undef TRANSPOSE
+#undef GEMM
+};
+enum { KINDS = sizeof kind / sizeof *kind };
+
+static const struct {
+  int bits, rows, columns, mode;
+} transpose[] = {
+#define GEMM(...)
+#define TRANSPOSE(bits, rows, columns, mode) {bits, rows, columns, mode},
+#include "kernel.def"
+#undef TRANSPOSE
+#undef GEMM
+};
+
+int kernel_gemm_transpose_mode(enum dtype type, int rows, int columns) {
+  for (size_t i = 0; i < sizeof transpose / sizeof *transpose; i++)
+    if (transpose[i].bits == 8 * dtype_bytes(type) &&
+        transpose[i].rows == rows && transpose[i].columns == columns)
+      return transpose[i].mode;
+  return -1;
+}
+
+static enum dtype signed_type(enum dtype t) {
+  return t == DTYPE_U8 ? DTYPE_I8 : t == DTYPE_U16 ? DTYPE_I16 : t;
+}
+
+const struct gemm_kind *kernel_gemm_kind(enum dtype in0, enum dtype in1,
+                                         enum dtype out) {
+  for (int i = 0; i < KINDS; i++)
+    if (kind[i].in0 == signed_type(in0) && kind[i].in1 == signed_type(in1) &&
+        kind[i].out == out)
+      return &kind[i];
+  return NULL;
+}
+
+bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
+                  struct kernel_shape *shape) {
+  const struct gemm_kind *g = kernel_gemm_kind(in0, in1, out);
+  if (g)
+    *shape = g->mac_shape;
+  return g != NULL;
+}
+
+bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
+                      struct kernel_shape *unit) {
+  return kernel_shape(in0, in1, out, unit);
+}
+
+bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out,
+                      struct kernel_shape *even) {
+  const struct gemm_kind *g = kernel_gemm_kind(in0, in1, out);
+  if (g)
+    *even = (struct kernel_shape){.m = g->rows * g->mac_shape.m,
+                                  .k = g->mac_shape.k,
+                                  .n = g->cols * g->mac_shape.n};
+  return g != NULL;
+}
+
+int kernel_gemm_passes(enum dtype in0, enum dtype in1, enum dtype out) {
+  const struct gemm_kind *g = kernel_gemm_kind(in0, in1, out);
+  return g ? g->passes : 0;
+}
+
+bool kernel_gemm_converts(enum dtype in0, enum dtype in1, enum dtype out) {
+  const struct gemm_kind *g = kernel_gemm_kind(in0, in1, out);
+  return g && g->store != MEM_ST_AM;
+}
