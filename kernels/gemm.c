@@ -2,11 +2,16 @@
  * scheduled and rolled up. */
 #include "kernel_gemm.h"
 
+#include <assert.h>
+
 enum {
   GOOD_ENOUGH = 32,   /* cycles without a multiply: ramp and drain */
   LONG_ENOUGH = 6000, /* cycles scheduled: no further try .. */
-  WELL_ENOUGH = 64    /* .. if no more than one in so many has no multiply */
+  WELL_ENOUGH = 64,   /* .. if no more than one in so many has no multiply */
+  WORTH_YIELDING = 32 /* a DMA that waits costs more than one in so many */
 };
+
+static int max(int a, int b) { return a > b ? a : b; }
 
 static bool check_extent(struct diag *d, const char *name, int value,
                          int unit) {
@@ -73,11 +78,20 @@ struct work {
   int before_loop;
 };
 
+/* Ways to place a trace.  One that leaves cycles to a DMA comes first. */
+struct attempt {
+  enum gemm_phase phase;
+  bool yields;
+};
+enum { ATTEMPTS = 4 };
+
 static bool schedule_gemm(struct arena *a, const struct work *w,
-                          enum gemm_phase phase, struct schedule *schedule,
+                          const struct attempt *by, struct schedule *schedule,
                           int *idle, struct diag *d) {
   struct trace t = kernel_trace_open(a, d);
-  kernel_trace_gemm(&t, w->gemm, w->steps, w->before_loop, w->kind, phase);
+  struct kernel_gemm gemm = *w->gemm;
+  gemm.yields = by->yields;
+  kernel_trace_gemm(&t, &gemm, w->steps, w->before_loop, w->kind, by->phase);
   if (!kernel_trace_address(&t) || !kernel_sched_place(&t, schedule))
     return false;
   schedule->trips = w->before_loop ? w->steps->count - w->before_loop : 0;
@@ -85,31 +99,48 @@ static bool schedule_gemm(struct arena *a, const struct work *w,
   return true;
 }
 
+static int list_attempts(const struct work *w, struct attempt attempt[]) {
+  const struct kernel_gemm *k = w->gemm;
+  bool turned = k->tc && w->kind->mac_shape.m == w->kind->mac_shape.n;
+  bool shuffles = k->ta != turned || k->tb != turned;
+  int count = 0;
+  if (k->yields)
+    attempt[count++] = (struct attempt){GEMM_FREE, true};
+  attempt[count++] = (struct attempt){GEMM_FREE, false};
+  if (shuffles)
+    attempt[count++] = (struct attempt){GEMM_QUARTER, false};
+  attempt[count++] = (struct attempt){GEMM_ALTERNATE, false};
+  assert(count <= ATTEMPTS);
+  return count;
+}
+
+/* Whether a schedule with so many cycles that do not multiply will do, after
+ * so many cycles of schedules. */
+static bool is_full(const struct attempt *by, int count, int idle, int tried) {
+  int allowed = by->yields            ? GOOD_ENOUGH + count / WORTH_YIELDING
+                : tried > LONG_ENOUGH ? max(GOOD_ENOUGH, count / WELL_ENOUGH)
+                                      : GOOD_ENOUGH;
+  return idle <= allowed;
+}
+
 /* The shortest of the schedules worth trying; one that shows no loop only if
  * none does, then *repeats is false. */
 static bool best_schedule(struct arena *a, const struct work *w,
                           struct schedule *best, bool *repeats,
                           struct diag *d) {
-  const struct kernel_gemm *k = w->gemm;
-  bool turned = k->tc && w->kind->mac_shape.m == w->kind->mac_shape.n;
-  bool shuffles = k->ta != turned || k->tb != turned;
-  enum gemm_phase phase[] = {GEMM_FREE, GEMM_QUARTER, GEMM_ALTERNATE};
-  int idle, tried = 0;
+  struct attempt attempt[ATTEMPTS];
+  int count = list_attempts(w, attempt), idle, tried = 0;
   *repeats = false;
-  if (!shuffles)
-    phase[1] = GEMM_ALTERNATE;
-  for (int i = 0; i < (shuffles ? 3 : 2); i++) {
+  for (int i = 0; i < count; i++) {
     struct schedule next;
-    if (!schedule_gemm(a, w, phase[i], &next, &idle, d))
+    if (!schedule_gemm(a, w, &attempt[i], &next, &idle, d))
       return false;
     bool good = kernel_fold_repeats(a, &next, d);
     if (!i || good > *repeats || (good == *repeats && next.count < best->count))
       *best = next;
     *repeats |= good;
     tried += next.count;
-    bool full = idle <= GOOD_ENOUGH ||
-                (tried > LONG_ENOUGH && idle <= next.count / WELL_ENOUGH);
-    if (*repeats && full)
+    if (*repeats && is_full(&attempt[i], next.count, idle, tried))
       break;
   }
   return true;
@@ -175,14 +206,14 @@ static struct asm_program *write_down(struct arena *a, const struct work *w,
  * so more of it becomes loops. */
 static struct asm_program *write_shorter(struct arena *a,
                                          const struct work *w) {
-  static const enum gemm_phase phase[] = {GEMM_QUARTER, GEMM_ALTERNATE,
-                                          GEMM_APART};
+  static const struct attempt attempt[] = {
+      {GEMM_QUARTER, false}, {GEMM_ALTERNATE, false}, {GEMM_APART, false}};
   struct asm_program *p = NULL;
-  for (size_t i = 0; i < sizeof phase / sizeof *phase && !p; i++) {
+  for (size_t i = 0; i < sizeof attempt / sizeof *attempt && !p; i++) {
     struct diag d = {0};
     struct schedule schedule;
     int idle;
-    if (schedule_gemm(a, w, phase[i], &schedule, &idle, &d))
+    if (schedule_gemm(a, w, &attempt[i], &schedule, &idle, &d))
       p = write_down(a, w, &schedule, &d);
   }
   return p;

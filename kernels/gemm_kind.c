@@ -9,10 +9,12 @@
 #define MAC_I INSN_VMAC, INSN_VMUL, false, 1
 #define MAC_W INSN_VMAC, INSN_VMUL, true, 1
 static const struct gemm_kind kind[] = {
-#define GEMM(in0, in1, out, r, s, t, config, mac, rows, cols, part, load,      \
-             store)                                                            \
-  {DTYPE_##in0, DTYPE_##in1, DTYPE_##out, {r, s, t},  config,     MAC_##mac,   \
-   rows,        cols,        PART_##part, MEM_##load, MEM_##store},
+#define GEMM(in0, in1, out, r, s, t, config, mac, rows, cols, light, heavy,    \
+             part, load, store)                                                \
+  {                                                                            \
+      DTYPE_##in0, DTYPE_##in1, DTYPE_##out,  {r, s, t},                       \
+      config,      MAC_##mac,   {rows, cols}, {light, heavy},                  \
+      PART_##part, MEM_##load,  MEM_##store},
 #define TRANSPOSE(bits, rows, columns, mode)
 #include "kernel.def"
 #undef TRANSPOSE
@@ -64,13 +66,14 @@ bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
   return kernel_shape(in0, in1, out, unit);
 }
 
-bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out,
+bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out, bool tall,
                       struct kernel_shape *even) {
   const struct gemm_kind *g = kernel_gemm_kind(in0, in1, out);
   if (g)
-    *even = (struct kernel_shape){.m = g->rows * g->mac_shape.m,
-                                  .k = g->mac_shape.k,
-                                  .n = g->cols * g->mac_shape.n};
+    *even = (struct kernel_shape){
+        .m = (tall ? g->tall.cols : g->usual.rows) * g->mac_shape.m,
+        .k = g->mac_shape.k,
+        .n = (tall ? g->tall.rows : g->usual.cols) * g->mac_shape.n};
   return g != NULL;
 }
 

@@ -4,6 +4,9 @@
 
 #include <assert.h>
 
+/* The cycles left to DMAs; different ones, for left and C share a port. */
+enum { DMA_OF_C = 0, DMA_OF_INPUT = 2 };
+
 /* Which passes read the low half. */
 static const bool low_a[GEMM_PASSES] = {false, false, true};
 static const bool low_b[GEMM_PASSES] = {false, true, false};
@@ -123,20 +126,28 @@ void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
                            .is_low = low_b,
                            .parts = (int)b_bytes / W_BYTES,
                            .mode_reg = -1};
-  g->left = g->turned ? from_b : from_a;
-  g->right = g->turned ? from_a : from_b;
-  g->c_row = g->turned ? c_bytes : n_blocks * c_bytes;
-  g->c_col = g->turned ? n_blocks * c_bytes : c_bytes;
+  bool swapped = gemm_right_is_a(g);
+  g->left = swapped ? from_b : from_a;
+  g->right = swapped ? from_a : from_b;
+  g->c_row = swapped ? c_bytes : n_blocks * c_bytes;
+  g->c_col = swapped ? n_blocks * c_bytes : c_bytes;
   g->c_parts = (int)c_bytes / W_BYTES;
   g->c_load = kernel_trace_stream(g->t, "p2", "p2", 2);
   g->c_store = kernel_trace_stream(g->t, "p3", "p2", 2);
+  if (k->yields) {
+    g->t->stream[g->left.stream].dma_cycle = DMA_OF_INPUT;
+    g->t->stream[g->c_load].dma_cycle = DMA_OF_C;
+    g->t->stream[g->c_store].dma_cycle = DMA_OF_C;
+  }
   g->left.mem = MEM_LDA_W, g->left.other_mem = MEM_LDB_W;
   g->right.mem = MEM_LDB_W;
   bool shuffle_a = k->ta != g->turned, shuffle_b = k->tb != g->turned;
+  struct operand *first = g->tall ? &g->right : &g->left;
+  struct operand *second = g->tall ? &g->left : &g->right;
   if (g->turned ? shuffle_b : shuffle_a)
-    set_shuffle(g, &g->left, "r2", g->turned ? b_type : a_type, s->k, s->m);
+    set_shuffle(g, first, "r2", g->turned ? b_type : a_type, s->k, s->m);
   if (g->turned ? shuffle_a : shuffle_b)
-    set_shuffle(g, &g->right, "r3", g->turned ? a_type : b_type, s->n, s->k);
+    set_shuffle(g, second, "r3", g->turned ? a_type : b_type, s->n, s->k);
   share_registers(&g->left, LEFT_X, g->relu ? RELU_ZERO : LEFT_COUNT);
   share_registers(&g->right, RIGHT_X, g->right_count);
   if (g->relu && g->right.mode_reg >= 0)

@@ -11,6 +11,8 @@ bool gemm_starts_anew(const struct gemm *g, int product) {
   return g->zero && product < gemm_group(g);
 }
 
+bool gemm_right_is_a(const struct gemm *g) { return g->turned != g->tall; }
+
 bool gemm_is_first_block(const struct gemm *g) {
   return !g->product && !g->number;
 }

@@ -185,10 +185,12 @@ void gemm_move_result(struct gemm *g, bool store, int product, int i, int r,
     turn_in(g, n);
 }
 
+/* Neighbours in memory follow each other, by steps that fit immediates. */
 void gemm_move_block(struct gemm *g, bool store, int product, int i) {
-  for (int r = 0; r < g->block[i].rows; r++)
-    for (int c = 0; c < g->block[i].cols; c++)
-      gemm_move_result(g, store, product, i, r, c);
+  const struct cover_block *b = &g->block[i];
+  for (int n = 0; n < b->rows * b->cols; n++)
+    gemm_move_result(g, store, product, i, g->tall ? n % b->rows : n / b->cols,
+                     g->tall ? n / b->rows : n % b->cols);
 }
 
 void gemm_relu_block(struct gemm *g, int i) {

@@ -79,16 +79,17 @@ static void set_ring(struct gemm *g, struct operand *o, int distance_reg,
 
 void gemm_set_steps(struct gemm *g) {
   const struct kernel_steps *s = g->steps;
-  struct operand *a = g->turned ? &g->right : &g->left;
-  struct operand *b = g->turned ? &g->left : &g->right;
+  bool swapped = gemm_right_is_a(g);
+  struct operand *a = swapped ? &g->right : &g->left;
+  struct operand *b = swapped ? &g->left : &g->right;
   const struct cover_block *last = &g->block[g->block_count - 1];
   int left = last->row + last->rows - 1, right = last->col + last->cols - 1;
   kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_TAKE), -1);
   kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_GIVE), 1);
   a->full = s->a.full, a->empty = s->a.empty, a->products = 1;
   b->full = s->b.full, b->empty = s->b.empty, b->products = s->group;
-  set_ring(g, a, 4, 8, g->turned ? right : left);
-  set_ring(g, b, 5, 10, g->turned ? left : right);
+  set_ring(g, a, 4, 8, swapped ? right : left);
+  set_ring(g, b, 5, 10, swapped ? left : right);
   g->product_count =
       s->group * (g->before_loop ? g->before_loop + 2 : s->count);
 }

@@ -56,14 +56,14 @@ static int max(int a, int b) { return a > b ? a : b; }
 static void multiply(struct gemm *g, int r, int c, int x_left, int x_right,
                      bool start) {
   int64_t acc = gemm_accumulator_reg(g, gemm_accumulator(g, g->number, r, c));
-  int64_t left = kernel_trace_reg("x%d", x_left),
-          right = kernel_trace_reg("x%d", x_right);
+  int64_t first = kernel_trace_reg("x%d", g->tall ? x_right : x_left),
+          second = kernel_trace_reg("x%d", g->tall ? x_left : x_right);
   if (start)
     kernel_trace_add(g->t, g->kind->mul, 4,
-                     (int64_t[]){acc, left, right, g->config_reg});
+                     (int64_t[]){acc, first, second, g->config_reg});
   else
     kernel_trace_add(g->t, g->kind->mac, 5,
-                     (int64_t[]){acc, acc, left, right, g->config_reg});
+                     (int64_t[]){acc, acc, first, second, g->config_reg});
 }
 
 /* `group` K steps from `k` on; loads stand right before their first use. */
@@ -246,6 +246,7 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
       .steps = steps,
       .before_loop = before_loop,
       .turned = turned,
+      .tall = k->tall,
       .turns_c = k->tc && !turned,
       .right_count = k->tc && !turned ? TURN_X - RIGHT_X : RIGHT_COUNT,
       .load = k->tc && !turned ? MEM_LDA_W : kind->load,
@@ -265,8 +266,11 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
       !k->relu ? 0 : (relu_stores ? 2 : 3) * (gemm_is_float(&g) ? 1 : 2);
   if (g.turns_c)
     moves += kind->part == PART_AM ? 6 : 3;
-  struct cover_problem p = {.rows = (g.turned ? k->n : k->m) / s->m,
-                            .cols = (g.turned ? k->m : k->n) / s->n,
+  const struct gemm_block *usual = k->tall ? &kind->tall : &kind->usual;
+  int rows = k->m / s->m, cols = k->n / s->n;
+  bool swapped = gemm_right_is_a(&g);
+  struct cover_problem p = {.rows = swapped ? cols : rows,
+                            .cols = swapped ? rows : cols,
                             .k_steps = g.k_steps,
                             .left_parts = g.left.parts,
                             .right_parts = g.right.parts,
@@ -277,8 +281,8 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                             .result_moves = moves,
                             .accumulators = gemm_is_float(&g) ? 9 : 4,
                             .distance = g.pair_cols,
-                            .usual_rows = kind->rows,
-                            .usual_cols = kind->cols};
+                            .usual_rows = usual->rows,
+                            .usual_cols = usual->cols};
   g.block = kernel_cover(t->arena, &p, &g.block_count);
   if (k->relu)
     (kind->wide ? kernel_trace_relu_open_wide

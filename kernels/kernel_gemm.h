@@ -18,7 +18,9 @@ struct gemm_kind {
   enum insn_id mac, mul;
   bool wide;  /* accumulator lanes have 64 bits, else 32 */
   int passes; /* through K: 1, or GEMM_PASSES for inputs in two halves */
-  int rows, cols;
+  struct gemm_block {
+    int rows, cols; /* results along the left, the right operand */
+  } usual, tall;
   enum gemm_part part;
   enum mem_kind load, store;
 };

@@ -56,6 +56,7 @@ struct gemm {
   int c_parts;
   int right_count;  /* x registers of the right operand */
   bool turned;      /* the product is: C^T = B^T A^T */
+  bool tall;        /* the multiplier's first operand is `right` */
   bool relu_stores; /* relu passes results on to the stores */
   bool turns_c;     /* results are transposed between memory and accumulator */
   int config_reg, shift_reg;
@@ -76,6 +77,8 @@ int gemm_group(const struct gemm *);
 /* Whether a product ignores what C holds. */
 bool gemm_starts_anew(const struct gemm *, int product);
 bool gemm_is_first_block(const struct gemm *);
+/* The operand that A is. */
+bool gemm_right_is_a(const struct gemm *);
 /* How many blocks follow, in all products; steps never end. */
 int gemm_blocks_left(const struct gemm *);
 /* Whether block i is the last one of a product that others follow. */

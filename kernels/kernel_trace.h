@@ -32,6 +32,8 @@ struct trace_stream {
   int pointer;    /* register */
   int start_from; /* register that holds the base at entry; may be pointer */
   int bank;       /* streams of one bank are kept out of each other's way */
+  int dma_cycle;  /* modulo DMA_PERIOD: left to a DMA that uses the bank, too;
+                     -1: none */
 };
 
 /* What an operation comes behind besides its operands: the accesses of a stream

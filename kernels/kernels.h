@@ -76,6 +76,13 @@ struct kernel_gemm {
   /* Elements inside A's, B's or C's small blocks are transposed: [S][R],
    * [T][S], [T][R]; the order of the blocks stays. */
   bool ta, tb, tc;
+  /* Accumulators hold a block of C that is higher than wide: A's bank is read
+   * in every cycle and B's in every other one.  Else the reverse: B's bank has
+   * no cycle left for a DMA. */
+  bool tall;
+  /* Leaves every fourth cycle of the banks of C and of the input that is read
+   * less to a DMA, unless that makes the kernel a good deal longer. */
+  bool yields;
   bool zero; /* C = A * B: what C holds before does not count */
   bool relu; /* results below zero are stored as zero (float: so is -NaN) */
   /* Integer results narrower than 32 bits (int16 x int16: 64): stored as
@@ -88,7 +95,7 @@ struct kernel_gemm {
 bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
                       struct kernel_shape *unit);
 /* Multiples of these m and n have no edges, which cost some cycles. */
-bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out,
+bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out, bool tall,
                       struct kernel_shape *even);
 /* C += A * B (or C = A * B) for one block. */
 struct asm_program *kernel_gemm(struct arena *, const struct kernel_gemm *,

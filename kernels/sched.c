@@ -57,7 +57,10 @@
  */
 #include "kernel_trace.h"
 
-enum { TAKE_TO_ACCESS = 4 /* bundles, facts D5 */ };
+enum {
+  TAKE_TO_ACCESS = 4, /* bundles, facts D5 */
+  DMA_PERIOD = 4 /* cycles between two accesses of a channel, timing.md B13 */
+};
 
 enum { BYPASSES = BYPASS_VEC + 1 };
 
@@ -245,9 +248,12 @@ static int first_free(struct placer *p, const struct candidate *c, int cycle) {
   const struct trace_op *o = c->of;
   bool phased = c->op == &o->op && o->phase;
   uint8_t bank = bank_bit(p, o);
+  int dma = o->stream < 0 ? -1 : p->t->stream[o->stream].dma_cycle;
   for (;; cycle++) {
     grow(p, cycle);
     if (phased && !(o->phase >> cycle % 4 & 1))
+      continue;
+    if ((cycle + c->insn->memory_cycle) % DMA_PERIOD == dma)
       continue;
     if (slot_free(&p->s->cycle[cycle], c->insn->slot) &&
         !(p->held[cycle + c->insn->memory_cycle].bank & bank) &&

@@ -25,7 +25,7 @@ int kernel_trace_stream(struct trace *t, const char *pointer,
   assert(t->stream_count < TRACE_STREAMS);
   t->stream[t->stream_count] =
       (struct trace_stream){kernel_trace_reg("%s", pointer),
-                            kernel_trace_reg("%s", start_from), bank};
+                            kernel_trace_reg("%s", start_from), bank, -1};
   return t->stream_count++;
 }
 

@@ -89,7 +89,7 @@ static void count_rounds(const struct device *dev, const struct teir_problem *p,
 
 /* Of the multiply unit, and of blocks of which kernels have no edges. */
 struct shapes {
-  struct kernel_shape mac, even;
+  struct kernel_shape mac, even[2]; /* by map_tall */
 };
 
 /* Cycles of the array when device memory costs nothing. */
@@ -101,7 +101,8 @@ static double array_cycles(const struct device *dev,
   double macs = (double)(b->block_m / s->mac.m) * (b->block_n / s->mac.n) *
                 (b->block_k / s->mac.k);
   double core = macs > sums / SUM_BYTES ? macs : sums / SUM_BYTES;
-  if (b->block_m % s->even.m || b->block_n % s->even.n)
+  const struct kernel_shape *even = &s->even[map_tall(b->group_m)];
+  if (b->block_m % even->m || b->block_n % even->n)
     core += EDGE_CYCLES;
   double step = max3(b->group_m * (core + STEP_CYCLES),
                      b->group_m * in0 / STREAM_BYTES, in1 / STREAM_BYTES);
@@ -200,7 +201,9 @@ bool map_choose(const struct platform *at, const struct teir_problem *p,
   struct kernel_shape unit;
   if (!check_types(p, d) ||
       !kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
-      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, &s.even) ||
+      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, false,
+                        &s.even[0]) ||
+      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, true, &s.even[1]) ||
       !kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit))
     return false;
   if (p->extent[AXIS_M] < 1 || p->extent[AXIS_N] < 1 || p->extent[AXIS_K] < 1)

@@ -268,6 +268,8 @@ static bool take_flag(struct job *j, const char *option) {
   } flag[] = {{"--ta", &j->gemm.ta, GEMM},
               {"--tb", &j->gemm.tb, GEMM},
               {"--tc", &j->gemm.tc, GEMM},
+              {"--tall", &j->gemm.tall, GEMM},
+              {"--yield", &j->gemm.yields, GEMM},
               {"--relu", &j->gemm.relu, GEMM},
               {"--transpose", &j->copy.transpose, COPY},
               {"--relu", &j->copy.relu, COPY},
@@ -616,6 +618,11 @@ const struct tool_command tool_kernel = {
         "Bl + Al Bh\n"
         "  --ta --tb --tc     inside A's, B's or C's small blocks the elements "
         "are transposed:\n                     [S][R], [T][S], [T][R]\n"
+        "  --tall             A's bank is read in every cycle, B's in every "
+        "second; else the reverse\n"
+        "  --yield            the banks of C and of the input that is read "
+        "less are left to a\n"
+        "                     DMA in every fourth cycle\n"
         "  --init load|zero   C += A * B (default) or C = A * B\n"
         "  --out store        C has the accumulators' type\n"
         "  --out conv         C is bf16\n"

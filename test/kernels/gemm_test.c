@@ -93,6 +93,11 @@ static void test_named(void) {
                             .tb = named[i].tb,
                             .tc = named[i].tc};
     run(&k, CHECK_RANDOM, 1, named[i].most_cycles);
+    k.yields = true;
+    run(&k, CHECK_RANDOM, 1, 0);
+    k.tall = true;
+    run(&k, CHECK_RANDOM, 1, 0);
+    k.tall = k.yields = false;
     run(&k, CHECK_WILD, 2, 0);
     run(&k, CHECK_SPECIAL, 3, 0);
   }
@@ -105,19 +110,24 @@ static const struct {
   int m, k, n, count, group;
   bool zero;
   uint64_t most_cycles;
+  bool tall; /* and leaves cycles to a DMA */
 } in_steps[] = {
-    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 1, 1, true, 2048 + 80},
-    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 2, 1, true, 2 * 2052 + 80},
-    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 3, 1, false, 3 * 2052 + 80},
-    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 6, 1, true, 6 * 2052 + 80},
-    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 1, 2, true, 4102 + 80},
-    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 2, 2, true, 2 * 4102 + 80},
-    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 5, 2, true, 5 * 4102 + 80},
-    {DTYPE_BF16, DTYPE_F32, 64, 32, 64, 9, 1, true, 9 * 1028 + 80},
-    {DTYPE_BF16, DTYPE_F32, 64, 32, 64, 9, 2, true, 9 * 2054 + 80},
-    {DTYPE_BF16, DTYPE_F32, 32, 32, 32, 9, 1, true, 9 * 260 + 80},
-    {DTYPE_I8, DTYPE_I32, 64, 128, 64, 4, 1, true, 4 * 2052 + 80},
-    {DTYPE_I8, DTYPE_I32, 48, 168, 48, 3, 2, true, 6 * 1516 + 120},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 1, 1, true, 2048 + 80, false},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 2, 1, true, 2 * 2052 + 80, false},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 3, 1, false, 3 * 2052 + 80, false},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 6, 1, true, 6 * 2052 + 80, false},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 1, 2, true, 4102 + 80, false},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 2, 2, true, 2 * 4102 + 80, false},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 5, 2, true, 5 * 4102 + 80, false},
+    {DTYPE_BF16, DTYPE_F32, 64, 32, 64, 9, 1, true, 9 * 1028 + 80, false},
+    {DTYPE_BF16, DTYPE_F32, 64, 32, 64, 9, 2, true, 9 * 2054 + 80, false},
+    {DTYPE_BF16, DTYPE_F32, 32, 32, 32, 9, 1, true, 9 * 260 + 80, false},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 6, 1, true, 6 * 2052 + 80, true},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 5, 2, true, 5 * 4102 + 80, true},
+    {DTYPE_I8, DTYPE_I32, 64, 128, 64, 4, 1, true, 4 * 2052 + 80, false},
+    {DTYPE_I8, DTYPE_I32, 64, 128, 64, 4, 1, true, 4 * 2052 + 80, true},
+    {DTYPE_I8, DTYPE_I16, 64, 48, 112, 4, 2, true, 8 * 1354 + 80, true},
+    {DTYPE_I8, DTYPE_I32, 48, 168, 48, 3, 2, true, 6 * 1516 + 120, false},
 };
 
 static void test_steps(void) {
@@ -129,7 +139,9 @@ static void test_steps(void) {
                             .m = in_steps[i].m,
                             .k = in_steps[i].k,
                             .n = in_steps[i].n,
-                            .zero = in_steps[i].zero};
+                            .zero = in_steps[i].zero,
+                            .tall = in_steps[i].tall,
+                            .yields = in_steps[i].tall};
     struct kernel_steps s = check_steps(in_steps[i].count, in_steps[i].group);
     run_steps(&k, &s, CHECK_RANDOM, 1, in_steps[i].most_cycles);
   }
@@ -170,6 +182,8 @@ static struct kernel_gemm random_kernel(uint64_t *r) {
                           .zero = random_below(r, 3) == 0};
   bool wide = t[0] != DTYPE_BF16 && dtype_bytes(t[1]) == 2;
   k.tc = random_below(r, 3) == 0;
+  k.tall = random_below(r, 2) == 0;
+  k.yields = random_below(r, 2) == 0;
   k.relu = random_below(r, 4) == 0;
   if (dtype_kind(t[2]) == DTYPE_FLOAT || dtype_bytes(t[2]) < (wide ? 8 : 4)) {
     k.rounding = random_below(r, KERNEL_ROUNDINGS);
