@@ -212,6 +212,8 @@ static struct kernel_gemm product_of(const struct tile_program *p,
                               .n = p->block_n,
                               .k = p->block_k,
                               .zero = zero,
+                              .tall = map_tall(p->group_m),
+                              .yields = true,
                               /* C's integers are exact modulo 2^n */
                               .saturation = KERNEL_WRAP};
 }

@@ -76,6 +76,10 @@ struct map_block_bytes map_block_bytes(const struct teir_problem *,
 struct map_core {
   uint32_t in0[2], in1[2], sums[2];
 };
+/* Whether the kernel reads in0's bank in every cycle (kernels.h): with two
+ * blocks of out, nothing else happens in the bank of the block of in0 in use,
+ * while in1's is also that of in1's DMA. */
+bool map_tall(int group_m);
 /* False: they do not fit so that no two ports meet in a bank. */
 bool map_core_places(const struct map_block_bytes *, int group_m,
                      struct map_core *);

@@ -42,6 +42,8 @@ bool map_core_places(const struct map_block_bytes *b, int group_m,
   return 2 * (b->in0 + b->sums) <= 3 * BANK_BYTES;
 }
 
+bool map_tall(int group_m) { return group_m > 1; }
+
 struct map_block_bytes map_block_bytes(const struct teir_problem *p,
                                        const struct map_blocking *b) {
   uint32_t m = (uint32_t)b->block_m, n = (uint32_t)b->block_n,
