@@ -1,18 +1,15 @@
 /* arena.c -- bump memory in chunks; takes sizes, gives zeroed memory. */
 #include "base.h"
+#include "memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CHUNK_BYTES = 64 << 10, ALIGNMENT = 16 };
 
-struct chunk {
-  struct chunk *next;
-  size_t used, size;
-};
-
 struct arena {
-  struct chunk *first;
+  struct memory_head head;
   size_t bytes;
 };
 
@@ -20,33 +17,22 @@ static size_t round_up(size_t n) {
   return (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-void out_of_memory(size_t size) {
-  fprintf(stderr, "nputeir: out of memory (%zu bytes)\n", size);
-  abort();
-}
-
 struct arena *arena_open(void) {
-  struct arena *a = calloc(1, sizeof *a);
-  if (!a)
-    out_of_memory(sizeof *a);
-  return a;
+  return memory_open(sizeof(struct arena));
 }
 
-void arena_close(struct arena *a) {
-  if (!a)
-    return;
-  for (struct chunk *c = a->first, *next; c; c = next) {
-    next = c->next;
-    free(c);
-  }
-  free(a);
+void arena_close(struct arena *a) { memory_close((struct memory_head *)a); }
+
+void arena_clear(struct arena *a) {
+  memory_free_chunks(&a->head);
+  a->bytes = 0;
 }
 
-static struct chunk *chunk_new(size_t payload) {
-  size_t head = round_up(sizeof(struct chunk));
+static struct memory_chunk *chunk_new(size_t payload) {
+  size_t head = round_up(sizeof(struct memory_chunk));
   if (payload > SIZE_MAX - head)
     out_of_memory(payload);
-  struct chunk *c = calloc(1, head + payload);
+  struct memory_chunk *c = calloc(1, head + payload);
   if (!c)
     out_of_memory(payload);
   c->used = head;
@@ -58,14 +44,15 @@ void *arena_alloc(struct arena *a, size_t size) {
   if (size > SIZE_MAX - ALIGNMENT)
     out_of_memory(size);
   size = round_up(size ? size : 1);
-  struct chunk *c = a->first;
+  struct memory_chunk *c = a->head.chunk;
   if (!c || c->size - c->used < size) {
     c = chunk_new(size > CHUNK_BYTES ? size : CHUNK_BYTES);
-    c->next = a->first;
-    a->first = c;
+    c->next = a->head.chunk;
+    a->head.chunk = c;
   }
   void *p = (char *)c + c->used;
   c->used += size;
+  assert(c->used <= c->size && (uintptr_t)p % ALIGNMENT == 0);
   a->bytes += size;
   return p;
 }

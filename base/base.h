@@ -4,7 +4,8 @@
  * const arguments are borrowed for the call.  A result that takes an arena
  * lives there and dies with it.  A call that fails returns NULL or false and
  * has filled *d; the first problem in a diag wins.  Out of memory ends the
- * process in arena.c, as it does in LLVM, so constructors have no NULL ladder.
+ * process, as it does in LLVM, or the attempt that memory_try makes, so
+ * constructors have no NULL ladder.
  */
 #ifndef NPUTEIR_BASE_H
 #define NPUTEIR_BASE_H
@@ -17,13 +18,22 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Says so on stderr and ends the process. */
+/* ---- out of memory ---- */
+/* Ends the attempt that the thread makes; if it makes none, says so on stderr
+ * and ends the process. */
 void out_of_memory(size_t size) __attribute__((noreturn));
+/* Runs work(with).  False: memory ran out in it, it was left where it stood,
+ * undo(with) was called, unless it is NULL, and then the arenas and texts that
+ * the work had opened and nobody has closed were closed; those opened before
+ * stay open, with what it has put there.  True: what it opened and did not
+ * close stays open. */
+bool memory_try(void (*work)(void *), void (*undo)(void *), void *with);
 
 /* ---- arena: bump memory, freed as a whole ---- */
 struct arena;
 struct arena *arena_open(void);
 void arena_close(struct arena *);               /* NULL is fine */
+void arena_clear(struct arena *);               /* open, and empty */
 void *arena_alloc(struct arena *, size_t size); /* zeroed, 16-byte aligned */
 /* A zeroed array; the product of count and size is checked. */
 void *arena_array(struct arena *, size_t count, size_t size);

@@ -1,7 +1,9 @@
 /* text.c -- the growing output buffer, whole-file input and output, and the
  * scanner that all our text forms share. */
 #include "base.h"
+#include "memory.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,17 +11,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The characters lie behind a head that an attempt finds them by. */
+enum { HEAD_BYTES = sizeof(struct memory_head) };
+
+static void *block_of(const struct text *t) {
+  return t->data ? t->data - HEAD_BYTES : NULL;
+}
+
 static void reserve(struct text *t, size_t more) {
+  assert(t->length <= t->capacity);
+  if (more > SIZE_MAX / 4)
+    out_of_memory(more);
   size_t need = t->length + more + 1;
   if (need <= t->capacity)
     return;
   size_t capacity = t->capacity ? t->capacity : 256;
   while (capacity < need)
     capacity *= 2;
-  char *data = realloc(t->data, capacity);
-  if (!data)
-    out_of_memory(capacity);
-  t->data = data;
+  t->data =
+      (char *)memory_resize(block_of(t), HEAD_BYTES + capacity) + HEAD_BYTES;
   t->capacity = capacity;
 }
 
@@ -47,7 +57,7 @@ void text_puts(struct text *t, const char *s) { text_append(t, s, strlen(s)); }
 const char *text_string(const struct text *t) { return t->data ? t->data : ""; }
 
 void text_free(struct text *t) {
-  free(t->data);
+  memory_close(block_of(t));
   *t = (struct text){0};
 }
 
