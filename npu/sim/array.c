@@ -103,7 +103,6 @@ void sim_close(struct sim *s) {
   for (int i = 0; i < s->columns * s->rows; i++)
     if (s->tile[i].core)
       core_close(s->tile[i].core);
-  text_free(&s->waits);
   arena_close(s->arena);
 }
 
@@ -257,7 +256,9 @@ static bool report_deadlock(struct sim *s) {
   waits_print(s, &t, sizeof s->diag.text - 1);
   sim_fail(s, "%s", text_string(&t));
   text_free(&t);
-  waits_print(s, &s->waits, SIZE_MAX);
+  waits_print(s, &t, SIZE_MAX);
+  s->waits = arena_string(s->arena, text_string(&t));
+  text_free(&t);
   return false;
 }
 
@@ -420,5 +421,5 @@ bool sim_run(struct sim *s, const void *txn, size_t length,
 }
 
 void sim_print_waits(const struct sim *s, struct text *t) {
-  text_puts(t, text_string(&s->waits));
+  text_puts(t, s->waits ? s->waits : "");
 }

@@ -5,18 +5,20 @@
 #include "core_state.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 
 enum { DELAY_SLOTS = 5 };
 
+enum { ALIGNMENT = 64 }; /* of vector registers */
+
 struct core *core_open(const struct core_surroundings *around) {
-  struct core *c = aligned_alloc(64, (sizeof *c + 63) / 64 * 64);
-  if (!c)
-    out_of_memory(sizeof *c);
-  memset(c, 0, sizeof *c);
+  struct arena *a = arena_open();
+  char *memory = arena_alloc(a, sizeof(struct core) + ALIGNMENT);
+  struct core *c =
+      (struct core *)(memory + ALIGNMENT - (uintptr_t)memory % ALIGNMENT);
+  c->arena = a;
+  c->code = arena_open();
   c->around = *around;
   c->arith = arith_best();
-  c->code = arena_open();
   core_name_units(c);
   core_reset(c, 0);
   return c;
@@ -26,8 +28,7 @@ void core_close(struct core *c) {
   if (!c)
     return;
   arena_close(c->code);
-  free(c->strict_state);
-  free(c);
+  arena_close(c->arena);
 }
 
 /* Operations in flight still point into the arena, so it goes with them, at
@@ -55,8 +56,7 @@ static void forget_banks(struct core *c) {
 
 void core_reset(struct core *c, uint32_t pc) {
   if (c->stale) {
-    arena_close(c->code);
-    c->code = arena_open();
+    arena_clear(c->code);
     c->stale = false;
   }
   memset(&c->reg, 0, sizeof c->reg);
@@ -77,8 +77,11 @@ void core_reset(struct core *c, uint32_t pc) {
 void core_enable(struct core *c, bool enabled) { c->enabled = enabled; }
 
 void core_strict(struct core *c, bool strict) {
-  free(c->strict_state);
-  c->strict_state = strict ? core_strict_open() : NULL;
+  if (strict && !c->strict_memory)
+    c->strict_memory = core_strict_open(c->arena);
+  c->strict_state = strict ? c->strict_memory : NULL;
+  if (strict)
+    core_strict_reset(c->strict_state);
 }
 
 void core_fail(struct core *c, const struct core_op *op, const char *format,

@@ -198,7 +198,8 @@ struct core {
   uint32_t conflicts;     /* banks with more than one access in this cycle */
   uint16_t wide;          /* pairs of banks that it accesses with 32 bytes */
   struct core_bundle *at; /* bundle at pc, if it is known */
-  struct core_strict_state *strict_state; /* NULL: not in strict mode */
+  struct core_strict_state *strict_state;  /* NULL: not in strict mode */
+  struct core_strict_state *strict_memory; /* NULL: never was */
   const struct arith *arith;
   struct core_surroundings around;
   struct core_counts counts;
@@ -210,8 +211,9 @@ struct core {
   struct core_pending pending[PENDING];
 
   struct diag diag;
-  struct arena *code; /* decoded bundles */
-  bool stale;         /* `code` holds bundles of an older program */
+  struct arena *code;  /* decoded bundles */
+  struct arena *arena; /* the core itself */
+  bool stale;          /* `code` holds bundles of an older program */
   bool decoded_any;
   struct core_bundle *bundle[PROGRAM_BYTES / 2];
   const struct core_sem *sem[INSN_COUNT];
@@ -236,7 +238,7 @@ void core_name_units(struct core *);
 void core_fold_slots(struct core *);
 
 /* ---- core_strict.c ---- */
-struct core_strict_state *core_strict_open(void);
+struct core_strict_state *core_strict_open(struct arena *);
 void core_strict_reset(struct core_strict_state *);
 void core_strict_given(struct core_strict_state *, int reg);
 /* The bundle under way accesses memory, not the stack. */

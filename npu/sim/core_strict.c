@@ -78,11 +78,8 @@ struct core_strict_state {
   uint32_t loop_setup; /* address of the last bundle that wrote ls, le or lc */
 };
 
-struct core_strict_state *core_strict_open(void) {
-  struct core_strict_state *s = calloc(1, sizeof *s);
-  if (!s)
-    out_of_memory(sizeof *s);
-  return s;
+struct core_strict_state *core_strict_open(struct arena *a) {
+  return arena_alloc(a, sizeof(struct core_strict_state));
 }
 
 void core_strict_reset(struct core_strict_state *s) { memset(s, 0, sizeof *s); }

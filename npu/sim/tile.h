@@ -287,7 +287,7 @@ struct sim {
                  enum bank_user);
   void *served_context;
   struct diag diag;
-  struct text waits;        /* everything that waited at the deadlock */
+  const char *waits; /* everything that waited at the deadlock; or NULL */
   struct channel **channel; /* that have a task and do not sleep */
   struct slave **port;      /* that hold beats */
   struct tile **core;       /* whose core runs */
