@@ -70,20 +70,26 @@ static const struct run_plan *compile(struct arena *a, const char *device,
   return plan;
 }
 
-/* Never closed: another thread may be in a call while the process ends. */
-static struct run *run;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void open_run(void) {
+/* Opened by the first call that has the memory, and never closed: another
+ * thread may be in a call while the process ends. */
+static struct run *the_run(void) {
   static const struct run_compiler compiler = {.compile = compile};
-  run = run_open(&compiler);
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static _Atomic(struct run *) run;
+  if (!run) {
+    pthread_mutex_lock(&lock);
+    if (!run)
+      run = run_open(&compiler);
+    pthread_mutex_unlock(&lock);
+  }
+  return run;
 }
 
 EXPORT int nputeir_call_1(const char *teir, const char *options,
                           const char *where, const int64_t *value,
                           uint64_t value_count, void *const *tensor,
                           uint64_t tensor_count) {
-  pthread_once(&once, open_run);
+  struct run *run = the_run();
   if (!run)
     return 1;
   struct run_request request = {teir,        options, where,       value,

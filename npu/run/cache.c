@@ -80,7 +80,6 @@ static struct cache_entry *add(struct cache *c, const void *key, size_t bytes) {
   memcpy(copy, key, bytes);
   e->key = copy;
   e->key_bytes = bytes;
-  e->arena = arena_open();
   pthread_mutex_init(&e->lock, NULL);
   c->entry[c->count++] = e;
   return e;
@@ -106,4 +105,38 @@ void cache_give(struct cache *c, struct cache_entry *e) {
          drop_oldest(c))
     ;
   pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- payloads ---- */
+
+struct building {
+  struct cache_entry *entry;
+  void (*build)(struct cache_entry *, const void *with);
+  const void *with;
+};
+
+static void build_payload(void *with) {
+  const struct building *b = with;
+  b->entry->arena = arena_open();
+  b->build(b->entry, b->with);
+  assert(b->entry->state != CACHE_NEW);
+}
+
+static void drop_payload(void *with) {
+  struct cache_entry *e = ((const struct building *)with)->entry;
+  arena_close(e->arena);
+  e->arena = NULL;
+  e->state = CACHE_NEW;
+  e->diag = (struct diag){0};
+  e->teir = NULL;
+  e->chain = (struct chain){0};
+  e->plan = NULL;
+}
+
+bool cache_build(struct cache_entry *e,
+                 void (*build)(struct cache_entry *, const void *with),
+                 const void *with) {
+  assert(e->state == CACHE_NEW && !e->arena && !e->session);
+  struct building b = {e, build, with};
+  return memory_try(build_payload, drop_payload, &b);
 }

@@ -9,8 +9,6 @@
 #include "parts.h"
 #include "teir_transform.h"
 
-#include <stdlib.h>
-
 /* More is memory that the program may not have left. */
 enum { INTERMEDIATE_BYTES = 1 << 30 };
 
@@ -80,9 +78,9 @@ static bool pays(const struct product *first, const struct product *p,
                        2 * cost.iterations);
 }
 
-void *chain_open(const struct chain *c, const struct product *first,
-                 const struct product *p, void *const tensor[],
-                 struct diag *d) {
+void *chain_make(struct arena *a, const struct chain *c,
+                 const struct product *first, const struct product *p,
+                 void *const tensor[], struct diag *d) {
   int64_t made = 0, read = 0;
   product_span(first, OUT, &made);
   product_span(p, c->to, &read);
@@ -97,9 +95,9 @@ void *chain_open(const struct chain *c, const struct product *first,
       return NULL;
   if (!pays(first, p, d))
     return NULL;
-  void *memory = made > INTERMEDIATE_BYTES ? NULL : malloc((size_t)made);
-  if (!memory)
-    diag_declined(d, loc_none(), "no memory for an intermediate of %lld bytes",
-                  (long long)made);
-  return memory;
+  if (made <= INTERMEDIATE_BYTES)
+    return arena_alloc(a, (size_t)made);
+  diag_declined(d, loc_none(), "no memory for an intermediate of %lld bytes",
+                (long long)made);
+  return NULL;
 }

@@ -58,20 +58,18 @@ bool host_product(const struct run_device *device, const struct product *p,
                   void *const tensor[], struct diag *d) {
   struct contraction_axis axis[PRODUCT_AXES];
   struct contraction c = sums_of(p, axis);
-  struct dense sums;
   struct arena *a = arena_open();
   const struct teir *t = teir_from_contraction(a, &c, d);
-  struct tail *tail = t ? tail_open(p, p->acc, tensor, d) : NULL;
-  bool good = tail && dense_open(&sums, p, p->acc, d);
+  bool good = t;
   if (good) {
+    struct tail *tail = tail_make(a, p, p->acc, tensor);
+    struct dense sums = dense_make(a, p, p->acc);
     void *const on[] = {(char *)tensor[IN0] + p->offset[IN0],
                         (char *)tensor[IN1] + p->offset[IN1], sums.memory};
     good = device->run_teir(t, on, d);
     if (good)
       store_all(p, tail, &sums);
-    dense_close(&sums);
   }
-  tail_close(tail);
   arena_close(a);
   return good;
 }

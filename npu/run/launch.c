@@ -17,7 +17,6 @@
  */
 #include "parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Roles and tensors as rows and columns: in0 is M x K, in1 K x N, out M x N. */
@@ -115,49 +114,32 @@ static bool no_memory(struct diag *d) {
   return diag_declined(d, loc_none(), "no memory");
 }
 
-static bool make_offsets(struct work *w, struct diag *d) {
+static void make_offsets(struct work *w) {
   for (int t = 0; t < TENSORS; t++)
     for (int role = 0; role < AXIS_ROLES; role++) {
       if (role != AXIS_C && role != (int)row_role[t] &&
           role != (int)column_role[t])
         continue;
-      w->user[t][role] = product_new_offsets(w->p, (enum axis_role)role, t);
-      if (!w->user[t][role])
-        return no_memory(d);
+      w->user[t][role] =
+          product_new_offsets(w->arena, w->p, (enum axis_role)role, t);
       if (role == AXIS_C)
         continue;
-      w->buffer[t][role] = malloc((size_t)w->launch[role] * sizeof(int64_t));
-      if (!w->buffer[t][role])
-        return no_memory(d);
+      w->buffer[t][role] =
+          arena_array(w->arena, (size_t)w->launch[role], sizeof(int64_t));
       layout_offsets(&w->plan->tensor[t], (enum axis_role)role,
                      w->buffer[t][role]);
     }
-  return true;
-}
-
-static void work_free(struct work *w) {
-  for (int t = 0; t < TENSORS; t++)
-    for (int role = 0; role < AXIS_ROLES; role++) {
-      free(w->user[t][role]);
-      free(w->buffer[t][role]);
-    }
-  dense_close(&w->gathered);
-  tail_close(w->tail);
-  arena_close(w->arena);
 }
 
 /* Results of another type than out's are converted by a tail. */
-static bool make_tail(struct work *w, struct diag *d) {
+static void make_tail(struct work *w) {
   enum dtype sum = w->recipe->problem.type[OUT];
-  if (w->recipe->finished || (!w->p->tail && w->p->type[OUT] == sum))
-    return true;
-  w->tail = tail_open(w->p, sum, w->tensor, d);
-  return w->tail;
+  if (!w->recipe->finished && (w->p->tail || w->p->type[OUT] != sum))
+    w->tail = tail_make(w->arena, w->p, sum, w->tensor);
 }
 
 static void make_conversions(struct work *w) {
   const struct teir_problem *to = &w->recipe->problem;
-  w->arena = arena_open();
   for (int t = IN0; t <= IN1; t++)
     for (int i = 0; i < w->recipe->copies; i++)
       if (w->recipe->copies > 1 || w->p->type[t] != to->type[t])
@@ -337,12 +319,11 @@ static bool run_work(struct work *w, struct run_report *report,
   for (int t = 0; t < TENSORS; t++)
     w->packed[t] = -1;
   make_conversions(w);
-  bool good = make_offsets(w, d) && make_tail(w, d) &&
-              (launches == 1 || dense_open(&w->gathered, w->p,
-                                           w->recipe->problem.type[OUT], d)) &&
-              run_blocks(w, report, d);
-  work_free(w);
-  return good;
+  make_offsets(w);
+  make_tail(w);
+  if (launches > 1)
+    w->gathered = dense_make(w->arena, w->p, w->recipe->problem.type[OUT]);
+  return run_blocks(w, report, d);
 }
 
 /* ---- what the device is to compute ---- */
@@ -466,17 +447,32 @@ static bool key_make(struct plan_key *key, const struct run_device *device,
   return true;
 }
 
-static void build(struct cache_entry *e, const struct run_compiler *compiler,
-                  const struct run_device *device, const struct run_options *o,
-                  const struct product *p, const struct recipe *r) {
-  const char *target = device->target(o, &e->diag);
-  e->device = device;
+/* One product on its way to a device. */
+struct job {
+  struct cache *plans;
+  const struct run_compiler *compiler;
+  const struct run_device *device;
+  const struct run_options *options;
+  const struct product *p;
+  void *const *tensor;
+  struct run_report *report;
+  const struct recipe *recipe;
+  struct cache_entry *entry; /* with the recipe's plan */
+  struct diag *d;
+  bool done;
+};
+
+static void build(struct cache_entry *e, const void *with) {
+  const struct job *j = with;
+  const char *target = j->device->target(j->options, &e->diag);
+  e->device = j->device;
   e->state = CACHE_FAILED;
-  const struct teir *t = target ? device_teir(e->arena, p, r, &e->diag) : NULL;
+  const struct teir *t =
+      target ? device_teir(e->arena, j->p, j->recipe, &e->diag) : NULL;
   if (!t)
     return;
-  e->plan = compiler->compile(e->arena, target, t, &e->diag);
-  if (e->plan && plan_check(e->plan, &r->problem, &e->diag))
+  e->plan = j->compiler->compile(e->arena, target, t, &e->diag);
+  if (e->plan && plan_check(e->plan, &j->recipe->problem, &e->diag))
     e->state = CACHE_READY;
 }
 
@@ -487,55 +483,62 @@ static size_t plan_bytes(const struct run_plan *plan) {
   return bytes;
 }
 
-/* With the entry's lock held. */
-static bool run_entry(struct cache_entry *e, const struct run_options *o,
-                      const struct recipe *recipe, const struct product *p,
-                      void *const tensor[], struct run_report *report,
-                      struct diag *d) {
-  if (!e->session && !(e->session = e->device->open(e->plan, o, d)))
-    return false;
+static void run_session(void *with) {
+  struct job *j = with;
+  struct cache_entry *e = j->entry;
+  if (!e->session && !(e->session = e->device->open(e->plan, j->options, j->d)))
+    return;
   e->bytes = plan_bytes(e->plan);
-  struct work w = {.p = p,
+  struct work w = {.p = j->p,
                    .plan = e->plan,
                    .session = e->session,
                    .device = e->device,
-                   .tensor = tensor,
-                   .recipe = recipe};
-  if (run_work(&w, report, d))
-    return true;
-  /* What a failed launch leaves in the device is anyone's guess. */
-  e->device->close(e->session);
-  e->session = NULL;
-  e->bytes = 0;
-  return false;
+                   .tensor = j->tensor,
+                   .recipe = j->recipe,
+                   .arena = arena_open()};
+  j->done = run_work(&w, j->report, j->d);
+  arena_close(w.arena);
 }
 
-/* The entry with a plan for what the device does, locked; NULL and *d: there is
- * none. */
-static struct cache_entry *
-take_plan(struct cache *plans, const struct run_compiler *compiler,
-          const struct run_device *device, const struct run_options *o,
-          const struct product *p, const struct recipe *r,
-          struct run_report *report, struct diag *d) {
+static void close_session(void *with) {
+  struct cache_entry *e = ((const struct job *)with)->entry;
+  if (e->session)
+    e->device->close(e->session);
+  e->session = NULL;
+  e->bytes = 0;
+}
+
+/* With the entry's lock held. */
+static bool run_entry(struct job *j) {
+  if (!memory_try(run_session, close_session, j))
+    return no_memory(j->d);
+  if (!j->done)
+    close_session(j); /* nobody knows what a failed launch leaves behind */
+  return j->done;
+}
+
+/* Finds the entry with a plan for the recipe, and locks it. */
+static bool take_plan(struct job *j, const struct recipe *recipe,
+                      struct diag *d) {
   struct plan_key key;
-  if (!key_make(&key, device, o, &r->problem, d))
-    return NULL;
-  struct cache_entry *e = cache_take(plans, &key, sizeof key);
-  if (!e) {
-    no_memory(d);
-    return NULL;
-  }
+  if (!key_make(&key, j->device, j->options, &recipe->problem, d))
+    return false;
+  struct cache_entry *e = cache_take(j->plans, &key, sizeof key);
+  if (!e)
+    return no_memory(d);
+  j->recipe = recipe;
+  j->entry = e;
   pthread_mutex_lock(&e->lock);
-  if (e->state == CACHE_NEW) {
-    build(e, compiler, device, o, p, r);
-    report->compiled = true;
-  }
-  if (e->state == CACHE_READY)
-    return e;
-  *d = e->diag;
+  j->report->compiled |= e->state == CACHE_NEW;
+  if (e->state == CACHE_NEW && !cache_build(e, build, j))
+    no_memory(d);
+  else if (e->state == CACHE_READY)
+    return true;
+  else
+    *d = e->diag;
   pthread_mutex_unlock(&e->lock);
-  cache_give(plans, e);
-  return NULL;
+  cache_give(j->plans, e);
+  return false;
 }
 
 bool launch_product(struct cache *plans, const struct run_compiler *compiler,
@@ -543,25 +546,28 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
                     const struct run_options *o, const struct product *p,
                     void *const tensor[], struct run_report *report,
                     struct diag *d) {
+  struct job j = {.plans = plans,
+                  .compiler = compiler,
+                  .device = device,
+                  .options = o,
+                  .p = p,
+                  .tensor = tensor,
+                  .report = report,
+                  .d = d};
   struct recipe sums, results;
   if (!recipe_make(p, (enum f32_mode)o->f32, &sums, d))
     return false;
-  struct cache_entry *e = NULL;
   struct diag unfinished = {0};
   results = sums;
   results.problem.type[OUT] = p->type[OUT];
   results.finished = finish_read(p, &results.problem.finish);
-  if (results.finished)
-    e = take_plan(plans, compiler, device, o, p, &results, report, &unfinished);
-  const struct recipe *recipe = e ? &results : &sums;
-  if (!e)
-    e = take_plan(plans, compiler, device, o, p, &sums, report, d);
-  if (!e)
+  if (!(results.finished && take_plan(&j, &results, &unfinished)) &&
+      !take_plan(&j, &sums, d))
     return false;
-  bool good = run_entry(e, o, recipe, p, tensor, report, d);
+  bool good = run_entry(&j);
   if (good && has_wide_floats(p))
-    report->f32 = recipe->copies > 1 ? "bf16x3" : "bf16";
-  pthread_mutex_unlock(&e->lock);
-  cache_give(plans, e);
+    report->f32 = j.recipe->copies > 1 ? "bf16x3" : "bf16";
+  pthread_mutex_unlock(&j.entry->lock);
+  cache_give(plans, j.entry);
   return good;
 }

@@ -19,7 +19,6 @@
  */
 #include "parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The axes of an input: those that it shares with the other input first. */
@@ -285,20 +284,16 @@ static bool check_made(const struct padding *x, struct diag *d) {
                        (long long)x->largest);
 }
 
-static bool fill(struct padding *x, struct padded *to, void *const from[],
-                 struct diag *d) {
+static bool fill(struct arena *a, struct padding *x, struct padded *to,
+                 void *const from[], struct diag *d) {
   const struct product *p = x->p;
   struct position at = {0};
   int64_t bytes;
   if (x->program)
     to->product.type[x->tensor] = DTYPE_I16;
-  char *copy = place_axes(&to->product, x->tensor, &bytes)
-                   ? malloc((size_t)bytes)
-                   : NULL;
-  if (!copy)
-    return diag_declined(d, loc_none(), "no memory");
-  memset(copy, 0, (size_t)bytes);
-  to->copy[x->tensor] = to->tensor[x->tensor] = x->to = copy;
+  if (!place_axes(&to->product, x->tensor, &bytes))
+    out_of_memory(SIZE_MAX);
+  to->tensor[x->tensor] = x->to = arena_alloc(a, (size_t)bytes);
   for (int i = 0; i < x->reads; i++)
     at.from[i] = address(p, x->read[i], from);
   for (int i = 0; i < x->limits; i++)
@@ -307,17 +302,14 @@ static bool fill(struct padding *x, struct padded *to, void *const from[],
   return check_made(x, d) && check_read(x, from, d);
 }
 
-static bool pad(struct padding *x, struct padded *to, void *const from[],
-                struct diag *d) {
+static bool pad(struct arena *a, struct padding *x, struct padded *to,
+                void *const from[], struct diag *d) {
   bool made = is_made(x->p, x->tensor);
   if (!x->limits && !made)
     return true;
-  struct arena *a = arena_open();
   if (made)
     compile(x, a);
-  bool good = check_extras(x, d) && fill(x, to, from, d);
-  arena_close(a);
-  return good;
+  return check_extras(x, d) && fill(a, x, to, from, d);
 }
 
 /* Of what was made, where 8 bits are enough. */
@@ -327,7 +319,7 @@ static void narrow(const struct padding *x, struct padded *to) {
   int64_t bytes;
   to->product.type[x->tensor] = DTYPE_I8;
   place_axes(&to->product, x->tensor, &bytes);
-  int16_t *wide = to->copy[x->tensor];
+  int16_t *wide = to->tensor[x->tensor];
   for (int64_t i = 0; i < bytes; i++)
     ((int8_t *)wide)[i] = (int8_t)wide[i];
 }
@@ -344,23 +336,18 @@ bool padded_needed(const struct product *p) {
   return p->limit_count || p->map[IN0] || p->map[IN1];
 }
 
-bool padded_open(struct padded *to, const struct product *p,
+bool padded_make(struct arena *a, struct padded *to, const struct product *p,
                  void *const tensor[], struct diag *d) {
   *to = (struct padded){.product = *p};
   memcpy(to->tensor, tensor, (size_t)p->tensor_count * sizeof *tensor);
   to->product.limit_count = 0;
   to->product.map[IN0] = to->product.map[IN1] = NULL;
   struct padding in0 = padding_of(p, IN0), in1 = padding_of(p, IN1);
-  if (!check_limits(p, d) || !pad(&in0, to, tensor, d) ||
-      !pad(&in1, to, tensor, d))
+  if (!check_limits(p, d) || !pad(a, &in0, to, tensor, d) ||
+      !pad(a, &in1, to, tensor, d))
     return false;
   narrow(&in1, to);
   if (to->product.type[IN1] == DTYPE_I8)
     narrow(&in0, to);
   return true;
-}
-
-void padded_close(struct padded *x) {
-  free(x->copy[IN0]);
-  free(x->copy[IN1]);
 }

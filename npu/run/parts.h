@@ -9,6 +9,11 @@
 
 #include <pthread.h>
 
+/* ---- stack.c ---- */
+/* work(with), on a stack of its own if this thread's is small; false: there is
+ * no memory for one. */
+bool stack_run(void (*work)(void *), void *with);
+
 /* ---- options.c ---- */
 /* What holds where nothing is said. */
 struct run_options run_options_weakest(void);
@@ -65,18 +70,16 @@ bool product_span(const struct product *, int tensor, int64_t *bytes);
 /* offset[i]: bytes from element 0 of a role's fused axes to element i. */
 void product_offsets(const struct product *, enum axis_role, int tensor,
                      int64_t *offset);
-/* The same, allocated; NULL: no memory. */
-int64_t *product_new_offsets(const struct product *, enum axis_role,
-                             int tensor);
+/* The same, allocated. */
+int64_t *product_new_offsets(struct arena *, const struct product *,
+                             enum axis_role, int tensor);
 
 /* Results in a C x M x N array without gaps. */
 struct dense {
   char *memory;
   int64_t *offset[AXIS_ROLES]; /* of C, M and N */
 };
-bool dense_open(struct dense *, const struct product *, enum dtype,
-                struct diag *);
-void dense_close(struct dense *);
+struct dense dense_make(struct arena *, const struct product *, enum dtype);
 
 /* ---- chain.c: two products, one of which makes an input of the other ---- */
 struct chain {
@@ -88,24 +91,23 @@ bool chain_split(struct arena *, const struct teir *, struct chain *,
                  struct diag *);
 /* Memory for what `first` makes; NULL: it is not worth it, or out lies where
  * first's inputs are.  The call's tensors. */
-void *chain_open(const struct chain *, const struct product *first,
-                 const struct product *, void *const tensor[], struct diag *);
+void *chain_make(struct arena *, const struct chain *,
+                 const struct product *first, const struct product *,
+                 void *const tensor[], struct diag *);
 
 /* ---- pad.c: copies of inputs, with zeros where products do not count, and of
  * what is made of elements ---- */
 struct padded {
   struct product product; /* without limits and maps, on these tensors: */
   void *tensor[PRODUCT_TENSORS];
-  void *copy[OUT]; /* of inputs; NULL: none */
 };
 /* Does the product need them? */
 bool padded_needed(const struct product *);
 /* Declines when out shares a byte with what is read here, when more would be
  * read than the product's limits allow, and when what is made of an element
  * needs more than 16 bits. */
-bool padded_open(struct padded *, const struct product *, void *const tensor[],
-                 struct diag *);
-void padded_close(struct padded *);
+bool padded_make(struct arena *, struct padded *, const struct product *,
+                 void *const tensor[], struct diag *);
 
 /* ---- pack.c: copies between two ways to lay out a matrix ---- */
 /* Element (i, j) lies at row[i] + column[j] bytes. */
@@ -137,23 +139,21 @@ const struct calc_program *bf16_program(struct arena *, enum dtype from,
 
 /* ---- tail.c: what becomes of sums on their way to out ---- */
 struct tail;
-/* For sums that a device forms in type `sum`; NULL: no memory. */
-struct tail *tail_open(const struct product *, enum dtype sum,
-                       void *const tensor[], struct diag *);
-void tail_close(struct tail *); /* NULL is fine */
+/* For sums that a device forms in type `sum`. */
+struct tail *tail_make(struct arena *, const struct product *, enum dtype sum,
+                       void *const tensor[]);
 /* All M x N sums of index c of the C axes; cannot fail. */
 void tail_store(const struct tail *, const struct pack_matrix *sum, int64_t c);
 /* All of out, where nothing is summed. */
-bool tail_store_empty(const struct product *, void *const tensor[],
-                      struct diag *);
+void tail_store_empty(const struct product *, void *const tensor[]);
 
 /* ---- cache.c: entries by key, the least recently used goes first ---- */
 enum cache_state { CACHE_NEW, CACHE_READY, CACHE_FAILED };
 struct cache_entry {
   pthread_mutex_t lock; /* held while the payload is built or used */
   enum cache_state state;
-  struct diag diag; /* why it failed */
-  struct arena *arena;
+  struct diag diag;    /* why it failed */
+  struct arena *arena; /* NULL while the entry is new */
   const struct teir *teir;
   struct chain chain; /* what teir consists of */
   const struct run_plan *plan;
@@ -179,6 +179,11 @@ void cache_close(struct cache *);
 /* NULL: no memory, or too many in use. */
 struct cache_entry *cache_take(struct cache *, const void *key, size_t bytes);
 void cache_give(struct cache *, struct cache_entry *);
+/* With the lock of a new entry held: build() makes its payload in its arena
+ * and sets its state.  False: no memory, and the entry stays new. */
+bool cache_build(struct cache_entry *,
+                 void (*build)(struct cache_entry *, const void *with),
+                 const void *with);
 
 /* ---- finish.c ---- */
 /* Whether a device could form out's elements, and how, where k is summed in one

@@ -2,8 +2,6 @@
  * what is read, offsets of fused axes, and dense arrays for results. */
 #include "parts.h"
 
-#include <stdlib.h>
-
 bool product_span(const struct product *p, int tensor, int64_t *bytes) {
   *bytes = dtype_bytes(p->type[tensor]);
   for (int role = 0; role < AXIS_ROLES; role++)
@@ -108,47 +106,29 @@ void product_offsets(const struct product *p, enum axis_role role, int tensor,
   }
 }
 
-int64_t *product_new_offsets(const struct product *p, enum axis_role role,
-                             int tensor) {
-  int64_t *offset = malloc((size_t)p->extent[role] * sizeof *offset);
-  if (offset)
-    product_offsets(p, role, tensor, offset);
+int64_t *product_new_offsets(struct arena *a, const struct product *p,
+                             enum axis_role role, int tensor) {
+  int64_t *offset = arena_array(a, (size_t)p->extent[role], sizeof *offset);
+  product_offsets(p, role, tensor, offset);
   return offset;
 }
 
 /* ---- dense arrays ---- */
 
-static bool dense_allocate(struct dense *x, const struct product *p,
-                           enum dtype type) {
+struct dense dense_make(struct arena *a, const struct product *p,
+                        enum dtype type) {
   static const enum axis_role order[] = {AXIS_N, AXIS_M, AXIS_C};
+  struct dense x = {0};
   int64_t stride = dtype_bytes(type);
   for (int i = 0; i < 3; i++) {
     int64_t extent = p->extent[order[i]];
-    int64_t *offset = malloc((size_t)extent * sizeof *offset);
-    x->offset[order[i]] = offset;
-    if (!offset)
-      return false;
+    int64_t *offset = arena_array(a, (size_t)extent, sizeof *offset);
     for (int64_t k = 0; k < extent; k++)
       offset[k] = k * stride;
+    x.offset[order[i]] = offset;
     if (__builtin_mul_overflow(stride, extent, &stride))
-      return false;
+      out_of_memory(SIZE_MAX);
   }
-  x->memory = malloc((size_t)stride);
-  return x->memory;
-}
-
-bool dense_open(struct dense *x, const struct product *p, enum dtype type,
-                struct diag *d) {
-  *x = (struct dense){0};
-  if (dense_allocate(x, p, type))
-    return true;
-  dense_close(x);
-  return diag_declined(d, loc_none(), "no memory");
-}
-
-void dense_close(struct dense *x) {
-  for (int role = 0; role < AXIS_ROLES; role++)
-    free(x->offset[role]);
-  free(x->memory);
-  *x = (struct dense){0};
+  x.memory = arena_alloc(a, (size_t)stride);
+  return x;
 }

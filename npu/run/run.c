@@ -18,9 +18,11 @@ struct run {
   atomic_int no_npu;  /* -1: nobody has looked yet */
 };
 
-static char *environment(const char *name) {
+/* A copy of a variable that says something; false: no memory. */
+static bool environment(const char *name, char **copy) {
   const char *text = getenv(name);
-  return text && *text ? strdup(text) : NULL;
+  *copy = text && *text ? strdup(text) : NULL;
+  return *copy || !text || !*text;
 }
 
 struct run *run_open(const struct run_compiler *compiler) {
@@ -30,8 +32,11 @@ struct run *run_open(const struct run_compiler *compiler) {
   r->compiler = compiler;
   cache_open(&r->teirs, CACHED_TEIRS, CACHED_BYTES);
   cache_open(&r->plans, CACHED_PLANS, CACHED_BYTES);
-  r->options = environment("NPUTEIR_OPTIONS");
-  r->device = environment("NPUTEIR_DEVICE");
+  if (!environment("NPUTEIR_OPTIONS", &r->options) ||
+      !environment("NPUTEIR_DEVICE", &r->device)) {
+    run_close(r);
+    return NULL;
+  }
   const char *trace = getenv("NPUTEIR_TRACE");
   r->trace = trace && *trace && strcmp(trace, "0") != 0;
   r->no_npu = -1;
@@ -50,6 +55,18 @@ void run_close(struct run *r) {
 
 /* ---- steps ---- */
 
+/* One call on its way. */
+struct call {
+  struct run *run;
+  const struct run_request *request;
+  struct run_options options;
+  const struct run_device *device;
+  struct cache_entry *entry; /* with the TEIR that has been read */
+  struct run_report *report;
+  struct diag *d;
+  bool done;
+};
+
 /* NPUTEIR_DEVICE names what has to be there. */
 static bool asks_for_device(const struct run *r) {
   return r->device && strcmp(r->device, "auto") != 0 &&
@@ -67,11 +84,11 @@ static bool wrong_word(struct run *r, const struct diag *d, bool say) {
   return false;
 }
 
-static const struct run_device *find_device(struct run *r, const char *name,
-                                            struct diag *d) {
-  const struct run_device *extra = r->compiler->device;
+static const struct run_device *find_device(const struct call *c) {
+  const struct run_device *extra = c->run->compiler->device;
+  const char *name = c->options.device;
   return extra && strcmp(extra->name, name) == 0 ? extra
-                                                 : run_device_find(name, d);
+                                                 : run_device_find(name, c->d);
 }
 
 static bool check_request(const struct run_request *q, const struct teir *t,
@@ -86,140 +103,159 @@ static bool check_request(const struct run_request *q, const struct teir *t,
 }
 
 /* Work too small to pay for a launch stays with the loop. */
-static bool worth_it(const struct product *p, const struct run_device *device,
-                     const struct run_options *o, struct diag *d) {
+static bool worth_it(const struct call *c, const struct product *p) {
   double macs = 1;
   for (int role = 0; role < AXIS_ROLES; role++)
     macs *= (double)p->extent[role];
-  if (!device->real || macs >= (double)o->min_macs)
+  if (!c->device->real || macs >= (double)c->options.min_macs)
     return true;
-  return diag_declined(d, loc_none(),
+  return diag_declined(c->d, loc_none(),
                        "%.0f multiply-adds; fewer than min-macs=%lld", macs,
-                       (long long)o->min_macs);
+                       (long long)c->options.min_macs);
 }
 
-static bool run_host_teir(const struct run_device *device,
-                          const struct run_request *q, const struct teir *t,
-                          struct diag *d) {
+static bool run_host_teir(const struct call *c) {
+  const struct run_request *q = c->request;
   struct arena *a = arena_open();
-  const struct teir *bound = teir_bind(a, t, q->value, (int)q->value_count, d);
-  bool good = bound && device->run_teir(bound, q->tensor, d);
+  const struct teir *bound =
+      teir_bind(a, c->entry->teir, q->value, (int)q->value_count, c->d);
+  bool good = bound && c->device->run_teir(bound, q->tensor, c->d);
   arena_close(a);
   return good;
 }
 
-static bool run_product(struct run *r, const struct run_device *device,
-                        const struct run_options *o, const struct product *p,
-                        void *const tensor[], struct run_report *report,
-                        struct diag *d) {
-  return device->run_teir ? host_product(device, p, tensor, d)
-                          : launch_product(&r->plans, r->compiler, device, o, p,
-                                           tensor, report, d);
+static bool run_product(const struct call *c, const struct run_device *device,
+                        const struct product *p, void *const tensor[]) {
+  return device->run_teir
+             ? host_product(device, p, tensor, c->d)
+             : launch_product(&c->run->plans, c->run->compiler, device,
+                              &c->options, p, tensor, c->report, c->d);
 }
 
 /* An element-wise product moves more than it computes, and stays here. */
-static bool run_first(struct run *r, const struct run_device *device,
-                      const struct run_options *o, const struct product *first,
-                      void *const tensor[], struct run_report *report,
-                      struct diag *d) {
-  return run_product(r, first->count[AXIS_K] ? device : &run_host, o, first,
-                     tensor, report, d);
+static bool run_first(const struct call *c, const struct product *first,
+                      void *const tensor[]) {
+  return run_product(c, first->count[AXIS_K] ? c->device : &run_host, first,
+                     tensor);
 }
 
-/* A product of three factors: first's and the rest. */
-static bool run_chain(struct run *r, const struct run_device *device,
-                      const struct run_options *o, const struct chain *c,
-                      const struct product *first, const struct product *p,
-                      void *const tensor[], struct run_report *report,
-                      struct diag *d) {
-  void *memory = chain_open(c, first, p, tensor, d);
+/* The first product's result, in memory of the arena, is one of the inputs of
+ * the other. */
+static bool run_two(struct arena *a, const struct call *c,
+                    const struct product *first, const struct product *p) {
+  const struct chain *chain = &c->entry->chain;
+  void *const *tensor = c->request->tensor;
+  void *memory = chain_make(a, chain, first, p, tensor, c->d);
   if (!memory)
     return false;
   void *const *in2 = tensor + p->tensor_count;
   void *const of_first[TENSORS] = {in2[0], in2[1], memory};
-  void *of_rest[PRODUCT_TENSORS];
-  memcpy(of_rest, tensor, (size_t)p->tensor_count * sizeof *of_rest);
-  of_rest[c->to] = memory;
-  bool good = product_disjoint(p, of_rest, d) &&
-              (p->empty_sum || first->empty_sum
-                   ? tail_store_empty(p, of_rest, d)
-                   : run_first(r, device, o, first, of_first, report, d) &&
-                         run_product(r, device, o, p, of_rest, report, d));
-  free(memory);
+  void *of_second[PRODUCT_TENSORS];
+  memcpy(of_second, tensor, (size_t)p->tensor_count * sizeof *of_second);
+  of_second[chain->to] = memory;
+  if (!product_disjoint(p, of_second, c->d))
+    return false;
+  if (!p->empty_sum && !first->empty_sum)
+    return run_first(c, first, of_first) &&
+           run_product(c, c->device, p, of_second);
+  tail_store_empty(p, of_second);
+  return true;
+}
+
+/* A product of three factors. */
+static bool run_chain(const struct call *c, const struct product *first,
+                      const struct product *p) {
+  struct arena *a = arena_open();
+  bool good = run_two(a, c, first, p);
+  arena_close(a);
   return good;
 }
 
-static bool run_padded(struct run *r, const struct run_device *device,
-                       const struct run_options *o, const struct product *p,
-                       void *const tensor[], struct run_report *report,
-                       struct diag *d) {
+static bool run_padded(const struct call *c, const struct product *p) {
+  struct arena *a = arena_open();
   struct padded x;
-  bool good = padded_open(&x, p, tensor, d) &&
-              product_disjoint(&x.product, x.tensor, d) &&
-              run_product(r, device, o, &x.product, x.tensor, report, d);
-  padded_close(&x);
+  bool good = padded_make(a, &x, p, c->request->tensor, c->d) &&
+              product_disjoint(&x.product, x.tensor, c->d) &&
+              run_product(c, c->device, &x.product, x.tensor);
+  arena_close(a);
   return good;
 }
 
 /* The whole way for a TEIR that has been read. */
-static bool run_teir(struct run *r, const struct run_request *q,
-                     const struct teir *t, const struct chain *c,
-                     const struct run_options *o, struct run_report *report,
-                     struct diag *d) {
+static bool run_teir(struct call *c) {
+  const struct run_request *q = c->request;
+  const struct chain *chain = &c->entry->chain;
   struct product p, first;
-  if (!check_request(q, t, d) ||
-      (c->first && !product_read(c->first, q->value, &first, d)) ||
-      !product_read(c->product, q->value, &p, d))
+  if (!check_request(q, c->entry->teir, c->d) ||
+      (chain->first && !product_read(chain->first, q->value, &first, c->d)) ||
+      !product_read(chain->product, q->value, &p, c->d))
     return false;
-  if (r->trace && c->first)
-    product_describe(&first, report);
-  if (r->trace)
-    product_describe(&p, report);
-  const struct run_device *device = find_device(r, o->device, d);
-  if (!device)
-    return wrong_word(r, d, asks_for_device(r));
-  report->device = device->name;
+  if (c->run->trace && chain->first)
+    product_describe(&first, c->report);
+  if (c->run->trace)
+    product_describe(&p, c->report);
+  c->device = find_device(c);
+  if (!c->device)
+    return wrong_word(c->run, c->d, asks_for_device(c->run));
+  c->report->device = c->device->name;
   if (p.empty_out)
     return true;
-  if (c->first)
-    return worth_it(&p, device, o, d) &&
-           run_chain(r, device, o, c, &first, &p, q->tensor, report, d);
-  if (!p.limit_count && !product_disjoint(&p, q->tensor, d))
+  if (chain->first)
+    return worth_it(c, &p) && run_chain(c, &first, &p);
+  if (!p.limit_count && !product_disjoint(&p, q->tensor, c->d))
     return false;
-  if (p.empty_sum)
-    return tail_store_empty(&p, q->tensor, d);
-  if (!worth_it(&p, device, o, d))
+  if (p.empty_sum) {
+    tail_store_empty(&p, q->tensor);
+    return true;
+  }
+  if (!worth_it(c, &p))
     return false;
   if (padded_needed(&p))
-    return run_padded(r, device, o, &p, q->tensor, report, d);
-  if (device->run_teir && !p.tail)
-    return run_host_teir(device, q, t, d);
-  return run_product(r, device, o, &p, q->tensor, report, d);
+    return run_padded(c, &p);
+  if (c->device->run_teir && !p.tail)
+    return run_host_teir(c);
+  return run_product(c, c->device, &p, q->tensor);
 }
 
-static void parse(struct cache_entry *e, const char *text) {
+static void try_teir(void *with) {
+  struct call *c = with;
+  c->done = run_teir(c);
+}
+
+static void parse(struct cache_entry *e, const void *with) {
+  const char *text = with;
   e->teir = teir_parse(e->arena, "call", text, &e->diag);
   bool good = e->teir && chain_split(e->arena, e->teir, &e->chain, &e->diag);
   e->state = good ? CACHE_READY : CACHE_FAILED;
 }
 
-static bool run_text(struct run *r, const struct run_request *q,
-                     const struct run_options *o, struct run_report *report,
-                     struct diag *d) {
-  struct cache_entry *e = cache_take(&r->teirs, q->teir, strlen(q->teir) + 1);
-  if (!e)
-    return diag_declined(d, loc_none(), "no memory");
+static bool no_memory(struct diag *d) {
+  return diag_declined(d, loc_none(), "no memory");
+}
+
+/* Reads the text of an entry unless that has been done. */
+static bool read_text(struct cache_entry *e, const char *text, struct diag *d) {
   pthread_mutex_lock(&e->lock);
-  if (e->state == CACHE_NEW)
-    parse(e, q->teir);
+  bool good = e->state != CACHE_NEW || cache_build(e, parse, text);
   pthread_mutex_unlock(&e->lock);
-  bool good = e->state == CACHE_READY;
-  if (good)
-    good = run_teir(r, q, e->teir, &e->chain, o, report, d);
-  else
+  if (!good)
+    return no_memory(d);
+  if (e->state == CACHE_FAILED)
     *d = e->diag;
-  cache_give(&r->teirs, e);
-  return good;
+  return e->state == CACHE_READY;
+}
+
+static void run_text(struct call *c) {
+  struct cache *teirs = &c->run->teirs;
+  const char *text = c->request->teir;
+  c->entry = cache_take(teirs, text, strlen(text) + 1);
+  if (!c->entry) {
+    no_memory(c->d);
+    return;
+  }
+  if (read_text(c->entry, text, c->d) && !memory_try(try_teir, NULL, c))
+    no_memory(c->d);
+  cache_give(teirs, c->entry);
 }
 
 /* A small product in a hot loop must not pay for a runtime that has no device
@@ -237,22 +273,55 @@ static bool nothing_to_do(struct run *r, const struct run_request *q) {
   return no_npu;
 }
 
+/* All doors' options; no lock is held and nothing was written. */
+static void read_options(void *with) {
+  struct call *c = with;
+  const struct run *r = c->run;
+  c->options = run_options_weakest();
+  c->done =
+      run_options_read("NPUTEIR_OPTIONS", r->options, &c->options, c->d) &&
+      run_options_read("the call's options", c->request->options, &c->options,
+                       c->d) &&
+      run_options_device(r->device, &c->options, c->d);
+}
+
+static void trace(void *with) {
+  const struct call *c = with;
+  trace_report(c->report, c->request->where);
+}
+
+static void run_with_options(struct call *c) {
+  if (!memory_try(read_options, NULL, c)) {
+    no_memory(c->d);
+    return;
+  }
+  if (!c->done) {
+    wrong_word(c->run, c->d, false);
+    return;
+  }
+  c->done = false;
+  if (c->options.off)
+    diag_declined(c->d, loc_none(), "switched off by the options");
+  else
+    run_text(c);
+}
+
+static void run_steps(void *with) {
+  struct call *c = with;
+  run_with_options(c);
+  c->report->done = c->done;
+  if (c->run->trace)
+    memory_try(trace, NULL, c);
+}
+
 bool run_call(struct run *r, const struct run_request *q,
               struct run_report *report) {
-  struct run_options o = run_options_weakest();
-  struct diag *d = &report->reason;
   *report = (struct run_report){0};
+  struct call c = {
+      .run = r, .request = q, .report = report, .d = &report->reason};
   if (nothing_to_do(r, q))
-    return diag_declined(d, loc_none(), "no NPU");
-  if (!run_options_read("NPUTEIR_OPTIONS", r->options, &o, d) ||
-      !run_options_read("the call's options", q->options, &o, d) ||
-      !run_options_device(r->device, &o, d))
-    wrong_word(r, d, false);
-  else if (o.off)
-    diag_declined(d, loc_none(), "switched off by the options");
-  else
-    report->done = run_text(r, q, &o, report, d);
-  if (r->trace)
-    trace_report(report, q->where);
+    return diag_declined(c.d, loc_none(), "no NPU");
+  if (!stack_run(run_steps, &c))
+    return diag_declined(c.d, loc_none(), "no memory for a stack");
   return report->done;
 }

@@ -95,7 +95,8 @@ const struct run_device *run_device_find(const char *name, struct diag *);
 /* ---- the runtime ---- */
 
 struct run; /* what outlives a call: caches, opened devices */
-/* Reads the environment: NPUTEIR_DEVICE, NPUTEIR_OPTIONS, NPUTEIR_TRACE. */
+/* Reads the environment: NPUTEIR_DEVICE, NPUTEIR_OPTIONS, NPUTEIR_TRACE.
+ * NULL: no memory. */
 struct run *run_open(const struct run_compiler *);
 void run_close(struct run *);
 
@@ -116,8 +117,9 @@ struct run_report {
   struct run_counts counts;
   struct diag reason; /* when declined */
 };
-/* Whether the work was done; any thread may call at any time.  With
- * NPUTEIR_TRACE=1 a line on stderr says what happened. */
+/* Whether the work was done; any thread may call at any time, with a stack of
+ * 16 KB and more.  Without memory the call is declined, and the next one begins
+ * afresh.  With NPUTEIR_TRACE=1 a line on stderr says what happened. */
 bool run_call(struct run *, const struct run_request *, struct run_report *);
 
 #endif

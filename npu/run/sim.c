@@ -3,9 +3,8 @@
 #include "sim.h"
 #include "parts.h"
 
-#include <stdlib.h>
-
 struct run_session {
+  struct arena *arena; /* of what follows */
   struct sim *sim;
   const struct run_plan *plan; /* borrowed: it lives as long as we do */
   void *buffer[TENSORS];
@@ -20,20 +19,14 @@ static const char *target(const struct run_options *o, struct diag *d) {
 
 static void close_session(struct run_session *s) {
   sim_close(s->sim);
-  for (int i = 0; i < TENSORS; i++)
-    free(s->buffer[i]);
-  free(s);
+  arena_close(s->arena);
 }
 
-static bool allocate(struct run_session *s, struct diag *d) {
-  for (int i = 0; i < TENSORS; i++) {
-    size_t bytes = s->plan->tensor[i].bytes;
-    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (rounded < bytes || !(s->buffer[i] = aligned_alloc(ALIGNMENT, rounded)))
-      return diag_declined(d, loc_none(),
-                           "no memory for a device buffer of %zu bytes", bytes);
-  }
-  return true;
+static void *aligned(struct arena *a, size_t bytes) {
+  if (bytes > SIZE_MAX - ALIGNMENT)
+    out_of_memory(bytes);
+  char *memory = arena_alloc(a, bytes + ALIGNMENT);
+  return memory + ALIGNMENT - (uintptr_t)memory % ALIGNMENT;
 }
 
 /* Far more cycles than any launch of this shape needs, so that a core that
@@ -51,14 +44,13 @@ static struct run_session *open_session(const struct run_plan *plan,
                                         struct diag *d) {
   struct sim_options options = {.preset = preset_find(o->preset),
                                 .cycle_budget = cycle_budget(plan)};
-  struct run_session *s = calloc(1, sizeof *s);
-  if (!s) {
-    diag_declined(d, loc_none(), "no memory");
-    return NULL;
-  }
+  struct arena *a = arena_open();
+  struct run_session *s = arena_alloc(a, sizeof *s);
+  s->arena = a;
   s->plan = plan;
-  if (allocate(s, d))
-    s->sim = sim_open(plan->xclbin, plan->xclbin_bytes, &options, d);
+  for (int i = 0; i < TENSORS; i++)
+    s->buffer[i] = aligned(a, plan->tensor[i].bytes);
+  s->sim = sim_open(plan->xclbin, plan->xclbin_bytes, &options, d);
   if (s->sim)
     return s;
   close_session(s);

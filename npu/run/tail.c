@@ -3,11 +3,8 @@
  * where out has another type than the device's sums, a conversion. */
 #include "parts.h"
 
-#include <stdlib.h>
-
 struct tail {
   const struct product *p;
-  struct arena *arena;
   const struct calc_program *program;
   void *const *tensor;
   int input_count, input[CALC_INPUTS]; /* tensors; -1: not used */
@@ -48,68 +45,47 @@ static const struct calc *no_sum(struct arena *a, const struct product *p) {
 }
 
 /* Where the sum comes from: `from`, or nowhere. */
-static void compile(struct tail *t, const enum dtype *from) {
+static void compile(struct arena *a, struct tail *t, const enum dtype *from) {
   static const int plain[] = {SUMS, OUT};
   const struct product *p = t->p;
-  const struct calc *c = p->tail ? p->tail : plain_tail(t->arena, p);
+  const struct calc *c = p->tail ? p->tail : plain_tail(a, p);
   t->input_count = p->tail ? p->input_count : 2;
   for (int i = 0; i < t->input_count; i++) {
     int tensor = p->tail ? p->input[i] : plain[i];
     t->input[i] = calc_uses(c, i) ? tensor : -1;
     if (t->input[i] != SUMS)
       continue;
-    c = replaced(t->arena, c, i,
-                 from ? sum_input(t->arena, p, *from, i) : no_sum(t->arena, p));
+    c = replaced(a, c, i, from ? sum_input(a, p, *from, i) : no_sum(a, p));
     if (!from)
       t->input[i] = -1;
   }
-  t->program = calc_compile(t->arena, c);
+  t->program = calc_compile(a, c);
 }
 
-/* ---- open, close ---- */
-
-static bool make_offsets(struct tail *t, int tensor) {
+static void make_offsets(struct arena *a, struct tail *t, int tensor) {
   for (int role = AXIS_C; role < AXIS_K; role++) {
     int64_t **offset = &t->offset[tensor][role];
     if (!*offset)
-      *offset = product_new_offsets(t->p, (enum axis_role)role, tensor);
-    if (!*offset)
-      return false;
+      *offset = product_new_offsets(a, t->p, (enum axis_role)role, tensor);
   }
-  return true;
 }
 
-static struct tail *open_tail(const struct product *p, const enum dtype *from,
-                              void *const tensor[], struct diag *d) {
-  struct arena *a = arena_open();
+static struct tail *make(struct arena *a, const struct product *p,
+                         const enum dtype *from, void *const tensor[]) {
   struct tail *t = arena_alloc(a, sizeof *t);
   t->p = p;
-  t->arena = a;
   t->tensor = tensor;
-  compile(t, from);
-  bool good = make_offsets(t, OUT);
-  for (int i = 0; good && i < t->input_count; i++)
+  compile(a, t, from);
+  make_offsets(a, t, OUT);
+  for (int i = 0; i < t->input_count; i++)
     if (t->input[i] >= 0 && t->input[i] != SUMS)
-      good = make_offsets(t, t->input[i]);
-  if (good)
-    return t;
-  tail_close(t);
-  diag_declined(d, loc_none(), "no memory");
-  return NULL;
+      make_offsets(a, t, t->input[i]);
+  return t;
 }
 
-struct tail *tail_open(const struct product *p, enum dtype sum,
-                       void *const tensor[], struct diag *d) {
-  return open_tail(p, &sum, tensor, d);
-}
-
-void tail_close(struct tail *t) {
-  if (!t)
-    return;
-  for (int i = 0; i < PRODUCT_TENSORS; i++)
-    for (int role = 0; role < AXIS_ROLES; role++)
-      free(t->offset[i][role]);
-  arena_close(t->arena);
+struct tail *tail_make(struct arena *a, const struct product *p, enum dtype sum,
+                       void *const tensor[]) {
+  return make(a, p, &sum, tensor);
 }
 
 /* ---- store ---- */
@@ -135,13 +111,10 @@ void tail_store(const struct tail *t, const struct pack_matrix *sum,
   map_block(t->program, &o, t->p->extent[AXIS_M], t->p->extent[AXIS_N]);
 }
 
-bool tail_store_empty(const struct product *p, void *const tensor[],
-                      struct diag *d) {
-  struct tail *t = open_tail(p, NULL, tensor, d);
-  if (!t)
-    return false;
+void tail_store_empty(const struct product *p, void *const tensor[]) {
+  struct arena *a = arena_open();
+  struct tail *t = make(a, p, NULL, tensor);
   for (int64_t c = 0; c < p->extent[AXIS_C]; c++)
     tail_store(t, NULL, c);
-  tail_close(t);
-  return true;
+  arena_close(a);
 }

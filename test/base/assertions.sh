@@ -6,7 +6,7 @@ status=0
 shift
 while [ $# -ge 2 ]; do
   # shellcheck disable=SC2086
-  if ! "$nm" -u $2 | grep -q __assert_fail; then
+  if ! "$nm" -u $2 2>/dev/null | grep -q __assert_fail; then
     echo "$1 was compiled without assertions"
     status=1
   fi

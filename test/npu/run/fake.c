@@ -106,6 +106,10 @@ static struct run_session *open_session(const struct run_plan *plan,
     return NULL;
   }
   struct run_session *s = calloc(1, sizeof *s);
+  if (!s) {
+    diag_declined(d, loc_none(), "no memory");
+    return NULL;
+  }
   s->plan = plan;
   for (int i = 0; i < TENSORS; i++) {
     s->buffer[i] = malloc(plan->tensor[i].bytes);
