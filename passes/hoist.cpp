@@ -16,8 +16,10 @@
 // stepped along is its start plus steps times iterations.
 #include "hoist.h"
 #include "exits.h"
+#include "steps.h"
 #include "versions.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/MemoryLocation.h"
@@ -156,13 +158,17 @@ public:
       : Outer(Outer), SE(SE), AA(AA), Places(Outer, LI, SE, DT) {}
 
   // Moves one after the other, since each may make the next one's operand or
-  // its loop's number of iterations known.
+  // its loop's number of iterations known.  Each step takes one instruction out
+  // of the loop, and nothing puts one in.
   bool run() {
-    for (BasicBlock *B : Outer.blocks())
+    size_t Inside = 0;
+    for (BasicBlock *B : Outer.blocks()) {
       if (!isGuaranteedToTransferExecutionToSuccessor(B))
         return false; // a call may end the program before that is reached
+      Inside += B->size();
+    }
     bool Changed = false;
-    while (hoistOne()) {
+    for (Steps S("hoisting", Inside); hoistOne() && S.next();) {
       hoistPure(Outer);
       SE.forgetLoop(&Outer);
       Changed = true;
@@ -248,6 +254,23 @@ struct ExitValuePass : PassInfoMixin<ExitValuePass> {
     return !isa<SCEVCouldNotCompute>(Taken) && SE.isLoopInvariant(Taken, Top);
   }
 
+  // V is P, or is computed from it where P stands.
+  static bool isComputedFrom(const Value &V, const PHINode &P) {
+    SmallPtrSet<const Value *, 8> Seen;
+    SmallVector<const Value *, 8> Open = {&V};
+    while (!Open.empty()) { // no value is opened twice
+      const Value *W = Open.pop_back_val();
+      if (W == &P)
+        return true;
+      const auto *I = dyn_cast<Instruction>(W);
+      if (I && !isa<PHINode>(I) && I->getParent() == P.getParent() &&
+          Seen.insert(I).second)
+        Open.append(I->value_op_begin(), I->value_op_end());
+    }
+    return false;
+  }
+
+  // Every phi of the exit is looked at once; none is added there.
   static bool rewrite(Loop &L, LoopInfo &LI, ScalarEvolution &SE,
                       Expander &Code) {
     BasicBlock *Exit = L.getUniqueExitBlock();
@@ -263,11 +286,15 @@ struct ExitValuePass : PassInfoMixin<ExitValuePass> {
       if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &L) ||
           !Code.isSafe(S))
         continue;
-      Value *End = Code.expand(S, P.getType(), &*Exit->getFirstInsertionPt());
+      // The expander takes any value that is known to equal S, and P itself
+      // would be one.
       SE.forgetValue(&P);
+      Value *End = Code.expand(S, P.getType(), &*Exit->getFirstInsertionPt());
+      Changed = true;
+      if (isComputedFrom(*End, P))
+        continue; // replacing P there would never end
       P.replaceAllUsesWith(End);
       P.eraseFromParent();
-      Changed = true;
     }
     return Changed;
   }
