@@ -14,7 +14,9 @@
 #include "teir_choose.h"
 #include "teir_lower.h"
 #include "teir_problem.h"
+#include "teir_search.h"
 
+#include <math.h>
 #include <string.h>
 
 struct search {
@@ -123,10 +125,10 @@ static double l2_bytes(const struct search *s, const struct teir_choice *c) {
          m * n * s->bytes[2];
 }
 
-/* ---- the search, from inside out ---- */
+/* ---- candidates, from inside out ---- */
 
 /* One candidate with all its numbers; keeps it if it is the fastest. */
-static void weigh(struct search *s, struct teir_choice *c) {
+static void weigh(struct search *s, struct teir_choice *c, double *cheapest) {
   int64_t k = c->block[TEIR_K];
   c->steps_k = ceil_div(s->extent[TEIR_K], c->run_k) * (c->run_k / k) *
                s->others[TEIR_K];
@@ -142,6 +144,7 @@ static void weigh(struct search *s, struct teir_choice *c) {
              : l1_binds ? TEIR_BOUND_L1
                         : TEIR_BOUND_COMPUTE;
   s->best.candidates++;
+  *cheapest = c->seconds < *cheapest ? c->seconds : *cheapest;
   if (s->found && c->seconds >= s->best.seconds * (1 - 1e-12))
     return;
   long candidates = s->best.candidates;
@@ -152,7 +155,7 @@ static void weigh(struct search *s, struct teir_choice *c) {
 
 /* Runs along K from `bytes` up; a longer one may fit the extent better. */
 static void try_runs_from(struct search *s, struct teir_choice *c,
-                          int64_t bytes, int element) {
+                          int64_t bytes, int element, double *cheapest) {
   enum { TRIES = 8 };
   int64_t k = c->block[TEIR_K], whole = round_up(s->extent[TEIR_K], k);
   int64_t run = round_up(ceil_div(bytes, element), k), last = 0;
@@ -163,21 +166,23 @@ static void try_runs_from(struct search *s, struct teir_choice *c,
     if (i > 0 && padded >= last)
       continue;
     last = padded;
-    weigh(s, c);
+    weigh(s, c, cheapest);
   }
 }
 
 /* The shortest runs of each bandwidth. */
-static void try_runs(struct search *s, struct teir_choice *c) {
+static void try_runs(struct search *s, struct teir_choice *c,
+                     double *cheapest) {
   if (s->wish->run_k) {
     c->run_k = round_up(s->wish->run_k, c->block[TEIR_K]);
-    weigh(s, c);
+    weigh(s, c, cheapest);
     return;
   }
   for (int i = 0; i < s->machine->run_count || i == 0; i++)
     for (int side = 0; side < 2; side++)
       if (side == 0 || s->bytes[0] != s->bytes[1])
-        try_runs_from(s, c, s->machine->run[i].run_bytes, s->bytes[side]);
+        try_runs_from(s, c, s->machine->run[i].run_bytes, s->bytes[side],
+                      cheapest);
 }
 
 /* No block of K makes (m, n) faster than this. */
@@ -198,57 +203,70 @@ static double lower_bound(const struct search *s, const struct teir_choice *c,
   return compute > memory ? compute : memory;
 }
 
-static void try_blocks_k(struct search *s, struct teir_choice *c) {
-  const struct teir_machine *x = s->machine;
-  double m = (double)c->block[TEIR_M], n = (double)c->block[TEIR_N];
-  double room = (double)x->l1_bytes - c->out_buffers * m * n * s->bytes[2];
-  int64_t most =
-      room <= 0 ? 0
-                : (int64_t)(room / (2 * (m * s->bytes[0] + n * s->bytes[1])));
-  int64_t whole = round_up(s->extent[TEIR_K], x->unit_k);
-  most = most / x->unit_k * x->unit_k;
-  most = most < whole ? most : whole;
-  if (most < x->unit_k)
-    return;
-  c->rounds = rounds_of(s, c, TEIR_M) * rounds_of(s, c, TEIR_N) * s->batch;
-  if (s->found && !s->wish->block_k &&
-      lower_bound(s, c, most) >= s->best.seconds)
-    return;
-  for (int64_t k = most; k >= x->unit_k; k -= x->unit_k) {
-    if (s->wish->block_k && k != round_up(s->wish->block_k, x->unit_k))
-      continue;
-    c->block[TEIR_K] = k;
-    c->l1_bytes = l1_bytes(s, c);
-    try_runs(s, c);
-  }
-}
-
 static bool wanted(int64_t wish, int64_t size, int64_t unit) {
   return !wish || size == round_up(wish, unit);
 }
 
+/* ---- the machine that the search asks ---- */
+
+static int64_t depth(void *self, const struct teir_blocks *b, double best) {
+  struct search *s = self;
+  const struct teir_machine *x = s->machine;
+  const struct teir_wish *wish = s->wish;
+  struct teir_choice *c = &s->now;
+  int64_t m = b->block[TEIR_M], n = b->block[TEIR_N];
+  (void)best; /* of this family only; s->best is of all */
+  if (m * n * s->bytes[OUT] > x->l1_bytes)
+    return -1;
+  if (!wanted(wish->block_m, m, x->unit_m) ||
+      !wanted(wish->block_n, n, x->unit_n) ||
+      (wish->out_buffers && wish->out_buffers != b->form))
+    return 0;
+  c->block[TEIR_M] = m;
+  c->block[TEIR_N] = n;
+  c->out_buffers = b->form;
+  double room = (double)x->l1_bytes -
+                c->out_buffers * (double)m * (double)n * s->bytes[OUT];
+  double step = 2 * ((double)m * s->bytes[IN0] + (double)n * s->bytes[IN1]);
+  int64_t most = room <= 0 ? 0 : (int64_t)(room / step);
+  int64_t whole = round_up(s->extent[TEIR_K], x->unit_k);
+  most = most / x->unit_k * x->unit_k;
+  most = most < whole ? most : whole;
+  if (most < x->unit_k)
+    return 0;
+  c->rounds = rounds_of(s, c, TEIR_M) * rounds_of(s, c, TEIR_N) * s->batch;
+  bool hopeless =
+      s->found && !wish->block_k && lower_bound(s, c, most) >= s->best.seconds;
+  return hopeless ? 0 : most;
+}
+
+static double price(void *self, const struct teir_blocks *b, double best) {
+  struct search *s = self;
+  struct teir_choice *c = &s->now;
+  double cheapest = HUGE_VAL;
+  (void)best;
+  if (!wanted(s->wish->block_k, b->block[TEIR_K], s->machine->unit_k))
+    return cheapest;
+  c->block[TEIR_K] = b->block[TEIR_K];
+  c->l1_bytes = l1_bytes(s, c);
+  try_runs(s, c, &cheapest);
+  return cheapest;
+}
+
 static void try_blocks(struct search *s) {
   const struct teir_machine *x = s->machine;
-  struct teir_choice *c = &s->now;
-  int64_t most_m = round_up(s->extent[TEIR_M], x->unit_m);
-  int64_t most_n = round_up(s->extent[TEIR_N], x->unit_n);
-  for (int64_t m = x->unit_m; m <= most_m; m += x->unit_m) {
-    if (m * x->unit_n * s->bytes[2] > x->l1_bytes)
-      break;
-    if (!wanted(s->wish->block_m, m, x->unit_m))
-      continue;
-    for (int64_t n = x->unit_n; n <= most_n; n += x->unit_n) {
-      if (m * n * s->bytes[2] > x->l1_bytes)
-        break;
-      if (!wanted(s->wish->block_n, n, x->unit_n))
-        continue;
-      c->block[TEIR_M] = m;
-      c->block[TEIR_N] = n;
-      for (c->out_buffers = 1; c->out_buffers <= 2; c->out_buffers++)
-        if (!s->wish->out_buffers || s->wish->out_buffers == c->out_buffers)
-          try_blocks_k(s, c);
-    }
-  }
+  int64_t most_m = x->l1_bytes / (x->unit_n * s->bytes[OUT]);
+  int64_t whole_m = round_up(s->extent[TEIR_M], x->unit_m);
+  const struct teir_model model = {
+      .self = s,
+      .unit = {x->unit_m, x->unit_n, x->unit_k},
+      .most = {whole_m < most_m ? whole_m : most_m,
+               round_up(s->extent[TEIR_N], x->unit_n)},
+      .forms = 2,
+      .deepest_first = true,
+      .depth = depth,
+      .price = price};
+  teir_search(&model); /* what it finds is in s->best, with all its numbers */
 }
 
 /* Rows for M and columns for N, or the other way. */

@@ -1,12 +1,9 @@
-/* choose.c -- block sizes for a problem on an array of cores.
- *
- * The textbook way searches tile sizes by measurement; the space is small
- * enough to price every legal shape with a model instead; what fits, in which
- * places, is memory.c's.  A step of k costs the slowest of the multiply unit,
- * of loading and storing the block of sums (kernels keep them in memory
- * between steps), and of the streams that fill the next blocks; all are cycle
- * counts that follow from the shapes (reference-results.md section 0.3).  A
- * core may hold two blocks of out at once, which halves the reads of in1 and
+/* choose.c -- the array as a machine whose blocks teir_search prices: what
+ * fits, in which places, is memory.c's.  A step of k costs the slowest of the
+ * multiply unit, of loading and storing the block of sums (kernels keep them in
+ * memory between steps), and of the streams that fill the next blocks; all are
+ * cycle counts that follow from the shapes (reference-results.md section 0.3).
+ * A core may hold two blocks of out at once, which halves the reads of in1 and
  * shows part of the way out; that pays where DRAM is the limit, so a known
  * platform's bandwidth is a bound, too.  The constants below are what the core
  * program and the kernels add to that on the simulator.
@@ -14,7 +11,9 @@
 #include "map.h"
 
 #include "kernels.h"
+#include "teir_search.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum {
@@ -87,14 +86,19 @@ static void count_rounds(const struct device *dev, const struct teir_problem *p,
   b->steps_k = (int)div_up(p->extent[AXIS_K], b->block_k);
 }
 
-/* Of the multiply unit, and of blocks of which kernels have no edges. */
-struct shapes {
-  struct kernel_shape mac, even[2]; /* by map_tall */
+/* The array as a machine for the search. */
+struct array {
+  const struct platform *at;
+  const struct teir_problem *problem;
+  struct kernel_shape mac;     /* of the multiply unit */
+  struct kernel_shape even[2]; /* of blocks of which kernels have no edges, by
+                                  map_tall */
+  struct map_blocking best;
 };
 
 /* Cycles of the array when device memory costs nothing. */
 static double array_cycles(const struct device *dev,
-                           const struct teir_problem *p, const struct shapes *s,
+                           const struct teir_problem *p, const struct array *s,
                            const struct map_blocking *b) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
   double in0 = bytes.in0, in1 = bytes.in1, sums = bytes.sums, out = bytes.out;
@@ -127,22 +131,31 @@ static bool fits(const struct teir_problem *p, const struct map_blocking *b) {
          map_core_places(&bytes, b->group_m, &core);
 }
 
-/* Takes `b` for the best if it is legal and cheaper. */
-static void try(const struct platform *at, const struct teir_problem *p,
-                const struct shapes *s, struct map_blocking *b,
-                struct map_blocking *best) {
+static int64_t depth(void *self, const struct teir_blocks *blocks,
+                     double best) {
+  (void)self, (void)blocks, (void)best;
+  return MAX_DEPTH;
+}
+
+/* Cycles of a launch; the blocking whose price is returned is kept. */
+static double price(void *self, const struct teir_blocks *x, double best) {
+  struct array *s = self;
+  const struct device *dev = s->at->device;
+  struct map_blocking b = {.block_m = (int)x->block[TEIR_M],
+                           .block_n = (int)x->block[TEIR_N],
+                           .block_k = (int)x->block[TEIR_K],
+                           .group_m = x->form};
   struct map_panel panel;
-  if (!fits(p, b))
-    return;
-  count_rounds(at->device, p, b);
-  double array = array_cycles(at->device, p, s, b);
-  if (best->block_m && array >= best->predicted_cycles)
-    return;
-  if (!map_mem_panel(at->device, p, b, &panel))
-    return;
-  b->predicted_cycles = both(array, dram_cycles(at, p, b, &panel));
-  if (!best->block_m || b->predicted_cycles < best->predicted_cycles)
-    *best = *b;
+  if (!fits(s->problem, &b))
+    return HUGE_VAL;
+  count_rounds(dev, s->problem, &b);
+  double cycles = array_cycles(dev, s->problem, s, &b);
+  if (cycles >= best || !map_mem_panel(dev, s->problem, &b, &panel))
+    return HUGE_VAL;
+  b.predicted_cycles = both(cycles, dram_cycles(s->at, s->problem, &b, &panel));
+  if (b.predicted_cycles < best)
+    s->best = b;
+  return b.predicted_cycles;
 }
 
 bool platform_find(const char *name, struct platform *at, struct diag *d) {
@@ -197,7 +210,7 @@ static bool check_types(const struct teir_problem *p, struct diag *d) {
 
 bool map_choose(const struct platform *at, const struct teir_problem *p,
                 struct map_blocking *best, struct diag *d) {
-  struct shapes s;
+  struct array s = {.at = at, .problem = p};
   struct kernel_shape unit;
   if (!check_types(p, d) ||
       !kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
@@ -206,28 +219,31 @@ bool map_choose(const struct platform *at, const struct teir_problem *p,
       !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, true, &s.even[1]) ||
       !kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit))
     return false;
-  if (p->extent[AXIS_M] < 1 || p->extent[AXIS_N] < 1 || p->extent[AXIS_K] < 1)
-    return diag_error(d, loc_none(), "%lldx%lldx%lld: extents are positive",
-                      (long long)p->extent[AXIS_M],
-                      (long long)p->extent[AXIS_N],
-                      (long long)p->extent[AXIS_K]);
-  int64_t most = (int64_t)MAX_STEPS * 16;
-  if (p->extent[AXIS_M] > most || p->extent[AXIS_N] > most ||
-      p->extent[AXIS_K] > most)
-    return diag_declined(d, loc_none(),
-                         "%lldx%lldx%lld: one launch takes "
-                         "extents up to %lld",
-                         (long long)p->extent[AXIS_M],
-                         (long long)p->extent[AXIS_N],
-                         (long long)p->extent[AXIS_K], (long long)most);
-  *best = (struct map_blocking){0};
-  for (int m = unit.m; m <= MAX_BLOCK; m += unit.m)
-    for (int n = unit.n; n <= MAX_BLOCK; n += unit.n)
-      for (int k = unit.k; k <= MAX_DEPTH; k += unit.k)
-        for (int group = 1; group <= 2; group++) {
-          struct map_blocking b = {
-              .block_m = m, .block_n = n, .block_k = k, .group_m = group};
-          try(at, p, &s, &b, best);
-        }
-  return true;
+  const int64_t *extent = p->extent, most = (int64_t)MAX_STEPS * 16;
+  for (int r = AXIS_M; r <= AXIS_K; r++) {
+    if (extent[r] < 1)
+      return diag_error(d, loc_none(), "%lldx%lldx%lld: extents are positive",
+                        (long long)extent[AXIS_M], (long long)extent[AXIS_N],
+                        (long long)extent[AXIS_K]);
+    if (extent[r] > most)
+      return diag_declined(d, loc_none(),
+                           "%lldx%lldx%lld: one launch takes extents up to "
+                           "%lld",
+                           (long long)extent[AXIS_M], (long long)extent[AXIS_N],
+                           (long long)extent[AXIS_K], (long long)most);
+  }
+  const struct teir_model model = {.self = &s,
+                                   .unit = {unit.m, unit.n, unit.k},
+                                   .most = {MAX_BLOCK, MAX_BLOCK},
+                                   .forms = 2, /* blocks of out at once */
+                                   .depth = depth,
+                                   .price = price};
+  struct teir_found found = teir_search(&model);
+  assert(found.cost == HUGE_VAL ||
+         found.blocks.block[TEIR_M] == s.best.block_m);
+  *best = s.best;
+  return found.cost < HUGE_VAL ||
+         diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
+                       dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
+                       dtype_name(p->type[OUT]));
 }
