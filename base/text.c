@@ -61,6 +61,15 @@ void text_free(struct text *t) {
   *t = (struct text){0};
 }
 
+/* A device or a pipe may never end; a file does. */
+enum { ENDLESS_BYTES = 256 << 20 };
+
+static size_t most_bytes(FILE *f) {
+  struct stat s;
+  return fstat(fileno(f), &s) == 0 && S_ISREG(s.st_mode) ? SIZE_MAX
+                                                         : ENDLESS_BYTES;
+}
+
 char *file_read(struct arena *a, const char *path, size_t *length,
                 struct diag *d) {
   struct loc at = {path, 0, 0};
@@ -71,8 +80,8 @@ char *file_read(struct arena *a, const char *path, size_t *length,
   }
   struct text t = {0};
   char block[1 << 14];
-  size_t n;
-  while ((n = fread(block, 1, sizeof block, f)) > 0)
+  size_t n, most = most_bytes(f);
+  while (t.length <= most && (n = fread(block, 1, sizeof block, f)) > 0)
     text_append(&t, block, n);
   bool failed = ferror(f);
   int error = errno;
@@ -80,6 +89,11 @@ char *file_read(struct arena *a, const char *path, size_t *length,
   char *data = NULL;
   if (failed)
     diag_error(d, at, "cannot read: %s", strerror(error));
+  else if (t.length > most)
+    diag_error(d, at,
+               "cannot read: more than %d MiB from what is no file on a disk; "
+               "it may never end",
+               ENDLESS_BYTES >> 20);
   else
     data = arena_substring(a, text_string(&t), t.length);
   if (length)

@@ -3,15 +3,12 @@
 #include "asm.h"
 #include "tool.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_FILES = 64, MAX_SYMBOLS = 256 };
 enum form { FORM_OBJECT, FORM_LINK, FORM_BYTES, FORM_HEX, FORM_TEXT };
 
 struct job {
-  struct arena *arena;
-  struct diag diag;
   const char *file[MAX_FILES];
   struct asm_program *program[MAX_FILES];
   int file_count;
@@ -23,91 +20,44 @@ struct job {
   int64_t address;
 };
 
+static bool read_file(struct tool *t, void *job, const char *word) {
+  struct job *j = job;
+  if (j->file_count == MAX_FILES)
+    return tool_usage(t, "more than %d files", MAX_FILES);
+  j->file[j->file_count++] = word;
+  return true;
+}
+
 /* NAME=VALUE */
-static bool take_symbol(struct job *j, char *word) {
-  char *equals = strchr(word, '=');
-  if (!equals || equals == word) {
-    tool_usage("as", "--define takes NAME=VALUE, not '%s'", word);
-    return false;
-  }
-  if (j->symbol_count == MAX_SYMBOLS) {
-    tool_usage("as", "more than %d symbols", MAX_SYMBOLS);
-    return false;
-  }
+static bool read_symbol(struct tool *t, void *job, const char *word) {
+  struct job *j = job;
+  const char *value;
+  if (j->symbol_count == MAX_SYMBOLS)
+    return tool_usage(t, "more than %d symbols", MAX_SYMBOLS);
   struct asm_symbol *s = &j->symbol[j->symbol_count++];
-  *equals = 0;
-  s->name = word;
-  return tool_number("as", "--define", equals + 1, INT32_MIN, UINT32_MAX,
-                     &s->value);
+  return tool_assignment(t, word, &s->name, &value) &&
+         tool_number(t, &s->value, value);
 }
 
-static bool take_flag(struct job *j, const char *word) {
-  static const struct {
-    const char *word;
-    enum form form;
-  } form[] = {{"--link", FORM_LINK},
-              {"--bytes", FORM_BYTES},
-              {"--hex", FORM_HEX},
-              {"--print", FORM_TEXT}};
-  for (size_t i = 0; i < sizeof form / sizeof *form; i++)
-    if (strcmp(word, form[i].word) == 0) {
-      if (j->form != FORM_OBJECT && j->form != form[i].form) {
-        tool_usage("as", "%s: the form of the output is given twice", word);
-        return false;
-      }
-      j->form = form[i].form;
-      return true;
-    }
-  if (strcmp(word, "--check") == 0)
-    return j->check = true;
-  if (strcmp(word, "--strict") == 0)
-    return j->check = j->strict = true;
-  if (strcmp(word, "--list-forms") == 0)
-    return j->list = true;
-  tool_usage("as", "unknown option '%s'", word);
-  return false;
+/* The row's `low` is the form. */
+static bool read_form(struct tool *t, void *to, const char *word) {
+  enum form *form = to;
+  (void)word;
+  if (*form != FORM_OBJECT)
+    return tool_usage(t, "%s: the form of the output is given twice",
+                      t->option);
+  *form = (enum form)t->low;
+  return true;
 }
 
-static bool take_words(struct job *j, int argc, char **argv) {
-  for (int i = 1; i < argc; i++) {
-    bool value = strcmp(argv[i], "-o") == 0 ||
-                 strcmp(argv[i], "--define") == 0 ||
-                 strcmp(argv[i], "--address") == 0;
-    if (value && i + 1 == argc) {
-      tool_usage("as", "%s takes a value", argv[i]);
-      return false;
-    }
-    if (strcmp(argv[i], "-o") == 0) {
-      j->output = argv[++i];
-    } else if (strcmp(argv[i], "--define") == 0) {
-      if (!take_symbol(j, argv[++i]))
-        return false;
-    } else if (strcmp(argv[i], "--address") == 0) {
-      if (!tool_number("as", "--address", argv[++i], 0, 0x3ff0, &j->address))
-        return false;
-    } else if (argv[i][0] == '-' && argv[i][1]) {
-      if (!take_flag(j, argv[i]))
-        return false;
-    } else if (j->file_count == MAX_FILES) {
-      tool_usage("as", "more than %d files", MAX_FILES);
-      return false;
-    } else {
-      j->file[j->file_count++] = argv[i];
-    }
-  }
-  if (j->list && (j->file_count || j->form || j->check)) {
-    tool_usage("as", "--list-forms stands alone");
-    return false;
-  }
-  if (!j->list && j->file_count == 0) {
-    tool_usage("as", "takes a file of assembly text");
-    return false;
-  }
-  if (j->file_count > 1 && j->form != FORM_LINK &&
-      !(j->check && j->form == FORM_OBJECT && !j->output)) {
-    tool_usage("as", "takes one file, or several with --link");
-    return false;
-  }
+static bool check_words(struct tool *t, const struct job *j) {
+  if (j->list && (j->file_count || j->form || j->check || j->strict))
+    return tool_usage(t, "--list-forms stands alone");
+  if (!j->list && j->file_count == 0)
+    return tool_usage(t, "takes a file of assembly text");
+  bool only_checks = (j->check || j->strict) && j->form == FORM_OBJECT;
+  if (j->file_count > 1 && j->form != FORM_LINK && (!only_checks || j->output))
+    return tool_usage(t, "takes one file, or several with --link");
   return true;
 }
 
@@ -176,26 +126,26 @@ static void print_hex(const struct text *bytes, struct text *out) {
   }
 }
 
-static bool assemble(struct job *j, struct text *out) {
+static bool assemble(struct tool *t, const struct job *j) {
   struct text bytes = {0};
   bool good = true;
   switch (j->form) {
   case FORM_OBJECT:
-    return asm_object(j->program[0], out, &j->diag);
+    return asm_object(j->program[0], &t->out, &t->diag);
   case FORM_LINK:
-    return asm_link(j->program, j->file_count, j->symbol, j->symbol_count, out,
-                    &j->diag);
+    return asm_link(j->program, j->file_count, j->symbol, j->symbol_count,
+                    &t->out, &t->diag);
   case FORM_TEXT:
-    asm_print(j->program[0], out);
+    asm_print(j->program[0], &t->out);
     return true;
   case FORM_BYTES:
   case FORM_HEX:
     good = asm_bytes(j->program[0], (uint32_t)j->address, j->symbol,
-                     j->symbol_count, &bytes, &j->diag);
+                     j->symbol_count, &bytes, &t->diag);
     if (good && j->form == FORM_HEX)
-      print_hex(&bytes, out);
+      print_hex(&bytes, &t->out);
     else if (good)
-      text_append(out, text_string(&bytes), bytes.length);
+      text_append(&t->out, text_string(&bytes), bytes.length);
     text_free(&bytes);
     return good;
   }
@@ -203,7 +153,7 @@ static bool assemble(struct job *j, struct text *out) {
 }
 
 /* FILE.s -> FILE.o, FILE.elf; standard output for text and bytes. */
-static const char *output_path(struct job *j) {
+static const char *output_path(struct tool *t, const struct job *j) {
   if (j->output)
     return j->output;
   if (j->form != FORM_OBJECT && j->form != FORM_LINK)
@@ -212,106 +162,115 @@ static const char *output_path(struct job *j) {
   if (strcmp(name, "-") == 0)
     return "-";
   size_t stem = dot && !strchr(dot, '/') ? (size_t)(dot - name) : strlen(name);
-  return arena_printf(j->arena, "%.*s%s", (int)stem, name,
+  return arena_printf(t->arena, "%.*s%s", (int)stem, name,
                       j->form == FORM_LINK ? ".elf" : ".o");
 }
 
-static bool check_program(struct job *j, const struct asm_program *p) {
-  return !j->check || (j->strict ? asm_check_strict : asm_check)(p, &j->diag);
+static bool read_program(struct tool *t, struct job *j, int i) {
+  const char *file = j->file[i];
+  size_t length;
+  char *text = tool_input(t, file, &length);
+  if (!text)
+    return false;
+  if (strlen(text) != length)
+    return diag_error(&t->diag, (struct loc){file, 0, 0},
+                      "byte 0 at offset %zu; this is no text", strlen(text));
+  struct asm_program *p = asm_parse(t->arena, file, text, &t->diag);
+  j->program[i] = p;
+  if (!p || (!j->check && !j->strict))
+    return p;
+  return (j->strict ? asm_check_strict : asm_check)(p, &t->diag);
 }
 
-static bool run_job(struct job *j, struct text *out) {
+static bool run(struct tool *t, void *job) {
+  struct job *j = job;
+  if (!check_words(t, j))
+    return false;
   if (j->list) {
-    list_forms(out);
-    return tool_output(j->output, out, &j->diag);
+    list_forms(&t->out);
+    return tool_print(t, j->output);
   }
-  for (int i = 0; i < j->file_count; i++) {
-    size_t length;
-    char *text = tool_input(j->arena, j->file[i], &length, &j->diag);
-    if (!text)
+  for (int i = 0; i < j->file_count; i++)
+    if (!read_program(t, j, i))
       return false;
-    if (strlen(text) != length)
-      return diag_error(&j->diag, (struct loc){j->file[i], 0, 0},
-                        "byte 0 at offset %zu; this is no text", strlen(text));
-    j->program[i] = asm_parse(j->arena, j->file[i], text, &j->diag);
-    if (!j->program[i] || !check_program(j, j->program[i]))
-      return false;
-  }
-  if (j->check && j->form == FORM_OBJECT && !j->output)
+  if ((j->check || j->strict) && j->form == FORM_OBJECT && !j->output)
     return true; /* --check alone writes nothing */
-  return assemble(j, out) && tool_output(output_path(j), out, &j->diag);
+  return assemble(t, j) && tool_print(t, output_path(t, j));
 }
 
-static int run(int argc, char **argv) {
-  struct job j = {.diag = {DIAG_NONE, loc_none(), ""}};
-  if (!take_words(&j, argc, argv))
-    return TOOL_USAGE;
-  struct text out = {0};
-  j.arena = arena_open();
-  int status = run_job(&j, &out) ? TOOL_DONE : tool_fail(&j.diag);
-  text_free(&out);
-  arena_close(j.arena);
-  return status;
-}
+#define AT(field) offsetof(struct job, field)
 
-const struct tool_command tool_as = {
-    "as", "assemble AIE-ML text, check it, list the instruction set",
-    "usage: nputeir as FILE.s [--check|--strict] [-o OUT]\n"
-    "                  [--link|--bytes|--hex|--print]\n"
-    "       nputeir as --link FILE.s... [--define NAME=VALUE]... [-o OUT]\n"
-    "       nputeir as --list-forms\n"
-    "\n"
-    "Assembles the text of one AIE-ML core program ('-': standard input).\n"
-    "\n"
-    "  (nothing)     a relocatable object, FILE.o\n"
-    "  --link        a core ELF that a loader takes, FILE.elf: code at 0 with "
-    "the\n"
-    "                first file's first bundle as entry, data at 0x70000\n"
-    "  --bytes       the bare code bytes, to standard output\n"
-    "  --hex         the same as text, one bundle per line\n"
-    "  --print       the program as the assembler understood it\n"
-    "  --check       reports what the core does not guard against; alone, it\n"
-    "                writes no file\n"
-    "  --strict      --check, and no read of a register whose next value is "
-    "on\n"
-    "                its way, as software pipelines make on purpose\n"
-    "  --define N=V  an absolute symbol, e.g. the address of a buffer\n"
-    "  --address A   where --bytes and --hex place the code (a multiple of "
-    "16)\n"
-    "  -o OUT        where to write; '-' is standard output\n"
-    "  --list-forms  every instruction form with latency and evidence, as "
-    "Markdown\n"
-    "\n"
-    "Text: one bundle per line, its operations separated by ';' in any order:\n"
+static const struct tool_option options[] = {
+    {"FILE.s", NULL, read_file, 0, .help = "assembly text; - is standard input",
+     .flags = TOOL_MANY},
+    {"--link", NULL, read_form, AT(form),
+     .help =
+         "a core ELF that a loader takes, FILE.elf: code at 0 with the first "
+         "file's first bundle as entry, data at 0x70000",
+     .low = FORM_LINK},
+    {"--bytes", NULL, read_form, AT(form),
+     .help = "the bare code bytes, to standard output", .low = FORM_BYTES},
+    {"--hex", NULL, read_form, AT(form),
+     .help = "the same as text, a bundle per line", .low = FORM_HEX},
+    {"--print", NULL, read_form, AT(form),
+     .help = "the program as the assembler understood it", .low = FORM_TEXT},
+    {"--check", NULL, tool_flag, AT(check),
+     .help = "reports what the core does not guard against; alone, it writes "
+             "no file"},
+    {"--strict", NULL, tool_flag, AT(strict),
+     .help = "--check, and no read of a register whose next value is on its "
+             "way, as "
+             "software pipelines make on purpose"},
+    {"--define", "NAME=VALUE", read_symbol, 0,
+     .help = "an absolute symbol, e.g. the address of a buffer",
+     .low = INT32_MIN, .high = UINT32_MAX, .flags = TOOL_MANY},
+    {"--address", "A", tool_number, AT(address),
+     .help = "where --bytes and --hex place the code (a multiple of 16)",
+     .high = 0x3ff0},
+    {"-o", "OUT", tool_file_to_write, AT(output),
+     .help = "where to write; - is standard output"},
+    {"--list-forms", NULL, tool_flag, AT(list),
+     .help = "every instruction form with latency and evidence, as Markdown"},
+    {0},
+};
+
+static const char notes[] =
+    "Without a form, a relocatable object is written, FILE.o.\n\n"
+    "Text: one bundle per line, its operations separated by ';' in any "
+    "order:\n"
     "  loop: vlda wl0, [p0], #32; vldb wl1, [p1], m0; vmac.f bml0, bml0, x2, "
     "x4, r0\n"
-    "'//' and '/* */' are comments, '#' stands before immediates (constant\n"
-    "expressions of C, or symbol + constant).  A bundle takes the smallest\n"
+    "'//' and '/* */' are comments, '#' stands before immediates (constant "
+    "expressions of C, or symbol + constant). A bundle takes the smallest "
     "encoding; nopa nopb nops nopx nopm nopxm nopv hold their slot, so they "
-    "widen\n"
-    "it, 'nop' alone is 2 bytes, 'nop' beside a long instruction makes 8.\n"
-    "\n"
-    "Directives: .text .data .bss .rodata .section .globl .type .size\n"
-    "  .p2align N  .align BYTES  .balign BYTES  .long .word .short .byte\n"
-    "  .space N[, FILL]  .zero N  .skip N; those of debuggers are ignored.\n"
+    "widen it, 'nop' alone is 2 bytes, 'nop' beside a long instruction makes "
+    "8.\n\n"
+    "Directives: .text .data .bss .rodata .section .globl .type .size "
+    ".p2align N, .align BYTES, .balign BYTES, .long .word .short .byte, "
+    ".space N[, FILL], .zero N, .skip N; those of debuggers are ignored.\n"
     "  .autoalign 0   only explicit alignment from here on\n"
     "  .lockorder 0   --check leaves out the distance of accesses to locks\n"
     "Unless that is given, targets of jumps, labels set into ls and le, "
-    "global\n"
-    "labels and return addresses start on 16 bytes, and the bundle at le has "
-    "16\n"
-    "bytes.  Padding widens earlier bundles, which costs no cycle, and adds a "
-    "nop\n"
-    "bundle only where there is none to widen.\n"
-    "\n"
-    "--check finds: operands read before their value arrives or after it is\n"
+    "global labels and return addresses start on 16 bytes, and the bundle at "
+    "le has 16 bytes. Padding widens earlier bundles, which costs no cycle, "
+    "and adds a nop bundle only where there is none to widen.\n\n"
+    "--check finds: operands read before their value arrives or after it is "
     "overwritten, where program order's value is lost; writes that land in "
-    "the\n"
-    "wrong order; ports and units held twice; branches in delay slots; "
-    "hardware\n"
-    "loops that are misaligned, set up too late or left by a branch; targets "
-    "of\n"
-    "branches off 16 bytes; memory accesses too close to a lock operation or "
-    "to\n"
-    "a converting store to the same address.  The first problem is reported.\n",
-    run};
+    "the wrong order; ports and units held twice; branches in delay slots; "
+    "hardware loops that are misaligned, set up too late or left by a branch; "
+    "targets of branches off 16 bytes; memory accesses too close to a lock "
+    "operation or to a converting store to the same address. The first "
+    "problem is reported.";
+
+const struct tool_command tool_as = {
+    .name = "as",
+    .summary = "assemble AIE-ML text, check it, list the instruction set",
+    .usage = "FILE.s [--check|--strict] [--bytes|--hex|--print] [-o OUT]\n"
+             "--link FILE.s .. [--define NAME=VALUE] .. [-o OUT]\n"
+             "--list-forms",
+    .intro = "Assembles the text of one AIE-ML core program.",
+    .options = options,
+    .notes = notes,
+    .job_bytes = sizeof(struct job),
+    .run = run,
+};

@@ -7,8 +7,8 @@
 
 #include "npu.h"
 #include "sim.h"
-#include "tool.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -124,21 +124,29 @@ static bool check_sample(const struct npu_result *r,
   return true;
 }
 
-static bool compile(struct arena *a, const char *platform,
-                    const struct teir_problem *p, struct npu_result *r,
-                    struct diag *d) {
+static bool compile(struct tool *t, const char *platform,
+                    const struct teir_problem *p, struct npu_result *r) {
   memset(r, 0, sizeof *r);
-  const struct teir *t = teir_from_problem(a, p, d);
-  return t && npu_compile(a, platform, t, 0, r, d);
+  const struct teir *teir = teir_from_problem(t->arena, p, &t->diag);
+  return teir && npu_compile(t->arena, platform, teir, 0, r, &t->diag);
 }
 
-static bool run_case(int index, const char *preset_name, struct diag *d) {
+/* One row, on its own preset unless one is given. */
+struct array_run {
+  int index;
+  const struct preset *preset; /* or NULL */
+};
+
+static bool run_case(struct tool *t, void *context) {
+  const struct array_run *run = context;
+  int index = run->index;
+  struct diag *d = &t->diag;
   const struct preset *preset =
-      preset_find(preset_name ? preset_name : array_case[index].preset);
-  struct arena *a = arena_open();
+      run->preset ? run->preset : preset_find(array_case[index].preset);
+  assert(preset);
   struct npu_result r;
   const struct teir_problem *p = &array_case[index].problem;
-  bool good = compile(a, preset->name, p, &r, d);
+  bool good = compile(t, preset->name, p, &r);
   struct sim_buffer buffer[TENSORS] = {{0}};
   struct sim *sim = NULL;
   struct sim_report report = {0};
@@ -175,7 +183,7 @@ static bool run_case(int index, const char *preset_name, struct diag *d) {
            preset->name, (unsigned long long)report.cycles,
            (double)report.mac_cycles / (double)report.core_cycles,
            1e-6 * (double)(report.bytes_read + report.bytes_written), tops);
-    if (array_case[index].published > 0 && !preset_name)
+    if (array_case[index].published > 0 && !run->preset)
       printf(" published=%.2f ratio=%.2f rival=\"%s\"",
              array_case[index].published, tops / array_case[index].published,
              array_case[index].rival);
@@ -187,106 +195,138 @@ static bool run_case(int index, const char *preset_name, struct diag *d) {
   for (int i = 0; i < TENSORS; i++)
     free(buffer[i].data);
   npu_result_free(&r);
-  arena_close(a);
   return good;
 }
 
-static int bench_array(int argc, char **argv) {
-  bool all = false;
-  const char *preset = NULL, *only = NULL;
-  for (int i = 1; i < argc; i++)
-    if (strcmp(argv[i], "--all") == 0)
-      all = true;
-    else if (strcmp(argv[i], "--preset") == 0 && i + 1 < argc)
-      preset = argv[++i];
-    else if (argv[i][0] != '-' && !only)
-      only = argv[i];
-    else
-      return tool_usage("bench",
-                        "array takes a case, --preset NAME and --all, "
-                        "not '%s'",
-                        argv[i]);
-  if (preset && !preset_find(preset))
-    return tool_usage("bench", "there is no preset '%s'", preset);
-  bool any = false;
+struct array_job {
+  const char *only;
+  const struct preset *preset;
+  bool all;
+};
+
+static void list_cases(struct text *out) {
+  const char *before = "";
   for (int i = 0; i < ARRAY_CASES; i++) {
-    if (only ? strcmp(only, array_case[i].name) != 0
-             : array_case[i].long_run && !all)
+    if (strcmp(array_case[i].name, before) != 0)
+      text_printf(out, "%s%s", i ? ", " : "", array_case[i].name);
+    before = array_case[i].name;
+  }
+}
+
+static bool read_case(struct tool *t, void *to, const char *word) {
+  *(const char **)to = word;
+  for (int i = 0; i < ARRAY_CASES; i++)
+    if (strcmp(word, array_case[i].name) == 0)
+      return true;
+  return tool_usage(t, "array has no case '%s'", word);
+}
+
+static bool bench_array(struct tool *t, void *to) {
+  const struct array_job *j = to;
+  for (int i = 0; i < ARRAY_CASES; i++) {
+    if (j->only ? strcmp(j->only, array_case[i].name) != 0
+                : array_case[i].long_run && !j->all)
       continue;
-    any = true;
-    struct diag d = {0};
-    if (!run_case(i, preset, &d))
-      return tool_fail(&d);
+    if (!tool_nested(t, run_case, &(struct array_run){i, j->preset}))
+      return false;
   }
-  return any ? TOOL_DONE : tool_usage("bench", "array has no case '%s'", only);
+  return true;
 }
 
-static int bench_compile(int argc, char **argv) {
-  if (argc > 1)
-    return tool_usage("bench", "compile takes no '%s'", argv[1]);
-  for (int i = 0; i < ARRAY_CASES; i++) {
-    struct arena *a = arena_open();
-    struct npu_result r;
-    struct diag d = {0};
-    double start = seconds();
-    bool good = compile(a, "npu1", &array_case[i].problem, &r, &d);
-    double time = seconds() - start;
-    if (good)
-      printf("case=%s compile_ms=%.1f xclbin_bytes=%zu txn_bytes=%zu\n",
-             array_case[i].name, time * 1e3, r.xclbin.length, r.txn.length);
-    npu_result_free(&r);
-    arena_close(a);
-    if (!good)
-      return tool_fail(&d);
-  }
-  return TOOL_DONE;
+static bool compile_case(struct tool *t, void *context) {
+  int i = *(const int *)context;
+  struct npu_result r;
+  double start = seconds();
+  bool good = compile(t, "npu1", &array_case[i].problem, &r);
+  double time = seconds() - start;
+  if (good)
+    printf("case=%s compile_ms=%.1f xclbin_bytes=%zu txn_bytes=%zu\n",
+           array_case[i].name, time * 1e3, r.xclbin.length, r.txn.length);
+  npu_result_free(&r);
+  return good;
 }
 
-static const struct {
-  const char *name;
-  int (*run)(int argc, char **argv);
-} bench[] = {{"array", bench_array},
-             {"compile", bench_compile},
-             {"core", bench_core},
-             {"kernels", bench_kernels}};
-enum { BENCHES = sizeof bench / sizeof *bench };
+static bool bench_compile(struct tool *t, void *job) {
+  (void)job;
+  for (int i = 0; i < ARRAY_CASES; i++)
+    if (!tool_nested(t, compile_case, &i))
+      return false;
+  return true;
+}
 
-static int run_bench(int argc, char **argv) {
-  if (argc > 1) {
-    for (int i = 0; i < BENCHES; i++)
-      if (strcmp(argv[1], bench[i].name) == 0)
-        return bench[i].run(argc - 1, argv + 1);
-    return tool_usage("bench", "there is no benchmark '%s'", argv[1]);
-  }
-  for (int i = 0; i < BENCHES; i++) {
-    printf("== %s\n", bench[i].name);
+/* ---- words ---- */
+
+#define AT(job, field) offsetof(struct job, field)
+
+static const struct tool_option array_options[] = {
+    {"CASE", NULL, read_case, AT(array_job, only), .help = "one of %s",
+     .list = list_cases},
+    {"--preset", "NAME", tool_preset, AT(array_job, preset),
+     .help = "instead of each case's own: %s", .list = tool_list_presets},
+    {"--all", NULL, tool_flag, AT(array_job, all),
+     .help = "the 4096-sized cases, too, which take minutes"},
+    {0},
+};
+
+static const struct tool_option core_options[] = {
+    {"ROUNDS", NULL, tool_int, AT(bench_core_job, rounds),
+     .help = "of the loop that is timed (1000000)", .low = 1,
+     .high = 100000000},
+    {0},
+};
+
+static const struct tool_option kernel_options[] = {
+    {"--all", NULL, tool_flag, AT(bench_kernels_job, all),
+     .help = "a sweep over sizes, edges, transposes and types, too"},
+    {"--svg", "FILE", tool_file_to_write, AT(bench_kernels_job, svg),
+     .help = "draws the table"},
+    {0},
+};
+
+static const struct tool_command benches[] = {
+    {.name = "array",
+     .summary = "whole products on the simulated array",
+     .intro = "Cycles, share of them in which cores multiply, bytes to and "
+              "from device memory, TOPS at the preset's clock with its launch "
+              "floor, the published result of that size, wall clock of the "
+              "simulation. A sample of the results is checked exactly.",
+     .options = array_options,
+     .job_bytes = sizeof(struct array_job),
+     .run = bench_array},
+    {.name = "compile",
+     .summary = "time from a product to all its binaries",
+     .run = bench_compile},
+    {.name = "core",
+     .summary = "bundles per second of the core simulator on one CPU core",
+     .options = core_options,
+     .job_bytes = sizeof(struct bench_core_job),
+     .run = bench_core},
+    {.name = "kernels",
+     .summary = "cycles of generated kernels from call to return on the core "
+                "simulator, the published ones, the ratio, the limit",
+     .options = kernel_options,
+     .job_bytes = sizeof(struct bench_kernels_job),
+     .run = bench_kernels},
+    {0},
+};
+
+static bool run_all(struct tool *t, void *job) {
+  (void)job;
+  for (const struct tool_command *b = benches; b->name; b++) {
+    printf("== %s\n", b->name);
     fflush(stdout);
-    char *words[] = {(char *)bench[i].name, NULL};
-    int status = bench[i].run(1, words);
-    if (status != TOOL_DONE)
-      return status;
+    if (!tool_run_action(t, b))
+      return false;
   }
-  return TOOL_DONE;
+  return true;
 }
 
 const struct tool_command tool_bench = {
-    "bench", "measured numbers beside published ones",
-    "usage: nputeir bench [array|compile|core|kernels] [arguments]\n\n"
-    "Without a name, all of them in turn.  Lines are key=value;\n"
-    "kernels prints a table.\n\n"
-    "  array [CASE] [--preset NAME] [--all]\n"
-    "      whole products on the simulated array: cycles, share of them in\n"
-    "      which cores multiply, bytes to and from device memory, TOPS at the\n"
-    "      preset's clock with its launch floor, the published result of that "
-    "size, wall clock of the\n"
-    "      simulation.  A sample of the results is checked exactly.  --all\n"
-    "      adds the 4096-sized cases, which take minutes.\n"
-    "  compile\n"
-    "      time from a product to all its binaries\n"
-    "  core\n"
-    "      bundles per second of the core simulator on one CPU core\n"
-    "  kernels [--all] [--svg FILE]\n"
-    "      cycles of generated kernels from call to return on the core\n"
-    "      simulator, the published ones, the ratio, the limit; --all adds\n"
-    "      a sweep over sizes, edges, transposes and types\n",
-    run_bench};
+    .name = "bench",
+    .summary = "measured numbers beside published ones",
+    .intro = "Without a benchmark, all of them in turn. Lines are key=value; "
+             "kernels prints a table.",
+    .actions = benches,
+    .action = "benchmark",
+    .run = run_all,
+};

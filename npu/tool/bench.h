@@ -1,8 +1,19 @@
-/* bench.h -- the benchmarks that live beside what they measure. */
+/* bench.h -- the benchmarks that live beside what they measure; their options
+ * are in bench.c. */
 #ifndef NPUTEIR_TOOL_BENCH_H
 #define NPUTEIR_TOOL_BENCH_H
 
-int bench_core(int argc, char **argv);    /* core.c */
-int bench_kernels(int argc, char **argv); /* kernel_bench.c */
+#include "tool.h"
+
+struct bench_core_job {
+  int rounds; /* 0: as many as take a second */
+};
+bool bench_core(struct tool *, void *job); /* core.c */
+
+struct bench_kernels_job {
+  bool all;
+  const char *svg; /* or NULL */
+};
+bool bench_kernels(struct tool *, void *job); /* kernel_bench.c */
 
 #endif

@@ -1,31 +1,10 @@
 /* build.c -- `nputeir map`, `design` and `build`: the middle of the road. */
 #include "job.h"
-#include "tool.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* Compiles, hands the result to `show`, prints what it gives. */
-static int run_printer(const char *command, int argc, char **argv,
-                       void (*show)(const struct npu_result *, struct text *)) {
-  struct job job;
-  if (!job_read(&job, command, argc, argv))
-    return TOOL_USAGE;
-  struct arena *a = arena_open();
-  struct npu_result r;
-  struct diag d = {0};
-  struct text out = {0};
-  bool good = job_compile(a, &job, &r, &d);
-  if (good) {
-    show(&r, &out);
-    good = tool_output(job.output, &out, &d);
-  }
-  text_free(&out);
-  npu_result_free(&r);
-  arena_close(a);
-  return good ? TOOL_DONE : tool_fail(&d);
-}
 
 static void show_map(const struct npu_result *r, struct text *t) {
   text_puts(t, "# the schedule\n");
@@ -45,11 +24,23 @@ static void show_design(const struct npu_result *r, struct text *t) {
   design_print(r->design, t);
 }
 
-static int run_map(int argc, char **argv) {
-  return run_printer("map", argc, argv, show_map);
+/* Compiles, hands the result to `show`, prints what it gives. */
+static bool run_printer(struct tool *t, struct job *job,
+                        void (*show)(const struct npu_result *,
+                                     struct text *)) {
+  struct npu_result r;
+  bool good = job_compile(t, job, &r);
+  if (good)
+    show(&r, &t->out);
+  npu_result_free(&r);
+  return good && tool_print(t, job->output);
 }
-static int run_design(int argc, char **argv) {
-  return run_printer("design", argc, argv, show_design);
+
+static bool run_map(struct tool *t, void *job) {
+  return run_printer(t, job, show_map);
+}
+static bool run_design(struct tool *t, void *job) {
+  return run_printer(t, job, show_design);
 }
 
 /* ---- build: everything into a folder ---- */
@@ -108,43 +99,66 @@ static bool write_all(const char *folder, const struct npu_result *r,
          write_part(folder, "design.txn", r->txn.data, r->txn.length, d);
 }
 
-static int run_build(int argc, char **argv) {
-  struct job job;
-  if (!job_read(&job, "build", argc, argv))
-    return TOOL_USAGE;
-  if (!job.output)
-    return tool_usage("build", "takes a folder: -o FOLDER");
-  struct arena *a = arena_open();
+static bool run_build(struct tool *t, void *to) {
+  struct job *job = to;
   struct npu_result r;
-  struct diag d = {0};
-  bool good = job_compile(a, &job, &r, &d) && write_all(job.output, &r, &d);
+  assert(job->output);
+  bool good = job_compile(t, job, &r) && write_all(job->output, &r, &t->diag);
   npu_result_free(&r);
-  arena_close(a);
-  return good ? TOOL_DONE : tool_fail(&d);
+  return good;
 }
 
+/* ---- words ---- */
+
+#define AT(field) offsetof(struct job, field)
+
+static const struct tool_option print_options[] = {
+    {"-o", "FILE", tool_file_to_write, AT(output),
+     .help = "write there (default: standard output)"},
+    {0},
+};
+
+static const struct tool_option build_options[] = {
+    {"-o", "FOLDER", tool_folder_to_write, AT(output),
+     .help = "where the files go", .flags = TOOL_NEEDED},
+    {0},
+};
+
 const struct tool_command tool_map = {
-    "map", "blocks, rounds and cores of a product, as scheduled TEIR",
-    "usage: nputeir map MxNxK|FILE.teir [options]\n\n"
-    "Prints the blocked and placed schedule, which map, design and build read\n"
-    "back, and below it what each core and column does.\n\n" JOB_TEXT
-    "  -o FILE           write there (default: standard output)\n",
-    run_map};
+    .name = "map",
+    .summary = "blocks, rounds and cores of a product, as scheduled TEIR",
+    .intro = "Prints the blocked and placed schedule, which map, design and "
+             "build read back, and below it what each core and column does.",
+    .shared = job_options,
+    .options = print_options,
+    .job_bytes = sizeof(struct job),
+    .job = &job_defaults,
+    .run = run_map,
+};
 
 const struct tool_command tool_design = {
-    "design", "buffers, locks, descriptors, routes and tasks of a product",
-    "usage: nputeir design MxNxK|FILE.teir [options]\n\n"
-    "Prints what every tile is told: buffers, locks, buffer descriptors with\n"
-    "their dimensions, stream routes, and the tasks of the shim "
-    "channels.\n\n" JOB_TEXT
-    "  -o FILE           write there (default: standard output)\n",
-    run_design};
+    .name = "design",
+    .summary = "buffers, locks, descriptors, routes and tasks of a product",
+    .intro = "Prints what every tile is told: buffers, locks, buffer "
+             "descriptors with their dimensions, stream routes, and the tasks "
+             "of the shim channels.",
+    .shared = job_options,
+    .options = print_options,
+    .job_bytes = sizeof(struct job),
+    .job = &job_defaults,
+    .run = run_design,
+};
 
 const struct tool_command tool_build = {
-    "build", "all binaries of a product into a folder",
-    "usage: nputeir build MxNxK|FILE.teir -o FOLDER [options]\n\n"
-    "Writes schedule.teir, design.txt, core.s, core.elf, design.cdo,\n"
-    "design.bif (for AMD's bootgen), design.pdi, design.xclbin, design.txn.\n"
-    "Run them with: nputeir sim FOLDER/design.xclbin FOLDER/design.txn "
-    "...\n\n" JOB_TEXT,
-    run_build};
+    .name = "build",
+    .summary = "all binaries of a product into a folder",
+    .intro = "Writes schedule.teir, design.txt, core.s, core.elf, design.cdo, "
+             "design.bif (for AMD's bootgen), design.pdi, design.xclbin, "
+             "design.txn. Run them with:\n"
+             "  nputeir sim FOLDER/design.xclbin FOLDER/design.txn ..",
+    .shared = job_options,
+    .options = build_options,
+    .job_bytes = sizeof(struct job),
+    .job = &job_defaults,
+    .run = run_build,
+};

@@ -7,18 +7,20 @@
 #include "bench.h"
 #include "tool.h"
 
-#include <stdlib.h>
+#include <assert.h>
+#include <elf.h>
 #include <string.h>
 #include <time.h>
 
 enum { MAX_WORDS = 64, PROGRAM_BYTES = 16384, WINDOW_BYTES = 65536 };
+enum { LOCKS = 64, LOCK_MAX = 63 };
 
 /* The memory and the locks around a core that is alone in the world. */
 struct board {
   struct core *core;
   uint8_t program[PROGRAM_BYTES];
   uint8_t memory[4][WINDOW_BYTES]; /* 0x40000 .. 0x7ffff */
-  int64_t lock[64];
+  int64_t lock[LOCKS];
 };
 
 static bool acquire(void *context, int lock, int value) {
@@ -64,106 +66,49 @@ struct assignment {
   const char *name;  /* left of '=' */
   const char *value; /* right of '=' */
 };
+struct assignments {
+  struct assignment one[MAX_WORDS];
+  int count;
+};
 
 struct job {
-  struct arena *arena;
-  struct diag diag;
   struct board *board;
   const char *file, *call;
-  struct assignment set[MAX_WORDS], load[MAX_WORDS], dump[MAX_WORDS],
-      lock[MAX_WORDS];
-  int set_count, load_count, dump_count, lock_count;
+  struct assignments set, load, dump, lock;
   struct asm_symbol symbol[MAX_WORDS];
   int symbol_count;
   int64_t budget;
   bool trace, strict;
 };
 
-static bool take_assignment(const char *option, char *word,
-                            struct assignment *list, int *count) {
-  char *equals = strchr(word, '=');
-  if (!equals || equals == word || !equals[1]) {
-    tool_usage("core", "%s takes two parts around '=', not '%s'", option, word);
-    return false;
-  }
-  if (*count == MAX_WORDS) {
-    tool_usage("core", "more than %d times %s", MAX_WORDS, option);
-    return false;
-  }
-  *equals = 0;
-  list[(*count)++] = (struct assignment){word, equals + 1};
-  return true;
+static bool read_assignment(struct tool *t, void *to, const char *word) {
+  struct assignments *list = to;
+  if (list->count == MAX_WORDS)
+    return tool_usage(t, "more than %d times %s", MAX_WORDS, t->option);
+  struct assignment *one = &list->one[list->count++];
+  return tool_assignment(t, word, &one->name, &one->value);
 }
 
-static bool take_define(struct job *j, char *word) {
-  struct assignment one;
-  int none = 0;
-  if (!take_assignment("--define", word, &one, &none))
-    return false;
-  if (j->symbol_count == MAX_WORDS) {
-    tool_usage("core", "more than %d symbols", MAX_WORDS);
-    return false;
-  }
+static bool read_symbol(struct tool *t, void *to, const char *word) {
+  struct job *j = to;
+  const char *value;
+  if (j->symbol_count == MAX_WORDS)
+    return tool_usage(t, "more than %d symbols", MAX_WORDS);
   struct asm_symbol *s = &j->symbol[j->symbol_count++];
-  s->name = one.name;
-  return tool_number("core", "--define", one.value, INT32_MIN, UINT32_MAX,
-                     &s->value);
+  return tool_assignment(t, word, &s->name, &value) &&
+         tool_number(t, &s->value, value);
 }
 
-static bool take_value(struct job *j, const char *option, char *value) {
-  if (strcmp(option, "--call") == 0) {
-    j->call = value;
-    return true;
-  }
-  if (strcmp(option, "--set") == 0)
-    return take_assignment(option, value, j->set, &j->set_count);
-  if (strcmp(option, "--load") == 0)
-    return take_assignment(option, value, j->load, &j->load_count);
-  if (strcmp(option, "--dump") == 0)
-    return take_assignment(option, value, j->dump, &j->dump_count);
-  if (strcmp(option, "--lock") == 0)
-    return take_assignment(option, value, j->lock, &j->lock_count);
-  if (strcmp(option, "--define") == 0)
-    return take_define(j, value);
-  return tool_number("core", option, value, 1, INT64_MAX, &j->budget);
-}
-
-static bool is_value_option(const char *word) {
-  static const char *const words[] = {"--call", "--set",    "--load",  "--dump",
-                                      "--lock", "--define", "--cycles"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strcmp(word, words[i]) == 0)
-      return true;
-  return false;
-}
-
-static bool take_words(struct job *j, int argc, char **argv) {
-  for (int i = 1; i < argc; i++) {
-    if (is_value_option(argv[i])) {
-      if (i + 1 == argc) {
-        tool_usage("core", "%s takes a value", argv[i]);
-        return false;
-      }
-      if (!take_value(j, argv[i], argv[i + 1]))
-        return false;
-      i++;
-    } else if (strcmp(argv[i], "--trace") == 0) {
-      j->trace = true;
-    } else if (strcmp(argv[i], "--strict") == 0) {
-      j->strict = true;
-    } else if (argv[i][0] == '-' && argv[i][1]) {
-      tool_usage("core", "unknown option '%s'", argv[i]);
-      return false;
-    } else if (j->file) {
-      tool_usage("core", "takes one program, '%s' is a second", argv[i]);
-      return false;
-    } else {
-      j->file = argv[i];
-    }
-  }
-  if (!j->file)
-    tool_usage("core", "takes a program: assembly text or an ELF file");
-  return j->file;
+/* ADDRESS:LENGTH=FILE */
+static bool read_dump(struct tool *t, void *to, const char *word) {
+  struct job *j = to;
+  const char *path;
+  if (!read_assignment(t, &j->dump, word))
+    return false;
+  const struct assignment *one = &j->dump.one[j->dump.count - 1];
+  if (!strchr(one->name, ':'))
+    return tool_usage(t, "--dump takes ADDRESS:LENGTH=FILE, not '%s'", word);
+  return tool_file_to_write(t, &path, one->value);
 }
 
 /* ---- the program ---- */
@@ -190,7 +135,7 @@ static const uint8_t *elf_section(const struct elf *e, uint32_t index) {
 }
 
 /* Copies what has an address into the board's memories. */
-static bool elf_place(struct job *j, const struct elf *e) {
+static bool elf_place(struct tool *t, struct job *j, const struct elf *e) {
   enum { ALLOC = 2, NOBITS = 8 };
   for (uint32_t i = 0; i < get16(e->data + 48); i++) {
     const uint8_t *s = elf_section(e, i);
@@ -201,7 +146,7 @@ static bool elf_place(struct job *j, const struct elf *e) {
     if (address < PROGRAM_BYTES && size <= PROGRAM_BYTES - address)
       to = j->board->program + address;
     if (!to)
-      return diag_error(&j->diag, loc_none(),
+      return diag_error(&t->diag, loc_none(),
                         "a section of %u bytes at 0x%x fits in no memory", size,
                         address);
     memcpy(to, e->data + get32(s + 16), size);
@@ -229,113 +174,135 @@ static bool elf_symbol(const struct elf *e, const char *name, int64_t *value) {
 
 /* Text as it is; an ELF file through its disassembly, which is text of the same
  * program. */
-static struct asm_program *read_program(struct job *j) {
+static struct asm_program *read_program(struct tool *t, const struct job *j) {
   size_t length;
-  char *data = tool_input(j->arena, j->file, &length, &j->diag);
-  if (data && length >= 4 && memcmp(data, "\177ELF", 4) == 0) {
-    struct text t = {0};
+  char *data = tool_input(t, j->file, &length);
+  if (data && length >= SELFMAG && memcmp(data, ELFMAG, SELFMAG) == 0) {
+    struct text text = {0};
     bool good =
-        asm_disassemble_elf((const uint8_t *)data, length, &t, &j->diag);
-    data = good ? arena_string(j->arena, text_string(&t)) : NULL;
-    text_free(&t);
+        asm_disassemble_elf((const uint8_t *)data, length, &text, &t->diag);
+    data = good ? arena_string(t->arena, text_string(&text)) : NULL;
+    text_free(&text);
   }
-  return data ? asm_parse(j->arena, j->file, data, &j->diag) : NULL;
+  return data ? asm_parse(t->arena, j->file, data, &t->diag) : NULL;
 }
 
 /* Links the program with the place to return to; gives its addresses. */
-static bool load_program(struct job *j, struct text *elf) {
+static bool load_program(struct tool *t, struct job *j, struct text *elf) {
   struct asm_program *program[2] = {
-      read_program(j),
-      asm_parse(j->arena, "return", return_text, &j->diag),
+      read_program(t, j),
+      asm_parse(t->arena, "return", return_text, &t->diag),
   };
   if (!program[0] || !program[1] ||
-      !asm_link(program, 2, j->symbol, j->symbol_count, elf, &j->diag))
+      !asm_link(program, 2, j->symbol, j->symbol_count, elf, &t->diag))
     return false;
   struct elf e = {(const uint8_t *)elf->data, elf->length};
-  return elf_place(j, &e);
-}
-
-/* A number, or the name of a symbol of the program. */
-static bool value_of(struct job *j, const struct elf *e, const char *word,
-                     int64_t *value) {
-  char *end;
-  *value = strtoll(word, &end, 0);
-  if (end != word && !*end)
-    return true;
-  for (int i = 0; i < j->symbol_count; i++)
-    if (strcmp(j->symbol[i].name, word) == 0) {
-      *value = j->symbol[i].value;
-      return true;
-    }
-  return elf_symbol(e, word, value) ||
-         diag_error(&j->diag, loc_none(),
-                    "'%s' is no number and no symbol of the program", word);
+  return elf_place(t, j, &e);
 }
 
 /* ---- before and after the run ---- */
 
-static bool set_registers(struct job *j, const struct elf *e) {
-  for (int i = 0; i < j->set_count; i++) {
+/* What the words of the call mean in this program. */
+struct run {
+  struct tool *tool;
+  struct job *job;
+  const struct elf *elf;
+};
+
+/* A number, or the name of a symbol of the program; `what` it is for, and the
+ * numbers that it may be. */
+static bool value_of(const struct run *r, const char *what, const char *word,
+                     int64_t low, int64_t high, int64_t *value) {
+  const struct job *j = r->job;
+  const char *at = word;
+  bool known = tool_scan_number(&at, value) && !*at;
+  for (int i = 0; i < j->symbol_count && !known; i++)
+    if (strcmp(j->symbol[i].name, word) == 0) {
+      *value = j->symbol[i].value;
+      known = true;
+    }
+  if (!known && !elf_symbol(r->elf, word, value))
+    return diag_error(&r->tool->diag, loc_none(),
+                      "%s: '%s' is neither a number of at most 64 bits nor a "
+                      "symbol of the program",
+                      what, word);
+  if (*value < low || *value > high)
+    return diag_error(&r->tool->diag, loc_none(),
+                      "%s: %lld is not in %lld to %lld", what,
+                      (long long)*value, (long long)low, (long long)high);
+  return true;
+}
+
+static bool set_registers(const struct run *r) {
+  const struct job *j = r->job;
+  for (int i = 0; i < j->set.count; i++) {
+    const struct assignment *one = &j->set.one[i];
     int64_t value;
-    if (!value_of(j, e, j->set[i].value, &value))
+    if (!value_of(r, one->name, one->value, INT32_MIN, UINT32_MAX, &value))
       return false;
-    if (!core_write_register(j->board->core, j->set[i].name, (uint32_t)value))
-      return diag_error(&j->diag, loc_none(), "there is no scalar register %s",
-                        j->set[i].name);
+    if (!core_write_register(j->board->core, one->name, (uint32_t)value))
+      return diag_error(&r->tool->diag, loc_none(),
+                        "there is no scalar register %s", one->name);
   }
-  for (int i = 0; i < j->lock_count; i++) {
+  return true;
+}
+
+/* Locks count to 63 in 6 bits, and a core reaches 64 of them. */
+static bool set_locks(const struct run *r) {
+  const struct job *j = r->job;
+  for (int i = 0; i < j->lock.count; i++) {
+    const struct assignment *one = &j->lock.one[i];
     int64_t id, value;
-    if (!value_of(j, e, j->lock[i].name, &id) ||
-        !value_of(j, e, j->lock[i].value, &value))
+    if (!value_of(r, "number of a lock", one->name, 0, LOCKS - 1, &id) ||
+        !value_of(r, "value of a lock", one->value, 0, LOCK_MAX, &value))
       return false;
-    if (id < 0 || id > 63)
-      return diag_error(&j->diag, loc_none(),
-                        "lock %lld: a core knows locks 0 to 63", (long long)id);
     j->board->lock[id] = value;
   }
   return true;
 }
 
-static bool load_memory(struct job *j, const struct elf *e) {
-  for (int i = 0; i < j->load_count; i++) {
+static uint8_t *memory_of(const struct run *r, int64_t address,
+                          int64_t length) {
+  uint8_t *at = board_bytes(r->job->board, address, (size_t)length);
+  if (!at)
+    diag_error(&r->tool->diag, loc_none(),
+               "%lld bytes at 0x%llx leave data memory, which is 0x40000 to "
+               "0x7ffff",
+               (long long)length, (long long)address);
+  return at;
+}
+
+static bool load_memory(const struct run *r) {
+  const struct job *j = r->job;
+  for (int i = 0; i < j->load.count; i++) {
+    const struct assignment *one = &j->load.one[i];
     int64_t address;
     size_t length;
-    if (!value_of(j, e, j->load[i].name, &address))
+    if (!value_of(r, "--load", one->name, 0, UINT32_MAX, &address))
       return false;
-    char *data = file_read(j->arena, j->load[i].value, &length, &j->diag);
-    if (!data)
-      return false;
-    uint8_t *to = board_bytes(j->board, address, length);
+    char *data = tool_input(r->tool, one->value, &length);
+    uint8_t *to = data ? memory_of(r, address, (int64_t)length) : NULL;
     if (!to)
-      return diag_error(&j->diag, loc_none(),
-                        "%s: %zu bytes at 0x%llx leave data memory, which is "
-                        "0x40000 to 0x7ffff",
-                        j->load[i].value, length, (long long)address);
+      return false;
     memcpy(to, data, length);
   }
   return true;
 }
 
-static bool dump_memory(struct job *j, const struct elf *e) {
-  for (int i = 0; i < j->dump_count; i++) {
-    char *colon = strchr(j->dump[i].name, ':');
+static bool dump_memory(const struct run *r) {
+  const struct job *j = r->job;
+  for (int i = 0; i < j->dump.count; i++) {
+    const struct assignment *one = &j->dump.one[i];
+    const char *colon = strchr(one->name, ':');
     int64_t address, length;
-    if (!colon)
-      return diag_error(&j->diag, loc_none(),
-                        "--dump takes ADDRESS:LENGTH=FILE, not '%s'",
-                        j->dump[i].name);
-    *colon = 0;
-    if (!value_of(j, e, j->dump[i].name, &address) ||
-        !value_of(j, e, colon + 1, &length))
+    assert(colon);
+    const char *at =
+        arena_substring(r->tool->arena, one->name, (size_t)(colon - one->name));
+    if (!value_of(r, "--dump", at, 0, UINT32_MAX, &address) ||
+        !value_of(r, "--dump", colon + 1, 0, UINT32_MAX, &length))
       return false;
-    const uint8_t *from =
-        length < 0 ? NULL : board_bytes(j->board, address, (size_t)length);
-    if (!from)
-      return diag_error(&j->diag, loc_none(),
-                        "%lld bytes at 0x%llx leave data memory, which is "
-                        "0x40000 to 0x7ffff",
-                        (long long)length, (long long)address);
-    if (!file_write(j->dump[i].value, from, (size_t)length, &j->diag))
+    const uint8_t *from = memory_of(r, address, length);
+    if (!from || !file_write(one->value, from, (size_t)length, &r->tool->diag))
       return false;
   }
   return true;
@@ -372,7 +339,7 @@ static void trace_step(struct job *j, uint32_t pc, uint64_t bundles) {
            cause[core_stalled(j->board->core)]);
 }
 
-static bool run(struct job *j, uint32_t stop) {
+static bool run(struct tool *t, struct job *j, uint32_t stop) {
   struct core *core = j->board->core;
   const struct core_counts *n = core_counts(core);
   unsigned banks;
@@ -384,17 +351,17 @@ static bool run(struct job *j, uint32_t stop) {
       trace_step(j, pc, bundles);
     int lock = core_waiting_lock(core);
     if (lock >= 0)
-      return diag_error(&j->diag, loc_none(),
+      return diag_error(&t->diag, loc_none(),
                         "the core waits at 0x%x for lock %d, which is %lld and "
                         "which nobody else releases (--lock sets it)",
                         core_pc(core), lock, (long long)j->board->lock[lock]);
     if (n->cycles >= (uint64_t)j->budget)
-      return diag_error(&j->diag, loc_none(),
+      return diag_error(&t->diag, loc_none(),
                         "not at its end after %lld cycles, at 0x%x (--cycles)",
                         (long long)j->budget, core_pc(core));
   }
   if (core_state(core) == CORE_FAILED)
-    j->diag = *core_diag(core);
+    t->diag = *core_diag(core);
   return core_state(core) != CORE_FAILED;
 }
 
@@ -417,68 +384,87 @@ static void report(const struct core *core) {
 
 /* From the called function's entry until it is back, or from the program's
  * start until `done`. */
-static bool work(struct job *j, struct text *text) {
+static bool work(struct tool *t, struct job *j, struct text *text) {
   int64_t start = 0, stop;
-  if (!load_program(j, text))
+  if (!load_program(t, j, text))
     return false;
   struct elf e = {(const uint8_t *)text->data, text->length};
-  if (j->call && !value_of(j, &e, j->call, &start))
+  const struct run r = {.tool = t, .job = j, .elf = &e};
+  if (j->call && !value_of(&r, "--call", j->call, 0, PROGRAM_BYTES - 1, &start))
     return false;
   if (!elf_symbol(&e, return_name, &stop))
-    return diag_error(&j->diag, loc_none(), "the program has no symbols");
+    return diag_error(&t->diag, loc_none(), "the program has no symbols");
   core_reset(j->board->core, (uint32_t)start);
   core_strict(j->board->core, j->strict);
   core_write_register(j->board->core, "lr", (uint32_t)stop);
-  if (!set_registers(j, &e) || !load_memory(j, &e) || !run(j, (uint32_t)stop))
+  if (!set_registers(&r) || !set_locks(&r) || !load_memory(&r) ||
+      !run(t, j, (uint32_t)stop))
     return false;
   report(j->board->core);
   /* The `done` behind the return lets stores in flight land. */
   unsigned banks;
   while (core_state(j->board->core) == CORE_RUNNING)
     core_step(j->board->core, &banks);
-  return dump_memory(j, &e);
+  return dump_memory(&r);
 }
 
-static int command(int argc, char **argv) {
-  struct job j = {.budget = 1000000000};
+static bool run_core(struct tool *t, void *job) {
+  struct job *j = job;
   struct text elf = {0};
-  if (!take_words(&j, argc, argv))
-    return TOOL_USAGE;
-  j.arena = arena_open();
-  j.board = board_open(j.arena);
-  int status = work(&j, &elf) ? TOOL_DONE : tool_fail(&j.diag);
-  core_close(j.board->core);
+  j->board = board_open(t->arena);
+  bool good = work(t, j, &elf);
+  core_close(j->board->core);
   text_free(&elf);
-  arena_close(j.arena);
-  return status;
+  return good;
 }
+
+#define AT(field) offsetof(struct job, field)
+
+static const struct tool_option options[] = {
+    {"FILE", NULL, tool_word, AT(file),
+     .help = "assembly text or an ELF object; - is standard input",
+     .flags = TOOL_NEEDED},
+    {"--call", "SYMBOL", tool_word, AT(call),
+     .help =
+         "start there; `ret lr` ends the run. Without it the run starts at the "
+         "first bundle"},
+    {"--set", "REGISTER=VALUE", read_assignment, AT(set),
+     .help = "before the start; a number or a symbol", .flags = TOOL_MANY},
+    {"--define", "NAME=VALUE", read_symbol, 0,
+     .help = "a symbol that the program refers to", .low = INT32_MIN,
+     .high = UINT32_MAX, .flags = TOOL_MANY},
+    {"--lock", "ID=VALUE", read_assignment, AT(lock),
+     .help =
+         "a lock before the start, to 0-63: ID 0-15 south, 16-31 west, 32-47 "
+         "north, 48-63 own; others are 0",
+     .flags = TOOL_MANY},
+    {"--load", "ADDRESS=FILE", read_assignment, AT(load),
+     .help = "file to data memory, 0x40000 to 0x7ffff", .flags = TOOL_MANY},
+    {"--dump", "ADDRESS:LENGTH=FILE", read_dump, 0,
+     .help = "data memory to file, after the run", .flags = TOOL_MANY},
+    {"--cycles", "N", tool_number, AT(budget),
+     .help = "give up then (1000000000)", .low = 1, .high = INT64_MAX},
+    {"--strict", NULL, tool_flag, AT(strict),
+     .help = "hazards of the schedule end the run"},
+    {"--trace", NULL, tool_flag, AT(trace),
+     .help = "a line per cycle: cycle, address, bundle or cause of the stall"},
+    {0},
+};
+
+static const struct job defaults = {.budget = 1000000000};
 
 const struct tool_command tool_core = {
-    "core",
-    "runs one program on one simulated core",
-    "nputeir core FILE [options]\n"
-    "\n"
-    "Runs FILE, assembly text or an ELF object, on one simulated core, bit "
-    "and\n"
-    "cycle exact.  It ends with `done`, or when the called function is back.\n"
-    "\n"
-    "  --call SYMBOL             start there; `ret lr` ends the run.  Without\n"
-    "                            it the run starts at the first bundle\n"
-    "  --set REGISTER=VALUE      before the start; a number or a symbol\n"
-    "  --define NAME=VALUE       a symbol that the program refers to\n"
-    "  --lock ID=VALUE           a lock before the start: 0-15 south, 16-31\n"
-    "                            west, 32-47 north, 48-63 own; others are 0\n"
-    "  --load ADDRESS=FILE       file to data memory, 0x40000 to 0x7ffff\n"
-    "  --dump ADDRESS:LENGTH=FILE  data memory to file, after the run\n"
-    "  --cycles N                give up then (1000000000)\n"
-    "  --strict                  hazards of the schedule end the run\n"
-    "  --trace                   a line per cycle: cycle, address, bundle or\n"
-    "                            cause of the stall\n"
-    "\n"
-    "Prints bundles, cycles, stall cycles by cause, multiplies, and use_SLOT,\n"
-    "the part of the bundles in which a slot held an operation, as "
-    "key=value.\n",
-    command,
+    .name = "core",
+    .summary = "run one program on one simulated core",
+    .intro = "Runs FILE on one simulated core, bit and cycle exact. It ends "
+             "with `done`, or when the called function is back.",
+    .options = options,
+    .notes = "Prints bundles, cycles, stall cycles by cause, multiplies, and "
+             "use_SLOT, the part of the bundles in which a slot held an "
+             "operation, as key=value.",
+    .job_bytes = sizeof(struct job),
+    .job = &defaults,
+    .run = run_core,
 };
 
 /* ---- the benchmark ---- */
@@ -507,19 +493,22 @@ static const char bench_text[] =
     "%s3, %s3, x1, x5, r0; vlda wh1, [p0], m0; vldb wh5, [p1], m0; "
     "vst amll8, [p2], m0; nopx; nopm\nnop\nnop\ndone\n";
 
-static bool bench_loop(const char *name, const char *multiply,
-                       const char *register_name, int config, int rounds,
-                       struct diag *d) {
-  struct arena *a = arena_open();
-  struct board *b = board_open(a);
+struct loop {
+  const char *name, *multiply, *registers;
+  int config, rounds;
+};
+
+static bool bench_loop(struct tool *t, void *context) {
+  const struct loop *l = context;
+  struct board *b = board_open(t->arena);
   struct text bytes = {0};
   char op[32];
-  snprintf(op, sizeof op, "%s %s", multiply, register_name);
+  snprintf(op, sizeof op, "%s %s", l->multiply, l->registers);
   char *text =
-      arena_printf(a, bench_text, config, rounds, op, register_name, op,
-                   register_name, op, register_name, op, register_name);
-  struct asm_program *p = asm_parse(a, "bench", text, d);
-  bool good = p && asm_bytes(p, 0, NULL, 0, &bytes, d);
+      arena_printf(t->arena, bench_text, l->config, l->rounds, op, l->registers,
+                   op, l->registers, op, l->registers, op, l->registers);
+  struct asm_program *p = asm_parse(t->arena, "bench", text, &t->diag);
+  bool good = p && asm_bytes(p, 0, NULL, 0, &bytes, &t->diag);
   unsigned banks, seed = 1;
   if (good)
     memcpy(b->program, bytes.data, bytes.length);
@@ -534,16 +523,15 @@ static bool bench_loop(const char *name, const char *multiply,
     core_step(b->core, &banks);
   double time = seconds() - start;
   if (core_state(b->core) == CORE_FAILED) {
-    *d = *core_diag(b->core);
+    t->diag = *core_diag(b->core);
     good = false;
   }
   if (good)
-    printf("loop=%s bundles=%llu seconds=%.3f bundles_per_second=%.3g\n", name,
-           (unsigned long long)core_counts(b->core)->bundles, time,
+    printf("loop=%s bundles=%llu seconds=%.3f bundles_per_second=%.3g\n",
+           l->name, (unsigned long long)core_counts(b->core)->bundles, time,
            (double)core_counts(b->core)->bundles / time);
   core_close(b->core);
   text_free(&bytes);
-  arena_close(a);
   return good;
 }
 
@@ -568,19 +556,14 @@ static void bench_multiply(const struct arith *arith, double *plain) {
          arith->name, ns, *plain / ns);
 }
 
-int bench_core(int argc, char **argv) {
-  int64_t rounds = 1000000;
-  struct diag d = {0};
-  if (argc > 2)
-    return tool_usage("bench", "core takes at most a number of rounds");
-  if (argc == 2 &&
-      !tool_number("bench", "core", argv[1], 1, 100000000, &rounds))
-    return TOOL_USAGE;
+bool bench_core(struct tool *t, void *to) {
+  const struct bench_core_job *job = to;
+  int rounds = job->rounds ? job->rounds : 1000000;
+  struct loop loop[] = {{"bf16_4x8x4", "vmac.f", "bml", 28, rounds},
+                        {"int8_4x8x8", "vmac", "cm", 776, rounds}};
   double plain = 0;
   for (int i = 0; arith_variant(i); i++)
     bench_multiply(arith_variant(i), &plain);
-  if (bench_loop("bf16_4x8x4", "vmac.f", "bml", 28, (int)rounds, &d) &&
-      bench_loop("int8_4x8x8", "vmac", "cm", 776, (int)rounds, &d))
-    return TOOL_DONE;
-  return tool_fail(&d);
+  return tool_nested(t, bench_loop, &loop[0]) &&
+         tool_nested(t, bench_loop, &loop[1]);
 }

@@ -17,14 +17,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum finding { FOUND, ABSENT, BROKEN }; /* ABSENT: the road goes without */
+enum finding { FOUND, ABSENT, MISSING, WRONG }; /* ABSENT: not needed */
 
 struct doctor {
+  struct arena *arena;
   char prefix[PATH_MAX]; /* the folder above our bin/ */
   char plugin[PATH_MAX]; /* "" while not found */
   char runtime[PATH_MAX];
   int llvm; /* major of the plugin */
-  int broken;
+  int missing, wrong;
 };
 
 static void say(struct doctor *w, enum finding f, const char *what,
@@ -32,9 +33,10 @@ static void say(struct doctor *w, enum finding f, const char *what,
 
 static void say(struct doctor *w, enum finding f, const char *what,
                 const char *format, ...) {
-  static const char *const word[] = {"ok", "absent", "MISSING"};
+  static const char *const word[] = {"ok", "absent", "MISSING", "WRONG"};
   va_list args;
-  w->broken += f == BROKEN;
+  w->missing += f == MISSING;
+  w->wrong += f == WRONG;
   printf("%-8s %-10s ", word[f], what);
   va_start(args, format);
   vprintf(format, args);
@@ -112,7 +114,7 @@ static void check_clang(struct doctor *w) {
     found = access(path, X_OK) == 0;
   }
   if (!found) {
-    say(w, BROKEN, "clang",
+    say(w, MISSING, "clang",
         "no %s; the plugin is for LLVM %d (Debian: apt-get install %s)", name,
         w->llvm, name);
     return;
@@ -126,7 +128,7 @@ static void check_plugin(struct doctor *w) {
   if (find_library(w, "libnputeir.so", w->plugin))
     say(w, FOUND, "plugin", "%s, for LLVM %d", w->plugin, w->llvm);
   else
-    say(w, BROKEN, "plugin",
+    say(w, MISSING, "plugin",
         "no libnputeir.so beside this program; configure with "
         "-DLLVM_DIR=/usr/lib/llvm-19/lib/cmake/llvm and build");
 }
@@ -179,14 +181,14 @@ static void check_simulator(struct doctor *w, void *library) {
         "a 16 x 16 x 16 product through the whole road "
         "is right");
   else
-    say(w, BROKEN, "simulator",
+    say(w, MISSING, "simulator",
         "a small product fails; NPUTEIR_TRACE=1 "
         "nputeir doctor says why");
 }
 
 static void check_runtime(struct doctor *w) {
   if (!find_library(w, "libnputeir-rt.so", w->runtime)) {
-    say(w, BROKEN, "runtime", "no libnputeir-rt.so beside this program");
+    say(w, MISSING, "runtime", "no libnputeir-rt.so beside this program");
     return;
   }
   void *library = dlopen(w->runtime, RTLD_NOW | RTLD_LOCAL);
@@ -194,7 +196,7 @@ static void check_runtime(struct doctor *w) {
   if (library)
     *(void **)&version = dlsym(library, "nputeir_version");
   if (!version) {
-    say(w, BROKEN, "runtime", "%s does not load: %s", w->runtime, dlerror());
+    say(w, MISSING, "runtime", "%s does not load: %s", w->runtime, dlerror());
     return;
   }
   say(w, FOUND, "runtime", "%s, version %s", w->runtime, version());
@@ -204,9 +206,9 @@ static void check_runtime(struct doctor *w) {
 
 /* ---- words in the environment that the runtime will read ---- */
 
-static char *environment(const char *name) {
+static char *environment(struct doctor *w, const char *name) {
   const char *text = getenv(name);
-  return text && *text ? strdup(text) : NULL;
+  return text && *text ? arena_string(w->arena, text) : NULL;
 }
 
 static void check_device(struct doctor *w, const char *device) {
@@ -218,24 +220,22 @@ static void check_device(struct doctor *w, const char *device) {
   else if (run_device_find(device, &d))
     say(w, FOUND, "device", "NPUTEIR_DEVICE=%s", device);
   else
-    say(w, d.kind == DIAG_ERROR ? BROKEN : ABSENT, "device",
+    say(w, d.kind == DIAG_ERROR ? WRONG : ABSENT, "device",
         "NPUTEIR_DEVICE=%s: %s", device, d.text);
 }
 
 static void check_options(struct doctor *w, const char *text) {
-  struct arena *a = arena_open();
   struct options options = options_default();
   struct diag d = {0};
   if (!text)
     say(w, FOUND, "options", "NPUTEIR_OPTIONS is not set");
-  else if (!options_parse(&options, a, "NPUTEIR_OPTIONS", text, &d))
-    say(w, BROKEN, "options", "%s", d.text);
+  else if (!options_parse(&options, w->arena, "NPUTEIR_OPTIONS", text, &d))
+    say(w, WRONG, "options", "%s", d.text);
   else if (options.preset && !preset_find(options.preset))
-    say(w, BROKEN, "options", "NPUTEIR_OPTIONS: there is no preset '%s'",
+    say(w, WRONG, "options", "NPUTEIR_OPTIONS: there is no preset '%s'",
         options.preset);
   else
     say(w, FOUND, "options", "NPUTEIR_OPTIONS=%s", text);
-  arena_close(a);
 }
 
 /* ---- what a real NPU needs ---- */
@@ -371,19 +371,15 @@ static bool find_prefix(struct doctor *w) {
   return true;
 }
 
-static int run(int argc, char **argv) {
-  struct doctor w = {0};
-  if (argc > 1)
-    return tool_usage("doctor", "takes no arguments, not '%s'", argv[1]);
+static bool run(struct tool *t, void *job) {
+  struct doctor w = {.arena = t->arena};
+  (void)job;
   /* copies: the check of the simulator sets its own */
-  char *device = environment("NPUTEIR_DEVICE");
-  char *options = environment("NPUTEIR_OPTIONS");
-  if (!find_prefix(&w)) {
-    fprintf(stderr, "nputeir doctor: cannot find the program's own folder\n");
-    free(device);
-    free(options);
-    return TOOL_FAILED;
-  }
+  char *device = environment(&w, "NPUTEIR_DEVICE");
+  char *options = environment(&w, "NPUTEIR_OPTIONS");
+  if (!find_prefix(&w))
+    return diag_error(&t->diag, loc_none(),
+                      "cannot find the program's own folder");
   w.llvm = plugin_major(&w);
   check_clang(&w);
   check_plugin(&w);
@@ -393,33 +389,33 @@ static int run(int argc, char **argv) {
   check_npu(&w);
   check_xrt(&w);
   check_bootgen(&w);
-  free(device);
-  free(options);
-  if (w.broken)
-    printf("\n%d thing%s missing: see MISSING above\n", w.broken,
-           w.broken == 1 ? " is" : "s are");
-  else
-    puts("\nprograms can be compiled and run on the simulated NPU");
-  return w.broken ? TOOL_FAILED : TOOL_DONE;
+  if (w.missing || w.wrong)
+    return diag_error(&t->diag, loc_none(),
+                      "%d missing, %d wrong: see above what to do", w.missing,
+                      w.wrong);
+  puts("\nprograms can be compiled and run on the simulated NPU");
+  return true;
 }
 
 const struct tool_command tool_doctor = {
     .name = "doctor",
     .summary = "what is installed, what is missing, what to do",
-    .help = "usage: nputeir doctor\n\n"
-            "Looks for what compiling and running need and prints a line for "
-            "each:\n"
-            "  ok       it is there, and where\n"
-            "  absent   it is not there; programs run without it, only not on "
-            "an NPU\n"
-            "  MISSING  without it programs cannot be compiled or simulated, "
-            "and what\n           to do\n\n"
-            "Checked are the clang that the plugin is for, the plugin, the "
-            "runtime (it\nmultiplies two small matrices on the simulator), "
-            "NPUTEIR_DEVICE and\nNPUTEIR_OPTIONS, the NPU with its driver, "
-            "device node and memory "
-            "limit, XRT, and bootgen.\n\n"
-            "Exit status 0: programs can be compiled and simulated; 1: "
-            "something is MISSING.\n",
+    .intro =
+        "Looks for what compiling and running need and prints a line for "
+        "each:\n"
+        "  ok       it is there, and where\n"
+        "  absent   it is not there; programs run without it, only not on an "
+        "NPU\n"
+        "  MISSING  without it programs cannot be compiled or simulated, and "
+        "what\n"
+        "           to do\n"
+        "  WRONG    a variable of the environment that the runtime will "
+        "refuse\n\n"
+        "Checked are the clang that the plugin is for, the plugin, the runtime "
+        "(it multiplies two small matrices on the simulator), NPUTEIR_DEVICE "
+        "and NPUTEIR_OPTIONS, the NPU with its driver, device node and memory "
+        "limit, XRT, and bootgen.",
+    .notes = "Exit status 0: programs can be compiled and simulated; 1: "
+             "something is MISSING or WRONG.",
     .run = run,
 };

@@ -4,94 +4,69 @@
 
 #include <string.h>
 
-struct words {
+struct job {
   struct teir_einsum einsum;
-  const char *sizes, *type, *output;
+  const char *sizes, *output;
   bool tree;
 };
 
-static bool read_words(struct words *w, int argc, char **argv) {
-  for (int i = 1; i < argc; i++) {
-    const char *word = argv[i];
-    const char **value = strcmp(word, "--sizes") == 0    ? &w->sizes
-                         : strcmp(word, "--type") == 0   ? &w->type
-                         : strcmp(word, "--layout") == 0 ? &w->einsum.layout
-                         : strcmp(word, "-o") == 0       ? &w->output
-                                                         : NULL;
-    if (value && i + 1 == argc)
-      return !tool_usage("einsum", "%s takes a value", word);
-    if (value)
-      *value = argv[++i];
-    else if (strcmp(word, "--tree") == 0)
-      w->tree = true;
-    else if (word[0] == '-' && word[1] != '>')
-      return !tool_usage("einsum", "there is no option '%s'", word);
-    else if (w->einsum.expression)
-      return !tool_usage("einsum", "takes one expression");
-    else
-      w->einsum.expression = word;
-  }
-  return w->einsum.expression ||
-         !tool_usage("einsum", "takes an expression such as ab,bc->ac");
-}
-
 /* "bf16", of all tensors; or "bf16,f32", of the inputs and of out. */
-static bool read_types(struct words *w, struct arena *a) {
-  w->einsum.in = w->einsum.out = DTYPE_F32;
-  if (!w->type)
-    return true;
-  const char *comma = strchr(w->type, ',');
-  size_t length = comma ? (size_t)(comma - w->type) : strlen(w->type);
-  const char *in = arena_substring(a, w->type, length);
-  if (dtype_parse(in, &w->einsum.in) &&
-      dtype_parse(comma ? comma + 1 : in, &w->einsum.out))
-    return true;
-  return !tool_usage("einsum", "--type takes a data type, or two: IN,OUT");
+static bool read_types(struct tool *t, void *job, const char *word) {
+  struct job *j = job;
+  const char *comma = strchr(word, ',');
+  size_t length = comma ? (size_t)(comma - word) : strlen(word);
+  const char *in = arena_substring(t->arena, word, length);
+  return (dtype_parse(in, &j->einsum.in) &&
+          dtype_parse(comma ? comma + 1 : in, &j->einsum.out)) ||
+         tool_usage(t, "--type takes a data type, or two: IN,OUT");
 }
 
-static bool give(struct words *w, struct arena *a, struct diag *d) {
-  struct text text = {0};
-  bool good = !w->sizes || teir_einsum_sizes(&w->einsum, w->sizes, d);
-  struct teir *t = good ? teir_from_einsum(a, &w->einsum, d) : NULL;
-  if (t && w->tree)
-    teir_print_tree(t, &text);
-  else if (t)
-    teir_print(t, &text);
-  good = t && tool_output(w->output, &text, d);
-  text_free(&text);
-  return good;
+static bool run(struct tool *t, void *job) {
+  struct job *j = job;
+  if (j->sizes && !teir_einsum_sizes(&j->einsum, j->sizes, &t->diag))
+    return false;
+  struct teir *program = teir_from_einsum(t->arena, &j->einsum, &t->diag);
+  if (!program)
+    return false;
+  (j->tree ? teir_print_tree : teir_print)(program, &t->out);
+  return tool_print(t, j->output);
 }
 
-static int run(int argc, char **argv) {
-  struct words w = {0};
-  struct arena *a = arena_open();
-  struct diag d = {0};
-  int status = TOOL_USAGE;
-  if (read_words(&w, argc, argv) && read_types(&w, a))
-    status = give(&w, a, &d) ? TOOL_DONE : tool_fail(&d);
-  arena_close(a);
-  return status;
-}
+#define AT(field) offsetof(struct job, field)
+
+static const struct tool_option options[] = {
+    {"EXPRESSION", NULL, tool_word, AT(einsum.expression),
+     .help = "as 'trus,pqtu->pqrs': a letter per dimension, the slowest moving "
+             "first; "
+             "letters that the output lacks are summed over. More than two "
+             "operands "
+             "become contractions of two in a good order.",
+     .flags = TOOL_NEEDED},
+    {"--sizes", "t=8,r=32", tool_word, AT(sizes),
+     .help = "extent of every letter"},
+    {"--type", "T[,OUT]", read_types, 0,
+     .help = "data type of the inputs and of the output (f32)"},
+    {"--layout", "ORDER", tool_word, AT(einsum.layout),
+     .help =
+         "memory order of every tensor's dimensions, in the expression's form; "
+         "default: as the expression"},
+    {"--tree", NULL, tool_flag, AT(tree),
+     .help = "print the schedule tree only"},
+    {"-o", "FILE", tool_file_to_write, AT(output),
+     .help = "write there (default: standard output)"},
+    {0},
+};
+
+static const struct job defaults = {.einsum.in = DTYPE_F32,
+                                    .einsum.out = DTYPE_F32};
 
 const struct tool_command tool_einsum = {
     .name = "einsum",
     .summary = "the untiled TEIR of an einsum expression",
-    .help =
-        "usage: nputeir einsum EXPRESSION --sizes L=N[,L=N ..] [options]\n"
-        "\n"
-        "  EXPRESSION        as 'trus,pqtu->pqrs': a letter per dimension, "
-        "the\n"
-        "                    slowest moving first; letters that the output\n"
-        "                    lacks are summed over.  More than two operands\n"
-        "                    become contractions of two in a good order.\n"
-        "  --sizes t=8,r=32  extent of every letter\n"
-        "  --type T[,OUT]    data type of the inputs and of the output (f32)\n"
-        "  --layout ORDER    memory order of every tensor's dimensions, in "
-        "the\n"
-        "                    expression's form; default: as the expression\n"
-        "  --tree            print the schedule tree only\n"
-        "  -o FILE           write there instead of standard output\n"
-        "\n"
-        "The program is printed in the .teir form; see: nputeir help teir\n",
+    .usage = "EXPRESSION --sizes L=N[,L=N ..] [options]",
+    .options = options,
+    .notes = "The program is printed in the .teir form; see: nputeir help teir",
+    .job_bytes = sizeof(struct job),
+    .job = &defaults,
     .run = run,
 };

@@ -3,21 +3,18 @@
 #include "kernel_check.h"
 #include "tool.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum primitive { GEMM, ZERO, COPY, ADD, PRIMITIVES };
-static const char *const primitive_name[PRIMITIVES] = {"gemm", "zero", "copy",
-                                                       "add"};
+enum primitive { GEMM, ZERO, COPY, ADD };
 
 struct job {
   enum primitive primitive;
-  const char *name;
+  const char *name; /* of the function; NULL: the primitive's */
   struct kernel_gemm gemm;
   struct kernel_steps steps; /* count 0: none */
   struct kernel_copy copy;
   enum dtype type; /* of add */
-  int64_t bytes;   /* of zero and add */
+  int bytes;       /* of zero and add */
   bool report, check;
   const char *output;
 };
@@ -51,23 +48,17 @@ static int find_name(const char *const *name, int count, const char *word,
   return -1;
 }
 
-static bool take_types(struct job *j, const char *word) {
-  enum dtype *type[] = {&j->gemm.in0, &j->gemm.in1, &j->gemm.out};
+/* A,B,C */
+static bool read_types(struct tool *t, void *to, const char *word) {
+  struct kernel_gemm *g = to;
+  enum dtype *type[] = {&g->in0, &g->in1, &g->out};
   const char *at = word;
   for (int i = 0; i < 3; i++) {
-    char name[16];
     size_t length = strcspn(at, ",");
-    if (length < sizeof name) {
-      memcpy(name, at, length);
-      name[length] = 0;
-    }
-    if (length >= sizeof name || !dtype_parse(name, type[i]) ||
-        at[length] != (i < 2 ? ',' : 0)) {
-      tool_usage("kernel",
-                 "--types takes three types such as bf16,bf16,f32, not '%s'",
-                 word);
-      return false;
-    }
+    const char *name = arena_substring(t->arena, at, length);
+    if (!dtype_parse(name, type[i]) || at[length] != (i < 2 ? ',' : 0))
+      return tool_usage(
+          t, "--types takes three types such as bf16,bf16,f32, not '%s'", word);
     at += length + 1;
   }
   return true;
@@ -81,262 +72,96 @@ static int find_mode(const char *const *name, int count, const char *word,
   return find_name(name, count, word, length);
 }
 
-/* srs=SHIFT,ROUNDING,SATURATION; what is left out keeps its default. */
-static bool take_srs(struct job *j, const char *word) {
-  char number[16];
+/* SHIFT,ROUNDING,SATURATION; what is left out keeps its default. */
+static bool read_srs(struct tool *t, struct kernel_gemm *g, const char *word) {
+  const char *at = word;
   int64_t shift;
-  size_t length = strcspn(word, ",");
-  if (length >= sizeof number) {
-    tool_usage("kernel", "--out srs: '%s' is no shift", word);
-    return false;
-  }
-  memcpy(number, word, length);
-  number[length] = 0;
-  if (!tool_number("kernel", "--out srs=", number, 0, 31, &shift))
-    return false;
-  j->gemm.shift = (int)shift;
-  const char *at = word + length;
+  if (!tool_scan_number(&at, &shift) || shift < 0 || shift > 31 ||
+      (*at && *at != ','))
+    return tool_usage(t, "--out srs takes a shift from 0 to 31, not '%s'",
+                      word);
+  g->shift = (int)shift;
   if (*at) {
-    length = strcspn(++at, ",");
+    size_t length = strcspn(++at, ",");
     int i = find_mode(rounding_name, KERNEL_ROUNDINGS, at, length);
-    if (i < 0) {
-      tool_usage("kernel", "--out: there is no rounding '%.*s'", (int)length,
-                 at);
-      return false;
-    }
-    j->gemm.rounding = i;
+    if (i < 0)
+      return tool_usage(t, "--out: there is no rounding '%.*s'", (int)length,
+                        at);
+    g->rounding = i;
     at += length;
   }
   if (*at) {
-    int i =
-        find_mode(saturation_name, KERNEL_SATURATIONS, at + 1, strlen(at + 1));
-    if (i < 0) {
-      tool_usage("kernel", "--out: there is no saturation '%s'", at + 1);
-      return false;
-    }
-    j->gemm.saturation = i;
+    at++;
+    int i = find_mode(saturation_name, KERNEL_SATURATIONS, at, strlen(at));
+    if (i < 0)
+      return tool_usage(t, "--out: there is no saturation '%s'", at);
+    g->saturation = i;
   }
   return true;
 }
 
-static bool take_out(struct job *j, const char *word) {
-  bool narrow_int = false;
+static bool read_out(struct tool *t, void *to, const char *word) {
+  struct kernel_gemm *g = to;
   if (strncmp(word, "srs=", 4) == 0) {
-    narrow_int = true;
-    if (!take_srs(j, word + 4))
+    if (!read_srs(t, g, word + 4))
       return false;
-  } else if (strcmp(word, "conv") == 0) {
-    j->gemm.out = DTYPE_BF16;
-  } else if (strcmp(word, "store") != 0) {
-    tool_usage("kernel",
-               "--out takes store, conv or srs=SHIFT[,ROUNDING[,SATURATION]], "
-               "not '%s'",
-               word);
-    return false;
-  }
-  if (narrow_int && dtype_kind(j->gemm.out) == DTYPE_FLOAT) {
-    tool_usage("kernel", "--out srs is for integer results; give --types "
+    return dtype_kind(g->out) != DTYPE_FLOAT ||
+           tool_usage(t, "--out srs is for integer results; give --types "
                          "first");
-    return false;
   }
+  if (strcmp(word, "conv") == 0)
+    g->out = DTYPE_BF16;
+  else if (strcmp(word, "store") != 0)
+    return tool_usage(t,
+                      "--out takes store, conv or "
+                      "srs=SHIFT[,ROUNDING[,SATURATION]], not '%s'",
+                      word);
   return true;
 }
 
-static bool take_init(struct job *j, const char *word) {
-  j->gemm.zero = strcmp(word, "zero") == 0;
-  if (j->gemm.zero || strcmp(word, "load") == 0)
-    return true;
-  tool_usage("kernel", "--init takes load or zero, not '%s'", word);
-  return false;
+static bool read_init(struct tool *t, void *to, const char *word) {
+  bool *zero = to;
+  *zero = strcmp(word, "zero") == 0;
+  return *zero || strcmp(word, "load") == 0 ||
+         tool_usage(t, "--init takes load or zero, not '%s'", word);
 }
 
-static bool take_name(struct job *j, const char *word) {
-  struct arena *a = arena_open();
+static bool read_name(struct tool *t, void *to, const char *word) {
   struct scan s = scan_open("--name", word);
-  const char *name = scan_name(&s, a);
-  bool ok = name && strlen(name) == strlen(word);
-  arena_close(a);
-  if (ok)
-    j->name = word;
-  else
-    tool_usage("kernel", "--name: '%s' is no name", word);
-  return ok;
-}
-
-static bool take_extent(const char *option, const char *word, int *value) {
-  int64_t v;
-  if (!tool_number("kernel", option, word, 1, 65536, &v))
-    return false;
-  *value = (int)v;
-  return true;
-}
-
-static bool take_type(const char *word, enum dtype *type) {
-  return dtype_parse(word, type) ||
-         (tool_usage("kernel", "--type: there is no type '%s'", word), false);
+  const char *name = scan_name(&s, t->arena);
+  *(const char **)to = word;
+  return (name && strlen(name) == strlen(word)) ||
+         tool_usage(t, "--name: '%s' is no name", word);
 }
 
 /* RxC */
-static bool take_block(struct job *j, const char *word) {
-  char *end;
-  long rows = strtol(word, &end, 10), columns = 0;
-  if (*end == 'x')
-    columns = strtol(end + 1, &end, 10);
-  if (!*end && rows > 0 && rows <= 64 && columns > 0 && columns <= 64) {
-    j->copy.block_rows = (int)rows;
-    j->copy.block_columns = (int)columns;
-    return true;
-  }
-  tool_usage("kernel", "--block takes ROWSxCOLUMNS, not '%s'", word);
-  return false;
+static bool read_block(struct tool *t, void *to, const char *word) {
+  struct kernel_copy *copy = to;
+  const char *at = word;
+  int64_t rows, columns;
+  if (!tool_scan_number(&at, &rows) || *at++ != 'x' ||
+      !tool_scan_number(&at, &columns) || *at || rows < 1 || rows > 64 ||
+      columns < 1 || columns > 64)
+    return tool_usage(t, "--block takes ROWSxCOLUMNS, not '%s'", word);
+  copy->block_rows = (int)rows;
+  copy->block_columns = (int)columns;
+  return true;
 }
 
 /* COUNT[,GROUP] */
-static bool take_steps(struct job *j, const char *word) {
-  char *end;
-  long count = strtol(word, &end, 10), group = 1;
-  if (*end == ',')
-    group = strtol(end + 1, &end, 10);
-  if (!*end && count > 0 && count <= 65536 && (group == 1 || group == 2)) {
-    j->steps = check_steps((int)count, (int)group);
-    return true;
+static bool read_steps(struct tool *t, void *to, const char *word) {
+  struct kernel_steps *steps = to;
+  const char *at = word;
+  int64_t count, group = 1;
+  bool good = tool_scan_number(&at, &count);
+  if (good && *at == ',') {
+    at++;
+    good = tool_scan_number(&at, &group);
   }
-  tool_usage("kernel", "--steps takes COUNT[,1|,2], not '%s'", word);
-  return false;
-}
-
-static bool gemm_value(struct job *j, const char *option, const char *word,
-                       bool *known) {
-  struct kernel_gemm *g = &j->gemm;
-  if (strcmp(option, "--m") == 0)
-    return take_extent(option, word, &g->m);
-  if (strcmp(option, "--k") == 0)
-    return take_extent(option, word, &g->k);
-  if (strcmp(option, "--n") == 0)
-    return take_extent(option, word, &g->n);
-  if (strcmp(option, "--types") == 0)
-    return take_types(j, word);
-  if (strcmp(option, "--init") == 0)
-    return take_init(j, word);
-  if (strcmp(option, "--out") == 0)
-    return take_out(j, word);
-  if (strcmp(option, "--steps") == 0)
-    return take_steps(j, word);
-  return *known = false;
-}
-
-static bool copy_value(struct job *j, const char *option, const char *word,
-                       bool *known) {
-  if (strcmp(option, "--rows") == 0)
-    return take_extent(option, word, &j->copy.rows);
-  if (strcmp(option, "--columns") == 0)
-    return take_extent(option, word, &j->copy.columns);
-  if (strcmp(option, "--block") == 0)
-    return take_block(j, word);
-  if (strcmp(option, "--type") == 0)
-    return take_type(word, &j->copy.type);
-  return *known = false;
-}
-
-/* Options with a value; false with *known false if it is none of them. */
-static bool take_value(struct job *j, const char *option, const char *word,
-                       bool *known) {
-  *known = true;
-  if (strcmp(option, "-o") == 0) {
-    j->output = word;
-    return true;
-  }
-  if (strcmp(option, "--name") == 0)
-    return take_name(j, word);
-  if (j->primitive == GEMM)
-    return gemm_value(j, option, word, known);
-  if (j->primitive == COPY)
-    return copy_value(j, option, word, known);
-  if (strcmp(option, "--bytes") == 0)
-    return tool_number("kernel", option, word, 1, CHECK_MEMORY_BYTES,
-                       &j->bytes);
-  if (j->primitive == ADD && strcmp(option, "--type") == 0)
-    return take_type(word, &j->type);
-  return *known = false;
-}
-
-static bool take_flag(struct job *j, const char *option) {
-  const struct {
-    const char *option;
-    bool *flag;
-    enum primitive of; /* PRIMITIVES: of all */
-  } flag[] = {{"--ta", &j->gemm.ta, GEMM},
-              {"--tb", &j->gemm.tb, GEMM},
-              {"--tc", &j->gemm.tc, GEMM},
-              {"--tall", &j->gemm.tall, GEMM},
-              {"--yield", &j->gemm.yields, GEMM},
-              {"--relu", &j->gemm.relu, GEMM},
-              {"--transpose", &j->copy.transpose, COPY},
-              {"--relu", &j->copy.relu, COPY},
-              {"--report", &j->report, PRIMITIVES},
-              {"--check", &j->check, PRIMITIVES}};
-  for (size_t i = 0; i < sizeof flag / sizeof *flag; i++)
-    if (strcmp(option, flag[i].option) == 0 &&
-        (flag[i].of == j->primitive || flag[i].of == PRIMITIVES)) {
-      *flag[i].flag = true;
-      return true;
-    }
-  return false;
-}
-
-/* What the primitive cannot do without. */
-static bool is_complete(const struct job *j) {
-  const char *missing = NULL;
-  switch (j->primitive) {
-  case GEMM:
-    if (!j->gemm.m || !j->gemm.k || !j->gemm.n)
-      missing = "--m, --k and --n";
-    break;
-  case COPY:
-    if (!j->copy.rows || !j->copy.columns || !j->copy.block_rows)
-      missing = "--rows, --columns and --block";
-    break;
-  case ZERO:
-  case ADD:
-    if (!j->bytes)
-      missing = "--bytes";
-    break;
-  case PRIMITIVES:
-    break;
-  }
-  if (missing)
-    tool_usage("kernel", "%s needs %s", primitive_name[j->primitive], missing);
-  return !missing;
-}
-
-static bool read_words(struct job *j, int argc, char **argv) {
-  int primitive = argc < 2 ? -1
-                           : find_name(primitive_name, PRIMITIVES, argv[1],
-                                       strlen(argv[1]));
-  if (primitive < 0) {
-    tool_usage("kernel",
-               argc < 2 ? "which primitive: gemm, zero, copy or add%s"
-                        : "there is no primitive '%s'",
-               argc < 2 ? "" : argv[1]);
-    return false;
-  }
-  j->primitive = (enum primitive)primitive;
-  j->name = argv[1];
-  for (int i = 2; i < argc; i++) {
-    bool known = true;
-    if (take_flag(j, argv[i]))
-      continue;
-    if (i + 1 < argc && take_value(j, argv[i], argv[i + 1], &known)) {
-      i++;
-      continue;
-    }
-    if (i + 1 == argc || !known)
-      tool_usage("kernel", "'%s' is no option of %s, or lacks its value",
-                 argv[i], argv[1]);
-    return false;
-  }
-  j->gemm.name = j->copy.name = j->name;
-  return is_complete(j);
+  if (!good || *at || count < 1 || count > 65536 || group < 1 || group > 2)
+    return tool_usage(t, "--steps takes COUNT[,1|,2], not '%s'", word);
+  *steps = check_steps((int)count, (int)group);
+  return true;
 }
 
 /* ---- the report ---- */
@@ -475,9 +300,10 @@ static void fill_small(uint8_t *memory, enum dtype type) {
 }
 
 /* Primitives that go through memory once, from one place to another. */
-static bool run_eltwise(const struct job *j, const struct asm_program *p,
-                        struct check_outcome *o, struct diag *d) {
-  struct arena *a = arena_open();
+static bool run_eltwise(struct tool *t, const struct job *j,
+                        const struct asm_program *p, struct check_outcome *o) {
+  struct arena *a = t->arena;
+  struct diag *d = &t->diag;
   uint8_t *memory = arena_array(a, CHECK_MEMORY_BYTES, 1);
   bool copy = j->primitive == COPY, zero = j->primitive == ZERO;
   fill_small(memory, copy ? j->copy.type : zero ? DTYPE_I8 : j->type);
@@ -503,7 +329,6 @@ static bool run_eltwise(const struct job *j, const struct asm_program *p,
   if (o->wrong)
     snprintf(o->first, sizeof o->first, "%lld bytes are wrong",
              (long long)o->wrong);
-  arena_close(a);
   return ok;
 }
 
@@ -512,13 +337,13 @@ static const struct kernel_steps *steps_of(const struct job *j) {
 }
 
 /* The exact reference on three kinds of data. */
-static bool run_gemm(const struct job *j, const struct asm_program *p,
-                     struct check_outcome *o, struct diag *d) {
+static bool run_gemm(struct tool *t, const struct job *j,
+                     const struct asm_program *p, struct check_outcome *o) {
   int kinds = !j->check ? 1 : j->gemm.relu ? CHECK_SPECIAL : CHECK_SPECIAL + 1;
   double error = 0; /* of random data; later ones have none */
   for (int data = 0; data < kinds && !o->wrong; data++) {
     if (!check_gemm(&j->gemm, steps_of(j), p, (enum check_data)data, 1 + data,
-                    o, d))
+                    o, &t->diag))
       return false;
     error = o->error > error ? o->error : error;
   }
@@ -526,137 +351,211 @@ static bool run_gemm(const struct job *j, const struct asm_program *p,
   return true;
 }
 
-static struct asm_program *generate(struct arena *a, const struct job *j,
-                                    struct diag *d) {
+static struct asm_program *generate(struct tool *t, const struct job *j) {
   switch (j->primitive) {
   case GEMM:
-    return kernel_gemm_steps(a, &j->gemm, steps_of(j), d);
+    return kernel_gemm_steps(t->arena, &j->gemm, steps_of(j), &t->diag);
   case ZERO:
-    return kernel_zero(a, j->name, (int)j->bytes, d);
+    return kernel_zero(t->arena, j->name, j->bytes, &t->diag);
   case COPY:
-    return kernel_copy(a, &j->copy, d);
+    return kernel_copy(t->arena, &j->copy, &t->diag);
   case ADD:
-    return kernel_add(a, j->name, j->type, (int)j->bytes, d);
-  case PRIMITIVES:
-    break;
+    return kernel_add(t->arena, j->name, j->type, j->bytes, &t->diag);
   }
   return NULL;
 }
 
-static bool print_assembly(const struct job *j, const struct asm_program *p,
-                           struct diag *d) {
-  struct text text = {0};
-  asm_print(p, &text);
-  bool ok = tool_output(j->output, &text, d);
-  text_free(&text);
-  return ok;
-}
-
-static bool run_and_report(const struct job *j, const struct asm_program *p,
-                           struct diag *d) {
+static bool run_and_report(struct tool *t, const struct job *j,
+                           const struct asm_program *p) {
   struct check_outcome o = {0};
-  struct text text = {0};
   uint32_t at[3] = {0};
-  if (!(j->primitive == GEMM ? run_gemm : run_eltwise)(j, p, &o, d))
+  if (!(j->primitive == GEMM ? run_gemm : run_eltwise)(t, j, p, &o))
     return false;
   if (j->primitive == GEMM)
     check_place(&j->gemm, at);
   if (j->report)
-    print_report(&text, j, p, &o, at);
+    print_report(&t->out, j, p, &o, at);
   if (j->check)
-    text_printf(&text, "check=%s\n", o.wrong ? "wrong" : "exact");
-  bool ok = tool_output(NULL, &text, d);
+    text_printf(&t->out, "check=%s\n", o.wrong ? "wrong" : "exact");
+  if (!tool_print(t, NULL))
+    return false;
+  return !j->check || !o.wrong ||
+         diag_error(&t->diag, loc_none(), "kernel %s: %s", j->name, o.first);
+}
+
+static bool print_assembly(struct tool *t, const struct job *j,
+                           const struct asm_program *p) {
+  struct text text = {0};
+  asm_print(p, &text);
+  bool ok = tool_output(t, j->output, &text);
   text_free(&text);
-  return ok && (!j->check || !o.wrong ||
-                diag_error(d, loc_none(), "kernel %s: %s", j->name, o.first));
+  return ok;
 }
 
-static int run_job(struct arena *a, const struct job *j, struct diag *d) {
-  struct asm_program *p = generate(a, j, d);
+static bool run_primitive(struct tool *t, struct job *j, enum primitive which,
+                          const char *name) {
   bool runs = j->report || j->check;
-  bool ok = p && (!(j->output || !runs) || print_assembly(j, p, d)) &&
-            (!runs || run_and_report(j, p, d));
-  return ok ? TOOL_DONE : tool_fail(d);
+  j->primitive = which;
+  j->name = j->name ? j->name : name;
+  j->gemm.name = j->copy.name = j->name;
+  struct asm_program *p = generate(t, j);
+  return p && ((runs && !j->output) || print_assembly(t, j, p)) &&
+         (!runs || run_and_report(t, j, p));
 }
 
-static int kernel(int argc, char **argv) {
-  struct job j = {
-      .gemm = {.in0 = DTYPE_BF16, .in1 = DTYPE_BF16, .out = DTYPE_F32}};
-  struct diag d = {0};
-  if (!read_words(&j, argc, argv))
-    return TOOL_USAGE;
-  struct arena *a = arena_open();
-  int status = run_job(a, &j, &d);
-  arena_close(a);
-  return status;
+static bool run_gemm_job(struct tool *t, void *job) {
+  return run_primitive(t, job, GEMM, "gemm");
 }
+static bool run_zero_job(struct tool *t, void *job) {
+  return run_primitive(t, job, ZERO, "zero");
+}
+static bool run_copy_job(struct tool *t, void *job) {
+  return run_primitive(t, job, COPY, "copy");
+}
+static bool run_add_job(struct tool *t, void *job) {
+  return run_primitive(t, job, ADD, "add");
+}
+
+/* ---- the tables ---- */
+
+enum { EXTENT_MAX = 65536 };
+
+#define AT(field) offsetof(struct job, field)
+#define EXTENT .low = 1, .high = EXTENT_MAX, .flags = TOOL_NEEDED
+
+static void list_names(const char *const *name, int count, struct text *out) {
+  for (int i = 0; i < count; i++)
+    text_printf(out, "%s%s%s", i ? ", " : "", name[i], i ? "" : " (default)");
+}
+
+static void list_modes(struct text *out) {
+  text_puts(out, "ROUNDING: ");
+  list_names(rounding_name, KERNEL_ROUNDINGS, out);
+  text_puts(out, "; SATURATION: ");
+  list_names(saturation_name, KERNEL_SATURATIONS, out);
+}
+
+static const struct tool_option gemm_options[] = {
+    {"--m", "M", tool_int, AT(gemm.m), .help = "rows of A and C", EXTENT},
+    {"--k", "K", tool_int, AT(gemm.k), .help = "columns of A, rows of B",
+     EXTENT},
+    {"--n", "N", tool_int, AT(gemm.n), .help = "columns of B and C", EXTENT},
+    {"--types", "A,B,C", read_types, AT(gemm),
+     .help =
+         "bf16,bf16,f32 (default); bf16,bf16,bf16; i8 or u8 inputs with i32, "
+         "i16, "
+         "i8 or u8 results; i16,i8 with i32 or i16; i16,i16 with i64, i32 or "
+         "i16; "
+         "f32,f32,f32: A and B are their bf16 high halves with the low halves "
+         "behind, and C += Ah Bh + Ah Bl + Al Bh"},
+    {"--ta", NULL, tool_flag, AT(gemm.ta),
+     .help = "inside A's small blocks the elements are transposed: [S][R]"},
+    {"--tb", NULL, tool_flag, AT(gemm.tb), .help = "inside B's: [T][S]"},
+    {"--tc", NULL, tool_flag, AT(gemm.tc), .help = "inside C's: [T][R]"},
+    {"--tall", NULL, tool_flag, AT(gemm.tall),
+     .help = "A's bank is read in every cycle, B's in every second; else the "
+             "reverse"},
+    {"--yield", NULL, tool_flag, AT(gemm.yields),
+     .help = "the banks of C and of the input that is read less are left to a "
+             "DMA in every fourth cycle"},
+    {"--init", "load|zero", read_init, AT(gemm.zero),
+     .help = "C += A * B (default) or C = A * B"},
+    {"--out", "HOW", read_out, AT(gemm),
+     .help = "store: C has the accumulators' type; conv: C is bf16; "
+             "srs=SHIFT[,ROUNDING[,SATURATION]]: C, an integer narrower than "
+             "the sum, "
+             "is sum >> SHIFT; %s; or their numbers in these lists, from 0",
+     .list = list_modes},
+    {"--relu", NULL, tool_flag, AT(gemm.relu),
+     .help = "results below zero are stored as zero"},
+    {"--steps", "COUNT[,GROUP]", read_steps, AT(steps),
+     .help =
+         "COUNT blocks of K in one function, from rings of two buffers that it "
+         "acquires and releases; GROUP blocks of A (1 or 2) per block of B"},
+    {0},
+};
+
+static const struct tool_option zero_options[] = {
+    {"--bytes", "N", tool_int, AT(bytes), .help = "to clear", .low = 1,
+     .high = CHECK_MEMORY_BYTES, .flags = TOOL_NEEDED},
+    {0},
+};
+
+static const struct tool_option copy_options[] = {
+    {"--rows", "N", tool_int, AT(copy.rows), .help = "of the matrix", EXTENT},
+    {"--columns", "N", tool_int, AT(copy.columns), .help = "of the matrix",
+     EXTENT},
+    {"--block", "RxC", read_block, AT(copy),
+     .help = "elements in a small block; 32 or 64 bytes", .flags = TOOL_NEEDED},
+    {"--type", "T", tool_type, AT(copy.type),
+     .help = "of elements, bf16 (default)"},
+    {"--transpose", NULL, tool_flag, AT(copy.transpose),
+     .help = "to [columns/C][rows/R][C][R], else to the same"},
+    {"--relu", NULL, tool_flag, AT(copy.relu),
+     .help = "elements below zero become zero"},
+    {0},
+};
+
+static const struct tool_option add_options[] = {
+    {"--bytes", "N", tool_int, AT(bytes), .help = "of each operand", .low = 1,
+     .high = CHECK_MEMORY_BYTES, .flags = TOOL_NEEDED},
+    {"--type", "T", tool_type, AT(type),
+     .help = "bf16 (default), f32, or an integer of up to 32 bits"},
+    {0},
+};
+
+static const struct tool_option common_options[] = {
+    {"--name", "NAME", read_name, AT(name), .help = "of the function"},
+    {"--report", NULL, tool_flag, AT(report),
+     .help = "figures as key=value lines, measured on the simulated core with "
+             "A, B and "
+             "C in banks of their own where they fit"},
+    {"--check", NULL, tool_flag, AT(check),
+     .help = "compares with the exact reference: random data, extremes, "
+             "infinities; "
+             "exit status 1 if anything differs"},
+    {"-o", "FILE", tool_file_to_write, AT(output),
+     .help = "assembly to FILE (with --report and --check it is left out "
+             "otherwise)"},
+    {0},
+};
+
+static const struct tool_command primitives[] = {
+    {.name = "gemm",
+     .summary = "C += A * B for one block in tile memory (p0 = A, p1 = B, "
+                "p2 = C)",
+     .intro = "Blocks lie in small blocks of the multiplier's shape R x S x T "
+              "(bf16 4x8x4, int8 4x8x8, int16 x int8 4x4x8, int16 4x4x4), row "
+              "by row:\n"
+              "  A [m/R][k/S][R][S]   B [k/S][n/T][S][T]   C [m/R][n/T][R][T]",
+     .options = gemm_options,
+     .run = run_gemm_job},
+    {.name = "zero",
+     .summary = "clears memory from p0 on",
+     .options = zero_options,
+     .run = run_zero_job},
+    {.name = "copy",
+     .summary = "moves a matrix in small blocks, [rows/R][columns/C][R][C], "
+                "from p0 to p1",
+     .options = copy_options,
+     .run = run_copy_job},
+    {.name = "add",
+     .summary = "stores p0[i] + p1[i] to p2",
+     .options = add_options,
+     .run = run_add_job},
+    {0},
+};
+
+static const struct job defaults = {
+    .gemm = {.in0 = DTYPE_BF16, .in1 = DTYPE_BF16, .out = DTYPE_F32}};
 
 const struct tool_command tool_kernel = {
     .name = "kernel",
     .summary = "the code of one core for one primitive, and its figures",
-    .help =
-        "usage: nputeir kernel gemm --m M --k K --n N [options]\n"
-        "       nputeir kernel zero --bytes N [options]\n"
-        "       nputeir kernel copy --rows N --columns N --block RxC "
-        "[options]\n"
-        "       nputeir kernel add --bytes N [options]\n\n"
-        "Prints AIE-ML assembly: a function that returns through lr.  gemm "
-        "computes\nC += A * B for one block in tile memory (p0 = A, p1 = B, p2 "
-        "= C); zero clears\nmemory from p0 on; copy moves a matrix in small "
-        "blocks from p0 to p1; add stores\np0[i] + p1[i] to p2.\n\n"
-        "gemm:\n"
-        "Blocks lie in small blocks of the multiplier's shape R x S x T "
-        "(bf16 4x8x4, int8\n4x8x8, int16 x int8 4x4x8, int16 4x4x4), row by "
-        "row:\n"
-        "  A [m/R][k/S][R][S]   B [k/S][n/T][S][T]   C [m/R][n/T][R][T]\n\n"
-        "  --types A,B,C      bf16,bf16,f32 (default); bf16,bf16,bf16; i8 or "
-        "u8 inputs with\n                     i32, i16, i8 or u8 results; "
-        "i16,i8 with i32 or i16; i16,i16\n                     with i64, i32 "
-        "or "
-        "i16; f32,f32,f32: A and B are their bf16 high halves\n"
-        "                     with the low halves behind, and C += Ah Bh + Ah "
-        "Bl + Al Bh\n"
-        "  --ta --tb --tc     inside A's, B's or C's small blocks the elements "
-        "are transposed:\n                     [S][R], [T][S], [T][R]\n"
-        "  --tall             A's bank is read in every cycle, B's in every "
-        "second; else the reverse\n"
-        "  --yield            the banks of C and of the input that is read "
-        "less are left to a\n"
-        "                     DMA in every fourth cycle\n"
-        "  --init load|zero   C += A * B (default) or C = A * B\n"
-        "  --out store        C has the accumulators' type\n"
-        "  --out conv         C is bf16\n"
-        "  --out srs=SHIFT[,ROUNDING[,SATURATION]]\n"
-        "                     C, an integer narrower than the sum, is sum >> "
-        "SHIFT;\n                     ROUNDING: even (default), odd, "
-        "half-down, "
-        "half-up,\n                     half-to-zero, half-away, floor, "
-        "ceiling, to-zero, away;\n                     SATURATION: saturate "
-        "(default), symmetric, wrap;\n                     or their numbers in "
-        "these lists, from 0\n"
-        "  --relu             results below zero are stored as zero\n"
-        "  --steps COUNT[,GROUP]\n"
-        "                     COUNT blocks of K in one function, from rings of "
-        "two buffers that\n                     it takes and gives back; GROUP "
-        "blocks of A (1 or 2) per block of B\n\n"
-        "copy, from [rows/R][columns/C][R][C]:\n"
-        "  --block RxC        elements in a small block; 32 or 64 bytes\n"
-        "  --type T           of elements, bf16 (default)\n"
-        "  --transpose        to [columns/C][rows/R][C][R], else to the same\n"
-        "  --relu             elements below zero become zero\n\n"
-        "add:\n"
-        "  --type T           bf16 (default), f32, or an integer of up to 32 "
-        "bits\n\n"
-        "all:\n"
-        "  --name NAME        of the function\n"
-        "  --report           figures as key=value lines, measured on the "
-        "simulated core with\n                     A, B and C in banks of "
-        "their "
-        "own where they fit\n"
-        "  --check            compares with the exact reference: random data, "
-        "extremes,\n                     infinities; exit status 1 if anything "
-        "differs\n"
-        "  -o FILE            assembly to FILE (with --report and --check it "
-        "is left out\n                     otherwise)\n",
-    .run = kernel,
+    .intro = "Prints AIE-ML assembly: a function that returns through lr.",
+    .options = common_options,
+    .actions = primitives,
+    .action = "primitive",
+    .job_bytes = sizeof(struct job),
+    .job = &defaults,
 };

@@ -2,8 +2,8 @@
  * simulated core, bank stalls included, beside published ones and the limit. */
 #include "bench.h"
 #include "kernel_check.h"
-#include "tool.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* One row.  `published` is in cycles from call to return, 0 where nobody
@@ -72,15 +72,22 @@ enum { LABEL = 64 };
 struct bench {
   struct text table, bars;
   int rows;
-  struct diag diag;
+  struct tool *tool;
 };
 
 static enum dtype in1_of(const struct row *r) {
   return r->mixed ? r->in1 : r->in;
 }
 
-static bool measure(struct bench *b, const struct row *r,
-                    struct check_outcome *o) {
+struct measurement {
+  const struct row *row;
+  struct check_outcome outcome;
+};
+
+static bool measure(struct tool *t, void *context) {
+  struct measurement *m = context;
+  const struct row *r = m->row;
+  struct check_outcome *o = &m->outcome;
   struct kernel_gemm k = {.name = "gemm",
                           .in0 = r->in,
                           .in1 = in1_of(r),
@@ -92,15 +99,13 @@ static bool measure(struct bench *b, const struct row *r,
                           .ta = r->ta,
                           .tb = r->tb,
                           .tc = r->tc};
-  struct arena *a = arena_open();
   struct kernel_steps steps = check_steps(r->steps, r->blocks);
   const struct kernel_steps *s = r->steps ? &steps : NULL;
-  struct asm_program *p = kernel_gemm_steps(a, &k, s, &b->diag);
-  bool ok = p && check_gemm(&k, s, p, CHECK_RANDOM, 1, o, &b->diag);
+  struct asm_program *p = kernel_gemm_steps(t->arena, &k, s, &t->diag);
+  bool ok = p && check_gemm(&k, s, p, CHECK_RANDOM, 1, o, &t->diag);
   if (ok && o->wrong)
-    ok = diag_error(&b->diag, loc_none(), "%d x %d x %d: %s", r->m, r->k, r->n,
-                    o->first);
-  arena_close(a);
+    return diag_error(&t->diag, loc_none(), "%d x %d x %d: %s", r->m, r->k,
+                      r->n, o->first);
   return ok;
 }
 
@@ -123,15 +128,17 @@ static void add_bar(struct bench *b, const char *label, double ours,
 }
 
 static bool add_row(struct bench *b, const struct row *r) {
-  struct check_outcome o;
+  struct measurement m = {.row = r};
   struct kernel_shape s;
   char label[LABEL];
-  if (!kernel_shape(r->in, in1_of(r), r->out, &s) || !measure(b, r, &o))
+  bool known = kernel_shape(r->in, in1_of(r), r->out, &s);
+  assert(known);
+  if (!known || !tool_nested(b->tool, measure, &m))
     return false;
   double limit = (double)r->m * r->k * r->n / (s.m * s.k * s.n) *
                  kernel_gemm_passes(r->in, in1_of(r), r->out) *
                  (r->steps ? r->steps * r->blocks : 1);
-  double cycles = (double)o.cycles;
+  double cycles = (double)m.outcome.cycles;
   int length = snprintf(label, sizeof label, "%s%s%s-%s %dx%dx%d%s%s%s",
                         dtype_name(r->in), r->mixed ? "*" : "",
                         r->mixed ? dtype_name(r->in1) : "", dtype_name(r->out),
@@ -142,7 +149,7 @@ static bool add_row(struct bench *b, const struct row *r) {
              r->blocks);
   text_printf(&b->table, "%-10s %-26s %7.0f %7.0f %7.1f %6llu", r->group, label,
               cycles, limit, 100 * limit / cycles,
-              (unsigned long long)o.stalls);
+              (unsigned long long)m.outcome.stalls);
   if (r->published > 0)
     text_printf(&b->table, " %9.0f %7.3f  %s", r->published,
                 r->published / cycles, r->source);
@@ -196,7 +203,7 @@ static bool add_sweep(struct bench *b) {
   return true;
 }
 
-static bool write_svg(const struct bench *b, const char *path, struct diag *d) {
+static bool write_svg(const struct bench *b, const char *path) {
   struct text svg = {0};
   text_printf(&svg,
               "<svg xmlns='http://www.w3.org/2000/svg' width='800' "
@@ -206,7 +213,7 @@ static bool write_svg(const struct bench *b, const char *path, struct diag *d) {
               50 + 16 * b->rows);
   text_puts(&svg, text_string(&b->bars));
   text_puts(&svg, "</svg>\n");
-  bool ok = tool_output(path, &svg, d);
+  bool ok = tool_output(b->tool, path, &svg);
   text_free(&svg);
   return ok;
 }
@@ -223,27 +230,16 @@ static bool run(struct bench *b, bool all, const char *svg) {
     ok = ok && add_transposes(b, I8_I8, 128) &&
          add_transposes(b, I8_I32, 128) &&
          add_transposes(b, DTYPE_I16, DTYPE_I32, 64) && add_sweep(b);
-  return ok && tool_output(NULL, &b->table, &b->diag) &&
-         (!svg || write_svg(b, svg, &b->diag));
+  return ok && tool_output(b->tool, NULL, &b->table) &&
+         (!svg || write_svg(b, svg));
 }
 
-/* Words behind `nputeir bench kernels`: --all adds the sweep over M = N and K,
- * --svg FILE draws the table.  Every kernel's result is compared too. */
-int bench_kernels(int argc, char **argv) {
-  struct bench b = {0};
-  bool all = false;
-  const char *svg = NULL;
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--all") == 0)
-      all = true;
-    else if (strcmp(argv[i], "--svg") == 0 && i + 1 < argc)
-      svg = argv[++i];
-    else
-      return tool_usage("bench", "kernels takes --all and --svg FILE, not '%s'",
-                        argv[i]);
-  }
-  bool ok = run(&b, all, svg);
+/* Every kernel's result is compared, too. */
+bool bench_kernels(struct tool *t, void *to) {
+  const struct bench_kernels_job *job = to;
+  struct bench b = {.tool = t};
+  bool ok = run(&b, job->all, job->svg);
   text_free(&b.table);
   text_free(&b.bars);
-  return ok ? TOOL_DONE : tool_fail(&b.diag);
+  return ok;
 }

@@ -20,30 +20,11 @@
 #define STRING(x) STRING_(x)
 #define MAJOR STRING(NPUTEIR_LLVM_MAJOR)
 
-static const char help[] =
-    "usage: nputeir nest FILE.c|.cc|.ll [--json] [--teir] [-- COMPILER WORDS]\n"
-    "       nputeir nest --rules\n"
-    "\n"
-    "Shows every nest of loops that multiplies and sums: what contraction it\n"
-    "is, or the first reason why it keeps its code and what would change "
-    "that.\n"
-    "Nothing is written.  C and C++ are compiled with -O2 -ffast-math; words\n"
-    "behind -- replace -ffast-math (for example -- -O3 -Iinclude).\n"
-    "IR text (.ll) goes through opt as it is.\n"
-    "\n"
-    "  --json  one JSON object per nest and line, with the TEIR\n"
-    "  --teir  print each contraction's TEIR, too\n"
-    "  --rules list the names of all verdicts, and what would change them\n"
-    "\n"
-    "Options for the plugin come from NPUTEIR_OPTIONS, such as fp=relaxed.\n";
-
 enum { WORDS_MAX = 256 };
 
 struct job {
   const char *file;
-  bool json, teir, rules;
-  char **extra; /* compiler words */
-  int extra_count;
+  bool json, teir, rules, extra; /* extra: words for the compiler */
 };
 
 static bool ends_with(const char *s, const char *end) {
@@ -61,41 +42,16 @@ static bool is_source(const char *file) {
   return false;
 }
 
-static bool parse(struct job *j, int argc, char **argv) {
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--json") == 0)
-      j->json = true;
-    else if (strcmp(argv[i], "--teir") == 0)
-      j->teir = true;
-    else if (strcmp(argv[i], "--rules") == 0)
-      j->rules = true;
-    else if (strcmp(argv[i], "--") == 0) {
-      j->extra = argv + i + 1;
-      j->extra_count = argc - i - 1;
-      break;
-    } else if (argv[i][0] == '-') {
-      tool_usage("nest", "there is no option '%s'", argv[i]);
-      return false;
-    } else if (j->file) {
-      tool_usage("nest", "takes one file, not '%s' and '%s'", j->file, argv[i]);
-      return false;
-    } else
-      j->file = argv[i];
-  }
+static bool check_words(struct tool *t, const struct job *j) {
   if (j->rules)
-    return true;
-  if (!j->file) {
-    tool_usage("nest", "which file?");
-    return false;
-  }
-  if (!is_source(j->file)) {
-    tool_usage("nest", "takes C, C++ or LLVM IR, not '%s'", j->file);
-    return false;
-  }
-  if (j->extra_count > WORDS_MAX - 32) {
-    tool_usage("nest", "more than %d compiler words", WORDS_MAX - 32);
-    return false;
-  }
+    return !(j->file || j->json || j->teir || j->extra) ||
+           tool_usage(t, "--rules stands alone");
+  if (!j->file)
+    return tool_usage(t, "which file?");
+  if (!is_source(j->file))
+    return tool_usage(t, "takes C, C++ or LLVM IR, not '%s'", j->file);
+  if (t->rest_count > WORDS_MAX - 32)
+    return tool_usage(t, "more than %d compiler words", WORDS_MAX - 32);
   return true;
 }
 
@@ -143,8 +99,9 @@ static bool run(char **argv, const char *report, struct diag *d) {
   return diag_error(d, loc_none(), "%s failed", argv[0]);
 }
 
-static bool compile(struct arena *a, const struct job *j, const char *report,
-                    struct diag *d) {
+static bool compile(struct tool *t, const struct job *j, const char *report) {
+  struct arena *a = t->arena;
+  struct diag *d = &t->diag;
   if (access(j->file, R_OK) != 0)
     return diag_error(d, loc_none(), "cannot read %s: %s", j->file,
                       strerror(errno));
@@ -168,8 +125,8 @@ static bool compile(struct arena *a, const struct job *j, const char *report,
     argv[n++] = "-O2";
     if (!j->extra)
       argv[n++] = "-ffast-math";
-    for (int i = 0; i < j->extra_count; i++)
-      argv[n++] = j->extra[i];
+    for (int i = 0; i < t->rest_count; i++)
+      argv[n++] = t->rest[i];
   }
   argv[n++] = (char *)j->file;
   argv[n] = NULL;
@@ -229,12 +186,14 @@ static void describe(struct arena *a, const struct job *j, const char *line,
   text_puts(out, "\n");
 }
 
-static bool print(struct arena *a, const struct job *j, const char *report,
-                  bool compiled, struct diag *d) {
-  char *lines = file_read(a, report, NULL, d);
+static bool print(struct tool *t, const struct job *j, const char *report,
+                  bool compiled) {
+  /* A compilation that fails has said why; its findings are printed, too. */
+  struct diag unread = {0};
+  struct arena *a = t->arena;
+  char *lines = file_read(a, report, NULL, compiled ? &t->diag : &unread);
   if (!lines)
     return false;
-  struct text out = {0};
   int taken = 0, all = 0;
   for (char *p = lines, *next; *p; p = next) {
     char *end = strchr(p, '\n');
@@ -245,57 +204,68 @@ static bool print(struct arena *a, const struct job *j, const char *report,
     all++;
     taken += field(a, line, "einsum") != NULL;
     if (j->json)
-      text_puts(&out, line);
+      text_puts(&t->out, line);
     else
-      describe(a, j, line, &out);
+      describe(a, j, line, &t->out);
   }
   if (!j->json && (compiled || all > 0))
-    text_printf(&out, "%d of %d nests taken\n", taken, all);
-  bool good = tool_output(NULL, &out, d);
-  text_free(&out);
+    text_printf(&t->out, "%d of %d nests taken\n", taken, all);
+  return tool_print(t, NULL) && compiled;
+}
+
+static bool print_rules(struct tool *t) {
+  for (int r = 0; r < RULE_COUNT; r++) {
+    const char *advice = rule_advice((enum rule)r);
+    text_printf(&t->out, "%s%s%s\n", rule_name((enum rule)r),
+                advice ? ": " : "", advice ? advice : "");
+  }
+  return tool_print(t, NULL);
+}
+
+static bool run_nest(struct tool *t, void *job) {
+  struct job *j = job;
+  if (!check_words(t, j))
+    return false;
+  if (j->rules)
+    return print_rules(t);
+  char report[] = "/tmp/nputeir-nest-XXXXXX";
+  int file = mkstemp(report);
+  if (file < 0)
+    return diag_error(&t->diag, loc_none(), "cannot make a file in /tmp: %s",
+                      strerror(errno));
+  close(file);
+  bool good = print(t, j, report, compile(t, j, report));
+  unlink(report);
   return good;
 }
 
-static int print_rules(struct diag *d) {
-  struct text out = {0};
-  for (int r = 0; r < RULE_COUNT; r++) {
-    const char *advice = rule_advice((enum rule)r);
-    text_printf(&out, "%s%s%s\n", rule_name((enum rule)r), advice ? ": " : "",
-                advice ? advice : "");
-  }
-  bool good = tool_output(NULL, &out, d);
-  text_free(&out);
-  return good ? TOOL_DONE : tool_fail(d);
-}
+#define AT(field) offsetof(struct job, field)
 
-static int nest(int argc, char **argv) {
-  struct job j = {0};
-  if (!parse(&j, argc, argv))
-    return TOOL_USAGE;
-  struct diag d = {0};
-  if (j.rules)
-    return print_rules(&d);
-  char report[] = "/tmp/nputeir-nest-XXXXXX";
-  int file = mkstemp(report);
-  if (file < 0) {
-    diag_error(&d, loc_none(), "cannot make a file in /tmp: %s",
-               strerror(errno));
-    return tool_fail(&d);
-  }
-  close(file);
-  struct arena *a = arena_open();
-  /* A compilation that fails, nputeir:require for one, has its findings too. */
-  bool good = compile(a, &j, report, &d);
-  struct diag unread = {0};
-  good = print(a, &j, report, good, good ? &d : &unread) && good;
-  arena_close(a);
-  unlink(report);
-  return good ? TOOL_DONE : tool_fail(&d);
-}
+static const struct tool_option options[] = {
+    {"FILE", NULL, tool_word, AT(file), .help = "C, C++ or LLVM IR (.ll, .bc)"},
+    {"--json", NULL, tool_flag, AT(json),
+     .help = "one JSON object per nest and line, with the TEIR"},
+    {"--teir", NULL, tool_flag, AT(teir),
+     .help = "print each contraction's TEIR, too"},
+    {"--rules", NULL, tool_flag, AT(rules),
+     .help = "list the names of all verdicts, and what would change them"},
+    {"--", NULL, tool_flag, AT(extra),
+     .help = "words for the compiler, such as -- -O3 -Iinclude; they replace "
+             "-ffast-math"},
+    {0},
+};
 
 const struct tool_command tool_nest = {
     .name = "nest",
     .summary = "what the compiler plugin takes of a C file, and why not more",
-    .help = help,
-    .run = nest,
+    .usage = "FILE.c|.cc|.ll [--json] [--teir] [-- COMPILER WORDS]\n--rules",
+    .intro = "Shows every nest of loops that multiplies and sums: what "
+             "contraction it is, or the first reason why it keeps its code and "
+             "what would change that. Nothing is written. C and C++ are "
+             "compiled with -O2 -ffast-math; IR goes through opt as it is.",
+    .options = options,
+    .notes = "Options for the plugin come from NPUTEIR_OPTIONS, such as "
+             "fp=relaxed.",
+    .job_bytes = sizeof(struct job),
+    .run = run_nest,
 };

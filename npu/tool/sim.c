@@ -3,7 +3,7 @@
 #include "sim.h"
 #include "tool.h"
 
-#include <stdlib.h>
+#include <assert.h>
 #include <string.h>
 
 enum { MOST_ARGUMENTS = 32 };
@@ -15,7 +15,6 @@ struct output {
 };
 
 struct job {
-  struct arena *arena;
   const char *xclbin, *txn;
   const struct preset *preset;
   struct sim_buffer argument[MOST_ARGUMENTS];
@@ -26,104 +25,44 @@ struct job {
   bool trace, strict;
 };
 
-/* N:BYTES=FILE */
-static bool parse_output(struct job *j, char *word) {
-  char *colon = strchr(word, ':');
-  char *equals = colon ? strchr(colon, '=') : NULL;
-  int64_t argument, bytes;
-  if (!equals || !equals[1]) {
-    tool_usage("sim", "--out wants N:BYTES=FILE, not '%s'", word);
-    return false;
-  }
-  *colon = *equals = '\0';
-  if (!tool_number("sim", "--out", word, 0, MOST_ARGUMENTS - 1, &argument) ||
-      !tool_number("sim", "--out", colon + 1, 1, INT64_C(1) << 32, &bytes))
-    return false;
-  if (j->output_count == MOST_ARGUMENTS) {
-    tool_usage("sim", "more than %d --out", MOST_ARGUMENTS);
-    return false;
-  }
-  j->output[j->output_count++] = (struct output){
-      .argument = (int)argument, .bytes = (size_t)bytes, .path = equals + 1};
-  return true;
-}
-
-static bool parse_preset(struct job *j, const char *name) {
-  j->preset = preset_find(name);
-  if (j->preset)
-    return true;
-  struct text known = {0};
-  for (int i = 0; preset_at(i); i++)
-    text_printf(&known, "%s%s", i ? ", " : "", preset_at(i)->name);
-  tool_usage("sim", "no preset '%s'; there are %s", name, text_string(&known));
-  text_free(&known);
-  return false;
-}
-
-static bool add_argument(struct job *j, const char *path, struct diag *d) {
+static bool read_argument(struct tool *t, void *to, const char *word) {
+  struct job *j = to;
   size_t bytes;
   if (j->given == MOST_ARGUMENTS)
-    return diag_error(d, loc_none(), "more than %d --arg", MOST_ARGUMENTS);
-  char *data = file_read(j->arena, path, &bytes, d);
+    return tool_usage(t, "more than %d --arg", MOST_ARGUMENTS);
+  char *data = tool_input(t, word, &bytes);
   if (!data)
     return false;
   j->argument[j->given++] = (struct sim_buffer){data, bytes};
   return true;
 }
 
-/* Options that take a word; *status is TOOL_DONE unless it was wrong. */
-static bool take_option(struct job *j, const char *option, char *word,
-                        int *status) {
-  struct diag d = {0};
-  bool good = true;
-  if (strcmp(option, "--arg") == 0) {
-    if (!add_argument(j, word, &d))
-      *status = tool_fail(&d);
-    return true;
-  }
-  if (strcmp(option, "--out") == 0)
-    good = parse_output(j, word);
-  else if (strcmp(option, "--preset") == 0)
-    good = parse_preset(j, word);
-  else if (strcmp(option, "--repeat") == 0)
-    good = tool_number("sim", option, word, 1, 1000000, &j->repeat);
-  else if (strcmp(option, "--budget") == 0)
-    good = tool_number("sim", option, word, 0, INT64_MAX, &j->budget);
-  else
+/* N:BYTES=FILE */
+static bool read_output(struct tool *t, void *to, const char *word) {
+  struct job *j = to;
+  struct output o;
+  const char *at = word;
+  int64_t argument, bytes;
+  if (!tool_scan_number(&at, &argument) || *at++ != ':' ||
+      !tool_scan_number(&at, &bytes) || *at++ != '=' || !*at)
+    return tool_usage(t, "--out takes N:BYTES=FILE, not '%s'", word);
+  if (argument < 0 || argument >= MOST_ARGUMENTS)
+    return tool_usage(t, "--out: argument %lld; the numbers are 0 to %d",
+                      (long long)argument, MOST_ARGUMENTS - 1);
+  if (bytes < 1 || bytes > INT64_C(1) << 32)
+    return tool_usage(t, "--out: %lld bytes; 1 to 2^32 can be written",
+                      (long long)bytes);
+  if (j->output_count == MOST_ARGUMENTS)
+    return tool_usage(t, "more than %d --out", MOST_ARGUMENTS);
+  o = (struct output){.argument = (int)argument, .bytes = (size_t)bytes};
+  if (!tool_file_to_write(t, &o.path, at))
     return false;
-  if (!good)
-    *status = TOOL_USAGE;
+  j->output[j->output_count++] = o;
   return true;
 }
 
-static int parse(struct job *j, int argc, char **argv) {
-  for (int i = 1; i < argc; i++) {
-    int status = TOOL_DONE;
-    if (strcmp(argv[i], "--trace") == 0)
-      j->trace = true;
-    else if (strcmp(argv[i], "--strict") == 0)
-      j->strict = true;
-    else if (argv[i][0] == '-' && argv[i][1] == '-') {
-      if (i + 1 == argc || !take_option(j, argv[i], argv[i + 1], &status))
-        return tool_usage("sim", "no option '%s', or it lacks its value",
-                          argv[i]);
-      i++;
-    } else if (!j->xclbin)
-      j->xclbin = argv[i];
-    else if (!j->txn)
-      j->txn = argv[i];
-    else
-      return tool_usage("sim", "one word too many: '%s'", argv[i]);
-    if (status != TOOL_DONE)
-      return status;
-  }
-  if (!j->txn)
-    return tool_usage("sim", "an xclbin and a transaction are needed");
-  return TOOL_DONE;
-}
-
 /* Gives every --out a buffer of at least its size. */
-static void make_buffers(struct job *j) {
+static void make_buffers(struct tool *t, struct job *j) {
   j->argument_count = j->given;
   for (int i = 0; i < j->output_count; i++) {
     const struct output *o = &j->output[i];
@@ -132,7 +71,7 @@ static void make_buffers(struct job *j) {
       j->argument_count = o->argument + 1;
     if (b->bytes >= o->bytes)
       continue;
-    b->data = arena_copy(j->arena, b->data, b->bytes, o->bytes, 1);
+    b->data = arena_copy(t->arena, b->data, b->bytes, o->bytes, 1);
     b->bytes = o->bytes;
   }
 }
@@ -175,96 +114,110 @@ static void print_waits(const struct sim *s, const struct diag *d) {
   text_free(&t);
 }
 
-static bool run(struct job *j, struct diag *d) {
+static bool run(struct tool *t, void *job) {
+  struct job *j = job;
   size_t length, txn_length;
-  const char *xclbin = file_read(j->arena, j->xclbin, &length, d);
-  const char *txn = xclbin ? file_read(j->arena, j->txn, &txn_length, d) : NULL;
+  make_buffers(t, j);
+  const char *xclbin = tool_input(t, j->xclbin, &length);
+  const char *txn = xclbin ? tool_input(t, j->txn, &txn_length) : NULL;
   if (!txn)
     return false;
   struct sim_options options = {.preset = j->preset,
                                 .cycle_budget = (uint64_t)j->budget,
                                 .strict = j->strict,
                                 .trace = j->trace ? stderr : NULL};
-  struct sim *s = sim_open(xclbin, length, &options, d);
+  struct sim *s = sim_open(xclbin, length, &options, &t->diag);
   bool done = s != NULL;
   for (int64_t i = 0; done && i < j->repeat; i++) {
     struct sim_report report = {0};
-    done =
-        sim_run(s, txn, txn_length, j->argument, j->argument_count, &report, d);
+    done = sim_run(s, txn, txn_length, j->argument, j->argument_count, &report,
+                   &t->diag);
     if (done)
       print_report(j, &report);
     else
-      print_waits(s, d);
+      print_waits(s, &t->diag);
   }
   sim_close(s);
   for (int i = 0; done && i < j->output_count; i++) {
     const struct output *o = &j->output[i];
-    done = file_write(o->path, j->argument[o->argument].data, o->bytes, d);
+    done =
+        file_write(o->path, j->argument[o->argument].data, o->bytes, &t->diag);
   }
   return done;
 }
 
-static int run_sim(int argc, char **argv) {
-  struct diag d = {0};
-  struct job j = {
-      .arena = arena_open(), .preset = preset_find("8700g"), .repeat = 1};
-  int status = parse(&j, argc, argv);
-  if (status == TOOL_DONE) {
-    make_buffers(&j);
-    if (!run(&j, &d))
-      status = tool_fail(&d);
-  }
-  arena_close(j.arena);
-  return status;
+static const char default_preset[] = "8700g";
+
+static void list_presets(struct text *out) {
+  for (int i = 0; preset_at(i); i++)
+    text_printf(out, "%s%s%s", i ? ", " : "", preset_at(i)->name,
+                strcmp(preset_at(i)->name, default_preset) ? "" : " (default)");
 }
+
+#define AT(field) offsetof(struct job, field)
+
+static const struct tool_option options[] = {
+    {"DESIGN.xclbin", NULL, tool_word, AT(xclbin),
+     .help = "configures the array", .flags = TOOL_NEEDED},
+    {"RUN.txn", NULL, tool_word, AT(txn),
+     .help = "the transaction that runs it", .flags = TOOL_NEEDED},
+    {"--arg", "FILE", read_argument, 0,
+     .help = "the next argument buffer, from 0 on", .flags = TOOL_MANY},
+    {"--out", "N:BYTES=FILE", read_output, 0,
+     .help =
+         "write BYTES of argument N to FILE after the run; an argument without "
+         "--arg starts as zeros",
+     .flags = TOOL_MANY},
+    {"--preset", "NAME", tool_preset, AT(preset), .help = "platform: %s",
+     .list = list_presets},
+    {"--repeat", "N", tool_number, AT(repeat),
+     .help = "run the transaction N times; the array keeps its state", .low = 1,
+     .high = 1000000},
+    {"--budget", "CYCLES", tool_number, AT(budget),
+     .help = "give up after so many cycles (default: never)",
+     .high = INT64_MAX},
+    {"--strict", NULL, tool_flag, AT(strict),
+     .help =
+         "a core that breaks a scheduling rule fails, and so does a bank that "
+         "serves two accesses in a cycle; cores never run ahead of the array"},
+    {"--trace", NULL, tool_flag, AT(trace),
+     .help =
+         "one line per event on standard error: cycle, place, what happened"},
+    {0},
+};
+
+static bool run_with_preset(struct tool *t, void *job) {
+  struct job *j = job;
+  if (!j->preset)
+    j->preset = preset_find(default_preset);
+  assert(j->preset);
+  return run(t, j);
+}
+
+static const struct job defaults = {.repeat = 1};
 
 const struct tool_command tool_sim = {
     .name = "sim",
     .summary = "run an xclbin and a transaction on the simulated array",
-    .help =
-        "usage: nputeir sim DESIGN.xclbin RUN.txn [options]\n"
-        "\n"
-        "Loads the xclbin into a simulated array and runs the transaction on "
-        "it:\n"
-        "the same bytes that a device would get, register by register and "
-        "cycle by\n"
-        "cycle.  Prints what it took as key=value lines.\n"
-        "\n"
-        "  --arg FILE           the next argument buffer, from 0 on\n"
-        "  --out N:BYTES=FILE   write BYTES of argument N to FILE after the "
-        "run; an\n"
-        "                       argument without --arg starts as zeros\n"
-        "  --preset NAME        platform: 8700g (default), phoenix,\n"
-        "                       8700g-powersaver, 8700g-turbo\n"
-        "  --repeat N           run the transaction N times; the array keeps "
-        "its state\n"
-        "  --budget CYCLES      give up after so many cycles (default: never)\n"
-        "  --strict             a core that breaks a scheduling rule fails, "
-        "and so does\n"
-        "                       a bank that serves two accesses in a cycle; "
-        "cores never\n"
-        "                       run ahead of the array\n"
-        "  --trace              one line per event on standard error: cycle, "
-        "place,\n"
-        "                       what happened\n"
-        "\n"
-        "Keys: cycles (of the run, command processor included), busy_cycles "
-        "(first to\n"
-        "last cycle in which a core or DMA channel did something), cores "
-        "(that ran),\n"
-        "core_cycles (cores x busy_cycles), mac_cycles (a multiply issued), "
-        "core_util\n"
-        "(mac_cycles / core_cycles), stall_lock, stall_memory, stall_stream "
-        "(cycles\n"
-        "of busy_cycles, summed over cores), stall_memory by what had the "
-        "bank: _own\n"
-        "(the same bundle's other access), _dma, _neighbour (another core), "
-        "_bus (the\n"
-        "command processor); bank_conflicts (cycles in which a bank had two "
-        "requests,\n"
-        "summed over banks), bytes_read, bytes_written (host memory), "
-        "host_gb_per_s\n"
-        "(both, over busy_cycles).\n"
-        "A deadlock ends the run with who waits for what.\n",
-    .run = run_sim,
+    .intro = "Loads the xclbin into a simulated array and runs the transaction "
+             "on it: the same bytes that a device would get, register by "
+             "register and cycle by cycle. Prints what it took as key=value "
+             "lines.",
+    .options = options,
+    .notes = "Keys: cycles (of the run, command processor included), "
+             "busy_cycles (first to last cycle in which a core or DMA channel "
+             "did something), cores (that ran), core_cycles (cores x "
+             "busy_cycles), mac_cycles (a multiply issued), core_util "
+             "(mac_cycles / core_cycles), stall_lock, stall_memory, "
+             "stall_stream (cycles of busy_cycles, summed over cores), "
+             "stall_memory by what had the bank: _own (the same bundle's other "
+             "access), _dma, _neighbour (another core), _bus (the command "
+             "processor); bank_conflicts (cycles in which a bank had two "
+             "requests, summed over banks), bytes_read, bytes_written (host "
+             "memory), host_gb_per_s (both, "
+             "over busy_cycles). A deadlock ends the run with who waits for "
+             "what.",
+    .job_bytes = sizeof(struct job),
+    .job = &defaults,
+    .run = run_with_preset,
 };

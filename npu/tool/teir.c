@@ -35,9 +35,10 @@ static bool show_tec(struct teir_job *j, const struct teir *t) {
 bool teir_job_show(struct teir_job *j, const struct teir *t) {
   if (!t)
     return false;
-  if (t->limit_count && j->form != TEIR_FORM_TEXT)
+  if (t->limit_count && j->form > TEIR_FORM_TEXT)
     return diag_error(&j->d, t->limit[0].at, "only text has limits");
   switch (j->form) {
+  case TEIR_FORM_UNSAID:
   case TEIR_FORM_TEXT:
     teir_print(t, &j->out);
     return true;
@@ -108,183 +109,218 @@ static bool limits(struct teir_job *j) {
   return true;
 }
 
-static const struct teir_action questions[] = {
-    {"check", 0, 0, check},      {"print", 0, 0, print},
-    {"run", 0, 0, teir_job_run}, {"lower", 0, 0, lower},
-    {"limits", 0, 0, limits},    {"choose", 0, 16, teir_job_choose},
-    {NULL, 0, 0, NULL},
+/* ---- the call ---- */
+static bool read_program(struct tool *t, struct teir_job *j) {
+  const char *name = strcmp(j->file, "-") ? j->file : "stdin";
+  char *text = tool_input(t, j->file, NULL);
+  j->teir = text ? parse(j, name, text) : NULL;
+  return j->teir && (j->bind.count == 0 || teir_job_bind(j));
+}
+
+/* Reads the program, lets `action` work on it, prints the answer. */
+static bool act(struct tool *t, struct teir_job *j,
+                bool (*action)(struct teir_job *)) {
+  j->arena = t->arena;
+  bool good = read_program(t, j) && action(j);
+  if (good)
+    good = tool_output(t, j->output, &j->out);
+  else if (t->diag.kind == DIAG_NONE)
+    t->diag = j->d;
+  text_free(&j->out);
+  return good;
+}
+
+static bool read_word(struct tool *t, void *to, const char *word) {
+  struct teir_job *j = to;
+  if (j->words == TEIR_JOB_WORDS)
+    return tool_usage(t, "more than %d words", TEIR_JOB_WORDS);
+  j->word[j->words++] = word;
+  return true;
+}
+
+/* The row's `low` is the form; the last one counts no more than the first. */
+static bool read_form(struct tool *t, void *to, const char *word) {
+  enum teir_form *form = to;
+  (void)word;
+  if (*form != TEIR_FORM_UNSAID)
+    return tool_usage(t, "%s: the form is given twice", t->option);
+  *form = (enum teir_form)t->low;
+  return true;
+}
+
+/* ---- the tables ---- */
+
+#define AT(field) offsetof(struct teir_job, field)
+/* A word behind the file, which the action's summary explains. */
+#define WORD(name)                                                             \
+  { name, NULL, read_word, 0, .help = "", .flags = TOOL_NEEDED }
+#define WORDS(name)                                                            \
+  { name, NULL, read_word, 0, .help = "", .flags = TOOL_NEEDED | TOOL_MANY }
+#define OPTIONAL(name)                                                         \
+  { name, NULL, read_word, 0, .help = "" }
+#define TAKES(...)                                                             \
+  (const struct tool_option[]) {                                               \
+    __VA_ARGS__, { 0 }                                                         \
+  }
+
+static const struct tool_option run_options[] = {
+    {"--in", "TENSOR=FILE", teir_job_read_pair, AT(in),
+     .help = "raw bytes of a tensor; without, small whole numbers",
+     .flags = TOOL_MANY},
+    {"--out", "TENSOR=FILE", teir_job_read_out, AT(out_file),
+     .help = "write a tensor's raw bytes", .flags = TOOL_MANY},
+    {"--fast", NULL, tool_flag, AT(fast),
+     .help = "matrix products by OpenBLAS where it was found at build time; "
+             "prints the "
+             "time, too"},
+    {"--threads", "N", tool_number, AT(threads),
+     .help = "with --fast: parallel loops on N threads", .low = 1,
+     .high = 1024},
+    {0},
 };
 
-static const struct teir_action *find_action(const char *name) {
-  static const struct teir_action *const list[] = {questions, teir_changes};
-  for (int l = 0; l < 2; l++)
-    for (const struct teir_action *a = list[l]; a->name; a++)
-      if (strcmp(a->name, name) == 0)
-        return a;
-  return NULL;
-}
+static const struct tool_option choose_options[] = {
+    {"KEY=VALUE", NULL, read_word, 0,
+     .help =
+         "fix parts of it by block_m, block_n, block_k, run_k, over_rows=M|N, "
+         "out_buffers=1|2, axis_m, axis_n, axis_k (of the primitive), rows, "
+         "columns (axes that go over cores)",
+     .flags = TOOL_MANY},
+    {"--machine", "M", tool_word, AT(machine),
+     .help = "xdna (default), xdna2, or a file of '<field> <number>' lines "
+             "that change "
+             "xdna"},
+    {"--explain", NULL, tool_flag, AT(explain),
+     .help = "the bound, traffic and time instead"},
+    {0},
+};
 
-/* ---- the call ---- */
-static bool read_program(struct teir_job *j) {
-  const char *name = strcmp(j->file, "-") ? j->file : "stdin";
-  char *text = tool_input(j->arena, j->file, NULL, &j->d);
-  j->teir = text ? parse(j, name, text) : NULL;
-  return j->teir && (j->bind_count == 0 || teir_job_bind(j));
-}
-
-static int form_of(const char *word) {
-  static const char *const form[] = {"--text", "--tree", "--dot", "--json",
-                                     "--tec"};
-  for (int i = 0; i < 5; i++)
-    if (strcmp(word, form[i]) == 0)
-      return i;
-  return -1;
-}
-
-/* An option with its value, if it has one; *i moves over both. */
-static bool read_option(struct teir_job *j, int argc, char **argv, int *i) {
-  const char *w = argv[*i];
-  int form = form_of(w);
-  bool output = strcmp(w, "-o") == 0, machine = strcmp(w, "--machine") == 0;
-  bool threads = strcmp(w, "--threads") == 0;
-  bool pairs = strcmp(w, "--bind") == 0 || strcmp(w, "--in") == 0 ||
-               strcmp(w, "--out") == 0;
-  if (form >= 0)
-    j->form = (enum teir_form)form;
-  else if (strcmp(w, "--explain") == 0)
-    j->explain = true;
-  else if (strcmp(w, "--fast") == 0)
-    j->fast = true;
-  else if (!output && !machine && !pairs && !threads)
-    return !tool_usage("teir", "there is no option '%s'", w);
-  else if (*i + 1 == argc)
-    return !tool_usage("teir", "%s takes a value", w);
-  else if (pairs)
-    return teir_job_option(j, w, argv[++*i]);
-  else if (threads)
-    return tool_number("teir", w, argv[++*i], 1, 1024, &j->threads);
-  else
-    *(output ? &j->output : &j->machine) = argv[++*i];
-  return true;
-}
-
-/* Everything behind the action: the file, its words, and options anywhere. */
-static bool read_words(struct teir_job *j, int argc, char **argv) {
-  for (int i = 0; i < argc; i++) {
-    if (argv[i][0] == '-' && argv[i][1]) {
-      if (!read_option(j, argc, argv, &i))
-        return false;
-    } else if (!j->file) {
-      j->file = argv[i];
-    } else if (j->words == TEIR_JOB_WORDS) {
-      return !tool_usage("teir", "too many words");
-    } else {
-      j->word[j->words++] = argv[i];
-    }
+#define ACTIONS(X)                                                             \
+  X(check)                                                                     \
+  X(print)                                                                     \
+  X(lower)                                                                     \
+  X(limits)                                                                    \
+  X(teir_job_run)                                                              \
+  X(teir_job_choose)                                                           \
+  X(teir_job_split) X(teir_job_fuse) X(teir_job_interchange)                   \
+      X(teir_job_reorder) X(teir_job_policy) X(teir_job_place)                 \
+          X(teir_job_absorb) X(teir_job_brgemm) X(teir_job_sink)               \
+              X(teir_job_hoist) X(teir_job_peel) X(teir_job_pack)
+#define CALL(action)                                                           \
+  static bool call_##action(struct tool *t, void *job) {                       \
+    return act(t, job, action);                                                \
   }
-  return true;
-}
+ACTIONS(CALL)
 
-static int act(const struct teir_action *a, struct teir_job *j) {
-  if (!read_program(j) || !a->run(j) || !tool_output(j->output, &j->out, &j->d))
-    return tool_fail(&j->d);
-  return TOOL_DONE;
-}
+static const struct tool_command actions[] = {
+    {.name = "check",
+     .summary = "is the program well formed? Prints warnings about what the "
+                "rules leave open",
+     .run = call_check},
+    {.name = "print",
+     .summary = "as text or in another form",
+     .run = call_print},
+    {.name = "run",
+     .summary = "execute on host memory, print what each written tensor holds",
+     .options = run_options,
+     .notes = "A file's bytes begin at the lowest address that the program "
+              "touches.",
+     .run = call_teir_job_run},
+    {.name = "lower",
+     .summary = "the kernel call that each primitive becomes",
+     .run = call_lower},
+    {.name = "limits",
+     .summary = "which restrictions of the flat form's NPU backend (thesis, "
+                "section 5.2) it breaks",
+     .run = call_limits},
+    {.name = "choose",
+     .summary = "blocks, rows, columns and time for one contraction on "
+                "--machine",
+     .options = choose_options,
+     .run = call_teir_job_choose},
+    {.name = "split",
+     .summary = "AXIS into AXIS.o around AXIS.i of extent N",
+     .options = TAKES(WORD("AXIS"), WORD("N")),
+     .run = call_teir_job_split},
+    {.name = "fuse",
+     .summary = "NODE and the loop in it into one",
+     .options = TAKES(WORD("NODE")),
+     .run = call_teir_job_fuse},
+    {.name = "interchange",
+     .summary = "NODE and the loop in it change places",
+     .options = TAKES(WORD("NODE")),
+     .run = call_teir_job_interchange},
+    {.name = "reorder",
+     .summary = "loops inside each other, into this order",
+     .options = TAKES(WORDS("NODE")),
+     .run = call_teir_job_reorder},
+    {.name = "policy",
+     .summary = "sequential or parallel",
+     .options = TAKES(WORD("NODE"), WORD("POLICY")),
+     .run = call_teir_job_policy},
+    {.name = "place",
+     .summary = "rows, columns, time or anywhere",
+     .options = TAKES(WORD("NODE"), WORD("PLACE")),
+     .run = call_teir_job_place},
+    {.name = "absorb",
+     .summary = "the calls in NODE consume its axis, as M, N or K; without "
+                "ROLE, as the strides tell",
+     .options = TAKES(WORD("NODE"), OPTIONAL("ROLE")),
+     .run = call_teir_job_absorb},
+    {.name = "brgemm",
+     .summary = "PRIMITIVE sums pairs of blocks of N along K",
+     .options = TAKES(WORD("PRIMITIVE"), WORD("N")),
+     .run = call_teir_job_brgemm},
+    {.name = "sink",
+     .summary = "NODE into the loop beside it, guarded by first() or last()",
+     .options = TAKES(WORD("NODE"), WORD("LOOP")),
+     .run = call_teir_job_sink},
+    {.name = "hoist",
+     .summary = "the other way",
+     .options = TAKES(WORD("NODE")),
+     .run = call_teir_job_hoist},
+    {.name = "peel",
+     .summary = "NODE into siblings: the first N iterations, the remainder",
+     .options = TAKES(WORD("NODE"), WORD("AXIS"), WORD("N")),
+     .run = call_teir_job_peel},
+    {.name = "pack",
+     .summary = "copy what NODE reads of TENSOR into a dense tensor first",
+     .options = TAKES(WORD("NODE"), WORD("TENSOR")),
+     .run = call_teir_job_pack},
+    {0},
+};
 
-static int run(int argc, char **argv) {
-  if (argc < 2)
-    return tool_usage("teir", "which action?");
-  const struct teir_action *a = find_action(argv[1]);
-  if (!a)
-    return tool_usage("teir", "there is no action '%s'", argv[1]);
-  struct teir_job j = {.arena = arena_open()};
-  int status = TOOL_USAGE;
-  if (!read_words(&j, argc - 2, argv + 2))
-    status = TOOL_USAGE;
-  else if (!j.file)
-    status = tool_usage("teir", "%s takes a file", a->name);
-  else if (j.words < a->least || j.words > a->most)
-    status =
-        a->least == a->most
-            ? tool_usage("teir", "%s takes %d words behind the file, not %d",
-                         a->name, a->least, j.words)
-            : tool_usage("teir",
-                         "%s takes %d to %d words behind the file, not %d",
-                         a->name, a->least, a->most, j.words);
-  else
-    status = act(a, &j);
-  text_free(&j.out);
-  arena_close(j.arena);
-  return status;
-}
+static const struct tool_option options[] = {
+    {"FILE", NULL, tool_word, AT(file),
+     .help = "a program in the .teir form, as JSON or as a TEC; - is standard "
+             "input, "
+             "so that actions can be piped into each other",
+     .flags = TOOL_NEEDED},
+    {"-o", "FILE", tool_file_to_write, AT(output),
+     .help = "write there (default: standard output)"},
+    {"--text", NULL, read_form, AT(form), .help = "print the program as text",
+     .low = TEIR_FORM_TEXT},
+    {"--tree", NULL, read_form, AT(form),
+     .help = "print the schedule as a tree", .low = TEIR_FORM_TREE},
+    {"--dot", NULL, read_form, AT(form),
+     .help = "print the schedule for Graphviz", .low = TEIR_FORM_DOT},
+    {"--json", NULL, read_form, AT(form), .help = "print the program as JSON",
+     .low = TEIR_FORM_JSON},
+    {"--tec", NULL, read_form, AT(form), .help = "print the program as a TEC",
+     .low = TEIR_FORM_TEC},
+    {"--bind", "S=N[,S=N]", teir_job_read_bind, AT(bind),
+     .help = "values of symbols, before the action", .flags = TOOL_MANY},
+    {0},
+};
 
 const struct tool_command tool_teir = {
     .name = "teir",
     .summary = "check, print, run, lower, schedule and transform TEIR",
-    .help =
-        "usage: nputeir teir <action> FILE [words] [options]\n"
-        "\n"
-        "FILE holds a program in the .teir form, as JSON or as a TEC; - is\n"
-        "standard input, so that actions can be piped into each other.\n"
-        "\n"
-        "questions\n"
-        "  check FILE              is the program well formed?  Prints\n"
-        "                          warnings about what the rules leave open\n"
-        "  print FILE              as text or in another form\n"
-        "  run FILE                execute on host memory, print what each\n"
-        "                          written tensor holds\n"
-        "  lower FILE              the kernel call that each primitive "
-        "becomes\n"
-        "  limits FILE             which restrictions of the flat form's NPU\n"
-        "                          backend (thesis, section 5.2) it breaks\n"
-        "\n"
-        "a schedule\n"
-        "  choose FILE [KEY=VALUE ..]\n"
-        "                          blocks, rows, columns and time for one\n"
-        "                          contraction on --machine; --explain gives\n"
-        "                          the bound, traffic and time instead.  Fix\n"
-        "                          parts of it by block_m, block_n, block_k,\n"
-        "                          run_k, over_rows=M|N, out_buffers=1|2,\n"
-        "                          axis_m, axis_n, axis_k (of the primitive),\n"
-        "                          rows, columns (axes that go over cores)\n"
-        "\n"
-        "transformations keep the meaning, or are declined with the reason;\n"
-        "NODE is a loop or call, by its id\n"
-        "  split FILE AXIS N       AXIS into AXIS.o around AXIS.i of extent N\n"
-        "  fuse FILE NODE          NODE and the loop in it into one\n"
-        "  interchange FILE NODE   NODE and the loop in it change places\n"
-        "  reorder FILE NODE ..    loops inside each other, into this order\n"
-        "  policy FILE NODE P      sequential or parallel\n"
-        "  place FILE NODE P       rows, columns, time or anywhere\n"
-        "  absorb FILE NODE [ROLE] the calls in NODE consume its axis, as M, "
-        "N\n"
-        "                          or K; without ROLE, as the strides tell\n"
-        "  brgemm FILE PRIM N      PRIM sums pairs of blocks of N along K\n"
-        "  sink FILE NODE LOOP     NODE into the loop beside it, guarded by\n"
-        "                          first() or last()\n"
-        "  hoist FILE NODE         the other way\n"
-        "  peel FILE NODE AXIS N   NODE into siblings: the first N, the rest\n"
-        "  pack FILE NODE TENSOR   copy what NODE reads of TENSOR into a "
-        "dense\n"
-        "                          tensor first\n"
-        "\n"
-        "options\n"
-        "  -o FILE                 write there instead of standard output\n"
-        "  --tree, --dot           print the schedule as a tree, for Graphviz\n"
-        "  --text, --json, --tec   print the program in this form\n"
-        "  --bind S=N[,S=N]        values of symbols, before the action\n"
-        "  --machine M             choose: xdna (default), xdna2, or a file "
-        "of\n"
-        "                          '<field> <number>' lines that change xdna\n"
-        "  --fast, --threads N     run: matrix products by OpenBLAS where it "
-        "was\n"
-        "                          found at build time, parallel loops on N\n"
-        "                          threads; prints the time, too\n"
-        "  --in TENSOR=FILE        run: raw bytes of a tensor; without, small\n"
-        "                          whole numbers\n"
-        "  --out TENSOR=FILE       run: write a tensor's raw bytes\n"
-        "\n"
-        "A file's bytes begin at the lowest address that the program touches.\n"
-        "Nothing may be symbolic in a transformation: use --bind first.\n",
-    .run = run,
+    .intro = "Transformations, from split on, keep the meaning, or are "
+             "declined with the reason; NODE is a loop or call, by its id. "
+             "Nothing may be symbolic in a transformation: use --bind first.",
+    .options = options,
+    .actions = actions,
+    .action = "action",
+    .job_bytes = sizeof(struct teir_job),
 };

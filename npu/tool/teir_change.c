@@ -40,26 +40,26 @@ static bool take_choice(struct teir_job *j, int word, const char *const *list,
   return false;
 }
 
-static bool split(struct teir_job *j) {
+bool teir_job_split(struct teir_job *j) {
   int axis;
   int64_t inner;
   return take_axis(j, 0, &axis) && take_count(j, 1, &inner) &&
          teir_job_show(j, teir_split(j->arena, j->teir, axis, inner, &j->d));
 }
 
-static bool fuse(struct teir_job *j) {
+bool teir_job_fuse(struct teir_job *j) {
   int node;
   return take_node(j, 0, &node) &&
          teir_job_show(j, teir_fuse(j->arena, j->teir, node, &j->d));
 }
 
-static bool interchange(struct teir_job *j) {
+bool teir_job_interchange(struct teir_job *j) {
   int node;
   return take_node(j, 0, &node) &&
          teir_job_show(j, teir_interchange(j->arena, j->teir, node, &j->d));
 }
 
-static bool reorder(struct teir_job *j) {
+bool teir_job_reorder(struct teir_job *j) {
   int node[TEIR_JOB_WORDS];
   for (int i = 0; i < j->words; i++)
     if (!take_node(j, i, &node[i]))
@@ -68,7 +68,7 @@ static bool reorder(struct teir_job *j) {
                        teir_reorder(j->arena, j->teir, node, j->words, &j->d));
 }
 
-static bool policy(struct teir_job *j) {
+bool teir_job_policy(struct teir_job *j) {
   static const char *const name[] = {"sequential", "parallel", NULL};
   int node, choice;
   return take_node(j, 0, &node) && take_choice(j, 1, name, &choice) &&
@@ -76,7 +76,7 @@ static bool policy(struct teir_job *j) {
                                           (enum teir_policy)choice, &j->d));
 }
 
-static bool place(struct teir_job *j) {
+bool teir_job_place(struct teir_job *j) {
   static const char *const name[] = {"anywhere", "rows", "columns", "time",
                                      NULL};
   int node, choice;
@@ -85,7 +85,7 @@ static bool place(struct teir_job *j) {
                                          (enum teir_place)choice, &j->d));
 }
 
-static bool absorb(struct teir_job *j) {
+bool teir_job_absorb(struct teir_job *j) {
   static const char *const name[] = {"M", "N", "K", NULL};
   int node, role = TEIR_ROLES;
   return take_node(j, 0, &node) &&
@@ -94,7 +94,7 @@ static bool absorb(struct teir_job *j) {
                                       (enum teir_role)role, &j->d));
 }
 
-static bool brgemm(struct teir_job *j) {
+bool teir_job_brgemm(struct teir_job *j) {
   int primitive = teir_find_primitive(j->teir, j->word[0]);
   int64_t inner;
   if (primitive < 0)
@@ -105,19 +105,19 @@ static bool brgemm(struct teir_job *j) {
                        teir_brgemm(j->arena, j->teir, primitive, inner, &j->d));
 }
 
-static bool sink(struct teir_job *j) {
+bool teir_job_sink(struct teir_job *j) {
   int node, into;
   return take_node(j, 0, &node) && take_node(j, 1, &into) &&
          teir_job_show(j, teir_sink(j->arena, j->teir, node, into, &j->d));
 }
 
-static bool hoist(struct teir_job *j) {
+bool teir_job_hoist(struct teir_job *j) {
   int node;
   return take_node(j, 0, &node) &&
          teir_job_show(j, teir_hoist(j->arena, j->teir, node, &j->d));
 }
 
-static bool peel(struct teir_job *j) {
+bool teir_job_peel(struct teir_job *j) {
   int node, axis;
   int64_t main;
   return take_node(j, 0, &node) && take_axis(j, 1, &axis) &&
@@ -126,20 +126,10 @@ static bool peel(struct teir_job *j) {
                        teir_peel(j->arena, j->teir, node, axis, main, &j->d));
 }
 
-static bool pack(struct teir_job *j) {
+bool teir_job_pack(struct teir_job *j) {
   int node, tensor = teir_find_tensor(j->teir, j->word[1]);
   if (tensor < 0)
     return diag_error(&j->d, loc_none(), "there is no tensor '%s'", j->word[1]);
   return take_node(j, 0, &node) &&
          teir_job_show(j, teir_pack(j->arena, j->teir, node, tensor, &j->d));
 }
-
-const struct teir_action teir_changes[] = {
-    {"split", 2, 2, split},      {"fuse", 1, 1, fuse},
-    {"reorder", 1, 16, reorder}, {"interchange", 1, 1, interchange},
-    {"policy", 2, 2, policy},    {"place", 2, 2, place},
-    {"absorb", 1, 2, absorb},    {"brgemm", 2, 2, brgemm},
-    {"sink", 2, 2, sink},        {"hoist", 1, 1, hoist},
-    {"peel", 3, 3, peel},        {"pack", 2, 2, pack},
-    {NULL, 0, 0, NULL},
-};

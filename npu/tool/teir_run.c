@@ -8,23 +8,38 @@
 #include <string.h>
 #include <time.h>
 
-bool teir_job_option(struct teir_job *j, const char *option,
-                     const char *value) {
-  bool bind = strcmp(option, "--bind") == 0, in = strcmp(option, "--in") == 0;
-  int *count = bind ? &j->bind_count : in ? &j->in_count : &j->out_count;
-  struct teir_job_pair *pair = bind ? j->bind : in ? j->in : j->out_file;
-  while (*value) {
-    size_t length = bind ? strcspn(value, ",") : strlen(value);
-    char *one = arena_substring(j->arena, value, length);
-    char *equals = strchr(one, '=');
-    if (!equals || equals == one || !equals[1] || *count == TEIR_JOB_PAIRS) {
-      tool_usage("teir", "%s takes NAME=VALUE, not '%s'", option, one);
+static bool read_one(struct tool *t, struct teir_job_pairs *p,
+                     const char *word) {
+  struct teir_job_pair one;
+  if (!tool_assignment(t, word, &one.name, &one.value))
+    return false;
+  for (int i = 0; i < p->count; i++)
+    if (strcmp(p->one[i].name, one.name) == 0)
+      return tool_usage(t, "%s: %s is given twice", t->option, one.name);
+  if (p->count == TEIR_JOB_PAIRS)
+    return tool_usage(t, "more than %d times %s", TEIR_JOB_PAIRS, t->option);
+  p->one[p->count++] = one;
+  return true;
+}
+
+bool teir_job_read_pair(struct tool *t, void *to, const char *word) {
+  return read_one(t, to, word);
+}
+
+bool teir_job_read_out(struct tool *t, void *to, const char *word) {
+  struct teir_job_pairs *p = to;
+  return read_one(t, p, word) &&
+         tool_file_to_write(t, &p->one[p->count - 1].value,
+                            p->one[p->count - 1].value);
+}
+
+bool teir_job_read_bind(struct tool *t, void *to, const char *word) {
+  do {
+    size_t length = strcspn(word, ",");
+    if (!read_one(t, to, arena_substring(t->arena, word, length)))
       return false;
-    }
-    *equals = 0;
-    pair[(*count)++] = (struct teir_job_pair){one, equals + 1};
-    value += length + (value[length] == ',');
-  }
+    word += length + (word[length] == ',');
+  } while (*word);
   return true;
 }
 
@@ -32,15 +47,15 @@ bool teir_job_bind(struct teir_job *j) {
   int count = j->teir->symbol_count;
   int64_t *value = arena_array(j->arena, (size_t)count + 1, sizeof *value);
   bool *given = arena_array(j->arena, (size_t)count + 1, sizeof *given);
-  for (int i = 0; i < j->bind_count; i++) {
-    int symbol = teir_find_symbol(j->teir, j->bind[i].name);
-    struct scan s = scan_open(NULL, j->bind[i].value);
+  for (int i = 0; i < j->bind.count; i++) {
+    int symbol = teir_find_symbol(j->teir, j->bind.one[i].name);
+    struct scan s = scan_open(NULL, j->bind.one[i].value);
     if (symbol < 0)
       return diag_error(&j->d, loc_none(), "there is no symbol '%s'",
-                        j->bind[i].name);
+                        j->bind.one[i].name);
     if (!scan_int(&s, &value[symbol]) || !scan_end(&s))
       return diag_error(&j->d, loc_none(), "symbol %s: '%s' is no number",
-                        j->bind[i].name, j->bind[i].value);
+                        j->bind.one[i].name, j->bind.one[i].value);
     given[symbol] = true;
   }
   for (int i = 0; i < count; i++)
@@ -81,20 +96,19 @@ static bool load(struct teir_job *j, const struct teir_job_pair *p,
   return true;
 }
 
-static const struct teir_job_pair *find_pair(const struct teir_job_pair *pair,
-                                             int count, const char *name) {
-  for (int i = 0; i < count; i++)
-    if (strcmp(pair[i].name, name) == 0)
-      return &pair[i];
+static const struct teir_job_pair *find_pair(const struct teir_job_pairs *p,
+                                             const char *name) {
+  for (int i = 0; i < p->count; i++)
+    if (strcmp(p->one[i].name, name) == 0)
+      return &p->one[i];
   return NULL;
 }
 
-static bool check_pairs(struct teir_job *j, const struct teir_job_pair *pair,
-                        int count) {
-  for (int i = 0; i < count; i++)
-    if (teir_find_tensor(j->teir, pair[i].name) < 0)
+static bool check_pairs(struct teir_job *j, const struct teir_job_pairs *p) {
+  for (int i = 0; i < p->count; i++)
+    if (teir_find_tensor(j->teir, p->one[i].name) < 0)
       return diag_error(&j->d, loc_none(), "there is no tensor '%s'",
-                        pair[i].name);
+                        p->one[i].name);
   return true;
 }
 
@@ -109,7 +123,7 @@ static bool give_memory(struct teir_job *j, int tensor, struct memory *m) {
   if (!m->data)
     return diag_error(&j->d, x->at, "no memory for the %lld bytes of %s",
                       (long long)m->bytes, x->id);
-  const struct teir_job_pair *p = find_pair(j->in, j->in_count, x->id);
+  const struct teir_job_pair *p = find_pair(&j->in, x->id);
   if (p)
     return load(j, p, m);
   fill(j->teir, tensor, m);
@@ -178,8 +192,7 @@ static bool run_in(struct teir_job *j, struct memory *memory) {
   for (int i = 0; i < t->tensor_count; i++) {
     if (written(t, i))
       report(t, i, &memory[i], &j->out);
-    const struct teir_job_pair *p =
-        find_pair(j->out_file, j->out_count, t->tensor[i].id);
+    const struct teir_job_pair *p = find_pair(&j->out_file, t->tensor[i].id);
     if (p &&
         !file_write(p->value, memory[i].data, (size_t)memory[i].bytes, &j->d))
       return false;
@@ -188,8 +201,7 @@ static bool run_in(struct teir_job *j, struct memory *memory) {
 }
 
 bool teir_job_run(struct teir_job *j) {
-  if (!check_pairs(j, j->in, j->in_count) ||
-      !check_pairs(j, j->out_file, j->out_count))
+  if (!check_pairs(j, &j->in) || !check_pairs(j, &j->out_file))
     return false;
   struct memory *memory =
       arena_array(j->arena, (size_t)j->teir->tensor_count + 1, sizeof *memory);

@@ -1,10 +1,21 @@
-/* tool.c -- main of `nputeir`: finds the sub-command, prints help, and holds
- * what sub-commands share. */
+/* tool.c -- the program `nputeir`: finds the sub-command, owns the memory of
+ * its call, prints its diagnostic or its help, and gives the exit status. */
+#define NPUTEIR_TOOL_DRIVER
 #include "tool.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
+
+#ifndef NPUTEIR_VERSION
+#define NPUTEIR_VERSION "unknown"
+#endif
+
+#define COMMAND(name) extern const struct tool_command tool_##name;
+#include "commands.def"
+#undef COMMAND
 
 static const struct tool_command *const command[] = {
 #define COMMAND(name) &tool_##name,
@@ -13,101 +24,228 @@ static const struct tool_command *const command[] = {
 };
 enum { COMMANDS = sizeof command / sizeof *command };
 
-static const struct tool_command *find(const char *name) {
+static const struct tool_command *find_command(const char *name) {
   for (int i = 0; i < COMMANDS; i++)
     if (strcmp(command[i]->name, name) == 0)
       return command[i];
   return NULL;
 }
 
-static void print_overview(FILE *to) {
-  fprintf(to, "usage: nputeir <command> [arguments]\n\n"
-              "An unmodified C program on an AMD XDNA NPU: every stage of the "
-              "road from\na loop nest to the bytes that a device runs.\n\n");
-  for (int i = 0; i < COMMANDS; i++)
-    fprintf(to, "  %-8s %s\n", command[i]->name, command[i]->summary);
-  fprintf(to, "  %-8s %s\n\n", "help", "this list, or all about one command");
-  fprintf(to, "nputeir help <command> is complete.  Exit status: 0 done, 1 the "
-              "job failed,\n2 the words of the call are wrong.\n");
+static const struct tool_command *find_action(const struct tool_command *c,
+                                              const char *name) {
+  for (const struct tool_command *a = c->actions; a && a->name; a++)
+    if (strcmp(a->name, name) == 0)
+      return a;
+  return NULL;
 }
 
-static int help(int argc, char **argv) {
-  if (argc == 1) {
-    print_overview(stdout);
-    return TOOL_DONE;
-  }
-  if (argc > 2)
-    return tool_usage("help", "takes one command, not %d", argc - 1);
-  const struct tool_command *c = find(argv[1]);
-  if (!c)
-    return tool_usage("help", "there is no command '%s'", argv[1]);
-  fputs(c->help, stdout);
-  return TOOL_DONE;
-}
+/* ---- what sub-commands share ---- */
 
-int tool_usage(const char *name, const char *format, ...) {
+bool tool_usage(struct tool *t, const char *format, ...) {
+  char message[sizeof t->diag.text];
   va_list args;
   va_start(args, format);
-  fprintf(stderr, "nputeir %s: ", name);
-  vfprintf(stderr, format, args);
+  vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  fprintf(stderr, "; see: nputeir help%s%s\n",
-          strcmp(name, "help") == 0 ? "" : " ",
-          strcmp(name, "help") == 0 ? "" : name);
-  return TOOL_USAGE;
+  t->misused |= t->diag.kind == DIAG_NONE;
+  return diag_error(&t->diag, loc_none(), "%s", message);
 }
 
-int tool_fail(const struct diag *d) {
-  diag_print(d, stderr);
-  return TOOL_FAILED;
+char *tool_input(struct tool *t, const char *path, size_t *length) {
+  return file_read(t->arena, strcmp(path, "-") == 0 ? "/dev/stdin" : path,
+                   length, &t->diag);
 }
 
-bool tool_output(const char *path, const struct text *t, struct diag *d) {
+bool tool_output(struct tool *t, const char *path, const struct text *text) {
   if (path && strcmp(path, "-") != 0)
-    return file_write(path, text_string(t), t->length, d);
-  if (fwrite(text_string(t), 1, t->length, stdout) != t->length ||
-      fflush(stdout) != 0)
-    return diag_error(d, loc_none(), "cannot write to standard output: %s",
-                      strerror(errno));
-  return true;
+    return file_write(path, text_string(text), text->length, &t->diag);
+  if (fwrite(text_string(text), 1, text->length, stdout) == text->length &&
+      fflush(stdout) == 0)
+    return true;
+  diag_error(&t->diag, loc_none(), "cannot write to standard output: %s",
+             strerror(errno));
+  clearerr(stdout); /* said here, not again at the end */
+  return false;
 }
 
-char *tool_input(struct arena *a, const char *path, size_t *length,
-                 struct diag *d) {
-  return file_read(a, strcmp(path, "-") == 0 ? "/dev/stdin" : path, length, d);
+bool tool_print(struct tool *t, const char *path) {
+  return tool_output(t, path, &t->out);
 }
 
-bool tool_number(const char *name, const char *option, const char *word,
-                 int64_t low, int64_t high, int64_t *value) {
-  char *end;
-  errno = 0;
-  long long v = strtoll(word, &end, 0);
-  if (errno || end == word || *end || v < low || v > high) {
-    tool_usage(name, "%s takes a whole number from %lld to %lld, not '%s'",
-               option, (long long)low, (long long)high, word);
-    return false;
+/* The diagnostic may name a file by a string in the part's memory. */
+bool tool_nested(struct tool *t, bool (*part)(struct tool *, void *),
+                 void *context) {
+  struct arena *outer = t->arena;
+  t->arena = arena_open();
+  bool good = part(t, context);
+  assert(good || t->diag.kind != DIAG_NONE);
+  if (t->diag.at.file)
+    t->diag.at.file = arena_string(outer, t->diag.at.file);
+  arena_close(t->arena);
+  t->arena = outer;
+  return good;
+}
+
+static void *new_job(struct tool *t, const struct tool_command *c) {
+  return c->job ? arena_copy(t->arena, c->job, 1, 1, c->job_bytes)
+                : arena_array(t->arena, 1, c->job_bytes);
+}
+
+bool tool_run_action(struct tool *t, const struct tool_command *action) {
+  return action->run(t, new_job(t, action));
+}
+
+/* ---- one call ---- */
+
+static bool asks(const char *word, const char *option, const char *letter) {
+  return strcmp(word, option) == 0 || (letter && strcmp(word, letter) == 0);
+}
+
+/* Before words are judged: behind a wrong one help is wanted most. */
+static bool answers(const struct tool_command *c,
+                    const struct tool_command *action, int argc, char **argv,
+                    struct text *out) {
+  for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    if (asks(argv[i], "--help", "-h")) {
+      tool_help(c, action, out);
+      return true;
+    }
+    if (asks(argv[i], "--version", NULL)) {
+      text_puts(out, "nputeir " NPUTEIR_VERSION "\n");
+      return true;
+    }
   }
-  *value = v;
-  return true;
+  return false;
 }
 
-int main(int argc, char **argv) {
+static bool no_action(struct tool *t, const struct tool_command *c,
+                      const char *word) {
+  struct text known = {0};
+  for (const struct tool_command *a = c->actions; a->name; a++)
+    text_printf(&known, "%s%s", a == c->actions ? "" : ", ", a->name);
+  if (word)
+    tool_usage(t, "there is no %s '%s'; there are %s", c->action, word,
+               text_string(&known));
+  else
+    tool_usage(t, "which %s: %s", c->action, text_string(&known));
+  text_free(&known);
+  return false;
+}
+
+/* argv: what stands behind the sub-command's name. */
+static bool run_command(struct tool *t, const struct tool_command *c, int argc,
+                        char **argv) {
+  const struct tool_command *action = NULL;
+  if (c->actions && argc > 0 && (action = find_action(c, argv[0]))) {
+    argc--;
+    argv++;
+  }
+  if (answers(c, action, argc, argv, &t->out))
+    return tool_print(t, NULL);
+  if (c->actions && !action && (argc > 0 || !c->run))
+    return no_action(t, c, argc > 0 ? argv[0] : NULL);
+  if (action)
+    t->name = arena_printf(t->arena, "%s %s", c->name, action->name);
+  const struct tool_command *owner = action && action->job_bytes ? action : c;
+  void *job = new_job(t, owner);
+  return tool_read_arguments(t, c, action, job, argc, argv) &&
+         (action ? action : c)->run(t, job);
+}
+
+static void print_overview(struct text *out) {
+  text_puts(out, "usage: nputeir <command> [arguments]\n\n");
+  tool_wrap(out, 0,
+            "An unmodified C program on an AMD XDNA NPU: every stage of the "
+            "road from a loop nest to the bytes that a device runs.\n");
+  for (int i = 0; i < COMMANDS; i++)
+    text_printf(out, "  %-8s %s\n", command[i]->name, command[i]->summary);
+  text_printf(out, "  %-8s %s\n\n", "help",
+              "this list, or all about one command");
+  tool_wrap(out, 0,
+            "nputeir help <command> is complete. Exit status: 0 done, 1 the "
+            "job failed, 2 the words of the call are wrong.");
+}
+
+/* `nputeir help`, with a command, and with one of its actions. */
+static bool help(struct tool *t, int argc, char **argv) {
+  const struct tool_command *c = argc > 0 ? find_command(argv[0]) : NULL;
+  if (argc == 0) {
+    print_overview(&t->out);
+    return tool_print(t, NULL);
+  }
+  if (!c)
+    return tool_usage(t, "there is no command '%s'", argv[0]);
+  const struct tool_command *action = argc > 1 ? find_action(c, argv[1]) : NULL;
+  if (argc > 2 || (argc > 1 && !action))
+    return tool_usage(t, "'%s' is one word too many", argv[action ? 2 : 1]);
+  tool_help(c, action, &t->out);
+  return tool_print(t, NULL);
+}
+
+static bool run_word(struct tool *t, int argc, char **argv) {
+  const struct tool_command *c = find_command(argv[0]);
+  t->name = argv[0];
+  if (c)
+    return run_command(t, c, argc - 1, argv + 1);
+  t->name = "help";
+  if (asks(argv[0], "help", NULL) || asks(argv[0], "--help", "-h"))
+    return help(t, argc - 1, argv + 1);
+  if (asks(argv[0], "--version", NULL)) {
+    text_puts(&t->out, "nputeir " NPUTEIR_VERSION "\n");
+    return tool_print(t, NULL);
+  }
+  return tool_usage(t, "there is no command '%s'", argv[0]);
+}
+
+static int status_of(const struct tool *t, bool good) {
+  return good ? TOOL_DONE : t->misused ? TOOL_USAGE : TOOL_FAILED;
+}
+
+static void print_diag(const struct tool *t) {
+  bool help = strcmp(t->name, "help") == 0;
+  size_t command_length = strcspn(t->name, " ");
+  if (t->misused && help)
+    fprintf(stderr, "nputeir: %s; see: nputeir help\n", t->diag.text);
+  else if (t->misused)
+    fprintf(stderr, "nputeir %s: %s; see: nputeir help %.*s\n", t->name,
+            t->diag.text, (int)command_length, t->name);
+  else
+    diag_print(&t->diag, stderr);
+}
+
+/* A job is done when what it printed has arrived. */
+static int finish_output(int status) {
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return status;
+  fprintf(stderr, "nputeir: cannot write all to standard output\n");
+  return status == TOOL_DONE ? TOOL_FAILED : status;
+}
+
+/* Where a standard stream is closed, a file that a job opens would take its
+ * place; one that can be neither read nor written as it should takes it. */
+static void fill_closed_streams(void) {
+  static const int useless[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+  for (int fd = 0; fd < 3; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", useless[fd]) != fd)
+      return;
+}
+
+int tool_main(int argc, char **argv) {
+  fill_closed_streams();
   if (argc < 2) {
-    print_overview(stderr);
+    struct text out = {0};
+    print_overview(&out);
+    fputs(text_string(&out), stderr);
+    text_free(&out);
     return TOOL_USAGE;
   }
-  if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
-      strcmp(argv[1], "-h") == 0)
-    return help(argc - 1, argv + 1);
-  const struct tool_command *c = find(argv[1]);
-  if (!c) {
-    fprintf(stderr, "nputeir: there is no command '%s'; see: nputeir help\n",
-            argv[1]);
-    return TOOL_USAGE;
-  }
-  if (argc == 3 && strcmp(argv[2], "--help") == 0) {
-    fputs(c->help, stdout);
-    return TOOL_DONE;
-  }
-  return c->run(argc - 1, argv + 1);
+  struct tool t = {.arena = arena_open()};
+  bool good = run_word(&t, argc - 1, argv + 1);
+  assert(good == (t.diag.kind == DIAG_NONE));
+  int status = finish_output(status_of(&t, good));
+  if (!good)
+    print_diag(&t);
+  text_free(&t.out);
+  arena_close(t.arena);
+  return status;
 }

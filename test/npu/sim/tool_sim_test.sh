@@ -56,7 +56,7 @@ expect 1 'missing.bin' $run --arg missing.bin
 expect 1 'xclbin' "$nputeir" sim a.bin design/design.txn
 expect 2 'no preset .nowhere.; there are phoenix' $run --preset nowhere
 expect 2 'N:BYTES=FILE' $run --out 7
-expect 2 'an xclbin and a transaction are needed' "$nputeir" sim design/x
+expect 2 'RUN.txn is missing' "$nputeir" sim design/x
 expect 2 "no option '--colour'" $run --colour red
 expect 0 'usage: nputeir sim' "$nputeir" help sim
 

@@ -1,0 +1,16 @@
+/* call.h -- calls `nputeir` as a function, in a process of its own. */
+#ifndef NPUTEIR_TEST_CALL_H
+#define NPUTEIR_TEST_CALL_H
+
+#include "base.h"
+
+struct call {
+  int status; /* exit status; -1: it did not exit */
+  char out[1 << 15], err[1 << 13];
+};
+
+/* Words separated by blanks; `to`, or NULL: call->out, is where standard output
+ * goes; "closed" closes it. */
+void call_tool(struct call *, const char *to, const char *words);
+
+#endif
