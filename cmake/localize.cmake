@@ -1,4 +1,4 @@
-# Makes one object of all rooms in which only the public symbols are global, so
+# Makes one object of all modules in which only the public symbols are global, so
 # that the static library cannot collide with names of the program it is linked
 # into.  cmake -DLD=.. -DOBJCOPY=.. -DOUT=.. -DEXPORTS=.. -DARCHIVES=a;b -P ...
 string(REPLACE "," ";" ARCHIVES "${ARCHIVES}")

@@ -1,8 +1,8 @@
 # The processor of one compute tile, for npu/sim/CMakeLists.txt to include.
-nputeir_room(simcore SOURCES
+nputeir_module(simcore SOURCES
   core.c core_decode.c core_strict.c
   sem_scalar.c sem_memory.c sem_vector.c sem_convert.c sem_multiply.c
   sem_stream.c
   arith_float.c arith_int.c arith_shuffle.c arith_best.c
   arith_avx2.c arith_avx512.c
-  USES isa)
+  USES base isa)
