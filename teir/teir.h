@@ -118,10 +118,6 @@ struct teir *teir_from_contraction(struct arena *, const struct contraction *,
 struct teir *teir_parse(struct arena *, const char *file, const char *text,
                         struct diag *); /* parses and verifies */
 void teir_print(const struct teir *, struct text *);
-/* The schedule as a tree, as the specification's listings draw it, or as a
- * graph for Graphviz. */
-void teir_print_tree(const struct teir *, struct text *);
-void teir_print_dot(const struct teir *, struct text *);
 /* The same program with symbol s replaced by value[s]. */
 struct teir *teir_bind(struct arena *, const struct teir *,
                        const int64_t *value, int value_count, struct diag *);

@@ -19,8 +19,6 @@ struct teir_blas {
                    int lda, const double *b, int ldb, double *c, int ldc);
   void (*set_threads)(int);
 };
-/* Debian's OpenBLAS, in a library of its own (teir_blas). */
-extern const struct teir_blas teir_openblas;
 
 /* blas may be NULL. */
 bool teir_run_fast(const struct teir *, void *const tensor[], int threads,

@@ -48,24 +48,6 @@ struct teir *teir_absorb(struct arena *, const struct teir *, int node,
 struct teir *teir_brgemm(struct arena *, const struct teir *, int primitive,
                          int64_t inner, struct diag *);
 
-/* ---- guards and branches ---- */
-/* `node` moves into the loop `into` beside it: guarded by first() as its first
- * child when it stood before, by last() as its last when behind. */
-struct teir *teir_sink(struct arena *, const struct teir *, int node, int into,
-                       struct diag *);
-/* The other way: a first child guarded by first(), or a last one by last(),
- * moves out of its loop. */
-struct teir *teir_hoist(struct arena *, const struct teir *, int node,
-                        struct diag *);
-/* `node`, a loop over `axis` or a call that consumes it, becomes two siblings:
- * the first `main` indices and the rest. */
-struct teir *teir_peel(struct arena *, const struct teir *, int node, int axis,
-                       int64_t main, struct diag *);
-/* What `node` reads of `tensor` is copied, just before, into a new dense
- * tensor "<tensor>.packed" in the order of node's loops, and read there. */
-struct teir *teir_pack(struct arena *, const struct teir *, int node,
-                       int tensor, struct diag *);
-
 /* ---- tensors that lie otherwise: who runs the program brings them so ---- */
 /* Dense, the last of the axes contiguous; other axes leave the tensor where it
  * is, which is right for a tensor that only holds what one iteration of theirs
@@ -84,12 +66,5 @@ struct teir *teir_resize(struct arena *, const struct teir *, int axis,
 struct teir *teir_slice(struct arena *, const struct teir *, int root,
                         int roots, const int *tensor, int tensors,
                         struct diag *);
-
-/* ---- doubts that the rules leave open ---- */
-/* One line each: siblings that do the same work on the same bytes, a parallel
- * loop that carries a dependence, a guard that is never true, an axis that is
- * iterated twice on one path.  Gives the number of lines.  Programs of more
- * than a thousand calls are not searched for the first two. */
-int teir_warn(const struct teir *, struct text *);
 
 #endif

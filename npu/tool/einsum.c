@@ -1,4 +1,5 @@
 /* `nputeir einsum`: the untiled TEIR of an einsum expression. */
+#include "teir_dump.h"
 #include "teir_einsum.h"
 #include "tool.h"
 

@@ -3,9 +3,10 @@
  *
  * Every action reads one program; those that give a program print it in the
  * form that was asked for. */
+#include "teir_dump.h"
 #include "teir_job.h"
 #include "teir_tec.h"
-#include "teir_transform.h"
+#include "teir_warn.h"
 #ifdef NPUTEIR_JSON
 #include "teir_json.h"
 #endif

@@ -1,4 +1,5 @@
 /* teir_change.c -- the actions of `nputeir teir` that transform a program. */
+#include "teir_branch.h"
 #include "teir_job.h"
 #include "teir_transform.h"
 

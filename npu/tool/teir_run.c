@@ -3,6 +3,9 @@
 #include "teir_einsum.h"
 #include "teir_fast.h"
 #include "teir_job.h"
+#ifdef NPUTEIR_BLAS
+#include "teir_blas.h"
+#endif
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * 10.7): schedule trees, addresses, lowering parameters and results. */
 #include "check.h"
 #include "teir.h"
+#include "teir_dump.h"
 #include "teir_lower.h"
 
 #include <string.h>

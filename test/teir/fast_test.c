@@ -4,6 +4,9 @@
 #include "check.h"
 #include "teir_einsum.h"
 #include "teir_fast.h"
+#ifdef NPUTEIR_BLAS
+#include "teir_blas.h"
+#endif
 
 #include <string.h>
 

@@ -4,9 +4,11 @@
  * LLVMFuzzerTestOneInput is libFuzzer's entry; mutate_test.c calls it with
  * mutated examples. */
 #include "fuzz_parse.h"
+#include "teir_dump.h"
 #include "teir_lower.h"
 #include "teir_tec.h"
 #include "teir_transform.h"
+#include "teir_warn.h"
 
 #include <stdio.h>
 #include <stdlib.h>

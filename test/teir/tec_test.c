@@ -3,6 +3,7 @@
  * broken once. */
 #include "check.h"
 #include "teir.h"
+#include "teir_dump.h"
 #include "teir_tec.h"
 
 #include <string.h>

@@ -3,10 +3,13 @@
  * transformation by name on the worked examples, and what is declined. */
 #include "check.h"
 #include "teir.h"
+#include "teir_branch.h"
+#include "teir_dump.h"
 #include "teir_einsum.h"
 #include "teir_fast.h"
 #include "teir_lower.h"
 #include "teir_transform.h"
+#include "teir_warn.h"
 
 #include <stdlib.h>
 #include <string.h>

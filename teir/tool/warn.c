@@ -2,7 +2,7 @@
  * emitter hardly means. */
 #include "teir_build.h"
 #include "teir_depend.h"
-#include "teir_transform.h"
+#include "teir_warn.h"
 
 struct warn {
   const struct teir *t;

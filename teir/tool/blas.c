@@ -1,5 +1,5 @@
 /* blas.c -- OpenBLAS as the fast executor wants it. */
-#include "teir_fast.h"
+#include "teir_blas.h"
 
 #include <cblas.h>
 

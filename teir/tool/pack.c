@@ -1,7 +1,7 @@
 /* pack.c -- copies what a subtree reads of a tensor into a new, dense tensor
  * just before the subtree runs. */
+#include "teir_branch.h"
 #include "teir_build.h"
-#include "teir_transform.h"
 
 struct pack {
   struct arena *a;

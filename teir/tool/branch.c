@@ -1,6 +1,6 @@
 /* branch.c -- guards and branches: sink, hoist, peel. */
+#include "teir_branch.h"
 #include "teir_build.h"
-#include "teir_transform.h"
 
 /* ---- does a subtree name an axis? ---- */
 static bool guards_name(const struct teir *t, int n, int axis) {

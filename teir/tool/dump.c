@@ -1,6 +1,7 @@
-/* picture.c -- draws a schedule: as a tree of text, as the specification's
+/* dump.c -- draws a schedule: as a tree of text, as the specification's
  * listings do, or as a graph for Graphviz. */
 #include "teir_build.h"
+#include "teir_dump.h"
 
 #include <string.h>
 
