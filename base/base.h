@@ -76,6 +76,9 @@ void text_printf(struct text *, const char *format, ...)
 void text_puts(struct text *, const char *);
 void text_append(struct text *, const char *bytes, size_t length);
 const char *text_string(const struct text *); /* "" while empty */
+/* Any string as scan_string reads it: "a \"b\"\n", quotes included. */
+void text_quote(struct text *, const char *);
+bool utf8_valid(const char *bytes, size_t length);
 void text_free(struct text *);
 
 /* ---- files ---- */
@@ -105,6 +108,11 @@ bool scan_char(struct scan *, char c);           /* takes c if it is next */
 bool scan_word(struct scan *, const char *word); /* takes exactly this word */
 /* A name: letter or _ first, then letters, digits, _ . $ ; NULL if none. */
 char *scan_name(struct scan *, struct arena *);
+bool scan_is_name(const char *); /* would it be taken whole? */
+/* A quoted string of UTF-8 without raw line ends; \" \\ \n \r \t and \xHH stand
+ * for what they do in C.  NULL if none is next, or, with a message, if it is
+ * damaged. */
+char *scan_string(struct scan *, struct arena *, struct diag *);
 /* Decimal or 0x, with sign; false if none is next or it does not fit. */
 bool scan_int(struct scan *, int64_t *value);
 /* Fails with "expected <what>, found '<token>'" at the next token. */

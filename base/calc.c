@@ -199,10 +199,17 @@ static void print_float(double v, struct text *t) {
               exponent - 1);
 }
 
+static void print_name(const char *name, struct text *t) {
+  if (scan_is_name(name))
+    text_puts(t, name);
+  else
+    text_quote(t, name);
+}
+
 void calc_print(const struct calc *c, const char *const name[],
                 struct text *t) {
   if (c->op == CALC_INPUT) {
-    text_puts(t, name[c->input]);
+    print_name(name[c->input], t);
     return;
   }
   if (c->op == CALC_NUMBER) {
@@ -368,7 +375,10 @@ static struct calc *parse_operation(struct parser *p, const char *name,
 
 static struct calc *parse(struct parser *p) {
   struct loc at = scan_loc(p->s);
-  const char *name = scan_name(p->s, p->a);
+  const char *name = scan_string(p->s, p->a, p->d);
+  if (name)
+    return parse_input(p, name, at);
+  name = scan_name(p->s, p->a);
   if (!name) {
     scan_expected(p->s, p->d, "an input, a type or an operation");
     return NULL;

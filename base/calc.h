@@ -4,7 +4,8 @@
  *
  * An expression is a tree over numbered inputs.  It prints as, and parses from,
  * "max(add(mul(x0,sum),out),f32:0x0p+0)": inputs by names that the caller
- * gives, constants as type:number, operations and conversions as functions.
+ * gives (quoted if scan_name would not take them), constants as type:number,
+ * operations and conversions as functions.
  */
 #ifndef NPUTEIR_CALC_H
 #define NPUTEIR_CALC_H

@@ -56,6 +56,50 @@ void text_puts(struct text *t, const char *s) { text_append(t, s, strlen(s)); }
 
 const char *text_string(const struct text *t) { return t->data ? t->data : ""; }
 
+/* Letters behind a backslash, and what they stand for. */
+static const char escape[] = "\"\\nrt", escaped[] = "\"\\\n\r\t";
+
+void text_quote(struct text *t, const char *s) {
+  text_puts(t, "\"");
+  for (; *s; s++) {
+    const char *e = strchr(escaped, *s);
+    if (e)
+      text_printf(t, "\\%c", escape[e - escaped]);
+    else if ((unsigned char)*s < ' ' || *s == 0x7f)
+      text_printf(t, "\\x%02x", (unsigned char)*s);
+    else
+      text_append(t, s, 1);
+  }
+  text_puts(t, "\"");
+}
+
+/* Bytes behind the first one of a character; -1: no character begins so. */
+static int utf8_more(unsigned char c) {
+  if (c < 0x80)
+    return 0;
+  if (c < 0xc2 || c > 0xf4)
+    return -1;
+  return c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+}
+
+bool utf8_valid(const char *bytes, size_t length) {
+  const unsigned char *s = (const unsigned char *)bytes, *end = s + length;
+  while (s < end) {
+    unsigned char first = *s++;
+    int more = utf8_more(first);
+    if (more < 0 || end - s < more)
+      return false;
+    /* no overlong forms, no surrogates, nothing past U+10FFFF */
+    if ((first == 0xe0 && *s < 0xa0) || (first == 0xed && *s > 0x9f) ||
+        (first == 0xf0 && *s < 0x90) || (first == 0xf4 && *s > 0x8f))
+      return false;
+    for (; more > 0; more--)
+      if ((*s++ & 0xc0) != 0x80)
+        return false;
+  }
+  return true;
+}
+
 void text_free(struct text *t) {
   memory_close(block_of(t));
   *t = (struct text){0};
@@ -182,6 +226,14 @@ static bool name_rest(char c) {
   return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
 }
 
+bool scan_is_name(const char *s) {
+  if (!name_first(*s))
+    return false;
+  while (name_rest(*s))
+    s++;
+  return *s == 0;
+}
+
 bool scan_word(struct scan *s, const char *word) {
   skip_blanks(s);
   size_t n = strlen(word);
@@ -199,6 +251,50 @@ char *scan_name(struct scan *s, struct arena *a) {
   while (name_rest(*s->at))
     s->at++;
   return arena_substring(a, first, (size_t)(s->at - first));
+}
+
+/* The character that stands behind a backslash. */
+static bool scan_escape(struct scan *s, char *c) {
+  const char *e = *s->at ? strchr(escape, *s->at) : NULL;
+  if (e) {
+    *c = escaped[e - escape];
+    s->at++;
+    return true;
+  }
+  if (s->at[0] != 'x' || !isxdigit((unsigned char)s->at[1]) ||
+      !isxdigit((unsigned char)s->at[2]))
+    return false;
+  char digits[] = {s->at[1], s->at[2], 0};
+  *c = (char)strtol(digits, NULL, 16);
+  s->at += 3;
+  return *c != 0;
+}
+
+char *scan_string(struct scan *s, struct arena *a, struct diag *d) {
+  skip_blanks(s);
+  struct loc at = scan_loc(s);
+  if (*s->at != '"')
+    return NULL;
+  struct text t = {0};
+  bool good = true;
+  for (s->at++; good && *s->at && *s->at != '"' && *s->at != '\n';) {
+    char c = *s->at++;
+    if (c == '\\')
+      good = scan_escape(s, &c);
+    text_append(&t, &c, 1);
+  }
+  if (!good)
+    diag_error(d, at,
+               "a string has a backslash before none of \" \\ n r t xHH");
+  else if (*s->at != '"')
+    good = diag_error(d, at, "a string does not end on its line");
+  else if (!utf8_valid(text_string(&t), t.length))
+    good = diag_error(d, at, "a string is not valid UTF-8");
+  else
+    s->at++;
+  char *string = good ? arena_substring(a, text_string(&t), t.length) : NULL;
+  text_free(&t);
+  return string;
 }
 
 bool scan_int(struct scan *s, int64_t *value) {

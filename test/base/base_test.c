@@ -74,6 +74,53 @@ static void test_text_and_files(void) {
   text_free(&t);
 }
 
+/* Any string of UTF-8 comes back as it was; others are refused. */
+static void test_strings(void) {
+  static const char *const text[] = {"",
+                                     "x",
+                                     "a \"b\" \\ c",
+                                     "#, =[]()",
+                                     "two\nlines\r\t",
+                                     "\x01\x7f",
+                                     "gr\xc3\xb6\xc3\x9f"
+                                     "e \xe2\x82\xac \xf0\x9f\x98\x80"};
+  static const struct {
+    const char *quoted, *message;
+  } wrong[] = {{"\"a", "does not end"},
+               {"\"a\nb\"", "does not end"},
+               {"\"\\q\"", "a backslash"},
+               {"\"\\x0\"", "a backslash"},
+               {"\"\\x00\"", "a backslash"},
+               {"\"\\", "a backslash"},
+               {"\"\\xff\"", "valid UTF-8"},
+               {"\"\xc0\x80\"", "valid UTF-8"},
+               {"\"\xed\xa0\x80\"", "valid"},
+               {"\"\xe2\x82\"", "valid UTF-8"},
+               {"\"\xf4\x90\x80\x80\"", "valid UTF-8"}};
+  struct arena *a = arena_open();
+  for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+    struct text quoted = {0};
+    struct diag d = {0};
+    text_quote(&quoted, text[i]);
+    CHECK(!strchr(text_string(&quoted), '\n'));
+    struct scan s = scan_open("t", text_string(&quoted));
+    const char *again = scan_string(&s, a, &d);
+    CHECK(again && strcmp(again, text[i]) == 0 && scan_end(&s));
+    text_free(&quoted);
+  }
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    struct diag d = {0};
+    struct scan s = scan_open("t", wrong[i].quoted);
+    CHECK(!scan_string(&s, a, &d) && strstr(d.text, wrong[i].message));
+  }
+  struct diag d = {0};
+  struct scan s = scan_open("t", "word");
+  CHECK(!scan_string(&s, a, &d) && d.kind == DIAG_NONE);
+  CHECK(scan_is_name("_a.1$") && !scan_is_name("1a") && !scan_is_name("") &&
+        !scan_is_name("a b"));
+  arena_close(a);
+}
+
 static void test_scan(void) {
   struct arena *a = arena_open();
   struct scan s =
@@ -166,6 +213,7 @@ int main(void) {
   test_diag();
   test_text_and_files();
   test_scan();
+  test_strings();
   test_integers();
   test_floats();
   test_bf16_round_trip();

@@ -121,6 +121,28 @@ static void test_malformed(void) {
   }
 }
 
+/* Inputs may have any names; those that are no words are quoted. */
+static void test_any_names(void) {
+  static const char *const any[] = {"a b", "1", "f32", ""};
+  struct arena *a = arena_open();
+  struct text t = {0};
+  struct diag d = {0};
+  static const char want[] = "select(lt(\"1\",\"\"),\"a b\",f32)";
+  static const enum dtype float_types[] = {DTYPE_F32, DTYPE_F32, DTYPE_F32,
+                                           DTYPE_F32};
+  struct scan s = scan_open("t", want);
+  struct calc *c = calc_parse(a, &s, any, float_types, 4, &d);
+  CHECK(c && calc_uses(c, 1) && calc_uses(c, 3));
+  if (c)
+    calc_print(c, any, &t);
+  CHECK(strcmp(text_string(&t), want) == 0);
+  struct scan open = scan_open("t", "neg(\"a b)");
+  CHECK(!calc_parse(a, &open, any, float_types, 4, &d));
+  CHECK(strstr(d.text, "does not end"));
+  text_free(&t);
+  arena_close(a);
+}
+
 /* neg(neg(..(sum)..)), `depth` operations deep */
 static struct calc *nested(struct arena *a, int depth, struct diag *d) {
   struct text t = {0};
@@ -182,6 +204,7 @@ int main(void) {
   test_round_trip();
   test_other_spellings();
   test_malformed();
+  test_any_names();
   test_limits();
   test_constants_have_their_type();
   test_questions();
