@@ -194,12 +194,10 @@ static const char *fresh(struct arena *a, const struct teir *t,
                          const char *wish,
                          int find(const struct teir *, const char *)) {
   const char *id = wish;
+  size_t length = strlen(wish);
+  bool digit = length && wish[length - 1] >= '0' && wish[length - 1] <= '9';
   for (int i = 2; find(t, id) >= 0; i++)
-    id = arena_printf(
-        a, "%s%s%d", wish,
-        wish[strlen(wish) - 1] >= '0' && wish[strlen(wish) - 1] <= '9' ? "_"
-                                                                       : "",
-        i);
+    id = arena_printf(a, "%s%s%d", wish, digit ? "_" : "", i);
   return id;
 }
 

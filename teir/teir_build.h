@@ -63,6 +63,11 @@ bool teir_check_concrete(const struct teir *, struct diag *);
 /* The same, and node `n` exists and iterates. */
 bool teir_check_loop(const struct teir *, int n, struct diag *);
 
+/* Characters that need no quotes in an identifier, in a metadata value. */
+bool teir_is_word(char);
+bool teir_is_value(char);
+/* An identifier, in quotes if it needs them. */
+void teir_print_id(const char *id, struct text *);
 /* The number, or the name of the run-time value. */
 void teir_print_size(const struct teir *, struct value, struct text *);
 /* A Map's expression by the names of its inputs. */

@@ -2,13 +2,49 @@
 #include "calc.h"
 #include "teir_build.h"
 
+#include <ctype.h>
+
 static const char *const role_name[TEIR_ROLES] = {"M", "N", "K"};
 static const char *const policy_name[] = {"sequential", "parallel"};
 static const char *const place_name[] = {"anywhere", "rows", "columns", "time"};
 
+bool teir_is_word(char c) {
+  return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
+}
+
+bool teir_is_value(char c) { return teir_is_word(c) || c == '-' || c == '+'; }
+
+static void print_word(const char *s, bool plain(char), struct text *to) {
+  const char *end = s;
+  while (plain(*end))
+    end++;
+  if (end != s && *end == 0)
+    text_puts(to, s);
+  else
+    text_quote(to, s);
+}
+
+void teir_print_id(const char *id, struct text *to) {
+  print_word(id, teir_is_word, to);
+}
+
+/* A symbol that starts as a number does is quoted, too. */
+static void print_symbol(const char *id, struct text *to) {
+  if (scan_is_name(id))
+    text_puts(to, id);
+  else
+    text_quote(to, id);
+}
+
+/* `before`, then the identifier. */
+static void put(const char *before, const char *id, struct text *to) {
+  text_puts(to, before);
+  teir_print_id(id, to);
+}
+
 void teir_print_size(const struct teir *t, struct value s, struct text *to) {
   if (s.symbol >= 0)
-    text_puts(to, t->symbol[s.symbol]);
+    print_symbol(t->symbol[s.symbol], to);
   else
     text_printf(to, "%lld", (long long)s.constant);
 }
@@ -21,14 +57,16 @@ static void print_sizes(const struct teir *t, const char *word,
     if (word)
       text_puts(to, word);
     word = NULL;
-    text_printf(to, " %s=", t->tensor[i].id);
+    put(" ", t->tensor[i].id, to);
+    text_puts(to, "=");
     teir_print_size(t, size[i], to);
   }
 }
 
 static void print_axis(const struct teir *t, const struct teir_axis *x,
                        struct text *to) {
-  text_printf(to, "axis %s extent ", x->id);
+  put("axis ", x->id, to);
+  text_puts(to, " extent ");
   teir_print_size(t, x->extent, to);
   print_sizes(t, " stride", x->stride_bytes, to);
   print_sizes(t, " offset", x->offset_bytes, to);
@@ -45,50 +83,56 @@ void teir_print_expression(const struct teir *t, const struct teir_primitive *p,
 
 static void print_primitive(const struct teir *t,
                             const struct teir_primitive *p, struct text *to) {
-  text_printf(to, "primitive %s %s", p->id, teir_op_name(p->op));
+  put("primitive ", p->id, to);
+  text_printf(to, " %s", teir_op_name(p->op));
   for (int r = 0; r < (p->op == TEIR_CONTRACTION ? TEIR_ROLES : TEIR_K); r++) {
     text_printf(to, " %s=[", role_name[r]);
     for (int i = 0; i < p->role[r].count; i++)
-      text_printf(to, "%s%s", i ? ", " : "", t->axis[p->role[r].item[i]].id);
+      put(i ? ", " : "", t->axis[p->role[r].item[i]].id, to);
     text_puts(to, "]");
   }
   for (int i = 0; i < p->operand.count; i++)
-    text_printf(to, "%s%s",
-                i == p->operand.count - 1 ? " to "
-                : i                       ? ", "
-                                          : " from ",
-                t->tensor[p->operand.item[i]].id);
+    put(i == p->operand.count - 1 ? " to "
+        : i                       ? ", "
+                                  : " from ",
+        t->tensor[p->operand.item[i]].id, to);
   if (p->op == TEIR_MAP) {
     text_puts(to, " expr ");
     teir_print_expression(t, p, to);
   }
-  for (int i = 0; i < p->property_count; i++)
-    text_printf(to, " %s%s=%s", i ? "" : "with ", p->property[i].key,
-                p->property[i].value);
+  for (int i = 0; i < p->property_count; i++) {
+    put(i ? " " : " with ", p->property[i].key, to);
+    text_puts(to, "=");
+    print_word(p->property[i].value, teir_is_value, to);
+  }
   text_puts(to, "\n");
 }
 
 static void print_nodes(const struct teir *t, struct teir_list list,
                         struct text *to) {
   for (int i = 0; i < list.count; i++)
-    text_printf(to, "%s%s", i ? ", " : " ", t->node[list.item[i]].id);
+    put(i ? ", " : " ", t->node[list.item[i]].id, to);
   text_puts(to, "\n");
 }
 
 static void print_node(const struct teir *t, const struct teir_node *n,
                        struct text *to) {
   if (n->kind == TEIR_INVOCATION) {
-    text_printf(to, "invoke %s calls %s", n->id, t->primitive[n->primitive].id);
+    put("invoke ", n->id, to);
+    put(" calls ", t->primitive[n->primitive].id, to);
   } else {
-    text_printf(to, "iterate %s over %s %s", n->id, t->axis[n->axis].id,
-                policy_name[n->policy]);
+    put("iterate ", n->id, to);
+    put(" over ", t->axis[n->axis].id, to);
+    text_printf(to, " %s", policy_name[n->policy]);
     if (n->place != TEIR_ANYWHERE)
       text_printf(to, " on %s", place_name[n->place]);
   }
-  for (int i = 0; i < n->guard_count; i++)
-    text_printf(to, " %s %s(%s)", i ? "and" : "when",
-                n->guard[i].last ? "last" : "first",
-                t->axis[n->guard[i].axis].id);
+  for (int i = 0; i < n->guard_count; i++) {
+    text_puts(to, i ? " and " : " when ");
+    put(n->guard[i].last ? "last(" : "first(", t->axis[n->guard[i].axis].id,
+        to);
+    text_puts(to, ")");
+  }
   if (n->kind == TEIR_ITERATION) {
     text_puts(to, " do");
     print_nodes(t, n->children, to);
@@ -105,7 +149,8 @@ static void print_limit(const struct teir *t, const struct affine_guard *l,
   for (int i = 0; i < t->axis_count; i++) {
     if (l->step[i].symbol < 0 && l->step[i].constant == 0)
       continue;
-    text_printf(to, "%s %s=", first ? " along" : "", t->axis[i].id);
+    put(first ? " along " : " ", t->axis[i].id, to);
+    text_puts(to, "=");
     teir_print_size(t, l->step[i], to);
     first = false;
   }
@@ -114,11 +159,15 @@ static void print_limit(const struct teir *t, const struct affine_guard *l,
 
 void teir_print(const struct teir *t, struct text *to) {
   text_puts(to, "teir 1\n");
-  for (int i = 0; i < t->symbol_count; i++)
-    text_printf(to, "symbol %s\n", t->symbol[i]);
-  for (int i = 0; i < t->tensor_count; i++)
-    text_printf(to, "tensor %s %s\n", t->tensor[i].id,
-                dtype_name(t->tensor[i].type));
+  for (int i = 0; i < t->symbol_count; i++) {
+    text_puts(to, "symbol ");
+    print_symbol(t->symbol[i], to);
+    text_puts(to, "\n");
+  }
+  for (int i = 0; i < t->tensor_count; i++) {
+    put("tensor ", t->tensor[i].id, to);
+    text_printf(to, " %s\n", dtype_name(t->tensor[i].type));
+  }
   for (int i = 0; i < t->axis_count; i++)
     print_axis(t, &t->axis[i], to);
   for (int i = 0; i < t->primitive_count; i++)

@@ -1,10 +1,10 @@
 /* teir_text.c -- reads the text form, which teir_print.c writes.
  *
  * One thing per line; '#' starts a comment; names may be used before the line
- * that defines them.  An identifier is letters, digits and _ . $ (a symbol
- * starts with a letter or _, so that it is no number).  A size is a whole
- * number or a symbol.  A tensor that an axis does not mention has stride 0 and
- * offset 0 there.
+ * that defines them.  An identifier is letters, digits and _ . $, or any string
+ * in quotes (a symbol without quotes starts with a letter or _, so that it is
+ * no number).  A size is a whole number or a symbol.  A tensor that an axis
+ * does not mention has stride 0 and offset 0 there.
  *
  *   teir 1
  *   symbol <id>
@@ -28,7 +28,6 @@
 #include "calc.h"
 #include "teir_build.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,13 +113,11 @@ static int find_name(const struct reader *r, enum names kind, const char *id) {
   return found ? r->name[kind][low].index : -1;
 }
 
-static bool is_id(char c) {
-  return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
-}
-
 static char *take(struct reader *r, bool wanted(char)) {
   if (scan_end_of_line(&r->s))
     return NULL;
+  if (*r->s.at == '"')
+    return scan_string(&r->s, r->a, r->d);
   const char *first = r->s.at;
   while (wanted(*r->s.at))
     r->s.at++;
@@ -130,13 +127,11 @@ static char *take(struct reader *r, bool wanted(char)) {
 }
 
 static char *take_id(struct reader *r, const char *what) {
-  char *id = take(r, is_id);
+  char *id = take(r, teir_is_word);
   if (!id)
     scan_expected(&r->s, r->d, what);
   return id;
 }
-
-static bool is_value(char c) { return is_id(c) || c == '-' || c == '+'; }
 
 static bool expect_char(struct reader *r, char c, const char *what) {
   return scan_char(&r->s, c) || scan_expected(&r->s, r->d, what);
@@ -157,6 +152,15 @@ static bool take_known(struct reader *r, enum names kind, int *index) {
          diag_error(r->d, at, "there is no %s '%s'", kind_name[kind], id);
 }
 
+static char *take_symbol(struct reader *r, const char *what) {
+  char *id = scan_string(&r->s, r->a, r->d);
+  if (!id)
+    id = scan_name(&r->s, r->a);
+  if (!id)
+    scan_expected(&r->s, r->d, what);
+  return id;
+}
+
 static bool take_size(struct reader *r, struct value *size) {
   int64_t value;
   if (scan_int(&r->s, &value)) {
@@ -164,12 +168,20 @@ static bool take_size(struct reader *r, struct value *size) {
     return true;
   }
   struct loc at = scan_loc(&r->s);
-  char *id = scan_name(&r->s, r->a);
+  char *id = take_symbol(r, "a number or a symbol");
   if (!id)
-    return scan_expected(&r->s, r->d, "a number or a symbol");
+    return false;
   *size = (struct value){0, find_name(r, SYMBOL, id)};
   return size->symbol >= 0 ||
          diag_error(r->d, at, "there is no symbol '%s'", id);
+}
+
+/* Does <id>= come next?  "offset" may be a tensor, and what ends a list. */
+static bool sizes_go_on(struct reader *r) {
+  struct reader ahead = *r;
+  struct diag unused = {0};
+  ahead.d = &unused;
+  return take(&ahead, teir_is_word) && scan_char(&ahead.s, '=');
 }
 
 /* <tensor>=<size> .. up to a word that no '=' follows. */
@@ -187,7 +199,7 @@ static bool take_sizes(struct reader *r, struct value *size) {
                         r->t->tensor[tensor].id);
     given[tensor] = true;
     scan_char(&r->s, ',');
-  } while (!scan_end_of_line(&r->s) && strncmp(r->s.at, "offset", 6) != 0);
+  } while (sizes_go_on(r));
   return true;
 }
 
@@ -304,7 +316,7 @@ static bool take_metadata(struct reader *r, int primitive) {
     if (teir_property(r->t, primitive, key))
       return diag_error(r->d, scan_loc(&r->s), "primitive %s has two values %s",
                         r->t->primitive[primitive].id, key);
-    char *value = take(r, is_value);
+    char *value = take(r, teir_is_value);
     if (!value)
       return scan_expected(&r->s, r->d, "a value");
     teir_add_property(r->a, r->t, primitive, key, value);
@@ -415,9 +427,9 @@ static bool read_tensor(struct reader *r) {
 
 /* ---- the first reading: what is defined ---- */
 static bool define_symbol(struct reader *r) {
-  char *id = scan_name(&r->s, r->a);
+  char *id = take_symbol(r, "the symbol's name");
   if (!id)
-    return scan_expected(&r->s, r->d, "the symbol's name");
+    return false;
   teir_add_symbol(r->a, r->t, id);
   return true;
 }

@@ -7,16 +7,18 @@
 
 static void print_guard(const struct teir *t, const struct teir_node *n,
                         struct text *to) {
-  for (int i = 0; i < n->guard_count; i++)
-    text_printf(
-        to, "%s%s(%s)%s", i ? ", " : "  [", n->guard[i].last ? "last" : "first",
-        t->axis[n->guard[i].axis].id, i == n->guard_count - 1 ? "]" : "");
+  for (int i = 0; i < n->guard_count; i++) {
+    text_printf(to, "%s%s(", i ? ", " : "  [",
+                n->guard[i].last ? "last" : "first");
+    teir_print_id(t->axis[n->guard[i].axis].id, to);
+    text_puts(to, i == n->guard_count - 1 ? ")]" : ")");
+  }
 }
 
 static void print_label(const struct teir *t, const struct teir_node *n,
                         struct text *to) {
   static const char *const place[] = {"", "rows", "columns", "time"};
-  text_puts(to, n->id);
+  teir_print_id(n->id, to);
   bool parallel = n->kind == TEIR_ITERATION && n->policy == TEIR_PARALLEL;
   bool placed = n->kind == TEIR_ITERATION && n->place != TEIR_ANYWHERE;
   if (parallel || placed)
@@ -53,27 +55,44 @@ void teir_print_tree(const struct teir *t, struct text *to) {
   text_free(&lead);
 }
 
+/* One node's label, and what Graphviz's strings want before " and \. */
+static void print_dot_label(const struct teir *t, const struct teir_node *n,
+                            struct text *to) {
+  struct text label = {0};
+  print_label(t, n, &label);
+  text_puts(&label, "\n");
+  if (n->kind == TEIR_INVOCATION) {
+    const struct teir_primitive *p = &t->primitive[n->primitive];
+    text_printf(&label, "%s ", teir_op_name(p->op));
+    teir_print_id(p->id, &label);
+    if (p->op == TEIR_MAP) {
+      text_puts(&label, "\n");
+      teir_print_expression(t, p, &label);
+    }
+  } else {
+    teir_print_id(t->axis[n->axis].id, &label);
+    text_puts(&label, ": ");
+    teir_print_size(t, t->axis[n->axis].extent, &label);
+  }
+  for (const char *c = text_string(&label); *c; c++)
+    if (*c == '\n')
+      text_puts(to, "\\n");
+    else
+      text_printf(to, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+  text_free(&label);
+}
+
 void teir_print_dot(const struct teir *t, struct text *to) {
   text_puts(to, "digraph teir {\n  node [fontname=\"sans-serif\"];\n");
   for (int i = 0; i < t->node_count; i++) {
     const struct teir_node *n = &t->node[i];
     text_printf(to, "  n%d [label=\"", i);
-    print_label(t, n, to);
-    if (n->kind == TEIR_INVOCATION) {
-      const struct teir_primitive *p = &t->primitive[n->primitive];
-      text_printf(to, "\\n%s %s", teir_op_name(p->op), p->id);
-      if (p->op == TEIR_MAP) {
-        text_puts(to, "\\n");
-        teir_print_expression(t, p, to);
-      }
-      text_puts(to, "\", shape=box");
-    } else {
-      text_printf(to, "\\n%s: ", t->axis[n->axis].id);
-      teir_print_size(t, t->axis[n->axis].extent, to);
-      text_printf(to, "\", shape=ellipse%s",
+    print_dot_label(t, n, to);
+    if (n->kind == TEIR_INVOCATION)
+      text_puts(to, "\", shape=box];\n");
+    else
+      text_printf(to, "\", shape=ellipse%s];\n",
                   n->policy == TEIR_PARALLEL ? ", style=filled" : "");
-    }
-    text_puts(to, "];\n");
   }
   for (int i = 0; i < t->node_count; i++)
     for (int c = 0; c < t->node[i].children.count; c++)

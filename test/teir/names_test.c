@@ -1,0 +1,55 @@
+/* names_test.c -- random programs with any names keep their meaning on the way
+ * to text and back. */
+#include "check.h"
+#include "random_program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void check_text(const struct teir *t, struct arena *a, int seed) {
+  struct text one = {0}, two = {0};
+  struct diag d = {0};
+  teir_print(t, &one);
+  const struct teir *again = teir_parse(a, "again", text_string(&one), &d);
+  const char *difference = again ? program_difference(t, again) : d.text;
+  CHECK(!difference);
+  if (again)
+    teir_print(again, &two);
+  CHECK(strcmp(text_string(&one), text_string(&two)) == 0);
+  if (difference)
+    fprintf(stderr, "program %d: %s\n%s", seed, difference, text_string(&one));
+  text_free(&one);
+  text_free(&two);
+}
+
+/* "offset" is a tensor where an = follows, else it ends the strides. */
+static void check_offset(void) {
+  static const char text[] =
+      "teir 1\ntensor in0 f32\ntensor offset f32\ntensor offset1 f32\n"
+      "axis a extent 2 stride offset=4 offset1=8 in0=4 offset offset=16\n"
+      "primitive c Copy M=[] N=[] from in0 to offset\n"
+      "roots a\niterate a over a sequential do x\ninvoke x calls c\n";
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *t = teir_parse(a, "t", text, &d);
+  CHECK(t && t->axis[0].stride_bytes[1].constant == 4 &&
+        t->axis[0].stride_bytes[2].constant == 8 &&
+        t->axis[0].offset_bytes[1].constant == 16);
+  arena_close(a);
+}
+
+int main(int argc, char **argv) {
+  int count = argc > 1 ? atoi(argv[1]) : 500;
+  check_offset();
+  for (int i = 0; i < count; i++) {
+    struct arena *a = arena_open();
+    struct teir *t = random_program(a, (uint64_t)i);
+    struct diag d = {0};
+    CHECK(teir_verify(t, &d));
+    if (d.kind)
+      fprintf(stderr, "program %d: %s\n", i, d.text);
+    check_text(t, a, i);
+    arena_close(a);
+  }
+  return check_result();
+}
