@@ -94,9 +94,27 @@ static const char *const field_name[] = {
     "strides_in1", "strides_out", "data_type", "prim_first",
     "prim_main",   "prim_last",   NULL};
 
+/* The primitives that a field may name, in the order of enum tec_prim. */
+static bool take_primitive(struct tec_reader *r, enum field f,
+                           enum tec_prim *prim) {
+  static const bool allowed[][TEC_BRGEMM + 1] = {
+      {[TEC_NONE] = true, [TEC_ZERO] = true, [TEC_RELU] = true},
+      {[TEC_COPY] = true, [TEC_GEMM] = true, [TEC_BRGEMM] = true},
+      {[TEC_NONE] = true, [TEC_RELU] = true}};
+  static const char *const what[] = {"None, Zero or ReLU",
+                                     "Copy, GEMM or BRGEMM", "None or ReLU"};
+  struct loc at = scan_loc(&r->s);
+  int choice;
+  if (!take_word(r, prim_name, &choice))
+    return false;
+  *prim = (enum tec_prim)choice;
+  return allowed[f - FIRST][choice] ||
+         diag_error(r->d, at, "%s is %s, not %s", field_name[f],
+                    what[f - FIRST], prim_name[choice]);
+}
+
 static bool take_field(struct tec_reader *r, enum field f) {
   int64_t item[TEC_DIMS];
-  int choice = 0;
   struct tec *t = r->t;
   switch (f) {
   case TYPES:
@@ -120,12 +138,10 @@ static bool take_field(struct tec_reader *r, enum field f) {
   case FIRST:
   case MAIN:
   case LAST:
-    if (!take_word(r, prim_name, &choice))
-      return false;
-    *(f == FIRST  ? &t->first
-      : f == MAIN ? &t->main
-                  : &t->last) = (enum tec_prim)choice;
-    return true;
+    return take_primitive(r, f,
+                          f == FIRST  ? &t->first
+                          : f == MAIN ? &t->main
+                                      : &t->last);
   case FIELDS:
     break;
   }
@@ -176,7 +192,7 @@ static bool check_dims(const struct tec_reader *r, bool typed) {
 
 bool tec_parse(struct arena *a, const char *file, const char *text,
                struct tec *t, struct diag *d) {
-  *t = (struct tec){.data_type = DTYPE_F32};
+  *t = (struct tec){.at = {file, 0, 0}, .data_type = DTYPE_F32};
   struct tec_reader r = {a, scan_open(file, text), t, d};
   int64_t version;
   bool seen[FIELDS] = {false};

@@ -4,6 +4,7 @@
 #include "teir_build.h"
 #include "teir_tec.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- TEC to TEIR ---- */
@@ -25,7 +26,7 @@ static bool add_axes(struct build *b, struct diag *d) {
     for (int j = 0; j < 3; j++) {
       int64_t bytes;
       if (__builtin_mul_overflow(b->c->stride[j][i], width, &bytes))
-        return diag_error(d, loc_none(), "dimension %d: a stride overflows", i);
+        return diag_error(d, b->c->at, "dimension %d: a stride overflows", i);
       b->t->axis[x].stride_bytes[j] = teir_constant(bytes);
     }
   }
@@ -41,7 +42,7 @@ static bool add_primitive(struct build *b, const char *id, enum teir_op op,
     if (b->c->exec[i] != TEC_PRIM)
       continue;
     if (b->c->type[i] == TEC_C)
-      return diag_error(d, loc_none(),
+      return diag_error(d, b->c->at,
                         "dimension %d is C and prim; primitives have no batch",
                         i);
     if (b->c->type[i] == TEC_K && op != TEIR_CONTRACTION)
@@ -89,9 +90,7 @@ static bool add_touch(struct build *b, int inside, bool last, struct diag *d) {
   enum tec_prim what = last ? b->c->last : b->c->first;
   if (what == TEC_NONE)
     return true;
-  if (what != TEC_ZERO && what != TEC_RELU)
-    return diag_error(d, loc_none(), "prim_%s is Zero, ReLU or None",
-                      last ? "last" : "first");
+  assert(what == TEC_RELU || (what == TEC_ZERO && !last));
   const char *id = what == TEC_ZERO ? "zero" : "relu";
   int p;
   if (!add_primitive(b, teir_fresh_primitive(b->a, b->t, id),
@@ -109,19 +108,36 @@ static bool add_touch(struct build *b, int inside, bool last, struct diag *d) {
   return true;
 }
 
+/* The kernel that prim_main names is the one that the prim dimensions make. */
+static bool check_kernel(const struct tec *c, struct diag *d) {
+  int k = 0;
+  for (int i = 0; i < c->dims; i++)
+    k += c->exec[i] == TEC_PRIM && c->type[i] == TEC_K;
+  if (c->main == TEC_GEMM && k > 1)
+    return diag_error(d, c->at,
+                      "prim_main is GEMM with %d prim dimensions of type K; a "
+                      "GEMM has one, a BRGEMM more",
+                      k);
+  return c->main != TEC_BRGEMM || k > 1 ||
+         diag_error(d, c->at,
+                    "prim_main is BRGEMM with %d prim dimension%s of type K; "
+                    "one is the batch, another the kernel's",
+                    k, k == 1 ? "" : "s");
+}
+
 struct teir *teir_from_tec(struct arena *a, const struct tec *c,
                            struct diag *d) {
   static const char *const tensor[] = {"in0", "in1", "out"};
-  struct build b = {.a = a, .t = teir_empty(a, NULL), .c = c};
+  const char *file = c->at.file ? arena_string(a, c->at.file) : NULL;
+  struct build b = {.a = a, .t = teir_empty(a, file), .c = c};
+  if (!check_kernel(c, d))
+    return NULL;
   for (int j = 0; j < 3; j++)
     teir_add_tensor(a, b.t, tensor[j], c->data_type);
   if (!add_axes(&b, d))
     return NULL;
   int inside, main, innermost = add_chain(&b, &inside);
-  if (c->main == TEC_ZERO || c->main == TEC_RELU || c->main == TEC_NONE) {
-    diag_error(d, loc_none(), "prim_main is Copy, GEMM or BRGEMM");
-    return NULL;
-  }
+  assert(c->main >= TEC_COPY); /* the reader knows no other */
   bool copy = c->main == TEC_COPY;
   if (!add_primitive(&b,
                      copy                  ? "copy"
@@ -264,7 +280,7 @@ static bool same_schedule(const struct teir *t, const struct tec *c,
 }
 
 bool teir_to_tec(const struct teir *t, struct tec *c, struct diag *d) {
-  *c = (struct tec){0};
+  *c = (struct tec){.at = teir_loc(t)};
   if (!teir_check_concrete(t, d))
     return false;
   if (t->tensor_count == 0)

@@ -13,6 +13,9 @@
  *   prim_first  = Zero
  *   prim_main   = GEMM
  *   prim_last   = None
+ *
+ * prim_first is None, Zero or ReLU, prim_main Copy, GEMM or BRGEMM, prim_last
+ * None or ReLU.
  */
 #ifndef NPUTEIR_TEIR_TEC_H
 #define NPUTEIR_TEIR_TEC_H
@@ -25,7 +28,8 @@ enum tec_prim { TEC_NONE, TEC_ZERO, TEC_RELU, TEC_COPY, TEC_GEMM, TEC_BRGEMM };
 enum { TEC_DIMS = 64 };
 
 struct tec {
-  int dims; /* outermost first */
+  struct loc at; /* the file */
+  int dims;      /* outermost first */
   enum tec_dim type[TEC_DIMS];
   enum tec_exec exec[TEC_DIMS];
   int64_t size[TEC_DIMS];
@@ -41,7 +45,8 @@ void tec_print(const struct tec *, struct text *);
  * one only. */
 bool tec_infer(const struct tec *, int dim, enum tec_dim *);
 /* Which restrictions of the thesis's NPU backend (its section 5.2) a TEC
- * breaks, a line each; gives their number. */
+ * breaks, a line each; gives their number.  Of a TEC as it was read: one that
+ * came out of teir_to_tec has its prim dimensions in order. */
 int tec_restrictions(const struct tec *, struct text *);
 
 struct teir *teir_from_tec(struct arena *, const struct tec *, struct diag *);

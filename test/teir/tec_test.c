@@ -125,6 +125,12 @@ static const struct {
     {"(0, 64, 32768", "(0, -64, 32768", "a negative stride"},
     {"exec_types  = (npu", "exec_types  = (fast", "'fast' is not known here"},
     {"prim_last   = None\n", "", "there is no line prim_last"},
+    {"prim_last   = None", "prim_last   = Zero",
+     "prim_last is None or ReLU, not Zero"},
+    {"= GEMM", "= None", "prim_main is Copy, GEMM or BRGEMM, not None"},
+    {"= GEMM", "= ReLU", "prim_main is Copy, GEMM or BRGEMM, not ReLU"},
+    {"prim_first  = Zero", "prim_first  = GEMM",
+     "prim_first is None, Zero or ReLU, not GEMM"},
     {"(16384, 0, 64, 256, 0, 1)", "(0, 0, 64, 256, 0, 1)",
      "moves less than two tensors"},
 };
@@ -139,6 +145,25 @@ static void check_wrong(void) {
     CHECK(!fine && strstr(d.text, wrong[i].message));
     if (fine || !strstr(d.text, wrong[i].message))
       fprintf(stderr, "row %zu got '%s'\n", i, d.text);
+    arena_close(a);
+  }
+}
+
+/* prim_main names the kernel that the prim dimensions make. */
+static void check_kernel_name(void) {
+  static const struct {
+    const char *from, *to, *message;
+  } row[] = {{"= GEMM", "= BRGEMM", "BRGEMM with 1 prim dimension of type K"},
+             {"npu, prim, prim, prim", "prim, prim, prim, prim",
+              "GEMM with 2 prim dimensions of type K"}};
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    struct arena *a = arena_open();
+    struct tec t;
+    struct diag d = {0};
+    if (parse(a, replaced(a, good, row[i].from, row[i].to), &t)) {
+      CHECK(!teir_from_tec(a, &t, &d));
+      CHECK(strstr(d.text, row[i].message) && d.at.file);
+    }
     arena_close(a);
   }
 }
@@ -185,6 +210,7 @@ int main(void) {
   check_good();
   check_broken();
   check_wrong();
+  check_kernel_name();
   check_result_of_outer_k();
   return check_result();
 }
