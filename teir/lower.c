@@ -2,11 +2,12 @@
  * parameters out, or the pattern that it misses (section 10.6).
  *
  * On every tensor one role axis has unit stride and one carries the leading
- * dimension.  When both strides are one element, the roles are told apart by
- * BLAS's condition, that a leading dimension spans the dense axis.
+ * dimension, which spans the dense axis, as BLAS demands.
  */
 #include "teir_build.h"
 #include "teir_lower.h"
+
+#include <assert.h>
 
 static const char role_letter[TEIR_ROLES] = {'M', 'N', 'K'};
 
@@ -66,6 +67,13 @@ static bool elements(const struct lowering *l, int x, int operand,
                        (long long)bytes, width);
 }
 
+/* May r0 lie densely and r1 carry the leading dimension `stride`?  That spans a
+ * row; where there is one row only, any stride does. */
+static bool leads(const struct lowering *l, enum teir_role r0,
+                  enum teir_role r1, int64_t stride) {
+  return extent(l, r1) == 1 || stride >= extent(l, r0);
+}
+
 /* Operand `o` spans roles r0 and r1: one dense, one with the leading
  * dimension. */
 static bool match_pair(struct lowering *l, int o, enum teir_role r0,
@@ -73,9 +81,16 @@ static bool match_pair(struct lowering *l, int o, enum teir_role r0,
   int64_t s0, s1;
   if (!elements(l, l->axis[r0], o, &s0) || !elements(l, l->axis[r1], o, &s1))
     return false;
-  bool first = s0 == 1 && s1 > 0, second = s1 == 1 && s0 > 0;
-  if (first && second) /* both dense: one of them must be spanned */
-    first = extent(l, r0) == 1 || extent(l, r1) != 1;
+  bool first = s0 == 1 && leads(l, r0, r1, s1);
+  bool second = s1 == 1 && leads(l, r1, r0, s0);
+  if (!first && !second && ((s0 == 1 && s1 > 0) || (s1 == 1 && s0 > 0)))
+    return diag_declined(
+        l->d, l->p->at,
+        "primitive %s: strides on %s are %lld for %c and %lld for %c elements; "
+        "a leading dimension is not shorter than the row of %lld",
+        l->p->id, l->t->tensor[l->call->operand[o]].id, (long long)s0,
+        role_letter[r0], (long long)s1, role_letter[r1],
+        (long long)extent(l, s0 == 1 ? r0 : r1));
   if (!first && !second)
     return diag_declined(
         l->d, l->p->at,
@@ -83,8 +98,12 @@ static bool match_pair(struct lowering *l, int o, enum teir_role r0,
         "one must be 1 and the other a leading dimension",
         l->p->id, l->t->tensor[l->call->operand[o]].id, (long long)s0,
         role_letter[r0], (long long)s1, role_letter[r1]);
+  if (first && second) /* one has a single element: that lies densely */
+    first = extent(l, r0) == 1 || extent(l, r1) != 1;
+  int64_t row = extent(l, first ? r0 : r1), ld = first ? s1 : s0;
   l->call->unit[o] = first ? r0 : r1;
-  l->call->ld[o] = first ? s1 : s0;
+  l->call->ld[o] = ld < row ? row : ld;
+  assert(l->call->ld[o] >= row && row > 0);
   return true;
 }
 

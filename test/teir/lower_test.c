@@ -73,6 +73,29 @@ static const struct {
      "primitive p Contraction M=[m] N=[n] K=[k]\n",
      "p: GEMM bf16,bf16,f32 M=1 N=8 K=16 lda=1 ldb=10 ldc=16 in0 column-major, "
      "in1 row-major, out row-major\n"},
+    /* rows that overlap are no matrix of BLAS */
+    {"axis m extent 8 stride in0=2 out=4\n"
+     "axis n extent 4 stride in1=32 out=32\n"
+     "axis k extent 16 stride in0=2 in1=2\n"
+     "primitive p Contraction M=[m] N=[n] K=[k]\n",
+     "primitive p: strides on in0 are 1 for M and 1 for K elements; a leading "
+     "dimension is not shorter than the row of 8"},
+    {"axis m extent 8 stride in0=2 out=4\n"
+     "axis n extent 4 stride in1=32 out=28\n"
+     "axis k extent 16 stride in0=16 in1=2\n"
+     "primitive p Contraction M=[m] N=[n] K=[k]\n",
+     "primitive p: strides on out are 1 for M and 7 for N elements; a leading "
+     "dimension is not shorter than the row of 8"},
+    {"axis m extent 8 stride out=32\naxis n extent 9 stride out=4\n"
+     "primitive p Zero M=[m] N=[n]\n",
+     "primitive p: strides on out are 8 for M and 1 for N elements; a leading "
+     "dimension is not shorter than the row of 9"},
+    /* the stride of the only row is of no matter */
+    {"axis m extent 8 stride in0=2 out=4\naxis n extent 1\n"
+     "axis k extent 16 stride in0=16 in1=2\n"
+     "primitive p Contraction M=[m] N=[n] K=[k]\n",
+     "p: GEMM bf16,bf16,f32 M=8 N=1 K=16 lda=8 ldb=16 ldc=8 in0 column-major, "
+     "in1 column-major, out column-major\n"},
     {"symbol s\naxis m extent 4 stride in0=40 out=s\n"
      "axis n extent 8 stride in1=2 out=4\n"
      "axis k extent 16 stride in0=2 in1=20\n"
