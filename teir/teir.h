@@ -48,6 +48,7 @@ enum teir_op {
   TEIR_OPS
 };
 enum teir_role { TEIR_M, TEIR_N, TEIR_K, TEIR_ROLES };
+enum { TEIR_TENSORS = 64 };  /* that a file may have */
 enum { TEIR_OPERANDS = 17 }; /* of a primitive at most: CALC_INPUTS, output */
 
 /* A role's axes, outermost first; axes are indices into teir.axis. */

@@ -63,6 +63,20 @@ bool teir_check_concrete(const struct teir *, struct diag *);
 /* The same, and node `n` exists and iterates. */
 bool teir_check_loop(const struct teir *, int n, struct diag *);
 
+/* Identifiers by kind, to be looked up often: the first index of this name, -1:
+ * none. */
+enum teir_kind {
+  TEIR_KIND_SYMBOL,
+  TEIR_KIND_TENSOR,
+  TEIR_KIND_AXIS,
+  TEIR_KIND_PRIMITIVE,
+  TEIR_KIND_NODE,
+  TEIR_KINDS
+};
+struct teir_names;
+struct teir_names *teir_names(struct arena *, const struct teir *);
+int teir_names_find(const struct teir_names *, enum teir_kind, const char *id);
+
 /* Characters that need no quotes in an identifier, in a metadata value. */
 bool teir_is_word(char);
 bool teir_is_value(char);

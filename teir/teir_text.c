@@ -28,7 +28,6 @@
 #include "calc.h"
 #include "teir_build.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const role_name[TEIR_ROLES] = {"M", "N", "K"};
@@ -36,16 +35,8 @@ static const char *const policy_name[] = {"sequential", "parallel"};
 static const char *const place_name[] = {"anywhere", "rows", "columns", "time"};
 enum { POLICIES = 2, PLACES = 4 };
 
-enum names { SYMBOL, TENSOR, AXIS, PRIMITIVE, NODE, NAMES };
-static const char *const kind_name[NAMES] = {"symbol", "tensor", "axis",
-                                             "primitive", "node"};
-enum { TENSORS_MAX = 64 };
-
-/* Identifiers in order, so that long programs are read in little time. */
-struct name {
-  const char *id;
-  int index;
-};
+static const char *const kind_name[TEIR_KINDS] = {"symbol", "tensor", "axis",
+                                                  "primitive", "node"};
 
 struct reader {
   struct arena *a;
@@ -54,64 +45,8 @@ struct reader {
   struct diag *d;
   int axis, primitive, node; /* second reading: the next of each */
   bool roots_seen;
-  int name_count[NAMES];
-  struct name *name[NAMES]; /* sorted when the first reading is done */
+  const struct teir_names *names; /* of the first reading */
 };
-
-static int compare_names(const void *left, const void *right) {
-  const struct name *l = left, *r = right;
-  int c = strcmp(l->id, r->id);
-  return c ? c : l->index - r->index;
-}
-
-static void add_names(struct reader *r, enum names kind, int count,
-                      const char *id(const struct teir *, int)) {
-  struct name *list = arena_array(r->a, (size_t)count, sizeof *list);
-  for (int i = 0; i < count; i++)
-    list[i] = (struct name){id(r->t, i), i};
-  qsort(list, (size_t)count, sizeof *list, compare_names);
-  r->name[kind] = list;
-  r->name_count[kind] = count;
-}
-
-static const char *symbol_id(const struct teir *t, int i) {
-  return t->symbol[i];
-}
-static const char *tensor_id(const struct teir *t, int i) {
-  return t->tensor[i].id;
-}
-static const char *axis_id(const struct teir *t, int i) {
-  return t->axis[i].id;
-}
-static const char *primitive_id(const struct teir *t, int i) {
-  return t->primitive[i].id;
-}
-static const char *node_id(const struct teir *t, int i) {
-  return t->node[i].id;
-}
-
-static void sort_names(struct reader *r) {
-  add_names(r, SYMBOL, r->t->symbol_count, symbol_id);
-  add_names(r, TENSOR, r->t->tensor_count, tensor_id);
-  add_names(r, AXIS, r->t->axis_count, axis_id);
-  add_names(r, PRIMITIVE, r->t->primitive_count, primitive_id);
-  add_names(r, NODE, r->t->node_count, node_id);
-}
-
-/* The first one of this name; -1: none. */
-static int find_name(const struct reader *r, enum names kind, const char *id) {
-  int low = 0, high = r->name_count[kind];
-  while (low < high) {
-    int middle = low + (high - low) / 2;
-    if (strcmp(r->name[kind][middle].id, id) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  bool found =
-      low < r->name_count[kind] && strcmp(r->name[kind][low].id, id) == 0;
-  return found ? r->name[kind][low].index : -1;
-}
 
 static char *take(struct reader *r, bool wanted(char)) {
   if (scan_end_of_line(&r->s))
@@ -142,12 +77,12 @@ static bool expect_word(struct reader *r, const char *word) {
 }
 
 /* Takes an id and looks it up. */
-static bool take_known(struct reader *r, enum names kind, int *index) {
+static bool take_known(struct reader *r, enum teir_kind kind, int *index) {
   struct loc at = scan_loc(&r->s);
   char *id = take_id(r, kind_name[kind]);
   if (!id)
     return false;
-  *index = find_name(r, kind, id);
+  *index = teir_names_find(r->names, kind, id);
   return *index >= 0 ||
          diag_error(r->d, at, "there is no %s '%s'", kind_name[kind], id);
 }
@@ -171,7 +106,7 @@ static bool take_size(struct reader *r, struct value *size) {
   char *id = take_symbol(r, "a number or a symbol");
   if (!id)
     return false;
-  *size = (struct value){0, find_name(r, SYMBOL, id)};
+  *size = (struct value){0, teir_names_find(r->names, TEIR_KIND_SYMBOL, id)};
   return size->symbol >= 0 ||
          diag_error(r->d, at, "there is no symbol '%s'", id);
 }
@@ -191,8 +126,8 @@ static bool take_sizes(struct reader *r, struct value *size) {
   do {
     struct loc at = scan_loc(&r->s);
     int tensor;
-    if (!take_known(r, TENSOR, &tensor) || !expect_char(r, '=', "'='") ||
-        !take_size(r, &size[tensor]))
+    if (!take_known(r, TEIR_KIND_TENSOR, &tensor) ||
+        !expect_char(r, '=', "'='") || !take_size(r, &size[tensor]))
       return false;
     if (given[tensor])
       return diag_error(r->d, at, "tensor %s is given twice",
@@ -216,8 +151,8 @@ static bool read_axis(struct reader *r) {
 }
 
 /* Names with optional commas between them, up to `end` or the line's end. */
-static bool take_list(struct reader *r, struct teir_list *list, enum names kind,
-                      char end) {
+static bool take_list(struct reader *r, struct teir_list *list,
+                      enum teir_kind kind, char end) {
   while (end ? !scan_char(&r->s, end) : !scan_end_of_line(&r->s)) {
     int index;
     if (!take_known(r, kind, &index))
@@ -253,7 +188,7 @@ static bool take_roles(struct reader *r, struct teir_primitive *p) {
       return diag_error(r->d, at, "primitive %s has two lists %s", p->id,
                         role_name[i]);
     if (!expect_char(r, '=', "'='") || !expect_char(r, '[', "'['") ||
-        !take_list(r, &p->role[i], AXIS, ']'))
+        !take_list(r, &p->role[i], TEIR_KIND_AXIS, ']'))
       return false;
     given[i] = true;
     i = 0;
@@ -271,13 +206,13 @@ static bool take_operands(struct reader *r, struct teir_primitive *p) {
   int tensor;
   if (scan_word(&r->s, "from")) {
     do {
-      if (!take_known(r, TENSOR, &tensor))
+      if (!take_known(r, TEIR_KIND_TENSOR, &tensor))
         return false;
       teir_list_add(r->a, &p->operand, tensor);
     } while (scan_char(&r->s, ','));
   }
   if (scan_word(&r->s, "to")) {
-    if (!take_known(r, TENSOR, &tensor))
+    if (!take_known(r, TEIR_KIND_TENSOR, &tensor))
       return false;
     teir_list_add(r->a, &p->operand, tensor);
   } else if (p->operand.count > 0) {
@@ -337,7 +272,8 @@ static bool take_guard_term(struct reader *r, struct teir_guard_term *term) {
   term->last = scan_word(&r->s, "last");
   if (!term->last && !scan_word(&r->s, "first"))
     return scan_expected(&r->s, r->d, "first(<axis>) or last(<axis>)");
-  return expect_char(r, '(', "'('") && take_known(r, AXIS, &term->axis) &&
+  return expect_char(r, '(', "'('") &&
+         take_known(r, TEIR_KIND_AXIS, &term->axis) &&
          expect_char(r, ')', "')'");
 }
 
@@ -368,7 +304,7 @@ static bool read_iteration(struct reader *r) {
   struct teir_node *n = &r->t->node[r->node++];
   int policy, place = TEIR_ANYWHERE;
   take_id(r, "node");
-  if (!expect_word(r, "over") || !take_known(r, AXIS, &n->axis))
+  if (!expect_word(r, "over") || !take_known(r, TEIR_KIND_AXIS, &n->axis))
     return false;
   if (!take_choice(r, policy_name, POLICIES, &policy))
     return scan_expected(&r->s, r->d, "sequential or parallel");
@@ -377,14 +313,14 @@ static bool read_iteration(struct reader *r) {
   n->policy = (enum teir_policy)policy;
   n->place = (enum teir_place)place;
   return take_guard(r, n) && expect_word(r, "do") &&
-         take_list(r, &n->children, NODE, 0);
+         take_list(r, &n->children, TEIR_KIND_NODE, 0);
 }
 
 static bool read_invocation(struct reader *r) {
   struct teir_node *n = &r->t->node[r->node++];
   take_id(r, "node");
-  return expect_word(r, "calls") && take_known(r, PRIMITIVE, &n->primitive) &&
-         take_guard(r, n);
+  return expect_word(r, "calls") &&
+         take_known(r, TEIR_KIND_PRIMITIVE, &n->primitive) && take_guard(r, n);
 }
 
 static bool read_limit(struct reader *r) {
@@ -398,7 +334,7 @@ static bool read_limit(struct reader *r) {
   for (bool more = scan_word(&r->s, "along"); more;
        more = !scan_end_of_line(&r->s)) {
     int axis;
-    if (!take_known(r, AXIS, &axis) || !expect_char(r, '=', "'='") ||
+    if (!take_known(r, TEIR_KIND_AXIS, &axis) || !expect_char(r, '=', "'='") ||
         !take_size(r, &l->step[axis]))
       return false;
     scan_char(&r->s, ',');
@@ -410,7 +346,7 @@ static bool read_roots(struct reader *r) {
   if (r->roots_seen)
     return diag_error(r->d, scan_loc(&r->s), "there are two lists of roots");
   r->roots_seen = true;
-  return take_list(r, &r->t->roots, NODE, 0);
+  return take_list(r, &r->t->roots, TEIR_KIND_NODE, 0);
 }
 
 /* The first reading did all of these. */
@@ -436,8 +372,8 @@ static bool define_symbol(struct reader *r) {
 
 static bool define_tensor(struct reader *r) {
   struct loc at = scan_loc(&r->s);
-  if (r->t->tensor_count == TENSORS_MAX)
-    return diag_error(r->d, at, "more than %d tensors", TENSORS_MAX);
+  if (r->t->tensor_count == TEIR_TENSORS)
+    return diag_error(r->d, at, "more than %d tensors", TEIR_TENSORS);
   char *id = take_id(r, "the tensor's name");
   if (!id)
     return false;
@@ -554,7 +490,7 @@ struct teir *teir_parse(struct arena *a, const char *file, const char *text,
   r.s = scan_open(name, text);
   if (!read_all(&r, true))
     return NULL;
-  sort_names(&r);
+  r.names = teir_names(a, r.t);
   r.s = scan_open(name, text);
   if (!read_all(&r, false) || !teir_verify(r.t, d))
     return NULL;

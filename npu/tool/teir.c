@@ -5,26 +5,13 @@
  * form that was asked for. */
 #include "teir_dump.h"
 #include "teir_job.h"
+#include "teir_json.h"
 #include "teir_tec.h"
 #include "teir_warn.h"
-#ifdef NPUTEIR_JSON
-#include "teir_json.h"
-#endif
 
 #include <string.h>
 
 /* ---- forms ---- */
-static bool show_json(struct teir_job *j, const struct teir *t) {
-#ifdef NPUTEIR_JSON
-  teir_json_print(t, &j->out);
-  return true;
-#else
-  (void)t;
-  return diag_error(&j->d, loc_none(),
-                    "this nputeir was built without libjansson");
-#endif
-}
-
 static bool show_tec(struct teir_job *j, const struct teir *t) {
   struct tec c;
   if (!teir_to_tec(t, &c, &j->d))
@@ -36,8 +23,9 @@ static bool show_tec(struct teir_job *j, const struct teir *t) {
 bool teir_job_show(struct teir_job *j, const struct teir *t) {
   if (!t)
     return false;
-  if (t->limit_count && j->form > TEIR_FORM_TEXT)
-    return diag_error(&j->d, t->limit[0].at, "only text has limits");
+  bool whole = j->form <= TEIR_FORM_TEXT || j->form == TEIR_FORM_JSON;
+  if (t->limit_count && !whole)
+    return diag_error(&j->d, t->limit[0].at, "only text and JSON have limits");
   switch (j->form) {
   case TEIR_FORM_UNSAID:
   case TEIR_FORM_TEXT:
@@ -50,7 +38,8 @@ bool teir_job_show(struct teir_job *j, const struct teir *t) {
     teir_print_dot(t, &j->out);
     return true;
   case TEIR_FORM_JSON:
-    return show_json(j, t);
+    teir_json_print(t, &j->out);
+    return true;
   case TEIR_FORM_TEC:
     return show_tec(j, t);
   }
@@ -61,16 +50,16 @@ bool teir_job_show(struct teir_job *j, const struct teir *t) {
 static struct teir *parse(struct teir_job *j, const char *name,
                           const char *text) {
   struct scan s = scan_open(name, text);
-  struct tec c;
   scan_end(&s);
-  if (scan_word(&s, "tec"))
-    return tec_parse(j->arena, name, text, &c, &j->d)
-               ? teir_from_tec(j->arena, &c, &j->d)
-               : NULL;
-#ifdef NPUTEIR_JSON
+  if (scan_word(&s, "tec")) {
+    struct tec *c = arena_alloc(j->arena, sizeof *c);
+    if (!tec_parse(j->arena, name, text, c, &j->d))
+      return NULL;
+    j->tec = c;
+    return j->keep_tec ? NULL : teir_from_tec(j->arena, c, &j->d);
+  }
   if (*s.at == '{')
     return teir_json_parse(j->arena, name, text, &j->d);
-#endif
   return teir_parse(j->arena, name, text, &j->d);
 }
 
@@ -103,9 +92,9 @@ static bool lower(struct teir_job *j) {
 
 static bool limits(struct teir_job *j) {
   struct tec c;
-  if (!teir_to_tec(j->teir, &c, &j->d))
+  if (!j->tec && !teir_to_tec(j->teir, &c, &j->d))
     return false;
-  if (tec_restrictions(&c, &j->out) == 0)
+  if (tec_restrictions(j->tec ? j->tec : &c, &j->out) == 0)
     text_puts(&j->out, "none is broken\n");
   return true;
 }
@@ -115,6 +104,8 @@ static bool read_program(struct tool *t, struct teir_job *j) {
   const char *name = strcmp(j->file, "-") ? j->file : "stdin";
   char *text = tool_input(t, j->file, NULL);
   j->teir = text ? parse(j, name, text) : NULL;
+  if (j->keep_tec && j->tec)
+    return true;
   return j->teir && (j->bind.count == 0 || teir_job_bind(j));
 }
 
@@ -122,6 +113,7 @@ static bool read_program(struct tool *t, struct teir_job *j) {
 static bool act(struct tool *t, struct teir_job *j,
                 bool (*action)(struct teir_job *)) {
   j->arena = t->arena;
+  j->keep_tec = action == limits; /* judged as it stands in the file */
   bool good = read_program(t, j) && action(j);
   if (good)
     good = tool_output(t, j->output, &j->out);

@@ -35,6 +35,8 @@ struct teir_job {
   const char *word[TEIR_JOB_WORDS];
   struct teir_job_pairs bind, in, out_file;
   struct teir *teir;
+  bool keep_tec;         /* a TEC is not made into a program */
+  const struct tec *tec; /* the file, if it is one */
   struct text out;
   struct diag d;
 };

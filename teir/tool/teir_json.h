@@ -1,5 +1,4 @@
-/* teir_json.h -- TEIR as JSON, for people who script.  A library of its own,
- * so that only programs that want it need libjansson.
+/* teir_json.h -- TEIR as JSON, for people who script.
  *
  *   {"teir": 1, "symbols": ["n"],
  *    "tensors": [{"id": "in0", "type": "f32"}, ..],
@@ -13,10 +12,15 @@
  *    "nodes": [{"id": "m", "axis": "m", "policy": "parallel",
  *               "place": "rows", "guard": [{"first": "k"}],
  *               "children": ["x"]},
- *              {"id": "x", "primitive": "p"}, ..]}
+ *              {"id": "x", "primitive": "p"}, ..],
+ *    "limits": [{"sign": "nonnegative", "start": -1, "along": {"m": 1}}]}
  *
- * Strides and offsets that are 0, inputs and outputs that go by name, guards
- * and places may be left out.
+ * An identifier is a string or a whole number: 7 and "7" are the same one.  A
+ * size is a whole number or, as a string, a symbol.  Strides and offsets may
+ * also be lists, one number per tensor; those that are 0, inputs and outputs
+ * that go by name, guards (or null), places, metadata, symbols and limits may
+ * be left out.  A Map has an "expression".  Values of metadata are strings,
+ * numbers, true or false.  Other keys are errors.
  */
 #ifndef NPUTEIR_TEIR_JSON_H
 #define NPUTEIR_TEIR_JSON_H

@@ -1,25 +1,55 @@
 /* names_test.c -- random programs with any names keep their meaning on the way
- * to text and back. */
+ * to text or JSON and back, and damaged ones give a message or a program. */
 #include "check.h"
 #include "random_program.h"
+#include "teir_json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void check_text(const struct teir *t, struct arena *a, int seed) {
+static const struct form {
+  void (*print)(const struct teir *, struct text *);
+  struct teir *(*parse)(struct arena *, const char *, const char *,
+                        struct diag *);
+} form[] = {{teir_print, teir_parse}, {teir_json_print, teir_json_parse}};
+
+static void check_form(const struct form *f, const struct teir *t,
+                       struct arena *a, int seed) {
   struct text one = {0}, two = {0};
   struct diag d = {0};
-  teir_print(t, &one);
-  const struct teir *again = teir_parse(a, "again", text_string(&one), &d);
+  f->print(t, &one);
+  const struct teir *again = f->parse(a, "again", text_string(&one), &d);
   const char *difference = again ? program_difference(t, again) : d.text;
   CHECK(!difference);
   if (again)
-    teir_print(again, &two);
+    f->print(again, &two);
   CHECK(strcmp(text_string(&one), text_string(&two)) == 0);
   if (difference)
     fprintf(stderr, "program %d: %s\n%s", seed, difference, text_string(&one));
   text_free(&one);
   text_free(&two);
+}
+
+/* A byte changed, dropped or doubled, several times. */
+static void check_damaged(const struct form *f, const struct teir *t,
+                          struct arena *a, uint64_t seed) {
+  struct text text = {0};
+  struct diag d = {0};
+  f->print(t, &text);
+  for (int i = 0; i < 3; i++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    char *at = text.data + (seed >> 33) % text.length;
+    if (seed >> 62 == 0)
+      memmove(at, at + 1, strlen(at));
+    else
+      *at = (char)(seed >> 62 == 1 ? (int)(seed >> 20 & 0xff)
+                                   : "\"\\{}[],:=#-0a\n "[seed >> 20 & 15]);
+  }
+  const struct teir *u = f->parse(a, "damaged", text.data, &d);
+  CHECK((u != NULL) == (d.kind == DIAG_NONE));
+  if (u)
+    check_form(f, u, a, -1);
+  text_free(&text);
 }
 
 /* "offset" is a tensor where an = follows, else it ends the strides. */
@@ -48,7 +78,10 @@ int main(int argc, char **argv) {
     CHECK(teir_verify(t, &d));
     if (d.kind)
       fprintf(stderr, "program %d: %s\n", i, d.text);
-    check_text(t, a, i);
+    for (size_t j = 0; j < sizeof form / sizeof *form; j++) {
+      check_form(&form[j], t, a, i);
+      check_damaged(&form[j], t, a, (uint64_t)i + j);
+    }
     arena_close(a);
   }
   return check_result();
