@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static bool read_one(struct tool *t, struct teir_job_pairs *p,
                      const char *word) {
@@ -115,6 +116,26 @@ static bool check_pairs(struct teir_job *j, const struct teir_job_pairs *p) {
   return true;
 }
 
+/* Asking for more than the machine has would end the process later, or fill the
+ * swap, instead of giving an answer now. */
+static bool check_memory(struct teir_job *j) {
+  double bytes = 0;
+  double machine =
+      (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  for (int i = 0; i < j->teir->tensor_count; i++) {
+    int64_t low, high;
+    if (!teir_footprint(j->teir, i, &low, &high, &j->d))
+      return false;
+    bytes += (double)high - (double)low;
+    if (bytes > machine)
+      return diag_error(&j->d, j->teir->tensor[i].at,
+                        "tensors up to %s take %.0f bytes; this machine has "
+                        "%.0f",
+                        j->teir->tensor[i].id, bytes, machine);
+  }
+  return true;
+}
+
 /* malloc, not the arena: these may be large, and too large is an error. */
 static bool give_memory(struct teir_job *j, int tensor, struct memory *m) {
   const struct teir_tensor *x = &j->teir->tensor[tensor];
@@ -204,7 +225,8 @@ static bool run_in(struct teir_job *j, struct memory *memory) {
 }
 
 bool teir_job_run(struct teir_job *j) {
-  if (!check_pairs(j, &j->in) || !check_pairs(j, &j->out_file))
+  if (!check_pairs(j, &j->in) || !check_pairs(j, &j->out_file) ||
+      !check_memory(j))
     return false;
   struct memory *memory =
       arena_array(j->arena, (size_t)j->teir->tensor_count + 1, sizeof *memory);

@@ -44,6 +44,20 @@ static const struct {
     {"$N teir run " EX "../matmul.teir --bind "
      "rows=1,columns=1,depth=2,lda=4,ldb=2,ldc=4",
      0, "out f32 1 elements:"},
+    {"$N teir run " EX "../matmul.teir --bind "
+     "rows=1,columns=1,depth=2,lda=4,ldb=2,ldc=4,rows=2",
+     2, "--bind: rows is given twice"},
+    {"$N teir run " EX "contraction_gemm.teir --in in0=/a --in in0=/b", 2,
+     "in0 is given twice"},
+    {"sed 's/extent [0-9]*/extent 4294967296/' " EX
+     "permutation_scalar.teir | $N teir run -",
+     1, "this machine has"},
+    {"$N teir limits " EX "prim_order.tec", 0,
+     "the last three dimensions, and no others, are prim: M, N, K\n"},
+    {"sed 's/= GEMM/= BRGEMM/' " EX "prim_order.tec | $N teir limits -", 0,
+     "prim_main: only GEMM"},
+    {"sed 's/= GEMM/= BRGEMM/' " EX "prim_order.tec | $N teir check -", 1,
+     "stdin: error: prim_main is BRGEMM with 1 prim dimension of type K"},
     {"$N teir choose " EX "contraction_scalar.teir --explain", 0, "bound: "},
     {"$N teir choose " EX "contraction_scalar.teir block_x=3", 1,
      "'block_x=3' cannot be fixed"},
