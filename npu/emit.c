@@ -50,7 +50,8 @@ static bool load_cores(const struct design *x, struct command_list *l,
     command_mask_write(l, tile_address(c->column, c->row, CORE_CONTROL),
                        CORE_ENABLE, 0);
     reset_channels(c, l, CHANNEL_RESET);
-    if (!elf_load(c->elf, c->elf_bytes, c->column, c->row, l, d))
+    if (!elf_load(x->program->device, c->elf, c->elf_bytes, c->column, c->row,
+                  l, d))
       return false;
     reset_channels(c, l, 0);
   }

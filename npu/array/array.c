@@ -19,16 +19,26 @@ static const struct device devices[] = {
                     .max_wrap = wrap_,                                         \
                     .max_step_words = step_,                                   \
                     .max_length_words = length_},
-#define DEVICE(name_, columns_, rows_, program_, generation_, ops_, tiles_)    \
+#define CORE(banks_, address_, lock_)                                          \
+  .core_banks = banks_, .core_address = address_, .core_lock = lock_,
+#define DMA(queue_, repeat_, iterations_, lock_)                               \
+  .queue_depth = queue_, .max_repeat = repeat_, .max_iterations = iterations_, \
+  .max_lock = lock_
+#define DEVICE(name_, isa_, columns_, rows_, program_, generation_, ops_,      \
+               limits_, tiles_)                                                \
   {.name = name_,                                                              \
+   .isa = isa_,                                                                \
    .columns = columns_,                                                        \
    .core_rows = rows_,                                                         \
    .program_bytes = program_,                                                  \
    .tile = {tiles_},                                                           \
    .txn_generation = generation_,                                              \
-   .ops_per_column_cycle = ops_},
+   .ops_per_column_cycle = ops_,                                               \
+   limits_},
 #include "device.def"
 #undef DEVICE
+#undef DMA
+#undef CORE
 #undef TILE
 };
 
@@ -46,7 +56,7 @@ const struct device *device_find(const char *name) {
 }
 
 enum tile_kind tile_kind(int row) {
-  return row == 0 ? TILE_SHIM : row == 1 ? TILE_MEM : TILE_CORE;
+  return row == SHIM_ROW ? TILE_SHIM : row == MEM_ROW ? TILE_MEM : TILE_CORE;
 }
 
 uint32_t tile_address(int column, int row, uint32_t offset) {

@@ -24,15 +24,25 @@ struct tile_resources {
 
 struct device {
   const char *name; /* "npu1" */
+  const char *isa;  /* instruction set of its cores, as npu/isa names it */
   int columns;      /* usable by an application */
-  int core_rows;    /* rows 2 .. 2 + core_rows - 1 */
+  int core_rows;    /* rows CORE_ROW and up */
   uint32_t program_bytes;
   struct tile_resources tile[TILE_KINDS];
-  int txn_generation; /* DevGen byte of a transaction */
+  int core_banks;        /* of a core's memory, all of one size */
+  uint32_t core_address; /* where a core sees its own memory */
+  int core_lock;         /* the number under which it sees its own lock 0 */
+  int queue_depth;       /* tasks that a DMA channel's queue holds */
+  int max_repeat;        /* runs of one task */
+  int max_iterations;    /* of a BD */
+  int max_lock;          /* largest value of a lock */
+  int txn_generation;    /* DevGen byte of a transaction */
   uint32_t ops_per_column_cycle;
 };
 const struct device *device_find(const char *name); /* NULL: unknown */
 const struct device *device_at(int index);          /* NULL: past the end */
+/* Rows of tiles, from the bottom: a shim, a mem tile, cores. */
+enum { SHIM_ROW, MEM_ROW, CORE_ROW };
 enum tile_kind tile_kind(int row);
 
 /* A named platform: what cycles cost outside the array. */

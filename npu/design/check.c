@@ -15,8 +15,12 @@ static const char *kind_name(int row) {
   return "core";
 }
 
+static const struct device *device(const struct design *x) {
+  return x->program->device;
+}
+
 static const struct tile_resources *resources(const struct design *x, int row) {
-  return &x->program->device->tile[tile_kind(row)];
+  return &device(x)->tile[tile_kind(row)];
 }
 
 /* Every buffer lies inside its tile's memory and overlaps no other. */
@@ -41,17 +45,17 @@ static bool check_buffers(const struct design *x, struct diag *d) {
   return true;
 }
 
-/* Lock ids exist, are used once, and hold values of six bits. */
+/* Lock ids exist, are used once, and hold their values. */
 static bool check_locks(const struct design *x, struct diag *d) {
   for (int i = 0; i < x->lock_count; i++) {
     const struct design_lock *l = &x->lock[i];
-    int limit = resources(x, l->row)->locks;
-    if (l->id < 0 || l->id >= limit || l->value < 0 || l->value > 63)
+    int limit = resources(x, l->row)->locks, most = device(x)->max_lock;
+    if (l->id < 0 || l->id >= limit || l->value < 0 || l->value > most)
       return diag_error(d, loc_none(),
                         "%s tile (%d,%d): lock %s is number %d of %d with "
-                        "value %d of 0..63",
+                        "value %d of 0..%d",
                         kind_name(l->row), l->column, l->row, l->name, l->id,
-                        limit, l->value);
+                        limit, l->value, most);
     for (int j = 0; j < i; j++)
       if (x->lock[j].column == l->column && x->lock[j].row == l->row &&
           x->lock[j].id == l->id)
@@ -129,14 +133,61 @@ static bool check_balance(const struct design *x, struct diag *d) {
   return true;
 }
 
+/* A ring's two locks count its buffers: a descriptor that takes one of `from`
+ * and gives one to `to` stands for as many as it has iterations. */
+static int buffers_between(const struct design *x, const struct design_bd *at,
+                           int from, int to) {
+  int count = 0;
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    if (b->column == at->column && b->row == at->row &&
+        b->bd.acquire_lock == from && b->bd.release_lock == to)
+      count += b->bd.release_value * (int)b->bd.iteration_count;
+  }
+  return count;
+}
+
+static const struct design_lock *find_lock(const struct design *x,
+                                           const struct design_bd *b, int id) {
+  for (int i = 0; i < x->lock_count; i++)
+    if (x->lock[i].column == b->column && x->lock[i].row == b->row &&
+        x->lock[i].id == id)
+      return &x->lock[i];
+  return NULL;
+}
+
+/* With one more, a writer overtakes the reader and fills a buffer that is not
+ * read yet; with one less, a buffer is never used. */
+static bool check_rings(const struct design *x, struct diag *d) {
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    int from = b->bd.acquire_lock, to = b->bd.release_lock;
+    const struct design_lock *l = find_lock(x, b, from),
+                             *k = find_lock(x, b, to);
+    if (from == to || !l || !k)
+      continue;
+    int forth = buffers_between(x, b, from, to);
+    int back = buffers_between(x, b, to, from);
+    int buffers = forth > back ? forth : back;
+    if (l->value + k->value != buffers)
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): locks %s and %s begin with %d; their "
+                        "ring has %d buffers",
+                        kind_name(b->row), b->column, b->row, l->name, k->name,
+                        l->value + k->value, buffers);
+  }
+  return true;
+}
+
 /* The core programs fit their memory. */
 static bool check_programs(const struct design *x, struct diag *d) {
-  uint32_t limit = x->program->device->program_bytes;
+  uint32_t limit = device(x)->program_bytes;
   for (int i = 0; i < x->core_count; i++) {
     struct arena *a = arena_open();
     struct command_list *load = command_list(a);
     const struct design_core *c = &x->core[i];
-    bool good = elf_load(c->elf, c->elf_bytes, c->column, c->row, load, d);
+    bool good =
+        elf_load(device(x), c->elf, c->elf_bytes, c->column, c->row, load, d);
     arena_close(a);
     if (!good)
       return diag_error(d, loc_none(),
@@ -161,29 +212,30 @@ static int tasks_beside(const struct design *x, const struct design_task *k) {
 
 /* A channel's queue holds the tasks of all phases that may be outstanding. */
 static bool check_tasks(const struct design *x, struct diag *d) {
-  enum { QUEUE_DEPTH = 4 }; /* xdna-array.md section 4 */
+  int depth = device(x)->queue_depth, runs = device(x)->max_repeat;
   for (int i = 0; i < x->task_count; i++) {
     const struct design_task *k = &x->task[i];
-    if (k->phase == 0 && tasks_beside(x, k) * x->phases_ahead > QUEUE_DEPTH)
+    if (k->phase == 0 && tasks_beside(x, k) * x->phases_ahead > depth)
       return diag_error(d, loc_none(),
                         "column %d %s channel %d: %d tasks in each of %d "
                         "outstanding phases; a queue holds %d",
                         k->column, kind_name(k->row), k->channel,
-                        tasks_beside(x, k), x->phases_ahead, QUEUE_DEPTH);
+                        tasks_beside(x, k), x->phases_ahead, depth);
     const struct map_transfer *t = &x->program->transfer[k->argument];
-    if (k->repeat < 1 || k->repeat > 256 ||
+    if (k->repeat < 1 || k->repeat > runs ||
         k->offset_bytes > (uint64_t)t->bytes)
       return diag_error(d, loc_none(),
                         "phase %d column %d argument %d: offset %llu of %lld "
-                        "bytes, %d repeats of 1..256",
+                        "bytes, %d runs of 1..%d",
                         k->phase, k->column, k->argument,
                         (unsigned long long)k->offset_bytes,
-                        (long long)t->bytes, k->repeat);
+                        (long long)t->bytes, k->repeat, runs);
   }
   return true;
 }
 
 bool design_check(const struct design *x, struct diag *d) {
   return check_buffers(x, d) && check_locks(x, d) && check_bds(x, d) &&
-         check_balance(x, d) && check_programs(x, d) && check_tasks(x, d);
+         check_balance(x, d) && check_rings(x, d) && check_programs(x, d) &&
+         check_tasks(x, d);
 }

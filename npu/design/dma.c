@@ -47,12 +47,6 @@
 
 #include <string.h>
 
-enum {
-  MEM_ROW = 1,
-  CORE_ROW = 2,
-  ODD_BDS = 24, /* odd mem channels use descriptors 24..47 */
-};
-
 /* One end of a ring: a channel that fills or drains it. */
 struct ring {
   const char *name;
@@ -155,8 +149,8 @@ static uint32_t block_bytes(const struct tile_program *p, int tensor) {
   return (uint32_t)(x->block_rows * x->block_columns * dtype_bytes(x->type));
 }
 
-/* Ids in a mem tile.  Descriptors of even channels are 0..23, of odd ones
- * 24..47 (xdna-array.md section 3.2). */
+/* Ids in a mem tile.  Even channels use the lower half of the descriptors, odd
+ * ones the upper half. */
 enum {
   LOCK_IN0 = 0, /* a pair, or a pair per chunk */
   LOCK_IN1 = 2 * MAP_MAX_CHUNKS,
@@ -165,7 +159,9 @@ enum {
   OUT_BD = 2 * MAP_MAX_CHUNKS,
   JOIN_BD = OUT_BD + 2 * MAP_MEM_DEPTH_OUT,
 };
-static int half_of(int channel) { return channel % 2 ? ODD_BDS : 0; }
+static int half_of(const struct tile_program *p, int channel) {
+  return channel % 2 ? p->device->tile[TILE_MEM].bds / 2 : 0;
+}
 
 /* A part of a panel that is kept in part: its descriptor goes through all
  * places by iteration. */
@@ -240,7 +236,7 @@ static uint32_t make_mem_input(struct maker *m, int column, int tensor,
                    .lock = tensor == IN0 ? LOCK_IN0 : LOCK_IN1,
                    .reuse = chunks ? p->rounds_n : 0};
   r.stride = r.bytes;
-  int first = INPUT_BD + half_of(tensor);
+  int first = INPUT_BD + half_of(p, tensor);
   add_ring(m, &r, r.bytes);
   add_chain(m, &r, first, false, tensor, dim, 4);
   add_chain(m, &r, first + r.depth, true, tensor, NULL, 0);
@@ -268,13 +264,13 @@ static void make_mem_output(struct maker *m, int column, uint32_t offset,
                        .lock = LOCK_OUT + 2 * row};
     r->stride = r->bytes;
     add_ring(m, r, r->bytes);
-    int first = OUT_BD + half_of(row) + row / 2 * r->depth;
+    int first = OUT_BD + half_of(p, row) + row / 2 * r->depth;
     add_chain(m, r, first, false, 2 + row, NULL, 0);
     offset += (uint32_t)r->depth * r->bytes;
   }
   for (int join = 0; join < design_joins(p); join++) {
     int first_row, rows = design_join_rows(p, join, &first_row);
-    int first = JOIN_BD + half_of(join), count = rows * MAP_MEM_DEPTH_OUT;
+    int first = JOIN_BD + half_of(p, join), count = rows * MAP_MEM_DEPTH_OUT;
     for (int i = 0; i < count; i++)
       add_ring_bd(m, &ring[first_row + i % rows], i / rows, first + i,
                   first + (i + 1) % count, true, 2 + join, dim, 4);

@@ -24,17 +24,16 @@
  */
 #include "parts.h"
 
+#include "isa.h"
 #include "kernels.h"
 
-enum {
-  OWN_MEMORY = 0x70000, /* the core's view of its tile, xdna-array.md 5 */
-  OWN_LOCKS = 48,
-  CORE_ROW = 2, /* the lowest */
-};
+#include <assert.h>
 
 /* The same in every core. */
 static uint32_t address_of(const struct design *x, const char *name) {
-  return OWN_MEMORY + design_find_buffer(x, 0, CORE_ROW, name)->offset;
+  const struct design_buffer *b = design_find_buffer(x, 0, CORE_ROW, name);
+  assert(b);
+  return x->program->device->core_address + b->offset;
 }
 
 /* Registers: the current block of in0 and in1, and the way to the other. */
@@ -56,19 +55,6 @@ static void put_call(struct text *t, const char *name) {
   text_puts(t, "\t.p2align\t4\n");
 }
 
-static void put_lock(struct text *t, bool acquire, int lock, const char *what) {
-  if (acquire)
-    text_printf(t, "\tmova\tr0, #-1\n\tacq\t#%d, r0\t\t\t\t// %s\n",
-                OWN_LOCKS + lock, what);
-  else
-    text_printf(t, "\tmova\tr1, #1\n\trel\t#%d, r1\t\t\t\t// %s\n",
-                OWN_LOCKS + lock, what);
-}
-
-static void put_toggle(struct text *t, int reg) {
-  text_printf(t, "\txor\tr%d, r%d, r%d\n", reg, reg, reg + 1);
-}
-
 /* What the loop's steps have in common. */
 struct loop {
   const struct tile_program *program;
@@ -77,12 +63,26 @@ struct loop {
   bool converts;         /* the product's stores land late */
 };
 
+static void put_lock(struct text *t, const struct loop *l, bool acquire,
+                     int lock, const char *what) {
+  lock += l->program->device->core_lock;
+  if (acquire)
+    text_printf(t, "\tmova\tr0, #-1\n\tacq\t#%d, r0\t\t\t\t// %s\n", lock,
+                what);
+  else
+    text_printf(t, "\tmova\tr1, #1\n\trel\t#%d, r1\t\t\t\t// %s\n", lock, what);
+}
+
+static void put_toggle(struct text *t, int reg) {
+  text_printf(t, "\txor\tr%d, r%d, r%d\n", reg, reg, reg + 1);
+}
+
 /* Results of sums, then given away. */
-static void put_finish(struct text *t, int out) {
+static void put_finish(struct text *t, const struct loop *l, int out) {
   text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", out, out);
   put_call(t, "finish");
   put_nops(t, 4);
-  put_lock(t, false, CORE_OUT + LOCK_FULL, "out is full");
+  put_lock(t, l, false, CORE_OUT + LOCK_FULL, "out is full");
   put_nops(t, 2);
 }
 
@@ -92,7 +92,7 @@ static void put_finish(struct text *t, int out) {
 static void put_product(struct text *t, const struct loop *l, int out,
                         bool first, bool last) {
   if (first) {
-    put_lock(t, true, CORE_OUT + LOCK_EMPTY, "out is empty");
+    put_lock(t, l, true, CORE_OUT + LOCK_EMPTY, "out is empty");
     if (l->clears) {
       text_printf(t, "\tmov\tp0, r%d\n", out);
       put_call(t, "zero");
@@ -100,29 +100,29 @@ static void put_product(struct text *t, const struct loop *l, int out,
       put_nops(t, 2);
     }
   }
-  put_lock(t, true, CORE_IN0 + LOCK_FULL, "in0 is full");
+  put_lock(t, l, true, CORE_IN0 + LOCK_FULL, "in0 is full");
   text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n", REG_IN0,
               REG_IN1, out);
   put_call(t, first && !l->clears ? "first" : "product");
   put_toggle(t, REG_IN0);
   put_nops(t, l->converts ? 3 : 1);
-  put_lock(t, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
+  put_lock(t, l, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
   put_nops(t, 2);
   if (last && l->finishes) {
-    put_finish(t, out);
+    put_finish(t, l, out);
   } else if (last) {
-    put_lock(t, false, CORE_OUT + LOCK_FULL, "out is full");
+    put_lock(t, l, false, CORE_OUT + LOCK_FULL, "out is full");
     put_nops(t, 2);
   }
 }
 
 static void put_step(struct text *t, const struct loop *l, bool first,
                      bool last) {
-  put_lock(t, true, CORE_IN1 + LOCK_FULL, "in1 is full");
+  put_lock(t, l, true, CORE_IN1 + LOCK_FULL, "in1 is full");
   put_nops(t, 2);
   for (int i = 0; i < l->program->group_m; i++)
     put_product(t, l, REG_OUT + i, first, last);
-  put_lock(t, false, CORE_IN1 + LOCK_EMPTY, "in1 is empty");
+  put_lock(t, l, false, CORE_IN1 + LOCK_EMPTY, "in1 is empty");
   put_toggle(t, REG_IN1);
   put_nops(t, 2);
 }
@@ -166,7 +166,7 @@ static void put_rounds(struct text *t, const struct design *x,
   for (int i = 0; l->finishes && i < p->group_m; i++) {
     if (!i)
       put_nops(t, 4);
-    put_finish(t, REG_OUT + i);
+    put_finish(t, l, REG_OUT + i);
   }
   if (p->steps_k * p->group_m % 2)
     put_toggle(t, REG_IN0);
@@ -281,14 +281,14 @@ static struct asm_program *make_steps(struct maker *m, bool finishes,
   const struct tile_program *p = x->program;
   struct diag d = {0};
   struct kernel_gemm gemm = product_of(p, "steps", true);
+  int own = p->device->core_lock;
   const struct kernel_steps steps = {
       .count = p->steps_k,
       .group = p->group_m,
       .c_bytes = (int)(address_of(x, "out_1") - address_of(x, "out_0")),
-      .a = {OWN_LOCKS + CORE_IN0 + LOCK_FULL, OWN_LOCKS + CORE_IN0},
-      .b = {OWN_LOCKS + CORE_IN1 + LOCK_FULL, OWN_LOCKS + CORE_IN1},
-      .c = {finishes ? -1 : OWN_LOCKS + CORE_OUT + LOCK_FULL,
-            OWN_LOCKS + CORE_OUT}};
+      .a = {own + CORE_IN0 + LOCK_FULL, own + CORE_IN0},
+      .b = {own + CORE_IN1 + LOCK_FULL, own + CORE_IN1},
+      .c = {finishes ? -1 : own + CORE_OUT + LOCK_FULL, own + CORE_OUT}};
   struct asm_program *made = kernel_gemm_steps(m->arena, &gemm, &steps, &d);
   size_t room = p->device->program_bytes - LOOP_BYTES - other_bytes;
   return made && bytes_of(made) <= room ? made : NULL;
@@ -342,6 +342,11 @@ static bool link_core(struct maker *m, struct design_core *c) {
 
 bool make_programs(struct maker *m) {
   const struct tile_program *p = m->design->program;
+  if (!isa_find(p->device->isa))
+    return diag_error(m->diag, loc_none(),
+                      "%s has cores of instruction set %s, for which there are "
+                      "no tables",
+                      p->device->name, p->device->isa);
   struct design_core core = {0};
   struct loop l;
   if (!make_kernels(m, &core, &l) || !(core.program = parse_loop(m, &l)) ||

@@ -14,8 +14,6 @@
  */
 #include "parts.h"
 
-enum { QUEUE_DEPTH = 4, SHIM_DIMS = 3 };
-
 struct walk {
   int64_t extent[8], stride_bytes[8];
   int count;
@@ -55,14 +53,14 @@ static void split_run(struct walk *w, int64_t max_wrap) {
  * only be the outermost. */
 static bool fill_bd(struct maker *m, const char *name, struct walk *w,
                     struct bd *bd, int *repeat) {
-  const struct tile_resources *shim =
-      &m->design->program->device->tile[TILE_SHIM];
+  const struct device *dev = m->design->program->device;
+  const struct tile_resources *shim = &dev->tile[TILE_SHIM];
   *repeat = 1;
   if (w->count && w->stride_bytes[0] == 0) {
-    if (w->extent[0] > 256)
+    if (w->extent[0] > dev->max_repeat)
       return diag_error(m->diag, loc_none(),
-                        "%s: %lld rounds; a task repeats at most 256 times",
-                        name, (long long)w->extent[0]);
+                        "%s: %lld rounds; a task runs at most %d times", name,
+                        (long long)w->extent[0], dev->max_repeat);
     *repeat = (int)w->extent[0];
     w->count--;
     for (int i = 0; i < w->count; i++) {
@@ -71,12 +69,12 @@ static bool fill_bd(struct maker *m, const char *name, struct walk *w,
     }
   }
   split_run(w, shim->max_wrap);
-  if (w->count < 1 || w->count > SHIM_DIMS ||
+  if (w->count < 1 || w->count > shim->dims ||
       w->stride_bytes[w->count - 1] != 4)
     return diag_error(m->diag, loc_none(),
                       "%s: %d loops over device memory; a shim descriptor has "
                       "%d dimensions over 4-byte words",
-                      name, w->count, SHIM_DIMS);
+                      name, w->count, shim->dims);
   double length = 1;
   for (int i = 0; i < w->count; i++) {
     int at = w->count - 1 - i; /* innermost first */
@@ -214,7 +212,7 @@ static void make_panel_tasks(struct maker *m, int column) {
 bool make_tasks(struct maker *m) {
   const struct tile_program *p = m->design->program;
   bool part = p->panel.stretches > 0;
-  int ahead = part ? QUEUE_DEPTH / 2 : QUEUE_DEPTH;
+  int depth = p->device->queue_depth, ahead = part ? depth / 2 : depth;
   m->design->phases = p->rounds_m;
   m->design->phases_ahead = ahead;
   struct channel channel[] = {

@@ -13,9 +13,6 @@ enum {
   SEGMENT_HEADER_BYTES = 32,
   MACHINE_AIE = 264,
   TYPE_LOAD = 1,
-  PROGRAM_BYTES = 0x4000,
-  OWN_DATA = 0x70000, /* in the core's address space */
-  OWN_DATA_BYTES = 0x10000,
   COLUMN_SHIFT = 25,
   ROW_SHIFT = 20
 };
@@ -25,26 +22,28 @@ struct segment {
 };
 
 /* Where in the tile the segment goes. */
-static bool segment_place(const struct segment *s, uint32_t *offset,
-                          struct diag *d) {
-  if (bytes_within(PROGRAM_BYTES, s->address, s->memory_bytes)) {
+static bool segment_place(const struct device *dev, const struct segment *s,
+                          uint32_t *offset, struct diag *d) {
+  uint32_t own = dev->core_address, end = dev->tile[TILE_CORE].memory_bytes;
+  if (bytes_within(dev->program_bytes, s->address, s->memory_bytes)) {
     *offset = REG_CORE_PROGRAM + s->address;
     return true;
   }
-  if (s->address >= OWN_DATA &&
-      bytes_within(OWN_DATA_BYTES, s->address - OWN_DATA, s->memory_bytes)) {
-    *offset = REG_CORE_MEMORY + s->address - OWN_DATA;
+  if (s->address >= own &&
+      bytes_within(end, s->address - own, s->memory_bytes)) {
+    *offset = REG_CORE_MEMORY + s->address - own;
     return true;
   }
   return diag_error(d, loc_none(),
                     "core ELF: a segment of %u bytes at 0x%x lies neither in "
-                    "program memory (0..0x4000) nor in own data memory "
-                    "(0x70000..0x80000)",
-                    s->memory_bytes, s->address);
+                    "program memory (0..0x%x) nor in own data memory "
+                    "(0x%x..0x%x)",
+                    s->memory_bytes, s->address, dev->program_bytes, own,
+                    own + end);
 }
 
-static bool load_segment(const uint8_t *elf, size_t length,
-                         const struct segment *s, uint32_t tile,
+static bool load_segment(const struct device *dev, const uint8_t *elf,
+                         size_t length, const struct segment *s, uint32_t tile,
                          struct command_list *l, struct diag *d) {
   uint32_t offset = 0;
   if (s->memory_bytes == 0)
@@ -60,7 +59,7 @@ static bool load_segment(const uint8_t *elf, size_t length,
     return diag_error(d, loc_none(),
                       "core ELF: segment at 0x%x; addresses are multiples of 4",
                       s->address);
-  if (!segment_place(s, &offset, d))
+  if (!segment_place(dev, s, &offset, d))
     return false;
   uint32_t count = (s->memory_bytes + 3) / 4;
   struct arena *a = l->arena;
@@ -73,8 +72,8 @@ static bool load_segment(const uint8_t *elf, size_t length,
   return true;
 }
 
-bool elf_load(const void *data, size_t length, int column, int row,
-              struct command_list *l, struct diag *d) {
+bool elf_load(const struct device *dev, const void *data, size_t length,
+              int column, int row, struct command_list *l, struct diag *d) {
   const uint8_t *elf = data;
   static const uint8_t magic[6] = {0x7f, 'E', 'L', 'F', 1, 1};
   if (length < ELF_HEADER_BYTES || memcmp(elf, magic, sizeof magic) != 0)
@@ -98,7 +97,7 @@ bool elf_load(const void *data, size_t length, int column, int row,
       continue;
     struct segment s = {bytes_u32(h + 12), bytes_u32(h + 4), bytes_u32(h + 16),
                         bytes_u32(h + 20)};
-    if (!load_segment(elf, length, &s, tile, l, d))
+    if (!load_segment(dev, elf, length, &s, tile, l, d))
       return false;
     loaded = true;
   }

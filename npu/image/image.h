@@ -8,6 +8,7 @@
 #ifndef NPUTEIR_IMAGE_H
 #define NPUTEIR_IMAGE_H
 
+#include "array.h"
 #include "base.h"
 
 /* ---- registers: REG_<tile>_<name> is the offset of the first one in its
@@ -124,7 +125,7 @@ struct command_list *txn_read(struct arena *, const void *txn, size_t length,
 /* ---- core ELF as the loader sees it (facts xdna-array.md section 8) ---- */
 /* Appends the writes that load a core ELF into the tile: program memory and
  * own data memory. */
-bool elf_load(const void *elf, size_t length, int column, int row,
-              struct command_list *, struct diag *);
+bool elf_load(const struct device *, const void *elf, size_t length, int column,
+              int row, struct command_list *, struct diag *);
 
 #endif

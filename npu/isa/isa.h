@@ -10,6 +10,13 @@
 
 #include "base.h"
 
+/* An instruction set, as device.def names it for a device.  So far there is
+ * one, which all below is about. */
+struct isa {
+  const char *name;
+};
+const struct isa *isa_find(const char *name); /* NULL: no tables */
+
 enum isa_slot {
   SLOT_LDA,
   SLOT_LDB,

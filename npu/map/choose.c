@@ -122,13 +122,14 @@ static double array_cycles(const struct device *dev,
          (double)b->rounds_m * b->rounds_n * round;
 }
 
-static bool fits(const struct teir_problem *p, const struct map_blocking *b) {
+static bool fits(const struct device *dev, const struct teir_problem *p,
+                 const struct map_blocking *b) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
   struct map_core core;
   return (!finishes(p) ||
           b->block_m * b->block_n % kernel_narrow_unit(p->acc, p->type[OUT]) ==
               0) &&
-         map_core_places(&bytes, b->group_m, &core);
+         map_core_places(dev, &bytes, b->group_m, &core);
 }
 
 static int64_t depth(void *self, const struct teir_blocks *blocks,
@@ -146,7 +147,7 @@ static double price(void *self, const struct teir_blocks *x, double best) {
                            .block_k = (int)x->block[TEIR_K],
                            .group_m = x->form};
   struct map_panel panel;
-  if (!fits(s->problem, &b))
+  if (!fits(dev, s->problem, &b))
     return HUGE_VAL;
   count_rounds(dev, s->problem, &b);
   double cycles = array_cycles(dev, s->problem, s, &b);

@@ -81,8 +81,8 @@ struct map_core {
  * while in1's is also that of in1's DMA. */
 bool map_tall(int group_m);
 /* False: they do not fit so that no two ports meet in a bank. */
-bool map_core_places(const struct map_block_bytes *, int group_m,
-                     struct map_core *);
+bool map_core_places(const struct device *, const struct map_block_bytes *,
+                     int group_m, struct map_core *);
 
 /* What a mem tile keeps of the panel of in0 of an m round (steps_k blocks of
  * every block of a group), so that it need not be read again in every n round.

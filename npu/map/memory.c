@@ -17,29 +17,31 @@
  */
 #include "map.h"
 
-enum { BANK_BYTES = 16 << 10 /* timing.md B2 */ };
+#include <assert.h>
 
-static struct map_core alone(const struct map_block_bytes *b) {
+static struct map_core alone(const struct map_block_bytes *b, uint32_t bank) {
   return (struct map_core){.in0 = {0, b->in0},
-                           .in1 = {BANK_BYTES, BANK_BYTES + b->in1},
-                           .sums = {2 * BANK_BYTES, 3 * BANK_BYTES}};
+                           .in1 = {bank, bank + b->in1},
+                           .sums = {2 * bank, 3 * bank}};
 }
 
-static struct map_core pair(const struct map_block_bytes *b) {
-  uint32_t end = 3 * BANK_BYTES;
+static struct map_core pair(const struct map_block_bytes *b, uint32_t bank) {
+  uint32_t end = 3 * bank;
   return (struct map_core){.in0 = {end - b->in0, 0},
                            .in1 = {end, end + b->in1},
                            .sums = {b->in0, end - b->in0 - b->sums}};
 }
 
-bool map_core_places(const struct map_block_bytes *b, int group_m,
-                     struct map_core *core) {
-  *core = group_m == 1 ? alone(b) : pair(b);
-  if (2 * b->in1 > BANK_BYTES)
+bool map_core_places(const struct device *dev, const struct map_block_bytes *b,
+                     int group_m, struct map_core *core) {
+  uint32_t bank = dev->tile[TILE_CORE].memory_bytes / (uint32_t)dev->core_banks;
+  assert(dev->core_banks == 4 && (group_m == 1 || group_m == 2));
+  *core = group_m == 1 ? alone(b, bank) : pair(b, bank);
+  if (2 * b->in1 > bank)
     return false;
   if (group_m == 1)
-    return 2 * b->in0 <= BANK_BYTES && b->sums <= BANK_BYTES;
-  return 2 * (b->in0 + b->sums) <= 3 * BANK_BYTES;
+    return 2 * b->in0 <= bank && b->sums <= bank;
+  return 2 * (b->in0 + b->sums) <= 3 * bank;
 }
 
 bool map_tall(int group_m) { return group_m > 1; }
@@ -58,11 +60,11 @@ struct map_block_bytes map_block_bytes(const struct teir_problem *p,
 /* ---- mem tiles ---- */
 
 /* The whole panel in equal chunks, at least two, so that one is filled while
- * another is sent; its uses are counted by a six-bit lock. */
-static bool keep_whole(const struct map_blocking *b, int64_t step_bytes,
-                       int64_t room, struct map_panel *panel) {
-  enum { LOCK_MAX = 63 }; /* xdna-array.md section 5 */
-  if (b->rounds_n > LOCK_MAX || b->steps_k * step_bytes > room)
+ * another is sent; its uses are counted by a lock. */
+static bool keep_whole(const struct device *dev, const struct map_blocking *b,
+                       int64_t step_bytes, int64_t room,
+                       struct map_panel *panel) {
+  if (b->rounds_n > dev->max_lock || b->steps_k * step_bytes > room)
     return false;
   int chunks = MAP_MAX_CHUNKS;
   while (chunks > 1 && b->steps_k % chunks)
@@ -74,12 +76,13 @@ static bool keep_whole(const struct map_blocking *b, int64_t step_bytes,
 /* The most that fits in equal stretches: a descriptor's iteration counts them,
  * and a task's repeats those of all n rounds but the first.  Among equals the
  * finest, because then device memory is asked for steadily. */
-static void keep_part(const struct map_blocking *b, int64_t step_bytes,
-                      int64_t room, struct map_panel *panel) {
-  enum { ITERATIONS = 64, REPEATS = 256 }; /* xdna-array.md sections 3, 4 */
+static void keep_part(const struct device *dev, const struct map_blocking *b,
+                      int64_t step_bytes, int64_t room,
+                      struct map_panel *panel) {
   double most = 0;
-  for (int count = ITERATIONS; count > MAP_MEM_DEPTH_STREAMED; count--) {
-    if (b->steps_k % count || count * (b->rounds_n - 1) > REPEATS)
+  for (int count = dev->max_iterations; count > MAP_MEM_DEPTH_STREAMED;
+       count--) {
+    if (b->steps_k % count || count * (b->rounds_n - 1) > dev->max_repeat)
       continue;
     int steps = b->steps_k / count;
     int64_t spare = room / step_bytes - (int64_t)MAP_MEM_DEPTH_STREAMED * steps;
@@ -101,8 +104,8 @@ bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
                  (int64_t)MAP_MEM_DEPTH_OUT * dev->core_rows * bytes.out;
   int64_t step_bytes = (int64_t)b->group_m * bytes.in0;
   *panel = (struct map_panel){0};
-  if (b->rounds_n > 1 && !keep_whole(b, step_bytes, room, panel))
-    keep_part(b, step_bytes, room, panel);
+  if (b->rounds_n > 1 && !keep_whole(dev, b, step_bytes, room, panel))
+    keep_part(dev, b, step_bytes, room, panel);
   return panel->chunks || panel->stretches ||
          (int64_t)MAP_MEM_DEPTH_IN * bytes.in0 <= room;
 }

@@ -161,11 +161,25 @@ static void test_layout_change(void) {
 }
 
 static void test_broken_rules(void) {
-  enum { OVERLAP, CAPACITY, SHARED_LOCK, TAKEN, CHAIN, TWICE, CASES };
+  enum {
+    OVERLAP,
+    CAPACITY,
+    SHARED_LOCK,
+    TAKEN,
+    CHAIN,
+    TWICE,
+    PUSHED,
+    AHEAD,
+    REPEATS,
+    LOCK_VALUE,
+    CASES
+  };
   static const char *const rule[CASES] = {
       [OVERLAP] = "overlap",          [CAPACITY] = "ends at byte",
       [SHARED_LOCK] = "share number", [TAKEN] = "taken and never given",
-      [CHAIN] = "not of its channel", [TWICE] = "used twice"};
+      [CHAIN] = "not of its channel", [TWICE] = "used twice",
+      [PUSHED] = "a queue holds 4",   [AHEAD] = "a queue holds 4",
+      [REPEATS] = "runs of 1..256",   [LOCK_VALUE] = "of 0..63"};
   for (int i = 0; i < CASES; i++) {
     struct arena *a = arena_open();
     struct diag d = {0};
@@ -192,10 +206,63 @@ static void test_broken_rules(void) {
     case TWICE:
       x->bd[x->bd_count - 1].id = x->bd[x->bd_count - 2].id;
       break;
+    case PUSHED: { /* a second task in every phase, four of which may wait */
+      struct design_task *task =
+          arena_copy(a, x->task, (size_t)x->task_count,
+                     (size_t)x->task_count + 1, sizeof *task);
+      task[x->task_count++] = task[0];
+      x->task = task;
+      break;
+    }
+    case AHEAD: /* a fifth task, before the first one is waited for */
+      x->phases_ahead++;
+      break;
+    case REPEATS:
+      x->task[0].repeat = 257;
+      break;
+    case LOCK_VALUE:
+      x->lock[0].value = 64;
+      break;
     }
     CHECK(!design_check(x, &d) && strstr(d.text, rule[i]) != NULL);
     arena_close(a);
   }
+}
+
+/* Every ring, in core and mem tiles, kept panels or none: with one lock too
+ * many, or with one too few, it is not a ring any more. */
+static void test_ring_locks(enum kept kept) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct design *x = make_blocked(a, &blocking[kept], &d);
+  CHECK(x && design_check(x, &d));
+  for (int i = 0; i < x->lock_count; i++)
+    for (int change = -1; change <= 1; change += 2) {
+      struct diag e = {0};
+      if (x->lock[i].value + change < 0)
+        continue;
+      x->lock[i].value += change;
+      bool found = !design_check(x, &e);
+      CHECK(found && strstr(e.text, "their ring has") != NULL);
+      if (!found)
+        fprintf(stderr, "lock %s %+d\n", x->lock[i].name, change);
+      x->lock[i].value -= change;
+    }
+  arena_close(a);
+}
+
+/* Cores that nobody can write programs for. */
+static void test_isa(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct design *x = make(a, 64, 64, 64, false, &d);
+  CHECK(x != NULL);
+  struct device other = *x->program->device;
+  struct tile_program p = *x->program;
+  other.isa = "aie9";
+  p.device = &other;
+  CHECK(!design_make(a, &p, &d) && strstr(d.text, "instruction set aie9"));
+  arena_close(a);
 }
 
 /* Blocks that are fine for bf16, of f32 inputs whose kernel reads halves. */
@@ -224,5 +291,8 @@ int main(void) {
   test_panel();
   test_layout_change();
   test_broken_rules();
+  for (enum kept kept = NOTHING; kept <= WHOLE; kept++)
+    test_ring_locks(kept);
+  test_isa();
   return check_result();
 }

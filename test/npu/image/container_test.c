@@ -196,7 +196,7 @@ static void test_elf(struct arena *a) {
   make_elf(elf);
   struct command_list *l = command_list(a);
   struct diag d = {0};
-  CHECK(elf_load(elf, sizeof elf, 1, 2, l, &d) && l->count == 2);
+  CHECK(elf_load(device_at(0), elf, sizeof elf, 1, 2, l, &d) && l->count == 2);
   CHECK(l->item[0].kind == COMMAND_BLOCK && l->item[0].count == 2);
   CHECK(l->item[0].address == 0x02220010);
   CHECK(l->item[0].words[0] == 0x97969594 && l->item[0].words[1] == 0x9998);
@@ -207,7 +207,7 @@ static void test_elf(struct arena *a) {
 static void elf_refused(struct arena *a, const uint8_t *elf, size_t length,
                         const char *says) {
   struct diag d = {0};
-  CHECK(!elf_load(elf, length, 0, 2, command_list(a), &d));
+  CHECK(!elf_load(device_at(0), elf, length, 0, 2, command_list(a), &d));
   CHECK(strstr(d.text, says));
 }
 

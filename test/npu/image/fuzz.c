@@ -108,7 +108,7 @@ static bool try_txn(struct arena *a, const void *bytes, size_t size,
 
 static bool try_elf(struct arena *a, const void *bytes, size_t size,
                     struct diag *d, bool *accepted) {
-  *accepted = elf_load(bytes, size, 0, 2, command_list(a), d);
+  *accepted = elf_load(device_at(0), bytes, size, 0, 2, command_list(a), d);
   return *accepted || d->kind == DIAG_ERROR;
 }
 

@@ -18,7 +18,7 @@ static void load_program(struct command_list *l, int column, int row,
   struct text elf = {0};
   struct asm_program *p = asm_parse(l->arena, "test", text, &d);
   bool good = p && asm_link(&p, 1, NULL, 0, &elf, &d) &&
-              elf_load(elf.data, elf.length, column, row, l, &d);
+              elf_load(device_at(0), elf.data, elf.length, column, row, l, &d);
   if (!good)
     diag_print(&d, stderr);
   CHECK(good);
