@@ -119,16 +119,16 @@ bool scan_int(struct scan *, int64_t *value);
 bool scan_expected(struct scan *, struct diag *, const char *what);
 
 /* ---- data types: one row each in dtype.def ---- */
-enum dtype {
-#define DTYPE(id, name, bits, kind) DTYPE_##id,
 #include "dtype.def"
-#undef DTYPE
-  DTYPE_COUNT
-};
+#define DTYPE_ID(id, ...) DTYPE_##id,
+enum dtype { DTYPE_ROWS(DTYPE_ID, ) DTYPE_COUNT };
+#undef DTYPE_ID
+#undef DTYPE_ROWS
 enum dtype_kind { DTYPE_SIGNED, DTYPE_UNSIGNED, DTYPE_FLOAT };
 const char *dtype_name(enum dtype);
 int dtype_bytes(enum dtype);
 enum dtype_kind dtype_kind(enum dtype);
+bool dtype_is_half(enum dtype); /* computed with in f32, and rounded */
 bool dtype_parse(const char *name, enum dtype *);
 /* Element access by type; integers and floats convert exactly where they fit.
  * bf16 and f16 are rounded to nearest even when stored. */

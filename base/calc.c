@@ -2,6 +2,7 @@
  * parsing.  calc_run.c evaluates them. */
 #include "calc.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -11,15 +12,27 @@ enum { MAX_OPERATIONS = 1000 }; /* which bounds every recursion below */
 /* In front of a type: the bits of the operand as that type. */
 static const char BITS[] = "bits_";
 
+/* Columns of calc.def */
+enum takes { TAKES_ANY, TAKES_INTEGERS, TAKES_FLOATS, TAKES_C_FLOATS };
+enum gives { GIVES_SAME, GIVES_TRUTH, GIVES_SECOND, GIVES_NAMED };
+
 static const struct {
   const char *name;
   int operands;
+  enum takes takes;
+  enum gives gives;
 } row[CALC_OPS] = {
-    {"", 0}, /* INPUT */
-#define CALC(id, name, operands) {name, operands},
+    {"", 0, TAKES_ANY, GIVES_NAMED}, /* INPUT */
+#define CALC(id, name, operands, takes, gives)                                 \
+  {name, operands, TAKES_##takes, GIVES_##gives},
 #include "calc.def"
 #undef CALC
 };
+
+#define CALC(id, name, operands, ...)                                          \
+  static_assert(operands <= CALC_OPERANDS, "more operands than " name);
+#include "calc.def"
+#undef CALC
 
 const char *calc_name(enum calc_op op) { return row[op].name; }
 int calc_operands(enum calc_op op) { return row[op].operands; }
@@ -62,13 +75,13 @@ struct calc *calc_bits(struct arena *a, enum dtype type, const struct calc *x) {
 
 struct calc *calc_make(struct arena *a, enum calc_op op, const struct calc *x,
                        const struct calc *y, const struct calc *z) {
-  bool truth =
-      op == CALC_LT || op == CALC_LE || op == CALC_EQ || op == CALC_NOT;
+  enum gives gives = row[op].gives;
+  assert(gives != GIVES_NAMED);
   struct calc *c = arena_alloc(a, sizeof *c);
   *c = (struct calc){.op = op,
-                     .type = truth               ? DTYPE_U8
-                             : op == CALC_SELECT ? y->type
-                                                 : x->type,
+                     .type = gives == GIVES_TRUTH    ? DTYPE_U8
+                             : gives == GIVES_SECOND ? y->type
+                                                     : x->type,
                      .arg = {x, y, z}};
   return c;
 }
@@ -77,36 +90,41 @@ struct calc *calc_make(struct arena *a, enum calc_op op, const struct calc *x,
 
 static bool is_float(enum dtype t) { return dtype_kind(t) == DTYPE_FLOAT; }
 
-static bool for_integers_only(enum calc_op op) {
-  return op == CALC_NOT || op == CALC_AND || op == CALC_OR || op == CALC_XOR ||
-         op == CALC_SHL || op == CALC_SHR;
-}
-
-static bool for_floats_only(enum calc_op op) {
-  return op == CALC_FLOOR || op == CALC_CEIL || op == CALC_TRUNC ||
-         op == CALC_RINT || op == CALC_ROUND;
+static bool type_check(enum calc_op op, enum dtype type, struct loc at,
+                       struct diag *d) {
+  const char *wanted = NULL;
+  switch (row[op].takes) {
+  case TAKES_ANY:
+    break;
+  case TAKES_INTEGERS:
+    wanted = is_float(type) ? "integers" : NULL;
+    break;
+  case TAKES_FLOATS:
+    wanted = is_float(type) ? NULL : "floats";
+    break;
+  case TAKES_C_FLOATS:
+    wanted = is_float(type) && !dtype_is_half(type)
+                 ? NULL
+                 : "floats of more than 16 bits";
+    break;
+  }
+  return !wanted || diag_error(d, at, "%s takes %s, not %s", calc_name(op),
+                               wanted, dtype_name(type));
 }
 
 static bool operands_check(const struct calc *c, struct loc at,
                            struct diag *d) {
-  int first = c->op == CALC_SELECT; /* of the operands of one type */
+  int first = row[c->op].gives == GIVES_SECOND; /* of those of one type */
   enum dtype type = c->arg[first]->type;
   const char *name = calc_name(c->op);
   if (first && c->arg[0]->type != DTYPE_U8)
-    return diag_error(d, at, "select's first operand is u8, not %s",
+    return diag_error(d, at, "%s's first operand is u8, not %s", name,
                       dtype_name(c->arg[0]->type));
   for (int i = first + 1; i < calc_operands(c->op); i++)
     if (c->arg[i]->type != type)
       return diag_error(d, at, "operands of %s have one type, not %s and %s",
                         name, dtype_name(type), dtype_name(c->arg[i]->type));
-  if (is_float(type) && for_integers_only(c->op))
-    return diag_error(d, at, "%s takes integers, not %s", name,
-                      dtype_name(type));
-  if (!is_float(type) && for_floats_only(c->op))
-    return diag_error(d, at, "%s takes floats, not %s", name, dtype_name(type));
-  if (c->op == CALC_FMA && type != DTYPE_F32 && type != DTYPE_F64)
-    return diag_error(d, at, "fma takes f32 or f64, not %s", dtype_name(type));
-  return true;
+  return type_check(c->op, type, at, d);
 }
 
 /* One node, whose operands have been checked. */

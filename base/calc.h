@@ -14,7 +14,7 @@
 
 enum calc_op {
   CALC_INPUT,
-#define CALC(id, name, operands) CALC_##id,
+#define CALC(id, ...) CALC_##id,
 #include "calc.def"
 #undef CALC
   CALC_OPS
@@ -40,8 +40,8 @@ struct calc *calc_float(struct arena *, enum dtype, double);
 struct calc *calc_int(struct arena *, enum dtype, int64_t);
 struct calc *calc_cast(struct arena *, enum dtype, const struct calc *);
 struct calc *calc_bits(struct arena *, enum dtype, const struct calc *);
-/* Type: u8 for LT, LE, EQ, NOT; the second operand's for SELECT; else the
- * first's.  Operands beyond the operation's are NULL. */
+/* Of the type that calc.def says; not for NAMED ones.  Operands beyond the
+ * operation's are NULL. */
 struct calc *calc_make(struct arena *, enum calc_op, const struct calc *,
                        const struct calc *, const struct calc *);
 

@@ -15,43 +15,76 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- types: as stored, and as computed with ---- */
-typedef uint16_t stored_BF16, stored_F16;
-typedef float stored_F32, value_BF16, value_F16, value_F32;
-typedef double stored_F64, value_F64;
-typedef int8_t stored_I8, value_I8;
-typedef uint8_t stored_U8, value_U8;
-typedef int16_t stored_I16, value_I16;
-typedef uint16_t stored_U16, value_U16;
-typedef int32_t stored_I32, value_I32;
-typedef uint32_t stored_U32, value_U32;
-typedef int64_t stored_I64, value_I64;
-/* Unsigned, and wide enough that nothing is promoted to int. */
-typedef uint32_t word_I8, word_U8, word_I16, word_U16, word_I32, word_U32;
-typedef uint64_t word_I64;
+#include "dtype.def"
 
-#define EACH_FLOAT(X, ...)                                                     \
-  X(BF16, __VA_ARGS__)                                                         \
-  X(F16, __VA_ARGS__) X(F32, __VA_ARGS__) X(F64, __VA_ARGS__)
-#define EACH_SIGNED(X, ...)                                                    \
-  X(I8, __VA_ARGS__) X(I16, __VA_ARGS__) X(I32, __VA_ARGS__) X(I64, __VA_ARGS__)
-#define EACH_UNSIGNED(X, ...)                                                  \
-  X(U8, __VA_ARGS__) X(U16, __VA_ARGS__) X(U32, __VA_ARGS__)
-#define EACH_INTEGER(X, ...)                                                   \
-  EACH_SIGNED(X, __VA_ARGS__) EACH_UNSIGNED(X, __VA_ARGS__)
-#define EACH_TYPE(X, ...)                                                      \
-  EACH_FLOAT(X, __VA_ARGS__) EACH_INTEGER(X, __VA_ARGS__)
+/* ---- types: as stored, and as computed with ---- */
+typedef float float32;
+typedef double float64;
+/* Unsigned, and wide enough that nothing is promoted to int. */
+typedef uint32_t word8, word16, word32;
+typedef uint64_t word64;
+
+#define TYPES_HALF(t, bits)                                                    \
+  typedef uint##bits##_t stored_##t;                                           \
+  typedef float value_##t;
+#define TYPES_FLOAT(t, bits) typedef float##bits stored_##t, value_##t;
+#define TYPES_SIGNED(t, bits)                                                  \
+  typedef int##bits##_t stored_##t, value_##t;                                 \
+  typedef word##bits word_##t;
+#define TYPES_UNSIGNED(t, bits)                                                \
+  typedef uint##bits##_t stored_##t, value_##t;                                \
+  typedef word##bits word_##t;
+#define TYPES(t, name, bits, kind, ...) TYPES_##kind(t, bits)
+DTYPE_ROWS(TYPES, )
+
+/* X(t, bits, ..) for every type of some kinds: OF_<which>_<kind> passes a row
+ * on or not. */
+#define ROW_OF(t, name, bits, kind, which, X, ...)                             \
+  OF_##which##_##kind(X, t, bits, __VA_ARGS__)
+#define EACH(which, X, ...) DTYPE_ROWS(ROW_OF, which, X, __VA_ARGS__)
+#define PASS(X, ...) X(__VA_ARGS__)
+#define DROP(...)
+#define OF_ANY_HALF PASS
+#define OF_ANY_FLOAT PASS
+#define OF_ANY_SIGNED PASS
+#define OF_ANY_UNSIGNED PASS
+#define OF_FLOATS_HALF PASS
+#define OF_FLOATS_FLOAT PASS
+#define OF_FLOATS_SIGNED DROP
+#define OF_FLOATS_UNSIGNED DROP
+#define OF_HALVES_HALF PASS
+#define OF_HALVES_FLOAT DROP
+#define OF_HALVES_SIGNED DROP
+#define OF_HALVES_UNSIGNED DROP
+#define OF_C_FLOATS_HALF DROP
+#define OF_C_FLOATS_FLOAT PASS
+#define OF_C_FLOATS_SIGNED DROP
+#define OF_C_FLOATS_UNSIGNED DROP
+#define OF_INTEGERS_HALF DROP
+#define OF_INTEGERS_FLOAT DROP
+#define OF_INTEGERS_SIGNED PASS
+#define OF_INTEGERS_UNSIGNED PASS
+#define OF_SIGNED_HALF DROP
+#define OF_SIGNED_FLOAT DROP
+#define OF_SIGNED_SIGNED PASS
+#define OF_SIGNED_UNSIGNED DROP
+#define OF_UNSIGNED_HALF DROP
+#define OF_UNSIGNED_FLOAT DROP
+#define OF_UNSIGNED_SIGNED DROP
+#define OF_UNSIGNED_UNSIGNED PASS
+
+/* The conversions of a HALF, by its name. */
+#define HALF(t, to_f32, from_f32)                                              \
+  static inline float load_##t(stored_##t s) { return to_f32(s); }             \
+  static inline stored_##t store_##t(float v) { return from_f32(v); }
+HALF(BF16, bf16_to_f32, bf16_from_f32)
+HALF(F16, f16_to_f32, f16_from_f32)
 
 #define SAME(t, ...)                                                           \
   static inline value_##t load_##t(stored_##t s) { return s; }                 \
   static inline stored_##t store_##t(value_##t v) { return v; }
-EACH_INTEGER(SAME)
-SAME(F32)
-SAME(F64)
-static inline float load_BF16(uint16_t s) { return bf16_to_f32(s); }
-static inline float load_F16(uint16_t s) { return f16_to_f32(s); }
-static inline uint16_t store_BF16(float v) { return bf16_from_f32(v); }
-static inline uint16_t store_F16(float v) { return f16_from_f32(v); }
+EACH(C_FLOATS, SAME, )
+EACH(INTEGERS, SAME, )
 
 /* ---- operations: one loop for each and for each of its types ---- */
 typedef void loop(void *restrict to, const void *restrict x,
@@ -77,7 +110,7 @@ typedef void loop(void *restrict to, const void *restrict x,
   LOOP(LT, t, U8, a < b)                                                       \
   LOOP(LE, t, U8, a <= b)                                                      \
   LOOP(EQ, t, U8, a == b)
-EACH_TYPE(ORDER)
+EACH(ANY, ORDER, )
 
 #define FLOAT(t, ...)                                                          \
   LOOP(ADD, t, t, a + b)                                                       \
@@ -85,15 +118,15 @@ EACH_TYPE(ORDER)
   LOOP(MUL, t, t, a *b)                                                        \
   LOOP(DIV, t, t, a / b)                                                       \
   LOOP(NEG, t, t, -a)                                                          \
-  LOOP(ABS, t, t, _Generic(a, float: fabsf, double: fabs)(a))                  \
+  LOOP(ABS, t, t, _Generic(a, float : fabsf, double : fabs)(a))                \
   LOOP(MIN, t, t, b < a || a != a ? b : a)                                     \
   LOOP(MAX, t, t, b > a || a != a ? b : a)                                     \
-  LOOP(FLOOR, t, t, _Generic(a, float: floorf, double: floor)(a))              \
-  LOOP(CEIL, t, t, _Generic(a, float: ceilf, double: ceil)(a))                 \
-  LOOP(TRUNC, t, t, _Generic(a, float: truncf, double: trunc)(a))              \
-  LOOP(RINT, t, t, _Generic(a, float: rintf, double: rint)(a))                 \
-  LOOP(ROUND, t, t, _Generic(a, float: roundf, double: round)(a))
-EACH_FLOAT(FLOAT)
+  LOOP(FLOOR, t, t, _Generic(a, float : floorf, double : floor)(a))            \
+  LOOP(CEIL, t, t, _Generic(a, float : ceilf, double : ceil)(a))               \
+  LOOP(TRUNC, t, t, _Generic(a, float : truncf, double : trunc)(a))            \
+  LOOP(RINT, t, t, _Generic(a, float : rintf, double : rint)(a))               \
+  LOOP(ROUND, t, t, _Generic(a, float : roundf, double : round)(a))
+EACH(FLOATS, FLOAT, )
 
 static inline int64_t divide(int64_t a, int64_t b) {
   return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
@@ -116,25 +149,24 @@ static inline int64_t divide(int64_t a, int64_t b) {
   LOOP(SHR, t, t, FITS(t, b) ? a >> (b & LAST_BIT(t)) : 0)
 #define LAST_BIT(t) (8 * (int)sizeof(stored_##t) - 1)
 #define FITS(t, b) ((word_##t)(b) <= (word_##t)LAST_BIT(t))
-EACH_INTEGER(INTEGER)
+EACH(INTEGERS, INTEGER, )
 
 #define SIGNED_ABS(t, ...)                                                     \
   LOOP(ABS, t, t, a < 0 ? 0 - (word_##t)a : (word_##t)a)
-EACH_SIGNED(SIGNED_ABS)
+EACH(SIGNED, SIGNED_ABS, )
 #define UNSIGNED_ABS(t, ...) LOOP(ABS, t, t, a)
-EACH_UNSIGNED(UNSIGNED_ABS)
+EACH(UNSIGNED, UNSIGNED_ABS, )
 
-#define FUSED(t, fma)                                                          \
+#define FUSED(t, ...)                                                          \
   static void FMA_##t(void *restrict to, const void *restrict x,               \
                       const void *restrict y, const void *restrict z,          \
                       int count) {                                             \
     stored_##t *out = to;                                                      \
     const stored_##t *a = x, *b = y, *c = z;                                   \
     for (int i = 0; i < count; i++)                                            \
-      out[i] = fma(a[i], b[i], c[i]);                                          \
+      out[i] = _Generic(a[i], float : fmaf, double : fma)(a[i], b[i], c[i]);   \
   }
-FUSED(F32, fmaf)
-FUSED(F64, fma)
+EACH(C_FLOATS, FUSED, )
 
 #define SELECT(bits)                                                           \
   static void SELECT_##bits(void *restrict to, const void *restrict x,         \
@@ -168,42 +200,52 @@ SAME_BITS(64)
 
 /* To integers: from a float cut to [low, high], NaN to 0.  The bounds of types
  * up to 32 bits are doubles, and `via` holds them. */
-#define TO_INTEGER(t, via, low, high)                                          \
+#define CUT(t, via, low, high)                                                 \
   static inline stored_##t t##_from_double(double v) {                         \
     v = v == v ? v : 0;                                                        \
     v = v > low ? v : low;                                                     \
     v = v < high ? v : high;                                                   \
     return (stored_##t)(via)v;                                                 \
-  }                                                                            \
-  WRAP(t)
-#define WRAP(t)                                                                \
+  }
+#define CUT_LONG(t, ...)                                                       \
+  static inline stored_##t t##_from_double(double v) {                         \
+    return v != v         ? 0                                                  \
+           : v >= 0x1p63  ? INT64_MAX                                          \
+           : v <= -0x1p63 ? INT64_MIN                                          \
+                          : (int64_t)v;                                        \
+  }
+/* By bits; an unsigned type of 64 bits would need more than int64_t. */
+#define CUT_SIGNED_8 CUT
+#define CUT_SIGNED_16 CUT
+#define CUT_SIGNED_32 CUT
+#define CUT_SIGNED_64 CUT_LONG
+#define CUT_UNSIGNED_8 CUT
+#define CUT_UNSIGNED_16 CUT
+#define CUT_UNSIGNED_32 CUT
+#define TO_SIGNED(t, bits, ...)                                                \
+  CUT_SIGNED_##bits(t, int32_t, INT##bits##_MIN, INT##bits##_MAX)
+#define TO_UNSIGNED(t, bits, ...)                                              \
+  CUT_UNSIGNED_##bits(t, VIA_##bits, 0, UINT##bits##_MAX)
+#define VIA_8 int32_t
+#define VIA_16 int32_t
+#define VIA_32 int64_t
+EACH(SIGNED, TO_SIGNED, )
+EACH(UNSIGNED, TO_UNSIGNED, )
+
+#define TO_INTEGER(t, ...)                                                     \
   static inline stored_##t t##_from_float(float v) {                           \
     return t##_from_double((double)v);                                         \
   }                                                                            \
   static inline stored_##t t##_from_int(int32_t v) { return (stored_##t)v; }   \
   static inline stored_##t t##_from_long(int64_t v) { return (stored_##t)v; }
-TO_INTEGER(I8, int32_t, INT8_MIN, INT8_MAX)
-TO_INTEGER(U8, int32_t, 0, UINT8_MAX)
-TO_INTEGER(I16, int32_t, INT16_MIN, INT16_MAX)
-TO_INTEGER(U16, int32_t, 0, UINT16_MAX)
-TO_INTEGER(I32, int32_t, INT32_MIN, INT32_MAX)
-TO_INTEGER(U32, int64_t, 0, UINT32_MAX)
-static inline int64_t I64_from_double(double v) {
-  return v != v         ? 0
-         : v >= 0x1p63  ? INT64_MAX
-         : v <= -0x1p63 ? INT64_MIN
-                        : (int64_t)v;
-}
-WRAP(I64)
+EACH(INTEGERS, TO_INTEGER, )
 
-static inline float F32_from_float(float v) { return v; }
-static inline float F32_from_double(double v) { return (float)v; }
-static inline float F32_from_int(int32_t v) { return (float)v; }
-static inline float F32_from_long(int64_t v) { return (float)v; }
-static inline double F64_from_float(float v) { return (double)v; }
-static inline double F64_from_double(double v) { return v; }
-static inline double F64_from_int(int32_t v) { return v; }
-static inline double F64_from_long(int64_t v) { return (double)v; }
+#define TO_FLOAT(t, ...)                                                       \
+  static inline stored_##t t##_from_float(float v) { return (stored_##t)v; }   \
+  static inline stored_##t t##_from_double(double v) { return (stored_##t)v; } \
+  static inline stored_##t t##_from_int(int32_t v) { return (stored_##t)v; }   \
+  static inline stored_##t t##_from_long(int64_t v) { return (stored_##t)v; }
+EACH(C_FLOATS, TO_FLOAT, )
 
 /* Of more than 53 bits the last ones become one that says whether they were
  * all zero, which rounding to 16 bits cannot tell from the number itself. */
@@ -213,25 +255,29 @@ static inline double to_odd(int64_t v) {
   return (double)(exact ? v : (v & ~last) | ((v & last) ? last + 1 : 0));
 }
 
-#define TO_HALF(t, from_f32)                                                   \
-  static inline uint16_t t##_from_float(float v) { return from_f32(v); }       \
+#define TO_HALF(t, ...)                                                        \
+  static inline uint16_t t##_from_float(float v) { return store_##t(v); }      \
   static inline uint16_t t##_from_double(double v) {                           \
-    return from_f32(f32_to_odd(v));                                            \
+    return store_##t(f32_to_odd(v));                                           \
   }                                                                            \
   static inline uint16_t t##_from_int(int32_t v) {                             \
-    return from_f32(f32_to_odd(v));                                            \
+    return store_##t(f32_to_odd(v));                                           \
   }                                                                            \
   static inline uint16_t t##_from_long(int64_t v) {                            \
-    return from_f32(f32_to_odd(to_odd(v)));                                    \
+    return store_##t(f32_to_odd(to_odd(v)));                                   \
   }
-TO_HALF(BF16, bf16_from_f32)
-TO_HALF(F16, f16_from_f32)
+EACH(HALVES, TO_HALF, )
 
-#define EACH_PAIR(t, X)                                                        \
-  X(t, BF16)                                                                   \
-  X(t, F16)                                                                    \
-  X(t, F32)                                                                    \
-  X(t, F64) X(t, I8) X(t, I16) X(t, I32) X(t, I64) X(t, U8) X(t, U16) X(t, U32)
+/* X(t, r) for every pair of types.  A macro does not expand inside of itself,
+ * so the inner list waits for a second scan. */
+#define WAIT(x) x WAIT_FOR()
+#define WAIT_FOR()
+#define AGAIN(...) __VA_ARGS__
+#define INNER_ROWS() DTYPE_ROWS
+#define INNER(r, name, bits, kind, X, t) X(t, r)
+#define OUTER(t, name, bits, kind, X) WAIT(INNER_ROWS)()(INNER, X, t)
+#define EACH_PAIR(X) AGAIN(DTYPE_ROWS(OUTER, X))
+
 #define CAST(t, r)                                                             \
   static void CAST_##t##_##r(void *restrict to, const void *restrict x,        \
                              const void *restrict y, const void *restrict z,   \
@@ -241,67 +287,43 @@ TO_HALF(F16, f16_from_f32)
     (void)y, (void)z;                                                          \
     for (int i = 0; i < count; i++) {                                          \
       value_##t a = load_##t(p[i]);                                            \
-      out[i] = _Generic(a,                                                     \
-          float: r##_from_float,                                               \
-          double: r##_from_double,                                             \
-          uint32_t: r##_from_long,                                             \
-          int64_t: r##_from_long,                                              \
-          default: r##_from_int)(a);                                           \
+      out[i] = _Generic(a, float                                               \
+                        : r##_from_float, double                               \
+                        : r##_from_double, uint32_t                            \
+                        : r##_from_long, int64_t                               \
+                        : r##_from_long, default                               \
+                        : r##_from_int)(a);                                    \
     }                                                                          \
   }
-EACH_TYPE(EACH_PAIR, CAST)
+EACH_PAIR(CAST)
 
-/* ---- tables ---- */
-#define ENTRY(t, name) [DTYPE_##t] = name##_##t,
-#define OF_ALL(name) [CALC_##name] = {EACH_TYPE(ENTRY, name)}
-#define OF_FLOATS(name) [CALC_##name] = {EACH_FLOAT(ENTRY, name)}
-#define OF_INTEGERS(name) [CALC_##name] = {EACH_INTEGER(ENTRY, name)}
-static loop *const of_operands[CALC_OPS][DTYPE_COUNT] = {
-    OF_ALL(ADD),
-    OF_ALL(SUB),
-    OF_ALL(MUL),
-    OF_ALL(DIV),
-    OF_ALL(NEG),
-    OF_ALL(ABS),
-    OF_ALL(MIN),
-    OF_ALL(MAX),
-    OF_ALL(LT),
-    OF_ALL(LE),
-    OF_ALL(EQ),
-    OF_INTEGERS(NOT),
-    OF_INTEGERS(AND),
-    OF_INTEGERS(OR),
-    OF_INTEGERS(XOR),
-    OF_INTEGERS(SHL),
-    OF_INTEGERS(SHR),
-    OF_FLOATS(FLOOR),
-    OF_FLOATS(CEIL),
-    OF_FLOATS(TRUNC),
-    OF_FLOATS(RINT),
-    OF_FLOATS(ROUND),
-    [CALC_FMA] = {ENTRY(F32, FMA) ENTRY(F64, FMA)},
+/* ---- tables: every operation on every type that it takes has a loop ---- */
+#define ENTRY(t, bits, name) [DTYPE_##t] = name##_##t,
+#define LOOPS_SAME(id, takes) EACH(takes, ENTRY, id)
+#define LOOPS_TRUTH(id, takes) EACH(takes, ENTRY, id)
+#define LOOPS_SECOND(id, takes) EACH(takes, ENTRY_OF_BITS, id)
+#define LOOPS_NAMED(id, takes)
+#define ENTRY_OF_BITS(t, bits, name) [DTYPE_##t] = name##_##bits,
+static loop *const of_operands[CALC_OPS][DTYPE_COUNT + 1] = {
+#define CALC(id, name, operands, takes, gives)                                 \
+  [CALC_##id] = {LOOPS_##gives(id, takes)[DTYPE_COUNT] = NULL},
+#include "calc.def"
+#undef CALC
 };
 
+static loop *const same_bits[DTYPE_COUNT] = {
+    EACH(ANY, ENTRY_OF_BITS, SAME_BITS)};
+
 #define CAST_ENTRY(t, r) [DTYPE_##t][DTYPE_##r] = CAST_##t##_##r,
-static loop *const cast[DTYPE_COUNT][DTYPE_COUNT] = {
-    EACH_TYPE(EACH_PAIR, CAST_ENTRY)};
+static loop *const cast[DTYPE_COUNT][DTYPE_COUNT] = {EACH_PAIR(CAST_ENTRY)};
 
 static loop *find_loop(const struct calc *c) {
-  const struct calc *first = c->arg[0];
   if (c->op == CALC_CAST)
-    return cast[first->type][c->type];
-  if (c->op != CALC_SELECT && c->op != CALC_BITS)
-    return of_operands[c->op][first->type];
-  switch (dtype_bytes(c->type)) {
-  case 1:
-    return c->op == CALC_BITS ? SAME_BITS_8 : SELECT_8;
-  case 2:
-    return c->op == CALC_BITS ? SAME_BITS_16 : SELECT_16;
-  case 4:
-    return c->op == CALC_BITS ? SAME_BITS_32 : SELECT_32;
-  default:
-    return c->op == CALC_BITS ? SAME_BITS_64 : SELECT_64;
-  }
+    return cast[c->arg[0]->type][c->type];
+  if (c->op == CALC_BITS)
+    return same_bits[c->type];
+  /* SELECT's first operand is a truth value */
+  return of_operands[c->op][c->arg[c->op == CALC_SELECT]->type];
 }
 
 /* ---- programs ---- */

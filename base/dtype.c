@@ -1,136 +1,137 @@
-/* dtype.c -- questions about data types, and element access by type. */
+/* dtype.c -- questions about data types, and element access by type: one
+ * function each per row, made from its kind and bits. */
 #include "base.h"
 
+#include <assert.h>
 #include <string.h>
+
+#include "dtype.def"
+
+/* ---- what a kind says ---- */
+#define KIND_HALF DTYPE_FLOAT
+#define KIND_FLOAT DTYPE_FLOAT
+#define KIND_SIGNED DTYPE_SIGNED
+#define KIND_UNSIGNED DTYPE_UNSIGNED
 
 static const struct {
   const char *name;
   int bits;
   enum dtype_kind kind;
-} type[] = {
-#define DTYPE(id, name, bits, kind) {name, bits, kind},
-#include "dtype.def"
-#undef DTYPE
-};
+  bool half;
+} row[] = {
+#define IS_HALF_HALF true
+#define IS_HALF_FLOAT false
+#define IS_HALF_SIGNED false
+#define IS_HALF_UNSIGNED false
+#define ROW(id, name, bits, kind, ...)                                         \
+  {name, bits, KIND_##kind, IS_HALF_##kind},
+    DTYPE_ROWS(ROW, )};
 
-const char *dtype_name(enum dtype t) { return type[t].name; }
-int dtype_bytes(enum dtype t) { return type[t].bits / 8; }
-enum dtype_kind dtype_kind(enum dtype t) { return type[t].kind; }
+/* Integers of all types pass through int64_t: in here, as constants of
+ * expressions and TEIR, in conversions. */
+#define FITS(id, name, bits, kind, ...)                                        \
+  static_assert(bits == 8 || bits == 16 || bits == 32 ||                       \
+                    (bits == 64 && KIND_##kind != DTYPE_UNSIGNED),             \
+                "type " name " needs more than int64_t");
+DTYPE_ROWS(FITS, )
+
+const char *dtype_name(enum dtype t) { return row[t].name; }
+int dtype_bytes(enum dtype t) { return row[t].bits / 8; }
+enum dtype_kind dtype_kind(enum dtype t) { return row[t].kind; }
+bool dtype_is_half(enum dtype t) { return row[t].half; }
 
 bool dtype_parse(const char *name, enum dtype *t) {
   for (int i = 0; i < DTYPE_COUNT; i++)
-    if (strcmp(name, type[i].name) == 0) {
+    if (strcmp(name, row[i].name) == 0) {
       *t = (enum dtype)i;
       return true;
     }
   return false;
 }
 
+/* ---- elements ---- */
+
+/* A half float is named by its conversions. */
+#define F32_OF_BF16 bf16_to_f32
+#define F32_OF_F16 f16_to_f32
+#define BF16_OF_F32 bf16_from_f32
+#define F16_OF_F32 f16_from_f32
+
+typedef float float32;
+typedef double float64;
+#define STORED_HALF(bits) uint##bits##_t
+#define STORED_FLOAT(bits) float##bits
+#define STORED_SIGNED(bits) int##bits##_t
+#define STORED_UNSIGNED(bits) uint##bits##_t
+
+/* From and to a stored v; a double rounded twice would not be to nearest. */
+#define NUMBER_HALF(id, v) F32_OF_##id(v)
+#define NUMBER_FLOAT(id, v) v
+#define NUMBER_SIGNED(id, v) v
+#define NUMBER_UNSIGNED(id, v) v
+#define FROM_DOUBLE_HALF(id, bits, v) id##_OF_F32(f32_to_odd(v))
+#define FROM_DOUBLE_FLOAT(id, bits, v) (float##bits) v
+#define FROM_DOUBLE_SIGNED(id, bits, v) (int##bits##_t)(int64_t) v
+#define FROM_DOUBLE_UNSIGNED(id, bits, v) (uint##bits##_t)(int64_t) v
+#define FROM_INT_HALF(id, bits, v) id##_OF_F32(f32_to_odd((double)v))
+#define FROM_INT_FLOAT(id, bits, v) (float##bits)(double) v
+#define FROM_INT_SIGNED(id, bits, v) (int##bits##_t) v
+#define FROM_INT_UNSIGNED(id, bits, v) (uint##bits##_t) v
+
 int64_t dtype_load_int(enum dtype t, const void *p) {
-  union {
-    int8_t i8;
-    uint8_t u8;
-    int16_t i16;
-    uint16_t u16;
-    int32_t i32;
-    uint32_t u32;
-    int64_t i64;
-  } v;
   switch (t) {
-  case DTYPE_I8:
-    return *(const int8_t *)p;
-  case DTYPE_U8:
-    return *(const uint8_t *)p;
-  case DTYPE_I16:
-    memcpy(&v, p, 2);
-    return v.i16;
-  case DTYPE_U16:
-    memcpy(&v, p, 2);
-    return v.u16;
-  case DTYPE_I32:
-    memcpy(&v, p, 4);
-    return v.i32;
-  case DTYPE_U32:
-    memcpy(&v, p, 4);
-    return v.u32;
-  case DTYPE_I64:
-    memcpy(&v, p, 8);
-    return v.i64;
-  case DTYPE_BF16:
-  case DTYPE_F16:
-  case DTYPE_F32:
-  case DTYPE_F64:
+#define LOAD_INT(id, name, bits, kind, ...)                                    \
+  case DTYPE_##id: {                                                           \
+    STORED_##kind(bits) v;                                                     \
+    memcpy(&v, p, sizeof v);                                                   \
+    return (int64_t)NUMBER_##kind(id, v);                                      \
+  }
+    DTYPE_ROWS(LOAD_INT, )
   case DTYPE_COUNT:
     break;
   }
-  return (int64_t)dtype_load_float(t, p);
+  return 0;
 }
 
 double dtype_load_float(enum dtype t, const void *p) {
-  uint16_t half;
-  float f;
-  double v;
   switch (t) {
-  case DTYPE_BF16:
-    memcpy(&half, p, 2);
-    return bf16_to_f32(half);
-  case DTYPE_F16:
-    memcpy(&half, p, 2);
-    return f16_to_f32(half);
-  case DTYPE_F32:
-    memcpy(&f, p, 4);
-    return f;
-  case DTYPE_F64:
-    memcpy(&v, p, 8);
-    return v;
-  case DTYPE_I8:
-  case DTYPE_U8:
-  case DTYPE_I16:
-  case DTYPE_U16:
-  case DTYPE_I32:
-  case DTYPE_U32:
-  case DTYPE_I64:
+#define LOAD_FLOAT(id, name, bits, kind, ...)                                  \
+  case DTYPE_##id: {                                                           \
+    STORED_##kind(bits) v;                                                     \
+    memcpy(&v, p, sizeof v);                                                   \
+    return (double)NUMBER_##kind(id, v);                                       \
+  }
+    DTYPE_ROWS(LOAD_FLOAT, )
   case DTYPE_COUNT:
     break;
   }
-  return (double)dtype_load_int(t, p);
+  return 0;
 }
 
 void dtype_store_int(enum dtype t, void *p, int64_t v) {
-  if (type[t].kind == DTYPE_FLOAT)
-    dtype_store_float(t, p, (double)v);
-  else
-    memcpy(p, &v, (size_t)dtype_bytes(t)); /* little endian, as our hosts */
-}
-
-void dtype_store_float(enum dtype t, void *p, double v) {
-  uint16_t half;
-  float f;
   switch (t) {
-  case DTYPE_BF16:
-    half = bf16_from_f32(f32_to_odd(v));
-    memcpy(p, &half, 2);
-    return;
-  case DTYPE_F16:
-    half = f16_from_f32(f32_to_odd(v));
-    memcpy(p, &half, 2);
-    return;
-  case DTYPE_F32:
-    f = (float)v;
-    memcpy(p, &f, 4);
-    return;
-  case DTYPE_F64:
-    memcpy(p, &v, 8);
-    return;
-  case DTYPE_I8:
-  case DTYPE_U8:
-  case DTYPE_I16:
-  case DTYPE_U16:
-  case DTYPE_I32:
-  case DTYPE_U32:
-  case DTYPE_I64:
+#define STORE_INT(id, name, bits, kind, ...)                                   \
+  case DTYPE_##id: {                                                           \
+    STORED_##kind(bits) s = FROM_INT_##kind(id, bits, v);                      \
+    memcpy(p, &s, sizeof s);                                                   \
+    return;                                                                    \
+  }
+    DTYPE_ROWS(STORE_INT, )
   case DTYPE_COUNT:
     break;
   }
-  dtype_store_int(t, p, (int64_t)v);
+}
+
+void dtype_store_float(enum dtype t, void *p, double v) {
+  switch (t) {
+#define STORE_FLOAT(id, name, bits, kind, ...)                                 \
+  case DTYPE_##id: {                                                           \
+    STORED_##kind(bits) s = FROM_DOUBLE_##kind(id, bits, v);                   \
+    memcpy(p, &s, sizeof s);                                                   \
+    return;                                                                    \
+  }
+    DTYPE_ROWS(STORE_FLOAT, )
+  case DTYPE_COUNT:
+    break;
+  }
 }

@@ -150,7 +150,7 @@ enum nest_op {
   NEST_LIMIT,   /* 1 where `limit` holds, else 0; of type u8 */
   NEST_OTHER,   /* anything else; `what` says what, in a programmer's words */
 /* NEST_NUMBER, NEST_ADD, ..: as in calc.h */
-#define CALC(id, name, operands) NEST_##id,
+#define CALC(id, ...) NEST_##id,
 #include "calc.def"
 #undef CALC
 };

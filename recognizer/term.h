@@ -20,7 +20,7 @@ enum term_op {
   TERM_SUM,     /* of the product of all args, over all iterations of `loops` */
   TERM_BAD,     /* nothing that can be said: `rule` and `what` say why */
 /* TERM_NUMBER, TERM_ADD, ..: as in calc.h */
-#define CALC(id, name, operands) TERM_##id,
+#define CALC(id, ...) TERM_##id,
 #include "calc.def"
 #undef CALC
 };
