@@ -103,6 +103,13 @@ static void test_bytes(void) {
   if (b.diag.kind)
     diag_print(&b.diag, stderr);
   check_copied(&b);
+  /* a header that names more columns than the partition has */
+  uint32_t txn[75];
+  memcpy(txn, passthrough_txn, sizeof txn);
+  txn[1] += 4;
+  memset(b.out, 0, WORDS * sizeof *b.out);
+  CHECK(sim_run(b.sim, txn, sizeof txn, args, 2, &b.report, &b.diag));
+  check_copied(&b);
   text_free(&cdo);
   text_free(&pdi);
   text_free(&xclbin);
