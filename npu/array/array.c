@@ -118,7 +118,12 @@ double preset_dram(const struct preset *p, uint64_t run_bytes) {
   int i = 0;
   while (i + 1 < p->dram_count && run_bytes >= p->dram[i + 1].run_bytes)
     i++;
-  return p->dram[i].bytes_per_second;
+  double rate = p->dram[i].bytes_per_second;
+  if (i + 1 == p->dram_count)
+    return rate;
+  double part = (double)(run_bytes - p->dram[i].run_bytes) /
+                (double)(p->dram[i + 1].run_bytes - p->dram[i].run_bytes);
+  return rate + part * (p->dram[i + 1].bytes_per_second - rate);
 }
 
 /* ---- ports ---- */

@@ -45,6 +45,7 @@ static void test_presets(void) {
   const struct preset *p = preset_find("phoenix");
   CHECK(p && preset_dram(p, 112) == 7e9 && preset_dram(p, 448) == 17e9);
   CHECK(p && preset_dram(p, 1 << 20) == 17e9);
+  CHECK(p && preset_dram(p, 280) == 12e9); /* half way */
   CHECK(p && preset_dram(p, 16) == 7e9 / 4);
   /* CAL-13 allows 5 percent around 100.5 cycles of a 1.028 GHz clock. */
   CHECK(p && p->write32_cycles >= 93 && p->write32_cycles <= 103);
