@@ -268,6 +268,12 @@ static const struct tool_option array_options[] = {
     {0},
 };
 
+static const struct tool_option calibration_options[] = {
+    {"CAL", NULL, tool_word, AT(bench_calibration_job, only),
+     .help = "one of them, by its name in doc/hardware/timing.md"},
+    {0},
+};
+
 static const struct tool_option core_options[] = {
     {"ROUNDS", NULL, tool_int, AT(bench_core_job, rounds),
      .help = "of the loop that is timed (1000000)", .low = 1,
@@ -293,6 +299,16 @@ static const struct tool_command benches[] = {
      .options = array_options,
      .job_bytes = sizeof(struct array_job),
      .run = bench_array},
+    {.name = "calibration",
+     .summary = "experiments that were made on hardware, repeated on the "
+                "simulated array",
+     .intro = "The value, the published one, whether it is within the "
+              "tolerance (a share of it), and whether a constant of the "
+              "simulator was fitted to it; in products of others, a loop of "
+              "their kernel's length stands for it.",
+     .options = calibration_options,
+     .job_bytes = sizeof(struct bench_calibration_job),
+     .run = bench_calibration},
     {.name = "compile",
      .summary = "time from a product to all its binaries",
      .run = bench_compile},

@@ -5,6 +5,11 @@
 
 #include "tool.h"
 
+struct bench_calibration_job {
+  const char *only; /* NULL: all */
+};
+bool bench_calibration(struct tool *, void *job); /* calibration.c */
+
 struct bench_core_job {
   int rounds; /* 0: as many as take a second */
 };

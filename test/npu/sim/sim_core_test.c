@@ -202,64 +202,6 @@ static void test_deadlock(void) {
   arena_close(a);
 }
 
-/* The cycle of the first trace line that has this text; 0: none has. */
-static unsigned long long cycle_of(FILE *trace, const char *text) {
-  char line[200];
-  unsigned long long at = 0;
-  rewind(trace);
-  while (fgets(line, sizeof line, trace))
-    if (strstr(line, text) && sscanf(line, "%llu", &at) == 1)
-      return at;
-  return 0;
-}
-
-/* D13, D14, D15: 16 words into a mem tile, out of it, into a core tile, and a
- * core that waits for them. */
-static void test_handover(void) {
-  struct arena *a = arena_open();
-  struct command_list *l = command_list(a), *wait = command_list(a);
-  struct bd send = plain_bd(0, 16), in = plain_bd(0, 16), out = in,
-            receive = plain_bd(0x1000, 16);
-  in.release_lock = out.acquire_lock = 5;
-  receive.release_lock = 6;
-  in.release_value = receive.release_value = 1;
-  out.acquire_value = -1;
-  connect_ports(l, 0, 2, PORT_DMA, 0, PORT_SOUTH, 0);
-  connect_ports(l, 0, 1, PORT_NORTH, 0, PORT_DMA, 0);
-  connect_ports(l, 0, 1, PORT_DMA, 0, PORT_NORTH, 0);
-  connect_ports(l, 0, 2, PORT_SOUTH, 0, PORT_DMA, 0);
-  put_bd(l, 0, 2, 0, &send);
-  put_bd(l, 0, 2, 1, &receive);
-  put_bd(l, 0, 1, 0, &in);
-  put_bd(l, 0, 1, 1, &out);
-  push_task(l, 0, 1, false, 0, 0, 1, false);
-  push_task(l, 0, 1, true, 0, 1, 1, false);
-  push_task(l, 0, 2, false, 0, 1, 1, false);
-  push_task(l, 0, 2, true, 0, 0, 1, false);
-  load_program(l, 0, 2, "mova r0, #-1\nacq #54, r0\nnop\nnop\nnop\ndone\n");
-  struct sim *s = open_design("phoenix", 1, l);
-  FILE *trace = s->options.trace = tmpfile();
-  CHECK(trace != NULL);
-  command_delay(wait, 500);
-  CHECK(run_design(s, wait, NULL, 0, NULL));
-  if (trace) {
-    unsigned long long in_end = cycle_of(trace, "mem (0,1) s2mm0 bd=0 ends");
-    unsigned long long out_end = cycle_of(trace, "mem (0,1) mm2s0 bd=1 ends");
-    unsigned long long here = cycle_of(trace, "core (0,2) s2mm0 bd=1 ends");
-    unsigned long long woken = cycle_of(trace, "core acquires lock=54") + 1;
-    printf("hand-over: %llu (D13: 13), %llu (D14: 30), %llu (D15: 15)\n",
-           out_end - in_end, here - out_end, woken - here);
-    CHECK(in_end && out_end - in_end >= 12 && out_end - in_end <= 14);
-    /* the model is quicker here: a granule is in memory when it is written */
-    CHECK(here - out_end >= 16 && here - out_end <= 31);
-    CHECK(woken - here == 15);
-    fclose(trace);
-  }
-  s->options.trace = NULL;
-  sim_close(s);
-  arena_close(a);
-}
-
 /* A core that runs into nothing is reported with its place. */
 static void test_core_failure(void) {
   struct arena *a = arena_open();
@@ -359,6 +301,5 @@ int main(void) {
   test_deadlock();
   test_endless_core();
   test_core_failure();
-  test_handover();
   return check_result();
 }
