@@ -112,29 +112,30 @@ static bool check_bds(const struct design *x, struct diag *d) {
   return true;
 }
 
-/* A lock that descriptors of one direction take must be given by somebody:
+/* A lock that descriptors acquire must be released by something:
  * another channel, or the core for the locks of a core tile. */
 static bool check_balance(const struct design *x, struct diag *d) {
   for (int i = 0; i < x->lock_count; i++) {
     const struct design_lock *l = &x->lock[i];
-    bool taken = false, given = tile_kind(l->row) == TILE_CORE;
+    bool acquired = false, released = tile_kind(l->row) == TILE_CORE;
     for (int j = 0; j < x->bd_count; j++) {
       const struct design_bd *b = &x->bd[j];
       if (b->column != l->column || b->row != l->row)
         continue;
-      taken |= b->bd.acquire_lock == l->id;
-      given |= b->bd.release_lock == l->id && b->bd.release_value > 0;
+      acquired |= b->bd.acquire_lock == l->id;
+      released |= b->bd.release_lock == l->id && b->bd.release_value > 0;
     }
-    if (taken && !given)
-      return diag_error(d, loc_none(),
-                        "%s tile (%d,%d): lock %s is taken and never given",
-                        kind_name(l->row), l->column, l->row, l->name);
+    if (acquired && !released)
+      return diag_error(
+          d, loc_none(),
+          "%s tile (%d,%d): lock %s is acquired and never released",
+          kind_name(l->row), l->column, l->row, l->name);
   }
   return true;
 }
 
-/* A ring's two locks count its buffers: a descriptor that takes one of `from`
- * and gives one to `to` stands for as many as it has iterations. */
+/* A ring's two locks count its buffers: a descriptor that acquires `from` and
+ * releases `to` stands for as many as it has iterations. */
 static int buffers_between(const struct design *x, const struct design_bd *at,
                            int from, int to) {
   int count = 0;

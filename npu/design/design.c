@@ -1,21 +1,23 @@
-/* design.c -- the room's parts in order, and the lists they fill. */
+/* design.c -- the parts of a design in order, and the lists they fill. */
 #include "parts.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Each list doubles in the arena; the old copy is left behind. */
-static void *grow(struct maker *m, int list, void **items, int *count,
+static void *grow(struct builder *m, int list, void **items, int *count,
                   size_t size) {
-  if (*count == m->room[list]) {
-    m->room[list] = m->room[list] ? 2 * m->room[list] : 32;
-    *items = arena_copy(m->arena, *items, (size_t)*count, (size_t)m->room[list],
-                        size);
+  if (*count == m->capacity[list]) {
+    m->capacity[list] = m->capacity[list] ? 2 * m->capacity[list] : 32;
+    *items = arena_copy(m->arena, *items, (size_t)*count,
+                        (size_t)m->capacity[list], size);
   }
+  assert(*count < m->capacity[list]);
   return (char *)*items + size * (size_t)(*count)++;
 }
 
 #define DEFINE_ADD(name, list)                                                 \
-  struct design_##name *add_##name(struct maker *m) {                          \
+  struct design_##name *add_##name(struct builder *m) {                        \
     struct design *x = m->design;                                              \
     void *items = x->name;                                                     \
     struct design_##name *item =                                               \
@@ -33,9 +35,10 @@ DEFINE_ADD(core, 6)
 
 struct design *design_make(struct arena *a, const struct tile_program *p,
                            struct diag *d) {
+  assert(p->rows == p->columns && p->steps_k > 0 && p->rounds_n > 0);
   struct design *x = arena_alloc(a, sizeof *x);
   x->program = p;
-  struct maker m = {.arena = a, .design = x, .diag = d};
+  struct builder m = {.arena = a, .design = x, .diag = d};
   if (!make_tiles(&m) || !make_routes(&m) || !make_tasks(&m) ||
       !make_programs(&m) || !design_check(x, d))
     return NULL;

@@ -86,7 +86,7 @@ struct design {
   struct design_core *core;
 };
 
-/* The whole room: buffers and locks, descriptors, routes, tasks, programs. */
+/* All of it: buffers and locks, descriptors, routes, tasks, programs. */
 struct design *design_make(struct arena *, const struct tile_program *,
                            struct diag *);
 /* Capacity, overlap, descriptor, lock-balance and route rules. */

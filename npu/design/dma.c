@@ -2,7 +2,7 @@
  *
  * Every stream is a chain of rings.  A ring is `depth` equal buffers with two
  * counting locks: `empty` (starts at depth) and `full` (starts at 0).  A writer
- * takes one from empty and gives one to full; a reader the reverse.  Its
+ * acquires empty and releases full; a reader the reverse.  Its
  * descriptors form a loop that starts when the array is configured and never
  * ends, so the same configuration serves any number of runs.
  *
@@ -45,6 +45,7 @@
 
 #include "kernels.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* One end of a ring: a channel that fills or drains it. */
@@ -63,7 +64,8 @@ static int lock_of(const struct ring *r, int buffer, int side) {
 }
 
 /* Buffers of `bytes`, of which the descriptors move the first r->bytes. */
-static void add_ring(struct maker *m, const struct ring *r, uint32_t bytes) {
+static void add_ring(struct builder *m, const struct ring *r, uint32_t bytes) {
+  assert(r->depth >= 2 && r->bytes > 0 && r->bytes <= bytes);
   for (int i = 0; i < r->depth; i++)
     *add_buffer(m) = (struct design_buffer){
         arena_printf(m->arena, "%s%d", r->name, i), r->column, r->row,
@@ -82,16 +84,19 @@ static void add_ring(struct maker *m, const struct ring *r, uint32_t bytes) {
 
 /* Linear unless dims are given (count of them, fastest first). */
 static void set_dims(struct bd *bd, const struct bd_dim *dim, int dims) {
+  assert(dims <= 4);
   for (int i = 0; i < 4; i++)
     bd->dim[i] = i < dims ? dim[i] : (struct bd_dim){1, 0};
 }
 
 /* A descriptor for buffer `index` of the ring. */
-static void add_ring_bd(struct maker *m, const struct ring *r, int index,
+static void add_ring_bd(struct builder *m, const struct ring *r, int index,
                         int id, int next, bool mm2s, int channel,
                         const struct bd_dim *dim, int dims) {
   struct design_bd *x = add_bd(m);
   int unit = !mm2s && r->reuse ? r->reuse : 1; /* a writer serves every use */
+  assert(index >= 0 && index < r->depth && r->bytes % 4 == 0);
+  assert(unit <= m->design->program->device->max_lock);
   *x = (struct design_bd){
       .name = arena_printf(m->arena, "%s%d_%s", r->name, index,
                            mm2s ? "out" : "in"),
@@ -113,7 +118,7 @@ static void add_ring_bd(struct maker *m, const struct ring *r, int index,
 }
 
 /* The loop of a whole ring on one channel, descriptors first.. */
-static void add_chain(struct maker *m, const struct ring *r, int first,
+static void add_chain(struct builder *m, const struct ring *r, int first,
                       bool mm2s, int channel, const struct bd_dim *dim,
                       int dims) {
   for (int i = 0; i < r->depth; i++)
@@ -130,6 +135,7 @@ static void add_chain(struct maker *m, const struct ring *r, int first,
 static void cut_dims(struct bd_dim dim[4], int columns, int r, int c,
                      int element_bytes) {
   uint32_t small_row = (uint32_t)(c * element_bytes / 4);
+  assert(columns % c == 0 && c * element_bytes % 4 == 0);
   dim[0] = (struct bd_dim){1, small_row};
   dim[1] = (struct bd_dim){small_row * (uint32_t)r, (uint32_t)(columns / c)};
   dim[2] = (struct bd_dim){small_row, (uint32_t)r};
@@ -140,6 +146,7 @@ int design_joins(const struct tile_program *p) { return p->rows > 1 ? 2 : 1; }
 
 int design_join_rows(const struct tile_program *p, int join, int *first) {
   int lower = (p->rows + 1) / 2;
+  assert(join >= 0 && join < design_joins(p));
   *first = join ? lower : 0;
   return join ? p->rows - lower : lower;
 }
@@ -165,7 +172,7 @@ static int half_of(const struct tile_program *p, int channel) {
 
 /* A part of a panel that is kept in part: its descriptor goes through all
  * places by iteration. */
-static struct bd *add_part_bd(struct maker *m, const struct ring *r, int id,
+static struct bd *add_part_bd(struct builder *m, const struct ring *r, int id,
                               int next, bool mm2s, const struct bd_dim *dim,
                               int dims) {
   add_ring_bd(m, r, 0, id, next, mm2s, IN0, dim, dims);
@@ -176,7 +183,7 @@ static struct bd *add_part_bd(struct maker *m, const struct ring *r, int id,
 }
 
 /* The panel of in0, kept in part; gives the end of its memory. */
-static uint32_t make_mem_panel(struct maker *m, int column, uint32_t offset,
+static uint32_t make_mem_panel(struct builder *m, int column, uint32_t offset,
                                const struct bd_dim dim[4]) {
   enum { WRITE_KEPT = DESIGN_KEPT_BD, WRITE = DESIGN_STREAMED_BD };
   enum { READ_KEPT = WRITE + 1, READ };
@@ -214,7 +221,7 @@ static uint32_t make_mem_panel(struct maker *m, int column, uint32_t offset,
 }
 
 /* Inputs: shim -> S2MM c, MM2S c -> cores; in0 on channel 0, in1 on 1. */
-static uint32_t make_mem_input(struct maker *m, int column, int tensor,
+static uint32_t make_mem_input(struct builder *m, int column, int tensor,
                                uint32_t offset, const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
   struct bd_dim dim[4];
@@ -227,6 +234,7 @@ static uint32_t make_mem_input(struct maker *m, int column, int tensor,
     return make_mem_panel(m, column, offset, dim);
   int chunks = tensor == IN0 ? p->panel.chunks : 0;
   int blocks = chunks ? p->steps_k * p->group_m / chunks : 1;
+  assert(!chunks || (p->steps_k % chunks == 0 && chunks <= MAP_MAX_CHUNKS));
   struct ring r = {.name = tensor == IN0 ? "in0_" : "in1_",
                    .column = column,
                    .row = MEM_ROW,
@@ -246,13 +254,14 @@ static uint32_t make_mem_input(struct maker *m, int column, int tensor,
 /* Out: one ring per row of cores on S2MM 2 + row.  MM2S 2 sends one block of
  * every row of the lower half in turn, MM2S 3 of the upper half: a column has
  * two ways out.  Row after row, a join is in device memory order. */
-static void make_mem_output(struct maker *m, int column, uint32_t offset,
+static void make_mem_output(struct builder *m, int column, uint32_t offset,
                             const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
   struct bd_dim dim[4];
   /* Reading small matrices row by row takes the steps of writing them so. */
   cut_dims(dim, p->block_n, s->m, s->n, dtype_bytes(p->transfer[OUT].type));
   struct ring ring[8];
+  assert(p->rows <= 8);
   for (int row = 0; row < p->rows; row++) {
     struct ring *r = &ring[row];
     *r = (struct ring){.name = arena_printf(m->arena, "out%d_", row),
@@ -281,7 +290,7 @@ static void make_mem_output(struct maker *m, int column, uint32_t offset,
 
 /* Two blocks of everything, where the map has put them; sums are in the place
  * of out until they are results. */
-static void make_core(struct maker *m, int column, int row) {
+static void make_core(struct builder *m, int column, int row) {
   const struct tile_program *p = m->design->program;
   const struct map_core *core = &p->core;
   const struct {
@@ -309,7 +318,7 @@ static void make_core(struct maker *m, int column, int row) {
   }
 }
 
-static bool check_shape(struct maker *m, const struct kernel_shape *s) {
+static bool check_shape(struct builder *m, const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
   if (p->block_m % s->m || p->block_n % s->n || p->block_k % s->k)
     return diag_error(m->diag, loc_none(),
@@ -319,7 +328,7 @@ static bool check_shape(struct maker *m, const struct kernel_shape *s) {
   return true;
 }
 
-bool make_tiles(struct maker *m) {
+bool make_tiles(struct builder *m) {
   const struct tile_program *p = m->design->program;
   struct kernel_shape s;
   if (!kernel_shape(p->transfer[IN0].type, p->transfer[IN1].type, p->acc, &s))

@@ -1,24 +1,24 @@
-/* parts.h -- what the files of this room share: growing lists of a design, and
- * the plan of one tile's buffers, locks and descriptors. */
+/* parts.h -- what the files of this module share: growing lists of a design,
+ * and the plan of one tile's buffers, locks and descriptors. */
 #ifndef NPUTEIR_DESIGN_PARTS_H
 #define NPUTEIR_DESIGN_PARTS_H
 
 #include "design.h"
 
-struct maker {
+struct builder {
   struct arena *arena;
   struct design *design;
   struct diag *diag;
-  int room[7]; /* of the lists below, in elements */
+  int capacity[7]; /* of the lists below, in elements */
 };
 
-struct design_buffer *add_buffer(struct maker *);
-struct design_lock *add_lock(struct maker *);
-struct design_bd *add_bd(struct maker *);
-struct design_start *add_start(struct maker *);
-struct design_route *add_route(struct maker *);
-struct design_task *add_task(struct maker *);
-struct design_core *add_core(struct maker *);
+struct design_buffer *add_buffer(struct builder *);
+struct design_lock *add_lock(struct builder *);
+struct design_bd *add_bd(struct builder *);
+struct design_start *add_start(struct builder *);
+struct design_route *add_route(struct builder *);
+struct design_task *add_task(struct builder *);
+struct design_core *add_core(struct builder *);
 
 /* Locks of a core tile, own ids.  A pair per ring: empty, full. */
 enum { CORE_IN0 = 0, CORE_IN1 = 2, CORE_OUT = 4 };
@@ -36,9 +36,9 @@ int design_joins(const struct tile_program *);
 int design_join_rows(const struct tile_program *, int join, int *first);
 
 /* The MAC's shape decides the layout of blocks in core memory. */
-bool make_tiles(struct maker *);    /* dma.c: buffers, locks, static chains */
-bool make_routes(struct maker *);   /* route.c */
-bool make_tasks(struct maker *);    /* task.c: shim channels per phase */
-bool make_programs(struct maker *); /* program.c */
+bool make_tiles(struct builder *);    /* dma.c: buffers, locks, static chains */
+bool make_routes(struct builder *);   /* route.c */
+bool make_tasks(struct builder *);    /* task.c: shim channels per phase */
+bool make_programs(struct builder *); /* program.c */
 
 #endif

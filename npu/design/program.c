@@ -8,10 +8,10 @@
  *       wait for a block of in1
  *       for every block of out that the core holds
  *         in the first step, wait until it is empty
- *         wait for a block of in0; product; give the block of in0 back
- *         in the last step, turn sums into results where they differ, and give
- *         the block of out to the DMA
- *       give the block of in1 back
+ *         wait for a block of in0; product; release the block of in0
+ *         in the last step, turn sums into results where they differ, and
+ *         release the block of out to the DMA
+ *       release the block of in1
  *
  * Where it fits into program memory, all steps are one kernel, which deals with
  * the locks in passing (kernel_gemm_steps).  Otherwise every product is a call.
@@ -77,7 +77,7 @@ static void put_toggle(struct text *t, int reg) {
   text_printf(t, "\txor\tr%d, r%d, r%d\n", reg, reg, reg + 1);
 }
 
-/* Results of sums, then given away. */
+/* Results of sums, then released to the DMA. */
 static void put_finish(struct text *t, const struct loop *l, int out) {
   text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", out, out);
   put_call(t, "finish");
@@ -155,6 +155,7 @@ static void put_end(struct text *t, const struct tile_program *p) {
 static void put_rounds(struct text *t, const struct design *x,
                        const struct loop *l) {
   const struct tile_program *p = l->program;
+  assert(l->steps && !l->clears);
   put_start(t, x);
   text_printf(t,
               "\txor\tr4, r%d, r%d\n\txor\tr5, r%d, r%d\n\tjl\t#steps\n"
@@ -179,6 +180,7 @@ static void put_rounds(struct text *t, const struct design *x,
 static void put_loop(struct text *t, const struct design *x,
                      const struct loop *l) {
   const struct tile_program *p = l->program;
+  assert(!l->steps && p->steps_k >= 1);
   put_start(t, x);
   put_step(t, l, true, p->steps_k == 1);
   if (p->steps_k > 2) {
@@ -194,7 +196,7 @@ static void put_loop(struct text *t, const struct design *x,
   put_end(t, p);
 }
 
-static struct asm_program *parse_loop(struct maker *m, const struct loop *l) {
+static struct asm_program *parse_loop(struct builder *m, const struct loop *l) {
   struct text t = {0};
   (l->steps ? put_rounds : put_loop)(&t, m->design, l);
   char *copy = arena_string(m->arena, text_string(&t));
@@ -218,7 +220,7 @@ static struct kernel_gemm product_of(const struct tile_program *p,
                               .saturation = KERNEL_WRAP};
 }
 
-static struct asm_program *make_product(struct maker *m, const char *name,
+static struct asm_program *make_product(struct builder *m, const char *name,
                                         bool zero, struct diag *d) {
   struct kernel_gemm gemm = product_of(m->design->program, name, zero);
   return kernel_gemm(m->arena, &gemm, d);
@@ -234,18 +236,18 @@ static size_t bytes_of(const struct asm_program *program) {
 }
 
 /* The kernel of the first step, or NULL when it and the product would not leave
- * room for the loop and what else there is. */
-static struct asm_program *make_first(struct maker *m,
+ * space for the loop and what else there is. */
+static struct asm_program *make_first(struct builder *m,
                                       const struct asm_program *product,
                                       size_t other_bytes) {
   enum { LOOP_BYTES = 2048 };
   struct diag d = {0};
-  size_t room = m->design->program->device->program_bytes - LOOP_BYTES;
+  size_t space = m->design->program->device->program_bytes - LOOP_BYTES;
   size_t taken = bytes_of(product) + other_bytes;
-  struct asm_program *first = taken + bytes_of(product) <= room
+  struct asm_program *first = taken + bytes_of(product) <= space
                                   ? make_product(m, "first", true, &d)
                                   : NULL;
-  return first && bytes_of(first) <= room - taken ? first : NULL;
+  return first && bytes_of(first) <= space - taken ? first : NULL;
 }
 
 static int block_elements(const struct tile_program *p) {
@@ -253,7 +255,7 @@ static int block_elements(const struct tile_program *p) {
 }
 
 /* What makes results of sums; *finish stays NULL where they are the same. */
-static bool make_finish(struct maker *m, struct asm_program **finish) {
+static bool make_finish(struct builder *m, struct asm_program **finish) {
   const struct tile_program *p = m->design->program;
   enum dtype out = p->transfer[OUT].type;
   if (p->acc == out && !p->finish.relu)
@@ -274,7 +276,7 @@ static bool make_finish(struct maker *m, struct asm_program **finish) {
 
 /* The kernel of all steps, or NULL when it would not leave room for the loop
  * and what else there is, or its steps do not repeat. */
-static struct asm_program *make_steps(struct maker *m, bool finishes,
+static struct asm_program *make_steps(struct builder *m, bool finishes,
                                       size_t other_bytes) {
   enum { LOOP_BYTES = 384 };
   const struct design *x = m->design;
@@ -290,13 +292,13 @@ static struct asm_program *make_steps(struct maker *m, bool finishes,
       .b = {own + CORE_IN1 + LOCK_FULL, own + CORE_IN1},
       .c = {finishes ? -1 : own + CORE_OUT + LOCK_FULL, own + CORE_OUT}};
   struct asm_program *made = kernel_gemm_steps(m->arena, &gemm, &steps, &d);
-  size_t room = p->device->program_bytes - LOOP_BYTES - other_bytes;
-  return made && bytes_of(made) <= room ? made : NULL;
+  size_t space = p->device->program_bytes - LOOP_BYTES - other_bytes;
+  return made && bytes_of(made) <= space ? made : NULL;
 }
 
 /* The kernels that the outer loop calls, in c->text: what finishes sums, and
  * all steps or, one by one, the product and the first step's. */
-static bool make_kernels(struct maker *m, struct design_core *c,
+static bool make_kernels(struct builder *m, struct design_core *c,
                          struct loop *l) {
   const struct tile_program *p = m->design->program;
   struct asm_program *finish = NULL;
@@ -323,7 +325,7 @@ static bool make_kernels(struct maker *m, struct design_core *c,
   return c->text[0] != NULL;
 }
 
-static bool link_core(struct maker *m, struct design_core *c) {
+static bool link_core(struct builder *m, struct design_core *c) {
   struct asm_program *all[1 + DESIGN_KERNELS] = {c->program};
   int count = 1;
   for (int i = 0; i < DESIGN_KERNELS; i++)
@@ -340,7 +342,7 @@ static bool link_core(struct maker *m, struct design_core *c) {
   return good;
 }
 
-bool make_programs(struct maker *m) {
+bool make_programs(struct builder *m) {
   const struct tile_program *p = m->design->program;
   if (!isa_find(p->device->isa))
     return diag_error(m->diag, loc_none(),
@@ -352,6 +354,7 @@ bool make_programs(struct maker *m) {
   if (!make_kernels(m, &core, &l) || !(core.program = parse_loop(m, &l)) ||
       !link_core(m, &core))
     return false;
+  assert(core.elf && core.elf_bytes);
   for (core.column = 0; core.column < p->columns; core.column++)
     for (core.row = CORE_ROW; core.row < CORE_ROW + p->rows; core.row++)
       *add_core(m) = core;

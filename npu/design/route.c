@@ -9,10 +9,11 @@
  */
 #include "parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_COLUMNS = 8, MAX_ROWS = 6, MAX_ENDS = 32 };
+enum { MAX_COLUMNS = 8, MAX_ROWS = 6 };
 
 struct end {
   int column, row;
@@ -21,7 +22,7 @@ struct end {
 };
 
 struct router {
-  struct maker *m;
+  struct builder *m;
   /* lanes taken on the wires that leave a tile in a direction */
   unsigned taken[MAX_COLUMNS][MAX_ROWS][PORT_KINDS];
 };
@@ -89,6 +90,9 @@ static bool step(struct router *r, const char *flow, struct end *at,
     return diag_error(r->m->diag, loc_none(),
                       "flow %s: no free wire leaves tile (%d,%d)", flow,
                       at->column, at->row);
+  assert(at->column >= 0 && at->column < MAX_COLUMNS && at->row >= 0 &&
+         at->row < MAX_ROWS);
+  assert(lane < 32);
   r->taken[at->column][at->row][direction] |= 1u << lane;
   if (!connect(r, flow, *at, direction, lane))
     return false;
@@ -158,7 +162,9 @@ static bool route_column(struct router *r, int column) {
   return true;
 }
 
-bool make_routes(struct maker *m) {
+bool make_routes(struct builder *m) {
+  assert(m->design->program->columns <= MAX_COLUMNS &&
+         CORE_ROW + m->design->program->rows <= MAX_ROWS);
   struct router r = {.m = m};
   for (int column = 0; column < m->design->program->columns; column++)
     if (!route_column(&r, column))

@@ -14,6 +14,8 @@
  */
 #include "parts.h"
 
+#include <assert.h>
+
 struct walk {
   int64_t extent[8], stride_bytes[8];
   int count;
@@ -22,6 +24,7 @@ struct walk {
 /* Adds a loop inside the ones before; merges when the outer one continues
  * where this one ends. */
 static void walk_add(struct walk *w, int64_t extent, int64_t stride_bytes) {
+  assert(extent >= 1 && w->count < 8);
   if (extent == 1)
     return;
   if (w->count && w->stride_bytes[w->count - 1] == stride_bytes * extent) {
@@ -40,6 +43,7 @@ static void split_run(struct walk *w, int64_t max_wrap) {
   if (last < 1 || w->extent[last] <= max_wrap)
     return;
   int64_t inner = max_wrap;
+  assert(w->count < 8);
   while (w->extent[last] % inner)
     inner--;
   w->extent[last + 1] = inner;
@@ -51,7 +55,7 @@ static void split_run(struct walk *w, int64_t max_wrap) {
 
 /* Fills a shim descriptor from the walk below its repeating loop, which may
  * only be the outermost. */
-static bool fill_bd(struct maker *m, const char *name, struct walk *w,
+static bool fill_bd(struct builder *m, const char *name, struct walk *w,
                     struct bd *bd, int *repeat) {
   const struct device *dev = m->design->program->device;
   const struct tile_resources *shim = &dev->tile[TILE_SHIM];
@@ -154,7 +158,8 @@ static int64_t start_of(const struct tile_program *p, const struct channel *c,
   return start;
 }
 
-static bool make_channel(struct maker *m, int column, const struct channel *c) {
+static bool make_channel(struct builder *m, int column,
+                         const struct channel *c) {
   const struct tile_program *p = m->design->program;
   struct walk w = walk_of(p, c);
   struct bd bd = {.iteration_step_words = 1,
@@ -175,6 +180,7 @@ static bool make_channel(struct maker *m, int column, const struct channel *c) {
                            c->mm2s,
                            c->channel,
                            bd};
+  assert(repeat >= 1 && c->ring >= 1);
   for (int phase = 0; phase < m->design->phases; phase++)
     *add_task(m) = (struct design_task){
         .phase = phase,
@@ -194,7 +200,7 @@ static bool make_channel(struct maker *m, int column, const struct channel *c) {
 
 /* The mem tile's side of in0 when a part of it is kept: both parts of every
  * stretch in the first n round, then the streamed ones. */
-static void make_panel_tasks(struct maker *m, int column) {
+static void make_panel_tasks(struct builder *m, int column) {
   const struct tile_program *p = m->design->program;
   int stretches = p->panel.stretches;
   for (int phase = 0; phase < m->design->phases; phase++)
@@ -209,10 +215,11 @@ static void make_panel_tasks(struct maker *m, int column) {
                                .repeat = stretches * (i ? p->rounds_n - 1 : 1)};
 }
 
-bool make_tasks(struct maker *m) {
+bool make_tasks(struct builder *m) {
   const struct tile_program *p = m->design->program;
   bool part = p->panel.stretches > 0;
   int depth = p->device->queue_depth, ahead = part ? depth / 2 : depth;
+  assert(ahead >= 1 && ahead <= depth);
   m->design->phases = p->rounds_m;
   m->design->phases_ahead = ahead;
   struct channel channel[] = {
@@ -221,7 +228,7 @@ bool make_tasks(struct maker *m) {
       {"in1", IN1, ALL_ROUNDS, true, 1, 0, 1},
       {"out0", OUT, ALL_ROUNDS, false, 0, 0, ahead},
       {"out1", OUT, ALL_ROUNDS, false, 1, 0, design_joins(p) > 1 ? ahead : 0}};
-  int bd = 0;
+  int bd = 0; /* of the shim, for the tasks of all channels */
   for (size_t i = 0; i < sizeof channel / sizeof *channel; i++) {
     channel[i].bd = bd;
     bd += channel[i].ring;

@@ -77,6 +77,7 @@ static bool finishes(const struct teir_problem *p) {
   return p->acc != p->type[OUT] || p->finish.relu;
 }
 
+/* So many that all of the work is done, the last ones on padding. */
 static void count_rounds(const struct device *dev, const struct teir_problem *p,
                          struct map_blocking *b) {
   b->rounds_m = (int)div_up(p->extent[AXIS_M],
@@ -150,6 +151,7 @@ static double price(void *self, const struct teir_blocks *x, double best) {
   if (!fits(dev, s->problem, &b))
     return HUGE_VAL;
   count_rounds(dev, s->problem, &b);
+  assert(b.rounds_m >= 1 && b.rounds_n >= 1 && b.steps_k >= 1);
   double cycles = array_cycles(dev, s->problem, s, &b);
   if (cycles >= best || !map_mem_panel(dev, s->problem, &b, &panel))
     return HUGE_VAL;

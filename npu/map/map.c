@@ -9,6 +9,7 @@
  */
 #include "map.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct reader {
@@ -85,9 +86,11 @@ static bool read_node(struct reader *r, int node, bool inside_k) {
 }
 
 static int64_t extent_of(const struct reader *r, int node) {
+  assert(node >= 0 && r->t->node[node].kind == TEIR_ITERATION);
   return r->t->axis[r->t->node[node].axis].extent.constant;
 }
 static int64_t stride_of(const struct reader *r, int node, int tensor) {
+  assert(node >= 0 && tensor >= 0 && tensor < r->t->tensor_count);
   return r->t->axis[r->t->node[node].axis].stride_bytes[tensor].constant;
 }
 
@@ -284,6 +287,7 @@ static bool place_blocks(struct tile_program *q, struct loc at,
       q->block_m,  q->block_n,  q->block_k, q->group_m,
       q->rounds_m, q->rounds_n, q->steps_k, 0};
   struct map_block_bytes bytes = map_block_bytes(&p, &b);
+  assert(b.group_m == 1 || b.group_m == 2);
   if (!map_core_places(q->device, &bytes, q->group_m, &q->core))
     return diag_error(d, at,
                       "blocks %dx%dx%d, %d of out at once: they do not fit "

@@ -1,4 +1,4 @@
-/* memory.c -- where a core keeps its blocks, and what a mem tile has room for.
+/* memory.c -- where a core keeps its blocks, and what a mem tile has space for.
  *
  * A core's memory has four banks.  Its two load ports and its store port must
  * not meet in one: then every multiply of a kernel finds its operands.  A core
@@ -62,9 +62,9 @@ struct map_block_bytes map_block_bytes(const struct teir_problem *p,
 /* The whole panel in equal chunks, at least two, so that one is filled while
  * another is sent; its uses are counted by a lock. */
 static bool keep_whole(const struct device *dev, const struct map_blocking *b,
-                       int64_t step_bytes, int64_t room,
+                       int64_t step_bytes, int64_t space,
                        struct map_panel *panel) {
-  if (b->rounds_n > dev->max_lock || b->steps_k * step_bytes > room)
+  if (b->rounds_n > dev->max_lock || b->steps_k * step_bytes > space)
     return false;
   int chunks = MAP_MAX_CHUNKS;
   while (chunks > 1 && b->steps_k % chunks)
@@ -77,7 +77,7 @@ static bool keep_whole(const struct device *dev, const struct map_blocking *b,
  * and a task's repeats those of all n rounds but the first.  Among equals the
  * finest, because then device memory is asked for steadily. */
 static void keep_part(const struct device *dev, const struct map_blocking *b,
-                      int64_t step_bytes, int64_t room,
+                      int64_t step_bytes, int64_t space,
                       struct map_panel *panel) {
   double most = 0;
   for (int count = dev->max_iterations; count > MAP_MEM_DEPTH_STREAMED;
@@ -85,12 +85,14 @@ static void keep_part(const struct device *dev, const struct map_blocking *b,
     if (b->steps_k % count || count * (b->rounds_n - 1) > dev->max_repeat)
       continue;
     int steps = b->steps_k / count;
-    int64_t spare = room / step_bytes - (int64_t)MAP_MEM_DEPTH_STREAMED * steps;
+    int64_t spare =
+        space / step_bytes - (int64_t)MAP_MEM_DEPTH_STREAMED * steps;
     int64_t kept = spare / (count - MAP_MEM_DEPTH_STREAMED);
     kept = kept < steps ? kept : steps - 1;
     if (kept < 1 || (double)kept / steps <= most)
       continue;
     most = (double)kept / steps;
+    assert(kept < steps && count <= dev->max_iterations);
     *panel = (struct map_panel){
         .stretches = count, .kept = (int)kept, .streamed = steps - (int)kept};
   }
@@ -99,13 +101,14 @@ static void keep_part(const struct device *dev, const struct map_blocking *b,
 bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
                    const struct map_blocking *b, struct map_panel *panel) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
-  int64_t room = (int64_t)dev->tile[TILE_MEM].memory_bytes -
-                 (int64_t)MAP_MEM_DEPTH_IN * bytes.in1 -
-                 (int64_t)MAP_MEM_DEPTH_OUT * dev->core_rows * bytes.out;
+  int64_t space = (int64_t)dev->tile[TILE_MEM].memory_bytes -
+                  (int64_t)MAP_MEM_DEPTH_IN * bytes.in1 -
+                  (int64_t)MAP_MEM_DEPTH_OUT * dev->core_rows * bytes.out;
   int64_t step_bytes = (int64_t)b->group_m * bytes.in0;
+  assert(b->steps_k >= 1 && b->rounds_n >= 1 && b->group_m >= 1);
   *panel = (struct map_panel){0};
-  if (b->rounds_n > 1 && !keep_whole(dev, b, step_bytes, room, panel))
-    keep_part(dev, b, step_bytes, room, panel);
+  if (b->rounds_n > 1 && !keep_whole(dev, b, step_bytes, space, panel))
+    keep_part(dev, b, step_bytes, space, panel);
   return panel->chunks || panel->stretches ||
-         (int64_t)MAP_MEM_DEPTH_IN * bytes.in0 <= room;
+         (int64_t)MAP_MEM_DEPTH_IN * bytes.in0 <= space;
 }

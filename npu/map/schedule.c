@@ -53,6 +53,7 @@ static void relayout(struct schedule *s, int tensor, const char *const *id) {
   int axis[8], count = 0;
   if (!s->t || tensor >= s->t->tensor_count)
     return;
+  assert(tensor >= 0);
   for (; *id; id++)
     if (teir_find_axis(s->t, *id) >= 0)
       axis[count++] = teir_find_axis(s->t, *id);

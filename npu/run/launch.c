@@ -17,6 +17,7 @@
  */
 #include "parts.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Roles and tensors as rows and columns: in0 is M x K, in1 K x N, out M x N. */
@@ -220,6 +221,7 @@ static void convert(const struct work *w, const struct block *b, int t) {
 /* An input's block into its buffer, zeros around it, unless it lies there. */
 static void pack(struct work *w, const struct block *b, int t) {
   enum axis_role row = row_role[t], column = column_role[t];
+  assert(t == IN0 || t == IN1);
   int64_t id =
       (b->at[AXIS_C] * w->blocks[row] + b->at[row]) * w->blocks[column] +
       b->at[column];
@@ -402,6 +404,7 @@ static void add_axis(struct contraction *c, const char *name,
 static const struct teir *device_teir(struct arena *a, const struct product *p,
                                       const struct recipe *r, struct diag *d) {
   const struct teir_problem *q = &r->problem;
+  assert(!p->empty_out && r->copies >= 1);
   struct contraction c = {.acc = q->acc,
                           .type = {q->type[IN0], q->type[IN1], q->acc}};
   c.axis = arena_array(a, 3 * PRODUCT_AXES + 1, sizeof *c.axis);

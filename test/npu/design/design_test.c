@@ -165,7 +165,7 @@ static void test_broken_rules(void) {
     OVERLAP,
     CAPACITY,
     SHARED_LOCK,
-    TAKEN,
+    ACQUIRED,
     CHAIN,
     TWICE,
     PUSHED,
@@ -175,11 +175,16 @@ static void test_broken_rules(void) {
     CASES
   };
   static const char *const rule[CASES] = {
-      [OVERLAP] = "overlap",          [CAPACITY] = "ends at byte",
-      [SHARED_LOCK] = "share number", [TAKEN] = "taken and never given",
-      [CHAIN] = "not of its channel", [TWICE] = "used twice",
-      [PUSHED] = "a queue holds 4",   [AHEAD] = "a queue holds 4",
-      [REPEATS] = "runs of 1..256",   [LOCK_VALUE] = "of 0..63"};
+      [OVERLAP] = "overlap",
+      [CAPACITY] = "ends at byte",
+      [SHARED_LOCK] = "share number",
+      [ACQUIRED] = "acquired and never released",
+      [CHAIN] = "not of its channel",
+      [TWICE] = "used twice",
+      [PUSHED] = "a queue holds 4",
+      [AHEAD] = "a queue holds 4",
+      [REPEATS] = "runs of 1..256",
+      [LOCK_VALUE] = "of 0..63"};
   for (int i = 0; i < CASES; i++) {
     struct arena *a = arena_open();
     struct diag d = {0};
@@ -195,7 +200,7 @@ static void test_broken_rules(void) {
     case SHARED_LOCK:
       x->lock[1].id = x->lock[0].id;
       break;
-    case TAKEN:
+    case ACQUIRED:
       for (int j = 0; j < x->bd_count; j++)
         if (x->bd[j].bd.release_lock == 0)
           x->bd[j].bd.release_value = 0;
