@@ -7,6 +7,7 @@
 #include "run.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -83,6 +84,22 @@ static struct run *the_run(void) {
     pthread_mutex_unlock(&lock);
   }
   return run;
+}
+
+static void print_summary(void) {
+  struct run *run = the_run();
+  if (run)
+    run_print_summary(run);
+}
+
+/* A program that never calls us has a summary, too: it says so. */
+__attribute__((constructor)) static void watch_exit(void) {
+  const char *trace = getenv("NPUTEIR_TRACE");
+  if (!trace || strcmp(trace, "summary") != 0)
+    return;
+  struct run *run = the_run();
+  if (run && run_has_summary(run))
+    atexit(print_summary);
 }
 
 EXPORT int nputeir_call_1(const char *teir, const char *options,

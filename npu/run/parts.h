@@ -206,4 +206,12 @@ bool host_product(const struct run_device *, const struct product *,
 /* ---- trace.c ---- */
 void trace_report(const struct run_report *, const char *where);
 
+/* ---- summary.c: all calls of a process ---- */
+struct summary;
+struct summary *summary_open(void); /* NULL: no memory */
+void summary_close(struct summary *);
+/* seconds: that the caller waited.  Any thread may call. */
+void summary_add(struct summary *, const struct run_report *, double seconds);
+void summary_print(struct summary *);
+
 #endif

@@ -4,18 +4,22 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 /* Opened devices keep their buffers; those of idle ones may take this much. */
 enum { CACHED_TEIRS = 48, CACHED_PLANS = 16, CACHED_BYTES = 256 << 20 };
 
 struct run {
   const struct run_compiler *compiler;
-  struct cache teirs;     /* by text */
-  struct cache plans;     /* by launch shape, types and device */
-  char *options, *device; /* from the environment; NULL: not set */
-  bool trace;
-  atomic_bool warned; /* the user has been told of a wrong word */
-  atomic_int no_npu;  /* -1: nobody has looked yet */
+  struct cache teirs;      /* by text */
+  struct cache plans;      /* by launch shape, types and device */
+  char *options, *device;  /* from the environment; NULL: not set */
+  bool trace;              /* a line per call */
+  struct summary *summary; /* a line at the end; NULL: none */
+  bool hint;               /* say once that there is no NPU */
+  atomic_bool warned;      /* the user has been told of a wrong word */
+  atomic_int no_npu;       /* -1: nobody has looked yet */
 };
 
 /* A copy of a variable that says something; false: no memory. */
@@ -38,7 +42,11 @@ struct run *run_open(const struct run_compiler *compiler) {
     return NULL;
   }
   const char *trace = getenv("NPUTEIR_TRACE");
-  r->trace = trace && *trace && strcmp(trace, "0") != 0;
+  bool said = trace && *trace;
+  bool summary = said && strcmp(trace, "summary") == 0;
+  r->trace = said && !summary && strcmp(trace, "0") != 0;
+  r->summary = summary ? summary_open() : NULL;
+  r->hint = !said && isatty(STDERR_FILENO);
   r->no_npu = -1;
   return r;
 }
@@ -48,6 +56,7 @@ void run_close(struct run *r) {
     return;
   cache_close(&r->teirs);
   cache_close(&r->plans);
+  summary_close(r->summary);
   free(r->options);
   free(r->device);
   free(r);
@@ -258,6 +267,16 @@ static void run_text(struct call *c) {
   cache_give(teirs, c->entry);
 }
 
+/* A person at a terminal may wonder why the NPU does nothing; a script reads
+ * nothing new, because its stderr is no terminal. */
+static void hint(const struct diag *d) {
+  fprintf(stderr,
+          "nputeir: %s; the loops run on the CPU as written. "
+          "NPUTEIR_DEVICE=sim simulates an NPU, `nputeir doctor` says what is "
+          "missing, NPUTEIR_TRACE=0 hides this line.\n",
+          d->text);
+}
+
 /* A small product in a hot loop must not pay for a runtime that has no device
  * anyway: with nothing said and no NPU, a call ends here. */
 static bool nothing_to_do(struct run *r, const struct run_request *q) {
@@ -268,7 +287,10 @@ static bool nothing_to_do(struct run *r, const struct run_request *q) {
   if (no_npu < 0) {
     struct diag d = {0};
     no_npu = !run_device_find("auto", &d);
-    r->no_npu = no_npu;
+    int unknown = -1;
+    if (atomic_compare_exchange_strong(&r->no_npu, &unknown, no_npu) &&
+        no_npu && r->hint)
+      hint(&d);
   }
   return no_npu;
 }
@@ -314,8 +336,8 @@ static void run_steps(void *with) {
     memory_try(trace, NULL, c);
 }
 
-bool run_call(struct run *r, const struct run_request *q,
-              struct run_report *report) {
+static bool run_once(struct run *r, const struct run_request *q,
+                     struct run_report *report) {
   *report = (struct run_report){0};
   struct call c = {
       .run = r, .request = q, .report = report, .d = &report->reason};
@@ -324,4 +346,27 @@ bool run_call(struct run *r, const struct run_request *q,
   if (!stack_run(run_steps, &c))
     return diag_declined(c.d, loc_none(), "no memory for a stack");
   return report->done;
+}
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool run_call(struct run *r, const struct run_request *q,
+              struct run_report *report) {
+  if (!r->summary)
+    return run_once(r, q, report);
+  double start = seconds();
+  bool done = run_once(r, q, report);
+  summary_add(r->summary, report, seconds() - start);
+  return done;
+}
+
+bool run_has_summary(const struct run *r) { return r->summary != NULL; }
+
+void run_print_summary(struct run *r) {
+  if (r->summary)
+    summary_print(r->summary);
 }

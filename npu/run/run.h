@@ -121,5 +121,8 @@ struct run_report {
  * 16 KB and more.  Without memory the call is declined, and the next one begins
  * afresh.  With NPUTEIR_TRACE=1 a line on stderr says what happened. */
 bool run_call(struct run *, const struct run_request *, struct run_report *);
+/* Whether NPUTEIR_TRACE asks for a summary; and its line on stderr. */
+bool run_has_summary(const struct run *);
+void run_print_summary(struct run *);
 
 #endif

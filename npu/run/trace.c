@@ -1,4 +1,5 @@
-/* trace.c -- one line on stderr per replaced call when NPUTEIR_TRACE=1:
+/* trace.c -- one line on stderr per replaced call when NPUTEIR_TRACE=1
+ * (summary.c has the one line of NPUTEIR_TRACE=summary):
  *
  *   nputeir: einsum=mk,kn->mn sizes=m:64,n:64,k:32 types=bf16,bf16,f32
  *   device=sim status=done reason=- launches=1 compiled=1 cycles=5342

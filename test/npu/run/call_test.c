@@ -4,9 +4,12 @@
 #include "fake.h"
 #include "nest.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <pty.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A call that must be declined for this reason, and leave out alone. */
@@ -389,6 +392,95 @@ static char *stderr_of(struct nest_work *w, const char *device) {
   return text;
 }
 
+/* One line when the runtime closes, of reasons that differ in numbers only. */
+static void test_summary(void) {
+  struct nest_work w;
+  struct run_report report;
+  nest_gemm(&w, DTYPE_BF16, false, 8, 16, 4);
+  nest_make(&w, true, 1);
+  fake = (struct fake){.m = 4};
+  setenv("NPUTEIR_TRACE", "summary", 1);
+  struct run *r = nest_open("fake");
+  CHECK(run_has_summary(r));
+  CHECK(nest_call(&w, r, NULL, &report) && nest_call(&w, r, NULL, &report));
+  w.value_count--;
+  CHECK(!nest_call(&w, r, NULL, &report));
+  w.value_count--;
+  CHECK(!nest_call(&w, r, NULL, &report));
+  CHECK(!nest_call(&w, r, "off", &report));
+  FILE *file = tmpfile();
+  char text[1000];
+  int saved = dup(2);
+  dup2(fileno(file), 2);
+  run_print_summary(r);
+  pid_t child = fork(); /* which has made no calls */
+  if (child == 0) {
+    run_print_summary(r);
+    _exit(0);
+  }
+  CHECK(waitpid(child, NULL, 0) == child);
+  dup2(saved, 2);
+  close(saved);
+  rewind(file);
+  text[fread(text, 1, sizeof text - 1, file)] = 0;
+  fclose(file);
+  unsetenv("NPUTEIR_TRACE");
+  run_close(r);
+  nest_free(&w);
+  char *seconds = strstr(text, "seconds=");
+  CHECK(seconds && strncmp(text,
+                           "nputeir: summary calls=5 done=2 declined=3 "
+                           "launches=4 cycles=4000 seconds=0.",
+                           73) == 0);
+  CHECK(strstr(text, " reasons=\"2 x N values for N symbols | "
+                     "1 x switched off by the options\"\n"));
+  CHECK(strstr(text, "calls=0 done=0 declined=0 launches=0 cycles=0 "
+                     "seconds=0.000 reasons=\"\"\n"));
+}
+
+/* What a terminal shows of two calls without a device. */
+static const char *terminal_of(struct nest_work *w) {
+  static char text[1000];
+  int master, slave, saved = dup(2);
+  struct run_report report;
+  if (openpty(&master, &slave, NULL, NULL, NULL) != 0)
+    return NULL;
+  dup2(slave, 2);
+  struct run *r = nest_open(NULL);
+  nest_call(w, r, NULL, &report);
+  nest_call(w, r, NULL, &report);
+  run_close(r);
+  dup2(saved, 2);
+  close(saved);
+  fcntl(master, F_SETFL, O_NONBLOCK);
+  ssize_t n = read(master, text, sizeof text - 1);
+  text[n > 0 ? n : 0] = 0;
+  close(slave);
+  close(master);
+  return text;
+}
+
+/* Only a terminal is told, once, and NPUTEIR_TRACE=0 tells it nothing. */
+static void test_hint(void) {
+  struct nest_work w;
+  struct diag absent = {0};
+  if (run_device_find("auto", &absent))
+    return; /* there is an NPU */
+  nest_gemm(&w, DTYPE_BF16, false, 8, 16, 4);
+  nest_make(&w, true, 1);
+  const char *said = terminal_of(&w);
+  if (said) {
+    const char *first = strstr(said, "NPUTEIR_DEVICE=sim simulates an NPU");
+    CHECK(strstr(said, absent.text) && first);
+    CHECK(first && !strstr(first + 1, "NPUTEIR_DEVICE=sim"));
+    setenv("NPUTEIR_TRACE", "0", 1);
+    CHECK(strcmp(terminal_of(&w), "") == 0);
+    unsetenv("NPUTEIR_TRACE");
+  } else
+    fprintf(stderr, "no pseudo terminal: the hint is not tested\n");
+  nest_free(&w);
+}
+
 static void test_trace(void) {
   struct nest_work w;
   nest_gemm(&w, DTYPE_BF16, false, 8, 16, 4);
@@ -485,6 +577,8 @@ int main(void) {
   test_failure();
   test_threads();
   test_trace();
+  test_summary();
+  test_hint();
   test_doors();
   return check_result();
 }
