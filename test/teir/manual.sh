@@ -6,11 +6,10 @@ nputeir=$1 manual=$2
 work=$(mktemp -d) built=
 trap 'rm -rf "$work"' EXIT
 awk -v out="$work/" '/^\.Ed/ { on = "" } on { print > on }
-  /^\.Bd -literal/ { on = out ++n ".example" }' "$manual"
+  /^\.Bd -literal/ { n++; on = out n ".teir" }' "$manual"
 test "$(ls "$work" | wc -l)" -ge 2
-for example in "$work"/*.example; do
-  program=$example.teir bind=
-  mv "$example" "$program"
+for program in "$work"/*.teir; do
+  bind=
   if grep -q symbol "$program"; then bind='--bind n=8'; fi
   "$nputeir" teir check "$program" > "$work/said"
   if grep warning "$work/said"; then exit 1; fi
