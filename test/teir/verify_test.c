@@ -1,5 +1,6 @@
 /* verify_test.c -- breaks every rule of the IR once, in text or, where the
  * text form cannot say it, in memory; the message must name place and rule. */
+#include "calc.h"
 #include "check.h"
 #include "teir.h"
 
@@ -99,6 +100,21 @@ static const struct {
     {HEAD "primitive q Zero M=[] N=[] with data_type=i8\nroots c\n"
           "invoke c calls q\n",
      "primitive q has data_type i8, but tensor out is f32"},
+    {HEAD "primitive q Zero M=[] N=[] with data_type=f31\nroots c\n"
+          "invoke c calls q\n",
+     "primitive q: data_type 'f31' is no type"},
+    {HEAD "primitive q Contraction M=[] N=[] K=[] with acc=f31\nroots c\n"
+          "invoke c calls q\n",
+     "primitive q: acc=f31 is no type"},
+    {HEAD "primitive q Scale M=[] N=[] with alpha=two\nroots c\n"
+          "invoke c calls q\n",
+     "primitive q: alpha=two is no number"},
+    {HEAD "primitive q Shift M=[] N=[] with shift=1\nroots c\n"
+          "invoke c calls q\n",
+     "primitive q: Shift takes integers"},
+    {"teir 1\ntensor in0 i32\ntensor out i8\n"
+     "primitive q Shift M=[] N=[] with shift=63\nroots c\ninvoke c calls q\n",
+     "primitive q: shift=63; a shift is 0 to 62 bits"},
     {HEAD "primitive q Clamp M=[] N=[] with low=0\nroots c\n"
           "invoke c calls q\n",
      "primitive q: Clamp needs high=<number>"},
@@ -135,6 +151,15 @@ static void check_wrong_text(void) {
   }
 }
 
+#define BREAK(place, value, message)                                           \
+  do {                                                                         \
+    __typeof__(place) keep = place;                                            \
+    struct diag e = {0};                                                       \
+    place = value;                                                             \
+    CHECK(!teir_verify(t, &e) && strstr(e.text, message));                     \
+    place = keep;                                                              \
+  } while (0)
+
 /* What only a program in memory can get wrong. */
 static void check_wrong_memory(void) {
   struct arena *a = arena_open();
@@ -151,15 +176,6 @@ static void check_wrong_memory(void) {
   }
   CHECK(teir_verify(t, &d));
   int leaf = teir_find_node(t, "c"), loop = teir_find_node(t, "a");
-
-#define BREAK(place, value, message)                                           \
-  do {                                                                         \
-    __typeof__(place) keep = place;                                            \
-    struct diag e = {0};                                                       \
-    place = value;                                                             \
-    CHECK(!teir_verify(t, &e) && strstr(e.text, message));                     \
-    place = keep;                                                              \
-  } while (0)
   BREAK(t->roots.item[0], 9, "roots refer to existing nodes");
   BREAK(t->node[loop].children.item[0], -1, "children refer to existing");
   BREAK(t->node[loop].axis, 2, "an iteration node's axis exists");
@@ -170,7 +186,66 @@ static void check_wrong_memory(void) {
   BREAK(t->axis[0].stride_bytes, NULL, "one of each per tensor");
   BREAK(t->axis[0].extent.symbol, 0, "names symbol 0 of 0");
   BREAK(t->primitive[0].role[TEIR_M].count, -1, "has no list M");
-#undef BREAK
+  int past = t->axis_count, tensors[] = {0, t->tensor_count};
+  BREAK(t->primitive[0].role[TEIR_K], ((struct teir_list){1, &loop}),
+        "has a list K; Copy has none");
+  BREAK(t->primitive[0].role[TEIR_N], ((struct teir_list){1, &past}),
+        "lists axis 2 of 2 in N; a role's axes exist");
+  BREAK(t->primitive[0].operand, ((struct teir_list){2, tensors}),
+        "names tensor 3 of 3");
+  BREAK(t->primitive[0].expr, calc_float(a, DTYPE_F32, 1),
+        "a Map has an expression, nothing else has");
+  arena_close(a);
+}
+
+/* A Map's expression, and an affine guard that names a symbol. */
+static void check_wrong_expression(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *t =
+      teir_parse(a, "m",
+                 HEAD "symbol s\n"
+                      "primitive q Map M=[] N=[] from in0 to out expr in0\n"
+                      "roots a\niterate a over x sequential do c\n"
+                      "invoke c calls q\nlimit nonnegative s along x=s\n",
+                 &d);
+  CHECK(t && teir_verify(t, &d));
+  if (t) {
+    int q = teir_find_primitive(t, "q");
+    const struct calc **expr = &t->primitive[q].expr;
+    struct calc odd = {
+        .op = CALC_ADD,
+        .type = DTYPE_F32,
+        .arg = {calc_input(a, 0, DTYPE_F32), calc_int(a, DTYPE_I32, 1)}};
+    BREAK(*expr, calc_input(a, 1, DTYPE_F32), "primitive q has no input 1");
+    BREAK(*expr, calc_cast(a, DTYPE_F32, calc_input(a, 0, DTYPE_I8)),
+          "primitive q reads in0 as i8, but the tensor is f32");
+    BREAK(*expr, &odd, "primitive q: operands of add have one type");
+    BREAK(t->limit[0].start.symbol, 1, "a limit names symbol 1 of 1");
+    BREAK(t->limit[0].step[0].symbol, 2, "a limit names symbol 2 of 1");
+    BREAK(t->limit[0].step[1].symbol, 1, "a limit names symbol 1 of 1");
+  }
+  arena_close(a);
+}
+
+/* `depth` nodes inside each other. */
+static struct teir *nested(struct arena *a, int depth, struct diag *d) {
+  struct text text = {0};
+  text_puts(&text, HEAD "roots n1\n");
+  for (int i = 1; i < depth; i++)
+    text_printf(&text, "iterate n%d over x sequential do n%d\n", i, i + 1);
+  text_printf(&text, "invoke n%d calls p\n", depth);
+  struct teir *t = teir_parse(a, "deep", text_string(&text), d);
+  text_free(&text);
+  return t;
+}
+
+static void check_depth(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  CHECK(nested(a, 1000, &d));
+  CHECK(!nested(a, 1001, &d));
+  CHECK(strstr(d.text, "is nested 1001 deep; the limit is 1000"));
   arena_close(a);
 }
 
@@ -194,6 +269,8 @@ static void check_leaf_with_child(void) {
 int main(void) {
   check_wrong_text();
   check_wrong_memory();
+  check_wrong_expression();
+  check_depth();
   check_leaf_with_child();
   return check_result();
 }
