@@ -29,9 +29,9 @@ static inline void lab_load(struct lab *x, int column, int row,
   struct text elf = {0};
   struct asm_program *p =
       x->good ? asm_parse(x->arena, "experiment", text, x->diag) : NULL;
-  x->good =
-      p && asm_link(&p, 1, NULL, 0, &elf, x->diag) &&
-      elf_load(elf.data, elf.length, column, row, x->configuration, x->diag);
+  x->good = p && asm_link(&p, 1, NULL, 0, &elf, x->diag) &&
+            elf_load(device_find("npu1"), elf.data, elf.length, column, row,
+                     x->configuration, x->diag);
   text_free(&elf);
   uint32_t control = tile_address(column, row, REG_CORE_CONTROL);
   command_mask_write(x->configuration, control, 2, 2);

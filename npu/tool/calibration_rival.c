@@ -18,8 +18,6 @@
 
 enum {
   SIDE = 4, /* columns; rows of cores */
-  MEM_ROW = 1,
-  CORE_ROW = 2,
   DEPTH = 2,
   STACK_BYTES = 1024,
   OWN_MEMORY = 0x70000,
@@ -256,7 +254,8 @@ static bool load_cores(struct command_list *l, const struct rival *r,
   struct asm_program *p = asm_parse(l->arena, "kernel", text_string(&text), d);
   bool good = p && asm_link(&p, 1, NULL, 0, &elf, d);
   for (int i = 0; good && i < SIDE * SIDE; i++)
-    good = elf_load(elf.data, elf.length, i / SIDE, CORE_ROW + i % SIDE, l, d);
+    good = elf_load(device_find("npu1"), elf.data, elf.length, i / SIDE,
+                    CORE_ROW + i % SIDE, l, d);
   text_free(&text);
   text_free(&elf);
   return good;
