@@ -1,7 +1,7 @@
 /* parse.c -- assembly text to a program.
  *
  * An operation is matched against the syntax of every form of its mnemonic in
- * aie2.def; the table decides all, no mnemonic is known here but `nop`.  When
+ * instructions.def; the table decides all, no mnemonic is known here but `nop`.  When
  * none fits, the form that got furthest explains why. */
 #include "parts.h"
 

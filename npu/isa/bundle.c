@@ -11,7 +11,7 @@ struct row {
 };
 static const struct row row[] = {
 #define FORMAT(bytes, bits) {bytes, bits},
-#include "formats.def"
+#include "aie2/formats.def"
 #undef FORMAT
 };
 _Static_assert(sizeof row / sizeof *row <= MAX_FORMATS, "room for formats");

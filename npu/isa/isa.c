@@ -1,4 +1,4 @@
-/* isa.c -- compiles aie2.def and answers look-ups.
+/* isa.c -- compiles instructions.def and answers look-ups.
  *
  * The rows are strings so that the table can be read; they are taken apart
  * once, at the first look-up.  A row that cannot be taken apart is our own
@@ -41,7 +41,7 @@ static const struct row row[INSN_COUNT] = {
 #define INSN(id, syntax, slot, bits, operands, timing, flags, evidence, form)  \
   [INSN_##id] = {syntax,          SLOT_##slot, bits,      operands,            \
                  TIMING_##timing, flags,       #evidence, #form},
-#include "aie2.def"
+#include "aie2/instructions.def"
 #undef INSN
 };
 
@@ -141,7 +141,7 @@ static unsigned written_units(const struct tables *t, int operand_class,
   return strcmp(name, "eD") == 0 ? 0x08 : strcmp(name, "eDS") == 0 ? 0x88 : ~0u;
 }
 
-/* One word of the operands column; see the legend of aie2.def. */
+/* One word of the operands column; see the legend of instructions.def. */
 static void add_operand(struct tables *t, struct insn *insn, const char *bits,
                         const char *word, size_t length) {
   assert(insn->operand_count < ISA_MAX_OPERANDS);

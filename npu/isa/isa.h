@@ -28,11 +28,11 @@ enum isa_slot {
   SLOT_COUNT
 };
 
-/* One per row of aie2.def; INSN_NONE is 0. */
+/* One per row of instructions.def; INSN_NONE is 0. */
 enum insn_id {
   INSN_NONE,
 #define INSN(id, ...) INSN_##id,
-#include "aie2.def"
+#include "aie2/instructions.def"
 #undef INSN
   INSN_COUNT
 };

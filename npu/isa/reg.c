@@ -15,7 +15,7 @@ struct file_row {
 };
 static const struct file_row file_row[] = {
 #define REG_FILE(...) {__VA_ARGS__},
-#include "regs.def"
+#include "aie2/regs.def"
 };
 
 struct view_row {
@@ -25,7 +25,7 @@ struct view_row {
 };
 static const struct view_row view_row[] = {
 #define REG_VIEW(...) {__VA_ARGS__},
-#include "regs.def"
+#include "aie2/regs.def"
 };
 
 struct class_row {
@@ -35,7 +35,7 @@ struct class_row {
 };
 static const struct class_row class_row[] = {
 #define REG_CLASS(name, bits, members) {#name, bits, members},
-#include "regs.def"
+#include "aie2/regs.def"
 };
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))

@@ -60,12 +60,12 @@ enum reg_file {
 
 enum timing_id {
 #define TIMING(id, ...) TIMING_##id,
-#include "timing.def"
+#include "aie2/timing.def"
   TIMING_COUNT
 };
 enum unit_id {
 #define UNIT(id, ...) UNIT_##id,
-#include "timing.def"
+#include "aie2/timing.def"
   UNIT_COUNT
 };
 

@@ -12,14 +12,14 @@ struct row {
 };
 static const struct row row[TIMING_COUNT] = {
 #define TIMING(id, ...) [TIMING_##id] = {__VA_ARGS__},
-#include "timing.def"
+#include "aie2/timing.def"
 };
 
 static const struct {
   const char *id, *text;
 } unit_row[UNIT_COUNT] = {
 #define UNIT(id, text) [UNIT_##id] = {#id, text},
-#include "timing.def"
+#include "aie2/timing.def"
 };
 
 static int operand_named(const struct insn *insn, const char *name,

@@ -92,9 +92,9 @@ static void list_form(const struct insn *insn, struct text *out) {
 static void list_forms(struct text *out) {
   text_puts(out,
             "# AIE-ML instruction forms\n\n"
-            "From npu/isa/aie2.def by `nputeir as --list-forms`.  Latency: "
-            "cycles until the first\nresult can be read.  Operands name "
-            "their register class (npu/isa/regs.def) or range.\n");
+            "From npu/isa/aie2/instructions.def by `nputeir as --list-forms`.  "
+            "Latency: cycles until\nthe first result can be read.  Operands "
+            "name their register class (npu/isa/aie2/regs.def)\nor range.\n");
   for (int slot = 0; slot < SLOT_COUNT; slot++) {
     int count = 0;
     for (int id = 1; id < INSN_COUNT; id++)

@@ -1,4 +1,4 @@
-/* encodings_test.c -- compares aie2.def, regs.def and the decoder with the
+/* encodings_test.c -- compares instructions.def, regs.def and the decoder with the
  * project's fact sheet: every row of aie-ml-encodings.tsv, and a second decoder
  * made from that file and from the register encodings of facts A2, written as
  * formulas, over all alu and ldb words and random words of the other slots. */
