@@ -104,7 +104,7 @@ const struct term *element_of(const struct term *t) {
 /* ---- the list of products ---- */
 
 static bool add_product(const struct match *m, struct linear *l,
-                        const struct product *p) {
+                        const struct term_product *p) {
   if (l->count == PRODUCTS_MAX)
     return false;
   if ((l->count & (l->count - 1)) == 0) /* 0, 1, 2, 4, ..: full */
@@ -117,7 +117,7 @@ static bool add_product(const struct match *m, struct linear *l,
 
 static bool add_atom(const struct match *m, struct linear *l, bool negative,
                      const struct term *t) {
-  struct product p = {.negative = negative, .count = 1, .factor = {t}};
+  struct term_product p = {.negative = negative, .count = 1, .factor = {t}};
   return add_product(m, l, &p);
 }
 
@@ -145,7 +145,7 @@ static bool expand_product(const struct match *m, struct linear *l,
   l->at = x.reassoc ? y.at : x.at;
   for (int i = 0; i < x.count; i++)
     for (int j = 0; j < y.count; j++) {
-      struct product p = x.item[i], *q = &y.item[j];
+      struct term_product p = x.item[i], *q = &y.item[j];
       if (p.count + q->count > FACTORS_MAX)
         return false;
       if (p.count + q->count > 2 || x.count * y.count > 1)
@@ -263,7 +263,7 @@ static const struct term *not_a_sum(const struct match *m,
 /* The sum of the product over the loop; a sum among its factors is over more
  * loops than it was. */
 static const struct term *sum_product(const struct match *m,
-                                      const struct product *p, int loop,
+                                      const struct term_product *p, int loop,
                                       enum dtype type, const struct linear *l) {
   uint64_t loops = loop_bit(loop);
   const struct term *factor[FACTORS_MAX];
@@ -292,7 +292,7 @@ static const struct term *sum_product(const struct match *m,
 static int find_carry(const struct linear *l, const struct term *carry) {
   int found = -1;
   for (int i = 0; i < l->count; i++) {
-    const struct product *p = &l->item[i];
+    const struct term_product *p = &l->item[i];
     bool is_carry = !p->negative && p->count == 1 && p->factor[0] == carry;
     if (is_carry && found < 0) {
       found = i;
@@ -327,7 +327,7 @@ const struct term *sum_over(const struct match *m, const struct term *before,
   for (int i = 0; i < l.count; i++) {
     if (i == old)
       continue;
-    const struct product *p = &l.item[i];
+    const struct term_product *p = &l.item[i];
     const struct term *s = sum_product(m, p, carry->loop, type, &l);
     if (term_is_zero(t) && !p->negative)
       t = s;

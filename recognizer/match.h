@@ -105,7 +105,7 @@ void edge_guards(const struct match *, const struct edges *,
 /* ---- linear.c ---- */
 
 enum { FACTORS_MAX = 8, PRODUCTS_MAX = 256 };
-struct product {
+struct term_product {
   bool negative;
   int count;
   const struct term *factor[FACTORS_MAX];
@@ -118,7 +118,7 @@ struct linear {
   bool reassoc;   /* the source permits to see it so */
   struct loc at;  /* if not: of what does not */
   int count;
-  struct product *item;
+  struct term_product *item;
 };
 /* false: it has too many parts. */
 bool find_linear(const struct match *, const struct term *, bool only_sums,

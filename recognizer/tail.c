@@ -220,7 +220,7 @@ static bool take_sum(struct builder *b, const struct term *t,
 }
 
 /* One SUM, and other factors without any. */
-static bool take_product(struct builder *b, const struct product *p,
+static bool take_product(struct builder *b, const struct term_product *p,
                          struct scaled *s) {
   bool found = false;
   *s = (struct scaled){.negative = p->negative};
@@ -282,7 +282,7 @@ static const struct calc *build_scaled(struct builder *b,
 }
 
 /* Left whole by find_linear, because no sum is in it. */
-static bool is_rest(const struct product *p) {
+static bool is_rest(const struct term_product *p) {
   return p->count == 1 && !p->factor[0]->sums;
 }
 
