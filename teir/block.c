@@ -1,5 +1,6 @@
 /* block.c -- multiplies blocks: chooses one axis each as m, n and k, loops over
- * the rest, and gives products to a BLAS or to plain loops over packed copies.
+ * the others, and gives products to a BLAS or to plain loops over packed
+ * copies.
  *
  * Packed copies hold elements in the type of the sum; a block of out is loaded
  * once, gets all its products, and is stored once, so that narrow outputs are
@@ -143,15 +144,15 @@ struct block teir_block_ready(struct arena *a, const struct run_kernel *k,
     return b;
   int chosen[3] = {-1, -1, -1};
   choose_loops(&b, chosen);
-  b.rest = arena_array(a, (size_t)k->loop_count + 1, sizeof *b.rest);
+  b.outer = arena_array(a, (size_t)k->loop_count + 1, sizeof *b.outer);
   for (int i = 0; i < k->loop_count; i++) { /* those that move out are first */
     if (i == k->outer)
-      b.sum_from = b.rest_count;
+      b.sum_from = b.outer_count;
     if (i != chosen[0] && i != chosen[1] && i != chosen[2])
-      b.rest[b.rest_count++] = k->loop[i];
+      b.outer[b.outer_count++] = k->loop[i];
   }
   if (k->outer == k->loop_count)
-    b.sum_from = b.rest_count;
+    b.sum_from = b.outer_count;
   return b;
 }
 
@@ -315,12 +316,12 @@ struct buffers {
   char *in0, *in1, *out;
 };
 
-/* All products for one block of out, over k and the summing rest loops. */
+/* All products for one block of out, over k and the summing outer loops. */
 static void add_products(const struct block *b, int level, const char *in0,
                          const char *in1, int rows, int columns,
                          struct buffers *s) {
-  if (level < b->rest_count) {
-    const struct run_loop *l = &b->rest[level];
+  if (level < b->outer_count) {
+    const struct run_loop *l = &b->outer[level];
     for (int64_t i = 0; i < l->extent; i++)
       add_products(b, level + 1, in0 + i * l->stride[0], in1 + i * l->stride[1],
                    rows, columns, s);
@@ -352,20 +353,20 @@ static void gemm_packed(const struct block *b, char *const p[3],
     }
 }
 
-/* The rest loops; packed blocks take care of the summing ones themselves. */
-static void call_rest(const struct block *b, int level, char *const p[3],
-                      struct buffers *s) {
-  if (level == (b->direct ? b->rest_count : b->sum_from)) {
+/* The outer loops; packed blocks take care of the summing ones themselves. */
+static void call_outer(const struct block *b, int level, char *const p[3],
+                       struct buffers *s) {
+  if (level == (b->direct ? b->outer_count : b->sum_from)) {
     if (b->direct)
       gemm_direct(b, p);
     else
       gemm_packed(b, p, s);
     return;
   }
-  const struct run_loop *l = &b->rest[level];
+  const struct run_loop *l = &b->outer[level];
   char *q[3] = {p[0], p[1], p[2]};
   for (int64_t i = 0; i < l->extent; i++) {
-    call_rest(b, level + 1, q, s);
+    call_outer(b, level + 1, q, s);
     for (int j = 0; j < 3; j++)
       q[j] += l->stride[j];
   }
@@ -391,6 +392,6 @@ void teir_block_call(const struct block *b, char *const p[RUN_OPERANDS]) {
     s = (struct buffers){memory, memory + w * m * k,
                          memory + w * (m * k + k * n)};
   }
-  call_rest(b, 0, p, &s);
+  call_outer(b, 0, p, &s);
   free(memory);
 }

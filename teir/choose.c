@@ -27,7 +27,8 @@ struct search {
   int bytes[3]; /* an element's */
   /* the candidate under the loops */
   struct teir_choice now;
-  int64_t extent[TEIR_ROLES], others[TEIR_ROLES]; /* block axis; the rest */
+  int64_t extent[TEIR_ROLES], others[TEIR_ROLES]; /* block axis; all
+                                                    others together */
   int64_t batch;
   /* By tensor: the role whose axis has unit stride, TEIR_ROLES if none. */
   enum teir_role dense[3];
@@ -332,7 +333,7 @@ static bool lowers(const struct search *s, const int *axis) {
   return good;
 }
 
-static void take_axes(struct search *s, const int *axis) {
+static void use_axes(struct search *s, const int *axis) {
   s->batch = 1;
   for (int r = 0; r < TEIR_ROLES; r++) {
     s->now.axis[r] = axis[r];
@@ -361,7 +362,7 @@ static void try_axes(struct search *s, enum teir_role r, int *axis,
   if (r == TEIR_ROLES) {
     if (must_lower && !lowers(s, axis))
       return;
-    take_axes(s, axis);
+    use_axes(s, axis);
     try_spatial(s, TEIR_M);
     return;
   }

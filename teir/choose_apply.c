@@ -1,25 +1,25 @@
 /* choose_apply.c -- a choice in; the schedule that it stands for out.
  *
- * An axis with block b over L lanes is cut into pieces: whole rounds of L
- * blocks, the blocks that are left for fewer lanes, and the rest of a block.
- * Every combination of pieces of M and N is one branch, pieces of K follow
- * each other inside; together they cover the work exactly once.
+ * An axis with block b over L lanes is cut into ranges: whole rounds of L
+ * blocks, the blocks that are left for fewer lanes, and the remainder of a
+ * block. Every combination of ranges of M and N is one branch, ranges of K
+ * follow each other inside; together they cover the work exactly once.
  */
 #include "teir_build.h"
 #include "teir_choose.h"
 #include "teir_problem.h"
 
-enum { PIECES = 3 };
+enum { RANGES = 3 };
 
 /* outer x lanes x inner indices from `start` on; axes, -1 for extent 1. */
-struct piece {
+struct range {
   int64_t start, outer, lanes, inner;
   int axis_outer, axis_lane, axis_inner;
 };
 
-struct pieces {
+struct ranges {
   int count;
-  struct piece piece[PIECES];
+  struct range range[RANGES];
 };
 
 struct apply {
@@ -29,29 +29,29 @@ struct apply {
   struct teir *t; /* being built */
 };
 
-static void add_piece(struct pieces *p, int64_t *start, int64_t outer,
+static void add_range(struct ranges *p, int64_t *start, int64_t outer,
                       int64_t lanes, int64_t inner) {
   if (outer * lanes * inner == 0)
     return;
-  p->piece[p->count++] =
-      (struct piece){*start, outer, lanes, inner, -1, -1, -1};
+  p->range[p->count++] =
+      (struct range){*start, outer, lanes, inner, -1, -1, -1};
   *start += outer * lanes * inner;
 }
 
-static struct pieces cut(int64_t extent, int64_t block, int64_t lanes) {
-  struct pieces p = {0};
+static struct ranges cut(int64_t extent, int64_t block, int64_t lanes) {
+  struct ranges p = {0};
   int64_t start = 0;
   block = block < extent ? block : extent;
   int64_t blocks = extent / block;
   lanes = lanes < blocks ? lanes : blocks;
-  add_piece(&p, &start, blocks / lanes, lanes, block);
-  add_piece(&p, &start, 1, blocks % lanes, block);
-  add_piece(&p, &start, 1, 1, extent % block);
+  add_range(&p, &start, blocks / lanes, lanes, block);
+  add_range(&p, &start, 1, blocks % lanes, block);
+  add_range(&p, &start, 1, 1, extent % block);
   return p;
 }
 
 /* A part of axis `x`: `extent` steps of `step` indices; *offset, given once
- * per piece, is where the piece starts. */
+ * per range, is where the range starts. */
 static int part_axis(struct apply *b, int x, const char *suffix, int64_t extent,
                      int64_t step, int64_t *start) {
   const struct teir_axis from = b->c->program->axis[x];
@@ -68,12 +68,12 @@ static int part_axis(struct apply *b, int x, const char *suffix, int64_t extent,
   return to;
 }
 
-/* Pieces of the axis that blocks are cut from: the inner axis belongs to the
+/* Ranges of the axis that blocks are cut from: the inner axis belongs to the
  * primitive and carries the start. */
-static void give_block_axes(struct apply *b, int x, struct pieces *p,
+static void give_block_axes(struct apply *b, int x, struct ranges *p,
                             bool lanes) {
   for (int i = 0; i < p->count; i++) {
-    struct piece *y = &p->piece[i];
+    struct range *y = &p->range[i];
     int64_t start = y->start;
     y->axis_inner = part_axis(b, x, ".i", y->inner, 1, &start);
     if (lanes)
@@ -83,10 +83,10 @@ static void give_block_axes(struct apply *b, int x, struct pieces *p,
   }
 }
 
-/* Pieces of another axis that goes over cores, index by index. */
-static void give_lane_axes(struct apply *b, int x, struct pieces *p) {
+/* Ranges of another axis that goes over cores, index by index. */
+static void give_lane_axes(struct apply *b, int x, struct ranges *p) {
   for (int i = 0; i < p->count; i++) {
-    struct piece *y = &p->piece[i];
+    struct range *y = &p->range[i];
     int64_t start = y->start;
     y->axis_lane = part_axis(b, x, ".lane", y->lanes, 1, &start);
     if (y->outer > 1)
@@ -109,7 +109,7 @@ static int add_loop(struct apply *b, int parent, int axis,
 }
 
 static void add_call(struct apply *b, int parent, const char *id,
-                     enum teir_op op, const struct piece *const *block) {
+                     enum teir_op op, const struct range *const *block) {
   int p =
       teir_add_primitive(b->a, b->t, teir_fresh_primitive(b->a, b->t, id), op);
   for (int r = 0; r < (op == TEIR_CONTRACTION ? TEIR_ROLES : TEIR_K); r++)
@@ -122,7 +122,7 @@ static void add_call(struct apply *b, int parent, const char *id,
                 n);
 }
 
-/* Loops in time over the axes of a role that no piece stands for; counts
+/* Loops in time over the axes of a role that no range stands for; counts
  * them. */
 static int add_others(struct apply *b, int parent, enum axis_role role,
                       int *loops) {
@@ -141,9 +141,9 @@ static int add_others(struct apply *b, int parent, enum axis_role role,
   return parent;
 }
 
-/* The loop over a piece's rounds.  One of a single round is left out if the
+/* The loop over a range's rounds.  One of a single round is left out if the
  * role has another loop in time: each branch has at least one per role. */
-static int add_rounds(struct apply *b, int parent, const struct piece *block,
+static int add_rounds(struct apply *b, int parent, const struct range *block,
                       int loops) {
   return block && (block->outer > 1 || loops == 0)
              ? add_loop(b, parent, block->axis_outer, TEIR_TIME)
@@ -151,8 +151,8 @@ static int add_rounds(struct apply *b, int parent, const struct piece *block,
 }
 
 /* One branch: spatial loops, batch and other loops, rounds, Zero, K. */
-static void add_branch(struct apply *b, const struct piece *const *block,
-                       const struct piece *const *lane, struct pieces *k) {
+static void add_branch(struct apply *b, const struct range *const *block,
+                       const struct range *const *lane, struct ranges *k) {
   enum teir_role rows = b->c->over_rows;
   enum teir_role columns = (enum teir_role)(TEIR_N - rows);
   int parent = -1, batch = 0, sums = 0;
@@ -174,16 +174,16 @@ static void add_branch(struct apply *b, const struct piece *const *block,
     add_call(b, parent, "zero", TEIR_ZERO, block);
   parent = add_others(b, parent, AXIS_K, &sums);
   for (int i = 0; i < k->count || i == 0; i++) {
-    const struct piece *piece = k->count ? &k->piece[i] : NULL;
-    const struct piece *all[TEIR_ROLES] = {block[TEIR_M], block[TEIR_N], piece};
-    add_call(b, add_rounds(b, parent, piece, sums), "product", TEIR_CONTRACTION,
+    const struct range *range = k->count ? &k->range[i] : NULL;
+    const struct range *all[TEIR_ROLES] = {block[TEIR_M], block[TEIR_N], range};
+    add_call(b, add_rounds(b, parent, range, sums), "product", TEIR_CONTRACTION,
              all);
   }
 }
 
 /* What a role is cut into: the block's axis, and the axis over cores. */
 struct cuts {
-  struct pieces block, lane;
+  struct ranges block, lane;
   bool one_axis;
 };
 
@@ -203,8 +203,8 @@ static struct cuts cut_role(struct apply *b, enum teir_role r) {
   return p;
 }
 
-static const struct piece *at(const struct pieces *p, int i) {
-  return p->count ? &p->piece[i] : NULL;
+static const struct range *at(const struct ranges *p, int i) {
+  return p->count ? &p->range[i] : NULL;
 }
 
 static int at_least_one(int n) { return n ? n : 1; }
@@ -223,8 +223,8 @@ struct teir *teir_choice_apply(struct arena *a, const struct teir_choice *c,
     for (int j = 0; j < at_least_one(n.block.count); j++)
       for (int x = 0; x < at_least_one(m.lane.count); x++)
         for (int y = 0; y < at_least_one(n.lane.count); y++) {
-          const struct piece *block[] = {at(&m.block, i), at(&n.block, j)};
-          const struct piece *lane[] = {m.one_axis ? block[0] : at(&m.lane, x),
+          const struct range *block[] = {at(&m.block, i), at(&n.block, j)};
+          const struct range *lane[] = {m.one_axis ? block[0] : at(&m.lane, x),
                                         n.one_axis ? block[1] : at(&n.lane, y)};
           add_branch(&b, block, lane, &k.block);
         }

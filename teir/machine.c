@@ -25,7 +25,7 @@ static const struct {
 enum { FIELDS = sizeof field / sizeof *field };
 
 /* A number with an optional fraction and exponent. */
-static bool take_number(struct scan *s, double *value) {
+static bool read_number(struct scan *s, double *value) {
   char *end;
   if (scan_end_of_line(s))
     return false;
@@ -36,10 +36,10 @@ static bool take_number(struct scan *s, double *value) {
   return true;
 }
 
-static bool take_run(struct scan *s, struct teir_machine *m, struct diag *d) {
+static bool read_run(struct scan *s, struct teir_machine *m, struct diag *d) {
   double bytes, rate;
   struct loc at = scan_loc(s);
-  if (!take_number(s, &bytes) || !take_number(s, &rate))
+  if (!read_number(s, &bytes) || !read_number(s, &rate))
     return scan_expected(s, d, "the run's bytes, and bytes per second");
   if (m->run_count == TEIR_MACHINE_RUNS)
     return diag_error(d, at, "more than %d runs", TEIR_MACHINE_RUNS);
@@ -53,12 +53,12 @@ static bool take_run(struct scan *s, struct teir_machine *m, struct diag *d) {
   return true;
 }
 
-static bool take_field(struct scan *s, struct teir_machine *m, int f,
+static bool read_field(struct scan *s, struct teir_machine *m, int f,
                        struct diag *d) {
   double value;
   char *to = (char *)m + field[f].offset;
   struct loc at = scan_loc(s);
-  if (!take_number(s, &value))
+  if (!read_number(s, &value))
     return scan_expected(s, d, "a number that is not negative");
   if (field[f].kind == DOUBLE) {
     *(double *)to = value;
@@ -88,7 +88,7 @@ bool teir_machine_parse(const char *file, const char *text,
       f++;
     if (!run && f == FIELDS)
       return scan_expected(&s, d, "a field of a machine");
-    if (!(run ? take_run(&s, m, d) : take_field(&s, m, f, d)))
+    if (!(run ? read_run(&s, m, d) : read_field(&s, m, f, d)))
       return false;
     if (!scan_end_of_line(&s))
       return scan_expected(&s, d, "the end of the line");
