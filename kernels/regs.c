@@ -38,7 +38,7 @@ static const struct mem_form {
 };
 /* clang-format on */
 
-enum { PLACES = 8, RARE_PLACES = 2, MAX_KEYS = 64 };
+enum { PLACES = 8, MOST_RARE = 2, MAX_KEYS = 64 };
 enum step_kind { STEP_IMMEDIATE, STEP_CONSTANT, STEP_REGISTER, STEP_PATTERN };
 
 /* The 2-D pattern of a stream's block ends in one region. */
@@ -71,7 +71,7 @@ struct addresser {
   struct step *step; /* per operation of t */
   int pattern_count;
   struct pattern pattern[MAX_KEYS];
-  int places; /* but for rare steps */
+  int places, rare; /* for steps in general, for those out of products */
   struct place place[PLACES];
 };
 
@@ -239,7 +239,8 @@ static void step_stream(struct addresser *s, int stream) {
 
 /* ---- which register holds it ---- */
 
-static void find_next_uses(struct addresser *s) {
+/* Gives how many steps are not rare. */
+static int find_next_uses(struct addresser *s) {
   struct {
     struct step key;
     int use;
@@ -261,6 +262,17 @@ static void find_next_uses(struct addresser *s) {
     if (j < MAX_KEYS)
       seen[j].use = i;
   }
+  return count;
+}
+
+/* Steps out of products are written each time, by turns into two places; into
+ * one if the others would not have enough. */
+static void share_places(struct addresser *s, int steps) {
+  bool leaves = false;
+  for (int i = 0; i < s->t->count; i++)
+    leaves |= s->t->op[i].leaves;
+  s->rare = steps > PLACES - MOST_RARE ? 1 : MOST_RARE;
+  s->places = leaves ? PLACES - s->rare : PLACES;
 }
 
 /* -1: none. */
@@ -327,7 +339,7 @@ static bool address(struct addresser *s, struct trace_op *o,
     return true;
   }
   if (step->leaves) {
-    int place = PLACES - 1 - o->stream % RARE_PLACES;
+    int place = PLACES - 1 - o->stream % s->rare;
     write_place(s, place, step);
     set_form(o, pointer, step->kind, kernel_trace_reg("m%d", place));
     return true;
@@ -354,10 +366,6 @@ bool kernel_trace_address(struct trace *t) {
   struct addresser s = {.t = t, .out = kernel_trace_open(t->arena, t->diag)};
   s.step = arena_array(t->arena, t->count, sizeof *s.step);
   kernel_trace_reserve(&s.out, t->count + t->count / 16);
-  s.places = PLACES;
-  for (int i = 0; i < t->count; i++)
-    if (t->op[i].leaves)
-      s.places = PLACES - RARE_PLACES;
   for (int i = 0; i < t->stream_count; i++) {
     step_stream(&s, i);
     if (t->stream[i].start_from != t->stream[i].pointer)
@@ -365,7 +373,7 @@ bool kernel_trace_address(struct trace *t) {
           &s.out, INSN_MOV, 2,
           (int64_t[]){t->stream[i].pointer, t->stream[i].start_from});
   }
-  find_next_uses(&s);
+  share_places(&s, find_next_uses(&s));
   for (int i = 0; i < t->count; i++) {
     if (t->op[i].phantom)
       continue;

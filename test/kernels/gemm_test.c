@@ -127,6 +127,7 @@ static const struct {
     {DTYPE_I8, DTYPE_I32, 64, 128, 64, 4, 1, true, 4 * 2052 + 80, false},
     {DTYPE_I8, DTYPE_I32, 64, 128, 64, 4, 1, true, 4 * 2052 + 80, true},
     {DTYPE_I8, DTYPE_I16, 64, 48, 112, 4, 2, true, 8 * 1354 + 80, true},
+    {DTYPE_I8, DTYPE_I16, 64, 64, 128, 4, 1, true, 4 * 2052 + 80, true},
     {DTYPE_I8, DTYPE_I32, 48, 168, 48, 3, 2, true, 6 * 1516 + 120, false},
 };
 
