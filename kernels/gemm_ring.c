@@ -30,7 +30,7 @@ void gemm_take_buffers(struct gemm *g, int product) {
   for (int i = 0; i < 2; i++)
     if (product % o[i]->products == 0)
       take(g, o[i]->full, o[i]->stream, product);
-  if (product < gemm_group(g))
+  if (product < gemm_group(g) && g->steps->c.empty >= 0)
     take(g, g->steps->c.empty, g->c_store, product);
 }
 

@@ -118,7 +118,8 @@ struct kernel_steps {
   int c_bytes;
   struct {
     int full, empty; /* locks by their number for the core */
-  } a, b, c;         /* c.full < 0: the caller gives C away */
+  } a, b, c;         /* c.full < 0: the caller gives C away; c.empty < 0: C is
+                        the caller's alone */
 };
 struct asm_program *kernel_gemm_steps(struct arena *,
                                       const struct kernel_gemm *,
@@ -150,8 +151,9 @@ struct kernel_narrow {
   const char *name;
   enum dtype from, to;
   int elements;
-  bool relu; /* before the rest; floats: so is -NaN, and NaN stays */
-  int shift; /* these three as in struct kernel_gemm */
+  bool relu;  /* before the rest; floats: so is -NaN, and NaN stays */
+  bool apart; /* p0 and p1 lie in banks of their own */
+  int shift;  /* these three as in struct kernel_gemm */
   enum kernel_rounding rounding;
   enum kernel_saturation saturation;
 };

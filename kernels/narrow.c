@@ -124,7 +124,7 @@ kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
                      .relu = k->relu,
                      .shift_reg = kernel_trace_reg("s0")};
   w.from = kernel_trace_stream(&t, "p0", "p0", 0);
-  w.to = kernel_trace_stream(&t, "p1", "p1", 0); /* the same bank */
+  w.to = kernel_trace_stream(&t, "p1", "p1", k->apart);
   kernel_trace_narrowing(&t, found->store, k->rounding, k->saturation, k->shift,
                          w.shift_reg);
   if (k->relu)
