@@ -288,19 +288,21 @@ static void make_mem_output(struct builder *m, int column, uint32_t offset,
   }
 }
 
-/* Two blocks of everything, where the map has put them; sums are in the place
- * of out until they are results. */
+/* Blocks where the map has put them.  Sums are in the place of out until they
+ * are results, or in one of their own, which has no locks. */
 static void make_core(struct builder *m, int column, int row) {
   const struct tile_program *p = m->design->program;
   const struct map_core *core = &p->core;
   const struct {
     const char *name;
-    int lock;
+    int lock, depth;
     const uint32_t *offset;
     enum dtype held;
-  } ring[TENSORS] = {{"in0_", CORE_IN0, core->in0, p->transfer[IN0].type},
-                     {"in1_", CORE_IN1, core->in1, p->transfer[IN1].type},
-                     {"out_", CORE_OUT, core->sums, p->acc}};
+  } ring[TENSORS] = {
+      {"in0_", CORE_IN0, CORE_DEPTH, core->in0, p->transfer[IN0].type},
+      {"in1_", CORE_IN1, CORE_DEPTH, core->in1, p->transfer[IN1].type},
+      {"out_", CORE_OUT, core->out_depth, core->out,
+       core->staged ? p->transfer[OUT].type : p->acc}};
   for (int i = 0; i < TENSORS; i++) {
     const struct map_transfer *x = &p->transfer[i];
     struct ring r = {.name = ring[i].name,
@@ -309,13 +311,17 @@ static void make_core(struct builder *m, int column, int row) {
                      .offset = ring[i].offset[0],
                      .stride = ring[i].offset[1] - ring[i].offset[0],
                      .bytes = block_bytes(p, i),
-                     .depth = CORE_DEPTH,
+                     .depth = ring[i].depth,
                      .lock = ring[i].lock};
     add_ring(m, &r,
              (uint32_t)(x->block_rows * x->block_columns *
                         dtype_bytes(ring[i].held)));
     add_chain(m, &r, i * CORE_DEPTH, i == OUT, i == IN1, NULL, 0);
   }
+  if (core->staged)
+    *add_buffer(m) = (struct design_buffer){
+        "sums", column, row, core->sums,
+        (uint32_t)(p->block_m * p->block_n * dtype_bytes(p->acc))};
 }
 
 static bool check_shape(struct builder *m, const struct kernel_shape *s) {

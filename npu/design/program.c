@@ -37,7 +37,13 @@ static uint32_t address_of(const struct design *x, const char *name) {
 }
 
 /* Registers: the current block of in0 and in1, and the way to the other. */
-enum { REG_IN0 = 16, REG_IN1 = 18, REG_OUT = 20, REG_STEPS = 22 };
+enum {
+  REG_IN0 = 16,
+  REG_IN1 = 18,
+  REG_OUT = 20,
+  REG_STEPS = 22,
+  REG_SUMS = 23
+};
 
 static void put_address(struct text *t, int reg, uint32_t value,
                         const char *what) {
@@ -77,9 +83,16 @@ static void put_toggle(struct text *t, int reg) {
   text_printf(t, "\txor\tr%d, r%d, r%d\n", reg, reg, reg + 1);
 }
 
+/* The register of the block of sums that becomes the block of out in `out`. */
+static int sums_of(const struct loop *l, int out) {
+  return l->program->core.staged ? REG_SUMS : out;
+}
+
 /* Results of sums, then released to the DMA. */
 static void put_finish(struct text *t, const struct loop *l, int out) {
-  text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", out, out);
+  if (l->program->core.staged)
+    put_lock(t, l, true, CORE_OUT + LOCK_EMPTY, "out is empty");
+  text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", sums_of(l, out), out);
   put_call(t, "finish");
   put_nops(t, 4);
   put_lock(t, l, false, CORE_OUT + LOCK_FULL, "out is full");
@@ -91,18 +104,18 @@ static void put_finish(struct text *t, const struct loop *l, int out) {
  * six of the last store of a kernel that converts (facts D3, D5). */
 static void put_product(struct text *t, const struct loop *l, int out,
                         bool first, bool last) {
-  if (first) {
+  int sums = sums_of(l, out);
+  if (first && sums == out) {
     put_lock(t, l, true, CORE_OUT + LOCK_EMPTY, "out is empty");
-    if (l->clears) {
-      text_printf(t, "\tmov\tp0, r%d\n", out);
-      put_call(t, "zero");
-    } else {
-      put_nops(t, 2);
-    }
+    put_nops(t, 2);
+  }
+  if (first && l->clears) {
+    text_printf(t, "\tmov\tp0, r%d\n", sums);
+    put_call(t, "zero");
   }
   put_lock(t, l, true, CORE_IN0 + LOCK_FULL, "in0 is full");
   text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n", REG_IN0,
-              REG_IN1, out);
+              REG_IN1, sums);
   put_call(t, first && !l->clears ? "first" : "product");
   put_toggle(t, REG_IN0);
   put_nops(t, l->converts ? 3 : 1);
@@ -129,7 +142,9 @@ static void put_step(struct text *t, const struct loop *l, bool first,
 
 static void put_start(struct text *t, const struct design *x) {
   uint32_t in0 = address_of(x, "in0_0"), in1 = address_of(x, "in1_0");
-  uint32_t out = address_of(x, "out_0"), other = address_of(x, "out_1");
+  const struct map_core *core = &x->program->core;
+  uint32_t out = address_of(x, "out_0");
+  uint32_t other = core->out_depth > 1 ? address_of(x, "out_1") : out;
   bool both = x->program->group_m > 1;
   text_puts(t, "\t.text\n\t.globl\t_start\n\t.p2align\t4\n_start:\n");
   put_address(t, REG_IN0, in0, "in0, and the way to its other block");
@@ -139,6 +154,8 @@ static void put_start(struct text *t, const struct design *x) {
   put_address(t, REG_OUT, out, "out");
   put_address(t, REG_OUT + 1, both ? other : out ^ other,
               both ? "the other block of out" : "and back");
+  if (core->staged)
+    put_address(t, REG_SUMS, address_of(x, "sums"), "sums");
   text_puts(t, "\t.p2align\t4\nround:\n");
 }
 
@@ -163,7 +180,7 @@ static void put_rounds(struct text *t, const struct design *x,
               "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n"
               "\t.p2align\t4\n",
               REG_IN0, REG_IN0 + 1, REG_IN1, REG_IN1 + 1, REG_IN0, REG_IN1,
-              REG_IN0, REG_IN1, REG_OUT);
+              REG_IN0, REG_IN1, sums_of(l, REG_OUT));
   for (int i = 0; l->finishes && i < p->group_m; i++) {
     if (!i)
       put_nops(t, 4);
@@ -254,18 +271,35 @@ static int block_elements(const struct tile_program *p) {
   return p->block_m * p->block_n;
 }
 
+/* Sums that are results go to out as they are, 32 bytes at a time. */
+static struct asm_program *make_copy(struct builder *m) {
+  enum { BYTES = 32 };
+  const struct tile_program *p = m->design->program;
+  int columns = BYTES / dtype_bytes(p->acc);
+  struct kernel_copy k = {.name = "finish",
+                          .type = p->acc,
+                          .rows = block_elements(p) / columns,
+                          .columns = columns,
+                          .block_rows = 1,
+                          .block_columns = columns};
+  return kernel_copy(m->arena, &k, m->diag);
+}
+
 /* What makes results of sums; *finish stays NULL where they are the same. */
 static bool make_finish(struct builder *m, struct asm_program **finish) {
   const struct tile_program *p = m->design->program;
   enum dtype out = p->transfer[OUT].type;
-  if (p->acc == out && !p->finish.relu)
-    return true;
+  if (p->acc == out && !p->finish.relu) {
+    *finish = p->core.staged ? make_copy(m) : NULL;
+    return *finish || !p->core.staged;
+  }
   struct kernel_narrow k = {
       .name = "finish",
       .from = p->acc,
       .to = out,
       .elements = block_elements(p),
       .relu = p->finish.relu,
+      .apart = p->core.staged,
       .shift = p->finish.shift,
       .rounding = dtype_kind(out) == DTYPE_FLOAT ? KERNEL_ROUND_EVEN
                                                  : KERNEL_ROUND_HALF_UP,
@@ -287,10 +321,11 @@ static struct asm_program *make_steps(struct builder *m, bool finishes,
   const struct kernel_steps steps = {
       .count = p->steps_k,
       .group = p->group_m,
-      .c_bytes = (int)(address_of(x, "out_1") - address_of(x, "out_0")),
+      .c_bytes = (int)(p->core.out[1] - p->core.out[0]),
       .a = {own + CORE_IN0 + LOCK_FULL, own + CORE_IN0},
       .b = {own + CORE_IN1 + LOCK_FULL, own + CORE_IN1},
-      .c = {finishes ? -1 : own + CORE_OUT + LOCK_FULL, own + CORE_OUT}};
+      .c = {finishes ? -1 : own + CORE_OUT + LOCK_FULL,
+            p->core.staged ? -1 : own + CORE_OUT}};
   struct asm_program *made = kernel_gemm_steps(m->arena, &gemm, &steps, &d);
   size_t space = p->device->program_bytes - LOOP_BYTES - other_bytes;
   return made && bytes_of(made) <= space ? made : NULL;

@@ -100,7 +100,8 @@ struct array {
 /* Cycles of the array when device memory costs nothing. */
 static double array_cycles(const struct device *dev,
                            const struct teir_problem *p, const struct array *s,
-                           const struct map_blocking *b) {
+                           const struct map_blocking *b,
+                           const struct map_core *at) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
   double in0 = bytes.in0, in1 = bytes.in1, sums = bytes.sums, out = bytes.out;
   double macs = (double)(b->block_m / s->mac.m) * (b->block_n / s->mac.n) *
@@ -109,10 +110,13 @@ static double array_cycles(const struct device *dev,
   const struct kernel_shape *even = &s->even[map_tall(b->group_m)];
   if (b->block_m % even->m || b->block_n % even->n)
     core += EDGE_CYCLES;
-  double step = max3(b->group_m * (core + STEP_CYCLES),
+  struct map_waits waits = map_core_waits(dev, &bytes, b->group_m, core, at);
+  double step = max3(b->group_m * (core + STEP_CYCLES) + waits.step,
                      b->group_m * in0 / STREAM_BYTES, in1 / STREAM_BYTES);
   double clear = b->group_m * sums / 32;
-  double finish = finishes(p) ? b->group_m * (sums + out) / 32 : 0;
+  double finish = waits.round;
+  if (finishes(p) && !at->staged)
+    finish += b->group_m * (sums + out) / 32;
   double drain = b->group_m * out * dev->core_rows / (WAYS_OUT * STREAM_BYTES);
   double round = b->steps_k * step + clear + finish + ROUND_CYCLES;
   if (b->group_m > 1) /* no other block of out: its way out is not hidden */
@@ -124,13 +128,12 @@ static double array_cycles(const struct device *dev,
 }
 
 static bool fits(const struct device *dev, const struct teir_problem *p,
-                 const struct map_blocking *b) {
+                 const struct map_blocking *b, struct map_core *core) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
-  struct map_core core;
   return (!finishes(p) ||
           b->block_m * b->block_n % kernel_narrow_unit(p->acc, p->type[OUT]) ==
               0) &&
-         map_core_places(dev, &bytes, b->group_m, &core);
+         map_core_places(dev, &bytes, b->group_m, b->steps_k, core);
 }
 
 static int64_t depth(void *self, const struct teir_blocks *blocks,
@@ -148,11 +151,12 @@ static double price(void *self, const struct teir_blocks *x, double best) {
                            .block_k = (int)x->block[TEIR_K],
                            .group_m = x->form};
   struct map_panel panel;
-  if (!fits(dev, s->problem, &b))
-    return HUGE_VAL;
+  struct map_core core;
   count_rounds(dev, s->problem, &b);
+  if (!fits(dev, s->problem, &b, &core))
+    return HUGE_VAL;
   assert(b.rounds_m >= 1 && b.rounds_n >= 1 && b.steps_k >= 1);
-  double cycles = array_cycles(dev, s->problem, s, &b);
+  double cycles = array_cycles(dev, s->problem, s, &b, &core);
   if (cycles >= best || !map_mem_panel(dev, s->problem, &b, &panel))
     return HUGE_VAL;
   b.predicted_cycles = both(cycles, dram_cycles(s->at, s->problem, &b, &panel));

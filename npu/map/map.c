@@ -288,7 +288,7 @@ static bool place_blocks(struct tile_program *q, struct loc at,
       q->rounds_m, q->rounds_n, q->steps_k, 0};
   struct map_block_bytes bytes = map_block_bytes(&p, &b);
   assert(b.group_m == 1 || b.group_m == 2);
-  if (!map_core_places(q->device, &bytes, q->group_m, &q->core))
+  if (!map_core_places(q->device, &bytes, q->group_m, q->steps_k, &q->core))
     return diag_error(d, at,
                       "blocks %dx%dx%d, %d of out at once: they do not fit "
                       "into a core's memory banks",

@@ -72,9 +72,13 @@ struct map_block_bytes {
 };
 struct map_block_bytes map_block_bytes(const struct teir_problem *,
                                        const struct map_blocking *);
-/* Byte offsets in a core's memory; results take the place of their sums. */
+/* Byte offsets in a core's memory. */
 struct map_core {
-  uint32_t in0[2], in1[2], sums[2];
+  uint32_t in0[2], in1[2], out[2], sums;
+  /* Whether sums have a place of their own, which the core alone knows, and
+   * results are copied to `out`; else they take the place of their sums. */
+  bool staged;
+  int out_depth; /* blocks of out: 1 or 2 */
 };
 /* Whether the kernel reads in0's bank in every cycle (kernels.h): with two
  * blocks of out, nothing else happens in the bank of the block of in0 in use,
@@ -82,7 +86,16 @@ struct map_core {
 bool map_tall(int group_m);
 /* False: they do not fit so that no two ports meet in a bank. */
 bool map_core_places(const struct device *, const struct map_block_bytes *,
-                     int group_m, struct map_core *);
+                     int group_m, int steps_k, struct map_core *);
+/* Cycles for which the core waits for a DMA in its banks: in a step of k, and
+ * in a round, with what a copy of staged results takes.  `macs` are the
+ * multiplies of a product. */
+struct map_waits {
+  double step, round;
+};
+struct map_waits map_core_waits(const struct device *,
+                                const struct map_block_bytes *, int group_m,
+                                double macs, const struct map_core *);
 
 /* What a mem tile keeps of the panel of in0 of an m round (steps_k blocks of
  * every block of a group), so that it need not be read again in every n round.

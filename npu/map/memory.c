@@ -1,47 +1,120 @@
 /* memory.c -- where a core keeps its blocks, and what a mem tile has space for.
  *
- * A core's memory has four banks.  Its two load ports and its store port must
- * not meet in one: then every multiply of a kernel finds its operands.  A core
- * holds two blocks of each input, of which one is filled while the other is
- * used, and two blocks of sums.
+ * A core's memory has four pairs of banks, and a pair serves one access of the
+ * core or a channel per cycle.  So the two load ports and the store port must
+ * not meet in a pair, and of the two inputs the one that is read in every cycle
+ * (kernels.h) must not meet the DMA that fills the next blocks.  What is read
+ * in every second cycle, and C, leave a DMA the cycles that it needs.
  *
- * With one block of out at a time, in0 and in1 have a bank each, and the blocks
- * of sums the two others.
- *
- * With two at once, the first one is always multiplied by in0's first block and
- * the second one by its second.  So a block of sums only has to avoid its own
- * block of in0, and both together may be larger than two banks:
+ * Two blocks of out at once.  The kernel is tall: in0 is read in every cycle.
+ * The first block of sums is always multiplied by in0's first block and the
+ * second one by its second; in0's other block, which is being filled, lies
+ * beside the sums in use:
  *
  *   | in0_1  out_0 ....|.... .... ....|.... out_1  in0_0 | in1_0 in1_1  |
- *     bank 0             bank 1         bank 2             bank 3
+ *     pair 0             pair 1         pair 2             pair 3
+ *
+ * One block.  in1 is read in every cycle, so its two blocks take a pair each.
+ * Sums stay where they are; what is finished is copied (staged) between the
+ * blocks of in1.  While it leaves, its first half is beside the block of in1
+ * that is not in use, and so is, a step later, its second half:
+ *
+ *   | in1_1  out  .... |.... .... in1_0 | in0_0  in0_1 | sums           |
+ *
+ * Where out is not that small, or steps are too few to be worth a copy: in0 and
+ * in1 have a pair each, and two blocks of sums, which become results, the two
+ * others.  Then in1's DMA costs the core a cycle for every 16 bytes.
  */
 #include "map.h"
 
 #include <assert.h>
 
-static struct map_core alone(const struct map_block_bytes *b, uint32_t bank) {
-  return (struct map_core){.in0 = {0, b->in0},
-                           .in1 = {bank, bank + b->in1},
-                           .sums = {2 * bank, 3 * bank}};
+enum {
+  PORT_BYTES = 32,
+  DMA_BYTES = 16, /* of an access of a channel, timing.md B13 */
+};
+
+static void put_in_place(const struct map_block_bytes *b, uint32_t pair,
+                         struct map_core *core) {
+  *core = (struct map_core){.in0 = {0, b->in0},
+                            .in1 = {pair, pair + b->in1},
+                            .out = {2 * pair, 3 * pair},
+                            .sums = 2 * pair,
+                            .out_depth = 2};
 }
 
-static struct map_core pair(const struct map_block_bytes *b, uint32_t bank) {
-  uint32_t end = 3 * bank;
-  return (struct map_core){.in0 = {end - b->in0, 0},
-                           .in1 = {end, end + b->in1},
-                           .sums = {b->in0, end - b->in0 - b->sums}};
+static void put_group(const struct map_block_bytes *b, uint32_t pair,
+                      struct map_core *core) {
+  uint32_t end = 3 * pair;
+  *core = (struct map_core){.in0 = {end - b->in0, 0},
+                            .in1 = {end, end + b->in1},
+                            .out = {b->in0, end - b->in0 - b->sums},
+                            .sums = b->in0,
+                            .out_depth = 2};
+}
+
+static void put_staged(const struct map_block_bytes *b, uint32_t pair,
+                       struct map_core *core) {
+  uint32_t in1 = 2 * pair - b->in1, middle = in1 - b->in1;
+  int depth = middle >= 2 * b->out ? 2 : 1;
+  *core = (struct map_core){
+      .in0 = {2 * pair, 2 * pair + b->in0},
+      .in1 = {in1, 0},
+      .out = {b->in1, b->in1 + (uint32_t)(depth - 1) * b->out},
+      .sums = 4 * pair - b->sums,
+      .staged = true,
+      .out_depth = depth};
+}
+
+static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* Whether staging fits, and saves more than it costs. */
+static bool is_staged(const struct map_block_bytes *b, uint32_t pair,
+                      int steps_k) {
+  if (2 * b->in1 + b->out > 2 * pair || b->in1 > pair || 2 * b->in0 > pair ||
+      b->sums > pair)
+    return false;
+  return (double)steps_k * b->in1 / DMA_BYTES >
+         2.0 * larger(b->sums, b->out) / PORT_BYTES;
+}
+
+static uint32_t pair_bytes(const struct device *dev) {
+  assert(dev->core_banks == 4);
+  return dev->tile[TILE_CORE].memory_bytes / (uint32_t)dev->core_banks;
 }
 
 bool map_core_places(const struct device *dev, const struct map_block_bytes *b,
-                     int group_m, struct map_core *core) {
-  uint32_t bank = dev->tile[TILE_CORE].memory_bytes / (uint32_t)dev->core_banks;
-  assert(dev->core_banks == 4 && (group_m == 1 || group_m == 2));
-  *core = group_m == 1 ? alone(b, bank) : pair(b, bank);
-  if (2 * b->in1 > bank)
-    return false;
+                     int group_m, int steps_k, struct map_core *core) {
+  uint32_t pair = pair_bytes(dev);
+  assert(group_m == 1 || group_m == 2);
+  if (group_m > 1) {
+    put_group(b, pair, core);
+    return 2 * b->in1 <= pair && 2 * (b->in0 + b->sums) <= 3 * pair;
+  }
+  if (is_staged(b, pair, steps_k)) {
+    put_staged(b, pair, core);
+    return true;
+  }
+  put_in_place(b, pair, core);
+  return 2 * b->in1 <= pair && 2 * b->in0 <= pair && b->sums <= pair;
+}
+
+struct map_waits map_core_waits(const struct device *dev,
+                                const struct map_block_bytes *b, int group_m,
+                                double macs, const struct map_core *core) {
+  if (core->staged)
+    return (struct map_waits){.round =
+                                  (double)larger(b->sums, b->out) / PORT_BYTES +
+                                  (double)b->out / DMA_BYTES / 2};
   if (group_m == 1)
-    return 2 * b->in0 <= bank && b->sums <= bank;
-  return 2 * (b->in0 + b->sums) <= 3 * bank;
+    return (struct map_waits){.step = (double)b->in1 / DMA_BYTES};
+  /* Sums that leave no cycle in four meet in0's DMA in its pair. */
+  double busy = 2.0 * b->sums / PORT_BYTES / macs, most = 0.75;
+  double over = busy > most ? (busy - most) / (1 - most) : 0;
+  double beside = ((double)pair_bytes(dev) - b->in0) / b->sums;
+  return (struct map_waits){.step = 2.0 * b->in0 / DMA_BYTES *
+                                    (over > 1 ? 1 : over) *
+                                    (beside > 1 ? 1 : beside)};
 }
 
 bool map_tall(int group_m) { return group_m > 1; }

@@ -160,6 +160,12 @@ static void test_float(void) {
   test(problem(DTYPE_BF16, DTYPE_F32, 64, 64, 64,
                (struct teir_finish){.relu = true}),
        WILD, 1);
+  /* results are copied out of the way of the next sums, several times */
+  test(problem(DTYPE_BF16, DTYPE_BF16, 500, 256, 330, (struct teir_finish){0}),
+       INTEGERS, 1);
+  test(problem(DTYPE_BF16, DTYPE_F32, 500, 256, 330,
+               (struct teir_finish){.relu = true}),
+       WILD, 1);
   /* one step: its first product is its last */
   test(problem(DTYPE_BF16, DTYPE_BF16, 64, 64, 8, (struct teir_finish){0}),
        INTEGERS, 1);

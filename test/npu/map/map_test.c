@@ -151,6 +151,65 @@ static void test_no_matrices(void) {
   arena_close(a);
 }
 
+struct span {
+  uint32_t at, bytes;
+};
+enum { MEMORY = 65536, PAIR = 16384, SPANS = 7 };
+
+static bool share_pair(struct span a, struct span b) {
+  return a.at / PAIR <= (b.at + b.bytes - 1) / PAIR &&
+         b.at / PAIR <= (a.at + a.bytes - 1) / PAIR;
+}
+
+/* Blocks lie apart in a core's memory, and the input that is read in every
+ * cycle is alone in its banks while it is. */
+static void check_places(const struct map_block_bytes *b, int group_m,
+                         const struct map_core *core) {
+  struct span s[SPANS] = {{core->in0[0], b->in0},
+                          {core->in0[1], b->in0},
+                          {core->in1[0], b->in1},
+                          {core->in1[1], b->in1}};
+  uint32_t held = core->staged ? b->out : b->sums;
+  int count = 4;
+  for (int i = 0; i < core->out_depth; i++)
+    s[count++] = (struct span){core->out[i], held};
+  if (core->staged)
+    s[count++] = (struct span){core->sums, b->sums};
+  for (int i = 0; i < count; i++) {
+    CHECK(s[i].at % 32 == 0 && s[i].at + s[i].bytes <= MEMORY);
+    for (int j = 0; j < i; j++)
+      CHECK(s[i].at + s[i].bytes <= s[j].at || s[j].at + s[j].bytes <= s[i].at);
+  }
+  for (int i = 0; i < 2; i++) {
+    CHECK(group_m == 1 || !share_pair(s[i], s[4 + i]));
+    CHECK(!core->staged || !share_pair(s[2 + i], s[3 - i]));
+    CHECK(!core->staged || !share_pair(s[2 + i], s[count - 1]));
+  }
+  CHECK(!share_pair(s[0], s[2]) && !share_pair(s[1], s[3]));
+}
+
+/* Of several m rounds, results leave while the next sums are formed. */
+static void test_places(void) {
+  struct map_block_bytes b = {8192, 8192, 16384, 16384};
+  struct map_core core;
+  CHECK(map_core_places(platform()->device, &b, 1, 16, &core) && core.staged &&
+        core.out_depth == 1);
+  check_places(&b, 1, &core);
+  CHECK(map_core_waits(platform()->device, &b, 1, 2048, &core).step == 0);
+  CHECK(map_core_places(platform()->device, &b, 1, 1, &core) && !core.staged);
+  check_places(&b, 1, &core);
+  CHECK(map_core_waits(platform()->device, &b, 1, 2048, &core).step == 512);
+  CHECK(map_core_places(platform()->device, &b, 2, 16, &core) && !core.staged);
+  check_places(&b, 2, &core);
+  CHECK(map_core_waits(platform()->device, &b, 2, 2048, &core).step == 0);
+  b.out = 8192;
+  CHECK(map_core_places(platform()->device, &b, 1, 16, &core) &&
+        core.out_depth == 2);
+  check_places(&b, 1, &core);
+  b.in1 = 16384;
+  CHECK(!map_core_places(platform()->device, &b, 1, 16, &core));
+}
+
 static void test_blocks_fit(void) {
   static const int size[] = {1, 17, 64, 100, 257, 1000, 4096};
   static const enum dtype type[][3] = {{DTYPE_BF16, DTYPE_F32, DTYPE_F32},
@@ -167,10 +226,11 @@ static void test_blocks_fit(void) {
     struct map_blocking b;
     struct diag d = {0};
     CHECK(map_choose(platform(), &p, &b, &d));
-    int in = dtype_bytes(p.type[IN0]), sums = dtype_bytes(p.acc);
-    CHECK(2 * in * b.block_k * (b.block_m + b.block_n) +
-              2 * sums * b.block_m * b.block_n <=
-          65536);
+    struct map_block_bytes bytes = map_block_bytes(&p, &b);
+    struct map_core core;
+    CHECK(map_core_places(platform()->device, &bytes, b.group_m, b.steps_k,
+                          &core));
+    check_places(&bytes, b.group_m, &core);
     CHECK((int64_t)b.block_m * b.group_m * b.rounds_m * 4 >= p.extent[AXIS_M] &&
           (int64_t)b.block_n * b.rounds_n * 4 >= p.extent[AXIS_N] &&
           (int64_t)b.block_k * b.steps_k >= p.extent[AXIS_K]);
@@ -283,6 +343,7 @@ int main(void) {
   }
   test_axes();
   test_no_matrices();
+  test_places();
   test_blocks_fit();
   test_program();
   test_refusals();
