@@ -55,7 +55,8 @@ static const struct run_plan *compile(struct arena *a, const char *device,
                                       const struct teir *work, struct diag *d) {
   struct npu_result r;
   struct run_plan *plan = NULL;
-  if (npu_compile(a, device, work, LAUNCH_BYTES, &r, d)) {
+  struct arena *scratch = arena_open(); /* the plan outlives all between */
+  if (npu_compile(scratch, device, work, LAUNCH_BYTES, &r, d)) {
     const struct tile_program *q = r.program;
     plan = arena_alloc(a, sizeof *plan);
     plan->xclbin = arena_copy(a, r.xclbin.data, r.xclbin.length, 1, 1);
@@ -68,6 +69,7 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     fill_layouts(q, plan);
   }
   npu_result_free(&r);
+  arena_close(scratch);
   return plan;
 }
 
