@@ -3,8 +3,9 @@
 //
 // Both sides are taken as 64-bit numbers that are known to have few bits, or
 // are asked for that at run time, so that their difference is exact.  An
-// unsigned comparison is two signed ones if the larger side cannot be negative:
-// x < n says 0 <= x && x < n.
+// unsigned comparison is two signed ones if the sign of one side is known:
+// x < n says 0 <= x && x < n where n is not negative, and 0 <= x || x < n where
+// it is; InstCombine writes y < 0 || y >= 34 as y - 34 < -34.
 #include "limits.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -27,12 +28,14 @@ nest_expr *Limits::read(const ICmpInst &C, int Loop) {
   return Known[&C] = read(C, C.getOperand(0), C.getOperand(1));
 }
 
-// (X | Z) == 0, which is how InstCombine writes X == 0 && Z == 0.
+// (X | Z) == 0, which is how InstCombine writes X == 0 && Z == 0.  Where X and
+// Z have no bits in common, it writes a sum that way.
 nest_expr *Limits::readBoth(const ICmpInst &C, Value *Both, Value *Zero) {
   using namespace PatternMatch;
   Value *X, *Z;
   if (!C.isEquality() || !match(Zero, m_Zero()) ||
-      !match(Both, m_Or(m_Value(X), m_Value(Z))))
+      !match(Both, m_Or(m_Value(X), m_Value(Z))) ||
+      !isa<SCEVUnknown>(SE.getSCEV(Both)))
     return nullptr;
   nest_expr *First = read(C, X, Zero);
   nest_expr *Second = First ? read(C, Z, Zero) : nullptr;
@@ -68,9 +71,9 @@ nest_expr *Limits::compare(ICmpInst::Predicate P, const Side &X,
       return difference(X.X, Y.X, !Equal);
     if (endsAtZero(Y.X, X.X))
       return difference(Y.X, X.X, !Equal);
-    if (isKnown(ICmpInst::ICMP_SGE, X, Y))
+    if (isAtLeast(X, Y))
       return compare(Equal ? ICmpInst::ICMP_SLE : ICmpInst::ICMP_SGT, X, Y);
-    if (isKnown(ICmpInst::ICMP_SLE, X, Y))
+    if (isAtLeast(Y, X))
       return compare(Equal ? ICmpInst::ICMP_SGE : ICmpInst::ICMP_SLT, X, Y);
     return nullptr;
   }
@@ -128,29 +131,55 @@ bool Limits::endsAtZero(const Address &X, const Address &Y) {
                      Places.extent(Loop));
 }
 
+Address Limits::zero() {
+  Address Zero = {SE.getZero(Type::getInt64Ty(SE.getContext())), {}};
+  Zero.Stride.assign((size_t)Nest.loopCount(), nullptr);
+  return Zero;
+}
+
 // X < Y or X <= Y.
 nest_expr *Limits::compareUnsigned(const Side &X, const Side &Y, bool OrEqual) {
+  auto Both = [&](nest_op Op, const Side &Z, bool Negative) {
+    nest_expr *Less =
+        OrEqual ? difference(Y.X, X.X, false) : difference(X.X, Y.X, true);
+    return Nest.make(Op, DTYPE_U8, At, difference(Z.X, zero(), Negative), Less);
+  };
+  if (isNegative(Y))
+    return Both(NEST_OR, X, false);
+  if (isNegative(X))
+    return Both(NEST_AND, Y, true);
   if (!staysPositive(Y)) {
     nest_expr *Not =
         staysPositive(X) ? compareUnsigned(Y, X, !OrEqual) : nullptr;
     return Not ? Nest.make(NEST_NOT, DTYPE_U8, At, Not) : nullptr;
   }
-  nest_expr *Less =
-      OrEqual ? difference(Y.X, X.X, false) : difference(X.X, Y.X, true);
   if (staysPositive(X))
-    return Less;
-  Address Zero = {SE.getZero(X.X.Start->getType()), {}};
-  Zero.Stride.assign(X.X.Stride.size(), nullptr);
-  return Nest.make(NEST_AND, DTYPE_U8, At, difference(X.X, Zero, false), Less);
+    return OrEqual ? difference(Y.X, X.X, false) : difference(X.X, Y.X, true);
+  return Both(NEST_AND, X, false);
 }
 
-bool Limits::isKnown(ICmpInst::Predicate P, const Side &X, const Side &Y) {
-  return SE.isKnownPredicate(P, SE.getSCEV(X.Number), SE.getSCEV(Y.Number));
+bool Limits::isNegative(const Side &X) {
+  return SE.isKnownNegative(SE.getSCEV(X.Number));
+}
+
+// X >= Y in the first iteration, and no loop takes X down to Y.
+bool Limits::staysAbove(const Address &X, const Address &Y) {
+  bool Above = SE.isKnownNonNegative(SE.getMinusSCEV(X.Start, Y.Start));
+  for (int L = 0; Above && L < Nest.loopCount(); L++)
+    Above = SE.isKnownNonNegative(step(X, Y, L));
+  return Above;
+}
+
+// X >= Y, whatever the bits that they have in the program.
+bool Limits::isAtLeast(const Side &X, const Side &Y) {
+  return SE.isKnownPredicate(ICmpInst::ICMP_SGE, SE.getSCEV(X.Number),
+                             SE.getSCEV(Y.Number)) ||
+         staysAbove(X.X, Y.X);
 }
 
 // As a signed number, too; what does not move is asked at run time.
 bool Limits::staysPositive(const Side &X) {
-  if (SE.isKnownNonNegative(SE.getSCEV(X.Number)))
+  if (SE.isKnownNonNegative(SE.getSCEV(X.Number)) || staysAbove(X.X, zero()))
     return true;
   if (moves(X.X))
     return false;

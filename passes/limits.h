@@ -41,8 +41,11 @@ private:
   bool endsAtZero(const Address &X, const Address &Y);
   bool isZeroAtEnd(const llvm::SCEV *From, const llvm::SCEV *Step,
                    const llvm::SCEV *Extent);
-  bool isKnown(llvm::ICmpInst::Predicate P, const Side &X, const Side &Y);
+  Address zero();
+  bool staysAbove(const Address &X, const Address &Y);
+  bool isAtLeast(const Side &X, const Side &Y);
   bool staysPositive(const Side &X);
+  bool isNegative(const Side &X);
 };
 
 // Only limits are asked for.

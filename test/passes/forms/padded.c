@@ -229,8 +229,156 @@ BF16_FORM(float_chooses_zero) {
   }
 }
 
+// An image of 10 rows of 6 pixels of K channels, in any order of loops, with
+// conditions on rows and columns in any of them.
+#define Y for (int y = 0; y < 10; y++)
+#define X for (int x = 0; x < 6; x++)
+#define ROWS for (int r = 0; r < 3; r++)
+#define COLUMNS for (int q = 0; q < 3; q++)
+#define PRODUCT A[(yy * 6 + xx) * K + k] * B[((r * 3 + q) * K + k) * N + j]
+INT_FORM(continues_on_both) { // y - 10 < -10, without a sign, says InstCombine
+  Y X J { // expected-remark {{mxklu,klun->mxn}}
+    int s = 0;
+    ROWS COLUMNS {
+      int yy = y + r - 1, xx = x + q - 1;
+      if (yy < 0 || yy >= 10 || xx < 0 || xx >= 6)
+        continue;
+      L s += PRODUCT;
+    }
+    C[(y * 6 + x) * N + j] = s;
+  }
+}
+INT_FORM(continues_on_each) {
+  Y X J { // expected-remark {{mxklu,klun->mxn}}
+    int s = 0;
+    ROWS {
+      int yy = y + r - 1;
+      if (yy < 0 || yy >= 10)
+        continue;
+      COLUMNS {
+        int xx = x + q - 1;
+        if (xx < 0 || xx >= 6)
+          continue;
+        L s += PRODUCT;
+      }
+    }
+    C[(y * 6 + x) * N + j] = s;
+  }
+}
+INT_FORM(channels_outside) {
+  J Y X { // expected-remark {{mklu,knlpu->mnp}}
+    int s = 0;
+    L ROWS {
+      int yy = y + r - 1;
+      if (yy < 0 || yy >= 10)
+        continue;
+      COLUMNS {
+        int xx = x + q - 1;
+        if (xx < 0 || xx >= 6)
+          continue;
+        s += A[(k * 10 + yy) * 6 + xx] * B[((j * K + k) * 3 + r) * 3 + q];
+      }
+    }
+    C[(j * 10 + y) * 6 + x] = s;
+  }
+}
+INT_FORM(row_tested_within) { // the row's condition stands in the innermost loop
+  Y X J { // expected-remark {{mxklu,klun->mxn}}
+    int s = 0;
+    ROWS COLUMNS {
+      int yy = y + r - 1, xx = x + q - 1;
+      if ((unsigned)xx >= 6u)
+        continue;
+      L if (!(yy < 0 || yy > 9)) s += PRODUCT;
+    }
+    C[(y * 6 + x) * N + j] = s;
+  }
+}
+INT_FORM(every_second_row) { // 2 * i + r is zero where it is less than 1
+  I for (int x = 0; x < 3; x++) J { // expected-remark {{mkxlu,klun->mxn}}
+    int s = 0;
+    for (int r = 0; r < 2; r++) COLUMNS {
+      int yy = 2 * i + r - 1, xx = x + q - 1;
+      if (yy < 0 || yy >= 10 || xx < 0 || xx >= 6)
+        continue;
+      for (int k = 0; k < 4; k++)
+        s += A[(yy * 6 + xx) * 4 + k] * B[((r * 3 + q) * 4 + k) * N + j];
+    }
+    C[(i * 3 + x) * N + j] = s;
+  }
+}
+INT_FORM(from_the_first_row) { // off by one: the image's edges count as zero
+  Y X J { // expected-remark {{mxklu,klun->mxn}}
+    int s = 0;
+    ROWS COLUMNS {
+      int yy = y + r - 1, xx = x + q - 1;
+      if (yy < 1 || yy >= 10 || xx < 0 || xx > 4)
+        continue;
+      L s += PRODUCT;
+    }
+    C[(y * 6 + x) * N + j] = s;
+  }
+}
+
 // ---- near misses ----
 
+INT_FORM(skips_the_store) {
+  Y X J { // expected-remark {{GuardedBody}}
+    if (y < 1 || y >= 9)
+      continue;
+    int s = 0;
+    ROWS COLUMNS {
+      int yy = y + r - 1, xx = x + q - 1;
+      if (yy < 0 || yy >= 10 || xx < 0 || xx >= 6)
+        continue;
+      L s += PRODUCT;
+    }
+    C[(y * 6 + x) * N + j] = s;
+  }
+}
+INT_FORM(counts_the_skipped) {
+  Y X J { // expected-remark {{GuardedBody}}
+    int s = 0;
+    ROWS COLUMNS {
+      int yy = y + r - 1, xx = x + q - 1;
+      if (yy < 0 || yy >= 10 || xx < 0 || xx >= 6) {
+        s++;
+        continue;
+      }
+      L s += PRODUCT;
+    }
+    C[(y * 6 + x) * N + j] = s;
+  }
+}
+INT_FORM(leaves_the_loop) { // of rows, at the first that is beyond the edge
+  Y X J { // expected-remark {{EarlyExit}}
+    int s = 0;
+    ROWS {
+      int yy = y + r - 1;
+      if (yy < 0 || yy >= 10)
+        break;
+      COLUMNS {
+        int xx = x + q - 1;
+        if (xx < 0 || xx >= 6)
+          continue;
+        L s += PRODUCT;
+      }
+    }
+    C[(y * 6 + x) * N + j] = s;
+  }
+}
+INT_FORM(beyond_both) { // only a corner is left out
+  Y X J { // expected-remark {{GuardedBody}}
+    int s = 0;
+    ROWS COLUMNS {
+      int yy = y + r, xx = x + q;
+      if (yy >= 10 && xx >= 6)
+        continue;
+      L s += PRODUCT;
+    }
+    C[(y * 6 + x) * N + j] = s;
+  }
+}
 INT_FORM(other_value) { // outside counts as one
   I J { // expected-remark {{GuardedBody}}
     int s = 0;
