@@ -171,6 +171,100 @@ def rest_form(r, head, c_type, cast, sound):
        sums, " + ".join(terms), start, end, sums, term("k"), last)
 
 
+def inside(r, v, size):
+    """v is within 0 .. size - 1, and the opposite"""
+    yes = r.choice(["{0} >= 0 && {0} < {1}", "(unsigned){0} < (unsigned){1}",
+                    "!({0} < 0 || {0} >= {1})", "{0} > -1 && {0} <= {1} - 1"])
+    no = r.choice(["{0} < 0 || {0} >= {1}", "(unsigned){0} >= (unsigned){1}",
+                   "!({0} >= 0 && {0} < {1})", "{0} > {1} - 1 || {0} <= -1"])
+    return yes.format(v, size), no.format(v, size)
+
+
+def padded_form(r, head, c_type, cast, sound):
+    """a convolution that leaves out what is beyond the edges of its image, with
+    each condition in the loop where it is known or in any loop within;
+    unsound: conditions that are no box, or decide on more than products"""
+    height, width = r.choice(["M", "M", "10", "16"]), r.choice(["3", "4"])
+    filters, channels = r.choice(["N", "N", "8"]), r.choice(["K", "K", "4"])
+    count = {"t": r.choice("123"), "u": r.choice("23"), "c": channels}
+    at = {v: "%s * %d + %s * %d - %d" % (w, r.choice([1, 1, 2]), v,
+                                         r.choice([1, 1, 2]), r.randrange(3))
+          for v, w in (("t", "y"), ("u", "x"))}
+    size = {"t": height, "u": width}
+    guards = {v: inside(r, v + v, size[v]) for v in "tu"}
+    damage = "" if sound else r.choice([
+        "edge", "edge", "both", "parity", "data", "break", "count", "else",
+        "clamp", "filter"])
+    hit = "t" if damage in ("data", "filter") else r.choice("tu")
+    if damage == "edge":
+        guards[hit] = r.choice([
+            ("{0} >= 1 && {0} < {1}", "{0} < 1 || {0} >= {1}"),
+            ("{0} >= 0 && {0} <= {1}", "{0} < 0 || {0} > {1}"),
+            ("{0} >= 0 || {0} < {1}", "{0} < 0 && {0} >= {1}"),
+            ("{0} != 0", "{0} == 0"), ("{0} >= 0", "{0} < 0")])
+        guards[hit] = [g.format(hit * 2, size[hit]) for g in guards[hit]]
+    elif damage in ("both", "parity", "data", "filter"):
+        more = {"both": "y + o < 9", "parity": "(x & 1) == 0", "data": "B[t] > 0",
+                "filter": "t + o < 9"}[damage]
+        yes, no = guards[hit]
+        guards[hit] = ["(%s) && %s" % (yes, more), "%s || !(%s)" % (no, more)]
+    image = r.choice(["({0} * %s + {1}) * %s + c" % (width, channels),
+                      "(c * %s + {0}) * %s + {1}" % (height, width)])
+    weight = r.choice(["((t * 3 + u) * %s + c) * %s + o" % (channels, filters),
+                       "((o * %s + c) * 3 + t) * 3 + u" % channels])
+    out = "C[(y * %s + x) * %s + o]" % (width, filters)
+    s = r.choice(["s", "s", "s", out])
+    a = "%sA[200 + %s]" % (cast, image.format("tt", "uu"))
+    order = r.sample("tuc", 3)
+    # A condition stands in its own loop or in one within.
+    level = {v: r.randrange(order.index(v), 3) for v in "tu"}
+    if damage != "count" and r.random() < 0.2:  # of the element alone
+        v = order[2] if order[2] != "c" else "t"
+        level[v] = 3
+        a = "(%s ? %s : 0)" % (guards[v][0], a)
+    body, close = "", ""
+    for i, v in enumerate(order):
+        body += "for (int {0} = 0; {0} < {1}; {0}++) {{ ".format(v, count[v])
+        close = "} " + close
+        if v != "c":
+            body += "int %s = %s; " % (v * 2, at[v])
+            if damage == "clamp" and v == hit:
+                body += "{0} = {0} < 0 ? 0 : {0}; ".format(v * 2)
+        here = [g for g in "tu" if level[g] == i]
+        if len(here) == 2 and r.random() < 0.5:
+            yes = " && ".join("(%s)" % guards[g][0] for g in here)
+            no = " || ".join("(%s)" % guards[g][1] for g in here)
+            tests = [(yes, no)]
+        else:
+            tests = [guards[g] for g in r.sample(here, len(here))]
+        for yes, no in tests:
+            form = r.choice(["continue", "if", "if"])
+            if damage == "break":
+                body += "if (%s) break; " % no
+            elif damage == "count":
+                body += "if (%s) { %s += 1; continue; } " % (no, s)
+            elif damage == "else":
+                body += "if (%s) %s += 2; else { " % (no, s)
+                close = "} " + close
+            elif form == "continue":
+                body += "if (%s) continue; " % no
+            else:
+                body += "if (%s) { " % yes
+                close = "} " + close
+    product = [a, "%sB[%s]" % (cast, weight)]
+    r.shuffle(product)
+    body += "%s += %s * %s; " % (s, *product) + close
+    if s == "s":
+        start = r.choice(["0", "0", "%sB[o]" % cast, out])
+        body = "%s s = %s; %s %s = s;" % (c_type, start, body, out)
+    elif sound or r.random() < 0.5:
+        body = "%s = 0; %s" % (out, body)
+    outer = {"y": height, "x": width, "o": filters}
+    loops = " ".join("for (int {0} = 0; {0} < {1}; {0}++)".format(v, outer[v])
+                     for v in r.sample("yxo", 3))
+    return head + "  %s { %s }\n}\n" % (loops, body)
+
+
 def form(r, number):
     kind = r.choice(["INT_FORM", "BF16_FORM"])
     c_type, cast = ("int32_t", "") if kind == "INT_FORM" else ("float", "(float)")
@@ -221,10 +315,11 @@ def form(r, number):
                           "C[%s + 1] = 0;" % c_index, "%s = 0;" % c])
     before = after = ""
     style = r.choice(["memory", "memory", "scalar", "scalar", "dot", "bump",
-                      "tiled", "rest"])
-    if style in ("tiled", "rest"):
+                      "tiled", "rest", "padded"])
+    if style in ("tiled", "rest", "padded"):
         head = "%s(f%d) { /* %s %s */\n" % (kind, number, style, damage)
-        make = tiled_form if style == "tiled" else rest_form
+        make = {"tiled": tiled_form, "rest": rest_form,
+                "padded": padded_form}[style]
         return make(r, head, c_type, cast, damage == "none")
     if style in ("dot", "bump"):
         return helper_form(r, number, kind, c_type, cast, style, damage)
