@@ -141,7 +141,6 @@ static void test_overlap(void) {
   run_close(r);
 }
 
-/* An extra may be out itself, element by element, or lie beside it. */
 /* Rows of a picture with a margin of zeros: what counts is what is read. */
 static void test_limits(void) {
   struct run *r = nest_open("fake");
@@ -174,6 +173,7 @@ static void test_limits(void) {
   run_close(r);
 }
 
+/* An extra may be out itself, element by element, or lie beside it. */
 static void test_extra_overlap(void) {
   static const struct {
     size_t shift;
@@ -209,6 +209,38 @@ static void test_extra_overlap(void) {
     CHECK(c[i].done ||
           strstr(report.reason.text, "overlaps element-wise tensor x0"));
     CHECK(c[i].done || memcmp(base, before, sizeof base) == 0);
+    nest_free(&w);
+  }
+  run_close(r);
+}
+
+/* What is made of in0's elements may not read out itself: of the source's two
+ * stores to a place, the first one would be read. */
+static void test_extra_of_map(void) {
+  struct run *r = nest_open("fake");
+  struct nest_work w;
+  fake = (struct fake){0};
+  for (int on_out = 0; on_out < 2; on_out++) {
+    nest_gemm(&w, DTYPE_I8, false, 8, 1, 8);
+    w.tail = "sum";
+    w.map[IN0] = "sub(i32(e),shr(x0,i32:24))";
+    w.acc = w.extra_type[0] = DTYPE_I32;
+    w.extra_count = 1;
+    w.axis[0].extra[0] = w.axis[0].stride[OUT];
+    nest_make(&w, true, 1);
+    void *tensor[NEST_TENSORS];
+    uint64_t count = nest_tensors(&w, tensor);
+    if (on_out)
+      tensor[OUT + 2] = tensor[OUT];
+    struct run_request q = {.teir = w.teir,
+                            .value = w.value,
+                            .value_count = (uint64_t)w.value_count,
+                            .tensor = tensor,
+                            .tensor_count = count};
+    struct run_report report;
+    CHECK(run_call(r, &q, &report) == !on_out);
+    CHECK(on_out ? strstr(report.reason.text, "out overlaps in0") != NULL
+                 : nest_right(&w));
     nest_free(&w);
   }
   run_close(r);
@@ -571,6 +603,7 @@ int main(void) {
   test_overlap();
   test_limits();
   test_extra_overlap();
+  test_extra_of_map();
   test_tail_forms();
   test_cache();
   test_cache_bytes();
