@@ -1,9 +1,13 @@
 #!/bin/sh
-# same_result.sh CLANG PLUGIN RUNTIME.so FORMS.c -- the forms of one file give
-# the same result from plain clang and with the plugin, at every level, when the
-# runtime works, declines, and is not there.  NPUTEIR_TEST_QUICK: -O2 only.
+# same_result.sh CLANG PLUGIN RUNTIME.so FORMS.c [DONE] -- the forms of one file
+# give the same result from plain clang and with the plugin, at every level, when
+# the runtime works, declines, and is not there; and it does exactly DONE calls,
+# or as many as the file says, or, with a dash, any number.
+# NPUTEIR_TEST_QUICK: -O2 only.
 set -u
 clang=$1 plugin=$2 runtime=$3 forms=$4
+want=${5:-$(sed -n 's,^// DONE: ,,p' "$forms")}
+[ -n "$want" ] || { echo "$forms does not say how many calls are done"; exit 1; }
 here=$(dirname "$0")
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -13,6 +17,12 @@ lib=$(basename "$runtime" .so)
 
 "$clang" -I"$here" -O1 -fwrapv -DRUNS "$here/run.c" "$forms" -lm -o "$dir/plain" || exit 1
 "$dir/plain" >"$dir/plain.txt" || exit 1
+count_done() { # count_done LEVEL
+  done=$(sed -n 's/^calls done=\([0-9]*\) .*/\1/p' "$dir/err.txt")
+  echo "$(basename "$forms") $1: $(cat "$dir/err.txt")"
+  [ "$want" = - ] || [ "$done" = "$want" ] ||
+    { echo "$forms $1: $done calls were done, not $want"; status=1; }
+}
 check() { # check FLAGS
   level=$1
   # shellcheck disable=SC2086
@@ -28,7 +38,7 @@ check() { # check FLAGS
       diff "$dir/plain.txt" "$dir/npu.txt" | grep '^>' | head -5
       status=1
     fi
-    [ $mode = declines ] || echo "$(basename "$forms") $level: $(cat "$dir/err.txt")"
+    [ $mode = declines ] || count_done "$level"
   done
 }
 

@@ -5,6 +5,7 @@
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
 // RUN: %verify -O2 -fno-strict-aliasing %s
+// DONE: 77
 #include "forms.h"
 
 struct inputs {

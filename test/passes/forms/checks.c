@@ -3,6 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
+// DONE: 69
 #include "forms.h"
 
 #include <setjmp.h>

@@ -3,6 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
+// DONE: 54
 #include "forms.h"
 #define TWO for (int b = 0; b < 2; b++)
 #define I for (int i = 0; i < M; i++)

@@ -2,6 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
+// DONE: 145
 #include "forms.h"
 #define I(T) for (T i = 0; i < (T)M; i++)
 #define J(T) for (T j = 0; j < (T)N; j++)
