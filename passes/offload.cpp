@@ -574,7 +574,9 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
       Own = std::make_shared<Canonical>();
     Copy C(F);
     Own->run(C.function());
-    Search S(C, O, Own->FAM, Scope.A);
+    options Asked = O; // what must be replaced is, however small
+    Asked.require |= Everywhere;
+    Search S(C, Asked, Own->FAM, Scope.A);
     S.run();
     Changed = S.anyTaken() && !D->Print;
     if (Changed)

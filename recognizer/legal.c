@@ -291,12 +291,28 @@ static bool times_extents(const struct contraction *c, int tensor, int64_t *n) {
   return true;
 }
 
-/* The gate is for silicon: a simulated or host device takes every size. */
+/* A launch costs 45 us at least; a core multiplies this often in a tenth of
+ * that, whatever the loop.  Less work than this, known when compiling, keeps its
+ * code where nothing is said about it: 16 x 16 x 16 is the smallest cube that
+ * is replaced. */
+enum { LAUNCH_MACS = 1 << 12 };
+
+/* The work below which no device is worth a call.  A simulated or host device
+ * takes every size, and so does who requires that nests are replaced. */
+static int64_t least_macs(const struct options *o) {
+  if (options_for_tests(o))
+    return 0;
+  if (o->min_macs >= 0)
+    return o->min_macs;
+  return o->require ? 0 : LAUNCH_MACS;
+}
+
 bool legal_size(const struct contraction *c, const struct options *o,
                 struct verdict *v) {
-  bool silicon = o->device && o->device[0] == 'n'; /* npu1, npu4 */
-  int64_t macs = 1, bytes = 0;
-  if (!times_extents(c, TENSORS, &macs))
+  int64_t macs = 1, first = 1, bytes = 0, least = least_macs(o);
+  if (!times_extents(c, TENSORS, &macs) ||
+      (c->first && !times_extents(c->first, TENSORS, &first)) ||
+      (c->first && __builtin_add_overflow(macs, first, &macs)))
     return true; /* decided at run time */
   for (int t = 0; t < TENSORS; t++) {
     int64_t of_tensor = dtype_bytes(c->type[t]);
@@ -305,10 +321,15 @@ bool legal_size(const struct contraction *c, const struct options *o,
   }
   v->macs = macs;
   v->bytes = bytes;
-  if (!silicon || o->min_macs < 0 || macs >= o->min_macs)
+  if (macs >= least)
     return true;
+  if (o->min_macs < 0)
+    return verdict_decline(v, RULE_BELOW_THRESHOLD, c->at,
+                           "%lld multiply-accumulates end on the CPU before an "
+                           "NPU is launched; min-macs is %lld",
+                           (long long)macs, (long long)least);
   return verdict_decline(v, RULE_BELOW_THRESHOLD, c->at,
                          "%lld multiply-accumulates are fewer than min-macs, "
                          "%lld",
-                         (long long)macs, (long long)o->min_macs);
+                         (long long)macs, (long long)least);
 }

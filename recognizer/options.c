@@ -22,6 +22,10 @@ bool options_on_host(const struct options *o) {
   return o->device && strcmp(o->device, "host") == 0;
 }
 
+bool options_for_tests(const struct options *o) {
+  return options_on_host(o) || (o->device && strcmp(o->device, "sim") == 0);
+}
+
 /* The index of `word` among `count` words, else -1 and the choices in *d. */
 static int choose(const char *door, const char *key, const char *word,
                   const char *const *choice, int count, struct diag *d) {

@@ -3,6 +3,7 @@
 # sound IR, of which analyses say the same as before; what it adds has places in
 # the source; and other instrumentation gets along with it.
 set -u
+export NPUTEIR_OPTIONS=min-macs=0 # some forms are small
 bin=$1 plugin=$2 forms=$3
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -777,6 +777,7 @@ static void check_row(int i) {
   struct verdict v = {0};
   struct text t = {0};
   struct options o = options_default();
+  o.min_macs = 0; /* they are small */
   struct nest *n = nest_parse(a, row[i].name, row[i].text, &d);
   CHECK(n != NULL);
   struct contraction *c = n ? recognize(a, n, &o, &v) : NULL;
@@ -864,6 +865,28 @@ static void check_options(void) {
   CHECK(v.macs == 32768 && v.bytes == 64 * 16 + 16 * 32 + 4 * 64 * 32);
   CHECK(taken(i8, "device=npu1,min-macs=32768", &v) && v.macs == 32768);
   CHECK(taken(i8, "device=sim,min-macs=32769", &v));
+  /* Less than any launch is worth: 4 * 4 * 4, unless it is asked for. */
+  const char *tiny = "tensor A i8\ntensor B i8\nloop i 4\nloop j 4\nloop k 4\n"
+                     "C[i*4 + j] += A[i*4 + k] * B[k*4 + j] : i32";
+  static const char *const small[] = {"", "device=auto", "device=npu1",
+                                      "device=xrt", "min-macs=65"};
+  static const char *const asked[] = {
+      "device=sim", "device=host",         "min-macs=0",
+      "require",    "min-macs=64,require", "device=host,min-macs=65"};
+  for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+    CHECK(!taken(tiny, small[i], &v) && v.rule == RULE_BELOW_THRESHOLD &&
+          v.macs == 64);
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+    CHECK(taken(tiny, asked[i], &v));
+  CHECK(!taken(tiny, "min-macs=65,require", &v));
+  const char *enough =
+      "tensor A i8\ntensor B i8\nloop i 16\nloop j 16\nloop k %d\n"
+      "C[i*16 + j] += A[i*16 + k] * B[k*16 + j] : i32";
+  char text[200];
+  snprintf(text, sizeof text, enough, 16);
+  CHECK(taken(text, "", &v) && v.macs == 4096);
+  snprintf(text, sizeof text, enough, 15);
+  CHECK(!taken(text, "", &v) && v.macs == 3840);
 }
 
 /* The contraction of an integer nest, which has this many guards. */

@@ -593,6 +593,7 @@ static void judge(struct arena *a, const struct nest *n, const char *text) {
   static unsigned char one[TENSORS_MAX][MEMORY], two[TENSORS_MAX][MEMORY];
   enum dtype type[64] = {0}, outside[64] = {0};
   struct options o = options_default();
+  o.min_macs = 0;
   struct verdict v = {0};
   o.fp = maybe(30) ? FP_RELAXED : FP_STRICT;
   o.f32 = maybe(50) ? F32_BF16X3 : F32_KEEP;

@@ -1,7 +1,7 @@
 // Unsigned indices, loops that count down, bf16 kept as bits.
-// RUN: %verify -O1 %s
-// RUN: %verify -O2 %s
-// RUN: %verify -O3 %s
+// RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O1 %s
+// RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O2 %s
+// RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O3 %s
 // DONE: 52
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
