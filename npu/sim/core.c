@@ -84,27 +84,7 @@ void core_strict(struct core *c, bool strict) {
     core_strict_reset(c->strict_state);
 }
 
-void core_fail(struct core *c, const struct core_op *op, const char *format,
-               ...) {
-  char text[160];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  diag_error(&c->diag, loc_none(), "core: %s (bundle at 0x%x, cycle %llu)",
-             text, op ? core_bundle_of(op)->address : c->pc,
-             (unsigned long long)c->counts.cycles);
-  c->failed = true;
-}
-
 /* ---- memory ---- */
-
-uint8_t *core_no_memory(struct core *c, const struct core_op *op,
-                        uint32_t address) {
-  core_fail(c, op, "'%s' at 0x%x, where there is no data memory",
-            isa_insn((enum insn_id)op->insn)->mnemonic, address);
-  return NULL;
-}
 
 /* A bank has at most this many accesses of one bundle's cycle. */
 enum { MOST_HITS = 7 };
@@ -201,14 +181,6 @@ static struct core_bundle *next_bundle(struct core *c) {
   if (c->at)
     return c->at;
   return c->at = core_fetch(c, c->pc);
-}
-
-void core_wait(struct core *c, struct core_pending p) {
-  if (p.stall != STALL_LOCK && p.attempt(c, &p))
-    return; /* lock operations act in their second cycle (facts D5) */
-  assert(c->pending_count < PENDING);
-  p.ahead = true;
-  c->pending[c->pending_count++] = p;
 }
 
 /* Tries what the last bundle waits for; true when the core may go on in this

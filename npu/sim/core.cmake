@@ -1,6 +1,6 @@
 # The processor of one compute tile, for npu/sim/CMakeLists.txt to include.
 nputeir_module(simcore SOURCES
-  core.c core_decode.c core_strict.c
+  core.c core_decode.c core_state.c core_strict.c
   sem_scalar.c sem_memory.c sem_vector.c sem_convert.c sem_multiply.c
   sem_stream.c
   arith_float.c arith_int.c arith_shuffle.c arith_best.c

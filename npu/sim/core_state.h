@@ -224,10 +224,13 @@ struct core {
   uint64_t slot_counts[SLOT_COUNT];
 };
 
-/* ---- core.c ---- */
+/* ---- core_state.c ---- */
 /* The program cannot go on: says why, with the address of the bundle. */
 void core_fail(struct core *, const struct core_op *, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Bytes of the bundle at an address; 0: none is there. */
+uint32_t core_bundle_size(const struct core *, uint32_t address);
 
 /* ---- core_decode.c ---- */
 struct core_bundle *core_fetch(struct core *, uint32_t address);

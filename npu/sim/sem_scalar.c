@@ -128,10 +128,12 @@ static void sem_call(struct core *c, const struct core_op *op) {
   uint32_t address = core_bundle_of(op)->address + core_bundle_of(op)->size;
   branch(c, op, core_get_b(c, op));
   for (int i = 0; i < 5; ++i) {
-    const struct core_bundle *slot = core_fetch(c, address);
-    if (!slot)
+    uint32_t size = core_bundle_size(c, address);
+    if (!size) {
+      core_fail(c, op, "a delay slot of the call is no bundle");
       return;
-    address += slot->size;
+    }
+    address += size;
   }
   core_put(c, op, 1, address);
 }
