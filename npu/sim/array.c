@@ -18,18 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool sim_fail(struct sim *s, const char *format, ...) {
-  if (s->failed)
-    return false;
-  s->failed = true;
-  char text[sizeof s->diag.text];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return diag_error(&s->diag, loc_none(), "%s", text);
-}
-
 /* Hands the simulator's own failure to the caller. */
 static bool report_failure(struct sim *s, struct diag *d) {
   if (s->failed)
@@ -83,6 +71,7 @@ struct sim *sim_create(const struct sim_options *options, int columns,
   s->device = device;
   s->preset = options->preset;
   s->options = *options;
+  s->around = cores_around;
   s->columns = columns;
   s->rows = 2 + device->core_rows;
   size_t tiles = (size_t)(s->columns * s->rows);
@@ -180,6 +169,7 @@ static void sim_step(struct sim *s) {
   banks_step_bus(s);
   banks_count(s);
   streams_step(s);
+  packets_step(s);
   if (s->progress)
     s->last_progress = s->now;
   s->now++;

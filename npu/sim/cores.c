@@ -1,6 +1,5 @@
-/* The processors of the core tiles: what each sees around it (memories, locks,
- * streams, cascade, registers of its tile), its control register, and when it
- * is stepped. */
+/* The processors of the core tiles: what each does to what is around it (locks,
+ * streams, cascade, registers of its tile), and when it is stepped. */
 #include "tile.h"
 
 #include <string.h>
@@ -150,67 +149,17 @@ static bool write_register(void *context, uint32_t offset, uint32_t value) {
   return register_write(t->sim, tile_address(t->column, t->row, offset), value);
 }
 
-/* ---- opening and control ---- */
-
-static uint8_t *neighbour_memory(struct tile *t, int columns, int rows) {
-  struct tile *n = tile_at(t->sim, t->column + columns, t->row + rows);
-  return n && n->kind == TILE_CORE ? n->memory : NULL;
-}
-
-struct core *core_of(struct tile *t) {
-  if (!t->core) {
-    struct core_surroundings around = {
-        .context = t,
-        .program = t->program,
-        .memory = {neighbour_memory(t, 0, -1), neighbour_memory(t, -1, 0),
-                   neighbour_memory(t, 0, 1), t->memory},
-        .acquire = core_acquire,
-        .release = core_release,
-        .guards = core_guards,
-        .stream_read = stream_read,
-        .stream_write = stream_write,
-        .cascade_read = cascade_read,
-        .cascade_write = cascade_write,
-        .register_read = read_register,
-        .register_write = write_register,
-    };
-    t->core = core_open(&around);
-    core_strict(t->core, t->sim->options.strict);
-    t->in_step = t->sim->options.strict;
-    core_reset(t->core, 0);
-  }
-  return t->core;
-}
-
-/* Core_Control: bit 0 enable, bit 1 reset. */
-void core_control_write(struct tile *t, uint32_t value) {
-  struct sim *s = t->sim;
-  struct core *core = core_of(t);
-  if (value & 2)
-    core_reset(core, 0);
-  bool run = (value & 3) == 1;
-  core_enable(core, run);
-  t->core_control = value & 3;
-  if (run && !t->core_listed) {
-    t->core_listed = true;
-    t->core_cycle = s->now;
-    s->core[s->core_count++] = t;
-  }
-}
-
-uint32_t core_status_read(const struct tile *t) {
-  uint32_t status = t->core_control;
-  if (!t->core)
-    return status;
-  if (core_state(t->core) == CORE_RUNNING &&
-      core_stalled(t->core) == STALL_LOCK)
-    status |= 1u << 9;
-  if (core_state(t->core) == CORE_DONE)
-    status |= 1u << 20;
-  if (core_state(t->core) == CORE_FAILED)
-    status |= 1u << 19;
-  return status;
-}
+const struct core_surroundings cores_around = {
+    .acquire = core_acquire,
+    .release = core_release,
+    .guards = core_guards,
+    .stream_read = stream_read,
+    .stream_write = stream_write,
+    .cascade_read = cascade_read,
+    .cascade_write = cascade_write,
+    .register_read = read_register,
+    .register_write = write_register,
+};
 
 /* ---- stepping cores ----
  *

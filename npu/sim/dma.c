@@ -14,27 +14,8 @@
 
 #include <string.h>
 
-/* ---- channels and their registers ---- */
-
-struct channel *channel_of(struct tile *t, bool mm2s, int index) {
-  int count = t->sim->device->tile[t->kind].channels;
-  return index >= 0 && index < count ? &t->channel[mm2s][index] : NULL;
-}
-
 /* ---- sleeping: a channel that nothing but another part can help is taken off
  * the list of those that are stepped ---- */
-
-void channel_wake(struct channel *c) {
-  struct sim *s = c->tile->sim;
-  struct fifo *f = c->mm2s && c->port ? &c->port->fifo : &c->in;
-  f->full = UINT32_MAX;
-  f->empty = -1;
-  c->asleep = false;
-  if (c->listed)
-    return;
-  c->listed = true;
-  s->channel[s->channel_count++] = c;
-}
 
 static void sleep_on_reads(struct channel *c) {
   struct fifo *f = &c->port->fifo;
@@ -55,15 +36,6 @@ static void sleep_on_lock(struct channel *c) {
   c->waits = c->asleep = true;
   c->next_waiting = c->acquire_tile->waiting;
   c->acquire_tile->waiting = c;
-}
-
-void locks_changed(struct tile *t) {
-  while (t->waiting) {
-    struct channel *c = t->waiting;
-    t->waiting = c->next_waiting;
-    c->waits = false;
-    channel_wake(c);
-  }
 }
 
 /* Takes the oldest task of the queue. */
@@ -371,13 +343,4 @@ void channels_step(struct sim *s) {
       s->channel[kept++] = c;
   }
   s->channel_count = kept;
-}
-
-void channels_visit(const struct sim *s,
-                    void (*visit)(struct channel *, void *), void *context) {
-  for (int i = 0; i < s->columns * s->rows; i++)
-    for (int mm2s = 0; mm2s < 2; mm2s++)
-      for (int c = 0; c < s->device->tile[s->tile[i].kind].channels; c++)
-        if (s->tile[i].channel[mm2s][c].state != CHANNEL_IDLE)
-          visit(&s->tile[i].channel[mm2s][c], context);
 }

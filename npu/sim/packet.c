@@ -34,7 +34,8 @@ static bool answer(struct tile *t, uint32_t header, uint32_t words) {
   return true;
 }
 
-bool packet_take(struct tile *t, const struct beat *b) {
+/* false: not now, or failed. */
+static bool take(struct tile *t, const struct beat *b) {
   struct handler *h = &t->handler;
   struct sim *s = t->sim;
   char name[32];
@@ -57,4 +58,16 @@ bool packet_take(struct tile *t, const struct beat *b) {
     return sim_fail(s, "%s: a control packet ends %u words early",
                     tile_name(t, name), h->words_left);
   return !s->failed;
+}
+
+/* What the streams have brought in this cycle, or could not be taken before. */
+void packets_step(struct sim *s) {
+  for (int i = 0; s->full_handlers && i < s->columns * s->rows; i++) {
+    struct handler *h = &s->tile[i].handler;
+    if (!h->full || !take(&s->tile[i], &h->in))
+      continue;
+    h->full = false;
+    s->full_handlers--;
+    s->progress = true;
+  }
 }

@@ -71,14 +71,6 @@ void streams_create(struct tile *t) {
   create_fifo(s, &t->core_in, MASTER_LOCAL_DEPTH);
 }
 
-void port_list(struct sim *s, struct slave *p) {
-  p->fifo.full = UINT32_MAX;
-  if (p->listed)
-    return;
-  p->listed = true;
-  s->port[s->port_count++] = p;
-}
-
 /* ---- where a master leads ---- */
 
 static struct sink to_port(struct tile *t, enum port kind, int channel,
@@ -327,12 +319,13 @@ static void take_token(struct sim *s, const struct beat *b) {
 
 /* ---- one cycle ---- */
 
-static bool sink_ready(const struct sink *k) {
+static bool sink_ready(const struct slave *p, const struct sink *k) {
   switch (k->kind) {
   case SINK_FIFO:
     return fifo_has_room(k->fifo, 1);
-  case SINK_TOKEN:
   case SINK_CONTROL:
+    return !p->tile->handler.full;
+  case SINK_TOKEN:
     return true;
   case SINK_NONE:
     break;
@@ -373,13 +366,12 @@ static void step_circuit(struct sim *s, struct slave *p) {
   pop(s, p);
 }
 
-/* Gives the beat to the tile's control packet handler, if that is one of its
- * sinks; a packet's own header is not for it.  false: not now. */
-static bool control_takes(struct slave *p, const struct beat *b) {
-  for (int i = 0; i < p->sink_count; i++)
-    if (p->sink[i].kind == SINK_CONTROL && !p->at_header)
-      return packet_take(p->tile, b);
-  return true;
+/* Leaves a beat to the tile's control packet handler (packet.c); a packet's own
+ * header is not for it. */
+static void hand_over(struct sim *s, struct tile *t, struct beat b) {
+  t->handler.in = b;
+  t->handler.full = true;
+  s->full_handlers++;
 }
 
 /* Packets, tokens, and whatever leads nowhere. */
@@ -392,10 +384,8 @@ static void step_any(struct sim *s, struct slave *p) {
   if (!p->sink_count)
     return;
   for (int i = 0; i < p->sink_count; i++)
-    if (!sink_ready(&p->sink[i]))
+    if (!sink_ready(p, &p->sink[i]))
       return;
-  if (!control_takes(p, &b))
-    return;
   for (int i = 0; i < p->sink_count; i++) {
     const struct sink *k = &p->sink[i];
     if (p->at_header && k->drop_header)
@@ -404,6 +394,8 @@ static void step_any(struct sim *s, struct slave *p) {
       take_token(s, &b);
     else if (k->kind == SINK_FIFO)
       push(s, k, b);
+    else if (k->kind == SINK_CONTROL && !p->at_header)
+      hand_over(s, p->tile, b);
   }
   p->at_header = false;
   pop(s, p);

@@ -199,6 +199,8 @@ struct cascade {
 
 /* Of control packets: what the last header left to do. */
 struct handler {
+  struct beat in; /* what the streams brought, if full */
+  bool full;
   uint32_t offset, words_left;
 };
 
@@ -282,6 +284,8 @@ struct sim {
   bool running;         /* a transaction: what is written takes banks */
   bool neighbours_used; /* a core accessed a memory that is not its own */
   int bus_tiles;        /* that have bus_words */
+  int full_handlers;
+  struct core_surroundings around; /* of cores; memories are each one's own */
   /* Tests: told of every access that a bank serves; may be NULL. */
   void (*served)(void *context, const struct tile *, unsigned bank,
                  enum bank_user);
@@ -326,9 +330,29 @@ static inline void sim_busy(struct sim *s) {
   s->progress = true;
   sim_mark_busy(s);
 }
+/* trace.c */
 /* The first failure wins; returns false. */
 bool sim_fail(struct sim *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void trace_event(struct sim *, const struct tile *, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+const char *tile_name(const struct tile *, char buffer[32]);
+const char *channel_name(const struct channel *, char buffer[48]);
+/* "north0" */
+const char *slave_name(const struct tile *, int index, char buffer[16]);
+const char *master_name(const struct tile *, int index, char buffer[16]);
+
+/* lists.c */
+struct channel *channel_of(struct tile *, bool mm2s, int index);
+/* Puts a channel on the list of those that are stepped. */
+void channel_wake(struct channel *);
+/* Wakes those that wait for a lock of the tile. */
+void locks_changed(struct tile *);
+/* Puts a port on the list of those that hold beats. */
+void port_list(struct sim *, struct slave *);
+/* Calls visit for every channel that has a task. */
+void channels_visit(const struct sim *, void (*visit)(struct channel *, void *),
+                    void *context);
 
 /* array.c: an array in reset, configured and run by command lists. */
 struct sim *sim_create(const struct sim_options *, int columns, struct diag *);
@@ -393,10 +417,13 @@ struct tile *lock_of_dma(struct channel *, int id, int *own);
  * nobody knows. */
 bool lock_guards(struct tile *, int lock, bool acquire, uint32_t offset);
 
-/* cores.c */
+/* core_control.c */
 struct core *core_of(struct tile *);
 void core_control_write(struct tile *, uint32_t value);
 uint32_t core_status_read(const struct tile *);
+
+/* cores.c */
+extern const struct core_surroundings cores_around;
 void cores_step(struct sim *);
 
 /* descriptor.c */
@@ -410,44 +437,28 @@ int descriptor_run(const struct tile *, int bd, uint32_t *first,
                    uint32_t *count);
 
 /* dma.c */
-/* Puts a channel on the list of those that are stepped. */
-void channel_wake(struct channel *);
-void locks_changed(struct tile *);
 void channel_push(struct channel *, uint32_t task);
 void channel_control_write(struct channel *, uint32_t value);
 uint32_t channel_status(const struct channel *);
 /* Whether a task that waits or runs begins with this descriptor or is at it. */
 bool channel_uses(const struct channel *, int bd);
 void channels_step(struct sim *);
-struct channel *channel_of(struct tile *, bool mm2s, int index);
 
 /* stream.c */
 void streams_create(struct tile *);
 void streams_rebuild(struct sim *);
 void streams_step(struct sim *);
-void port_list(struct sim *, struct slave *);
 void stream_token(struct channel *);
 
 /* packet.c */
-/* A word for the tile's control packet handler; false: not now, or failed. */
-bool packet_take(struct tile *, const struct beat *);
+void packets_step(struct sim *);
 
 /* control.c */
 void control_start(struct sim *, const struct command_list *);
 bool control_done(const struct sim *);
 void control_step(struct sim *);
 
-/* trace.c */
-void trace_event(struct sim *, const struct tile *, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-const char *tile_name(const struct tile *, char buffer[32]);
-const char *channel_name(const struct channel *, char buffer[48]);
-/* "north0" */
-const char *slave_name(const struct tile *, int index, char buffer[16]);
-const char *master_name(const struct tile *, int index, char buffer[16]);
-/* Calls visit for every channel that has a task. */
-void channels_visit(const struct sim *, void (*visit)(struct channel *, void *),
-                    void *context);
+/* waits.c */
 /* One clause per waiting part: "core (1,3) waits for ...". */
 void waits_print(const struct sim *, struct text *, size_t limit);
 
