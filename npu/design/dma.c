@@ -65,7 +65,7 @@ static int lock_of(const struct ring *r, int buffer, int side) {
 
 /* Buffers of `bytes`, of which the descriptors move the first r->bytes. */
 static void add_ring(struct builder *m, const struct ring *r, uint32_t bytes) {
-  assert(r->depth >= 2 && r->bytes > 0 && r->bytes <= bytes);
+  assert(r->depth >= 1 && r->bytes > 0 && r->bytes <= bytes);
   for (int i = 0; i < r->depth; i++)
     *add_buffer(m) = (struct design_buffer){
         arena_printf(m->arena, "%s%d", r->name, i), r->column, r->row,
