@@ -53,6 +53,7 @@ static struct value times(struct chain *x, struct value a, struct value b) {
       !__builtin_mul_overflow(a.constant, b.constant, &constant))
     return value_of(constant);
   int symbol = x->m->nest->symbol_count + x->product_count;
+  assert(x->product_count < x->m->nest->loop_count);
   x->product[x->product_count] = (struct contraction_product){{a, b}};
   x->symbol[symbol] = arena_printf(x->m->arena, "stride%d", x->product_count++);
   return (struct value){0, symbol};

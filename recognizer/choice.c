@@ -58,6 +58,7 @@ static bool is_true(const struct term *t) {
 }
 
 static const struct term *opposite(struct arena *a, const struct term *limit) {
+  assert(limit->op == TERM_LIMIT);
   struct term *t = arena_copy(a, limit, 1, 1, sizeof *limit);
   t->limit.below = !t->limit.below;
   return t;
@@ -155,6 +156,7 @@ static const struct term *made_within(const struct choice *c,
 /* t where the limit holds, else zero; NULL: no element in t can say so. */
 static const struct term *
 within(const struct choice *c, const struct term *limit, const struct term *t) {
+  assert(limit->op == TERM_LIMIT);
   const struct term *x;
   switch (t->op) {
   case TERM_BAD:

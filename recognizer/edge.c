@@ -33,6 +33,7 @@ struct iteration {
  * it holds there.  It is the opposite everywhere else. */
 static enum edge edge_of(const struct iteration *i, const struct term *t,
                          bool *holds) {
+  assert(t->op == TERM_LIMIT);
   const struct affine_guard *l = &t->limit;
   struct value step =
       t->moves == loop_bit(i->loop) ? l->step[i->loop] : value_of(0);
@@ -272,6 +273,7 @@ static bool stands_alone(const struct nest *n, int loop) {
 
 const struct term *edge_summary(const struct match *m, const struct round *r,
                                 int v, struct edges *edges) {
+  assert(r->mark[v] && r->carry[v] && r->after[v]->open);
   struct edges met = *edges;
   const struct behind b = {m, r, &met};
   const struct term *open = r->after[v]->open;

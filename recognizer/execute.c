@@ -243,6 +243,7 @@ static const struct term *same_as_other(const struct machine *x,
 
 static const struct term *summary(struct machine *x, const struct round *r,
                                   int v) {
+  assert(r->mark[v] && r->carry[v] && r->after[v]);
   const struct term *before = r->before[v], *after = r->after[v];
   if (after == r->carry[v])
     return before;
@@ -291,6 +292,7 @@ static void run_other_loop(struct machine *x, int loop, int first, int end) {
 
 /* The loop directly in `loop` that a statement further inside stands in. */
 static int child_around(const struct nest *n, int loop, int inner) {
+  assert(inner != loop && (loop < 0 || nest_inside(n, inner, loop)));
   while (n->loop[inner].parent != loop)
     inner = n->loop[inner].parent;
   return inner;

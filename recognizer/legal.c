@@ -3,6 +3,8 @@
  * by one iteration only, is the work worth it. */
 #include "recognizer_parts.h"
 
+#include <assert.h>
+
 /* ---- types ---- */
 
 /* Integers that the multiply unit has: the wider one comes first. */
@@ -275,6 +277,7 @@ bool legal_out(struct arena *a, struct contraction *c, struct verdict *v) {
     small = x->stride_bytes[OUT];
     steps = x->extent;
   }
+  assert(c->guard_count <= c->axis_count * c->axis_count);
   return true;
 }
 
@@ -292,9 +295,9 @@ static bool times_extents(const struct contraction *c, int tensor, int64_t *n) {
 }
 
 /* A launch costs 45 us at least; a core multiplies this often in a tenth of
- * that, whatever the loop.  Less work than this, known when compiling, keeps its
- * code where nothing is said about it: 16 x 16 x 16 is the smallest cube that
- * is replaced. */
+ * that, whatever the loop.  Less work than this, known when compiling, keeps
+ * its code where nothing is said about it: 16 x 16 x 16 is the smallest cube
+ * that is replaced. */
 enum { LAUNCH_MACS = 1 << 12 };
 
 /* The work below which no device is worth a call.  A simulated or host device

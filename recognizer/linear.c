@@ -105,6 +105,7 @@ const struct term *element_of(const struct term *t) {
 
 static bool add_product(const struct match *m, struct linear *l,
                         const struct term_product *p) {
+  assert(p->count >= 1 && p->count <= FACTORS_MAX);
   if (l->count == PRODUCTS_MAX)
     return false;
   if ((l->count & (l->count - 1)) == 0) /* 0, 1, 2, 4, ..: full */
@@ -308,6 +309,7 @@ static int find_carry(const struct linear *l, const struct term *carry) {
 const struct term *sum_over(const struct match *m, const struct term *before,
                             const struct term *carry,
                             const struct term *after) {
+  assert(carry->op == TERM_CARRY);
   struct arena *a = m->arena;
   struct linear l;
   int old;

@@ -23,6 +23,7 @@
 /* One that moves nothing yet. */
 static struct contraction_axis *add_axis(struct axes *x, const char *name,
                                          struct value extent, struct loc at) {
+  assert(x->c->axis_count < LOOPS_MAX + 2 * ROLLS_MAX);
   x->leader[x->c->axis_count] = -1;
   struct contraction_axis *axis = &x->c->axis[x->c->axis_count++];
   *axis = (struct contraction_axis){.name = name, .extent = extent, .at = at};
@@ -54,6 +55,7 @@ static void add_loop_axis(struct axes *x, int leader, int loop) {
 static void add_roll_axes(struct axes *x) {
   const struct content *c = x->content;
   struct arena *a = x->match->arena;
+  assert(x->rolls <= ROLLS_MAX && c->sum.roll_count <= ROLLS_MAX);
   for (int r = 0; r < x->rolls; r++) {
     const struct roll *roll = &x->roll[r];
     struct contraction_axis *axis = add_axis(x, arena_printf(a, "u%d", r),

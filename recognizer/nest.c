@@ -3,7 +3,10 @@
  * a nest that breaks one is a mistake of its reader. */
 #include "recognizer_parts.h"
 
+#include <assert.h>
+
 enum calc_op nest_calc_op(enum nest_op op) {
+  assert(op >= NEST_NUMBER);
   return (enum calc_op)(op - NEST_NUMBER + CALC_NUMBER);
 }
 
@@ -15,6 +18,7 @@ int nest_path(const struct nest *n, int loop, int *path) {
   int count = 0;
   for (int l = loop; l >= 0; l = n->loop[l].parent)
     count++;
+  assert(count <= LOOPS_MAX);
   for (int l = loop, i = count; l >= 0; l = n->loop[l].parent)
     path[--i] = l;
   return count;

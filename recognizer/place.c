@@ -158,6 +158,9 @@ bool find_places(const struct match *m, struct places *p) {
   for (int i = 0; i < n->statement_count; i++)
     if (n->statement[i].is_store && !agree(m, p, &n->statement[i]))
       return false;
+  assert(p->count > 0);
+  assert(!(p->leaders & ~p->moving) && !(p->leaders & p->cutters));
+  assert(!(p->cutters & ~p->moving));
   return true;
 }
 

@@ -46,6 +46,7 @@ struct run {
 
 static int find_runs(struct arena *a, int64_t *const *point, int count,
                      int coordinates, struct run *run) {
+  assert(count > 0 && coordinates > 0);
   if (count == 1)
     return 0;
   int64_t *step = arena_array(a, (size_t)coordinates, sizeof *step);
@@ -351,6 +352,7 @@ static bool share_loops(const struct match *m, struct sum *sum, int *count) {
 
 bool roll_sums(const struct match *m, const struct sum *part, int count,
                struct sum *merged) {
+  assert(count > 0 && count <= PRODUCTS_MAX);
   struct sum *sum = arena_array(m->arena, POINTS_MAX, sizeof *sum);
   memcpy(sum, part, (size_t)count * sizeof *sum);
   for (int i = 0; i < count; i++)

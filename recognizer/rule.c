@@ -1,6 +1,8 @@
 /* rule.c -- names of reasons, and the verdict that carries one. */
 #include "recognizer.h"
 
+#include <assert.h>
+
 static const struct {
   const char *name, *advice;
 } row[] = {
@@ -9,11 +11,19 @@ static const struct {
 #undef RULE
 };
 
-const char *rule_name(enum rule r) { return row[r].name; }
-const char *rule_advice(enum rule r) { return row[r].advice; }
+const char *rule_name(enum rule r) {
+  assert(r < RULE_COUNT);
+  return row[r].name;
+}
+
+const char *rule_advice(enum rule r) {
+  assert(r < RULE_COUNT);
+  return row[r].advice;
+}
 
 bool verdict_decline(struct verdict *v, enum rule rule, struct loc at,
                      const char *format, ...) {
+  assert(rule > RULE_TAKEN && rule < RULE_COUNT);
   if (v->diag.kind != DIAG_NONE)
     return false;
   char text[sizeof v->diag.text];

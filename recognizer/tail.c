@@ -170,6 +170,7 @@ static bool take_operand(struct builder *b, const struct term *t,
   for (const struct term *limit; (limit = limit_of(limits));
        limits = input_of(b->m, limits->arg[1], s->type))
     element = term_within(b->m->arena, element, limit);
+  assert(element->op == TERM_LOAD && s->in_count < SUM_FACTORS);
   s->map[s->in_count] = map;
   s->in[s->in_count++] = element;
   return true;
@@ -181,6 +182,7 @@ static bool has_map(const struct sum *s) {
 
 static bool take_sum(struct builder *b, const struct term *t,
                      struct scaled *s) {
+  assert(t->op == TERM_SUM && t->loops);
   uint64_t cutters;
   if (!find_cutters(b, t, &cutters))
     return false;

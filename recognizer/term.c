@@ -9,6 +9,7 @@
 enum { TERM_SIZE_MAX = 4000 };
 
 enum calc_op term_calc_op(enum term_op op) {
+  assert(op >= TERM_NUMBER);
   return (enum calc_op)(op - TERM_NUMBER + CALC_NUMBER);
 }
 
@@ -52,6 +53,7 @@ const struct term *term_limit(struct arena *a, const struct nest *n,
 
 const struct term *term_within(struct arena *a, const struct term *load,
                                const struct term *limit) {
+  assert(load->op == TERM_LOAD && limit->op == TERM_LIMIT);
   for (int i = 0; i < load->arg_count; i++)
     if (term_equal(load->arg[i], limit))
       return load;
@@ -74,6 +76,7 @@ const struct term *term_outside(struct arena *a, int outside, enum dtype type,
 
 const struct term *term_carry(struct arena *a, int variable, int loop,
                               enum dtype type, struct loc at) {
+  assert(variable >= 0);
   struct term *t = leaf(a, TERM_CARRY, type, at);
   t->variable = variable;
   t->loop = loop;
@@ -91,6 +94,7 @@ const struct term *term_number(struct arena *a, enum dtype type, double number,
 
 const struct term *term_bad(struct arena *a, enum rule rule, struct loc at,
                             const char *what) {
+  assert(rule > RULE_TAKEN && what);
   struct term *t = leaf(a, TERM_BAD, DTYPE_I32, at);
   t->rule = rule;
   t->what = what;
@@ -101,6 +105,8 @@ const struct term *term_bad(struct arena *a, enum rule rule, struct loc at,
 const struct term *term_make(struct arena *a, enum term_op op, enum dtype type,
                              bool reassoc, struct loc at, int count,
                              const struct term *const arg[]) {
+  assert(op > TERM_BAD || op == TERM_SUM);
+  assert(op == TERM_SUM ? count > 0 : count <= CALC_OPERANDS);
   struct term *t = leaf(a, op, type, at);
   t->reassoc = reassoc;
   t->arg_count = count;
@@ -122,6 +128,7 @@ const struct term *term_make(struct arena *a, enum term_op op, enum dtype type,
 const struct term *term_open(struct arena *a, struct loc at, const char *what,
                              const struct term *condition, const struct term *x,
                              const struct term *y) {
+  assert(what && term_has_limit(condition));
   const struct term *arg[] = {condition, x, y};
   struct term *t = (struct term *)term_make(a, TERM_SELECT, x->type, false, at,
                                             CALC_OPERANDS, arg);
@@ -142,6 +149,7 @@ const struct term *term_two(struct arena *a, enum term_op op, bool reassoc,
 const struct term *term_sum(struct arena *a, uint64_t loops, enum dtype type,
                             bool reassoc, struct loc at, int count,
                             const struct term *const factor[]) {
+  assert(loops);
   const struct term *made =
       term_make(a, TERM_SUM, type, reassoc, at, count, factor);
   if (made->op == TERM_BAD)

@@ -9,6 +9,8 @@
 
 #include "recognizer.h"
 
+#include <assert.h>
+
 enum term_op {
   TERM_OLD,     /* what place `place` of the result held before the nest */
   TERM_LOAD,    /* an element of another tensor; args are LIMITs: where one does
@@ -50,7 +52,10 @@ struct term {
   const struct term *bad;  /* its first BAD, if any */
 };
 
-static inline uint64_t loop_bit(int loop) { return UINT64_C(1) << loop; }
+static inline uint64_t loop_bit(int loop) {
+  assert(loop >= 0 && loop < 64);
+  return UINT64_C(1) << loop;
+}
 
 enum calc_op term_calc_op(enum term_op);
 

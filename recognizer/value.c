@@ -3,6 +3,8 @@
  * could wrap. */
 #include "recognizer_parts.h"
 
+#include <assert.h>
+
 struct value value_of(int64_t constant) {
   return (struct value){.constant = constant, .symbol = -1};
 }
@@ -20,6 +22,7 @@ bool access_moves(const struct nest_access *a, int loop) {
 }
 
 enum dtype signed_type(int bytes) {
+  assert(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
   return bytes == 1   ? DTYPE_I8
          : bytes == 2 ? DTYPE_I16
          : bytes == 4 ? DTYPE_I32
