@@ -5,24 +5,11 @@
  * used.  A file without section headers is read by its loadable segments. */
 #include "elf_read.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  MACHINE_AIE = 264,
-  HEADER_BYTES = 52,
-  SEGMENT_BYTES = 32,
-  SECTION_BYTES = 40,
-  SYMBOL_BYTES = 16,
-  RELA_BYTES = 12,
-  TYPE_SYMTAB = 2,
-  TYPE_RELA = 4,
-  TYPE_NOBITS = 8,
-  FLAG_WRITE = 1,
-  FLAG_ALLOC = 2,
-  FLAG_EXEC = 4,
-  MAX_COUNT = 1 << 16
-};
+enum { MAX_COUNT = 1 << 16 };
 
 struct reader {
   struct arena *arena;
@@ -38,6 +25,10 @@ static uint32_t word(const uint8_t *p, int bytes) {
     v = v << 8 | p[i];
   return v;
 }
+
+/* A little-endian field of a structure of <elf.h>, wherever that lies. */
+#define field(at, type, name)                                                  \
+  word((at) + offsetof(type, name), (int)sizeof(((type *)0)->name))
 
 static bool within(const struct reader *r, uint32_t offset, uint64_t size) {
   return offset <= r->length && size <= r->length - offset;
@@ -67,12 +58,13 @@ static const uint8_t *header(const struct reader *r, uint32_t table, int size,
 }
 
 static bool read_sections(struct reader *r) {
-  uint32_t table = word(r->bytes + 32, 4);
-  int size = (int)word(r->bytes + 46, 2), count = (int)word(r->bytes + 48, 2);
-  int names = (int)word(r->bytes + 50, 2);
+  uint32_t table = field(r->bytes, Elf32_Ehdr, e_shoff);
+  int size = (int)field(r->bytes, Elf32_Ehdr, e_shentsize),
+      count = (int)field(r->bytes, Elf32_Ehdr, e_shnum);
+  int names = (int)field(r->bytes, Elf32_Ehdr, e_shstrndx);
   if (count == 0)
     return true;
-  if (size < SECTION_BYTES ||
+  if (size < (int)sizeof(Elf32_Shdr) ||
       !within(r, table, (uint64_t)size * (unsigned)count))
     return broken(r, "section headers", table);
   struct elf_file *f = r->file;
@@ -81,28 +73,30 @@ static bool read_sections(struct reader *r) {
   for (int i = 0; i < count; i++) {
     const uint8_t *h = header(r, table, size, i);
     struct elf_file_section *s = &f->section[i];
-    uint32_t offset = word(h + 16, 4);
-    s->type = word(h + 4, 4);
-    s->flags = word(h + 8, 4);
-    s->address = word(h + 12, 4);
-    s->size = word(h + 20, 4);
-    if (s->type == TYPE_NOBITS || s->type == 0)
+    uint32_t offset = field(h, Elf32_Shdr, sh_offset);
+    s->type = field(h, Elf32_Shdr, sh_type);
+    s->flags = field(h, Elf32_Shdr, sh_flags);
+    s->address = field(h, Elf32_Shdr, sh_addr);
+    s->size = field(h, Elf32_Shdr, sh_size);
+    if (s->type == SHT_NOBITS || s->type == SHT_NULL)
       continue;
     if (!within(r, offset, s->size))
       return broken(r, "a section", offset);
     s->bytes = r->bytes + offset;
   }
   for (int i = 0; i < count; i++)
-    f->section[i].name = string_at(r, names < count ? &f->section[names] : NULL,
-                                   word(header(r, table, size, i), 4));
+    f->section[i].name =
+        string_at(r, names < count ? &f->section[names] : NULL,
+                  field(header(r, table, size, i), Elf32_Shdr, sh_name));
   return true;
 }
 
 /* Segments of a file without sections. */
 static bool read_segments(struct reader *r) {
-  uint32_t table = word(r->bytes + 28, 4);
-  int size = (int)word(r->bytes + 42, 2), count = (int)word(r->bytes + 44, 2);
-  if (size < SEGMENT_BYTES ||
+  uint32_t table = field(r->bytes, Elf32_Ehdr, e_phoff);
+  int size = (int)field(r->bytes, Elf32_Ehdr, e_phentsize),
+      count = (int)field(r->bytes, Elf32_Ehdr, e_phnum);
+  if (size < (int)sizeof(Elf32_Phdr) ||
       !within(r, table, (uint64_t)size * (unsigned)count))
     return broken(r, "program headers", table);
   struct elf_file *f = r->file;
@@ -111,17 +105,18 @@ static bool read_segments(struct reader *r) {
   f->section[0].name = "";
   for (int i = 0; i < count; i++) {
     const uint8_t *h = header(r, table, size, i);
-    if (word(h, 4) != 1)
+    if (field(h, Elf32_Phdr, p_type) != PT_LOAD)
       continue;
-    uint32_t offset = word(h + 4, 4), bytes = word(h + 16, 4);
+    uint32_t offset = field(h, Elf32_Phdr, p_offset),
+             bytes = field(h, Elf32_Phdr, p_filesz);
     if (!within(r, offset, bytes))
       return broken(r, "a segment", offset);
-    bool code = word(h + 24, 4) & 1;
+    bool code = field(h, Elf32_Phdr, p_flags) & PF_X;
     f->section[f->section_count++] = (struct elf_file_section){
         .name = code ? ".text" : ".data",
-        .type = 1,
-        .flags = FLAG_ALLOC | (code ? FLAG_EXEC : FLAG_WRITE),
-        .address = word(h + 12, 4),
+        .type = SHT_PROGBITS,
+        .flags = SHF_ALLOC | (code ? SHF_EXECINSTR : SHF_WRITE),
+        .address = field(h, Elf32_Phdr, p_paddr),
         .size = bytes,
         .bytes = r->bytes + offset};
   }
@@ -162,9 +157,9 @@ static bool read_symbols(struct reader *r, uint32_t *link_of) {
   struct elf_file *f = r->file;
   for (int i = 0; i < f->section_count; i++) {
     const struct elf_file_section *s = &f->section[i];
-    if (s->type != TYPE_SYMTAB || f->symbol)
+    if (s->type != SHT_SYMTAB || f->symbol)
       continue;
-    int count = (int)(s->size / SYMBOL_BYTES);
+    int count = (int)(s->size / sizeof(Elf32_Sym));
     if (count > MAX_COUNT)
       return diag_error(r->diag, loc_none(), "ELF: %d symbols", count);
     f->symbol = arena_array(r->arena, (size_t)count + 1, sizeof *f->symbol);
@@ -173,14 +168,15 @@ static bool read_symbols(struct reader *r, uint32_t *link_of) {
         link_of[i] < (uint32_t)f->section_count ? &f->section[link_of[i]]
                                                 : NULL;
     for (int k = 0; k < count; k++) {
-      const uint8_t *e = s->bytes + (size_t)k * SYMBOL_BYTES;
-      int section = (int)word(e + 14, 2);
+      const uint8_t *e = s->bytes + (size_t)k * sizeof(Elf32_Sym);
+      int section = (int)field(e, Elf32_Sym, st_shndx);
       f->symbol[k] = (struct elf_file_symbol){
-          .name = readable_name(r, string_at(r, names, word(e, 4)), k),
-          .value = word(e + 4, 4),
+          .name = readable_name(
+              r, string_at(r, names, field(e, Elf32_Sym, st_name)), k),
+          .value = field(e, Elf32_Sym, st_value),
           .section = section < f->section_count ? section : 0,
-          .global = e[12] >> 4 != 0,
-          .function = (e[12] & 15) == 2};
+          .global = ELF32_ST_BIND(field(e, Elf32_Sym, st_info)) != STB_LOCAL,
+          .function = ELF32_ST_TYPE(field(e, Elf32_Sym, st_info)) == STT_FUNC};
     }
     separate_names(r);
   }
@@ -191,26 +187,28 @@ static bool read_relocations(struct reader *r, const uint32_t *info_of) {
   struct elf_file *f = r->file;
   int total = 0;
   for (int i = 0; i < f->section_count; i++)
-    if (f->section[i].type == TYPE_RELA && f->section[i].bytes)
-      total += (int)(f->section[i].size / RELA_BYTES);
+    if (f->section[i].type == SHT_RELA && f->section[i].bytes)
+      total += (int)(f->section[i].size / sizeof(Elf32_Rela));
   if (total > MAX_COUNT)
     return diag_error(r->diag, loc_none(), "ELF: %d relocations", total);
   f->relocation =
       arena_array(r->arena, (size_t)total + 1, sizeof *f->relocation);
   for (int i = 0; i < f->section_count; i++) {
     const struct elf_file_section *s = &f->section[i];
-    if (s->type != TYPE_RELA || !s->bytes)
+    if (s->type != SHT_RELA || !s->bytes)
       continue;
-    for (uint32_t k = 0; k + RELA_BYTES <= s->size; k += RELA_BYTES) {
+    for (uint32_t k = 0; k + sizeof(Elf32_Rela) <= s->size;
+         k += sizeof(Elf32_Rela)) {
       const uint8_t *e = s->bytes + k;
-      uint32_t symbol = word(e + 4, 4) >> 8;
+      uint32_t symbol = ELF32_R_SYM(field(e, Elf32_Rela, r_info));
       if (symbol >= (uint32_t)f->symbol_count)
         return diag_error(r->diag, loc_none(),
                           "ELF: relocation of symbol %u of %d", symbol,
                           f->symbol_count);
-      f->relocation[f->relocation_count++] =
-          (struct elf_file_relocation){(int)info_of[i], word(e, 4), (int)e[4],
-                                       (int)symbol, (int32_t)word(e + 8, 4)};
+      f->relocation[f->relocation_count++] = (struct elf_file_relocation){
+          (int)info_of[i], field(e, Elf32_Rela, r_offset),
+          (int)ELF32_R_TYPE(field(e, Elf32_Rela, r_info)), (int)symbol,
+          (int32_t)field(e, Elf32_Rela, r_addend)};
     }
   }
   return true;
@@ -218,24 +216,25 @@ static bool read_relocations(struct reader *r, const uint32_t *info_of) {
 
 bool elf_read(struct arena *a, const uint8_t *bytes, size_t length,
               struct elf_file *f, struct diag *d) {
-  static const uint8_t magic[6] = {0x7f, 'E', 'L', 'F', 1, 1};
+  static const uint8_t magic[] = {ELFMAG0, ELFMAG1,    ELFMAG2,
+                                  ELFMAG3, ELFCLASS32, ELFDATA2LSB};
   struct reader r = {a, bytes, length, f, d};
   *f = (struct elf_file){.type = 0};
-  if (length < HEADER_BYTES || memcmp(bytes, magic, sizeof magic) != 0)
+  if (length < sizeof(Elf32_Ehdr) || memcmp(bytes, magic, sizeof magic) != 0)
     return diag_error(d, loc_none(), "not a little-endian ELF32 file");
-  if (word(bytes + 18, 2) != MACHINE_AIE)
+  if (field(bytes, Elf32_Ehdr, e_machine) != ELF_MACHINE_AIE)
     return diag_error(d, loc_none(), "ELF for machine %u; AIE is %d",
-                      word(bytes + 18, 2), MACHINE_AIE);
-  f->type = (int)word(bytes + 16, 2);
+                      field(bytes, Elf32_Ehdr, e_machine), ELF_MACHINE_AIE);
+  f->type = (int)field(bytes, Elf32_Ehdr, e_type);
   if (!read_sections(&r) || (f->section_count == 0 && !read_segments(&r)))
     return false;
   uint32_t *link = arena_array(a, (size_t)f->section_count + 1, sizeof *link);
   uint32_t *info = arena_array(a, (size_t)f->section_count + 1, sizeof *info);
-  uint32_t table = word(bytes + 32, 4);
-  int size = (int)word(bytes + 46, 2);
-  for (int i = 0; i < (int)word(bytes + 48, 2); i++) {
-    link[i] = word(header(&r, table, size, i) + 24, 4);
-    info[i] = word(header(&r, table, size, i) + 28, 4);
+  uint32_t table = field(bytes, Elf32_Ehdr, e_shoff);
+  int size = (int)field(bytes, Elf32_Ehdr, e_shentsize);
+  for (int i = 0; i < (int)field(bytes, Elf32_Ehdr, e_shnum); i++) {
+    link[i] = field(header(&r, table, size, i), Elf32_Shdr, sh_link);
+    info[i] = field(header(&r, table, size, i), Elf32_Shdr, sh_info);
   }
   return read_symbols(&r, link) && read_relocations(&r, info);
 }
@@ -253,7 +252,7 @@ static struct asm_symbol *symbols_of(struct arena *a, const struct elf_file *f,
       out[(*count)++] = (struct asm_symbol){
           f->symbol[i].name,
           (int64_t)f->symbol[i].value +
-              (f->type == 1 ? f->section[section].address : 0)};
+              (f->type == ET_REL ? f->section[section].address : 0)};
   return out;
 }
 
@@ -347,14 +346,14 @@ bool asm_disassemble_elf(const uint8_t *elf, size_t length, struct text *out,
   text_puts(out, good ? "  .autoalign 0\n" : "");
   for (int i = 1; good && i < f.section_count; i++) {
     const struct elf_file_section *s = &f.section[i];
-    if (!(s->flags & FLAG_ALLOC) || s->size == 0)
+    if (!(s->flags & SHF_ALLOC) || s->size == 0)
       continue;
     text_printf(out, "  .section %s,\"a%s%s\",@%s // at 0x%x\n",
                 readable_name(&(struct reader){.arena = a}, s->name, i),
-                s->flags & FLAG_WRITE ? "w" : "",
-                s->flags & FLAG_EXEC ? "x" : "",
+                s->flags & SHF_WRITE ? "w" : "",
+                s->flags & SHF_EXECINSTR ? "x" : "",
                 s->bytes ? "progbits" : "nobits", s->address);
-    if (s->flags & FLAG_EXEC && s->bytes)
+    if (s->flags & SHF_EXECINSTR && s->bytes)
       print_code(a, &f, i, out);
     else
       print_data(a, &f, i, out);

@@ -5,6 +5,7 @@
 #include "arith.h"
 #include "asm.h"
 #include "bench.h"
+#include "elf_file.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -118,57 +119,31 @@ static const char return_name[] = "nputeir.returned";
 static const char return_text[] = "  .globl nputeir.returned\n"
                                   "nputeir.returned:\n  done\n";
 
-static uint32_t get32(const uint8_t *p) {
-  return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-         (uint32_t)p[3] << 24;
-}
-static uint32_t get16(const uint8_t *p) { return p[0] | (uint32_t)p[1] << 8; }
-
-/* The linked ELF is our own; its sections and symbols are in asm's form. */
-struct elf {
-  const uint8_t *data;
-  size_t length;
-};
-
-static const uint8_t *elf_section(const struct elf *e, uint32_t index) {
-  return e->data + get32(e->data + 32) + 40 * index;
-}
-
 /* Copies what has an address into the board's memories. */
-static bool elf_place(struct tool *t, struct job *j, const struct elf *e) {
-  enum { ALLOC = 2, NOBITS = 8 };
-  for (uint32_t i = 0; i < get16(e->data + 48); i++) {
-    const uint8_t *s = elf_section(e, i);
-    uint32_t address = get32(s + 12), size = get32(s + 20);
-    if (!(get32(s + 8) & ALLOC) || !size || get32(s + 4) == NOBITS)
+static bool elf_place(struct tool *t, struct job *j, const struct elf_file *e) {
+  for (int i = 0; i < e->section_count; i++) {
+    const struct elf_file_section *s = &e->section[i];
+    if (!(s->flags & SHF_ALLOC) || !s->size || !s->bytes)
       continue;
-    uint8_t *to = board_bytes(j->board, address, size);
-    if (address < PROGRAM_BYTES && size <= PROGRAM_BYTES - address)
-      to = j->board->program + address;
+    uint8_t *to = board_bytes(j->board, s->address, s->size);
+    if (s->address < PROGRAM_BYTES && s->size <= PROGRAM_BYTES - s->address)
+      to = j->board->program + s->address;
     if (!to)
       return diag_error(&t->diag, loc_none(),
-                        "a section of %u bytes at 0x%x fits in no memory", size,
-                        address);
-    memcpy(to, e->data + get32(s + 16), size);
+                        "a section of %u bytes at 0x%x fits in no memory",
+                        s->size, s->address);
+    memcpy(to, s->bytes, s->size);
   }
   return true;
 }
 
-static bool elf_symbol(const struct elf *e, const char *name, int64_t *value) {
-  enum { SYMTAB = 2 };
-  for (uint32_t i = 0; i < get16(e->data + 48); i++) {
-    const uint8_t *s = elf_section(e, i);
-    if (get32(s + 4) != SYMTAB)
-      continue;
-    const char *names =
-        (const char *)e->data + get32(elf_section(e, get32(s + 24)) + 16);
-    const uint8_t *at = e->data + get32(s + 16);
-    for (uint32_t k = 0; k < get32(s + 20) / 16; k++, at += 16)
-      if (strcmp(names + get32(at), name) == 0) {
-        *value = get32(at + 4);
-        return true;
-      }
-  }
+static bool elf_symbol(const struct elf_file *e, const char *name,
+                       int64_t *value) {
+  for (int i = 0; i < e->symbol_count; i++)
+    if (strcmp(e->symbol[i].name, name) == 0) {
+      *value = e->symbol[i].value;
+      return true;
+    }
   return false;
 }
 
@@ -188,16 +163,18 @@ static struct asm_program *read_program(struct tool *t, const struct job *j) {
 }
 
 /* Links the program with the place to return to; gives its addresses. */
-static bool load_program(struct tool *t, struct job *j, struct text *elf) {
+static bool load_program(struct tool *t, struct job *j, struct text *bytes,
+                         struct elf_file *elf) {
   struct asm_program *program[2] = {
       read_program(t, j),
       asm_parse(t->arena, "return", return_text, &t->diag),
   };
   if (!program[0] || !program[1] ||
-      !asm_link(program, 2, j->symbol, j->symbol_count, elf, &t->diag))
+      !asm_link(program, 2, j->symbol, j->symbol_count, bytes, &t->diag))
     return false;
-  struct elf e = {(const uint8_t *)elf->data, elf->length};
-  return elf_place(t, j, &e);
+  return elf_read(t->arena, (const uint8_t *)bytes->data, bytes->length, elf,
+                  &t->diag) &&
+         elf_place(t, j, elf);
 }
 
 /* ---- before and after the run ---- */
@@ -206,7 +183,7 @@ static bool load_program(struct tool *t, struct job *j, struct text *elf) {
 struct run {
   struct tool *tool;
   struct job *job;
-  const struct elf *elf;
+  const struct elf_file *elf;
 };
 
 /* A number, or the name of a symbol of the program; `what` it is for, and the
@@ -386,9 +363,9 @@ static void report(const struct core *core) {
  * start until `done`. */
 static bool work(struct tool *t, struct job *j, struct text *text) {
   int64_t start = 0, stop;
-  if (!load_program(t, j, text))
+  struct elf_file e;
+  if (!load_program(t, j, text, &e))
     return false;
-  struct elf e = {(const uint8_t *)text->data, text->length};
   const struct run r = {.tool = t, .job = j, .elf = &e};
   if (j->call && !value_of(&r, "--call", j->call, 0, PROGRAM_BYTES - 1, &start))
     return false;

@@ -1,0 +1,39 @@
+/* elf_file.h -- what an ELF32 file of machine AIE holds; read from bytes that
+ * nobody has checked. */
+#ifndef NPUTEIR_ASM_ELF_FILE_H
+#define NPUTEIR_ASM_ELF_FILE_H
+
+#include "base.h"
+
+enum { ELF_MACHINE_AIE = 264 }; /* <elf.h> does not know it */
+
+struct elf_file_section {
+  const char *name;
+  uint32_t type, flags; /* SHT_, SHF_ */
+  uint32_t address, size;
+  const uint8_t *bytes; /* NULL if it has none in the file */
+};
+struct elf_file_symbol {
+  const char *name;
+  uint32_t value;
+  int section; /* 0: undefined */
+  bool global, function;
+};
+struct elf_file_relocation {
+  int section; /* that it changes */
+  uint32_t offset;
+  int type, symbol;
+  int64_t addend;
+};
+struct elf_file {
+  int type; /* ET_REL, ET_EXEC */
+  int section_count, symbol_count, relocation_count;
+  struct elf_file_section *section;
+  struct elf_file_symbol *symbol;
+  struct elf_file_relocation *relocation;
+};
+/* The file lives in the arena; its sections point into the bytes. */
+bool elf_read(struct arena *, const uint8_t *, size_t, struct elf_file *,
+              struct diag *);
+
+#endif
