@@ -1,26 +1,12 @@
 /* elf_write.c -- ELF32, little endian, machine 264 (AIE), flags 2 (AIE2). */
 #include "elf_write.h"
 
+#include "elf_file.h"
+
+#include <elf.h>
 #include <string.h>
 
-enum {
-  MACHINE_AIE = 264,
-  FLAGS_AIE2 = 2,
-  HEADER_BYTES = 52,
-  PROGRAM_HEADER_BYTES = 32,
-  SECTION_HEADER_BYTES = 40,
-  SYMBOL_BYTES = 16,
-  RELOCATION_BYTES = 12,
-  TYPE_PROGBITS = 1,
-  TYPE_SYMTAB = 2,
-  TYPE_STRTAB = 3,
-  TYPE_RELA = 4,
-  TYPE_NOBITS = 8,
-  FLAG_WRITE = 1,
-  FLAG_ALLOC = 2,
-  FLAG_EXEC = 4,
-  FLAG_INFO = 0x40,
-};
+enum { FLAGS_AIE2 = 2 }; /* e_flags */
 
 void elf_put(struct text *out, uint32_t value, int bytes) {
   for (int i = 0; i < bytes; i++)
@@ -44,7 +30,7 @@ struct elf_writer elf_open(struct arena *a, enum elf_type type) {
   struct elf_writer w = {.arena = a, .type = type};
   add(&w, "", 0)->align = 0;
   elf_put(&w.name, 0, 1);
-  for (int i = 0; i < SYMBOL_BYTES; i++)
+  for (int i = 0; i < (int)sizeof(Elf32_Sym); i++)
     elf_put(&w.symbol, 0, 1);
   w.symbol_count = w.local_count = 1;
   return w;
@@ -54,9 +40,9 @@ int elf_add_section(struct elf_writer *w, const char *name, unsigned flags,
                     uint32_t align, uint32_t address,
                     const struct text *bytes) {
   struct elf_section *s =
-      add(w, name, flags & SECTION_ZERO ? TYPE_NOBITS : TYPE_PROGBITS);
-  s->flags = FLAG_ALLOC | (flags & SECTION_EXEC ? FLAG_EXEC : 0) |
-             (flags & SECTION_WRITE ? FLAG_WRITE : 0);
+      add(w, name, flags & SECTION_ZERO ? SHT_NOBITS : SHT_PROGBITS);
+  s->flags = SHF_ALLOC | (flags & SECTION_EXEC ? SHF_EXECINSTR : 0) |
+             (flags & SECTION_WRITE ? SHF_WRITE : 0);
   s->align = align;
   s->address = address;
   s->size = (uint32_t)bytes->length;
@@ -84,35 +70,35 @@ void elf_add_relocations(struct elf_writer *w, int section,
                          const struct text *entries) {
   const char *name =
       arena_printf(w->arena, ".rela%s", w->section[section].name);
-  struct elf_section *s = add(w, name, TYPE_RELA);
-  s->flags = FLAG_INFO;
+  struct elf_section *s = add(w, name, SHT_RELA);
+  s->flags = SHF_INFO_LINK;
   s->info = (uint32_t)section;
   s->align = 4;
-  s->entry = RELOCATION_BYTES;
+  s->entry = sizeof(Elf32_Rela);
   s->size = (uint32_t)entries->length;
   text_append(&s->bytes, text_string(entries), entries->length);
 }
 
 static void add_tables(struct elf_writer *w) {
   int symtab = w->count;
-  struct elf_section *s = add(w, ".symtab", TYPE_SYMTAB);
+  struct elf_section *s = add(w, ".symtab", SHT_SYMTAB);
   s->link = (uint32_t)symtab + 1;
   s->info = (uint32_t)w->local_count;
   s->align = 4;
-  s->entry = SYMBOL_BYTES;
+  s->entry = (int)sizeof(Elf32_Sym);
   s->bytes = w->symbol;
   s->size = (uint32_t)w->symbol.length;
-  s = add(w, ".strtab", TYPE_STRTAB);
+  s = add(w, ".strtab", SHT_STRTAB);
   s->bytes = w->name;
   s->size = (uint32_t)w->name.length;
-  add(w, ".shstrtab", TYPE_STRTAB);
+  add(w, ".shstrtab", SHT_STRTAB);
   for (int i = 0; i < w->count; i++)
-    if (w->section[i].type == TYPE_RELA)
+    if (w->section[i].type == SHT_RELA)
       w->section[i].link = (uint32_t)symtab;
 }
 
 static bool loaded(const struct elf_writer *w, int i) {
-  return w->type == ELF_EXECUTABLE && w->section[i].flags & FLAG_ALLOC &&
+  return w->type == ELF_EXECUTABLE && w->section[i].flags & SHF_ALLOC &&
          w->section[i].size;
 }
 
@@ -121,16 +107,16 @@ static void put_header(const struct elf_writer *w, uint32_t segments,
   static const char ident[16] = {0x7f, 'E', 'L', 'F', 1, 1, 1};
   text_append(out, ident, sizeof ident);
   elf_put(out, (uint32_t)w->type, 2);
-  elf_put(out, MACHINE_AIE, 2);
+  elf_put(out, ELF_MACHINE_AIE, 2);
   elf_put(out, 1, 4);
   elf_put(out, 0, 4); /* entry */
-  elf_put(out, segments ? HEADER_BYTES : 0, 4);
+  elf_put(out, segments ? sizeof(Elf32_Ehdr) : 0, 4);
   elf_put(out, section_offset, 4);
   elf_put(out, FLAGS_AIE2, 4);
-  elf_put(out, HEADER_BYTES, 2);
-  elf_put(out, segments ? PROGRAM_HEADER_BYTES : 0, 2);
+  elf_put(out, sizeof(Elf32_Ehdr), 2);
+  elf_put(out, segments ? sizeof(Elf32_Phdr) : 0, 2);
   elf_put(out, segments, 2);
-  elf_put(out, SECTION_HEADER_BYTES, 2);
+  elf_put(out, sizeof(Elf32_Shdr), 2);
   elf_put(out, (uint32_t)w->count, 2);
   elf_put(out, (uint32_t)w->count - 1, 2);
 }
@@ -143,7 +129,11 @@ static void put_segment(const struct elf_section *s, uint32_t offset,
   elf_put(out, s->address, 4);
   elf_put(out, (uint32_t)s->bytes.length, 4);
   elf_put(out, s->size, 4);
-  elf_put(out, s->flags & FLAG_EXEC ? 5 : s->flags & FLAG_WRITE ? 6 : 4, 4);
+  elf_put(out,
+          s->flags & SHF_EXECINSTR ? PF_R | PF_X
+          : s->flags & SHF_WRITE   ? PF_R | PF_W
+                                   : PF_R,
+          4);
   elf_put(out, s->align, 4);
 }
 
@@ -168,7 +158,7 @@ void elf_write(struct elf_writer *w, struct text *out) {
     segments += loaded(w, i);
   }
   last->size = (uint32_t)last->bytes.length;
-  uint32_t at = HEADER_BYTES + segments * PROGRAM_HEADER_BYTES;
+  uint32_t at = sizeof(Elf32_Ehdr) + segments * sizeof(Elf32_Phdr);
   for (int i = 1; i < w->count; i++) {
     at = (at + 15) / 16 * 16;
     offset[i] = at;

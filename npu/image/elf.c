@@ -8,14 +8,9 @@
 #include "bytes.h"
 #include "image.h"
 
-enum {
-  ELF_HEADER_BYTES = 52,
-  SEGMENT_HEADER_BYTES = 32,
-  MACHINE_AIE = 264,
-  TYPE_LOAD = 1,
-  COLUMN_SHIFT = 25,
-  ROW_SHIFT = 20
-};
+#include <elf.h>
+
+enum { MACHINE_AIE = 264, COLUMN_SHIFT = 25, ROW_SHIFT = 20 };
 
 struct segment {
   uint32_t address, file_offset, file_bytes, memory_bytes;
@@ -75,28 +70,30 @@ static bool load_segment(const struct device *dev, const uint8_t *elf,
 bool elf_load(const struct device *dev, const void *data, size_t length,
               int column, int row, struct command_list *l, struct diag *d) {
   const uint8_t *elf = data;
-  static const uint8_t magic[6] = {0x7f, 'E', 'L', 'F', 1, 1};
-  if (length < ELF_HEADER_BYTES || memcmp(elf, magic, sizeof magic) != 0)
+  static const uint8_t magic[] = {ELFMAG0, ELFMAG1,    ELFMAG2,
+                                  ELFMAG3, ELFCLASS32, ELFDATA2LSB};
+  Elf32_Ehdr e; /* hosts are little endian */
+  if (length < sizeof e || memcmp(elf, magic, sizeof magic) != 0)
     return diag_error(d, loc_none(), "not a little-endian ELF32 file");
-  if (bytes_u16(elf + 18) != MACHINE_AIE)
+  memcpy(&e, elf, sizeof e);
+  if (e.e_machine != MACHINE_AIE)
     return diag_error(d, loc_none(), "ELF for machine %d; cores take %d",
-                      bytes_u16(elf + 18), MACHINE_AIE);
-  uint32_t headers = bytes_u32(elf + 28), size = bytes_u16(elf + 42),
-           count = bytes_u16(elf + 44);
-  if (count && (size < SEGMENT_HEADER_BYTES ||
-                !bytes_within(length, headers, (uint64_t)size * count)))
+                      e.e_machine, MACHINE_AIE);
+  uint32_t size = e.e_phentsize, count = e.e_phnum;
+  if (count && (size < sizeof(Elf32_Phdr) ||
+                !bytes_within(length, e.e_phoff, (uint64_t)size * count)))
     return diag_error(d, loc_none(),
                       "core ELF: %u program headers of %u bytes at %u are past "
                       "the end",
-                      count, size, headers);
+                      count, size, e.e_phoff);
   uint32_t tile = (uint32_t)column << COLUMN_SHIFT | (uint32_t)row << ROW_SHIFT;
   bool loaded = false;
   for (uint32_t i = 0; i < count; i++) {
-    const uint8_t *h = elf + headers + (size_t)size * i;
-    if (bytes_u32(h) != TYPE_LOAD)
+    Elf32_Phdr h;
+    memcpy(&h, elf + e.e_phoff + (size_t)size * i, sizeof h);
+    if (h.p_type != PT_LOAD)
       continue;
-    struct segment s = {bytes_u32(h + 12), bytes_u32(h + 4), bytes_u32(h + 16),
-                        bytes_u32(h + 20)};
+    struct segment s = {h.p_paddr, h.p_offset, h.p_filesz, h.p_memsz};
     if (!load_segment(dev, elf, length, &s, tile, l, d))
       return false;
     loaded = true;
