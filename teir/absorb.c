@@ -3,6 +3,8 @@
 #include "teir_depend.h"
 #include "teir_transform.h"
 
+#include <assert.h>
+
 struct absorb {
   struct arena *a;
   struct teir *t;
@@ -19,6 +21,7 @@ static bool moves(const struct teir *t, int axis, int tensor) {
 /* M moves in0 and out, N in1 and out, K no out. */
 static bool infer_role(struct absorb *b, int primitive) {
   const struct teir *t = b->t;
+  assert(t->primitive[primitive].op == TEIR_CONTRACTION);
   int out = teir_output(t, primitive);
   bool x = moves(t, b->axis, teir_input(t, primitive, 0));
   bool y = moves(t, b->axis, teir_input(t, primitive, 1));
@@ -34,6 +37,7 @@ static bool infer_role(struct absorb *b, int primitive) {
 static bool fits(const struct absorb *b, int primitive) {
   const struct teir *t = b->t;
   const struct teir_primitive *p = &t->primitive[primitive];
+  assert(b->role < TEIR_ROLES);
   for (int r = 0; r < TEIR_ROLES; r++)
     if (teir_list_find(p->role[r], b->axis) >= 0)
       return diag_declined(b->d, p->at, "primitive %s consumes %s already",
@@ -101,6 +105,7 @@ static int changed(struct absorb *b, int primitive) {
     t->primitive[p] = copy;
   }
   teir_list_insert(b->a, &t->primitive[p].role[b->role], 0, b->axis);
+  assert(teir_list_find(t->primitive[p].role[b->role], b->axis) == 0);
   b->changed[primitive] = p;
   return p;
 }
@@ -134,6 +139,7 @@ static bool order_kept(const struct teir *t, int node, struct diag *d) {
 static void remove_loop(struct absorb *b) {
   struct teir *t = b->t;
   struct teir_node loop = t->node[b->node];
+  assert(loop.kind == TEIR_ITERATION && loop.children.count > 0);
   for (int i = 0; i < loop.children.count; i++) {
     struct teir_node *c = &t->node[loop.children.item[i]];
     int count = loop.guard_count + c->guard_count;
@@ -147,6 +153,7 @@ static void remove_loop(struct absorb *b) {
   }
   int parent, place;
   struct teir_list *home = teir_home(t, b->node, &parent, &place);
+  assert(home && home->item[place] == b->node);
   teir_list_remove(home, place);
   for (int i = 0; i < loop.children.count; i++)
     teir_list_insert(b->a, home, place + i, loop.children.item[i]);
@@ -164,6 +171,7 @@ struct teir *teir_absorb(struct arena *a, const struct teir *from, int node,
                      .role = role == TEIR_ROLES ? TEIR_M : role,
                      .d = d};
   struct teir_list below = b.t->node[node].children;
+  assert(b.axis >= 0 && b.axis < from->axis_count);
   if ((role == TEIR_ROLES && !check_below(&b, below, true)) ||
       !check_below(&b, below, false) || !order_kept(from, node, d))
     return NULL;

@@ -2,7 +2,10 @@
  * constants out. */
 #include "teir_build.h"
 
+#include <assert.h>
+
 static struct value bound(struct value s, const int64_t *value) {
+  assert(s.symbol < 0 || value);
   return s.symbol < 0 ? s : teir_constant(value[s.symbol]);
 }
 
@@ -18,6 +21,7 @@ struct teir *teir_bind(struct arena *a, const struct teir *from,
     return NULL;
   struct teir *t = teir_clone(a, from);
   t->symbol_count = 0;
+  assert(t->axis_count == from->axis_count);
   for (int i = 0; i < t->axis_count; i++) {
     struct teir_axis *x = &t->axis[i];
     x->extent = bound(x->extent, value);

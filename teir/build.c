@@ -1,9 +1,11 @@
 /* build.c -- puts programs together: clones, grows arrays, finds fresh ids. */
 #include "teir_build.h"
 
+#include <assert.h>
 #include <string.h>
 
 static int room(int count) {
+  assert(count >= 0);
   int r = 1;
   while (r < count)
     r *= 2;
@@ -32,6 +34,7 @@ struct teir_list teir_list_copy(struct arena *a, struct teir_list l) {
 
 void teir_list_insert(struct arena *a, struct teir_list *l, int place,
                       int item) {
+  assert(place >= 0 && place <= l->count && item >= 0);
   l->item = grow(a, l->item, l->count, sizeof *l->item);
   memmove(l->item + place + 1, l->item + place,
           (size_t)(l->count - place) * sizeof *l->item);
@@ -44,6 +47,7 @@ void teir_list_add(struct arena *a, struct teir_list *l, int item) {
 }
 
 void teir_list_remove(struct teir_list *l, int place) {
+  assert(place >= 0 && place < l->count);
   l->count--;
   memmove(l->item + place, l->item + place + 1,
           (size_t)(l->count - place) * sizeof *l->item);
@@ -143,6 +147,7 @@ int teir_add_primitive(struct arena *a, struct teir *t, const char *id,
 }
 
 static int add_node(struct arena *a, struct teir *t, struct teir_node node) {
+  assert(node.id && node.guard_count == 0 && node.children.count == 0);
   t->node = grow(a, t->node, t->node_count, sizeof *t->node);
   node.at = teir_loc(t);
   t->node[t->node_count] = node;
@@ -168,6 +173,8 @@ int teir_add_invocation(struct arena *a, struct teir *t, const char *id,
 
 void teir_add_property(struct arena *a, struct teir *t, int primitive,
                        const char *key, const char *value) {
+  assert(primitive >= 0 && primitive < t->primitive_count);
+  assert(key && value && !teir_property(t, primitive, key));
   struct teir_primitive *p = &t->primitive[primitive];
   p->property = grow(a, p->property, p->property_count, sizeof *p->property);
   p->property[p->property_count++] = (struct teir_property){key, value};
@@ -175,6 +182,7 @@ void teir_add_property(struct arena *a, struct teir *t, int primitive,
 
 void teir_add_guard(struct arena *a, struct teir_node *n,
                     struct teir_guard_term term) {
+  assert(term.axis >= 0);
   n->guard = grow(a, n->guard, n->guard_count, sizeof *n->guard);
   n->guard[n->guard_count++] = term;
 }
@@ -193,6 +201,7 @@ struct affine_guard *teir_add_limit(struct arena *a, struct teir *t,
 static const char *fresh(struct arena *a, const struct teir *t,
                          const char *wish,
                          int find(const struct teir *, const char *)) {
+  assert(wish);
   const char *id = wish;
   size_t length = strlen(wish);
   bool digit = length && wish[length - 1] >= '0' && wish[length - 1] <= '9';
@@ -230,6 +239,7 @@ struct teir_list *teir_home(struct teir *t, int n, int *parent, int *place) {
     *place = teir_list_find(t->node[i].children, n);
     if (*place < 0)
       continue;
+    assert(t->node[i].kind == TEIR_ITERATION);
     *parent = i;
     return &t->node[i].children;
   }
@@ -248,6 +258,7 @@ int *teir_parents(struct arena *a, const struct teir *t) {
 
 static void mark(const struct teir *t, struct teir_list list, int *index) {
   for (int i = 0; i < list.count; i++) {
+    assert(list.item[i] >= 0 && list.item[i] < t->node_count);
     index[list.item[i]] = 1;
     mark(t, t->node[list.item[i]].children, index);
   }
@@ -311,7 +322,10 @@ static void each_axis(struct teir *t, void use(int *axis, int *index),
   }
 }
 
-static void mark_axis(int *axis, int *index) { index[*axis] = 1; }
+static void mark_axis(int *axis, int *index) {
+  assert(*axis >= 0);
+  index[*axis] = 1;
+}
 static void renumber_axis(int *axis, int *index) { *axis = index[*axis]; }
 
 void teir_compact_axes(struct teir *t) {

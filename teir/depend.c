@@ -8,18 +8,20 @@
 #include "teir_build.h"
 #include "teir_depend.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TERMS_MAX = 96, SEARCH_STEPS = 20000 };
+/* DEPTH_MAX is the verifier's limit. */
+enum { TERMS_MAX = 96, SEARCH_STEPS = 20000, DEPTH_MAX = 1000 };
 
 /* ---- collecting ---- */
 struct walk {
   struct arena *a;
   struct depend *k;
   int depth;
-  int path[1001]; /* the verifier's limit */
-  int64_t low[1001], high[1001];
+  int path[DEPTH_MAX];
+  int64_t low[DEPTH_MAX], high[DEPTH_MAX];
 };
 
 /* Sums of offsets fit, but parts of them need not. */
@@ -59,6 +61,7 @@ static void add_access(struct walk *w, int leaf, int tensor, bool write,
 
 static void add_leaf(struct walk *w, int leaf) {
   const struct teir *t = w->k->t;
+  assert(t->node[leaf].kind == TEIR_INVOCATION);
   int primitive = t->node[leaf].primitive;
   enum teir_op op = t->primitive[primitive].op;
   for (int i = 0; i < teir_input_count(t, primitive); i++)
@@ -101,6 +104,7 @@ static void collect(struct walk *w, struct teir_list list) {
         add_leaf(w, list.item[i]);
       } else {
         w->path[w->depth] = list.item[i];
+        assert(w->depth < DEPTH_MAX); /* or the verifier lets more pass */
         w->low[w->depth] = 0;
         w->high[w->depth] = t->axis[n->axis].extent.constant - 1;
         w->depth++;
@@ -123,6 +127,7 @@ struct depend *teir_depend_open(struct arena *a, const struct teir *t) {
   w->a = a;
   w->k = k;
   collect(w, t->roots);
+  assert(w->depth == 0);
   return k;
 }
 
@@ -139,6 +144,7 @@ struct sum {
 };
 
 static void add_term(struct sum *s, int64_t stride, int64_t low, int64_t high) {
+  assert(stride >= 0 && low <= high);
   if (stride == 0 || (low == 0 && high == 0))
     return;
   for (int i = 0; i < s->count; i++)
@@ -162,6 +168,7 @@ static int by_stride(const void *left, const void *right) {
 static bool sort_terms(struct sum *s) {
   qsort(s->term, (size_t)s->count, sizeof *s->term, by_stride);
   s->rest_low[s->count] = s->rest_high[s->count] = 0;
+  assert(s->count == 0 || s->term[s->count - 1].stride > 0);
   for (int i = s->count - 1; i >= 0; i--) {
     int64_t low, high;
     if (__builtin_mul_overflow(s->term[i].stride, s->term[i].low, &low) ||
@@ -182,6 +189,7 @@ static bool reaches(struct sum *s, int i, __int128 low, __int128 high) {
     return false;
   if (i == s->count || ++s->steps > SEARCH_STEPS)
     return true;
+  assert(i < s->count && s->count <= TERMS_MAX);
   const struct term *x = &s->term[i];
   __int128 from = -floor_div(-(low - s->rest_high[i + 1]), x->stride);
   __int128 to = floor_div(high - s->rest_low[i + 1], x->stride);
@@ -227,6 +235,7 @@ bool teir_depend_overlap(const struct depend *k, int first, int second,
                          const bool *equal, const struct depend_span *span,
                          int spans) {
   const struct depend_access *x = &k->access[first], *y = &k->access[second];
+  assert(first >= 0 && first < k->count && second >= 0 && second < k->count);
   if (x->tensor != y->tensor)
     return false;
   const struct teir *t = k->t;

@@ -10,6 +10,7 @@
 #include "teir_build.h"
 #include "teir_transform.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- larger calls ---- */
@@ -125,6 +126,7 @@ struct fast_call {
 /* The densest loop goes inside, where a row is one memset. */
 static bool dense_last(struct run_kernel *k) {
   int width = dtype_bytes(k->type[0]), last = k->loop_count - 1;
+  assert(k->op == TEIR_ZERO && k->operand_count == 1);
   for (int i = 0; i <= last; i++)
     if (k->loop[i].stride[0] == width) {
       struct run_loop x = k->loop[i];
@@ -136,6 +138,7 @@ static bool dense_last(struct run_kernel *k) {
 }
 
 static void fill_rows(const struct run_kernel *k, int level, char *p) {
+  assert(level < k->loop_count);
   if (level == k->loop_count - 1) {
     memset(p, 0,
            (size_t)k->loop[level].extent * (size_t)dtype_bytes(k->type[0]));
@@ -149,6 +152,7 @@ static void call_fast(const void *context, int primitive,
                       const uint64_t *address) {
   const struct fast_call *c = (const struct fast_call *)context + primitive;
   char *p[RUN_OPERANDS] = {NULL};
+  assert(c->kernel.operand_count <= RUN_OPERANDS);
   for (int i = 0; i < c->kernel.operand_count; i++)
     p[i] =
         (char *)(uintptr_t)address[c->kernel.operand[i]] + c->kernel.offset[i];
@@ -162,6 +166,7 @@ bool teir_run_fast(const struct teir *from, void *const tensor[], int threads,
                    const struct teir_blas *blas, struct diag *d) {
   if (!teir_run_check(from, tensor, d))
     return false;
+  assert(threads > 0);
   struct arena *a = arena_open();
   const struct teir *t = from;
   if (threads > 1 && !blas && !has_parallel(t))

@@ -56,6 +56,7 @@ static int64_t extent(const struct lowering *l, enum teir_role r) {
 static bool elements(const struct lowering *l, int x, int operand,
                      int64_t *stride) {
   int tensor = l->call->operand[operand];
+  assert(operand < l->call->operand_count && tensor >= 0);
   int64_t bytes = l->t->axis[x].stride_bytes[tensor].constant;
   int width = dtype_bytes(l->t->tensor[tensor].type);
   *stride = bytes / width;
@@ -155,6 +156,7 @@ static bool lower_contraction(struct lowering *l) {
   l->axis[TEIR_M] = l->p->role[TEIR_M].item[0];
   l->axis[TEIR_N] = l->p->role[TEIR_N].item[0];
   l->axis[TEIR_K] = l->p->role[TEIR_K].item[k - 1];
+  assert(l->call->operand_count == 3);
   return match_gemm(l);
 }
 
@@ -190,6 +192,7 @@ bool teir_lower(const struct teir *t, int primitive, struct teir_call *call,
   for (int i = 0; i < teir_input_count(t, primitive); i++)
     call->operand[call->operand_count++] = teir_input(t, primitive, i);
   call->operand[call->operand_count++] = teir_output(t, primitive);
+  assert(call->operand_count <= TEIR_OPERANDS);
   struct lowering l = {t, p, call, {-1, -1, -1}, d};
   if (!sizes_known(&l) ||
       !(p->op == TEIR_CONTRACTION ? lower_contraction(&l) : lower_elements(&l)))

@@ -7,6 +7,7 @@
 #include "teir_build.h"
 #include "teir_run.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ static bool enters(const struct walker *r, const struct teir_node *n) {
   for (int i = 0; i < n->guard_count; i++) {
     int x = n->guard[i].axis;
     int64_t wanted = n->guard[i].last ? t->axis[x].extent.constant - 1 : 0;
+    assert(r->index[x] >= 0 && r->index[x] < t->axis[x].extent.constant);
     if (r->index[x] != wanted)
       return false;
   }
@@ -62,6 +64,7 @@ static void walk_list(struct walker *r, struct teir_list list,
 static void walk_range(struct walker *r, const struct teir_node *n,
                        uint64_t *address, int64_t from, int64_t to) {
   const struct teir_axis *x = &r->w->t->axis[n->axis];
+  assert(n->kind == TEIR_ITERATION && from >= 0 && to <= x->extent.constant);
   int tensors = r->w->t->tensor_count;
   uint64_t *inner = address + tensors;
   int64_t outer_index = r->index[n->axis];
@@ -96,6 +99,7 @@ static void walk_parallel(struct walker *r, const struct teir_node *n,
   const struct teir *t = r->w->t;
   int64_t extent = t->axis[n->axis].extent.constant;
   int threads = r->w->threads < extent ? r->w->threads : (int)extent;
+  assert(threads > 0 && !r->alone);
   struct arena *a = arena_open();
   struct share *share = arena_array(a, (size_t)threads, sizeof *share);
   for (int i = 0; i < threads; i++) {
@@ -110,6 +114,7 @@ static void walk_parallel(struct walker *r, const struct teir_node *n,
                    (size_t)(t->tensor_count * (r->depth + 1)), sizeof *address);
     s->from = extent * i / threads;
     s->to = extent * (i + 1) / threads;
+    assert(s->from <= s->to && (i == 0 || s->from == share[i - 1].to));
     s->started = i > 0 && pthread_create(&s->thread, NULL, run_share, s) == 0;
   }
   for (int i = 0; i < threads; i++) /* this thread does what nobody took */
@@ -151,6 +156,7 @@ void teir_run_schedule(const struct run_walk *w, void *const tensor[]) {
   struct walker r = {.w = w, .depth = depth_of(t, t->roots)};
   r.index = arena_array(a, (size_t)t->axis_count, sizeof *r.index);
   size_t rows = (size_t)r.depth + 1;
+  assert(w->threads > 0);
   uint64_t *address =
       arena_array(a, rows * (size_t)t->tensor_count, sizeof *address);
   for (int i = 0; i < t->tensor_count; i++)
@@ -191,6 +197,7 @@ bool teir_run_check(const struct teir *t, void *const tensor[],
 static void call_elements(const void *context, int primitive,
                           const uint64_t *address) {
   const struct run_kernel *k = (const struct run_kernel *)context + primitive;
+  assert(k->operand_count > 0 && k->operand_count <= RUN_OPERANDS);
   char *p[RUN_OPERANDS] = {NULL};
   for (int i = 0; i < k->operand_count; i++)
     p[i] = (char *)(uintptr_t)address[k->operand[i]] + k->offset[i];

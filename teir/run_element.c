@@ -3,6 +3,7 @@
 #include "calc.h"
 #include "teir_run.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ static void add_loops(const struct teir *t, struct run_kernel *k,
     const struct teir_axis *x = &t->axis[role.item[i]];
     struct run_loop *l = &k->loop[k->loop_count++];
     l->extent = x->extent.constant;
+    assert(x->extent.symbol < 0 && l->extent > 0);
     for (int j = 0; j < k->operand_count; j++) {
       l->stride[j] = x->stride_bytes[k->operand[j]].constant;
       k->offset[j] =
@@ -56,6 +58,7 @@ static void sum_last(struct arena *a, struct run_kernel *k) {
     if (k->loop[i].stride[out] == 0)
       sorted[n++] = k->loop[i];
   k->loop = sorted;
+  assert(n == k->loop_count && k->outer <= n);
 }
 
 static void compile(struct arena *a, struct run_kernel *k,
@@ -72,6 +75,7 @@ struct run_kernel teir_run_kernel_ready(struct arena *a, const struct teir *t,
   for (int i = 0; i < teir_input_count(t, p); i++)
     k.operand[k.operand_count++] = teir_input(t, p, i);
   k.operand[k.operand_count++] = teir_output(t, p);
+  assert(k.operand_count <= RUN_OPERANDS);
   int loops = 1;
   for (int r = 0; r < TEIR_ROLES; r++)
     loops += from->role[r].count;
@@ -93,6 +97,8 @@ struct run_kernel teir_run_kernel_ready(struct arena *a, const struct teir *t,
   k.shift = (int)number(t, p, "shift", 0);
   if (from->expr)
     compile(a, &k, from->expr);
+  assert((k.op == TEIR_MAP) == (k.program != NULL));
+  assert(k.outer >= 0 && k.outer <= k.loop_count);
   return k;
 }
 
@@ -135,6 +141,7 @@ static void store_int(enum dtype t, void *p, int64_t v) {
 
 /* `v` as the sum's type holds it; f32 sums are float from the start. */
 static double rounded(enum dtype acc, double v) {
+  assert(is_float(acc));
   if (acc == DTYPE_F64)
     return v;
   if (acc == DTYPE_F32)
@@ -146,6 +153,7 @@ static double rounded(enum dtype acc, double v) {
 
 /* Rounds half up, as the device's shift-round-saturate does by default. */
 static int64_t shift_saturate(enum dtype to, int64_t v, int shift) {
+  assert(shift >= 0 && shift <= 62);
   if (shift > 0) {
     int64_t half = v >> (shift - 1) & 1;
     v = (v >> shift) + half;
@@ -250,6 +258,7 @@ static void map(const struct run_kernel *k, char *const *p) {
   bool row = l->stride[out] >= dtype_bytes(k->type[out]);
   const void *in[RUN_OPERANDS];
   pthread_mutex_lock(k->lock);
+  assert(l->extent > 0);
   for (int64_t i = 0; i < l->extent; i += row ? l->extent : 1) {
     for (int j = 0; j < out; j++)
       in[j] = p[j] + i * l->stride[j];
@@ -287,6 +296,7 @@ static uint64_t sum_int(const struct run_kernel *k, int level, const char *a,
 }
 
 static void contract(const struct run_kernel *k, char *const *p) {
+  assert(k->operand_count == 3);
   if (k->floating) {
     double sum = dtype_load_float(k->type[2], p[2]);
     store_float(k->type[2], p[2], sum_float(k, k->outer, p[0], p[1], sum));

@@ -2,12 +2,15 @@
 #include "teir_build.h"
 #include "teir_transform.h"
 
+#include <assert.h>
+
 /* Sizes that lie one per tensor, for the chosen tensors. */
 static struct value *chosen(struct arena *a, const struct value *from,
                             const int *tensor, int tensors) {
   struct value *to = arena_array(a, (size_t)tensors, sizeof *to);
   for (int i = 0; i < tensors; i++)
     to[i] = from[tensor[i]];
+  assert(tensors > 0);
   return to;
 }
 
@@ -16,6 +19,8 @@ static void choose_tensors(struct arena *a, struct teir *t, const int *tensor,
   struct teir_tensor *to = arena_array(a, (size_t)tensors, sizeof *to);
   for (int i = 0; i < tensors; i++)
     to[i] = t->tensor[tensor[i]];
+  for (int i = 0; i < tensors; i++)
+    assert(tensor[i] >= 0 && tensor[i] < t->tensor_count);
   t->tensor = to;
   t->tensor_count = tensors;
   for (int i = 0; i < t->axis_count; i++) {
@@ -42,6 +47,7 @@ struct teir *teir_slice(struct arena *a, const struct teir *from, int root,
                         int roots, const int *tensor, int tensors,
                         struct diag *d) {
   struct teir *t = teir_clone(a, from);
+  assert(root >= 0 && roots > 0 && root + roots <= from->roots.count);
   t->roots.item += root;
   t->roots.count = roots;
   teir_compact(t);

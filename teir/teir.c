@@ -4,6 +4,7 @@
 #include "calc.h"
 #include "teir_build.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* in_place: without operands given, the input is `out` itself. */
@@ -31,6 +32,7 @@ struct value teir_constant(int64_t value) {
 const char *teir_op_name(enum teir_op o) { return op[o].name; }
 
 int teir_input_count(const struct teir *t, int primitive) {
+  assert(primitive >= 0 && primitive < t->primitive_count);
   const struct teir_primitive *p = &t->primitive[primitive];
   if (op[p->op].inputs >= 0)
     return op[p->op].inputs;
@@ -82,6 +84,7 @@ int teir_input(const struct teir *t, int primitive, int i) {
 }
 
 int teir_output(const struct teir *t, int primitive) {
+  assert(primitive >= 0 && primitive < t->primitive_count);
   const struct teir_primitive *p = &t->primitive[primitive];
   if (p->operand.count > 0)
     return p->operand.item[p->operand.count - 1];
@@ -90,6 +93,7 @@ int teir_output(const struct teir *t, int primitive) {
 
 const char *teir_property(const struct teir *t, int primitive,
                           const char *key) {
+  assert(primitive >= 0 && primitive < t->primitive_count);
   const struct teir_primitive *p = &t->primitive[primitive];
   for (int i = 0; i < p->property_count; i++)
     if (strcmp(p->property[i].key, key) == 0)
@@ -116,6 +120,7 @@ struct footprint {
 /* The range of addresses grows by what one axis adds. */
 static bool widen(struct footprint *f, const struct teir_axis *x,
                   struct range index, struct range *r) {
+  assert(index.low >= 0 && index.low <= index.high);
   int64_t offset = x->offset_bytes[f->tensor].constant;
   int64_t stride = x->stride_bytes[f->tensor].constant, low, high;
   if (__builtin_mul_overflow(stride, index.low, &low) ||
@@ -167,6 +172,7 @@ static bool guard_index(struct footprint *f, const struct teir_node *n) {
     int i = f->depth - 1;
     while (f->t->node[f->path[i]].axis != n->guard[g].axis)
       i--;
+    assert(i >= 0); /* the verifier's guard_names_ancestors */
     int64_t only =
         n->guard[g].last ? f->t->axis[n->guard[g].axis].extent.constant - 1 : 0;
     if (only < f->index[i].low || only > f->index[i].high)
@@ -215,6 +221,7 @@ bool teir_footprint(const struct teir *t, int tensor, int64_t *low,
   f.path = arena_array(f.a, nodes, sizeof *f.path);
   f.index = arena_array(f.a, nodes, sizeof *f.index);
   bool good = tree_footprint(&f, t->roots);
+  assert(f.depth == 0 && (!good || f.all.low <= f.all.high));
   *low = f.all.low;
   *high = f.all.high;
   arena_close(f.a);

@@ -2,6 +2,7 @@
 #include "calc.h"
 #include "teir_build.h"
 
+#include <assert.h>
 #include <ctype.h>
 
 static const char *const role_name[TEIR_ROLES] = {"M", "N", "K"};
@@ -15,6 +16,7 @@ bool teir_is_word(char c) {
 bool teir_is_value(char c) { return teir_is_word(c) || c == '-' || c == '+'; }
 
 static void print_word(const char *s, bool plain(char), struct text *to) {
+  assert(s);
   const char *end = s;
   while (plain(*end))
     end++;
@@ -43,6 +45,7 @@ static void put(const char *before, const char *id, struct text *to) {
 }
 
 void teir_print_size(const struct teir *t, struct value s, struct text *to) {
+  assert(s.symbol < t->symbol_count);
   if (s.symbol >= 0)
     print_symbol(t->symbol[s.symbol], to);
   else
@@ -76,6 +79,7 @@ static void print_axis(const struct teir *t, const struct teir_axis *x,
 void teir_print_expression(const struct teir *t, const struct teir_primitive *p,
                            struct text *to) {
   const char *name[CALC_INPUTS];
+  assert(p->op == TEIR_MAP && p->operand.count <= CALC_INPUTS + 1);
   for (int i = 0; i < p->operand.count - 1; i++)
     name[i] = t->tensor[p->operand.item[i]].id;
   calc_print(p->expr, name, to);

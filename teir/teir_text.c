@@ -28,6 +28,7 @@
 #include "calc.h"
 #include "teir_build.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *const role_name[TEIR_ROLES] = {"M", "N", "K"};
@@ -78,6 +79,7 @@ static bool expect_word(struct reader *r, const char *word) {
 
 /* Takes an id and looks it up. */
 static bool take_known(struct reader *r, enum teir_kind kind, int *index) {
+  assert(r->names); /* of the first reading */
   struct loc at = scan_loc(&r->s);
   char *id = take_id(r, kind_name[kind]);
   if (!id)
@@ -140,6 +142,7 @@ static bool take_sizes(struct reader *r, struct value *size) {
 
 static bool read_axis(struct reader *r) {
   struct teir_axis *x = &r->t->axis[r->axis++];
+  assert(r->axis <= r->t->axis_count);
   take_id(r, "axis");
   if (!expect_word(r, "extent") || !take_size(r, &x->extent))
     return false;
@@ -262,6 +265,7 @@ static bool take_metadata(struct reader *r, int primitive) {
 
 static bool read_primitive(struct reader *r) {
   int index = r->primitive++;
+  assert(index < r->t->primitive_count);
   struct teir_primitive *p = &r->t->primitive[index];
   take_id(r, "primitive");
   return take_operation(r, &p->op) && take_roles(r, p) && take_operands(r, p) &&
@@ -301,6 +305,7 @@ static bool take_choice(struct reader *r, const char *const *word, int count,
 }
 
 static bool read_iteration(struct reader *r) {
+  assert(r->node < r->t->node_count);
   struct teir_node *n = &r->t->node[r->node++];
   int policy, place = TEIR_ANYWHERE;
   take_id(r, "node");
@@ -317,6 +322,7 @@ static bool read_iteration(struct reader *r) {
 }
 
 static bool read_invocation(struct reader *r) {
+  assert(r->node < r->t->node_count);
   struct teir_node *n = &r->t->node[r->node++];
   take_id(r, "node");
   return expect_word(r, "calls") &&

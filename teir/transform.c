@@ -3,6 +3,7 @@
 #include "teir_depend.h"
 #include "teir_transform.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- split ---- */
@@ -16,6 +17,7 @@ static void split_node(struct arena *a, struct teir *t, int n, int axis,
       teir_fresh_node(a, t, arena_printf(a, "%s.i", t->node[n].id));
   int inner = teir_add_iteration(a, t, id, axis);
   struct teir_node *o = &t->node[n], *i = &t->node[inner];
+  assert(n != inner && o->kind == TEIR_ITERATION);
   i->policy = o->policy;
   i->at = o->at;
   i->children = o->children;
@@ -37,6 +39,7 @@ static void split_guard(struct arena *a, struct teir_node *n, int axis,
       guard[to++] = (struct teir_guard_term){n->guard[i].last, outer};
   }
   n->guard = guard;
+  assert(to >= count && to <= 2 * count);
   n->guard_count = to;
 }
 
@@ -81,6 +84,7 @@ static bool check_split(const struct teir *t, int axis, int64_t inner,
 static bool split_axis(struct arena *a, struct teir *t, int axis, int outer,
                        int64_t inner, struct diag *d) {
   struct teir_axis *o = &t->axis[outer], *i = &t->axis[axis];
+  assert(outer != axis && i->extent.constant == o->extent.constant * inner);
   o->at = i->at;
   for (int j = 0; j < t->tensor_count; j++) {
     if (!outer_stride(t, i, j, inner, &o->stride_bytes[j], d))
@@ -118,6 +122,7 @@ struct teir *teir_split(struct arena *a, const struct teir *from, int axis,
 
 /* ---- what fuse and interchange ask of a pair of loops ---- */
 static int only_child(const struct teir *t, int n) {
+  assert(n >= 0 && n < t->node_count);
   if (t->node[n].children.count != 1)
     return -1;
   int c = t->node[n].children.item[0];
@@ -231,6 +236,7 @@ struct teir *teir_fuse(struct arena *a, const struct teir *from, int node,
       teir_add_axis(a, t, fused_id(a, t, o->id, i->id), teir_constant(extent));
   for (int j = 0; j < t->tensor_count; j++) {
     t->axis[f].stride_bytes[j] = i->stride_bytes[j];
+    assert(i->stride_bytes[j].symbol < 0 && o->stride_bytes[j].symbol < 0);
     t->axis[f].offset_bytes[j] = teir_constant(o->offset_bytes[j].constant +
                                                i->offset_bytes[j].constant);
   }
@@ -249,6 +255,7 @@ static bool reversed(const struct teir *t, int n, int c, struct diag *d) {
   int64_t x = t->axis[t->node[n].axis].extent.constant;
   int64_t y = t->axis[t->node[c].axis].extent.constant;
   struct depend_span span[] = {{n, 1, x - 1}, {c, 1 - y, -1}};
+  assert(x > 0 && y > 0);
   int first, second;
   bool bad = teir_depend_conflict(k, n, span, 2, true, &first, &second);
   if (bad)
@@ -309,6 +316,7 @@ struct teir *teir_interchange(struct arena *a, const struct teir *from,
   outer->guard_count = guards;
   inner->children = body;
   inner->guard_count = 0;
+  assert(outer->axis != inner->axis);
   return teir_verify(t, d) ? t : NULL;
 }
 
@@ -333,6 +341,7 @@ struct teir *teir_reorder(struct arena *a, const struct teir *from,
   int top = node[0];
   while (parent[top] >= 0 && is_listed(node, count, parent[top]))
     top = parent[top];
+  assert(is_listed(node, count, top));
   int length = 1;
   for (int n = only_child(from, top); n >= 0 && is_listed(node, count, n);
        n = only_child(from, n))
@@ -370,6 +379,7 @@ struct teir *teir_set_policy(struct arena *a, const struct teir *from, int node,
     return NULL;
   struct teir *t = teir_clone(a, from);
   t->node[node].policy = policy;
+  assert(t->node[node].kind == TEIR_ITERATION);
   return t;
 }
 

@@ -7,6 +7,7 @@
 #include "calc.h"
 #include "teir_build.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,7 @@ static bool single_parent(struct check *k) {
 static bool schedule_acyclic(struct check *k) {
   int count = k->t->node_count;
   int *depth = arena_array(k->a, (size_t)count, sizeof *depth);
+  assert(k->parent);
   for (int i = 0; i < count; i++) {
     int steps = 0, n = i;
     for (; n >= 0 && depth[n] == 0; n = k->parent[n])
@@ -279,6 +281,7 @@ static bool invocation_is_leaf(struct check *k) {
 
 /* ---- guard rules ---- */
 static bool guard_names_ancestors(struct check *k) {
+  assert(k->parent); /* of single_parent */
   for (int i = 0; i < k->t->node_count; i++) {
     const struct teir_node *n = &k->t->node[i];
     for (int g = 0; g < n->guard_count; g++) {
@@ -496,6 +499,7 @@ static bool metadata_valid(struct check *k) {
 /* ---- Map ---- */
 static bool input_types_fit(struct check *k, int primitive,
                             const struct calc *c) {
+  assert(c);
   const struct teir_primitive *p = &k->t->primitive[primitive];
   for (int i = 0; i < calc_operands(c->op); i++)
     if (!input_types_fit(k, primitive, c->arg[i]))
@@ -585,6 +589,7 @@ bool teir_verify(const struct teir *t, struct diag *d) {
   bool good = true;
   for (size_t i = 0; good && i < sizeof rule / sizeof *rule; i++)
     good = rule[i](&k);
+  assert(good || d->kind != DIAG_NONE);
   arena_close(k.a);
   return good;
 }

@@ -2,6 +2,8 @@
 #include "teir_branch.h"
 #include "teir_build.h"
 
+#include <assert.h>
+
 /* ---- does a subtree name an axis? ---- */
 static bool guards_name(const struct teir *t, int n, int axis) {
   for (int i = 0; i < t->node[n].guard_count; i++)
@@ -71,6 +73,7 @@ struct teir *teir_sink(struct arena *a, const struct teir *from, int node,
   int parent, place, other, loop;
   struct teir_list *home = teir_home(t, node, &parent, &place);
   teir_home(t, into, &other, &loop);
+  assert(home && home->item[place] == node);
   bool last = loop < place;
   if (other != parent || (loop != place + 1 && loop != place - 1)) {
     diag_declined(d, t->node[node].at, "%s does not stand beside the loop %s",
@@ -123,6 +126,7 @@ struct teir *teir_hoist(struct arena *a, const struct teir *from, int node,
     return NULL;
   }
   int axis = t->node[loop].axis;
+  assert(t->node[loop].kind == TEIR_ITERATION);
   bool first = place == 0 && take_guard(n, axis, false);
   bool last = !first && place == home->count - 1 && take_guard(n, axis, true);
   if ((!first && !last) || guards_name(t, node, axis)) {
@@ -194,6 +198,7 @@ static int copy_tree(struct peel *p, int n) {
 /* The axis's first `main` indices, and the rest behind them. */
 static void cut_axis(struct peel *p, int64_t main) {
   struct teir *t = p->t;
+  assert(main > 0 && main < t->axis[p->axis].extent.constant);
   const char *id = t->axis[p->axis].id;
   int64_t extent = t->axis[p->axis].extent.constant;
   p->main = teir_add_axis(
@@ -214,6 +219,7 @@ static void cut_axis(struct peel *p, int64_t main) {
 
 static void peel_loop(struct peel *p, int node) {
   struct teir *t = p->t;
+  assert(t->node[node].axis == p->axis);
   int rest = copy_tree(p, node);
   t->node[node].axis = p->main;
   t->node[rest].axis = p->rest;
@@ -253,6 +259,7 @@ static int primitive_on(struct peel *p, int primitive, int axis,
 
 static void peel_call(struct peel *p, int node) {
   struct teir *t = p->t;
+  assert(t->node[node].kind == TEIR_INVOCATION);
   int primitive = t->node[node].primitive;
   int rest = copy_tree(p, node);
   t->node[rest].primitive = primitive_on(p, primitive, p->rest, ".rest");
@@ -267,6 +274,7 @@ static void peel_call(struct peel *p, int node) {
 static bool writes_once(const struct teir *t, int primitive) {
   const struct teir_primitive *p = &t->primitive[primitive];
   int out = teir_output(t, primitive);
+  assert(out >= 0);
   int64_t reach = dtype_bytes(t->tensor[out].type), done = -1;
   for (;;) {
     int64_t next = INT64_MAX, span = 0;

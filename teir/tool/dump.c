@@ -3,6 +3,7 @@
 #include "teir_build.h"
 #include "teir_dump.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void print_guard(const struct teir *t, const struct teir_node *n,
@@ -17,6 +18,7 @@ static void print_guard(const struct teir *t, const struct teir_node *n,
 
 static void print_label(const struct teir *t, const struct teir_node *n,
                         struct text *to) {
+  assert(n->place <= TEIR_TIME);
   static const char *const place[] = {"", "rows", "columns", "time"};
   teir_print_id(n->id, to);
   bool parallel = n->kind == TEIR_ITERATION && n->policy == TEIR_PARALLEL;

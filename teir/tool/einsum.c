@@ -4,6 +4,7 @@
 #include "teir_build.h"
 #include "teir_einsum.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ static int letter_number(const struct expression *x, char c) {
 }
 
 static bool add_letter(struct expression *x, struct term *t, char c) {
+  assert(x->letter_count <= LETTERS && isalpha((unsigned char)c));
   int i = letter_number(x, c);
   if (i < 0) {
     i = x->letter_count++;
@@ -144,6 +146,7 @@ static bool apply_layout(struct expression *x) {
 static bool add_strides(struct expression *x, struct teir *t, int tensor,
                         const struct term *term) {
   int64_t stride = dtype_bytes(t->tensor[tensor].type);
+  assert(stride > 0);
   for (int i = term->count - 1; i >= 0; i--) {
     struct teir_axis *axis = &t->axis[term->letter[i]];
     int64_t *to = &axis->stride_bytes[tensor].constant;
@@ -197,6 +200,7 @@ static void add_call(struct expression *x, struct teir *t, int parent,
 static void add_step(struct expression *x, struct teir *t, int in0, int in1,
                      int out, const struct term *l, const struct term *r,
                      const struct term *result) {
+  assert(in0 != out && in1 != out);
   int parent = add_loops(x, t, result, result->set, -1);
   add_call(x, t, parent, "zero", TEIR_ZERO, -1, -1, out);
   uint64_t summed = (l->set | r->set) & ~result->set;
@@ -277,6 +281,7 @@ static bool emit_plan(struct expression *x, struct teir *t,
                       struct live *result) {
   if ((s & (s - 1)) == 0) {
     int i = __builtin_ctz(s);
+    assert(i < x->term_count);
     *result = (struct live){i, x->term[i]};
     return true;
   }
@@ -289,6 +294,7 @@ static bool emit_plan(struct expression *x, struct teir *t,
 static bool add_optimal(struct expression *x, struct teir *t) {
   int n = x->term_count;
   unsigned all = (1u << n) - 1;
+  assert(n >= 2 && n <= OPTIMAL_MAX);
   struct plan *best = arena_array(x->a, (size_t)all + 1, sizeof *best);
   for (unsigned s = 1; s <= all; s++) {
     uint64_t inside = 0, outside = x->term[n].set;
@@ -316,6 +322,7 @@ static bool add_optimal(struct expression *x, struct teir *t) {
 static bool add_greedy(struct expression *x, struct teir *t) {
   struct live live[OPERANDS_MAX];
   int n = x->term_count;
+  assert(n <= OPERANDS_MAX);
   for (int i = 0; i < n; i++)
     live[i] = (struct live){i, x->term[i]};
   for (; n > 1; n--) {

@@ -3,6 +3,8 @@
 #include "teir_branch.h"
 #include "teir_build.h"
 
+#include <assert.h>
+
 struct pack {
   struct arena *a;
   struct teir *t;
@@ -13,6 +15,7 @@ struct pack {
 };
 
 static void add_moving(struct pack *p, struct teir_list *axes, int axis) {
+  assert(axis >= 0 && axis < p->t->axis_count);
   if (p->t->axis[axis].stride_bytes[p->tensor].constant != 0 ||
       p->t->axis[axis].offset_bytes[p->tensor].constant != 0)
     teir_list_add(p->a, axes, axis);

@@ -2,6 +2,7 @@
  * would not take. */
 #include "teir_tec.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *const dim_name[] = {"C", "M", "N", "K", NULL};
@@ -40,6 +41,7 @@ static bool take_word(struct tec_reader *r, const char *const *list,
 /* "(a, b, c)": words of `list` or, without, whole numbers. */
 static bool take_tuple(struct tec_reader *r, const char *const *list,
                        int64_t *item) {
+  assert(r->t->dims >= 0 && r->t->dims <= TEC_DIMS);
   struct loc at = scan_loc(&r->s);
   int count = 0;
   if (!scan_char(&r->s, '('))
@@ -149,6 +151,7 @@ static bool take_field(struct tec_reader *r, enum field f) {
 }
 
 bool tec_infer(const struct tec *t, int dim, enum tec_dim *type) {
+  assert(dim >= 0 && dim < t->dims);
   bool x = t->stride[0][dim] != 0, y = t->stride[1][dim] != 0;
   bool z = t->stride[2][dim] != 0;
   if (x + y + z < 2)
@@ -364,6 +367,7 @@ static bool is_not_k(enum tec_dim d) { return d != TEC_K; }
 static bool is_m(enum tec_dim d) { return d == TEC_M; }
 
 static bool exceeds(const struct tec *t, int dim, int64_t limit) {
+  assert(dim < t->dims && limit > 0);
   return dim >= 0 && (t->stride[0][dim] > limit || t->stride[1][dim] > limit ||
                       t->stride[2][dim] > limit);
 }

@@ -68,6 +68,7 @@ static int add_chain(struct build *b, int *inside) {
     teir_list_add(b->a,
                   parent < 0 ? &b->t->roots : &b->t->node[parent].children, n);
     b->loop[i] = parent = n;
+    assert(b->t->node[n].axis == i);
     if (!k)
       *inside = n;
   }
@@ -164,6 +165,7 @@ static bool add_dim(const struct teir *t, struct tec *c, int axis,
   if (c->dims == TEC_DIMS)
     return refuse(t, d, "too many dimensions");
   int i = c->dims++;
+  assert(i < TEC_DIMS);
   c->exec[i] = exec;
   c->size[i] = x->extent.constant;
   int width = dtype_bytes(c->data_type);
@@ -249,6 +251,7 @@ static void describe_touches(struct arena *a, const struct teir *t,
       int level = depth, up = parent[i];
       for (; t->node[up].axis != n->guard[g].axis; up = parent[up])
         level--;
+      assert(up >= 0 && level > 0);
       guards[n->guard[g].last] += INT64_C(1) << (level < 62 ? level : 62);
     }
     text_printf(to, "%s %d %lld %lld %d %d %d\n", teir_op_name(p->op), depth,

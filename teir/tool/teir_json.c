@@ -261,6 +261,7 @@ static const char *needed_identifier(struct reader *r, const struct json *o,
 
 static bool find(struct reader *r, const struct json *v, enum teir_kind kind,
                  const char *id, int *index) {
+  assert(r->names && id); /* of the first step */
   *index = teir_names_find(r->names, kind, id);
   return *index >= 0 ||
          diag_error(r->d, v->at, "there is no %s '%s'", kind_name[kind], id);
@@ -274,6 +275,7 @@ static bool read_known(struct reader *r, const struct json *v,
 
 static bool read_number(struct reader *r, const struct json *v,
                         int64_t *number) {
+  assert(v->kind == JSON_NUMBER);
   struct scan s = scan_open(NULL, v->text);
   return (whole_number(v) && scan_int(&s, number)) ||
          diag_error(r->d, v->at, "%s is no whole number of 64 bits", v->text);
@@ -423,6 +425,7 @@ static bool read_nothing(struct reader *r, const struct json *o, int i) {
 }
 
 static bool read_axis(struct reader *r, const struct json *o, int i) {
+  assert(i < r->t->axis_count);
   struct teir_axis *x = &r->t->axis[i];
   const struct json *extent = needed(r, o, "extent");
   return extent && read_size(r, extent, &x->extent) &&
@@ -571,6 +574,7 @@ static bool read_iteration(struct reader *r, const struct json *o,
 }
 
 static bool read_node(struct reader *r, const struct json *o, int i) {
+  assert(i < r->t->node_count);
   struct teir_node *n = &r->t->node[i];
   if (!read_guard(r, json_member(o, "guard"), n))
     return false;

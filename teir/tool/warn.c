@@ -4,6 +4,8 @@
 #include "teir_depend.h"
 #include "teir_warn.h"
 
+#include <assert.h>
+
 struct warn {
   const struct teir *t;
   struct depend *k;
@@ -82,6 +84,7 @@ static bool same_work(const struct warn *w, int x, int y, const bool *equal) {
   const struct teir *t = w->t;
   int p = t->node[a[x].leaf].primitive, q = t->node[a[y].leaf].primitive;
   int inputs = teir_input_count(t, p);
+  assert(x != y && inputs >= 0);
   if (t->primitive[p].op != t->primitive[q].op ||
       inputs != teir_input_count(t, q))
     return false;
@@ -92,6 +95,7 @@ static bool same_work(const struct warn *w, int x, int y, const bool *equal) {
 }
 
 static bool starts_call(const struct depend *k, int i) {
+  assert(i >= 0 && i < k->count);
   return i == 0 || k->access[i].leaf != k->access[i - 1].leaf;
 }
 
