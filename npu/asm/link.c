@@ -4,11 +4,17 @@
  * Code starts at 0 with the first program, data at 0x70000 of the core's own
  * memory.  A symbol means the label of its own program, else a global label of
  * another one, else a value given by the caller. */
+#include "device_most.h"
 #include "elf_write.h"
 
 #include <string.h>
 
-enum { CODE_BYTES = 0x4000, DATA_ADDRESS = 0x70000, DATA_BYTES = 0x10000 };
+/* No device takes more code; design_check asks the one it is for. */
+enum {
+  CODE_BYTES = DEVICE_MOST_PROGRAM_BYTES,
+  DATA_ADDRESS = 0x70000,
+  DATA_BYTES = 0x10000
+};
 
 struct image {
   struct layout *layout;

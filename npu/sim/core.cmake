@@ -5,4 +5,4 @@ nputeir_module(simcore SOURCES
   sem_stream.c
   arith_float.c arith_int.c arith_shuffle.c arith_best.c
   arith_avx2.c arith_avx512.c
-  USES base isa)
+  USES base isa array)

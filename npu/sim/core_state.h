@@ -17,6 +17,7 @@
 
 #include "arith.h"
 #include "core.h"
+#include "device_most.h"
 #include "isa.h"
 
 #include <assert.h>
@@ -31,7 +32,7 @@ enum {
   BUCKET_VECTORS = 16,
   CAPTURES = 4, /* cycles from operands to accumulator, and more */
   PENDING = 4,
-  PROGRAM_BYTES = 16384,
+  PROGRAM_BYTES = DEVICE_MOST_PROGRAM_BYTES,
   ADDRESS_MASK = 0xFFFFF, /* pointers have 20 bits */
   CORE_UNITS = 320,
 };

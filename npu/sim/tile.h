@@ -18,6 +18,7 @@
 #include "array.h"
 #include "base.h"
 #include "core.h"
+#include "device_most.h"
 #include "image.h"
 #include "sim.h"
 
@@ -40,7 +41,7 @@ enum {
   MAX_ARBITERS = 8,
   MAX_BANKS = 16, /* of a mem tile */
   CORE_BANKS = 8,
-  QUEUE_DEPTH = 4, /* D11 */
+  QUEUE_DEPTH = DEVICE_MOST_TASKS,
   LOCK_LIMIT = 63
 };
 

@@ -5,6 +5,7 @@
 #include "arith.h"
 #include "asm.h"
 #include "bench.h"
+#include "device_most.h"
 #include "elf_file.h"
 #include "tool.h"
 
@@ -13,7 +14,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_WORDS = 64, PROGRAM_BYTES = 16384, WINDOW_BYTES = 65536 };
+enum {
+  MAX_WORDS = 64,
+  PROGRAM_BYTES = DEVICE_MOST_PROGRAM_BYTES,
+  WINDOW_BYTES = 65536
+};
 enum { LOCKS = 64, LOCK_MAX = 63 };
 
 /* The memory and the locks around a core that is alone in the world. */

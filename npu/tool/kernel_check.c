@@ -5,6 +5,8 @@
  * nothing with generator or simulator. */
 #include "kernel_check.h"
 
+#include "device_most.h"
+
 #include "asm.h"
 #include "core.h"
 
@@ -13,7 +15,11 @@
 
 /* ---- running ---- */
 
-enum { PROGRAM_BYTES = 16384, MEMORY_AT = 0x70000, STEP_LIMIT = 4000000 };
+enum {
+  PROGRAM_BYTES = DEVICE_MOST_PROGRAM_BYTES,
+  MEMORY_AT = 0x70000,
+  STEP_LIMIT = 4000000
+};
 
 /* A ring of two buffers, as a DMA would serve it: a buffer has its data from
  * the moment it is taken until it is given back, and noise otherwise. */

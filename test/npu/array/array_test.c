@@ -3,6 +3,7 @@
  * was compared with AMD's driver, and rules between the tables. */
 #include "array.h"
 #include "check.h"
+#include "device_most.h"
 
 #include <string.h>
 
@@ -101,7 +102,19 @@ static void test_connections(void) {
   CHECK(!port_connects(TILE_MEM, PORT_TRACE, 0, PORT_DMA, 4));
 }
 
+static void test_most(void) {
+  for (int i = 0; device_at(i); i++) {
+    CHECK(device_at(i)->program_bytes <= DEVICE_MOST_PROGRAM_BYTES);
+    CHECK(device_at(i)->queue_depth <= DEVICE_MOST_TASKS);
+    CHECK(device_at(i)->queue_depth > 0 && device_at(i)->max_lock > 0);
+    CHECK(device_at(i)->tile[TILE_CORE].memory_bytes %
+              (uint32_t)device_at(i)->core_banks ==
+          0);
+  }
+}
+
 int main(void) {
+  test_most();
   test_devices();
   test_presets();
   test_port_numbers();
