@@ -31,6 +31,7 @@ static void reserve(struct text *t, size_t more) {
   t->data =
       (char *)memory_resize(block_of(t), HEAD_BYTES + capacity) + HEAD_BYTES;
   t->capacity = capacity;
+  assert(need <= t->capacity);
 }
 
 void text_printf(struct text *t, const char *format, ...) {

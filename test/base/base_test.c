@@ -54,6 +54,12 @@ static void test_text_and_files(void) {
   for (int i = 0; i < 1000; i++)
     text_printf(&t, "%d,", i);
   CHECK(t.length == 10 * 2 + 90 * 3 + 900 * 4);
+  struct text single = {0}; /* one by one, across every growth */
+  for (int i = 0; i < 5000; i++) {
+    text_append(&single, "x", 1);
+    CHECK(single.length < single.capacity && !single.data[i + 1]);
+  }
+  text_free(&single);
   char path[] = "/tmp/base_testXXXXXX";
   int fd = mkstemp(path);
   CHECK(fd >= 0);

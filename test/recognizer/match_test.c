@@ -855,6 +855,13 @@ static void check_options(void) {
                      "loop k n\nC[i*32 + j] += " AB " : i64";
   CHECK(!taken(wide, "device=sim", &v) && v.rule == RULE_WIDE_SUM);
   CHECK(taken(wide, "device=host", &v));
+  const char *long_sum = "tensor A u8\ntensor B u8\nloop i 64\nloop j 32\n"
+                         "loop k 40000\nC[i*32 + j] += A[i*40000 + k] * "
+                         "B[k*32 + j] : i64"; /* 255 * 255 * 40000 > 2^31 */
+  CHECK(!taken(long_sum, "device=sim", &v) && v.rule == RULE_WIDE_SUM);
+  const char *cut = "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\n"
+                    "loop k 16\nC[i*32 + j] += (" AB " : u16) : i32";
+  CHECK(!taken(cut, "device=host", &v)); /* -1 becomes 65535 */
   const char *mixed_kinds = "tensor A i8\ntensor B f32\nloop i 64\nloop j 32\n"
                             "loop k n\nC[i*32 + j] += " AB " : f32";
   CHECK(!taken(mixed_kinds, "device=host", &v));
