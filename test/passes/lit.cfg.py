@@ -17,7 +17,8 @@ if os.path.exists(flang):
 config.environment["PATH"] = bin_dir + os.pathsep + os.environ["PATH"]
 config.substitutions += [
     ("%verify", clang + " -ffast-math -fpass-plugin=" + plugin +
-     " -Rpass=nputeir -Rpass-missed=nputeir -Xclang -verify -c -o /dev/null"),
+     " -Rpass=nputeir -Rpass-missed=nputeir -Xclang -verify -c -o /dev/null" +
+     " -emit-llvm"),  # the remarks are made before the code generator runs
     ("%plain", clang),
     ("%clang", clang + " -fpass-plugin=" + plugin),
     ("%flang", flang + " -ffast-math -fpass-plugin=" + plugin),
