@@ -67,6 +67,9 @@ def copy_sources(to):
         os.makedirs(os.path.dirname(new), exist_ok=True)
         if not os.path.exists(new) or open(old, "rb").read() != open(new, "rb").read():
             shutil.copy(old, new)
+    rules = os.path.join(to, "CMakeLists.txt")
+    text = open(rules).read()  # a bug may leave something that nobody uses
+    open(rules, "w").write(text.replace(" -Werror", ""))
 
 
 def run(command, log):
