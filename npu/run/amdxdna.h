@@ -1,0 +1,63 @@
+/* amdxdna.h -- an NPU by way of Linux's own driver, amdxdna, without XRT.
+ *
+ * The process has one node open, one heap on it, and few contexts.  Buffers
+ * are memory that the device and the program see; a context is a configured
+ * part of the array.  All calls may come from any thread.  A forked child can
+ * use none of its parent's: every call declines there.
+ *
+ * Where the device failed to finish a command, it is not trusted again in this
+ * process (amdxdna_dead), and what the command might still write to is kept.
+ *
+ * Sources: doc/hardware/driver.md.
+ */
+#ifndef NPUTEIR_AMDXDNA_H
+#define NPUTEIR_AMDXDNA_H
+
+#include "base.h"
+
+/* What was found when the first caller asked; looked for once a process.  NULL
+ * and *d: there is no NPU that we can use, and why. */
+struct amdxdna;
+struct amdxdna *amdxdna_find(struct diag *);
+const char *amdxdna_model(const struct amdxdna *);   /* as device.def says */
+const char *amdxdna_name(const struct amdxdna *);    /* as the driver says */
+const char *amdxdna_version(const struct amdxdna *); /* driver and firmware */
+
+/* ---- memory ---- */
+struct amdxdna_buffer {
+  uint32_t handle; /* 0: none */
+  void *memory;
+  uint64_t address; /* in the device's view */
+  size_t bytes;     /* mapped */
+};
+/* Shared by program and device; or, in_heap, a configuration or transaction.
+ * Declines without memory. */
+bool amdxdna_buffer_open(struct amdxdna *, size_t bytes, bool in_heap,
+                         struct amdxdna_buffer *, struct diag *);
+void amdxdna_buffer_close(struct amdxdna *, struct amdxdna_buffer *);
+/* The NPU sees no CPU cache: after the CPU wrote to a buffer that the device
+ * reads or writes, and before the CPU reads what the device wrote. */
+bool amdxdna_buffer_sync(struct amdxdna *, const struct amdxdna_buffer *,
+                         bool from_device, struct diag *);
+
+/* ---- programs ---- */
+/* A configuration with a transaction and its arguments; all borrowed. */
+enum { AMDXDNA_ARGUMENTS = 3 };
+struct amdxdna_program {
+  int columns;
+  const struct amdxdna_buffer *pdi, *transaction, *argument[AMDXDNA_ARGUMENTS];
+  size_t transaction_bytes;
+};
+/* A place in the array for a program; it is given up while nothing runs when
+ * others need one, and taken again by the next run. */
+struct amdxdna_context;
+struct amdxdna_context *amdxdna_context_open(struct amdxdna *, struct diag *);
+/* False: a command of it may still run, and its program's buffers must be
+ * left as they are for the rest of the process. */
+bool amdxdna_context_close(struct amdxdna *, struct amdxdna_context *);
+/* Runs the program's transaction to its end.  One call at a time per context.
+ * An error means that results are not to be used. */
+bool amdxdna_run(struct amdxdna *, struct amdxdna_context *,
+                 const struct amdxdna_program *, struct diag *);
+
+#endif
