@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the runtime calls its devices; "npu1" and "npu4" are silicon. */
-static const char *const device[] = {"auto", "npu1", "npu4", "sim",
-                                     "host", "xrt",  "cpu"};
+/* What the runtime calls its devices; those that begin with npu are silicon. */
+static const char *const device[] = {"auto", "npu",  "npu1", "npu4",
+                                     "sim",  "host", "xrt",  "cpu"};
 static const char *const fp_word[] = {"strict", "relaxed"};
 static const char *const f32_word[] = {"keep", "bf16", "bf16x3"};
 

@@ -6,6 +6,7 @@
 static const struct run_device *const device[] = {
     &run_host,
     &run_sim,
+    &run_npu,
 #ifdef NPUTEIR_XRT
     &run_xrt,
 #endif
@@ -14,14 +15,18 @@ enum { DEVICES = sizeof device / sizeof *device };
 
 /* Words for silicon: the models of device.def, and "auto". */
 static bool wants_silicon(const char *name) {
-  return strcmp(name, "auto") == 0 || strncmp(name, "npu", 3) == 0;
+  return strcmp(name, "auto") == 0 || (strncmp(name, "npu", 3) == 0 && name[3]);
 }
 
+/* The first one that is there; else *d says why the first one is not. */
 static const struct run_device *first_real(struct diag *d) {
-  for (int i = 0; i < DEVICES; i++)
-    if (device[i]->real)
-      return device[i]->present(d) ? device[i] : NULL;
-  diag_declined(d, loc_none(), "no NPU: this runtime was built without XRT");
+  for (int i = 0; i < DEVICES; i++) {
+    struct diag other = {0};
+    if (device[i]->real && device[i]->present(d->kind ? &other : d)) {
+      *d = (struct diag){0};
+      return device[i];
+    }
+  }
   return NULL;
 }
 
@@ -37,7 +42,7 @@ const struct run_device *run_device_find(const char *name, struct diag *d) {
     diag_declined(d, loc_none(), "device=cpu keeps the loop as written");
   else
     diag_error(d, loc_none(),
-               "there is no device '%s'; devices are auto, xrt, sim, host",
+               "there is no device '%s'; devices are auto, npu, xrt, sim, host",
                name);
   return NULL;
 }

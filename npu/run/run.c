@@ -83,8 +83,8 @@ static bool asks_for_device(const struct run *r) {
 }
 
 /* A wrong word in the environment or in the options is said once, trace or
- * not, and so is the absence of a device that was asked for: it would look like
- * a program that never uses the NPU. */
+ * not, and so are a device that fails and the absence of one that was asked
+ * for: it would look like a program that never uses the NPU. */
 static bool wrong_word(struct run *r, const struct diag *d, bool say) {
   const char *name = strncmp(d->text, "nputeir: ", 9) == 0 ? "" : "nputeir: ";
   say |= d->kind == DIAG_ERROR;
@@ -326,6 +326,8 @@ static void run_with_options(struct call *c) {
     diag_declined(c->d, loc_none(), "switched off by the options");
   else
     run_text(c);
+  if (!c->done && c->d->kind == DIAG_ERROR)
+    wrong_word(c->run, c->d, true);
 }
 
 static void run_steps(void *with) {

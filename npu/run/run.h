@@ -84,7 +84,7 @@ struct run_device {
   bool (*launch)(struct run_session *, struct run_counts *, struct diag *);
   void (*close)(struct run_session *);
 };
-extern const struct run_device run_host, run_sim;
+extern const struct run_device run_host, run_sim, run_npu;
 #ifdef NPUTEIR_XRT
 extern const struct run_device run_xrt;
 #endif

@@ -551,8 +551,8 @@ static void test_trace(void) {
   CHECK(strcmp(stderr_of(&w, NULL), "") == 0);
   /* wrong words are said once, trace or not */
   CHECK(strcmp(stderr_of(&w, "toaster"),
-               "nputeir: there is no device 'toaster'; devices are auto, xrt, "
-               "sim, host; the loops run on the CPU\n") == 0);
+               "nputeir: there is no device 'toaster'; devices are auto, npu, "
+               "xrt, sim, host; the loops run on the CPU\n") == 0);
   struct diag absent = {0};
   if (!run_device_find("xrt", &absent)) {
     const char *said = stderr_of(&w, "xrt");

@@ -1,0 +1,131 @@
+/* npu.c -- the device "npu": silicon by way of the kernel's own driver. */
+#include "amdxdna.h"
+#include "array.h"
+#include "image.h"
+#include "parts.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct run_session {
+  struct run_session *next; /* of the lost ones */
+  struct amdxdna *npu;
+  struct amdxdna_context *context;
+  struct amdxdna_buffer pdi, transaction, tensor[RUN_TENSORS];
+  struct amdxdna_program program;
+};
+
+/* Only models that we generate code for. */
+static bool supported(const struct amdxdna *x, struct diag *d) {
+  return device_find(amdxdna_model(x)) ||
+         diag_declined(d, loc_none(),
+                       "the NPU '%s' (%s) is of a kind that is not supported",
+                       amdxdna_name(x), amdxdna_model(x));
+}
+
+static bool present(struct diag *d) {
+  const struct amdxdna *x = amdxdna_find(d);
+  return x && supported(x, d);
+}
+
+static const char *target(const struct run_options *o, struct diag *d) {
+  (void)o;
+  const struct amdxdna *x = amdxdna_find(d);
+  return x && supported(x, d) ? amdxdna_model(x) : NULL;
+}
+
+/* What a lost command may still touch stays as it is until the process ends. */
+static _Atomic(struct run_session *) lost;
+
+static void keep(struct run_session *s) {
+  s->next = lost;
+  while (!atomic_compare_exchange_weak(&lost, &s->next, s))
+    ;
+}
+
+static void close_session(struct run_session *s) {
+  if (s->context && !amdxdna_context_close(s->npu, s->context)) {
+    keep(s);
+    return;
+  }
+  amdxdna_buffer_close(s->npu, &s->pdi);
+  amdxdna_buffer_close(s->npu, &s->transaction);
+  for (int i = 0; i < RUN_TENSORS; i++)
+    amdxdna_buffer_close(s->npu, &s->tensor[i]);
+  free(s);
+}
+
+/* Bytes that the device reads and the program never changes. */
+static bool load(struct amdxdna *x, const void *bytes, size_t length,
+                 struct amdxdna_buffer *b, struct diag *d) {
+  if (!amdxdna_buffer_open(x, length, true, b, d))
+    return false;
+  memcpy(b->memory, bytes, length);
+  return amdxdna_buffer_sync(x, b, false, d);
+}
+
+static bool fill(struct run_session *s, const struct run_plan *plan,
+                 struct diag *d) {
+  struct xclbin_info info;
+  const void *pdi;
+  size_t pdi_bytes;
+  if (!xclbin_read(plan->xclbin, plan->xclbin_bytes, &info, &pdi, &pdi_bytes,
+                   d) ||
+      !load(s->npu, pdi, pdi_bytes, &s->pdi, d) ||
+      !load(s->npu, plan->txn, plan->txn_bytes, &s->transaction, d))
+    return false;
+  s->program = (struct amdxdna_program){.columns = info.columns,
+                                        .pdi = &s->pdi,
+                                        .transaction = &s->transaction,
+                                        .transaction_bytes = plan->txn_bytes};
+  for (int i = 0; i < RUN_TENSORS; i++) {
+    s->program.argument[i] = &s->tensor[i];
+    if (!amdxdna_buffer_open(s->npu, plan->tensor[i].bytes, false,
+                             &s->tensor[i], d))
+      return false;
+  }
+  s->context = amdxdna_context_open(s->npu, d);
+  return s->context;
+}
+
+static struct run_session *open_session(const struct run_plan *plan,
+                                        const struct run_options *o,
+                                        struct diag *d) {
+  (void)o;
+  struct amdxdna *x = amdxdna_find(d);
+  struct run_session *s = x ? calloc(1, sizeof *s) : NULL;
+  if (!s) {
+    diag_declined(d, loc_none(), "no memory");
+    return NULL;
+  }
+  s->npu = x;
+  if (fill(s, plan, d))
+    return s;
+  close_session(s);
+  return NULL;
+}
+
+static void *buffer(struct run_session *s, int i) {
+  return s->tensor[i].memory;
+}
+
+/* A line of out that the CPU still holds would be written over the results. */
+static bool launch(struct run_session *s, struct run_counts *counts,
+                   struct diag *d) {
+  (void)counts;
+  for (int i = 0; i < RUN_TENSORS; i++)
+    if (!amdxdna_buffer_sync(s->npu, &s->tensor[i], false, d))
+      return false;
+  return amdxdna_run(s->npu, s->context, &s->program, d) &&
+         amdxdna_buffer_sync(s->npu, &s->tensor[RUN_OUT], true, d);
+}
+
+const struct run_device run_npu = {.name = "npu",
+                                   .real = true,
+                                   .present = present,
+                                   .target = target,
+                                   .open = open_session,
+                                   .buffer = buffer,
+                                   .launch = launch,
+                                   .close = close_session};

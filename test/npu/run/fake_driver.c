@@ -1,0 +1,634 @@
+/* fake_driver.c -- see fake_driver.h. */
+#define _GNU_SOURCE /* memfd_create, RTLD_NEXT, O_TMPFILE */
+#include "fake_driver.h"
+
+#include "amdxdna_uapi.h"
+#include "image.h"
+#include "sim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum {
+  HEAP = 64 << 20,
+  HEAP_BASE = 0x4000000,
+  HEAP_GRAIN = 32 << 10,
+  PAGE = 4096,
+  LINE = 64,
+  BUFFERS = 4096,
+  CONTEXTS = 64,
+  COLUMNS = 5,
+  ROWS = 4,
+  NODES = 64,
+};
+static const uint64_t own_addresses = 0x100000000000;
+
+/* handle = index + 1 */
+struct buffer {
+  uint32_t type;          /* 0: free */
+  uint64_t bytes, offset; /* in the file that is mapped; in the heap */
+  char *cpu;              /* the view behind mmap */
+  char *device;           /* what the device sees */
+  char *clean;            /* what both saw last */
+};
+struct context {
+  bool used;
+  uint32_t columns, pdi;
+  struct sim *sim;
+  uint64_t sequence;
+};
+static struct {
+  pthread_mutex_t lock;
+  char name[64];
+  const struct preset *preset;
+  int contexts_max, taken;
+  bool addresses, old, noheap, every;
+  int fail_at, fail_errno, state_at, state;
+  int node[NODES], nodes; /* open files that are the device */
+  int memory;             /* the file behind all buffers; -1: none yet */
+  uint64_t memory_bytes;
+  struct buffer buffer[BUFFERS];
+  struct context context[CONTEXTS];
+  uint32_t heap; /* handle */
+  struct fake_driver_counts counts;
+  bool said;
+} fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .memory = -1};
+
+static void *real(const char *name) {
+  void *symbol = dlsym(RTLD_NEXT, name);
+  if (!symbol)
+    abort();
+  return symbol;
+}
+
+/* ---- words ---- */
+
+static void say_word(const char *word) {
+  const char *value = strchr(word, '=');
+  value = value ? value + 1 : "";
+  const char *second = strchr(value, ':');
+  int number = atoi(value), other = second ? atoi(second + 1) : 0;
+  if (strncmp(word, "name=", 5) == 0)
+    snprintf(fake.name, sizeof fake.name, "%s", value);
+  else if (strncmp(word, "preset=", 7) == 0)
+    fake.preset = preset_find(value);
+  else if (strncmp(word, "contexts=", 9) == 0)
+    fake.contexts_max = number;
+  else if (strncmp(word, "taken=", 6) == 0)
+    fake.taken = number;
+  else if (strcmp(word, "addresses") == 0)
+    fake.addresses = true;
+  else if (strcmp(word, "old") == 0)
+    fake.old = true;
+  else if (strcmp(word, "noheap") == 0)
+    fake.noheap = true;
+  else if (strcmp(word, "every") == 0)
+    fake.every = true;
+  else if (strncmp(word, "fail=", 5) == 0)
+    fake.fail_at = number, fake.fail_errno = other;
+  else if (strncmp(word, "state=", 6) == 0)
+    fake.state_at = number, fake.state = other;
+  else {
+    fprintf(stderr, "fake driver: there is no word '%s'\n", word);
+    abort();
+  }
+}
+
+static void start(void) {
+  if (fake.said)
+    return;
+  fake.said = true;
+  strcpy(fake.name, "NPU Phoenix");
+  fake.preset = preset_find("phoenix");
+  fake.contexts_max = 6;
+}
+
+static void say(const char *words) {
+  start();
+  char *copy = strdup(words), *rest = copy;
+  for (char *word; (word = strsep(&rest, ","));)
+    if (*word)
+      say_word(word);
+  free(copy);
+}
+
+void fake_driver_say(const char *words) {
+  pthread_mutex_lock(&fake.lock);
+  say(words);
+  pthread_mutex_unlock(&fake.lock);
+}
+
+struct fake_driver_counts fake_driver_counts(void) {
+  pthread_mutex_lock(&fake.lock);
+  struct fake_driver_counts counts = fake.counts;
+  pthread_mutex_unlock(&fake.lock);
+  return counts;
+}
+
+/* A call that the driver refuses because a rule is broken. */
+static int refuse(int error, const char *rule) {
+  fake.counts.broken_rules++;
+  fprintf(stderr, "fake driver: %s\n", rule);
+  return error;
+}
+
+/* ---- buffers ---- */
+
+static struct buffer *buffer_of(uint64_t handle) {
+  bool exists =
+      handle >= 1 && handle <= BUFFERS && fake.buffer[handle - 1].type;
+  return exists ? &fake.buffer[handle - 1] : NULL;
+}
+
+/* Lines that the CPU changed go to the device, the others come from it; that
+ * is what a flush of a cache line does. */
+static void flush(struct buffer *b, uint64_t from, uint64_t bytes) {
+  for (uint64_t at = from / LINE * LINE; at < from + bytes; at += LINE) {
+    size_t n = b->bytes - at < LINE ? b->bytes - at : LINE;
+    bool dirty = memcmp(b->cpu + at, b->clean + at, n) != 0;
+    memcpy(dirty ? b->device + at : b->cpu + at,
+           dirty ? b->cpu + at : b->device + at, n);
+    memcpy(b->clean + at, b->cpu + at, n);
+  }
+}
+
+/* Lines that were not flushed leave the cache at some time: here, after the
+ * command. */
+static void evict(struct buffer *b) {
+  for (uint64_t at = 0; at < b->bytes; at += LINE) {
+    size_t n = b->bytes - at < LINE ? b->bytes - at : LINE;
+    if (memcmp(b->cpu + at, b->clean + at, n) == 0)
+      continue;
+    memcpy(b->device + at, b->cpu + at, n);
+    memcpy(b->clean + at, b->cpu + at, n);
+  }
+}
+
+static bool overlaps_heap_piece(uint64_t offset, uint64_t bytes) {
+  for (int i = 0; i < BUFFERS; i++) {
+    const struct buffer *b = &fake.buffer[i];
+    if (b->type == XDNA_BUFFER_IN_HEAP && offset < b->offset + b->bytes &&
+        b->offset < offset + bytes)
+      return true;
+  }
+  return false;
+}
+
+static int place_in_heap(struct buffer *b) {
+  struct buffer *heap = buffer_of(fake.heap);
+  if (!heap || !heap->cpu)
+    return refuse(EAGAIN, "a buffer in a heap that is not mapped");
+  for (b->offset = 0; b->offset + b->bytes <= HEAP; b->offset += HEAP_GRAIN)
+    if (!overlaps_heap_piece(b->offset, b->bytes)) {
+      b->cpu = heap->cpu + b->offset;
+      b->device = heap->device + b->offset;
+      b->clean = heap->clean + b->offset;
+      return 0;
+    }
+  return ENOMEM;
+}
+
+static int place_in_file(struct buffer *b) {
+  if (fake.memory < 0)
+    fake.memory = fake.node[0];
+  b->offset = fake.memory_bytes;
+  fake.memory_bytes += b->bytes;
+  b->device = calloc(1, b->bytes);
+  b->clean = calloc(1, b->bytes);
+  if (!b->device || !b->clean)
+    abort();
+  return ftruncate(fake.memory, (off_t)fake.memory_bytes) == 0 ? 0 : ENOMEM;
+}
+
+static int create_buffer(struct xdna_create_buffer *c) {
+  if (c->zero)
+    return refuse(EINVAL, "CREATE_BO with flags");
+  if (c->address)
+    return EINVAL; /* user pointers: as in 6.14 */
+  if (c->type < XDNA_BUFFER_SHARED || c->type > XDNA_BUFFER_COMMAND ||
+      !c->bytes || c->bytes % PAGE)
+    return refuse(EINVAL, "CREATE_BO of no type or size");
+  if (c->type == XDNA_BUFFER_HEAP) {
+    if (fake.noheap)
+      return ENOMEM;
+    if (fake.heap)
+      return refuse(EBUSY, "a second heap");
+    if (c->bytes != HEAP)
+      return refuse(EINVAL, "a heap of another size than 64 MiB");
+  }
+  int i = 0;
+  while (i < BUFFERS && fake.buffer[i].type)
+    i++;
+  if (i == BUFFERS)
+    return ENOMEM;
+  struct buffer b = {.type = c->type, .bytes = c->bytes};
+  int error =
+      c->type == XDNA_BUFFER_IN_HEAP ? place_in_heap(&b) : place_in_file(&b);
+  if (error)
+    return error;
+  fake.buffer[i] = b;
+  c->handle = (uint32_t)i + 1;
+  if (c->type == XDNA_BUFFER_HEAP)
+    fake.heap = c->handle;
+  fake.counts.buffers++;
+  fake.counts.buffers_made++;
+  return 0;
+}
+
+static int buffer_info(struct xdna_buffer_info *info) {
+  const struct buffer *b = buffer_of(info->handle);
+  if (info->zero0 || info->zero1 || info->zero2)
+    return refuse(EINVAL, "GET_BO_INFO with spare fields set");
+  if (!b)
+    return refuse(ENOENT, "GET_BO_INFO of no buffer");
+  bool in_heap = b->type == XDNA_BUFFER_IN_HEAP;
+  info->map_offset = in_heap ? XDNA_NO_ADDRESS : b->offset;
+  info->user_address = (uintptr_t)b->cpu;
+  info->device_address = in_heap                       ? HEAP_BASE + b->offset
+                         : b->type == XDNA_BUFFER_HEAP ? HEAP_BASE
+                         : fake.addresses ? own_addresses + b->offset
+                                          : XDNA_NO_ADDRESS;
+  return 0;
+}
+
+static int close_buffer(const struct xdna_gem_close *c) {
+  struct buffer *b = buffer_of(c->handle);
+  if (!b || c->zero)
+    return refuse(EINVAL, "GEM_CLOSE of no buffer");
+  for (int i = 0; i < CONTEXTS; i++)
+    if (fake.context[i].used && fake.context[i].pdi == c->handle)
+      return refuse(EBUSY, "a context's configuration was freed before it");
+  if (b->type != XDNA_BUFFER_IN_HEAP) {
+    free(b->device);
+    free(b->clean);
+  }
+  *b = (struct buffer){0};
+  fake.counts.buffers--;
+  return 0;
+}
+
+static int sync_buffer(const struct xdna_sync_buffer *s) {
+  struct buffer *b = buffer_of(s->handle);
+  if (!b || s->direction > 1)
+    return refuse(EINVAL, "SYNC_BO of no buffer");
+  if (s->offset > b->bytes || s->bytes > b->bytes - s->offset)
+    return refuse(EINVAL, "SYNC_BO outside the buffer");
+  if (!b->cpu)
+    return refuse(EINVAL, "SYNC_BO of a buffer that is not mapped");
+  flush(b, s->offset, s->bytes);
+  return 0;
+}
+
+/* ---- contexts ---- */
+
+static struct context *context_of(uint32_t handle) {
+  bool exists =
+      handle >= 1 && handle <= CONTEXTS && fake.context[handle - 1].used;
+  return exists ? &fake.context[handle - 1] : NULL;
+}
+
+static int create_context(struct xdna_create_context *c) {
+  struct buffer *heap = buffer_of(fake.heap);
+  const struct xdna_qos *qos = (const void *)(uintptr_t)c->qos;
+  if (c->zero0 || c->zero1)
+    return refuse(EINVAL, "CREATE_HWCTX with extensions");
+  if (!qos)
+    return refuse(EFAULT, "CREATE_HWCTX without quality of service");
+  for (int i = 0; i < 8; i++)
+    if (qos->word[i] && i != XDNA_QOS_START_COLUMN)
+      return refuse(EINVAL, "CREATE_HWCTX asks for a quality of service");
+  if (!heap)
+    return refuse(ENOENT, "CREATE_HWCTX without a heap");
+  if (!heap->cpu || (uintptr_t)heap->cpu % HEAP)
+    return refuse(EINVAL, "CREATE_HWCTX with a heap at no multiple of 64 MiB");
+  if (!c->tiles || c->tiles % ROWS || c->tiles / ROWS > COLUMNS)
+    return refuse(EINVAL, "CREATE_HWCTX with a wrong number of tiles");
+  if (fake.counts.contexts + fake.taken >= fake.contexts_max)
+    return EINVAL;
+  int i = 0;
+  while (i < CONTEXTS && fake.context[i].used)
+    i++;
+  if (i == CONTEXTS)
+    return EINVAL;
+  fake.context[i] = (struct context){.used = true, .columns = c->tiles / ROWS};
+  c->handle = (uint32_t)i + 1;
+  c->syncobj = fake.old ? 0 : (uint32_t)i + 101;
+  fake.counts.contexts++;
+  fake.counts.contexts_made++;
+  if (fake.counts.contexts > fake.counts.most_contexts)
+    fake.counts.most_contexts = fake.counts.contexts;
+  return 0;
+}
+
+static int destroy_context(const struct xdna_destroy_context *c) {
+  struct context *x = context_of(c->handle);
+  if (!x || c->zero)
+    return refuse(EINVAL, "DESTROY_HWCTX of no context");
+  sim_close(x->sim);
+  *x = (struct context){0};
+  fake.counts.contexts--;
+  return 0;
+}
+
+/* Bytes of the PDI in a buffer that was rounded up to pages: its partition
+ * header says how many words follow 0x150. */
+static size_t pdi_bytes(const struct buffer *b) {
+  uint32_t words;
+  memcpy(&words, b->device + 0xD0 + 8, sizeof words);
+  return 0x150 + 4 * (size_t)words;
+}
+
+static int config_context(const struct xdna_config_context *c) {
+  struct context *x = context_of(c->handle);
+  const struct xdna_units *units = (const void *)(uintptr_t)c->value;
+  if (!x || c->zero || c->kind)
+    return refuse(EINVAL, "CONFIG_HWCTX of no context");
+  if (x->pdi)
+    return refuse(EINVAL, "CONFIG_HWCTX a second time");
+  if (c->value_bytes != sizeof *units || units->count != 1 || units->zero[0] ||
+      units->zero[1] || units->zero[2])
+    return refuse(EINVAL, "CONFIG_HWCTX with wrong units");
+  const struct buffer *b = buffer_of(units->unit[0].buffer);
+  if (!b || b->type != XDNA_BUFFER_IN_HEAP)
+    return refuse(EINVAL, "CONFIG_HWCTX with a PDI outside the heap");
+  x->pdi = units->unit[0].buffer;
+  return 0;
+}
+
+/* The configuration is loaded when the first command of a context comes. */
+static bool load(struct context *x) {
+  const struct buffer *b = buffer_of(x->pdi);
+  struct xclbin_info info = {.kernel = "FAKE",
+                             .columns = (int)x->columns,
+                             .start_column_count = 1,
+                             .start_columns = {1},
+                             .buffer_arguments = 3};
+  struct sim_options options = {.preset = fake.preset};
+  struct text xclbin = {0};
+  struct diag d = {0};
+  if (b && xclbin_write(&info, b->device, pdi_bytes(b), &xclbin, &d))
+    x->sim = sim_open(xclbin.data, xclbin.length, &options, &d);
+  if (!x->sim)
+    fprintf(stderr, "fake driver: PDI: %s\n", d.text);
+  text_free(&xclbin);
+  return x->sim;
+}
+
+/* ---- commands ---- */
+
+static uint64_t word64(const uint32_t *word) {
+  return word[0] | (uint64_t)word[1] << 32;
+}
+
+static uint64_t device_address(const struct buffer *b) {
+  return b->type == XDNA_BUFFER_IN_HEAP ? HEAP_BASE + b->offset
+         : fake.addresses               ? own_addresses + b->offset
+                                        : (uint64_t)(uintptr_t)b->cpu;
+}
+
+/* The device's view of an address that must lie in a buffer of the command. */
+static bool resolve(const struct xdna_execute *e, uint64_t address,
+                    uint64_t bytes, struct sim_buffer *out) {
+  const uint32_t *handle = (const void *)(uintptr_t)e->buffers;
+  for (uint32_t i = 0; i < e->buffer_count; i++) {
+    const struct buffer *b = buffer_of(handle[i]);
+    uint64_t offset = b ? address - device_address(b) : 0;
+    if (!b || offset >= b->bytes || bytes > b->bytes - offset)
+      continue;
+    *out = (struct sim_buffer){b->device + offset, b->bytes - offset};
+    return true;
+  }
+  return false;
+}
+
+static bool run_command(struct context *x, const struct xdna_execute *e,
+                        const uint32_t *word, unsigned words) {
+  int arguments = ((int)words - XDNA_WORD_ARGUMENT) / 2;
+  uint64_t txn_words = word[XDNA_WORD_TRANSACTION_WORDS];
+  struct sim_buffer txn, argument[XDNA_ARGUMENTS_MAX];
+  struct sim_report report = {0};
+  struct diag d = {0};
+  if (word[XDNA_WORD_MASK] != 1 || arguments < 0 ||
+      arguments > XDNA_ARGUMENTS_MAX ||
+      word64(word + XDNA_WORD_OPERATION) != XDNA_OPERATION_TRANSACTION ||
+      !resolve(e, word64(word + XDNA_WORD_TRANSACTION), 4 * txn_words, &txn))
+    return refuse(0, "a command that the firmware does not know"), false;
+  for (int i = 0; i < arguments; i++)
+    if (!resolve(e, word64(word + XDNA_WORD_ARGUMENT + 2 * i), 1, &argument[i]))
+      return refuse(0, "an argument outside the command's buffers"), false;
+  if ((x->sim || load(x)) && sim_run(x->sim, txn.data, 4 * txn_words, argument,
+                                     arguments, &report, &d))
+    return true;
+  fprintf(stderr, "fake driver: %s\n", d.text);
+  return false;
+}
+
+static int execute(struct xdna_execute *e) {
+  struct context *x = context_of(e->context);
+  struct buffer *b = buffer_of(e->command);
+  const uint32_t *handle = (const void *)(uintptr_t)e->buffers;
+  if (!x || !x->pdi)
+    return refuse(EINVAL, "EXEC_CMD on no configured context");
+  if (e->zero0 || e->zero1 || e->kind || e->command_count != 1 ||
+      !e->buffer_count || e->buffer_count > 4095)
+    return refuse(EINVAL, "EXEC_CMD with wrong fields");
+  if (!b || b->type != XDNA_BUFFER_COMMAND || !b->cpu)
+    return refuse(EINVAL, "EXEC_CMD without a mapped command buffer");
+  for (uint32_t i = 0; i < e->buffer_count; i++)
+    if (!buffer_of(handle[i]))
+      return refuse(ENOENT, "EXEC_CMD with a buffer that does not exist");
+  uint32_t *packet = (uint32_t *)b->cpu;
+  unsigned words = packet[0] >> 12 & 0x7FF, opcode = packet[0] >> 23 & 0x1F;
+  if (opcode != XDNA_OPCODE_START_UNIT || words > 20 || words < 6)
+    return refuse(EINVAL, "EXEC_CMD with a command that is too long");
+  e->sequence = ++x->sequence;
+  unsigned state = fake.state;
+  if (++fake.counts.commands == fake.state_at)
+    memset(packet + 1, 0xFF, 4 * words);
+  else
+    state = run_command(x, e, packet + 1, words) ? XDNA_STATE_COMPLETED
+                                                 : XDNA_STATE_TIMEOUT;
+  packet[0] = (packet[0] & ~15u) | state;
+  for (uint32_t i = 0; i < e->buffer_count; i++)
+    if (buffer_of(handle[i])->cpu)
+      evict(buffer_of(handle[i]));
+  return 0;
+}
+
+static int timeline_wait(const struct xdna_timeline_wait *w) {
+  const uint32_t *syncobj = (const void *)(uintptr_t)w->handles;
+  const uint64_t *point = (const void *)(uintptr_t)w->points;
+  struct context *x = w->count == 1 ? context_of(*syncobj - 100) : NULL;
+  if (!x || fake.old)
+    return refuse(ENOENT, "a wait for no synchronisation object");
+  return *point <= x->sequence ? 0 : ETIME;
+}
+
+static int wait_command(const struct xdna_wait_command *w) {
+  if (!fake.old)
+    return refuse(EOPNOTSUPP, "WAIT_CMD");
+  struct context *x = context_of(w->context);
+  return x && w->sequence <= x->sequence ? 0 : ENOENT;
+}
+
+/* ---- what else there is ---- */
+
+static int version(struct xdna_version *v) {
+  static const char name[] = "amdxdna_accel_driver";
+  v->major = 0, v->minor = 6, v->patch = 0;
+  if (v->name)
+    memcpy(v->name, name,
+           v->name_length < sizeof name - 1 ? v->name_length : sizeof name - 1);
+  v->name_length = sizeof name - 1;
+  return 0;
+}
+
+static int get_info(struct xdna_get_info *g) {
+  static const struct xdna_firmware firmware = {1, 5, 5, 391};
+  if (g->kind != XDNA_INFO_FIRMWARE)
+    return EOPNOTSUPP;
+  if (g->bytes < sizeof firmware)
+    return refuse(EINVAL, "GET_INFO into too little room");
+  memcpy((void *)(uintptr_t)g->value, &firmware, sizeof firmware);
+  return 0;
+}
+
+#define NUMBER(id, value, type) static const uint32_t number_##id = value;
+AMDXDNA_CALLS(NUMBER)
+#undef NUMBER
+
+static int dispatch(uint32_t number, void *argument) {
+  return number == number_VERSION           ? version(argument)
+         : number == number_GEM_CLOSE       ? close_buffer(argument)
+         : number == number_SYNCOBJ_DESTROY ? 0
+         : number == number_TIMELINE_WAIT   ? timeline_wait(argument)
+         : number == number_CREATE_CONTEXT  ? create_context(argument)
+         : number == number_DESTROY_CONTEXT ? destroy_context(argument)
+         : number == number_CONFIG_CONTEXT  ? config_context(argument)
+         : number == number_CREATE_BUFFER   ? create_buffer(argument)
+         : number == number_BUFFER_INFO     ? buffer_info(argument)
+         : number == number_SYNC_BUFFER     ? sync_buffer(argument)
+         : number == number_EXECUTE         ? execute(argument)
+         : number == number_GET_INFO        ? get_info(argument)
+         : number == number_WAIT_COMMAND
+             ? wait_command(argument)
+             : refuse(ENOTTY, "an ioctl that the driver does not have");
+}
+
+/* ---- libc's calls ---- */
+
+static bool is_node(int fd) {
+  for (int i = 0; i < fake.nodes; i++)
+    if (fake.node[i] == fd)
+      return true;
+  return false;
+}
+
+static bool is_path(const char *path) {
+  const char *node = getenv("NPUTEIR_ACCEL");
+  return node && strcmp(node, path) == 0;
+}
+
+static int open_node(void) {
+  pthread_mutex_lock(&fake.lock);
+  start();
+  if (!fake.nodes && getenv("FAKE_AMDXDNA"))
+    say(getenv("FAKE_AMDXDNA"));
+  int fd = fake.nodes < NODES ? memfd_create("accel", MFD_CLOEXEC) : -1;
+  if (fd >= 0)
+    fake.node[fake.nodes++] = fd;
+  pthread_mutex_unlock(&fake.lock);
+  return fd;
+}
+
+/* A file of sysfs with what the device is called. */
+static int open_name(void) {
+  int fd = memfd_create("vbnv", MFD_CLOEXEC);
+  if (fd >= 0 && (write(fd, fake.name, strlen(fake.name)) < 0 ||
+                  write(fd, "\n", 1) < 0 || lseek(fd, 0, SEEK_SET) < 0))
+    return -1;
+  return fd;
+}
+
+EXPORT int open(const char *path, int flags, ...) {
+  mode_t mode = 0;
+  if (flags & (O_CREAT | O_TMPFILE)) {
+    va_list list;
+    va_start(list, flags);
+    mode = va_arg(list, mode_t);
+    va_end(list);
+  }
+  if (is_path(path))
+    return open_node();
+  if (fake.nodes && strcmp(path, "/sys/dev/char/0:0/device/vbnv") == 0)
+    return open_name();
+  return ((int (*)(const char *, int, ...))real("open"))(path, flags, mode);
+}
+
+EXPORT int close(int fd) {
+  pthread_mutex_lock(&fake.lock);
+  for (int i = 0; i < fake.nodes; i++)
+    if (fake.node[i] == fd)
+      fake.node[i] = fake.node[--fake.nodes];
+  pthread_mutex_unlock(&fake.lock);
+  return ((int (*)(int))real("close"))(fd);
+}
+
+EXPORT int ioctl(int fd, unsigned long number, ...) {
+  va_list list;
+  va_start(list, number);
+  void *argument = va_arg(list, void *);
+  va_end(list);
+  pthread_mutex_lock(&fake.lock);
+  if (!is_node(fd)) {
+    pthread_mutex_unlock(&fake.lock);
+    return ((int (*)(int, unsigned long, ...))real("ioctl"))(fd, number,
+                                                             argument);
+  }
+  int count = ++fake.counts.ioctls;
+  bool fails = fake.fail_at &&
+               (fake.every ? count >= fake.fail_at : count == fake.fail_at);
+  int error = fails ? fake.fail_errno : dispatch((uint32_t)number, argument);
+  pthread_mutex_unlock(&fake.lock);
+  errno = error;
+  return error ? -1 : 0;
+}
+
+EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd,
+                  off_t offset) {
+  void *(*next)(void *, size_t, int, int, int, off_t) = real("mmap");
+  void *memory = next(at, bytes, protection, flags, fd, offset);
+  if (fd < 0 || !fake.nodes || memory == MAP_FAILED)
+    return memory;
+  pthread_mutex_lock(&fake.lock);
+  for (int i = 0; is_node(fd) && i < BUFFERS; i++) {
+    struct buffer *b = &fake.buffer[i];
+    if (b->type && b->type != XDNA_BUFFER_IN_HEAP &&
+        b->offset == (uint64_t)offset && b->bytes == bytes)
+      b->cpu = memory;
+  }
+  pthread_mutex_unlock(&fake.lock);
+  return memory;
+}
+
+EXPORT int munmap(void *at, size_t bytes) {
+  if (fake.nodes) {
+    pthread_mutex_lock(&fake.lock);
+    for (int i = 0; i < BUFFERS; i++)
+      if (fake.buffer[i].type && fake.buffer[i].type != XDNA_BUFFER_IN_HEAP &&
+          fake.buffer[i].cpu == at)
+        fake.buffer[i].cpu = NULL;
+    pthread_mutex_unlock(&fake.lock);
+  }
+  return ((int (*)(void *, size_t))real("munmap"))(at, bytes);
+}

@@ -1,0 +1,38 @@
+/* fake_driver.h -- the amdxdna kernel driver with an npu1 behind it, for tests:
+ * open, ioctl, mmap, munmap and close of libc, which pass on everything but the
+ * node that NPUTEIR_ACCEL names and what sysfs says of it.
+ *
+ * It makes the driver's checks (doc/hardware/driver.md) and runs commands in
+ * the simulator.  CPU caches are modelled at their least favourable: the device
+ * sees nothing that was not flushed, and lines that the CPU wrote and did not
+ * flush go over the device's results.
+ *
+ * Linked into a test it is steered by fake_driver_say; as a library before libc
+ * (LD_PRELOAD) by the same words in FAKE_AMDXDNA:
+ *
+ *   name=NAME        what sysfs calls the device (default: NPU Phoenix)
+ *   contexts=N       places for contexts (default 6); taken=N by others
+ *   addresses        buffers have addresses of the device's own
+ *   old              contexts without a synchronisation object; WAIT_CMD works
+ *   noheap           no heap can be made
+ *   fail=N:ERRNO     the N-th ioctl fails with that number, from 1
+ *   state=N:STATE    the N-th command ends in that state, without results
+ *   every            (with fail=) also all ioctls after the N-th
+ *   preset=NAME      of the simulator
+ */
+#ifndef FAKE_DRIVER_H
+#define FAKE_DRIVER_H
+
+#include <stdbool.h>
+
+void fake_driver_say(const char *words);
+struct fake_driver_counts {
+  int ioctls, commands;            /* so far */
+  int contexts, most_contexts;     /* now; at once */
+  int contexts_made, buffers_made; /* so far */
+  int buffers;                     /* now */
+  int broken_rules;                /* calls that the real driver would refuse */
+};
+struct fake_driver_counts fake_driver_counts(void);
+
+#endif

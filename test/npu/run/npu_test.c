@@ -1,0 +1,173 @@
+/* npu_test.c -- the device "npu" against a driver that is not there: right
+ * results, or the loop with out as it was, whatever the driver answers.
+ *
+ * The node is opened once a process, so each case is a process of its own. */
+#include "check.h"
+#include "fake_driver.h"
+#include "nest.h"
+#include "nputeir-rt.h"
+
+#include "amdxdna_uapi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { DONE = 1, DECLINED = 2, WRONG = 4, UNRULY = 8 };
+
+static int call(struct nest_work *w) {
+  void *tensor[NEST_TENSORS];
+  uint64_t count = nest_tensors(w, tensor);
+  return nputeir_call_1(w->teir, "device=npu,min-macs=0", "npu_test.c",
+                        w->value, (uint64_t)w->value_count, tensor, count);
+}
+
+/* DONE or DECLINED, and WRONG if out is not what it should be then. */
+static int product(enum dtype in, int64_t m, int64_t n, int64_t k) {
+  struct nest_work w;
+  nest_gemm(&w, in, k % 2, m, n, k);
+  nest_make(&w, true, 1);
+  size_t bytes = w.bytes[OUT] + 2 * NEST_GUARD;
+  char *before = malloc(bytes);
+  memcpy(before, w.memory[OUT], bytes);
+  int status = call(&w) == 0 ? DONE : DECLINED;
+  bool good = status == DONE ? nest_right(&w)
+                             : memcmp(before, w.memory[OUT], bytes) == 0;
+  free(before);
+  nest_free(&w);
+  return good ? status : status | WRONG;
+}
+
+/* ---- cases: what a process does; returns an or of the words above ---- */
+
+static int one(void) { return product(DTYPE_I8, 20, 24, 40); }
+
+static int twice(void) { return one() | one(); }
+
+/* More shapes than the runtime keeps contexts. */
+static int shapes(void) {
+  int status = 0;
+  for (int round = 0; round < 2; round++)
+    for (int64_t i = 0; i < 6; i++)
+      status |= product(i % 2 ? DTYPE_BF16 : DTYPE_I8, 8 + 64 * i, 32, 64);
+  struct fake_driver_counts c = fake_driver_counts();
+  return c.most_contexts <= 4 ? status : status | UNRULY;
+}
+
+static int forked(void) {
+  int status = one();
+  pid_t child = fork();
+  if (child == 0)
+    _exit(one());
+  int child_status = 0;
+  waitpid(child, &child_status, 0);
+  bool good = WIFEXITED(child_status) && WEXITSTATUS(child_status) == DECLINED;
+  return (good ? status : status | WRONG) | one();
+}
+
+/* ---- the processes ---- */
+
+/* The words above, or -1: it crashed.  Leaks count as a crash. */
+static int run(const char *words, int (*body)(void), bool rules) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    fake_driver_say(words);
+    int status = body();
+    struct fake_driver_counts c = fake_driver_counts();
+    if (rules && c.broken_rules)
+      status |= UNRULY;
+    exit(status);
+  }
+  int status;
+  if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
+    return -1;
+  return WEXITSTATUS(status);
+}
+
+static int ioctls_of_one(void) {
+  one();
+  return fake_driver_counts().ioctls;
+}
+
+static void test_good(void) {
+  CHECK(run("", twice, true) == DONE);
+  CHECK(run("addresses", twice, true) == DONE);
+  CHECK(run("old", twice, true) == DONE);
+  CHECK(run("name=RyzenAI-npu1", one, true) == DONE);
+  CHECK(run("", shapes, true) == DONE);
+  CHECK(run("contexts=1", shapes, true) == DONE);
+  CHECK(run("taken=5", shapes, true) == DONE);
+  CHECK(run("", forked, true) == DONE);
+}
+
+static void test_absent(void) {
+  CHECK(run("name=RyzenAI-npu10", one, true) == DECLINED);
+  CHECK(run("name=NPU Strix", one, true) == DECLINED);
+  CHECK(run("taken=6", one, true) == DECLINED);
+  CHECK(run("noheap", twice, true) == DECLINED);
+}
+
+/* A command that does not complete: the device is left alone afterwards. */
+static int ends_badly(void) {
+  int status = one() | one();
+  return fake_driver_counts().commands == 1 ? status : status | UNRULY;
+}
+
+static void test_states(void) {
+  static const int states[] = {XDNA_STATE_NEW, XDNA_STATE_ERROR,
+                               XDNA_STATE_ABORT, XDNA_STATE_TIMEOUT,
+                               XDNA_STATE_NO_RESPONSE};
+  for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+    char words[32];
+    snprintf(words, sizeof words, "state=1:%d", states[i]);
+    CHECK(run(words, ends_badly, true) == DECLINED);
+  }
+}
+
+static void test_fault(int n, int error) {
+  char words[32];
+  snprintf(words, sizeof words, "fail=%d:%d", n, error);
+  int status = run(words, twice, false);
+  bool good = error == EINTR ? status == DONE
+                             : status == DONE || status == DECLINED ||
+                                   status == (DONE | DECLINED);
+  if (!good)
+    fprintf(stderr, "ioctl %d, %s: %d\n", n, strerror(error), status);
+  CHECK(good);
+}
+
+/* Each ioctl of a run fails once; an interrupt is no failure. */
+static void test_each_fault(void) {
+  static const int errors[] = {ENOMEM, EINVAL, ENODEV};
+  int count = run("", ioctls_of_one, true);
+  CHECK(count > 20 && count < 100);
+  for (int n = 1; n <= count; n++) {
+    test_fault(n, errors[n % 3]);
+    if (n % 4 == 1)
+      test_fault(n, EINTR);
+  }
+}
+
+/* From some ioctl on, all fail: the device has gone. */
+static void test_gone(void) {
+  for (int n = 1; n < 60; n += 13) {
+    char words[32];
+    snprintf(words, sizeof words, "fail=%d:%d,every", n, ENODEV);
+    int status = run(words, twice, false);
+    CHECK(status == DONE || status == DECLINED || status == (DONE | DECLINED));
+  }
+}
+
+int main(void) {
+  setenv("NPUTEIR_ACCEL", "/dev/accel/fake", 1);
+  setenv("NPUTEIR_DEVICE", "npu", 1);
+  test_good();
+  test_absent();
+  test_states();
+  test_each_fault();
+  test_gone();
+  return check_result();
+}
