@@ -12,7 +12,7 @@ struct run_session {
   struct run_session *next; /* of the lost ones */
   struct amdxdna *npu;
   struct amdxdna_context *context;
-  struct amdxdna_buffer pdi, transaction, tensor[RUN_TENSORS];
+  struct amdxdna_buffer pdi, transaction, tensor[TENSORS];
   struct amdxdna_program program;
 };
 
@@ -51,7 +51,7 @@ static void close_session(struct run_session *s) {
   }
   amdxdna_buffer_close(s->npu, &s->pdi);
   amdxdna_buffer_close(s->npu, &s->transaction);
-  for (int i = 0; i < RUN_TENSORS; i++)
+  for (int i = 0; i < TENSORS; i++)
     amdxdna_buffer_close(s->npu, &s->tensor[i]);
   free(s);
 }
@@ -79,7 +79,7 @@ static bool fill(struct run_session *s, const struct run_plan *plan,
                                         .pdi = &s->pdi,
                                         .transaction = &s->transaction,
                                         .transaction_bytes = plan->txn_bytes};
-  for (int i = 0; i < RUN_TENSORS; i++) {
+  for (int i = 0; i < TENSORS; i++) {
     s->program.argument[i] = &s->tensor[i];
     if (!amdxdna_buffer_open(s->npu, plan->tensor[i].bytes, false,
                              &s->tensor[i], d))
@@ -114,11 +114,11 @@ static void *buffer(struct run_session *s, int i) {
 static bool launch(struct run_session *s, struct run_counts *counts,
                    struct diag *d) {
   (void)counts;
-  for (int i = 0; i < RUN_TENSORS; i++)
+  for (int i = 0; i < TENSORS; i++)
     if (!amdxdna_buffer_sync(s->npu, &s->tensor[i], false, d))
       return false;
   return amdxdna_run(s->npu, s->context, &s->program, d) &&
-         amdxdna_buffer_sync(s->npu, &s->tensor[RUN_OUT], true, d);
+         amdxdna_buffer_sync(s->npu, &s->tensor[OUT], true, d);
 }
 
 const struct run_device run_npu = {.name = "npu",

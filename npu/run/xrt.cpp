@@ -40,13 +40,14 @@ std::string device_name() {
 // The model in device.def behind a name that XRT reports; "" for none.
 const char *model_of(const std::string &name) {
   static const struct {
-    const char *part, *model;
-  } known[] = {{"Phoenix", "npu1"}, {"Hawk", "npu1"},    {"npu1", "npu1"},
-               {"Strix", "npu4"},   {"Krackan", "npu4"}, {"npu4", "npu4"},
-               {"npu5", "npu4"},    {"npu6", "npu4"}};
-  for (const auto &k : known)
-    if (name.find(k.part) != std::string::npos)
-      return k.model;
+    const char *name, *model;
+  } parts[] = {
+#define PART(name, model) {name, model},
+#include "part.def"
+  };
+  for (const auto &part : parts)
+    if (name == part.name)
+      return part.model;
   return "";
 }
 
