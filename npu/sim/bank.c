@@ -15,8 +15,7 @@
  * the cycles that it has run are shifted by one.  That is exact, for a core
  * that runs ahead touches nothing but memory.
  *
- * Not modelled: clearing a memory by Memory_Control; what is in flight when a
- * core ends is stored at once.
+ * Not modelled: clearing a memory by Memory_Control takes no time.
  */
 #include "tile.h"
 

@@ -71,6 +71,7 @@ void core_reset(struct core *c, uint32_t pc) {
   c->pending_count = 0;
   c->waiting_lock = -1;
   c->done = c->failed = false;
+  c->draining = 0;
   c->diag = (struct diag){0};
 }
 
@@ -208,18 +209,29 @@ static bool settle_pending(struct core *c) {
   return c->stalled == STALL_NONE;
 }
 
-/* The program has ended: what is in flight still lands. */
-static void drain(struct core *c) {
-  for (int i = 0; i < RING; ++i)
+/* The program has ended: what is in flight still lands, in its cycles. */
+static void drain(struct core *c, uint32_t *banks) {
+  c->stalled = STALL_NONE;
+  if (!c->bank_wait) {
     pipeline_cycle(c, NULL);
-  forget_banks(c);
+    c->draining--;
+  }
+  *banks = settle_banks(c);
+}
+
+static bool is_over(const struct core *c) {
+  return c->done && !c->draining && !c->bank_wait;
 }
 
 void core_step(struct core *c, uint32_t *banks) {
   *banks = 0;
   c->conflicts = 0;
-  if (!c->enabled || c->done || c->failed) {
+  if (!c->enabled || c->failed || is_over(c)) {
     c->stalled = STALL_NONE;
+    return;
+  }
+  if (c->done) {
+    drain(c, banks);
     return;
   }
   c->counts.cycles++;
@@ -253,7 +265,7 @@ void core_step(struct core *c, uint32_t *banks) {
       !c->done)
     c->at = bundle->next = core_fetch(c, c->pc);
   if (c->done)
-    drain(c);
+    c->draining = RING;
 }
 
 /* ---- questions ---- */
@@ -261,7 +273,7 @@ void core_step(struct core *c, uint32_t *banks) {
 enum core_state core_state(const struct core *c) {
   if (c->failed)
     return CORE_FAILED;
-  if (c->done)
+  if (is_over(c))
     return CORE_DONE;
   return c->enabled ? CORE_RUNNING : CORE_STOPPED;
 }

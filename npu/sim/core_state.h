@@ -188,7 +188,8 @@ struct core {
   _Alignas(64) uint32_t now;
   uint32_t pc;
   bool enabled, done, failed;
-  int delay; /* bundles until `target` is fetched, 0: no branch */
+  int draining; /* cycles after `done` in which stores still land */
+  int delay;    /* bundles until `target` is fetched, 0: no branch */
   uint32_t target;
   enum core_stall stalled;
   int pending_count, waiting_lock;

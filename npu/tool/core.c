@@ -316,7 +316,7 @@ static void trace_step(struct job *j, uint32_t pc, uint64_t bundles) {
   const struct core_counts *n = core_counts(j->board->core);
   if (n->bundles != bundles)
     trace_bundle(j->board, n->cycles, pc);
-  else
+  else if (core_stalled(j->board->core) != STALL_NONE)
     printf("%8llu %05x  stall %s\n", (unsigned long long)n->cycles, pc,
            cause[core_stalled(j->board->core)]);
 }

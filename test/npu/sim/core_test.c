@@ -431,12 +431,12 @@ static void refusals(void) {
 static void reload(void) {
   struct machine *m = machine_open("movx r0, #1\ndone\n");
   struct machine *other = machine_open("movx r0, #2\ndone\n");
-  CHECK(m && other && machine_run(m, 10));
+  CHECK(m && other && machine_run(m, 30));
   if (m && other) {
     memcpy(m->program, other->program, sizeof m->program);
     core_invalidate(m->core);
     core_reset(m->core, 0);
-    CHECK(machine_run(m, 10) && machine_reg(m, "r0") == 2);
+    CHECK(machine_run(m, 30) && machine_reg(m, "r0") == 2);
     core_enable(m->core, false);
     core_reset(m->core, 0);
     CHECK(core_state(m->core) == CORE_STOPPED);

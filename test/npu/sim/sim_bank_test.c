@@ -264,6 +264,27 @@ static void test_full(void) {
   arena_close(a);
 }
 
+/* What is under way when a program ends takes banks, too. */
+static void test_end(void) {
+  struct arena *a = arena_open();
+  struct command_list *l = command_list(a), *wait = command_list(a);
+  struct counter n = {0};
+  load_program(l, 0, 2,
+               "movxm p0, #0x70000\nmovxm p1, #0x70200\n"
+               "vst wl0, [p0, #0]; vlda wl2, [p1, #0]\n"
+               "vst wl0, [p0, #32]; vlda wl2, [p1, #32]\n"
+               "done; vst wl0, [p0, #64]\n");
+  struct sim *s = open_design("phoenix", COLUMNS, l);
+  s->served = count;
+  s->served_context = &n;
+  command_delay(wait, 200);
+  CHECK(run_design(s, wait, NULL, 0, NULL));
+  CHECK(core_state(tile_at(s, 0, 2)->core) == CORE_DONE);
+  CHECK(!n.twice && served_to(&n, BANK_CORE) == 2 * 5);
+  sim_close(s);
+  arena_close(a);
+}
+
 int main(void) {
   for (int i = 0; i < 20; i++) {
     hammer(alone, sizeof alone / sizeof *alone);
@@ -271,5 +292,6 @@ int main(void) {
   }
   test_strict();
   test_full();
+  test_end();
   return check_result();
 }
