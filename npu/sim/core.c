@@ -157,6 +157,7 @@ static void pipeline_cycle(struct core *c, const struct core_bundle *bundle) {
 /* Where the next bundle comes from (facts D6, D7).  loop_end: this one was the
  * last of a hardware loop when it was fetched. */
 static void advance(struct core *c, struct core_bundle *bundle, bool loop_end) {
+  assert(c->delay >= 0 && c->delay <= DELAY_SLOTS + 1);
   c->pc = bundle->address + bundle->size;
   c->at = bundle->next;
   if (c->delay) {

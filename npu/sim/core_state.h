@@ -295,7 +295,7 @@ static inline uint8_t *core_put_vector(struct core *c, unsigned ahead,
   return b->vector[i];
 }
 
-/* op's vector result of `bytes`, in one or two pieces. */
+/* op's vector result of `bytes`, in one or two parts. */
 static inline void core_put_bytes(struct core *c, const struct core_op *op,
                                   unsigned cycle, const uint8_t *data,
                                   unsigned bytes) {

@@ -48,7 +48,7 @@ static void core_release(void *context, int id, int value) {
   struct tile *at = lock_of_core(t, id);
   if (!at)
     return;
-  lock_give(at, id % 16, value, false);
+  lock_release(at, id % 16, value, false);
   trace_event(t->sim, t, "core releases lock=%d, now %d", id,
               at->lock[id % 16].value);
 }

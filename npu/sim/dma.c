@@ -43,6 +43,7 @@ static void start_task(struct channel *c) {
   struct sim *s = c->tile->sim;
   const struct preset *p = s->preset;
   uint32_t task = c->queue[0];
+  assert(c->queue_count > 0 && c->queue_count <= QUEUE_DEPTH);
   c->queue_count--;
   memmove(c->queue, c->queue + 1, sizeof c->queue - sizeof c->queue[0]);
   c->start_bd = c->bd = task & (c->tile->kind == TILE_MEM ? 0x3F : 0xF);
@@ -133,7 +134,7 @@ bool channel_uses(const struct channel *c, int bd) {
 static void try_acquire(struct channel *c) {
   struct sim *s = c->tile->sim;
   if (c->acquire_tile &&
-      !lock_take(c->acquire_tile, c->acquire_lock, c->acquire_value)) {
+      !lock_acquire(c->acquire_tile, c->acquire_lock, c->acquire_value)) {
     sleep_on_lock(c);
     return;
   }
@@ -151,6 +152,7 @@ static void try_acquire(struct channel *c) {
 /* The access to `words` of the walk is done: on to the next, or the end. */
 static void advance(struct channel *c) {
   struct sim *s = c->tile->sim;
+  assert(c->state == CHANNEL_MOVE && c->need <= c->walk.left);
   walk_take(&c->walk, c->need);
   sim_busy(s);
   if (c->walk.left) {
@@ -277,6 +279,7 @@ static void move_s2mm(struct channel *c) {
  * task. */
 static void finish_bd(struct channel *c) {
   struct sim *s = c->tile->sim;
+  assert(!c->walk.left && c->repeat_left > 0);
   s->progress = true;
   c->finished = s->now;
   if (c->first_finished < c->started)
@@ -284,7 +287,7 @@ static void finish_bd(struct channel *c) {
   trace_event(s, c->tile, "%s%d bd=%d ends", c->mm2s ? "mm2s" : "s2mm",
               c->index, c->bd);
   if (c->release_tile)
-    lock_give(c->release_tile, c->release_lock, c->release_value, true);
+    lock_release(c->release_tile, c->release_lock, c->release_value, true);
   if (c->next_bd < 0 && --c->repeat_left == 0) {
     if (c->token)
       stream_token(c);

@@ -1,9 +1,9 @@
 /* guard.c -- which buffer a core's lock operation is about.
  *
  * A lock is only a counter.  But the descriptors that use it form a ring in
- * which a channel has come to a certain place; the core takes and gives the
- * ring's buffers in the same order, and the value tells how far it is ahead.
- * Strict mode asks (core_strict.c).
+ * which a channel has come to a certain place; the core acquires and releases
+ * the ring's buffers in the same order, and the value tells how far it is
+ * ahead. Strict mode asks (core_strict.c).
  */
 #include "tile.h"
 

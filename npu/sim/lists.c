@@ -9,6 +9,7 @@ struct channel *channel_of(struct tile *t, bool mm2s, int index) {
 
 void channel_wake(struct channel *c) {
   struct sim *s = c->tile->sim;
+  assert(s->channel_count < s->columns * s->rows * 2 * MAX_CHANNELS);
   struct fifo *f = c->mm2s && c->port ? &c->port->fifo : &c->in;
   f->full = UINT32_MAX;
   f->empty = -1;
@@ -32,6 +33,7 @@ void port_list(struct sim *s, struct slave *p) {
   p->fifo.full = UINT32_MAX;
   if (p->listed)
     return;
+  assert(p->fifo.count <= p->fifo.depth);
   p->listed = true;
   s->port[s->port_count++] = p;
 }

@@ -15,7 +15,7 @@ bool lock_try(struct lock *l, int visible, int value) {
   return true;
 }
 
-bool lock_take(struct tile *t, int id, int value) {
+bool lock_acquire(struct tile *t, int id, int value) {
   if (!lock_try(&t->lock[id], t->lock[id].value, value))
     return false;
   t->sim->progress = true;
@@ -23,7 +23,7 @@ bool lock_take(struct tile *t, int id, int value) {
   return true;
 }
 
-void lock_give(struct tile *t, int id, int value, bool by_dma) {
+void lock_release(struct tile *t, int id, int value, bool by_dma) {
   struct lock *l = &t->lock[id];
   struct sim *s = t->sim;
   char name[32];

@@ -208,8 +208,8 @@ static uint32_t request_lock(struct tile *t, uint32_t offset) {
   if ((int)id >= t->sim->device->tile[t->kind].locks)
     return 0;
   if (offset >> 9 & 1)
-    return lock_take(t, (int)id, value);
-  lock_give(t, (int)id, value, false);
+    return lock_acquire(t, (int)id, value);
+  lock_release(t, (int)id, value, false);
   return 1;
 }
 

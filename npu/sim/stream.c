@@ -140,6 +140,7 @@ static void add_sink(struct slave *p, int master, bool drop_header) {
   struct sink to = sink_of(p->tile, master);
   to.master = (uint8_t)master;
   to.drop_header = drop_header;
+  assert(p->sink_count < MAX_MASTERS);
   p->sink[p->sink_count++] = to;
 }
 
@@ -335,6 +336,7 @@ static bool sink_ready(const struct slave *p, const struct sink *k) {
 
 static void push(struct sim *s, const struct sink *k, struct beat b) {
   struct fifo *f = k->fifo;
+  assert(k->kind == SINK_FIFO);
   b.ready = s->now + k->latency;
   fifo_push(f, b);
   if (f->count < f->full)
@@ -369,6 +371,7 @@ static void step_circuit(struct sim *s, struct slave *p) {
 /* Leaves a beat to the tile's control packet handler (packet.c); a packet's own
  * header is not for it. */
 static void hand_over(struct sim *s, struct tile *t, struct beat b) {
+  assert(!t->handler.full);
   t->handler.in = b;
   t->handler.full = true;
   s->full_handlers++;

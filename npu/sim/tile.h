@@ -1,4 +1,4 @@
-/* tile.h -- the array's state, shared by the files of this room.
+/* tile.h -- the array's state, shared by the files of this module.
  *
  * A tile has memory, locks, descriptors, DMA channels, a stream switch and, in
  * rows 2 and up, a core.  Words travel as beats through FIFOs: each slave port
@@ -66,15 +66,18 @@ struct fifo {
 };
 
 static inline struct beat *fifo_at(const struct fifo *f, uint32_t i) {
+  assert(i < f->count);
   return &f->beat[(f->head + i) & f->mask];
 }
 static inline bool fifo_has_room(const struct fifo *f, uint32_t words) {
   return f->count + words <= f->depth;
 }
 static inline void fifo_push(struct fifo *f, struct beat b) {
+  assert(f->count < f->depth);
   f->beat[(f->head + f->count++) & f->mask] = b;
 }
 static inline void fifo_drop(struct fifo *f, uint32_t words) {
+  assert(words <= f->count);
   f->head += words;
   f->count -= words;
 }
@@ -405,10 +408,10 @@ void banks_count(struct sim *);
 bool banks_are_watched(const struct sim *);
 
 /* lock.c */
-/* Takes when the visible part of the value allows it. */
+/* Acquires when the visible part of the value allows it. */
 bool lock_try(struct lock *, int visible, int value);
-bool lock_take(struct tile *, int id, int value);
-void lock_give(struct tile *, int id, int value, bool by_dma);
+bool lock_acquire(struct tile *, int id, int value);
+void lock_release(struct tile *, int id, int value, bool by_dma);
 /* The tile and lock that a DMA means by a descriptor's lock id. */
 struct tile *lock_of_dma(struct channel *, int id, int *own);
 

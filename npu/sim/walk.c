@@ -49,6 +49,7 @@ void walk_start(struct walk *w) {
 }
 
 void walk_take(struct walk *w, uint32_t words) {
+  assert(words > 0 && words <= w->run && words <= w->left);
   w->left -= words;
   w->at[0] += words;
   if (words < w->run) {
