@@ -39,6 +39,15 @@ grep -q '^bytes_written=65536$' output || fail "not all of the result written"
   fail "the product of ones is not 128 everywhere"
 [ "$(wc -c <c.bin)" = 65536 ] || fail "c.bin has a wrong size"
 
+for key in bank_conflicts stall_memory_own stall_memory_dma \
+  stall_memory_neighbour stall_memory_bus; do
+  grep -q "^$key=[0-9]*\$" output || fail "no $key"
+done
+# cores that run ahead of the array change nothing; no bank serves two
+mv output ahead
+expect 0 '^cycles=' $run --arg a.bin --arg a.bin --out 2:65536=c.bin --strict
+cmp -s output ahead || fail "--strict counts otherwise"
+
 expect 0 '^cycles=' $run --arg a.bin --arg a.bin --out 2:65536=c.bin --repeat 2
 [ "$(grep -c '^cycles=' output)" = 2 ] || fail "--repeat 2 is not two reports"
 expect 0 'core (3,5) mm2s0 bd=' \
