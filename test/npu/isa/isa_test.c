@@ -277,6 +277,35 @@ static void test_errors(void) {
   CHECK(isa_encode(&b, 5, bytes, &d) == 0);
 }
 
+/* A scaled operand's value that is no multiple is refused. */
+static void test_multiples(void) {
+  uint8_t bytes[ISA_BUNDLE_BYTES];
+  int refused = 0;
+  for (int id = INSN_NONE + 1; id < INSN_COUNT; id++) {
+    const struct insn *insn = isa_insn((enum insn_id)id);
+    for (int i = 0; i < insn->operand_count; i++) {
+      const struct isa_class *c = isa_class(insn->operand[i].operand_class);
+      if (!c || c->is_register || c->scale < 2)
+        continue;
+      struct isa_bundle b = {0};
+      struct diag d = {0};
+      struct isa_op *op = &b.slot[insn->slot];
+      op->id = (enum insn_id)id;
+      for (int k = 0; k < insn->operand_count; k++) {
+        const struct isa_class *other =
+            isa_class(insn->operand[k].operand_class);
+        for (int r = 0; other && other->is_register && r < isa_reg_count(); r++)
+          if (isa_class_has(insn->operand[k].operand_class, r))
+            op->operand[k] = r;
+      }
+      op->operand[i] = c->low + 1;
+      refused += isa_encode(&b, 0, bytes, &d) == 0 &&
+                 strstr(d.text, "is no multiple of") != NULL;
+    }
+  }
+  CHECK(refused > 50);
+}
+
 static int operand_named(enum insn_id id, const char *name) {
   const struct insn *insn = isa_insn(id);
   for (int i = 0; i < insn->operand_count; i++)
@@ -374,6 +403,7 @@ int main(void) {
   test_bundles();
   test_bytes();
   test_errors();
+  test_multiples();
   test_distances();
   test_units();
   return check_result();
