@@ -134,10 +134,14 @@ void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
   g->c_parts = (int)c_bytes / W_BYTES;
   g->c_load = kernel_trace_stream(g->t, "p2", "p2", 2);
   g->c_store = kernel_trace_stream(g->t, "p3", "p2", 2);
+  struct trace_stream *stream = g->t->stream;
+  if (k->joined)
+    stream[g->c_load].bank = stream[g->c_store].bank =
+        stream[g->left.stream].bank;
   if (k->yields) {
-    g->t->stream[g->left.stream].dma_cycle = DMA_OF_INPUT;
-    g->t->stream[g->c_load].dma_cycle = DMA_OF_C;
-    g->t->stream[g->c_store].dma_cycle = DMA_OF_C;
+    stream[g->left.stream].dma_cycle = DMA_OF_INPUT;
+    stream[g->c_load].dma_cycle = stream[g->c_store].dma_cycle =
+        k->joined ? DMA_OF_INPUT : DMA_OF_C;
   }
   g->left.mem = MEM_LDA_W, g->left.other_mem = MEM_LDB_W;
   g->right.mem = MEM_LDB_W;

@@ -233,6 +233,7 @@ static struct kernel_gemm product_of(const struct tile_program *p,
                               .zero = zero,
                               .tall = map_tall(p->group_m),
                               .yields = true,
+                              .joined = p->core.joined,
                               /* C's integers are exact modulo 2^n */
                               .saturation = KERNEL_WRAP};
 }

@@ -79,6 +79,7 @@ struct map_core {
    * results are copied to `out`; else they take the place of their sums. */
   bool staged;
   int out_depth; /* blocks of out: 1 or 2 */
+  bool joined;   /* sums share a pair of banks with in0 */
 };
 /* Whether the kernel reads in0's bank in every cycle (kernels.h): with two
  * blocks of out, nothing else happens in the bank of the block of in0 in use,

@@ -21,6 +21,12 @@
  *
  *   | in1_1  out  .... |.... .... in1_0 | in0_0  in0_1 | sums           |
  *
+ * One block of large inputs has only one place for sums, where they become
+ * results and leave before the next round.  They share pairs with what is read
+ * in every second cycle, if they can, which the kernel's schedule knows:
+ *
+ *   | in1_1 | ....    in1_0  sums |.... in0_0 ....|.... in0_1 |
+ *
  * Where out is not that small, or steps are too few to be worth a copy: in0 and
  * in1 have a pair each, and two blocks of sums, which become results, the two
  * others.  Then in1's DMA costs the core a cycle for every 16 bytes.
@@ -31,7 +37,8 @@
 
 enum {
   PORT_BYTES = 32,
-  DMA_BYTES = 16, /* of an access of a channel, timing.md B13 */
+  STREAM_BYTES = 4, /* per cycle, timing.md S1 */
+  DMA_BYTES = 16,   /* of an access of a channel, timing.md B13 */
 };
 
 static void put_in_place(const struct map_block_bytes *b, uint32_t pair,
@@ -66,6 +73,23 @@ static void put_staged(const struct map_block_bytes *b, uint32_t pair,
       .out_depth = depth};
 }
 
+/* False: too large, or in1's blocks would share more than `most` bytes. */
+static bool put_tight(const struct map_block_bytes *b, uint32_t pair,
+                      struct map_core *core) {
+  enum { MOST_SHARED = 512 };
+  int64_t sums = 4 * (int64_t)pair - 2 * (int64_t)b->in0 - b->sums;
+  int64_t in1 = (sums < 2 * (int64_t)pair ? sums : 2 * (int64_t)pair) - b->in1;
+  if (in1 < b->in1 || in1 + MOST_SHARED < pair)
+    return false;
+  *core = (struct map_core){.in0 = {4 * pair - 2 * b->in0, 4 * pair - b->in0},
+                            .in1 = {(uint32_t)in1, 0},
+                            .out = {(uint32_t)sums, (uint32_t)sums},
+                            .sums = (uint32_t)sums,
+                            .out_depth = 1,
+                            .joined = true};
+  return true;
+}
+
 static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 /* Whether staging fits, and saves more than it costs. */
@@ -96,7 +120,8 @@ bool map_core_places(const struct device *dev, const struct map_block_bytes *b,
     return true;
   }
   put_in_place(b, pair, core);
-  return 2 * b->in1 <= pair && 2 * b->in0 <= pair && b->sums <= pair;
+  return (2 * b->in1 <= pair && 2 * b->in0 <= pair && b->sums <= pair) ||
+         put_tight(b, pair, core);
 }
 
 struct map_waits map_core_waits(const struct device *dev,
@@ -106,6 +131,12 @@ struct map_waits map_core_waits(const struct device *dev,
     return (struct map_waits){.round =
                                   (double)larger(b->sums, b->out) / PORT_BYTES +
                                   (double)b->out / DMA_BYTES / 2};
+  if (core->joined) { /* sums meet in1 in its pair in every second step */
+    double pair = pair_bytes(dev), beside = 2 * pair - core->sums;
+    beside = beside < 0 ? 0 : beside > b->sums ? b->sums : beside;
+    return (struct map_waits){.step = beside / PORT_BYTES,
+                              .round = (double)b->out / STREAM_BYTES};
+  }
   if (group_m == 1)
     return (struct map_waits){.step = (double)b->in1 / DMA_BYTES};
   /* Sums that leave no cycle in four meet in0's DMA in its pair. */

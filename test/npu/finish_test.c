@@ -101,7 +101,9 @@ static void finish_one(const struct teir_problem *p, const void *sum,
   dtype_store_int(p->type[OUT], result, v);
 }
 
-static void test(struct teir_problem p, enum data data, int group) {
+/* In the blocks that the model chooses, or of the size given. */
+static void test_blocks(struct teir_problem p, enum data data, int group,
+                        const struct map_blocking *given) {
   struct diag d = {0};
   struct platform at;
   struct map_blocking b;
@@ -112,6 +114,8 @@ static void test(struct teir_problem p, enum data data, int group) {
     b.group_m = group;
     b.rounds_m = (b.rounds_m + group - 1) / group;
   }
+  if (given)
+    b = *given;
   struct teir_problem sums = p;
   sums.type[OUT] = p.acc;
   sums.finish = (struct teir_finish){0};
@@ -144,6 +148,10 @@ static void test(struct teir_problem p, enum data data, int group) {
   for (int i = 0; i < TENSORS; i++)
     free(buffer[0][i].data);
   free(buffer[1][OUT].data);
+}
+
+static void test(struct teir_problem p, enum data data, int group) {
+  test_blocks(p, data, group, NULL);
 }
 
 static struct teir_problem problem(enum dtype in, enum dtype out, int64_t m,
@@ -184,7 +192,20 @@ static void test_integers(void) {
        INTEGERS, 2);
 }
 
+/* Blocks so large that there is one place for sums and what becomes of them. */
+static void test_large(void) {
+  const struct map_blocking floats = {64, 64, 80, 1, 2, 1, 3, 0};
+  test_blocks(problem(DTYPE_BF16, DTYPE_BF16, 512, 256, 240,
+                      (struct teir_finish){.relu = true}),
+              INTEGERS, 1, &floats);
+  const struct map_blocking integers = {64, 64, 232, 1, 2, 1, 3, 0};
+  test_blocks(
+      problem(DTYPE_I8, DTYPE_I8, 512, 256, 696, (struct teir_finish){0}),
+      INTEGERS, 1, &integers);
+}
+
 int main(void) {
+  test_large();
   test_float();
   test_integers();
   return check_result();
