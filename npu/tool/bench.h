@@ -18,6 +18,7 @@ bool bench_core(struct tool *, void *job); /* core.c */
 struct bench_kernels_job {
   bool all;
   const char *svg; /* or NULL */
+  bool loaded;     /* beside DMA channels */
 };
 bool bench_kernels(struct tool *, void *job); /* kernel_bench.c */
 

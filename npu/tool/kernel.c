@@ -1,6 +1,7 @@
 /* kernel.c -- `nputeir kernel`: generates one core's kernel, prints it, runs it
  * on the simulated core and compares its result with the exact reference. */
 #include "kernel_check.h"
+#include "kernel_load.h"
 #include "tool.h"
 
 #include <string.h>
@@ -213,7 +214,9 @@ static void print_gemm(struct text *t, const struct kernel_gemm *g) {
 
 static void print_report(struct text *t, const struct job *j,
                          const struct asm_program *p,
-                         const struct check_outcome *o, const uint32_t at[3]) {
+                         const struct check_outcome *o,
+                         const struct load_outcome *loaded,
+                         const uint32_t at[3]) {
   if (j->primitive == GEMM) {
     print_gemm(t, &j->gemm);
     text_printf(t, "placement=0x%x,0x%x,0x%x\n", at[0], at[1], at[2]);
@@ -236,6 +239,9 @@ static void print_report(struct text *t, const struct job *j,
   }
   text_printf(t, "program_bytes=%d\nloops=%d\n", o->program_bytes,
               count_loops(p));
+  if (loaded)
+    text_printf(t, "cycles_loaded=%.0f\nmac_share_loaded=%.4f\n",
+                loaded->cycles, loaded->mac_share);
   static const char *const file[] = {"x",  "bml", "bmh", "cm", "p",
                                      "dc", "m",   "r",   "s"};
   text_puts(t, "registers=");
@@ -373,8 +379,13 @@ static bool run_and_report(struct tool *t, const struct job *j,
     return false;
   if (j->primitive == GEMM)
     check_place(&j->gemm, at);
+  struct load_outcome loaded = {0};
+  bool has_loaded = j->report && j->primitive == GEMM && !j->steps.count &&
+                    load_gemm(&j->gemm, p, &loaded, &t->diag);
+  if (t->diag.kind != DIAG_NONE)
+    return false;
   if (j->report)
-    print_report(&t->out, j, p, &o, at);
+    print_report(&t->out, j, p, &o, has_loaded ? &loaded : NULL, at);
   if (j->check)
     text_printf(&t->out, "check=%s\n", o.wrong ? "wrong" : "exact");
   if (!tool_print(t, NULL))

@@ -2,6 +2,7 @@
  * simulated core, bank stalls included, beside published ones and the limit. */
 #include "bench.h"
 #include "kernel_check.h"
+#include "kernel_load.h"
 
 #include <assert.h>
 #include <string.h>
@@ -73,6 +74,7 @@ struct bench {
   struct text table, bars;
   int rows;
   struct tool *tool;
+  bool loaded;
 };
 
 static enum dtype in1_of(const struct row *r) {
@@ -82,6 +84,8 @@ static enum dtype in1_of(const struct row *r) {
 struct measurement {
   const struct row *row;
   struct check_outcome outcome;
+  bool beside; /* DMA channels */
+  double cycles;
 };
 
 static bool measure(struct tool *t, void *context) {
@@ -99,6 +103,8 @@ static bool measure(struct tool *t, void *context) {
                           .ta = r->ta,
                           .tb = r->tb,
                           .tc = r->tc};
+  if (m->beside && (r->steps || !load_adapt(&k)))
+    return true;
   struct kernel_steps steps = check_steps(r->steps, r->blocks);
   const struct kernel_steps *s = r->steps ? &steps : NULL;
   struct asm_program *p = kernel_gemm_steps(t->arena, &k, s, &t->diag);
@@ -106,6 +112,12 @@ static bool measure(struct tool *t, void *context) {
   if (ok && o->wrong)
     return diag_error(&t->diag, loc_none(), "%d x %d x %d: %s", r->m, r->k,
                       r->n, o->first);
+  m->cycles = (double)o->cycles;
+  struct load_outcome loaded;
+  if (!ok || !m->beside)
+    return ok;
+  ok = load_gemm(&k, p, &loaded, &t->diag);
+  m->cycles = loaded.cycles;
   return ok;
 }
 
@@ -128,7 +140,7 @@ static void add_bar(struct bench *b, const char *label, double ours,
 }
 
 static bool add_row(struct bench *b, const struct row *r) {
-  struct measurement m = {.row = r};
+  struct measurement m = {.row = r, .beside = b->loaded};
   struct kernel_shape s;
   char label[LABEL];
   bool known = kernel_shape(r->in, in1_of(r), r->out, &s);
@@ -138,7 +150,9 @@ static bool add_row(struct bench *b, const struct row *r) {
   double limit = (double)r->m * r->k * r->n / (s.m * s.k * s.n) *
                  kernel_gemm_passes(r->in, in1_of(r), r->out) *
                  (r->steps ? r->steps * r->blocks : 1);
-  double cycles = (double)m.outcome.cycles;
+  double cycles = m.cycles;
+  if (cycles <= 0) /* no places */
+    return true;
   int length = snprintf(label, sizeof label, "%s%s%s-%s %dx%dx%d%s%s%s",
                         dtype_name(r->in), r->mixed ? "*" : "",
                         r->mixed ? dtype_name(r->in1) : "", dtype_name(r->out),
@@ -237,7 +251,7 @@ static bool run(struct bench *b, bool all, const char *svg) {
 /* Every kernel's result is compared, too. */
 bool bench_kernels(struct tool *t, void *to) {
   const struct bench_kernels_job *job = to;
-  struct bench b = {.tool = t};
+  struct bench b = {.tool = t, .loaded = job->loaded};
   bool ok = run(&b, job->all, job->svg);
   text_free(&b.table);
   text_free(&b.bars);

@@ -35,6 +35,8 @@ enum { RINGS = 3 };
 struct feed {
   uint8_t *memory;
   struct ring ring[RINGS];
+  void (*cycle)(void *context, uint32_t banks); /* or NULL */
+  void *context;
 };
 
 enum { NOISE = 0x7f }; /* as a float: NaN, or huge */
@@ -145,6 +147,8 @@ static bool run_fed(const struct asm_program *p, struct feed *feed,
       o->stalls = c->stall[STALL_MEMORY];
     }
     core_step(core, &banks);
+    if (feed->cycle && !o->cycles)
+      feed->cycle(feed->context, banks);
     if (c->macs != macs) {
       o->first_mac = macs ? o->first_mac : c->cycles - 1;
       o->last_mac = c->cycles - 1;
@@ -163,6 +167,15 @@ bool check_run(const struct asm_program *p, uint8_t memory[CHECK_MEMORY_BYTES],
                const uint32_t pointer[3], struct check_outcome *o,
                struct diag *d) {
   struct feed none = {.memory = memory};
+  return run_fed(p, &none, pointer, POINTERS, o, d);
+}
+
+bool check_run_beside(const struct asm_program *p,
+                      uint8_t memory[CHECK_MEMORY_BYTES],
+                      const uint32_t pointer[3],
+                      void (*cycle)(void *context, uint32_t banks),
+                      void *context, struct check_outcome *o, struct diag *d) {
+  struct feed none = {.memory = memory, .cycle = cycle, .context = context};
   return run_fed(p, &none, pointer, POINTERS, o, d);
 }
 

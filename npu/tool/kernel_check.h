@@ -49,5 +49,12 @@ bool check_gemm(const struct kernel_gemm *, const struct kernel_steps *,
 bool check_run(const struct asm_program *, uint8_t memory[CHECK_MEMORY_BYTES],
                const uint32_t pointer[3], struct check_outcome *,
                struct diag *);
+/* The same; `cycle` hears of every cycle up to the return which banks the core
+ * uses in it (core.h). */
+bool check_run_beside(const struct asm_program *p,
+                      uint8_t memory[CHECK_MEMORY_BYTES],
+                      const uint32_t pointer[3],
+                      void (*cycle)(void *context, uint32_t banks),
+                      void *context, struct check_outcome *, struct diag *);
 
 #endif

@@ -1,0 +1,121 @@
+/* kernel_load.c -- what DMA channels in its banks cost a kernel.
+ *
+ * The core runs a kernel by itself; its banks in each cycle are then set
+ * against those of three channels, by the simulator's law (npu/sim/bank.c): a
+ * bank serves one access per cycle; the core comes first until a channel's FIFO
+ * is down to its margin, and what the core loses it repeats a cycle later.  As
+ * a kernel waits for nothing but memory, adding these cycles is exact.
+ *
+ * Channels move a word per cycle, always: in0's and in1's into the blocks that
+ * the next step uses, out's from a block of results in one step of 16. */
+#include "kernel_load.h"
+
+#include "kernel_check.h"
+#include "map.h"
+
+#include <assert.h>
+
+enum {
+  STEPS = 16,
+  ACCESS_BYTES = 16,
+  ACCESS_WORDS = ACCESS_BYTES / 4,
+  FIFO_WORDS = 15, /* timing.md D8 */
+  MARGIN_WORDS = 4 /* timing.md B12 */
+};
+
+struct channel {
+  uint32_t at, bytes, position; /* of the block, and in it */
+  int words;                    /* in the FIFO; of a reader: room in it */
+};
+
+enum { CHANNELS = 3 };
+struct load {
+  struct channel channel[CHANNELS];
+  int count; /* channels at work */
+  uint64_t waits;
+};
+
+static uint32_t bank_bit(uint32_t at) {
+  return UINT32_C(1) << (2 * (at >> 14) + (at >> 4 & 1));
+}
+
+/* One cycle in which the core wants `banks`; whether it has them. */
+static bool try_cycle(struct load *l, uint32_t banks) {
+  uint32_t taken = 0;
+  for (int i = 0; i < l->count; i++) {
+    struct channel *c = &l->channel[i];
+    if (c->words < FIFO_WORDS) /* else the stream waits */
+      c->words++;
+    uint32_t bit = bank_bit(c->at + c->position);
+    bool urgent = FIFO_WORDS - c->words < MARGIN_WORDS;
+    if (c->words < ACCESS_WORDS || taken & bit || (banks & bit && !urgent))
+      continue;
+    taken |= bit;
+    c->words -= ACCESS_WORDS;
+    c->position = (c->position + ACCESS_BYTES) % c->bytes;
+  }
+  return !(taken & banks);
+}
+
+static void beside(void *context, uint32_t banks) {
+  struct load *l = context;
+  while (!try_cycle(l, banks))
+    l->waits++;
+}
+
+static void aim(struct channel *c, uint32_t at, uint32_t bytes) {
+  c->at = at;
+  c->bytes = bytes;
+  c->position %= bytes;
+}
+
+static bool place(const struct kernel_gemm *k, struct map_block_bytes *bytes,
+                  struct map_core *core) {
+  const struct device *dev = device_find("npu1");
+  const struct teir_problem problem = {.type = {k->in0, k->in1, k->out},
+                                       .acc = k->out};
+  const struct map_blocking blocking = {k->m, k->n, k->k, 1, 1, 1, STEPS, 0};
+  assert(dev);
+  *bytes = map_block_bytes(&problem, &blocking);
+  return map_core_places(dev, bytes, 1, STEPS, core);
+}
+
+bool load_adapt(struct kernel_gemm *k) {
+  struct map_block_bytes bytes;
+  struct map_core core;
+  k->yields = true;
+  bool ok = place(k, &bytes, &core);
+  k->joined = ok && core.joined;
+  return ok;
+}
+
+bool load_gemm(const struct kernel_gemm *k, const struct asm_program *p,
+               struct load_outcome *o, struct diag *d) {
+  struct map_block_bytes bytes;
+  struct map_core core;
+  *o = (struct load_outcome){0};
+  if (!place(k, &bytes, &core))
+    return false;
+  struct arena *a = arena_open();
+  uint8_t *memory = arena_array(a, CHECK_MEMORY_BYTES, 1);
+  struct load load = {.count = CHANNELS};
+  double cycles = 0, macs = 0;
+  bool ok = true;
+  for (int step = 0; ok && step < STEPS; step++) {
+    int now = step % 2, next = 1 - now;
+    struct check_outcome run;
+    const uint32_t pointer[3] = {core.in0[now], core.in1[now], core.sums};
+    aim(&load.channel[0], core.in0[next], bytes.in0);
+    aim(&load.channel[1], core.in1[next], bytes.in1);
+    aim(&load.channel[2], core.out[core.out_depth - 1], bytes.out);
+    load.count = step ? CHANNELS - 1 : CHANNELS;
+    ok = check_run_beside(p, memory, pointer, beside, &load, &run, d);
+    cycles += (double)run.cycles;
+    macs += (double)run.macs;
+  }
+  arena_close(a);
+  cycles += (double)load.waits;
+  if (ok)
+    *o = (struct load_outcome){cycles / STEPS, macs / cycles};
+  return ok;
+}
