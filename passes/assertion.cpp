@@ -8,6 +8,7 @@
 // needs more than 64.
 #include "assertion.h"
 
+#include "ir_marks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Instructions.h"
@@ -28,6 +29,8 @@ class Reader {
   Addresses &Places;
   ScalarEvolution &SE;
   IRNest &R;
+  enum { PartsMax = 1000 };
+  int Parts = 0; // of the condition; one that two parts share counts twice
 
 public:
   Reader(const BranchInst &At, const Loop &Outer, Addresses &Places,
@@ -37,6 +40,8 @@ public:
   // Condition C must be Side.
   bool require(Value *C, bool Side) {
     Value *X, *Y;
+    if (++Parts > PartsMax)
+      return false;
     if (Outer.isLoopInvariant(C)) {
       R.Assumed.push_back({C, Side});
       return true;

@@ -3,7 +3,7 @@
 #ifndef NPUTEIR_ASSERTION_H
 #define NPUTEIR_ASSERTION_H
 
-#include "address.h"
+#include "addresses.h"
 
 namespace nputeir {
 

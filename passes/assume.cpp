@@ -23,6 +23,7 @@
 #include "assume.h"
 #include "checks.h"
 
+#include "ir_marks.h"
 #include "llvm/ADT/DepthFirstIterator.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"

@@ -7,55 +7,18 @@
 // takes that side.  This is how the "n > 0" in front of a loop that LLVM has
 // turned round already, and a flag tested inside the nest, are carried.
 #include "body.h"
-#include "matrix.h"
+#include "ir_marks.h"
+#include "ir_matrix.h"
+#include "ir_sums.h"
 
 #include "llvm/IR/CFG.h"
-#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/Transforms/Utils/LoopUtils.h"
 
 #include <algorithm>
 
 using namespace llvm;
 
 namespace nputeir {
-
-static const char *const KeptMark = "nputeir.kept";
-
-bool isKept(const Instruction &I) { return I.hasMetadata(KeptMark); }
-
-void markKept(Instruction &I) {
-  I.setMetadata(KeptMark, MDNode::get(I.getContext(), {}));
-}
-
-bool isKept(const Loop &L) {
-  if (findStringMetadataForLoop(&L, KeptMark))
-    return true;
-  if (L.getSubLoops().empty())
-    for (const BasicBlock *B : L.blocks())
-      for (const Instruction &I : *B)
-        if (isa<StoreInst>(I) && isKept(I))
-          return true;
-  return false;
-}
-
-// Two marks, because a pass that rebuilds a loop may drop either.
-void markKept(Loop &Outer) {
-  for (Loop *L : Outer.getLoopsInPreorder())
-    addStringMetadataToLoop(L, KeptMark, 1);
-  for (BasicBlock *B : Outer.blocks())
-    for (Instruction &I : *B)
-      if (isa<StoreInst>(I) || isMatrixAccess(I))
-        markKept(I);
-}
-
-loc locOf(const DebugLoc &DL, arena *A) {
-  if (!DL)
-    return loc_none();
-  const auto *Scope = cast<DIScope>(DL.getScope());
-  return {arena_string(A, Scope->getFilename().str().c_str()),
-          (int)DL.getLine(), (int)DL.getCol()};
-}
 
 // Room between two instructions for the statements that fall on one branch; and
 // a bound on the code of a nest, which is walked recursively.
@@ -240,7 +203,7 @@ static const PHINode *variableAfter(const Loop &L, const Value *W) {
 }
 
 const PHINode *Body::variableOf(const Value *W) const {
-  for (;;) {
+  for (;;) { // each way in leads back in program order
     const auto *P = dyn_cast<PHINode>(W);
     if (!P || !Outer.contains(P))
       return nullptr;

@@ -2,7 +2,7 @@
 #ifndef NPUTEIR_BODY_H
 #define NPUTEIR_BODY_H
 
-#include "exits.h"
+#include "ir_exits.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"

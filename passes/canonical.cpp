@@ -3,7 +3,7 @@
 // computed before the loops that use them, counters as wide as addresses.
 // Loops are neither rotated nor unrolled, and nothing is moved out of them that
 // touches memory.
-#include "matrix.h"
+#include "ir_candidates.h"
 #include "passes.h"
 #include "versions.h"
 
@@ -46,9 +46,9 @@ struct SignExtendPass : PassInfoMixin<SignExtendPass> {
 
 // Of every loop, ScalarEvolution asks what the branches in front of it say, as
 // far back as one leads to the next; of nests in a row, the last one asks all
-// others.  A wall, which is a branch that has no choice, ends that, so that the
-// work grows with the number of nests.
-struct WallPass : PassInfoMixin<WallPass> {
+// others.  A barrier, which is a branch that has no choice, ends that, so that
+// the work grows with the number of nests.
+struct BarrierPass : PassInfoMixin<BarrierPass> {
   enum { Between = 16 }; // outermost loops
 
   PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
@@ -123,13 +123,6 @@ struct SmallestPass : PassInfoMixin<SmallestPass> {
 
 } // namespace
 
-bool mayBeRead(const Loop &L) {
-  const Loop *Outermost = &L;
-  while (const Loop *Around = Outermost->getParentLoop())
-    Outermost = Around;
-  return sumsProducts(*Outermost) || holdsMatrixProduct(*Outermost);
-}
-
 Canonical::Canonical() {
   PB.registerModuleAnalyses(MAM);
   PB.registerCGSCCAnalyses(CGAM);
@@ -145,7 +138,7 @@ Canonical::Canonical() {
   Passes.addPass(SignExtendPass());
   Passes.addPass(SmallestPass());
   Passes.addPass(LoopSimplifyPass());
-  Passes.addPass(WallPass());
+  Passes.addPass(BarrierPass());
   addHoistPasses(Passes);
   Passes.addPass(LCSSAPass());
   Passes.addPass(createFunctionToLoopPassAdaptor(WidenPass()));
@@ -153,7 +146,7 @@ Canonical::Canonical() {
 
 void Canonical::run(Function &F) { FAM.invalidate(F, Passes.run(F, FAM)); }
 
-void removeWalls(Function &F) {
+void removeBarriers(Function &F) {
   for (BasicBlock &B : F) {
     auto *End = dyn_cast<BranchInst>(B.getTerminator());
     if (End && End->isConditional() &&

@@ -2,7 +2,7 @@
 #ifndef NPUTEIR_FILL_H
 #define NPUTEIR_FILL_H
 
-#include "address.h"
+#include "addresses.h"
 
 #include "llvm/IR/IntrinsicInst.h"
 

@@ -15,16 +15,18 @@
 // keep the source from it.  Behind a loop, the value of a pointer that was
 // stepped along is its start plus steps times iterations.
 #include "hoist.h"
-#include "exits.h"
+#include "ir_exits.h"
+#include "ir_marks.h"
+#include "ir_sums.h"
 #include "steps.h"
 #include "versions.h"
 
+#include "ir_candidates.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/MemoryLocation.h"
 #include "llvm/Analysis/ValueTracking.h"
-#include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
@@ -32,16 +34,6 @@
 using namespace llvm;
 
 namespace nputeir {
-
-static const char *const HoistedMark = "nputeir.hoisted";
-
-const LoadInst *hoistedLoad(const Value *V) {
-  const auto *P = dyn_cast<PHINode>(V);
-  bool Moved = P && P->getMetadata(HoistedMark) &&
-               P->getNumIncomingValues() == 2 &&
-               match(P->getIncomingValue(1), PatternMatch::m_Zero());
-  return dyn_cast<LoadInst>(Moved ? P->getIncomingValue(0) : V);
-}
 
 // Runs in every iteration of the loop, up to the header's exit test.
 bool Hoister::always(const BasicBlock *B, const Loop &L) {
@@ -123,7 +115,7 @@ Value *Hoister::move(Instruction &I, Value *Runs) {
   IRBuilder<> B(&End->getParent()->front());
   PHINode *Phi = B.CreatePHI(I.getType(), 2);
   Phi->setDebugLoc(I.getDebugLoc());
-  Phi->setMetadata(HoistedMark, MDNode::get(Phi->getContext(), {}));
+  markHoisted(*Phi);
   I.replaceAllUsesWith(Phi);
   Phi->addIncoming(&I, Then->getParent());
   Phi->addIncoming(Constant::getNullValue(I.getType()), Before);

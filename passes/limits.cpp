@@ -8,6 +8,7 @@
 // it is; InstCombine writes y < 0 || y >= 34 as y - 34 < -34.
 #include "limits.h"
 
+#include "ir_marks.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/PatternMatch.h"
 

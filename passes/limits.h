@@ -3,7 +3,7 @@
 #ifndef NPUTEIR_LIMITS_H
 #define NPUTEIR_LIMITS_H
 
-#include "address.h"
+#include "addresses.h"
 #include "nest_builder.h"
 
 #include "llvm/IR/Instructions.h"

@@ -22,9 +22,12 @@
 // Not taken: products of products, several products in one sum, matrices that
 // are put together from elements or come from elsewhere.
 #include "matrix.h"
-#include "address.h"
+#include "addresses.h"
 #include "assertion.h"
 #include "body.h"
+#include "ir_marks.h"
+#include "ir_matrix.h"
+#include "ir_scev.h"
 #include "operations.h"
 #include "versions.h"
 
@@ -43,13 +46,6 @@ namespace nputeir {
 
 namespace {
 
-Intrinsic::ID idOf(const Value *V) {
-  const auto *I = dyn_cast<IntrinsicInst>(V);
-  return I ? I->getIntrinsicID() : Intrinsic::not_intrinsic;
-}
-
-bool isProduct(const Value *V) { return idOf(V) == Intrinsic::matrix_multiply; }
-
 int64_t constant(const CallBase &Call, unsigned Argument) {
   return cast<ConstantInt>(Call.getArgOperand(Argument))->getSExtValue();
 }
@@ -63,7 +59,7 @@ struct Shape {
 
 // What an intrinsic says about its result, or a store about what it stores.
 std::optional<Shape> shapeOf(const Value *V) {
-  switch (idOf(V)) {
+  switch (intrinsicOf(V)) {
   case Intrinsic::matrix_multiply: {
     const auto &Call = *cast<CallBase>(V);
     return Shape{constant(Call, 2), constant(Call, 4)};
@@ -121,7 +117,7 @@ struct Access {
       Simple = L->isSimple();
     } else {
       const auto &Call = cast<CallBase>(I);
-      unsigned First = idOf(&I) == Intrinsic::matrix_column_major_store;
+      unsigned First = intrinsicOf(&I) == Intrinsic::matrix_column_major_store;
       Pointer = Call.getArgOperand(First);
       Stride = Call.getArgOperand(First + 1);
       Matrix = First ? Call.getArgOperand(0) : const_cast<CallBase *>(&Call);
@@ -131,7 +127,7 @@ struct Access {
 };
 
 bool isMatrixLoad(const Value *V) {
-  return idOf(V) == Intrinsic::matrix_column_major_load ||
+  return intrinsicOf(V) == Intrinsic::matrix_column_major_load ||
          (isa<LoadInst>(V) && isa<FixedVectorType>(V->getType()));
 }
 
@@ -232,7 +228,7 @@ private:
   bool findStores(ArrayRef<Instruction *> All) {
     for (Instruction *I : All) {
       bool IsStore = isa<StoreInst>(I);
-      bool IsMatrix = idOf(I) == Intrinsic::matrix_column_major_store;
+      bool IsMatrix = intrinsicOf(I) == Intrinsic::matrix_column_major_store;
       if (!I->mayWriteToMemory())
         continue;
       Value *Matrix = IsStore || IsMatrix ? Access(*I).Matrix : nullptr;
@@ -290,7 +286,7 @@ private:
           !Stores[S].L->contains(L))
         return decline(RULE_EXTRA_STORE, *I,
                        "a loop does not work for one stored matrix alone");
-    if (isProduct(I))
+    if (isMatrixProduct(*I))
       Products[I].Store = S;
     for (const Value *Operand : I->operands())
       if (!own(S, Operand, Seen))
@@ -388,9 +384,9 @@ private:
       return as(readLoad(*I, Unsigned), T);
     if (const auto *P = dyn_cast<PHINode>(I))
       return as(readPhi(*P), T);
-    if (isProduct(I))
+    if (isMatrixProduct(*I))
       return readProduct(*cast<CallBase>(I), Depth);
-    if (idOf(I) == Intrinsic::matrix_transpose) {
+    if (intrinsicOf(I) == Intrinsic::matrix_transpose) {
       Frame Turned = F;
       std::swap(Turned.Row, Turned.Column);
       std::swap(Turned.Of.Rows, Turned.Of.Columns);
@@ -579,7 +575,10 @@ public:
         First = I;
   }
 
-  bool hasProduct() const { return any_of(Members, isProduct); }
+  bool hasProduct() const {
+    return any_of(Members,
+                  [](const Instruction *I) { return isMatrixProduct(*I); });
+  }
 
   // What others need, too, and what has nothing to do with the matrix, moves
   // in front of the rest.
@@ -592,7 +591,7 @@ public:
     for (Instruction *I = Region.front(); I != &Store; I = I->getNextNode()) {
       Started |= I == First;
       bool Ours = Members.count(I) && !Shared.count(I);
-      if (isProduct(I) && Members.count(I) && !Ours)
+      if (isMatrixProduct(*I) && Members.count(I) && !Ours)
         return Decline(RULE_LIVE_OUT, *I, "a product is used more than once");
       if (Ours || isa<DbgInfoIntrinsic>(I))
         continue;
@@ -636,32 +635,9 @@ private:
 
 } // namespace
 
-bool isMatrixProduct(const Instruction &I) { return isProduct(&I); }
-
-bool isMatrixAccess(const Instruction &I) {
-  return idOf(&I) == Intrinsic::matrix_column_major_load ||
-         idOf(&I) == Intrinsic::matrix_column_major_store;
-}
-
-static bool storesMatrix(const Instruction &I) {
-  bool Stores =
-      idOf(&I) == Intrinsic::matrix_column_major_store ||
-      (isa<StoreInst>(I) && isa<FixedVectorType>(I.getOperand(0)->getType()));
-  return Stores && !isKept(I);
-}
-
-bool holdsMatrixProduct(const Loop &L) {
-  bool Product = false, Stores = false;
-  for (const BasicBlock *B : L.blocks())
-    for (const Instruction &I : *B) {
-      Product |= isProduct(&I);
-      Stores |= storesMatrix(I);
-    }
-  return Product && Stores;
-}
-
 bool storesProduct(const Instruction &I) {
-  return storesMatrix(I) && Tree(const_cast<Instruction &>(I)).hasProduct();
+  return storesMatrix(I) && !isKept(I) &&
+         Tree(const_cast<Instruction &>(I)).hasProduct();
 }
 
 bool readMatrixLoop(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,

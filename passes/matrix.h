@@ -6,11 +6,6 @@
 
 namespace nputeir {
 
-bool isMatrixProduct(const llvm::Instruction &I);
-// A load or store by intrinsic, which other readers do not understand.
-bool isMatrixAccess(const llvm::Instruction &I);
-// Holds products of matrices, and stores some that are not kept.
-bool holdsMatrixProduct(const llvm::Loop &L);
 // Stores a matrix that a product of the same block is part of, and is not kept.
 bool storesProduct(const llvm::Instruction &I);
 

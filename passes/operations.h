@@ -5,6 +5,7 @@
 
 #include "nest_builder.h"
 
+#include "ir_marks.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/IntrinsicInst.h"
 

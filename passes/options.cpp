@@ -1,4 +1,4 @@
-// options.cpp -- gathers the option texts of the four doors, from the weakest
+// options.cpp -- gathers the option texts of the four sources, from the weakest
 // to the one nearest to the code, and hands each to the one parser.
 #include "passes.h"
 
@@ -17,7 +17,7 @@ static cl::opt<std::string>
 
 namespace nputeir {
 
-bool parseDoors(const Doors &D, arena *A, options &O, diag *Problem) {
+bool parseSources(const OptionSources &D, arena *A, options &O, diag *Problem) {
   O = options_default();
   const char *Environment = std::getenv("NPUTEIR_OPTIONS");
   return (!Environment ||

@@ -23,8 +23,9 @@ extern "C" {
 
 namespace nputeir {
 
-// What one pass was asked to do by name, beside the doors that are open to all.
-struct Doors {
+// What one pass was asked to do by name, beside the sources that are open to
+// all.
+struct OptionSources {
   std::string Pass;   // -passes=nputeir<...>
   bool Print = false; // print<nputeir>: say what would be done, change nothing
   bool Reported = false; // a wrong word is one error
@@ -42,8 +43,8 @@ struct ArenaScope {
 // What F's annotations add to O; false and *Problem when a word is wrong.
 bool addAnnotations(const llvm::Function &F, arena *A, options &O,
                     diag *Problem);
-// The doors that do not depend on a function.
-bool parseDoors(const Doors &D, arena *A, options &O, diag *Problem);
+// The sources that do not depend on a function.
+bool parseSources(const OptionSources &D, arena *A, options &O, diag *Problem);
 
 // ---- read_ir.cpp ----
 // Start + step * iteration of every loop that moves it, all of them in 64 bits.
@@ -108,16 +109,6 @@ struct IRNest {
 bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
               llvm::DominatorTree &DT, llvm::AAResults &AA, arena *A,
               IRNest &Result, verdict &V);
-// An instruction that adds a product to something.
-bool isSumOfProduct(const llvm::Instruction &I);
-bool sumsProducts(const llvm::Loop &L);
-loc locOf(const llvm::DebugLoc &DL, arena *A);
-// The loop is what an earlier run of this pass left as the other side of its
-// branch, or switched off.
-bool isKept(const llvm::Loop &L);
-void markKept(llvm::Loop &Outer);
-bool isKept(const llvm::Instruction &I); // the same for code without a loop
-void markKept(llvm::Instruction &I);
 
 // ---- calls.cpp ----
 // A call of a library function that is a matrix product, and not kept.
@@ -128,9 +119,6 @@ bool readCall(llvm::CallInst &Call, llvm::ScalarEvolution &SE,
               llvm::AAResults &AA, arena *A, IRNest &Result, verdict &V);
 
 // ---- canonical.cpp ----
-// The outermost loop around L has something to read.  Preparing a loop may cost
-// a walk over all code in front of it, which others are spared.
-bool mayBeRead(const llvm::Loop &L);
 // Analysis managers of our own, and the passes that prepare a function.
 struct Canonical {
   llvm::LoopAnalysisManager LAM;
@@ -144,15 +132,12 @@ struct Canonical {
   void run(llvm::Function &F);
 };
 // Of the branches that keep the analyses of many nests apart.
-void removeWalls(llvm::Function &F);
+void removeBarriers(llvm::Function &F);
 
 // ---- hoist.cpp ----
 // Sizes and addresses that do not change in a nest are computed before it, and
 // what a pointer or counter holds behind a loop is computed, not carried.
 void addHoistPasses(llvm::FunctionPassManager &Passes);
-// The load behind V, in place or moved in front of loops that have work; null:
-// V is none.
-const llvm::LoadInst *hoistedLoad(const llvm::Value *V);
 
 // ---- rows.cpp ----
 // Computes what the nest assumes of its rows, in front of it; that it holds
@@ -213,14 +198,14 @@ struct SwitchOffPass : llvm::PassInfoMixin<SwitchOffPass> {
 
 // The pass: every nest of a function, outermost first.
 class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
-  std::shared_ptr<Doors> D;
+  std::shared_ptr<OptionSources> D;
   std::shared_ptr<Canonical> Own; // made for the first function that needs it
   std::shared_ptr<Report> Log = std::make_shared<Report>();
 
   void tell(llvm::Function &F, llvm::ArrayRef<Finding> Found);
 
 public:
-  explicit OffloadPass(std::shared_ptr<Doors> D) : D(std::move(D)) {}
+  explicit OffloadPass(std::shared_ptr<OptionSources> D) : D(std::move(D)) {}
   llvm::PreservedAnalyses run(llvm::Function &F,
                               llvm::FunctionAnalysisManager &);
 };

@@ -27,27 +27,27 @@ using namespace nputeir;
 namespace {
 
 // LLVM splits a pipeline at commas, also those between our options, and hands
-// us the pieces one by one: the pass is made at the first, and later pieces are
+// us the parts one by one: the pass is made at the first, and later parts are
 // added to what it was asked.
 class Parser {
-  std::shared_ptr<Doors> Open; // its '>' has not been seen
+  std::shared_ptr<OptionSources> Open; // its '>' has not been seen
 
 public:
   // Null: the name is not ours.  *IsNew: a pass is to be made.
-  std::shared_ptr<Doors> parse(StringRef Name, bool &IsNew) {
+  std::shared_ptr<OptionSources> parse(StringRef Name, bool &IsNew) {
     IsNew = true;
     if (Name == "nputeir" || Name == "print<nputeir>") {
-      auto D = std::make_shared<Doors>();
+      auto D = std::make_shared<OptionSources>();
       D->Print = Name != "nputeir";
       return D;
     }
     if (Name.consume_front("nputeir<"))
-      Open = std::make_shared<Doors>();
+      Open = std::make_shared<OptionSources>();
     else if (Open)
       IsNew = false;
     else
       return nullptr;
-    std::shared_ptr<Doors> D = Open;
+    std::shared_ptr<OptionSources> D = Open;
     if (Name.consume_back(">"))
       Open = nullptr;
     D->Pass += (D->Pass.empty() ? "" : ",") + Name.str();
@@ -65,14 +65,14 @@ void registerAll(PassBuilder &PB) {
       [](CGSCCPassManager &PM, OptimizationLevel Level) {
         if (Level != OptimizationLevel::O0)
           PM.addPass(createCGSCCToFunctionPassAdaptor(
-              OffloadPass(std::make_shared<Doors>())));
+              OffloadPass(std::make_shared<OptionSources>())));
       });
   auto Names = std::make_shared<Parser>();
   PB.registerPipelineParsingCallback(
       [Names](StringRef Name, FunctionPassManager &PM,
               ArrayRef<PassBuilder::PipelineElement>) {
         bool IsNew;
-        std::shared_ptr<Doors> D = Names->parse(Name, IsNew);
+        std::shared_ptr<OptionSources> D = Names->parse(Name, IsNew);
         if (D && IsNew)
           PM.addPass(OffloadPass(D));
         return D != nullptr;
@@ -81,7 +81,7 @@ void registerAll(PassBuilder &PB) {
       [Names](StringRef Name, ModulePassManager &PM,
               ArrayRef<PassBuilder::PipelineElement>) {
         bool IsNew;
-        std::shared_ptr<Doors> D = Names->parse(Name, IsNew);
+        std::shared_ptr<OptionSources> D = Names->parse(Name, IsNew);
         if (D && IsNew)
           PM.addPass(createModuleToFunctionPassAdaptor(OffloadPass(D)));
         return D != nullptr;

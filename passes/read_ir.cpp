@@ -12,10 +12,12 @@
 //
 // Phi nodes of loop headers that are not counters become scalar variables with
 // two assignments, the start and the step.  Those of one header happen at once.
-#include "address.h"
 #include "assertion.h"
 #include "body.h"
 #include "fill.h"
+#include "ir_marks.h"
+#include "ir_scev.h"
+#include "joins.h"
 #include "limits.h"
 #include "operations.h"
 #include "starts.h"
@@ -46,7 +48,7 @@ class Reader : Operations {
 
   SmallVector<Loop *, 8> Loops; // index is the nest's
   Body Code;
-  Addresses Places;
+  Joins Places;
   Limits Tests;
   Starts Known;
   DenseMap<const Loop *, int> LoopIndex;
@@ -54,6 +56,8 @@ class Reader : Operations {
   DenseSet<int> Written; // tensors
   SmallVector<Fill, 2> Fills;
   SmallVector<int, 2> FillLoop; // innermost, of each fill
+  enum { BranchesMax = 20000 };
+  int Branches = 0; // followed so far
 
 public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
@@ -84,7 +88,7 @@ private:
   // ---- loops ----
 
   bool readLoop(Loop &L) {
-    if (Places.addPiece(&L, A, V))
+    if (Places.addPointLoop(&L, A, V))
       return true;
     const SCEV *Extent = Places.extentOf(L, A, V);
     if (Extent)
@@ -105,8 +109,8 @@ private:
     for (Loop *L : Loops)
       if (!readLoop(*L))
         return false;
-    Places.findPieces(Code.Blocks);
-    Places.findRests(Code.Blocks);
+    Places.findTiles(Code.Blocks);
+    Places.findRemainders(Code.Blocks);
     Places.chooseDirections(Code.Blocks);
     for (int I = 0; I < (int)Loops.size(); I++) {
       Loop *L = Loops[I];
@@ -344,7 +348,8 @@ private:
   // not matter when that is null.  Null: no way leads there.
   nest_expr *follow(const BasicBlock *D, const BasicBlock *Goal,
                     nest_expr *Else, Reached AtGoal, int Depth) {
-    if (tooLong(Depth))
+    // Ways that meet are followed on from there once for each.
+    if (tooLong(Depth) || ++Branches > BranchesMax)
       return other("a value with many conditions", loc_none());
     const auto *Branch = cast<BranchInst>(D->getTerminator());
     nest_expr *Way[2];

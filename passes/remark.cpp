@@ -3,6 +3,7 @@
 // filters and tests need not read prose.
 #include "passes.h"
 
+#include "ir_marks.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -87,7 +88,7 @@ static std::error_code append(json::Object Line) {
   raw_fd_ostream Out(reportPath(), Failure, sys::fs::OF_Append);
   if (Failure)
     return Failure;
-  Out.SetUnbuffered(); // else a long line is written in pieces
+  Out.SetUnbuffered(); // else a long line is written in parts
   Out << Text;
   Failure = Out.error();
   Out.clear_error(); // which would end the compilation

@@ -12,7 +12,7 @@
 #ifndef NPUTEIR_STARTS_H
 #define NPUTEIR_STARTS_H
 
-#include "address.h"
+#include "addresses.h"
 
 namespace nputeir {
 

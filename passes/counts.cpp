@@ -1,4 +1,4 @@
-// extents.cpp -- how often loops run, and what ScalarEvolution does not know
+// counts.cpp -- how often loops run, and what ScalarEvolution does not know
 // about the variables that they step along.
 //
 // ScalarEvolution counts most loops.  It gives up on some that end at an
@@ -7,8 +7,11 @@
 // distance from start to end, divided by the step; that it comes out even, or
 // that neither end lies so far away that an address wraps, is asked before the
 // nest.  Behind such a loop, its variables have moved by step times count.
-#include "address.h"
-#include "exits.h"
+#include "counts.h"
+#include "conditions.h"
+#include "ir_exits.h"
+#include "ir_marks.h"
+#include "ir_scev.h"
 #include "versions.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -55,8 +58,14 @@ public:
 
 // ---- what a value is ----
 
+bool Counts::usable(const SCEV *S) {
+  return SE.isLoopInvariant(S, &Outer) &&
+         SE.properlyDominates(S, Outer.getHeader()) &&
+         Expander(SE, *Outer.getHeader()->getModule()).isSafe(S);
+}
+
 // S as it is in Scope, or behind all loops that are not around Scope.
-const SCEV *Addresses::resolve(const SCEV *S, const Loop *Scope) {
+const SCEV *Counts::resolve(const SCEV *S, const Loop *Scope) {
   S = Resolver(SE, [&](Value &W) { return known(W); }).visit(S);
   return Ender(SE,
                [&](const SCEVAddRecExpr &Rec) {
@@ -67,7 +76,7 @@ const SCEV *Addresses::resolve(const SCEV *S, const Loop *Scope) {
       .visit(S);
 }
 
-const SCEV *Addresses::last(const SCEVAddRecExpr &Rec, const Loop *Scope) {
+const SCEV *Counts::last(const SCEVAddRecExpr &Rec, const Loop *Scope) {
   auto &L = const_cast<Loop &>(*Rec.getLoop());
   const SCEV *Count =
       Outer.contains(&L) && Code.runs(L.getHeader()) ? count(L) : nullptr;
@@ -81,12 +90,16 @@ const SCEV *Addresses::last(const SCEVAddRecExpr &Rec, const Loop *Scope) {
 }
 
 // Null: no more than ScalarEvolution says.
-const SCEV *Addresses::known(Value &W) {
+const SCEV *Counts::known(Value &W) {
   if (const LoadInst *L = hoistedLoad(&W))
     return rowAddress(*L);
+  // A value is looked through as often as others are computed from it, so that
+  // a row of choices doubles the work with each.
+  enum { LooksMax = 20000 };
   auto *I = dyn_cast<Instruction>(&W);
-  if (!I || !Outer.contains(I) || !Open.insert(I).second)
+  if (!I || !Outer.contains(I) || Looks > LooksMax || !Open.insert(I).second)
     return nullptr;
+  Looks++;
   const SCEV *S = nullptr;
   if (auto *Choice = dyn_cast<SelectInst>(I))
     S = chosen(*Choice);
@@ -97,7 +110,7 @@ const SCEV *Addresses::known(Value &W) {
 }
 
 // Of two values, one of which stands still, that one.
-const SCEV *Addresses::chosen(SelectInst &S) {
+const SCEV *Counts::chosen(SelectInst &S) {
   if (!Outer.isLoopInvariant(S.getCondition()))
     return nullptr;
   const Loop *L = LI.getLoopFor(S.getParent());
@@ -112,7 +125,7 @@ const SCEV *Addresses::chosen(SelectInst &S) {
   return Side[Still];
 }
 
-const SCEV *Addresses::variable(const PHINode &P) {
+const SCEV *Counts::variable(const PHINode &P) {
   Loop *L = LI.getLoopFor(P.getParent());
   if (P.getParent() == L->getHeader())
     return L->isLoopSimplifyForm() ? stepped(P, *L) : nullptr;
@@ -122,7 +135,7 @@ const SCEV *Addresses::variable(const PHINode &P) {
 }
 
 // A variable that every iteration of L moves by the same.
-const SCEV *Addresses::stepped(const PHINode &P, Loop &L) {
+const SCEV *Counts::stepped(const PHINode &P, Loop &L) {
   auto From = [&](const BasicBlock *B, const Loop *Scope) {
     return resolve(SE.getSCEV(P.getIncomingValueForBlock(B)), Scope);
   };
@@ -136,7 +149,7 @@ const SCEV *Addresses::stepped(const PHINode &P, Loop &L) {
 
 // ---- how often a loop runs ----
 
-const SCEV *Addresses::extentOf(Loop &L, arena *A, verdict &V) {
+const SCEV *Counts::extentOf(Loop &L, arena *A, verdict &V) {
   loc At = locOf(L.getStartLoc(), A);
   auto Decline = [&](rule Rule, const char *Why) {
     verdict_decline(&V, Rule, At, "%s", Why);
@@ -169,27 +182,27 @@ static const SCEV *withoutMinimum(const SCEV *S, ScalarEvolution &SE) {
 }
 
 // Null: not known before the nest.
-const SCEV *Addresses::count(Loop &L) {
-  if (!Counts.try_emplace(&L, nullptr).second)
-    return Counts[&L];
+const SCEV *Counts::count(Loop &L) {
+  if (!Known.try_emplace(&L, nullptr).second)
+    return Known[&L];
   if (leftFromElsewhere(L))
     return nullptr;
   Type *I64 = Type::getInt64Ty(L.getHeader()->getContext());
   const SCEV *Taken =
       resolve(SE.getExitCount(&L, exitOf(L).From), L.getParentLoop());
-  bool Known = !isa<SCEVCouldNotCompute>(Taken) &&
-               SE.getTypeSizeInBits(Taken->getType()) <= 64;
-  Taken =
-      Known ? SE.getNoopOrZeroExtend(withoutMinimum(Taken, SE), I64) : nullptr;
+  bool IsNumber = !isa<SCEVCouldNotCompute>(Taken) &&
+                  SE.getTypeSizeInBits(Taken->getType()) <= 64;
+  Taken = IsNumber ? SE.getNoopOrZeroExtend(withoutMinimum(Taken, SE), I64)
+                   : nullptr;
   if (!Taken || !usable(Taken))
     Taken = countDistance(L);
   if (Taken && !exitsBeforeBody(L))
     Taken = SE.getAddExpr(Taken, SE.getOne(I64));
-  return Counts[&L] = Taken;
+  return Known[&L] = Taken;
 }
 
 // In 64 bits; Signed: how fewer are widened.
-const SCEV *Addresses::number(const SCEV *S, bool Signed) {
+const SCEV *Counts::number(const SCEV *S, bool Signed) {
   Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
   if (S->getType()->isPointerTy())
     return SE.getLosslessPtrToIntExpr(S);
@@ -199,8 +212,8 @@ const SCEV *Addresses::number(const SCEV *S, bool Signed) {
 
 // What L steps along, and goes on with while it Is End, which stands still in
 // L; null: it ends otherwise.
-const SCEVAddRecExpr *Addresses::counter(Loop &L, const SCEV *&End,
-                                         CmpInst::Predicate &Is) {
+const SCEVAddRecExpr *Counts::counter(Loop &L, const SCEV *&End,
+                                      CmpInst::Predicate &Is) {
   const auto *Branch = dyn_cast<BranchInst>(exitOf(L).From->getTerminator());
   const auto *Compare = Branch && Branch->isConditional()
                             ? dyn_cast<ICmpInst>(Branch->getCondition())
@@ -225,7 +238,7 @@ const SCEVAddRecExpr *Addresses::counter(Loop &L, const SCEV *&End,
 
 // How often L is taken back; null: it does not end where a recurrence meets or
 // passes what stands still in L.
-const SCEV *Addresses::countDistance(Loop &L) {
+const SCEV *Counts::countDistance(Loop &L) {
   const SCEV *End;
   CmpInst::Predicate Is;
   const SCEVAddRecExpr *Rec = counter(L, End, Is);
@@ -244,8 +257,8 @@ static const SCEV *countPastZero(const SCEV *Start, const SCEV *End,
   return Count;
 }
 
-const SCEV *Addresses::countTo(const SCEVAddRecExpr &Rec, const SCEV *End,
-                               CmpInst::Predicate Is) {
+const SCEV *Counts::countTo(const SCEVAddRecExpr &Rec, const SCEV *End,
+                            CmpInst::Predicate Is) {
   bool Meets = Is == CmpInst::ICMP_NE, Signed = !CmpInst::isUnsigned(Is);
   const SCEV *Start = Rec.getStart(), *Step = Rec.getStepRecurrence(SE);
   const SCEV *Distance =
@@ -283,34 +296,8 @@ const SCEV *Addresses::countTo(const SCEVAddRecExpr &Rec, const SCEV *End,
     Equal.push_back({SE.getMulExpr(Count, Positive), Distance});
   else
     for (const SCEV *S : {static_cast<const SCEV *>(&Rec), End, Step})
-      Limits.push_back({S, Rec.getLoop(), Signed});
+      Ends.push_back({S, Rec.getLoop(), Signed});
   return Count;
-}
-
-bool Addresses::addConditions(IRNest &R) {
-  R.Bounded.insert(R.Bounded.end(), Bounded.begin(), Bounded.end());
-  R.Bounded.insert(R.Bounded.end(), BoundedExtents.begin(),
-                   BoundedExtents.end());
-  R.Counted = Counted;
-  R.Assumed.insert(R.Assumed.end(), Assumed.begin(), Assumed.end());
-  for (auto [X, Y] : Equal)
-    if (X != Y)
-      R.Equal.push_back({X, Y});
-  for (const Limit &L : Limits) {
-    Address X;
-    unsigned Bits = (unsigned)SE.getTypeSizeInBits(L.Of->getType());
-    if (!peel(resolve(L.Of, L.Within), *L.Within, X) ||
-        !makeNumber(L.Signed, X))
-      return false;
-    Sum S = {X.Start, {}};
-    for (size_t I = 0; I < Loops.size(); I++)
-      if (X.Stride[I]) // and one iteration further, where the loop ends
-        S.Terms.push_back(
-            {X.Stride[I],
-             SE.getAddExpr(Extents[I], SE.getOne(Extents[I]->getType()))});
-    R.Bounded.push_back({std::min(Bits, 61u), L.Signed, S});
-  }
-  return true;
 }
 
 } // namespace nputeir

@@ -1,4 +1,4 @@
-// pieces.cpp -- numbers of iterations that ScalarEvolution knows and that are
+// tiles.cpp -- numbers of iterations that ScalarEvolution knows and that are
 // still no numbers.
 //
 // The point loop of a tiled nest,
@@ -8,13 +8,12 @@
 //
 // is taken back max(p, min(p + t, n)) - p times, where p is a recurrence of the
 // tile loop.  With the difference drawn into it that is max(0, min(t, n - p)):
-// a fixed length, and a rest that falls by one step from tile to tile.  Sources
-// write the same as min(t, n - p), or with `&& i < n`.  Steps and lengths are
-// compared by the caller; here, only the form is found, in 64 bits, and what
-// must hold for 64 bits to say the same as the source's type.
-#include "pieces.h"
-#include "address.h"
-#include "exits.h"
+// a fixed length, and a remainder that falls by one step from tile to tile.
+// Sources write the same as min(t, n - p), or with `&& i < n`.  Steps and
+// lengths are compared by the caller; here, only the form is found, in 64 bits,
+// and what must hold for 64 bits to say the same as the source's type.
+#include "tiles.h"
+#include "ir_scev.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Instructions.h"
@@ -25,16 +24,6 @@ namespace nputeir {
 
 // Sums of two of these stay within 64 bits.
 static constexpr int64_t Small = (int64_t)1 << 62;
-
-void Conditions::atLeast(const SCEV *Large, const SCEV *Small) {
-  if (!SE.isKnownPredicate(ICmpInst::ICMP_SGE, Large, Small))
-    List.push_back({Large, Small});
-}
-
-void Conditions::within(const SCEV *S, int64_t Smallest, int64_t Largest) {
-  atLeast(S, SE.getConstant(S->getType(), (uint64_t)Smallest, true));
-  atLeast(SE.getConstant(S->getType(), (uint64_t)Largest, true), S);
-}
 
 namespace {
 
@@ -49,10 +38,10 @@ bool isMinimum(const SCEV *S) {
 // The smallest of some numbers.
 using Choice = SmallVector<const SCEV *, 4>;
 
-class PieceReader {
+class PointLoopReader {
   ScalarEvolution &SE;
   SmallVector<Choice, 4> Largest; // of these, the extent is the largest
-  bool Relative;         // to the piece's start, which is drawn in already
+  bool Relative;         // to the start of the tile, which is drawn in already
   bool Unsigned = false; // the smallest of numbers without a sign
 
   using Change = function_ref<const SCEV *(const SCEV *)>;
@@ -72,15 +61,16 @@ class PieceReader {
                                   : SE.getUMinExpr(Parts);
   }
 
-  // A rest that must turn out not to fall below zero.
-  bool isFallingRest(const SCEV *S) {
-    const auto *Rest = dyn_cast<SCEVAddRecExpr>(S);
-    return Relative && Rest && looksNegative(Rest->getStepRecurrence(SE));
+  // A remainder that must turn out not to fall below zero.
+  bool isFallingRemainder(const SCEV *S) {
+    const auto *Remainder = dyn_cast<SCEVAddRecExpr>(S);
+    return Relative && Remainder &&
+           looksNegative(Remainder->getStepRecurrence(SE));
   }
 
   // An extension of S, which may go into S if both see the same sign.
   const SCEV *lowerCast(const SCEV *S, bool Signed, const SCEV *Whole) {
-    if (isFallingRest(S))
+    if (isFallingRemainder(S))
       return SE.getSignExtendExpr(S, Whole->getType());
     bool SignedParts = isa<SCEVSMaxExpr>(S) || isa<SCEVSMinExpr>(S);
     bool Positive = isa<SCEVSMaxExpr>(S) && SE.isKnownNonNegative(S);
@@ -94,7 +84,7 @@ class PieceReader {
   }
 
 public:
-  PieceReader(ScalarEvolution &SE, bool Relative)
+  PointLoopReader(ScalarEvolution &SE, bool Relative)
       : SE(SE), Relative(Relative) {}
 
   // Taken = max(From, ..) - From: returns the maximum, which is null if Taken
@@ -138,32 +128,35 @@ public:
   }
 
   // min(length, whole - step * iteration), and nothing else but zero.
-  bool match(Piece &P) {
+  bool match(PointLoop &P) {
     if (Largest.size() != 1 || Largest[0].size() != 2)
       return false;
-    const auto *Rest = dyn_cast<SCEVAddRecExpr>(Largest[0][0]);
+    const auto *Remainder = dyn_cast<SCEVAddRecExpr>(Largest[0][0]);
     P.Length = Largest[0][1];
-    if (!Rest) {
-      Rest = dyn_cast<SCEVAddRecExpr>(P.Length);
+    if (!Remainder) {
+      Remainder = dyn_cast<SCEVAddRecExpr>(P.Length);
       P.Length = Largest[0][0];
     }
-    if (!Rest || !Rest->isAffine())
+    if (!Remainder || !Remainder->isAffine())
       return false;
-    P.Cutter = Rest->getLoop();
-    P.Whole = Rest->getStart();
-    P.Step = SE.getNegativeSCEV(Rest->getStepRecurrence(SE));
-    P.RestMayWrap = Relative && Unsigned;
+    P.TileLoop = Remainder->getLoop();
+    P.Whole = Remainder->getStart();
+    P.Step = SE.getNegativeSCEV(Remainder->getStepRecurrence(SE));
+    P.RemainderMayWrap = Relative && Unsigned;
     return true;
   }
 };
 
 } // namespace
 
-bool readPiece(const SCEV *Taken, ScalarEvolution &SE,
-               function_ref<const SCEV *(const SCEV *)> Widen, Conditions &If,
-               Piece &P) {
-  const SCEV *From, *Max = PieceReader::findFrom(Taken, SE, From);
-  PieceReader Reader(SE, !Max);
+bool readPointLoop(const SCEV *Taken, ScalarEvolution &SE,
+                   function_ref<const SCEV *(const SCEV *)> Widen,
+                   Conditions &If, PointLoop &P) {
+  enum { SizeMax = 500 }; // shared parts are rewritten for each that has them
+  if (Taken->getExpressionSize() > SizeMax)
+    return false;
+  const SCEV *From, *Max = PointLoopReader::findFrom(Taken, SE, From);
+  PointLoopReader Reader(SE, !Max);
   bool Signed = Max && isa<SCEVSMaxExpr>(Max);
   Type *I64 = Type::getInt64Ty(SE.getContext());
   auto In64 = [&](const SCEV *S, bool Signed) {
@@ -174,7 +167,7 @@ bool readPiece(const SCEV *Taken, ScalarEvolution &SE,
     return Reader.split(In64(Taken, false), SE.getZero(I64)) && Reader.match(P);
   const auto *Start = dyn_cast<SCEVAddRecExpr>(In64(From, Signed));
   if (!Start || !Reader.split(In64(Max, Signed), SE.getNegativeSCEV(Start)) ||
-      !Reader.match(P) || Start->getLoop() != P.Cutter)
+      !Reader.match(P) || Start->getLoop() != P.TileLoop)
     return false;
   const SCEV *First = Start->getStart();
   If.within(First, Signed ? -Small : 0, Small);

@@ -1,5 +1,5 @@
-// exits.cpp -- how loops are left.
-#include "exits.h"
+// ir_exits.cpp -- how loops are left.
+#include "ir_exits.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/CFG.h"

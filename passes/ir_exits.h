@@ -1,10 +1,10 @@
-// exits.h -- how loops are left.
+// ir_exits.h -- how loops are left.
 //
 // A loop of a nest has one way out, at its head or at its end.  Beside it there
 // may be ways that never return: the failed bounds check of a vector, an
 // assertion, a panic.  The description holds when none of them is taken.
-#ifndef NPUTEIR_EXITS_H
-#define NPUTEIR_EXITS_H
+#ifndef NPUTEIR_IR_EXITS_H
+#define NPUTEIR_IR_EXITS_H
 
 #include "passes.h"
 

@@ -1,0 +1,30 @@
+// ir_marks.h -- what we write on code to know it again, and where it stands in
+// the source.
+#ifndef NPUTEIR_IR_MARKS_H
+#define NPUTEIR_IR_MARKS_H
+
+extern "C" {
+#include "base.h"
+}
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Instructions.h"
+
+namespace nputeir {
+
+// The loop is what an earlier run of this pass left as the other side of its
+// branch, or switched off.
+bool isKept(const llvm::Loop &L);
+void markKept(llvm::Loop &Outer);
+bool isKept(const llvm::Instruction &I); // the same for code without a loop
+void markKept(llvm::Instruction &I);
+// The value of a load that runs in front of its loop if that has work, or zero.
+void markHoisted(llvm::PHINode &P);
+// The load behind V, in place or moved in front of loops that have work; null:
+// V is none.
+const llvm::LoadInst *hoistedLoad(const llvm::Value *V);
+loc locOf(const llvm::DebugLoc &DL, arena *A);
+
+} // namespace nputeir
+
+#endif
