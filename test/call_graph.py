@@ -14,12 +14,11 @@ import re
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
-
 def objects(build):
     """{module: {source: object}}; a module is one target of the build"""
     found = {}
+    with open(os.path.join(build, "build.ninja")) as f:
+        made = set(re.findall(r"^build (\S+\.o):", f.read(), re.M))
     for folder, _, files in os.walk(build):
         if "/CMakeFiles/" not in folder or ".dir" not in folder:
             continue
@@ -30,7 +29,7 @@ def objects(build):
         for f in files:
             if f.endswith((".c.o", ".cpp.o")):
                 source = os.path.join(inside, f[:-2])
-                if not os.path.exists(os.path.join(ROOT, place, source)):
+                if os.path.relpath(os.path.join(folder, f), build) not in made:
                     continue  # of an earlier build
                 found.setdefault(module, {})[source] = os.path.join(folder, f)
     return {place if not any(p == place and t < target for p, t in found)
