@@ -234,7 +234,7 @@ static void add_floats(struct trace *t, enum dtype type, int i,
 
 struct asm_program *kernel_add(struct arena *a, const char *name,
                                enum dtype type, int bytes, struct diag *d) {
-  enum { NEAREST_EVEN = 12 }; /* facts E3 */
+  enum { NEAREST_EVEN = 12 }; /* isa.md E3 */
   if (!check_bytes("add", bytes, X_BYTES, d))
     return NULL;
   bool is_float = type == DTYPE_BF16 || type == DTYPE_F32;

@@ -1,5 +1,5 @@
 /* emit.c -- a rolled-up schedule -> program text: labels, loop set-up,
- * comments, and the alignment that loops need (facts B, D7).
+ * comments, and the alignment that loops need (isa.md B, D7).
  *
  * The starts of loops and the last bundle of a hardware loop stand at multiples
  * of 16 bytes.  No padding is executed: some bundles before such a place take

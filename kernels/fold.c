@@ -5,7 +5,7 @@
  * same, cycle by cycle.  The largest saving wins, then what lies before and
  * behind it is folded in the same way.
  *
- * A stretch becomes a hardware loop (facts D7), which costs nothing but three
+ * A stretch becomes a hardware loop (isa.md D7), which costs nothing but three
  * register writes some way ahead; they go into bundles whose ALU and MV slots
  * are free.  If the program is still long, large loops become branches (one
  * slot, five delay slots that are already full of work) and the steps of K

@@ -44,7 +44,7 @@ const struct gemm_cycles gemm_cycles[GEMM_PHASES] = {
     [GEMM_FREE] = {0, 0, 0, 0},
     [GEMM_ALTERNATE] = {0x5, 0xa, 0x5, 0},
     /* A load reaches the accumulators' write port five cycles later than a
-     * shuffle of the same cycle does (facts D3): 3 + 5 is 0 modulo 4. */
+     * shuffle of the same cycle does (isa.md D3): 3 + 5 is 0 modulo 4. */
     [GEMM_QUARTER] = {0x7, 0x8, 0x7, 0xe},
     [GEMM_APART] = {0, 0, 0, 0},
 };

@@ -10,7 +10,7 @@ enum {
   FOLD_SETUP_OPS = 3,      /* ls, le, lc of a hardware loop */
   FOLD_BRANCH_OPS = 2,     /* counter and target of a branch loop */
   FOLD_BRANCH_SLOTS = 6,   /* the branch and its delay slots */
-  FOLD_SETUP_TO_END = 112, /* bytes from the last set-up to le (facts D7) */
+  FOLD_SETUP_TO_END = 112, /* bytes from the last set-up to le (isa.md D7) */
   FOLD_SETUP_TO_START = 64 /* and to ls */
 };
 

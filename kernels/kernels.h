@@ -7,7 +7,7 @@
  *   A  [m/R][k/S][R][S]   B  [k/S][n/T][S][T]   C  [m/R][n/T][R][T]
  *
  * row-major over those indices, with R x S x T the shape of the type's MAC
- * (bf16 4x8x4, int8 4x8x8, ...; kernel.def and facts C8).
+ * (bf16 4x8x4, int8 4x8x8, ...; kernel.def and isa.md C8).
  *
  * f32 inputs are the x3 product, for the multiplier knows no f32: each input is
  * two bf16 blocks in the layout above, one right behind the other.  The first
@@ -44,11 +44,11 @@ bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
 int kernel_gemm_passes(enum dtype in0, enum dtype in1, enum dtype out);
 
 /* Whether C is converted on its way to memory, so that stores land later: a
- * lock operation keeps 6 instead of 4 bundles off the last one (facts D5). */
+ * lock operation keeps 6 instead of 4 bundles off the last one (isa.md D5). */
 bool kernel_gemm_converts(enum dtype in0, enum dtype in1, enum dtype out);
 
 /* How narrowing rounds and what it does with values out of range; only for
- * results that are narrower than their accumulators (facts E3, E4). */
+ * results that are narrower than their accumulators (isa.md E3, E4). */
 enum kernel_rounding {
   KERNEL_ROUND_EVEN, /* to nearest, ties to even; ties elsewhere: */
   KERNEL_ROUND_ODD,

@@ -7,7 +7,7 @@
  *   - another constant step lives in a modifier register m;
  *   - the step at the end of a C block differs at the end of a row of blocks.
  *     That pattern (the same step `size` times, then another one) is what a
- *     2-D register d counts by itself (facts C1), so no instruction of the
+ *     2-D register d counts by itself (isa.md C1), so no instruction of the
  *     steady state computes an address.
  *
  * d(i) contains m(i), so there are eight places, each for one modifier or one

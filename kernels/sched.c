@@ -22,14 +22,14 @@
  * first cycle that is allowed, also in gaps left before operations that are
  * placed already.  Allowed means:
  *
- *   - operands: not before the values are readable (facts D1), not so early
+ *   - operands: not before the values are readable (isa.md D1), not so early
  *     that a result would land before the last reader of the register's old
  *     value or before the previous writer, and not before that writer is
  *     issued.  A load lands six bundles after its issue, so it may issue while
  *     its register is still being read: this shadow is what lets twelve vector
  *     registers suffice.
- *   - resources: the slot, the units (facts D3), and the memory bank of the
- *     operation's stream in the cycle in which it touches memory (facts D4).
+ *   - resources: the slot, the units (isa.md D3), and the memory bank of the
+ *     operation's stream in the cycle in which it touches memory (isa.md D4).
  *
  * Because the generator emits a load right before the first multiply that
  * needs it, program order is order of need, and the greedy choice is earliest
@@ -58,7 +58,7 @@
 #include "kernel_trace.h"
 
 enum {
-  TAKE_TO_ACCESS = 4, /* bundles, facts D5 */
+  TAKE_TO_ACCESS = 4, /* bundles, isa.md D5 */
   DMA_PERIOD = 4 /* cycles between two accesses of a channel, timing.md B13 */
 };
 
@@ -318,7 +318,7 @@ static void sink_take(struct placer *p, int stream, int access) {
 }
 
 static void place(struct placer *p, const struct trace_op *o) {
-  enum { LOAD_TO_USE = 7 }; /* facts D2 */
+  enum { LOAD_TO_USE = 7 }; /* isa.md D2 */
   struct candidate c = candidate_of(o, &o->op);
   if (o->apart)
     p->floor = p->s->count;

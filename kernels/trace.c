@@ -79,7 +79,7 @@ void kernel_trace_constant(struct trace *t, int reg, int64_t value) {
   kernel_trace_add(t, id, 2, (int64_t[]){reg, value});
 }
 
-/* Values of crRnd and crSat (facts E3, A3). */
+/* Values of crRnd and crSat (isa.md E3, A3). */
 static const int rounding_value[KERNEL_ROUNDINGS] = {12, 13, 8, 9, 10,
                                                      11, 0,  1, 2, 3};
 static const int saturation_value[] = {1, 3, 0};

@@ -1,5 +1,5 @@
 /* emit.c -- a design as register writes, in the order that is known to work
- * (xdna-array.md section 8): stop cores and reset their channels, load
+ * (array.md section 8): stop cores and reset their channels, load
  * programs, locks, descriptors, queues, switches, at last enable the cores. */
 #include "emit.h"
 

@@ -1,6 +1,6 @@
 /* emit.h -- a design as register writes: what configures the array (CDO) and
  * what runs it (transaction).  Register addresses and sequences are those of
- * xdna-array.md sections 2, 4, 6, 7 and 8. */
+ * array.md sections 2, 4, 6, 7 and 8. */
 #ifndef NPUTEIR_EMIT_H
 #define NPUTEIR_EMIT_H
 

@@ -1,7 +1,7 @@
 /* array.h -- what a device has: tiles, memories, locks, descriptors, channels,
  * port numbers of the stream switches, and named platforms.  One row each in
- * device.def and preset.def; hardware figures from xdna-array.md and
- * timing.md of the project's facts.
+ * device.def and preset.def; hardware figures from array.md and
+ * timing.md in doc/hardware.
  */
 #ifndef NPUTEIR_ARRAY_H
 #define NPUTEIR_ARRAY_H

@@ -86,7 +86,7 @@ bool asm_disassemble_elf(const uint8_t *elf, size_t length, struct text *,
                          struct diag *);
 
 /* Checks dependences, units, delay slots, hardware loops and the order of
- * memory accesses and locks (facts D; the directive `.lockorder 0` leaves the
+ * memory accesses and locks (isa.md D; the directive `.lockorder 0` leaves the
  * locks out); the message names both instructions and the rule.  check.c says what an early read must look like to be an error. */
 bool asm_check(const struct asm_program *, struct diag *);
 /* The same, with every early or late read an error, also those that software

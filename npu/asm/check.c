@@ -1,4 +1,4 @@
-/* check.c -- the rules that the core does not enforce (facts D).
+/* check.c -- the rules that the core does not enforce (isa.md D).
  *
  * The core has no interlocks: an operation that comes too early reads the value
  * that was there before.  Good code uses that, to load into a register whose
@@ -128,7 +128,7 @@ static void follow(struct checker *c, const struct definition *w, int step,
   }
 }
 
-/* Registers that may hold an argument of the function (facts F1), so that a
+/* Registers that may hold an argument of the function (isa.md F1), so that a
  * read before the only definition can be meant. */
 static bool may_be_argument(int unit) {
   const char *name = isa_reg(unit)->name;
@@ -256,7 +256,7 @@ static bool check_units(struct checker *c, int from, int step, int distance) {
 
 /* ---- branches and loops ---- */
 
-/* The address that a branch makes the core fetch from (facts B). */
+/* The address that a branch makes the core fetch from (isa.md B). */
 static bool check_aligned(const struct checker *c, int branch, int step,
                           const char *what) {
   char text[96];

@@ -1,11 +1,11 @@
 /* check_memory.c -- order of memory accesses among each other and with locks.
  *
  * Loads reach data memory in cycle 5, stores in 5, 7 (converting) or 11 (part
- * of a word), so an access can overtake an earlier one (facts D4).  Two
+ * of a word), so an access can overtake an earlier one (isa.md D4).  Two
  * accesses are known to meet only if they use the same pointer and all that
  * moved it in between is a constant; what moves by a register is not followed.
  * Which buffer a lock guards is not known either, so every access counts but
- * those to the stack (facts D5).  Text that says `.lockorder 0` vouches for the
+ * those to the stack (isa.md D5).  Text that says `.lockorder 0` vouches for the
  * accesses around its locks; the simulator's strict mode, which knows the
  * addresses, can check that. */
 #include "flow.h"

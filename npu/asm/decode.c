@@ -15,7 +15,7 @@ static bool same_bytes(const struct isa_bundle *b, const uint8_t *bytes,
 }
 
 /* Whether a bundle of this size needs to ask for it: only the long operation
- * in 8 bytes does (facts B1). */
+ * in 8 bytes does (isa.md B1). */
 static bool readable(const struct isa_bundle *b, int size) {
   return isa_bundle_size(b, 0) == size ||
          (size == 8 && b->slot[SLOT_LNG].id != INSN_NONE);

@@ -1,8 +1,8 @@
 /* flow.c -- control flow between bundles.
  *
  * A branch takes effect behind its fifth delay slot, so the successors of a
- * bundle depend on the one five before it (facts D6).  The bundle at `le` goes
- * back to the one at `ls` or on (facts D7). */
+ * bundle depend on the one five before it (isa.md D6).  The bundle at `le` goes
+ * back to the one at `ls` or on (isa.md D7). */
 #include "flow.h"
 
 #include <string.h>

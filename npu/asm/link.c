@@ -1,5 +1,5 @@
 /* link.c -- places the sections of core programs and gives their bytes, bare
- * or as the ELF that a loader of the array takes (facts F3).
+ * or as the ELF that a loader of the array takes (isa.md F3).
  *
  * Code starts at 0 with the first program, data at 0x70000 of the core's own
  * memory.  A symbol means the label of its own program, else a global label of

@@ -272,7 +272,7 @@ static bool parse_op(struct cursor *c, struct bundle_parse *b) {
 }
 
 /* A lone `nop` is the 16-bit bundle; beside a long instruction it asks for the
- * 8-byte format with a nop field (facts B1). */
+ * 8-byte format with a nop field (isa.md B1). */
 static int nop_size(const struct bundle_parse *b) {
   for (int s = 0; s < SLOT_COUNT; s++)
     if (s != SLOT_LNG && b->bundle.slot[s].id != INSN_NONE)

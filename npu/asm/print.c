@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* l0..l7 are written as the pair that they are (facts A1). */
+/* l0..l7 are written as the pair that they are (isa.md A1). */
 static void print_register(int reg, struct text *out) {
   const struct isa_reg *r = isa_reg(reg);
   if (!r)

@@ -70,7 +70,7 @@ struct design_core {
   size_t elf_bytes;
 };
 
-enum { DESIGN_TOKEN_ID = 15 }; /* packet id of tokens, xdna-array.md 7 */
+enum { DESIGN_TOKEN_ID = 15 }; /* packet id of tokens, array.md 7 */
 
 struct design {
   const struct tile_program *program;

@@ -101,7 +101,7 @@ static void put_finish(struct text *t, const struct loop *l, int out) {
 
 /* One product into the block of out in register `out`.  A lock operation stays
  * four bundles clear of the one before it and of a product's last store, and
- * six of the last store of a kernel that converts (facts D3, D5). */
+ * six of the last store of a kernel that converts (isa.md D3, D5). */
 static void put_product(struct text *t, const struct loop *l, int out,
                         bool first, bool last) {
   int sums = sums_of(l, out);

@@ -5,7 +5,7 @@
  * of a column carry only that column's flows, and a row's horizontal wires only
  * the flow that is broadcast along it.  On every wire bundle the flow takes the
  * lowest lane that is free; mem tiles pass a stream straight on with its lane
- * number (xdna-array.md section 6), so a lane must then be free on both sides.
+ * number (array.md section 6), so a lane must then be free on both sides.
  */
 #include "parts.h"
 
@@ -125,7 +125,7 @@ static bool route(struct router *r, const char *flow, struct end from,
 }
 
 /* Shim DMA channels appear on South ports: MM2S 0, 1 as slaves South 3, 7;
- * S2MM 0, 1 behind masters South 2, 3 (xdna-array.md section 6). */
+ * S2MM 0, 1 behind masters South 2, 3 (array.md section 6). */
 static const int shim_mm2s_south[] = {3, 7};
 static const int shim_s2mm_south[] = {2, 3};
 

@@ -4,7 +4,7 @@
  * fields mean: struct bd speaks of bytes in the tile's own memory and of own
  * locks, the hardware of words and, in mem tiles, of a window over three
  * neighbours in which the own memory starts at 0x80000 and the own locks at 64
- * (xdna-array.md section 3.2).  Every value is checked against its field.
+ * (array.md section 3.2).  Every value is checked against its field.
  */
 #include "image.h"
 

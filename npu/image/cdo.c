@@ -1,5 +1,5 @@
 /* cdo.c -- register writes to a configuration data object and back
- * (binary-formats.md section 1).
+ * (formats.md section 1).
  *
  * We write the short command forms with 32-bit addresses, as bootgen does, and
  * pad with NOP so that the data of a block write starts at a multiple of 16

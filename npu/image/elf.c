@@ -1,6 +1,6 @@
 /* elf.c -- a core ELF as the loader of the array sees it: every loadable
  * segment becomes block writes into program memory or into the tile's own
- * data memory (xdna-array.md section 8).
+ * data memory (array.md section 8).
  *
  * A segment is zero-filled beyond its bytes in the file.  Segments for the
  * memory of a neighbour are refused: we load one tile at a time.

@@ -1,9 +1,9 @@
 /* image.h -- design + core programs -> the bytes that a device gets, and back.
  *
  * CDO (register writes that configure the array), PDI around it, xclbin around
- * that, and the transaction that runs it, all as in binary-formats.md of the
- * project's facts.  Register fields live in regmap.def, once, for the writer
- * here and the simulator's reader.
+ * that, and the transaction that runs it, all as in
+ * doc/hardware/formats.md.  Register fields live in regmap.def, once, for the
+ * writer here and the simulator's reader.
  */
 #ifndef NPUTEIR_IMAGE_H
 #define NPUTEIR_IMAGE_H
@@ -122,7 +122,7 @@ bool txn_write(const struct command_list *, int generation, int columns,
 struct command_list *txn_read(struct arena *, const void *txn, size_t length,
                               int *columns, struct diag *);
 
-/* ---- core ELF as the loader sees it (facts xdna-array.md section 8) ---- */
+/* ---- core ELF as the loader sees it (array.md section 8) ---- */
 /* Appends the writes that load a core ELF into the tile: program memory and
  * own data memory. */
 bool elf_load(const struct device *, const void *elf, size_t length, int column,

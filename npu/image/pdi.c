@@ -1,5 +1,5 @@
 /* pdi.c -- the programmable device image around a CDO, as NPU firmware loads
- * it: one image with one partition, no boot header (binary-formats.md section
+ * it: one image with one partition, no boot header (formats.md section
  * 2).  The bytes are those that bootgen makes from the same CDO.
  */
 #include "bytes.h"

@@ -1,5 +1,5 @@
 /* txn.c -- register writes to a transaction, the instruction buffer that the
- * NPU's command processor runs, and back (binary-formats.md section 4).
+ * NPU's command processor runs, and back (formats.md section 4).
  *
  * Written as version 0.1, the one that is known to run; read as 0.1 and as
  * the "optimised" 1.0.  Unused words of operations hold garbage in real files

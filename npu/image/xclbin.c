@@ -1,5 +1,5 @@
 /* xclbin.c -- the container that XRT loads: a PDI and what the host must know
- * to call it (binary-formats.md section 3).
+ * to call it (formats.md section 3).
  *
  * One kernel of type "dpu" with the arguments opcode, instruction buffer,
  * number of instruction words and then the data buffers; two memories, HOST

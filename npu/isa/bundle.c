@@ -321,7 +321,7 @@ int isa_encode(const struct isa_bundle *b, int size,
   return f->bytes;
 }
 
-/* Bytes of a bundle by the low nibble of its first (facts B). */
+/* Bytes of a bundle by the low nibble of its first (isa.md B). */
 static int size_of(uint8_t first) {
   static const uint8_t size[16] = {16, 2, 16, 8,  16, 6, 16, 12,
                                    16, 4, 16, 10, 16, 6, 16, 14};

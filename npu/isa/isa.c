@@ -58,7 +58,7 @@ static const struct {
 const char *isa_slot_name(enum isa_slot slot) { return slot_row[slot].name; }
 int isa_slot_bits(enum isa_slot slot) { return slot_row[slot].bits; }
 
-/* uimmN, simmN, simmNxS, nimmNxS: the name says it all (facts C0). */
+/* uimmN, simmN, simmNxS, nimmNxS: the name says it all (isa.md C0). */
 static int add_immediate(struct tables *t, const char *name, size_t length) {
   assert(t->class_count < MAX_CLASSES && length > 4 &&
          memcmp(name + 1, "imm", 3) == 0);

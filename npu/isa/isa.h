@@ -1,9 +1,9 @@
 /* isa.h -- the AIE-ML instruction set as data: instruction forms, registers,
  * bundle formats, read and write cycles, units.
  *
- * Source: aie-ml-isa.md and aie-ml-encodings.tsv of the project's facts.  The
- * assembler, disassembler, scheduler, hazard checker and simulator read the
- * tables behind this header and no other.
+ * Source: doc/hardware/isa.md, whose sections comments cite.  The assembler,
+ * disassembler, scheduler, hazard checker and simulator read the tables behind
+ * this header and no other.
  */
 #ifndef NPUTEIR_ISA_H
 #define NPUTEIR_ISA_H
@@ -54,8 +54,8 @@ int isa_reg_find(const char *name, size_t length); /* -1: none */
 int isa_unit_count(void);
 int isa_unit_bits(int unit); /* width of its state */
 
-/* Operand classes: register classes and immediate kinds, by their name in the
- * facts (eR, mXv, simm7x32, ...). */
+/* Operand classes: register classes and immediate kinds, by their name in
+ * LLVM's tables (eR, mXv, simm7x32, ...). */
 struct isa_class {
   const char *name;
   bool is_register;
@@ -80,7 +80,7 @@ struct isa_operand {
   int fixed_reg;     /* -1: encoded */
   int tied_to;       /* operand index that must be equal, or -1 */
   bool read, written;
-  int read_cycle, write_cycle; /* from 1 = issue; see facts D1, D2 */
+  int read_cycle, write_cycle; /* from 1 = issue; see isa.md D1, D2 */
   enum isa_bypass bypass;
   unsigned written_units; /* if written: bit i for unit i of the register */
 };
@@ -100,12 +100,12 @@ struct insn {
   enum insn_id id;
   const char *mnemonic;
   const char *syntax;
-  const char *form; /* the facts' form id */
+  const char *form; /* LLVM's name */
   enum isa_slot slot;
   unsigned flags;
   int operand_count;
   struct isa_operand operand[ISA_MAX_OPERANDS];
-  int memory_cycle; /* cycle of the data memory access, 0: none (facts D4) */
+  int memory_cycle; /* cycle of the data memory access, 0: none (isa.md D4) */
   const char *evidence; /* MANUAL, TOOLCHAIN, MEASURED or GUESS */
 };
 const struct insn *isa_insn(enum insn_id);
@@ -155,7 +155,7 @@ bool isa_encode_op(const struct isa_op *, uint64_t *word, struct diag *);
 bool isa_decode_op(enum isa_slot, uint64_t word, struct isa_op *);
 
 /* Bundles by which `use` must follow `def` so that its operand u sees def's
- * operand d (facts D1); <= 0: no constraint beyond order. */
+ * operand d (isa.md D1); <= 0: no constraint beyond order. */
 int isa_distance(enum insn_id def, int d, enum insn_id use, int u);
 int isa_operand_distance(const struct isa_operand *def,
                          const struct isa_operand *use);
@@ -168,7 +168,7 @@ struct isa_holds {
 };
 int isa_unit_holds(const struct isa_op *, struct isa_holds *);
 /* Whether op `b`, issued `distance` bundles after `a` (0: same bundle), would
- * hold a unit that `a` still holds (facts D3).  Names the unit, or NULL. */
+ * hold a unit that `a` still holds (isa.md D3).  Names the unit, or NULL. */
 const char *isa_unit_clash(const struct isa_op *a, const struct isa_op *b,
                            int distance);
 

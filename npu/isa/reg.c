@@ -200,7 +200,7 @@ const struct isa_reg *isa_reg(int reg) {
   return reg >= 0 && reg < t->reg_count ? &t->reg[reg] : NULL;
 }
 
-/* The pair r17:r16 is l0, and so on (facts A1). */
+/* The pair r17:r16 is l0, and so on (isa.md A1). */
 static int find_pair(const struct tables *t, const char *name, size_t length) {
   for (int i = 0; i < 8; i++) {
     char pair[40], key[] = {'l', (char)('0' + i)};

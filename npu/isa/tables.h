@@ -93,7 +93,7 @@ struct tables {
   int hold_count[INSN_COUNT];
   struct hold hold[INSN_COUNT][MAX_HOLDS];
   /* per slot and low bits of its word: the forms that may have them, those
-   * with more fixed bits first (facts C0) */
+   * with more fixed bits first (isa.md C0) */
   int decode_count[SLOT_COUNT][DECODE_BUCKETS];
   uint16_t decode[SLOT_COUNT][DECODE_BUCKETS][MAX_CANDIDATES];
 

@@ -2,7 +2,7 @@
  * fits, in which places, is memory.c's.  A step of k costs the slowest of the
  * multiply unit, of loading and storing the block of sums (kernels keep them in
  * memory between steps), and of the streams that fill the next blocks; all are
- * cycle counts that follow from the shapes (reference-results.md section 0.3).
+ * cycle counts that follow from the shapes (results.md section 0.3).
  * A core may hold two blocks of out at once, which halves the reads of in1 and
  * shows part of the way out; that pays where DRAM is the limit, so a known
  * platform's bandwidth is a bound, too.  The constants below are what the core

@@ -1,5 +1,5 @@
 // xrt.cpp -- the device "xrt": an NPU behind AMD's XRT and the amdxdna driver
-// (binary-formats.md section 5).
+// (formats.md section 5).
 //
 // XRT has no C interface for hardware contexts, so this file is C++; it is
 // built only where XRT's headers have them.  Exceptions end here and become

@@ -1,4 +1,4 @@
-/* arith.h -- the core's arithmetic as pure functions, bit for bit (facts E and
+/* arith.h -- the core's arithmetic as pure functions, bit for bit (isa.md E and
  * C7): bf16 products, fp32 sums, conversions, shift-round-saturate, integer
  * products, permutations.
  *
@@ -46,7 +46,7 @@ uint32_t arith_dot_bf16(int count, const uint16_t *a, const uint16_t *b,
                         const uint32_t *acc1, const uint32_t *acc2,
                         unsigned flags);
 uint32_t arith_add_f32(uint32_t, uint32_t);
-/* Lanes in memory order; round: value of crRnd, 0-3 and 8-13 (facts E3). */
+/* Lanes in memory order; round: value of crRnd, 0-3 and 8-13 (isa.md E3). */
 void arith_f32_to_bf16(uint8_t *out, const uint8_t *in, int lanes,
                        unsigned round);
 /* floor(x * 2^shift), saturated. */
@@ -83,7 +83,7 @@ static inline int64_t arith_extend(uint64_t value, int bits, bool is_signed) {
                    : (int64_t)(value << unused >> unused);
 }
 
-/* An integer multiply by its configuration word (facts C8). */
+/* An integer multiply by its configuration word (isa.md C8). */
 struct arith_shape {
   uint8_t amode, bmode, variant;
   uint8_t a_bits, b_bits, acc_bits;
@@ -97,7 +97,7 @@ void arith_mac_int(const struct arith_shape *, uint8_t d[128],
                    const uint8_t acc1[128], const uint8_t acc2[128],
                    const uint8_t a[64], const uint8_t b[64], unsigned flags);
 
-/* ---- permutations (facts C7) ---- */
+/* ---- permutations (isa.md C7) ---- */
 /* s: s1 then s2.  false: no such mode. */
 bool arith_shuffle(uint8_t d[64], const uint8_t s[128], unsigned mode);
 

@@ -1,5 +1,5 @@
 /* arith_float.c -- bf16 products and fp32 sums as the vector unit forms them
- * (facts E1, E2): every term is aligned to the largest exponent and rounded by
+ * (isa.md E1, E2): every term is aligned to the largest exponent and rounded by
  * itself, the aligned integers are added exactly, the sum is rounded once.
  */
 #include "arith.h"
@@ -108,7 +108,7 @@ static uint32_t sum_normal(const struct sum *s, int guard, bool *negative,
   return (uint32_t)magnitude;
 }
 
-/* Packs the sum, with the specials that its terms raised (facts E1.8, E1.9). */
+/* Packs the sum, with the specials that its terms raised (isa.md E1.8, E1.9). */
 static uint32_t sum_finish(const struct sum *s, int guard, bool signed_zero) {
   bool negative;
   int exponent;
@@ -182,7 +182,7 @@ static void mac_i8_plain(uint32_t d[32], const uint32_t acc1[32],
 
 const struct arith arith_plain = {"plain", mac_bf16_plain, mac_i8_plain};
 
-/* One guard bit, and denormal results keep their sign (facts E2). */
+/* One guard bit, and denormal results keep their sign (isa.md E2). */
 uint32_t arith_add_f32(uint32_t x, uint32_t y) {
   struct sum s = {0};
   sum_accumulator(&s, x, false);

@@ -1,5 +1,5 @@
 /* arith_int.c -- integer arithmetic of the vector unit: rounding shifts with
- * saturation (facts E3-E5) and multiplies of every known shape (C8, E6).
+ * saturation (isa.md E3-E5) and multiplies of every known shape (C8, E6).
  */
 #include "arith.h"
 

@@ -1,4 +1,4 @@
-/* arith_shuffle.c -- the 48 modes of vshuffle (facts C7), nearly all of them
+/* arith_shuffle.c -- the 48 modes of vshuffle (isa.md C7), nearly all of them
  * transposes of a small matrix of elements.
  */
 #include "arith.h"

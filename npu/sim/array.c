@@ -1,7 +1,7 @@
 /* The array: opened from an xclbin, configured by its CDO, stepped by the
  * cycle until a transaction is done, or until nothing can move any more.
  *
- * What is modelled: registers of section 2 of xdna-array.md that move data;
+ * What is modelled: registers of section 2 of array.md that move data;
  * buffer descriptors with all dimensions, iteration, repetition, chains, locks,
  * packets and zero padding; circuit and packet switching; task tokens along
  * their route; the command processor's costs; DRAM bandwidth by run length,

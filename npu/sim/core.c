@@ -154,7 +154,7 @@ static void pipeline_cycle(struct core *c, const struct core_bundle *bundle) {
   c->now++;
 }
 
-/* Where the next bundle comes from (facts D6, D7).  loop_end: this one was the
+/* Where the next bundle comes from (isa.md D6, D7).  loop_end: this one was the
  * last of a hardware loop when it was fetched. */
 static void advance(struct core *c, struct core_bundle *bundle, bool loop_end) {
   assert(c->delay >= 0 && c->delay <= DELAY_SLOTS + 1);

@@ -85,7 +85,7 @@ const struct diag *core_diag(const struct core *); /* when CORE_FAILED */
 /* By architectural name ("r0", "p1", "lc"); scalar registers only. */
 bool core_read_register(const struct core *, const char *name, uint32_t *);
 bool core_write_register(struct core *, const char *name, uint32_t);
-/* Strict mode: a hazard of the facts' section D is a failure. */
+/* Strict mode: a hazard of the isa.md section D is a failure. */
 void core_strict(struct core *, bool strict);
 
 #endif

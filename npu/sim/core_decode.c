@@ -139,7 +139,7 @@ static uint8_t last_digit(const char *name) {
   return (uint8_t)(name[strlen(name) - 1] - '0');
 }
 
-/* The addressing mode as the syntax writes it (facts C1). */
+/* The addressing mode as the syntax writes it (isa.md C1). */
 static enum core_address address_mode(const struct insn *insn) {
   if (strstr(insn->mnemonic, ".2d"))
     return ADDRESS_2D;

@@ -24,7 +24,7 @@ uint8_t *core_no_memory(struct core *c, const struct core_op *op,
 
 void core_wait(struct core *c, struct core_pending p) {
   if (p.stall != STALL_LOCK && p.attempt(c, &p))
-    return; /* lock operations act in their second cycle (facts D5) */
+    return; /* lock operations act in their second cycle (isa.md D5) */
   assert(c->pending_count < PENDING);
   p.ahead = true;
   c->pending[c->pending_count++] = p;

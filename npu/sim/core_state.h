@@ -7,7 +7,7 @@
  * stores and register writes, each into the bucket of its cycle.  In a cycle
  * everything reads first, then stores reach memory, then registers change, so
  * what was written in cycle W of an instruction is seen from the next cycle on
- * (facts D1).  A stall freezes `now`; the ring waits with it.
+ * (isa.md D1).  A stall freezes `now`; the ring waits with it.
  *
  * Operands are byte offsets into struct core_registers, resolved once when a
  * bundle is first fetched.
@@ -47,7 +47,7 @@ struct core_registers {
   uint32_t p[8], m[8], dn[8], dj[8], dc[8];
   uint32_t s[4];
   uint32_t sp, lr, ls, le, dp, lc, id;
-  uint32_t cr[12], sr[10]; /* by the ids of facts A3 */
+  uint32_t cr[12], sr[10]; /* by the ids of isa.md A3 */
 };
 
 enum core_control_id {
@@ -389,7 +389,7 @@ static inline uint32_t core_address(struct core *c, const struct core_op *op) {
 }
 
 /* The bytes at an aligned address, counted as an access of this cycle to a
- * physical bank, 2*addr[15:14] + addr[4] (facts D4), or to both of a pair;
+ * physical bank, 2*addr[15:14] + addr[4] (isa.md D4), or to both of a pair;
  * NULL after core_fail. */
 static inline uint8_t *core_memory(struct core *c, const struct core_op *op,
                                    uint32_t address, unsigned bytes) {

@@ -1,5 +1,5 @@
 /* core_strict.c -- strict mode: the rules that the hardware does not enforce
- * (facts D), watched while a program runs.
+ * (isa.md D), watched while a program runs.
  *
  * An instruction that reads too early gets the value that was there before.
  * Good code uses that, so an early read by itself is no error; it is one when
@@ -23,8 +23,8 @@ enum {
   MAX_ACCESSES = 48,      /* to memory in so many bundles */
   MAX_FLIGHT = 24,        /* values of one unit in flight */
   MAX_EVENTS = 128,       /* reads, or landings, in one cycle */
-  LOOP_SETUP_BYTES = 112, /* facts D7 */
-  ACQUIRE_TO_ACCESS = 4,  /* bundles, facts D5 */
+  LOOP_SETUP_BYTES = 112, /* isa.md D7 */
+  ACQUIRE_TO_ACCESS = 4,  /* bundles, isa.md D5 */
   PART_WORD_CYCLE = 11,
 };
 

@@ -122,7 +122,7 @@ static void load_walk(struct channel *c) {
         host_word_cost(t->sim, c->mm2s ? run_bytes(w, w->left) : UINT64_MAX);
 }
 
-/* Packet header word (facts section 6), odd parity over the whole. */
+/* Packet header word (array.md section 6), odd parity over the whole. */
 static uint32_t header_word(const struct tile *t, int id, int type) {
   uint32_t h = (uint32_t)id | (uint32_t)type << 12 | (uint32_t)t->row << 16 |
                (uint32_t)t->column << 21;

@@ -7,8 +7,8 @@
  * cycles while its stream moves a word in each.
  *
  * MM2S reads ahead into the FIFO of the slave port that it feeds, and is
- * finished with a descriptor when its last word is read (facts D4: 244 cycles
- * for 256 words).  S2MM writes a granule as soon as all of it has arrived.
+ * finished with a descriptor when its last word is read (timing.md D4: 244
+ * cycles for 256 words).  S2MM writes a granule as soon as all of it has arrived.
  */
 #include "tile.h"
 

@@ -1,5 +1,5 @@
 /* Control packets: register accesses that arrive over streams at a tile's
- * TileControl master (facts xdna-array.md, section 6).
+ * TileControl master (array.md, section 6).
  *
  * A control header names an address in the tile, 1 to 4 words and an
  * operation: write (the three write operations all go to successive words) or

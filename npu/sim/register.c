@@ -99,7 +99,7 @@ static void change_switch(struct tile *t, uint32_t *reg, uint32_t value) {
 }
 
 /* A shim descriptor that a task still needs must not change: real devices hang
- * or move the wrong bytes (facts section 10, P11). */
+ * or move the wrong bytes (array.md section 10, timing.md P11). */
 static void write_bd(const struct place *p, uint32_t value) {
   struct tile *t = p->tile;
   char name[48];
@@ -199,7 +199,7 @@ bool register_write(struct sim *s, uint32_t address, uint32_t value) {
   return !s->failed;
 }
 
-/* Lock_Request: a read that acquires or releases (facts section 5). */
+/* Lock_Request: a read that acquires or releases (array.md section 5). */
 static uint32_t request_lock(struct tile *t, uint32_t offset) {
   uint32_t id = offset >> 10 & 63;
   int value = (int)(offset >> 2 & 0x7F);

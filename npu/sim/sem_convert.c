@@ -1,6 +1,6 @@
 /* sem_convert.c -- moving data between vectors and accumulators with a change
  * of width: UPS, SRS, pack, unpack, bf16 <-> fp32, floor; and the loads and
- * stores that convert on the way (facts C6, E2-E6).
+ * stores that convert on the way (isa.md C6, E2-E6).
  *
  * Rows say what the lanes are: x bits on the narrow side, y on the wide one, z
  * whether the sign is fixed (1) or comes from a control register (0).

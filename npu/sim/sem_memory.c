@@ -1,4 +1,4 @@
-/* sem_memory.c -- loads and stores, addresses and pointer updates (facts C1,
+/* sem_memory.c -- loads and stores, addresses and pointer updates (isa.md C1,
  * C6, D2, D4).
  *
  * An address is formed and its pointer moved in the issue cycle.  Loads read

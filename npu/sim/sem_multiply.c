@@ -1,5 +1,5 @@
 /* sem_multiply.c -- the vec slot: multiply-accumulate and arithmetic on
- * accumulators (facts C5, C8, E1, E2, E6).
+ * accumulators (isa.md C5, C8, E1, E2, E6).
  *
  * Vector operands and the configuration are read in cycle 1 and kept; the
  * accumulators are read in cycle 3, there the result is computed, and it lands
@@ -16,7 +16,7 @@ enum {
   MINUS_ACC2 = ARITH_NEGATE_ACC2,
 };
 
-/* Bits of the configuration word (facts C8). */
+/* Bits of the configuration word (isa.md C8). */
 enum {
   CONFIG_ZERO = 1 << 0,
   CONFIG_SIGNED_B = 1 << 8,

@@ -1,5 +1,5 @@
 /* sem_scalar.c -- what scalar instructions do: arithmetic, moves, branches,
- * locks (facts C2, C3, C4, C9).
+ * locks (isa.md C2, C3, C4, C9).
  */
 #include "core_state.h"
 

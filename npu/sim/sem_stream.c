@@ -1,5 +1,5 @@
 /* sem_stream.c -- the core's ways out of its tile: the 32-bit streams SS and
- * MS, the 512-bit cascade, and the tile's own registers (facts C9).
+ * MS, the 512-bit cascade, and the tile's own registers (isa.md C9).
  *
  * A blocking transfer that cannot be made freezes the core until it can; a
  * non-blocking one (.nb) says in bit 0 of srSS0 or srMS0 whether it was made.
@@ -59,7 +59,7 @@ static uint32_t odd_parity(uint32_t word) {
   return word | (uint32_t)!__builtin_parity(word) << 31;
 }
 
-/* Header words as in xdna-array.md section 9; the source tile is left 0. */
+/* Header words as in array.md section 9; the source tile is left 0. */
 static uint32_t outgoing(const struct core *c, const struct core_op *op) {
   uint32_t a = core_get(c, op->a);
   switch (op->sem->x) {

@@ -1,5 +1,5 @@
 /* sem_vector.c -- the mv slot's vector instructions: moves, permutations, lane
- * arithmetic and comparison (facts C4, C7).
+ * arithmetic and comparison (isa.md C4, C7).
  *
  * Rows: x is the lane width in bits, y the operation, z the sign of the lanes
  * (1 signed, 0 unsigned, DYNAMIC by crVaddSign, BF16 as bf16).

@@ -194,7 +194,7 @@ enum bank_user { BANK_CORE, BANK_DMA, BANK_BUS, BANK_USERS };
 
 /* ---- tiles ---- */
 
-/* 512-bit values on their way to a core (facts S11). */
+/* 512-bit values on their way to a core (timing.md S11). */
 struct cascade {
   uint8_t value[CASCADE_DEPTH][64];
   uint64_t ready[CASCADE_DEPTH];

@@ -1,4 +1,4 @@
-/* Address generation of a buffer descriptor (facts xdna-array.md, 3.4).
+/* Address generation of a buffer descriptor (array.md, 3.4).
  *
  * Dimension 0 is the fastest.  A wrap of 0 never wraps, so the last dimension
  * ends when the length is used up.  Zero padding makes a dimension longer on

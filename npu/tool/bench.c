@@ -1,7 +1,7 @@
 /* bench.c -- `nputeir bench`: measured numbers, each with its preset or rival.
  *
  * `array` runs whole products on the simulated array and sets them beside the
- * published results of the same size (reference-results.md); `compile` times
+ * published results of the same size (results.md); `compile` times
  * the way from a product to its binaries. */
 #include "bench.h"
 

@@ -250,7 +250,7 @@ static bool read_hex(const char *folder, const char *name, unsigned *value) {
   return good;
 }
 
-/* AMD's NPUs on the PCI bus, facts xdna-array.md section 1. */
+/* AMD's NPUs on the PCI bus, array.md section 1. */
 static const char *find_npu(void) {
   static const struct {
     unsigned device;

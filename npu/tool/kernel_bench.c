@@ -26,7 +26,7 @@ struct row {
 #define I8_I32    DTYPE_I8, DTYPE_I32
 #define I8_I16    DTYPE_I8, DTYPE_I16
 #define I8_I8     DTYPE_I8, DTYPE_I8
-/* reference-results.md sections 1.1, 1.2, 5 and tables 1 and 2 of section 2 */
+/* results.md sections 1.1, 1.2, 5 and tables 1 and 2 of section 2 */
 #define PUBLISHED(source, types, m, k, n, cycles)                              \
   {"published", source, types, m, k, n, 0, 0, 0, cycles, 0, false, 0, 0}
 static const struct row published[] = {

@@ -1,6 +1,6 @@
 /* kernel_check.c -- one core, one kernel, one exact reference.
  *
- * The reference follows the facts (C8 layouts, E1 arithmetic of vmac.f, E3
+ * The reference follows isa.md (C8 layouts, E1 arithmetic of vmac.f, E3
  * rounding, E4 and E5 narrowing and widening) element by element and shares
  * nothing with generator or simulator. */
 #include "kernel_check.h"
@@ -221,7 +221,7 @@ static void fill(struct random *r, enum dtype type, enum check_data data,
   }
 }
 
-/* ---- layouts: facts C8 and kernels.h ---- */
+/* ---- layouts: isa.md C8 and kernels.h ---- */
 
 /* Element (i, j) of a rows x columns matrix in small blocks of r x c. */
 static int64_t blocked(int columns, int r, int c, bool transposed, int i,
@@ -231,7 +231,7 @@ static int64_t blocked(int columns, int r, int c, bool transposed, int i,
   return block * r * c + inner;
 }
 
-/* ---- bf16: facts E1, E2 ---- */
+/* ---- bf16: isa.md E1, E2 ---- */
 
 /* x / 2^shift, to nearest, ties to even. */
 static int64_t round_even(int64_t x, int shift) {
@@ -308,7 +308,7 @@ static uint32_t mac_bf16(uint32_t acc, const uint16_t *a, const uint16_t *b) {
   return sign | (e >= 255 ? INF32 : (uint32_t)e << 23 | (magnitude & 0x7fffff));
 }
 
-/* ---- rounding and narrowing: facts E3, E4 ---- */
+/* ---- rounding and narrowing: isa.md E3, E4 ---- */
 
 /* Whether a value rounds up from its floor, which is odd or not and has `rest`
  * of `one` above it. */

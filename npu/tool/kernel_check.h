@@ -1,5 +1,5 @@
 /* kernel_check.h -- runs a kernel on one simulated core and compares what it
- * leaves in memory with a reference that is written from the facts alone.
+ * leaves in memory with a reference that is written from isa.md alone.
  *
  * Used by `nputeir kernel`, `nputeir bench kernels` and the kernels' tests. */
 #ifndef NPUTEIR_TOOL_KERNEL_CHECK_H

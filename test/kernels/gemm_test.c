@@ -37,7 +37,7 @@ static void run(const struct kernel_gemm *k, enum check_data data,
   run_steps(k, NULL, data, seed, most_cycles);
 }
 
-/* Cycles that issue 4 asks for, where it names any; 0: only correct. */
+/* Cycles that are promised; 0: only correct results. */
 static const struct {
   enum dtype in, out;
   int m, k, n;

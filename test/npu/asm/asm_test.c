@@ -97,7 +97,7 @@ static void test_every_form(void) {
     }
 }
 
-/* ---- bytes printed by another disassembler (facts G) ---- */
+/* ---- bytes printed by another disassembler (isa.md G) ---- */
 
 static void test_known_bytes(void) {
   static const struct {
@@ -320,7 +320,7 @@ static void test_link(void) {
   text_free(&elf);
 }
 
-/* Relocation numbers of facts F4 for bundles of several sizes. */
+/* Relocation numbers of isa.md F4 for bundles of several sizes. */
 static void test_object(void) {
   static const struct {
     const char *text;
@@ -375,7 +375,7 @@ static void test_object(void) {
 }
 
 /* Every form that takes an address, in every set of slots beside it, has a
- * relocation, and all numbers of facts F4 for code occur. */
+ * relocation, and all numbers of isa.md F4 for code occur. */
 static void test_relocations(void) {
   static const char *const form[] = {
       "j #f",         "jl #f",       "jz r1, #f",   "jnz r1, #f",

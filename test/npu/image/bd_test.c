@@ -1,4 +1,4 @@
-/* bd_test.c -- descriptor words against those of xdna-array.md section 9,
+/* bd_test.c -- descriptor words against those of array.md section 9,
  * which agree with AMD's aie-rt, and every field's limits. */
 #include "check.h"
 #include "image.h"

@@ -1,5 +1,5 @@
 /* commands.h -- what the tests of this room share: the passthrough design of
- * xdna-array.md section 9 as register writes, and comparing lists. */
+ * array.md section 9 as register writes, and comparing lists. */
 #ifndef NPUTEIR_TEST_COMMANDS_H
 #define NPUTEIR_TEST_COMMANDS_H
 

@@ -1,5 +1,5 @@
 /* container_test.c -- PDI, xclbin and core ELF: what is written reads back,
- * offsets are those of the facts, damage is reported and never followed. */
+ * offsets are those of formats.md, damage is reported and never followed. */
 #include "check.h"
 #include "commands.h"
 #include "fuzz.h"
@@ -36,7 +36,7 @@ static struct text make_xclbin(struct arena *a) {
   return xclbin;
 }
 
-/* Offsets of binary-formats.md section 2 around a CDO of 177 words. */
+/* Offsets of formats.md section 2 around a CDO of 177 words. */
 static void test_pdi(struct arena *a) {
   struct text pdi = make_pdi(a);
   struct diag d = {0};

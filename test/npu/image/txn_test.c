@@ -1,4 +1,4 @@
-/* txn_test.c -- the passthrough's transaction of binary-formats.md section 4,
+/* txn_test.c -- the passthrough's transaction of formats.md section 4,
  * word by word, and back; the 1.0 form; what is refused. */
 #include "check.h"
 #include "commands.h"

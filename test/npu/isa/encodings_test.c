@@ -1,6 +1,6 @@
 /* encodings_test.c -- compares instructions.def, regs.def and the decoder with the
  * project's fact sheet: every row of aie-ml-encodings.tsv, and a second decoder
- * made from that file and from the register encodings of facts A2, written as
+ * made from that file and from the register encodings of isa.md A2, written as
  * formulas, over all alu and ldb words and random words of the other slots. */
 #include "base.h"
 #include "check.h"
@@ -25,7 +25,7 @@ struct row {
 static struct row row[MAX_ROWS];
 static int row_count;
 
-/* ---- register encodings as formulas (facts A2) ---- */
+/* ---- register encodings as formulas (isa.md A2) ---- */
 
 static bool name(char *out, const char *prefix, int index) {
   return sprintf(out, "%s%d", prefix, index) > 0;
@@ -296,7 +296,7 @@ static void compare_word(enum isa_slot slot, uint64_t word) {
               (!r || (strcmp(isa_insn(op.id)->form, r->column[8]) == 0 &&
                       same_operands(r, word, &op)));
   if (!same && differences++ < 5)
-    fprintf(stderr, "%s 0x%llx: facts %s, ours %s\n", isa_slot_name(slot),
+    fprintf(stderr, "%s 0x%llx: listed %s, ours %s\n", isa_slot_name(slot),
             (unsigned long long)word, r ? r->column[8] : "nothing",
             ours ? isa_insn(op.id)->form : "nothing");
 }
@@ -329,7 +329,7 @@ static void test_words(void) {
   CHECK(differences == 0);
 }
 
-/* Words that a row of the facts would encode: fixed bits kept, random rest. */
+/* Words that a listed row would encode: fixed bits kept, random rest. */
 static void test_rows(void) {
   for (int i = 0; i < row_count; i++) {
     const struct row *r = &row[i];

@@ -226,7 +226,7 @@ static void test_bundles(void) {
     CHECK(sizes[size] > 0);
 }
 
-/* Bytes known from the facts: B (nops, full nop bundle), G. */
+/* Bytes that other tools print (isa.md B, G). */
 static void test_bytes(void) {
   struct isa_bundle empty = {0}, b;
   struct diag d = {DIAG_NONE, loc_none(), ""};
@@ -314,7 +314,7 @@ static int operand_named(enum insn_id id, const char *name) {
   return 0;
 }
 
-/* The examples of facts D1. */
+/* The examples of isa.md D1. */
 static void test_distances(void) {
   static const struct {
     enum insn_id def;
@@ -357,7 +357,7 @@ static struct isa_op op3(enum insn_id id, const char *a, const char *b,
   return op;
 }
 
-/* Sentences of facts D3. */
+/* Sentences of isa.md D3. */
 static void test_units(void) {
   struct isa_op mul = op3(INSN_MUL, "r1", "r2", "r3");
   struct isa_op add = op3(INSN_ADD, "r4", "r5", "r6");

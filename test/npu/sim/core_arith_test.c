@@ -1,5 +1,5 @@
 /* Arithmetic of the core against what the hardware was seen to compute, against
- * worked examples of the facts, and against definitions written down a second
+ * worked examples of other models, and against definitions written down a second
  * time here. */
 #include "arith.h"
 #include "check.h"
@@ -76,7 +76,7 @@ static uint16_t bf16(float x) {
   return (uint16_t)(bits >> 16);
 }
 
-/* The three vectors of facts E1. */
+/* The three vectors of isa.md E1. */
 static void dot_examples(void) {
   uint16_t a[8], b[8];
   uint32_t zero = 0;
@@ -121,7 +121,7 @@ static void add_examples(void) {
   CHECK(equal == 100000);
 }
 
-/* The modes of facts E3 through the host's own rounding of exact doubles. */
+/* The modes of isa.md E3 through the host's own rounding of exact doubles. */
 static double round_by(double x, unsigned mode) {
   double down = floor(x), up = ceil(x), middle = down + 0.5;
   if (down == up)
@@ -239,7 +239,7 @@ static void comparisons(void) {
   CHECK(!arith_less_bf16(0x7FC0, bf16(1)) && !arith_less_bf16(bf16(1), 0x7FC0));
 }
 
-/* Transposes of facts C7, looked up element by element. */
+/* Transposes of isa.md C7, looked up element by element. */
 static void shuffles(void) {
   uint8_t in[128], out[64], back[128];
   for (int i = 0; i < 128; ++i)

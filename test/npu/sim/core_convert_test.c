@@ -11,7 +11,7 @@
 static const unsigned modes[] = {0, 1, 2, 3, 8, 9, 10, 11, 12, 13};
 enum { MODES = 10 };
 
-/* x rounded to a whole number by a mode of facts E3; |x| < 2^50. */
+/* x rounded to a whole number by a mode of isa.md E3; |x| < 2^50. */
 static double rounded(double x, unsigned mode) {
   double down = floor(x), up = ceil(x);
   bool nearest = mode >= 8, negative = x < 0, odd = fmod(down, 2) != 0;

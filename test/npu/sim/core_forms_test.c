@@ -192,7 +192,7 @@ static int first_change(struct machine *m, int reg) {
   return 0;
 }
 
-/* Results appear at the end of the cycle that the table says (facts D2), not
+/* Results appear at the end of the cycle that the table says (isa.md D2), not
  * before and not behind. */
 static void result_cycles(void) {
   struct machine *m = machine_open("nop");

@@ -1,4 +1,4 @@
-/* Strict mode: each rule of facts D broken, and obeyed by one bundle. */
+/* Strict mode: each rule of isa.md D broken, and obeyed by one bundle. */
 #include "core_machine.h"
 
 #include "check.h"

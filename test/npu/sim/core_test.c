@@ -1,5 +1,5 @@
 /* What programs do on the core, and when: results of scalar and vector code,
- * read and write cycles (facts D1, D2), delay slots, the hardware loop, bank
+ * read and write cycles (isa.md D1, D2), delay slots, the hardware loop, bank
  * conflicts and lock stalls (timing.md 3 and 6, CAL-6 and CAL-12). */
 #include "core_machine.h"
 

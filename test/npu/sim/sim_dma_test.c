@@ -93,7 +93,7 @@ static void test_neighbour(void) {
   struct arena *a = arena_open();
   struct command_list *l = command_list(a);
   fill(l, 0, 1, 64);
-  /* by hand: base word 0 and lock 7 of the west window (facts 3.2) */
+  /* by hand: base word 0 and lock 7 of the west window (array.md section 3.2) */
   static const uint32_t bd[8] = {
       64, 0, 0, 0,
       0,  0, 0, 1u << 31 | 1u << 24 | 8u << 16 | 1u << 15 | 0x7Fu << 8 | 7};

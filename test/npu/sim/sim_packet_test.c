@@ -124,7 +124,7 @@ static void test_headers_and_multicast(void) {
   bool right = true;
   for (int n = 0; n < 2 * PACKETS; n++) {
     const uint32_t *packet = memory(s, 0) + n * (WORDS + 1);
-    int row = packet[0] >> 16 & 0x1F; /* the source's row (facts section 6) */
+    int row = packet[0] >> 16 & 0x1F; /* the source's row (array.md section 6) */
     CHECK(row == 2 || row == 3);
     if (row != 2 && row != 3)
       break;

@@ -1,7 +1,7 @@
 /* sim_passthrough.h -- the smallest design that goes through the array and
  * back: DDR, shim, mem tile, core tile's memory, mem tile, shim, DDR; 64 words
- * at a time, no core program.  Register values as facts xdna-array.md section
- * 9 and binary-formats.md section 4 print them, where they were compared with
+ * at a time, no core program.  Register values as array.md section
+ * 9 and formats.md section 4 print them, where they were compared with
  * AMD's driver; nothing here comes from our own packers. */
 #ifndef NPUTEIR_SIM_PASSTHROUGH_H
 #define NPUTEIR_SIM_PASSTHROUGH_H

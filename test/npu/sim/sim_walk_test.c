@@ -1,5 +1,5 @@
 /* Address generation against nested loops, and against the padding example
- * that AMD's tools ship (facts xdna-array.md section 3). */
+ * that AMD's tools ship (array.md section 3). */
 #include "check.h"
 #include "tile.h"
 
