@@ -3,7 +3,8 @@
 # through plain clang and through the plugin at several levels, the latter on
 # the runtime's host oracle, on the simulator, without a device and without the
 # library.  All outputs must be equal; TAKEN calls must have been done by the
-# device (a dash: any number).  FLAGS adds compiler flags.
+# device (a dash: any number).  FLAGS adds compiler flags; FAKE_DRIVER is a
+# library that stands for the NPU's kernel driver.
 set -eu
 clang=$1 plugin=$2 libdir=$3 taken=$4 source=$5
 shift 5
@@ -42,6 +43,12 @@ for level in "${levels[@]}"; do
   check "$level host" env NPUTEIR_DEVICE=host NPUTEIR_TRACE=1 "$dir/npu" "$@"
   count_done "$level host"
 done
+# the kernel's driver, with a stand-in of it before libc
+if [ -n "${FAKE_DRIVER-}" ]; then
+  check npu env LD_PRELOAD="$FAKE_DRIVER" NPUTEIR_ACCEL=/dev/accel/fake \
+    NPUTEIR_DEVICE=npu NPUTEIR_OPTIONS=min-macs=0 NPUTEIR_TRACE=1 "$dir/npu" "$@"
+  count_done npu
+fi
 check "no device" env -u NPUTEIR_DEVICE "$dir/npu" "$@"
 # the same objects without the library: the weak call is null
 "$clang" -O2 -fpass-plugin="$plugin" "$source" "${flags[@]}" -o "$dir/alone"
