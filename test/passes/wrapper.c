@@ -10,6 +10,13 @@
 // RUN: %t.exe
 // RUN: %nputeir-cc --version | FileCheck %s --check-prefix=VERSION
 // RUN: not env NPUTEIR_CC=nosuch %nputeir-cc -c %s -o %t.o 2>&1 | FileCheck %s --check-prefix=NOSUCH
+// Words may come from a response file, and C++ has many suffixes.
+// RUN: echo "-O2 -c '%s' -o %t.at.o" >%t.words
+// RUN: %nputeir-cc @%t.words
+// RUN: llvm-nm %t.at.o | FileCheck %s
+// RUN: cp %s %t.CPP
+// RUN: %nputeir-cc -O2 -c %t.CPP -o %t.cpp.o
+// RUN: llvm-nm %t.cpp.o | FileCheck %s
 // CHECK: w nputeir_call_1
 // OFF-NOT: nputeir_call_1
 // COMPILE: "-fpass-plugin=
