@@ -1,6 +1,7 @@
 /* doctor.c -- `nputeir doctor`: what of the road is there, what is missing, and
  * what to do about it.  One line per thing; what compiling and simulating need
  * decides the exit status, an NPU is a bonus. */
+#include "amdxdna.h"
 #include "array.h"
 #include "recognizer.h"
 #include "run.h"
@@ -13,7 +14,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -250,52 +250,31 @@ static bool read_hex(const char *folder, const char *name, unsigned *value) {
   return good;
 }
 
-/* AMD's NPUs on the PCI bus, array.md section 1. */
+/* The first NPU of AMD's on the PCI bus; NULL: none. */
 static const char *find_npu(void) {
   static const struct {
-    unsigned device;
-    const char *name;
-  } known[] = {{0x1502, "XDNA (Phoenix, Hawk Point): npu1"},
-               {0x17f0, "XDNA2 (Strix family): npu4, not supported yet"}};
+    unsigned device, revision;
+    const char *model, *words;
+  } part[] = {
+#define PCI_PART(device, revision, model, words)                               \
+  {device, revision, model, words},
+#include "part.def"
+  };
   const char *found = NULL;
   DIR *d = opendir("/sys/bus/pci/devices");
   for (struct dirent *e; d && !found && (e = readdir(d));) {
-    unsigned vendor, device;
+    unsigned vendor, device, revision;
     if (!read_hex(e->d_name, "vendor", &vendor) || vendor != 0x1022 ||
-        !read_hex(e->d_name, "device", &device))
+        !read_hex(e->d_name, "device", &device) ||
+        !read_hex(e->d_name, "revision", &revision))
       continue;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-      if (known[i].device == device)
-        found = known[i].name;
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+      if (part[i].device == device && part[i].revision == revision)
+        found = part[i].words;
   }
   if (d)
     closedir(d);
   return found;
-}
-
-static void check_node(struct doctor *w) {
-  glob_t g;
-  if (glob("/dev/accel/accel*", 0, NULL, &g) != 0)
-    say(w, ABSENT, "node", "no /dev/accel/accel*: the driver makes it");
-  else if (access(g.gl_pathv[0], R_OK | W_OK) != 0)
-    say(w, ABSENT, "node", "%s: %s; join its group (usually render)",
-        g.gl_pathv[0], strerror(errno));
-  else
-    say(w, FOUND, "node", "%s", g.gl_pathv[0]);
-  globfree(&g);
-}
-
-static void check_memory_lock(struct doctor *w) {
-  enum { HEAP = 64 << 20 }; /* the driver pins the device heap */
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
-      limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > HEAP)
-    say(w, FOUND, "memlock", "enough memory may be locked");
-  else
-    say(w, ABSENT, "memlock",
-        "%llu KiB may be locked; an NPU needs more than 65536 (ulimit -l, or "
-        "/etc/security/limits.d)",
-        (unsigned long long)limit.rlim_cur >> 10);
 }
 
 static void check_xrt(struct doctor *w) {
@@ -324,26 +303,36 @@ static void check_xrt(struct doctor *w) {
         found);
   else
     say(w, ABSENT, "xrt",
-        "no XRT: build it with the NPU's driver from "
-        "github.com/amd/xdna-driver, then nputeir again");
+        "not needed: the runtime uses the kernel's driver itself");
+}
+
+/* What the runtime itself finds when it looks for the kernel's driver. */
+static void check_driver(struct doctor *w) {
+  struct diag d = {0};
+  const struct amdxdna *x = amdxdna_find(&d);
+  if (!x)
+    say(w, ABSENT, "driver", "%s", d.text);
+  else if (!run_device_find("npu", &d))
+    say(w, ABSENT, "driver", "%s", d.text);
+  else
+    say(w, FOUND, "driver", "%s: %s", amdxdna_name(x), amdxdna_version(x));
 }
 
 static void check_npu(struct doctor *w) {
-  struct stat s;
   const char *npu = find_npu();
-  if (!npu) {
-    say(w, ABSENT, "npu", "no AMD NPU on the PCI bus: use NPUTEIR_DEVICE=sim");
-    return;
-  }
-  say(w, FOUND, "npu", "%s", npu);
-  if (stat("/sys/module/amdxdna", &s) == 0)
-    say(w, FOUND, "driver", "amdxdna");
+  if (npu)
+    say(w, FOUND, "npu", "%s", npu);
   else
+    say(w, ABSENT, "npu", "no AMD NPU on the PCI bus: use NPUTEIR_DEVICE=sim");
+  if (!npu && !getenv("NPUTEIR_ACCEL"))
+    return;
+  struct stat s;
+  if (npu && stat("/sys/module/amdxdna", &s) != 0)
     say(w, ABSENT, "driver",
         "amdxdna is not loaded (Linux 6.14 or later, or "
         "github.com/amd/xdna-driver)");
-  check_node(w);
-  check_memory_lock(w);
+  else
+    check_driver(w);
 }
 
 /* Not needed: our own writers make the same bytes, a test compares. */
