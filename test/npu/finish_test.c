@@ -75,8 +75,8 @@ static uint16_t to_bf16(uint32_t bits) {
 
 static void finish_one(const struct teir_problem *p, const void *sum,
                        void *result) {
-  uint32_t bits;
-  memcpy(&bits, sum, sizeof bits);
+  uint32_t bits = 0; /* narrower sums are results already */
+  memcpy(&bits, sum, (size_t)dtype_bytes(p->acc));
   if (p->finish.relu && bits >> 31)
     bits = 0;
   int64_t v = (int32_t)bits;

@@ -317,7 +317,7 @@ static void check_manual(void) {
     struct teir *t = teir_parse(a, "teir.5", text, &d);
     struct teir_call call;
     CHECK(t && teir_lower(t, teir_find_primitive(t, "product"), &call, &d));
-    CHECK(t && call.kernel == TEIR_KERNEL_GEMM && call.ld[1] == 256);
+    CHECK(t && call.kernel == TEIR_KERNEL_GEMM && call.ld[1] == 64);
   }
   arena_close(a);
 }
