@@ -1,13 +1,13 @@
 ; The guarded call: sizes are known, so nothing is asked but whether the runtime
 ; is linked; the loop stays as the other side, and is never taken again.
 ; RUN: %opt -passes='nputeir<device=npu1,min-macs=5>' -verify-each -S %s | FileCheck %s
-; RUN: %opt -passes='nputeir,nputeir,cgscc(inline),nputeir' -verify-each -S %s | FileCheck %s --check-prefix=ONCE
-; RUN: %opt -passes='nputeir,default<O3>' -verify-each -S %s | FileCheck %s --check-prefix=ONCE
-; RUN: %opt -passes='print<nputeir>' -disable-output %s | FileCheck %s --check-prefix=PRINT
+; RUN: %opt -passes='nputeir<min-macs=0>,nputeir<min-macs=0>,cgscc(inline),nputeir<min-macs=0>' -verify-each -S %s | FileCheck %s --check-prefix=ONCE
+; RUN: %opt -passes='nputeir<min-macs=0>,default<O3>' -verify-each -S %s | FileCheck %s --check-prefix=ONCE
+; RUN: env NPUTEIR_OPTIONS=min-macs=0 %opt -passes='print<nputeir>' -disable-output %s | FileCheck %s --check-prefix=PRINT
 ; RUN: %opt -passes='print<nputeir>' -S %s -o - | FileCheck %s --check-prefix=KEPT
 ; RUN: %opt -passes='function(nputeir)' -opt-bisect-limit=0 -S %s -o - 2>/dev/null | FileCheck %s --check-prefix=KEPT
 ; RUN: not %opt -passes='nputeir<devise=npu1>' -S %s 2>&1 | FileCheck %s --check-prefix=WRONG
-; RUN: %opt -passes='default<O2>' -print-after=nputeir -disable-output %s 2>&1 | FileCheck %s --check-prefix=AFTER
+; RUN: env NPUTEIR_OPTIONS=min-macs=0 %opt -passes='default<O2>' -print-after=nputeir -disable-output %s 2>&1 | FileCheck %s --check-prefix=AFTER
 
 ; CHECK: @nputeir.options = private unnamed_addr constant [23 x i8] c"device=npu1,min-macs=5\00"
 ; CHECK: @nputeir.teir = private unnamed_addr constant {{.*}}Contraction
