@@ -1,4 +1,4 @@
-/* base.h -- what every room may assume: memory that is freed as a whole, one
+/* base.h -- what every module may assume: memory that is freed as a whole, one
  * diagnostic, growing text, a small scanner for our text forms, data types.
  *
  * const arguments are borrowed for the call.  A result that takes an arena

@@ -188,7 +188,7 @@ bool LoopTable::numberOn(Address &X) {
 
 // ---- directions ----
 
-// The start of a loop that runs down lies where it ends, which is the start of
+// The start of a loop that counts down lies where it ends, which is the start of
 // one that runs up if the distance is as long as the loop.
 static const SCEV *simplified(const SCEV *Start, ScalarEvolution &SE,
                               Conditions If) {

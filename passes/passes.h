@@ -1,4 +1,4 @@
-// passes.h -- what the files of this room share.  The shim between LLVM and the
+// passes.h -- what the files of this module share.  The shim between LLVM and the
 // recogniser: a loop of the IR becomes a struct nest, a contraction becomes a
 // guarded call, a verdict becomes a remark.
 #ifndef NPUTEIR_PASSES_H

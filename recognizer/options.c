@@ -1,6 +1,6 @@
 /* options.c -- the one parser of nputeir's options.  They reach the plugin
  * through a function's annotation, -passes=nputeir<...>, -mllvm
- * -nputeir-options=..., and NPUTEIR_OPTIONS; a caller parses the weakest door
+ * -nputeir-options=..., and NPUTEIR_OPTIONS; a caller parses the weakest source
  * first into one struct, so that the nearest to the code wins. */
 #include "recognizer_parts.h"
 
@@ -27,7 +27,7 @@ bool options_for_tests(const struct options *o) {
 }
 
 /* The index of `word` among `count` words, else -1 and the choices in *d. */
-static int choose(const char *door, const char *key, const char *word,
+static int choose(const char *source, const char *key, const char *word,
                   const char *const *choice, int count, struct diag *d) {
   char list[100];
   int at = 0;
@@ -37,14 +37,14 @@ static int choose(const char *door, const char *key, const char *word,
     at += snprintf(list + at, sizeof list - (size_t)at, "%s%s", i ? ", " : "",
                    choice[i]);
   }
-  diag_error(d, loc_none(), "nputeir: %s: %s is one of %s, not '%s'", door, key,
-             list, word);
+  diag_error(d, loc_none(), "nputeir: %s: %s is one of %s, not '%s'", source,
+             key, list, word);
   return -1;
 }
 
 #define COUNT(array) (int)(sizeof(array) / sizeof *(array))
 
-static bool parse_item(struct options *o, const char *door, char *item,
+static bool parse_item(struct options *o, const char *source, char *item,
                        struct diag *d) {
   char *word = strchr(item, '=');
   if (!word) {
@@ -56,22 +56,22 @@ static bool parse_item(struct options *o, const char *door, char *item,
                       "nputeir: %s: there is no option '%s'; options are "
                       "device=, preset=, fp=, f32=, min-macs=, off, "
                       "require",
-                      door, item);
+                      source, item);
   }
   *word++ = 0;
   int i;
   if (strcmp(item, "device") == 0) {
-    if ((i = choose(door, item, word, device, COUNT(device), d)) < 0)
+    if ((i = choose(source, item, word, device, COUNT(device), d)) < 0)
       return false;
     o->device = device[i];
   } else if (strcmp(item, "preset") == 0) {
     o->preset = word; /* the simulator's, which knows the names */
   } else if (strcmp(item, "fp") == 0) {
-    if ((i = choose(door, item, word, fp_word, COUNT(fp_word), d)) < 0)
+    if ((i = choose(source, item, word, fp_word, COUNT(fp_word), d)) < 0)
       return false;
     o->fp = (enum fp_mode)i;
   } else if (strcmp(item, "f32") == 0) {
-    if ((i = choose(door, item, word, f32_word, COUNT(f32_word), d)) < 0)
+    if ((i = choose(source, item, word, f32_word, COUNT(f32_word), d)) < 0)
       return false;
     o->f32 = (enum f32_mode)i;
   } else if (strcmp(item, "min-macs") == 0) {
@@ -81,19 +81,19 @@ static bool parse_item(struct options *o, const char *door, char *item,
     if (errno || end == word || *end || v < 0)
       return diag_error(d, loc_none(),
                         "nputeir: %s: min-macs is a whole number, not '%s'",
-                        door, word);
+                        source, word);
     o->min_macs = v;
   } else {
     return diag_error(d, loc_none(),
                       "nputeir: %s: there is no option '%s='; options are "
                       "device=, preset=, fp=, f32=, min-macs=, off, "
                       "require",
-                      door, item);
+                      source, item);
   }
   return true;
 }
 
-bool options_parse(struct options *o, struct arena *a, const char *door,
+bool options_parse(struct options *o, struct arena *a, const char *source,
                    const char *text, struct diag *d) {
   for (const char *p = text; *p;) {
     size_t length = strcspn(p, ",;");
@@ -102,8 +102,8 @@ bool options_parse(struct options *o, struct arena *a, const char *door,
     while (last > first && last[-1] == ' ')
       last--;
     if (last > first &&
-        !parse_item(o, door, arena_substring(a, first, (size_t)(last - first)),
-                    d))
+        !parse_item(o, source,
+                    arena_substring(a, first, (size_t)(last - first)), d))
       return false;
     p += length + (p[length] != 0);
   }

@@ -235,7 +235,7 @@ bool verdict_decline(struct verdict *v, enum rule rule, struct loc at,
                      const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* ---- options: one grammar, whichever door they come through ---- */
+/* ---- options: one grammar, from every option source ---- */
 enum fp_mode { FP_STRICT, FP_RELAXED };
 /* What becomes of float and double inputs: kept from the NPU, rounded to bf16,
  * or split into two bf16 each and multiplied three times (2^-16 relative). */
@@ -250,9 +250,9 @@ struct options {
 };
 struct options options_default(void);
 /* "device=npu1,preset=phoenix,fp=relaxed,min-macs=4096,off,require",
- * comma or semicolon between items; later items win.  `door` names the source
- * of the text in the message. */
-bool options_parse(struct options *, struct arena *, const char *door,
+ * comma or semicolon between items; later items win.  `source` names
+ * the origin of the text in messages. */
+bool options_parse(struct options *, struct arena *, const char *source,
                    const char *text, struct diag *);
 /* The items that the runtime must know, in the same grammar. */
 void options_print(const struct options *, struct text *);

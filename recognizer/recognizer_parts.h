@@ -1,4 +1,4 @@
-/* recognizer_parts.h -- what the files of this room share. */
+/* recognizer_parts.h -- what the files of this module share. */
 #ifndef NPUTEIR_RECOGNIZER_PARTS_H
 #define NPUTEIR_RECOGNIZER_PARTS_H
 
@@ -33,7 +33,7 @@ bool options_on_host(const struct options *);
 bool options_for_tests(const struct options *);
 
 /* ---- legal.c ---- */
-/* Turns axes round that run down in all tensors. */
+/* Reverses axes whose strides are negative in all tensors. */
 bool legal_directions(struct contraction *, struct verdict *);
 /* In which the runtime has what is made of an input's elements, at most. */
 enum dtype multiplied_type(const struct contraction *, int input);

@@ -1,4 +1,4 @@
-/* teir_build.h -- how the room's own files put programs together.
+/* teir_build.h -- how the module's own files put programs together.
  *
  * Arrays that these functions make have room for the next power of two, so
  * that adding an element copies only when the count is a power of two.
@@ -90,7 +90,7 @@ void teir_print_expression(const struct teir *, const struct teir_primitive *,
 
 /* The file a message is about when no line is known. */
 struct loc teir_loc(const struct teir *);
-/* False, with a message, if there are limits, which most of the room does not
+/* False, with a message, if there are limits, which most of the module does not
  * know. */
 bool teir_check_whole(const struct teir *, struct diag *);
 /* False, with a message, if a run-time value is not bound yet. */

@@ -1,4 +1,4 @@
-/* tables.h -- the .def tables of this room, compiled once into what the code
+/* tables.h -- the .def tables of this module, compiled once into what the code
  * reads.  Nothing outside npu/isa includes it. */
 #ifndef NPUTEIR_ISA_TABLES_H
 #define NPUTEIR_ISA_TABLES_H

@@ -3,7 +3,7 @@
  * The grammar and the parser are those of the compiler's options
  * (recognizer.h); here count device=, preset=, f32=, min-macs= and
  * off.
- * NPUTEIR_OPTIONS is the weakest door, the options compiled into the call are
+ * NPUTEIR_OPTIONS is the weakest source, the options compiled into the call are
  * stronger, and NPUTEIR_DEVICE decides where one binary runs today.
  */
 #include "array.h"
@@ -45,15 +45,15 @@ static bool take_words(const struct options *words, struct run_options *o,
           diag_error(d, loc_none(), "there is no preset '%s'", o->preset));
 }
 
-bool run_options_read(const char *door, const char *text, struct run_options *o,
-                      struct diag *d) {
+bool run_options_read(const char *source, const char *text,
+                      struct run_options *o, struct diag *d) {
   if (!text || !*text)
     return true;
   struct arena *a = arena_open();
   struct options words = options_default();
   words.f32 = (enum f32_mode)o->f32; /* what holds if nothing is said */
   bool good =
-      options_parse(&words, a, door, text, d) && take_words(&words, o, d);
+      options_parse(&words, a, source, text, d) && take_words(&words, o, d);
   arena_close(a);
   return good;
 }

@@ -1,4 +1,4 @@
-/* parts.h -- what the room's own files share. */
+/* parts.h -- what the module's own files share. */
 #ifndef NPUTEIR_RUN_PARTS_H
 #define NPUTEIR_RUN_PARTS_H
 
@@ -17,10 +17,10 @@ bool stack_run(void (*work)(void *), void *with);
 /* ---- options.c ---- */
 /* What holds where nothing is said. */
 struct run_options run_options_weakest(void);
-/* The words of one door over those of weaker doors; text may be NULL. */
-bool run_options_read(const char *door, const char *text, struct run_options *,
-                      struct diag *);
-/* The word of NPUTEIR_DEVICE, stronger than all doors; NULL is fine. */
+/* The words of one source over those of weaker ones; text may be NULL. */
+bool run_options_read(const char *source, const char *text,
+                      struct run_options *, struct diag *);
+/* The word of NPUTEIR_DEVICE, stronger than all sources; NULL is fine. */
 bool run_options_device(const char *word, struct run_options *, struct diag *);
 
 /* ---- product.c: a TEIR and its run-time values as a matrix product ---- */

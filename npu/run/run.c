@@ -295,7 +295,7 @@ static bool nothing_to_do(struct run *r, const struct run_request *q) {
   return no_npu;
 }
 
-/* All doors' options; no lock is held and nothing was written. */
+/* The options of all sources; no lock is held and nothing was written. */
 static void read_options(void *with) {
   struct call *c = with;
   const struct run *r = c->run;

@@ -2,7 +2,7 @@
  * it is declined and nothing was written, and the original loop runs.
  *
  * A call brings the untiled TEIR of its nest as text, values for its symbols
- * and the base addresses of its tensors.  The room reads the TEIR (cached),
+ * and the base addresses of its tensors.  The module reads the TEIR (cached),
  * checks what only run time knows (extents, strides, overlap), picks a device,
  * cuts the product into launches, copies user memory into padded device
  * buffers and results back.  Compiled launches and opened devices are cached by
@@ -41,7 +41,7 @@ struct run_plan {
   struct run_layout tensor[TENSORS]; /* arguments 0, 1, 2 */
 };
 
-/* The room does not know the compiler; its caller hands it in. */
+/* The module does not know the compiler; its caller hands it in. */
 struct run_compiler {
   /* A plan for the first part of the work that one launch can do; `device` as
    * device.def names it.  The plan lives in the arena.  Declines results that

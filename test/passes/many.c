@@ -1,4 +1,4 @@
-// Of many nests in one function each is taken, and nothing is left of the walls
+// Of many nests in one function each is taken, and nothing is left of the barriers
 // between their analyses.
 // RUN: %clang -O1 -S -emit-llvm %s -o - | FileCheck %s
 

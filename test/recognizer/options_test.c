@@ -1,5 +1,5 @@
 /* options_test.c -- the option grammar: every item, later items win, and one
- * error that names the door and the choices. */
+ * error that names the source and the choices. */
 #include "check.h"
 #include "recognizer.h"
 
@@ -32,9 +32,10 @@ int main(void) {
     struct arena *a = arena_open();
     struct diag d = {0};
     struct options o = options_default();
-    bool good = options_parse(&o, a, "the door", row[i].text, &d);
+    bool good = options_parse(&o, a, "the source", row[i].text, &d);
     CHECK(good == (row[i].error == NULL));
-    CHECK(good || (strstr(d.text, row[i].error) && strstr(d.text, "the door")));
+    CHECK(good ||
+          (strstr(d.text, row[i].error) && strstr(d.text, "the source")));
     arena_close(a);
   }
 

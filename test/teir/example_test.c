@@ -276,7 +276,7 @@ static void check_branches(void) {
   arena_close(a);
 }
 
-/* The program that the room shows newcomers: symbols filled in, a product. */
+/* The program that newcomers see first: symbols filled in, a product. */
 static void check_matmul(void) {
   struct arena *a = arena_open();
   struct diag d = {0};

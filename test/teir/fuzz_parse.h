@@ -1,4 +1,4 @@
-/* fuzz_parse.h -- the fuzz target of the room's parsers. */
+/* fuzz_parse.h -- the fuzz target of the module's parsers. */
 #ifndef NPUTEIR_TEST_FUZZ_PARSE_H
 #define NPUTEIR_TEST_FUZZ_PARSE_H
 

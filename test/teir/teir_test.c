@@ -1,4 +1,4 @@
-/* teir_test.c -- the road through the room: text, contraction, binding,
+/* teir_test.c -- the road through the module: text, contraction, binding,
  * splitting, running; results against naive loops. */
 #include "check.h"
 #include "recognizer.h"

@@ -1,4 +1,4 @@
-/* commands.h -- what the tests of this room share: the passthrough design of
+/* commands.h -- what the tests of this module share: the passthrough design of
  * array.md section 9 as register writes, and comparing lists. */
 #ifndef NPUTEIR_TEST_COMMANDS_H
 #define NPUTEIR_TEST_COMMANDS_H

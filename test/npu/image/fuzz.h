@@ -1,4 +1,4 @@
-/* fuzz.h -- what must hold for any bytes given to the readers of this room: no
+/* fuzz.h -- what must hold for any bytes given to the readers of this module: no
  * crash, no leak, a message when they are refused; and what is read is written
  * and read again as the same. */
 #ifndef NPUTEIR_TEST_IMAGE_FUZZ_H

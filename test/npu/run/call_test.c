@@ -566,7 +566,7 @@ static void test_trace(void) {
   nest_free(&w);
 }
 
-/* Doors: the call is stronger than NPUTEIR_OPTIONS, NPUTEIR_DEVICE strongest.
+/* Option sources: the call is stronger than NPUTEIR_OPTIONS, NPUTEIR_DEVICE strongest.
  * The environment counts as it is when the runtime opens. */
 static const char *device_used(struct nest_work *w, const char *device,
                                const char *options) {
@@ -577,7 +577,7 @@ static const char *device_used(struct nest_work *w, const char *device,
   return report.device ? report.device : "none";
 }
 
-static void test_doors(void) {
+static void test_option_sources(void) {
   struct nest_work w;
   fake = (struct fake){0};
   nest_gemm(&w, DTYPE_I8, false, 3, 3, 3);
@@ -612,6 +612,6 @@ int main(void) {
   test_trace();
   test_summary();
   test_hint();
-  test_doors();
+  test_option_sources();
   return check_result();
 }

@@ -1,4 +1,4 @@
-/* nest_call.c -- a made nest as a call of the runtime room. */
+/* nest_call.c -- a made nest as a call of the runtime. */
 #include "fake.h"
 #include "nest.h"
 

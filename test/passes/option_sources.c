@@ -1,4 +1,4 @@
-// The four doors of the options, the nearer to the code the stronger, and one
+// The four sources of options, the nearer to the code the stronger, and one
 // clear error for a wrong word.
 // RUN: %clang -O2 -Rpass=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=STRICT
 // RUN: env NPUTEIR_OPTIONS=fp=relaxed %clang -O2 -Rpass=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=RELAXED
@@ -35,20 +35,20 @@
           C[i * N + j] += (float)A[i * K + k] * (float)B[k * N + j];           \
   }
 
-// STRICT-NOT: doors.c:[[@LINE+2]]:{{.*}}replaced
-// RELAXED-NOT: doors.c:[[@LINE+1]]:{{.*}}replaced
+// STRICT-NOT: option_sources.c:[[@LINE+2]]:{{.*}}replaced
+// RELAXED-NOT: option_sources.c:[[@LINE+1]]:{{.*}}replaced
 __attribute__((annotate("nputeir:off"))) GEMM(off)
-// STRICT: doors.c:[[@LINE+2]]:{{.*}}replaced
-// RELAXED: doors.c:[[@LINE+1]]:{{.*}}replaced
+// STRICT: option_sources.c:[[@LINE+2]]:{{.*}}replaced
+// RELAXED: option_sources.c:[[@LINE+1]]:{{.*}}replaced
 __attribute__((annotate("nputeir:fp=relaxed"))) GEMM(relaxed)
-// STRICT: doors.c:[[@LINE+2]]:{{.*}}[NeedsReassoc]: {{.*}}allow reassociation: -ffast-math or fp=relaxed
-// RELAXED: doors.c:[[@LINE+1]]:{{.*}}[NeedsReassoc]
+// STRICT: option_sources.c:[[@LINE+2]]:{{.*}}[NeedsReassoc]: {{.*}}allow reassociation: -ffast-math or fp=relaxed
+// RELAXED: option_sources.c:[[@LINE+1]]:{{.*}}[NeedsReassoc]
 __attribute__((annotate("nputeir:fp=strict"))) GEMM(strict)
-// STRICT: doors.c:[[@LINE+2]]:{{.*}}[NeedsReassoc]
-// RELAXED: doors.c:[[@LINE+1]]:{{.*}}replaced
+// STRICT: option_sources.c:[[@LINE+2]]:{{.*}}[NeedsReassoc]
+// RELAXED: option_sources.c:[[@LINE+1]]:{{.*}}replaced
 GEMM(open)
-// STRICT-NOT: doors.c:{{.*}}replaced
-// RELAXED-NOT: doors.c:{{.*}}replaced
+// STRICT-NOT: option_sources.c:{{.*}}replaced
+// RELAXED-NOT: option_sources.c:{{.*}}replaced
 __attribute__((always_inline, annotate("nputeir:off"))) static inline GEMM(inlined)
 void host(float *C, const __bf16 *A, const __bf16 *B) {
   inlined(C, A, B, 8, 8, 8);
