@@ -119,22 +119,6 @@ static void change_below(struct absorb *b, struct teir_list list) {
   }
 }
 
-static bool order_kept(const struct teir *t, int node, struct diag *d) {
-  struct arena *a = arena_open();
-  struct depend *k = teir_depend_open(a, t);
-  int64_t extent = t->axis[t->node[node].axis].extent.constant;
-  struct depend_span span[] = {{node, 1, extent - 1}};
-  int first, second;
-  bool bad = teir_depend_conflict(k, node, span, 1, true, &first, &second);
-  if (bad)
-    diag_declined(d, t->node[node].at,
-                  "iterations of %s depend on each other: %s and %s touch the "
-                  "same bytes",
-                  t->node[node].id, t->node[first].id, t->node[second].id);
-  arena_close(a);
-  return !bad;
-}
-
 /* The loop's children take its place, under its guard. */
 static void remove_loop(struct absorb *b) {
   struct teir *t = b->t;
@@ -173,7 +157,7 @@ struct teir *teir_absorb(struct arena *a, const struct teir *from, int node,
   struct teir_list below = b.t->node[node].children;
   assert(b.axis >= 0 && b.axis < from->axis_count);
   if ((role == TEIR_ROLES && !check_below(&b, below, true)) ||
-      !check_below(&b, below, false) || !order_kept(from, node, d))
+      !check_below(&b, below, false) || !teir_depend_reorders(from, node, d))
     return NULL;
   int count = from->primitive_count;
   b.changed = arena_array(a, (size_t)count + 1, sizeof *b.changed);

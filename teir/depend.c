@@ -297,3 +297,19 @@ bool teir_depend_conflict(const struct depend *k, int root,
   arena_close(a);
   return found;
 }
+
+bool teir_depend_reorders(const struct teir *t, int node, struct diag *d) {
+  struct arena *a = arena_open();
+  struct depend *k = teir_depend_open(a, t);
+  int64_t extent = t->axis[t->node[node].axis].extent.constant;
+  struct depend_span span[] = {{node, 1, extent - 1}};
+  int first, second;
+  bool bad = teir_depend_conflict(k, node, span, 1, true, &first, &second);
+  if (bad)
+    diag_declined(d, t->node[node].at,
+                  "iterations of %s depend on each other: %s and %s touch the "
+                  "same bytes",
+                  t->node[node].id, t->node[first].id, t->node[second].id);
+  arena_close(a);
+  return !bad;
+}

@@ -4,24 +4,6 @@
 #include "teir_depend.h"
 #include "teir_transform.h"
 
-/* Iterations that do not conflict may run in any order, so those of the first
- * children may all run before those of the others. */
-static bool independent(const struct teir *t, int node, struct diag *d) {
-  struct arena *a = arena_open();
-  struct depend *k = teir_depend_open(a, t);
-  int64_t extent = t->axis[t->node[node].axis].extent.constant;
-  struct depend_span span[] = {{node, 1, extent - 1}};
-  int first, second;
-  bool bad = teir_depend_conflict(k, node, span, 1, true, &first, &second);
-  if (bad)
-    diag_declined(d, t->node[node].at,
-                  "iterations of %s depend on each other: %s and %s touch the "
-                  "same bytes",
-                  t->node[node].id, t->node[first].id, t->node[second].id);
-  arena_close(a);
-  return !bad;
-}
-
 struct teir *teir_distribute(struct arena *a, const struct teir *from, int node,
                              int first, struct diag *d) {
   if (!teir_check_loop(from, node, d))
@@ -33,7 +15,8 @@ struct teir *teir_distribute(struct arena *a, const struct teir *from, int node,
                   from->node[node].id, children, first);
     return NULL;
   }
-  if (!independent(from, node, d))
+  /* all iterations of the first children run before those of the others */
+  if (!teir_depend_reorders(from, node, d))
     return NULL;
   struct teir *t = teir_clone(a, from);
   int behind = teir_add_iteration(a, t, teir_fresh_node(a, t, t->node[node].id),

@@ -52,4 +52,8 @@ bool teir_depend_conflict(const struct depend *, int root,
                           const struct depend_span *span, int spans,
                           bool sums_commute, int *first, int *second);
 
+/* May the iterations of loop `node` run in any order?  Sums commute.  Declines
+ * with the pair that conflicts. */
+bool teir_depend_reorders(const struct teir *, int node, struct diag *);
+
 #endif
