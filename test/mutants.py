@@ -121,6 +121,11 @@ def main():
     if stale or args == ["--check"]:
         return 1 if stale else 0
     folder, modules = args[0], args[1:] or MODULES
+    unknown = [m for m in modules if m not in MODULES]
+    if unknown:
+        print("mutants: there is no module '%s'; there are %s" % (
+            unknown[0], ", ".join(MODULES)))
+        return 2
     copy, build = os.path.join(folder, "source"), os.path.join(folder, "build")
     copy_sources(copy)
     flags = os.environ.get("CMAKE_FLAGS", "").split()
