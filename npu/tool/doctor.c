@@ -254,10 +254,9 @@ static bool read_hex(const char *folder, const char *name, unsigned *value) {
 static const char *find_npu(void) {
   static const struct {
     unsigned device, revision;
-    const char *model, *words;
+    const char *words;
   } part[] = {
-#define PCI_PART(device, revision, model, words)                               \
-  {device, revision, model, words},
+#define PCI_PART(device, revision, model, words) {device, revision, words},
 #include "part.def"
   };
   const char *found = NULL;
