@@ -2,7 +2,7 @@
  *
  * What does not decode, or would not encode to the same bytes, is shown as
  * .byte lines, and decoding goes on 2 bytes further. */
-#include "elf_read.h"
+#include "disassemble.h"
 
 #include <string.h>
 

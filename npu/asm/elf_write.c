@@ -57,7 +57,10 @@ int elf_add_symbol(struct elf_writer *w, const struct label *label,
   elf_put(&w->symbol, (uint32_t)w->name.length, 4);
   elf_put(&w->symbol, value, 4);
   elf_put(&w->symbol, label->size > 0 ? (uint32_t)label->size : 0, 4);
-  elf_put(&w->symbol, (uint32_t)global << 4 | (label->function ? 2 : 0), 1);
+  elf_put(&w->symbol,
+          ELF32_ST_INFO(global ? STB_GLOBAL : STB_LOCAL,
+                        label->function ? STT_FUNC : STT_NOTYPE),
+          1);
   elf_put(&w->symbol, 0, 1);
   elf_put(&w->symbol, (uint32_t)section, 2);
   text_append(&w->name, label->name, strlen(label->name) + 1);
@@ -104,11 +107,12 @@ static bool loaded(const struct elf_writer *w, int i) {
 
 static void put_header(const struct elf_writer *w, uint32_t segments,
                        uint32_t section_offset, struct text *out) {
-  static const char ident[16] = {0x7f, 'E', 'L', 'F', 1, 1, 1};
+  static const char ident[EI_NIDENT] = {
+      ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB, EV_CURRENT};
   text_append(out, ident, sizeof ident);
   elf_put(out, (uint32_t)w->type, 2);
   elf_put(out, ELF_MACHINE_AIE, 2);
-  elf_put(out, 1, 4);
+  elf_put(out, EV_CURRENT, 4);
   elf_put(out, 0, 4); /* entry */
   elf_put(out, segments ? sizeof(Elf32_Ehdr) : 0, 4);
   elf_put(out, section_offset, 4);
@@ -123,7 +127,7 @@ static void put_header(const struct elf_writer *w, uint32_t segments,
 
 static void put_segment(const struct elf_section *s, uint32_t offset,
                         struct text *out) {
-  elf_put(out, 1, 4);
+  elf_put(out, PT_LOAD, 4);
   elf_put(out, offset, 4);
   elf_put(out, s->address, 4);
   elf_put(out, s->address, 4);

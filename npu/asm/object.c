@@ -1,7 +1,7 @@
 /* object.c -- a program as relocatable ELF: sections from offset 0, symbols,
  * and a relocation for every reference, also to labels of the same file, for
  * a linker may move sections (isa.md F3, F4). */
-#include "elf_read.h"
+#include "disassemble.h"
 #include "elf_write.h"
 
 #include <string.h>

@@ -215,7 +215,7 @@ static void test_elf_refused(struct arena *a) {
   uint8_t elf[160];
   make_elf(elf);
   elf_refused(a, elf, 51, "not a little-endian ELF32");
-  elf_refused(a, elf, 150, "has 6 bytes at 148 of a file of 150");
+  elf_refused(a, elf, 150, "a segment at offset 148 is past the end of the file (150");
   elf_refused(a, elf, 100, "program headers");
   set(elf + 18, 62, 2);
   elf_refused(a, elf, 160, "machine 62");

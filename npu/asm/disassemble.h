@@ -1,9 +1,8 @@
-/* elf_read.h -- inside npu/asm: how the disassembler takes bytes from anywhere.
- */
-#ifndef NPUTEIR_ASM_ELF_READ_H
-#define NPUTEIR_ASM_ELF_READ_H
+/* disassemble.h -- inside npu/asm: how the disassembler takes bytes from
+ * anywhere. */
+#ifndef NPUTEIR_ASM_DISASSEMBLE_H
+#define NPUTEIR_ASM_DISASSEMBLE_H
 
-#include "elf_file.h"
 #include "parts.h"
 
 struct disassembly_reference {

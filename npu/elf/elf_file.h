@@ -1,7 +1,7 @@
 /* elf_file.h -- what an ELF32 file of machine AIE holds; read from bytes that
- * nobody has checked. */
-#ifndef NPUTEIR_ASM_ELF_FILE_H
-#define NPUTEIR_ASM_ELF_FILE_H
+ * nobody has checked.  Flags and types are those of <elf.h>. */
+#ifndef NPUTEIR_ELF_FILE_H
+#define NPUTEIR_ELF_FILE_H
 
 #include "base.h"
 
@@ -12,6 +12,11 @@ struct elf_file_section {
   uint32_t type, flags; /* SHT_, SHF_ */
   uint32_t address, size;
   const uint8_t *bytes; /* NULL if it has none in the file */
+};
+struct elf_file_segment { /* of PT_LOAD */
+  uint32_t flags;         /* PF_ */
+  uint32_t address, size, memory_bytes;
+  const uint8_t *bytes; /* `size` of them */
 };
 struct elf_file_symbol {
   const char *name;
@@ -27,13 +32,18 @@ struct elf_file_relocation {
 };
 struct elf_file {
   int type; /* ET_REL, ET_EXEC */
-  int section_count, symbol_count, relocation_count;
+  int segment_count, section_count, symbol_count, relocation_count;
+  struct elf_file_segment *segment;
   struct elf_file_section *section;
   struct elf_file_symbol *symbol;
   struct elf_file_relocation *relocation;
 };
-/* The file lives in the arena; its sections point into the bytes. */
+/* The file lives in the arena; sections and segments point into the bytes.
+ * Of a file without sections its segments are the sections. */
 bool elf_read(struct arena *, const uint8_t *, size_t, struct elf_file *,
               struct diag *);
+/* What a loader asks: type and segments, whatever the rest of the file says. */
+bool elf_read_segments(struct arena *, const uint8_t *, size_t,
+                       struct elf_file *, struct diag *);
 
 #endif
