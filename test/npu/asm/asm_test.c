@@ -276,6 +276,9 @@ static void test_link(void) {
   CHECK(word_at(&elf, 44, 2) == 2); /* two segments */
   size_t code = word_at(&elf, 52 + 4, 4), data = word_at(&elf, 84 + 4, 4);
   CHECK(word_at(&elf, 52 + 12, 4) == 0 && word_at(&elf, 84 + 12, 4) == 0x70000);
+  /* no gap between headers and sections but for their alignment */
+  CHECK(code == (52 + 2 * 32 + 15) / 16 * 16);
+  CHECK(data == (code + word_at(&elf, 52 + 16, 4) + 15) / 16 * 16);
   struct isa_bundle b;
   const uint8_t *bytes = (const uint8_t *)elf.data;
   int size = isa_decode(bytes + code, elf.length - code, &b);

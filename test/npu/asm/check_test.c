@@ -127,6 +127,16 @@ static void test_branches(void) {
   /* the value that this read misses is read by the next round */
   expect("x: add r2, r1, r2\nj #x\n" NOPS4 "lda r1, [p0, #0]\n", NULL, 0);
   expect("x: j #x\nlda r1, [p0, #0]\n" NOPS4 "add r2, r1, r2\n", NULL, 0);
+  /* only one side of a branch reads too early, or too late */
+  expect("jnz r0, #t\n" NOPS4 "vlda wl0, [p0, #0]\n" RET
+         "t: vst wl0, [p1, #0]\n" RET,
+         "reads wl0 1 bundle behind", 13);
+  expect("jnz r0, #t\n" NOPS4 "vlda wl0, [p0, #0]\nvst wl0, [p1, #0]\n" RET
+         "t: nop\n" RET,
+         "reads wl0 1 bundle behind", 7);
+  expect("jnz r0, #t\n" NOPS4 "vlda wl0, [p0, #0]\n" RET "t: " NOPS6
+         "vst wl0, [p1, #0]\n" RET,
+         NULL, 0);
   /* what a caller or callee does is not known: no complaint */
   expect("lda r1, [p0, #0]\njl #x\n" NOPS5 "x: add r1, r1, r1\n" RET, NULL, 0);
 }

@@ -86,6 +86,21 @@ static void test_shim_address(void) {
   CHECK(bd_unpack(SHIM, words, &back) && back.base == b.base);
 }
 
+/* A signed field holds one value more below zero than above. */
+static void test_signed_ends(void) {
+  static const int value[] = {-64, -63, -1, 1, 63};
+  for (int kind = SHIM; kind <= CORE; kind++)
+    for (size_t i = 0; i < sizeof value / sizeof *value; i++) {
+      struct bd b = plain(0, 16), back;
+      uint32_t words[8];
+      struct diag d = {0};
+      b.acquire_lock = b.release_lock = 1;
+      b.acquire_value = b.release_value = value[i];
+      CHECK(bd_pack(kind, &b, words, &d) && bd_unpack(kind, words, &back));
+      CHECK(back.acquire_value == value[i] && back.release_value == value[i]);
+    }
+}
+
 /* Each case breaks one field of a good descriptor. */
 static void test_limits(void) {
   struct {
@@ -170,6 +185,7 @@ int main(void) {
   test_passthrough();
   test_dims();
   test_shim_address();
+  test_signed_ends();
   test_limits();
   test_any_words();
   return check_result();
