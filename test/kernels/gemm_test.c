@@ -251,6 +251,29 @@ static void test_refusals(void) {
   }
 }
 
+static int multiplies(const struct asm_line *l) {
+  const struct insn *i = isa_insn(l->bundle.slot[SLOT_VEC].id);
+  return l->kind == ASM_BUNDLE && i && i->flags & INSN_MAC;
+}
+
+/* The comments that name the phases stand right before the first multiply and
+ * right behind the last one. */
+static void check_phases(const struct asm_program *p) {
+  int first = -1, last = -1, work = -1, drain = -1;
+  for (int i = 0; i < p->count; i++) {
+    const struct asm_line *l = &p->line[i];
+    if (multiplies(l)) {
+      first = first < 0 ? i : first;
+      last = i;
+    } else if (l->kind == ASM_COMMENT) {
+      work = strncmp(l->text, "work:", 5) == 0 ? i : work;
+      drain = strncmp(l->text, "drain:", 6) == 0 ? i : drain;
+    }
+  }
+  CHECK(first > 0 && work == first - 1);
+  CHECK(drain == last + 1);
+}
+
 /* Same input, same text; and what is printed assembles to the same bytes. */
 static void test_text(void) {
   struct kernel_gemm k = {.name = "gemm",
@@ -267,7 +290,7 @@ static void test_text(void) {
     struct asm_program *p = kernel_gemm(a, &k, &d);
     CHECK(p != NULL);
     if (p)
-      asm_print(p, &text[i]);
+      check_phases(p), asm_print(p, &text[i]);
   }
   CHECK(strcmp(text_string(&text[0]), text_string(&text[1])) == 0);
   struct asm_program *p[2] = {kernel_gemm(a, &k, &d),
