@@ -1,11 +1,12 @@
-/* call.h -- calls `nputeir` as a function, in a process of its own. */
+/* call.h -- calls `nputeir` as a function: in this process, which is quick and
+ * finds leaks at the end, or in one of its own where a stream is taken away. */
 #ifndef NPUTEIR_TEST_CALL_H
 #define NPUTEIR_TEST_CALL_H
 
 #include "base.h"
 
 struct call {
-  int status; /* exit status; -1: it did not exit */
+  int status; /* -1: it did not exit */
   char out[1 << 15], err[1 << 13];
 };
 

@@ -111,6 +111,9 @@ static const struct {
     {"map 8x8x8 16x16x16", 2, "'16x16x16' is one word too many"},
     {"as a.s --hex --hex", 2, "--hex is given twice"},
     {"as a.s --hex --print", 2, "the form of the output is given twice"},
+    {"as --list-forms a.s", 2, "--list-forms stands alone"},
+    {"as --list-forms --check", 2, "--list-forms stands alone"},
+    {"as --list-forms -o /dev/null", 0, ""},
     {"teir print a.teir --bind a=1,a=2", 2, "a is given twice"},
     {"teir print a.teir --bind a=1 --bind a=2", 2, "a is given twice"},
     {"teir check a.teir --fast", 2, "there is no option '--fast'"},
@@ -193,6 +196,28 @@ static void test_closed(void) {
   CHECK(system(words) == 0);
 }
 
+/* Symbols all have a value, and no other name has one. */
+static void test_symbols(void) {
+#define SIZES "rows=4,columns=4,depth=8"
+#define STRIDES "lda=16,ldb=8,ldc=16"
+  static const struct {
+    const char *bind;
+    int status;
+    const char *piece;
+  } row[] = {
+      {SIZES "," STRIDES, 0, "axis"},
+      {SIZES "," STRIDES ",tea=1", 1, "there is no symbol 'tea'"},
+      {SIZES ",lda=16,ldb=8,ldc=x", 1, "symbol ldc: 'x' is no number"},
+      {SIZES ",lda=16,ldb=8", 1, "symbol ldc has no value"},
+  };
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    char words[300];
+    snprintf(words, sizeof words, "teir print %s/../teir/matmul.teir --bind %s",
+             getenv("NPUTEIR_TEST_DATA"), row[i].bind);
+    expect(words, row[i].status, row[i].piece);
+  }
+}
+
 static void test_core(void) {
   char path[] = "/tmp/nputeir-core-XXXXXX", words[200];
   static const char text[] = "  nop\n  done\n";
@@ -251,6 +276,7 @@ int main(void) {
   test_lists();
   test_full();
   test_closed();
+  test_symbols();
   test_core();
   test_doctor();
   double start = seconds();
