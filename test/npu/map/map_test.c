@@ -238,7 +238,38 @@ static void test_blocks_fit(void) {
     CHECK((int64_t)b.block_m * b.group_m * b.rounds_m * 4 >= p.extent[AXIS_M] &&
           (int64_t)b.block_n * b.rounds_n * 4 >= p.extent[AXIS_N] &&
           (int64_t)b.block_k * b.steps_k >= p.extent[AXIS_K]);
+    /* and no round or step more */
+    CHECK((int64_t)b.block_m * b.group_m * (b.rounds_m - 1) * 4 <
+              p.extent[AXIS_M] &&
+          (int64_t)b.block_n * (b.rounds_n - 1) * 4 < p.extent[AXIS_N] &&
+          (int64_t)b.block_k * (b.steps_k - 1) < p.extent[AXIS_K]);
   }
+}
+
+/* What a panel in part asks of the DMA: stretches are iterations of a
+ * descriptor, and a task repeats them in all n rounds but the first. */
+static void test_panels(void) {
+  const struct device *dev = device();
+  const struct teir_problem p = {.extent = {1, 1, 1, 1},
+                                 .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                                 .acc = DTYPE_F32};
+  int in_part = 0;
+  for (int rounds_n = 1; rounds_n < 260; rounds_n += 3)
+    for (int steps_k = 1; steps_k < 200; steps_k++) {
+      struct map_blocking b = {64, 64, 64, 1, 1, rounds_n, steps_k, 0};
+      struct map_panel panel;
+      CHECK(map_mem_panel(dev, &p, &b, &panel));
+      CHECK(!panel.chunks || !panel.stretches);
+      CHECK(!panel.chunks || (steps_k % panel.chunks == 0 && rounds_n > 1 &&
+                              rounds_n <= dev->max_lock));
+      if (!panel.stretches)
+        continue;
+      in_part++;
+      CHECK(steps_k == panel.stretches * (panel.kept + panel.streamed));
+      CHECK(panel.stretches <= dev->max_iterations && panel.kept > 0);
+      CHECK(panel.stretches * (rounds_n - 1) <= dev->max_repeat);
+    }
+  CHECK(in_part > 100);
 }
 
 static void test_program(void) {
@@ -349,6 +380,7 @@ int main(void) {
   test_no_matrices();
   test_places();
   test_blocks_fit();
+  test_panels();
   test_program();
   test_refusals();
   test_declined();
