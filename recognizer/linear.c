@@ -17,12 +17,13 @@ static bool relaxed(const struct match *m) {
   return m->options->fp == FP_RELAXED;
 }
 
-/* Every value of `from` is a value of `to`. */
+/* Every value of `from` is a value of `to`, another type. */
 static bool keeps_value(enum dtype from, enum dtype to) {
+  assert(from != to);
   enum dtype_kind a = dtype_kind(from), b = dtype_kind(to);
   int bytes = dtype_bytes(from), room = dtype_bytes(to);
   if (a == DTYPE_FLOAT)
-    return b == DTYPE_FLOAT && (from == to || room > bytes);
+    return b == DTYPE_FLOAT && room > bytes;
   if (b == DTYPE_FLOAT)
     return false;
   return a == b ? room >= bytes : a == DTYPE_UNSIGNED && room > bytes;
@@ -52,16 +53,20 @@ bool product_fits(enum dtype a, enum dtype b, enum dtype type) {
   if (is_float(type))
     return a == DTYPE_BF16 && b == DTYPE_BF16 &&
            (type == DTYPE_F32 || type == DTYPE_F64);
-  bool a_signed = dtype_kind(a) == DTYPE_SIGNED;
-  bool b_signed = dtype_kind(b) == DTYPE_SIGNED;
-  if (dtype_kind(type) == DTYPE_UNSIGNED)
-    return !a_signed && !b_signed && bits <= room;
-  return a_signed || b_signed ? bits <= room : bits < room;
+  bool negative =
+      dtype_kind(a) == DTYPE_SIGNED || dtype_kind(b) == DTYPE_SIGNED;
+  if (dtype_kind(type) == DTYPE_SIGNED && !negative)
+    bits++; /* for the sign */
+  assert(bits > room || !negative || dtype_kind(type) == DTYPE_SIGNED);
+  return bits <= room;
 }
 
+/* In less than 64 bits, which a conversion to unsigned types reaches from
+ * unsigned elements only. */
 static bool exact_product(const struct match *m, const struct term *t) {
   if (t->op != TERM_MUL)
     return false;
+  assert(is_float(t->type) || dtype_bytes(t->type) < 8);
   const struct term *x = input_of(m, t->arg[0], DTYPE_I64);
   const struct term *y = input_of(m, t->arg[1], DTYPE_I64);
   return x->op == TERM_LOAD && y->op == TERM_LOAD &&

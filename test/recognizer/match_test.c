@@ -688,6 +688,14 @@ static const struct {
      "mk,kn->mn"},
     {"product in 8 bits", IJK "C[i*32 + j] += (" AB " : i8) : i32",
      "NotProductSum"},
+    {"unsigned product in 16 bits",
+     "tensor A u8\ntensor B u8\nloop i 64\nloop j 32\nloop k 16\n"
+     "C[i*32 + j] += (" AB " : u16) : i32",
+     "mk,kn->mn"},
+    {"unsigned product in 15 bits and a sign",
+     "tensor A u8\ntensor B u8\nloop i 64\nloop j 32\nloop k 16\n"
+     "C[i*32 + j] += (" AB " : i16) : i32",
+     "NotProductSum"},
     {"bf16 product",
      "tensor A bf16\ntensor B bf16\nloop i 64\nloop j 32\nloop k 16\n"
      "C[i*32 + j] += (" AB " : bf16) : f32",
@@ -979,6 +987,59 @@ static bool may_be_out(const char *text) {
   return may;
 }
 
+/* The line that says what is made of an element of A before the multiply unit
+ * has it; "": the element itself; "-": the nest is declined. */
+static void check_conversion(const char *types, const char *operand,
+                             const char *product, const char *expect) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct verdict v = {0};
+  struct text t = {0};
+  struct options o = options_default();
+  struct nest *n =
+      nest_parse(a, "test",
+                 arena_printf(a,
+                              "%sloop i 64\nloop j 32\nloop k 16\n"
+                              "C[i*32 + j] += %s * B[k*32 + j] : %s",
+                              types, operand, product),
+                 &d);
+  CHECK(n != NULL);
+  struct contraction *c = n ? recognize(a, n, &o, &v) : NULL;
+  if (c)
+    contraction_print(c, &t);
+  const char *all = c ? text_string(&t) : "";
+  const char *made = strstr(all, "\nin0 = ");
+  const char *line =
+      !c     ? "-"
+      : made ? arena_printf(a, "%.*s", (int)strcspn(made + 7, "\n"), made + 7)
+             : "";
+  if (strcmp(line, expect) != 0)
+    fprintf(stderr, "%s: '%s', not '%s': %s\n", operand, line, expect,
+            v.diag.text);
+  CHECK(strcmp(line, expect) == 0);
+  text_free(&t);
+  arena_close(a);
+}
+
+/* A conversion is left out only where it keeps the number. */
+static void check_conversions(void) {
+  const char *i16 = "tensor A i16\ntensor B i8\n", *at = "A[i*16 + k]";
+  const char *u8 = "tensor A u8\ntensor B i8\n";
+  check_conversion(i16, at, "i32", "");
+  check_conversion(i16, "(A[i*16 + k] : i32)", "i32", "");
+  check_conversion(i16, "(A[i*16 + k] : i8)", "i32", "i8(in0)");
+  check_conversion(u8, "(A[i*16 + k] : i16)", "i32", "");
+  check_conversion(u8, "(A[i*16 + k] + 3 : u8)", "i32", "add(in0,u8:3)");
+  check_conversion(u8, "((A[i*16 + k] + 3 : u8) : i8)", "i32",
+                   "i8(add(in0,u8:3))");
+  check_conversion(u8, "((A[i*16 + k] + 3 : u8) : i16)", "i32",
+                   "add(in0,u8:3)");
+  const char *bf16 = "tensor A bf16\ntensor B bf16\n";
+  check_conversion(bf16, at, "f32", "");
+  check_conversion(bf16, "(A[i*16 + k] : f16)", "f32", "-");
+  check_conversion("tensor A i16\ntensor B bf16\n", at, "f32", "-");
+}
+
 static void check_not_out(void) {
   CHECK(may_be_out(IJ "s = 0 : i32\nloop k 16\ns += " AB
                       " : i32\nend\nC[i*32 + j] = s + D[i*32 + j] : i32"));
@@ -997,6 +1058,7 @@ int main(void) {
   check_guards();
   check_either();
   check_chain();
+  check_conversions();
   check_not_out();
   return check_result();
 }
