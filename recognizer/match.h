@@ -7,8 +7,9 @@
  *   linear.c   a term as a sum of products
  *   tail.c     that term as an element-wise expression around one sum
  *   roll.c     sums and places that were unrolled by hand, as axes again
- *   match.c    the contraction of all that
- *   chain.c    two of them, where three factors are multiplied */
+ *   describe.c the contraction of all that
+ *   chain.c    two of them, where three factors are multiplied
+ *   match.c    these steps */
 #ifndef NPUTEIR_MATCH_H
 #define NPUTEIR_MATCH_H
 
@@ -187,7 +188,7 @@ int roll_places(const struct match *, const struct places *, struct content *,
 bool find_content(const struct match *, const struct places *, int place,
                   const struct term *last, struct content *);
 
-/* ---- match.c ---- */
+/* ---- describe.c ---- */
 
 /* A contraction in the making: axes are loops of the nest, or rolls. */
 struct axes {
