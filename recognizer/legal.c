@@ -186,7 +186,8 @@ bool legal_directions(struct contraction *c, struct verdict *v) {
     }
     if (down && (up || !turn_round(c, i)))
       return verdict_decline(v, RULE_DIRECTIONS, c->axis[i].at,
-                             "loop %s has a negative stride in one array and a positive one in another",
+                             "loop %s has a negative stride in one array and a "
+                             "positive one in another",
                              c->axis[i].name);
   }
   return true;

@@ -38,32 +38,3 @@ struct teir *teir_bind(struct arena *a, const struct teir *from,
   }
   return teir_verify(t, d) ? t : NULL;
 }
-
-static bool size_bound(const struct teir *t, const struct teir_axis *x,
-                       struct value s, const char *what, struct diag *d) {
-  if (s.symbol < 0)
-    return true;
-  return diag_error(d, x->at, "%s of axis %s is the unbound symbol %s", what,
-                    x->id, t->symbol[s.symbol]);
-}
-
-bool teir_check_bound(const struct teir *t, struct diag *d) {
-  for (int i = 0; i < t->axis_count; i++) {
-    const struct teir_axis *x = &t->axis[i];
-    if (!size_bound(t, x, x->extent, "the extent", d))
-      return false;
-    for (int j = 0; j < t->tensor_count; j++)
-      if (!size_bound(t, x, x->stride_bytes[j], "a stride", d) ||
-          !size_bound(t, x, x->offset_bytes[j], "an offset", d))
-        return false;
-  }
-  for (int i = 0; i < t->limit_count; i++) {
-    const struct affine_guard *l = &t->limit[i];
-    bool good = l->start.symbol < 0;
-    for (int j = 0; j < t->axis_count; j++)
-      good = good && l->step[j].symbol < 0;
-    if (!good)
-      return diag_error(d, l->at, "a limit names an unbound symbol");
-  }
-  return true;
-}

@@ -344,31 +344,6 @@ void teir_compact_axes(struct teir *t) {
   arena_close(a);
 }
 
-bool teir_check_whole(const struct teir *t, struct diag *d) {
-  return t->limit_count == 0 ||
-         diag_declined(d, t->limit[0].at,
-                       "the program leaves out products beyond a limit");
-}
-
-bool teir_check_concrete(const struct teir *t, struct diag *d) {
-  int64_t low, high;
-  if (!teir_verify(t, d) || !teir_check_bound(t, d) || !teir_check_whole(t, d))
-    return false;
-  for (int i = 0; i < t->tensor_count; i++)
-    if (!teir_footprint(t, i, &low, &high, d))
-      return false;
-  return true;
-}
-
-bool teir_check_loop(const struct teir *t, int n, struct diag *d) {
-  if (!teir_check_concrete(t, d))
-    return false;
-  if (n < 0 || n >= t->node_count)
-    return diag_error(d, teir_loc(t), "there is no node %d", n);
-  return t->node[n].kind == TEIR_ITERATION ||
-         diag_error(d, t->node[n].at, "node %s is no loop", t->node[n].id);
-}
-
 struct loc teir_loc(const struct teir *t) {
   return (struct loc){t->file, 0, 0};
 }

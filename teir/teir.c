@@ -1,5 +1,5 @@
-/* teir.c -- asks a program: ids, operations, operands, metadata, and the bytes
- * that it touches. */
+/* teir.c -- asks a program: ids, operations, operands, metadata, whether it has
+ * run-time values, and the bytes that it touches. */
 #include "teir.h"
 #include "calc.h"
 #include "teir_build.h"
@@ -99,6 +99,37 @@ const char *teir_property(const struct teir *t, int primitive,
     if (strcmp(p->property[i].key, key) == 0)
       return p->property[i].value;
   return NULL;
+}
+
+/* ---- run-time values ---- */
+
+static bool size_bound(const struct teir *t, const struct teir_axis *x,
+                       struct value s, const char *what, struct diag *d) {
+  if (s.symbol < 0)
+    return true;
+  return diag_error(d, x->at, "%s of axis %s is the unbound symbol %s", what,
+                    x->id, t->symbol[s.symbol]);
+}
+
+bool teir_check_bound(const struct teir *t, struct diag *d) {
+  for (int i = 0; i < t->axis_count; i++) {
+    const struct teir_axis *x = &t->axis[i];
+    if (!size_bound(t, x, x->extent, "the extent", d))
+      return false;
+    for (int j = 0; j < t->tensor_count; j++)
+      if (!size_bound(t, x, x->stride_bytes[j], "a stride", d) ||
+          !size_bound(t, x, x->offset_bytes[j], "an offset", d))
+        return false;
+  }
+  for (int i = 0; i < t->limit_count; i++) {
+    const struct affine_guard *l = &t->limit[i];
+    bool good = l->start.symbol < 0;
+    for (int j = 0; j < t->axis_count; j++)
+      good = good && l->step[j].symbol < 0;
+    if (!good)
+      return diag_error(d, l->at, "a limit names an unbound symbol");
+  }
+  return true;
 }
 
 /* ---- the bytes that a program touches ---- */
