@@ -109,6 +109,7 @@ static bool both(struct arena *a, const struct term *x, bool x_holds,
 static const struct term *with(const struct choice *c, const struct term *t,
                                const struct term *x, const struct term *y) {
   const struct term *arg[CALC_OPERANDS] = {x, y};
+  assert(t->arg_count == 1 || t->arg_count == 2);
   return x && (y || t->arg_count == 1)
              ? term_make(c->m->arena, t->op, t->type, t->reassoc, t->at,
                          t->arg_count, arg)
@@ -124,6 +125,8 @@ static const struct term *product_within(const struct choice *c,
                                          const struct term *t) {
   const struct match *m = c->m;
   const struct term *factor[FACTORS_MAX], *x = NULL;
+  assert(t->op == TERM_SUM || t->op == TERM_MUL);
+  assert(t->arg_count <= FACTORS_MAX);
   for (int i = 0; i < t->arg_count; i++)
     factor[i] = t->arg[i];
   for (int i = 0; !x && i < t->arg_count; i++)
@@ -225,6 +228,7 @@ const struct term *choice(const struct match *m, const struct term *condition,
     return NULL; /* a condition */
   if (x->bad || y->bad)
     return x->bad ? x->bad : y->bad;
+  assert(!x->open && !y->open && !x->bad && !y->bad);
   struct limits yes = {0}, no = {0};
   const struct term *t = NULL;
   if (all_of(m->arena, condition, true, &yes))

@@ -11,7 +11,7 @@
 /* One that moves nothing yet. */
 static struct contraction_axis *add_axis(struct axes *x, const char *name,
                                          struct value extent, struct loc at) {
-  assert(x->c->axis_count < LOOPS_MAX + 2 * ROLLS_MAX);
+  assert(x->c->axis_count < LOOPS_MAX + 2 * REROLLED_MAX);
   x->leader[x->c->axis_count] = -1;
   struct contraction_axis *axis = &x->c->axis[x->c->axis_count++];
   *axis = (struct contraction_axis){.name = name, .extent = extent, .at = at};
@@ -26,6 +26,8 @@ static struct contraction_axis *add_axis(struct axes *x, const char *name,
 static void add_loop_axis(struct axes *x, int leader, int loop) {
   const struct content *c = x->content;
   const struct nest_loop *l = &x->match->nest->loop[loop];
+  assert(loop >= 0 && loop < x->match->nest->loop_count);
+  assert(leader >= 0 && leader < x->match->nest->loop_count);
   if (x->skips && !access_moves(x->operand[IN0], leader) &&
       !access_moves(x->operand[IN1], leader) &&
       !access_moves(x->operand[OUT], leader))
@@ -40,27 +42,28 @@ static void add_loop_axis(struct axes *x, int leader, int loop) {
           c->extra[e]->access->stride_bytes[leader];
 }
 
-static void add_roll_axes(struct axes *x) {
+static void add_rerolled_axes(struct axes *x) {
   const struct content *c = x->content;
   struct arena *a = x->match->arena;
-  assert(x->rolls <= ROLLS_MAX && c->sum.roll_count <= ROLLS_MAX);
-  for (int r = 0; r < x->rolls; r++) {
-    const struct roll *roll = &x->roll[r];
-    struct contraction_axis *axis = add_axis(x, arena_printf(a, "u%d", r),
-                                             value_of(roll->steps), c->sum.at);
-    axis->stride_bytes[OUT] = roll->stride_bytes[0];
+  assert(x->rerolled_count <= REROLLED_MAX &&
+         c->sum.rerolled_count <= REROLLED_MAX);
+  for (int r = 0; r < x->rerolled_count; r++) {
+    const struct rerolled *rerolled = &x->rerolled[r];
+    struct contraction_axis *axis = add_axis(
+        x, arena_printf(a, "u%d", r), value_of(rerolled->steps), c->sum.at);
+    axis->stride_bytes[OUT] = rerolled->stride_bytes[0];
     for (int t = 0; t < 2; t++)
-      axis->stride_bytes[IN0 + t] = roll->stride_bytes[1 + t];
+      axis->stride_bytes[IN0 + t] = rerolled->stride_bytes[1 + t];
     for (int e = 0; e < c->extra_count; e++)
       x->c->extra[e].stride_bytes[x->c->axis_count - 1] =
-          roll->stride_bytes[TENSORS + e];
+          rerolled->stride_bytes[TENSORS + e];
   }
-  for (int r = 0; r < c->sum.roll_count; r++) {
-    const struct roll *roll = &c->sum.roll[r];
-    struct contraction_axis *axis = add_axis(x, arena_printf(a, "v%d", r),
-                                             value_of(roll->steps), c->sum.at);
+  for (int r = 0; r < c->sum.rerolled_count; r++) {
+    const struct rerolled *rerolled = &c->sum.rerolled[r];
+    struct contraction_axis *axis = add_axis(
+        x, arena_printf(a, "v%d", r), value_of(rerolled->steps), c->sum.at);
     for (int t = 0; t < 2; t++)
-      axis->stride_bytes[IN0 + t] = roll->stride_bytes[t];
+      axis->stride_bytes[IN0 + t] = rerolled->stride_bytes[t];
   }
 }
 
@@ -99,7 +102,7 @@ static void add_axes(struct axes *x) {
              loop_led_by(x, path, count, x->places->leader[l]) == l)
       add_loop_axis(x, x->places->leader[l], l);
   }
-  add_roll_axes(x);
+  add_rerolled_axes(x);
 }
 
 /* in1 moves with the axis along which out lies densest, so that a row-major
@@ -126,6 +129,7 @@ static bool should_swap(const struct contraction *c) {
 }
 
 static void swap_inputs(struct contraction *c) {
+  assert(!c->first && !c->accumulate); /* nothing tells them apart yet */
   enum dtype type = c->type[IN0];
   const struct calc *map = c->map[IN0];
   int tensor = c->tensor[IN0];
@@ -150,7 +154,9 @@ static void swap_inputs(struct contraction *c) {
 /* Those of both operands; axes that are no loops do not move them. */
 static void add_limits(struct axes *x, const struct term *in) {
   struct contraction *c = x->c;
+  assert(in->op == TERM_LOAD);
   for (int i = 0; i < in->arg_count; i++) {
+    assert(!(in->arg[i]->moves & ~in->moves)); /* it says which are read */
     struct affine_guard *l = &c->limit[c->limit_count++];
     *l = in->arg[i]->limit;
     l->step =
@@ -236,7 +242,7 @@ static void describe_extras(struct axes *x, int axes) {
 struct contraction *describe(struct axes *x) {
   const struct match *m = x->match;
   const struct nest *n = m->nest;
-  int axes = n->loop_count + 2 * ROLLS_MAX;
+  int axes = n->loop_count + 2 * REROLLED_MAX;
   struct contraction *c = x->c = arena_alloc(m->arena, sizeof *c);
   c->at = n->at;
   c->symbol_count = n->symbol_count;
@@ -245,6 +251,7 @@ struct contraction *describe(struct axes *x) {
   describe_tensors(x);
   describe_extras(x, axes);
   add_axes(x);
+  assert(c->axis_count > 0 && c->axis_count <= axes);
   describe_limits(x);
   if (should_swap(c))
     swap_inputs(c);

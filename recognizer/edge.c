@@ -75,6 +75,7 @@ static const struct term *decide(const struct iteration *i,
 /* One operand of two is known. */
 static const struct term *decide_two(struct arena *a, enum term_op op,
                                      bool known, const struct term *other) {
+  assert(op == TERM_AND || op == TERM_OR || op == TERM_XOR);
   if (op == TERM_AND)
     return known ? other : truth(a, false);
   if (op == TERM_OR)
@@ -116,6 +117,7 @@ static const struct term *rewritten(struct arena *a, const struct term *t,
   if (r || t->op == TERM_LOAD)
     return r ? r : t;
   bool same = true;
+  assert(t->arg_count <= FACTORS_MAX);
   for (int i = 0; i < t->arg_count; i++) {
     arg[i] = rewritten(a, t->arg[i], part, with);
     same &= arg[i] == t->arg[i];
@@ -197,6 +199,7 @@ static bool is_carry(const struct match *m, const struct term *t,
 static const struct term *without(const struct match *m, const struct term *x,
                                   const struct term *y,
                                   const struct term *carry) {
+  assert(carry->op == TERM_CARRY);
   if (is_carry(m, y, carry))
     return x;
   if (y->op == TERM_CAST) {
@@ -288,6 +291,7 @@ const struct term *edge_summary(const struct match *m, const struct round *r,
   bool sum = t && !(t->bad && t->bad->rule == RULE_NOT_PRODUCT_SUM);
   if (!sum || depends_on(t, r->loop) || !runs(m, r->loop, &met))
     return term_bad(m->arena, RULE_GUARDED, open->at, open->what);
+  assert(!(edges->first & ~met.first) && !(edges->last & ~met.last));
   *edges = met;
   return t;
 }
@@ -295,6 +299,7 @@ const struct term *edge_summary(const struct match *m, const struct round *r,
 void edge_guards(const struct match *m, const struct edges *edges,
                  struct contraction *c) {
   const struct nest *n = m->nest;
+  assert(c->guard_count >= 0);
   c->guard =
       arena_copy(m->arena, c->guard, (size_t)c->guard_count,
                  (size_t)(c->guard_count + n->loop_count), sizeof *c->guard);

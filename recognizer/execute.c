@@ -1,10 +1,10 @@
 /* execute.c -- runs the nest once, on symbols, for one iteration of all loops
  * that move the result: what does that place hold in the end?
  *
- * The textbook way looks for a picture: three loops, a load, a multiply, an
+ * The textbook way looks for a pattern: three loops, a load, a multiply, an
  * add, a store, in the order some compiler emits them.  It fails on what people
  * write (a bias before, a clamp behind, four sums at a time), and it accepts
- * programs that only look alike.  Executing needs no pictures:
+ * programs that only look alike.  Executing needs no patterns:
  *
  * - A variable is a scalar of the nest or a place of the result (place.c; the
  *   same place in all iterations of the other loops).  Each holds a term.
@@ -38,7 +38,7 @@ struct machine {
   int variables;             /* scalars, then places */
   const struct term **value; /* [variables]; NULL: never assigned */
   struct snapshot *snapshot;
-  int snapshots, room;
+  int snapshots, capacity;
   struct edges *edges;
 };
 
@@ -51,11 +51,11 @@ static const struct term *bad(const struct machine *x, enum rule rule,
 
 static void list_loads(struct machine *x, const struct nest_expr *e) {
   if (e->op == NEST_LOAD && e->access.tensor == x->places->tensor) {
-    if (x->snapshots == x->room) {
-      int room = x->room ? 2 * x->room : 16;
+    if (x->snapshots == x->capacity) {
+      int capacity = x->capacity ? 2 * x->capacity : 16;
       x->snapshot = arena_copy(x->m->arena, x->snapshot, (size_t)x->snapshots,
-                               (size_t)room, sizeof *x->snapshot);
-      x->room = room;
+                               (size_t)capacity, sizeof *x->snapshot);
+      x->capacity = capacity;
     }
     int place = place_of(x->m, x->places, &e->access, e->loop);
     x->snapshot[x->snapshots++] = (struct snapshot){e, place, NULL};
@@ -66,7 +66,7 @@ static void list_loads(struct machine *x, const struct nest_expr *e) {
 }
 
 /* The loads of `loop` that run before `order` have run now. */
-static void take_snapshots(struct machine *x, int loop, int order) {
+static void save_snapshots(struct machine *x, int loop, int order) {
   for (int i = 0; i < x->snapshots; i++) {
     struct snapshot *s = &x->snapshot[i];
     if (!s->held && s->load->loop == loop && s->load->order < order &&
@@ -186,9 +186,11 @@ static const struct term *stored(struct machine *x, const struct nest_expr *e,
 
 static int variable_of(const struct machine *x,
                        const struct nest_statement *s) {
-  return s->is_store ? x->m->nest->scalar_count +
-                           place_of(x->m, x->places, &s->to, s->loop)
-                     : s->scalar;
+  if (!s->is_store)
+    return s->scalar;
+  int place = place_of(x->m, x->places, &s->to, s->loop);
+  assert(place >= 0); /* find_places has them all */
+  return x->m->nest->scalar_count + place;
 }
 
 static void run_block(struct machine *x, int loop, int first, int end);
@@ -269,11 +271,13 @@ static enum dtype type_of(const struct machine *x, int v, int first, int end) {
     return x->places->type;
   while (first < end - 1 && variable_of(x, &n->statement[first]) != v)
     first++;
+  assert(first < end && variable_of(x, &n->statement[first]) == v);
   return n->statement[first].value->type;
 }
 
 static void run_other_loop(struct machine *x, int loop, int first, int end) {
   struct arena *a = x->m->arena;
+  assert(!(x->places->moving & loop_bit(loop)));
   const bool *mark = assigned(x, first, end);
   size_t count = (size_t)x->variables, size = sizeof(struct term *);
   const struct term **before = arena_copy(a, x->value, count, count, size);
@@ -320,7 +324,7 @@ static void run_block(struct machine *x, int loop, int first, int end) {
   const struct nest *n = x->m->nest;
   for (int i = first; i < end;) {
     const struct nest_statement *s = &n->statement[i];
-    take_snapshots(x, loop, s->order);
+    save_snapshots(x, loop, s->order);
     if (s->loop == loop) {
       i = run_statements(x, i, end);
       continue;
@@ -329,6 +333,7 @@ static void run_block(struct machine *x, int loop, int first, int end) {
     while (next < end && n->statement[next].loop >= 0 &&
            nest_inside(n, n->statement[next].loop, child))
       next++;
+    assert(next > i); /* the statement itself is in it */
     if (x->places->moving & loop_bit(child))
       run_moving_loop(x, child, i, next);
     else if (value_is(n->loop[child].extent, 1) && n->loop[child].cut_by < 0 &&
@@ -353,5 +358,7 @@ const struct term **execute(const struct match *m, const struct places *p,
   for (int i = 0; i < n->statement_count; i++)
     list_loads(&x, n->statement[i].value);
   run_block(&x, -1, 0, n->statement_count);
+  for (int i = 0; i < p->count; i++)
+    assert(x.value[n->scalar_count + i]);
   return x.value + n->scalar_count;
 }

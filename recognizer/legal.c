@@ -35,6 +35,7 @@ static int64_t largest(enum dtype t) {
 /* What maps give must fit in 16 bits, of which the runtime makes sure; the
  * multiply unit takes no other type beside them than i8. */
 enum dtype multiplied_type(const struct contraction *c, int input) {
+  assert(input == IN0 || input == IN1);
   bool beside = c->map[IN0 + IN1 - input] && c->type[input] != DTYPE_I8;
   return c->map[input] || beside ? DTYPE_I16 : c->type[input];
 }
@@ -145,7 +146,7 @@ static int64_t *offset(struct contraction *c, int tensor) {
                           : &c->extra[tensor - TENSORS].offset_bytes;
 }
 
-static bool turn_limit(struct affine_guard *l, int i, struct value extent) {
+static bool reverse_limit(struct affine_guard *l, int i, struct value extent) {
   struct value *step = &l->step[i];
   int64_t way;
   if (value_is(*step, 0))
@@ -159,12 +160,12 @@ static bool turn_limit(struct affine_guard *l, int i, struct value extent) {
 }
 
 /* From its last iteration to its first. */
-static bool turn_round(struct contraction *c, int i) {
+static bool reverse_axis(struct contraction *c, int i) {
   struct value extent = c->axis[i].extent;
   if (extent.symbol >= 0)
     return false;
   for (int l = 0; l < c->limit_count; l++)
-    if (!turn_limit(&c->limit[l], i, extent))
+    if (!reverse_limit(&c->limit[l], i, extent))
       return false;
   for (int t = 0; t < TENSORS + c->extra_count; t++) {
     struct value *s = stride(c, i, t);
@@ -184,7 +185,7 @@ bool legal_directions(struct contraction *c, struct verdict *v) {
       down |= falls(*stride(c, i, t));
       up |= rises(*stride(c, i, t));
     }
-    if (down && (up || !turn_round(c, i)))
+    if (down && (up || !reverse_axis(c, i)))
       return verdict_decline(v, RULE_DIRECTIONS, c->axis[i].at,
                              "loop %s has a negative stride in one array and a "
                              "positive one in another",
@@ -211,12 +212,14 @@ static int out_order(const struct contraction *c, int *order) {
     }
     order[at] = i;
   }
+  assert(count <= c->axis_count);
   return count;
 }
 
 /* large >= small * count: true, false, or a guard when it cannot be known. */
 static bool require(struct contraction *c, struct value large,
                     struct value small, struct value count) {
+  assert(small.symbol >= 0 || small.constant > 0); /* nothing steps back */
   if (large.symbol < 0 && small.symbol < 0 && count.symbol < 0) {
     int64_t product;
     return !__builtin_mul_overflow(small.constant, count.constant, &product) &&
@@ -323,6 +326,7 @@ bool legal_size(const struct contraction *c, const struct options *o,
     if (times_extents(c, t, &of_tensor))
       bytes += of_tensor;
   }
+  assert(macs >= 0 && bytes >= 0 && least >= 0);
   v->macs = macs;
   v->bytes = bytes;
   if (macs >= least)

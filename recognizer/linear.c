@@ -21,12 +21,12 @@ static bool relaxed(const struct match *m) {
 static bool keeps_value(enum dtype from, enum dtype to) {
   assert(from != to);
   enum dtype_kind a = dtype_kind(from), b = dtype_kind(to);
-  int bytes = dtype_bytes(from), room = dtype_bytes(to);
+  int bytes = dtype_bytes(from), wide = dtype_bytes(to);
   if (a == DTYPE_FLOAT)
-    return b == DTYPE_FLOAT && room > bytes;
+    return b == DTYPE_FLOAT && wide > bytes;
   if (b == DTYPE_FLOAT)
     return false;
-  return a == b ? room >= bytes : a == DTYPE_UNSIGNED && room > bytes;
+  return a == b ? wide >= bytes : a == DTYPE_UNSIGNED && wide > bytes;
 }
 
 /* A conversion after which `type` has the same number as before. */
@@ -49,7 +49,7 @@ const struct term *input_of(const struct match *m, const struct term *t,
 
 bool product_fits(enum dtype a, enum dtype b, enum dtype type) {
   int bits = 8 * (dtype_bytes(a) + dtype_bytes(b));
-  int room = 8 * dtype_bytes(type);
+  int wide = 8 * dtype_bytes(type);
   if (is_float(type))
     return a == DTYPE_BF16 && b == DTYPE_BF16 &&
            (type == DTYPE_F32 || type == DTYPE_F64);
@@ -57,8 +57,8 @@ bool product_fits(enum dtype a, enum dtype b, enum dtype type) {
       dtype_kind(a) == DTYPE_SIGNED || dtype_kind(b) == DTYPE_SIGNED;
   if (dtype_kind(type) == DTYPE_SIGNED && !negative)
     bits++; /* for the sign */
-  assert(bits > room || !negative || dtype_kind(type) == DTYPE_SIGNED);
-  return bits <= room;
+  assert(bits > wide || !negative || dtype_kind(type) == DTYPE_SIGNED);
+  return bits <= wide;
 }
 
 /* In less than 64 bits, which a conversion to unsigned types reaches from
@@ -152,6 +152,7 @@ static bool expand_product(const struct match *m, struct linear *l,
   for (int i = 0; i < x.count; i++)
     for (int j = 0; j < y.count; j++) {
       struct term_product p = x.item[i], *q = &y.item[j];
+      assert(p.count >= 1 && q->count >= 1);
       if (p.count + q->count > FACTORS_MAX)
         return false;
       if (p.count + q->count > 2 || x.count * y.count > 1)
@@ -230,6 +231,7 @@ static bool expand(const struct match *m, struct linear *l, bool negative,
 
 bool find_linear(const struct match *m, const struct term *t, bool only_sums,
                  struct linear *l) {
+  assert(!t->bad);
   *l = (struct linear){
       .type = t->type, .reassoc = true, .only_sums = only_sums, .at = t->at};
   return expand(m, l, false, t);
@@ -296,6 +298,7 @@ static const struct term *sum_product(const struct match *m,
 }
 
 static int find_carry(const struct linear *l, const struct term *carry) {
+  assert(carry->carries == loop_bit(carry->loop));
   int found = -1;
   for (int i = 0; i < l->count; i++) {
     const struct term_product *p = &l->item[i];

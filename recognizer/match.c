@@ -7,10 +7,10 @@
  * 2. What does such a place hold in the end (execute.c)?  The nest is run once,
  *    on symbols; loops that do not move the result become sums (linear.c).
  * 3. Is that an element-wise expression around one sum of products (tail.c)?
- *    What was unrolled by hand is rolled up again (roll.c).
+ *    What was unrolled by hand is rerolled (reroll.c).
  * 4. Which role has each loop (describe.c)?
  * 5. May it be done (legal.c)?  Of three factors, two make an intermediate
- *    first (chain.c).
+ *    first (pairwise.c).
  *
  * Which instruction comes first, which operand is left, how the loops are
  * nested: none of it matters. */
@@ -45,6 +45,7 @@ static void store_as_bf16(struct contraction *c) {
 /* out = sum and out = out + sum need no tail. */
 static void describe_tail(struct arena *a, struct contraction *c,
                           const struct calc *tail) {
+  assert(calc_uses(tail, TAIL_SUM));
   c->tail = sum_formed_in(a, tail, c->acc);
   store_as_bf16(c);
   if (c->type[OUT] != c->acc || c->map[IN0] || c->map[IN1])
@@ -90,27 +91,35 @@ static bool runs_as_a_whole(const struct match *m, const struct sum *s) {
                          "the sum has another part, of other products");
 }
 
+/* Whatever declines says why. */
+static struct contraction *declined(const struct verdict *v) {
+  assert(v->rule != RULE_TAKEN && v->diag.kind == DIAG_DECLINED);
+  (void)v;
+  return NULL;
+}
+
 struct contraction *recognize(struct arena *a, const struct nest *n,
                               const struct options *o, struct verdict *v) {
   struct match m = {a, n, o, v};
   struct places p;
   if (!find_places(&m, &p))
-    return NULL;
+    return declined(v);
   struct edges edges = {0};
   const struct term **last = execute(&m, &p, &edges);
   struct content *content = arena_array(a, (size_t)p.count, sizeof *content);
   for (int i = 0; i < p.count; i++)
     if (!find_content(&m, &p, i, last[i], &content[i]))
-      return NULL;
+      return declined(v);
   struct axes x = {.match = &m, .places = &p, .content = content};
-  x.rolls = roll_places(&m, &p, content, x.roll);
-  if (x.rolls < 0 || !runs_as_a_whole(&m, &content->sum))
-    return NULL;
+  x.rerolled_count = reroll_places(&m, &p, content, x.rerolled);
+  if (x.rerolled_count < 0 || !runs_as_a_whole(&m, &content->sum))
+    return declined(v);
   x.operand[OUT] = result(&m, &p, content);
   struct contraction *c =
-      content->sum.in_count == 2 ? describe_product(&x) : describe_chain(&x);
+      content->sum.in_count == 2 ? describe_product(&x) : describe_pairwise(&x);
   if (!c)
-    return NULL;
+    return declined(v);
+  assert(c->guard_count >= 0 && c->axis_count > 0);
   edge_guards(&m, &edges, c);
   describe_tail(a, c, content->tail);
   v->rule = RULE_TAKEN;

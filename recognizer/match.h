@@ -1,15 +1,15 @@
 /* match.h -- what the steps of the matcher hand to each other, in their order:
  *
- *   place.c    which places the nest writes, which loops move them
- *   execute.c  what each of these places holds after the nest, as a term
- *   choice.c   conditions on loop counters as elements that count as zero
- *   edge.c     conditions that hold in a loop's first or last iteration
- *   linear.c   a term as a sum of products
- *   tail.c     that term as an element-wise expression around one sum
- *   roll.c     sums and places that were unrolled by hand, as axes again
- *   describe.c the contraction of all that
- *   chain.c    two of them, where three factors are multiplied
- *   match.c    these steps */
+ *   place.c     which places the nest writes, which loops move them
+ *   execute.c   what each of these places holds after the nest, as a term
+ *   choice.c    conditions on loop counters as elements that count as zero
+ *   edge.c      conditions that hold in a loop's first or last iteration
+ *   linear.c    a term as a sum of products
+ *   tail.c      that term as an element-wise expression around one sum
+ *   reroll.c    sums and places that were unrolled by hand, as axes again
+ *   describe.c  the contraction of all that
+ *   pairwise.c  two of them, where three factors are multiplied
+ *   match.c     these steps */
 #ifndef NPUTEIR_MATCH_H
 #define NPUTEIR_MATCH_H
 
@@ -39,7 +39,7 @@ struct places {
   struct start *start; /* [count], ascending */
   uint64_t moving;     /* loops that move the result */
   uint64_t leaders;
-  uint64_t cutters; /* among `moving`: through the pieces of loops in them */
+  uint64_t cutters; /* among `moving`: through the tiles of loops in them */
   int *leader;      /* [loop_count]; a loop that stands for itself */
   struct value *stride_bytes; /* [loop_count], of leaders */
 };
@@ -138,15 +138,15 @@ bool product_fits(enum dtype, enum dtype, enum dtype type);
 const struct term *input_of(const struct match *, const struct term *,
                             enum dtype type);
 
-/* ---- roll.c ---- */
+/* ---- reroll.c ---- */
 
 /* A loop that the source has written out: in every step, address i is
  * stride_bytes[i] further. */
-struct roll {
+struct rerolled {
   int64_t steps;
   const struct value *stride_bytes;
 };
-enum { ROLLS_MAX = 8 };
+enum { REROLLED_MAX = 8 };
 
 /* The sum of in[0] * in[1], over loops and written-out loops, which move the
  * addresses of in[0] and in[1]; or of three factors, over loops only. */
@@ -161,13 +161,13 @@ struct sum {
   int in_count;
   const struct term *in[SUM_FACTORS];  /* LOAD */
   const struct calc *map[SUM_FACTORS]; /* of in, as in a contraction */
-  int roll_count;
-  struct roll roll[ROLLS_MAX];
+  int rerolled_count;
+  struct rerolled rerolled[REROLLED_MAX];
 };
 bool sum_equal(const struct sum *, const struct sum *);
 /* Several sums, added, as one. */
-bool roll_sums(const struct match *, const struct sum *, int count,
-               struct sum *merged);
+bool reroll_sums(const struct match *, const struct sum *, int count,
+                 struct sum *merged);
 
 /* What one place of the result holds after the nest. */
 struct content {
@@ -181,8 +181,8 @@ struct content {
 /* The places' contents as written-out loops over the first, outermost first;
  * -1: they are none.  The addresses are those of out, in0, in1 and the extras.
  */
-int roll_places(const struct match *, const struct places *, struct content *,
-                struct roll *);
+int reroll_places(const struct match *, const struct places *, struct content *,
+                  struct rerolled *);
 
 /* ---- tail.c ---- */
 bool find_content(const struct match *, const struct places *, int place,
@@ -190,17 +190,17 @@ bool find_content(const struct match *, const struct places *, int place,
 
 /* ---- describe.c ---- */
 
-/* A contraction in the making: axes are loops of the nest, or rolls. */
+/* A contraction in the making: axes are loops of the nest, or rerolled. */
 struct axes {
   const struct match *match;
   const struct places *places;
   const struct content *content;
   const struct nest_access *operand[TENSORS]; /* by leaders */
-  bool skips; /* loops that move no operand belong to another step */
-  int rolls;  /* of places; they move out, in0, in1, the extras */
-  struct roll roll[ROLLS_MAX];
+  bool skips;         /* loops that move no operand belong to another step */
+  int rerolled_count; /* of places; they move out, in0, in1, the extras */
+  struct rerolled rerolled[REROLLED_MAX];
   struct contraction *c;
-  int leader[LOOPS_MAX + 2 * ROLLS_MAX]; /* of axes; -1: none, a roll */
+  int leader[LOOPS_MAX + 2 * REROLLED_MAX]; /* of axes; -1: none, rerolled */
 };
 struct contraction *describe(struct axes *);
 bool has_role(const struct contraction *, enum axis_role);
@@ -211,9 +211,9 @@ bool has_all_roles(const struct match *, const struct contraction *,
 bool is_legal(const struct match *, const struct content *,
               struct contraction *);
 
-/* ---- chain.c ---- */
+/* ---- pairwise.c ---- */
 /* Two contractions, the second with the first, for a sum of three factors;
  * NULL and the match's verdict. */
-struct contraction *describe_chain(struct axes *);
+struct contraction *describe_pairwise(struct axes *);
 
 #endif

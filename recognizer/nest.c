@@ -25,15 +25,19 @@ int nest_path(const struct nest *n, int loop, int *path) {
 }
 
 bool nest_inside(const struct nest *n, int loop, int outer) {
-  while (loop >= 0 && loop != outer)
+  while (loop >= 0 && loop != outer) {
+    assert(n->loop[loop].parent < loop); /* this ends */
     loop = n->loop[loop].parent;
+  }
   return loop == outer;
 }
 
 uint64_t nest_cutters(const struct nest *n, int loop) {
   uint64_t cutters = 0;
-  for (int l = n->loop[loop].cut_by; l >= 0; l = n->loop[l].cut_by)
+  for (int l = n->loop[loop].cut_by; l >= 0; l = n->loop[l].cut_by) {
+    assert(n->loop[l].cut_by < l); /* tile loops come earlier: this ends */
     cutters |= UINT64_C(1) << l;
+  }
   return cutters;
 }
 
@@ -43,6 +47,7 @@ bool nest_is_whole(const struct nest *n, int loop) {
 
 struct value nest_first(const struct nest *n, int loop) {
   int after = n->loop[loop].after;
+  assert(after < loop);
   return after < 0 ? value_of(0) : n->loop[after].extent;
 }
 
@@ -156,13 +161,14 @@ static bool check_together(const struct nest *n, int i, struct diag *d) {
       return true;
     for (int j = 0; j < i; j++)
       if (nest_inside(n, n->statement[j].loop, l))
-        return diag_error(d, s->at, "loop %s does not stand in one piece",
+        return diag_error(d, s->at,
+                          "the statements of loop %s are not contiguous",
                           n->loop[l].name);
   }
   return true;
 }
 
-/* Pieces of two loops, one in the other, that one loop cuts would be a block
+/* Tiles of two loops, one in the other, by one tile loop would be a block
  * diagonal. */
 static bool check_cutter(const struct nest *n, int loop, struct diag *d) {
   const struct nest_loop *l = &n->loop[loop];
@@ -177,7 +183,7 @@ static bool check_cutter(const struct nest *n, int loop, struct diag *d) {
   return true;
 }
 
-static bool check_rest(const struct nest *n, int loop, struct diag *d) {
+static bool check_remainder(const struct nest *n, int loop, struct diag *d) {
   const struct nest_loop *l = &n->loop[loop];
   if (l->step < 1)
     return diag_error(d, l->at, "loop %s has step %lld", l->name,
@@ -204,7 +210,7 @@ bool nest_check(const struct nest *n, struct diag *d) {
                         "each other an earlier one",
                         n->loop[l].name, n->loop[l].parent);
     if (!check_value(n, n->loop[l].extent, n->loop[l].at, d) ||
-        !check_cutter(n, l, d) || !check_rest(n, l, d))
+        !check_cutter(n, l, d) || !check_remainder(n, l, d))
       return false;
   }
   for (int t = 0; t < n->tensor_count; t++)

@@ -5,7 +5,7 @@
  *     number alpha f32         a number that is known before the nest
  *     loop i 64                a loop; loops and statements below stand in it
  *     loop k n                 a name that is no loop is a run-time value
- *     loop l n cut by p        an iteration of loop p runs a piece of it
+ *     loop l n cut by p        an iteration of loop p runs a tile of it
  *     loop l n step 4          iterations are numbered 0, 4, 8, .. below n
  *     loop l n after k         they begin at the extent of loop k, which has
  *                              ended in the loop around both

@@ -10,7 +10,7 @@
  * often, stand for each other, and the first of them is their leader.  All
  * stores must have the same leaders, each once; then every store reaches every
  * place exactly once for each iteration of the loops that do not move the
- * result.  A loop that cuts a moving loop into pieces chooses places, too, but
+ * result.  The tile loop of a moving loop chooses places, too, but
  * leads none.  That no two places coincide is asked later (legal_out), of the
  * contraction. */
 #include "match.h"
@@ -42,7 +42,7 @@ static int find_leader(const struct match *m, const struct places *p,
   return -1;
 }
 
-/* The loops that move the store through pieces of loops in them. */
+/* The loops that move the store through tiles of loops in them. */
 static uint64_t cutters_of(const struct match *m, const struct nest_access *x,
                            const int *path, int count) {
   uint64_t cutters = 0;
@@ -161,6 +161,11 @@ bool find_places(const struct match *m, struct places *p) {
   assert(p->count > 0);
   assert(!(p->leaders & ~p->moving) && !(p->leaders & p->cutters));
   assert(!(p->cutters & ~p->moving));
+  for (int i = 1; i < p->count; i++)
+    assert(p->start[i - 1].rows < p->start[i].rows ||
+           p->start[i - 1].bytes < p->start[i].bytes);
+  for (int l = 0; l < n->loop_count; l++)
+    assert(p->leader[p->leader[l]] == p->leader[l]);
   return true;
 }
 
@@ -173,6 +178,7 @@ bool same_element(enum dtype a, enum dtype b) {
 int place_of(const struct match *m, const struct places *p,
              const struct nest_access *x, int loop) {
   uint64_t used = 0, around = 0, cutters = 0;
+  assert(loop >= -1 && loop < m->nest->loop_count);
   if (x->tensor != p->tensor || !same_element(x->type, p->type))
     return -1;
   for (int l = loop; l >= 0; l = m->nest->loop[l].parent)
@@ -189,7 +195,7 @@ int place_of(const struct match *m, const struct places *p,
     }
   }
   if (around & p->cutters & ~cutters)
-    return -1; /* another piece's place */
+    return -1; /* another tile's place */
   return used == p->leaders ? find_start(p, x) : -1;
 }
 
@@ -212,6 +218,7 @@ struct value *steps_by_leaders(const struct match *m, const struct places *p,
     if (!value_is(x[l], 0)) {
       if (loop < 0 || !nest_inside(n, loop, l))
         return NULL;
+      assert(value_is(y[p->leader[l]], 0)); /* one loop leads only one here */
       y[p->leader[l]] = x[l];
     }
   return y;

@@ -109,14 +109,14 @@ void contraction_sizes(const struct contraction *, struct text *);
 
 /* Loops refer to the loop around them, which comes earlier in nest.loop.
  *
- * A loop may be cut into pieces by a loop around it, as in manual tiling:
+ * A point loop may be cut by a tile loop around it, as in manual tiling:
  *     for (p = 0; p < n; p += 16) for (i = p; i < min(p + 16, n); i++)
- * Each iteration of p runs the next piece of i, all of them together run the
+ * Each iteration of p runs the next tile of i, all of them together run the
  * whole extent of i, and iterations of i are numbered through: p moves an
  * address only by what the numbers of i do not.
  *
- * A loop may go on where the loop before it has ended, as the rest of one that
- * was unrolled by hand:
+ * A loop may go on where the loop before it has ended, as the remainder loop
+ * of one that was unrolled by hand:
  *     for (k = 0; k + 3 < n; k += 4) ..    for (; k < n; k++) ..
  * Its numbers begin at the other's extent, which is one of the other's, too:
  * the first loop has extent n / 4 * 4, the second has extent n. */
@@ -206,7 +206,7 @@ struct nest {
 };
 
 /* Everything that an IR reader may get wrong: indices in range, parents first,
- * orders ascending, loops in one piece.  A nest that fails is an error, not
+ * orders ascending, loops contiguous.  A nest that fails is an error, not
  * declined. */
 bool nest_check(const struct nest *, struct diag *);
 struct nest *nest_parse(struct arena *, const char *file, const char *text,

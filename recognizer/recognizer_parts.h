@@ -20,7 +20,7 @@ bool nest_is_truth(enum nest_op); /* it gives 1 or 0, as u8 */
 /* The loops from the outermost to `loop`; returns their number. */
 int nest_path(const struct nest *, int loop, int *path);
 bool nest_inside(const struct nest *, int loop, int outer);
-/* The loops that cut `loop` into pieces, and those that cut them: a bit each.
+/* The tile loops of `loop`, and theirs: a bit each.
  */
 uint64_t nest_cutters(const struct nest *, int loop);
 /* Its iterations are numbered from zero, one by one. */

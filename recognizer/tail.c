@@ -4,7 +4,7 @@
  * The expression keeps every operation of the source as it is, with one
  * exception: several sums that are added (accumulators of an unrolled loop,
  * products that one statement adds) become one, if their operands lie as the
- * iterations of a loop would have them (roll.c).  Factors that do not move
+ * iterations of a loop would have them (reroll.c).  Factors that do not move
  * along the sum are taken out of it. */
 #include "match.h"
 
@@ -36,6 +36,7 @@ static const struct calc *build_extra(struct builder *b, const struct term *t) {
     return decline(b, RULE_LONG_TAIL, t->at,
                    "more than 14 elements and numbers are combined with the "
                    "sum");
+  assert(t->op == TERM_LOAD || t->op == TERM_OUTSIDE);
   c->extra[i] = t;
   c->extra_count += i == c->extra_count;
   return calc_input(b->m->arena, (b->element ? MAP_EXTRA : TAIL_EXTRA) + i,
@@ -112,7 +113,7 @@ struct scaled {
   struct sum sum;
 };
 
-/* The loops of the sum that cut others of them into pieces; false: some piece
+/* The tile loops of the sum whose point loops it has, too; false: some tile
  * is summed without the others. */
 static bool find_cutters(struct builder *b, const struct term *t,
                          uint64_t *cutters) {
@@ -123,8 +124,7 @@ static bool find_cutters(struct builder *b, const struct term *t,
       *cutters |= nest_cutters(n, l);
   return !(*cutters & ~t->loops) ||
          verdict_decline(b->m->verdict, RULE_VARIANT_EXTENT, t->at,
-                         "the sum runs over one piece of a loop that is cut "
-                         "into pieces");
+                         "the sum runs over one tile of a loop that is tiled");
 }
 
 /* What only some iterations read must be under the limits that say which. */
@@ -148,8 +148,8 @@ static const struct calc *as_factor(struct arena *a, const struct calc *c,
 }
 
 /* An operand of the sum: an element, or what is made of one. */
-static bool take_operand(struct builder *b, const struct term *t,
-                         struct sum *s) {
+static bool add_operand(struct builder *b, const struct term *t,
+                        struct sum *s) {
   const struct term *in = input_of(b->m, t, s->type), *limits = in;
   while (limit_of(in))
     in = input_of(b->m, in->arg[1], s->type);
@@ -180,7 +180,7 @@ static bool has_map(const struct sum *s) {
   return s->map[0] || s->map[1] || s->map[2];
 }
 
-static bool take_sum(struct builder *b, const struct term *t,
+static bool read_sum(struct builder *b, const struct term *t,
                      struct scaled *s) {
   assert(t->op == TERM_SUM && t->loops);
   uint64_t cutters;
@@ -196,8 +196,9 @@ static bool take_sum(struct builder *b, const struct term *t,
   for (int i = 0; i < t->arg_count; i++) {
     if (t->arg[i]->moves & (cutters | b->places->cutters))
       return verdict_decline(b->m->verdict, RULE_NON_AFFINE, t->arg[i]->at,
-                             "an address moves otherwise from piece to piece "
-                             "of a loop than within a piece");
+                             "an address moves otherwise from tile to tile "
+                             "of a loop than within a tile");
+    assert(s->count < 2 * FACTORS_MAX);
     if (!(t->arg[i]->moves & t->loops)) {
       s->factor[s->count++] = t->arg[i];
       continue;
@@ -205,7 +206,7 @@ static bool take_sum(struct builder *b, const struct term *t,
     if (s->sum.in_count == SUM_FACTORS)
       return verdict_decline(b->m->verdict, RULE_THREE_FACTORS, t->at,
                              "more than three factors move along the sum");
-    if (!take_operand(b, t->arg[i], &s->sum))
+    if (!add_operand(b, t->arg[i], &s->sum))
       return false;
   }
   if (s->sum.in_count > 2 && has_map(&s->sum))
@@ -222,7 +223,7 @@ static bool take_sum(struct builder *b, const struct term *t,
 }
 
 /* One SUM, and other factors without any. */
-static bool take_product(struct builder *b, const struct term_product *p,
+static bool read_product(struct builder *b, const struct term_product *p,
                          struct scaled *s) {
   bool found = false;
   *s = (struct scaled){.negative = p->negative};
@@ -234,7 +235,7 @@ static bool take_product(struct builder *b, const struct term_product *p,
                                "sums of products are combined with %s",
                                term_words(p->factor[i]->op));
       s->factor[s->count++] = p->factor[i];
-    } else if (found || !take_sum(b, p->factor[i], s))
+    } else if (found || !read_sum(b, p->factor[i], s))
       return verdict_decline(b->m->verdict, RULE_NOT_PRODUCT_SUM,
                              p->factor[i]->at,
                              "sums of products are multiplied");
@@ -270,6 +271,7 @@ static const struct calc *build_scaled(struct builder *b,
     return NULL;
   }
   bool reassoc = s->sum.reassoc && (!c->summed || c->sum.reassoc);
+  assert(s->sum.in_count >= 2 && s->sum.in_count <= SUM_FACTORS);
   c->summed = true;
   c->sum = s->sum;
   c->sum.reassoc = reassoc;
@@ -284,7 +286,7 @@ static const struct calc *build_scaled(struct builder *b,
 }
 
 /* Left whole by find_linear, because no sum is in it. */
-static bool is_rest(const struct term_product *p) {
+static bool has_no_sum(const struct term_product *p) {
   return p->count == 1 && !p->factor[0]->sums;
 }
 
@@ -297,9 +299,9 @@ static const struct calc *merge_sums(struct builder *b, const struct linear *l,
   int count = 0;
   for (int i = 0; i < l->count; i++) {
     struct scaled *s = &all[count];
-    if (is_rest(&l->item[i]))
+    if (has_no_sum(&l->item[i]))
       continue;
-    if (!take_product(b, &l->item[i], s))
+    if (!read_product(b, &l->item[i], s))
       return NULL;
     if (!same_scale(s, &all[0])) {
       verdict_decline(b->m->verdict, RULE_SEVERAL_PRODUCTS, s->sum.at,
@@ -309,8 +311,9 @@ static const struct calc *merge_sums(struct builder *b, const struct linear *l,
     }
     sum[count++] = s->sum;
   }
+  assert(count > 0); /* else no sum would differ from the first */
   *negative = all[0].negative;
-  if (!roll_sums(b->m, sum, count, &all[0].sum))
+  if (!reroll_sums(b->m, sum, count, &all[0].sum))
     return NULL;
   return build_scaled(b, &all[0]);
 }
@@ -346,7 +349,7 @@ static const struct calc *build_linear(struct builder *b,
   if (!sum)
     return NULL;
   for (int i = 0; i < l.count; i++) {
-    if (!is_rest(&l.item[i]))
+    if (!has_no_sum(&l.item[i]))
       continue;
     const struct calc *x = build(b, term_cast(a, t->type, l.item[i].factor[0]));
     if (!x)
@@ -376,7 +379,7 @@ static bool has_other_sum(const struct term *t, const struct term *s) {
 
 static const struct calc *build_sum(struct builder *b, const struct term *t) {
   struct scaled s = {.count = 0};
-  return take_sum(b, t, &s) ? build_scaled(b, &s) : NULL;
+  return read_sum(b, t, &s) ? build_scaled(b, &s) : NULL;
 }
 
 static const struct calc *build(struct builder *b, const struct term *t) {
@@ -457,6 +460,7 @@ bool find_content(const struct match *m, const struct places *p, int place,
       .m = m, .places = p, .content = c, .place = place, .at = last->at};
   c->start = p->start[place];
   struct diag d = {0};
+  assert(place >= 0 && place < p->count);
   c->tail = build(&b, last);
   if (!c->tail)
     return false;

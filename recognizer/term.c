@@ -32,6 +32,7 @@ const struct term *term_old(struct arena *a, int place, enum dtype type) {
 const struct term *term_load(struct arena *a, const struct nest *n,
                              const struct nest_access *x, bool conditional,
                              struct loc at) {
+  assert(n->loop_count <= LOOPS_MAX);
   struct term *t = leaf(a, TERM_LOAD, x->type, at);
   t->conditional = conditional;
   t->access = x;
@@ -54,6 +55,7 @@ const struct term *term_limit(struct arena *a, const struct nest *n,
 const struct term *term_within(struct arena *a, const struct term *load,
                                const struct term *limit) {
   assert(load->op == TERM_LOAD && limit->op == TERM_LIMIT);
+  assert(!(limit->moves & ~load->moves)); /* it depends on the element alone */
   for (int i = 0; i < load->arg_count; i++)
     if (term_equal(load->arg[i], limit))
       return load;

@@ -237,7 +237,7 @@ static bool stands_in(const struct nest *n, int loop, int outer) {
   return loop == outer;
 }
 
-/* The iterations that a loop does now: all of them, or a piece; the last ones
+/* The iterations that a loop does now: all of them, or a tile; the last ones
  * may be short or empty. */
 static void find_range(const struct interpreter *x, int loop, int64_t *from,
                        int64_t *to) {
@@ -246,8 +246,8 @@ static void find_range(const struct interpreter *x, int loop, int64_t *from,
   *to = value(x->memory, l->extent);
   if (l->cut_by < 0)
     return;
-  int64_t pieces = value(x->memory, x->nest->loop[l->cut_by].extent);
-  int64_t length = (*to + pieces - 1) / pieces;
+  int64_t tiles = value(x->memory, x->nest->loop[l->cut_by].extent);
+  int64_t length = (*to + tiles - 1) / tiles;
   *from = length * x->iteration[l->cut_by];
   *to = *to < *from + length ? *to : *from + length;
 }
@@ -280,8 +280,8 @@ static void run(struct interpreter *x, int loop, int first, int end) {
   }
 }
 
-/* Pieces that are none cannot make up a whole. */
-static bool has_pieces(const struct nest *n, const struct memory *m) {
+/* Tiles that are none cannot make up a whole. */
+static bool has_tiles(const struct nest *n, const struct memory *m) {
   for (int l = 0; l < n->loop_count; l++)
     if (n->loop[l].cut_by >= 0 && value(m, n->loop[l].extent) > 0 &&
         value(m, n->loop[n->loop[l].cut_by].extent) <= 0)
@@ -306,7 +306,7 @@ bool interpret_nest(const struct nest *n, struct memory *m) {
   for (int i = 0; i < 64; i++)
     x.scalar[i].type = DTYPE_I32;
   run(&x, -1, 0, n->statement_count);
-  return !x.failed && has_pieces(n, m) && meets_ends(n, m);
+  return !x.failed && has_tiles(n, m) && meets_ends(n, m);
 }
 
 /* ---- contractions ---- */
@@ -437,8 +437,8 @@ static bool has_empty_axis(const struct contraction *c,
   return false;
 }
 
-static bool interpret_chain(struct arena *a, const struct nest *n,
-                            const struct contraction *c, struct memory *m) {
+static bool interpret_pairwise(struct arena *a, const struct nest *n,
+                               const struct contraction *c, struct memory *m) {
   static unsigned char intermediate[MEMORY];
   struct memory all = *m;
   struct contraction second = *c;
@@ -455,7 +455,7 @@ static bool interpret_chain(struct arena *a, const struct nest *n,
 bool interpret_contraction(struct arena *a, const struct nest *n,
                            const struct contraction *c, struct memory *m) {
   if (c->first)
-    return interpret_chain(a, n, c, m);
+    return interpret_pairwise(a, n, c, m);
   struct evaluation x = {.nest = n, .c = c, .m = m};
   if (has_empty_axis(c, m))
     return false;

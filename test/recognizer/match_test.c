@@ -28,9 +28,9 @@
 #define SUM OLD " += " AB " : i32\n"
 
 /* Two products in every step of a loop, and what follows it. */
-#define SUM_OF_TWO(rest)                                                       \
+#define SUM_OF_TWO(remainder)                                                  \
   IJ "s = 0 : i32\nloop k e step 2\ns += A[i*16 + k] * B[k*32 + j] + "         \
-     "A[i*16 + k + 1] * B[k*32 + j + 32] : i32\nend\n" rest                    \
+     "A[i*16 + k + 1] * B[k*32 + j + 32] : i32\nend\n" remainder               \
      "end\nC[i*32 + j] = s : i32"
 #define AT_Q "s += A[i*16 + q] * B[q*32 + j] : i32\n"
 
@@ -81,12 +81,12 @@ static const struct {
     {"ends in every other",
      IJK SUM OLD "? = select(not(" LAST "), max(" OLD ", 0), " OLD ") : i32",
      "GuardedBody"},
-    {"both, of a sum that runs down",
+    {"both, of a sum with a negative step",
      "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\nloop k 16 down\n"
      "s = select(" LAST ", D[j], s) + " AB " : i32\n" OLD "? = select(" FIRST
      ", s * 2, " OLD ") : i32",
      "mk,kn->mn = mul(add(x0,sum),i32:2)"},
-    {"ends first in one that runs down",
+    {"ends first in one with a negative step",
      "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\nloop k 16 down\n" SUM OLD
      "? = select(" LAST ", max(" OLD ", 0), " OLD ") : i32",
      "GuardedBody"},
@@ -124,48 +124,49 @@ static const struct {
      I "loop z 16\nC[i*32 + z] = 0 : i32\nend\nloop k 16\nloop j 32\n"
        "C[i*32 + j] += " AB " : i32",
      "ExtraStore"},
-    /* rests */
-    {"a rest", SUM_OF_TWO("loop q n after k\n" AT_Q), "mk,kn->mn"},
-    {"a rest in rows of a pitch",
+    /* remainder loops */
+    {"a remainder", SUM_OF_TWO("loop q n after k\n" AT_Q), "mk,kn->mn"},
+    {"a remainder in rows of a pitch",
      "tensor A i8\ntensor B i8 pitch p\nloop i 64\nloop j 32\ns = 0 : i32\n"
      "loop k e step 2\ns += A[i*16 + k + 1] * B[k*p + j + rows(1)] + "
      "A[i*16 + k] * B[k*p + j] : i32\nend\nloop q n after k\n"
      "s += A[i*16 + q] * B[q*p + j] : i32\nend\nC[i*32 + j] = s : i32",
      "mk,kn->mn"},
-    {"rows that are no steps of the rest",
+    {"rows that are no steps of the remainder",
      "tensor A i8\ntensor B i8 pitch p\nloop i 64\nloop j 32\ns = 0 : i32\n"
      "loop k e step 2\ns += A[i*16 + k + 1] * B[k*o + j + rows(1)] + "
      "A[i*16 + k] * B[k*o + j] : i32\nend\nloop q n after k\n"
      "s += A[i*16 + q] * B[q*o + j] : i32\nend\nC[i*32 + j] = s : i32",
      "IrregularUnrolling"},
-    {"two rests",
+    {"two remainders",
      SUM_OF_TWO("loop q f step 1 after k\n" AT_Q "end\nloop r n after q\n"
                 "s += B[r*32 + j] * A[i*16 + r] : i32\n"),
      "mk,kn->mn"},
-    {"a rest that starts later",
+    {"a remainder that starts later",
      SUM_OF_TWO("loop q n after k\n"
                 "s += A[i*16 + q + 1] * B[q*32 + j + 32] : i32\n"),
      "IrregularUnrolling"},
-    {"a rest, and one product again",
+    {"a remainder, and one product again",
      IJ "s = 0 : i32\nloop k 4\ns += " AB " + " AB " : i32\nend\n"
         "loop q 6 after k\n" AT_Q "end\nC[i*32 + j] = s : i32",
      "IrregularUnrolling"},
-    {"a rest of its own", SUM_OF_TWO("loop q n\n" AT_Q), "IrregularUnrolling"},
-    {"a rest after nothing",
+    {"a remainder of its own", SUM_OF_TWO("loop q n\n" AT_Q),
+     "IrregularUnrolling"},
+    {"a remainder after nothing",
      IJ "s = 0 : i32\nloop k e step 2\nend\nloop q n after k\n" AT_Q
         "end\nC[i*32 + j] = s : i32",
      "IrregularUnrolling"},
-    {"no rest", SUM_OF_TWO("loop q 4\nt = s : i32\n"), "mk,kn->mn"},
-    {"a rest of half the sum",
+    {"no remainder", SUM_OF_TWO("loop q 4\nt = s : i32\n"), "mk,kn->mn"},
+    {"a remainder of half the sum",
      IJ "s = 0 : i32\nloop k e step 2\n"
         "s += A[i*16 + k] * B[k*32 + j] : i32\nend\nloop q n after k\n" AT_Q
         "end\nC[i*32 + j] = s : i32",
      "IrregularUnrolling"},
-    {"a rest of numbers that are known",
+    {"a remainder of numbers that are known",
      IJ "s = 0 : i32\nloop k 4 step 2\ns += A[i*16 + k] * B[k*32 + j] : i32\n"
         "end\nloop q 8 step 2 after k\n" AT_Q "end\nC[i*32 + j] = s : i32",
      "mk,kn->mn"},
-    {"a rest of the rows",
+    {"a remainder of the rows",
      I "loop j e step 2\nloop k 16\nC[i*32 + j] += " AB " : i32\nend\nend\n"
        "loop q 32 after j\nloop k 16\n"
        "C[i*32 + q] += A[i*16 + k] * B[k*32 + q] : i32",
@@ -237,7 +238,7 @@ static const struct {
      "loop i 64 cut by ii\nloop j 32\nt = s : i32\nloop k 16\nt += " AB
      " : i32\nend\nC[i*32 + j] = t : i32",
      "NotProductSum"},
-    /* conditions on counters: the zeros around a picture */
+    /* conditions on counters: the zeros of padding */
     {"products skipped", PAD("s = select(" IN ", s + " X " * " W ", s) : i32"),
      "mkl,kln->mn"},
     {"by one condition inside the other",
@@ -583,7 +584,7 @@ static const struct {
      "A[i*16 + k*2] * B[k*n2 + j] + "
      "A[i*16 + k*2 + 1] * B[k*n2 + j + rows(1)] : i32",
      "mkl,kln->mn"},
-    {"two products a pitch apart, one operand turned round",
+    {"two products a pitch apart, one operand reversed",
      "tensor B i8 pitch n\n" IJ "loop k 8\nC[i*32 + j] += "
      "A[i*16 + k*2 + 1] * B[k*n2 + j] + "
      "A[i*16 + k*2] * B[k*n2 + j + rows(1)] : i32",
@@ -946,7 +947,7 @@ static void check_either(void) {
 }
 
 /* What makes the intermediate, whose strides are products of run-time sizes. */
-static void check_chain(void) {
+static void check_pairwise(void) {
   struct arena *a = arena_open();
   struct diag d = {0};
   struct verdict v = {0};
@@ -1057,7 +1058,7 @@ int main(void) {
   check_options();
   check_guards();
   check_either();
-  check_chain();
+  check_pairwise();
   check_conversions();
   check_not_out();
   return check_result();

@@ -31,20 +31,20 @@ struct plan {
   const char *type, *in0, *in1, *out;
   const char *third; /* factor of every product; NULL: none */
   int m, n, k, l;    /* extents; l: of a second loop of the sum, or 0 */
-  int rest;          /* iterations that a loop of its own does */
+  int remainder;     /* iterations that a loop of its own does */
   int um, un, uk;    /* iterations written out */
-  int cut[4];        /* pieces into which loops i, j, k and l are cut, or 0 */
+  int cut[4];        /* tiles into which loops i, j, k and l are cut, or 0 */
   int lda, ldb, ldc; /* of rows */
   bool a_turned, b_turned, c_turned;
   bool scalar;   /* the sum is kept in a scalar */
-  bool numbered; /* the rest goes on after k, in k's numbers, */
+  bool numbered; /* the remainder goes on after k, in k's numbers, */
   bool symbolic; /* up to one that only run time knows */
   bool partial, split, ordered, minus, scaled, hoisted, swapped;
   int limited; /* operands count where 1, 2: a condition on counters holds */
   int made;    /* operands are made of elements: 1 and 3 in0's, 2 and 3 in1's */
   bool made_first;  /* inside the conditions */
   bool first, last; /* start and tail stand in the loop, under conditions */
-  bool down;        /* loop k runs down */
+  bool down;        /* loop k has a negative step */
   enum start start;
   int tail;
   int depth;
@@ -258,19 +258,19 @@ static void open_one(struct plan *p, char loop) {
 /* What a loop over k leaves, in a loop of its own. */
 static void write_rest(struct plan *p,
                        void (*write)(struct plan *p, int x, int y)) {
-  int last = p->k * p->uk + p->rest;
-  if (!p->rest)
+  int last = p->k * p->uk + p->remainder;
+  if (!p->remainder)
     return;
   if (p->numbered)
     line(p, "loop q %s after k", p->symbolic ? "f" : format("%d", last));
   else
-    line(p, "loop q %d", p->rest);
+    line(p, "loop q %d", p->remainder);
   p->depth++;
   each_place(p, write);
   close_loops(p, p->depth - 1);
 }
 
-/* The loops, some of them cut into pieces by loops around all. */
+/* The loops, some of them tiled by loops around all. */
 static void open_tiles(struct plan *p, const char *loops) {
   const char *cut = "";
   for (const char *l = loops; *l; l++)
@@ -305,7 +305,7 @@ static void memory_nest(struct plan *p) {
   static const char *const order[] = {"ijk", "jik", "ikj", "kij", "jki", "kji"};
   const char *o = order[pick(6)];
   int depth = 0;
-  if (p->l) { /* a loop around the product, and maybe around the rest */
+  if (p->l) { /* a loop around the product, and maybe around the remainder */
     open_one(p, 'l');
     depth += maybe(50);
   }
@@ -425,7 +425,7 @@ static void write_nest(struct text *t) {
       .n = 1 + pick(4),
       .k = 1 + pick(4),
       .l = maybe(30) ? 1 + pick(3) : 0,
-      .rest = maybe(30) ? 1 + pick(3) : 0,
+      .remainder = maybe(30) ? 1 + pick(3) : 0,
       .um = maybe(20) ? 2 : 1,
       .un = maybe(20) ? 1 + pick(4) : 1,
       .uk = maybe(30) ? 1 + pick(4) : 1,
@@ -452,7 +452,7 @@ static void write_nest(struct text *t) {
   p.lda = 30 + pick(3);
   p.ldb = 30 + pick(3);
   p.ldc = 30 + pick(3);
-  p.numbered = p.rest && !p.l && !p.cut[2] && !p.partial && maybe(70);
+  p.numbered = p.remainder && !p.l && !p.cut[2] && !p.partial && maybe(70);
   p.symbolic = p.numbered && maybe(30);
   p.split &= !p.partial;
   if (maybe(20)) {
@@ -683,7 +683,7 @@ int main(int count, char **word) {
   for (int i = 0; i < rounds; i++)
     try_one();
   printf("%d taken, %d of them with limits, %d with maps, %d with both, "
-         "%d with rests, %d declined\n",
+         "%d with remainders, %d declined\n",
          taken, limited, made, both, joined, declined);
   CHECK(taken > rounds / 10 && declined > rounds / 10);
   CHECK(limited > rounds / 50 && made > rounds / 50 && both > 0 &&

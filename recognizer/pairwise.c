@@ -1,4 +1,5 @@
-/* chain.c -- a sum of products of three factors as two contractions.
+/* pairwise.c -- a sum of products of three factors as a contraction path: two
+ * contractions of two tensors each.
  *
  *     out[i,p,q] += T[i,j,k] * A[j,p] * B[k,q]        (TTMc)
  *     out[i,f]   += T[i,j,k] * A[j,f] * B[k,f]        (MTTKRP)
@@ -22,7 +23,7 @@
 /* An extent that only run time knows counts as this when costs are compared. */
 enum { TYPICAL = 64 };
 
-struct chain {
+struct pairwise {
   const struct match *m;
   const struct axes *whole;
   const struct nest_access *factor[SUM_FACTORS];
@@ -34,7 +35,7 @@ struct chain {
 
 /* ---- the intermediate ---- */
 
-static void begin_symbols(struct chain *x) {
+static void begin_symbols(struct pairwise *x) {
   const struct nest *n = x->m->nest;
   size_t symbols = (size_t)n->symbol_count, loops = (size_t)n->loop_count;
   x->symbol = arena_copy(x->m->arena, n->symbol, symbols, symbols + loops,
@@ -43,7 +44,7 @@ static void begin_symbols(struct chain *x) {
   x->product_count = 0;
 }
 
-static struct value times(struct chain *x, struct value a, struct value b) {
+static struct value times(struct pairwise *x, struct value a, struct value b) {
   int64_t constant;
   if (value_is(a, 1))
     return b;
@@ -60,7 +61,7 @@ static struct value times(struct chain *x, struct value a, struct value b) {
 }
 
 /* Without gaps, the innermost loop the fastest. */
-static const struct nest_access *intermediate(struct chain *x, const int *of,
+static const struct nest_access *intermediate(struct pairwise *x, const int *of,
                                               enum dtype type) {
   const struct nest *n = x->m->nest;
   size_t loops = (size_t)n->loop_count;
@@ -82,7 +83,7 @@ static const struct nest_access *intermediate(struct chain *x, const int *of,
 }
 
 /* Is a loop of the sum moved by the pair alone? */
-static bool sums_pair(const struct chain *x, const int *of) {
+static bool sums_pair(const struct pairwise *x, const int *of) {
   for (int l = 0; l < x->m->nest->loop_count; l++)
     if (x->whole->content->sum.loops & loop_bit(l) &&
         !access_moves(x->factor[of[2]], l))
@@ -90,7 +91,7 @@ static bool sums_pair(const struct chain *x, const int *of) {
   return false;
 }
 
-static enum dtype intermediate_type(const struct chain *x, const int *of) {
+static enum dtype intermediate_type(const struct pairwise *x, const int *of) {
   enum dtype a = x->factor[of[0]]->type, b = x->factor[of[1]]->type;
   enum dtype sum = x->whole->content->sum.type;
   const struct options *o = x->m->options;
@@ -105,7 +106,7 @@ static enum dtype intermediate_type(const struct chain *x, const int *of) {
 
 /* ---- the two steps ---- */
 
-static struct contraction *step(struct chain *x, const struct match *m,
+static struct contraction *step(struct pairwise *x, const struct match *m,
                                 const struct content *content,
                                 const struct nest_access *in0,
                                 const struct nest_access *in1,
@@ -138,7 +139,7 @@ static bool legal_first(const struct match *m, struct contraction *c,
 
 /* Every loop moves some tensor, or its sum would count products several times.
  */
-static bool all_move(const struct chain *x, const struct match *m) {
+static bool all_move(const struct pairwise *x, const struct match *m) {
   const struct nest *n = m->nest;
   for (int l = 0; l < n->loop_count; l++) {
     bool moves = !(x->whole->content->sum.loops & loop_bit(l));
@@ -152,9 +153,10 @@ static bool all_move(const struct chain *x, const struct match *m) {
   return true;
 }
 
-static struct contraction *two_steps(struct chain *x, const struct match *m,
+static struct contraction *two_steps(struct pairwise *x, const struct match *m,
                                      const int *of) {
   const struct content *content = x->whole->content;
+  assert(of[0] + of[1] + of[2] == 0 + 1 + 2);
   struct content inner = {.summed = true, .sum = content->sum};
   begin_symbols(x);
   const struct nest_access *t = intermediate(x, of, intermediate_type(x, of));
@@ -168,6 +170,8 @@ static struct contraction *two_steps(struct chain *x, const struct match *m,
     return NULL;
   c->first = first;
   c->intermediate = c->tensor[IN0] < 0 ? IN0 : IN1; /* they may have swapped */
+  assert(c->tensor[c->intermediate] < 0 && first->tensor[OUT] < 0);
+  assert(c->tensor[IN0 + IN1 - c->intermediate] >= 0);
   return is_legal(m, content, c) ? c : NULL;
 }
 
@@ -188,6 +192,7 @@ static double extents(const struct contraction *c, bool summed, bool kept,
 
 static struct contraction_cost cost_of(const struct contraction *c,
                                        bool *known) {
+  assert(c->first);
   double summed = extents(c->first, true, false, known);
   double elements = extents(c->first, false, true, known);
   double second = extents(c, true, true, known);
@@ -213,12 +218,13 @@ static bool is_better(const struct contraction *c,
 static void decline_as(const struct match *m, struct loc at,
                        const struct verdict *v) {
   bool form = v->rule <= RULE_TYPES;
+  assert(v->rule != RULE_TAKEN && v->diag.kind == DIAG_DECLINED);
   verdict_decline(m->verdict, form ? RULE_THREE_FACTORS : v->rule, at,
                   "three factors move along the sum, and in two steps %s",
                   v->diag.text);
 }
 
-static bool pays(const struct chain *x, const struct contraction *c) {
+static bool pays(const struct pairwise *x, const struct contraction *c) {
   bool known = true;
   struct contraction_cost cost = cost_of(c, &known);
   return !known || contraction_pays(cost) ||
@@ -230,13 +236,14 @@ static bool pays(const struct chain *x, const struct contraction *c) {
              cost.first + cost.second, cost.elements, 2 * cost.iterations);
 }
 
-struct contraction *describe_chain(struct axes *whole) {
+struct contraction *describe_pairwise(struct axes *whole) {
   static const int pair[][SUM_FACTORS] = {{0, 1, 2}, {0, 2, 1}, {1, 2, 0}};
   const struct match *m = whole->match;
   const struct sum *s = &whole->content->sum;
   struct verdict worst = {0};
   struct contraction *best = NULL;
-  struct chain x = {.m = m, .whole = whole};
+  struct pairwise x = {.m = m, .whole = whole};
+  assert(s->in_count == SUM_FACTORS && s->rerolled_count == 0);
   for (int i = 0; i < SUM_FACTORS; i++)
     x.factor[i] = s->in[i]->access;
   if (!all_move(&x, m) ||

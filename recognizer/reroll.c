@@ -1,4 +1,4 @@
-/* roll.c -- loops that were unrolled by hand become loops again.
+/* reroll.c -- loops that were unrolled by hand become loops again.
  *
  *     s0 += a[k]*b[k]; s1 += a[k+1]*b[k+1]; ..  c = s0 + s1 + ..
  *     c[i][j] = ..; c[i][j+1] = ..; c[i+1][j] = ..; c[i+1][j+1] = ..
@@ -59,7 +59,7 @@ static int find_runs(struct arena *a, int64_t *const *point, int count,
     for (int i = 0; i < count / length; i++)
       start[i] = point[i * length];
     int outer = find_runs(a, start, count / length, coordinates, run);
-    if (outer < 0 || outer == ROLLS_MAX)
+    if (outer < 0 || outer == REROLLED_MAX)
       return -1;
     run[outer] = (struct run){length, step};
     return outer + 1;
@@ -75,10 +75,15 @@ static bool find_stride(const struct match *m, int tensor, const int64_t *step,
 }
 
 /* Of points whose address i lies in tensor[i]; -1: they are no loops. */
-static int find_rolls(const struct match *m, int64_t *const *point, int count,
-                      const int *tensor, int addresses, struct roll *roll) {
-  struct run run[ROLLS_MAX];
+static int reroll_points(const struct match *m, int64_t *const *point,
+                         int count, const int *tensor, int addresses,
+                         struct rerolled *rerolled) {
+  struct run run[REROLLED_MAX];
   int runs = find_runs(m->arena, point, count, 2 * addresses, run);
+  int64_t points = 1; /* each in one iteration of all loops */
+  for (int r = 0; r < runs; r++)
+    points *= run[r].length;
+  assert(runs < 0 || (runs <= REROLLED_MAX && points == count));
   for (int r = 0; r < runs; r++) {
     struct value *stride =
         arena_array(m->arena, (size_t)addresses, sizeof *stride);
@@ -86,7 +91,7 @@ static int find_rolls(const struct match *m, int64_t *const *point, int count,
       if (!find_stride(m, tensor[i], run[r].step + (ptrdiff_t)2 * i,
                        &stride[i]))
         return -1;
-    roll[r] = (struct roll){run[r].length, stride};
+    rerolled[r] = (struct rerolled){run[r].length, stride};
   }
   return runs;
 }
@@ -104,13 +109,13 @@ static void put_access(int64_t *point, int address,
 
 /* ---- sums ---- */
 
-static bool same_rolls(const struct sum *x, const struct sum *y) {
-  if (x->roll_count != y->roll_count)
+static bool same_rerolled(const struct sum *x, const struct sum *y) {
+  if (x->rerolled_count != y->rerolled_count)
     return false;
-  for (int i = 0; i < x->roll_count; i++) {
-    const struct value *of_x = x->roll[i].stride_bytes;
-    const struct value *of_y = y->roll[i].stride_bytes;
-    if (x->roll[i].steps != y->roll[i].steps ||
+  for (int i = 0; i < x->rerolled_count; i++) {
+    const struct value *of_x = x->rerolled[i].stride_bytes;
+    const struct value *of_y = y->rerolled[i].stride_bytes;
+    if (x->rerolled[i].steps != y->rerolled[i].steps ||
         !value_equal(of_x[0], of_y[0]) || !value_equal(of_x[1], of_y[1]))
       return false;
   }
@@ -128,10 +133,10 @@ static bool operands_alike(const struct sum *x, const struct sum *y) {
   return true;
 }
 
-/* The same but for starts; turns y's operands round if that helps. */
+/* The same but for starts; swaps y's operands if that helps. */
 static bool alike(const struct sum *x, struct sum *y) {
   if (x->type != y->type || x->loops != y->loops || x->parts != y->parts ||
-      !same_rolls(x, y))
+      !same_rerolled(x, y))
     return false;
   if (operands_alike(x, y))
     return true;
@@ -139,12 +144,12 @@ static bool alike(const struct sum *x, struct sum *y) {
   const struct calc *map = y->map[0];
   y->in[0] = y->in[1], y->map[0] = y->map[1];
   y->in[1] = in, y->map[1] = map;
-  return y->roll_count == 0 && operands_alike(x, y);
+  return y->rerolled_count == 0 && operands_alike(x, y);
 }
 
 bool sum_equal(const struct sum *x, const struct sum *y) {
   if (x->type != y->type || x->loops != y->loops || x->parts != y->parts ||
-      !same_rolls(x, y) || x->in_count != y->in_count)
+      !same_rerolled(x, y) || x->in_count != y->in_count)
     return false;
   for (int t = 0; t < x->in_count; t++)
     if (!term_equal(x->in[t], y->in[t]) || !same_map(x->map[t], y->map[t]))
@@ -152,7 +157,7 @@ bool sum_equal(const struct sum *x, const struct sum *y) {
   return true;
 }
 
-/* Only products of two factors are rolled up. */
+/* Only products of two factors are rerolled. */
 static bool has_two_factors(const struct match *m, const struct sum *s) {
   return s->in_count == 2 ||
          verdict_decline(m->verdict, RULE_THREE_FACTORS, s->at,
@@ -211,6 +216,7 @@ static const struct term *in_iteration(const struct match *m,
       return NULL;
     t = term_within(m->arena, t, in->arg[i]);
   }
+  assert(t->op == TERM_LOAD && !(t->moves & loop_bit(loop)));
   return t;
 }
 
@@ -218,6 +224,7 @@ static const struct term *in_iteration(const struct match *m,
 static bool write_out(const struct match *m, int loop, struct sum *sum,
                       int *count) {
   const struct nest_loop *l = &m->nest->loop[loop];
+  assert(*count > 0 && *count <= POINTS_MAX && l->step >= 1);
   for (int i = *count - 1; i >= 0; i--) {
     struct sum whole = sum[i];
     if (!(whole.loops & loop_bit(loop)))
@@ -243,21 +250,22 @@ static bool write_out(const struct match *m, int loop, struct sum *sum,
   return *count > 0;
 }
 
-/* ---- rests ---- */
+/* ---- remainder loops ---- */
 
-/* Is y, in number x of `loop`, what `in` is in number x + ahead of `rest`? */
+/* Is y, in number x of `loop`, what `in` is in number x + ahead of `remainder`?
+ */
 static bool is_same_element(const struct match *m, const struct term *in,
-                            int rest, const struct term *y, int loop,
+                            int remainder, const struct term *y, int loop,
                             int64_t ahead) {
   const struct nest_access *a = in->access, *b = y->access;
-  struct value stride = a->stride_bytes[rest];
+  struct value stride = a->stride_bytes[remainder];
   if (a->tensor != b->tensor || a->type != b->type || in->arg_count > 0 ||
       y->arg_count > 0)
     return false;
   for (int l = 0; l < m->nest->loop_count; l++)
-    if (!value_equal(b->stride_bytes[l], l == loop   ? stride
-                                         : l == rest ? value_of(0)
-                                                     : a->stride_bytes[l]))
+    if (!value_equal(b->stride_bytes[l], l == loop        ? stride
+                                         : l == remainder ? value_of(0)
+                                                          : a->stride_bytes[l]))
       return false;
   int64_t rows = stride.symbol < 0 ? 0 : ahead;
   uint64_t bytes = (uint64_t)stride.constant * (uint64_t)ahead;
@@ -268,29 +276,31 @@ static bool is_same_element(const struct match *m, const struct term *in,
              (stride.symbol < 0 ? bytes : 0);
 }
 
-static bool is_same_sum(const struct match *m, const struct sum *s, int rest,
-                        const struct sum *y, int loop, int64_t ahead) {
-  uint64_t other = s->loops & ~loop_bit(rest), bit = loop_bit(loop);
-  uint64_t parts = s->parts & ~loop_bit(rest);
+static bool is_same_sum(const struct match *m, const struct sum *s,
+                        int remainder, const struct sum *y, int loop,
+                        int64_t ahead) {
+  uint64_t other = s->loops & ~loop_bit(remainder), bit = loop_bit(loop);
+  uint64_t parts = s->parts & ~loop_bit(remainder);
   if (s->type != y->type || y->loops != (other | bit) ||
       y->parts != (nest_is_whole(m->nest, loop) ? parts : parts | bit))
     return false;
   for (int turned = 0; turned < 2; turned++)
     if (same_map(s->map[0], y->map[turned]) &&
         same_map(s->map[1], y->map[!turned]) &&
-        is_same_element(m, s->in[0], rest, y->in[turned], loop, ahead) &&
-        is_same_element(m, s->in[1], rest, y->in[!turned], loop, ahead))
+        is_same_element(m, s->in[0], remainder, y->in[turned], loop, ahead) &&
+        is_same_element(m, s->in[1], remainder, y->in[!turned], loop, ahead))
       return true;
   return false;
 }
 
 /* Marks the sums that `loop` has of all numbers in each of its steps. */
-static bool find_steps(const struct match *m, const struct sum *s, int rest,
-                       const struct sum *sum, int count, int loop, bool *used) {
+static bool find_steps(const struct match *m, const struct sum *s,
+                       int remainder, const struct sum *sum, int count,
+                       int loop, bool *used) {
   for (int64_t ahead = 0; ahead < m->nest->loop[loop].step; ahead++) {
     int i = 0;
     while (i < count &&
-           (used[i] || !is_same_sum(m, s, rest, &sum[i], loop, ahead)))
+           (used[i] || !is_same_sum(m, s, remainder, &sum[i], loop, ahead)))
       i++;
     if (i == count)
       return false;
@@ -299,34 +309,36 @@ static bool find_steps(const struct match *m, const struct sum *s, int rest,
   return true;
 }
 
-/* Where all loops that `rest` goes on after have the products of sum[s], too,
- * marks these sums. */
-static bool find_parts(const struct match *m, int s, int rest,
+/* Where all loops that `remainder` goes on after have the products of sum[s],
+ * too, marks these sums. */
+static bool find_parts(const struct match *m, int s, int remainder,
                        const struct sum *sum, int count, bool *used) {
-  int loop = rest;
+  int loop = remainder;
   memset(used, 0, (size_t)count * sizeof *used);
-  while (loop >= 0 && find_steps(m, &sum[s], rest, sum, count, loop, used))
+  while (loop >= 0 && find_steps(m, &sum[s], remainder, sum, count, loop, used))
     loop = m->nest->loop[loop].after;
   return loop < 0;
 }
 
 /* Sums over all parts of a loop become one, over the last part, as if that ran
  * from zero. */
-static void join_parts(const struct match *m, int rest, struct sum *sum,
+static void join_parts(const struct match *m, int remainder, struct sum *sum,
                        int *count) {
   bool *used = arena_array(m->arena, (size_t)*count, sizeof *used);
   for (int s = 0; s < *count; s++) {
-    if (!(sum[s].parts & loop_bit(rest)) ||
-        !find_parts(m, s, rest, sum, *count, used))
+    if (!(sum[s].parts & loop_bit(remainder)) ||
+        !find_parts(m, s, remainder, sum, *count, used))
       continue;
     struct sum whole = sum[s];
-    whole.parts &= ~loop_bit(rest);
+    whole.parts &= ~loop_bit(remainder);
     int kept = 0;
     for (int i = 0; i < *count; i++)
       if (used[i])
         whole.reassoc &= sum[i].reassoc;
       else
         sum[kept++] = sum[i];
+    /* One sum less that is of a part: this ends. */
+    assert(used[s] && kept < *count);
     sum[kept++] = whole;
     *count = kept;
     s = -1; /* look at all that is left */
@@ -334,7 +346,7 @@ static void join_parts(const struct match *m, int rest, struct sum *sum,
 }
 
 /* A loop that only some of the sums have is there for a remainder; with its
- * iterations written out, all are rolled up together. */
+ * iterations written out, all are rerolled together. */
 static bool share_loops(const struct match *m, struct sum *sum, int *count) {
   uint64_t all = sum[0].loops, any = sum[0].loops;
   for (int i = 1; i < *count; i++) {
@@ -350,8 +362,8 @@ static bool share_loops(const struct match *m, struct sum *sum, int *count) {
   return true;
 }
 
-bool roll_sums(const struct match *m, const struct sum *part, int count,
-               struct sum *merged) {
+bool reroll_sums(const struct match *m, const struct sum *part, int count,
+                 struct sum *merged) {
   assert(count > 0 && count <= PRODUCTS_MAX);
   struct sum *sum = arena_array(m->arena, POINTS_MAX, sizeof *sum);
   memcpy(sum, part, (size_t)count * sizeof *sum);
@@ -374,17 +386,20 @@ bool roll_sums(const struct match *m, const struct sum *part, int count,
       put_access(point[i], t, sum[i].in[t]->access);
   }
   sort_points(point, count, 2 * 2);
+  assert(point[0][2 * 2] >= 0 && point[0][2 * 2] < count);
   int tensor[2] = {sum[0].in[0]->access->tensor, sum[0].in[1]->access->tensor};
-  struct roll roll[ROLLS_MAX];
-  int rolls = find_rolls(m, point, count, tensor, 2, roll);
+  struct rerolled rerolled[REROLLED_MAX];
+  int rerolled_count = reroll_points(m, point, count, tensor, 2, rerolled);
   *merged = sum[point[0][2 * 2]];
   merged->reassoc = reassoc;
-  if (rolls < 0 || merged->roll_count + rolls > ROLLS_MAX)
+  if (rerolled_count < 0 ||
+      merged->rerolled_count + rerolled_count > REROLLED_MAX)
     return verdict_decline(m->verdict, RULE_UNROLLED, sum[0].at,
                            "the products that are added do not lie as the "
                            "iterations of a loop would have them");
-  memcpy(merged->roll + merged->roll_count, roll, (size_t)rolls * sizeof *roll);
-  merged->roll_count += rolls;
+  memcpy(merged->rerolled + merged->rerolled_count, rerolled,
+         (size_t)rerolled_count * sizeof *rerolled);
+  merged->rerolled_count += rerolled_count;
   return true;
 }
 
@@ -411,8 +426,9 @@ static void put_content(int64_t *point, const struct content *c) {
       put_access(point, TENSORS + e, c->extra[e]->access);
 }
 
-int roll_places(const struct match *m, const struct places *p,
-                struct content *all, struct roll *roll) {
+int reroll_places(const struct match *m, const struct places *p,
+                  struct content *all, struct rerolled *rerolled) {
+  assert(p->count >= 1 && all[0].summed);
   if (p->count == 1)
     return 0;
   int tensor[CALC_INPUTS + TENSORS] = {p->tensor};
@@ -436,10 +452,11 @@ int roll_places(const struct match *m, const struct places *p,
     all[0].sum.reassoc &= c->sum.reassoc;
     put_content(point[i], c);
   }
-  int rolls = find_rolls(m, point, p->count, tensor, addresses, roll);
-  if (rolls < 0)
+  int rerolled_count =
+      reroll_points(m, point, p->count, tensor, addresses, rerolled);
+  if (rerolled_count < 0)
     verdict_decline(m->verdict, RULE_UNROLLED, all[0].sum.at,
                     "the places that are written do not lie as the iterations "
                     "of a loop would have them");
-  return rolls;
+  return rerolled_count;
 }
