@@ -9,9 +9,10 @@
  * Two blocks of out at once.  The kernel is tall: in0 is read in every cycle.
  * The first block of sums is always multiplied by in0's first block and the
  * second one by its second; in0's other block, which is being filled, lies
- * beside the sums in use:
+ * beside the sums in use.  As much of these as possible is in the middle pair,
+ * where nothing is filled: space that is left over is before out_0.
  *
- *   | in0_1  out_0 ....|.... .... ....|.... out_1  in0_0 | in1_0 in1_1  |
+ *   | in0_1  .... out_0|.... .... ....|.... out_1  in0_0 | in1_0 in1_1  |
  *     pair 0             pair 1         pair 2             pair 3
  *
  * One block.  in1 is read in every cycle, so its two blocks take a pair each.
@@ -50,13 +51,17 @@ static void put_in_place(const struct map_block_bytes *b, uint32_t pair,
                             .out_depth = 2};
 }
 
+static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
 static void put_group(const struct map_block_bytes *b, uint32_t pair,
                       struct map_core *core) {
   uint32_t end = 3 * pair;
+  uint32_t sums = smaller(end - b->in0 - 2 * b->sums, pair);
+  assert(sums >= b->in0 && sums + b->sums <= 2 * pair);
   *core = (struct map_core){.in0 = {end - b->in0, 0},
                             .in1 = {end, end + b->in1},
-                            .out = {b->in0, end - b->in0 - b->sums},
-                            .sums = b->in0,
+                            .out = {sums, sums + b->sums},
+                            .sums = sums,
                             .out_depth = 2};
 }
 
@@ -112,8 +117,11 @@ bool map_core_places(const struct device *dev, const struct map_block_bytes *b,
   uint32_t pair = pair_bytes(dev);
   assert(group_m == 1 || group_m == 2);
   if (group_m > 1) {
+    if (2 * b->in1 > pair || b->in0 > pair ||
+        2 * (b->in0 + b->sums) > 3 * pair)
+      return false;
     put_group(b, pair, core);
-    return 2 * b->in1 <= pair && 2 * (b->in0 + b->sums) <= 3 * pair;
+    return true;
   }
   if (is_staged(b, pair, steps_k)) {
     put_staged(b, pair, core);
