@@ -21,8 +21,7 @@ static bool make_images(struct arena *a, struct npu_result *r, struct diag *d) {
          emit_run(r->design, run, d) && cdo_write(configuration, &r->cdo, d) &&
          pdi_write(r->cdo.data, r->cdo.length, &r->pdi, d) &&
          xclbin_write(&info, r->pdi.data, r->pdi.length, &r->xclbin, d) &&
-         txn_write(run, device->txn_generation, r->program->columns, &r->txn,
-                   d);
+         txn_write(run, device, r->program->columns, &r->txn, d);
 }
 
 static double matrix_bytes(int64_t rows, int64_t columns, enum dtype t) {

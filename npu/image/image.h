@@ -117,7 +117,7 @@ bool xclbin_read(const void *xclbin, size_t length, struct xclbin_info *,
                  const void **pdi, size_t *pdi_length, struct diag *);
 
 /* ---- transaction: written as version 0.1, read as 0.1 and 1.0 ---- */
-bool txn_write(const struct command_list *, int generation, int columns,
+bool txn_write(const struct command_list *, const struct device *, int columns,
                struct text *txn, struct diag *);
 struct command_list *txn_read(struct arena *, const void *txn, size_t length,
                               int *columns, struct diag *);

@@ -10,8 +10,6 @@
 
 enum {
   HEADER_BYTES = 16,
-  ROWS = 6,
-  MEM_ROWS = 1,
   SYNC_BYTES = 16,
   PATCH_BYTES = 48,
   WRITE_BYTES = 24,
@@ -51,7 +49,7 @@ static void put_words(struct text *t, const uint32_t *w, int count) {
   put_words(t, (const uint32_t[]){__VA_ARGS__},                                \
             sizeof(uint32_t[]){__VA_ARGS__} / 4)
 
-static bool put(struct text *t, const struct command *c, int index,
+static bool put(struct text *t, const struct command *c, int rows, int index,
                 struct diag *d) {
   switch (c->kind) {
   case COMMAND_WRITE:
@@ -74,7 +72,7 @@ static bool put(struct text *t, const struct command *c, int index,
         0);
     return true;
   case COMMAND_SYNC:
-    if ((unsigned)c->column > 127 || (unsigned)c->row >= ROWS ||
+    if ((unsigned)c->column > 127 || c->row < 0 || c->row >= rows ||
         (unsigned)c->channel > 255)
       return diag_error(d, loc_none(),
                         "transaction operation %d: no token comes from column "
@@ -102,21 +100,26 @@ static bool put(struct text *t, const struct command *c, int index,
                     index);
 }
 
-bool txn_write(const struct command_list *l, int generation, int columns,
-               struct text *out, struct diag *d) {
+bool txn_write(const struct command_list *l, const struct device *dev,
+               int columns, struct text *out, struct diag *d) {
+  const int rows = CORE_ROW + dev->core_rows, mem_rows = CORE_ROW - MEM_ROW;
   struct text t = {0};
   bytes_zeros(&t, HEADER_BYTES);
   bool good = true;
   for (int i = 0; i < l->count && good; i++)
-    good = put(&t, &l->item[i], i, d);
+    good = put(&t, &l->item[i], rows, i, d);
   if (good && t.length > UINT32_MAX)
     good = diag_error(d, loc_none(),
                       "a transaction of %zu bytes; the limit "
                       "is 4 GiB",
                       t.length);
-  const uint8_t version[8] = {
-      0, 1, (uint8_t)generation, ROWS, (uint8_t)columns, MEM_ROWS, 0, 0};
-  memcpy(t.data, version, sizeof version);
+  const uint8_t begin[8] = {0,
+                            1, /* version 0.1 */
+                            (uint8_t)dev->txn_generation,
+                            (uint8_t)rows,
+                            (uint8_t)columns,
+                            (uint8_t)mem_rows};
+  memcpy(t.data, begin, sizeof begin);
   bytes_set_u32(t.data + 8, (uint32_t)l->count);
   bytes_set_u32(t.data + 12, (uint32_t)t.length);
   if (good)

@@ -215,7 +215,8 @@ static void test_elf_refused(struct arena *a) {
   uint8_t elf[160];
   make_elf(elf);
   elf_refused(a, elf, 51, "not a little-endian ELF32");
-  elf_refused(a, elf, 150, "a segment at offset 148 is past the end of the file (150");
+  elf_refused(a, elf, 150,
+              "a segment at offset 148 is past the end of the file (150");
   elf_refused(a, elf, 100, "program headers");
   set(elf + 18, 62, 2);
   elf_refused(a, elf, 160, "machine 62");
@@ -259,7 +260,7 @@ static void test_garbage(struct arena *a) {
   uint8_t elf[160], bd[33] = {1};
   make_elf(elf);
   CHECK(cdo_write(passthrough_init(a), &cdo, &d));
-  CHECK(txn_write(passthrough_run(a), 3, 1, &txn, &d));
+  CHECK(txn_write(passthrough_run(a), device_at(0), 1, &txn, &d));
   const struct {
     const void *bytes;
     size_t length;

@@ -99,7 +99,8 @@ static bool try_txn(struct arena *a, const void *bytes, size_t size,
   struct text txn = {0};
   bool good = true;
   *accepted = true;
-  if (txn_write(l, 3, columns, &txn, &e)) /* fields may be out of range */
+  if (txn_write(l, device_at(0), columns, &txn,
+                &e)) /* fields may be out of range */
     good = (again = txn_read(a, txn.data, txn.length, &columns_again, &e)) &&
            columns == columns_again && commands_equal(l, again);
   text_free(&txn);

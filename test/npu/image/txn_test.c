@@ -19,7 +19,7 @@ static void test_golden(struct arena *a) {
   struct text t = {0};
   struct diag d = {0};
   int columns;
-  CHECK(txn_write(passthrough_run(a), 3, 1, &t, &d));
+  CHECK(txn_write(passthrough_run(a), device_at(0), 1, &t, &d));
   CHECK(t.length == sizeof golden);
   CHECK(t.length == sizeof golden && memcmp(t.data, golden, t.length) == 0);
   struct command_list *l = txn_read(a, t.data, t.length, &columns, &d);
@@ -32,8 +32,12 @@ static void test_poll(struct arena *a) {
   struct text t = {0};
   struct diag d = {0};
   int columns;
+  struct device newer = *device_at(0);
+  newer.txn_generation = 4;
+  newer.core_rows = 6;
   command_mask_poll(l, 0x1d220, 0x0078003c, 0, 0);
-  CHECK(txn_write(l, 4, 8, &t, &d) && t.length == 16 + 32);
+  CHECK(txn_write(l, &newer, 8, &t, &d) && t.length == 16 + 32);
+  CHECK(t.data[2] == 4 && t.data[3] == 8 && t.data[4] == 8 && t.data[5] == 1);
   back = txn_read(a, t.data, t.length, &columns, &d);
   CHECK(back && columns == 8 && commands_equal(l, back));
   text_free(&t);
@@ -124,12 +128,13 @@ static void test_refused(struct arena *a) {
   struct text t = {0};
   struct diag d = {0};
   command_delay(l, 5);
-  CHECK(!txn_write(l, 3, 1, &t, &d) && t.length == 0);
+  CHECK(!txn_write(l, device_at(0), 1, &t, &d) && t.length == 0);
   CHECK(strstr(d.text, "belongs into a CDO"));
   struct command_list *m = command_list(a);
   struct diag e = {0};
   command_ddr_patch(m, 4, 33, 0);
-  CHECK(!txn_write(m, 3, 1, &t, &e) && strstr(e.text, "argument 33"));
+  CHECK(!txn_write(m, device_at(0), 1, &t, &e) &&
+        strstr(e.text, "argument 33"));
 }
 
 int main(void) {
