@@ -1,9 +1,10 @@
 /* eltwise.c -- traces of the primitives that go through memory once: zero,
  * copy with transposition and relu, add.  The store port limits them to 32
  * bytes per cycle. */
+#include "device_most.h"
 #include "kernel_gemm.h"
 
-enum { W_BYTES = 32, X_BYTES = 64, MEMORY = 65536 };
+enum { W_BYTES = 32, X_BYTES = 64, MEMORY = DEVICE_MOST_CORE_BYTES };
 
 static struct asm_program *finish(struct trace *t, const char *name,
                                   const char *heading, struct diag *d) {

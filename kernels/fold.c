@@ -15,17 +15,20 @@
  * outermost loop; it becomes a branch loop of as many rounds as are wanted, if
  * the two are equal bundle by bundle.
  */
+#include "device_most.h"
 #include "kernel_fold.h"
 
 enum {
   MIN_BODY = 8,          /* bundles; shorter loops are not worth a set-up */
   MIN_SAVING = 8,        /* bundles */
   MIN_ENTRY_SAVING = 64, /* for a set-up that costs cycles */
-  PROGRAM_BYTES = 14336, /* 16 KiB without room for the core's outer program */
-  STEPS_BYTES = 16000,   /* where all steps are one call: a smaller one */
-  WANTED_BYTES = 8192,   /* above this, loops inside loops */
-  BRANCH_TRIES = 16,     /* starting points tried for a branch loop */
-  MIN_BRANCH_BODY = 48,  /* bundles */
+  /* without room for the core's outer program; where all steps are one call
+   * that is smaller */
+  PROGRAM_BYTES = DEVICE_MOST_PROGRAM_BYTES - 2048,
+  STEPS_BYTES = DEVICE_MOST_PROGRAM_BYTES - 384,
+  WANTED_BYTES = 8192,  /* above this, loops inside loops */
+  BRANCH_TRIES = 16,    /* starting points tried for a branch loop */
+  MIN_BRANCH_BODY = 48, /* bundles */
 };
 
 struct folder {

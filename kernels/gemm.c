@@ -1,5 +1,6 @@
 /* gemm.c -- kernel_gemm: checks what is asked for, has the run traced,
  * scheduled and rolled up. */
+#include "device_most.h"
 #include "kernel_gemm.h"
 
 #include <assert.h>
@@ -24,7 +25,7 @@ static bool check_extent(struct diag *d, const char *name, int value,
 }
 
 static bool check_memory(const struct kernel_gemm *k, struct diag *d) {
-  enum { MEMORY = 65536 };
+  enum { MEMORY = DEVICE_MOST_CORE_BYTES };
   int64_t bytes = (int64_t)k->m * k->k * dtype_bytes(k->in0) +
                   (int64_t)k->k * k->n * dtype_bytes(k->in1) +
                   (int64_t)k->m * k->n * dtype_bytes(k->out);

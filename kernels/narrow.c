@@ -5,11 +5,12 @@
  * results are not longer than sums, and an element is loaded before anything
  * is stored there.  The load port limits it to 32 bytes of sums a cycle.
  */
+#include "device_most.h"
 #include "kernel_gemm.h"
 
 enum {
   W_BYTES = 32,
-  MEMORY = 65536,
+  MEMORY = DEVICE_MOST_CORE_BYTES,
   LANES = 16,     /* of an accumulator half, bm */
   RING = 8,       /* halves in flight */
   RELU_RING = 8,  /* x registers that they pass through */

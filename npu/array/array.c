@@ -2,6 +2,8 @@
  * and the connection rules of the stream switches. */
 #include "array.h"
 
+#include "device_most.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -43,6 +45,18 @@ static const struct device devices[] = {
 };
 
 enum { DEVICE_COUNT = sizeof devices / sizeof devices[0] };
+
+/* What programs of one core rely on before they know the device. */
+#define CORE(banks, address, lock)                                             \
+  (address) == DEVICE_CORE_ADDRESS && (lock) == DEVICE_CORE_LOCK
+#define DMA(queue, repeat, iterations, lock)
+#define DEVICE(name, isa, columns, rows, program, generation, ops, limits,     \
+               tiles)                                                          \
+  _Static_assert(limits, name ": where a core sees its own memory and locks");
+#include "device.def"
+#undef DEVICE
+#undef DMA
+#undef CORE
 
 const struct device *device_at(int index) {
   return index >= 0 && index < DEVICE_COUNT ? &devices[index] : NULL;

@@ -1,7 +1,7 @@
 /* link.c -- places the sections of core programs and gives their bytes, bare
  * or as the ELF that a loader of the array takes (isa.md F3).
  *
- * Code starts at 0 with the first program, data at 0x70000 of the core's own
+ * Code starts at 0 with the first program, data where the core sees its own
  * memory.  A symbol means the label of its own program, else a global label of
  * another one, else a value given by the caller. */
 #include "device_most.h"
@@ -12,8 +12,8 @@
 /* No device takes more code; design_check asks the one it is for. */
 enum {
   CODE_BYTES = DEVICE_MOST_PROGRAM_BYTES,
-  DATA_ADDRESS = 0x70000,
-  DATA_BYTES = 0x10000
+  DATA_ADDRESS = DEVICE_CORE_ADDRESS,
+  DATA_BYTES = DEVICE_MOST_CORE_BYTES
 };
 
 struct image {

@@ -55,7 +55,7 @@ static void core_release(void *context, int id, int value) {
 
 /* Of other tiles' locks nothing is known here. */
 static bool core_guards(void *context, int id, bool acquire, uint32_t address) {
-  enum { OWN_MEMORY = 0x70000, OWN_LOCKS = 48 };
+  enum { OWN_MEMORY = DEVICE_CORE_ADDRESS, OWN_LOCKS = DEVICE_CORE_LOCK };
   struct tile *t = context;
   return id < OWN_LOCKS || address < OWN_MEMORY ||
          lock_guards(t, id - OWN_LOCKS, acquire, address - OWN_MEMORY);

@@ -42,7 +42,7 @@ enum {
   MAX_BANKS = 16, /* of a mem tile */
   CORE_BANKS = 8,
   QUEUE_DEPTH = DEVICE_MOST_TASKS,
-  LOCK_LIMIT = 63
+  LOCK_LIMIT = DEVICE_MOST_LOCK
 };
 
 /* ---- streams ---- */

@@ -17,9 +17,11 @@
 enum {
   MAX_WORDS = 64,
   PROGRAM_BYTES = DEVICE_MOST_PROGRAM_BYTES,
-  WINDOW_BYTES = 65536
+  WINDOW_BYTES = DEVICE_MOST_CORE_BYTES,
+  /* its own, with those of three neighbours before them */
+  LOCKS = DEVICE_CORE_LOCK + DEVICE_MOST_CORE_LOCKS,
+  LOCK_MAX = DEVICE_MOST_LOCK
 };
-enum { LOCKS = 64, LOCK_MAX = 63 };
 
 /* The memory and the locks around a core that is alone in the world. */
 struct board {

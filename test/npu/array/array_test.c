@@ -106,6 +106,11 @@ static void test_most(void) {
   for (int i = 0; device_at(i); i++) {
     CHECK(device_at(i)->program_bytes <= DEVICE_MOST_PROGRAM_BYTES);
     CHECK(device_at(i)->queue_depth <= DEVICE_MOST_TASKS);
+    CHECK(device_at(i)->max_lock <= DEVICE_MOST_LOCK);
+    CHECK(device_at(i)->core_address == DEVICE_CORE_ADDRESS);
+    CHECK(device_at(i)->core_lock == DEVICE_CORE_LOCK);
+    CHECK(device_at(i)->tile[TILE_CORE].memory_bytes <= DEVICE_MOST_CORE_BYTES);
+    CHECK(device_at(i)->tile[TILE_CORE].locks <= DEVICE_MOST_CORE_LOCKS);
     CHECK(device_at(i)->queue_depth > 0 && device_at(i)->max_lock > 0);
     CHECK(device_at(i)->tile[TILE_CORE].memory_bytes %
               (uint32_t)device_at(i)->core_banks ==
