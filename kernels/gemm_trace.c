@@ -246,7 +246,7 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
       .steps = steps,
       .before_loop = before_loop,
       .turned = turned,
-      .tall = k->tall,
+      .tall = k->tall != turned, /* A is `right` if k->tall */
       .turns_c = k->tc && !turned,
       .right_count = k->tc && !turned ? TURN_X - RIGHT_X : RIGHT_COUNT,
       .load = k->tc && !turned ? MEM_LDA_W : kind->load,
@@ -266,7 +266,7 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
       !k->relu ? 0 : (relu_stores ? 2 : 3) * (gemm_is_float(&g) ? 1 : 2);
   if (g.turns_c)
     moves += kind->part == PART_AM ? 6 : 3;
-  const struct gemm_block *usual = k->tall ? &kind->tall : &kind->usual;
+  const struct gemm_block *usual = g.tall ? &kind->tall : &kind->usual;
   int rows = k->m / s->m, cols = k->n / s->n;
   bool swapped = gemm_right_is_a(&g);
   struct cover_problem p = {.rows = swapped ? cols : rows,

@@ -1,0 +1,49 @@
+/* kernel_load_test.c -- kernels beside the DMA channels of a design, in its
+ * places: what is promised of the sizes that others published, of every
+ * transpose, and of blocks that leave edges. */
+#include "check.h"
+#include "kernel_load.h"
+
+#define BF16 DTYPE_BF16, DTYPE_BF16
+#define I8(out) DTYPE_I8, DTYPE_##out
+static const struct {
+  enum dtype in, out;
+  int m, k, n;
+  bool ta, tb, tc;
+  double most_cycles;
+} promised[] = {
+    {BF16, 64, 80, 64, 0, 0, 0, 2640},
+    {BF16, 64, 64, 64, 0, 0, 0, 2120},
+    {I8(I8), 64, 232, 64, 0, 0, 0, 64 * 232 * 64 / 246.0},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 0, 0, 1, 2136},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 0, 1, 1, 2136},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 1, 0, 1, 2136},
+    {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 1, 1, 1, 2136},
+};
+
+int main(void) {
+  for (size_t i = 0; i < sizeof promised / sizeof *promised; i++) {
+    struct kernel_gemm k = {.name = "gemm",
+                            .in0 = promised[i].in,
+                            .in1 = promised[i].in,
+                            .out = promised[i].out,
+                            .m = promised[i].m,
+                            .k = promised[i].k,
+                            .n = promised[i].n,
+                            .ta = promised[i].ta,
+                            .tb = promised[i].tb,
+                            .tc = promised[i].tc};
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    struct load_outcome o = {0};
+    CHECK(load_adapt(&k));
+    struct asm_program *p = kernel_gemm(a, &k, &d);
+    CHECK(p && load_gemm(&k, p, &o, &d));
+    if (!(o.cycles > 0 && o.cycles <= promised[i].most_cycles))
+      fprintf(stderr, "%dx%dx%d%s: %.0f cycles of %.0f\n", k.m, k.k, k.n,
+              k.tc ? " tc" : "", o.cycles, promised[i].most_cycles);
+    CHECK(o.cycles > 0 && o.cycles <= promised[i].most_cycles);
+    arena_close(a);
+  }
+  return check_result();
+}
