@@ -79,12 +79,13 @@ struct work {
   int before_loop;
 };
 
-/* Ways to place a trace.  One that leaves cycles to a DMA comes first. */
+/* Ways to place a trace.  Those that leave cycles to a DMA come first, and of
+ * these the one that keeps C and the input in its banks apart. */
 struct attempt {
   enum gemm_phase phase;
-  bool yields;
+  bool yields, joined;
 };
-enum { ATTEMPTS = 4 };
+enum { ATTEMPTS = 5 };
 
 static bool schedule_gemm(struct arena *a, const struct work *w,
                           const struct attempt *by, struct schedule *schedule,
@@ -92,6 +93,7 @@ static bool schedule_gemm(struct arena *a, const struct work *w,
   struct trace t = kernel_trace_open(a, d);
   struct kernel_gemm gemm = *w->gemm;
   gemm.yields = by->yields;
+  gemm.joined = by->joined;
   kernel_trace_gemm(&t, &gemm, w->steps, w->before_loop, w->kind, by->phase);
   if (!kernel_trace_address(&t) || !kernel_sched_place(&t, schedule))
     return false;
@@ -105,12 +107,14 @@ static int list_attempts(const struct work *w, struct attempt attempt[]) {
   bool turned = k->tc && w->kind->mac_shape.m == w->kind->mac_shape.n;
   bool shuffles = k->ta != turned || k->tb != turned;
   int count = 0;
+  if (k->yields && k->joined)
+    attempt[count++] = (struct attempt){GEMM_FREE, true, true};
   if (k->yields)
-    attempt[count++] = (struct attempt){GEMM_FREE, true};
-  attempt[count++] = (struct attempt){GEMM_FREE, false};
+    attempt[count++] = (struct attempt){GEMM_FREE, true, false};
+  attempt[count++] = (struct attempt){GEMM_FREE, false, false};
   if (shuffles)
-    attempt[count++] = (struct attempt){GEMM_QUARTER, false};
-  attempt[count++] = (struct attempt){GEMM_ALTERNATE, false};
+    attempt[count++] = (struct attempt){GEMM_QUARTER, false, false};
+  attempt[count++] = (struct attempt){GEMM_ALTERNATE, false, false};
   assert(count <= ATTEMPTS);
   return count;
 }
@@ -207,8 +211,9 @@ static struct asm_program *write_down(struct arena *a, const struct work *w,
  * so more of it becomes loops. */
 static struct asm_program *write_shorter(struct arena *a,
                                          const struct work *w) {
-  static const struct attempt attempt[] = {
-      {GEMM_QUARTER, false}, {GEMM_ALTERNATE, false}, {GEMM_APART, false}};
+  static const struct attempt attempt[] = {{GEMM_QUARTER, false, false},
+                                           {GEMM_ALTERNATE, false, false},
+                                           {GEMM_APART, false, false}};
   struct asm_program *p = NULL;
   for (size_t i = 0; i < sizeof attempt / sizeof *attempt && !p; i++) {
     struct diag d = {0};

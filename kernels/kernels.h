@@ -83,7 +83,9 @@ struct kernel_gemm {
   /* Leaves every fourth cycle of the banks of C and of the input that is read
    * less to a DMA, unless that makes the kernel a good deal longer. */
   bool yields;
-  bool joined; /* C lies in the banks of the input that is read less */
+  /* C lies in the banks of the input that is read less, so it avoids cycles in
+   * which that is read, unless that makes the kernel a good deal longer. */
+  bool joined;
   bool zero; /* C = A * B: what C holds before does not count */
   bool relu; /* results below zero are stored as zero (float: so is -NaN) */
   /* Integer results narrower than 32 bits (int16 x int16: 64): stored as

@@ -185,6 +185,7 @@ static struct kernel_gemm random_kernel(uint64_t *r) {
   k.tc = random_below(r, 3) == 0;
   k.tall = random_below(r, 2) == 0;
   k.yields = random_below(r, 2) == 0;
+  k.joined = random_below(r, 2) == 0;
   k.relu = random_below(r, 4) == 0;
   if (dtype_kind(t[2]) == DTYPE_FLOAT || dtype_bytes(t[2]) < (wide ? 8 : 4)) {
     k.rounding = random_below(r, KERNEL_ROUNDINGS);
