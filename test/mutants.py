@@ -14,7 +14,7 @@ import sys
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIST = os.path.join(SOURCE, "test", "mutants.list")
 MODULES = """base recognizer teir passes npu/elf npu/isa npu/asm kernels npu/array
-npu/image npu/map npu/design npu/sim npu/run npu/tool""".split()
+npu/image npu/map npu/design npu/sim npu/check npu/run npu/tool""".split()
 LEAST, SECONDS = 5, 300
 
 

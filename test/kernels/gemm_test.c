@@ -1,5 +1,5 @@
 /* gemm_test.c -- kernels run on the core simulator against the exact reference
- * of npu/tool/kernel_check.c: the sizes that count, and a few hundred random
+ * of npu/check: the sizes that count, and a few hundred random
  * combinations of shape, types, layouts and options. */
 #include "check.h"
 #include "kernel_check.h"

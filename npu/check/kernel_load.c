@@ -10,7 +10,6 @@
  * the next step uses, out's from a block of results in one step of 16. */
 #include "kernel_load.h"
 
-#include "kernel_check.h"
 #include "map.h"
 
 #include <assert.h>
@@ -23,27 +22,20 @@ enum {
   MARGIN_WORDS = 4 /* timing.md B12 */
 };
 
-struct channel {
-  uint32_t at, bytes, position; /* of the block, and in it */
-  int words;                    /* in the FIFO; of a reader: room in it */
-};
-
-enum { CHANNELS = 3 };
-struct load {
-  struct channel channel[CHANNELS];
-  int count; /* channels at work */
-  uint64_t waits;
-};
-
+/* Pairs of banks follow each other; in a pair, accesses take turns. */
 static uint32_t bank_bit(uint32_t at) {
-  return UINT32_C(1) << (2 * (at >> 14) + (at >> 4 & 1));
+  const struct device *dev = device_at(0);
+  uint32_t pair = dev->tile[TILE_CORE].memory_bytes / (uint32_t)dev->core_banks;
+  assert(at < dev->tile[TILE_CORE].memory_bytes);
+  return UINT32_C(1) << (2 * (at / pair) + at / ACCESS_BYTES % 2);
 }
 
 /* One cycle in which the core wants `banks`; whether it has them. */
 static bool try_cycle(struct load *l, uint32_t banks) {
   uint32_t taken = 0;
   for (int i = 0; i < l->count; i++) {
-    struct channel *c = &l->channel[i];
+    struct load_channel *c = &l->channel[i];
+    assert(c->words >= 0 && c->words <= FIFO_WORDS && c->position < c->bytes);
     if (c->words < FIFO_WORDS) /* else the stream waits */
       c->words++;
     uint32_t bit = bank_bit(c->at + c->position);
@@ -63,7 +55,14 @@ static void beside(void *context, uint32_t banks) {
     l->waits++;
 }
 
-static void aim(struct channel *c, uint32_t at, uint32_t bytes) {
+bool load_run(const struct asm_program *p, uint8_t memory[CHECK_MEMORY_BYTES],
+              const uint32_t pointer[3], struct load *l,
+              struct check_outcome *o, struct diag *d) {
+  assert(l->count >= 0 && l->count <= LOAD_CHANNELS);
+  return check_run_beside(p, memory, pointer, beside, l, o, d);
+}
+
+static void aim(struct load_channel *c, uint32_t at, uint32_t bytes) {
   c->at = at;
   c->bytes = bytes;
   c->position %= bytes;
@@ -71,11 +70,10 @@ static void aim(struct channel *c, uint32_t at, uint32_t bytes) {
 
 static bool place(const struct kernel_gemm *k, struct map_block_bytes *bytes,
                   struct map_core *core) {
-  const struct device *dev = device_find("npu1");
+  const struct device *dev = device_at(0);
   const struct teir_problem problem = {.type = {k->in0, k->in1, k->out},
                                        .acc = k->out};
   const struct map_blocking blocking = {k->m, k->n, k->k, 1, 1, 1, STEPS, 0};
-  assert(dev);
   *bytes = map_block_bytes(&problem, &blocking);
   return map_core_places(dev, bytes, 1, STEPS, core);
 }
@@ -98,7 +96,7 @@ bool load_gemm(const struct kernel_gemm *k, const struct asm_program *p,
     return false;
   struct arena *a = arena_open();
   uint8_t *memory = arena_array(a, CHECK_MEMORY_BYTES, 1);
-  struct load load = {.count = CHANNELS};
+  struct load load = {.count = LOAD_CHANNELS};
   double cycles = 0, macs = 0;
   bool ok = true;
   for (int step = 0; ok && step < STEPS; step++) {
@@ -108,8 +106,8 @@ bool load_gemm(const struct kernel_gemm *k, const struct asm_program *p,
     aim(&load.channel[0], core.in0[next], bytes.in0);
     aim(&load.channel[1], core.in1[next], bytes.in1);
     aim(&load.channel[2], core.out[core.out_depth - 1], bytes.out);
-    load.count = step ? CHANNELS - 1 : CHANNELS;
-    ok = check_run_beside(p, memory, pointer, beside, &load, &run, d);
+    load.count = step ? LOAD_CHANNELS - 1 : LOAD_CHANNELS;
+    ok = load_run(p, memory, pointer, &load, &run, d);
     cycles += (double)run.cycles;
     macs += (double)run.macs;
   }

@@ -2,12 +2,13 @@
  * leaves in memory with a reference that is written from isa.md alone.
  *
  * Used by `nputeir kernel`, `nputeir bench kernels` and the kernels' tests. */
-#ifndef NPUTEIR_TOOL_KERNEL_CHECK_H
-#define NPUTEIR_TOOL_KERNEL_CHECK_H
+#ifndef NPUTEIR_KERNEL_CHECK_H
+#define NPUTEIR_KERNEL_CHECK_H
 
+#include "device_most.h"
 #include "kernels.h"
 
-enum { CHECK_MEMORY_BYTES = 65536 };
+enum { CHECK_MEMORY_BYTES = DEVICE_MOST_CORE_BYTES };
 
 /* What the data look like. */
 enum check_data {

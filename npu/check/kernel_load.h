@@ -1,0 +1,35 @@
+/* kernel_load.h -- a gemm kernel beside the DMA channels of a design: the next
+ * blocks of A and B arrive while it runs, and every 16th step a finished block
+ * of C leaves, in the places that npu/map gives them. */
+#ifndef NPUTEIR_KERNEL_LOAD_H
+#define NPUTEIR_KERNEL_LOAD_H
+
+#include "kernel_check.h"
+
+/* Makes the kernel what a design asks for in these places; false: no core has
+ * room for two blocks of A and of B and one of C so that ports do not meet. */
+bool load_adapt(struct kernel_gemm *);
+/* Per step, on average over 16.  False and *d clear: they have no places. */
+struct load_outcome {
+  double cycles, mac_share;
+};
+bool load_gemm(const struct kernel_gemm *, const struct asm_program *,
+               struct load_outcome *, struct diag *);
+
+/* What that is made of: channels that move a word per cycle, round their
+ * block, beside one run of any program. */
+enum { LOAD_CHANNELS = 3 };
+struct load_channel {
+  uint32_t at, bytes, position; /* of the block, and in it */
+  int words;                    /* in the FIFO; of a reader: room in it */
+};
+struct load {
+  int count; /* channels at work */
+  struct load_channel channel[LOAD_CHANNELS];
+  uint64_t waits; /* cycles that the core has lost to them so far */
+};
+bool load_run(const struct asm_program *, uint8_t memory[CHECK_MEMORY_BYTES],
+              const uint32_t pointer[3], struct load *, struct check_outcome *,
+              struct diag *);
+
+#endif
