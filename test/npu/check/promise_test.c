@@ -1,4 +1,4 @@
-/* kernel_load_test.c -- kernels beside the DMA channels of a design, in its
+/* promise_test.c -- kernels beside the DMA channels of a design, in its
  * places: what is promised of the sizes that others published, of every
  * transpose, and of blocks that leave edges. */
 #include "check.h"
