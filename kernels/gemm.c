@@ -173,6 +173,13 @@ static bool schedule_work(struct arena *a, struct work *w,
                           w->gemm->m, w->gemm->k, w->gemm->n);
 }
 
+bool kernel_gemm_schedule(struct arena *a, const struct kernel_gemm *k,
+                          struct schedule *s, struct diag *d) {
+  struct work work = {.gemm = k, .kind = check(k, d)};
+  bool repeats;
+  return work.kind && best_schedule(a, &work, s, &repeats, d);
+}
+
 static const char *layout(struct arena *a, const char *name, int rows,
                           int columns, int r, int c, bool transposed) {
   return arena_printf(a, "%s [%d][%d][%d][%d]", name, rows / r, columns / c,

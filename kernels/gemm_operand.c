@@ -134,6 +134,8 @@ void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
   g->c_parts = (int)c_bytes / W_BYTES;
   g->c_load = kernel_trace_stream(g->t, "p2", "p2", 2);
   g->c_store = kernel_trace_stream(g->t, "p3", "p2", 2);
+  assert(b == GEMM_STREAM_B && a == GEMM_STREAM_A &&
+         g->c_load == GEMM_STREAM_C_LOAD && g->c_store == GEMM_STREAM_C_STORE);
   struct trace_stream *stream = g->t->stream;
   if (k->joined)
     stream[g->c_load].bank = stream[g->c_store].bank =

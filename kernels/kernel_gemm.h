@@ -25,6 +25,14 @@ struct gemm_kind {
   enum mem_kind load, store;
 };
 
+/* Its streams, in the order in which a trace has them. */
+enum { GEMM_STREAM_B, GEMM_STREAM_A, GEMM_STREAM_C_LOAD, GEMM_STREAM_C_STORE };
+
+/* ---- gemm.c ---- */
+/* The schedule of one product. */
+bool kernel_gemm_schedule(struct arena *, const struct kernel_gemm *,
+                          struct schedule *, struct diag *);
+
 /* ---- gemm_kind.c ---- */
 /* NULL: there is none. */
 const struct gemm_kind *kernel_gemm_kind(enum dtype in0, enum dtype in1,

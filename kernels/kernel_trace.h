@@ -128,6 +128,13 @@ struct cycle {
 struct schedule {
   int count;
   struct cycle *cycle;
+  int first_mac, last_mac; /* -1: none */
+  /* The memory accesses, each in the cycle in which it takes its bank. */
+  struct schedule_access {
+    int cycle, stream;
+    int64_t offset;
+  } * access;
+  int access_count;
   /* The bundles [loop[0], loop[1]) are executed `trips` times, which the
    * schedule shows twice; 0 trips: as it stands. */
   int loop[2], trips;

@@ -104,6 +104,19 @@ bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out, bool tall,
 struct asm_program *kernel_gemm(struct arena *, const struct kernel_gemm *,
                                 struct diag *);
 
+/* Where blocks lie in a core's memory, byte offsets: the rings of A and B, and
+ * C, in a group of 2 for two blocks of A and of C per block of B, whose first
+ * ones belong together. */
+struct kernel_places {
+  int group;
+  uint32_t a[2], b[2], c[2];
+};
+/* Cycles of one product among others of its kind while DMA channels bring the
+ * next blocks of A and B: what to expect of it in a design (gemm_loaded.c). */
+bool kernel_gemm_loaded(const struct kernel_gemm *,
+                        const struct kernel_places *, double *cycles,
+                        struct diag *);
+
 /* The same for many blocks of K, one after the other, in one function.  A and B
  * are rings of two buffers each; the kernel takes a buffer from its ring when
  * it is full and gives it back when it is empty, and the first loads from the

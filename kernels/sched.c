@@ -91,7 +91,6 @@ struct placer {
   int capacity;
   struct held *held;
   struct unit_state *unit;
-  int last_mac;
   int floor; /* first cycle that is not closed */
   struct stream_state stream[TRACE_STREAMS];
 };
@@ -271,6 +270,8 @@ static void note_stream(struct placer *p, const struct candidate *c,
     struct stream_state *x = &p->stream[o->stream];
     x->issued = cycle;
     x->done = cycle + c->insn->memory_cycle - 1;
+    s->access[s->access_count++] =
+        (struct schedule_access){x->done, o->stream, o->offset};
     if (o->leaves)
       x->left = x->done;
   }
@@ -290,8 +291,11 @@ static void put(struct placer *p, const struct candidate *c, int cycle) {
   if (c->of->note)
     s->cycle[cycle].note = c->of->note;
   s->count = max(s->count, cycle + 1);
-  if (c->insn->flags & INSN_MAC)
-    p->last_mac = max(p->last_mac, cycle);
+  if (c->insn->flags & INSN_MAC) {
+    if (s->first_mac < 0 || cycle < s->first_mac)
+      s->first_mac = cycle;
+    s->last_mac = max(s->last_mac, cycle);
+  }
   hold_units(p, c, cycle);
   note_stream(p, c, cycle);
   record(p, c, cycle);
@@ -326,7 +330,7 @@ static void place(struct placer *p, const struct trace_op *o) {
   if (o->begins)
     allowed = max(allowed, p->s->loop[o->begins - 1]);
   int cycle = first_free(p, &c, max(allowed, ready_cycle(p, &c)));
-  if (o->other && cycle > p->last_mac + 1 - LOAD_TO_USE) {
+  if (o->other && cycle > p->s->last_mac + 1 - LOAD_TO_USE) {
     struct isa_op *op = arena_copy(p->t->arena, &o->op, 1, 1, sizeof *op);
     op->id = o->other;
     struct candidate alternative = candidate_of(o, op);
@@ -356,11 +360,11 @@ static void place_return(struct placer *p) {
 bool kernel_sched_place(const struct trace *t, struct schedule *s) {
   if (t->diag->kind != DIAG_NONE)
     return false;
-  *s = (struct schedule){0};
+  *s = (struct schedule){.first_mac = -1, .last_mac = -1};
+  s->access = arena_array(t->arena, (size_t)t->count + 1, sizeof *s->access);
   struct placer *p = arena_alloc(t->arena, sizeof *p);
   p->t = t;
   p->s = s;
-  p->last_mac = -1;
   p->unit = arena_array(t->arena, isa_unit_count(), sizeof *p->unit);
   for (int i = 0; i < isa_unit_count(); i++)
     for (int b = 0; b < BYPASSES; b++)
