@@ -7,6 +7,10 @@
  * shows part of the way out; that pays where DRAM is the limit, so a known
  * platform's bandwidth is a bound, too.  The constants below are what the core
  * program and the kernels add to that on the simulator.
+ *
+ * That prices thousands of blockings.  The few best of a large product are then
+ * priced again, with the schedule of their kernel set against the banks and the
+ * channels of a design (kernel_gemm_loaded).
  */
 #include "map.h"
 
@@ -27,7 +31,11 @@ enum {
   MAX_STEPS = 1 << 20,
   MAX_BLOCK = 128, /* elements along m and n, and along k: larger ones fit */
   MAX_DEPTH = 256, /* a core only if they are very flat */
+  SHORT_LIST = 3,
+  WORTH_MEASURING = 200000, /* cycles of a launch */
 };
+/* The formula's error: others are not worth measuring. */
+static const double doubtful = 1.06;
 
 static int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static double max3(double a, double b, double c) {
@@ -94,7 +102,9 @@ struct array {
   struct kernel_shape mac;     /* of the multiply unit */
   struct kernel_shape even[2]; /* of blocks of which kernels have no edges, by
                                   map_tall */
-  struct map_blocking best;
+  double product;              /* cycles of one, measured; 0: by formula */
+  struct map_blocking best[SHORT_LIST]; /* cheapest first */
+  int count;
 };
 
 /* Cycles of the array when device memory costs nothing. */
@@ -111,8 +121,11 @@ static double array_cycles(const struct device *dev,
   if (b->block_m % even->m || b->block_n % even->n)
     core += EDGE_CYCLES;
   struct map_waits waits = map_core_waits(dev, &bytes, b->group_m, core, at);
-  double step = max3(b->group_m * (core + STEP_CYCLES) + waits.step,
-                     b->group_m * in0 / STREAM_BYTES, in1 / STREAM_BYTES);
+  double products = s->product > 0
+                        ? b->group_m * s->product
+                        : b->group_m * (core + STEP_CYCLES) + waits.step;
+  double step =
+      max3(products, b->group_m * in0 / STREAM_BYTES, in1 / STREAM_BYTES);
   double clear = b->group_m * sums / 32;
   double finish = waits.round;
   if (finishes(p) && !at->staged)
@@ -142,7 +155,17 @@ static int64_t depth(void *self, const struct teir_blocks *blocks,
   return MAX_DEPTH;
 }
 
-/* Cycles of a launch; the blocking whose price is returned is kept. */
+/* Into the list, by its price. */
+static void keep(struct array *s, const struct map_blocking *b) {
+  int i = s->count < SHORT_LIST ? s->count++ : SHORT_LIST;
+  for (; i > 0 && s->best[i - 1].predicted_cycles > b->predicted_cycles; i--)
+    if (i < SHORT_LIST)
+      s->best[i] = s->best[i - 1];
+  if (i < SHORT_LIST)
+    s->best[i] = *b;
+}
+
+/* Cycles of a launch; the cheapest are kept. */
 static double price(void *self, const struct teir_blocks *x, double best) {
   struct array *s = self;
   const struct device *dev = s->at->device;
@@ -157,12 +180,67 @@ static double price(void *self, const struct teir_blocks *x, double best) {
     return HUGE_VAL;
   assert(b.rounds_m >= 1 && b.rounds_n >= 1 && b.steps_k >= 1);
   double cycles = array_cycles(dev, s->problem, s, &b, &core);
-  if (cycles >= best || !map_mem_panel(dev, s->problem, &b, &panel))
+  if (cycles >= best * doubtful || !map_mem_panel(dev, s->problem, &b, &panel))
     return HUGE_VAL;
   b.predicted_cycles = both(cycles, dram_cycles(s->at, s->problem, &b, &panel));
-  if (b.predicted_cycles < best)
-    s->best = b;
+  keep(s, &b);
   return b.predicted_cycles;
+}
+
+/* The kernel that npu/design makes of it. */
+static struct kernel_gemm kernel_of(const struct teir_problem *p,
+                                    const struct map_blocking *b,
+                                    const struct map_core *core) {
+  return (struct kernel_gemm){.name = "product",
+                              .in0 = p->type[IN0],
+                              .in1 = p->type[IN1],
+                              .out = p->acc,
+                              .m = b->block_m,
+                              .k = b->block_k,
+                              .n = b->block_n,
+                              .tall = map_tall(b->group_m),
+                              .yields = true,
+                              .joined = core->joined,
+                              .saturation = KERNEL_WRAP};
+}
+
+/* Its price with the kernel's cycles among the design's channels; the formula's
+ * where no kernel can be made. */
+static double measured_price(struct array *s, const struct map_blocking *b) {
+  const struct device *dev = s->at->device;
+  const struct teir_problem *p = s->problem;
+  struct map_core core;
+  struct map_panel panel;
+  struct diag d = {0};
+  bool good = fits(dev, p, b, &core) && map_mem_panel(dev, p, b, &panel);
+  assert(good);
+  struct kernel_gemm k = kernel_of(p, b, &core);
+  struct kernel_places places = {
+      .group = b->group_m,
+      .a = {core.in0[0], core.in0[1]},
+      .b = {core.in1[0], core.in1[1]},
+      .c = {b->group_m > 1 ? core.out[0] : core.sums, core.out[1]}};
+  if (!good || !kernel_gemm_loaded(&k, &places, &s->product, &d))
+    return b->predicted_cycles;
+  double cycles = array_cycles(dev, p, s, b, &core);
+  s->product = 0;
+  return both(cycles, dram_cycles(s->at, p, b, &panel));
+}
+
+/* The cheapest of the list, measured where it may matter. */
+static struct map_blocking choose(struct array *s) {
+  double most = s->best[0].predicted_cycles * doubtful;
+  int best = 0;
+  bool small = s->best[0].predicted_cycles < WORTH_MEASURING;
+  for (int i = 0; i < s->count && !small; i++) {
+    struct map_blocking *b = &s->best[i];
+    if (b->predicted_cycles > most)
+      break;
+    b->predicted_cycles = measured_price(s, b);
+    if (b->predicted_cycles < s->best[best].predicted_cycles)
+      best = i;
+  }
+  return s->best[best];
 }
 
 bool platform_find(const char *name, struct platform *at, struct diag *d) {
@@ -246,11 +324,11 @@ bool map_choose(const struct platform *at, const struct teir_problem *p,
                                    .depth = depth,
                                    .price = price};
   struct teir_found found = teir_search(&model);
-  assert(found.cost == HUGE_VAL ||
-         found.blocks.block[TEIR_M] == s.best.block_m);
-  *best = s.best;
-  return found.cost < HUGE_VAL ||
-         diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
-                       dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
-                       dtype_name(p->type[OUT]));
+  if (found.cost == HUGE_VAL)
+    return diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
+                         dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
+                         dtype_name(p->type[OUT]));
+  assert(s.count > 0 && s.best[0].predicted_cycles == found.cost);
+  *best = choose(&s);
+  return true;
 }

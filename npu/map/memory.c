@@ -117,8 +117,7 @@ bool map_core_places(const struct device *dev, const struct map_block_bytes *b,
   uint32_t pair = pair_bytes(dev);
   assert(group_m == 1 || group_m == 2);
   if (group_m > 1) {
-    if (2 * b->in1 > pair || b->in0 > pair ||
-        2 * (b->in0 + b->sums) > 3 * pair)
+    if (2 * b->in1 > pair || b->in0 > pair || 2 * (b->in0 + b->sums) > 3 * pair)
       return false;
     put_group(b, pair, core);
     return true;
@@ -150,10 +149,12 @@ struct map_waits map_core_waits(const struct device *dev,
   /* Sums that leave no cycle in four meet in0's DMA in its pair. */
   double busy = 2.0 * b->sums / PORT_BYTES / macs, most = 0.75;
   double over = busy > most ? (busy - most) / (1 - most) : 0;
-  double beside = ((double)pair_bytes(dev) - b->in0) / b->sums;
-  return (struct map_waits){.step = 2.0 * b->in0 / DMA_BYTES *
-                                    (over > 1 ? 1 : over) *
-                                    (beside > 1 ? 1 : beside)};
+  uint32_t pair = pair_bytes(dev), first = core->out[0],
+           end = core->out[1] + b->sums;
+  double beside =
+      (first < pair ? pair - first : 0) + (end > 2 * pair ? end - 2 * pair : 0);
+  return (struct map_waits){.step = beside / b->sums * b->in0 / DMA_BYTES *
+                                    (over > 1 ? 1 : over)};
 }
 
 bool map_tall(int group_m) { return group_m > 1; }
