@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BYTES = 64 << 10, ALIGNMENT = 16 };
+enum {
+  LEAST_CHUNK_BYTES = 4 << 10,
+  MOST_CHUNK_BYTES = 64 << 10,
+  ALIGNMENT = 16
+};
 
 struct arena {
   struct memory_head head;
@@ -40,13 +44,22 @@ static struct memory_chunk *chunk_new(size_t payload) {
   return c;
 }
 
+/* As much again as there is: many arenas live for one question and stay small,
+ * and chunks are cleared. */
+static size_t chunk_bytes(const struct arena *a, size_t least) {
+  size_t bytes = a->bytes < LEAST_CHUNK_BYTES  ? LEAST_CHUNK_BYTES
+                 : a->bytes > MOST_CHUNK_BYTES ? MOST_CHUNK_BYTES
+                                               : a->bytes;
+  return bytes > least ? bytes : least;
+}
+
 void *arena_alloc(struct arena *a, size_t size) {
   if (size > SIZE_MAX - ALIGNMENT)
     out_of_memory(size);
   size = round_up(size ? size : 1);
   struct memory_chunk *c = a->head.chunk;
   if (!c || c->size - c->used < size) {
-    c = chunk_new(size > CHUNK_BYTES ? size : CHUNK_BYTES);
+    c = chunk_new(chunk_bytes(a, size));
     c->next = a->head.chunk;
     a->head.chunk = c;
   }
