@@ -42,15 +42,16 @@ def objects(build):
 def arcs(files):
     """{source: sources that it needs}"""
     home, needs = {}, {}
-    for source, path in files.items():
-        text = subprocess.run(["nm", path], capture_output=True, text=True,
-                              check=True).stdout
-        for line in text.splitlines():
-            kind, name = line[17:].split(" ", 1)
-            if kind == "U":
-                needs.setdefault(source, set()).add(name)
-            elif kind in "TDBRG":
-                home[name] = source
+    source_of = {path: source for source, path in files.items()}
+    text = subprocess.run(["nm", "-Ag"] + sorted(source_of), check=True,
+                          capture_output=True, text=True).stdout
+    for line in text.splitlines():
+        path, symbol = line.split(":", 1)
+        kind, name = symbol[17:].split(" ", 1)
+        if kind == "U":
+            needs.setdefault(source_of[path], set()).add(name)
+        elif kind in "TDBRG":
+            home[name] = source_of[path]
     return {s: {home[n] for n in needs.get(s, ()) if n in home} - {s}
             for s in files}
 
