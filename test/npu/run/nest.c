@@ -118,27 +118,31 @@ static struct calc *parse_map(struct arena *a, const struct nest_work *w,
   return c;
 }
 
-static uint64_t factor(const struct nest_work *w, int input, char *const at[]) {
+/* What stands in the maps and in the tail, compiled. */
+struct expressions {
+  const struct calc_program *map[2], *tail;
+};
+
+static uint64_t factor(const struct nest_work *w, const struct expressions *e,
+                       int input, char *const at[]) {
   static const int64_t stride[1 + NEST_EXTRAS] = {0};
   const void *in[] = {at[input], at[EXTRA], at[EXTRA + 1]};
   int32_t made;
   if (!w->map[input])
     return (uint64_t)dtype_load_int(w->type[input], at[input]);
-  struct arena *a = arena_open();
-  calc_run_row(calc_compile(a, parse_map(a, w, input)), in, stride, &made, 0,
-               1);
-  arena_close(a);
+  calc_run_row(e->map[input], in, stride, &made, 0, 1);
   return (uint64_t)(int64_t)made;
 }
 
-static void add_made(const struct nest_work *w, char *const at[]) {
+static void add_made(const struct nest_work *w, const struct expressions *e,
+                     char *const at[]) {
   uint64_t sum = (uint64_t)dtype_load_int(w->acc, at[SUM]);
-  sum += factor(w, IN0, at) * factor(w, IN1, at);
+  sum += factor(w, e, IN0, at) * factor(w, e, IN1, at);
   dtype_store_int(w->acc, at[SUM], (int64_t)sum);
 }
 
 /* All axes of one kind: those over K, or the others. */
-static void tail_loops(const struct nest_work *w, const struct calc_program *p,
+static void tail_loops(const struct nest_work *w, const struct expressions *e,
                        int level, bool k, char *const at[]) {
   while (level < w->axis_count && (w->axis[level].role == AXIS_K) != k)
     level++;
@@ -149,20 +153,20 @@ static void tail_loops(const struct nest_work *w, const struct calc_program *p,
       for (int t = 0; t < EXTRA + w->extra_count; t++)
         next[t] = at[t] + i * stride_of(x, t);
       iteration[level] = i;
-      tail_loops(w, p, level + 1, k, next);
+      tail_loops(w, e, level + 1, k, next);
     }
     iteration[level] = 0;
   } else if (k) {
     if (counts(w) && (w->map[IN0] || w->map[IN1]))
-      add_made(w, at);
+      add_made(w, e, at);
     else if (counts(w))
       add(w, w->acc, at[SUM], at[IN0], at[IN1]);
   } else {
     const void *in[] = {at[SUM], at[OUT], at[EXTRA], at[EXTRA + 1]};
     static const int64_t stride[2 + NEST_EXTRAS] = {0};
     memset(at[SUM], 0, sizeof w->sum);
-    tail_loops(w, p, 0, true, at);
-    calc_run_row(p, in, stride, at[OUT], 0, 1);
+    tail_loops(w, e, 0, true, at);
+    calc_run_row(e->tail, in, stride, at[OUT], 0, 1);
   }
 }
 
@@ -178,7 +182,11 @@ static void run_naively(struct nest_work *w) {
     at[t] = tensor[t];
   if (w->tail) {
     struct arena *a = arena_open();
-    tail_loops(w, calc_compile(a, parse_tail(a, w)), 0, false, at);
+    struct expressions e = {.tail = calc_compile(a, parse_tail(a, w))};
+    for (int t = 0; t < 2; t++)
+      if (w->map[t])
+        e.map[t] = calc_compile(a, parse_map(a, w, t));
+    tail_loops(w, &e, 0, false, at);
     arena_close(a);
     return;
   }

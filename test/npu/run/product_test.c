@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of every kind of random call, this many hundreds, from this seed: the tests
+ * try a few, `run fuzz` many. */
+static int hundreds = 1;
+static uint32_t seed = 1;
+
 static uint32_t state = 1;
 static uint32_t pick(uint32_t below) {
   state = state * 1664525 + 1013904223;
@@ -32,11 +37,11 @@ static void random_launch(void) {
 
 static void test_random(void) {
   int64_t launches = 0;
-  for (int i = 0; i < 2000 && check_failures < 5; i++) {
+  for (int i = 0; i < 600 * hundreds && check_failures < 5; i++) {
     struct run *r = nest_open("fake");
     struct nest_work w;
     struct run_report report;
-    nest_random(&w, i % 2, 1 + (uint32_t)i);
+    nest_random(&w, i % 2, seed + (uint32_t)i);
     random_launch();
     nest_make(&w, pick(2), 7 + (uint32_t)i);
     bool done = nest_call(&w, r, NULL, &report);
@@ -48,18 +53,18 @@ static void test_random(void) {
     nest_free(&w);
     run_close(r);
   }
-  CHECK(launches > 5000);
+  CHECK(launches > 1500 * hundreds);
 }
 
 /* Products that count only within limits: on the fake device, which takes
  * launches, and on the host. */
 static void test_limits(const char *device) {
   int done = 0, declined = 0;
-  for (int i = 0; i < 600 && check_failures < 5; i++) {
+  for (int i = 0; i < 200 * hundreds && check_failures < 5; i++) {
     struct run *r = nest_open(device);
     struct nest_work w;
     struct run_report report;
-    nest_random(&w, i % 2, 1 + (uint32_t)i);
+    nest_random(&w, i % 2, seed + (uint32_t)i);
     nest_random_limits(&w, 3 + (uint32_t)i);
     random_launch();
     nest_make(&w, pick(2), 7 + (uint32_t)i);
@@ -77,17 +82,17 @@ static void test_limits(const char *device) {
     nest_free(&w);
     run_close(r);
   }
-  CHECK(done > 300 && declined > 10);
+  CHECK(done > 100 * hundreds && declined > 3 * hundreds);
 }
 
 /* Factors that are made of elements, with limits and without. */
 static void test_maps(const char *device) {
   int done = 0;
-  for (int i = 0; i < 600 && check_failures < 5; i++) {
+  for (int i = 0; i < 200 * hundreds && check_failures < 5; i++) {
     struct run *r = nest_open(device);
     struct nest_work w;
     struct run_report report;
-    nest_random(&w, false, 1 + (uint32_t)i);
+    nest_random(&w, false, seed + (uint32_t)i);
     nest_random_maps(&w, 5 + (uint32_t)i);
     if (i % 3 == 0)
       nest_random_limits(&w, 3 + (uint32_t)i);
@@ -101,16 +106,16 @@ static void test_maps(const char *device) {
     nest_free(&w);
     run_close(r);
   }
-  CHECK(done > 400);
+  CHECK(done > 130 * hundreds);
 }
 
 /* The same through the host device, TEIR executed as it is. */
 static void test_host(void) {
   struct run *r = nest_open("host");
-  for (int i = 0; i < 300 && check_failures < 5; i++) {
+  for (int i = 0; i < 100 * hundreds && check_failures < 5; i++) {
     struct nest_work w;
     struct run_report report;
-    nest_random(&w, i % 2, 1 + (uint32_t)i);
+    nest_random(&w, i % 2, seed + (uint32_t)i);
     nest_make(&w, pick(2), 7 + (uint32_t)i);
     CHECK(nest_call(&w, r, NULL, &report));
     CHECK(nest_right(&w));
@@ -279,8 +284,11 @@ static void test_empty(void) {
   run_close(r);
 }
 
-int main(void) {
+/* Arguments: hundreds, and the seed. */
+int main(int argc, char **argv) {
   unsetenv("NPUTEIR_OPTIONS");
+  hundreds = argc > 1 ? atoi(argv[1]) : hundreds;
+  state = seed = argc > 2 ? (uint32_t)atoi(argv[2]) : seed;
   test_random();
   test_limits("fake");
   test_limits("host");
