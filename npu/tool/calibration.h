@@ -28,7 +28,8 @@ extern const struct calibration_table calibration_tile, calibration_shim,
 /* A published matrix product on 4 x 4 cores: its blocks, its buffers, its way
  * of reading device memory, and the cycles of its kernel.  The kernel itself is
  * not published as text: a loop of that length stands for it, which loads from
- * the blocks of in0 and in1 in turn in every bundle of its multiplies. */
+ * the blocks of in0 and in1 in turn in every bundle of its multiplies.  Where
+ * the tools that place its buffers are known (`banks`), C is moved, too. */
 struct rival {
   const char *preset;
   int m, k, n;             /* of a core's block */
@@ -39,11 +40,15 @@ struct rival {
   int out_buffers;         /* in a core */
   bool linear;             /* device memory holds blocks, not rows */
   bool rows_of_in1;        /* in1 lies [k][n], not [n][k] */
+  bool banks;              /* a core's buffers are in banks in turn, and the
+                              kernel's 4 x 4 results of C are moved, too */
   bool waits;              /* the next blocks' tasks wait for these to end */
   int64_t size_m, size_k, size_n; /* of the product */
 };
 /* TOPS of the whole product with its launch; every block of out of a core but
  * the first is taken to cost what its second does. */
 bool rival_tops(const struct rival *, double *tops, struct diag *);
+/* What the command processor takes to write its configuration. */
+bool rival_configuration(const struct rival *, double *seconds, struct diag *);
 
 #endif

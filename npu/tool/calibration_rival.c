@@ -20,6 +20,8 @@ enum {
   SIDE = 4, /* columns; rows of cores */
   DEPTH = 2,
   STACK_BYTES = 1024,
+  BANKS = 4,
+  BANK_BYTES = 16384,
   OWN_MEMORY = 0x70000,
   OWN_LOCKS = 48
 };
@@ -48,9 +50,40 @@ struct core_places {
   uint32_t in0[DEPTH], in1[DEPTH], out[DEPTH];
 };
 
+/* In the next bank that has space, as mlir-aie's allocator does. */
+static uint32_t place_by_bank(uint32_t end[BANKS], int *bank, uint32_t bytes) {
+  for (int i = 0; i < BANKS; i++, *bank = (*bank + 1) % BANKS) {
+    uint32_t at = end[*bank];
+    if (at + bytes > (uint32_t)(*bank + 1) * BANK_BYTES)
+      continue;
+    end[*bank] += bytes;
+    *bank = (*bank + 1) % BANKS;
+    return at;
+  }
+  assert(!"its buffers fit");
+  return 0;
+}
+
+static struct core_places places_in_banks(const struct rival *r) {
+  struct core_places p;
+  uint32_t end[BANKS];
+  int bank = 0;
+  for (int i = 0; i < BANKS; i++)
+    end[i] = (uint32_t)i * BANK_BYTES + (i ? 0 : STACK_BYTES);
+  for (int i = 0; i < DEPTH; i++)
+    p.in0[i] = place_by_bank(end, &bank, in_block(r, r->m));
+  for (int i = 0; i < DEPTH; i++)
+    p.in1[i] = place_by_bank(end, &bank, in_block(r, r->n));
+  for (int i = 0; i < DEPTH; i++)
+    p.out[i] = place_by_bank(end, &bank, out_block(r));
+  return p;
+}
+
 /* One behind the other, as they come. */
 static struct core_places places_of(const struct rival *r) {
   struct core_places p;
+  if (r->banks)
+    return places_in_banks(r);
   uint32_t at = STACK_BYTES;
   for (int i = 0; i < DEPTH; i++, at += in_block(r, r->m))
     p.in0[i] = at;
@@ -71,25 +104,50 @@ static void put_lock(struct text *t, const char *op, int lock, int reg) {
   put_nops(t, 3);
 }
 
-/* The multiplies of a kernel: passes over the block of in0, of `trips` times 16
- * bundles; the rest of its cycles is idle. */
+enum { BODY = 16 };
+
+/* 16 bundles of multiplies that load from in0 and in1 in turn; with `out`, an
+ * access to out beside each of them. */
+static void put_trip(struct text *t, const char *const out[2], bool ends) {
+  for (int i = 0; i < BODY; i++)
+    text_printf(t, "%s%s%s\n",
+                i % 2 ? "vldb wl2, [p1], #32" : "vlda wl0, [p0], #32",
+                out ? out[i % 2] : "",
+                !ends           ? ""
+                : i == BODY - 8 ? "; add r2, r2, #-1"
+                : i == BODY - 6 ? "; jnz r2, #trip"
+                                : "");
+}
+
+/* The multiplies of a kernel: passes over blocks of results, of `trips` times
+ * 16 bundles; the rest of its cycles is idle.  Where it is said where C lies,
+ * a pass is a block of 4 x 4 results, whose multiplies take as many vectors of
+ * in0; 16 vectors of C are stored and 16 loaded beside the first ones. */
 static void put_kernel(struct text *t, const struct rival *r) {
-  enum { BODY = 16, HEAD = 4, TAIL = 7, LOADS = 8, VECTOR = 32, SETUP = 2 };
-  int trips = (int)in_block(r, r->m) / VECTOR / LOADS;
+  enum { HEAD = 6, TAIL = 7, LOADS = 8, VECTOR = 32, SETUP = 2, BLOCK = 4 };
+  static const char *const store[] = {"; vst wl6, [p3], #32",
+                                      "; vst wl6, [p3], #32"};
+  static const char *const load[] = {"; vldb wl4, [p2], #32",
+                                     "; vlda wl4, [p2], #32"};
+  int panels = r->banks ? r->m / (BLOCK * 4) : 1;
+  int trips = (int)in_block(r, r->m) / VECTOR / LOADS / panels;
   int multiplies = r->m * r->k * r->n / r->macs;
   int passes = multiplies / (trips * BODY);
   int cycles = (int)(r->kernel_cycles + 0.5) - SETUP;
   int pad = cycles / passes - HEAD - trips * BODY - TAIL;
-  assert(passes > 0 && pad >= 0);
+  int straight = r->banks ? 2 : 0;
+  assert(passes > 0 && pad >= 0 && trips > straight);
   text_printf(t, "mova r23, #%d\nnop\n.p2align 4\npass:\n", passes);
-  text_printf(t, "mov p0, r16\nmov p1, r18\nmovxm r2, #%d\nnop\n", trips);
+  text_printf(t,
+              "mov p0, r16\nmov p1, r18\nmov p2, r20\nmov p3, r20\n"
+              "movxm r2, #%d\nnop\n",
+              trips - straight);
+  if (r->banks) {
+    put_trip(t, store, false);
+    put_trip(t, load, false);
+  }
   text_puts(t, ".p2align 4\ntrip:\n");
-  for (int i = 0; i < BODY; i++)
-    text_printf(t, "%s%s\n",
-                i % 2 ? "vldb wl2, [p1], #32" : "vlda wl0, [p0], #32",
-                i == BODY - 8   ? "; add r2, r2, #-1"
-                : i == BODY - 6 ? "; jnz r2, #trip"
-                                : "");
+  put_trip(t, NULL, true);
   put_nops(t, pad);
   text_puts(t, "add r23, r23, #-1\njnz r23, #pass\n");
   put_nops(t, 5);
@@ -103,6 +161,8 @@ static void put_program(struct text *t, const struct rival *r) {
               p.in0[0] ^ p.in0[1]);
   text_printf(t, "movxm r18, #0x%x\nmovxm r19, #0x%x\n", OWN_MEMORY + p.in1[0],
               p.in1[0] ^ p.in1[1]);
+  text_printf(t, "movxm r20, #0x%x\nmovxm r21, #0x%x\n", OWN_MEMORY + p.out[0],
+              p.out[0] ^ p.out[1]);
   text_puts(t, ".p2align 4\nround:\n");
   put_lock(t, "acq", CORE_OUT + EMPTY, 0);
   text_printf(t, "movxm r22, #%d\n.p2align 4\nstep:\n", steps_of(r));
@@ -115,7 +175,7 @@ static void put_program(struct text *t, const struct rival *r) {
                "jnz r22, #step\n");
   put_nops(t, 5);
   put_lock(t, "rel", CORE_OUT + FULL, 1);
-  text_puts(t, "j #round\n");
+  text_puts(t, "xor r20, r20, r21\nj #round\n");
   put_nops(t, 5);
 }
 
@@ -372,4 +432,21 @@ bool rival_tops(const struct rival *r, double *tops, struct diag *d) {
   *tops = 2e-12 * (double)r->size_m * (double)r->size_n * (double)r->size_k /
           seconds;
   return true;
+}
+
+bool rival_configuration(const struct rival *r, double *seconds,
+                         struct diag *d) {
+  const struct preset *p = preset_find(r->preset);
+  struct sim_options options = {.preset = p};
+  struct arena *a = arena_open();
+  struct command_list *l = command_list(a), *nothing = command_list(a);
+  struct sim_report report = {0};
+  struct sim *s = NULL;
+  bool good = configure(l, r, d) && (s = sim_create(&options, SIDE, d)) &&
+              sim_apply(s, nothing, d) &&
+              sim_execute(s, l, NULL, 0, &report, d);
+  *seconds = (double)report.cycles / (p->clock_ghz * 1e9);
+  sim_close(s);
+  arena_close(a);
+  return good;
 }
