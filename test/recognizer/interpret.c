@@ -301,12 +301,34 @@ static bool meets_ends(const struct nest *n, const struct memory *m) {
   return true;
 }
 
+/* A limit that the nest calls that of a last iteration is zero in it. */
+static bool ends_at_zero(const struct nest *n, const struct memory *m,
+                         const struct nest_expr *e) {
+  for (int i = 0;
+       e->op >= NEST_NUMBER && i < calc_operands(nest_calc_op(e->op)); i++)
+    if (!ends_at_zero(n, m, e->arg[i]))
+      return false;
+  if (e->op != NEST_LIMIT || !e->limit.last)
+    return true;
+  int64_t end = value(m, e->limit.start);
+  for (int l = 0; l < n->loop_count; l++)
+    end += value(m, e->limit.step[l]) * (value(m, n->loop[l].extent) - 1);
+  return end == 0;
+}
+
+static bool limits_end(const struct nest *n, const struct memory *m) {
+  for (int i = 0; i < n->statement_count; i++)
+    if (!ends_at_zero(n, m, n->statement[i].value))
+      return false;
+  return true;
+}
+
 bool interpret_nest(const struct nest *n, struct memory *m) {
   struct interpreter x = {.nest = n, .memory = m, .budget = 200000};
   for (int i = 0; i < 64; i++)
     x.scalar[i].type = DTYPE_I32;
   run(&x, -1, 0, n->statement_count);
-  return !x.failed && has_tiles(n, m) && meets_ends(n, m);
+  return !x.failed && has_tiles(n, m) && meets_ends(n, m) && limits_end(n, m);
 }
 
 /* ---- contractions ---- */
