@@ -85,7 +85,7 @@ static const struct teir *enlarge(struct arena *a, const struct teir *t) {
     if (x->kind == TEIR_ITERATION && x->policy == TEIR_SEQUENTIAL &&
         !rounds_below(t, x->children, x->axis) &&
         (all_calls(t, x->children) || !sums_below(t, x->children, x->axis)))
-      next = teir_absorb(a, t, n, TEIR_ROLES, &d);
+      next = teir_consume(a, t, n, TEIR_ROLES, &d);
     if (next) { /* node numbers have changed: begin again */
       t = next;
       n = t->node_count - 1;

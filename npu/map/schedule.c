@@ -203,7 +203,7 @@ static void reorder(struct schedule *s, const char *const *id) {
 
 static void absorb(struct schedule *s, const char *id, enum teir_role role) {
   if (s->t)
-    s->t = teir_absorb(s->a, s->t, loop(s, id), role, s->d);
+    s->t = teir_consume(s->a, s->t, loop(s, id), role, s->d);
 }
 
 /* The first child of a loop stays in it, the others are in `rest`. */

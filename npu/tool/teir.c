@@ -195,10 +195,11 @@ static const struct tool_option choose_options[] = {
   X(limits)                                                                    \
   X(teir_job_run)                                                              \
   X(teir_job_choose)                                                           \
-  X(teir_job_split) X(teir_job_fuse) X(teir_job_interchange)                   \
-      X(teir_job_reorder) X(teir_job_policy) X(teir_job_place)                 \
-          X(teir_job_absorb) X(teir_job_brgemm) X(teir_job_sink)               \
-              X(teir_job_hoist) X(teir_job_peel) X(teir_job_pack)
+  X(teir_job_split)                                                            \
+  X(teir_job_fuse) X(teir_job_interchange) X(teir_job_reorder)                 \
+      X(teir_job_policy) X(teir_job_place) X(teir_job_consume)                 \
+          X(teir_job_brgemm) X(teir_job_sink) X(teir_job_hoist)                \
+              X(teir_job_peel) X(teir_job_pack)
 #define CALL(action)                                                           \
   static bool call_##action(struct tool *t, void *job) {                       \
     return act(t, job, action);                                                \
@@ -255,11 +256,15 @@ static const struct tool_command actions[] = {
      .summary = "rows, columns, time or anywhere",
      .options = TAKES(WORD("NODE"), WORD("PLACE")),
      .run = call_teir_job_place},
-    {.name = "absorb",
+    {.name = "consume",
      .summary = "the calls in NODE consume its axis, as M, N or K; without "
                 "ROLE, as the strides tell",
      .options = TAKES(WORD("NODE"), OPTIONAL("ROLE")),
-     .run = call_teir_job_absorb},
+     .run = call_teir_job_consume},
+    {.name = "absorb",
+     .summary = "the former name of consume",
+     .options = TAKES(WORD("NODE"), OPTIONAL("ROLE")),
+     .run = call_teir_job_consume},
     {.name = "brgemm",
      .summary = "PRIMITIVE sums pairs of blocks of N along K",
      .options = TAKES(WORD("PRIMITIVE"), WORD("N")),

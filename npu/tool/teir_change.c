@@ -86,13 +86,13 @@ bool teir_job_place(struct teir_job *j) {
                                          (enum teir_place)choice, &j->d));
 }
 
-bool teir_job_absorb(struct teir_job *j) {
+bool teir_job_consume(struct teir_job *j) {
   static const char *const name[] = {"M", "N", "K", NULL};
   int node, role = TEIR_ROLES;
   return take_node(j, 0, &node) &&
          (j->words == 1 || take_choice(j, 1, name, &role)) &&
-         teir_job_show(j, teir_absorb(j->arena, j->teir, node,
-                                      (enum teir_role)role, &j->d));
+         teir_job_show(j, teir_consume(j->arena, j->teir, node,
+                                       (enum teir_role)role, &j->d));
 }
 
 bool teir_job_brgemm(struct teir_job *j) {

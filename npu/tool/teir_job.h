@@ -46,7 +46,7 @@ struct teir_job {
 bool teir_job_split(struct teir_job *), teir_job_fuse(struct teir_job *),
     teir_job_interchange(struct teir_job *),
     teir_job_reorder(struct teir_job *), teir_job_policy(struct teir_job *),
-    teir_job_place(struct teir_job *), teir_job_absorb(struct teir_job *),
+    teir_job_place(struct teir_job *), teir_job_consume(struct teir_job *),
     teir_job_brgemm(struct teir_job *), teir_job_sink(struct teir_job *),
     teir_job_hoist(struct teir_job *), teir_job_peel(struct teir_job *),
     teir_job_pack(struct teir_job *);

@@ -60,7 +60,7 @@ static void ask(struct arena *a, const struct teir *t) {
     struct diag e = {0};
     (void)teir_interchange(a, t, i, &e);
     e = (struct diag){0};
-    (void)teir_absorb(a, t, i, TEIR_ROLES, &e);
+    (void)teir_consume(a, t, i, TEIR_ROLES, &e);
     e = (struct diag){0};
     (void)teir_fuse(a, t, i, &e);
   }

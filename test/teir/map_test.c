@@ -107,9 +107,9 @@ static void test_blocks(void) {
     run_blocks(loops, fast);
   }
   int n = teir_find_node(loops, "n");
-  struct teir *absorbed = teir_absorb(a, loops, n, TEIR_N, &d);
-  CHECK(absorbed && absorbed->primitive[0].role[TEIR_N].count == 1);
-  run_blocks(absorbed, true);
+  struct teir *consumed = teir_consume(a, loops, n, TEIR_N, &d);
+  CHECK(consumed && consumed->primitive[0].role[TEIR_N].count == 1);
+  run_blocks(consumed, true);
   struct teir *turned =
       teir_interchange(a, loops, teir_find_node(loops, "m"), &d);
   CHECK(turned);

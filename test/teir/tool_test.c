@@ -31,8 +31,10 @@ static const struct {
      "well formed: 3 tensors, 4 axes, 2 primitives, 6 nodes\n"},
     {"$N teir lower " EX "lowering_gemm.teir", 0,
      "GEMM f32,f32,f32 M=8 N=4 K=16 lda=8 ldb=16 ldc=8"},
-    {"$N teir absorb " EX "contraction_gemm.teir t | $N teir lower -", 0,
+    {"$N teir consume " EX "contraction_gemm.teir t | $N teir lower -", 0,
      "brSize=2 brStrA=126 brStrB=7"},
+    {"$N teir absorb " EX "contraction_gemm.teir t | $N teir lower -", 0,
+     "brSize=2 brStrA=126 brStrB=7"}, /* its former name */
     {"$N teir interchange " EX "contraction_gemm.teir r", 1,
      "declined: loop r has no single loop as its child"},
     {"$N teir print --json " EX "branches.teir | $N teir print --tree -", 0,

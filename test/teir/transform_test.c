@@ -208,9 +208,9 @@ enum {
   POLICY,
   KINDS
 };
-static const char *const kind_name[KINDS] = {"split",  "fuse", "interchange",
-                                             "absorb", "sink", "hoist",
-                                             "peel",   "pack", "policy"};
+static const char *const kind_name[KINDS] = {"split",   "fuse", "interchange",
+                                             "consume", "sink", "hoist",
+                                             "peel",    "pack", "policy"};
 
 static struct teir *random_change(struct arena *a, const struct teir *t,
                                   int kind) {
@@ -225,7 +225,7 @@ static struct teir *random_change(struct arena *a, const struct teir *t,
   case INTERCHANGE:
     return teir_interchange(a, t, node, &d);
   case ABSORB:
-    return teir_absorb(a, t, node, TEIR_ROLES, &d);
+    return teir_consume(a, t, node, TEIR_ROLES, &d);
   case SINK:
     return teir_sink(a, t, node, below(t->node_count), &d);
   case HOIST:
@@ -374,17 +374,17 @@ static void check_reordering(void) {
 }
 
 /* 10.7.5 becomes 10.7.6 and 10.7.7: axes go from the schedule to primitives. */
-static void check_absorbing(void) {
+static void check_consuming(void) {
   struct arena *a = arena_open();
   struct diag d = {0};
   struct teir *from = load(a, "contraction_scalar"), *t = from;
   static const char *const loop[] = {"q", "s", "u"};
   for (int i = 0; t && i < 3; i++)
-    t = teir_absorb(a, t, teir_find_node(t, loop[i]), TEIR_ROLES, &d);
+    t = teir_consume(a, t, teir_find_node(t, loop[i]), TEIR_ROLES, &d);
   CHECK(t && t->primitive_count == 2);
   CHECK(t && same_calls(t, load(a, "contraction_gemm")));
   CHECK(t && same_meaning(from, t, "10.7.6"));
-  t = t ? teir_absorb(a, t, teir_find_node(t, "t"), TEIR_K, &d) : NULL;
+  t = t ? teir_consume(a, t, teir_find_node(t, "t"), TEIR_K, &d) : NULL;
   t = t ? teir_set_policy(a, t, teir_find_node(t, "r"), TEIR_PARALLEL, &d)
         : NULL;
   t = t ? teir_set_policy(a, t, teir_find_node(t, "p"), TEIR_PARALLEL, &d)
@@ -437,10 +437,10 @@ static void check_declined(void) {
   REFUSED(teir_interchange(a, r, NODE(r, "r"), &d), "no single loop");
   REFUSED(teir_set_policy(a, g, NODE(g, "a"), TEIR_PARALLEL, &d),
           "iterations of a are not independent");
-  REFUSED(teir_absorb(a, g, NODE(g, "a"), TEIR_ROLES, &d),
+  REFUSED(teir_consume(a, g, NODE(g, "a"), TEIR_ROLES, &d),
           "the guard of zero needs the loop a");
-  REFUSED(teir_absorb(a, g, NODE(g, "d"), TEIR_ROLES, &d), "a batch");
-  REFUSED(teir_absorb(a, s, NODE(s, "a"), TEIR_M, &d),
+  REFUSED(teir_consume(a, g, NODE(g, "d"), TEIR_ROLES, &d), "a batch");
+  REFUSED(teir_consume(a, s, NODE(s, "a"), TEIR_M, &d),
           "does not move the output");
   REFUSED(teir_fuse(a, g, NODE(g, "a"), &d), "axis a moves by");
   REFUSED(teir_sink(a, g, NODE(g, "zero"), NODE(g, "a"), &d),
@@ -557,7 +557,7 @@ static void check_warnings(void) {
 
 int main(int argc, char **argv) {
   check_reordering();
-  check_absorbing();
+  check_consuming();
   check_split_and_fuse();
   check_declined();
   check_recurrence();

@@ -1,11 +1,11 @@
-/* absorb.c -- hands axes from the schedule to primitives. */
+/* consume.c -- hands axes from the schedule to primitives. */
 #include "teir_build.h"
 #include "teir_depend.h"
 #include "teir_transform.h"
 
 #include <assert.h>
 
-struct absorb {
+struct consumer {
   struct arena *a;
   struct teir *t;
   int node, axis;
@@ -19,7 +19,7 @@ static bool moves(const struct teir *t, int axis, int tensor) {
 }
 
 /* M moves in0 and out, N in1 and out, K no out. */
-static bool infer_role(struct absorb *b, int primitive) {
+static bool infer_role(struct consumer *b, int primitive) {
   const struct teir *t = b->t;
   assert(t->primitive[primitive].op == TEIR_CONTRACTION);
   int out = teir_output(t, primitive);
@@ -34,7 +34,7 @@ static bool infer_role(struct absorb *b, int primitive) {
   return true;
 }
 
-static bool fits(const struct absorb *b, int primitive) {
+static bool fits(const struct consumer *b, int primitive) {
   const struct teir *t = b->t;
   const struct teir_primitive *p = &t->primitive[primitive];
   assert(b->role < TEIR_ROLES);
@@ -55,7 +55,7 @@ static bool fits(const struct absorb *b, int primitive) {
 }
 
 /* Guards that name the axis would lose their loop. */
-static bool check_below(struct absorb *b, struct teir_list list, bool infer) {
+static bool check_below(struct consumer *b, struct teir_list list, bool infer) {
   for (int i = 0; i < list.count; i++) {
     const struct teir_node *n = &b->t->node[list.item[i]];
     for (int g = 0; g < n->guard_count; g++)
@@ -89,7 +89,7 @@ static int users(const struct teir *t, struct teir_list list, int primitive) {
 
 /* The primitive with the axis in it: itself when all its calls are below the
  * loop, else a copy. */
-static int changed(struct absorb *b, int primitive) {
+static int changed(struct consumer *b, int primitive) {
   if (b->changed[primitive] >= 0)
     return b->changed[primitive];
   struct teir *t = b->t;
@@ -110,7 +110,7 @@ static int changed(struct absorb *b, int primitive) {
   return p;
 }
 
-static void change_below(struct absorb *b, struct teir_list list) {
+static void change_below(struct consumer *b, struct teir_list list) {
   for (int i = 0; i < list.count; i++) {
     struct teir_node *n = &b->t->node[list.item[i]];
     if (n->kind == TEIR_INVOCATION)
@@ -120,7 +120,7 @@ static void change_below(struct absorb *b, struct teir_list list) {
 }
 
 /* The loop's children take its place, under its guard. */
-static void remove_loop(struct absorb *b) {
+static void remove_loop(struct consumer *b) {
   struct teir *t = b->t;
   struct teir_node loop = t->node[b->node];
   assert(loop.kind == TEIR_ITERATION && loop.children.count > 0);
@@ -144,16 +144,16 @@ static void remove_loop(struct absorb *b) {
   teir_compact(t);
 }
 
-struct teir *teir_absorb(struct arena *a, const struct teir *from, int node,
-                         enum teir_role role, struct diag *d) {
+struct teir *teir_consume(struct arena *a, const struct teir *from, int node,
+                          enum teir_role role, struct diag *d) {
   if (!teir_check_loop(from, node, d))
     return NULL;
-  struct absorb b = {.a = a,
-                     .t = teir_clone(a, from),
-                     .node = node,
-                     .axis = from->node[node].axis,
-                     .role = role == TEIR_ROLES ? TEIR_M : role,
-                     .d = d};
+  struct consumer b = {.a = a,
+                       .t = teir_clone(a, from),
+                       .node = node,
+                       .axis = from->node[node].axis,
+                       .role = role == TEIR_ROLES ? TEIR_M : role,
+                       .d = d};
   struct teir_list below = b.t->node[node].children;
   assert(b.axis >= 0 && b.axis < from->axis_count);
   if ((role == TEIR_ROLES && !check_below(&b, below, true)) ||
