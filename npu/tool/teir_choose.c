@@ -11,8 +11,14 @@ static bool read_machine(struct teir_job *j, enum dtype in,
   const char *name = j->machine ? j->machine : "xdna";
   if (teir_machine_preset(name, in, m))
     return true;
-  char *text = file_read(j->arena, name, NULL, &j->d);
-  return text && teir_machine_preset("xdna", in, m) &&
+  struct diag unread = {0};
+  char *text = file_read(j->arena, name, NULL, &unread);
+  if (!text)
+    return diag_error(&j->d, unread.at,
+                      "%s; machines of the model are xdna and xdna2, the array "
+                      "is scheduled by nputeir map",
+                      unread.text);
+  return teir_machine_preset("xdna", in, m) &&
          teir_machine_parse(name, text, m, &j->d);
 }
 

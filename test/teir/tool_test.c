@@ -61,6 +61,8 @@ static const struct {
     {"sed 's/= GEMM/= BRGEMM/' " EX "prim_order.tec | $N teir check -", 1,
      "stdin: error: prim_main is BRGEMM with 1 prim dimension of type K"},
     {"$N teir choose " EX "contraction_scalar.teir --explain", 0, "bound: "},
+    {"$N teir choose " EX "contraction_scalar.teir --machine npu1", 1,
+     "the array is scheduled by nputeir map"},
     {"$N teir choose " EX "contraction_scalar.teir block_x=3", 1,
      "'block_x=3' cannot be fixed"},
     {"$N teir split " EX "branches.teir s", 2,
