@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-static int room(int count) {
+static int capacity(int count) {
   assert(count >= 0);
   int r = 1;
   while (r < count)
@@ -12,17 +12,17 @@ static int room(int count) {
   return r;
 }
 
-/* A copy of an array with room as teir_build.h promises. */
+/* A copy of an array with the capacity that teir_build.h promises. */
 static void *copy(struct arena *a, const void *from, int count, size_t size) {
-  return arena_copy(a, from, (size_t)count, (size_t)room(count), size);
+  return arena_copy(a, from, (size_t)count, (size_t)capacity(count), size);
 }
 
 /* `array`, with room for one more behind its `count` elements. */
 static void *grow(struct arena *a, void *array, int count, size_t size) {
-  if (array && room(count) != count)
+  if (array && capacity(count) != count)
     return array;
   return arena_copy(a, array, array ? (size_t)count : 0,
-                    (size_t)room(count + 1), size);
+                    (size_t)capacity(count + 1), size);
 }
 
 struct teir_list teir_list_copy(struct arena *a, struct teir_list l) {
@@ -127,7 +127,7 @@ int teir_add_tensor(struct arena *a, struct teir *t, const char *id,
 int teir_add_axis(struct arena *a, struct teir *t, const char *id,
                   struct value extent) {
   t->axis = grow(a, t->axis, t->axis_count, sizeof *t->axis);
-  size_t tensors = (size_t)room(t->tensor_count);
+  size_t tensors = (size_t)capacity(t->tensor_count);
   struct teir_axis x = {.id = id, .extent = extent, .at = teir_loc(t)};
   x.stride_bytes = arena_array(a, tensors, sizeof *x.stride_bytes);
   x.offset_bytes = arena_array(a, tensors, sizeof *x.offset_bytes);

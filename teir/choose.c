@@ -226,10 +226,10 @@ static int64_t depth(void *self, const struct teir_blocks *b, double best) {
   c->block[TEIR_M] = m;
   c->block[TEIR_N] = n;
   c->out_buffers = b->form;
-  double room = (double)x->l1_bytes -
+  double left = (double)x->l1_bytes -
                 c->out_buffers * (double)m * (double)n * s->bytes[OUT];
   double step = 2 * ((double)m * s->bytes[IN0] + (double)n * s->bytes[IN1]);
-  int64_t most = room <= 0 ? 0 : (int64_t)(room / step);
+  int64_t most = left <= 0 ? 0 : (int64_t)(left / step);
   int64_t whole = round_up(s->extent[TEIR_K], x->unit_k);
   most = most / x->unit_k * x->unit_k;
   most = most < whole ? most : whole;

@@ -51,10 +51,10 @@ static void add_access(struct walk *w, int leaf, int tensor, bool write,
       x.offset = wrap_add(
           x.offset, t->axis[p->role[r].item[i]].offset_bytes[tensor].constant);
   struct depend *k = w->k;
-  if (k->count == k->room) {
-    k->room = k->room ? 2 * k->room : 16;
-    k->access = arena_copy(w->a, k->access, (size_t)k->count, (size_t)k->room,
-                           sizeof *k->access);
+  if (k->count == k->capacity) {
+    k->capacity = k->capacity ? 2 * k->capacity : 16;
+    k->access = arena_copy(w->a, k->access, (size_t)k->count,
+                           (size_t)k->capacity, sizeof *k->access);
   }
   k->access[k->count++] = x;
 }

@@ -24,7 +24,7 @@ struct depend_access {
 
 struct depend {
   const struct teir *t;
-  int count, room;
+  int count, capacity;
   struct depend_access *access;
   bool *never; /* by node: its guard is never true where it stands */
 };

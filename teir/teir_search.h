@@ -16,7 +16,7 @@ struct teir_blocks {
 };
 
 struct teir_model {
-  void *self; /* the machine's own, handed to its functions */
+  void *self;               /* the machine's own, handed to its functions */
   int64_t unit[TEIR_ROLES]; /* blocks are multiples of these */
   int64_t most[TEIR_K];     /* along M and N */
   int forms;

@@ -43,7 +43,7 @@ struct teir *teir_enclose(struct arena *, const struct teir *, int node,
 /* The loop goes away; the primitives below consume its axis, outermost in
  * their list `role` (TEIR_ROLES: as the strides tell). */
 struct teir *teir_consume(struct arena *, const struct teir *, int node,
-                         enum teir_role role, struct diag *);
+                          enum teir_role role, struct diag *);
 /* A GEMM-shaped primitive sums over pairs of blocks of `inner` along K. */
 struct teir *teir_brgemm(struct arena *, const struct teir *, int primitive,
                          int64_t inner, struct diag *);

@@ -352,7 +352,7 @@ struct teir *teir_reorder(struct arena *a, const struct teir *from,
     return NULL;
   }
   struct teir *t = teir_clone(a, from);
-  /* The chain's places keep their indices; ids move.  Bring each loop up. */
+  /* The loops' places keep their indices; ids move.  Bring each loop up. */
   int *place = arena_array(a, (size_t)count, sizeof *place);
   for (int i = 0, n = top; i < count; i++, n = only_child(from, n))
     place[i] = n;

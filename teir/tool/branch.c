@@ -149,7 +149,7 @@ struct teir *teir_hoist(struct arena *a, const struct teir *from, int node,
 struct peel {
   struct arena *a;
   struct teir *t;
-  int axis, main, rest;
+  int axis, main, remainder;
 };
 
 /* In the part `to` of the axis: `kept` names the guard that still holds there;
@@ -195,7 +195,7 @@ static int copy_tree(struct peel *p, int n) {
   return copy;
 }
 
-/* The axis's first `main` indices, and the rest behind them. */
+/* The axis's first `main` indices, and the remainder behind them. */
 static void cut_axis(struct peel *p, int64_t main) {
   struct teir *t = p->t;
   assert(main > 0 && main < t->axis[p->axis].extent.constant);
@@ -204,12 +204,12 @@ static void cut_axis(struct peel *p, int64_t main) {
   p->main = teir_add_axis(
       p->a, t, teir_fresh_axis(p->a, t, arena_printf(p->a, "%s.main", id)),
       teir_constant(main));
-  p->rest = teir_add_axis(
+  p->remainder = teir_add_axis(
       p->a, t, teir_fresh_axis(p->a, t, arena_printf(p->a, "%s.rest", id)),
       teir_constant(extent - main));
   const struct teir_axis *x = &t->axis[p->axis];
   for (int j = 0; j < t->tensor_count; j++) {
-    struct teir_axis *m = &t->axis[p->main], *r = &t->axis[p->rest];
+    struct teir_axis *m = &t->axis[p->main], *r = &t->axis[p->remainder];
     m->stride_bytes[j] = r->stride_bytes[j] = x->stride_bytes[j];
     m->offset_bytes[j] = x->offset_bytes[j];
     r->offset_bytes[j] = teir_constant(x->offset_bytes[j].constant +
@@ -220,22 +220,23 @@ static void cut_axis(struct peel *p, int64_t main) {
 static void peel_loop(struct peel *p, int node) {
   struct teir *t = p->t;
   assert(t->node[node].axis == p->axis);
-  int rest = copy_tree(p, node);
+  int remainder = copy_tree(p, node);
   t->node[node].axis = p->main;
-  t->node[rest].axis = p->rest;
+  t->node[remainder].axis = p->remainder;
   int parent, place;
   struct teir_list *home = teir_home(t, node, &parent, &place);
   struct teir_list *m = &t->node[node].children;
   for (int part = 0; part < 2; part++) {
-    struct teir_list *list = part ? &t->node[rest].children : m;
+    struct teir_list *list = part ? &t->node[remainder].children : m;
     for (int i = 0; i < list->count;)
-      if (restrict_guards(p, list->item[i], part ? p->rest : p->main, part))
+      if (restrict_guards(p, list->item[i], part ? p->remainder : p->main,
+                          part))
         i++;
       else
         teir_list_remove(list, i);
   }
-  if (t->node[rest].children.count > 0)
-    teir_list_insert(p->a, home, place + 1, rest);
+  if (t->node[remainder].children.count > 0)
+    teir_list_insert(p->a, home, place + 1, remainder);
   if (t->node[node].children.count == 0)
     teir_list_remove(home, place);
 }
@@ -261,12 +262,13 @@ static void peel_call(struct peel *p, int node) {
   struct teir *t = p->t;
   assert(t->node[node].kind == TEIR_INVOCATION);
   int primitive = t->node[node].primitive;
-  int rest = copy_tree(p, node);
-  t->node[rest].primitive = primitive_on(p, primitive, p->rest, ".rest");
+  int remainder = copy_tree(p, node);
+  t->node[remainder].primitive =
+      primitive_on(p, primitive, p->remainder, ".rest");
   t->node[node].primitive = primitive_on(p, primitive, p->main, ".main");
   int parent, place;
   struct teir_list *home = teir_home(t, node, &parent, &place);
-  teir_list_insert(p->a, home, place + 1, rest);
+  teir_list_insert(p->a, home, place + 1, remainder);
 }
 
 /* Does a call write every element once?  Each stride must span all smaller

@@ -1,4 +1,4 @@
-/* tec_teir.c -- a TEC as TEIR and back: a chain of loops, the first touch
+/* tec_teir.c -- a TEC as TEIR and back: loops in each other, the first touch
  * where a reduction begins, the main primitive, the last touch where it ends.
  */
 #include "teir_build.h"
@@ -194,7 +194,8 @@ static bool add_loops(const struct teir *t, struct teir_list list,
     if (touch && *to == TEC_NONE)
       *to = op == TEIR_ZERO ? TEC_ZERO : TEC_RELU;
     else if (touch || inner >= 0 || (!touch && n->guard_count))
-      return refuse(t, d, "more than a chain of loops around one primitive");
+      return refuse(t, d,
+                    "more than perfectly nested loops around one primitive");
     else
       inner = list.item[i];
   }
