@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""random_programs.py SEED COUNT FOLDER -- whole C programs, 0.c, 1.c, ..
+"""random_programs.py SEED COUNT FOLDER [TOGETHER] -- whole C programs, 0.c, 1.c, ..
+or several in each file, which its main runs one after the other.
 
 Each is a main that fills matrices, multiplies them, sums what came out and prints it,
 as people write to try a compiler: the sums run over `i < m * n`, with weights
@@ -7,6 +8,7 @@ such as `i % 7`; counters and pointers go on to be used behind their loops;
 other loops stand around.  All numbers are small integers, so that every order
 of summation gives the same bits."""
 import random
+import re
 import sys
 
 SIZE = 1024  # elements of every array
@@ -32,6 +34,7 @@ static inline __bf16 narrow(float x) {
 class Program:
     def __init__(self, seed, number):
         self.r = random.Random("%d %d" % (seed, number))
+        self.number = number
         self.head = [HEAD % (seed, number)]
         self.functions = []
         self.main = []
@@ -301,11 +304,28 @@ class Program:
                          + self.main + ["return 0;", "}", ""])
 
 
+def one_file(programs):
+    if len(programs) == 1:
+        return programs[0].text()
+    lines, run = [], []
+    for p in programs:
+        text = p.text().replace("int main(", "__attribute__((noinline)) int main(")
+        own = sorted(set(re.findall(
+            r"\b(?:main|narrow|[mnk]|from_[mnk]|x\d+|dot\d+)\b", text)))
+        lines += ["#define %s %s_%d" % (w, w, p.number) for w in own]
+        lines += [text] + ["#undef %s" % w for w in own]
+        run.append("main_%d(argc, argv)" % p.number)
+    return "\n".join(lines + ["int main(int argc, char **argv) {",
+                              "return %s;" % " | ".join(run), "}", ""])
+
+
 def main():
     seed, count, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    for i in range(count):
-        with open("%s/%d.c" % (folder, i), "w") as f:
-            f.write(Program(seed, i).text())
+    together = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    for i in range(0, count, together):
+        programs = [Program(seed, j) for j in range(i, min(i + together, count))]
+        with open("%s/%d.c" % (folder, i // together), "w") as f:
+            f.write(one_file(programs))
 
 
 main()
