@@ -137,7 +137,7 @@ def tiled_form(r, head, c_type, cast, sound):
     return head + "  %s\n}\n" % text
 
 
-def rest_form(r, head, c_type, cast, sound):
+def remainder_form(r, head, c_type, cast, sound):
     """a loop written out U times, and one for what is left"""
     u = r.choice([2, 3, 4])
     a, b = r.choice([("i * K + ({0})", "({0}) * N + j"),
@@ -315,10 +315,10 @@ def form(r, number):
                           "C[%s + 1] = 0;" % c_index, "%s = 0;" % c])
     before = after = ""
     style = r.choice(["memory", "memory", "scalar", "scalar", "dot", "bump",
-                      "tiled", "rest", "padded"])
-    if style in ("tiled", "rest", "padded"):
+                      "tiled", "remainder", "padded"])
+    if style in ("tiled", "remainder", "padded"):
         head = "%s(f%d) { /* %s %s */\n" % (kind, number, style, damage)
-        make = {"tiled": tiled_form, "rest": rest_form,
+        make = {"tiled": tiled_form, "remainder": remainder_form,
                 "padded": padded_form}[style]
         return make(r, head, c_type, cast, damage == "none")
     if style in ("dot", "bump"):
