@@ -8,7 +8,7 @@
 // out to fit at run time.
 //
 // An address that is itself loaded inside the nest, from an array along one of
-// its loops, is taken for a recurrence, too: rows.cpp asks at run time.
+// its loops, is taken for a recurrence, too: row_pointers.cpp asks at run time.
 //
 // A loop that counts down is described as one that counts up from its last
 // iteration; which way a sum is formed or a result is filled does not matter.
@@ -123,20 +123,22 @@ const SCEV *Addresses::rowAddress(const LoadInst &L) {
     }
   if (Along < 0 || mayChange(L))
     return nullptr;
-  const RowArray &Row =
-      rowArray(L, Array.Start, Array.Stride[Along], Extents[Along]);
+  const RowPointers &Row =
+      rowPointers(L, Array.Start, Array.Stride[Along], Extents[Along]);
   return recurrence(SE.getSCEV(Row.Base), SE.getSCEV(Row.Step), Along);
 }
 
-const RowArray &Addresses::rowArray(const LoadInst &L, const SCEV *Start,
-                                    const SCEV *Stride, const SCEV *Extent) {
-  for (const RowArray &R : Rows)
+const RowPointers &Addresses::rowPointers(const LoadInst &L, const SCEV *Start,
+                                          const SCEV *Stride,
+                                          const SCEV *Extent) {
+  for (const RowPointers &R : Rows)
     if (R.Start == Start && R.Stride == Stride && R.Extent == Extent)
       return R;
   IRBuilder<> B(Outer.getLoopPreheader()->getTerminator());
   auto Placeholder = [&](Type *T) {
     return cast<Instruction>(B.CreateFreeze(UndefValue::get(T)));
   };
+  assert(Outer.contains(&L) && Stride && usable(Start) && usable(Stride));
   Rows.push_back({&L, Start, Stride, Extent, Placeholder(L.getType()),
                   Placeholder(B.getInt64Ty())});
   return Rows.back();
@@ -177,6 +179,7 @@ bool Addresses::peel(const SCEV *S, const Loop &Scope, Address &Result) {
     S = Rec->getStart();
   }
   Result.Start = S;
+  assert(Result.Stride.size() == Loops.size());
   return usable(S);
 }
 
@@ -200,6 +203,7 @@ bool Addresses::makeNumber(bool Signed, Address &Result) {
 }
 
 Sum Addresses::sum(const Address &X) const {
+  assert(X.Stride.size() == Loops.size());
   Sum S = {X.Start, {}};
   for (size_t L = 0; L < Loops.size(); L++)
     if (X.Stride[L] && !X.Stride[L]->isZero())
@@ -230,7 +234,7 @@ bool Addresses::read(const Instruction &I, const Value *Pointer,
     return false;
   if (!numberOn(Result))
     return false;
-  turnRound(Result);
+  reverseLoops(Result);
   return true;
 }
 
@@ -257,7 +261,7 @@ bool Addresses::readIndex(const Instruction &I, const Value *Number,
   if (!splitIndex(I, Number, Result))
     return false;
   numberThrough(Result);
-  turnRound(Result);
+  reverseLoops(Result);
   if (hasFewBits(SE.getSignedRange(valueIn(I, Number))))
     return true;
   Bounded.push_back({FewBits, true, sum(Result)});

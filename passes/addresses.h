@@ -14,12 +14,12 @@ public:
   // What must not wrap for the addresses to be true.
   std::vector<NoWrap> Bounded;
   std::vector<NoWrap> BoundedExtents; // .. and the numbers of iterations
-  std::vector<RowArray> Rows;         // on which the addresses rely
+  std::vector<RowPointers> Rows;      // on which the addresses rely
 
   Addresses(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
             llvm::AAResults &AA, const Body &Code)
       : LoopTable(Outer, LI, SE, Code), AA(AA) {}
-  // After the last loop: turns round loops in which addresses only go down.
+  // After the last loop: reverses loops in which addresses only go down.
   void chooseDirections(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
   bool read(const llvm::Instruction &I, const llvm::Value *Pointer,
             Address &Result);
@@ -36,7 +36,7 @@ public:
 
 protected:
   const llvm::SCEV *widen(const llvm::SCEV *S);
-  // Before parts are numbered as one, and loops turned round.
+  // Before parts are numbered as one, and loops reversed.
   bool split(const llvm::Instruction &I, const llvm::Value *Pointer,
              Address &Result);
   bool splitIndex(const llvm::Instruction &I, const llvm::Value *Number,
@@ -49,8 +49,10 @@ private:
   bool peel(const llvm::SCEV *S, const llvm::Loop &Scope, Address &Result);
   bool makeNumber(bool Signed, Address &Result);
   const llvm::SCEV *rowAddress(const llvm::LoadInst &L) override;
-  const RowArray &rowArray(const llvm::LoadInst &L, const llvm::SCEV *Start,
-                           const llvm::SCEV *Stride, const llvm::SCEV *Extent);
+  const RowPointers &rowPointers(const llvm::LoadInst &L,
+                                 const llvm::SCEV *Start,
+                                 const llvm::SCEV *Stride,
+                                 const llvm::SCEV *Extent);
   bool mayChange(const llvm::LoadInst &L);
 };
 

@@ -72,8 +72,8 @@ void AssumedLoads::findShaping() {
 }
 
 static MemoryLocation writtenBy(const Instruction &I) {
-  if (const auto *Fill = dyn_cast<MemIntrinsic>(&I))
-    return MemoryLocation::getForDest(Fill);
+  if (const auto *Mem = dyn_cast<MemIntrinsic>(&I))
+    return MemoryLocation::getForDest(Mem);
   return MemoryLocation::get(cast<StoreInst>(&I));
 }
 
@@ -208,6 +208,7 @@ bool AssumedLoads::isLate(const SCEV *S) const {
 
 // A use outside of the nest is left: such a value is known after it only.
 void AssumedLoads::replace(Instruction &Old, Instruction &New) {
+  assert(Old.getType() == New.getType() && Outer.contains(&Old));
   SE.forgetValue(&Old);
   for (Use &U : make_early_inc_range(Old.uses()))
     if (Outer.contains(cast<Instruction>(U.getUser()))) {
@@ -371,7 +372,7 @@ bool AssumedLoads::canBeChecked(const IRNest &N, arena *A, verdict &V) const {
   auto FromRows = [&](const SCEV *S) {
     return SCEVExprContains(S, [&](const SCEV *Part) {
       const auto *U = dyn_cast<SCEVUnknown>(Part);
-      return U && any_of(N.Rows, [&](const RowArray &R) {
+      return U && any_of(N.Rows, [&](const RowPointers &R) {
                return R.Base == U->getValue() || R.Step == U->getValue();
              });
     });
@@ -398,6 +399,7 @@ uint64_t AssumedLoads::bytesOf(const Ahead &X) const {
 // Returns whether the load runs; null: it always does.
 Value *AssumedLoads::put(const Ahead &X, Value *Apart) {
   Value *Runs = nullptr;
+  assert(Replaced.empty()); // the nest reads its memory again
   if (X.Load) {
     Runs = Places.noneIsZero(X.Counts);
     IRBuilder<> B(Places.front());

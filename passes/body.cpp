@@ -76,6 +76,7 @@ void Body::choose(BasicBlock *B, const BranchInst &Branch) {
 
 bool Body::goes(const BasicBlock *B, const BasicBlock *Next) const {
   auto It = Taken.find(B);
+  assert(It == Taken.end() || is_contained(successors(B), It->second));
   return It == Taken.end() || It->second == Next;
 }
 
@@ -147,6 +148,7 @@ void Body::findConditional(const Loop &L) {
       continue;
     for (const BasicBlock *From : predecessors(B))
       Open -= Before.count(From) && goes(From, B);
+    assert(Open >= 0); // no edge ends that has not begun
     if (Open > 0 && LI.getLoopFor(B) == &L)
       Conditional.insert(B);
     for (const BasicBlock *Next : successors(B))
@@ -176,6 +178,7 @@ bool Body::isGuarded(const BasicBlock *B) const {
 const BasicBlock *Body::unconditionalBefore(const BasicBlock *B) const {
   while (isConditional(B))
     B = DT.getNode(B)->getIDom()->getBlock();
+  assert(Outer.contains(B)); // its header runs always
   return B;
 }
 
@@ -271,6 +274,7 @@ bool Body::read() {
                            (int)BlocksMax);
   if (!visit(Outer.getHeader()))
     return false;
+  assert(Blocks.size() == Seen.size() && Blocks.back() == Outer.getHeader());
   std::reverse(Blocks.begin(), Blocks.end());
   if (!checkLoops())
     return false;

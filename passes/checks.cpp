@@ -12,6 +12,7 @@ Checks::Checks(const IRNest &Nest, ScalarEvolution &SE, Instruction *At)
 
 Value *Checks::frozen(const SCEV *S, Type *T) {
   Value *&Known = Frozen[S];
+  assert(!Known || Known->getType() == T);
   if (Known)
     return Known;
   Value *V = Code.expand(S, T, At);
@@ -20,6 +21,7 @@ Value *Checks::frozen(const SCEV *S, Type *T) {
 }
 
 Value *Checks::number(value V) {
+  assert(V.symbol < (int)Nest.Symbol.size());
   if (V.symbol < 0)
     return B.getInt64((uint64_t)V.constant);
   return frozen(Nest.Symbol[V.symbol], B.getInt64Ty());
@@ -58,6 +60,7 @@ Checks::Range Checks::range(const Sum &S) {
 
 Value *Checks::holds(const NoWrap &N) {
   Range All = range(N.Of);
+  assert(N.Bits >= 1 && N.Bits <= 61);
   int64_t Limit = (int64_t)1 << (N.Signed ? N.Bits - 1 : N.Bits);
   Value *Low = B.getInt64(N.Signed ? (uint64_t)-Limit : 0);
   Value *High = B.getInt64((uint64_t)Limit);
@@ -68,6 +71,7 @@ Value *Checks::holds(const NoWrap &N) {
 
 Value *Checks::holds(const Comparison &C) {
   Range All = range(C.Of);
+  assert(!CmpInst::isUnsigned(C.Is));
   Value *Zero = B.getInt64(0), *Holds;
   switch (C.Is) {
   case CmpInst::ICMP_EQ:

@@ -136,6 +136,7 @@ const SCEV *Counts::variable(const PHINode &P) {
 
 // A variable that every iteration of L moves by the same.
 const SCEV *Counts::stepped(const PHINode &P, Loop &L) {
+  assert(P.getParent() == L.getHeader() && L.getLoopPreheader());
   auto From = [&](const BasicBlock *B, const Loop *Scope) {
     return resolve(SE.getSCEV(P.getIncomingValueForBlock(B)), Scope);
   };
@@ -183,6 +184,7 @@ static const SCEV *withoutMinimum(const SCEV *S, ScalarEvolution &SE) {
 
 // Null: not known before the nest.
 const SCEV *Counts::count(Loop &L) {
+  assert(Outer.contains(&L));
   if (!Known.try_emplace(&L, nullptr).second)
     return Known[&L];
   if (leftFromElsewhere(L))
@@ -198,6 +200,7 @@ const SCEV *Counts::count(Loop &L) {
     Taken = countDistance(L);
   if (Taken && !exitsBeforeBody(L))
     Taken = SE.getAddExpr(Taken, SE.getOne(I64));
+  assert(!Taken || Taken->getType()->isIntegerTy(64));
   return Known[&L] = Taken;
 }
 

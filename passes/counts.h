@@ -56,6 +56,9 @@ protected:
                                       llvm::CmpInst::Predicate &Is);
   const llvm::SCEV *number(const llvm::SCEV *S, bool Signed);
   // An address that is loaded in the nest, as a recurrence; null: it is none.
+  // The one question to a layer above: where the array of addresses lies is an
+  // address of its own, which is resolved here.  It ends, because each asks
+  // about the pointer of the load, and known() about no value within itself.
   virtual const llvm::SCEV *rowAddress(const llvm::LoadInst &L) = 0;
 
 private:

@@ -46,6 +46,7 @@ bool Hoister::always(const BasicBlock *B, const Loop &L) {
 bool Hoister::loopsBefore(const Instruction &I,
                           SmallVectorImpl<Loop *> &Needed) {
   const BasicBlock *B = I.getParent();
+  assert(Outer.contains(B));
   for (Loop *Around = LI.getLoopFor(B);; Around = Around->getParentLoop()) {
     const BasicBlock *From = exitOf(*Around).From;
     if (!Around->isLoopSimplifyForm() || !From || !always(B, *Around))
@@ -103,6 +104,8 @@ Value *Hoister::noneIsZero(ArrayRef<const SCEV *> Counts) {
 
 Value *Hoister::move(Instruction &I, Value *Runs) {
   Instruction *End = front();
+  assert(Outer.hasLoopInvariantOperands(&I));
+  assert(!Runs || Runs->getType()->isIntegerTy(1));
   if (!Runs) {
     moveBefore(I, End);
     return &I;
@@ -143,38 +146,49 @@ class GuardedHoister {
   ScalarEvolution &SE;
   AAResults &AA;
   Hoister Places;
+  SmallVector<Instruction *, 32>
+      Open; // loads and divisions that are inside yet
+  SmallVector<Instruction *, 16> Writers;
 
 public:
   GuardedHoister(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
                  DominatorTree &DT, AAResults &AA)
       : Outer(Outer), SE(SE), AA(AA), Places(Outer, LI, SE, DT) {}
 
-  // Moves one after the other, since each may make the next one's operand or
-  // its loop's number of iterations known.  Each step takes one instruction out
-  // of the loop, and nothing puts one in.
+  // Each may make the next one's operand or its loop's number of iterations
+  // known, so they are gone through again until none moves.  Every time but
+  // the last takes one out of the loop at least, and nothing puts one in.
   bool run() {
-    size_t Inside = 0;
     for (BasicBlock *B : Outer.blocks()) {
       if (!isGuaranteedToTransferExecutionToSuccessor(B))
         return false; // a call may end the program before that is reached
-      Inside += B->size();
+      for (Instruction &I : *B) {
+        if (isa<LoadInst>(I) || I.isIntDivRem())
+          Open.push_back(&I);
+        if (I.mayWriteToMemory())
+          Writers.push_back(&I);
+      }
     }
     bool Changed = false;
-    for (Steps S("hoisting", Inside); hoistOne() && S.next();) {
-      hoistPure(Outer);
-      SE.forgetLoop(&Outer);
+    for (Steps S("hoisting", Open.size()); hoistOpen() && S.next();)
       Changed = true;
-    }
     return Changed;
   }
 
 private:
-  bool hoistOne() {
-    for (BasicBlock *B : Outer.blocks())
-      for (Instruction &I : *B)
-        if (isFixed(I) && hoist(I))
-          return true;
-    return false;
+  bool hoistOpen() {
+    size_t Before = Open.size();
+    erase_if(Open, [&](Instruction *I) {
+      if (!Outer.contains(I))
+        return true; // with what is pure
+      if (!isFixed(*I) || !hoist(*I))
+        return false;
+      assert(!Outer.contains(I));
+      hoistPure(Outer);
+      SE.forgetLoop(&Outer);
+      return true;
+    });
+    return Open.size() < Before;
   }
 
   // Gives the same whenever the nest computes it.
@@ -187,11 +201,9 @@ private:
 
   bool mayChange(const LoadInst &L) {
     MemoryLocation Place = MemoryLocation::get(&L);
-    for (BasicBlock *B : Outer.blocks())
-      for (Instruction &I : *B)
-        if (I.mayWriteToMemory() && isModSet(AA.getModRefInfo(&I, Place)))
-          return true;
-    return false;
+    return any_of(Writers, [&](const Instruction *I) {
+      return isModSet(AA.getModRefInfo(I, Place));
+    });
   }
 
   bool hoist(Instruction &I) {

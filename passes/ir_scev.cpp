@@ -8,13 +8,27 @@ using namespace llvm;
 
 namespace nputeir {
 
-bool looksNegative(const SCEV *S) {
+// Left: numbers that are looked at yet; those beyond count as positive.
+static bool looksNegative(const SCEV *S, int &Left) {
+  if (Left-- <= 0)
+    return false;
   if (const auto *C = dyn_cast<SCEVConstant>(S))
     return C->getAPInt().isNegative();
   if (const auto *X = dyn_cast<SCEVSignExtendExpr>(S))
-    return looksNegative(X->getOperand());
+    return looksNegative(X->getOperand(), Left);
   const auto *M = dyn_cast<SCEVMulExpr>(S);
-  return M && count_if(M->operands(), looksNegative) % 2 == 1;
+  return M && count_if(M->operands(),
+                       [&](const SCEV *Factor) {
+                         return looksNegative(Factor, Left);
+                       }) %
+                      2 ==
+                  1;
+}
+
+bool looksNegative(const SCEV *S) {
+  enum { LooksMax = 64 };
+  int Left = LooksMax;
+  return looksNegative(S, Left);
 }
 
 } // namespace nputeir

@@ -104,8 +104,8 @@ static SmallVector<const Value *, 2> pointersOf(const Instruction &I) {
   SmallVector<const Value *, 2> Found;
   if (const Value *Pointer = getLoadStorePointerOperand(&I))
     Found.push_back(Pointer);
-  if (const auto *Fill = dyn_cast<MemIntrinsic>(&I))
-    Found.push_back(Fill->getRawDest());
+  if (const auto *Mem = dyn_cast<MemIntrinsic>(&I))
+    Found.push_back(Mem->getRawDest());
   if (const auto *Copy = dyn_cast<MemTransferInst>(&I))
     Found.push_back(Copy->getRawSource());
   return Found;
@@ -164,7 +164,8 @@ void Joins::findTiles(ArrayRef<BasicBlock *> Blocks) {
 // One iteration of the loop before L moves Y as far as R.Ratio of L move X.
 bool Joins::movesAlike(const Address &X, int L, const Address &Y,
                        const Remainder &R) {
-  return X.Stride[L] && Y.Stride[R.After] &&
+  assert(R.After >= 0 && R.After < L);
+  return ++Compared <= ComparedMax && X.Stride[L] && Y.Stride[R.After] &&
          isSame(SE.getMulExpr(constant(R.Ratio), X.Stride[L]),
                 Y.Stride[R.After]);
 }
@@ -191,7 +192,8 @@ bool Joins::isRemainder(int L, const Remainder &R, ArrayRef<Address> All) {
       continue;
     auto From =
         find_if(All, [&](const Address &Y) { return goesOn(X, L, Y, R); });
-    if (From == All.end() || looksNegative(X.Stride[L]))
+    if (From == All.end() || looksNegative(X.Stride[L]) ||
+        Compared > ComparedMax)
       return false;
     Pairs.push_back({&X, From});
   }
@@ -219,6 +221,7 @@ static int64_t stepOf(const SCEVAddRecExpr *Rec, ScalarEvolution &SE) {
 bool Joins::findRemainder(int L, int Before, ArrayRef<Address> All) {
   const SCEV *End;
   CmpInst::Predicate Is;
+  assert(Before < L && Remainders[L].After < 0);
   const SCEVAddRecExpr *Old = counter(*Loops[Before], End, Is);
   const SCEVAddRecExpr *New = counter(*Loops[L], End, Is);
   int64_t Long = stepOf(Old, SE), Short = stepOf(New, SE);
@@ -253,6 +256,7 @@ static bool moves(ArrayRef<Address> All, int L) {
 
 void Joins::findRemainders(ArrayRef<BasicBlock *> Blocks) {
   SmallVector<Address, 8> All, Compared;
+  assert(Loops.size() <= LoopsMax);
   if (!addPointers(Blocks, All) || !Rows.empty())
     return; // whether a row exists is not asked of parts
   addComparisons(Blocks, Compared);
@@ -270,6 +274,7 @@ void Joins::findRemainders(ArrayRef<BasicBlock *> Blocks) {
   for (int L = (int)Loops.size() - 1; L >= 0; L--) {
     if (Remainders[L].After >= 0)
       Steps[Remainders[L].After] = Steps[L] * Remainders[L].Ratio;
+    assert(Steps[L] >= 1);
     for (const Address &X : All)
       if (isPart(L) && Steps[L] == 1 && X.Stride[L] &&
           !is_contained(Strides, X.Stride[L]))

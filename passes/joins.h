@@ -21,6 +21,10 @@ public:
   void findRemainders(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
 
 private:
+  // Each pair of loops is tried once, and each pair of addresses for it.
+  enum { ComparedMax = 1 << 20 };
+  int Compared = 0; // pairs of addresses
+
   bool addPointers(llvm::ArrayRef<llvm::BasicBlock *> Blocks,
                    llvm::SmallVectorImpl<Address> &All);
   void addComparisons(llvm::ArrayRef<llvm::BasicBlock *> Blocks,

@@ -75,6 +75,7 @@ private:
 } // namespace
 
 void LoopTable::addLoop(Loop *L, const SCEV *Extent) {
+  assert(!Index.count(L) && Extent->getType()->isIntegerTy(64));
   Index[L] = (int)Loops.size();
   Loops.push_back(L);
   Extents.push_back(Extent);
@@ -87,6 +88,8 @@ void LoopTable::addLoop(Loop *L, const SCEV *Extent) {
 
 void LoopTable::cut(int L, int TileLoop, const SCEV *Length,
                     const SCEV *Whole) {
+  assert(TileLoop >= 0 && TileLoop < L); // so that following them ends
+  assert(Loops[TileLoop]->contains(Loops[L]) && TileLoops[L] < 0);
   TileLoops[L] = TileLoop;
   InTile[L] = Length;
   Extents[L] = Whole;
@@ -113,6 +116,7 @@ bool LoopTable::isSame(const SCEV *X, const SCEV *Y) {
 
 // From the numbers of iterations in each tile to those of the whole.
 void LoopTable::numberThrough(Address &X) {
+  assert(X.Stride.size() == Loops.size());
   for (size_t L = 0; L < Loops.size(); L++) {
     const SCEV *&TileLoop =
         X.Stride[TileLoops[L] < 0 ? L : (size_t)TileLoops[L]];
@@ -134,6 +138,7 @@ const SCEV *LoopTable::recurrence(const SCEV *Start, const SCEV *Step, int L) {
 }
 
 const SCEV *LoopTable::extent(int L) const {
+  assert(L >= 0 && L < (int)Loops.size() && Steps[L] >= 1);
   return isPart(L)
              ? SE.getAddExpr(firstNumber(L),
                              SE.getMulExpr(constant(Steps[L]), Extents[L]))
@@ -142,6 +147,7 @@ const SCEV *LoopTable::extent(int L) const {
 
 const SCEV *LoopTable::firstNumber(int L) const {
   const Remainder &R = Remainders[L];
+  assert(R.After < L && R.Ratio >= 1); // this ends
   return R.After < 0
              ? constant(0)
              : SE.getAddExpr(firstNumber(R.After),
@@ -161,6 +167,7 @@ bool LoopTable::isPart(int L) const {
 // The stride per number of what part L moves by Stride in every iteration;
 // null: not known.
 const SCEV *LoopTable::strideOf(int L, const SCEV *Stride) {
+  assert(isPart(L));
   for (const SCEV *S : Strides)
     if (areSame(SE.getMulExpr(constant(Steps[L]), S), Stride))
       return S;
@@ -188,8 +195,8 @@ bool LoopTable::numberOn(Address &X) {
 
 // ---- directions ----
 
-// The start of a loop that counts down lies where it ends, which is the start of
-// one that runs up if the distance is as long as the loop.
+// The start of a loop that counts down lies where it ends, which is the start
+// of one with a positive step if the distance is as long as the loop.
 static const SCEV *simplified(const SCEV *Start, ScalarEvolution &SE,
                               Conditions If) {
   Positive Rewriter(SE);
@@ -201,9 +208,10 @@ static const SCEV *simplified(const SCEV *Start, ScalarEvolution &SE,
   return Short;
 }
 
-void LoopTable::turnRound(Address &X) {
+void LoopTable::reverseLoops(Address &X) {
   for (size_t L = 0; L < Loops.size(); L++)
     if (Reversed[L] && X.Stride[L]) {
+      assert(!isPart((int)L));
       const SCEV *Last =
           SE.getMinusSCEV(Extents[L], SE.getOne(Extents[L]->getType()));
       X.Start =

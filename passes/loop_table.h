@@ -13,6 +13,8 @@ struct Address {
 };
 
 class LoopTable : public Counts {
+public:
+  enum { LoopsMax = 32 }; // of a nest
 protected:
   llvm::SmallVector<llvm::Loop *, 8> Loops;
   llvm::DenseMap<const llvm::Loop *, int> Index;
@@ -55,7 +57,7 @@ protected:
   bool isPart(int L) const;
   void numberThrough(Address &X);
   bool numberOn(Address &X);
-  void turnRound(Address &X);
+  void reverseLoops(Address &X);
 
 private:
   const llvm::SCEV *firstNumber(int L) const;

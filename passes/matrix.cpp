@@ -186,6 +186,7 @@ public:
 
   bool readRegion(ArrayRef<Instruction *> All) {
     enum { OrderStep = 64 };
+    assert(!Outer && !All.empty());
     for (size_t I = 0; I < All.size(); I++)
       Order[All[I]] = (int)(I + 1) * OrderStep;
     if (!read(All))
@@ -266,9 +267,11 @@ private:
 
   bool findOwners() {
     SmallPtrSet<const Value *, 32> Seen;
-    for (size_t S = 0; S < Stores.size(); S++)
+    for (size_t S = 0; S < Stores.size(); S++) {
+      assert(Stores[S].Of.Rows > 0 && Stores[S].Of.Columns > 0);
       if (!own((int)S, Access(*Stores[S].I).Matrix, Seen))
         return false;
+    }
     return true;
   }
 
@@ -297,6 +300,7 @@ private:
   // ---- loops ----
 
   int addVirtual(int Parent, int64_t Extent, const Instruction &I) {
+    assert(Extent >= 1); // LLVM has no matrix without rows or columns
     Type *I64 = Type::getInt64Ty(I.getContext());
     return addLoop(Parent, SE.getConstant(I64, (uint64_t)Extent), at(I));
   }
@@ -366,7 +370,7 @@ private:
     dtype T;
     if (!typeOf(W->getType()->getScalarType(), Unsigned, T) ||
         W->getType()->getScalarType()->isIntegerTy(1))
-      return other("a value of a type that the NPU has not", loc_none());
+      return other("a value of a type that the NPU does not have", loc_none());
     if (!isa<FixedVectorType>(W->getType()))
       return readNumber(W, T);
     if (const Value *Same = getSplatValue(W))
@@ -430,7 +434,8 @@ private:
       if (Place.Stride[L]) {
         if (looksNegative(Place.Stride[L]))
           return decline(RULE_DIRECTIONS, I,
-                         "a loop runs up in one array and down in another");
+                         "a loop has a negative stride in one array and "
+                         "a positive one in another");
         int Loop = NestLoop[L];
         Result.stride_bytes[Loop] =
             valueOf(Place.Stride[L], Twine(Name) + "." + loopName(Loop));

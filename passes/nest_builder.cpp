@@ -44,6 +44,7 @@ dtype typeOf(const Type *T, bool Unsigned) {
 int NestBuilder::addLoop(int Parent, const SCEV *Extent, loc At, int CutBy,
                          bool Down) {
   int Index = loopCount();
+  assert(Parent >= -1 && Parent < Index && CutBy >= -1 && CutBy < Index);
   struct nest_loop N = {};
   N.name = Index < 15 ? arena_printf(A, "%c", 'i' + Index)
                       : arena_printf(A, "l%d", Index);
@@ -59,11 +60,13 @@ int NestBuilder::addLoop(int Parent, const SCEV *Extent, loc At, int CutBy,
 }
 
 void NestBuilder::number(int Loop, int After, int64_t Step) {
+  assert(After < Loop && Step >= 1 && Loop < loopCount());
   Loops[Loop].after = After;
   Loops[Loop].step = Step;
 }
 
 value NestBuilder::valueOf(const SCEV *S, const Twine &Name) {
+  assert(S->getType()->isIntegerTy(64));
   if (const auto *C = dyn_cast<SCEVConstant>(S))
     return {C->getAPInt().getSExtValue(), -1};
   for (size_t I = 0; I < R.Symbol.size(); I++)
@@ -85,7 +88,10 @@ int NestBuilder::tensorOf(const SCEV *Start) {
 }
 
 void NestBuilder::setPitch(int Tensor, const SCEV *Bytes) {
-  Pitches[Tensor] = valueOf(Bytes, Twine(tensorName(Tensor)) + ".pitch").symbol;
+  int Symbol = valueOf(Bytes, Twine(tensorName(Tensor)) + ".pitch").symbol;
+  assert(Symbol >= 0); // a number would be part of the offsets
+  assert(Pitches[Tensor] < 0 || Pitches[Tensor] == Symbol);
+  Pitches[Tensor] = Symbol;
 }
 
 int NestBuilder::outsideOf(Value *Number) {
@@ -157,6 +163,8 @@ int NestBuilder::addScalar() {
 
 void NestBuilder::assign(int Scalar, int Loop, int Order, const nest_expr *To,
                          loc At) {
+  assert(Scalar >= 0 && (size_t)Scalar < Scalars.size());
+  assert(Loop < loopCount() && To);
   nest_statement S = {};
   S.scalar = Scalar;
   S.loop = Loop;
@@ -168,6 +176,7 @@ void NestBuilder::assign(int Scalar, int Loop, int Order, const nest_expr *To,
 
 void NestBuilder::store(const nest_access &Place, int Loop, int Order,
                         const nest_expr *What, loc At) {
+  assert(Loop < loopCount() && What && Place.stride_bytes);
   nest_statement S = {};
   S.is_store = true;
   S.to = Place;
@@ -189,6 +198,9 @@ void NestBuilder::finish(loc At) {
                    [](const nest_statement &X, const nest_statement &Y) {
                      return X.order < Y.order;
                    });
+  assert(Tensors.size() == Pitches.size() && Tensors.size() == R.Tensor.size());
+  assert(Symbols.size() == R.Symbol.size());
+  assert(Outsides.size() == R.Outside.size());
   auto *N = (nest *)arena_alloc(A, sizeof(nest));
   N->at = At;
   N->loop_count = loopCount();
@@ -204,7 +216,7 @@ void NestBuilder::finish(loc At) {
   N->outside = inArena(A, Outsides);
   N->statement_count = (int)Statements.size();
   N->statement = inArena(A, Statements);
-  N->infinite = Infinite && LimitCount; // matters to nothing else
+  N->infinite = Infinite && GuardCount; // matters to nothing else
   R.N = N;
 }
 

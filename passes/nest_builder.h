@@ -26,7 +26,7 @@ public:
   arena *A;
   IRNest &R;
   int Exprs = 0;         // made so far
-  int LimitCount = 0;    // among them
+  int GuardCount = 0;    // among them
   bool Infinite = false; // floats need not be finite
 
   NestBuilder(arena *A, IRNest &R) : A(A), R(R) {}

@@ -189,7 +189,7 @@ public:
     for (Taken &T : Take) {
       if (T.L) {
         T.Loads->compute(T.Nest);
-        computeRows(*T.L, LI, SE, DT, T.Nest);
+        checkRowPointers(*T.L, LI, SE, DT, T.Nest);
         T.Old = {T.L->getLoopPreheader(), T.L->getHeader(), exitOf(*T.L).To,
                  T.L->getStartLoc()};
         markKept(*T.L);
@@ -335,7 +335,7 @@ private:
       return;
     }
     Loads.reset();
-    dropRows(Nest);
+    dropRowPointers(Nest);
     size_t Before = Found.size();
     for (Loop *Inner : reverse(L.getSubLoops()))
       visit(*Inner);

@@ -1,6 +1,6 @@
-// passes.h -- what the files of this module share.  The shim between LLVM and the
-// recogniser: a loop of the IR becomes a struct nest, a contraction becomes a
-// guarded call, a verdict becomes a remark.
+// passes.h -- what the files of this module share.  The shim between LLVM and
+// the recogniser: a loop of the IR becomes a struct nest, a contraction becomes
+// a guarded call, a verdict becomes a remark.
 #ifndef NPUTEIR_PASSES_H
 #define NPUTEIR_PASSES_H
 
@@ -69,8 +69,8 @@ struct Comparison {
 
 // An array of row addresses that the nest loads one by one along a loop, as in
 // float **.  The nest is described as if row i lay at Base + i * Step; both are
-// placeholders in front of the nest until rows.cpp computes them.
-struct RowArray {
+// placeholders in front of the nest until row_pointers.cpp computes them.
+struct RowPointers {
   const llvm::LoadInst *Load;
   const llvm::SCEV *Start, *Stride, *Extent; // of the array
   llvm::Instruction *Base, *Step;
@@ -93,7 +93,7 @@ struct IRNest {
   std::vector<Comparison> Compared;
   std::vector<AtLeast> Counted; // of which numbers of iterations hold
   std::vector<std::pair<const llvm::SCEV *, const llvm::SCEV *>> Equal;
-  std::vector<RowArray> Rows;
+  std::vector<RowPointers> Rows;
   std::vector<llvm::Value *> NonZero;    // floats that must not be zero
   std::vector<contraction_guard> Guards; // beside those of the contraction
 
@@ -139,13 +139,14 @@ void removeBarriers(llvm::Function &F);
 // what a pointer or counter holds behind a loop is computed, not carried.
 void addHoistPasses(llvm::FunctionPassManager &Passes);
 
-// ---- rows.cpp ----
+// ---- row_pointers.cpp ----
 // Computes what the nest assumes of its rows, in front of it; that it holds
 // becomes one more assumption.
-void computeRows(llvm::Loop &Outer, llvm::LoopInfo &LI,
-                 llvm::ScalarEvolution &SE, llvm::DominatorTree &DT, IRNest &I);
+void checkRowPointers(llvm::Loop &Outer, llvm::LoopInfo &LI,
+                      llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
+                      IRNest &I);
 // For a nest that is kept.
-void dropRows(IRNest &I);
+void dropRowPointers(IRNest &I);
 
 // ---- rewrite.cpp ----
 // The code of a nest: First is entered from Entry alone, and left to After

@@ -12,15 +12,15 @@
 //
 // Phi nodes of loop headers that are not counters become scalar variables with
 // two assignments, the start and the step.  Those of one header happen at once.
+#include "affine_guards.h"
 #include "assertion.h"
 #include "body.h"
-#include "fill.h"
 #include "ir_marks.h"
 #include "ir_scev.h"
 #include "joins.h"
-#include "limits.h"
+#include "mem_nest.h"
 #include "operations.h"
-#include "starts.h"
+#include "tensor_bases.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -49,13 +49,13 @@ class Reader : Operations {
   SmallVector<Loop *, 8> Loops; // index is the nest's
   Body Code;
   Joins Places;
-  Limits Tests;
-  Starts Known;
+  AffineGuards Tests;
+  TensorBases Known;
   DenseMap<const Loop *, int> LoopIndex;
   DenseMap<const PHINode *, int> Scalar;
   DenseSet<int> Written; // tensors
-  SmallVector<Fill, 2> Fills;
-  SmallVector<int, 2> FillLoop; // innermost, of each fill
+  SmallVector<MemNest, 2> MemNests;
+  SmallVector<int, 2> MemNestLoop; // innermost, of each
   enum { BranchesMax = 20000 };
   int Branches = 0; // followed so far
 
@@ -103,9 +103,10 @@ private:
       LoopIndex[L] = (int)Loops.size();
       Loops.push_back(L);
     }
-    if (Loops.size() > 32)
+    if (Loops.size() > Joins::LoopsMax)
       return verdict_decline(&V, RULE_ROLES, at(Outer),
-                             "the nest has more than 32 loops");
+                             "the nest has more than %d loops",
+                             (int)Joins::LoopsMax);
     for (Loop *L : Loops)
       if (!readLoop(*L))
         return false;
@@ -118,24 +119,24 @@ private:
               Places.extent(I), at(*L), Places.cutter(I), Places.isReversed(I));
       number(I, Places.after(I), Places.step(I));
     }
-    readStarts();
-    return readFills();
+    readTensorBases();
+    return readMemNests();
   }
 
-  bool readFills() {
+  bool readMemNests() {
     for (BasicBlock *B : Code.Blocks)
       for (Instruction &I : *B) {
         const auto *Call = dyn_cast<MemIntrinsic>(&I);
         if (!Call)
           continue;
-        Fill F;
-        if (const char *Why = readFill(*Call, Code.Blocks, Places, SE, F))
+        MemNest F;
+        if (const char *Why = readMemNest(*Call, Code.Blocks, Places, SE, F))
           return verdict_decline(&V, RULE_SIDE_EFFECT, at(I), "%s", Why);
         int Parent = loopOf(B);
         for (auto [Extent, Stride] : F.Loops)
           Parent = addLoop(Parent, Extent, at(I));
-        Fills.push_back(F);
-        FillLoop.push_back(Parent);
+        MemNests.push_back(F);
+        MemNestLoop.push_back(Parent);
         R.Equal.insert(R.Equal.end(), F.Equal.begin(), F.Equal.end());
       }
     return true;
@@ -150,7 +151,7 @@ private:
 
   // All starts are known before the first is described; the result's are seen
   // first, because what is read joins them.
-  void readStarts() {
+  void readTensorBases() {
     for (bool Written : {true, false})
       for (BasicBlock *B : Code.Blocks)
         for (Instruction &I : *B) {
@@ -177,9 +178,9 @@ private:
     for (const SCEV *Stride : X.Stride)
       if (Stride && looksNegative(Stride))
         return verdict_decline(&V, RULE_DIRECTIONS, at(I),
-                               "a loop runs up in one array and down in "
-                               "another");
-    Start S = Known.find(X);
+                               "a loop has a negative stride in one array and "
+                               "a positive one in another");
+    TensorBase S = Known.find(X);
     Access = access(Type, S.Tensor);
     Access.offset_bytes = S.Bytes;
     Access.rows = S.Rows;
@@ -235,7 +236,7 @@ private:
     const LoadInst *L = hoistedLoad(W);
     bool Conditional =
         W == L && Code.isGuarded(L->getParent()) && !isReadAnyway(*L);
-    if (Conditional && (!runsUnderLimits(L->getParent()) || readsRows())) {
+    if (Conditional && (!runsUnderGuards(L->getParent()) || readsRows())) {
       verdict_decline(&V, RULE_GUARDED, at(*L),
                       "a condition inside the nest decides what is read");
       return other("an element that is not always read", at(*L));
@@ -304,7 +305,7 @@ private:
   nest_expr *read(const Value *W, bool Unsigned, int Depth) override {
     dtype T;
     if (!typeOf(W->getType(), Unsigned, T))
-      return other("a value of a type that the NPU has not", loc_none());
+      return other("a value of a type that the NPU does not have", loc_none());
     if (const auto *C = dyn_cast<Constant>(W))
       return readConstant(C, T);
     const auto *I = dyn_cast<Instruction>(W);
@@ -418,8 +419,8 @@ private:
 
   // ---- what runs under a condition ----
 
-  // A limit of loops is all that decides, in the loop around B, whether B runs.
-  bool followsLimits(const BasicBlock *B) {
+  // Affine guards are all that decides, in the loop around B, whether B runs.
+  bool followsGuards(const BasicBlock *B) {
     const Loop *L = LI.getLoopFor(B);
     const BasicBlock *First = Code.unconditionalBefore(B);
     for (const BasicBlock *X : Code.Blocks) {
@@ -431,22 +432,22 @@ private:
           }) < 2)
         continue;
       const auto *Branch = cast<BranchInst>(X->getTerminator());
-      if (!asksLimits(read(Branch->getCondition(), false, 0)))
+      if (!asksAffineGuards(read(Branch->getCondition(), false, 0)))
         return false;
     }
     return true;
   }
 
-  bool runsUnderLimits(const BasicBlock *B) {
+  bool runsUnderGuards(const BasicBlock *B) {
     const Loop *L = LI.getLoopFor(B);
-    return (!Code.isConditional(B) || followsLimits(B)) &&
-           (L == &Outer || runsUnderLimits(L->getLoopPreheader()));
+    return (!Code.isConditional(B) || followsGuards(B)) &&
+           (L == &Outer || runsUnderGuards(L->getLoopPreheader()));
   }
 
   bool checkGuardedLoops() {
     for (Loop *L : Loops)
       if (L != &Outer && Code.isConditional(L->getLoopPreheader()) &&
-          !followsLimits(L->getLoopPreheader()))
+          !followsGuards(L->getLoopPreheader()))
         return verdict_decline(&V, RULE_GUARDED, at(*L),
                                "a condition inside the nest decides whether a "
                                "loop runs");
@@ -466,8 +467,9 @@ private:
     N.order = Code.Order[&S];
     dtype T;
     if (!typeOf(S.getValueOperand()->getType(), false, T))
-      return verdict_decline(&V, RULE_TYPES, at(S),
-                             "the nest stores a type that the NPU has not");
+      return verdict_decline(
+          &V, RULE_TYPES, at(S),
+          "the nest stores a type that the NPU does not have");
     return readAccess(S, S.getPointerOperand(), T, N.to);
   }
 
@@ -481,7 +483,7 @@ private:
   }
 
   // What a fill reads or writes moves along its own loops, too.
-  bool describe(const Fill &F, const Address &X, dtype Type, int Loop,
+  bool describe(const MemNest &F, const Address &X, dtype Type, int Loop,
                 nest_access &Access) {
     if (!describe(*F.Call, X, Type, Access))
       return false;
@@ -493,7 +495,7 @@ private:
     return true;
   }
 
-  bool addFill(const Fill &F, int Loop) {
+  bool addMemNest(const MemNest &F, int Loop) {
     nest_statement N = {};
     N.is_store = true;
     N.at = at(*F.Call);
@@ -524,7 +526,7 @@ private:
       if (!Code.isGuarded(S->getParent()) && samePlace(Other.to, N.to))
         return true;
     N.conditional = true;
-    return runsUnderLimits(Store.getParent()) ||
+    return runsUnderGuards(Store.getParent()) ||
            verdict_decline(&V, RULE_GUARDED, N.at,
                            "a condition inside the nest decides what is "
                            "written");
@@ -542,8 +544,8 @@ private:
           Written.insert(N.to.tensor);
           Stores.push_back({S, N});
         }
-    for (size_t I = 0; I < Fills.size(); I++)
-      if (!addFill(Fills[I], FillLoop[I]))
+    for (size_t I = 0; I < MemNests.size(); I++)
+      if (!addMemNest(MemNests[I], MemNestLoop[I]))
         return false;
     for (auto &[S, N] : Stores) {
       if (!Code.isGuarded(S->getParent()))

@@ -76,6 +76,8 @@ public:
 
   void run(const options &O, const std::string &TEIR, StringRef Where) {
     Instruction *End = Old.Entry->getTerminator();
+    assert(End->getNumSuccessors() == 1 && End->getSuccessor(0) == Old.First);
+    assert(DT.dominates(Old.Entry, Old.First));
     DebugLoc DL = Old.At ? Old.At : End->getDebugLoc();
     Checks Front(Nest, SE, End);
     expandAll(Front);
@@ -132,6 +134,7 @@ private:
       addTail(Front);
     for (int T = IN0; C.first && T <= IN1; T++)
       Tensor.push_back(operand(Front, *C.first, T));
+    assert(Symbol.size() == (size_t)C.symbol_count);
   }
 
   // Of the nest or of the contraction.
@@ -160,6 +163,8 @@ private:
   }
 
   Value *address(Checks &Front, int T, int64_t Offset, int64_t Rows) {
+    assert(T < (int)Nest.Tensor.size());
+    assert(!Rows || Nest.N->pitch[T] >= 0);
     Value *Place = Front.frozen(Nest.Tensor[T], pointer());
     IRBuilder<> &B = Front.B;
     if (Rows)
@@ -204,6 +209,7 @@ private:
   void fillSlots(IRBuilder<> &B) {
     if (!C.tail)
       return;
+    assert(Tensor.size() > (size_t)(TENSORS + C.extra_count));
     Tensor[TENSORS] =
         B.CreatePointerCast(frame(B.getInt64Ty(), "nputeir.sum"), pointer());
     for (int I = 0; I < C.extra_count; I++) {
@@ -221,6 +227,7 @@ private:
   // An array of values in the frame, filled here.
   Value *array(IRBuilder<> &B, Type *T, ArrayRef<Value *> Values,
                const Twine &Name) {
+    assert(all_of(Values, [&](Value *V) { return V->getType() == T; }));
     if (Values.empty())
       return ConstantPointerNull::get(pointer());
     auto *Array = ArrayType::get(T, Values.size());

@@ -143,6 +143,7 @@ public:
     P.Whole = Remainder->getStart();
     P.Step = SE.getNegativeSCEV(Remainder->getStepRecurrence(SE));
     P.RemainderMayWrap = Relative && Unsigned;
+    assert(P.Length->getType() == P.Whole->getType());
     return true;
   }
 };

@@ -1,7 +1,7 @@
-// limits.h -- comparisons of what the loops count, as limits of the nest
-// description.
-#ifndef NPUTEIR_LIMITS_H
-#define NPUTEIR_LIMITS_H
+// affine_guards.h -- comparisons of what the loops count, as affine guards
+// of the nest description.
+#ifndef NPUTEIR_AFFINE_GUARDS_H
+#define NPUTEIR_AFFINE_GUARDS_H
 
 #include "addresses.h"
 #include "nest_builder.h"
@@ -10,7 +10,7 @@
 
 namespace nputeir {
 
-class Limits {
+class AffineGuards {
   Addresses &Places;
   llvm::ScalarEvolution &SE;
   NestBuilder &Nest;
@@ -20,11 +20,15 @@ class Limits {
     llvm::Value *Number;
     Address X;
   };
-  loc At = {}; // of what is being read
+  // A comparison may ask for several numbers at once, by which they are joined
+  // in a tree of ors; shared parts of it are read again.
+  enum { JoinedMax = 64 };
+  int Joined = 0; // looked into for the comparison that is being read
+  loc At = {};    // of that
   int Loop = -1;
 
 public:
-  Limits(Addresses &Places, llvm::ScalarEvolution &SE, NestBuilder &Nest)
+  AffineGuards(Addresses &Places, llvm::ScalarEvolution &SE, NestBuilder &Nest)
       : Places(Places), SE(SE), Nest(Nest) {}
   // Null: something else is compared.  Loop is the innermost one around C.
   nest_expr *read(const llvm::ICmpInst &C, int Loop);
@@ -48,8 +52,8 @@ private:
   bool isNegative(const Side &X);
 };
 
-// Only limits are asked for.
-bool asksLimits(const nest_expr *Condition);
+// Nothing but affine guards is asked for.
+bool asksAffineGuards(const nest_expr *Condition);
 
 } // namespace nputeir
 

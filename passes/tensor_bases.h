@@ -1,4 +1,4 @@
-// starts.h -- which accesses of a nest lie in one tensor.
+// tensor_bases.h -- which accesses of a nest lie in one tensor.
 //
 // Starts that differ by a known number of bytes do.  So do starts that differ
 // by whole rows of a pitch that only the program knows, as those of
@@ -9,21 +9,21 @@
 // taken for different tensors, such as parts of one buffer, and so is what is
 // read further from all that is written than either moves, as another member of
 // a struct is; whether their memory overlaps is asked when the call is made.
-#ifndef NPUTEIR_STARTS_H
-#define NPUTEIR_STARTS_H
+#ifndef NPUTEIR_TENSOR_BASES_H
+#define NPUTEIR_TENSOR_BASES_H
 
 #include "addresses.h"
 
 namespace nputeir {
 
 // Tensor + Bytes + Rows * Pitch.
-struct Start {
+struct TensorBase {
   const llvm::SCEV *Tensor;
   int64_t Bytes, Rows;
   const llvm::SCEV *Pitch; // null: the tensor has none
 };
 
-class Starts {
+class TensorBases {
   // Bytes + Times * Unit.
   struct Distance {
     int64_t Bytes = 0, Times = 0;
@@ -49,11 +49,11 @@ class Starts {
   bool join(Family &F, const Address &X, bool Written);
 
 public:
-  Starts(llvm::ScalarEvolution &SE, const Addresses &Places)
+  TensorBases(llvm::ScalarEvolution &SE, const Addresses &Places)
       : SE(SE), Places(Places) {}
   // All that is written before anything that is read.
   void add(const Address &X, bool Written);
-  Start find(const Address &X);
+  TensorBase find(const Address &X);
 };
 
 } // namespace nputeir

@@ -1,12 +1,13 @@
-// limits.cpp -- comparisons of what the loops count, as limits of the nest
-// description: a start plus a step per loop, which is below zero or is not.
+// affine_guards.cpp -- comparisons of what the loops count, as affine guards
+// of the nest description: a start plus a step per loop, which is below zero or
+// is not.
 //
 // Both sides are taken as 64-bit numbers that are known to have few bits, or
 // are asked for that at run time, so that their difference is exact.  An
 // unsigned comparison is two signed ones if the sign of one side is known:
 // x < n says 0 <= x && x < n where n is not negative, and 0 <= x || x < n where
 // it is; InstCombine writes y < 0 || y >= 34 as y - 34 < -34.
-#include "limits.h"
+#include "affine_guards.h"
 
 #include "ir_marks.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -20,24 +21,27 @@ static bool moves(const Address &X) {
   return any_of(X.Stride, [](const SCEV *S) { return S && !S->isZero(); });
 }
 
-nest_expr *Limits::read(const ICmpInst &C, int Loop) {
+nest_expr *AffineGuards::read(const ICmpInst &C, int Loop) {
   auto It = Known.find(&C);
   if (It != Known.end())
     return It->second;
   At = locOf(C.getDebugLoc(), Nest.A);
   this->Loop = Loop;
+  Joined = 0;
+  assert(Loop >= -1 && Loop < Nest.loopCount());
   return Known[&C] = read(C, C.getOperand(0), C.getOperand(1));
 }
 
 // (X | Z) == 0, which is how InstCombine writes X == 0 && Z == 0.  Where X and
 // Z have no bits in common, it writes a sum that way.
-nest_expr *Limits::readBoth(const ICmpInst &C, Value *Both, Value *Zero) {
+nest_expr *AffineGuards::readBoth(const ICmpInst &C, Value *Both, Value *Zero) {
   using namespace PatternMatch;
   Value *X, *Z;
   if (!C.isEquality() || !match(Zero, m_Zero()) ||
       !match(Both, m_Or(m_Value(X), m_Value(Z))) ||
-      !isa<SCEVUnknown>(SE.getSCEV(Both)))
+      !isa<SCEVUnknown>(SE.getSCEV(Both)) || Joined == JoinedMax)
     return nullptr;
+  Joined++;
   nest_expr *First = read(C, X, Zero);
   nest_expr *Second = First ? read(C, Z, Zero) : nullptr;
   bool Equal = C.getPredicate() == ICmpInst::ICMP_EQ;
@@ -46,7 +50,7 @@ nest_expr *Limits::readBoth(const ICmpInst &C, Value *Both, Value *Zero) {
                 : nullptr;
 }
 
-nest_expr *Limits::read(const ICmpInst &C, Value *Left, Value *Right) {
+nest_expr *AffineGuards::read(const ICmpInst &C, Value *Left, Value *Right) {
   Side X = {Left, {}}, Y = {Right, {}};
   if (!Left->getType()->isIntegerTy() || Left->getType()->isIntegerTy(1))
     return nullptr;
@@ -58,8 +62,8 @@ nest_expr *Limits::read(const ICmpInst &C, Value *Left, Value *Right) {
   return compare(C.getPredicate(), X, Y);
 }
 
-nest_expr *Limits::compare(ICmpInst::Predicate P, const Side &X,
-                           const Side &Y) {
+nest_expr *AffineGuards::compare(ICmpInst::Predicate P, const Side &X,
+                                 const Side &Y) {
   switch (P) {
   case ICmpInst::ICMP_SLT:
     return difference(X.X, Y.X, true);
@@ -81,7 +85,9 @@ nest_expr *Limits::compare(ICmpInst::Predicate P, const Side &X,
   case ICmpInst::ICMP_ULT:
   case ICmpInst::ICMP_ULE:
     return compareUnsigned(X, Y, P == ICmpInst::ICMP_ULE);
-  default:
+  default: // one of those above
+    assert(ICmpInst::isGT(P) || P == ICmpInst::ICMP_SLE ||
+           P == ICmpInst::ICMP_UGE);
     return compare(ICmpInst::getSwappedPredicate(P), Y, X);
   }
 }
@@ -103,8 +109,8 @@ static const SCEV *ifPositive(ScalarEvolution &SE, const SCEV *S) {
 // zero then, if it lies less than 2^32 from zero (as it does if -2^32 is what
 // it would be without an iteration); in 64 bits, n - 1 and its extension
 // differ.
-bool Limits::isZeroAtEnd(const SCEV *From, const SCEV *Step,
-                         const SCEV *Extent) {
+bool AffineGuards::isZeroAtEnd(const SCEV *From, const SCEV *Step,
+                               const SCEV *Extent) {
   auto AtEnd = [&](const SCEV *N) {
     const SCEV *More = SE.getMinusSCEV(N, SE.getOne(N->getType()));
     return SE.getAddExpr(From, SE.getMulExpr(Step, More));
@@ -118,7 +124,7 @@ bool Limits::isZeroAtEnd(const SCEV *From, const SCEV *Step,
 }
 
 // X - Y, in the last iteration of the one loop that moves it, upwards.
-bool Limits::endsAtZero(const Address &X, const Address &Y) {
+bool AffineGuards::endsAtZero(const Address &X, const Address &Y) {
   int Loop = -1;
   for (int L = 0; L < Nest.loopCount(); L++)
     if (!step(X, Y, L)->isZero()) {
@@ -132,14 +138,15 @@ bool Limits::endsAtZero(const Address &X, const Address &Y) {
                      Places.extent(Loop));
 }
 
-Address Limits::zero() {
+Address AffineGuards::zero() {
   Address Zero = {SE.getZero(Type::getInt64Ty(SE.getContext())), {}};
   Zero.Stride.assign((size_t)Nest.loopCount(), nullptr);
   return Zero;
 }
 
 // X < Y or X <= Y.
-nest_expr *Limits::compareUnsigned(const Side &X, const Side &Y, bool OrEqual) {
+nest_expr *AffineGuards::compareUnsigned(const Side &X, const Side &Y,
+                                         bool OrEqual) {
   auto Both = [&](nest_op Op, const Side &Z, bool Negative) {
     nest_expr *Less =
         OrEqual ? difference(Y.X, X.X, false) : difference(X.X, Y.X, true);
@@ -159,12 +166,12 @@ nest_expr *Limits::compareUnsigned(const Side &X, const Side &Y, bool OrEqual) {
   return Both(NEST_AND, X, false);
 }
 
-bool Limits::isNegative(const Side &X) {
+bool AffineGuards::isNegative(const Side &X) {
   return SE.isKnownNegative(SE.getSCEV(X.Number));
 }
 
 // X >= Y in the first iteration, and no loop takes X down to Y.
-bool Limits::staysAbove(const Address &X, const Address &Y) {
+bool AffineGuards::staysAbove(const Address &X, const Address &Y) {
   bool Above = SE.isKnownNonNegative(SE.getMinusSCEV(X.Start, Y.Start));
   for (int L = 0; Above && L < Nest.loopCount(); L++)
     Above = SE.isKnownNonNegative(step(X, Y, L));
@@ -172,20 +179,20 @@ bool Limits::staysAbove(const Address &X, const Address &Y) {
 }
 
 // X >= Y, whatever the bits that they have in the program.
-bool Limits::isAtLeast(const Side &X, const Side &Y) {
+bool AffineGuards::isAtLeast(const Side &X, const Side &Y) {
   return SE.isKnownPredicate(ICmpInst::ICMP_SGE, SE.getSCEV(X.Number),
                              SE.getSCEV(Y.Number)) ||
          staysAbove(X.X, Y.X);
 }
 
 // As a signed number, too; what does not move is asked at run time.
-bool Limits::staysPositive(const Side &X) {
+bool AffineGuards::staysPositive(const Side &X) {
   if (SE.isKnownNonNegative(SE.getSCEV(X.Number)) || staysAbove(X.X, zero()))
     return true;
   if (moves(X.X))
     return false;
   Nest.R.Guards.push_back(
-      {Nest.valueOf(X.X.Start, Twine("limit") + Twine(Nest.LimitCount++)),
+      {Nest.valueOf(X.X.Start, Twine("limit") + Twine(Nest.GuardCount++)),
        {0, -1},
        {1, -1},
        {},
@@ -194,7 +201,8 @@ bool Limits::staysPositive(const Side &X) {
 }
 
 // How far loop L moves X - Y.
-const SCEV *Limits::step(const Address &X, const Address &Y, int L) {
+const SCEV *AffineGuards::step(const Address &X, const Address &Y, int L) {
+  assert(X.Start->getType() == Y.Start->getType());
   auto Of = [&](const Address &Z) {
     return (size_t)L < Z.Stride.size() && Z.Stride[L]
                ? Z.Stride[L]
@@ -204,9 +212,10 @@ const SCEV *Limits::step(const Address &X, const Address &Y, int L) {
 }
 
 // X - Y < 0, or >= 0.
-nest_expr *Limits::difference(const Address &X, const Address &Y, bool Below) {
+nest_expr *AffineGuards::difference(const Address &X, const Address &Y,
+                                    bool Below) {
   nest_expr *E = Nest.make(NEST_LIMIT, DTYPE_U8, At);
-  std::string Name = "limit" + std::to_string(Nest.LimitCount++);
+  std::string Name = "limit" + std::to_string(Nest.GuardCount++);
   E->loop = Loop;
   E->limit.below = Below;
   E->limit.last = endsAtZero(X, Y);
@@ -219,7 +228,7 @@ nest_expr *Limits::difference(const Address &X, const Address &Y, bool Below) {
   return E;
 }
 
-bool asksLimits(const nest_expr *E) {
+bool asksAffineGuards(const nest_expr *E) {
   switch (E->op) {
   case NEST_LIMIT:
   case NEST_NUMBER:
@@ -230,7 +239,7 @@ bool asksLimits(const nest_expr *E) {
   case NEST_XOR:
   case NEST_SELECT:
     for (int I = 0; I < calc_operands(nest_calc_op(E->op)); I++)
-      if (!asksLimits(E->arg[I]))
+      if (!asksAffineGuards(E->arg[I]))
         return false;
     return true;
   default:

@@ -1,6 +1,7 @@
-// fill.h -- a memset or memcpy inside a nest, as the loops that it stands for.
-#ifndef NPUTEIR_FILL_H
-#define NPUTEIR_FILL_H
+// mem_nest.h -- a memset or memcpy inside a nest, as the loops that it stands
+// for.
+#ifndef NPUTEIR_MEM_NEST_H
+#define NPUTEIR_MEM_NEST_H
 
 #include "addresses.h"
 
@@ -8,7 +9,7 @@
 
 namespace nputeir {
 
-struct Fill {
+struct MemNest {
   const llvm::MemIntrinsic *Call;
   const llvm::StoreInst *Like; // writes the same places, one by one
   Address To, From;            // memset: From is empty
@@ -20,10 +21,10 @@ struct Fill {
 
 // Null, or why the call does not fill the places that a store of the nest
 // writes in the loops that do not enclose the call.
-const char *readFill(const llvm::MemIntrinsic &Call,
-                     llvm::ArrayRef<llvm::BasicBlock *> Blocks,
-                     Addresses &Places, llvm::ScalarEvolution &SE,
-                     Fill &Result);
+const char *readMemNest(const llvm::MemIntrinsic &Call,
+                        llvm::ArrayRef<llvm::BasicBlock *> Blocks,
+                        Addresses &Places, llvm::ScalarEvolution &SE,
+                        MemNest &Result);
 
 } // namespace nputeir
 

@@ -1,5 +1,5 @@
-// rows.cpp -- asks at run time whether the rows that a nest finds through an
-// array of addresses lie one after the other:
+// row_pointers.cpp -- asks at run time whether the rows that a nest finds
+// through an array of addresses lie one after the other:
 //
 //     before:  every loop has work ? ask : on
 //     ask:     base = row[0], step = row[1] - row[0]
@@ -17,14 +17,15 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-class RowCheck {
+class RowPointerCheck {
   Function &F;
   DominatorTree &DT;
   LoopInfo &LI;
   Expander Code;
 
 public:
-  RowCheck(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT)
+  RowPointerCheck(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
+                  DominatorTree &DT)
       : F(*Outer.getHeader()->getParent()), DT(DT), LI(LI),
         Code(SE, *F.getParent()) {}
 
@@ -35,7 +36,8 @@ public:
 
   // Returns whether the rows are evenly spaced, known at the end of the block
   // that At ends then.
-  Value *check(const RowArray &R, Instruction *At, Value *&Base, Value *&Step) {
+  Value *check(const RowPointers &R, Instruction *At, Value *&Base,
+               Value *&Step) {
     Value *Array = expand(R.Start, At);
     Value *Stride = expand(R.Stride, At), *Count = expand(R.Extent, At);
     IRBuilder<> B(At);
@@ -49,6 +51,7 @@ public:
                               R.Load->getAlign()),
           B.getInt64Ty());
     };
+    assert(Stride->getType() == Count->getType());
     Value *First = Row(B.getInt64(0));
     // A single row may be followed by anything, as long as it is far away.
     Value *Several = B.CreateICmpSGT(Count, B.getInt64(1));
@@ -106,11 +109,11 @@ Value *loopsRun(const IRNest &N, ScalarEvolution &SE, Instruction *At) {
 
 } // namespace
 
-void computeRows(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
-                 DominatorTree &DT, IRNest &N) {
+void checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
+                      DominatorTree &DT, IRNest &N) {
   if (N.Rows.empty())
     return;
-  RowCheck Check(Outer, LI, SE, DT);
+  RowPointerCheck Check(Outer, LI, SE, DT);
   Instruction *End = Outer.getLoopPreheader()->getTerminator();
   Value *Run = loopsRun(N, SE, End);
   BasicBlock *Before = End->getParent();
@@ -118,7 +121,7 @@ void computeRows(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
   Instruction *Then =
       SplitBlockAndInsertIfThen(Run, End, false, nullptr, &DTU, &LI);
   IRBuilder<> B(&End->getParent()->front());
-  for (RowArray &R : N.Rows) {
+  for (RowPointers &R : N.Rows) {
     Value *Base, *Step, *Same = Check.check(R, Then, Base, Step);
     auto Join = [&](Value *V) {
       PHINode *P = B.CreatePHI(V->getType(), 2);
@@ -130,11 +133,12 @@ void computeRows(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
     R.Step->replaceAllUsesWith(Join(Step));
     N.Assumed.push_back({Join(Same), true});
   }
-  dropRows(N);
+  dropRowPointers(N);
 }
 
-void dropRows(IRNest &N) {
-  for (RowArray &R : N.Rows) {
+void dropRowPointers(IRNest &N) {
+  for (RowPointers &R : N.Rows) {
+    assert(R.Base->use_empty() && R.Step->use_empty());
     R.Base->eraseFromParent();
     R.Step->eraseFromParent();
   }

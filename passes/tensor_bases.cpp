@@ -1,6 +1,6 @@
-// starts.cpp -- accesses by tensor: families of starts whose distances have one
-// run-time part in common.
-#include "starts.h"
+// tensor_bases.cpp -- accesses by tensor: families of starts whose distances
+// have one run-time part in common.
+#include "tensor_bases.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -11,20 +11,21 @@ using namespace llvm;
 
 namespace nputeir {
 
-// The constant factor of a product; Rest is what it is multiplied by.
-static int64_t factorOf(const SCEV *S, ScalarEvolution &SE, const SCEV *&Rest) {
+// The constant factor of a product; Other is what it is multiplied by.
+static int64_t factorOf(const SCEV *S, ScalarEvolution &SE,
+                        const SCEV *&Other) {
   const auto *M = dyn_cast<SCEVMulExpr>(S);
   const auto *C = M ? dyn_cast<SCEVConstant>(M->getOperand(0)) : nullptr;
-  Rest = S;
+  Other = S;
   if (!C)
     return 1;
   SmallVector<const SCEV *, 4> Others(drop_begin(M->operands()));
-  Rest = SE.getMulExpr(Others);
+  Other = SE.getMulExpr(Others);
   return C->getAPInt().getSExtValue();
 }
 
 // False: the starts have nothing in common.
-bool Starts::measure(const SCEV *From, const SCEV *To, Distance &D) {
+bool TensorBases::measure(const SCEV *From, const SCEV *To, Distance &D) {
   const SCEV *S = SE.getMinusSCEV(To, From);
   if (isa<SCEVCouldNotCompute>(S))
     return false;
@@ -35,26 +36,27 @@ bool Starts::measure(const SCEV *From, const SCEV *To, Distance &D) {
       D.Bytes = C->getAPInt().getSExtValue();
       continue;
     }
-    const SCEV *Rest;
-    int64_t Factor = factorOf(Part, SE, Rest);
+    const SCEV *Other;
+    int64_t Factor = factorOf(Part, SE, Other);
     bool Down = Parts.empty() ? Factor < 0 : D.Times < 0;
     D.Times = std::gcd(D.Times, Factor);
     D.Times = Down ? -D.Times : D.Times;
-    Parts.push_back({Factor, Rest});
+    Parts.push_back({Factor, Other});
   }
+  assert(Parts.empty() == (D.Times == 0));
   SmallVector<const SCEV *, 4> Unit;
-  for (auto [Factor, Rest] : Parts)
+  for (auto [Factor, Other] : Parts)
     Unit.push_back(SE.getMulExpr(
-        SE.getConstant(S->getType(), (uint64_t)(Factor / D.Times)), Rest));
+        SE.getConstant(S->getType(), (uint64_t)(Factor / D.Times)), Other));
   D.Unit = Unit.empty() ? nullptr : SE.getAddExpr(Unit);
   return true;
 }
 
-bool Starts::Family::has(const Distance &D) const {
+bool TensorBases::Family::has(const Distance &D) const {
   return D.Times == 0 || (Unit == D.Unit && is_contained(Times, D.Times));
 }
 
-int64_t Starts::Family::timesPerRow() const {
+int64_t TensorBases::Family::timesPerRow() const {
   int64_t Row = 0;
   for (int64_t T : Times)
     Row = std::gcd(Row, T);
@@ -63,7 +65,7 @@ int64_t Starts::Family::timesPerRow() const {
 
 // Bytes from the first access to the last, as far as is known: a run-time
 // number of steps counts as one, a step of run-time size as none.
-uint64_t Starts::movesBy(const Address &X) const {
+uint64_t TensorBases::movesBy(const Address &X) const {
   uint64_t Way = 0;
   for (size_t L = 0; L < X.Stride.size(); L++) {
     const auto *Step = dyn_cast_or_null<SCEVConstant>(X.Stride[L]);
@@ -77,14 +79,15 @@ uint64_t Starts::movesBy(const Address &X) const {
 }
 
 // Further from all that is written than either moves.
-bool Starts::isFar(const Family &F, const Address &X, const Distance &D) const {
+bool TensorBases::isFar(const Family &F, const Address &X,
+                        const Distance &D) const {
   uint64_t Near = std::max(movesBy(F.First), movesBy(X));
   return F.Written && D.Times == 0 && none_of(F.Bytes, [&](int64_t Bytes) {
            return (uint64_t)std::abs(D.Bytes - Bytes) <= Near;
          });
 }
 
-bool Starts::join(Family &F, const Address &X, bool Written) {
+bool TensorBases::join(Family &F, const Address &X, bool Written) {
   Distance D;
   if (!measure(F.First.Start, X.Start, D) || (!Written && isFar(F, X, D)))
     return false;
@@ -100,14 +103,14 @@ bool Starts::join(Family &F, const Address &X, bool Written) {
   return true;
 }
 
-void Starts::add(const Address &X, bool Written) {
+void TensorBases::add(const Address &X, bool Written) {
   for (Family &F : Families)
     if (join(F, X, Written))
       return;
   Families.push_back({X, Written});
 }
 
-Start Starts::find(const Address &X) {
+TensorBase TensorBases::find(const Address &X) {
   for (const Family &F : Families) {
     Distance D;
     if (!measure(F.First.Start, X.Start, D) || !F.has(D) || isFar(F, X, D))
@@ -115,6 +118,7 @@ Start Starts::find(const Address &X) {
     if (!F.Unit)
       return {F.First.Start, D.Bytes, 0, nullptr};
     int64_t Row = F.timesPerRow();
+    assert(Row > 0 && D.Times % Row == 0);
     const SCEV *Pitch =
         SE.getMulExpr(SE.getConstant(F.Unit->getType(), (uint64_t)Row), F.Unit);
     return {F.First.Start, D.Bytes, D.Times / Row, Pitch};

@@ -1,10 +1,10 @@
-// fill.cpp -- a memset or memcpy inside a nest, as the loops that it stands
+// mem_nest.cpp -- a memset or memcpy inside a nest, as the loops that it stands
 // for.
 //
 // The call knows bytes only.  Which loops they come from is learnt from a store
 // that writes the same places: starting at the size of an element, each of its
 // loops must step over exactly what the loops inside fill.
-#include "fill.h"
+#include "mem_nest.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Constants.h"
@@ -16,8 +16,9 @@ using namespace llvm;
 namespace nputeir {
 
 // False: X and Y are known to differ.
-static bool require(Fill &F, const SCEV *X, const SCEV *Y,
+static bool require(MemNest &F, const SCEV *X, const SCEV *Y,
                     ScalarEvolution &SE) {
+  assert(X->getType() == Y->getType());
   const SCEV *Difference = SE.getMinusSCEV(X, Y);
   if (Difference->isZero())
     return true;
@@ -29,7 +30,7 @@ static bool require(Fill &F, const SCEV *X, const SCEV *Y,
 // first; false when what they fill has gaps.  Where the strides are not
 // numbers, the inner loop is taken for the faster one.
 static bool findLoops(Addresses &Places, ScalarEvolution &SE, const Address &To,
-                      Fill &F, const SCEV *ElementBytes) {
+                      MemNest &F, const SCEV *ElementBytes) {
   SmallVector<int, 4> Open;
   for (size_t L = 0; L < To.Stride.size(); L++)
     if (To.Stride[L] && !Places.loop((int)L)->contains(F.Call->getParent()))
@@ -45,13 +46,14 @@ static bool findLoops(Addresses &Places, ScalarEvolution &SE, const Address &To,
     Filled = SE.getMulExpr(Filled, Places.extent(*Next));
     Open.erase(Next);
   }
+  assert(F.Loops.size() <= To.Stride.size());
   const SCEV *Bytes = SE.getSCEV(F.Call->getLength());
   Bytes = SE.getNoopOrZeroExtend(Bytes, Filled->getType());
   return Places.usable(Bytes) && require(F, Bytes, Filled, SE);
 }
 
-const char *readFill(const MemIntrinsic &Call, ArrayRef<BasicBlock *> Blocks,
-                     Addresses &Places, ScalarEvolution &SE, Fill &F) {
+const char *readMemNest(const MemIntrinsic &Call, ArrayRef<BasicBlock *> Blocks,
+                        Addresses &Places, ScalarEvolution &SE, MemNest &F) {
   F.Call = &Call;
   const auto *Set = dyn_cast<MemSetInst>(&Call);
   const auto *Zero = Set ? dyn_cast<ConstantInt>(Set->getValue()) : nullptr;
