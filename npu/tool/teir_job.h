@@ -51,7 +51,8 @@ bool teir_job_split(struct teir_job *), teir_job_fuse(struct teir_job *),
     teir_job_hoist(struct teir_job *), teir_job_peel(struct teir_job *),
     teir_job_pack(struct teir_job *);
 
-/* Adds the program to the answer in the form asked for; NULL: false. */
+/* teir_show.c: adds the program to the answer in the form asked for; NULL:
+ * false. */
 bool teir_job_show(struct teir_job *, const struct teir *);
 /* NAME=VALUE[,NAME=VALUE] of --bind; NAME=VALUE of --in and --out. */
 bool teir_job_read_bind(struct tool *, void *pairs, const char *);

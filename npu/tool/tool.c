@@ -39,62 +39,6 @@ static const struct tool_command *find_action(const struct tool_command *c,
   return NULL;
 }
 
-/* ---- what sub-commands share ---- */
-
-bool tool_usage(struct tool *t, const char *format, ...) {
-  char message[sizeof t->diag.text];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(message, sizeof message, format, args);
-  va_end(args);
-  t->misused |= t->diag.kind == DIAG_NONE;
-  return diag_error(&t->diag, loc_none(), "%s", message);
-}
-
-char *tool_input(struct tool *t, const char *path, size_t *length) {
-  return file_read(t->arena, strcmp(path, "-") == 0 ? "/dev/stdin" : path,
-                   length, &t->diag);
-}
-
-bool tool_output(struct tool *t, const char *path, const struct text *text) {
-  if (path && strcmp(path, "-") != 0)
-    return file_write(path, text_string(text), text->length, &t->diag);
-  if (fwrite(text_string(text), 1, text->length, stdout) == text->length &&
-      fflush(stdout) == 0)
-    return true;
-  diag_error(&t->diag, loc_none(), "cannot write to standard output: %s",
-             strerror(errno));
-  clearerr(stdout); /* said here, not again at the end */
-  return false;
-}
-
-bool tool_print(struct tool *t, const char *path) {
-  return tool_output(t, path, &t->out);
-}
-
-/* The diagnostic may name a file by a string in the part's memory. */
-bool tool_nested(struct tool *t, bool (*part)(struct tool *, void *),
-                 void *context) {
-  struct arena *outer = t->arena;
-  t->arena = arena_open();
-  bool good = part(t, context);
-  assert(good || t->diag.kind != DIAG_NONE);
-  if (t->diag.at.file)
-    t->diag.at.file = arena_string(outer, t->diag.at.file);
-  arena_close(t->arena);
-  t->arena = outer;
-  return good;
-}
-
-static void *new_job(struct tool *t, const struct tool_command *c) {
-  return c->job ? arena_copy(t->arena, c->job, 1, 1, c->job_bytes)
-                : arena_array(t->arena, 1, c->job_bytes);
-}
-
-bool tool_run_action(struct tool *t, const struct tool_command *action) {
-  return action->run(t, new_job(t, action));
-}
-
 /* ---- one call ---- */
 
 static bool asks(const char *word, const char *option, const char *letter) {
@@ -147,7 +91,7 @@ static bool run_command(struct tool *t, const struct tool_command *c, int argc,
   if (action)
     t->name = arena_printf(t->arena, "%s %s", c->name, action->name);
   const struct tool_command *owner = action && action->job_bytes ? action : c;
-  void *job = new_job(t, owner);
+  void *job = tool_new_job(t, owner);
   return tool_read_arguments(t, c, action, job, argc, argv) &&
          (action ? action : c)->run(t, job);
 }

@@ -102,8 +102,10 @@ bool tool_nested(struct tool *, bool (*part)(struct tool *, void *), void *);
 /* Runs an action with the job as it is without options. */
 bool tool_run_action(struct tool *, const struct tool_command *);
 
-/* ---- inside: arguments.c, help.c ---- */
+/* ---- inside: common.c, arguments.c, help.c ---- */
 
+/* A job as it is without options. */
+void *tool_new_job(struct tool *, const struct tool_command *);
 bool tool_read_arguments(struct tool *, const struct tool_command *,
                          const struct tool_command *action, void *job, int argc,
                          char **argv);
