@@ -1,6 +1,67 @@
 /* gemm_kind.c -- what kernel.def says: which products there are, and how small
- * blocks are transposed. */
+ * blocks are transposed.
+ *
+ * What the generator takes for granted of a row is asserted here; that each row
+ * makes kernels which compute the product is what test/kernels tries. */
+#include "kernel_cover.h"
 #include "kernel_gemm.h"
+
+#include <assert.h>
+
+/* ---- what a row may say ---- */
+
+enum { /* of the types */
+#define DTYPE(id, name, bits, kind, ...)                                       \
+  BITS_##id = bits, KIND_##id = KIND_##kind,
+#define KIND_HALF DTYPE_FLOAT
+#define KIND_FLOAT DTYPE_FLOAT
+#define KIND_SIGNED DTYPE_SIGNED
+#define KIND_UNSIGNED DTYPE_UNSIGNED
+#include "dtype.def"
+       DTYPE_ROWS(DTYPE)
+#undef DTYPE
+#undef KIND_HALF
+#undef KIND_FLOAT
+#undef KIND_SIGNED
+#undef KIND_UNSIGNED
+};
+
+/* clang-format off */
+/* By family: kind of the types, bits of an input (0: as the type) and of a
+ * lane of the accumulator, and of an accumulator. */
+enum {
+  FAMILY_F = DTYPE_FLOAT, INPUT_F = 0, LANE_F = 32, SUM_F = 512,
+  FAMILY_X = DTYPE_FLOAT, INPUT_X = 16, LANE_X = 32, SUM_X = 512,
+  FAMILY_I = DTYPE_SIGNED, INPUT_I = 0, LANE_I = 32, SUM_I = 1024,
+  FAMILY_W = DTYPE_SIGNED, INPUT_W = 0, LANE_W = 64, SUM_W = 1024,
+};
+/* clang-format on */
+#define IS_REGISTER(bits) ((bits) == 256 || (bits) == 512)
+#define INPUT_BITS(mac, in) (INPUT_##mac ? (int)INPUT_##mac : (int)BITS_##in)
+
+#define GEMM(in0, in1, out, r, s, t, config, mac, rows, cols, light, heavy,    \
+             part, load, store)                                                \
+  static_assert((int)KIND_##in0 == (int)FAMILY_##mac &&                        \
+                    (int)KIND_##in1 == (int)FAMILY_##mac,                      \
+                "inputs of a family; unsigned ones share a signed row");       \
+  static_assert(((int)KIND_##out == DTYPE_FLOAT) ==                            \
+                        ((int)FAMILY_##mac == DTYPE_FLOAT) &&                  \
+                    (int)BITS_##out <= (int)LANE_##mac,                        \
+                "results fit lanes");                                          \
+  static_assert(IS_REGISTER(r * s * INPUT_BITS(mac, in0)) &&                   \
+                    IS_REGISTER(s * t * INPUT_BITS(mac, in1)) &&               \
+                    r * t * (int)LANE_##mac == (int)SUM_##mac,                 \
+                "small blocks fill registers");                                \
+  static_assert(rows <= COVER_ROWS && cols <= COVER_COLS &&                    \
+                    light <= COVER_ROWS && heavy <= COVER_COLS,                \
+                "blocks that kernel_cover knows");
+#define TRANSPOSE(bits, rows, columns, mode)                                   \
+  static_assert((bits) * (rows) * (columns) <= 1024, "fits two registers");
+#include "kernel.def"
+#undef TRANSPOSE
+#undef GEMM
+
+/* ---- the tables ---- */
 
 /* Multiply-accumulate, multiply, whether accumulator lanes are 64 bits, and
  * passes through K. */

@@ -188,6 +188,40 @@ static void test_narrows(void) {
   }
 }
 
+/* What is accepted of a type has a kernel that is right; what is not says so.
+ */
+static void test_types(void) {
+  struct arena *a = arena_open();
+  for (int i = 0; i < DTYPE_COUNT * DTYPE_COUNT; i++) {
+    struct kernel_narrow k = {.from = (enum dtype)(i / DTYPE_COUNT),
+                              .to = (enum dtype)(i % DTYPE_COUNT)};
+    k.elements = 4 * kernel_narrow_unit(k.from, k.to);
+    if (k.elements)
+      test_narrow(k, i % 2);
+  }
+  for (int i = 0; i < DTYPE_COUNT; i++) {
+    enum dtype type = (enum dtype)i;
+    struct diag d = {0};
+    int bytes = dtype_bytes(type);
+    if (kernel_add(a, "add", type, 64, &d))
+      test_add(type, 128);
+    else
+      CHECK(strstr(d.text, "no kernel for"));
+    for (int r = 1; r <= 64; r *= 2)
+      for (int options = 0; options < 4; options++) {
+        int c = 64 / bytes / r;
+        struct kernel_copy k = {"copy", type, 2 * r,       3 * c,
+                                r,      c,    options & 1, options & 2};
+        d = (struct diag){0};
+        if (c && kernel_copy(a, &k, &d))
+          test_copy(type, 2 * r, 3 * c, r, c, options & 1, options & 2);
+        else
+          CHECK(!c || (options && d.kind == DIAG_ERROR));
+      }
+  }
+  arena_close(a);
+}
+
 static void test_refusals(void) {
   struct arena *a = arena_open();
   static const struct kernel_copy bad[] = {
@@ -248,6 +282,7 @@ int main(void) {
     test_add(type[i], 8640);
   }
   test_narrows();
+  test_types();
   test_refusals();
   return check_result();
 }

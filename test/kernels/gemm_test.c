@@ -7,34 +7,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps may be NULL. */
+static void report(const struct kernel_gemm *k,
+                   const struct kernel_steps *steps,
+                   const struct check_outcome *o, const struct diag *d) {
+  fprintf(stderr,
+          "%s x %s -> %s, %d x %d x %d%s%s%s%s%s shift %d round %d sat %d "
+          "steps %d,%d: %llu cycles, %lld wrong, %s%s\n",
+          dtype_name(k->in0), dtype_name(k->in1), dtype_name(k->out), k->m,
+          k->k, k->n, k->ta ? " ta" : "", k->tb ? " tb" : "",
+          k->tc ? " tc" : "", k->zero ? " zero" : "", k->relu ? " relu" : "",
+          k->shift, k->rounding, k->saturation, steps ? steps->count : 0,
+          steps ? steps->group : 0, (unsigned long long)o->cycles,
+          (long long)o->wrong, o->first, d->text);
+}
+
+/* On each of the first `kinds` kinds of data from `first` on.  Steps may be
+ * NULL. */
 static void run_steps(const struct kernel_gemm *k,
-                      const struct kernel_steps *steps, enum check_data data,
-                      uint64_t seed, uint64_t most_cycles) {
+                      const struct kernel_steps *steps, enum check_data first,
+                      int kinds, uint64_t seed, uint64_t most_cycles) {
   struct arena *a = arena_open();
   struct diag d = {0};
   struct check_outcome o = {0};
   struct asm_program *p = kernel_gemm_steps(a, k, steps, &d);
-  bool ok = p && check_gemm(k, steps, p, data, seed, &o, &d) && !o.wrong;
-  CHECK(ok);
-  CHECK(!most_cycles || o.cycles <= most_cycles);
-  CHECK(o.error <= 0x1p-15); /* kernels.h */
-  if (!ok || (most_cycles && o.cycles > most_cycles))
-    fprintf(stderr,
-            "%s x %s -> %s, %d x %d x %d%s%s%s%s%s shift %d round %d sat %d "
-            "steps %d,%d: %llu cycles, %lld wrong, %s%s\n",
-            dtype_name(k->in0), dtype_name(k->in1), dtype_name(k->out), k->m,
-            k->k, k->n, k->ta ? " ta" : "", k->tb ? " tb" : "",
-            k->tc ? " tc" : "", k->zero ? " zero" : "", k->relu ? " relu" : "",
-            k->shift, k->rounding, k->saturation, steps ? steps->count : 0,
-            steps ? steps->group : 0, (unsigned long long)o.cycles,
-            (long long)o.wrong, o.first, d.text);
+  CHECK(p != NULL);
+  for (int i = 0; i < kinds && p; i++) {
+    enum check_data data = (enum check_data)((int)first + i);
+    bool ok =
+        check_gemm(k, steps, p, data, seed + (uint64_t)i, &o, &d) && !o.wrong;
+    bool quick = !most_cycles || o.cycles <= most_cycles;
+    CHECK(ok && quick);
+    CHECK(o.error <= 0x1p-15); /* kernels.h */
+    if (!ok || !quick)
+      report(k, steps, &o, &d);
+  }
+  if (!p)
+    report(k, steps, &o, &d);
   arena_close(a);
 }
 
 static void run(const struct kernel_gemm *k, enum check_data data,
                 uint64_t seed, uint64_t most_cycles) {
-  run_steps(k, NULL, data, seed, most_cycles);
+  run_steps(k, NULL, data, 1, seed, most_cycles);
 }
 
 /* Cycles that are promised; 0: only correct results. */
@@ -92,14 +106,12 @@ static void test_named(void) {
                             .ta = named[i].ta,
                             .tb = named[i].tb,
                             .tc = named[i].tc};
-    run(&k, CHECK_RANDOM, 1, named[i].most_cycles);
+    run_steps(&k, NULL, CHECK_RANDOM, CHECK_SPECIAL + 1, 1,
+              named[i].most_cycles);
     k.yields = true;
     run(&k, CHECK_RANDOM, 1, 0);
     k.tall = true;
     run(&k, CHECK_RANDOM, 1, 0);
-    k.tall = k.yields = false;
-    run(&k, CHECK_WILD, 2, 0);
-    run(&k, CHECK_SPECIAL, 3, 0);
   }
 }
 
@@ -144,20 +156,47 @@ static void test_steps(void) {
                             .tall = in_steps[i].tall,
                             .yields = in_steps[i].tall};
     struct kernel_steps s = check_steps(in_steps[i].count, in_steps[i].group);
-    run_steps(&k, &s, CHECK_RANDOM, 1, in_steps[i].most_cycles);
+    run_steps(&k, &s, CHECK_RANDOM, 1, 1, in_steps[i].most_cycles);
   }
 }
 
-static const enum dtype types[][3] = {
-    {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}, {DTYPE_BF16, DTYPE_BF16, DTYPE_BF16},
-    {DTYPE_F32, DTYPE_F32, DTYPE_F32},   {DTYPE_I8, DTYPE_I8, DTYPE_I32},
-    {DTYPE_U8, DTYPE_I8, DTYPE_I32},     {DTYPE_I8, DTYPE_U8, DTYPE_I16},
-    {DTYPE_I8, DTYPE_I8, DTYPE_I8},      {DTYPE_U8, DTYPE_I8, DTYPE_U8},
-    {DTYPE_I16, DTYPE_I8, DTYPE_I32},    {DTYPE_I16, DTYPE_I8, DTYPE_I16},
-    {DTYPE_I16, DTYPE_I16, DTYPE_I64},   {DTYPE_I16, DTYPE_I16, DTYPE_I32},
-    {DTYPE_U16, DTYPE_I16, DTYPE_I16},
-};
-enum { TYPES = sizeof types / sizeof *types };
+/* Every product that the kernels accept. */
+enum { MOST_TYPES = 64 };
+static enum dtype types[MOST_TYPES][3];
+static int type_count;
+
+static void find_types(void) {
+  for (int i = 0; i < DTYPE_COUNT * DTYPE_COUNT * DTYPE_COUNT; i++) {
+    const enum dtype t[3] = {(enum dtype)(i / DTYPE_COUNT / DTYPE_COUNT),
+                             (enum dtype)(i / DTYPE_COUNT % DTYPE_COUNT),
+                             (enum dtype)(i % DTYPE_COUNT)};
+    struct kernel_shape u;
+    if (kernel_gemm_unit(t[0], t[1], t[2], &u) && type_count < MOST_TYPES)
+      memcpy(types[type_count++], t, sizeof t);
+  }
+  CHECK(type_count > 20 && type_count < MOST_TYPES);
+}
+
+/* Each has kernels, for all layouts, which are right. */
+static void test_types(void) {
+  for (int i = 0; i < type_count * 8; i++) {
+    const enum dtype *t = types[i / 8];
+    struct kernel_shape u = {0};
+    CHECK(kernel_gemm_unit(t[0], t[1], t[2], &u));
+    struct kernel_gemm k = {.name = "gemm",
+                            .in0 = t[0],
+                            .in1 = t[1],
+                            .out = t[2],
+                            .m = u.m * (1 + i % 8 / 4),
+                            .k = u.k * (1 + i % 2),
+                            .n = u.n * (1 + i % 4 / 2),
+                            .ta = i & 1,
+                            .tb = i & 2,
+                            .tc = i & 4,
+                            .zero = i & 1};
+    run(&k, (enum check_data)(i % 3), (uint64_t)i, 0);
+  }
+}
 
 static uint32_t random_below(uint64_t *state, uint32_t n) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -165,7 +204,7 @@ static uint32_t random_below(uint64_t *state, uint32_t n) {
 }
 
 static struct kernel_gemm random_kernel(uint64_t *r) {
-  const enum dtype *t = types[random_below(r, TYPES)];
+  const enum dtype *t = types[random_below(r, (uint32_t)type_count)];
   struct kernel_shape u;
   bool known = kernel_gemm_unit(t[0], t[1], t[2], &u);
   CHECK(known);
@@ -217,7 +256,7 @@ static void test_random_steps(int count, uint64_t seed) {
     struct diag d = {0};
     k.relu = false;
     if (check_fits(&k, &s) && kernel_gemm_steps(a, &k, &s, &d))
-      run_steps(&k, &s, (enum check_data)(i % 3), seed, 0);
+      run_steps(&k, &s, (enum check_data)(i % 3), 1, seed, 0);
     bool told = d.kind == DIAG_NONE || strstr(d.text, "repeat") ||
                 strstr(d.text, "program memory") ||
                 strstr(d.text, "tile has") || strstr(d.text, "step registers");
@@ -311,6 +350,8 @@ static void test_text(void) {
 
 /* Arguments: how many random kernels, from which seed. */
 int main(int argc, char **argv) {
+  find_types();
+  test_types();
   test_named();
   test_steps();
   test_refusals();
