@@ -68,21 +68,22 @@ static void aim(struct load_channel *c, uint32_t at, uint32_t bytes) {
   c->position %= bytes;
 }
 
-static bool place(const struct kernel_gemm *k, struct map_block_bytes *bytes,
-                  struct map_core *core) {
+static bool place(const struct kernel_gemm *k, int group,
+                  struct map_block_bytes *bytes, struct map_core *core) {
   const struct device *dev = device_at(0);
   const struct teir_problem problem = {.type = {k->in0, k->in1, k->out},
                                        .acc = k->out};
-  const struct map_blocking blocking = {k->m, k->n, k->k, 1, 1, 1, STEPS, 0};
+  const struct map_blocking blocking = {k->m, k->n, k->k,  group,
+                                        1,    1,    STEPS, 0};
   *bytes = map_block_bytes(&problem, &blocking);
-  return map_core_places(dev, bytes, 1, STEPS, core);
+  return map_core_places(dev, bytes, group, STEPS, core);
 }
 
 bool load_adapt(struct kernel_gemm *k) {
   struct map_block_bytes bytes;
   struct map_core core;
   k->yields = true;
-  bool ok = place(k, &bytes, &core);
+  bool ok = place(k, 1, &bytes, &core);
   k->joined = ok && core.joined;
   return ok;
 }
@@ -92,7 +93,7 @@ bool load_gemm(const struct kernel_gemm *k, const struct asm_program *p,
   struct map_block_bytes bytes;
   struct map_core core;
   *o = (struct load_outcome){0};
-  if (!place(k, &bytes, &core))
+  if (!place(k, 1, &bytes, &core))
     return false;
   struct arena *a = arena_open();
   uint8_t *memory = arena_array(a, CHECK_MEMORY_BYTES, 1);
@@ -116,4 +117,24 @@ bool load_gemm(const struct kernel_gemm *k, const struct asm_program *p,
   if (ok)
     *o = (struct load_outcome){cycles / STEPS, macs / cycles};
   return ok;
+}
+
+bool load_steps(const struct kernel_gemm *k, int group, double *cycles,
+                struct diag *d) {
+  struct kernel_gemm product = *k;
+  struct map_block_bytes bytes;
+  struct map_core core;
+  *cycles = 0;
+  if (!place(k, group, &bytes, &core))
+    return true;
+  product.zero = false; /* but for the first of them */
+  product.yields = true;
+  product.joined = core.joined;
+  product.tall = map_tall(group);
+  const struct kernel_places places = {
+      .group = group,
+      .a = {core.in0[0], core.in0[1]},
+      .b = {core.in1[0], core.in1[1]},
+      .c = {group > 1 ? core.out[0] : core.sums, core.out[1]}};
+  return kernel_gemm_loaded(&product, &places, cycles, d);
 }

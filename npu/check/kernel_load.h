@@ -15,6 +15,10 @@ struct load_outcome {
 };
 bool load_gemm(const struct kernel_gemm *, const struct asm_program *,
                struct load_outcome *, struct diag *);
+/* Cycles of one product of many steps, by its schedule, with one or two blocks
+ * of C in a core; 0: they have no places. */
+bool load_steps(const struct kernel_gemm *, int group, double *cycles,
+                struct diag *);
 
 /* What that is made of: channels that move a word per cycle, round their
  * block, beside one run of any program. */

@@ -287,7 +287,8 @@ static const struct tool_option kernel_options[] = {
     {"--loaded", NULL, tool_flag, AT(bench_kernels_job, loaded),
      .help = "cycles per step with the channels of in0 and in1 at full rate in "
              "the core's banks, and out's in every 16th step; without kernels "
-             "that have no places in a design"},
+             "that have no places in a design; those of many steps by their "
+             "schedules"},
     {"--svg", "FILE", tool_file_to_write, AT(bench_kernels_job, svg),
      .help = "draws the table"},
     {0},

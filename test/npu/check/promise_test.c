@@ -4,7 +4,6 @@
  * that, without a program, has to agree. */
 #include "check.h"
 #include "kernel_load.h"
-#include "map.h"
 
 #define BF16 DTYPE_BF16, DTYPE_BF16
 #define I8(out) DTYPE_I8, DTYPE_##out
@@ -28,26 +27,12 @@ static const struct {
     {DTYPE_BF16, DTYPE_F32, 76, 64, 68, 0, 0, 0, 2900},
 };
 
-static struct kernel_places places_of(const struct kernel_gemm *k) {
-  const struct teir_problem problem = {.type = {k->in0, k->in1, k->out},
-                                       .acc = k->out};
-  const struct map_blocking blocking = {k->m, k->n, k->k, 1, 1, 1, 16, 0};
-  struct map_block_bytes bytes = map_block_bytes(&problem, &blocking);
-  struct map_core core;
-  CHECK(map_core_places(device_find("npu1"), &bytes, 1, 16, &core));
-  return (struct kernel_places){.group = 1,
-                                .a = {core.in0[0], core.in0[1]},
-                                .b = {core.in1[0], core.in1[1]},
-                                .c = {core.sums}};
-}
-
 /* The program ramps up, drains and returns in every step. */
 static void check_schedule(const struct kernel_gemm *k, double run) {
   enum { CALL = 60 };
-  struct kernel_places places = places_of(k);
   struct diag d = {0};
   double cycles = 0;
-  CHECK(kernel_gemm_loaded(k, &places, &cycles, &d));
+  CHECK(load_steps(k, 1, &cycles, &d));
   if (!(cycles <= run + 8 && cycles >= run - CALL))
     fprintf(stderr, "%dx%dx%d: %.1f by its schedule, %.1f run\n", k->m, k->k,
             k->n, cycles, run);
