@@ -115,6 +115,8 @@ static bool measure(struct tool *t, void *context) {
     return true;
   struct kernel_steps steps = check_steps(r->steps, r->blocks);
   const struct kernel_steps *s = r->steps ? &steps : NULL;
+  if (!check_fits(&k, s))
+    return true;
   struct asm_program *p = kernel_gemm_steps(t->arena, &k, s, &t->diag);
   bool ok = p && check_gemm(&k, s, p, CHECK_RANDOM, 1, o, &t->diag);
   if (ok && o->wrong)
