@@ -27,7 +27,8 @@ enum {
   SUM_BYTES = 16,       /* a cycle: 32 in, 32 out, by one pointer */
   WAYS_OUT = 2,         /* channels of a column for out */
   ROUND_CYCLES = 60,    /* locks around a block of out */
-  START_CYCLES = 12000, /* first blocks arrive: queue pushes and DRAM */
+  START_CYCLES = 12000, /* first blocks arrive: queue pushes and DRAM, which
+                           have clocks of their own; at 1 GHz */
   MAX_STEPS = 1 << 20,
   MAX_BLOCK = 128, /* elements along m and n, and along k: larger ones fit */
   MAX_DEPTH = 256, /* a core only if they are very flat */
@@ -136,7 +137,8 @@ static double array_cycles(const struct device *dev,
     round += out / STREAM_BYTES;
   if (round < drain) /* the column's ways out are the bottleneck */
     round = drain;
-  return START_CYCLES + in0 / STREAM_BYTES + drain +
+  double ghz = s->at->preset ? s->at->preset->clock_ghz : 1;
+  return START_CYCLES * ghz + in0 / STREAM_BYTES + drain +
          (double)b->rounds_m * b->rounds_n * round;
 }
 

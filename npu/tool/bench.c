@@ -176,11 +176,12 @@ static bool run_case(struct tool *t, void *context) {
     double tops = operations / time * 1e-12;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("case=%s size=%lldx%lldx%lld preset=%s cycles=%llu core_util=%.3f "
-           "dram_mb=%.0f tops=%.3f",
+    printf("case=%s size=%lldx%lldx%lld preset=%s cycles=%llu predicted=%.0f "
+           "core_util=%.3f dram_mb=%.0f tops=%.3f",
            array_case[index].name, (long long)p->extent[AXIS_M],
            (long long)p->extent[AXIS_N], (long long)p->extent[AXIS_K],
            preset->name, (unsigned long long)report.cycles,
+           r.blocking.predicted_cycles,
            (double)report.mac_cycles / (double)report.core_cycles,
            1e-6 * (double)(report.bytes_read + report.bytes_written), tops);
     if (array_case[index].published > 0 && !run->preset)
@@ -297,10 +298,12 @@ static const struct tool_option kernel_options[] = {
 static const struct tool_command benches[] = {
     {.name = "array",
      .summary = "whole products on the simulated array",
-     .intro = "Cycles, share of them in which cores multiply, bytes to and "
-              "from device memory, TOPS at the preset's clock with its launch "
-              "floor, the published result of that size, wall clock of the "
-              "simulation. A sample of the results is checked exactly.",
+     .intro =
+         "Cycles, those that the choice of blocks predicted, share of them in "
+         "which cores multiply, bytes to and from device memory, TOPS at "
+         "the preset's clock with its launch floor, the published result "
+         "of that size, wall clock of the simulation. A sample of the "
+         "results is checked exactly.",
      .options = array_options,
      .job_bytes = sizeof(struct array_job),
      .run = bench_array},
