@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = sizeof((struct cache *)0)->entry / sizeof(struct cache_entry *) };
+enum {
+  ENTRIES = sizeof((struct cache *)0)->entry / sizeof(struct cache_entry *)
+};
 
-void cache_open(struct cache *c, int limit, size_t byte_limit) {
-  assert(limit >= 1 && limit <= ROOM);
-  *c = (struct cache){.limit = limit, .byte_limit = byte_limit};
+void cache_open(struct cache *c, int most_entries, size_t most_bytes) {
+  assert(most_entries >= 1 && most_entries <= ENTRIES);
+  *c = (struct cache){.most_entries = most_entries, .most_bytes = most_bytes};
   pthread_mutex_init(&c->lock, NULL);
 }
 
@@ -66,9 +68,9 @@ static size_t bytes_held(const struct cache *c) {
 }
 
 static struct cache_entry *add(struct cache *c, const void *key, size_t bytes) {
-  if (c->count >= c->limit)
+  if (c->count >= c->most_entries)
     drop_oldest(c);
-  if (c->count == ROOM)
+  if (c->count == ENTRIES)
     return NULL;
   struct cache_entry *e = calloc(1, sizeof *e);
   void *copy = malloc(bytes);
@@ -85,7 +87,8 @@ static struct cache_entry *add(struct cache *c, const void *key, size_t bytes) {
   return e;
 }
 
-struct cache_entry *cache_take(struct cache *c, const void *key, size_t bytes) {
+struct cache_entry *cache_acquire(struct cache *c, const void *key,
+                                  size_t bytes) {
   pthread_mutex_lock(&c->lock);
   struct cache_entry *e = find(c, key, bytes);
   if (!e)
@@ -98,10 +101,10 @@ struct cache_entry *cache_take(struct cache *c, const void *key, size_t bytes) {
   return e;
 }
 
-void cache_give(struct cache *c, struct cache_entry *e) {
+void cache_release(struct cache *c, struct cache_entry *e) {
   pthread_mutex_lock(&c->lock);
   e->users--;
-  while ((c->count > c->limit || bytes_held(c) > c->byte_limit) &&
+  while ((c->count > c->most_entries || bytes_held(c) > c->most_bytes) &&
          drop_oldest(c))
     ;
   pthread_mutex_unlock(&c->lock);
@@ -129,7 +132,7 @@ static void drop_payload(void *with) {
   e->state = CACHE_NEW;
   e->diag = (struct diag){0};
   e->teir = NULL;
-  e->chain = (struct chain){0};
+  e->path = (struct path){0};
   e->plan = NULL;
 }
 

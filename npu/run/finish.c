@@ -83,9 +83,9 @@ bool finish_read(const struct product *p, struct teir_finish *f) {
   if (p->accumulate)
     return false;
   bool narrower = dtype_bytes(out) < dtype_bytes(p->acc);
-  if (!p->tail)
+  if (!p->epilogue)
     return dtype_bytes(out) < 4 && dtype_kind(out) != DTYPE_FLOAT;
-  struct match m = {p, p->tail};
+  struct match m = {p, p->epilogue};
   bool cast = m.c->op == CALC_CAST;
   if (cast)
     m.c = m.c->arg[0];

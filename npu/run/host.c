@@ -1,9 +1,9 @@
 /* host.c -- the device "host": TEIR executed on host memory, the oracle.  The
  * fast executor without a BLAS gives the bits of the plain one.
  *
- * A product with a tail has one element for its sums in TEIR, which keeps the
- * executor from working on blocks: its sums go to a dense array instead, and
- * from there through the tail.
+ * A product with an epilogue has one element for its sums in TEIR, which keeps
+ * the executor from working on blocks: its sums go to a dense array instead,
+ * and from there through the epilogue.
  */
 #include "parts.h"
 
@@ -18,7 +18,7 @@ const struct run_device run_host = {.name = "host", .run_teir = run_teir};
 
 static struct value number(int64_t v) { return (struct value){v, -1}; }
 
-/* The product without its tail, to an array without gaps. */
+/* The product without its epilogue, to an array without gaps. */
 static struct contraction sums_of(const struct product *p,
                                   struct contraction_axis *axis) {
   struct contraction c = {.axis = axis, .acc = p->acc};
@@ -45,12 +45,12 @@ static struct contraction sums_of(const struct product *p,
   return c;
 }
 
-static void store_all(const struct product *p, const struct tail *tail,
+static void store_all(const struct product *p, const struct epilogue *epilogue,
                       const struct dense *sums) {
   for (int64_t c = 0; c < p->extent[AXIS_C]; c++) {
     struct pack_matrix sum = {sums->memory + sums->offset[AXIS_C][c],
                               sums->offset[AXIS_M], sums->offset[AXIS_N]};
-    tail_store(tail, &sum, c);
+    epilogue_store(epilogue, &sum, c);
   }
 }
 
@@ -62,13 +62,13 @@ bool host_product(const struct run_device *device, const struct product *p,
   const struct teir *t = teir_from_contraction(a, &c, d);
   bool good = t;
   if (good) {
-    struct tail *tail = tail_make(a, p, p->acc, tensor);
+    struct epilogue *epilogue = epilogue_make(a, p, p->acc, tensor);
     struct dense sums = dense_make(a, p, p->acc);
     void *const on[] = {(char *)tensor[IN0] + p->offset[IN0],
                         (char *)tensor[IN1] + p->offset[IN1], sums.memory};
     good = device->run_teir(t, on, d);
     if (good)
-      store_all(p, tail, &sums);
+      store_all(p, epilogue, &sums);
   }
   arena_close(a);
   return good;

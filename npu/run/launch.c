@@ -11,9 +11,9 @@
  * two (bf16.c).
  *
  * The device sums in f32 or i32.  Where out has another type, or the product a
- * tail, the device makes results of the sums if it can (finish.c); else the
- * sums go through the tail on their way out of the device's buffer or of the
- * gathered results.
+ * epilogue, the device makes results of the sums if it can (finish.c); else the
+ * sums go through the epilogue on their way out of the device's buffer or of
+ * the gathered results.
  */
 #include "parts.h"
 
@@ -25,7 +25,7 @@ static const enum axis_role row_role[TENSORS] = {AXIS_M, AXIS_K, AXIS_M};
 static const enum axis_role column_role[TENSORS] = {AXIS_K, AXIS_N, AXIS_N};
 
 /* What the device computes: K is `copies` times the product's; `finished`:
- * results that need no tail, else sums. */
+ * results that need no epilogue, else sums. */
 struct recipe {
   struct teir_problem problem;
   int copies;
@@ -46,8 +46,8 @@ struct work {
   const struct recipe *recipe;
   struct arena *arena;
   const struct calc_program *convert[OUT][BF16_COPIES]; /* NULL: copied */
-  struct dense gathered; /* all results; nothing: one launch */
-  struct tail *tail;     /* NULL: results are copied or added */
+  struct dense gathered;     /* all results; nothing: one launch */
+  struct epilogue *epilogue; /* NULL: results are copied or added */
 };
 
 static int64_t cut(int64_t a, int64_t b) { return a / b + (a % b != 0); }
@@ -132,11 +132,11 @@ static void make_offsets(struct work *w) {
     }
 }
 
-/* Results of another type than out's are converted by a tail. */
+/* Results of another type than out's are converted by an epilogue. */
 static void make_tail(struct work *w) {
   enum dtype sum = w->recipe->problem.type[OUT];
-  if (!w->recipe->finished && (w->p->tail || w->p->type[OUT] != sum))
-    w->tail = tail_make(w->arena, w->p, sum, w->tensor);
+  if (!w->recipe->finished && (w->p->epilogue || w->p->type[OUT] != sum))
+    w->epilogue = epilogue_make(w->arena, w->p, sum, w->tensor);
 }
 
 static void make_conversions(struct work *w) {
@@ -254,8 +254,8 @@ static void copy_results(const struct work *w, const struct block *b, bool add,
 /* All sums of one index of C, complete, to out. */
 static void store(const struct work *w, const struct block *b,
                   const struct pack_matrix *from) {
-  if (w->tail) {
-    tail_store(w->tail, from, b->at[AXIS_C]);
+  if (w->epilogue) {
+    epilogue_store(w->epilogue, from, b->at[AXIS_C]);
     return;
   }
   struct pack_matrix to = in_user(w, b, OUT);
@@ -526,7 +526,7 @@ static bool take_plan(struct job *j, const struct recipe *recipe,
   struct plan_key key;
   if (!key_make(&key, j->device, j->options, &recipe->problem, d))
     return false;
-  struct cache_entry *e = cache_take(j->plans, &key, sizeof key);
+  struct cache_entry *e = cache_acquire(j->plans, &key, sizeof key);
   if (!e)
     return no_memory(d);
   j->recipe = recipe;
@@ -540,7 +540,7 @@ static bool take_plan(struct job *j, const struct recipe *recipe,
   else
     *d = e->diag;
   pthread_mutex_unlock(&e->lock);
-  cache_give(j->plans, e);
+  cache_release(j->plans, e);
   return false;
 }
 
@@ -571,6 +571,6 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
   if (good && has_wide_floats(p))
     report->f32 = j.recipe->copies > 1 ? "bf16x3" : "bf16";
   pthread_mutex_unlock(&j.entry->lock);
-  cache_give(plans, j.entry);
+  cache_release(plans, j.entry);
   return good;
 }

@@ -24,7 +24,7 @@ bool run_options_read(const char *source, const char *text,
 bool run_options_device(const char *word, struct run_options *, struct diag *);
 
 /* ---- product.c: a TEIR and its run-time values as a matrix product ---- */
-/* With a tail the sum is a tensor that is nowhere in memory. */
+/* With an epilogue the sum is a tensor that is nowhere in memory. */
 enum { PRODUCT_AXES = 16, PRODUCT_TENSORS = TENSORS + CALC_INPUTS - 1 };
 enum { PRODUCT_LIMITS = 16 };
 struct product_axis {
@@ -32,14 +32,15 @@ struct product_axis {
   int64_t extent, stride_bytes[PRODUCT_TENSORS];
   int64_t step[PRODUCT_LIMITS]; /* of limits, along this axis */
 };
-/* Without a tail out = (accumulate ? out : 0) + sum, else out = tail. */
+/* Without an epilogue out = (accumulate ? out : 0) + sum, else out = epilogue.
+ */
 struct product {
   int tensor_count;
   enum dtype type[PRODUCT_TENSORS];
-  enum dtype acc; /* of the sum; out's own without a tail */
+  enum dtype acc; /* of the sum; out's own without an epilogue */
   bool accumulate;
-  const struct calc *tail;             /* the TEIR's; NULL: none */
-  int input_count, input[CALC_INPUTS]; /* of the tail: tensors */
+  const struct calc *epilogue;         /* the TEIR's; NULL: none */
+  int input_count, input[CALC_INPUTS]; /* of the epilogue: tensors */
   const struct calc *map[OUT];         /* what is multiplied in the place of an
                                         * input's element; NULL: the element */
   int map_input[OUT][CALC_INPUTS];     /* tensors */
@@ -81,19 +82,20 @@ struct dense {
 };
 struct dense dense_make(struct arena *, const struct product *, enum dtype);
 
-/* ---- chain.c: two products, one of which makes an input of the other ---- */
-struct chain {
+/* ---- path.c: the contraction path of three factors: two products,
+ * one of which makes an input of the other ---- */
+struct path {
   const struct teir *first;   /* in0, in1, out; NULL: the product is all */
   const struct teir *product; /* the program's tensors without in2 and in3 */
   int to;                     /* which input `first` makes */
 };
-bool chain_split(struct arena *, const struct teir *, struct chain *,
-                 struct diag *);
+bool path_read(struct arena *, const struct teir *, struct path *,
+               struct diag *);
 /* Memory for what `first` makes; NULL: it is not worth it, or out lies where
  * first's inputs are.  The call's tensors. */
-void *chain_make(struct arena *, const struct chain *,
-                 const struct product *first, const struct product *,
-                 void *const tensor[], struct diag *);
+void *path_intermediate(struct arena *, const struct path *,
+                        const struct product *first, const struct product *,
+                        void *const tensor[], struct diag *);
 
 /* ---- pad.c: copies of inputs, with zeros where products do not count, and of
  * what is made of elements ---- */
@@ -137,15 +139,16 @@ enum { BF16_COPIES = 3 }; /* of K where inputs are split */
 const struct calc_program *bf16_program(struct arena *, enum dtype from,
                                         int tensor, int copy);
 
-/* ---- tail.c: what becomes of sums on their way to out ---- */
-struct tail;
+/* ---- epilogue.c: what becomes of sums on their way to out ---- */
+struct epilogue;
 /* For sums that a device forms in type `sum`. */
-struct tail *tail_make(struct arena *, const struct product *, enum dtype sum,
-                       void *const tensor[]);
+struct epilogue *epilogue_make(struct arena *, const struct product *,
+                               enum dtype sum, void *const tensor[]);
 /* All M x N sums of index c of the C axes; cannot fail. */
-void tail_store(const struct tail *, const struct pack_matrix *sum, int64_t c);
+void epilogue_store(const struct epilogue *, const struct pack_matrix *sum,
+                    int64_t c);
 /* All of out, where nothing is summed. */
-void tail_store_empty(const struct product *, void *const tensor[]);
+void epilogue_store_empty(const struct product *, void *const tensor[]);
 
 /* ---- cache.c: entries by key, the least recently used goes first ---- */
 enum cache_state { CACHE_NEW, CACHE_READY, CACHE_FAILED };
@@ -155,7 +158,7 @@ struct cache_entry {
   struct diag diag;    /* why it failed */
   struct arena *arena; /* NULL while the entry is new */
   const struct teir *teir;
-  struct chain chain; /* what teir consists of */
+  struct path path; /* what teir consists of */
   const struct run_plan *plan;
   const struct run_device *device;
   struct run_session *session;
@@ -170,15 +173,16 @@ struct cache {
   pthread_mutex_t lock;
   struct cache_entry *entry[64];
   int count;
-  int limit;         /* at most this many entries ... */
-  size_t byte_limit; /* ... and bytes; more only while all are in use */
+  int most_entries;  /* more of them, ... */
+  size_t most_bytes; /* ... or more bytes, only while all are in use */
   uint64_t clock;
 };
-void cache_open(struct cache *, int limit, size_t byte_limit);
+void cache_open(struct cache *, int most_entries, size_t most_bytes);
 void cache_close(struct cache *);
 /* NULL: no memory, or too many in use. */
-struct cache_entry *cache_take(struct cache *, const void *key, size_t bytes);
-void cache_give(struct cache *, struct cache_entry *);
+struct cache_entry *cache_acquire(struct cache *, const void *key,
+                                  size_t bytes);
+void cache_release(struct cache *, struct cache_entry *);
 /* With the lock of a new entry held: build() makes its payload in its arena
  * and sets its state.  False: no memory, and the entry stays new. */
 bool cache_build(struct cache_entry *,
@@ -198,7 +202,8 @@ bool launch_product(struct cache *, const struct run_compiler *,
                     struct run_report *, struct diag *);
 
 /* ---- host.c ---- */
-/* Runs a product, with a tail or without, on a device that runs whole programs.
+/* Runs a product, with an epilogue or without, on a device that runs whole
+ * programs.
  */
 bool host_product(const struct run_device *, const struct product *,
                   void *const tensor[], struct diag *);

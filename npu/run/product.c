@@ -7,9 +7,9 @@
  * leaves out where it is.  Roles follow from the strides of this call, not from
  * names.  An extent of zero or less means that the loop does nothing.
  *
- * Or, with a tail: in the same loops, which move out, one after the other a
- * Zero of the tensor `sum`, loops over K around a Contraction to it, and a Map
- * to out.
+ * Or, with an epilogue: in the same loops, which move out, one after the other
+ * a Zero of the tensor `sum`, loops over K around a Contraction to it, and a
+ * Map to out.
  */
 #include "parts.h"
 
@@ -44,7 +44,7 @@ static int64_t valued(const struct reading *r, struct value s) {
 
 /* ---- structure ---- */
 
-/* A Map to out is a tail, others make elements. */
+/* A Map to out is an epilogue, others make elements. */
 static struct place *place_of_map(struct reading *r, int primitive) {
   return teir_output(r->t, primitive) == OUT     ? &r->map
          : teir_input(r->t, primitive, 0) == IN1 ? &r->element[IN1]
@@ -136,7 +136,7 @@ static bool check_tensors(struct reading *r, int summed) {
   return true;
 }
 
-/* ---- the form with a tail ---- */
+/* ---- the form with an epilogue ---- */
 
 static bool is_scalar(const struct reading *r, const struct place *p) {
   for (int role = 0; role < TEIR_ROLES; role++)
@@ -166,7 +166,7 @@ static bool check_tail_places(struct reading *r) {
 static bool read_tail(struct reading *r, struct product *p) {
   const struct teir *t = r->t;
   int map = r->map.primitive;
-  p->tail = t->primitive[map].expr;
+  p->epilogue = t->primitive[map].expr;
   p->input_count = teir_input_count(t, map);
   for (int i = 0; i < p->input_count; i++) {
     p->input[i] = teir_input(t, map, i);
@@ -449,7 +449,7 @@ static void fill(char *to, size_t room, const char *text) {
 }
 
 static void describe_tail(const struct product *p, struct run_report *r) {
-  if (!p->tail)
+  if (!p->epilogue)
     return;
   char name[CALC_INPUTS][16];
   const char *names[CALC_INPUTS];
@@ -461,7 +461,7 @@ static void describe_tail(const struct product *p, struct run_report *r) {
     names[i] = name[i];
   }
   struct text tail = {0};
-  calc_print(p->tail, names, &tail);
+  calc_print(p->epilogue, names, &tail);
   fill(r->tail, sizeof r->tail, text_string(&tail));
   text_free(&tail);
 }

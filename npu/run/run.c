@@ -152,22 +152,22 @@ static bool run_first(const struct call *c, const struct product *first,
  * the other. */
 static bool run_two(struct arena *a, const struct call *c,
                     const struct product *first, const struct product *p) {
-  const struct chain *chain = &c->entry->chain;
+  const struct path *path = &c->entry->path;
   void *const *tensor = c->request->tensor;
-  void *memory = chain_make(a, chain, first, p, tensor, c->d);
+  void *memory = path_intermediate(a, path, first, p, tensor, c->d);
   if (!memory)
     return false;
   void *const *in2 = tensor + p->tensor_count;
   void *const of_first[TENSORS] = {in2[0], in2[1], memory};
   void *of_second[PRODUCT_TENSORS];
   memcpy(of_second, tensor, (size_t)p->tensor_count * sizeof *of_second);
-  of_second[chain->to] = memory;
+  of_second[path->to] = memory;
   if (!product_disjoint(p, of_second, c->d))
     return false;
   if (!p->empty_sum && !first->empty_sum)
     return run_first(c, first, of_first) &&
            run_product(c, c->device, p, of_second);
-  tail_store_empty(p, of_second);
+  epilogue_store_empty(p, of_second);
   return true;
 }
 
@@ -193,13 +193,13 @@ static bool run_padded(const struct call *c, const struct product *p) {
 /* The whole way for a TEIR that has been read. */
 static bool run_teir(struct call *c) {
   const struct run_request *q = c->request;
-  const struct chain *chain = &c->entry->chain;
+  const struct path *path = &c->entry->path;
   struct product p, first;
   if (!check_request(q, c->entry->teir, c->d) ||
-      (chain->first && !product_read(chain->first, q->value, &first, c->d)) ||
-      !product_read(chain->product, q->value, &p, c->d))
+      (path->first && !product_read(path->first, q->value, &first, c->d)) ||
+      !product_read(path->product, q->value, &p, c->d))
     return false;
-  if (c->run->trace && chain->first)
+  if (c->run->trace && path->first)
     product_describe(&first, c->report);
   if (c->run->trace)
     product_describe(&p, c->report);
@@ -209,19 +209,19 @@ static bool run_teir(struct call *c) {
   c->report->device = c->device->name;
   if (p.empty_out)
     return true;
-  if (chain->first)
+  if (path->first)
     return worth_it(c, &p) && run_chain(c, &first, &p);
   if (!p.limit_count && !product_disjoint(&p, q->tensor, c->d))
     return false;
   if (p.empty_sum) {
-    tail_store_empty(&p, q->tensor);
+    epilogue_store_empty(&p, q->tensor);
     return true;
   }
   if (!worth_it(c, &p))
     return false;
   if (padded_needed(&p))
     return run_padded(c, &p);
-  if (c->device->run_teir && !p.tail)
+  if (c->device->run_teir && !p.epilogue)
     return run_host_teir(c);
   return run_product(c, c->device, &p, q->tensor);
 }
@@ -234,7 +234,7 @@ static void try_teir(void *with) {
 static void parse(struct cache_entry *e, const void *with) {
   const char *text = with;
   e->teir = teir_parse(e->arena, "call", text, &e->diag);
-  bool good = e->teir && chain_split(e->arena, e->teir, &e->chain, &e->diag);
+  bool good = e->teir && path_read(e->arena, e->teir, &e->path, &e->diag);
   e->state = good ? CACHE_READY : CACHE_FAILED;
 }
 
@@ -257,14 +257,14 @@ static bool read_text(struct cache_entry *e, const char *text, struct diag *d) {
 static void run_text(struct call *c) {
   struct cache *teirs = &c->run->teirs;
   const char *text = c->request->teir;
-  c->entry = cache_take(teirs, text, strlen(text) + 1);
+  c->entry = cache_acquire(teirs, text, strlen(text) + 1);
   if (!c->entry) {
     no_memory(c->d);
     return;
   }
   if (read_text(c->entry, text, c->d) && !memory_try(try_teir, NULL, c))
     no_memory(c->d);
-  cache_give(teirs, c->entry);
+  cache_release(teirs, c->entry);
 }
 
 /* A person at a terminal may wonder why the NPU does nothing; a script reads

@@ -7,7 +7,7 @@
  *
  * (in one line).  A declined call has status=declined and its reason.  Words
  * with blanks stand in double quotes; a word that is not known is -, a number
- * 0.  Behind the types stand tail=<expression> where the product has a tail,
+ * 0.  Behind the types stand tail=<expression> where the product has one
  * and f32=bf16 or f32=bf16x3 where inputs were rounded or split.  core_util:
  * cycles in which a core's multiplier issued, of all cycles of all cores from
  * the first to the last in which the array did something.

@@ -1,6 +1,6 @@
-/* chain.c -- a product of three factors: the first root of its program makes an
- * intermediate of in2 and in3, which is in0 or in1 of the product that the
- * other roots are.
+/* path.c -- the contraction path of a product of three factors: the first root
+ * of its program makes an intermediate of in2 and in3, which is in0 or in1 of
+ * the product that the other roots are.
  *
  * One call does both: the nest is done or left to its loop as a whole, and the
  * runtime, which has the sizes, finds the memory of the intermediate, whose
@@ -24,17 +24,17 @@ static const struct teir *first_over(struct arena *a, const struct teir *t,
   return first;
 }
 
-bool chain_split(struct arena *a, const struct teir *t, struct chain *c,
-                 struct diag *d) {
-  int in2 = teir_find_tensor(t, "in2"), rest[PRODUCT_TENSORS];
-  *c = (struct chain){.product = t};
+bool path_read(struct arena *a, const struct teir *t, struct path *c,
+               struct diag *d) {
+  int in2 = teir_find_tensor(t, "in2"), kept[PRODUCT_TENSORS];
+  *c = (struct path){.product = t};
   if (in2 < 0)
     return true;
   if (in2 == t->tensor_count - 2 && in2 <= PRODUCT_TENSORS && t->roots.count &&
       !t->limit_count) {
     for (int i = 0; i < in2; i++)
-      rest[i] = i;
-    c->product = teir_slice(a, t, 1, t->roots.count - 1, rest, in2, d);
+      kept[i] = i;
+    c->product = teir_slice(a, t, 1, t->roots.count - 1, kept, in2, d);
     while (!(c->first = first_over(a, t, c->to)) && c->to < IN1)
       c->to++;
     if (!c->product || c->first)
@@ -78,9 +78,9 @@ static bool pays(const struct product *first, const struct product *p,
                        2 * cost.iterations);
 }
 
-void *chain_make(struct arena *a, const struct chain *c,
-                 const struct product *first, const struct product *p,
-                 void *const tensor[], struct diag *d) {
+void *path_intermediate(struct arena *a, const struct path *c,
+                        const struct product *first, const struct product *p,
+                        void *const tensor[], struct diag *d) {
   int64_t made = 0, read = 0;
   product_span(first, OUT, &made);
   product_span(p, c->to, &read);

@@ -1,9 +1,9 @@
-/* tail.c -- what becomes of a product's sums on their way to out: an
+/* epilogue.c -- what becomes of a product's sums on their way to out: an
  * element-wise expression over the sum, out's old content and other tensors, or
  * where out has another type than the device's sums, a conversion. */
 #include "parts.h"
 
-struct tail {
+struct epilogue {
   const struct product *p;
   const struct calc_program *program;
   void *const *tensor;
@@ -25,7 +25,8 @@ static const struct calc *replaced(struct arena *a, const struct calc *c,
 }
 
 /* out = sum, or out + sum. */
-static const struct calc *plain_tail(struct arena *a, const struct product *p) {
+static const struct calc *plain_epilogue(struct arena *a,
+                                         const struct product *p) {
   const struct calc *sum = calc_input(a, TAIL_SUM, p->acc);
   if (!p->accumulate)
     return sum;
@@ -45,13 +46,14 @@ static const struct calc *no_sum(struct arena *a, const struct product *p) {
 }
 
 /* Where the sum comes from: `from`, or nowhere. */
-static void compile(struct arena *a, struct tail *t, const enum dtype *from) {
+static void compile(struct arena *a, struct epilogue *t,
+                    const enum dtype *from) {
   static const int plain[] = {SUMS, OUT};
   const struct product *p = t->p;
-  const struct calc *c = p->tail ? p->tail : plain_tail(a, p);
-  t->input_count = p->tail ? p->input_count : 2;
+  const struct calc *c = p->epilogue ? p->epilogue : plain_epilogue(a, p);
+  t->input_count = p->epilogue ? p->input_count : 2;
   for (int i = 0; i < t->input_count; i++) {
-    int tensor = p->tail ? p->input[i] : plain[i];
+    int tensor = p->epilogue ? p->input[i] : plain[i];
     t->input[i] = calc_uses(c, i) ? tensor : -1;
     if (t->input[i] != SUMS)
       continue;
@@ -62,7 +64,7 @@ static void compile(struct arena *a, struct tail *t, const enum dtype *from) {
   t->program = calc_compile(a, c);
 }
 
-static void make_offsets(struct arena *a, struct tail *t, int tensor) {
+static void make_offsets(struct arena *a, struct epilogue *t, int tensor) {
   for (int role = AXIS_C; role < AXIS_K; role++) {
     int64_t **offset = &t->offset[tensor][role];
     if (!*offset)
@@ -70,9 +72,9 @@ static void make_offsets(struct arena *a, struct tail *t, int tensor) {
   }
 }
 
-static struct tail *make(struct arena *a, const struct product *p,
-                         const enum dtype *from, void *const tensor[]) {
-  struct tail *t = arena_alloc(a, sizeof *t);
+static struct epilogue *make(struct arena *a, const struct product *p,
+                             const enum dtype *from, void *const tensor[]) {
+  struct epilogue *t = arena_alloc(a, sizeof *t);
   t->p = p;
   t->tensor = tensor;
   compile(a, t, from);
@@ -83,14 +85,14 @@ static struct tail *make(struct arena *a, const struct product *p,
   return t;
 }
 
-struct tail *tail_make(struct arena *a, const struct product *p, enum dtype sum,
-                       void *const tensor[]) {
+struct epilogue *epilogue_make(struct arena *a, const struct product *p,
+                               enum dtype sum, void *const tensor[]) {
   return make(a, p, &sum, tensor);
 }
 
 /* ---- store ---- */
 
-static struct pack_matrix matrix_of(const struct tail *t, int tensor,
+static struct pack_matrix matrix_of(const struct epilogue *t, int tensor,
                                     int64_t c) {
   int64_t *const *offset = t->offset[tensor];
   return (struct pack_matrix){(char *)t->tensor[tensor] + t->p->offset[tensor] +
@@ -98,8 +100,8 @@ static struct pack_matrix matrix_of(const struct tail *t, int tensor,
                               offset[AXIS_M], offset[AXIS_N]};
 }
 
-void tail_store(const struct tail *t, const struct pack_matrix *sum,
-                int64_t c) {
+void epilogue_store(const struct epilogue *t, const struct pack_matrix *sum,
+                    int64_t c) {
   struct map_operands o = {0};
   for (int i = 0; i < t->input_count; i++)
     if (t->input[i] >= 0) {
@@ -111,10 +113,10 @@ void tail_store(const struct tail *t, const struct pack_matrix *sum,
   map_block(t->program, &o, t->p->extent[AXIS_M], t->p->extent[AXIS_N]);
 }
 
-void tail_store_empty(const struct product *p, void *const tensor[]) {
+void epilogue_store_empty(const struct product *p, void *const tensor[]) {
   struct arena *a = arena_open();
-  struct tail *t = make(a, p, NULL, tensor);
+  struct epilogue *t = make(a, p, NULL, tensor);
   for (int64_t c = 0; c < p->extent[AXIS_C]; c++)
-    tail_store(t, NULL, c);
+    epilogue_store(t, NULL, c);
   arena_close(a);
 }
