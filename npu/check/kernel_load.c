@@ -73,8 +73,8 @@ static bool place(const struct kernel_gemm *k, int group,
   const struct device *dev = device_at(0);
   const struct teir_problem problem = {.type = {k->in0, k->in1, k->out},
                                        .acc = k->out};
-  const struct map_blocking blocking = {k->m, k->n, k->k,  group,
-                                        1,    1,    STEPS, 0};
+  const struct map_blocking blocking = {k->m, k->n,  k->k, group, 1,
+                                        1,    STEPS, 0,    {0}};
   *bytes = map_block_bytes(&problem, &blocking);
   return map_core_places(dev, bytes, group, STEPS, core);
 }

@@ -222,7 +222,9 @@ static bool check_tasks(const struct design *x, struct diag *d) {
                         "outstanding phases; a queue holds %d",
                         k->column, kind_name(k->row), k->channel,
                         tasks_beside(x, k), x->phases_ahead, depth);
-    const struct map_transfer *t = &x->program->transfer[k->argument];
+    const struct map_transfer *t = x->program->transfer;
+    while (t->tensor != k->argument)
+      t++;
     if (k->repeat < 1 || k->repeat > runs ||
         k->offset_bytes > (uint64_t)t->bytes)
       return diag_error(d, loc_none(),

@@ -54,7 +54,7 @@ struct design_route {
 struct design_task {
   int phase, column, row, channel, bd;
   bool mm2s;
-  int argument;          /* 0 in0, 1 in1, 2 out */
+  int argument;          /* the TEIR's tensor: 0 in0, 1 in1, 2 out */
   uint64_t offset_bytes; /* in the argument */
   uint32_t length_words;
   int repeat;

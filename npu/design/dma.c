@@ -40,6 +40,19 @@
  *   in0  [m][k] is written into the mem tile as [m/R][k/S][R][S]
  *   in1  [k][n] is written into the mem tile as [k/S][n/T][S][T]
  *   out  [m/R][n/T][R][T] is read from the mem tile as [m][n]
+ *
+ * Tensors that lie in place arrive otherwise.  A row along k is read in a run
+ * of several steps; then a buffer of the mem tile is one block of so many
+ * steps, and its reader picks step by step what lies apart:
+ *
+ *   in0  [m/R][steps * k/S][R][S], read as [step][m/R][k/S][R][S]
+ *
+ * And what comes column by column (turned) is cut into small matrices whose
+ * elements are transposed, which the kernels know to read and write:
+ *
+ *   in0  [k][m] becomes [m/R][k/S][S][R]
+ *   in1  [n][k] becomes [k/S][n/T][T][S]
+ *   out  [m/R][n/T][T][R] is read as [n][m]
  */
 #include "parts.h"
 
@@ -142,6 +155,20 @@ static void cut_dims(struct bd_dim dim[4], int columns, int r, int c,
   dim[3] = (struct bd_dim){(uint32_t)(r * columns * element_bytes / 4), 0};
 }
 
+/* The same for a stream that is turned: columns of the block's small matrices,
+ * r x c, one behind the other, the block as wide as `rows`.  Down a column of
+ * the stream the block goes on by `across` words, over to the next by `along`.
+ */
+static void turned_dims(struct bd_dim dim[4], int rows, int r, int c,
+                        uint32_t across, uint32_t along, int element_bytes) {
+  uint32_t small_column = (uint32_t)(r * element_bytes / 4);
+  assert(rows % r == 0 && r * element_bytes % 4 == 0);
+  dim[0] = (struct bd_dim){1, small_column};
+  dim[1] = (struct bd_dim){across, (uint32_t)(rows / r)};
+  dim[2] = (struct bd_dim){small_column, (uint32_t)c};
+  dim[3] = (struct bd_dim){along, 0};
+}
+
 int design_joins(const struct tile_program *p) { return p->rows > 1 ? 2 : 1; }
 
 int design_join_rows(const struct tile_program *p, int join, int *first) {
@@ -166,6 +193,44 @@ enum {
   OUT_BD = 2 * MAP_MAX_CHUNKS,
   JOIN_BD = OUT_BD + 2 * MAP_MEM_DEPTH_OUT,
 };
+
+/* ---- in0 in a mem tile ---- */
+
+/* Whether a buffer is one block of several steps, not one block of a step
+ * behind the other. */
+static bool is_wide(const struct tile_program *p) {
+  return p->transfer[IN0].turned || p->panel.run[IN0] > 1;
+}
+
+/* How a buffer of so many steps is written. */
+static void in0_write_dims(const struct tile_program *p,
+                           const struct kernel_shape *s, int steps,
+                           struct bd_dim dim[4]) {
+  int element = dtype_bytes(p->transfer[IN0].type);
+  int k = is_wide(p) ? steps * p->block_k : p->block_k;
+  uint32_t small = (uint32_t)(s->m * s->k * element / 4);
+  if (p->transfer[IN0].turned)
+    turned_dims(dim, p->group_m * p->block_m, s->m, s->k,
+                (uint32_t)(k / s->k) * small, small, element);
+  else
+    cut_dims(dim, k, s->m, s->k, element);
+}
+
+/* How it is read; gives the number of dims. */
+static int in0_read_dims(const struct tile_program *p,
+                         const struct kernel_shape *s, int steps,
+                         struct bd_dim dim[4]) {
+  uint32_t step =
+      (uint32_t)(p->block_k * s->m * dtype_bytes(p->transfer[IN0].type) / 4);
+  if (!is_wide(p) || steps == 1)
+    return 0;
+  dim[0] = (struct bd_dim){1, step};
+  dim[1] = (struct bd_dim){step * (uint32_t)steps,
+                           (uint32_t)(p->group_m * p->block_m / s->m)};
+  dim[2] = (struct bd_dim){step, 0};
+  return 3;
+}
+
 static int half_of(const struct tile_program *p, int channel) {
   return channel % 2 ? p->device->tile[TILE_MEM].bds / 2 : 0;
 }
@@ -184,7 +249,7 @@ static struct bd *add_part_bd(struct builder *m, const struct ring *r, int id,
 
 /* The panel of in0, kept in part; gives the end of its memory. */
 static uint32_t make_mem_panel(struct builder *m, int column, uint32_t offset,
-                               const struct bd_dim dim[4]) {
+                               const struct kernel_shape *s) {
   enum { WRITE_KEPT = DESIGN_KEPT_BD, WRITE = DESIGN_STREAMED_BD };
   enum { READ_KEPT = WRITE + 1, READ };
   const struct tile_program *p = m->design->program;
@@ -209,46 +274,86 @@ static uint32_t make_mem_panel(struct builder *m, int column, uint32_t offset,
   *add_buffer(m) = (struct design_buffer){kept.name, column, MEM_ROW, offset,
                                           ring.offset - offset};
   add_ring(m, &ring, ring.bytes);
+  struct bd_dim dim[4];
+  in0_write_dims(p, s, panel->kept, dim);
   struct bd *write = add_part_bd(m, &kept, WRITE_KEPT, WRITE, false, dim, 4);
   write->acquire_lock = -1; /* nothing to wait for, nothing to say */
   write->release_value = 0;
+  in0_write_dims(p, s, panel->streamed, dim);
   add_part_bd(m, &ring, WRITE, -1, false, dim, 4);
-  struct bd *read = add_part_bd(m, &kept, READ_KEPT, READ, true, NULL, 0);
+  int dims = in0_read_dims(p, s, panel->kept, dim);
+  struct bd *read = add_part_bd(m, &kept, READ_KEPT, READ, true, dim, dims);
   read->release_lock = read->acquire_lock; /* the part behind it is there */
-  add_part_bd(m, &ring, READ, READ_KEPT, true, NULL, 0);
+  dims = in0_read_dims(p, s, panel->streamed, dim);
+  add_part_bd(m, &ring, READ, READ_KEPT, true, dim, dims);
   *add_start(m) = (struct design_start){column, MEM_ROW, IN0, READ_KEPT, true};
   return ring.offset + ring.bytes * (uint32_t)ring.depth;
 }
 
 /* Inputs: shim -> S2MM c, MM2S c -> cores; in0 on channel 0, in1 on 1. */
-static uint32_t make_mem_input(struct builder *m, int column, int tensor,
-                               uint32_t offset, const struct kernel_shape *s) {
+static uint32_t make_mem_ring(struct builder *m, struct ring *r, int channel,
+                              const struct bd_dim *write,
+                              const struct bd_dim *read, int read_dims) {
+  int first = INPUT_BD + half_of(m->design->program, channel);
+  r->stride = r->bytes;
+  add_ring(m, r, r->bytes);
+  add_chain(m, r, first, false, channel, write, 4);
+  add_chain(m, r, first + r->depth, true, channel, read, read_dims);
+  return r->offset + (uint32_t)r->depth * r->bytes;
+}
+
+static uint32_t make_mem_in0(struct builder *m, int column, uint32_t offset,
+                             const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
-  struct bd_dim dim[4];
-  int element = dtype_bytes(p->transfer[tensor].type);
-  if (tensor == IN0)
-    cut_dims(dim, p->block_k, s->m, s->k, element);
-  else
-    cut_dims(dim, p->block_n, s->k, s->n, element);
-  if (tensor == IN0 && p->panel.stretches)
-    return make_mem_panel(m, column, offset, dim);
-  int chunks = tensor == IN0 ? p->panel.chunks : 0;
-  int blocks = chunks ? p->steps_k * p->group_m / chunks : 1;
+  if (p->panel.stretches)
+    return make_mem_panel(m, column, offset, s);
+  int chunks = p->panel.chunks;
+  int steps = chunks ? p->steps_k / chunks : p->panel.run[IN0];
+  int blocks = chunks || is_wide(p) ? steps * p->group_m : 1;
   assert(!chunks || (p->steps_k % chunks == 0 && chunks <= MAP_MAX_CHUNKS));
-  struct ring r = {.name = tensor == IN0 ? "in0_" : "in1_",
+  struct ring r = {.name = "in0_",
                    .column = column,
                    .row = MEM_ROW,
                    .offset = offset,
-                   .bytes = block_bytes(p, tensor) * (uint32_t)blocks,
-                   .depth = chunks ? chunks : MAP_MEM_DEPTH_IN,
-                   .lock = tensor == IN0 ? LOCK_IN0 : LOCK_IN1,
+                   .bytes = block_bytes(p, IN0) * (uint32_t)blocks,
+                   .depth = chunks ? chunks : map_mem_depth(&p->panel, IN0),
+                   .lock = LOCK_IN0,
                    .reuse = chunks ? p->rounds_n : 0};
-  r.stride = r.bytes;
-  int first = INPUT_BD + half_of(p, tensor);
-  add_ring(m, &r, r.bytes);
-  add_chain(m, &r, first, false, tensor, dim, 4);
-  add_chain(m, &r, first + r.depth, true, tensor, NULL, 0);
-  return offset + (uint32_t)r.depth * r.bytes;
+  struct bd_dim write[4], read[4];
+  in0_write_dims(p, s, steps, write);
+  int dims = in0_read_dims(p, s, steps, read);
+  return make_mem_ring(m, &r, IN0, write, read, dims);
+}
+
+static uint32_t make_mem_in1(struct builder *m, int column, uint32_t offset,
+                             const struct kernel_shape *s) {
+  const struct tile_program *p = m->design->program;
+  int element = dtype_bytes(p->transfer[IN1].type), run = p->panel.run[IN1];
+  uint32_t small = (uint32_t)(s->k * s->n * element / 4);
+  struct ring r = {.name = "in1_",
+                   .column = column,
+                   .row = MEM_ROW,
+                   .offset = offset,
+                   .bytes = block_bytes(p, IN1) * (uint32_t)run,
+                   .depth = map_mem_depth(&p->panel, IN1),
+                   .lock = LOCK_IN1};
+  struct bd_dim write[4];
+  if (p->transfer[IN1].turned)
+    turned_dims(write, run * p->block_k, s->k, s->n,
+                (uint32_t)(p->block_n / s->n) * small, small, element);
+  else
+    cut_dims(write, p->block_n, s->k, s->n, element);
+  return make_mem_ring(m, &r, IN1, write, NULL, 0);
+}
+
+/* Blocks of out that leave as one: where out lies in place, those of a group,
+ * which are neighbours. */
+int design_out_span(const struct tile_program *p) {
+  const struct map_transfer *x = &p->transfer[OUT];
+  bool in_place =
+      x->turned || x->pitch_bytes != x->block_columns * dtype_bytes(x->type);
+  assert(p->group_m <= MAP_MEM_DEPTH_OUT);
+  return in_place ? p->group_m : 1;
 }
 
 /* Out: one ring per row of cores on S2MM 2 + row.  MM2S 2 sends one block of
@@ -259,7 +364,19 @@ static void make_mem_output(struct builder *m, int column, uint32_t offset,
   const struct tile_program *p = m->design->program;
   struct bd_dim dim[4];
   /* Reading small matrices row by row takes the steps of writing them so. */
-  cut_dims(dim, p->block_n, s->m, s->n, dtype_bytes(p->transfer[OUT].type));
+  int element = dtype_bytes(p->transfer[OUT].type), span = design_out_span(p);
+  uint32_t small = (uint32_t)(s->m * s->n * element / 4);
+  uint32_t across = (uint32_t)(p->block_n / s->n) * small;
+  if (p->transfer[OUT].turned && !p->turns_out) { /* word by word */
+    assert(element == 4);
+    dim[0] = (struct bd_dim){(uint32_t)s->n, (uint32_t)s->m};
+    dim[1] = (struct bd_dim){across, (uint32_t)(span * p->block_m / s->m)};
+    dim[2] = (struct bd_dim){1, (uint32_t)s->n};
+    dim[3] = (struct bd_dim){small, 0};
+  } else if (p->transfer[OUT].turned)
+    turned_dims(dim, span * p->block_m, s->m, s->n, across, small, element);
+  else
+    cut_dims(dim, p->block_n, s->m, s->n, element);
   struct ring ring[8];
   assert(p->rows <= 8);
   for (int row = 0; row < p->rows; row++) {
@@ -279,10 +396,16 @@ static void make_mem_output(struct builder *m, int column, uint32_t offset,
   }
   for (int join = 0; join < design_joins(p); join++) {
     int first_row, rows = design_join_rows(p, join, &first_row);
-    int first = JOIN_BD + half_of(p, join), count = rows * MAP_MEM_DEPTH_OUT;
-    for (int i = 0; i < count; i++)
+    int first = JOIN_BD + half_of(p, join),
+        count = rows * (MAP_MEM_DEPTH_OUT / span);
+    for (int i = 0; i < count; i++) {
       add_ring_bd(m, &ring[first_row + i % rows], i / rows, first + i,
                   first + (i + 1) % count, true, 2 + join, dim, 4);
+      struct bd *bd = &m->design->bd[m->design->bd_count - 1].bd;
+      bd->length_words *= (uint32_t)span;
+      bd->acquire_value *= span;
+      bd->release_value *= span;
+    }
     *add_start(m) =
         (struct design_start){column, MEM_ROW, 2 + join, first, true};
   }
@@ -350,8 +473,8 @@ bool make_tiles(struct builder *m) {
   if (!check_shape(m, &s))
     return false;
   for (int column = 0; column < p->columns; column++) {
-    uint32_t end = make_mem_input(m, column, IN0, 0, &s);
-    end = make_mem_input(m, column, IN1, end, &s);
+    uint32_t end = make_mem_in0(m, column, 0, &s);
+    end = make_mem_in1(m, column, end, &s);
     make_mem_output(m, column, end, &s);
     for (int row = 0; row < p->rows; row++)
       make_core(m, column, CORE_ROW + row);

@@ -35,6 +35,9 @@ enum { DESIGN_KEPT_BD, DESIGN_STREAMED_BD };
 int design_joins(const struct tile_program *);
 int design_join_rows(const struct tile_program *, int join, int *first);
 
+/* Blocks of out of a row of cores that leave as one. */
+int design_out_span(const struct tile_program *);
+
 /* The MAC's shape decides the layout of blocks in core memory. */
 bool make_tiles(struct builder *);    /* dma.c: buffers, locks, static chains */
 bool make_routes(struct builder *);   /* route.c */

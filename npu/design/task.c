@@ -36,43 +36,60 @@ static void walk_add(struct walk *w, int64_t extent, int64_t stride_bytes) {
   w->stride_bytes[w->count++] = stride_bytes;
 }
 
-/* A run inside other loops that is longer than a dimension can count becomes
- * two loops. */
-static void split_run(struct walk *w, int64_t max_wrap) {
-  int last = w->count - 1;
-  if (last < 1 || w->extent[last] <= max_wrap)
-    return;
-  int64_t inner = max_wrap;
-  assert(w->count < 8);
-  while (w->extent[last] % inner)
-    inner--;
-  w->extent[last + 1] = inner;
-  w->stride_bytes[last + 1] = w->stride_bytes[last];
-  w->extent[last] /= inner;
-  w->stride_bytes[last] *= inner;
-  w->count++;
+/* A loop inside others that is longer than a dimension can count becomes two,
+ * of which no step is too long. */
+static void split_long(struct walk *w, const struct tile_resources *shim) {
+  for (int i = w->count - 1; i > 0; i--) {
+    if (w->extent[i] <= shim->max_wrap || w->count == 8)
+      continue;
+    int64_t inner = shim->max_wrap;
+    while (inner > 1 && (w->extent[i] % inner ||
+                         inner * w->stride_bytes[i] / 4 > shim->max_step_words))
+      inner--;
+    for (int j = w->count++; j > i; j--) {
+      w->extent[j] = w->extent[j - 1];
+      w->stride_bytes[j] = w->stride_bytes[j - 1];
+    }
+    w->extent[i + 1] = inner;
+    w->extent[i] /= inner;
+    w->stride_bytes[i] *= inner;
+  }
 }
 
-/* Fills a shim descriptor from the walk below its repeating loop, which may
- * only be the outermost. */
+static void drop_outermost(struct walk *w) {
+  w->count--;
+  for (int i = 0; i < w->count; i++) {
+    w->extent[i] = w->extent[i + 1];
+    w->stride_bytes[i] = w->stride_bytes[i + 1];
+  }
+}
+
+/* Fills a shim descriptor from the walk.  Its outermost loop may be repeats of
+ * the task, of the same words or, where there are more loops than dimensions,
+ * of others by iteration. */
 static bool fill_bd(struct builder *m, const char *name, struct walk *w,
                     struct bd *bd, int *repeat) {
   const struct device *dev = m->design->program->device;
   const struct tile_resources *shim = &dev->tile[TILE_SHIM];
   *repeat = 1;
-  if (w->count && w->stride_bytes[0] == 0) {
+  bool again = w->count && w->stride_bytes[0] == 0;
+  if (again) {
     if (w->extent[0] > dev->max_repeat)
       return diag_error(m->diag, loc_none(),
                         "%s: %lld rounds; a task runs at most %d times", name,
                         (long long)w->extent[0], dev->max_repeat);
     *repeat = (int)w->extent[0];
-    w->count--;
-    for (int i = 0; i < w->count; i++) {
-      w->extent[i] = w->extent[i + 1];
-      w->stride_bytes[i] = w->stride_bytes[i + 1];
-    }
+    drop_outermost(w);
   }
-  split_run(w, shim->max_wrap);
+  split_long(w, shim);
+  if (!again && w->count == shim->dims + 1 &&
+      w->extent[0] <= dev->max_iterations &&
+      w->stride_bytes[0] / 4 <= shim->max_step_words) {
+    bd->iteration_count = (uint32_t)w->extent[0];
+    bd->iteration_step_words = (uint32_t)(w->stride_bytes[0] / 4);
+    *repeat = (int)w->extent[0];
+    drop_outermost(w);
+  }
   if (w->count < 1 || w->count > shim->dims ||
       w->stride_bytes[w->count - 1] != 4)
     return diag_error(m->diag, loc_none(),
@@ -114,32 +131,45 @@ struct channel {
   int channel, bd, ring;
 };
 
+/* The rows of blocks, of `steps` steps where rows run along k. */
+static void walk_rows(struct walk *w, const struct map_transfer *x, int steps) {
+  int64_t bytes = (int64_t)steps * x->block_columns * dtype_bytes(x->type);
+  walk_add(w, x->block_rows, x->pitch_bytes);
+  if (x->turned && x->time[3].stride_bytes) /* a group's lie side by side */
+    walk_add(w, x->time[3].extent, x->time[3].stride_bytes);
+  walk_add(w, bytes / 4, 4);
+}
+
 static struct walk walk_of(const struct tile_program *p,
                            const struct channel *c) {
   const struct map_transfer *x = &p->transfer[c->tensor];
   const struct map_loop *n = &x->time[1], *k = &x->time[2],
                         *group = &x->time[3];
+  bool part = c->tensor == IN0 && p->panel.chunks;
+  int run = c->tensor < OUT ? p->panel.run[c->tensor] : 1;
   struct walk w = {.count = 0};
-  if (c->rounds == ALL_ROUNDS && !(c->tensor == IN0 && p->panel.chunks))
+  if (c->rounds == ALL_ROUNDS && !part)
     walk_add(&w, n->extent, n->stride_bytes);
   if (c->rounds == OTHER_ROUNDS)
     walk_add(&w, n->extent - 1, n->stride_bytes);
   if (c->tensor == OUT) {
+    bool joined = design_out_span(p) > 1;
     int first;
-    walk_add(&w, group->extent, group->stride_bytes);
+    if (!joined)
+      walk_add(&w, group->extent, group->stride_bytes);
     walk_add(&w, design_join_rows(p, c->channel, &first), x->row_stride_bytes);
+    if (joined && !x->turned)
+      walk_add(&w, group->extent, group->stride_bytes);
   } else if (c->rounds == OTHER_ROUNDS) {
     walk_add(&w, p->panel.stretches,
              (p->panel.kept + p->panel.streamed) * k->stride_bytes);
     walk_add(&w, p->panel.streamed, k->stride_bytes);
   } else {
-    walk_add(&w, k->extent, k->stride_bytes);
+    walk_add(&w, k->extent / run, run * k->stride_bytes);
   }
-  if (c->tensor == IN0)
+  if (c->tensor == IN0 && !x->turned)
     walk_add(&w, group->extent, group->stride_bytes);
-  int64_t words = dtype_bytes(x->type) * (int64_t)x->block_columns / 4;
-  walk_add(&w, x->block_rows, words * 4);
-  walk_add(&w, words, 4);
+  walk_rows(&w, x, run);
   return w;
 }
 
@@ -188,7 +218,7 @@ static bool make_channel(struct builder *m, int column,
         .channel = c->channel,
         .bd = c->bd + phase % c->ring,
         .mm2s = c->mm2s,
-        .argument = c->tensor,
+        .argument = p->transfer[c->tensor].tensor,
         .offset_bytes =
             (uint64_t)(start_of(p, c, column) +
                        phase * p->transfer[c->tensor].time[0].stride_bytes),
@@ -211,7 +241,7 @@ static void make_panel_tasks(struct builder *m, int column) {
                                .row = 1,
                                .channel = 0,
                                .bd = i ? DESIGN_STREAMED_BD : DESIGN_KEPT_BD,
-                               .argument = IN0,
+                               .argument = p->transfer[IN0].tensor,
                                .repeat = stretches * (i ? p->rounds_n - 1 : 1)};
 }
 

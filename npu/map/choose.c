@@ -29,6 +29,7 @@ enum {
   ROUND_CYCLES = 60,    /* locks around a block of out */
   START_CYCLES = 12000, /* first blocks arrive: queue pushes and DRAM, which
                            have clocks of their own; at 1 GHz */
+  PHASE_CYCLES = 16000, /* pushing an m round's tasks, as well */
   MAX_STEPS = 1 << 20,
   MAX_BLOCK = 128, /* elements along m and n, and along k: larger ones fit */
   MAX_DEPTH = 256, /* a core only if they are very flat */
@@ -43,42 +44,85 @@ static double max3(double a, double b, double c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
-/* Bytes that cross the DRAM interface: what a mem tile keeps of in0 once per m
- * round, the rest once per n round too; in1 once per m round. */
-static double traffic(const struct device *dev, const struct teir_problem *p,
-                      const struct map_blocking *b,
-                      const struct map_panel *panel) {
-  double in0 = (double)b->rounds_m * b->group_m * b->block_m * dev->core_rows *
-               b->steps_k * b->block_k * dtype_bytes(p->type[IN0]);
-  double in1 = (double)b->rounds_n * b->block_n * dev->columns * b->steps_k *
-               b->block_k * dtype_bytes(p->type[IN1]);
-  double out = (double)b->rounds_m * b->group_m * b->block_m * dev->core_rows *
-               b->rounds_n * b->block_n * dev->columns *
-               dtype_bytes(p->type[OUT]);
-  double kept = panel->chunks ? 1
-                : panel->stretches
-                    ? (double)panel->kept / (panel->kept + panel->streamed)
-                    : 0;
-  double again = kept + (1 - kept) * b->rounds_n;
-  return in0 * again + in1 * b->rounds_m + out;
+/* The array as a machine for the search. */
+struct array {
+  const struct platform *at;
+  const struct teir_problem *problem;
+  const struct map_form *form; /* but for its shares */
+  struct kernel_shape mac;     /* of the multiply unit */
+  struct kernel_shape even[2]; /* of blocks of which kernels have no edges, by
+                                  map_tall */
+  double turned;               /* what a kernel costs more for turned blocks */
+  int64_t unit[OUT]; /* of m and n, by which blocks may move in place */
+  double product;    /* cycles of one, measured; 0: by formula */
+  struct map_blocking best[SHORT_LIST]; /* cheapest first */
+  int count;
+};
+
+/* Bytes of contiguous runs in which a tensor lies in device memory; blocks
+ * follow each other. */
+static double run_bytes(const struct array *s, const struct map_blocking *b,
+                        const struct map_panel *panel, int tensor) {
+  const struct map_layout *x = &s->form->layout[tensor];
+  double element = dtype_bytes(s->problem->type[tensor]);
+  if (!x->in_place)
+    return HUGE_VAL;
+  if (tensor == IN0)
+    return element *
+           (x->turned ? b->group_m * b->block_m : panel->run[IN0] * b->block_k);
+  return element * (x->turned ? panel->run[IN1] * b->block_k : b->block_n);
 }
 
-static double dram_cycles(const struct platform *at,
-                          const struct teir_problem *p,
-                          const struct map_blocking *b,
-                          const struct map_panel *panel) {
-  if (!at->preset)
-    return 0;
-  const struct preset *q = at->preset;
-  /* blocks follow each other: the longest runs of the table */
-  double rate = q->dram[q->dram_count - 1].bytes_per_second;
-  return traffic(at->device, p, b, panel) / rate * q->clock_ghz * 1e9;
+/* Cycles for bytes that cross the DRAM interface.  Writes are posted, so their
+ * runs do not matter. */
+static double transfer_cycles(const struct preset *q, double bytes,
+                              double run) {
+  const double longest = q->dram[q->dram_count - 1].run_bytes;
+  double rate = preset_dram(q, (uint64_t)(run < longest ? run : longest));
+  return bytes / rate * q->clock_ghz * 1e9;
 }
 
 /* Two bounds that overlap imperfectly where they are close: the simulator's
  * runs lie on the 8-norm of both within 4 %. */
 static double both(double a, double b) {
   return pow(pow(a, 8) + pow(b, 8), 1.0 / 8);
+}
+
+/* Cycles of all rounds, each `round` when device memory costs nothing.  What a
+ * mem tile keeps of in0 is read once per m round, the rest in every n round, as
+ * in1 is.  It is read part by part: behind the last use of a part in the n
+ * round before, ahead of the first use in the first one. */
+static double rounds_cycles(const struct array *s, const struct map_blocking *b,
+                            const struct map_panel *panel, double round) {
+  const struct device *dev = s->at->device;
+  const struct teir_problem *p = s->problem;
+  const struct preset *q = s->at->preset;
+  int rounds_n = b->rounds_n;
+  if (!q)
+    return (double)b->rounds_m * rounds_n * round;
+  double m = (double)b->group_m * b->block_m * dev->core_rows,
+         n = (double)b->block_n * dev->columns,
+         k = (double)b->steps_k * b->block_k;
+  double in0 = transfer_cycles(q, m * k * dtype_bytes(p->type[IN0]),
+                               run_bytes(s, b, panel, IN0)),
+         in1 = transfer_cycles(q, k * n * dtype_bytes(p->type[IN1]),
+                               run_bytes(s, b, panel, IN1)),
+         out = transfer_cycles(q, m * n * dtype_bytes(p->type[OUT]), HUGE_VAL);
+  double kept = panel->chunks ? 1
+                : panel->stretches
+                    ? (double)panel->kept / (panel->kept + panel->streamed)
+                    : 0;
+  double each = (1 - kept) * in0 + in1 + out;
+  double part = panel->chunks      ? 1.0 / panel->chunks
+                : panel->stretches ? 1.0 / panel->stretches
+                                   : 0;
+  double beside = rounds_n > 1 ? 2 * (1 - part) : 1; /* n rounds */
+  double first = part * kept * in0 +
+                 both(round, each + (1 - part) * kept * in0) +
+                 both((rounds_n - 1) * round, (rounds_n - 1) * each);
+  double others = both(beside * round, beside * each + kept * in0) +
+                  both((rounds_n - beside) * round, (rounds_n - beside) * each);
+  return first + (b->rounds_m - 1) * others;
 }
 
 /* Whether a pass over the finished sums makes the results. */
@@ -96,27 +140,16 @@ static void count_rounds(const struct device *dev, const struct teir_problem *p,
   b->steps_k = (int)div_up(p->extent[AXIS_K], b->block_k);
 }
 
-/* The array as a machine for the search. */
-struct array {
-  const struct platform *at;
-  const struct teir_problem *problem;
-  struct kernel_shape mac;     /* of the multiply unit */
-  struct kernel_shape even[2]; /* of blocks of which kernels have no edges, by
-                                  map_tall */
-  double product;              /* cycles of one, measured; 0: by formula */
-  struct map_blocking best[SHORT_LIST]; /* cheapest first */
-  int count;
-};
-
-/* Cycles of the array when device memory costs nothing. */
+/* Cycles of a round when device memory costs nothing, and what is left before
+ * and behind all rounds. */
 static double array_cycles(const struct device *dev,
                            const struct teir_problem *p, const struct array *s,
                            const struct map_blocking *b,
-                           const struct map_core *at) {
+                           const struct map_core *at, double *ends) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
   double in0 = bytes.in0, in1 = bytes.in1, sums = bytes.sums, out = bytes.out;
   double macs = (double)(b->block_m / s->mac.m) * (b->block_n / s->mac.n) *
-                (b->block_k / s->mac.k);
+                (b->block_k / s->mac.k) * s->turned;
   double core = macs > sums / SUM_BYTES ? macs : sums / SUM_BYTES;
   const struct kernel_shape *even = &s->even[map_tall(b->group_m)];
   if (b->block_m % even->m || b->block_n % even->n)
@@ -138,8 +171,8 @@ static double array_cycles(const struct device *dev,
   if (round < drain) /* the column's ways out are the bottleneck */
     round = drain;
   double ghz = s->at->preset ? s->at->preset->clock_ghz : 1;
-  return START_CYCLES * ghz + in0 / STREAM_BYTES + drain +
-         (double)b->rounds_m * b->rounds_n * round;
+  *ends = START_CYCLES * ghz + in0 / STREAM_BYTES + drain;
+  return round;
 }
 
 static bool fits(const struct device *dev, const struct teir_problem *p,
@@ -155,6 +188,39 @@ static int64_t depth(void *self, const struct teir_blocks *blocks,
                      double best) {
   (void)self, (void)blocks, (void)best;
   return MAX_DEPTH;
+}
+
+/* Whether blocks end where tensors do that lie in place, which nothing pads,
+ * and descriptors can count what they walk over; fills the shares. */
+static bool fits_in_place(const struct array *s, struct map_blocking *b) {
+  const struct device *dev = s->at->device;
+  const struct map_layout *x = s->form->layout;
+  const int64_t *extent = s->problem->extent;
+  if ((x[IN0].in_place || x[IN1].in_place) &&
+      (int64_t)b->steps_k * b->block_k != extent[AXIS_K])
+    return false;
+  if ((x[IN0].in_place || x[OUT].in_place) &&
+      !map_share(extent[AXIS_M], dev->core_rows, b->rounds_m,
+                 (int64_t)b->block_m * b->group_m, s->unit[IN0], &b->form.m))
+    return false;
+  if ((x[IN1].in_place || x[OUT].in_place) &&
+      !map_share(extent[AXIS_N], dev->columns, b->rounds_n, b->block_n,
+                 s->unit[IN1], &b->form.n))
+    return false;
+  return (!x[IN1].in_place && !x[OUT].in_place) ||
+         b->rounds_n <= dev->max_iterations;
+}
+
+/* Cycles of a launch. */
+static double launch_cycles(const struct array *s, const struct map_blocking *b,
+                            const struct map_core *core,
+                            const struct map_panel *panel) {
+  double ends,
+      round = array_cycles(s->at->device, s->problem, s, b, core, &ends);
+  double rounds = rounds_cycles(s, b, panel, round);
+  double ghz = s->at->preset ? s->at->preset->clock_ghz : 1;
+  double pushes = (b->rounds_m - 1.0) * PHASE_CYCLES * ghz;
+  return ends + (rounds > pushes ? rounds : pushes);
 }
 
 /* Into the list, by its price. */
@@ -174,17 +240,19 @@ static double price(void *self, const struct teir_blocks *x, double best) {
   struct map_blocking b = {.block_m = (int)x->block[TEIR_M],
                            .block_n = (int)x->block[TEIR_N],
                            .block_k = (int)x->block[TEIR_K],
-                           .group_m = x->form};
+                           .group_m = x->form,
+                           .form = *s->form};
   struct map_panel panel;
   struct map_core core;
   count_rounds(dev, s->problem, &b);
-  if (!fits(dev, s->problem, &b, &core))
+  if (!fits_in_place(s, &b) || !fits(dev, s->problem, &b, &core))
     return HUGE_VAL;
   assert(b.rounds_m >= 1 && b.rounds_n >= 1 && b.steps_k >= 1);
-  double cycles = array_cycles(dev, s->problem, s, &b, &core);
-  if (cycles >= best * doubtful || !map_mem_panel(dev, s->problem, &b, &panel))
+  double ends, round = array_cycles(dev, s->problem, s, &b, &core, &ends);
+  double least = ends + (double)b.rounds_m * b.rounds_n * round;
+  if (least >= best * doubtful || !map_mem_panel(dev, s->problem, &b, &panel))
     return HUGE_VAL;
-  b.predicted_cycles = both(cycles, dram_cycles(s->at, s->problem, &b, &panel));
+  b.predicted_cycles = launch_cycles(s, &b, &core, &panel);
   keep(s, &b);
   return b.predicted_cycles;
 }
@@ -200,6 +268,12 @@ static struct kernel_gemm kernel_of(const struct teir_problem *p,
                               .m = b->block_m,
                               .k = b->block_k,
                               .n = b->block_n,
+                              .ta = b->form.layout[IN0].turned,
+                              .tb = b->form.layout[IN1].turned,
+                              .tc = map_turns_out(p->type,
+                                                  b->form.layout[IN0].turned,
+                                                  b->form.layout[IN1].turned,
+                                                  b->form.layout[OUT].turned),
                               .tall = map_tall(b->group_m),
                               .yields = true,
                               .joined = core->joined,
@@ -224,9 +298,9 @@ static double measured_price(struct array *s, const struct map_blocking *b) {
       .c = {b->group_m > 1 ? core.out[0] : core.sums, core.out[1]}};
   if (!good || !kernel_gemm_loaded(&k, &places, &s->product, &d))
     return b->predicted_cycles;
-  double cycles = array_cycles(dev, p, s, b, &core);
+  double cycles = launch_cycles(s, b, &core, &panel);
   s->product = 0;
-  return both(cycles, dram_cycles(s->at, p, b, &panel));
+  return cycles;
 }
 
 /* The cheapest of the list, measured where it may matter. */
@@ -295,17 +369,36 @@ static bool check_types(const struct teir_problem *p, struct diag *d) {
   return true;
 }
 
-bool map_choose(const struct platform *at, const struct teir_problem *p,
-                struct map_blocking *best, struct diag *d) {
-  struct array s = {.at = at, .problem = p};
-  struct kernel_shape unit;
-  if (!check_types(p, d) ||
-      !kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
-      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, false,
-                        &s.even[0]) ||
-      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, true, &s.even[1]) ||
-      !kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit))
-    return false;
+/* What a product's kernel costs more where elements inside small blocks of in0,
+ * in1 and out are turned (nputeir bench kernels --all). */
+static double turned_cost(const struct teir_problem *p,
+                          const struct map_layout x[TENSORS]) {
+  static const double floats[8] = {1, 1.08, 1, 1, 1, 1, 1.08, 1},
+                      bytes[8] = {1, 1.02, 1.02, 1.40, 1.02, 1.08, 1.26, 1.43},
+                      words[8] = {1, 1.12, 1, 1, 1, 1, 1.12, 1};
+  bool out =
+      map_turns_out(p->type, x[IN0].turned, x[IN1].turned, x[OUT].turned);
+  const double *cost = p->type[IN0] == DTYPE_BF16       ? floats
+                       : dtype_bytes(p->type[IN1]) == 1 ? bytes
+                                                        : words;
+  return cost[4 * x[IN0].turned + 2 * x[IN1].turned + out];
+}
+
+/* The smallest distance by which blocks may move along m or n. */
+static int64_t unit_of(const struct teir_problem *p,
+                       const struct map_layout x[TENSORS], int input) {
+  enum { WORD = 4 };
+  bool first = input == IN0; /* m is the first role of in0 and of out */
+  int64_t unit = 1;
+  const int tensor[] = {input, OUT};
+  for (int i = 0; i < 2; i++)
+    if (x[tensor[i]].in_place && x[tensor[i]].turned == first &&
+        WORD / dtype_bytes(p->type[tensor[i]]) > unit)
+      unit = WORD / dtype_bytes(p->type[tensor[i]]);
+  return unit;
+}
+
+static bool check_extents(const struct teir_problem *p, struct diag *d) {
   const int64_t *extent = p->extent, most = (int64_t)MAX_STEPS * 16;
   for (int r = AXIS_M; r <= AXIS_K; r++) {
     if (extent[r] < 1)
@@ -319,18 +412,134 @@ bool map_choose(const struct platform *at, const struct teir_problem *p,
                            (long long)extent[AXIS_M], (long long)extent[AXIS_N],
                            (long long)extent[AXIS_K], (long long)most);
   }
-  const struct teir_model model = {.self = &s,
+  return true;
+}
+
+/* The best blocks for tensors that lie so, m and n as they come; the problem
+ * has been checked.  False: there are none. */
+static bool search(const struct platform *at, const struct teir_problem *p,
+                   const struct map_form *form, struct array *s) {
+  *s = (struct array){
+      .at = at,
+      .problem = p,
+      .form = form,
+      .turned = turned_cost(p, form->layout),
+      .unit = {unit_of(p, form->layout, IN0), unit_of(p, form->layout, IN1)}};
+  struct kernel_shape unit;
+  if (!kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s->mac) ||
+      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, false,
+                        &s->even[0]) ||
+      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, true,
+                        &s->even[1]) ||
+      !kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit))
+    return false;
+  const struct teir_model model = {.self = s,
                                    .unit = {unit.m, unit.n, unit.k},
                                    .most = {MAX_BLOCK, MAX_BLOCK},
                                    .forms = 2, /* blocks of out at once */
                                    .depth = depth,
                                    .price = price};
   struct teir_found found = teir_search(&model);
-  if (found.cost == HUGE_VAL)
-    return diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
-                         dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
-                         dtype_name(p->type[OUT]));
-  assert(s.count > 0 && s.best[0].predicted_cycles == found.cost);
+  assert(found.cost == HUGE_VAL ||
+         (s->count > 0 && s->best[0].predicted_cycles == found.cost));
+  return found.cost < HUGE_VAL;
+}
+
+static bool search_blocked(const struct platform *at,
+                           const struct teir_problem *p, struct array *s,
+                           struct diag *d) {
+  static const struct map_form blocked;
+  return check_types(p, d) && check_extents(p, d) &&
+         (search(at, p, &blocked, s) ||
+          diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
+                        dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
+                        dtype_name(p->type[OUT])));
+}
+
+bool map_choose(const struct platform *at, const struct teir_problem *p,
+                struct map_blocking *best, struct diag *d) {
+  struct array s;
+  if (!search_blocked(at, p, &s, d))
+    return false;
   *best = choose(&s);
+  return true;
+}
+
+/* The transposed product. */
+static void swap(struct teir_problem *p, struct map_form *form) {
+  struct teir_problem q = *p;
+  struct map_form f = *form;
+  p->extent[AXIS_M] = q.extent[AXIS_N];
+  p->extent[AXIS_N] = q.extent[AXIS_M];
+  form->swapped = !f.swapped;
+  for (int i = 0; i < TENSORS; i++) {
+    int other = i < OUT ? IN0 + IN1 - i : OUT;
+    p->type[i] = q.type[other];
+    form->layout[i] = f.layout[other];
+    form->layout[i].turned =
+        f.layout[other].in_place && !f.layout[other].turned;
+  }
+}
+
+/* A product or its transpose, with the best blocks for how tensors lie. */
+struct candidate {
+  struct teir_problem problem;
+  struct map_form form;
+  struct array array;
+};
+
+/* The better of the product and its transpose, with tensors that lie so; `two`
+ * is space for both. */
+static struct candidate *search_both(const struct platform *at,
+                                     const struct teir_problem *p,
+                                     const struct map_form *form,
+                                     struct candidate two[2]) {
+  struct candidate *best = NULL;
+  for (int i = 0; i < 2; i++) {
+    struct candidate *c = &two[i];
+    c->problem = *p;
+    c->form = *form;
+    if (i)
+      swap(&c->problem, &c->form);
+    if (search(at, &c->problem, &c->form, &c->array) &&
+        (!best || c->array.best[0].predicted_cycles <
+                      best->array.best[0].predicted_cycles))
+      best = c;
+  }
+  return best;
+}
+
+/* Blocks that end with the tensors may be poor ones, as where K is eight times
+ * a prime; then fewer tensors stay. */
+bool map_choose_in_place(const struct platform *at,
+                         const struct teir_problem *p,
+                         const struct map_layout layout[TENSORS],
+                         struct map_blocking *best, struct diag *d) {
+  static const bool stay[][TENSORS] = {
+      {true, true, true},   {true, true, false},  {true, false, true},
+      {false, true, true},  {true, false, false}, {false, true, false},
+      {false, false, true},
+  };
+  static const double most = 1.2; /* times the cycles of blocked tensors */
+  struct array blocked;
+  if (!search_blocked(at, p, &blocked, d))
+    return false;
+  for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) {
+    struct map_form form = {0};
+    struct candidate two[2], *c;
+    bool all = true;
+    for (int t = 0; t < TENSORS; t++) {
+      all &= layout[t].in_place || !stay[i][t];
+      if (stay[i][t])
+        form.layout[t] = layout[t];
+    }
+    if (all && (c = search_both(at, p, &form, two)) &&
+        c->array.best[0].predicted_cycles <=
+            most * blocked.best[0].predicted_cycles) {
+      *best = choose(&c->array);
+      return true;
+    }
+  }
+  *best = choose(&blocked);
   return true;
 }

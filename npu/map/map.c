@@ -4,7 +4,8 @@
  *   n rounds), below it a Zero, a time loop over k around one Contraction
  *   whose M, N and K are one axis each, and what turns sums into results: an
  *   optional ReLU, then a Cast or Shift where sums are a tensor of their own.
- * keeps: byte strides, which say where blocks lie in device memory.
+ * keeps: byte strides, which say where blocks lie in device memory.  Rows may
+ *   take either input; what they share is in0 of the tile program.
  * The message names the node that does not fit.
  */
 #include "map.h"
@@ -19,6 +20,7 @@ struct reader {
   int pair, pair_zero, pair_finish; /* loops over a group's blocks; -1: none */
   int zero, product, relu, convert; /* nodes */
   int sum;                          /* the tensor that the product writes */
+  int input[OUT]; /* tensors: what a row of cores shares, and what a column */
 };
 
 static bool refuse(struct reader *r, const struct teir_node *x,
@@ -94,7 +96,8 @@ static int64_t stride_of(const struct reader *r, int node, int tensor) {
   return r->t->axis[r->t->node[node].axis].stride_bytes[tensor].constant;
 }
 
-/* Rows move in0 and out, columns in1 and out; time is m (in0, out), then n. */
+/* Rows move one input and out, columns the other and out; time is m, as rows,
+ * then n. */
 static bool check_roles(struct reader *r) {
   static const struct {
     const char *what;
@@ -110,9 +113,13 @@ static bool check_roles(struct reader *r) {
   };
   const int node[] = {r->node_row, r->node_column, r->time[0],
                       r->time[1],  r->node_k,      r->pair};
+  bool swapped = !stride_of(r, r->node_row, IN0);
+  r->input[IN0] = swapped ? IN1 : IN0;
+  r->input[IN1] = swapped ? IN0 : IN1;
   for (int i = 0; i < (r->pair < 0 ? 5 : 6); i++)
     for (int j = 0; j < TENSORS; j++)
-      if ((stride_of(r, node[i], j) != 0) != rule[i].moves[j])
+      if ((stride_of(r, node[i], j < OUT ? r->input[j] : OUT) != 0) !=
+          rule[i].moves[j])
         return refuse(r, &r->t->node[node[i]], rule[i].what);
   return true;
 }
@@ -178,20 +185,47 @@ static bool check_operands(struct reader *r) {
   return true;
 }
 
-/* A block is row-major and contiguous: columns move by one element. */
+/* A block consists of rows, contiguous along one of its axes, whose distance is
+ * a multiple of 4 bytes. */
 static bool check_block(struct reader *r, int tensor, int row_axis,
                         int column_axis) {
   const struct teir *t = r->t;
   int64_t element = dtype_bytes(t->tensor[tensor].type);
   const struct teir_axis *rows = &t->axis[row_axis];
   const struct teir_axis *columns = &t->axis[column_axis];
-  if (columns->stride_bytes[tensor].constant == element &&
-      rows->stride_bytes[tensor].constant == element * columns->extent.constant)
+  int64_t row = rows->stride_bytes[tensor].constant,
+          column = columns->stride_bytes[tensor].constant;
+  bool turned = column != element;
+  int64_t pitch = turned ? column : row;
+  if ((turned ? row : column) == element && pitch % 4 == 0 && pitch >= 0)
     return true;
   return diag_error(r->d, columns->at,
-                    "axes %s and %s: a block of %s is row-major and "
-                    "contiguous in device memory",
+                    "axes %s and %s: a block of %s is contiguous along one of "
+                    "them in device memory, and moves by words of 4 bytes "
+                    "along the other",
                     rows->id, columns->id, t->tensor[tensor].id);
+}
+
+/* Sums of their own lie in a core, row-major without gaps. */
+static bool check_sums(struct reader *r, int m, int n) {
+  const struct teir *t = r->t;
+  int64_t element = dtype_bytes(t->tensor[r->sum].type);
+  return r->sum == OUT ||
+         (t->axis[n].stride_bytes[r->sum].constant == element &&
+          t->axis[m].stride_bytes[r->sum].constant ==
+              element * t->axis[n].extent.constant) ||
+         diag_error(r->d, t->axis[n].at,
+                    "axes %s and %s: a block of sums is row-major and "
+                    "contiguous",
+                    t->axis[m].id, t->axis[n].id);
+}
+
+/* The block's axes: of the role that a row of cores shares, and the other. */
+static int block_axis(const struct reader *r, int role) {
+  const struct teir_node *x = &r->t->node[r->product];
+  if (role != TEIR_K && r->input[IN0] == IN1)
+    role = role == TEIR_M ? TEIR_N : TEIR_M;
+  return r->t->primitive[x->primitive].role[role].item[0];
 }
 
 static bool check_primitives(struct reader *r) {
@@ -215,8 +249,10 @@ static bool check_primitives(struct reader *r) {
         q->role[TEIR_N].count != 1 || q->role[TEIR_N].item[0] != n)
       return refuse(r, z, "it works on the block that the product writes");
   }
-  return check_block(r, IN0, m, k) && check_block(r, IN1, k, n) &&
-         check_block(r, OUT, m, n) && check_block(r, r->sum, m, n);
+  int rows = block_axis(r, TEIR_M), columns = block_axis(r, TEIR_N);
+  return check_block(r, r->input[IN0], rows, k) &&
+         check_block(r, r->input[IN1], k, columns) &&
+         check_block(r, OUT, rows, columns) && check_sums(r, rows, columns);
 }
 
 static bool check_constants(const struct teir *t, struct diag *d) {
@@ -242,20 +278,33 @@ static bool check_constants(const struct teir *t, struct diag *d) {
   return true;
 }
 
-static void fill_transfer(const struct reader *r, int tensor, int block_rows,
-                          int block_columns, struct map_transfer *x) {
+/* For one of in0, in1 and out as rows and columns of cores see them, with a
+ * block's axes. */
+static void fill_transfer(const struct reader *r, int operand, int row_axis,
+                          int column_axis, struct map_transfer *x) {
   const struct teir *t = r->t;
   static const char *const name[] = {"m", "n", "k", "group"};
   const int node[] = {r->time[0], r->time[1], r->node_k, r->pair};
+  int tensor = operand < OUT ? r->input[operand] : OUT;
+  const struct teir_axis *rows = &t->axis[row_axis],
+                         *columns = &t->axis[column_axis];
+  x->tensor = tensor;
   x->type = t->tensor[tensor].type;
-  x->block_rows = block_rows;
-  x->block_columns = block_columns;
-  int distributed = tensor == IN0 ? r->node_row : r->node_column;
+  x->turned = columns->stride_bytes[tensor].constant != dtype_bytes(x->type);
+  if (x->turned) {
+    const struct teir_axis *swap = rows;
+    rows = columns, columns = swap;
+  }
+  x->block_rows = (int)rows->extent.constant;
+  x->block_columns = (int)columns->extent.constant;
+  x->pitch_bytes = rows->stride_bytes[tensor].constant;
+  int distributed = operand == IN0 ? r->node_row : r->node_column;
   x->column_stride_bytes = stride_of(r, distributed, tensor);
-  x->row_stride_bytes = tensor == OUT ? stride_of(r, r->node_row, tensor) : 0;
-  x->bytes = (int64_t)block_rows * block_columns * dtype_bytes(x->type) +
+  x->row_stride_bytes = operand == OUT ? stride_of(r, r->node_row, tensor) : 0;
+  x->bytes = (x->block_rows - 1) * x->pitch_bytes +
+             (int64_t)x->block_columns * dtype_bytes(x->type) +
              (extent_of(r, distributed) - 1) * x->column_stride_bytes;
-  if (tensor == OUT)
+  if (operand == OUT)
     x->bytes += (extent_of(r, r->node_row) - 1) * x->row_stride_bytes;
   for (int i = 0; i < 4; i++) {
     x->time[i] = (struct map_loop){name[i], 1, 0};
@@ -264,6 +313,24 @@ static void fill_transfer(const struct reader *r, int tensor, int block_rows,
                                      stride_of(r, node[i], tensor)};
     x->bytes += (x->time[i].extent - 1) * x->time[i].stride_bytes;
   }
+}
+
+/* Whether rows along k run on from block to block. */
+static bool runs_on(const struct map_transfer *x, bool along_k) {
+  return along_k && x->pitch_bytes > x->time[2].stride_bytes &&
+         x->time[2].stride_bytes ==
+             (int64_t)x->block_columns * dtype_bytes(x->type);
+}
+
+/* What memory.c asks about tensors that lie in place. */
+static struct map_form form_of(const struct tile_program *q) {
+  const struct map_transfer *x = q->transfer;
+  struct map_form f = {.swapped = x[IN0].tensor != IN0};
+  for (int i = 0; i < TENSORS; i++)
+    f.layout[i].turned = x[i].turned;
+  f.layout[IN0].in_place = x[IN0].turned || runs_on(&x[IN0], true);
+  f.layout[IN1].in_place = runs_on(&x[IN1], x[IN1].turned);
+  return f;
 }
 
 static struct teir_finish finish_of(const struct reader *r) {
@@ -283,9 +350,9 @@ static bool place_blocks(struct tile_program *q, struct loc at,
   struct teir_problem p = {.acc = q->acc};
   for (int i = 0; i < TENSORS; i++)
     p.type[i] = q->transfer[i].type;
-  const struct map_blocking b = {
-      q->block_m,  q->block_n,  q->block_k, q->group_m,
-      q->rounds_m, q->rounds_n, q->steps_k, 0};
+  const struct map_blocking b = {q->block_m, q->block_n,  q->block_k,
+                                 q->group_m, q->rounds_m, q->rounds_n,
+                                 q->steps_k, 0,           form_of(q)};
   struct map_block_bytes bytes = map_block_bytes(&p, &b);
   assert(b.group_m == 1 || b.group_m == 2);
   if (!map_core_places(q->device, &bytes, q->group_m, q->steps_k, &q->core))
@@ -312,7 +379,8 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                      .zero = -1,
                      .product = -1,
                      .relu = -1,
-                     .convert = -1};
+                     .convert = -1,
+                     .input = {IN0, IN1}};
   struct loc at = {t->file, 0, 0};
   if (t->tensor_count < TENSORS || t->roots.count != 1) {
     diag_error(d, at, "the array takes one schedule tree over in0, in1, out");
@@ -343,9 +411,11 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                q->rows, q->columns, dev->name, dev->core_rows, dev->columns);
     return NULL;
   }
-  q->block_m = (int)t->axis[p->role[TEIR_M].item[0]].extent.constant;
-  q->block_n = (int)t->axis[p->role[TEIR_N].item[0]].extent.constant;
-  q->block_k = (int)t->axis[p->role[TEIR_K].item[0]].extent.constant;
+  int m = block_axis(&r, TEIR_M), n = block_axis(&r, TEIR_N),
+      k = p->role[TEIR_K].item[0];
+  q->block_m = (int)t->axis[m].extent.constant;
+  q->block_n = (int)t->axis[n].extent.constant;
+  q->block_k = (int)t->axis[k].extent.constant;
   q->rounds_m = (int)extent_of(&r, r.time[0]);
   q->rounds_n = (int)extent_of(&r, r.time[1]);
   q->steps_k = (int)extent_of(&r, r.node_k);
@@ -359,8 +429,12 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   }
   q->acc = t->tensor[r.sum].type;
   q->finish = finish_of(&r);
-  fill_transfer(&r, IN0, q->block_m, q->block_k, &q->transfer[IN0]);
-  fill_transfer(&r, IN1, q->block_k, q->block_n, &q->transfer[IN1]);
-  fill_transfer(&r, OUT, q->block_m, q->block_n, &q->transfer[OUT]);
+  fill_transfer(&r, IN0, m, k, &q->transfer[IN0]);
+  fill_transfer(&r, IN1, k, n, &q->transfer[IN1]);
+  fill_transfer(&r, OUT, m, n, &q->transfer[OUT]);
+  const struct map_transfer *x = q->transfer;
+  q->turns_out =
+      map_turns_out((const enum dtype[]){x[IN0].type, x[IN1].type, x[OUT].type},
+                    x[IN0].turned, x[IN1].turned, x[OUT].turned);
   return place_blocks(q, at, d) ? q : NULL;
 }

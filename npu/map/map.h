@@ -28,6 +28,42 @@ struct platform {
 /* By the name of a device or of a preset; false and *d: neither. */
 bool platform_find(const char *name, struct platform *, struct diag *);
 
+/* ---- layout.c: tensors that lie as in the program ---- */
+/* How a tensor lies in device memory, as a matrix of its two roles: in0 M x K,
+ * in1 K x N, out M x N. */
+struct map_layout {
+  bool in_place; /* as in the program; else padded, block by block */
+  bool turned;   /* in place: the first of its roles is contiguous */
+};
+/* Which tensors of a plain TEIR may stay in place: the axes of a role fuse,
+ * one role is contiguous, and the other moves by whole words of 4 bytes that a
+ * descriptor can count. */
+void map_layouts(struct arena *, const struct device *, const struct teir *,
+                 struct map_layout[TENSORS]);
+/* Whether kernels turn the small matrices of out, which lies turned: words of 4
+ * bytes are turned on their way, unless a kernel that has both inputs turned
+ * does it in passing. */
+bool map_turns_out(const enum dtype type[TENSORS], bool in0_turned,
+                   bool in1_turned, bool out_turned);
+/* How a role's elements are dealt out: core c's block of round r begins at
+ * element c * core + r * round.  Blocks may overlap: what lies in two of them
+ * is computed twice, to the same result. */
+struct map_share {
+  int64_t core, round; /* 0: one block behind the other */
+};
+/* Shares that end with the last element; false: there are none. */
+bool map_share(int64_t extent, int cores, int rounds, int64_t block,
+               int64_t unit, struct map_share *);
+
+/* What the array's rows and columns take, and how tensors lie. */
+struct map_form {
+  /* Rows of cores take n and columns m: in1 is what a row shares.  In a
+   * blocking and a tile program m, n, in0 and in1 then change places. */
+  bool swapped;
+  struct map_layout layout[TENSORS];
+  struct map_share m, n;
+};
+
 /* How the problem is cut.  A row of cores owns rounds_m groups of m, a column
  * of cores rounds_n blocks of n; steps_k blocks of k follow each other. */
 struct map_blocking {
@@ -37,13 +73,19 @@ struct map_blocking {
   int group_m;
   int rounds_m, rounds_n, steps_k;
   double predicted_cycles; /* by the model in choose.c */
+  struct map_form form;
 };
 bool map_choose(const struct platform *, const struct teir_problem *,
                 struct map_blocking *, struct diag *);
+/* The same for tensors that lie so.  Those become blocked that the blocks
+ * cannot be made to end with, or only at a price. */
+bool map_choose_in_place(const struct platform *, const struct teir_problem *,
+                         const struct map_layout[TENSORS],
+                         struct map_blocking *, struct diag *);
 
 /* The same work, scheduled: rows and columns in parallel, rounds and k in time,
- * one block per primitive, on tensors that lie padded and blocked.  NULL and
- * *d: it is no matrix product of one batch. */
+ * one block per primitive, on tensors that lie in place or padded and blocked.
+ * NULL and *d: it is no matrix product of one batch. */
 struct teir *map_schedule(struct arena *, const struct device *,
                           const struct teir *, const struct map_blocking *,
                           struct diag *);
@@ -56,6 +98,7 @@ struct map_loop {
 
 /* How one tensor's blocks travel, the same for every row or column. */
 struct map_transfer {
+  int tensor; /* of the TEIR: in0 is its in1 if rows and columns are swapped */
   enum dtype type;
   int64_t bytes;               /* of the whole device buffer */
   int64_t column_stride_bytes; /* first block of the next column (or, for in0,
@@ -63,7 +106,12 @@ struct map_transfer {
   int64_t row_stride_bytes;    /* out: block of the next row, else 0 */
   struct map_loop time[4]; /* m rounds, n rounds, k steps, blocks of a group;
                               stride 0: the same block again */
-  int block_rows, block_columns; /* row-major and contiguous in memory */
+  /* A block in memory: rows of contiguous elements, pitch_bytes apart.  Rows
+   * are the first of the tensor's roles (in0 m, in1 k, out m), or if turned the
+   * second. */
+  int block_rows, block_columns;
+  int64_t pitch_bytes;
+  bool turned;
 };
 
 /* ---- memory.c: what fits where ---- */
@@ -106,7 +154,12 @@ struct map_panel {
   /* Or of each of so many stretches of k the first `kept` steps, while the
    * `streamed` steps behind them come again; 0: nothing is kept. */
   int stretches, kept, streamed;
+  /* Steps of k that a buffer of in0's and of in1's ring holds: so many that
+   * rows along k are read in long runs. */
+  int run[OUT];
 };
+/* Buffers of an input's ring. */
+int map_mem_depth(const struct map_panel *, int tensor);
 /* The most that fits beside the rings; false: not even these do. */
 bool map_mem_panel(const struct device *, const struct teir_problem *,
                    const struct map_blocking *, struct map_panel *);
@@ -129,11 +182,14 @@ struct tile_program {
   int block_m, block_n, block_k;
   int group_m; /* 1 or 2 */
   int rounds_m, rounds_n, steps_k;
-  bool zero; /* the block of out is cleared before its first step */
+  bool zero;      /* the block of out is cleared before its first step */
+  bool turns_out; /* kernels turn small matrices of out */
   enum dtype acc;
   struct teir_finish finish;
   struct map_panel panel;
   struct map_core core;
+  /* in0, which the cores of a row share, in1, which those of a column share,
+   * and out */
   struct map_transfer transfer[TENSORS];
 };
 struct tile_program *map_program(struct arena *, const struct teir *,

@@ -172,18 +172,48 @@ struct map_block_bytes map_block_bytes(const struct teir_problem *p,
 
 /* ---- mem tiles ---- */
 
+enum { LONG_RUN_BYTES = 448 };
+
+/* Steps of k in a buffer of an input that lies in place, contiguous along k: so
+ * many that DRAM reads long runs. */
+static int long_run(const struct map_blocking *b, int64_t row_bytes) {
+  enum { MOST_STEPS = 8 };
+  int best = 1;
+  for (int run = 1; run <= MOST_STEPS && run <= b->steps_k; run++)
+    if (b->steps_k % run == 0 && best * row_bytes < LONG_RUN_BYTES)
+      best = run;
+  return best;
+}
+
+static bool is_along_k(const struct map_blocking *b, int tensor) {
+  const struct map_layout *x = &b->form.layout[tensor];
+  return x->in_place && x->turned == (tensor == IN1);
+}
+
+int map_mem_depth(const struct map_panel *panel, int tensor) {
+  return panel->run[tensor] > 1 ? 2 : MAP_MEM_DEPTH_IN;
+}
+
 /* The whole panel in equal chunks, at least two, so that one is filled while
- * another is sent; its uses are counted by a lock. */
+ * another is sent; its uses are counted by a lock.  A chunk's rows along k are
+ * one dimension of a descriptor. */
 static bool keep_whole(const struct device *dev, const struct map_blocking *b,
-                       int64_t step_bytes, int64_t space,
+                       int64_t step_bytes, int64_t space, int64_t row_bytes,
                        struct map_panel *panel) {
   if (b->rounds_n > dev->max_lock || b->steps_k * step_bytes > space)
     return false;
-  int chunks = MAP_MAX_CHUNKS;
-  while (chunks > 1 && b->steps_k % chunks)
-    chunks--;
-  panel->chunks = chunks > 1 ? chunks : 0;
-  return chunks > 1;
+  bool along_k = is_along_k(b, IN0);
+  int words = dev->tile[TILE_SHIM].max_wrap, chunks = 0;
+  for (int i = 2; i <= MAP_MAX_CHUNKS; i++) {
+    int64_t run = b->steps_k / i * row_bytes;
+    if (b->steps_k % i == 0 &&
+        (!along_k || ((run >= LONG_RUN_BYTES || !chunks) && run / 4 <= words)))
+      chunks = i;
+  }
+  panel->chunks = chunks;
+  if (along_k && chunks)
+    panel->run[IN0] = b->steps_k / chunks;
+  return chunks > 0;
 }
 
 /* The most that fits in equal stretches: a descriptor's iteration counts them,
@@ -206,22 +236,32 @@ static void keep_part(const struct device *dev, const struct map_blocking *b,
       continue;
     most = (double)kept / steps;
     assert(kept < steps && count <= dev->max_iterations);
-    *panel = (struct map_panel){
-        .stretches = count, .kept = (int)kept, .streamed = steps - (int)kept};
+    panel->stretches = count;
+    panel->kept = (int)kept;
+    panel->streamed = steps - (int)kept;
   }
 }
 
 bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
                    const struct map_blocking *b, struct map_panel *panel) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
+  int64_t row0 = (int64_t)b->block_k * dtype_bytes(p->type[IN0]),
+          row1 = (int64_t)b->block_k * dtype_bytes(p->type[IN1]);
+  *panel =
+      (struct map_panel){.run = {is_along_k(b, IN0) ? long_run(b, row0) : 1,
+                                 is_along_k(b, IN1) ? long_run(b, row1) : 1}};
+  int64_t in1 = (int64_t)panel->run[IN1] * bytes.in1;
   int64_t space = (int64_t)dev->tile[TILE_MEM].memory_bytes -
-                  (int64_t)MAP_MEM_DEPTH_IN * bytes.in1 -
+                  map_mem_depth(panel, IN1) * in1 -
                   (int64_t)MAP_MEM_DEPTH_OUT * dev->core_rows * bytes.out;
   int64_t step_bytes = (int64_t)b->group_m * bytes.in0;
   assert(b->steps_k >= 1 && b->rounds_n >= 1 && b->group_m >= 1);
-  *panel = (struct map_panel){0};
-  if (b->rounds_n > 1 && !keep_whole(dev, b, step_bytes, space, panel))
+  if (b->rounds_n > 1 && !keep_whole(dev, b, step_bytes, space, row0, panel) &&
+      !is_along_k(b, IN0))
     keep_part(dev, b, step_bytes, space, panel);
+  /* in place, a buffer holds the blocks of a group */
+  int64_t buffer = b->form.layout[IN0].in_place ? panel->run[IN0] * step_bytes
+                                                : (int64_t)bytes.in0;
   return panel->chunks || panel->stretches ||
-         (int64_t)MAP_MEM_DEPTH_IN * bytes.in0 <= space;
+         map_mem_depth(panel, IN0) * buffer <= space;
 }

@@ -16,14 +16,19 @@ void map_print(const struct tile_program *p, struct text *t) {
   text_puts(t, "\n");
   const struct map_panel *kept = &p->panel;
   if (kept->chunks)
-    text_printf(t, "kept in0 in %d chunks\n", kept->chunks);
+    text_printf(t, "kept %s in %d chunks\n", name[p->transfer[IN0].tensor],
+                kept->chunks);
   if (kept->stretches)
-    text_printf(t, "kept in0 %d of every %d steps of k\n", kept->kept,
+    text_printf(t, "kept %s %d of every %d steps of k\n",
+                name[p->transfer[IN0].tensor], kept->kept,
                 kept->kept + kept->streamed);
   for (int i = 0; i < TENSORS; i++) {
     const struct map_transfer *x = &p->transfer[i];
-    text_printf(t, "tensor %s %s block %dx%d bytes %lld %s %+lld", name[i],
-                dtype_name(x->type), x->block_rows, x->block_columns,
+    text_printf(t, "tensor %s %s block %dx%d", name[x->tensor],
+                dtype_name(x->type), x->block_rows, x->block_columns);
+    if (x->pitch_bytes != (int64_t)x->block_columns * dtype_bytes(x->type))
+      text_printf(t, " %+lld", (long long)x->pitch_bytes);
+    text_printf(t, "%s bytes %lld %s %+lld", x->turned ? " turned" : "",
                 (long long)x->bytes, i == IN0 ? "row" : "column",
                 (long long)x->column_stride_bytes);
     if (x->row_stride_bytes)

@@ -9,12 +9,13 @@
  *   ... for m for n
  *     { for group zero; for k for group product; for group { relu; convert } }
  *
- * It is the program that came in, transformed step by step: tensors lie as
- * dense matrices, so that all axes of a role are one; extents are those of
- * whole blocks on all cores; axes are split, loops reordered and distributed,
- * blocks absorbed by primitives; and tensors lie in device memory block by
- * block in the order in which the array reads them, so that every shim
- * descriptor is one long run:
+ * It is the program that came in, transformed step by step: all axes of a role
+ * become one; extents are those of whole blocks on all cores; axes are split,
+ * loops reordered and distributed, blocks absorbed by primitives.  A tensor
+ * that lies in place keeps its strides, but for those by which cores and rounds
+ * share a role (struct map_share).  Others lie in device memory block by block
+ * in the order in which the array reads them, so that every shim descriptor is
+ * one long run:
  *
  *   in0 [row][m][k][group][block_m][block_k]
  *   in1 [column][n][k][block_k][block_n]
@@ -24,10 +25,11 @@
  * which every core holds a part:
  *
  *   sum [column][row][group][block_m][block_n]
+ *
+ * Where rows and columns of cores are swapped, all this is said of the
+ * transposed product: m is the role N, in0 the TEIR's in1, and so on.
  */
-#include "map.h"
-
-#include "teir_transform.h"
+#include "matrices.h"
 
 #include <assert.h>
 #include <string.h>
@@ -36,8 +38,16 @@
 struct schedule {
   struct arena *a;
   struct teir *t;
+  const struct map_form *form;
+  /* Of tensors that lie in place: bytes to the next element of m, n and k. */
+  int64_t stride[TENSORS][AXIS_ROLES];
   struct diag *d;
 };
+
+/* The TEIR's tensor for one of the array's. */
+static int operand(const struct schedule *s, int tensor) {
+  return s->form->swapped && tensor < OUT ? IN0 + IN1 - tensor : tensor;
+}
 
 static int loop(const struct schedule *s, const char *id) {
   int n = teir_find_node(s->t, id);
@@ -54,6 +64,7 @@ static void relayout(struct schedule *s, int tensor, const char *const *id) {
   if (!s->t || tensor >= s->t->tensor_count)
     return;
   assert(tensor >= 0);
+  tensor = operand(s, tensor);
   for (; *id; id++)
     if (teir_find_axis(s->t, *id) >= 0)
       axis[count++] = teir_find_axis(s->t, *id);
@@ -62,7 +73,8 @@ static void relayout(struct schedule *s, int tensor, const char *const *id) {
 
 #define ORDER(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* Row-major matrices over one axis for each role. */
+/* Row-major matrices over one axis for each role, padded, so that no two blocks
+ * touch the same bytes. */
 static void lay_matrices(struct schedule *s) {
   relayout(s, IN0, ORDER("block_m", "block_k"));
   relayout(s, IN1, ORDER("block_k", "block_n"));
@@ -78,21 +90,32 @@ static void lay_blocks(struct schedule *s) {
   relayout(s, SUMS, ORDER("column", "row", "group", "block_m", "block_n"));
 }
 
-/* ---- one axis for each role ---- */
-
-/* A matrix of the roles' axes in the order of their loops. */
-static struct teir *lay_by_roles(struct schedule *s, const struct teir *t,
-                                 const struct teir_roles *r, int tensor,
-                                 enum axis_role rows, enum axis_role columns) {
-  const enum axis_role order[] = {rows, columns};
-  int *axis = arena_array(s->a, (size_t)r->count + 1, sizeof *axis);
-  int count = 0;
-  for (int k = 0; k < 2; k++)
-    for (int i = 0; i < r->count; i++)
-      if (r->role[i] == order[k])
-        axis[count++] = r->axis[i];
-  return t ? teir_relayout(s->a, t, tensor, axis, count, s->d) : NULL;
+/* An axis by so many elements of a role, in the tensors that lie in place. */
+static void lie(struct schedule *s, const char *axis, enum axis_role role,
+                int64_t elements) {
+  int i = s->t ? teir_find_axis(s->t, axis) : -1;
+  for (int t = 0; i >= 0 && t < TENSORS; t++)
+    if (s->form->layout[t].in_place)
+      s->t->axis[i].stride_bytes[operand(s, t)] =
+          teir_constant(elements * s->stride[t][role]);
 }
+
+static void lay_in_place(struct schedule *s, const struct map_blocking *b) {
+  const struct map_share *m = &b->form.m, *n = &b->form.n;
+  int64_t group = (int64_t)b->group_m * b->block_m;
+  lie(s, "row", AXIS_M, m->core ? m->core : b->rounds_m * group);
+  lie(s, "m", AXIS_M, m->core ? m->round : group);
+  lie(s, "group", AXIS_M, b->block_m);
+  lie(s, "block_m", AXIS_M, 1);
+  lie(s, "column", AXIS_N,
+      n->core ? n->core : (int64_t)b->rounds_n * b->block_n);
+  lie(s, "n", AXIS_N, n->core ? n->round : b->block_n);
+  lie(s, "block_n", AXIS_N, 1);
+  lie(s, "k", AXIS_K, b->block_k);
+  lie(s, "block_k", AXIS_K, 1);
+}
+
+/* ---- one axis for each role ---- */
 
 /* The loop over an axis, which is the only one; -1: none. */
 static int loop_over(const struct teir *t, int axis) {
@@ -113,8 +136,10 @@ static int contraction(const struct teir *t) {
 /* The loop of a role gets its name; where there is none, one of one iteration
  * around all, or for k around the product. */
 static void name_roles(struct schedule *s) {
-  static const char *const name[AXIS_ROLES] = {NULL, "block_m", "block_n",
-                                               "block_k"};
+  bool swapped = s->form->swapped;
+  const char *const name[AXIS_ROLES] = {NULL, swapped ? "block_n" : "block_m",
+                                        swapped ? "block_m" : "block_n",
+                                        "block_k"};
   struct teir_roles r;
   if (!s->t || !teir_roles_read(s->a, s->t, &r, s->d)) {
     s->t = NULL;
@@ -122,7 +147,14 @@ static void name_roles(struct schedule *s) {
   }
   bool found[AXIS_ROLES] = {true};
   for (int i = 0; i < r.count; i++) {
-    assert(r.role[i] != AXIS_C && !found[r.role[i]]);
+    assert(r.role[i] != AXIS_C);
+    if (found[r.role[i]]) {
+      diag_declined(s->d, (struct loc){s->t->file, 0, 0},
+                    "tensors that stay in place do not agree about a role's "
+                    "axes");
+      s->t = NULL;
+      return;
+    }
     found[r.role[i]] = true;
     s->t->axis[r.axis[i]].id = s->t->node[loop_over(s->t, r.axis[i])].id =
         name[r.role[i]];
@@ -136,7 +168,7 @@ static void name_roles(struct schedule *s) {
   }
 }
 
-/* M, N and K as one axis each, on dense matrices. */
+/* M, N and K as one axis each. */
 static void make_matrices(struct schedule *s, const struct teir *work) {
   struct teir_roles r;
   if (!teir_roles_read(s->a, work, &r, s->d))
@@ -160,13 +192,18 @@ static void make_matrices(struct schedule *s, const struct teir *work) {
     if (!work || !teir_roles_read(s->a, work, &r, s->d))
       return;
   }
-  s->t = lay_by_roles(s, work, &r, r.operand[IN0], AXIS_M, AXIS_K);
-  s->t = lay_by_roles(s, s->t, &r, r.operand[IN1], AXIS_K, AXIS_N);
-  s->t = lay_by_roles(s, s->t, &r, r.operand[OUT], AXIS_M, AXIS_N);
-  s->t = lay_by_roles(s, s->t, &r, r.sums, AXIS_M, AXIS_N);
-  if (s->t)
-    s->t = teir_roles_fuse(s->a, s->t, s->d);
+  bool in_place[TENSORS];
+  for (int i = 0; i < TENSORS; i++)
+    in_place[operand(s, i)] = s->form->layout[i].in_place;
+  s->t = map_matrices(s->a, work, in_place, s->d);
   name_roles(s);
+  static const char *const name[AXIS_ROLES] = {
+      [AXIS_M] = "block_m", [AXIS_N] = "block_n", [AXIS_K] = "block_k"};
+  for (int role = AXIS_M; s->t && role < AXIS_ROLES; role++)
+    for (int t = 0; t < TENSORS; t++)
+      s->stride[t][role] = s->t->axis[teir_find_axis(s->t, name[role])]
+                               .stride_bytes[operand(s, t)]
+                               .constant;
 }
 
 /* ---- loops ---- */
@@ -243,7 +280,7 @@ static void make_group(struct schedule *s) {
 struct teir *map_schedule(struct arena *a, const struct device *dev,
                           const struct teir *work, const struct map_blocking *b,
                           struct diag *d) {
-  struct schedule s = {.a = a, .d = d};
+  struct schedule s = {.a = a, .form = &b->form, .d = d};
   int64_t group = (int64_t)b->group_m * b->block_m;
   int64_t rows = b->rounds_m * group;
   int64_t columns = (int64_t)b->rounds_n * b->block_n;
@@ -261,8 +298,8 @@ struct teir *map_schedule(struct arena *a, const struct device *dev,
   split(&s, "block_k", b->block_k, "k");
   reorder(&s, ORDER("row", "column", "m", "n", "group", "block_m", "block_n"));
   absorb(&s, "block_k", TEIR_K);
-  absorb(&s, "block_n", TEIR_N);
-  absorb(&s, "block_m", TEIR_M);
+  absorb(&s, "block_n", b->form.swapped ? TEIR_M : TEIR_N);
+  absorb(&s, "block_m", b->form.swapped ? TEIR_N : TEIR_M);
   if (b->group_m > 1)
     make_group(&s);
   place(&s, "row", TEIR_ROWS);
@@ -271,5 +308,6 @@ struct teir *map_schedule(struct arena *a, const struct device *dev,
   place(&s, "n", TEIR_TIME);
   place(&s, "k", TEIR_TIME);
   lay_blocks(&s);
+  lay_in_place(&s, b);
   return s.t && teir_verify(s.t, d) ? s.t : NULL;
 }

@@ -59,9 +59,9 @@ static void test_shapes(void) {
 /* What a mem tile keeps of in0, and blockings that lead to it. */
 enum kept { NOTHING, PART, WHOLE };
 static const struct map_blocking blocking[] = {
-    [NOTHING] = {64, 64, 8, 1, 3, 3, 1, 0},
-    [PART] = {48, 96, 32, 2, 2, 3, 126, 0},
-    [WHOLE] = {64, 64, 64, 1, 3, 4, 8, 0}};
+    [NOTHING] = {64, 64, 8, 1, 3, 3, 1, 0, {0}},
+    [PART] = {48, 96, 32, 2, 2, 3, 126, 0, {0}},
+    [WHOLE] = {64, 64, 64, 1, 3, 4, 8, 0, {0}}};
 
 /* Words that the shim's tasks of one m round move, per column and tensor. */
 static void test_traffic(enum kept kept) {

@@ -151,6 +151,131 @@ static void test_no_matrices(void) {
   arena_close(a);
 }
 
+/* ---- in place ---- */
+
+/* Blocks of all cores and rounds lie inside, begin at multiples of the unit and
+ * leave out nothing. */
+static void test_shares(void) {
+  for (int64_t extent = 1; extent < 300; extent++)
+    for (int64_t block = 4; block <= 64; block += 4)
+      for (int64_t unit = 1; unit <= 4; unit *= 2) {
+        struct map_share x;
+        char seen[300] = {0};
+        int rounds = (int)((extent + 4 * block - 1) / (4 * block));
+        if (!map_share(extent, 4, rounds, block, unit, &x))
+          continue;
+        CHECK(x.core % unit == 0 && x.round % unit == 0);
+        CHECK(3 * x.core + (rounds - 1) * x.round + block == extent);
+        for (int c = 0; c < 4; c++)
+          for (int r = 0; r < rounds; r++)
+            memset(seen + c * x.core + r * x.round, 1, (size_t)block);
+        CHECK(memchr(seen, 0, (size_t)extent) == NULL);
+      }
+  struct map_share x;
+  CHECK(map_share(512, 4, 2, 64, 2, &x) && x.core == 128 && x.round == 64);
+  CHECK(map_share(100, 4, 1, 28, 1, &x) && x.core == 24);
+  CHECK(!map_share(100, 4, 1, 32, 1, &x) && !map_share(3, 4, 1, 4, 1, &x));
+  CHECK(!map_share(101, 4, 1, 32, 2, &x)); /* ends at an odd element */
+}
+
+/* The product's axes, with strides that turn tensors and leave gaps. */
+static struct teir *lying(struct arena *a, const struct teir_problem *p,
+                          int turned, int64_t gap, struct diag *d) {
+  static const enum axis_role role[TENSORS][2] = {
+      {AXIS_M, AXIS_K}, {AXIS_K, AXIS_N}, {AXIS_M, AXIS_N}};
+  struct teir *t = teir_from_problem(a, p, d);
+  struct teir_roles r;
+  CHECK(t && teir_roles_read(a, t, &r, d));
+  for (int i = 0; i < TENSORS; i++) {
+    int64_t bytes = dtype_bytes(p->type[i]);
+    for (int j = 0; j < r.count; j++) {
+      enum axis_role rows = role[i][turned >> i & 1],
+                     columns = role[i][!(turned >> i & 1)];
+      if (r.role[j] == rows || r.role[j] == columns)
+        t->axis[r.axis[j]].stride_bytes[i] = teir_constant(
+            r.role[j] == columns ? bytes : bytes * (p->extent[columns] + gap));
+    }
+  }
+  return t;
+}
+
+/* Schedules on tensors in place, run by the oracle, do what the program does
+ * on the same memory: nothing but the elements of out is written. */
+static void test_in_place(int64_t m, int64_t n, int64_t k, int turned,
+                          int64_t gap) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir_problem p = {
+      {1, m, n, k}, {DTYPE_I8, DTYPE_I8, DTYPE_I32}, DTYPE_I32, false, {0}};
+  struct map_layout layout[TENSORS];
+  struct map_blocking b;
+  struct teir *t = lying(a, &p, turned, gap, &d);
+  map_layouts(a, device(), t, layout);
+  for (int i = 0; i < TENSORS; i++)
+    CHECK(layout[i].in_place && layout[i].turned == (turned >> i & 1));
+  CHECK(map_choose_in_place(platform(), &p, layout, &b, &d));
+  for (int i = 0; i < TENSORS; i++)
+    CHECK(b.form.layout[i].in_place);
+  struct teir *x = map_schedule(a, device(), t, &b, &d);
+  struct tile_program *q = x ? map_program(a, x, device(), &d) : NULL;
+  CHECK(q != NULL);
+  void *memory[TENSORS], *right[TENSORS];
+  for (int i = 0; i < TENSORS; i++) {
+    int64_t low = 0, high = 0, first = 0, end = 0;
+    CHECK(teir_footprint(t, i, &low, &high, &d) &&
+          teir_footprint(x, i, &first, &end, &d));
+    CHECK(low == 0 && first == 0 && high == end);
+    CHECK(q->transfer[i].bytes == end || q->transfer[IN0].tensor != IN0);
+    unsigned char *bytes = malloc((size_t)high);
+    for (int64_t j = 0; j < high; j++)
+      bytes[j] = (unsigned char)(7 * i + 13 * j + j / 11);
+    memory[i] = bytes;
+    right[i] = malloc((size_t)high);
+    memcpy(right[i], bytes, (size_t)high);
+    if (i == OUT)
+      CHECK(teir_run(x, memory, &d) && teir_run(t, right, &d) &&
+            memcmp(memory[i], right[i], (size_t)high) == 0);
+  }
+  for (int i = 0; i < TENSORS; i++)
+    free(memory[i]), free(right[i]);
+  arena_close(a);
+}
+
+/* What descriptors cannot walk over: odd bytes between rows, axes that no order
+ * makes one. */
+static void test_not_in_place(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir_problem p = {{1, 64, 64, 64},
+                           {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                           DTYPE_F32,
+                           false,
+                           {0}};
+  struct map_layout layout[TENSORS];
+  struct teir *t = lying(a, &p, 0, 1, &d);
+  map_layouts(a, device(), t, layout);
+  CHECK(!layout[IN0].in_place && !layout[IN1].in_place && layout[OUT].in_place);
+  t = teir_parse(a, "axes",
+                 "teir 1\ntensor in0 bf16\ntensor in1 bf16\ntensor out f32\n"
+                 "axis a extent 8 stride in0=512 out=4096\n"
+                 "axis b extent 8 stride in0=4096 out=512\n"
+                 "axis n extent 32 stride in1=2 out=4\n"
+                 "axis k extent 64 stride in0=2 in1=64\n"
+                 "primitive z Zero M=[] N=[]\n"
+                 "primitive p Contraction M=[] N=[] K=[]\n"
+                 "roots a\niterate a over a sequential do b\n"
+                 "iterate b over b sequential do n\n"
+                 "iterate n over n sequential do zero, k\n"
+                 "iterate k over k sequential do product\n"
+                 "invoke zero calls z\ninvoke product calls p\n",
+                 &d);
+  CHECK(t != NULL);
+  map_layouts(a, device(), t, layout);
+  CHECK(layout[IN1].in_place &&
+        layout[IN0].in_place + layout[OUT].in_place == 1);
+  arena_close(a);
+}
+
 struct span {
   uint32_t at, bytes;
 };
@@ -303,9 +428,9 @@ static void test_program(void) {
 static void test_refusals(void) {
   enum { PLACE, OFFSET, ORDER, GUARDED, BLOCK, CASES };
   static const char *const rule[CASES] = {
-      [PLACE] = "rows, columns or time",    [OFFSET] = "offset",
-      [ORDER] = "moves in0 and out only",   [GUARDED] = "without guards",
-      [BLOCK] = "row-major and contiguous",
+      [PLACE] = "rows, columns or time",        [OFFSET] = "offset",
+      [ORDER] = "moves in0 and out only",       [GUARDED] = "without guards",
+      [BLOCK] = "contiguous along one of them",
   };
   for (int i = 0; i < CASES; i++) {
     struct arena *a = arena_open();
@@ -382,6 +507,13 @@ int main(void) {
     test_product(130, 257, 300, group);
   }
   test_axes();
+  test_shares();
+  for (int turned = 0; turned < 8; turned++) {
+    test_in_place(64, 96, 128, turned, 4);
+    test_in_place(100, 200, 72, turned, 0);
+    test_in_place(132, 252, 320, turned, 8);
+  }
+  test_not_in_place();
   test_no_matrices();
   test_places();
   test_blocks_fit();
