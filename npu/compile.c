@@ -58,10 +58,12 @@ static bool is_placed(const struct teir *t) {
   return false;
 }
 
-/* The work -> its schedule on the array */
+/* The work -> its schedule on the array, with tensors as they lie if in_place
+ */
 static const struct teir *schedule(struct arena *a, const struct platform *at,
                                    const struct teir *work, int64_t most_bytes,
-                                   struct npu_result *r, struct diag *d) {
+                                   bool in_place, struct npu_result *r,
+                                   struct diag *d) {
   struct teir_problem whole;
   if (!teir_problem_read(work, &whole, d))
     return NULL;
@@ -74,9 +76,27 @@ static const struct teir *schedule(struct arena *a, const struct platform *at,
     diag_declined(d, loc_none(), "results of several launches along k");
     return NULL;
   }
-  return map_choose(at, &p, &r->blocking, d)
-             ? map_schedule(a, at->device, work, &r->blocking, d)
-             : NULL;
+  struct map_layout layout[TENSORS] = {{0}};
+  bool cut = memcmp(p.extent, whole.extent, sizeof p.extent) != 0;
+  if (in_place && !cut)
+    map_layouts(a, at->device, work, layout);
+  if (!map_choose_in_place(at, &p, layout, &r->blocking, d))
+    return NULL;
+  const struct map_form *form = &r->blocking.form;
+  for (int i = 0; i < TENSORS; i++) {
+    int t = form->swapped && i < OUT ? IN0 + IN1 - i : i;
+    r->packed[t] = form->layout[i].in_place ? NULL
+                   : cut                    ? "size"
+                   : layout[t].in_place     ? "extent"
+                                            : "stride";
+  }
+  return map_schedule(a, at->device, work, &r->blocking, d);
+}
+
+static bool design(struct arena *a, const struct platform *at,
+                   struct npu_result *r, struct diag *d) {
+  return r->teir && (r->program = map_program(a, r->teir, at->device, d)) &&
+         (r->design = design_make(a, r->program, d));
 }
 
 bool npu_compile(struct arena *a, const char *platform, const struct teir *work,
@@ -85,9 +105,19 @@ bool npu_compile(struct arena *a, const char *platform, const struct teir *work,
   struct platform at;
   if (!platform_find(platform, &at, d))
     return false;
-  r->teir = is_placed(work) ? work : schedule(a, &at, work, most_bytes, r, d);
-  return r->teir && (r->program = map_program(a, r->teir, at.device, d)) &&
-         (r->design = design_make(a, r->program, d)) && make_images(a, r, d);
+  if (is_placed(work)) {
+    r->teir = work;
+    return design(a, &at, r, d) && make_images(a, r, d);
+  }
+  /* Descriptors have rules that the chooser does not know; blocks obey all. */
+  struct diag beyond = {0};
+  r->teir = schedule(a, &at, work, most_bytes, true, r, &beyond);
+  if (!design(a, &at, r, &beyond)) {
+    r->teir = schedule(a, &at, work, most_bytes, false, r, d);
+    if (!design(a, &at, r, d))
+      return false;
+  }
+  return make_images(a, r, d);
 }
 
 void npu_result_free(struct npu_result *r) {

@@ -9,6 +9,8 @@
 
 struct npu_result {
   struct map_blocking blocking; /* all zero when the TEIR was given */
+  /* Why tensors do not lie as in the TEIR: a word; NULL: they do. */
+  const char *packed[TENSORS];
   const struct teir *teir;      /* scheduled and placed */
   const struct tile_program *program;
   const struct design *design;

@@ -23,31 +23,101 @@ static void add_dim(struct run_layout *l, enum axis_role axis, int64_t extent,
   l->dim[l->count++].stride_bytes = stride_bytes;
 }
 
-/* The device buffers of a tile program, most significant part of an axis
- * first: rows (columns) of cores, rounds, steps, inside the block. */
-static void fill_layouts(const struct tile_program *p, struct run_plan *plan) {
-  static const enum axis_role axes[TENSORS][2] = {
-      {AXIS_M, AXIS_K}, {AXIS_K, AXIS_N}, {AXIS_M, AXIS_N}};
+/* Roles and tensors of the TEIR for those of a tile program. */
+static enum axis_role role_of(const struct tile_program *p,
+                              enum axis_role role) {
+  bool swapped = p->transfer[IN0].tensor != IN0;
+  return !swapped || role == AXIS_K ? role : AXIS_M + AXIS_N - role;
+}
+
+static const enum axis_role roles[TENSORS][2] = {
+    {AXIS_M, AXIS_K}, {AXIS_K, AXIS_N}, {AXIS_M, AXIS_N}};
+
+/* A buffer in blocks, most significant part of an axis first: rows (columns) of
+ * cores, rounds, steps, inside the block. */
+static void lay_blocks(const struct tile_program *p, int i,
+                       struct run_layout *l) {
+  const struct map_transfer *x = &p->transfer[i];
+  int64_t element = dtype_bytes(x->type);
+  if (i != IN1)
+    add_dim(l, role_of(p, AXIS_M), p->rows,
+            i == OUT ? x->row_stride_bytes : x->column_stride_bytes);
+  if (i != IN0)
+    add_dim(l, role_of(p, AXIS_N), p->columns, x->column_stride_bytes);
+  /* m rounds, the blocks of a group, n rounds, k steps */
+  static const enum axis_role round_axis[] = {AXIS_M, AXIS_N, AXIS_K, AXIS_M};
+  static const int order[] = {0, 3, 1, 2};
+  for (int o = 0; o < 4; o++) {
+    int j = order[o];
+    if (roles[i][0] == round_axis[j] || roles[i][1] == round_axis[j])
+      add_dim(l, role_of(p, round_axis[j]), x->time[j].extent,
+              x->time[j].stride_bytes);
+  }
+  add_dim(l, role_of(p, roles[i][0]), x->block_rows,
+          x->block_columns * element);
+  add_dim(l, role_of(p, roles[i][1]), x->block_columns, element);
+}
+
+static int64_t extent_of(const struct run_plan *plan, enum axis_role role) {
+  return role == AXIS_M ? plan->m : role == AXIS_N ? plan->n : plan->k;
+}
+
+/* A buffer that lies as the TEIR's tensor. */
+static void lay_in_place(const struct tile_program *p, int i,
+                         const struct run_plan *plan, struct run_layout *l) {
+  const struct map_transfer *x = &p->transfer[i];
+  for (int j = 0; j < 2; j++) {
+    bool contiguous = (j == 0) == x->turned;
+    enum axis_role role = role_of(p, roles[i][j]);
+    add_dim(l, role, extent_of(plan, role),
+            contiguous ? dtype_bytes(x->type) : x->pitch_bytes);
+  }
+}
+
+static void add_digit(struct run_share *s, int64_t extent, int64_t step) {
+  s->digit[s->count].extent = extent;
+  s->digit[s->count++].step = step;
+}
+
+/* Extents of the launch: padded ones, or exact where a tensor lies in place. */
+static void fill_extents(const struct npu_result *r, struct run_plan *plan) {
+  const struct tile_program *q = r->program;
+  const struct map_form *f = &r->blocking.form;
+  int64_t group = (int64_t)q->group_m * q->block_m;
+  int64_t m = q->rows * q->rounds_m * group,
+          n = (int64_t)q->columns * q->rounds_n * q->block_n;
+  if (f->m.core) {
+    struct run_share *s = &plan->share[role_of(q, AXIS_M)];
+    add_digit(s, q->rows, f->m.core);
+    add_digit(s, q->rounds_m, f->m.round);
+    add_digit(s, group, 1);
+    m = (q->rows - 1) * f->m.core + (q->rounds_m - 1) * f->m.round + group;
+  }
+  if (f->n.core) {
+    struct run_share *s = &plan->share[role_of(q, AXIS_N)];
+    add_digit(s, q->columns, f->n.core);
+    add_digit(s, q->rounds_n, f->n.round);
+    add_digit(s, q->block_n, 1);
+    n = (q->columns - 1) * f->n.core + (q->rounds_n - 1) * f->n.round +
+        q->block_n;
+  }
+  plan->m = role_of(q, AXIS_M) == AXIS_M ? m : n;
+  plan->n = role_of(q, AXIS_M) == AXIS_M ? n : m;
+  plan->k = (int64_t)q->steps_k * q->block_k;
+}
+
+static void fill_plan(const struct npu_result *r, struct run_plan *plan) {
+  fill_extents(r, plan);
   for (int i = 0; i < TENSORS; i++) {
-    const struct map_transfer *x = &p->transfer[i];
-    struct run_layout *l = &plan->tensor[i];
+    const struct map_transfer *x = &r->program->transfer[i];
+    struct run_layout *l = &plan->tensor[x->tensor];
     l->bytes = (size_t)x->bytes;
-    int64_t element = dtype_bytes(x->type);
-    if (i != IN1)
-      add_dim(l, AXIS_M, p->rows,
-              i == OUT ? x->row_stride_bytes : x->column_stride_bytes);
-    if (i != IN0)
-      add_dim(l, AXIS_N, p->columns, x->column_stride_bytes);
-    /* m rounds, the blocks of a group, n rounds, k steps */
-    static const enum axis_role round_axis[] = {AXIS_M, AXIS_N, AXIS_K, AXIS_M};
-    static const int order[] = {0, 3, 1, 2};
-    for (int o = 0; o < 4; o++) {
-      int j = order[o];
-      if (axes[i][0] == round_axis[j] || axes[i][1] == round_axis[j])
-        add_dim(l, round_axis[j], x->time[j].extent, x->time[j].stride_bytes);
-    }
-    add_dim(l, axes[i][0], x->block_rows, x->block_columns * element);
-    add_dim(l, axes[i][1], x->block_columns, element);
+    l->in_place = !r->packed[x->tensor];
+    l->why = r->packed[x->tensor];
+    if (l->in_place)
+      lay_in_place(r->program, i, plan, l);
+    else
+      lay_blocks(r->program, i, l);
   }
 }
 
@@ -57,16 +127,12 @@ static const struct run_plan *compile(struct arena *a, const char *device,
   struct run_plan *plan = NULL;
   struct arena *scratch = arena_open(); /* the plan outlives all between */
   if (npu_compile(scratch, device, work, LAUNCH_BYTES, &r, d)) {
-    const struct tile_program *q = r.program;
     plan = arena_alloc(a, sizeof *plan);
     plan->xclbin = arena_copy(a, r.xclbin.data, r.xclbin.length, 1, 1);
     plan->xclbin_bytes = r.xclbin.length;
     plan->txn = arena_copy(a, r.txn.data, r.txn.length, 1, 1);
     plan->txn_bytes = r.txn.length;
-    plan->m = (int64_t)q->rows * q->rounds_m * q->group_m * q->block_m;
-    plan->n = (int64_t)q->columns * q->rounds_n * q->block_n;
-    plan->k = (int64_t)q->steps_k * q->block_k;
-    fill_layouts(q, plan);
+    fill_plan(&r, plan);
   }
   npu_result_free(&r);
   arena_close(scratch);

@@ -1,5 +1,10 @@
 /* launch.c -- cuts a product into launches of one shape, moves the operands
- * into the device's padded buffers and the results out of them.
+ * into the device's buffers and the results out of them.
+ *
+ * A buffer lies as the program's tensor where the device can use it so: then
+ * the bytes from its first to its last element are copied in one go, and of
+ * results the elements alone.  Else the buffer has padding and an order of its
+ * own.
  *
  * The launch shape is the compiler's choice for the whole product.  M and N
  * are cut into blocks, K into partial sums that are added up here; C axes are
@@ -30,6 +35,7 @@ struct recipe {
   struct teir_problem problem;
   int copies;
   bool finished;
+  bool spread[TENSORS]; /* memory has too much else between the elements */
 };
 
 struct work {
@@ -42,6 +48,10 @@ struct work {
   int64_t blocks[AXIS_ROLES];           /* launches along each role */
   int64_t *user[TENSORS][AXIS_ROLES];   /* offsets in user memory */
   int64_t *buffer[TENSORS][AXIS_ROLES]; /* in the device's buffer */
+  int64_t count[TENSORS][AXIS_ROLES]; /* indices, where the device shares a role
+                                         and does not use elements as they lie;
+                                         0: elements */
+  bool linear[TENSORS];    /* the buffer is a copy of memory as it is */
   int64_t packed[TENSORS]; /* the block that lies there; -1: none */
   const struct recipe *recipe;
   struct arena *arena;
@@ -74,6 +84,41 @@ static void layout_offsets(const struct run_layout *l, enum axis_role axis,
   }
 }
 
+static int64_t share_count(const struct run_share *s) {
+  int64_t count = 1;
+  for (int i = 0; i < s->count; i++)
+    count *= s->digit[i].extent;
+  return count;
+}
+
+/* The element for which an index stands. */
+static int64_t share_element(const struct run_share *s, int64_t index) {
+  int64_t element = 0;
+  for (int i = s->count - 1; i >= 0; i--) {
+    element += index % s->digit[i].extent * s->digit[i].step;
+    index /= s->digit[i].extent;
+  }
+  return element;
+}
+
+/* Every index stands for an element, and every element has one. */
+static bool share_check(const struct run_plan *plan, struct diag *d) {
+  const int64_t extent[AXIS_ROLES] = {1, plan->m, plan->n, plan->k};
+  for (int i = 0; i < AXIS_ROLES; i++) {
+    const struct run_share *s = &plan->share[i];
+    int64_t end = s->count ? 0 : extent[i];
+    bool good = s->count <= RUN_DIMS;
+    for (int64_t k = 0; good && s->count && k < share_count(s); k++) {
+      int64_t element = share_element(s, k);
+      good = element >= 0 && element <= end;
+      end += element == end;
+    }
+    if (!good || end != extent[i])
+      return diag_error(d, loc_none(), "the plan's shares leave out elements");
+  }
+  return true;
+}
+
 /* The plan comes from our own compiler; a wrong one must not write outside
  * the buffers all the same. */
 static bool layout_check(const struct run_plan *plan, int tensor, int bytes,
@@ -91,6 +136,9 @@ static bool layout_check(const struct run_plan *plan, int tensor, int bytes,
                                    &extent[l->dim[k].axis]);
   }
   int64_t want[AXIS_ROLES] = {1, plan->m, plan->n, plan->k};
+  for (int i = 0; i < AXIS_ROLES; i++)
+    if (!l->in_place && plan->share[i].count)
+      want[i] = share_count(&plan->share[i]);
   want[tensor == IN0 ? AXIS_N : tensor == IN1 ? AXIS_M : AXIS_K] = 1;
   for (int i = 0; i < AXIS_ROLES; i++)
     good = good && extent[i] == want[i] && want[i] >= 1;
@@ -108,28 +156,66 @@ static bool plan_check(const struct run_plan *plan,
   for (int t = 0; t < TENSORS; t++)
     if (!layout_check(plan, t, dtype_bytes(p->type[t]), d))
       return false;
-  return true;
+  return share_check(plan, d);
 }
 
 static bool no_memory(struct diag *d) {
   return diag_declined(d, loc_none(), "no memory");
 }
 
+/* Of an input: offsets of all indices of a shared role.  Of out: those in the
+ * buffer of one index for every element. */
+static void share_offsets(struct work *w, int t, enum axis_role role) {
+  const struct run_share *s = &w->plan->share[role];
+  int64_t count = share_count(s), *user = w->user[t][role],
+          *buffer = w->buffer[t][role];
+  if (t == OUT) {
+    w->buffer[t][role] =
+        arena_array(w->arena, (size_t)w->p->extent[role], sizeof(int64_t));
+    for (int64_t i = 0; i < count; i++)
+      w->buffer[t][role][share_element(s, i)] = buffer[i];
+    return;
+  }
+  w->count[t][role] = count;
+  w->user[t][role] = arena_array(w->arena, (size_t)count, sizeof(int64_t));
+  for (int64_t i = 0; i < count; i++)
+    w->user[t][role][i] = user[share_element(s, i)];
+}
+
+static void make_role_offsets(struct work *w, int t, enum axis_role role) {
+  const struct run_layout *l = &w->plan->tensor[t];
+  const struct run_share *s = &w->plan->share[role];
+  bool shared = s->count && !l->in_place;
+  int64_t count = shared ? share_count(s) : w->launch[role];
+  w->user[t][role] = product_new_offsets(w->arena, w->p, role, t);
+  if (role == AXIS_C)
+    return;
+  w->buffer[t][role] = arena_array(w->arena, (size_t)count, sizeof(int64_t));
+  layout_offsets(l, role, w->buffer[t][role]);
+  if (shared)
+    share_offsets(w, t, role);
+}
+
+/* Whether an input's buffer holds what lies in memory, byte by byte. */
+static bool is_linear(const struct work *w, int t) {
+  if (!w->plan->tensor[t].in_place || w->convert[t][0])
+    return false;
+  const enum axis_role role[] = {row_role[t], column_role[t]};
+  for (int i = 0; i < 2; i++)
+    if (w->launch[role[i]] != w->p->extent[role[i]] ||
+        memcmp(w->user[t][role[i]], w->buffer[t][role[i]],
+               (size_t)w->launch[role[i]] * sizeof(int64_t)) != 0)
+      return false;
+  return true;
+}
+
 static void make_offsets(struct work *w) {
-  for (int t = 0; t < TENSORS; t++)
-    for (int role = 0; role < AXIS_ROLES; role++) {
-      if (role != AXIS_C && role != (int)row_role[t] &&
-          role != (int)column_role[t])
-        continue;
-      w->user[t][role] =
-          product_new_offsets(w->arena, w->p, (enum axis_role)role, t);
-      if (role == AXIS_C)
-        continue;
-      w->buffer[t][role] =
-          arena_array(w->arena, (size_t)w->launch[role], sizeof(int64_t));
-      layout_offsets(&w->plan->tensor[t], (enum axis_role)role,
-                     w->buffer[t][role]);
-    }
+  for (int t = 0; t < TENSORS; t++) {
+    make_role_offsets(w, t, AXIS_C);
+    make_role_offsets(w, t, row_role[t]);
+    make_role_offsets(w, t, column_role[t]);
+    w->linear[t] = t < OUT && is_linear(w, t);
+  }
 }
 
 /* Results of another type than out's are converted by an epilogue. */
@@ -167,6 +253,13 @@ static int64_t first(const struct work *w, const struct block *b,
 static int64_t extent(const struct work *w, const struct block *b,
                       enum axis_role role) {
   return smaller(w->launch[role], whole(w, role) - first(w, b, role));
+}
+
+/* Indices of an input's role; more than elements where some are there twice. */
+static int64_t indices(const struct work *w, const struct block *b, int t,
+                       enum axis_role role) {
+  assert(t < OUT);
+  return w->count[t][role] ? w->count[t][role] : extent(w, b, role);
 }
 
 /* From the block's first element on; K as if it were there once. */
@@ -213,13 +306,14 @@ static void convert(const struct work *w, const struct block *b, int t) {
         .x = {along_k(in_user(w, b, t), t, w->user[t][AXIS_K] + k % copy),
               along_k(in_buffer(w, t), t, w->buffer[t][AXIS_K] + k - begin)}};
     map_block(w->convert[t][k / copy], &o,
-              t == IN0 ? extent(w, b, AXIS_M) : next - k,
-              t == IN0 ? next - k : extent(w, b, AXIS_N));
+              t == IN0 ? indices(w, b, t, AXIS_M) : next - k,
+              t == IN0 ? next - k : indices(w, b, t, AXIS_N));
   }
 }
 
 /* An input's block into its buffer, zeros around it, unless it lies there. */
-static void pack(struct work *w, const struct block *b, int t) {
+static void pack(struct work *w, const struct block *b, int t,
+                 struct run_report *report) {
   enum axis_role row = row_role[t], column = column_role[t];
   assert(t == IN0 || t == IN1);
   int64_t id =
@@ -228,15 +322,20 @@ static void pack(struct work *w, const struct block *b, int t) {
   if (w->packed[t] == id)
     return;
   w->packed[t] = id;
-  int64_t rows = extent(w, b, row), columns = extent(w, b, column);
-  struct pack_matrix to = in_buffer(w, t);
+  struct pack_matrix to = in_buffer(w, t), from = in_user(w, b, t);
+  if (w->linear[t]) {
+    memcpy(to.base, from.base, w->plan->tensor[t].bytes);
+    report->host_bytes += (int64_t)w->plan->tensor[t].bytes;
+    return;
+  }
+  int64_t rows = indices(w, b, t, row), columns = indices(w, b, t, column);
+  report->host_bytes += rows * columns * dtype_bytes(w->p->type[t]);
   if (rows < w->launch[row] || columns < w->launch[column])
     memset(to.base, 0, w->plan->tensor[t].bytes);
   if (w->convert[t][0]) {
     convert(w, b, t);
     return;
   }
-  struct pack_matrix from = in_user(w, b, t);
   pack_copy(&to, &from, rows, columns, dtype_bytes(w->p->type[t]));
 }
 
@@ -264,12 +363,14 @@ static void store(const struct work *w, const struct block *b,
 
 static bool run_block(struct work *w, const struct block *b,
                       struct run_report *report, struct diag *d) {
-  pack(w, b, IN0);
-  pack(w, b, IN1);
+  pack(w, b, IN0, report);
+  pack(w, b, IN1, report);
   report->launches++;
   if (!w->device->launch(w->session, &report->counts, d))
     return false;
   struct pack_matrix from = in_buffer(w, OUT);
+  report->host_bytes += extent(w, b, AXIS_M) * extent(w, b, AXIS_N) *
+                        dtype_bytes(w->recipe->problem.type[OUT]);
   if (w->gathered.memory) {
     struct pack_matrix to = in_gathered(w, b);
     copy_results(w, b, b->at[AXIS_K] > 0, &to, &from);
@@ -308,6 +409,20 @@ static bool run_blocks(struct work *w, struct run_report *report,
   return true;
 }
 
+/* What the trace says of tensors that are not copied as they lie. */
+static void name_packed(const struct work *w, struct run_report *report) {
+  for (int t = 0; t < TENSORS; t++) {
+    const struct run_layout *l = &w->plan->tensor[t];
+    bool converted = t < OUT && w->convert[t][0];
+    report->packed[t] = converted                      ? "type"
+                        : t == OUT && w->tail          ? "tail"
+                        : t == OUT && w->p->accumulate ? "add"
+                        : !l->in_place                 ? l->why
+                        : w->recipe->spread[t]         ? "span"
+                                                       : NULL;
+  }
+}
+
 static bool run_work(struct work *w, struct run_report *report,
                      struct diag *d) {
   const int64_t launch[AXIS_ROLES] = {1, w->plan->m, w->plan->n, w->plan->k};
@@ -323,6 +438,7 @@ static bool run_work(struct work *w, struct run_report *report,
   make_conversions(w);
   make_offsets(w);
   make_tail(w);
+  name_packed(w, report);
   if (launches > 1)
     w->gathered = dense_make(w->arena, w->p, w->recipe->problem.type[OUT]);
   return run_blocks(w, report, d);
@@ -354,6 +470,24 @@ static bool sum_type(const struct product *p, bool wide, enum dtype *sum,
                                dtype_name(p->acc));
 }
 
+/* Whether a copy of all bytes from a tensor's first element to its last would
+ * mostly move other things. */
+static bool is_spread(const struct product *p, int t) {
+  enum { MOST = 4, FEW_BYTES = 1 << 16 };
+  int64_t bytes = dtype_bytes(p->type[t]), span = bytes;
+  const enum axis_role role[] = {row_role[t], column_role[t]};
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < p->count[role[i]]; k++) {
+      const struct product_axis *x = &p->axis[role[i]][k];
+      int64_t more;
+      if (__builtin_mul_overflow(bytes, x->extent, &bytes) ||
+          __builtin_mul_overflow(x->extent - 1, x->stride_bytes[t], &more) ||
+          __builtin_add_overflow(span, more, &span))
+        return true;
+    }
+  return span / MOST > bytes && span > FEW_BYTES;
+}
+
 static bool recipe_make(const struct product *p, enum f32_mode f32,
                         struct recipe *r, struct diag *d) {
   bool wide = has_wide_floats(p);
@@ -373,6 +507,8 @@ static bool recipe_make(const struct product *p, enum f32_mode f32,
   if (!sum_type(p, wide, &r->problem.acc, d))
     return false;
   r->problem.type[OUT] = r->problem.acc;
+  for (int t = 0; t < TENSORS; t++)
+    r->spread[t] = is_spread(p, t);
   return true;
 }
 
@@ -385,6 +521,11 @@ static void lay_densely(struct contraction *c, int tensor, int64_t bytes) {
     x->stride_bytes[tensor] = teir_constant(moves ? bytes : 0);
     bytes *= moves ? x->extent.constant : 1;
   }
+}
+
+/* Whether the device sees a dense tensor in the place of the program's. */
+static bool is_dense(const struct product *p, const struct recipe *r, int t) {
+  return r->problem.type[t] != p->type[t] || r->copies > 1 || r->spread[t];
 }
 
 static void add_axis(struct contraction *c, const char *name,
@@ -417,7 +558,7 @@ static const struct teir *device_teir(struct arena *a, const struct product *p,
     }
   }
   for (int t = 0; t < TENSORS; t++)
-    if (q->type[t] != p->type[t] || r->copies > 1)
+    if (is_dense(p, r, t))
       lay_densely(&c, t, dtype_bytes(q->type[t]));
   const struct teir *sums = teir_from_contraction(a, &c, d);
   return sums ? teir_finish_sums(a, sums, &q->finish, q->type[OUT], d) : NULL;
@@ -429,11 +570,17 @@ static const struct teir *device_teir(struct arena *a, const struct product *p,
 struct plan_key {
   char device[16], preset[32];
   struct teir_problem problem;
+  bool dense[TENSORS]; /* what the TEIR says of tensors of another type */
+  int64_t count[AXIS_ROLES];
+  struct {
+    int64_t extent, stride_bytes[TENSORS];
+  } axis[AXIS_ROLES][PRODUCT_AXES];
 };
 
 static bool key_make(struct plan_key *key, const struct run_device *device,
-                     const struct run_options *o,
-                     const struct teir_problem *problem, struct diag *d) {
+                     const struct run_options *o, const struct product *p,
+                     const struct recipe *r, struct diag *d) {
+  const struct teir_problem *problem = &r->problem;
   memset(key, 0, sizeof *key);
   if (strlen(o->preset) >= sizeof key->preset)
     return diag_error(d, loc_none(), "there is no preset '%s'", o->preset);
@@ -447,6 +594,18 @@ static bool key_make(struct plan_key *key, const struct run_device *device,
   key->problem.finish.relu = problem->finish.relu;
   key->problem.finish.saturate = problem->finish.saturate;
   key->problem.finish.shift = problem->finish.shift;
+  for (int t = 0; t < TENSORS; t++)
+    key->dense[t] = is_dense(p, r, t);
+  for (int role = AXIS_M; role < AXIS_ROLES; role++) {
+    key->count[role] = p->count[role];
+    for (int i = 0; i < p->count[role]; i++) {
+      const struct product_axis *x = &p->axis[role][i];
+      key->axis[role][i].extent = x->extent;
+      for (int t = 0; t < TENSORS; t++)
+        key->axis[role][i].stride_bytes[t] =
+            key->dense[t] ? 0 : x->stride_bytes[t];
+    }
+  }
   return true;
 }
 
@@ -524,7 +683,7 @@ static bool run_entry(struct job *j) {
 static bool take_plan(struct job *j, const struct recipe *recipe,
                       struct diag *d) {
   struct plan_key key;
-  if (!key_make(&key, j->device, j->options, &recipe->problem, d))
+  if (!key_make(&key, j->device, j->options, j->p, recipe, d))
     return false;
   struct cache_entry *e = cache_acquire(j->plans, &key, sizeof key);
   if (!e)
@@ -544,11 +703,29 @@ static bool take_plan(struct job *j, const struct recipe *recipe,
   return false;
 }
 
+/* Axes of a role in the order in which a tensor has them, so that they are one
+ * to the device where they can be. */
+static void sort_axes(struct product *p, enum axis_role role, int t) {
+  struct product_axis *x = p->axis[role];
+  for (int i = 1; i < p->count[role]; i++)
+    for (int k = i; k > 0 && x[k - 1].stride_bytes[t] < x[k].stride_bytes[t];
+         k--) {
+      struct product_axis other = x[k];
+      x[k] = x[k - 1];
+      x[k - 1] = other;
+    }
+}
+
 bool launch_product(struct cache *plans, const struct run_compiler *compiler,
                     const struct run_device *device,
-                    const struct run_options *o, const struct product *p,
+                    const struct run_options *o, const struct product *given,
                     void *const tensor[], struct run_report *report,
                     struct diag *d) {
+  struct product sorted = *given;
+  const struct product *p = &sorted;
+  sort_axes(&sorted, AXIS_M, has_wide_floats(p) ? OUT : IN0);
+  sort_axes(&sorted, AXIS_N, has_wide_floats(p) ? OUT : IN1);
+  sort_axes(&sorted, AXIS_K, IN0);
   struct job j = {.plans = plans,
                   .compiler = compiler,
                   .device = device,

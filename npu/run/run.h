@@ -24,11 +24,25 @@ enum { RUN_DIMS = 8 };
  * most significant first; an element lies at the sum of index times stride. */
 struct run_layout {
   size_t bytes;
+  /* As the TEIR's tensor; else in an order of the device's own, and why: a word
+   * for the trace. */
+  bool in_place;
+  const char *why;
   int count;
   struct {
     enum axis_role axis; /* never C */
     int64_t extent, stride_bytes;
   } dim[RUN_DIMS];
+};
+
+/* A role of which a device computes some elements twice: so many indices, and
+ * which element each stands for.  Tensors in an order of the device's own have
+ * all of them. */
+struct run_share {
+  int count; /* of digits, the most significant first; 0: no such role */
+  struct {
+    int64_t extent, step; /* elements */
+  } digit[RUN_DIMS];
 };
 
 /* What a device needs for one launch shape. */
@@ -38,6 +52,7 @@ struct run_plan {
   const void *txn;
   size_t txn_bytes;
   int64_t m, n, k; /* extents of one launch, padding included */
+  struct run_share share[AXIS_ROLES];
   struct run_layout tensor[TENSORS]; /* arguments 0, 1, 2 */
 };
 
@@ -114,6 +129,10 @@ struct run_report {
   char einsum[64], sizes[192], types[48], tail[192]; /* when tracing */
   const char *f32; /* how floats became bf16: "bf16", "bf16x3"; NULL: none */
   int64_t launches;
+  /* Bytes that were copied between the call's tensors and device buffers. */
+  int64_t host_bytes;
+  /* Tensors that were not copied as they lie, and why; NULL: as they lie. */
+  const char *packed[TENSORS];
   struct run_counts counts;
   struct diag reason; /* when declined */
 };

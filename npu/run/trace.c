@@ -3,14 +3,24 @@
  *
  *   nputeir: einsum=mk,kn->mn sizes=m:64,n:64,k:32 types=bf16,bf16,f32
  *   device=sim status=done reason=- launches=1 compiled=1 cycles=5342
- *   core_util=0.912 where="gemm.c:12 gemm"
+ *   core_util=0.912 host_bytes=20480 packed=- where="gemm.c:12 gemm"
  *
  * (in one line).  A declined call has status=declined and its reason.  Words
  * with blanks stand in double quotes; a word that is not known is -, a number
  * 0.  Behind the types stand tail=<expression> where the product has one
  * and f32=bf16 or f32=bf16x3 where inputs were rounded or split.  core_util:
  * cycles in which a core's multiplier issued, of all cycles of all cores from
- * the first to the last in which the array did something.
+ * the first to the last in which the array did something.  host_bytes: what the
+ * host copied between the call's tensors and device buffers.  packed: tensors
+ * whose elements it had to lay otherwise on that way, each with the reason:
+ *
+ *   stride  words of 4 bytes do not reach every row, or axes do not fuse
+ *   extent  blocks cannot be made to end with the tensor
+ *   size    the work is cut into launches
+ *   type    elements are converted
+ *   span    most bytes from the first element to the last are not the tensor's
+ *   add     results are added to old contents
+ *   tail    results become what is stored
  */
 #include "parts.h"
 
@@ -29,6 +39,16 @@ static void put(struct text *t, const char *key, const char *word) {
                 : *word == '\n' || *word == '\t' ? ' '
                                                  : *word);
   text_puts(t, quote);
+}
+
+static void put_packed(struct text *t, const char *const packed[TENSORS]) {
+  static const char *const name[] = {"in0", "in1", "out"};
+  struct text list = {0};
+  for (int i = 0; i < TENSORS; i++)
+    if (packed[i])
+      text_printf(&list, "%s%s:%s", list.length ? "," : "", name[i], packed[i]);
+  put(t, "packed", text_string(&list));
+  text_free(&list);
 }
 
 void trace_report(const struct run_report *r, const char *where) {
@@ -50,6 +70,8 @@ void trace_report(const struct run_report *r, const char *where) {
   text_printf(&t, " launches=%lld compiled=%d cycles=%llu core_util=%.3f",
               (long long)r->launches, r->compiled,
               (unsigned long long)r->counts.cycles, util);
+  text_printf(&t, " host_bytes=%lld", (long long)r->host_bytes);
+  put_packed(&t, r->packed);
   put(&t, "where", where);
   text_puts(&t, "\n");
   fputs(text_string(&t), stderr); /* in one piece: threads may trace, too */

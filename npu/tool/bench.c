@@ -68,8 +68,14 @@ static void fill(struct sim_buffer *b, enum dtype type, unsigned seed) {
   }
 }
 
-/* The simulated result against the oracle on the same blocked tensors: the sum
- * of every block row costs as much as the product, so a sample is compared. */
+/* Bytes from a block's first element to another. */
+static int64_t in_block(const struct map_transfer *x, int64_t i, int64_t j) {
+  int64_t row = x->turned ? j : i, column = x->turned ? i : j;
+  return row * x->pitch_bytes + column * dtype_bytes(x->type);
+}
+
+/* The simulated result against the oracle on the same tensors: the sum of every
+ * block row costs as much as the product, so a sample is compared. */
 static bool check_sample(const struct npu_result *r,
                          const struct sim_buffer *buffer, struct diag *d) {
   enum { SAMPLES = 200 };
@@ -90,9 +96,9 @@ static bool check_sample(const struct npu_result *r,
     }
     int64_t i = at[4] / p->block_n, j = at[4] % p->block_n;
     const char *in0 =
-        (char *)buffer[0].data + at[0] * x[0].column_stride_bytes +
+        (char *)buffer[x[0].tensor].data + at[0] * x[0].column_stride_bytes +
         at[2] * x[0].time[0].stride_bytes + at[5] * x[0].time[3].stride_bytes;
-    const char *in1 = (char *)buffer[1].data +
+    const char *in1 = (char *)buffer[x[1].tensor].data +
                       at[1] * x[1].column_stride_bytes +
                       at[3] * x[1].time[1].stride_bytes;
     const char *out =
@@ -104,18 +110,16 @@ static bool check_sample(const struct npu_result *r,
       for (int64_t l = 0; l < p->block_k; l++)
         sum +=
             dtype_load_float(x[0].type, in0 + step * x[0].time[2].stride_bytes +
-                                            (i * p->block_k + l) *
-                                                dtype_bytes(x[0].type)) *
-            dtype_load_float(x[1].type,
-                             in1 + step * x[1].time[2].stride_bytes +
-                                 (l * p->block_n + j) * dtype_bytes(x[1].type));
+                                            in_block(&x[0], i, l)) *
+            dtype_load_float(x[1].type, in1 + step * x[1].time[2].stride_bytes +
+                                            in_block(&x[1], l, j));
     char right[8] = {0};
     if (dtype_kind(x[2].type) == DTYPE_FLOAT)
       dtype_store_float(x[2].type, right, sum);
     else
       dtype_store_int(x[2].type, right, (int64_t)sum);
     size_t bytes = (size_t)dtype_bytes(x[2].type);
-    out += (size_t)at[4] * bytes;
+    out += in_block(&x[2], i, j);
     if (memcmp(out, right, bytes) != 0)
       return diag_error(d, loc_none(), "wrong result: %g instead of %g",
                         dtype_load_float(x[2].type, out),
@@ -129,6 +133,17 @@ static bool compile(struct tool *t, const char *platform,
   memset(r, 0, sizeof *r);
   const struct teir *teir = teir_from_problem(t->arena, p, &t->diag);
   return teir && npu_compile(t->arena, platform, teir, 0, r, &t->diag);
+}
+
+/* Tensors that the host would have to lay otherwise. */
+static void print_packed(const struct npu_result *r) {
+  static const char *const name[] = {"in0", "in1", "out"};
+  int count = 0;
+  for (int i = 0; i < TENSORS; i++)
+    if (r->packed[i])
+      printf("%s%s:%s", count++ ? "," : " packed=", name[i], r->packed[i]);
+  if (!count)
+    printf(" packed=-");
 }
 
 /* One row, on its own preset unless one is given. */
@@ -153,12 +168,14 @@ static bool run_case(struct tool *t, void *context) {
   double start = 0;
   if (good) {
     for (int i = 0; i < TENSORS; i++) {
-      buffer[i].bytes = (size_t)r.program->transfer[i].bytes;
-      buffer[i].data = calloc(1, buffer[i].bytes);
-      if (!buffer[i].data)
+      const struct map_transfer *x = &r.program->transfer[i];
+      int t = x->tensor;
+      buffer[t].bytes = (size_t)x->bytes;
+      buffer[t].data = calloc(1, buffer[t].bytes);
+      if (!buffer[t].data)
         good = diag_error(d, loc_none(), "out of memory");
-      else if (i < OUT)
-        fill(&buffer[i], r.program->transfer[i].type, (unsigned)i + 1);
+      else if (t < OUT)
+        fill(&buffer[t], x->type, (unsigned)t + 1);
     }
     struct sim_options options = {.preset = preset};
     start = seconds();
@@ -188,6 +205,7 @@ static bool run_case(struct tool *t, void *context) {
       printf(" published=%.2f ratio=%.2f rival=\"%s\"",
              array_case[index].published, tops / array_case[index].published,
              array_case[index].rival);
+    print_packed(&r);
     printf(" wall_s=%.1f peak_mb=%ld\n", wall, usage.ru_maxrss / 1024);
     fflush(stdout);
   }
@@ -302,8 +320,9 @@ static const struct tool_command benches[] = {
          "Cycles, those that the choice of blocks predicted, share of them in "
          "which cores multiply, bytes to and from device memory, TOPS at "
          "the preset's clock with its launch floor, the published result "
-         "of that size, wall clock of the simulation. A sample of the "
-         "results is checked exactly.",
+         "of that size, tensors that do not lie as row-major matrices and "
+         "why, wall clock of the simulation. A sample of the results is "
+         "checked exactly.",
      .options = array_options,
      .job_bytes = sizeof(struct array_job),
      .run = bench_array},

@@ -519,15 +519,19 @@ static void test_trace(void) {
   nest_make(&w, true, 1);
   fake = (struct fake){.m = 4};
   setenv("NPUTEIR_TRACE", "1", 1);
-  CHECK(strcmp(stderr_of(&w, "fake"),
-               "nputeir: einsum=mk,kn->mn sizes=m:8,n:16,k:4 "
-               "types=bf16,bf16,f32 device=fake status=done reason=- "
-               "launches=2 compiled=1 cycles=2000 core_util=0.900 "
-               "where=\"nest.c:1 f\"\n"
-               "nputeir: einsum=mk,kn->mn sizes=m:8,n:16,k:4 "
-               "types=bf16,bf16,f32 device=fake status=done reason=- "
-               "launches=2 compiled=0 cycles=2000 core_util=0.900 "
-               "where=\"nest.c:1 f\"\n") == 0);
+  CHECK(strcmp(
+            stderr_of(&w, "fake"),
+            "nputeir: einsum=mk,kn->mn sizes=m:8,n:16,k:4 "
+            "types=bf16,bf16,f32 device=fake status=done reason=- "
+            "launches=2 compiled=1 cycles=2000 core_util=0.900 "
+            "host_bytes=704 "
+            "packed=in0:stride,in1:stride,out:stride where=\"nest.c:1 f\"\n"
+            "nputeir: einsum=mk,kn->mn sizes=m:8,n:16,k:4 "
+            "types=bf16,bf16,f32 device=fake status=done reason=- "
+            "launches=2 compiled=0 cycles=2000 core_util=0.900 "
+            "host_bytes=704 "
+            "packed=in0:stride,in1:stride,out:stride where=\"nest.c:1 f\"\n") ==
+        0);
   CHECK(
       strstr(stderr_of(&w, NULL), "device=- status=declined reason=\"no NPU"));
   struct nest_work tail;
@@ -566,8 +570,8 @@ static void test_trace(void) {
   nest_free(&w);
 }
 
-/* Option sources: the call is stronger than NPUTEIR_OPTIONS, NPUTEIR_DEVICE strongest.
- * The environment counts as it is when the runtime opens. */
+/* Option sources: the call is stronger than NPUTEIR_OPTIONS, NPUTEIR_DEVICE
+ * strongest. The environment counts as it is when the runtime opens. */
 static const char *device_used(struct nest_work *w, const char *device,
                                const char *options) {
   struct run *r = nest_open(device);

@@ -20,7 +20,7 @@ static int count(int *what) {
 static struct run_layout layout(enum axis_role row, int64_t rows,
                                 enum axis_role column, int64_t columns,
                                 int bytes) {
-  struct run_layout l = {0};
+  struct run_layout l = {.why = "stride"};
   int64_t s = fake.split;
   if (s && rows % s == 0 && columns % s == 0) {
     int64_t block = s * s * bytes;
