@@ -415,7 +415,7 @@ static void name_packed(const struct work *w, struct run_report *report) {
     const struct run_layout *l = &w->plan->tensor[t];
     bool converted = t < OUT && w->convert[t][0];
     report->packed[t] = converted                      ? "type"
-                        : t == OUT && w->tail          ? "tail"
+                        : t == OUT && w->epilogue      ? "tail"
                         : t == OUT && w->p->accumulate ? "add"
                         : !l->in_place                 ? l->why
                         : w->recipe->spread[t]         ? "span"
