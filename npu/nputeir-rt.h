@@ -21,6 +21,11 @@ int nputeir_call_1(const char *teir, const char *options, const char *where,
                    const int64_t *value, uint64_t value_count,
                    void *const *tensor, uint64_t tensor_count);
 
+/* The loop has run after a call by this thread that returned `status`, or after
+ * none (0).  Where the call asked for it, compares what the loop wrote with
+ * what the device computed; else does nothing. */
+void nputeir_compare_1(int status);
+
 /* "0.1.0" */
 const char *nputeir_version(void);
 

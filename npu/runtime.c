@@ -1,4 +1,4 @@
-/* runtime.c -- the two exported functions, and the compiler as the runtime
+/* runtime.c -- the exported functions, and the compiler as the runtime
  * wants it: the TEIR of the work in, a plan for one launch
  * out. */
 #include "nputeir-rt.h"
@@ -160,14 +160,44 @@ static void print_summary(void) {
     run_print_summary(run);
 }
 
+static bool says(const char *name, const char *word) {
+  const char *text = getenv(name);
+  return text && (word ? strcmp(text, word) == 0 : *text != 0);
+}
+
 /* A program that never calls us has a summary, too: it says so. */
 __attribute__((constructor)) static void watch_exit(void) {
-  const char *trace = getenv("NPUTEIR_TRACE");
-  if (!trace || strcmp(trace, "summary") != 0)
+  if (!says("NPUTEIR_TRACE", "summary") && !says("NPUTEIR_VERIFY", NULL))
     return;
   struct run *run = the_run();
   if (run && run_has_summary(run))
     atexit(print_summary);
+}
+
+/* What a call returns; the program only knows 0 and others. */
+enum { DONE, RUN_LOOP, RUN_LOOP_AND_COMPARE };
+
+/* What waits for the end of this thread's loop: struct verify_call. */
+static pthread_key_t waiting;
+static bool can_wait; /* the key was made */
+
+static void drop_waiting(void *call) { run_verify_drop(call); }
+
+__attribute__((constructor)) static void make_key(void) {
+  can_wait = pthread_key_create(&waiting, drop_waiting) == 0;
+}
+
+/* A loop that was left by a jump or an exception never said that it ended. */
+static int wait_for_loop(struct verify_call *call) {
+  if (!can_wait) {
+    run_verify_drop(call);
+    return RUN_LOOP;
+  }
+  run_verify_drop(pthread_getspecific(waiting));
+  if (pthread_setspecific(waiting, call) == 0)
+    return RUN_LOOP_AND_COMPARE;
+  run_verify_drop(call);
+  return RUN_LOOP;
 }
 
 EXPORT int nputeir_call_1(const char *teir, const char *options,
@@ -176,11 +206,23 @@ EXPORT int nputeir_call_1(const char *teir, const char *options,
                           uint64_t tensor_count) {
   struct run *run = the_run();
   if (!run)
-    return 1;
+    return RUN_LOOP;
   struct run_request request = {teir,        options, where,       value,
                                 value_count, tensor,  tensor_count};
   struct run_report report;
-  return run_call(run, &request, &report) ? 0 : 1;
+  if (!run_call(run, &request, &report))
+    return RUN_LOOP;
+  return report.verify ? wait_for_loop(report.verify) : DONE;
+}
+
+EXPORT void nputeir_compare_1(int status) {
+  if (status != RUN_LOOP_AND_COMPARE)
+    return;
+  struct verify_call *call = pthread_getspecific(waiting);
+  if (!call)
+    return;
+  pthread_setspecific(waiting, NULL);
+  run_verify(the_run(), call);
 }
 
 EXPORT const char *nputeir_version(void) { return NPUTEIR_VERSION; }

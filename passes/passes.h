@@ -163,6 +163,7 @@ void rewriteNest(const Region &Old, llvm::LoopInfo &LI,
                  const IRNest &I, const contraction &C, const options &O,
                  const std::string &TEIR, llvm::StringRef Where);
 constexpr const char *CallName = "nputeir_call_1";
+constexpr const char *CompareName = "nputeir_compare_1";
 
 // ---- remark.cpp ----
 struct Finding {

@@ -4,6 +4,7 @@
 //     entry:  sizes and addresses are computed; may the call be made at all?
 //     offer:  nputeir_call_1(...) == 0 ? after the nest : kept
 //     kept:   the nest as it was
+//     ended:  nputeir_compare_1(what the call returned, or 0)
 //
 // The call is made only when the runtime is linked (the reference is weak),
 // every loop has work, conditions that do not change in the nest take the side
@@ -35,6 +36,18 @@ static FunctionCallee declareCall(Module &M) {
   F->setLinkage(GlobalValue::ExternalWeakLinkage);
   F->setDoesNotThrow();
   return Call;
+}
+
+// void (int status)
+static FunctionCallee declareCompare(Module &M) {
+  LLVMContext &X = M.getContext();
+  FunctionCallee Compare = M.getOrInsertFunction(
+      CompareName,
+      FunctionType::get(Type::getVoidTy(X), {Type::getInt32Ty(X)}, false));
+  auto *F = cast<Function>(Compare.getCallee());
+  F->setLinkage(GlobalValue::ExternalWeakLinkage);
+  F->setDoesNotThrow();
+  return Compare;
 }
 
 static Constant *text(Module &M, StringRef Text, const Twine &Name) {
@@ -85,6 +98,9 @@ public:
     LLVMContext &X = F.getContext();
     auto *Offer = BasicBlock::Create(X, "nputeir.offer", &F, Old.First);
     auto *Kept = BasicBlock::Create(X, "nputeir.kept", &F, Old.First);
+    PHINode *Asked =
+        PHINode::Create(Type::getInt32Ty(X), 2, "nputeir.asked", Kept);
+    compare(Asked, DL);
     FunctionCallee Call = declareCall(M);
     Value *May = mayCall(Front, Call.getCallee());
     IRBuilder<> B(End);
@@ -98,6 +114,8 @@ public:
     Value *Done = B.CreateICmpEQ(Status, B.getInt32(0), "nputeir.done");
     B.CreateCondBr(Done, Old.After, Kept);
     B.SetInsertPoint(Kept);
+    Asked->addIncoming(B.getInt32(0), Old.Entry);
+    Asked->addIncoming(Status, Offer);
     B.CreateBr(Old.First);
 
     Old.First->replacePhiUsesWith(Old.Entry, Kept);
@@ -107,12 +125,36 @@ public:
   }
 
 private:
+  // Behind the loop, before anything that follows it.  The runtime says whether
+  // this was the second run of the nest: a branch on what the call returned
+  // would be a reason for LLVM to have the loop twice, once for each way to it.
+  void compare(Value *Asked, const DebugLoc &DL) {
+    SmallVector<BasicBlock *, 4> Exits(predecessors(Old.After));
+    BasicBlock *Ended =
+        SplitBlockPredecessors(Old.After, Exits, ".nputeir", &DT, &LI);
+    BasicBlock *Join = SplitBlock(Ended, Ended->getTerminator(), &DT, &LI);
+    auto *Ask = BasicBlock::Create(F.getContext(), "nputeir.compare", &F, Join);
+    FunctionCallee Compare = declareCompare(M);
+    Instruction *End = Ended->getTerminator();
+    IRBuilder<> B(End);
+    B.SetCurrentDebugLocation(DL);
+    B.CreateCondBr(B.CreateIsNotNull(Compare.getCallee()), Ask, Join);
+    End->eraseFromParent();
+    B.SetInsertPoint(Ask);
+    B.CreateCall(Compare, {Asked});
+    B.CreateBr(Join);
+    addBlock(Ask, Ended);
+  }
+
+  void addBlock(BasicBlock *New, BasicBlock *Dominator) {
+    DT.addNewBlock(New, Dominator);
+    if (Loop *Around = LI.getLoopFor(Dominator))
+      Around->addBasicBlockToLoop(New, LI);
+  }
+
   void keepAnalyses(BasicBlock *Offer, BasicBlock *Kept) {
-    for (BasicBlock *New : {Offer, Kept}) {
-      DT.addNewBlock(New, Old.Entry);
-      if (Loop *Around = LI.getLoopFor(Old.Entry))
-        Around->addBasicBlockToLoop(New, LI);
-    }
+    addBlock(Offer, Old.Entry);
+    addBlock(Kept, Old.Entry);
     DT.changeImmediateDominator(Old.First, Kept);
     // Not only After gets a way past the nest: what a failed check leads to may
     // be reached from behind the nest, too.

@@ -211,6 +211,28 @@ bool host_product(const struct run_device *, const struct product *,
 /* ---- trace.c ---- */
 void trace_report(const struct run_report *, const char *where);
 
+/* ---- verify.c: what the device computed beside what the loop does ---- */
+struct verify;      /* of a process */
+struct verify_call; /* results of one call that are kept aside */
+/* word: "1" or "first"; lines go to `file`, or to stderr.  NULL: no memory. */
+struct verify *verify_open(const char *word, const char *file);
+void verify_close(struct verify *);
+bool verify_wants(struct verify *, const char *where);
+/* A copy of what is in out, for a product that touches it; NULL: no memory. */
+struct verify_call *verify_begin(const struct product *, void *out);
+/* The address to give a device in the place of out's. */
+void *verify_out(const struct verify_call *, const struct product *);
+/* What the lines say, when the device is done. */
+void verify_describe(struct verify_call *, const struct product *,
+                     const struct run_report *, const char *where);
+void verify_drop(struct verify_call *); /* NULL is fine */
+/* When the loop is done, too; drops the call. */
+void verify_compare(struct verify *, struct verify_call *);
+void verify_print(struct verify *);
+/* The largest error that rounding explains, as a part of the largest result;
+ * f32: how floats became bf16, or NULL. */
+double verify_allowed(const struct product *, const char *f32);
+
 /* ---- summary.c: all calls of a process ---- */
 struct summary;
 struct summary *summary_open(void); /* NULL: no memory */

@@ -17,6 +17,8 @@ struct run {
   char *options, *device;  /* from the environment; NULL: not set */
   bool trace;              /* a line per call */
   struct summary *summary; /* a line at the end; NULL: none */
+  struct verify *verify;   /* nests run twice; NULL: once */
+  bool verify_what;        /* NPUTEIR_VERIFY says neither 1 nor first */
   bool hint;               /* say once that there is no NPU */
   atomic_bool warned;      /* the user has been told of a wrong word */
   atomic_int no_npu;       /* -1: nobody has looked yet */
@@ -46,6 +48,12 @@ struct run *run_open(const struct run_compiler *compiler) {
   bool summary = said && strcmp(trace, "summary") == 0;
   r->trace = said && !summary && strcmp(trace, "0") != 0;
   r->summary = summary ? summary_open() : NULL;
+  const char *verify = getenv("NPUTEIR_VERIFY");
+  bool asked = verify && *verify && strcmp(verify, "0") != 0;
+  r->verify_what =
+      asked && strcmp(verify, "1") != 0 && strcmp(verify, "first") != 0;
+  if (asked && !r->verify_what)
+    r->verify = verify_open(verify, getenv("NPUTEIR_VERIFY_FILE"));
   r->hint = !said && isatty(STDERR_FILENO);
   r->no_npu = -1;
   return r;
@@ -57,6 +65,7 @@ void run_close(struct run *r) {
   cache_close(&r->teirs);
   cache_close(&r->plans);
   summary_close(r->summary);
+  verify_close(r->verify);
   free(r->options);
   free(r->device);
   free(r);
@@ -74,6 +83,7 @@ struct call {
   struct run_report *report;
   struct diag *d;
   bool done;
+  struct verify_call *verify; /* where results go; NULL: to out */
 };
 
 /* NPUTEIR_DEVICE names what has to be there. */
@@ -123,22 +133,47 @@ static bool worth_it(const struct call *c, const struct product *p) {
                        (long long)c->options.min_macs);
 }
 
-static bool run_host_teir(const struct call *c) {
+/* The addresses that a device gets: `to` where results are kept aside. */
+static void *const *device_tensors(const struct call *c,
+                                   const struct product *p,
+                                   void *const tensor[], int count,
+                                   void *to[]) {
+  if (!c->verify || tensor[OUT] != c->request->tensor[OUT])
+    return tensor;
+  memcpy(to, tensor, (size_t)count * sizeof *to);
+  to[OUT] = verify_out(c->verify, p);
+  return to;
+}
+
+static bool run_host_teir(const struct call *c, const struct product *p) {
   const struct run_request *q = c->request;
+  void *aside[TEIR_TENSORS];
   struct arena *a = arena_open();
   const struct teir *bound =
       teir_bind(a, c->entry->teir, q->value, (int)q->value_count, c->d);
-  bool good = bound && c->device->run_teir(bound, q->tensor, c->d);
+  bool good =
+      bound &&
+      c->device->run_teir(
+          bound, device_tensors(c, p, q->tensor, bound->tensor_count, aside),
+          c->d);
   arena_close(a);
   return good;
 }
 
 static bool run_product(const struct call *c, const struct run_device *device,
                         const struct product *p, void *const tensor[]) {
+  void *aside[PRODUCT_TENSORS];
+  tensor = device_tensors(c, p, tensor, p->tensor_count, aside);
   return device->run_teir
              ? host_product(device, p, tensor, c->d)
              : launch_product(&c->run->plans, c->run->compiler, device,
                               &c->options, p, tensor, c->report, c->d);
+}
+
+static void store_empty(const struct call *c, const struct product *p,
+                        void *const tensor[]) {
+  void *aside[PRODUCT_TENSORS];
+  epilogue_store_empty(p, device_tensors(c, p, tensor, p->tensor_count, aside));
 }
 
 /* An element-wise product moves more than it computes, and stays here. */
@@ -167,7 +202,7 @@ static bool run_two(struct arena *a, const struct call *c,
   if (!p->empty_sum && !first->empty_sum)
     return run_first(c, first, of_first) &&
            run_product(c, c->device, p, of_second);
-  epilogue_store_empty(p, of_second);
+  store_empty(c, p, of_second);
   return true;
 }
 
@@ -190,10 +225,45 @@ static bool run_padded(const struct call *c, const struct product *p) {
   return good;
 }
 
+/* The work of a product that touches out. */
+static bool run_nest(struct call *c, const struct product *first,
+                     const struct product *p) {
+  const struct run_request *q = c->request;
+  if (first)
+    return worth_it(c, p) && run_chain(c, first, p);
+  if (!p->limit_count && !product_disjoint(p, q->tensor, c->d))
+    return false;
+  if (p->empty_sum) {
+    store_empty(c, p, q->tensor);
+    return true;
+  }
+  if (!worth_it(c, p))
+    return false;
+  if (padded_needed(p))
+    return run_padded(c, p);
+  if (c->device->run_teir && !p->epilogue)
+    return run_host_teir(c, p);
+  return run_product(c, c->device, p, q->tensor);
+}
+
+/* Results go aside, until the loop has run as well. */
+static bool run_aside(struct call *c, const struct product *first,
+                      const struct product *p) {
+  const struct run_request *q = c->request;
+  c->verify = verify_begin(p, q->tensor[OUT]);
+  if (!c->verify)
+    return diag_declined(c->d, loc_none(), "no memory to verify results in");
+  if (!run_nest(c, first, p))
+    return false;
+  verify_describe(c->verify, p, c->report, q->where);
+  return true;
+}
+
 /* The whole way for a TEIR that has been read. */
 static bool run_teir(struct call *c) {
   const struct run_request *q = c->request;
   const struct path *path = &c->entry->path;
+  struct verify *verify = c->run->verify;
   struct product p, first;
   if (!check_request(q, c->entry->teir, c->d) ||
       (path->first && !product_read(path->first, q->value, &first, c->d)) ||
@@ -201,7 +271,7 @@ static bool run_teir(struct call *c) {
     return false;
   if (c->run->trace && path->first)
     product_describe(&first, c->report);
-  if (c->run->trace)
+  if (c->run->trace || verify)
     product_describe(&p, c->report);
   c->device = find_device(c);
   if (!c->device)
@@ -209,21 +279,8 @@ static bool run_teir(struct call *c) {
   c->report->device = c->device->name;
   if (p.empty_out)
     return true;
-  if (path->first)
-    return worth_it(c, &p) && run_chain(c, &first, &p);
-  if (!p.limit_count && !product_disjoint(&p, q->tensor, c->d))
-    return false;
-  if (p.empty_sum) {
-    epilogue_store_empty(&p, q->tensor);
-    return true;
-  }
-  if (!worth_it(c, &p))
-    return false;
-  if (padded_needed(&p))
-    return run_padded(c, &p);
-  if (c->device->run_teir && !p.epilogue)
-    return run_host_teir(c);
-  return run_product(c, c->device, &p, q->tensor);
+  return (verify && verify_wants(verify, q->where) ? run_aside : run_nest)(
+      c, path->first ? &first : NULL, &p);
 }
 
 static void try_teir(void *with) {
@@ -264,6 +321,10 @@ static void run_text(struct call *c) {
   }
   if (read_text(c->entry, text, c->d) && !memory_try(try_teir, NULL, c))
     no_memory(c->d);
+  if (!c->done) {
+    verify_drop(c->verify);
+    c->verify = NULL;
+  }
   cache_release(teirs, c->entry);
 }
 
@@ -300,6 +361,10 @@ static void read_options(void *with) {
   struct call *c = with;
   const struct run *r = c->run;
   c->options = run_options_weakest();
+  if (r->verify_what) {
+    diag_error(c->d, loc_none(), "NPUTEIR_VERIFY is 0, 1 or first");
+    return;
+  }
   c->done =
       run_options_read("NPUTEIR_OPTIONS", r->options, &c->options, c->d) &&
       run_options_read("the call's options", c->request->options, &c->options,
@@ -334,6 +399,7 @@ static void run_steps(void *with) {
   struct call *c = with;
   run_with_options(c);
   c->report->done = c->done;
+  c->report->verify = c->verify;
   if (c->run->trace)
     memory_try(trace, NULL, c);
 }
@@ -366,9 +432,17 @@ bool run_call(struct run *r, const struct run_request *q,
   return done;
 }
 
-bool run_has_summary(const struct run *r) { return r->summary != NULL; }
+void run_verify(struct run *r, struct verify_call *c) {
+  verify_compare(r->verify, c);
+}
+
+void run_verify_drop(struct verify_call *c) { verify_drop(c); }
+
+bool run_has_summary(const struct run *r) { return r->summary || r->verify; }
 
 void run_print_summary(struct run *r) {
+  if (r->verify)
+    verify_print(r->verify);
   if (r->summary)
     summary_print(r->summary);
 }

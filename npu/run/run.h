@@ -109,9 +109,10 @@ const struct run_device *run_device_find(const char *name, struct diag *);
 
 /* ---- the runtime ---- */
 
+struct verify_call;
 struct run; /* what outlives a call: caches, opened devices */
-/* Reads the environment: NPUTEIR_DEVICE, NPUTEIR_OPTIONS, NPUTEIR_TRACE.
- * NULL: no memory. */
+/* Reads the environment: NPUTEIR_DEVICE, NPUTEIR_OPTIONS, NPUTEIR_TRACE,
+ * NPUTEIR_VERIFY, NPUTEIR_VERIFY_FILE.  NULL: no memory. */
 struct run *run_open(const struct run_compiler *);
 void run_close(struct run *);
 
@@ -135,12 +136,20 @@ struct run_report {
   const char *packed[TENSORS];
   struct run_counts counts;
   struct diag reason; /* when declined */
+  /* NPUTEIR_VERIFY: the device's results, kept aside.  Nothing was written:
+   * the loop must run, and then run_verify.  Owned by the caller. */
+  struct verify_call *verify;
 };
 /* Whether the work was done; any thread may call at any time, with a stack of
  * 16 KB and more.  Without memory the call is declined, and the next one begins
  * afresh.  With NPUTEIR_TRACE=1 a line on stderr says what happened. */
 bool run_call(struct run *, const struct run_request *, struct run_report *);
-/* Whether NPUTEIR_TRACE asks for a summary; and its line on stderr. */
+/* Compares with what the loop has written to the same memory, or does not;
+ * either frees it. */
+void run_verify(struct run *, struct verify_call *);
+void run_verify_drop(struct verify_call *); /* NULL is fine */
+/* Whether the environment asks for lines at the end of the process; and these
+ * lines. */
 bool run_has_summary(const struct run *);
 void run_print_summary(struct run *);
 

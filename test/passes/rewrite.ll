@@ -19,7 +19,14 @@
 ; CHECK: %nputeir.status = call i32 @nputeir_call_1(ptr @nputeir.teir, ptr @nputeir.options, ptr @nputeir.where, ptr null, i64 0, ptr %nputeir.tensors, i64 3)
 ; CHECK: %nputeir.done = icmp eq i32 %nputeir.status, 0
 ; CHECK: br i1 %nputeir.done, label %exit, label %nputeir.kept
+; CHECK: nputeir.kept:
+; CHECK: %nputeir.asked = phi i32 [ 0, %entry ], [ %nputeir.status, %nputeir.offer ]
 ; CHECK: store i32 {{.*}} !nputeir.kept
+; CHECK: %[[COMPARES:.*]] = icmp ne ptr @nputeir_compare_1, null
+; CHECK: br i1 %[[COMPARES]], label %nputeir.compare, label %[[JOIN:.*]]
+; CHECK: nputeir.compare:
+; CHECK-NEXT: call void @nputeir_compare_1(i32 %nputeir.asked)
+; CHECK-NEXT: br label %[[JOIN]]
 ; CHECK: declare extern_weak i32 @nputeir_call_1(ptr, ptr, ptr, ptr, i64, ptr, i64)
 ; CHECK: !{!"nputeir.kept", i32 1}
 ; ONCE-COUNT-1: call i32 @nputeir_call_1(

@@ -49,6 +49,15 @@ if [ -n "${FAKE_DRIVER-}" ]; then
     NPUTEIR_DEVICE=npu NPUTEIR_OPTIONS=min-macs=0 NPUTEIR_TRACE=1 "$dir/npu" "$@"
   count_done npu
 fi
+# each nest by the device and by its loop, which says whether they agree
+check "verify" env NPUTEIR_VERIFY=1 NPUTEIR_DEVICE=sim NPUTEIR_TRACE=1 \
+  "$dir/npu" "$@"
+count_done "verify"
+[ "$taken" = - ] || [ "$taken" -eq 0 ] ||
+  grep -q 'verify .* compared=[1-9]' "$dir/err.txt" ||
+  problem "verify: nothing was compared: $(tail -3 "$dir/err.txt")"
+! grep -E 'verify .* different=[1-9]' "$dir/err.txt" >&2 ||
+  problem "verify: the device and the loop differ"
 check "no device" env -u NPUTEIR_DEVICE "$dir/npu" "$@"
 # the same objects without the library: the weak call is null
 "$clang" -O2 -fpass-plugin="$plugin" "$source" "${flags[@]}" -o "$dir/alone"
