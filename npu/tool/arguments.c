@@ -69,11 +69,21 @@ static bool is_operand(const struct tool_option *row) {
   return row->name[0] != '-';
 }
 
+static void take_rest(struct reading *r) {
+  r->tool->rest = r->word;
+  r->tool->rest_count = (int)(r->end - r->word);
+  r->word = r->end;
+}
+
 /* To the first row that is free. */
 static bool read_operand(struct reading *r, const char *word) {
   for (int i = 0; i < r->count; i++)
-    if (is_operand(r->row[i]) && (!r->given[i] || r->row[i]->flags & TOOL_MANY))
+    if (is_operand(r->row[i]) &&
+        (!r->given[i] || r->row[i]->flags & TOOL_MANY)) {
+      if (r->row[i]->flags & TOOL_REST)
+        take_rest(r);
       return read_row(r, i, word);
+    }
   return tool_usage(r->tool, "'%s' is one word too many", word);
 }
 
@@ -90,8 +100,7 @@ static bool read_words(struct reading *r) {
     char *word = *r->word++;
     bool dashes = strcmp(word, "--") == 0;
     if (dashes && rest_row(r) >= 0) {
-      r->tool->rest = r->word;
-      r->tool->rest_count = (int)(r->end - r->word);
+      take_rest(r);
       return read_row(r, rest_row(r), NULL);
     }
     if (dashes) {

@@ -24,7 +24,7 @@ struct tool {
   const char *name;    /* "kernel gemm", for messages */
   const char *option;  /* that is being read */
   int64_t low, high;   /* of the row that is being read */
-  char **rest;         /* words behind "--", where a row says so */
+  char **rest;         /* words behind "--" or an operand, where a row says so */
   int rest_count;
 };
 
@@ -33,6 +33,7 @@ struct tool {
 enum {
   TOOL_NEEDED = 1, /* a call without it is wrong */
   TOOL_MANY = 2,   /* may be given more than once */
+  TOOL_REST = 4,   /* an operand; what follows it is the call's rest */
 };
 
 /* "--types" takes the word behind it where `value` names it.  Operands, whose

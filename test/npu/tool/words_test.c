@@ -105,6 +105,10 @@ static const struct {
     {"kernel", 2, "which primitive: gemm, zero, copy, add"},
     {"teir dance", 2, "there is no action 'dance'; there are check, "},
     {"bench tea", 2, "there is no benchmark 'tea'"},
+    {"verify", 2, "PROGRAM is missing"},
+    {"verify --first /nowhere/program --last", 1,
+     "cannot run /nowhere/program"},
+    {"verify /bin/true --first", 1, "said nothing at its end"},
     /* twice */
     {"build 8x8x8 -o a -o b", 2, "-o is given twice"},
     {"map 8x8x8 --relu --relu", 2, "--relu is given twice"},
