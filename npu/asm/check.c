@@ -13,6 +13,7 @@
  * check_memory.c has the rules about memory and locks. */
 #include "flow.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,7 @@ static void meet_reader(const struct checker *c, const struct definition *w,
                         int step, int elapsed, const struct isa_op *op,
                         int operand, struct outcome *out) {
   int needed = isa_distance(w->op->id, w->operand, op->id, operand);
+  assert(elapsed >= 1 && needed <= HORIZON);
   bool late = isa_insn(op->id)->operand[operand].read_cycle > 1 &&
               overtaken(c, step, 0, op, operand, w->unit);
   if (elapsed >= needed && !late) {
@@ -137,6 +139,7 @@ static bool may_be_argument(int unit) {
 
 static bool check_value(struct checker *c, const struct definition *w) {
   struct outcome out = {0};
+  assert(w->step >= 0 && w->step < c->flow.count);
   const struct step *s = &c->flow.step[w->step];
   c->stamp++;
   for (int i = 0; i < 2; i++)
@@ -164,6 +167,7 @@ static bool check_value(struct checker *c, const struct definition *w) {
 static bool check_writes(struct checker *c, const struct definition *w,
                          int step, int elapsed) {
   int lands = isa_insn(w->op->id)->operand[w->operand].write_cycle;
+  assert(lands >= 1 && lands <= HORIZON);
   for (; step >= 0 && elapsed < lands; elapsed++) {
     const struct step *s = &c->flow.step[step];
     for (int i = 0; i < s->op_count; i++) {

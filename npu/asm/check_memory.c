@@ -5,8 +5,8 @@
  * accesses are known to meet only if they use the same pointer and all that
  * moved it in between is a constant; what moves by a register is not followed.
  * Which buffer a lock guards is not known either, so every access counts but
- * those to the stack (isa.md D5).  Text that says `.lockorder 0` vouches for the
- * accesses around its locks; the simulator's strict mode, which knows the
+ * those to the stack (isa.md D5).  Text that says `.lockorder 0` vouches for
+ * the accesses around its locks; the simulator's strict mode, which knows the
  * addresses, can check that. */
 #include "flow.h"
 

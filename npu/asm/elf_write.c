@@ -3,12 +3,14 @@
 
 #include "elf_file.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <string.h>
 
 enum { FLAGS_AIE2 = 2 }; /* e_flags */
 
 void elf_put(struct text *out, uint32_t value, int bytes) {
+  assert(bytes == 1 || bytes == 2 || bytes == 4);
   for (int i = 0; i < bytes; i++)
     text_append(out, &(char){(char)(value >> (8 * i))}, 1);
 }
@@ -54,6 +56,8 @@ int elf_add_section(struct elf_writer *w, const char *name, unsigned flags,
 int elf_add_symbol(struct elf_writer *w, const struct label *label,
                    uint32_t value, int section) {
   bool global = label->global || section == 0;
+  assert(section >= 0 && section < w->count);
+  assert(global || w->local_count == w->symbol_count); /* local ones first */
   elf_put(&w->symbol, (uint32_t)w->name.length, 4);
   elf_put(&w->symbol, value, 4);
   elf_put(&w->symbol, label->size > 0 ? (uint32_t)label->size : 0, 4);
@@ -71,6 +75,8 @@ int elf_add_symbol(struct elf_writer *w, const struct label *label,
 
 void elf_add_relocations(struct elf_writer *w, int section,
                          const struct text *entries) {
+  assert(section > 0 && section < w->count);
+  assert(entries->length % sizeof(Elf32_Rela) == 0);
   const char *name =
       arena_printf(w->arena, ".rela%s", w->section[section].name);
   struct elf_section *s = add(w, name, SHT_RELA);
@@ -171,17 +177,20 @@ void elf_write(struct elf_writer *w, struct text *out) {
   at = (at + 3) / 4 * 4;
   size_t start = out->length;
   put_header(w, segments, at, out);
+  assert(out->length - start == sizeof(Elf32_Ehdr));
   for (int i = 0; i < w->count; i++)
     if (loaded(w, i))
       put_segment(&w->section[i], offset[i], out);
   for (int i = 1; i < w->count; i++) {
     while (out->length - start < offset[i])
       elf_put(out, 0, 1);
+    assert(out->length - start == offset[i]);
     text_append(out, text_string(&w->section[i].bytes),
                 w->section[i].bytes.length);
   }
   while (out->length - start < at)
     elf_put(out, 0, 1);
+  assert(out->length - start == at);
   for (int i = 0; i < w->count; i++)
     put_section(&w->section[i], name[i], offset[i], out);
   for (int i = 0; i < w->count; i++)

@@ -5,10 +5,12 @@
  * back to the one at `ls` or on (isa.md D7). */
 #include "flow.h"
 
+#include <assert.h>
 #include <string.h>
 
 int flow_register(const struct isa_op *op, int operand) {
   const struct insn *insn = isa_insn(op->id);
+  assert(operand >= 0 && operand < insn->operand_count);
   const struct isa_operand *o = &insn->operand[operand];
   if (o->fixed_reg >= 0)
     return o->fixed_reg;
@@ -188,6 +190,7 @@ static void find_loops(struct flow *f, struct arena *a) {
                              (size_t)capacity, sizeof *f->loop);
       }
       f->loop[f->loop_count++] = l;
+      assert(l.first <= l.last && l.last < f->count && l.le < l.last);
       f->step[last].next[1] = l.first;
     }
 }
@@ -198,6 +201,8 @@ static void add_section(struct flow *f, const struct section *s) {
     if (g->kind != FRAGMENT_BUNDLE && g->kind != FRAGMENT_PAD)
       continue;
     struct step *step = &f->step[f->count++];
+    assert(f->count == 1 || /* find_address relies on it */
+           step[-1].address + step[-1].size <= s->address + g->offset);
     *step = (struct step){.address = s->address + g->offset, .size = g->size};
     if (g->kind == FRAGMENT_PAD)
       continue;

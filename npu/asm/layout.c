@@ -7,6 +7,7 @@
  * fewest of them; only if there is none, a nop bundle is inserted. */
 #include "parts.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { TARGET_ALIGN = 16, DELAY_SLOTS = 5, MAX_SECTION = 1 << 24 };
@@ -138,7 +139,9 @@ const struct label *layout_label(const struct layout *l, const char *name) {
 }
 
 uint32_t layout_address(const struct layout *l, const struct label *label) {
+  assert(label->section >= 0 && label->section < l->section_count);
   const struct section *s = &l->section[label->section];
+  assert(label->fragment >= 0 && label->fragment <= s->count);
   return s->address + (label->fragment < s->count
                            ? s->fragment[label->fragment].offset
                            : s->size);
@@ -149,6 +152,7 @@ uint32_t layout_address(const struct layout *l, const struct label *label) {
 /* What a bundle may grow to beyond its size, the next step up. */
 static uint32_t next_size(const struct fragment *f, uint32_t size) {
   int bigger = isa_bundle_size(&f->line->bundle, (int)size + 2);
+  assert(bigger == 0 || bigger > (int)size);
   return (uint32_t)bigger;
 }
 
@@ -157,6 +161,7 @@ enum { MAX_GAP = 16, MAX_WIDEN = 64 };
 /* Chooses bundles among the last ones that grow by exactly `gap` bytes in all;
  * changed[k] tells with how few bundles k bytes can be absorbed. */
 static bool widen(struct section *s, uint32_t gap) {
+  assert(gap > 0 && gap <= MAX_GAP && gap % 2 == 0);
   int candidate[MAX_WIDEN], count = 0;
   for (int i = s->count - 1; i >= s->barrier && count < MAX_WIDEN; i--)
     if (s->fragment[i].kind == FRAGMENT_BUNDLE && s->fragment[i].size < 16)
@@ -185,9 +190,11 @@ static bool widen(struct section *s, uint32_t gap) {
   for (int c = count - 1; c >= 0; c--) {
     uint32_t by = grow[c][units];
     s->fragment[candidate[c]].size += 2 * by;
+    assert(by <= units);
     units -= by;
   }
-  return units == 0;
+  assert(units == 0);
+  return true;
 }
 
 static void place_from(struct section *s, int first) {
@@ -202,6 +209,7 @@ static void place_from(struct section *s, int first) {
 
 static bool align(struct builder *b, uint32_t to, struct loc at) {
   struct section *s = current(b);
+  assert(to > 0 && s->barrier <= s->count);
   if (to > s->align)
     s->align = to;
   uint32_t gap = (to - s->size % to) % to;
@@ -219,7 +227,8 @@ static bool align(struct builder *b, uint32_t to, struct loc at) {
     else
       add_fragment(b, FRAGMENT_PAD, NULL, gap);
   }
-  current(b)->barrier = current(b)->count;
+  assert(s->size % to == 0);
+  s->barrier = s->count;
   return true;
 }
 
@@ -273,6 +282,7 @@ static bool add_bundle(struct builder *b, const struct asm_line *line) {
     isa_encode(&line->bundle, at_least, bytes, &why);
     return diag_error(b->diag, line->at, "%s", why.text);
   }
+  assert(size >= at_least && size <= ISA_BUNDLE_BYTES && size % 2 == 0);
   b->full_next = false;
   add_fragment(b, FRAGMENT_BUNDLE, line, (uint32_t)size);
   if (is_call(&line->bundle))
@@ -446,8 +456,10 @@ static void emit_padding(const struct section *s, const struct fragment *f,
 bool layout_emit(const struct layout *l, const struct section *s,
                  const struct resolver *r, struct text *out, struct diag *d) {
   (void)l;
+  size_t start = out->length;
   for (int i = 0; i < s->count; i++) {
     const struct fragment *f = &s->fragment[i];
+    assert(out->length - start == f->offset);
     switch (f->kind) {
     case FRAGMENT_LABEL:
       break;

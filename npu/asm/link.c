@@ -7,6 +7,7 @@
 #include "device_most.h"
 #include "elf_write.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* No device takes more code; design_check asks the one it is for. */
@@ -64,6 +65,7 @@ static uint32_t place(struct image *image, bool code, uint32_t address) {
       struct section *s = &image->layout[i].section[k];
       if (!(s->flags & SECTION_EXEC) == code)
         continue;
+      assert(s->align > 0);
       address = (address + s->align - 1) / s->align * s->align;
       s->address = address;
       address += s->size;
@@ -89,6 +91,7 @@ static bool emit(const struct image *image, bool code, uint32_t from,
         if (!layout_emit(&image->layout[i], &gap, &r, out, d))
           return false;
       }
+      assert(out->length == s->address - from);
       if (!layout_emit(&image->layout[i], s, &r, out, d))
         return false;
     }

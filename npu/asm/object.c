@@ -4,6 +4,7 @@
 #include "disassemble.h"
 #include "elf_write.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const struct {
@@ -64,12 +65,14 @@ static int symbol_index(const struct writer *w, const char *name) {
   for (int i = 0; i < w->layout->label_count; i++)
     if (strcmp(w->layout->label[i].name, name) == 0)
       return w->symbol[i];
+  assert(!"find_undefined has made a label of every name");
   return 0;
 }
 
 static void put_relocation(const struct writer *w, uint32_t offset, int type,
                            const char *symbol, int64_t addend,
                            struct text *out) {
+  assert(type >= 0 && type <= UINT8_MAX);
   elf_put(out, offset, 4);
   elf_put(out, (uint32_t)symbol_index(w, symbol) << 8 | (uint32_t)type, 4);
   elf_put(out, (uint32_t)(uint64_t)addend, 4);

@@ -1,8 +1,8 @@
 /* parse.c -- assembly text to a program.
  *
  * An operation is matched against the syntax of every form of its mnemonic in
- * instructions.def; the table decides all, no mnemonic is known here but `nop`.  When
- * none fits, the form that got furthest explains why. */
+ * instructions.def; the table decides all, no mnemonic is known here but `nop`.
+ * When none fits, the form that got furthest explains why. */
 #include "parts.h"
 
 #include <ctype.h>

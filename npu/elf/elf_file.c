@@ -6,6 +6,7 @@
  * sections. */
 #include "elf_file.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <string.h>
 
@@ -54,6 +55,7 @@ static const char *string_at(const struct reader *r,
 
 static const uint8_t *header(const struct reader *r, uint32_t table, int size,
                              int index) {
+  assert(within(r, table, (uint64_t)size * ((unsigned)index + 1)));
   return r->bytes + table + (size_t)size * (size_t)index;
 }
 
@@ -119,6 +121,7 @@ static bool read_segments(struct reader *r) {
 }
 
 static void sections_of_segments(struct arena *a, struct elf_file *f) {
+  assert(f->section_count == 0);
   f->section = arena_array(a, (size_t)f->segment_count + 1, sizeof *f->section);
   f->section_count = 1;
   f->section[0].name = "";
