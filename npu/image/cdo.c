@@ -9,6 +9,8 @@
 #include "bytes.h"
 #include "image.h"
 
+#include <assert.h>
+
 enum {
   HEADER_WORDS = 5,
   HEADER_REST = 4, /* first header word: how many follow */
@@ -65,6 +67,7 @@ static void put_block(struct text *t, const struct command *c) {
   put_command(t, OP_DMA_WRITE, payload);
   bytes_put_u32(t, 0);
   bytes_put_u32(t, c->address);
+  assert(t->length / 4 % DATA_ALIGN_WORDS == 0);
   for (uint32_t i = 0; i < c->count; i++)
     bytes_put_u32(t, c->words[i]);
 }
@@ -113,6 +116,7 @@ bool cdo_write(const struct command_list *l, struct text *out, struct diag *d) {
   bool good = true;
   for (int i = 0; i < l->count && good; i++)
     good = put(&t, &l->item[i], i, d);
+  assert(t.length % 4 == 0);
   const uint32_t header[HEADER_WORDS - 1] = {
       HEADER_REST, IDENT_CDO, VERSION, (uint32_t)(t.length / 4) - HEADER_WORDS};
   for (int i = 0; i < HEADER_WORDS - 1; i++)

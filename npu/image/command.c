@@ -2,6 +2,8 @@
  * are made of. */
 #include "image.h"
 
+#include <assert.h>
+
 struct command_list *command_list(struct arena *a) {
   struct command_list *l = arena_alloc(a, sizeof *l);
   l->arena = a;
@@ -15,6 +17,7 @@ static struct command *append(struct command_list *l, enum command_kind kind) {
                          sizeof *l->item);
     l->capacity = capacity;
   }
+  assert(l->count < l->capacity);
   struct command *c = &l->item[l->count++];
   *c = (struct command){.kind = kind};
   return c;
@@ -36,6 +39,7 @@ void command_mask_write(struct command_list *l, uint32_t address, uint32_t mask,
 
 void command_block(struct command_list *l, uint32_t address,
                    const uint32_t *words, uint32_t count) {
+  assert(words || count == 0);
   struct command *c = append(l, COMMAND_BLOCK);
   c->address = address;
   c->count = count;

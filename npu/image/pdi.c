@@ -5,6 +5,8 @@
 #include "bytes.h"
 #include "image.h"
 
+#include <assert.h>
+
 /* Offsets in words. */
 enum {
   WIDTHS = 0x00,      /* bus width detection pattern */
@@ -73,6 +75,8 @@ bool pdi_write(const void *cdo, size_t length, struct text *pdi,
                       length);
   uint32_t header[DATA] = {0};
   fill_header(header, (uint32_t)(length / 4));
+  assert(header[PARTITION] % ALIGN_WORDS == 0 &&
+         header[PARTITION] >= length / 4);
   static const struct {
     int at, words;
   } checked[] = {{IMAGE_TABLE, TABLE_WORDS},

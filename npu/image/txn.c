@@ -8,6 +8,8 @@
 #include "bytes.h"
 #include "image.h"
 
+#include <assert.h>
+
 enum {
   HEADER_BYTES = 16,
   SYNC_BYTES = 16,
@@ -108,6 +110,7 @@ bool txn_write(const struct command_list *l, const struct device *dev,
   bool good = true;
   for (int i = 0; i < l->count && good; i++)
     good = put(&t, &l->item[i], rows, i, d);
+  assert(t.length % 4 == 0);
   if (good && t.length > UINT32_MAX)
     good = diag_error(d, loc_none(),
                       "a transaction of %zu bytes; the limit "
