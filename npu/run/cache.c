@@ -22,6 +22,7 @@ void cache_open(struct cache *c, int most_entries, size_t most_bytes) {
 }
 
 static void entry_close(struct cache_entry *e) {
+  assert(e->users == 0);
   if (e->session)
     e->device->close(e->session);
   arena_close(e->arena);
@@ -83,6 +84,7 @@ static struct cache_entry *add(struct cache *c, const void *key, size_t bytes) {
   e->key = copy;
   e->key_bytes = bytes;
   pthread_mutex_init(&e->lock, NULL);
+  assert(!find(c, key, bytes));
   c->entry[c->count++] = e;
   return e;
 }
@@ -103,6 +105,7 @@ struct cache_entry *cache_acquire(struct cache *c, const void *key,
 
 void cache_release(struct cache *c, struct cache_entry *e) {
   pthread_mutex_lock(&c->lock);
+  assert(e->users > 0 && find(c, e->key, e->key_bytes) == e);
   e->users--;
   while ((c->count > c->most_entries || bytes_held(c) > c->most_bytes) &&
          drop_oldest(c))

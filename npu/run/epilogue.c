@@ -3,6 +3,8 @@
  * where out has another type than the device's sums, a conversion. */
 #include "parts.h"
 
+#include <assert.h>
+
 struct epilogue {
   const struct product *p;
   const struct calc_program *program;
@@ -61,6 +63,8 @@ static void compile(struct arena *a, struct epilogue *t,
     if (!from)
       t->input[i] = -1;
   }
+  for (int i = 0; i < t->input_count; i++) /* no sum is read that none makes */
+    assert(from || t->input[i] != SUMS);
   t->program = calc_compile(a, c);
 }
 
@@ -95,6 +99,8 @@ struct epilogue *epilogue_make(struct arena *a, const struct product *p,
 static struct pack_matrix matrix_of(const struct epilogue *t, int tensor,
                                     int64_t c) {
   int64_t *const *offset = t->offset[tensor];
+  assert(offset[AXIS_C] && offset[AXIS_M] && offset[AXIS_N]);
+  assert(c >= 0 && c < t->p->extent[AXIS_C]);
   return (struct pack_matrix){(char *)t->tensor[tensor] + t->p->offset[tensor] +
                                   offset[AXIS_C][c],
                               offset[AXIS_M], offset[AXIS_N]};
@@ -105,6 +111,7 @@ void epilogue_store(const struct epilogue *t, const struct pack_matrix *sum,
   struct map_operands o = {0};
   for (int i = 0; i < t->input_count; i++)
     if (t->input[i] >= 0) {
+      assert(sum || t->input[i] != SUMS);
       o.input[o.count] = i;
       o.x[o.count++] =
           t->input[i] == SUMS ? *sum : matrix_of(t, t->input[i], c);

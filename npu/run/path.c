@@ -9,6 +9,8 @@
 #include "parts.h"
 #include "teir_transform.h"
 
+#include <assert.h>
+
 /* More is memory that the program may not have left. */
 enum { INTERMEDIATE_BYTES = 1 << 30 };
 
@@ -82,6 +84,7 @@ void *path_intermediate(struct arena *a, const struct path *c,
                         const struct product *first, const struct product *p,
                         void *const tensor[], struct diag *d) {
   int64_t made = 0, read = 0;
+  assert(c->first && (c->to == IN0 || c->to == IN1));
   product_span(first, OUT, &made);
   product_span(p, c->to, &read);
   if (first->empty_out || first->type[OUT] != p->type[c->to] || read > made ||

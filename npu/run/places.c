@@ -2,7 +2,10 @@
  * what is read, offsets of fused axes, and dense arrays for results. */
 #include "parts.h"
 
+#include <assert.h>
+
 bool product_span(const struct product *p, int tensor, int64_t *bytes) {
+  assert(tensor >= 0 && tensor < PRODUCT_TENSORS);
   *bytes = dtype_bytes(p->type[tensor]);
   for (int role = 0; role < AXIS_ROLES; role++)
     for (int i = 0; i < p->count[role]; i++) {
@@ -41,6 +44,7 @@ static bool beside(const struct product *p, int tensor, uint64_t out,
   uint64_t distance = in >= out ? (in - out) % n : (n - (out - in) % n) % n;
   uint64_t out_width = (uint64_t)width(p, OUT, period);
   uint64_t in_width = (uint64_t)width(p, tensor, period);
+  assert(distance < n);
   return distance >= out_width && in_width <= n - distance;
 }
 
@@ -104,6 +108,7 @@ void product_offsets(const struct product *p, enum axis_role role, int tensor,
     }
     count *= x->extent;
   }
+  assert(count == p->extent[role]);
 }
 
 int64_t *product_new_offsets(struct arena *a, const struct product *p,

@@ -3,6 +3,8 @@
 #include "sim.h"
 #include "parts.h"
 
+#include <assert.h>
+
 struct run_session {
   struct arena *arena; /* of what follows */
   struct sim *sim;
@@ -26,7 +28,10 @@ static void *aligned(struct arena *a, size_t bytes) {
   if (bytes > SIZE_MAX - ALIGNMENT)
     out_of_memory(bytes);
   char *memory = arena_alloc(a, bytes + ALIGNMENT);
-  return memory + ALIGNMENT - (uintptr_t)memory % ALIGNMENT;
+  char *at = memory + ALIGNMENT - (uintptr_t)memory % ALIGNMENT;
+  assert((uintptr_t)at % ALIGNMENT == 0 &&
+         at + bytes <= memory + bytes + ALIGNMENT);
+  return at;
 }
 
 /* Far more cycles than any launch of this shape needs, so that a core that
