@@ -219,7 +219,7 @@ static void make_offsets(struct work *w) {
 }
 
 /* Results of another type than out's are converted by an epilogue. */
-static void make_tail(struct work *w) {
+static void make_epilogue(struct work *w) {
   enum dtype sum = w->recipe->problem.type[OUT];
   if (!w->recipe->finished && (w->p->epilogue || w->p->type[OUT] != sum))
     w->epilogue = epilogue_make(w->arena, w->p, sum, w->tensor);
@@ -437,7 +437,7 @@ static bool run_work(struct work *w, struct run_report *report,
     w->packed[t] = -1;
   make_conversions(w);
   make_offsets(w);
-  make_tail(w);
+  make_epilogue(w);
   name_packed(w, report);
   if (launches > 1)
     w->gathered = dense_make(w->arena, w->p, w->recipe->problem.type[OUT]);
