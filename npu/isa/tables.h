@@ -106,16 +106,20 @@ struct tables {
 /* Compiled at the first call, by one thread. */
 const struct tables *isa_tables(void);
 
-/* Parts of the compilation, in this order. */
+/* build_*.c: the parts of the compilation, in this order. */
 void isa_build_regs(struct tables *);
 void isa_build_insns(struct tables *);
 void isa_build_timing(struct tables *, enum insn_id, enum timing_id);
 void isa_build_formats(struct tables *);
 
+/* What they and the look-ups share. */
 int isa_reg_of(const struct tables *, const char *name, size_t length);
 /* Order of a counted name and a string. */
 int isa_name_compare(const char *name, size_t length, const char *string);
 int isa_class_find(const struct tables *, const char *name, size_t length);
 int isa_slot_bits(enum isa_slot);
+const char *isa_unit_text(int unit); /* of enum unit_id, for messages */
+/* `width` bits at `low`, which are 0 before; bit 0 is the lowest of byte 0. */
+void isa_put_bits(uint8_t *bytes, int low, int width, uint64_t value);
 
 #endif

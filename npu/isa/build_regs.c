@@ -1,0 +1,196 @@
+/* build_regs.c -- compiles regs.def: registers, the units of state that they
+ * are made of, and the operand classes with their field values.
+ *
+ * Registers that are one unit come first, so a unit has the number of the
+ * register that is only this unit. */
+#include "tables.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct file_row {
+  const char *prefix;
+  int first, count, bits;
+};
+static const struct file_row file_row[] = {
+#define REG_FILE(...) {__VA_ARGS__},
+#include "aie2/regs.def"
+};
+
+struct view_row {
+  const char *prefix, *text;
+  int first, count;
+  const char *pieces;
+};
+static const struct view_row view_row[] = {
+#define REG_VIEW(...) {__VA_ARGS__},
+#include "aie2/regs.def"
+};
+
+struct class_row {
+  const char *name;
+  int bits;
+  const char *members;
+};
+static const struct class_row class_row[] = {
+#define REG_CLASS(name, bits, members) {#name, bits, members},
+#include "aie2/regs.def"
+};
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+static enum reg_file file_of(const char *prefix) {
+  static const char *const name[] = {"", "r", "p", "m", "dn", "dj", "dc", "s"};
+  for (int i = 1; i < COUNT(name); i++)
+    if (strcmp(name[i], prefix) == 0)
+      return (enum reg_file)i;
+  return FILE_OTHER;
+}
+
+int isa_name_compare(const char *name, size_t length, const char *string) {
+  int order = strncmp(name, string, length);
+  return order ? order : string[length] ? -1 : 0;
+}
+
+int isa_reg_of(const struct tables *t, const char *key, size_t length) {
+  for (int i = 0; i < t->reg_count; i++)
+    if (t->reg_key[i][0] == key[0] &&
+        isa_name_compare(key, length, t->reg_key[i]) == 0)
+      return i;
+  return -1;
+}
+
+static int add_reg(struct tables *t, const char *prefix, const char *text,
+                   int index) {
+  assert(t->reg_count < MAX_REGS);
+  int reg = t->reg_count++;
+  char number[12] = "";
+  if (index >= 0)
+    snprintf(number, sizeof number, "%d", index);
+  snprintf(t->reg_key[reg], sizeof t->reg_key[reg], "%s%s", prefix, number);
+  snprintf(t->reg_name[reg], sizeof t->reg_name[reg], "%s%s", text, number);
+  t->reg[reg].name = t->reg_name[reg];
+  t->reg_file[reg] = file_of(prefix);
+  return reg;
+}
+
+static void build_units(struct tables *t) {
+  for (int row = 0; row < COUNT(file_row); row++) {
+    const struct file_row *f = &file_row[row];
+    for (int i = 0; i < (f->count ? f->count : 1); i++) {
+      int reg = add_reg(t, f->prefix, f->prefix, f->count ? f->first + i : -1);
+      t->reg[reg].unit_count = 1;
+      t->reg[reg].unit[0] = reg;
+      t->reg_bits[reg] = f->bits;
+    }
+  }
+  t->unit_count = t->reg_count;
+}
+
+/* Splits "prefix12" into prefix and number; returns the prefix's length. */
+static size_t split_number(const char *word, size_t length, int *number) {
+  size_t prefix = length;
+  while (prefix > 0 && word[prefix - 1] >= '0' && word[prefix - 1] <= '9')
+    prefix--;
+  *number = prefix < length ? atoi(word + prefix) : -1;
+  return prefix;
+}
+
+/* The register `step` * i after the one that `word` names. */
+static int find_stepped(const struct tables *t, const char *word, size_t length,
+                        int distance) {
+  int number;
+  size_t prefix = split_number(word, length, &number);
+  if (number < 0)
+    return isa_reg_of(t, word, length);
+  char key[24];
+  int n =
+      snprintf(key, sizeof key, "%.*s%d", (int)prefix, word, number + distance);
+  return isa_reg_of(t, key, (size_t)n);
+}
+
+static void build_views(struct tables *t) {
+  for (int row = 0; row < COUNT(view_row); row++) {
+    const struct view_row *v = &view_row[row];
+    for (int i = 0; i < v->count; i++) {
+      struct isa_reg *r = &t->reg[add_reg(t, v->prefix, v->text, v->first + i)];
+      for (const char *at = v->pieces; *at;) {
+        size_t word = strcspn(at, "+");
+        int step = atoi(at + word + 1);
+        int unit = find_stepped(t, at, word, step * i);
+        assert(unit >= 0 && r->unit_count < 8);
+        r->unit[r->unit_count++] = unit;
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+      }
+    }
+  }
+}
+
+/* One word of a class's members: name[+step][*count]=value[+step][?] */
+static void add_members(const struct tables *t, struct reg_class *c,
+                        const char *word) {
+  size_t name = strcspn(word, "+*=");
+  const char *at = word + name;
+  int step = 1, count = 1, value_step = 0;
+  if (*at == '+')
+    step = (int)strtol(at + 1, (char **)&at, 10);
+  if (*at == '*')
+    count = (int)strtol(at + 1, (char **)&at, 10);
+  assert(*at == '=');
+  int value = (int)strtol(at + 1, (char **)&at, 0);
+  if (*at == '+')
+    value_step = (int)strtol(at + 1, (char **)&at, 10);
+  for (int i = 0; i < count; i++, value += value_step) {
+    int reg = find_stepped(t, word, name, step * i);
+    assert(reg >= 0 && value >= 0 && value < 1 << c->bits);
+    assert(c->reg[value] < 0);
+    c->reg[value] = (int16_t)reg;
+    if (*at != '?')
+      c->value[reg] = (int16_t)value;
+  }
+}
+
+static void build_classes(struct tables *t) {
+  for (int row = 0; row < COUNT(class_row); row++) {
+    struct reg_class *c = &t->class[t->class_count++];
+    c->shown.name = class_row[row].name;
+    c->shown.is_register = true;
+    c->bits = class_row[row].bits;
+    memset(c->reg, -1, sizeof c->reg);
+    memset(c->value, -1, sizeof c->value);
+    for (const char *at = class_row[row].members; *at;) {
+      add_members(t, c, at);
+      at += strcspn(at, " ");
+      at += strspn(at, " ");
+    }
+  }
+}
+
+/* Insertion sort; equal names stay in order of their numbers. */
+static void sort_names(struct tables *t) {
+  for (int i = 0; i < t->reg_count; i++) {
+    int at = i;
+    for (; at > 0 &&
+           strcmp(t->reg_name[t->reg_sorted[at - 1]], t->reg_name[i]) > 0;
+         at--)
+      t->reg_sorted[at] = t->reg_sorted[at - 1];
+    t->reg_sorted[at] = (int16_t)i;
+  }
+}
+
+int isa_class_find(const struct tables *t, const char *name, size_t length) {
+  for (int i = 0; i < t->class_count; i++)
+    if (strlen(t->class[i].shown.name) == length &&
+        memcmp(t->class[i].shown.name, name, length) == 0)
+      return i;
+  return -1;
+}
+
+void isa_build_regs(struct tables *t) {
+  build_units(t);
+  build_views(t);
+  sort_names(t);
+  build_classes(t);
+}
