@@ -3,8 +3,8 @@
  * A block of r x c results costs, for all its K steps, the largest of: its
  * multiplies (with few results they wait for each other), half of its loads
  * (two ports), its traffic with C (one bank), and its shuffles, which share the
- * accumulators' write port with loads of C (isa.md D3).  C is cut into strips of
- * equal height, every strip into blocks of one or two widths; the cheapest
+ * accumulators' write port with loads of C (isa.md D3).  C is cut into strips
+ * of equal height, every strip into blocks of one or two widths; the cheapest
  * cut is found by trying all (a coin problem by dynamic programming, first for
  * the widths in a strip of each height, then for the heights).
  */

@@ -141,7 +141,7 @@ bool kernel_gemm_loaded(const struct kernel_gemm *k,
         aim(&l, i / l.span);
       run_cycle(&l, l.pair[i]);
     }
-    /* buffers of A, and for a group one of B, are taken and given back */
+    /* buffers of A, and for a group one of B, are acquired and released */
     double locks = 2 + 2.0 / places->group;
     *cycles = (double)(l.cycles + l.waits) / l.product_count + locks;
   }

@@ -3,6 +3,15 @@
 
 #include <limits.h>
 
+const struct gemm_cycles gemm_cycles[GEMM_PHASES] = {
+    [GEMM_FREE] = {0, 0, 0, 0},
+    [GEMM_ALTERNATE] = {0x5, 0xa, 0x5, 0},
+    /* A load reaches the accumulators' write port five cycles later than a
+     * shuffle of the same cycle does (isa.md D3): 3 + 5 is 0 modulo 4. */
+    [GEMM_QUARTER] = {0x7, 0x8, 0x7, 0xe},
+    [GEMM_APART] = {0, 0, 0, 0},
+};
+
 bool gemm_is_float(const struct gemm *g) { return g->kind->mac == INSN_VMAC_F; }
 
 int gemm_group(const struct gemm *g) { return g->steps ? g->steps->group : 1; }

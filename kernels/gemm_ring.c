@@ -1,49 +1,50 @@
-/* gemm_ring.c -- a gemm with steps takes its inputs from rings of buffers and
- * gives them back, and C at the end. */
+/* gemm_ring.c -- a gemm with steps acquires its inputs from rings of buffers
+ * and releases them, and C at the end. */
 #include "kernel_gemm_trace.h"
 
 enum {
-  REG_TAKE = 12, /* r registers: values for locks */
-  REG_GIVE = 13,
+  REG_ACQUIRE = 12, /* r registers: values for locks */
+  REG_RELEASE = 13,
 };
 
 /* Waits for a buffer that `product` is the first one to use. */
-static void take(struct gemm *g, int lock, int stream, int product) {
-  struct trace_op *op = kernel_trace_add(
-      g->t, INSN_ACQ, 2, (int64_t[]){lock, kernel_trace_reg("r%d", REG_TAKE)});
-  op->wait = WAIT_GIVEN;
-  op->wait_for = op->takes = stream;
+static void acquire(struct gemm *g, int lock, int stream, int product) {
+  struct trace_op *op =
+      kernel_trace_add(g->t, INSN_ACQ, 2,
+                       (int64_t[]){lock, kernel_trace_reg("r%d", REG_ACQUIRE)});
+  op->wait = WAIT_RELEASED;
+  op->wait_for = op->acquires = stream;
   op->begins = gemm_loop_round(g, product);
 }
 
-static void give(struct gemm *g, enum insn_id id, int lock, int stream) {
+static void release(struct gemm *g, enum insn_id id, int lock, int stream) {
   struct trace_op *op = kernel_trace_add(
-      g->t, id, 2, (int64_t[]){lock, kernel_trace_reg("r%d", REG_GIVE)});
+      g->t, id, 2, (int64_t[]){lock, kernel_trace_reg("r%d", REG_RELEASE)});
   op->wait = WAIT_LEFT;
-  op->wait_for = op->gives = stream;
+  op->wait_for = op->releases = stream;
 }
 
-void gemm_take_buffers(struct gemm *g, int product) {
+void gemm_acquire_buffers(struct gemm *g, int product) {
   const struct operand *o[2] = {&g->left, &g->right};
   if (!g->steps || product >= g->product_count)
     return;
   for (int i = 0; i < 2; i++)
     if (product % o[i]->products == 0)
-      take(g, o[i]->full, o[i]->stream, product);
+      acquire(g, o[i]->full, o[i]->stream, product);
   if (product < gemm_group(g) && g->steps->c.empty >= 0)
-    take(g, g->steps->c.empty, g->c_store, product);
+    acquire(g, g->steps->c.empty, g->c_store, product);
 }
 
 /* Every step of the loop runs the same program; only the last one, when no trip
- * is left, gives C away.  The last block of C it is whose stores lie behind the
+ * is left, releases C.  The last block of C it is whose stores lie behind the
  * loop. */
-void gemm_give_c(struct gemm *g) {
+void gemm_release_c(struct gemm *g) {
   if (!g->steps || g->steps->c.full < 0)
     return;
   bool last_step = g->product >= g->product_count - gemm_group(g);
   bool last_block = (g->product + 1) % gemm_group(g) == 0;
   if (last_step && (last_block || !g->before_loop)) {
-    give(g, INSN_REL, g->steps->c.full, g->c_store);
+    release(g, INSN_REL, g->steps->c.full, g->c_store);
   } else if (!last_block && g->before_loop &&
              g->product >= g->before_loop * gemm_group(g)) {
     struct trace_op *op = kernel_trace_add(
@@ -51,15 +52,15 @@ void gemm_give_c(struct gemm *g) {
         (int64_t[]){kernel_trace_reg("r26"), kernel_trace_reg(TRACE_TRIPS)});
     op->wait = WAIT_ISSUED;
     op->wait_for = g->c_store;
-    give(g, INSN_REL_COND, g->steps->c.full, g->c_store);
+    release(g, INSN_REL_COND, g->steps->c.full, g->c_store);
   }
 }
 
-void gemm_give_buffers(struct gemm *g, int product) {
+void gemm_release_buffers(struct gemm *g, int product) {
   const struct operand *o[2] = {&g->left, &g->right};
   for (int i = 0; i < 2; i++)
     if (g->steps && gemm_is_left(o[i], product))
-      give(g, INSN_REL, o[i]->empty, o[i]->stream);
+      release(g, INSN_REL, o[i]->empty, o[i]->stream);
 }
 
 /* The way from the last access in a buffer to the next buffer: r4 or r5 minus
@@ -84,8 +85,8 @@ void gemm_set_steps(struct gemm *g) {
   struct operand *b = swapped ? &g->left : &g->right;
   const struct cover_block *last = &g->block[g->block_count - 1];
   int left = last->row + last->rows - 1, right = last->col + last->cols - 1;
-  kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_TAKE), -1);
-  kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_GIVE), 1);
+  kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_ACQUIRE), -1);
+  kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_RELEASE), 1);
   a->full = s->a.full, a->empty = s->a.empty, a->products = 1;
   b->full = s->b.full, b->empty = s->b.empty, b->products = s->group;
   set_ring(g, a, 4, 8, swapped ? right : left);

@@ -38,16 +38,7 @@
 
 /* Multiplies before the first of a product from which on work for it may begin:
  * 16 loads of C beside those of the left operand take about as long. */
-enum { TAKE_AHEAD = 24 };
-
-const struct gemm_cycles gemm_cycles[GEMM_PHASES] = {
-    [GEMM_FREE] = {0, 0, 0, 0},
-    [GEMM_ALTERNATE] = {0x5, 0xa, 0x5, 0},
-    /* A load reaches the accumulators' write port five cycles later than a
-     * shuffle of the same cycle does (isa.md D3): 3 + 5 is 0 modulo 4. */
-    [GEMM_QUARTER] = {0x7, 0x8, 0x7, 0xe},
-    [GEMM_APART] = {0, 0, 0, 0},
-};
+enum { ACQUIRE_AHEAD = 24 };
 
 static int max(int a, int b) { return a > b ? a : b; }
 
@@ -144,12 +135,12 @@ static void set_rings(struct gemm *g, const struct cover_block *b) {
 /* What lies around the steps of K from `k` on, `count` of them. */
 static void trace_locks(struct gemm *g, int k, int count) {
   const struct cover_block *b = &g->block[g->number];
-  int take_at = max(0, g->k_steps - TAKE_AHEAD / (b->rows * b->cols));
+  int take_at = max(0, g->k_steps - ACQUIRE_AHEAD / (b->rows * b->cols));
   if (!k && !g->number && g->product) /* behind what this one takes */
-    gemm_give_buffers(g, g->product - 1);
+    gemm_release_buffers(g, g->product - 1);
   if (g->number == g->block_count - 1 && k + count >= take_at &&
       (k < take_at || !k))
-    gemm_take_buffers(g, g->product + 1);
+    gemm_acquire_buffers(g, g->product + 1);
 }
 
 static void trace_block(struct gemm *g) {
@@ -197,12 +188,12 @@ static void reserve(struct gemm *g) {
 }
 
 static void trace_products(struct gemm *g) {
-  gemm_take_buffers(g, 0);
+  gemm_acquire_buffers(g, 0);
   for (g->product = 0; g->product < g->product_count; g->product++) {
     trace_product(g);
-    gemm_give_c(g);
+    gemm_release_c(g);
   }
-  gemm_give_buffers(g, g->product_count - 1);
+  gemm_release_buffers(g, g->product_count - 1);
   if (!g->before_loop)
     return;
   int from = g->t->count, macs = g->t->mac_count;

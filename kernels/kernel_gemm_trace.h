@@ -113,13 +113,12 @@ void gemm_move_result(struct gemm *, bool store, int product, int i, int r,
 void gemm_move_block(struct gemm *, bool store, int product, int i);
 void gemm_relu_block(struct gemm *, int i);
 
-/* ---- gemm_ring.c: buffers that are taken and given back ---- */
+/* ---- gemm_ring.c: buffers that are acquired and released ---- */
 void gemm_set_steps(struct gemm *);
 /* Waits for the buffers that `product` is the first one to use. */
-void gemm_take_buffers(struct gemm *, int product);
-/* Gives back what `product` is the last one to use, and C after the last step.
- */
-void gemm_give_buffers(struct gemm *, int product);
-void gemm_give_c(struct gemm *);
+void gemm_acquire_buffers(struct gemm *, int product);
+/* Releases what `product` is the last one to use, and C after the last step. */
+void gemm_release_buffers(struct gemm *, int product);
+void gemm_release_c(struct gemm *);
 
 #endif

@@ -37,12 +37,12 @@ struct trace_stream {
 };
 
 /* What an operation comes behind besides its operands: the accesses of a stream
- * so far are issued; also, the buffer before was given back; the accesses have
+ * so far are issued; also, the buffer before was released; the accesses have
  * reached memory; those of the last product have; the buffer was taken. */
 enum trace_wait {
   WAIT_NOTHING,
   WAIT_ISSUED,
-  WAIT_GIVEN,
+  WAIT_RELEASED,
   WAIT_DONE,
   WAIT_LEFT,
   WAIT_TAKEN
@@ -61,10 +61,10 @@ struct trace_op {
   int way;        /* by this register's bytes; -1: the next offset tells */
   bool phantom;   /* not executed; those before it get their steps from it */
   enum trace_wait wait;
-  int wait_for;     /* stream */
-  int takes, gives; /* stream whose buffer a lock operation takes or gives, -1:
+  int wait_for;           /* stream */
+  int acquires, releases; /* stream whose buffer a lock operation handles, -1:
                        none */
-  bool opens;       /* the first access to what was taken */
+  bool opens;             /* the first access to what was acquired */
   bool apart; /* nothing from here on comes before what is placed already */
   int begins; /* 1, 2: belongs to the first, second round of the loop over
                  steps, which begins with the first such operation */

@@ -118,10 +118,10 @@ bool kernel_gemm_loaded(const struct kernel_gemm *,
                         struct diag *);
 
 /* The same for many blocks of K, one after the other, in one function.  A and B
- * are rings of two buffers each; the kernel takes a buffer from its ring when
- * it is full and gives it back when it is empty, and the first loads from the
- * next ones run under the last multiplies on the present ones.  It takes a
- * block of C empty before the first step and gives it full behind the last.
+ * are rings of two buffers each; the kernel acquires a buffer of its ring when
+ * it is full and releases it when it is empty, and the first loads from the
+ * next ones run under the last multiplies on the present ones.  It acquires a
+ * block of C empty before the first step and releases it full behind the last.
  *
  * Besides p0, p1 and p2: r4 and r5 are the bytes from the first buffer of A and
  * of B to the ring's other one.  If kernel_gemm.zero, only the first block of K

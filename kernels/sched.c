@@ -45,9 +45,9 @@
  * Many blocks of K in a row (kernel_gemm_steps) are no special case: the trace
  * goes on with the next buffers, and their first loads fall into the gaps of
  * the last block.  Locks are operations like others that wait for a stream
- * (trace_op.wait).  A buffer is taken no earlier than its stream has come to
+ * (trace_op.wait).  A buffer is acquired no earlier than its stream has come to
  * the end of the one before; once the first load from it is placed, the take
- * sinks as far as that load allows.  It is given back behind its last load.  So
+ * sinks as far as that load allows.  It is released behind its last load.  So
  * two buffers of a ring are held for a few cycles only, and the DMA, which
  * needs as long to fill a buffer as the kernel to use it, hardly waits.
  *
@@ -58,7 +58,7 @@
 #include "kernel_trace.h"
 
 enum {
-  TAKE_TO_ACCESS = 4, /* bundles, isa.md D5 */
+  ACQUIRE_TO_ACCESS = 4, /* bundles, isa.md D5 */
   DMA_PERIOD = 4 /* cycles between two accesses of a channel, timing.md B13 */
 };
 
@@ -72,11 +72,12 @@ struct unit_state {
                                     the same one it sees a write a cycle early */
 };
 
-/* The last access through a stream, and the last time its buffer was taken. */
+/* The last access through a stream, and the last time its buffer was acquired.
+ */
 struct stream_state {
   int issued, done; /* cycle of issue, of the access itself */
   int left;         /* done, of a product's last access */
-  int taken, given;
+  int acquired, released;
 };
 
 /* What is held in one cycle: units (isa.h), and a bit per bank of memory. */
@@ -182,14 +183,14 @@ static int wait_cycle(const struct placer *p, const struct trace_op *o) {
     return 0;
   case WAIT_ISSUED:
     return s->issued;
-  case WAIT_GIVEN:
-    return max(s->issued, s->given + 1);
+  case WAIT_RELEASED:
+    return max(s->issued, s->released + 1);
   case WAIT_DONE:
     return s->done;
   case WAIT_LEFT:
     return s->left;
   case WAIT_TAKEN:
-    return s->taken + TAKE_TO_ACCESS;
+    return s->acquired + ACQUIRE_TO_ACCESS;
   }
   return 0;
 }
@@ -275,13 +276,13 @@ static void note_stream(struct placer *p, const struct candidate *c,
     if (o->leaves)
       x->left = x->done;
   }
-  if (o->takes >= 0)
-    p->stream[o->takes].taken = cycle;
-  if (o->gives >= 0)
-    p->stream[o->gives].given = cycle;
+  if (o->acquires >= 0)
+    p->stream[o->acquires].acquired = cycle;
+  if (o->releases >= 0)
+    p->stream[o->releases].released = cycle;
   if (o->begins && !s->loop[o->begins - 1])
     s->loop[o->begins - 1] = cycle;
-  s->uses_locks |= o->takes >= 0 || o->gives >= 0;
+  s->uses_locks |= o->acquires >= 0 || o->releases >= 0;
 }
 
 static void put(struct placer *p, const struct candidate *c, int cycle) {
@@ -301,24 +302,24 @@ static void put(struct placer *p, const struct candidate *c, int cycle) {
   record(p, c, cycle);
 }
 
-/* A buffer was taken early enough for its first access, which is placed now;
+/* A buffer was acquired early enough for its first access, which is placed now;
  * taking it as late as that allows shortens the time for which two buffers of
  * the ring are held, when the DMA can do nothing. */
 static void sink_take(struct placer *p, int stream, int access) {
   static const struct trace_op lock = {.stream = -1};
   struct stream_state *s = &p->stream[stream];
   struct candidate c =
-      candidate_of(&lock, p->s->cycle[s->taken].slot[SLOT_ALU]);
-  p->s->cycle[s->taken].slot[SLOT_ALU] = NULL;
+      candidate_of(&lock, p->s->cycle[s->acquired].slot[SLOT_ALU]);
+  p->s->cycle[s->acquired].slot[SLOT_ALU] = NULL;
   for (int i = 0; i < c.hold_cycles; i++)
-    p->held[s->taken + i].alone &= ~c.holds.alone[i];
-  int cycle = access - TAKE_TO_ACCESS;
-  while (cycle > s->taken && !(slot_free(&p->s->cycle[cycle], SLOT_ALU) &&
-                               units_free(p, &c, cycle)))
+    p->held[s->acquired + i].alone &= ~c.holds.alone[i];
+  int cycle = access - ACQUIRE_TO_ACCESS;
+  while (cycle > s->acquired && !(slot_free(&p->s->cycle[cycle], SLOT_ALU) &&
+                                  units_free(p, &c, cycle)))
     cycle--;
   p->s->cycle[cycle].slot[SLOT_ALU] = c.op;
   hold_units(p, &c, cycle);
-  s->taken = cycle;
+  s->acquired = cycle;
 }
 
 static void place(struct placer *p, const struct trace_op *o) {
@@ -349,7 +350,7 @@ static void place(struct placer *p, const struct trace_op *o) {
 /* `ret lr` so early that its five delay slots end with the last bundle. */
 static void place_return(struct placer *p) {
   static const struct trace_op ret = {
-      .op.id = INSN_RET, .stream = -1, .takes = -1, .gives = -1};
+      .op.id = INSN_RET, .stream = -1, .acquires = -1, .releases = -1};
   struct candidate c = candidate_of(&ret, &ret.op);
   int cycle = first_free(p, &c, max(0, p->s->count - 6));
   put(p, &c, cycle);

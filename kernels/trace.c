@@ -40,7 +40,8 @@ struct trace_op *kernel_trace_append(struct trace *t) {
   if (t->count == t->capacity)
     kernel_trace_reserve(t, t->capacity ? 2 * t->capacity : 1024);
   struct trace_op *o = &t->op[t->count++];
-  *o = (struct trace_op){.stream = -1, .way = -1, .takes = -1, .gives = -1};
+  *o = (struct trace_op){
+      .stream = -1, .way = -1, .acquires = -1, .releases = -1};
   return o;
 }
 
