@@ -2,7 +2,7 @@
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O1 %s
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O2 %s
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O3 %s
-// DONE: 187
+// DONE: 190
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -29,6 +29,15 @@ INT_FORM(flag) {
   I J // expected-remark {{mk,kn->mn}}
     if (twice)
       L C[i * N + j] += AB;
+}
+INT_FORM(flag_of_a_store) { // neither side sums, one writes
+  int stored = K > 5;
+  I J { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    L s += AB;
+    if (stored)
+      C[i * N + j] = s;
+  }
 }
 INT_FORM(flag_else) { // a near miss: both sides sum products
   int twice = B[0] > 0;

@@ -185,3 +185,9 @@ INT_FORM(exact_overlap) { // a near miss: places of the result are shared
       for (int j = 0; j < 4; j++)
         L C[(ii * 3 + i) * 4 + j] += A[(ii * 3 + i) * K + k] * B[k * 4 + j];
 }
+INT_FORM(overlapping_tiles) { // a near miss: rows are added to twice
+  J for (int ii = 0; ii < M; ii += 4) for (int i = ii; i < MIN(ii + 8, M); i++) L ADD; // expected-remark {{VariantExtent}}
+}
+INT_FORM(tiles_with_gaps) { // a near miss: of eight rows, four
+  J for (int ii = 0; ii < M; ii += 8) for (int i = ii; i < MIN(ii + 4, M); i++) L ADD; // expected-remark {{VariantExtent}}
+}

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 31
+// DONE: 36
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -16,6 +16,17 @@ INT_FORM(two_rows_at_a_time) {
     int s = 0;
     for (int k = 0; k + 1 < K; k += 2)
       s += A_AT(i, k) * B_AT(k, j) + A_AT(i, k + 1) * B_AT(k + 1, j);
+    C_AT(i, j) = s;
+  }
+}
+INT_FORM(stored_from_the_second) {
+  I for (int j = 0; j + 1 < N; j += 2) { // expected-remark {{mk,knp->mnp}}
+    int s = 0, t = 0;
+    for (int k = 0; k < K; k++) {
+      s += A_AT(i, k) * B_AT(k, j);
+      t += A_AT(i, k) * B_AT(k, j + 1);
+    }
+    C_AT(i, j + 1) = t;
     C_AT(i, j) = s;
   }
 }
