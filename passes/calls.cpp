@@ -219,6 +219,7 @@ private:
   // The argument's value, through the pointer if there is one; null: not known
   // before run time.
   Value *known(Role Which, Type *T) {
+    assert(Arg[Which]); // the function has it
     return Arg[Which]->getType()->isPointerTy()
                ? heldAt(Arg[Which], T, Call, AA)
                : Arg[Which];
@@ -239,6 +240,7 @@ private:
     Value *N = number(Which, !G.byPointer() ? Arg[Which]->getType()
                              : Wide         ? I64
                                             : I32);
+    assert(N->getType()->isIntegerTy(32) || N->getType()->isIntegerTy(64));
     const SCEV *S = isa<ConstantInt>(N) ? SE.getSCEV(N) : SE.getUnknown(N);
     return SE.getNoopOrSignExtend(S, I64);
   }
@@ -315,9 +317,10 @@ private:
   // ---- the nest ----
 
   // Along Row the matrix's rows, along Column its columns, as the product has
-  // them; turned round by a transposition or by the other layout.
+  // them; swapped by a transposition or by the other layout.
   nest_access matrix(Role Which, dtype Type, Role Leading, int Row, int Column,
                      bool Transposed) {
+    assert(Row != Column && loopCount() == 3);
     nest_access X = access(Type, SE.getUnknown(Arg[Which]));
     int Dense = ColumnMajor != Transposed ? Row : Column;
     int Strided = Row + Column - Dense;
@@ -401,6 +404,7 @@ bool isProductCall(const Instruction &I) {
 
 bool readCall(CallInst &Call, ScalarEvolution &SE, AAResults &AA, arena *A,
               IRNest &Result, verdict &V) {
+  assert(isProductCall(Call));
   return CallReader(Call, *gemmOf(Call), SE, AA, A, Result, V).read();
 }
 

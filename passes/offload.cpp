@@ -116,6 +116,7 @@ public:
     while (!F.empty())
       F.begin()->eraseFromParent();
     removeBarriers(*C);
+    assert(F.empty() && F.arg_size() == C->arg_size());
     auto To = F.arg_begin();
     for (Argument &From : C->args())
       From.replaceAllUsesWith(&*To++);
@@ -186,8 +187,11 @@ public:
 
   // Where: the name of the function in messages.
   void rewrite(StringRef Where) {
+    assert(MayTake || Take.empty());
     for (Taken &T : Take) {
+      assert(!T.TEIR.empty() && (T.L != nullptr) == (T.Loads != nullptr));
       if (T.L) {
+        assert(T.L->getLoopPreheader() && exitOf(*T.L).To);
         T.Loads->compute(T.Nest);
         checkRowPointers(*T.L, LI, SE, DT, T.Nest);
         T.Old = {T.L->getLoopPreheader(), T.L->getHeader(), exitOf(*T.L).To,
@@ -240,6 +244,7 @@ private:
     N.Nest = take(Text);
     N.MinMacs = O.min_macs;
     const contraction *C = recognize(A, Nest.N, &O, &N.V);
+    assert(C || N.V.diag.kind != DIAG_NONE);
     if (C && !MayTake) {
       verdict_decline(&N.V, RULE_EARLY_EXIT, Nest.N->at,
                       "the function jumps to labels by their addresses");
@@ -259,6 +264,8 @@ private:
   // What is read from the code between First and Last.
   void conclude(Finding N, IRNest Nest, bool Read, Instruction *First,
                 Instruction &Last) {
+    assert(Read ? First && First->getParent() == Last.getParent()
+                : N.V.diag.kind != DIAG_NONE);
     if (const contraction *C = Read ? contractionOf(Nest, N) : nullptr) {
       Region Old = split(*First, Last);
       markKept(Last);
@@ -309,6 +316,7 @@ private:
     bool Read = Matrices ? readMatrixLoop(L, LI, SE, DT, AA, A, Nest, N.V)
                          : readNest(L, LI, SE, DT, AA, A, Nest, N.V);
     Loads.restore();
+    assert(Read || N.V.diag.kind != DIAG_NONE);
     return Read && Loads.canBeChecked(Nest, A, N.V) ? contractionOf(Nest, N)
                                                     : nullptr;
   }
@@ -348,6 +356,7 @@ private:
   // taken or came further than the whole.
   void addMissed(Finding N, size_t Before) {
     bool Further = false;
+    assert(Before <= Found.size() && N.V.rule != RULE_TAKEN);
     for (size_t I = Before; I < Found.size(); I++) {
       rule R = Found[I].V.rule;
       Further |= R == RULE_TAKEN || (!isWeak(R) && R > N.V.rule);

@@ -34,6 +34,8 @@ nest_expr *Operations::readOne(nest_op Op, const Instruction &I, int Depth) {
 nest_expr *Operations::readTwo(nest_op Op, const Instruction &I, bool Unsigned,
                                int Depth) {
   dtype T = typeOf(I.getType(), Unsigned);
+  assert(I.getOperand(0)->getType() == I.getType());
+  assert(I.getOperand(1)->getType() == I.getType());
   if (Unsigned && dtype_kind(T) != DTYPE_UNSIGNED)
     return other("an operation on unsigned 64-bit numbers", at(I));
   if (isTruth(I) && Op != NEST_AND && Op != NEST_OR && Op != NEST_XOR)
@@ -139,7 +141,7 @@ nest_expr *Operations::readCast(const CastInst &C, int Depth) {
 }
 
 // Three comparisons are enough: the others are their mirror image or their
-// opposite, which for floats turns "or not comparable" round, too.
+// opposite, which for floats changes "or not comparable", too.
 nest_expr *Operations::readCompare(const CmpInst &C, CmpInst::Predicate P,
                                    int Depth) {
   bool Unsigned = CmpInst::isUnsigned(P);

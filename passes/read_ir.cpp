@@ -68,6 +68,7 @@ public:
 
   bool read() {
     bool Good = readAll();
+    assert(Good == (V.diag.kind == DIAG_NONE)); // why not, if not
     R.Rows = Places.Rows; // to be dropped if the nest is kept
     return Good;
   }
@@ -352,6 +353,7 @@ private:
     // Ways that meet are followed on from there once for each.
     if (tooLong(Depth) || ++Branches > BranchesMax)
       return other("a value with many conditions", loc_none());
+    assert(isa<BranchInst>(D->getTerminator()) && Code.runs(D));
     const auto *Branch = cast<BranchInst>(D->getTerminator());
     nest_expr *Way[2];
     int Ways = 0;
@@ -377,6 +379,7 @@ private:
     const Loop *Inner = LI.getLoopFor(To);
     if (Inner != L) { // comes out where it has ended
       Exit Way = exitOf(*Inner);
+      assert(Way.From && Inner->getParentLoop() == L);
       return enter(Way.From, Way.To, Goal, Else, AtGoal, Depth);
     }
     if (To == L->getHeader() || (Else && !Code.isConditional(To)))
@@ -400,6 +403,7 @@ private:
 
   // What the place of a conditional store holds behind it.
   nest_expr *readConditional(const StoreInst &S, const nest_statement &N) {
+    assert(Code.isGuarded(S.getParent()));
     nest_expr *Old = make(NEST_LOAD, N.to.type, N.at);
     Old->access = N.to;
     Old->loop = N.loop;
@@ -488,6 +492,7 @@ private:
     if (!describe(*F.Call, X, Type, Access))
       return false;
     int First = Loop - (int)F.Loops.size() + 1;
+    assert(F.Loops.empty() || First >= (int)Loops.size());
     for (size_t L = 0; L < F.Loops.size(); L++)
       Access.stride_bytes[First + (int)L] =
           valueOf(F.Loops[L].second, Twine(tensorName(Access.tensor)) + "." +
