@@ -77,6 +77,16 @@ static const struct teir *schedule(struct arena *a, const struct platform *at,
     return NULL;
   }
   struct map_layout layout[TENSORS] = {{0}};
+  double tensors[] = {
+      matrix_bytes(p.extent[AXIS_M], p.extent[AXIS_K], p.type[IN0]),
+      matrix_bytes(p.extent[AXIS_K], p.extent[AXIS_N], p.type[IN1]),
+      matrix_bytes(p.extent[AXIS_M], p.extent[AXIS_N], p.type[OUT])};
+  for (int i = 0; i < TENSORS; i++)
+    if (most_bytes && p.extent[AXIS_C] > 1 &&
+        tensors[i] * (double)p.extent[AXIS_C] > (double)most_bytes) {
+      diag_declined(d, loc_none(), "a batch too large for one launch");
+      return NULL;
+    }
   bool cut = memcmp(p.extent, whole.extent, sizeof p.extent) != 0;
   if (in_place && !cut)
     map_layouts(a, at->device, work, layout);

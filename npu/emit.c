@@ -173,10 +173,11 @@ static bool aim_task(const struct design *x, const struct design_task *k,
 
 static bool push_task(const struct design *x, const struct design_task *k,
                       struct command_list *l, struct diag *d) {
-  /* in1 runs the same descriptor in every phase; it is never rewritten */
+  /* of one product, in1 runs the same descriptor in every phase; it is never
+   * rewritten */
   int in1 = x->program->transfer[IN1].tensor;
-  bool aimed =
-      tile_kind(k->row) != TILE_SHIM || (k->phase > 0 && k->argument == in1);
+  bool aimed = tile_kind(k->row) != TILE_SHIM ||
+               (k->phase > 0 && k->argument == in1 && x->program->batch == 1);
   if (!aimed && !aim_task(x, k, l, d))
     return false;
   uint32_t channel = channel_address(k->column, k->row, k->mm2s, k->channel);

@@ -72,6 +72,8 @@ static void lay_in_place(const struct tile_program *p, int i,
     add_dim(l, role, extent_of(plan, role),
             contiguous ? dtype_bytes(x->type) : x->pitch_bytes);
   }
+  if (p->batch > 1)
+    add_dim(l, AXIS_C, p->batch, x->batch.stride_bytes);
 }
 
 static void add_digit(struct run_share *s, int64_t extent, int64_t step) {
@@ -104,6 +106,7 @@ static void fill_extents(const struct npu_result *r, struct run_plan *plan) {
   plan->m = role_of(q, AXIS_M) == AXIS_M ? m : n;
   plan->n = role_of(q, AXIS_M) == AXIS_M ? n : m;
   plan->k = (int64_t)q->steps_k * q->block_k;
+  plan->batch = q->batch;
 }
 
 static void fill_plan(const struct npu_result *r, struct run_plan *plan) {

@@ -1,6 +1,7 @@
 /* task.c -- what the shim channels run, phase by phase.
  *
- * A phase is one m round.  In it a column reads its row's panel of in0, once
+ * A phase is one m round or, of a batch, as many products as a descriptor
+ * iterates over.  In it a column reads its row's panel of in0, once
  * if the mem tile keeps it, else once per n round (one descriptor, repeated);
  * its own columns of in1 once (the same descriptor in every phase); and writes
  * its blocks of out (one descriptor with a token for each half of the rows).
@@ -131,6 +132,21 @@ struct channel {
   int channel, bd, ring;
 };
 
+/* Of a batch, so that a descriptor's iterations count the products of one. */
+static int batch_phases(const struct tile_program *p) {
+  int phases = 1, most = p->device->max_iterations;
+  while (p->batch % phases || p->batch / phases > most)
+    phases++;
+  return phases;
+}
+
+/* Bytes between what the tasks of two phases move. */
+static int64_t phase_stride(const struct tile_program *p,
+                            const struct map_transfer *x) {
+  return p->batch > 1 ? p->batch / batch_phases(p) * x->batch.stride_bytes
+                      : x->time[0].stride_bytes;
+}
+
 /* The rows of blocks, of `steps` steps where rows run along k. */
 static void walk_rows(struct walk *w, const struct map_transfer *x, int steps) {
   int64_t bytes = (int64_t)steps * x->block_columns * dtype_bytes(x->type);
@@ -148,6 +164,7 @@ static struct walk walk_of(const struct tile_program *p,
   bool part = c->tensor == IN0 && p->panel.chunks;
   int run = c->tensor < OUT ? p->panel.run[c->tensor] : 1;
   struct walk w = {.count = 0};
+  walk_add(&w, p->batch / batch_phases(p), x->batch.stride_bytes);
   if (c->rounds == ALL_ROUNDS && !part)
     walk_add(&w, n->extent, n->stride_bytes);
   if (c->rounds == OTHER_ROUNDS)
@@ -221,7 +238,7 @@ static bool make_channel(struct builder *m, int column,
         .argument = p->transfer[c->tensor].tensor,
         .offset_bytes =
             (uint64_t)(start_of(p, c, column) +
-                       phase * p->transfer[c->tensor].time[0].stride_bytes),
+                       phase * phase_stride(p, &p->transfer[c->tensor])),
         .length_words = bd.length_words,
         .repeat = repeat,
         .token = c->tensor == OUT};
@@ -250,12 +267,12 @@ bool make_tasks(struct builder *m) {
   bool part = p->panel.stretches > 0;
   int depth = p->device->queue_depth, ahead = part ? depth / 2 : depth;
   assert(ahead >= 1 && ahead <= depth);
-  m->design->phases = p->rounds_m;
+  m->design->phases = p->rounds_m * batch_phases(p);
   m->design->phases_ahead = ahead;
   struct channel channel[] = {
       {"in0", IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead},
       {"in0_again", IN0, OTHER_ROUNDS, true, 0, 0, part ? ahead : 0},
-      {"in1", IN1, ALL_ROUNDS, true, 1, 0, 1},
+      {"in1", IN1, ALL_ROUNDS, true, 1, 0, p->batch > 1 ? ahead : 1},
       {"out0", OUT, ALL_ROUNDS, false, 0, 0, ahead},
       {"out1", OUT, ALL_ROUNDS, false, 1, 0, design_joins(p) > 1 ? ahead : 0}};
   int bd = 0; /* of the shim, for the tasks of all channels */

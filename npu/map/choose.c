@@ -196,6 +196,8 @@ static bool fits_in_place(const struct array *s, struct map_blocking *b) {
   const struct device *dev = s->at->device;
   const struct map_layout *x = s->form->layout;
   const int64_t *extent = s->problem->extent;
+  if (extent[AXIS_C] > 1 && (b->rounds_m > 1 || b->rounds_n > 1))
+    return false;
   if ((x[IN0].in_place || x[IN1].in_place) &&
       (int64_t)b->steps_k * b->block_k != extent[AXIS_K])
     return false;
@@ -217,7 +219,10 @@ static double launch_cycles(const struct array *s, const struct map_blocking *b,
                             const struct map_panel *panel) {
   double ends,
       round = array_cycles(s->at->device, s->problem, s, b, core, &ends);
-  double rounds = rounds_cycles(s, b, panel, round);
+  /* the products of a batch are such rounds, too */
+  struct map_blocking all = *b;
+  all.rounds_m *= (int)s->problem->extent[AXIS_C];
+  double rounds = rounds_cycles(s, &all, panel, round);
   double ghz = s->at->preset ? s->at->preset->clock_ghz : 1;
   double pushes = (b->rounds_m - 1.0) * PHASE_CYCLES * ghz;
   return ends + (rounds > pushes ? rounds : pushes);
@@ -533,13 +538,24 @@ bool map_choose_in_place(const struct platform *at,
       if (stay[i][t])
         form.layout[t] = layout[t];
     }
-    if (all && (c = search_both(at, p, &form, two)) &&
+    if (all && (c = search_both(at, p, &form, two)) && p->extent[AXIS_C] > 1) {
+      *best = choose(&c->array);
+      return true;
+    }
+    if (p->extent[AXIS_C] > 1)
+      break;
+    if (all && c &&
         c->array.best[0].predicted_cycles <=
             most * blocked.best[0].predicted_cycles) {
       *best = choose(&c->array);
       return true;
     }
   }
+  if (p->extent[AXIS_C] > 1)
+    return diag_declined(d, loc_none(),
+                         "a batch of %lld products; all lie in place, each "
+                         "one round of the array, or they are taken one by one",
+                         (long long)p->extent[AXIS_C]);
   *best = choose(&blocked);
   return true;
 }

@@ -89,6 +89,8 @@ static bool can_walk(const struct device *dev, const struct teir *t,
   x->turned = stride_of(t, columns, tensor) != element;
   int64_t run = stride_of(t, x->turned ? rows : columns, tensor),
           pitch = stride_of(t, x->turned ? columns : rows, tensor);
+  if (axis[AXIS_C] >= 0 && stride_of(t, axis[AXIS_C], tensor) % WORD)
+    return false;
   return run == element && pitch % WORD == 0 &&
          pitch <= (int64_t)WORD * shim->max_step_words;
 }

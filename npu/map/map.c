@@ -16,7 +16,7 @@
 struct reader {
   const struct teir *t;
   struct diag *d;
-  int node_row, node_column, time[2], time_count, node_k;
+  int node_row, node_column, node_batch, time[2], time_count, node_k;
   int pair, pair_zero, pair_finish; /* loops over a group's blocks; -1: none */
   int zero, product, relu, convert; /* nodes */
   int sum;                          /* the tensor that the product writes */
@@ -52,14 +52,17 @@ static bool moves(const struct teir *t, int axis, int tensor) {
   return t->axis[axis].stride_bytes[tensor].constant != 0;
 }
 
-/* Where a loop over time belongs: the k loop is the one that leaves out where
- * it is; below it, and before and after, run the blocks of a group. */
+/* Where a loop over time belongs: a batch moves all tensors and is the
+ * outermost one; the k loop is the one that leaves out where it is; below it,
+ * and before and after, run the blocks of a group. */
 static int *time_slot(struct reader *r, const struct teir_node *x,
                       bool inside_k) {
   if (inside_k)
     return &r->pair;
   if (!moves(r->t, x->axis, OUT))
     return &r->node_k;
+  if (!r->time_count && moves(r->t, x->axis, IN0) && moves(r->t, x->axis, IN1))
+    return &r->node_batch;
   if (r->time_count < 2)
     return &r->time[r->time_count++];
   return r->node_k < 0 ? &r->pair_zero : &r->pair_finish;
@@ -313,6 +316,11 @@ static void fill_transfer(const struct reader *r, int operand, int row_axis,
                                      stride_of(r, node[i], tensor)};
     x->bytes += (x->time[i].extent - 1) * x->time[i].stride_bytes;
   }
+  x->batch = (struct map_loop){"batch", 1, 0};
+  if (r->node_batch >= 0)
+    x->batch = (struct map_loop){"batch", extent_of(r, r->node_batch),
+                                 stride_of(r, r->node_batch, tensor)};
+  x->bytes += (x->batch.extent - 1) * x->batch.stride_bytes;
 }
 
 /* Whether rows along k run on from block to block. */
@@ -371,6 +379,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                      .d = d,
                      .node_row = -1,
                      .node_column = -1,
+                     .node_batch = -1,
                      .node_k = -1,
                      .time = {-1, -1},
                      .pair = -1,
@@ -419,6 +428,14 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   q->rounds_m = (int)extent_of(&r, r.time[0]);
   q->rounds_n = (int)extent_of(&r, r.time[1]);
   q->steps_k = (int)extent_of(&r, r.node_k);
+  q->batch = r.node_batch < 0 ? 1 : (int)extent_of(&r, r.node_batch);
+  if (q->batch > 1 && (q->rounds_m > 1 || q->rounds_n > 1)) {
+    diag_error(d, at,
+               "a batch of %d products with %d m rounds and %d n rounds each; "
+               "the array takes one",
+               q->batch, q->rounds_m, q->rounds_n);
+    return NULL;
+  }
   q->group_m = r.pair < 0 ? 1 : 2;
   q->zero = r.zero >= 0;
   if (!q->zero) {

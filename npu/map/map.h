@@ -77,8 +77,8 @@ struct map_blocking {
 };
 bool map_choose(const struct platform *, const struct teir_problem *,
                 struct map_blocking *, struct diag *);
-/* The same for tensors that lie so.  Those become blocked that the blocks
- * cannot be made to end with, or only at a price. */
+/* The same for tensors that lie so; of a batch, all of them.  Those become
+ * blocked that the blocks cannot be made to end with, or only at a price. */
 bool map_choose_in_place(const struct platform *, const struct teir_problem *,
                          const struct map_layout[TENSORS],
                          struct map_blocking *, struct diag *);
@@ -106,6 +106,7 @@ struct map_transfer {
   int64_t row_stride_bytes;    /* out: block of the next row, else 0 */
   struct map_loop time[4]; /* m rounds, n rounds, k steps, blocks of a group;
                               stride 0: the same block again */
+  struct map_loop batch;   /* around all of these: other products */
   /* A block in memory: rows of contiguous elements, pitch_bytes apart.  Rows
    * are the first of the tensor's roles (in0 m, in1 k, out m), or if turned the
    * second. */
@@ -179,6 +180,7 @@ enum {
 struct tile_program {
   const struct device *device;
   int columns, rows;
+  int batch; /* products, one after the other; of several each is one round */
   int block_m, block_n, block_k;
   int group_m; /* 1 or 2 */
   int rounds_m, rounds_n, steps_k;

@@ -7,6 +7,8 @@ void map_print(const struct tile_program *p, struct text *t) {
               p->rows);
   text_printf(t, "block m %d n %d k %d, %d of out at once\n", p->block_m,
               p->block_n, p->block_k, p->group_m);
+  if (p->batch > 1)
+    text_printf(t, "batch %d\n", p->batch);
   text_printf(t, "time m %d n %d k %d%s\n", p->rounds_m, p->rounds_n,
               p->steps_k, p->zero ? " from zero" : "");
   text_printf(t, "sums %s%s", dtype_name(p->acc),
@@ -33,6 +35,8 @@ void map_print(const struct tile_program *p, struct text *t) {
                 (long long)x->column_stride_bytes);
     if (x->row_stride_bytes)
       text_printf(t, " row %+lld", (long long)x->row_stride_bytes);
+    if (p->batch > 1)
+      text_printf(t, " batch %+lld", (long long)x->batch.stride_bytes);
     for (int j = 0; j < (p->group_m > 1 ? 4 : 3); j++)
       text_printf(t, " %s %+lld", x->time[j].axis,
                   (long long)x->time[j].stride_bytes);

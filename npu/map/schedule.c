@@ -76,17 +76,19 @@ static void relayout(struct schedule *s, int tensor, const char *const *id) {
 /* Row-major matrices over one axis for each role, padded, so that no two blocks
  * touch the same bytes. */
 static void lay_matrices(struct schedule *s) {
-  relayout(s, IN0, ORDER("block_m", "block_k"));
-  relayout(s, IN1, ORDER("block_k", "block_n"));
-  relayout(s, OUT, ORDER("block_m", "block_n"));
-  relayout(s, SUMS, ORDER("block_m", "block_n"));
+  relayout(s, IN0, ORDER("batch", "block_m", "block_k"));
+  relayout(s, IN1, ORDER("batch", "block_k", "block_n"));
+  relayout(s, OUT, ORDER("batch", "block_m", "block_n"));
+  relayout(s, SUMS, ORDER("batch", "block_m", "block_n"));
 }
 
 static void lay_blocks(struct schedule *s) {
-  relayout(s, IN0, ORDER("row", "m", "k", "group", "block_m", "block_k"));
-  relayout(s, IN1, ORDER("column", "n", "k", "block_k", "block_n"));
-  relayout(s, OUT,
-           ORDER("column", "m", "n", "group", "row", "block_m", "block_n"));
+  relayout(s, IN0,
+           ORDER("batch", "row", "m", "k", "group", "block_m", "block_k"));
+  relayout(s, IN1, ORDER("batch", "column", "n", "k", "block_k", "block_n"));
+  relayout(
+      s, OUT,
+      ORDER("batch", "column", "m", "n", "group", "row", "block_m", "block_n"));
   relayout(s, SUMS, ORDER("column", "row", "group", "block_m", "block_n"));
 }
 
@@ -103,6 +105,7 @@ static void lie(struct schedule *s, const char *axis, enum axis_role role,
 static void lay_in_place(struct schedule *s, const struct map_blocking *b) {
   const struct map_share *m = &b->form.m, *n = &b->form.n;
   int64_t group = (int64_t)b->group_m * b->block_m;
+  lie(s, "batch", AXIS_C, 1);
   lie(s, "row", AXIS_M, m->core ? m->core : b->rounds_m * group);
   lie(s, "m", AXIS_M, m->core ? m->round : group);
   lie(s, "group", AXIS_M, b->block_m);
@@ -137,17 +140,16 @@ static int contraction(const struct teir *t) {
  * around all, or for k around the product. */
 static void name_roles(struct schedule *s) {
   bool swapped = s->form->swapped;
-  const char *const name[AXIS_ROLES] = {NULL, swapped ? "block_n" : "block_m",
-                                        swapped ? "block_m" : "block_n",
-                                        "block_k"};
+  const char *const name[AXIS_ROLES] = {
+      "batch", swapped ? "block_n" : "block_m", swapped ? "block_m" : "block_n",
+      "block_k"};
   struct teir_roles r;
   if (!s->t || !teir_roles_read(s->a, s->t, &r, s->d)) {
     s->t = NULL;
     return;
   }
-  bool found[AXIS_ROLES] = {true};
+  bool found[AXIS_ROLES] = {false};
   for (int i = 0; i < r.count; i++) {
-    assert(r.role[i] != AXIS_C);
     if (found[r.role[i]]) {
       diag_declined(s->d, (struct loc){s->t->file, 0, 0},
                     "tensors that stay in place do not agree about a role's "
@@ -160,7 +162,7 @@ static void name_roles(struct schedule *s) {
         name[r.role[i]];
   }
   for (int role = 0; role < AXIS_ROLES; role++) {
-    if (found[role] || !s->t)
+    if (found[role] || !s->t || role == AXIS_C)
       continue;
     bool k = role == AXIS_K;
     s->t = teir_enclose(s->a, s->t, k ? contraction(s->t) : s->t->roots.item[0],
@@ -173,10 +175,12 @@ static void make_matrices(struct schedule *s, const struct teir *work) {
   struct teir_roles r;
   if (!teir_roles_read(s->a, work, &r, s->d))
     return;
-  if (r.problem.extent[AXIS_C] > 1) {
+  const struct map_layout *x = s->form->layout;
+  bool in_place_all = x[IN0].in_place && x[IN1].in_place && x[OUT].in_place;
+  if (r.problem.extent[AXIS_C] > 1 && !in_place_all) {
     diag_declined(s->d, (struct loc){work->file, 0, 0},
                   "a batch of %lld products; the array takes one of two "
-                  "matrices",
+                  "matrices, or many that lie in place",
                   (long long)r.problem.extent[AXIS_C]);
     return;
   }
@@ -198,12 +202,14 @@ static void make_matrices(struct schedule *s, const struct teir *work) {
   s->t = map_matrices(s->a, work, in_place, s->d);
   name_roles(s);
   static const char *const name[AXIS_ROLES] = {
-      [AXIS_M] = "block_m", [AXIS_N] = "block_n", [AXIS_K] = "block_k"};
-  for (int role = AXIS_M; s->t && role < AXIS_ROLES; role++)
-    for (int t = 0; t < TENSORS; t++)
-      s->stride[t][role] = s->t->axis[teir_find_axis(s->t, name[role])]
-                               .stride_bytes[operand(s, t)]
-                               .constant;
+      "batch", [AXIS_M] = "block_m", [AXIS_N] = "block_n",
+      [AXIS_K] = "block_k"};
+  for (int role = AXIS_C; s->t && role < AXIS_ROLES; role++) {
+    int axis = teir_find_axis(s->t, name[role]);
+    for (int t = 0; axis >= 0 && t < TENSORS; t++)
+      s->stride[t][role] =
+          s->t->axis[axis].stride_bytes[operand(s, t)].constant;
+  }
 }
 
 /* ---- loops ---- */
@@ -296,7 +302,8 @@ struct teir *map_schedule(struct arena *a, const struct device *dev,
   split(&s, "block_n", columns, "column");
   split(&s, "block_n", b->block_n, "n");
   split(&s, "block_k", b->block_k, "k");
-  reorder(&s, ORDER("row", "column", "m", "n", "group", "block_m", "block_n"));
+  reorder(&s, ORDER("row", "column", "batch", "m", "n", "group", "block_m",
+                    "block_n"));
   absorb(&s, "block_k", TEIR_K);
   absorb(&s, "block_n", b->form.swapped ? TEIR_M : TEIR_N);
   absorb(&s, "block_m", b->form.swapped ? TEIR_N : TEIR_M);
@@ -304,6 +311,7 @@ struct teir *map_schedule(struct arena *a, const struct device *dev,
     make_group(&s);
   place(&s, "row", TEIR_ROWS);
   place(&s, "column", TEIR_COLUMNS);
+  place(&s, "batch", TEIR_TIME);
   place(&s, "m", TEIR_TIME);
   place(&s, "n", TEIR_TIME);
   place(&s, "k", TEIR_TIME);

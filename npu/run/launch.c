@@ -84,6 +84,10 @@ static void layout_offsets(const struct run_layout *l, enum axis_role axis,
   }
 }
 
+static int64_t batch_of(const struct run_plan *plan) {
+  return plan->batch > 1 ? plan->batch : 1;
+}
+
 static int64_t share_count(const struct run_share *s) {
   int64_t count = 1;
   for (int i = 0; i < s->count; i++)
@@ -135,7 +139,7 @@ static bool layout_check(const struct run_plan *plan, int tensor, int bytes,
            !__builtin_mul_overflow(extent[l->dim[k].axis], n,
                                    &extent[l->dim[k].axis]);
   }
-  int64_t want[AXIS_ROLES] = {1, plan->m, plan->n, plan->k};
+  int64_t want[AXIS_ROLES] = {batch_of(plan), plan->m, plan->n, plan->k};
   for (int i = 0; i < AXIS_ROLES; i++)
     if (!l->in_place && plan->share[i].count)
       want[i] = share_count(&plan->share[i]);
@@ -188,7 +192,7 @@ static void make_role_offsets(struct work *w, int t, enum axis_role role) {
   bool shared = s->count && !l->in_place;
   int64_t count = shared ? share_count(s) : w->launch[role];
   w->user[t][role] = product_new_offsets(w->arena, w->p, role, t);
-  if (role == AXIS_C)
+  if (role == AXIS_C && batch_of(w->plan) == 1)
     return;
   w->buffer[t][role] = arena_array(w->arena, (size_t)count, sizeof(int64_t));
   layout_offsets(l, role, w->buffer[t][role]);
@@ -200,8 +204,8 @@ static void make_role_offsets(struct work *w, int t, enum axis_role role) {
 static bool is_linear(const struct work *w, int t) {
   if (!w->plan->tensor[t].in_place || w->convert[t][0])
     return false;
-  const enum axis_role role[] = {row_role[t], column_role[t]};
-  for (int i = 0; i < 2; i++)
+  const enum axis_role role[] = {row_role[t], column_role[t], AXIS_C};
+  for (int i = 0; i < (batch_of(w->plan) > 1 ? 3 : 2); i++)
     if (w->launch[role[i]] != w->p->extent[role[i]] ||
         memcmp(w->user[t][role[i]], w->buffer[t][role[i]],
                (size_t)w->launch[role[i]] * sizeof(int64_t)) != 0)
@@ -273,10 +277,12 @@ static struct pack_matrix in_user(const struct work *w, const struct block *b,
       w->user[t][column] + first(w, b, column) % w->p->extent[column]};
 }
 
-static struct pack_matrix in_buffer(const struct work *w, int t) {
-  return (struct pack_matrix){w->device->buffer(w->session, t),
-                              w->buffer[t][row_role[t]],
-                              w->buffer[t][column_role[t]]};
+static struct pack_matrix in_buffer(const struct work *w, const struct block *b,
+                                    int t) {
+  const int64_t *c = w->buffer[t][AXIS_C];
+  return (struct pack_matrix){
+      (char *)w->device->buffer(w->session, t) + (c ? c[b->at[AXIS_C]] : 0),
+      w->buffer[t][row_role[t]], w->buffer[t][column_role[t]]};
 }
 
 static struct pack_matrix in_gathered(const struct work *w,
@@ -303,8 +309,9 @@ static void convert(const struct work *w, const struct block *b, int t) {
     next = smaller(end, (k / copy + 1) * copy);
     struct map_operands o = {
         .count = 2,
-        .x = {along_k(in_user(w, b, t), t, w->user[t][AXIS_K] + k % copy),
-              along_k(in_buffer(w, t), t, w->buffer[t][AXIS_K] + k - begin)}};
+        .x = {
+            along_k(in_user(w, b, t), t, w->user[t][AXIS_K] + k % copy),
+            along_k(in_buffer(w, b, t), t, w->buffer[t][AXIS_K] + k - begin)}};
     map_block(w->convert[t][k / copy], &o,
               t == IN0 ? indices(w, b, t, AXIS_M) : next - k,
               t == IN0 ? next - k : indices(w, b, t, AXIS_N));
@@ -322,7 +329,9 @@ static void pack(struct work *w, const struct block *b, int t,
   if (w->packed[t] == id)
     return;
   w->packed[t] = id;
-  struct pack_matrix to = in_buffer(w, t), from = in_user(w, b, t);
+  struct pack_matrix to = in_buffer(w, b, t), from = in_user(w, b, t);
+  if (w->linear[t] && b->at[AXIS_C] > 0 && batch_of(w->plan) > 1)
+    return; /* came with the first product */
   if (w->linear[t]) {
     memcpy(to.base, from.base, w->plan->tensor[t].bytes);
     report->host_bytes += (int64_t)w->plan->tensor[t].bytes;
@@ -361,6 +370,26 @@ static void store(const struct work *w, const struct block *b,
   copy_results(w, b, w->p->accumulate, &to, from);
 }
 
+/* All products of a batch in one launch; nothing is cut. */
+static bool run_batch(struct work *w, struct run_report *report,
+                      struct diag *d) {
+  int64_t count = batch_of(w->plan);
+  struct block b = {{0}};
+  for (b.at[AXIS_C] = 0; b.at[AXIS_C] < count; b.at[AXIS_C]++)
+    for (int t = IN0; t <= IN1; t++)
+      pack(w, &b, t, report);
+  report->launches++;
+  if (!w->device->launch(w->session, &report->counts, d))
+    return false;
+  for (b.at[AXIS_C] = 0; b.at[AXIS_C] < count; b.at[AXIS_C]++) {
+    struct pack_matrix from = in_buffer(w, &b, OUT);
+    store(w, &b, &from);
+  }
+  report->host_bytes += count * w->p->extent[AXIS_M] * w->p->extent[AXIS_N] *
+                        dtype_bytes(w->recipe->problem.type[OUT]);
+  return true;
+}
+
 static bool run_block(struct work *w, const struct block *b,
                       struct run_report *report, struct diag *d) {
   pack(w, b, IN0, report);
@@ -368,7 +397,7 @@ static bool run_block(struct work *w, const struct block *b,
   report->launches++;
   if (!w->device->launch(w->session, &report->counts, d))
     return false;
-  struct pack_matrix from = in_buffer(w, OUT);
+  struct pack_matrix from = in_buffer(w, b, OUT);
   report->host_bytes += extent(w, b, AXIS_M) * extent(w, b, AXIS_N) *
                         dtype_bytes(w->recipe->problem.type[OUT]);
   if (w->gathered.memory) {
@@ -425,7 +454,8 @@ static void name_packed(const struct work *w, struct run_report *report) {
 
 static bool run_work(struct work *w, struct run_report *report,
                      struct diag *d) {
-  const int64_t launch[AXIS_ROLES] = {1, w->plan->m, w->plan->n, w->plan->k};
+  const int64_t launch[AXIS_ROLES] = {batch_of(w->plan), w->plan->m, w->plan->n,
+                                      w->plan->k};
   int64_t launches = 1;
   for (int role = 0; role < AXIS_ROLES; role++) {
     w->launch[role] = launch[role];
@@ -441,7 +471,8 @@ static bool run_work(struct work *w, struct run_report *report,
   name_packed(w, report);
   if (launches > 1)
     w->gathered = dense_make(w->arena, w->p, w->recipe->problem.type[OUT]);
-  return run_blocks(w, report, d);
+  return batch_of(w->plan) > 1 ? run_batch(w, report, d)
+                               : run_blocks(w, report, d);
 }
 
 /* ---- what the device is to compute ---- */
@@ -512,6 +543,12 @@ static bool recipe_make(const struct product *p, enum f32_mode f32,
   return true;
 }
 
+/* The same for all indices of the C axes at once. */
+static struct recipe batch_of_recipe(const struct product *p, struct recipe r) {
+  r.problem.extent[AXIS_C] = p->extent[AXIS_C];
+  return r;
+}
+
 /* A tensor that is copied lies densely in the order of the loops. */
 static void lay_densely(struct contraction *c, int tensor, int64_t bytes) {
   static const enum axis_role still[TENSORS] = {AXIS_N, AXIS_M, AXIS_K};
@@ -539,17 +576,18 @@ static void add_axis(struct contraction *c, const char *name,
         teir_constant(stride_bytes && extent > 1 ? stride_bytes[t] : 0);
 }
 
-/* What the device does of a call: one index of the C axes, on the program's
- * tensors where the device takes their types, and up to the sums or to results
- * that it makes of them. */
+/* What the device does of a call: one index of the C axes, or all, on the
+ * program's tensors where the device takes their types, and up to the sums or
+ * to results that it makes of them. */
 static const struct teir *device_teir(struct arena *a, const struct product *p,
                                       const struct recipe *r, struct diag *d) {
   const struct teir_problem *q = &r->problem;
   assert(!p->empty_out && r->copies >= 1);
   struct contraction c = {.acc = q->acc,
                           .type = {q->type[IN0], q->type[IN1], q->acc}};
-  c.axis = arena_array(a, 3 * PRODUCT_AXES + 1, sizeof *c.axis);
-  for (int role = AXIS_M; role < AXIS_ROLES; role++) {
+  c.axis = arena_array(a, AXIS_ROLES * PRODUCT_AXES + 1, sizeof *c.axis);
+  int first = q->extent[AXIS_C] > 1 ? AXIS_C : AXIS_M;
+  for (int role = first; role < AXIS_ROLES; role++) {
     if (role == AXIS_K && r->copies > 1)
       add_axis(&c, "copy", AXIS_K, r->copies, NULL);
     for (int i = 0; i < p->count[role]; i++) {
@@ -596,7 +634,8 @@ static bool key_make(struct plan_key *key, const struct run_device *device,
   key->problem.finish.shift = problem->finish.shift;
   for (int t = 0; t < TENSORS; t++)
     key->dense[t] = is_dense(p, r, t);
-  for (int role = AXIS_M; role < AXIS_ROLES; role++) {
+  int first = problem->extent[AXIS_C] > 1 ? AXIS_C : AXIS_M;
+  for (int role = first; role < AXIS_ROLES; role++) {
     key->count[role] = p->count[role];
     for (int i = 0; i < p->count[role]; i++) {
       const struct product_axis *x = &p->axis[role][i];
@@ -726,6 +765,7 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
   sort_axes(&sorted, AXIS_M, has_wide_floats(p) ? OUT : IN0);
   sort_axes(&sorted, AXIS_N, has_wide_floats(p) ? OUT : IN1);
   sort_axes(&sorted, AXIS_K, IN0);
+  sort_axes(&sorted, AXIS_C, IN0);
   struct job j = {.plans = plans,
                   .compiler = compiler,
                   .device = device,
@@ -741,7 +781,14 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
   results = sums;
   results.problem.type[OUT] = p->type[OUT];
   results.finished = finish_read(p, &results.problem.finish);
-  if (!(results.finished && take_plan(&j, &results, &unfinished)) &&
+  struct recipe all_results = batch_of_recipe(p, results),
+                all_sums = batch_of_recipe(p, sums);
+  bool batch = p->extent[AXIS_C] > 1;
+  struct diag apart = {0};
+  if (!(batch && results.finished &&
+        take_plan(&j, &all_results, &unfinished)) &&
+      !(batch && take_plan(&j, &all_sums, &apart)) &&
+      !(results.finished && take_plan(&j, &results, &unfinished)) &&
       !take_plan(&j, &sums, d))
     return false;
   bool good = run_entry(&j);

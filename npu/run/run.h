@@ -30,7 +30,7 @@ struct run_layout {
   const char *why;
   int count;
   struct {
-    enum axis_role axis; /* never C */
+    enum axis_role axis; /* C only if the plan has a batch */
     int64_t extent, stride_bytes;
   } dim[RUN_DIMS];
 };
@@ -52,6 +52,7 @@ struct run_plan {
   const void *txn;
   size_t txn_bytes;
   int64_t m, n, k; /* extents of one launch, padding included */
+  int64_t batch;   /* products that it computes; 0 and 1: one */
   struct run_share share[AXIS_ROLES];
   struct run_layout tensor[TENSORS]; /* arguments 0, 1, 2 */
 };

@@ -30,6 +30,7 @@ static const struct {
 #define INT8_INT32 TYPES(I8, I32, I32)
 #define INT8_INT16 TYPES(I8, I16, I16)
 #define INT8 TYPES(I8, I8, I8)
+    {"bf16-64x64",  {{64, 64, 64, 64}, BF16_F32},       "8700g",       0,    "-", false},
     {"bf16-512",   {{1, 512, 512, 512}, BF16_F32},      "8700g",       0,    "-", false},
     {"bf16-1024",  {{1, 1024, 1024, 1024}, BF16_F32},   "8700g",       0,    "-", false},
     {"bf16-1024",  {{1, 1024, 1024, 1024}, BF16_F32},   "8700g-turbo", 0,    "-", false},
@@ -83,28 +84,32 @@ static bool check_sample(const struct npu_result *r,
   const struct map_transfer *x = p->transfer;
   uint64_t state = 99;
   for (int s = 0; s < SAMPLES; s++) {
-    int64_t at[6]; /* row, column, m, n round, element, block of a group */
+    int64_t at[7]; /* row, column, m, n round, element, block of a group,
+                      product of a batch */
     const int64_t extent[] = {p->rows,
                               p->columns,
                               p->rounds_m,
                               p->rounds_n,
                               (int64_t)p->block_m * p->block_n,
-                              p->group_m};
-    for (int i = 0; i < 6; i++) {
+                              p->group_m,
+                              p->batch};
+    for (int i = 0; i < 7; i++) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       at[i] = (int64_t)((state >> 33) % (uint64_t)extent[i]);
     }
     int64_t i = at[4] / p->block_n, j = at[4] % p->block_n;
     const char *in0 =
         (char *)buffer[x[0].tensor].data + at[0] * x[0].column_stride_bytes +
-        at[2] * x[0].time[0].stride_bytes + at[5] * x[0].time[3].stride_bytes;
-    const char *in1 = (char *)buffer[x[1].tensor].data +
-                      at[1] * x[1].column_stride_bytes +
-                      at[3] * x[1].time[1].stride_bytes;
+        at[2] * x[0].time[0].stride_bytes + at[5] * x[0].time[3].stride_bytes +
+        at[6] * x[0].batch.stride_bytes;
+    const char *in1 =
+        (char *)buffer[x[1].tensor].data + at[1] * x[1].column_stride_bytes +
+        at[3] * x[1].time[1].stride_bytes + at[6] * x[1].batch.stride_bytes;
     const char *out =
         (char *)buffer[2].data + at[1] * x[2].column_stride_bytes +
         at[0] * x[2].row_stride_bytes + at[2] * x[2].time[0].stride_bytes +
-        at[3] * x[2].time[1].stride_bytes + at[5] * x[2].time[3].stride_bytes;
+        at[3] * x[2].time[1].stride_bytes + at[5] * x[2].time[3].stride_bytes +
+        at[6] * x[2].batch.stride_bytes;
     double sum = 0;
     for (int64_t step = 0; step < p->steps_k; step++)
       for (int64_t l = 0; l < p->block_k; l++)
@@ -186,8 +191,9 @@ static bool run_case(struct tool *t, void *context) {
   }
   if (good) {
     double wall = seconds() - start;
-    double operations = 2.0 * (double)p->extent[AXIS_M] *
-                        (double)p->extent[AXIS_N] * (double)p->extent[AXIS_K];
+    double operations = 2.0 * (double)p->extent[AXIS_C] *
+                        (double)p->extent[AXIS_M] * (double)p->extent[AXIS_N] *
+                        (double)p->extent[AXIS_K];
     double time = (double)report.cycles / (preset->clock_ghz * 1e9) +
                   preset->launch_seconds;
     double tops = operations / time * 1e-12;
@@ -205,6 +211,8 @@ static bool run_case(struct tool *t, void *context) {
       printf(" published=%.2f ratio=%.2f rival=\"%s\"",
              array_case[index].published, tops / array_case[index].published,
              array_case[index].rival);
+    if (p->extent[AXIS_C] > 1)
+      printf(" batch=%lld", (long long)p->extent[AXIS_C]);
     print_packed(&r);
     printf(" wall_s=%.1f peak_mb=%ld\n", wall, usage.ru_maxrss / 1024);
     fflush(stdout);

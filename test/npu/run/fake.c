@@ -53,6 +53,10 @@ static const struct run_plan *compile(struct arena *a, const char *device,
   struct teir_problem problem, *p = &problem;
   if (!teir_problem_read(work, p, d))
     return NULL;
+  if (p->extent[AXIS_C] > 1) {
+    diag_declined(d, loc_none(), "the fake device takes one product");
+    return NULL;
+  }
   if (p->type[OUT] != p->acc || p->finish.relu) {
     fake.finished = *p;
     diag_declined(d, loc_none(), "the fake device only sums");

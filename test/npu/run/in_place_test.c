@@ -85,14 +85,15 @@ static void release(struct nest_work *w, int t, const struct guarded *g) {
 
 /* ---- a call and its trace ---- */
 
-static bool call(struct nest_work *w, char trace[1024]) {
+static bool call_with(struct nest_work *w, const char *options,
+                      char trace[1024]) {
   void *tensor[NEST_TENSORS];
   uint64_t count = nest_tensors(w, tensor);
   FILE *file = tmpfile();
   int saved = dup(2);
   fflush(stderr);
   dup2(fileno(file), 2);
-  bool good = nputeir_call_1(w->teir, NULL, "in_place_test.c", w->value,
+  bool good = nputeir_call_1(w->teir, options, "in_place_test.c", w->value,
                              (uint64_t)w->value_count, tensor, count) == 0;
   fflush(stderr);
   dup2(saved, 2);
@@ -101,6 +102,10 @@ static bool call(struct nest_work *w, char trace[1024]) {
   trace[fread(trace, 1, 1023, file)] = 0;
   fclose(file);
   return good;
+}
+
+static bool call(struct nest_work *w, char trace[1024]) {
+  return call_with(w, NULL, trace);
 }
 
 static void test(const struct shape *s) {
@@ -178,6 +183,49 @@ static void test_large(void) {
   }
 }
 
+/* Many small products are one launch, in one descriptor's iterations or in
+ * several tasks; the device's copy of converted inputs holds all of them. */
+static void test_batch(void) {
+  static const struct {
+    int64_t batch, m, n, k;
+    enum dtype in;
+    bool accumulate, turned;
+    int64_t gap;
+    const char *trace;
+  } c[] = {
+      {6, 64, 64, 64, DTYPE_BF16, false, false, 0, "launches=1 "},
+      {70, 16, 32, 24, DTYPE_BF16, false, false, 3, "launches=1 "},
+      {64, 28, 40, 16, DTYPE_BF16, true, true, 1, "launches=1 "},
+      {5, 100, 96, 72, DTYPE_I8, false, false, 2, "launches=1 "},
+      {7, 64, 32, 16, DTYPE_F32, false, false, 0, "launches=1 "},
+      {3, 33, 17, 9, DTYPE_BF16, false, false, 0, "launches=3 "},
+      {2, 1100, 64, 16, DTYPE_BF16, false, false, 0, "launches=2 "},
+  };
+  for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+    struct nest_work w;
+    char trace[1024];
+    nest_gemm(&w, c[i].in, c[i].accumulate, c[i].m, c[i].n, c[i].k);
+    struct nest_axis batch = {.role = AXIS_C, .extent = c[i].batch};
+    const int64_t elements[] = {c[i].m * c[i].k, c[i].k * c[i].n,
+                                c[i].m * c[i].n};
+    for (int t = 0; t < TENSORS; t++)
+      batch.stride[t] = (elements[t] + 4 * c[i].gap) * dtype_bytes(w.type[t]);
+    if (c[i].turned) { /* products side by side in rows */
+      w.axis[0].stride[IN0] *= c[i].batch;
+      batch.stride[IN0] = w.axis[2].extent * dtype_bytes(w.type[IN0]);
+    }
+    w.axis[w.axis_count++] = batch;
+    nest_make(&w, true, (uint32_t)i);
+    bool good =
+        call_with(&w, c[i].in == DTYPE_F32 ? "f32=bf16" : NULL, trace) &&
+        nest_right(&w) && strstr(trace, c[i].trace);
+    CHECK(good);
+    if (!good)
+      fprintf(stderr, "batch %lld: %s", (long long)c[i].batch, trace);
+    nest_free(&w);
+  }
+}
+
 static void test_random(void) {
   for (uint32_t i = 1; i <= 24; i++) {
     random_state = i;
@@ -202,7 +250,7 @@ int main(void) {
   test_transposes();
   test_edges();
   test_random();
-
+  test_batch();
   test_large();
   return check_result();
 }
