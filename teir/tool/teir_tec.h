@@ -50,7 +50,7 @@ bool tec_infer(const struct tec *, int dim, enum tec_dim *);
 int tec_restrictions(const struct tec *, struct text *);
 
 struct teir *teir_from_tec(struct arena *, const struct tec *, struct diag *);
-/* Declined when the program is not perfectly nested loops around one primitive. */
+/* Declined when the loops are not perfectly nested around one primitive. */
 bool teir_to_tec(const struct teir *, struct tec *, struct diag *);
 
 #endif
