@@ -60,13 +60,19 @@ static void test_help(const char *name) {
   snprintf(words, sizeof words, "%s --version", name);
   call_tool(&d, NULL, words);
   CHECK(d.status == 0 && strncmp(d.out, "nputeir 0.", 10) == 0);
-  call_tool(&d, "/dev/full", words);
-  CHECK(d.status == 1 && strstr(d.err, "No space left on device"));
-  snprintf(words, sizeof words, "%s --help", name);
-  call_tool(&d, "/dev/full", words);
-  CHECK(d.status == 1 && strstr(d.err, "standard output"));
-  call_tool(&d, "closed", words);
-  CHECK(d.status == 1 && strstr(d.err, "standard output"));
+}
+
+/* One function prints help and version of all commands. */
+static void test_help_nowhere(void) {
+  static const char *const words[] = {"help", "as --help", "as --version",
+                                      "teir split --help"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    call_tool(&d, "/dev/full", words[i]);
+    CHECK(d.status == 1 && strstr(d.err, "No space left on device"));
+    CHECK(strstr(d.err, "standard output"));
+    call_tool(&d, "closed", words[i]);
+    CHECK(d.status == 1 && strstr(d.err, "standard output"));
+  }
 }
 
 static void test_wrong_option(const struct tool_command *t,
@@ -277,6 +283,7 @@ int main(void) {
     test_command(command[i]);
   for (size_t i = 0; i < sizeof row / sizeof *row; i++)
     expect(row[i].words, row[i].status, row[i].piece);
+  test_help_nowhere();
   test_lists();
   test_full();
   test_closed();
