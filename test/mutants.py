@@ -57,9 +57,16 @@ def problems(mutants):
 
 
 def copy_sources(to):
-    """What has not changed keeps its time, so that it is not built again."""
+    """What has not changed keeps its time, so that it is not built again; what
+    is gone, or has another name, goes, too."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=SOURCE, check=True,
                            stdout=subprocess.PIPE).stdout.decode().split("\0")
+    for folder, _, files in os.walk(to):
+        for file in files:
+            path = os.path.join(folder, file)
+            name = os.path.relpath(path, to)
+            if name not in names or not os.path.isfile(os.path.join(SOURCE, name)):
+                os.remove(path)
     for name in filter(None, names):
         old, new = os.path.join(SOURCE, name), os.path.join(to, name)
         if not os.path.isfile(old):
