@@ -1,10 +1,10 @@
 /* map.h -- TEIR + device -> scheduled TEIR -> tile program.
  *
  * The work of a TEIR is cut into blocks that fit a core's memory (map_choose);
- * the TEIR is split, reordered and placed so, on tensors that lie padded and
- * block by block (map_schedule); and it is read into what each core does and
- * which blocks each column must move (map_program).  Any TEIR of that shape may
- * come in, edited by hand or made by another tool.
+ * the TEIR is split, reordered and placed so, on tensors as they lie or padded
+ * and block by block (map_schedule); and it is read into what each core does
+ * and which blocks each column must move (map_program).  Any TEIR of that shape
+ * may come in, edited by hand or made by another tool.
  *
  * const arguments are borrowed; results live in the arena.
  */

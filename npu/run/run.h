@@ -4,9 +4,9 @@
  * A call brings the untiled TEIR of its nest as text, values for its symbols
  * and the base addresses of its tensors.  The module reads the TEIR (cached),
  * checks what only run time knows (extents, strides, overlap), picks a device,
- * cuts the product into launches, copies user memory into padded device
- * buffers and results back.  Compiled launches and opened devices are cached by
- * shape.
+ * cuts the product into launches, copies user memory into device buffers, as it
+ * lies where the device can use it so, and results back.  Compiled launches and
+ * opened devices are cached by shape.
  */
 #ifndef NPUTEIR_RUN_H
 #define NPUTEIR_RUN_H

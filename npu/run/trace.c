@@ -15,7 +15,7 @@
  * whose elements it had to lay otherwise on that way, each with the reason:
  *
  *   stride  words of 4 bytes do not reach every row, or axes do not fuse
- *   extent  blocks cannot be made to end with the tensor
+ *   extent  no blocks end with the tensor, or only such as cost a fifth more
  *   size    the work is cut into launches
  *   type    elements are converted
  *   span    most bytes from the first element to the last are not the tensor's
