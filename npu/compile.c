@@ -96,6 +96,7 @@ static const struct teir *schedule(struct arena *a, const struct platform *at,
   for (int i = 0; i < TENSORS; i++) {
     int t = form->swapped && i < OUT ? IN0 + IN1 - i : i;
     r->packed[t] = form->layout[i].in_place ? NULL
+                   : !in_place              ? "asked"
                    : cut                    ? "size"
                    : layout[t].in_place     ? "extent"
                                             : "stride";
@@ -109,8 +110,9 @@ static bool design(struct arena *a, const struct platform *at,
          (r->design = design_make(a, r->program, d));
 }
 
-bool npu_compile(struct arena *a, const char *platform, const struct teir *work,
-                 int64_t most_bytes, struct npu_result *r, struct diag *d) {
+static bool compile(struct arena *a, const char *platform,
+                    const struct teir *work, int64_t most_bytes, bool in_place,
+                    struct npu_result *r, struct diag *d) {
   memset(r, 0, sizeof *r);
   struct platform at;
   if (!platform_find(platform, &at, d))
@@ -121,13 +123,25 @@ bool npu_compile(struct arena *a, const char *platform, const struct teir *work,
   }
   /* Descriptors have rules that the chooser does not know; blocks obey all. */
   struct diag beyond = {0};
-  r->teir = schedule(a, &at, work, most_bytes, true, r, &beyond);
-  if (!design(a, &at, r, &beyond)) {
+  if (in_place)
+    r->teir = schedule(a, &at, work, most_bytes, true, r, &beyond);
+  if (!in_place || !design(a, &at, r, &beyond)) {
     r->teir = schedule(a, &at, work, most_bytes, false, r, d);
     if (!design(a, &at, r, d))
       return false;
   }
   return make_images(a, r, d);
+}
+
+bool npu_compile(struct arena *a, const char *platform, const struct teir *work,
+                 int64_t most_bytes, struct npu_result *r, struct diag *d) {
+  return compile(a, platform, work, most_bytes, true, r, d);
+}
+
+bool npu_compile_blocked(struct arena *a, const char *platform,
+                         const struct teir *work, int64_t most_bytes,
+                         struct npu_result *r, struct diag *d) {
+  return compile(a, platform, work, most_bytes, false, r, d);
 }
 
 void npu_result_free(struct npu_result *r) {

@@ -11,7 +11,7 @@ struct npu_result {
   struct map_blocking blocking; /* all zero when the TEIR was given */
   /* Why tensors do not lie as in the TEIR: a word; NULL: they do. */
   const char *packed[TENSORS];
-  const struct teir *teir;      /* scheduled and placed */
+  const struct teir *teir; /* scheduled and placed */
   const struct tile_program *program;
   const struct design *design;
   const struct command_list *configuration, *run;
@@ -25,6 +25,10 @@ struct npu_result {
  * launch can do. */
 bool npu_compile(struct arena *, const char *platform, const struct teir *,
                  int64_t most_bytes, struct npu_result *, struct diag *);
+/* The same with every tensor in padded blocks that the host makes. */
+bool npu_compile_blocked(struct arena *, const char *platform,
+                         const struct teir *, int64_t most_bytes,
+                         struct npu_result *, struct diag *);
 void npu_result_free(struct npu_result *);
 
 #endif

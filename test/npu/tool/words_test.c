@@ -110,6 +110,7 @@ static const struct {
     {"brew", 2, "there is no command 'brew'; see: nputeir help"},
     {"kernel", 2, "which primitive: gemm, zero, copy, add"},
     {"teir dance", 2, "there is no action 'dance'; there are check, "},
+    {"bench array bf16-64x64 --blocked", 1, "a batch of 64 products; all lie"},
     {"bench tea", 2, "there is no benchmark 'tea'"},
     {"verify", 2, "PROGRAM is missing"},
     {"verify --first /nowhere/program --last", 1,
