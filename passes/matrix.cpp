@@ -144,7 +144,7 @@ struct Product {
   bool Read = false;
 };
 
-class Reader : Operations {
+class MatrixReader : Operations {
   // From where an element is looked at.
   struct Frame {
     int Row, Column; // loops of the nest that run over the matrix
@@ -169,8 +169,8 @@ class Reader : Operations {
   Frame F = {};
 
 public:
-  Reader(Loop *Outer, LoopInfo &LI, ScalarEvolution &SE, arena *A, IRNest &R,
-         verdict &V)
+  MatrixReader(Loop *Outer, LoopInfo &LI, ScalarEvolution &SE, arena *A,
+               IRNest &R, verdict &V)
       : Operations(A, R), Outer(Outer), LI(LI), SE(SE), V(V) {}
 
   bool readLoop(DominatorTree &DT, AAResults &AA) {
@@ -648,7 +648,7 @@ bool storesProduct(const Instruction &I) {
 bool readMatrixLoop(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
                     DominatorTree &DT, AAResults &AA, arena *A, IRNest &Result,
                     verdict &V) {
-  return Reader(&Outer, LI, SE, A, Result, V).readLoop(DT, AA);
+  return MatrixReader(&Outer, LI, SE, A, Result, V).readLoop(DT, AA);
 }
 
 bool readMatrixStore(Instruction &Store, LoopInfo &LI, ScalarEvolution &SE,
@@ -657,7 +657,7 @@ bool readMatrixStore(Instruction &Store, LoopInfo &LI, ScalarEvolution &SE,
   Tree T(Store);
   First = T.First;
   return T.separate(A, V) &&
-         Reader(nullptr, LI, SE, A, Result, V).readRegion(T.Region);
+         MatrixReader(nullptr, LI, SE, A, Result, V).readRegion(T.Region);
 }
 
 } // namespace nputeir
