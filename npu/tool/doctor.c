@@ -14,13 +14,16 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 enum finding { FOUND, ABSENT, MISSING, WRONG }; /* ABSENT: not needed */
 
 struct doctor {
   struct arena *arena;
+  struct text *report;   /* everything that was said */
   char prefix[PATH_MAX]; /* the folder above our bin/ */
   char plugin[PATH_MAX]; /* "" while not found */
   char runtime[PATH_MAX];
@@ -34,14 +37,15 @@ static void say(struct doctor *w, enum finding f, const char *what,
 static void say(struct doctor *w, enum finding f, const char *what,
                 const char *format, ...) {
   static const char *const word[] = {"ok", "absent", "MISSING", "WRONG"};
+  char words[PATH_MAX + 500];
   va_list args;
   w->missing += f == MISSING;
   w->wrong += f == WRONG;
-  printf("%-8s %-10s ", word[f], what);
   va_start(args, format);
-  vprintf(format, args);
+  vsnprintf(words, sizeof words, format, args);
   va_end(args);
-  putchar('\n');
+  printf("%-8s %-10s %s\n", word[f], what, words);
+  text_printf(w->report, "%-8s %-10s %s\n", word[f], what, words);
 }
 
 /* ---- helpers ---- */
@@ -174,8 +178,6 @@ static void check_simulator(struct doctor *w, void *library) {
   int (*call)(const char *, const char *, const char *, const int64_t *,
               uint64_t, void *const *, uint64_t);
   *(void **)&call = dlsym(library, "nputeir_call_1");
-  setenv("NPUTEIR_DEVICE", "sim", 1);
-  unsetenv("NPUTEIR_OPTIONS");
   if (call && product_right(call))
     say(w, FOUND, "simulator",
         "a 16 x 16 x 16 product through the whole road "
@@ -191,6 +193,9 @@ static void check_runtime(struct doctor *w) {
     say(w, MISSING, "runtime", "no libnputeir-rt.so beside this program");
     return;
   }
+  setenv("NPUTEIR_DEVICE", "sim", 1);
+  unsetenv("NPUTEIR_OPTIONS");
+  unsetenv("NPUTEIR_VERIFY"); /* which it reads when it is loaded */
   void *library = dlopen(w->runtime, RTLD_NOW | RTLD_LOCAL);
   const char *(*version)(void) = NULL;
   if (library)
@@ -236,6 +241,15 @@ static void check_options(struct doctor *w, const char *text) {
         options.preset);
   else
     say(w, FOUND, "options", "NPUTEIR_OPTIONS=%s", text);
+}
+
+static void check_verify(struct doctor *w, const char *text) {
+  if (!text)
+    return;
+  bool right = strcmp(text, "0") == 0 || strcmp(text, "1") == 0 ||
+               strcmp(text, "first") == 0;
+  say(w, right ? FOUND : WRONG, "verify", "NPUTEIR_VERIFY=%s%s", text,
+      right ? "" : "; it is 0, 1 or first");
 }
 
 /* ---- what a real NPU needs ---- */
@@ -345,6 +359,96 @@ static void check_bootgen(struct doctor *w) {
         "apt-get install xilinx-bootgen)");
 }
 
+/* ---- for a bug report: the machine, as far as it matters to us ---- */
+
+/* The lines of a file that begin with `start`, behind its name. */
+static void add_lines(struct text *to, const char *path, const char *start) {
+  char line[1000];
+  FILE *f = fopen(path, "r");
+  if (!f) {
+    text_printf(to, "%s: %s\n", path, strerror(errno));
+    return;
+  }
+  bool any = false;
+  while (fgets(line, sizeof line, f)) {
+    if (strncmp(line, start, strlen(start)) != 0)
+      continue;
+    line[strcspn(line, "\n")] = 0;
+    text_printf(to, "%s: %s\n", path, line);
+    any = true;
+    if (*start)
+      break; /* of every processor the same */
+  }
+  if (!any)
+    text_printf(to, "%s: no line '%s'\n", path, start);
+  fclose(f);
+}
+
+static void add_files(struct text *to, const char *pattern) {
+  glob_t g;
+  if (glob(pattern, 0, NULL, &g) != 0)
+    text_printf(to, "%s: none\n", pattern);
+  else
+    for (size_t i = 0; i < g.gl_pathc; i++) {
+      struct stat s;
+      if (stat(g.gl_pathv[i], &s) == 0 && S_ISREG(s.st_mode))
+        add_lines(to, g.gl_pathv[i], "");
+      else
+        text_printf(to, "%s: mode %o%s\n", g.gl_pathv[i], s.st_mode & 07777,
+                    access(g.gl_pathv[i], R_OK | W_OK) ? ", not ours to use"
+                                                       : "");
+    }
+  globfree(&g);
+}
+
+static void add_iommu(struct text *to) {
+  char line[4096];
+  FILE *f = fopen("/proc/cmdline", "r");
+  char *word = f && fgets(line, sizeof line, f) ? strtok(line, " \n") : NULL;
+  text_puts(to, "kernel's words on the IOMMU:");
+  for (; word; word = strtok(NULL, " \n"))
+    if (strstr(word, "iommu"))
+      text_printf(to, " %s", word);
+  text_puts(to, "\n");
+  if (f)
+    fclose(f);
+}
+
+static void add_limit(struct text *to) {
+  struct rlimit most;
+  if (getrlimit(RLIMIT_MEMLOCK, &most) != 0)
+    return;
+  if (most.rlim_cur == RLIM_INFINITY)
+    text_puts(to, "locked memory: unlimited\n");
+  else
+    text_printf(to, "locked memory: %llu bytes\n",
+                (unsigned long long)most.rlim_cur);
+}
+
+extern char **environ;
+
+/* The machine has a name, which is nobody's business. */
+static void add_machine(struct text *to) {
+  struct utsname u;
+  text_puts(to, "\nnputeir " NPUTEIR_VERSION "\n");
+  if (uname(&u) == 0)
+    text_printf(to, "%s %s %s %s\n", u.sysname, u.release, u.version,
+                u.machine);
+  add_lines(to, "/etc/os-release", "PRETTY_NAME");
+  add_lines(to, "/proc/cpuinfo", "model name");
+  add_lines(to, "/proc/meminfo", "MemTotal");
+  add_iommu(to);
+  add_limit(to);
+  add_files(to, "/dev/accel/*");
+  add_files(to, "/sys/module/amdxdna/version");
+  add_files(to, "/sys/module/amdxdna/parameters/*");
+  add_files(to, "/sys/bus/pci/drivers/amdxdna/*/fw_version");
+  add_files(to, "/sys/bus/pci/drivers/amdxdna/*/vbnv");
+  for (char **e = environ; *e; e++)
+    if (strncmp(*e, "NPUTEIR_", 8) == 0)
+      text_printf(to, "%s\n", *e);
+}
+
 static bool find_prefix(struct doctor *w) {
   ssize_t n = readlink("/proc/self/exe", w->prefix, sizeof w->prefix - 1);
   if (n < 0)
@@ -359,31 +463,56 @@ static bool find_prefix(struct doctor *w) {
   return true;
 }
 
-static bool run(struct tool *t, void *job) {
-  struct doctor w = {.arena = t->arena};
-  (void)job;
+struct job {
+  const char *report;
+};
+
+static bool examine(struct tool *t, const struct job *j, struct doctor *w) {
   /* copies: the check of the simulator sets its own */
-  char *device = environment(&w, "NPUTEIR_DEVICE");
-  char *options = environment(&w, "NPUTEIR_OPTIONS");
-  if (!find_prefix(&w))
+  char *device = environment(w, "NPUTEIR_DEVICE");
+  char *options = environment(w, "NPUTEIR_OPTIONS");
+  char *verify = environment(w, "NPUTEIR_VERIFY");
+  if (!find_prefix(w))
     return diag_error(&t->diag, loc_none(),
                       "cannot find the program's own folder");
-  w.llvm = plugin_major(&w);
-  check_clang(&w);
-  check_plugin(&w);
-  check_runtime(&w);
-  check_device(&w, device);
-  check_options(&w, options);
-  check_npu(&w);
-  check_xrt(&w);
-  check_bootgen(&w);
-  if (w.missing || w.wrong)
+  struct text machine = {0};
+  add_machine(&machine); /* with the environment as it came */
+  w->llvm = plugin_major(w);
+  check_clang(w);
+  check_plugin(w);
+  check_runtime(w);
+  check_device(w, device);
+  check_options(w, options);
+  check_verify(w, verify);
+  check_npu(w);
+  check_xrt(w);
+  check_bootgen(w);
+  text_puts(w->report, text_string(&machine));
+  text_free(&machine);
+  bool written = !j->report || tool_output(t, j->report, w->report);
+  if (written && (w->missing || w->wrong))
     return diag_error(&t->diag, loc_none(),
-                      "%d missing, %d wrong: see above what to do", w.missing,
-                      w.wrong);
-  puts("\nprograms can be compiled and run on the simulated NPU");
-  return true;
+                      "%d missing, %d wrong: see above what to do", w->missing,
+                      w->wrong);
+  return written;
 }
+
+static bool run(struct tool *t, void *job) {
+  struct text report = {0};
+  struct doctor w = {.arena = t->arena, .report = &report};
+  bool good = examine(t, job, &w);
+  text_free(&report);
+  if (good)
+    puts("\nprograms can be compiled and run on the simulated NPU");
+  return good;
+}
+
+static const struct tool_option options[] = {
+    {"--report", "FILE", tool_file_to_write, offsetof(struct job, report),
+     .help = "write all that a bug report needs: these lines, kernel, driver "
+             "and firmware, device nodes, limits, and NPUTEIR_ variables"},
+    {0},
+};
 
 const struct tool_command tool_doctor = {
     .name = "doctor",
@@ -403,6 +532,8 @@ const struct tool_command tool_doctor = {
         "(it multiplies two small matrices on the simulator), NPUTEIR_DEVICE "
         "and NPUTEIR_OPTIONS, the NPU with its driver, device node and memory "
         "limit, XRT, and bootgen.",
+    .options = options,
+    .job_bytes = sizeof(struct job),
     .notes = "Exit status 0: programs can be compiled and simulated; 1: "
              "something is MISSING or WRONG.",
     .run = run,

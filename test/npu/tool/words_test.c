@@ -112,6 +112,7 @@ static const struct {
     {"teir dance", 2, "there is no action 'dance'; there are check, "},
     {"bench array bf16-64x64 --blocked", 1, "a batch of 64 products; all lie"},
     {"bench tea", 2, "there is no benchmark 'tea'"},
+    {"doctor --report /nowhere/x", 1, "/nowhere/x: error: cannot write"},
     {"verify", 2, "PROGRAM is missing"},
     {"verify --first /nowhere/program --last", 1,
      "cannot run /nowhere/program"},
