@@ -104,15 +104,6 @@ static void fix_bits(struct insn_code *c, const char *bits) {
   }
 }
 
-static int operand_named(const struct insn *insn, const char *name,
-                         size_t length) {
-  for (int i = 0; i < insn->operand_count; i++)
-    if (strlen(insn->operand[i].name) == length &&
-        memcmp(insn->operand[i].name, name, length) == 0)
-      return i;
-  return -1;
-}
-
 /* Operand names of the table, kept as strings. */
 static const char *intern(const char *name, size_t length) {
   static char pool[64][16];
@@ -161,7 +152,7 @@ static void add_operand(struct tables *t, struct insn *insn, const char *bits,
   } else if (tilde) {
     o->name = intern(word, (size_t)(tilde - word));
     o->tied_to =
-        operand_named(insn, tilde + 1, length - (size_t)(tilde + 1 - word));
+        isa_operand_named(insn, tilde + 1, length - (size_t)(tilde + 1 - word));
     assert(o->tied_to >= 0);
     o->operand_class = insn->operand[o->tied_to].operand_class;
   } else {

@@ -22,8 +22,8 @@ static const struct {
 #include "aie2/timing.def"
 };
 
-static int operand_named(const struct insn *insn, const char *name,
-                         size_t length) {
+int isa_operand_named(const struct insn *insn, const char *name,
+                      size_t length) {
   for (int i = 0; i < insn->operand_count; i++)
     if (strlen(insn->operand[i].name) == length &&
         memcmp(insn->operand[i].name, name, length) == 0)
@@ -46,7 +46,7 @@ static void set_cycle(struct isa_operand *o, const char *at) {
 static void apply_cycles(struct insn *insn, const char *at) {
   while (*at) {
     size_t name = strcspn(at, "<>");
-    int o = operand_named(insn, at, name);
+    int o = isa_operand_named(insn, at, name);
     if (o >= 0)
       set_cycle(&insn->operand[o], at + name);
     at += strcspn(at, " ");
@@ -58,7 +58,7 @@ static void add_implicit(const struct tables *t, struct insn *insn,
                          const char *at) {
   while (*at) {
     size_t name = strcspn(at, "<>");
-    int o = operand_named(insn, at, name);
+    int o = isa_operand_named(insn, at, name);
     if (o < 0) {
       assert(insn->operand_count < ISA_MAX_OPERANDS);
       o = insn->operand_count++;
@@ -100,7 +100,7 @@ static unsigned parse_files(const char *at) {
 static bool parse_condition(const struct insn *insn, const char *at,
                             struct hold *h) {
   size_t name = strcspn(at + 1, ":)");
-  h->operand = operand_named(insn, at + 1, name);
+  h->operand = isa_operand_named(insn, at + 1, name);
   h->files = at[1 + name] == ':' ? parse_files(at + name + 2) : 1u << FILE_R;
   return h->operand >= 0;
 }

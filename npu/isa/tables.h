@@ -118,6 +118,8 @@ int isa_reg_of(const struct tables *, const char *name, size_t length);
 int isa_name_compare(const char *name, size_t length, const char *string);
 int isa_class_find(const struct tables *, const char *name, size_t length);
 int isa_slot_bits(enum isa_slot);
+/* An instruction's operand, by its name; -1: none. */
+int isa_operand_named(const struct insn *, const char *name, size_t length);
 const char *isa_unit_text(int unit); /* of enum unit_id, for messages */
 /* `width` bits at `low`, which are 0 before; bit 0 is the lowest of byte 0. */
 void isa_put_bits(uint8_t *bytes, int low, int width, uint64_t value);
