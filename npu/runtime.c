@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -178,7 +179,7 @@ __attribute__((constructor)) static void watch_exit(void) {
 }
 
 /* What a call returns; the program only knows 0 and others. */
-enum { DONE, RUN_LOOP, RUN_LOOP_AND_COMPARE };
+enum { DONE, RUN_LOOP, RUN_LOOP_AND_COMPARE, RUN_LOOP_AND_TIME };
 
 /* What waits for the end of this thread's loop: struct verify_call. */
 static pthread_key_t waiting;
@@ -203,6 +204,30 @@ static int wait_for_loop(struct verify_call *call) {
   return RUN_LOOP;
 }
 
+/* This thread's loop whose end is to be told. */
+static _Thread_local struct {
+  uint64_t key; /* 0: none */
+  double start;
+} timed;
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int time_loop(uint64_t key) {
+  timed.key = key;
+  timed.start = seconds();
+  return RUN_LOOP_AND_TIME;
+}
+
+static void end_time(void) {
+  if (timed.key)
+    run_loop_took(the_run(), timed.key, seconds() - timed.start);
+  timed.key = 0;
+}
+
 EXPORT int nputeir_call_1(const char *teir, const char *options,
                           const char *where, const int64_t *value,
                           uint64_t value_count, void *const *tensor,
@@ -214,11 +239,13 @@ EXPORT int nputeir_call_1(const char *teir, const char *options,
                                 value_count, tensor,  tensor_count};
   struct run_report report;
   if (!run_call(run, &request, &report))
-    return RUN_LOOP;
+    return report.timed ? time_loop(report.timed) : RUN_LOOP;
   return report.verify ? wait_for_loop(report.verify) : DONE;
 }
 
 EXPORT void nputeir_compare_1(int status) {
+  if (status == RUN_LOOP_AND_TIME)
+    end_time();
   if (status != RUN_LOOP_AND_COMPARE)
     return;
   struct verify_call *call = pthread_getspecific(waiting);

@@ -208,6 +208,24 @@ bool launch_product(struct cache *, const struct run_compiler *,
 bool host_product(const struct run_device *, const struct product *,
                   void *const tensor[], struct diag *);
 
+/* ---- gate.c: device or loop, by what calls took before ---- */
+struct gate;                  /* of a process; any thread may call */
+struct gate *gate_open(void); /* NULL: no memory */
+void gate_close(struct gate *);
+/* A nest at its run-time values; by the addresses of its texts. */
+uint64_t gate_key(const struct run_request *);
+/* Whether it is known that the loop is faster. */
+bool gate_keeps(const struct gate *, uint64_t key);
+void gate_keep(struct gate *, uint64_t key);
+/* Whether the device is to run this call. */
+bool gate_pays(struct gate *, uint64_t key, double macs, double bytes,
+               struct gate_times *);
+void gate_loop_took(struct gate *, uint64_t key, double seconds);
+/* built: with making the launch. */
+void gate_device_took(struct gate *, uint64_t key, double seconds, bool built);
+/* The device declined it, or failed. */
+void gate_device_failed(struct gate *, uint64_t key);
+
 /* ---- trace.c ---- */
 void trace_report(const struct run_report *, const char *where);
 

@@ -18,6 +18,7 @@ struct run {
   bool trace;              /* a line per call */
   struct summary *summary; /* a line at the end; NULL: none */
   struct verify *verify;   /* nests run twice; NULL: once */
+  struct gate *gate;       /* what calls took; NULL with verify */
   bool verify_what;        /* NPUTEIR_VERIFY says neither 1 nor first */
   bool hint;               /* say once that there is no NPU */
   atomic_bool warned;      /* the user has been told of a wrong word */
@@ -54,6 +55,7 @@ struct run *run_open(const struct run_compiler *compiler) {
       asked && strcmp(verify, "1") != 0 && strcmp(verify, "first") != 0;
   if (asked && !r->verify_what)
     r->verify = verify_open(verify, getenv("NPUTEIR_VERIFY_FILE"));
+  r->gate = asked ? NULL : gate_open();
   r->hint = !said && isatty(STDERR_FILENO);
   r->no_npu = -1;
   return r;
@@ -66,6 +68,7 @@ void run_close(struct run *r) {
   cache_close(&r->plans);
   summary_close(r->summary);
   verify_close(r->verify);
+  gate_close(r->gate);
   free(r->options);
   free(r->device);
   free(r);
@@ -84,6 +87,7 @@ struct call {
   struct diag *d;
   bool done;
   struct verify_call *verify; /* where results go; NULL: to out */
+  uint64_t gate_key;          /* 0: nobody asked what is faster */
 };
 
 /* NPUTEIR_DEVICE names what has to be there. */
@@ -121,16 +125,54 @@ static bool check_request(const struct run_request *q, const struct teir *t,
   return true;
 }
 
-/* Work too small to pay for a launch stays with the loop. */
-static bool worth_it(const struct call *c, const struct product *p) {
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double bytes_of(const struct product *p) {
+  static const enum axis_role role[TENSORS][2] = {
+      {AXIS_M, AXIS_K}, {AXIS_K, AXIS_N}, {AXIS_M, AXIS_N}};
+  double sum = 0;
+  for (int t = 0; t < TENSORS; t++)
+    sum += (double)p->extent[role[t][0]] * (double)p->extent[role[t][1]] *
+           dtype_bytes(p->type[t]);
+  return sum * (double)p->extent[AXIS_C];
+}
+
+/* What measured times say. */
+static bool faster(struct call *c, const struct product *p, uint64_t key,
+                   double macs) {
+  struct gate_times *t = &c->report->predicted;
+  bool pays = gate_pays(c->run->gate, key, macs, bytes_of(p), t);
+  *(pays ? &c->gate_key : &c->report->timed) = key;
+  return pays ||
+         diag_declined(c->d, loc_none(),
+                       "the loop is expected to take %.1f us, the device %.1f "
+                       "us and what it takes to prepare it",
+                       1e6 * t->loop, 1e6 * t->device);
+}
+
+/* What the device would not do faster stays with the loop, and what the user
+ * calls too small. */
+static bool worth_it(struct call *c, const struct product *p) {
+  struct gate *g = c->run->gate;
   double macs = 1;
   for (int role = 0; role < AXIS_ROLES; role++)
     macs *= (double)p->extent[role];
-  if (!c->device->real || macs >= (double)c->options.min_macs)
+  int64_t least = c->options.min_macs;
+  if (!c->device->real || !g)
     return true;
+  uint64_t key = gate_key(c->request);
+  if (least < 0)
+    return faster(c, p, key, macs);
+  if (macs >= (double)least)
+    return true;
+  gate_keep(g, key);
   return diag_declined(c->d, loc_none(),
                        "%.0f multiply-adds; fewer than min-macs=%lld", macs,
-                       (long long)c->options.min_macs);
+                       (long long)least);
 }
 
 /* The addresses that a device gets: `to` where results are kept aside. */
@@ -279,8 +321,15 @@ static bool run_teir(struct call *c) {
   c->report->device = c->device->name;
   if (p.empty_out)
     return true;
-  return (verify && verify_wants(verify, q->where) ? run_aside : run_nest)(
+  double start = seconds();
+  bool good = (verify && verify_wants(verify, q->where) ? run_aside : run_nest)(
       c, path->first ? &first : NULL, &p);
+  if (c->gate_key && good)
+    gate_device_took(c->run->gate, c->gate_key, seconds() - start,
+                     c->report->compiled);
+  else if (c->gate_key)
+    gate_device_failed(c->run->gate, c->gate_key);
+  return good;
 }
 
 static void try_teir(void *with) {
@@ -404,6 +453,13 @@ static void run_steps(void *with) {
     memory_try(trace, NULL, c);
 }
 
+/* A nest whose loop is known to be faster must not cost more than this look,
+ * unless somebody reads what became of it. */
+static bool loop_is_faster(const struct run *r, const struct run_request *q) {
+  return r->gate && !r->trace && !r->summary &&
+         gate_keeps(r->gate, gate_key(q));
+}
+
 static bool run_once(struct run *r, const struct run_request *q,
                      struct run_report *report) {
   *report = (struct run_report){0};
@@ -416,20 +472,25 @@ static bool run_once(struct run *r, const struct run_request *q,
   return report->done;
 }
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 bool run_call(struct run *r, const struct run_request *q,
               struct run_report *report) {
+  if (loop_is_faster(r, q)) {
+    report->done = false;
+    report->verify = NULL;
+    report->timed = 0;
+    return false;
+  }
   if (!r->summary)
     return run_once(r, q, report);
   double start = seconds();
   bool done = run_once(r, q, report);
   summary_add(r->summary, report, seconds() - start);
   return done;
+}
+
+void run_loop_took(struct run *r, uint64_t timed, double seconds) {
+  if (r->gate)
+    gate_loop_took(r->gate, timed, seconds);
 }
 
 void run_verify(struct run *r, struct verify_call *c) {

@@ -72,7 +72,8 @@ struct run_compiler {
 struct run_options {
   char device[16];  /* a word of the list in device.c */
   char preset[32];  /* platform of the simulator; names the NPU, too */
-  int64_t min_macs; /* real devices decline less work than this */
+  int64_t min_macs; /* real devices decline less work than this; -1: what they
+                       would not do faster than the loop, as measured */
   int f32;          /* enum f32_mode: floats on devices that multiply bf16 */
   bool off;
 };
@@ -111,6 +112,9 @@ const struct run_device *run_device_find(const char *name, struct diag *);
 /* ---- the runtime ---- */
 
 struct verify_call;
+struct gate_times {
+  double loop, device;
+};
 struct run; /* what outlives a call: caches, opened devices */
 /* Reads the environment: NPUTEIR_DEVICE, NPUTEIR_OPTIONS, NPUTEIR_TRACE,
  * NPUTEIR_VERIFY, NPUTEIR_VERIFY_FILE.  NULL: no memory. */
@@ -137,14 +141,22 @@ struct run_report {
   const char *packed[TENSORS];
   struct run_counts counts;
   struct diag reason; /* when declined */
+  /* Seconds of the call, as expected; 0 where nobody asked. */
+  struct gate_times predicted;
+  /* Not 0: how long the loop takes is worth knowing, run_loop_took. */
+  uint64_t timed;
   /* NPUTEIR_VERIFY: the device's results, kept aside.  Nothing was written:
    * the loop must run, and then run_verify.  Owned by the caller. */
   struct verify_call *verify;
 };
 /* Whether the work was done; any thread may call at any time, with a stack of
  * 16 KB and more.  Without memory the call is declined, and the next one begins
- * afresh.  With NPUTEIR_TRACE=1 a line on stderr says what happened. */
+ * afresh.  With NPUTEIR_TRACE=1 a line on stderr says what happened.  Where it
+ * is known that the loop is faster, and nothing is traced, the report of a
+ * declined call has no reason. */
 bool run_call(struct run *, const struct run_request *, struct run_report *);
+/* The loop that a call left to the program, which said `timed`, has ended. */
+void run_loop_took(struct run *, uint64_t timed, double seconds);
 /* Compares with what the loop has written to the same memory, or does not;
  * either frees it. */
 void run_verify(struct run *, struct verify_call *);

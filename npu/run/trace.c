@@ -21,6 +21,9 @@
  *   span    most bytes from the first element to the last are not the tensor's
  *   add     results are added to old contents
  *   tail    results become what is stored
+ *
+ * Behind that stand loop_us= and device_us=, the microseconds that the call was
+ * expected to take, where one of the two was to be chosen (gate.c).
  */
 #include "parts.h"
 
@@ -72,6 +75,9 @@ void trace_report(const struct run_report *r, const char *where) {
               (unsigned long long)r->counts.cycles, util);
   text_printf(&t, " host_bytes=%lld", (long long)r->host_bytes);
   put_packed(&t, r->packed);
+  if (r->predicted.device > 0)
+    text_printf(&t, " loop_us=%.1f device_us=%.1f", 1e6 * r->predicted.loop,
+                1e6 * r->predicted.device);
   put(&t, "where", where);
   text_puts(&t, "\n");
   fputs(text_string(&t), stderr); /* in one piece: threads may trace, too */

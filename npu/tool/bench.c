@@ -353,6 +353,14 @@ static const struct tool_command benches[] = {
      .options = calibration_options,
      .job_bytes = sizeof(struct bench_calibration_job),
      .run = bench_calibration},
+    {.name = "calls",
+     .summary = "nanoseconds that a call adds to a small loop which stays with "
+                "the program",
+     .intro =
+         "Without an NPU; with one that would be slower, as measured; with "
+         "an explicit min-macs; and those of an 8x8x8 product that the "
+         "interpreter computes.",
+     .run = bench_calls},
     {.name = "compile",
      .summary = "time from a product to all its binaries",
      .run = bench_compile},

@@ -10,6 +10,8 @@ struct bench_calibration_job {
 };
 bool bench_calibration(struct tool *, void *job); /* calibration.c */
 
+bool bench_calls(struct tool *, void *job); /* call_bench.c */
+
 struct bench_core_job {
   int rounds; /* 0: as many as take a second */
 };

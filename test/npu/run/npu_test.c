@@ -17,11 +17,15 @@
 
 enum { DONE = 1, DECLINED = 2, WRONG = 4, UNRULY = 8 };
 
-static int call(struct nest_work *w) {
+static int call_with(struct nest_work *w, const char *options) {
   void *tensor[NEST_TENSORS];
   uint64_t count = nest_tensors(w, tensor);
-  return nputeir_call_1(w->teir, "device=npu,min-macs=0", "npu_test.c",
-                        w->value, (uint64_t)w->value_count, tensor, count);
+  return nputeir_call_1(w->teir, options, "npu_test.c", w->value,
+                        (uint64_t)w->value_count, tensor, count);
+}
+
+static int call(struct nest_work *w) {
+  return call_with(w, "device=npu,min-macs=0");
 }
 
 /* DONE or DECLINED, and WRONG if out is not what it should be then. */
@@ -67,6 +71,30 @@ static int forked(void) {
   return (good ? status : status | WRONG) | one();
 }
 
+/* With nothing said, the loop runs first; the NPU does it next if the loop was
+ * slow. */
+static int timed_loop(useconds_t loop, int calls) {
+  struct nest_work w;
+  int status = 0;
+  nest_gemm(&w, DTYPE_I8, false, 20, 24, 40);
+  nest_make(&w, true, 1);
+  for (int i = 0; i < calls; i++) {
+    int asked = call_with(&w, "device=npu");
+    status |= asked ? DECLINED : nest_right(&w) ? DONE : WRONG;
+    if (i == 0 && !asked)
+      status |= WRONG;
+    if (asked) {
+      usleep(loop);
+      nputeir_compare_1(asked);
+    }
+  }
+  nest_free(&w);
+  return status;
+}
+
+static int slow_loop(void) { return timed_loop(500000, 3); }
+static int fast_loop(void) { return timed_loop(0, 1000); }
+
 /* ---- the processes ---- */
 
 /* The words above, or -1: it crashed.  Leaks count as a crash. */
@@ -101,6 +129,8 @@ static void test_good(void) {
   CHECK(run("contexts=1", shapes, true) == DONE);
   CHECK(run("taken=5", shapes, true) == DONE);
   CHECK(run("", forked, true) == DONE);
+  CHECK(run("", slow_loop, true) == (DECLINED | DONE));
+  CHECK(run("", fast_loop, true) == DECLINED);
 }
 
 static void test_absent(void) {
