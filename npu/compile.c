@@ -119,10 +119,12 @@ static bool compile(struct arena *a, const char *platform,
     return false;
   if (is_placed(work)) {
     r->teir = work;
-    return design(a, &at, r, d) && make_images(a, r, d);
+    if (design(a, &at, r, &r->not_as_placed))
+      return make_images(a, r, d);
   }
   /* Descriptors have rules that the chooser does not know; blocks obey all. */
   struct diag beyond = {0};
+  r->teir = NULL;
   if (in_place)
     r->teir = schedule(a, &at, work, most_bytes, true, r, &beyond);
   if (!in_place || !design(a, &at, r, &beyond)) {

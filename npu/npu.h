@@ -12,14 +12,16 @@ struct npu_result {
   /* Why tensors do not lie as in the TEIR: a word; NULL: they do. */
   const char *packed[TENSORS];
   const struct teir *teir; /* scheduled and placed */
+  /* Why a TEIR that came placed was scheduled anew; DIAG_NONE: it was not. */
+  struct diag not_as_placed;
   const struct tile_program *program;
   const struct design *design;
   const struct command_list *configuration, *run;
   struct text cdo, pdi, xclbin, txn; /* owned: npu_result_free */
 };
 
-/* The whole compiler, from the TEIR of a product, or from one that is placed on
- * the array already.  `platform` names a device or a preset (device.def,
+/* The whole compiler, from the TEIR of a product; one that is placed already
+ * stays as it is if the array can run it so.  `platform` names a device or a preset (device.def,
  * preset.def); a preset lets the chooser weigh its DRAM.  Of work whose tensors
  * would have more than most_bytes each (0: any number), the first part that one
  * launch can do. */

@@ -402,12 +402,13 @@ struct teir *teir_sum_in(struct arena *a, const struct teir *from,
   if (!teir_roles_read(a, from, &p, d))
     return NULL;
   const struct teir_problem *q = &p.problem;
-  bool integers = dtype_kind(acc) != DTYPE_FLOAT &&
-                  dtype_kind(q->acc) != DTYPE_FLOAT &&
-                  dtype_kind(q->type[OUT]) != DTYPE_FLOAT;
   bool narrower = dtype_bytes(acc) < dtype_bytes(q->acc);
+  bool floats = dtype_kind(acc) == DTYPE_FLOAT;
+  bool same_kind = floats == (dtype_kind(q->acc) == DTYPE_FLOAT) &&
+                   floats == (dtype_kind(q->type[OUT]) == DTYPE_FLOAT) &&
+                   !(floats && narrower);
   bool needs_all = q->finish.relu || q->finish.saturate;
-  if (!integers || dtype_bytes(acc) < dtype_bytes(q->type[OUT]) ||
+  if (!same_kind || dtype_bytes(acc) < dtype_bytes(q->type[OUT]) ||
       q->accumulate || (narrower && needs_all)) {
     diag_declined(d, teir_loc(from), "sums in %s cannot be formed in %s",
                   dtype_name(q->acc), dtype_name(acc));

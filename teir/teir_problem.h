@@ -55,9 +55,9 @@ bool teir_problem_read(const struct teir *, struct teir_problem *,
 struct teir *teir_roles_fuse(struct arena *, const struct teir *,
                              struct diag *);
 
-/* The same work with integer sums formed in another type: a wider one, or a
+/* The same work with sums formed in another type: a wider one, or of integers a
  * narrower one where only low bits are needed.  out has that type, or sums are
- * a tensor of their own. */
+ * a tensor of their own.  Floats are then rounded once. */
 struct teir *teir_sum_in(struct arena *, const struct teir *, enum dtype acc,
                          struct diag *);
 

@@ -191,7 +191,7 @@ static void make_matrices(struct schedule *s, const struct teir *work) {
     return;
   }
   enum dtype acc = map_sum_type(&r.problem);
-  if (acc != r.problem.acc && dtype_kind(acc) != DTYPE_FLOAT) {
+  if (acc != r.problem.acc) {
     work = teir_sum_in(s->a, work, acc, s->d);
     if (!work || !teir_roles_read(s->a, work, &r, s->d))
       return;

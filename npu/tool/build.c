@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 
 static void show_map(const struct npu_result *r, struct text *t) {
+  if (r->not_as_placed.kind != DIAG_NONE)
+    text_printf(t, "# scheduled anew, because as placed: %s\n",
+                r->not_as_placed.text);
   text_puts(t, "# the schedule\n");
   teir_print(r->teir, t);
   text_puts(t, "\n# what the array does\n");

@@ -1,5 +1,7 @@
-/* job.c -- reads the words that map, design and build share. */
+/* job.c -- reads the words that map, design, build and sim share. */
 #include "job.h"
+
+#include "teir_program.h"
 
 #include <string.h>
 
@@ -24,12 +26,30 @@ static bool ends_with(const char *word, const char *end) {
   return n > m && strcmp(word + n - m, end) == 0;
 }
 
-static bool read_input(struct tool *t, void *to, const char *word) {
+static bool is_file(const char *word) {
+  static const char *const end[] = {".teir", ".tec", ".json"};
+  for (int i = 0; i < 3; i++)
+    if (ends_with(word, end[i]))
+      return true;
+  return strcmp(word, "-") == 0;
+}
+
+bool job_is_program(const char *word) {
+  struct teir_problem p;
+  return strstr(word, "->") || is_file(word) || read_sizes(word, &p);
+}
+
+bool job_read_input(struct tool *t, void *to, const char *word) {
   struct job *job = to;
-  if (ends_with(word, ".teir"))
-    job->teir_file = word;
+  if (strstr(word, "->"))
+    job->einsum.expression = word;
+  else if (is_file(word))
+    job->file = word;
   else if (!read_sizes(word, &job->problem))
-    return tool_usage(t, "'%s' is neither MxNxK nor FILE.teir", word);
+    return tool_usage(t,
+                      "'%s' is neither MxNxK, an einsum expression nor a "
+                      "FILE.teir, .tec or .json",
+                      word);
   return true;
 }
 
@@ -48,7 +68,7 @@ static bool parse_types(const char *words, struct teir_problem *p) {
   return true;
 }
 
-static bool read_types(struct tool *t, void *to, const char *word) {
+bool job_read_types(struct tool *t, void *to, const char *word) {
   struct job *job = to;
   return parse_types(word, &job->problem) ||
          tool_usage(t, "--types takes three types A,B,C, not '%s'", word);
@@ -84,11 +104,17 @@ static bool read_device(struct tool *t, void *to, const char *word) {
 #define AT(field) offsetof(struct job, field)
 
 const struct tool_option job_options[] = {
-    {"MxNxK|FILE.teir", NULL, read_input, 0,
-     .help = "sizes of out[m,n] = sum of in0[m,k] * in1[k,n], or a schedule "
-             "placed on rows, columns and time",
+    {"PROGRAM", NULL, job_read_input, 0,
+     .help = "MxNxK, sizes of out[m,n] = sum of in0[m,k] * in1[k,n]; an einsum "
+             "expression as 'aebf,dfce->abcd', see: nputeir help einsum; or a "
+             "contraction in a file, .teir, .tec or .json, which may be "
+             "scheduled on rows, columns and time",
      .flags = TOOL_NEEDED},
-    {"--types", "A,B,C", read_types, 0,
+    {"--sizes", "a=8,b=32", tool_word, AT(sizes),
+     .help = "extent of every letter of an einsum"},
+    {"--layout", "ORDER", tool_word, AT(einsum.layout),
+     .help = "memory order of an einsum's tensors, in the expression's form"},
+    {"--types", "A,B,C", job_read_types, 0,
      .help = "of in0, in1 and out: bf16,bf16,f32 (default), or bf16,bf16,bf16 "
              "(sums in f32, rounded once), or integers that have a kernel, "
              "such as i8,i8,i32"},
@@ -101,16 +127,53 @@ const struct tool_option job_options[] = {
     {0},
 };
 
-static struct teir *read_teir(struct tool *t, const char *file) {
+static const struct teir *read_file(struct tool *t, const char *file) {
+  const char *name = strcmp(file, "-") ? file : "stdin";
   char *text = tool_input(t, file, NULL);
-  return text ? teir_parse(t->arena, file, text, &t->diag) : NULL;
+  return text ? teir_program_parse(t->arena, name, text, &t->diag) : NULL;
+}
+
+/* Sums have a type of their own where results are of another one. */
+static const struct teir *read_einsum(struct tool *t, struct job *job) {
+  const enum dtype *type = job->problem.type;
+  job->einsum.in = type[IN0];
+  job->einsum.out = type[OUT];
+  if (job->sizes && !teir_einsum_sizes(&job->einsum, job->sizes, &t->diag))
+    return NULL;
+  struct teir *x = teir_from_einsum(t->arena, &job->einsum, &t->diag);
+  if (!x)
+    return NULL;
+  if (x->tensor_count != TENSORS) {
+    diag_declined(&t->diag, loc_none(),
+                  "%d tensors; the array takes a contraction of two",
+                  x->tensor_count);
+    return NULL;
+  }
+  for (int i = 0; i < x->axis_count; i++) {
+    struct value *stride = &x->axis[i].stride_bytes[IN1];
+    stride->constant =
+        stride->constant / dtype_bytes(type[IN0]) * dtype_bytes(type[IN1]);
+  }
+  x->tensor[IN1].type = type[IN1];
+  x->tensor[OUT].type = job->problem.acc;
+  return teir_finish_sums(t->arena, x, &job->problem.finish, type[OUT],
+                          &t->diag);
+}
+
+const struct teir *job_teir(struct tool *t, struct job *job) {
+  job->problem.acc = map_sum_type(&job->problem);
+  if (job->sizes && !job->einsum.expression) {
+    tool_usage(t, "--sizes are those of an einsum expression's letters");
+    return NULL;
+  }
+  return job->file ? read_file(t, job->file)
+         : job->einsum.expression
+             ? read_einsum(t, job)
+             : teir_from_problem(t->arena, &job->problem, &t->diag);
 }
 
 bool job_compile(struct tool *t, struct job *job, struct npu_result *r) {
   memset(r, 0, sizeof *r);
-  job->problem.acc = map_sum_type(&job->problem);
-  struct teir *teir =
-      job->teir_file ? read_teir(t, job->teir_file)
-                     : teir_from_problem(t->arena, &job->problem, &t->diag);
+  const struct teir *teir = job_teir(t, job);
   return teir && npu_compile(t->arena, job->device, teir, 0, r, &t->diag);
 }

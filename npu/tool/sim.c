@@ -1,7 +1,8 @@
 /* `nputeir sim`: runs any xclbin and transaction on the simulated array, with
- * files as argument buffers. */
-#include "sim.h"
-#include "tool.h"
+ * files as argument buffers; or compiles a program, runs it on numbers of its
+ * own, and compares the results. */
+#include "job.h"
+#include "simulate.h"
 
 #include <assert.h>
 #include <string.h>
@@ -14,7 +15,8 @@ struct output {
   const char *path;
 };
 
-struct job {
+struct sim_job {
+  struct job program;
   const char *xclbin, *txn;
   const struct preset *preset;
   struct sim_buffer argument[MOST_ARGUMENTS];
@@ -26,7 +28,7 @@ struct job {
 };
 
 static bool read_argument(struct tool *t, void *to, const char *word) {
-  struct job *j = to;
+  struct sim_job *j = to;
   size_t bytes;
   if (j->given == MOST_ARGUMENTS)
     return tool_usage(t, "more than %d --arg", MOST_ARGUMENTS);
@@ -39,7 +41,7 @@ static bool read_argument(struct tool *t, void *to, const char *word) {
 
 /* N:BYTES=FILE */
 static bool read_output(struct tool *t, void *to, const char *word) {
-  struct job *j = to;
+  struct sim_job *j = to;
   struct output o;
   const char *at = word;
   int64_t argument, bytes;
@@ -62,7 +64,7 @@ static bool read_output(struct tool *t, void *to, const char *word) {
 }
 
 /* Gives every --out a buffer of at least its size. */
-static void make_buffers(struct tool *t, struct job *j) {
+static void make_buffers(struct tool *t, struct sim_job *j) {
   j->argument_count = j->given;
   for (int i = 0; i < j->output_count; i++) {
     const struct output *o = &j->output[i];
@@ -76,7 +78,7 @@ static void make_buffers(struct tool *t, struct job *j) {
   }
 }
 
-static void print_report(const struct job *j, const struct sim_report *r) {
+static void print_report(const struct sim_job *j, const struct sim_report *r) {
   double seconds = (double)r->cycles / (j->preset->clock_ghz * 1e9);
   printf("preset=%s clock_ghz=%.2f\n", j->preset->name, j->preset->clock_ghz);
   printf("cycles=%llu\n", (unsigned long long)r->cycles);
@@ -115,7 +117,7 @@ static void print_waits(const struct sim *s, const struct diag *d) {
 }
 
 static bool run(struct tool *t, void *job) {
-  struct job *j = job;
+  struct sim_job *j = job;
   size_t length, txn_length;
   make_buffers(t, j);
   const char *xclbin = tool_input(t, j->xclbin, &length);
@@ -146,6 +148,40 @@ static bool run(struct tool *t, void *job) {
   return done;
 }
 
+/* Tensors that do not lie as the program says, each with the reason. */
+static void print_packed(const struct npu_result *r) {
+  static const char *const name[] = {"in0", "in1", "out"};
+  const char *before = "packed=";
+  for (int i = 0; i < TENSORS; i++)
+    if (r->packed[i]) {
+      printf("%s%s:%s", before, name[i], r->packed[i]);
+      before = ",";
+    }
+  printf("%s\n", *before == ',' ? "" : "packed=-");
+}
+
+static bool run_program(struct tool *t, struct sim_job *j) {
+  struct npu_result r;
+  struct sim_report report = {0};
+  struct sim_options options = {.preset = j->preset,
+                                .cycle_budget = (uint64_t)j->budget,
+                                .strict = j->strict,
+                                .trace = j->trace ? stderr : NULL};
+  if (j->given || j->output_count || j->repeat > 1)
+    return tool_usage(t, "--arg, --out and --repeat are for an xclbin");
+  j->program.device = j->preset->name;
+  bool good = job_compile(t, &j->program, &r) &&
+              simulate(&r, &options, &report, &t->diag);
+  if (good) {
+    print_report(j, &report);
+    printf("predicted=%.0f\n", r.blocking.predicted_cycles);
+    print_packed(&r);
+    printf("right=1\n");
+  }
+  npu_result_free(&r);
+  return good;
+}
+
 static const char default_preset[] = "8700g";
 
 static void list_presets(struct text *out) {
@@ -154,13 +190,27 @@ static void list_presets(struct text *out) {
                 strcmp(preset_at(i)->name, default_preset) ? "" : " (default)");
 }
 
-#define AT(field) offsetof(struct job, field)
+static bool read_input(struct tool *t, void *to, const char *word) {
+  struct sim_job *j = to;
+  if (job_is_program(word))
+    return job_read_input(t, &j->program, word);
+  j->xclbin = word;
+  return true;
+}
+
+#define AT(field) offsetof(struct sim_job, field)
 
 static const struct tool_option options[] = {
-    {"DESIGN.xclbin", NULL, tool_word, AT(xclbin),
-     .help = "configures the array", .flags = TOOL_NEEDED},
+    {"DESIGN.xclbin|PROGRAM", NULL, read_input, 0,
+     .help = "configures the array; or what to compile and run, as for: "
+             "nputeir help build",
+     .flags = TOOL_NEEDED},
     {"RUN.txn", NULL, tool_word, AT(txn),
-     .help = "the transaction that runs it", .flags = TOOL_NEEDED},
+     .help = "the transaction that runs the xclbin"},
+    {"--sizes", "a=8,b=32", tool_word, AT(program.sizes),
+     .help = "extent of every letter of an einsum"},
+    {"--types", "A,B,C", job_read_types, AT(program),
+     .help = "of a program's in0, in1 and out (bf16,bf16,f32)"},
     {"--arg", "FILE", read_argument, 0,
      .help = "the next argument buffer, from 0 on", .flags = TOOL_MANY},
     {"--out", "N:BYTES=FILE", read_output, 0,
@@ -187,14 +237,20 @@ static const struct tool_option options[] = {
 };
 
 static bool run_with_preset(struct tool *t, void *job) {
-  struct job *j = job;
+  struct sim_job *j = job;
   if (!j->preset)
     j->preset = preset_find(default_preset);
   assert(j->preset);
-  return run(t, j);
+  if (!j->xclbin)
+    return j->txn ? tool_usage(t, "'%s' is one word too many", j->txn)
+                  : run_program(t, j);
+  return j->txn ? run(t, j) : tool_usage(t, "RUN.txn is missing");
 }
 
-static const struct job defaults = {.repeat = 1};
+static const struct sim_job defaults = {
+    .repeat = 1,
+    .program = {.problem = {.extent = {1},
+                            .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}}}};
 
 const struct tool_command tool_sim = {
     .name = "sim",
@@ -202,7 +258,8 @@ const struct tool_command tool_sim = {
     .intro = "Loads the xclbin into a simulated array and runs the transaction "
              "on it: the same bytes that a device would get, register by "
              "register and cycle by cycle. Prints what it took as key=value "
-             "lines.",
+             "lines. A program is compiled first, runs on small whole numbers, "
+             "and its results are compared with what it means.",
     .options = options,
     .notes = "Keys: cycles (of the run, command processor included), "
              "busy_cycles (first to last cycle in which a core or DMA channel "
@@ -215,9 +272,12 @@ const struct tool_command tool_sim = {
              "processor); bank_conflicts (cycles in which a bank had two "
              "requests, summed over banks), bytes_read, bytes_written (host "
              "memory), host_gb_per_s (both, "
-             "over busy_cycles). A deadlock ends the run with who waits for "
+             "over busy_cycles); of a program also predicted (cycles, by the "
+             "choice of blocks), packed (tensors that a host would have to lay "
+             "otherwise, and why), right=1 (the results are). A deadlock ends "
+             "the run with who waits for "
              "what.",
-    .job_bytes = sizeof(struct job),
+    .job_bytes = sizeof(struct sim_job),
     .job = &defaults,
     .run = run_with_preset,
 };

@@ -4,27 +4,21 @@
  * Every action reads one program; those that give a program print it in the
  * form that was asked for. */
 #include "teir_job.h"
-#include "teir_json.h"
+#include "teir_program.h"
 #include "teir_tec.h"
 #include "teir_warn.h"
 
 #include <string.h>
 
-/* The form is told by the first word: teir, tec, or JSON's brace. */
+/* A TEC may be judged as it stands in the file. */
 static struct teir *parse(struct teir_job *j, const char *name,
                           const char *text) {
-  struct scan s = scan_open(name, text);
-  scan_end(&s);
-  if (scan_word(&s, "tec")) {
-    struct tec *c = arena_alloc(j->arena, sizeof *c);
-    if (!tec_parse(j->arena, name, text, c, &j->d))
-      return NULL;
+  if (!j->keep_tec || !teir_program_is_tec(name, text))
+    return teir_program_parse(j->arena, name, text, &j->d);
+  struct tec *c = arena_alloc(j->arena, sizeof *c);
+  if (tec_parse(j->arena, name, text, c, &j->d))
     j->tec = c;
-    return j->keep_tec ? NULL : teir_from_tec(j->arena, c, &j->d);
-  }
-  if (*s.at == '{')
-    return teir_json_parse(j->arena, name, text, &j->d);
-  return teir_parse(j->arena, name, text, &j->d);
+  return NULL;
 }
 
 /* ---- questions ---- */
@@ -160,10 +154,10 @@ static const struct tool_option choose_options[] = {
   X(teir_job_run)                                                              \
   X(teir_job_choose)                                                           \
   X(teir_job_split)                                                            \
-  X(teir_job_fuse) X(teir_job_interchange) X(teir_job_reorder)                 \
-      X(teir_job_policy) X(teir_job_place) X(teir_job_consume)                 \
-          X(teir_job_brgemm) X(teir_job_sink) X(teir_job_hoist)                \
-              X(teir_job_peel) X(teir_job_pack)
+  X(teir_job_fuse)                                                             \
+  X(teir_job_interchange) X(teir_job_reorder) X(teir_job_policy)               \
+      X(teir_job_place) X(teir_job_consume) X(teir_job_brgemm)                 \
+          X(teir_job_sink) X(teir_job_hoist) X(teir_job_peel) X(teir_job_pack)
 #define CALL(action)                                                           \
   static bool call_##action(struct tool *t, void *job) {                       \
     return act(t, job, action);                                                \
