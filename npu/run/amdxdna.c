@@ -16,10 +16,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -51,7 +53,8 @@ struct amdxdna {
   char name[64], model[16], version[64];
   uint64_t heap_base; /* the device's address of the heap's first byte */
   struct amdxdna_buffer heap;
-  bool dead; /* under the lock, as all that follows */
+  atomic_bool no_user_memory; /* the driver is older than user pointers */
+  bool dead;                  /* under the lock, as all that follows */
   pthread_mutex_t lock;
   struct amdxdna_context *contexts;
   uint64_t clock;
@@ -310,11 +313,54 @@ bool amdxdna_buffer_open(struct amdxdna *x, size_t bytes, bool in_heap,
                     bytes, b, d);
 }
 
+/* What a process may pin; the driver counts against the same limit. */
+static bool may_pin(size_t bytes) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
+         (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
+bool amdxdna_buffer_borrow(struct amdxdna *x, const void *memory, size_t bytes,
+                           struct amdxdna_buffer *b) {
+  enum { WORD = 4 };
+  struct diag ignored = {0};
+  *b = (struct amdxdna_buffer){0};
+  uintptr_t at = (uintptr_t)memory, first = at / PAGE_BYTES * PAGE_BYTES;
+  if (x->no_user_memory || at % WORD || bytes > SIZE_MAX / 2 ||
+      !usable(x, &ignored))
+    return false;
+  struct xdna_user_memory user = {.file = XDNA_NO_FILE,
+                                  .count = 1,
+                                  .address = first,
+                                  .bytes = page_round(at + bytes - first)};
+  struct xdna_create_buffer c = {.address = (uintptr_t)&user,
+                                 .type = XDNA_BUFFER_SHARED};
+  if (!may_pin(user.bytes))
+    return false;
+  if (call(x->fd, call_CREATE_BUFFER, &c) != 0) {
+    /* Others mean this memory: read-only, or too much is pinned. */
+    x->no_user_memory = errno == EINVAL || errno == EOPNOTSUPP;
+    return false;
+  }
+  struct xdna_buffer_info info = {.handle = c.handle};
+  if (call(x->fd, call_BUFFER_INFO, &info) != 0) {
+    gem_close(x, c.handle);
+    return false;
+  }
+  uint64_t base =
+      info.device_address != XDNA_NO_ADDRESS ? info.device_address : first;
+  *b = (struct amdxdna_buffer){.handle = c.handle,
+                               .address = base + (at - first),
+                               .bytes = user.bytes,
+                               .borrowed = true};
+  return true;
+}
+
 void amdxdna_buffer_close(struct amdxdna *x, struct amdxdna_buffer *b) {
   if (!b->handle || x->owner != getpid())
     return;
   char *heap = x->heap.memory, *at = b->memory;
-  if (at < heap || at >= heap + HEAP_BYTES)
+  if (!b->borrowed && (at < heap || at >= heap + HEAP_BYTES))
     munmap(b->memory, b->bytes);
   gem_close(x, b->handle);
   *b = (struct amdxdna_buffer){0};

@@ -29,11 +29,17 @@ struct amdxdna_buffer {
   void *memory;
   uint64_t address; /* in the device's view */
   size_t bytes;     /* mapped */
+  bool borrowed;    /* the program's own memory */
 };
 /* Shared by program and device; or, in_heap, a configuration or transaction.
  * Declines without memory. */
 bool amdxdna_buffer_open(struct amdxdna *, size_t bytes, bool in_heap,
                          struct amdxdna_buffer *, struct diag *);
+/* The program's own memory, which the device is to read and not to write; at a
+ * multiple of 4 bytes.  Its pages are pinned until the buffer is closed. False:
+ * it must be copied. */
+bool amdxdna_buffer_borrow(struct amdxdna *, const void *memory, size_t bytes,
+                           struct amdxdna_buffer *);
 void amdxdna_buffer_close(struct amdxdna *, struct amdxdna_buffer *);
 /* The NPU sees no CPU cache: after the CPU wrote to a buffer that the device
  * reads or writes, and before the CPU reads what the device wrote. */

@@ -94,6 +94,15 @@ struct xdna_create_buffer {
   uint32_t type, handle; /* handle: out */
 };
 
+/* The program's own memory as a shared buffer of 0 bytes: its address points to
+ * this.  Whole pages; not in Linux 6.14. */
+struct xdna_user_memory {
+  int32_t file; /* XDNA_NO_FILE */
+  uint32_t count;
+  uint64_t address, bytes;
+};
+enum { XDNA_NO_FILE = -1 };
+
 #define XDNA_NO_ADDRESS UINT64_MAX
 struct xdna_buffer_info {
   uint64_t zero0, zero1;

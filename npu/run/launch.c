@@ -332,6 +332,9 @@ static void pack(struct work *w, const struct block *b, int t,
   struct pack_matrix to = in_buffer(w, b, t), from = in_user(w, b, t);
   if (w->linear[t] && b->at[AXIS_C] > 0 && batch_of(w->plan) > 1)
     return; /* came with the first product */
+  if (w->linear[t] && w->device->lend &&
+      w->device->lend(w->session, t, from.base, w->plan->tensor[t].bytes))
+    return;
   if (w->linear[t]) {
     memcpy(to.base, from.base, w->plan->tensor[t].bytes);
     report->host_bytes += (int64_t)w->plan->tensor[t].bytes;
@@ -698,6 +701,8 @@ static void run_session(void *with) {
                    .recipe = j->recipe,
                    .arena = arena_open()};
   j->done = run_work(&w, j->report, j->d);
+  if (e->device->take_back)
+    e->device->take_back(e->session);
   arena_close(w.arena);
 }
 

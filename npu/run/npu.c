@@ -13,6 +13,8 @@ struct run_session {
   struct amdxdna *npu;
   struct amdxdna_context *context;
   struct amdxdna_buffer pdi, transaction, tensor[TENSORS];
+  struct amdxdna_buffer lent[OUT]; /* in the place of the session's own */
+  bool failed;                     /* a launch; what was lent stays so */
   struct amdxdna_program program;
 };
 
@@ -44,6 +46,25 @@ static void keep(struct run_session *s) {
     ;
 }
 
+/* Pinning less costs more than copying it. */
+enum { WORTH_LENDING = 256 << 10 };
+
+static bool lend(struct run_session *s, int i, const void *memory,
+                 size_t bytes) {
+  amdxdna_buffer_close(s->npu, &s->lent[i]);
+  bool lent = bytes >= WORTH_LENDING &&
+              amdxdna_buffer_borrow(s->npu, memory, bytes, &s->lent[i]);
+  s->program.argument[i] = lent ? &s->lent[i] : &s->tensor[i];
+  return lent;
+}
+
+static void take_back(struct run_session *s) {
+  for (int i = IN0; i < OUT && !s->failed; i++) {
+    amdxdna_buffer_close(s->npu, &s->lent[i]);
+    s->program.argument[i] = &s->tensor[i];
+  }
+}
+
 static void close_session(struct run_session *s) {
   if (s->context && !amdxdna_context_close(s->npu, s->context)) {
     keep(s);
@@ -53,6 +74,8 @@ static void close_session(struct run_session *s) {
   amdxdna_buffer_close(s->npu, &s->transaction);
   for (int i = 0; i < TENSORS; i++)
     amdxdna_buffer_close(s->npu, &s->tensor[i]);
+  for (int i = IN0; i < OUT; i++)
+    amdxdna_buffer_close(s->npu, &s->lent[i]);
   free(s);
 }
 
@@ -114,11 +137,13 @@ static void *buffer(struct run_session *s, int i) {
 static bool launch(struct run_session *s, struct run_counts *counts,
                    struct diag *d) {
   (void)counts;
+  s->failed = true;
   for (int i = 0; i < TENSORS; i++)
-    if (!amdxdna_buffer_sync(s->npu, &s->tensor[i], false, d))
+    if (!amdxdna_buffer_sync(s->npu, s->program.argument[i], false, d))
       return false;
-  return amdxdna_run(s->npu, s->context, &s->program, d) &&
-         amdxdna_buffer_sync(s->npu, &s->tensor[OUT], true, d);
+  s->failed = !amdxdna_run(s->npu, s->context, &s->program, d) ||
+              !amdxdna_buffer_sync(s->npu, &s->tensor[OUT], true, d);
+  return !s->failed;
 }
 
 const struct run_device run_npu = {.name = "npu",
@@ -127,5 +152,7 @@ const struct run_device run_npu = {.name = "npu",
                                    .target = target,
                                    .open = open_session,
                                    .buffer = buffer,
+                                   .lend = lend,
+                                   .take_back = take_back,
                                    .launch = launch,
                                    .close = close_session};

@@ -98,6 +98,10 @@ struct run_device {
                               const struct run_options *, struct diag *);
   /* Host address of the buffer of argument i, as large as the plan says. */
   void *(*buffer)(struct run_session *, int i);
+  /* The program's memory in the place of the buffer of input i, until it is
+   * taken back: nothing need be copied.  False: it must be.  NULL: always. */
+  bool (*lend)(struct run_session *, int i, const void *memory, size_t bytes);
+  void (*take_back)(struct run_session *); /* all that was lent */
   bool (*launch)(struct run_session *, struct run_counts *, struct diag *);
   void (*close)(struct run_session *);
 };

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,7 @@ struct buffer {
   char *cpu;              /* the view behind mmap */
   char *device;           /* what the device sees */
   char *clean;            /* what both saw last */
+  bool user;              /* the program's own memory */
 };
 struct context {
   bool used;
@@ -52,7 +54,7 @@ static struct {
   char name[64];
   const struct preset *preset;
   int contexts_max, taken;
-  bool addresses, old, noheap, every;
+  bool addresses, old, noheap, nouser, every;
   int fail_at, fail_errno, state_at, state;
   int node[NODES], nodes; /* open files that are the device */
   int memory;             /* the file behind all buffers; -1: none yet */
@@ -92,6 +94,8 @@ static void say_word(const char *word) {
     fake.old = true;
   else if (strcmp(word, "noheap") == 0)
     fake.noheap = true;
+  else if (strcmp(word, "nouser") == 0)
+    fake.nouser = true;
   else if (strcmp(word, "every") == 0)
     fake.every = true;
   else if (strncmp(word, "fail=", 5) == 0)
@@ -223,11 +227,69 @@ static int place_in_file(struct buffer *b) {
   return ftruncate(fake.memory, (off_t)fake.memory_bytes) == 0 ? 0 : ENOMEM;
 }
 
+static int new_handle(const struct buffer *b, uint32_t *handle) {
+  int i = 0;
+  while (i < BUFFERS && fake.buffer[i].type)
+    i++;
+  if (i == BUFFERS)
+    return ENOMEM;
+  fake.buffer[i] = *b;
+  *handle = (uint32_t)i + 1;
+  fake.counts.buffers++;
+  fake.counts.buffers_made++;
+  return 0;
+}
+
+/* Whether the kernel could write there: it reads a byte into its place. */
+static bool is_writable(char *at) {
+  int both[2];
+  if (pipe(both) != 0)
+    return false;
+  bool good = write(both[1], at, 1) == 1 && read(both[0], at, 1) == 1;
+  ((int (*)(int))real("close"))(both[0]);
+  ((int (*)(int))real("close"))(both[1]);
+  return good;
+}
+
+/* The device sees nothing of it before a flush. */
+static int create_user_buffer(struct xdna_create_buffer *c) {
+  const struct xdna_user_memory *user = (const void *)(uintptr_t)c->address;
+  struct rlimit limit;
+  if (fake.nouser)
+    return EINVAL;
+  if (c->type != XDNA_BUFFER_SHARED || c->bytes)
+    return refuse(EINVAL, "CREATE_BO on user memory with a type or size");
+  if (user->file != XDNA_NO_FILE || user->count != 1)
+    return refuse(EINVAL, "CREATE_BO on user memory that is no single range");
+  if (!user->bytes || user->bytes % PAGE || user->address % PAGE)
+    return refuse(EINVAL, "CREATE_BO on user memory that is not whole pages");
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+      fake.counts.pinned_bytes + user->bytes > limit.rlim_cur)
+    return ENOMEM;
+  struct buffer b = {.type = c->type,
+                     .bytes = user->bytes,
+                     .cpu = (char *)(uintptr_t)user->address,
+                     .user = true};
+  for (uint64_t i = 0; i < b.bytes; i += PAGE)
+    if (!is_writable(b.cpu + i))
+      return EFAULT;
+  b.device = map_new(b.bytes);
+  b.clean = map_new(b.bytes);
+  for (uint64_t i = 0; i < b.bytes; i++)
+    b.clean[i] = (char)~b.cpu[i];
+  fake.counts.user_buffers++;
+  fake.counts.pinned_bytes += b.bytes;
+  int error = new_handle(&b, &c->handle);
+  if (!error) /* apart from all that is in the file */
+    fake.buffer[c->handle - 1].offset = ((uint64_t)c->handle + 256) << 32;
+  return error;
+}
+
 static int create_buffer(struct xdna_create_buffer *c) {
   if (c->zero)
     return refuse(EINVAL, "CREATE_BO with flags");
   if (c->address)
-    return EINVAL; /* user pointers: as in 6.14 */
+    return create_user_buffer(c);
   if (c->type < XDNA_BUFFER_SHARED || c->type > XDNA_BUFFER_COMMAND ||
       !c->bytes || c->bytes % PAGE)
     return refuse(EINVAL, "CREATE_BO of no type or size");
@@ -239,22 +301,13 @@ static int create_buffer(struct xdna_create_buffer *c) {
     if (c->bytes != HEAP)
       return refuse(EINVAL, "a heap of another size than 64 MiB");
   }
-  int i = 0;
-  while (i < BUFFERS && fake.buffer[i].type)
-    i++;
-  if (i == BUFFERS)
-    return ENOMEM;
   struct buffer b = {.type = c->type, .bytes = c->bytes};
   int error =
       c->type == XDNA_BUFFER_IN_HEAP ? place_in_heap(&b) : place_in_file(&b);
-  if (error)
+  if (error || (error = new_handle(&b, &c->handle)))
     return error;
-  fake.buffer[i] = b;
-  c->handle = (uint32_t)i + 1;
   if (c->type == XDNA_BUFFER_HEAP)
     fake.heap = c->handle;
-  fake.counts.buffers++;
-  fake.counts.buffers_made++;
   return 0;
 }
 
@@ -265,7 +318,7 @@ static int buffer_info(struct xdna_buffer_info *info) {
   if (!b)
     return refuse(ENOENT, "GET_BO_INFO of no buffer");
   bool in_heap = b->type == XDNA_BUFFER_IN_HEAP;
-  info->map_offset = in_heap ? XDNA_NO_ADDRESS : b->offset;
+  info->map_offset = in_heap || b->user ? XDNA_NO_ADDRESS : b->offset;
   info->user_address = (uintptr_t)b->cpu;
   info->device_address = in_heap                       ? HEAP_BASE + b->offset
                          : b->type == XDNA_BUFFER_HEAP ? HEAP_BASE
@@ -285,6 +338,8 @@ static int close_buffer(const struct xdna_gem_close *c) {
     unmap(b->device, b->bytes);
     unmap(b->clean, b->bytes);
   }
+  if (b->user)
+    fake.counts.pinned_bytes -= b->bytes;
   *b = (struct buffer){0};
   fake.counts.buffers--;
   return 0;
@@ -626,7 +681,7 @@ EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd,
   pthread_mutex_lock(&fake.lock);
   for (int i = 0; is_node(fd) && i < BUFFERS; i++) {
     struct buffer *b = &fake.buffer[i];
-    if (b->type && b->type != XDNA_BUFFER_IN_HEAP &&
+    if (b->type && b->type != XDNA_BUFFER_IN_HEAP && !b->user &&
         b->offset == (uint64_t)offset && b->bytes == bytes)
       b->cpu = memory;
   }
@@ -639,7 +694,7 @@ EXPORT int munmap(void *at, size_t bytes) {
     pthread_mutex_lock(&fake.lock);
     for (int i = 0; i < BUFFERS; i++)
       if (fake.buffer[i].type && fake.buffer[i].type != XDNA_BUFFER_IN_HEAP &&
-          fake.buffer[i].cpu == at)
+          !fake.buffer[i].user && fake.buffer[i].cpu == at)
         fake.buffer[i].cpu = NULL;
     pthread_mutex_unlock(&fake.lock);
   }

@@ -15,6 +15,7 @@
  *   addresses        buffers have addresses of the device's own
  *   old              contexts without a synchronisation object; WAIT_CMD works
  *   noheap           no heap can be made
+ *   nouser           buffers on the program's own memory are not known
  *   fail=N:ERRNO     the N-th ioctl fails with that number, from 1
  *   state=N:STATE    the N-th command ends in that state, without results
  *   every            (with fail=) also all ioctls after the N-th
@@ -24,6 +25,7 @@
 #define FAKE_DRIVER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 void fake_driver_say(const char *words);
 struct fake_driver_counts {
@@ -31,6 +33,8 @@ struct fake_driver_counts {
   int contexts, most_contexts;     /* now; at once */
   int contexts_made, buffers_made; /* so far */
   int buffers;                     /* now */
+  int user_buffers;                /* so far, of the program's own memory */
+  uint64_t pinned_bytes;           /* now */
   int broken_rules;                /* calls that the real driver would refuse */
 };
 struct fake_driver_counts fake_driver_counts(void);

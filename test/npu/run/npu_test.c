@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,6 +71,45 @@ static int forked(void) {
   waitpid(child, &child_status, 0);
   bool good = WIFEXITED(child_status) && WEXITSTATUS(child_status) == DECLINED;
   return (good ? status : status | WRONG) | one();
+}
+
+/* Inputs that are worth lending to the device, and its buffers afterwards;
+ * `lent`: how many were. */
+static int lends(int protection, int lent) {
+  struct nest_work w;
+  nest_gemm(&w, DTYPE_BF16, false, 64, 64, 2048);
+  nest_make(&w, true, 1);
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  uintptr_t at = (uintptr_t)w.memory[IN0]; /* pages of its own, being large */
+  uintptr_t end = at + w.bytes[IN0] + 2 * NEST_GUARD;
+  char *first = w.memory[IN0] - at % page;
+  size_t bytes = (end + page - 1) / page * page - (at - at % page);
+  int status = 0;
+  for (int i = 0; i < 2; i++) {
+    mprotect(first, bytes, protection);
+    int asked = call(&w);
+    mprotect(first, bytes, PROT_READ | PROT_WRITE);
+    status |= asked ? DECLINED : nest_right(&w) ? DONE : WRONG;
+  }
+  nest_free(&w);
+  struct fake_driver_counts c = fake_driver_counts();
+  bool good = c.user_buffers == 2 * lent && !c.pinned_bytes;
+  return good ? status : status | UNRULY;
+}
+
+static int lent(void) { return lends(PROT_READ | PROT_WRITE, 2); }
+static int read_only(void) { return lends(PROT_READ, 1); }
+static int not_lent(void) { return lends(PROT_READ | PROT_WRITE, 0); }
+
+/* What is pinned is given back, whatever fails. */
+static int lent_somehow(void) {
+  int status = lends(PROT_READ | PROT_WRITE, 2) & ~UNRULY;
+  return fake_driver_counts().pinned_bytes ? status | UNRULY : status;
+}
+
+static int little_memory(void) {
+  struct rlimit limit = {64 << 10, 64 << 10};
+  return setrlimit(RLIMIT_MEMLOCK, &limit) == 0 ? not_lent() : WRONG;
 }
 
 /* With nothing said, the loop runs first; the NPU does it next if the loop was
@@ -133,6 +174,20 @@ static void test_good(void) {
   CHECK(run("", fast_loop, true) == DECLINED);
 }
 
+static void test_lent(void) {
+  CHECK(run("", lent, true) == DONE);
+  CHECK(run("addresses", lent, true) == DONE);
+  CHECK(run("nouser", not_lent, true) == DONE);
+  CHECK(run("", read_only, true) == DONE);
+  CHECK(run("", little_memory, true) == DONE);
+  for (int n = 15; n < 40; n += 3) {
+    char words[32];
+    snprintf(words, sizeof words, "fail=%d:%d", n, ENOMEM);
+    int status = run(words, lent_somehow, false);
+    CHECK(status == DONE || status == DECLINED || status == (DONE | DECLINED));
+  }
+}
+
 static void test_absent(void) {
   CHECK(run("name=RyzenAI-npu10", one, true) == DECLINED);
   CHECK(run("name=NPU Strix", one, true) == DECLINED);
@@ -195,6 +250,7 @@ int main(void) {
   setenv("NPUTEIR_ACCEL", "/dev/accel/fake", 1);
   setenv("NPUTEIR_DEVICE", "npu", 1);
   test_good();
+  test_lent();
   test_absent();
   test_states();
   test_each_fault();
