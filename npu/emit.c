@@ -119,8 +119,10 @@ static void set_routes(const struct design *x, struct command_list *l) {
 }
 
 /* Tokens leave the control port as packets and go to South 0, header kept;
- * the shim's DMA takes its South ports from the array (sections 6 and 7). */
-static void set_shim(int column, struct command_list *l) {
+ * the shim's DMA takes its South ports from the array (sections 6 and 7).  The
+ * packets' id belongs to the channel and stays, so no run has to set it. */
+static void set_shim(const struct device *device, int column,
+                     struct command_list *l) {
   uint32_t slave = (uint32_t)port_slave(TILE_SHIM, PORT_CONTROL, 0);
   uint32_t master = (uint32_t)port_master(TILE_SHIM, PORT_SOUTH, 0);
   command_write(l, tile_address(column, 0, SHIM_MASTER + 4 * master),
@@ -131,6 +133,9 @@ static void set_shim(int column, struct command_list *l) {
                 (uint32_t)DESIGN_TOKEN_ID << 24 | 0x1Fu << 16 | 1u << 8);
   command_mask_write(l, tile_address(column, 0, SHIM_MUX), 0xCC00, 0x4400);
   command_mask_write(l, tile_address(column, 0, SHIM_DEMUX), 0xF0, 0x50);
+  for (int i = 0; i < device->tile[TILE_SHIM].channels; i++)
+    command_mask_write(l, channel_address(column, 0, false, i), 0x1F00,
+                       (uint32_t)DESIGN_TOKEN_ID << 8);
 }
 
 bool emit_configuration(const struct design *x, struct command_list *l,
@@ -142,7 +147,7 @@ bool emit_configuration(const struct design *x, struct command_list *l,
     return false;
   set_routes(x, l);
   for (int column = 0; column < x->program->columns; column++)
-    set_shim(column, l);
+    set_shim(x->program->device, column, l);
   for (int i = 0; i < x->core_count; i++)
     command_mask_write(
         l, tile_address(x->core[i].column, x->core[i].row, CORE_CONTROL),
@@ -181,8 +186,6 @@ static bool push_task(const struct design *x, const struct design_task *k,
   if (!aimed && !aim_task(x, k, l, d))
     return false;
   uint32_t channel = channel_address(k->column, k->row, k->mm2s, k->channel);
-  if (k->token && k->phase == 0)
-    command_mask_write(l, channel, 0x1F00, (uint32_t)DESIGN_TOKEN_ID << 8);
   command_write(l, channel + QUEUE,
                 (k->token ? 0x80000000u : 0) | (uint32_t)(k->repeat - 1) << 16 |
                     (uint32_t)k->bd);
