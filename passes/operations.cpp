@@ -6,6 +6,7 @@
 // multiply-add), the description takes one of the permitted ones.
 #include "operations.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Operator.h"
@@ -22,6 +23,19 @@ static bool allowsReassoc(const Instruction &I) {
 static bool isFinite(const Instruction &I) {
   const auto *FP = dyn_cast<FPMathOperator>(&I);
   return !FP || (FP->hasNoNaNs() && FP->hasNoInfs());
+}
+
+// What a shift by a constant leaves of the sign is cut off by all users, as in
+// the high half of a product; LLVM then writes either shift.
+static bool ignoresSign(const Instruction &I) {
+  const auto *By = dyn_cast<ConstantInt>(I.getOperand(1));
+  unsigned Bits = I.getType()->getScalarSizeInBits();
+  return By && By->getValue().ult(Bits) &&
+         all_of(I.users(), [&](const User *U) {
+           return isa<TruncInst>(U) &&
+                  U->getType()->getScalarSizeInBits() + By->getZExtValue() <=
+                      Bits;
+         });
 }
 
 static bool isTruth(const Value &V) { return V.getType()->isIntegerTy(1); }
@@ -289,7 +303,7 @@ nest_expr *Operations::readOperation(const Instruction &I, int Depth) {
   case Instruction::AShr:
     return readTwo(NEST_SHR, I, false, Depth);
   case Instruction::LShr:
-    return readTwo(NEST_SHR, I, true, Depth);
+    return readTwo(NEST_SHR, I, !ignoresSign(I), Depth);
   case Instruction::FNeg:
     return readOne(NEST_NEG, I, Depth);
   case Instruction::Select:
