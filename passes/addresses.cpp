@@ -47,7 +47,13 @@ public:
   }
 
 private:
+  // A multiple of a number is multiplied in 64 bits, where neither wraps.
   const SCEV *extend(const SCEV *S, bool Signed) {
+    const auto *M = dyn_cast<SCEVMulExpr>(S);
+    if (Signed && M && M->getNumOperands() == 2 &&
+        isa<SCEVConstant>(M->getOperand(0)))
+      return SE.getMulExpr(SE.getSignExtendExpr(M->getOperand(0), I64),
+                           SE.getSignExtendExpr(M->getOperand(1), I64));
     return Signed ? SE.getSignExtendExpr(S, I64) : SE.getZeroExtendExpr(S, I64);
   }
 
@@ -55,7 +61,7 @@ private:
     const SCEV *S = Cast->getOperand();
     unsigned Bits = (unsigned)SE.getTypeSizeInBits(S->getType());
     bool IsIndex = Bits >= 8 && Bits <= 32; // fewer: i & 1
-    if (Cast->getType() != I64 || !IsIndex || !isa<SCEVAddRecExpr>(S))
+    if (Cast->getType() != I64 || !IsIndex)
       return Cast;
     NoWrap Sum = {Bits, Signed, {nullptr, {}}};
     SmallVector<std::pair<const SCEV *, const Loop *>, 4> Steps;
@@ -71,9 +77,9 @@ private:
       Steps.push_back({Step, Rec->getLoop()});
       S = Rec->getStart();
     }
-    if (Steps.empty())
-      return Cast;
     const SCEV *Wide = Sum.Of.Start = extend(S, Signed);
+    if (Steps.empty() && Wide == Cast)
+      return Cast;
     for (auto [Step, L] : reverse(Steps))
       Wide = SE.getAddRecExpr(Wide, Step, L, SCEV::FlagAnyWrap);
     Bounded.push_back(std::move(Sum));

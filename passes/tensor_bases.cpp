@@ -87,6 +87,25 @@ bool TensorBases::isFar(const Family &F, const Address &X,
          });
 }
 
+// By the same strides, if not along the same loops: each of several sums may
+// have a loop of its own.
+static bool moveAlike(const Address &X, const Address &Y) {
+  auto Moving = [](const Address &Z) {
+    SmallVector<const SCEV *, 8> Strides;
+    copy_if(Z.Stride, std::back_inserter(Strides),
+            [](const SCEV *S) { return S; });
+    return Strides;
+  };
+  SmallVector<const SCEV *, 8> Of = Moving(X), Left = Moving(Y);
+  for (const SCEV *S : Of) {
+    auto It = find(Left, S);
+    if (It == Left.end())
+      return false;
+    Left.erase(It);
+  }
+  return Left.empty();
+}
+
 bool TensorBases::join(Family &F, const Address &X, bool Written) {
   Distance D;
   if (!measure(F.First.Start, X.Start, D) || (!Written && isFar(F, X, D)))
@@ -95,7 +114,7 @@ bool TensorBases::join(Family &F, const Address &X, bool Written) {
     F.Bytes.push_back(D.Bytes);
   if (F.has(D))
     return true;
-  if (F.Written != Written || F.First.Stride != X.Stride ||
+  if (F.Written != Written || !moveAlike(F.First, X) ||
       (F.Unit && F.Unit != D.Unit))
     return false;
   F.Unit = D.Unit;

@@ -405,6 +405,46 @@ bool reroll_sums(const struct match *m, const struct sum *part, int count,
 
 /* ---- places ---- */
 
+/* `in` with what loop `from` moves moved by loop `to`; NULL: not possible. */
+static const struct term *
+by_other_loop(const struct match *m, const struct term *in, int from, int to) {
+  if (in->arg_count > 0 || in->moves & loop_bit(to))
+    return NULL;
+  struct nest_access *x = arena_alloc(m->arena, sizeof *x);
+  size_t loops = (size_t)m->nest->loop_count;
+  *x = *in->access;
+  x->stride_bytes =
+      arena_copy(m->arena, x->stride_bytes, loops, loops, sizeof(struct value));
+  x->stride_bytes[to] = x->stride_bytes[from];
+  x->stride_bytes[from] = value_of(0);
+  return term_load(m->arena, m->nest, x, in->conditional, in->at);
+}
+
+/* Both run from zero to the same end. */
+static bool run_alike(const struct nest *n, int x, int y) {
+  return value_equal(n->loop[x].extent, n->loop[y].extent) &&
+         n->loop[x].cut_by < 0 && n->loop[y].cut_by < 0 &&
+         nest_is_whole(n, x) && nest_is_whole(n, y);
+}
+
+/* Where each place has a loop of its own for its sum, as if all had the first
+ * one's. */
+static void share_loop(const struct match *m, const struct sum *first,
+                       struct sum *s) {
+  uint64_t mine = s->loops & ~first->loops, its = first->loops & ~s->loops;
+  if (!mine || mine & (mine - 1) || !its || its & (its - 1) || s->parts ||
+      first->parts || s->map[0] || s->map[1])
+    return;
+  int from = __builtin_ctzll(mine), to = __builtin_ctzll(its);
+  const struct term *in[2];
+  for (int t = 0; t < 2; t++)
+    if (!run_alike(m->nest, from, to) ||
+        !(in[t] = by_other_loop(m, s->in[t], from, to)))
+      return;
+  memcpy(s->in, in, sizeof in);
+  s->loops = first->loops;
+}
+
 static bool same_shape(const struct content *x, struct content *y) {
   if (!alike(&x->sum, &y->sum) || x->extra_count != y->extra_count ||
       !calc_equal(x->tail, y->tail))
@@ -443,6 +483,7 @@ int reroll_places(const struct match *m, const struct places *p,
     struct content *c = &all[i];
     if (!has_two_factors(m, &c->sum))
       return -1;
+    share_loop(m, &all[0].sum, &c->sum);
     if (!same_shape(&all[0], c)) {
       verdict_decline(m->verdict, RULE_UNROLLED, c->sum.at,
                       "neighbouring places of the result are formed in "
