@@ -1,0 +1,54 @@
+/* launch.h -- what the files behind launch_product share. */
+#ifndef NPUTEIR_RUN_LAUNCH_H
+#define NPUTEIR_RUN_LAUNCH_H
+
+#include "parts.h"
+
+/* Roles and tensors as rows and columns: in0 is M x K, in1 K x N, out M x N. */
+static const enum axis_role row_role[TENSORS] = {AXIS_M, AXIS_K, AXIS_M};
+static const enum axis_role column_role[TENSORS] = {AXIS_K, AXIS_N, AXIS_N};
+
+/* ---- recipe.c ---- */
+/* What the device computes: K is `copies` times the product's; `finished`:
+ * results that need no epilogue, else sums. */
+struct recipe {
+  struct teir_problem problem;
+  int copies;
+  bool finished;
+  bool spread[TENSORS]; /* memory has too much else between the elements */
+};
+/* Whether some input has a float type that the device does not multiply. */
+bool recipe_has_wide_floats(const struct product *);
+bool recipe_make(const struct product *, enum f32_mode, struct recipe *,
+                 struct diag *);
+/* The same for all indices of the C axes at once. */
+struct recipe recipe_of_batch(const struct product *, struct recipe);
+/* Whether the device sees a dense tensor in the place of the program's. */
+bool recipe_is_dense(const struct product *, const struct recipe *, int tensor);
+/* What the device does of a call: one index of the C axes, or all, on the
+ * program's tensors where the device takes their types, and up to the sums or
+ * to results that it makes of them. */
+const struct teir *recipe_teir(struct arena *, const struct product *,
+                               const struct recipe *, struct diag *);
+
+/* ---- layout.c: a plan's device buffers ---- */
+/* Products of a launch. */
+int64_t layout_batch(const struct run_plan *);
+/* Offsets of one axis of a device buffer: its dims as digits, the most
+ * significant first. */
+void layout_offsets(const struct run_layout *, enum axis_role, int64_t *offset);
+/* Indices of a shared role, and the element for which one stands. */
+int64_t share_count(const struct run_share *);
+int64_t share_element(const struct run_share *, int64_t index);
+/* The plan comes from our own compiler; a wrong one must not write outside the
+ * buffers all the same. */
+bool plan_check(const struct run_plan *, const struct teir_problem *,
+                struct diag *);
+
+/* ---- work.c: the launches of a product, and copies before and after ---- */
+bool work_run(const struct product *, const struct recipe *,
+              const struct run_plan *, const struct run_device *,
+              struct run_session *, void *const tensor[], struct run_report *,
+              struct diag *);
+
+#endif

@@ -1,0 +1,372 @@
+/* work.c -- the launches of a product: operands go into the device's buffers,
+ * results out of them.
+ *
+ * A buffer lies as the program's tensor where the device can use it so: then
+ * the bytes from its first to its last element are copied in one go, or lent to
+ * the device, and of results the elements alone.  Else the buffer has padding
+ * and an order of its own.
+ *
+ * M and N are cut into blocks, K into partial sums that are added up here; C
+ * axes are one product after the other.  With more than one launch, results are
+ * gathered beside out and written at the very end, so that a failure on the way
+ * leaves out untouched and the original loop can run.
+ */
+#include "launch.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct work {
+  const struct product *p;
+  const struct run_plan *plan;
+  struct run_session *session;
+  const struct run_device *device;
+  void *const *tensor;
+  int64_t launch[AXIS_ROLES];           /* extents of one launch */
+  int64_t blocks[AXIS_ROLES];           /* launches along each role */
+  int64_t *user[TENSORS][AXIS_ROLES];   /* offsets in user memory */
+  int64_t *buffer[TENSORS][AXIS_ROLES]; /* in the device's buffer */
+  int64_t count[TENSORS][AXIS_ROLES]; /* indices, where the device shares a role
+                                         and does not use elements as they lie;
+                                         0: elements */
+  bool linear[TENSORS];    /* the buffer is a copy of memory as it is */
+  int64_t packed[TENSORS]; /* the block that lies there; -1: none */
+  const struct recipe *recipe;
+  struct arena *arena;
+  const struct calc_program *convert[OUT][BF16_COPIES]; /* NULL: copied */
+  struct dense gathered;     /* all results; nothing: one launch */
+  struct epilogue *epilogue; /* NULL: results are copied or added */
+};
+
+static int64_t cut(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- offsets ---- */
+
+/* Of an input: offsets of all indices of a shared role.  Of out: those in the
+ * buffer of one index for every element. */
+static void share_offsets(struct work *w, int t, enum axis_role role) {
+  const struct run_share *s = &w->plan->share[role];
+  int64_t count = share_count(s), *user = w->user[t][role],
+          *buffer = w->buffer[t][role];
+  if (t == OUT) {
+    w->buffer[t][role] =
+        arena_array(w->arena, (size_t)w->p->extent[role], sizeof(int64_t));
+    for (int64_t i = 0; i < count; i++)
+      w->buffer[t][role][share_element(s, i)] = buffer[i];
+    return;
+  }
+  w->count[t][role] = count;
+  w->user[t][role] = arena_array(w->arena, (size_t)count, sizeof(int64_t));
+  for (int64_t i = 0; i < count; i++)
+    w->user[t][role][i] = user[share_element(s, i)];
+}
+
+static void make_role_offsets(struct work *w, int t, enum axis_role role) {
+  const struct run_layout *l = &w->plan->tensor[t];
+  const struct run_share *s = &w->plan->share[role];
+  bool shared = s->count && !l->in_place;
+  int64_t count = shared ? share_count(s) : w->launch[role];
+  w->user[t][role] = product_new_offsets(w->arena, w->p, role, t);
+  if (role == AXIS_C && layout_batch(w->plan) == 1)
+    return;
+  w->buffer[t][role] = arena_array(w->arena, (size_t)count, sizeof(int64_t));
+  layout_offsets(l, role, w->buffer[t][role]);
+  if (shared)
+    share_offsets(w, t, role);
+}
+
+/* Whether an input's buffer holds what lies in memory, byte by byte. */
+static bool is_linear(const struct work *w, int t) {
+  if (!w->plan->tensor[t].in_place || w->convert[t][0])
+    return false;
+  const enum axis_role role[] = {row_role[t], column_role[t], AXIS_C};
+  for (int i = 0; i < (layout_batch(w->plan) > 1 ? 3 : 2); i++)
+    if (w->launch[role[i]] != w->p->extent[role[i]] ||
+        memcmp(w->user[t][role[i]], w->buffer[t][role[i]],
+               (size_t)w->launch[role[i]] * sizeof(int64_t)) != 0)
+      return false;
+  return true;
+}
+
+static void make_offsets(struct work *w) {
+  for (int t = 0; t < TENSORS; t++) {
+    make_role_offsets(w, t, AXIS_C);
+    make_role_offsets(w, t, row_role[t]);
+    make_role_offsets(w, t, column_role[t]);
+    w->linear[t] = t < OUT && is_linear(w, t);
+  }
+}
+
+/* Results of another type than out's are converted by an epilogue. */
+static void make_epilogue(struct work *w) {
+  enum dtype sum = w->recipe->problem.type[OUT];
+  if (!w->recipe->finished && (w->p->epilogue || w->p->type[OUT] != sum))
+    w->epilogue = epilogue_make(w->arena, w->p, sum, w->tensor);
+}
+
+static void make_conversions(struct work *w) {
+  const struct teir_problem *to = &w->recipe->problem;
+  for (int t = IN0; t <= IN1; t++)
+    for (int i = 0; i < w->recipe->copies; i++)
+      if (w->recipe->copies > 1 || w->p->type[t] != to->type[t])
+        w->convert[t][i] = bf16_program(w->arena, w->p->type[t], t, i);
+}
+
+/* ---- one launch ---- */
+
+/* A role's extent as the device sees it. */
+static int64_t whole(const struct work *w, enum axis_role role) {
+  return w->p->extent[role] * (role == AXIS_K ? w->recipe->copies : 1);
+}
+
+/* Which block of each role a launch works on. */
+struct block {
+  int64_t at[AXIS_ROLES];
+};
+
+static int64_t first(const struct work *w, const struct block *b,
+                     enum axis_role role) {
+  return b->at[role] * w->launch[role];
+}
+
+static int64_t extent(const struct work *w, const struct block *b,
+                      enum axis_role role) {
+  return smaller(w->launch[role], whole(w, role) - first(w, b, role));
+}
+
+/* Indices of an input's role; more than elements where some are there twice. */
+static int64_t indices(const struct work *w, const struct block *b, int t,
+                       enum axis_role role) {
+  assert(t < OUT);
+  return w->count[t][role] ? w->count[t][role] : extent(w, b, role);
+}
+
+/* From the block's first element on; K as if it were there once. */
+static struct pack_matrix in_user(const struct work *w, const struct block *b,
+                                  int t) {
+  enum axis_role row = row_role[t], column = column_role[t];
+  return (struct pack_matrix){
+      (char *)w->tensor[t] + w->p->offset[t] +
+          w->user[t][AXIS_C][b->at[AXIS_C]],
+      w->user[t][row] + first(w, b, row) % w->p->extent[row],
+      w->user[t][column] + first(w, b, column) % w->p->extent[column]};
+}
+
+static struct pack_matrix in_buffer(const struct work *w, const struct block *b,
+                                    int t) {
+  const int64_t *c = w->buffer[t][AXIS_C];
+  return (struct pack_matrix){
+      (char *)w->device->buffer(w->session, t) + (c ? c[b->at[AXIS_C]] : 0),
+      w->buffer[t][row_role[t]], w->buffer[t][column_role[t]]};
+}
+
+static struct pack_matrix in_gathered(const struct work *w,
+                                      const struct block *b) {
+  const struct dense *x = &w->gathered;
+  return (struct pack_matrix){x->memory + x->offset[AXIS_C][b->at[AXIS_C]],
+                              x->offset[AXIS_M] + first(w, b, AXIS_M),
+                              x->offset[AXIS_N] + first(w, b, AXIS_N)};
+}
+
+/* The same matrix from another place along K on. */
+static struct pack_matrix along_k(struct pack_matrix m, int t,
+                                  const int64_t *offset) {
+  *(t == IN0 ? &m.column : &m.row) = offset;
+  return m;
+}
+
+/* An input's block by expressions, one for each copy of K that it holds some
+ * of. */
+static void convert(const struct work *w, const struct block *b, int t) {
+  int64_t begin = first(w, b, AXIS_K), end = begin + extent(w, b, AXIS_K);
+  int64_t copy = w->p->extent[AXIS_K];
+  for (int64_t k = begin, next; k < end; k = next) {
+    next = smaller(end, (k / copy + 1) * copy);
+    struct map_operands o = {
+        .count = 2,
+        .x = {
+            along_k(in_user(w, b, t), t, w->user[t][AXIS_K] + k % copy),
+            along_k(in_buffer(w, b, t), t, w->buffer[t][AXIS_K] + k - begin)}};
+    map_block(w->convert[t][k / copy], &o,
+              t == IN0 ? indices(w, b, t, AXIS_M) : next - k,
+              t == IN0 ? next - k : indices(w, b, t, AXIS_N));
+  }
+}
+
+/* An input's block into its buffer, zeros around it, unless it lies there. */
+static void pack(struct work *w, const struct block *b, int t,
+                 struct run_report *report) {
+  enum axis_role row = row_role[t], column = column_role[t];
+  assert(t == IN0 || t == IN1);
+  int64_t id =
+      (b->at[AXIS_C] * w->blocks[row] + b->at[row]) * w->blocks[column] +
+      b->at[column];
+  if (w->packed[t] == id)
+    return;
+  w->packed[t] = id;
+  struct pack_matrix to = in_buffer(w, b, t), from = in_user(w, b, t);
+  if (w->linear[t] && b->at[AXIS_C] > 0 && layout_batch(w->plan) > 1)
+    return; /* came with the first product */
+  if (w->linear[t] && w->device->lend &&
+      w->device->lend(w->session, t, from.base, w->plan->tensor[t].bytes))
+    return;
+  if (w->linear[t]) {
+    memcpy(to.base, from.base, w->plan->tensor[t].bytes);
+    report->host_bytes += (int64_t)w->plan->tensor[t].bytes;
+    return;
+  }
+  int64_t rows = indices(w, b, t, row), columns = indices(w, b, t, column);
+  report->host_bytes += rows * columns * dtype_bytes(w->p->type[t]);
+  if (rows < w->launch[row] || columns < w->launch[column])
+    memset(to.base, 0, w->plan->tensor[t].bytes);
+  if (w->convert[t][0]) {
+    convert(w, b, t);
+    return;
+  }
+  pack_copy(&to, &from, rows, columns, dtype_bytes(w->p->type[t]));
+}
+
+static void copy_results(const struct work *w, const struct block *b, bool add,
+                         const struct pack_matrix *to,
+                         const struct pack_matrix *from) {
+  int64_t rows = extent(w, b, AXIS_M), columns = extent(w, b, AXIS_N);
+  enum dtype type = w->recipe->problem.type[OUT];
+  if (add)
+    pack_add(to, from, rows, columns, type);
+  else
+    pack_copy(to, from, rows, columns, dtype_bytes(type));
+}
+
+/* All sums of one index of C, complete, to out. */
+static void store(const struct work *w, const struct block *b,
+                  const struct pack_matrix *from) {
+  if (w->epilogue) {
+    epilogue_store(w->epilogue, from, b->at[AXIS_C]);
+    return;
+  }
+  struct pack_matrix to = in_user(w, b, OUT);
+  copy_results(w, b, w->p->accumulate, &to, from);
+}
+
+/* All products of a batch in one launch; nothing is cut. */
+static bool run_batch(struct work *w, struct run_report *report,
+                      struct diag *d) {
+  int64_t count = layout_batch(w->plan);
+  struct block b = {{0}};
+  for (b.at[AXIS_C] = 0; b.at[AXIS_C] < count; b.at[AXIS_C]++)
+    for (int t = IN0; t <= IN1; t++)
+      pack(w, &b, t, report);
+  report->launches++;
+  if (!w->device->launch(w->session, &report->counts, d))
+    return false;
+  for (b.at[AXIS_C] = 0; b.at[AXIS_C] < count; b.at[AXIS_C]++) {
+    struct pack_matrix from = in_buffer(w, &b, OUT);
+    store(w, &b, &from);
+  }
+  report->host_bytes += count * w->p->extent[AXIS_M] * w->p->extent[AXIS_N] *
+                        dtype_bytes(w->recipe->problem.type[OUT]);
+  return true;
+}
+
+static bool run_block(struct work *w, const struct block *b,
+                      struct run_report *report, struct diag *d) {
+  pack(w, b, IN0, report);
+  pack(w, b, IN1, report);
+  report->launches++;
+  if (!w->device->launch(w->session, &report->counts, d))
+    return false;
+  struct pack_matrix from = in_buffer(w, b, OUT);
+  report->host_bytes += extent(w, b, AXIS_M) * extent(w, b, AXIS_N) *
+                        dtype_bytes(w->recipe->problem.type[OUT]);
+  if (w->gathered.memory) {
+    struct pack_matrix to = in_gathered(w, b);
+    copy_results(w, b, b->at[AXIS_K] > 0, &to, &from);
+  } else {
+    store(w, b, &from);
+  }
+  return true;
+}
+
+/* Everything gathered goes to out; nothing can fail any more. */
+static void write_gathered(const struct work *w) {
+  struct work all = *w;
+  for (int role = AXIS_M; role < AXIS_ROLES; role++)
+    all.launch[role] = w->p->extent[role];
+  struct block b = {{0}};
+  for (; b.at[AXIS_C] < w->p->extent[AXIS_C]; b.at[AXIS_C]++) {
+    struct pack_matrix from = in_gathered(&all, &b);
+    store(&all, &b, &from);
+  }
+}
+
+/* N runs fastest, so that a block of in0 stays where it is. */
+static bool run_blocks(struct work *w, struct run_report *report,
+                       struct diag *d) {
+  struct block b;
+  int64_t *c = &b.at[AXIS_C], *m = &b.at[AXIS_M], *n = &b.at[AXIS_N],
+          *k = &b.at[AXIS_K];
+  for (*c = 0; *c < w->p->extent[AXIS_C]; ++*c)
+    for (*k = 0; *k < w->blocks[AXIS_K]; ++*k)
+      for (*m = 0; *m < w->blocks[AXIS_M]; ++*m)
+        for (*n = 0; *n < w->blocks[AXIS_N]; ++*n)
+          if (!run_block(w, &b, report, d))
+            return false;
+  if (w->gathered.memory)
+    write_gathered(w);
+  return true;
+}
+
+/* What the trace says of tensors that are not copied as they lie. */
+static void name_packed(const struct work *w, struct run_report *report) {
+  for (int t = 0; t < TENSORS; t++) {
+    const struct run_layout *l = &w->plan->tensor[t];
+    bool converted = t < OUT && w->convert[t][0];
+    report->packed[t] = converted                      ? "type"
+                        : t == OUT && w->epilogue      ? "tail"
+                        : t == OUT && w->p->accumulate ? "add"
+                        : !l->in_place                 ? l->why
+                        : w->recipe->spread[t]         ? "span"
+                                                       : NULL;
+  }
+}
+
+static bool run(struct work *w, struct run_report *report, struct diag *d) {
+  const int64_t launch[AXIS_ROLES] = {layout_batch(w->plan), w->plan->m,
+                                      w->plan->n, w->plan->k};
+  int64_t launches = 1;
+  for (int role = 0; role < AXIS_ROLES; role++) {
+    w->launch[role] = launch[role];
+    w->blocks[role] = cut(whole(w, (enum axis_role)role), launch[role]);
+    if (__builtin_mul_overflow(launches, w->blocks[role], &launches))
+      return diag_declined(d, loc_none(), "too many launches");
+  }
+  for (int t = 0; t < TENSORS; t++)
+    w->packed[t] = -1;
+  make_conversions(w);
+  make_offsets(w);
+  make_epilogue(w);
+  name_packed(w, report);
+  if (launches > 1)
+    w->gathered = dense_make(w->arena, w->p, w->recipe->problem.type[OUT]);
+  return layout_batch(w->plan) > 1 ? run_batch(w, report, d)
+                                   : run_blocks(w, report, d);
+}
+
+bool work_run(const struct product *p, const struct recipe *r,
+              const struct run_plan *plan, const struct run_device *device,
+              struct run_session *session, void *const tensor[],
+              struct run_report *report, struct diag *d) {
+  struct work w = {.p = p,
+                   .plan = plan,
+                   .session = session,
+                   .device = device,
+                   .tensor = tensor,
+                   .recipe = r,
+                   .arena = arena_open()};
+  bool good = run(&w, report, d);
+  if (device->take_back)
+    device->take_back(session);
+  arena_close(w.arena);
+  return good;
+}
