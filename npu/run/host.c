@@ -63,7 +63,7 @@ bool host_product(const struct run_device *device, const struct product *p,
   bool good = t;
   if (good) {
     struct epilogue *epilogue = epilogue_make(a, p, p->acc, tensor);
-    struct dense sums = dense_make(a, p, p->acc);
+    struct dense sums = dense_make(a, p->extent, p->acc);
     void *const on[] = {(char *)tensor[IN0] + p->offset[IN0],
                         (char *)tensor[IN1] + p->offset[IN1], sums.memory};
     good = device->run_teir(t, on, d);

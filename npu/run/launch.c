@@ -167,8 +167,8 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
                     struct diag *d) {
   struct product sorted = *given;
   const struct product *p = &sorted;
-  sort_axes(&sorted, AXIS_M, recipe_has_wide_floats(p) ? OUT : IN0);
-  sort_axes(&sorted, AXIS_N, recipe_has_wide_floats(p) ? OUT : IN1);
+  sort_axes(&sorted, AXIS_M, recipe_has_wide(p) ? OUT : IN0);
+  sort_axes(&sorted, AXIS_N, recipe_has_wide(p) ? OUT : IN1);
   sort_axes(&sorted, AXIS_K, IN0);
   sort_axes(&sorted, AXIS_C, IN0);
   struct job j = {.plans = plans,
@@ -185,10 +185,11 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
   struct diag unfinished = {0};
   results = sums;
   results.problem.type[OUT] = p->type[OUT];
-  results.finished = finish_read(p, &results.problem.finish);
+  results.finished =
+      finish_read(p, &results.problem.finish) && !recipe_joins(&sums);
   struct recipe all_results = recipe_of_batch(p, results),
                 all_sums = recipe_of_batch(p, sums);
-  bool batch = p->extent[AXIS_C] > 1;
+  bool batch = p->extent[AXIS_C] > 1 && !recipe_joins(&sums);
   struct diag apart = {0};
   if (!(batch && results.finished &&
         take_plan(&j, &all_results, &unfinished)) &&
@@ -197,8 +198,8 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
       !take_plan(&j, &sums, d))
     return false;
   bool good = run_entry(&j);
-  if (good && recipe_has_wide_floats(p))
-    report->f32 = j.recipe->copies > 1 ? "bf16x3" : "bf16";
+  if (good && recipe_has_wide(p) && dtype_kind(p->acc) == DTYPE_FLOAT)
+    report->f32 = j.recipe->copies[AXIS_K] > 1 ? "bf16x3" : "bf16";
   pthread_mutex_unlock(&j.entry->lock);
   cache_release(plans, j.entry);
   return good;

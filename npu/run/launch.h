@@ -9,16 +9,19 @@ static const enum axis_role row_role[TENSORS] = {AXIS_M, AXIS_K, AXIS_M};
 static const enum axis_role column_role[TENSORS] = {AXIS_K, AXIS_N, AXIS_N};
 
 /* ---- recipe.c ---- */
-/* What the device computes: K is `copies` times the product's; `finished`:
- * results that need no epilogue, else sums. */
+/* What the device computes: roles are there so many times, where inputs are
+ * split (split.c); `finished`: results that need no epilogue, else sums. */
 struct recipe {
   struct teir_problem problem;
-  int copies;
+  int copies[AXIS_ROLES];
   bool finished;
   bool spread[TENSORS]; /* memory has too much else between the elements */
 };
-/* Whether some input has a float type that the device does not multiply. */
-bool recipe_has_wide_floats(const struct product *);
+/* Whether some input is of a type that the device does not multiply. */
+bool recipe_has_wide(const struct product *);
+/* Whether results are the sums of one copy of M or N, and 2^16 times those of
+ * the other. */
+bool recipe_joins(const struct recipe *);
 bool recipe_make(const struct product *, enum f32_mode, struct recipe *,
                  struct diag *);
 /* The same for all indices of the C axes at once. */
@@ -30,6 +33,17 @@ bool recipe_is_dense(const struct product *, const struct recipe *, int tensor);
  * to results that it makes of them. */
 const struct teir *recipe_teir(struct arena *, const struct product *,
                                const struct recipe *, struct diag *);
+
+/* ---- split.c ---- */
+enum { SPLIT_COPIES = 3 }; /* of a role, the most */
+bool split_is_wide(const struct product *, int tensor);
+/* Fills the copies. */
+void split_copies(const struct product *, enum f32_mode, struct recipe *);
+/* What an input holds in a copy of each role, as an expression over its
+ * elements. */
+const struct calc_program *split_program(struct arena *, const struct product *,
+                                         const struct recipe *, int tensor,
+                                         const int copy[AXIS_ROLES]);
 
 /* ---- layout.c: a plan's device buffers ---- */
 /* Products of a launch. */

@@ -80,7 +80,8 @@ struct dense {
   char *memory;
   int64_t *offset[AXIS_ROLES]; /* of C, M and N */
 };
-struct dense dense_make(struct arena *, const struct product *, enum dtype);
+struct dense dense_make(struct arena *, const int64_t extent[AXIS_ROLES],
+                        enum dtype);
 
 /* ---- path.c: the contraction path of three factors: two products,
  * one of which makes an input of the other ---- */
@@ -131,13 +132,6 @@ struct map_operands {
 };
 void map_block(const struct calc_program *, const struct map_operands *,
                int64_t rows, int64_t columns);
-
-/* ---- bf16.c: float inputs as bf16 ---- */
-enum { BF16_COPIES = 3 }; /* of K where inputs are split */
-/* What an input's copy number `copy` along K holds, as an expression over the
- * input's elements; copy 0 is the rounded input. */
-const struct calc_program *bf16_program(struct arena *, enum dtype from,
-                                        int tensor, int copy);
 
 /* ---- epilogue.c: what becomes of sums on their way to out ---- */
 struct epilogue;

@@ -120,13 +120,13 @@ int64_t *product_new_offsets(struct arena *a, const struct product *p,
 
 /* ---- dense arrays ---- */
 
-struct dense dense_make(struct arena *a, const struct product *p,
+struct dense dense_make(struct arena *a, const int64_t extents[AXIS_ROLES],
                         enum dtype type) {
   static const enum axis_role order[] = {AXIS_N, AXIS_M, AXIS_C};
   struct dense x = {0};
   int64_t stride = dtype_bytes(type);
   for (int i = 0; i < 3; i++) {
-    int64_t extent = p->extent[order[i]];
+    int64_t extent = extents[order[i]];
     int64_t *offset = arena_array(a, (size_t)extent, sizeof *offset);
     for (int64_t k = 0; k < extent; k++)
       offset[k] = k * stride;

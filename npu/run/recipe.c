@@ -1,21 +1,26 @@
 /* recipe.c -- what a device is to compute of a product.
  *
  * Float inputs become bf16, rounded or, three times along K, split in two
- * (bf16.c).  The device sums in f32 or i32.
+ * (split.c), and integers of 32 bits their halves.  The device sums in f32 or
+ * i32.
  */
 #include "launch.h"
 
 #include <assert.h>
 
-bool recipe_has_wide_floats(const struct product *p) {
-  for (int t = IN0; t <= IN1; t++)
-    if (dtype_kind(p->type[t]) == DTYPE_FLOAT && p->type[t] != DTYPE_BF16)
-      return true;
-  return false;
+bool recipe_has_wide(const struct product *p) {
+  return split_is_wide(p, IN0) || split_is_wide(p, IN1);
 }
 
+bool recipe_joins(const struct recipe *r) {
+  return r->copies[AXIS_M] > 1 || r->copies[AXIS_N] > 1;
+}
+
+/* Of floats bf16, of integers of 32 bits their halves. */
 static enum dtype input_type(const struct product *p, int t) {
-  return dtype_kind(p->type[t]) == DTYPE_FLOAT ? DTYPE_BF16 : p->type[t];
+  if (!split_is_wide(p, t))
+    return p->type[t];
+  return dtype_kind(p->type[t]) == DTYPE_FLOAT ? DTYPE_BF16 : DTYPE_I16;
 }
 
 /* Floats are summed in f32; integers modulo 2^32, which a narrower sum is cut
@@ -50,20 +55,26 @@ static bool is_spread(const struct product *p, int t) {
 
 bool recipe_make(const struct product *p, enum f32_mode f32, struct recipe *r,
                  struct diag *d) {
-  bool wide = recipe_has_wide_floats(p);
-  if (wide && f32 == F32_KEEP)
+  bool wide = recipe_has_wide(p), floats = dtype_kind(p->acc) == DTYPE_FLOAT;
+  if (wide && floats && f32 == F32_KEEP)
     return diag_declined(d, loc_none(),
                          "inputs of type %s and %s; f32=bf16 and f32=bf16x3 "
                          "round or split floats",
                          dtype_name(p->type[IN0]), dtype_name(p->type[IN1]));
+  for (int t = IN0; t <= IN1; t++)
+    if (!floats && dtype_bytes(p->type[t]) > 4)
+      return diag_declined(d, loc_none(), "no device multiplies %s",
+                           dtype_name(p->type[t]));
   r->finished = false;
-  r->copies = wide && f32 == F32_BF16X3 ? BF16_COPIES : 1;
+  split_copies(p, f32, r);
   r->problem =
-      (struct teir_problem){.extent = {1, p->extent[AXIS_M], p->extent[AXIS_N],
-                                       p->extent[AXIS_K] * r->copies},
-                            .type = {input_type(p, IN0), input_type(p, IN1)}};
-  if (r->problem.extent[AXIS_K] > INT32_MAX)
-    return diag_declined(d, loc_none(), "K is too long to be split");
+      (struct teir_problem){.type = {input_type(p, IN0), input_type(p, IN1)}};
+  for (int role = 0; role < AXIS_ROLES; role++) {
+    r->problem.extent[role] =
+        role == AXIS_C ? 1 : p->extent[role] * r->copies[role];
+    if (r->copies[role] > 1 && r->problem.extent[role] > INT32_MAX)
+      return diag_declined(d, loc_none(), "an extent is too long to be split");
+  }
   if (!sum_type(p, wide, &r->problem.acc, d))
     return false;
   r->problem.type[OUT] = r->problem.acc;
@@ -89,7 +100,8 @@ static void lay_densely(struct contraction *c, int tensor, int64_t bytes) {
 }
 
 bool recipe_is_dense(const struct product *p, const struct recipe *r, int t) {
-  return r->problem.type[t] != p->type[t] || r->copies > 1 || r->spread[t];
+  return r->problem.type[t] != p->type[t] || r->copies[row_role[t]] > 1 ||
+         r->copies[column_role[t]] > 1 || r->spread[t];
 }
 
 static void add_axis(struct contraction *c, const char *name,
@@ -105,15 +117,18 @@ static void add_axis(struct contraction *c, const char *name,
 
 const struct teir *recipe_teir(struct arena *a, const struct product *p,
                                const struct recipe *r, struct diag *d) {
+  static const char *const copy_name[AXIS_ROLES] = {"copy_c", "copy_m",
+                                                    "copy_n", "copy"};
   const struct teir_problem *q = &r->problem;
-  assert(!p->empty_out && r->copies >= 1);
+  assert(!p->empty_out && r->copies[AXIS_K] >= 1);
   struct contraction c = {.acc = q->acc,
                           .type = {q->type[IN0], q->type[IN1], q->acc}};
-  c.axis = arena_array(a, AXIS_ROLES * PRODUCT_AXES + 1, sizeof *c.axis);
+  c.axis = arena_array(a, AXIS_ROLES * (PRODUCT_AXES + 1), sizeof *c.axis);
   int first = q->extent[AXIS_C] > 1 ? AXIS_C : AXIS_M;
   for (int role = first; role < AXIS_ROLES; role++) {
-    if (role == AXIS_K && r->copies > 1)
-      add_axis(&c, "copy", AXIS_K, r->copies, NULL);
+    if (r->copies[role] > 1)
+      add_axis(&c, copy_name[role], (enum axis_role)role, r->copies[role],
+               NULL);
     for (int i = 0; i < p->count[role]; i++) {
       const struct product_axis *x = &p->axis[role][i];
       add_axis(&c, x->id, (enum axis_role)role, x->extent, x->stride_bytes);

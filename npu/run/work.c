@@ -33,13 +33,19 @@ struct work {
   int64_t packed[TENSORS]; /* the block that lies there; -1: none */
   const struct recipe *recipe;
   struct arena *arena;
-  const struct calc_program *convert[OUT][BF16_COPIES]; /* NULL: copied */
-  struct dense gathered;     /* all results; nothing: one launch */
+  /* By the copies of an input's rows and columns; NULL: copied. */
+  const struct calc_program *convert[OUT][SPLIT_COPIES][SPLIT_COPIES];
+  struct dense gathered;     /* all sums; nothing: one launch makes results */
   struct epilogue *epilogue; /* NULL: results are copied or added */
 };
 
 static int64_t cut(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* A role's extent as the device sees it. */
+static int64_t whole(const struct work *w, enum axis_role role) {
+  return w->p->extent[role] * w->recipe->copies[role];
+}
 
 /* ---- offsets ---- */
 
@@ -51,7 +57,7 @@ static void share_offsets(struct work *w, int t, enum axis_role role) {
           *buffer = w->buffer[t][role];
   if (t == OUT) {
     w->buffer[t][role] =
-        arena_array(w->arena, (size_t)w->p->extent[role], sizeof(int64_t));
+        arena_array(w->arena, (size_t)whole(w, role), sizeof(int64_t));
     for (int64_t i = 0; i < count; i++)
       w->buffer[t][role][share_element(s, i)] = buffer[i];
     return;
@@ -62,12 +68,23 @@ static void share_offsets(struct work *w, int t, enum axis_role role) {
     w->user[t][role][i] = user[share_element(s, i)];
 }
 
+/* Of an input in all copies of a role. */
+static void copy_offsets(struct work *w, int t, enum axis_role role) {
+  int64_t extent = w->p->extent[role], *once = w->user[t][role];
+  w->user[t][role] =
+      arena_array(w->arena, (size_t)whole(w, role), sizeof(int64_t));
+  for (int64_t i = 0; i < whole(w, role); i++)
+    w->user[t][role][i] = once[i % extent];
+}
+
 static void make_role_offsets(struct work *w, int t, enum axis_role role) {
   const struct run_layout *l = &w->plan->tensor[t];
   const struct run_share *s = &w->plan->share[role];
   bool shared = s->count && !l->in_place;
   int64_t count = shared ? share_count(s) : w->launch[role];
   w->user[t][role] = product_new_offsets(w->arena, w->p, role, t);
+  if (t < OUT && w->recipe->copies[role] > 1)
+    copy_offsets(w, t, role);
   if (role == AXIS_C && layout_batch(w->plan) == 1)
     return;
   w->buffer[t][role] = arena_array(w->arena, (size_t)count, sizeof(int64_t));
@@ -78,7 +95,7 @@ static void make_role_offsets(struct work *w, int t, enum axis_role role) {
 
 /* Whether an input's buffer holds what lies in memory, byte by byte. */
 static bool is_linear(const struct work *w, int t) {
-  if (!w->plan->tensor[t].in_place || w->convert[t][0])
+  if (!w->plan->tensor[t].in_place || w->convert[t][0][0])
     return false;
   const enum axis_role role[] = {row_role[t], column_role[t], AXIS_C};
   for (int i = 0; i < (layout_batch(w->plan) > 1 ? 3 : 2); i++)
@@ -106,19 +123,22 @@ static void make_epilogue(struct work *w) {
 }
 
 static void make_conversions(struct work *w) {
-  const struct teir_problem *to = &w->recipe->problem;
-  for (int t = IN0; t <= IN1; t++)
-    for (int i = 0; i < w->recipe->copies; i++)
-      if (w->recipe->copies > 1 || w->p->type[t] != to->type[t])
-        w->convert[t][i] = bf16_program(w->arena, w->p->type[t], t, i);
+  const struct recipe *r = w->recipe;
+  for (int t = IN0; t <= IN1; t++) {
+    enum axis_role row = row_role[t], column = column_role[t];
+    if (!split_is_wide(w->p, t) && r->copies[row] * r->copies[column] == 1)
+      continue;
+    for (int i = 0; i < r->copies[row]; i++)
+      for (int k = 0; k < r->copies[column]; k++) {
+        int copy[AXIS_ROLES] = {0};
+        copy[row] = i;
+        copy[column] = k;
+        w->convert[t][i][k] = split_program(w->arena, w->p, r, t, copy);
+      }
+  }
 }
 
 /* ---- one launch ---- */
-
-/* A role's extent as the device sees it. */
-static int64_t whole(const struct work *w, enum axis_role role) {
-  return w->p->extent[role] * (role == AXIS_K ? w->recipe->copies : 1);
-}
 
 /* Which block of each role a launch works on. */
 struct block {
@@ -142,15 +162,14 @@ static int64_t indices(const struct work *w, const struct block *b, int t,
   return w->count[t][role] ? w->count[t][role] : extent(w, b, role);
 }
 
-/* From the block's first element on; K as if it were there once. */
+/* From the block's first element on. */
 static struct pack_matrix in_user(const struct work *w, const struct block *b,
                                   int t) {
   enum axis_role row = row_role[t], column = column_role[t];
-  return (struct pack_matrix){
-      (char *)w->tensor[t] + w->p->offset[t] +
-          w->user[t][AXIS_C][b->at[AXIS_C]],
-      w->user[t][row] + first(w, b, row) % w->p->extent[row],
-      w->user[t][column] + first(w, b, column) % w->p->extent[column]};
+  return (struct pack_matrix){(char *)w->tensor[t] + w->p->offset[t] +
+                                  w->user[t][AXIS_C][b->at[AXIS_C]],
+                              w->user[t][row] + first(w, b, row),
+                              w->user[t][column] + first(w, b, column)};
 }
 
 static struct pack_matrix in_buffer(const struct work *w, const struct block *b,
@@ -169,28 +188,42 @@ static struct pack_matrix in_gathered(const struct work *w,
                               x->offset[AXIS_N] + first(w, b, AXIS_N)};
 }
 
-/* The same matrix from another place along K on. */
-static struct pack_matrix along_k(struct pack_matrix m, int t,
-                                  const int64_t *offset) {
-  *(t == IN0 ? &m.column : &m.row) = offset;
-  return m;
+/* Of which copy of a role an index of an input's block is. */
+static int64_t copy_of(const struct work *w, const struct block *b, int t,
+                       enum axis_role role, int64_t index) {
+  int64_t at = w->count[t][role] ? share_element(&w->plan->share[role], index)
+                                 : first(w, b, role) + index;
+  return at / w->p->extent[role];
 }
 
-/* An input's block by expressions, one for each copy of K that it holds some
- * of. */
+/* The end of the indices from `from` on that are of the same copy. */
+static int64_t copy_end(const struct work *w, const struct block *b, int t,
+                        enum axis_role role, int64_t from) {
+  int64_t end = indices(w, b, t, role), at = from + 1;
+  if (w->recipe->copies[role] == 1)
+    return end;
+  int64_t copy = copy_of(w, b, t, role, from);
+  while (at < end && copy_of(w, b, t, role, at) == copy)
+    at++;
+  return at;
+}
+
+/* An input's block by expressions, one for each copy of its roles. */
 static void convert(const struct work *w, const struct block *b, int t) {
-  int64_t begin = first(w, b, AXIS_K), end = begin + extent(w, b, AXIS_K);
-  int64_t copy = w->p->extent[AXIS_K];
-  for (int64_t k = begin, next; k < end; k = next) {
-    next = smaller(end, (k / copy + 1) * copy);
-    struct map_operands o = {
-        .count = 2,
-        .x = {
-            along_k(in_user(w, b, t), t, w->user[t][AXIS_K] + k % copy),
-            along_k(in_buffer(w, b, t), t, w->buffer[t][AXIS_K] + k - begin)}};
-    map_block(w->convert[t][k / copy], &o,
-              t == IN0 ? indices(w, b, t, AXIS_M) : next - k,
-              t == IN0 ? next - k : indices(w, b, t, AXIS_N));
+  enum axis_role row = row_role[t], column = column_role[t];
+  int64_t rows = indices(w, b, t, row), columns = indices(w, b, t, column);
+  struct pack_matrix from = in_user(w, b, t), to = in_buffer(w, b, t);
+  for (int64_t i = 0, i_end; i < rows; i = i_end) {
+    i_end = copy_end(w, b, t, row, i);
+    for (int64_t k = 0, k_end; k < columns; k = k_end) {
+      k_end = copy_end(w, b, t, column, k);
+      struct map_operands o = {.count = 2,
+                               .x = {{from.base, from.row + i, from.column + k},
+                                     {to.base, to.row + i, to.column + k}}};
+      map_block(
+          w->convert[t][copy_of(w, b, t, row, i)][copy_of(w, b, t, column, k)],
+          &o, i_end - i, k_end - k);
+    }
   }
 }
 
@@ -220,7 +253,7 @@ static void pack(struct work *w, const struct block *b, int t,
   report->host_bytes += rows * columns * dtype_bytes(w->p->type[t]);
   if (rows < w->launch[row] || columns < w->launch[column])
     memset(to.base, 0, w->plan->tensor[t].bytes);
-  if (w->convert[t][0]) {
+  if (w->convert[t][0][0]) {
     convert(w, b, t);
     return;
   }
@@ -288,8 +321,26 @@ static bool run_block(struct work *w, const struct block *b,
   return true;
 }
 
+/* The first copy of M or N becomes the sums of what was split. */
+static void join_halves(const struct work *w) {
+  const struct dense *x = &w->gathered;
+  const int64_t *extent = w->p->extent;
+  bool rows = w->recipe->copies[AXIS_M] > 1;
+  int64_t other = rows ? x->offset[AXIS_M][extent[AXIS_M]]
+                       : x->offset[AXIS_N][extent[AXIS_N]];
+  for (int64_t c = 0; c < extent[AXIS_C]; c++)
+    for (int64_t m = 0; m < extent[AXIS_M]; m++) {
+      char *row = x->memory + x->offset[AXIS_C][c] + x->offset[AXIS_M][m];
+      uint32_t *low = (uint32_t *)row, *high = (uint32_t *)(row + other);
+      for (int64_t n = 0; n < extent[AXIS_N]; n++)
+        low[n] += high[n] << 16;
+    }
+}
+
 /* Everything gathered goes to out; nothing can fail any more. */
 static void write_gathered(const struct work *w) {
+  if (recipe_joins(w->recipe))
+    join_halves(w);
   struct work all = *w;
   for (int role = AXIS_M; role < AXIS_ROLES; role++)
     all.launch[role] = w->p->extent[role];
@@ -321,7 +372,7 @@ static bool run_blocks(struct work *w, struct run_report *report,
 static void name_packed(const struct work *w, struct run_report *report) {
   for (int t = 0; t < TENSORS; t++) {
     const struct run_layout *l = &w->plan->tensor[t];
-    bool converted = t < OUT && w->convert[t][0];
+    bool converted = t < OUT && w->convert[t][0][0];
     report->packed[t] = converted                      ? "type"
                         : t == OUT && w->epilogue      ? "tail"
                         : t == OUT && w->p->accumulate ? "add"
@@ -347,8 +398,12 @@ static bool run(struct work *w, struct run_report *report, struct diag *d) {
   make_offsets(w);
   make_epilogue(w);
   name_packed(w, report);
-  if (launches > 1)
-    w->gathered = dense_make(w->arena, w->p, w->recipe->problem.type[OUT]);
+  if (launches > 1 || recipe_joins(w->recipe)) {
+    int64_t all[AXIS_ROLES];
+    for (int role = 0; role < AXIS_ROLES; role++)
+      all[role] = whole(w, (enum axis_role)role);
+    w->gathered = dense_make(w->arena, all, w->recipe->problem.type[OUT]);
+  }
   return layout_batch(w->plan) > 1 ? run_batch(w, report, d)
                                    : run_blocks(w, report, d);
 }

@@ -35,6 +35,17 @@ static void random_launch(void) {
   }
 }
 
+/* Some integer inputs become as wide as the sums. */
+static void widen(struct nest_work *w) {
+  for (int t = IN0; t <= IN1; t++) {
+    if (dtype_bytes(w->type[t]) != 1 || pick(2))
+      continue;
+    w->type[t] = pick(2) ? DTYPE_I32 : DTYPE_U32;
+    for (int i = 0; i < w->axis_count; i++)
+      w->axis[i].stride[t] *= 4;
+  }
+}
+
 static void test_random(void) {
   int64_t launches = 0;
   for (int i = 0; i < 600 * hundreds && check_failures < 5; i++) {
@@ -42,6 +53,7 @@ static void test_random(void) {
     struct nest_work w;
     struct run_report report;
     nest_random(&w, i % 2, seed + (uint32_t)i);
+    widen(&w);
     random_launch();
     nest_make(&w, pick(2), 7 + (uint32_t)i);
     bool done = nest_call(&w, r, NULL, &report);

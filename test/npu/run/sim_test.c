@@ -123,6 +123,36 @@ static void test_wrapping(void) {
     }
 }
 
+/* Integers of 32 bits in halves, over all of their range; both inputs, or one
+ * beside a narrow one. */
+static void test_wide_ints(void) {
+  static const enum dtype type[][2] = {{DTYPE_I32, DTYPE_I32},
+                                       {DTYPE_U32, DTYPE_I32},
+                                       {DTYPE_I32, DTYPE_I8},
+                                       {DTYPE_U16, DTYPE_U32}};
+  static const int64_t size[][3] = {
+      {1, 1, 1}, {20, 24, 40}, {64, 64, 64}, {100, 84, 36}, {257, 131, 77}};
+  static const int64_t edge[] = {INT32_MIN, INT32_MAX, 32768, -32769, 65535};
+  for (size_t i = 0; i < sizeof type / sizeof *type; i++)
+    for (size_t j = 0; j < sizeof size / sizeof *size; j++) {
+      struct nest_work w;
+      int64_t m = size[j][0], n = size[j][1], k = size[j][2];
+      nest_gemm(&w, DTYPE_I32, j % 2, m, n, k);
+      for (int t = 0; t < OUT; t++)
+        w.type[t] = type[i][t];
+      for (int x = 0; x < 3; x++)
+        for (int t = 0; t < OUT; t++)
+          w.axis[x].stride[t] =
+              w.axis[x].stride[t] / 4 * dtype_bytes(w.type[t]);
+      if (j % 2)
+        nest_make_with(&w, edge, 5, 1);
+      else
+        nest_make(&w, true, 1);
+      CHECK(call(&w) == 0 && nest_right(&w));
+      nest_free(&w);
+    }
+}
+
 /* f32 inputs: 8 bits when rounded, 16 when split, by the real kernels. */
 static void test_floats(void) {
   static const struct {
@@ -200,6 +230,7 @@ int main(void) {
   test_random();
   test_types();
   test_wrapping();
+  test_wide_ints();
   test_floats();
   test_finish();
   test_threads();
