@@ -132,9 +132,13 @@ bool gate_pays(struct gate *g, uint64_t key, double macs, double bytes,
   return pays;
 }
 
-/* An average that forgets. */
+/* The shortest, but for what lasts longer again and again: one call that was
+ * interrupted says little. */
 static double mix(double old, double now) {
-  return old > 0 ? 0.75 * old + 0.25 * now : now;
+  if (!(old > 0) || now < old)
+    return now;
+  double more = now - old;
+  return old + (more < old ? more : old) / 8;
 }
 
 void gate_loop_took(struct gate *g, uint64_t key, double seconds) {

@@ -53,6 +53,16 @@ static void test_large(void) {
   gate_close(g);
 }
 
+/* A loop that is interrupted now and then is not slow. */
+static void test_interrupted(void) {
+  struct gate *g = gate_open();
+  for (int i = 0; i < 200; i++) {
+    CHECK(!asks(g, 7, SMALL));
+    gate_loop_took(g, 7, i % 4 ? 2e-6 : 2e-2);
+  }
+  gate_close(g);
+}
+
 /* The device turns out to be slower: the loop comes back. */
 static void test_slow_device(void) {
   struct gate *g = gate_open();
@@ -100,6 +110,7 @@ int main(void) {
   test_small();
   test_repeated();
   test_large();
+  test_interrupted();
   test_slow_device();
   test_failures();
   test_many();
