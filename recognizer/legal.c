@@ -61,7 +61,20 @@ static bool decline_wide(const struct contraction *c, int64_t length,
                          dtype_name(c->type[IN1]));
 }
 
+static bool has_32_bits(enum dtype t) {
+  return dtype_bytes(t) == 4 && dtype_kind(t) != DTYPE_FLOAT;
+}
+
+/* The runtime splits 32 bits into halves, beside anything that is no wider. */
+static bool is_split(const struct contraction *c) {
+  enum dtype in0 = multiplied_type(c, IN0), in1 = multiplied_type(c, IN1);
+  return (has_32_bits(in0) && dtype_bytes(in1) <= 4) ||
+         (has_32_bits(in1) && dtype_bytes(in0) <= 4);
+}
+
 static bool npu_multiplies(const struct contraction *c) {
+  if (is_split(c))
+    return true;
   for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
     if (multiplied_type(c, IN0) == integers[i].in0 &&
         multiplied_type(c, IN1) == integers[i].in1)

@@ -463,15 +463,15 @@ static const struct {
      "tensor B i8\ntensor D i8\nloop i m\nloop r n\nloop j o\nloop k p\n"
      "C[i*ldc + r] += X[i*ldx + j*p + k] * B[j*n + r] * D[k*n + r] : i32",
      "km,lm,nkl->nm"},
-    {"TTMc", /* by way of B * D, for want of products of i32 */
+    {"TTMc",
      TENSOR FACTORS "loop q 4\nC[i*32 + r*4 + q] += "
                     "X[i*64 + j*8 + k] * B[j*8 + r] * D[k*4 + q] : i32",
-     "km,lx,nkl->nmx"},
+     "mkl,lx,kn->mnx"},
     {"TTMc of i16",
      "tensor X i16\n" FACTORS_OF(
          "i16") "loop q 4\nC[i*32 + r*4 + q] += "
                 "X[i*64 + j*8 + k] * B[j*8 + r] * D[k*4 + q] : i32",
-     "ThreeFactors"},
+     "mkl,lx,kn->mnx"},
     {"of a loop that moves none of them",
      TENSOR FACTORS
      "loop q 4\n"
@@ -766,7 +766,7 @@ static const struct {
     {"float", "loop i 64\nloop j 32\nloop k 16\nC[i*32 + j] += " AB " : f32",
      "FloatInputs"},
     {"int32", "loop i 64\nloop j 32\nloop k 16\nC[i*32 + j] += " AB " : i32",
-     "UnsupportedTypes"},
+     "mk,kn->mn"},
 };
 
 /* " = " and the tail, as contraction_print has it. */
@@ -858,8 +858,11 @@ static void check_options(void) {
   CHECK(taken(vector, "device=host", &v));
   const char *i32 = "tensor A i32\ntensor B i32\nloop i 64\nloop j 32\n"
                     "loop k 16\nC[i*32 + j] += " AB " : i32";
-  CHECK(!taken(i32, "device=sim", &v) && v.rule == RULE_TYPES);
-  CHECK(taken(i32, "device=host", &v));
+  CHECK(taken(i32, "device=sim", &v) && taken(i32, "device=host", &v));
+  const char *i64 = "tensor A i64\ntensor B i32\nloop i 64\nloop j 32\n"
+                    "loop k 16\nC[i*32 + j] += " AB " : i64";
+  CHECK(!taken(i64, "device=sim", &v) && v.rule == RULE_TYPES);
+  CHECK(taken(i64, "device=host", &v));
   const char *wide = "tensor A i16\ntensor B i16\nloop i 64\nloop j 32\n"
                      "loop k n\nC[i*32 + j] += " AB " : i64";
   CHECK(!taken(wide, "device=sim", &v) && v.rule == RULE_WIDE_SUM);

@@ -77,7 +77,7 @@ INT_FORM(shifted_operand) {
 INT_FORM(int_operand) {
   const int32_t *a = (const int32_t *)A;
   const int8_t *b = B;
-  for (int i = 0; i < 8; i++) // expected-remark {{UnsupportedTypes}}
+  for (int i = 0; i < 8; i++) // expected-remark {{BelowThreshold}}
     for (int j = 0; j < 8; j++)
       for (int k = 0; k < 8; k++)
         C[i * 8 + j] += (int)((unsigned)a[i * 8 + k] * (unsigned)b[k * 8 + j]);
