@@ -146,7 +146,7 @@ bool emit_configuration(const struct design *x, struct command_list *l,
   if (!set_chains(x, l, d))
     return false;
   set_routes(x, l);
-  for (int column = 0; column < x->program->columns; column++)
+  for (int column = 0; column < x->program->grid.columns; column++)
     set_shim(x->program->device, column, l);
   for (int i = 0; i < x->core_count; i++)
     command_mask_write(

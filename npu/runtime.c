@@ -41,10 +41,10 @@ static void lay_blocks(const struct tile_program *p, int i,
   const struct map_transfer *x = &p->transfer[i];
   int64_t element = dtype_bytes(x->type);
   if (i != IN1)
-    add_dim(l, role_of(p, AXIS_M), p->rows,
+    add_dim(l, role_of(p, AXIS_M), p->grid.m,
             i == OUT ? x->row_stride_bytes : x->column_stride_bytes);
   if (i != IN0)
-    add_dim(l, role_of(p, AXIS_N), p->columns, x->column_stride_bytes);
+    add_dim(l, role_of(p, AXIS_N), p->grid.n, x->column_stride_bytes);
   /* m rounds, the blocks of a group, n rounds, k steps */
   static const enum axis_role round_axis[] = {AXIS_M, AXIS_N, AXIS_K, AXIS_M};
   static const int order[] = {0, 3, 1, 2};
@@ -87,21 +87,21 @@ static void fill_extents(const struct npu_result *r, struct run_plan *plan) {
   const struct tile_program *q = r->program;
   const struct map_form *f = &r->blocking.form;
   int64_t group = (int64_t)q->group_m * q->block_m;
-  int64_t m = q->rows * q->rounds_m * group,
-          n = (int64_t)q->columns * q->rounds_n * q->block_n;
+  int64_t m = q->grid.m * q->rounds_m * group,
+          n = (int64_t)q->grid.n * q->rounds_n * q->block_n;
   if (f->m.core) {
     struct run_share *s = &plan->share[role_of(q, AXIS_M)];
-    add_digit(s, q->rows, f->m.core);
+    add_digit(s, q->grid.m, f->m.core);
     add_digit(s, q->rounds_m, f->m.round);
     add_digit(s, group, 1);
-    m = (q->rows - 1) * f->m.core + (q->rounds_m - 1) * f->m.round + group;
+    m = (q->grid.m - 1) * f->m.core + (q->rounds_m - 1) * f->m.round + group;
   }
   if (f->n.core) {
     struct run_share *s = &plan->share[role_of(q, AXIS_N)];
-    add_digit(s, q->columns, f->n.core);
+    add_digit(s, q->grid.n, f->n.core);
     add_digit(s, q->rounds_n, f->n.round);
     add_digit(s, q->block_n, 1);
-    n = (q->columns - 1) * f->n.core + (q->rounds_n - 1) * f->n.round +
+    n = (q->grid.n - 1) * f->n.core + (q->rounds_n - 1) * f->n.round +
         q->block_n;
   }
   plan->m = role_of(q, AXIS_M) == AXIS_M ? m : n;

@@ -35,7 +35,7 @@ DEFINE_ADD(core, 6)
 
 struct design *design_make(struct arena *a, const struct tile_program *p,
                            struct diag *d) {
-  assert(p->rows == p->columns && p->steps_k > 0 && p->rounds_n > 0);
+  assert(p->grid.rows > 0 && p->steps_k > 0 && p->rounds_n > 0);
   struct design *x = arena_alloc(a, sizeof *x);
   x->program = p;
   struct builder m = {.arena = a, .design = x, .diag = d};

@@ -58,8 +58,8 @@ static void print_tile(const struct design *x, int column, int row,
 
 void design_print(const struct design *x, struct text *t) {
   map_print(x->program, t);
-  for (int column = 0; column < x->program->columns; column++)
-    for (int row = 0; row < 2 + x->program->rows; row++)
+  for (int column = 0; column < x->program->grid.columns; column++)
+    for (int row = 0; row < 2 + x->program->grid.rows; row++)
       print_tile(x, column, row, t);
   static const char *const argument[] = {"in0", "in1", "out"};
   for (int i = 0; i < x->task_count; i++) {

@@ -141,6 +141,15 @@ static void add_chain(struct builder *m, const struct ring *r, int first,
       (struct design_start){r->column, r->row, channel, first, mm2s};
 }
 
+/* One turn of the ring, for a task of the transaction. */
+static void add_turn(struct builder *m, const struct ring *r, int first,
+                     bool mm2s, int channel, const struct bd_dim *dim,
+                     int dims) {
+  for (int i = 0; i < r->depth; i++)
+    add_ring_bd(m, r, i, first + i, i + 1 < r->depth ? first + i + 1 : -1, mm2s,
+                channel, dim, dims);
+}
+
 /* Dimensions that write a row-major stream, columns elements a row, as small
  * matrices of r x c: a row of a small matrix, the next small matrix along the
  * block's row, the next row, then down.  The last has no wrap, so any number of
@@ -169,13 +178,42 @@ static void turned_dims(struct bd_dim dim[4], int rows, int r, int c,
   dim[3] = (struct bd_dim){along, 0};
 }
 
-int design_joins(const struct tile_program *p) { return p->rows > 1 ? 2 : 1; }
-
 int design_join_rows(const struct tile_program *p, int join, int *first) {
-  int lower = (p->rows + 1) / 2;
-  assert(join >= 0 && join < design_joins(p));
+  int rows = p->grid.rows, lower = p->joins > 1 ? (rows + 1) / 2 : rows;
+  assert(join >= 0 && join < p->joins);
   *first = join ? lower : 0;
-  return join ? p->rows - lower : lower;
+  return join ? rows - lower : lower;
+}
+
+/* ---- channels of a mem tile ----
+ * Even ones have the lower half of the descriptors, odd ones the upper half:
+ * in0's are many, so what else there is goes to odd ones where it can. */
+
+struct design_way design_in0_way(const struct tile_program *p) {
+  (void)p;
+  return (struct design_way){0, 0};
+}
+
+struct design_way design_in1_way(const struct tile_program *p, int part) {
+  assert(part >= 0 && part < p->grid.split);
+  if (p->grid.split == 1)
+    return (struct design_way){1, 1};
+  return (struct design_way){part, part ? 1 : 5};
+}
+
+int design_join_channel(const struct tile_program *p, int join) {
+  return p->joins > 1 ? 2 + join : 3;
+}
+
+int design_in0_part(const struct tile_program *p, int column) {
+  for (int i = 0; i < p->grid.m; i++)
+    if (map_grid_home(&p->grid, i) == column)
+      return i;
+  return -1;
+}
+
+bool design_takes_turns(const struct tile_program *p, int column) {
+  return p->grid.split > 1 && design_in0_part(p, column) >= 0;
 }
 
 static uint32_t block_bytes(const struct tile_program *p, int tensor) {
@@ -183,16 +221,32 @@ static uint32_t block_bytes(const struct tile_program *p, int tensor) {
   return (uint32_t)(x->block_rows * x->block_columns * dtype_bytes(x->type));
 }
 
-/* Ids in a mem tile.  Even channels use the lower half of the descriptors, odd
- * ones the upper half. */
+/* in0's chunks have a writer and a reader each, and are made first. */
+int design_turn_bd(const struct tile_program *p) { return 2 * p->panel.chunks; }
+
+/* Locks in a mem tile. */
 enum {
   LOCK_IN0 = 0, /* a pair, or a pair per chunk */
   LOCK_IN1 = 2 * MAP_MAX_CHUNKS,
-  LOCK_OUT = LOCK_IN1 + 2, /* a pair per row */
-  INPUT_BD = 0,
-  OUT_BD = 2 * MAP_MAX_CHUNKS,
-  JOIN_BD = OUT_BD + 2 * MAP_MEM_DEPTH_OUT,
+  LOCK_OUT = LOCK_IN1 + 2 * 2, /* a pair per row */
 };
+
+/* A mem tile while it is filled: where free memory begins, and the descriptors
+ * of even and odd channels. */
+struct mem_tile {
+  int column;
+  uint32_t offset;
+  int bd[2];
+};
+
+/* So many descriptors of a channel; gives the first one's id. */
+static int new_bds(struct builder *m, struct mem_tile *at, int channel,
+                   int count) {
+  int half = m->design->program->device->tile[TILE_MEM].bds / 2;
+  int first = at->bd[channel % 2];
+  at->bd[channel % 2] += count; /* design_check sees to the end */
+  return first + (channel % 2 ? half : 0);
+}
 
 /* ---- in0 in a mem tile ---- */
 
@@ -231,10 +285,6 @@ static int in0_read_dims(const struct tile_program *p,
   return 3;
 }
 
-static int half_of(const struct tile_program *p, int channel) {
-  return channel % 2 ? p->device->tile[TILE_MEM].bds / 2 : 0;
-}
-
 /* A part of a panel that is kept in part: its descriptor goes through all
  * places by iteration. */
 static struct bd *add_part_bd(struct builder *m, const struct ring *r, int id,
@@ -247,12 +297,16 @@ static struct bd *add_part_bd(struct builder *m, const struct ring *r, int id,
   return bd;
 }
 
-/* The panel of in0, kept in part; gives the end of its memory. */
-static uint32_t make_mem_panel(struct builder *m, int column, uint32_t offset,
-                               const struct kernel_shape *s) {
+/* The panel of in0, kept in part. */
+static void make_mem_panel(struct builder *m, struct mem_tile *at,
+                           const struct kernel_shape *s) {
   enum { WRITE_KEPT = DESIGN_KEPT_BD, WRITE = DESIGN_STREAMED_BD };
-  enum { READ_KEPT = WRITE + 1, READ };
+  enum { READ_KEPT = WRITE + 1, READ, PANEL_BDS };
   const struct tile_program *p = m->design->program;
+  int column = at->column, first = new_bds(m, at, IN0, PANEL_BDS);
+  uint32_t offset = at->offset;
+  assert(first == WRITE_KEPT);
+  (void)first;
   const struct map_panel *panel = &p->panel;
   uint32_t step = block_bytes(p, IN0) * (uint32_t)p->group_m;
   struct ring kept = {.name = "in0_kept",
@@ -287,34 +341,40 @@ static uint32_t make_mem_panel(struct builder *m, int column, uint32_t offset,
   dims = in0_read_dims(p, s, panel->streamed, dim);
   add_part_bd(m, &ring, READ, READ_KEPT, true, dim, dims);
   *add_start(m) = (struct design_start){column, MEM_ROW, IN0, READ_KEPT, true};
-  return ring.offset + ring.bytes * (uint32_t)ring.depth;
+  at->offset = ring.offset + ring.bytes * (uint32_t)ring.depth;
 }
 
-/* Inputs: shim -> S2MM c, MM2S c -> cores; in0 on channel 0, in1 on 1. */
-static uint32_t make_mem_ring(struct builder *m, struct ring *r, int channel,
-                              const struct bd_dim *write,
-                              const struct bd_dim *read, int read_dims) {
-  int first = INPUT_BD + half_of(m->design->program, channel);
+/* A ring of an input: from the shim, and to the cores. */
+static void make_mem_ring(struct builder *m, struct mem_tile *at,
+                          struct ring *r, struct design_way way,
+                          const struct bd_dim *write, const struct bd_dim *read,
+                          int read_dims) {
+  bool turns = way.in == design_in0_way(m->design->program).in &&
+               design_takes_turns(m->design->program, at->column);
+  r->column = at->column;
+  r->row = MEM_ROW;
+  r->offset = at->offset;
   r->stride = r->bytes;
+  at->offset += (uint32_t)r->depth * r->bytes;
   add_ring(m, r, r->bytes);
-  add_chain(m, r, first, false, channel, write, 4);
-  add_chain(m, r, first + r->depth, true, channel, read, read_dims);
-  return r->offset + (uint32_t)r->depth * r->bytes;
+  (turns ? add_turn : add_chain)(m, r, new_bds(m, at, way.in, r->depth), false,
+                                 way.in, write, 4);
+  add_chain(m, r, new_bds(m, at, way.out, r->depth), true, way.out, read,
+            read_dims);
 }
 
-static uint32_t make_mem_in0(struct builder *m, int column, uint32_t offset,
-                             const struct kernel_shape *s) {
+static void make_mem_in0(struct builder *m, struct mem_tile *at,
+                         const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
-  if (p->panel.stretches)
-    return make_mem_panel(m, column, offset, s);
+  if (p->panel.stretches) {
+    make_mem_panel(m, at, s);
+    return;
+  }
   int chunks = p->panel.chunks;
   int steps = chunks ? p->steps_k / chunks : p->panel.run[IN0];
   int blocks = chunks || is_wide(p) ? steps * p->group_m : 1;
   assert(!chunks || (p->steps_k % chunks == 0 && chunks <= MAP_MAX_CHUNKS));
   struct ring r = {.name = "in0_",
-                   .column = column,
-                   .row = MEM_ROW,
-                   .offset = offset,
                    .bytes = block_bytes(p, IN0) * (uint32_t)blocks,
                    .depth = chunks ? chunks : map_mem_depth(&p->panel, IN0),
                    .lock = LOCK_IN0,
@@ -322,28 +382,27 @@ static uint32_t make_mem_in0(struct builder *m, int column, uint32_t offset,
   struct bd_dim write[4], read[4];
   in0_write_dims(p, s, steps, write);
   int dims = in0_read_dims(p, s, steps, read);
-  return make_mem_ring(m, &r, IN0, write, read, dims);
+  make_mem_ring(m, at, &r, design_in0_way(p), write, read, dims);
 }
 
-static uint32_t make_mem_in1(struct builder *m, int column, uint32_t offset,
-                             const struct kernel_shape *s) {
+static void make_mem_in1(struct builder *m, struct mem_tile *at, int part,
+                         const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
   int element = dtype_bytes(p->transfer[IN1].type), run = p->panel.run[IN1];
   uint32_t small = (uint32_t)(s->k * s->n * element / 4);
-  struct ring r = {.name = "in1_",
-                   .column = column,
-                   .row = MEM_ROW,
-                   .offset = offset,
+  struct ring r = {.name = p->grid.split > 1
+                               ? arena_printf(m->arena, "in1_%d_", part)
+                               : "in1_",
                    .bytes = block_bytes(p, IN1) * (uint32_t)run,
                    .depth = map_mem_depth(&p->panel, IN1),
-                   .lock = LOCK_IN1};
+                   .lock = LOCK_IN1 + 2 * part};
   struct bd_dim write[4];
   if (p->transfer[IN1].turned)
     turned_dims(write, run * p->block_k, s->k, s->n,
                 (uint32_t)(p->block_n / s->n) * small, small, element);
   else
     cut_dims(write, p->block_n, s->k, s->n, element);
-  return make_mem_ring(m, &r, IN1, write, NULL, 0);
+  make_mem_ring(m, at, &r, design_in1_way(p, part), write, NULL, 0);
 }
 
 /* Blocks of out that leave as one: where out lies in place, those of a group,
@@ -358,8 +417,9 @@ int design_out_span(const struct tile_program *p) {
 
 /* Out: one ring per row of cores on S2MM 2 + row.  MM2S 2 sends one block of
  * every row of the lower half in turn, MM2S 3 of the upper half: a column has
- * two ways out.  Row after row, a join is in device memory order. */
-static void make_mem_output(struct builder *m, int column, uint32_t offset,
+ * two ways out, or one, on MM2S 3.  Row after row, a join is in device memory
+ * order. */
+static void make_mem_output(struct builder *m, struct mem_tile *at,
                             const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
   struct bd_dim dim[4];
@@ -378,36 +438,36 @@ static void make_mem_output(struct builder *m, int column, uint32_t offset,
   else
     cut_dims(dim, p->block_n, s->m, s->n, element);
   struct ring ring[8];
-  assert(p->rows <= 8);
-  for (int row = 0; row < p->rows; row++) {
+  assert(p->grid.rows <= 8);
+  for (int row = 0; row < p->grid.rows; row++) {
     struct ring *r = &ring[row];
     *r = (struct ring){.name = arena_printf(m->arena, "out%d_", row),
-                       .column = column,
+                       .column = at->column,
                        .row = MEM_ROW,
-                       .offset = offset,
+                       .offset = at->offset,
                        .bytes = block_bytes(p, OUT),
                        .depth = MAP_MEM_DEPTH_OUT,
                        .lock = LOCK_OUT + 2 * row};
     r->stride = r->bytes;
     add_ring(m, r, r->bytes);
-    int first = OUT_BD + half_of(p, row) + row / 2 * r->depth;
-    add_chain(m, r, first, false, 2 + row, NULL, 0);
-    offset += (uint32_t)r->depth * r->bytes;
+    add_chain(m, r, new_bds(m, at, row, r->depth), false, 2 + row, NULL, 0);
+    at->offset += (uint32_t)r->depth * r->bytes;
   }
-  for (int join = 0; join < design_joins(p); join++) {
+  for (int join = 0; join < p->joins; join++) {
     int first_row, rows = design_join_rows(p, join, &first_row);
-    int first = JOIN_BD + half_of(p, join),
-        count = rows * (MAP_MEM_DEPTH_OUT / span);
+    int channel = design_join_channel(p, join);
+    int count = rows * (MAP_MEM_DEPTH_OUT / span),
+        first = new_bds(m, at, channel, count);
     for (int i = 0; i < count; i++) {
       add_ring_bd(m, &ring[first_row + i % rows], i / rows, first + i,
-                  first + (i + 1) % count, true, 2 + join, dim, 4);
+                  first + (i + 1) % count, true, channel, dim, 4);
       struct bd *bd = &m->design->bd[m->design->bd_count - 1].bd;
       bd->length_words *= (uint32_t)span;
       bd->acquire_value *= span;
       bd->release_value *= span;
     }
     *add_start(m) =
-        (struct design_start){column, MEM_ROW, 2 + join, first, true};
+        (struct design_start){at->column, MEM_ROW, channel, first, true};
   }
 }
 
@@ -472,11 +532,14 @@ bool make_tiles(struct builder *m) {
                       dtype_name(p->transfer[IN0].type));
   if (!check_shape(m, &s))
     return false;
-  for (int column = 0; column < p->columns; column++) {
-    uint32_t end = make_mem_in0(m, column, 0, &s);
-    end = make_mem_in1(m, column, end, &s);
-    make_mem_output(m, column, end, &s);
-    for (int row = 0; row < p->rows; row++)
+  for (int column = 0; column < p->grid.columns; column++) {
+    struct mem_tile at = {.column = column};
+    if (design_in0_part(p, column) >= 0)
+      make_mem_in0(m, &at, &s);
+    for (int part = 0; part < p->grid.split; part++)
+      make_mem_in1(m, &at, part, &s);
+    make_mem_output(m, &at, &s);
+    for (int row = 0; row < p->grid.rows; row++)
       make_core(m, column, CORE_ROW + row);
   }
   return true;

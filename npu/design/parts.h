@@ -27,13 +27,30 @@ enum { LOCK_EMPTY = 0, LOCK_FULL = 1 };
 enum { CORE_DEPTH = 2 };
 
 /* Descriptors of a mem tile that write a panel of in0 which is kept in part: a
- * kept part and then a streamed one; only a streamed one. */
-enum { DESIGN_KEPT_BD, DESIGN_STREAMED_BD };
+ * kept part and then a streamed one; only a streamed one.  Where channels take
+ * turns: all of in0, behind which are those of in1. */
+enum { DESIGN_KEPT_BD, DESIGN_STREAMED_BD, DESIGN_PANEL_BD = 0 };
 
-/* A column's blocks of out leave on one or two channels, a half of the rows on
- * each: how many, and which rows. */
-int design_joins(const struct tile_program *);
+/* A column's blocks of out leave on one or two channels, all rows on one or a
+ * half on each: which rows. */
 int design_join_rows(const struct tile_program *, int join, int *first);
+
+/* Channels of a column's mem tile: from the shim, and to the cores, for blocks
+ * of in0 and of part `part` of those that the column has of n. */
+struct design_way {
+  int in, out;
+};
+struct design_way design_in0_way(const struct tile_program *);
+struct design_way design_in1_way(const struct tile_program *, int part);
+int design_join_channel(const struct tile_program *, int join);
+/* Whether in0 and in1 come to this column on the same channel: in0 first. Then
+ * tasks of the transaction write the mem tile's rings, and not chains without
+ * end. */
+bool design_takes_turns(const struct tile_program *, int column);
+/* The first descriptor that writes in1's ring then. */
+int design_turn_bd(const struct tile_program *);
+/* The part of m whose blocks of in0 this column sends; -1: of none. */
+int design_in0_part(const struct tile_program *, int column);
 
 /* Blocks of out of a row of cores that leave as one. */
 int design_out_span(const struct tile_program *);

@@ -394,8 +394,8 @@ bool make_programs(struct builder *m) {
       !link_core(m, &core))
     return false;
   assert(core.elf && core.elf_bytes);
-  for (core.column = 0; core.column < p->columns; core.column++)
-    for (core.row = CORE_ROW; core.row < CORE_ROW + p->rows; core.row++)
+  for (core.column = 0; core.column < p->grid.columns; core.column++)
+    for (core.row = CORE_ROW; core.row < CORE_ROW + p->grid.rows; core.row++)
       *add_core(m) = core;
   return true;
 }

@@ -129,31 +129,53 @@ static bool route(struct router *r, const char *flow, struct end from,
 static const int shim_mm2s_south[] = {3, 7};
 static const int shim_s2mm_south[] = {2, 3};
 
-static bool route_column(struct router *r, int column) {
+/* From shim channel `channel` to a mem tile's. */
+static bool route_in(struct router *r, int column, int channel) {
+  struct end shim = {column, 0, PORT_SOUTH, shim_mm2s_south[channel]};
+  struct end mem = {column, 1, PORT_DMA, channel};
+  return route(r, arena_printf(r->m->arena, "in%d_%d", channel, column), shim,
+               mem);
+}
+
+/* A part of m's blocks of in0 to the cores of all columns that have it. */
+static bool route_in0(struct router *r, int part) {
+  const struct tile_program *p = r->m->design->program;
+  const struct map_grid *g = &p->grid;
+  int home = map_grid_home(g, part);
+  const char *name = arena_printf(r->m->arena, "block0_%d", part);
+  struct end mem = {home, 1, PORT_DMA, design_in0_way(p).out};
+  for (int row = part * g->split; row < (part + 1) * g->split; row++)
+    for (int column = 0; column < g->columns; column++)
+      if (!route(r, name, mem,
+                 (struct end){column, CORE_ROW + row, PORT_DMA, 0}))
+        return false;
+  return true;
+}
+
+/* A part of a column's blocks of in1 to the cores of the column that have it.
+ */
+static bool route_in1(struct router *r, int column, int part) {
+  const struct tile_program *p = r->m->design->program;
+  const struct map_grid *g = &p->grid;
+  const char *name = arena_printf(r->m->arena, "block1_%d_%d", column, part);
+  struct end mem = {column, 1, PORT_DMA, design_in1_way(p, part).out};
+  for (int row = part; row < g->rows; row += g->split)
+    if (!route(r, name, mem, (struct end){column, CORE_ROW + row, PORT_DMA, 1}))
+      return false;
+  return true;
+}
+
+static bool route_out(struct router *r, int column) {
   const struct tile_program *p = r->m->design->program;
   struct arena *a = r->m->arena;
-  for (int i = 0; i < 2; i++) {
-    const char *name = arena_printf(a, "in%d_%d", i, column);
-    struct end shim = {column, 0, PORT_SOUTH, shim_mm2s_south[i]};
-    struct end mem_in = {column, 1, PORT_DMA, i};
-    if (!route(r, name, shim, mem_in))
-      return false;
-    for (int other = 0; other < p->rows; other++) {
-      /* in0 of column c feeds the cores of row c, in1 those of column c */
-      struct end core = {i == 0 ? other : column, 2 + (i == 0 ? column : other),
-                         PORT_DMA, i};
-      if (!route(r, arena_printf(a, "block%d_%d", i, column), mem_in, core))
-        return false;
-    }
-  }
-  for (int row = 0; row < p->rows; row++) {
-    struct end core = {column, 2 + row, PORT_DMA, 0};
+  for (int row = 0; row < p->grid.rows; row++) {
+    struct end core = {column, CORE_ROW + row, PORT_DMA, 0};
     struct end mem = {column, 1, PORT_DMA, 2 + row};
     if (!route(r, arena_printf(a, "out_%d_%d", column, row), core, mem))
       return false;
   }
-  for (int join = 0; join < design_joins(p); join++) {
-    struct end mem_out = {column, 1, PORT_DMA, 2 + join};
+  for (int join = 0; join < p->joins; join++) {
+    struct end mem_out = {column, 1, PORT_DMA, design_join_channel(p, join)};
     struct end shim_out = {column, 0, PORT_SOUTH, shim_s2mm_south[join]};
     if (!route(r, arena_printf(a, "join%d_%d", join, column), mem_out,
                shim_out))
@@ -163,11 +185,19 @@ static bool route_column(struct router *r, int column) {
 }
 
 bool make_routes(struct builder *m) {
-  assert(m->design->program->columns <= MAX_COLUMNS &&
-         CORE_ROW + m->design->program->rows <= MAX_ROWS);
+  const struct map_grid *g = &m->design->program->grid;
+  assert(g->columns <= MAX_COLUMNS && CORE_ROW + g->rows <= MAX_ROWS);
   struct router r = {.m = m};
-  for (int column = 0; column < m->design->program->columns; column++)
-    if (!route_column(&r, column))
-      return false;
-  return true;
+  bool good = true;
+  for (int column = 0; column < g->columns && good; column++)
+    for (int channel = 0; channel < 2; channel++)
+      good = good && route_in(&r, column, channel);
+  for (int part = 0; part < g->m; part++)
+    good = good && route_in0(&r, part);
+  for (int column = 0; column < g->columns; column++) {
+    for (int part = 0; part < g->split; part++)
+      good = good && route_in1(&r, column, part);
+    good = good && route_out(&r, column);
+  }
+  return good;
 }

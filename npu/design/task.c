@@ -123,13 +123,17 @@ static bool fill_bd(struct builder *m, const char *name, struct walk *w,
  * first one, and the others. */
 enum rounds { ALL_ROUNDS, FIRST_ROUND, OTHER_ROUNDS };
 
-/* A kind of tasks on a shim channel; ring: descriptors that take turns. */
+/* A kind of tasks on a shim channel; ring: descriptors that take turns; part:
+ * of those that a column has of n, or of its ways out. */
+enum columns { ALL_COLUMNS, HOME_COLUMNS, OTHER_COLUMNS };
 struct channel {
   const char *name;
   int tensor;
   enum rounds rounds;
   bool mm2s;
   int channel, bd, ring;
+  enum columns columns; /* home: those that send in0 */
+  int part;
 };
 
 /* Of a batch, so that a descriptor's iterations count the products of one. */
@@ -171,10 +175,12 @@ static struct walk walk_of(const struct tile_program *p,
     walk_add(&w, n->extent - 1, n->stride_bytes);
   if (c->tensor == OUT) {
     bool joined = design_out_span(p) > 1;
-    int first;
+    int first, rows = design_join_rows(p, c->part, &first),
+               split = p->grid.split < rows ? p->grid.split : rows;
     if (!joined)
       walk_add(&w, group->extent, group->stride_bytes);
-    walk_add(&w, design_join_rows(p, c->channel, &first), x->row_stride_bytes);
+    walk_add(&w, rows / split, x->row_stride_bytes);
+    walk_add(&w, split, x->column_stride_bytes);
     if (joined && !x->turned)
       walk_add(&w, group->extent, group->stride_bytes);
   } else if (c->rounds == OTHER_ROUNDS) {
@@ -194,12 +200,16 @@ static struct walk walk_of(const struct tile_program *p,
 static int64_t start_of(const struct tile_program *p, const struct channel *c,
                         int column) {
   const struct map_transfer *x = &p->transfer[c->tensor];
-  int64_t start = column * x->column_stride_bytes;
+  const struct map_grid *g = &p->grid;
   int first_row;
   if (c->tensor == OUT) {
-    design_join_rows(p, c->channel, &first_row);
-    start += first_row * x->row_stride_bytes;
+    design_join_rows(p, c->part, &first_row);
+    return first_row / g->split * x->row_stride_bytes +
+           (column * g->split + first_row % g->split) * x->column_stride_bytes;
   }
+  if (c->tensor == IN1)
+    return (column * g->split + c->part) * x->column_stride_bytes;
+  int64_t start = design_in0_part(p, column) * x->column_stride_bytes;
   if (c->rounds == OTHER_ROUNDS)
     start += p->panel.kept * x->time[2].stride_bytes;
   return start;
@@ -245,45 +255,84 @@ static bool make_channel(struct builder *m, int column,
   return true;
 }
 
+static void add_mem_task(struct builder *m, int phase, int column, int argument,
+                         int bd, int repeat) {
+  const struct tile_program *p = m->design->program;
+  *add_task(m) = (struct design_task){.phase = phase,
+                                      .column = column,
+                                      .row = 1,
+                                      .channel = design_in0_way(p).in,
+                                      .bd = bd,
+                                      .argument = p->transfer[argument].tensor,
+                                      .repeat = repeat};
+}
+
 /* The mem tile's side of in0 when a part of it is kept: both parts of every
  * stretch in the first n round, then the streamed ones. */
 static void make_panel_tasks(struct builder *m, int column) {
   const struct tile_program *p = m->design->program;
   int stretches = p->panel.stretches;
-  for (int phase = 0; phase < m->design->phases; phase++)
-    for (int i = 0; i < 2; i++)
-      *add_task(m) =
-          (struct design_task){.phase = phase,
-                               .column = column,
-                               .row = 1,
-                               .channel = 0,
-                               .bd = i ? DESIGN_STREAMED_BD : DESIGN_KEPT_BD,
-                               .argument = p->transfer[IN0].tensor,
-                               .repeat = stretches * (i ? p->rounds_n - 1 : 1)};
+  for (int phase = 0; phase < m->design->phases; phase++) {
+    add_mem_task(m, phase, column, IN0, DESIGN_KEPT_BD, stretches);
+    add_mem_task(m, phase, column, IN0, DESIGN_STREAMED_BD,
+                 stretches * (p->rounds_n - 1));
+  }
 }
 
+/* The same where in0 comes on a channel of in1's: all of it once, and then
+ * turns of in1's ring. */
+static void make_turn_tasks(struct builder *m, int column) {
+  const struct tile_program *p = m->design->program;
+  int depth = map_mem_depth(&p->panel, IN1),
+      blocks = p->rounds_n * p->steps_k / p->panel.run[IN1];
+  assert(blocks % depth == 0 && m->design->phases == 1);
+  add_mem_task(m, 0, column, IN0, DESIGN_PANEL_BD, 1);
+  add_mem_task(m, 0, column, IN1, design_turn_bd(p), blocks / depth);
+}
+
+static bool has_channel(const struct tile_program *p, const struct channel *c,
+                        int column) {
+  bool home = design_in0_part(p, column) >= 0;
+  return c->ring > 0 &&
+         (c->columns == ALL_COLUMNS || home == (c->columns == HOME_COLUMNS));
+}
+
+/* In the order in which they are pushed: first what others wait for.  Where
+ * in1 comes behind in0 on a channel, its task has time. */
 bool make_tasks(struct builder *m) {
   const struct tile_program *p = m->design->program;
-  bool part = p->panel.stretches > 0;
-  int depth = p->device->queue_depth, ahead = part ? depth / 2 : depth;
+  bool part = p->panel.stretches > 0, turns = p->grid.split > 1;
+  int depth = p->device->queue_depth, ahead = part || turns ? depth / 2 : depth;
+  int in1 = p->batch > 1 ? ahead : 1;
   assert(ahead >= 1 && ahead <= depth);
   m->design->phases = p->rounds_m * batch_phases(p);
   m->design->phases_ahead = ahead;
   struct channel channel[] = {
-      {"in0", IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead},
-      {"in0_again", IN0, OTHER_ROUNDS, true, 0, 0, part ? ahead : 0},
-      {"in1", IN1, ALL_ROUNDS, true, 1, 0, p->batch > 1 ? ahead : 1},
-      {"out0", OUT, ALL_ROUNDS, false, 0, 0, ahead},
-      {"out1", OUT, ALL_ROUNDS, false, 1, 0, design_joins(p) > 1 ? ahead : 0}};
+      {"in0", IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead,
+       HOME_COLUMNS, 0},
+      {"in0_again", IN0, OTHER_ROUNDS, true, 0, 0, part ? ahead : 0,
+       HOME_COLUMNS, 0},
+      {"in1", IN1, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0, in1,
+       turns ? OTHER_COLUMNS : ALL_COLUMNS, 0},
+      {"in1_1", IN1, ALL_ROUNDS, true, 1, 0, turns ? in1 : 0, ALL_COLUMNS, 1},
+      {"in1_0", IN1, ALL_ROUNDS, true, 0, 0, turns ? in1 : 0, HOME_COLUMNS, 0},
+      {"out0", OUT, ALL_ROUNDS, false, 0, 0, ahead, ALL_COLUMNS, 0},
+      {"out1", OUT, ALL_ROUNDS, false, 1, 0, p->joins > 1 ? ahead : 0,
+       ALL_COLUMNS, 1}};
+  for (int column = 0; column < p->grid.columns; column++) {
+    if (part)
+      make_panel_tasks(m, column);
+    if (design_takes_turns(p, column))
+      make_turn_tasks(m, column);
+  }
   int bd = 0; /* of the shim, for the tasks of all channels */
   for (size_t i = 0; i < sizeof channel / sizeof *channel; i++) {
     channel[i].bd = bd;
     bd += channel[i].ring;
-    for (int column = 0; column < p->columns && channel[i].ring; column++)
-      if (!make_channel(m, column, &channel[i]))
+    for (int column = 0; column < p->grid.columns; column++)
+      if (has_channel(p, &channel[i], column) &&
+          !make_channel(m, column, &channel[i]))
         return false;
   }
-  for (int column = 0; column < p->columns && part; column++)
-    make_panel_tasks(m, column);
   return true;
 }

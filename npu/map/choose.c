@@ -21,14 +21,17 @@
 #include <math.h>
 
 enum {
-  STREAM_BYTES = 4,     /* per cycle and channel, timing.md S1 */
-  STEP_CYCLES = 20,     /* between two steps of a kernel, its locks and DMA */
-  EDGE_CYCLES = 50,     /* a kernel whose last blocks of results are smaller */
-  SUM_BYTES = 16,       /* a cycle: 32 in, 32 out, by one pointer */
-  WAYS_OUT = 2,         /* channels of a column for out */
-  ROUND_CYCLES = 60,    /* locks around a block of out */
-  START_CYCLES = 12000, /* first blocks arrive: queue pushes and DRAM, which
-                           have clocks of their own; at 1 GHz */
+  STREAM_BYTES = 4,  /* per cycle and channel, timing.md S1 */
+  STEP_CYCLES = 20,  /* between two steps of a kernel, its locks and DMA */
+  EDGE_CYCLES = 50,  /* a kernel whose last blocks of results are smaller */
+  SUM_BYTES = 16,    /* a cycle: 32 in, 32 out, by one pointer */
+  WAYS_OUT = 2,      /* channels of a column for out */
+  ROUND_CYCLES = 60, /* locks around a block of out */
+  /* At 1 GHz, for they run on clocks of their own (array.c has them for a
+   * preset): to push a task, to read the first word, to see the last token. */
+  PUSH_CYCLES = 1047,
+  FIRST_CYCLES = 900,
+  SYNC_CYCLES = 7764,
   PHASE_CYCLES = 16000, /* pushing an m round's tasks, as well */
   MAX_STEPS = 1 << 20,
   MAX_BLOCK = 128, /* elements along m and n, and along k: larger ones fit */
@@ -49,6 +52,7 @@ struct array {
   const struct platform *at;
   const struct teir_problem *problem;
   const struct map_form *form; /* but for its shares */
+  struct map_grid grid;
   struct kernel_shape mac;     /* of the multiply unit */
   struct kernel_shape even[2]; /* of blocks of which kernels have no edges, by
                                   map_tall */
@@ -94,14 +98,13 @@ static double both(double a, double b) {
  * round before, ahead of the first use in the first one. */
 static double rounds_cycles(const struct array *s, const struct map_blocking *b,
                             const struct map_panel *panel, double round) {
-  const struct device *dev = s->at->device;
   const struct teir_problem *p = s->problem;
   const struct preset *q = s->at->preset;
   int rounds_n = b->rounds_n;
   if (!q)
     return (double)b->rounds_m * rounds_n * round;
-  double m = (double)b->group_m * b->block_m * dev->core_rows,
-         n = (double)b->block_n * dev->columns,
+  double m = (double)b->group_m * b->block_m * s->grid.m,
+         n = (double)b->block_n * s->grid.n,
          k = (double)b->steps_k * b->block_k;
   double in0 = transfer_cycles(q, m * k * dtype_bytes(p->type[IN0]),
                                run_bytes(s, b, panel, IN0)),
@@ -131,13 +134,45 @@ static bool finishes(const struct teir_problem *p) {
 }
 
 /* So many that all of the work is done, the last ones on padding. */
-static void count_rounds(const struct device *dev, const struct teir_problem *p,
+static void count_rounds(const struct map_grid *g, const struct teir_problem *p,
                          struct map_blocking *b) {
-  b->rounds_m = (int)div_up(p->extent[AXIS_M],
-                            (int64_t)b->block_m * b->group_m * dev->core_rows);
-  b->rounds_n =
-      (int)div_up(p->extent[AXIS_N], (int64_t)b->block_n * dev->columns);
+  b->rounds_m =
+      (int)div_up(p->extent[AXIS_M], (int64_t)b->block_m * b->group_m * g->m);
+  b->rounds_n = (int)div_up(p->extent[AXIS_N], (int64_t)b->block_n * g->n);
   b->steps_k = (int)div_up(p->extent[AXIS_K], b->block_k);
+}
+
+static double ghz_of(const struct array *s) {
+  return s->at->preset ? s->at->preset->clock_ghz : 1;
+}
+
+/* Input channels of all columns. */
+static int input_channels(const struct array *s) {
+  return s->grid.split > 1 ? s->grid.n : 2 * s->grid.columns;
+}
+
+/* Cycles until the first blocks arrive, and from the last token on.  Channels
+ * start one after the other: on the average in the middle of their pushes.  A
+ * panel of in0 that comes on a channel of in1's has that head start. */
+static double start_cycles(const struct array *s,
+                           const struct map_blocking *b) {
+  double pushes = PUSH_CYCLES * ghz_of(s) * input_channels(s);
+  double start = (FIRST_CYCLES + SYNC_CYCLES) * ghz_of(s) + pushes / 2;
+  if (s->grid.split == 1)
+    return start;
+  double panel = (double)b->group_m * b->block_m * b->block_k * b->steps_k *
+                 dtype_bytes(s->problem->type[IN0]) / STREAM_BYTES;
+  return start + (panel > pushes / 2 ? panel - pushes / 2 : 0);
+}
+
+/* Cycles that a launch takes at least, whose tasks are pushed one by one and
+ * whose blocks of out leave behind the last push. */
+static double push_cycles(const struct array *s, double drain) {
+  int inputs = input_channels(s) + (s->grid.split > 1 ? s->grid.m : 0);
+  double push = PUSH_CYCLES * ghz_of(s),
+         one = (inputs + s->grid.columns) * push + WAYS_OUT * drain,
+         two = (inputs + WAYS_OUT * s->grid.columns) * push + drain;
+  return SYNC_CYCLES * ghz_of(s) + (one < two ? one : two);
 }
 
 /* Cycles of a round when device memory costs nothing, and what is left before
@@ -164,14 +199,13 @@ static double array_cycles(const struct device *dev,
   double finish = waits.round;
   if (finishes(p) && !at->staged)
     finish += b->group_m * (sums + out) / 32;
-  double drain = b->group_m * out * dev->core_rows / (WAYS_OUT * STREAM_BYTES);
+  double drain = b->group_m * out * s->grid.rows / (WAYS_OUT * STREAM_BYTES);
   double round = b->steps_k * step + clear + finish + ROUND_CYCLES;
   if (b->group_m > 1) /* no other block of out: its way out is not hidden */
     round += out / STREAM_BYTES;
   if (round < drain) /* the column's ways out are the bottleneck */
     round = drain;
-  double ghz = s->at->preset ? s->at->preset->clock_ghz : 1;
-  *ends = START_CYCLES * ghz + in0 / STREAM_BYTES + drain;
+  *ends = start_cycles(s, b) + drain;
   return round;
 }
 
@@ -194,6 +228,7 @@ static int64_t depth(void *self, const struct teir_blocks *blocks,
  * and descriptors can count what they walk over; fills the shares. */
 static bool fits_in_place(const struct array *s, struct map_blocking *b) {
   const struct device *dev = s->at->device;
+  const struct map_grid *g = &s->grid;
   const struct map_layout *x = s->form->layout;
   const int64_t *extent = s->problem->extent;
   if (extent[AXIS_C] > 1 && (b->rounds_m > 1 || b->rounds_n > 1))
@@ -202,15 +237,27 @@ static bool fits_in_place(const struct array *s, struct map_blocking *b) {
       (int64_t)b->steps_k * b->block_k != extent[AXIS_K])
     return false;
   if ((x[IN0].in_place || x[OUT].in_place) &&
-      !map_share(extent[AXIS_M], dev->core_rows, b->rounds_m,
+      !map_share(extent[AXIS_M], g->m, b->rounds_m,
                  (int64_t)b->block_m * b->group_m, s->unit[IN0], &b->form.m))
     return false;
   if ((x[IN1].in_place || x[OUT].in_place) &&
-      !map_share(extent[AXIS_N], dev->columns, b->rounds_n, b->block_n,
-                 s->unit[IN1], &b->form.n))
+      !map_share(extent[AXIS_N], g->n, b->rounds_n, b->block_n, s->unit[IN1],
+                 &b->form.n))
     return false;
   return (!x[IN1].in_place && !x[OUT].in_place) ||
          b->rounds_n <= dev->max_iterations;
+}
+
+/* Cycles from the last word in a mem tile, whose buffers cores get when they
+ * are full, to the last one in a core. */
+static double last_cycles(const struct array *s, const struct map_blocking *b,
+                          const struct map_panel *panel) {
+  struct map_block_bytes bytes = map_block_bytes(s->problem, b);
+  double in0 = (double)b->group_m * bytes.in0, in1 = bytes.in1;
+  if (!panel->chunks)
+    in0 *= panel->run[IN0];
+  in1 *= panel->run[IN1];
+  return (in0 > in1 ? in0 : in1) / STREAM_BYTES;
 }
 
 /* Cycles of a launch. */
@@ -223,9 +270,13 @@ static double launch_cycles(const struct array *s, const struct map_blocking *b,
   struct map_blocking all = *b;
   all.rounds_m *= (int)s->problem->extent[AXIS_C];
   double rounds = rounds_cycles(s, &all, panel, round);
-  double ghz = s->at->preset ? s->at->preset->clock_ghz : 1;
-  double pushes = (b->rounds_m - 1.0) * PHASE_CYCLES * ghz;
-  return ends + (rounds > pushes ? rounds : pushes);
+  double phases = (b->rounds_m - 1.0) * PHASE_CYCLES * ghz_of(s);
+  double cycles =
+      ends + last_cycles(s, b, panel) + (rounds > phases ? rounds : phases);
+  double out = (double)all.rounds_m * b->rounds_n * b->group_m *
+               map_block_bytes(s->problem, b).out * s->grid.rows;
+  double least = push_cycles(s, out / (WAYS_OUT * STREAM_BYTES));
+  return cycles > least ? cycles : least;
 }
 
 /* Into the list, by its price. */
@@ -249,7 +300,7 @@ static double price(void *self, const struct teir_blocks *x, double best) {
                            .form = *s->form};
   struct map_panel panel;
   struct map_core core;
-  count_rounds(dev, s->problem, &b);
+  count_rounds(&s->grid, s->problem, &b);
   if (!fits_in_place(s, &b) || !fits(dev, s->problem, &b, &core))
     return HUGE_VAL;
   assert(b.rounds_m >= 1 && b.rounds_n >= 1 && b.steps_k >= 1);
@@ -428,6 +479,7 @@ static bool search(const struct platform *at, const struct teir_problem *p,
       .at = at,
       .problem = p,
       .form = form,
+      .grid = map_grid_of(at->device, form),
       .turned = turned_cost(p, form->layout),
       .unit = {unit_of(p, form->layout, IN0), unit_of(p, form->layout, IN1)}};
   struct kernel_shape unit;
@@ -493,20 +545,43 @@ struct candidate {
   struct array array;
 };
 
-/* The better of the product and its transpose, with tensors that lie so; `two`
- * is space for both. */
-static struct candidate *search_both(const struct platform *at,
-                                     const struct teir_problem *p,
-                                     const struct map_form *form,
-                                     struct candidate two[2]) {
+/* Grids beside that of all rows and columns, and when they may be better: few
+ * rows of m, so that both channels of a column had better bring in1; or little
+ * work, which waits for the tasks of columns. */
+enum { GRIDS = 3, FORMS = 2 * GRIDS };
+static bool set_grid(const struct platform *at, int grid,
+                     const struct teir_problem *p, struct map_form *form) {
+  enum { FEW_CORES = 2, FEW_ROWS = 512, LITTLE = 1 << 21 };
+  const struct device *dev = at->device;
+  const int64_t *x = p->extent;
+  int m = grid == 1 ? dev->core_rows / 2 : FEW_CORES,
+      n = grid == 1 ? dev->columns * 2 : FEW_CORES;
+  struct map_grid g;
+  if (!grid)
+    return true;
+  if (x[AXIS_C] > 1 || !map_grid(dev, m, n, &g))
+    return false;
+  form->cores_m = m;
+  form->cores_n = n;
+  return grid == 1 ? x[AXIS_M] <= FEW_ROWS && x[AXIS_M] < x[AXIS_N]
+                   : x[AXIS_M] * x[AXIS_N] * x[AXIS_K] <= LITTLE;
+}
+
+/* The best of the product and its transpose on all grids, with tensors that lie
+ * so; `space` is for all of them. */
+static struct candidate *search_forms(const struct platform *at,
+                                      const struct teir_problem *p,
+                                      const struct map_form *form,
+                                      struct candidate space[FORMS]) {
   struct candidate *best = NULL;
-  for (int i = 0; i < 2; i++) {
-    struct candidate *c = &two[i];
+  for (int i = 0; i < FORMS; i++) {
+    struct candidate *c = &space[i];
     c->problem = *p;
     c->form = *form;
-    if (i)
+    if (i % 2)
       swap(&c->problem, &c->form);
-    if (search(at, &c->problem, &c->form, &c->array) &&
+    if (set_grid(at, i / 2, &c->problem, &c->form) &&
+        search(at, &c->problem, &c->form, &c->array) &&
         (!best || c->array.best[0].predicted_cycles <
                       best->array.best[0].predicted_cycles))
       best = c;
@@ -531,14 +606,15 @@ bool map_choose_in_place(const struct platform *at,
     return false;
   for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) {
     struct map_form form = {0};
-    struct candidate two[2], *c;
+    struct candidate space[FORMS], *c;
     bool all = true;
     for (int t = 0; t < TENSORS; t++) {
       all &= layout[t].in_place || !stay[i][t];
       if (stay[i][t])
         form.layout[t] = layout[t];
     }
-    if (all && (c = search_both(at, p, &form, two)) && p->extent[AXIS_C] > 1) {
+    if (all && (c = search_forms(at, p, &form, space)) &&
+        p->extent[AXIS_C] > 1) {
       *best = choose(&c->array);
       return true;
     }

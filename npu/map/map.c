@@ -338,6 +338,8 @@ static struct map_form form_of(const struct tile_program *q) {
     f.layout[i].turned = x[i].turned;
   f.layout[IN0].in_place = x[IN0].turned || runs_on(&x[IN0], true);
   f.layout[IN1].in_place = runs_on(&x[IN1], x[IN1].turned);
+  f.cores_m = q->grid.m;
+  f.cores_n = q->grid.n;
   return f;
 }
 
@@ -410,14 +412,16 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   const struct teir_primitive *p = &t->primitive[t->node[r.product].primitive];
   struct tile_program *q = arena_alloc(a, sizeof *q);
   q->device = dev;
-  q->rows = (int)extent_of(&r, r.node_row);
-  q->columns = (int)extent_of(&r, r.node_column);
-  if (q->rows > dev->core_rows || q->columns > dev->columns ||
-      q->rows != q->columns) {
+  int64_t cores_m = extent_of(&r, r.node_row),
+          cores_n = extent_of(&r, r.node_column);
+  if (cores_m * cores_n > dev->core_rows * dev->columns ||
+      !map_grid(dev, (int)cores_m, (int)cores_n, &q->grid)) {
     diag_error(d, at,
-               "%d rows by %d columns of cores; %s has %d by %d, and a "
-               "column feeds the row of its number",
-               q->rows, q->columns, dev->name, dev->core_rows, dev->columns);
+               "%lld rows by %lld columns of cores; %s has %d by %d, a column "
+               "feeds the row of its number, and rows may share two parts of "
+               "what columns take",
+               (long long)cores_m, (long long)cores_n, dev->name,
+               dev->core_rows, dev->columns);
     return NULL;
   }
   int m = block_axis(&r, TEIR_M), n = block_axis(&r, TEIR_N),
@@ -453,5 +457,8 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   q->turns_out =
       map_turns_out((const enum dtype[]){x[IN0].type, x[IN1].type, x[OUT].type},
                     x[IN0].turned, x[IN1].turned, x[OUT].turned);
-  return place_blocks(q, at, d) ? q : NULL;
+  if (!place_blocks(q, at, d))
+    return NULL;
+  q->joins = map_joins(q);
+  return q;
 }

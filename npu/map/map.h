@@ -55,6 +55,25 @@ struct map_share {
 bool map_share(int64_t extent, int cores, int rounds, int64_t block,
                int64_t unit, struct map_share *);
 
+/* ---- grid.c: which cores take what ---- */
+/* `m` cores share out m and `n` share out n.  A row of cores takes one part of
+ * m; or, where few parts of m meet many of n, every `split` rows do, and each
+ * of these another part of n.  So the core in row r and column c has part
+ * r / split of m and part c * split + r % split of n. */
+struct map_grid {
+  int m, n;
+  int columns, rows, split;
+};
+/* False: the device has no such grid, or its mem tiles have no channels for
+ * it. */
+bool map_grid(const struct device *, int m, int n, struct map_grid *);
+/* Of a grid: the column whose mem tile sends a part of m's blocks of in0. */
+int map_grid_home(const struct map_grid *, int part);
+struct tile_program;
+/* Channels on which a column's blocks of out leave: a second one halves the
+ * time, but its tasks are pushed, too, which little work would wait for. */
+int map_joins(const struct tile_program *);
+
 /* What the array's rows and columns take, and how tensors lie. */
 struct map_form {
   /* Rows of cores take n and columns m: in1 is what a row shares.  In a
@@ -62,10 +81,12 @@ struct map_form {
   bool swapped;
   struct map_layout layout[TENSORS];
   struct map_share m, n;
+  int cores_m, cores_n; /* of the grid; 0: all rows and all columns */
 };
+struct map_grid map_grid_of(const struct device *, const struct map_form *);
 
-/* How the problem is cut.  A row of cores owns rounds_m groups of m, a column
- * of cores rounds_n blocks of n; steps_k blocks of k follow each other. */
+/* How the problem is cut.  A core's part of m is rounds_m groups, its part of n
+ * rounds_n blocks; steps_k blocks of k follow each other. */
 struct map_blocking {
   int block_m, block_n, block_k; /* elements */
   /* Blocks of out that a core holds at once along m: every block of in1 is used
@@ -101,9 +122,9 @@ struct map_transfer {
   int tensor; /* of the TEIR: in0 is its in1 if rows and columns are swapped */
   enum dtype type;
   int64_t bytes;               /* of the whole device buffer */
-  int64_t column_stride_bytes; /* first block of the next column (or, for in0,
-                                  of the next row of cores) */
-  int64_t row_stride_bytes;    /* out: block of the next row, else 0 */
+  int64_t column_stride_bytes; /* first block of the next part of n (or, for
+                                  in0, of m) */
+  int64_t row_stride_bytes;    /* out: block of the next part of m, else 0 */
   struct map_loop time[4]; /* m rounds, n rounds, k steps, blocks of a group;
                               stride 0: the same block again */
   struct map_loop batch;   /* around all of these: other products */
@@ -179,7 +200,8 @@ enum {
  * turns sums into results. */
 struct tile_program {
   const struct device *device;
-  int columns, rows;
+  struct map_grid grid;
+  int joins; /* channels on which a column's blocks of out leave */
   int batch; /* products, one after the other; of several each is one round */
   int block_m, block_n, block_k;
   int group_m; /* 1 or 2 */

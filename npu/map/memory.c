@@ -199,12 +199,12 @@ int map_mem_depth(const struct map_panel *panel, int tensor) {
  * one dimension of a descriptor. */
 static bool keep_whole(const struct device *dev, const struct map_blocking *b,
                        int64_t step_bytes, int64_t space, int64_t row_bytes,
-                       struct map_panel *panel) {
+                       int most, struct map_panel *panel) {
   if (b->rounds_n > dev->max_lock || b->steps_k * step_bytes > space)
     return false;
   bool along_k = is_along_k(b, IN0);
   int words = dev->tile[TILE_SHIM].max_wrap, chunks = 0;
-  for (int i = 2; i <= MAP_MAX_CHUNKS; i++) {
+  for (int i = 2; i <= most; i++) {
     int64_t run = b->steps_k / i * row_bytes;
     if (b->steps_k % i == 0 &&
         (!along_k || ((run >= LONG_RUN_BYTES || !chunks) && run / 4 <= words)))
@@ -242,21 +242,38 @@ static void keep_part(const struct device *dev, const struct map_blocking *b,
   }
 }
 
+/* Whether in0 may come on a channel of in1's: all of it first, then blocks of
+ * in1 in whole turns of their ring, which a task repeats. */
+static bool shares_channel(const struct device *dev,
+                           const struct map_blocking *b,
+                           const struct map_panel *panel) {
+  int blocks = b->rounds_n * b->steps_k / panel->run[IN1],
+      depth = map_mem_depth(panel, IN1);
+  return b->rounds_m == 1 && panel->chunks && blocks % depth == 0 &&
+         blocks / depth <= dev->max_repeat;
+}
+
 bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
                    const struct map_blocking *b, struct map_panel *panel) {
+  enum { SHARED_CHUNKS = 6 }; /* their descriptors share a half with in1's */
+  struct map_grid grid = map_grid_of(dev, &b->form);
   struct map_block_bytes bytes = map_block_bytes(p, b);
   int64_t row0 = (int64_t)b->block_k * dtype_bytes(p->type[IN0]),
           row1 = (int64_t)b->block_k * dtype_bytes(p->type[IN1]);
   *panel =
       (struct map_panel){.run = {is_along_k(b, IN0) ? long_run(b, row0) : 1,
                                  is_along_k(b, IN1) ? long_run(b, row1) : 1}};
-  int64_t in1 = (int64_t)panel->run[IN1] * bytes.in1;
+  int64_t in1 = (int64_t)grid.split * panel->run[IN1] * bytes.in1;
   int64_t space = (int64_t)dev->tile[TILE_MEM].memory_bytes -
                   map_mem_depth(panel, IN1) * in1 -
-                  (int64_t)MAP_MEM_DEPTH_OUT * dev->core_rows * bytes.out;
+                  (int64_t)MAP_MEM_DEPTH_OUT * grid.rows * bytes.out;
   int64_t step_bytes = (int64_t)b->group_m * bytes.in0;
   assert(b->steps_k >= 1 && b->rounds_n >= 1 && b->group_m >= 1);
-  if (b->rounds_n > 1 && !keep_whole(dev, b, step_bytes, space, row0, panel) &&
+  if (grid.split > 1)
+    return keep_whole(dev, b, step_bytes, space, row0, SHARED_CHUNKS, panel) &&
+           shares_channel(dev, b, panel);
+  if (b->rounds_n > 1 &&
+      !keep_whole(dev, b, step_bytes, space, row0, MAP_MAX_CHUNKS, panel) &&
       !is_along_k(b, IN0))
     keep_part(dev, b, step_bytes, space, panel);
   /* in place, a buffer holds the blocks of a group */

@@ -3,8 +3,11 @@
 
 void map_print(const struct tile_program *p, struct text *t) {
   static const char *const name[] = {"in0", "in1", "out"};
-  text_printf(t, "array %s %d columns %d rows\n", p->device->name, p->columns,
-              p->rows);
+  text_printf(t, "array %s %d columns %d rows", p->device->name,
+              p->grid.columns, p->grid.rows);
+  if (p->grid.split > 1)
+    text_printf(t, ", %d rows share m", p->grid.split);
+  text_puts(t, "\n");
   text_printf(t, "block m %d n %d k %d, %d of out at once\n", p->block_m,
               p->block_n, p->block_k, p->group_m);
   if (p->batch > 1)

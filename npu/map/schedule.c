@@ -287,12 +287,13 @@ struct teir *map_schedule(struct arena *a, const struct device *dev,
                           const struct teir *work, const struct map_blocking *b,
                           struct diag *d) {
   struct schedule s = {.a = a, .form = &b->form, .d = d};
+  struct map_grid grid = map_grid_of(dev, &b->form);
   int64_t group = (int64_t)b->group_m * b->block_m;
   int64_t rows = b->rounds_m * group;
   int64_t columns = (int64_t)b->rounds_n * b->block_n;
   make_matrices(&s, work);
-  resize(&s, "block_m", dev->core_rows * rows);
-  resize(&s, "block_n", dev->columns * columns);
+  resize(&s, "block_m", grid.m * rows);
+  resize(&s, "block_n", grid.n * columns);
   resize(&s, "block_k", (int64_t)b->steps_k * b->block_k);
   lay_matrices(&s);
   split(&s, "block_m", rows, "row");

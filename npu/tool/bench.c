@@ -86,8 +86,8 @@ static bool check_sample(const struct npu_result *r,
   for (int s = 0; s < SAMPLES; s++) {
     int64_t at[7]; /* row, column, m, n round, element, block of a group,
                       product of a batch */
-    const int64_t extent[] = {p->rows,
-                              p->columns,
+    const int64_t extent[] = {p->grid.m,
+                              p->grid.n,
                               p->rounds_m,
                               p->rounds_n,
                               (int64_t)p->block_m * p->block_n,

@@ -37,7 +37,7 @@ static void test_launch(const struct launch *l) {
   CHECK(t && npu_compile(a, "8700g", t, 0, &r, &d));
   CHECK(!has_masked_writes(r.run));
   struct sim_buffer buffer[TENSORS];
-  void *right[TENSORS];
+  void *right[TENSORS + 1]; /* sums may be a tensor of their own */
   for (int i = 0; i < TENSORS; i++) {
     const struct map_transfer *x = &r.program->transfer[i];
     int tensor = x->tensor;
@@ -47,6 +47,8 @@ static void test_launch(const struct launch *l) {
     right[tensor] =
         tensor == OUT ? calloc(1, (size_t)x->bytes) : buffer[tensor].data;
   }
+  int64_t results = l->problem.extent[AXIS_M] * l->problem.extent[AXIS_N];
+  right[SUMS] = calloc((size_t)results, 4);
   struct sim_options options = {.preset = preset_find("8700g")};
   struct sim *s = sim_open(r.xclbin.data, r.xclbin.length, &options, &d);
   CHECK(s != NULL);
@@ -70,7 +72,7 @@ static void test_launch(const struct launch *l) {
     diag_print(&d, stderr);
   if (s)
     sim_close(s);
-  free(right[OUT]);
+  free(right[OUT]), free(right[SUMS]);
   for (int i = 0; i < TENSORS; i++)
     free(buffer[i].data);
   npu_result_free(&r);
@@ -80,10 +82,23 @@ static void test_launch(const struct launch *l) {
 int main(void) {
 #define BF16                                                                   \
   {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}, DTYPE_F32, false, { 0 }
+#define BF16_BF16                                                              \
+  {DTYPE_BF16, DTYPE_BF16, DTYPE_BF16}, DTYPE_F32, false, { 0 }
+#define INT8                                                                   \
+  {DTYPE_I8, DTYPE_I8, DTYPE_I32}, DTYPE_I32, false, { 0 }
   static const struct launch launch[] = {
-      {{{1, 64, 64, 64}, BF16}, 26000},
+      {{{1, 64, 64, 64}, BF16}, 17500},
+      {{{1, 32, 1024, 1024}, BF16}, 95000},
+      {{{1, 1024, 32, 1024}, BF16}, 94000},
+      {{{1, 128, 1024, 256}, BF16}, 56000},
+      {{{1, 8, 2048, 128}, BF16}, 40000},
+      {{{1, 128, 96, 64}, BF16}, 22000},
+      {{{1, 64, 512, 512}, BF16_BF16}, 45000},
+      {{{1, 2048, 64, 256}, INT8}, 49000},
   };
 #undef BF16
+#undef BF16_BF16
+#undef INT8
   for (size_t i = 0; i < sizeof launch / sizeof *launch; i++)
     test_launch(&launch[i]);
   return check_result();

@@ -94,9 +94,9 @@ static void test_traffic(enum kept kept) {
   CHECK(p->rounds_n > 1 && again < in0 + (kept == NOTHING));
   CHECK(moved[IN0] == in0 + again * (p->rounds_n - 1));
   CHECK(moved[IN1] == 2LL * p->block_k * p->block_n * p->steps_k * p->rounds_n);
-  CHECK(moved[OUT] ==
-        4LL * p->group_m * p->block_m * p->block_n * p->rows * p->rounds_n);
-  CHECK(tasks == (kept == PART ? 5 : 4) * p->columns * p->rounds_m);
+  CHECK(moved[OUT] == 4LL * p->group_m * p->block_m * p->block_n *
+                          p->grid.rows * p->rounds_n);
+  CHECK(tasks == (kept == PART ? 5 : 4) * p->grid.columns * p->rounds_m);
   arena_close(a);
 }
 
@@ -206,7 +206,9 @@ static void test_broken_rules(void) {
           x->bd[j].bd.release_value = 0;
       break;
     case CHAIN:
-      x->bd[0].bd.next = 5;
+      for (int j = 1; j < x->bd_count && x->bd[j].row == x->bd[0].row; j++)
+        if (x->bd[j].mm2s != x->bd[0].mm2s)
+          x->bd[0].bd.next = x->bd[j].id;
       break;
     case TWICE:
       x->bd[x->bd_count - 1].id = x->bd[x->bd_count - 2].id;

@@ -414,7 +414,7 @@ static void test_program(void) {
   CHECK(map_choose(platform(), &p, &b, &d));
   struct teir *t = scheduled(a, &p, &b, &d);
   struct tile_program *q = map_program(a, t, device(), &d);
-  CHECK(q && q->rows == 4 && q->columns == 4 && q->zero);
+  CHECK(q && q->grid.m == 4 && q->grid.n == 4 && q->zero);
   CHECK(q->block_m == b.block_m && q->rounds_n == b.rounds_n &&
         q->steps_k == b.steps_k);
   CHECK(q->transfer[IN0].bytes ==

@@ -50,7 +50,7 @@ cmp -s output ahead || fail "--strict counts otherwise"
 
 expect 0 '^cycles=' $run --arg a.bin --arg a.bin --out 2:65536=c.bin --repeat 2
 [ "$(grep -c '^cycles=' output)" = 2 ] || fail "--repeat 2 is not two reports"
-expect 0 'core (3,5) mm2s0 bd=' \
+expect 0 'core (1,3) mm2s0 bd=' \
   $run --arg a.bin --arg a.bin --out 2:65536=c.bin --trace
 expect 0 '^preset=8700g-turbo ' \
   $run --arg a.bin --arg a.bin --out 2:65536=c.bin --preset 8700g-turbo

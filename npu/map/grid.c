@@ -1,0 +1,60 @@
+/* grid.c -- the grids of cores that a design can feed.
+ *
+ * A mem tile has six channels in each direction.  It sends blocks of in0 on one
+ * and of in1 on one per part of n that its column works on; two are for out.
+ * The shim has two channels in, so a column works on one part of n, with in0 on
+ * the other channel, or on two, with in0 ahead of one of them.
+ */
+#include "map.h"
+
+#include <assert.h>
+
+bool map_grid(const struct device *dev, int m, int n, struct map_grid *g) {
+  int split = n > dev->columns ? n / dev->columns : 1;
+  *g = (struct map_grid){
+      .m = m, .n = n, .columns = n / split, .rows = m * split, .split = split};
+  return m >= 1 && n >= 1 && n % split == 0 && g->rows <= dev->core_rows &&
+         g->columns <= dev->columns && m <= g->columns &&
+         split <= dev->tile[TILE_SHIM].channels;
+}
+
+int map_grid_home(const struct map_grid *g, int part) {
+  assert(part >= 0 && part < g->m);
+  return part * g->columns / g->m;
+}
+
+struct map_grid map_grid_of(const struct device *dev,
+                            const struct map_form *form) {
+  struct map_grid g;
+  bool given = form->cores_m > 0;
+  bool good = map_grid(dev, given ? form->cores_m : dev->core_rows,
+                       given ? form->cores_n : dev->columns, &g);
+  assert(good);
+  (void)good;
+  return g;
+}
+
+static double block_words(const struct map_transfer *x) {
+  return (double)x->block_rows * x->block_columns * dtype_bytes(x->type) / 4;
+}
+
+int map_joins(const struct tile_program *p) {
+  enum { PUSH_CYCLES = 1050 }; /* a descriptor, its address, a queue */
+  const struct map_grid *g = &p->grid;
+  if (g->rows == 1)
+    return 1;
+  double rounds = (double)p->batch * p->rounds_m * p->rounds_n;
+  double steps = rounds * p->steps_k;
+  double in0 = steps * p->group_m * block_words(&p->transfer[IN0]) /
+               (p->panel.chunks ? p->rounds_n : 1),
+         in1 = steps * block_words(&p->transfer[IN1]),
+         out = rounds * p->group_m * g->rows * block_words(&p->transfer[OUT]);
+  double pushes = (g->split > 1 ? g->m + g->n : 2 * g->columns) *
+                  (double)PUSH_CYCLES,
+         each = g->columns * (double)PUSH_CYCLES,
+         ready = pushes + (in0 > in1 ? in0 : in1);
+  double one = (pushes + each > ready ? pushes + each : ready) + out,
+         two =
+             (pushes + 2 * each > ready ? pushes + 2 * each : ready) + out / 2;
+  return one <= two ? 1 : 2;
+}
