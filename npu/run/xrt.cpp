@@ -4,6 +4,10 @@
 // XRT has no C interface for hardware contexts, so this file is C++; it is
 // built only where XRT's headers have them.  Exceptions end here and become
 // diagnostics.
+//
+// A command that did not complete may still run, and XRT ends the program when
+// the object of a running command is destroyed.  So such a command is kept with
+// all that it might write to, and the device is left alone from then on.
 extern "C" {
 #include "run.h"
 }
@@ -19,18 +23,23 @@ extern "C" {
 #include <experimental/xrt_xclbin.h>
 #endif
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 namespace {
 
 constexpr unsigned first_device = 0;
 constexpr uint64_t opcode_transaction = 3;
 constexpr int instruction_argument = 1, first_buffer_argument = 3;
-constexpr std::chrono::milliseconds launch_timeout{20000};
+// The driver gives up after 60 s, or 2 s, and recovers; we look after that.
+constexpr std::chrono::milliseconds launch_timeout{90000};
 
 std::string device_name() {
   xrt::device device(first_device);
@@ -54,6 +63,8 @@ const char *model_of(const std::string &name) {
 // What is there does not change while a program runs: asked once.
 struct found {
   std::string name, problem;
+  const pid_t owner = getpid();
+  std::atomic<bool> dead{false};
   found() {
     try {
       name = device_name();
@@ -65,13 +76,19 @@ struct found {
   }
 };
 
-const found &device_found() {
-  static const found once;
+found &device_found() {
+  static found &once = *new found; // calls may come while the process ends
   return once;
 }
 
 bool present(struct diag *d) {
   const found &f = device_found();
+  if (f.owner != getpid())
+    return diag_declined(d, loc_none(),
+                         "a forked process cannot use its parent's NPU");
+  if (f.dead)
+    return diag_declined(d, loc_none(),
+                         "the NPU failed earlier in this process");
   return f.problem.empty() ||
          diag_declined(d, loc_none(), "no NPU: %s", f.problem.c_str());
 }
@@ -89,6 +106,8 @@ struct run_session {
   xrt::kernel kernel;
   xrt::bo instructions, buffer[TENSORS];
   uint32_t instruction_words;
+  std::unique_ptr<xrt::run> run; // one that did not complete
+  run_session *next = nullptr;   // of those that have one
 
   explicit run_session(const struct run_plan &plan)
       : xclbin(bytes(plan.xclbin, plan.xclbin_bytes)),
@@ -126,29 +145,59 @@ void *buffer(struct run_session *s, int i) {
   return s->buffer[i].map<void *>();
 }
 
+void start(struct run_session *s) {
+  for (xrt::bo &b : s->buffer) // a line of out must not go over results
+    b.sync(XCL_BO_SYNC_BO_TO_DEVICE);
+  s->run = std::make_unique<xrt::run>(
+      s->kernel(opcode_transaction, s->instructions, s->instruction_words,
+                s->buffer[IN0], s->buffer[IN1], s->buffer[OUT]));
+}
+
 bool launch(struct run_session *s, struct run_counts *, struct diag *d) {
+  if (!present(d))
+    return false;
   try {
-    s->buffer[IN0].sync(XCL_BO_SYNC_BO_TO_DEVICE);
-    s->buffer[IN1].sync(XCL_BO_SYNC_BO_TO_DEVICE);
-    xrt::run run =
-        s->kernel(opcode_transaction, s->instructions, s->instruction_words,
-                  s->buffer[IN0], s->buffer[IN1], s->buffer[OUT]);
-    ert_cmd_state state = run.wait(launch_timeout);
-    if (state != ERT_CMD_STATE_COMPLETED)
-      return diag_error(d, loc_none(),
-                        "XRT: the launch ended in command state %d",
-                        static_cast<int>(state));
-    s->buffer[OUT].sync(XCL_BO_SYNC_BO_FROM_DEVICE);
-    return true;
+    start(s);
+    ert_cmd_state state = s->run->wait(launch_timeout);
+    if (state == ERT_CMD_STATE_COMPLETED) {
+      s->run.reset();
+      s->buffer[OUT].sync(XCL_BO_SYNC_BO_FROM_DEVICE);
+      return true;
+    }
+    diag_error(d, loc_none(), "XRT: the launch ended in command state %d",
+               static_cast<int>(state));
   } catch (const std::exception &e) {
-    return diag_error(d, loc_none(), "XRT: %s", e.what());
+    diag_error(d, loc_none(), "XRT: %s", e.what());
+  }
+  device_found().dead = true;
+  return false;
+}
+
+std::atomic<run_session *> lost;
+
+void close_session(struct run_session *s) {
+  if (s->run) {
+    s->next = lost;
+    while (!lost.compare_exchange_weak(s->next, s))
+      ;
+  } else if (device_found().owner == getpid()) {
+    delete s;
   }
 }
 
-void close_session(struct run_session *s) { delete s; }
+const struct run_device device = [] {
+  struct run_device d = {};
+  d.name = "xrt";
+  d.real = true;
+  d.present = present;
+  d.target = target;
+  d.open = open_session;
+  d.buffer = buffer;
+  d.launch = launch;
+  d.close = close_session;
+  return d;
+}();
 
 } // namespace
 
-extern "C" const struct run_device run_xrt = {"xrt",   true,   present,
-                                              nullptr, target, open_session,
-                                              buffer,  launch, close_session};
+extern "C" const struct run_device run_xrt = device;

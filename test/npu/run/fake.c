@@ -6,6 +6,7 @@
 #include <string.h>
 
 struct fake fake;
+struct fake_xrt fake_xrt;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int count(int *what) {
@@ -63,7 +64,8 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     return NULL;
   }
   count(&fake.compiles);
-  if (fake.fail_compile || strcmp(device, "fake1") != 0) {
+  if (fake.fail_compile ||
+      (strcmp(device, "fake1") != 0 && strcmp(device, "npu1") != 0)) {
     diag_declined(d, loc_none(), "the fake compiler has a bad day");
     return NULL;
   }
@@ -81,6 +83,8 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     plan->tensor[OUT].bytes -= 9; /* the gap and a byte */
   plan->xclbin = arena_copy(a, p, 1, 1, sizeof *p);
   plan->xclbin_bytes = sizeof *p;
+  plan->txn = plan;
+  plan->txn_bytes = sizeof *plan;
   return plan;
 }
 
@@ -129,9 +133,9 @@ static struct run_session *open_session(const struct run_plan *plan,
 
 static void *buffer(struct run_session *s, int i) { return s->buffer[i]; }
 
-static char *element(struct run_session *s, int t,
-                     const int64_t at[AXIS_ROLES]) {
-  const struct run_layout *l = &s->plan->tensor[t];
+static char *element(const struct run_plan *plan, char *const buffer[TENSORS],
+                     int t, const int64_t at[AXIS_ROLES]) {
+  const struct run_layout *l = &plan->tensor[t];
   int64_t rest[AXIS_ROLES], offset = 0;
   memcpy(rest, at, sizeof rest);
   for (int i = l->count - 1; i >= 0; i--) {
@@ -139,21 +143,19 @@ static char *element(struct run_session *s, int t,
     offset += rest[axis] % l->dim[i].extent * l->dim[i].stride_bytes;
     rest[axis] /= l->dim[i].extent;
   }
-  return s->buffer[t] + offset;
+  return buffer[t] + offset;
 }
 
-static bool launch(struct run_session *s, struct run_counts *counts,
-                   struct diag *d) {
-  const struct teir_problem *p = s->plan->xclbin;
-  if (count(&fake.launches) == fake.fail_launch)
-    return diag_error(d, loc_none(), "the fake device broke");
-  for (int64_t m = 0; m < s->plan->m; m++)
-    for (int64_t n = 0; n < s->plan->n; n++) {
+void fake_compute(const struct run_plan *plan, char *const buffer[TENSORS]) {
+  const struct teir_problem *p = plan->xclbin;
+  for (int64_t m = 0; m < plan->m; m++)
+    for (int64_t n = 0; n < plan->n; n++) {
       float f = 0;
       uint32_t u = 0;
-      for (int64_t k = 0; k < s->plan->k; k++) {
+      for (int64_t k = 0; k < plan->k; k++) {
         int64_t at[] = {0, m, n, k};
-        const char *a = element(s, 0, at), *b = element(s, 1, at);
+        const char *a = element(plan, buffer, 0, at),
+                   *b = element(plan, buffer, 1, at);
         if (p->type[OUT] == DTYPE_F32)
           f += (float)dtype_load_float(p->type[IN0], a) *
                (float)dtype_load_float(p->type[IN1], b);
@@ -161,12 +163,19 @@ static bool launch(struct run_session *s, struct run_counts *counts,
           u += (uint32_t)(dtype_load_int(p->type[IN0], a) *
                           dtype_load_int(p->type[IN1], b));
       }
-      char *c = element(s, 2, (int64_t[]){0, m, n, 0});
+      char *c = element(plan, buffer, 2, (int64_t[]){0, m, n, 0});
       if (p->type[OUT] == DTYPE_F32)
         memcpy(c, &f, 4);
       else
         memcpy(c, &u, 4);
     }
+}
+
+static bool launch(struct run_session *s, struct run_counts *counts,
+                   struct diag *d) {
+  if (count(&fake.launches) == fake.fail_launch)
+    return diag_error(d, loc_none(), "the fake device broke");
+  fake_compute(s->plan, s->buffer);
   counts->cycles += 1000;
   counts->mac_cycles += 90;
   counts->core_cycles += 100;
