@@ -236,7 +236,9 @@ bool Joins::findRemainder(int L, int Before, ArrayRef<Address> All) {
                                  number(Old->getStart(), true));
     if (Short < 0)
       R.Distance = SE.getNegativeSCEV(R.Distance);
-    Found = usable(R.Distance) && isRemainder(L, R, All);
+    // Loops that both begin at zero are no parts of one.
+    Found = !R.Distance->isZero() && usable(R.Distance) &&
+            isRemainder(L, R, All);
   }
   if (!Found)
     return false;
