@@ -128,7 +128,7 @@ const SCEV *Addresses::rowAddress(const LoadInst &L) {
         return nullptr;
       Along = (int)I;
     }
-  if (Along < 0 || mayChange(L))
+  if (Along < 0 || mayChange(L) || !usable(Array.Start))
     return nullptr;
   const RowPointers &Row =
       rowPointers(L, Array.Start, Array.Stride[Along], Extents[Along]);
@@ -158,8 +158,12 @@ const SCEV *Addresses::valueIn(const Instruction &I, const Value *V) {
 
 bool Addresses::split(const Instruction &I, const Value *Pointer,
                       Address &Result) {
-  if (Pointer->getType()->getPointerAddressSpace() != 0 ||
-      !splitNumber(I, Pointer, Result))
+  Result.Start = nullptr;
+  if (Pointer->getType()->getPointerAddressSpace() != 0)
+    return false;
+  // Where a local array lies is known in the nest only, and not asked.
+  if (!splitNumber(I, Pointer, Result) &&
+      !(Result.Start && Code.isLocal(Result.Start)))
     return false;
   numberThrough(Result);
   return true;

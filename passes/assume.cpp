@@ -24,6 +24,7 @@
 #include "checks.h"
 
 #include "ir_marks.h"
+#include "local_arrays.h"
 #include "llvm/ADT/DepthFirstIterator.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -44,7 +45,7 @@ bool AssumedLoads::findStores() {
     if (!isGuaranteedToTransferExecutionToSuccessor(B))
       return false;
     for (Instruction &I : *B) {
-      if (!I.mayWriteToMemory())
+      if (!I.mayWriteToMemory() || marksFrame(I))
         continue;
       if (!isa<StoreInst>(I) && !isa<MemIntrinsic>(I))
         return false;
@@ -249,7 +250,7 @@ public:
   Written(const IRNest &I, ScalarEvolution &SE, Instruction *At)
       : I(I), Front(I, SE, At), B(Front.B), Fits(B.getTrue()) {
     for (int S = 0; S < I.N->statement_count; S++)
-      if (I.N->statement[S].is_store)
+      if (writes(I, S))
         add(I.N->statement[S].to);
   }
 
@@ -262,7 +263,7 @@ public:
     };
     for (int S = 0; S < I.N->statement_count; S++) {
       const nest_access &To = I.N->statement[S].to;
-      if (!I.N->statement[S].is_store)
+      if (!writes(I, S))
         continue;
       Parts.push_back(I.Tensor[To.tensor]);
       if (To.rows)
@@ -274,6 +275,12 @@ public:
         }
     }
     return Parts;
+  }
+
+  // Beside what lies in the frame.
+  static bool writes(const IRNest &I, int Statement) {
+    const nest_statement &S = I.N->statement[Statement];
+    return S.is_store && !I.N->local[S.to.tensor];
   }
 
   Value *isOutside(IRBuilder<> &At, Value *Pointer, uint64_t Bytes) const {

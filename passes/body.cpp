@@ -11,6 +11,7 @@
 #include "ir_matrix.h"
 #include "ir_sums.h"
 
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/IntrinsicInst.h"
 
@@ -227,7 +228,7 @@ const PHINode *Body::variableOf(const Value *W) const {
 // Without effect on memory, on control, or on anything but its result.
 static bool harmless(const Instruction &I) {
   if (isa<DbgInfoIntrinsic>(I) || isa<AssumeInst>(I) ||
-      isa<NoAliasScopeDeclInst>(I))
+      isa<NoAliasScopeDeclInst>(I) || marksFrame(I))
     return true;
   if (isa<CallBase>(I))
     return !I.mayHaveSideEffects() && !I.mayReadFromMemory() &&
@@ -257,11 +258,20 @@ bool Body::check(const Instruction &I) {
            verdict_decline(&V, RULE_GUARDED, At,
                            "a condition inside the nest decides what is "
                            "written");
-  if (harmless(I) || I.isTerminator())
+  const auto *Array = dyn_cast<AllocaInst>(&I);
+  if (harmless(I) || I.isTerminator() || (Array && Local.count(Array)))
     return true;
   const auto *Call = dyn_cast<CallBase>(&I);
   return verdict_decline(&V, RULE_SIDE_EFFECT, At, "the nest %s",
                          Call ? callWords(*Call).c_str() : "has a side effect");
+}
+
+bool Body::isLocal(const SCEV *Address) const {
+  if (!Address->getType()->isPointerTy())
+    return false;
+  const auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Address));
+  const auto *Array = Base ? dyn_cast<AllocaInst>(Base->getValue()) : nullptr;
+  return Array && Local.count(Array);
 }
 
 bool Body::read() {

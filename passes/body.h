@@ -3,6 +3,7 @@
 #define NPUTEIR_BODY_H
 
 #include "ir_exits.h"
+#include "local_arrays.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -34,14 +35,19 @@ public:
   llvm::DenseMap<const llvm::Instruction *, int> Order;
   // Conditions that do not change in the nest, and ways out that never return.
   std::vector<Assertion> Asserted;
+  // What the body writes and nobody else reads.
+  const LocalArrays Local;
 
   Body(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
        llvm::DominatorTree &DT, arena *A, verdict &V)
-      : Outer(Outer), LI(LI), SE(SE), DT(DT), A(A), V(V) {}
+      : Outer(Outer), LI(LI), SE(SE), DT(DT), A(A), V(V),
+        Local(findLocalArrays(Outer)) {}
   // False and a verdict when some code does what a contraction does not.
   bool read();
   // False and a verdict when a value is used after the nest.
   bool checkLiveOuts();
+  // An address in a local array.
+  bool isLocal(const llvm::SCEV *Address) const;
   bool runs(const llvm::BasicBlock *B) const {
     return Seen.count(const_cast<llvm::BasicBlock *>(B));
   }

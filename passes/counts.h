@@ -16,12 +16,12 @@
 namespace nputeir {
 
 class Counts {
-  const Body &Code;
   llvm::DenseMap<const llvm::Loop *, const llvm::SCEV *> Known;
   llvm::SmallPtrSet<const llvm::Value *, 8> Open; // known() looks at them
   int Looks = 0;
 
 protected:
+  const Body &Code;
   llvm::Loop &Outer;
   llvm::LoopInfo &LI;
   llvm::ScalarEvolution &SE;

@@ -84,6 +84,7 @@ int NestBuilder::tensorOf(const SCEV *Start) {
   R.Tensor.push_back(Start);
   Tensors.push_back(arena_printf(A, "t%zu", R.Tensor.size() - 1));
   Pitches.push_back(-1);
+  Local.push_back(isLocal(Start));
   return (int)R.Tensor.size() - 1;
 }
 
@@ -208,6 +209,8 @@ void NestBuilder::finish(loc At) {
   N->tensor_count = (int)Tensors.size();
   N->tensor = inArena(A, Tensors);
   N->pitch = inArena(A, Pitches);
+  N->local = (bool *)arena_array(A, Local.size() + 1, sizeof(bool));
+  llvm::copy(Local, N->local);
   N->symbol_count = (int)Symbols.size();
   N->symbol = inArena(A, Symbols);
   N->scalar_count = (int)Scalars.size();

@@ -19,6 +19,7 @@ dtype typeOf(const llvm::Type *T, bool Unsigned);
 class NestBuilder {
   llvm::SmallVector<const char *, 8> Scalars, Tensors, Symbols, Outsides;
   llvm::SmallVector<int, 8> Pitches; // of tensors: symbols; -1: none
+  llvm::SmallVector<bool, 8> Local;  // of tensors: only the nest has it
   llvm::SmallVector<struct nest_loop, 8> Loops;
   llvm::SmallVector<nest_statement, 8> Statements;
 
@@ -30,6 +31,9 @@ public:
   bool Infinite = false; // floats need not be finite
 
   NestBuilder(arena *A, IRNest &R) : A(A), R(R) {}
+  virtual ~NestBuilder() = default;
+  // Only the nest has what lies there.
+  virtual bool isLocal(const llvm::SCEV *) const { return false; }
 
   // Returns the loop's index; its name follows from that.
   int addLoop(int Parent, const llvm::SCEV *Extent, loc At, int CutBy = -1,

@@ -17,7 +17,6 @@ class Operations : protected NestBuilder {
 
 protected:
   Operations(arena *A, IRNest &R) : NestBuilder(A, R) {}
-  virtual ~Operations() = default;
   // The value of W; its type is typeOf(W's type, Unsigned).
   virtual nest_expr *read(const llvm::Value *W, bool Unsigned, int Depth) = 0;
 

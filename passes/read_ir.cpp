@@ -66,6 +66,10 @@ public:
         Code(Outer, LI, SE, DT, A, V), Places(Outer, LI, SE, AA, Code),
         Tests(Places, SE, *this), Known(SE, Places) {}
 
+  bool isLocal(const SCEV *Address) const override {
+    return Code.isLocal(Address);
+  }
+
   bool read() {
     bool Good = readAll();
     assert(Good == (V.diag.kind == DIAG_NONE)); // why not, if not
@@ -235,8 +239,10 @@ private:
   // it is not read if they have no work, but then nobody uses it.
   nest_expr *readLoad(const Value *W, bool Unsigned) {
     const LoadInst *L = hoistedLoad(W);
-    bool Conditional =
-        W == L && Code.isGuarded(L->getParent()) && !isReadAnyway(*L);
+    bool Conditional = W == L && Code.isGuarded(L->getParent()) &&
+                       !Code.isLocal(SE.getSCEV(
+                           const_cast<Value *>(L->getPointerOperand()))) &&
+                       !isReadAnyway(*L);
     if (Conditional && (!runsUnderGuards(L->getParent()) || readsRows())) {
       verdict_decline(&V, RULE_GUARDED, at(*L),
                       "a condition inside the nest decides what is read");
@@ -527,6 +533,8 @@ private:
   bool mayBeConditional(
       const StoreInst &Store, nest_statement &N,
       ArrayRef<std::pair<const StoreInst *, nest_statement>> Stores) {
+    if (Code.isLocal(R.Tensor[N.to.tensor]))
+      return true;
     for (auto &[S, Other] : Stores)
       if (!Code.isGuarded(S->getParent()) && samePlace(Other.to, N.to))
         return true;

@@ -19,6 +19,8 @@
  *   CARRY plus something holds, behind the loop, what it held before plus the
  *   sum of that something (linear.c).  Everything else is not known.
  *
+ * An element of a local array is a variable, too (local.c).
+ *
  * A load of the result is what the place held when the load ran, which may be
  * long before the statement that uses it: snapshots keep that.  Loads of other
  * tensors may run at any time, because nothing in the nest writes them (the
@@ -28,14 +30,14 @@
 
 struct snapshot {
   const struct nest_expr *load;
-  int place; /* -1: not a place that the nest stores to */
+  int variable; /* -1: not a place that the nest stores to */
   const struct term *held;
 };
 
 struct machine {
   const struct match *m;
   const struct places *places;
-  int variables;             /* scalars, then places */
+  int variables;             /* scalars, then places, then local arrays */
   const struct term **value; /* [variables]; NULL: never assigned */
   struct snapshot *snapshot;
   int snapshots, capacity;
@@ -47,18 +49,32 @@ static const struct term *bad(const struct machine *x, enum rule rule,
   return term_bad(x->m->arena, rule, at, what);
 }
 
-/* ---- loads of the result ---- */
+/* ---- loads of what the nest stores ---- */
+
+/* -1: it is none that an access of `loop` may reach. */
+static int variable_at(const struct machine *x, const struct nest_access *a,
+                       int loop) {
+  int local = local_of(x->places, a->tensor);
+  if (local >= 0)
+    return x->m->nest->scalar_count + x->places->count + local;
+  int place = place_of(x->m, x->places, a, loop);
+  return place < 0 ? -1 : x->m->nest->scalar_count + place;
+}
+
+static bool is_stored(const struct machine *x, int tensor) {
+  return tensor == x->places->tensor || local_of(x->places, tensor) >= 0;
+}
 
 static void list_loads(struct machine *x, const struct nest_expr *e) {
-  if (e->op == NEST_LOAD && e->access.tensor == x->places->tensor) {
+  if (e->op == NEST_LOAD && is_stored(x, e->access.tensor)) {
     if (x->snapshots == x->capacity) {
       int capacity = x->capacity ? 2 * x->capacity : 16;
       x->snapshot = arena_copy(x->m->arena, x->snapshot, (size_t)x->snapshots,
                                (size_t)capacity, sizeof *x->snapshot);
       x->capacity = capacity;
     }
-    int place = place_of(x->m, x->places, &e->access, e->loop);
-    x->snapshot[x->snapshots++] = (struct snapshot){e, place, NULL};
+    int variable = variable_at(x, &e->access, e->loop);
+    x->snapshot[x->snapshots++] = (struct snapshot){e, variable, NULL};
   }
   if (e->op >= NEST_NUMBER)
     for (int i = 0; i < calc_operands(nest_calc_op(e->op)); i++)
@@ -70,8 +86,8 @@ static void save_snapshots(struct machine *x, int loop, int order) {
   for (int i = 0; i < x->snapshots; i++) {
     struct snapshot *s = &x->snapshot[i];
     if (!s->held && s->load->loop == loop && s->load->order < order &&
-        s->place >= 0)
-      s->held = x->value[x->m->nest->scalar_count + s->place];
+        s->variable >= 0)
+      s->held = x->value[s->variable];
   }
 }
 
@@ -80,6 +96,9 @@ static const struct term *old_content(struct machine *x,
   for (int i = 0; i < x->snapshots; i++)
     if (x->snapshot[i].load == e && x->snapshot[i].held)
       return term_cast(x->m->arena, e->type, x->snapshot[i].held);
+  if (local_of(x->places, e->access.tensor) >= 0)
+    return bad(x, RULE_START_VALUE, e->at,
+               "an element of a local array is read before it has a value");
   if (!same_element(e->access.type, x->places->type))
     return bad(
         x, RULE_OVERLAPS_SELF, e->at,
@@ -104,7 +123,7 @@ static const struct term *load(struct machine *x, const struct nest_expr *e,
   if (!stands_in_loops_of(x, loop, e))
     return bad(x, RULE_NOT_PRODUCT_SUM, e->at,
                "an element that was read in a loop is used after it");
-  if (e->access.tensor == x->places->tensor)
+  if (is_stored(x, e->access.tensor))
     return old_content(x, e);
   const struct nest_access *y =
       access_by_leaders(x->m, x->places, &e->access, e->loop);
@@ -188,9 +207,9 @@ static int variable_of(const struct machine *x,
                        const struct nest_statement *s) {
   if (!s->is_store)
     return s->scalar;
-  int place = place_of(x->m, x->places, &s->to, s->loop);
-  assert(place >= 0); /* find_places has them all */
-  return x->m->nest->scalar_count + place;
+  int variable = variable_at(x, &s->to, s->loop);
+  assert(variable >= 0); /* find_places has them all */
+  return variable;
 }
 
 static void run_block(struct machine *x, int loop, int first, int end);
@@ -203,10 +222,18 @@ static bool *assigned(const struct machine *x, int first, int end) {
   return mark;
 }
 
-static void forget_scalars(struct machine *x, const bool *mark, int loop) {
+/* An iteration of the loop has the same v as the others. */
+static bool is_shared(const struct machine *x, int v, int loop) {
+  int scalars = x->m->nest->scalar_count, local;
+  local = v - scalars - x->places->count;
+  return local < 0 ? v < scalars
+                   : !(x->places->local[local].moving & loop_bit(loop));
+}
+
+static void forget_shared(struct machine *x, const bool *mark, int loop) {
   const struct nest *n = x->m->nest;
-  for (int v = 0; v < n->scalar_count; v++)
-    if (mark[v])
+  for (int v = 0; v < x->variables; v++)
+    if (mark[v] && is_shared(x, v, loop))
       x->value[v] =
           bad(x, RULE_NOT_PRODUCT_SUM, n->loop[loop].at,
               arena_printf(x->m->arena,
@@ -218,9 +245,9 @@ static void forget_scalars(struct machine *x, const bool *mark, int loop) {
 
 static void run_moving_loop(struct machine *x, int loop, int first, int end) {
   const bool *mark = assigned(x, first, end);
-  forget_scalars(x, mark, loop);
+  forget_shared(x, mark, loop);
   run_block(x, loop, first, end);
-  forget_scalars(x, mark, loop);
+  forget_shared(x, mark, loop);
 }
 
 /* Behind the loop, v holds the same as a scalar that holds a sum: it is set to
@@ -267,8 +294,9 @@ static const struct term *summary(struct machine *x, const struct round *r,
 
 static enum dtype type_of(const struct machine *x, int v, int first, int end) {
   const struct nest *n = x->m->nest;
+  int local = v - n->scalar_count - x->places->count;
   if (v >= n->scalar_count)
-    return x->places->type;
+    return local < 0 ? x->places->type : x->places->local[local].type;
   while (first < end - 1 && variable_of(x, &n->statement[first]) != v)
     first++;
   assert(first < end && variable_of(x, &n->statement[first]) == v);
@@ -334,7 +362,7 @@ static void run_block(struct machine *x, int loop, int first, int end) {
            nest_inside(n, n->statement[next].loop, child))
       next++;
     assert(next > i); /* the statement itself is in it */
-    if (x->places->moving & loop_bit(child))
+    if ((x->places->moving | x->places->entered) & loop_bit(child))
       run_moving_loop(x, child, i, next);
     else if (value_is(n->loop[child].extent, 1) && n->loop[child].cut_by < 0 &&
              nest_is_whole(n, child))
@@ -350,7 +378,7 @@ const struct term **execute(const struct match *m, const struct places *p,
   const struct nest *n = m->nest;
   struct machine x = {.m = m,
                       .places = p,
-                      .variables = n->scalar_count + p->count,
+                      .variables = n->scalar_count + p->count + p->local_count,
                       .edges = edges};
   x.value = arena_array(m->arena, (size_t)x.variables, sizeof *x.value);
   for (int i = 0; i < p->count; i++)

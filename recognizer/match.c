@@ -121,6 +121,7 @@ struct contraction *recognize(struct arena *a, const struct nest *n,
     return declined(v);
   assert(c->guard_count >= 0 && c->axis_count > 0);
   edge_guards(&m, &edges, c);
+  local_guards(&m, &p, c);
   describe_tail(a, c, content->tail);
   v->rule = RULE_TAKEN;
   return c;

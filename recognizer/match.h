@@ -1,6 +1,7 @@
 /* match.h -- what the steps of the matcher hand to each other, in their order:
  *
  *   place.c     which places the nest writes, which loops move them
+ *   local.c     which element of a local array an iteration has
  *   execute.c   what each of these places holds after the nest, as a term
  *   choice.c    conditions on loop counters as elements that count as zero
  *   edge.c      conditions that hold in a loop's first or last iteration
@@ -30,6 +31,14 @@ struct start {
   int64_t rows, bytes;
 };
 
+/* An array that only the nest has; in each iteration of the loops that move it,
+ * one of its elements is a variable. */
+struct local {
+  int tensor;
+  enum dtype type;
+  uint64_t moving; /* all loops that do, in one access or another */
+};
+
 /* The result: one tensor, whose places are told apart by the iteration of the
  * leaders, and by their start where a nest stores several per iteration. */
 struct places {
@@ -40,8 +49,13 @@ struct places {
   uint64_t moving;     /* loops that move the result */
   uint64_t leaders;
   uint64_t cutters; /* among `moving`: through the tiles of loops in them */
+  uint64_t entered; /* others that run for one iteration, their leader's */
   int *leader;      /* [loop_count]; a loop that stands for itself */
   struct value *stride_bytes; /* [loop_count], of leaders */
+  int local_count;
+  struct local *local;
+  int guard_count; /* under which no two iterations share an element of one */
+  struct contraction_guard *guard;
 };
 bool find_places(const struct match *, struct places *);
 /* Reads and writes of integers may differ in what they say about the sign. */
@@ -62,6 +76,15 @@ struct value *steps_by_leaders(const struct match *, const struct places *,
 /* Is an element of the tensor read where its place in the result, were it the
  * same memory, may have been written already? */
 bool read_behind_store(const struct match *, const struct places *, int tensor);
+
+/* ---- local.c ---- */
+
+/* The local arrays, and the loops that stand for others because of them. */
+bool find_locals(const struct match *, struct places *);
+int local_of(const struct places *, int tensor); /* -1: it is none */
+/* What must hold for that at run time. */
+void local_guards(const struct match *, const struct places *,
+                  struct contraction *);
 
 /* ---- execute.c ---- */
 

@@ -2,6 +2,7 @@
  *
  *     tensor A i8              a tensor and its type; without a line: the sum's
  *     tensor B i8 pitch n      one whose rows lie a run-time value apart
+ *     tensor r f32 local       one that only the nest has
  *     number alpha f32         a number that is known before the nest
  *     loop i 64                a loop; loops and statements below stand in it
  *     loop k n                 a name that is no loop is a run-time value
@@ -52,6 +53,7 @@ struct parser {
   enum dtype tensor_type[NAMES_MAX], scalar_type[NAMES_MAX];
   enum dtype outside_type[NAMES_MAX];
   bool tensor_typed[NAMES_MAX], scalar_typed[NAMES_MAX];
+  bool tensor_local[NAMES_MAX];
   int tensor_pitch[NAMES_MAX]; /* symbols; -1: none */
   enum dtype type;             /* in which is computed what is being read */
   enum dtype compare;          /* in which comparisons compute */
@@ -603,11 +605,15 @@ static bool parse_tensor(struct parser *p) {
   if (!type || !dtype_parse(type, &p->tensor_type[tensor]))
     return fail(p, "a tensor's name and its data type");
   p->tensor_typed[tensor] = true;
-  if (!scan_word(&p->scan, "pitch"))
-    return true;
-  char *pitch = scan_name(&p->scan, p->arena);
-  return pitch ? (p->tensor_pitch[tensor] = intern(p, &p->symbol, pitch)) >= 0
-               : fail(p, "the name of a run-time value");
+  if (scan_word(&p->scan, "pitch")) {
+    char *pitch = scan_name(&p->scan, p->arena);
+    if (!pitch)
+      return fail(p, "the name of a run-time value");
+    if ((p->tensor_pitch[tensor] = intern(p, &p->symbol, pitch)) < 0)
+      return false;
+  }
+  p->tensor_local[tensor] = scan_word(&p->scan, "local");
+  return true;
 }
 
 static bool parse_outside(struct parser *p) {
@@ -677,6 +683,8 @@ struct nest *nest_parse(struct arena *a, const char *file, const char *text,
   n->symbol = names(p, &p->symbol);
   n->pitch =
       arena_copy(a, p->tensor_pitch, NAMES_MAX, NAMES_MAX, sizeof *n->pitch);
+  n->local =
+      arena_copy(a, p->tensor_local, NAMES_MAX, NAMES_MAX, sizeof *n->local);
   n->scalar_count = p->scalar.count;
   n->scalar = names(p, &p->scalar);
   n->outside_count = p->outside.count;

@@ -276,6 +276,8 @@ static void print_names(const struct nest *n, struct text *t) {
     text_printf(t, "tensor %s %s", n->tensor[i], dtype_name(*type));
     if (n->pitch[i] >= 0)
       text_printf(t, " pitch %s", n->symbol[n->pitch[i]]);
+    if (n->local[i])
+      text_puts(t, " local");
     text_puts(t, "\n");
   }
   for (int i = 0; i < n->outside_count; i++) {

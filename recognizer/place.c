@@ -120,9 +120,15 @@ static void add_start(struct places *p, const struct nest_access *x) {
   p->start[i] = (struct start){x->rows, x->offset_bytes};
 }
 
+/* Or what becomes of it is not asked. */
+static bool stores_result(const struct nest *n,
+                          const struct nest_statement *s) {
+  return s->is_store && !n->local[s->to.tensor];
+}
+
 static const struct nest_statement *last_store(const struct nest *n) {
   for (int i = n->statement_count - 1; i >= 0; i--)
-    if (n->statement[i].is_store)
+    if (stores_result(n, &n->statement[i]))
       return &n->statement[i];
   return NULL;
 }
@@ -146,7 +152,7 @@ bool find_places(const struct match *m, struct places *p) {
   bool first = true;
   for (const struct nest_statement *s = n->statement;
        s < n->statement + n->statement_count; s++) {
-    if (!s->is_store)
+    if (!stores_result(n, s))
       continue;
     if (s->to.tensor != last->to.tensor || s->to.type != last->to.type)
       return decline_store(m, s);
@@ -156,7 +162,7 @@ bool find_places(const struct match *m, struct places *p) {
     first = false;
   }
   for (int i = 0; i < n->statement_count; i++)
-    if (n->statement[i].is_store && !agree(m, p, &n->statement[i]))
+    if (stores_result(n, &n->statement[i]) && !agree(m, p, &n->statement[i]))
       return false;
   assert(p->count > 0);
   assert(!(p->leaders & ~p->moving) && !(p->leaders & p->cutters));
@@ -166,7 +172,7 @@ bool find_places(const struct match *m, struct places *p) {
            p->start[i - 1].bytes < p->start[i].bytes);
   for (int l = 0; l < n->loop_count; l++)
     assert(p->leader[p->leader[l]] == p->leader[l]);
-  return true;
+  return find_locals(m, p);
 }
 
 bool same_element(enum dtype a, enum dtype b) {

@@ -197,7 +197,9 @@ struct nest {
   int outside_count;
   struct nest_loop *loop;
   const char **tensor;
-  int *pitch; /* [tensor_count]; a symbol, in bytes; -1: none */
+  int *pitch;  /* [tensor_count]; a symbol, in bytes; -1: none */
+  bool *local; /* [tensor_count]; nothing but the nest can reach it, and what it
+                * holds before and after the nest does not matter */
   const char **symbol;
   const char **scalar;
   const char **outside; /* numbers that are known before the nest */

@@ -45,6 +45,8 @@ struct plan {
   bool made_first;  /* inside the conditions */
   bool first, last; /* start and tail stand in the loop, under conditions */
   bool down;        /* loop k has a negative step */
+  bool local;       /* the sum is kept in a local array, */
+  bool copied;      /* or what is multiplied is read from one */
   enum start start;
   int tail;
   int depth;
@@ -119,6 +121,8 @@ static const char *product(const struct plan *p, int x, int y, int u) {
                          second_a, x * ai + u * ak);
   const char *b = format("B[j*%d + k*%d%s + %d]", p->un * bj, step * l * bk,
                          second_b, y * bj + u * bk);
+  if (p->copied)
+    b = "T[k*2]";
   a = p->limited == 1 ? format("%s?", a) : a;
   b = p->limited == 2 ? format("%s?", b) : b;
   if (p->made_first)
@@ -397,6 +401,48 @@ static void scalar_nest(struct plan *p) {
   close_loops(p, 0);
 }
 
+/* ---- the sum in local arrays ---- */
+
+static const char *row_at(char loop) { return format("R[%c*3 + 1]", loop); }
+
+static void local_row_nest(struct plan *p) {
+  bool by_row = maybe(50);
+  char in = by_row ? 'j' : 'i';
+  open_one(p, by_row ? 'i' : 'j');
+  open_one(p, in);
+  statement(p, row_at(in), "=", start_value(p, "i", "j", 0, 0));
+  close_loops(p, 1);
+  open_tiles(p, maybe(50)   ? by_row ? "jk" : "ik"
+                : maybe(50) ? "k"
+                : by_row    ? "kj"
+                            : "ki");
+  if (p->depth == 2)
+    open_one(p, in);
+  statement(p, row_at(in), p->minus ? "-=" : "+=", product(p, 0, 0, 0));
+  close_loops(p, 1);
+  open_one(p, in);
+  statement(p, c_at(p, "i", "j", 0, 0), "=", tail_of(p, row_at(in), 0));
+  close_loops(p, 0);
+}
+
+static void copied_nest(struct plan *p) {
+  open_one(p, 'j');
+  open_one(p, 'k');
+  p->copied = false;
+  int bj = p->b_turned ? p->ldb : 1, bk = p->b_turned ? 1 : p->ldb;
+  line(p, "T[k*2] = %sB[j*%d + k*%d] : %s", maybe(20) ? "3 + " : "", bj, bk,
+       p->in1);
+  p->copied = true;
+  close_loops(p, 1);
+  open_one(p, 'i');
+  start_sums(p, 0, 0);
+  open_one(p, 'k');
+  add_to_sums(p, 0, 0);
+  close_loops(p, 2);
+  store_sums(p, 0, 0);
+  close_loops(p, 0);
+}
+
 /* ---- plans ---- */
 
 static const struct {
@@ -461,6 +507,13 @@ static void write_nest(struct text *t) {
         format("E[i*%d + j*%d + k*%d%s]", pick(2) * 7, pick(2) * 5,
                pick(4) ? 1 + pick(9) : 0, p.l && maybe(50) ? " + l*3" : "");
   }
+  if (maybe(20)) {
+    p.um = p.un = p.uk = 1;
+    p.l = p.remainder = 0;
+    p.numbered = p.symbolic = p.partial = p.split = false;
+    p.local = maybe(60);
+    p.copied = !p.local;
+  }
   line(&p, "tensor A %s", p.in0);
   line(&p, "tensor B %s", p.in1);
   line(&p, "tensor C %s", p.out);
@@ -468,7 +521,14 @@ static void write_nest(struct text *t) {
   line(&p, "tensor E %s", maybe(50) ? p.in0 : p.in1);
   line(&p, "number alpha %s", p.type);
   line(&p, "number beta %s", p.type);
-  (p.scalar ? scalar_nest : memory_nest)(&p);
+  line(&p, "tensor R %s local", p.type);
+  line(&p, "tensor T %s local", p.in1);
+  if (p.local)
+    local_row_nest(&p);
+  else if (p.copied)
+    copied_nest(&p);
+  else
+    (p.scalar ? scalar_nest : memory_nest)(&p);
 }
 
 /* ---- damage ---- */
@@ -496,7 +556,7 @@ static void change_lines(char *text) {
   int count = 0;
   for (char *c = text; *c; c++)
     count += *c == '\n';
-  char *first = line_at(text, 7 + pick(count - 7));
+  char *first = line_at(text, 9 + pick(count - 9));
   char *second = strchr(first, '\n') + 1;
   char copy[1000];
   size_t length = (size_t)(second - first);
@@ -528,7 +588,7 @@ static void damage(char *text) {
     change_char(text, "ijkl", "ijkl");
     return;
   case 2:
-    change_char(text, "ABCD", "ABCD");
+    change_char(text, "ABCDRT", "ABCDRT");
     return;
   case 3:
     change_char(text, "+-*", "+-*");
@@ -582,12 +642,12 @@ static bool same_elements(enum dtype type, const unsigned char *one,
 static bool same_memory(const struct nest *n, const enum dtype *type,
                         const struct memory *one, const struct memory *two) {
   for (int t = 0; t < n->tensor_count; t++)
-    if (!same_elements(type[t], one->tensor[t], two->tensor[t]))
+    if (!n->local[t] && !same_elements(type[t], one->tensor[t], two->tensor[t]))
       return false;
   return true;
 }
 
-static int taken, limited, made, both, joined, declined;
+static int taken, limited, made, both, joined, local, declined;
 
 static void judge(struct arena *a, const struct nest *n, const char *text) {
   static unsigned char one[TENSORS_MAX][MEMORY], two[TENSORS_MAX][MEMORY];
@@ -630,6 +690,7 @@ static void judge(struct arena *a, const struct nest *n, const char *text) {
   made += c->map[IN0] || c->map[IN1];
   both += c->limit_count && (c->map[IN0] || c->map[IN1]);
   joined += strstr(text, "after") != NULL;
+  local += strstr(text, "R[") || strstr(text, "T[");
   bool same = same_memory(n, type, &m, &m2);
   CHECK(same);
   if (same)
@@ -683,10 +744,10 @@ int main(int count, char **word) {
   for (int i = 0; i < rounds; i++)
     try_one();
   printf("%d taken, %d of them with limits, %d with maps, %d with both, "
-         "%d with remainders, %d declined\n",
-         taken, limited, made, both, joined, declined);
+         "%d with remainders, %d with local arrays, %d declined\n",
+         taken, limited, made, both, joined, local, declined);
   CHECK(taken > rounds / 10 && declined > rounds / 10);
   CHECK(limited > rounds / 50 && made > rounds / 50 && both > 0 &&
-        joined > rounds / 400);
+        joined > rounds / 400 && local > rounds / 100);
   return check_result();
 }
