@@ -17,9 +17,17 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum finding { FOUND, ABSENT, MISSING, WRONG }; /* ABSENT: not needed */
+
+/* What the NPU says of two configurations in turn, twice each. */
+struct npu_runs {
+  int right;    /* of the four, until one is not */
+  double again; /* seconds of the fastest that was loaded before */
+};
 
 struct doctor {
   struct arena *arena;
@@ -29,6 +37,7 @@ struct doctor {
   char runtime[PATH_MAX];
   int llvm; /* major of the plugin */
   int missing, wrong;
+  struct npu_runs runs;
 };
 
 static void say(struct doctor *w, enum finding f, const char *what,
@@ -139,25 +148,28 @@ static void check_plugin(struct doctor *w) {
 
 /* ---- what running needs: the runtime multiplies two small matrices ---- */
 
-static const char small_product[] =
-    "teir 1\n"
-    "tensor in0 bf16\ntensor in1 bf16\ntensor out f32\n"
-    "axis m extent 16 stride in0=32 out=64\n"
-    "axis n extent 16 stride in1=2 out=4\n"
-    "axis k extent 16 stride in0=2 in1=32\n"
-    "primitive clear Zero M=[] N=[]\n"
-    "primitive mac Contraction M=[] N=[] K=[]\n"
-    "roots m\n"
-    "iterate m over m sequential do n\n"
-    "iterate n over n sequential do zero, k\n"
-    "iterate k over k sequential do contraction\n"
-    "invoke zero calls clear\n"
-    "invoke contraction calls mac\n";
+/* Of matrices of 16 x 16. */
+#define SMALL_PRODUCT(in, out, in_row, in_bytes)                               \
+  "teir 1\n"                                                                   \
+  "tensor in0 " in "\ntensor in1 " in "\ntensor out " out "\n"                 \
+  "axis m extent 16 stride in0=" in_row " out=64\n"                            \
+  "axis n extent 16 stride in1=" in_bytes " out=4\n"                           \
+  "axis k extent 16 stride in0=" in_bytes " in1=" in_row "\n"                  \
+  "primitive clear Zero M=[] N=[]\n"                                           \
+  "primitive mac Contraction M=[] N=[] K=[]\n"                                 \
+  "roots m\n"                                                                  \
+  "iterate m over m sequential do n\n"                                         \
+  "iterate n over n sequential do zero, k\n"                                   \
+  "iterate k over k sequential do contraction\n"                               \
+  "invoke zero calls clear\n"                                                  \
+  "invoke contraction calls mac\n"
+
+typedef int runtime_call(const char *, const char *, const char *,
+                         const int64_t *, uint64_t, void *const *, uint64_t);
 
 /* in0[m,k] = m mod 3, in1[k,n] = n mod 5: out[m,n] = 16 * their product. */
-static bool product_right(int call(const char *, const char *, const char *,
-                                   const int64_t *, uint64_t, void *const *,
-                                   uint64_t)) {
+static bool floats_right(runtime_call *call, const char *options) {
+  static const char text[] = SMALL_PRODUCT("bf16", "f32", "32", "2");
   uint16_t in0[256], in1[256];
   float out[256];
   for (int i = 0; i < 256; i++) {
@@ -166,7 +178,7 @@ static bool product_right(int call(const char *, const char *, const char *,
     out[i] = -1;
   }
   void *const tensor[3] = {in0, in1, out};
-  if (call(small_product, NULL, "doctor", NULL, 0, tensor, 3) != 0)
+  if (call(text, options, "doctor", NULL, 0, tensor, 3) != 0)
     return false;
   for (int i = 0; i < 256; i++)
     if (out[i] != (float)(16 * (i / 16 % 3) * (i % 16 % 5)))
@@ -174,11 +186,28 @@ static bool product_right(int call(const char *, const char *, const char *,
   return true;
 }
 
+static bool integers_right(runtime_call *call, const char *options) {
+  static const char text[] = SMALL_PRODUCT("i8", "i32", "16", "1");
+  int8_t in0[256], in1[256];
+  int32_t out[256];
+  for (int i = 0; i < 256; i++) {
+    in0[i] = (int8_t)(i / 16 % 3);
+    in1[i] = (int8_t)(i % 16 % 5);
+    out[i] = -1;
+  }
+  void *const tensor[3] = {in0, in1, out};
+  if (call(text, options, "doctor", NULL, 0, tensor, 3) != 0)
+    return false;
+  for (int i = 0; i < 256; i++)
+    if (out[i] != 16 * (i / 16 % 3) * (i % 16 % 5))
+      return false;
+  return true;
+}
+
 static void check_simulator(struct doctor *w, void *library) {
-  int (*call)(const char *, const char *, const char *, const int64_t *,
-              uint64_t, void *const *, uint64_t);
+  runtime_call *call;
   *(void **)&call = dlsym(library, "nputeir_call_1");
-  if (call && product_right(call))
+  if (call && floats_right(call, NULL))
     say(w, FOUND, "simulator",
         "a 16 x 16 x 16 product through the whole road "
         "is right");
@@ -319,6 +348,77 @@ static void check_xrt(struct doctor *w) {
         "not needed: the runtime uses the kernel's driver itself");
 }
 
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void run_on_npu(const char *runtime, struct npu_runs *x) {
+  static const char options[] = "min-macs=0";
+  setenv("NPUTEIR_DEVICE", "npu", 1);
+  unsetenv("NPUTEIR_OPTIONS");
+  unsetenv("NPUTEIR_VERIFY");
+  void *library = dlopen(runtime, RTLD_NOW | RTLD_LOCAL);
+  runtime_call *call = NULL;
+  if (library)
+    *(void **)&call = dlsym(library, "nputeir_call_1");
+  bool good = call;
+  for (int i = 0; i < 4 && good; i++) {
+    double start = seconds(), took;
+    good = i % 2 ? integers_right(call, options) : floats_right(call, options);
+    took = seconds() - start;
+    x->right += good;
+    if (i == 2 || (i == 3 && took < x->again))
+      x->again = took;
+  }
+}
+
+/* In a process of its own; before this one's runtime reads that it is to
+ * simulate. */
+static struct npu_runs try_npu(struct doctor *w) {
+  struct npu_runs x = {0};
+  int both[2];
+  bool node = getenv("NPUTEIR_ACCEL") || access("/dev/accel", F_OK) == 0;
+  if (!node || !find_library(w, "libnputeir-rt.so", w->runtime) ||
+      pipe(both) != 0)
+    return x;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    run_on_npu(w->runtime, &x);
+    _exit(write(both[1], &x, sizeof x) != sizeof x);
+  }
+  close(both[1]);
+  if (child > 0 && read(both[0], &x, sizeof x) != sizeof x)
+    x = (struct npu_runs){0};
+  close(both[0]);
+  if (child > 0)
+    waitpid(child, NULL, 0);
+  return x;
+}
+
+static void check_launches(struct doctor *w) {
+  const struct npu_runs *x = &w->runs;
+  if (x->right == 4)
+    say(w, FOUND, "launches",
+        "two configurations in turn, twice each: all right, %.0f us a call",
+        1e6 * x->again);
+  else
+    say(w, WRONG, "launches",
+        "of bf16, int8, bf16, int8 the product number %d is declined or wrong; "
+        "NPUTEIR_TRACE=1 nputeir doctor says why",
+        x->right + 1);
+}
+
+static void check_locked(struct doctor *w) {
+  struct rlimit most;
+  if (getrlimit(RLIMIT_MEMLOCK, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
+    say(w, FOUND, "memory",
+        "inputs of up to %llu KiB need no copy; `ulimit -l` may raise that",
+        (unsigned long long)most.rlim_cur >> 10);
+}
+
 /* What the runtime itself finds when it looks for the kernel's driver. */
 static void check_driver(struct doctor *w) {
   struct diag d = {0};
@@ -327,8 +427,11 @@ static void check_driver(struct doctor *w) {
     say(w, ABSENT, "driver", "%s", d.text);
   else if (!run_device_find("npu", &d))
     say(w, ABSENT, "driver", "%s", d.text);
-  else
+  else {
     say(w, FOUND, "driver", "%s: %s", amdxdna_name(x), amdxdna_version(x));
+    check_launches(w);
+    check_locked(w);
+  }
 }
 
 static void check_npu(struct doctor *w) {
@@ -480,6 +583,7 @@ static bool examine(struct tool *t, const struct job *j, struct doctor *w) {
   w->llvm = plugin_major(w);
   check_clang(w);
   check_plugin(w);
+  w->runs = try_npu(w);
   check_runtime(w);
   check_device(w, device);
   check_options(w, options);
