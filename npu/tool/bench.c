@@ -60,79 +60,6 @@ static double seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Small integers in every element, so that sums are exact in any order. */
-static void fill(struct sim_buffer *b, enum dtype type, unsigned seed) {
-  size_t step = (size_t)dtype_bytes(type);
-  for (size_t i = 0; i + step <= b->bytes; i += step) {
-    seed = seed * 1664525 + 1013904223;
-    dtype_store_int(type, (char *)b->data + i, (int)(seed >> 29) - 4);
-  }
-}
-
-/* Bytes from a block's first element to another. */
-static int64_t in_block(const struct map_transfer *x, int64_t i, int64_t j) {
-  int64_t row = x->turned ? j : i, column = x->turned ? i : j;
-  return row * x->pitch_bytes + column * dtype_bytes(x->type);
-}
-
-/* The simulated result against the oracle on the same tensors: the sum of every
- * block row costs as much as the product, so a sample is compared. */
-static bool check_sample(const struct npu_result *r,
-                         const struct sim_buffer *buffer, struct diag *d) {
-  enum { SAMPLES = 200 };
-  const struct tile_program *p = r->program;
-  const struct map_transfer *x = p->transfer;
-  uint64_t state = 99;
-  for (int s = 0; s < SAMPLES; s++) {
-    int64_t at[7]; /* row, column, m, n round, element, block of a group,
-                      product of a batch */
-    const int64_t extent[] = {p->grid.m,
-                              p->grid.n,
-                              p->rounds_m,
-                              p->rounds_n,
-                              (int64_t)p->block_m * p->block_n,
-                              p->group_m,
-                              p->batch};
-    for (int i = 0; i < 7; i++) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      at[i] = (int64_t)((state >> 33) % (uint64_t)extent[i]);
-    }
-    int64_t i = at[4] / p->block_n, j = at[4] % p->block_n;
-    const char *in0 =
-        (char *)buffer[x[0].tensor].data + at[0] * x[0].column_stride_bytes +
-        at[2] * x[0].time[0].stride_bytes + at[5] * x[0].time[3].stride_bytes +
-        at[6] * x[0].batch.stride_bytes;
-    const char *in1 =
-        (char *)buffer[x[1].tensor].data + at[1] * x[1].column_stride_bytes +
-        at[3] * x[1].time[1].stride_bytes + at[6] * x[1].batch.stride_bytes;
-    const char *out =
-        (char *)buffer[2].data + at[1] * x[2].column_stride_bytes +
-        at[0] * x[2].row_stride_bytes + at[2] * x[2].time[0].stride_bytes +
-        at[3] * x[2].time[1].stride_bytes + at[5] * x[2].time[3].stride_bytes +
-        at[6] * x[2].batch.stride_bytes;
-    double sum = 0;
-    for (int64_t step = 0; step < p->steps_k; step++)
-      for (int64_t l = 0; l < p->block_k; l++)
-        sum +=
-            dtype_load_float(x[0].type, in0 + step * x[0].time[2].stride_bytes +
-                                            in_block(&x[0], i, l)) *
-            dtype_load_float(x[1].type, in1 + step * x[1].time[2].stride_bytes +
-                                            in_block(&x[1], l, j));
-    char right[8] = {0};
-    if (dtype_kind(x[2].type) == DTYPE_FLOAT)
-      dtype_store_float(x[2].type, right, sum);
-    else
-      dtype_store_int(x[2].type, right, (int64_t)sum);
-    size_t bytes = (size_t)dtype_bytes(x[2].type);
-    out += in_block(&x[2], i, j);
-    if (memcmp(out, right, bytes) != 0)
-      return diag_error(d, loc_none(), "wrong result: %g instead of %g",
-                        dtype_load_float(x[2].type, out),
-                        dtype_load_float(x[2].type, right));
-  }
-  return true;
-}
-
 static bool compile(struct tool *t, const char *platform, bool blocked,
                     const struct teir_problem *p, struct npu_result *r) {
   memset(r, 0, sizeof *r);
@@ -169,28 +96,9 @@ static bool run_case(struct tool *t, void *context) {
   struct npu_result r;
   const struct teir_problem *p = &array_case[index].problem;
   bool good = compile(t, preset->name, run->blocked, p, &r);
-  struct sim_buffer buffer[TENSORS] = {{0}};
-  struct sim *sim = NULL;
   struct sim_report report = {0};
-  double start = 0;
-  if (good) {
-    for (int i = 0; i < TENSORS; i++) {
-      const struct map_transfer *x = &r.program->transfer[i];
-      int t = x->tensor;
-      buffer[t].bytes = (size_t)x->bytes;
-      buffer[t].data = calloc(1, buffer[t].bytes);
-      if (!buffer[t].data)
-        good = diag_error(d, loc_none(), "out of memory");
-      else if (t < OUT)
-        fill(&buffer[t], x->type, (unsigned)t + 1);
-    }
-    struct sim_options options = {.preset = preset};
-    start = seconds();
-    good =
-        good && (sim = sim_open(r.xclbin.data, r.xclbin.length, &options, d)) &&
-        sim_run(sim, r.txn.data, r.txn.length, buffer, TENSORS, &report, d) &&
-        check_sample(&r, buffer, d);
-  }
+  double start = seconds();
+  good = good && bench_launch(&r, preset, &report, d);
   if (good) {
     double wall = seconds() - start;
     double operations = 2.0 * (double)p->extent[AXIS_C] *
@@ -219,10 +127,6 @@ static bool run_case(struct tool *t, void *context) {
     printf(" wall_s=%.1f peak_mb=%ld\n", wall, usage.ru_maxrss / 1024);
     fflush(stdout);
   }
-  if (sim)
-    sim_close(sim);
-  for (int i = 0; i < TENSORS; i++)
-    free(buffer[i].data);
   npu_result_free(&r);
   return good;
 }
@@ -230,8 +134,11 @@ static bool run_case(struct tool *t, void *context) {
 struct array_job {
   const char *only;
   const struct preset *preset;
+  int shapes; /* 0: as many as are asked for */
   bool all, blocked;
 };
+
+static const char random_case[] = "random";
 
 static void list_cases(struct text *out) {
   const char *before = "";
@@ -240,10 +147,13 @@ static void list_cases(struct text *out) {
       text_printf(out, "%s%s", i ? ", " : "", array_case[i].name);
     before = array_case[i].name;
   }
+  text_printf(out, ", %s", random_case);
 }
 
 static bool read_case(struct tool *t, void *to, const char *word) {
   *(const char **)to = word;
+  if (strcmp(word, random_case) == 0)
+    return true;
   for (int i = 0; i < ARRAY_CASES; i++)
     if (strcmp(word, array_case[i].name) == 0)
       return true;
@@ -262,7 +172,11 @@ static bool bench_array(struct tool *t, void *to) {
                      &(struct array_run){i, j->preset, j->blocked}))
       return false;
   }
-  return true;
+  enum { SHAPES = 200 };
+  bool random = j->only ? strcmp(j->only, random_case) == 0 : j->all;
+  return !random ||
+         bench_shapes(t, j->preset ? j->preset : preset_find("8700g"),
+                      j->shapes ? j->shapes : SHAPES);
 }
 
 static bool compile_case(struct tool *t, void *context) {
@@ -296,7 +210,10 @@ static const struct tool_option array_options[] = {
     {"--preset", "NAME", tool_preset, AT(array_job, preset),
      .help = "instead of each case's own: %s", .list = tool_list_presets},
     {"--all", NULL, tool_flag, AT(array_job, all),
-     .help = "the 4096-sized cases, too, which take minutes"},
+     .help = "the 4096-sized cases, too, which take minutes, and random, which "
+             "takes an hour"},
+    {"--shapes", "N", tool_int, AT(array_job, shapes),
+     .help = "of random: how many shapes (200)", .low = 1, .high = 100000},
     {"--blocked", NULL, tool_flag, AT(array_job, blocked),
      .help =
          "tensors in padded blocks that the host would have to make, not in "
@@ -339,7 +256,8 @@ static const struct tool_command benches[] = {
          "the preset's clock with its launch floor, the published result "
          "of that size, tensors that do not lie as row-major matrices and "
          "why, wall clock of the simulation. A sample of the results is "
-         "checked exactly.",
+         "checked exactly. random: shapes from 128 to 3000 with random leading "
+         "dimensions, and of a bound and a start the share that they reach.",
      .options = array_options,
      .job_bytes = sizeof(struct array_job),
      .run = bench_array},

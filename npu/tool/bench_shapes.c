@@ -1,0 +1,150 @@
+/* bench_shapes.c -- `nputeir bench array random`: products of random shapes and
+ * leading dimensions, each beside what bounds it: the multiply units or DRAM,
+ * and before that the start, which is a launch of 64x64x64. */
+#include "bench.h"
+
+#include "kernels.h"
+#include "npu.h"
+#include "sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST = 128, MOST = 3000, MOST_GAP = 64 };
+
+struct shape {
+  struct teir_problem problem;
+  int64_t gap[TENSORS]; /* elements between the ends of rows */
+};
+
+static int64_t draw(uint64_t *state, int64_t low, int64_t high) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return low + (int64_t)((*state >> 33) % (uint64_t)(high - low + 1));
+}
+
+/* Row-major matrices with the gaps. */
+static struct teir *make_teir(struct arena *a, const struct shape *s,
+                              struct diag *d) {
+  static const enum axis_role row[] = {AXIS_M, AXIS_K, AXIS_M},
+                              column[] = {AXIS_K, AXIS_N, AXIS_N};
+  struct teir *t = teir_from_problem(a, &s->problem, d);
+  struct teir_roles r;
+  if (!t || !teir_roles_read(a, t, &r, d))
+    return NULL;
+  for (int i = 0; i < r.count; i++)
+    for (int j = 0; j < TENSORS; j++)
+      if (r.role[i] == row[j])
+        t->axis[r.axis[i]].stride_bytes[j] =
+            teir_constant((s->problem.extent[column[j]] + s->gap[j]) *
+                          dtype_bytes(s->problem.type[j]));
+  return t;
+}
+
+/* Cycles that no schedule is below. */
+static double bound(const struct preset *q, const struct teir_problem *p) {
+  struct kernel_shape mac = {1, 1, 1};
+  kernel_shape(p->type[IN0], p->type[IN1], p->acc, &mac);
+  const struct device *dev = device_find(q->device);
+  double m = (double)p->extent[AXIS_M], n = (double)p->extent[AXIS_N],
+         k = (double)p->extent[AXIS_K];
+  double multiply =
+      m * n * k / (mac.m * mac.n * mac.k) / (dev->columns * dev->core_rows);
+  double bytes = m * k * dtype_bytes(p->type[IN0]) +
+                 k * n * dtype_bytes(p->type[IN1]) +
+                 m * n * dtype_bytes(p->type[OUT]);
+  double rate = q->dram[q->dram_count - 1].bytes_per_second;
+  double memory = bytes / rate * q->clock_ghz * 1e9;
+  return multiply > memory ? multiply : memory;
+}
+
+struct shapes {
+  const struct preset *preset;
+  const struct shape *shape;
+  double start, ratio; /* of the shape: the result */
+  int packed[TENSORS];
+};
+
+static bool run_shape(struct tool *t, void *context) {
+  static const char *const name[] = {"in0", "in1", "out"};
+  struct shapes *s = context;
+  const struct teir_problem *p = &s->shape->problem;
+  struct npu_result r = {0};
+  struct sim_report report = {0};
+  const struct teir *teir = make_teir(t->arena, s->shape, &t->diag);
+  bool good = teir &&
+              npu_compile(t->arena, s->preset->name, teir, 0, &r, &t->diag) &&
+              bench_launch(&r, s->preset, &report, &t->diag);
+  if (good && s->start == 0)
+    s->start = (double)report.cycles;
+  else if (good) {
+    double least = bound(s->preset, p);
+    s->ratio = (least + s->start) / (double)report.cycles;
+    printf("case=random size=%lldx%lldx%lld gaps=%lld,%lld,%lld types=%s,%s,%s "
+           "preset=%s cycles=%llu predicted=%.0f bound=%.0f ratio=%.3f grid="
+           "%dx%d packed=",
+           (long long)p->extent[AXIS_M], (long long)p->extent[AXIS_N],
+           (long long)p->extent[AXIS_K], (long long)s->shape->gap[IN0],
+           (long long)s->shape->gap[IN1], (long long)s->shape->gap[OUT],
+           dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
+           dtype_name(p->type[OUT]), s->preset->name,
+           (unsigned long long)report.cycles, r.blocking.predicted_cycles,
+           least, s->ratio, r.program->grid.m, r.program->grid.n);
+    int count = 0;
+    for (int i = 0; i < TENSORS; i++)
+      if (r.packed[i]) {
+        printf("%s%s:%s", count++ ? "," : "", name[i], r.packed[i]);
+        s->packed[i]++;
+      }
+    printf("%s\n", count ? "" : "-");
+    fflush(stdout);
+  }
+  npu_result_free(&r);
+  return good;
+}
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+bool bench_shapes(struct tool *t, const struct preset *preset, int count) {
+  static const struct teir_problem types[] = {
+      {{1, 64, 64, 64},
+       {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+       DTYPE_F32,
+       false,
+       {0}},
+      {{1, 64, 64, 64},
+       {DTYPE_I8, DTYPE_I8, DTYPE_I32},
+       DTYPE_I32,
+       false,
+       {0}}};
+  struct shapes s[2] = {{.preset = preset}, {.preset = preset}};
+  double *ratio = calloc((size_t)count, sizeof *ratio);
+  uint64_t state = 2026;
+  bool good = ratio != NULL;
+  for (int i = -2; i < count && good; i++) {
+    struct shapes *x = &s[i & 1];
+    struct shape shape = {.problem = types[i & 1]};
+    for (int j = 0; j < 3 && i >= 0; j++) {
+      shape.problem.extent[AXIS_M + j] = draw(&state, LEAST, MOST);
+      shape.gap[j] = draw(&state, 0, MOST_GAP);
+    }
+    x->shape = &shape;
+    good = tool_nested(t, run_shape, x);
+    if (good && i >= 0)
+      ratio[i] = x->ratio;
+  }
+  if (good) {
+    qsort(ratio, (size_t)count, sizeof *ratio, compare);
+    printf("case=random shapes=%d preset=%s start=%.0f,%.0f least=%.3f "
+           "tenth=%.3f median=%.3f most=%.3f packed=in0:%d,in1:%d,out:%d\n",
+           count, preset->name, s[0].start, s[1].start, ratio[0],
+           ratio[count / 10], ratio[count / 2], ratio[count - 1],
+           s[0].packed[IN0] + s[1].packed[IN0],
+           s[0].packed[IN1] + s[1].packed[IN1],
+           s[0].packed[OUT] + s[1].packed[OUT]);
+  }
+  free(ratio);
+  return good;
+}
