@@ -380,9 +380,13 @@ bool sim_execute(struct sim *s, const struct command_list *list,
   s->last_outside = s->now;
   control_start(s, list);
   s->running = true;
+  record_begin(s);
   bool done = run_control(s);
+  struct sim_report filled;
+  fill_report(s, start, &filled);
+  record_end(s, &filled);
   if (report)
-    fill_report(s, start, report);
+    *report = filled;
   if (done && check_finished(s))
     settle(s);
   s->running = false;

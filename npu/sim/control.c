@@ -180,6 +180,12 @@ void control_step(struct sim *s) {
     return;
   if (s->options.trace)
     trace_command(s, c);
+  if (s->recording)
+    record_command(s,
+                   c->kind == COMMAND_SYNC || c->kind == COMMAND_MASK_POLL
+                       ? RECORD_TOKEN
+                       : RECORD_WORK,
+                   cost);
   p->at++;
   p->ready = s->now + cost;
   s->progress = true;

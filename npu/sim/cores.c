@@ -220,10 +220,12 @@ static bool turn(struct sim *s, struct tile *t) {
   enum core_stall stall = core_stalled(t->core);
   if (stall == STALL_LOCK || core_at_lock(t->core))
     t->lockstep_until = s->now + CORE_LOCKSTEP;
-  if (stall == STALL_LOCK || stall == STALL_STREAM)
-    return true;
-  sim_mark_busy(s);
-  run_ahead(s, t);
+  if (stall != STALL_LOCK && stall != STALL_STREAM) {
+    sim_mark_busy(s);
+    run_ahead(s, t);
+  }
+  if (s->recording)
+    record_core(t);
   return true;
 }
 

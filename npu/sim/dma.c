@@ -43,6 +43,8 @@ static void start_task(struct channel *c) {
   struct sim *s = c->tile->sim;
   const struct preset *p = s->preset;
   uint32_t task = c->queue[0];
+  if (s->recording)
+    record_channel(c, RECORD_IDLE);
   assert(c->queue_count > 0 && c->queue_count <= QUEUE_DEPTH);
   c->queue_count--;
   memmove(c->queue, c->queue + 1, sizeof c->queue - sizeof c->queue[0]);
@@ -138,6 +140,8 @@ static void try_acquire(struct channel *c) {
     sleep_on_lock(c);
     return;
   }
+  if (s->recording)
+    record_channel(c, RECORD_LOCK);
   s->progress = true;
   c->granted = s->now;
   trace_event(s, c->tile, "%s%d bd=%d begins", c->mm2s ? "mm2s" : "s2mm",
@@ -153,6 +157,8 @@ static void try_acquire(struct channel *c) {
 static void advance(struct channel *c) {
   struct sim *s = c->tile->sim;
   assert(c->state == CHANNEL_MOVE && c->need <= c->walk.left);
+  if (s->recording)
+    record_access(c);
   walk_take(&c->walk, c->need);
   sim_busy(s);
   if (c->walk.left) {
@@ -183,8 +189,11 @@ static uint8_t *grant(struct channel *c) {
     if (!bytes)
       return NULL;
     t->sim->progress = true; /* DRAM time passes */
-    if (!host_grant(c, c->need))
+    if (!host_grant(c, c->need)) {
+      if (t->sim->recording)
+        record_refusal(c, RECORD_DRAM);
       return NULL;
+    }
     uint64_t *moved = c->mm2s ? &t->sim->bytes_read : &t->sim->bytes_written;
     *moved += c->need * 4;
     t->sim->last_outside = t->sim->now;
@@ -198,6 +207,8 @@ static uint8_t *grant(struct channel *c) {
     c->conflicts++;
     c->lost++;
     t->sim->progress = true;
+    if (t->sim->recording)
+      record_refusal(c, RECORD_BANK);
     return NULL;
   }
   bank_served(at, offset, BANK_DMA);
@@ -286,6 +297,10 @@ static void finish_bd(struct channel *c) {
     c->first_finished = s->now;
   trace_event(s, c->tile, "%s%d bd=%d ends", c->mm2s ? "mm2s" : "s2mm",
               c->index, c->bd);
+  if (s->recording) {
+    record_channel(c, RECORD_WORK);
+    record_release(c);
+  }
   if (c->release_tile)
     lock_release(c->release_tile, c->release_lock, c->release_value, true);
   if (c->next_bd < 0 && --c->repeat_left == 0) {
@@ -309,6 +324,8 @@ static void step_channel(struct channel *c) {
   case CHANNEL_START:
     if (s->now >= c->wake) {
       s->progress = true;
+      if (s->recording)
+        record_channel(c, RECORD_WORK);
       if (descriptor_load(c))
         try_acquire(c);
     }

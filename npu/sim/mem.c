@@ -53,10 +53,14 @@ uint64_t host_address(int argument, uint64_t offset) {
          offset;
 }
 
+int host_argument(int64_t word_address) {
+  return (int)((uint64_t)word_address * 4 >> ARGUMENT_SHIFT & 0xFF) - 1;
+}
+
 uint8_t *host_resolve(struct channel *c, int64_t address, uint32_t words) {
   struct sim *s = c->tile->sim;
   uint64_t byte = (uint64_t)address * 4;
-  int argument = (int)(byte >> ARGUMENT_SHIFT & 0xFF) - 1;
+  int argument = host_argument(address);
   char name[48];
   if (argument < 0 || argument >= s->argument_count) {
     sim_fail(s,
@@ -87,6 +91,8 @@ int64_t host_word_cost(const struct sim *s, uint64_t run_bytes) {
       4 * s->preset->clock_ghz * 1e9 / preset_dram(s->preset, run_bytes);
   return (int64_t)(cycles * DRAM_UNIT + 0.5);
 }
+
+double host_cycles(int64_t dram_cost) { return (double)dram_cost / DRAM_UNIT; }
 
 /* Time that has passed is credit, up to what a short burst can use. */
 static void refill(struct sim *s) {

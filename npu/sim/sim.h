@@ -19,6 +19,7 @@ struct sim_options {
   bool strict;           /* cores report hazards, and never run ahead; a bank
                             that serves two accesses in a cycle is an error */
   FILE *trace;           /* NULL: none */
+  bool record;           /* where cycles go, for sim_record (record.h) */
 };
 
 struct sim_report {

@@ -20,7 +20,7 @@
 #include "core.h"
 #include "device_most.h"
 #include "image.h"
-#include "sim.h"
+#include "record.h"
 
 #include <assert.h>
 
@@ -178,6 +178,7 @@ struct channel {
   uint64_t conflicts; /* accesses that waited for a bank */
   /* cycle of the last task, lock and BD, and of the first BD of the task */
   uint64_t started, granted, finished, first_finished;
+  struct lane *lane; /* record.c */
 };
 
 /* ---- banks ---- */
@@ -256,6 +257,7 @@ struct tile {
   int wait_value;
   struct core_counts counts; /* at the start of the run */
   uint64_t skipped[4]; /* cycles of waiting that were jumped over, by stall */
+  struct lane *lane;   /* record.c: of the core */
 };
 
 /* ---- the command processor ---- */
@@ -315,6 +317,8 @@ struct sim {
   /* this run */
   uint64_t first_busy, last_busy, bytes_read, bytes_written;
   bool was_busy;
+  bool recording;
+  struct recorder *recorder; /* record.c */
 };
 
 static inline struct tile *tile_at(const struct sim *s, int column, int row) {
@@ -387,6 +391,8 @@ bool host_grant(struct channel *, uint32_t words);
 void host_forget(struct channel *);
 int64_t host_word_cost(const struct sim *, uint64_t run_bytes);
 uint64_t host_address(int argument, uint64_t offset);
+int host_argument(int64_t word_address); /* the inverse */
+double host_cycles(int64_t dram_cost);
 
 /* bank.c */
 /* What the core uses in core_cycle. */
@@ -461,6 +467,19 @@ void packets_step(struct sim *);
 void control_start(struct sim *, const struct command_list *);
 bool control_done(const struct sim *);
 void control_step(struct sim *);
+
+/* record.c: only while s->recording */
+void record_begin(struct sim *);
+void record_end(struct sim *, const struct sim_report *);
+/* The channel's cycles up to now; what is not moving or refusal is `cause`. */
+void record_channel(struct channel *, enum record_cause);
+void record_access(struct channel *);
+void record_refusal(struct channel *, enum record_cause by);
+void record_release(struct channel *);
+/* The command processor goes on, with something that takes `cost` cycles. */
+void record_command(struct sim *, enum record_cause waited, uint64_t cost);
+/* After each turn of a core. */
+void record_core(struct tile *);
 
 /* waits.c */
 /* One clause per waiting part: "core (1,3) waits for ...". */
