@@ -75,7 +75,7 @@ static void set_shuffle(struct gemm *g, struct operand *o, const char *reg,
                         enum dtype type, int rows, int columns) {
   int mode = kernel_gemm_transpose_mode(type, rows, columns);
   assert(mode >= 0);
-  o->mode_reg = kernel_trace_reg("%s", reg);
+  o->mode_reg = kernel_trace_named(reg);
   kernel_trace_constant(g->t, o->mode_reg, mode);
 }
 

@@ -80,7 +80,7 @@ static void shuffle(struct gemm *g, int to, int from, int other,
   kernel_trace_add(g->t, INSN_VSHUFFLE, 4,
                    (int64_t[]){to, kernel_trace_reg("x%d", from),
                                kernel_trace_reg("x%d", other),
-                               kernel_trace_reg("%s", mode)});
+                               kernel_trace_named(mode)});
 }
 
 static int find_conversion(const struct gemm *g) {
@@ -129,8 +129,8 @@ void gemm_set_turn(struct gemm *g, enum dtype out) {
   int back = kernel_gemm_transpose_mode(out, s->m, s->n);
   assert(in >= 0 && back >= 0);
   for (int i = 0; i < (g->kind->part == PART_AM ? 2 : 1); i++) {
-    kernel_trace_constant(g->t, kernel_trace_reg("%s", mode_in[i]), in + i);
-    kernel_trace_constant(g->t, kernel_trace_reg("%s", mode_out[i]), back + i);
+    kernel_trace_constant(g->t, kernel_trace_named(mode_in[i]), in + i);
+    kernel_trace_constant(g->t, kernel_trace_named(mode_out[i]), back + i);
   }
 }
 

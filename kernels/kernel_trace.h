@@ -48,27 +48,28 @@ enum trace_wait {
   WAIT_TAKEN
 };
 
+/* A kernel has some ten thousand of them. */
 struct trace_op {
-  struct isa_op op;   /* of a memory operation: data and shift until regs.c */
-  enum insn_id other; /* the same work in another slot, or INSN_NONE */
-  enum mem_kind mem, other_mem;
-  int stream;     /* index, -1: none */
-  int64_t offset; /* bytes from the stream's base */
-  bool boundary;  /* last access of its stream in a C block */
-  int region;     /* blocks of one shape; block ends of a region are alike */
-  unsigned phase; /* bit i: in cycles that are i modulo 4; 0: in all */
-  bool leaves;    /* last access of a product: the next one is far away, */
-  int way;        /* by this register's bytes; -1: the next offset tells */
-  bool phantom;   /* not executed; those before it get their steps from it */
-  enum trace_wait wait;
-  int wait_for;           /* stream */
-  int acquires, releases; /* stream whose buffer a lock operation handles, -1:
-                       none */
-  bool opens;             /* the first access to what was acquired */
-  bool apart; /* nothing from here on comes before what is placed already */
-  int begins; /* 1, 2: belongs to the first, second round of the loop over
-                 steps, which begins with the first such operation */
+  struct isa_op op; /* of a memory operation: data and shift until regs.c */
+  int64_t offset;   /* bytes from the stream's base */
   const char *note;
+  int way;        /* by this register's bytes; -1: the next offset tells */
+  int region;     /* blocks of one shape; block ends of a region are alike */
+  uint16_t other; /* insn_id: the same work in another slot */
+  uint8_t mem, other_mem;    /* mem_kind */
+  int8_t stream;             /* index, -1: none */
+  uint8_t wait;              /* trace_wait */
+  int8_t wait_for;           /* stream */
+  int8_t acquires, releases; /* stream whose buffer a lock operation handles,
+                                -1: none */
+  uint8_t phase;  /* bit i: in cycles that are i modulo 4; 0: in all */
+  uint8_t begins; /* 1, 2: belongs to the first, second round of the loop over
+                     steps, which begins with the first such operation */
+  bool boundary;  /* last access of its stream in a C block */
+  bool leaves;    /* last access of a product: the next one is far away */
+  bool phantom;   /* not executed; those before it get their steps from it */
+  bool opens;     /* the first access to what was acquired */
+  bool apart;     /* nothing from here on comes before what is placed already */
 };
 
 #define TRACE_TRIPS "r14" /* holds the trips left of the loop over steps */
@@ -97,7 +98,9 @@ struct trace_op *kernel_trace_memory(struct trace *, enum mem_kind, int reg,
                                      int stream, int64_t offset);
 /* reg <- value, by the shortest form that holds it. */
 void kernel_trace_constant(struct trace *, int reg, int64_t value);
-/* Register by name built like printf; the name must exist. */
+/* Register by name; the name must exist. */
+int kernel_trace_named(const char *name);
+/* Register by a name in which %d stands for a number below 100. */
 int kernel_trace_reg(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 

@@ -9,13 +9,36 @@ struct trace kernel_trace_open(struct arena *a, struct diag *d) {
   return (struct trace){.arena = a, .diag = d};
 }
 
+int kernel_trace_named(const char *name) {
+  int reg = isa_reg_find(name, strlen(name));
+  assert(reg >= 0);
+  return reg;
+}
+
+/* Digits of a register's number; their count. */
+static size_t put_number(char *to, int n) {
+  assert(n >= 0 && n < 100);
+  if (n >= 10)
+    *to++ = (char)('0' + n / 10);
+  *to = (char)('0' + n % 10);
+  return n >= 10 ? 2 : 1;
+}
+
+/* A kernel asks for some ten thousand of them: printf would be a quarter of
+ * what making it costs. */
 int kernel_trace_reg(const char *format, ...) {
   char name[16];
+  size_t length = 0;
   va_list args;
   va_start(args, format);
-  int length = vsnprintf(name, sizeof name, format, args);
+  for (const char *f = format; *f; f++)
+    if (f[0] == '%' && f[1] == 'd')
+      length += put_number(name + length, va_arg(args, int)), f++;
+    else
+      name[length++] = *f;
   va_end(args);
-  int reg = isa_reg_find(name, (size_t)length);
+  assert(length < sizeof name);
+  int reg = isa_reg_find(name, length);
   assert(reg >= 0);
   return reg;
 }
@@ -23,9 +46,8 @@ int kernel_trace_reg(const char *format, ...) {
 int kernel_trace_stream(struct trace *t, const char *pointer,
                         const char *start_from, int bank) {
   assert(t->stream_count < TRACE_STREAMS);
-  t->stream[t->stream_count] =
-      (struct trace_stream){kernel_trace_reg("%s", pointer),
-                            kernel_trace_reg("%s", start_from), bank, -1};
+  t->stream[t->stream_count] = (struct trace_stream){
+      kernel_trace_named(pointer), kernel_trace_named(start_from), bank, -1};
   return t->stream_count++;
 }
 

@@ -53,6 +53,13 @@ int isa_name_compare(const char *name, size_t length, const char *string) {
   return order ? order : string[length] ? -1 : 0;
 }
 
+unsigned isa_name_hash(const char *name, size_t length) {
+  unsigned hash = 0;
+  for (size_t i = 0; i < length; i++)
+    hash = hash * 31 + (unsigned char)name[i];
+  return hash;
+}
+
 int isa_reg_of(const struct tables *t, const char *key, size_t length) {
   for (int i = 0; i < t->reg_count; i++)
     if (t->reg_key[i][0] == key[0] &&
@@ -180,6 +187,23 @@ static void sort_names(struct tables *t) {
   }
 }
 
+/* Registers of one name stand together in the sorted list: its first place. */
+static void hash_names(struct tables *t) {
+  static_assert(REG_SLOTS > 2 * MAX_REGS, "free slots end a search");
+  for (int i = 0; i < REG_SLOTS; i++)
+    t->reg_slot[i] = -1;
+  const char *last = "";
+  for (int i = 0; i < t->reg_count; i++) {
+    const char *name = t->reg_name[t->reg_sorted[i]];
+    unsigned slot = isa_name_hash(name, strlen(name)) % REG_SLOTS;
+    while (strcmp(name, last) != 0 && t->reg_slot[slot] >= 0)
+      slot = (slot + 1) % REG_SLOTS;
+    if (strcmp(name, last) != 0)
+      t->reg_slot[slot] = (int16_t)i;
+    last = name;
+  }
+}
+
 int isa_class_find(const struct tables *t, const char *name, size_t length) {
   for (int i = 0; i < t->class_count; i++)
     if (strlen(t->class[i].shown.name) == length &&
@@ -192,5 +216,6 @@ void isa_build_regs(struct tables *t) {
   build_units(t);
   build_views(t);
   sort_names(t);
+  hash_names(t);
   build_classes(t);
 }

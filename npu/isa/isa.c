@@ -6,6 +6,7 @@
 #include "tables.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,7 @@ int isa_insn_find(const char *mnemonic, size_t length, const uint16_t **ids) {
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool built;
 
 static void build(void) {
   isa_build_regs(&compiled);
@@ -52,10 +54,12 @@ static void build(void) {
     compiled.insn_sorted[id] = (uint16_t)id;
   qsort(compiled.insn_sorted + 1, INSN_COUNT - 1, sizeof(uint16_t),
         by_mnemonic);
+  atomic_store_explicit(&built, true, memory_order_release);
 }
 
 const struct tables *isa_tables(void) {
-  pthread_once(&once, build);
+  if (!atomic_load_explicit(&built, memory_order_acquire))
+    pthread_once(&once, build);
   return &compiled;
 }
 

@@ -32,14 +32,13 @@ static int find_name(const struct tables *t, const struct reg_class *c,
     int pair = find_pair(t, name, length);
     return pair >= 0 && (!c || c->value[pair] >= 0) ? pair : -1;
   }
-  int low = 0, high = t->reg_count;
-  while (low < high) {
-    int middle = (low + high) / 2;
-    if (isa_name_compare(name, length, t->reg_name[t->reg_sorted[middle]]) > 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  unsigned slot = isa_name_hash(name, length) % REG_SLOTS;
+  int low;
+  while ((low = t->reg_slot[slot]) >= 0 &&
+         isa_name_compare(name, length, t->reg_name[t->reg_sorted[low]]) != 0)
+    slot = (slot + 1) % REG_SLOTS;
+  if (low < 0)
+    return -1;
   for (; low < t->reg_count; low++) {
     int reg = t->reg_sorted[low];
     if (isa_name_compare(name, length, t->reg_name[reg]) != 0)

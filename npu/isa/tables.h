@@ -7,6 +7,7 @@
 
 enum {
   MAX_REGS = 384,
+  REG_SLOTS = 1024, /* of a hash table of their names */
   MAX_CLASSES = 80,
   MAX_VALUES = 512, /* of the widest register class, 9 bits */
   MAX_PIECES = 3,   /* runs of bits that an operand is split into */
@@ -84,6 +85,8 @@ struct tables {
   uint8_t reg_file[MAX_REGS];
   int reg_bits[MAX_REGS];       /* of units */
   int16_t reg_sorted[MAX_REGS]; /* by name as printed, then by number */
+  int16_t reg_slot[REG_SLOTS];  /* where in reg_sorted a name begins, by its
+                                   hash and the free slots behind; -1: free */
   struct reg_class class[MAX_CLASSES];
 
   struct insn insn[INSN_COUNT];
@@ -114,6 +117,7 @@ void isa_build_formats(struct tables *);
 
 /* What they and the look-ups share. */
 int isa_reg_of(const struct tables *, const char *name, size_t length);
+unsigned isa_name_hash(const char *name, size_t length);
 /* Order of a counted name and a string. */
 int isa_name_compare(const char *name, size_t length, const char *string);
 int isa_class_find(const struct tables *, const char *name, size_t length);
