@@ -29,7 +29,7 @@ struct asm_program *kernel_zero(struct arena *a, const char *name, int bytes,
                                 struct diag *d) {
   if (!check_bytes("zero", bytes, W_BYTES, d))
     return NULL;
-  struct trace t = kernel_trace_open(a, d);
+  struct trace t = kernel_trace_open(a, a, d);
   int stream = kernel_trace_stream(&t, "p0", "p0", 0);
   kernel_trace_constant(&t, kernel_trace_reg("r0"), 0);
   kernel_trace_add(&t, INSN_VBCST_32, 2,
@@ -158,7 +158,7 @@ struct asm_program *kernel_copy(struct arena *a, const struct kernel_copy *k,
                                 struct diag *d) {
   if (!check_copy(k, d))
     return NULL;
-  struct trace t = kernel_trace_open(a, d);
+  struct trace t = kernel_trace_open(a, a, d);
   struct copy c = {.t = &t, .transpose = k->transpose};
   c.from = kernel_trace_stream(&t, "p0", "p0", 0);
   c.to = kernel_trace_stream(&t, "p1", "p1", 1);
@@ -244,7 +244,7 @@ struct asm_program *kernel_add(struct arena *a, const char *name,
     diag_error(d, loc_none(), "add: no kernel for %s", dtype_name(type));
     return NULL;
   }
-  struct trace t = kernel_trace_open(a, d);
+  struct trace t = kernel_trace_open(a, a, d);
   int stream[3] = {kernel_trace_stream(&t, "p0", "p0", 0),
                    kernel_trace_stream(&t, "p1", "p1", 1),
                    kernel_trace_stream(&t, "p2", "p2", 2)};

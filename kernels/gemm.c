@@ -87,19 +87,27 @@ struct attempt {
 };
 enum { ATTEMPTS = 5 };
 
-static bool schedule_gemm(struct arena *a, const struct work *w,
-                          const struct attempt *by, struct schedule *schedule,
-                          int *idle, struct diag *d) {
-  struct trace t = kernel_trace_open(a, d);
+static bool place_gemm(struct trace *t, const struct work *w,
+                       const struct attempt *by, struct schedule *schedule) {
   struct kernel_gemm gemm = *w->gemm;
   gemm.yields = by->yields;
   gemm.joined = by->joined;
-  kernel_trace_gemm(&t, &gemm, w->steps, w->before_loop, w->kind, by->phase);
-  if (!kernel_trace_address(&t) || !kernel_sched_place(&t, schedule))
-    return false;
-  schedule->trips = w->before_loop ? w->steps->count - w->before_loop : 0;
-  *idle = schedule->count - t.mac_count;
-  return true;
+  kernel_trace_gemm(t, &gemm, w->steps, w->before_loop, w->kind, by->phase);
+  return kernel_trace_address(t) && kernel_sched_place(t, schedule);
+}
+
+static bool schedule_gemm(struct arena *a, const struct work *w,
+                          const struct attempt *by, struct schedule *schedule,
+                          int *idle, struct diag *d) {
+  struct arena *scratch = arena_open();
+  struct trace t = kernel_trace_open(scratch, a, d);
+  bool good = place_gemm(&t, w, by, schedule);
+  if (good) {
+    schedule->trips = w->before_loop ? w->steps->count - w->before_loop : 0;
+    *idle = schedule->count - t.mac_count;
+  }
+  arena_close(scratch);
+  return good;
 }
 
 static int list_attempts(const struct work *w, struct attempt attempt[]) {

@@ -103,7 +103,7 @@ static void note_first_multiply(struct gemm *g, int from, int k) {
   while (!g->t->op[from].op.id ||
          !(isa_insn(g->t->op[from].op.id)->flags & INSN_MAC))
     from++;
-  struct arena *a = g->t->arena;
+  struct arena *a = g->t->kept;
   const char *step = arena_printf(a, "step %d%s", k % g->pass_steps,
                                   pass_note(g, k / g->pass_steps));
   const char *product =

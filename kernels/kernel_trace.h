@@ -77,6 +77,7 @@ struct trace_op {
 enum { TRACE_STREAMS = 6 };
 struct trace {
   struct arena *arena;
+  struct arena *kept; /* for what outlives the trace: notes, the schedule */
   struct diag *diag;
   int count, capacity;
   struct trace_op *op;
@@ -85,7 +86,8 @@ struct trace {
   int mac_count;
 };
 
-struct trace kernel_trace_open(struct arena *, struct diag *);
+struct trace kernel_trace_open(struct arena *, struct arena *kept,
+                               struct diag *);
 int kernel_trace_stream(struct trace *, const char *pointer,
                         const char *start_from, int bank);
 /* Room for so many operations, as a hint. */

@@ -119,7 +119,7 @@ kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
   const struct narrow_kind *found = check(k, d);
   if (!found)
     return NULL;
-  struct trace t = kernel_trace_open(a, d);
+  struct trace t = kernel_trace_open(a, a, d);
   struct narrow w = {.t = &t,
                      .kind = found,
                      .relu = k->relu,

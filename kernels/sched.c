@@ -114,7 +114,8 @@ static void grow(struct placer *p, int cycle) {
   if (cycle + 16 >= p->capacity) {
     int n = p->capacity, to = 2 * (cycle + 64);
     struct arena *a = p->t->arena;
-    p->s->cycle = arena_copy(a, p->s->cycle, n, to, sizeof *p->s->cycle);
+    p->s->cycle =
+        arena_copy(p->t->kept, p->s->cycle, n, to, sizeof *p->s->cycle);
     p->held = arena_copy(a, p->held, n, to, sizeof *p->held);
     p->capacity = to;
   }
@@ -287,7 +288,8 @@ static void note_stream(struct placer *p, const struct candidate *c,
 
 static void put(struct placer *p, const struct candidate *c, int cycle) {
   struct schedule *s = p->s;
-  s->cycle[cycle].slot[c->insn->slot] = c->op;
+  s->cycle[cycle].slot[c->insn->slot] =
+      arena_copy(p->t->kept, c->op, 1, 1, sizeof *c->op);
   p->held[cycle + c->insn->memory_cycle].bank |= bank_bit(p, c->of);
   if (c->of->note)
     s->cycle[cycle].note = c->of->note;
@@ -362,7 +364,7 @@ bool kernel_sched_place(const struct trace *t, struct schedule *s) {
   if (t->diag->kind != DIAG_NONE)
     return false;
   *s = (struct schedule){.first_mac = -1, .last_mac = -1};
-  s->access = arena_array(t->arena, (size_t)t->count + 1, sizeof *s->access);
+  s->access = arena_array(t->kept, (size_t)t->count + 1, sizeof *s->access);
   struct placer *p = arena_alloc(t->arena, sizeof *p);
   p->t = t;
   p->s = s;

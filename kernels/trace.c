@@ -5,8 +5,9 @@
 #include <assert.h>
 #include <string.h>
 
-struct trace kernel_trace_open(struct arena *a, struct diag *d) {
-  return (struct trace){.arena = a, .diag = d};
+struct trace kernel_trace_open(struct arena *a, struct arena *kept,
+                               struct diag *d) {
+  return (struct trace){.arena = a, .kept = kept, .diag = d};
 }
 
 int kernel_trace_named(const char *name) {
