@@ -42,7 +42,8 @@ static bool run(const struct teir_problem *p, const struct map_blocking *b,
   struct arena *a = arena_open();
   struct npu_result r = {0};
   struct sim *s = NULL;
-  struct sim_options options = {preset_find("8700g-turbo"), 0, true, NULL};
+  struct sim_options options = {.preset = preset_find("8700g-turbo"),
+                                .strict = true};
   struct teir *t = teir_from_problem(a, p, d);
   t = t ? map_schedule(a, device_find("npu1"), t, b, d) : NULL;
   bool good = t && npu_compile(a, "npu1", t, 0, &r, d);
