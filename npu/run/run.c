@@ -453,8 +453,8 @@ static void run_steps(void *with) {
     memory_try(trace, NULL, c);
 }
 
-/* A nest whose loop is known to be faster must not cost more than this look,
- * unless somebody reads what became of it. */
+/* A nest whose loop is known to be faster, or the only one to run, must not
+ * cost more than this look, unless somebody reads what became of it. */
 static bool loop_is_faster(const struct run *r, const struct run_request *q) {
   return r->gate && !r->trace && !r->summary &&
          gate_keeps(r->gate, gate_key(q));
@@ -465,8 +465,11 @@ static bool run_once(struct run *r, const struct run_request *q,
   *report = (struct run_report){0};
   struct call c = {
       .run = r, .request = q, .report = report, .d = &report->reason};
-  if (nothing_to_do(r, q))
+  if (nothing_to_do(r, q)) {
+    if (r->gate)
+      gate_keep(r->gate, gate_key(q));
     return diag_declined(c.d, loc_none(), "no NPU");
+  }
   if (!stack_run(run_steps, &c))
     return diag_declined(c.d, loc_none(), "no memory for a stack");
   return report->done;
