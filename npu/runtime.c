@@ -63,6 +63,10 @@ static int64_t extent_of(const struct run_plan *plan, enum axis_role role) {
   return role == AXIS_M ? plan->m : role == AXIS_N ? plan->n : plan->k;
 }
 
+static int64_t products_of(const struct tile_program *p) {
+  return (int64_t)p->batch * map_grid_products(&p->grid);
+}
+
 /* A buffer that lies as the TEIR's tensor. */
 static void lay_in_place(const struct tile_program *p, int i,
                          const struct run_plan *plan, struct run_layout *l) {
@@ -73,8 +77,9 @@ static void lay_in_place(const struct tile_program *p, int i,
     add_dim(l, role, extent_of(plan, role),
             contiguous ? dtype_bytes(x->type) : x->pitch_bytes);
   }
-  if (p->batch > 1)
-    add_dim(l, AXIS_C, p->batch, x->batch.stride_bytes);
+  int64_t batch = products_of(p);
+  if (batch > 1)
+    add_dim(l, AXIS_C, batch, map_product_bytes(p, x, 1));
 }
 
 static void add_digit(struct run_share *s, int64_t extent, int64_t step) {
@@ -107,7 +112,7 @@ static void fill_extents(const struct npu_result *r, struct run_plan *plan) {
   plan->m = role_of(q, AXIS_M) == AXIS_M ? m : n;
   plan->n = role_of(q, AXIS_M) == AXIS_M ? n : m;
   plan->k = (int64_t)q->steps_k * q->block_k;
-  plan->batch = q->batch;
+  plan->batch = products_of(q);
 }
 
 static void fill_plan(const struct npu_result *r, struct run_plan *plan) {

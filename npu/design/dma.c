@@ -205,7 +205,15 @@ int design_join_channel(const struct tile_program *p, int join) {
   return p->joins > 1 ? 2 + join : 3;
 }
 
+int design_row_channel(int row) {
+  static const int channel[] = {0, 1, 4, 5}; /* 2 and 3 are for out */
+  assert(row >= 0 && row < (int)(sizeof channel / sizeof *channel));
+  return channel[row];
+}
+
 int design_in0_part(const struct tile_program *p, int column) {
+  if (p->grid.apart)
+    return 0;
   for (int i = 0; i < p->grid.m; i++)
     if (map_grid_home(&p->grid, i) == column)
       return i;
@@ -228,7 +236,7 @@ int design_turn_bd(const struct tile_program *p) { return 2 * p->panel.chunks; }
 enum {
   LOCK_IN0 = 0, /* a pair, or a pair per chunk */
   LOCK_IN1 = 2 * MAP_MAX_CHUNKS,
-  LOCK_OUT = LOCK_IN1 + 2 * 2, /* a pair per row */
+  LOCK_OUT = LOCK_IN1 + 2 * 4, /* a pair per row */
 };
 
 /* A mem tile while it is filled: where free memory begins, and the descriptors
@@ -385,11 +393,23 @@ static void make_mem_in0(struct builder *m, struct mem_tile *at,
   make_mem_ring(m, at, &r, design_in0_way(p), write, read, dims);
 }
 
+/* How a buffer of so many steps is written. */
+static void in1_write_dims(const struct tile_program *p,
+                           const struct kernel_shape *s, int steps,
+                           struct bd_dim dim[4]) {
+  int element = dtype_bytes(p->transfer[IN1].type);
+  uint32_t small = (uint32_t)(s->k * s->n * element / 4);
+  if (p->transfer[IN1].turned)
+    turned_dims(dim, steps * p->block_k, s->k, s->n,
+                (uint32_t)(p->block_n / s->n) * small, small, element);
+  else
+    cut_dims(dim, p->block_n, s->k, s->n, element);
+}
+
 static void make_mem_in1(struct builder *m, struct mem_tile *at, int part,
                          const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
-  int element = dtype_bytes(p->transfer[IN1].type), run = p->panel.run[IN1];
-  uint32_t small = (uint32_t)(s->k * s->n * element / 4);
+  int run = p->panel.run[IN1];
   struct ring r = {.name = p->grid.split > 1
                                ? arena_printf(m->arena, "in1_%d_", part)
                                : "in1_",
@@ -397,12 +417,57 @@ static void make_mem_in1(struct builder *m, struct mem_tile *at, int part,
                    .depth = map_mem_depth(&p->panel, IN1),
                    .lock = LOCK_IN1 + 2 * part};
   struct bd_dim write[4];
-  if (p->transfer[IN1].turned)
-    turned_dims(write, run * p->block_k, s->k, s->n,
-                (uint32_t)(p->block_n / s->n) * small, small, element);
-  else
-    cut_dims(write, p->block_n, s->k, s->n, element);
+  in1_write_dims(p, s, run, write);
   make_mem_ring(m, at, &r, design_in1_way(p, part), write, NULL, 0);
+}
+
+/* ---- inputs of a grid apart ---- */
+
+/* Blocks that pass a channel one after the other, each to or from its own ring:
+ * all rings' first buffers, then all second ones. */
+static void add_turns(struct builder *m, struct mem_tile *at,
+                      const struct ring *ring, int rings, bool mm2s,
+                      int channel, const struct bd_dim (*dim)[4], int dims) {
+  int count = rings * ring->depth, first = new_bds(m, at, channel, count);
+  for (int i = 0; i < count; i++)
+    add_ring_bd(m, &ring[i % rings], i / rings, first + i,
+                first + (i + 1) % count, mm2s, channel, dim ? *dim : NULL,
+                dims);
+  *add_start(m) =
+      (struct design_start){at->column, MEM_ROW, channel, first, mm2s};
+}
+
+/* Every row has a ring of each input.  The shim's channels fill those of all
+ * rows in turn; a row's channel reads its two in turn. */
+static void make_mem_apart(struct builder *m, struct mem_tile *at,
+                           const struct kernel_shape *s) {
+  enum { MOST_ROWS = 4 };
+  const struct tile_program *p = m->design->program;
+  struct ring ring[OUT][MOST_ROWS];
+  struct bd_dim write[OUT][4];
+  assert(p->grid.rows <= MOST_ROWS && p->steps_k == 1 && p->group_m == 1);
+  in0_write_dims(p, s, 1, write[IN0]);
+  in1_write_dims(p, s, 1, write[IN1]);
+  for (int i = IN0; i <= IN1; i++) {
+    for (int row = 0; row < p->grid.rows; row++) {
+      ring[i][row] =
+          (struct ring){.name = arena_printf(m->arena, "in%d_%d_", i, row),
+                        .column = at->column,
+                        .row = MEM_ROW,
+                        .offset = at->offset,
+                        .stride = block_bytes(p, i),
+                        .bytes = block_bytes(p, i),
+                        .depth = MAP_APART_DEPTH,
+                        .lock = (i == IN0 ? LOCK_IN0 : LOCK_IN1) + 2 * row};
+      add_ring(m, &ring[i][row], ring[i][row].bytes);
+      at->offset += MAP_APART_DEPTH * ring[i][row].bytes;
+    }
+    add_turns(m, at, ring[i], p->grid.rows, false, i,
+              (const struct bd_dim(*)[4]) & write[i], 4);
+  }
+  for (int row = 0; row < p->grid.rows; row++)
+    add_turns(m, at, (struct ring[]){ring[IN0][row], ring[IN1][row]}, OUT, true,
+              design_row_channel(row), NULL, 0);
 }
 
 /* Blocks of out that leave as one: where out lies in place, those of a group,
@@ -486,20 +551,30 @@ static void make_core(struct builder *m, int column, int row) {
       {"in1_", CORE_IN1, CORE_DEPTH, core->in1, p->transfer[IN1].type},
       {"out_", CORE_OUT, core->out_depth, core->out,
        core->staged ? p->transfer[OUT].type : p->acc}};
+  struct ring made[TENSORS];
   for (int i = 0; i < TENSORS; i++) {
     const struct map_transfer *x = &p->transfer[i];
-    struct ring r = {.name = ring[i].name,
-                     .column = column,
-                     .row = row,
-                     .offset = ring[i].offset[0],
-                     .stride = ring[i].offset[1] - ring[i].offset[0],
-                     .bytes = block_bytes(p, i),
-                     .depth = ring[i].depth,
-                     .lock = ring[i].lock};
-    add_ring(m, &r,
+    struct ring *r = &made[i];
+    *r = (struct ring){.name = ring[i].name,
+                       .column = column,
+                       .row = row,
+                       .offset = ring[i].offset[0],
+                       .stride = ring[i].offset[1] - ring[i].offset[0],
+                       .bytes = block_bytes(p, i),
+                       .depth = ring[i].depth,
+                       .lock = ring[i].lock};
+    add_ring(m, r,
              (uint32_t)(x->block_rows * x->block_columns *
                         dtype_bytes(ring[i].held)));
-    add_chain(m, &r, i * CORE_DEPTH, i == OUT, i == IN1, NULL, 0);
+    if (i == OUT || !p->grid.apart)
+      add_chain(m, r, i * CORE_DEPTH, i == OUT, i == IN1, NULL, 0);
+  }
+  if (p->grid.apart) { /* both inputs on one channel */
+    int count = OUT * CORE_DEPTH;
+    for (int i = 0; i < count; i++)
+      add_ring_bd(m, &made[i % OUT], i / OUT, i, (i + 1) % count, false, 0,
+                  NULL, 0);
+    *add_start(m) = (struct design_start){column, row, 0, 0, false};
   }
   if (core->staged)
     *add_buffer(m) = (struct design_buffer){
@@ -534,9 +609,11 @@ bool make_tiles(struct builder *m) {
     return false;
   for (int column = 0; column < p->grid.columns; column++) {
     struct mem_tile at = {.column = column};
-    if (design_in0_part(p, column) >= 0)
+    if (p->grid.apart)
+      make_mem_apart(m, &at, &s);
+    else if (design_in0_part(p, column) >= 0)
       make_mem_in0(m, &at, &s);
-    for (int part = 0; part < p->grid.split; part++)
+    for (int part = 0; part < p->grid.split && !p->grid.apart; part++)
       make_mem_in1(m, &at, part, &s);
     make_mem_output(m, &at, &s);
     for (int row = 0; row < p->grid.rows; row++)

@@ -47,6 +47,9 @@ int design_join_channel(const struct tile_program *, int join);
  * tasks of the transaction write the mem tile's rings, and not chains without
  * end. */
 bool design_takes_turns(const struct tile_program *, int column);
+/* Of a grid apart: the channel to a row's core, which gets in0 and in1 in turn.
+ */
+int design_row_channel(int row);
 /* The first descriptor that writes in1's ring then. */
 int design_turn_bd(const struct tile_program *);
 /* The part of m whose blocks of in0 this column sends; -1: of none. */

@@ -165,6 +165,17 @@ static bool route_in1(struct router *r, int column, int part) {
   return true;
 }
 
+/* Both inputs to every core of a column, each on a channel of its own. */
+static bool route_apart(struct router *r, int column) {
+  const struct tile_program *p = r->m->design->program;
+  bool good = true;
+  for (int row = 0; row < p->grid.rows && good; row++)
+    good = route(r, arena_printf(r->m->arena, "blocks_%d_%d", column, row),
+                 (struct end){column, 1, PORT_DMA, design_row_channel(row)},
+                 (struct end){column, CORE_ROW + row, PORT_DMA, 0});
+  return good;
+}
+
 static bool route_out(struct router *r, int column) {
   const struct tile_program *p = r->m->design->program;
   struct arena *a = r->m->arena;
@@ -192,11 +203,12 @@ bool make_routes(struct builder *m) {
   for (int column = 0; column < g->columns && good; column++)
     for (int channel = 0; channel < 2; channel++)
       good = good && route_in(&r, column, channel);
-  for (int part = 0; part < g->m; part++)
+  for (int part = 0; part < g->m && !g->apart; part++)
     good = good && route_in0(&r, part);
   for (int column = 0; column < g->columns; column++) {
-    for (int part = 0; part < g->split; part++)
+    for (int part = 0; part < g->split && !g->apart; part++)
       good = good && route_in1(&r, column, part);
+    good = good && (!g->apart || route_apart(&r, column));
     good = good && route_out(&r, column);
   }
   return good;

@@ -169,6 +169,8 @@ static struct walk walk_of(const struct tile_program *p,
   int run = c->tensor < OUT ? p->panel.run[c->tensor] : 1;
   struct walk w = {.count = 0};
   walk_add(&w, p->batch / batch_phases(p), x->batch.stride_bytes);
+  if (p->grid.apart && c->tensor < OUT)
+    walk_add(&w, p->grid.rows, x->row_stride_bytes);
   if (c->rounds == ALL_ROUNDS && !part)
     walk_add(&w, n->extent, n->stride_bytes);
   if (c->rounds == OTHER_ROUNDS)
@@ -207,6 +209,8 @@ static int64_t start_of(const struct tile_program *p, const struct channel *c,
     return first_row / g->split * x->row_stride_bytes +
            (column * g->split + first_row % g->split) * x->column_stride_bytes;
   }
+  if (g->apart)
+    return column * x->column_stride_bytes;
   if (c->tensor == IN1)
     return (column * g->split + c->part) * x->column_stride_bytes;
   int64_t start = design_in0_part(p, column) * x->column_stride_bytes;

@@ -589,6 +589,90 @@ static struct candidate *search_forms(const struct platform *at,
   return best;
 }
 
+/* Cycles of a launch in which every core has products to itself. */
+static double apart_cycles(const struct array *s, const struct map_blocking *b,
+                           const struct map_core *at) {
+  const struct teir_problem *p = s->problem;
+  const struct preset *q = s->at->preset;
+  struct map_block_bytes bytes = map_block_bytes(p, b);
+  double in0 = bytes.in0, in1 = bytes.in1, out = bytes.out,
+         products = (double)p->extent[AXIS_C],
+         turns = products / map_grid_products(&s->grid), ends;
+  double round = array_cycles(s->at->device, p, s, b, at, &ends);
+  double shim = s->grid.rows * max3(in0, in1, out / WAYS_OUT) / STREAM_BYTES,
+         core = max3(round, (in0 + in1) / STREAM_BYTES, out / STREAM_BYTES);
+  double turn = shim > core ? shim : core;
+  /* whole matrices, whose rows run on unless there are gaps */
+  double memory =
+      q ? transfer_cycles(q, products * (in0 + in1 + out), HUGE_VAL) : 0;
+  return ends + (in0 + in1 + out) / STREAM_BYTES + both(turns * turn, memory);
+}
+
+/* A batch of products of one block each: true and the cycles if every core may
+ * have its own. */
+static bool price_apart(const struct platform *at, const struct teir_problem *p,
+                        const struct map_layout layout[TENSORS],
+                        struct map_blocking *b) {
+  const int64_t *x = p->extent;
+  struct map_form form = {.apart = true};
+  struct array s = {.at = at, .problem = p, .form = &form};
+  struct kernel_shape unit;
+  struct map_core core;
+  struct map_panel panel;
+  for (int t = 0; t < TENSORS; t++)
+    form.layout[t] = layout[t];
+  s.grid = map_grid_of(at->device, &form);
+  s.turned = turned_cost(p, form.layout);
+  if (!kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit) ||
+      !kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
+      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, false,
+                        &s.even[0]) ||
+      x[AXIS_M] % unit.m || x[AXIS_N] % unit.n || x[AXIS_K] % unit.k ||
+      x[AXIS_M] > MAX_BLOCK || x[AXIS_N] > MAX_BLOCK || x[AXIS_K] > MAX_DEPTH ||
+      x[AXIS_C] % map_grid_products(&s.grid))
+    return false;
+  *b = (struct map_blocking){.block_m = (int)x[AXIS_M],
+                             .block_n = (int)x[AXIS_N],
+                             .block_k = (int)x[AXIS_K],
+                             .group_m = 1,
+                             .rounds_m = 1,
+                             .rounds_n = 1,
+                             .steps_k = 1,
+                             .form = form};
+  if (!fits(at->device, p, b, &core) ||
+      !map_mem_panel(at->device, p, b, &panel))
+    return false;
+  b->predicted_cycles = apart_cycles(&s, b, &core);
+  return true;
+}
+
+/* A batch in one launch: all tensors lie in place. */
+static bool choose_batch(const struct platform *at,
+                         const struct teir_problem *p,
+                         const struct map_layout layout[TENSORS],
+                         struct map_blocking *best, struct diag *d) {
+  struct map_form form = {0};
+  struct candidate space[FORMS], *c = NULL;
+  struct map_blocking apart;
+  bool all = true;
+  for (int t = 0; t < TENSORS; t++) {
+    all &= layout[t].in_place;
+    form.layout[t] = layout[t];
+  }
+  if (all && (c = search_forms(at, p, &form, space)))
+    *best = choose(&c->array);
+  if (all && price_apart(at, p, layout, &apart) &&
+      (!c || apart.predicted_cycles < best->predicted_cycles)) {
+    *best = apart;
+    return true;
+  }
+  return c || diag_declined(d, loc_none(),
+                            "a batch of %lld products; all lie in place, each "
+                            "one round of the array, or they are taken one by "
+                            "one",
+                            (long long)p->extent[AXIS_C]);
+}
+
 /* Blocks that end with the tensors may be poor ones, as where K is eight times
  * a prime; then fewer tensors stay. */
 bool map_choose_in_place(const struct platform *at,
@@ -602,6 +686,10 @@ bool map_choose_in_place(const struct platform *at,
   };
   static const double most = 1.2; /* times the cycles of blocked tensors */
   struct array blocked;
+  if (!check_types(p, d) || !check_extents(p, d))
+    return false;
+  if (p->extent[AXIS_C] > 1)
+    return choose_batch(at, p, layout, best, d);
   if (!search_blocked(at, p, &blocked, d))
     return false;
   for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) {
@@ -614,24 +702,12 @@ bool map_choose_in_place(const struct platform *at,
         form.layout[t] = layout[t];
     }
     if (all && (c = search_forms(at, p, &form, space)) &&
-        p->extent[AXIS_C] > 1) {
-      *best = choose(&c->array);
-      return true;
-    }
-    if (p->extent[AXIS_C] > 1)
-      break;
-    if (all && c &&
         c->array.best[0].predicted_cycles <=
             most * blocked.best[0].predicted_cycles) {
       *best = choose(&c->array);
       return true;
     }
   }
-  if (p->extent[AXIS_C] > 1)
-    return diag_declined(d, loc_none(),
-                         "a batch of %lld products; all lie in place, each "
-                         "one round of the array, or they are taken one by one",
-                         (long long)p->extent[AXIS_C]);
   *best = choose(&blocked);
   return true;
 }

@@ -4,6 +4,10 @@
  * and of in1 on one per part of n that its column works on; two are for out.
  * The shim has two channels in, so a column works on one part of n, with in0 on
  * the other channel, or on two, with in0 ahead of one of them.
+ *
+ * Of a batch of small products every core may have its own: then nothing is
+ * shared, and the mem tile sends each of its four cores both inputs in turn on
+ * one channel.
  */
 #include "map.h"
 
@@ -27,11 +31,32 @@ struct map_grid map_grid_of(const struct device *dev,
                             const struct map_form *form) {
   struct map_grid g;
   bool given = form->cores_m > 0;
+  if (form->apart)
+    return (struct map_grid){.m = 1,
+                             .n = 1,
+                             .columns = dev->columns,
+                             .rows = dev->core_rows,
+                             .split = 1,
+                             .apart = true};
   bool good = map_grid(dev, given ? form->cores_m : dev->core_rows,
                        given ? form->cores_n : dev->columns, &g);
   assert(good);
   (void)good;
   return g;
+}
+
+int map_grid_products(const struct map_grid *g) {
+  return g->apart ? g->columns * g->rows : 1;
+}
+
+int64_t map_product_bytes(const struct tile_program *p,
+                          const struct map_transfer *x, int64_t product) {
+  const struct map_grid *g = &p->grid;
+  if (!g->apart)
+    return product * x->batch.stride_bytes;
+  int64_t row = product % g->rows, column = product / g->rows % g->columns;
+  return row * x->row_stride_bytes + column * x->column_stride_bytes +
+         product / map_grid_products(g) * x->batch.stride_bytes;
 }
 
 static double block_words(const struct map_transfer *x) {
@@ -43,11 +68,14 @@ int map_joins(const struct tile_program *p) {
   const struct map_grid *g = &p->grid;
   if (g->rows == 1)
     return 1;
+  if (g->apart) /* one channel's would not leave descriptors for its half */
+    return 2;
   double rounds = (double)p->batch * p->rounds_m * p->rounds_n;
   double steps = rounds * p->steps_k;
   double in0 = steps * p->group_m * block_words(&p->transfer[IN0]) /
                (p->panel.chunks ? p->rounds_n : 1),
-         in1 = steps * block_words(&p->transfer[IN1]),
+         in1 =
+             steps * block_words(&p->transfer[IN1]) * (g->apart ? g->rows : 1),
          out = rounds * p->group_m * g->rows * block_words(&p->transfer[OUT]);
   double pushes = (g->split > 1 ? g->m + g->n : 2 * g->columns) *
                   (double)PUSH_CYCLES,

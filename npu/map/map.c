@@ -20,6 +20,7 @@ struct reader {
   int pair, pair_zero, pair_finish; /* loops over a group's blocks; -1: none */
   int zero, product, relu, convert; /* nodes */
   int sum;                          /* the tensor that the product writes */
+  bool apart;                       /* rows and columns are parts of a batch */
   int input[OUT]; /* tensors: what a row of cores shares, and what a column */
 };
 
@@ -117,13 +118,19 @@ static bool check_roles(struct reader *r) {
   const int node[] = {r->node_row, r->node_column, r->time[0],
                       r->time[1],  r->node_k,      r->pair};
   bool swapped = !stride_of(r, r->node_row, IN0);
+  r->apart = stride_of(r, r->node_row, IN0) && stride_of(r, r->node_row, IN1);
   r->input[IN0] = swapped ? IN1 : IN0;
   r->input[IN1] = swapped ? IN0 : IN1;
   for (int i = 0; i < (r->pair < 0 ? 5 : 6); i++)
-    for (int j = 0; j < TENSORS; j++)
-      if ((stride_of(r, node[i], j < OUT ? r->input[j] : OUT) != 0) !=
-          rule[i].moves[j])
+    for (int j = 0; j < TENSORS; j++) {
+      bool moves = stride_of(r, node[i], j < OUT ? r->input[j] : OUT) != 0;
+      if (r->apart && i < 2 && !moves)
+        return refuse(r, &r->t->node[node[i]],
+                      "where an axis over rows moves all tensors, so does the "
+                      "one over columns: both are a batch");
+      if (moves != rule[i].moves[j] && !(r->apart && i < 2))
         return refuse(r, &r->t->node[node[i]], rule[i].what);
+    }
   return true;
 }
 
@@ -301,13 +308,14 @@ static void fill_transfer(const struct reader *r, int operand, int row_axis,
   x->block_rows = (int)rows->extent.constant;
   x->block_columns = (int)columns->extent.constant;
   x->pitch_bytes = rows->stride_bytes[tensor].constant;
-  int distributed = operand == IN0 ? r->node_row : r->node_column;
+  int distributed = operand == IN0 && !r->apart ? r->node_row : r->node_column;
+  bool by_rows = operand == OUT || r->apart;
   x->column_stride_bytes = stride_of(r, distributed, tensor);
-  x->row_stride_bytes = operand == OUT ? stride_of(r, r->node_row, tensor) : 0;
+  x->row_stride_bytes = by_rows ? stride_of(r, r->node_row, tensor) : 0;
   x->bytes = (x->block_rows - 1) * x->pitch_bytes +
              (int64_t)x->block_columns * dtype_bytes(x->type) +
              (extent_of(r, distributed) - 1) * x->column_stride_bytes;
-  if (operand == OUT)
+  if (by_rows)
     x->bytes += (extent_of(r, r->node_row) - 1) * x->row_stride_bytes;
   for (int i = 0; i < 4; i++) {
     x->time[i] = (struct map_loop){name[i], 1, 0};
@@ -340,6 +348,7 @@ static struct map_form form_of(const struct tile_program *q) {
   f.layout[IN1].in_place = runs_on(&x[IN1], x[IN1].turned);
   f.cores_m = q->grid.m;
   f.cores_n = q->grid.n;
+  f.apart = q->grid.apart;
   return f;
 }
 
@@ -373,6 +382,16 @@ static bool place_blocks(struct tile_program *q, struct loc at,
   return map_mem_panel(q->device, &p, &b, &q->panel) ||
          diag_error(d, at, "blocks %dx%dx%d do not fit into a mem tile",
                     q->block_m, q->block_n, q->block_k);
+}
+
+static bool make_grid(const struct reader *r, const struct device *dev,
+                      int64_t rows, int64_t columns, struct map_grid *g) {
+  if (rows * columns > dev->core_rows * dev->columns)
+    return false;
+  if (!r->apart)
+    return map_grid(dev, (int)rows, (int)columns, g);
+  *g = map_grid_of(dev, &(struct map_form){.apart = true});
+  return rows == g->rows && columns == g->columns;
 }
 
 struct tile_program *map_program(struct arena *a, const struct teir *t,
@@ -414,8 +433,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   q->device = dev;
   int64_t cores_m = extent_of(&r, r.node_row),
           cores_n = extent_of(&r, r.node_column);
-  if (cores_m * cores_n > dev->core_rows * dev->columns ||
-      !map_grid(dev, (int)cores_m, (int)cores_n, &q->grid)) {
+  if (!make_grid(&r, dev, cores_m, cores_n, &q->grid)) {
     diag_error(d, at,
                "%lld rows by %lld columns of cores; %s has %d by %d, a column "
                "feeds the row of its number, and rows may share two parts of "
@@ -441,6 +459,14 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
     return NULL;
   }
   q->group_m = r.pair < 0 ? 1 : 2;
+  if (r.apart && (q->rounds_m > 1 || q->rounds_n > 1 || q->steps_k > 1 ||
+                  q->group_m > 1)) {
+    diag_error(d, at,
+               "a product for each core in %d x %d rounds of %d steps; it is "
+               "one block",
+               q->rounds_m * q->group_m, q->rounds_n, q->steps_k);
+    return NULL;
+  }
   q->zero = r.zero >= 0;
   if (!q->zero) {
     diag_error(d, at,

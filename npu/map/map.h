@@ -63,6 +63,8 @@ bool map_share(int64_t extent, int cores, int rounds, int64_t block,
 struct map_grid {
   int m, n;
   int columns, rows, split;
+  /* Every core has products of a batch to itself: m and n are 1. */
+  bool apart;
 };
 /* False: the device has no such grid, or its mem tiles have no channels for
  * it. */
@@ -82,8 +84,12 @@ struct map_form {
   struct map_layout layout[TENSORS];
   struct map_share m, n;
   int cores_m, cores_n; /* of the grid; 0: all rows and all columns */
+  bool apart;           /* all of them for products of a batch */
 };
 struct map_grid map_grid_of(const struct device *, const struct map_form *);
+/* Products that the cores work on at once, each on its own: 1 but for a grid
+ * apart. */
+int map_grid_products(const struct map_grid *);
 
 /* How the problem is cut.  A core's part of m is rounds_m groups, its part of n
  * rounds_n blocks; steps_k blocks of k follow each other. */
@@ -124,7 +130,9 @@ struct map_transfer {
   int64_t bytes;               /* of the whole device buffer */
   int64_t column_stride_bytes; /* first block of the next part of n (or, for
                                   in0, of m) */
-  int64_t row_stride_bytes;    /* out: block of the next part of m, else 0 */
+  int64_t row_stride_bytes;    /* out: block of the next part of m, else 0; of
+                                  a grid apart, products of the next column
+                                  and row */
   struct map_loop time[4]; /* m rounds, n rounds, k steps, blocks of a group;
                               stride 0: the same block again */
   struct map_loop batch;   /* around all of these: other products */
@@ -192,6 +200,7 @@ enum {
   MAP_MEM_DEPTH_IN = 4,
   MAP_MEM_DEPTH_STREAMED = 2, /* of as many steps as a stretch streams */
   MAP_MEM_DEPTH_OUT = 2,
+  MAP_APART_DEPTH = 2, /* of both inputs, for every row of a grid apart */
   MAP_MAX_CHUNKS = 8
 };
 
@@ -202,7 +211,8 @@ struct tile_program {
   const struct device *device;
   struct map_grid grid;
   int joins; /* channels on which a column's blocks of out leave */
-  int batch; /* products, one after the other; of several each is one round */
+  int batch; /* products, one after the other (of a grid apart, for every
+                core); of several each is one round */
   int block_m, block_n, block_k;
   int group_m; /* 1 or 2 */
   int rounds_m, rounds_n, steps_k;
@@ -219,5 +229,8 @@ struct tile_program {
 struct tile_program *map_program(struct arena *, const struct teir *,
                                  const struct device *, struct diag *);
 void map_print(const struct tile_program *, struct text *);
+/* Bytes from a tensor's first product to another of the batch. */
+int64_t map_product_bytes(const struct tile_program *,
+                          const struct map_transfer *, int64_t product);
 
 #endif

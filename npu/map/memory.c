@@ -269,6 +269,10 @@ bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
                   (int64_t)MAP_MEM_DEPTH_OUT * grid.rows * bytes.out;
   int64_t step_bytes = (int64_t)b->group_m * bytes.in0;
   assert(b->steps_k >= 1 && b->rounds_n >= 1 && b->group_m >= 1);
+  if (grid.apart) /* a ring of two for every row */
+    return MAP_APART_DEPTH * grid.rows * ((int64_t)bytes.in0 + bytes.in1) +
+               (int64_t)MAP_MEM_DEPTH_OUT * grid.rows * bytes.out <=
+           dev->tile[TILE_MEM].memory_bytes;
   if (grid.split > 1)
     return keep_whole(dev, b, step_bytes, space, row0, SHARED_CHUNKS, panel) &&
            shares_channel(dev, b, panel);

@@ -7,6 +7,8 @@ void map_print(const struct tile_program *p, struct text *t) {
               p->grid.columns, p->grid.rows);
   if (p->grid.split > 1)
     text_printf(t, ", %d rows share m", p->grid.split);
+  if (p->grid.apart)
+    text_puts(t, ", each core its own products");
   text_puts(t, "\n");
   text_printf(t, "block m %d n %d k %d, %d of out at once\n", p->block_m,
               p->block_n, p->block_k, p->group_m);

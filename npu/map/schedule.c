@@ -26,6 +26,9 @@
  *
  *   sum [column][row][group][block_m][block_n]
  *
+ * Of a batch of small products every core may have some to itself; then the row
+ * and the column are parts of the batch's number.
+ *
  * Where rows and columns of cores are swapped, all this is said of the
  * transposed product: m is the role N, in0 the TEIR's in1, and so on.
  */
@@ -102,16 +105,23 @@ static void lie(struct schedule *s, const char *axis, enum axis_role role,
           teir_constant(elements * s->stride[t][role]);
 }
 
-static void lay_in_place(struct schedule *s, const struct map_blocking *b) {
+static void lay_in_place(struct schedule *s, const struct map_blocking *b,
+                         const struct map_grid *grid) {
   const struct map_share *m = &b->form.m, *n = &b->form.n;
   int64_t group = (int64_t)b->group_m * b->block_m;
-  lie(s, "batch", AXIS_C, 1);
-  lie(s, "row", AXIS_M, m->core ? m->core : b->rounds_m * group);
+  if (grid->apart) {
+    lie(s, "row", AXIS_C, 1);
+    lie(s, "column", AXIS_C, grid->rows);
+    lie(s, "batch", AXIS_C, map_grid_products(grid));
+  } else {
+    lie(s, "batch", AXIS_C, 1);
+    lie(s, "row", AXIS_M, m->core ? m->core : b->rounds_m * group);
+    lie(s, "column", AXIS_N,
+        n->core ? n->core : (int64_t)b->rounds_n * b->block_n);
+  }
   lie(s, "m", AXIS_M, m->core ? m->round : group);
   lie(s, "group", AXIS_M, b->block_m);
   lie(s, "block_m", AXIS_M, 1);
-  lie(s, "column", AXIS_N,
-      n->core ? n->core : (int64_t)b->rounds_n * b->block_n);
   lie(s, "n", AXIS_N, n->core ? n->round : b->block_n);
   lie(s, "block_n", AXIS_N, 1);
   lie(s, "k", AXIS_K, b->block_k);
@@ -283,6 +293,21 @@ static void make_group(struct schedule *s) {
   place(s, "group_finish", TEIR_TIME);
 }
 
+static void rename_loop(struct schedule *s, const char *from, const char *to) {
+  if (!s->t)
+    return;
+  int node = loop(s, from);
+  s->t->axis[s->t->node[node].axis].id = s->t->node[node].id = to;
+}
+
+/* Products of a batch to rows and columns; `batch` counts those of a core. */
+static void deal_out(struct schedule *s, const struct map_grid *grid) {
+  split(s, "batch", map_grid_products(grid), "turn");
+  split(s, "batch", grid->rows, "column");
+  rename_loop(s, "batch", "row");
+  rename_loop(s, "turn", "batch");
+}
+
 struct teir *map_schedule(struct arena *a, const struct device *dev,
                           const struct teir *work, const struct map_blocking *b,
                           struct diag *d) {
@@ -296,11 +321,15 @@ struct teir *map_schedule(struct arena *a, const struct device *dev,
   resize(&s, "block_n", grid.n * columns);
   resize(&s, "block_k", (int64_t)b->steps_k * b->block_k);
   lay_matrices(&s);
-  split(&s, "block_m", rows, "row");
+  if (grid.apart)
+    deal_out(&s, &grid);
+  else
+    split(&s, "block_m", rows, "row");
   split(&s, "block_m", group, "m");
   if (b->group_m > 1)
     split(&s, "block_m", b->block_m, "group");
-  split(&s, "block_n", columns, "column");
+  if (!grid.apart)
+    split(&s, "block_n", columns, "column");
   split(&s, "block_n", b->block_n, "n");
   split(&s, "block_k", b->block_k, "k");
   reorder(&s, ORDER("row", "column", "batch", "m", "n", "group", "block_m",
@@ -317,6 +346,6 @@ struct teir *map_schedule(struct arena *a, const struct device *dev,
   place(&s, "n", TEIR_TIME);
   place(&s, "k", TEIR_TIME);
   lay_blocks(&s);
-  lay_in_place(&s, b);
+  lay_in_place(&s, b, &grid);
   return s.t && teir_verify(s.t, d) ? s.t : NULL;
 }

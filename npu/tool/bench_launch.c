@@ -34,12 +34,12 @@ static void fill(const struct npu_result *r, int operand, void *data) {
   const struct map_loop *round = &x->time[in0 ? 0 : 1];
   if (!s.core)
     s = (struct map_share){(int64_t)rounds * group * block, group * block};
-  for (int64_t b = 0; b < p->batch; b++)
+  for (int64_t b = 0; b < (int64_t)p->batch * map_grid_products(&p->grid); b++)
     for (int64_t c = 0; c < cores; c++)
       for (int64_t q = 0; q < rounds; q++)
         for (int64_t g = 0; g < group; g++)
           for (int64_t step = 0; step < p->steps_k; step++) {
-            char *at = (char *)data + b * x->batch.stride_bytes +
+            char *at = (char *)data + map_product_bytes(p, x, b) +
                        c * x->column_stride_bytes + q * round->stride_bytes +
                        g * x->time[3].stride_bytes +
                        step * x->time[2].stride_bytes;
@@ -71,7 +71,7 @@ static bool check_sample(const struct npu_result *r,
                               p->rounds_n,
                               (int64_t)p->block_m * p->block_n,
                               p->group_m,
-                              p->batch};
+                              (int64_t)p->batch * map_grid_products(&p->grid)};
     for (int i = 0; i < 7; i++) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       at[i] = (int64_t)((state >> 33) % (uint64_t)extent[i]);
@@ -80,15 +80,15 @@ static bool check_sample(const struct npu_result *r,
     const char *in0 =
         (char *)buffer[x[0].tensor].data + at[0] * x[0].column_stride_bytes +
         at[2] * x[0].time[0].stride_bytes + at[5] * x[0].time[3].stride_bytes +
-        at[6] * x[0].batch.stride_bytes;
+        map_product_bytes(p, &x[0], at[6]);
     const char *in1 =
         (char *)buffer[x[1].tensor].data + at[1] * x[1].column_stride_bytes +
-        at[3] * x[1].time[1].stride_bytes + at[6] * x[1].batch.stride_bytes;
+        at[3] * x[1].time[1].stride_bytes + map_product_bytes(p, &x[1], at[6]);
     const char *out =
         (char *)buffer[2].data + at[1] * x[2].column_stride_bytes +
         at[0] * x[2].row_stride_bytes + at[2] * x[2].time[0].stride_bytes +
         at[3] * x[2].time[1].stride_bytes + at[5] * x[2].time[3].stride_bytes +
-        at[6] * x[2].batch.stride_bytes;
+        map_product_bytes(p, &x[2], at[6]);
     double sum = 0;
     for (int64_t step = 0; step < p->steps_k; step++)
       for (int64_t l = 0; l < p->block_k; l++)

@@ -35,6 +35,8 @@ static void test_launch(const struct launch *l) {
   struct npu_result r = {0};
   const struct teir *t = teir_from_problem(a, &l->problem, &d);
   CHECK(t && npu_compile(a, "8700g", t, 0, &r, &d));
+  if (d.kind)
+    diag_print(&d, stderr);
   CHECK(!has_masked_writes(r.run));
   struct sim_buffer buffer[TENSORS];
   void *right[TENSORS + 1]; /* sums may be a tensor of their own */
@@ -47,7 +49,8 @@ static void test_launch(const struct launch *l) {
     right[tensor] =
         tensor == OUT ? calloc(1, (size_t)x->bytes) : buffer[tensor].data;
   }
-  int64_t results = l->problem.extent[AXIS_M] * l->problem.extent[AXIS_N];
+  int64_t results = l->problem.extent[AXIS_C] * l->problem.extent[AXIS_M] *
+                    l->problem.extent[AXIS_N];
   right[SUMS] = calloc((size_t)results, 4);
   struct sim_options options = {.preset = preset_find("8700g")};
   struct sim *s = sim_open(r.xclbin.data, r.xclbin.length, &options, &d);
@@ -95,6 +98,11 @@ int main(void) {
       {{{1, 128, 96, 64}, BF16}, 22000},
       {{{1, 64, 512, 512}, BF16_BF16}, 45000},
       {{{1, 2048, 64, 256}, INT8}, 49000},
+      /* batches: each core has products of its own, or all have all */
+      {{{64, 64, 64, 64}, BF16}, 75000},
+      {{{16, 32, 48, 40}, BF16_BF16}, 26500},
+      {{{1040, 16, 16, 16}, INT8}, 102000},
+      {{{6, 64, 64, 64}, BF16}, 45000},
   };
 #undef BF16
 #undef BF16_BF16
