@@ -294,6 +294,8 @@ static bool fill(struct arena *a, struct padding *x, struct padded *to,
   if (!place_axes(&to->product, x->tensor, &bytes))
     out_of_memory(SIZE_MAX);
   to->tensor[x->tensor] = x->to = arena_alloc(a, (size_t)bytes);
+  to->bytes[x->tensor] = bytes;
+  to->why[x->tensor] = x->program ? "made" : "zeros";
   for (int i = 0; i < x->reads; i++)
     at.from[i] = address(p, x->read[i], from);
   for (int i = 0; i < x->limits; i++)

@@ -103,6 +103,8 @@ void *path_intermediate(struct arena *, const struct path *,
 struct padded {
   struct product product; /* without limits and maps, on these tensors: */
   void *tensor[PRODUCT_TENSORS];
+  int64_t bytes[OUT];   /* of the copies; 0: none */
+  const char *why[OUT]; /* words for the trace; NULL: no copy */
 };
 /* Does the product need them? */
 bool padded_needed(const struct product *);

@@ -257,12 +257,22 @@ static bool run_chain(const struct call *c, const struct product *first,
   return good;
 }
 
+/* The trace says what the host copied before the device's own copies. */
+static void report_copies(const struct padded *x, struct run_report *report) {
+  for (int t = IN0; t <= IN1; t++) {
+    report->host_bytes += x->bytes[t];
+    if (x->why[t])
+      report->packed[t] = x->why[t];
+  }
+}
+
 static bool run_padded(const struct call *c, const struct product *p) {
   struct arena *a = arena_open();
   struct padded x;
   bool good = padded_make(a, &x, p, c->request->tensor, c->d) &&
               product_disjoint(&x.product, x.tensor, c->d) &&
               run_product(c, c->device, &x.product, x.tensor);
+  report_copies(&x, c->report);
   arena_close(a);
   return good;
 }

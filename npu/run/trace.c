@@ -21,6 +21,8 @@
  *   span    most bytes from the first element to the last are not the tensor's
  *   add     results are added to old contents
  *   tail    results become what is stored
+ *   zeros   elements that do not count are zeros in a copy
+ *   made    what is multiplied is made of the elements
  *
  * Behind that stand loop_us= and device_us=, the microseconds that the call was
  * expected to take, where one of the two was to be chosen (gate.c).

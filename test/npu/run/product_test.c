@@ -68,6 +68,14 @@ static void test_random(void) {
   CHECK(launches > 1500 * hundreds);
 }
 
+/* The trace says of an input that it was copied for that reason. */
+static bool copied(const struct run_report *r, const char *why) {
+  for (int t = IN0; t <= IN1; t++)
+    if (r->packed[t] && strcmp(r->packed[t], why) == 0)
+      return r->host_bytes > 0;
+  return false;
+}
+
 /* Products that count only within limits: on the fake device, which takes
  * launches, and on the host. */
 static void test_limits(const char *device) {
@@ -84,6 +92,7 @@ static void test_limits(const char *device) {
       done++;
       CHECK(nest_right(&w));
       CHECK(nest_needs_all(&w));
+      CHECK(!report.launches || copied(&report, "zeros"));
     } else {
       declined++;
       bool left_out = strstr(report.reason.text, "at which no product counts");
