@@ -117,4 +117,15 @@ Value *Checks::holds(std::pair<const SCEV *, const SCEV *> Equal) {
   return B.CreateICmpEQ(Left, frozen(Equal.second, B.getInt64Ty()));
 }
 
+Value *loopsRun(const IRNest &N, ScalarEvolution &SE, Instruction *At) {
+  Checks Front(N, SE, At);
+  Value *Run = Front.B.getTrue();
+  for (int L = 0; L < N.N->loop_count; L++)
+    Run = Front.B.CreateAnd(Run, Front.isPositive(N.N->loop[L].extent));
+  N.eachCondition([&](const auto &Condition) {
+    Run = Front.B.CreateAnd(Run, Front.holds(Condition));
+  });
+  return Run;
+}
+
 } // namespace nputeir

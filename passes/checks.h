@@ -41,6 +41,12 @@ public:
   llvm::Value *holds(std::pair<const llvm::SCEV *, const llvm::SCEV *> Equal);
 };
 
+// Every loop has work, as often as is said, conditions take the side that was
+// described, and no check ends the program early: all that the nest reads
+// unconditionally may be read in front of it.
+llvm::Value *loopsRun(const IRNest &N, llvm::ScalarEvolution &SE,
+                      llvm::Instruction *At);
+
 } // namespace nputeir
 
 #endif

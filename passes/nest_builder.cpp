@@ -219,7 +219,7 @@ void NestBuilder::finish(loc At) {
   N->outside = inArena(A, Outsides);
   N->statement_count = (int)Statements.size();
   N->statement = inArena(A, Statements);
-  N->infinite = Infinite && GuardCount; // matters to nothing else
+  N->infinite = Infinite && (GuardCount || Skips); // matters to nothing else
   R.N = N;
 }
 

@@ -29,6 +29,7 @@ public:
   int Exprs = 0;         // made so far
   int GuardCount = 0;    // among them
   bool Infinite = false; // floats need not be finite
+  bool Skips = false;    // products are skipped where a factor is zero
 
   NestBuilder(arena *A, IRNest &R) : A(A), R(R) {}
   virtual ~NestBuilder() = default;

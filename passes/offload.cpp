@@ -194,6 +194,7 @@ public:
         assert(T.L->getLoopPreheader() && exitOf(*T.L).To);
         T.Loads->compute(T.Nest);
         checkRowPointers(*T.L, LI, SE, DT, T.Nest);
+        checkZeroSkips(*T.L, LI, SE, DT, T.Nest);
         T.Old = {T.L->getLoopPreheader(), T.L->getHeader(), exitOf(*T.L).To,
                  T.L->getStartLoc()};
         markKept(*T.L);

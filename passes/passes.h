@@ -76,6 +76,22 @@ struct RowPointers {
   llvm::Instruction *Base, *Step;
 };
 
+// An access that the source makes where Condition is Side.
+struct ZeroSkip {
+  struct Element { // that the condition reads
+    const llvm::LoadInst *Load;
+    const llvm::SCEV *Start;
+    std::vector<const llvm::SCEV *> Stride; // by loop; null: none
+  };
+  using Range = std::pair<int, const llvm::SCEV *>; // a loop and its extent
+  const llvm::Instruction *Condition;
+  bool Side;
+  std::vector<Element> Loads;
+  std::vector<Range> Common, Others; // of the loops that move Loads, those that
+                                     // move the access, and others
+  bool All; // iterations of Common must have the access; else first and last
+};
+
 // Large >= Small, as signed numbers of 64 bits.
 struct AtLeast {
   const llvm::SCEV *Large, *Small;
@@ -94,6 +110,7 @@ struct IRNest {
   std::vector<AtLeast> Counted; // of which numbers of iterations hold
   std::vector<std::pair<const llvm::SCEV *, const llvm::SCEV *>> Equal;
   std::vector<RowPointers> Rows;
+  std::vector<ZeroSkip> Skips;
   std::vector<llvm::Value *> NonZero;    // floats that must not be zero
   std::vector<contraction_guard> Guards; // beside those of the contraction
 
@@ -147,6 +164,13 @@ void checkRowPointers(llvm::Loop &Outer, llvm::LoopInfo &LI,
                       IRNest &I);
 // For a nest that is kept.
 void dropRowPointers(IRNest &I);
+
+// ---- zero_skips.cpp ----
+// Looks, in front of the nest, whether what it skips can be done as well; that
+// it can becomes one more assumption.
+void checkZeroSkips(llvm::Loop &Outer, llvm::LoopInfo &LI,
+                    llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
+                    IRNest &I);
 
 // ---- rewrite.cpp ----
 // The code of a nest: First is entered from Entry alone, and left to After

@@ -21,6 +21,7 @@
 #include "mem_nest.h"
 #include "operations.h"
 #include "tensor_bases.h"
+#include "zero_skips.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -243,6 +244,9 @@ private:
                        !Code.isLocal(SE.getSCEV(
                            const_cast<Value *>(L->getPointerOperand()))) &&
                        !isReadAnyway(*L);
+    if (Conditional &&
+        isSkippedAlike(*L, L->getParent(), L->getPointerOperand()))
+      Conditional = false;
     if (Conditional && (!runsUnderGuards(L->getParent()) || readsRows())) {
       verdict_decline(&V, RULE_GUARDED, at(*L),
                       "a condition inside the nest decides what is read");
@@ -454,10 +458,67 @@ private:
            (L == &Outer || runsUnderGuards(L->getLoopPreheader()));
   }
 
+  // ---- products that are skipped ----
+
+  // The comparison with zero that alone decides, in the loop around B, whether
+  // B runs; null: there is none.
+  const BranchInst *skipOf(const BasicBlock *B, bool &Side) {
+    const Loop *L = LI.getLoopFor(B);
+    const BasicBlock *First = Code.unconditionalBefore(B);
+    const auto *Branch = dyn_cast<BranchInst>(First->getTerminator());
+    if (!Branch || !Branch->isConditional() ||
+        !comparesWithZero(Branch->getCondition()) || Code.isGuarded(First))
+      return nullptr;
+    for (const BasicBlock *X : Code.Blocks) {
+      if (X == B)
+        break;
+      if (X != First && LI.getLoopFor(X) == L && DT.dominates(First, X) &&
+          count_if(successors(X), [&](const BasicBlock *Next) {
+            return L->contains(Next) && Code.goes(X, Next);
+          }) > 1)
+        return nullptr;
+    }
+    for (unsigned I = 0; I < 2; I++)
+      if (DT.dominates(BasicBlockEdge(First, Branch->getSuccessor(I)), B)) {
+        Side = I == 0;
+        return Branch;
+      }
+    return nullptr;
+  }
+
+  // The same of all loops around B.
+  const BranchInst *onlySkipOf(const BasicBlock *B, bool &Side) {
+    while (!Code.isConditional(B)) {
+      const Loop *L = LI.getLoopFor(B);
+      if (L == &Outer)
+        return nullptr;
+      B = L->getLoopPreheader();
+    }
+    return skipOf(B, Side);
+  }
+
+  // An access of B that may be made in all iterations, if some make it.
+  bool isSkippedAlike(const Instruction &I, const BasicBlock *B,
+                      const Value *Pointer) {
+    bool Side;
+    Address X;
+    const BranchInst *Branch = onlySkipOf(B, Side);
+    if (!Branch || readsRows() || !Places.read(I, Pointer, X))
+      return false;
+    const auto *C = cast<Instruction>(Branch->getCondition());
+    Skips = true;
+    return requireSkipped(*C, Side, X, isa<StoreInst>(I), Outer, Places, R);
+  }
+
+  bool isSkippedLoop(const Loop &L) {
+    bool Side;
+    return skipOf(L.getLoopPreheader(), Side);
+  }
+
   bool checkGuardedLoops() {
     for (Loop *L : Loops)
       if (L != &Outer && Code.isConditional(L->getLoopPreheader()) &&
-          !followsGuards(L->getLoopPreheader()))
+          !isSkippedLoop(*L) && !followsGuards(L->getLoopPreheader()))
         return verdict_decline(&V, RULE_GUARDED, at(*L),
                                "a condition inside the nest decides whether a "
                                "loop runs");
@@ -538,6 +599,8 @@ private:
     for (auto &[S, Other] : Stores)
       if (!Code.isGuarded(S->getParent()) && samePlace(Other.to, N.to))
         return true;
+    if (isSkippedAlike(Store, Store.getParent(), Store.getPointerOperand()))
+      return true;
     N.conditional = true;
     return runsUnderGuards(Store.getParent()) ||
            verdict_decline(&V, RULE_GUARDED, N.at,

@@ -94,19 +94,6 @@ private:
   }
 };
 
-// Every loop has work, as often as is said, conditions take the side that was
-// described, and no check ends the program before the last row is read.
-Value *loopsRun(const IRNest &N, ScalarEvolution &SE, Instruction *At) {
-  Checks Front(N, SE, At);
-  Value *Run = Front.B.getTrue();
-  for (int L = 0; L < N.N->loop_count; L++)
-    Run = Front.B.CreateAnd(Run, Front.isPositive(N.N->loop[L].extent));
-  N.eachCondition([&](const auto &Condition) {
-    Run = Front.B.CreateAnd(Run, Front.holds(Condition));
-  });
-  return Run;
-}
-
 } // namespace
 
 void checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,

@@ -119,6 +119,18 @@ static const struct term *with(const struct choice *c, const struct term *t,
 static const struct term *
 within(const struct choice *c, const struct term *limit, const struct term *t);
 
+/* Zero times a number of the type need not be zero. */
+static bool needs_finite(const struct match *m, enum dtype type) {
+  return dtype_kind(type) == DTYPE_FLOAT && m->nest->infinite &&
+         m->options->fp != FP_RELAXED;
+}
+
+static const struct term *skips_infinite(const struct match *m, struct loc at) {
+  return term_bad(m->arena, RULE_NEEDS_FINITE, at,
+                  "products are skipped that zero takes the place of, which "
+                  "differs where the other factor is infinite or NaN");
+}
+
 /* A product, or the sum of one, with one of its factors within the limit. */
 static const struct term *product_within(const struct choice *c,
                                          const struct term *limit,
@@ -134,11 +146,8 @@ static const struct term *product_within(const struct choice *c,
       factor[i] = x;
   if (!x)
     return NULL;
-  if (dtype_kind(t->type) == DTYPE_FLOAT && m->nest->infinite &&
-      m->options->fp != FP_RELAXED)
-    return term_bad(m->arena, RULE_NEEDS_FINITE, c->at,
-                    "products are skipped that zero takes the place of, which "
-                    "differs where the other factor is infinite or NaN");
+  if (needs_finite(m, t->type))
+    return skips_infinite(m, c->at);
   return t->op == TERM_SUM ? term_sum(m->arena, t->loops, t->type, t->reassoc,
                                       t->at, t->arg_count, factor)
                            : with(c, t, factor[0], factor[1]);
@@ -236,4 +245,86 @@ const struct term *choice(const struct match *m, const struct term *condition,
   if (!t && all_of(m->arena, condition, false, &no))
     t = choose(&(struct choice){m, at, &no}, y, x);
   return t ? t : term_open(m->arena, at, what, condition, x, y);
+}
+
+/* ---- factors that are zero ---- */
+
+/* t != 0 or t == 0; NULL: the condition is neither. */
+static const struct term *tested(const struct term *c, bool *holds) {
+  if (c->op == TERM_NOT) {
+    const struct term *t = tested(c->arg[0], holds);
+    *holds = !*holds;
+    return t;
+  }
+  *holds = false;
+  if (c->op == TERM_EQ)
+    return term_is_zero(c->arg[1])   ? c->arg[0]
+           : term_is_zero(c->arg[0]) ? c->arg[1]
+                                     : NULL;
+  bool apart = c->op == TERM_OR && c->arg[0]->op == TERM_LT &&
+               c->arg[1]->op == TERM_LT &&
+               term_equal(c->arg[0]->arg[0], c->arg[1]->arg[1]) &&
+               term_equal(c->arg[0]->arg[1], c->arg[1]->arg[0]);
+  *holds = apart;
+  if (!apart) /* t < 0 || 0 < t */
+    return NULL;
+  c = c->arg[0];
+  return term_is_zero(c->arg[1])   ? c->arg[0]
+         : term_is_zero(c->arg[0]) ? c->arg[1]
+                                   : NULL;
+}
+
+/* t is zero where `factor` is. */
+static bool is_zero_with(const struct term *t, const struct term *factor) {
+  switch (t->op) {
+  case TERM_MUL:
+  case TERM_SUM:
+    for (int i = 0; i < t->arg_count; i++)
+      if (term_equal(t, factor) || is_zero_with(t->arg[i], factor))
+        return true;
+    return false;
+  case TERM_CAST:
+  case TERM_NEG:
+  case TERM_SHL:
+    return term_equal(t, factor) || is_zero_with(t->arg[0], factor);
+  default:
+    return term_is_zero(t) || term_equal(t, factor);
+  }
+}
+
+/* x is y plus what is zero where `factor` is. */
+static bool adds_zero(const struct term *x, const struct term *y,
+                      const struct term *factor) {
+  if (term_equal(x, y))
+    return true;
+  if (term_is_zero(y))
+    return is_zero_with(x, factor);
+  switch (x->op) {
+  case TERM_ADD:
+    return (adds_zero(x->arg[0], y, factor) &&
+            is_zero_with(x->arg[1], factor)) ||
+           (adds_zero(x->arg[1], y, factor) && is_zero_with(x->arg[0], factor));
+  case TERM_SUB:
+    return adds_zero(x->arg[0], y, factor) && is_zero_with(x->arg[1], factor);
+  default:
+    return false;
+  }
+}
+
+const struct term *zero_skip(const struct match *m,
+                             const struct term *condition, const struct term *x,
+                             const struct term *y, struct loc at) {
+  bool holds;
+  if (condition->bad || x->bad || y->bad || x->open || y->open)
+    return NULL;
+  const struct term *factor = tested(condition, &holds);
+  while (factor && factor->op == TERM_CAST &&
+         input_of(m, factor, DTYPE_I64) == factor->arg[0])
+    factor = factor->arg[0]; /* which keeps the number */
+  if (!factor || !factor->moves)
+    return NULL;
+  const struct term *sum = holds ? x : y, *old = holds ? y : x;
+  if (term_equal(sum, old) || !adds_zero(sum, old, factor))
+    return NULL;
+  return needs_finite(m, sum->type) ? skips_infinite(m, at) : sum;
 }

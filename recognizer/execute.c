@@ -182,8 +182,10 @@ static const struct term *evaluate(struct machine *x, const struct nest_expr *e,
   int count = calc_operands(nest_calc_op(e->op));
   for (int i = 0; i < count; i++)
     arg[i] = evaluate(x, e->arg[i], loop);
-  const struct term *chosen =
-      op == TERM_SELECT ? choice(x->m, arg[0], arg[1], arg[2], e->at) : NULL;
+  const struct term *chosen = NULL;
+  if (op == TERM_SELECT &&
+      !(chosen = choice(x->m, arg[0], arg[1], arg[2], e->at)))
+    chosen = zero_skip(x->m, arg[0], arg[1], arg[2], e->at);
   return chosen ? chosen
                 : term_make(a, op, e->type, e->reassoc, e->at, count, arg);
 }

@@ -3,7 +3,8 @@
  *   place.c     which places the nest writes, which loops move them
  *   local.c     which element of a local array an iteration has
  *   execute.c   what each of these places holds after the nest, as a term
- *   choice.c    conditions on loop counters as elements that count as zero
+ *   choice.c    conditions on loop counters as elements that count as zero,
+ *               and on elements that are zero
  *   edge.c      conditions that hold in a loop's first or last iteration
  *   linear.c    a term as a sum of products
  *   tail.c      that term as an element-wise expression around one sum
@@ -104,6 +105,12 @@ const struct term **execute(const struct match *, const struct places *,
 const struct term *choice(const struct match *, const struct term *condition,
                           const struct term *x, const struct term *y,
                           struct loc);
+
+/* condition ? x : y where the condition says that a factor is not zero, and x is
+ * y plus products with it: then x, or BAD.  NULL: it is something else. */
+const struct term *zero_skip(const struct match *, const struct term *condition,
+                             const struct term *x, const struct term *y,
+                             struct loc);
 
 /* The limit of t, a choice between something and zero; NULL: it is none. */
 const struct term *limit_of(const struct term *t);

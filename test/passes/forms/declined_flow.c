@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 18
+// DONE: 24
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -46,8 +46,8 @@ INT_FORM(padded_by_ones) {
     C[i * N + j] = s;
   }
 }
-INT_FORM(guarded_by_input) {
-  I J L // expected-remark {{kept}}
+INT_FORM(guarded_by_input) { // a factor: taken
+  I J L // expected-remark {{mk,kn->mn}}
     if (B[k * N + j])
       C[i * N + j] += AB;
 }
