@@ -21,7 +21,7 @@ INT_FORM(row) {
 }
 INT_FORM(row_of_variable_length) {
   I { // expected-remark {{mk,kn->mn}}
-    int32_t row[N + 1];
+    int32_t row[N < 0 ? 1 : N + 1];
     J row[j] = B[j];
     L J row[j] += a * b;
     J c = row[j] > 0 ? row[j] : 0;
@@ -154,7 +154,7 @@ INT_FORM(neighbours) { // elements that two iterations share
   I { // expected-remark {{more memory than its result}}
     int32_t row[64] = {0};
     L for (int j = 0; j < 7; j++) for (int x = 0; x < 2; x++)
-        row[j + x] += a * B[k * N + 2 * j + x];
+        row[j + x] += a * B[k * 16 + 2 * j + x];
     for (int j = 0; j < 7; j++)
       for (int x = 0; x < 2; x++)
         C[(i * 8 + j) * 2 + x] = row[j + x];
