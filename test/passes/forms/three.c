@@ -57,8 +57,8 @@ SPLIT BF16_FORM(ttmc) {
 SPLIT BF16_FORM(mttkrp_bf16) {
   I J THREE L C[i * K + k] += (float)X * (float)U * (float)V; // expected-remark {{->mn}}
 }
-INT_FORM(ttmc_i8) { // by way of all products of the two matrices
-  I J THREE L for (int m = 0; m < 5; m++) // expected-remark {{km,lx,nkl->nmx}}
+INT_FORM(ttmc_i8) { // by way of an intermediate of 32 bits
+  I J THREE L for (int m = 0; m < 5; m++) // expected-remark {{mlk,lx,kn->mxn}}
     C[(i * K + k) * 5 + m] += X * U * B[l * 5 + m];
 }
 
@@ -66,9 +66,9 @@ INT_FORM(ttmc_i8) { // by way of all products of the two matrices
 INT_FORM(one_stands_still) { // a factor that is taken out of the sum
   I J L C[i * N + j] += A[i * K + k] * B[k * N + j] * A[j]; // expected-remark {{mk,kn->mn}}
 }
-INT_FORM(ttmc_i16) { // no product of two factors is short enough
+INT_FORM(ttmc_i16) { // by way of products of 32 bits
   const i16 *a = (const i16 *)A, *b = (const i16 *)B;
-  for (int i = 0; i < 9; i++) // expected-remark {{ThreeFactors}}
+  for (int i = 0; i < 9; i++) // expected-remark {{km,lx,nkl->nmx}}
     for (int j = 0; j < 8; j++) THREE for (int k = 0; k < 6; k++)
       for (int m = 0; m < 5; m++)
         C[(i * 6 + k) * 5 + m] += a[(i * 8 + j) * 3 + l] * b[j * 6 + k] * b[l * 5 + m];
