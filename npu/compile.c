@@ -58,12 +58,12 @@ static bool is_placed(const struct teir *t) {
   return false;
 }
 
-/* The work -> its schedule on the array, with tensors as they lie if in_place
- */
+/* The work -> its schedule on the array, with tensors as they lie if in_place;
+ * `next` counts the tries of this. */
 static const struct teir *schedule(struct arena *a, const struct platform *at,
                                    const struct teir *work, int64_t most_bytes,
-                                   bool in_place, struct npu_result *r,
-                                   struct diag *d) {
+                                   bool in_place, int *next,
+                                   struct npu_result *r, struct diag *d) {
   struct teir_problem whole;
   if (!teir_problem_read(work, &whole, d))
     return NULL;
@@ -76,7 +76,6 @@ static const struct teir *schedule(struct arena *a, const struct platform *at,
     diag_declined(d, loc_none(), "results of several launches along k");
     return NULL;
   }
-  struct map_layout layout[TENSORS] = {{0}};
   double tensors[] = {
       matrix_bytes(p.extent[AXIS_M], p.extent[AXIS_K], p.type[IN0]),
       matrix_bytes(p.extent[AXIS_K], p.extent[AXIS_N], p.type[IN1]),
@@ -88,20 +87,22 @@ static const struct teir *schedule(struct arena *a, const struct platform *at,
       return NULL;
     }
   bool cut = memcmp(p.extent, whole.extent, sizeof p.extent) != 0;
-  if (in_place && !cut)
-    map_layouts(a, at->device, work, layout);
-  if (!map_choose_in_place(at, &p, layout, &r->blocking, d))
-    return NULL;
-  const struct map_form *form = &r->blocking.form;
-  for (int i = 0; i < TENSORS; i++) {
-    int t = form->swapped && i < OUT ? IN0 + IN1 - i : i;
-    r->packed[t] = form->layout[i].in_place ? NULL
-                   : !in_place              ? "asked"
-                   : cut                    ? "size"
-                   : layout[t].in_place     ? "extent"
-                                            : "stride";
+  for (int i = 0; i < TENSORS; i++)
+    r->packed[i] = !in_place ? "asked" : "size";
+  bool found = false;
+  if (in_place && !cut) {
+    found = map_choose_in_place(a, at, work, next, &r->blocking, r->packed, d);
+  } else {
+    *next = MAP_NO_SETS;
+    found = map_choose(at, &p, &r->blocking, d);
   }
-  return map_schedule(a, at->device, work, &r->blocking, d);
+  bool packed = r->packed[IN0] || r->packed[IN1] || r->packed[OUT];
+  if (found && most_bytes && p.extent[AXIS_C] > 1 && packed)
+    found = diag_declined(d, loc_none(),
+                          "a batch of %lld products; all lie in place, or they "
+                          "are taken one by one",
+                          (long long)p.extent[AXIS_C]);
+  return found ? map_schedule(a, at->device, work, &r->blocking, d) : NULL;
 }
 
 static bool design(struct arena *a, const struct platform *at,
@@ -123,16 +124,19 @@ static bool compile(struct arena *a, const char *platform,
       return make_images(a, r, d);
   }
   /* Descriptors have rules that the chooser does not know; blocks obey all. */
-  struct diag beyond = {0};
-  r->teir = NULL;
-  if (in_place)
-    r->teir = schedule(a, &at, work, most_bytes, true, r, &beyond);
-  if (!in_place || !design(a, &at, r, &beyond)) {
-    r->teir = schedule(a, &at, work, most_bytes, false, r, d);
-    if (!design(a, &at, r, d))
+  for (int next = 0; next < MAP_NO_SETS;) {
+    struct diag why = {0};
+    r->teir = schedule(a, &at, work, most_bytes, in_place, &next, r, d);
+    if (!r->teir)
       return false;
+    if (design(a, &at, r, &why))
+      return make_images(a, r, d);
+    if (next == MAP_NO_SETS)
+      *d = why;
+    else if (r->beyond.kind == DIAG_NONE)
+      r->beyond = why;
   }
-  return make_images(a, r, d);
+  return false;
 }
 
 bool npu_compile(struct arena *a, const char *platform, const struct teir *work,

@@ -176,13 +176,18 @@ static bool aim_task(const struct design *x, const struct design_task *k,
   return true;
 }
 
+/* Whether the descriptor has its place already, from the task before that had
+ * it; it is not rewritten then. */
+static bool is_aimed(const struct design *x, const struct design_task *k) {
+  for (const struct design_task *o = k; o-- > x->task;)
+    if (o->column == k->column && o->row == k->row && o->bd == k->bd)
+      return o->offset_bytes == k->offset_bytes && o->argument == k->argument;
+  return false;
+}
+
 static bool push_task(const struct design *x, const struct design_task *k,
                       struct command_list *l, struct diag *d) {
-  /* of one product, in1 runs the same descriptor in every phase; it is never
-   * rewritten */
-  int in1 = x->program->transfer[IN1].tensor;
-  bool aimed = tile_kind(k->row) != TILE_SHIM ||
-               (k->phase > 0 && k->argument == in1 && x->program->batch == 1);
+  bool aimed = tile_kind(k->row) != TILE_SHIM || is_aimed(x, k);
   if (!aimed && !aim_task(x, k, l, d))
     return false;
   uint32_t channel = channel_address(k->column, k->row, k->mm2s, k->channel);

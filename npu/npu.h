@@ -11,6 +11,9 @@ struct npu_result {
   struct map_blocking blocking; /* all zero when the TEIR was given */
   /* Why tensors do not lie as in the TEIR: a word; NULL: they do. */
   const char *packed[TENSORS];
+  /* What descriptors could not do on tensors as they lie, which are packed
+   * therefore; DIAG_NONE: nothing. */
+  struct diag beyond;
   const struct teir *teir; /* scheduled and placed */
   /* Why a TEIR that came placed was scheduled anew; DIAG_NONE: it was not. */
   struct diag not_as_placed;

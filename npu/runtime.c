@@ -6,6 +6,7 @@
 #include "npu.h"
 #include "run.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ enum { LAUNCH_BYTES = 256 << 20 };
 
 static void add_dim(struct run_layout *l, enum axis_role axis, int64_t extent,
                     int64_t stride_bytes) {
+  assert(l->count < RUN_DIMS);
   l->dim[l->count].axis = axis;
   l->dim[l->count].extent = extent;
   l->dim[l->count++].stride_bytes = stride_bytes;
@@ -31,103 +33,129 @@ static enum axis_role role_of(const struct tile_program *p,
   return !swapped || role == AXIS_K ? role : AXIS_M + AXIS_N - role;
 }
 
-static const enum axis_role roles[TENSORS][2] = {
-    {AXIS_M, AXIS_K}, {AXIS_K, AXIS_N}, {AXIS_M, AXIS_N}};
+static const struct map_nest *nest_of(const struct tile_program *p,
+                                      enum axis_role role,
+                                      enum map_place place) {
+  return place == MAP_TIME ? &p->time[role] : &p->side[role];
+}
 
-/* A buffer in blocks, most significant part of an axis first: rows (columns) of
- * cores, rounds, steps, inside the block. */
-static void lay_blocks(const struct tile_program *p, int i,
-                       struct run_layout *l) {
-  const struct map_transfer *x = &p->transfer[i];
-  int64_t element = dtype_bytes(x->type);
-  if (i != IN1)
-    add_dim(l, role_of(p, AXIS_M), p->grid.m,
-            i == OUT ? x->row_stride_bytes : x->column_stride_bytes);
-  if (i != IN0)
-    add_dim(l, role_of(p, AXIS_N), p->grid.n, x->column_stride_bytes);
-  /* m rounds, the blocks of a group, n rounds, k steps */
-  static const enum axis_role round_axis[] = {AXIS_M, AXIS_N, AXIS_K, AXIS_M};
-  static const int order[] = {0, 3, 1, 2};
-  for (int o = 0; o < 4; o++) {
-    int j = order[o];
-    if (roles[i][0] == round_axis[j] || roles[i][1] == round_axis[j])
-      add_dim(l, role_of(p, round_axis[j]), x->time[j].extent,
-              x->time[j].stride_bytes);
+/* A part of a role's axis and the loop that it has become. */
+struct dealt {
+  struct map_part part;
+  int64_t stride_bytes[TENSORS];
+};
+
+/* The parts of an array's role in the order of its elements: axis by axis.
+ * Loops of one index have gone from the program. */
+static int deal(const struct tile_program *p, const struct map_cut *cut,
+                enum axis_role role, struct dealt to[MAP_PARTS]) {
+  int used[MAP_BLOCK + 1] = {0}, count = 0;
+  for (int i = 0; i < cut->count; i++) {
+    struct dealt x = {cut->part[i], {0}};
+    const struct map_loop *l = x.part.place == MAP_GROUP ? &p->group
+                               : role == AXIS_M          ? &p->row
+                                                         : &p->column;
+    if (x.part.place == MAP_TIME || x.part.place == MAP_BLOCK) {
+      const struct map_nest *n = nest_of(p, role, x.part.place);
+      bool whole = n->count == 1 && n->loop[0].extent == 1;
+      int at = whole ? 0 : used[x.part.place];
+      assert(at < n->count || x.part.extent == 1);
+      l = &n->loop[at < n->count ? at : 0];
+      used[x.part.place] += x.part.extent > 1;
+    }
+    for (int t = 0; t < TENSORS; t++)
+      x.stride_bytes[t] = l->stride_bytes[t];
+    int at = count++;
+    for (; at > 0 && to[at - 1].part.axis > x.part.axis; at--)
+      to[at] = to[at - 1];
+    to[at] = x;
   }
-  add_dim(l, role_of(p, roles[i][0]), x->block_rows,
-          x->block_columns * element);
-  add_dim(l, role_of(p, roles[i][1]), x->block_columns, element);
+  return count;
 }
 
-static int64_t extent_of(const struct run_plan *plan, enum axis_role role) {
-  return role == AXIS_M ? plan->m : role == AXIS_N ? plan->n : plan->k;
-}
-
-static int64_t products_of(const struct tile_program *p) {
-  return (int64_t)p->batch * map_grid_products(&p->grid);
+/* A buffer in blocks, most significant part of a role first. */
+static void lay_blocks(const struct npu_result *r, const struct map_work *w,
+                       int i, struct run_layout *l) {
+  const struct tile_program *p = r->program;
+  for (int j = -1; j < 2; j++) {
+    enum axis_role role = j < 0 ? AXIS_C : map_roles[i][j];
+    struct dealt part[MAP_PARTS];
+    struct map_cut cut;
+    map_cut_of(p->device, w, &r->blocking, role, &cut);
+    int count = deal(p, &cut, role, part);
+    for (int k = 0; k < count; k++)
+      if (part[k].part.extent > 1 || !k)
+        add_dim(l, role_of(p, role), part[k].part.extent,
+                part[k].stride_bytes[i]);
+  }
 }
 
 /* A buffer that lies as the TEIR's tensor. */
-static void lay_in_place(const struct tile_program *p, int i,
-                         const struct run_plan *plan, struct run_layout *l) {
-  const struct map_transfer *x = &p->transfer[i];
-  for (int j = 0; j < 2; j++) {
-    bool contiguous = (j == 0) == x->turned;
-    enum axis_role role = role_of(p, roles[i][j]);
-    add_dim(l, role, extent_of(plan, role),
-            contiguous ? dtype_bytes(x->type) : x->pitch_bytes);
+static void lay_in_place(const struct map_work *w, int tensor,
+                         struct run_layout *l) {
+  for (int j = -1; j < 2; j++) {
+    enum axis_role role = j < 0 ? AXIS_C : map_roles[tensor][j];
+    for (int k = 0; k < w->count[role]; k++)
+      add_dim(l, role, w->axis[role][k].extent,
+              w->axis[role][k].stride_bytes[tensor]);
   }
-  int64_t batch = products_of(p);
-  if (batch > 1)
-    add_dim(l, AXIS_C, batch, map_product_bytes(p, x, 1));
 }
 
-static void add_digit(struct run_share *s, int64_t extent, int64_t step) {
-  s->digit[s->count].extent = extent;
-  s->digit[s->count++].step = step;
+/* Elements that parts stand for, where they overlap, and those of a launch:
+ * padded ones, or exact where a tensor lies in place. */
+static int64_t fill_share(const struct npu_result *r, const struct map_work *w,
+                          enum axis_role role, struct run_share *s) {
+  enum axis_role of = role_of(r->program, role);
+  struct dealt part[MAP_PARTS];
+  struct map_cut cut;
+  bool padded = map_cut_of(r->program->device, w, &r->blocking, role, &cut);
+  int count = deal(r->program, &cut, role, part);
+  int64_t parts = 1, extent = 1;
+  for (int i = 0; i < count; i++)
+    parts *= part[i].part.extent;
+  for (int i = 0; i < w->count[of]; i++)
+    extent *= w->axis[of][i].extent;
+  if (padded)
+    return parts;
+  for (int i = 0; i < count; i++) {
+    int64_t step = part[i].part.step;
+    for (int k = part[i].part.axis + 1; k < w->count[of]; k++)
+      step *= w->axis[of][k].extent;
+    s->digit[s->count].extent = part[i].part.extent;
+    s->digit[s->count++].step = step;
+  }
+  return extent;
 }
 
-/* Extents of the launch: padded ones, or exact where a tensor lies in place. */
-static void fill_extents(const struct npu_result *r, struct run_plan *plan) {
+static bool fill_plan(struct arena *a, const struct teir *work,
+                      const struct npu_result *r, struct run_plan *plan,
+                      struct diag *d) {
   const struct tile_program *q = r->program;
-  const struct map_form *f = &r->blocking.form;
-  int64_t group = (int64_t)q->group_m * q->block_m;
-  int64_t m = q->grid.m * q->rounds_m * group,
-          n = (int64_t)q->grid.n * q->rounds_n * q->block_n;
-  if (f->m.core) {
-    struct run_share *s = &plan->share[role_of(q, AXIS_M)];
-    add_digit(s, q->grid.m, f->m.core);
-    add_digit(s, q->rounds_m, f->m.round);
-    add_digit(s, group, 1);
-    m = (q->grid.m - 1) * f->m.core + (q->rounds_m - 1) * f->m.round + group;
+  struct map_work w;
+  bool stay[TENSORS];
+  for (int i = 0; i < TENSORS; i++)
+    stay[i] = !r->packed[i];
+  if (!map_work_read(a, q->device, work, stay, &w, d))
+    return false;
+  int64_t *const extent[AXIS_ROLES] = {&plan->batch, &plan->m, &plan->n,
+                                       &plan->k};
+  plan->batch = (int64_t)q->batch * map_grid_products(&q->grid);
+  for (int role = AXIS_M; role < AXIS_ROLES; role++) {
+    enum axis_role of = role_of(q, (enum axis_role)role);
+    *extent[of] = fill_share(r, &w, (enum axis_role)role, &plan->share[of]);
   }
-  if (f->n.core) {
-    struct run_share *s = &plan->share[role_of(q, AXIS_N)];
-    add_digit(s, q->grid.n, f->n.core);
-    add_digit(s, q->rounds_n, f->n.round);
-    add_digit(s, q->block_n, 1);
-    n = (q->grid.n - 1) * f->n.core + (q->rounds_n - 1) * f->n.round +
-        q->block_n;
-  }
-  plan->m = role_of(q, AXIS_M) == AXIS_M ? m : n;
-  plan->n = role_of(q, AXIS_M) == AXIS_M ? n : m;
-  plan->k = (int64_t)q->steps_k * q->block_k;
-  plan->batch = products_of(q);
-}
-
-static void fill_plan(const struct npu_result *r, struct run_plan *plan) {
-  fill_extents(r, plan);
   for (int i = 0; i < TENSORS; i++) {
-    const struct map_transfer *x = &r->program->transfer[i];
+    const struct map_transfer *x = &q->transfer[i];
     struct run_layout *l = &plan->tensor[x->tensor];
     l->bytes = (size_t)x->bytes;
-    l->in_place = !r->packed[x->tensor];
+    l->in_place = stay[x->tensor];
     l->why = r->packed[x->tensor];
     if (l->in_place)
-      lay_in_place(r->program, i, plan, l);
+      lay_in_place(&w, x->tensor, l);
     else
-      lay_blocks(r->program, i, l);
+      lay_blocks(r, &w, i, l);
   }
+  return true;
 }
 
 static const struct run_plan *compile(struct arena *a, const char *device,
@@ -141,7 +169,8 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     plan->xclbin_bytes = r.xclbin.length;
     plan->txn = arena_copy(a, r.txn.data, r.txn.length, 1, 1);
     plan->txn_bytes = r.txn.length;
-    fill_plan(&r, plan);
+    if (!fill_plan(scratch, work, &r, plan, d))
+      plan = NULL;
   }
   npu_result_free(&r);
   arena_close(scratch);

@@ -287,10 +287,19 @@ static void fuse_into(struct arena *a, struct teir *t, int outer, int inner) {
     i->offset_bytes[j].constant += o->offset_bytes[j].constant;
 }
 
+/* Nothing of the same role stands between: the order of elements stays. */
+static bool are_neighbours(const struct teir_roles *p, int o, int i) {
+  int first = o < i ? o : i, last = o < i ? i : o;
+  for (int j = first + 1; j < last; j++)
+    if (p->role[j] == p->role[o])
+      return false;
+  return true;
+}
+
 static void fuse_all(struct arena *a, struct teir *t, struct teir_roles *p) {
   for (int o = 0; o < p->count; o++)
     for (int i = 0; i < p->count; i++) {
-      if (o == i || p->role[o] != p->role[i] ||
+      if (o == i || p->role[o] != p->role[i] || !are_neighbours(p, o, i) ||
           !continues(t, p->axis[o], p->axis[i]))
         continue;
       fuse_into(a, t, p->axis[o], p->axis[i]);

@@ -134,16 +134,33 @@ static bool check_balance(const struct design *x, struct diag *d) {
   return true;
 }
 
-/* A ring's two locks count its buffers: a descriptor that acquires `from` and
- * releases `to` stands for as many as it has iterations. */
+/* The descriptor of a buffer that hands it on: itself, or the last one of
+ * several that walk over the buffer. */
+static const struct bd *release_of(const struct design *x,
+                                   const struct design_bd *b) {
+  const struct design_bd *at = b;
+  while (at->bd.release_value == 0 && at->bd.next >= 0) {
+    const struct design_bd *next = find_bd(x, at, at->bd.next);
+    if (!next || next == b || next->bd.acquire_lock >= 0)
+      break;
+    at = next;
+  }
+  return &at->bd;
+}
+
+/* A ring's two locks count its buffers: descriptors that acquire `from` and
+ * release `to` stand for as many as they have iterations. */
 static int buffers_between(const struct design *x, const struct design_bd *at,
                            int from, int to) {
   int count = 0;
   for (int i = 0; i < x->bd_count; i++) {
     const struct design_bd *b = &x->bd[i];
-    if (b->column == at->column && b->row == at->row &&
-        b->bd.acquire_lock == from && b->bd.release_lock == to)
-      count += b->bd.release_value * (int)b->bd.iteration_count;
+    if (b->column != at->column || b->row != at->row ||
+        b->bd.acquire_lock != from)
+      continue;
+    const struct bd *last = release_of(x, b);
+    if (last->release_lock == to)
+      count += last->release_value * (int)b->bd.iteration_count;
   }
   return count;
 }
@@ -162,7 +179,7 @@ static const struct design_lock *find_lock(const struct design *x,
 static bool check_rings(const struct design *x, struct diag *d) {
   for (int i = 0; i < x->bd_count; i++) {
     const struct design_bd *b = &x->bd[i];
-    int from = b->bd.acquire_lock, to = b->bd.release_lock;
+    int from = b->bd.acquire_lock, to = release_of(x, b)->release_lock;
     const struct design_lock *l = find_lock(x, b, from),
                              *k = find_lock(x, b, to);
     if (from == to || !l || !k)

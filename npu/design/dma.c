@@ -95,21 +95,73 @@ static void add_ring(struct builder *m, const struct ring *r, uint32_t bytes) {
                          : r->depth};
 }
 
-/* Linear unless dims are given (count of them, fastest first). */
-static void set_dims(struct bd *bd, const struct bd_dim *dim, int dims) {
-  assert(dims <= 4);
-  for (int i = 0; i < 4; i++)
-    bd->dim[i] = i < dims ? dim[i] : (struct bd_dim){1, 0};
+/* How a channel walks over a buffer: one descriptor or, where the buffer has
+ * more dimensions than that can count, several, one behind the other. */
+enum { MAX_PARTS = 8 };
+struct walk {
+  struct bd_dim dim[4];
+  int dims;
+  int parts;
+  uint32_t part_bytes[MAX_PARTS]; /* from the buffer's begin */
+  int64_t reach_bytes;            /* of the outermost dimension */
+  uint32_t outermost;             /* its extent */
+};
+static const struct walk linear = {.parts = 1};
+
+/* The walk over a buffer's places; loops that continue each other are one.
+ * The last dimension has no wrap, so any number of blocks may follow. */
+static bool walk_places(struct builder *m, const struct design_stream *s,
+                        struct walk *w) {
+  struct design_loop loop[DESIGN_LOOPS];
+  int count = 0;
+  for (int i = 0; i < s->count; i++) {
+    struct design_loop l = s->loop[i];
+    if (count && loop[count - 1].place_bytes == l.place_bytes * l.extent) {
+      loop[count - 1].extent *= l.extent;
+      loop[count - 1].place_bytes = l.place_bytes;
+    } else {
+      loop[count++] = l;
+    }
+  }
+  int outer = count > 4 ? count - 4 : 0;
+  *w = (struct walk){.dims = count - outer, .parts = 1};
+  w->outermost = count ? (uint32_t)loop[0].extent : 1;
+  w->reach_bytes = count ? loop[0].place_bytes * loop[0].extent : 4;
+  for (int i = 0; i < outer; i++)
+    w->parts *= (int)loop[i].extent;
+  if (w->parts > MAX_PARTS)
+    return diag_error(m->diag, loc_none(),
+                      "a block of %d dimensions in a mem tile; a descriptor "
+                      "walks over 4, and %d of them over a block",
+                      count, MAX_PARTS);
+  for (int part = 0; part < w->parts; part++) {
+    int64_t at = 0;
+    for (int i = outer - 1, n = part; i >= 0; n /= (int)loop[i].extent, i--)
+      at += n % loop[i].extent * loop[i].place_bytes;
+    w->part_bytes[part] = (uint32_t)at;
+  }
+  for (int i = 0; i < w->dims; i++) {
+    const struct design_loop *l = &loop[count - 1 - i];
+    bool last = i == w->dims - 1 && w->parts == 1;
+    w->dim[i] = (struct bd_dim){(uint32_t)(l->place_bytes / 4),
+                                last ? 0 : (uint32_t)l->extent};
+  }
+  if (w->parts > 1)
+    w->dim[w->dims - 1].wrap = 0;
+  return true;
 }
 
-/* A descriptor for buffer `index` of the ring. */
+/* A descriptor for a part of buffer `index` of the ring: the first one waits
+ * for the buffer, the last one hands it on. */
 static void add_ring_bd(struct builder *m, const struct ring *r, int index,
                         int id, int next, bool mm2s, int channel,
-                        const struct bd_dim *dim, int dims) {
+                        const struct walk *w, int part) {
   struct design_bd *x = add_bd(m);
   int unit = !mm2s && r->reuse ? r->reuse : 1; /* a writer serves every use */
+  bool first = part == 0, last = part == w->parts - 1;
   assert(index >= 0 && index < r->depth && r->bytes % 4 == 0);
   assert(unit <= m->design->program->device->max_lock);
+  assert(r->bytes / 4 % (uint32_t)w->parts == 0 && w->dims <= 4);
   *x = (struct design_bd){
       .name = arena_printf(m->arena, "%s%d_%s", r->name, index,
                            mm2s ? "out" : "in"),
@@ -118,64 +170,39 @@ static void add_ring_bd(struct builder *m, const struct ring *r, int index,
       .id = id,
       .mm2s = mm2s,
       .channel = channel,
-      .bd = {.base = r->offset + (uint32_t)index * r->stride,
-             .length_words = r->bytes / 4,
+      .bd = {.base =
+                 r->offset + (uint32_t)index * r->stride + w->part_bytes[part],
+             .length_words = r->bytes / 4 / (uint32_t)w->parts,
              .iteration_step_words = 1,
              .iteration_count = 1,
-             .acquire_lock = lock_of(r, index, mm2s ? LOCK_FULL : LOCK_EMPTY),
+             .acquire_lock =
+                 first ? lock_of(r, index, mm2s ? LOCK_FULL : LOCK_EMPTY) : -1,
              .acquire_value = -unit,
              .release_lock = lock_of(r, index, mm2s ? LOCK_EMPTY : LOCK_FULL),
-             .release_value = unit,
+             .release_value = last ? unit : 0,
              .next = next}};
-  set_dims(&x->bd, dim, dims);
+  for (int i = 0; i < 4; i++)
+    x->bd.dim[i] = i < w->dims ? w->dim[i] : (struct bd_dim){1, 0};
 }
 
-/* The loop of a whole ring on one channel, descriptors first.. */
+/* One turn of the ring, for a task of the transaction, or a loop of it without
+ * end; descriptors first... */
+static void add_turn(struct builder *m, const struct ring *r, int first,
+                     bool mm2s, int channel, const struct walk *w, bool loops) {
+  int count = r->depth * w->parts;
+  for (int i = 0; i < count; i++)
+    add_ring_bd(m, r, i / w->parts, first + i,
+                i + 1 < count ? first + i + 1
+                : loops       ? first
+                              : -1,
+                mm2s, channel, w, i % w->parts);
+}
+
 static void add_chain(struct builder *m, const struct ring *r, int first,
-                      bool mm2s, int channel, const struct bd_dim *dim,
-                      int dims) {
-  for (int i = 0; i < r->depth; i++)
-    add_ring_bd(m, r, i, first + i, first + (i + 1) % r->depth, mm2s, channel,
-                dim, dims);
+                      bool mm2s, int channel, const struct walk *w) {
+  add_turn(m, r, first, mm2s, channel, w, true);
   *add_start(m) =
       (struct design_start){r->column, r->row, channel, first, mm2s};
-}
-
-/* One turn of the ring, for a task of the transaction. */
-static void add_turn(struct builder *m, const struct ring *r, int first,
-                     bool mm2s, int channel, const struct bd_dim *dim,
-                     int dims) {
-  for (int i = 0; i < r->depth; i++)
-    add_ring_bd(m, r, i, first + i, i + 1 < r->depth ? first + i + 1 : -1, mm2s,
-                channel, dim, dims);
-}
-
-/* Dimensions that write a row-major stream, columns elements a row, as small
- * matrices of r x c: a row of a small matrix, the next small matrix along the
- * block's row, the next row, then down.  The last has no wrap, so any number of
- * blocks may follow each other. */
-static void cut_dims(struct bd_dim dim[4], int columns, int r, int c,
-                     int element_bytes) {
-  uint32_t small_row = (uint32_t)(c * element_bytes / 4);
-  assert(columns % c == 0 && c * element_bytes % 4 == 0);
-  dim[0] = (struct bd_dim){1, small_row};
-  dim[1] = (struct bd_dim){small_row * (uint32_t)r, (uint32_t)(columns / c)};
-  dim[2] = (struct bd_dim){small_row, (uint32_t)r};
-  dim[3] = (struct bd_dim){(uint32_t)(r * columns * element_bytes / 4), 0};
-}
-
-/* The same for a stream that is turned: columns of the block's small matrices,
- * r x c, one behind the other, the block as wide as `rows`.  Down a column of
- * the stream the block goes on by `across` words, over to the next by `along`.
- */
-static void turned_dims(struct bd_dim dim[4], int rows, int r, int c,
-                        uint32_t across, uint32_t along, int element_bytes) {
-  uint32_t small_column = (uint32_t)(r * element_bytes / 4);
-  assert(rows % r == 0 && r * element_bytes % 4 == 0);
-  dim[0] = (struct bd_dim){1, small_column};
-  dim[1] = (struct bd_dim){across, (uint32_t)(rows / r)};
-  dim[2] = (struct bd_dim){small_column, (uint32_t)c};
-  dim[3] = (struct bd_dim){along, 0};
 }
 
 int design_join_rows(const struct tile_program *p, int join, int *first) {
@@ -225,8 +252,10 @@ bool design_takes_turns(const struct tile_program *p, int column) {
 }
 
 static uint32_t block_bytes(const struct tile_program *p, int tensor) {
-  const struct map_transfer *x = &p->transfer[tensor];
-  return (uint32_t)(x->block_rows * x->block_columns * dtype_bytes(x->type));
+  const enum axis_role *role = map_roles[tensor];
+  return (uint32_t)(map_nest_extent(&p->side[role[0]]) *
+                    map_nest_extent(&p->side[role[1]]) *
+                    dtype_bytes(p->transfer[tensor].type));
 }
 
 /* in0's chunks have a writer and a reader each, and are made first. */
@@ -258,47 +287,64 @@ static int new_bds(struct builder *m, struct mem_tile *at, int channel,
 
 /* ---- in0 in a mem tile ---- */
 
-/* Whether a buffer is one block of several steps, not one block of a step
- * behind the other. */
-static bool is_wide(const struct tile_program *p) {
+/* A buffer is one block of several steps, not one block of a step behind the
+ * other. */
+bool design_is_wide(const struct tile_program *p) {
   return p->transfer[IN0].turned || p->panel.run[IN0] > 1;
 }
 
-/* How a buffer of so many steps is written. */
-static void in0_write_dims(const struct tile_program *p,
-                           const struct kernel_shape *s, int steps,
-                           struct bd_dim dim[4]) {
-  int element = dtype_bytes(p->transfer[IN0].type);
-  int k = is_wide(p) ? steps * p->block_k : p->block_k;
-  uint32_t small = (uint32_t)(s->m * s->k * element / 4);
-  if (p->transfer[IN0].turned)
-    turned_dims(dim, p->group_m * p->block_m, s->m, s->k,
-                (uint32_t)(k / s->k) * small, small, element);
-  else
-    cut_dims(dim, k, s->m, s->k, element);
+int design_buffer_steps(const struct tile_program *p, int tensor) {
+  if (tensor == IN0 && !design_is_wide(p))
+    return 1;
+  return tensor == IN0 && p->panel.chunks ? p->steps_k / p->panel.chunks
+                                          : p->panel.run[tensor];
 }
 
-/* How it is read; gives the number of dims. */
-static int in0_read_dims(const struct tile_program *p,
-                         const struct kernel_shape *s, int steps,
-                         struct bd_dim dim[4]) {
+/* How a part of a buffer of so many steps is written. */
+static bool in0_write_walk(struct builder *m, int steps, struct walk *w) {
+  const struct tile_program *p = m->design->program;
+  struct design_stream x;
+  bool wide = design_is_wide(p);
+  if (!design_stream(p, IN0, wide ? steps : 1, wide, &x))
+    return diag_error(m->diag, loc_none(),
+                      "a block of %s is not made of words and small matrices",
+                      "in0");
+  if (!walk_places(m, &x, w))
+    return false;
+  bool several = !wide && steps * p->group_m > 1;
+  if (!several || w->reach_bytes == block_bytes(p, IN0))
+    return true;
+  if (w->parts > 1 || w->dims == 4)
+    return diag_error(m->diag, loc_none(),
+                      "in0: blocks behind each other are written by one "
+                      "descriptor, which has no dimension left for them");
+  w->dim[w->dims - 1].wrap = w->outermost;
+  w->dim[w->dims++] = (struct bd_dim){block_bytes(p, IN0) / 4, 0};
+  return true;
+}
+
+/* How it is read. */
+static struct walk in0_read_walk(const struct tile_program *p,
+                                 const struct kernel_shape *s, int steps) {
   uint32_t step =
       (uint32_t)(p->block_k * s->m * dtype_bytes(p->transfer[IN0].type) / 4);
-  if (!is_wide(p) || steps == 1)
-    return 0;
-  dim[0] = (struct bd_dim){1, step};
-  dim[1] = (struct bd_dim){step * (uint32_t)steps,
-                           (uint32_t)(p->group_m * p->block_m / s->m)};
-  dim[2] = (struct bd_dim){step, 0};
-  return 3;
+  struct walk w = linear;
+  if (!design_is_wide(p) || steps == 1)
+    return w;
+  w.dim[0] = (struct bd_dim){1, step};
+  w.dim[1] = (struct bd_dim){step * (uint32_t)steps,
+                             (uint32_t)(p->group_m * p->block_m / s->m)};
+  w.dim[2] = (struct bd_dim){step, 0};
+  w.dims = 3;
+  return w;
 }
 
 /* A part of a panel that is kept in part: its descriptor goes through all
  * places by iteration. */
 static struct bd *add_part_bd(struct builder *m, const struct ring *r, int id,
-                              int next, bool mm2s, const struct bd_dim *dim,
-                              int dims) {
-  add_ring_bd(m, r, 0, id, next, mm2s, IN0, dim, dims);
+                              int next, bool mm2s, const struct walk *w) {
+  assert(w->parts == 1);
+  add_ring_bd(m, r, 0, id, next, mm2s, IN0, w, 0);
   struct bd *bd = &m->design->bd[m->design->bd_count - 1].bd;
   bd->iteration_step_words = r->stride / 4;
   bd->iteration_count = (uint32_t)r->depth;
@@ -306,108 +352,116 @@ static struct bd *add_part_bd(struct builder *m, const struct ring *r, int id,
 }
 
 /* The panel of in0, kept in part. */
-static void make_mem_panel(struct builder *m, struct mem_tile *at,
+static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
                            const struct kernel_shape *s) {
   enum { WRITE_KEPT = DESIGN_KEPT_BD, WRITE = DESIGN_STREAMED_BD };
   enum { READ_KEPT = WRITE + 1, READ, PANEL_BDS };
   const struct tile_program *p = m->design->program;
-  int column = at->column, first = new_bds(m, at, IN0, PANEL_BDS);
-  uint32_t offset = at->offset;
+  const struct map_panel *panel = &p->panel;
+  int first = new_bds(m, tile, IN0, PANEL_BDS);
   assert(first == WRITE_KEPT);
   (void)first;
-  const struct map_panel *panel = &p->panel;
   uint32_t step = block_bytes(p, IN0) * (uint32_t)p->group_m;
   struct ring kept = {.name = "in0_kept",
-                      .column = column,
+                      .column = tile->column,
                       .row = MEM_ROW,
-                      .offset = offset,
+                      .offset = tile->offset,
                       .bytes = step * (uint32_t)panel->kept,
                       .stride = step * (uint32_t)panel->kept,
                       .depth = panel->stretches,
                       .lock = LOCK_IN0};
   struct ring ring = {.name = "in0_",
-                      .column = column,
+                      .column = tile->column,
                       .row = MEM_ROW,
-                      .offset = offset + kept.bytes * (uint32_t)kept.depth,
+                      .offset =
+                          tile->offset + kept.bytes * (uint32_t)kept.depth,
                       .bytes = step * (uint32_t)panel->streamed,
                       .stride = step * (uint32_t)panel->streamed,
                       .depth = MAP_MEM_DEPTH_STREAMED,
                       .lock = LOCK_IN0};
-  *add_buffer(m) = (struct design_buffer){kept.name, column, MEM_ROW, offset,
-                                          ring.offset - offset};
+  struct walk write_kept, write;
+  if (!in0_write_walk(m, panel->kept, &write_kept) ||
+      !in0_write_walk(m, panel->streamed, &write))
+    return false;
+  if (write_kept.parts > 1 || write.parts > 1)
+    return diag_error(m->diag, loc_none(),
+                      "in0: a panel kept in part is written by one descriptor");
+  *add_buffer(m) =
+      (struct design_buffer){kept.name, tile->column, MEM_ROW, tile->offset,
+                             ring.offset - tile->offset};
   add_ring(m, &ring, ring.bytes);
-  struct bd_dim dim[4];
-  in0_write_dims(p, s, panel->kept, dim);
-  struct bd *write = add_part_bd(m, &kept, WRITE_KEPT, WRITE, false, dim, 4);
-  write->acquire_lock = -1; /* nothing to wait for, nothing to say */
-  write->release_value = 0;
-  in0_write_dims(p, s, panel->streamed, dim);
-  add_part_bd(m, &ring, WRITE, -1, false, dim, 4);
-  int dims = in0_read_dims(p, s, panel->kept, dim);
-  struct bd *read = add_part_bd(m, &kept, READ_KEPT, READ, true, dim, dims);
-  read->release_lock = read->acquire_lock; /* the part behind it is there */
-  dims = in0_read_dims(p, s, panel->streamed, dim);
-  add_part_bd(m, &ring, READ, READ_KEPT, true, dim, dims);
-  *add_start(m) = (struct design_start){column, MEM_ROW, IN0, READ_KEPT, true};
-  at->offset = ring.offset + ring.bytes * (uint32_t)ring.depth;
+  struct bd *bd = add_part_bd(m, &kept, WRITE_KEPT, WRITE, false, &write_kept);
+  bd->acquire_lock = -1; /* nothing to wait for, nothing to say */
+  bd->release_value = 0;
+  add_part_bd(m, &ring, WRITE, -1, false, &write);
+  struct walk read = in0_read_walk(p, s, panel->kept);
+  bd = add_part_bd(m, &kept, READ_KEPT, READ, true, &read);
+  bd->release_lock = bd->acquire_lock; /* the part behind it is there */
+  read = in0_read_walk(p, s, panel->streamed);
+  add_part_bd(m, &ring, READ, READ_KEPT, true, &read);
+  *add_start(m) =
+      (struct design_start){tile->column, MEM_ROW, IN0, READ_KEPT, true};
+  tile->offset = ring.offset + ring.bytes * (uint32_t)ring.depth;
+  return true;
 }
 
 /* A ring of an input: from the shim, and to the cores. */
-static void make_mem_ring(struct builder *m, struct mem_tile *at,
+static void make_mem_ring(struct builder *m, struct mem_tile *tile,
                           struct ring *r, struct design_way way,
-                          const struct bd_dim *write, const struct bd_dim *read,
-                          int read_dims) {
+                          const struct walk *write, const struct walk *read) {
   bool turns = way.in == design_in0_way(m->design->program).in &&
-               design_takes_turns(m->design->program, at->column);
-  r->column = at->column;
+               design_takes_turns(m->design->program, tile->column);
+  r->column = tile->column;
   r->row = MEM_ROW;
-  r->offset = at->offset;
+  r->offset = tile->offset;
   r->stride = r->bytes;
-  at->offset += (uint32_t)r->depth * r->bytes;
+  tile->offset += (uint32_t)r->depth * r->bytes;
   add_ring(m, r, r->bytes);
-  (turns ? add_turn : add_chain)(m, r, new_bds(m, at, way.in, r->depth), false,
-                                 way.in, write, 4);
-  add_chain(m, r, new_bds(m, at, way.out, r->depth), true, way.out, read,
-            read_dims);
+  int first = new_bds(m, tile, way.in, r->depth * write->parts);
+  if (turns)
+    add_turn(m, r, first, false, way.in, write, false);
+  else
+    add_chain(m, r, first, false, way.in, write);
+  add_chain(m, r, new_bds(m, tile, way.out, r->depth * read->parts), true,
+            way.out, read);
 }
 
-static void make_mem_in0(struct builder *m, struct mem_tile *at,
+static bool make_mem_in0(struct builder *m, struct mem_tile *tile,
                          const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
-  if (p->panel.stretches) {
-    make_mem_panel(m, at, s);
-    return;
-  }
+  if (p->panel.stretches)
+    return make_mem_panel(m, tile, s);
   int chunks = p->panel.chunks;
   int steps = chunks ? p->steps_k / chunks : p->panel.run[IN0];
-  int blocks = chunks || is_wide(p) ? steps * p->group_m : 1;
+  int blocks = chunks || design_is_wide(p) ? steps * p->group_m : 1;
   assert(!chunks || (p->steps_k % chunks == 0 && chunks <= MAP_MAX_CHUNKS));
   struct ring r = {.name = "in0_",
                    .bytes = block_bytes(p, IN0) * (uint32_t)blocks,
                    .depth = chunks ? chunks : map_mem_depth(&p->panel, IN0),
                    .lock = LOCK_IN0,
                    .reuse = chunks ? p->rounds_n : 0};
-  struct bd_dim write[4], read[4];
-  in0_write_dims(p, s, steps, write);
-  int dims = in0_read_dims(p, s, steps, read);
-  make_mem_ring(m, at, &r, design_in0_way(p), write, read, dims);
+  struct walk write, read = in0_read_walk(p, s, steps);
+  if (!in0_write_walk(m, steps, &write))
+    return false;
+  if (write.parts > 1 && p->grid.split > 1)
+    return diag_error(m->diag, loc_none(),
+                      "in0: a panel ahead of in1 is written by one descriptor "
+                      "per chunk");
+  make_mem_ring(m, tile, &r, design_in0_way(p), &write, &read);
+  return true;
 }
 
 /* How a buffer of so many steps is written. */
-static void in1_write_dims(const struct tile_program *p,
-                           const struct kernel_shape *s, int steps,
-                           struct bd_dim dim[4]) {
-  int element = dtype_bytes(p->transfer[IN1].type);
-  uint32_t small = (uint32_t)(s->k * s->n * element / 4);
-  if (p->transfer[IN1].turned)
-    turned_dims(dim, steps * p->block_k, s->k, s->n,
-                (uint32_t)(p->block_n / s->n) * small, small, element);
-  else
-    cut_dims(dim, p->block_n, s->k, s->n, element);
+static bool in1_write_walk(struct builder *m, int steps, struct walk *w) {
+  struct design_stream x;
+  if (!design_stream(m->design->program, IN1, steps, false, &x))
+    return diag_error(m->diag, loc_none(),
+                      "a block of %s is not made of words and small matrices",
+                      "in1");
+  return walk_places(m, &x, w);
 }
 
-static void make_mem_in1(struct builder *m, struct mem_tile *at, int part,
-                         const struct kernel_shape *s) {
+static bool make_mem_in1(struct builder *m, struct mem_tile *tile, int part) {
   const struct tile_program *p = m->design->program;
   int run = p->panel.run[IN1];
   struct ring r = {.name = p->grid.split > 1
@@ -416,9 +470,15 @@ static void make_mem_in1(struct builder *m, struct mem_tile *at, int part,
                    .bytes = block_bytes(p, IN1) * (uint32_t)run,
                    .depth = map_mem_depth(&p->panel, IN1),
                    .lock = LOCK_IN1 + 2 * part};
-  struct bd_dim write[4];
-  in1_write_dims(p, s, run, write);
-  make_mem_ring(m, at, &r, design_in1_way(p, part), write, NULL, 0);
+  struct walk write;
+  if (!in1_write_walk(m, run, &write))
+    return false;
+  if (write.parts > 1 && p->grid.split > 1)
+    return diag_error(m->diag, loc_none(),
+                      "in1: behind a panel of in0 it is written by one "
+                      "descriptor per buffer");
+  make_mem_ring(m, tile, &r, design_in1_way(p, part), &write, &linear);
+  return true;
 }
 
 /* ---- inputs of a grid apart ---- */
@@ -427,27 +487,26 @@ static void make_mem_in1(struct builder *m, struct mem_tile *at, int part,
  * all rings' first buffers, then all second ones. */
 static void add_turns(struct builder *m, struct mem_tile *at,
                       const struct ring *ring, int rings, bool mm2s,
-                      int channel, const struct bd_dim (*dim)[4], int dims) {
+                      int channel, const struct walk *w) {
   int count = rings * ring->depth, first = new_bds(m, at, channel, count);
   for (int i = 0; i < count; i++)
     add_ring_bd(m, &ring[i % rings], i / rings, first + i,
-                first + (i + 1) % count, mm2s, channel, dim ? *dim : NULL,
-                dims);
+                first + (i + 1) % count, mm2s, channel, w, 0);
   *add_start(m) =
       (struct design_start){at->column, MEM_ROW, channel, first, mm2s};
 }
 
 /* Every row has a ring of each input.  The shim's channels fill those of all
  * rows in turn; a row's channel reads its two in turn. */
-static void make_mem_apart(struct builder *m, struct mem_tile *at,
-                           const struct kernel_shape *s) {
+static bool make_mem_apart(struct builder *m, struct mem_tile *at) {
   enum { MOST_ROWS = 4 };
   const struct tile_program *p = m->design->program;
   struct ring ring[OUT][MOST_ROWS];
-  struct bd_dim write[OUT][4];
+  struct walk write[OUT];
   assert(p->grid.rows <= MOST_ROWS && p->steps_k == 1 && p->group_m == 1);
-  in0_write_dims(p, s, 1, write[IN0]);
-  in1_write_dims(p, s, 1, write[IN1]);
+  if (!in0_write_walk(m, 1, &write[IN0]) || !in1_write_walk(m, 1, &write[IN1]))
+    return false;
+  assert(write[IN0].parts == 1 && write[IN1].parts == 1);
   for (int i = IN0; i <= IN1; i++) {
     for (int row = 0; row < p->grid.rows; row++) {
       ring[i][row] =
@@ -462,78 +521,72 @@ static void make_mem_apart(struct builder *m, struct mem_tile *at,
       add_ring(m, &ring[i][row], ring[i][row].bytes);
       at->offset += MAP_APART_DEPTH * ring[i][row].bytes;
     }
-    add_turns(m, at, ring[i], p->grid.rows, false, i,
-              (const struct bd_dim(*)[4]) & write[i], 4);
+    add_turns(m, at, ring[i], p->grid.rows, false, i, &write[i]);
   }
   for (int row = 0; row < p->grid.rows; row++)
     add_turns(m, at, (struct ring[]){ring[IN0][row], ring[IN1][row]}, OUT, true,
-              design_row_channel(row), NULL, 0);
+              design_row_channel(row), &linear);
+  return true;
 }
 
-/* Blocks of out that leave as one: where out lies in place, those of a group,
- * which are neighbours. */
+/* Blocks of out that leave as one: those of a group, if they are closer to each
+ * other than those of the next row of cores. */
 int design_out_span(const struct tile_program *p) {
-  const struct map_transfer *x = &p->transfer[OUT];
-  bool in_place =
-      x->turned || x->pitch_bytes != x->block_columns * dtype_bytes(x->type);
   assert(p->group_m <= MAP_MEM_DEPTH_OUT);
-  return in_place ? p->group_m : 1;
+  return p->group.stride_bytes[OUT] < p->row.stride_bytes[OUT] ? p->group_m : 1;
 }
 
 /* Out: one ring per row of cores on S2MM 2 + row.  MM2S 2 sends one block of
  * every row of the lower half in turn, MM2S 3 of the upper half: a column has
  * two ways out, or one, on MM2S 3.  Row after row, a join is in device memory
  * order. */
-static void make_mem_output(struct builder *m, struct mem_tile *at,
-                            const struct kernel_shape *s) {
+static bool make_mem_output(struct builder *m, struct mem_tile *tile) {
   const struct tile_program *p = m->design->program;
-  struct bd_dim dim[4];
   /* Reading small matrices row by row takes the steps of writing them so. */
-  int element = dtype_bytes(p->transfer[OUT].type), span = design_out_span(p);
-  uint32_t small = (uint32_t)(s->m * s->n * element / 4);
-  uint32_t across = (uint32_t)(p->block_n / s->n) * small;
-  if (p->transfer[OUT].turned && !p->turns_out) { /* word by word */
-    assert(element == 4);
-    dim[0] = (struct bd_dim){(uint32_t)s->n, (uint32_t)s->m};
-    dim[1] = (struct bd_dim){across, (uint32_t)(span * p->block_m / s->m)};
-    dim[2] = (struct bd_dim){1, (uint32_t)s->n};
-    dim[3] = (struct bd_dim){small, 0};
-  } else if (p->transfer[OUT].turned)
-    turned_dims(dim, span * p->block_m, s->m, s->n, across, small, element);
-  else
-    cut_dims(dim, p->block_n, s->m, s->n, element);
+  int span = design_out_span(p);
+  struct walk read;
+  struct design_stream x;
+  if (!design_stream(p, OUT, 1, span > 1, &x))
+    return diag_error(m->diag, loc_none(),
+                      "a block of %s is not made of words and small matrices",
+                      "out");
+  if (!walk_places(m, &x, &read))
+    return false;
   struct ring ring[8];
   assert(p->grid.rows <= 8);
   for (int row = 0; row < p->grid.rows; row++) {
     struct ring *r = &ring[row];
     *r = (struct ring){.name = arena_printf(m->arena, "out%d_", row),
-                       .column = at->column,
+                       .column = tile->column,
                        .row = MEM_ROW,
-                       .offset = at->offset,
+                       .offset = tile->offset,
                        .bytes = block_bytes(p, OUT),
                        .depth = MAP_MEM_DEPTH_OUT,
                        .lock = LOCK_OUT + 2 * row};
     r->stride = r->bytes;
     add_ring(m, r, r->bytes);
-    add_chain(m, r, new_bds(m, at, row, r->depth), false, 2 + row, NULL, 0);
-    at->offset += (uint32_t)r->depth * r->bytes;
+    add_chain(m, r, new_bds(m, tile, row, r->depth), false, 2 + row, &linear);
+    tile->offset += (uint32_t)r->depth * r->bytes;
   }
   for (int join = 0; join < p->joins; join++) {
     int first_row, rows = design_join_rows(p, join, &first_row);
     int channel = design_join_channel(p, join);
-    int count = rows * (MAP_MEM_DEPTH_OUT / span),
-        first = new_bds(m, at, channel, count);
+    int count = rows * (MAP_MEM_DEPTH_OUT / span) * read.parts,
+        first = new_bds(m, tile, channel, count);
     for (int i = 0; i < count; i++) {
-      add_ring_bd(m, &ring[first_row + i % rows], i / rows, first + i,
-                  first + (i + 1) % count, true, channel, dim, 4);
+      int block = i / read.parts;
+      add_ring_bd(m, &ring[first_row + block % rows], block / rows, first + i,
+                  first + (i + 1) % count, true, channel, &read,
+                  i % read.parts);
       struct bd *bd = &m->design->bd[m->design->bd_count - 1].bd;
       bd->length_words *= (uint32_t)span;
       bd->acquire_value *= span;
       bd->release_value *= span;
     }
     *add_start(m) =
-        (struct design_start){at->column, MEM_ROW, channel, first, true};
+        (struct design_start){tile->column, MEM_ROW, channel, first, true};
   }
+  return true;
 }
 
 /* Blocks where the map has put them.  Sums are in the place of out until they
@@ -553,7 +606,6 @@ static void make_core(struct builder *m, int column, int row) {
        core->staged ? p->transfer[OUT].type : p->acc}};
   struct ring made[TENSORS];
   for (int i = 0; i < TENSORS; i++) {
-    const struct map_transfer *x = &p->transfer[i];
     struct ring *r = &made[i];
     *r = (struct ring){.name = ring[i].name,
                        .column = column,
@@ -564,16 +616,16 @@ static void make_core(struct builder *m, int column, int row) {
                        .depth = ring[i].depth,
                        .lock = ring[i].lock};
     add_ring(m, r,
-             (uint32_t)(x->block_rows * x->block_columns *
-                        dtype_bytes(ring[i].held)));
+             block_bytes(p, i) / (uint32_t)dtype_bytes(p->transfer[i].type) *
+                 (uint32_t)dtype_bytes(ring[i].held));
     if (i == OUT || !p->grid.apart)
-      add_chain(m, r, i * CORE_DEPTH, i == OUT, i == IN1, NULL, 0);
+      add_chain(m, r, i * CORE_DEPTH, i == OUT, i == IN1, &linear);
   }
   if (p->grid.apart) { /* both inputs on one channel */
     int count = OUT * CORE_DEPTH;
     for (int i = 0; i < count; i++)
       add_ring_bd(m, &made[i % OUT], i / OUT, i, (i + 1) % count, false, 0,
-                  NULL, 0);
+                  &linear, 0);
     *add_start(m) = (struct design_start){column, row, 0, 0, false};
   }
   if (core->staged)
@@ -608,14 +660,17 @@ bool make_tiles(struct builder *m) {
   if (!check_shape(m, &s))
     return false;
   for (int column = 0; column < p->grid.columns; column++) {
-    struct mem_tile at = {.column = column};
-    if (p->grid.apart)
-      make_mem_apart(m, &at, &s);
-    else if (design_in0_part(p, column) >= 0)
-      make_mem_in0(m, &at, &s);
-    for (int part = 0; part < p->grid.split && !p->grid.apart; part++)
-      make_mem_in1(m, &at, part, &s);
-    make_mem_output(m, &at, &s);
+    struct mem_tile tile = {.column = column};
+    bool apart = p->grid.apart, sends = design_in0_part(p, column) >= 0;
+    if (apart && !make_mem_apart(m, &tile))
+      return false;
+    if (!apart && sends && !make_mem_in0(m, &tile, &s))
+      return false;
+    for (int part = 0; part < p->grid.split && !apart; part++)
+      if (!make_mem_in1(m, &tile, part))
+        return false;
+    if (!make_mem_output(m, &tile))
+      return false;
     for (int row = 0; row < p->grid.rows; row++)
       make_core(m, column, CORE_ROW + row);
   }

@@ -58,6 +58,25 @@ int design_in0_part(const struct tile_program *, int column);
 /* Blocks of out of a row of cores that leave as one. */
 int design_out_span(const struct tile_program *);
 
+/* Loops over the words of a buffer in the order in which they travel, outermost
+ * first: by how many bytes each moves in device memory, and in the mem tile. */
+enum { DESIGN_LOOPS = 16 };
+struct design_loop {
+  int64_t extent, stride_bytes, place_bytes;
+};
+struct design_stream {
+  struct design_loop loop[DESIGN_LOOPS];
+  int count;
+};
+/* A block of a tensor: of an input for `steps` steps of k, of all blocks of a
+ * group if `group`.  False: a word or an axis would be taken apart. */
+bool design_stream(const struct tile_program *, int tensor, int steps,
+                   bool group, struct design_stream *); /* stream.c */
+/* What a buffer of an input's ring holds: so many steps of k, and the blocks of
+ * a group or of one of its blocks only. */
+bool design_is_wide(const struct tile_program *); /* in0's */
+int design_buffer_steps(const struct tile_program *, int tensor);
+
 /* The MAC's shape decides the layout of blocks in core memory. */
 bool make_tiles(struct builder *);    /* dma.c: buffers, locks, static chains */
 bool make_routes(struct builder *);   /* route.c */

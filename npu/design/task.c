@@ -1,12 +1,13 @@
 /* task.c -- what the shim channels run, phase by phase.
  *
- * A phase is one m round or, of a batch, as many products as a descriptor
- * iterates over.  In it a column reads its row's panel of in0, once
- * if the mem tile keeps it, else once per n round (one descriptor, repeated);
- * its own columns of in1 once (the same descriptor in every phase); and writes
- * its blocks of out (one descriptor with a token for each half of the rows).
- * A panel that is kept in part is read whole in the first n round, and what is
- * not kept in the others; the mem tile's writer gets tasks to match.
+ * A phase is as much of the work as one descriptor of every channel can walk
+ * over: usually one m round or, of a batch, as many products as a descriptor
+ * iterates over; where a tensor's loops are more than that, less.  In it a
+ * column reads its row's panel of in0, once if the mem tile keeps it, else once
+ * per n round (one descriptor, repeated); its own columns of in1 once; and
+ * writes its blocks of out (one descriptor with a token for each half of the
+ * rows).  A panel that is kept in part is read whole in the first n round, and
+ * what is not kept in the others; the mem tile's writer gets tasks to match.
  * Loops that continue each other in memory are merged.
  *
  * As many phases may be outstanding as the channels' queues have room for, four
@@ -17,15 +18,16 @@
 
 #include <assert.h>
 
+enum { WALK_LOOPS = 24 };
 struct walk {
-  int64_t extent[8], stride_bytes[8];
+  int64_t extent[WALK_LOOPS], stride_bytes[WALK_LOOPS];
   int count;
 };
 
 /* Adds a loop inside the ones before; merges when the outer one continues
  * where this one ends. */
 static void walk_add(struct walk *w, int64_t extent, int64_t stride_bytes) {
-  assert(extent >= 1 && w->count < 8);
+  assert(extent >= 1 && w->count < WALK_LOOPS);
   if (extent == 1)
     return;
   if (w->count && w->stride_bytes[w->count - 1] == stride_bytes * extent) {
@@ -37,11 +39,17 @@ static void walk_add(struct walk *w, int64_t extent, int64_t stride_bytes) {
   w->stride_bytes[w->count++] = stride_bytes;
 }
 
+/* A single word. */
+static void walk_add_word(struct walk *w) {
+  w->extent[w->count] = 1;
+  w->stride_bytes[w->count++] = 4;
+}
+
 /* A loop inside others that is longer than a dimension can count becomes two,
  * of which no step is too long. */
 static void split_long(struct walk *w, const struct tile_resources *shim) {
   for (int i = w->count - 1; i > 0; i--) {
-    if (w->extent[i] <= shim->max_wrap || w->count == 8)
+    if (w->extent[i] <= shim->max_wrap || w->count == WALK_LOOPS)
       continue;
     int64_t inner = shim->max_wrap;
     while (inner > 1 && (w->extent[i] % inner ||
@@ -91,17 +99,25 @@ static bool fill_bd(struct builder *m, const char *name, struct walk *w,
     *repeat = (int)w->extent[0];
     drop_outermost(w);
   }
-  if (w->count < 1 || w->count > shim->dims ||
-      w->stride_bytes[w->count - 1] != 4)
+  if (!w->count)
+    walk_add_word(w);
+  if (w->count > shim->dims)
     return diag_error(m->diag, loc_none(),
                       "%s: %d loops over device memory; a shim descriptor has "
-                      "%d dimensions over 4-byte words",
+                      "%d dimensions",
                       name, w->count, shim->dims);
   double length = 1;
   for (int i = 0; i < w->count; i++) {
     int at = w->count - 1 - i; /* innermost first */
     bool outermost = i == w->count - 1;
     length *= (double)w->extent[at];
+    if (w->stride_bytes[at] <= 0 ||
+        w->stride_bytes[at] / 4 > shim->max_step_words)
+      return diag_error(m->diag, loc_none(),
+                        "%s: a step of %lld bytes; a shim dimension moves by "
+                        "up to %lld",
+                        name, (long long)w->stride_bytes[at],
+                        4LL * shim->max_step_words);
     if (!outermost && w->extent[at] > shim->max_wrap)
       return diag_error(m->diag, loc_none(),
                         "%s: a loop of %lld; a shim dimension counts to %d",
@@ -118,6 +134,84 @@ static bool fill_bd(struct builder *m, const char *name, struct walk *w,
   bd->length_words = (uint32_t)length;
   return true;
 }
+
+/* ---- phases ---- */
+
+/* The loops around a phase, and those inside it, of the batch, m and n. */
+struct phases {
+  struct map_nest around, inside[AXIS_K];
+  int count;
+  int n; /* of the loops around it, the last n are over n */
+};
+
+static void append(struct map_nest *n, const struct map_loop *l) {
+  assert(n->count < MAP_LOOPS);
+  if (l->extent > 1)
+    n->loop[n->count++] = *l;
+}
+
+/* The loops of the batch, m and n, and where those over n begin. */
+static bool all_loops(const struct tile_program *p, struct map_nest *all,
+                      int first[AXIS_ROLES]) {
+  all->count = 0;
+  for (int role = AXIS_C; role < AXIS_K; role++) {
+    first[role] = all->count;
+    for (int i = 0; i < p->time[role].count; i++) {
+      if (all->count == MAP_LOOPS)
+        return false;
+      append(all, &p->time[role].loop[i]);
+    }
+  }
+  first[AXIS_K] = all->count;
+  return true;
+}
+
+/* The first `depth` loops are around a phase, and of the next one so much that
+ * `within` indices are left inside. */
+static bool split_phases(const struct tile_program *p, int depth,
+                         int64_t within, struct phases *x) {
+  struct map_nest all;
+  int first[AXIS_ROLES];
+  if (!all_loops(p, &all, first) || all.count == MAP_LOOPS)
+    return false;
+  *x = (struct phases){.count = 1};
+  for (int i = 0, role = AXIS_C; i < all.count; i++) {
+    while (i >= first[role + 1])
+      role++;
+    struct map_loop outer = all.loop[i], inner = outer;
+    inner.extent = i < depth ? 1 : i == depth ? within : outer.extent;
+    outer.extent /= inner.extent;
+    for (int t = 0; t < TENSORS; t++)
+      outer.stride_bytes[t] *= inner.extent;
+    x->n += role == AXIS_N && outer.extent > 1;
+    append(&x->around, &outer);
+    append(&x->inside[role], &inner);
+  }
+  int64_t count = map_nest_extent(&x->around);
+  x->count = (int)count;
+  return count <= INT16_MAX;
+}
+
+/* Bytes from the first phase to another. */
+static int64_t phase_start(const struct phases *x, int phase, int tensor) {
+  int64_t at = 0;
+  for (int i = x->around.count - 1; i >= 0; i--) {
+    const struct map_loop *l = &x->around.loop[i];
+    at += phase % l->extent * l->stride_bytes[tensor];
+    phase /= (int)l->extent;
+  }
+  return at;
+}
+
+/* Whether a phase is the first over n of its m round. */
+static bool starts_panel(const struct phases *x, int phase) {
+  int64_t over_n = 1;
+  for (int i = x->around.count - x->n; i < x->around.count; i++)
+    over_n *= x->around.loop[i].extent;
+  return phase % over_n == 0;
+}
+
+/* ---- channels ---- */
 
 /* Which n rounds a task is for: in one go, or where a part of in0 is kept the
  * first one, and the others. */
@@ -136,101 +230,131 @@ struct channel {
   int part;
 };
 
-/* Of a batch, so that a descriptor's iterations count the products of one. */
-static int batch_phases(const struct tile_program *p) {
-  int phases = 1, most = p->device->max_iterations;
-  while (p->batch % phases || p->batch / phases > most)
-    phases++;
-  return phases;
+static void walk_nest(struct walk *w, const struct map_nest *n, int tensor) {
+  for (int i = 0; i < n->count; i++)
+    walk_add(w, n->loop[i].extent, n->loop[i].stride_bytes[tensor]);
 }
 
-/* Bytes between what the tasks of two phases move. */
-static int64_t phase_stride(const struct tile_program *p,
-                            const struct map_transfer *x) {
-  return p->batch > 1 ? p->batch / batch_phases(p) * x->batch.stride_bytes
-                      : x->time[0].stride_bytes;
+/* Loops over k, but for the innermost `steps`. */
+static void walk_steps(struct walk *w, const struct map_nest *k, int tensor,
+                       int64_t steps) {
+  struct map_loop outer[MAP_LOOPS];
+  for (int i = k->count - 1; i >= 0; i--) {
+    outer[i] = k->loop[i];
+    int64_t take = steps < outer[i].extent ? steps : outer[i].extent;
+    assert(outer[i].extent % take == 0 && steps % take == 0);
+    outer[i].extent /= take;
+    outer[i].stride_bytes[tensor] *= take;
+    steps /= take;
+  }
+  for (int i = 0; i < k->count; i++)
+    walk_add(w, outer[i].extent, outer[i].stride_bytes[tensor]);
 }
 
-/* The rows of blocks, of `steps` steps where rows run along k. */
-static void walk_rows(struct walk *w, const struct map_transfer *x, int steps) {
-  int64_t bytes = (int64_t)steps * x->block_columns * dtype_bytes(x->type);
-  walk_add(w, x->block_rows, x->pitch_bytes);
-  if (x->turned && x->time[3].stride_bytes) /* a group's lie side by side */
-    walk_add(w, x->time[3].extent, x->time[3].stride_bytes);
-  walk_add(w, bytes / 4, 4);
+/* The words of a buffer. */
+static bool walk_buffer(struct walk *w, const struct tile_program *p,
+                        int tensor, int steps, bool group) {
+  struct design_stream s;
+  if (!design_stream(p, tensor, steps, group, &s))
+    return false;
+  for (int i = 0; i < s.count; i++)
+    walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);
+  return true;
 }
 
-static struct walk walk_of(const struct tile_program *p,
-                           const struct channel *c) {
-  const struct map_transfer *x = &p->transfer[c->tensor];
-  const struct map_loop *n = &x->time[1], *k = &x->time[2],
-                        *group = &x->time[3];
-  bool part = c->tensor == IN0 && p->panel.chunks;
-  int run = c->tensor < OUT ? p->panel.run[c->tensor] : 1;
-  struct walk w = {.count = 0};
-  walk_add(&w, p->batch / batch_phases(p), x->batch.stride_bytes);
-  if (p->grid.apart && c->tensor < OUT)
-    walk_add(&w, p->grid.rows, x->row_stride_bytes);
-  if (c->rounds == ALL_ROUNDS && !part)
-    walk_add(&w, n->extent, n->stride_bytes);
+static int inner_steps(const struct tile_program *p) {
+  const struct map_nest *k = &p->time[AXIS_K];
+  return (int)k->loop[k->count - 1].extent;
+}
+
+static bool walk_of(const struct tile_program *p, const struct phases *x,
+                    const struct channel *c, struct walk *w) {
+  const struct map_nest *k = &p->time[AXIS_K];
+  const struct map_panel *panel = &p->panel;
+  int t = c->tensor;
+  w->count = 0;
+  walk_nest(w, &x->inside[AXIS_C], t);
+  if (p->grid.apart && t < OUT)
+    walk_add(w, p->grid.rows, p->row.stride_bytes[t]);
+  walk_nest(w, &x->inside[AXIS_M], t);
   if (c->rounds == OTHER_ROUNDS)
-    walk_add(&w, n->extent - 1, n->stride_bytes);
-  if (c->tensor == OUT) {
-    bool joined = design_out_span(p) > 1;
+    walk_add(w, 2, 0); /* so often as each phase says */
+  else if (c->rounds == ALL_ROUNDS && !(t == IN0 && panel->chunks))
+    walk_nest(w, &x->inside[AXIS_N], t);
+  if (t == OUT) {
     int first, rows = design_join_rows(p, c->part, &first),
                split = p->grid.split < rows ? p->grid.split : rows;
-    if (!joined)
-      walk_add(&w, group->extent, group->stride_bytes);
-    walk_add(&w, rows / split, x->row_stride_bytes);
-    walk_add(&w, split, x->column_stride_bytes);
-    if (joined && !x->turned)
-      walk_add(&w, group->extent, group->stride_bytes);
-  } else if (c->rounds == OTHER_ROUNDS) {
-    walk_add(&w, p->panel.stretches,
-             (p->panel.kept + p->panel.streamed) * k->stride_bytes);
-    walk_add(&w, p->panel.streamed, k->stride_bytes);
-  } else {
-    walk_add(&w, k->extent / run, run * k->stride_bytes);
+    int span = design_out_span(p);
+    if (span == 1)
+      walk_add(w, p->group.extent, p->group.stride_bytes[OUT]);
+    walk_add(w, rows / split, p->row.stride_bytes[OUT]);
+    walk_add(w, split, p->column.stride_bytes[OUT]);
+    return walk_buffer(w, p, OUT, 1, span > 1);
   }
-  if (c->tensor == IN0 && !x->turned)
-    walk_add(&w, group->extent, group->stride_bytes);
-  walk_rows(&w, x, run);
-  return w;
+  int steps = design_buffer_steps(p, t);
+  if (c->rounds == OTHER_ROUNDS) {
+    int stretch = panel->kept + panel->streamed;
+    assert(inner_steps(p) % stretch == 0);
+    walk_steps(w, k, t, stretch);
+    walk_add(w, panel->streamed / steps,
+             steps * k->loop[k->count - 1].stride_bytes[t]);
+  } else {
+    walk_steps(w, k, t, steps);
+  }
+  bool wide = t == IN0 && design_is_wide(p);
+  if (t == IN0 && !wide)
+    walk_add(w, p->group.extent, p->group.stride_bytes[IN0]);
+  return walk_buffer(w, p, t, steps, wide);
 }
 
 /* Bytes from the argument's start to what a task of phase 0 moves. */
 static int64_t start_of(const struct tile_program *p, const struct channel *c,
                         int column) {
-  const struct map_transfer *x = &p->transfer[c->tensor];
+  const struct map_nest *k = &p->time[AXIS_K];
   const struct map_grid *g = &p->grid;
-  int first_row;
-  if (c->tensor == OUT) {
+  int first_row, t = c->tensor;
+  if (t == OUT) {
     design_join_rows(p, c->part, &first_row);
-    return first_row / g->split * x->row_stride_bytes +
-           (column * g->split + first_row % g->split) * x->column_stride_bytes;
+    return first_row / g->split * p->row.stride_bytes[OUT] +
+           (column * g->split + first_row % g->split) *
+               p->column.stride_bytes[OUT];
   }
   if (g->apart)
-    return column * x->column_stride_bytes;
-  if (c->tensor == IN1)
-    return (column * g->split + c->part) * x->column_stride_bytes;
-  int64_t start = design_in0_part(p, column) * x->column_stride_bytes;
+    return column * p->column.stride_bytes[t];
+  if (t == IN1)
+    return (column * g->split + c->part) * p->column.stride_bytes[IN1];
+  int64_t start = design_in0_part(p, column) * p->row.stride_bytes[IN0];
   if (c->rounds == OTHER_ROUNDS)
-    start += p->panel.kept * x->time[2].stride_bytes;
+    start += p->panel.kept * k->loop[k->count - 1].stride_bytes[t];
   return start;
 }
 
-static bool make_channel(struct builder *m, int column,
+/* Rounds over n of a phase in which the kept part of a panel is there. */
+static int other_rounds(const struct phases *x, int phase) {
+  return (int)map_nest_extent(&x->inside[AXIS_N]) - starts_panel(x, phase);
+}
+
+static bool fill_channel(struct builder *m, const struct phases *x,
+                         const struct channel *c, struct bd *bd, int *repeat) {
+  struct walk w;
+  *bd = (struct bd){.iteration_step_words = 1,
+                    .iteration_count = 1,
+                    .acquire_lock = -1,
+                    .release_lock = -1,
+                    .next = -1,
+                    .burst = 2};
+  if (!walk_of(m->design->program, x, c, &w))
+    return diag_error(m->diag, loc_none(),
+                      "%s: its blocks are not made of words", c->name);
+  return fill_bd(m, c->name, &w, bd, repeat);
+}
+
+static bool make_channel(struct builder *m, const struct phases *x, int column,
                          const struct channel *c) {
   const struct tile_program *p = m->design->program;
-  struct walk w = walk_of(p, c);
-  struct bd bd = {.iteration_step_words = 1,
-                  .iteration_count = 1,
-                  .acquire_lock = -1,
-                  .release_lock = -1,
-                  .next = -1,
-                  .burst = 2};
+  struct bd bd;
   int repeat;
-  if (!fill_bd(m, c->name, &w, &bd, &repeat))
+  if (!fill_channel(m, x, c, &bd, &repeat))
     return false;
   for (int i = 0; i < c->ring; i++)
     *add_bd(m) =
@@ -242,56 +366,70 @@ static bool make_channel(struct builder *m, int column,
                            c->channel,
                            bd};
   assert(repeat >= 1 && c->ring >= 1);
-  for (int phase = 0; phase < m->design->phases; phase++)
+  bool once = c->rounds == FIRST_ROUND || (c->tensor == IN0 && p->panel.chunks);
+  int tasks = 0;
+  for (int phase = 0; phase < x->count; phase++) {
+    if (c->rounds == OTHER_ROUNDS)
+      repeat = other_rounds(x, phase);
+    if (!repeat || (once && !starts_panel(x, phase)))
+      continue;
     *add_task(m) = (struct design_task){
         .phase = phase,
         .column = column,
         .channel = c->channel,
-        .bd = c->bd + phase % c->ring,
+        .bd = c->bd + tasks++ % c->ring,
         .mm2s = c->mm2s,
         .argument = p->transfer[c->tensor].tensor,
-        .offset_bytes =
-            (uint64_t)(start_of(p, c, column) +
-                       phase * phase_stride(p, &p->transfer[c->tensor])),
+        .offset_bytes = (uint64_t)(start_of(p, c, column) +
+                                   phase_start(x, phase, c->tensor)),
         .length_words = bd.length_words,
         .repeat = repeat,
         .token = c->tensor == OUT};
+  }
   return true;
 }
 
 static void add_mem_task(struct builder *m, int phase, int column, int argument,
                          int bd, int repeat) {
   const struct tile_program *p = m->design->program;
-  *add_task(m) = (struct design_task){.phase = phase,
-                                      .column = column,
-                                      .row = 1,
-                                      .channel = design_in0_way(p).in,
-                                      .bd = bd,
-                                      .argument = p->transfer[argument].tensor,
-                                      .repeat = repeat};
+  if (repeat)
+    *add_task(m) =
+        (struct design_task){.phase = phase,
+                             .column = column,
+                             .row = 1,
+                             .channel = design_in0_way(p).in,
+                             .bd = bd,
+                             .argument = p->transfer[argument].tensor,
+                             .repeat = repeat};
 }
 
 /* The mem tile's side of in0 when a part of it is kept: both parts of every
  * stretch in the first n round, then the streamed ones. */
-static void make_panel_tasks(struct builder *m, int column) {
-  const struct tile_program *p = m->design->program;
-  int stretches = p->panel.stretches;
-  for (int phase = 0; phase < m->design->phases; phase++) {
-    add_mem_task(m, phase, column, IN0, DESIGN_KEPT_BD, stretches);
+static void make_panel_tasks(struct builder *m, const struct phases *x,
+                             int column) {
+  int stretches = m->design->program->panel.stretches;
+  for (int phase = 0; phase < x->count; phase++) {
+    add_mem_task(m, phase, column, IN0, DESIGN_KEPT_BD,
+                 stretches * starts_panel(x, phase));
     add_mem_task(m, phase, column, IN0, DESIGN_STREAMED_BD,
-                 stretches * (p->rounds_n - 1));
+                 stretches * other_rounds(x, phase));
   }
 }
 
 /* The same where in0 comes on a channel of in1's: all of it once, and then
  * turns of in1's ring. */
-static void make_turn_tasks(struct builder *m, int column) {
+static void make_turn_tasks(struct builder *m, const struct phases *x,
+                            int column) {
   const struct tile_program *p = m->design->program;
   int depth = map_mem_depth(&p->panel, IN1),
-      blocks = p->rounds_n * p->steps_k / p->panel.run[IN1];
-  assert(blocks % depth == 0 && m->design->phases == 1);
-  add_mem_task(m, 0, column, IN0, DESIGN_PANEL_BD, 1);
-  add_mem_task(m, 0, column, IN1, design_turn_bd(p), blocks / depth);
+      blocks = (int)map_nest_extent(&x->inside[AXIS_N]) * p->steps_k /
+               p->panel.run[IN1];
+  assert(blocks % depth == 0);
+  for (int phase = 0; phase < x->count; phase++) {
+    add_mem_task(m, phase, column, IN0, DESIGN_PANEL_BD,
+                 starts_panel(x, phase));
+    add_mem_task(m, phase, column, IN1, design_turn_bd(p), blocks / depth);
+  }
 }
 
 static bool has_channel(const struct tile_program *p, const struct channel *c,
@@ -301,41 +439,98 @@ static bool has_channel(const struct tile_program *p, const struct channel *c,
          (c->columns == ALL_COLUMNS || home == (c->columns == HOME_COLUMNS));
 }
 
+enum { CHANNELS = 7 };
+
+static bool fits(struct builder *m, const struct phases *x,
+                 const struct channel channel[CHANNELS], struct diag *d) {
+  struct bd bd;
+  int repeat;
+  struct builder trial = *m;
+  trial.diag = d;
+  for (int i = 0; i < CHANNELS; i++)
+    if (channel[i].ring && !fill_channel(&trial, x, &channel[i], &bd, &repeat))
+      return false;
+  return true;
+}
+
+/* As much inside a phase as descriptors can walk over; m rounds, which are
+ * long, are phases at least. */
+static bool find_phases(struct builder *m,
+                        const struct channel channel[CHANNELS],
+                        struct phases *x) {
+  const struct tile_program *p = m->design->program;
+  struct map_nest all;
+  struct diag d = {0};
+  int first[AXIS_ROLES];
+  if (!all_loops(p, &all, first))
+    return diag_error(m->diag, loc_none(), "more than %d loops over time",
+                      MAP_LOOPS);
+  for (int depth = p->rounds_m > 1 ? first[AXIS_N] : 0; depth <= all.count;
+       depth++) {
+    int64_t extent = depth < all.count ? all.loop[depth].extent : 1;
+    for (int64_t within = extent; within > 1 || depth == all.count; within--) {
+      d = (struct diag){0};
+      if (extent % within == 0 && split_phases(p, depth, within, x) &&
+          fits(m, x, channel, &d))
+        return true;
+      if (depth == all.count)
+        break;
+    }
+  }
+  if (d.kind == DIAG_NONE)
+    diag_error(&d, loc_none(), "too many phases for a transaction");
+  *m->diag = d;
+  return false;
+}
+
+/* Whether what in1's tasks move depends on the phase. */
+static bool in1_moves(const struct phases *x) {
+  for (int i = 0; i < x->around.count; i++)
+    if (x->around.loop[i].stride_bytes[IN1])
+      return true;
+  return false;
+}
+
 /* In the order in which they are pushed: first what others wait for.  Where
  * in1 comes behind in0 on a channel, its task has time. */
 bool make_tasks(struct builder *m) {
   const struct tile_program *p = m->design->program;
   bool part = p->panel.stretches > 0, turns = p->grid.split > 1;
   int depth = p->device->queue_depth, ahead = part || turns ? depth / 2 : depth;
-  int in1 = p->batch > 1 ? ahead : 1;
   assert(ahead >= 1 && ahead <= depth);
-  m->design->phases = p->rounds_m * batch_phases(p);
-  m->design->phases_ahead = ahead;
-  struct channel channel[] = {
+  struct channel channel[CHANNELS] = {
       {"in0", IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead,
        HOME_COLUMNS, 0},
       {"in0_again", IN0, OTHER_ROUNDS, true, 0, 0, part ? ahead : 0,
        HOME_COLUMNS, 0},
-      {"in1", IN1, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0, in1,
+      {"in1", IN1, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0, 1,
        turns ? OTHER_COLUMNS : ALL_COLUMNS, 0},
-      {"in1_1", IN1, ALL_ROUNDS, true, 1, 0, turns ? in1 : 0, ALL_COLUMNS, 1},
-      {"in1_0", IN1, ALL_ROUNDS, true, 0, 0, turns ? in1 : 0, HOME_COLUMNS, 0},
+      {"in1_1", IN1, ALL_ROUNDS, true, 1, 0, turns, ALL_COLUMNS, 1},
+      {"in1_0", IN1, ALL_ROUNDS, true, 0, 0, turns, HOME_COLUMNS, 0},
       {"out0", OUT, ALL_ROUNDS, false, 0, 0, ahead, ALL_COLUMNS, 0},
       {"out1", OUT, ALL_ROUNDS, false, 1, 0, p->joins > 1 ? ahead : 0,
        ALL_COLUMNS, 1}};
+  struct phases x;
+  if (!find_phases(m, channel, &x))
+    return false;
+  for (int i = 0; i < CHANNELS && in1_moves(&x); i++)
+    if (channel[i].tensor == IN1 && channel[i].ring)
+      channel[i].ring = ahead;
+  m->design->phases = x.count;
+  m->design->phases_ahead = ahead;
   for (int column = 0; column < p->grid.columns; column++) {
     if (part)
-      make_panel_tasks(m, column);
+      make_panel_tasks(m, &x, column);
     if (design_takes_turns(p, column))
-      make_turn_tasks(m, column);
+      make_turn_tasks(m, &x, column);
   }
   int bd = 0; /* of the shim, for the tasks of all channels */
-  for (size_t i = 0; i < sizeof channel / sizeof *channel; i++) {
+  for (int i = 0; i < CHANNELS; i++) {
     channel[i].bd = bd;
     bd += channel[i].ring;
     for (int column = 0; column < p->grid.columns; column++)
       if (has_channel(p, &channel[i], column) &&
-          !make_channel(m, column, &channel[i]))
+          !make_channel(m, &x, column, &channel[i]))
         return false;
   }
   return true;

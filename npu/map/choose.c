@@ -19,6 +19,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
   STREAM_BYTES = 4,  /* per cycle and channel, timing.md S1 */
@@ -51,8 +53,10 @@ static double max3(double a, double b, double c) {
 struct array {
   const struct platform *at;
   const struct teir_problem *problem;
-  const struct map_form *form; /* but for its shares */
+  const struct map_form *form; /* but for its cuts */
   struct map_grid grid;
+  const struct map_work *work; /* in the array's roles; NULL: padded blocks */
+  int begins[AXIS_ROLES];      /* axis with which blocks begin */
   struct kernel_shape mac;     /* of the multiply unit */
   struct kernel_shape even[2]; /* of blocks of which kernels have no edges, by
                                   map_tall */
@@ -63,18 +67,150 @@ struct array {
   int count;
 };
 
+struct run {
+  int64_t extent, stride_bytes;
+};
+struct runs {
+  struct run run[4 * MAP_PARTS];
+  int count;
+};
+
+static void add_run(struct runs *x, int64_t extent, int64_t stride_bytes) {
+  if (extent == 1)
+    return;
+  assert(x->count < 4 * MAP_PARTS);
+  x->run[x->count++] = (struct run){extent, stride_bytes};
+}
+
+/* Into the runs from the `first` on, by falling strides. */
+static void insert_run(struct runs *x, int first, int64_t extent,
+                       int64_t stride_bytes) {
+  int at = x->count;
+  if (extent == 1)
+    return;
+  add_run(x, extent, stride_bytes);
+  for (; at > first && x->run[at - 1].stride_bytes < stride_bytes; at--) {
+    x->run[at] = x->run[at - 1];
+    x->run[at - 1] = (struct run){extent, stride_bytes};
+  }
+}
+
+/* The loops over a tensor in device memory in the order of its descriptors:
+ * steps of k, or rows of cores, around the words of a buffer (npu/design/task.c
+ * has the same). */
+static void list_runs(const struct array *s, const struct map_blocking *b,
+                      const struct map_panel *panel, int tensor,
+                      struct runs *x) {
+  const struct map_layout *l = &s->form->layout[tensor];
+  const struct map_cut *k = &b->form.cut[AXIS_K], *m = &b->form.cut[AXIS_M];
+  bool wide = tensor == IN0 && (l->turned || panel->run[IN0] > 1);
+  int64_t run = tensor == OUT           ? 1
+                : wide && panel->chunks ? b->steps_k / panel->chunks
+                                        : panel->run[tensor];
+  struct runs around = {.count = 0}, inside = {.count = 0};
+  for (int i = k->count - 1; i >= 0 && tensor < OUT; i--) {
+    const struct map_part *q = &k->part[i];
+    if (q->place != MAP_TIME)
+      continue;
+    int64_t stride =
+        q->step * s->work->axis[AXIS_K][q->axis].stride_bytes[tensor];
+    int64_t take = run < q->extent ? run : q->extent;
+    add_run(&around, q->extent / take, stride * take);
+    add_run(&inside, take, stride);
+    run /= take;
+  }
+  x->count = 0;
+  while (around.count-- > 0)
+    add_run(x, around.run[around.count].extent,
+            around.run[around.count].stride_bytes);
+  int64_t row = 0;
+  for (int i = 0; i < m->count && tensor != IN1; i++) {
+    const struct map_part *q = &m->part[i];
+    int64_t stride =
+        q->step * s->work->axis[AXIS_M][q->axis].stride_bytes[tensor];
+    if (q->place == MAP_CORES)
+      row = stride;
+    if (q->place == MAP_GROUP && (tensor == OUT ? stride < row : wide))
+      add_run(&inside, q->extent, stride);
+    else if (q->place == MAP_GROUP)
+      add_run(x, q->extent, stride);
+  }
+  if (tensor == OUT && s->grid.rows > 2)
+    add_run(x, 2, row);
+  int first = x->count;
+  for (int i = 0; i < inside.count; i++)
+    insert_run(x, first, inside.run[i].extent, inside.run[i].stride_bytes);
+  for (int j = 0; j < 2; j++) {
+    enum axis_role role = map_roles[tensor][j];
+    const struct map_cut *c = &b->form.cut[role];
+    for (int i = 0; i < c->count; i++)
+      if (c->part[i].place == MAP_BLOCK)
+        insert_run(
+            x, first, c->part[i].extent,
+            c->part[i].step *
+                s->work->axis[role][c->part[i].axis].stride_bytes[tensor]);
+  }
+}
+
 /* Bytes of contiguous runs in which a tensor lies in device memory; blocks
  * follow each other. */
 static double run_bytes(const struct array *s, const struct map_blocking *b,
                         const struct map_panel *panel, int tensor) {
   const struct map_layout *x = &s->form->layout[tensor];
-  double element = dtype_bytes(s->problem->type[tensor]);
+  struct runs r;
   if (!x->in_place)
     return HUGE_VAL;
-  if (tensor == IN0)
-    return element *
-           (x->turned ? b->group_m * b->block_m : panel->run[IN0] * b->block_k);
-  return element * (x->turned ? panel->run[IN1] * b->block_k : b->block_n);
+  assert(s->work && tensor < OUT);
+  list_runs(s, b, panel, tensor, &r);
+  int64_t bytes = dtype_bytes(s->problem->type[tensor]);
+  for (int i = r.count - 1; i >= 0 && r.run[i].stride_bytes == bytes; i--)
+    bytes *= r.run[i].extent;
+  return (double)bytes;
+}
+
+/* Loops that a descriptor has for a tensor, those that continue each other
+ * being one; *outermost is the extent of the first. */
+static int count_runs(const struct array *s, const struct map_blocking *b,
+                      const struct map_panel *panel, int tensor,
+                      int64_t *outermost) {
+  struct runs r;
+  list_runs(s, b, panel, tensor, &r);
+  int count = r.count > 0;
+  *outermost = r.count ? r.run[0].extent : 1;
+  for (int i = 0; i < r.count; i++)
+    if (r.run[i].stride_bytes / 4 >
+            s->at->device->tile[TILE_SHIM].max_step_words &&
+        (i + 1 == r.count ||
+         r.run[i].stride_bytes !=
+             r.run[i + 1].stride_bytes * r.run[i + 1].extent))
+      return INT32_MAX;
+  for (int i = 1; i < r.count; i++) {
+    bool same =
+        r.run[i - 1].stride_bytes == r.run[i].stride_bytes * r.run[i].extent;
+    count += !same;
+    if (same && count == 1)
+      *outermost *= r.run[i].extent;
+  }
+  return count;
+}
+
+/* Whether descriptors can walk over the tensors that lie in place; *alone: one
+ * of them needs the iterations, so every block of out has its own tasks. */
+static bool can_walk(const struct array *s, const struct map_blocking *b,
+                     const struct map_panel *panel, bool *alone) {
+  const struct device *dev = s->at->device;
+  int dims = dev->tile[TILE_SHIM].dims;
+  *alone = false;
+  for (int t = 0; t < TENSORS; t++) {
+    int64_t outermost;
+    if (!s->form->layout[t].in_place)
+      continue;
+    int count = count_runs(s, b, panel, t, &outermost);
+    if (count > dims + 1 || (count > dims && outermost > dev->max_iterations))
+      return false;
+    *alone |= count > dims;
+  }
+  return true;
 }
 
 /* Cycles for bytes that cross the DRAM interface.  Writes are posted, so their
@@ -133,13 +269,213 @@ static bool finishes(const struct teir_problem *p) {
   return p->acc != p->type[OUT] || p->finish.relu;
 }
 
-/* So many that all of the work is done, the last ones on padding. */
-static void count_rounds(const struct map_grid *g, const struct teir_problem *p,
-                         struct map_blocking *b) {
+/* ---- cutting axes ---- */
+
+static bool is_exact(const struct array *s, enum axis_role role) {
+  for (int t = 0; t < TENSORS; t++)
+    for (int j = 0; j < 2; j++)
+      if (map_roles[t][j] == role && s->form->layout[t].in_place)
+        return true;
+  return false;
+}
+
+/* What a core takes of a role: a block, made of the axis with which it begins
+ * and, where that is too short, some of another one; and a group of blocks.
+ * Cores share one axis. */
+struct dealing {
+  enum axis_role role;
+  int64_t block, more;  /* indices of the first axis and of another one */
+  int begins, other;    /* these axes */
+  int64_t group, cores; /* and how many are dealt out along which axes */
+  int grouped, shared;
+  int64_t unit; /* by which blocks move along the first axis */
+};
+
+static int64_t dealt(const struct dealing *x, int axis) {
+  return (axis == x->begins ? x->block : 1) * (axis == x->other ? x->more : 1) *
+         (axis == x->grouped ? x->group : 1);
+}
+
+/* Rounds of a dealing; 0: blocks do not end where an axis does. */
+static int64_t count_dealing(const struct array *s, const struct dealing *x) {
+  int64_t all = 1;
+  for (int i = 0; i < s->work->count[x->role]; i++) {
+    int64_t extent = s->work->axis[x->role][i].extent, take = dealt(x, i);
+    int cores = i == x->shared ? (int)x->cores : 1;
+    int64_t rounds = div_up(extent, take * cores);
+    struct map_share share;
+    if (rounds > MAX_STEPS || !map_share(extent, cores, (int)rounds, take,
+                                         i == x->begins ? x->unit : 1, &share))
+      return 0;
+    all *= rounds;
+  }
+  return all > MAX_STEPS ? 0 : all;
+}
+
+/* The dealing with fewest rounds; false: there is none. */
+static bool deal(const struct array *s, enum axis_role role, int block,
+                 int group, int cores, int small, struct dealing *best,
+                 int64_t *rounds) {
+  const struct map_axis *axis = s->work->axis[role];
+  int count = s->work->count[role], first = s->begins[role];
+  int64_t whole = axis[first].extent;
+  struct dealing x = {.role = role,
+                      .block = block < whole ? block : whole,
+                      .begins = first,
+                      .other = -1,
+                      .group = group,
+                      .cores = cores,
+                      .unit = role == AXIS_K ? 1 : s->unit[role == AXIS_N]};
+  x.more = block / x.block;
+  if (x.block * x.more != block ||
+      (x.more > 1 && x.block % small && small % x.block))
+    return false;
+  *rounds = 0;
+  for (int o = 0; o < (x.more > 1 ? count : 1); o++)
+    for (int g = 0; g < (group > 1 ? count : 1); g++)
+      for (int c = 0; c < count; c++) {
+        x.other = x.more > 1 ? o : -1;
+        x.grouped = group > 1 ? g : -1;
+        x.shared = c;
+        if (x.other == first)
+          continue;
+        int64_t all = count_dealing(s, &x);
+        if (all && (!*rounds || all < *rounds)) {
+          *rounds = all;
+          *best = x;
+        }
+      }
+  return *rounds > 0;
+}
+
+static void add_part(struct map_cut *c, int axis, enum map_place place,
+                     int64_t extent, int64_t step) {
+  bool none = extent == 1 && place != MAP_CORES && place != MAP_BLOCK;
+  assert(c->count < MAP_PARTS);
+  if (!none)
+    c->part[c->count++] = (struct map_part){axis, place, extent, step};
+}
+
+/* Whether cores take turns at an axis: their blocks are then closer to each
+ * other than parts would be, of which some are too far apart for a descriptor.
+ */
+static bool takes_turns(const struct array *s, const struct dealing *x, int i,
+                        int64_t part) {
+  const struct map_axis *a = &s->work->axis[x->role][i];
+  int64_t far = part * a->stride_bytes[OUT] / 4;
+  bool whole = a->extent % (dealt(x, i) * x->cores) == 0;
+  return whole && (i != x->begins ||
+                   far > s->at->device->tile[TILE_SHIM].max_step_words);
+}
+
+static void cut_axis(const struct array *s, const struct dealing *x, int i,
+                     struct map_cut *c) {
+  int64_t extent = s->work->axis[x->role][i].extent, take = dealt(x, i);
+  int cores = i == x->shared ? (int)x->cores : 1;
+  int rounds = (int)div_up(extent, take * cores);
+  int64_t side = take / (i == x->grouped ? x->group : 1);
+  struct map_share share;
+  bool good = map_share(extent, cores, rounds, take,
+                        i == x->begins ? x->unit : 1, &share);
+  assert(good);
+  if (!good)
+    return;
+  bool shared = i == x->shared && x->role != AXIS_K;
+  if (shared && takes_turns(s, x, i, share.core)) {
+    add_part(c, i, MAP_TIME, rounds, take * cores);
+    add_part(c, i, MAP_CORES, cores, take);
+  } else {
+    if (shared)
+      add_part(c, i, MAP_CORES, cores, share.core);
+    add_part(c, i, MAP_TIME, rounds, share.round);
+  }
+  if (i == x->grouped)
+    add_part(c, i, MAP_GROUP, x->group, side);
+  if (i == x->begins || i == x->other)
+    add_part(c, i, MAP_BLOCK, side, 1);
+}
+
+/* The axis with which blocks begin is cut last: its loops are the innermost. */
+static void cut_role(const struct array *s, const struct dealing *x,
+                     struct map_cut *c) {
+  c->count = 0;
+  for (int i = 0; i < s->work->count[x->role]; i++)
+    if (i != x->begins)
+      cut_axis(s, x, i, c);
+  cut_axis(s, x, x->begins, c);
+}
+
+/* K in blocks that end where its axes do, from one axis or, where that has no
+ * such blocks, from two: then as much of the first as divides them. */
+static bool deal_k(const struct array *s, int block, struct dealing *best) {
+  const struct map_axis *axis = s->work->axis[AXIS_K];
+  int first = s->begins[AXIS_K];
+  int64_t extent = axis[first].extent;
+  *best = (struct dealing){.role = AXIS_K,
+                           .block = block,
+                           .more = 1,
+                           .begins = first,
+                           .other = -1,
+                           .group = 1,
+                           .cores = 1,
+                           .grouped = -1,
+                           .shared = -1,
+                           .unit = 1};
+  if (extent % block == 0)
+    return true;
+  for (int64_t d = block / 2; d > 1; d--) {
+    if (block % d || extent % d || (d % s->mac.k && s->mac.k % d))
+      continue;
+    best->block = d;
+    best->more = block / d;
+    for (int i = 0; i < s->work->count[AXIS_K]; i++)
+      if (i != first && axis[i].extent % best->more == 0)
+        return best->other = i, true;
+  }
+  return false;
+}
+
+static void cut_k(const struct array *s, const struct dealing *x,
+                  struct map_blocking *b) {
+  struct map_cut *c = &b->form.cut[AXIS_K];
+  cut_role(s, x, c);
+  b->form.inner_k = 1;
+  for (int i = 0; i < c->count; i++)
+    if (c->part[i].place == MAP_TIME)
+      b->form.inner_k = (int)c->part[i].extent;
+}
+
+/* So many rounds and steps that all of the work is done, the last ones on
+ * padding where nothing lies in place. */
+static bool cut_work(const struct array *s, struct map_blocking *b) {
+  const struct map_grid *g = &s->grid;
+  const struct teir_problem *p = s->problem;
   b->rounds_m =
       (int)div_up(p->extent[AXIS_M], (int64_t)b->block_m * b->group_m * g->m);
   b->rounds_n = (int)div_up(p->extent[AXIS_N], (int64_t)b->block_n * g->n);
   b->steps_k = (int)div_up(p->extent[AXIS_K], b->block_k);
+  if (!s->work)
+    return true;
+  struct dealing m, n, k;
+  int64_t rounds;
+  if (is_exact(s, AXIS_K)) {
+    if (p->extent[AXIS_K] % b->block_k || !deal_k(s, b->block_k, &k))
+      return false;
+    cut_k(s, &k, b);
+  }
+  if (is_exact(s, AXIS_M)) {
+    if (!deal(s, AXIS_M, b->block_m, b->group_m, g->m, s->mac.m, &m, &rounds))
+      return false;
+    b->rounds_m = (int)rounds;
+    cut_role(s, &m, &b->form.cut[AXIS_M]);
+  }
+  if (is_exact(s, AXIS_N)) {
+    if (!deal(s, AXIS_N, b->block_n, 1, g->n, s->mac.n, &n, &rounds))
+      return false;
+    b->rounds_n = (int)rounds;
+    cut_role(s, &n, &b->form.cut[AXIS_N]);
+  }
+  return true;
 }
 
 static double ghz_of(const struct array *s) {
@@ -224,30 +560,6 @@ static int64_t depth(void *self, const struct teir_blocks *blocks,
   return MAX_DEPTH;
 }
 
-/* Whether blocks end where tensors do that lie in place, which nothing pads,
- * and descriptors can count what they walk over; fills the shares. */
-static bool fits_in_place(const struct array *s, struct map_blocking *b) {
-  const struct device *dev = s->at->device;
-  const struct map_grid *g = &s->grid;
-  const struct map_layout *x = s->form->layout;
-  const int64_t *extent = s->problem->extent;
-  if (extent[AXIS_C] > 1 && (b->rounds_m > 1 || b->rounds_n > 1))
-    return false;
-  if ((x[IN0].in_place || x[IN1].in_place) &&
-      (int64_t)b->steps_k * b->block_k != extent[AXIS_K])
-    return false;
-  if ((x[IN0].in_place || x[OUT].in_place) &&
-      !map_share(extent[AXIS_M], g->m, b->rounds_m,
-                 (int64_t)b->block_m * b->group_m, s->unit[IN0], &b->form.m))
-    return false;
-  if ((x[IN1].in_place || x[OUT].in_place) &&
-      !map_share(extent[AXIS_N], g->n, b->rounds_n, b->block_n, s->unit[IN1],
-                 &b->form.n))
-    return false;
-  return (!x[IN1].in_place && !x[OUT].in_place) ||
-         b->rounds_n <= dev->max_iterations;
-}
-
 /* Cycles from the last word in a mem tile, whose buffers cores get when they
  * are full, to the last one in a core. */
 static double last_cycles(const struct array *s, const struct map_blocking *b,
@@ -270,7 +582,12 @@ static double launch_cycles(const struct array *s, const struct map_blocking *b,
   struct map_blocking all = *b;
   all.rounds_m *= (int)s->problem->extent[AXIS_C];
   double rounds = rounds_cycles(s, &all, panel, round);
-  double phases = (b->rounds_m - 1.0) * PHASE_CYCLES * ghz_of(s);
+  bool rounds_each = b->rounds_m > 1 || b->rounds_n > 1, alone = false;
+  if (s->work && !can_walk(s, b, panel, &alone))
+    return HUGE_VAL;
+  double count =
+      (rounds_each ? all.rounds_m : 1) * (double)(alone ? b->rounds_n : 1);
+  double phases = (count - 1) * PHASE_CYCLES * ghz_of(s);
   double cycles =
       ends + last_cycles(s, b, panel) + (rounds > phases ? rounds : phases);
   double out = (double)all.rounds_m * b->rounds_n * b->group_m *
@@ -300,8 +617,7 @@ static double price(void *self, const struct teir_blocks *x, double best) {
                            .form = *s->form};
   struct map_panel panel;
   struct map_core core;
-  count_rounds(&s->grid, s->problem, &b);
-  if (!fits_in_place(s, &b) || !fits(dev, s->problem, &b, &core))
+  if (!cut_work(s, &b) || !fits(dev, s->problem, &b, &core))
     return HUGE_VAL;
   assert(b.rounds_m >= 1 && b.rounds_n >= 1 && b.steps_k >= 1);
   double ends, round = array_cycles(dev, s->problem, s, &b, &core, &ends);
@@ -309,6 +625,8 @@ static double price(void *self, const struct teir_blocks *x, double best) {
   if (least >= best * doubtful || !map_mem_panel(dev, s->problem, &b, &panel))
     return HUGE_VAL;
   b.predicted_cycles = launch_cycles(s, &b, &core, &panel);
+  if (b.predicted_cycles == HUGE_VAL)
+    return HUGE_VAL;
   keep(s, &b);
   return b.predicted_cycles;
 }
@@ -471,17 +789,37 @@ static bool check_extents(const struct teir_problem *p, struct diag *d) {
   return true;
 }
 
+/* The axis with which a role's blocks begin: a contiguous one, else the
+ * longest.
+ */
+static int begin_of(const struct map_work *w, enum axis_role role) {
+  int best = 0;
+  for (int t = 0; t < TENSORS; t++)
+    if (w->contiguous[t] >= 0 && map_roles[t][!w->layout[t].turned] == role)
+      return w->contiguous[t];
+  for (int i = 1; i < w->count[role]; i++)
+    if (w->axis[role][i].extent >= w->axis[role][best].extent)
+      best = i;
+  return best;
+}
+
 /* The best blocks for tensors that lie so, m and n as they come; the problem
  * has been checked.  False: there are none. */
 static bool search(const struct platform *at, const struct teir_problem *p,
-                   const struct map_form *form, struct array *s) {
+                   const struct map_form *form, const struct map_work *work,
+                   int begin_k, struct array *s) {
   *s = (struct array){
       .at = at,
       .problem = p,
       .form = form,
+      .work = work,
       .grid = map_grid_of(at->device, form),
       .turned = turned_cost(p, form->layout),
       .unit = {unit_of(p, form->layout, IN0), unit_of(p, form->layout, IN1)}};
+  for (int role = AXIS_M; work && role < AXIS_ROLES; role++)
+    s->begins[role] = begin_of(work, (enum axis_role)role);
+  if (begin_k >= 0)
+    s->begins[AXIS_K] = begin_k;
   struct kernel_shape unit;
   if (!kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s->mac) ||
       !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, false,
@@ -493,7 +831,9 @@ static bool search(const struct platform *at, const struct teir_problem *p,
   const struct teir_model model = {.self = s,
                                    .unit = {unit.m, unit.n, unit.k},
                                    .most = {MAX_BLOCK, MAX_BLOCK},
-                                   .forms = 2, /* blocks of out at once */
+                                   /* blocks of out at once; in1 that comes
+                                    * on both channels is used up as fast */
+                                   .forms = s->grid.split > 1 ? 1 : 2,
                                    .depth = depth,
                                    .price = price};
   struct teir_found found = teir_search(&model);
@@ -507,7 +847,7 @@ static bool search_blocked(const struct platform *at,
                            struct diag *d) {
   static const struct map_form blocked;
   return check_types(p, d) && check_extents(p, d) &&
-         (search(at, p, &blocked, s) ||
+         (search(at, p, &blocked, NULL, -1, s) ||
           diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
                         dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
                         dtype_name(p->type[OUT])));
@@ -523,27 +863,39 @@ bool map_choose(const struct platform *at, const struct teir_problem *p,
 }
 
 /* The transposed product. */
-static void swap(struct teir_problem *p, struct map_form *form) {
-  struct teir_problem q = *p;
-  struct map_form f = *form;
-  p->extent[AXIS_M] = q.extent[AXIS_N];
-  p->extent[AXIS_N] = q.extent[AXIS_M];
-  form->swapped = !f.swapped;
+static void swap(struct map_work *w) {
+  struct map_work old = *w;
+  w->problem.extent[AXIS_M] = old.problem.extent[AXIS_N];
+  w->problem.extent[AXIS_N] = old.problem.extent[AXIS_M];
+  w->count[AXIS_M] = old.count[AXIS_N];
+  w->count[AXIS_N] = old.count[AXIS_M];
+  memcpy(w->axis[AXIS_M], old.axis[AXIS_N], sizeof *w->axis);
+  memcpy(w->axis[AXIS_N], old.axis[AXIS_M], sizeof *w->axis);
+  for (int role = 0; role < AXIS_ROLES; role++)
+    for (int i = 0; i < w->count[role]; i++) {
+      int64_t *stride = w->axis[role][i].stride_bytes, in0 = stride[IN0];
+      stride[IN0] = stride[IN1];
+      stride[IN1] = in0;
+    }
   for (int i = 0; i < TENSORS; i++) {
     int other = i < OUT ? IN0 + IN1 - i : OUT;
-    p->type[i] = q.type[other];
-    form->layout[i] = f.layout[other];
-    form->layout[i].turned =
-        f.layout[other].in_place && !f.layout[other].turned;
+    w->problem.type[i] = old.problem.type[other];
+    w->contiguous[i] = old.contiguous[other];
+    w->layout[i] = old.layout[other];
+    w->layout[i].turned = w->layout[i].in_place && !w->layout[i].turned;
   }
 }
 
 /* A product or its transpose, with the best blocks for how tensors lie. */
 struct candidate {
-  struct teir_problem problem;
+  struct map_work work;
   struct map_form form;
   struct array array;
 };
+
+static double cost_of(const struct candidate *c) {
+  return c ? c->array.best[0].predicted_cycles : HUGE_VAL;
+}
 
 /* Grids beside that of all rows and columns, and when they may be better: few
  * rows of m, so that both channels of a column had better bring in1; or little
@@ -567,23 +919,27 @@ static bool set_grid(const struct platform *at, int grid,
                    : x[AXIS_M] * x[AXIS_N] * x[AXIS_K] <= LITTLE;
 }
 
-/* The best of the product and its transpose on all grids, with tensors that lie
- * so; `space` is for all of them. */
-static struct candidate *search_forms(const struct platform *at,
-                                      const struct teir_problem *p,
-                                      const struct map_form *form,
-                                      struct candidate space[FORMS]) {
+/* The best of the product and its transpose on all grids, whatever axis blocks
+ * of k begin with; NULL: none. */
+static struct candidate *search_all(struct arena *a, const struct platform *at,
+                                    const struct map_work *w) {
   struct candidate *best = NULL;
-  for (int i = 0; i < FORMS; i++) {
-    struct candidate *c = &space[i];
-    c->problem = *p;
-    c->form = *form;
+  bool free = true;
+  for (int t = 0; t < TENSORS; t++)
+    free &=
+        w->contiguous[t] < 0 || map_roles[t][!w->layout[t].turned] != AXIS_K;
+  int axes = free ? w->count[AXIS_K] : 1;
+  for (int i = 0; i < FORMS * axes; i++) {
+    struct candidate *c = arena_alloc(a, sizeof *c);
+    c->work = *w;
     if (i % 2)
-      swap(&c->problem, &c->form);
-    if (set_grid(at, i / 2, &c->problem, &c->form) &&
-        search(at, &c->problem, &c->form, &c->array) &&
-        (!best || c->array.best[0].predicted_cycles <
-                      best->array.best[0].predicted_cycles))
+      swap(&c->work);
+    c->form = (struct map_form){.swapped = i % 2};
+    memcpy(c->form.layout, c->work.layout, sizeof c->form.layout);
+    if (set_grid(at, i / 2 % GRIDS, &c->work.problem, &c->form) &&
+        search(at, &c->work.problem, &c->form, &c->work, free ? i / FORMS : -1,
+               &c->array) &&
+        cost_of(c) < cost_of(best))
       best = c;
   }
   return best;
@@ -610,9 +966,9 @@ static double apart_cycles(const struct array *s, const struct map_blocking *b,
 
 /* A batch of products of one block each: true and the cycles if every core may
  * have its own. */
-static bool price_apart(const struct platform *at, const struct teir_problem *p,
-                        const struct map_layout layout[TENSORS],
+static bool price_apart(const struct platform *at, const struct map_work *w,
                         struct map_blocking *b) {
+  const struct teir_problem *p = &w->problem;
   const int64_t *x = p->extent;
   struct map_form form = {.apart = true};
   struct array s = {.at = at, .problem = p, .form = &form};
@@ -620,9 +976,12 @@ static bool price_apart(const struct platform *at, const struct teir_problem *p,
   struct map_core core;
   struct map_panel panel;
   for (int t = 0; t < TENSORS; t++)
-    form.layout[t] = layout[t];
+    form.layout[t] = w->layout[t];
   s.grid = map_grid_of(at->device, &form);
   s.turned = turned_cost(p, form.layout);
+  for (int role = 0; role < AXIS_ROLES; role++)
+    if (w->count[role] != 1)
+      return false;
   if (!kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit) ||
       !kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
       !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, false,
@@ -639,6 +998,13 @@ static bool price_apart(const struct platform *at, const struct teir_problem *p,
                              .rounds_n = 1,
                              .steps_k = 1,
                              .form = form};
+  for (int role = AXIS_M; role < AXIS_ROLES; role++)
+    add_part(&b->form.cut[role], 0, MAP_BLOCK, x[role], 1);
+  struct map_cut *c = &b->form.cut[AXIS_C];
+  add_part(c, 0, MAP_TIME, x[AXIS_C] / map_grid_products(&s.grid),
+           map_grid_products(&s.grid));
+  add_part(c, 0, MAP_CORES, s.grid.columns, s.grid.rows);
+  add_part(c, 0, MAP_CORES, s.grid.rows, 1);
   if (!fits(at->device, p, b, &core) ||
       !map_mem_panel(at->device, p, b, &panel))
     return false;
@@ -646,68 +1012,81 @@ static bool price_apart(const struct platform *at, const struct teir_problem *p,
   return true;
 }
 
-/* A batch in one launch: all tensors lie in place. */
-static bool choose_batch(const struct platform *at,
-                         const struct teir_problem *p,
-                         const struct map_layout layout[TENSORS],
-                         struct map_blocking *best, struct diag *d) {
-  struct map_form form = {0};
-  struct candidate space[FORMS], *c = NULL;
-  struct map_blocking apart;
-  bool all = true;
-  for (int t = 0; t < TENSORS; t++) {
-    all &= layout[t].in_place;
-    form.layout[t] = layout[t];
+static int64_t tensor_bytes(const struct teir_problem *p, int tensor) {
+  return p->extent[AXIS_C] * p->extent[map_roles[tensor][0]] *
+         p->extent[map_roles[tensor][1]] * dtype_bytes(p->type[tensor]);
+}
+
+/* Sets of tensors that stay, those with most of them first and of these, with
+ * least bytes in the others. */
+static void order_sets(const struct teir_problem *p, unsigned set[8]) {
+  double cost[8];
+  for (unsigned i = 0; i < 8; i++) {
+    cost[i] = 0;
+    for (int t = 0; t < TENSORS; t++)
+      if (!(i >> t & 1))
+        cost[i] += 1e30 + (double)tensor_bytes(p, t);
+    unsigned at = i;
+    for (; at > 0 && cost[set[at - 1]] > cost[i]; at--)
+      set[at] = set[at - 1];
+    set[at] = i;
   }
-  if (all && (c = search_forms(at, p, &form, space)))
-    *best = choose(&c->array);
-  if (all && price_apart(at, p, layout, &apart) &&
-      (!c || apart.predicted_cycles < best->predicted_cycles)) {
-    *best = apart;
-    return true;
+}
+
+static void name_reasons(const struct map_form *form, const bool can[TENSORS],
+                         const char *why[TENSORS]) {
+  for (int i = 0; i < TENSORS; i++) {
+    int t = form->swapped && i < OUT ? IN0 + IN1 - i : i;
+    why[t] = form->layout[i].in_place ? NULL : can[t] ? "extent" : "stride";
   }
-  return c || diag_declined(d, loc_none(),
-                            "a batch of %lld products; all lie in place, each "
-                            "one round of the array, or they are taken one by "
-                            "one",
-                            (long long)p->extent[AXIS_C]);
 }
 
 /* Blocks that end with the tensors may be poor ones, as where K is eight times
  * a prime; then fewer tensors stay. */
-bool map_choose_in_place(const struct platform *at,
-                         const struct teir_problem *p,
-                         const struct map_layout layout[TENSORS],
-                         struct map_blocking *best, struct diag *d) {
-  static const bool stay[][TENSORS] = {
-      {true, true, true},   {true, true, false},  {true, false, true},
-      {false, true, true},  {true, false, false}, {false, true, false},
-      {false, false, true},
-  };
+bool map_choose_in_place(struct arena *a, const struct platform *at,
+                         const struct teir *teir, int *next,
+                         struct map_blocking *best, const char *why[TENSORS],
+                         struct diag *d) {
   static const double most = 1.2; /* times the cycles of blocked tensors */
-  struct array blocked;
-  if (!check_types(p, d) || !check_extents(p, d))
+  struct array *blocked = arena_alloc(a, sizeof *blocked);
+  struct teir_problem p;
+  if (!teir_problem_read(teir, &p, d))
     return false;
-  if (p->extent[AXIS_C] > 1)
-    return choose_batch(at, p, layout, best, d);
-  if (!search_blocked(at, p, &blocked, d))
+  p.acc = map_sum_type(&p);
+  if (!search_blocked(at, &p, blocked, d))
     return false;
-  for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) {
-    struct map_form form = {0};
-    struct candidate space[FORMS], *c;
-    bool all = true;
+  bool can[TENSORS] = {false};
+  unsigned set[8];
+  order_sets(&p, set);
+  while (*next < MAP_NO_SETS) {
+    int i = (*next)++;
+    struct map_work w;
+    bool stay[TENSORS], all = true;
+    for (int t = 0; t < TENSORS; t++)
+      stay[t] = set[i] >> t & 1;
+    if (!map_work_read(a, at->device, teir, stay, &w, d))
+      return false;
     for (int t = 0; t < TENSORS; t++) {
-      all &= layout[t].in_place || !stay[i][t];
-      if (stay[i][t])
-        form.layout[t] = layout[t];
+      all &= w.layout[t].in_place == stay[t];
+      can[t] |= w.layout[t].in_place;
     }
-    if (all && (c = search_forms(at, p, &form, space)) &&
-        c->array.best[0].predicted_cycles <=
-            most * blocked.best[0].predicted_cycles) {
+    struct candidate *c = all ? search_all(a, at, &w) : NULL;
+    bool batch = p.extent[AXIS_C] > 1 && set[i] == 7;
+    if (batch && all && price_apart(at, &w, best) &&
+        best->predicted_cycles < cost_of(c)) {
+      name_reasons(&best->form, can, why);
+      return true;
+    }
+    if (c &&
+        (batch || cost_of(c) <= most * blocked->best[0].predicted_cycles)) {
       *best = choose(&c->array);
+      name_reasons(&best->form, can, why);
+      assert(*next <= MAP_NO_SETS);
       return true;
     }
   }
-  *best = choose(&blocked);
+  *best = choose(blocked);
+  name_reasons(&best->form, can, why);
+  *next = MAP_NO_SETS;
   return true;
 }

@@ -31,6 +31,8 @@ struct map_grid map_grid_of(const struct device *dev,
                             const struct map_form *form) {
   struct map_grid g;
   bool given = form->cores_m > 0;
+  bool good = map_grid(dev, given ? form->cores_m : dev->core_rows,
+                       given ? form->cores_n : dev->columns, &g);
   if (form->apart)
     return (struct map_grid){.m = 1,
                              .n = 1,
@@ -38,8 +40,6 @@ struct map_grid map_grid_of(const struct device *dev,
                              .rows = dev->core_rows,
                              .split = 1,
                              .apart = true};
-  bool good = map_grid(dev, given ? form->cores_m : dev->core_rows,
-                       given ? form->cores_n : dev->columns, &g);
   assert(good);
   (void)good;
   return g;
@@ -49,18 +49,11 @@ int map_grid_products(const struct map_grid *g) {
   return g->apart ? g->columns * g->rows : 1;
 }
 
-int64_t map_product_bytes(const struct tile_program *p,
-                          const struct map_transfer *x, int64_t product) {
-  const struct map_grid *g = &p->grid;
-  if (!g->apart)
-    return product * x->batch.stride_bytes;
-  int64_t row = product % g->rows, column = product / g->rows % g->columns;
-  return row * x->row_stride_bytes + column * x->column_stride_bytes +
-         product / map_grid_products(g) * x->batch.stride_bytes;
-}
-
-static double block_words(const struct map_transfer *x) {
-  return (double)x->block_rows * x->block_columns * dtype_bytes(x->type) / 4;
+static double block_words(const struct tile_program *p, int tensor) {
+  const enum axis_role *role = map_roles[tensor];
+  return (double)map_nest_extent(&p->side[role[0]]) *
+         (double)map_nest_extent(&p->side[role[1]]) *
+         dtype_bytes(p->transfer[tensor].type) / 4;
 }
 
 int map_joins(const struct tile_program *p) {
@@ -72,11 +65,10 @@ int map_joins(const struct tile_program *p) {
     return 2;
   double rounds = (double)p->batch * p->rounds_m * p->rounds_n;
   double steps = rounds * p->steps_k;
-  double in0 = steps * p->group_m * block_words(&p->transfer[IN0]) /
+  double in0 = steps * p->group_m * block_words(p, IN0) /
                (p->panel.chunks ? p->rounds_n : 1),
-         in1 =
-             steps * block_words(&p->transfer[IN1]) * (g->apart ? g->rows : 1),
-         out = rounds * p->group_m * g->rows * block_words(&p->transfer[OUT]);
+         in1 = steps * block_words(p, IN1) * (g->apart ? g->rows : 1),
+         out = rounds * p->group_m * g->rows * block_words(p, OUT);
   double pushes = (g->split > 1 ? g->m + g->n : 2 * g->columns) *
                   (double)PUSH_CYCLES,
          each = g->columns * (double)PUSH_CYCLES,

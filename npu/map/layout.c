@@ -1,25 +1,28 @@
-/* layout.c -- takes the TEIR of a matrix product; gives it with one axis for
- * each role, and says which tensors the array can use as they lie.
+/* layout.c -- takes the TEIR of a contraction; gives its axes by role, as few
+ * as the tensors that stay in place allow, and says how these lie.
  *
- * A tensor may stay in place when, with the tensors that stay beside it, the
- * axes of each role are one, and a descriptor can walk over it: words of 4
- * bytes, so one role is contiguous and the other moves by whole words.  Which
- * ends of extents blocks can reach is asked later, by the shares: nothing is
- * padded in place, so the last block ends with the last element.
+ * A descriptor moves words of 4 bytes, so a tensor stays in place when one of
+ * its axes is contiguous and the others move by whole words.  The contiguous
+ * axis begins the blocks of its role: a word holds neighbours along it, and
+ * nothing behind the shim takes a word apart.  So two tensors that share a role
+ * but not its contiguous axis cannot both stay, unless elements are words.
+ *
+ * Which ends of extents blocks can reach is asked later, by the shares: nothing
+ * is padded in place, so the last block ends with the last element.
  */
-#include "matrices.h"
+#include "map.h"
+
+#include "teir_transform.h"
 
 #include <assert.h>
+#include <string.h>
 
-/* Roles as rows and columns of a tensor. */
-static const enum axis_role role_of[TENSORS][2] = {
+enum { WORD = 4 };
+
+const enum axis_role map_roles[TENSORS][2] = {
     {AXIS_M, AXIS_K}, {AXIS_K, AXIS_N}, {AXIS_M, AXIS_N}};
 
-static int64_t stride_of(const struct teir *t, int axis, int tensor) {
-  return t->axis[axis].stride_bytes[tensor].constant;
-}
-
-/* ---- one axis for each role ---- */
+/* ---- the axes ---- */
 
 /* A role's axes in the order of their loops. */
 static int role_axes(const struct teir_roles *r, enum axis_role role,
@@ -31,104 +34,147 @@ static int role_axes(const struct teir_roles *r, enum axis_role role,
   return count;
 }
 
-/* A dense matrix of two roles. */
+/* A dense matrix of a batch and two roles. */
 static struct teir *lay_densely(struct arena *a, const struct teir *t,
                                 const struct teir_roles *r, int tensor,
                                 const enum axis_role role[2], struct diag *d) {
   int *axis = arena_array(a, (size_t)r->count + 1, sizeof *axis);
-  int count = role_axes(r, role[0], axis);
+  int count = role_axes(r, AXIS_C, axis);
+  count += role_axes(r, role[0], axis + count);
   count += role_axes(r, role[1], axis + count);
   return teir_relayout(a, t, tensor, axis, count, d);
 }
 
-struct teir *map_matrices(struct arena *a, const struct teir *work,
-                          const bool in_place[TENSORS], struct diag *d) {
+/* The same work with axes of a role fused; tensors that do not stay are dense.
+ */
+static struct teir *fuse(struct arena *a, const struct teir *work,
+                         const bool stay[TENSORS], struct diag *d) {
   struct teir_roles r;
   if (!teir_roles_read(a, work, &r, d))
     return NULL;
   const struct teir *t = work;
   for (int i = 0; i < TENSORS && t; i++)
-    if (!in_place[i])
-      t = lay_densely(a, t, &r, r.operand[i], role_of[i], d);
+    if (!stay[i])
+      t = lay_densely(a, t, &r, r.operand[i], map_roles[i], d);
   if (t && r.sums != r.operand[OUT])
-    t = lay_densely(a, t, &r, r.sums, role_of[OUT], d);
+    t = lay_densely(a, t, &r, r.sums, map_roles[OUT], d);
   return t ? teir_roles_fuse(a, t, d) : NULL;
+}
+
+static bool read_axes(const struct teir *t, const struct teir_roles *r,
+                      struct map_work *w, struct diag *d) {
+  static const char *const name[] = {"c", "m", "n", "k"};
+  for (int i = 0; i < r->count; i++) {
+    const struct teir_axis *from = &t->axis[r->axis[i]];
+    int *count = &w->count[r->role[i]];
+    if (from->extent.constant == 1)
+      continue;
+    if (*count == MAP_AXES)
+      return diag_declined(d, from->at, "more than %d axes of role %s",
+                           MAP_AXES, name[r->role[i]]);
+    struct map_axis *x = &w->axis[r->role[i]][(*count)++];
+    *x = (struct map_axis){from->id, from->extent.constant, {0}};
+    for (int j = 0; j < TENSORS; j++)
+      x->stride_bytes[j] = from->stride_bytes[r->operand[j]].constant;
+  }
+  for (int role = AXIS_M; role < AXIS_ROLES; role++)
+    if (!w->count[role])
+      w->axis[role][w->count[role]++] = (struct map_axis){name[role], 1, {0}};
+  return true;
 }
 
 /* ---- what may stay ---- */
 
-/* The axis of every role, -1 where there is none; false: one has several. */
-static bool read_axes(struct arena *a, const struct teir *t,
-                      int axis[AXIS_ROLES]) {
-  struct teir_roles r;
-  struct diag d = {0};
-  for (int i = 0; i < AXIS_ROLES; i++)
-    axis[i] = -1;
-  if (!teir_roles_read(a, t, &r, &d))
-    return false;
-  for (int i = 0; i < r.count; i++) {
-    if (axis[r.role[i]] >= 0)
-      return false;
-    axis[r.role[i]] = r.axis[i];
+static bool has_offset(const struct teir *t, const struct teir_roles *r,
+                       int tensor) {
+  for (int i = 0; i < r->count; i++)
+    if (t->axis[r->axis[i]].offset_bytes[tensor].constant)
+      return true;
+  return false;
+}
+
+/* The contiguous axis of a tensor; false: there is none. */
+static bool find_contiguous(const struct map_work *w, int tensor, int *first,
+                            int *index) {
+  int64_t element = dtype_bytes(w->problem.type[tensor]);
+  for (int j = 1; j >= 0; j--) {
+    enum axis_role role = map_roles[tensor][j];
+    for (int i = w->count[role] - 1; i >= 0; i--)
+      if (w->axis[role][i].extent > 1 &&
+          w->axis[role][i].stride_bytes[tensor] == element) {
+        *first = j == 0;
+        *index = i;
+        return true;
+      }
   }
+  return false;
+}
+
+/* Words, whose blocks may begin with any axis, begin with the one that moves
+ * least. */
+static bool can_walk(const struct device *dev, struct map_work *w, int tensor) {
+  const struct tile_resources *shim = &dev->tile[TILE_SHIM];
+  int64_t element = dtype_bytes(w->problem.type[tensor]);
+  int turned = 0, index = -1;
+  bool found = find_contiguous(w, tensor, &turned, &index);
+  const enum axis_role role[] = {map_roles[tensor][0], map_roles[tensor][1],
+                                 AXIS_C};
+  if (!found && element < WORD)
+    return false;
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < w->count[role[j]]; i++) {
+      const struct map_axis *x = &w->axis[role[j]][i];
+      bool is_first = found && j == !turned && i == index;
+      if (x->extent == 1 && j < 2)
+        return false; /* the role is missing */
+      if (!is_first &&
+          (x->stride_bytes[tensor] % WORD || x->stride_bytes[tensor] <= 0 ||
+           x->stride_bytes[tensor] > (int64_t)WORD * shim->max_step_words))
+        return false;
+    }
+  w->layout[tensor] = (struct map_layout){true, turned};
+  w->contiguous[tensor] = element < WORD ? index : -1;
   return true;
 }
 
-static bool can_walk(const struct device *dev, const struct teir *t,
-                     const int axis[AXIS_ROLES], int tensor,
-                     struct map_layout *x) {
-  enum { WORD = 4 };
-  const struct tile_resources *shim = &dev->tile[TILE_SHIM];
-  int rows = axis[role_of[tensor][0]], columns = axis[role_of[tensor][1]];
-  int64_t element = dtype_bytes(t->tensor[tensor].type);
-  if (rows < 0 || columns < 0)
-    return false;
-  if (t->axis[rows].offset_bytes[tensor].constant ||
-      t->axis[columns].offset_bytes[tensor].constant)
-    return false;
-  x->turned = stride_of(t, columns, tensor) != element;
-  int64_t run = stride_of(t, x->turned ? rows : columns, tensor),
-          pitch = stride_of(t, x->turned ? columns : rows, tensor);
-  if (axis[AXIS_C] >= 0 && stride_of(t, axis[AXIS_C], tensor) % WORD)
-    return false;
-  return run == element && pitch % WORD == 0 &&
-         pitch <= (int64_t)WORD * shim->max_step_words;
+static enum axis_role contiguous_role(const struct map_work *w, int tensor) {
+  return map_roles[tensor][!w->layout[tensor].turned];
 }
 
-void map_layouts(struct arena *a, const struct device *dev,
-                 const struct teir *work, struct map_layout x[TENSORS]) {
-  /* Most tensors first; of two, both inputs. */
-  static const bool stay[][TENSORS] = {
-      {true, true, true},   {true, true, false},   {true, false, true},
-      {false, true, true},  {true, false, false},  {false, true, false},
-      {false, false, true}, {false, false, false},
-  };
-  for (int i = 0; i < TENSORS; i++)
-    x[i] = (struct map_layout){0};
-  int best = 0;
-  for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) {
-    struct diag d = {0};
-    struct map_layout found[TENSORS] = {{0}};
-    int axis[AXIS_ROLES], count = 0;
-    const struct teir *t = map_matrices(a, work, stay[i], &d);
-    if (!t || !read_axes(a, t, axis))
-      continue;
-    for (int j = 0; j < TENSORS; j++) {
-      found[j].in_place = stay[i][j] && can_walk(dev, t, axis, j, &found[j]);
-      found[j].turned &= found[j].in_place;
-      count += found[j].in_place;
-    }
-    if (count <= best)
-      continue;
-    best = count;
-    for (int j = 0; j < TENSORS; j++)
-      x[j] = found[j];
+/* Both stay and begin blocks of a role with different axes. */
+static bool disagree(const struct map_work *w, int a, int b) {
+  return w->layout[a].in_place && w->layout[b].in_place &&
+         w->contiguous[a] >= 0 && w->contiguous[b] >= 0 &&
+         contiguous_role(w, a) == contiguous_role(w, b) &&
+         w->contiguous[a] != w->contiguous[b];
+}
+
+bool map_work_read(struct arena *a, const struct device *dev,
+                   const struct teir *work, const bool stay[TENSORS],
+                   struct map_work *w, struct diag *d) {
+  struct teir_roles r;
+  const struct teir *t = fuse(a, work, stay, d);
+  memset(w, 0, sizeof *w);
+  if (!t || !teir_roles_read(a, t, &r, d))
+    return false;
+  w->problem = r.problem;
+  w->problem.acc = map_sum_type(&r.problem);
+  if (!read_axes(t, &r, w, d))
+    return false;
+  for (int i = 0; i < TENSORS; i++) {
+    w->contiguous[i] = -1;
+    if (stay[i] && !has_offset(t, &r, r.operand[i]))
+      can_walk(dev, w, i);
   }
+  for (int i = 0; i < TENSORS; i++)
+    for (int j = 0; j < i; j++)
+      if (disagree(w, i, j))
+        w->layout[i] = (struct map_layout){0};
+  return true;
 }
 
 bool map_turns_out(const enum dtype type[TENSORS], bool in0_turned,
                    bool in1_turned, bool out_turned) {
-  enum { WORD = 4 };
   bool both = type[IN0] == DTYPE_BF16 && in0_turned && in1_turned;
   return out_turned && (dtype_bytes(type[OUT]) < WORD || both);
 }
@@ -138,12 +184,18 @@ bool map_turns_out(const enum dtype type[TENSORS], bool in0_turned,
 bool map_share(int64_t extent, int cores, int rounds, int64_t block,
                int64_t unit, struct map_share *x) {
   assert(cores >= 1 && rounds >= 1 && unit >= 1 && block >= 1);
+  if (cores == 1) {
+    int64_t round = rounds > 1 ? (extent - block) / (rounds - 1) : block;
+    *x = (struct map_share){extent, round};
+    return round > 0 && round <= block && round % unit == 0 &&
+           (rounds - 1) * round + block == extent;
+  }
   for (int64_t round = block / unit * unit;
        round > 0 && round > block - 4 * cores * unit; round -= unit) {
     int64_t own = (rounds - 1) * round + block, others = extent - own;
     if (others < 0)
       continue;
-    int64_t core = cores > 1 ? others / (cores - 1) : own;
+    int64_t core = others / (cores - 1);
     if (core > 0 && core <= own && core % unit == 0 &&
         core * (cores - 1) == others) {
       *x = (struct map_share){core, round};

@@ -1,11 +1,14 @@
 /* map.c -- reads a scheduled TEIR into a tile program.
  *
- * needs: one chain of iterations placed on rows, columns and time (m rounds,
- *   n rounds), below it a Zero, a time loop over k around one Contraction
- *   whose M, N and K are one axis each, and what turns sums into results: an
+ * needs: iterations placed on rows, columns and time around a Zero, time loops
+ *   over k around one Contraction, and what turns sums into results: an
  *   optional ReLU, then a Cast or Shift where sums are a tensor of their own.
+ *   Loops over time may be any number of any role; a loop inside those over k
+ *   that moves out is a group of blocks that a core holds at once.
  * keeps: byte strides, which say where blocks lie in device memory.  Rows may
- *   take either input; what they share is in0 of the tile program.
+ *   take either input; what they share is in0 of the tile program.  Results do
+ *   not depend on the order of blocks of out, so their loops become those of
+ *   the array's order: batch, m, n.
  * The message names the node that does not fit.
  */
 #include "map.h"
@@ -13,16 +16,27 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum { MAX_NODES = 3 * MAP_LOOPS };
+
 struct reader {
   const struct teir *t;
   struct diag *d;
-  int node_row, node_column, node_batch, time[2], time_count, node_k;
+  int node_row, node_column;
+  int time[MAX_NODES], time_count;  /* loops over time outside the groups' */
+  bool around[MAX_NODES];           /* which of them are around the product */
   int pair, pair_zero, pair_finish; /* loops over a group's blocks; -1: none */
   int zero, product, relu, convert; /* nodes */
   int sum;                          /* the tensor that the product writes */
   bool apart;                       /* rows and columns are parts of a batch */
   int input[OUT]; /* tensors: what a row of cores shares, and what a column */
 };
+
+int64_t map_nest_extent(const struct map_nest *n) {
+  int64_t extent = 1;
+  for (int i = 0; i < n->count; i++)
+    extent *= n->loop[i].extent;
+  return extent;
+}
 
 static bool refuse(struct reader *r, const struct teir_node *x,
                    const char *rule) {
@@ -36,7 +50,7 @@ static bool read_leaf(struct reader *r, int node, bool below_k) {
     return refuse(r, x, "the array takes invocations without guards");
   if (p->op == TEIR_ZERO && !below_k && r->zero < 0 && r->product < 0)
     return r->zero = node, true;
-  if (p->op == TEIR_CONTRACTION && below_k && r->product < 0)
+  if (p->op == TEIR_CONTRACTION && r->product < 0)
     return r->product = node, true;
   bool after = !below_k && r->product >= 0 && r->convert < 0;
   if (p->op == TEIR_RELU && after && r->relu < 0)
@@ -44,51 +58,13 @@ static bool read_leaf(struct reader *r, int node, bool below_k) {
   if ((p->op == TEIR_CAST || p->op == TEIR_SHIFT) && after)
     return r->convert = node, true;
   return refuse(r, x,
-                "the array runs one Zero before the loop over k, one "
-                "Contraction inside it, and after it a ReLU, then a Cast or "
-                "Shift");
+                "the array runs one Zero before the loops over k, one "
+                "Contraction inside them, and after them a ReLU, then a Cast "
+                "or Shift");
 }
 
 static bool moves(const struct teir *t, int axis, int tensor) {
   return t->axis[axis].stride_bytes[tensor].constant != 0;
-}
-
-/* Where a loop over time belongs: a batch moves all tensors and is the
- * outermost one; the k loop is the one that leaves out where it is; below it,
- * and before and after, run the blocks of a group. */
-static int *time_slot(struct reader *r, const struct teir_node *x,
-                      bool inside_k) {
-  if (inside_k)
-    return &r->pair;
-  if (!moves(r->t, x->axis, OUT))
-    return &r->node_k;
-  if (!r->time_count && moves(r->t, x->axis, IN0) && moves(r->t, x->axis, IN1))
-    return &r->node_batch;
-  if (r->time_count < 2)
-    return &r->time[r->time_count++];
-  return r->node_k < 0 ? &r->pair_zero : &r->pair_finish;
-}
-
-static bool read_node(struct reader *r, int node, bool inside_k) {
-  const struct teir *t = r->t;
-  const struct teir_node *x = &t->node[node];
-  if (x->kind == TEIR_INVOCATION)
-    return read_leaf(r, node, inside_k);
-  if (x->guard_count)
-    return refuse(r, x, "the array takes loops without guards");
-  int *slot = x->place == TEIR_ROWS      ? &r->node_row
-              : x->place == TEIR_COLUMNS ? &r->node_column
-              : x->place == TEIR_TIME    ? time_slot(r, x, inside_k)
-                                         : NULL;
-  if (!slot || *slot >= 0)
-    return refuse(r, x,
-                  "place is rows, columns or time, and each is used "
-                  "once (time: m, n, k, blocks of a group)");
-  *slot = node;
-  for (int i = 0; i < x->children.count; i++)
-    if (!read_node(r, x->children.item[i], inside_k || slot == &r->node_k))
-      return false;
-  return true;
 }
 
 static int64_t extent_of(const struct reader *r, int node) {
@@ -100,37 +76,118 @@ static int64_t stride_of(const struct reader *r, int node, int tensor) {
   return r->t->axis[r->t->node[node].axis].stride_bytes[tensor].constant;
 }
 
-/* Rows move one input and out, columns the other and out; time is m, as rows,
- * then n. */
+/* Whether a loop has calls beside the one that leads to the product. */
+static bool holds_others(const struct teir *t, int node) {
+  int leaves = 0;
+  for (int i = 0; i < t->node[node].children.count; i++) {
+    const struct teir_node *x = &t->node[t->node[node].children.item[i]];
+    leaves += x->kind == TEIR_INVOCATION ? 1 : 0;
+    if (x->kind == TEIR_ITERATION && holds_others(t, (int)(x - t->node)))
+      return true;
+  }
+  return leaves > 1 || (leaves && t->node[node].children.count > 1);
+}
+
+static bool reaches(const struct teir *t, int node, enum teir_op op) {
+  const struct teir_node *x = &t->node[node];
+  if (x->kind == TEIR_INVOCATION)
+    return t->primitive[x->primitive].op == op;
+  for (int i = 0; i < x->children.count; i++)
+    if (reaches(t, x->children.item[i], op))
+      return true;
+  return false;
+}
+
+/* Where a loop over time belongs: around the product, outside the groups' loops
+ * or, inside those over k, moving out, such a loop itself; beside the product,
+ * a loop over a group's blocks. */
+static bool take_time(struct reader *r, int node, bool inside_k) {
+  const struct teir_node *x = &r->t->node[node];
+  int *group = NULL;
+  if (inside_k && moves(r->t, x->axis, OUT))
+    group = &r->pair;
+  else if (!reaches(r->t, node, TEIR_CONTRACTION))
+    group = r->product < 0 ? &r->pair_zero : &r->pair_finish;
+  if (group && *group >= 0)
+    return refuse(r, x, "a group's blocks are one loop");
+  if (group)
+    return *group = node, true;
+  if (r->time_count == MAX_NODES)
+    return refuse(r, x, "too many loops over time");
+  r->time[r->time_count++] = node;
+  return true;
+}
+
+static bool read_node(struct reader *r, int node, bool inside_k) {
+  const struct teir *t = r->t;
+  const struct teir_node *x = &t->node[node];
+  if (x->kind == TEIR_INVOCATION)
+    return read_leaf(r, node, inside_k);
+  if (x->guard_count)
+    return refuse(r, x, "the array takes loops without guards");
+  if (x->place == TEIR_ANYWHERE)
+    return refuse(r, x, "place is rows, columns or time");
+  int *slot = x->place == TEIR_ROWS ? &r->node_row : &r->node_column;
+  if (x->place != TEIR_TIME) {
+    if (*slot >= 0)
+      return refuse(r, x, "one loop goes over rows, and one over columns");
+    *slot = node;
+  } else if (!take_time(r, node, inside_k)) {
+    return false;
+  }
+  bool k = x->place == TEIR_TIME && !moves(t, x->axis, OUT) &&
+           (moves(t, x->axis, IN0) || moves(t, x->axis, IN1) ||
+            !holds_others(t, node)) &&
+           reaches(t, node, TEIR_CONTRACTION);
+  if (k && holds_others(t, node))
+    return refuse(r, x,
+                  "a loop over k is around the product alone; inside it are "
+                  "all loops over m and n of one block of out");
+  for (int i = 0; i < x->children.count; i++)
+    if (!read_node(r, x->children.item[i], inside_k || k))
+      return false;
+  return true;
+}
+
+/* The role of a loop as rows and columns of cores see it, by what it moves;
+ * AXIS_ROLES: of none. */
+static enum axis_role role_of(const struct reader *r, int axis) {
+  bool in0 = moves(r->t, axis, r->input[IN0]),
+       in1 = moves(r->t, axis, r->input[IN1]), out = moves(r->t, axis, OUT);
+  return in0 && in1 && out ? AXIS_C
+         : in0 && out      ? AXIS_M
+         : in1 && out      ? AXIS_N
+         : in0 && in1      ? AXIS_K
+                           : AXIS_ROLES;
+}
+
+/* Rows move one input and out, columns the other and out. */
 static bool check_roles(struct reader *r) {
-  static const struct {
-    const char *what;
-    bool moves[TENSORS];
-  } rule[] = {
-      {"an axis over rows moves in0 and out only", {true, false, true}},
-      {"an axis over columns moves in1 and out only", {false, true, true}},
-      {"the outer time axis moves in0 and out only", {true, false, true}},
-      {"the inner time axis moves in1 and out only", {false, true, true}},
-      {"the time axis around the product moves in0 and in1 only",
-       {true, true, false}},
-      {"the blocks of a group move in0 and out only", {true, false, true}},
-  };
-  const int node[] = {r->node_row, r->node_column, r->time[0],
-                      r->time[1],  r->node_k,      r->pair};
-  bool swapped = !stride_of(r, r->node_row, IN0);
-  r->apart = stride_of(r, r->node_row, IN0) && stride_of(r, r->node_row, IN1);
+  const struct teir *t = r->t;
+  bool swapped =
+      !stride_of(r, r->node_row, IN0) && stride_of(r, r->node_row, IN1);
   r->input[IN0] = swapped ? IN1 : IN0;
   r->input[IN1] = swapped ? IN0 : IN1;
-  for (int i = 0; i < (r->pair < 0 ? 5 : 6); i++)
-    for (int j = 0; j < TENSORS; j++) {
-      bool moves = stride_of(r, node[i], j < OUT ? r->input[j] : OUT) != 0;
-      if (r->apart && i < 2 && !moves)
-        return refuse(r, &r->t->node[node[i]],
-                      "where an axis over rows moves all tensors, so does the "
-                      "one over columns: both are a batch");
-      if (moves != rule[i].moves[j] && !(r->apart && i < 2))
-        return refuse(r, &r->t->node[node[i]], rule[i].what);
-    }
+  r->apart = role_of(r, t->node[r->node_row].axis) == AXIS_C &&
+             role_of(r, t->node[r->node_column].axis) == AXIS_C;
+  const struct {
+    int node;
+    enum axis_role role;
+    const char *rule;
+  } rule[] = {
+      {r->node_row, AXIS_M, "rows move one input and out only"},
+      {r->node_column, AXIS_N,
+       "columns move out and the input that rows do not, only"},
+      {r->pair, AXIS_M, "the blocks of a group move what rows move only"}};
+  for (int i = r->apart ? 2 : 0; i < 3; i++)
+    if (rule[i].node >= 0 && extent_of(r, rule[i].node) > 1 &&
+        role_of(r, t->node[rule[i].node].axis) != rule[i].role)
+      return refuse(r, &t->node[rule[i].node], rule[i].rule);
+  for (int i = 0; i < r->time_count; i++)
+    if (extent_of(r, r->time[i]) > 1 &&
+        role_of(r, t->node[r->time[i]].axis) == AXIS_ROLES)
+      return refuse(r, &t->node[r->time[i]],
+                    "a loop over time moves two tensors, or all");
   return true;
 }
 
@@ -185,84 +242,161 @@ static bool check_operands(struct reader *r) {
                     "follows from there to out");
   const int held[] = {r->node_row, r->node_column, r->pair};
   for (int i = 0; i < 3; i++)
-    if (held[i] >= 0 && !stride_of(r, held[i], r->sum))
+    if (held[i] >= 0 && extent_of(r, held[i]) > 1 &&
+        !stride_of(r, held[i], r->sum))
       return refuse(r, &t->node[held[i]],
                     "every core, and every block of a group, has sums of its "
                     "own");
-  if (stride_of(r, r->node_k, r->sum))
-    return refuse(r, &t->node[r->node_k],
-                  "the k loop leaves the sums in place");
+  for (int i = 0; i < r->time_count; i++)
+    if (extent_of(r, r->time[i]) > 1 && stride_of(r, r->time[i], r->sum) &&
+        role_of(r, t->node[r->time[i]].axis) == AXIS_K)
+      return refuse(r, &t->node[r->time[i]],
+                    "a loop over k leaves the sums in place");
   return true;
 }
 
-/* A block consists of rows, contiguous along one of its axes, whose distance is
- * a multiple of 4 bytes. */
-static bool check_block(struct reader *r, int tensor, int row_axis,
-                        int column_axis) {
-  const struct teir *t = r->t;
-  int64_t element = dtype_bytes(t->tensor[tensor].type);
-  const struct teir_axis *rows = &t->axis[row_axis];
-  const struct teir_axis *columns = &t->axis[column_axis];
-  int64_t row = rows->stride_bytes[tensor].constant,
-          column = columns->stride_bytes[tensor].constant;
-  bool turned = column != element;
-  int64_t pitch = turned ? column : row;
-  if ((turned ? row : column) == element && pitch % 4 == 0 && pitch >= 0)
+/* ---- the program's loops ---- */
+
+static bool add_loop(struct reader *r, struct map_nest *n, int axis) {
+  const struct teir_axis *x = &r->t->axis[axis];
+  if (x->extent.constant == 1 && n->count)
     return true;
-  return diag_error(r->d, columns->at,
+  if (n->count == MAP_LOOPS)
+    return diag_error(r->d, x->at, "axis %s: more than %d loops of one role",
+                      x->id, MAP_LOOPS);
+  if (n->count == 1 && n->loop[0].extent == 1)
+    n->count = 0;
+  struct map_loop *l = &n->loop[n->count++];
+  *l = (struct map_loop){x->id, x->extent.constant, {0}};
+  for (int i = 0; i < TENSORS; i++)
+    l->stride_bytes[i] = x->stride_bytes[i < OUT ? r->input[i] : OUT].constant;
+  return true;
+}
+
+/* One loop; of extent 1 where there is none. */
+static struct map_loop loop_of(struct reader *r, int node, const char *name) {
+  struct map_nest n = {.count = 0};
+  if (node < 0)
+    return (struct map_loop){name, 1, {0}};
+  add_loop(r, &n, r->t->node[node].axis);
+  return n.loop[0];
+}
+
+/* The axes of a block's side, by the role as rows and columns see it. */
+static const struct teir_list *side_of(const struct reader *r, int primitive,
+                                       enum axis_role role) {
+  bool other = r->input[IN0] == IN1 && role != AXIS_K;
+  return &r->t->primitive[primitive]
+              .role[teir_role_of(other ? AXIS_M + AXIS_N - role : role)];
+}
+
+static bool same_list(const struct teir_list *a, const struct teir_list *b) {
+  if (a->count != b->count)
+    return false;
+  for (int i = 0; i < a->count; i++)
+    if (a->item[i] != b->item[i])
+      return false;
+  return true;
+}
+
+/* What a block's side moves: out too, unless it is k. */
+static bool check_sides(struct reader *r) {
+  const struct teir_node *x = &r->t->node[r->product];
+  const int other[] = {r->zero, r->relu, r->convert};
+  for (int i = 0; i < 3; i++)
+    for (int role = AXIS_M; role < AXIS_K && other[i] >= 0; role++)
+      if (!same_list(
+              side_of(r, x->primitive, (enum axis_role)role),
+              side_of(r, r->t->node[other[i]].primitive, (enum axis_role)role)))
+        return refuse(r, &r->t->node[other[i]],
+                      "it works on the block that the product writes");
+  return true;
+}
+
+static bool read_loops(struct reader *r, struct tile_program *q) {
+  static const char *const name[] = {"batch", "m", "n", "k"};
+  const struct teir *t = r->t;
+  int product = t->node[r->product].primitive;
+  q->row = loop_of(r, r->node_row, "row");
+  q->column = loop_of(r, r->node_column, "column");
+  q->group = loop_of(r, r->pair, "group");
+  for (int i = 0; i < r->time_count; i++) {
+    int axis = t->node[r->time[i]].axis;
+    if (extent_of(r, r->time[i]) > 1 &&
+        !add_loop(r, &q->time[role_of(r, axis)], axis))
+      return false;
+  }
+  for (int role = AXIS_C; role < AXIS_ROLES; role++) {
+    const struct teir_list *side =
+        role == AXIS_C ? NULL : side_of(r, product, (enum axis_role)role);
+    if (!q->time[role].count)
+      q->time[role] = (struct map_nest){1, {{name[role], 1, {0}}}};
+    for (int i = 0; side && i < side->count; i++)
+      if (!add_loop(r, &q->side[role], side->item[i]))
+        return false;
+    if (side && !side->count)
+      return refuse(r, &t->node[r->product],
+                    "the array's product takes axes in M, N and K");
+  }
+  return true;
+}
+
+/* ---- blocks ---- */
+
+/* The distance of neighbours in a role of a block. */
+static int64_t pitch_of(const struct tile_program *q, int tensor, int which) {
+  const struct map_nest *n = &q->side[map_roles[tensor][which]];
+  return n->loop[n->count - 1].stride_bytes[tensor];
+}
+
+/* A block is contiguous along the innermost axis of one of its roles, or made
+ * of words, and moves by words along all others. */
+static bool check_block(struct reader *r, struct tile_program *q, int tensor) {
+  enum { WORD = 4 };
+  struct map_transfer *x = &q->transfer[tensor];
+  int64_t element = dtype_bytes(x->type);
+  int64_t rows = pitch_of(q, tensor, 0), columns = pitch_of(q, tensor, 1);
+  x->turned = columns != element && (rows == element || rows < columns);
+  bool found = (x->turned ? rows : columns) == element || element == WORD;
+  for (int which = 0; which < 2; which++) {
+    const struct map_nest *n = &q->side[map_roles[tensor][which]];
+    for (int i = 0; i < n->count; i++) {
+      bool first = i == n->count - 1 && (which == 0) == x->turned;
+      if (!first && (n->loop[i].stride_bytes[tensor] % WORD ||
+                     n->loop[i].stride_bytes[tensor] < 0))
+        found = false;
+    }
+  }
+  if (found)
+    return true;
+  const struct map_nest *m = &q->side[map_roles[tensor][0]],
+                        *n = &q->side[map_roles[tensor][1]];
+  return diag_error(r->d, r->t->node[r->product].at,
                     "axes %s and %s: a block of %s is contiguous along one of "
                     "them in device memory, and moves by words of 4 bytes "
                     "along the other",
-                    rows->id, columns->id, t->tensor[tensor].id);
+                    m->loop[m->count - 1].axis, n->loop[n->count - 1].axis,
+                    r->t->tensor[x->tensor].id);
 }
 
 /* Sums of their own lie in a core, row-major without gaps. */
-static bool check_sums(struct reader *r, int m, int n) {
+static bool check_sums(struct reader *r) {
   const struct teir *t = r->t;
-  int64_t element = dtype_bytes(t->tensor[r->sum].type);
-  return r->sum == OUT ||
-         (t->axis[n].stride_bytes[r->sum].constant == element &&
-          t->axis[m].stride_bytes[r->sum].constant ==
-              element * t->axis[n].extent.constant) ||
-         diag_error(r->d, t->axis[n].at,
-                    "axes %s and %s: a block of sums is row-major and "
-                    "contiguous",
-                    t->axis[m].id, t->axis[n].id);
-}
-
-/* The block's axes: of the role that a row of cores shares, and the other. */
-static int block_axis(const struct reader *r, int role) {
-  const struct teir_node *x = &r->t->node[r->product];
-  if (role != TEIR_K && r->input[IN0] == IN1)
-    role = role == TEIR_M ? TEIR_N : TEIR_M;
-  return r->t->primitive[x->primitive].role[role].item[0];
-}
-
-static bool check_primitives(struct reader *r) {
-  const struct teir *t = r->t;
-  const struct teir_node *x = &t->node[r->product];
-  const struct teir_primitive *p = &t->primitive[x->primitive];
-  for (int role = 0; role < TEIR_ROLES; role++)
-    if (p->role[role].count != 1)
-      return refuse(r, x,
-                    "the array's product takes one axis each in M, N "
-                    "and K");
-  int m = p->role[TEIR_M].item[0], n = p->role[TEIR_N].item[0],
-      k = p->role[TEIR_K].item[0];
-  const int other[] = {r->zero, r->relu, r->convert};
-  for (int i = 0; i < 3; i++) {
-    if (other[i] < 0)
-      continue;
-    const struct teir_node *z = &t->node[other[i]];
-    const struct teir_primitive *q = &t->primitive[z->primitive];
-    if (q->role[TEIR_M].count != 1 || q->role[TEIR_M].item[0] != m ||
-        q->role[TEIR_N].count != 1 || q->role[TEIR_N].item[0] != n)
-      return refuse(r, z, "it works on the block that the product writes");
+  int64_t stride = dtype_bytes(t->tensor[r->sum].type);
+  int product = t->node[r->product].primitive;
+  for (int role = AXIS_N; role >= AXIS_M && r->sum != OUT; role--) {
+    const struct teir_list *side = side_of(r, product, (enum axis_role)role);
+    for (int i = side->count - 1; i >= 0; i--) {
+      const struct teir_axis *x = &t->axis[side->item[i]];
+      if (x->extent.constant > 1 && x->stride_bytes[r->sum].constant != stride)
+        return diag_error(r->d, x->at,
+                          "axis %s: a block of sums is row-major and "
+                          "contiguous",
+                          x->id);
+      stride *= x->extent.constant;
+    }
   }
-  int rows = block_axis(r, TEIR_M), columns = block_axis(r, TEIR_N);
-  return check_block(r, r->input[IN0], rows, k) &&
-         check_block(r, r->input[IN1], k, columns) &&
-         check_block(r, OUT, rows, columns) && check_sums(r, rows, columns);
+  return true;
 }
 
 static bool check_constants(const struct teir *t, struct diag *d) {
@@ -288,54 +422,33 @@ static bool check_constants(const struct teir *t, struct diag *d) {
   return true;
 }
 
-/* For one of in0, in1 and out as rows and columns of cores see them, with a
- * block's axes. */
-static void fill_transfer(const struct reader *r, int operand, int row_axis,
-                          int column_axis, struct map_transfer *x) {
-  const struct teir *t = r->t;
-  static const char *const name[] = {"m", "n", "k", "group"};
-  const int node[] = {r->time[0], r->time[1], r->node_k, r->pair};
-  int tensor = operand < OUT ? r->input[operand] : OUT;
-  const struct teir_axis *rows = &t->axis[row_axis],
-                         *columns = &t->axis[column_axis];
-  x->tensor = tensor;
-  x->type = t->tensor[tensor].type;
-  x->turned = columns->stride_bytes[tensor].constant != dtype_bytes(x->type);
-  if (x->turned) {
-    const struct teir_axis *swap = rows;
-    rows = columns, columns = swap;
+static int64_t reach(const struct map_loop *l, int tensor) {
+  return (l->extent - 1) * l->stride_bytes[tensor];
+}
+
+static void fill_transfer(struct reader *r, struct tile_program *q,
+                          int tensor) {
+  struct map_transfer *x = &q->transfer[tensor];
+  x->tensor = tensor < OUT ? r->input[tensor] : OUT;
+  x->type = r->t->tensor[x->tensor].type;
+  x->bytes = dtype_bytes(x->type) + reach(&q->row, tensor) +
+             reach(&q->column, tensor) + reach(&q->group, tensor);
+  for (int role = AXIS_C; role < AXIS_ROLES; role++) {
+    for (int i = 0; i < q->time[role].count; i++)
+      x->bytes += reach(&q->time[role].loop[i], tensor);
+    for (int i = 0; i < q->side[role].count; i++)
+      x->bytes += reach(&q->side[role].loop[i], tensor);
   }
-  x->block_rows = (int)rows->extent.constant;
-  x->block_columns = (int)columns->extent.constant;
-  x->pitch_bytes = rows->stride_bytes[tensor].constant;
-  int distributed = operand == IN0 && !r->apart ? r->node_row : r->node_column;
-  bool by_rows = operand == OUT || r->apart;
-  x->column_stride_bytes = stride_of(r, distributed, tensor);
-  x->row_stride_bytes = by_rows ? stride_of(r, r->node_row, tensor) : 0;
-  x->bytes = (x->block_rows - 1) * x->pitch_bytes +
-             (int64_t)x->block_columns * dtype_bytes(x->type) +
-             (extent_of(r, distributed) - 1) * x->column_stride_bytes;
-  if (by_rows)
-    x->bytes += (extent_of(r, r->node_row) - 1) * x->row_stride_bytes;
-  for (int i = 0; i < 4; i++) {
-    x->time[i] = (struct map_loop){name[i], 1, 0};
-    if (node[i] >= 0)
-      x->time[i] = (struct map_loop){name[i], extent_of(r, node[i]),
-                                     stride_of(r, node[i], tensor)};
-    x->bytes += (x->time[i].extent - 1) * x->time[i].stride_bytes;
-  }
-  x->batch = (struct map_loop){"batch", 1, 0};
-  if (r->node_batch >= 0)
-    x->batch = (struct map_loop){"batch", extent_of(r, r->node_batch),
-                                 stride_of(r, r->node_batch, tensor)};
-  x->bytes += (x->batch.extent - 1) * x->batch.stride_bytes;
 }
 
 /* Whether rows along k run on from block to block. */
-static bool runs_on(const struct map_transfer *x, bool along_k) {
-  return along_k && x->pitch_bytes > x->time[2].stride_bytes &&
-         x->time[2].stride_bytes ==
-             (int64_t)x->block_columns * dtype_bytes(x->type);
+static bool runs_on(const struct tile_program *q, int tensor) {
+  const struct map_nest *k = &q->time[AXIS_K], *side = &q->side[AXIS_K];
+  const struct map_loop *step = &k->loop[k->count - 1],
+                        *along = &side->loop[side->count - 1];
+  int64_t run = along->extent * along->stride_bytes[tensor];
+  return side->count == 1 && step->stride_bytes[tensor] == run &&
+         pitch_of(q, tensor, tensor == IN1) > run;
 }
 
 /* What memory.c asks about tensors that lie in place. */
@@ -344,8 +457,9 @@ static struct map_form form_of(const struct tile_program *q) {
   struct map_form f = {.swapped = x[IN0].tensor != IN0};
   for (int i = 0; i < TENSORS; i++)
     f.layout[i].turned = x[i].turned;
-  f.layout[IN0].in_place = x[IN0].turned || runs_on(&x[IN0], true);
-  f.layout[IN1].in_place = runs_on(&x[IN1], x[IN1].turned);
+  f.layout[IN0].in_place = x[IN0].turned || runs_on(q, IN0);
+  f.layout[IN1].in_place = x[IN1].turned && runs_on(q, IN1);
+  f.inner_k = (int)q->time[AXIS_K].loop[q->time[AXIS_K].count - 1].extent;
   f.cores_m = q->grid.m;
   f.cores_n = q->grid.n;
   f.apart = q->grid.apart;
@@ -369,9 +483,14 @@ static bool place_blocks(struct tile_program *q, struct loc at,
   struct teir_problem p = {.acc = q->acc};
   for (int i = 0; i < TENSORS; i++)
     p.type[i] = q->transfer[i].type;
-  const struct map_blocking b = {q->block_m, q->block_n,  q->block_k,
-                                 q->group_m, q->rounds_m, q->rounds_n,
-                                 q->steps_k, 0,           form_of(q)};
+  const struct map_blocking b = {.block_m = q->block_m,
+                                 .block_n = q->block_n,
+                                 .block_k = q->block_k,
+                                 .group_m = q->group_m,
+                                 .rounds_m = q->rounds_m,
+                                 .rounds_n = q->rounds_n,
+                                 .steps_k = q->steps_k,
+                                 .form = form_of(q)};
   struct map_block_bytes bytes = map_block_bytes(&p, &b);
   assert(b.group_m == 1 || b.group_m == 2);
   if (!map_core_places(q->device, &bytes, q->group_m, q->steps_k, &q->core))
@@ -394,15 +513,46 @@ static bool make_grid(const struct reader *r, const struct device *dev,
   return rows == g->rows && columns == g->columns;
 }
 
+static bool count_loops(const struct reader *r, struct tile_program *q,
+                        struct loc at, struct diag *d) {
+  const struct {
+    const struct map_nest *nest;
+    int *count;
+  } of[] = {{&q->time[AXIS_C], &q->batch},    {&q->time[AXIS_M], &q->rounds_m},
+            {&q->time[AXIS_N], &q->rounds_n}, {&q->time[AXIS_K], &q->steps_k},
+            {&q->side[AXIS_M], &q->block_m},  {&q->side[AXIS_N], &q->block_n},
+            {&q->side[AXIS_K], &q->block_k}};
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    int64_t extent = map_nest_extent(of[i].nest);
+    if (extent > INT32_MAX)
+      return diag_error(d, at, "loops with %lld indices; up to %d are counted",
+                        (long long)extent, INT32_MAX);
+    *of[i].count = (int)extent;
+  }
+  q->group_m = (int)q->group.extent;
+  int64_t m = q->row.extent, n = q->column.extent;
+  if (!make_grid(r, q->device, m, n, &q->grid))
+    return diag_error(d, at,
+                      "%lld rows by %lld columns of cores; %s has %d by %d, a "
+                      "column feeds the row of its number, and rows may share "
+                      "two parts of what columns take",
+                      (long long)m, (long long)n, q->device->name,
+                      q->device->core_rows, q->device->columns);
+  if (r->apart &&
+      (q->rounds_m > 1 || q->rounds_n > 1 || q->steps_k > 1 || q->group_m > 1))
+    return diag_error(d, at,
+                      "a product for each core in %d x %d rounds of %d steps; "
+                      "it is one block",
+                      q->rounds_m * q->group_m, q->rounds_n, q->steps_k);
+  return true;
+}
+
 struct tile_program *map_program(struct arena *a, const struct teir *t,
                                  const struct device *dev, struct diag *d) {
   struct reader r = {.t = t,
                      .d = d,
                      .node_row = -1,
                      .node_column = -1,
-                     .node_batch = -1,
-                     .node_k = -1,
-                     .time = {-1, -1},
                      .pair = -1,
                      .pair_zero = -1,
                      .pair_finish = -1,
@@ -418,54 +568,22 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   }
   if (!check_constants(t, d) || !read_node(&r, t->roots.item[0], false))
     return NULL;
-  if (r.node_row < 0 || r.node_column < 0 || r.time_count != 2 ||
-      r.node_k < 0 || r.product < 0) {
+  if (r.node_row < 0 || r.node_column < 0 || r.product < 0) {
     diag_error(d, at,
                "the schedule places axes on rows, columns and time "
                "(m, n, k) around one Contraction");
     return NULL;
   }
-  if (!check_roles(&r) || !check_group(&r) || !check_operands(&r) ||
-      !check_primitives(&r))
-    return NULL;
-  const struct teir_primitive *p = &t->primitive[t->node[r.product].primitive];
   struct tile_program *q = arena_alloc(a, sizeof *q);
   q->device = dev;
-  int64_t cores_m = extent_of(&r, r.node_row),
-          cores_n = extent_of(&r, r.node_column);
-  if (!make_grid(&r, dev, cores_m, cores_n, &q->grid)) {
-    diag_error(d, at,
-               "%lld rows by %lld columns of cores; %s has %d by %d, a column "
-               "feeds the row of its number, and rows may share two parts of "
-               "what columns take",
-               (long long)cores_m, (long long)cores_n, dev->name,
-               dev->core_rows, dev->columns);
+  if (!check_roles(&r) || !check_group(&r) || !check_operands(&r) ||
+      !check_sides(&r) || !check_sums(&r) || !read_loops(&r, q) ||
+      !count_loops(&r, q, at, d))
     return NULL;
-  }
-  int m = block_axis(&r, TEIR_M), n = block_axis(&r, TEIR_N),
-      k = p->role[TEIR_K].item[0];
-  q->block_m = (int)t->axis[m].extent.constant;
-  q->block_n = (int)t->axis[n].extent.constant;
-  q->block_k = (int)t->axis[k].extent.constant;
-  q->rounds_m = (int)extent_of(&r, r.time[0]);
-  q->rounds_n = (int)extent_of(&r, r.time[1]);
-  q->steps_k = (int)extent_of(&r, r.node_k);
-  q->batch = r.node_batch < 0 ? 1 : (int)extent_of(&r, r.node_batch);
-  if (q->batch > 1 && (q->rounds_m > 1 || q->rounds_n > 1)) {
-    diag_error(d, at,
-               "a batch of %d products with %d m rounds and %d n rounds each; "
-               "the array takes one",
-               q->batch, q->rounds_m, q->rounds_n);
-    return NULL;
-  }
-  q->group_m = r.pair < 0 ? 1 : 2;
-  if (r.apart && (q->rounds_m > 1 || q->rounds_n > 1 || q->steps_k > 1 ||
-                  q->group_m > 1)) {
-    diag_error(d, at,
-               "a product for each core in %d x %d rounds of %d steps; it is "
-               "one block",
-               q->rounds_m * q->group_m, q->rounds_n, q->steps_k);
-    return NULL;
+  for (int i = 0; i < TENSORS; i++) {
+    fill_transfer(&r, q, i);
+    if (!check_block(&r, q, i))
+      return NULL;
   }
   q->zero = r.zero >= 0;
   if (!q->zero) {
@@ -476,9 +594,6 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   }
   q->acc = t->tensor[r.sum].type;
   q->finish = finish_of(&r);
-  fill_transfer(&r, IN0, m, k, &q->transfer[IN0]);
-  fill_transfer(&r, IN1, k, n, &q->transfer[IN1]);
-  fill_transfer(&r, OUT, m, n, &q->transfer[OUT]);
   const struct map_transfer *x = q->transfer;
   q->turns_out =
       map_turns_out((const enum dtype[]){x[IN0].type, x[IN1].type, x[OUT].type},

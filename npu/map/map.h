@@ -28,28 +28,45 @@ struct platform {
 /* By the name of a device or of a preset; false and *d: neither. */
 bool platform_find(const char *name, struct platform *, struct diag *);
 
-/* ---- layout.c: tensors that lie as in the program ---- */
+/* ---- layout.c: the work, and tensors that lie as in the program ---- */
 /* How a tensor lies in device memory, as a matrix of its two roles: in0 M x K,
  * in1 K x N, out M x N. */
 struct map_layout {
   bool in_place; /* as in the program; else padded, block by block */
-  bool turned;   /* in place: the first of its roles is contiguous */
+  bool turned;   /* in place: the contiguous axis is of the first role */
 };
-/* Which tensors of a plain TEIR may stay in place: the axes of a role fuse,
- * one role is contiguous, and the other moves by whole words of 4 bytes that a
- * descriptor can count. */
-void map_layouts(struct arena *, const struct device *, const struct teir *,
-                 struct map_layout[TENSORS]);
+
+enum { MAP_AXES = 8 };
+struct map_axis {
+  const char *id;
+  int64_t extent, stride_bytes[TENSORS];
+};
+/* The work with as few axes as the tensors that stay in place allow. */
+struct map_work {
+  struct teir_problem problem;
+  int count[AXIS_ROLES];                      /* of M, N and K at least 1 */
+  struct map_axis axis[AXIS_ROLES][MAP_AXES]; /* outermost first */
+  struct map_layout layout[TENSORS];
+  /* Of tensors in place whose elements are smaller than a word: which of the
+   * role's axes is contiguous, or -1.  Blocks must begin with it. */
+  int contiguous[TENSORS];
+};
+/* Of a plain TEIR, with the tensors in place that are asked for and can be: one
+ * axis is contiguous, or elements are words, the others move by whole words
+ * that a descriptor can count, and of two tensors' contiguous axes of a role
+ * there is only one. */
+bool map_work_read(struct arena *, const struct device *, const struct teir *,
+                   const bool stay[TENSORS], struct map_work *, struct diag *);
 /* Whether kernels turn the small matrices of out, which lies turned: words of 4
  * bytes are turned on their way, unless a kernel that has both inputs turned
  * does it in passing. */
 bool map_turns_out(const enum dtype type[TENSORS], bool in0_turned,
                    bool in1_turned, bool out_turned);
-/* How a role's elements are dealt out: core c's block of round r begins at
+/* How an axis's elements are dealt out: core c's block of round r begins at
  * element c * core + r * round.  Blocks may overlap: what lies in two of them
  * is computed twice, to the same result. */
 struct map_share {
-  int64_t core, round; /* 0: one block behind the other */
+  int64_t core, round;
 };
 /* Shares that end with the last element; false: there are none. */
 bool map_share(int64_t extent, int cores, int rounds, int64_t block,
@@ -76,13 +93,30 @@ struct tile_program;
  * time, but its tasks are pushed, too, which little work would wait for. */
 int map_joins(const struct tile_program *);
 
+/* A part of an axis: so many indices, `step` elements of the axis apart. */
+/* Of the cores of a batch, those of a column count before those of a row. */
+enum map_place { MAP_CORES, MAP_TIME, MAP_GROUP, MAP_BLOCK };
+struct map_part {
+  int axis; /* of the role's */
+  enum map_place place;
+  int64_t extent, step;
+};
+/* A role's axes in parts, the most significant ones first.  None: one axis, of
+ * whole blocks for all cores. */
+enum { MAP_PARTS = 2 * MAP_AXES };
+struct map_cut {
+  int count;
+  struct map_part part[MAP_PARTS];
+};
+
 /* What the array's rows and columns take, and how tensors lie. */
 struct map_form {
   /* Rows of cores take n and columns m: in1 is what a row shares.  In a
    * blocking and a tile program m, n, in0 and in1 then change places. */
   bool swapped;
   struct map_layout layout[TENSORS];
-  struct map_share m, n;
+  struct map_cut cut[AXIS_ROLES];
+  int inner_k; /* steps of the innermost loop over k; 0: there is one loop */
   int cores_m, cores_n; /* of the grid; 0: all rows and all columns */
   bool apart;           /* all of them for products of a batch */
 };
@@ -104,43 +138,49 @@ struct map_blocking {
 };
 bool map_choose(const struct platform *, const struct teir_problem *,
                 struct map_blocking *, struct diag *);
-/* The same for tensors that lie so; of a batch, all of them.  Those become
- * blocked that the blocks cannot be made to end with, or only at a price. */
-bool map_choose_in_place(const struct platform *, const struct teir_problem *,
-                         const struct map_layout[TENSORS],
-                         struct map_blocking *, struct diag *);
+/* The same for the tensors of a plain TEIR, of a batch all of them.  Those
+ * become blocked that descriptors cannot walk over, that the blocks cannot be
+ * made to end with, or only at a price; why[] says which, NULL: none.  `next`
+ * begins with 0; where no design comes of a blocking, the next call gives
+ * another one, on fewer tensors in place, the last one, and MAP_NO_SETS, on
+ * none. */
+enum { MAP_NO_SETS = 7 };
+bool map_choose_in_place(struct arena *, const struct platform *,
+                         const struct teir *, int *next, struct map_blocking *,
+                         const char *why[TENSORS], struct diag *);
 
 /* The same work, scheduled: rows and columns in parallel, rounds and k in time,
  * one block per primitive, on tensors that lie in place or padded and blocked.
- * NULL and *d: it is no matrix product of one batch. */
+ */
 struct teir *map_schedule(struct arena *, const struct device *,
                           const struct teir *, const struct map_blocking *,
                           struct diag *);
+/* The cut of a role, also where the form leaves it open; true: in whole blocks,
+ * which may end behind the axis. */
+bool map_cut_of(const struct device *, const struct map_work *,
+                const struct map_blocking *, enum axis_role, struct map_cut *);
 
-/* A loop around blocks in device memory: extent and byte stride. */
+/* A loop around blocks or inside one, and how an index of it moves the array's
+ * in0, in1 and out in device memory. */
 struct map_loop {
   const char *axis;
-  int64_t extent, stride_bytes;
+  int64_t extent, stride_bytes[TENSORS];
 };
+/* Loops around each other, outermost first. */
+enum { MAP_LOOPS = 12 };
+struct map_nest {
+  int count;
+  struct map_loop loop[MAP_LOOPS];
+};
+int64_t map_nest_extent(const struct map_nest *); /* of all loops together */
 
-/* How one tensor's blocks travel, the same for every row or column. */
+/* A tensor of the tile program. */
 struct map_transfer {
   int tensor; /* of the TEIR: in0 is its in1 if rows and columns are swapped */
   enum dtype type;
-  int64_t bytes;               /* of the whole device buffer */
-  int64_t column_stride_bytes; /* first block of the next part of n (or, for
-                                  in0, of m) */
-  int64_t row_stride_bytes;    /* out: block of the next part of m, else 0; of
-                                  a grid apart, products of the next column
-                                  and row */
-  struct map_loop time[4]; /* m rounds, n rounds, k steps, blocks of a group;
-                              stride 0: the same block again */
-  struct map_loop batch;   /* around all of these: other products */
-  /* A block in memory: rows of contiguous elements, pitch_bytes apart.  Rows
-   * are the first of the tensor's roles (in0 m, in1 k, out m), or if turned the
-   * second. */
-  int block_rows, block_columns;
-  int64_t pitch_bytes;
+  int64_t bytes; /* of the whole device buffer */
+  /* Which of the block's roles is contiguous: the second (in0 k, in1 n, out n),
+   * or if turned the first. */
   bool turned;
 };
 
@@ -204,18 +244,20 @@ enum {
   MAP_MAX_CHUNKS = 8
 };
 
-/* What the array does: every core (column c, row r) runs, for every m and n
- * round and block of the group, zero once, the product steps_k times, and what
- * turns sums into results. */
+/* What the array does: every core of the grid runs, for every index of
+ * the loops over batch, m and n and block of the group, zero once, the product
+ * for every index of the loops over k, and what turns sums into results. */
 struct tile_program {
   const struct device *device;
   struct map_grid grid;
   int joins; /* channels on which a column's blocks of out leave */
-  int batch; /* products, one after the other (of a grid apart, for every
-                core); of several each is one round */
-  int block_m, block_n, block_k;
-  int group_m; /* 1 or 2 */
-  int rounds_m, rounds_n, steps_k;
+  struct map_loop row,
+      column; /* over the grid's parts of m, and of n; or of the batch */
+  struct map_nest time[AXIS_ROLES]; /* C around M around N around K */
+  struct map_loop group;            /* of m; 1 or 2 blocks */
+  struct map_nest side[AXIS_ROLES]; /* M, N and K of a block */
+  /* the extents of these */
+  int batch, rounds_m, rounds_n, steps_k, group_m, block_m, block_n, block_k;
   bool zero;      /* the block of out is cleared before its first step */
   bool turns_out; /* kernels turn small matrices of out */
   enum dtype acc;
@@ -226,11 +268,10 @@ struct tile_program {
    * and out */
   struct map_transfer transfer[TENSORS];
 };
+/* The roles of in0, in1 and out as rows and columns of a matrix. */
+extern const enum axis_role map_roles[TENSORS][2];
 struct tile_program *map_program(struct arena *, const struct teir *,
                                  const struct device *, struct diag *);
 void map_print(const struct tile_program *, struct text *);
-/* Bytes from a tensor's first product to another of the batch. */
-int64_t map_product_bytes(const struct tile_program *,
-                          const struct map_transfer *, int64_t product);
 
 #endif

@@ -174,13 +174,24 @@ struct map_block_bytes map_block_bytes(const struct teir_problem *p,
 
 enum { LONG_RUN_BYTES = 448 };
 
+static int inner_steps(const struct map_blocking *b) {
+  return b->form.inner_k ? b->form.inner_k : b->steps_k;
+}
+
+/* Whether so many steps are whole indices of a loop over k. */
+static bool is_aligned(const struct map_blocking *b, int steps) {
+  int inner = inner_steps(b);
+  return steps <= inner ? inner % steps == 0
+                        : steps % inner == 0 && b->steps_k % steps == 0;
+}
+
 /* Steps of k in a buffer of an input that lies in place, contiguous along k: so
  * many that DRAM reads long runs. */
 static int long_run(const struct map_blocking *b, int64_t row_bytes) {
   enum { MOST_STEPS = 8 };
   int best = 1;
-  for (int run = 1; run <= MOST_STEPS && run <= b->steps_k; run++)
-    if (b->steps_k % run == 0 && best * row_bytes < LONG_RUN_BYTES)
+  for (int run = 1; run <= MOST_STEPS && run <= inner_steps(b); run++)
+    if (inner_steps(b) % run == 0 && best * row_bytes < LONG_RUN_BYTES)
       best = run;
   return best;
 }
@@ -206,7 +217,7 @@ static bool keep_whole(const struct device *dev, const struct map_blocking *b,
   int words = dev->tile[TILE_SHIM].max_wrap, chunks = 0;
   for (int i = 2; i <= most; i++) {
     int64_t run = b->steps_k / i * row_bytes;
-    if (b->steps_k % i == 0 &&
+    if (b->steps_k % i == 0 && is_aligned(b, b->steps_k / i) &&
         (!along_k || ((run >= LONG_RUN_BYTES || !chunks) && run / 4 <= words)))
       chunks = i;
   }
@@ -228,6 +239,8 @@ static void keep_part(const struct device *dev, const struct map_blocking *b,
     if (b->steps_k % count || count * (b->rounds_n - 1) > dev->max_repeat)
       continue;
     int steps = b->steps_k / count;
+    if (inner_steps(b) % steps)
+      continue;
     int64_t spare =
         space / step_bytes - (int64_t)MAP_MEM_DEPTH_STREAMED * steps;
     int64_t kept = spare / (count - MAP_MEM_DEPTH_STREAMED);

@@ -1,6 +1,27 @@
 /* program_text.c -- a tile program as text. */
 #include "map.h"
 
+/* A loop and the bytes by which it moves tensors. */
+static void print_loop(const struct tile_program *p, const char *what,
+                       const struct map_loop *l, struct text *t) {
+  static const char *const name[] = {"in0", "in1", "out"};
+  text_printf(t, "%s %s %lld", what, l->axis, (long long)l->extent);
+  for (int i = 0; i < TENSORS; i++)
+    if (l->stride_bytes[i])
+      text_printf(t, " %s %+lld", name[p->transfer[i].tensor],
+                  (long long)l->stride_bytes[i]);
+  text_puts(t, "\n");
+}
+
+static void print_nests(const struct tile_program *p, const char *what,
+                        const struct map_nest nest[AXIS_ROLES],
+                        struct text *t) {
+  for (int role = AXIS_C; role < AXIS_ROLES; role++)
+    for (int i = 0; i < nest[role].count; i++)
+      if (nest[role].loop[i].extent > 1)
+        print_loop(p, what, &nest[role].loop[i], t);
+}
+
 void map_print(const struct tile_program *p, struct text *t) {
   static const char *const name[] = {"in0", "in1", "out"};
   text_printf(t, "array %s %d columns %d rows", p->device->name,
@@ -31,20 +52,14 @@ void map_print(const struct tile_program *p, struct text *t) {
                 kept->kept + kept->streamed);
   for (int i = 0; i < TENSORS; i++) {
     const struct map_transfer *x = &p->transfer[i];
-    text_printf(t, "tensor %s %s block %dx%d", name[x->tensor],
-                dtype_name(x->type), x->block_rows, x->block_columns);
-    if (x->pitch_bytes != (int64_t)x->block_columns * dtype_bytes(x->type))
-      text_printf(t, " %+lld", (long long)x->pitch_bytes);
-    text_printf(t, "%s bytes %lld %s %+lld", x->turned ? " turned" : "",
-                (long long)x->bytes, i == IN0 ? "row" : "column",
-                (long long)x->column_stride_bytes);
-    if (x->row_stride_bytes)
-      text_printf(t, " row %+lld", (long long)x->row_stride_bytes);
-    if (p->batch > 1)
-      text_printf(t, " batch %+lld", (long long)x->batch.stride_bytes);
-    for (int j = 0; j < (p->group_m > 1 ? 4 : 3); j++)
-      text_printf(t, " %s %+lld", x->time[j].axis,
-                  (long long)x->time[j].stride_bytes);
-    text_puts(t, "\n");
+    text_printf(t, "tensor %s %s%s bytes %lld\n", name[x->tensor],
+                dtype_name(x->type), x->turned ? " turned" : "",
+                (long long)x->bytes);
   }
+  print_loop(p, "rows", &p->row, t);
+  print_loop(p, "columns", &p->column, t);
+  print_nests(p, "time", p->time, t);
+  if (p->group_m > 1)
+    print_loop(p, "time", &p->group, t);
+  print_nests(p, "block", p->side, t);
 }

@@ -18,7 +18,7 @@ struct teir;
 
 /* ---- what the compiler provides ---- */
 
-enum { RUN_DIMS = 8 };
+enum { RUN_DIMS = 24 };
 
 /* A device buffer.  The dims of one axis multiply to its padded extent, the
  * most significant first; an element lies at the sum of index times stride. */

@@ -5,8 +5,7 @@
  * the way from a product to its binaries. */
 #include "bench.h"
 
-#include "npu.h"
-#include "sim.h"
+#include "simulate.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -97,8 +96,9 @@ static bool run_case(struct tool *t, void *context) {
   const struct teir_problem *p = &array_case[index].problem;
   bool good = compile(t, preset->name, run->blocked, p, &r);
   struct sim_report report = {0};
+  struct sim_options options = {.preset = preset};
   double start = seconds();
-  good = good && bench_launch(&r, preset, &report, d);
+  good = good && simulate(&r, &options, &report, d);
   if (good) {
     double wall = seconds() - start;
     double operations = 2.0 * (double)p->extent[AXIS_C] *
@@ -166,8 +166,6 @@ static bool bench_array(struct tool *t, void *to) {
     if (j->only ? strcmp(j->only, array_case[i].name) != 0
                 : array_case[i].long_run && !j->all)
       continue;
-    if (!j->only && j->blocked && array_case[i].problem.extent[AXIS_C] > 1)
-      continue; /* a batch is one launch only as it lies */
     if (!tool_nested(t, run_case,
                      &(struct array_run){i, j->preset, j->blocked}))
       return false;

@@ -5,13 +5,7 @@
 
 #include "tool.h"
 
-struct npu_result;
 struct preset;
-struct sim_report;
-/* A launch of it on the simulated array; false and *d: that failed, or results
- * are wrong.  bench_launch.c */
-bool bench_launch(const struct npu_result *, const struct preset *,
-                  struct sim_report *, struct diag *);
 /* Random shapes, in turn of two types: a line for each and one of all.
  * bench_shapes.c */
 bool bench_shapes(struct tool *, const struct preset *, int count);

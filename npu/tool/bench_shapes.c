@@ -4,8 +4,7 @@
 #include "bench.h"
 
 #include "kernels.h"
-#include "npu.h"
-#include "sim.h"
+#include "simulate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,10 +69,11 @@ static bool run_shape(struct tool *t, void *context) {
   const struct teir_problem *p = &s->shape->problem;
   struct npu_result r = {0};
   struct sim_report report = {0};
+  struct sim_options options = {.preset = s->preset};
   const struct teir *teir = make_teir(t->arena, s->shape, &t->diag);
   bool good = teir &&
               npu_compile(t->arena, s->preset->name, teir, 0, &r, &t->diag) &&
-              bench_launch(&r, s->preset, &report, &t->diag);
+              simulate(&r, &options, &report, &t->diag);
   if (good && s->start == 0)
     s->start = (double)report.cycles;
   else if (good) {

@@ -176,6 +176,8 @@ static bool run_program(struct tool *t, struct sim_job *j) {
     print_report(j, &report);
     printf("predicted=%.0f\n", r.blocking.predicted_cycles);
     print_packed(&r);
+    if (r.beyond.kind != DIAG_NONE)
+      printf("beyond=\"%s\"\n", r.beyond.text);
     printf("right=1\n");
   }
   npu_result_free(&r);

@@ -33,6 +33,26 @@ static void fill(struct sim_buffer *b, enum dtype type, int tensor) {
                         (dtype_kind(type) == DTYPE_UNSIGNED ? 0 : 4));
 }
 
+/* Where results lie in place, cores may compute an element twice; inputs that
+ * are packed have what it needs twice.  So the value is that of the place in
+ * out, and in the other input. */
+static void fill_packed(const struct teir *t, const struct teir_roles *r, int i,
+                        int tensor, char *at, int64_t out, int64_t k) {
+  if (i == r->count) {
+    uint64_t state = (uint64_t)out * 0x9e3779b97f4a7c15u + (uint64_t)k * 8191u +
+                     (uint64_t)tensor;
+    next(&state);
+    dtype_store_int(r->problem.type[tensor], at, (int64_t)(next(&state) % 4));
+    return;
+  }
+  const struct teir_axis *x = &t->axis[r->axis[i]];
+  int64_t stride = x->stride_bytes[r->operand[tensor]].constant,
+          step = x->stride_bytes[r->operand[OUT]].constant;
+  for (int64_t j = 0; j < (stride ? x->extent.constant : 1); j++)
+    fill_packed(t, r, i + 1, tensor, at + j * stride, out + j * step,
+                step ? k : k * x->extent.constant + j);
+}
+
 static bool make_memory(const struct teir *t, struct memory *m,
                         struct diag *d) {
   for (int i = 0; i < t->tensor_count; i++) {
@@ -160,8 +180,13 @@ static bool run_and_check(const struct npu_result *r,
                           const struct sim_options *o, struct memory *m,
                           struct sim_report *report, struct diag *d) {
   struct teir_roles roles;
-  if (!make_memory(r->teir, m, d) || !run(r, o, m, report, d) ||
+  if (!make_memory(r->teir, m, d) ||
       !teir_roles_read(m->arena, r->teir, &roles, d))
+    return false;
+  for (int i = 0; i < OUT; i++)
+    if (r->packed[i] && !r->packed[OUT])
+      fill_packed(r->teir, &roles, 0, i, m->buffer[i].data, 0, 0);
+  if (!run(r, o, m, report, d))
     return false;
   bool shifts = roles.problem.finish.saturate;
   if (!shifts && macs_of(&roles.problem) > few_macs)

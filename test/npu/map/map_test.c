@@ -144,7 +144,7 @@ static void test_no_matrices(void) {
       {3, 8, 8, 8}, {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}, DTYPE_F32, false, {0}};
   struct map_blocking b;
   CHECK(map_choose(platform(), &p, &b, &d));
-  CHECK(!scheduled(a, &p, &b, &d) && strstr(d.text, "a batch of 3"));
+  CHECK(scheduled(a, &p, &b, &d) != NULL);
   p.extent[AXIS_C] = 1;
   p.accumulate = true;
   CHECK(!scheduled(a, &p, &b, &e) && strstr(e.text, "starts from Zero"));
@@ -207,13 +207,16 @@ static void test_in_place(int64_t m, int64_t n, int64_t k, int turned,
   struct diag d = {0};
   struct teir_problem p = {
       {1, m, n, k}, {DTYPE_I8, DTYPE_I8, DTYPE_I32}, DTYPE_I32, false, {0}};
-  struct map_layout layout[TENSORS];
+  struct map_work w;
   struct map_blocking b;
+  const char *why[TENSORS];
+  int next = 0;
   struct teir *t = lying(a, &p, turned, gap, &d);
-  map_layouts(a, device(), t, layout);
+  CHECK(
+      map_work_read(a, device(), t, (const bool[]){true, true, true}, &w, &d));
   for (int i = 0; i < TENSORS; i++)
-    CHECK(layout[i].in_place && layout[i].turned == (turned >> i & 1));
-  CHECK(map_choose_in_place(platform(), &p, layout, &b, &d));
+    CHECK(w.layout[i].in_place && w.layout[i].turned == (turned >> i & 1));
+  CHECK(map_choose_in_place(a, platform(), t, &next, &b, why, &d));
   for (int i = 0; i < TENSORS; i++)
     CHECK(b.form.layout[i].in_place);
   struct teir *x = map_schedule(a, device(), t, &b, &d);
@@ -251,28 +254,36 @@ static void test_not_in_place(void) {
                            DTYPE_F32,
                            false,
                            {0}};
-  struct map_layout layout[TENSORS];
+  static const bool all[] = {true, true, true};
+  struct map_work w;
   struct teir *t = lying(a, &p, 0, 1, &d);
-  map_layouts(a, device(), t, layout);
-  CHECK(!layout[IN0].in_place && !layout[IN1].in_place && layout[OUT].in_place);
-  t = teir_parse(a, "axes",
-                 "teir 1\ntensor in0 bf16\ntensor in1 bf16\ntensor out f32\n"
-                 "axis a extent 8 stride in0=512 out=4096\n"
-                 "axis b extent 8 stride in0=4096 out=512\n"
-                 "axis n extent 32 stride in1=2 out=4\n"
-                 "axis k extent 64 stride in0=2 in1=64\n"
-                 "primitive z Zero M=[] N=[]\n"
-                 "primitive p Contraction M=[] N=[] K=[]\n"
-                 "roots a\niterate a over a sequential do b\n"
-                 "iterate b over b sequential do n\n"
-                 "iterate n over n sequential do zero, k\n"
-                 "iterate k over k sequential do product\n"
-                 "invoke zero calls z\ninvoke product calls p\n",
-                 &d);
-  CHECK(t != NULL);
-  map_layouts(a, device(), t, layout);
-  CHECK(layout[IN1].in_place &&
-        layout[IN0].in_place + layout[OUT].in_place == 1);
+  CHECK(map_work_read(a, device(), t, all, &w, &d));
+  CHECK(!w.layout[IN0].in_place && !w.layout[IN1].in_place &&
+        w.layout[OUT].in_place);
+  /* words of in0 hold neighbours along a, those of out along b */
+  static const char text[] =
+      "teir 1\ntensor in0 bf16\ntensor in1 bf16\ntensor out %s\n"
+      "axis a extent 8 stride in0=2 out=%d\n"
+      "axis b extent 8 stride in0=1024 out=%d\n"
+      "axis n extent 32 stride in1=2 out=%d\n"
+      "axis k extent 64 stride in0=16 in1=64\n"
+      "primitive z Zero M=[] N=[]\n"
+      "primitive p Contraction M=[] N=[] K=[]\n"
+      "roots a\niterate a over a sequential do b\n"
+      "iterate b over b sequential do n\n"
+      "iterate n over n sequential do zero, k\n"
+      "iterate k over k sequential do product\n"
+      "invoke zero calls z\ninvoke product calls p\n";
+  for (int wide = 0; wide < 2; wide++) {
+    const char *made =
+        arena_printf(a, text, wide ? "f32" : "bf16", wide ? 1024 : 512,
+                     wide ? 4 : 2, wide ? 32 : 16);
+    t = teir_parse(a, "axes", made, &d);
+    CHECK(t && map_work_read(a, device(), t, all, &w, &d));
+    CHECK(w.layout[IN0].in_place && w.layout[IN1].in_place);
+    CHECK(w.layout[OUT].in_place == wide && w.count[AXIS_M] == 2);
+    CHECK(w.axis[AXIS_M][w.contiguous[IN0]].extent == 8);
+  }
   arena_close(a);
 }
 
@@ -429,7 +440,7 @@ static void test_refusals(void) {
   enum { PLACE, OFFSET, ORDER, GUARDED, BLOCK, CASES };
   static const char *const rule[CASES] = {
       [PLACE] = "rows, columns or time",        [OFFSET] = "offset",
-      [ORDER] = "moves in0 and out only",       [GUARDED] = "without guards",
+      [ORDER] = "around the product alone",     [GUARDED] = "without guards",
       [BLOCK] = "contiguous along one of them",
   };
   for (int i = 0; i < CASES; i++) {
@@ -451,9 +462,9 @@ static void test_refusals(void) {
     case OFFSET:
       t->axis[0].offset_bytes[0].constant = 4;
       break;
-    case ORDER: /* n rounds outside m rounds */
-      t->node[teir_find_node(t, "m")].axis = teir_find_axis(t, "n");
-      t->node[teir_find_node(t, "n")].axis = teir_find_axis(t, "m");
+    case ORDER: /* k outside n */
+      t->node[teir_find_node(t, "n")].axis = teir_find_axis(t, "k");
+      t->node[teir_find_node(t, "k")].axis = teir_find_axis(t, "n");
       break;
     case GUARDED:
       t->node[teir_find_node(t, "zero")].guard_count = 1;
@@ -467,6 +478,29 @@ static void test_refusals(void) {
     CHECK(strstr(d.text, rule[i]) != NULL);
     arena_close(a);
   }
+}
+
+/* Blocks of out are independent, so their loops may stand in any order; the
+ * program has its own. */
+static void test_order(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir_problem p = {{1, 1024, 1024, 64},
+                           {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                           DTYPE_F32,
+                           false,
+                           {0}};
+  struct map_blocking b;
+  struct text one = {0}, other = {0};
+  CHECK(map_choose(platform(), &p, &b, &d));
+  struct teir *t = scheduled(a, &p, &b, &d);
+  map_print(map_program(a, t, device(), &d), &one);
+  t->node[teir_find_node(t, "m")].axis = teir_find_axis(t, "n");
+  t->node[teir_find_node(t, "n")].axis = teir_find_axis(t, "m");
+  map_print(map_program(a, t, device(), &d), &other);
+  CHECK(strcmp(text_string(&one), text_string(&other)) == 0);
+  text_free(&one), text_free(&other);
+  arena_close(a);
 }
 
 static void test_declined(void) {
@@ -520,6 +554,7 @@ int main(void) {
   test_panels();
   test_program();
   test_refusals();
+  test_order();
   test_declined();
   return check_result();
 }

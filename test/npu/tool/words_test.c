@@ -110,7 +110,7 @@ static const struct {
     {"brew", 2, "there is no command 'brew'; see: nputeir help"},
     {"kernel", 2, "which primitive: gemm, zero, copy, add"},
     {"teir dance", 2, "there is no action 'dance'; there are check, "},
-    {"bench array bf16-64x64 --blocked", 1, "a batch of 64 products; all lie"},
+    {"bench array bf16-64x64 --blocked", 0, "packed=in0:asked"},
     {"bench tea", 2, "there is no benchmark 'tea'"},
     {"doctor --report /nowhere/x", 1, "/nowhere/x: error: cannot write"},
     {"verify", 2, "PROGRAM is missing"},
@@ -130,7 +130,8 @@ static const struct {
     {"teir print a.teir --bind a=1 --bind a=2", 2, "a is given twice"},
     {"teir check a.teir --fast", 2, "there is no option '--fast'"},
     /* numbers */
-    {"map 8x8x18446744073709551624", 2, "is neither MxNxK, an einsum expression nor a"},
+    {"map 8x8x18446744073709551624", 2,
+     "is neither MxNxK, an einsum expression nor a"},
     {"map ab,bc->ac", 1, "the letter 'a' has no size"},
     {"map ab,bc,cd->ad --sizes a=8,b=8,c=8,d=8", 1, "contraction of two"},
     {"map 8x8x8 --sizes a=8", 2, "an einsum expression's letters"},
