@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { FIRST_GRAIN = 32, MOST_UNTOLD = 256 };
-enum { OTHERS = RECORD_ARGUMENTS };
+enum { OTHERS = RECORD_ARGUMENTS, LAST_WAITS = 8 };
 
 struct lane {
   struct record_lane told;
@@ -32,6 +32,12 @@ struct lane {
   bool waits;
   int lock;
   uint64_t before[RECORD_CAUSES];
+  bool multiplied;
+  int last_count; /* waits since the last multiply */
+  struct {
+    int lock;
+    uint64_t cycles;
+  } last[LAST_WAITS];
 };
 
 struct recorder {
@@ -130,6 +136,33 @@ static void tell(struct sim *s, struct lane *l, enum record_cause cause,
   }
 }
 
+/* Cycles of several causes that took turns: one span, unless they are of one.
+ */
+static void tell_mixed(struct sim *s, struct lane *l,
+                       const uint64_t part[RECORD_CAUSES]) {
+  struct record_lane *r = &l->told;
+  uint64_t sum = 0;
+  int causes = 0, cause = 0;
+  for (int c = 0; c < RECORD_CAUSES; c++) {
+    sum += part[c];
+    causes += part[c] > 0;
+    cause = part[c] ? c : cause;
+  }
+  if (causes < 2) {
+    tell(s, l, cause, sum);
+    return;
+  }
+  bool joins = r->span_count && l->length + sum <= r->grain;
+  assert(sum <= UINT32_MAX);
+  struct record_span *to = joins ? &r->span[r->span_count - 1] : new_span(s, l);
+  for (int c = 0; c < RECORD_CAUSES; c++) {
+    to->cycles[c] += (uint32_t)part[c];
+    r->total[c] += part[c];
+  }
+  l->length += sum;
+  l->seen += sum;
+}
+
 /* ---- channels and the command processor ---- */
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -205,12 +238,36 @@ static void count_core(const struct tile *t, uint64_t n[RECORD_CAUSES]) {
     n[RECORD_BANK] += t->lost[i];
 }
 
+static void count_lock_wait(struct lane *l, uint64_t cycles) {
+  if (!l->multiplied) {
+    l->told.start_wait += cycles;
+    return;
+  }
+  if (!cycles)
+    return;
+  l->lock_wait[l->lock] += cycles;
+  bool same = l->last_count && l->last[l->last_count - 1].lock == l->lock;
+  if (!same && l->last_count == LAST_WAITS)
+    memmove(l->last, l->last + 1, (size_t)--l->last_count * sizeof *l->last);
+  if (!same) {
+    l->last[l->last_count].lock = l->lock;
+    l->last[l->last_count++].cycles = 0;
+  }
+  l->last[l->last_count - 1].cycles += cycles;
+}
+
+static void divide_end_wait(struct lane *l) {
+  for (int i = 0; i < l->last_count; i++) {
+    l->lock_wait[l->last[i].lock] -= l->last[i].cycles;
+    l->told.end_wait += l->last[i].cycles;
+  }
+  l->last_count = 0;
+}
+
 /* Tells a core's cycles before `end`: what it waited for comes first if it
  * waited already, and last if it began to. */
 static void settle_core(struct sim *s, struct tile *t, uint64_t end) {
-  static const enum record_cause runs[] = {RECORD_MULTIPLY, RECORD_WORK,
-                                           RECORD_BANK},
-                                 waits[] = {RECORD_LOCK, RECORD_STREAM};
+  static const enum record_cause waits[] = {RECORD_LOCK, RECORD_STREAM};
   struct lane *l = t->lane;
   uint64_t n[RECORD_CAUSES], part[RECORD_CAUSES] = {0}, sum = 0;
   if (end <= l->seen)
@@ -221,12 +278,21 @@ static void settle_core(struct sim *s, struct tile *t, uint64_t end) {
     l->before[i] += part[i];
     sum += part[i];
   }
-  l->lock_wait[l->lock] += part[RECORD_LOCK];
+  if (l->waits)
+    count_lock_wait(l, part[RECORD_LOCK]);
+  if (part[RECORD_MULTIPLY]) {
+    l->multiplied = true;
+    l->last_count = 0;
+  }
+  if (!l->waits)
+    count_lock_wait(l, part[RECORD_LOCK]);
   uint64_t idle = end - l->seen - sum;
   for (int i = 0; i < 2 && l->waits; i++)
     tell(s, l, waits[i], part[waits[i]]);
-  for (int i = 0; i < 3; i++)
-    tell(s, l, runs[i], part[runs[i]]);
+  uint64_t runs[RECORD_CAUSES] = {[RECORD_MULTIPLY] = part[RECORD_MULTIPLY],
+                                  [RECORD_WORK] = part[RECORD_WORK],
+                                  [RECORD_BANK] = part[RECORD_BANK]};
+  tell_mixed(s, l, runs);
   for (int i = 0; i < 2 && !l->waits; i++)
     tell(s, l, waits[i], part[waits[i]]);
   tell(s, l, RECORD_IDLE, idle);
@@ -306,6 +372,8 @@ void record_begin(struct sim *s) {
     l->seen = s->now;
     l->owed = l->refused = 0;
     memset(l->lock_wait, 0, sizeof l->lock_wait);
+    l->multiplied = false;
+    l->last_count = 0;
     struct tile *t = l->tile;
     if (fresh.kind != RECORD_CORE || !t->core)
       continue;
@@ -430,6 +498,7 @@ void record_end(struct sim *s, const struct sim_report *report) {
   for (int i = 0; i < r->count; i++) {
     struct lane *l = &r->lane[i];
     assert(l->seen == s->now);
+    divide_end_wait(l);
     divide_lock_waits(r, l);
     if (i == r->control || l->told.total[RECORD_IDLE] < report->cycles)
       r->record.lane[r->record.lane_count++] = l->told;

@@ -47,8 +47,11 @@ struct record_lane {
   /* Arguments whose elements pass here, a bit each, found by following locks
    * and streams from the shim channels that access them; 0: not known. */
   unsigned arguments;
-  /* Of total[RECORD_LOCK], by the argument whose blocks the lock guards; the
-   * last is for locks of none or several. */
+  /* Cores: of total[RECORD_LOCK], before the first multiply and behind the last
+   * one. */
+  uint64_t start_wait, end_wait;
+  /* The remainder of it, by the argument whose blocks the lock guards; the last
+   * is for locks of none or several. */
   uint64_t lock_for[RECORD_ARGUMENTS + 1];
   /* Shim channels: bytes accessed in each argument, and the time that DRAM took
    * for them, cycles. */

@@ -23,7 +23,10 @@ static void check_lane(const struct record *r, const struct record_lane *l) {
     for (int c = 0; c < RECORD_CAUSES; c++)
       spans[c] += l->span[i].cycles[c];
   CHECK(memcmp(spans, l->total, sizeof spans) == 0);
-  CHECK(sum(l->lock_for, RECORD_ARGUMENTS + 1) <= l->total[RECORD_LOCK]);
+  uint64_t divided =
+      sum(l->lock_for, RECORD_ARGUMENTS + 1) + l->start_wait + l->end_wait;
+  CHECK(l->kind == RECORD_CORE ? divided == l->total[RECORD_LOCK]
+                               : divided <= l->total[RECORD_LOCK]);
   if (l->kind == RECORD_S2MM || l->kind == RECORD_MM2S)
     CHECK(l->total[RECORD_MOVE] <= l->words);
 }
