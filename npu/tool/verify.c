@@ -1,15 +1,13 @@
 /* verify.c -- `nputeir verify`: a program with every taken nest run twice, on a
  * device and by its own loop, and the results compared. */
+#include "child.h"
 #include "run.h"
-#include "tool.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { CANNOT_RUN = 127 }; /* as shells have it */
 
 struct job {
   const char *program;
@@ -26,25 +24,16 @@ static void choose_device(void) {
            1);
 }
 
-/* Runs the program with lines going to `file`; its exit status in *status. */
-static bool run_program(struct tool *t, const struct job *j, const char *file,
-                        int *status) {
-  char **argv = arena_array(t->arena, (size_t)t->rest_count + 2, sizeof *argv);
-  argv[0] = (char *)j->program;
-  memcpy(argv + 1, t->rest, (size_t)t->rest_count * sizeof *argv);
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    choose_device();
-    setenv("NPUTEIR_VERIFY", j->first ? "first" : "1", 1);
-    setenv("NPUTEIR_VERIFY_FILE", file, 1);
-    execvp(argv[0], argv);
-    _exit(CANNOT_RUN);
-  }
-  if (child < 0 || waitpid(child, status, 0) < 0)
-    return diag_error(&t->diag, loc_none(), "cannot run %s: %s", argv[0],
-                      strerror(errno));
-  return true;
+struct wish {
+  bool first;
+  const char *file; /* where lines go */
+};
+
+static void set_environment(const void *with) {
+  const struct wish *w = with;
+  choose_device();
+  setenv("NPUTEIR_VERIFY", w->first ? "first" : "1", 1);
+  setenv("NPUTEIR_VERIFY_FILE", w->file, 1);
 }
 
 /* Prints the lines; false unless some nest was compared, and none differs. */
@@ -56,7 +45,7 @@ static bool judge(struct tool *t, const struct job *j, const char *file,
   text_puts(&t->out, lines);
   if (!tool_print(t, NULL))
     return false;
-  if (!*lines && WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_RUN)
+  if (!*lines && WIFEXITED(status) && WEXITSTATUS(status) == CHILD_CANNOT_RUN)
     return diag_error(&t->diag, loc_none(), "cannot run %s", j->program);
   if (!*lines)
     return diag_error(&t->diag, loc_none(),
@@ -88,15 +77,12 @@ static bool run(struct tool *t, void *job) {
     return diag_error(&t->diag, loc_none(), "cannot make a file in /tmp: %s",
                       strerror(errno));
   close(made);
-  bool good = run_program(t, j, file, &status) && judge(t, j, file, status);
+  struct wish w = {j->first, file};
+  bool good = child_run(t, j->program, t->rest_count, t->rest, set_environment,
+                        &w, &status) &&
+              judge(t, j, file, status);
   unlink(file);
-  if (!good || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
-    return good;
-  return WIFEXITED(status)
-             ? diag_error(&t->diag, loc_none(), "%s ended with status %d",
-                          j->program, WEXITSTATUS(status))
-             : diag_error(&t->diag, loc_none(), "%s was ended by signal %d",
-                          j->program, WTERMSIG(status));
+  return good && child_succeeded(t, j->program, status);
 }
 
 static const struct tool_option options[] = {
