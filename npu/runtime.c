@@ -205,7 +205,8 @@ static bool says(const char *name, const char *word) {
 
 /* A program that never calls us has a summary, too: it says so. */
 __attribute__((constructor)) static void watch_exit(void) {
-  if (!says("NPUTEIR_TRACE", "summary") && !says("NPUTEIR_VERIFY", NULL))
+  if (!says("NPUTEIR_TRACE", "summary") && !says("NPUTEIR_VERIFY", NULL) &&
+      !says("NPUTEIR_PROFILE", NULL))
     return;
   struct run *run = the_run();
   if (run && run_has_summary(run))

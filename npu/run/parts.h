@@ -247,6 +247,27 @@ void verify_print(struct verify *);
  * f32: how floats became bf16, or NULL. */
 double verify_allowed(const struct product *, const char *f32);
 
+/* ---- recordings.c: launches on the simulator, for a profile ---- */
+struct record;
+struct recordings; /* of a process; any thread may call */
+struct recordings *recordings_open(const char *folder); /* NULL: no memory */
+void recordings_close(struct recordings *);
+/* What a launch is recorded for. */
+struct run_recording {
+  struct recordings *to;
+  char nest[160], what[320];
+};
+void recording_name(struct run_recording *, const char *where,
+                    const struct run_report *);
+/* The first launch of a session. */
+void recordings_add(const struct run_recording *, const struct run_plan *,
+                    const struct record *);
+/* A call that was done; seconds: that the caller waited. */
+void recordings_count(const struct run_recording *, const struct run_report *,
+                      double seconds);
+/* Writes the folder's files. */
+void recordings_write(struct recordings *);
+
 /* ---- summary.c: all calls of a process ---- */
 struct summary;
 struct summary *summary_open(void); /* NULL: no memory */

@@ -12,17 +12,18 @@ enum { CACHED_TEIRS = 48, CACHED_PLANS = 16, CACHED_BYTES = 256 << 20 };
 
 struct run {
   const struct run_compiler *compiler;
-  struct cache teirs;      /* by text */
-  struct cache plans;      /* by launch shape, types and device */
-  char *options, *device;  /* from the environment; NULL: not set */
-  bool trace;              /* a line per call */
-  struct summary *summary; /* a line at the end; NULL: none */
-  struct verify *verify;   /* nests run twice; NULL: once */
-  struct gate *gate;       /* what calls took; NULL with verify */
-  bool verify_what;        /* NPUTEIR_VERIFY says neither 1 nor first */
-  bool hint;               /* say once that there is no NPU */
-  atomic_bool warned;      /* the user has been told of a wrong word */
-  atomic_int no_npu;       /* -1: nobody has looked yet */
+  struct cache teirs;            /* by text */
+  struct cache plans;            /* by launch shape, types and device */
+  char *options, *device;        /* from the environment; NULL: not set */
+  bool trace;                    /* a line per call */
+  struct summary *summary;       /* a line at the end; NULL: none */
+  struct verify *verify;         /* nests run twice; NULL: once */
+  struct recordings *recordings; /* of launches; NULL: none */
+  struct gate *gate;             /* what calls took; NULL with verify */
+  bool verify_what;              /* NPUTEIR_VERIFY says neither 1 nor first */
+  bool hint;                     /* say once that there is no NPU */
+  atomic_bool warned;            /* the user has been told of a wrong word */
+  atomic_int no_npu;             /* -1: nobody has looked yet */
 };
 
 /* A copy of a variable that says something; false: no memory. */
@@ -56,6 +57,9 @@ struct run *run_open(const struct run_compiler *compiler) {
   if (asked && !r->verify_what)
     r->verify = verify_open(verify, getenv("NPUTEIR_VERIFY_FILE"));
   r->gate = asked ? NULL : gate_open();
+  const char *folder = getenv("NPUTEIR_PROFILE");
+  if (folder && *folder)
+    r->recordings = recordings_open(folder);
   r->hint = !said && isatty(STDERR_FILENO);
   r->no_npu = -1;
   return r;
@@ -68,6 +72,7 @@ void run_close(struct run *r) {
   cache_close(&r->plans);
   summary_close(r->summary);
   verify_close(r->verify);
+  recordings_close(r->recordings);
   gate_close(r->gate);
   free(r->options);
   free(r->device);
@@ -88,6 +93,8 @@ struct call {
   bool done;
   struct verify_call *verify; /* where results go; NULL: to out */
   uint64_t gate_key;          /* 0: nobody asked what is faster */
+  struct run_recording recording;
+  double start; /* of a call that is recorded */
 };
 
 /* NPUTEIR_DEVICE names what has to be there. */
@@ -323,8 +330,13 @@ static bool run_teir(struct call *c) {
     return false;
   if (c->run->trace && path->first)
     product_describe(&first, c->report);
-  if (c->run->trace || verify)
+  if (c->run->trace || verify || c->run->recordings)
     product_describe(&p, c->report);
+  if (c->run->recordings) {
+    c->recording.to = c->run->recordings;
+    recording_name(&c->recording, q->where, c->report);
+    c->options.recording = &c->recording;
+  }
   c->device = find_device(c);
   if (!c->device)
     return wrong_word(c->run, c->d, asks_for_device(c->run));
@@ -459,6 +471,8 @@ static void run_steps(void *with) {
   run_with_options(c);
   c->report->done = c->done;
   c->report->verify = c->verify;
+  if (c->recording.to && c->done)
+    recordings_count(&c->recording, c->report, seconds() - c->start);
   if (c->run->trace)
     memory_try(trace, NULL, c);
 }
@@ -480,6 +494,8 @@ static bool run_once(struct run *r, const struct run_request *q,
       gate_keep(r->gate, gate_key(q));
     return diag_declined(c.d, loc_none(), "no NPU");
   }
+  if (r->recordings)
+    c.start = seconds();
   if (!stack_run(run_steps, &c))
     return diag_declined(c.d, loc_none(), "no memory for a stack");
   return report->done;
@@ -512,11 +528,15 @@ void run_verify(struct run *r, struct verify_call *c) {
 
 void run_verify_drop(struct verify_call *c) { verify_drop(c); }
 
-bool run_has_summary(const struct run *r) { return r->summary || r->verify; }
+bool run_has_summary(const struct run *r) {
+  return r->summary || r->verify || r->recordings;
+}
 
 void run_print_summary(struct run *r) {
   if (r->verify)
     verify_print(r->verify);
   if (r->summary)
     summary_print(r->summary);
+  if (r->recordings)
+    recordings_write(r->recordings);
 }

@@ -76,10 +76,12 @@ struct run_options {
                        would not do faster than the loop, as measured */
   int f32;          /* enum f32_mode: floats on devices that multiply bf16 */
   bool off;
+  const struct run_recording *recording; /* of the call; NULL: none */
 };
 
 struct run_counts {
   uint64_t cycles, mac_cycles, core_cycles; /* 0 where not known */
+  double simulated_seconds; /* that the simulator took; else 0 */
 };
 
 struct run_session; /* a loaded plan with its buffers; each device has its own
@@ -120,8 +122,8 @@ struct gate_times {
   double loop, device;
 };
 struct run; /* what outlives a call: caches, opened devices */
-/* Reads the environment: NPUTEIR_DEVICE, NPUTEIR_OPTIONS, NPUTEIR_TRACE,
- * NPUTEIR_VERIFY, NPUTEIR_VERIFY_FILE.  NULL: no memory. */
+/* Reads the environment: NPUTEIR_DEVICE, NPUTEIR_OPTIONS, NPUTEIR_PROFILE,
+ * NPUTEIR_TRACE, NPUTEIR_VERIFY, NPUTEIR_VERIFY_FILE.  NULL: no memory. */
 struct run *run_open(const struct run_compiler *);
 void run_close(struct run *);
 

@@ -1,15 +1,18 @@
 /* sim.c -- the device "sim": the simulated array, fed with the bytes that a
  * real device would get. */
-#include "sim.h"
 #include "parts.h"
+#include "record.h"
 
 #include <assert.h>
+#include <time.h>
 
 struct run_session {
   struct arena *arena; /* of what follows */
   struct sim *sim;
   const struct run_plan *plan; /* borrowed: it lives as long as we do */
   void *buffer[TENSORS];
+  struct run_recording *recording; /* of the first launch; NULL: not wanted, or
+                                      done */
 };
 
 enum { ALIGNMENT = 64 };
@@ -48,11 +51,14 @@ static struct run_session *open_session(const struct run_plan *plan,
                                         const struct run_options *o,
                                         struct diag *d) {
   struct sim_options options = {.preset = preset_find(o->preset),
-                                .cycle_budget = cycle_budget(plan)};
+                                .cycle_budget = cycle_budget(plan),
+                                .record = o->recording != NULL};
   struct arena *a = arena_open();
   struct run_session *s = arena_alloc(a, sizeof *s);
   s->arena = a;
   s->plan = plan;
+  if (o->recording)
+    s->recording = arena_copy(a, o->recording, 1, 1, sizeof *o->recording);
   for (int i = 0; i < TENSORS; i++)
     s->buffer[i] = aligned(a, plan->tensor[i].bytes);
   s->sim = sim_open(plan->xclbin, plan->xclbin_bytes, &options, d);
@@ -64,14 +70,26 @@ static struct run_session *open_session(const struct run_plan *plan,
 
 static void *buffer(struct run_session *s, int i) { return s->buffer[i]; }
 
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static bool launch(struct run_session *s, struct run_counts *counts,
                    struct diag *d) {
   struct sim_buffer argument[TENSORS];
   struct sim_report report = {0};
   for (int i = 0; i < TENSORS; i++)
     argument[i] = (struct sim_buffer){s->buffer[i], s->plan->tensor[i].bytes};
-  if (!sim_run(s->sim, s->plan->txn, s->plan->txn_bytes, argument, TENSORS,
-               &report, d))
+  double start = seconds();
+  bool good = sim_run(s->sim, s->plan->txn, s->plan->txn_bytes, argument,
+                      TENSORS, &report, d);
+  if (s->recording && sim_record(s->sim))
+    recordings_add(s->recording, s->plan, sim_record(s->sim));
+  s->recording = NULL;
+  counts->simulated_seconds += seconds() - start;
+  if (!good)
     return false;
   counts->cycles += report.cycles;
   counts->mac_cycles += report.mac_cycles;

@@ -98,7 +98,7 @@ static bool run_case(struct tool *t, void *context) {
   struct sim_report report = {0};
   struct sim_options options = {.preset = preset};
   double start = seconds();
-  good = good && simulate(&r, &options, &report, d);
+  good = good && simulate(&r, &options, NULL, &report, d);
   if (good) {
     double wall = seconds() - start;
     double operations = 2.0 * (double)p->extent[AXIS_C] *

@@ -1,31 +1,12 @@
 /* `nputeir sim`: runs any xclbin and transaction on the simulated array, with
  * files as argument buffers; or compiles a program, runs it on numbers of its
  * own, and compares the results. */
-#include "job.h"
-#include "simulate.h"
+#include "sim_job.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { MOST_ARGUMENTS = 32 };
-
-struct output {
-  int argument;
-  size_t bytes;
-  const char *path;
-};
-
-struct sim_job {
-  struct job program;
-  const char *xclbin, *txn;
-  const struct preset *preset;
-  struct sim_buffer argument[MOST_ARGUMENTS];
-  int argument_count, given; /* given: by --arg */
-  struct output output[MOST_ARGUMENTS];
-  int output_count;
-  int64_t repeat, budget;
-  bool trace, strict;
-};
+enum { MOST_ARGUMENTS = SIM_JOB_ARGUMENTS };
 
 static bool read_argument(struct tool *t, void *to, const char *word) {
   struct sim_job *j = to;
@@ -42,7 +23,7 @@ static bool read_argument(struct tool *t, void *to, const char *word) {
 /* N:BYTES=FILE */
 static bool read_output(struct tool *t, void *to, const char *word) {
   struct sim_job *j = to;
-  struct output o;
+  struct sim_job_output o;
   const char *at = word;
   int64_t argument, bytes;
   if (!tool_scan_number(&at, &argument) || *at++ != ':' ||
@@ -56,7 +37,8 @@ static bool read_output(struct tool *t, void *to, const char *word) {
                       (long long)bytes);
   if (j->output_count == MOST_ARGUMENTS)
     return tool_usage(t, "more than %d --out", MOST_ARGUMENTS);
-  o = (struct output){.argument = (int)argument, .bytes = (size_t)bytes};
+  o = (struct sim_job_output){.argument = (int)argument,
+                              .bytes = (size_t)bytes};
   if (!tool_file_to_write(t, &o.path, at))
     return false;
   j->output[j->output_count++] = o;
@@ -67,7 +49,7 @@ static bool read_output(struct tool *t, void *to, const char *word) {
 static void make_buffers(struct tool *t, struct sim_job *j) {
   j->argument_count = j->given;
   for (int i = 0; i < j->output_count; i++) {
-    const struct output *o = &j->output[i];
+    const struct sim_job_output *o = &j->output[i];
     struct sim_buffer *b = &j->argument[o->argument];
     if (o->argument >= j->argument_count)
       j->argument_count = o->argument + 1;
@@ -79,6 +61,8 @@ static void make_buffers(struct tool *t, struct sim_job *j) {
 }
 
 static void print_report(const struct sim_job *j, const struct sim_report *r) {
+  if (j->watch.ran)
+    return;
   double seconds = (double)r->cycles / (j->preset->clock_ghz * 1e9);
   printf("preset=%s clock_ghz=%.2f\n", j->preset->name, j->preset->clock_ghz);
   printf("cycles=%llu\n", (unsigned long long)r->cycles);
@@ -116,8 +100,7 @@ static void print_waits(const struct sim *s, const struct diag *d) {
   text_free(&t);
 }
 
-static bool run(struct tool *t, void *job) {
-  struct sim_job *j = job;
+static bool run(struct tool *t, struct sim_job *j) {
   size_t length, txn_length;
   make_buffers(t, j);
   const char *xclbin = tool_input(t, j->xclbin, &length);
@@ -127,13 +110,16 @@ static bool run(struct tool *t, void *job) {
   struct sim_options options = {.preset = j->preset,
                                 .cycle_budget = (uint64_t)j->budget,
                                 .strict = j->strict,
-                                .trace = j->trace ? stderr : NULL};
+                                .trace = j->trace ? stderr : NULL,
+                                .record = j->watch.ran != NULL};
   struct sim *s = sim_open(xclbin, length, &options, &t->diag);
   bool done = s != NULL;
   for (int64_t i = 0; done && i < j->repeat; i++) {
     struct sim_report report = {0};
     done = sim_run(s, txn, txn_length, j->argument, j->argument_count, &report,
                    &t->diag);
+    if (j->watch.ran)
+      j->watch.ran(j->watch.context, s);
     if (done)
       print_report(j, &report);
     else
@@ -141,7 +127,7 @@ static bool run(struct tool *t, void *job) {
   }
   sim_close(s);
   for (int i = 0; done && i < j->output_count; i++) {
-    const struct output *o = &j->output[i];
+    const struct sim_job_output *o = &j->output[i];
     done =
         file_write(o->path, j->argument[o->argument].data, o->bytes, &t->diag);
   }
@@ -160,19 +146,26 @@ static void print_packed(const struct npu_result *r) {
   printf("%s\n", *before == ',' ? "" : "packed=-");
 }
 
+static bool compiled(struct sim_job *j, const struct npu_result *r) {
+  if (j->compiled)
+    j->compiled(j->watch.context, r);
+  return true;
+}
+
 static bool run_program(struct tool *t, struct sim_job *j) {
   struct npu_result r;
   struct sim_report report = {0};
   struct sim_options options = {.preset = j->preset,
                                 .cycle_budget = (uint64_t)j->budget,
                                 .strict = j->strict,
-                                .trace = j->trace ? stderr : NULL};
+                                .trace = j->trace ? stderr : NULL,
+                                .record = j->watch.ran != NULL};
   if (j->given || j->output_count || j->repeat > 1)
     return tool_usage(t, "--arg, --out and --repeat are for an xclbin");
   j->program.device = j->preset->name;
-  bool good = job_compile(t, &j->program, &r) &&
-              simulate(&r, &options, &report, &t->diag);
-  if (good) {
+  bool good = job_compile(t, &j->program, &r) && compiled(j, &r) &&
+              simulate(&r, &options, &j->watch, &report, &t->diag);
+  if (good && !j->watch.ran) {
     print_report(j, &report);
     printf("predicted=%.0f\n", r.blocking.predicted_cycles);
     print_packed(&r);
@@ -192,8 +185,9 @@ static void list_presets(struct text *out) {
                 strcmp(preset_at(i)->name, default_preset) ? "" : " (default)");
 }
 
-static bool read_input(struct tool *t, void *to, const char *word) {
+bool sim_job_read_input(struct tool *t, void *to, const char *word) {
   struct sim_job *j = to;
+  j->name = word;
   if (job_is_program(word))
     return job_read_input(t, &j->program, word);
   j->xclbin = word;
@@ -202,13 +196,17 @@ static bool read_input(struct tool *t, void *to, const char *word) {
 
 #define AT(field) offsetof(struct sim_job, field)
 
-static const struct tool_option options[] = {
-    {"DESIGN.xclbin|PROGRAM", NULL, read_input, 0,
+static const struct tool_option operands[] = {
+    {"DESIGN.xclbin|PROGRAM", NULL, sim_job_read_input, 0,
      .help = "configures the array; or what to compile and run, as for: "
              "nputeir help build",
      .flags = TOOL_NEEDED},
     {"RUN.txn", NULL, tool_word, AT(txn),
      .help = "the transaction that runs the xclbin"},
+    {0},
+};
+
+const struct tool_option sim_job_options[] = {
     {"--sizes", "a=8,b=32", tool_word, AT(program.sizes),
      .help = "extent of every letter of an einsum"},
     {"--types", "A,B,C", job_read_types, AT(program),
@@ -238,7 +236,7 @@ static const struct tool_option options[] = {
     {0},
 };
 
-static bool run_with_preset(struct tool *t, void *job) {
+bool sim_job_run(struct tool *t, void *job) {
   struct sim_job *j = job;
   if (!j->preset)
     j->preset = preset_find(default_preset);
@@ -249,7 +247,7 @@ static bool run_with_preset(struct tool *t, void *job) {
   return j->txn ? run(t, j) : tool_usage(t, "RUN.txn is missing");
 }
 
-static const struct sim_job defaults = {
+const struct sim_job sim_job_defaults = {
     .repeat = 1,
     .program = {.problem = {.extent = {1},
                             .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}}}};
@@ -262,7 +260,8 @@ const struct tool_command tool_sim = {
              "register and cycle by cycle. Prints what it took as key=value "
              "lines. A program is compiled first, runs on small whole numbers, "
              "and its results are compared with what it means.",
-    .options = options,
+    .shared = operands,
+    .options = sim_job_options,
     .notes = "Keys: cycles (of the run, command processor included), "
              "busy_cycles (first to last cycle in which a core or DMA channel "
              "did something), cores (that ran), core_cycles (cores x "
@@ -280,6 +279,6 @@ const struct tool_command tool_sim = {
              "the run with who waits for "
              "what.",
     .job_bytes = sizeof(struct sim_job),
-    .job = &defaults,
-    .run = run_with_preset,
+    .job = &sim_job_defaults,
+    .run = sim_job_run,
 };

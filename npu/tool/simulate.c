@@ -167,17 +167,21 @@ static bool check_sample(const struct teir *t, const struct teir_roles *r,
 /* ---- the run ---- */
 
 static bool run(const struct npu_result *r, const struct sim_options *o,
-                struct memory *m, struct sim_report *report, struct diag *d) {
+                const struct simulate_watch *w, struct memory *m,
+                struct sim_report *report, struct diag *d) {
   struct sim *s = sim_open(r->xclbin.data, r->xclbin.length, o, d);
   bool good = s && sim_run(s, r->txn.data, r->txn.length, m->buffer, TENSORS,
                            report, d);
+  if (s && w && w->ran)
+    w->ran(w->context, s);
   if (s)
     sim_close(s);
   return good;
 }
 
 static bool run_and_check(const struct npu_result *r,
-                          const struct sim_options *o, struct memory *m,
+                          const struct sim_options *o,
+                          const struct simulate_watch *w, struct memory *m,
                           struct sim_report *report, struct diag *d) {
   struct teir_roles roles;
   if (!make_memory(r->teir, m, d) ||
@@ -186,7 +190,7 @@ static bool run_and_check(const struct npu_result *r,
   for (int i = 0; i < OUT; i++)
     if (r->packed[i] && !r->packed[OUT])
       fill_packed(r->teir, &roles, 0, i, m->buffer[i].data, 0, 0);
-  if (!run(r, o, m, report, d))
+  if (!run(r, o, w, m, report, d))
     return false;
   bool shifts = roles.problem.finish.saturate;
   if (!shifts && macs_of(&roles.problem) > few_macs)
@@ -203,9 +207,10 @@ static bool run_and_check(const struct npu_result *r,
 }
 
 bool simulate(const struct npu_result *r, const struct sim_options *o,
-              struct sim_report *report, struct diag *d) {
+              const struct simulate_watch *w, struct sim_report *report,
+              struct diag *d) {
   struct memory m = {.arena = arena_open()};
-  bool good = run_and_check(r, o, &m, report, d);
+  bool good = run_and_check(r, o, w, &m, report, d);
   free_memory(&m);
   arena_close(m.arena);
   return good;

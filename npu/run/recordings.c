@@ -1,0 +1,137 @@
+/* recordings.c -- launches that the simulator recorded, and what calls of the
+ * same nests took beside them; NPUTEIR_PROFILE's files when the process exits.
+ *
+ * A nest is known by its place and its shape.  Another nest of the same shape
+ * has the same plan, and so no launch of its own: its calls count for the one
+ * that was recorded.
+ */
+#include "parts.h"
+#include "profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NESTS = 64 };
+
+struct recordings {
+  pthread_mutex_t lock;
+  pid_t process; /* a forked child writes nothing */
+  char *folder;
+  struct profile *profile;
+  int count; /* nests of the profile */
+  struct recorded {
+    char nest[160], what[320];
+    struct profile_host host;
+  } nest[NESTS];
+};
+
+void recordings_close(struct recordings *r) {
+  if (!r)
+    return;
+  pthread_mutex_destroy(&r->lock);
+  profile_close(r->profile);
+  free(r->folder);
+  free(r);
+}
+
+struct recordings *recordings_open(const char *folder) {
+  struct recordings *r = calloc(1, sizeof *r);
+  if (!r)
+    return NULL;
+  pthread_mutex_init(&r->lock, NULL);
+  r->process = getpid();
+  r->folder = strdup(folder);
+  r->profile = profile_open();
+  if (r->folder && r->profile)
+    return r;
+  recordings_close(r);
+  return NULL;
+}
+
+void recording_name(struct run_recording *x, const char *where,
+                    const struct run_report *report) {
+  snprintf(x->nest, sizeof x->nest, "%s", where ? where : "a nest");
+  snprintf(x->what, sizeof x->what, "%s %s %s", report->einsum, report->sizes,
+           report->types);
+}
+
+struct addition {
+  const struct run_recording *x;
+  const struct run_plan *plan;
+  const struct record *record;
+  int number;
+};
+
+static void add(void *with) {
+  struct addition *a = with;
+  const struct run_plan *p = a->plan;
+  struct profile_nest n = {.name = a->x->nest, .what = a->x->what};
+  profile_name_tensors(&n);
+  for (int i = 0; i < TENSORS; i++)
+    n.least_bytes[i] = p->tensor[i].bytes;
+  n.macs = (double)p->m * (double)p->n * (double)p->k *
+           (double)(p->batch > 1 ? p->batch : 1);
+  a->number = profile_add(a->x->to->profile, a->record, &n);
+}
+
+void recordings_add(const struct run_recording *x, const struct run_plan *plan,
+                    const struct record *record) {
+  struct recordings *r = x->to;
+  struct addition a = {x, plan, record, -1};
+  pthread_mutex_lock(&r->lock);
+  if (r->count < NESTS && memory_try(add, NULL, &a) && a.number >= 0) {
+    struct recorded *n = &r->nest[r->count++];
+    memcpy(n->nest, x->nest, sizeof n->nest);
+    memcpy(n->what, x->what, sizeof n->what);
+  }
+  pthread_mutex_unlock(&r->lock);
+}
+
+/* The nest, or else one of the same shape; NULL: none was recorded. */
+static struct recorded *find(struct recordings *r,
+                             const struct run_recording *x) {
+  struct recorded *same = NULL;
+  for (int i = 0; i < r->count; i++) {
+    struct recorded *n = &r->nest[i];
+    if (strcmp(n->what, x->what) != 0)
+      continue;
+    if (strcmp(n->nest, x->nest) == 0)
+      return n;
+    same = same ? same : n;
+  }
+  return same;
+}
+
+void recordings_count(const struct run_recording *x,
+                      const struct run_report *report, double seconds) {
+  struct recordings *r = x->to;
+  pthread_mutex_lock(&r->lock);
+  struct recorded *n = find(r, x);
+  if (n) {
+    n->host.calls++;
+    n->host.launches += report->launches;
+    n->host.copied_bytes += report->host_bytes;
+    n->host.cycles += report->counts.cycles;
+    n->host.seconds += seconds - report->counts.simulated_seconds;
+  }
+  pthread_mutex_unlock(&r->lock);
+}
+
+static void write_files(void *with) {
+  struct recordings *r = with;
+  struct diag d = {0};
+  for (int i = 0; i < r->count; i++)
+    profile_set_host(r->profile, i, &r->nest[i].host);
+  if (!profile_write(r->profile, r->folder, &d))
+    fprintf(stderr, "nputeir: %s\n", d.text);
+}
+
+void recordings_write(struct recordings *r) {
+  if (r->process != getpid())
+    return;
+  pthread_mutex_lock(&r->lock);
+  if (!memory_try(write_files, NULL, r))
+    fputs("nputeir: no memory to write the profile in\n", stderr);
+  pthread_mutex_unlock(&r->lock);
+}

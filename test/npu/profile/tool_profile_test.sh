@@ -1,0 +1,111 @@
+#!/bin/bash
+# tool_profile_test.sh NPUTEIR FOLDER PROGRAM -- `nputeir profile` of a product,
+# of an xclbin and of a program (calls.c): files that parse, lanes that are
+# whole, cycles that are the simulator's, limits where they are known.
+nputeir=$1
+work=$2
+program=$3
+failures=0
+rm -rf "$work"
+mkdir -p "$work"
+fail() {
+  echo "$1"
+  failures=$((failures + 1))
+}
+
+"$nputeir" profile 256x256x256 -o "$work/a" >"$work/out" || fail "no profile"
+cmp -s "$work/out" "$work/a/summary.txt" || fail "the summary is not printed"
+cycles=$("$nputeir" sim 256x256x256 | sed -n 's/^cycles=//p')
+grep -q " cycles=$cycles " "$work/out" || fail "sim says $cycles cycles"
+grep -q '^limit: 16 cores multiply in ' "$work/out" || fail "no sentence"
+
+# The page says of every lane that its spans are all cycles of the run, and the
+# trace has a thread for each.
+cat >"$work/read.py" <<'END'
+import json, re, sys
+folder, cycles = sys.argv[1], int(sys.argv[2])
+page = open(folder + "/profile.html").read()
+assert not re.search(r'(src|href)\s*=', page), "the page loads something"
+data = re.search(r'const NESTS = (\[.*?\]);\nconst HOST', page, re.S).group(1)
+trace = json.load(open(folder + "/trace.json"))["traceEvents"]
+nest, = json.loads(data)
+assert nest["cycles"] == cycles
+cores = 0
+for lane in nest["lanes"]:
+    s, i, total = lane["s"], 0, [0] * len(nest["cause"])
+    while i < len(s):
+        which, i = s[i], i + 1
+        for c in range(len(total)):
+            if which >> c & 1:
+                total[c] += s[i]
+                i += 1
+    assert total == lane["t"] and sum(total) == cycles, lane["n"]
+    cores += lane["k"] == 0
+assert cores == nest["cores"] == 16
+assert abs(sum(x for _, x in nest["core"]) - 1) < 1e-4
+names = [e for e in trace if e["name"] == "thread_name"]
+assert len(names) == len(nest["lanes"])
+end = 0
+for e in trace:
+    assert e["ph"] in "XM"
+    if e["ph"] == "X":
+        assert e["dur"] > 0 and e["name"] in nest["cause"]
+        end = max(end, e["ts"] + e["dur"])
+assert abs(end - cycles / nest["clock"] / 1e3) < 0.01
+END
+if command -v python3 >/dev/null; then
+  python3 "$work/read.py" "$work/a" "$cycles" || fail "the page or the trace"
+else
+  echo "not checked without python3: the page and the trace"
+fi
+if command -v node >/dev/null; then
+  sed -n '/^<script>/,/^<\/script>/p' "$work/a/profile.html" |
+    sed '/script>/d' >"$work/page.js"
+  node --check "$work/page.js" || fail "the page's script"
+else
+  echo "not checked without node: the page's script"
+fi
+
+# An xclbin runs to the same cycle.
+"$nputeir" build 256x256x256 -o "$work/design" >/dev/null
+head -c 131072 /dev/zero >"$work/in"
+head -c 262144 /dev/zero >"$work/result"
+"$nputeir" profile "$work/design/design.xclbin" "$work/design/design.txn" \
+  --arg "$work/in" --arg "$work/in" --arg "$work/result" -o "$work/b" \
+  >"$work/out" || fail "no profile of an xclbin"
+grep -q " cycles=$("$nputeir" sim "$work/design/design.xclbin" \
+  "$work/design/design.txn" --arg "$work/in" --arg "$work/in" \
+  --arg "$work/result" | sed -n 's/^cycles=//p') " "$work/out" ||
+  fail "other cycles of an xclbin"
+
+# With a slow DRAM, that is the limit, and the sentence says so.
+"$nputeir" profile 1024x1024x1024 --preset phoenix-15 -o "$work/c" >"$work/out"
+grep -Eq '^limit: .* waits for DRAM in [1-9][0-9]* % of the cycles.* DRAM is busy in (9[0-9]|100) %' \
+  "$work/out" || fail "DRAM is not the limit: $(tail -n 1 "$work/out")"
+
+# The nests of a program: each once, with all its calls.
+unset NPUTEIR_DEVICE NPUTEIR_OPTIONS NPUTEIR_TRACE NPUTEIR_VERIFY
+"$nputeir" profile -o "$work/e" -- "$program" >"$work/out" ||
+  fail "no profile of a program"
+grep -q '^right$' "$work/out" || fail "the program's own output is lost"
+[ "$(grep -c '^limit: ' "$work/out")" = 2 ] || fail "not two nests"
+grep -q '^nest="a.c:9 second" mk,kn->mn m:128,n:64,k:96 bf16,bf16,f32$' \
+  "$work/out" || fail "the second nest has no name"
+grep -q '^host: calls=2 launches=2 ' "$work/out" || fail "not two calls"
+"$nputeir" profile -o "$work/e" -- "$program" 3 >"$work/out" 2>&1
+[ $? = 1 ] && grep -q 'ended with status 3' "$work/out" ||
+  fail "the program's status is lost"
+"$nputeir" profile -o "$work/f" -- true >"$work/out" 2>&1
+[ $? = 1 ] && grep -q 'true wrote no profile' "$work/out" ||
+  fail "a program that has no nests"
+NPUTEIR_DEVICE=host "$nputeir" profile -o "$work/f" -- "$program" \
+  >"$work/out" 2>&1
+[ $? = 1 ] && grep -q 'no nest ran on the simulator' "$work/out" ||
+  fail "a program that does not simulate"
+
+# Words
+"$nputeir" profile 64x64x64 2>/dev/null
+[ $? = 2 ] || fail "no folder, and status is not 2"
+"$nputeir" profile -o "$work/d" 2>/dev/null
+[ $? = 2 ] || fail "nothing to profile, and status is not 2"
+exit $((failures > 0))
