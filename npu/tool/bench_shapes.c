@@ -73,7 +73,7 @@ static bool run_shape(struct tool *t, void *context) {
   const struct teir *teir = make_teir(t->arena, s->shape, &t->diag);
   bool good = teir &&
               npu_compile(t->arena, s->preset->name, teir, 0, &r, &t->diag) &&
-              simulate(&r, &options, &report, &t->diag);
+              simulate(&r, &options, NULL, &report, &t->diag);
   if (good && s->start == 0)
     s->start = (double)report.cycles;
   else if (good) {
