@@ -252,11 +252,23 @@ static bool report_deadlock(struct sim *s) {
   return false;
 }
 
+/* Whether the run may go on. */
+static bool report_progress(struct sim *s, uint64_t start) {
+  const struct control *p = &s->control;
+  struct sim_progress at = {s->now - start, p->at, p->list->count};
+  return s->options.progress(s->options.progress_context, &at) ||
+         sim_fail(s, "stopped in cycle %llu, at transaction op %d of %d",
+                  (unsigned long long)at.cycles, p->at, p->list->count);
+}
+
 /* Steps until the transaction is done; false: failed. */
 static bool run_control(struct sim *s) {
-  uint64_t budget = s->options.cycle_budget;
+  enum { STEPS = 1 << 13 }; /* between two reports */
+  uint64_t budget = s->options.cycle_budget, start = s->now;
   uint64_t end = budget ? s->now + budget : UINT64_MAX;
-  while (!control_done(s)) {
+  for (uint64_t steps = 1; !control_done(s); steps++) {
+    if (s->options.progress && steps % STEPS == 0 && !report_progress(s, start))
+      return false;
     if (s->now >= end)
       return sim_fail(s, "cycle budget of %llu used up at transaction op %d",
                       (unsigned long long)budget, s->control.at);
@@ -408,6 +420,10 @@ bool sim_run(struct sim *s, const void *txn, size_t length,
   bool done = list && sim_execute(s, list, argument, argument_count, report, d);
   arena_close(a);
   return done;
+}
+
+const char *sim_failure(const struct sim *s) {
+  return s->failed ? s->diag.text : NULL;
 }
 
 void sim_print_waits(const struct sim *s, struct text *t) {

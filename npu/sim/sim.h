@@ -13,6 +13,12 @@
 
 struct sim;
 
+/* How far a run has come. */
+struct sim_progress {
+  uint64_t cycles;
+  int operation, operations; /* of the transaction */
+};
+
 struct sim_options {
   const struct preset *preset;
   uint64_t cycle_budget; /* 0: no limit */
@@ -20,6 +26,10 @@ struct sim_options {
                             that serves two accesses in a cycle is an error */
   FILE *trace;           /* NULL: none */
   bool record;           /* where cycles go, for sim_record (record.h) */
+  /* Called several times a second while a run lasts; false ends the run, as
+   * a failure, with a report of what was done.  NULL: nobody asks. */
+  bool (*progress)(void *context, const struct sim_progress *);
+  void *progress_context;
 };
 
 struct sim_report {
@@ -55,6 +65,8 @@ void sim_close(struct sim *);
 bool sim_run(struct sim *, const void *txn, size_t length,
              const struct sim_buffer *argument, int argument_count,
              struct sim_report *, struct diag *);
+/* Why a run failed; NULL: none did. */
+const char *sim_failure(const struct sim *);
 /* Everything that waited at a deadlock, and for what; nothing without one. */
 void sim_print_waits(const struct sim *, struct text *);
 

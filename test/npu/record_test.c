@@ -89,6 +89,46 @@ static bool run_twice(const struct npu_result *r, bool record,
   return good;
 }
 
+struct stop {
+  int calls;
+  struct sim_progress last;
+};
+
+static bool stop_soon(void *context, const struct sim_progress *p) {
+  struct stop *s = context;
+  CHECK(p->cycles > s->last.cycles && p->operation <= p->operations &&
+        p->operation >= s->last.operation);
+  s->last = *p;
+  return ++s->calls < 3;
+}
+
+/* A run that is stopped has a report and a record of what was done. */
+static void check_stop(const struct npu_result *r) {
+  struct stop stop = {0};
+  struct diag d = {0};
+  struct sim_options options = {.preset = preset_find("8700g"),
+                                .record = true,
+                                .progress = stop_soon,
+                                .progress_context = &stop};
+  struct sim_buffer buffer[TENSORS];
+  struct sim_report report;
+  for (int i = 0; i < TENSORS; i++) {
+    buffer[i].bytes = 1 << 20;
+    buffer[i].data = calloc(1, buffer[i].bytes);
+  }
+  struct sim *s = sim_open(r->xclbin.data, r->xclbin.length, &options, &d);
+  CHECK(s &&
+        !sim_run(s, r->txn.data, r->txn.length, buffer, TENSORS, &report, &d));
+  CHECK(stop.calls == 3 && strstr(d.text, "stopped in cycle "));
+  CHECK(report.cycles == stop.last.cycles && report.cycles > 2 << 13);
+  const struct record *record = sim_record(s);
+  for (int i = 0; i < record->lane_count; i++)
+    check_lane(record, &record->lane[i]);
+  sim_close(s);
+  for (int i = 0; i < TENSORS; i++)
+    free(buffer[i].data);
+}
+
 static void check_product(int64_t m, int64_t n, int64_t k, enum dtype in,
                           enum dtype out) {
   struct arena *a = arena_open();
@@ -104,6 +144,8 @@ static void check_product(int64_t m, int64_t n, int64_t k, enum dtype in,
   CHECK(good);
   if (good)
     CHECK(memcmp(with, without, sizeof with) == 0);
+  if (good && m == 256)
+    check_stop(&r);
   else
     fprintf(stderr, "%s\n", d.text);
   npu_result_free(&r);
