@@ -104,6 +104,8 @@ int profile_add(struct profile *p, const struct record *r,
   struct limits x;
   struct text sentence = {0}, page = {0}, events = {0}, summary = {0};
   limits_find(r, &x);
+  if (n->failure)
+    text_printf(&sentence, "Not finished: %s. Until then: ", n->failure);
   limits_say(r, n, &x, &sentence);
   page_nest(r, n, &x, text_string(&sentence), &page);
   events_nest(r, n, p->count + 1, &events);

@@ -18,7 +18,8 @@ struct profile_nest {
   uint64_t least_bytes[RECORD_ARGUMENTS];
   /* The axis along which longer blocks move the tensor less often, or NULL. */
   const char *reuse_axis[RECORD_ARGUMENTS];
-  double macs; /* multiply-adds of the run; 0: not known */
+  double macs;         /* multiply-adds of the run; 0: not known */
+  const char *failure; /* why the run ended early; NULL: it did not */
 };
 /* Names of a contraction's arguments, and what each is reused along. */
 void profile_name_tensors(struct profile_nest *);
@@ -31,7 +32,7 @@ struct profile_host {
 };
 
 struct profile;
-struct profile *profile_open(void); /* NULL: no memory */
+struct profile *profile_open(void);   /* NULL: no memory */
 void profile_close(struct profile *); /* NULL is fine */
 /* Returns the nest's number; -1: no memory. */
 int profile_add(struct profile *, const struct record *,

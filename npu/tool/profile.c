@@ -53,6 +53,7 @@ static void see_run(void *context, const struct sim *s) {
     return;
   w->recorded = true;
   w->nest.what = text_string(&w->what);
+  w->nest.failure = sim_failure(s);
   profile_add(w->profile, r, &w->nest);
 }
 
@@ -175,7 +176,8 @@ const struct tool_command tool_profile = {
              "dram_bytes (moved, by tensor, and the tensor's own size), limit. "
              "Of a COMMAND, the first launch of each shape of a nest is "
              "recorded; NPUTEIR_PROFILE=FOLDER does that in any run of the "
-             "program. With --repeat, the first run is.",
+             "program. With --repeat, the first run is. Ctrl-C "
+             "ends a run of the array, and what was recorded is shown.",
     .job_bytes = sizeof(struct profile_job),
     .job = &defaults,
     .run = run,

@@ -1,6 +1,7 @@
 /* `nputeir sim`: runs any xclbin and transaction on the simulated array, with
  * files as argument buffers; or compiles a program, runs it on numbers of its
  * own, and compares the results. */
+#include "progress.h"
 #include "sim_job.h"
 
 #include <assert.h>
@@ -112,19 +113,25 @@ static bool run(struct tool *t, struct sim_job *j) {
                                 .strict = j->strict,
                                 .trace = j->trace ? stderr : NULL,
                                 .record = j->watch.ran != NULL};
+  struct progress progress = {.runs = j->repeat, .quiet = j->trace};
+  progress_begin(&progress, &options);
   struct sim *s = sim_open(xclbin, length, &options, &t->diag);
   bool done = s != NULL;
   for (int64_t i = 0; done && i < j->repeat; i++) {
     struct sim_report report = {0};
+    progress.run = i;
     done = sim_run(s, txn, txn_length, j->argument, j->argument_count, &report,
                    &t->diag);
     if (j->watch.ran)
       j->watch.ran(j->watch.context, s);
-    if (done)
+    if (!done)
+      progress_end(&progress);
+    if (done || progress.stopped)
       print_report(j, &report);
     else
       print_waits(s, &t->diag);
   }
+  progress_end(&progress);
   sim_close(s);
   for (int i = 0; done && i < j->output_count; i++) {
     const struct sim_job_output *o = &j->output[i];
@@ -163,10 +170,17 @@ static bool run_program(struct tool *t, struct sim_job *j) {
   if (j->given || j->output_count || j->repeat > 1)
     return tool_usage(t, "--arg, --out and --repeat are for an xclbin");
   j->program.device = j->preset->name;
-  bool good = job_compile(t, &j->program, &r) && compiled(j, &r) &&
-              simulate(&r, &options, &j->watch, &report, &t->diag);
-  if (good && !j->watch.ran) {
+  struct progress progress = {.runs = 1, .quiet = j->trace};
+  bool good = job_compile(t, &j->program, &r) && compiled(j, &r);
+  if (good) {
+    progress.expected_cycles = r.blocking.predicted_cycles;
+    progress_begin(&progress, &options);
+    good = simulate(&r, &options, &j->watch, &report, &t->diag);
+    progress_end(&progress);
+  }
+  if (good || progress.stopped)
     print_report(j, &report);
+  if (good && !j->watch.ran) {
     printf("predicted=%.0f\n", r.blocking.predicted_cycles);
     print_packed(&r);
     if (r.beyond.kind != DIAG_NONE)
@@ -277,7 +291,9 @@ const struct tool_command tool_sim = {
              "choice of blocks), packed (tensors that a host would have to lay "
              "otherwise, and why), right=1 (the results are). A deadlock ends "
              "the run with who waits for "
-             "what.",
+             "what. After two seconds a terminal shows how far the run has "
+             "come; Ctrl-C ends it, with the keys as they are by then and "
+             "status 1.",
     .job_bytes = sizeof(struct sim_job),
     .job = &sim_job_defaults,
     .run = sim_job_run,
