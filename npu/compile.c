@@ -124,14 +124,15 @@ static bool compile(struct arena *a, const char *platform,
       return make_images(a, r, d);
   }
   /* Descriptors have rules that the chooser does not know; blocks obey all. */
-  for (int next = 0; next < MAP_NO_SETS;) {
+  for (int next = 0, last = false; !last;) {
     struct diag why = {0};
+    last = next == MAP_NO_SETS;
     r->teir = schedule(a, &at, work, most_bytes, in_place, &next, r, d);
     if (!r->teir)
       return false;
     if (design(a, &at, r, &why))
       return make_images(a, r, d);
-    if (next == MAP_NO_SETS)
+    if (last)
       *d = why;
     else if (r->beyond.kind == DIAG_NONE)
       r->beyond = why;

@@ -441,11 +441,25 @@ static bool has_channel(const struct tile_program *p, const struct channel *c,
 
 enum { CHANNELS = 7 };
 
+/* Where in1's blocks come behind in0 on its channel, a phase has whole turns of
+ * in1's ring. */
+static bool takes_whole_turns(const struct tile_program *p,
+                              const struct phases *x, struct diag *d) {
+  int64_t blocks =
+      map_nest_extent(&x->inside[AXIS_N]) * p->steps_k / p->panel.run[IN1];
+  return p->grid.split == 1 || blocks % map_mem_depth(&p->panel, IN1) == 0 ||
+         diag_error(d, loc_none(),
+                    "in1 does not take whole turns of its ring between two "
+                    "pushes of tasks");
+}
+
 static bool fits(struct builder *m, const struct phases *x,
                  const struct channel channel[CHANNELS], struct diag *d) {
   struct bd bd;
   int repeat;
   struct builder trial = *m;
+  if (!takes_whole_turns(m->design->program, x, d))
+    return false;
   trial.diag = d;
   for (int i = 0; i < CHANNELS; i++)
     if (channel[i].ring && !fill_channel(&trial, x, &channel[i], &bd, &repeat))
