@@ -25,6 +25,7 @@
 enum {
   STREAM_BYTES = 4,  /* per cycle and channel, timing.md S1 */
   STEP_CYCLES = 20,  /* between two steps of a kernel, its locks and DMA */
+  GAP_CYCLES = 15,   /* of a stream, until a core has the next block */
   EDGE_CYCLES = 50,  /* a kernel whose last blocks of results are smaller */
   SUM_BYTES = 16,    /* a cycle: 32 in, 32 out, by one pointer */
   WAYS_OUT = 2,      /* channels of a column for out */
@@ -356,16 +357,19 @@ static void add_part(struct map_cut *c, int axis, enum map_place place,
     c->part[c->count++] = (struct map_part){axis, place, extent, step};
 }
 
-/* Whether cores take turns at an axis: their blocks are then closer to each
- * other than parts would be, of which some are too far apart for a descriptor.
- */
+/* Whether cores take turns at an axis, in rounds that are `turn.core` apart, of
+ * blocks that are `turn.round` apart: closer to each other than parts would be,
+ * of which some are too far apart for a descriptor. */
 static bool takes_turns(const struct array *s, const struct dealing *x, int i,
-                        int64_t part) {
+                        int rounds, int64_t part, struct map_share *turn) {
   const struct map_axis *a = &s->work->axis[x->role][i];
-  int64_t far = part * a->stride_bytes[OUT] / 4;
-  bool whole = a->extent % (dealt(x, i) * x->cores) == 0;
-  return whole && (i != x->begins ||
-                   far > s->at->device->tile[TILE_SHIM].max_step_words);
+  int64_t far = part * a->stride_bytes[OUT] / 4, take = dealt(x, i);
+  if (i != x->begins) {
+    *turn = (struct map_share){take * x->cores, take};
+    return a->extent % (take * x->cores) == 0;
+  }
+  return far > s->at->device->tile[TILE_SHIM].max_step_words &&
+         map_share(a->extent, rounds, (int)x->cores, take, x->unit, turn);
 }
 
 static void cut_axis(const struct array *s, const struct dealing *x, int i,
@@ -381,9 +385,10 @@ static void cut_axis(const struct array *s, const struct dealing *x, int i,
   if (!good)
     return;
   bool shared = i == x->shared && x->role != AXIS_K;
-  if (shared && takes_turns(s, x, i, share.core)) {
-    add_part(c, i, MAP_TIME, rounds, take * cores);
-    add_part(c, i, MAP_CORES, cores, take);
+  struct map_share turn;
+  if (shared && takes_turns(s, x, i, rounds, share.core, &turn)) {
+    add_part(c, i, MAP_TIME, rounds, turn.core);
+    add_part(c, i, MAP_CORES, cores, turn.round);
   } else {
     if (shared)
       add_part(c, i, MAP_CORES, cores, share.core);
@@ -529,8 +534,8 @@ static double array_cycles(const struct device *dev,
   double products = s->product > 0
                         ? b->group_m * s->product
                         : b->group_m * (core + STEP_CYCLES) + waits.step;
-  double step =
-      max3(products, b->group_m * in0 / STREAM_BYTES, in1 / STREAM_BYTES);
+  double step = max3(products, b->group_m * (in0 / STREAM_BYTES + GAP_CYCLES),
+                     in1 / STREAM_BYTES + GAP_CYCLES);
   double clear = b->group_m * sums / 32;
   double finish = waits.round;
   if (finishes(p) && !at->staged)
@@ -560,16 +565,20 @@ static int64_t depth(void *self, const struct teir_blocks *blocks,
   return MAX_DEPTH;
 }
 
-/* Cycles from the last word in a mem tile, whose buffers cores get when they
- * are full, to the last one in a core. */
-static double last_cycles(const struct array *s, const struct map_blocking *b,
-                          const struct map_panel *panel) {
+/* Cycles from the first word in a mem tile to the first block in a core, and
+ * from the last word to the last block: the next one gets buffers when they are
+ * full.  Then the last block of out on its way to the mem tile. */
+static double filling_cycles(const struct array *s,
+                             const struct map_blocking *b,
+                             const struct map_panel *panel) {
   struct map_block_bytes bytes = map_block_bytes(s->problem, b);
-  double in0 = (double)b->group_m * bytes.in0, in1 = bytes.in1;
+  double in0 = (double)b->group_m * bytes.in0, in1 = bytes.in1,
+         block = in0 > in1 ? in0 : in1;
   if (!panel->chunks)
     in0 *= panel->run[IN0];
   in1 *= panel->run[IN1];
-  return (in0 > in1 ? in0 : in1) / STREAM_BYTES;
+  double buffer = in0 > in1 ? in0 : in1;
+  return (2 * buffer + block + bytes.out) / STREAM_BYTES;
 }
 
 /* Cycles of a launch. */
@@ -589,7 +598,7 @@ static double launch_cycles(const struct array *s, const struct map_blocking *b,
       (rounds_each ? all.rounds_m : 1) * (double)(alone ? b->rounds_n : 1);
   double phases = (count - 1) * PHASE_CYCLES * ghz_of(s);
   double cycles =
-      ends + last_cycles(s, b, panel) + (rounds > phases ? rounds : phases);
+      ends + filling_cycles(s, b, panel) + (rounds > phases ? rounds : phases);
   double out = (double)all.rounds_m * b->rounds_n * b->group_m *
                map_block_bytes(s->problem, b).out * s->grid.rows;
   double least = push_cycles(s, out / (WAYS_OUT * STREAM_BYTES));

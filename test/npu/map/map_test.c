@@ -244,6 +244,29 @@ static void test_in_place(int64_t m, int64_t n, int64_t k, int turned,
   arena_close(a);
 }
 
+/* From a core's block of out to the next one's is a step that a descriptor has,
+ * however large out is and whether or not blocks overlap. */
+static void test_long_steps(int64_t m, int64_t n) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir_problem p = {{1, m, n, 64},
+                           {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                           DTYPE_F32,
+                           false,
+                           {0}};
+  struct map_blocking b;
+  const char *why[TENSORS];
+  int next = 0;
+  struct teir *t = lying(a, &p, 0, 0, &d);
+  CHECK(map_choose_in_place(a, platform(), t, &next, &b, why, &d));
+  CHECK(b.form.layout[OUT].in_place && b.rounds_m > 1);
+  struct teir *x = map_schedule(a, device(), t, &b, &d);
+  int row = x ? teir_find_axis(x, "row") : -1;
+  CHECK(row >= 0 && x->axis[row].stride_bytes[OUT].constant <=
+                        4ll * device()->tile[TILE_SHIM].max_step_words);
+  arena_close(a);
+}
+
 /* What descriptors cannot walk over: odd bytes between rows, axes that no order
  * makes one. */
 static void test_not_in_place(void) {
@@ -547,6 +570,8 @@ int main(void) {
     test_in_place(100, 200, 72, turned, 0);
     test_in_place(132, 252, 320, turned, 8);
   }
+  test_long_steps(4096, 3000);
+  test_long_steps(4001, 3000);
   test_not_in_place();
   test_no_matrices();
   test_places();
