@@ -249,6 +249,9 @@ static bool report_deadlock(struct sim *s) {
   waits_print(s, &t, SIZE_MAX);
   s->waits = arena_string(s->arena, text_string(&t));
   text_free(&t);
+  explain_print(s, &t);
+  s->deadlock = arena_string(s->arena, text_string(&t));
+  text_free(&t);
   return false;
 }
 
@@ -428,4 +431,8 @@ const char *sim_failure(const struct sim *s) {
 
 void sim_print_waits(const struct sim *s, struct text *t) {
   text_puts(t, s->waits ? s->waits : "");
+}
+
+void sim_print_deadlock(const struct sim *s, struct text *t) {
+  text_puts(t, s->deadlock ? s->deadlock : "");
 }

@@ -49,6 +49,7 @@ static void core_release(void *context, int id, int value) {
   if (!at)
     return;
   lock_release(at, id % 16, value, false);
+  t->released |= 1ull << id;
   trace_event(t->sim, t, "core releases lock=%d, now %d", id,
               at->lock[id % 16].value);
 }

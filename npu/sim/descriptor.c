@@ -152,6 +152,15 @@ int descriptor_run(const struct tile *t, int bd, uint32_t *first,
                                          : -1;
 }
 
+bool descriptor_release(struct channel *c, int bd, struct tile **tile,
+                        int *lock) {
+  const struct tile *t = c->tile;
+  if (!field(t, bd, FIELD_REL_VALUE, 0))
+    return false;
+  *tile = lock_of_dma(c, (int)field(t, bd, FIELD_REL_LOCK, 0), lock);
+  return *tile != NULL;
+}
+
 bool descriptor_load(struct channel *c) {
   struct tile *t = c->tile;
   if (!check_bd(c))

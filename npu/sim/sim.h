@@ -19,6 +19,13 @@ struct sim_progress {
   int operation, operations; /* of the transaction */
 };
 
+/* What a design calls its parts; NULL: it has no word for that one. */
+struct sim_names {
+  const char *(*lock)(void *context, int column, int row, int lock);
+  const char *(*bd)(void *context, int column, int row, int bd);
+  void *context;
+};
+
 struct sim_options {
   const struct preset *preset;
   uint64_t cycle_budget; /* 0: no limit */
@@ -30,6 +37,7 @@ struct sim_options {
    * a failure, with a report of what was done.  NULL: nobody asks. */
   bool (*progress)(void *context, const struct sim_progress *);
   void *progress_context;
+  const struct sim_names *names; /* borrowed while the simulator lives; NULL */
 };
 
 struct sim_report {
@@ -69,5 +77,8 @@ bool sim_run(struct sim *, const void *txn, size_t length,
 const char *sim_failure(const struct sim *);
 /* Everything that waited at a deadlock, and for what; nothing without one. */
 void sim_print_waits(const struct sim *, struct text *);
+/* The deadlock as a chain, a line per part: each waits for the next, the last
+ * one for one before it or for something that nobody will do. */
+void sim_print_deadlock(const struct sim *, struct text *);
 
 #endif

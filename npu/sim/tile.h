@@ -252,6 +252,7 @@ struct tile {
   uint64_t lost[BANK_USERS]; /* cycles that the core waited, by who won */
   struct fifo core_in;       /* the core's stream input */
   struct cascade cascade;
+  uint64_t released;      /* locks that the core ever released, by its number */
   struct lock *wait_lock; /* what the core last asked for in vain */
   struct tile *wait_tile;
   int wait_value;
@@ -298,6 +299,7 @@ struct sim {
   void *served_context;
   struct diag diag;
   const char *waits; /* everything that waited at the deadlock; or NULL */
+  const char *deadlock; /* and as a chain */
   struct channel **channel; /* that have a task and do not sleep */
   struct slave **port;      /* that hold beats */
   struct tile **core;       /* whose core runs */
@@ -445,6 +447,8 @@ void descriptor_plan(struct channel *);
  * descriptor, or -1. */
 int descriptor_run(const struct tile *, int bd, uint32_t *first,
                    uint32_t *count);
+/* The lock that a descriptor of the channel releases; false: none. */
+bool descriptor_release(struct channel *, int bd, struct tile **, int *lock);
 
 /* dma.c */
 void channel_push(struct channel *, uint32_t task);
@@ -484,5 +488,8 @@ void record_core(struct tile *);
 /* waits.c */
 /* One clause per waiting part: "core (1,3) waits for ...". */
 void waits_print(const struct sim *, struct text *, size_t limit);
+
+/* explain.c */
+void explain_print(struct sim *, struct text *);
 
 #endif

@@ -197,6 +197,18 @@ static void test_deadlock(void) {
                "core (0,2) S2MM0 BD 0 waits for lock 0 >= 1 (value 0)"));
   CHECK(strstr(text_string(&all), "shim (0,0) MM2S0 BD 0 cannot send"));
   text_free(&all);
+  sim_print_deadlock(s, &all);
+  static const char *const chain =
+      "the command processor waits for a token of shim (0,0) S2MM0\n"
+      "shim (0,0) S2MM0 waits for words of its stream, 320 left\n"
+      "core (0,2) MM2S0 waits for lock 3 of core (0,2) to be at least 1; it is "
+      "0\n"
+      "core (0,2) waits for lock 1 of core (0,2) to be at least 1; it is 0\n"
+      "core (0,2) S2MM0 waits for lock 0 of core (0,2) to be at least 1; it is "
+      "0\n"
+      "core (0,2) again: 2 parts wait in a circle\n";
+  CHECK(strcmp(text_string(&all), chain) == 0);
+  text_free(&all);
   CHECK(!run(s, a, &r)); /* and stays that way */
   sim_close(s);
   arena_close(a);
