@@ -103,6 +103,7 @@ void page_nest(const struct record *r, const struct profile_nest *n,
   key_string(t, "name", n->name);
   key_string(t, "what", n->what);
   key_string(t, "say", sentence);
+  key_string(t, "deadlock", n->deadlock ? n->deadlock : "");
   key_string(t, "preset", p->name);
   text_printf(t,
               "\"clock\":%.3f,\"cycles\":%llu,\"busy\":%llu,\"columns\":%d,"

@@ -82,6 +82,8 @@ static void summarise(const struct record *r, const struct profile_nest *n,
   text_puts(t, "\n");
   put_traffic(n, x, t);
   text_printf(t, "limit: %s\n", sentence);
+  if (n->deadlock)
+    text_printf(t, "deadlock:\n%s", n->deadlock);
 }
 
 /* ---- nests ---- */

@@ -18,8 +18,9 @@ struct profile_nest {
   uint64_t least_bytes[RECORD_ARGUMENTS];
   /* The axis along which longer blocks move the tensor less often, or NULL. */
   const char *reuse_axis[RECORD_ARGUMENTS];
-  double macs;         /* multiply-adds of the run; 0: not known */
-  const char *failure; /* why the run ended early; NULL: it did not */
+  double macs;          /* multiply-adds of the run; 0: not known */
+  const char *failure;  /* why the run ended early; NULL: it did not */
+  const char *deadlock; /* who waited for whom, lines; NULL: nobody did */
 };
 /* Names of a contraction's arguments, and what each is reused along. */
 void profile_name_tensors(struct profile_nest *);

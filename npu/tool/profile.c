@@ -54,7 +54,12 @@ static void see_run(void *context, const struct sim *s) {
   w->recorded = true;
   w->nest.what = text_string(&w->what);
   w->nest.failure = sim_failure(s);
+  struct text chain = {0};
+  sim_print_deadlock(s, &chain);
+  w->nest.deadlock = chain.length ? text_string(&chain) : NULL;
   profile_add(w->profile, r, &w->nest);
+  w->nest.deadlock = NULL;
+  text_free(&chain);
 }
 
 static bool run_here(struct tool *t, struct profile_job *j) {

@@ -1,6 +1,7 @@
 /* `nputeir sim`: runs any xclbin and transaction on the simulated array, with
  * files as argument buffers; or compiles a program, runs it on numbers of its
  * own, and compares the results. */
+#include "names.h"
 #include "progress.h"
 #include "sim_job.h"
 
@@ -92,13 +93,35 @@ static void print_report(const struct sim_job *j, const struct sim_report *r) {
 }
 
 /* A deadlock's message has room for the first causes only. */
-static void print_waits(const struct sim *s, const struct diag *d) {
+static void print_waits(const struct sim *s, const struct design *d) {
   struct text t = {0};
-  if (strncmp(d->text, "deadlock", 8) != 0)
-    return;
   sim_print_waits(s, &t);
-  fprintf(stderr, "everything that waits: %s\n", text_string(&t));
+  if (t.length)
+    fprintf(stderr, "everything that waits: %s\n", text_string(&t));
   text_free(&t);
+  sim_print_deadlock(s, &t);
+  if (d)
+    names_put_loops(d, text_string(&t), &t);
+  fputs(text_string(&t), stderr);
+  text_free(&t);
+}
+
+struct run {
+  struct sim_job *job;
+  struct progress progress;
+  const struct design *design; /* NULL: not known */
+};
+
+/* After every run. */
+static void see_run(void *context, const struct sim *s) {
+  struct run *r = context;
+  const struct sim_job *j = r->job;
+  if (sim_failure(s))
+    progress_end(&r->progress);
+  if (j->watch.ran)
+    j->watch.ran(j->watch.context, s);
+  else if (sim_failure(s))
+    print_waits(s, r->design);
 }
 
 static bool run(struct tool *t, struct sim_job *j) {
@@ -113,25 +136,20 @@ static bool run(struct tool *t, struct sim_job *j) {
                                 .strict = j->strict,
                                 .trace = j->trace ? stderr : NULL,
                                 .record = j->watch.ran != NULL};
-  struct progress progress = {.runs = j->repeat, .quiet = j->trace};
-  progress_begin(&progress, &options);
+  struct run r = {.job = j, .progress = {.runs = j->repeat, .quiet = j->trace}};
+  progress_begin(&r.progress, &options);
   struct sim *s = sim_open(xclbin, length, &options, &t->diag);
   bool done = s != NULL;
   for (int64_t i = 0; done && i < j->repeat; i++) {
     struct sim_report report = {0};
-    progress.run = i;
+    r.progress.run = i;
     done = sim_run(s, txn, txn_length, j->argument, j->argument_count, &report,
                    &t->diag);
-    if (j->watch.ran)
-      j->watch.ran(j->watch.context, s);
-    if (!done)
-      progress_end(&progress);
-    if (done || progress.stopped)
+    see_run(&r, s);
+    if (done || r.progress.stopped)
       print_report(j, &report);
-    else
-      print_waits(s, &t->diag);
   }
-  progress_end(&progress);
+  progress_end(&r.progress);
   sim_close(s);
   for (int i = 0; done && i < j->output_count; i++) {
     const struct sim_job_output *o = &j->output[i];
@@ -170,15 +188,20 @@ static bool run_program(struct tool *t, struct sim_job *j) {
   if (j->given || j->output_count || j->repeat > 1)
     return tool_usage(t, "--arg, --out and --repeat are for an xclbin");
   j->program.device = j->preset->name;
-  struct progress progress = {.runs = 1, .quiet = j->trace};
+  struct run run = {.job = j, .progress = {.runs = 1, .quiet = j->trace}};
+  struct sim_names names;
   bool good = job_compile(t, &j->program, &r) && compiled(j, &r);
   if (good) {
-    progress.expected_cycles = r.blocking.predicted_cycles;
-    progress_begin(&progress, &options);
-    good = simulate(&r, &options, &j->watch, &report, &t->diag);
-    progress_end(&progress);
+    names = names_of(r.design);
+    options.names = &names;
+    run.design = r.design;
+    run.progress.expected_cycles = r.blocking.predicted_cycles;
+    progress_begin(&run.progress, &options);
+    struct simulate_watch watch = {see_run, &run};
+    good = simulate(&r, &options, &watch, &report, &t->diag);
+    progress_end(&run.progress);
   }
-  if (good || progress.stopped)
+  if (good || run.progress.stopped)
     print_report(j, &report);
   if (good && !j->watch.ran) {
     printf("predicted=%.0f\n", r.blocking.predicted_cycles);
@@ -291,7 +314,8 @@ const struct tool_command tool_sim = {
              "choice of blocks), packed (tensors that a host would have to lay "
              "otherwise, and why), right=1 (the results are). A deadlock ends "
              "the run with who waits for "
-             "what. After two seconds a terminal shows how far the run has "
+             "what, and as a chain in which each waits for the next. After two "
+             "seconds a terminal shows how far the run has "
              "come; Ctrl-C ends it, with the keys as they are by then and "
              "status 1.",
     .job_bytes = sizeof(struct sim_job),

@@ -78,6 +78,30 @@ grep -q " cycles=$("$nputeir" sim "$work/design/design.xclbin" \
   --arg "$work/result" | sed -n 's/^cycles=//p') " "$work/out" ||
   fail "other cycles of an xclbin"
 
+# A transaction that forgets a task: the page and the simulator say which.
+if command -v python3 >/dev/null; then
+  python3 - "$work/design" <<'END'
+import sys
+run = open(sys.argv[1] + "/design.txn", "rb").read()
+queue, elsewhere = 0x1D204, 0x1D1E0  # shim (0,0) S2MM0; a BD that nobody uses
+assert queue.to_bytes(4, "little") in run
+open(sys.argv[1] + "/bad.txn", "wb").write(run.replace(
+    queue.to_bytes(4, "little"), elsewhere.to_bytes(4, "little"), 1))
+END
+  "$nputeir" profile "$work/design/design.xclbin" "$work/design/bad.txn" \
+    --arg "$work/in" --arg "$work/in" --arg "$work/result" -o "$work/g" \
+    >"$work/out" 2>/dev/null
+  [ $? = 1 ] || fail "a deadlock is a success"
+  grep -q '^limit: Not finished: deadlock at cycle' "$work/out" ||
+    fail "no profile of a deadlock"
+  grep -q '^shim (0,0) S2MM0 has no task$' "$work/g/summary.txt" &&
+    grep -q 'shim (0,0) S2MM0 has no task' "$work/g/profile.html" ||
+    fail "the deadlock is not explained"
+  "$nputeir" sim "$work/design/design.xclbin" "$work/design/bad.txn" \
+    --arg "$work/in" --arg "$work/in" --arg "$work/result" 2>&1 |
+    grep -q '^shim (0,0) S2MM0 has no task$' || fail "sim does not explain it"
+fi
+
 # With a slow DRAM, that is the limit, and the sentence says so.
 "$nputeir" profile 1024x1024x1024 --preset phoenix-15 -o "$work/c" >"$work/out"
 grep -Eq '^limit: .* waits for DRAM in [1-9][0-9]* % of the cycles.* DRAM is busy in (9[0-9]|100) %' \
