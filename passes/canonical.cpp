@@ -3,6 +3,7 @@
 // computed before the loops that use them, counters as wide as addresses.
 // Loops are neither rotated nor unrolled, and nothing is moved out of them that
 // touches memory.
+#include "collapsed.h"
 #include "ir_candidates.h"
 #include "passes.h"
 #include "versions.h"
@@ -140,6 +141,8 @@ Canonical::Canonical() {
   Passes.addPass(LoopSimplifyPass());
   Passes.addPass(BarrierPass());
   addHoistPasses(Passes);
+  Passes.addPass(CollapsedPass());
+  Passes.addPass(LoopSimplifyPass());
   Passes.addPass(LCSSAPass());
   Passes.addPass(createFunctionToLoopPassAdaptor(WidenPass()));
 }

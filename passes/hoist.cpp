@@ -18,6 +18,7 @@
 #include "ir_exits.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
+#include "local_arrays.h"
 #include "steps.h"
 #include "versions.h"
 
@@ -201,6 +202,11 @@ private:
 
   bool mayChange(const LoadInst &L) {
     MemoryLocation Place = MemoryLocation::get(&L);
+    const auto *Variable = dyn_cast<AllocaInst>(L.getPointerOperand());
+    if (Variable && isLoopBound(*Variable))
+      return any_of(Writers, [&](const Instruction *I) {
+        return !isa<StoreInst>(I) || is_contained(I->operands(), Variable);
+      });
     return any_of(Writers, [&](const Instruction *I) {
       return isModSet(AA.getModRefInfo(I, Place));
     });

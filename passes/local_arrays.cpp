@@ -22,6 +22,24 @@ bool marksFrame(const Instruction &I) {
   }
 }
 
+static bool isNamed(const Function &F, StringRef Start) {
+  return F.getName().substr(0, Start.size()) == Start;
+}
+
+bool isLoopBound(const AllocaInst &Variable) {
+  return all_of(Variable.uses(), [&](const Use &U) {
+    const auto *I = cast<Instruction>(U.getUser());
+    if (const auto *S = dyn_cast<StoreInst>(I))
+      return S->getPointerOperand() == &Variable &&
+             S->getValueOperand() != &Variable;
+    const auto *Call = dyn_cast<CallBase>(I);
+    const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+    return isa<LoadInst>(I) || marksFrame(*I) ||
+           (Callee && (isNamed(*Callee, "__kmpc_for_static_init_") ||
+                       isNamed(*Callee, "__kmpc_dispatch_next_")));
+  });
+}
+
 namespace {
 
 enum { UsersMax = 400 };

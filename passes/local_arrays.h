@@ -12,6 +12,9 @@ using LocalArrays = llvm::SmallPtrSet<const llvm::AllocaInst *, 4>;
 // Those that the loop stores to: nothing outside of it reads or writes them,
 // and their addresses are used for nothing else.
 LocalArrays findLocalArrays(const llvm::Loop &Outer);
+// A variable whose address only OpenMP's runtime has, which sets the bounds of a
+// thread's loop there: no other pointer leads to it.
+bool isLoopBound(const llvm::AllocaInst &Variable);
 // Says how long something in the frame lives, and does nothing else.
 bool marksFrame(const llvm::Instruction &I);
 

@@ -7,6 +7,7 @@
 // The copy is analysed with managers of our own, so that nothing of this is
 // left behind in the compiler's.
 #include "assume.h"
+#include "collapsed.h"
 #include "ir_exits.h"
 #include "ir_marks.h"
 #include "ir_matrix.h"
@@ -60,6 +61,7 @@ unsigned sumDepth(Function &F, std::vector<Finding> &Declined) {
   unsigned Deepest = 0;
   for (Loop *L : LI) {
     unsigned Depth = depthOfAny(*L, LI, isRunningSum);
+    Depth += Depth == 2 && isCollapsed(*L);
     unsigned Other = Depth ? 0 : depthOfAny(*L, LI, combinesElements);
     Finding N;
     N.Depth = std::max(Depth, Other);
@@ -326,6 +328,8 @@ private:
     unsigned Depth = depthOf(L);
     bool Matrices = holdsMatrixProduct(L);
     if (!Matrices && (Depth < 2 || isKept(L) || !sumsProducts(L)))
+      return;
+    if (isPartOfRow(L))
       return;
     if (any_of(L.getLoopsInPreorder(),
                [](const Loop *Inner) { return isKept(*Inner); })) {

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-static int done, declined;
+static _Atomic int done, declined;
 
 static void print_count(void) {
   fprintf(stderr, "calls done=%d declined=%d\n", done, declined);
