@@ -99,12 +99,15 @@ static bool reaches(const struct teir *t, int node, enum teir_op op) {
 }
 
 /* Where a loop over time belongs: around the product, outside the groups' loops
- * or, inside those over k, moving out, such a loop itself; beside the product,
- * a loop over a group's blocks. */
+ * or, inside those over k, moving out, such a loop itself (of one step of k,
+ * the axis tells, over which blocks were cleared); beside the product, a loop
+ * over a group's blocks. */
 static bool take_time(struct reader *r, int node, bool inside_k) {
   const struct teir_node *x = &r->t->node[node];
   int *group = NULL;
-  if (inside_k && moves(r->t, x->axis, OUT))
+  bool cleared = r->pair_zero >= 0 && r->t->node[r->pair_zero].axis == x->axis;
+  if ((inside_k || cleared) && moves(r->t, x->axis, OUT) &&
+      reaches(r->t, node, TEIR_CONTRACTION))
     group = &r->pair;
   else if (!reaches(r->t, node, TEIR_CONTRACTION))
     group = r->product < 0 ? &r->pair_zero : &r->pair_finish;
