@@ -59,10 +59,10 @@ static bool is_placed(const struct teir *t) {
 }
 
 /* The work -> its schedule on the array, with tensors as they lie if in_place;
- * `next` counts the tries of this. */
+ * `tried` holds the tries of this. */
 static const struct teir *schedule(struct arena *a, const struct platform *at,
                                    const struct teir *work, int64_t most_bytes,
-                                   bool in_place, int *next,
+                                   bool in_place, unsigned *tried,
                                    struct npu_result *r, struct diag *d) {
   struct teir_problem whole;
   if (!teir_problem_read(work, &whole, d))
@@ -91,9 +91,9 @@ static const struct teir *schedule(struct arena *a, const struct platform *at,
     r->packed[i] = !in_place ? "asked" : "size";
   bool found = false;
   if (in_place && !cut) {
-    found = map_choose_in_place(a, at, work, next, &r->blocking, r->packed, d);
+    found = map_choose_in_place(a, at, work, tried, &r->blocking, r->packed, d);
   } else {
-    *next = MAP_NO_SETS;
+    *tried = 1;
     found = map_choose(at, &p, &r->blocking, d);
   }
   bool packed = r->packed[IN0] || r->packed[IN1] || r->packed[OUT];
@@ -124,15 +124,14 @@ static bool compile(struct arena *a, const char *platform,
       return make_images(a, r, d);
   }
   /* Descriptors have rules that the chooser does not know; blocks obey all. */
-  for (int next = 0, last = false; !last;) {
+  for (unsigned tried = 0; !(tried & 1);) {
     struct diag why = {0};
-    last = next == MAP_NO_SETS;
-    r->teir = schedule(a, &at, work, most_bytes, in_place, &next, r, d);
+    r->teir = schedule(a, &at, work, most_bytes, in_place, &tried, r, d);
     if (!r->teir)
       return false;
     if (design(a, &at, r, &why))
       return make_images(a, r, d);
-    if (last)
+    if (tried & 1)
       *d = why;
     else if (r->beyond.kind == DIAG_NONE)
       r->beyond = why;

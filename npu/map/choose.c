@@ -58,6 +58,7 @@ struct array {
   struct map_grid grid;
   const struct map_work *work; /* in the array's roles; NULL: padded blocks */
   int begins[AXIS_ROLES];      /* axis with which blocks begin */
+  int more_k; /* indices of another axis in a block of k; 0: as few as fit */
   struct kernel_shape mac;     /* of the multiply unit */
   struct kernel_shape even[2]; /* of blocks of which kernels have no edges, by
                                   map_tall */
@@ -426,10 +427,11 @@ static bool deal_k(const struct array *s, int block, struct dealing *best) {
                            .grouped = -1,
                            .shared = -1,
                            .unit = 1};
-  if (extent % block == 0)
+  if (s->more_k <= 1 && extent % block == 0)
     return true;
   for (int64_t d = block / 2; d > 1; d--) {
-    if (block % d || extent % d || (d % s->mac.k && s->mac.k % d))
+    if (block % d || extent % d || (d % s->mac.k && s->mac.k % d) ||
+        (s->more_k > 1 && block / d != s->more_k))
       continue;
     best->block = d;
     best->more = block / d;
@@ -816,12 +818,13 @@ static int begin_of(const struct map_work *w, enum axis_role role) {
  * has been checked.  False: there are none. */
 static bool search(const struct platform *at, const struct teir_problem *p,
                    const struct map_form *form, const struct map_work *work,
-                   int begin_k, struct array *s) {
+                   int begin_k, int more_k, struct array *s) {
   *s = (struct array){
       .at = at,
       .problem = p,
       .form = form,
       .work = work,
+      .more_k = more_k,
       .grid = map_grid_of(at->device, form),
       .turned = turned_cost(p, form->layout),
       .unit = {unit_of(p, form->layout, IN0), unit_of(p, form->layout, IN1)}};
@@ -856,7 +859,7 @@ static bool search_blocked(const struct platform *at,
                            struct diag *d) {
   static const struct map_form blocked;
   return check_types(p, d) && check_extents(p, d) &&
-         (search(at, p, &blocked, NULL, -1, s) ||
+         (search(at, p, &blocked, NULL, -1, 0, s) ||
           diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
                         dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
                         dtype_name(p->type[OUT])));
@@ -937,17 +940,20 @@ static struct candidate *search_all(struct arena *a, const struct platform *at,
   for (int t = 0; t < TENSORS; t++)
     free &=
         w->contiguous[t] < 0 || map_roles[t][!w->layout[t].turned] != AXIS_K;
-  int axes = free ? w->count[AXIS_K] : 1;
-  for (int i = 0; i < FORMS * axes; i++) {
+  static const int more[] = {0, 2, 4, 8};
+  int axes = free ? w->count[AXIS_K] : 1,
+      mixes = w->count[AXIS_K] > 1 ? (int)(sizeof more / sizeof *more) : 1;
+  for (int i = 0; i < FORMS * axes * mixes; i++) {
     struct candidate *c = arena_alloc(a, sizeof *c);
+    int grid = i / 2 % GRIDS, axis = i / FORMS % axes;
     c->work = *w;
     if (i % 2)
       swap(&c->work);
     c->form = (struct map_form){.swapped = i % 2};
     memcpy(c->form.layout, c->work.layout, sizeof c->form.layout);
-    if (set_grid(at, i / 2 % GRIDS, &c->work.problem, &c->form) &&
-        search(at, &c->work.problem, &c->form, &c->work, free ? i / FORMS : -1,
-               &c->array) &&
+    if (set_grid(at, grid, &c->work.problem, &c->form) &&
+        search(at, &c->work.problem, &c->form, &c->work, free ? axis : -1,
+               more[i / FORMS / axes], &c->array) &&
         cost_of(c) < cost_of(best))
       best = c;
   }
@@ -973,9 +979,8 @@ static double apart_cycles(const struct array *s, const struct map_blocking *b,
   return ends + (in0 + in1 + out) / STREAM_BYTES + both(turns * turn, memory);
 }
 
-/* A batch of products of one block each: true and the cycles if every core may
- * have its own. */
-static bool price_apart(const struct platform *at, const struct map_work *w,
+/* A batch of products of one block each, if every core may have its own. */
+static void price_apart(const struct platform *at, const struct map_work *w,
                         struct map_blocking *b) {
   const struct teir_problem *p = &w->problem;
   const int64_t *x = p->extent;
@@ -990,7 +995,7 @@ static bool price_apart(const struct platform *at, const struct map_work *w,
   s.turned = turned_cost(p, form.layout);
   for (int role = 0; role < AXIS_ROLES; role++)
     if (w->count[role] != 1)
-      return false;
+      return;
   if (!kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit) ||
       !kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
       !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, false,
@@ -998,27 +1003,27 @@ static bool price_apart(const struct platform *at, const struct map_work *w,
       x[AXIS_M] % unit.m || x[AXIS_N] % unit.n || x[AXIS_K] % unit.k ||
       x[AXIS_M] > MAX_BLOCK || x[AXIS_N] > MAX_BLOCK || x[AXIS_K] > MAX_DEPTH ||
       x[AXIS_C] % map_grid_products(&s.grid))
-    return false;
-  *b = (struct map_blocking){.block_m = (int)x[AXIS_M],
-                             .block_n = (int)x[AXIS_N],
-                             .block_k = (int)x[AXIS_K],
-                             .group_m = 1,
-                             .rounds_m = 1,
-                             .rounds_n = 1,
-                             .steps_k = 1,
-                             .form = form};
+    return;
+  struct map_blocking q = {.block_m = (int)x[AXIS_M],
+                           .block_n = (int)x[AXIS_N],
+                           .block_k = (int)x[AXIS_K],
+                           .group_m = 1,
+                           .rounds_m = 1,
+                           .rounds_n = 1,
+                           .steps_k = 1,
+                           .form = form};
   for (int role = AXIS_M; role < AXIS_ROLES; role++)
-    add_part(&b->form.cut[role], 0, MAP_BLOCK, x[role], 1);
-  struct map_cut *c = &b->form.cut[AXIS_C];
+    add_part(&q.form.cut[role], 0, MAP_BLOCK, x[role], 1);
+  struct map_cut *c = &q.form.cut[AXIS_C];
   add_part(c, 0, MAP_TIME, x[AXIS_C] / map_grid_products(&s.grid),
            map_grid_products(&s.grid));
   add_part(c, 0, MAP_CORES, s.grid.columns, s.grid.rows);
   add_part(c, 0, MAP_CORES, s.grid.rows, 1);
-  if (!fits(at->device, p, b, &core) ||
-      !map_mem_panel(at->device, p, b, &panel))
-    return false;
-  b->predicted_cycles = apart_cycles(&s, b, &core);
-  return true;
+  if (!fits(at->device, p, &q, &core) ||
+      !map_mem_panel(at->device, p, &q, &panel))
+    return;
+  q.predicted_cycles = apart_cycles(&s, &q, &core);
+  *b = q;
 }
 
 static int64_t tensor_bytes(const struct teir_problem *p, int tensor) {
@@ -1026,20 +1031,15 @@ static int64_t tensor_bytes(const struct teir_problem *p, int tensor) {
          p->extent[map_roles[tensor][1]] * dtype_bytes(p->type[tensor]);
 }
 
-/* Sets of tensors that stay, those with most of them first and of these, with
- * least bytes in the others. */
-static void order_sets(const struct teir_problem *p, unsigned set[8]) {
-  double cost[8];
-  for (unsigned i = 0; i < 8; i++) {
-    cost[i] = 0;
-    for (int t = 0; t < TENSORS; t++)
-      if (!(i >> t & 1))
-        cost[i] += 1e30 + (double)tensor_bytes(p, t);
-    unsigned at = i;
-    for (; at > 0 && cost[set[at - 1]] > cost[i]; at--)
-      set[at] = set[at - 1];
-    set[at] = i;
-  }
+/* Cycles for the host to lay tensors otherwise. */
+static double packing_cycles(const struct platform *at,
+                             const struct teir_problem *p, unsigned stay) {
+  static const double bytes_per_second = 2e9;
+  double ghz = at->preset ? at->preset->clock_ghz : 1, bytes = 0;
+  for (int t = 0; t < TENSORS; t++)
+    if (!(stay >> t & 1))
+      bytes += (double)tensor_bytes(p, t);
+  return bytes / bytes_per_second * ghz * 1e9;
 }
 
 static void name_reasons(const struct map_form *form, const bool can[TENSORS],
@@ -1051,12 +1051,13 @@ static void name_reasons(const struct map_form *form, const bool can[TENSORS],
 }
 
 /* Blocks that end with the tensors may be poor ones, as where K is eight times
- * a prime; then fewer tensors stay. */
+ * a prime; then some had better be packed, which costs the host time. */
 bool map_choose_in_place(struct arena *a, const struct platform *at,
-                         const struct teir *teir, int *next,
+                         const struct teir *teir, unsigned *tried,
                          struct map_blocking *best, const char *why[TENSORS],
                          struct diag *d) {
-  static const double most = 1.2; /* times the cycles of blocked tensors */
+  enum { ALL = 7, SETS = 8 };
+  static const double most = 1.2; /* better that packing must be */
   struct array *blocked = arena_alloc(a, sizeof *blocked);
   struct teir_problem p;
   if (!teir_problem_read(teir, &p, d))
@@ -1064,15 +1065,23 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
   p.acc = map_sum_type(&p);
   if (!search_blocked(at, &p, blocked, d))
     return false;
-  bool can[TENSORS] = {false};
-  unsigned set[8];
-  order_sets(&p, set);
-  while (*next < MAP_NO_SETS) {
-    int i = (*next)++;
+  struct candidate *found = NULL;
+  struct map_blocking apart = {.predicted_cycles = HUGE_VAL};
+  unsigned set = 0;
+  double least = blocked->best[0].predicted_cycles,
+         cost = most * least + packing_cycles(at, &p, 0);
+  bool can[TENSORS] = {false}, batch = p.extent[AXIS_C] > 1;
+  for (unsigned i = ALL; i > 0 && !(batch && set); i--) {
+    static const unsigned order[SETS] = {0, 4, 2, 1, 6, 5, 3, 7};
     struct map_work w;
+    unsigned stays = order[i];
     bool stay[TENSORS], all = true;
     for (int t = 0; t < TENSORS; t++)
-      stay[t] = set[i] >> t & 1;
+      stay[t] = stays >> t & 1;
+    double packing = packing_cycles(at, &p, stays),
+           worse = stays == ALL ? 1 : most;
+    if (*tried >> stays & 1 || (stays != ALL && least * worse + packing > cost))
+      continue;
     if (!map_work_read(a, at->device, teir, stay, &w, d))
       return false;
     for (int t = 0; t < TENSORS; t++) {
@@ -1080,22 +1089,22 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
       can[t] |= w.layout[t].in_place;
     }
     struct candidate *c = all ? search_all(a, at, &w) : NULL;
-    bool batch = p.extent[AXIS_C] > 1 && set[i] == 7;
-    if (batch && all && price_apart(at, &w, best) &&
-        best->predicted_cycles < cost_of(c)) {
-      name_reasons(&best->form, can, why);
-      return true;
+    bool whole = batch && stays == ALL;
+    if (whole && all)
+      price_apart(at, &w, &apart);
+    if (c && (whole || worse * cost_of(c) + packing < cost)) {
+      cost = worse * cost_of(c) + packing;
+      found = c;
+      set = stays;
     }
-    if (c &&
-        (batch || cost_of(c) <= most * blocked->best[0].predicted_cycles)) {
-      *best = choose(&c->array);
-      name_reasons(&best->form, can, why);
-      assert(*next <= MAP_NO_SETS);
-      return true;
-    }
+    if (whole && apart.predicted_cycles < cost_of(c))
+      set = stays;
   }
-  *best = choose(blocked);
+  *tried |= 1u << set;
+  if (set == ALL && apart.predicted_cycles < cost_of(found))
+    *best = apart;
+  else
+    *best = choose(found ? &found->array : blocked);
   name_reasons(&best->form, can, why);
-  *next = MAP_NO_SETS;
   return true;
 }

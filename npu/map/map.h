@@ -138,16 +138,16 @@ struct map_blocking {
 };
 bool map_choose(const struct platform *, const struct teir_problem *,
                 struct map_blocking *, struct diag *);
-/* The same for the tensors of a plain TEIR, of a batch all of them.  Those
- * become blocked that descriptors cannot walk over, that the blocks cannot be
- * made to end with, or only at a price; why[] says which, NULL: none.  `next`
- * begins with 0; where no design comes of a blocking, the next call gives
- * another one, on fewer tensors in place, the last one, and MAP_NO_SETS, on
- * none. */
-enum { MAP_NO_SETS = 7 };
+/* The same for the tensors of a plain TEIR.  Those become blocked that
+ * descriptors cannot walk over, that blocks cannot be made to end with, or that
+ * cost the device more as they lie than the host to pack them; why[] says
+ * which, NULL: none.  `tried` begins with 0; where no design comes of a
+ * blocking, the next call gives another one, the last one, which sets bit 0, of
+ * blocked tensors. */
 bool map_choose_in_place(struct arena *, const struct platform *,
-                         const struct teir *, int *next, struct map_blocking *,
-                         const char *why[TENSORS], struct diag *);
+                         const struct teir *, unsigned *tried,
+                         struct map_blocking *, const char *why[TENSORS],
+                         struct diag *);
 
 /* The same work, scheduled: rows and columns in parallel, rounds and k in time,
  * one block per primitive, on tensors that lie in place or padded and blocked.

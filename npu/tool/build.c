@@ -10,6 +10,14 @@ static void show_map(const struct npu_result *r, struct text *t) {
   if (r->not_as_placed.kind != DIAG_NONE)
     text_printf(t, "# scheduled anew, because as placed: %s\n",
                 r->not_as_placed.text);
+  static const char *const name[] = {"in0", "in1", "out"};
+  for (int i = 0; i < TENSORS; i++)
+    if (r->packed[i])
+      text_printf(t, "# packed %s: %s\n", name[i], r->packed[i]);
+  if (r->beyond.kind != DIAG_NONE)
+    text_printf(t, "# beyond descriptors: %s\n", r->beyond.text);
+  if (r->blocking.predicted_cycles > 0)
+    text_printf(t, "# predicted %.0f cycles\n", r->blocking.predicted_cycles);
   text_puts(t, "# the schedule\n");
   teir_print(r->teir, t);
   text_puts(t, "\n# what the array does\n");

@@ -210,13 +210,13 @@ static void test_in_place(int64_t m, int64_t n, int64_t k, int turned,
   struct map_work w;
   struct map_blocking b;
   const char *why[TENSORS];
-  int next = 0;
+  unsigned tried = 0;
   struct teir *t = lying(a, &p, turned, gap, &d);
   CHECK(
       map_work_read(a, device(), t, (const bool[]){true, true, true}, &w, &d));
   for (int i = 0; i < TENSORS; i++)
     CHECK(w.layout[i].in_place && w.layout[i].turned == (turned >> i & 1));
-  CHECK(map_choose_in_place(a, platform(), t, &next, &b, why, &d));
+  CHECK(map_choose_in_place(a, platform(), t, &tried, &b, why, &d));
   for (int i = 0; i < TENSORS; i++)
     CHECK(b.form.layout[i].in_place);
   struct teir *x = map_schedule(a, device(), t, &b, &d);
