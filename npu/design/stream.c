@@ -65,13 +65,14 @@ static void add_nest(struct digits *x, const struct map_nest *n, int tensor,
   }
 }
 
-/* The innermost steps of the loops over k, of blocks of `weight` elements. */
+/* The innermost steps of the loops over k, of blocks of `weight` elements:
+ * whole loops and a stretch of the next one. */
 static bool add_steps(struct digits *x, const struct map_nest *n, int tensor,
                       int which, int64_t steps, int64_t weight) {
   for (int i = n->count - 1; i >= 0 && steps > 1; i--) {
     const struct map_loop *l = &n->loop[i];
     int64_t take = steps < l->extent ? steps : l->extent;
-    if (l->extent % take || steps % take)
+    if (steps % take)
       return false;
     add_digit(x, (struct digit){which, weight, take, l->stride_bytes[tensor]});
     weight *= take;

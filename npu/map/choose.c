@@ -1034,7 +1034,7 @@ static int64_t tensor_bytes(const struct teir_problem *p, int tensor) {
 /* Cycles for the host to lay tensors otherwise. */
 static double packing_cycles(const struct platform *at,
                              const struct teir_problem *p, unsigned stay) {
-  static const double bytes_per_second = 2e9;
+  static const double bytes_per_second = 8e9;
   double ghz = at->preset ? at->preset->clock_ghz : 1, bytes = 0;
   for (int t = 0; t < TENSORS; t++)
     if (!(stay >> t & 1))
@@ -1057,7 +1057,6 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
                          struct map_blocking *best, const char *why[TENSORS],
                          struct diag *d) {
   enum { ALL = 7, SETS = 8 };
-  static const double most = 1.2; /* better that packing must be */
   struct array *blocked = arena_alloc(a, sizeof *blocked);
   struct teir_problem p;
   if (!teir_problem_read(teir, &p, d))
@@ -1069,7 +1068,7 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
   struct map_blocking apart = {.predicted_cycles = HUGE_VAL};
   unsigned set = 0;
   double least = blocked->best[0].predicted_cycles,
-         cost = most * least + packing_cycles(at, &p, 0);
+         cost = least + packing_cycles(at, &p, 0);
   bool can[TENSORS] = {false}, batch = p.extent[AXIS_C] > 1;
   for (unsigned i = ALL; i > 0 && !(batch && set); i--) {
     static const unsigned order[SETS] = {0, 4, 2, 1, 6, 5, 3, 7};
@@ -1078,9 +1077,8 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
     bool stay[TENSORS], all = true;
     for (int t = 0; t < TENSORS; t++)
       stay[t] = stays >> t & 1;
-    double packing = packing_cycles(at, &p, stays),
-           worse = stays == ALL ? 1 : most;
-    if (*tried >> stays & 1 || (stays != ALL && least * worse + packing > cost))
+    double packing = packing_cycles(at, &p, stays);
+    if (*tried >> stays & 1 || (stays != ALL && least + packing > cost))
       continue;
     if (!map_work_read(a, at->device, teir, stay, &w, d))
       return false;
@@ -1092,8 +1090,8 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
     bool whole = batch && stays == ALL;
     if (whole && all)
       price_apart(at, &w, &apart);
-    if (c && (whole || worse * cost_of(c) + packing < cost)) {
-      cost = worse * cost_of(c) + packing;
+    if (c && (whole || cost_of(c) + packing < cost)) {
+      cost = cost_of(c) + packing;
       found = c;
       set = stays;
     }

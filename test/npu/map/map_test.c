@@ -256,9 +256,9 @@ static void test_long_steps(int64_t m, int64_t n) {
                            {0}};
   struct map_blocking b;
   const char *why[TENSORS];
-  int next = 0;
+  unsigned tried = 0;
   struct teir *t = lying(a, &p, 0, 0, &d);
-  CHECK(map_choose_in_place(a, platform(), t, &next, &b, why, &d));
+  CHECK(map_choose_in_place(a, platform(), t, &tried, &b, why, &d));
   CHECK(b.form.layout[OUT].in_place && b.rounds_m > 1);
   struct teir *x = map_schedule(a, device(), t, &b, &d);
   int row = x ? teir_find_axis(x, "row") : -1;
