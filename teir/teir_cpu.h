@@ -1,0 +1,45 @@
+/* teir_cpu.h -- processors as machines of the schedule: what their registers
+ * and caches hold, and the blocks that a contraction is cut into for them.
+ *
+ * The blocks are those of Goto and van de Geijn, with sizes after Low et al.
+ * (Analytical Modeling Is Enough for High-Performance BLIS): a product of
+ * `rows` x `columns` stays in registers; a panel of `columns` x block_k lies in
+ * the first cache, block_m x block_k in the second, block_n x block_k in the
+ * third.  Vectors lie along the columns.
+ */
+#ifndef NPUTEIR_TEIR_CPU_H
+#define NPUTEIR_TEIR_CPU_H
+
+#include "teir.h"
+
+struct teir_cpu {
+  const char *name;
+  const char *arch;     /* as a target triple names it */
+  const char *features; /* as LLVM names them; "": none beside the arch's */
+  int vector_bytes, registers;
+  bool fma;   /* multiplies and adds in one instruction */
+  bool masks; /* loads and stores parts of vectors of 32-bit elements */
+  int64_t cache_bytes[3]; /* first, second, of the third what one core gets */
+};
+
+/* Rows of one architecture stand with the weakest first. */
+int teir_cpu_count(void);
+const struct teir_cpu *teir_cpu_at(int);
+const struct teir_cpu *teir_cpu_find(const char *name); /* NULL: none */
+
+enum { TEIR_CPU_HEIGHTS = 6 };
+
+struct teir_cpu_blocks {
+  int lanes;   /* elements of a vector */
+  int vectors; /* along the columns */
+  int columns; /* lanes * vectors */
+  /* Rows that a block of registers may have, the largest first and 1 last. */
+  int height_count, height[TEIR_CPU_HEIGHTS];
+  int64_t block_m, block_n, block_k;
+  /* Where sums are kept apart from the result until they are complete. */
+  int64_t sums_m, sums_n;
+};
+/* For sums in a type of 4 or 8 bytes. */
+struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *, enum dtype sum);
+
+#endif
