@@ -89,7 +89,7 @@ static bool legal_integers(struct contraction *c, enum dtype sum,
                            const struct options *o, struct verdict *v) {
   bool npu = npu_multiplies(c);
   if (dtype_kind(sum) == DTYPE_FLOAT ||
-      dtype_kind(c->type[IN1]) == DTYPE_FLOAT || (!npu && !options_on_host(o)))
+      dtype_kind(c->type[IN1]) == DTYPE_FLOAT || (!npu && !options_any_type(o)))
     return decline_types(c, sum, v);
   c->acc = DTYPE_I32;
   if (dtype_bytes(sum) <= 4)
@@ -100,7 +100,7 @@ static bool legal_integers(struct contraction *c, enum dtype sum,
                              largest(multiplied_type(c, IN1))))
     return true;
   c->acc = DTYPE_I64;
-  return options_on_host(o) || decline_wide(c, length, v);
+  return options_any_type(o) || decline_wide(c, length, v);
 }
 
 /* Products of bf16 are exact in f32.  Other floats need leave to be rounded,
@@ -111,15 +111,15 @@ static bool legal_floats(struct contraction *c, enum dtype sum,
   if (dtype_kind(c->type[IN0]) != DTYPE_FLOAT ||
       dtype_kind(c->type[IN1]) != DTYPE_FLOAT || dtype_kind(sum) != DTYPE_FLOAT)
     return decline_types(c, sum, v);
-  if (!bf16 && !options_on_host(o) && o->f32 == F32_KEEP)
+  if (!bf16 && !options_any_type(o) && o->f32 == F32_KEEP)
     return verdict_decline(v, RULE_FLOAT_INPUT, c->at,
                            "%s are multiplied by %s, which the NPU does not do",
                            dtype_name(c->type[IN0]), dtype_name(c->type[IN1]));
-  if (bf16 && sum == DTYPE_F64 && !options_on_host(o) && o->fp != FP_RELAXED)
+  if (bf16 && sum == DTYPE_F64 && !options_any_type(o) && o->fp != FP_RELAXED)
     return verdict_decline(v, RULE_WIDE_SUM, c->at,
                            "the sum is formed in double, but the NPU's is "
                            "float");
-  bool wide = sum == DTYPE_F64 && options_on_host(o) && o->f32 == F32_KEEP;
+  bool wide = sum == DTYPE_F64 && options_any_type(o) && o->f32 == F32_KEEP;
   c->acc = wide ? DTYPE_F64 : DTYPE_F32;
   return true;
 }
@@ -320,7 +320,7 @@ enum { LAUNCH_MACS = 1 << 12 };
 /* The work below which no device is worth a call.  A simulated or host device
  * takes every size, and so does who requires that nests are replaced. */
 static int64_t least_macs(const struct options *o) {
-  if (options_for_tests(o))
+  if (options_for_tests(o) || options_on_cpu(o))
     return 0;
   if (o->min_macs >= 0)
     return o->min_macs;

@@ -12,6 +12,7 @@
 static const char *const device[] = {"auto", "npu",  "npu1", "npu4",
                                      "sim",  "host", "xrt",  "cpu"};
 static const char *const fp_word[] = {"strict", "relaxed"};
+static const char *const cpu_word[] = {"off", "on"};
 static const char *const f32_word[] = {"keep", "bf16", "bf16x3"};
 
 struct options options_default(void) {
@@ -20,6 +21,14 @@ struct options options_default(void) {
 
 bool options_on_host(const struct options *o) {
   return o->device && strcmp(o->device, "host") == 0;
+}
+
+bool options_on_cpu(const struct options *o) {
+  return o->device && strcmp(o->device, "cpu") == 0;
+}
+
+bool options_any_type(const struct options *o) {
+  return options_on_host(o) || options_on_cpu(o);
 }
 
 bool options_for_tests(const struct options *o) {
@@ -54,8 +63,8 @@ static bool parse_item(struct options *o, const char *source, char *item,
       return o->require = true;
     return diag_error(d, loc_none(),
                       "nputeir: %s: there is no option '%s'; options are "
-                      "device=, preset=, fp=, f32=, min-macs=, off, "
-                      "require",
+                      "device=, cpu=, preset=, fp=, f32=, min-macs=, "
+                      "off, require",
                       source, item);
   }
   *word++ = 0;
@@ -74,6 +83,10 @@ static bool parse_item(struct options *o, const char *source, char *item,
     if ((i = choose(source, item, word, f32_word, COUNT(f32_word), d)) < 0)
       return false;
     o->f32 = (enum f32_mode)i;
+  } else if (strcmp(item, "cpu") == 0) {
+    if ((i = choose(source, item, word, cpu_word, COUNT(cpu_word), d)) < 0)
+      return false;
+    o->cpu = i;
   } else if (strcmp(item, "min-macs") == 0) {
     char *end;
     errno = 0;
@@ -86,8 +99,8 @@ static bool parse_item(struct options *o, const char *source, char *item,
   } else {
     return diag_error(d, loc_none(),
                       "nputeir: %s: there is no option '%s='; options are "
-                      "device=, preset=, fp=, f32=, min-macs=, off, "
-                      "require",
+                      "device=, cpu=, preset=, fp=, f32=, min-macs=, "
+                      "off, require",
                       source, item);
   }
   return true;

@@ -249,8 +249,11 @@ struct options {
   enum f32_mode f32;
   int64_t min_macs; /* -1: not given */
   bool off, require;
+  bool cpu; /* code for the processor, too */
 };
 struct options options_default(void);
+/* Nothing but code for the processor is wanted. */
+bool options_on_cpu(const struct options *);
 /* "device=npu1,preset=phoenix,fp=relaxed,min-macs=4096,off,require",
  * comma or semicolon between items; later items win.  `source` names
  * the origin of the text in messages. */

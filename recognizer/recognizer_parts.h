@@ -29,6 +29,8 @@ struct value nest_first(const struct nest *, int loop); /* its lowest number */
 
 /* ---- options.c ---- */
 bool options_on_host(const struct options *);
+/* On a device that has all types. */
+bool options_any_type(const struct options *);
 /* On a device that no time is gained by: the interpreter or the simulator. */
 bool options_for_tests(const struct options *);
 

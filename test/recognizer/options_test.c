@@ -17,6 +17,8 @@ static const struct {
      "device is one of auto, npu, npu1, npu4, sim, host, xrt, cpu"},
     {"fp=", "fp is one of strict, relaxed, not ''"},
     {"fp=fast", "fp is one of strict, relaxed"},
+    {"cpu=on,cpu=off,device=cpu", NULL},
+    {"cpu=yes", "cpu is one of off, on, not 'yes'"},
     {"f32=keep", NULL},
     {"f32=bf16,f32=bf16x3", NULL},
     {"f32=fp16", "f32 is one of keep, bf16, bf16x3, not 'fp16'"},
