@@ -1,0 +1,268 @@
+// lower_cpu.cpp -- declarations of code for the processor get their code: for
+// the processor that the function around is compiled for, or, where that is any
+// x86-64, for each kind in the table with a choice in front, which asks the
+// processor once.
+#include "lower_cpu.h"
+
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// ---- the description ----
+
+static const char *const MovesLetter = "nsvo"; // in the order of CpuExtra
+
+std::string CpuWork::print() const {
+  struct text T = {};
+  text_printf(&T, "%s %s %s %s %d", dtype_name(In[0]), dtype_name(In[1]),
+              dtype_name(Out), dtype_name(Sum), (int)Extras.size());
+  SmallVector<std::string, 8> Names = {"sum", "out"};
+  for (const Extra &X : Extras) {
+    text_printf(&T, " %s %c", dtype_name(X.Type), MovesLetter[(int)X.Moves]);
+    Names.push_back("x" + std::to_string(Names.size() - TAIL_EXTRA));
+  }
+  SmallVector<const char *, 8> Name;
+  for (const std::string &N : Names)
+    Name.push_back(N.c_str());
+  if (Tail) {
+    text_puts(&T, " ");
+    calc_print(Tail, Name.data(), &T);
+  }
+  std::string S = text_string(&T);
+  text_free(&T);
+  return S;
+}
+
+static bool readType(arena *A, scan *S, dtype &T) {
+  const char *Name = scan_name(S, A);
+  return Name && dtype_parse(Name, &T);
+}
+
+bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
+  diag D = {};
+  std::string Copy = Text.str();
+  scan S = scan_open("", arena_string(A, Copy.c_str()));
+  int64_t Count;
+  if (!readType(A, &S, W.In[0]) || !readType(A, &S, W.In[1]) ||
+      !readType(A, &S, W.Out) || !readType(A, &S, W.Sum) ||
+      !scan_int(&S, &Count) || Count < 0 || Count > CALC_INPUTS - TAIL_EXTRA)
+    return false;
+  const char *Name[CALC_INPUTS] = {"sum", "out"};
+  dtype Type[CALC_INPUTS] = {W.Sum, W.Out};
+  for (int I = 0; I < (int)Count; I++) {
+    Extra X;
+    const char *Moves = nullptr;
+    if (!readType(A, &S, X.Type) || !(Moves = scan_name(&S, A)) ||
+        !strchr(MovesLetter, *Moves))
+      return false;
+    X.Moves = (CpuExtra)(strchr(MovesLetter, *Moves) - MovesLetter);
+    W.Extras.push_back(X);
+    Name[TAIL_EXTRA + I] = arena_printf(A, "x%d", I);
+    Type[TAIL_EXTRA + I] = X.Type;
+  }
+  if (scan_end_of_line(&S))
+    return Count == 0;
+  W.Tail = calc_parse(A, &S, Name, Type, TAIL_EXTRA + (int)Count, &D);
+  return W.Tail != nullptr;
+}
+
+// ---- which processors ----
+
+static bool has(StringRef Features, StringRef Feature) {
+  SmallVector<StringRef, 64> Each;
+  Features.split(Each, ',');
+  return is_contained(Each, Feature);
+}
+
+static SmallVector<const teir_cpu *, 4> cpusOf(const Function &F, bool &Fixed) {
+  StringRef Features = F.getFnAttribute("target-features").getValueAsString();
+  Triple T(F.getParent()->getTargetTriple());
+  Fixed = true;
+  if (T.isAArch64() && T.isLittleEndian() && !has(Features, "-neon"))
+    return {teir_cpu_find("neon")};
+  if (T.getArch() != Triple::x86_64 || has(Features, "-sse2"))
+    return {};
+  if (has(Features, "+avx512vl") && has(Features, "+avx512dq") &&
+      has(Features, "+avx512bw"))
+    return {teir_cpu_find("avx512")};
+  if (has(Features, "+avx2") && has(Features, "+fma"))
+    return {teir_cpu_find("avx2")};
+  Fixed = false;
+  return {teir_cpu_find("sse2"), teir_cpu_find("avx2"),
+          teir_cpu_find("avx512")};
+}
+
+bool hasCpu(const Function &F) {
+  bool Fixed;
+  Triple T(F.getParent()->getTargetTriple());
+  return !cpusOf(F, Fixed).empty() && !T.isOSWindows() &&
+         !F.hasFnAttribute(Attribute::NoImplicitFloat) &&
+         !F.hasFnAttribute("no-builtins") && !T.isX32();
+}
+
+// ---- the choice at run time ----
+
+namespace {
+
+// 1, 2, ..: the number of the best processor in the table of cpusOf whose
+// instructions this one has, and whose registers the system keeps.
+class Detector {
+  Code C;
+  LLVMContext &X;
+
+public:
+  explicit Detector(Function &F) : C(F), X(F.getContext()) {}
+
+  void emit() {
+    Value *Largest = part(cpuid(0), 0);
+    Value *One = part(cpuid(1), 2), *Level = C.getInt32(1);
+    // osxsave, avx, fma, f16c
+    Value *Kept = all(One, 1u << 27 | 1u << 28 | 1u << 12 | 1u << 29);
+    Value *Slot = C.frame(C.getInt32Ty(), 1, 4);
+    C.put(Level, Slot);
+    C.when(C.CreateAnd(Kept, C.CreateICmpUGE(Largest, C.getInt32(7))), [&] {
+      Value *Seven = part(cpuid(7), 1), *State = states();
+      // avx2, bmi1, bmi2; xmm and ymm
+      Value *Second =
+          C.CreateAnd(all(Seven, 1u << 5 | 1u << 3 | 1u << 8), all(State, 0x6));
+      // f, dq, cd, bw, vl; masks and zmm
+      Value *Third = C.CreateAnd(
+          C.CreateAnd(Second, all(Seven, 1u << 16 | 1u << 17 | 1u << 28 |
+                                             1u << 30 | 1u << 31)),
+          all(State, 0xe6));
+      C.put(C.CreateSelect(Third, C.getInt32(3),
+                           C.CreateSelect(Second, C.getInt32(2), Level)),
+            Slot);
+    });
+    C.CreateRet(C.get(C.getInt32Ty(), Slot));
+  }
+
+private:
+  Value *all(Value *Bits, unsigned Wanted) {
+    return C.CreateICmpEQ(C.CreateAnd(Bits, C.getInt32(Wanted)),
+                          C.getInt32(Wanted));
+  }
+
+  Value *part(Value *Registers, unsigned I) {
+    return C.CreateExtractValue(Registers, I);
+  }
+
+  Value *cpuid(unsigned Leaf) {
+    Type *I32 = C.getInt32Ty();
+    auto *T = FunctionType::get(StructType::get(I32, I32, I32, I32), {I32, I32},
+                                false);
+    InlineAsm *Ask = InlineAsm::get(
+        T, "xchgq %rbx,${1:q}\n\tcpuid\n\txchgq %rbx,${1:q}",
+        "={ax},=r,={cx},={dx},0,2,~{dirflag},~{fpsr},~{flags}", true);
+    return C.CreateCall(T, Ask, {C.getInt32(Leaf), C.getInt32(0)});
+  }
+
+  Value *states() {
+    Type *I32 = C.getInt32Ty();
+    auto *T = FunctionType::get(StructType::get(I32, I32), {I32}, false);
+    InlineAsm *Ask = InlineAsm::get(
+        T, "xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}", true);
+    return part(C.CreateCall(T, Ask, {C.getInt32(0)}), 0);
+  }
+};
+
+Function *detectFunction(Module &M) {
+  if (Function *F = M.getFunction("nputeir.detect"))
+    return F;
+  Type *I32 = Type::getInt32Ty(M.getContext());
+  auto *F = Function::Create(FunctionType::get(I32, false),
+                             GlobalValue::InternalLinkage, "nputeir.detect", M);
+  F->setDoesNotThrow();
+  Detector(*F).emit();
+  return F;
+}
+
+GlobalVariable *levelVariable(Module &M) {
+  if (GlobalVariable *G = M.getNamedGlobal("nputeir.level"))
+    return G;
+  Type *I32 = Type::getInt32Ty(M.getContext());
+  return new GlobalVariable(M, I32, false, GlobalValue::InternalLinkage,
+                            ConstantInt::get(I32, 0), "nputeir.level");
+}
+
+// Threads may all detect at first: they find the same.
+Value *level(Code &C, Module &M) {
+  Value *Place = levelVariable(M), *Slot = C.frame(C.getInt32Ty(), 1, 4);
+  LoadInst *Known = C.CreateAlignedLoad(C.getInt32Ty(), Place, Align(4));
+  Known->setAtomic(AtomicOrdering::Monotonic);
+  C.put(Known, Slot);
+  C.when(C.CreateICmpEQ(Known, C.getInt32(0)), [&] {
+    Value *Found = C.CreateCall(detectFunction(M));
+    C.CreateAlignedStore(Found, Place, Align(4))
+        ->setAtomic(AtomicOrdering::Monotonic);
+    C.put(Found, Slot);
+  });
+  return C.get(C.getInt32Ty(), Slot);
+}
+
+// ---- definitions ----
+
+void defineBy(Function &F, const CpuWork &W) {
+  bool Fixed;
+  SmallVector<const teir_cpu *, 4> Cpus = cpusOf(F, Fixed);
+  StringRef Name = F.getName().substr(strlen("nputeir."));
+  Code C(F);
+  auto Run = [&](const teir_cpu &Cpu) {
+    CpuUnit U(F, Cpu, !Fixed);
+    return C.CreateCall(driverFunction(U, W, Name), {F.getArg(0)});
+  };
+  if (Fixed) {
+    C.CreateRet(Run(*Cpus[0]));
+    return;
+  }
+  Value *Level = level(C, *F.getParent());
+  Value *Slot = C.frame(C.getInt32Ty(), 1, 4);
+  std::function<void(size_t)> Choose = [&](size_t Best) {
+    if (Best == 0) {
+      C.put(Run(*Cpus[0]), Slot);
+      return;
+    }
+    C.when(
+        C.CreateICmpUGT(Level, C.getInt32((unsigned)Best)),
+        [&] { C.put(Run(*Cpus[Best]), Slot); }, [&] { Choose(Best - 1); });
+  };
+  Choose(Cpus.size() - 1);
+  C.CreateRet(C.get(C.getInt32Ty(), Slot));
+}
+
+// The weak reference was compared with null, which it no longer is.
+void foldComparisons(Function &F) {
+  SmallVector<User *, 8> Users(F.users());
+  for (User *U : Users)
+    if (auto *I = dyn_cast<ICmpInst>(U)) {
+      I->replaceAllUsesWith(ConstantInt::getBool(
+          I->getType(), I->getPredicate() == CmpInst::ICMP_NE));
+      I->eraseFromParent();
+    }
+}
+
+} // namespace
+
+PreservedAnalyses DefineCpuPass::run(Module &M, ModuleAnalysisManager &) {
+  SmallVector<Function *, 8> Wanted;
+  for (Function &F : M)
+    if (F.isDeclaration() && F.hasFnAttribute(CpuAttribute) && !F.use_empty())
+      Wanted.push_back(&F);
+  for (Function *F : Wanted) {
+    ArenaScope Scope;
+    CpuWork W;
+    if (!CpuWork::parse(Scope.A,
+                        F->getFnAttribute(CpuAttribute).getValueAsString(), W))
+      continue; // not ours: it stays null, and the loops run
+    F->removeFnAttr(CpuAttribute);
+    F->setLinkage(GlobalValue::InternalLinkage);
+    foldComparisons(*F);
+    defineBy(*F, W);
+  }
+  return Wanted.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+}
+
+} // namespace nputeir

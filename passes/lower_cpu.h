@@ -1,0 +1,138 @@
+// lower_cpu.h -- contractions as code for the processor, in the object itself.
+//
+// In front of a nest stands a call of a function that is named after the types
+// and the epilogue, and gets sizes, strides and addresses in one array of
+// 8-byte slots:
+//
+//     tensors         addresses of in0, in1, out and the epilogue's extras
+//     accumulate      0 or 1
+//     axis counts     of the roles C, M, N, K
+//     axes            by role, outermost first: extent, stride of each tensor
+//
+// While loops are optimised it is a weak declaration, whose attribute says what
+// it computes.  DefineCpuPass gives it its code at the end of the pipeline, so
+// that no other pass sees it: it is written as the code generator shall have
+// it.  Blocks and instruction sets come from teir's table of processors.
+#ifndef NPUTEIR_LOWER_CPU_H
+#define NPUTEIR_LOWER_CPU_H
+
+#include "ir_code.h"
+#include "passes.h"
+
+extern "C" {
+#include "teir_cpu.h"
+}
+
+#include <functional>
+
+namespace nputeir {
+
+// Of a text, the same in every run.
+unsigned stableHash(llvm::StringRef Text);
+
+// How an operand of the epilogue moves along the innermost axis of N.
+enum class CpuExtra { Number, Splat, Vector, Other };
+
+// What a function computes, whatever the sizes.
+struct CpuWork {
+  dtype In[2], Out, Sum;
+  const calc *Tail = nullptr;
+  struct Extra {
+    dtype Type;
+    CpuExtra Moves;
+  };
+  llvm::SmallVector<Extra, 4> Extras;
+
+  unsigned tensors() const { return TENSORS + (unsigned)Extras.size(); }
+  std::string print() const;
+  static bool parse(arena *A, llvm::StringRef Text, CpuWork &W);
+};
+constexpr const char *CpuAttribute = "nputeir-cpu";
+
+// ---- lower_cpu_calc.cpp ----
+// Elements in memory and in registers: halves are computed with as floats.
+llvm::Type *storedType(llvm::LLVMContext &X, dtype T);
+llvm::Type *computedType(llvm::LLVMContext &X, dtype T);
+// All values are scalars, or all are vectors of one length.
+llvm::Value *fromStored(Code &C, dtype T, llvm::Value *V);
+llvm::Value *toStored(Code &C, dtype T, llvm::Value *V);
+llvm::Value *convert(Code &C, dtype From, dtype To, llvm::Value *V);
+// Can the epilogue be computed with what follows?
+bool canCompute(const calc *X);
+llvm::Value *compute(Code &C, const calc *X,
+                     llvm::ArrayRef<llvm::Value *> Input);
+
+// ---- lower_cpu_unit.cpp ----
+// The functions for one processor in a module.
+class CpuUnit {
+  llvm::Module &M;
+  std::string Suffix;
+  llvm::AttrBuilder Attributes;
+
+public:
+  const teir_cpu &Cpu;
+
+  // Like: its target attributes are kept; Features are added.
+  CpuUnit(const llvm::Function &Like, const teir_cpu &Cpu, bool AddFeatures);
+  llvm::LLVMContext &context() { return M.getContext(); }
+  // A function of integers and pointers: 'i' and 'p' in Arguments.  IsNew: it
+  // has no code yet.
+  llvm::Function *function(const llvm::Twine &Name, llvm::Type *Result,
+                           llvm::StringRef Arguments, bool &IsNew);
+  llvm::VectorType *vector(llvm::Type *Element, unsigned Lanes);
+};
+
+// ---- lower_cpu_kernel.cpp ----
+// void (k, in0, in1, out, out_stride_bytes, add): out[i][..] = the sum, or +=,
+// of Height rows.  in0 is packed by Height, in1 by the columns of the block.
+llvm::Function *multiplyFunction(CpuUnit &U, dtype Sum, int Height);
+
+// ---- lower_cpu_pack.cpp ----
+// void (to, from, row_offsets, column_offsets, column_runs, columns,
+//       row_stride, column_stride): a panel of Rows rows, row by row
+// adjacent, converted.  row_stride is that of all rows, or 0; column_stride is
+// that in all runs.
+llvm::Function *packFunction(CpuUnit &U, dtype From, dtype Sum, int Rows);
+// Bytes that a panel's last store may write behind it.
+enum { PackSlack = 64 };
+
+// ---- lower_cpu_store.cpp ----
+// void (sums, sums_stride_bytes, rows, columns, tensors, row_offsets,
+//       row_capacity, column_offsets, column_capacity, column_runs,
+//       accumulate): the epilogue
+llvm::Function *storeFunction(CpuUnit &U, const CpuWork &W,
+                              llvm::StringRef Name);
+
+// ---- lower_cpu_driver.cpp ----
+// i32 (slots): 0 when out is written, else nothing was.
+llvm::Function *driverFunction(CpuUnit &U, const CpuWork &W,
+                               llvm::StringRef Name);
+
+// ---- lower_cpu.cpp ----
+// All declarations of a module that have the attribute get their code.
+struct DefineCpuPass : llvm::PassInfoMixin<DefineCpuPass> {
+  llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &);
+};
+// A processor in the table has the target of F.
+bool hasCpu(const llvm::Function &F);
+
+// ---- lower_cpu_call.cpp ----
+// False and *Why when there is no code for the contraction.
+bool cpuTakes(const contraction &C, const char **Why);
+// What is passed to the code.
+struct CpuOperands {
+  llvm::SmallVector<llvm::Value *, 8> Tensor; // in0, in1, out, extras
+  std::function<llvm::Value *(value)> Number;
+};
+// May the code run: nothing overlaps the result, and there is work enough?
+llvm::Value *cpuMayRun(llvm::IRBuilder<> &B, const contraction &C,
+                       const CpuOperands &X, int64_t LeastMacs);
+// The declaration of the code, for the target of a function.
+llvm::Function *cpuFunction(const llvm::Function &Like, const contraction &C);
+// The call; true when the result is there.
+llvm::Value *cpuCall(llvm::IRBuilder<> &B, llvm::Function &Code,
+                     const contraction &C, const CpuOperands &X);
+
+} // namespace nputeir
+
+#endif

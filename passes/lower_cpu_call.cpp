@@ -1,0 +1,275 @@
+// lower_cpu_call.cpp -- what stands in front of a nest that has code for the
+// processor: may it run, and the call with all sizes, strides and addresses.
+#include "lower_cpu.h"
+
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// ---- what there is code for ----
+
+static bool isSumType(dtype T) {
+  return T == DTYPE_F32 || T == DTYPE_F64 || T == DTYPE_I32 || T == DTYPE_I64;
+}
+
+static bool hasAxes(const contraction &C, axis_role Role) {
+  for (int I = 0; I < C.axis_count; I++)
+    if (C.axis[I].role == Role)
+      return true;
+  return false;
+}
+
+bool cpuTakes(const contraction &C, const char **Why) {
+  auto No = [&](const char *Reason) {
+    *Why = Reason;
+    return false;
+  };
+  if (C.first)
+    return No("three factors are multiplied");
+  if (C.map[0] || C.map[1])
+    return No("elements are changed before they are multiplied");
+  if (C.limit_count)
+    return No("conditions decide which products are summed");
+  if (!hasAxes(C, AXIS_M) || !hasAxes(C, AXIS_N) || !hasAxes(C, AXIS_K))
+    return No("the nest is no product of two matrices");
+  if (!isSumType(C.acc))
+    return No("sums are formed in another type");
+  for (int T = IN0; T <= IN1; T++)
+    if (dtype_bytes(C.type[T]) > dtype_bytes(C.acc) ||
+        (dtype_kind(C.type[T]) == DTYPE_FLOAT) !=
+            (dtype_kind(C.acc) == DTYPE_FLOAT))
+      return No("inputs are wider than the sum");
+  if (C.tail ? !canCompute(C.tail) : C.type[OUT] != C.acc)
+    return No("what follows the sum rounds it twice");
+  return true;
+}
+
+// ---- axes ----
+
+namespace {
+
+struct CpuAxis {
+  value Extent;
+  SmallVector<value, 8> Stride; // by tensor
+};
+
+bool isConstant(value V) { return V.symbol < 0; }
+
+int64_t distance(value V) {
+  return isConstant(V) ? std::abs(V.constant) : INT64_MAX;
+}
+
+value strideOf(const contraction &C, int Axis, unsigned Tensor) {
+  if (Tensor < TENSORS)
+    return C.axis[Axis].stride_bytes[Tensor];
+  const contraction_extra &X = C.extra[Tensor - TENSORS];
+  return X.tensor < 0 ? value{0, -1} : X.stride_bytes[Axis];
+}
+
+unsigned tensorsOf(const contraction &C) {
+  return TENSORS + (C.tail ? (unsigned)C.extra_count : 0);
+}
+
+// Outer goes on where Inner ends, in all tensors.
+bool continues(const CpuAxis &Outer, const CpuAxis &Inner) {
+  if (!isConstant(Inner.Extent) || !isConstant(Outer.Extent))
+    return false;
+  for (size_t T = 0; T < Outer.Stride.size(); T++) {
+    int64_t Whole;
+    if (!isConstant(Outer.Stride[T]) || !isConstant(Inner.Stride[T]) ||
+        __builtin_mul_overflow(Inner.Stride[T].constant, Inner.Extent.constant,
+                               &Whole) ||
+        Whole != Outer.Stride[T].constant)
+      return false;
+  }
+  return true;
+}
+
+// The tensor in which the elements of a role should lie densely: the result's
+// rows, but the inputs' elements along K, or along M where none lie so along K.
+unsigned densest(const contraction &C, axis_role Role) {
+  if (Role == AXIS_N || Role == AXIS_C)
+    return OUT;
+  unsigned Other = Role == AXIS_K ? (unsigned)IN1 : (unsigned)OUT;
+  for (int I = 0; I < C.axis_count; I++)
+    if (C.axis[I].role == Role &&
+        distance(C.axis[I].stride_bytes[IN0]) == dtype_bytes(C.type[IN0]))
+      return IN0;
+  return Other;
+}
+
+// Of a role, the outermost first; at least one.
+SmallVector<CpuAxis, 8> axesOf(const contraction &C, axis_role Role) {
+  SmallVector<CpuAxis, 8> Axes;
+  unsigned Tensors = tensorsOf(C), Densest = densest(C, Role);
+  for (int I = 0; I < C.axis_count; I++) {
+    const contraction_axis &X = C.axis[I];
+    if (X.role != Role || (isConstant(X.extent) && X.extent.constant == 1))
+      continue;
+    CpuAxis A = {X.extent, {}};
+    for (unsigned T = 0; T < Tensors; T++)
+      A.Stride.push_back(strideOf(C, I, T));
+    Axes.push_back(A);
+  }
+  stable_sort(Axes, [&](const CpuAxis &X, const CpuAxis &Y) {
+    return distance(X.Stride[Densest]) > distance(Y.Stride[Densest]);
+  });
+  for (size_t I = 1; I < Axes.size();)
+    if (continues(Axes[I - 1], Axes[I])) {
+      Axes[I].Extent.constant *= Axes[I - 1].Extent.constant;
+      Axes.erase(Axes.begin() + (ptrdiff_t)(I - 1));
+    } else {
+      I++;
+    }
+  if (Axes.empty())
+    Axes.push_back({value{1, -1}, SmallVector<value, 8>(Tensors, {0, -1})});
+  return Axes;
+}
+
+CpuWork workOf(const contraction &C) {
+  CpuWork W;
+  W.In[0] = C.type[IN0];
+  W.In[1] = C.type[IN1];
+  W.Out = C.type[OUT];
+  W.Sum = C.acc;
+  W.Tail = C.tail;
+  CpuAxis Innermost = axesOf(C, AXIS_N).back();
+  for (unsigned I = 0; TENSORS + I < tensorsOf(C); I++) {
+    const contraction_extra &X = C.extra[I];
+    value S = Innermost.Stride[TENSORS + I];
+    CpuExtra Moves = X.tensor < 0                        ? CpuExtra::Number
+                     : !isConstant(S)                    ? CpuExtra::Other
+                     : S.constant == 0                   ? CpuExtra::Splat
+                     : S.constant == dtype_bytes(X.type) ? CpuExtra::Vector
+                                                         : CpuExtra::Other;
+    W.Extras.push_back({X.type, Moves});
+  }
+  return W;
+}
+
+// ---- does anything overlap? ----
+
+struct Range {
+  Value *Low, *High; // the last byte's place, plus one
+};
+
+Range rangeOf(IRBuilder<> &B, const contraction &C, const CpuOperands &X,
+              unsigned T) {
+  Value *Zero = B.getInt64(0);
+  Value *Place = B.CreatePtrToInt(X.Tensor[T], B.getInt64Ty());
+  dtype Type = T < TENSORS ? C.type[T] : C.extra[T - TENSORS].type;
+  Range R = {Place,
+             B.CreateAdd(Place, B.getInt64((uint64_t)dtype_bytes(Type)))};
+  for (int I = 0; I < C.axis_count; I++) {
+    value S = strideOf(C, I, T);
+    if (isConstant(S) && S.constant == 0)
+      continue;
+    Value *Last = B.CreateSub(X.Number(C.axis[I].extent), B.getInt64(1));
+    Value *Way = B.CreateMul(Last, X.Number(S));
+    Value *Falls = B.CreateICmpSLT(Way, Zero);
+    R.Low = B.CreateAdd(R.Low, B.CreateSelect(Falls, Way, Zero));
+    R.High = B.CreateAdd(R.High, B.CreateSelect(Falls, Zero, Way));
+  }
+  return R;
+}
+
+bool movesLikeOut(const contraction &C, unsigned T) {
+  if (C.extra[T - TENSORS].type != C.type[OUT])
+    return false;
+  for (int I = 0; I < C.axis_count; I++) {
+    value X = strideOf(C, I, T), Y = strideOf(C, I, OUT);
+    if (C.axis[I].role != AXIS_K &&
+        (X.symbol != Y.symbol || (X.symbol < 0 && X.constant != Y.constant)))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+Value *cpuMayRun(IRBuilder<> &B, const contraction &C, const CpuOperands &X,
+                 int64_t LeastMacs) {
+  Range Out = rangeOf(B, C, X, OUT);
+  Value *May = B.getTrue();
+  for (unsigned T = 0; T < tensorsOf(C); T++) {
+    if (T == OUT || (T >= TENSORS && C.extra[T - TENSORS].tensor < 0))
+      continue;
+    Range In = rangeOf(B, C, X, T);
+    Value *Apart = B.CreateOr(B.CreateICmpULE(Out.High, In.Low),
+                              B.CreateICmpULE(In.High, Out.Low));
+    if (T >= TENSORS && movesLikeOut(C, T)) // element by element
+      Apart = B.CreateOr(Apart, B.CreateICmpEQ(X.Tensor[T], X.Tensor[OUT]));
+    May = B.CreateAnd(May, Apart);
+  }
+  if (LeastMacs <= 1)
+    return May;
+  Value *Macs = B.getInt64(1);
+  for (int I = 0; I < C.axis_count; I++)
+    Macs = B.CreateMul(Macs, X.Number(C.axis[I].extent));
+  return B.CreateAnd(May,
+                     B.CreateICmpSGE(Macs, B.getInt64((uint64_t)LeastMacs)));
+}
+
+// ---- the call ----
+
+// Of what is computed and for which target, by name and attribute.
+Function *cpuFunction(const Function &Like, const contraction &C) {
+  auto &M = *const_cast<Module *>(Like.getParent());
+  std::string Text = workOf(C).print();
+  StringRef Cpu = Like.getFnAttribute("target-cpu").getValueAsString();
+  StringRef Features =
+      Like.getFnAttribute("target-features").getValueAsString();
+  unsigned Hash = stableHash(Text + "/" + Cpu.str() + "/" + Features.str());
+  std::string Name = "nputeir.cpu." + std::to_string(Hash);
+  if (Function *F = M.getFunction(Name))
+    return F;
+  LLVMContext &X = M.getContext();
+  auto *F = Function::Create(
+      FunctionType::get(Type::getInt32Ty(X), {bytePointer(X)}, false),
+      GlobalValue::ExternalWeakLinkage, Name, M);
+  F->setDoesNotThrow();
+  F->addFnAttr(CpuAttribute, Text);
+  for (const char *Kept :
+       {"target-cpu", "target-features", "tune-cpu", "frame-pointer"})
+    if (Like.hasFnAttribute(Kept))
+      F->addFnAttr(Like.getFnAttribute(Kept));
+  return F;
+}
+
+Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &C,
+               const CpuOperands &X) {
+  Function &F = *B.GetInsertBlock()->getParent();
+  unsigned Tensors = tensorsOf(C);
+  assert(X.Tensor.size() == Tensors);
+  SmallVector<Value *, 64> Slots(X.Tensor.begin(), X.Tensor.end());
+  Slots.push_back(B.getInt64(C.accumulate));
+  SmallVector<Value *, 64> Axes;
+  for (int R = 0; R < AXIS_ROLES; R++) {
+    SmallVector<CpuAxis, 8> Of = axesOf(C, (axis_role)R);
+    Slots.push_back(B.getInt64(Of.size()));
+    for (const CpuAxis &A : Of) {
+      Axes.push_back(X.Number(A.Extent));
+      for (value S : A.Stride)
+        Axes.push_back(X.Number(S));
+    }
+  }
+  Slots.append(Axes.begin(), Axes.end());
+  BasicBlock &Entry = F.getEntryBlock();
+  auto *Array = ArrayType::get(B.getInt64Ty(), Slots.size());
+  Value *Place = IRBuilder<>(&Entry, Entry.getFirstInsertionPt())
+                     .CreateAlloca(Array, nullptr, "nputeir.slots");
+  for (size_t I = 0; I < Slots.size(); I++) {
+    Value *Slot = B.CreateConstInBoundsGEP2_64(Array, Place, 0, I);
+    B.CreateAlignedStore(
+        Slots[I], B.CreatePointerCast(Slot, pointerTo(Slots[I]->getType())),
+        Align(8));
+  }
+  Value *Status = B.CreateCall(
+      &Code, {B.CreatePointerCast(Place, bytePointer(F.getContext()))},
+      "nputeir.computed");
+  return B.CreateICmpEQ(Status, B.getInt32(0));
+}
+
+} // namespace nputeir

@@ -1,0 +1,110 @@
+// lower_cpu_kernel.cpp -- a block of registers: rows x columns sums, to which
+// every step along K adds a column of in0 times a row of in1.
+//
+// Panels are packed, so that a step reads both at constant distances; the code
+// generator then needs two registers for addresses and spills none.
+#include "lower_cpu.h"
+
+#include "llvm/IR/Intrinsics.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+namespace {
+
+class Kernel {
+  CpuUnit &U;
+  dtype Sum;
+  int Height;
+  struct teir_cpu_blocks Blocks;
+  Code C;
+  int Bytes;
+  Type *Element;
+  VectorType *Vector;
+
+public:
+  Kernel(CpuUnit &U, dtype Sum, int Height, Function &F)
+      : U(U), Sum(Sum), Height(Height), Blocks(teir_cpu_blocks(&U.Cpu, Sum)),
+        C(F), Bytes(dtype_bytes(Sum)),
+        Element(computedType(F.getContext(), Sum)),
+        Vector(U.vector(Element, (unsigned)Blocks.lanes)) {}
+
+  void emit() {
+    Value *K = C.argument(0), *Out = C.argument(3), *Stride = C.argument(4);
+    for (int I = 0; I < Height; I++)
+      prefetch(C.at(Out, C.times(Stride, I)));
+    Code::Values First = {C.argument(1), C.argument(2)};
+    First.append((size_t)(Height * Blocks.vectors),
+                 Constant::getNullValue(Vector));
+    Code::Values Last =
+        C.carry(C.number(0), K, C.number(1), First,
+                [&](Value *, ArrayRef<Value *> Now) { return step(Now); });
+    ArrayRef<Value *> Sums = ArrayRef<Value *>(Last).drop_front(2);
+    C.when(
+        C.CreateICmpNE(C.argument(5), C.number(0)), [&] { store(Sums, true); },
+        [&] { store(Sums, false); });
+    C.CreateRetVoid();
+  }
+
+private:
+  void prefetch(Value *Place) {
+    C.CreateIntrinsic(Intrinsic::prefetch, {Place->getType()},
+                      {Place, C.getInt32(1), C.getInt32(3), C.getInt32(1)});
+  }
+
+  Value *add(Value *X, Value *Y, Value *To) {
+    if (Element->isIntegerTy())
+      return C.CreateAdd(To, C.CreateMul(X, Y));
+    if (U.Cpu.fma)
+      return C.CreateIntrinsic(Intrinsic::fma, {Vector}, {X, Y, To});
+    return C.CreateFAdd(To, C.CreateFMul(X, Y));
+  }
+
+  Code::Values step(ArrayRef<Value *> Now) {
+    Value *In0 = Now[0], *In1 = Now[1];
+    SmallVector<Value *, 4> Row;
+    for (int J = 0; J < Blocks.vectors; J++)
+      Row.push_back(C.get(Vector, C.at(In1, J * Blocks.lanes * Bytes)));
+    Code::Values Next = {C.at(In0, Height * Bytes),
+                         C.at(In1, Blocks.columns * Bytes)};
+    for (int I = 0; I < Height; I++) {
+      Value *X = C.CreateVectorSplat((unsigned)Blocks.lanes,
+                                     C.get(Element, C.at(In0, I * Bytes)));
+      for (int J = 0; J < Blocks.vectors; J++)
+        Next.push_back(
+            add(X, Row[(size_t)J], Now[(size_t)(2 + I * Blocks.vectors + J)]));
+    }
+    return Next;
+  }
+
+  void store(ArrayRef<Value *> Sums, bool Add) {
+    Value *Row = C.argument(3);
+    for (int I = 0; I < Height; I++) {
+      for (int J = 0; J < Blocks.vectors; J++) {
+        Value *Place = C.at(Row, J * Blocks.lanes * Bytes);
+        Value *V = Sums[(size_t)(I * Blocks.vectors + J)];
+        if (Add && Element->isIntegerTy())
+          V = C.CreateAdd(C.get(Vector, Place), V);
+        else if (Add)
+          V = C.CreateFAdd(C.get(Vector, Place), V);
+        C.put(V, Place);
+      }
+      Row = C.at(Row, C.argument(4));
+    }
+  }
+};
+
+} // namespace
+
+Function *multiplyFunction(CpuUnit &U, dtype Sum, int Height) {
+  bool IsNew;
+  Function *F =
+      U.function(Twine("multiply.") + dtype_name(Sum) + "." + Twine(Height),
+                 Type::getVoidTy(U.context()), "ipppii", IsNew);
+  if (IsNew)
+    Kernel(U, Sum, Height, *F).emit();
+  return F;
+}
+
+} // namespace nputeir

@@ -1,0 +1,62 @@
+// lower_cpu_unit.cpp -- functions for one processor: their names, and the
+// attributes that let the code generator use its instructions.
+#include "lower_cpu.h"
+
+#include "llvm/Support/MD5.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+unsigned stableHash(StringRef Text) { return (unsigned)MD5Hash(Text); }
+
+static std::string targetFeatures(const Function &Like, const teir_cpu &Cpu,
+                                  bool AddFeatures) {
+  std::string Known =
+      Like.getFnAttribute("target-features").getValueAsString().str();
+  if (!AddFeatures || !*Cpu.features)
+    return Known;
+  return Known + (Known.empty() ? "" : ",") + Cpu.features;
+}
+
+CpuUnit::CpuUnit(const Function &Like, const teir_cpu &Cpu, bool AddFeatures)
+    : M(*const_cast<Module *>(Like.getParent())), Attributes(M.getContext()),
+      Cpu(Cpu) {
+  std::string Features = targetFeatures(Like, Cpu, AddFeatures);
+  Attributes.addAttribute(Attribute::NoUnwind);
+  for (const char *Kept : {"target-cpu", "tune-cpu", "frame-pointer"})
+    if (Like.hasFnAttribute(Kept))
+      Attributes.addAttribute(Like.getFnAttribute(Kept));
+  if (!Features.empty())
+    Attributes.addAttribute("target-features", Features);
+  std::string Bits = std::to_string(Cpu.vector_bytes * 8);
+  Attributes.addAttribute("prefer-vector-width", Bits);
+  Attributes.addAttribute("min-legal-vector-width", Bits);
+  StringRef Of = Like.getFnAttribute("target-cpu").getValueAsString();
+  Suffix = std::string(".") + Cpu.name + "." +
+           std::to_string(stableHash((Of + "/" + Features).str()));
+}
+
+Function *CpuUnit::function(const Twine &Name, Type *Result,
+                            StringRef Arguments, bool &IsNew) {
+  std::string Full = ("nputeir." + Name + Suffix).str();
+  Function *F = M.getFunction(Full);
+  IsNew = !F;
+  if (F)
+    return F;
+  SmallVector<Type *, 12> Types;
+  for (char A : Arguments)
+    Types.push_back(A == 'p' ? (Type *)bytePointer(context())
+                             : Type::getInt64Ty(context()));
+  F = Function::Create(FunctionType::get(Result, Types, false),
+                       GlobalValue::InternalLinkage, Full, &M);
+  F->addFnAttrs(Attributes);
+  F->addFnAttr(Attribute::NoInline);
+  return F;
+}
+
+VectorType *CpuUnit::vector(Type *Element, unsigned Lanes) {
+  return FixedVectorType::get(Element, Lanes);
+}
+
+} // namespace nputeir
