@@ -12,6 +12,7 @@
 #include "ir_marks.h"
 #include "ir_matrix.h"
 #include "ir_sums.h"
+#include "lower_cpu.h"
 #include "matrix.h"
 #include "versions.h"
 
@@ -36,6 +37,10 @@ namespace nputeir {
 // ---- is it worth a closer look? ----
 
 namespace {
+
+// Fewer products than this are formed by the loop before the processor's code
+// has packed its operands.
+enum { CpuLeastMacs = 4096 };
 
 unsigned depthOfAny(const Loop &L, const LoopInfo &LI,
                     bool (*Is)(const Instruction &)) {
@@ -147,7 +152,7 @@ class Search {
   struct Taken {
     IRNest Nest;
     std::unique_ptr<AssumedLoads> Loads; // null: no loop
-    const contraction *C;
+    Plan P;
     std::string TEIR;
     Loop *L; // null: Old is known already
     Region Old;
@@ -201,7 +206,7 @@ public:
                  T.L->getStartLoc()};
         markKept(*T.L);
       }
-      rewriteNest(T.Old, LI, SE, DT, T.Nest, *T.C, O, T.TEIR, Where);
+      rewriteNest(T.Old, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
     }
   }
 
@@ -232,28 +237,61 @@ private:
     return true;
   }
 
-  // The contraction of a nest that was read.
-  const contraction *contractionOf(const IRNest &Nest, Finding &N) {
+  bool isPlanned(const Plan &P) { return P.Npu || P.Cpu; }
+
+  // The same nest for the processor, with a verdict of its own.
+  const contraction *forProcessor(const IRNest &Nest, verdict &V) {
+    options Here = O;
+    Here.device = "cpu";
+    const contraction *C = recognize(A, Nest.N, &Here, &V);
+    const char *Why;
+    if (!C || cpuTakes(*C, &Why))
+      return C;
+    verdict_decline(&V, RULE_PROCESSOR, C->at, "%s", Why);
+    return nullptr;
+  }
+
+  // What can be done about a nest that was read.
+  Plan planOf(const IRNest &Nest, Finding &N) {
+    Plan P;
+    P.CpuLeastMacs = O.min_macs >= 0 ? O.min_macs : (int64_t)CpuLeastMacs;
     diag Mistake = {};
     if (!nest_check(Nest.N, &Mistake)) {
       verdict_decline(&N.V, RULE_FAULT, Mistake.at,
                       "the nest is described "
                       "wrongly: %s",
                       Mistake.text);
-      return nullptr;
+      return P;
     }
     struct text Text = {};
     nest_print(Nest.N, &Text);
     N.Nest = take(Text);
     N.MinMacs = O.min_macs;
-    const contraction *C = recognize(A, Nest.N, &O, &N.V);
-    assert(C || N.V.diag.kind != DIAG_NONE);
-    if (C && !MayTake) {
+    bool OnCpu = options_on_cpu(&O);
+    if (!OnCpu)
+      P.Npu = recognize(A, Nest.N, &O, &N.V);
+    verdict V = {};
+    if (OnCpu || (O.cpu && hasCpu(F)))
+      P.Cpu = forProcessor(Nest, V);
+    if (OnCpu && P.Cpu && !hasCpu(F)) {
+      P.Cpu = nullptr;
+      verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,
+                      "there is no code for this target");
+    }
+    if (!P.Npu && (P.Cpu || OnCpu))
+      N.V = V;
+    assert(isPlanned(P) || N.V.diag.kind != DIAG_NONE);
+    if (isPlanned(P) && !MayTake) {
       verdict_decline(&N.V, RULE_EARLY_EXIT, Nest.N->at,
                       "the function jumps to labels by their addresses");
-      return nullptr;
+      return Plan();
     }
-    return C && lower(*C, N) ? C : nullptr;
+    if (!isPlanned(P) || !lower(P.Npu ? *P.Npu : *P.Cpu, N))
+      return Plan();
+    N.By = !P.Cpu   ? "a call"
+           : !P.Npu ? "code for the processor"
+                    : "a call and code for the processor";
+    return P;
   }
 
   // Code within one block, which gets a block of its own.
@@ -269,10 +307,11 @@ private:
                 Instruction &Last) {
     assert(Read ? First && First->getParent() == Last.getParent()
                 : N.V.diag.kind != DIAG_NONE);
-    if (const contraction *C = Read ? contractionOf(Nest, N) : nullptr) {
+    Plan P = Read ? planOf(Nest, N) : Plan();
+    if (isPlanned(P)) {
       Region Old = split(*First, Last);
       markKept(Last);
-      Take.push_back({std::move(Nest), nullptr, C, N.TEIR, nullptr, Old});
+      Take.push_back({std::move(Nest), nullptr, P, N.TEIR, nullptr, Old});
     }
     Found.push_back(std::move(N));
   }
@@ -312,16 +351,15 @@ private:
     }
   }
 
-  // The contraction of a loop whose sizes in memory do not change.
-  const contraction *readLoop(Loop &L, bool Matrices, AssumedLoads &Loads,
-                              IRNest &Nest, Finding &N) {
+  // The same of a loop whose sizes in memory do not change.
+  Plan readLoop(Loop &L, bool Matrices, AssumedLoads &Loads, IRNest &Nest,
+                Finding &N) {
     Loads.assume();
     bool Read = Matrices ? readMatrixLoop(L, LI, SE, DT, AA, A, Nest, N.V)
                          : readNest(L, LI, SE, DT, AA, A, Nest, N.V);
     Loads.restore();
     assert(Read || N.V.diag.kind != DIAG_NONE);
-    return Read && Loads.canBeChecked(Nest, A, N.V) ? contractionOf(Nest, N)
-                                                    : nullptr;
+    return Read && Loads.canBeChecked(Nest, A, N.V) ? planOf(Nest, N) : Plan();
   }
 
   void visit(Loop &L) {
@@ -342,8 +380,9 @@ private:
     N.At = L.getStartLoc();
     IRNest Nest;
     auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
-    if (const contraction *C = readLoop(L, Matrices, *Loads, Nest, N)) {
-      Take.push_back({std::move(Nest), std::move(Loads), C, N.TEIR, &L, {}});
+    Plan P = readLoop(L, Matrices, *Loads, Nest, N);
+    if (isPlanned(P)) {
+      Take.push_back({std::move(Nest), std::move(Loads), P, N.TEIR, &L, {}});
       Found.push_back(std::move(N));
       return;
     }

@@ -179,12 +179,18 @@ struct Region {
   llvm::BasicBlock *Entry, *First, *After;
   llvm::DebugLoc At;
 };
+// What may stand in front of a nest, one of them at least.
+struct Plan {
+  const contraction *Npu = nullptr; // for a call of the runtime
+  const contraction *Cpu = nullptr; // for code in the object
+  int64_t CpuLeastMacs = 0;         // below which the loop is faster
+};
 // Puts the guarded call in front of the code.  Keeps the loops and dominators
 // up to date; what was asked about values of the code, behind it, is stale.
 // Where: the function's name in the runtime's messages.
 void rewriteNest(const Region &Old, llvm::LoopInfo &LI,
                  llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
-                 const IRNest &I, const contraction &C, const options &O,
+                 const IRNest &I, const Plan &P, const options &O,
                  const std::string &TEIR, llvm::StringRef Where);
 constexpr const char *CallName = "nputeir_call_1";
 constexpr const char *CompareName = "nputeir_compare_1";
@@ -194,6 +200,7 @@ struct Finding {
   llvm::DebugLoc At;
   verdict V = {};
   std::string What = "nest"; // what is replaced or kept
+  std::string By = "a call"; // what by
   verdict Around = {};       // why the next loop around is no part of the nest
   std::string Einsum, Sizes, Contraction, TEIR, Nest; // empty unless known
   unsigned Depth = 0;

@@ -4,7 +4,7 @@
 // call-graph walk: callees have been inlined, and the function's own loops have
 // not been rotated, unrolled or vectorised yet.  opt reaches it by name, with
 // options: -passes='nputeir<device=npu1>', -passes='print<nputeir>'.
-#include "passes.h"
+#include "lower_cpu.h"
 
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Config/llvm-config.h"
@@ -67,6 +67,16 @@ void registerAll(PassBuilder &PB) {
           PM.addPass(createCGSCCToFunctionPassAdaptor(
               OffloadPass(std::make_shared<OptionSources>())));
       });
+  auto Define = [](ModulePassManager &PM) { PM.addPass(DefineCpuPass()); };
+#if LLVM_VERSION_MAJOR >= 20
+  PB.registerOptimizerLastEPCallback(
+      [Define](ModulePassManager &PM, OptimizationLevel, ThinOrFullLTOPhase) {
+        Define(PM);
+      });
+#else
+  PB.registerOptimizerLastEPCallback(
+      [Define](ModulePassManager &PM, OptimizationLevel) { Define(PM); });
+#endif
   auto Names = std::make_shared<Parser>();
   PB.registerPipelineParsingCallback(
       [Names](StringRef Name, FunctionPassManager &PM,
@@ -84,6 +94,8 @@ void registerAll(PassBuilder &PB) {
         std::shared_ptr<OptionSources> D = Names->parse(Name, IsNew);
         if (D && IsNew)
           PM.addPass(createModuleToFunctionPassAdaptor(OffloadPass(D)));
+        if (D && IsNew)
+          PM.addPass(DefineCpuPass());
         return D != nullptr;
       });
   if (PassInstrumentationCallbacks *PIC = PB.getPassInstrumentationCallbacks())

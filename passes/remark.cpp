@@ -58,7 +58,7 @@ void remark(Function &F, const Finding &N) {
   if (N.V.rule == RULE_TAKEN) {
     ORE.emit([&] {
       return OptimizationRemark(PassName, Rule, N.At, Region)
-             << N.What << " replaced by a call: " << ore::NV("Einsum", N.Einsum)
+             << N.What << " replaced by " << N.By << ": " << ore::NV("Einsum", N.Einsum)
              << " with " << ore::NV("Sizes", N.Sizes);
     });
     return;
@@ -126,6 +126,8 @@ void Report::add(const Function &F, const Finding &N) {
     Line["column"] = N.At.getCol();
   }
   if (N.V.rule == RULE_TAKEN) {
+    if (N.By != Finding().By)
+      Line["by"] = N.By;
     Line["einsum"] = N.Einsum;
     Line["sizes"] = N.Sizes;
     Line["contraction"] = N.Contraction;

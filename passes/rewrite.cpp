@@ -1,17 +1,20 @@
 // rewrite.cpp -- a recognised nest -> a guarded call, the old loop kept as the
 // other side of the branch:
 //
-//     entry:  sizes and addresses are computed; may the call be made at all?
-//     offer:  nputeir_call_1(...) == 0 ? after the nest : kept
+//     entry:  sizes and addresses are computed; may other code run at all?
+//     offer:  nputeir_call_1(...) == 0 ? after the nest : cpu, or kept
+//     cpu:    code for this processor, unless something overlaps the result
 //     kept:   the nest as it was
 //     ended:  nputeir_compare_1(what the call returned, or 0)
 //
-// The call is made only when the runtime is linked (the reference is weak),
+// The call is made only when the runtime is linked (the reference is weak). It
+// is made, and the processor's code runs, only when
 // every loop has work, conditions that do not change in the nest take the side
 // that was described, no check inside it would fail, no two iterations write
 // one place of the result, and what is read behind a store to the result is not
 // the result.
 #include "checks.h"
+#include "lower_cpu.h"
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -72,63 +75,90 @@ namespace {
 class Rewriter {
   const Region &Old;
   const IRNest &Nest;
-  const contraction &C;
+  const Plan &P;
   LoopInfo &LI;
   DominatorTree &DT;
   Function &F;
   Module &M;
   ScalarEvolution &SE;
-  SmallVector<Value *, 8> Symbol; // i64, frozen
-  SmallVector<Value *, 8> Tensor; // of the call; null: a number's slot
+  struct Operands {
+    SmallVector<Value *, 8> Symbol; // i64, frozen
+    SmallVector<Value *, 8> Tensor; // of the call; null: a number's slot
+  };
+  Operands Npu, Cpu;
+  DebugLoc DL;
+  BasicBlock *Kept = nullptr;
+  PHINode *Asked = nullptr; // what the runtime returned, in Kept
+  CallInst *Status = nullptr;
+  SmallVector<BasicBlock *, 2> Doing; // from which a branch leads past the nest
 
 public:
   Rewriter(const Region &Old, LoopInfo &LI, ScalarEvolution &SE,
-           DominatorTree &DT, const IRNest &Nest, const contraction &C)
-      : Old(Old), Nest(Nest), C(C), LI(LI), DT(DT), F(*Old.First->getParent()),
+           DominatorTree &DT, const IRNest &Nest, const Plan &P)
+      : Old(Old), Nest(Nest), P(P), LI(LI), DT(DT), F(*Old.First->getParent()),
         M(*F.getParent()), SE(SE) {}
 
   void run(const options &O, const std::string &TEIR, StringRef Where) {
     Instruction *End = Old.Entry->getTerminator();
     assert(End->getNumSuccessors() == 1 && End->getSuccessor(0) == Old.First);
     assert(DT.dominates(Old.Entry, Old.First));
-    DebugLoc DL = Old.At ? Old.At : End->getDebugLoc();
+    assert(P.Npu || P.Cpu);
+    DL = Old.At ? Old.At : End->getDebugLoc();
     Checks Front(Nest, SE, End);
-    expandAll(Front);
+    if (P.Npu)
+      expandAll(Front, *P.Npu, Npu);
+    if (P.Cpu)
+      expandAll(Front, *P.Cpu, Cpu);
 
     LLVMContext &X = F.getContext();
-    auto *Offer = BasicBlock::Create(X, "nputeir.offer", &F, Old.First);
-    auto *Kept = BasicBlock::Create(X, "nputeir.kept", &F, Old.First);
-    PHINode *Asked =
-        PHINode::Create(Type::getInt32Ty(X), 2, "nputeir.asked", Kept);
-    compare(Asked, DL);
-    FunctionCallee Call = declareCall(M);
-    Value *May = mayCall(Front, Call.getCallee());
+    Kept = BasicBlock::Create(X, "nputeir.kept", &F, Old.First);
+    Asked = PHINode::Create(Type::getInt32Ty(X), 2, "nputeir.asked", Kept);
+    Asked->addIncoming(ConstantInt::get(Asked->getType(), 0), Old.Entry);
+    if (P.Npu)
+      compare(Asked);
     IRBuilder<> B(End);
     B.SetCurrentDebugLocation(DL);
-    B.CreateCondBr(May, Offer, Kept);
+    BasicBlock *Ask = P.Npu && P.Cpu ? add("nputeir.ask", Old.Entry) : nullptr;
+    BasicBlock *First = Ask ? Ask : Old.Entry;
+    BasicBlock *Offer = P.Npu ? add("nputeir.offer", First) : nullptr;
+    BasicBlock *Processor = P.Cpu ? add("nputeir.cpu", First) : nullptr;
+    Value *Linked = P.Npu ? Front.B.CreateIsNotNull(declareCall(M).getCallee(),
+                                                    "nputeir.linked")
+                          : nullptr;
+    Value *May = P.Npu ? mayRun(Front, *P.Npu, Npu, P.Cpu ? nullptr : Linked)
+                       : mayRun(Front, *P.Cpu, Cpu, nullptr);
+    B.CreateCondBr(May, Ask ? Ask : Offer ? Offer : Processor, Kept);
+    if (Ask) {
+      B.SetInsertPoint(Ask);
+      B.CreateCondBr(Linked, Offer, Processor);
+    }
+    if (Offer)
+      offer(Offer, Processor, O, TEIR, Where);
     End->eraseFromParent();
-
-    B.SetInsertPoint(Offer);
-    Value *Status =
-        B.CreateCall(Call, arguments(B, O, TEIR, Where), "nputeir.status");
-    Value *Done = B.CreateICmpEQ(Status, B.getInt32(0), "nputeir.done");
-    B.CreateCondBr(Done, Old.After, Kept);
+    if (P.Cpu)
+      process(Processor);
     B.SetInsertPoint(Kept);
-    Asked->addIncoming(B.getInt32(0), Old.Entry);
-    Asked->addIncoming(Status, Offer);
     B.CreateBr(Old.First);
-
+    if (!P.Npu) {
+      Asked->eraseFromParent();
+      Asked = nullptr;
+    }
     Old.First->replacePhiUsesWith(Old.Entry, Kept);
-    for (PHINode &P : Old.After->phis()) // of loop-invariant values only
-      P.addIncoming(P.getIncomingValue(0), Offer);
-    keepAnalyses(Offer, Kept);
+    DT.addNewBlock(Kept, Old.Entry);
+    if (Loop *Around = LI.getLoopFor(Old.Entry))
+      Around->addBasicBlockToLoop(Kept, LI);
+    DT.changeImmediateDominator(Old.First, Kept);
+    // Not only After gets a way past the nest: what a failed check leads to may
+    // be reached from behind the nest, too.
+    for (BasicBlock *Done : Doing)
+      DT.insertEdge(Done, Old.After);
   }
 
 private:
   // Behind the loop, before anything that follows it.  The runtime says whether
   // this was the second run of the nest: a branch on what the call returned
   // would be a reason for LLVM to have the loop twice, once for each way to it.
-  void compare(Value *Asked, const DebugLoc &DL) {
+  void compare(Value *Asked) {
     SmallVector<BasicBlock *, 4> Exits(predecessors(Old.After));
     BasicBlock *Ended =
         SplitBlockPredecessors(Old.After, Exits, ".nputeir", &DT, &LI);
@@ -152,59 +182,113 @@ private:
       Around->addBasicBlockToLoop(New, LI);
   }
 
-  void keepAnalyses(BasicBlock *Offer, BasicBlock *Kept) {
-    addBlock(Offer, Old.Entry);
-    addBlock(Kept, Old.Entry);
-    DT.changeImmediateDominator(Old.First, Kept);
-    // Not only After gets a way past the nest: what a failed check leads to may
-    // be reached from behind the nest, too.
-    DT.insertEdge(Offer, Old.After);
+  BasicBlock *add(const char *Name, BasicBlock *Dominator) {
+    auto *New = BasicBlock::Create(F.getContext(), Name, &F, Kept);
+    addBlock(New, Dominator);
+    return New;
+  }
+
+  // From the end of Done past the nest, if the work is done.
+  void leave(IRBuilder<> &B, Value *IsDone, BasicBlock *Else) {
+    BasicBlock *Done = B.GetInsertBlock();
+    B.CreateCondBr(IsDone, Old.After, Else);
+    for (PHINode &Phi : Old.After->phis()) // of loop-invariant values only
+      Phi.addIncoming(Phi.getIncomingValue(0), Done);
+    Doing.push_back(Done);
+  }
+
+  void offer(BasicBlock *Offer, BasicBlock *Processor, const options &O,
+             const std::string &TEIR, StringRef Where) {
+    IRBuilder<> B(Offer);
+    B.SetCurrentDebugLocation(DL);
+    Status = B.CreateCall(declareCall(M), arguments(B, O, TEIR, Where),
+                          "nputeir.status");
+    Value *Done = B.CreateICmpEQ(Status, B.getInt32(0), "nputeir.done");
+    leave(B, Done, Processor ? Processor : Kept);
+    if (!Processor)
+      Asked->addIncoming(Status, Offer);
+  }
+
+  // What the runtime returned, 0 if it was not asked, goes on to the loop. With
+  // more than 1 it asks for the loop itself, to compare with.
+  void process(BasicBlock *Processor) {
+    IRBuilder<> B(Processor);
+    B.SetCurrentDebugLocation(DL);
+    Value *Before = B.getInt32(0);
+    if (P.Npu) {
+      PHINode *Said = B.CreatePHI(B.getInt32Ty(), 2, "nputeir.said");
+      for (BasicBlock *From : predecessors(Processor))
+        Said->addIncoming(From == Status->getParent() ? Status : Before, From);
+      Before = Said;
+    }
+    CpuOperands X;
+    fillSlots(B, *P.Cpu, Cpu);
+    for (size_t T = 0; T < Cpu.Tensor.size(); T++)
+      if (T < TENSORS || T > TENSORS)
+        X.Tensor.push_back(Cpu.Tensor[T]);
+    X.Number = [&](value V) -> Value * {
+      return V.symbol < 0 ? B.getInt64((uint64_t)V.constant)
+                          : Cpu.Symbol[(size_t)V.symbol];
+    };
+    Function *Code = cpuFunction(F, *P.Cpu);
+    Value *May = B.CreateAnd(B.CreateIsNotNull(Code),
+                             cpuMayRun(B, *P.Cpu, X, P.CpuLeastMacs));
+    if (P.Npu)
+      May = B.CreateAnd(May, B.CreateICmpULE(Before, B.getInt32(1)));
+    BasicBlock *Run = add("nputeir.run", Processor);
+    B.CreateCondBr(May, Run, Kept);
+    Asked->addIncoming(Before, Processor);
+    B.SetInsertPoint(Run);
+    leave(B, cpuCall(B, *Code, *P.Cpu, X), Kept);
+    Asked->addIncoming(Before, Run);
   }
 
   PointerType *pointer() { return bytePointer(F.getContext()); }
 
-  void expandAll(Checks &Front) {
+  void expandAll(Checks &Front, const contraction &C, Operands &X) {
     for (size_t I = 0; I < Nest.Symbol.size(); I++)
-      Symbol.push_back(Front.number({0, (int)I}));
+      X.Symbol.push_back(Front.number({0, (int)I}));
     for (int I = 0; I < C.product_count; I++)
-      Symbol.push_back(
-          Front.B.CreateMul(number(Front, C.product[I].factor[0]),
-                            number(Front, C.product[I].factor[1])));
+      X.Symbol.push_back(
+          Front.B.CreateMul(number(Front, X, C.product[I].factor[0]),
+                            number(Front, X, C.product[I].factor[1])));
     for (int T = 0; T < TENSORS; T++)
-      Tensor.push_back(operand(Front, C, T));
+      X.Tensor.push_back(operand(Front, X, C, T));
     if (C.tail)
-      addTail(Front);
+      addTail(Front, C, X);
     for (int T = IN0; C.first && T <= IN1; T++)
-      Tensor.push_back(operand(Front, *C.first, T));
-    assert(Symbol.size() == (size_t)C.symbol_count);
+      X.Tensor.push_back(operand(Front, X, *C.first, T));
+    assert(X.Symbol.size() == (size_t)C.symbol_count);
   }
 
   // Of the nest or of the contraction.
-  Value *number(Checks &Front, value V) {
-    return V.symbol < 0 ? Front.number(V) : Symbol[V.symbol];
+  Value *number(Checks &Front, const Operands &X, value V) {
+    return V.symbol < 0 ? Front.number(V) : X.Symbol[V.symbol];
   }
 
-  void addTail(Checks &Front) {
-    Tensor.push_back(nullptr); // the sum
+  void addTail(Checks &Front, const contraction &C, Operands &X) {
+    X.Tensor.push_back(nullptr); // the sum
     for (int I = 0; I < C.extra_count; I++) {
-      const contraction_extra &X = C.extra[I];
-      Tensor.push_back(X.tensor < 0
-                           ? nullptr
-                           : address(Front, X.tensor, X.offset_bytes, X.rows));
+      const contraction_extra &E = C.extra[I];
+      X.Tensor.push_back(
+          E.tensor < 0 ? nullptr
+                       : address(Front, X, E.tensor, E.offset_bytes, E.rows));
     }
     for (const calc *Map : C.map) // what it gives lies in the runtime
       if (Map)
-        Tensor.push_back(ConstantPointerNull::get(pointer()));
+        X.Tensor.push_back(ConstantPointerNull::get(pointer()));
   }
 
   // The runtime has an intermediate's address.
-  Value *operand(Checks &Front, const contraction &Step, int T) {
+  Value *operand(Checks &Front, const Operands &X, const contraction &Step,
+                 int T) {
     return Step.tensor[T] < 0 ? ConstantPointerNull::get(pointer())
-                              : address(Front, Step.tensor[T],
+                              : address(Front, X, Step.tensor[T],
                                         Step.offset_bytes[T], Step.rows[T]);
   }
 
-  Value *address(Checks &Front, int T, int64_t Offset, int64_t Rows) {
+  Value *address(Checks &Front, const Operands &X, int T, int64_t Offset,
+                 int64_t Rows) {
     assert(T < (int)Nest.Tensor.size());
     assert(!Rows || Nest.N->pitch[T] >= 0);
     Value *Place = Front.frozen(Nest.Tensor[T], pointer());
@@ -212,14 +296,16 @@ private:
     if (Rows)
       Place = B.CreateGEP(
           B.getInt8Ty(), Place,
-          B.CreateMul(Symbol[Nest.N->pitch[T]], B.getInt64((uint64_t)Rows)));
+          B.CreateMul(X.Symbol[Nest.N->pitch[T]], B.getInt64((uint64_t)Rows)));
     return Offset ? B.CreateConstGEP1_64(B.getInt8Ty(), Place, (uint64_t)Offset)
                   : Place;
   }
 
-  Value *mayCall(Checks &Front, Value *Callee) {
+  // Linked: the first condition; null: there is none.
+  Value *mayRun(Checks &Front, const contraction &C, const Operands &X,
+                Value *Linked) {
     IRBuilder<> &B = Front.B;
-    Value *May = B.CreateIsNotNull(Callee, "nputeir.linked");
+    Value *May = Linked ? Linked : B.getTrue();
     auto Require = [&](Value *Holds) { May = B.CreateAnd(May, Holds); };
     for (const contraction *Step : {&C, C.first})
       for (int I = 0; Step && I < Step->axis_count; I++) {
@@ -235,7 +321,7 @@ private:
       Require(Front.holds(C.guard[I]));
     for (int I = 0; C.tail && I < C.extra_count; I++)
       if (C.extra[I].not_out)
-        Require(B.CreateICmpNE(Tensor[TENSORS + 1 + I], Tensor[OUT]));
+        Require(B.CreateICmpNE(X.Tensor[TENSORS + 1 + I], X.Tensor[OUT]));
     for (const contraction_guard &G : Nest.Guards)
       Require(Front.holds(G));
     return May;
@@ -248,11 +334,11 @@ private:
   }
 
   // The call reads and writes numbers through slots in the frame.
-  void fillSlots(IRBuilder<> &B) {
+  void fillSlots(IRBuilder<> &B, const contraction &C, Operands &X) {
     if (!C.tail)
       return;
-    assert(Tensor.size() > (size_t)(TENSORS + C.extra_count));
-    Tensor[TENSORS] =
+    assert(X.Tensor.size() > (size_t)(TENSORS + C.extra_count));
+    X.Tensor[TENSORS] =
         B.CreatePointerCast(frame(B.getInt64Ty(), "nputeir.sum"), pointer());
     for (int I = 0; I < C.extra_count; I++) {
       if (C.extra[I].tensor >= 0)
@@ -262,7 +348,7 @@ private:
         Number = B.CreateZExt(Number, B.getInt8Ty());
       Value *Slot = frame(Number->getType(), "nputeir.number");
       B.CreateStore(Number, Slot);
-      Tensor[TENSORS + 1 + I] = B.CreatePointerCast(Slot, pointer());
+      X.Tensor[TENSORS + 1 + I] = B.CreatePointerCast(Slot, pointer());
     }
   }
 
@@ -286,25 +372,25 @@ private:
     options_print(&O, &Words);
     Value *Options = text(M, text_string(&Words), "nputeir.options");
     text_free(&Words);
-    fillSlots(B);
-    Value *Values = array(B, B.getInt64Ty(), Symbol, "nputeir.values");
-    Value *Tensors = array(B, pointer(), Tensor, "nputeir.tensors");
+    fillSlots(B, *P.Npu, Npu);
+    Value *Values = array(B, B.getInt64Ty(), Npu.Symbol, "nputeir.values");
+    Value *Tensors = array(B, pointer(), Npu.Tensor, "nputeir.tensors");
     return {text(M, TEIR, "nputeir.teir"),
             Options,
             text(M, whereText(Old, Where), "nputeir.where"),
             Values,
-            B.getInt64(Symbol.size()),
+            B.getInt64(Npu.Symbol.size()),
             Tensors,
-            B.getInt64(Tensor.size())};
+            B.getInt64(Npu.Tensor.size())};
   }
 };
 
 } // namespace
 
 void rewriteNest(const Region &Old, LoopInfo &LI, ScalarEvolution &SE,
-                 DominatorTree &DT, const IRNest &I, const contraction &C,
+                 DominatorTree &DT, const IRNest &I, const Plan &P,
                  const options &O, const std::string &TEIR, StringRef Where) {
-  Rewriter(Old, LI, SE, DT, I, C).run(O, TEIR, Where);
+  Rewriter(Old, LI, SE, DT, I, P).run(O, TEIR, Where);
 }
 
 } // namespace nputeir
