@@ -67,8 +67,7 @@ static bool compile(struct tool *t, const char *platform, bool blocked,
                      t->arena, platform, teir, 0, r, &t->diag);
 }
 
-/* Tensors that the host would have to lay otherwise. */
-static void print_packed(const struct npu_result *r) {
+void bench_packed(const struct npu_result *r) {
   static const char *const name[] = {"in0", "in1", "out"};
   int count = 0;
   for (int i = 0; i < TENSORS; i++)
@@ -123,7 +122,7 @@ static bool run_case(struct tool *t, void *context) {
              array_case[index].rival);
     if (p->extent[AXIS_C] > 1)
       printf(" batch=%lld", (long long)p->extent[AXIS_C]);
-    print_packed(&r);
+    bench_packed(&r);
     printf(" wall_s=%.1f peak_mb=%ld\n", wall, usage.ru_maxrss / 1024);
     fflush(stdout);
   }
@@ -147,12 +146,13 @@ static void list_cases(struct text *out) {
       text_printf(out, "%s%s", i ? ", " : "", array_case[i].name);
     before = array_case[i].name;
   }
-  text_printf(out, ", %s", random_case);
+  text_printf(out, ", %s, tccg, or tccg-EXPRESSION of one of them",
+              random_case);
 }
 
 static bool read_case(struct tool *t, void *to, const char *word) {
   *(const char **)to = word;
-  if (strcmp(word, random_case) == 0)
+  if (strcmp(word, random_case) == 0 || bench_is_einsum(word))
     return true;
   for (int i = 0; i < ARRAY_CASES; i++)
     if (strcmp(word, array_case[i].name) == 0)
@@ -170,6 +170,10 @@ static bool bench_array(struct tool *t, void *to) {
                      &(struct array_run){i, j->preset, j->blocked}))
       return false;
   }
+  if (j->only ? bench_is_einsum(j->only) : j->all)
+    if (!bench_einsums(t, j->preset ? j->preset : preset_find("8700g-turbo"),
+                       j->only))
+      return false;
   enum { SHAPES = 200 };
   bool random = j->only ? strcmp(j->only, random_case) == 0 : j->all;
   return !random ||
@@ -255,7 +259,10 @@ static const struct tool_command benches[] = {
          "of that size, tensors that do not lie as row-major matrices and "
          "why, wall clock of the simulation. A sample of the results is "
          "checked exactly. random: shapes from 128 to 3000 with random leading "
-         "dimensions, and of a bound and a start the share that they reach.",
+         "dimensions, and of a bound and a start the share that they reach. "
+         "tccg: 24 contractions of tensors, on 8700g-turbo, with the share of "
+         "the bound and, of four, the published utilisation; one as "
+         "'tccg-ac,cb->ab'.",
      .options = array_options,
      .job_bytes = sizeof(struct array_job),
      .run = bench_array},

@@ -39,8 +39,7 @@ static struct teir *make_teir(struct arena *a, const struct shape *s,
   return t;
 }
 
-/* Cycles that no schedule is below. */
-static double bound(const struct preset *q, const struct teir_problem *p) {
+double bench_bound(const struct preset *q, const struct teir_problem *p) {
   struct kernel_shape mac = {1, 1, 1};
   kernel_shape(p->type[IN0], p->type[IN1], p->acc, &mac);
   const struct device *dev = device_find(q->device);
@@ -77,7 +76,7 @@ static bool run_shape(struct tool *t, void *context) {
   if (good && s->start == 0)
     s->start = (double)report.cycles;
   else if (good) {
-    double least = bound(s->preset, p);
+    double least = bench_bound(s->preset, p);
     s->ratio = (least + s->start) / (double)report.cycles;
     printf("case=random size=%lldx%lldx%lld gaps=%lld,%lld,%lld types=%s,%s,%s "
            "preset=%s cycles=%llu predicted=%.0f bound=%.0f ratio=%.3f grid="
