@@ -473,7 +473,7 @@ static void cut_lane(struct sim *s, struct lane *l) {
       r->total[c] -= part;
       l->seen -= part;
     }
-    if (l->seen > s->now)
+    if (!length_of(last))
       r->span_count--;
   }
 }
@@ -506,6 +506,6 @@ void record_end(struct sim *s, const struct sim_report *report) {
 }
 
 const struct record *sim_record(const struct sim *s) {
-  return s->recorder && s->recorder->record.lane_count ? &s->recorder->record
-                                                       : NULL;
+  const struct recorder *r = s->recorder;
+  return r && r->record.report.cycles ? &r->record : NULL;
 }

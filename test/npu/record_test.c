@@ -15,6 +15,13 @@ static uint64_t sum(const uint64_t *n, int count) {
   return all;
 }
 
+static bool is_empty(const struct record_span *s) {
+  for (int c = 0; c < RECORD_CAUSES; c++)
+    if (s->cycles[c])
+      return false;
+  return true;
+}
+
 static void check_lane(const struct record *r, const struct record_lane *l) {
   uint64_t spans[RECORD_CAUSES] = {0};
   CHECK(sum(l->total, RECORD_CAUSES) == r->report.cycles);
@@ -22,6 +29,8 @@ static void check_lane(const struct record *r, const struct record_lane *l) {
   for (int i = 0; i < l->span_count; i++)
     for (int c = 0; c < RECORD_CAUSES; c++)
       spans[c] += l->span[i].cycles[c];
+  for (int i = 0; i < l->span_count; i++)
+    CHECK(!is_empty(&l->span[i]));
   CHECK(memcmp(spans, l->total, sizeof spans) == 0);
   uint64_t divided =
       sum(l->lock_for, RECORD_ARGUMENTS + 1) + l->start_wait + l->end_wait;
@@ -129,6 +138,32 @@ static void check_stop(const struct npu_result *r) {
     free(buffer[i].data);
 }
 
+/* A run that ends anywhere has lanes as long as it was, also of cores that had
+ * run ahead. */
+static void check_budgets(const struct npu_result *r) {
+  struct sim_buffer buffer[TENSORS];
+  for (int i = 0; i < TENSORS; i++) {
+    buffer[i].bytes = 1 << 20;
+    buffer[i].data = calloc(1, buffer[i].bytes);
+  }
+  for (uint64_t budget = 1; budget < 16000; budget += 331) {
+    struct diag d = {0};
+    struct sim_options options = {
+        .preset = preset_find("8700g"), .record = true, .cycle_budget = budget};
+    struct sim_report report;
+    struct sim *s = sim_open(r->xclbin.data, r->xclbin.length, &options, &d);
+    CHECK(s && !sim_run(s, r->txn.data, r->txn.length, buffer, TENSORS, &report,
+                        &d));
+    const struct record *record = sim_record(s);
+    CHECK(record && record->report.cycles == budget);
+    for (int i = 0; i < record->lane_count; i++)
+      check_lane(record, &record->lane[i]);
+    sim_close(s);
+  }
+  for (int i = 0; i < TENSORS; i++)
+    free(buffer[i].data);
+}
+
 static void check_product(int64_t m, int64_t n, int64_t k, enum dtype in,
                           enum dtype out) {
   struct arena *a = arena_open();
@@ -146,6 +181,8 @@ static void check_product(int64_t m, int64_t n, int64_t k, enum dtype in,
     CHECK(memcmp(with, without, sizeof with) == 0);
   if (good && m == 256)
     check_stop(&r);
+  if (good && m == 64)
+    check_budgets(&r);
   else
     fprintf(stderr, "%s\n", d.text);
   npu_result_free(&r);
