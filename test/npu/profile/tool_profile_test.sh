@@ -66,6 +66,26 @@ else
   echo "not checked without node: the page's script"
 fi
 
+# In a browser, where there is one: its script has put the sentence, the bars
+# and the array into the page.
+browser=
+for name in chromium chromium-browser google-chrome chrome-headless-shell; do
+  [ -n "$browser" ] || browser=$(command -v "$name")
+done
+[ -z "$browser" ] ||
+  timeout 60 "$browser" --headless --no-sandbox --disable-gpu --dump-dom \
+    "file://$(realpath "$work/a/profile.html")" >"$work/dom" 2>/dev/null
+if [ -n "$browser" ] && grep -q '<html' "$work/dom"; then
+  sentence=$(sed -n 's/^limit: //p' "$work/out")
+  sed -n 's/.*<p id="say">\(.*\)<\/p>.*/\1/p' "$work/dom" |
+    grep -qF "$sentence" || fail "the browser does not show the sentence"
+  grep -q 'core 3,5' "$work/dom" || fail "the browser does not show the array"
+  grep -q 'multiply-adds per DRAM byte' "$work/dom" ||
+    fail "the browser does not show the roofline"
+else
+  echo "not checked without a browser that dumps pages: what the page shows"
+fi
+
 # An xclbin runs to the same cycle.
 "$nputeir" build 256x256x256 -o "$work/design" >/dev/null
 head -c 131072 /dev/zero >"$work/in"
