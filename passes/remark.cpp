@@ -21,6 +21,20 @@ namespace nputeir {
 
 static constexpr const char *PassName = "nputeir";
 
+// A place in another file, such as a header, is named with it.
+static void addPlace(DiagnosticInfoOptimizationBase &R, const DebugLoc &Of,
+                     const loc &At) {
+  if (At.line <= 0)
+    return;
+  bool Elsewhere =
+      At.file && Of && cast<DIScope>(Of.getScope())->getFilename() != At.file;
+  if (Elsewhere)
+    R << " (" << ore::NV("File", StringRef(At.file)) << ":";
+  else
+    R << " (line ";
+  R << ore::NV("Line", At.line) << ")";
+}
+
 static void explain(OptimizationRemarkEmitter &ORE, const BasicBlock *Region,
                     const Finding &N) {
   if (N.V.rule == RULE_TAKEN)
@@ -44,8 +58,7 @@ static void explain(OptimizationRemarkEmitter &ORE, const BasicBlock *Region,
       R << "the loop around is no part of the nest ["
         << ore::NV("Rule", rule_name(N.Around.rule))
         << "]: " << ore::NV("Reason", N.Around.diag.text);
-      if (N.Around.diag.at.line > 0)
-        R << " (line " << ore::NV("Line", N.Around.diag.at.line) << ")";
+      addPlace(R, N.At, N.Around.diag.at);
       return R;
     });
 }
@@ -67,8 +80,7 @@ void remark(Function &F, const Finding &N) {
     OptimizationRemarkMissed R(PassName, Rule, N.At, Region);
     R << N.What << " kept [" << ore::NV("Rule", Rule)
       << "]: " << ore::NV("Reason", N.V.diag.text);
-    if (N.V.diag.at.line > 0)
-      R << " (line " << ore::NV("Line", N.V.diag.at.line) << ")";
+    addPlace(R, N.At, N.V.diag.at);
     if (const char *Advice = rule_advice(N.V.rule))
       R << "; " << ore::NV("Advice", Advice);
     return R;
