@@ -167,8 +167,8 @@ const struct tool_command tool_profile = {
              "cycles went, a map of the array, a roofline, DRAM traffic beside "
              "the tensors' sizes, and a sentence that says what limits the run "
              "and what would help. trace.json is for Perfetto or "
-             "chrome://tracing. The summary, also printed, has the sentence as "
-             "its last line.",
+             "chrome://tracing. The summary, also printed, has the sentence in "
+             "its line `limit:`.",
     .shared = sim_job_options,
     .options = options,
     .notes = "Keys of the summary: core_cycles (shares of the cores' cycles: "
