@@ -3,6 +3,7 @@
  *
  * Every action reads one program; those that give a program print it in the
  * form that was asked for. */
+#include "npu.h"
 #include "teir_job.h"
 #include "teir_program.h"
 #include "teir_tec.h"
@@ -48,12 +49,43 @@ static bool lower(struct teir_job *j) {
   return true;
 }
 
+/* What the array cannot do of the program as it stands: a rule with the number
+ * that breaks it. */
+static bool array_limits(struct teir_job *j, const struct teir *t) {
+  static const char *const name[] = {"in0", "in1", "out"};
+  struct npu_result r;
+  struct diag d = {0};
+  int count = 0;
+  bool good = npu_compile(j->arena, "npu1", t, 0, &r, &d);
+  const struct diag *const why[] = {&r.not_as_placed, &r.beyond, &d};
+  for (int i = 0; i < 3; i++)
+    if (why[i]->kind != DIAG_NONE && ++count)
+      text_printf(&j->out, "array: %s\n", why[i]->text);
+  for (int i = 0; good && i < TENSORS; i++)
+    if (r.packed[i] && ++count)
+      text_printf(&j->out, "array: %s is packed: %s\n", name[i], r.packed[i]);
+  if (!count)
+    text_puts(&j->out, "array: none is broken\n");
+  npu_result_free(&r);
+  return good;
+}
+
 static bool limits(struct teir_job *j) {
   struct tec c;
-  if (!j->tec && !teir_to_tec(j->teir, &c, &j->d))
-    return false;
-  if (tec_restrictions(j->tec ? j->tec : &c, &j->out) == 0)
+  struct diag flat = {0};
+  struct diag none = {0};
+  const struct teir *t =
+      j->tec ? teir_from_tec(j->arena, j->tec, &none) : j->teir;
+  if (!j->tec && !teir_to_tec(j->teir, &c, &flat))
+    text_printf(&j->out, "no flat form: %s\n", flat.text);
+  else if (tec_restrictions(j->tec ? j->tec : &c, &j->out) == 0)
     text_puts(&j->out, "none is broken\n");
+  if (!t)
+    text_printf(&j->out, "array: %s\n", none.text);
+  else if (!array_limits(j, t) && flat.kind != DIAG_NONE) {
+    j->d = flat; /* neither has anything to say */
+    return false;
+  }
   return true;
 }
 
@@ -155,9 +187,11 @@ static const struct tool_option choose_options[] = {
   X(teir_job_choose)                                                           \
   X(teir_job_split)                                                            \
   X(teir_job_fuse)                                                             \
-  X(teir_job_interchange) X(teir_job_reorder) X(teir_job_policy)               \
-      X(teir_job_place) X(teir_job_consume) X(teir_job_brgemm)                 \
-          X(teir_job_sink) X(teir_job_hoist) X(teir_job_peel) X(teir_job_pack)
+  X(teir_job_interchange)                                                      \
+  X(teir_job_reorder)                                                          \
+  X(teir_job_policy)                                                           \
+  X(teir_job_place) X(teir_job_consume) X(teir_job_brgemm) X(teir_job_sink)    \
+      X(teir_job_hoist) X(teir_job_peel) X(teir_job_pack)
 #define CALL(action)                                                           \
   static bool call_##action(struct tool *t, void *job) {                       \
     return act(t, job, action);                                                \
@@ -183,7 +217,8 @@ static const struct tool_command actions[] = {
      .run = call_lower},
     {.name = "limits",
      .summary = "which restrictions of the flat form's NPU backend (thesis, "
-                "section 5.2) it breaks",
+                "section 5.2) it breaks, and which rules of the array itself, "
+                "so that it is scheduled anew or tensors are packed",
      .run = call_limits},
     {.name = "choose",
      .summary = "blocks, rows, columns and time for one contraction on "
