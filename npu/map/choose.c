@@ -567,9 +567,9 @@ static int64_t depth(void *self, const struct teir_blocks *blocks,
   return MAX_DEPTH;
 }
 
-/* Cycles from the first word in a mem tile to the first block in a core, and
- * from the last word to the last block: the next one gets buffers when they are
- * full.  Then the last block of out on its way to the mem tile. */
+/* Cycles from the last word in a mem tile to the last block in a core, which
+ * gets buffers when they are full; of the first block's way to a core; and of
+ * the last block of out's to the mem tile. */
 static double filling_cycles(const struct array *s,
                              const struct map_blocking *b,
                              const struct map_panel *panel) {
@@ -580,7 +580,7 @@ static double filling_cycles(const struct array *s,
     in0 *= panel->run[IN0];
   in1 *= panel->run[IN1];
   double buffer = in0 > in1 ? in0 : in1;
-  return (2 * buffer + block + bytes.out) / STREAM_BYTES;
+  return (buffer + block + bytes.out) / STREAM_BYTES;
 }
 
 /* Cycles of a launch. */
