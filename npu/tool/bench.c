@@ -296,6 +296,14 @@ static const struct tool_command benches[] = {
      .options = core_options,
      .job_bytes = sizeof(struct bench_core_job),
      .run = bench_core},
+    {.name = "cpu",
+     .summary = "products of floats by loops that are compiled for this "
+                "processor",
+     .intro = "With the plugin's device=cpu, beside the peak of fused "
+              "multiply-adds that the core shows, OpenBLAS where it is "
+              "installed, and plain clang. nn to tt: which inputs are "
+              "transposed.",
+     .run = bench_cpu},
     {.name = "kernels",
      .summary = "cycles of generated kernels from call to return on the core "
                 "simulator, the published ones, the ratio, the limit",

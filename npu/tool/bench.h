@@ -27,6 +27,8 @@ bool bench_calibration(struct tool *, void *job); /* calibration.c */
 
 bool bench_calls(struct tool *, void *job); /* call_bench.c */
 
+bool bench_cpu(struct tool *, void *job); /* cpu_bench.c */
+
 struct bench_core_job {
   int rounds; /* 0: as many as take a second */
 };

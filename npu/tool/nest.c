@@ -55,8 +55,7 @@ static bool check_words(struct tool *t, const struct job *j) {
   return true;
 }
 
-/* The plugin beside this program's folder, as it was built or installed. */
-static char *find_plugin(struct arena *a, struct diag *d) {
+char *tool_find_plugin(struct arena *a, struct diag *d) {
   static const char *const folder[] = {NPUTEIR_LIBDIR, "lib"};
   char self[4096];
   ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -105,7 +104,7 @@ static bool compile(struct tool *t, const struct job *j, const char *report) {
   if (access(j->file, R_OK) != 0)
     return diag_error(d, loc_none(), "cannot read %s: %s", j->file,
                       strerror(errno));
-  char *plugin = find_plugin(a, d);
+  char *plugin = tool_find_plugin(a, d);
   if (!plugin)
     return false;
   char *argv[WORDS_MAX];

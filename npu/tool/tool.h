@@ -98,6 +98,9 @@ char *tool_input(struct tool *, const char *path, size_t *length);
 /* Text or bytes to `path`, or to standard output when path is NULL or "-". */
 bool tool_output(struct tool *, const char *path, const struct text *);
 bool tool_print(struct tool *, const char *path); /* t->out */
+/* The compiler plugin beside this program's folder, as it was built or
+ * installed; NULL: there is none.  nest.c */
+char *tool_find_plugin(struct arena *, struct diag *);
 /* Runs a part of the job in memory of its own, freed behind it. */
 bool tool_nested(struct tool *, bool (*part)(struct tool *, void *), void *);
 /* Runs an action with the job as it is without options. */
