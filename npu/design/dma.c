@@ -33,6 +33,12 @@
  * at most the ring's depth behind and done with the kept parts from the first
  * stretch on, in the order in which they are overwritten.
  *
+ * Where every two rows of cores take other parts of n (struct map_grid), both
+ * channels of a shim bring in1, and in0 comes ahead of it on one of them: the
+ * writer's tasks are the panel of in0 once, then turns of in1's ring.  Of a
+ * grid apart no block is shared; a shim's channel fills the rings of all rows
+ * in turn, and a row's channel reads those of its two inputs in turn.
+ *
  * Layout changes on the way, in descriptors only.  Device memory holds blocks
  * row-major; the vector unit wants them cut into the MAC's small matrices.
  * With R x S x T the shape of the MAC:
