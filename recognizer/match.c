@@ -102,7 +102,7 @@ struct contraction *recognize(struct arena *a, const struct nest *n,
                               const struct options *o, struct verdict *v) {
   struct match m = {a, n, o, v};
   struct places p;
-  if (!find_places(&m, &p))
+  if (!find_places(&m, &p) || !find_locals(&m, &p))
     return declined(v);
   struct edges edges = {0};
   const struct term **last = execute(&m, &p, &edges);
