@@ -711,16 +711,6 @@ bool platform_find(const char *name, struct platform *at, struct diag *d) {
          diag_error(d, loc_none(), "there is no device or preset '%s'", name);
 }
 
-enum dtype map_sum_type(const struct teir_problem *p) {
-  struct kernel_shape mac;
-  if (dtype_kind(p->type[OUT]) == DTYPE_FLOAT)
-    return DTYPE_F32;
-  bool whole = p->finish.relu || p->finish.saturate;
-  return whole || !kernel_shape(p->type[IN0], p->type[IN1], p->type[OUT], &mac)
-             ? DTYPE_I32
-             : p->type[OUT];
-}
-
 /* Whether cores have kernels for the product and for what follows it. */
 static bool check_types(const struct teir_problem *p, struct diag *d) {
   const char *in0 = dtype_name(p->type[IN0]), *in1 = dtype_name(p->type[IN1]),

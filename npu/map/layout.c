@@ -12,6 +12,8 @@
  */
 #include "map.h"
 
+#include "kernels.h"
+
 #include "teir_transform.h"
 
 #include <assert.h>
@@ -171,6 +173,16 @@ bool map_work_read(struct arena *a, const struct device *dev,
       if (disagree(w, i, j))
         w->layout[i] = (struct map_layout){0};
   return true;
+}
+
+enum dtype map_sum_type(const struct teir_problem *p) {
+  struct kernel_shape mac;
+  if (dtype_kind(p->type[OUT]) == DTYPE_FLOAT)
+    return DTYPE_F32;
+  bool whole = p->finish.relu || p->finish.saturate;
+  return whole || !kernel_shape(p->type[IN0], p->type[IN1], p->type[OUT], &mac)
+             ? DTYPE_I32
+             : p->type[OUT];
 }
 
 bool map_turns_out(const enum dtype type[TENSORS], bool in0_turned,

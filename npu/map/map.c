@@ -31,13 +31,6 @@ struct reader {
   int input[OUT]; /* tensors: what a row of cores shares, and what a column */
 };
 
-int64_t map_nest_extent(const struct map_nest *n) {
-  int64_t extent = 1;
-  for (int i = 0; i < n->count; i++)
-    extent *= n->loop[i].extent;
-  return extent;
-}
-
 static bool refuse(struct reader *r, const struct teir_node *x,
                    const char *rule) {
   return diag_error(r->d, x->at, "node %s: %s", x->id, rule);

@@ -71,16 +71,6 @@ static bool compile(struct tool *t, const char *platform, bool blocked,
                      t->arena, platform, teir, 0, r, &t->diag);
 }
 
-void bench_packed(const struct npu_result *r) {
-  static const char *const name[] = {"in0", "in1", "out"};
-  int count = 0;
-  for (int i = 0; i < TENSORS; i++)
-    if (r->packed[i])
-      printf("%s%s:%s", count++ ? "," : " packed=", name[i], r->packed[i]);
-  if (!count)
-    printf(" packed=-");
-}
-
 /* One row, on its own preset unless one is given. */
 struct array_run {
   int index;

@@ -39,6 +39,16 @@ static struct teir *make_teir(struct arena *a, const struct shape *s,
   return t;
 }
 
+void bench_packed(const struct npu_result *r) {
+  static const char *const name[] = {"in0", "in1", "out"};
+  int count = 0;
+  for (int i = 0; i < TENSORS; i++)
+    if (r->packed[i])
+      printf("%s%s:%s", count++ ? "," : " packed=", name[i], r->packed[i]);
+  if (!count)
+    printf(" packed=-");
+}
+
 double bench_bound(const struct preset *q, const struct teir_problem *p) {
   struct kernel_shape mac = {1, 1, 1};
   kernel_shape(p->type[IN0], p->type[IN1], p->acc, &mac);
