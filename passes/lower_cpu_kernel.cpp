@@ -15,7 +15,6 @@ namespace {
 
 class Kernel {
   CpuUnit &U;
-  dtype Sum;
   int Height;
   struct teir_cpu_blocks Blocks;
   Code C;
@@ -25,7 +24,7 @@ class Kernel {
 
 public:
   Kernel(CpuUnit &U, dtype Sum, int Height, Function &F)
-      : U(U), Sum(Sum), Height(Height), Blocks(teir_cpu_blocks(&U.Cpu, Sum)),
+      : U(U), Height(Height), Blocks(teir_cpu_blocks(&U.Cpu, Sum)),
         C(F), Bytes(dtype_bytes(Sum)),
         Element(computedType(F.getContext(), Sum)),
         Vector(U.vector(Element, (unsigned)Blocks.lanes)) {}
