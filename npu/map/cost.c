@@ -1,0 +1,371 @@
+/* cost.c -- what a blocking costs on the array: how many bytes cross which
+ * interface, in which runs, and the cycles of it.
+ *
+ * A step of k costs the slowest of the multiply unit, of loading and storing
+ * the block of sums (kernels keep them in memory between steps), and of the
+ * streams that fill the next blocks; all are cycle counts that follow from the
+ * shapes (results.md section 0.3).  A core may hold two blocks of out at once,
+ * which halves the reads of in1 and shows part of the way out; that pays where
+ * DRAM is the limit, so a known platform's bandwidth is a bound, too.  The
+ * constants are what the core program and the kernels add to that on the
+ * simulator.
+ */
+#include "choose.h"
+
+#include "kernels.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+  STREAM_BYTES = 4,  /* per cycle and channel, timing.md S1 */
+  STEP_CYCLES = 20,  /* between two steps of a kernel, its locks and DMA */
+  GAP_CYCLES = 15,   /* of a stream, until a core has the next block */
+  EDGE_CYCLES = 50,  /* a kernel whose last blocks of results are smaller */
+  SUM_BYTES = 16,    /* a cycle: 32 in, 32 out, by one pointer */
+  WAYS_OUT = 2,      /* channels of a column for out */
+  ROUND_CYCLES = 60, /* locks around a block of out */
+  /* At 1 GHz, for they run on clocks of their own (array.c has them for a
+   * preset): to push a task, to read the first word, to see the last token. */
+  PUSH_CYCLES = 1047,
+  FIRST_CYCLES = 900,
+  SYNC_CYCLES = 7764,
+  PHASE_CYCLES = 16000, /* pushing an m round's tasks, as well */
+};
+
+static double max3(double a, double b, double c) {
+  return a > b ? (a > c ? a : c) : (b > c ? b : c);
+}
+
+struct run {
+  int64_t extent, stride_bytes;
+};
+struct runs {
+  struct run run[4 * MAP_PARTS];
+  int count;
+};
+
+static void add_run(struct runs *x, int64_t extent, int64_t stride_bytes) {
+  if (extent == 1)
+    return;
+  assert(x->count < 4 * MAP_PARTS);
+  x->run[x->count++] = (struct run){extent, stride_bytes};
+}
+
+/* Into the runs from the `first` on, by falling strides. */
+static void insert_run(struct runs *x, int first, int64_t extent,
+                       int64_t stride_bytes) {
+  int at = x->count;
+  if (extent == 1)
+    return;
+  add_run(x, extent, stride_bytes);
+  for (; at > first && x->run[at - 1].stride_bytes < stride_bytes; at--) {
+    x->run[at] = x->run[at - 1];
+    x->run[at - 1] = (struct run){extent, stride_bytes};
+  }
+}
+
+/* The loops over a tensor in device memory in the order of its descriptors:
+ * steps of k, or rows of cores, around the words of a buffer (npu/design/task.c
+ * has the same). */
+static void list_runs(const struct array *s, const struct map_blocking *b,
+                      const struct map_panel *panel, int tensor,
+                      struct runs *x) {
+  const struct map_layout *l = &s->form->layout[tensor];
+  const struct map_cut *k = &b->form.cut[AXIS_K], *m = &b->form.cut[AXIS_M];
+  bool wide = tensor == IN0 && (l->turned || panel->run[IN0] > 1);
+  int64_t run = tensor == OUT           ? 1
+                : wide && panel->chunks ? b->steps_k / panel->chunks
+                                        : panel->run[tensor];
+  struct runs around = {.count = 0}, inside = {.count = 0};
+  for (int i = k->count - 1; i >= 0 && tensor < OUT; i--) {
+    const struct map_part *q = &k->part[i];
+    if (q->place != MAP_TIME)
+      continue;
+    int64_t stride =
+        q->step * s->work->axis[AXIS_K][q->axis].stride_bytes[tensor];
+    int64_t take = run < q->extent ? run : q->extent;
+    add_run(&around, q->extent / take, stride * take);
+    add_run(&inside, take, stride);
+    run /= take;
+  }
+  x->count = 0;
+  while (around.count-- > 0)
+    add_run(x, around.run[around.count].extent,
+            around.run[around.count].stride_bytes);
+  int64_t row = 0;
+  for (int i = 0; i < m->count && tensor != IN1; i++) {
+    const struct map_part *q = &m->part[i];
+    int64_t stride =
+        q->step * s->work->axis[AXIS_M][q->axis].stride_bytes[tensor];
+    if (q->place == MAP_CORES)
+      row = stride;
+    if (q->place == MAP_GROUP && (tensor == OUT ? stride < row : wide))
+      add_run(&inside, q->extent, stride);
+    else if (q->place == MAP_GROUP)
+      add_run(x, q->extent, stride);
+  }
+  if (tensor == OUT && s->grid.rows > 2)
+    add_run(x, 2, row);
+  int first = x->count;
+  for (int i = 0; i < inside.count; i++)
+    insert_run(x, first, inside.run[i].extent, inside.run[i].stride_bytes);
+  for (int j = 0; j < 2; j++) {
+    enum axis_role role = map_roles[tensor][j];
+    const struct map_cut *c = &b->form.cut[role];
+    for (int i = 0; i < c->count; i++)
+      if (c->part[i].place == MAP_BLOCK)
+        insert_run(
+            x, first, c->part[i].extent,
+            c->part[i].step *
+                s->work->axis[role][c->part[i].axis].stride_bytes[tensor]);
+  }
+}
+
+/* Bytes of contiguous runs in which a tensor lies in device memory; blocks
+ * follow each other. */
+static double run_bytes(const struct array *s, const struct map_blocking *b,
+                        const struct map_panel *panel, int tensor) {
+  const struct map_layout *x = &s->form->layout[tensor];
+  struct runs r;
+  if (!x->in_place)
+    return HUGE_VAL;
+  assert(s->work && tensor < OUT);
+  list_runs(s, b, panel, tensor, &r);
+  int64_t bytes = dtype_bytes(s->problem->type[tensor]);
+  for (int i = r.count - 1; i >= 0 && r.run[i].stride_bytes == bytes; i--)
+    bytes *= r.run[i].extent;
+  return (double)bytes;
+}
+
+/* Loops that a descriptor has for a tensor, those that continue each other
+ * being one; *outermost is the extent of the first. */
+static int count_runs(const struct array *s, const struct map_blocking *b,
+                      const struct map_panel *panel, int tensor,
+                      int64_t *outermost) {
+  struct runs r;
+  list_runs(s, b, panel, tensor, &r);
+  int count = r.count > 0;
+  *outermost = r.count ? r.run[0].extent : 1;
+  for (int i = 0; i < r.count; i++)
+    if (r.run[i].stride_bytes / 4 >
+            s->at->device->tile[TILE_SHIM].max_step_words &&
+        (i + 1 == r.count ||
+         r.run[i].stride_bytes !=
+             r.run[i + 1].stride_bytes * r.run[i + 1].extent))
+      return INT32_MAX;
+  for (int i = 1; i < r.count; i++) {
+    bool same =
+        r.run[i - 1].stride_bytes == r.run[i].stride_bytes * r.run[i].extent;
+    count += !same;
+    if (same && count == 1)
+      *outermost *= r.run[i].extent;
+  }
+  return count;
+}
+
+/* Whether descriptors can walk over the tensors that lie in place; *alone: one
+ * of them needs the iterations, so every block of out has its own tasks. */
+static bool can_walk(const struct array *s, const struct map_blocking *b,
+                     const struct map_panel *panel, bool *alone) {
+  const struct device *dev = s->at->device;
+  int dims = dev->tile[TILE_SHIM].dims;
+  *alone = false;
+  for (int t = 0; t < TENSORS; t++) {
+    int64_t outermost;
+    if (!s->form->layout[t].in_place)
+      continue;
+    int count = count_runs(s, b, panel, t, &outermost);
+    if (count > dims + 1 || (count > dims && outermost > dev->max_iterations))
+      return false;
+    *alone |= count > dims;
+  }
+  return true;
+}
+
+/* Cycles for bytes that cross the DRAM interface.  Writes are posted, so their
+ * runs do not matter. */
+static double transfer_cycles(const struct preset *q, double bytes,
+                              double run) {
+  const double longest = q->dram[q->dram_count - 1].run_bytes;
+  double rate = preset_dram(q, (uint64_t)(run < longest ? run : longest));
+  return bytes / rate * q->clock_ghz * 1e9;
+}
+
+/* Two bounds that overlap imperfectly where they are close: the simulator's
+ * runs lie on the 8-norm of both within 4 %. */
+static double both(double a, double b) {
+  return pow(pow(a, 8) + pow(b, 8), 1.0 / 8);
+}
+
+/* Cycles of all rounds, each `round` when device memory costs nothing.  What a
+ * mem tile keeps of in0 is read once per m round, the rest in every n round, as
+ * in1 is.  It is read part by part: behind the last use of a part in the n
+ * round before, ahead of the first use in the first one. */
+static double rounds_cycles(const struct array *s, const struct map_blocking *b,
+                            const struct map_panel *panel, double round) {
+  const struct teir_problem *p = s->problem;
+  const struct preset *q = s->at->preset;
+  int rounds_n = b->rounds_n;
+  if (!q)
+    return (double)b->rounds_m * rounds_n * round;
+  double m = (double)b->group_m * b->block_m * s->grid.m,
+         n = (double)b->block_n * s->grid.n,
+         k = (double)b->steps_k * b->block_k;
+  double in0 = transfer_cycles(q, m * k * dtype_bytes(p->type[IN0]),
+                               run_bytes(s, b, panel, IN0)),
+         in1 = transfer_cycles(q, k * n * dtype_bytes(p->type[IN1]),
+                               run_bytes(s, b, panel, IN1)),
+         out = transfer_cycles(q, m * n * dtype_bytes(p->type[OUT]), HUGE_VAL);
+  double kept = panel->chunks ? 1
+                : panel->stretches
+                    ? (double)panel->kept / (panel->kept + panel->streamed)
+                    : 0;
+  double each = (1 - kept) * in0 + in1 + out;
+  double part = panel->chunks      ? 1.0 / panel->chunks
+                : panel->stretches ? 1.0 / panel->stretches
+                                   : 0;
+  double beside = rounds_n > 1 ? 2 * (1 - part) : 1; /* n rounds */
+  double first = part * kept * in0 +
+                 both(round, each + (1 - part) * kept * in0) +
+                 both((rounds_n - 1) * round, (rounds_n - 1) * each);
+  double others = both(beside * round, beside * each + kept * in0) +
+                  both((rounds_n - beside) * round, (rounds_n - beside) * each);
+  return first + (b->rounds_m - 1) * others;
+}
+
+bool array_finishes(const struct teir_problem *p) {
+  return p->acc != p->type[OUT] || p->finish.relu;
+}
+
+static double ghz_of(const struct array *s) {
+  return s->at->preset ? s->at->preset->clock_ghz : 1;
+}
+
+/* Input channels of all columns. */
+static int input_channels(const struct array *s) {
+  return s->grid.split > 1 ? s->grid.n : 2 * s->grid.columns;
+}
+
+/* Cycles until the first blocks arrive, and from the last token on.  Channels
+ * start one after the other: on the average in the middle of their pushes.  A
+ * panel of in0 that comes on a channel of in1's has that head start. */
+static double start_cycles(const struct array *s,
+                           const struct map_blocking *b) {
+  double pushes = PUSH_CYCLES * ghz_of(s) * input_channels(s);
+  double start = (FIRST_CYCLES + SYNC_CYCLES) * ghz_of(s) + pushes / 2;
+  if (s->grid.split == 1)
+    return start;
+  double panel = (double)b->group_m * b->block_m * b->block_k * b->steps_k *
+                 dtype_bytes(s->problem->type[IN0]) / STREAM_BYTES;
+  return start + (panel > pushes / 2 ? panel - pushes / 2 : 0);
+}
+
+/* Cycles that a launch takes at least, whose tasks are pushed one by one and
+ * whose blocks of out leave behind the last push. */
+static double push_cycles(const struct array *s, double drain) {
+  int inputs = input_channels(s) + (s->grid.split > 1 ? s->grid.m : 0);
+  double push = PUSH_CYCLES * ghz_of(s),
+         one = (inputs + s->grid.columns) * push + WAYS_OUT * drain,
+         two = (inputs + WAYS_OUT * s->grid.columns) * push + drain;
+  return SYNC_CYCLES * ghz_of(s) + (one < two ? one : two);
+}
+
+double array_round_cycles(const struct device *dev,
+                          const struct teir_problem *p, const struct array *s,
+                          const struct map_blocking *b,
+                          const struct map_core *at, double *ends) {
+  struct map_block_bytes bytes = map_block_bytes(p, b);
+  double in0 = bytes.in0, in1 = bytes.in1, sums = bytes.sums, out = bytes.out;
+  double macs = (double)(b->block_m / s->mac.m) * (b->block_n / s->mac.n) *
+                (b->block_k / s->mac.k) * s->turned;
+  double core = macs > sums / SUM_BYTES ? macs : sums / SUM_BYTES;
+  const struct kernel_shape *even = &s->even[map_tall(b->group_m)];
+  if (b->block_m % even->m || b->block_n % even->n)
+    core += EDGE_CYCLES;
+  struct map_waits waits = map_core_waits(dev, &bytes, b->group_m, core, at);
+  double products = s->product > 0
+                        ? b->group_m * s->product
+                        : b->group_m * (core + STEP_CYCLES) + waits.step;
+  double step = max3(products, b->group_m * (in0 / STREAM_BYTES + GAP_CYCLES),
+                     in1 / STREAM_BYTES + GAP_CYCLES);
+  double clear = b->group_m * sums / 32;
+  double finish = waits.round;
+  if (array_finishes(p) && !at->staged)
+    finish += b->group_m * (sums + out) / 32;
+  double drain = b->group_m * out * s->grid.rows / (WAYS_OUT * STREAM_BYTES);
+  double round = b->steps_k * step + clear + finish + ROUND_CYCLES;
+  if (b->group_m > 1) /* no other block of out: its way out is not hidden */
+    round += out / STREAM_BYTES;
+  if (round < drain) /* the column's ways out are the bottleneck */
+    round = drain;
+  *ends = start_cycles(s, b) + drain;
+  return round;
+}
+
+bool array_fits(const struct device *dev, const struct teir_problem *p,
+                const struct map_blocking *b, struct map_core *core) {
+  struct map_block_bytes bytes = map_block_bytes(p, b);
+  return (!array_finishes(p) ||
+          b->block_m * b->block_n % kernel_narrow_unit(p->acc, p->type[OUT]) ==
+              0) &&
+         map_core_places(dev, &bytes, b->group_m, b->steps_k, core);
+}
+
+/* Cycles from the last word in a mem tile to the last block in a core, which
+ * gets buffers when they are full; of the first block's way to a core; and of
+ * the last block of out's to the mem tile. */
+static double filling_cycles(const struct array *s,
+                             const struct map_blocking *b,
+                             const struct map_panel *panel) {
+  struct map_block_bytes bytes = map_block_bytes(s->problem, b);
+  double in0 = (double)b->group_m * bytes.in0, in1 = bytes.in1,
+         block = in0 > in1 ? in0 : in1;
+  if (!panel->chunks)
+    in0 *= panel->run[IN0];
+  in1 *= panel->run[IN1];
+  double buffer = in0 > in1 ? in0 : in1;
+  return (buffer + block + bytes.out) / STREAM_BYTES;
+}
+
+double array_launch_cycles(const struct array *s, const struct map_blocking *b,
+                           const struct map_core *core,
+                           const struct map_panel *panel) {
+  double ends,
+      round = array_round_cycles(s->at->device, s->problem, s, b, core, &ends);
+  /* the products of a batch are such rounds, too */
+  struct map_blocking all = *b;
+  all.rounds_m *= (int)s->problem->extent[AXIS_C];
+  double rounds = rounds_cycles(s, &all, panel, round);
+  bool rounds_each = b->rounds_m > 1 || b->rounds_n > 1, alone = false;
+  if (s->work && !can_walk(s, b, panel, &alone))
+    return HUGE_VAL;
+  double count =
+      (rounds_each ? all.rounds_m : 1) * (double)(alone ? b->rounds_n : 1);
+  double phases = (count - 1) * PHASE_CYCLES * ghz_of(s);
+  double cycles =
+      ends + filling_cycles(s, b, panel) + (rounds > phases ? rounds : phases);
+  double out = (double)all.rounds_m * b->rounds_n * b->group_m *
+               map_block_bytes(s->problem, b).out * s->grid.rows;
+  double least = push_cycles(s, out / (WAYS_OUT * STREAM_BYTES));
+  return cycles > least ? cycles : least;
+}
+
+double array_apart_cycles(const struct array *s, const struct map_blocking *b,
+                          const struct map_core *at) {
+  const struct teir_problem *p = s->problem;
+  const struct preset *q = s->at->preset;
+  struct map_block_bytes bytes = map_block_bytes(p, b);
+  double in0 = bytes.in0, in1 = bytes.in1, out = bytes.out,
+         products = (double)p->extent[AXIS_C],
+         turns = products / map_grid_products(&s->grid), ends;
+  double round = array_round_cycles(s->at->device, p, s, b, at, &ends);
+  double shim = s->grid.rows * max3(in0, in1, out / WAYS_OUT) / STREAM_BYTES,
+         core = max3(round, (in0 + in1) / STREAM_BYTES, out / STREAM_BYTES);
+  double turn = shim > core ? shim : core;
+  /* whole matrices, whose rows run on unless there are gaps */
+  double memory =
+      q ? transfer_cycles(q, products * (in0 + in1 + out), HUGE_VAL) : 0;
+  return ends + (in0 + in1 + out) / STREAM_BYTES + both(turns * turn, memory);
+}

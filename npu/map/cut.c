@@ -1,0 +1,218 @@
+/* cut.c -- how the axes of tensors that lie in place are cut into blocks,
+ * groups, cores and rounds, so that blocks end where the tensors do.
+ */
+#include "choose.h"
+
+#include <assert.h>
+
+static int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static bool is_exact(const struct array *s, enum axis_role role) {
+  for (int t = 0; t < TENSORS; t++)
+    for (int j = 0; j < 2; j++)
+      if (map_roles[t][j] == role && s->form->layout[t].in_place)
+        return true;
+  return false;
+}
+
+/* What a core takes of a role: a block, made of the axis with which it begins
+ * and, where that is too short, some of another one; and a group of blocks.
+ * Cores share one axis. */
+struct dealing {
+  enum axis_role role;
+  int64_t block, more;  /* indices of the first axis and of another one */
+  int begins, other;    /* these axes */
+  int64_t group, cores; /* and how many are dealt out along which axes */
+  int grouped, shared;
+  int64_t unit; /* by which blocks move along the first axis */
+};
+
+static int64_t dealt(const struct dealing *x, int axis) {
+  return (axis == x->begins ? x->block : 1) * (axis == x->other ? x->more : 1) *
+         (axis == x->grouped ? x->group : 1);
+}
+
+/* Rounds of a dealing; 0: blocks do not end where an axis does. */
+static int64_t count_dealing(const struct array *s, const struct dealing *x) {
+  int64_t all = 1;
+  for (int i = 0; i < s->work->count[x->role]; i++) {
+    int64_t extent = s->work->axis[x->role][i].extent, take = dealt(x, i);
+    int cores = i == x->shared ? (int)x->cores : 1;
+    int64_t rounds = div_up(extent, take * cores);
+    struct map_share share;
+    if (rounds > MAX_STEPS || !map_share(extent, cores, (int)rounds, take,
+                                         i == x->begins ? x->unit : 1, &share))
+      return 0;
+    all *= rounds;
+  }
+  return all > MAX_STEPS ? 0 : all;
+}
+
+/* The dealing with fewest rounds; false: there is none. */
+static bool deal(const struct array *s, enum axis_role role, int block,
+                 int group, int cores, int small, struct dealing *best,
+                 int64_t *rounds) {
+  const struct map_axis *axis = s->work->axis[role];
+  int count = s->work->count[role], first = s->begins[role];
+  int64_t whole = axis[first].extent;
+  struct dealing x = {.role = role,
+                      .block = block < whole ? block : whole,
+                      .begins = first,
+                      .other = -1,
+                      .group = group,
+                      .cores = cores,
+                      .unit = role == AXIS_K ? 1 : s->unit[role == AXIS_N]};
+  x.more = block / x.block;
+  if (x.block * x.more != block ||
+      (x.more > 1 && x.block % small && small % x.block))
+    return false;
+  *rounds = 0;
+  for (int o = 0; o < (x.more > 1 ? count : 1); o++)
+    for (int g = 0; g < (group > 1 ? count : 1); g++)
+      for (int c = 0; c < count; c++) {
+        x.other = x.more > 1 ? o : -1;
+        x.grouped = group > 1 ? g : -1;
+        x.shared = c;
+        if (x.other == first)
+          continue;
+        int64_t all = count_dealing(s, &x);
+        if (all && (!*rounds || all < *rounds)) {
+          *rounds = all;
+          *best = x;
+        }
+      }
+  return *rounds > 0;
+}
+
+void map_cut_add(struct map_cut *c, int axis, enum map_place place,
+                 int64_t extent, int64_t step) {
+  bool none = extent == 1 && place != MAP_CORES && place != MAP_BLOCK;
+  assert(c->count < MAP_PARTS);
+  if (!none)
+    c->part[c->count++] = (struct map_part){axis, place, extent, step};
+}
+
+/* Whether cores take turns at an axis, in rounds that are `turn.core` apart, of
+ * blocks that are `turn.round` apart: closer to each other than parts would be,
+ * of which some are too far apart for a descriptor. */
+static bool takes_turns(const struct array *s, const struct dealing *x, int i,
+                        int rounds, int64_t part, struct map_share *turn) {
+  const struct map_axis *a = &s->work->axis[x->role][i];
+  int64_t far = part * a->stride_bytes[OUT] / 4, take = dealt(x, i);
+  if (i != x->begins) {
+    *turn = (struct map_share){take * x->cores, take};
+    return a->extent % (take * x->cores) == 0;
+  }
+  return far > s->at->device->tile[TILE_SHIM].max_step_words &&
+         map_share(a->extent, rounds, (int)x->cores, take, x->unit, turn);
+}
+
+static void cut_axis(const struct array *s, const struct dealing *x, int i,
+                     struct map_cut *c) {
+  int64_t extent = s->work->axis[x->role][i].extent, take = dealt(x, i);
+  int cores = i == x->shared ? (int)x->cores : 1;
+  int rounds = (int)div_up(extent, take * cores);
+  int64_t side = take / (i == x->grouped ? x->group : 1);
+  struct map_share share;
+  bool good = map_share(extent, cores, rounds, take,
+                        i == x->begins ? x->unit : 1, &share);
+  assert(good);
+  if (!good)
+    return;
+  bool shared = i == x->shared && x->role != AXIS_K;
+  struct map_share turn;
+  if (shared && takes_turns(s, x, i, rounds, share.core, &turn)) {
+    map_cut_add(c, i, MAP_TIME, rounds, turn.core);
+    map_cut_add(c, i, MAP_CORES, cores, turn.round);
+  } else {
+    if (shared)
+      map_cut_add(c, i, MAP_CORES, cores, share.core);
+    map_cut_add(c, i, MAP_TIME, rounds, share.round);
+  }
+  if (i == x->grouped)
+    map_cut_add(c, i, MAP_GROUP, x->group, side);
+  if (i == x->begins || i == x->other)
+    map_cut_add(c, i, MAP_BLOCK, side, 1);
+}
+
+/* The axis with which blocks begin is cut last: its loops are the innermost. */
+static void cut_role(const struct array *s, const struct dealing *x,
+                     struct map_cut *c) {
+  c->count = 0;
+  for (int i = 0; i < s->work->count[x->role]; i++)
+    if (i != x->begins)
+      cut_axis(s, x, i, c);
+  cut_axis(s, x, x->begins, c);
+}
+
+/* K in blocks that end where its axes do, from one axis or, where that has no
+ * such blocks, from two: then as much of the first as divides them. */
+static bool deal_k(const struct array *s, int block, struct dealing *best) {
+  const struct map_axis *axis = s->work->axis[AXIS_K];
+  int first = s->begins[AXIS_K];
+  int64_t extent = axis[first].extent;
+  *best = (struct dealing){.role = AXIS_K,
+                           .block = block,
+                           .more = 1,
+                           .begins = first,
+                           .other = -1,
+                           .group = 1,
+                           .cores = 1,
+                           .grouped = -1,
+                           .shared = -1,
+                           .unit = 1};
+  if (s->more_k <= 1 && extent % block == 0)
+    return true;
+  for (int64_t d = block / 2; d > 1; d--) {
+    if (block % d || extent % d || (d % s->mac.k && s->mac.k % d) ||
+        (s->more_k > 1 && block / d != s->more_k))
+      continue;
+    best->block = d;
+    best->more = block / d;
+    for (int i = 0; i < s->work->count[AXIS_K]; i++)
+      if (i != first && axis[i].extent % best->more == 0)
+        return best->other = i, true;
+  }
+  return false;
+}
+
+static void cut_k(const struct array *s, const struct dealing *x,
+                  struct map_blocking *b) {
+  struct map_cut *c = &b->form.cut[AXIS_K];
+  cut_role(s, x, c);
+  b->form.inner_k = 1;
+  for (int i = 0; i < c->count; i++)
+    if (c->part[i].place == MAP_TIME)
+      b->form.inner_k = (int)c->part[i].extent;
+}
+
+bool array_cut(const struct array *s, struct map_blocking *b) {
+  const struct map_grid *g = &s->grid;
+  const struct teir_problem *p = s->problem;
+  b->rounds_m =
+      (int)div_up(p->extent[AXIS_M], (int64_t)b->block_m * b->group_m * g->m);
+  b->rounds_n = (int)div_up(p->extent[AXIS_N], (int64_t)b->block_n * g->n);
+  b->steps_k = (int)div_up(p->extent[AXIS_K], b->block_k);
+  if (!s->work)
+    return true;
+  struct dealing m, n, k;
+  int64_t rounds;
+  if (is_exact(s, AXIS_K)) {
+    if (p->extent[AXIS_K] % b->block_k || !deal_k(s, b->block_k, &k))
+      return false;
+    cut_k(s, &k, b);
+  }
+  if (is_exact(s, AXIS_M)) {
+    if (!deal(s, AXIS_M, b->block_m, b->group_m, g->m, s->mac.m, &m, &rounds))
+      return false;
+    b->rounds_m = (int)rounds;
+    cut_role(s, &m, &b->form.cut[AXIS_M]);
+  }
+  if (is_exact(s, AXIS_N)) {
+    if (!deal(s, AXIS_N, b->block_n, 1, g->n, s->mac.n, &n, &rounds))
+      return false;
+    b->rounds_n = (int)rounds;
+    cut_role(s, &n, &b->form.cut[AXIS_N]);
+  }
+  return true;
+}
