@@ -40,13 +40,3 @@ struct teir *teir_relayout(struct arena *a, const struct teir *from, int tensor,
   }
   return teir_verify(t, d) ? t : NULL;
 }
-
-struct teir *teir_resize(struct arena *a, const struct teir *from, int axis,
-                         int64_t extent, struct diag *d) {
-  if (!teir_verify(from, d) || !teir_check_whole(from, d) ||
-      !check_axis(from, axis, d))
-    return NULL;
-  struct teir *t = teir_clone(a, from);
-  t->axis[axis].extent = teir_constant(extent);
-  return teir_verify(t, d) ? t : NULL;
-}

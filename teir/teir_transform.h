@@ -30,15 +30,6 @@ struct teir *teir_set_policy(struct arena *, const struct teir *, int node,
 struct teir *teir_set_place(struct arena *, const struct teir *, int node,
                             enum teir_place, struct diag *);
 
-/* The loop's first `first` children stay in it, the others get a loop of their
- * own behind it. */
-struct teir *teir_distribute(struct arena *, const struct teir *, int node,
-                             int first, struct diag *);
-/* A loop of one iteration over a new axis `id` around a node and its siblings
- * behind it, `count` in all. */
-struct teir *teir_enclose(struct arena *, const struct teir *, int node,
-                          int count, const char *id, struct diag *);
-
 /* ---- work ---- */
 /* The loop goes away; the primitives below consume its axis, outermost in
  * their list `role` (TEIR_ROLES: as the strides tell). */
@@ -54,10 +45,6 @@ struct teir *teir_brgemm(struct arena *, const struct teir *, int primitive,
  * makes and uses. */
 struct teir *teir_relayout(struct arena *, const struct teir *, int tensor,
                            const int *axis, int count, struct diag *);
-/* Another extent, strides as they are: padding (what is added to inputs is
- * zero), or the first part of the work. */
-struct teir *teir_resize(struct arena *, const struct teir *, int axis,
-                         int64_t extent, struct diag *);
 
 /* ---- parts ---- */
 /* `roots` roots from number `root` on as a program of their own, over the
