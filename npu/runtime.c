@@ -5,12 +5,12 @@
 
 #include "npu.h"
 #include "run.h"
+#include "seconds.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -245,21 +245,15 @@ static _Thread_local struct {
   double start;
 } timed;
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int time_loop(uint64_t key) {
   timed.key = key;
-  timed.start = seconds();
+  timed.start = seconds_now();
   return RUN_LOOP_AND_TIME;
 }
 
 static void end_time(void) {
   if (timed.key)
-    run_loop_took(the_run(), timed.key, seconds() - timed.start);
+    run_loop_took(the_run(), timed.key, seconds_now() - timed.start);
   timed.key = 0;
 }
 

@@ -1,10 +1,10 @@
 /* run.c -- one call of a replaced nest, step by step. */
 #include "parts.h"
+#include "seconds.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Opened devices keep their buffers; those of idle ones may take this much. */
@@ -130,12 +130,6 @@ static bool check_request(const struct run_request *q, const struct teir *t,
     return diag_error(d, loc_none(), "%llu addresses for %d tensors",
                       (unsigned long long)q->tensor_count, t->tensor_count);
   return true;
-}
-
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static double bytes_of(const struct product *p) {
@@ -343,11 +337,11 @@ static bool run_teir(struct call *c) {
   c->report->device = c->device->name;
   if (p.empty_out)
     return true;
-  double start = seconds();
+  double start = seconds_now();
   bool good = (verify && verify_wants(verify, q->where) ? run_aside : run_nest)(
       c, path->first ? &first : NULL, &p);
   if (c->gate_key && good)
-    gate_device_took(c->run->gate, c->gate_key, seconds() - start,
+    gate_device_took(c->run->gate, c->gate_key, seconds_now() - start,
                      c->report->compiled);
   else if (c->gate_key)
     gate_device_failed(c->run->gate, c->gate_key);
@@ -472,7 +466,7 @@ static void run_steps(void *with) {
   c->report->done = c->done;
   c->report->verify = c->verify;
   if (c->recording.to && c->done)
-    recordings_count(&c->recording, c->report, seconds() - c->start);
+    recordings_count(&c->recording, c->report, seconds_now() - c->start);
   if (c->run->trace)
     memory_try(trace, NULL, c);
 }
@@ -495,7 +489,7 @@ static bool run_once(struct run *r, const struct run_request *q,
     return diag_declined(c.d, loc_none(), "no NPU");
   }
   if (r->recordings)
-    c.start = seconds();
+    c.start = seconds_now();
   if (!stack_run(run_steps, &c))
     return diag_declined(c.d, loc_none(), "no memory for a stack");
   return report->done;
@@ -511,9 +505,9 @@ bool run_call(struct run *r, const struct run_request *q,
   }
   if (!r->summary)
     return run_once(r, q, report);
-  double start = seconds();
+  double start = seconds_now();
   bool done = run_once(r, q, report);
-  summary_add(r->summary, report, seconds() - start);
+  summary_add(r->summary, report, seconds_now() - start);
   return done;
 }
 

@@ -2,9 +2,9 @@
  * real device would get. */
 #include "parts.h"
 #include "record.h"
+#include "seconds.h"
 
 #include <assert.h>
-#include <time.h>
 
 struct run_session {
   struct arena *arena; /* of what follows */
@@ -70,25 +70,19 @@ static struct run_session *open_session(const struct run_plan *plan,
 
 static void *buffer(struct run_session *s, int i) { return s->buffer[i]; }
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool launch(struct run_session *s, struct run_counts *counts,
                    struct diag *d) {
   struct sim_buffer argument[TENSORS];
   struct sim_report report = {0};
   for (int i = 0; i < TENSORS; i++)
     argument[i] = (struct sim_buffer){s->buffer[i], s->plan->tensor[i].bytes};
-  double start = seconds();
+  double start = seconds_now();
   bool good = sim_run(s->sim, s->plan->txn, s->plan->txn_bytes, argument,
                       TENSORS, &report, d);
   if (s->recording && sim_record(s->sim))
     recordings_add(s->recording, s->plan, sim_record(s->sim));
   s->recording = NULL;
-  counts->simulated_seconds += seconds() - start;
+  counts->simulated_seconds += seconds_now() - start;
   if (!good)
     return false;
   counts->cycles += report.cycles;

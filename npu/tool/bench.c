@@ -5,13 +5,13 @@
  * the way from a product to its binaries. */
 #include "bench.h"
 
+#include "seconds.h"
 #include "simulate.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 /* Rows of `bench array`; published: TOPS, 0 where nobody published one. */
 static const struct {
@@ -57,12 +57,6 @@ static const struct {
 };
 enum { ARRAY_CASES = sizeof array_case / sizeof *array_case };
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool compile(struct tool *t, const char *platform, bool blocked,
                     const struct teir_problem *p, struct npu_result *r) {
   memset(r, 0, sizeof *r);
@@ -90,10 +84,10 @@ static bool run_case(struct tool *t, void *context) {
   bool good = compile(t, preset->name, run->blocked, p, &r);
   struct sim_report report = {0};
   struct sim_options options = {.preset = preset};
-  double start = seconds();
+  double start = seconds_now();
   good = good && simulate(&r, &options, NULL, &report, d);
   if (good) {
-    double wall = seconds() - start;
+    double wall = seconds_now() - start;
     double operations = 2.0 * (double)p->extent[AXIS_C] *
                         (double)p->extent[AXIS_M] * (double)p->extent[AXIS_N] *
                         (double)p->extent[AXIS_K];
@@ -178,9 +172,9 @@ static bool bench_array(struct tool *t, void *to) {
 static bool compile_case(struct tool *t, void *context) {
   int i = *(const int *)context;
   struct npu_result r;
-  double start = seconds();
+  double start = seconds_now();
   bool good = compile(t, "npu1", false, &array_case[i].problem, &r);
-  double time = seconds() - start;
+  double time = seconds_now() - start;
   if (good)
     printf("case=%s compile_ms=%.1f xclbin_bytes=%zu txn_bytes=%zu\n",
            array_case[i].name, time * 1e3, r.xclbin.length, r.txn.length);

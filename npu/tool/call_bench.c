@@ -3,18 +3,12 @@
  * that does the work. */
 #include "bench.h"
 #include "run.h"
+#include "seconds.h"
 #include "teir_einsum.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { CALLS = 1000000, SIDE = 8 };
-
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* A device on which a launch would cost time: the gate decides. */
 static const struct run_device slow = {.name = "slow", .real = true};
@@ -22,11 +16,11 @@ static const struct run_device slow = {.name = "slow", .real = true};
 static double time_calls(struct run *r, const struct run_request *q,
                          int calls) {
   struct run_report report;
-  double start = seconds();
+  double start = seconds_now();
   for (int i = 0; i < calls; i++)
     if (!run_call(r, q, &report) && report.timed)
       run_loop_took(r, report.timed, 1e-7); /* about that of the loop */
-  return (seconds() - start) / calls;
+  return (seconds_now() - start) / calls;
 }
 
 /* false: no memory. */

@@ -7,12 +7,12 @@
 #include "bench.h"
 #include "device_most.h"
 #include "elf_file.h"
+#include "seconds.h"
 #include "tool.h"
 
 #include <assert.h>
 #include <elf.h>
 #include <string.h>
-#include <time.h>
 
 enum {
   MAX_WORDS = 64,
@@ -453,12 +453,6 @@ const struct tool_command tool_core = {
 
 /* ---- the benchmark ---- */
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Four bundles of a loop that does what the inner loop of a kernel does: a
  * multiply, two loads and a store in each bundle. */
 static const char bench_text[] =
@@ -502,10 +496,10 @@ static bool bench_loop(struct tool *t, void *context) {
     dtype_store_float(DTYPE_BF16, b->memory[3] + i,
                       (double)(int)seed / 2147483648.0);
   }
-  double start = seconds();
+  double start = seconds_now();
   while (good && core_state(b->core) == CORE_RUNNING)
     core_step(b->core, &banks);
-  double time = seconds() - start;
+  double time = seconds_now() - start;
   if (core_state(b->core) == CORE_FAILED) {
     t->diag = *core_diag(b->core);
     good = false;
@@ -528,12 +522,12 @@ static void bench_multiply(const struct arith *arith, double *plain) {
     dtype_store_float(DTYPE_BF16, &a[i], 1.0 / (i + 3));
     dtype_store_float(DTYPE_BF16, &b[i], (i % 2 ? -1.0 : 1.0) / (i + 1));
   }
-  double start = seconds();
+  double start = seconds_now();
   for (int i = 0; i < ROUNDS; i++) {
     uint32_t *q = acc[i % ACCUMULATORS];
     arith->mac_bf16(q, q, a, b, 0);
   }
-  double ns = (seconds() - start) / ROUNDS * 1e9;
+  double ns = (seconds_now() - start) / ROUNDS * 1e9;
   if (*plain == 0)
     *plain = ns;
   printf("multiply=bf16_4x8x4 code=%s ns=%.1f ratio_to_plain=%.1f\n",

@@ -2,13 +2,13 @@
  * plugin, by plain clang, and OpenBLAS where it is installed, in one run on one
  * thread, beside the peak of fused multiply-adds that the core shows. */
 #include "bench.h"
+#include "seconds.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef NPUTEIR_LLVM_MAJOR
@@ -68,12 +68,6 @@ struct rivals {
   double peak;         /* flops per second */
   void *dgemm, *sgemm; /* of OpenBLAS, or NULL */
 };
-
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int vector_bytes(void) {
 #ifdef __x86_64__
@@ -143,9 +137,9 @@ static void find_peak(struct rivals *r, void *library) {
       x.f[0] = x.f[1] = 0.5f;
     else
       x.d[0] = x.d[1] = 0.5;
-    double start = seconds();
+    double start = seconds_now();
     peak(PEAK_STEPS, &x);
-    double took = seconds() - start;
+    double took = seconds_now() - start;
     best = took < best ? took : best;
   }
   int lanes = r->vector_bytes / r->bytes;
@@ -208,19 +202,19 @@ static void multiply(const struct rivals *r, enum rival who, int layout, int n,
  * meets all alike. */
 static void measure(const struct rivals *r, int layout, int n, bool plain,
                     void *const tensor[3], double best[RIVALS]) {
-  double work = 2.0 * n * n * n, start = seconds();
+  double work = 2.0 * n * n * n, start = seconds_now();
   for (int i = 0; i < RIVALS; i++)
     best[i] = 0;
   int calls = (int)(4e6 / work) + 1;
-  for (int rounds = 0; rounds < 3 || seconds() - start < 0.3; rounds++)
+  for (int rounds = 0; rounds < 3 || seconds_now() - start < 0.3; rounds++)
     for (enum rival w = OURS; w < RIVALS; w++) {
       if ((w == OPENBLAS && !(r->sgemm && r->dgemm)) ||
           (w == PLAIN && (!plain || rounds > 2)))
         continue;
-      double from = seconds();
+      double from = seconds_now();
       for (int i = 0; i < calls; i++)
         multiply(r, w, layout, n, tensor);
-      double flops = work * calls / (seconds() - from);
+      double flops = work * calls / (seconds_now() - from);
       best[w] = flops > best[w] ? flops : best[w];
     }
 }

@@ -5,6 +5,7 @@
 #include "array.h"
 #include "recognizer.h"
 #include "run.h"
+#include "seconds.h"
 #include "tool.h"
 
 #include <dirent.h>
@@ -18,7 +19,6 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum finding { FOUND, ABSENT, MISSING, WRONG }; /* ABSENT: not needed */
@@ -348,12 +348,6 @@ static void check_xrt(struct doctor *w) {
         "not needed: the runtime uses the kernel's driver itself");
 }
 
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void run_on_npu(const char *runtime, struct npu_runs *x) {
   static const char options[] = "min-macs=0";
   setenv("NPUTEIR_DEVICE", "npu", 1);
@@ -365,9 +359,9 @@ static void run_on_npu(const char *runtime, struct npu_runs *x) {
     *(void **)&call = dlsym(library, "nputeir_call_1");
   bool good = call;
   for (int i = 0; i < 4 && good; i++) {
-    double start = seconds(), took;
+    double start = seconds_now(), took;
     good = i % 2 ? integers_right(call, options) : floats_right(call, options);
-    took = seconds() - start;
+    took = seconds_now() - start;
     x->right += good;
     if (i == 2 || (i == 3 && took < x->again))
       x->again = took;

@@ -1,10 +1,10 @@
 /* progress.c -- a line on the terminal, and Ctrl-C.  The second Ctrl-C ends the
  * process as usual. */
 #include "progress.h"
+#include "seconds.h"
 
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
@@ -12,12 +12,6 @@ static volatile sig_atomic_t interrupted;
 static void interrupt(int signal) {
   (void)signal;
   interrupted = 1;
-}
-
-static double seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* The part that is done; 0: nobody knows. */
@@ -47,7 +41,7 @@ static bool report(void *context, const struct sim_progress *at) {
   enum { SILENT_SECONDS = 2 };
   const double period = 0.2;
   struct progress *p = context;
-  double now = seconds();
+  double now = seconds_now();
   if (interrupted)
     p->stopped = true;
   if (p->terminal && !p->quiet && now - p->start > SILENT_SECONDS &&
@@ -65,7 +59,7 @@ void progress_begin(struct progress *p, struct sim_options *o) {
   act.sa_flags = (int)SA_RESETHAND;
   interrupted = 0;
   sigaction(SIGINT, &act, NULL);
-  p->start = seconds();
+  p->start = seconds_now();
   p->terminal = isatty(STDERR_FILENO);
   o->progress = report;
   o->progress_context = p;
