@@ -11,6 +11,7 @@ tests do that.
 import collections
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,8 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     compiler = sys.argv[1]
+    if not shutil.which(compiler):
+        sys.exit(f"projects.py: there is no compiler {compiler}")
     directory = os.path.abspath(sys.argv[2] if len(sys.argv) > 2
                                 else "projects")
     os.makedirs(directory, exist_ok=True)
