@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NESTS = 64, WHERE_BYTES = 200 };
+enum { WHERE_BYTES = 200 };
 
 struct nest_line {
   char where[WHERE_BYTES], types[48];
@@ -33,9 +33,9 @@ struct verify {
   pid_t process; /* whose calls these are; a forked child begins anew */
   bool first;    /* only the first call of a nest */
   FILE *to;
-  int count;
-  struct nest_line nest[NESTS];
-  int64_t unlisted; /* calls of nests for which there is no line */
+  size_t count, capacity;
+  struct nest_line *nest;
+  int64_t unlisted; /* calls for whose nests there was no memory */
 };
 
 /* One call: what the device is to write, and where the loop will. */
@@ -68,6 +68,7 @@ void verify_close(struct verify *v) {
   if (v->to != stderr)
     fclose(v->to);
   pthread_mutex_destroy(&v->lock);
+  free(v->nest);
   free(v);
 }
 
@@ -83,11 +84,29 @@ static void forget_parent(struct verify *v) {
 
 static struct nest_line *find_line(struct verify *v, const char *where,
                                    const char *types) {
-  for (int i = 0; i < v->count; i++)
+  for (size_t i = 0; i < v->count; i++)
     if (strcmp(v->nest[i].where, where) == 0 &&
         strcmp(v->nest[i].types, types) == 0)
       return &v->nest[i];
   return NULL;
+}
+
+/* NULL: no memory. */
+static struct nest_line *add_line(struct verify *v,
+                                  const struct verify_call *c) {
+  if (v->count == v->capacity) {
+    size_t capacity = v->capacity ? 2 * v->capacity : 16;
+    struct nest_line *more = realloc(v->nest, capacity * sizeof *more);
+    if (!more)
+      return NULL;
+    v->nest = more;
+    v->capacity = capacity;
+  }
+  struct nest_line *n = &v->nest[v->count++];
+  *n = (struct nest_line){.allowed = c->allowed};
+  memcpy(n->where, c->where, sizeof n->where);
+  memcpy(n->types, c->types, sizeof n->types);
+  return n;
 }
 
 static void copy_word(char *to, size_t bytes, const char *from) {
@@ -102,7 +121,7 @@ bool verify_wants(struct verify *v, const char *where) {
   copy_word(word, sizeof word, where);
   pthread_mutex_lock(&v->lock);
   forget_parent(v);
-  for (int i = 0; i < v->count; i++)
+  for (size_t i = 0; i < v->count; i++)
     known |= strcmp(v->nest[i].where, word) == 0;
   pthread_mutex_unlock(&v->lock);
   return !known;
@@ -119,13 +138,11 @@ static void print_line(const struct verify *v, const struct nest_line *n) {
 void verify_print(struct verify *v) {
   pthread_mutex_lock(&v->lock);
   forget_parent(v);
-  for (int i = 0; i < v->count; i++)
+  for (size_t i = 0; i < v->count; i++)
     print_line(v, &v->nest[i]);
   if (v->unlisted)
-    fprintf(v->to,
-            "nputeir: verify: %lld calls of more than %d nests are "
-            "not listed\n",
-            (long long)v->unlisted, NESTS);
+    fprintf(v->to, "nputeir: verify: no memory to list %lld calls\n",
+            (long long)v->unlisted);
   if (!v->count)
     fprintf(v->to, "nputeir: verify: no nest ran on a device\n");
   fflush(v->to);
@@ -274,12 +291,8 @@ static void count(struct verify *v, const struct walk *w, double error) {
   const struct verify_call *c = w->call;
   struct nest_line *n = find_line(v, c->where, c->types);
   bool different = error > c->allowed;
-  if (!n && v->count < NESTS) {
-    n = &v->nest[v->count++];
-    *n = (struct nest_line){.allowed = c->allowed};
-    memcpy(n->where, c->where, sizeof n->where);
-    memcpy(n->types, c->types, sizeof n->types);
-  }
+  if (!n)
+    n = add_line(v, c);
   if (different && (!n || !n->different))
     say_difference(v, w);
   if (!n) {

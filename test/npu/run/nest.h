@@ -26,6 +26,7 @@ struct nest_limit {
 };
 
 struct nest_work {
+  const char *where; /* that a call says; NULL: "nest.c:1 f" */
   enum dtype type[TENSORS];
   bool accumulate;
   const char *tail;   /* over sum, out, x0, x1; NULL: none */

@@ -20,7 +20,7 @@ bool nest_call(struct nest_work *w, struct run *r, const char *options,
   uint64_t count = nest_tensors(w, tensor);
   struct run_request q = {.teir = w->teir,
                           .options = options,
-                          .where = "nest.c:1 f",
+                          .where = w->where ? w->where : "nest.c:1 f",
                           .value = w->value,
                           .value_count = (uint64_t)w->value_count,
                           .tensor = tensor,

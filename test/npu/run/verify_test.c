@@ -87,6 +87,32 @@ static void test_first(void) {
   nest_free(&w);
 }
 
+/* Each nest has its line, however many there are. */
+static void test_many(void) {
+  enum { NESTS = 100 };
+  struct nest_work w;
+  char name[NESTS][16];
+  fake = (struct fake){0};
+  nest_gemm(&w, DTYPE_I8, false, 8, 16, 4);
+  nest_make(&w, true, 1);
+  struct run *r = open_verify("1");
+  for (int i = 0; i < NESTS; i++) {
+    snprintf(name[i], sizeof name[i], "f.c:%d f", i);
+    w.where = name[i];
+    call_twice(&w, r, -1);
+  }
+  run_print_summary(r);
+  run_close(r);
+  int lines = 0;
+  FILE *f = fopen(path, "r");
+  for (char line[300]; fgets(line, sizeof line, f);)
+    lines +=
+        strstr(line, "verify where=\"f.c:") && strstr(line, " compared=1 ");
+  fclose(f);
+  CHECK(lines == NESTS && truncate(path, 0) == 0);
+  nest_free(&w);
+}
+
 /* What no device did is not compared, and a wrong word is declined. */
 static void test_declined(void) {
   struct nest_work w;
@@ -138,6 +164,7 @@ int main(void) {
   test_type(DTYPE_I8, true);
   test_type(DTYPE_BF16, false);
   test_first();
+  test_many();
   test_declined();
   test_random();
   unlink(path);
