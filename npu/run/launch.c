@@ -7,6 +7,7 @@
  * epilogue on their way out of the device's buffer or of the gathered results.
  */
 #include "launch.h"
+#include "seconds.h"
 
 #include <string.h>
 
@@ -77,6 +78,7 @@ struct job {
 
 static void build(struct cache_entry *e, const void *with) {
   const struct job *j = with;
+  double start = seconds_now();
   const char *target = j->device->target(j->options, &e->diag);
   e->device = j->device;
   e->state = CACHE_FAILED;
@@ -87,6 +89,7 @@ static void build(struct cache_entry *e, const void *with) {
   e->plan = j->compiler->compile(e->arena, target, t, &e->diag);
   if (e->plan && plan_check(e->plan, &j->recipe->problem, &e->diag))
     e->state = CACHE_READY;
+  j->report->seconds.build += seconds_now() - start;
 }
 
 static size_t plan_bytes(const struct run_plan *plan) {
@@ -99,7 +102,12 @@ static size_t plan_bytes(const struct run_plan *plan) {
 static void run_session(void *with) {
   struct job *j = with;
   struct cache_entry *e = j->entry;
-  if (!e->session && !(e->session = e->device->open(e->plan, j->options, j->d)))
+  double start = seconds_now();
+  if (!e->session) {
+    e->session = e->device->open(e->plan, j->options, j->d);
+    j->report->seconds.build += seconds_now() - start;
+  }
+  if (!e->session)
     return;
   e->bytes = plan_bytes(e->plan);
   j->done = work_run(j->p, j->recipe, e->plan, e->device, e->session, j->tensor,

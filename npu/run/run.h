@@ -92,6 +92,8 @@ struct run_device {
   bool real; /* launches cost time: small work is declined */
   /* Whether there is one; NULL: always. */
   bool (*present)(struct diag *);
+  /* What its measured rates are kept by; NULL: the name. */
+  const char *(*identity)(void);
   /* Runs a whole program on host memory; NULL: the device takes launches. */
   bool (*run_teir)(const struct teir *, void *const tensor[], struct diag *);
   /* The NPU model to compile for (device.def). */
@@ -121,6 +123,11 @@ struct verify_call;
 struct gate_times {
   double loop, device;
 };
+/* Of a call that a device did: making the launch, if this call did, copies and
+ * conversions on the host, waiting for the device. */
+struct run_seconds {
+  double build, copy, launch;
+};
 struct run; /* what outlives a call: caches, opened devices */
 /* Reads the environment: NPUTEIR_DEVICE, NPUTEIR_OPTIONS, NPUTEIR_PROFILE,
  * NPUTEIR_TRACE, NPUTEIR_VERIFY, NPUTEIR_VERIFY_FILE.  NULL: no memory. */
@@ -146,6 +153,7 @@ struct run_report {
   /* Tensors that were not copied as they lie, and why; NULL: as they lie. */
   const char *packed[TENSORS];
   struct run_counts counts;
+  struct run_seconds seconds;
   struct diag reason; /* when declined */
   /* Seconds of the call, as expected; 0 where nobody asked. */
   struct gate_times predicted;

@@ -24,8 +24,11 @@
  *   zeros   elements that do not count are zeros in a copy
  *   made    what is multiplied is made of the elements
  *
- * Behind that stand loop_us= and device_us=, the microseconds that the call was
- * expected to take, where one of the two was to be chosen (gate.c).
+ * Behind that stand build_us=, copy_us= and launch_us=, the microseconds of
+ * making launches, of copies and conversions on the host, and of waiting for
+ * the device (on the simulator: for the simulation), and loop_us= and
+ * device_us=, the microseconds that the call was expected to take, where one of
+ * the two was to be chosen (gate.c).
  */
 #include "parts.h"
 
@@ -77,6 +80,10 @@ void trace_report(const struct run_report *r, const char *where) {
               (unsigned long long)r->counts.cycles, util);
   text_printf(&t, " host_bytes=%lld", (long long)r->host_bytes);
   put_packed(&t, r->packed);
+  if (r->done)
+    text_printf(&t, " build_us=%.1f copy_us=%.1f launch_us=%.1f",
+                1e6 * r->seconds.build, 1e6 * r->seconds.copy,
+                1e6 * r->seconds.launch);
   if (r->predicted.device > 0)
     text_printf(&t, " loop_us=%.1f device_us=%.1f", 1e6 * r->predicted.loop,
                 1e6 * r->predicted.device);

@@ -12,6 +12,7 @@
  * leaves out untouched and the original loop can run.
  */
 #include "launch.h"
+#include "seconds.h"
 
 #include <assert.h>
 #include <string.h>
@@ -282,6 +283,14 @@ static void store(const struct work *w, const struct block *b,
   copy_results(w, b, w->p->accumulate, &to, from);
 }
 
+static bool launch(struct work *w, struct run_report *report, struct diag *d) {
+  double start = seconds_now();
+  report->launches++;
+  bool good = w->device->launch(w->session, &report->counts, d);
+  report->seconds.launch += seconds_now() - start;
+  return good;
+}
+
 /* All products of a batch in one launch; nothing is cut. */
 static bool run_batch(struct work *w, struct run_report *report,
                       struct diag *d) {
@@ -290,8 +299,7 @@ static bool run_batch(struct work *w, struct run_report *report,
   for (b.at[AXIS_C] = 0; b.at[AXIS_C] < count; b.at[AXIS_C]++)
     for (int t = IN0; t <= IN1; t++)
       pack(w, &b, t, report);
-  report->launches++;
-  if (!w->device->launch(w->session, &report->counts, d))
+  if (!launch(w, report, d))
     return false;
   for (b.at[AXIS_C] = 0; b.at[AXIS_C] < count; b.at[AXIS_C]++) {
     struct pack_matrix from = in_buffer(w, &b, OUT);
@@ -306,8 +314,7 @@ static bool run_block(struct work *w, const struct block *b,
                       struct run_report *report, struct diag *d) {
   pack(w, b, IN0, report);
   pack(w, b, IN1, report);
-  report->launches++;
-  if (!w->device->launch(w->session, &report->counts, d))
+  if (!launch(w, report, d))
     return false;
   struct pack_matrix from = in_buffer(w, b, OUT);
   report->host_bytes += extent(w, b, AXIS_M) * extent(w, b, AXIS_N) *
@@ -419,7 +426,10 @@ bool work_run(const struct product *p, const struct recipe *r,
                    .tensor = tensor,
                    .recipe = r,
                    .arena = arena_open()};
+  double start = seconds_now(), launched = report->seconds.launch;
   bool good = run(&w, report, d);
+  launched = report->seconds.launch - launched;
+  report->seconds.copy += seconds_now() - start - launched;
   if (device->take_back)
     device->take_back(session);
   arena_close(w.arena);
