@@ -6,7 +6,7 @@ cd "$1"
 read_by_code=$(grep -rhoE 'getenv\("NPUTEIR_[A-Z_]+"\)|environment\("NPUTEIR_[A-Z_]+"' \
   --include='*.c' --include='*.cpp' base recognizer teir passes npu |
   grep -oE 'NPUTEIR_[A-Z_]+' | sort -u)
-in_manual=$(sed -n 's/^\.It Ev //p' npu/run/nputeir.7 | sort -u)
+in_manual=$(sed -n 's/^\.It Ev \(NPUTEIR_\)/\1/p' npu/run/nputeir.7 | sort -u)
 diff <(echo "$read_by_code") <(echo "$in_manual") || {
   echo "the code reads (<) what nputeir.7 does not describe, or the other way"
   exit 1

@@ -50,7 +50,7 @@ struct amdxdna_context {
 struct amdxdna {
   int fd;
   pid_t owner;
-  char name[64], model[16], version[64];
+  char name[64], model[16], version[64], identity[130];
   uint64_t heap_base; /* the device's address of the heap's first byte */
   struct amdxdna_buffer heap;
   atomic_bool no_user_memory; /* the driver is older than user pointers */
@@ -184,6 +184,7 @@ static bool identify(struct amdxdna *x, const struct xdna_version *v,
   snprintf(x->version, sizeof x->version, "driver %d.%d, firmware %u.%u.%u.%u",
            v->major, v->minor, firmware.major, firmware.minor, firmware.patch,
            firmware.build);
+  snprintf(x->identity, sizeof x->identity, "%s, %s", x->name, x->version);
   return true;
 }
 
@@ -635,3 +636,4 @@ struct amdxdna *amdxdna_find(struct diag *d) {
 const char *amdxdna_model(const struct amdxdna *x) { return x->model; }
 const char *amdxdna_name(const struct amdxdna *x) { return x->name; }
 const char *amdxdna_version(const struct amdxdna *x) { return x->version; }
+const char *amdxdna_identity(const struct amdxdna *x) { return x->identity; }

@@ -2,7 +2,8 @@
  *
  * A nest at its run-time values has a record: what its loop took, and what the
  * device took.  Where one of them is not known it is predicted, from a slow
- * loop and from what launches took so far in this process.  The first call runs
+ * loop and from what launches took so far, in this process or in earlier ones
+ * (rates.c).  The first call runs
  * the loop, unless even that would be long.  Building a launch costs about a
  * tenth of a second, so the loop goes on until the calls that the device would
  * have done faster add up to that: a program that ends before has lost nothing,
@@ -17,26 +18,31 @@
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RECORDS = 512, PROBES = 8, KEPT = 1024, SURE = 3 };
+enum { COPY_BYTES = 64 << 10 }; /* fewer say little of a copy's rate */
 
-/* Seconds, where nothing has been measured. */
-static const double loop_per_mac = 1e-9, device_per_mac = 1e-12,
-                    copy_per_byte = 2e-10, launch_at_first = 6e-5,
-                    build_at_first = 0.1, long_loop = 0.1;
+/* Where nothing has been measured; and seconds of a loop that is long. */
+static const struct rates at_first = {
+    .launch = 6e-5, .build = 0.1, .copy = 2e-10, .mac = 1e-12};
+static const double loop_per_mac = 1e-9, long_loop = 0.1;
 
 struct record {
   uint64_t key; /* 0: free */
   uint64_t last_use;
   double loop, device; /* seconds, 0: not measured */
   double missed;       /* seconds that the device would have saved */
+  double macs, bytes;  /* of a call */
   int loops, failures; /* of the device */
 };
 
 struct gate {
   pthread_mutex_t lock;
-  double launch, build; /* seconds */
-  bool launched;
+  const char *device; /* whose rates these are; NULL: nobody has asked */
+  struct rates rates;
+  uint64_t launches, works, copies; /* that said something */
+  uint64_t write_at;                /* launches; then the rates are kept */
   uint64_t clock;
   struct record record[RECORDS];
   _Atomic uint64_t kept[KEPT];
@@ -47,9 +53,21 @@ struct gate *gate_open(void) {
   if (!g)
     return NULL;
   pthread_mutex_init(&g->lock, NULL);
-  g->launch = launch_at_first;
-  g->build = build_at_first;
+  g->rates = at_first;
+  g->write_at = 1;
   return g;
+}
+
+void gate_use(struct gate *g, const char *device) {
+  pthread_mutex_lock(&g->lock);
+  if (!g->device || strcmp(g->device, device) != 0) {
+    g->device = device;
+    g->launches = 0;
+    g->write_at = 1;
+    if (!rates_read(device, &g->rates))
+      g->rates = at_first;
+  }
+  pthread_mutex_unlock(&g->lock);
 }
 
 void gate_close(struct gate *g) {
@@ -99,11 +117,9 @@ static double predict_loop(const struct record *r, double macs) {
   return r->loop > 0 ? r->loop : macs * loop_per_mac;
 }
 
-static double predict_device(const struct gate *g, const struct record *r,
-                             double macs, double bytes) {
-  return r->device > 0
-             ? r->device
-             : g->launch + macs * device_per_mac + bytes * copy_per_byte;
+static double predict_device(const struct rates *x, const struct record *r) {
+  return r->device > 0 ? r->device
+                       : x->launch + r->macs * x->mac + r->bytes * x->copy;
 }
 
 static bool wants_device(struct gate *g, struct record *r,
@@ -117,7 +133,7 @@ static bool wants_device(struct gate *g, struct record *r,
     r->missed += saved;
   else if (r->loops >= SURE)
     gate_keep(g, r->key);
-  return saved > 0 && r->missed >= g->build;
+  return saved > 0 && r->missed >= g->rates.build;
 }
 
 bool gate_pays(struct gate *g, uint64_t key, double macs, double bytes,
@@ -125,8 +141,10 @@ bool gate_pays(struct gate *g, uint64_t key, double macs, double bytes,
   pthread_mutex_lock(&g->lock);
   struct record *r = find(g, key);
   r->last_use = ++g->clock;
+  r->macs = macs;
+  r->bytes = bytes;
   t->loop = predict_loop(r, macs);
-  t->device = predict_device(g, r, macs, bytes);
+  t->device = predict_device(&g->rates, r);
   bool pays = wants_device(g, r, t);
   pthread_mutex_unlock(&g->lock);
   return pays;
@@ -149,19 +167,42 @@ void gate_loop_took(struct gate *g, uint64_t key, double seconds) {
   pthread_mutex_unlock(&g->lock);
 }
 
+/* Rates from a launch that was built before.  What it took beyond the shortest
+ * one is work, if that is most of it. */
+static void learn(struct gate *g, const struct record *r,
+                  const struct run_seconds *s, int64_t copied) {
+  struct rates *x = &g->rates;
+  if (s->launch > 0) {
+    x->launch = g->launches && x->launch < s->launch ? x->launch : s->launch;
+    double work = s->launch - x->launch;
+    if (work > x->launch && r->macs > 0)
+      x->mac = g->works++ ? mix(x->mac, work / r->macs) : work / r->macs;
+  }
+  if (copied >= COPY_BYTES && s->copy > 0)
+    x->copy = g->copies++ ? mix(x->copy, s->copy / (double)copied)
+                          : s->copy / (double)copied;
+  g->launches++;
+}
+
 void gate_device_took(struct gate *g, uint64_t key, double seconds,
-                      bool built) {
+                      const struct run_seconds *s, int64_t copied) {
+  struct rates now = {0};
   pthread_mutex_lock(&g->lock);
   struct record *r = find(g, key);
-  if (built) {
-    g->build = mix(g->build, seconds);
+  if (s->build > 0) {
+    g->rates.build = mix(g->rates.build, s->build);
   } else {
     r->device = mix(r->device, seconds);
-    if (!g->launched || seconds < g->launch)
-      g->launch = seconds;
-    g->launched = true;
+    learn(g, r, s, copied);
+    if (g->device && g->launches == g->write_at) {
+      now = g->rates;
+      g->write_at *= 8; /* rarely: nobody waits for these */
+    }
   }
+  const char *device = g->device;
   pthread_mutex_unlock(&g->lock);
+  if (now.launch > 0)
+    rates_write(device, &now);
 }
 
 void gate_device_failed(struct gate *g, uint64_t key) {

@@ -31,6 +31,12 @@ static bool present(struct diag *d) {
   return x && supported(x, d);
 }
 
+static const char *identity(void) {
+  struct diag ignored = {0};
+  const struct amdxdna *x = amdxdna_find(&ignored);
+  return x ? amdxdna_identity(x) : "npu";
+}
+
 static const char *target(const struct run_options *o, struct diag *d) {
   (void)o;
   const struct amdxdna *x = amdxdna_find(d);
@@ -149,6 +155,7 @@ static bool launch(struct run_session *s, struct run_counts *counts,
 const struct run_device run_npu = {.name = "npu",
                                    .real = true,
                                    .present = present,
+                                   .identity = identity,
                                    .target = target,
                                    .open = open_session,
                                    .buffer = buffer,

@@ -213,14 +213,28 @@ uint64_t gate_key(const struct run_request *);
 /* Whether it is known that the loop is faster. */
 bool gate_keeps(const struct gate *, uint64_t key);
 void gate_keep(struct gate *, uint64_t key);
+/* The calls are for this device, whose name stays; rates of earlier processes
+ * hold until there are better ones. */
+void gate_use(struct gate *, const char *device);
 /* Whether the device is to run this call. */
 bool gate_pays(struct gate *, uint64_t key, double macs, double bytes,
                struct gate_times *);
 void gate_loop_took(struct gate *, uint64_t key, double seconds);
-/* built: with making the launch. */
-void gate_device_took(struct gate *, uint64_t key, double seconds, bool built);
+/* The whole call, what of it was what, and the bytes that the host copied. */
+void gate_device_took(struct gate *, uint64_t key, double seconds,
+                      const struct run_seconds *, int64_t copied);
 /* The device declined it, or failed. */
 void gate_device_failed(struct gate *, uint64_t key);
+
+/* ---- rates.c: what a device's launches cost, from process to process ---- */
+struct rates {
+  double launch, build; /* seconds */
+  double copy, mac;     /* seconds per byte and per multiply-add */
+};
+/* A file per device in the user's cache folder.  Where there is none, or
+ * nonsense in it, nothing is read; where it cannot be written, nothing is. */
+bool rates_read(const char *device, struct rates *);
+void rates_write(const char *device, const struct rates *);
 
 /* ---- trace.c ---- */
 void trace_report(const struct run_report *, const char *where);

@@ -146,6 +146,8 @@ static double bytes_of(const struct product *p) {
 static bool faster(struct call *c, const struct product *p, uint64_t key,
                    double macs) {
   struct gate_times *t = &c->report->predicted;
+  const struct run_device *device = c->device;
+  gate_use(c->run->gate, device->identity ? device->identity() : device->name);
   bool pays = gate_pays(c->run->gate, key, macs, bytes_of(p), t);
   *(pays ? &c->gate_key : &c->report->timed) = key;
   return pays ||
@@ -342,7 +344,7 @@ static bool run_teir(struct call *c) {
       c, path->first ? &first : NULL, &p);
   if (c->gate_key && good)
     gate_device_took(c->run->gate, c->gate_key, seconds_now() - start,
-                     c->report->compiled);
+                     &c->report->seconds, c->report->host_bytes);
   else if (c->gate_key)
     gate_device_failed(c->run->gate, c->gate_key);
   return good;

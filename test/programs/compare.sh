@@ -46,6 +46,7 @@ done
 # the kernel's driver, with a stand-in of it before libc
 if [ -n "${FAKE_DRIVER-}" ]; then
   check npu env LD_PRELOAD="$FAKE_DRIVER" NPUTEIR_ACCEL=/dev/accel/fake \
+    XDG_CACHE_HOME=/dev/null \
     NPUTEIR_DEVICE=npu NPUTEIR_OPTIONS=min-macs=0 NPUTEIR_TRACE=1 "$dir/npu" "$@"
   count_done npu
 fi

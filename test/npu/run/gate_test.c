@@ -3,6 +3,8 @@
 #include "check.h"
 #include "parts.h"
 
+#include <stdlib.h>
+
 enum { SMALL = 4096, MIDDLE = 1 << 20 };
 
 static bool asks(struct gate *g, uint64_t key, double macs) {
@@ -10,6 +12,13 @@ static bool asks(struct gate *g, uint64_t key, double macs) {
   bool pays = gate_pays(g, key, macs, 3 * macs / 64, &t);
   CHECK(t.loop > 0 && t.device > 0);
   return pays;
+}
+
+/* The device did a call, which was all build or all launch. */
+static void took(struct gate *g, uint64_t key, double seconds, bool built) {
+  struct run_seconds s = {0};
+  *(built ? &s.build : &s.launch) = seconds;
+  gate_device_took(g, key, seconds, &s, 0);
 }
 
 /* Calls until one goes to the device, when the loop takes so long; -1: none of
@@ -38,8 +47,8 @@ static void test_repeated(void) {
   struct gate *g = gate_open();
   int count = calls(g, 7, MIDDLE, 1e-3, 1000);
   CHECK(count > 100 && count < 125 && !gate_keeps(g, 7));
-  gate_device_took(g, 7, 0.2, true);
-  gate_device_took(g, 7, 8e-5, false);
+  took(g, 7, 0.2, true);
+  took(g, 7, 8e-5, false);
   CHECK(asks(g, 7, MIDDLE));
   CHECK(calls(g, 8, MIDDLE, 1e-3, 1000) > count); /* building took longer */
   gate_close(g);
@@ -48,7 +57,7 @@ static void test_repeated(void) {
 static void test_large(void) {
   struct gate *g = gate_open();
   CHECK(asks(g, 7, 1e9));
-  gate_device_took(g, 7, 0.1, true);
+  took(g, 7, 0.1, true);
   CHECK(asks(g, 7, 1e9));
   gate_close(g);
 }
@@ -67,8 +76,8 @@ static void test_interrupted(void) {
 static void test_slow_device(void) {
   struct gate *g = gate_open();
   CHECK(calls(g, 7, MIDDLE, 0.5, 10) == 1);
-  gate_device_took(g, 7, 0.1, true);
-  gate_device_took(g, 7, 0.7, false);
+  took(g, 7, 0.1, true);
+  took(g, 7, 0.7, false);
   CHECK(!asks(g, 7, MIDDLE));
   CHECK(calls(g, 8, MIDDLE, 0.5, 10) == -1); /* launches take so long here */
   gate_close(g);
@@ -93,6 +102,78 @@ static void test_many(void) {
   gate_close(g);
 }
 
+static char folder[] = "/tmp/nputeir-gate-test-XXXXXX";
+
+static FILE *rates_file(const char *mode) {
+  char path[100];
+  snprintf(path, sizeof path, "%s/nputeir/an_NPU_2_of.1.rates", folder);
+  return fopen(path, mode);
+}
+
+static bool is_near(double x, double y) { return x > 0.98 * y && x < 1.02 * y; }
+
+static double expects(const char *device, double macs, double bytes) {
+  struct gate *g = gate_open();
+  struct gate_times t;
+  gate_use(g, device);
+  gate_pays(g, 7, macs, bytes, &t);
+  gate_close(g);
+  return t.device;
+}
+
+/* What a process has measured holds in the next one. */
+static void test_rates(void) {
+  static const char name[] = "an NPU/2 of.1";
+  enum { MACS = 1 << 30, BYTES = 1 << 20 };
+  CHECK(mkdtemp(folder));
+  setenv("XDG_CACHE_HOME", folder, 1);
+  double before = expects(name, MACS, BYTES);
+  CHECK(!rates_file("r"));
+  struct gate *g = gate_open();
+  struct gate_times t;
+  gate_use(g, name);
+  gate_pays(g, 7, 0, 0, &t);
+  gate_pays(g, 8, MACS, BYTES, &t);
+  gate_device_took(g, 7, 0.05, &(struct run_seconds){.build = 0.05}, 0);
+  gate_device_took(g, 7, 1e-4, &(struct run_seconds){.launch = 1e-4}, 0);
+  for (int i = 0; i < 7; i++)
+    gate_device_took(g, 8, 0.5, &(struct run_seconds){0, 0.1, 0.4}, BYTES);
+  gate_close(g);
+  CHECK(is_near(expects(name, 0, 0), 1e-4));
+  CHECK(is_near(expects(name, 0, BYTES), 0.1001));
+  CHECK(is_near(expects(name, MACS, 0), 0.4));
+  CHECK(expects("another", MACS, BYTES) == before);
+  static const char *const wrong[] = {
+      "", "launch=1", "launch=nan build=1 copy=1 mac=1",
+      "launch=1e-4 build=-1 copy=1e-9 mac=1e-12",
+      "launch=1e9 build=1 copy=1e-9 mac=1e-12"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    FILE *f = rates_file("w");
+    fputs(wrong[i], f);
+    fclose(f);
+    CHECK(expects(name, MACS, BYTES) == before);
+  }
+  char path[100];
+  snprintf(path, sizeof path, "rm -r %s", folder);
+  CHECK(system(path) == 0);
+}
+
+/* Without a place to keep rates nothing is kept, and nothing said. */
+static void test_no_folder(void) {
+  static const char *const cache[] = {"/dev/null", "relative", ""};
+  struct rates r = {1e-4, 0.1, 1e-9, 1e-12};
+  setenv("HOME", "/dev/null", 1);
+  for (size_t i = 0; i < sizeof cache / sizeof *cache; i++) {
+    setenv("XDG_CACHE_HOME", cache[i], 1);
+    rates_write("x", &r);
+    CHECK(!rates_read("x", &r));
+  }
+  unsetenv("HOME");
+  unsetenv("XDG_CACHE_HOME");
+  rates_write("x", &r);
+  CHECK(!rates_read("x", &r));
+}
+
 static void test_keys(void) {
   int64_t value[] = {1, 2};
   struct run_request a = {.teir = "t", .value = value, .value_count = 2};
@@ -115,5 +196,7 @@ int main(void) {
   test_failures();
   test_many();
   test_keys();
+  test_rates();
+  test_no_folder();
   return check_result();
 }
