@@ -337,6 +337,7 @@ static bool run_teir(struct call *c) {
   if (!c->device)
     return wrong_word(c->run, c->d, asks_for_device(c->run));
   c->report->device = c->device->name;
+  c->report->real = c->device->real;
   if (p.empty_out)
     return true;
   double start = seconds_now();

@@ -145,6 +145,7 @@ struct run_request {
 struct run_report {
   bool done, compiled; /* compiled: this call built something */
   const char *device;  /* NULL: none was reached */
+  bool real;           /* it is silicon */
   char einsum[64], sizes[192], types[48], tail[192]; /* when tracing */
   const char *f32; /* how floats became bf16: "bf16", "bf16x3"; NULL: none */
   int64_t launches;

@@ -24,11 +24,11 @@
  *   zeros   elements that do not count are zeros in a copy
  *   made    what is multiplied is made of the elements
  *
- * Behind that stand build_us=, copy_us= and launch_us=, the microseconds of
- * making launches, of copies and conversions on the host, and of waiting for
- * the device (on the simulator: for the simulation), and loop_us= and
- * device_us=, the microseconds that the call was expected to take, where one of
- * the two was to be chosen (gate.c).
+ * Of a device on which launches cost time, behind that stand build_us=,
+ * copy_us= and launch_us=, the microseconds of making launches, of copies and
+ * conversions on the host, and of waiting for the device; and, where loop or
+ * device was to be chosen (gate.c), loop_us= and device_us=, those that the call
+ * was expected to take.
  */
 #include "parts.h"
 
@@ -80,7 +80,7 @@ void trace_report(const struct run_report *r, const char *where) {
               (unsigned long long)r->counts.cycles, util);
   text_printf(&t, " host_bytes=%lld", (long long)r->host_bytes);
   put_packed(&t, r->packed);
-  if (r->done)
+  if (r->done && r->real)
     text_printf(&t, " build_us=%.1f copy_us=%.1f launch_us=%.1f",
                 1e6 * r->seconds.build, 1e6 * r->seconds.copy,
                 1e6 * r->seconds.launch);
