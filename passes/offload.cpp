@@ -42,6 +42,12 @@ namespace {
 // has packed its operands.
 enum { CpuLeastMacs = 4096 };
 
+// The last line of a loop; 0: the compiler kept none.
+unsigned endLine(const Loop &L) {
+  DebugLoc End = L.getLocRange().getEnd();
+  return End ? End.getLine() : 0;
+}
+
 unsigned depthOfAny(const Loop &L, const LoopInfo &LI,
                     bool (*Is)(const Instruction &)) {
   unsigned Depth = 0;
@@ -71,6 +77,7 @@ unsigned sumDepth(Function &F, std::vector<Finding> &Declined) {
     Finding N;
     N.Depth = std::max(Depth, Other);
     N.At = L->getStartLoc();
+    N.EndLine = endLine(*L);
     if (Depth == 2)
       verdict_decline(&N.V, RULE_VECTOR, loc_none(),
                       "two loops form no matrix product: vectors move more "
@@ -378,6 +385,7 @@ private:
     Finding N;
     N.Depth = Depth;
     N.At = L.getStartLoc();
+    N.EndLine = endLine(L);
     IRNest Nest;
     auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
     Plan P = readLoop(L, Matrices, *Loads, Nest, N);

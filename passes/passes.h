@@ -198,6 +198,7 @@ constexpr const char *CompareName = "nputeir_compare_1";
 // ---- remark.cpp ----
 struct Finding {
   llvm::DebugLoc At;
+  unsigned EndLine = 0; // of loops, where it is known
   verdict V = {};
   std::string What = "nest"; // what is replaced or kept
   std::string By = "a call"; // what by

@@ -22,13 +22,16 @@ namespace nputeir {
 static constexpr const char *PassName = "nputeir";
 
 // A place in another file, such as a header, is named with it.
+static bool isElsewhere(const DebugLoc &Of, const loc &At) {
+  return At.line > 0 && At.file && Of &&
+         cast<DIScope>(Of.getScope())->getFilename() != At.file;
+}
+
 static void addPlace(DiagnosticInfoOptimizationBase &R, const DebugLoc &Of,
                      const loc &At) {
   if (At.line <= 0)
     return;
-  bool Elsewhere =
-      At.file && Of && cast<DIScope>(Of.getScope())->getFilename() != At.file;
-  if (Elsewhere)
+  if (isElsewhere(Of, At))
     R << " (" << ore::NV("File", StringRef(At.file)) << ":";
   else
     R << " (line ";
@@ -136,6 +139,8 @@ void Report::add(const Function &F, const Finding &N) {
     Line["file"] = cast<DIScope>(N.At.getScope())->getFilename();
     Line["line"] = N.At.getLine();
     Line["column"] = N.At.getCol();
+    if (N.EndLine >= N.At.getLine())
+      Line["end_line"] = N.EndLine;
   }
   if (N.V.rule == RULE_TAKEN) {
     if (N.By != Finding().By)
@@ -148,6 +153,8 @@ void Report::add(const Function &F, const Finding &N) {
     Line["reason"] = std::string(N.V.diag.text);
     if (N.V.diag.at.line > 0)
       Line["reason_line"] = N.V.diag.at.line;
+    if (isElsewhere(N.At, N.V.diag.at))
+      Line["reason_file"] = N.V.diag.at.file;
     if (const char *Advice = rule_advice(N.V.rule))
       Line["advice"] = Advice;
   }

@@ -19,7 +19,7 @@
 // RUN: %python -c "import json, sys; print(len([json.loads(l) for l in open(sys.argv[1])]), 'lines')" %t.both.json | FileCheck %s --check-prefix=BOTH
 // BOTH: 36 lines
 // NOWHERE: error: nputeir: NPUTEIR_REPORT: cannot write '{{.*}}': Not a directory
-// CHECK: {"column":3,"contraction":"{{.*}}","depth":3,"einsum":"mk,kn->mn","file":"{{.*}}report.c","function":"gemm","line":[[@LINE+18]],"rule":"ContractionReplaced","sizes":"m=n_i n=n_j k=n_j","taken":true,"teir":"teir 1{{.*}}"}
+// CHECK: {"column":3,"contraction":"{{.*}}","depth":3,"einsum":"mk,kn->mn","end_line":[[@LINE+21]],"file":"{{.*}}report.c","function":"gemm","line":[[@LINE+18]],"rule":"ContractionReplaced","sizes":"m=n_i n=n_j k=n_j","taken":true,"teir":"teir 1{{.*}}"}
 // CHECK: {"advice":"make the loop's bounds independent of the loops around it",{{.*}}"rule":"VariantExtent","taken":false}
 // CHECK: {"declined":{"VariantExtent":1},"module":"{{.*}}report.c","seen":2,"taken":1}
 // CHECK: ContractionReplaced
