@@ -113,9 +113,23 @@ static void usage(const struct tool_command *c,
 
 /* ---- options ---- */
 
+/* Words with what `list` prints in the place of their %s. */
+static void wrap_with_list(struct text *out, int column, const char *words,
+                           void (*list)(struct text *)) {
+  struct text all = {0};
+  const char *place = list ? strstr(words, "%s") : NULL;
+  assert(!list || place);
+  if (place) {
+    text_append(&all, words, (size_t)(place - words));
+    list(&all);
+    text_puts(&all, place + 2);
+  }
+  tool_wrap(out, column, place ? text_string(&all) : words);
+  text_free(&all);
+}
+
 static void option(const struct tool_option *row, struct text *out) {
   char spec[SPEC];
-  struct text help = {0}, list = {0};
   int length = snprintf(spec, sizeof spec, "%*s%s%s%s", INDENT, "", row->name,
                         row->value ? " " : "", row->value ? row->value : "");
   assert(length > 0 && length < SPEC);
@@ -124,16 +138,7 @@ static void option(const struct tool_option *row, struct text *out) {
     new_line(out, COLUMN);
   else
     text_printf(out, "%*s", COLUMN - length, "");
-  const char *place = row->list ? strstr(row->help, "%s") : NULL;
-  assert(!row->list || place);
-  if (place) {
-    row->list(&list);
-    text_printf(&help, "%.*s%s%s", (int)(place - row->help), row->help,
-                text_string(&list), place + 2);
-  }
-  tool_wrap(out, COLUMN, place ? text_string(&help) : row->help);
-  text_free(&help);
-  text_free(&list);
+  wrap_with_list(out, COLUMN, row->help, row->list);
 }
 
 /* Without those whose name says it all. */
@@ -143,11 +148,12 @@ static void options(const struct tool_option *row, struct text *out) {
       option(row, out);
 }
 
-static void paragraph(const char *text, struct text *out) {
+static void paragraph(const char *text, void (*list)(struct text *),
+                      struct text *out) {
   if (!text)
     return;
   text_puts(out, "\n");
-  tool_wrap(out, 0, text);
+  wrap_with_list(out, 0, text, list);
 }
 
 /* An action in the help of its command: its words and what they mean. */
@@ -173,6 +179,10 @@ static void action_help(const struct tool_command *c,
   }
 }
 
+const char tool_statuses[] =
+    "Exit status: 0 done; 1 the job failed, and a line on standard error says "
+    "why; 2 the words of the call are wrong, and nothing was done.";
+
 static const struct tool_option of_all[] = {
     {.name = "--help", .help = "this text"},
     {.name = "--version", .help = "the version of nputeir"},
@@ -183,8 +193,8 @@ void tool_help(const struct tool_command *c, const struct tool_command *action,
                struct text *out) {
   usage(c, action, out);
   if (action)
-    paragraph(action->summary, out);
-  paragraph(action ? action->intro : c->intro, out);
+    paragraph(action->summary, NULL, out);
+  paragraph(action ? action->intro : c->intro, NULL, out);
   for (const struct tool_command *a = action ? NULL : c->actions; a && a->name;
        a++)
     action_help(c, a, out);
@@ -194,5 +204,7 @@ void tool_help(const struct tool_command *c, const struct tool_command *action,
   options(c->shared, out);
   options(c->options, out);
   options(of_all, out);
-  paragraph(action ? action->notes : c->notes, out);
+  paragraph(action ? action->notes : c->notes, (action ? action : c)->list,
+            out);
+  paragraph(tool_statuses, NULL, out);
 }

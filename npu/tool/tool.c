@@ -105,9 +105,8 @@ static void print_overview(struct text *out) {
     text_printf(out, "  %-8s %s\n", command[i]->name, command[i]->summary);
   text_printf(out, "  %-8s %s\n\n", "help",
               "this list, or all about one command");
-  tool_wrap(out, 0,
-            "nputeir help <command> is complete. Exit status: 0 done, 1 the "
-            "job failed, 2 the words of the call are wrong.");
+  tool_wrap(out, 0, "nputeir help <command> is complete.");
+  tool_wrap(out, 0, tool_statuses);
 }
 
 /* `nputeir help`, with a command, and with one of its actions. */

@@ -6,7 +6,8 @@
  * (tool.c) owns the memory of a call and prints its diagnostic before that
  * memory goes; a sub-command cannot close an arena (arena_close is poisoned).
  *
- * Exit status: 0 done, 1 the job failed, 2 the words of the call are wrong.
+ * Exit statuses are stable: 0 done, 1 the job failed, 2 the words of the call
+ * are wrong.
  */
 #ifndef NPUTEIR_TOOL_H
 #define NPUTEIR_TOOL_H
@@ -24,7 +25,7 @@ struct tool {
   const char *name;    /* "kernel gemm", for messages */
   const char *option;  /* that is being read */
   int64_t low, high;   /* of the row that is being read */
-  char **rest;         /* words behind "--" or an operand, where a row says so */
+  char **rest; /* words behind "--" or an operand, where a row says so */
   int rest_count;
 };
 
@@ -56,8 +57,9 @@ struct tool_command {
   const char *summary; /* one line for `nputeir help` */
   const char *usage;   /* the words behind the name, a form per line; NULL: as
                           the table tells */
-  const char *intro, *notes; /* paragraphs above and below the options; a line
-                                that begins with a blank stays as it is */
+  const char *intro, *notes;   /* paragraphs above and below the options; a line
+                                  that begins with a blank stays as it is */
+  void (*list)(struct text *); /* what %s in the notes stands for, or NULL */
   const struct tool_option *shared;   /* rows of several commands, or NULL */
   const struct tool_option *options;  /* ended by a row without a name */
   const struct tool_command *actions; /* or NULL; ended likewise */
@@ -99,7 +101,7 @@ char *tool_input(struct tool *, const char *path, size_t *length);
 bool tool_output(struct tool *, const char *path, const struct text *);
 bool tool_print(struct tool *, const char *path); /* t->out */
 /* The compiler plugin beside this program's folder, as it was built or
- * installed; NULL: there is none.  nest.c */
+ * installed; NULL: there is none.  compiler.c */
 char *tool_find_plugin(struct arena *, struct diag *);
 /* Runs a part of the job in memory of its own, freed behind it. */
 bool tool_nested(struct tool *, bool (*part)(struct tool *, void *), void *);
@@ -115,6 +117,7 @@ bool tool_read_arguments(struct tool *, const struct tool_command *,
                          char **argv);
 void tool_help(const struct tool_command *, const struct tool_command *action,
                struct text *);
+extern const char tool_statuses[]; /* exit statuses, a sentence */
 /* Breaks lines before column 80; all but the first begin at `column`, and the
  * first stands there already. */
 void tool_wrap(struct text *, int column, const char *text);
