@@ -73,8 +73,13 @@ static bool place(const struct kernel_gemm *k, int group,
   const struct device *dev = device_at(0);
   const struct teir_problem problem = {.type = {k->in0, k->in1, k->out},
                                        .acc = k->out};
-  const struct map_blocking blocking = {k->m, k->n,  k->k, group, 1,
-                                        1,    STEPS, 0,    {0}};
+  const struct map_blocking blocking = {.block_m = k->m,
+                                        .block_n = k->n,
+                                        .block_k = k->k,
+                                        .group_m = group,
+                                        .rounds_m = 1,
+                                        .rounds_n = 1,
+                                        .steps_k = STEPS};
   *bytes = map_block_bytes(&problem, &blocking);
   return map_core_places(dev, bytes, group, STEPS, core);
 }

@@ -195,11 +195,23 @@ static void test_integers(void) {
 
 /* Blocks so large that there is one place for sums and what becomes of them. */
 static void test_large(void) {
-  const struct map_blocking floats = {64, 64, 80, 1, 2, 1, 3, 0, {0}};
+  const struct map_blocking floats = {.block_m = 64,
+                                      .block_n = 64,
+                                      .block_k = 80,
+                                      .group_m = 1,
+                                      .rounds_m = 2,
+                                      .rounds_n = 1,
+                                      .steps_k = 3};
   test_blocks(problem(DTYPE_BF16, DTYPE_BF16, 512, 256, 240,
                       (struct teir_finish){.relu = true}),
               INTEGERS, 1, &floats);
-  const struct map_blocking integers = {64, 64, 232, 1, 2, 1, 3, 0, {0}};
+  const struct map_blocking integers = {.block_m = 64,
+                                        .block_n = 64,
+                                        .block_k = 232,
+                                        .group_m = 1,
+                                        .rounds_m = 2,
+                                        .rounds_n = 1,
+                                        .steps_k = 3};
   test_blocks(
       problem(DTYPE_I8, DTYPE_I8, 512, 256, 696, (struct teir_finish){0}),
       INTEGERS, 1, &integers);

@@ -58,10 +58,27 @@ static void test_shapes(void) {
 
 /* What a mem tile keeps of in0, and blockings that lead to it. */
 enum kept { NOTHING, PART, WHOLE };
-static const struct map_blocking blocking[] = {
-    [NOTHING] = {64, 64, 8, 1, 3, 3, 1, 0, {0}},
-    [PART] = {48, 96, 32, 2, 2, 3, 126, 0, {0}},
-    [WHOLE] = {64, 64, 64, 1, 3, 4, 8, 0, {0}}};
+static const struct map_blocking blocking[] = {[NOTHING] = {.block_m = 64,
+                                                            .block_n = 64,
+                                                            .block_k = 8,
+                                                            .group_m = 1,
+                                                            .rounds_m = 3,
+                                                            .rounds_n = 3,
+                                                            .steps_k = 1},
+                                               [PART] = {.block_m = 48,
+                                                         .block_n = 96,
+                                                         .block_k = 32,
+                                                         .group_m = 2,
+                                                         .rounds_m = 2,
+                                                         .rounds_n = 3,
+                                                         .steps_k = 126},
+                                               [WHOLE] = {.block_m = 64,
+                                                          .block_n = 64,
+                                                          .block_k = 64,
+                                                          .group_m = 1,
+                                                          .rounds_m = 3,
+                                                          .rounds_n = 4,
+                                                          .steps_k = 8}};
 
 /* Words that the shim's tasks of one m round move, per column and tensor. */
 static void test_traffic(enum kept kept) {

@@ -420,7 +420,13 @@ static void test_panels(void) {
   int in_part = 0;
   for (int rounds_n = 1; rounds_n < 260; rounds_n += 3)
     for (int steps_k = 1; steps_k < 200; steps_k++) {
-      struct map_blocking b = {64, 64, 64, 1, 1, rounds_n, steps_k, 0, {0}};
+      struct map_blocking b = {.block_m = 64,
+                               .block_n = 64,
+                               .block_k = 64,
+                               .group_m = 1,
+                               .rounds_m = 1,
+                               .rounds_n = rounds_n,
+                               .steps_k = steps_k};
       struct map_panel panel;
       CHECK(map_mem_panel(dev, &p, &b, &panel));
       CHECK(!panel.chunks || !panel.stretches);
