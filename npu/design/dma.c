@@ -59,6 +59,16 @@
  *   in0  [k][m] becomes [m/R][k/S][S][R]
  *   in1  [n][k] becomes [k/S][n/T][T][S]
  *   out  [m/R][n/T][T][R] is read as [n][m]
+ *
+ * A block whose k do not fill small matrices gets zeros on its way from the mem
+ * tile, which holds what there is: a run of dimension 0 ends with them, so it
+ * has all k of a row, or of a row of small matrices.  What is left to cut,
+ * the core's channels cut:
+ *
+ *   in0  [m][k] is read as [R][m/R][k 0]   and written as [m/R][k/S][R][S]
+ *        [m/R][k][R], read as [m/R][k 0][R], which is [m/R][k/S][S][R]
+ *   in1  [n/T][k][T], read as [n/T][k 0][T], written as [k/S][n/T][S][T]
+ *        [n][k] is read as [n][k 0]        and written as [k/S][n/T][T][S]
  */
 #include "parts.h"
 
@@ -111,6 +121,8 @@ struct walk {
   uint32_t part_bytes[MAX_PARTS]; /* from the buffer's begin */
   int64_t reach_bytes;            /* of the outermost dimension */
   uint32_t outermost;             /* its extent */
+  uint32_t zeros;                 /* words behind each run of dim[0] */
+  uint32_t length_words;          /* with zeros, of a part; 0: the buffer's */
 };
 static const struct walk linear = {.parts = 1};
 
@@ -189,6 +201,9 @@ static void add_ring_bd(struct builder *m, const struct ring *r, int index,
              .next = next}};
   for (int i = 0; i < 4; i++)
     x->bd.dim[i] = i < w->dims ? w->dim[i] : (struct bd_dim){1, 0};
+  x->bd.zero_after[0] = w->zeros;
+  if (w->length_words)
+    x->bd.length_words = w->length_words;
 }
 
 /* One turn of the ring, for a task of the transaction, or a loop of it without
@@ -257,10 +272,19 @@ bool design_takes_turns(const struct tile_program *p, int column) {
   return p->grid.split > 1 && design_in0_part(p, column) >= 0;
 }
 
+/* Of a block as it lies in a mem tile, without zeros. */
 static uint32_t block_bytes(const struct tile_program *p, int tensor) {
   const enum axis_role *role = map_roles[tensor];
   return (uint32_t)(map_nest_extent(&p->side[role[0]]) *
                     map_nest_extent(&p->side[role[1]]) *
+                    dtype_bytes(p->transfer[tensor].type));
+}
+
+/* And in a core. */
+static uint32_t core_block_bytes(const struct tile_program *p, int tensor) {
+  int side[AXIS_ROLES] = {1, p->block_m, p->block_n, p->block_k};
+  const enum axis_role *role = map_roles[tensor];
+  return (uint32_t)(side[role[0]] * side[role[1]] *
                     dtype_bytes(p->transfer[tensor].type));
 }
 
@@ -329,9 +353,53 @@ static bool in0_write_walk(struct builder *m, int steps, struct walk *w) {
   return true;
 }
 
-/* How it is read. */
+/* Words of all k of a block along dimension 0, and of the zeros behind them. */
+static struct walk padded_runs(const struct tile_program *p, int tensor,
+                               int width) {
+  uint32_t words =
+      (uint32_t)(width * dtype_bytes(p->transfer[tensor].type)); /* of four k */
+  uint32_t k = (uint32_t)map_nest_extent(&p->side[AXIS_K]);
+  struct walk w = {.dims = 1, .parts = 1};
+  w.dim[0] = (struct bd_dim){1, k * words / 4};
+  w.zeros = ((uint32_t)p->block_k - k) * words / 4;
+  return w;
+}
+
+/* The same for blocks of in0 that zeros join, of which the buffer has so many.
+ */
+static struct walk in0_padded_walk(const struct tile_program *p,
+                                   const struct kernel_shape *s, int steps,
+                                   int blocks) {
+  bool turned = p->transfer[IN0].turned, wide = design_is_wide(p);
+  struct walk w = padded_runs(p, IN0, turned ? s->m : 1);
+  uint32_t run = w.dim[0].wrap, row = run * (uint32_t)(wide ? steps : 1),
+           rows = (uint32_t)(p->block_m / s->m), m = (uint32_t)p->block_m;
+  bool apart = wide && !turned && steps > 1 && p->group_m > 1;
+  w.parts = apart ? steps : 1;
+  assert(w.parts <= MAX_PARTS);
+  for (int i = 0; i < w.parts; i++)
+    w.part_bytes[i] = (uint32_t)i * run * 4;
+  if (turned) {
+    w.dim[1] = (struct bd_dim){row, rows * (uint32_t)p->group_m};
+    w.dim[2] = (struct bd_dim){run, 0};
+    w.dims = 3;
+  } else {
+    bool by_step = wide && steps > 1 && !apart;
+    w.dim[1] = (struct bd_dim){(uint32_t)s->m * row, rows};
+    w.dim[2] = (struct bd_dim){row, (uint32_t)s->m};
+    w.dim[3] = (struct bd_dim){by_step ? run : m * row, 0};
+    w.dims = 4;
+  }
+  w.length_words = core_block_bytes(p, IN0) / 4 * (uint32_t)(blocks / w.parts);
+  return w;
+}
+
+/* How `blocks` of it, of so many steps, are read. */
 static struct walk in0_read_walk(const struct tile_program *p,
-                                 const struct kernel_shape *s, int steps) {
+                                 const struct kernel_shape *s, int steps,
+                                 int blocks) {
+  if (design_is_padded(p))
+    return in0_padded_walk(p, s, steps, blocks);
   uint32_t step =
       (uint32_t)(p->block_k * s->m * dtype_bytes(p->transfer[IN0].type) / 4);
   struct walk w = linear;
@@ -400,10 +468,10 @@ static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
   bd->acquire_lock = -1; /* nothing to wait for, nothing to say */
   bd->release_value = 0;
   add_part_bd(m, &ring, WRITE, -1, false, &write);
-  struct walk read = in0_read_walk(p, s, panel->kept);
+  struct walk read = in0_read_walk(p, s, panel->kept, panel->kept * p->group_m);
   bd = add_part_bd(m, &kept, READ_KEPT, READ, true, &read);
   bd->release_lock = bd->acquire_lock; /* the part behind it is there */
-  read = in0_read_walk(p, s, panel->streamed);
+  read = in0_read_walk(p, s, panel->streamed, panel->streamed * p->group_m);
   add_part_bd(m, &ring, READ, READ_KEPT, true, &read);
   *add_start(m) =
       (struct design_start){tile->column, MEM_ROW, IN0, READ_KEPT, true};
@@ -446,7 +514,7 @@ static bool make_mem_in0(struct builder *m, struct mem_tile *tile,
                    .depth = chunks ? chunks : map_mem_depth(&p->panel, IN0),
                    .lock = LOCK_IN0,
                    .reuse = chunks ? p->rounds_n : 0};
-  struct walk write, read = in0_read_walk(p, s, steps);
+  struct walk write, read = in0_read_walk(p, s, steps, blocks);
   if (!in0_write_walk(m, steps, &write))
     return false;
   if (write.parts > 1 && p->grid.split > 1)
@@ -467,7 +535,48 @@ static bool in1_write_walk(struct builder *m, int steps, struct walk *w) {
   return walk_places(m, &x, w);
 }
 
-static bool make_mem_in1(struct builder *m, struct mem_tile *tile, int part) {
+/* How it is read: as it is written, or with zeros. */
+static struct walk in1_read_walk(const struct tile_program *p,
+                                 const struct kernel_shape *s, int steps) {
+  bool turned = p->transfer[IN1].turned;
+  if (!design_is_padded(p))
+    return linear;
+  struct walk w = padded_runs(p, IN1, turned ? 1 : s->n);
+  uint32_t run = w.dim[0].wrap;
+  w.dim[1] =
+      (struct bd_dim){run * (uint32_t)steps,
+                      (uint32_t)(turned ? p->block_n : p->block_n / s->n)};
+  w.dim[2] = (struct bd_dim){run, 0};
+  w.dims = 3;
+  w.length_words = core_block_bytes(p, IN1) / 4 * (uint32_t)steps;
+  return w;
+}
+
+/* How a core's channel writes a block of a tensor. */
+static struct walk core_walk(const struct tile_program *p,
+                             const struct kernel_shape *s, int tensor) {
+  bool turned = p->transfer[tensor].turned;
+  uint32_t bytes = (uint32_t)dtype_bytes(p->transfer[tensor].type),
+           row = (uint32_t)s->k * bytes / 4,
+           steps = (uint32_t)(p->block_k / s->k);
+  struct walk w = {.parts = 1, .dims = 3};
+  if (tensor == OUT || !design_is_padded(p) || (tensor == IN0 && turned))
+    return linear;
+  if (tensor == IN1 && !turned)
+    row *= (uint32_t)s->n;
+  uint32_t next = tensor == IN0
+                      ? (uint32_t)s->m
+                      : (uint32_t)(turned ? p->block_n : p->block_n / s->n);
+  w.dim[0] = (struct bd_dim){1, row};
+  w.dim[1] = (struct bd_dim){
+      next * row,
+      tensor == IN0 ? (uint32_t)(p->block_m / s->m) * steps : steps};
+  w.dim[2] = (struct bd_dim){row, 0};
+  return w;
+}
+
+static bool make_mem_in1(struct builder *m, struct mem_tile *tile,
+                         const struct kernel_shape *s, int part) {
   const struct tile_program *p = m->design->program;
   int run = p->panel.run[IN1];
   struct ring r = {.name = p->grid.split > 1
@@ -483,7 +592,8 @@ static bool make_mem_in1(struct builder *m, struct mem_tile *tile, int part) {
     return diag_error(m->diag, loc_none(),
                       "in1: behind a panel of in0 it is written by one "
                       "descriptor per buffer");
-  make_mem_ring(m, tile, &r, design_in1_way(p, part), &write, &linear);
+  struct walk read = in1_read_walk(p, s, run);
+  make_mem_ring(m, tile, &r, design_in1_way(p, part), &write, &read);
   return true;
 }
 
@@ -493,18 +603,19 @@ static bool make_mem_in1(struct builder *m, struct mem_tile *tile, int part) {
  * all rings' first buffers, then all second ones. */
 static void add_turns(struct builder *m, struct mem_tile *at,
                       const struct ring *ring, int rings, bool mm2s,
-                      int channel, const struct walk *w) {
+                      int channel, const struct walk w[]) {
   int count = rings * ring->depth, first = new_bds(m, at, channel, count);
   for (int i = 0; i < count; i++)
     add_ring_bd(m, &ring[i % rings], i / rings, first + i,
-                first + (i + 1) % count, mm2s, channel, w, 0);
+                first + (i + 1) % count, mm2s, channel, &w[i % rings], 0);
   *add_start(m) =
       (struct design_start){at->column, MEM_ROW, channel, first, mm2s};
 }
 
 /* Every row has a ring of each input.  The shim's channels fill those of all
  * rows in turn; a row's channel reads its two in turn. */
-static bool make_mem_apart(struct builder *m, struct mem_tile *at) {
+static bool make_mem_apart(struct builder *m, struct mem_tile *at,
+                           const struct kernel_shape *s) {
   enum { MOST_ROWS = 4 };
   const struct tile_program *p = m->design->program;
   struct ring ring[OUT][MOST_ROWS];
@@ -527,11 +638,15 @@ static bool make_mem_apart(struct builder *m, struct mem_tile *at) {
       add_ring(m, &ring[i][row], ring[i][row].bytes);
       at->offset += MAP_APART_DEPTH * ring[i][row].bytes;
     }
-    add_turns(m, at, ring[i], p->grid.rows, false, i, &write[i]);
+    const struct walk each[MOST_ROWS] = {write[i], write[i], write[i],
+                                         write[i]};
+    add_turns(m, at, ring[i], p->grid.rows, false, i, each);
   }
+  const struct walk read[OUT] = {in0_read_walk(p, s, 1, 1),
+                                 in1_read_walk(p, s, 1)};
   for (int row = 0; row < p->grid.rows; row++)
     add_turns(m, at, (struct ring[]){ring[IN0][row], ring[IN1][row]}, OUT, true,
-              design_row_channel(row), &linear);
+              design_row_channel(row), read);
   return true;
 }
 
@@ -597,7 +712,8 @@ static bool make_mem_output(struct builder *m, struct mem_tile *tile) {
 
 /* Blocks where the map has put them.  Sums are in the place of out until they
  * are results, or in one of their own, which has no locks. */
-static void make_core(struct builder *m, int column, int row) {
+static void make_core(struct builder *m, int column, int row,
+                      const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
   const struct map_core *core = &p->core;
   const struct {
@@ -611,6 +727,8 @@ static void make_core(struct builder *m, int column, int row) {
       {"out_", CORE_OUT, core->out_depth, core->out,
        core->staged ? p->transfer[OUT].type : p->acc}};
   struct ring made[TENSORS];
+  const struct walk walk[TENSORS] = {core_walk(p, s, IN0), core_walk(p, s, IN1),
+                                     core_walk(p, s, OUT)};
   for (int i = 0; i < TENSORS; i++) {
     struct ring *r = &made[i];
     *r = (struct ring){.name = ring[i].name,
@@ -618,20 +736,20 @@ static void make_core(struct builder *m, int column, int row) {
                        .row = row,
                        .offset = ring[i].offset[0],
                        .stride = ring[i].offset[1] - ring[i].offset[0],
-                       .bytes = block_bytes(p, i),
+                       .bytes = core_block_bytes(p, i),
                        .depth = ring[i].depth,
                        .lock = ring[i].lock};
     add_ring(m, r,
-             block_bytes(p, i) / (uint32_t)dtype_bytes(p->transfer[i].type) *
+             r->bytes / (uint32_t)dtype_bytes(p->transfer[i].type) *
                  (uint32_t)dtype_bytes(ring[i].held));
     if (i == OUT || !p->grid.apart)
-      add_chain(m, r, i * CORE_DEPTH, i == OUT, i == IN1, &linear);
+      add_chain(m, r, i * CORE_DEPTH, i == OUT, i == IN1, &walk[i]);
   }
   if (p->grid.apart) { /* both inputs on one channel */
     int count = OUT * CORE_DEPTH;
     for (int i = 0; i < count; i++)
       add_ring_bd(m, &made[i % OUT], i / OUT, i, (i + 1) % count, false, 0,
-                  &linear, 0);
+                  &walk[i % OUT], 0);
     *add_start(m) = (struct design_start){column, row, 0, 0, false};
   }
   if (core->staged)
@@ -642,7 +760,8 @@ static void make_core(struct builder *m, int column, int row) {
 
 static bool check_shape(struct builder *m, const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
-  if (p->block_m % s->m || p->block_n % s->n || p->block_k % s->k)
+  assert(p->block_k % s->k == 0);
+  if (p->block_m % s->m || p->block_n % s->n)
     return diag_error(m->diag, loc_none(),
                       "block %dx%dx%d is no multiple of the multiply unit's "
                       "%dx%dx%d",
@@ -668,17 +787,17 @@ bool make_tiles(struct builder *m) {
   for (int column = 0; column < p->grid.columns; column++) {
     struct mem_tile tile = {.column = column};
     bool apart = p->grid.apart, sends = design_in0_part(p, column) >= 0;
-    if (apart && !make_mem_apart(m, &tile))
+    if (apart && !make_mem_apart(m, &tile, &s))
       return false;
     if (!apart && sends && !make_mem_in0(m, &tile, &s))
       return false;
     for (int part = 0; part < p->grid.split && !apart; part++)
-      if (!make_mem_in1(m, &tile, part))
+      if (!make_mem_in1(m, &tile, &s, part))
         return false;
     if (!make_mem_output(m, &tile))
       return false;
     for (int row = 0; row < p->grid.rows; row++)
-      make_core(m, column, CORE_ROW + row);
+      make_core(m, column, CORE_ROW + row, &s);
   }
   return true;
 }

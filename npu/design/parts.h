@@ -72,6 +72,10 @@ struct design_stream {
  * group if `group`.  False: a word or an axis would be taken apart. */
 bool design_stream(const struct tile_program *, int tensor, int steps,
                    bool group, struct design_stream *); /* stream.c */
+/* Whether zeros follow the k of a block.  Then a mem tile holds what there is,
+ * and blocks are cut into small matrices where zeros have joined them: k by k
+ * in the mem tile, what lies along k in the core. */
+bool design_is_padded(const struct tile_program *);
 /* What a buffer of an input's ring holds: so many steps of k, and the blocks of
  * a group or of one of its blocks only. */
 bool design_is_wide(const struct tile_program *); /* in0's */

@@ -87,7 +87,8 @@ static bool find_digits(const struct tile_program *p, int tensor, int steps,
   for (int which = 0; which < 2; which++) {
     add_nest(x, &p->side[role[which]], tensor, which);
     if (role[which] == AXIS_K &&
-        !add_steps(x, &p->time[AXIS_K], tensor, which, steps, p->block_k))
+        !add_steps(x, &p->time[AXIS_K], tensor, which, steps,
+                   map_nest_extent(&p->side[AXIS_K])))
       return false;
   }
   if (group)
@@ -173,6 +174,32 @@ static bool place(const struct tile_program *p, int tensor, int steps,
   return count_words(s, dtype_bytes(p->transfer[tensor].type));
 }
 
+bool design_is_padded(const struct tile_program *p) {
+  return map_nest_extent(&p->side[AXIS_K]) < p->block_k;
+}
+
+/* Of an input whose blocks are padded along k, which then is not cut: row by
+ * row where it is contiguous, else
+ *
+ *   in0 [m/R][k][R], in1 [n/T][k][T]
+ *
+ * so that in every place zeros may follow the last k. */
+static struct matrix uncut(const struct tile_program *p, int tensor, int steps,
+                           const struct kernel_shape *s) {
+  const struct map_transfer *t = &p->transfer[tensor];
+  int64_t element = dtype_bytes(t->type),
+          k = map_nest_extent(&p->side[AXIS_K]) * steps,
+          side = (tensor == IN0) == t->turned ? tensor == IN0 ? s->m : s->n : 1;
+  const int of_k = tensor == IN0;
+  struct matrix m;
+  m.small[of_k] = 1;
+  m.inside[of_k] = m.big[of_k] = side * element;
+  m.small[!of_k] = side;
+  m.inside[!of_k] = element;
+  m.big[!of_k] = k * side * element;
+  return m;
+}
+
 bool design_stream(const struct tile_program *p, int tensor, int steps,
                    bool group, struct design_stream *s) {
   const struct map_transfer *t = p->transfer;
@@ -183,11 +210,12 @@ bool design_stream(const struct tile_program *p, int tensor, int steps,
   int64_t rows = tensor == IN1 ? k.k : k.m, columns = tensor == IN0 ? k.k : k.n;
   bool turned = tensor == OUT ? p->turns_out : t[tensor].turned;
   int64_t all = tensor == IN0 ? (int64_t)p->block_k * steps : p->block_n;
-  const struct matrix m = {
-      .small = {rows, columns},
-      .inside = {turned ? element : columns * element,
-                 turned ? rows * element : element},
-      .big = {all * rows * element, rows * columns * element}};
+  struct matrix m = {.small = {rows, columns},
+                     .inside = {turned ? element : columns * element,
+                                turned ? rows * element : element},
+                     .big = {all * rows * element, rows * columns * element}};
+  if (tensor != OUT && design_is_padded(p))
+    m = uncut(p, tensor, steps, &k);
   if (!place(p, tensor, steps, group, -1, &m, s))
     return false;
   return dimensions(s) <= 4 ||

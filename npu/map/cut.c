@@ -145,9 +145,39 @@ static void cut_role(const struct array *s, const struct dealing *x,
   cut_axis(s, x, x->begins, c);
 }
 
+/* Whether so many k of a block are words in every input that is contiguous
+ * along k, as packed ones of the rows' input are, too. */
+static bool is_words(const struct array *s, int64_t k) {
+  enum { WORD = 4 };
+  for (int t = IN0; t < OUT; t++) {
+    const struct map_layout *x = &s->form->layout[t];
+    bool along_k = t == IN0 ? !x->in_place || !x->turned : x->turned;
+    if (along_k && k * dtype_bytes(s->problem->type[t]) % WORD)
+      return false;
+  }
+  return true;
+}
+
+/* The most k for a block that zeros fill up; 0: there are none.  A core's
+ * channel cuts what is contiguous along k, and counts small matrices. */
+static int64_t padded_k(const struct array *s, const struct map_blocking *b) {
+  const struct map_layout *in0 = &s->form->layout[IN0];
+  int64_t extent = s->work->axis[AXIS_K][s->begins[AXIS_K]].extent;
+  int small = b->block_m / s->mac.m * (b->block_k / s->mac.k),
+      most = s->at->device->tile[TILE_CORE].max_wrap;
+  if (!(in0->in_place && in0->turned) && small > most)
+    return 0;
+  for (int k = b->block_k - 1; k > b->block_k - s->mac.k; k--)
+    if (extent % k == 0 && is_words(s, k))
+      return k;
+  return 0;
+}
+
 /* K in blocks that end where its axes do, from one axis or, where that has no
  * such blocks, from two: then as much of the first as divides them. */
-static bool deal_k(const struct array *s, int block, struct dealing *best) {
+static bool deal_k(const struct array *s, struct map_blocking *b,
+                   struct dealing *best) {
+  int block = b->block_k;
   const struct map_axis *axis = s->work->axis[AXIS_K];
   int first = s->begins[AXIS_K];
   int64_t extent = axis[first].extent;
@@ -173,7 +203,10 @@ static bool deal_k(const struct array *s, int block, struct dealing *best) {
       if (i != first && axis[i].extent % best->more == 0)
         return best->other = i, true;
   }
-  return false;
+  best->block = s->more_k > 1 ? 0 : padded_k(s, b);
+  best->more = 1;
+  b->valid_k = (int)best->block;
+  return best->block > 0;
 }
 
 static void cut_k(const struct array *s, const struct dealing *x,
@@ -198,8 +231,9 @@ bool array_cut(const struct array *s, struct map_blocking *b) {
   struct dealing m, n, k;
   int64_t rounds;
   if (is_exact(s, AXIS_K)) {
-    if (p->extent[AXIS_K] % b->block_k || !deal_k(s, b->block_k, &k))
+    if (!deal_k(s, b, &k))
       return false;
+    b->steps_k = (int)(p->extent[AXIS_K] / (k.block * k.more));
     cut_k(s, &k, b);
   }
   if (is_exact(s, AXIS_M)) {

@@ -13,6 +13,8 @@
  */
 #include "map.h"
 
+#include "kernels.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -482,6 +484,8 @@ static bool place_blocks(struct tile_program *q, struct loc at,
   const struct map_blocking b = {.block_m = q->block_m,
                                  .block_n = q->block_n,
                                  .block_k = q->block_k,
+                                 .valid_k =
+                                     (int)map_nest_extent(&q->side[AXIS_K]),
                                  .group_m = q->group_m,
                                  .rounds_m = q->rounds_m,
                                  .rounds_n = q->rounds_n,
@@ -497,6 +501,13 @@ static bool place_blocks(struct tile_program *q, struct loc at,
   return map_mem_panel(q->device, &p, &b, &q->panel) ||
          diag_error(d, at, "blocks %dx%dx%d do not fit into a mem tile",
                     q->block_m, q->block_n, q->block_k);
+}
+
+/* Cores multiply whole small matrices: zeros follow a block of k. */
+static void pad_k(struct tile_program *q) {
+  struct kernel_shape s;
+  if (kernel_shape(q->transfer[IN0].type, q->transfer[IN1].type, q->acc, &s))
+    q->block_k = (q->block_k + s.k - 1) / s.k * s.k;
 }
 
 static bool make_grid(const struct reader *r, const struct device *dev,
@@ -590,6 +601,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   }
   q->acc = t->tensor[r.sum].type;
   q->finish = finish_of(&r);
+  pad_k(q);
   const struct map_transfer *x = q->transfer;
   q->turns_out =
       map_turns_out((const enum dtype[]){x[IN0].type, x[IN1].type, x[OUT].type},

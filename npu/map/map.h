@@ -129,6 +129,9 @@ int map_grid_products(const struct map_grid *);
  * rounds_n blocks; steps_k blocks of k follow each other. */
 struct map_blocking {
   int block_m, block_n, block_k; /* elements */
+  /* Of block_k, those that there are, behind which a mem tile adds zeros on the
+   * way to the cores; 0: all. */
+  int valid_k;
   /* Blocks of out that a core holds at once along m: every block of in1 is used
    * for all of them.  1: the other block of out leaves meanwhile. */
   int group_m;
@@ -256,7 +259,7 @@ struct tile_program {
   struct map_nest time[AXIS_ROLES]; /* C around M around N around K */
   struct map_loop group;            /* of m; 1 or 2 blocks */
   struct map_nest side[AXIS_ROLES]; /* M, N and K of a block */
-  /* the extents of these */
+  /* the extents of these; block_k counts the zeros behind a block of K, too */
   int batch, rounds_m, rounds_n, steps_k, group_m, block_m, block_n, block_k;
   bool zero;      /* the block of out is cleared before its first step */
   bool turns_out; /* kernels turn small matrices of out */

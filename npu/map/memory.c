@@ -185,20 +185,37 @@ static bool is_aligned(const struct map_blocking *b, int steps) {
                         : steps % inner == 0 && b->steps_k % steps == 0;
 }
 
-/* Steps of k in a buffer of an input that lies in place, contiguous along k: so
- * many that DRAM reads long runs. */
-static int long_run(const struct map_blocking *b, int64_t row_bytes) {
-  enum { MOST_STEPS = 8 };
-  int best = 1;
-  for (int run = 1; run <= MOST_STEPS && run <= inner_steps(b); run++)
-    if (inner_steps(b) % run == 0 && best * row_bytes < LONG_RUN_BYTES)
-      best = run;
-  return best;
-}
-
 static bool is_along_k(const struct map_blocking *b, int tensor) {
   const struct map_layout *x = &b->form.layout[tensor];
   return x->in_place && x->turned == (tensor == IN1);
+}
+
+static int valid_k(const struct map_blocking *b) {
+  return b->valid_k ? b->valid_k : b->block_k;
+}
+
+/* Whether a mem tile has descriptors for so many buffers of in0, each of so
+ * many steps: one writes a buffer and one reads it, or where zeros join two
+ * blocks of out's, one reads each step. */
+static bool has_bds(const struct device *dev, const struct map_blocking *b,
+                    int buffers, int steps) {
+  enum { BDS_OUT = 8 };
+  bool each = valid_k(b) < b->block_k && is_along_k(b, IN0) && b->group_m > 1;
+  int readers = each ? steps : 1;
+  return buffers * (1 + readers) <= dev->tile[TILE_MEM].bds / 2 - BDS_OUT;
+}
+
+/* Steps of k in a buffer of an input that lies in place, contiguous along k: so
+ * many that DRAM reads long runs. */
+static int long_run(const struct device *dev, const struct map_blocking *b,
+                    int tensor, int64_t row_bytes) {
+  enum { MOST_STEPS = 8, BUFFERS = 2 };
+  int best = 1;
+  for (int run = 1; run <= MOST_STEPS && run <= inner_steps(b); run++)
+    if (inner_steps(b) % run == 0 && best * row_bytes < LONG_RUN_BYTES &&
+        (tensor != IN0 || has_bds(dev, b, BUFFERS, run)))
+      best = run;
+  return best;
 }
 
 int map_mem_depth(const struct map_panel *panel, int tensor) {
@@ -218,6 +235,7 @@ static bool keep_whole(const struct device *dev, const struct map_blocking *b,
   for (int i = 2; i <= most; i++) {
     int64_t run = b->steps_k / i * row_bytes;
     if (b->steps_k % i == 0 && is_aligned(b, b->steps_k / i) &&
+        has_bds(dev, b, i, b->steps_k / i) &&
         (!along_k || ((run >= LONG_RUN_BYTES || !chunks) && run / 4 <= words)))
       chunks = i;
   }
@@ -271,11 +289,11 @@ bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
   enum { SHARED_CHUNKS = 6 }; /* their descriptors share a half with in1's */
   struct map_grid grid = map_grid_of(dev, &b->form);
   struct map_block_bytes bytes = map_block_bytes(p, b);
-  int64_t row0 = (int64_t)b->block_k * dtype_bytes(p->type[IN0]),
-          row1 = (int64_t)b->block_k * dtype_bytes(p->type[IN1]);
-  *panel =
-      (struct map_panel){.run = {is_along_k(b, IN0) ? long_run(b, row0) : 1,
-                                 is_along_k(b, IN1) ? long_run(b, row1) : 1}};
+  int64_t row0 = (int64_t)valid_k(b) * dtype_bytes(p->type[IN0]),
+          row1 = (int64_t)valid_k(b) * dtype_bytes(p->type[IN1]);
+  *panel = (struct map_panel){
+      .run = {is_along_k(b, IN0) ? long_run(dev, b, IN0, row0) : 1,
+              is_along_k(b, IN1) ? long_run(dev, b, IN1, row1) : 1}};
   int64_t in1 = (int64_t)grid.split * panel->run[IN1] * bytes.in1;
   int64_t space = (int64_t)dev->tile[TILE_MEM].memory_bytes -
                   map_mem_depth(panel, IN1) * in1 -

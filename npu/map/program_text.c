@@ -33,6 +33,9 @@ void map_print(const struct tile_program *p, struct text *t) {
   text_puts(t, "\n");
   text_printf(t, "block m %d n %d k %d, %d of out at once\n", p->block_m,
               p->block_n, p->block_k, p->group_m);
+  int64_t k = map_nest_extent(&p->side[AXIS_K]);
+  if (k < p->block_k)
+    text_printf(t, "zeros behind k %lld of a block\n", (long long)k);
   if (p->batch > 1)
     text_printf(t, "batch %d\n", p->batch);
   text_printf(t, "time m %d n %d k %d%s\n", p->rounds_m, p->rounds_n,

@@ -168,6 +168,29 @@ static void test_edges(void) {
     test(&shape[i]);
 }
 
+/* Extents of k that no small matrices end with: zeros follow a block's k, be
+ * the block one step or the buffer several, of one block of out or of two. */
+static void test_padded(void) {
+  static const int64_t extent[][3] = {
+      {96, 160, 84}, {64, 64, 12}, {260, 132, 188}, {384, 256, 300}};
+  for (int i = 0; i < 32; i++) {
+    const int64_t *x = extent[i / 8];
+    int64_t gap = i & 1 ? 4 : 0;
+    struct shape s = {.in = DTYPE_BF16,
+                      .out = DTYPE_F32,
+                      .m = x[0],
+                      .n = x[1],
+                      .k = x[2],
+                      .turned = {i & 1, i & 2, i & 4},
+                      .gap = {gap, 2 * gap, 3 * gap},
+                      .packed = "-"};
+    test(&s);
+    s.in = DTYPE_I8;
+    s.out = DTYPE_I32;
+    test(&s);
+  }
+}
+
 /* Several rounds and panels, kept whole and in part. */
 static void test_large(void) {
   for (int i = 0; i < 8; i += 3) {
@@ -228,14 +251,13 @@ static void test_batch(void) {
 
 /* Where no descriptor can walk over out as it lies, blocks of it remain. */
 static void test_gaps(void) {
-  struct nest_work w = {
-      .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
-      .axis_count = 5,
-      .axis = {{AXIS_N, 17, {0, 2 * 17 * 31, 4}},
-               {AXIS_M, 16, {2 * 34 * 24, 0, 4 * 20 * 17}},
-               {AXIS_M, 17, {2 * 34 * 24 * 17, 0, 4 * 20}},
-               {AXIS_K, 31, {2, 2, 0}},
-               {AXIS_K, 16, {2 * 34, 2 * 31, 0}}}};
+  struct nest_work w = {.type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                        .axis_count = 5,
+                        .axis = {{AXIS_N, 17, {0, 2 * 17 * 31, 4}},
+                                 {AXIS_M, 16, {2 * 34 * 24, 0, 4 * 20 * 17}},
+                                 {AXIS_M, 17, {2 * 34 * 24 * 17, 0, 4 * 20}},
+                                 {AXIS_K, 31, {2, 2, 0}},
+                                 {AXIS_K, 16, {2 * 34, 2 * 31, 0}}}};
   char trace[1024];
   nest_make(&w, true, 1);
   CHECK(call(&w, trace) && nest_right(&w));
@@ -265,6 +287,7 @@ int main(void) {
   setenv("NPUTEIR_TRACE", "1", 1);
   test_transposes();
   test_edges();
+  test_padded();
   test_gaps();
   test_random();
   test_batch();
