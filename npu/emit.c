@@ -16,6 +16,10 @@ enum {
   CHANNEL_RESET = 2,
   CORE_ENABLE = 1,
   CORE_RESET = 2,
+  /* Of a channel's status: tasks in the queue, running, stalled; a task that
+   * was dropped and errors of the bus, which stay until they are cleared. */
+  CHANNEL_BUSY = 0x0078003C,
+  CHANNEL_FAILED = 0x00070000,
 };
 
 struct tile_registers {
@@ -205,6 +209,32 @@ static void wait_phase(const struct design *x, int phase,
                    x->task[i].channel);
 }
 
+static bool has_writes(const struct design *x, int column, int channel) {
+  for (int i = 0; i < x->task_count; i++) {
+    const struct design_task *k = &x->task[i];
+    if (tile_kind(k->row) == TILE_SHIM && !k->mm2s && k->column == column &&
+        k->channel == channel)
+      return true;
+  }
+  return false;
+}
+
+/* The end of all tasks that write, as AMD's own transactions wait for it: a
+ * look at a channel's status costs a read, while a token comes to the command
+ * processor late (timing.md P4, P9).  After a failure this does not end. */
+static void wait_idle(const struct design *x, struct command_list *l) {
+  const struct device *device = x->program->device;
+  for (int column = 0; column < x->program->grid.columns; column++)
+    for (int i = 0; i < device->tile[TILE_SHIM].channels; i++)
+      if (has_writes(x, column, i))
+        command_mask_poll(
+            l,
+            tile_address(column, 0,
+                         SHIM_S2MM_STATUS +
+                             (uint32_t)i * SHIM_S2MM_STATUS_STRIDE),
+            CHANNEL_BUSY | CHANNEL_FAILED, 0, 0);
+}
+
 bool emit_run(const struct design *x, struct command_list *l, struct diag *d) {
   for (int phase = 0; phase < x->phases; phase++) {
     if (phase >= x->phases_ahead)
@@ -213,8 +243,6 @@ bool emit_run(const struct design *x, struct command_list *l, struct diag *d) {
       if (x->task[i].phase == phase && !push_task(x, &x->task[i], l, d))
         return false;
   }
-  int left = x->phases > x->phases_ahead ? x->phases - x->phases_ahead : 0;
-  for (int phase = left; phase < x->phases; phase++)
-    wait_phase(x, phase, l);
+  wait_idle(x, l);
   return true;
 }

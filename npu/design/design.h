@@ -58,7 +58,8 @@ struct design_task {
   uint64_t offset_bytes; /* in the argument */
   uint32_t length_words;
   int repeat;
-  bool token; /* issues a token that the transaction waits for */
+  bool token; /* issues a token; the transaction waits for it where a later
+               * phase needs its place */
 };
 
 enum { DESIGN_KERNELS = 3 };

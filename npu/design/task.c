@@ -384,7 +384,8 @@ static bool make_channel(struct builder *m, const struct phases *x, int column,
                                    phase_start(x, phase, c->tensor)),
         .length_words = bd.length_words,
         .repeat = repeat,
-        .token = c->tensor == OUT};
+        .token =
+            c->tensor == OUT && phase + m->design->phases_ahead < x->count};
   }
   return true;
 }

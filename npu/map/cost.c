@@ -27,10 +27,11 @@ enum {
   WAYS_OUT = 2,      /* channels of a column for out */
   ROUND_CYCLES = 60, /* locks around a block of out */
   /* At 1 GHz, for they run on clocks of their own (array.c has them for a
-   * preset): to push a task, to read the first word, to see the last token. */
+   * preset): to push a task, to read the first word, to see that the last one
+   * ended. */
   PUSH_CYCLES = 1047,
   FIRST_CYCLES = 900,
-  SYNC_CYCLES = 7764,
+  END_CYCLES = 110,
   PHASE_CYCLES = 16000, /* pushing an m round's tasks, as well */
 };
 
@@ -248,13 +249,14 @@ static int input_channels(const struct array *s) {
   return s->grid.split > 1 ? s->grid.n : 2 * s->grid.columns;
 }
 
-/* Cycles until the first blocks arrive, and from the last token on.  Channels
- * start one after the other: on the average in the middle of their pushes.  A
- * panel of in0 that comes on a channel of in1's has that head start. */
+/* Cycles until the first blocks arrive, and from the end of the last task on.
+ * Channels start one after the other: on the average in the middle of their
+ * pushes.  A panel of in0 that comes on a channel of in1's has that head start.
+ */
 static double start_cycles(const struct array *s,
                            const struct map_blocking *b) {
   double pushes = PUSH_CYCLES * ghz_of(s) * input_channels(s);
-  double start = (FIRST_CYCLES + SYNC_CYCLES) * ghz_of(s) + pushes / 2;
+  double start = (FIRST_CYCLES + END_CYCLES) * ghz_of(s) + pushes / 2;
   if (s->grid.split == 1)
     return start;
   double panel = (double)b->group_m * b->block_m * b->block_k * b->steps_k *
@@ -269,7 +271,7 @@ static double push_cycles(const struct array *s, double drain) {
   double push = PUSH_CYCLES * ghz_of(s),
          one = (inputs + s->grid.columns) * push + WAYS_OUT * drain,
          two = (inputs + WAYS_OUT * s->grid.columns) * push + drain;
-  return SYNC_CYCLES * ghz_of(s) + (one < two ? one : two);
+  return END_CYCLES * ghz_of(s) + (one < two ? one : two);
 }
 
 double array_round_cycles(const struct device *dev,

@@ -219,21 +219,30 @@ static struct party wait_of(struct party p, struct text *t) {
 
 /* ---- the chain ---- */
 
-/* Where it begins: the channel whose token the command processor wants. */
-static struct party first_party(struct sim *s, struct text *t) {
+/* The channel whose token the command processor wants, or at whose status it
+ * looks; NULL: it waits for neither. */
+static struct channel *wanted_channel(struct sim *s) {
   const struct control *p = &s->control;
-  const struct command *c =
-      p->at < p->list->count ? &p->list->item[p->at] : NULL;
+  if (p->at >= p->list->count)
+    return NULL;
+  const struct command *c = &p->list->item[p->at];
+  if (c->kind == COMMAND_MASK_POLL)
+    return register_status(s, c->address);
   struct tile *at =
-      c && c->kind == COMMAND_SYNC ? tile_at(s, c->column, c->row) : NULL;
-  struct channel *x = at ? channel_of(at, c->mm2s, c->channel) : NULL;
+      c->kind == COMMAND_SYNC ? tile_at(s, c->column, c->row) : NULL;
+  return at ? channel_of(at, c->mm2s, c->channel) : NULL;
+}
+
+/* Where it begins. */
+static struct party first_party(struct sim *s, struct text *t) {
+  struct channel *x = wanted_channel(s);
   char name[48];
-  if (x) {
-    text_printf(t, "the command processor waits for a token of %s\n",
-                channel_name(x, name));
-    return channel_party(x);
-  }
-  return s->core_count ? core_party(s->core[0]) : nobody;
+  if (!x)
+    return s->core_count ? core_party(s->core[0]) : nobody;
+  bool token = s->control.list->item[s->control.at].kind == COMMAND_SYNC;
+  text_printf(t, "the command processor waits for %s of %s\n",
+              token ? "a token" : "the end", channel_name(x, name));
+  return channel_party(x);
 }
 
 void explain_print(struct sim *s, struct text *t) {

@@ -88,6 +88,15 @@ struct channel *register_queue(struct sim *s, uint32_t address) {
   return NULL;
 }
 
+struct channel *register_status(struct sim *s, uint32_t address) {
+  struct place p;
+  if (!find(s, address, &p))
+    return NULL;
+  if (p.id == REG_S2MM_STATUS || p.id == REG_MM2S_STATUS)
+    return channel_of(p.tile, p.id == REG_MM2S_STATUS, (int)p.index);
+  return NULL;
+}
+
 bool register_ready(struct sim *s, uint32_t address) {
   struct place p;
   return find(s, address, &p) && (p.id != REG_MEMORY || bank_bus_free(p.tile));

@@ -380,6 +380,8 @@ bool register_block(struct sim *, uint32_t address, const uint32_t *words,
 bool register_ready(struct sim *, uint32_t address);
 /* The channel whose start queue this address is; NULL: it is none. */
 struct channel *register_queue(struct sim *, uint32_t address);
+/* The same of its status. */
+struct channel *register_status(struct sim *, uint32_t address);
 
 /* mem.c */
 /* Own memory of the tile that a DMA sees at this word address, moved to an

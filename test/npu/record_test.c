@@ -146,7 +146,7 @@ static void check_budgets(const struct npu_result *r) {
     buffer[i].bytes = 1 << 20;
     buffer[i].data = calloc(1, buffer[i].bytes);
   }
-  for (uint64_t budget = 1; budget < 16000; budget += 331) {
+  for (uint64_t budget = 1; budget < 9000; budget += 187) {
     struct diag d = {0};
     struct sim_options options = {
         .preset = preset_find("8700g"), .record = true, .cycle_budget = budget};

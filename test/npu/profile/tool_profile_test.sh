@@ -103,7 +103,7 @@ if command -v python3 >/dev/null; then
   python3 - "$work/design" <<'END'
 import sys
 run = open(sys.argv[1] + "/design.txn", "rb").read()
-queue, elsewhere = 0x1D204, 0x1D1E0  # shim (0,0) S2MM0; a BD that nobody uses
+queue, elsewhere = 0x1D214, 0x1D1E0  # shim (0,0) MM2S0; a BD that nobody uses
 assert queue.to_bytes(4, "little") in run
 open(sys.argv[1] + "/bad.txn", "wb").write(run.replace(
     queue.to_bytes(4, "little"), elsewhere.to_bytes(4, "little"), 1))
@@ -114,12 +114,12 @@ END
   [ $? = 1 ] || fail "a deadlock is a success"
   grep -q '^limit: Not finished: deadlock at cycle' "$work/out" ||
     fail "no profile of a deadlock"
-  grep -q '^shim (0,0) S2MM0 has no task$' "$work/g/summary.txt" &&
-    grep -q 'shim (0,0) S2MM0 has no task' "$work/g/profile.html" ||
+  grep -q '^shim (0,0) MM2S0 has no task$' "$work/g/summary.txt" &&
+    grep -q 'shim (0,0) MM2S0 has no task' "$work/g/profile.html" ||
     fail "the deadlock is not explained"
   "$nputeir" sim "$work/design/design.xclbin" "$work/design/bad.txn" \
     --arg "$work/in" --arg "$work/in" --arg "$work/result" 2>&1 |
-    grep -q '^shim (0,0) S2MM0 has no task$' || fail "sim does not explain it"
+    grep -q '^shim (0,0) MM2S0 has no task$' || fail "sim does not explain it"
 fi
 
 # With a slow DRAM, that is the limit, and the sentence says so.
