@@ -15,7 +15,7 @@ bool kernel_bundle_long_free(const struct isa_bundle *b) {
 }
 
 int kernel_bundle_bytes(const struct isa_bundle *b, struct diag *d) {
-  int bytes = isa_bundle_size(b, 0);
+  int bytes = isa_bundle_size(kernel_isa(), b, 0);
   if (!bytes)
     diag_error(d, loc_none(), "a kernel's bundle has no format");
   return bytes;

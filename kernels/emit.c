@@ -40,7 +40,7 @@ static void add_text(struct emitter *e, enum asm_line_kind kind,
 
 static bool multiplies(const struct schedule *s, int cycle) {
   const struct isa_op *op = s->cycle[cycle].slot[SLOT_VEC];
-  return op && (isa_insn(op->id)->flags & INSN_MAC);
+  return op && (isa_insn(kernel_isa(), op->id)->flags & INSN_MAC);
 }
 
 /* Where the kernel's first and last multiplies divide it. */
@@ -106,7 +106,7 @@ static void align(struct emitter *e) {
 /* ---- loops ---- */
 
 static int reg_named(const char *name) {
-  return isa_reg_find(name, strlen(name));
+  return isa_reg_find(kernel_isa(), name, strlen(name));
 }
 
 /* reg <- symbol, or value if there is none. */
@@ -261,6 +261,7 @@ struct asm_program *kernel_fold_emit(struct arena *a, const char *name,
                       .schedule = s,
                       .diag = d,
                       .name = name};
+  e.program->isa = kernel_isa();
   e.first_mac = e.last_mac = -1;
   for (int i = 0; i < s->count; i++)
     if (multiplies(s, i)) {

@@ -51,7 +51,8 @@ static uint64_t hash_cycle(const struct cycle *c) {
   for (int i = 0; i < SLOT_COUNT; i++) {
     const struct isa_op *op = c->slot[i];
     h = (h ^ (op ? op->id : 0)) * 1099511628211u;
-    for (int j = 0; op && j < isa_insn(op->id)->operand_count; j++)
+    for (int j = 0; op && j < isa_insn(kernel_isa(), op->id)->operand_count;
+         j++)
       h = (h ^ (uint64_t)op->operand[j]) * 1099511628211u;
   }
   return h;
@@ -60,7 +61,7 @@ static uint64_t hash_cycle(const struct cycle *c) {
 static bool op_equal(const struct isa_op *a, const struct isa_op *b) {
   if (!a || !b || a->id != b->id)
     return a == b;
-  for (int i = 0; i < isa_insn(a->id)->operand_count; i++)
+  for (int i = 0; i < isa_insn(kernel_isa(), a->id)->operand_count; i++)
     if (a->operand[i] != b->operand[i])
       return false;
   return true;

@@ -83,6 +83,15 @@ static const struct gemm_kind kind[] = {
 };
 enum { KINDS = sizeof kind / sizeof *kind };
 
+const struct isa *kernel_isa(void) {
+#define GEMM(...)
+#define TRANSPOSE(...)
+#define KERNEL_ISA(name) return isa_find(name);
+#include "kernel.def"
+#undef TRANSPOSE
+#undef GEMM
+}
+
 static const struct {
   int bits, rows, columns, mode;
 } transpose[] = {

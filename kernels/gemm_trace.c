@@ -101,7 +101,7 @@ static const char *pass_note(const struct gemm *g, int pass) {
 static void note_first_multiply(struct gemm *g, int from, int k) {
   const struct cover_block *b = &g->block[g->number];
   while (!g->t->op[from].op.id ||
-         !(isa_insn(g->t->op[from].op.id)->flags & INSN_MAC))
+         !(isa_insn(kernel_isa(), g->t->op[from].op.id)->flags & INSN_MAC))
     from++;
   struct arena *a = g->t->kept;
   const char *step = arena_printf(a, "step %d%s", k % g->pass_steps,
@@ -248,7 +248,7 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
       .pass_steps = k->k / s->k,
       .config_reg = kernel_trace_reg("r0"),
       .shift_reg = kernel_trace_reg("s0")};
-  g.pair_cols = isa_distance(kind->mac, 0, kind->mac, 1);
+  g.pair_cols = isa_distance(kernel_isa(), kind->mac, 0, kind->mac, 1);
   if (g.turns_c)
     gemm_set_turn(&g, k->out);
   set_modes(&g, k);

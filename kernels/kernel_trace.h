@@ -18,6 +18,9 @@
 
 #include "kernels.h"
 
+/* The instruction set that the generators emit (kernel.def). */
+const struct isa *kernel_isa(void);
+
 /* Memory operations by what they move; regs.c knows their addressing forms. */
 enum mem_kind {
   MEM_NONE,

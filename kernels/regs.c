@@ -78,11 +78,12 @@ struct addresser {
 static bool immediate_holds(enum mem_kind mem, int64_t step) {
   if (mem == MEM_NONE)
     return true;
-  const struct insn *insn = isa_insn(form[mem].immediate);
+  const struct insn *insn = isa_insn(kernel_isa(), form[mem].immediate);
   int i = 0;
-  while (isa_class(insn->operand[i].operand_class)->is_register)
+  while (isa_class(kernel_isa(), insn->operand[i].operand_class)->is_register)
     i++;
-  const struct isa_class *c = isa_class(insn->operand[i].operand_class);
+  const struct isa_class *c =
+      isa_class(kernel_isa(), insn->operand[i].operand_class);
   return step >= c->low && step <= c->high && step % c->scale == 0;
 }
 
@@ -90,7 +91,7 @@ static bool immediate_holds(enum mem_kind mem, int64_t step) {
  * behind the shift register of converting forms. */
 static int pointer_operand(enum insn_id id) {
   static const char pointer[] = "ptr";
-  const struct insn *insn = isa_insn(id);
+  const struct insn *insn = isa_insn(kernel_isa(), id);
   int i = 1;
   while (strcmp(insn->operand[i].name, pointer) != 0)
     i++;

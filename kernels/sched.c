@@ -127,27 +127,29 @@ static int operand_reg(const struct insn *insn, const struct isa_op *op,
                        int i) {
   const struct isa_operand *o = &insn->operand[i];
   if (o->fixed_reg >= 0) {
-    const char *name = isa_reg(o->fixed_reg)->name;
+    const char *name = isa_reg(kernel_isa(), o->fixed_reg)->name;
     return name[0] == 's' && name[1] == 'r' ? -1 : o->fixed_reg;
   }
   if (o->tied_to >= 0)
     return (int)op->operand[o->tied_to];
-  if (o->operand_class < 0 || !isa_class(o->operand_class)->is_register)
+  if (o->operand_class < 0 ||
+      !isa_class(kernel_isa(), o->operand_class)->is_register)
     return -1;
   return (int)op->operand[i];
 }
 
 static struct candidate candidate_of(const struct trace_op *of,
                                      const struct isa_op *op) {
-  struct candidate c = {.of = of, .op = op, .insn = isa_insn(op->id)};
+  struct candidate c = {
+      .of = of, .op = op, .insn = isa_insn(kernel_isa(), op->id)};
   for (int i = 0; i < c.insn->operand_count; i++) {
     int reg = operand_reg(c.insn, op, i);
     if (reg < 0)
       continue;
     c.use[c.use_count].operand = &c.insn->operand[i];
-    c.use[c.use_count++].reg = isa_reg(reg);
+    c.use[c.use_count++].reg = isa_reg(kernel_isa(), reg);
   }
-  c.hold_cycles = isa_unit_holds(op, &c.holds);
+  c.hold_cycles = isa_unit_holds(kernel_isa(), op, &c.holds);
   return c;
 }
 
@@ -368,8 +370,9 @@ bool kernel_sched_place(const struct trace *t, struct schedule *s) {
   struct placer *p = arena_alloc(t->arena, sizeof *p);
   p->t = t;
   p->s = s;
-  p->unit = arena_array(t->arena, isa_unit_count(), sizeof *p->unit);
-  for (int i = 0; i < isa_unit_count(); i++)
+  p->unit =
+      arena_array(t->arena, isa_unit_count(kernel_isa()), sizeof *p->unit);
+  for (int i = 0; i < isa_unit_count(kernel_isa()); i++)
     for (int b = 0; b < BYPASSES; b++)
       p->unit[i].read_end[b] = -1;
   grow(p, 0);

@@ -11,7 +11,7 @@ struct trace kernel_trace_open(struct arena *a, struct arena *kept,
 }
 
 int kernel_trace_named(const char *name) {
-  int reg = isa_reg_find(name, strlen(name));
+  int reg = isa_reg_find(kernel_isa(), name, strlen(name));
   assert(reg >= 0);
   return reg;
 }
@@ -39,7 +39,7 @@ int kernel_trace_reg(const char *format, ...) {
       name[length++] = *f;
   va_end(args);
   assert(length < sizeof name);
-  int reg = isa_reg_find(name, length);
+  int reg = isa_reg_find(kernel_isa(), name, length);
   assert(reg >= 0);
   return reg;
 }
@@ -73,7 +73,7 @@ struct trace_op *kernel_trace_add(struct trace *t, enum insn_id id,
   struct trace_op *o = kernel_trace_append(t);
   o->op.id = id;
   memcpy(o->op.operand, operand, operand_count * sizeof *operand);
-  if (isa_insn(id)->flags & INSN_MAC)
+  if (isa_insn(kernel_isa(), id)->flags & INSN_MAC)
     t->mac_count++;
   return o;
 }
@@ -89,9 +89,10 @@ struct trace_op *kernel_trace_memory(struct trace *t, enum mem_kind mem,
 }
 
 static bool fits(enum insn_id id, int reg, int64_t value) {
-  const struct insn *insn = isa_insn(id);
-  const struct isa_class *c = isa_class(insn->operand[1].operand_class);
-  return isa_class_has(insn->operand[0].operand_class, reg) &&
+  const struct insn *insn = isa_insn(kernel_isa(), id);
+  const struct isa_class *c =
+      isa_class(kernel_isa(), insn->operand[1].operand_class);
+  return isa_class_has(kernel_isa(), insn->operand[0].operand_class, reg) &&
          value >= c->low && value <= c->high;
 }
 

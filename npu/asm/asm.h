@@ -31,6 +31,7 @@ struct asm_line {
 };
 
 struct asm_program {
+  const struct isa *isa;
   int count, capacity;
   struct asm_line *line;
 };
@@ -42,13 +43,15 @@ struct asm_line *asm_add(struct arena *, struct asm_program *,
 /* Text in the syntax of Peano: one bundle per line, slots separated by `;` in
  * any order, // comments, # before immediates, labels, and the directives that
  * `nputeir help as` lists. */
-struct asm_program *asm_parse(struct arena *, const char *file,
-                              const char *text, struct diag *);
+struct asm_program *asm_parse(struct arena *, const struct isa *,
+                              const char *file, const char *text,
+                              struct diag *);
 void asm_print(const struct asm_program *, struct text *);
 
 /* One operation in assembly syntax; references of the line may be NULL. */
-void asm_print_op(const struct isa_op *, const struct asm_reference *,
-                  int reference_count, struct text *);
+void asm_print_op(const struct isa *, const struct isa_op *,
+                  const struct asm_reference *, int reference_count,
+                  struct text *);
 
 /* Code layout, in all that follows: labels named by jumps, by `movxm ls` and
  * `movxm le`, global labels and return addresses (behind the five delay slots
@@ -78,16 +81,20 @@ bool asm_bytes(const struct asm_program *, uint32_t address,
 
 /* Disassembles bytes placed at `address` as text that asm_parse reads back to
  * the same bytes. */
-void asm_disassemble(const uint8_t *bytes, size_t length, uint32_t address,
-                     struct text *);
+void asm_disassemble(const struct isa *, const uint8_t *bytes, size_t length,
+                     uint32_t address, struct text *);
 /* A whole ELF file of machine AIE: code as bundles, data as words, with the
- * file's symbols; relocations of an object are shown as symbols. */
-bool asm_disassemble_elf(const uint8_t *elf, size_t length, struct text *,
-                         struct diag *);
+ * file's symbols; relocations of an object are shown as symbols.  The file's
+ * e_flags tell the instruction set; it is the one given if they do not. Returns
+ * it. */
+const struct isa *asm_disassemble_elf(const struct isa *, const uint8_t *elf,
+                                      size_t length, struct text *,
+                                      struct diag *);
 
 /* Checks dependences, units, delay slots, hardware loops and the order of
  * memory accesses and locks (isa.md D; the directive `.lockorder 0` leaves the
- * locks out); the message names both instructions and the rule.  check.c says what an early read must look like to be an error. */
+ * locks out); the message names both instructions and the rule.  check.c says
+ * what an early read must look like to be an error. */
 bool asm_check(const struct asm_program *, struct diag *);
 /* The same, with every early or late read an error, also those that software
  * pipelines make on purpose: for code that is meant to run in program order. */

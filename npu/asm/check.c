@@ -46,11 +46,12 @@ struct outcome {
   const struct isa_op *reader;
 };
 
-static bool reads_unit(const struct isa_op *op, int unit, int *operand) {
-  const struct insn *insn = isa_insn(op->id);
+static bool reads_unit(const struct isa *isa, const struct isa_op *op, int unit,
+                       int *operand) {
+  const struct insn *insn = isa_insn(isa, op->id);
   for (int i = 0; i < insn->operand_count; i++) {
     const struct isa_reg *r =
-        insn->operand[i].read ? isa_reg(flow_register(op, i)) : NULL;
+        insn->operand[i].read ? isa_reg(isa, flow_register(isa, op, i)) : NULL;
     for (int k = 0; r && k < r->unit_count; k++)
       if (r->unit[k] == unit) {
         *operand = i;
@@ -63,14 +64,16 @@ static bool reads_unit(const struct isa_op *op, int unit, int *operand) {
 /* Whether a definition at or behind the reader reaches its late read. */
 static bool overtaken(const struct checker *c, int step, int ahead,
                       const struct isa_op *reader, int operand, int unit) {
-  if (step < 0 || ahead >= isa_insn(reader->id)->operand[operand].read_cycle)
+  if (step < 0 ||
+      ahead >= isa_insn(c->flow.isa, reader->id)->operand[operand].read_cycle)
     return false;
   const struct step *s = &c->flow.step[step];
   for (int i = 0; i < s->op_count; i++) {
     const struct isa_op *op = s->op[i];
     int written;
-    if (op != reader && flow_writes(op, unit, &written) &&
-        -ahead >= isa_distance(op->id, written, reader->id, operand))
+    if (op != reader && flow_writes(c->flow.isa, op, unit, &written) &&
+        -ahead >=
+            isa_distance(c->flow.isa, op->id, written, reader->id, operand))
       return true;
   }
   return overtaken(c, s->next[0], ahead + 1, reader, operand, unit) ||
@@ -81,9 +84,10 @@ static bool overtaken(const struct checker *c, int step, int ahead,
 static void meet_reader(const struct checker *c, const struct definition *w,
                         int step, int elapsed, const struct isa_op *op,
                         int operand, struct outcome *out) {
-  int needed = isa_distance(w->op->id, w->operand, op->id, operand);
+  int needed =
+      isa_distance(c->flow.isa, w->op->id, w->operand, op->id, operand);
   assert(elapsed >= 1 && needed <= HORIZON);
-  bool late = isa_insn(op->id)->operand[operand].read_cycle > 1 &&
+  bool late = isa_insn(c->flow.isa, op->id)->operand[operand].read_cycle > 1 &&
               overtaken(c, step, 0, op, operand, w->unit);
   if (elapsed >= needed && !late) {
     out->read = true;
@@ -108,16 +112,17 @@ static void follow(struct checker *c, const struct definition *w, int step,
     for (int i = 0; i < s->op_count; i++) {
       const struct isa_op *op = s->op[i];
       int operand;
-      if (reads_unit(op, w->unit, &operand) &&
-          (!k.op || (elapsed - k.at <
-                     isa_distance(k.op->id, k.operand, op->id, operand)))) {
+      if (reads_unit(c->flow.isa, op, w->unit, &operand) &&
+          (!k.op ||
+           (elapsed - k.at <
+            isa_distance(c->flow.isa, k.op->id, k.operand, op->id, operand)))) {
         if (!k.op)
           meet_reader(c, w, step, elapsed, op, operand, out);
-        else if (elapsed >=
-                 isa_distance(w->op->id, w->operand, op->id, operand))
+        else if (elapsed >= isa_distance(c->flow.isa, w->op->id, w->operand,
+                                         op->id, operand))
           out->read = true;
       }
-      if (!k.op && flow_writes(op, w->unit, &operand))
+      if (!k.op && flow_writes(c->flow.isa, op, w->unit, &operand))
         next = (struct killer){op, operand, elapsed};
     }
     k = next;
@@ -132,9 +137,9 @@ static void follow(struct checker *c, const struct definition *w, int step,
 
 /* Registers that may hold an argument of the function (isa.md F1), so that a
  * read before the only definition can be meant. */
-static bool may_be_argument(int unit) {
-  const char *name = isa_reg(unit)->name;
-  return isa_unit_bits(unit) <= 32 && strncmp(name, "sr", 2) != 0;
+static bool may_be_argument(const struct isa *isa, int unit) {
+  const char *name = isa_reg(isa, unit)->name;
+  return isa_unit_bits(isa, unit) <= 32 && strncmp(name, "sr", 2) != 0;
 }
 
 static bool check_value(struct checker *c, const struct definition *w) {
@@ -146,7 +151,8 @@ static bool check_value(struct checker *c, const struct definition *w) {
     if (s->next[i] >= 0)
       follow(c, w, s->next[i], 1, (struct killer){NULL, 0, 0}, &out);
   bool lost = !out.read && !s->leaves;
-  bool nothing_old = c->writers[w->unit] == 1 && !may_be_argument(w->unit);
+  bool nothing_old =
+      c->writers[w->unit] == 1 && !may_be_argument(c->flow.isa, w->unit);
   if (!out.reader || !(c->strict || lost || (nothing_old && !out.late)))
     return true;
   char from[96], to[96];
@@ -156,9 +162,9 @@ static bool check_value(struct checker *c, const struct definition *w) {
   if (out.late)
     return diag_error(c->diag, at,
                       "%s reads %s so late that it misses the value of %s", to,
-                      isa_reg(w->unit)->name, from);
+                      isa_reg(c->flow.isa, w->unit)->name, from);
   return diag_error(c->diag, at, "%s reads %s %d bundle%s behind %s; needs %d",
-                    to, isa_reg(w->unit)->name, out.early,
+                    to, isa_reg(c->flow.isa, w->unit)->name, out.early,
                     out.early == 1 ? "" : "s", from, out.needed);
 }
 
@@ -166,22 +172,22 @@ static bool check_value(struct checker *c, const struct definition *w) {
  * the same cycle. */
 static bool check_writes(struct checker *c, const struct definition *w,
                          int step, int elapsed) {
-  int lands = isa_insn(w->op->id)->operand[w->operand].write_cycle;
+  int lands = isa_insn(c->flow.isa, w->op->id)->operand[w->operand].write_cycle;
   assert(lands >= 1 && lands <= HORIZON);
   for (; step >= 0 && elapsed < lands; elapsed++) {
     const struct step *s = &c->flow.step[step];
     for (int i = 0; i < s->op_count; i++) {
       const struct isa_op *op = s->op[i];
       int operand;
-      if (op == w->op || !flow_writes(op, w->unit, &operand))
+      if (op == w->op || !flow_writes(c->flow.isa, op, w->unit, &operand))
         continue;
-      int other = isa_insn(op->id)->operand[operand].write_cycle;
+      int other = isa_insn(c->flow.isa, op->id)->operand[operand].write_cycle;
       if (elapsed == 0 ? other != lands : elapsed + other > lands)
         continue;
       char first[96], second[96];
       return diag_error(c->diag, flow_loc(&c->flow, step), "%s writes %s %s %s",
                         flow_describe(&c->flow, step, op, second),
-                        isa_reg(w->unit)->name,
+                        isa_reg(c->flow.isa, w->unit)->name,
                         elapsed + other == lands ? "in the same cycle as"
                                                  : "before the earlier",
                         flow_describe(&c->flow, w->step, w->op, first));
@@ -194,8 +200,8 @@ static bool check_writes(struct checker *c, const struct definition *w,
 }
 
 /* Status registers collect flags; only the carry is a value. */
-static bool is_value(int unit) {
-  const char *name = isa_reg(unit)->name;
+static bool is_value(const struct isa *isa, int unit) {
+  const char *name = isa_reg(isa, unit)->name;
   return strncmp(name, "sr", 2) != 0 || strcmp(name, "srCarry") == 0;
 }
 
@@ -205,14 +211,16 @@ static bool each_definition(struct checker *c,
   for (int i = 0; i < c->flow.count; i++)
     for (int j = 0; j < c->flow.step[i].op_count; j++) {
       const struct isa_op *op = c->flow.step[i].op[j];
-      const struct insn *insn = isa_insn(op->id);
+      const struct insn *insn = isa_insn(c->flow.isa, op->id);
       for (int o = 0; o < insn->operand_count; o++) {
         const struct isa_reg *r =
-            insn->operand[o].written ? isa_reg(flow_register(op, o)) : NULL;
+            insn->operand[o].written
+                ? isa_reg(c->flow.isa, flow_register(c->flow.isa, op, o))
+                : NULL;
         for (int k = 0; r && k < r->unit_count; k++) {
           struct definition w = {i, r->unit[k], o, op};
-          if (insn->operand[o].written_units >> k & 1 && is_value(w.unit) &&
-              !visit(c, &w))
+          if (insn->operand[o].written_units >> k & 1 &&
+              is_value(c->flow.isa, w.unit) && !visit(c, &w))
             return false;
         }
       }
@@ -236,7 +244,7 @@ static bool check_pair(struct checker *c, int from, int to, int distance) {
   for (int i = 0; i < x->op_count; i++)
     for (int j = distance ? 0 : i + 1; j < y->op_count; j++) {
       const struct isa_op *a = x->op[i], *b = y->op[j];
-      const char *unit = isa_unit_clash(a, b, distance);
+      const char *unit = isa_unit_clash(c->flow.isa, a, b, distance);
       char first[96], second[96];
       if (unit)
         return diag_error(c->diag, flow_loc(&c->flow, to),
@@ -267,15 +275,16 @@ static bool check_aligned(const struct checker *c, int branch, int step,
   const struct step *from = &c->flow.step[branch];
   if (step < 0 || step >= c->flow.count || c->flow.step[step].address % 16 == 0)
     return true;
-  return diag_error(c->diag, flow_loc(&c->flow, step),
-                    "the %s of %s is 0x%x, not aligned to 16 bytes", what,
-                    flow_describe(&c->flow, branch, flow_branch(from), text),
-                    c->flow.step[step].address);
+  return diag_error(
+      c->diag, flow_loc(&c->flow, step),
+      "the %s of %s is 0x%x, not aligned to 16 bytes", what,
+      flow_describe(&c->flow, branch, flow_branch(c->flow.isa, from), text),
+      c->flow.step[step].address);
 }
 
 static bool check_branches(struct checker *c) {
   for (int i = 0; i < c->flow.count; i++) {
-    const struct isa_op *branch = flow_branch(&c->flow.step[i]);
+    const struct isa_op *branch = flow_branch(c->flow.isa, &c->flow.step[i]);
     if (!branch)
       continue;
     char text[96], inner[96];
@@ -285,7 +294,8 @@ static bool check_branches(struct checker *c) {
                         "%s has %d delay slots; five bundles follow a branch",
                         text, c->flow.count - 1 - i);
     for (int k = 1; k <= DELAY_SLOTS; k++) {
-      const struct isa_op *other = flow_branch(&c->flow.step[i + k]);
+      const struct isa_op *other =
+          flow_branch(c->flow.isa, &c->flow.step[i + k]);
       if (other)
         return diag_error(c->diag, flow_loc(&c->flow, i + k),
                           "%s is in a delay slot of %s",
@@ -304,7 +314,8 @@ static bool check_body(struct checker *c, const struct hardware_loop *l) {
   static const char *const fixed[] = {"ls", "le", "lc"};
   char text[96];
   for (int i = l->first - DELAY_SLOTS; i <= l->last; i++) {
-    const struct isa_op *branch = i >= 0 ? flow_branch(&c->flow.step[i]) : NULL;
+    const struct isa_op *branch =
+        i >= 0 ? flow_branch(c->flow.isa, &c->flow.step[i]) : NULL;
     if (branch)
       return diag_error(c->diag, flow_loc(&c->flow, i),
                         i >= l->first ? "%s is inside a hardware loop"
@@ -317,14 +328,15 @@ static bool check_body(struct checker *c, const struct hardware_loop *l) {
       const struct isa_op *op = c->flow.step[i].op[j];
       int operand;
       for (int k = 0; k < 3; k++)
-        if (flow_writes(op, isa_reg_find(fixed[k], 2), &operand))
+        if (flow_writes(c->flow.isa, op, isa_reg_find(c->flow.isa, fixed[k], 2),
+                        &operand))
           return diag_error(c->diag, flow_loc(&c->flow, i),
                             "%s changes %s inside a hardware loop",
                             flow_describe(&c->flow, i, op, text), fixed[k]);
     }
   for (int i = 0; i < c->flow.step[l->last].op_count; i++) {
     const struct isa_op *op = c->flow.step[l->last].op[i];
-    if (isa_insn(op->id)->memory_cycle == PART_WORD_CYCLE)
+    if (isa_insn(c->flow.isa, op->id)->memory_cycle == PART_WORD_CYCLE)
       return diag_error(c->diag, flow_loc(&c->flow, l->last),
                         "%s is in the last bundle of a hardware loop, where "
                         "the store is lost",
@@ -369,7 +381,8 @@ static bool check(const struct asm_program *p, bool strict, struct diag *d) {
   if (good) {
     c.seen = arena_array(a, (size_t)c.flow.count * (HORIZON + 1) + 1,
                          sizeof *c.seen);
-    c.writers = arena_array(a, (size_t)isa_unit_count(), sizeof *c.writers);
+    c.writers =
+        arena_array(a, (size_t)isa_unit_count(p->isa), sizeof *c.writers);
     good = check_branches(&c);
     for (int i = 0; good && i < c.flow.loop_count; i++)
       good = check_loop(&c, &c.flow.loop[i]);

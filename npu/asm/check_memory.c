@@ -24,16 +24,16 @@ static int operand_named(const struct insn *insn, const char *name) {
   return -1;
 }
 
-static bool uses_stack(const struct isa_op *op) {
-  return operand_named(isa_insn(op->id), "sp") >= 0;
+static bool uses_stack(const struct isa *isa, const struct isa_op *op) {
+  return operand_named(isa_insn(isa, op->id), "sp") >= 0;
 }
 
-static bool is_access(const struct isa_op *op) {
-  return isa_insn(op->id)->memory_cycle > 0 && !uses_stack(op);
+static bool is_access(const struct isa *isa, const struct isa_op *op) {
+  return isa_insn(isa, op->id)->memory_cycle > 0 && !uses_stack(isa, op);
 }
 
-static bool is_release(const struct isa_op *op) {
-  return strncmp(isa_insn(op->id)->mnemonic, "rel", 3) == 0;
+static bool is_release(const struct isa *isa, const struct isa_op *op) {
+  return strncmp(isa_insn(isa, op->id)->mnemonic, "rel", 3) == 0;
 }
 
 static bool complain(const struct flow *f, int from, const struct isa_op *a,
@@ -56,11 +56,13 @@ static bool check_locks(const struct flow *f, int from, int step, int distance,
   for (int i = 0; i < f->step[from].op_count; i++)
     for (int j = 0; j < s->op_count; j++) {
       const struct isa_op *a = f->step[from].op[i], *b = s->op[j];
-      const struct insn *x = isa_insn(a->id), *y = isa_insn(b->id);
+      const struct insn *x = isa_insn(f->isa, a->id),
+                        *y = isa_insn(f->isa, b->id);
       int needed = 0;
-      if (is_access(a) && y->flags & INSN_LOCK && is_release(b))
+      if (is_access(f->isa, a) && y->flags & INSN_LOCK && is_release(f->isa, b))
         needed = x->memory_cycle - 1;
-      else if (x->flags & INSN_LOCK && !is_release(a) && is_access(b))
+      else if (x->flags & INSN_LOCK && !is_release(f->isa, a) &&
+               is_access(f->isa, b))
         needed = RESUME_CYCLE - y->memory_cycle + 1;
       if (a != b && distance < needed)
         return complain(f, from, a, step, b, distance, needed, d);
@@ -77,13 +79,14 @@ struct address {
   int64_t offset, step;
 };
 
-static struct address address_of(const struct isa_op *op) {
-  const struct insn *insn = isa_insn(op->id);
+static struct address address_of(const struct isa *isa,
+                                 const struct isa_op *op) {
+  const struct insn *insn = isa_insn(isa, op->id);
   int pointer = operand_named(insn, "ptr"), imm = operand_named(insn, "imm");
   struct address at = {.pointer = -1};
   if (pointer < 0)
     return at;
-  at.pointer = flow_register(op, pointer);
+  at.pointer = flow_register(isa, op, pointer);
   at.moves = insn->operand[pointer].written;
   at.known = at.moves || imm >= 0 || operand_named(insn, "dj") < 0;
   if (at.moves) {
@@ -100,24 +103,24 @@ static struct address address_of(const struct isa_op *op) {
 static bool follow_store(const struct flow *f, int from,
                          const struct isa_op *store, int pointer, int step,
                          int64_t delta, int distance, struct diag *d) {
-  int late = isa_insn(store->id)->memory_cycle;
+  int late = isa_insn(f->isa, store->id)->memory_cycle;
   for (; step >= 0 && distance < late; distance++) {
     const struct step *s = &f->step[step];
     int64_t moved = 0;
     bool lost = s->leaves;
     for (int i = 0; i < s->op_count; i++) {
       const struct isa_op *op = s->op[i];
-      struct address at = address_of(op);
-      int cycle = isa_insn(op->id)->memory_cycle, written;
+      struct address at = address_of(f->isa, op);
+      int cycle = isa_insn(f->isa, op->id)->memory_cycle, written;
       int needed = late - cycle + 1;
-      if (at.pointer == pointer && at.known && is_access(op) &&
+      if (at.pointer == pointer && at.known && is_access(f->isa, op) &&
           distance < needed && at.offset - delta > -4 &&
           at.offset - delta < VECTOR_BYTES)
         return complain(f, from, store, step, op, distance, needed, d);
       if (at.pointer == pointer && at.moves) {
         moved += at.step;
         lost = lost || !at.step_known;
-      } else if (flow_writes(op, pointer, &written)) {
+      } else if (flow_writes(f->isa, op, pointer, &written)) {
         lost = true;
       }
     }
@@ -132,11 +135,11 @@ static bool follow_store(const struct flow *f, int from,
   return true;
 }
 
-static bool moved_by_another(const struct step *s, const struct isa_op *op,
-                             int pointer) {
+static bool moved_by_another(const struct isa *isa, const struct step *s,
+                             const struct isa_op *op, int pointer) {
   int operand;
   for (int i = 0; i < s->op_count; i++)
-    if (s->op[i] != op && flow_writes(s->op[i], pointer, &operand))
+    if (s->op[i] != op && flow_writes(isa, s->op[i], pointer, &operand))
       return true;
   return false;
 }
@@ -146,10 +149,11 @@ static bool check_stores(const struct flow *f, int step, struct diag *d) {
   const struct step *s = &f->step[step];
   for (int i = 0; i < s->op_count; i++) {
     const struct isa_op *op = s->op[i];
-    const struct insn *insn = isa_insn(op->id);
-    struct address at = address_of(op);
+    const struct insn *insn = isa_insn(f->isa, op->id);
+    struct address at = address_of(f->isa, op);
     if (!(insn->flags & INSN_STORE) || insn->memory_cycle != 7 || !at.known ||
-        (at.moves && !at.step_known) || moved_by_another(s, op, at.pointer))
+        (at.moves && !at.step_known) ||
+        moved_by_another(f->isa, s, op, at.pointer))
       continue;
     for (int k = 0; k < 2; k++)
       if (s->next[k] >= 0 && !follow_store(f, step, op, at.pointer, s->next[k],

@@ -6,38 +6,44 @@
 
 #include <string.h>
 
-static bool same_bytes(const struct isa_bundle *b, const uint8_t *bytes,
-                       int size) {
+static bool same_bytes(const struct isa *isa, const struct isa_bundle *b,
+                       const uint8_t *bytes, int size) {
   uint8_t again[ISA_BUNDLE_BYTES];
   struct diag d = {DIAG_NONE, loc_none(), ""};
-  return isa_encode(b, size, again, &d) == size &&
+  return isa_encode(isa, b, size, again, &d) == size &&
          memcmp(again, bytes, (size_t)size) == 0;
 }
 
-/* Whether a bundle of this size needs to ask for it: only the long operation
- * in 8 bytes does (isa.md B1). */
-static bool readable(const struct isa_bundle *b, int size) {
-  return isa_bundle_size(b, 0) == size ||
-         (size == 8 && b->slot[SLOT_LNG].id != INSN_NONE);
+/* Whether text can ask for this size: the smallest one, or that of a long
+ * operation beside a field for the nop (isa.md B1). */
+static bool readable(const struct isa *isa, const struct isa_bundle *b,
+                     int size) {
+  return isa_bundle_size(isa, b, 0) == size ||
+         (size == isa_nop_field_bytes(isa) &&
+          b->slot[SLOT_LNG].id != INSN_NONE);
 }
 
-static int decode(const uint8_t *bytes, size_t length, struct isa_bundle *b) {
-  int size = isa_decode(bytes, length, b);
-  return size && same_bytes(b, bytes, size) && readable(b, size) ? size : 0;
+static int decode(const struct isa *isa, const uint8_t *bytes, size_t length,
+                  struct isa_bundle *b) {
+  int size = isa_decode(isa, bytes, length, b);
+  return size && same_bytes(isa, b, bytes, size) && readable(isa, b, size)
+             ? size
+             : 0;
 }
 
 /* Address operands of jumps and of the loop registers become labels. */
-static bool code_address(const struct isa_op *op, int *operand) {
-  const struct insn *insn = isa_insn(op->id);
+static bool code_address(const struct isa *isa, const struct isa_op *op,
+                         int *operand) {
+  const struct insn *insn = isa_insn(isa, op->id);
   if (!insn)
     return false;
   bool branch = insn->flags & INSN_BRANCH, loop = false;
   if (!branch && insn->slot == SLOT_LNG && insn->operand_count) {
-    const struct isa_reg *r = isa_reg((int)op->operand[0]);
+    const struct isa_reg *r = isa_reg(isa, (int)op->operand[0]);
     loop = r && (strcmp(r->name, "ls") == 0 || strcmp(r->name, "le") == 0);
   }
   for (int i = 0; (branch || loop) && i < insn->operand_count; i++) {
-    const struct isa_class *c = isa_class(insn->operand[i].operand_class);
+    const struct isa_class *c = isa_class(isa, insn->operand[i].operand_class);
     if (c && !c->is_register) {
       *operand = i;
       return true;
@@ -66,11 +72,12 @@ static void find_places(struct arena *a, struct places *p) {
   const struct disassembly *s = p->source;
   struct isa_bundle b;
   for (size_t at = 0; at < s->length;) {
-    int size = decode(s->bytes + at, s->length - at, &b);
+    int size = decode(s->isa, s->bytes + at, s->length - at, &b);
     p->start[at] = size != 0;
     for (int k = 0; size && k < SLOT_COUNT; k++) {
       int operand;
-      if (!code_address(&b.slot[k], &operand) || relocated(s, at, k, operand))
+      if (!code_address(s->isa, &b.slot[k], &operand) ||
+          relocated(s, at, k, operand))
         continue;
       int64_t to = b.slot[k].operand[operand] - s->address;
       if (to >= 0 && (uint64_t)to < s->length && !p->label[to])
@@ -90,13 +97,14 @@ static void print_bundle(const struct isa_bundle *b, size_t at, int size,
                          const struct places *p, struct text *out) {
   const struct disassembly *source = p->source;
   struct asm_reference reference[SLOT_COUNT * ISA_MAX_OPERANDS];
-  struct asm_line line = {.kind = ASM_BUNDLE,
-                          .bundle = *b,
-                          .reference = reference,
-                          .size = isa_bundle_size(b, 0) == size ? 0 : size};
+  struct asm_line line = {
+      .kind = ASM_BUNDLE,
+      .bundle = *b,
+      .reference = reference,
+      .size = isa_bundle_size(source->isa, b, 0) == size ? 0 : size};
   for (int s = 0; s < SLOT_COUNT; s++) {
     int operand = -1;
-    bool address = code_address(&b->slot[s], &operand);
+    bool address = code_address(source->isa, &b->slot[s], &operand);
     for (int k = 0; k < ISA_MAX_OPERANDS; k++) {
       const struct disassembly_reference *r = relocated(source, at, s, k);
       if (r)
@@ -110,7 +118,7 @@ static void print_bundle(const struct isa_bundle *b, size_t at, int size,
       reference[line.reference_count++] =
           (struct asm_reference){(enum isa_slot)s, operand, p->label[to], 0};
   }
-  struct asm_program one = {1, 1, &line};
+  struct asm_program one = {source->isa, 1, 1, &line};
   asm_print(&one, out);
 }
 
@@ -130,7 +138,7 @@ void disassemble(struct arena *a, const struct disassembly *s,
   for (size_t at = 0; at < s->length;) {
     if (p.label[at] && p.start[at])
       text_printf(out, "%s:\n", p.label[at]);
-    int size = decode(s->bytes + at, s->length - at, &b);
+    int size = decode(s->isa, s->bytes + at, s->length - at, &b);
     if (size)
       print_bundle(&b, at, size, &p, out);
     else
@@ -139,10 +147,11 @@ void disassemble(struct arena *a, const struct disassembly *s,
   }
 }
 
-void asm_disassemble(const uint8_t *bytes, size_t length, uint32_t address,
-                     struct text *out) {
+void asm_disassemble(const struct isa *isa, const uint8_t *bytes, size_t length,
+                     uint32_t address, struct text *out) {
   struct arena *a = arena_open();
-  struct disassembly s = {.bytes = bytes, .length = length, .address = address};
+  struct disassembly s = {
+      .isa = isa, .bytes = bytes, .length = length, .address = address};
   text_puts(out, "  .autoalign 0\n");
   disassemble(a, &s, out);
   arena_close(a);

@@ -12,6 +12,7 @@ struct disassembly_reference {
   int64_t addend;
 };
 struct disassembly {
+  const struct isa *isa;
   const uint8_t *bytes;
   size_t length;
   uint32_t address;
@@ -22,8 +23,7 @@ struct disassembly {
 void disassemble(struct arena *, const struct disassembly *, struct text *);
 
 /* The operand of a bundle whose bits a relocation of this type fills. */
-bool relocation_operand(int type, const struct isa_bundle *, int size,
-                        int *slot, int *operand);
-enum { RELOCATION_DATA_20 = 50, RELOCATION_DATA_32 = 51 };
+bool relocation_operand(const struct isa *, int type, const struct isa_bundle *,
+                        int size, int *slot, int *operand);
 
 #endif

@@ -7,10 +7,11 @@
 #include <string.h>
 
 /* Names that the assembler would not read are replaced. */
-static const char *readable_name(struct arena *a, const char *name, int i) {
+static const char *readable_name(struct arena *a, const struct isa *isa,
+                                 const char *name, int i) {
   struct cursor c = {.at = name};
   size_t length = lex_name(&c);
-  bool plain = length && !name[length] && isa_reg_find(name, length) < 0 &&
+  bool plain = length && !name[length] && isa_reg_find(isa, name, length) < 0 &&
                !strstr(name, "//");
   return plain ? name : arena_printf(a, ".Lsymbol%d", i);
 }
@@ -35,9 +36,10 @@ static void separate_names(struct arena *a, struct elf_file *f) {
                                      (int)(sorted[i] - f->symbol));
 }
 
-static void name_symbols(struct arena *a, struct elf_file *f) {
+static void name_symbols(struct arena *a, const struct isa *isa,
+                         struct elf_file *f) {
   for (int i = 0; i < f->symbol_count; i++)
-    f->symbol[i].name = readable_name(a, f->symbol[i].name, i);
+    f->symbol[i].name = readable_name(a, isa, f->symbol[i].name, i);
   separate_names(a, f);
 }
 
@@ -57,6 +59,7 @@ static struct asm_symbol *symbols_of(struct arena *a, const struct elf_file *f,
 }
 
 static struct disassembly_reference *references_of(struct arena *a,
+                                                   const struct isa *isa,
                                                    const struct elf_file *f,
                                                    int section, int *count) {
   const struct elf_file_section *s = &f->section[section];
@@ -69,8 +72,8 @@ static struct disassembly_reference *references_of(struct arena *a,
     int slot, operand;
     if (r->section != section || r->offset >= s->size)
       continue;
-    int size = isa_decode(s->bytes + r->offset, s->size - r->offset, &b);
-    if (size && relocation_operand(r->type, &b, size, &slot, &operand))
+    int size = isa_decode(isa, s->bytes + r->offset, s->size - r->offset, &b);
+    if (size && relocation_operand(isa, r->type, &b, size, &slot, &operand))
       out[(*count)++] = (struct disassembly_reference){
           r->offset, slot, operand, f->symbol[r->symbol].name, r->addend};
   }
@@ -87,28 +90,31 @@ static void print_globals(const struct elf_file *f, int section,
     }
 }
 
-static void print_code(struct arena *a, const struct elf_file *f, int section,
+static void print_code(struct arena *a, const struct isa *isa,
+                       const struct elf_file *f, int section,
                        struct text *out) {
   const struct elf_file_section *s = &f->section[section];
   struct disassembly d = {
-      .bytes = s->bytes, .length = s->size, .address = s->address};
+      .isa = isa, .bytes = s->bytes, .length = s->size, .address = s->address};
   d.symbol = symbols_of(a, f, section, &d.symbol_count);
-  d.reference = references_of(a, f, section, &d.reference_count);
+  d.reference = references_of(a, isa, f, section, &d.reference_count);
   print_globals(f, section, out);
   disassemble(a, &d, out);
 }
 
 static const struct elf_file_relocation *
-data_relocation(const struct elf_file *f, int section, uint32_t offset) {
+data_relocation(const struct isa *isa, const struct elf_file *f, int section,
+                uint32_t offset) {
   for (int i = 0; i < f->relocation_count; i++)
     if (f->relocation[i].section == section &&
         f->relocation[i].offset == offset &&
-        f->relocation[i].type == RELOCATION_DATA_32)
+        f->relocation[i].type == isa_data_relocation(isa))
       return &f->relocation[i];
   return NULL;
 }
 
-static void print_data(struct arena *a, const struct elf_file *f, int section,
+static void print_data(struct arena *a, const struct isa *isa,
+                       const struct elf_file *f, int section,
                        struct text *out) {
   const struct elf_file_section *s = &f->section[section];
   int count;
@@ -122,7 +128,7 @@ static void print_data(struct arena *a, const struct elf_file *f, int section,
     for (int i = 0; i < count; i++)
       if (symbol[i].value == (int64_t)s->address + at)
         text_printf(out, "%s:\n", symbol[i].name);
-    const struct elf_file_relocation *r = data_relocation(f, section, at);
+    const struct elf_file_relocation *r = data_relocation(isa, f, section, at);
     bool whole = s->size - at >= 4;
     for (int i = 0; whole && i < count; i++)
       whole = symbol[i].value <= (int64_t)s->address + at ||
@@ -139,27 +145,45 @@ static void print_data(struct arena *a, const struct elf_file *f, int section,
   }
 }
 
-bool asm_disassemble_elf(const uint8_t *elf, size_t length, struct text *out,
-                         struct diag *d) {
+/* The instruction set of a file by its flags, `isa` if they do not say. */
+static const struct isa *isa_of(const struct elf_file *f, const struct isa *isa,
+                                struct diag *d) {
+  if (f->machine == 0)
+    return isa;
+  for (int i = 0; (isa = isa_at(i)); i++)
+    if (isa_elf_flags(isa) == f->machine)
+      return isa;
+  diag_error(d, loc_none(),
+             "ELF flags %u name an instruction set without tables here",
+             f->machine);
+  return NULL;
+}
+
+const struct isa *asm_disassemble_elf(const struct isa *otherwise,
+                                      const uint8_t *elf, size_t length,
+                                      struct text *out, struct diag *d) {
   struct arena *a = arena_open();
   struct elf_file f;
   bool good = elf_read(a, elf, length, &f, d);
+  const struct isa *isa = good ? isa_of(&f, otherwise, d) : NULL;
+  good = isa != NULL;
   if (good)
-    name_symbols(a, &f);
+    name_symbols(a, isa, &f);
   text_puts(out, good ? "  .autoalign 0\n" : "");
   for (int i = 1; good && i < f.section_count; i++) {
     const struct elf_file_section *s = &f.section[i];
     if (!(s->flags & SHF_ALLOC) || s->size == 0)
       continue;
     text_printf(out, "  .section %s,\"a%s%s\",@%s // at 0x%x\n",
-                readable_name(a, s->name, i), s->flags & SHF_WRITE ? "w" : "",
+                readable_name(a, isa, s->name, i),
+                s->flags & SHF_WRITE ? "w" : "",
                 s->flags & SHF_EXECINSTR ? "x" : "",
                 s->bytes ? "progbits" : "nobits", s->address);
     if (s->flags & SHF_EXECINSTR && s->bytes)
-      print_code(a, &f, i, out);
+      print_code(a, isa, &f, i, out);
     else
-      print_data(a, &f, i, out);
+      print_data(a, isa, &f, i, out);
   }
   arena_close(a);
-  return good;
+  return isa;
 }

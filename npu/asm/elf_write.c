@@ -1,4 +1,5 @@
-/* elf_write.c -- ELF32, little endian, machine 264 (AIE), flags 2 (AIE2). */
+/* elf_write.c -- ELF32, little endian, machine 264 (AIE); its flags tell the
+ * instruction set. */
 #include "elf_write.h"
 
 #include "elf_file.h"
@@ -6,8 +7,6 @@
 #include <assert.h>
 #include <elf.h>
 #include <string.h>
-
-enum { FLAGS_AIE2 = 2 }; /* e_flags */
 
 void elf_put(struct text *out, uint32_t value, int bytes) {
   assert(bytes == 1 || bytes == 2 || bytes == 4);
@@ -28,8 +27,9 @@ static struct elf_section *add(struct elf_writer *w, const char *name,
   return s;
 }
 
-struct elf_writer elf_open(struct arena *a, enum elf_type type) {
-  struct elf_writer w = {.arena = a, .type = type};
+struct elf_writer elf_open(struct arena *a, enum elf_type type,
+                           uint32_t machine) {
+  struct elf_writer w = {.arena = a, .type = type, .machine = machine};
   add(&w, "", 0)->align = 0;
   elf_put(&w.name, 0, 1);
   for (int i = 0; i < (int)sizeof(Elf32_Sym); i++)
@@ -122,7 +122,7 @@ static void put_header(const struct elf_writer *w, uint32_t segments,
   elf_put(out, 0, 4); /* entry */
   elf_put(out, segments ? sizeof(Elf32_Ehdr) : 0, 4);
   elf_put(out, section_offset, 4);
-  elf_put(out, FLAGS_AIE2, 4);
+  elf_put(out, w->machine, 4);
   elf_put(out, sizeof(Elf32_Ehdr), 2);
   elf_put(out, segments ? sizeof(Elf32_Phdr) : 0, 2);
   elf_put(out, segments, 2);

@@ -14,12 +14,14 @@ struct elf_section {
 struct elf_writer {
   struct arena *arena;
   enum elf_type type;
+  uint32_t machine;
   int count, capacity;
   struct elf_section *section;
   struct text symbol, name;
   int symbol_count, local_count;
 };
-struct elf_writer elf_open(struct arena *, enum elf_type);
+/* `machine` is e_flags: the instruction set. */
+struct elf_writer elf_open(struct arena *, enum elf_type, uint32_t machine);
 /* Returns the index of the section; `flags` are enum section_flag. */
 int elf_add_section(struct elf_writer *, const char *name, unsigned flags,
                     uint32_t align, uint32_t address, const struct text *);

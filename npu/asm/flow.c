@@ -8,21 +8,23 @@
 #include <assert.h>
 #include <string.h>
 
-int flow_register(const struct isa_op *op, int operand) {
-  const struct insn *insn = isa_insn(op->id);
+int flow_register(const struct isa *isa, const struct isa_op *op, int operand) {
+  const struct insn *insn = isa_insn(isa, op->id);
   assert(operand >= 0 && operand < insn->operand_count);
   const struct isa_operand *o = &insn->operand[operand];
   if (o->fixed_reg >= 0)
     return o->fixed_reg;
-  const struct isa_class *c = isa_class(o->operand_class);
+  const struct isa_class *c = isa_class(isa, o->operand_class);
   return c && c->is_register ? (int)op->operand[operand] : -1;
 }
 
-bool flow_writes(const struct isa_op *op, int unit, int *operand) {
-  const struct insn *insn = isa_insn(op->id);
+bool flow_writes(const struct isa *isa, const struct isa_op *op, int unit,
+                 int *operand) {
+  const struct insn *insn = isa_insn(isa, op->id);
   for (int i = 0; insn && i < insn->operand_count; i++) {
-    const struct isa_reg *r =
-        insn->operand[i].written ? isa_reg(flow_register(op, i)) : NULL;
+    const struct isa_reg *r = insn->operand[i].written
+                                  ? isa_reg(isa, flow_register(isa, op, i))
+                                  : NULL;
     for (int k = 0; r && k < r->unit_count; k++)
       if (r->unit[k] == unit && insn->operand[i].written_units >> k & 1) {
         *operand = i;
@@ -32,9 +34,9 @@ bool flow_writes(const struct isa_op *op, int unit, int *operand) {
   return false;
 }
 
-const struct isa_op *flow_branch(const struct step *s) {
+const struct isa_op *flow_branch(const struct isa *isa, const struct step *s) {
   for (int i = 0; i < s->op_count; i++)
-    if (isa_insn(s->op[i]->id)->flags & INSN_BRANCH)
+    if (isa_insn(isa, s->op[i]->id)->flags & INSN_BRANCH)
       return s->op[i];
   return NULL;
 }
@@ -50,7 +52,7 @@ const char *flow_describe(const struct flow *f, int step,
                           const struct isa_op *op, char out[96]) {
   struct text t = {0};
   const struct asm_line *line = f->step[step].line;
-  asm_print_op(op, line->reference, line->reference_count, &t);
+  asm_print_op(f->isa, op, line->reference, line->reference_count, &t);
   if (line->at.line)
     text_printf(&t, " (line %d)", line->at.line);
   else
@@ -77,7 +79,7 @@ static int find_address(const struct flow *f, int64_t address) {
 /* The step that an immediate operand names, -1: outside this program. */
 static int find_target(const struct flow *f, const struct asm_line *line,
                        const struct isa_op *op, int operand) {
-  enum isa_slot slot = isa_insn(op->id)->slot;
+  enum isa_slot slot = isa_insn(f->isa, op->id)->slot;
   for (int i = 0; i < line->reference_count; i++) {
     const struct asm_reference *r = &line->reference[i];
     if (r->slot != slot || r->operand != operand)
@@ -98,11 +100,11 @@ struct branch {
 
 static struct branch read_branch(const struct flow *f, const struct step *s) {
   struct branch b = {false, false, -1, false};
-  const struct isa_op *op = flow_branch(s);
-  const struct insn *insn = isa_insn(op->id);
+  const struct isa_op *op = flow_branch(f->isa, s);
+  const struct insn *insn = isa_insn(f->isa, op->id);
   for (int i = 0; i < insn->operand_count; i++) {
     const struct isa_operand *o = &insn->operand[i];
-    const struct isa_class *c = isa_class(o->operand_class);
+    const struct isa_class *c = isa_class(f->isa, o->operand_class);
     if (o->fixed_reg >= 0 && strcmp(o->name, "lr") == 0) {
       b.call = o->written;
       b.returns = !o->written;
@@ -122,12 +124,12 @@ static void link_steps(struct flow *f) {
     s->next[1] = -1;
     s->returns = i + 1 == f->count;
     s->target = -1;
-    if (flow_branch(s)) {
+    if (flow_branch(f->isa, s)) {
       struct branch own = read_branch(f, s);
       s->target = own.target;
       s->calls = own.call;
     }
-    if (i < DELAY_SLOTS || !flow_branch(&f->step[i - DELAY_SLOTS]))
+    if (i < DELAY_SLOTS || !flow_branch(f->isa, &f->step[i - DELAY_SLOTS]))
       continue;
     struct branch b = read_branch(f, &f->step[i - DELAY_SLOTS]);
     if (b.call || b.target < 0) {
@@ -149,16 +151,16 @@ static void link_steps(struct flow *f) {
  * *target if it sets it to a label of this program. */
 static int find_setup(const struct flow *f, const char *name, int end,
                       int *target) {
-  int unit = isa_reg_find(name, strlen(name));
+  int unit = isa_reg_find(f->isa, name, strlen(name));
   for (int i = end - 1; i >= 0; i--)
     for (int s = 0; s < f->step[i].op_count; s++) {
       const struct isa_op *op = f->step[i].op[s];
       int operand;
-      if (!flow_writes(op, unit, &operand))
+      if (!flow_writes(f->isa, op, unit, &operand))
         continue;
       *target = -1;
-      for (int k = 0; k < isa_insn(op->id)->operand_count; k++)
-        if (flow_register(op, k) < 0)
+      for (int k = 0; k < isa_insn(f->isa, op->id)->operand_count; k++)
+        if (flow_register(f->isa, op, k) < 0)
           *target = find_target(f, f->step[i].line, op, k);
       return i;
     }
@@ -167,12 +169,12 @@ static int find_setup(const struct flow *f, const char *name, int end,
 
 /* Every write to le that names a label of the program makes a loop. */
 static void find_loops(struct flow *f, struct arena *a) {
-  int capacity = 0, le = isa_reg_find("le", 2);
+  int capacity = 0, le = isa_reg_find(f->isa, "le", 2);
   for (int i = 0; i < f->count; i++)
     for (int s = 0; s < f->step[i].op_count; s++) {
       const struct isa_op *op = f->step[i].op[s];
       int operand, last = -1, unused;
-      if (!flow_writes(op, le, &operand))
+      if (!flow_writes(f->isa, op, le, &operand))
         continue;
       struct hardware_loop l;
       find_setup(f, "le", i + 1, &last);
@@ -208,7 +210,7 @@ static void add_section(struct flow *f, const struct section *s) {
       continue;
     step->line = g->line;
     for (int k = 0; k < SLOT_COUNT; k++) {
-      const struct insn *insn = isa_insn(g->line->bundle.slot[k].id);
+      const struct insn *insn = isa_insn(f->isa, g->line->bundle.slot[k].id);
       if (insn && !(insn->flags & INSN_NOP))
         step->op[step->op_count++] = &g->line->bundle.slot[k];
     }
@@ -217,7 +219,7 @@ static void add_section(struct flow *f, const struct section *s) {
 
 bool flow_build(struct flow *f, struct arena *a, const struct asm_program *p,
                 struct diag *d) {
-  *f = (struct flow){.count = 0};
+  *f = (struct flow){.isa = p->isa};
   if (!layout_build(&f->layout, a, p, d))
     return false;
   int count = 0;

@@ -26,6 +26,7 @@ struct hardware_loop {
   int ls, le, lc;  /* steps that set the registers, -1: not found */
 };
 struct flow {
+  const struct isa *isa;
   struct layout layout;
   int count;
   struct step *step;
@@ -36,14 +37,16 @@ struct flow {
 bool flow_build(struct flow *, struct arena *, const struct asm_program *,
                 struct diag *);
 /* The branch of a step, or NULL. */
-const struct isa_op *flow_branch(const struct step *);
+const struct isa_op *flow_branch(const struct isa *, const struct step *);
 struct loc flow_loc(const struct flow *, int step);
 /* "<operation> (line 7)", cut to fit. */
 const char *flow_describe(const struct flow *, int step, const struct isa_op *,
                           char out[96]);
 /* Whether the operation writes this unit of state; *operand tells by what. */
-bool flow_writes(const struct isa_op *, int unit, int *operand);
-int flow_register(const struct isa_op *, int operand); /* -1: immediate */
+bool flow_writes(const struct isa *, const struct isa_op *, int unit,
+                 int *operand);
+int flow_register(const struct isa *, const struct isa_op *,
+                  int operand); /* -1: immediate */
 
 /* ---- check_memory.c ---- */
 bool flow_check_memory(const struct flow *, struct diag *);

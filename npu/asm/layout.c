@@ -33,15 +33,15 @@ static bool contains(const char *const *set, int count, const char *name) {
 }
 
 /* Whether the reference is to a loop end; sets *target if to code at all. */
-static bool names_loop_end(const struct asm_line *line,
+static bool names_loop_end(const struct isa *isa, const struct asm_line *line,
                            const struct asm_reference *r, bool *target) {
   const struct isa_op *op = &line->bundle.slot[r->slot];
-  const struct insn *insn = isa_insn(op->id);
+  const struct insn *insn = isa_insn(isa, op->id);
   *target = insn && insn->flags & INSN_BRANCH;
   if (!insn || *target || insn->operand_count < 1 ||
       !insn->operand[0].written || r->addend != 0)
     return false;
-  const struct isa_reg *reg = isa_reg((int)op->operand[0]);
+  const struct isa_reg *reg = isa_reg(isa, (int)op->operand[0]);
   if (!reg)
     return false;
   bool end = strcmp(reg->name, "le") == 0;
@@ -61,7 +61,7 @@ static void find_targets(struct builder *b) {
     for (int r = 0; r < p->line[i].reference_count; r++) {
       const struct asm_reference *ref = &p->line[i].reference[r];
       bool target;
-      if (names_loop_end(&p->line[i], ref, &target))
+      if (names_loop_end(p->isa, &p->line[i], ref, &target))
         b->loop_end[b->loop_end_count++] = ref->symbol;
       if (target)
         b->target[b->target_count++] = ref->symbol;
@@ -150,8 +150,9 @@ uint32_t layout_address(const struct layout *l, const struct label *label) {
 /* ---- alignment ---- */
 
 /* What a bundle may grow to beyond its size, the next step up. */
-static uint32_t next_size(const struct fragment *f, uint32_t size) {
-  int bigger = isa_bundle_size(&f->line->bundle, (int)size + 2);
+static uint32_t next_size(const struct isa *isa, const struct fragment *f,
+                          uint32_t size) {
+  int bigger = isa_bundle_size(isa, &f->line->bundle, (int)size + 2);
   assert(bigger == 0 || bigger > (int)size);
   return (uint32_t)bigger;
 }
@@ -160,7 +161,7 @@ enum { MAX_GAP = 16, MAX_WIDEN = 64 };
 
 /* Chooses bundles among the last ones that grow by exactly `gap` bytes in all;
  * changed[k] tells with how few bundles k bytes can be absorbed. */
-static bool widen(struct section *s, uint32_t gap) {
+static bool widen(const struct isa *isa, struct section *s, uint32_t gap) {
   assert(gap > 0 && gap <= MAX_GAP && gap % 2 == 0);
   int candidate[MAX_WIDEN], count = 0;
   for (int i = s->count - 1; i >= s->barrier && count < MAX_WIDEN; i--)
@@ -175,8 +176,9 @@ static bool widen(struct section *s, uint32_t gap) {
     const struct fragment *f = &s->fragment[candidate[c]];
     for (uint32_t k = units + 1; k-- > 0;) {
       grow[c][k] = 0;
-      for (uint32_t to = next_size(f, f->size); to && to - f->size <= 2 * k;
-           to = to < 16 ? next_size(f, to) : 0) {
+      for (uint32_t to = next_size(isa, f, f->size);
+           to && to - f->size <= 2 * k;
+           to = to < 16 ? next_size(isa, f, to) : 0) {
         uint32_t by = (to - f->size) / 2;
         if (changed[k - by] + 1 < changed[k]) {
           changed[k] = changed[k - by] + 1;
@@ -222,7 +224,7 @@ static bool align(struct builder *b, uint32_t to, struct loc at) {
       add_fragment(b, FRAGMENT_PAD, NULL, MAX_GAP);
       gap -= MAX_GAP;
     }
-    if (widen(current(b), gap))
+    if (widen(b->l->program->isa, current(b), gap))
       place_from(current(b), current(b)->barrier);
     else
       add_fragment(b, FRAGMENT_PAD, NULL, gap);
@@ -254,9 +256,9 @@ static bool add_label(struct builder *b, const struct asm_line *line) {
   return true;
 }
 
-static bool is_call(const struct isa_bundle *bundle) {
+static bool is_call(const struct isa *isa, const struct isa_bundle *bundle) {
   for (int s = 0; s < SLOT_COUNT; s++) {
-    const struct insn *insn = isa_insn(bundle->slot[s].id);
+    const struct insn *insn = isa_insn(isa, bundle->slot[s].id);
     if (insn && insn->flags & INSN_BRANCH)
       for (int i = 0; i < insn->operand_count; i++)
         if (insn->operand[i].fixed_reg >= 0 && insn->operand[i].written &&
@@ -275,25 +277,25 @@ static bool add_bundle(struct builder *b, const struct asm_line *line) {
       !align(b, TARGET_ALIGN, line->at))
     return false;
   int at_least = line->full || b->full_next ? 16 : line->size;
-  int size = isa_bundle_size(&line->bundle, at_least);
+  int size = isa_bundle_size(b->l->program->isa, &line->bundle, at_least);
   if (!size) {
     uint8_t bytes[ISA_BUNDLE_BYTES];
     struct diag why = {DIAG_NONE, loc_none(), ""};
-    isa_encode(&line->bundle, at_least, bytes, &why);
+    isa_encode(b->l->program->isa, &line->bundle, at_least, bytes, &why);
     return diag_error(b->diag, line->at, "%s", why.text);
   }
   assert(size >= at_least && size <= ISA_BUNDLE_BYTES && size % 2 == 0);
   b->full_next = false;
   add_fragment(b, FRAGMENT_BUNDLE, line, (uint32_t)size);
-  if (is_call(&line->bundle))
+  if (is_call(b->l->program->isa, &line->bundle))
     b->call_slots = DELAY_SLOTS + 1;
   return true;
 }
 
 static bool add_directive(struct builder *b, const struct asm_line *line) {
   struct directive r;
-  struct cursor c = {line->at.file, line->text,  line->text,
-                     line->at.line, b->l->arena, b->diag};
+  struct cursor c = {NULL,          line->at.file, line->text, line->text,
+                     line->at.line, b->l->arena,   b->diag};
   if (!directive_parse(&c, &r))
     return false;
   struct fragment *f;
@@ -348,8 +350,8 @@ static void find_globals(struct builder *b) {
       continue;
     struct directive r;
     struct diag quiet = {DIAG_NONE, loc_none(), ""};
-    struct cursor c = {line->at.file, line->text,  line->text,
-                       line->at.line, b->l->arena, &quiet};
+    struct cursor c = {NULL,          line->at.file, line->text, line->text,
+                       line->at.line, b->l->arena,   &quiet};
     if (directive_parse(&c, &r) && r.kind == DIRECTIVE_GLOBAL)
       get_label(b->l, r.name)->global = true;
   }
@@ -400,8 +402,9 @@ static bool value_of(const struct resolver *r, const char *symbol,
          diag_error(d, at, "undefined symbol '%s'", symbol);
 }
 
-static bool emit_bundle(const struct fragment *f, const struct resolver *r,
-                        struct text *out, struct diag *d) {
+static bool emit_bundle(const struct isa *isa, const struct fragment *f,
+                        const struct resolver *r, struct text *out,
+                        struct diag *d) {
   struct isa_bundle b = f->line->bundle;
   for (int i = 0; i < f->line->reference_count; i++) {
     const struct asm_reference *ref = &f->line->reference[i];
@@ -413,7 +416,7 @@ static bool emit_bundle(const struct fragment *f, const struct resolver *r,
   }
   uint8_t bytes[ISA_BUNDLE_BYTES];
   struct diag why = {DIAG_NONE, loc_none(), ""};
-  if (!isa_encode(&b, (int)f->size, bytes, &why))
+  if (!isa_encode(isa, &b, (int)f->size, bytes, &why))
     return diag_error(d, f->line->at, "%s", why.text);
   text_append(out, (const char *)bytes, f->size);
   return true;
@@ -439,13 +442,13 @@ static bool emit_data(const struct fragment *f, const struct resolver *r,
   return true;
 }
 
-static void emit_padding(const struct section *s, const struct fragment *f,
-                         struct text *out) {
+static void emit_padding(const struct isa *isa, const struct section *s,
+                         const struct fragment *f, struct text *out) {
   uint8_t bytes[ISA_BUNDLE_BYTES] = {0};
   if (s->flags & SECTION_EXEC) {
     const struct isa_bundle empty = {0};
     struct diag none = {DIAG_NONE, loc_none(), ""};
-    isa_encode(&empty, (int)f->size, bytes, &none);
+    isa_encode(isa, &empty, (int)f->size, bytes, &none);
     text_append(out, (const char *)bytes, f->size);
     return;
   }
@@ -455,7 +458,6 @@ static void emit_padding(const struct section *s, const struct fragment *f,
 
 bool layout_emit(const struct layout *l, const struct section *s,
                  const struct resolver *r, struct text *out, struct diag *d) {
-  (void)l;
   const size_t start = out->length;
   (void)start; /* without assertions */
   for (int i = 0; i < s->count; i++) {
@@ -465,7 +467,7 @@ bool layout_emit(const struct layout *l, const struct section *s,
     case FRAGMENT_LABEL:
       break;
     case FRAGMENT_BUNDLE:
-      if (!emit_bundle(f, r, out, d))
+      if (!emit_bundle(l->program->isa, f, r, out, d))
         return false;
       break;
     case FRAGMENT_DATA:
@@ -473,7 +475,7 @@ bool layout_emit(const struct layout *l, const struct section *s,
         return false;
       break;
     case FRAGMENT_PAD:
-      emit_padding(s, f, out);
+      emit_padding(l->program->isa, s, f, out);
       break;
     }
   }

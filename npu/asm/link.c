@@ -147,7 +147,8 @@ bool asm_link(struct asm_program *const *program, int program_count,
   good = good && emit(&image, true, 0, &code, d) &&
          emit(&image, false, DATA_ADDRESS, &data, d);
   if (good) {
-    struct elf_writer w = elf_open(a, ELF_EXECUTABLE);
+    struct elf_writer w =
+        elf_open(a, ELF_EXECUTABLE, isa_elf_flags(program[0]->isa));
     int text = elf_add_section(&w, ".text", SECTION_EXEC, 16, 0, &code);
     int own = data.length ? elf_add_section(&w, ".data", SECTION_WRITE, 32,
                                             DATA_ADDRESS, &data)

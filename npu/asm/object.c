@@ -7,24 +7,14 @@
 #include <assert.h>
 #include <string.h>
 
-static const struct {
-  int type, bytes;
-  struct {
-    int offset, bits;
-  } field[2];
-} relocation[] = {
-#define RELOCATION(type, bytes, o1, b1, o2, b2)                                \
-  {type, bytes, {{o1, b1}, {o2, b2}}},
-#include "relocations.def"
-#undef RELOCATION
-};
-
 /* The relocation whose fields are the bits of this operand, -1: none. */
-static int find_relocation(const struct isa_bundle *b, int size,
-                           const struct asm_reference *r) {
+static int find_relocation(const struct isa *isa, const struct isa_bundle *b,
+                           int size, const struct asm_reference *r) {
   struct isa_bits bits[3];
-  int count = isa_operand_bits(b, size, r->slot, r->operand, bits);
-  for (size_t i = 0; i < sizeof relocation / sizeof *relocation; i++) {
+  const struct isa_relocation *relocation;
+  int relocations = isa_relocations(isa, &relocation);
+  int count = isa_operand_bits(isa, b, size, r->slot, r->operand, bits);
+  for (int i = 0; i < relocations; i++) {
     bool same = relocation[i].bytes == size && count > 0 && count <= 2;
     for (int k = 0; same && k < 2; k++) {
       int offset = relocation[i].field[k].offset;
@@ -39,15 +29,16 @@ static int find_relocation(const struct isa_bundle *b, int size,
   return -1;
 }
 
-bool relocation_operand(int type, const struct isa_bundle *b, int size,
-                        int *slot, int *operand) {
+bool relocation_operand(const struct isa *isa, int type,
+                        const struct isa_bundle *b, int size, int *slot,
+                        int *operand) {
   for (*slot = 0; *slot < SLOT_COUNT; ++*slot) {
-    const struct insn *insn = isa_insn(b->slot[*slot].id);
+    const struct insn *insn = isa_insn(isa, b->slot[*slot].id);
     for (*operand = 0; insn && *operand < insn->operand_count; ++*operand) {
       const struct isa_class *c =
-          isa_class(insn->operand[*operand].operand_class);
+          isa_class(isa, insn->operand[*operand].operand_class);
       struct asm_reference r = {(enum isa_slot) * slot, *operand, NULL, 0};
-      if (c && !c->is_register && find_relocation(b, size, &r) == type)
+      if (c && !c->is_register && find_relocation(isa, b, size, &r) == type)
         return true;
     }
   }
@@ -60,6 +51,10 @@ struct writer {
   int *symbol; /* ELF index of each label */
   struct diag *diag;
 };
+
+static const struct isa *isa_of(const struct writer *w) {
+  return w->layout->program->isa;
+}
 
 static int symbol_index(const struct writer *w, const char *name) {
   for (int i = 0; i < w->layout->label_count; i++)
@@ -82,12 +77,13 @@ static bool relocate_bundle(const struct writer *w, const struct fragment *f,
                             struct text *out) {
   for (int i = 0; i < f->line->reference_count; i++) {
     const struct asm_reference *r = &f->line->reference[i];
-    int type = find_relocation(&f->line->bundle, (int)f->size, r);
+    int type = find_relocation(isa_of(w), &f->line->bundle, (int)f->size, r);
     if (type < 0)
       return diag_error(
           w->diag, f->line->at,
           "no relocation puts symbol '%s' into %s of a bundle of %u bytes",
-          r->symbol, isa_insn(f->line->bundle.slot[r->slot].id)->mnemonic,
+          r->symbol,
+          isa_insn(isa_of(w), f->line->bundle.slot[r->slot].id)->mnemonic,
           f->size);
     put_relocation(w, f->offset, type, r->symbol, r->addend, out);
   }
@@ -99,8 +95,9 @@ static void relocate_data(const struct writer *w, const struct fragment *f,
   for (int i = 0; i < f->directive.count; i++)
     if (f->directive.item[i].symbol)
       put_relocation(w, f->offset + (uint32_t)(i * f->directive.unit),
-                     RELOCATION_DATA_32, f->directive.item[i].symbol,
-                     f->directive.item[i].value, out);
+                     isa_data_relocation(isa_of(w)),
+                     f->directive.item[i].symbol, f->directive.item[i].value,
+                     out);
 }
 
 static bool relocate(const struct writer *w, const struct section *s,
@@ -167,7 +164,8 @@ bool asm_object(const struct asm_program *p, struct text *elf, struct diag *d) {
   struct layout l;
   struct text bytes = {0}, entries = {0};
   bool good = layout_build(&l, a, p, d);
-  struct writer w = {elf_open(a, ELF_RELOCATABLE), &l, NULL, d};
+  struct writer w = {elf_open(a, ELF_RELOCATABLE, isa_elf_flags(p->isa)), &l,
+                     NULL, d};
   if (good) {
     find_undefined(&l);
     w.symbol = arena_array(a, (size_t)l.label_count + 1, sizeof *w.symbol);

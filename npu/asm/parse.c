@@ -62,18 +62,18 @@ static bool match_register(struct cursor *c, const struct insn *insn, int i,
   char token[40];
   const struct isa_operand *o = &insn->operand[i];
   size_t length = register_name(c);
-  int reg = isa_class_reg_find(o->operand_class, c->at, length);
+  int reg = isa_class_reg_find(c->isa, o->operand_class, c->at, length);
   if (!length || reg < 0) {
     if (!c->diag)
       return false;
-    const char *why = length && isa_reg_find(c->at, length) >= 0
+    const char *why = length && isa_reg_find(c->isa, c->at, length) >= 0
                           ? "this register is not allowed here"
                           : "no such register";
     return diag_error(c->diag, lex_loc(c), "%s: %s %s: %s (class %s)",
                       insn->mnemonic, o->name, lex_token(c, token), why,
-                      isa_class(o->operand_class)->name);
+                      isa_class(c->isa, o->operand_class)->name);
   }
-  if (o->tied_to >= 0 && m->op.operand[o->tied_to] != reg)
+  if (o->tied_to >= 0 && isa_tied_register(c->isa, &m->op, i) != reg)
     return diag_error(c->diag, lex_loc(c),
                       "%s: %s %s must be the same register as %s",
                       insn->mnemonic, o->name, lex_token(c, token),
@@ -86,14 +86,15 @@ static bool match_register(struct cursor *c, const struct insn *insn, int i,
 static bool match_immediate(struct cursor *c, const struct insn *insn, int i,
                             struct match *m) {
   const struct isa_operand *o = &insn->operand[i];
-  const struct isa_class *class = isa_class(o->operand_class);
+  const struct isa_class *class = isa_class(c->isa, o->operand_class);
   struct loc at = lex_loc(c);
   struct cursor before = *c;
   char token[40];
   bool hash = lex_char(c, '#');
   lex_blanks(c);
   struct expression e;
-  if (!hash && lex_name(c) && isa_reg_find(c->at, register_name(c)) >= 0)
+  if (!hash && lex_name(c) &&
+      isa_reg_find(c->isa, c->at, register_name(c)) >= 0)
     return diag_error(c->diag, at, "%s: %s is an immediate, not register %s",
                       insn->mnemonic, o->name, lex_token(&before, token));
   if (!lex_expression(c, &e))
@@ -163,7 +164,7 @@ static bool match_form(struct cursor *c, const struct insn *insn,
       operand++;
     lex_blanks(c);
     const struct isa_class *class =
-        isa_class(insn->operand[operand].operand_class);
+        isa_class(c->isa, insn->operand[operand].operand_class);
     if (!(class->is_register ? match_register : match_immediate)(c, insn,
                                                                  operand, m))
       return false;
@@ -176,7 +177,8 @@ static bool match_form(struct cursor *c, const struct insn *insn,
 }
 
 /* Why an operation cannot join the bundle, or NULL. */
-static const struct insn *slot_rival(const struct isa_bundle *b,
+static const struct insn *slot_rival(const struct isa *isa,
+                                     const struct isa_bundle *b,
                                      enum isa_slot slot) {
   static const unsigned blocks[SLOT_COUNT] = {
       [SLOT_LDA] = 1u << SLOT_LDA,
@@ -189,14 +191,14 @@ static const struct insn *slot_rival(const struct isa_bundle *b,
   };
   for (int s = 0; s < SLOT_COUNT; s++)
     if (blocks[slot] >> s & 1 && b->slot[s].id != INSN_NONE)
-      return isa_insn(b->slot[s].id);
+      return isa_insn(isa, b->slot[s].id);
   return NULL;
 }
 
 static bool add_op(struct cursor *c, struct loc at, struct bundle_parse *b,
                    const struct match *m) {
-  const struct insn *insn = isa_insn(m->op.id);
-  const struct insn *rival = slot_rival(&b->bundle, insn->slot);
+  const struct insn *insn = isa_insn(c->isa, m->op.id);
+  const struct insn *rival = slot_rival(c->isa, &b->bundle, insn->slot);
   if (rival)
     return diag_error(c->diag, at, "%s: slot %s is taken by %s", insn->mnemonic,
                       isa_slot_name(insn->slot), rival->mnemonic);
@@ -225,7 +227,7 @@ static bool explain(struct cursor *c, const char *operands, const uint16_t *ids,
     struct match m;
     try.at = operands;
     try.diag = &why;
-    match_form(&try, isa_insn((enum insn_id)ids[i]), &m);
+    match_form(&try, isa_insn(c->isa, (enum insn_id)ids[i]), &m);
     if (!best.at || try.at > best.at ||
         (try.at == best.at && is_value_error(&why)))
       best = (struct reason){try.at, why};
@@ -251,7 +253,7 @@ static bool parse_op(struct cursor *c, struct bundle_parse *b) {
     return b->nop = true;
   }
   const uint16_t *ids;
-  int count = isa_insn_find(mnemonic, length, &ids);
+  int count = isa_insn_find(c->isa, mnemonic, length, &ids);
   struct match fit = {.op = {.id = INSN_NONE}};
   const char *after = NULL;
   for (int i = 0; i < count; i++) {
@@ -259,8 +261,9 @@ static bool parse_op(struct cursor *c, struct bundle_parse *b) {
     struct match m;
     try.at = operands;
     try.diag = NULL;
-    if (match_form(&try, isa_insn((enum insn_id)ids[i]), &m) &&
-        (!after || slot_rival(&b->bundle, isa_insn(fit.op.id)->slot))) {
+    if (match_form(&try, isa_insn(c->isa, (enum insn_id)ids[i]), &m) &&
+        (!after ||
+         slot_rival(c->isa, &b->bundle, isa_insn(c->isa, fit.op.id)->slot))) {
       fit = m;
       after = try.at;
     }
@@ -272,12 +275,14 @@ static bool parse_op(struct cursor *c, struct bundle_parse *b) {
 }
 
 /* A lone `nop` is the 16-bit bundle; beside a long instruction it asks for the
- * 8-byte format with a nop field (isa.md B1). */
-static int nop_size(const struct bundle_parse *b) {
+ * format with a nop field, where there is one (isa.md B1). */
+static int nop_size(const struct isa *isa, const struct bundle_parse *b) {
   for (int s = 0; s < SLOT_COUNT; s++)
     if (s != SLOT_LNG && b->bundle.slot[s].id != INSN_NONE)
       return 0;
-  return b->nop && b->bundle.slot[SLOT_LNG].id != INSN_NONE ? 8 : 0;
+  return b->nop && b->bundle.slot[SLOT_LNG].id != INSN_NONE
+             ? isa_nop_field_bytes(isa)
+             : 0;
 }
 
 static bool parse_bundle(struct cursor *c, struct asm_program *p) {
@@ -293,7 +298,7 @@ static bool parse_bundle(struct cursor *c, struct asm_program *p) {
   struct asm_line *line = asm_add(c->arena, p, ASM_BUNDLE);
   line->at = at;
   line->bundle = b.bundle;
-  line->size = nop_size(&b);
+  line->size = nop_size(c->isa, &b);
   line->reference_count = b.reference_count;
   if (b.reference_count)
     line->reference =
@@ -380,12 +385,16 @@ static char *blank_comments(struct arena *a, const char *text) {
   return copy;
 }
 
-struct asm_program *asm_parse(struct arena *a, const char *file,
-                              const char *text, struct diag *d) {
+struct asm_program *asm_parse(struct arena *a, const struct isa *isa,
+                              const char *file, const char *text,
+                              struct diag *d) {
   struct asm_program *p = arena_alloc(a, sizeof *p);
+  p->isa = isa;
   char *copy = blank_comments(a, text);
-  struct cursor c = {
-      .file = file ? arena_string(a, file) : NULL, .arena = a, .diag = d};
+  struct cursor c = {.isa = isa,
+                     .file = file ? arena_string(a, file) : NULL,
+                     .arena = a,
+                     .diag = d};
   for (char *at = copy;;) {
     c.start = c.at = at;
     c.line++;

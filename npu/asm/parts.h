@@ -6,6 +6,7 @@
 
 /* ---- lex.c: a position in one line ---- */
 struct cursor {
+  const struct isa *isa;         /* NULL: only directives are read */
   const char *file, *start, *at; /* start of the line, next character */
   int line;
   struct arena *arena;

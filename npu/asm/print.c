@@ -3,23 +3,24 @@
 
 #include <string.h>
 
-/* l0..l7 are written as the pair that they are (isa.md A1). */
-static void print_register(int reg, struct text *out) {
-  const struct isa_reg *r = isa_reg(reg);
+/* Two r registers are written as the pair that they are (isa.md A1). */
+static void print_register(const struct isa *isa, int reg, struct text *out) {
+  const struct isa_reg *r = isa_reg(isa, reg);
   if (!r)
     text_puts(out, "?");
-  else if (r->name[0] == 'l' && r->unit_count == 2)
-    text_printf(out, "%s:%s", isa_reg(r->unit[1])->name,
-                isa_reg(r->unit[0])->name);
+  else if (isa_reg_is_pair(isa, reg))
+    text_printf(out, "%s:%s", isa_reg(isa, r->unit[1])->name,
+                isa_reg(isa, r->unit[0])->name);
   else
     text_puts(out, r->name);
 }
 
-static void print_operand(const struct isa_op *op, const struct insn *insn,
-                          int i, const struct asm_reference *reference,
-                          int count, struct text *out) {
-  if (isa_class(insn->operand[i].operand_class)->is_register) {
-    print_register((int)op->operand[i], out);
+static void print_operand(const struct isa *isa, const struct isa_op *op,
+                          const struct insn *insn, int i,
+                          const struct asm_reference *reference, int count,
+                          struct text *out) {
+  if (isa_class(isa, insn->operand[i].operand_class)->is_register) {
+    print_register(isa, (int)op->operand[i], out);
     return;
   }
   for (int r = 0; r < count; r++)
@@ -32,10 +33,10 @@ static void print_operand(const struct isa_op *op, const struct insn *insn,
   text_printf(out, "#%lld", (long long)op->operand[i]);
 }
 
-void asm_print_op(const struct isa_op *op,
+void asm_print_op(const struct isa *isa, const struct isa_op *op,
                   const struct asm_reference *reference, int reference_count,
                   struct text *out) {
-  const struct insn *insn = isa_insn(op->id);
+  const struct insn *insn = isa_insn(isa, op->id);
   if (!insn)
     return;
   int operand = 0;
@@ -46,23 +47,24 @@ void asm_print_op(const struct isa_op *op,
     }
     while (insn->operand[operand].fixed_reg >= 0)
       operand++;
-    print_operand(op, insn, operand, reference, reference_count, out);
+    print_operand(isa, op, insn, operand, reference, reference_count, out);
     at += 1 + strlen(insn->operand[operand++].name);
   }
 }
 
-static void print_bundle(const struct asm_line *line, struct text *out) {
+static void print_bundle(const struct isa *isa, const struct asm_line *line,
+                         struct text *out) {
   struct isa_bundle b = line->bundle;
   bool first = true, only_long = b.slot[SLOT_LNG].id != INSN_NONE;
   for (int s = 0; s < SLOT_COUNT; s++)
     if (s != SLOT_LNG && b.slot[s].id != INSN_NONE)
       only_long = false;
   int size = line->full ? 16 : line->size;
-  if (size == 8 && only_long) {
+  if (size && size == isa_nop_field_bytes(isa) && only_long) {
     text_puts(out, "nop");
     first = false;
-  } else if (size > isa_bundle_size(&b, 0)) {
-    isa_bundle_fill(&b, isa_bundle_size(&b, size));
+  } else if (size > isa_bundle_size(isa, &b, 0)) {
+    isa_bundle_fill(isa, &b, isa_bundle_size(isa, &b, size));
   }
   for (int s = 0; s < SLOT_COUNT; s++) {
     if (b.slot[s].id == INSN_NONE)
@@ -70,7 +72,7 @@ static void print_bundle(const struct asm_line *line, struct text *out) {
     if (!first)
       text_puts(out, "; ");
     first = false;
-    asm_print_op(&b.slot[s], line->reference, line->reference_count, out);
+    asm_print_op(isa, &b.slot[s], line->reference, line->reference_count, out);
   }
   if (first)
     text_puts(out, "nop");
@@ -85,7 +87,7 @@ void asm_print(const struct asm_program *p, struct text *out) {
       break;
     case ASM_BUNDLE:
       text_puts(out, "  ");
-      print_bundle(line, out);
+      print_bundle(p->isa, line, out);
       if (line->comment)
         text_printf(out, " //%s%s", line->comment[0] == ' ' ? "" : " ",
                     line->comment);

@@ -66,7 +66,7 @@ static bool load(const struct asm_program *p, uint8_t program[PROGRAM_BYTES],
   static const char done[] = "  done\n  nop\n  nop\n  nop\n  nop\n  nop\n";
   struct arena *a = arena_open();
   struct text bytes = {0}, end_bytes = {0};
-  const struct asm_program *end = asm_parse(a, "done", done, d);
+  const struct asm_program *end = asm_parse(a, p->isa, "done", done, d);
   bool ok = end && asm_check(p, d) && asm_bytes(p, 0, NULL, 0, &bytes, d);
   *back = (uint32_t)(bytes.length + 15) / 16 * 16;
   ok = ok && asm_bytes(end, *back, NULL, 0, &end_bytes, d);
@@ -95,7 +95,8 @@ bool lone_core_run(const struct asm_program *p, struct feed *feed,
   *o = (struct check_outcome){0};
   if (!load(p, program, &back, o, d))
     return false;
-  struct core_surroundings around = {.context = feed,
+  struct core_surroundings around = {.isa = p->isa,
+                                     .context = feed,
                                      .program = program,
                                      .memory = {NULL, NULL, NULL, feed->memory},
                                      .acquire = ring_acquire,

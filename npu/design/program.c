@@ -218,7 +218,8 @@ static struct asm_program *parse_loop(struct builder *m, const struct loop *l) {
   (l->steps ? put_rounds : put_loop)(&t, m->design, l);
   char *copy = arena_string(m->arena, text_string(&t));
   text_free(&t);
-  return asm_parse(m->arena, "core loop", copy, m->diag);
+  return asm_parse(m->arena, isa_find(m->design->program->device->isa),
+                   "core loop", copy, m->diag);
 }
 
 static struct kernel_gemm product_of(const struct tile_program *p,

@@ -208,6 +208,7 @@ static bool read_header(const struct reader *r) {
     return diag_error(r->diag, loc_none(), "ELF for machine %u; AIE is %d",
                       field(r->bytes, Elf32_Ehdr, e_machine), ELF_MACHINE_AIE);
   r->file->type = (int)field(r->bytes, Elf32_Ehdr, e_type);
+  r->file->machine = field(r->bytes, Elf32_Ehdr, e_flags) & ELF_FLAGS_MACHINE;
   return true;
 }
 

@@ -5,7 +5,8 @@
 
 #include "base.h"
 
-enum { ELF_MACHINE_AIE = 264 }; /* <elf.h> does not know it */
+/* <elf.h> does not know them; e_flags' low bits tell the instruction set. */
+enum { ELF_MACHINE_AIE = 264, ELF_FLAGS_MACHINE = 3 };
 
 struct elf_file_section {
   const char *name;
@@ -31,7 +32,8 @@ struct elf_file_relocation {
   int64_t addend;
 };
 struct elf_file {
-  int type; /* ET_REL, ET_EXEC */
+  int type;         /* ET_REL, ET_EXEC */
+  uint32_t machine; /* of e_flags; 0: it does not say */
   int segment_count, section_count, symbol_count, relocation_count;
   struct elf_file_segment *segment;
   struct elf_file_section *section;

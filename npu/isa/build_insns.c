@@ -9,59 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct row {
-  const char *syntax;
-  enum isa_slot slot;
-  const char *bits, *operands;
-  enum timing_id timing;
-  unsigned flags;
-  const char *evidence, *form;
-};
+const char *isa_slot_name(enum isa_slot slot) {
+  static const char *const name[SLOT_COUNT] = {
+      [SLOT_LDA] = "lda", [SLOT_LDB] = "ldb", [SLOT_ST] = "st",
+      [SLOT_ALU] = "alu", [SLOT_MV] = "mv",   [SLOT_LNG] = "lng",
+      [SLOT_VEC] = "vec"};
+  return name[slot];
+}
 
-/* Words of the flags column. */
-enum {
-  NONE = 0,
-  LOAD = INSN_LOAD,
-  STORE = INSN_STORE,
-  BRANCH = INSN_BRANCH,
-  MAC = INSN_MAC,
-  LOCK = INSN_LOCK,
-  NOP = INSN_NOP,
-  STREAM = INSN_STREAM,
-  UNKNOWN = INSN_UNKNOWN
-};
-
-static const struct row row[INSN_COUNT] = {
-#define INSN(id, syntax, slot, bits, operands, timing, flags, evidence, form)  \
-  [INSN_##id] = {syntax,          SLOT_##slot, bits,      operands,            \
-                 TIMING_##timing, flags,       #evidence, #form},
-#include "aie2/instructions.def"
-#undef INSN
-};
-
-static const struct {
-  const char *name;
-  int bits;
-} slot_row[SLOT_COUNT] = {
-    [SLOT_LDA] = {"lda", 21}, [SLOT_LDB] = {"ldb", 16},
-    [SLOT_ST] = {"st", 21},   [SLOT_ALU] = {"alu", 20},
-    [SLOT_MV] = {"mv", 22},   [SLOT_LNG] = {"lng", 42},
-    [SLOT_VEC] = {"vec", 26},
-};
-
-const char *isa_slot_name(enum isa_slot slot) { return slot_row[slot].name; }
-int isa_slot_bits(enum isa_slot slot) { return slot_row[slot].bits; }
+int isa_slot_bits(const struct isa *t, enum isa_slot slot) {
+  return t->rows->slot[slot].bits;
+}
 
 /* uimmN, simmN, simmNxS, nimmNxS: the name says it all (isa.md C0). */
-static int add_immediate(struct tables *t, const char *name, size_t length) {
+static int add_immediate(struct isa *t, const char *name, size_t length) {
   assert(t->class_count < MAX_CLASSES && length > 4 &&
          memcmp(name + 1, "imm", 3) == 0);
   struct reg_class *c = &t->class[t->class_count];
-  static char text[MAX_CLASSES][12];
-  assert(length < sizeof text[0]);
-  memcpy(text[t->class_count], name, length);
-  char *end;
-  c->shown.name = text[t->class_count];
+  char *text = t->class_name[t->class_count], *end;
+  assert(length < sizeof t->class_name[0]);
+  memcpy(text, name, length);
+  c->shown.name = text;
   c->bits = (int)strtol(c->shown.name + 4, &end, 10);
   c->shown.scale = *end == 'x' ? atoi(end + 1) : 1;
   c->negative = name[0] == 'n';
@@ -105,20 +73,18 @@ static void fix_bits(struct insn_code *c, const char *bits) {
 }
 
 /* Operand names of the table, kept as strings. */
-static const char *intern(const char *name, size_t length) {
-  static char pool[64][16];
-  static int count;
-  for (int i = 0; i < count; i++)
-    if (strlen(pool[i]) == length && memcmp(pool[i], name, length) == 0)
-      return pool[i];
-  assert(count < 64 && length < sizeof pool[0]);
-  memcpy(pool[count], name, length);
-  return pool[count++];
+static const char *intern(struct isa *t, const char *name, size_t length) {
+  for (int i = 0; i < t->name_count; i++)
+    if (strlen(t->name[i]) == length && memcmp(t->name[i], name, length) == 0)
+      return t->name[i];
+  assert(t->name_count < MAX_NAMES && length < sizeof t->name[0]);
+  memcpy(t->name[t->name_count], name, length);
+  return t->name[t->name_count++];
 }
 
 /* The part of a register that changes: half of a cm register, or of a d
  * register its dc units. */
-static unsigned written_units(const struct tables *t, int operand_class,
+static unsigned written_units(const struct isa *t, int operand_class,
                               char mark) {
   const char *name = t->class[operand_class].shown.name;
   if (mark == '+' || mark == '-')
@@ -127,7 +93,7 @@ static unsigned written_units(const struct tables *t, int operand_class,
 }
 
 /* One word of the operands column; see the legend of instructions.def. */
-static void add_operand(struct tables *t, struct insn *insn, const char *bits,
+static void add_operand(struct isa *t, struct insn *insn, const char *bits,
                         const char *word, size_t length) {
   assert(insn->operand_count < ISA_MAX_OPERANDS);
   int index = insn->operand_count;
@@ -146,18 +112,22 @@ static void add_operand(struct tables *t, struct insn *insn, const char *bits,
   const char *tilde = memchr(word, '~', length);
   const char *colon = memchr(word, ':', length);
   if (word[0] == '=') {
-    o->name = intern(word + 1, length - 1);
+    o->name = intern(t, word + 1, length - 1);
     o->fixed_reg = isa_reg_of(t, word + 1, length - 1);
     assert(o->fixed_reg >= 0);
   } else if (tilde) {
-    o->name = intern(word, (size_t)(tilde - word));
+    o->name = intern(t, word, (size_t)(tilde - word));
+    size_t end = colon ? (size_t)(colon - word) : length;
     o->tied_to =
-        isa_operand_named(insn, tilde + 1, length - (size_t)(tilde + 1 - word));
+        isa_operand_named(insn, tilde + 1, end - (size_t)(tilde + 1 - word));
     assert(o->tied_to >= 0);
     o->operand_class = insn->operand[o->tied_to].operand_class;
+    if (colon)
+      o->operand_class = isa_class_find(t, colon + 1, length - end - 1);
+    assert(o->operand_class >= 0);
   } else {
     assert(word[1] == '=' && colon);
-    o->name = intern(word + 2, (size_t)(colon - word - 2));
+    o->name = intern(t, word + 2, (size_t)(colon - word - 2));
     size_t class_length = length - (size_t)(colon + 1 - word);
     o->operand_class = isa_class_find(t, colon + 1, class_length);
     if (o->operand_class < 0)
@@ -171,8 +141,8 @@ static void add_operand(struct tables *t, struct insn *insn, const char *bits,
   insn->operand_count++;
 }
 
-static void build_insn(struct tables *t, enum insn_id id) {
-  const struct row *r = &row[id];
+static void build_insn(struct isa *t, enum insn_id id) {
+  const struct insn_row *r = &t->rows->insn[id];
   struct insn *insn = &t->insn[id];
   size_t mnemonic = strcspn(r->syntax, " ");
   assert(mnemonic < sizeof t->mnemonic[id]);
@@ -184,7 +154,7 @@ static void build_insn(struct tables *t, enum insn_id id) {
   insn->slot = r->slot;
   insn->flags = r->flags;
   insn->evidence = r->evidence;
-  assert((int)strlen(r->bits) == slot_row[r->slot].bits);
+  assert((int)strlen(r->bits) == isa_slot_bits(t, r->slot));
   fix_bits(&t->code[id], r->bits);
   for (const char *at = r->operands; *at;) {
     size_t length = strcspn(at, " ");
@@ -195,13 +165,13 @@ static void build_insn(struct tables *t, enum insn_id id) {
   isa_build_timing(t, id, r->timing);
 }
 
-static int more_fixed_bits(const struct tables *t, int a, int b) {
+static int more_fixed_bits(const struct isa *t, int a, int b) {
   return __builtin_popcountll(t->code[b].mask) -
          __builtin_popcountll(t->code[a].mask);
 }
 
 /* Insertion keeps rows of equal weight in table order. */
-static void add_candidate(struct tables *t, enum insn_id id, uint16_t *list,
+static void add_candidate(struct isa *t, enum insn_id id, uint16_t *list,
                           int *count) {
   assert(*count < MAX_CANDIDATES);
   int at = (*count)++;
@@ -212,7 +182,7 @@ static void add_candidate(struct tables *t, enum insn_id id, uint16_t *list,
   list[at] = (uint16_t)id;
 }
 
-static void add_decode(struct tables *t, enum insn_id id) {
+static void add_decode(struct isa *t, enum insn_id id) {
   enum isa_slot slot = t->insn[id].slot;
   const struct insn_code *c = &t->code[id];
   for (uint64_t low = 0; low < DECODE_BUCKETS; low++)
@@ -220,8 +190,8 @@ static void add_decode(struct tables *t, enum insn_id id) {
       add_candidate(t, id, t->decode[slot][low], &t->decode_count[slot][low]);
 }
 
-void isa_build_insns(struct tables *t) {
-  for (int id = 1; id < INSN_COUNT; id++) {
+void isa_build_insns(struct isa *t) {
+  for (int id = 1; id < t->rows->insn_count; id++) {
     build_insn(t, (enum insn_id)id);
     add_decode(t, (enum insn_id)id);
   }

@@ -9,41 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct file_row {
-  const char *prefix;
-  int first, count, bits;
-};
-static const struct file_row file_row[] = {
-#define REG_FILE(...) {__VA_ARGS__},
-#include "aie2/regs.def"
-};
-
-struct view_row {
-  const char *prefix, *text;
-  int first, count;
-  const char *pieces;
-};
-static const struct view_row view_row[] = {
-#define REG_VIEW(...) {__VA_ARGS__},
-#include "aie2/regs.def"
-};
-
-struct class_row {
-  const char *name;
-  int bits;
-  const char *members;
-};
-static const struct class_row class_row[] = {
-#define REG_CLASS(name, bits, members) {#name, bits, members},
-#include "aie2/regs.def"
-};
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
-static enum reg_file file_of(const char *prefix) {
-  static const char *const name[] = {"", "r", "p", "m", "dn", "dj", "dc", "s"};
-  for (int i = 1; i < COUNT(name); i++)
-    if (strcmp(name[i], prefix) == 0)
+enum reg_file isa_file_of(const char *name, size_t length) {
+  static const char *const file[FILE_COUNT] = {
+      [FILE_R] = "r",   [FILE_P] = "p",   [FILE_M] = "m", [FILE_DN] = "dn",
+      [FILE_DJ] = "dj", [FILE_DC] = "dc", [FILE_S] = "s"};
+  for (int i = 1; i < FILE_COUNT; i++)
+    if (strlen(file[i]) == length && memcmp(file[i], name, length) == 0)
       return (enum reg_file)i;
   return FILE_OTHER;
 }
@@ -60,7 +31,7 @@ unsigned isa_name_hash(const char *name, size_t length) {
   return hash;
 }
 
-int isa_reg_of(const struct tables *t, const char *key, size_t length) {
+int isa_reg_of(const struct isa *t, const char *key, size_t length) {
   for (int i = 0; i < t->reg_count; i++)
     if (t->reg_key[i][0] == key[0] &&
         isa_name_compare(key, length, t->reg_key[i]) == 0)
@@ -68,7 +39,7 @@ int isa_reg_of(const struct tables *t, const char *key, size_t length) {
   return -1;
 }
 
-static int add_reg(struct tables *t, const char *prefix, const char *text,
+static int add_reg(struct isa *t, const char *prefix, const char *text,
                    int index) {
   assert(t->reg_count < MAX_REGS);
   int reg = t->reg_count++;
@@ -78,13 +49,13 @@ static int add_reg(struct tables *t, const char *prefix, const char *text,
   snprintf(t->reg_key[reg], sizeof t->reg_key[reg], "%s%s", prefix, number);
   snprintf(t->reg_name[reg], sizeof t->reg_name[reg], "%s%s", text, number);
   t->reg[reg].name = t->reg_name[reg];
-  t->reg_file[reg] = file_of(prefix);
+  t->reg_file[reg] = isa_file_of(prefix, strlen(prefix));
   return reg;
 }
 
-static void build_units(struct tables *t) {
-  for (int row = 0; row < COUNT(file_row); row++) {
-    const struct file_row *f = &file_row[row];
+static void build_units(struct isa *t) {
+  for (int row = 0; row < t->rows->file_count; row++) {
+    const struct file_row *f = &t->rows->file[row];
     for (int i = 0; i < (f->count ? f->count : 1); i++) {
       int reg = add_reg(t, f->prefix, f->prefix, f->count ? f->first + i : -1);
       t->reg[reg].unit_count = 1;
@@ -105,7 +76,7 @@ static size_t split_number(const char *word, size_t length, int *number) {
 }
 
 /* The register `step` * i after the one that `word` names. */
-static int find_stepped(const struct tables *t, const char *word, size_t length,
+static int find_stepped(const struct isa *t, const char *word, size_t length,
                         int distance) {
   int number;
   size_t prefix = split_number(word, length, &number);
@@ -117,16 +88,16 @@ static int find_stepped(const struct tables *t, const char *word, size_t length,
   return isa_reg_of(t, key, (size_t)n);
 }
 
-static void build_views(struct tables *t) {
-  for (int row = 0; row < COUNT(view_row); row++) {
-    const struct view_row *v = &view_row[row];
+static void build_views(struct isa *t) {
+  for (int row = 0; row < t->rows->view_count; row++) {
+    const struct view_row *v = &t->rows->view[row];
     for (int i = 0; i < v->count; i++) {
       struct isa_reg *r = &t->reg[add_reg(t, v->prefix, v->text, v->first + i)];
       for (const char *at = v->pieces; *at;) {
         size_t word = strcspn(at, "+");
         int step = atoi(at + word + 1);
         int unit = find_stepped(t, at, word, step * i);
-        assert(unit >= 0 && r->unit_count < 8);
+        assert(unit >= 0 && r->unit_count < ISA_REG_UNITS);
         r->unit[r->unit_count++] = unit;
         at += strcspn(at, " ");
         at += strspn(at, " ");
@@ -136,7 +107,7 @@ static void build_views(struct tables *t) {
 }
 
 /* One word of a class's members: name[+step][*count]=value[+step][?] */
-static void add_members(const struct tables *t, struct reg_class *c,
+static void add_members(const struct isa *t, struct reg_class *c,
                         const char *word) {
   size_t name = strcspn(word, "+*=");
   const char *at = word + name;
@@ -159,15 +130,15 @@ static void add_members(const struct tables *t, struct reg_class *c,
   }
 }
 
-static void build_classes(struct tables *t) {
-  for (int row = 0; row < COUNT(class_row); row++) {
+static void build_classes(struct isa *t) {
+  for (int row = 0; row < t->rows->class_count; row++) {
     struct reg_class *c = &t->class[t->class_count++];
-    c->shown.name = class_row[row].name;
+    c->shown.name = t->rows->class[row].name;
     c->shown.is_register = true;
-    c->bits = class_row[row].bits;
+    c->bits = t->rows->class[row].bits;
     memset(c->reg, -1, sizeof c->reg);
     memset(c->value, -1, sizeof c->value);
-    for (const char *at = class_row[row].members; *at;) {
+    for (const char *at = t->rows->class[row].members; *at;) {
       add_members(t, c, at);
       at += strcspn(at, " ");
       at += strspn(at, " ");
@@ -176,7 +147,7 @@ static void build_classes(struct tables *t) {
 }
 
 /* Insertion sort; equal names stay in order of their numbers. */
-static void sort_names(struct tables *t) {
+static void sort_names(struct isa *t) {
   for (int i = 0; i < t->reg_count; i++) {
     int at = i;
     for (; at > 0 &&
@@ -188,7 +159,7 @@ static void sort_names(struct tables *t) {
 }
 
 /* Registers of one name stand together in the sorted list: its first place. */
-static void hash_names(struct tables *t) {
+static void hash_names(struct isa *t) {
   static_assert(REG_SLOTS > 2 * MAX_REGS, "free slots end a search");
   for (int i = 0; i < REG_SLOTS; i++)
     t->reg_slot[i] = -1;
@@ -204,7 +175,7 @@ static void hash_names(struct tables *t) {
   }
 }
 
-int isa_class_find(const struct tables *t, const char *name, size_t length) {
+int isa_class_find(const struct isa *t, const char *name, size_t length) {
   for (int i = 0; i < t->class_count; i++)
     if (strlen(t->class[i].shown.name) == length &&
         memcmp(t->class[i].shown.name, name, length) == 0)
@@ -212,7 +183,7 @@ int isa_class_find(const struct tables *t, const char *name, size_t length) {
   return -1;
 }
 
-void isa_build_regs(struct tables *t) {
+void isa_build_regs(struct isa *t) {
   build_units(t);
   build_views(t);
   sort_names(t);

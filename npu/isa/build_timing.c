@@ -6,22 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct row {
-  const char *cycles, *implicit, *units;
-  int memory;
-};
-static const struct row row[TIMING_COUNT] = {
-#define TIMING(id, ...) [TIMING_##id] = {__VA_ARGS__},
-#include "aie2/timing.def"
-};
-
-static const struct {
-  const char *id, *text;
-} unit_row[UNIT_COUNT] = {
-#define UNIT(id, text) [UNIT_##id] = {#id, text},
-#include "aie2/timing.def"
-};
-
 int isa_operand_named(const struct insn *insn, const char *name,
                       size_t length) {
   for (int i = 0; i < insn->operand_count; i++)
@@ -54,7 +38,7 @@ static void apply_cycles(struct insn *insn, const char *at) {
   }
 }
 
-static void add_implicit(const struct tables *t, struct insn *insn,
+static void add_implicit(const struct isa *t, struct insn *insn,
                          const char *at) {
   while (*at) {
     size_t name = strcspn(at, "<>");
@@ -80,14 +64,14 @@ static void add_implicit(const struct tables *t, struct insn *insn,
   }
 }
 
+/* "r,p,.." up to a ')': as a set of files. */
 static unsigned parse_files(const char *at) {
-  static const char *const name[] = {"", "r", "p", "m", "dn", "dj", "dc", "s"};
   unsigned files = 0;
   while (*at != ')') {
     size_t length = strcspn(at, ",)");
-    for (unsigned i = 1; i < sizeof name / sizeof *name; i++)
-      if (strlen(name[i]) == length && memcmp(name[i], at, length) == 0)
-        files |= 1u << i;
+    enum reg_file file = isa_file_of(at, length);
+    assert(file != FILE_OTHER);
+    files |= 1u << file;
     at += length;
     if (*at == ',')
       at++;
@@ -96,36 +80,51 @@ static unsigned parse_files(const char *at) {
   return files;
 }
 
-/* "(operand)" or "(operand:files)"; false if the form has no such operand. */
-static bool parse_condition(const struct insn *insn, const char *at,
-                            struct hold *h) {
-  size_t name = strcspn(at + 1, ":)");
-  h->operand = isa_operand_named(insn, at + 1, name);
-  h->files = at[1 + name] == ':' ? parse_files(at + name + 2) : 1u << FILE_R;
-  return h->operand >= 0;
-}
-
-static int find_unit(const char *name, size_t length) {
-  for (int i = 0; i < UNIT_COUNT; i++)
-    if (strlen(unit_row[i].id) == length &&
-        memcmp(unit_row[i].id, name, length) == 0)
+static int find_unit(const struct isa *t, const char *name, size_t length) {
+  for (int i = 0; i < t->rows->unit_count; i++)
+    if (strlen(t->rows->unit[i].id) == length &&
+        memcmp(t->rows->unit[i].id, name, length) == 0)
       return i;
   return -1;
 }
 
+/* A port's letter: a unit for each file that has a row. */
+static void set_port(const struct isa *t, struct hold *h, char port) {
+  for (int i = 0; i < t->rows->port_count; i++) {
+    const struct port_row *r = &t->rows->port[i];
+    if (r->port == port)
+      h->unit[isa_file_of(r->file, strlen(r->file))] = (int8_t)r->unit;
+  }
+}
+
+/* "(operand)" or "(operand:files)"; false if the form has no such operand. */
+static bool parse_condition(const struct insn *insn, const char *at, int unit,
+                            struct hold *h) {
+  size_t name = strcspn(at + 1, ":)");
+  h->operand = isa_operand_named(insn, at + 1, name);
+  unsigned files =
+      at[1 + name] == ':' ? parse_files(at + name + 2) : 1u << FILE_R;
+  for (int f = 0; unit >= 0 && f < FILE_COUNT; f++)
+    h->unit[f] = files >> f & 1 ? (int8_t)unit : -1;
+  return h->operand >= 0;
+}
+
 /* One word of the units column; see the legend of timing.def. */
-static bool parse_hold(const struct insn *insn, const char *at,
-                       struct hold *h) {
+static bool parse_hold(const struct isa *t, const struct insn *insn,
+                       const char *at, struct hold *h) {
   *h = (struct hold){.operand = -1};
+  memset(h->unit, -1, sizeof h->unit);
   bool present = true;
+  int unit = -1;
   size_t name = strcspn(at, "(@");
   if (at[name] == '(') {
-    assert(name == 1 && strchr("XAM", *at));
-    h->kind = *at == 'X' ? HOLD_PORT_X : *at == 'A' ? HOLD_PORT_A : HOLD_PORT_M;
-    present = parse_condition(insn, at + name, h);
+    assert(name == 1);
+    set_port(t, h, *at);
+    present = parse_condition(insn, at + name, -1, h);
   } else {
-    h->unit = find_unit(at, name);
-    assert(h->unit >= 0);
+    unit = find_unit(t, at, name);
+    assert(unit >= 0);
+    h->unit[0] = (int8_t)unit;
   }
   at = strchr(at, '@');
   h->first = h->last = (int)strtol(at + 1, (char **)&at, 10);
@@ -136,27 +135,21 @@ static bool parse_hold(const struct insn *insn, const char *at,
     at++;
   }
   if (*at == '(')
-    present = parse_condition(insn, at, h);
+    present = parse_condition(insn, at, unit, h);
   return present;
 }
 
-void isa_build_timing(struct tables *t, enum insn_id id,
-                      enum timing_id timing) {
+void isa_build_timing(struct isa *t, enum insn_id id, int timing) {
   struct insn *insn = &t->insn[id];
-  const struct row *r = &row[timing];
+  const struct timing_row *r = &t->rows->timing[timing];
   apply_cycles(insn, r->cycles);
   add_implicit(t, insn, r->implicit);
   insn->memory_cycle = r->memory;
   for (const char *at = r->units; *at;) {
     assert(t->hold_count[id] < MAX_HOLDS);
-    if (parse_hold(insn, at, &t->hold[id][t->hold_count[id]]))
+    if (parse_hold(t, insn, at, &t->hold[id][t->hold_count[id]]))
       t->hold_count[id]++;
     at += strcspn(at, " ");
     at += strspn(at, " ");
   }
-}
-
-const char *isa_unit_text(int unit) {
-  assert(unit >= 0 && unit < UNIT_COUNT);
-  return unit_row[unit].text;
 }

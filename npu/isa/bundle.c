@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const enum insn_id nop_of[SLOT_COUNT] = {
-    [SLOT_LDA] = INSN_NOPA, [SLOT_LDB] = INSN_NOPB, [SLOT_ST] = INSN_NOPS,
-    [SLOT_ALU] = INSN_NOPX, [SLOT_MV] = INSN_NOPM,  [SLOT_LNG] = INSN_NOPXM,
-    [SLOT_VEC] = INSN_NOPV,
-};
+static enum insn_id nop_of(const struct isa *t, int slot) {
+  return t->rows->slot[slot].nop;
+}
 
 /* ---- bits of a bundle; bit 0 is the lowest of byte 0 ---- */
 
@@ -24,7 +22,7 @@ static uint64_t get_bits(const uint8_t *bytes, int low, int width) {
 
 /* ---- formats ---- */
 
-static const struct format *find_format(const struct tables *t, unsigned slots,
+static const struct format *find_format(const struct isa *t, unsigned slots,
                                         int size) {
   if (size < 0 || size > ISA_BUNDLE_BYTES || size % 2)
     return NULL;
@@ -34,14 +32,14 @@ static const struct format *find_format(const struct tables *t, unsigned slots,
 
 /* ---- operations ---- */
 
-static bool encode_field(const struct tables *t, const struct insn *insn,
+static bool encode_field(const struct isa *t, const struct insn *insn,
                          const struct isa_op *op, int i, uint64_t *field,
                          struct diag *d) {
   const struct isa_operand *o = &insn->operand[i];
   const struct reg_class *c = &t->class[o->operand_class];
   int64_t value = op->operand[i];
   if (c->shown.is_register) {
-    if (!isa_class_has(o->operand_class, (int)value))
+    if (!isa_class_has(t, o->operand_class, (int)value))
       return diag_error(d, loc_none(), "%s: %s cannot be %s (class %s)",
                         insn->mnemonic, o->name,
                         value >= 0 && value < t->reg_count ? t->reg[value].name
@@ -62,14 +60,26 @@ static bool encode_field(const struct tables *t, const struct insn *insn,
   return true;
 }
 
-static bool encode_op(const struct tables *t, const struct isa_op *op,
+int isa_tied_register(const struct isa *t, const struct isa_op *op,
+                      int operand) {
+  const struct insn *insn = &t->insn[op->id];
+  const struct isa_operand *o = &insn->operand[operand];
+  assert(o->tied_to >= 0);
+  int to = insn->operand[o->tied_to].operand_class;
+  int reg = (int)op->operand[o->tied_to];
+  if (to == o->operand_class || !isa_class_has(t, to, reg))
+    return reg;
+  return t->class[o->operand_class].reg[t->class[to].value[reg]];
+}
+
+static bool encode_op(const struct isa *t, const struct isa_op *op,
                       uint64_t *word, struct diag *d) {
   const struct insn *insn = &t->insn[op->id];
   const struct insn_code *code = &t->code[op->id];
   *word = code->fixed;
   for (int i = 0; i < insn->operand_count; i++) {
     const struct isa_operand *o = &insn->operand[i];
-    if (o->tied_to >= 0 && op->operand[i] != op->operand[o->tied_to])
+    if (o->tied_to >= 0 && op->operand[i] != isa_tied_register(t, op, i))
       return diag_error(d, loc_none(), "%s: %s must be the same register as %s",
                         insn->mnemonic, o->name,
                         insn->operand[o->tied_to].name);
@@ -94,7 +104,7 @@ static int64_t immediate(const struct reg_class *c, uint64_t field) {
   return value * c->shown.scale;
 }
 
-static bool decode_as(const struct tables *t, enum insn_id id, uint64_t word,
+static bool decode_as(const struct isa *t, enum insn_id id, uint64_t word,
                       struct isa_op *op) {
   const struct insn *insn = &t->insn[id];
   const struct insn_code *code = &t->code[id];
@@ -107,7 +117,7 @@ static bool decode_as(const struct tables *t, enum insn_id id, uint64_t word,
       continue;
     }
     if (o->tied_to >= 0) {
-      op->operand[i] = op->operand[o->tied_to];
+      op->operand[i] = isa_tied_register(t, op, i);
       continue;
     }
     uint64_t field = 0;
@@ -124,7 +134,7 @@ static bool decode_as(const struct tables *t, enum insn_id id, uint64_t word,
   return true;
 }
 
-static bool decode_op(const struct tables *t, enum isa_slot slot, uint64_t word,
+static bool decode_op(const struct isa *t, enum isa_slot slot, uint64_t word,
                       struct isa_op *op) {
   unsigned low = word & (DECODE_BUCKETS - 1);
   for (int i = 0; i < t->decode_count[slot][low]; i++) {
@@ -136,13 +146,15 @@ static bool decode_op(const struct tables *t, enum isa_slot slot, uint64_t word,
   return false;
 }
 
-bool isa_encode_op(const struct isa_op *op, uint64_t *word, struct diag *d) {
-  return encode_op(isa_tables(), op, word, d);
+bool isa_encode_op(const struct isa *t, const struct isa_op *op, uint64_t *word,
+                   struct diag *d) {
+  return encode_op(t, op, word, d);
 }
 
-bool isa_decode_op(enum isa_slot slot, uint64_t word, struct isa_op *op) {
+bool isa_decode_op(const struct isa *t, enum isa_slot slot, uint64_t word,
+                   struct isa_op *op) {
   memset(op, 0, sizeof *op);
-  if (decode_op(isa_tables(), slot, word, op))
+  if (decode_op(t, slot, word, op))
     return true;
   memset(op, 0, sizeof *op);
   return false;
@@ -150,17 +162,19 @@ bool isa_decode_op(enum isa_slot slot, uint64_t word, struct isa_op *op) {
 
 /* ---- bundles ---- */
 
-static bool check_slots(const struct tables *t, const struct isa_bundle *b,
+static bool check_slots(const struct isa *t, const struct isa_bundle *b,
                         unsigned *slots, struct diag *d) {
   *slots = 0;
   for (int s = 0; s < SLOT_COUNT; s++) {
     enum insn_id id = b->slot[s].id;
     if (id == INSN_NONE)
       continue;
-    if ((int)id < 0 || id >= INSN_COUNT || (int)t->insn[id].slot != s)
+    if ((int)id < 0 || (int)id >= isa_insn_count(t) ||
+        (int)t->insn[id].slot != s)
       return diag_error(d, loc_none(), "%s is no instruction of slot %s",
-                        (int)id > 0 && id < INSN_COUNT ? t->insn[id].mnemonic
-                                                       : "this number",
+                        (int)id > 0 && (int)id < isa_insn_count(t)
+                            ? t->insn[id].mnemonic
+                            : "this number",
                         isa_slot_name((enum isa_slot)s));
     *slots |= 1u << s;
   }
@@ -174,8 +188,8 @@ static bool check_slots(const struct tables *t, const struct isa_bundle *b,
   return true;
 }
 
-int isa_bundle_size(const struct isa_bundle *b, int at_least) {
-  const struct tables *t = isa_tables();
+int isa_bundle_size(const struct isa *t, const struct isa_bundle *b,
+                    int at_least) {
   unsigned slots;
   struct diag d = {DIAG_NONE, loc_none(), ""};
   if (!check_slots(t, b, &slots, &d))
@@ -186,21 +200,19 @@ int isa_bundle_size(const struct isa_bundle *b, int at_least) {
   return 0;
 }
 
-bool isa_bundle_fill(struct isa_bundle *b, int size) {
-  const struct tables *t = isa_tables();
+bool isa_bundle_fill(const struct isa *t, struct isa_bundle *b, int size) {
   unsigned slots;
   struct diag d = {DIAG_NONE, loc_none(), ""};
   const struct format *f =
       check_slots(t, b, &slots, &d) ? find_format(t, slots, size) : NULL;
   for (int s = 0; f && s < SLOT_COUNT; s++)
     if (f->slots >> s & 1 && b->slot[s].id == INSN_NONE)
-      b->slot[s].id = nop_of[s];
+      b->slot[s].id = nop_of(t, s);
   return f != NULL;
 }
 
-int isa_operand_bits(const struct isa_bundle *b, int size, enum isa_slot slot,
-                     int operand, struct isa_bits out[3]) {
-  const struct tables *t = isa_tables();
+int isa_operand_bits(const struct isa *t, const struct isa_bundle *b, int size,
+                     enum isa_slot slot, int operand, struct isa_bits out[3]) {
   unsigned slots;
   struct diag d = {DIAG_NONE, loc_none(), ""};
   const struct format *f =
@@ -216,9 +228,8 @@ int isa_operand_bits(const struct isa_bundle *b, int size, enum isa_slot slot,
   return count;
 }
 
-int isa_encode(const struct isa_bundle *b, int size,
+int isa_encode(const struct isa *t, const struct isa_bundle *b, int size,
                uint8_t out[ISA_BUNDLE_BYTES], struct diag *d) {
-  const struct tables *t = isa_tables();
   unsigned slots;
   if (!check_slots(t, b, &slots, d))
     return 0;
@@ -233,21 +244,14 @@ int isa_encode(const struct isa_bundle *b, int size,
   for (int s = 0; s < SLOT_COUNT; s++) {
     if (!(f->slots >> s & 1))
       continue;
-    const struct isa_op nop = {.id = nop_of[s]};
+    const struct isa_op nop = {.id = nop_of(t, s)};
     uint64_t word;
     if (!encode_op(t, b->slot[s].id ? &b->slot[s] : &nop, &word, d))
       return 0;
-    isa_put_bits(bytes, f->low[s], isa_slot_bits((enum isa_slot)s), word);
+    isa_put_bits(bytes, f->low[s], isa_slot_bits(t, (enum isa_slot)s), word);
   }
   memcpy(out, bytes, (size_t)f->bytes);
   return f->bytes;
-}
-
-/* Bytes of a bundle by the low nibble of its first (isa.md B). */
-static int size_of(uint8_t first) {
-  static const uint8_t size[16] = {16, 2, 16, 8,  16, 6, 16, 12,
-                                   16, 4, 16, 10, 16, 6, 16, 14};
-  return size[first & 15];
 }
 
 static bool matches(const struct format *f, const uint8_t *bytes) {
@@ -257,18 +261,20 @@ static bool matches(const struct format *f, const uint8_t *bytes) {
   return true;
 }
 
-int isa_decode(const uint8_t *bytes, size_t length, struct isa_bundle *b) {
-  const struct tables *t = isa_tables();
+int isa_nop_field_bytes(const struct isa *t) { return t->nop_field_bytes; }
+
+int isa_decode(const struct isa *t, const uint8_t *bytes, size_t length,
+               struct isa_bundle *b) {
   memset(b, 0, sizeof *b);
-  if (length == 0 || (size_t)size_of(bytes[0]) > length)
+  int size = length ? t->size_of[bytes[0] & 15] : 0;
+  if (size == 0 || (size_t)size > length)
     return 0;
-  int size = size_of(bytes[0]);
   for (int i = 0; i < t->format_count; i++) {
     const struct format *f = &t->format[i];
     if (f->bytes != size || !matches(f, bytes))
       continue;
     for (int s = 0; s < SLOT_COUNT; s++) {
-      int width = isa_slot_bits((enum isa_slot)s);
+      int width = isa_slot_bits(t, (enum isa_slot)s);
       if (f->slots >> s & 1 &&
           !decode_op(t, (enum isa_slot)s, get_bits(bytes, f->low[s], width),
                      &b->slot[s])) {

@@ -1,32 +1,81 @@
-/* isa.c -- compiles the tables at the first look-up, and answers which
- * instructions there are.
+/* isa.c -- compiles the tables of a set at its first look-up, and answers which
+ * sets and instructions there are.
  *
  * The build_*.c know nothing of look-ups: each takes tables that those before
  * it have filled. */
 #include "tables.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-const struct isa *isa_find(const char *name) {
-  static const struct isa aie2 = {"aie2"};
-  return strcmp(name, aie2.name) == 0 ? &aie2 : NULL;
-}
+static const struct isa_rows *const rows[] = {&aie2_rows};
+enum { SETS = sizeof rows / sizeof *rows };
 
-static struct tables compiled;
+static struct isa set[SETS];
+static atomic_bool built[SETS];
+static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
+
+struct named {
+  const char *mnemonic;
+  uint16_t id;
+};
 
 static int by_mnemonic(const void *a, const void *b) {
-  const uint16_t *x = a, *y = b;
-  int order = strcmp(compiled.mnemonic[*x], compiled.mnemonic[*y]);
-  return order ? order : *x - *y;
+  const struct named *x = a, *y = b;
+  int order = strcmp(x->mnemonic, y->mnemonic);
+  return order ? order : x->id - y->id;
 }
 
-int isa_insn_find(const char *mnemonic, size_t length, const uint16_t **ids) {
-  const struct tables *t = isa_tables();
-  int low = 1, high = INSN_COUNT; /* first form that is not before it */
-  while (low < high) {
+static void sort_insns(struct isa *t) {
+  struct named named[ISA_MAX_INSNS];
+  int count = t->rows->insn_count - 1;
+  for (int i = 0; i < count; i++)
+    named[i] = (struct named){t->mnemonic[i + 1], (uint16_t)(i + 1)};
+  qsort(named, (size_t)count, sizeof *named, by_mnemonic);
+  for (int i = 0; i < count; i++)
+    t->insn_sorted[i + 1] = named[i].id;
+}
+
+static void build(struct isa *t, const struct isa_rows *r) {
+  assert(r->insn_count <= ISA_MAX_INSNS);
+  t->rows = r;
+  isa_build_regs(t);
+  isa_build_insns(t);
+  isa_build_formats(t);
+  sort_insns(t);
+}
+
+const struct isa *isa_at(int i) {
+  if (i < 0 || i >= SETS)
+    return NULL;
+  if (!atomic_load_explicit(&built[i], memory_order_acquire)) {
+    pthread_mutex_lock(&building);
+    if (!atomic_load_explicit(&built[i], memory_order_relaxed))
+      build(&set[i], rows[i]);
+    atomic_store_explicit(&built[i], true, memory_order_release);
+    pthread_mutex_unlock(&building);
+  }
+  return &set[i];
+}
+
+const struct isa *isa_find(const char *name) {
+  for (int i = 0; i < SETS; i++)
+    if (strcmp(name, rows[i]->name) == 0)
+      return isa_at(i);
+  return NULL;
+}
+
+const char *isa_name(const struct isa *t) { return t->rows->name; }
+uint32_t isa_elf_flags(const struct isa *t) { return t->rows->elf_flags; }
+int isa_insn_count(const struct isa *t) { return t->rows->insn_count; }
+
+int isa_insn_find(const struct isa *t, const char *mnemonic, size_t length,
+                  const uint16_t **ids) {
+  int low = 1, count = isa_insn_count(t), high = count;
+  while (low < high) { /* to the first form that is not before it */
     int middle = (low + high) / 2;
     if (isa_name_compare(mnemonic, length,
                          t->mnemonic[t->insn_sorted[middle]]) > 0)
@@ -34,35 +83,24 @@ int isa_insn_find(const char *mnemonic, size_t length, const uint16_t **ids) {
     else
       high = middle;
   }
-  int count = 0;
-  while (low + count < INSN_COUNT &&
+  int found = 0;
+  while (low + found < count &&
          isa_name_compare(mnemonic, length,
-                          t->mnemonic[t->insn_sorted[low + count]]) == 0)
-    count++;
+                          t->mnemonic[t->insn_sorted[low + found]]) == 0)
+    found++;
   *ids = t->insn_sorted + low;
-  return count;
+  return found;
 }
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_bool built;
-
-static void build(void) {
-  isa_build_regs(&compiled);
-  isa_build_insns(&compiled);
-  isa_build_formats(&compiled);
-  for (int id = 1; id < INSN_COUNT; id++)
-    compiled.insn_sorted[id] = (uint16_t)id;
-  qsort(compiled.insn_sorted + 1, INSN_COUNT - 1, sizeof(uint16_t),
-        by_mnemonic);
-  atomic_store_explicit(&built, true, memory_order_release);
+const struct insn *isa_insn(const struct isa *t, enum insn_id id) {
+  return id > INSN_NONE && (int)id < isa_insn_count(t) ? &t->insn[id] : NULL;
 }
 
-const struct tables *isa_tables(void) {
-  if (!atomic_load_explicit(&built, memory_order_acquire))
-    pthread_once(&once, build);
-  return &compiled;
+int isa_relocations(const struct isa *t, const struct isa_relocation **out) {
+  *out = t->rows->relocation;
+  return t->rows->relocation_count;
 }
 
-const struct insn *isa_insn(enum insn_id id) {
-  return id > INSN_NONE && id < INSN_COUNT ? &isa_tables()->insn[id] : NULL;
+int isa_data_relocation(const struct isa *t) {
+  return t->rows->data_relocation;
 }

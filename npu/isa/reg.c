@@ -3,30 +3,37 @@
 
 #include <string.h>
 
-int isa_reg_count(void) { return isa_tables()->reg_count; }
-int isa_unit_count(void) { return isa_tables()->unit_count; }
-int isa_unit_bits(int unit) { return isa_tables()->reg_bits[unit]; }
+int isa_reg_count(const struct isa *t) { return t->reg_count; }
+int isa_unit_count(const struct isa *t) { return t->unit_count; }
+int isa_unit_bits(const struct isa *t, int unit) { return t->reg_bits[unit]; }
 
-const struct isa_reg *isa_reg(int reg) {
-  const struct tables *t = isa_tables();
+const struct isa_reg *isa_reg(const struct isa *t, int reg) {
   return reg >= 0 && reg < t->reg_count ? &t->reg[reg] : NULL;
 }
 
-/* The pair r17:r16 is l0, and so on (isa.md A1). */
-static int find_pair(const struct tables *t, const char *name, size_t length) {
-  for (int i = 0; i < 8; i++) {
-    char pair[40], key[] = {'l', (char)('0' + i)};
-    int n = snprintf(pair, sizeof pair, "r%d:r%d", 17 + 2 * i, 16 + 2 * i);
-    if ((size_t)n == length && memcmp(pair, name, length) == 0) {
-      return isa_reg_of(t, key, sizeof key);
-    }
+/* The register written as a pair, "r17:r16", high part first (isa.md A1). */
+static int find_pair(const struct isa *t, const char *name, size_t length) {
+  for (int i = t->unit_count; i < t->reg_count; i++) {
+    const struct isa_reg *r = &t->reg[i];
+    char pair[40];
+    if (r->unit_count != 2 || t->reg_file[r->unit[0]] != FILE_R)
+      continue;
+    int n = snprintf(pair, sizeof pair, "%s:%s", t->reg[r->unit[1]].name,
+                     t->reg[r->unit[0]].name);
+    if ((size_t)n == length && memcmp(pair, name, length) == 0)
+      return i;
   }
   return -1;
 }
 
+bool isa_reg_is_pair(const struct isa *t, int reg) {
+  const struct isa_reg *r = isa_reg(t, reg);
+  return r && r->unit_count == 2 && t->reg_file[r->unit[0]] == FILE_R;
+}
+
 /* Of the registers with this name: the first one in the class; in any class if
  * it is NULL.  A name with a colon is a pair. */
-static int find_name(const struct tables *t, const struct reg_class *c,
+static int find_name(const struct isa *t, const struct reg_class *c,
                      const char *name, size_t length) {
   if (memchr(name, ':', length)) {
     int pair = find_pair(t, name, length);
@@ -49,25 +56,23 @@ static int find_name(const struct tables *t, const struct reg_class *c,
   return -1;
 }
 
-int isa_reg_find(const char *name, size_t length) {
-  return find_name(isa_tables(), NULL, name, length);
+int isa_reg_find(const struct isa *t, const char *name, size_t length) {
+  return find_name(t, NULL, name, length);
 }
 
-int isa_class_reg_find(int operand_class, const char *name, size_t length) {
-  const struct tables *t = isa_tables();
+int isa_class_reg_find(const struct isa *t, int operand_class, const char *name,
+                       size_t length) {
   const struct reg_class *c = &t->class[operand_class];
   return c->shown.is_register ? find_name(t, c, name, length) : -1;
 }
 
-const struct isa_class *isa_class(int operand_class) {
-  const struct tables *t = isa_tables();
+const struct isa_class *isa_class(const struct isa *t, int operand_class) {
   return operand_class >= 0 && operand_class < t->class_count
              ? &t->class[operand_class].shown
              : NULL;
 }
 
-bool isa_class_has(int operand_class, int reg) {
-  const struct tables *t = isa_tables();
+bool isa_class_has(const struct isa *t, int operand_class, int reg) {
   return operand_class >= 0 && operand_class < t->class_count && reg >= 0 &&
          reg < t->reg_count && t->class[operand_class].shown.is_register &&
          t->class[operand_class].value[reg] >= 0;

@@ -3,18 +3,20 @@
 #ifndef NPUTEIR_ISA_TABLES_H
 #define NPUTEIR_ISA_TABLES_H
 
-#include "isa.h"
+#include "rows.h"
 
 enum {
+  ISA_MAX_INSNS = 896,
   MAX_REGS = 384,
   REG_SLOTS = 1024, /* of a hash table of their names */
-  MAX_CLASSES = 80,
+  MAX_CLASSES = 128,
   MAX_VALUES = 512, /* of the widest register class, 9 bits */
+  MAX_NAMES = 96,   /* of operands */
   MAX_PIECES = 3,   /* runs of bits that an operand is split into */
-  MAX_HOLDS = 5,
+  MAX_HOLDS = 6,
   MAX_FORMATS = 80,
   DECODE_BUCKETS = 16,
-  MAX_CANDIDATES = 160,
+  MAX_CANDIDATES = 192,
 };
 
 struct reg_class {
@@ -37,17 +39,7 @@ struct insn_code {
   struct piece piece[ISA_MAX_OPERANDS][MAX_PIECES];
 };
 
-/* A unit held from cycle `first` to `last`; operand -1: always, else only if
- * the register of that operand is in a file of `files`. */
-enum hold_kind { HOLD_UNIT, HOLD_PORT_X, HOLD_PORT_A, HOLD_PORT_M };
-struct hold {
-  enum hold_kind kind;
-  int unit, first, last;
-  bool shared;
-  int operand;
-  unsigned files; /* bit per enum reg_file */
-};
-
+/* Register files that the timing of an operation may depend on. */
 enum reg_file {
   FILE_OTHER,
   FILE_R,
@@ -56,18 +48,17 @@ enum reg_file {
   FILE_DN,
   FILE_DJ,
   FILE_DC,
-  FILE_S
+  FILE_S,
+  FILE_COUNT
 };
 
-enum timing_id {
-#define TIMING(id, ...) TIMING_##id,
-#include "aie2/timing.def"
-  TIMING_COUNT
-};
-enum unit_id {
-#define UNIT(id, ...) UNIT_##id,
-#include "aie2/timing.def"
-  UNIT_COUNT
+/* A unit held from cycle `first` to `last`; operand -1: always, else which one
+ * depends on the file of that operand's register; -1: none. */
+struct hold {
+  int first, last;
+  bool shared;
+  int operand;
+  int8_t unit[FILE_COUNT]; /* [0] if there is no operand */
 };
 
 struct format {
@@ -77,7 +68,8 @@ struct format {
   uint8_t mask[ISA_BUNDLE_BYTES], fixed[ISA_BUNDLE_BYTES];
 };
 
-struct tables {
+struct isa {
+  const struct isa_rows *rows;
   int reg_count, unit_count, class_count;
   struct isa_reg reg[MAX_REGS];
   char reg_name[MAX_REGS][16]; /* as printed */
@@ -88,43 +80,46 @@ struct tables {
   int16_t reg_slot[REG_SLOTS];  /* where in reg_sorted a name begins, by its
                                    hash and the free slots behind; -1: free */
   struct reg_class class[MAX_CLASSES];
+  char class_name[MAX_CLASSES][12]; /* of immediates */
 
-  struct insn insn[INSN_COUNT];
-  char mnemonic[INSN_COUNT][24];
-  uint16_t insn_sorted[INSN_COUNT]; /* from 1: by mnemonic, then by id */
-  struct insn_code code[INSN_COUNT];
-  int hold_count[INSN_COUNT];
-  struct hold hold[INSN_COUNT][MAX_HOLDS];
+  struct insn insn[ISA_MAX_INSNS];
+  char mnemonic[ISA_MAX_INSNS][40];
+  char name[MAX_NAMES][16]; /* of operands */
+  int name_count;
+  uint16_t insn_sorted[ISA_MAX_INSNS]; /* from 1: by mnemonic, then by id */
+  struct insn_code code[ISA_MAX_INSNS];
+  int hold_count[ISA_MAX_INSNS];
+  struct hold hold[ISA_MAX_INSNS][MAX_HOLDS];
   /* per slot and low bits of its word: the forms that may have them, those
    * with more fixed bits first (isa.md C0) */
   int decode_count[SLOT_COUNT][DECODE_BUCKETS];
   uint16_t decode[SLOT_COUNT][DECODE_BUCKETS][MAX_CANDIDATES];
 
+  uint8_t size_of[16]; /* bytes of a bundle by its lowest 4 bits */
+  int nop_field_bytes;
   int format_count;
   struct format format[MAX_FORMATS];
   /* by set of slots and half the size (0: smallest): the format, -1: none */
   int8_t choice[1 << SLOT_COUNT][ISA_BUNDLE_BYTES / 2 + 1];
 };
 
-/* Compiled at the first call, by one thread. */
-const struct tables *isa_tables(void);
-
 /* build_*.c: the parts of the compilation, in this order. */
-void isa_build_regs(struct tables *);
-void isa_build_insns(struct tables *);
-void isa_build_timing(struct tables *, enum insn_id, enum timing_id);
-void isa_build_formats(struct tables *);
+void isa_build_regs(struct isa *);
+void isa_build_insns(struct isa *);
+void isa_build_timing(struct isa *, enum insn_id, int timing_row);
+void isa_build_formats(struct isa *);
 
 /* What they and the look-ups share. */
-int isa_reg_of(const struct tables *, const char *name, size_t length);
+int isa_reg_of(const struct isa *, const char *name, size_t length);
 unsigned isa_name_hash(const char *name, size_t length);
 /* Order of a counted name and a string. */
 int isa_name_compare(const char *name, size_t length, const char *string);
-int isa_class_find(const struct tables *, const char *name, size_t length);
-int isa_slot_bits(enum isa_slot);
+int isa_class_find(const struct isa *, const char *name, size_t length);
+int isa_slot_bits(const struct isa *, enum isa_slot);
+/* The file that timing.def calls so; FILE_OTHER: none. */
+enum reg_file isa_file_of(const char *name, size_t length);
 /* An instruction's operand, by its name; -1: none. */
 int isa_operand_named(const struct insn *, const char *name, size_t length);
-const char *isa_unit_text(int unit); /* of enum unit_id, for messages */
 /* `width` bits at `low`, which are 0 before; bit 0 is the lowest of byte 0. */
 void isa_put_bits(uint8_t *bytes, int low, int width, uint64_t value);
 

@@ -10,50 +10,29 @@ int isa_operand_distance(const struct isa_operand *def,
   return distance - (def->bypass && def->bypass == use->bypass);
 }
 
-int isa_distance(enum insn_id def, int d, enum insn_id use, int u) {
-  const struct insn *a = isa_insn(def), *b = isa_insn(use);
+int isa_distance(const struct isa *t, enum insn_id def, int d, enum insn_id use,
+                 int u) {
+  const struct insn *a = isa_insn(t, def), *b = isa_insn(t, use);
   assert(a && b && d < a->operand_count && u < b->operand_count);
   return isa_operand_distance(&a->operand[d], &b->operand[u]);
 }
 
 /* The unit that a hold means for this operation, -1: none. */
-static int held_unit(const struct tables *t, const struct isa_op *op,
+static int held_unit(const struct isa *t, const struct isa_op *op,
                      const struct hold *h) {
   if (h->operand < 0)
-    return h->unit;
+    return h->unit[0];
   const struct insn *insn = &t->insn[op->id];
   int fixed = insn->operand[h->operand].fixed_reg;
   int reg = fixed >= 0 ? fixed : (int)op->operand[h->operand];
   if (reg < 0 || reg >= t->reg_count)
     return -1;
   enum reg_file file = (enum reg_file)t->reg_file[t->reg[reg].unit[0]];
-  if (h->kind == HOLD_UNIT)
-    return h->files >> file & 1 ? h->unit : -1;
-  switch (file) {
-  case FILE_R:
-    return h->kind == HOLD_PORT_X   ? UNIT_R_WRITE_X
-           : h->kind == HOLD_PORT_A ? UNIT_R_WRITE_A
-                                    : UNIT_RS_WRITE_M;
-  case FILE_S:
-    return h->kind == HOLD_PORT_M ? UNIT_RS_WRITE_M : -1;
-  case FILE_P:
-    return UNIT_P_WRITE;
-  case FILE_M:
-    return UNIT_M_WRITE;
-  case FILE_DN:
-    return UNIT_DN_WRITE;
-  case FILE_DJ:
-    return UNIT_DJ_WRITE;
-  case FILE_DC:
-    return UNIT_DC_WRITE;
-  case FILE_OTHER:
-    return -1;
-  }
-  return -1;
+  return file == FILE_OTHER ? -1 : h->unit[file];
 }
 
-int isa_unit_holds(const struct isa_op *op, struct isa_holds *out) {
-  const struct tables *t = isa_tables();
+int isa_unit_holds(const struct isa *t, const struct isa_op *op,
+                   struct isa_holds *out) {
   int cycles = 0;
   *out = (struct isa_holds){0};
   for (int i = 0; i < t->hold_count[op->id]; i++) {
@@ -69,11 +48,10 @@ int isa_unit_holds(const struct isa_op *op, struct isa_holds *out) {
   return cycles;
 }
 
-const char *isa_unit_clash(const struct isa_op *a, const struct isa_op *b,
-                           int distance) {
+const char *isa_unit_clash(const struct isa *t, const struct isa_op *a,
+                           const struct isa_op *b, int distance) {
   if (a->id == INSN_NONE || b->id == INSN_NONE)
     return NULL;
-  const struct tables *t = isa_tables();
   for (int i = 0; i < t->hold_count[a->id]; i++) {
     const struct hold *x = &t->hold[a->id][i];
     if (x->last <= distance)
@@ -85,7 +63,7 @@ const char *isa_unit_clash(const struct isa_op *a, const struct isa_op *b,
           (x->shared && y->shared))
         continue;
       if (held_unit(t, b, y) == unit)
-        return isa_unit_text(unit);
+        return t->rows->unit[unit].text;
     }
   }
   return NULL;

@@ -19,6 +19,7 @@ struct core *core_open(const struct core_surroundings *around) {
   c->code = arena_open();
   c->around = *around;
   c->arith = arith_best();
+  c->sem = arena_array(a, (size_t)isa_insn_count(around->isa), sizeof *c->sem);
   core_name_units(c);
   core_reset(c, 0);
   return c;
@@ -303,8 +304,8 @@ const struct diag *core_diag(const struct core *c) { return &c->diag; }
 
 static bool scalar_register(const struct core *c, const char *name,
                             struct core_place *p, uint32_t *mask) {
-  int reg = isa_reg_find(name, strlen(name));
-  return reg >= 0 && isa_reg(reg)->unit_count == 1 &&
+  int reg = isa_reg_find(c->around.isa, name, strlen(name));
+  return reg >= 0 && isa_reg(c->around.isa, reg)->unit_count == 1 &&
          core_place_of(c, reg, p, mask) && p->bytes == 4;
 }
 
@@ -325,7 +326,9 @@ bool core_write_register(struct core *c, const char *name, uint32_t value) {
     return false;
   value &= mask;
   if (c->strict_state)
-    core_strict_given(c->strict_state, isa_reg_find(name, strlen(name)));
+    core_strict_given(c->strict_state,
+                      isa_reg(c->around.isa,
+                              isa_reg_find(c->around.isa, name, strlen(name))));
   memcpy((uint8_t *)&c->reg + p.offset, &value, sizeof value);
   return true;
 }

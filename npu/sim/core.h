@@ -12,9 +12,11 @@
 #include "base.h"
 
 struct core;
+struct isa;
 
 /* What the core sees around it.  Pointers stay valid while the core lives. */
 struct core_surroundings {
+  const struct isa *isa; /* instruction set of the program */
   void *context;
   uint8_t *program;   /* 16 KiB program memory */
   uint8_t *memory[4]; /* 64 KiB each at 0x40000 south, 0x50000 west, 0x60000

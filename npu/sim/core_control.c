@@ -1,5 +1,6 @@
 /* The control register of a core tile, and the core that it starts: opened when
  * it is first needed, with the memories around it. */
+#include "isa.h"
 #include "tile.h"
 
 static uint8_t *neighbour_memory(struct tile *t, int columns, int rows) {
@@ -10,6 +11,7 @@ static uint8_t *neighbour_memory(struct tile *t, int columns, int rows) {
 struct core *core_of(struct tile *t) {
   if (!t->core) {
     struct core_surroundings around = t->sim->around;
+    around.isa = isa_find(t->sim->device->isa);
     around.context = t;
     around.program = t->program;
     around.memory[0] = neighbour_memory(t, 0, -1);

@@ -106,9 +106,9 @@ static const struct file *find_file(const char *name, unsigned long *number) {
 }
 
 void core_name_units(struct core *c) {
-  assert(isa_unit_count() <= CORE_UNITS);
-  for (int reg = 0; reg < isa_reg_count(); ++reg) {
-    const struct isa_reg *r = isa_reg(reg);
+  assert(isa_unit_count(c->around.isa) <= CORE_UNITS);
+  for (int reg = 0; reg < isa_reg_count(c->around.isa); ++reg) {
+    const struct isa_reg *r = isa_reg(c->around.isa, reg);
     unsigned long number;
     const struct file *f =
         r->unit_count == 1 ? find_file(r->name, &number) : NULL;
@@ -123,7 +123,7 @@ void core_name_units(struct core *c) {
 
 bool core_place_of(const struct core *c, int reg, struct core_place *p,
                    uint32_t *mask) {
-  const struct isa_reg *r = isa_reg(reg);
+  const struct isa_reg *r = isa_reg(c->around.isa, reg);
   unsigned bytes = 0;
   for (int i = 0; i < r->unit_count; ++i)
     bytes += c->unit[r->unit[i]].bytes;
@@ -160,7 +160,7 @@ static enum core_address address_mode(const struct insn *insn) {
 
 static void sem_unknown(struct core *c, const struct core_op *op) {
   core_fail(c, op, "what '%s' does is not known",
-            isa_insn((enum insn_id)op->insn)->mnemonic);
+            isa_insn(c->around.isa, (enum insn_id)op->insn)->mnemonic);
 }
 static const struct core_sem unknown = {"", sem_unknown, 0, 0, 0};
 
@@ -193,16 +193,17 @@ static const struct core_sem *find_sem(const struct insn *insn) {
 static void decode_operand(struct core *c, struct core_op *op,
                            const struct isa_operand *o, int64_t value) {
   int reg = o->fixed_reg >= 0 ? o->fixed_reg : (int)value;
-  bool is_register =
-      o->operand_class < 0 || isa_class(o->operand_class)->is_register;
+  bool is_register = o->operand_class < 0 ||
+                     isa_class(c->around.isa, o->operand_class)->is_register;
   if (strcmp(o->name, "ptr") == 0)
-    op->pointer = last_digit(isa_reg(reg)->name);
+    op->pointer = last_digit(isa_reg(c->around.isa, reg)->name);
   else if (strcmp(o->name, "mod") == 0 && is_register) {
-    op->modifier = last_digit(isa_reg(reg)->name);
-    if (isa_reg(reg)->name[0] != 'r') /* a step; vshuffle's is a value */
+    op->modifier = last_digit(isa_reg(c->around.isa, reg)->name);
+    if (isa_reg(c->around.isa, reg)->name[0] !=
+        'r') /* a step; vshuffle's is a value */
       return;
   } else if (strcmp(o->name, "dj") == 0)
-    op->modifier = last_digit(isa_reg(reg)->name);
+    op->modifier = last_digit(isa_reg(c->around.isa, reg)->name);
   else if (strcmp(o->name, "nw") == 0)
     op->modifier = (uint8_t)value;
   else if (strcmp(o->name, "op") == 0)
@@ -230,7 +231,7 @@ static void decode_operand(struct core *c, struct core_op *op,
 
 static void decode_op(struct core *c, struct core_op *op,
                       const struct isa_op *from) {
-  const struct insn *insn = isa_insn(from->id);
+  const struct insn *insn = isa_insn(c->around.isa, from->id);
   if (!c->sem[from->id])
     c->sem[from->id] = find_sem(insn);
   op->sem = c->sem[from->id];
@@ -255,13 +256,13 @@ static struct core_bundle *decode_bundle(struct core *c, uint32_t address,
   b->decoded = arena_copy(c->code, from, 1, 1, sizeof *from);
   for (int slot = 0; slot < SLOT_COUNT; ++slot) {
     enum insn_id id = from->slot[slot].id;
-    if (id == INSN_NONE || (isa_insn(id)->flags & INSN_NOP))
+    if (id == INSN_NONE || (isa_insn(c->around.isa, id)->flags & INSN_NOP))
       continue;
     struct core_op *op = &b->op[b->op_count++];
     op->index = (uint16_t)(b->op_count - 1);
     decode_op(c, op, &from->slot[slot]);
     b->slots |= (uint8_t)(1u << slot);
-    b->macs |= (isa_insn(id)->flags & INSN_MAC) != 0;
+    b->macs |= (isa_insn(c->around.isa, id)->flags & INSN_MAC) != 0;
   }
   c->decoded_any = true;
   return b;
@@ -276,8 +277,8 @@ struct core_bundle *core_fetch(struct core *c, uint32_t address) {
   if (*known)
     return *known;
   struct isa_bundle from;
-  int size =
-      isa_decode(c->around.program + address, PROGRAM_BYTES - address, &from);
+  int size = isa_decode(c->around.isa, c->around.program + address,
+                        PROGRAM_BYTES - address, &from);
   if (!size) {
     const uint8_t *p = c->around.program + address;
     core_fail(c, NULL, "the bytes %02x %02x .. at 0x%x are no bundle", p[0],

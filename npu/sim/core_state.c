@@ -18,7 +18,7 @@ void core_fail(struct core *c, const struct core_op *op, const char *format,
 uint8_t *core_no_memory(struct core *c, const struct core_op *op,
                         uint32_t address) {
   core_fail(c, op, "'%s' at 0x%x, where there is no data memory",
-            isa_insn((enum insn_id)op->insn)->mnemonic, address);
+            isa_insn(c->around.isa, (enum insn_id)op->insn)->mnemonic, address);
   return NULL;
 }
 
@@ -37,7 +37,7 @@ uint32_t core_bundle_size(const struct core *c, uint32_t address) {
   if (known)
     return known->size;
   struct isa_bundle from;
-  int size =
-      isa_decode(c->around.program + address, PROGRAM_BYTES - address, &from);
+  int size = isa_decode(c->around.isa, c->around.program + address,
+                        PROGRAM_BYTES - address, &from);
   return size > 0 ? (uint32_t)size : 0;
 }

@@ -218,7 +218,7 @@ struct core {
   bool stale;          /* `code` holds bundles of an older program */
   bool decoded_any;
   struct core_bundle *bundle[PROGRAM_BYTES / 2];
-  const struct core_sem *sem[INSN_COUNT];
+  const struct core_sem **sem; /* by enum insn_id; NULL: not looked up yet */
   struct {
     uint16_t offset, bytes;
     uint32_t mask;
@@ -245,7 +245,7 @@ void core_fold_slots(struct core *);
 /* ---- core_strict.c ---- */
 struct core_strict_state *core_strict_open(struct arena *);
 void core_strict_reset(struct core_strict_state *);
-void core_strict_given(struct core_strict_state *, int reg);
+void core_strict_given(struct core_strict_state *, const struct isa_reg *);
 /* The bundle under way accesses memory, not the stack. */
 void core_strict_access(struct core *, enum insn_id, uint32_t address);
 /* Judges the bundle that is issued now, before it is. */

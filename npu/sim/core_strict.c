@@ -85,19 +85,23 @@ struct core_strict_state *core_strict_open(struct arena *a) {
 void core_strict_reset(struct core_strict_state *s) { memset(s, 0, sizeof *s); }
 
 /* A register was set from outside: it has a value. */
-void core_strict_given(struct core_strict_state *s, int reg) {
-  const struct isa_reg *r = isa_reg(reg);
+void core_strict_given(struct core_strict_state *s, const struct isa_reg *r) {
   for (int i = 0; i < r->unit_count; ++i)
     s->unit[r->unit[i]].known = true;
 }
 
-static const char *name_of(enum insn_id id) { return isa_insn(id)->mnemonic; }
+static const char *name_of(const struct core *c, enum insn_id id) {
+  return isa_insn(c->around.isa, id)->mnemonic;
+}
 
-static int register_of(const struct isa_op *op, int operand) {
-  const struct isa_operand *o = &isa_insn(op->id)->operand[operand];
+static int register_of(const struct core *c, const struct isa_op *op,
+                       int operand) {
+  const struct isa_operand *o =
+      &isa_insn(c->around.isa, op->id)->operand[operand];
   if (o->fixed_reg >= 0)
     return o->fixed_reg;
-  if (o->operand_class < 0 || isa_class(o->operand_class)->is_register)
+  if (o->operand_class < 0 ||
+      isa_class(c->around.isa, o->operand_class)->is_register)
     return (int)op->operand[operand];
   return -1;
 }
@@ -109,10 +113,11 @@ static bool is_visible(const struct value *v, uint32_t cycle, uint8_t bypass) {
   return (int32_t)(cycle - v->lands) >= (shortcut ? 0 : 1);
 }
 
-static const char *unit_name(int unit) {
-  for (int r = 0; r < isa_reg_count(); ++r)
-    if (isa_reg(r)->unit_count == 1 && isa_reg(r)->unit[0] == unit)
-      return isa_reg(r)->name;
+static const char *unit_name(const struct core *c, int unit) {
+  for (int r = 0; r < isa_reg_count(c->around.isa); ++r)
+    if (isa_reg(c->around.isa, r)->unit_count == 1 &&
+        isa_reg(c->around.isa, r)->unit[0] == unit)
+      return isa_reg(c->around.isa, r)->name;
   return "?";
 }
 
@@ -121,18 +126,19 @@ static void report(struct core *c, int unit, const struct value *v,
   core_fail(c, NULL,
             "%s of '%s' at 0x%x is lost: '%s' at 0x%x reads it %d bundles "
             "behind, which takes %d",
-            unit_name(unit), name_of(v->writer.id), v->writer.address,
-            name_of(reader->id), reader->address,
+            unit_name(c, unit), name_of(c, v->writer.id), v->writer.address,
+            name_of(c, reader->id), reader->address,
             (int)(reader->issued - v->writer.issued),
-            isa_distance(v->writer.id, v->writer.operand, reader->id,
-                         reader->operand));
+            isa_distance(c->around.isa, v->writer.id, v->writer.operand,
+                         reader->id, reader->operand));
 }
 
 /* A reader meets a unit: it sees the last value that is visible, and wants the
  * last one issued before it. */
 static void meet(struct core *c, int unit, const struct access *reader) {
   struct unit_state *u = &c->strict_state->unit[unit];
-  const struct isa_operand *o = &isa_insn(reader->id)->operand[reader->operand];
+  const struct isa_operand *o =
+      &isa_insn(c->around.isa, reader->id)->operand[reader->operand];
   struct value *wanted = &u->landed, *seen = &u->landed;
   for (int i = 0; i < u->flight_count; ++i) {
     struct value *v = &u->flight[i];
@@ -170,14 +176,14 @@ static void land(struct core *c, int unit, uint32_t issued) {
 static void take_operands(struct core *c, const struct core_bundle *b,
                           const struct isa_op *op) {
   struct core_strict_state *s = c->strict_state;
-  const struct insn *insn = isa_insn(op->id);
+  const struct insn *insn = isa_insn(c->around.isa, op->id);
   for (int i = 0; i < insn->operand_count; ++i) {
     const struct isa_operand *o = &insn->operand[i];
-    int reg = register_of(op, i);
+    int reg = register_of(c, op, i);
     struct access a = {op->id, (uint8_t)i, b->address, c->now};
     if (reg < 0)
       continue;
-    const struct isa_reg *r = isa_reg(reg);
+    const struct isa_reg *r = isa_reg(c->around.isa, reg);
     unsigned when = (c->now + (unsigned)o->read_cycle - 1) % HISTORY;
     if (o->read && s->ring[when].reads < MAX_EVENTS)
       s->ring[when].read[s->ring[when].reads++] = (struct read_event){a, reg};
@@ -201,7 +207,7 @@ static void settle_values(struct core *c) {
   unsigned now = c->now % HISTORY;
   for (int i = 0; i < s->ring[now].reads; ++i) {
     const struct read_event *e = &s->ring[now].read[i];
-    const struct isa_reg *r = isa_reg(e->reg);
+    const struct isa_reg *r = isa_reg(c->around.isa, e->reg);
     for (int k = 0; k < r->unit_count; ++k)
       meet(c, r->unit[k], &e->reader);
   }
@@ -213,35 +219,36 @@ static void settle_values(struct core *c) {
 /* ---- pairs of instructions ---- */
 
 /* Accesses to the stack are nobody else's business. */
-static bool is_access(const struct isa_op *op) {
-  const struct insn *insn = isa_insn(op->id);
+static bool is_access(const struct core *c, const struct isa_op *op) {
+  const struct insn *insn = isa_insn(c->around.isa, op->id);
   return insn->memory_cycle && !strstr(insn->syntax, "[sp");
 }
 
-static bool is_release(const struct isa_op *op) {
-  return strncmp(name_of(op->id), "rel", 3) == 0;
+static bool is_release(const struct core *c, const struct isa_op *op) {
+  return strncmp(name_of(c, op->id), "rel", 3) == 0;
 }
 
 static void check_distance(struct core *c, enum insn_id a, enum insn_id b,
                            int distance, int needed) {
   if (distance < needed)
     core_fail(c, NULL, "'%s' is %d bundles behind '%s'; memory order needs %d",
-              name_of(b), distance, name_of(a), needed);
+              name_of(c, b), distance, name_of(c, a), needed);
 }
 
 /* b is issued `distance` bundles behind a. */
 static void check_pair(struct core *c, const struct isa_op *a, uint32_t at,
                        const struct isa_op *b, int distance) {
-  const struct insn *x = isa_insn(a->id), *y = isa_insn(b->id);
-  const char *unit = isa_unit_clash(a, b, distance);
+  const struct insn *x = isa_insn(c->around.isa, a->id),
+                    *y = isa_insn(c->around.isa, b->id);
+  const char *unit = isa_unit_clash(c->around.isa, a, b, distance);
   if (unit)
     core_fail(c, NULL, "'%s' needs the %s while '%s' at 0x%x holds it",
               y->mnemonic, unit, x->mnemonic, at);
   if (c->around.guards)
     return;
-  if (is_access(a) && y->flags & INSN_LOCK && is_release(b))
+  if (is_access(c, a) && y->flags & INSN_LOCK && is_release(c, b))
     check_distance(c, a->id, b->id, distance, x->memory_cycle - 1);
-  else if (x->flags & INSN_LOCK && !is_release(a) && is_access(b))
+  else if (x->flags & INSN_LOCK && !is_release(c, a) && is_access(c, b))
     check_distance(c, a->id, b->id, distance, ACQUIRE_TO_ACCESS);
 }
 
@@ -269,19 +276,22 @@ static void check_pairs(struct core *c, const struct core_bundle *b) {
 
 /* ---- locks whose buffers are known ---- */
 
-static const struct isa_op *lock_operation(const struct core_bundle *b) {
+static const struct isa_op *lock_operation(const struct core *c,
+                                           const struct core_bundle *b) {
   const struct isa_op *op = &b->decoded->slot[SLOT_ALU];
-  bool is_lock =
-      b->slots >> SLOT_ALU & 1 && isa_insn(op->id)->flags & INSN_LOCK;
+  bool is_lock = b->slots >> SLOT_ALU & 1 &&
+                 isa_insn(c->around.isa, op->id)->flags & INSN_LOCK;
   return is_lock ? op : NULL;
 }
 
 static bool guards(struct core *c, const struct isa_op *lock,
                    uint32_t address) {
   int operand = (int)lock->operand[0];
-  if (isa_class(isa_insn(lock->id)->operand[0].operand_class)->is_register)
+  if (isa_class(c->around.isa,
+                isa_insn(c->around.isa, lock->id)->operand[0].operand_class)
+          ->is_register)
     return true; /* whichever lock it is */
-  return c->around.guards(c->around.context, operand, !is_release(lock),
+  return c->around.guards(c->around.context, operand, !is_release(c, lock),
                           address);
 }
 
@@ -295,8 +305,8 @@ static void check_acquires(struct core *c, unsigned access) {
         s->history[issued % HISTORY].issued != issued)
       continue;
     const struct isa_op *lock =
-        lock_operation(s->history[issued % HISTORY].bundle);
-    if (lock && !is_release(lock) &&
+        lock_operation(c, s->history[issued % HISTORY].bundle);
+    if (lock && !is_release(c, lock) &&
         guards(c, lock, s->accessed[access].address))
       check_distance(c, lock->id, s->accessed[access].id, back,
                      ACQUIRE_TO_ACCESS);
@@ -308,11 +318,11 @@ static void check_release(struct core *c, const struct core_bundle *b,
                           unsigned access, uint32_t distance) {
   const struct core_strict_state *s = c->strict_state;
   enum insn_id id = s->accessed[access].id;
-  const struct isa_op *lock = lock_operation(b);
-  if (lock && is_release(lock) && distance < HISTORY &&
+  const struct isa_op *lock = lock_operation(c, b);
+  if (lock && is_release(c, lock) && distance < HISTORY &&
       guards(c, lock, s->accessed[access].address))
     check_distance(c, id, lock->id, (int)distance,
-                   isa_insn(id)->memory_cycle - 1);
+                   isa_insn(c->around.isa, id)->memory_cycle - 1);
 }
 
 static void check_locks(struct core *c, const struct core_bundle *b) {
@@ -338,9 +348,10 @@ void core_strict_access(struct core *c, enum insn_id id, uint32_t address) {
 
 /* ---- control flow ---- */
 
-static bool has_flag(const struct core_bundle *b, unsigned flag) {
+static bool has_flag(const struct core *c, const struct core_bundle *b,
+                     unsigned flag) {
   for (int i = 0; i < b->op_count; ++i)
-    if (isa_insn((enum insn_id)b->op[i].insn)->flags & flag)
+    if (isa_insn(c->around.isa, (enum insn_id)b->op[i].insn)->flags & flag)
       return true;
   return false;
 }
@@ -363,7 +374,7 @@ static void check_loop_end(struct core *c, const struct core_bundle *b) {
       core_fail(c, NULL,
                 "'%s' in the last bundle of a hardware loop, where the store "
                 "is lost",
-                name_of((enum insn_id)b->op[i].insn));
+                name_of(c, (enum insn_id)b->op[i].insn));
 }
 
 static void check_control(struct core *c, const struct core_bundle *b,
@@ -372,7 +383,7 @@ static void check_control(struct core *c, const struct core_bundle *b,
       c->reg.lc > 1 && b->address >= c->reg.ls && b->address <= c->reg.le;
   if (loop_end && c->reg.lc > 1)
     check_loop_end(c, b);
-  if (in_loop && (c->delay || has_flag(b, INSN_BRANCH)))
+  if (in_loop && (c->delay || has_flag(c, b, INSN_BRANCH)))
     core_fail(c, NULL, "a branch or its delay slots inside a hardware loop");
   for (int i = 0; i < b->op_count; ++i) {
     uint32_t d = b->op[i].d.bytes ? b->op[i].d.offset : 0;

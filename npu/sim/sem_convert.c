@@ -151,7 +151,8 @@ static void
 keep_loaded(struct core *c, const struct core_action *a, unsigned later,
             void (*convert)(struct core *, const struct core_action *)) {
   const uint8_t *from = core_memory(c, a->op, a->value, 32);
-  unsigned port = isa_insn((enum insn_id)a->op->insn)->slot == SLOT_LDB;
+  unsigned port =
+      isa_insn(c->around.isa, (enum insn_id)a->op->insn)->slot == SLOT_LDB;
   unsigned place = c->now % RING;
   if (!from)
     return;

@@ -85,7 +85,8 @@ static inline uint32_t aligned(struct core *c, const struct core_op *op,
   uint32_t address = core_address(c, op);
   if (c->strict_state && address % bytes)
     core_fail(c, op, "'%s' at 0x%x, which is no multiple of %u",
-              isa_insn((enum insn_id)op->insn)->mnemonic, address, bytes);
+              isa_insn(c->around.isa, (enum insn_id)op->insn)->mnemonic,
+              address, bytes);
   if (c->strict_state && op->address != ADDRESS_SP)
     core_strict_access(c, (enum insn_id)op->insn, address);
   return address & ~(bytes - 1);

@@ -88,7 +88,7 @@ static void sem_divs(struct core *c, const struct core_op *op) {
 
 /* d <- a, or the immediate. */
 static void sem_mov(struct core *c, const struct core_op *op) {
-  if (op->insn == INSN_MOV_CNTR) { /* the tile's timer, a register pair */
+  if (op->d.bytes == 8) { /* the tile's timer into a register pair */
     core_put_scalar(c, 0, op->d.offset, (uint32_t)c->counts.cycles);
     core_put_scalar(c, 0, op->d.offset + 4u,
                     (uint32_t)(c->counts.cycles >> 32));

@@ -17,7 +17,7 @@ enum { WAITS, DOES_NOT_WAIT };
 static bool unconnected(struct core *c, const struct core_op *op,
                         const char *what) {
   core_fail(c, op, "'%s': no %s is connected",
-            isa_insn((enum insn_id)op->insn)->mnemonic, what);
+            isa_insn(c->around.isa, (enum insn_id)op->insn)->mnemonic, what);
   return true; /* nothing to wait for */
 }
 
@@ -126,8 +126,8 @@ static bool is_tile_register(struct core *c, const struct core_op *op,
   if (address >= TILE_REGISTERS && address < TILE_REGISTERS_END)
     return true;
   core_fail(c, op, "'%s' at 0x%x; tile registers are at 0x%x to 0x%x",
-            isa_insn((enum insn_id)op->insn)->mnemonic, address, TILE_REGISTERS,
-            TILE_REGISTERS_END - 4);
+            isa_insn(c->around.isa, (enum insn_id)op->insn)->mnemonic, address,
+            TILE_REGISTERS, TILE_REGISTERS_END - 4);
   return false;
 }
 

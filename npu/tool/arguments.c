@@ -3,6 +3,7 @@
  * Options may stand anywhere, "--name=value" is "--name value", and what
  * follows "--" are operands.  An option that is given twice is an error unless
  * its row has TOOL_MANY. */
+#include "isa.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -205,6 +206,24 @@ bool tool_preset(struct tool *t, void *to, const char *word) {
     return true;
   tool_list_presets(&known);
   tool_usage(t, "no preset '%s'; there are %s", word, text_string(&known));
+  text_free(&known);
+  return false;
+}
+
+void tool_list_isas(struct text *out) {
+  for (int i = 0; isa_at(i); i++)
+    text_printf(out, "%s%s", i ? ", " : "", isa_name(isa_at(i)));
+}
+
+bool tool_isa(struct tool *t, void *to, const char *word) {
+  const struct isa *found = isa_find(word);
+  struct text known = {0};
+  *(const struct isa **)to = found;
+  if (found)
+    return true;
+  tool_list_isas(&known);
+  tool_usage(t, "no instruction set '%s'; there are %s", word,
+             text_string(&known));
   text_free(&known);
   return false;
 }

@@ -1,4 +1,4 @@
-/* `nputeir as`: assembles AIE-ML text to an object, a loadable core ELF or bare
+/* `nputeir as`: assembles text to an object, a loadable core ELF or bare
  * bytes, checks it for hazards, and lists the instruction set. */
 #include "asm.h"
 #include "tool.h"
@@ -9,6 +9,7 @@ enum { MAX_FILES = 64, MAX_SYMBOLS = 256 };
 enum form { FORM_OBJECT, FORM_LINK, FORM_BYTES, FORM_HEX, FORM_TEXT };
 
 struct job {
+  const struct isa *isa;
   const char *file[MAX_FILES];
   struct asm_program *program[MAX_FILES];
   int file_count;
@@ -71,14 +72,15 @@ static int latency(const struct insn *insn) {
   return 0;
 }
 
-static void list_form(const struct insn *insn, struct text *out) {
+static void list_form(const struct isa *isa, const struct insn *insn,
+                      struct text *out) {
   text_printf(out, "| `%s` |", insn->syntax);
   if (latency(insn))
     text_printf(out, " %d |", latency(insn));
   else
     text_puts(out, " - |");
   for (int i = 0; i < insn->operand_count; i++) {
-    const struct isa_class *c = isa_class(insn->operand[i].operand_class);
+    const struct isa_class *c = isa_class(isa, insn->operand[i].operand_class);
     if (c && c->is_register)
       text_printf(out, " %s:%s", insn->operand[i].name, c->name);
     else if (c)
@@ -89,23 +91,27 @@ static void list_form(const struct insn *insn, struct text *out) {
               insn->flags & INSN_UNKNOWN ? ", meaning unknown" : "");
 }
 
-static void list_forms(struct text *out) {
-  text_puts(out,
-            "# AIE-ML instruction forms\n\n"
-            "From npu/isa/aie2/instructions.def by `nputeir as --list-forms`.  "
-            "Latency: cycles until\nthe first result can be read.  Operands "
-            "name their register class (npu/isa/aie2/regs.def)\nor range.\n");
+static void list_forms(const struct isa *isa, struct text *out) {
+  const char *name = isa_name(isa);
+  text_printf(
+      out,
+      "# Instruction forms of %s\n\n"
+      "From npu/isa/%s/instructions.def by `nputeir as --list-forms "
+      "--isa=%s`.  Latency: cycles\nuntil the first result can be read.  "
+      "Operands name their register class\n(npu/isa/%s/regs.def) or "
+      "range.\n",
+      name, name, name, name);
   for (int slot = 0; slot < SLOT_COUNT; slot++) {
     int count = 0;
-    for (int id = 1; id < INSN_COUNT; id++)
-      count += (int)isa_insn((enum insn_id)id)->slot == slot;
+    for (int id = 1; id < isa_insn_count(isa); id++)
+      count += (int)isa_insn(isa, (enum insn_id)id)->slot == slot;
     text_printf(out,
                 "\n## slot %s: %d forms\n\n| syntax | latency | operands | "
                 "evidence |\n|---|---|---|---|\n",
                 isa_slot_name((enum isa_slot)slot), count);
-    for (int id = 1; id < INSN_COUNT; id++)
-      if ((int)isa_insn((enum insn_id)id)->slot == slot)
-        list_form(isa_insn((enum insn_id)id), out);
+    for (int id = 1; id < isa_insn_count(isa); id++)
+      if ((int)isa_insn(isa, (enum insn_id)id)->slot == slot)
+        list_form(isa, isa_insn(isa, (enum insn_id)id), out);
   }
 }
 
@@ -113,11 +119,12 @@ static void list_forms(struct text *out) {
 
 /* One bundle per line; the low nibble of a bundle's first byte gives its size,
  * which isa_decode knows. */
-static void print_hex(const struct text *bytes, struct text *out) {
+static void print_hex(const struct isa *isa, const struct text *bytes,
+                      struct text *out) {
   const uint8_t *at = (const uint8_t *)text_string(bytes);
   for (size_t i = 0; i < bytes->length;) {
     struct isa_bundle b;
-    int size = isa_decode(at + i, bytes->length - i, &b);
+    int size = isa_decode(isa, at + i, bytes->length - i, &b);
     if (!size)
       size = bytes->length - i < 2 ? 1 : 2;
     for (int k = 0; k < size; k++)
@@ -143,7 +150,7 @@ static bool assemble(struct tool *t, const struct job *j) {
     good = asm_bytes(j->program[0], (uint32_t)j->address, j->symbol,
                      j->symbol_count, &bytes, &t->diag);
     if (good && j->form == FORM_HEX)
-      print_hex(&bytes, &t->out);
+      print_hex(j->isa, &bytes, &t->out);
     else if (good)
       text_append(&t->out, text_string(&bytes), bytes.length);
     text_free(&bytes);
@@ -175,7 +182,7 @@ static bool read_program(struct tool *t, struct job *j, int i) {
   if (strlen(text) != length)
     return diag_error(&t->diag, (struct loc){file, 0, 0},
                       "byte 0 at offset %zu; this is no text", strlen(text));
-  struct asm_program *p = asm_parse(t->arena, file, text, &t->diag);
+  struct asm_program *p = asm_parse(t->arena, j->isa, file, text, &t->diag);
   j->program[i] = p;
   if (!p || (!j->check && !j->strict))
     return p;
@@ -186,8 +193,10 @@ static bool run(struct tool *t, void *job) {
   struct job *j = job;
   if (!check_words(t, j))
     return false;
+  if (!j->isa)
+    j->isa = isa_at(0);
   if (j->list) {
-    list_forms(&t->out);
+    list_forms(j->isa, &t->out);
     return tool_print(t, j->output);
   }
   for (int i = 0; i < j->file_count; i++)
@@ -203,6 +212,9 @@ static bool run(struct tool *t, void *job) {
 static const struct tool_option options[] = {
     {"FILE.s", NULL, read_file, 0, .help = "assembly text; - is standard input",
      .flags = TOOL_MANY},
+    {"--isa", "NAME", tool_isa, AT(isa),
+     .help = "instruction set: %s (default: the first)",
+     .list = tool_list_isas},
     {"--link", NULL, read_form, AT(form),
      .help =
          "a core ELF that a loader takes, FILE.elf: code at 0 with the first "
@@ -264,11 +276,11 @@ static const char notes[] =
 
 const struct tool_command tool_as = {
     .name = "as",
-    .summary = "assemble AIE-ML text, check it, list the instruction set",
-    .usage = "FILE.s [--check|--strict] [--bytes|--hex|--print] [-o OUT]\n"
+    .summary = "assemble a core's text, check it, list the instruction set",
+    .usage = "FILE.s [--isa NAME] [--check|--strict] [--bytes|--hex|--print]\n"
              "--link FILE.s .. [--define NAME=VALUE] .. [-o OUT]\n"
-             "--list-forms",
-    .intro = "Assembles the text of one AIE-ML core program.",
+             "--list-forms [--isa NAME]",
+    .intro = "Assembles the text of one core's program.",
     .options = options,
     .notes = notes,
     .job_bytes = sizeof(struct job),

@@ -28,7 +28,9 @@ static inline void lab_load(struct lab *x, int column, int row,
                             const char *text) {
   struct text elf = {0};
   struct asm_program *p =
-      x->good ? asm_parse(x->arena, "experiment", text, x->diag) : NULL;
+      x->good ? asm_parse(x->arena, isa_find(device_find("npu1")->isa),
+                          "experiment", text, x->diag)
+              : NULL;
   x->good = p && asm_link(&p, 1, NULL, 0, &elf, x->diag) &&
             elf_load(device_find("npu1"), elf.data, elf.length, column, row,
                      x->configuration, x->diag);

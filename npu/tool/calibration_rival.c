@@ -311,7 +311,9 @@ static bool load_cores(struct command_list *l, const struct rival *r,
                        struct diag *d) {
   struct text text = {0}, elf = {0};
   put_program(&text, r);
-  struct asm_program *p = asm_parse(l->arena, "kernel", text_string(&text), d);
+  struct asm_program *p =
+      asm_parse(l->arena, isa_find(device_find("npu1")->isa), "kernel",
+                text_string(&text), d);
   bool good = p && asm_link(&p, 1, NULL, 0, &elf, d);
   for (int i = 0; good && i < SIDE * SIDE; i++)
     good = elf_load(device_find("npu1"), elf.data, elf.length, i / SIDE,

@@ -25,6 +25,7 @@ enum {
 
 /* The memory and the locks around a core that is alone in the world. */
 struct board {
+  const struct isa *isa;
   struct core *core;
   uint8_t program[PROGRAM_BYTES];
   uint8_t memory[4][WINDOW_BYTES]; /* 0x40000 .. 0x7ffff */
@@ -46,9 +47,11 @@ static void release(void *context, int lock, int value) {
   b->lock[lock] += value;
 }
 
-static struct board *board_open(struct arena *a) {
+static struct board *board_open(struct arena *a, const struct isa *isa) {
   struct board *b = arena_alloc(a, sizeof *b);
-  struct core_surroundings around = {.context = b,
+  b->isa = isa;
+  struct core_surroundings around = {.isa = isa,
+                                     .context = b,
                                      .program = b->program,
                                      .acquire = acquire,
                                      .release = release};
@@ -80,6 +83,7 @@ struct assignments {
 };
 
 struct job {
+  const struct isa *isa;
   struct board *board;
   const char *file, *call;
   struct assignments set, load, dump, lock;
@@ -156,29 +160,30 @@ static bool elf_symbol(const struct elf_file *e, const char *name,
 
 /* Text as it is; an ELF file through its disassembly, which is text of the same
  * program. */
-static struct asm_program *read_program(struct tool *t, const struct job *j) {
+static struct asm_program *read_program(struct tool *t, struct job *j) {
   size_t length;
   char *data = tool_input(t, j->file, &length);
   if (data && length >= SELFMAG && memcmp(data, ELFMAG, SELFMAG) == 0) {
     struct text text = {0};
-    bool good =
-        asm_disassemble_elf((const uint8_t *)data, length, &text, &t->diag);
-    data = good ? arena_string(t->arena, text_string(&text)) : NULL;
+    const struct isa *isa = asm_disassemble_elf(j->isa, (const uint8_t *)data,
+                                                length, &text, &t->diag);
+    if (isa)
+      j->isa = isa;
+    data = isa ? arena_string(t->arena, text_string(&text)) : NULL;
     text_free(&text);
   }
-  return data ? asm_parse(t->arena, j->file, data, &t->diag) : NULL;
+  return data ? asm_parse(t->arena, j->isa, j->file, data, &t->diag) : NULL;
 }
 
 /* Links the program with the place to return to; gives its addresses. */
 static bool load_program(struct tool *t, struct job *j, struct text *bytes,
                          struct elf_file *elf) {
-  struct asm_program *program[2] = {
-      read_program(t, j),
-      asm_parse(t->arena, "return", return_text, &t->diag),
-  };
+  struct asm_program *program[2] = {read_program(t, j), NULL};
+  program[1] = asm_parse(t->arena, j->isa, "return", return_text, &t->diag);
   if (!program[0] || !program[1] ||
       !asm_link(program, 2, j->symbol, j->symbol_count, bytes, &t->diag))
     return false;
+  j->board = board_open(t->arena, j->isa);
   return elf_read(t->arena, (const uint8_t *)bytes->data, bytes->length, elf,
                   &t->diag) &&
          elf_place(t, j, elf);
@@ -297,10 +302,10 @@ static bool dump_memory(const struct run *r) {
 static void trace_bundle(const struct board *b, uint64_t cycle, uint32_t pc) {
   struct isa_bundle bundle;
   struct text t = {0};
-  int size = pc < PROGRAM_BYTES
-                 ? isa_decode(b->program + pc, PROGRAM_BYTES - pc, &bundle)
-                 : 0;
-  asm_disassemble(b->program + (size ? pc : 0), (size_t)size, pc, &t);
+  int size = pc < PROGRAM_BYTES ? isa_decode(b->isa, b->program + pc,
+                                             PROGRAM_BYTES - pc, &bundle)
+                                : 0;
+  asm_disassemble(b->isa, b->program + (size ? pc : 0), (size_t)size, pc, &t);
   /* The bundle is the last line that is not empty. */
   char *text = t.data ? t.data : "";
   char *line = text;
@@ -394,10 +399,12 @@ static bool work(struct tool *t, struct job *j, struct text *text) {
 
 static bool run_core(struct tool *t, void *job) {
   struct job *j = job;
+  if (!j->isa)
+    j->isa = isa_at(0);
   struct text elf = {0};
-  j->board = board_open(t->arena);
   bool good = work(t, j, &elf);
-  core_close(j->board->core);
+  if (j->board)
+    core_close(j->board->core);
   text_free(&elf);
   return good;
 }
@@ -408,6 +415,10 @@ static const struct tool_option options[] = {
     {"FILE", NULL, tool_word, AT(file),
      .help = "assembly text or an ELF object; - is standard input",
      .flags = TOOL_NEEDED},
+    {"--isa", "NAME", tool_isa, AT(isa),
+     .help = "instruction set of text: %s (default: the first; an ELF file "
+             "says its own)",
+     .list = tool_list_isas},
     {"--call", "SYMBOL", tool_word, AT(call),
      .help =
          "start there; `ret lr` ends the run. Without it the run starts at the "
@@ -478,14 +489,15 @@ struct loop {
 
 static bool bench_loop(struct tool *t, void *context) {
   const struct loop *l = context;
-  struct board *b = board_open(t->arena);
+  const struct isa *isa = isa_find(device_find("npu1")->isa);
+  struct board *b = board_open(t->arena, isa);
   struct text bytes = {0};
   char op[32];
   snprintf(op, sizeof op, "%s %s", l->multiply, l->registers);
   char *text =
       arena_printf(t->arena, bench_text, l->config, l->rounds, op, l->registers,
                    op, l->registers, op, l->registers, op, l->registers);
-  struct asm_program *p = asm_parse(t->arena, "bench", text, &t->diag);
+  struct asm_program *p = asm_parse(t->arena, isa, "bench", text, &t->diag);
   bool good = p && asm_bytes(p, 0, NULL, 0, &bytes, &t->diag);
   unsigned banks, seed = 1;
   if (good)

@@ -1,4 +1,4 @@
-/* `nputeir dis`: AIE-ML code from an ELF file, from bare bytes or from hex
+/* `nputeir dis`: code of a core from an ELF file, from bare bytes or from hex
  * digits, as text that `nputeir as` reads back to the same bytes. */
 #include "asm.h"
 #include "tool.h"
@@ -8,6 +8,7 @@
 #include <string.h>
 
 struct job {
+  const struct isa *isa;
   const char *file, *hex, *output;
   int64_t address;
 };
@@ -61,7 +62,8 @@ static bool read_code(struct tool *t, const struct job *j, struct text *bytes) {
     text_append(bytes, data, length);
     return true;
   }
-  if (asm_disassemble_elf((const uint8_t *)data, length, &t->out, &t->diag))
+  if (asm_disassemble_elf(j->isa, (const uint8_t *)data, length, &t->out,
+                          &t->diag))
     return true;
   t->diag.at.file = j->file;
   return false;
@@ -73,8 +75,10 @@ static bool run(struct tool *t, void *job) {
   if (!j->file == !j->hex)
     return tool_usage(t, j->file ? "takes a file or --hex, not both"
                                  : "takes a file or --hex");
+  if (!j->isa)
+    j->isa = isa_at(0);
   bool good = read_code(t, j, &bytes);
-  asm_disassemble((const uint8_t *)text_string(&bytes), bytes.length,
+  asm_disassemble(j->isa, (const uint8_t *)text_string(&bytes), bytes.length,
                   (uint32_t)j->address, &t->out);
   text_free(&bytes);
   return good && tool_print(t, j->output);
@@ -89,6 +93,10 @@ static const struct tool_option options[] = {
              "bare code bytes; - is standard input"},
     {"--hex", "DIGITS", tool_word, AT(hex),
      .help = "the bytes in memory order, as `nputeir as --hex` prints them"},
+    {"--isa", "NAME", tool_isa, AT(isa),
+     .help = "instruction set of bare bytes: %s (default: the first; an ELF "
+             "file says its own)",
+     .list = tool_list_isas},
     {"--address", "A", tool_number, AT(address),
      .help = "where bare bytes lie, for the targets of jumps", .high = 0xfffff},
     {"-o", "OUT", tool_file_to_write, AT(output),
@@ -99,8 +107,9 @@ static const struct tool_option options[] = {
 const struct tool_command tool_dis = {
     .name = "dis",
     .summary = "disassemble a core ELF, bare bytes or hex digits",
-    .usage = "FILE [--address A] [-o OUT]\n--hex DIGITS [--address A] [-o OUT]",
-    .intro = "Prints AIE-ML code as text that `nputeir as` reads back to the "
+    .usage = "FILE [--isa NAME] [--address A] [-o OUT]\n"
+             "--hex DIGITS [--isa NAME] [--address A] [-o OUT]",
+    .intro = "Prints code as text that `nputeir as` reads back to the "
              "same bytes. What is no instruction is shown as .byte, and "
              "decoding continues 2 bytes further.",
     .options = options,

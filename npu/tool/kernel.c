@@ -171,8 +171,8 @@ static bool read_steps(struct tool *t, void *to, const char *word) {
 static int count_registers(const struct asm_program *p, const char *prefix) {
   int count = 0;
   size_t length = strlen(prefix);
-  for (int reg = 0; reg < isa_reg_count(); reg++) {
-    const char *name = isa_reg(reg)->name;
+  for (int reg = 0; reg < isa_reg_count(p->isa); reg++) {
+    const char *name = isa_reg(p->isa, reg)->name;
     bool used = false;
     if (strncmp(name, prefix, length) != 0 || name[length] < '0' ||
         name[length] > '9')
@@ -182,10 +182,11 @@ static int count_registers(const struct asm_program *p, const char *prefix) {
         const struct isa_op *op = &p->line[i].bundle.slot[slot];
         if (p->line[i].kind != ASM_BUNDLE || !op->id)
           continue;
-        const struct insn *insn = isa_insn(op->id);
+        const struct insn *insn = isa_insn(p->isa, op->id);
         for (int j = 0; j < insn->operand_count; j++) {
           int c = insn->operand[j].operand_class;
-          used |= c >= 0 && isa_class(c)->is_register && op->operand[j] == reg;
+          used |= c >= 0 && isa_class(p->isa, c)->is_register &&
+                  op->operand[j] == reg;
         }
       }
     count += used;

@@ -83,6 +83,9 @@ bool tool_folder_to_write(struct tool *, void *string, const char *);
 /* A preset by its name, as const struct preset *. */
 bool tool_preset(struct tool *, void *preset, const char *);
 void tool_list_presets(struct text *); /* their names */
+/* An instruction set by its name, as const struct isa *. */
+bool tool_isa(struct tool *, void *isa, const char *);
+void tool_list_isas(struct text *);
 /* A number at *at, which moves behind it; false if none is there or it does
  * not fit into 64 bits. */
 bool tool_scan_number(const char **at, int64_t *value);

@@ -292,7 +292,8 @@ static void test_refusals(void) {
 }
 
 static int multiplies(const struct asm_line *l) {
-  const struct insn *i = isa_insn(l->bundle.slot[SLOT_VEC].id);
+  const struct insn *i =
+      isa_insn(isa_find("aie2"), l->bundle.slot[SLOT_VEC].id);
   return l->kind == ASM_BUNDLE && i && i->flags & INSN_MAC;
 }
 
@@ -333,8 +334,9 @@ static void test_text(void) {
       check_phases(p), asm_print(p, &text[i]);
   }
   CHECK(strcmp(text_string(&text[0]), text_string(&text[1])) == 0);
-  struct asm_program *p[2] = {kernel_gemm(a, &k, &d),
-                              asm_parse(a, "gemm", text_string(&text[0]), &d)};
+  struct asm_program *p[2] = {
+      kernel_gemm(a, &k, &d),
+      asm_parse(a, isa_find("aie2"), "gemm", text_string(&text[0]), &d)};
   for (int i = 0; i < 2; i++)
     CHECK(p[i] && asm_bytes(p[i], 0, NULL, 0, &bytes[i], &d));
   CHECK(bytes[0].length && bytes[0].length == bytes[1].length &&

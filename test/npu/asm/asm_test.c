@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct isa *isa;
+
 static struct arena *arena;
 
 static struct asm_program *parse(const char *text, struct diag *d) {
   *d = (struct diag){DIAG_NONE, loc_none(), ""};
-  return asm_parse(arena, "t.s", text, d);
+  return asm_parse(arena, isa, "t.s", text, d);
 }
 
 /* Bytes of a text placed at 0 as hex digits; "" and *d set on error. */
@@ -34,7 +36,8 @@ static bool survives(const char *text) {
     return false;
   struct text bytes = {0}, out = {0};
   bool good = asm_bytes(parse(text, &d), 0, NULL, 0, &bytes, &d);
-  asm_disassemble((const uint8_t *)text_string(&bytes), bytes.length, 0, &out);
+  asm_disassemble(isa, (const uint8_t *)text_string(&bytes), bytes.length, 0,
+                  &out);
   good = good && strcmp(hex_of(text_string(&out), &d), hex) == 0;
   out.length = 0;
   asm_print(parse(text, &d), &out);
@@ -55,7 +58,7 @@ static uint64_t random_below(uint64_t n) {
 }
 
 static int64_t random_operand(const struct isa_operand *o) {
-  const struct isa_class *c = isa_class(o->operand_class);
+  const struct isa_class *c = isa_class(isa, o->operand_class);
   if (!c->is_register) {
     int64_t high = c->high == UINT32_MAX ? INT32_MAX : c->high;
     uint64_t count = (uint64_t)(high - c->low) / (uint64_t)c->scale + 1;
@@ -63,15 +66,15 @@ static int64_t random_operand(const struct isa_operand *o) {
   }
   int reg;
   do
-    reg = (int)random_below((uint64_t)isa_reg_count());
-  while (!isa_class_has(o->operand_class, reg));
+    reg = (int)random_below((uint64_t)isa_reg_count(isa));
+  while (!isa_class_has(isa, o->operand_class, reg));
   return reg;
 }
 
 static void test_every_form(void) {
   for (int id = 1; id < INSN_COUNT; id++)
     for (int round = 0; round < 12; round++) {
-      const struct insn *insn = isa_insn((enum insn_id)id);
+      const struct insn *insn = isa_insn(isa, (enum insn_id)id);
       struct isa_bundle b = {0};
       struct isa_op *op = &b.slot[insn->slot];
       op->id = (enum insn_id)id;
@@ -83,7 +86,7 @@ static void test_every_form(void) {
       }
       struct diag d;
       struct text text = {0};
-      asm_print_op(op, NULL, 0, &text);
+      asm_print_op(isa, op, NULL, 0, &text);
       struct asm_program *p = parse(text_string(&text), &d);
       CHECK(p && p->count == 1 && p->line[0].kind == ASM_BUNDLE);
       if (p) {
@@ -281,14 +284,14 @@ static void test_link(void) {
   CHECK(data == (code + word_at(&elf, 52 + 16, 4) + 15) / 16 * 16);
   struct isa_bundle b;
   const uint8_t *bytes = (const uint8_t *)elf.data;
-  int size = isa_decode(bytes + code, elf.length - code, &b);
+  int size = isa_decode(isa, bytes + code, elf.length - code, &b);
   int64_t work = b.slot[SLOT_LNG].operand[0];
   CHECK(size && b.slot[SLOT_LNG].id == INSN_JL && work > 0 && work % 16 == 0);
   size_t at = code + (size_t)size;
-  size = isa_decode(bytes + at, elf.length - at, &b);
+  size = isa_decode(isa, bytes + at, elf.length - at, &b);
   CHECK(size && b.slot[SLOT_LNG].id == INSN_MOVXM &&
         b.slot[SLOT_LNG].operand[1] == 0x74020);
-  CHECK(isa_decode(bytes + code + work, 16, &b) &&
+  CHECK(isa_decode(isa, bytes + code + work, 16, &b) &&
         b.slot[SLOT_ALU].id == INSN_RET);
   CHECK(word_at(&elf, data, 4) == work &&
         word_at(&elf, data + 4, 4) == 0x70004);
@@ -296,7 +299,7 @@ static void test_link(void) {
 
   /* the disassembler reads it and what it prints assembles to the same code */
   struct text text = {0}, again = {0};
-  CHECK(asm_disassemble_elf(bytes, elf.length, &text, &d));
+  CHECK(asm_disassemble_elf(isa, bytes, elf.length, &text, &d));
   CHECK(strstr(text_string(&text), "work:") != NULL);
   struct asm_program *p = parse(text_string(&text), &d);
   CHECK(p && asm_link(&p, 1, NULL, 0, &again, &d));
@@ -362,8 +365,8 @@ static void test_object(void) {
       CHECK(word_at(&elf, h + 20, 4) == 12);
     }
     CHECK(found);
-    CHECK(
-        asm_disassemble_elf((const uint8_t *)elf.data, elf.length, &text, &d));
+    CHECK(asm_disassemble_elf(isa, (const uint8_t *)elf.data, elf.length, &text,
+                              &d));
     CHECK(strstr(text_string(&text), "#f") ||
           strstr(text_string(&text), ".long") ||
           strstr(text_string(&text), ".byte"));
@@ -464,6 +467,7 @@ static void test_errors(void) {
 }
 
 int main(void) {
+  isa = isa_find("aie2");
   arena = arena_open();
   test_every_form();
   test_known_bytes();

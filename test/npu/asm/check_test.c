@@ -9,7 +9,7 @@
 static void expect(const char *text, const char *message, int line) {
   struct arena *a = arena_open();
   struct diag d = {DIAG_NONE, loc_none(), ""};
-  struct asm_program *p = asm_parse(a, "t.s", text, &d);
+  struct asm_program *p = asm_parse(a, isa_find("aie2"), "t.s", text, &d);
   CHECK(p != NULL);
   bool good = p && asm_check(p, &d);
   bool same =
@@ -28,7 +28,7 @@ static void test_strict(void) {
                              "nop\nnop\nnop\n";
   struct arena *a = arena_open();
   struct diag d = {DIAG_NONE, loc_none(), ""};
-  struct asm_program *p = asm_parse(a, "t.s", text, &d);
+  struct asm_program *p = asm_parse(a, isa_find("aie2"), "t.s", text, &d);
   CHECK(p && asm_check(p, &d));
   CHECK(p && !asm_check_strict(p, &d) && d.at.line == 2 &&
         strstr(d.text, "reads r0 1 bundle behind"));

@@ -14,7 +14,7 @@ static bool same(const struct text *a, const struct text *b) {
 
 static bool bytes_of(struct arena *a, const char *text, struct text *bytes) {
   struct diag d = {DIAG_NONE, loc_none(), ""};
-  struct asm_program *p = asm_parse(a, "fuzz.s", text, &d);
+  struct asm_program *p = asm_parse(a, isa_find("aie2"), "fuzz.s", text, &d);
   return p && asm_bytes(p, 0, NULL, 0, bytes, &d);
 }
 
@@ -23,7 +23,7 @@ static bool bytes_of(struct arena *a, const char *text, struct text *bytes) {
 static bool try_text(struct arena *a, const char *text) {
   struct diag d = {DIAG_NONE, loc_none(), ""}, e = d, f = d, g = d;
   struct text bytes = {0}, again = {0}, printed = {0}, elf = {0};
-  struct asm_program *p = asm_parse(a, "fuzz.s", text, &d);
+  struct asm_program *p = asm_parse(a, isa_find("aie2"), "fuzz.s", text, &d);
   bool good = (p != NULL) == (d.kind == DIAG_NONE);
   if (p) {
     bool fits = asm_bytes(p, 0, NULL, 0, &bytes, &e);
@@ -35,13 +35,15 @@ static bool try_text(struct arena *a, const char *text) {
     asm_check(p, &f);
     if (asm_link(&p, 1, NULL, 0, &elf, &g)) {
       printed.length = 0;
-      good = good && asm_disassemble_elf((const uint8_t *)text_string(&elf),
+      good = good && asm_disassemble_elf(isa_find("aie2"),
+                                         (const uint8_t *)text_string(&elf),
                                          elf.length, &printed, &g);
     }
     elf.length = printed.length = 0;
     g.kind = DIAG_NONE;
     if (asm_object(p, &elf, &g))
-      good = good && asm_disassemble_elf((const uint8_t *)text_string(&elf),
+      good = good && asm_disassemble_elf(isa_find("aie2"),
+                                         (const uint8_t *)text_string(&elf),
                                          elf.length, &printed, &g);
   }
   text_free(&bytes);
@@ -54,7 +56,7 @@ static bool try_text(struct arena *a, const char *text) {
 /* Whatever the bytes, their disassembly assembles to them. */
 static bool try_bytes(struct arena *a, const uint8_t *data, size_t size) {
   struct text printed = {0}, bytes = {0};
-  asm_disassemble(data, size, 0, &printed);
+  asm_disassemble(isa_find("aie2"), data, size, 0, &printed);
   bool good = bytes_of(a, text_string(&printed), &bytes) &&
               bytes.length == size &&
               memcmp(text_string(&bytes), data, size) == 0;
@@ -66,7 +68,7 @@ static bool try_bytes(struct arena *a, const uint8_t *data, size_t size) {
 static bool try_elf(const uint8_t *data, size_t size) {
   struct diag d = {DIAG_NONE, loc_none(), ""};
   struct text printed = {0};
-  bool read = asm_disassemble_elf(data, size, &printed, &d);
+  bool read = asm_disassemble_elf(isa_find("aie2"), data, size, &printed, &d);
   text_free(&printed);
   return read == (d.kind == DIAG_NONE);
 }

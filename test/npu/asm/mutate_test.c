@@ -114,7 +114,7 @@ static bool link_seed(struct input *in, const char *text, bool object) {
   struct arena *a = arena_open();
   struct diag d = {DIAG_NONE, loc_none(), ""};
   struct text elf = {0};
-  struct asm_program *p = asm_parse(a, "seed.s", text, &d);
+  struct asm_program *p = asm_parse(a, isa_find("aie2"), "seed.s", text, &d);
   bool good = p && (object ? asm_object(p, &elf, &d)
                            : asm_link(&p, 1, NULL, 0, &elf, &d));
   if (good)

@@ -31,7 +31,8 @@ static struct asm_program *repeat(struct arena *a, const char *bundle) {
   for (int i = 0; i < UNROLLED; i++)
     text_printf(&text, "%s  %s\n", i + 1 < UNROLLED ? "" : "e:", bundle);
   text_puts(&text, "  ret lr\n  nop\n  nop\n  nop\n  nop\n  nop\n");
-  struct asm_program *p = asm_parse(a, "t.s", text_string(&text), &d);
+  struct asm_program *p =
+      asm_parse(a, isa_find("aie2"), "t.s", text_string(&text), &d);
   CHECK(p != NULL);
   text_free(&text);
   return p;

@@ -1,13 +1,16 @@
-/* encodings_test.c -- compares instructions.def, regs.def and the decoder with the
- * project's fact sheet: every row of aie-ml-encodings.tsv, and a second decoder
- * made from that file and from the register encodings of isa.md A2, written as
- * formulas, over all alu and ldb words and random words of the other slots. */
+/* encodings_test.c -- compares instructions.def, regs.def and the decoder with
+ * the project's fact sheet: every row of aie-ml-encodings.tsv, and a second
+ * decoder made from that file and from the register encodings of isa.md A2,
+ * written as formulas, over all alu and ldb words and random words of the other
+ * slots. */
 #include "base.h"
 #include "check.h"
 #include "isa.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static const struct isa *isa;
 
 enum { MAX_ROWS = 700, MAX_FIELDS = 8, COLUMNS = 10 };
 
@@ -270,15 +273,15 @@ static int encoded_operands(const struct insn *insn, int index[]) {
 static bool same_operands(const struct row *r, uint64_t word,
                           const struct isa_op *op) {
   int index[ISA_MAX_OPERANDS];
-  const struct insn *insn = isa_insn(op->id);
+  const struct insn *insn = isa_insn(isa, op->id);
   if (encoded_operands(insn, index) != r->field_count)
     return false;
   for (int i = 0; i < r->field_count; i++) {
     char text[32], ours[32];
     int64_t value = op->operand[index[i]];
     value_text(&r->field[i], field_of(&r->field[i], word), text);
-    if (isa_class(insn->operand[index[i]].operand_class)->is_register)
-      snprintf(ours, sizeof ours, "%s", isa_reg((int)value)->name);
+    if (isa_class(isa, insn->operand[index[i]].operand_class)->is_register)
+      snprintf(ours, sizeof ours, "%s", isa_reg(isa, (int)value)->name);
     else
       snprintf(ours, sizeof ours, "%lld", (long long)value);
     if (strcmp(text, ours) != 0)
@@ -291,14 +294,14 @@ static int differences;
 static void compare_word(enum isa_slot slot, uint64_t word) {
   const struct row *r = second_decode(slot, word);
   struct isa_op op;
-  bool ours = isa_decode_op(slot, word, &op);
+  bool ours = isa_decode_op(isa, slot, word, &op);
   bool same = ours == (r != NULL) &&
-              (!r || (strcmp(isa_insn(op.id)->form, r->column[8]) == 0 &&
+              (!r || (strcmp(isa_insn(isa, op.id)->form, r->column[8]) == 0 &&
                       same_operands(r, word, &op)));
   if (!same && differences++ < 5)
     fprintf(stderr, "%s 0x%llx: listed %s, ours %s\n", isa_slot_name(slot),
             (unsigned long long)word, r ? r->column[8] : "nothing",
-            ours ? isa_insn(op.id)->form : "nothing");
+            ours ? isa_insn(isa, op.id)->form : "nothing");
 }
 
 static uint64_t random_state = 20261121;
@@ -347,8 +350,8 @@ static void test_latencies(void) {
   for (int i = 0; i < row_count; i++) {
     const struct insn *insn = NULL;
     for (int id = 1; id < INSN_COUNT && !insn; id++)
-      if (strcmp(isa_insn((enum insn_id)id)->form, row[i].column[8]) == 0)
-        insn = isa_insn((enum insn_id)id);
+      if (strcmp(isa_insn(isa, (enum insn_id)id)->form, row[i].column[8]) == 0)
+        insn = isa_insn(isa, (enum insn_id)id);
     CHECK(insn != NULL);
     if (!insn)
       continue;
@@ -366,6 +369,7 @@ static void test_latencies(void) {
 }
 
 int main(void) {
+  isa = isa_find("aie2");
   const char *data = getenv("NPUTEIR_TEST_DATA");
   struct arena *a = arena_open();
   struct diag d = {DIAG_NONE, loc_none(), ""};

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+static const struct isa *isa;
+
 static uint64_t random_state = 88172645463325252u;
 static uint64_t random_below(uint64_t n) {
   random_state ^= random_state << 13;
@@ -16,20 +18,20 @@ static uint64_t random_below(uint64_t n) {
 }
 
 static int64_t random_operand(const struct isa_operand *o) {
-  const struct isa_class *c = isa_class(o->operand_class);
+  const struct isa_class *c = isa_class(isa, o->operand_class);
   if (!c->is_register) {
     uint64_t count = (uint64_t)(c->high - c->low) / (uint64_t)c->scale + 1;
     return c->low + (int64_t)random_below(count) * c->scale;
   }
   int reg;
   do
-    reg = (int)random_below((uint64_t)isa_reg_count());
-  while (!isa_class_has(o->operand_class, reg));
+    reg = (int)random_below((uint64_t)isa_reg_count(isa));
+  while (!isa_class_has(isa, o->operand_class, reg));
   return reg;
 }
 
 static void random_op(enum insn_id id, struct isa_op *op) {
-  const struct insn *insn = isa_insn(id);
+  const struct insn *insn = isa_insn(isa, id);
   memset(op, 0, sizeof *op);
   op->id = id;
   for (int i = 0; i < insn->operand_count; i++) {
@@ -38,7 +40,7 @@ static void random_op(enum insn_id id, struct isa_op *op) {
                      : o->tied_to >= 0 ? op->operand[o->tied_to]
                                        : random_operand(o);
     /* movxm takes either sign; it decodes as the signed one. */
-    const struct isa_class *c = isa_class(o->operand_class);
+    const struct isa_class *c = isa_class(isa, o->operand_class);
     if (c && !c->is_register && c->high == UINT32_MAX)
       op->operand[i] = (int32_t)(uint32_t)op->operand[i];
   }
@@ -64,7 +66,7 @@ static void test_rows(void) {
       [SLOT_MV] = 145,  [SLOT_LNG] = 6,  [SLOT_VEC] = 62};
   int count[SLOT_COUNT] = {0};
   for (int id = 1; id < INSN_COUNT; id++) {
-    const struct insn *insn = isa_insn((enum insn_id)id);
+    const struct insn *insn = isa_insn(isa, (enum insn_id)id);
     count[insn->slot]++;
     CHECK((int)insn->id == id && insn->mnemonic[0] && insn->form[0]);
     CHECK(strcmp(insn->evidence, "MANUAL") == 0 ||
@@ -76,8 +78,8 @@ static void test_rows(void) {
       struct diag d = {DIAG_NONE, loc_none(), ""};
       uint64_t word;
       random_op((enum insn_id)id, &op);
-      CHECK(isa_encode_op(&op, &word, &d));
-      CHECK(isa_decode_op(insn->slot, word, &back) && same_op(&op, &back));
+      CHECK(isa_encode_op(isa, &op, &word, &d));
+      CHECK(isa_decode_op(isa, insn->slot, word, &back) && same_op(&op, &back));
     }
   }
   for (int s = 0; s < SLOT_COUNT; s++)
@@ -89,7 +91,7 @@ static void test_rows(void) {
 static void test_guesses(void) {
   int guesses = 0;
   for (int id = 1; id < INSN_COUNT; id++) {
-    const struct insn *insn = isa_insn((enum insn_id)id);
+    const struct insn *insn = isa_insn(isa, (enum insn_id)id);
     bool guess = strcmp(insn->evidence, "GUESS") == 0;
     CHECK(guess == ((insn->flags & INSN_UNKNOWN) != 0));
     if (guess)
@@ -103,11 +105,11 @@ static void test_guesses(void) {
  * written, and nothing that is no result is only written. */
 static void test_results(void) {
   for (int id = 1; id < INSN_COUNT; id++) {
-    const struct insn *insn = isa_insn((enum insn_id)id);
+    const struct insn *insn = isa_insn(isa, (enum insn_id)id);
     bool post = strstr(insn->syntax, "],") != NULL;
     for (int i = 0; i < insn->operand_count; i++) {
       const struct isa_operand *o = &insn->operand[i];
-      const struct isa_class *c = isa_class(o->operand_class);
+      const struct isa_class *c = isa_class(isa, o->operand_class);
       bool result = strcmp(o->name, "dst") == 0 || strcmp(o->name, "cmp") == 0;
       if (result)
         CHECK(o->written && !o->read);
@@ -129,9 +131,9 @@ static void test_results(void) {
 }
 
 static void test_registers(void) {
-  for (int i = 0; i < isa_unit_count(); i++)
-    CHECK(isa_reg(i)->unit_count == 1 && isa_reg(i)->unit[0] == i);
-  CHECK(isa_reg(isa_reg_count()) == NULL && isa_reg(-1) == NULL);
+  for (int i = 0; i < isa_unit_count(isa); i++)
+    CHECK(isa_reg(isa, i)->unit_count == 1 && isa_reg(isa, i)->unit[0] == i);
+  CHECK(isa_reg(isa, isa_reg_count(isa)) == NULL && isa_reg(isa, -1) == NULL);
   static const struct {
     const char *name, *part[4];
   } view[] = {
@@ -145,16 +147,17 @@ static void test_registers(void) {
       {"qwh3", {"qh3", "wh3"}},
   };
   for (size_t i = 0; i < sizeof view / sizeof *view; i++) {
-    int reg = isa_reg_find(view[i].name, strlen(view[i].name));
+    int reg = isa_reg_find(isa, view[i].name, strlen(view[i].name));
     CHECK(reg >= 0);
-    for (int k = 0; reg >= 0 && k < isa_reg(reg)->unit_count; k++)
+    for (int k = 0; reg >= 0 && k < isa_reg(isa, reg)->unit_count; k++)
       CHECK(view[i].part[k] &&
-            strcmp(isa_reg(isa_reg(reg)->unit[k])->name, view[i].part[k]) == 0);
+            strcmp(isa_reg(isa, isa_reg(isa, reg)->unit[k])->name,
+                   view[i].part[k]) == 0);
   }
   static const char *const none[] = {"",   "r32", "x12", "y1", "y6",
                                      "bm", "cm9", "R0",  ":",  "r16:r17"};
   for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-    CHECK(isa_reg_find(none[i], strlen(none[i])) < 0);
+    CHECK(isa_reg_find(isa, none[i], strlen(none[i])) < 0);
 }
 
 /* Every bit of a format is fixed or belongs to one slot; two formats of a size
@@ -162,7 +165,7 @@ static void test_registers(void) {
 static void test_formats(void) {
   static const int size_of[16] = {16, 2, 16, 8,  16, 6, 16, 12,
                                   16, 4, 16, 10, 16, 6, 16, 14};
-  const struct tables *t = isa_tables();
+  const struct isa *t = isa;
   CHECK(t->format_count == 78);
   for (int i = 0; i < t->format_count; i++) {
     const struct format *f = &t->format[i];
@@ -170,8 +173,8 @@ static void test_formats(void) {
     for (int bit = 0; bit < 8 * f->bytes; bit++)
       owner[bit] += f->mask[bit / 8] >> bit % 8 & 1;
     for (int s = 0; s < SLOT_COUNT; s++)
-      for (int k = 0; f->slots >> s & 1 && k < isa_slot_bits((enum isa_slot)s);
-           k++)
+      for (int k = 0;
+           f->slots >> s & 1 && k < isa_slot_bits(isa, (enum isa_slot)s); k++)
         owner[f->low[s] + k]++;
     for (int bit = 0; bit < 8 * ISA_BUNDLE_BYTES; bit++)
       CHECK(owner[bit] == (bit < 8 * f->bytes));
@@ -200,25 +203,25 @@ static void test_bundles(void) {
       for (int s = 0; s < SLOT_COUNT; s++)
         while (slots >> s & 1 && b.slot[s].id == INSN_NONE) {
           enum insn_id id = (enum insn_id)(1 + random_below(INSN_COUNT - 1));
-          if ((int)isa_insn(id)->slot == s)
+          if ((int)isa_insn(isa, id)->slot == s)
             random_op(id, &b.slot[s]);
         }
-      int size = isa_encode(&b, 0, bytes, &d);
+      int size = isa_encode(isa, &b, 0, bytes, &d);
       bool clash = slots >> SLOT_LNG & 1 &&
                    (slots >> SLOT_ALU & 1 || slots >> SLOT_MV & 1);
       CHECK((size == 0) == clash);
       if (clash)
         continue;
       for (int at_least = size; at_least <= 16; at_least += 2) {
-        int wide = isa_bundle_size(&b, at_least);
+        int wide = isa_bundle_size(isa, &b, at_least);
         CHECK(wide >= at_least);
-        CHECK(isa_encode(&b, wide, bytes, &d) == wide);
+        CHECK(isa_encode(isa, &b, wide, bytes, &d) == wide);
         sizes[wide]++;
-        CHECK(isa_decode(bytes, sizeof bytes, &back) == wide);
-        CHECK(isa_decode(bytes, (size_t)wide - 1, &back) == 0);
-        isa_decode(bytes, (size_t)wide, &back);
+        CHECK(isa_decode(isa, bytes, sizeof bytes, &back) == wide);
+        CHECK(isa_decode(isa, bytes, (size_t)wide - 1, &back) == 0);
+        isa_decode(isa, bytes, (size_t)wide, &back);
         struct isa_bundle filled = b;
-        CHECK(isa_bundle_fill(&filled, wide));
+        CHECK(isa_bundle_fill(isa, &filled, wide));
         CHECK(same_bundle(&filled, &back));
       }
     }
@@ -231,10 +234,10 @@ static void test_bytes(void) {
   struct isa_bundle empty = {0}, b;
   struct diag d = {DIAG_NONE, loc_none(), ""};
   uint8_t bytes[ISA_BUNDLE_BYTES];
-  CHECK(isa_encode(&empty, 0, bytes, &d) == 2 && bytes[0] == 1 &&
+  CHECK(isa_encode(isa, &empty, 0, bytes, &d) == 2 && bytes[0] == 1 &&
         bytes[1] == 0);
   static const uint8_t full[16] = {0xc0, 0x03};
-  CHECK(isa_encode(&empty, 16, bytes, &d) == 16 &&
+  CHECK(isa_encode(isa, &empty, 16, bytes, &d) == 16 &&
         memcmp(bytes, full, sizeof full) == 0);
   static const struct {
     enum insn_id id;
@@ -246,13 +249,14 @@ static void test_bytes(void) {
     struct isa_op op;
     uint64_t word = ~UINT64_C(0);
     random_op(nop[i].id, &op);
-    CHECK(isa_encode_op(&op, &word, &d) && word == nop[i].word);
+    CHECK(isa_encode_op(isa, &op, &word, &d) && word == nop[i].word);
   }
   /* every size's low nibble that starts no format */
   static const uint8_t junk[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                    0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                    0xff, 0xff, 0xff, 0xff};
-  CHECK(isa_decode(junk, 16, &b) == 0 && isa_decode(junk, 0, &b) == 0);
+  CHECK(isa_decode(isa, junk, 16, &b) == 0 &&
+        isa_decode(isa, junk, 0, &b) == 0);
 }
 
 static void test_errors(void) {
@@ -260,21 +264,22 @@ static void test_errors(void) {
   struct diag d = {DIAG_NONE, loc_none(), ""};
   uint8_t bytes[ISA_BUNDLE_BYTES];
   b.slot[SLOT_LDA].id = INSN_ADD;
-  CHECK(isa_encode(&b, 0, bytes, &d) == 0 && strstr(d.text, "add"));
+  CHECK(isa_encode(isa, &b, 0, bytes, &d) == 0 && strstr(d.text, "add"));
   d.kind = DIAG_NONE;
   b.slot[SLOT_LDA].id = INSN_MOVA;
-  b.slot[SLOT_LDA].operand[0] = isa_reg_find("r1", 2);
+  b.slot[SLOT_LDA].operand[0] = isa_reg_find(isa, "r1", 2);
   b.slot[SLOT_LDA].operand[1] = 1024;
-  CHECK(isa_encode(&b, 0, bytes, &d) == 0 &&
+  CHECK(isa_encode(isa, &b, 0, bytes, &d) == 0 &&
         strstr(d.text, "1024 is out of range -1024..1023"));
   d.kind = DIAG_NONE;
   b.slot[SLOT_LDA].operand[1] = 1023;
-  b.slot[SLOT_LDA].operand[0] = isa_reg_find("x1", 2);
-  CHECK(isa_encode(&b, 0, bytes, &d) == 0 && strstr(d.text, "cannot be x1"));
+  b.slot[SLOT_LDA].operand[0] = isa_reg_find(isa, "x1", 2);
+  CHECK(isa_encode(isa, &b, 0, bytes, &d) == 0 &&
+        strstr(d.text, "cannot be x1"));
   d.kind = DIAG_NONE;
-  b.slot[SLOT_LDA].operand[0] = isa_reg_find("r1", 2);
-  CHECK(isa_encode(&b, 6, bytes, &d) != 0);
-  CHECK(isa_encode(&b, 5, bytes, &d) == 0);
+  b.slot[SLOT_LDA].operand[0] = isa_reg_find(isa, "r1", 2);
+  CHECK(isa_encode(isa, &b, 6, bytes, &d) != 0);
+  CHECK(isa_encode(isa, &b, 5, bytes, &d) == 0);
 }
 
 /* A scaled operand's value that is no multiple is refused. */
@@ -282,9 +287,10 @@ static void test_multiples(void) {
   uint8_t bytes[ISA_BUNDLE_BYTES];
   int refused = 0;
   for (int id = INSN_NONE + 1; id < INSN_COUNT; id++) {
-    const struct insn *insn = isa_insn((enum insn_id)id);
+    const struct insn *insn = isa_insn(isa, (enum insn_id)id);
     for (int i = 0; i < insn->operand_count; i++) {
-      const struct isa_class *c = isa_class(insn->operand[i].operand_class);
+      const struct isa_class *c =
+          isa_class(isa, insn->operand[i].operand_class);
       if (!c || c->is_register || c->scale < 2)
         continue;
       struct isa_bundle b = {0};
@@ -293,13 +299,14 @@ static void test_multiples(void) {
       op->id = (enum insn_id)id;
       for (int k = 0; k < insn->operand_count; k++) {
         const struct isa_class *other =
-            isa_class(insn->operand[k].operand_class);
-        for (int r = 0; other && other->is_register && r < isa_reg_count(); r++)
-          if (isa_class_has(insn->operand[k].operand_class, r))
+            isa_class(isa, insn->operand[k].operand_class);
+        for (int r = 0; other && other->is_register && r < isa_reg_count(isa);
+             r++)
+          if (isa_class_has(isa, insn->operand[k].operand_class, r))
             op->operand[k] = r;
       }
       op->operand[i] = c->low + 1;
-      refused += isa_encode(&b, 0, bytes, &d) == 0 &&
+      refused += isa_encode(isa, &b, 0, bytes, &d) == 0 &&
                  strstr(d.text, "is no multiple of") != NULL;
     }
   }
@@ -307,7 +314,7 @@ static void test_multiples(void) {
 }
 
 static int operand_named(enum insn_id id, const char *name) {
-  const struct insn *insn = isa_insn(id);
+  const struct insn *insn = isa_insn(isa, id);
   for (int i = 0; i < insn->operand_count; i++)
     if (strcmp(insn->operand[i].name, name) == 0)
       return i;
@@ -340,8 +347,8 @@ static void test_distances(void) {
       {INSN_JL, "lr", INSN_RET, "lr", 4},
   };
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    CHECK(isa_distance(known[i].def, operand_named(known[i].def, known[i].from),
-                       known[i].use,
+    CHECK(isa_distance(isa, known[i].def,
+                       operand_named(known[i].def, known[i].from), known[i].use,
                        operand_named(known[i].use, known[i].to)) ==
           known[i].distance);
 }
@@ -353,7 +360,7 @@ static struct isa_op op3(enum insn_id id, const char *a, const char *b,
   const char *const name[3] = {a, b, c};
   for (int i = 0; i < 3; i++)
     if (name[i])
-      op.operand[i] = isa_reg_find(name[i], strlen(name[i]));
+      op.operand[i] = isa_reg_find(isa, name[i], strlen(name[i]));
   return op;
 }
 
@@ -362,39 +369,40 @@ static void test_units(void) {
   struct isa_op mul = op3(INSN_MUL, "r1", "r2", "r3");
   struct isa_op add = op3(INSN_ADD, "r4", "r5", "r6");
   struct isa_op to_lc = op3(INSN_MOVX_I, "lc", NULL, NULL);
-  CHECK(isa_unit_clash(&mul, &add, 1) != NULL);
-  CHECK(isa_unit_clash(&mul, &add, 2) == NULL);
-  CHECK(isa_unit_clash(&mul, &to_lc, 1) == NULL);
+  CHECK(isa_unit_clash(isa, &mul, &add, 1) != NULL);
+  CHECK(isa_unit_clash(isa, &mul, &add, 2) == NULL);
+  CHECK(isa_unit_clash(isa, &mul, &to_lc, 1) == NULL);
   struct isa_op load = op3(INSN_LDA_OFF, "r1", "p0", NULL);
   struct isa_op load_p = op3(INSN_LDA_OFF, "p1", "p0", NULL);
   struct isa_op mova = op3(INSN_MOVA, "r2", NULL, NULL);
   struct isa_op mova_p = op3(INSN_MOVA, "p2", NULL, NULL);
-  CHECK(isa_unit_clash(&load, &mova, 6) != NULL);
-  CHECK(isa_unit_clash(&load, &mova, 5) == NULL);
-  CHECK(isa_unit_clash(&load_p, &mova, 6) == NULL);
-  CHECK(isa_unit_clash(&load_p, &mova_p, 6) != NULL);
+  CHECK(isa_unit_clash(isa, &load, &mova, 6) != NULL);
+  CHECK(isa_unit_clash(isa, &load, &mova, 5) == NULL);
+  CHECK(isa_unit_clash(isa, &load_p, &mova, 6) == NULL);
+  CHECK(isa_unit_clash(isa, &load_p, &mova_p, 6) != NULL);
   struct isa_op mac = op3(INSN_VMAC_F, "bml0", "bml0", "x0");
   struct isa_op store = op3(INSN_ST_OFF, "r1", "p0", NULL);
   struct isa_op store_p = op3(INSN_ST_OFF, "p1", "p0", NULL);
   struct isa_op store_am = op3(INSN_VST_AM_OFF, "amll0", "p0", NULL);
-  CHECK(isa_unit_clash(&mac, &store, 0) != NULL);
-  CHECK(isa_unit_clash(&store, &mac, 0) != NULL);
-  CHECK(isa_unit_clash(&mac, &store_p, 0) == NULL);
-  CHECK(isa_unit_clash(&mac, &store_am, 0) == NULL);
+  CHECK(isa_unit_clash(isa, &mac, &store, 0) != NULL);
+  CHECK(isa_unit_clash(isa, &store, &mac, 0) != NULL);
+  CHECK(isa_unit_clash(isa, &mac, &store_p, 0) == NULL);
+  CHECK(isa_unit_clash(isa, &mac, &store_am, 0) == NULL);
   struct isa_op mac_int = op3(INSN_VMAC, "cm0", "cm0", "x0");
-  CHECK(isa_unit_clash(&mac, &mac_int, 1) != NULL);
-  CHECK(isa_unit_clash(&mac_int, &mac, 1) == NULL);
+  CHECK(isa_unit_clash(isa, &mac, &mac_int, 1) != NULL);
+  CHECK(isa_unit_clash(isa, &mac_int, &mac, 1) == NULL);
   struct isa_op part = op3(INSN_ST_S8_OFF, "r1", "p0", NULL);
   struct isa_op loadb = op3(INSN_VLDB_OFF, "wl0", "p0", NULL);
-  CHECK(isa_unit_clash(&part, &loadb, 6) != NULL);
-  CHECK(isa_unit_clash(&part, &loadb, 7) == NULL);
-  CHECK(isa_unit_clash(&load, &loadb, 0) == NULL);
+  CHECK(isa_unit_clash(isa, &part, &loadb, 6) != NULL);
+  CHECK(isa_unit_clash(isa, &part, &loadb, 7) == NULL);
+  CHECK(isa_unit_clash(isa, &load, &loadb, 0) == NULL);
   struct isa_op acq = op3(INSN_ACQ, NULL, NULL, NULL);
-  CHECK(isa_unit_clash(&acq, &acq, 3) != NULL);
-  CHECK(isa_unit_clash(&acq, &acq, 4) == NULL);
+  CHECK(isa_unit_clash(isa, &acq, &acq, 3) != NULL);
+  CHECK(isa_unit_clash(isa, &acq, &acq, 4) == NULL);
 }
 
 int main(void) {
+  isa = isa_find("aie2");
   test_rows();
   test_guesses();
   test_results();

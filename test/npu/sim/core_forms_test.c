@@ -6,6 +6,8 @@
 
 #include "check.h"
 
+static const struct isa *isa;
+
 /* A legal value for an operand: any number of its range, any register of its
  * class. */
 static int64_t operand_value(const struct insn *insn, const struct isa_op *op,
@@ -15,23 +17,23 @@ static int64_t operand_value(const struct insn *insn, const struct isa_op *op,
     return o->fixed_reg;
   if (o->tied_to >= 0)
     return op->operand[o->tied_to];
-  const struct isa_class *k = isa_class(o->operand_class);
+  const struct isa_class *k = isa_class(isa, o->operand_class);
   if (!k->is_register && strcmp(o->name, "target") == 0)
     return 0x100;
   if (!k->is_register)
     return k->low +
            k->scale * (rand_r(seed) % ((k->high - k->low) / k->scale + 1));
   int members = 0, reg = 0;
-  for (int r = 0; r < isa_reg_count(); ++r)
-    members += isa_class_has(o->operand_class, r);
+  for (int r = 0; r < isa_reg_count(isa); ++r)
+    members += isa_class_has(isa, o->operand_class, r);
   for (int pick = rand_r(seed) % members;; ++reg)
-    if (isa_class_has(o->operand_class, reg) && pick-- == 0)
+    if (isa_class_has(isa, o->operand_class, reg) && pick-- == 0)
       return reg;
 }
 
 static struct isa_op form(enum insn_id id, unsigned *seed) {
   struct isa_op op = {.id = id};
-  const struct insn *insn = isa_insn(id);
+  const struct insn *insn = isa_insn(isa, id);
   for (int i = 0; i < insn->operand_count; ++i)
     op.operand[i] = operand_value(insn, &op, i, seed);
   return op;
@@ -69,6 +71,7 @@ static bool writes(void *context, uint32_t offset, uint32_t value) {
 /* Surrounded by everything that it could talk to. */
 static void connect(struct machine *m) {
   struct core_surroundings around = {
+      .isa = isa_find("aie2"),
       .context = m,
       .program = m->program,
       .memory = {m->memory, m->memory, m->memory, m->memory},
@@ -113,11 +116,11 @@ static void place_form(struct machine *m, enum insn_id id, struct isa_op *op,
                        unsigned *seed) {
   struct isa_bundle bundle = {0};
   struct diag d = {0};
-  *op = bundle.slot[isa_insn(id)->slot] = form(id, seed);
+  *op = bundle.slot[isa_insn(isa, id)->slot] = form(id, seed);
   memset(m->program, 0, sizeof m->program);
   for (int i = 0; i < 16384; i += 2)
     m->program[i] = 1; /* nops */
-  CHECK(isa_encode(&bundle, 0, m->program, &d));
+  CHECK(isa_encode(isa, &bundle, 0, m->program, &d));
   core_invalidate(m->core);
 }
 
@@ -136,7 +139,7 @@ static void every_form(void) {
     return;
   connect(m);
   for (int id = 1; id < INSN_COUNT; ++id) {
-    const struct insn *insn = isa_insn((enum insn_id)id);
+    const struct insn *insn = isa_insn(isa, (enum insn_id)id);
     struct isa_op op;
     place_form(m, (enum insn_id)id, &op, &seed);
     prepare(m, insn, config_for(insn));
@@ -203,7 +206,7 @@ static void result_cycles(void) {
     return;
   connect(m);
   for (int id = 1; id < INSN_COUNT; ++id) {
-    const struct insn *insn = isa_insn((enum insn_id)id);
+    const struct insn *insn = isa_insn(isa, (enum insn_id)id);
     if (insn->flags & INSN_UNKNOWN)
       continue;
     for (int o = 0; o < insn->operand_count; ++o) {
@@ -249,13 +252,13 @@ static void random_programs(int rounds) {
       struct diag d = {0};
       for (int slots = 1 + rand_r(&seed) % 5; slots > 0; --slots) {
         enum insn_id id = (enum insn_id)(1 + rand_r(&seed) % (INSN_COUNT - 1));
-        const struct insn *insn = isa_insn(id);
+        const struct insn *insn = isa_insn(isa, id);
         if (!(insn->flags & (INSN_UNKNOWN | INSN_LOCK)))
           bundle.slot[insn->slot] = form(id, &seed);
       }
       if (bundle.slot[SLOT_LNG].id)
         bundle.slot[SLOT_ALU].id = bundle.slot[SLOT_MV].id = INSN_NONE;
-      int size = isa_encode(&bundle, 0, m->program + at, &d);
+      int size = isa_encode(isa, &bundle, 0, m->program + at, &d);
       at += size ? size : 2;
       if (!size)
         m->program[at - 2] = 1, m->program[at - 1] = 0;
@@ -269,7 +272,7 @@ static void random_programs(int rounds) {
     core_strict(m->core, round % 3 == 0);
     uint32_t pc = (uint32_t)(rand_r(&seed) % 8192) * 2;
     for (int go = 0; go < 50; ++go) {
-      prepare(m, isa_insn(INSN_VMAC_F), go % 2 ? 28 : 776);
+      prepare(m, isa_insn(isa, INSN_VMAC_F), go % 2 ? 28 : 776);
       core_reset(m->core, (pc + (uint32_t)go * 64) % 16384);
       core_write_register(m->core, "p0", 0x70000 + (uint32_t)rand_r(&seed));
       core_write_register(m->core, "r0", go % 2 ? 28 : 776);
@@ -285,6 +288,7 @@ static void random_programs(int rounds) {
 }
 
 int main(int argc, char **argv) {
+  isa = isa_find("aie2");
   every_form();
   result_cycles();
   random_programs(argc > 1 ? atoi(argv[1]) : 10);

@@ -45,7 +45,7 @@ static struct machine *machine_open_guarded(const char *text,
   struct arena *a = arena_open();
   struct text bytes = {0};
   struct diag d = {0};
-  struct asm_program *p = asm_parse(a, "test", text, &d);
+  struct asm_program *p = asm_parse(a, isa_find("aie2"), "test", text, &d);
   bool good = p && asm_bytes(p, 0, NULL, 0, &bytes, &d) &&
               bytes.length <= sizeof m->program;
   if (good)
@@ -55,6 +55,7 @@ static struct machine *machine_open_guarded(const char *text,
   text_free(&bytes);
   arena_close(a);
   struct core_surroundings around = {
+      .isa = isa_find("aie2"),
       .context = m,
       .program = m->program,
       .memory = {NULL, NULL, NULL, m->memory},

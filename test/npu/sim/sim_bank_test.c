@@ -15,7 +15,8 @@ static void load_program(struct command_list *l, int column, int row,
                          const char *text) {
   struct diag d = {0};
   struct text elf = {0};
-  struct asm_program *p = asm_parse(l->arena, "test", text, &d);
+  struct asm_program *p =
+      asm_parse(l->arena, isa_find("aie2"), "test", text, &d);
   bool good = p && asm_link(&p, 1, NULL, 0, &elf, &d) &&
               elf_load(device_at(0), elf.data, elf.length, column, row, l, &d);
   if (!good)
