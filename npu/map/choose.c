@@ -392,18 +392,22 @@ static void price_apart(const struct platform *at, const struct map_work *w,
       !kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
       !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, false,
                         &s.even[0]) ||
-      x[AXIS_M] % unit.m || x[AXIS_N] % unit.n || x[AXIS_K] % unit.k ||
-      x[AXIS_M] > MAX_BLOCK || x[AXIS_N] > MAX_BLOCK || x[AXIS_K] > MAX_DEPTH ||
+      x[AXIS_M] % unit.m || x[AXIS_N] % unit.n || x[AXIS_M] > MAX_BLOCK ||
+      x[AXIS_N] > MAX_BLOCK || x[AXIS_K] > MAX_DEPTH ||
       x[AXIS_C] % map_grid_products(&s.grid))
     return;
   struct map_blocking q = {.block_m = (int)x[AXIS_M],
                            .block_n = (int)x[AXIS_N],
-                           .block_k = (int)x[AXIS_K],
+                           .block_k =
+                               ((int)x[AXIS_K] + unit.k - 1) / unit.k * unit.k,
+                           .valid_k = (int)x[AXIS_K],
                            .group_m = 1,
                            .rounds_m = 1,
                            .rounds_n = 1,
                            .steps_k = 1,
                            .form = form};
+  if (q.block_k > q.valid_k && !array_pads(&s, &q, q.valid_k))
+    return;
   for (int role = AXIS_M; role < AXIS_ROLES; role++)
     map_cut_add(&q.form.cut[role], 0, MAP_BLOCK, x[role], 1);
   struct map_cut *c = &q.form.cut[AXIS_C];
@@ -434,11 +438,23 @@ static double packing_cycles(const struct platform *at,
   return bytes / bytes_per_second * ghz * 1e9;
 }
 
-static void name_reasons(const struct map_form *form, const bool can[TENSORS],
+/* What was found out about a tensor that stays, by the TEIR's tensors. */
+struct stay {
+  bool words;  /* descriptors can walk over it */
+  bool blocks; /* of some of its blocks, which end with it */
+  bool tried;  /* no design came of these */
+};
+
+static void name_reasons(const struct map_form *form,
+                         const struct stay stay[TENSORS],
                          const char *why[TENSORS]) {
   for (int i = 0; i < TENSORS; i++) {
     int t = form->swapped && i < OUT ? IN0 + IN1 - i : i;
-    why[t] = form->layout[i].in_place ? NULL : can[t] ? "extent" : "stride";
+    why[t] = form->layout[i].in_place ? NULL
+             : stay[t].tried          ? "descriptor"
+             : !stay[t].words         ? "stride"
+             : !stay[t].blocks        ? "extent"
+                                      : "cost";
   }
 }
 
@@ -461,14 +477,15 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
   unsigned set = 0;
   double least = blocked->best[0].predicted_cycles,
          cost = least + packing_cycles(at, &p, 0);
-  bool can[TENSORS] = {false}, batch = p.extent[AXIS_C] > 1;
+  struct stay can[TENSORS] = {{0}};
+  bool batch = p.extent[AXIS_C] > 1;
   for (unsigned i = ALL; i > 0 && !(batch && set); i--) {
     static const unsigned order[SETS] = {0, 4, 2, 1, 6, 5, 3, 7};
     struct map_work w;
     unsigned stays = order[i];
     bool stay[TENSORS], all = true;
     for (int t = 0; t < TENSORS; t++)
-      stay[t] = stays >> t & 1;
+      can[t].tried |= (stay[t] = stays >> t & 1) && *tried >> stays & 1;
     double packing = packing_cycles(at, &p, stays);
     if (*tried >> stays & 1 || (stays != ALL && least + packing > cost))
       continue;
@@ -476,9 +493,11 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
       return false;
     for (int t = 0; t < TENSORS; t++) {
       all &= w.layout[t].in_place == stay[t];
-      can[t] |= w.layout[t].in_place;
+      can[t].words |= w.layout[t].in_place;
     }
     struct candidate *c = all ? search_all(a, at, &w) : NULL;
+    for (int t = 0; t < TENSORS; t++)
+      can[t].blocks |= stay[t] && c;
     bool whole = batch && stays == ALL;
     if (whole && all)
       price_apart(at, &w, &apart);

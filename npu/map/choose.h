@@ -30,6 +30,9 @@ struct array {
 /* So many rounds and steps that all of the work is done, the last ones on
  * padding where nothing lies in place. */
 bool array_cut(const struct array *, struct map_blocking *);
+/* Whether zeros may follow `k` elements of a block up to its block_k: they end
+ * with a word, and the core's channel can cut them. */
+bool array_pads(const struct array *, const struct map_blocking *, int64_t k);
 /* A part of an axis, unless it is all or nothing. */
 void map_cut_add(struct map_cut *, int axis, enum map_place, int64_t extent,
                  int64_t step);

@@ -158,17 +158,21 @@ static bool is_words(const struct array *s, int64_t k) {
   return true;
 }
 
-/* The most k for a block that zeros fill up; 0: there are none.  A core's
- * channel cuts what is contiguous along k, and counts small matrices. */
-static int64_t padded_k(const struct array *s, const struct map_blocking *b) {
+/* A core's channel cuts what is contiguous along k, and counts small matrices
+ * of in0. */
+bool array_pads(const struct array *s, const struct map_blocking *b,
+                int64_t k) {
   const struct map_layout *in0 = &s->form->layout[IN0];
-  int64_t extent = s->work->axis[AXIS_K][s->begins[AXIS_K]].extent;
   int small = b->block_m / s->mac.m * (b->block_k / s->mac.k),
       most = s->at->device->tile[TILE_CORE].max_wrap;
-  if (!(in0->in_place && in0->turned) && small > most)
-    return 0;
+  return is_words(s, k) && ((in0->in_place && in0->turned) || small <= most);
+}
+
+/* The most k for a block that zeros fill up; 0: there are none. */
+static int64_t padded_k(const struct array *s, const struct map_blocking *b) {
+  int64_t extent = s->work->axis[AXIS_K][s->begins[AXIS_K]].extent;
   for (int k = b->block_k - 1; k > b->block_k - s->mac.k; k--)
-    if (extent % k == 0 && is_words(s, k))
+    if (extent % k == 0 && array_pads(s, b, k))
       return k;
   return 0;
 }

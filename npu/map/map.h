@@ -141,12 +141,16 @@ struct map_blocking {
 };
 bool map_choose(const struct platform *, const struct teir_problem *,
                 struct map_blocking *, struct diag *);
-/* The same for the tensors of a plain TEIR.  Those become blocked that
- * descriptors cannot walk over, that blocks cannot be made to end with, or that
- * cost the device more as they lie than the host to pack them; why[] says
- * which, NULL: none.  `tried` begins with 0; where no design comes of a
- * blocking, the next call gives another one, the last one, which sets bit 0, of
- * blocked tensors. */
+/* The same for the tensors of a plain TEIR.  why[] says why some become
+ * blocked, NULL: one does not.
+ *
+ *   stride      descriptors cannot walk over it
+ *   extent      blocks cannot be made to end with it
+ *   cost        as it lies it costs the device more than the host to pack it
+ *   descriptor  no design came of the blocks that were tried before
+ *
+ * `tried` begins with 0; where no design comes of a blocking, the next call
+ * gives another one, the last one, which sets bit 0, of blocked tensors. */
 bool map_choose_in_place(struct arena *, const struct platform *,
                          const struct teir *, unsigned *tried,
                          struct map_blocking *, const char *why[TENSORS],

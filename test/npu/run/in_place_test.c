@@ -163,6 +163,15 @@ static void test_edges(void) {
       {DTYPE_I8, DTYPE_I32, 64, 64, 64, {0}, {1, 0, 0}, "in0:stride"},
       {DTYPE_BF16, DTYPE_F32, 64, 64, 64, {0}, {0, 3, 0}, "in1:stride"},
       {DTYPE_BF16, DTYPE_F32, 64, 64, 64, {0}, {4000, 0, 0}, "in0:span"},
+      {DTYPE_BF16, DTYPE_F32, 64, 64, 514, {0}, {0}, "in0:cost,in1:cost"},
+      {DTYPE_BF16,
+       DTYPE_F32,
+       64,
+       64,
+       521,
+       {0},
+       {1, 0, 0},
+       "in0:extent,in1:cost"},
   };
   for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
     test(&shape[i]);
@@ -220,6 +229,8 @@ static void test_batch(void) {
       {70, 16, 32, 24, DTYPE_BF16, false, false, 3, "launches=1 "},
       {64, 28, 40, 16, DTYPE_BF16, true, true, 1, "launches=1 "},
       {5, 100, 96, 72, DTYPE_I8, false, false, 2, "launches=1 "},
+      {32, 32, 32, 20, DTYPE_BF16, false, false, 1, "launches=1 "},
+      {16, 32, 64, 44, DTYPE_I8, false, false, 0, "launches=1 "},
       {7, 64, 32, 16, DTYPE_F32, false, false, 0, "launches=1 "},
       {3, 33, 17, 9, DTYPE_BF16, false, false, 0, "launches=3 "},
       {2, 1100, 64, 16, DTYPE_BF16, false, false, 0, "launches=1 "},
