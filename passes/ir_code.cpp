@@ -46,14 +46,28 @@ static Align alignOf(Type *T) {
   return Align(Element->isPointerTy() ? 8 : Element->getScalarSizeInBits() / 8);
 }
 
-Value *Code::get(Type *T, Value *Place) {
-  return CreateAlignedLoad(T, CreatePointerCast(Place, pointerTo(T)),
-                           alignOf(T));
+Value *Code::get(Type *T, Value *Place, Value *Mask) {
+  Value *At = CreatePointerCast(Place, pointerTo(T));
+  if (Mask)
+    return CreateMaskedLoad(T, At, alignOf(T), Mask, Constant::getNullValue(T));
+  return CreateAlignedLoad(T, At, alignOf(T));
 }
 
-void Code::put(Value *V, Value *Place) {
-  CreateAlignedStore(V, CreatePointerCast(Place, pointerTo(V->getType())),
-                     alignOf(V->getType()));
+void Code::put(Value *V, Value *Place, Value *Mask) {
+  Value *At = CreatePointerCast(Place, pointerTo(V->getType()));
+  if (Mask)
+    CreateMaskedStore(V, At, alignOf(V->getType()), Mask);
+  else
+    CreateAlignedStore(V, At, alignOf(V->getType()));
+}
+
+Value *Code::firstLanes(unsigned Lanes, int Bytes, Value *Count) {
+  Type *Index = Bytes == 8 ? getInt64Ty() : getInt32Ty();
+  SmallVector<Constant *, 16> Numbers;
+  for (unsigned L = 0; L < Lanes; L++)
+    Numbers.push_back(ConstantInt::get(Index, L));
+  Value *Wanted = CreateVectorSplat(Lanes, CreateIntCast(Count, Index, true));
+  return CreateICmpSGT(Wanted, ConstantVector::get(Numbers));
 }
 
 Value *Code::getNumber(Value *Array, Value *Index) {
@@ -134,6 +148,27 @@ void Code::walk(Value *From, Value *To, function_ref<Value *(Value *)> Body) {
   SetInsertPoint(After);
 }
 
+Code::Values Code::choose(Value *Condition, const Values &Otherwise,
+                          function_ref<Values()> Then) {
+  BasicBlock *Before = GetInsertBlock();
+  BasicBlock *Yes = block("then"), *After = block("after");
+  CreateCondBr(Condition, Yes, After);
+  SetInsertPoint(Yes);
+  Values Found = Then();
+  assert(Found.size() == Otherwise.size());
+  BasicBlock *End = GetInsertBlock();
+  CreateBr(After);
+  SetInsertPoint(After);
+  Values Result;
+  for (size_t I = 0; I < Found.size(); I++) {
+    PHINode *Phi = CreatePHI(Found[I]->getType(), 2);
+    Phi->addIncoming(Otherwise[I], Before);
+    Phi->addIncoming(Found[I], End);
+    Result.push_back(Phi);
+  }
+  return Result;
+}
+
 void Code::when(Value *Condition, function_ref<void()> Then,
                 function_ref<void()> Else) {
   BasicBlock *Yes = block("then"), *No = Else ? block("else") : nullptr;
@@ -141,7 +176,8 @@ void Code::when(Value *Condition, function_ref<void()> Then,
   CreateCondBr(Condition, Yes, No ? No : After);
   SetInsertPoint(Yes);
   Then();
-  CreateBr(After);
+  if (!GetInsertBlock()->getTerminator()) // it may return
+    CreateBr(After);
   if (No) {
     SetInsertPoint(No);
     Else();

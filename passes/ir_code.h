@@ -36,8 +36,12 @@ public:
   // Memory.  Elements are aligned to their size, vectors to their elements'.
   llvm::Value *at(llvm::Value *Place, llvm::Value *Bytes);
   llvm::Value *at(llvm::Value *Place, int64_t Bytes);
-  llvm::Value *get(llvm::Type *T, llvm::Value *Place);
-  void put(llvm::Value *V, llvm::Value *Place);
+  // Masked-off elements are zero and not touched; no mask: null.
+  llvm::Value *get(llvm::Type *T, llvm::Value *Place,
+                   llvm::Value *Mask = nullptr);
+  void put(llvm::Value *V, llvm::Value *Place, llvm::Value *Mask = nullptr);
+  // A mask of the first Count lanes, for elements of so many bytes.
+  llvm::Value *firstLanes(unsigned Lanes, int Bytes, llvm::Value *Count);
   llvm::Value *getNumber(llvm::Value *Array, llvm::Value *Index);
   llvm::Value *getNumber(llvm::Value *Array, int64_t Index);
   void putNumber(llvm::Value *V, llvm::Value *Array, llvm::Value *Index);
@@ -57,6 +61,9 @@ public:
   // The same from From to To, which must be more; Body gives the step.
   void walk(llvm::Value *From, llvm::Value *To,
             llvm::function_ref<llvm::Value *(llvm::Value *)> Body);
+  // What Then gives, if the condition holds.
+  Values choose(llvm::Value *Condition, const Values &Otherwise,
+                llvm::function_ref<Values()> Then);
   void when(llvm::Value *Condition, llvm::function_ref<void()> Then,
             llvm::function_ref<void()> Else = nullptr);
 

@@ -17,8 +17,9 @@ static const char *const MovesLetter = "nsvo"; // in the order of CpuExtra
 
 std::string CpuWork::print() const {
   struct text T = {};
-  text_printf(&T, "%s %s %s %s %d", dtype_name(In[0]), dtype_name(In[1]),
-              dtype_name(Out), dtype_name(Sum), (int)Extras.size());
+  text_printf(&T, "%s %s %s %s %d %d", dtype_name(In[0]), dtype_name(In[1]),
+              dtype_name(Out), dtype_name(Sum),
+              Packed | Direct << 1 | Turned << 2, (int)Extras.size());
   SmallVector<std::string, 8> Names = {"sum", "out"};
   for (const Extra &X : Extras) {
     text_printf(&T, " %s %c", dtype_name(X.Type), MovesLetter[(int)X.Moves]);
@@ -45,11 +46,15 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   diag D = {};
   std::string Copy = Text.str();
   scan S = scan_open("", arena_string(A, Copy.c_str()));
-  int64_t Count;
+  int64_t Ways, Count;
   if (!readType(A, &S, W.In[0]) || !readType(A, &S, W.In[1]) ||
       !readType(A, &S, W.Out) || !readType(A, &S, W.Sum) ||
-      !scan_int(&S, &Count) || Count < 0 || Count > CALC_INPUTS - TAIL_EXTRA)
+      !scan_int(&S, &Ways) || !scan_int(&S, &Count) || Count < 0 ||
+      Count > CALC_INPUTS - TAIL_EXTRA)
     return false;
+  W.Packed = Ways & 1;
+  W.Direct = Ways & 2;
+  W.Turned = Ways & 4;
   const char *Name[CALC_INPUTS] = {"sum", "out"};
   dtype Type[CALC_INPUTS] = {W.Sum, W.Out};
   for (int I = 0; I < (int)Count; I++) {
@@ -212,7 +217,15 @@ void defineBy(Function &F, const CpuWork &W) {
   Code C(F);
   auto Run = [&](const teir_cpu &Cpu) {
     CpuUnit U(F, Cpu, !Fixed);
-    return C.CreateCall(driverFunction(U, W, Name), {F.getArg(0)});
+    auto By = [&](Function *Code) { return C.CreateCall(Code, {F.getArg(0)}); };
+    if (!W.Direct)
+      return (Value *)By(driverFunction(U, W, Name));
+    Value *Status = By(directFunction(U, W, Name));
+    if (!W.Packed)
+      return Status;
+    return C.choose(C.CreateICmpNE(Status, C.getInt32(0)), {Status}, [&] {
+      return Code::Values{By(driverFunction(U, W, Name))};
+    })[0];
   };
   if (Fixed) {
     C.CreateRet(Run(*Cpus[0]));

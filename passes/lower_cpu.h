@@ -42,6 +42,9 @@ struct CpuWork {
     CpuExtra Moves;
   };
   llvm::SmallVector<Extra, 4> Extras;
+  // Whether sizes may be large, and may be small; for the latter, whether in1
+  // lies across the columns.
+  bool Packed = true, Direct = false, Turned = false;
 
   unsigned tensors() const { return TENSORS + (unsigned)Extras.size(); }
   std::string print() const;
@@ -82,7 +85,12 @@ public:
   llvm::VectorType *vector(llvm::Type *Element, unsigned Lanes);
 };
 
+// Are there loads and stores of parts of vectors of T?
+bool isMaskable(const teir_cpu &Cpu, dtype T);
+
 // ---- lower_cpu_kernel.cpp ----
+llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
+                         llvm::Value *Y, llvm::Value *To);
 // void (k, in0, in1, out, out_stride_bytes, add): out[i][..] = the sum, or +=,
 // of Height rows.  in0 is packed by Height, in1 by the columns of the block.
 llvm::Function *multiplyFunction(CpuUnit &U, dtype Sum, int Height);
@@ -103,7 +111,15 @@ enum { PackSlack = 64 };
 llvm::Function *storeFunction(CpuUnit &U, const CpuWork &W,
                               llvm::StringRef Name);
 
+// ---- lower_cpu_direct.cpp ----
+// i32 (slots): 0 when out is written, 1 when the product is no small one.
+llvm::Function *directFunction(CpuUnit &U, const CpuWork &W,
+                               llvm::StringRef Name);
+
 // ---- lower_cpu_driver.cpp ----
+// void (axes, count, start, n, capacity, table, runs): offsets of elements
+// start .. of a role in all tensors, the last one repeated up to the capacity.
+llvm::Function *offsetsFunction(CpuUnit &U, unsigned Tensors);
 // i32 (slots): 0 when out is written, else nothing was.
 llvm::Function *driverFunction(CpuUnit &U, const CpuWork &W,
                                llvm::StringRef Name);
@@ -119,6 +135,8 @@ bool hasCpu(const llvm::Function &F);
 // ---- lower_cpu_call.cpp ----
 // False and *Why when there is no code for the contraction.
 bool cpuTakes(const contraction &C, const char **Why);
+// The multiply-adds below which the loop is faster.
+int64_t cpuLeastMacs(const contraction &C);
 // What is passed to the code.
 struct CpuOperands {
   llvm::SmallVector<llvm::Value *, 8> Tensor; // in0, in1, out, extras

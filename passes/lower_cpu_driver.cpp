@@ -19,9 +19,7 @@ using namespace llvm;
 
 namespace nputeir {
 
-// void (axes, count, start, n, capacity, table, runs): offsets of elements
-// start .. of a role in all tensors, the last one repeated up to the capacity.
-static Function *offsetsFunction(CpuUnit &U, unsigned Tensors) {
+Function *offsetsFunction(CpuUnit &U, unsigned Tensors) {
   bool IsNew;
   Function *F = U.function("offsets." + Twine(Tensors),
                            Type::getVoidTy(U.context()), "piiiipp", IsNew);

@@ -11,6 +11,15 @@ using namespace llvm;
 
 namespace nputeir {
 
+Value *multiplyAdd(Code &C, const teir_cpu &Cpu, Value *X, Value *Y,
+                   Value *To) {
+  if (To->getType()->isIntOrIntVectorTy())
+    return C.CreateAdd(To, C.CreateMul(X, Y));
+  if (Cpu.fma)
+    return C.CreateIntrinsic(Intrinsic::fma, {To->getType()}, {X, Y, To});
+  return C.CreateFAdd(To, C.CreateFMul(X, Y));
+}
+
 namespace {
 
 class Kernel {
@@ -24,9 +33,8 @@ class Kernel {
 
 public:
   Kernel(CpuUnit &U, dtype Sum, int Height, Function &F)
-      : U(U), Height(Height), Blocks(teir_cpu_blocks(&U.Cpu, Sum)),
-        C(F), Bytes(dtype_bytes(Sum)),
-        Element(computedType(F.getContext(), Sum)),
+      : U(U), Height(Height), Blocks(teir_cpu_blocks(&U.Cpu, Sum)), C(F),
+        Bytes(dtype_bytes(Sum)), Element(computedType(F.getContext(), Sum)),
         Vector(U.vector(Element, (unsigned)Blocks.lanes)) {}
 
   void emit() {
@@ -52,14 +60,6 @@ private:
                       {Place, C.getInt32(1), C.getInt32(3), C.getInt32(1)});
   }
 
-  Value *add(Value *X, Value *Y, Value *To) {
-    if (Element->isIntegerTy())
-      return C.CreateAdd(To, C.CreateMul(X, Y));
-    if (U.Cpu.fma)
-      return C.CreateIntrinsic(Intrinsic::fma, {Vector}, {X, Y, To});
-    return C.CreateFAdd(To, C.CreateFMul(X, Y));
-  }
-
   Code::Values step(ArrayRef<Value *> Now) {
     Value *In0 = Now[0], *In1 = Now[1];
     SmallVector<Value *, 4> Row;
@@ -71,8 +71,8 @@ private:
       Value *X = C.CreateVectorSplat((unsigned)Blocks.lanes,
                                      C.get(Element, C.at(In0, I * Bytes)));
       for (int J = 0; J < Blocks.vectors; J++)
-        Next.push_back(
-            add(X, Row[(size_t)J], Now[(size_t)(2 + I * Blocks.vectors + J)]));
+        Next.push_back(multiplyAdd(C, U.Cpu, X, Row[(size_t)J],
+                                   Now[(size_t)(2 + I * Blocks.vectors + J)]));
     }
     return Next;
   }

@@ -24,7 +24,7 @@ class Storer {
 public:
   Storer(CpuUnit &U, const CpuWork &W, Function &F)
       : W(W), C(F), Lanes((unsigned)teir_cpu_blocks(&U.Cpu, W.Sum).lanes),
-        Masks(U.Cpu.masks && maskable(U.Cpu, W.Out)), Sums(C.argument(0)),
+        Masks(isMaskable(U.Cpu, W.Out)), Sums(C.argument(0)),
         Stride(C.argument(1)), Rows(C.argument(2)), Columns(C.argument(3)),
         Tensors(C.argument(4)), RowOffsets(C.argument(5)),
         RowCapacity(C.argument(6)), ColumnOffsets(C.argument(7)),
@@ -34,7 +34,7 @@ public:
     for (const CpuWork::Extra &X : W.Extras) {
       Vectors &= X.Moves != CpuExtra::Other;
       if (X.Moves == CpuExtra::Vector)
-        Masks &= maskable(U.Cpu, X.Type);
+        Masks &= isMaskable(U.Cpu, X.Type);
     }
   }
 
@@ -59,10 +59,6 @@ public:
   }
 
 private:
-  static bool maskable(const teir_cpu &Cpu, dtype T) {
-    return T != DTYPE_F16 && (dtype_bytes(T) >= 4 || Cpu.vector_bytes == 64);
-  }
-
   void adjacent(Value *Row) {
     C.walk(C.number(0), Columns, [&](Value *J) {
       Value *Run = C.least(C.getNumber(Runs, J), C.CreateSub(Columns, J));
@@ -80,16 +76,7 @@ private:
              [&](Value *K) { element(Row, K, 1, nullptr); });
       return;
     }
-    Type *Index = FixedVectorType::get(C.getInt32Ty(), Lanes);
-    SmallVector<Constant *, 16> Numbers;
-    for (unsigned L = 0; L < Lanes; L++)
-      Numbers.push_back(C.getInt32(L));
-    Value *Count =
-        C.CreateVectorSplat(Lanes, C.CreateTrunc(Run, C.getInt32Ty()));
-    assert(Count->getType() == Index);
-    (void)Index;
-    element(Row, J, Lanes,
-            C.CreateICmpULT(ConstantVector::get(Numbers), Count));
+    element(Row, J, Lanes, C.firstLanes(Lanes, dtype_bytes(W.Out), Run));
   }
 
   Type *shape(Type *T, unsigned Count) {
@@ -103,12 +90,7 @@ private:
 
   Value *load(dtype T, Value *Place, unsigned Count, Value *Mask) {
     Type *Stored = shape(storedType(C.getContext(), T), Count);
-    Value *V = Mask ? C.CreateMaskedLoad(
-                          Stored, C.CreatePointerCast(Place, pointerTo(Stored)),
-                          Align((uint64_t)dtype_bytes(T)), Mask,
-                          Constant::getNullValue(Stored))
-                    : C.get(Stored, Place);
-    return fromStored(C, T, V);
+    return fromStored(C, T, C.get(Stored, Place, Mask));
   }
 
   Value *extra(unsigned I, Value *J, unsigned Count, Value *Mask) {
@@ -140,13 +122,7 @@ private:
         Input.push_back(extra(I, J, Count, Mask));
       V = compute(C, W.Tail, Input);
     }
-    V = toStored(C, W.Out, V);
-    if (Mask)
-      C.CreateMaskedStore(V,
-                          C.CreatePointerCast(Place, pointerTo(V->getType())),
-                          Align((uint64_t)dtype_bytes(W.Out)), Mask);
-    else
-      C.put(V, Place);
+    C.put(toStored(C, W.Out, V), Place, Mask);
   }
 };
 

@@ -55,6 +55,11 @@ Function *CpuUnit::function(const Twine &Name, Type *Result,
   return F;
 }
 
+bool isMaskable(const teir_cpu &Cpu, dtype T) {
+  return Cpu.masks && T != DTYPE_F16 &&
+         (dtype_bytes(T) >= 4 || Cpu.vector_bytes == 64);
+}
+
 VectorType *CpuUnit::vector(Type *Element, unsigned Lanes) {
   return FixedVectorType::get(Element, Lanes);
 }

@@ -38,10 +38,6 @@ namespace nputeir {
 
 namespace {
 
-// Fewer products than this are formed by the loop before the processor's code
-// has packed its operands.
-enum { CpuLeastMacs = 4096 };
-
 // The last line of a loop; 0: the compiler kept none.
 unsigned endLine(const Loop &L) {
   DebugLoc End = L.getLocRange().getEnd();
@@ -261,7 +257,7 @@ private:
   // What can be done about a nest that was read.
   Plan planOf(const IRNest &Nest, Finding &N) {
     Plan P;
-    P.CpuLeastMacs = O.min_macs >= 0 ? O.min_macs : (int64_t)CpuLeastMacs;
+    P.CpuLeastMacs = O.min_macs;
     diag Mistake = {};
     if (!nest_check(Nest.N, &Mistake)) {
       verdict_decline(&N.V, RULE_FAULT, Mistake.at,
@@ -280,6 +276,8 @@ private:
     verdict V = {};
     if (OnCpu || (O.cpu && hasCpu(F)))
       P.Cpu = forProcessor(Nest, V);
+    if (P.Cpu && P.CpuLeastMacs < 0)
+      P.CpuLeastMacs = cpuLeastMacs(*P.Cpu);
     if (OnCpu && P.Cpu && !hasCpu(F)) {
       P.Cpu = nullptr;
       verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,

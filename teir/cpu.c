@@ -63,12 +63,26 @@ static void cut_registers(const struct teir_cpu *c, int bytes,
   assert(b->height_count <= TEIR_CPU_HEIGHTS);
 }
 
+/* What is read several times stays in the second cache. */
+static void cut_direct(const struct teir_cpu *c, int bytes,
+                       struct teir_cpu_blocks *b) {
+  bool many = c->registers == 32;
+  b->direct_vectors = many ? 3 : 2;
+  b->direct_height[0] = many ? 8 : b->height[0];
+  b->direct_height[1] = b->direct_height[0] / 2;
+  b->direct_m = 2 * b->direct_height[0];
+  b->direct_n = b->direct_vectors * b->lanes;
+  b->direct_elements = c->cache_bytes[1] / 2 / bytes;
+  assert(b->direct_vectors * (b->direct_height[0] + 1) < c->registers);
+}
+
 struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *c,
                                        enum dtype sum) {
   struct teir_cpu_blocks b = {0};
   int bytes = dtype_bytes(sum);
   assert(bytes == 4 || bytes == 8);
   cut_registers(c, bytes, &b);
+  cut_direct(c, bytes, &b);
   int64_t rows = b.height[0];
   /* Panels of both inputs share the first cache with lines of the result. */
   b.block_k =
@@ -78,4 +92,13 @@ struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *c,
   b.sums_n = round_down(b.block_n / 4, b.columns);
   b.sums_m = round_down(c->cache_bytes[2] / 2 / b.sums_n / bytes, rows);
   return b;
+}
+
+bool teir_cpu_direct(const struct teir_cpu_blocks *b, int64_t m, int64_t n,
+                     int64_t k, bool turned) {
+  if (turned && k > TEIR_CPU_DIRECT_K)
+    return false;
+  return m <= b->direct_m ||
+         (k <= b->direct_elements / n &&
+          (n <= b->direct_n || k <= b->direct_elements / m));
 }

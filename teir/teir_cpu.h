@@ -27,7 +27,9 @@ int teir_cpu_count(void);
 const struct teir_cpu *teir_cpu_at(int);
 const struct teir_cpu *teir_cpu_find(const char *name); /* NULL: none */
 
-enum { TEIR_CPU_HEIGHTS = 6 };
+/* Panels of in1 of so many steps are packed in the frame where in1 lies across
+ * the columns. */
+enum { TEIR_CPU_HEIGHTS = 6, TEIR_CPU_DIRECT_K = 128 };
 
 struct teir_cpu_blocks {
   int lanes;   /* elements of a vector */
@@ -35,11 +37,21 @@ struct teir_cpu_blocks {
   int columns; /* lanes * vectors */
   /* Rows that a block of registers may have, the largest first and 1 last. */
   int height_count, height[TEIR_CPU_HEIGHTS];
+  /* Of products that are not packed: rows that may be multiplied at once, and
+   * vectors along the columns, at most. */
+  int direct_height[2], direct_vectors;
+  /* That is faster where rows are as few, or where in1 (k x n) has as few
+   * elements, and in0 (m x k) too or the columns are as few. */
+  int64_t direct_m, direct_n, direct_elements;
   int64_t block_m, block_n, block_k;
   /* Where sums are kept apart from the result until they are complete. */
   int64_t sums_m, sums_n;
 };
 /* For sums in a type of 4 or 8 bytes. */
 struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *, enum dtype sum);
+/* Is a product faster without packing it?  Turned: in1 lies across the columns,
+ * and its panels are packed all the same. */
+bool teir_cpu_direct(const struct teir_cpu_blocks *, int64_t m, int64_t n,
+                     int64_t k, bool turned);
 
 #endif

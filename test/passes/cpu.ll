@@ -1,5 +1,6 @@
 ; Code for the processor: in place of the call, or where the runtime declines.
 ; RUN: %opt -passes='nputeir<device=cpu,min-macs=0>' -verify-each -S %s | FileCheck %s
+; RUN: sed 's/%%i, 4$/%%i, 4000/;s/%%j, 8$/%%j, 8000/;s/%%k, 16$/%%k, 1600/;s/\[16 x/[1600 x/;s/\[8 x/[8000 x/' %s | %opt -passes='nputeir<device=cpu>' -verify-each -S - | FileCheck %s --check-prefix=LARGE
 ; RUN: %opt -passes='nputeir<cpu=on,min-macs=0>' -verify-each -S %s | FileCheck %s --check-prefix=BOTH
 ; RUN: %opt -passes='nputeir<min-macs=0>' -S %s | FileCheck %s --check-prefix=OFF
 ; RUN: %opt -passes='function(nputeir<device=cpu;min-macs=0>)' -verify-each -S %s | FileCheck %s --check-prefix=DECLARED
@@ -18,10 +19,18 @@
 ; CHECK: nputeir.kept:
 ; CHECK: store float {{.*}} !nputeir.kept
 ; CHECK: define internal i32 @nputeir.cpu.[[ID]](
-; CHECK: define internal i32 @nputeir.driver.cpu.[[ID]].avx512
+; A small product is not packed.
+; CHECK-NOT: @nputeir.driver
+; CHECK: define internal i32 @nputeir.small.cpu.[[ID]].avx512
 ; CHECK: call <16 x float> @llvm.fma.v16f32(
-; CHECK: define internal i32 @nputeir.driver.cpu.[[ID]].avx2
-; CHECK: define internal i32 @nputeir.driver.cpu.[[ID]].sse2
+; CHECK: define internal i32 @nputeir.small.cpu.[[ID]].avx2
+; CHECK: define internal i32 @nputeir.small.cpu.[[ID]].sse2
+; LARGE-NOT: @nputeir.small
+; LARGE: define internal i32 @nputeir.driver.cpu.[[ID:[0-9]+]].avx512
+; LARGE: call <16 x float> @llvm.fma.v16f32(
+; LARGE: define internal i32 @nputeir.driver.cpu.[[ID]].avx2
+; LARGE: define internal i32 @nputeir.driver.cpu.[[ID]].sse2
+; LARGE-NOT: @nputeir.small
 ; BOTH: %nputeir.linked = icmp ne ptr @nputeir_call_1, null
 ; BOTH: nputeir.ask:
 ; BOTH-NEXT: br i1 %nputeir.linked, label %nputeir.offer, label %nputeir.cpu

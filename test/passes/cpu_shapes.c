@@ -147,7 +147,10 @@ int main(void) {
       tries++;
       wrong += !try(&shapes[s], m, n, k, i % 3);
     }
-  wrong += !try(&shapes[0], 40, 70, 1500, 0); /* several blocks of K */
+  for (size_t s = 0; s < 4; s++) { /* packed, several blocks of K */
+    wrong += !try(&shapes[s], 40, 70, 1500, 0);
+    wrong += !try(&shapes[s], 63, 330, 900, 1);
+  }
   wrong += !try(&shapes[3], 300, 20, 700, 1);
   wrong += !try(&shapes[1], 5, 300, 900, 2);
   printf("%d shapes, %d wrong\n", tries, wrong);

@@ -1,0 +1,359 @@
+// lower_cpu_direct.cpp -- small products straight from the program's layout:
+//
+//     for each of C, for columns as wide as some vectors
+//       a panel of in1 is packed, unless it lies along the columns
+//       for as many rows as registers hold: multiply, and the epilogue
+//
+// Fewer rows than a kernel has are computed several times, with the same bits:
+// its further rows are the last one again.  Fewer columns are masked, or done
+// one by one where the processor has no masks.  Nothing else is read.
+#include "lower_cpu.h"
+
+#include "llvm/IR/Intrinsics.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+namespace {
+
+struct DirectShape {
+  dtype In[2], Sum;
+  int Height, Vectors, Lanes; // Lanes: 1 where columns are done one by one
+  bool Masks;
+};
+
+class DirectKernel {
+  CpuUnit &U;
+  DirectShape S;
+  Code C;
+  Type *Element, *Vector;
+  Value *Mask = nullptr;
+
+public:
+  DirectKernel(CpuUnit &U, const DirectShape &S, Function &F)
+      : U(U), S(S), C(F), Element(computedType(F.getContext(), S.Sum)),
+        Vector(shape(Element)) {}
+
+  // (k, in0, in0_row, in0_k, in1, in1_k, out, out_row, rows, columns, add)
+  void emit() {
+    Value *Last = C.plus(C.argument(8), -1);
+    SmallVector<Value *, 8> In0, Out;
+    for (int I = 0; I < S.Height; I++) {
+      Value *Row = C.least(C.number(I), Last);
+      In0.push_back(C.at(C.argument(1), C.times(Row, C.argument(2))));
+      Out.push_back(C.at(C.argument(6), C.times(Row, C.argument(7))));
+    }
+    Value *Whole = C.number(S.Vectors * S.Lanes);
+    if (S.Masks)
+      Mask = C.firstLanes(
+          (unsigned)S.Lanes, dtype_bytes(S.Sum),
+          C.CreateSub(C.argument(9), C.number((S.Vectors - 1) * S.Lanes)));
+    Code::Values First = {C.number(0), C.argument(4)};
+    Code::Values Sums = start(Out);
+    First.append(Sums.begin(), Sums.end());
+    Code::Values End =
+        C.carry(C.number(0), C.argument(0), C.number(1), First,
+                [&](Value *, ArrayRef<Value *> Now) { return step(In0, Now); });
+    ArrayRef<Value *> Result = ArrayRef<Value *>(End).drop_front(2);
+    if (S.Masks && U.Cpu.vector_bytes < 64) { // where masked stores are slow
+      C.when(
+          C.CreateICmpEQ(C.argument(9), Whole),
+          [&] { store(Out, Result, nullptr); },
+          [&] { store(Out, Result, Mask); });
+    } else {
+      store(Out, Result, Mask);
+    }
+    C.CreateRetVoid();
+  }
+
+private:
+  Type *shape(Type *T) {
+    return S.Lanes == 1 ? T : FixedVectorType::get(T, (unsigned)S.Lanes);
+  }
+
+  Value *load(dtype T, Value *Place, Value *Masked) {
+    return fromStored(
+        C, T, C.get(shape(storedType(C.getContext(), T)), Place, Masked));
+  }
+
+  // A vector of each row after the other.
+  Code::Values start(ArrayRef<Value *> Out) {
+    Code::Values None((size_t)(S.Height * S.Vectors),
+                      Constant::getNullValue(Vector));
+    Value *Adds = C.CreateICmpNE(C.argument(10), C.number(0));
+    return C.choose(Adds, None, [&] {
+      Code::Values Old;
+      for (Value *Row : Out)
+        for (int J = 0; J < S.Vectors; J++)
+          Old.push_back(C.get(Vector,
+                              C.at(Row, J * S.Lanes * dtype_bytes(S.Sum)),
+                              J == S.Vectors - 1 ? Mask : nullptr));
+      return Old;
+    });
+  }
+
+  Code::Values step(ArrayRef<Value *> In0, ArrayRef<Value *> Now) {
+    Value *Offset = Now[0], *In1 = Now[1];
+    SmallVector<Value *, 4> Row;
+    for (int J = 0; J < S.Vectors; J++) {
+      Value *V = load(S.In[1], C.at(In1, J * S.Lanes * dtype_bytes(S.In[1])),
+                      J == S.Vectors - 1 ? Mask : nullptr);
+      Row.push_back(convert(C, S.In[1], S.Sum, V));
+    }
+    Code::Values Next = {C.plus(Offset, C.argument(3)),
+                         C.at(In1, C.argument(5))};
+    for (int I = 0; I < S.Height; I++) {
+      Value *X = C.get(storedType(C.getContext(), S.In[0]),
+                       C.at(In0[(size_t)I], Offset));
+      X = convert(C, S.In[0], S.Sum, fromStored(C, S.In[0], X));
+      if (S.Lanes > 1)
+        X = C.CreateVectorSplat((unsigned)S.Lanes, X);
+      for (int J = 0; J < S.Vectors; J++)
+        Next.push_back(multiplyAdd(C, U.Cpu, X, Row[(size_t)J],
+                                   Now[(size_t)(2 + I * S.Vectors + J)]));
+    }
+    return Next;
+  }
+
+  void store(ArrayRef<Value *> Out, ArrayRef<Value *> Sums, Value *Masked) {
+    for (size_t I = 0; I < Out.size(); I++)
+      for (int J = 0; J < S.Vectors; J++)
+        C.put(Sums[I * (size_t)S.Vectors + (size_t)J],
+              C.at(Out[I], J * S.Lanes * dtype_bytes(S.Sum)),
+              J == S.Vectors - 1 ? Masked : nullptr);
+  }
+};
+
+Function *kernelFunction(CpuUnit &U, const DirectShape &S) {
+  bool IsNew;
+  Function *F = U.function(Twine("direct.") + dtype_name(S.In[0]) + "." +
+                               dtype_name(S.In[1]) + "." + dtype_name(S.Sum) +
+                               "." + Twine(S.Height) + "." + Twine(S.Vectors) +
+                               "." + Twine(S.Lanes),
+                           Type::getVoidTy(U.context()), "ipiipipiiii", IsNew);
+  if (IsNew)
+    DirectKernel(U, S, *F).emit();
+  return F;
+}
+
+class Direct {
+  CpuUnit &U;
+  const CpuWork &W;
+  struct teir_cpu_blocks Blocks;
+  Code C;
+  unsigned Tensors;
+  bool Masks;
+  int PanelColumns; // of a packed panel; 0: in1 is read as it lies
+  Function *Store = nullptr;
+  Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
+  Value *Bases, *Panel = nullptr, *Sums = nullptr;
+  // Offsets for the epilogue.
+  Value *RowTable, *RowRuns, *ColumnTable, *ColumnRuns;
+  enum { MostRows = 8, MostColumns = 64 };
+
+public:
+  Direct(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
+      : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)), C(F),
+        Tensors(W.tensors()), PanelColumns(W.Turned ? Blocks.columns : 0) {
+    Masks =
+        isMaskable(U.Cpu, W.Sum) && (W.Turned || isMaskable(U.Cpu, W.In[IN1]));
+    assert(Blocks.direct_height[0] <= MostRows);
+    assert(Blocks.direct_vectors * Blocks.lanes <= MostColumns);
+    if (W.Tail)
+      Store = storeFunction(U, W, Name);
+  }
+
+  void emit() {
+    readSlots();
+    if (W.Packed)
+      gate();
+    Bases = C.frame(C.getInt64Ty(), Tensors, 8);
+    if (PanelColumns)
+      Panel = C.frame(
+          C.getInt8Ty(),
+          (uint64_t)(TEIR_CPU_DIRECT_K * PanelColumns * dtype_bytes(W.Sum)) +
+              PackSlack,
+          64);
+    if (W.Tail) {
+      Sums =
+          C.frame(C.getInt8Ty(),
+                  (uint64_t)(MostRows * MostColumns * dtype_bytes(W.Sum)), 64);
+      RowTable = C.frame(C.getInt64Ty(), MostRows * Tensors, 8);
+      ColumnTable = C.frame(C.getInt64Ty(), MostColumns * Tensors, 8);
+      RowRuns = C.frame(C.getInt64Ty(), MostRows, 8);
+      ColumnRuns = C.frame(C.getInt64Ty(), MostColumns, 8);
+    }
+    C.loop(C.number(0), Extent[AXIS_C], C.number(1), [&](Value *Z) {
+      for (unsigned T = 0; T < Tensors; T++)
+        C.put(C.at(C.getPointer(C.argument(0), (int64_t)T),
+                   C.times(Z, stride(AXIS_C, T))),
+              C.at(Bases, 8 * (int64_t)T));
+      columns();
+    });
+    C.CreateRet(C.getInt32(0));
+  }
+
+private:
+  Value *stride(axis_role R, unsigned T) {
+    return C.getNumber(Axis[R], 1 + (int64_t)T);
+  }
+
+  // Each role has one axis.
+  void readSlots() {
+    int64_t Record = 1 + (int64_t)Tensors;
+    for (int R = 0; R < AXIS_ROLES; R++) {
+      Axis[R] = C.at(C.argument(0),
+                     8 * ((int64_t)Tensors + 1 + AXIS_ROLES + R * Record));
+      Extent[R] = C.getNumber(Axis[R], (int64_t)0);
+    }
+  }
+
+  Value *atMost(Value *X, int64_t N) { return C.CreateICmpSLE(X, C.number(N)); }
+
+  // Larger products are not for this code: as teir_cpu_direct says.
+  void gate() {
+    Value *M = Extent[AXIS_M], *N = Extent[AXIS_N], *K = Extent[AXIS_K];
+    Value *Kept1 = atMost(C.times(K, N), Blocks.direct_elements);
+    Value *Kept0 = atMost(C.times(M, K), Blocks.direct_elements);
+    Value *Small = C.CreateOr(
+        atMost(M, Blocks.direct_m),
+        C.CreateAnd(Kept1, C.CreateOr(Kept0, atMost(N, Blocks.direct_n))));
+    if (W.Turned)
+      Small = C.CreateAnd(Small, atMost(K, TEIR_CPU_DIRECT_K));
+    C.when(C.CreateNot(Small), [&] { C.CreateRet(C.getInt32(1)); });
+  }
+
+  Value *atLeast(Value *X, int64_t N) {
+    return C.CreateICmpSGE(X, C.number(N));
+  }
+
+  // How many vectors are multiplied at once where so many are left.
+  Value *vectors(Value *Left) {
+    if (PanelColumns || Blocks.direct_vectors == 2)
+      return C.least(Left, C.number(2));
+    assert(Blocks.direct_vectors == 3); // four are two and two
+    Value *Three =
+        C.CreateOr(atLeast(Left, 5), C.CreateICmpEQ(Left, C.number(3)));
+    return C.CreateSelect(Three, C.number(3), C.least(Left, C.number(2)));
+  }
+
+  void columns() {
+    Value *N = Extent[AXIS_N];
+    C.walk(C.number(0), N, [&](Value *J) {
+      Value *Left = C.CreateSub(N, J);
+      Value *Many = C.CreateUDiv(Masks ? C.plus(Left, Blocks.lanes - 1) : Left,
+                                 C.number(Blocks.lanes));
+      Value *Vectors = vectors(Many);
+      Value *Columns = C.least(Left, C.times(Vectors, Blocks.lanes));
+      if (!Masks) // one by one
+        Columns = C.CreateSelect(atLeast(Vectors, 1), Columns, C.number(1));
+      rows(J, Columns, Vectors, in1(J));
+      return Columns;
+    });
+  }
+
+  struct In1 {
+    Value *Place, *Step;
+  };
+
+  In1 in1(Value *J) {
+    Value *Base = C.getPointer(Bases, IN1);
+    if (!PanelColumns)
+      return {C.at(Base, C.times(J, dtype_bytes(W.In[IN1]))),
+              stride(AXIS_K, IN1)};
+    pack(J);
+    return {Panel, C.number(PanelColumns * dtype_bytes(W.Sum))};
+  }
+
+  void pack(Value *J) {
+    Value *Offsets = C.frame(C.getInt64Ty(), (uint64_t)PanelColumns, 8);
+    Value *Zero = C.frame(C.getInt64Ty(), 1, 8);
+    Value *Run = C.frame(C.getInt64Ty(), 1, 8);
+    Value *Last = C.plus(Extent[AXIS_N], -1), *By = stride(AXIS_N, IN1);
+    C.loop(C.number(0), C.number(PanelColumns), C.number(1), [&](Value *I) {
+      C.putNumber(C.times(C.least(C.plus(J, I), Last), By), Offsets, I);
+    });
+    C.put(C.number(0), Zero);
+    C.put(Extent[AXIS_K], Run);
+    C.CreateCall(packFunction(U, W.In[IN1], W.Sum, PanelColumns),
+                 {Panel, C.getPointer(Bases, IN1), Offsets, Zero, Run,
+                  Extent[AXIS_K], C.number(0), stride(AXIS_K, IN1)});
+  }
+
+  Function *kernel(int Height, int Vectors) {
+    bool Scalar = Vectors == 0;
+    return kernelFunction(U, {{W.In[IN0], W.Turned ? W.Sum : W.In[IN1]},
+                              W.Sum,
+                              Height,
+                              Scalar ? 1 : Vectors,
+                              Scalar ? 1 : Blocks.lanes,
+                              Masks});
+  }
+
+  // The kernel of as many vectors as the value says.
+  Value *kernels(int Height, Value *Vectors) {
+    int Most = PanelColumns ? 2 : Blocks.direct_vectors;
+    Value *F = kernel(Height, Most);
+    for (int V = Most - 1; V >= (Masks ? 1 : 0); V--)
+      F = C.CreateSelect(C.CreateICmpEQ(Vectors, C.number(V)),
+                         kernel(Height, V), F);
+    return F;
+  }
+
+  void rows(Value *J, Value *Columns, Value *Vectors, In1 B) {
+    int High = Blocks.direct_height[0], Low = Blocks.direct_height[1];
+    Value *Higher = kernels(High, Vectors), *Lower = kernels(Low, Vectors);
+    FunctionType *Type = kernel(High, 1)->getFunctionType();
+    Value *M = Extent[AXIS_M];
+    if (W.Tail)
+      C.CreateCall(offsetsFunction(U, Tensors),
+                   {Axis[AXIS_N], C.number(1), J, Columns,
+                    C.number(MostColumns), ColumnTable, ColumnRuns});
+    C.walk(C.number(0), M, [&](Value *I) {
+      Value *Left = C.CreateSub(M, I);
+      Value *IsHigh = C.CreateICmpSGT(Left, C.number(Low));
+      Value *Rows =
+          C.least(Left, C.CreateSelect(IsHigh, C.number(High), C.number(Low)));
+      Value *In0 =
+          C.at(C.getPointer(Bases, IN0), C.times(I, stride(AXIS_M, IN0)));
+      int64_t Bytes = dtype_bytes(W.Sum);
+      Value *Pitch = W.Tail ? C.times(C.times(Vectors, Blocks.lanes), Bytes)
+                            : stride(AXIS_M, OUT);
+      if (W.Tail && !Masks)
+        Pitch = C.number(MostColumns * Bytes);
+      Value *Out = W.Tail ? Sums
+                          : C.at(C.at(C.getPointer(Bases, OUT),
+                                      C.times(I, stride(AXIS_M, OUT))),
+                                 C.times(J, Bytes));
+      Value *Adds = C.getNumber(C.argument(0), (int64_t)Tensors);
+      C.CreateCall(Type, C.CreateSelect(IsHigh, Higher, Lower),
+                   {Extent[AXIS_K], In0, stride(AXIS_M, IN0),
+                    stride(AXIS_K, IN0), B.Place, B.Step, Out, Pitch, Rows,
+                    Columns, W.Tail ? C.number(0) : Adds});
+      if (W.Tail) {
+        C.CreateCall(offsetsFunction(U, Tensors),
+                     {Axis[AXIS_M], C.number(1), I, Rows, C.number(MostRows),
+                      RowTable, RowRuns});
+        C.CreateCall(Store, {Sums, Pitch, Rows, Columns, Bases, RowTable,
+                             C.number(8 * MostRows), ColumnTable,
+                             C.number(8 * MostColumns), ColumnRuns, Adds,
+                             C.number(1)});
+      }
+      return Rows;
+    });
+  }
+};
+
+} // namespace
+
+Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name) {
+  bool IsNew;
+  Function *F =
+      U.function("small." + Name, Type::getInt32Ty(U.context()), "p", IsNew);
+  if (IsNew)
+    Direct(U, W, Name, *F).emit();
+  return F;
+}
+
+} // namespace nputeir
