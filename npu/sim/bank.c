@@ -43,7 +43,13 @@ void bank_note(struct tile *t, struct bank_use use) {
   assert(t->core_cycle < t->sim->now + BANK_RING - 1);
   *use_at(t, t->core_cycle) = use;
   t->conflicts += (uint64_t)__builtin_popcount(use.conflicts);
-  t->sim->neighbours_used |= use.banks > OWN_BANKS;
+  if (use.banks > OWN_BANKS && t->core_cycle >= t->sim->neighbours_until)
+    t->sim->neighbours_until = t->core_cycle + 1;
+}
+
+/* Whether a core may use a memory that is not its own in this cycle. */
+static bool neighbours_used(const struct sim *s) {
+  return s->now < s->neighbours_until;
 }
 
 /* What the tile's core uses in this cycle. */
@@ -78,6 +84,7 @@ static void put_back(struct tile *t, uint32_t bit, enum bank_user winner) {
       return;
     }
   t->late++;
+  t->sim->neighbours_until += neighbours_used(t->sim);
   for (uint64_t i = now; i < cycle; i++)
     *use_at(t, i) = *use_at(t, i + 1);
   *use_at(t, cycle) = again;
@@ -109,7 +116,7 @@ static struct tile *holder_of(struct tile *t, uint32_t bit, uint32_t *held) {
   *held = bit;
   if (core_use(t)->banks & bit)
     return t;
-  for (int i = 0; t->sim->neighbours_used && i < NEIGHBOURS; i++) {
+  for (int i = 0; neighbours_used(t->sim) && i < NEIGHBOURS; i++) {
     struct tile *user = tile_at(t->sim, t->column - neighbour[i].columns,
                                 t->row - neighbour[i].rows);
     *held = bit << neighbour[i].shift;
@@ -163,7 +170,7 @@ static void share(struct tile *t) {
 }
 
 void banks_share(struct sim *s) {
-  for (int i = 0; s->neighbours_used && i < s->columns * s->rows; i++)
+  for (int i = 0; neighbours_used(s) && i < s->columns * s->rows; i++)
     if (s->tile[i].kind == TILE_CORE)
       share(&s->tile[i]);
 }
@@ -222,7 +229,7 @@ static bool is_counted(const struct sim *s) {
 }
 
 bool banks_are_watched(const struct sim *s) {
-  return s->neighbours_used || is_counted(s);
+  return neighbours_used(s) || is_counted(s);
 }
 
 void bank_served(struct tile *t, uint32_t offset, enum bank_user user) {

@@ -289,7 +289,7 @@ struct sim {
   uint64_t last_outside; /* cycle of the last host access or token */
   bool progress, failed, switches_changed;
   bool running;         /* a transaction: what is written takes banks */
-  bool neighbours_used; /* a core accessed a memory that is not its own */
+  uint64_t neighbours_until; /* before, cores access memories not their own */
   int bus_tiles;        /* that have bus_words */
   int full_handlers;
   struct core_surroundings around; /* of cores; memories are each one's own */
