@@ -204,17 +204,21 @@ static const struct {
   const char *counter, *target;
 } branch_reg[] = {{"r1", "p4"}, {TRACE_TRIPS, "p5"}};
 
+/* Of a loop that the caller counts, the counter is set already. */
 static void emit_branch(struct emitter *e, const struct piece *p, int first) {
   const char *start =
       arena_printf(e->arena, ".L%s_blocks%d", e->name, e->branches++);
   const struct setting setting[FOLD_BRANCH_OPS] = {
       {branch_reg[p->outer].counter, NULL, p->trips - 1},
       {branch_reg[p->outer].target, start, 0}};
-  add_settings(e, setting, FOLD_BRANCH_OPS, first, 0);
+  bool counted = p->outer && e->schedule->counted;
+  add_settings(e, setting + counted, FOLD_BRANCH_OPS - counted, first, 0);
   align(e);
   add_text(e, ASM_COMMENT,
-           arena_printf(e->arena, "branch loop: %d times, notes of the first",
-                        p->trips));
+           counted ? "branch loop: r14 + 1 times, notes of the first"
+                   : arena_printf(e->arena,
+                                  "branch loop: %d times, notes of the first",
+                                  p->trips));
   add_text(e, ASM_LABEL, start);
 }
 

@@ -4,12 +4,14 @@
 #include "kernel_gemm.h"
 
 #include <assert.h>
+#include <limits.h>
 
 enum {
-  GOOD_ENOUGH = 32,   /* cycles without a multiply: ramp and drain */
-  LONG_ENOUGH = 6000, /* cycles scheduled: no further try .. */
-  WELL_ENOUGH = 64,   /* .. if no more than one in so many has no multiply */
-  WORTH_YIELDING = 32 /* a DMA that waits costs more than one in so many */
+  GOOD_ENOUGH = 32,    /* cycles without a multiply: ramp and drain */
+  LONG_ENOUGH = 6000,  /* cycles scheduled: no further try .. */
+  WELL_ENOUGH = 64,    /* .. if no more than one in so many has no multiply */
+  WORTH_YIELDING = 32, /* a DMA that waits costs more than one in so many */
+  ROUNDS = 2           /* that the schedule of a loop over steps shows */
 };
 
 static int max(int a, int b) { return a > b ? a : b; }
@@ -77,6 +79,7 @@ struct work {
   const struct kernel_steps *steps; /* or NULL */
   const struct gemm_kind *kind;
   int before_loop;
+  bool counted; /* steps->count is the caller's */
 };
 
 /* Ways to place a trace.  Those that leave cycles to a DMA come first, and of
@@ -103,7 +106,10 @@ static bool schedule_gemm(struct arena *a, const struct work *w,
   struct trace t = kernel_trace_open(scratch, a, d);
   bool good = place_gemm(&t, w, by, schedule);
   if (good) {
-    schedule->trips = w->before_loop ? w->steps->count - w->before_loop : 0;
+    schedule->trips = !w->before_loop ? 0
+                      : w->counted    ? ROUNDS
+                                      : w->steps->count - w->before_loop;
+    schedule->counted = w->counted;
     *idle = schedule->count - t.mac_count;
   }
   arena_close(scratch);
@@ -160,13 +166,13 @@ static bool best_schedule(struct arena *a, const struct work *w,
 }
 
 /* The loop over steps starts with the second one if that is like the others;
- * with few steps there is none. */
+ * with few steps there is none, unless their number is not known. */
 static bool schedule_work(struct arena *a, struct work *w,
                           struct schedule *best, struct diag *d) {
-  enum { MOST_BEFORE = 2, ROUNDS = 2 }; /* rounds that a loop shows */
-  int count = w->steps ? w->steps->count : 0;
+  enum { MOST_BEFORE = 2 };
+  int count = !w->steps ? 0 : w->counted ? INT_MAX : w->steps->count;
   bool repeats = false;
-  for (int n = 1; n <= MOST_BEFORE && n + ROUNDS <= count && !repeats; n++) {
+  for (int n = 1; n <= MOST_BEFORE && n <= count - ROUNDS && !repeats; n++) {
     w->before_loop = n;
     if (!best_schedule(a, w, best, &repeats, d))
       return false;
@@ -194,6 +200,15 @@ static const char *layout(struct arena *a, const char *name, int rows,
                       transposed ? c : r, transposed ? r : c);
 }
 
+static const char *count_note(struct arena *a, const struct work *w) {
+  if (!w->steps)
+    return "";
+  return w->counted ? arena_printf(a, ", %d + r14 blocks of K for %d of C",
+                                   w->before_loop + 1, w->steps->group)
+                    : arena_printf(a, ", %d blocks of K for %d of C",
+                                   w->steps->count, w->steps->group);
+}
+
 static struct asm_program *write_down(struct arena *a, const struct work *w,
                                       const struct schedule *schedule,
                                       struct diag *d) {
@@ -203,10 +218,7 @@ static struct asm_program *write_down(struct arena *a, const struct work *w,
   const char *heading[] = {
       arena_printf(a, "C %s A * B, %s x %s -> %s, %d x %d x %d%s",
                    k->zero ? "=" : "+=", dtype_name(k->in0), dtype_name(k->in1),
-                   dtype_name(k->out), k->m, k->k, k->n,
-                   w->steps ? arena_printf(a, ", %d blocks of K for %d of C",
-                                           w->steps->count, w->steps->group)
-                            : ""),
+                   dtype_name(k->out), k->m, k->k, k->n, count_note(a, w)),
       arena_printf(
           a, "p0 = %s, p1 = %s, p2 = %s",
           layout(a, halves ? "A [2]" : "A", k->m, k->k, s->m, s->k, k->ta),
@@ -240,23 +252,40 @@ static struct asm_program *write_shorter(struct arena *a,
   return p;
 }
 
+static struct asm_program *make(struct arena *a, struct work *w,
+                                struct diag *d) {
+  struct schedule schedule;
+  w->kind = check(w->gemm, d);
+  if (w->steps && w->gemm->relu)
+    diag_error(d, loc_none(),
+               "gemm block: relu comes behind the last step, not in each");
+  if (d->kind != DIAG_NONE || !schedule_work(a, w, &schedule, d))
+    return NULL;
+  struct diag too_long = {0};
+  struct asm_program *p = write_down(a, w, &schedule, &too_long);
+  if (!p && !w->steps)
+    p = write_shorter(a, w);
+  if (!p)
+    *d = too_long;
+  return p;
+}
+
 struct asm_program *kernel_gemm_steps(struct arena *a,
                                       const struct kernel_gemm *k,
                                       const struct kernel_steps *steps,
                                       struct diag *d) {
-  struct work work = {.gemm = k, .steps = steps, .kind = check(k, d)};
-  struct schedule schedule;
-  if (steps && k->relu)
-    diag_error(d, loc_none(),
-               "gemm block: relu comes behind the last step, not in each");
-  if (d->kind != DIAG_NONE || !schedule_work(a, &work, &schedule, d))
-    return NULL;
-  struct diag too_long = {0};
-  struct asm_program *p = write_down(a, &work, &schedule, &too_long);
-  if (!p && !steps)
-    p = write_shorter(a, &work);
-  if (!p)
-    *d = too_long;
+  struct work work = {.gemm = k, .steps = steps};
+  return make(a, &work, d);
+}
+
+struct asm_program *kernel_gemm_counted(struct arena *a,
+                                        const struct kernel_gemm *k,
+                                        const struct kernel_steps *steps,
+                                        int *before, struct diag *d) {
+  struct work work = {.gemm = k, .steps = steps, .counted = true};
+  struct asm_program *p = make(a, &work, d);
+  *before = work.before_loop;
+  assert(!p || *before > 0);
   return p;
 }
 

@@ -146,6 +146,7 @@ struct schedule {
   /* The bundles [loop[0], loop[1]) are executed `trips` times, which the
    * schedule shows twice; 0 trips: as it stands. */
   int loop[2], trips;
+  bool counted; /* the caller of the kernel says how often */
   bool uses_locks;
 };
 struct isa_bundle kernel_bundle(const struct schedule *, int cycle);

@@ -141,6 +141,13 @@ struct asm_program *kernel_gemm_steps(struct arena *,
                                       const struct kernel_gemm *,
                                       const struct kernel_steps *,
                                       struct diag *);
+/* The same for a number of blocks of K that the caller knows when it calls: any
+ * above *before, which is 1 or 2.  r14 is the number less *before + 1;
+ * steps->count is not read. */
+struct asm_program *kernel_gemm_counted(struct arena *,
+                                        const struct kernel_gemm *,
+                                        const struct kernel_steps *,
+                                        int *before, struct diag *);
 
 /* Sets `bytes` (a multiple of 32) from p0 on to zero. */
 struct asm_program *kernel_zero(struct arena *, const char *name, int bytes,
