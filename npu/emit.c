@@ -3,6 +3,8 @@
  * programs, locks, descriptors, queues, switches, at last enable the cores. */
 #include "emit.h"
 
+#include <assert.h>
+
 /* Register offsets and distances, from the one table of them. */
 enum {
 #define REGISTER(tile, id, offset, stride, count)                              \
@@ -68,15 +70,15 @@ static bool load_cores(const struct design *x, struct command_list *l,
   return true;
 }
 
+static uint32_t lock_address(const struct design_lock *k) {
+  return tile_address(k->column, k->row,
+                      registers[tile_kind(k->row)].lock +
+                          (uint32_t)k->id * CORE_LOCK_STRIDE);
+}
+
 static void set_locks(const struct design *x, struct command_list *l) {
-  for (int i = 0; i < x->lock_count; i++) {
-    const struct design_lock *k = &x->lock[i];
-    uint32_t base = registers[tile_kind(k->row)].lock;
-    command_write(l,
-                  tile_address(k->column, k->row,
-                               base + (uint32_t)k->id * CORE_LOCK_STRIDE),
-                  (uint32_t)k->value);
-  }
+  for (int i = 0; i < x->lock_count; i++)
+    command_write(l, lock_address(&x->lock[i]), (uint32_t)x->lock[i].value);
 }
 
 static bool write_bd(const struct design_bd *b, struct command_list *l,
@@ -201,6 +203,23 @@ static bool push_task(const struct design *x, const struct design_task *k,
   return true;
 }
 
+/* The numbers of the launch, to the first row of cores. */
+static void start_cores(const struct design *x, struct command_list *l) {
+  const uint32_t number[] = {x->launch.steps, x->launch.rounds,
+                             x->launch.above};
+  for (int i = 0; i < x->core_count; i++) {
+    int column = x->core[i].column, row = x->core[i].row;
+    if (row != CORE_ROW)
+      continue;
+    const struct design_buffer *out =
+        design_find_buffer(x, column, row, "out_0");
+    const struct design_lock *lock = design_find_lock(x, column, row, "launch");
+    assert(out && out->bytes >= sizeof number && lock);
+    command_block(l, tile_address(column, row, out->offset), number, 3);
+    command_write(l, lock_address(lock), 1);
+  }
+}
+
 static void wait_phase(const struct design *x, int phase,
                        struct command_list *l) {
   for (int i = 0; i < x->task_count; i++)
@@ -235,14 +254,25 @@ static void wait_idle(const struct design *x, struct command_list *l) {
             CHANNEL_BUSY | CHANNEL_FAILED, 0, 0);
 }
 
+/* Cores start while the first blocks of the inputs are on their way; what takes
+ * results has time. */
 bool emit_run(const struct design *x, struct command_list *l, struct diag *d) {
+  bool started = false;
   for (int phase = 0; phase < x->phases; phase++) {
     if (phase >= x->phases_ahead)
       wait_phase(x, phase - x->phases_ahead, l);
-    for (int i = 0; i < x->task_count; i++)
-      if (x->task[i].phase == phase && !push_task(x, &x->task[i], l, d))
+    for (int i = 0; i < x->task_count; i++) {
+      if (x->task[i].phase != phase)
+        continue;
+      bool writes = x->task[i].argument == OUT;
+      if (writes && !started)
+        start_cores(x, l);
+      started |= writes;
+      if (!push_task(x, &x->task[i], l, d))
         return false;
+    }
   }
+  assert(started);
   wait_idle(x, l);
   return true;
 }

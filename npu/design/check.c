@@ -148,6 +148,26 @@ static const struct bd *release_of(const struct design *x,
   return &at->bd;
 }
 
+/* Cores wait until a launch's numbers are there, and count its rounds in a
+ * pointer. */
+static bool check_launch(const struct design *x, struct diag *d) {
+  enum { MOST_ROUNDS = (1 << 20) - 1 };
+  for (int i = 0; i < x->core_count; i++) {
+    const struct design_core *c = &x->core[i];
+    const struct design_lock *l =
+        design_find_lock(x, c->column, c->row, "launch");
+    if (!l || l->value)
+      return diag_error(d, loc_none(),
+                        "core tile (%d,%d): lock launch begins with %d; no "
+                        "launch has begun",
+                        c->column, c->row, l ? l->value : -1);
+  }
+  if (x->launch.rounds < 1 || x->launch.rounds > MOST_ROUNDS)
+    return diag_error(d, loc_none(), "a launch of %u rounds; cores count to %d",
+                      x->launch.rounds, MOST_ROUNDS);
+  return true;
+}
+
 /* A ring's two locks count its buffers: descriptors that acquire `from` and
  * release `to` stand for as many as they have iterations. */
 static int buffers_between(const struct design *x, const struct design_bd *at,
@@ -256,6 +276,6 @@ static bool check_tasks(const struct design *x, struct diag *d) {
 
 bool design_check(const struct design *x, struct diag *d) {
   return check_buffers(x, d) && check_locks(x, d) && check_bds(x, d) &&
-         check_balance(x, d) && check_rings(x, d) && check_programs(x, d) &&
-         check_tasks(x, d);
+         check_balance(x, d) && check_launch(x, d) && check_rings(x, d) &&
+         check_programs(x, d) && check_tasks(x, d);
 }

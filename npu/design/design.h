@@ -3,8 +3,9 @@
  * Buffers in tile memories, locks with initial values, descriptor chains per
  * channel, routes through the stream switches, the program of every core, and
  * the tasks that the shim channels run.  Everything is data here; npu/emit.c
- * turns it into register writes.  design_check looks for what hardware would
- * only show as a hang.
+ * turns it into register writes: a configuration of the array, which does not
+ * depend on extents but by the blocks, and a transaction for these extents.
+ * design_check looks for what hardware would only show as a hang.
  */
 #ifndef NPUTEIR_DESIGN_H
 #define NPUTEIR_DESIGN_H
@@ -71,10 +72,18 @@ struct design_core {
   size_t elf_bytes;
 };
 
+/* What the cores of the first row read when a launch begins: the first words of
+ * their first block of out, and then their lock `launch` is released. */
+struct design_launch {
+  uint32_t steps, rounds; /* of k in a round; for which a core computes out */
+  uint32_t above;         /* rows that the core's own has above it */
+};
+
 enum { DESIGN_TOKEN_ID = 15 }; /* packet id of tokens, array.md 7 */
 
 struct design {
   const struct tile_program *program;
+  struct design_launch launch;
   int phases, phases_ahead; /* tasks of so many phases may be outstanding */
   int buffer_count, lock_count, bd_count, start_count, route_count, task_count,
       core_count;
@@ -93,6 +102,8 @@ struct design *design_make(struct arena *, const struct tile_program *,
 /* Capacity, overlap, descriptor, lock-balance and route rules. */
 bool design_check(const struct design *, struct diag *);
 void design_print(const struct design *, struct text *);
+const struct design_lock *design_find_lock(const struct design *, int column,
+                                           int row, const char *name);
 const struct design_buffer *design_find_buffer(const struct design *,
                                                int column, int row,
                                                const char *name);

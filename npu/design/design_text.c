@@ -61,6 +61,8 @@ void design_print(const struct design *x, struct text *t) {
   for (int column = 0; column < x->program->grid.columns; column++)
     for (int row = 0; row < 2 + x->program->grid.rows; row++)
       print_tile(x, column, row, t);
+  text_printf(t, "launch steps %u rounds %u\n", x->launch.steps,
+              x->launch.rounds);
   static const char *const argument[] = {"in0", "in1", "out"};
   for (int i = 0; i < x->task_count; i++) {
     const struct design_task *k = &x->task[i];

@@ -21,7 +21,7 @@ struct design_task *add_task(struct builder *);
 struct design_core *add_core(struct builder *);
 
 /* Locks of a core tile, own ids.  A pair per ring: empty, full. */
-enum { CORE_IN0 = 0, CORE_IN1 = 2, CORE_OUT = 4 };
+enum { CORE_IN0 = 0, CORE_IN1 = 2, CORE_OUT = 4, CORE_LAUNCH = 6 };
 enum { LOCK_EMPTY = 0, LOCK_FULL = 1 };
 /* Buffers of a ring in core memory. */
 enum { CORE_DEPTH = 2 };

@@ -1,26 +1,36 @@
 /* program.c -- the program of every core: the outer loop around the kernels.
  *
- * All cores run the same text.  It never ends: after the last block of a run it
- * waits for the next run's first block, with rings and locks where they were.
+ * All cores run the same text, which knows no extents but those of a block.  It
+ * never ends: after the last block of a launch it waits for the next one's
+ * numbers (struct design_launch), with rings and locks where they were.
  *
  *   forever
- *     steps_k times
- *       wait for a block of in1
- *       for every block of out that the core holds
- *         in the first step, wait until it is empty
- *         wait for a block of in0; product; release the block of in0
- *         in the last step, turn sums into results where they differ, and
- *         release the block of out to the DMA
- *       release the block of in1
+ *     wait for the launch's numbers
+ *     rounds times
+ *       steps times
+ *         wait for a block of in1
+ *         for every block of out that the core holds
+ *           in the first step, wait until it is empty
+ *           wait for a block of in0; product; release the block of in0
+ *           in the last step, turn sums into results where they differ, and
+ *           release the block of out to the DMA
+ *         release the block of in1
+ *
+ * The transaction writes the numbers where the first block of out will be: no
+ * results of the launch before are there any more, and the core reads them
+ * before it computes.  It tells the first row of cores alone, since a write
+ * costs it more than all this costs the cores, and every row tells the next.
  *
  * Where it fits into program memory, all steps are one kernel, which deals with
- * the locks in passing (kernel_gemm_steps).  Otherwise every product is a call.
- * Then the first and the last step are written out, so nothing is decided in
- * the loop, and the first product is a kernel of its own that does not read out
- * or, where two such kernels do not fit, out is cleared before.
+ * the locks in passing (kernel_gemm_counted, and for the few steps that it
+ * cannot count kernel_gemm_steps).  Otherwise every product is a call.  Then
+ * the first and the last step are written out, so nothing is decided in the
+ * loop, and the first product is a kernel of its own that does not read out or,
+ * where two such kernels do not fit, out is cleared before.  A single step is
+ * both, and a program of its own.
  *
- * Addresses live in registers that kernels keep (r16..r22, kernels.h); blocks
- * of a ring alternate by an exclusive or of their addresses.
+ * What changes lives in registers that kernels keep (r16..r23 and p7,
+ * kernels.h); blocks of a ring alternate by an exclusive or of their addresses.
  */
 #include "parts.h"
 
@@ -28,6 +38,7 @@
 #include "kernels.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 /* The same in every core. */
 static uint32_t address_of(const struct design *x, const char *name) {
@@ -36,14 +47,23 @@ static uint32_t address_of(const struct design *x, const char *name) {
   return x->program->device->core_address + b->offset;
 }
 
-/* Registers: the current block of in0 and in1, and the way to the other. */
+/* Registers: the current block of in0 and in1, and the way to the other; behind
+ * those of a kernel of all steps, the way from where a round begins to where
+ * the next one does; steps that are left, and those of a round.  p7 are the
+ * rounds that are left. */
 enum {
   REG_IN0 = 16,
   REG_IN1 = 18,
   REG_OUT = 20,
-  REG_STEPS = 22,
-  REG_SUMS = 23
+  REG_LEFT = 22,
+  REG_STEPS = 23
 };
+
+/* reg as in "r16". */
+static void put_constant(struct text *t, const char *reg, uint32_t value,
+                         const char *what) {
+  text_printf(t, "\tmovxm\t%s, #0x%x\t\t\t// %s\n", reg, value, what);
+}
 
 static void put_address(struct text *t, int reg, uint32_t value,
                         const char *what) {
@@ -65,6 +85,7 @@ static void put_call(struct text *t, const char *name) {
 struct loop {
   const struct tile_program *program;
   bool steps;            /* one kernel for all steps */
+  int before;            /* steps before those that it counts; 0: it does not */
   bool clears, finishes; /* there are kernels `zero`, `finish` */
   bool converts;         /* the product's stores land late */
 };
@@ -83,16 +104,23 @@ static void put_toggle(struct text *t, int reg) {
   text_printf(t, "\txor\tr%d, r%d, r%d\n", reg, reg, reg + 1);
 }
 
-/* The register of the block of sums that becomes the block of out in `out`. */
-static int sums_of(const struct loop *l, int out) {
-  return l->program->core.staged ? REG_SUMS : out;
+/* p<pointer> <- the block of sums that becomes the block of out in `out`. */
+static void put_sums(struct text *t, const struct loop *l, int pointer,
+                     int out) {
+  const struct tile_program *p = l->program;
+  if (p->core.staged)
+    text_printf(t, "\tmovxm\tp%d, #0x%x\t\t\t// sums\n", pointer,
+                p->device->core_address + p->core.sums);
+  else
+    text_printf(t, "\tmov\tp%d, r%d\n", pointer, out);
 }
 
 /* Results of sums, then released to the DMA. */
 static void put_finish(struct text *t, const struct loop *l, int out) {
   if (l->program->core.staged)
     put_lock(t, l, true, CORE_OUT + LOCK_EMPTY, "out is empty");
-  text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", sums_of(l, out), out);
+  put_sums(t, l, 0, out);
+  text_printf(t, "\tmov\tp1, r%d\n", out);
   put_call(t, "finish");
   put_nops(t, 4);
   put_lock(t, l, false, CORE_OUT + LOCK_FULL, "out is full");
@@ -104,18 +132,17 @@ static void put_finish(struct text *t, const struct loop *l, int out) {
  * six of the last store of a kernel that converts (isa.md D3, D5). */
 static void put_product(struct text *t, const struct loop *l, int out,
                         bool first, bool last) {
-  int sums = sums_of(l, out);
-  if (first && sums == out) {
+  if (first && !l->program->core.staged) {
     put_lock(t, l, true, CORE_OUT + LOCK_EMPTY, "out is empty");
     put_nops(t, 2);
   }
   if (first && l->clears) {
-    text_printf(t, "\tmov\tp0, r%d\n", sums);
+    put_sums(t, l, 0, out);
     put_call(t, "zero");
   }
   put_lock(t, l, true, CORE_IN0 + LOCK_FULL, "in0 is full");
-  text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n", REG_IN0,
-              REG_IN1, sums);
+  text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", REG_IN0, REG_IN1);
+  put_sums(t, l, 2, out);
   put_call(t, first && !l->clears ? "first" : "product");
   put_toggle(t, REG_IN0);
   put_nops(t, l->converts ? 3 : 1);
@@ -140,30 +167,84 @@ static void put_step(struct text *t, const struct loop *l, bool first,
   put_nops(t, 2);
 }
 
-static void put_start(struct text *t, const struct design *x) {
-  uint32_t in0 = address_of(x, "in0_0"), in1 = address_of(x, "in1_0");
+/* From a ring's one block to its other one, by exclusive or. */
+static uint32_t way_of(const struct design *x, const char *one,
+                       const char *other) {
+  return address_of(x, one) ^ address_of(x, other);
+}
+
+static void put_numbers(struct text *t, const char *what, const char *pointer) {
+  static const struct {
+    const char *reg, *name;
+    size_t offset;
+  } number[] = {{"r23", "steps", offsetof(struct design_launch, steps)},
+                {"r1", "rounds", offsetof(struct design_launch, rounds)},
+                {"r2", "rows above", offsetof(struct design_launch, above)}};
+  assert(REG_STEPS == 23);
+  for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+    text_printf(t, "\t%s\t%s, [%s, #%d]\t\t\t// %s\n", what, number[i].reg,
+                pointer, (int)number[i].offset, number[i].name);
+}
+
+/* Waits for the numbers, and passes them on to the core in the next row. */
+static void put_launch(struct text *t, const struct loop *l, uint32_t out) {
+  const struct tile_resources *core = &l->program->device->tile[TILE_CORE];
+  text_puts(t, "launch:\n");
+  put_lock(t, l, true, CORE_LAUNCH, "the launch's numbers are here");
+  put_constant(t, "p0", out, "where out begins");
+  put_constant(t, "p1", out - core->memory_bytes, "and in the next row");
+  put_nops(t, 2);
+  put_numbers(t, "lda", "p0");
+  put_nops(t, 6);
+  text_puts(t, "\tjz\tr2, #begin\n\tmov\tp7, r1\n\tadd\tr2, r2, #-1\n");
+  put_nops(t, 3);
+  text_puts(t, "\t.p2align\t4\n");
+  put_numbers(t, "st", "p1");
+  put_nops(t, 3);
+  put_lock(t, l, false, CORE_LAUNCH - core->locks, "its numbers are there");
+  put_nops(t, 2);
+  text_puts(t, "\t.p2align\t4\nbegin:\n");
+}
+
+static void put_start(struct text *t, const struct design *x,
+                      const struct loop *l) {
   const struct map_core *core = &x->program->core;
   uint32_t out = address_of(x, "out_0");
   uint32_t other = core->out_depth > 1 ? address_of(x, "out_1") : out;
   bool both = x->program->group_m > 1;
   text_puts(t, "\t.text\n\t.globl\t_start\n\t.p2align\t4\n_start:\n");
-  put_address(t, REG_IN0, in0, "in0, and the way to its other block");
-  put_address(t, REG_IN0 + 1, in0 ^ address_of(x, "in0_1"), "and back");
-  put_address(t, REG_IN1, in1, "in1");
-  put_address(t, REG_IN1 + 1, in1 ^ address_of(x, "in1_1"), "and back");
+  put_address(t, REG_IN0, address_of(x, "in0_0"), "in0");
+  put_address(t, REG_IN1, address_of(x, "in1_0"), "in1");
   put_address(t, REG_OUT, out, "out");
   put_address(t, REG_OUT + 1, both ? other : out ^ other,
-              both ? "the other block of out" : "and back");
-  if (core->staged)
-    put_address(t, REG_SUMS, address_of(x, "sums"), "sums");
+              both ? "the other block of out" : "the way to the other block");
+  if (!l->steps) {
+    put_address(t, REG_IN0 + 1, way_of(x, "in0_0", "in0_1"),
+                "the way to in0's other block, and back");
+    put_address(t, REG_IN1 + 1, way_of(x, "in1_0", "in1_1"), "and in1's");
+  }
+  put_launch(t, l, out);
+}
+
+static void put_round(struct text *t) {
   text_puts(t, "\t.p2align\t4\nround:\n");
 }
 
 static void put_end(struct text *t, const struct tile_program *p) {
   if (p->group_m == 1)
     put_toggle(t, REG_OUT);
-  text_puts(t, "\tj\t#round\n");
+  text_puts(t, "\tmov\tr0, p7\n\tadd\tr0, r0, #-1\n"
+               "\tjnz\tr0, #round\n\tmov\tp7, r0\n");
+  put_nops(t, 4);
+  text_puts(t, "\tj\t#launch\n");
   put_nops(t, 5);
+}
+
+/* reg + 1 <- the way to the block with which the next round begins: to the
+ * other one if a round's steps, of which r2 is the lowest bit, are odd. */
+static void put_parity(struct text *t, int reg, uint32_t way) {
+  put_constant(t, "r1", way, "the way to the other block");
+  text_printf(t, "\tmul\tr%d, r1, r2\n", reg + 1);
 }
 
 /* All steps in one call, which wants the way to the rings' other blocks in r4
@@ -172,24 +253,33 @@ static void put_end(struct text *t, const struct tile_program *p) {
 static void put_rounds(struct text *t, const struct design *x,
                        const struct loop *l) {
   const struct tile_program *p = l->program;
+  uint32_t in0 = way_of(x, "in0_0", "in0_1"), in1 = way_of(x, "in1_0", "in1_1");
   assert(l->steps && !l->clears);
-  put_start(t, x);
+  put_start(t, x, l);
+  text_printf(t, "\tmova\tr2, #1\n\tand\tr2, r%d, r2\n", REG_STEPS);
+  if (p->group_m == 1)
+    put_parity(t, REG_IN0, in0);
+  put_parity(t, REG_IN1, in1);
+  put_round(t);
+  put_constant(t, "r4", in0, "the way to in0's other block");
+  put_constant(t, "r5", in1, "and in1's");
+  if (l->before)
+    text_printf(t, "\tadd\tr14, r%d, #%d\n", REG_STEPS, -l->before - 1);
   text_printf(t,
-              "\txor\tr4, r%d, r%d\n\txor\tr5, r%d, r%d\n\tjl\t#steps\n"
+              "\txor\tr4, r%d, r4\n\txor\tr5, r%d, r5\n\tjl\t#steps\n"
               "\tsub\tr4, r4, r%d\n\tsub\tr5, r5, r%d\n"
-              "\tmov\tp0, r%d\n\tmov\tp1, r%d\n\tmov\tp2, r%d\n"
-              "\t.p2align\t4\n",
-              REG_IN0, REG_IN0 + 1, REG_IN1, REG_IN1 + 1, REG_IN0, REG_IN1,
-              REG_IN0, REG_IN1, sums_of(l, REG_OUT));
+              "\tmov\tp0, r%d\n\tmov\tp1, r%d\n",
+              REG_IN0, REG_IN1, REG_IN0, REG_IN1, REG_IN0, REG_IN1);
+  put_sums(t, l, 2, REG_OUT);
+  text_puts(t, "\t.p2align\t4\n");
   for (int i = 0; l->finishes && i < p->group_m; i++) {
     if (!i)
       put_nops(t, 4);
     put_finish(t, l, REG_OUT + i);
   }
-  if (p->steps_k * p->group_m % 2)
+  if (p->group_m == 1)
     put_toggle(t, REG_IN0);
-  if (p->steps_k % 2)
-    put_toggle(t, REG_IN1);
+  put_toggle(t, REG_IN1);
   put_end(t, p);
 }
 
@@ -197,19 +287,23 @@ static void put_rounds(struct text *t, const struct design *x,
 static void put_loop(struct text *t, const struct design *x,
                      const struct loop *l) {
   const struct tile_program *p = l->program;
+  bool single = p->steps_k == 1;
   assert(!l->steps && p->steps_k >= 1);
-  put_start(t, x);
-  put_step(t, l, true, p->steps_k == 1);
-  if (p->steps_k > 2) {
-    put_address(t, REG_STEPS, (uint32_t)p->steps_k - 2, "steps between");
+  put_start(t, x, l);
+  put_round(t);
+  put_step(t, l, true, single);
+  if (!single) {
+    text_printf(t, "\tadd\tr%d, r%d, #-2\n\tjz\tr%d, #last\n", REG_LEFT,
+                REG_STEPS, REG_LEFT);
+    put_nops(t, 5);
     text_puts(t, "\t.p2align\t4\nstep:\n");
     put_step(t, l, false, false);
-    text_printf(t, "\tadd\tr%d, r%d, #-1\n\tjnz\tr%d, #step\n", REG_STEPS,
-                REG_STEPS, REG_STEPS);
+    text_printf(t, "\tadd\tr%d, r%d, #-1\n\tjnz\tr%d, #step\n", REG_LEFT,
+                REG_LEFT, REG_LEFT);
     put_nops(t, 5);
-  }
-  if (p->steps_k > 1)
+    text_puts(t, "\t.p2align\t4\nlast:\n");
     put_step(t, l, false, true);
+  }
   put_end(t, p);
 }
 
@@ -313,11 +407,12 @@ static bool make_finish(struct builder *m, struct asm_program **finish) {
   return *finish != NULL;
 }
 
-/* The kernel of all steps, or NULL when it would not leave room for the loop
- * and what else there is, or its steps do not repeat. */
+/* The kernel of all steps, or NULL when it would not leave space for the loop
+ * and what else there is, or its steps do not repeat.  *before: that it counts
+ * those behind so many; 0: there are not as many. */
 static struct asm_program *make_steps(struct builder *m, bool finishes,
-                                      size_t other_bytes) {
-  enum { LOOP_BYTES = 384 };
+                                      size_t other_bytes, int *before) {
+  enum { LOOP_BYTES = 384, MOST_BEFORE = 2 };
   const struct design *x = m->design;
   const struct tile_program *p = x->program;
   struct diag d = {0};
@@ -331,7 +426,15 @@ static struct asm_program *make_steps(struct builder *m, bool finishes,
       .b = {own + CORE_IN1 + LOCK_FULL, own + CORE_IN1},
       .c = {finishes ? -1 : own + CORE_OUT + LOCK_FULL,
             p->core.staged ? -1 : own + CORE_OUT}};
-  struct asm_program *made = kernel_gemm_steps(m->arena, &gemm, &steps, &d);
+  struct asm_program *made =
+      p->steps_k > 1 ? kernel_gemm_counted(m->arena, &gemm, &steps, before, &d)
+                     : NULL;
+  if (!made || p->steps_k <= *before) {
+    *before = 0;
+    made = p->steps_k <= MOST_BEFORE
+               ? kernel_gemm_steps(m->arena, &gemm, &steps, &d)
+               : NULL;
+  }
   size_t space = p->device->program_bytes - LOOP_BYTES - other_bytes;
   return made && bytes_of(made) <= space ? made : NULL;
 }
@@ -345,9 +448,14 @@ static bool make_kernels(struct builder *m, struct design_core *c,
   if (!make_finish(m, &finish))
     return false;
   c->text[2] = finish;
-  c->text[1] = make_steps(m, finish != NULL, finish ? bytes_of(finish) : 0);
+  int before = 0;
+  c->text[1] =
+      make_steps(m, finish != NULL, finish ? bytes_of(finish) : 0, &before);
   if (c->text[1]) {
-    *l = (struct loop){.program = p, .steps = true, .finishes = finish != NULL};
+    *l = (struct loop){.program = p,
+                       .steps = true,
+                       .before = before,
+                       .finishes = finish != NULL};
     return true;
   }
   c->text[1] = make_product(m, "product", false, m->diag);
@@ -395,8 +503,15 @@ bool make_programs(struct builder *m) {
       !link_core(m, &core))
     return false;
   assert(core.elf && core.elf_bytes);
+  m->design->launch = (struct design_launch){
+      (uint32_t)p->steps_k,
+      (uint32_t)p->batch * (uint32_t)p->rounds_m * (uint32_t)p->rounds_n,
+      (uint32_t)p->grid.rows - 1};
   for (core.column = 0; core.column < p->grid.columns; core.column++)
-    for (core.row = CORE_ROW; core.row < CORE_ROW + p->grid.rows; core.row++)
+    for (core.row = CORE_ROW; core.row < CORE_ROW + p->grid.rows; core.row++) {
       *add_core(m) = core;
+      *add_lock(m) =
+          (struct design_lock){"launch", core.column, core.row, CORE_LAUNCH, 0};
+    }
   return true;
 }

@@ -52,8 +52,9 @@ static void check_record(const struct record *r, const struct tile_program *p) {
       macs += l->total[RECORD_MULTIPLY];
       lock += l->total[RECORD_LOCK];
       bank += l->total[RECORD_BANK];
-      /* the cores of these designs wait for blocks of the three tensors */
-      CHECK(l->lock_for[RECORD_ARGUMENTS] == 0);
+      /* the cores of these designs wait for blocks of the three tensors, and
+       * shortly for the launch's numbers */
+      CHECK(l->lock_for[RECORD_ARGUMENTS] < 100);
     }
     if (tile_kind(l->row) == TILE_SHIM && l->kind != RECORD_CONTROL) {
       words[l->kind == RECORD_MM2S] += l->words;
