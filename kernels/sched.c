@@ -57,6 +57,8 @@
  */
 #include "kernel_trace.h"
 
+#include <assert.h>
+
 enum {
   ACQUIRE_TO_ACCESS = 4, /* bundles, isa.md D5 */
   DMA_PERIOD = 4 /* cycles between two accesses of a channel, timing.md B13 */
@@ -142,6 +144,7 @@ static struct candidate candidate_of(const struct trace_op *of,
                                      const struct isa_op *op) {
   struct candidate c = {
       .of = of, .op = op, .insn = isa_insn(kernel_isa(), op->id)};
+  assert(!(c.insn->flags & INSN_UNTIMED)); /* no distance is right for it */
   for (int i = 0; i < c.insn->operand_count; i++) {
     int reg = operand_reg(c.insn, op, i);
     if (reg < 0)

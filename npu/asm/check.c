@@ -237,6 +237,20 @@ static bool check_definition(struct checker *c, const struct definition *w) {
   return check_writes(c, w, w->step, 0) && check_value(c, w);
 }
 
+/* What is not known cannot be checked. */
+static bool check_timed(const struct checker *c) {
+  for (int i = 0; i < c->flow.count; i++)
+    for (int k = 0; k < c->flow.step[i].op_count; k++) {
+      const struct isa_op *op = c->flow.step[i].op[k];
+      char text[96];
+      if (isa_insn(c->flow.isa, op->id)->flags & INSN_UNTIMED)
+        return diag_error(c->diag, flow_loc(&c->flow, i),
+                          "%s: the cycle of its result is not known",
+                          flow_describe(&c->flow, i, op, text));
+    }
+  return true;
+}
+
 /* ---- units ---- */
 
 static bool check_pair(struct checker *c, int from, int to, int distance) {
@@ -383,7 +397,7 @@ static bool check(const struct asm_program *p, bool strict, struct diag *d) {
                          sizeof *c.seen);
     c.writers =
         arena_array(a, (size_t)isa_unit_count(p->isa), sizeof *c.writers);
-    good = check_branches(&c);
+    good = check_timed(&c) && check_branches(&c);
     for (int i = 0; good && i < c.flow.loop_count; i++)
       good = check_loop(&c, &c.flow.loop[i]);
     for (int i = 0; good && i < c.flow.count; i++)

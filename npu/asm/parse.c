@@ -44,6 +44,13 @@ struct match {
   struct asm_reference reference[2];
 };
 
+/* A register's name in front of a dot that the syntax has there. */
+static size_t dotted_name(const struct cursor *c) {
+  size_t length = lex_name(c);
+  const char *dot = memchr(c->at, '.', length);
+  return dot ? (size_t)(dot - c->at) : length;
+}
+
 /* Length of a register's name at the cursor, with a pair's colon. */
 static size_t register_name(const struct cursor *c) {
   size_t length = lex_name(c);
@@ -58,10 +65,10 @@ static size_t register_name(const struct cursor *c) {
 }
 
 static bool match_register(struct cursor *c, const struct insn *insn, int i,
-                           struct match *m) {
+                           bool dotted, struct match *m) {
   char token[40];
   const struct isa_operand *o = &insn->operand[i];
-  size_t length = register_name(c);
+  size_t length = dotted ? dotted_name(c) : register_name(c);
   int reg = isa_class_reg_find(c->isa, o->operand_class, c->at, length);
   if (!length || reg < 0) {
     if (!c->diag)
@@ -165,11 +172,12 @@ static bool match_form(struct cursor *c, const struct insn *insn,
     lex_blanks(c);
     const struct isa_class *class =
         isa_class(c->isa, insn->operand[operand].operand_class);
-    if (!(class->is_register ? match_register : match_immediate)(c, insn,
-                                                                 operand, m))
+    syntax += 1 + strlen(insn->operand[operand].name);
+    if (!(class->is_register
+              ? match_register(c, insn, operand, *syntax == '.', m)
+              : match_immediate(c, insn, operand, m)))
       return false;
     operand++;
-    syntax += 1 + strlen(insn->operand[operand - 1].name);
   }
   return lex_end(c) || *c->at == ';' ||
          diag_error(c->diag, lex_loc(c), "unexpected %s behind %s",

@@ -15,22 +15,23 @@ static void print_register(const struct isa *isa, int reg, struct text *out) {
     text_puts(out, r->name);
 }
 
+/* `hash` stands before immediates, but for those right behind a bracket. */
 static void print_operand(const struct isa *isa, const struct isa_op *op,
                           const struct insn *insn, int i,
                           const struct asm_reference *reference, int count,
-                          struct text *out) {
+                          const char *hash, struct text *out) {
   if (isa_class(isa, insn->operand[i].operand_class)->is_register) {
     print_register(isa, (int)op->operand[i], out);
     return;
   }
   for (int r = 0; r < count; r++)
     if (reference[r].slot == insn->slot && reference[r].operand == i) {
-      text_printf(out, "#%s", reference[r].symbol);
+      text_printf(out, "%s%s", hash, reference[r].symbol);
       if (reference[r].addend)
         text_printf(out, "%+lld", (long long)reference[r].addend);
       return;
     }
-  text_printf(out, "#%lld", (long long)op->operand[i]);
+  text_printf(out, "%s%lld", hash, (long long)op->operand[i]);
 }
 
 void asm_print_op(const struct isa *isa, const struct isa_op *op,
@@ -47,7 +48,8 @@ void asm_print_op(const struct isa *isa, const struct isa_op *op,
     }
     while (insn->operand[operand].fixed_reg >= 0)
       operand++;
-    print_operand(isa, op, insn, operand, reference, reference_count, out);
+    print_operand(isa, op, insn, operand, reference, reference_count,
+                  at > insn->syntax && at[-1] == '[' ? "" : "#", out);
     at += 1 + strlen(insn->operand[operand++].name);
   }
 }

@@ -11,8 +11,9 @@
 
 enum reg_file isa_file_of(const char *name, size_t length) {
   static const char *const file[FILE_COUNT] = {
-      [FILE_R] = "r",   [FILE_P] = "p",   [FILE_M] = "m", [FILE_DN] = "dn",
-      [FILE_DJ] = "dj", [FILE_DC] = "dc", [FILE_S] = "s"};
+      [FILE_R] = "r",   [FILE_P] = "p",   [FILE_M] = "m",
+      [FILE_DN] = "dn", [FILE_DJ] = "dj", [FILE_DC] = "dc",
+      [FILE_S] = "s",   [FILE_EL] = "el", [FILE_EH] = "eh"};
   for (int i = 1; i < FILE_COUNT; i++)
     if (strlen(file[i]) == length && memcmp(file[i], name, length) == 0)
       return (enum reg_file)i;
@@ -46,7 +47,10 @@ static int add_reg(struct isa *t, const char *prefix, const char *text,
   char number[12] = "";
   if (index >= 0)
     snprintf(number, sizeof number, "%d", index);
-  snprintf(t->reg_key[reg], sizeof t->reg_key[reg], "%s%s", prefix, number);
+  int length =
+      snprintf(t->reg_key[reg], sizeof t->reg_key[reg], "%s%s", prefix, number);
+  assert(length < (int)sizeof t->reg_key[reg]);
+  (void)length; /* without assertions */
   snprintf(t->reg_name[reg], sizeof t->reg_name[reg], "%s%s", text, number);
   t->reg[reg].name = t->reg_name[reg];
   t->reg_file[reg] = isa_file_of(prefix, strlen(prefix));
@@ -91,8 +95,9 @@ static int find_stepped(const struct isa *t, const char *word, size_t length,
 static void build_views(struct isa *t) {
   for (int row = 0; row < t->rows->view_count; row++) {
     const struct view_row *v = &t->rows->view[row];
-    for (int i = 0; i < v->count; i++) {
-      struct isa_reg *r = &t->reg[add_reg(t, v->prefix, v->text, v->first + i)];
+    for (int i = 0; i < (v->count ? v->count : 1); i++) {
+      int index = v->count ? v->first + i : -1;
+      struct isa_reg *r = &t->reg[add_reg(t, v->prefix, v->text, index)];
       for (const char *at = v->pieces; *at;) {
         size_t word = strcspn(at, "+");
         int step = atoi(at + word + 1);

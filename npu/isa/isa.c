@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct isa_rows *const rows[] = {&aie2_rows};
+static const struct isa_rows *const rows[] = {&aie2_rows, &aie2p_rows};
 enum { SETS = sizeof rows / sizeof *rows };
 
 static struct isa set[SETS];

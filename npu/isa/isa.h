@@ -38,6 +38,11 @@ enum insn_id {
 #include "aie2/instructions.def"
 #undef INSN
   INSN_COUNT, /* of aie2 */
+  AIE2P_NONE = 0,
+#define INSN(id, ...) AIE2P_##id,
+#include "aie2p/instructions.def"
+#undef INSN
+  AIE2P_COUNT
 };
 int isa_insn_count(const struct isa *); /* ids are below it */
 

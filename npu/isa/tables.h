@@ -49,6 +49,8 @@ enum reg_file {
   FILE_DJ,
   FILE_DC,
   FILE_S,
+  FILE_EL,
+  FILE_EH,
   FILE_COUNT
 };
 
@@ -72,8 +74,8 @@ struct isa {
   const struct isa_rows *rows;
   int reg_count, unit_count, class_count;
   struct isa_reg reg[MAX_REGS];
-  char reg_name[MAX_REGS][16]; /* as printed */
-  char reg_key[MAX_REGS][16];  /* as named in regs.def */
+  char reg_name[MAX_REGS][20]; /* as printed */
+  char reg_key[MAX_REGS][20];  /* as named in regs.def */
   uint8_t reg_file[MAX_REGS];
   int reg_bits[MAX_REGS];       /* of units */
   int16_t reg_sorted[MAX_REGS]; /* by name as printed, then by number */

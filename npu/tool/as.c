@@ -64,8 +64,11 @@ static bool check_words(struct tool *t, const struct job *j) {
 
 /* ---- the list of forms ---- */
 
-/* Cycles from issue until the first result can be read, 0: no result. */
+/* Cycles from issue until the first result can be read, 0: no result, or not
+ * known. */
 static int latency(const struct insn *insn) {
+  if (insn->flags & INSN_UNTIMED)
+    return 0;
   for (int i = 0; i < insn->operand_count; i++)
     if (insn->operand[i].written)
       return insn->operand[i].write_cycle;
@@ -88,7 +91,9 @@ static void list_form(const struct isa *isa, const struct insn *insn,
                   (long long)c->low, (long long)c->high);
   }
   text_printf(out, " | %s%s |\n", insn->evidence,
-              insn->flags & INSN_UNKNOWN ? ", meaning unknown" : "");
+              insn->flags & INSN_UNKNOWN   ? ", meaning unknown"
+              : insn->flags & INSN_UNTIMED ? ", cycle of the result unknown"
+                                           : "");
 }
 
 static void list_forms(const struct isa *isa, struct text *out) {

@@ -72,7 +72,7 @@ static int64_t random_operand(const struct isa_operand *o) {
 }
 
 static void test_every_form(void) {
-  for (int id = 1; id < INSN_COUNT; id++)
+  for (int id = 1; id < isa_insn_count(isa); id++)
     for (int round = 0; round < 12; round++) {
       const struct insn *insn = isa_insn(isa, (enum insn_id)id);
       struct isa_bundle b = {0};
@@ -81,7 +81,7 @@ static void test_every_form(void) {
       for (int i = 0; i < insn->operand_count; i++) {
         const struct isa_operand *o = &insn->operand[i];
         op->operand[i] = o->fixed_reg >= 0 ? o->fixed_reg
-                         : o->tied_to >= 0 ? op->operand[o->tied_to]
+                         : o->tied_to >= 0 ? isa_tied_register(isa, op, i)
                                            : random_operand(o);
       }
       struct diag d;
@@ -381,11 +381,8 @@ static void test_object(void) {
 }
 
 /* Every form that takes an address, in every set of slots beside it, has a
- * relocation, and all numbers of isa.md F4 for code occur. */
-static void test_relocations(void) {
-  static const char *const form[] = {
-      "j #f",         "jl #f",       "jz r1, #f",   "jnz r1, #f",
-      "movxm p0, #f", "mova r0, #f", "movx r0, #f", "mov r0, #f"};
+ * relocation, and all numbers for code occur. */
+static void test_relocations(const char *const form[], int types) {
   static const struct {
     const char *nop;
     enum isa_slot slot;
@@ -393,7 +390,7 @@ static void test_relocations(void) {
                 {"nopx", SLOT_ALU},  {"nopm", SLOT_MV},  {"nopv", SLOT_VEC},
                 {"nopxm", SLOT_LNG}, {"nop", SLOT_COUNT}};
   bool seen[64] = {false};
-  for (size_t i = 0; i < sizeof form / sizeof *form; i++)
+  for (size_t i = 0; form[i]; i++)
     for (unsigned set = 0; set < 256; set++) {
       struct diag d;
       struct text line = {0}, elf = {0};
@@ -407,14 +404,190 @@ static void test_relocations(void) {
         uint32_t table = word_at(&elf, 32, 4);
         size_t rela = word_at(&elf, table + 2 * 40 + 16, 4);
         uint32_t type = word_at(&elf, rela + 4, 1);
-        CHECK(type < 50);
+        CHECK((int)type < types);
         seen[type & 63] = true;
       }
       text_free(&line);
       text_free(&elf);
     }
-  for (int type = 0; type < 50; type++)
+  for (int type = 0; type < types; type++)
     CHECK(seen[type]);
+}
+
+/* ---- aie2p ---- */
+
+/* Bundles as LLVM's disassembler prints them, of code that it compiled. */
+static void test_known_bytes_aie2p(void) {
+  static const struct {
+    const char *hex, *text;
+  } known[] = {
+      {"840000000000", "j #0x0"},
+      {"2c0000000000", "mova r0, #0x0; nopx"},
+      {"f8720218", "vbcst.32 x0, r0"},
+      {"0000", "nop"},
+      {"982a1c08", "vst wl0, [p0], #0x20"},
+      {"5c0050508503", "vst wl0, [p0], #0x20; ret lr"},
+      {"982a0408", "vst wl0, [p0, #0x0]"},
+      {"e1000078a5010800005b012000000101",
+       "mova r1, #0x8; nopb; nops; movx r0, #0x0; nopm; nopv"},
+      {"7e602b004b00090d062000002400",
+       "mova r4, #0x1; nopb; movx r3, #0x3; mov r2, #0x2; nops"},
+      {"ba700000000400000565", "mova r5, #0x328; paddxm [sp], #0x80"},
+      {"765840c808768215850710fe",
+       "mova r16, #-0x10; st r8, [sp, #-124]; movx r7, #0x70; mov r6, #0x40"},
+      {"765800020080803581071100",
+       "mova r17, #0x0; st r9, [sp, #-128]; event #0; mov m0, #0x200"},
+      {"1880701d", "add.nc lc, r1, #0x0"},
+      {"4400e0010000", "movxm ls, #0x0"},
+      {"4400e0060000", "movxm le, #0x0"},
+      {"e100000000000000005b012000f02c00", "nopa; nopb; nops; nopxm; nopv"},
+      {"e100007860b00100000b712100b08240",
+       "vlda bmll0, [p2, #0x0]; nopb; movs m1, r17; nopx; mov p3, p0; nopv"},
+      {"e100007860310200005b012000f00c65",
+       "padda [p3], m1; nopb; nops; nopx; mov p4, p1; nopv"},
+      {"1200006810f62c00", "nopa; vldb x0, [p3], m0; nopx"},
+      {"18e01d3c", "vldb.128 wl7, [p4], #0x10"},
+      {"78088019", "vshuffle x3, x0, x0, r2"},
+      {"780c8018", "vshuffle x1, x0, x0, r3"},
+      {"b8819c1c", "vextract.8 r18, x7, #0x0, vaddsign1"},
+      {"b88bdc1d", "vextract.8 r23, x7, #0x5, vaddsign1"},
+      {"b89d1c1a", "vextract.8 r8, x7, #0xe, vaddsign1"},
+      {"743fb9840661", "vldb x0, [p3], m0; vextract.8 r9, x7, #0xf, vaddsign1"},
+      {"f872481a", "vbcst.8 x4, r18"},
+      {"f4e598850661", "vldb x0, [p3], m0; vbcst.8 x5, r19"},
+      {"0a950428e672d4691006",
+       "vldb x0, [p3], m0; vbcst.8 x3, r21; vmac dm0, dm0, y1, y2, r5"},
+      {"7808001d", "vshuffle x10, x0, x0, r2"},
+      {"7810d51a", "vshuffle x5, x10, x10, r4"},
+      {"02304844006086ff", "vst x0, [sp, #-0x40]; vshuffle x1, x1, x1, r4"},
+      {"22550029e672dc00", "vbcst.8 x1, r23; vmac dm1, dm0, y0, y1, r5"},
+      {"2215282a6610b302",
+       "vshuffle x5, x6, x6, r4; vmac dm2, dm1, y2, y0, r5"},
+      {"2215442be672ec00", "vbcst.8 x1, r27; vmac dm3, dm2, y1, y0, r5"},
+      {"d420bb73b7ff", "vlda x6, [sp, #-0x40]; vshuffle x3, x11, x11, r4"},
+      {"2215682ce672f400", "vbcst.8 x1, r29; vmac dm4, dm3, y2, y0, r5"},
+      {"a920440100000000005b012000f02c00",
+       "nopa; nopb; nops; nopxm; vmac dm0, dm4, y1, y0, r5"},
+      {"1243202400f02c00", "nopa; nopb; add r16, r16, #0x10"},
+      {"987c2414", "ltu r18, r16, r7"},
+      {"840140000090", "jnz r18, #0x0"},
+      {"98061c0a", "vst bmll0, [p2], #0x40"},
+      {"98606214", "add r17, r17, r6"},
+      {"ba78a5010080102026f0", "lda r9, [sp, #-128]; event #1; nopm"},
+      {"18118507", "lda r8, [sp, #-124]"},
+      {"18002810", "ret lr"},
+      {"c4010000f0ff", "paddxm [sp], #-0x80"},
+      {"9895d10f", "st r12, [sp, #-48]"},
+      {"3a410000000000b02afb", "st r10, [sp, #-40]; jl #0x0"},
+      {"0270603003b0a6fb", "st r9, [sp, #-36]; mov p6, p0"},
+      {"0270106801b087fc", "st lr, [sp, #-28]; mov r11, r0"},
+      {"3a799008adc002b03af9",
+       "st r14, [sp, #-56]; or r12, r1, r1; mov r8, r2"},
+      {"76781049ad11068b84070d00",
+       "mova r13, #0x0; movs p7, p1; or r1, r3, r3; mov r10, r4"},
+      {"e100004000000000005b012000f02c00", "nopa; nopb; nops; jl #0x0; nopv"},
+      {"f820501a", "mov r9, r0"},
+      {"e44128b15450", "or r1, r10, r10; mov r2, r8"},
+      {"7e602b00af348089422300f02c00",
+       "nopa; nopb; ge r1, r13, r8; nopm; nops"},
+      {"840140000008", "jnz r1, #0x0"},
+      {"18001010", "event #0"},
+      {"18001012", "event #1"},
+      {"e100002000000000005b012000f02c00", "nopa; nopb; nops; j #0x0; nopv"},
+      {"b64000000000002000f02c00", "nopa; nopb; jl #0x0"},
+      {"983dc40f", "st lr, [sp, #-60]"},
+      {"18000010", "nopx"},
+      {"2c0000f02c00", "nopa; nopx"},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    struct diag d;
+    bool same = strcmp(hex_of(known[i].text, &d), known[i].hex) == 0 &&
+                survives(known[i].text);
+    CHECK(same);
+    if (!same)
+      fprintf(stderr, "  %s\n", known[i].text);
+  }
+}
+
+/* Flags and relocations of an object; the linked file says its set, too. */
+static void test_elf_aie2p(void) {
+  static const struct {
+    const char *text;
+    int type;
+  } known[] = {
+      {"movxm ls, #f", 42},
+      {"jnz r18, #f", 1},
+      {"nopa; nopb; nops; jl #f; nopv", 0},
+      {"st r10, [sp, #-40]; jl #f", 2},
+      {"nopa; nopb; jl #f", 4},
+      {"add.nc r0, r1, #f", 50},
+      {".long f", 63},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    struct diag d;
+    struct text elf = {0}, text = {0};
+    CHECK(asm_object(parse(known[i].text, &d), &elf, &d));
+    CHECK(word_at(&elf, 36, 4) == 3);
+    uint32_t table = word_at(&elf, 32, 4), count = word_at(&elf, 48, 2);
+    int type = -1;
+    for (uint32_t s = 0; s < count; s++)
+      if (word_at(&elf, table + 40 * s + 4, 4) == 4)
+        type = (int)word_at(&elf, word_at(&elf, table + 40 * s + 16, 4) + 4, 1);
+    CHECK(type == known[i].type);
+    CHECK(asm_disassemble_elf(isa_at(0), (const uint8_t *)elf.data, elf.length,
+                              &text, &d) == isa);
+    text_free(&elf);
+    text_free(&text);
+  }
+}
+
+/* A file of a set without tables is refused; one that does not say its set is
+ * of the one given. */
+static void test_elf_flags(void) {
+  struct diag d;
+  struct text elf = {0}, text = {0};
+  CHECK(asm_object(parse("mova r1, #2", &d), &elf, &d));
+  elf.data[36] = 0;
+  CHECK(asm_disassemble_elf(isa, (const uint8_t *)elf.data, elf.length, &text,
+                            &d) == isa);
+  CHECK(strstr(text_string(&text), "mova r1, #2"));
+  elf.data[36] = 1;
+  CHECK(!asm_disassemble_elf(isa, (const uint8_t *)elf.data, elf.length, &text,
+                             &d));
+  CHECK(strstr(d.text, "flags 1"));
+  text_free(&elf);
+  text_free(&text);
+}
+
+static void test_errors_aie2p(void) {
+  static const struct {
+    const char *text;
+    int line, col;
+    const char *message;
+  } wrong[] = {
+      {"vlda.pop.576 ex0, [p0, lf1, r24]", 1, 24, "same register as ptr"},
+      {"vlda.pop.576 ex0, [p2, lf0, r24]", 1, 20, "not allowed here"},
+      {"nop\n  vlda x0, [p0, #32]", 2, 17, "no multiple of 64"},
+      {"vlda x0, [p0, #512]", 1, 15, "out of range -512..448"},
+      {"vmac cm0, cm0, x0, x1, r0", 1, 6, "no such register"},
+      {"vsrs.2x wl0, bmll0, s0, srssign2", 1, 25, "expected 'srssign0'"},
+      {"mov r0, #1024", 1, 9, "out of range -1024..1023"},
+      {"st r0, [sp, #4]", 1, 13, "out of range -2048..-4"},
+      {"mov r0, r1.fx2flt, s3", 1, 20, "expected 's2'"},
+      {"vfloor.s32.bf16 x0, bmll0[2], s0", 1, 27, "out of range 0..1"},
+      {"vlda.ups.s32.s16 bmll0, s0, [p0], #32", 1, 1, "unknown instruction"},
+      {"vst.push.576 ex0, [p0, sf, r26]", 1, 20, "expected 'p2'"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    struct diag d;
+    CHECK(*hex_of(wrong[i].text, &d) == 0);
+    bool same = d.kind == DIAG_ERROR && d.at.line == wrong[i].line &&
+                d.at.col == wrong[i].col && strstr(d.text, wrong[i].message);
+    CHECK(same);
+    if (!same)
+      fprintf(stderr, "  %s\n  gives %d:%d: %s\n", wrong[i].text, d.at.line,
+              d.at.col, d.text);
+  }
 }
 
 /* ---- errors: line, column and a piece of the message ---- */
@@ -467,8 +640,22 @@ static void test_errors(void) {
 }
 
 int main(void) {
-  isa = isa_find("aie2");
+  static const char *const addresses[] = {
+      "j #f",        "jl #f",       "jz r1, #f",  "jnz r1, #f", "movxm p0, #f",
+      "mova r0, #f", "movx r0, #f", "mov r0, #f", NULL};
+  static const char *const more_addresses[] = {
+      "j #f",        "jl #f",        "jz r1, #f",
+      "jnz r1, #f",  "movxm p0, #f", "mova r0, #f",
+      "movx r0, #f", "mov r0, #f",   "add.nc r0, r1, #f",
+      NULL};
   arena = arena_open();
+  isa = isa_find("aie2p");
+  test_every_form();
+  test_known_bytes_aie2p();
+  test_elf_aie2p();
+  test_relocations(more_addresses, 62);
+  test_errors_aie2p();
+  isa = isa_find("aie2");
   test_every_form();
   test_known_bytes();
   test_layout();
@@ -476,7 +663,8 @@ int main(void) {
   test_bundle_requests();
   test_link();
   test_object();
-  test_relocations();
+  test_elf_flags();
+  test_relocations(addresses, 50);
   test_errors();
   arena_close(arena);
   return check_result();

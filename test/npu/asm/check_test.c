@@ -6,10 +6,11 @@
 #include <string.h>
 
 /* NULL: the text keeps all rules; else a piece of the message. */
-static void expect(const char *text, const char *message, int line) {
+static void expect_of(const char *isa, const char *text, const char *message,
+                      int line) {
   struct arena *a = arena_open();
   struct diag d = {DIAG_NONE, loc_none(), ""};
-  struct asm_program *p = asm_parse(a, isa_find("aie2"), "t.s", text, &d);
+  struct asm_program *p = asm_parse(a, isa_find(isa), "t.s", text, &d);
   CHECK(p != NULL);
   bool good = p && asm_check(p, &d);
   bool same =
@@ -19,6 +20,10 @@ static void expect(const char *text, const char *message, int line) {
     fprintf(stderr, "--\n%s\nexpected %s, got line %d: %s\n", text,
             message ? message : "no error", d.at.line, d.text);
   arena_close(a);
+}
+
+static void expect(const char *text, const char *message, int line) {
+  expect_of("aie2", text, message, line);
 }
 
 /* A read of the old value, which only the strict check complains about. */
@@ -208,6 +213,38 @@ static void test_memory_order(void) {
   expect("acq #48, r0\nlda r5, [sp, #-4]\n" RET, NULL, 0);
 }
 
+/* The same rules with the cycles of aie2p. */
+static void test_aie2p(void) {
+  static const struct {
+    const char *text, *message;
+    int line;
+  } known[] = {
+      {"vlda x0, [p0, #0]\nnop\nnop\nnop\nnop\nnop\n"
+       "vmac dm0, dm0, x0, x1, r0\n",
+       "needs 7", 7},
+      {"vlda x0, [p0, #0]\nnop\nnop\nnop\nnop\nnop\nnop\n"
+       "vmac dm0, dm0, x0, x1, r0\n",
+       NULL, 0},
+      {"vmul.f dm0, ex0, ex1, r0\nnop\nvmac.f dm0, dm0, ex0, ex1, r0\n",
+       "needs 3", 3},
+      {"vmul.f dm0, ex0, ex1, r0\nnop\nnop\nvmac.f dm0, dm0, ex0, ex1, r0\n",
+       NULL, 0},
+      {"vlda.pop.576 ex0, [p0, lf0, r24]\nvlda x1, [p1, #0]\n",
+       "vector write port A", 2},
+      {"vlda.pop.576 ex0, [p0, lf0, r24]\nnop\nvlda x1, [p1, #0]\n", NULL, 0},
+      {"vlda bmll0, [p0, #0]\nnop\nnop\nnop\nnop\nvmov bmlh0, x0\n", NULL, 0},
+      {"vlda.ups.2x bmll0, s0, upssign1, [p0, #0]\nnop\nnop\nnop\nnop\nnop\n"
+       "vups.2x bmlh0, wl0, s0, upssign1\n",
+       "both hold the UPS unit", 7},
+      {"inv r0, r1\n", "cycle of its result is not known", 1},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    char text[400];
+    snprintf(text, sizeof text, "%s%s", known[i].text, RET);
+    expect_of("aie2p", text, known[i].message, known[i].line);
+  }
+}
+
 int main(void) {
   test_early_reads();
   test_late_reads();
@@ -217,5 +254,6 @@ int main(void) {
   test_loops();
   test_memory_order();
   test_strict();
+  test_aie2p();
   return check_result();
 }
