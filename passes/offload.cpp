@@ -236,6 +236,8 @@ private:
     N.Sizes = take(Text);
     contraction_print(&C, &Text);
     N.Contraction = take(Text);
+    options_print(&O, &Text);
+    N.Options = take(Text);
     N.V.rule = RULE_TAKEN;
     return true;
   }

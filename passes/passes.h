@@ -204,12 +204,14 @@ struct Finding {
   std::string By = "a call"; // what by
   verdict Around = {};       // why the next loop around is no part of the nest
   std::string Einsum, Sizes, Contraction, TEIR, Nest; // empty unless known
+  std::string Options; // that the runtime is told
   unsigned Depth = 0;
   int64_t MinMacs = -1; // what was asked for; -1: nothing
 };
 void remark(llvm::Function &F, const Finding &);
 // NPUTEIR_REPORT: a line per finding and, at the end of the compilation, one
-// with the number of nests seen, taken, and declined by rule.
+// with the number of nests seen, taken, and declined by rule.  In a folder the
+// lines of a whole build come together.
 class Report {
   std::string File;
   unsigned Seen = 0, Taken = 0;

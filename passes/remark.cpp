@@ -90,9 +90,21 @@ void remark(Function &F, const Finding &N) {
   });
 }
 
-static const char *reportPath() {
+// A file, or in a folder, which a slash at the end makes, the file nests.json.
+static std::string reportPath() {
   const char *Path = std::getenv("NPUTEIR_REPORT");
-  return Path && *Path ? Path : nullptr;
+  if (!Path || !*Path)
+    return "";
+  if (StringRef(Path).back() == '/')
+    sys::fs::create_directories(Path); // where it fails, the file cannot be made
+  if (sys::fs::is_directory(Path))
+    return std::string(Path) + "/nests.json";
+  return Path;
+}
+
+static bool isWanted() {
+  const char *Path = std::getenv("NPUTEIR_REPORT");
+  return Path && *Path;
 }
 
 // One write to a file opened for appending: compilers run side by side.
@@ -111,7 +123,7 @@ static std::error_code append(json::Object Line) {
 }
 
 Report::~Report() {
-  if (!Seen || !reportPath())
+  if (!Seen || !isWanted())
     return;
   json::Object Rules;
   for (int R = 0; R < RULE_COUNT; R++)
@@ -123,7 +135,7 @@ Report::~Report() {
 }
 
 void Report::add(const Function &F, const Finding &N) {
-  if (!reportPath())
+  if (!isWanted())
     return;
   File = F.getParent()->getSourceFileName();
   Seen++;
@@ -137,6 +149,7 @@ void Report::add(const Function &F, const Finding &N) {
     Line["what"] = N.What;
   if (N.At) {
     Line["file"] = cast<DIScope>(N.At.getScope())->getFilename();
+    Line["folder"] = cast<DIScope>(N.At.getScope())->getDirectory();
     Line["line"] = N.At.getLine();
     Line["column"] = N.At.getCol();
     if (N.EndLine >= N.At.getLine())
@@ -149,6 +162,8 @@ void Report::add(const Function &F, const Finding &N) {
     Line["sizes"] = N.Sizes;
     Line["contraction"] = N.Contraction;
     Line["teir"] = N.TEIR;
+    if (!N.Options.empty())
+      Line["options"] = N.Options;
   } else {
     Line["reason"] = std::string(N.V.diag.text);
     if (N.V.diag.at.line > 0)

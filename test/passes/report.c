@@ -18,8 +18,16 @@
 // RUN: sh -c "for i in 1 2 3 4; do NPUTEIR_REPORT=%t.both.json %clang -O2 -DLONG -w -c %s -o %t.$i.o & done; wait"
 // RUN: %python -c "import json, sys; print(len([json.loads(l) for l in open(sys.argv[1])]), 'lines')" %t.both.json | FileCheck %s --check-prefix=BOTH
 // BOTH: 36 lines
+// A build collects in a folder.
+// RUN: rm -rf %t.folder
+// RUN: env NPUTEIR_REPORT=%t.folder/ NPUTEIR_OPTIONS=device=npu1,min-macs=4000 %clang -O2 -DSIZED -gline-tables-only -c %s -o /dev/null
+// RUN: env NPUTEIR_REPORT=%t.folder %clang -O2 -c %s -o /dev/null
+// RUN: FileCheck %s --check-prefix=FOLDER < %t.folder/nests.json
+// FOLDER: "options":"device=npu1,min-macs=4000"
+// FOLDER: "module":
+// FOLDER: "module":
 // NOWHERE: error: nputeir: NPUTEIR_REPORT: cannot write '{{.*}}': Not a directory
-// CHECK: {"column":3,"contraction":"{{.*}}","depth":3,"einsum":"mk,kn->mn","end_line":[[@LINE+21]],"file":"{{.*}}report.c","function":"gemm","line":[[@LINE+18]],"rule":"ContractionReplaced","sizes":"m=n_i n=n_j k=n_j","taken":true,"teir":"teir 1{{.*}}"}
+// CHECK: {"column":3,"contraction":"{{.*}}","depth":3,"einsum":"mk,kn->mn","end_line":[[@LINE+21]],"file":"{{.*}}report.c","folder":"{{.*}}","function":"gemm","line":[[@LINE+18]],"rule":"ContractionReplaced","sizes":"m=n_i n=n_j k=n_j","taken":true,"teir":"teir 1{{.*}}"}
 // CHECK: {"advice":"make the loop's bounds independent of the loops around it",{{.*}}"rule":"VariantExtent","taken":false}
 // CHECK: {"declined":{"VariantExtent":1},"module":"{{.*}}report.c","seen":2,"taken":1}
 // CHECK: ContractionReplaced
