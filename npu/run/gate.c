@@ -113,8 +113,10 @@ static struct record *find(struct gate *g, uint64_t key) {
   return oldest;
 }
 
+double run_loop_guess(double macs) { return macs * loop_per_mac; }
+
 static double predict_loop(const struct record *r, double macs) {
-  return r->loop > 0 ? r->loop : macs * loop_per_mac;
+  return r->loop > 0 ? r->loop : run_loop_guess(macs);
 }
 
 static double predict_device(const struct rates *x, const struct record *r) {

@@ -123,6 +123,8 @@ struct verify_call;
 struct gate_times {
   double loop, device;
 };
+/* Seconds that a loop as written is taken to need until it was timed. */
+double run_loop_guess(double macs);
 /* Of a call that a device did: making the launch, if this call did, copies and
  * conversions on the host, waiting for the device. */
 struct run_seconds {
