@@ -94,8 +94,8 @@ static void usage_line(const struct tool_command *c,
   text_puts(out, more || (c->actions && !action) ? " [options]\n" : "\n");
 }
 
-static void usage(const struct tool_command *c,
-                  const struct tool_command *action, struct text *out) {
+void tool_help_usage(const struct tool_command *c,
+                     const struct tool_command *action, struct text *out) {
   const char *form = action ? action->usage : c->usage;
   text_puts(out, "usage: ");
   if (!form) {
@@ -113,18 +113,24 @@ static void usage(const struct tool_command *c,
 
 /* ---- options ---- */
 
-/* Words with what `list` prints in the place of their %s. */
+void tool_expand(struct text *out, const char *words,
+                 void (*list)(struct text *)) {
+  const char *place = list ? strstr(words, "%s") : NULL;
+  assert(!list || place);
+  if (!place) {
+    text_puts(out, words);
+    return;
+  }
+  text_append(out, words, (size_t)(place - words));
+  list(out);
+  text_puts(out, place + 2);
+}
+
 static void wrap_with_list(struct text *out, int column, const char *words,
                            void (*list)(struct text *)) {
   struct text all = {0};
-  const char *place = list ? strstr(words, "%s") : NULL;
-  assert(!list || place);
-  if (place) {
-    text_append(&all, words, (size_t)(place - words));
-    list(&all);
-    text_puts(&all, place + 2);
-  }
-  tool_wrap(out, column, place ? text_string(&all) : words);
+  tool_expand(&all, words, list);
+  tool_wrap(out, column, text_string(&all));
   text_free(&all);
 }
 
@@ -183,7 +189,7 @@ const char tool_statuses[] =
     "Exit status: 0 done; 1 the job failed, and a line on standard error says "
     "why; 2 the words of the call are wrong, and nothing was done.";
 
-static const struct tool_option of_all[] = {
+const struct tool_option tool_options_of_all[] = {
     {.name = "--help", .help = "this text"},
     {.name = "--version", .help = "the version of nputeir"},
     {0},
@@ -191,7 +197,7 @@ static const struct tool_option of_all[] = {
 
 void tool_help(const struct tool_command *c, const struct tool_command *action,
                struct text *out) {
-  usage(c, action, out);
+  tool_help_usage(c, action, out);
   if (action)
     paragraph(action->summary, NULL, out);
   paragraph(action ? action->intro : c->intro, NULL, out);
@@ -203,7 +209,7 @@ void tool_help(const struct tool_command *c, const struct tool_command *action,
     options(action->options, out);
   options(c->shared, out);
   options(c->options, out);
-  options(of_all, out);
+  options(tool_options_of_all, out);
   paragraph(action ? action->notes : c->notes, (action ? action : c)->list,
             out);
   paragraph(tool_statuses, NULL, out);

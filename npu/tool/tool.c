@@ -96,22 +96,53 @@ static bool run_command(struct tool *t, const struct tool_command *c, int argc,
          (action ? action : c)->run(t, job);
 }
 
+static const char intro[] =
+    "An unmodified C program on an AMD XDNA NPU: every stage of the road from "
+    "a loop nest to the bytes that a device runs.";
+
 static void print_overview(struct text *out) {
   text_puts(out, "usage: nputeir <command> [arguments]\n\n");
-  tool_wrap(out, 0,
-            "An unmodified C program on an AMD XDNA NPU: every stage of the "
-            "road from a loop nest to the bytes that a device runs.\n");
+  tool_wrap(out, 0, intro);
+  text_puts(out, "\n");
   for (int i = 0; i < COMMANDS; i++)
     text_printf(out, "  %-8s %s\n", command[i]->name, command[i]->summary);
   text_printf(out, "  %-8s %s\n\n", "help",
               "this list, or all about one command");
-  tool_wrap(out, 0, "nputeir help <command> is complete.");
+  tool_wrap(
+      out, 0,
+      "nputeir help <command> is complete. nputeir help --man [<command>] "
+      "prints a manual page, nputeir help --completion bash (or zsh) "
+      "what completes these words in a shell.\n");
   tool_wrap(out, 0, tool_statuses);
+}
+
+/* For the installation: a manual page, the words that a shell completes. */
+static bool print_man(struct tool *t, int argc, char **argv) {
+  const struct tool_command *c = argc > 0 ? find_command(argv[0]) : NULL;
+  if (argc > 1 || (argc == 1 && !c))
+    return tool_usage(t, "--man takes a command or nothing");
+  if (c)
+    tool_man(c, &t->out);
+  else
+    tool_man_overview(command, COMMANDS, intro, &t->out);
+  return tool_print(t, NULL);
+}
+
+static bool print_completion(struct tool *t, int argc, char **argv) {
+  bool bash = argc == 1 && strcmp(argv[0], "bash") == 0;
+  if (argc != 1 || (!bash && strcmp(argv[0], "zsh") != 0))
+    return tool_usage(t, "--completion takes bash or zsh");
+  (bash ? tool_complete_bash : tool_complete_zsh)(command, COMMANDS, &t->out);
+  return tool_print(t, NULL);
 }
 
 /* `nputeir help`, with a command, and with one of its actions. */
 static bool help(struct tool *t, int argc, char **argv) {
   const struct tool_command *c = argc > 0 ? find_command(argv[0]) : NULL;
+  if (argc > 0 && strcmp(argv[0], "--man") == 0)
+    return print_man(t, argc - 1, argv + 1);
+  if (argc > 0 && strcmp(argv[0], "--completion") == 0)
+    return print_completion(t, argc - 1, argv + 1);
   if (argc == 0) {
     print_overview(&t->out);
     return tool_print(t, NULL);

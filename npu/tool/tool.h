@@ -121,9 +121,25 @@ bool tool_read_arguments(struct tool *, const struct tool_command *,
 void tool_help(const struct tool_command *, const struct tool_command *action,
                struct text *);
 extern const char tool_statuses[]; /* exit statuses, a sentence */
+extern const struct tool_option tool_options_of_all[]; /* --help, .. */
+/* "usage: nputeir nest FILE .." and further lines. */
+void tool_help_usage(const struct tool_command *,
+                     const struct tool_command *action, struct text *);
+/* Words with what `list` prints, unless it is NULL, in the place of their %s.
+ */
+void tool_expand(struct text *, const char *words, void (*list)(struct text *));
 /* Breaks lines before column 80; all but the first begin at `column`, and the
  * first stands there already. */
 void tool_wrap(struct text *, int column, const char *text);
+
+/* ---- man.c, completion.c: from the same tables ---- */
+void tool_man(const struct tool_command *, struct text *);
+void tool_man_overview(const struct tool_command *const *, int count,
+                       const char *intro, struct text *);
+void tool_complete_bash(const struct tool_command *const *, int count,
+                        struct text *);
+void tool_complete_zsh(const struct tool_command *const *, int count,
+                       struct text *);
 
 /* The whole program. */
 int tool_main(int argc, char **argv);
