@@ -217,10 +217,17 @@ static void cut_k(const struct array *s, const struct dealing *x,
                   struct map_blocking *b) {
   struct map_cut *c = &b->form.cut[AXIS_K];
   cut_role(s, x, c);
-  b->form.inner_k = 1;
-  for (int i = 0; i < c->count; i++)
+  const struct map_part *block = &c->part[c->count - 1], *step = NULL;
+  int blocks = 0;
+  for (int i = 0; i < c->count; i++) {
+    blocks += c->part[i].place == MAP_BLOCK;
     if (c->part[i].place == MAP_TIME)
-      b->form.inner_k = (int)c->part[i].extent;
+      step = &c->part[i];
+  }
+  b->form.inner_k = step ? (int)step->extent : 1;
+  b->form.broken_k =
+      blocks > 1 ||
+      (step && (step->axis != block->axis || step->step != block->extent));
 }
 
 bool array_cut(const struct array *s, struct map_blocking *b) {

@@ -117,6 +117,9 @@ struct map_form {
   struct map_layout layout[TENSORS];
   struct map_cut cut[AXIS_ROLES];
   int inner_k; /* steps of the innermost loop over k; 0: there is one loop */
+  /* Blocks of k are of several axes, or do not follow each other along theirs:
+   * rows along k do not run on from step to step. */
+  bool broken_k;
   int cores_m, cores_n; /* of the grid; 0: all rows and all columns */
   bool apart;           /* all of them for products of a batch */
 };

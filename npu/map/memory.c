@@ -187,7 +187,7 @@ static bool is_aligned(const struct map_blocking *b, int steps) {
 
 static bool is_along_k(const struct map_blocking *b, int tensor) {
   const struct map_layout *x = &b->form.layout[tensor];
-  return x->in_place && x->turned == (tensor == IN1);
+  return x->in_place && x->turned == (tensor == IN1) && !b->form.broken_k;
 }
 
 static int valid_k(const struct map_blocking *b) {

@@ -36,11 +36,12 @@ static void shuffle(char *s) {
 static void add_role(struct sample *x, char *const to[2], int count, char *next,
                      bool k) {
   static const int64_t outer[] = {2, 3, 4, 5, 8},
-                       inner[] = {12, 16, 20, 28, 32};
+                       inner[] = {12, 16, 20, 28, 32},
+                       products[] = {8, 16, 24, 32, 12, 20, 28, 44, 14, 7};
   for (int i = 0; i < count; i++) {
     char letter[2] = {(*next)++, 0};
     x->einsum.extent[(int)letter[0]] = i   ? outer[pick(5)]
-                                       : k ? 8 * (1 + pick(4))
+                                       : k ? products[pick(10)]
                                            : inner[pick(5)];
     for (int j = 0; j < 2; j++)
       strcat(to[j], letter);
@@ -160,6 +161,24 @@ static void test(uint32_t seed) {
   arena_close(a);
 }
 
+/* The chooser knows what descriptors can walk over: its first blocks have a
+ * design, be k of several axes or rows along it in steps apart. */
+static void test_first_blocks(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct npu_result r = {0};
+  struct teir_einsum e = {
+      .expression = "adec,ebd->abc", .in = DTYPE_BF16, .out = DTYPE_F32};
+  static const int64_t extent[] = {96, 84, 12, 12, 16};
+  for (int i = 0; i < 5; i++)
+    e.extent['a' + i] = extent[i];
+  struct teir *t = teir_from_einsum(a, &e, &d);
+  CHECK(t && npu_compile(a, "8700g", t, 0, &r, &d) &&
+        r.beyond.kind == DIAG_NONE);
+  npu_result_free(&r);
+  arena_close(a);
+}
+
 int main(int argc, char **argv) {
   uint32_t first = 1, count = 60;
   if (argc == 3) {
@@ -168,6 +187,7 @@ int main(int argc, char **argv) {
   }
   for (uint32_t seed = first; seed < first + count; seed++)
     test(seed);
+  test_first_blocks();
   CHECK(argc == 3 || taken[TENSORS] > (int)count / 4);
   if (argc == 3)
     printf("in place: none %d, one %d, two %d, all %d\n", taken[0], taken[1],
