@@ -142,10 +142,21 @@ static bool may_be_argument(const struct isa *isa, int unit) {
   return isa_unit_bits(isa, unit) <= 32 && strncmp(name, "sr", 2) != 0;
 }
 
+/* Whether an operation beside it reads the value, so late that it is there. */
+static bool is_read_beside(const struct isa *isa, const struct definition *w,
+                           const struct step *s) {
+  int operand;
+  for (int i = 0; i < s->op_count; i++)
+    if (s->op[i] != w->op && reads_unit(isa, s->op[i], w->unit, &operand) &&
+        isa_distance(isa, w->op->id, w->operand, s->op[i]->id, operand) <= 0)
+      return true;
+  return false;
+}
+
 static bool check_value(struct checker *c, const struct definition *w) {
-  struct outcome out = {0};
   assert(w->step >= 0 && w->step < c->flow.count);
   const struct step *s = &c->flow.step[w->step];
+  struct outcome out = {.read = is_read_beside(c->flow.isa, w, s)};
   c->stamp++;
   for (int i = 0; i < 2; i++)
     if (s->next[i] >= 0)

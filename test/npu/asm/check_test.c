@@ -89,6 +89,14 @@ static void test_late_reads(void) {
   expect("mova r0, #1\nst.s8 r0, [p0, #0]\nmova r0, #2\n" NOPS6 NOPS6
          "add r1, r0, r0\n" RET,
          "so late", 2);
+  /* vadd.f reads an accumulator in cycle 3, when the move beside it is done */
+  expect("vmov bml4, x4; vadd.f bml0, bml0, bml4, r5\n" NOPS6
+         "vmov bml4, x5; vadd.f bml1, bml1, bml4, r5\n" NOPS6
+         "vst amll1, [p0, #0]\n" RET,
+         NULL, 0);
+  expect("vmov bml4, x4\nvmov bml4, x5; vadd.f bml0, bml0, bml4, r5\n" NOPS6
+         "vst amll0, [p0, #0]\n" RET,
+         "so late", 2);
   expect("mova r0, #1\nst.s8 r0, [p0, #0]\n" NOPS6 "mova r0, #2\n" NOPS6
          "add r1, r0, r0\n" RET,
          NULL, 0);
