@@ -119,6 +119,12 @@ void kernel_trace_relu_open(struct trace *, int zero);
 /* Into the x register, and from there back into the half accumulator. */
 void kernel_trace_relu_to(struct trace *, int64_t half, int x, int zero);
 void kernel_trace_relu(struct trace *, int64_t half, int x, int zero);
+/* The same for floats, of which a comparison as integers takes NaN for what it
+ * is not: NaN becomes zero, or stays.  x register `bound` is written once. */
+void kernel_trace_relu_open_float(struct trace *, int zero, int bound,
+                                  bool keeps_nan);
+void kernel_trace_relu_float(struct trace *, int64_t half, int x, int zero,
+                             int bound, bool keeps_nan);
 /* The same for lanes of 64 bits. */
 void kernel_trace_relu_open_wide(struct trace *, int zero);
 void kernel_trace_relu_wide(struct trace *, int64_t half, int x, int zero);

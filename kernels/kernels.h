@@ -169,14 +169,20 @@ struct asm_program *kernel_copy(struct arena *, const struct kernel_copy *,
                                 struct diag *);
 /* Sums to results, element by element in any layout: p1[i] = narrow(p0[i]),
  * with p1 = p0 fine.  f32 becomes bf16, i32 an integer of 16 or 8 bits; either
- * may keep its type for a relu alone. */
+ * may keep its type for a bias or a relu alone. */
 struct kernel_narrow {
   const char *name;
   enum dtype from, to;
   int elements;
-  bool relu;  /* before the rest; floats: so is -NaN, and NaN stays */
-  bool apart; /* p0 and p1 lie in banks of their own */
-  int shift;  /* these three as in struct kernel_gemm */
+  /* Not 0: a bias of so many elements, a multiple of 16, is added first, again
+   * and again: p0[i] + p2[i % bias], integers modulo 2^32, floats as the
+   * multiplier adds them, which is off by one unit in the last place at most.
+   */
+  int bias;
+  bool relu;      /* what is not above zero is zero; so is NaN, ... */
+  bool keeps_nan; /* ... or it stays */
+  bool apart;     /* p0 and p1 lie in banks of their own */
+  int shift;      /* these three as in struct kernel_gemm */
   enum kernel_rounding rounding;
   enum kernel_saturation saturation;
 };

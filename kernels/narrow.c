@@ -1,5 +1,5 @@
-/* narrow.c -- the trace that turns a block of finished sums into results: relu,
- * shift, conversion to a narrower type.
+/* narrow.c -- the trace that turns a block of finished sums into results: bias,
+ * relu, shift, conversion to a narrower type.
  *
  * The block is walked once from its start, so it may be converted in place:
  * results are not longer than sums, and an element is loaded before anything
@@ -11,10 +11,14 @@
 enum {
   W_BYTES = 32,
   MEMORY = DEVICE_MOST_CORE_BYTES,
-  LANES = 16,     /* of an accumulator half, bm */
-  RING = 8,       /* halves in flight */
-  RELU_RING = 8,  /* x registers that they pass through */
-  RELU_ZERO = 8,  /* the x register with zeros */
+  LANES = 16,      /* of an accumulator half, bm */
+  RING = 8,        /* halves in flight */
+  VECTOR_RING = 4, /* x registers that they pass through */
+  BIAS_VECTOR = 4, /* the first of as many for the bias */
+  BIAS_HALF = 8,   /* halves for a bias of floats */
+  RELU_ZERO = 8,   /* the x register with zeros, */
+  RELU_BOUND = 9,  /* and that with what floats are compared with */
+  FLOAT_CONFIG = 28,
   WHOLE_BLOCK = 2 /* bm of a store that takes a whole cm */
 };
 
@@ -65,6 +69,11 @@ static const struct narrow_kind *check(const struct kernel_narrow *k,
     diag_error(d, loc_none(), "narrow: shift is %d; from %s to %s it is %s",
                k->shift, dtype_name(k->from), dtype_name(k->to),
                shifts ? "0 to 31" : "0");
+  else if (k->bias < 0 || k->bias % LANES || (k->bias && k->elements % k->bias))
+    diag_error(d, loc_none(),
+               "narrow: a bias of %d for %d elements; it takes multiples of "
+               "%d that divide them",
+               k->bias, k->elements, LANES);
   else
     return found;
   return NULL;
@@ -73,10 +82,14 @@ static const struct narrow_kind *check(const struct kernel_narrow *k,
 struct narrow {
   struct trace *t;
   const struct narrow_kind *kind;
-  bool relu;
-  int from, to; /* streams */
-  int shift_reg;
+  const struct kernel_narrow *k;
+  int from, to, bias; /* streams */
+  int shift_reg, config_reg;
 };
+
+static bool is_float(const struct narrow *w) {
+  return w->kind->from == DTYPE_F32;
+}
 
 static int half_reg(int n) {
   return kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
@@ -92,13 +105,65 @@ static void store(const struct narrow *w, int reg, int64_t offset) {
       w->shift_reg;
 }
 
-/* Half `i` of the block, the ring's half n. */
-static void narrow_half(const struct narrow *w, int i, int n) {
+/* 16 lanes from 2 * W_BYTES * i of a stream on to x register x. */
+static void load_vector(const struct narrow *w, enum mem_kind load, int x,
+                        int stream, int i) {
+  for (int part = 0; part < 2; part++)
+    kernel_trace_memory(w->t, load, kernel_trace_reg(part ? "wh%d" : "wl%d", x),
+                        stream, (2 * i + part) * W_BYTES);
+}
+
+/* Floats are added in accumulators, where the sums are. */
+static void add_float_bias(const struct narrow *w, int n) {
+  int64_t half = half_reg(n), bias = half_reg(BIAS_HALF + n);
+  kernel_trace_add(
+      w->t, INSN_VMOV_X, 2,
+      (int64_t[]){bias,
+                  kernel_trace_reg("x%d", BIAS_VECTOR + n % VECTOR_RING)});
+  kernel_trace_add(w->t, INSN_VADD_F, 4,
+                   (int64_t[]){half, half, bias, w->config_reg});
+}
+
+/* Integers are, in vector registers, and take their relu there. */
+static void narrow_vector(const struct narrow *w, int n) {
+  int x = n % VECTOR_RING;
+  int64_t sums = kernel_trace_reg("x%d", x);
+  kernel_trace_add(
+      w->t, INSN_VADD_32, 3,
+      (int64_t[]){sums, sums, kernel_trace_reg("x%d", BIAS_VECTOR + x)});
+  if (w->k->relu)
+    kernel_trace_add(w->t, INSN_VMAX_LT_S32, 4,
+                     (int64_t[]){sums, kernel_trace_reg("r16"), sums,
+                                 kernel_trace_reg("x%d", RELU_ZERO)});
+  kernel_trace_add(w->t, INSN_VMOV_X, 2, (int64_t[]){half_reg(n), sums});
+}
+
+/* Sums and what is done to them before they are narrowed: half `i` of the
+ * block, the ring's half n. */
+static void make_half(const struct narrow *w, int i, int n) {
+  const struct kernel_narrow *k = w->k;
+  int x = n % VECTOR_RING;
+  if (k->bias)
+    load_vector(w, MEM_LDB_W, BIAS_VECTOR + x, w->bias, i % (k->bias / LANES));
+  if (k->bias && !is_float(w)) {
+    load_vector(w, MEM_LDA_W, x, w->from, i);
+    narrow_vector(w, n);
+    return;
+  }
   for (int part = 0; part < 2; part++)
     kernel_trace_memory(w->t, MEM_LDA_AM, part_reg(n, part), w->from,
                         (2 * i + part) * W_BYTES);
-  if (w->relu)
-    kernel_trace_relu(w->t, half_reg(n), n % RELU_RING, RELU_ZERO);
+  if (k->bias)
+    add_float_bias(w, n);
+  if (k->relu && is_float(w))
+    kernel_trace_relu_float(w->t, half_reg(n), x, RELU_ZERO, RELU_BOUND,
+                            k->keeps_nan);
+  else if (k->relu)
+    kernel_trace_relu(w->t, half_reg(n), x, RELU_ZERO);
+}
+
+static void narrow_half(const struct narrow *w, int i, int n) {
+  make_half(w, i, n);
   switch (w->kind->halves) {
   case 0:
     for (int part = 0; part < 2; part++)
@@ -114,6 +179,22 @@ static void narrow_half(const struct narrow *w, int i, int n) {
   }
 }
 
+static void open_relu(const struct narrow *w) {
+  if (is_float(w))
+    kernel_trace_relu_open_float(w->t, RELU_ZERO, RELU_BOUND, w->k->keeps_nan);
+  else
+    kernel_trace_relu_open(w->t, RELU_ZERO);
+}
+
+static void open_bias(struct narrow *w) {
+  enum { NEAREST_EVEN = 12 }; /* isa.md E3 */
+  w->bias = kernel_trace_stream(w->t, "p2", "p2", 2);
+  if (!is_float(w))
+    return;
+  kernel_trace_constant(w->t, w->config_reg, FLOAT_CONFIG);
+  kernel_trace_constant(w->t, kernel_trace_reg("crRnd"), NEAREST_EVEN);
+}
+
 struct asm_program *
 kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
   const struct narrow_kind *found = check(k, d);
@@ -122,21 +203,26 @@ kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
   struct trace t = kernel_trace_open(a, a, d);
   struct narrow w = {.t = &t,
                      .kind = found,
-                     .relu = k->relu,
-                     .shift_reg = kernel_trace_reg("s0")};
+                     .k = k,
+                     .shift_reg = kernel_trace_reg("s0"),
+                     .config_reg = kernel_trace_reg("r5")};
   w.from = kernel_trace_stream(&t, "p0", "p0", 0);
   w.to = kernel_trace_stream(&t, "p1", "p1", k->apart);
+  if (k->bias)
+    open_bias(&w);
   kernel_trace_narrowing(&t, found->store, k->rounding, k->saturation, k->shift,
                          w.shift_reg);
   if (k->relu)
-    kernel_trace_relu_open(&t, RELU_ZERO);
+    open_relu(&w);
   for (int i = 0; i < k->elements / LANES; i++)
     narrow_half(&w, i, i % RING);
   if (k->relu)
     kernel_trace_relu_close(&t);
-  const char *heading =
-      arena_printf(a, "p1 %s <- p0 %s, %d elements%s", dtype_name(k->to),
-                   dtype_name(k->from), k->elements, k->relu ? ", relu" : "");
+  const char *heading = arena_printf(
+      a, "p1 %s <- p0 %s, %d elements%s%s", dtype_name(k->to),
+      dtype_name(k->from), k->elements,
+      k->bias ? arena_printf(a, ", %d of bias in p2", k->bias) : "",
+      k->relu ? ", relu" : "");
   struct schedule s;
   if (!kernel_trace_address(&t) || !kernel_sched_place(&t, &s))
     return NULL;

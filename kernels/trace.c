@@ -153,6 +153,29 @@ void kernel_trace_relu(struct trace *t, int64_t half, int x, int zero) {
                    (int64_t[]){half, kernel_trace_reg("x%d", x)});
 }
 
+/* What is no NaN and above zero has bits from 1 to those of infinity; what is
+ * below zero and no NaN has, as a signed number, those below 0xff800001. */
+void kernel_trace_relu_open_float(struct trace *t, int zero, int bound,
+                                  bool keeps_nan) {
+  int64_t number = kernel_trace_reg("r4");
+  kernel_trace_relu_open(t, zero);
+  kernel_trace_constant(t, (int)number, keeps_nan ? -0x7fffff : 0x7f800001);
+  kernel_trace_add(t, INSN_VBCST_32, 2,
+                   (int64_t[]){kernel_trace_reg("x%d", bound), number});
+}
+
+void kernel_trace_relu_float(struct trace *t, int64_t half, int x, int zero,
+                             int bound, bool keeps_nan) {
+  int64_t temp = kernel_trace_reg("x%d", x), mask = kernel_trace_reg("r16");
+  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){temp, half});
+  kernel_trace_add(t, keeps_nan ? INSN_VLT_S32 : INSN_VGE_D32, 3,
+                   (int64_t[]){mask, temp, kernel_trace_reg("x%d", bound)});
+  kernel_trace_add(
+      t, INSN_VSEL_32, 4,
+      (int64_t[]){temp, temp, kernel_trace_reg("x%d", zero), mask});
+  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){half, temp});
+}
+
 #define RELU_ODD "r27"   /* 0xaaaa */
 #define RELU_RIGHT "r28" /* -1: shifts to the right by one */
 

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "kernel_check.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,10 +118,20 @@ static const uint32_t hard_i32[] = {
 
 /* The kernel's results by its contract: halves up where it shifts. */
 static void narrow_one(const struct kernel_narrow *k, const uint8_t *from,
-                       uint8_t *to) {
-  uint32_t bits;
+                       const uint8_t *bias, uint8_t *to) {
+  uint32_t bits, more;
+  float sum, part;
   memcpy(&bits, from, 4);
-  if (k->relu && bits >> 31)
+  memcpy(&more, bias, 4);
+  memcpy(&part, &more, 4);
+  memcpy(&sum, &bits, 4);
+  sum += part;
+  if (k->bias && k->from == DTYPE_F32)
+    memcpy(&bits, &sum, 4);
+  else if (k->bias)
+    bits += more;
+  bool nan = k->from == DTYPE_F32 && (bits & 0x7fffffff) > 0x7f800000;
+  if (k->relu && (nan ? !k->keeps_nan : bits >> 31))
     bits = 0;
   if (k->from == DTYPE_F32) {
     if (k->to == DTYPE_BF16 && (bits & 0x7fffffff) > 0x7f800000)
@@ -145,7 +156,7 @@ static void narrow_one(const struct kernel_narrow *k, const uint8_t *from,
 static void test_narrow(struct kernel_narrow k, bool in_place) {
   struct arena *a = arena_open();
   struct diag d = {0};
-  enum { FROM = 0, TO = 0x8000 };
+  enum { FROM = 0, TO = 0x8000, BIAS = 0xf000 };
   k.name = "narrow";
   k.rounding = k.from == DTYPE_F32 ? KERNEL_ROUND_EVEN : KERNEL_ROUND_HALF_UP;
   k.apart = !in_place;
@@ -153,16 +164,26 @@ static void test_narrow(struct kernel_narrow k, bool in_place) {
   fill(4);
   memcpy(memory + FROM, k.from == DTYPE_F32 ? hard_f32 : hard_i32,
          sizeof hard_f32);
+  bool adds_floats = k.bias && k.from == DTYPE_F32;
+  for (int side = 0; adds_floats && side < 2; side++) { /* sums are exact */
+    uint8_t *at = memory + (side ? BIAS : FROM);
+    for (int i = 0; i < (side ? k.bias : k.elements); i++)
+      dtype_store_float(DTYPE_F32, at + 4 * i, (rand() % 4095 - 2047) / 16.0);
+    dtype_store_float(DTYPE_F32, at + 4 * side, -INFINITY);
+  }
   memcpy(expected, memory, sizeof expected);
   for (int i = 0; i < k.elements; i++)
     narrow_one(&k, memory + FROM + 4 * i,
+               memory + BIAS + (k.bias ? 4 * (i % k.bias) : 0),
                expected + to + dtype_bytes(k.to) * i);
   /* loads and stores keep out of each other's way, if they have to; a relu adds
-   * three moves */
+   * moves to vector registers and back, and so does a bias */
   int pace = k.apart ? 4 : 4 + dtype_bytes(k.to), halves = k.elements / 16;
-  int most = (halves * pace + 1) / 2 + (k.relu ? 2 * halves : 0);
-  run(kernel_narrow(a, &k, &d), (uint32_t[]){FROM, to, 0}, (uint64_t)most + 48,
-      dtype_name(k.to), &d);
+  int relu = k.from == DTYPE_F32 ? 4 : 2;
+  int most = (halves * pace + 1) / 2 + (k.relu ? relu * halves : 0) +
+             (k.bias ? 2 * halves : 0);
+  run(kernel_narrow(a, &k, &d), (uint32_t[]){FROM, to, BIAS},
+      (uint64_t)most + 64, dtype_name(k.to), &d);
   arena_close(a);
 }
 
@@ -176,6 +197,9 @@ static void test_narrows(void) {
     test_narrow(k, i & 2);
     k.to = DTYPE_F32;
     test_narrow(k, i & 2);
+    k.keeps_nan = true;
+    test_narrow(k, i & 2);
+    k.keeps_nan = false;
     k.from = DTYPE_I32;
     for (size_t j = 0; j < sizeof to / sizeof *to; j++)
       for (int shift = 0; shift < (j ? 12 : 1); shift += 4) {
@@ -186,6 +210,26 @@ static void test_narrows(void) {
         test_narrow(k, i & 2);
       }
   }
+}
+
+/* A bias shorter than the block, as long, and of one load. */
+static void test_biases(void) {
+  static const enum dtype to[] = {DTYPE_BF16, DTYPE_F32, DTYPE_I32, DTYPE_I16,
+                                  DTYPE_U16,  DTYPE_I8,  DTYPE_U8};
+  static const int elements[] = {4096, 160, 96}, bias[] = {256, 160, 16};
+  for (int i = 0; i < 3 * 4; i++)
+    for (size_t j = 0; j < sizeof to / sizeof *to; j++) {
+      bool floats = dtype_kind(to[j]) == DTYPE_FLOAT;
+      struct kernel_narrow k = {.from = floats ? DTYPE_F32 : DTYPE_I32,
+                                .to = to[j],
+                                .elements = elements[i / 4],
+                                .bias = bias[i / 4],
+                                .relu = i & 1,
+                                .shift = j > 2 ? 4 : 0,
+                                .saturation =
+                                    j > 2 ? KERNEL_SATURATE : KERNEL_WRAP};
+      test_narrow(k, i & 2);
+    }
 }
 
 /* What is accepted of a type has a kernel that is right; what is not says so.
@@ -243,6 +287,9 @@ static void test_refusals(void) {
       {.name = "x", .from = DTYPE_I32, .to = DTYPE_I8, .elements = 32768},
       {.name = "x", DTYPE_F32, DTYPE_BF16, .elements = 32, .shift = 1},
       {.name = "x", DTYPE_I32, DTYPE_I16, .elements = 32, .shift = 32},
+      {.name = "x", DTYPE_I32, DTYPE_I16, .elements = 64, .bias = 24},
+      {.name = "x", DTYPE_I32, DTYPE_I16, .elements = 64, .bias = 48},
+      {.name = "x", DTYPE_I32, DTYPE_I16, .elements = 64, .bias = -16},
   };
   for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
     struct diag d = {0};
@@ -282,6 +329,7 @@ int main(void) {
     test_add(type[i], 8640);
   }
   test_narrows();
+  test_biases();
   test_types();
   test_refusals();
   return check_result();

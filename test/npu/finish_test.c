@@ -78,7 +78,8 @@ static void finish_one(const struct teir_problem *p, const void *sum,
                        void *result) {
   uint32_t bits = 0; /* narrower sums are results already */
   memcpy(&bits, sum, (size_t)dtype_bytes(p->acc));
-  if (p->finish.relu && bits >> 31)
+  bool nan = p->acc == DTYPE_F32 && (bits & 0x7fffffff) > 0x7f800000;
+  if (p->finish.relu && (bits >> 31 || nan))
     bits = 0;
   int64_t v = (int32_t)bits;
   if (p->type[OUT] == DTYPE_BF16) {
