@@ -403,7 +403,7 @@ bool teir_choose(struct arena *a, const struct teir *from,
   s.t = teir_roles_fuse(a, from, d);
   if (!s.t || !teir_roles_read(a, s.t, &s.roles, d) || !check_wish(&s, d))
     return false;
-  if (s.roles.sums != OUT || s.roles.problem.finish.relu)
+  if (s.roles.sums != OUT || s.roles.problem.finish.relu || s.roles.bias >= 0)
     return diag_declined(d, loc_none(),
                          "sums that are finished are scheduled by the array's "
                          "compiler only");

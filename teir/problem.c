@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool refuse(const struct teir *t, struct diag *d, const char *why) {
   return diag_declined(d, teir_loc(t), "not one contraction: %s", why);
@@ -19,7 +20,7 @@ static bool moves(const struct teir *t, int axis, int tensor) {
 /* ---- the calls ---- */
 
 struct leaves {
-  int zero, contraction, relu, convert, count; /* nodes, -1: none */
+  int zero, contraction, bias, relu, convert, count; /* nodes, -1: none */
   bool in_order;
 };
 
@@ -39,6 +40,10 @@ static void find_leaves(const struct teir *t, struct teir_list list,
     case TEIR_CONTRACTION:
       l->contraction = list.item[i];
       break;
+    case TEIR_ADD:
+      l->bias = list.item[i];
+      l->in_order &= l->contraction >= 0 && l->relu < 0 && l->convert < 0;
+      break;
     case TEIR_RELU:
       l->relu = list.item[i];
       l->in_order &= l->contraction >= 0 && l->convert < 0;
@@ -50,7 +55,6 @@ static void find_leaves(const struct teir *t, struct teir_list list,
       break;
     case TEIR_COPY:
     case TEIR_SCALE:
-    case TEIR_ADD:
     case TEIR_CLAMP:
     case TEIR_MAP:
     case TEIR_OPS:
@@ -162,13 +166,13 @@ static bool hangs_in_loop_of(const struct teir *t, const int *parent, int n,
 static bool sums_last(struct arena *a, const struct teir *t,
                       const struct teir_roles *p, const struct leaves *l) {
   const int *parent = teir_parents(a, t);
-  const int leaf[] = {l->zero, l->relu, l->convert};
+  const int leaf[] = {l->zero, l->bias, l->relu, l->convert};
   for (int n = l->contraction; n >= 0; n = parent[n]) {
     const struct teir_node *x = &t->node[n];
     if (x->kind != TEIR_ITERATION || !moves(t, x->axis, p->operand[OUT]) ||
         moves(t, x->axis, p->sums))
       continue;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
       if (leaf[i] >= 0 && !hangs_in_loop_of(t, parent, leaf[i], n))
         return false;
   }
@@ -190,11 +194,34 @@ static bool check_zero(struct arena *a, const struct teir *t,
          refuse(t, d, "the Zero does not stand where the sum begins");
 }
 
+/* Along one role, and once: no batch has one of its own. */
+static bool check_bias(struct arena *a, const struct teir *t,
+                       const struct teir_roles *p, const struct leaves *l,
+                       struct diag *d) {
+  if (l->bias < 0)
+    return true;
+  int primitive = t->node[l->bias].primitive;
+  for (int i = 0; i < p->count; i++)
+    if (moves(t, p->axis[i], p->bias) &&
+        t->axis[p->axis[i]].extent.constant > 1 &&
+        p->role[i] != p->problem.finish.bias)
+      return refuse(t, d, "what is added to sums is no vector along m or n");
+  return (teir_output(t, primitive) == p->sums &&
+          t->tensor[p->bias].type == p->problem.acc &&
+          p->bias != p->operand[IN0] && p->bias != p->operand[IN1] &&
+          p->bias != p->operand[OUT] && p->bias != p->sums &&
+          !teir_property(t, primitive, "beta") &&
+          once_per_sum(a, t, p, l->bias, false)) ||
+         refuse(t, d, "the Add does not stand where the sum ends");
+}
+
 static bool check_finish(struct arena *a, const struct teir *t,
                          const struct teir_roles *p, const struct leaves *l,
                          struct diag *d) {
-  if (l->relu < 0 && l->convert < 0)
+  if (l->bias < 0 && l->relu < 0 && l->convert < 0)
     return true;
+  if (!check_bias(a, t, p, l, d))
+    return false;
   if (l->relu >= 0 && (!reads_and_writes(t, l->relu, p->sums, p->sums) ||
                        !once_per_sum(a, t, p, l->relu, false)))
     return refuse(t, d, "the ReLU does not stand where the sum ends");
@@ -208,6 +235,21 @@ static bool check_finish(struct arena *a, const struct teir *t,
 
 /* ---- reading ---- */
 
+/* The role along which the bias moves first; n, where it is one number. */
+static enum axis_role bias_role(const struct teir *t,
+                                const struct teir_roles *p) {
+  for (int i = 0; i < p->count; i++)
+    if (p->role[i] == AXIS_M && moves(t, p->axis[i], p->bias) &&
+        t->axis[p->axis[i]].extent.constant > 1)
+      return AXIS_M;
+  return AXIS_N;
+}
+
+static bool keeps_nan(const struct teir *t, int relu) {
+  const char *nan = teir_property(t, t->node[relu].primitive, "nan");
+  return nan && strcmp(nan, "kept") == 0;
+}
+
 static void give_types(const struct teir *t, struct teir_roles *p,
                        const struct leaves *l) {
   struct teir_problem *q = &p->problem;
@@ -216,6 +258,7 @@ static void give_types(const struct teir *t, struct teir_roles *p,
   q->acc = t->tensor[p->sums].type;
   q->accumulate = l->zero < 0;
   q->finish.relu = l->relu >= 0;
+  q->finish.keeps_nan = q->finish.relu && keeps_nan(t, l->relu);
   if (l->convert < 0)
     return;
   int convert = t->node[l->convert].primitive;
@@ -228,9 +271,10 @@ static bool read_roles(struct arena *a, const struct teir *t,
                        struct teir_roles *p, struct leaves *l, struct diag *d) {
   if (!teir_check_concrete(t, d))
     return false;
-  *l = (struct leaves){-1, -1, -1, -1, 0, true};
+  *l = (struct leaves){-1, -1, -1, -1, -1, 0, true};
   find_leaves(t, t->roots, l);
-  int known = (l->zero >= 0) + (l->relu >= 0) + (l->convert >= 0);
+  int known =
+      (l->zero >= 0) + (l->bias >= 0) + (l->relu >= 0) + (l->convert >= 0);
   if (l->contraction < 0 || l->count != 1 + known)
     return refuse(t, d,
                   "it has other calls than a Contraction, a Zero, and what "
@@ -239,6 +283,7 @@ static bool read_roles(struct arena *a, const struct teir *t,
   *p = (struct teir_roles){
       .operand = {teir_input(t, primitive, 0), teir_input(t, primitive, 1)},
       .sums = teir_output(t, primitive),
+      .bias = l->bias < 0 ? -1 : teir_input(t, t->node[l->bias].primitive, 0),
       .acc = teir_property(t, primitive, "acc")};
   p->operand[OUT] =
       l->convert < 0 ? p->sums : teir_output(t, t->node[l->convert].primitive);
@@ -248,8 +293,11 @@ static bool read_roles(struct arena *a, const struct teir *t,
     if (t->node[n].guard_count)
       return refuse(t, d, "the Contraction is guarded");
   give_types(t, p, l);
-  return give_roles(a, t, p, d) && give_extents(t, p, d) &&
-         check_zero(a, t, p, l, d) && check_finish(a, t, p, l, d);
+  if (!give_roles(a, t, p, d) || !give_extents(t, p, d))
+    return false;
+  if (p->bias >= 0)
+    p->problem.finish.bias = bias_role(t, p);
+  return check_zero(a, t, p, l, d) && check_finish(a, t, p, l, d);
 }
 
 bool teir_roles_read(struct arena *a, const struct teir *t,
@@ -345,9 +393,14 @@ static int add_call(struct arena *a, struct teir *t, int parent, const char *id,
 
 /* In the loop `parent`, whose last child they become. */
 static void add_finish(struct arena *a, struct teir *t, int parent, int sums,
-                       const struct teir_finish *f) {
-  if (f->relu)
-    add_call(a, t, parent, "relu", TEIR_RELU, (int[]){sums, sums}, 2);
+                       int bias, const struct teir_finish *f) {
+  if (bias >= 0)
+    add_call(a, t, parent, "bias", TEIR_ADD, (int[]){bias, sums}, 2);
+  int relu = f->relu ? add_call(a, t, parent, "relu", TEIR_RELU,
+                                (int[]){sums, sums}, 2)
+                     : -1;
+  if (f->keeps_nan)
+    teir_add_property(a, t, relu, "nan", "kept");
   if (sums == OUT)
     return;
   int p = add_call(a, t, parent, "convert",
@@ -360,14 +413,19 @@ static void add_finish(struct arena *a, struct teir *t, int parent, int sums,
 static struct teir *rebuild(struct arena *a, const struct teir *whole,
                             const struct teir_roles *p, enum dtype acc,
                             struct diag *d) {
-  static const char *const id[] = {"in0", "in1", "out", "sum"};
+  const char *id[] = {"in0", "in1", "out", "sum", "x0"};
   struct teir *t = teir_empty(a, whole->file);
-  const int old[] = {p->operand[IN0], p->operand[IN1], p->operand[OUT],
-                     p->sums};
-  const enum dtype type[] = {p->problem.type[IN0], p->problem.type[IN1],
-                             p->problem.type[OUT], acc};
+  int old[] = {p->operand[IN0], p->operand[IN1], p->operand[OUT], p->sums,
+               p->bias};
+  enum dtype type[] = {p->problem.type[IN0], p->problem.type[IN1],
+                       p->problem.type[OUT], acc, acc};
   int sums = acc == type[OUT] && !p->problem.finish.saturate ? OUT : SUMS;
-  int tensors = sums == SUMS ? SUMS + 1 : TENSORS;
+  int tensors = sums == SUMS ? SUMS + 1 : TENSORS, bias = -1;
+  if (p->bias >= 0) {
+    bias = tensors++;
+    id[bias] = "x0";
+    old[bias] = p->bias;
+  }
   for (int j = 0; j < tensors; j++)
     teir_add_tensor(a, t, id[j], type[j]);
   int *moved = arena_array(a, (size_t)p->count + 1, sizeof *moved);
@@ -391,7 +449,7 @@ static struct teir *rebuild(struct arena *a, const struct teir *whole,
                          (int[]){IN0, IN1, sums}, sums == OUT ? 0 : 3);
   if (p->acc && acc == p->problem.acc)
     teir_add_property(a, t, product, "acc", p->acc);
-  add_finish(a, t, outer, sums, &p->problem.finish);
+  add_finish(a, t, outer, sums, bias, &p->problem.finish);
   return teir_verify(t, d) ? t : NULL;
 }
 
@@ -417,13 +475,28 @@ struct teir *teir_sum_in(struct arena *a, const struct teir *from,
                    floats == (dtype_kind(q->type[OUT]) == DTYPE_FLOAT) &&
                    !(floats && narrower);
   bool needs_all = q->finish.relu || q->finish.saturate;
-  if (!same_kind || dtype_bytes(acc) < dtype_bytes(q->type[OUT]) ||
-      q->accumulate || (narrower && needs_all)) {
+  if ((p.bias >= 0 && acc != q->acc) || !same_kind ||
+      dtype_bytes(acc) < dtype_bytes(q->type[OUT]) || q->accumulate ||
+      (narrower && needs_all)) {
     diag_declined(d, teir_loc(from), "sums in %s cannot be formed in %s",
                   dtype_name(q->acc), dtype_name(acc));
     return NULL;
   }
   return rebuild(a, from, &p, acc, d);
+}
+
+/* A tensor that moves along one role's axes only, densely. */
+static int add_vector(struct arena *a, struct teir *t,
+                      const struct teir_roles *p, enum axis_role role) {
+  int x = teir_add_tensor(a, t, "x0", p->problem.acc);
+  int64_t stride = dtype_bytes(p->problem.acc);
+  for (int i = p->count - 1; i >= 0; i--)
+    if (p->role[i] == role) {
+      struct teir_axis *axis = &t->axis[p->axis[i]];
+      axis->stride_bytes[x] = teir_constant(stride);
+      stride *= axis->extent.constant;
+    }
+  return x;
 }
 
 struct teir *teir_finish_sums(struct arena *a, const struct teir *from,
@@ -436,7 +509,8 @@ struct teir *teir_finish_sums(struct arena *a, const struct teir *from,
   assert(p.sums == OUT && p.operand[IN0] == IN0 && p.operand[IN1] == IN1 &&
          from->tensor_count == TENSORS && !p.problem.finish.relu);
   struct teir *t = teir_clone(a, from);
-  if (l.zero < 0 && !f->relu && out == p.problem.acc)
+  bool biased = f->bias == AXIS_M || f->bias == AXIS_N;
+  if (l.zero < 0 && !biased && !f->relu && out == p.problem.acc)
     return t;
   if (l.zero < 0) {
     refuse(from, d, "sums that are added to old contents are not finished");
@@ -456,7 +530,8 @@ struct teir *teir_finish_sums(struct arena *a, const struct teir *from,
   }
   int parent, place;
   teir_home(t, l.zero, &parent, &place);
-  add_finish(a, t, parent, sums, f);
+  int bias = biased ? add_vector(a, t, &p, f->bias) : -1;
+  add_finish(a, t, parent, sums, bias, f);
   return teir_verify(t, d) ? t : NULL;
 }
 

@@ -95,6 +95,8 @@ struct run_kernel teir_run_kernel_ready(struct arena *a, const struct teir *t,
   k.low = number(t, p, "low", 0);
   k.high = number(t, p, "high", 0);
   k.shift = (int)number(t, p, "shift", 0);
+  const char *nan = teir_property(t, p, "nan");
+  k.keeps_nan = nan && strcmp(nan, "kept") == 0;
   if (from->expr)
     compile(a, &k, from->expr);
   assert((k.op == TEIR_MAP) == (k.program != NULL));
@@ -188,7 +190,8 @@ static void cast(const struct run_kernel *k, char *const *p) {
 }
 
 static void relu(const struct run_kernel *k, char *const *p) {
-  bool keep = is_float(k->type[0]) ? dtype_load_float(k->type[0], p[0]) > 0
+  double v = is_float(k->type[0]) ? dtype_load_float(k->type[0], p[0]) : 0;
+  bool keep = is_float(k->type[0]) ? v > 0 || (k->keeps_nan && v != v)
                                    : dtype_load_int(k->type[0], p[0]) > 0;
   if (keep)
     cast(k, p);

@@ -13,7 +13,11 @@
 /* What becomes of a sum, in this order; then it is converted to out's type:
  * floats to nearest even, integers modulo 2^n. */
 struct teir_finish {
-  bool relu; /* below zero: zero */
+  /* AXIS_M or AXIS_N: a vector along this role, of the sums' type, is added;
+   * else none. */
+  enum axis_role bias;
+  bool relu;      /* what is not above zero: zero; NaN, too, ... */
+  bool keeps_nan; /* ... unless it stays */
   bool
       saturate; /* integers: sum / 2^shift, halves up, clamped to out's range */
   int shift;
@@ -33,6 +37,7 @@ struct teir_roles {
   int operand[TENSORS];
   int sums; /* the tensor that the Contraction writes; out's where none of its
                own is needed */
+  int bias; /* the tensor that is added to the sums; -1: none */
   int count;
   int *axis; /* indices into the program's axes */
   enum axis_role *role;
@@ -45,7 +50,8 @@ static inline enum teir_role teir_role_of(enum axis_role r) {
 }
 
 /* Declined unless the program is one Contraction, with or without a Zero where
- * the sum begins, and where it ends a ReLU, a Cast or a Shift of the sums. */
+ * the sum begins, and where it ends an Add of a vector, a ReLU, a Cast or a
+ * Shift of the sums. */
 bool teir_roles_read(struct arena *, const struct teir *, struct teir_roles *,
                      struct diag *);
 bool teir_problem_read(const struct teir *, struct teir_problem *,
@@ -65,7 +71,8 @@ struct teir *teir_sum_in(struct arena *, const struct teir *, enum dtype acc,
 struct teir *teir_from_problem(struct arena *, const struct teir_problem *,
                                struct diag *);
 /* A plain program whose out holds sums becomes one whose out has another type
- * or other elements: what `finish` makes of the sums.  Byte strides stay. */
+ * or other elements: what `finish` makes of the sums.  Byte strides stay.  A
+ * bias is a dense vector, in the order of the loops. */
 struct teir *teir_finish_sums(struct arena *, const struct teir *,
                               const struct teir_finish *, enum dtype out,
                               struct diag *);

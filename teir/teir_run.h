@@ -31,6 +31,7 @@ struct run_kernel {
   enum dtype acc;
   double alpha, low, high;
   int shift;
+  bool keeps_nan; /* of a ReLU: NaN stays */
   const struct calc_program *program; /* Map: its expression, and the lock */
   pthread_mutex_t *lock;              /* under which one thread may run it */
 };

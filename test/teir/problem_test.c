@@ -95,6 +95,51 @@ static void test_near_misses(void) {
   }
 }
 
+/* A vector that is added to the sums: along n, m, as one number; and what is
+ * no vector, comes too late or is scaled. */
+static void test_bias(void) {
+  static const struct {
+    const char *axes, *call, *order, *why;
+    enum axis_role role;
+  } row[] = {{"n", "", "bias, relu", NULL, AXIS_N},
+             {"m", "", "bias, relu", NULL, AXIS_M},
+             {"", "", "bias, relu", NULL, AXIS_N},
+             {"k", "", "bias, relu", "no vector", AXIS_C},
+             {"mn", "", "bias, relu", "no vector", AXIS_C},
+             {"n", "", "relu, bias", "does not stand", AXIS_C},
+             {"n", " with beta=2", "bias, relu", "where the sum ends", AXIS_C}};
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    struct teir_problem p;
+    struct text text = {0};
+#define MOVES(axis) strchr(row[i].axes, axis) ? " x0=4" : ""
+    text_printf(&text,
+                TENSORS_I8 SUM
+                "tensor x0 i32\n"
+                "axis m extent 4 stride in0=10 out=3%s\n"
+                "axis n extent 3 stride in1=1 out=1%s\n"
+                "axis o extent 1\n"
+                "axis k extent 2 stride in0=5 in1=15%s\n"
+                "axis l extent 5 stride in0=1 in1=3\n" CALLS
+                "primitive b Add M=[] N=[] from x0 to sum%s\n"
+                "invoke bias calls b\n"
+                "roots m\niterate m over m sequential do n\n"
+                "iterate n over n sequential do o\n"
+                "iterate o over o sequential do zero, k, %s, shift\n"
+                "iterate k over k sequential do product\n",
+                MOVES('m'), MOVES('n'), MOVES('k'), row[i].call, row[i].order);
+#undef MOVES
+    bool good = teir_problem_read(parse(a, text_string(&text)), &p, &d);
+    CHECK(good == !row[i].why && (!good || p.finish.bias == row[i].role));
+    CHECK(good || strstr(d.text, row[i].why));
+    if (!good && (!row[i].why || !strstr(d.text, row[i].why)))
+      fprintf(stderr, "%zu: %s\n", i, d.text);
+    text_free(&text);
+    arena_close(a);
+  }
+}
+
 enum { MOST = 4096 };
 struct memory {
   int8_t in0[MOST], in1[MOST], out[MOST];
@@ -173,6 +218,7 @@ static void test_layout(void) {
 
 int main(void) {
   test_read();
+  test_bias();
   test_near_misses();
   test_same_work();
   test_sum_in();
