@@ -72,7 +72,7 @@ static const struct teir *schedule(struct arena *a, const struct platform *at,
   if (most_bytes)
     cut_launch(&p, (double)most_bytes);
   bool sums = p.type[OUT] == DTYPE_F32 || p.type[OUT] == DTYPE_I32;
-  if (p.extent[AXIS_K] < whole.extent[AXIS_K] && (!sums || p.finish.relu)) {
+  if (p.extent[AXIS_K] < whole.extent[AXIS_K] && (!sums || p.finish.bias || p.finish.relu)) {
     diag_declined(d, loc_none(), "results of several launches along k");
     return NULL;
   }

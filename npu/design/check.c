@@ -248,6 +248,17 @@ static int tasks_beside(const struct design *x, const struct design_task *k) {
   return count;
 }
 
+/* Of an argument; a bias lies behind out. */
+static uint64_t argument_bytes(const struct tile_program *p, int argument) {
+  const struct map_transfer *t = p->transfer;
+  while (t->tensor != argument)
+    t++;
+  if (argument != OUT || !p->finish.bias)
+    return (uint64_t)t->bytes;
+  struct design_bias b = design_bias(p);
+  return (uint64_t)(b.offset_bytes + b.blocks * b.block_bytes);
+}
+
 /* A channel's queue holds the tasks of all phases that may be outstanding. */
 static bool check_tasks(const struct design *x, struct diag *d) {
   int depth = device(x)->queue_depth, runs = device(x)->max_repeat;
@@ -259,17 +270,14 @@ static bool check_tasks(const struct design *x, struct diag *d) {
                         "outstanding phases; a queue holds %d",
                         k->column, kind_name(k->row), k->channel,
                         tasks_beside(x, k), x->phases_ahead, depth);
-    const struct map_transfer *t = x->program->transfer;
-    while (t->tensor != k->argument)
-      t++;
-    if (k->repeat < 1 || k->repeat > runs ||
-        k->offset_bytes > (uint64_t)t->bytes)
+    uint64_t bytes = argument_bytes(x->program, k->argument);
+    if (k->repeat < 1 || k->repeat > runs || k->offset_bytes > bytes)
       return diag_error(d, loc_none(),
                         "phase %d column %d argument %d: offset %llu of %lld "
                         "bytes, %d runs of 1..%d",
                         k->phase, k->column, k->argument,
-                        (unsigned long long)k->offset_bytes,
-                        (long long)t->bytes, k->repeat, runs);
+                        (unsigned long long)k->offset_bytes, (long long)bytes,
+                        k->repeat, runs);
   }
   return true;
 }

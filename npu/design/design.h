@@ -96,6 +96,17 @@ struct design {
   struct design_core *core;
 };
 
+/* A bias is read from out's argument, behind the results: a block for every
+ * column of the grid and n round, as a buffer of in1 of the mem tile. */
+struct design_bias {
+  int64_t offset_bytes, block_bytes; /* of all, of one */
+  int blocks;                        /* column after column */
+};
+struct design_bias design_bias(const struct tile_program *);
+/* For every word of a block's bias in core memory (map_bias_words) its place in
+ * the block in device memory, in words. */
+bool design_bias_words(const struct tile_program *, uint32_t *place);
+
 /* All of it: buffers and locks, descriptors, routes, tasks, programs. */
 struct design *design_make(struct arena *, const struct tile_program *,
                            struct diag *);

@@ -21,6 +21,9 @@
  * before it computes.  It tells the first row of cores alone, since a write
  * costs it more than all this costs the cores, and every row tells the next.
  *
+ * A bias is one more block of in1, behind the last step; only then do sums
+ * become results.
+ *
  * Where it fits into program memory, all steps are one kernel, which deals with
  * the locks in passing (kernel_gemm_counted, and for the few steps that it
  * cannot count kernel_gemm_steps).  Otherwise every product is a call.  Then
@@ -88,6 +91,8 @@ struct loop {
   int before;            /* steps before those that it counts; 0: it does not */
   bool clears, finishes; /* there are kernels `zero`, `finish` */
   bool converts;         /* the product's stores land late */
+  int bias; /* blocks of in1 behind the last step; the first holds a bias */
+  uint32_t in1_way; /* from one block of in1 to the other */
 };
 
 static void put_lock(struct text *t, const struct loop *l, bool acquire,
@@ -121,10 +126,28 @@ static void put_finish(struct text *t, const struct loop *l, int out) {
     put_lock(t, l, true, CORE_OUT + LOCK_EMPTY, "out is empty");
   put_sums(t, l, 0, out);
   text_printf(t, "\tmov\tp1, r%d\n", out);
+  if (l->bias)
+    text_printf(t, "\tmov\tp2, r%d\n", REG_IN1);
   put_call(t, "finish");
   put_nops(t, 4);
   put_lock(t, l, false, CORE_OUT + LOCK_FULL, "out is full");
   put_nops(t, 2);
+}
+
+/* All blocks of the group, with what comes behind in1 for it. */
+static void put_biased(struct text *t, const struct loop *l) {
+  for (int i = 0; i < l->bias; i++) {
+    put_lock(t, l, true, CORE_IN1 + LOCK_FULL, i ? "behind it" : "a bias");
+    put_nops(t, 2);
+    for (int j = 0; !i && j < l->program->group_m; j++)
+      put_finish(t, l, REG_OUT + j);
+    put_lock(t, l, false, CORE_IN1 + LOCK_EMPTY, "in1 is empty");
+    put_nops(t, 2);
+  }
+  if (l->bias % 2) {
+    put_constant(t, "r4", l->in1_way, "the way to in1's other block");
+    text_printf(t, "\txor\tr%d, r%d, r4\n", REG_IN1, REG_IN1);
+  }
 }
 
 /* One product into the block of out in register `out`.  A lock operation stays
@@ -148,9 +171,9 @@ static void put_product(struct text *t, const struct loop *l, int out,
   put_nops(t, l->converts ? 3 : 1);
   put_lock(t, l, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
   put_nops(t, 2);
-  if (last && l->finishes) {
+  if (last && l->finishes && !l->bias) {
     put_finish(t, l, out);
-  } else if (last) {
+  } else if (last && !l->finishes) {
     put_lock(t, l, false, CORE_OUT + LOCK_FULL, "out is full");
     put_nops(t, 2);
   }
@@ -165,6 +188,8 @@ static void put_step(struct text *t, const struct loop *l, bool first,
   put_lock(t, l, false, CORE_IN1 + LOCK_EMPTY, "in1 is empty");
   put_toggle(t, REG_IN1);
   put_nops(t, 2);
+  if (last)
+    put_biased(t, l);
 }
 
 /* From a ring's one block to its other one, by exclusive or. */
@@ -272,14 +297,14 @@ static void put_rounds(struct text *t, const struct design *x,
               REG_IN0, REG_IN1, REG_IN0, REG_IN1, REG_IN0, REG_IN1);
   put_sums(t, l, 2, REG_OUT);
   text_puts(t, "\t.p2align\t4\n");
-  for (int i = 0; l->finishes && i < p->group_m; i++) {
-    if (!i)
-      put_nops(t, 4);
-    put_finish(t, l, REG_OUT + i);
-  }
   if (p->group_m == 1)
     put_toggle(t, REG_IN0);
   put_toggle(t, REG_IN1);
+  if (l->finishes)
+    put_nops(t, 4);
+  for (int i = 0; l->finishes && !l->bias && i < p->group_m; i++)
+    put_finish(t, l, REG_OUT + i);
+  put_biased(t, l);
   put_end(t, p);
 }
 
@@ -388,7 +413,7 @@ static struct asm_program *make_copy(struct builder *m) {
 static bool make_finish(struct builder *m, struct asm_program **finish) {
   const struct tile_program *p = m->design->program;
   enum dtype out = p->transfer[OUT].type;
-  if (p->acc == out && !p->finish.relu) {
+  if (p->acc == out && !p->finish.bias && !p->finish.relu) {
     *finish = p->core.staged ? make_copy(m) : NULL;
     return *finish || !p->core.staged;
   }
@@ -397,7 +422,9 @@ static bool make_finish(struct builder *m, struct asm_program **finish) {
       .from = p->acc,
       .to = out,
       .elements = block_elements(p),
+      .bias = p->finish.bias ? map_bias_words(p) : 0,
       .relu = p->finish.relu,
+      .keeps_nan = p->finish.keeps_nan,
       .apart = p->core.staged,
       .shift = p->finish.shift,
       .rounding = dtype_kind(out) == DTYPE_FLOAT ? KERNEL_ROUND_EVEN
@@ -445,6 +472,8 @@ static bool make_kernels(struct builder *m, struct design_core *c,
                          struct loop *l) {
   const struct tile_program *p = m->design->program;
   struct asm_program *finish = NULL;
+  int bias = p->finish.bias ? design_buffer_steps(p, IN1) : 0;
+  uint32_t way = way_of(m->design, "in1_0", "in1_1");
   if (!make_finish(m, &finish))
     return false;
   c->text[2] = finish;
@@ -455,7 +484,9 @@ static bool make_kernels(struct builder *m, struct design_core *c,
     *l = (struct loop){.program = p,
                        .steps = true,
                        .before = before,
-                       .finishes = finish != NULL};
+                       .finishes = finish != NULL,
+                       .bias = bias,
+                       .in1_way = way};
     return true;
   }
   c->text[1] = make_product(m, "product", false, m->diag);
@@ -465,6 +496,8 @@ static bool make_kernels(struct builder *m, struct design_core *c,
   *l = (struct loop){.program = p,
                      .clears = !c->text[0],
                      .finishes = finish != NULL,
+                     .bias = bias,
+                     .in1_way = way,
                      .converts = kernel_gemm_converts(
                          p->transfer[IN0].type, p->transfer[IN1].type, p->acc)};
   if (l->clears)

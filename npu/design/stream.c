@@ -221,3 +221,43 @@ bool design_stream(const struct tile_program *p, int tensor, int steps,
   return dimensions(s) <= 4 ||
          place(p, tensor, steps, group, !t[tensor].turned, &m, s);
 }
+
+/* ---- a bias ---- */
+
+/* Where the word `i` of a stream has its place. */
+static int64_t place_of(const struct design_stream *s, int64_t i) {
+  int64_t at = 0;
+  for (int k = s->count - 1; k >= 0; k--) {
+    at += i % s->loop[k].extent * s->loop[k].place_bytes;
+    i /= s->loop[k].extent;
+  }
+  return at;
+}
+
+struct design_bias design_bias(const struct tile_program *p) {
+  enum { ALIGNMENT = 64 };
+  int64_t block = (int64_t)p->block_k * p->block_n *
+                  dtype_bytes(p->transfer[IN1].type) *
+                  design_buffer_steps(p, IN1);
+  return (struct design_bias){.offset_bytes =
+                                  (p->transfer[OUT].bytes + ALIGNMENT - 1) /
+                                  ALIGNMENT * ALIGNMENT,
+                              .block_bytes = block,
+                              .blocks = p->grid.columns * p->rounds_n};
+}
+
+bool design_bias_words(const struct tile_program *p, uint32_t *place) {
+  enum { WORD = 4 };
+  struct design_stream s;
+  if (!design_stream(p, IN1, design_buffer_steps(p, IN1), false, &s))
+    return false;
+  int words = map_bias_words(p);
+  int64_t count = design_bias(p).block_bytes / WORD;
+  assert(words <= count);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at = place_of(&s, i) / WORD;
+    if (at < words)
+      place[at] = (uint32_t)i;
+  }
+  return true;
+}

@@ -10,6 +10,9 @@
  * what is not kept in the others; the mem tile's writer gets tasks to match.
  * Loops that continue each other in memory are merged.
  *
+ * A bias comes between the last block of in1 of an n round and the first of the
+ * next one, so every n round is a phase then, with a task of its own for it.
+ *
  * As many phases may be outstanding as the channels' queues have room for, four
  * tasks each; with one in1 descriptor, and of in0 and out two to four each, a
  * shim stays within 16.
@@ -222,7 +225,7 @@ enum rounds { ALL_ROUNDS, FIRST_ROUND, OTHER_ROUNDS };
 enum columns { ALL_COLUMNS, HOME_COLUMNS, OTHER_COLUMNS };
 struct channel {
   const char *name;
-  int tensor;
+  int tensor; /* or MAP_BIAS */
   enum rounds rounds;
   bool mm2s;
   int channel, bd, ring;
@@ -273,6 +276,10 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
   const struct map_panel *panel = &p->panel;
   int t = c->tensor;
   w->count = 0;
+  if (t == MAP_BIAS) {
+    walk_add(w, design_bias(p).block_bytes / 4, 4);
+    return true;
+  }
   walk_nest(w, &x->inside[AXIS_C], t);
   if (p->grid.apart && t < OUT)
     walk_add(w, p->grid.rows, p->row.stride_bytes[t]);
@@ -305,6 +312,14 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
   if (t == IN0 && !wide)
     walk_add(w, p->group.extent, p->group.stride_bytes[IN0]);
   return walk_buffer(w, p, t, steps, wide);
+}
+
+/* Bytes from out's start to the bias of a phase, which is one n round. */
+static int64_t bias_start(const struct tile_program *p, int column, int phase) {
+  struct design_bias b = design_bias(p);
+  int block = column * p->rounds_n + phase % p->rounds_n;
+  assert(block < b.blocks);
+  return b.offset_bytes + block * b.block_bytes;
 }
 
 /* Bytes from the argument's start to what a task of phase 0 moves. */
@@ -373,15 +388,18 @@ static bool make_channel(struct builder *m, const struct phases *x, int column,
       repeat = other_rounds(x, phase);
     if (!repeat || (once && !starts_panel(x, phase)))
       continue;
+    bool bias = c->tensor == MAP_BIAS;
+    int64_t start =
+        bias ? bias_start(p, column, phase)
+             : start_of(p, c, column) + phase_start(x, phase, c->tensor);
     *add_task(m) = (struct design_task){
         .phase = phase,
         .column = column,
         .channel = c->channel,
         .bd = c->bd + tasks++ % c->ring,
         .mm2s = c->mm2s,
-        .argument = p->transfer[c->tensor].tensor,
-        .offset_bytes = (uint64_t)(start_of(p, c, column) +
-                                   phase_start(x, phase, c->tensor)),
+        .argument = bias ? OUT : p->transfer[c->tensor].tensor,
+        .offset_bytes = (uint64_t)start,
         .length_words = bd.length_words,
         .repeat = repeat,
         .token =
@@ -440,7 +458,7 @@ static bool has_channel(const struct tile_program *p, const struct channel *c,
          (c->columns == ALL_COLUMNS || home == (c->columns == HOME_COLUMNS));
 }
 
-enum { CHANNELS = 7 };
+enum { CHANNELS = 8 };
 
 /* Where in1's blocks come behind in0 on its channel, a phase has whole turns of
  * in1's ring. */
@@ -480,8 +498,10 @@ static bool find_phases(struct builder *m,
   if (!all_loops(p, &all, first))
     return diag_error(m->diag, loc_none(), "more than %d loops over time",
                       MAP_LOOPS);
-  for (int depth = p->rounds_m > 1 ? first[AXIS_N] : 0; depth <= all.count;
-       depth++) {
+  for (int depth = p->finish.bias    ? all.count
+                   : p->rounds_m > 1 ? first[AXIS_N]
+                                     : 0;
+       depth <= all.count; depth++) {
     int64_t extent = depth < all.count ? all.loop[depth].extent : 1;
     for (int64_t within = extent; within > 1 || depth == all.count; within--) {
       d = (struct diag){0};
@@ -510,8 +530,10 @@ static bool in1_moves(const struct phases *x) {
  * in1 comes behind in0 on a channel, its task has time. */
 bool make_tasks(struct builder *m) {
   const struct tile_program *p = m->design->program;
-  bool part = p->panel.stretches > 0, turns = p->grid.split > 1;
-  int depth = p->device->queue_depth, ahead = part || turns ? depth / 2 : depth;
+  bool part = p->panel.stretches > 0, turns = p->grid.split > 1,
+       bias = p->finish.bias != AXIS_C;
+  int depth = p->device->queue_depth,
+      ahead = part || turns || bias ? depth / 2 : depth;
   assert(ahead >= 1 && ahead <= depth);
   struct channel channel[CHANNELS] = {
       {"in0", IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead,
@@ -522,6 +544,8 @@ bool make_tasks(struct builder *m) {
        turns ? OTHER_COLUMNS : ALL_COLUMNS, 0},
       {"in1_1", IN1, ALL_ROUNDS, true, 1, 0, turns, ALL_COLUMNS, 1},
       {"in1_0", IN1, ALL_ROUNDS, true, 0, 0, turns, HOME_COLUMNS, 0},
+      {"bias", MAP_BIAS, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0,
+       bias ? ahead : 0, ALL_COLUMNS, 0},
       {"out0", OUT, ALL_ROUNDS, false, 0, 0, ahead, ALL_COLUMNS, 0},
       {"out1", OUT, ALL_ROUNDS, false, 1, 0, p->joins > 1 ? ahead : 0,
        ALL_COLUMNS, 1}};

@@ -244,6 +244,8 @@ static bool search(const struct platform *at, const struct teir_problem *p,
   if (begin_k >= 0)
     s->begins[AXIS_K] = begin_k;
   struct kernel_shape unit;
+  if (p->finish.bias == AXIS_M || (p->finish.bias && s->grid.split > 1))
+    return false; /* in1's blocks bring it, to all rows of cores */
   if (!kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s->mac) ||
       !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, false,
                         &s->even[0]) ||
@@ -290,6 +292,8 @@ static void swap(struct map_work *w) {
   struct map_work old = *w;
   w->problem.extent[AXIS_M] = old.problem.extent[AXIS_N];
   w->problem.extent[AXIS_N] = old.problem.extent[AXIS_M];
+  if (old.problem.finish.bias)
+    w->problem.finish.bias = AXIS_M + AXIS_N - old.problem.finish.bias;
   w->count[AXIS_M] = old.count[AXIS_N];
   w->count[AXIS_N] = old.count[AXIS_M];
   memcpy(w->axis[AXIS_M], old.axis[AXIS_N], sizeof *w->axis);
@@ -386,7 +390,7 @@ static void price_apart(const struct platform *at, const struct map_work *w,
   s.grid = map_grid_of(at->device, &form);
   s.turned = turned_cost(p, form.layout);
   for (int role = 0; role < AXIS_ROLES; role++)
-    if (w->count[role] != 1)
+    if (w->count[role] != 1 || p->finish.bias)
       return;
   if (!kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit) ||
       !kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s.mac) ||

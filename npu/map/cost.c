@@ -237,7 +237,7 @@ static double rounds_cycles(const struct array *s, const struct map_blocking *b,
 }
 
 bool array_finishes(const struct teir_problem *p) {
-  return p->acc != p->type[OUT] || p->finish.relu;
+  return p->acc != p->type[OUT] || p->finish.bias || p->finish.relu;
 }
 
 static double ghz_of(const struct array *s) {
@@ -297,6 +297,8 @@ double array_round_cycles(const struct device *dev,
   if (array_finishes(p) && !at->staged)
     finish += b->group_m * (sums + out) / 32;
   double drain = b->group_m * out * s->grid.rows / (WAYS_OUT * STREAM_BYTES);
+  if (p->finish.bias) /* loads and moves, and the block that brings it */
+    finish += b->group_m * sums / 32 + in1 / STREAM_BYTES;
   double round = b->steps_k * step + clear + finish + ROUND_CYCLES;
   if (b->group_m > 1) /* no other block of out: its way out is not hidden */
     round += out / STREAM_BYTES;
@@ -309,6 +311,8 @@ double array_round_cycles(const struct device *dev,
 bool array_fits(const struct device *dev, const struct teir_problem *p,
                 const struct map_blocking *b, struct map_core *core) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
+  if (p->finish.bias && !map_bias_fits(p, b))
+    return false;
   return (!array_finishes(p) ||
           b->block_m * b->block_n % kernel_narrow_unit(p->acc, p->type[OUT]) ==
               0) &&
@@ -343,6 +347,7 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   bool rounds_each = b->rounds_m > 1 || b->rounds_n > 1, alone = false;
   if (s->work && !can_walk(s, b, panel, &alone))
     return HUGE_VAL;
+  alone |= s->problem->finish.bias != AXIS_C;
   double count =
       (rounds_each ? all.rounds_m : 1) * (double)(alone ? b->rounds_n : 1);
   double phases = (count - 1) * PHASE_CYCLES * ghz_of(s);

@@ -78,6 +78,8 @@ static bool read_axes(const struct teir *t, const struct teir_roles *r,
     *x = (struct map_axis){from->id, from->extent.constant, {0}};
     for (int j = 0; j < TENSORS; j++)
       x->stride_bytes[j] = from->stride_bytes[r->operand[j]].constant;
+    if (r->bias >= 0)
+      x->stride_bytes[MAP_BIAS] = from->stride_bytes[r->bias].constant;
   }
   for (int role = AXIS_M; role < AXIS_ROLES; role++)
     if (!w->count[role])
@@ -179,7 +181,7 @@ enum dtype map_sum_type(const struct teir_problem *p) {
   struct kernel_shape mac;
   if (dtype_kind(p->type[OUT]) == DTYPE_FLOAT)
     return DTYPE_F32;
-  bool whole = p->finish.relu || p->finish.saturate;
+  bool whole = p->finish.bias || p->finish.relu || p->finish.saturate;
   return whole || !kernel_shape(p->type[IN0], p->type[IN1], p->type[OUT], &mac)
              ? DTYPE_I32
              : p->type[OUT];

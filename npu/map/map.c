@@ -2,14 +2,14 @@
  *
  * needs: iterations placed on rows, columns and time around a Zero, time loops
  *   over k around one Contraction, and what turns sums into results: an
- *   optional ReLU, then a Cast or Shift where sums are a tensor of their own.
- *   Loops over time may be any number of any role; a loop inside those over k
- *   that moves out is a group of blocks that a core holds at once.
- * keeps: byte strides, which say where blocks lie in device memory.  Rows may
- *   take either input; what they share is in0 of the tile program.  Results do
- *   not depend on the order of blocks of out, so their loops become those of
- *   the array's order: batch, m, n.
- * The message names the node that does not fit.
+ *   optional Add of a vector along n, an optional ReLU, then a Cast or Shift
+ * where sums are a tensor of their own. Loops over time may be any number of
+ * any role; a loop inside those over k that moves out is a group of blocks that
+ * a core holds at once. keeps: byte strides, which say where blocks lie in
+ * device memory.  Rows may take either input; what they share is in0 of the
+ * tile program.  Results do not depend on the order of blocks of out, so their
+ * loops become those of the array's order: batch, m, n. The message names the
+ * node that does not fit.
  */
 #include "map.h"
 
@@ -17,6 +17,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_NODES = 3 * MAP_LOOPS };
 
@@ -27,9 +28,9 @@ struct reader {
   int time[MAX_NODES], time_count;  /* loops over time outside the groups' */
   bool around[MAX_NODES];           /* which of them are around the product */
   int pair, pair_zero, pair_finish; /* loops over a group's blocks; -1: none */
-  int zero, product, relu, convert; /* nodes */
-  int sum;                          /* the tensor that the product writes */
-  bool apart;                       /* rows and columns are parts of a batch */
+  int zero, product, bias, relu, convert; /* nodes */
+  int sum, added; /* tensors that the product writes, and the Add reads */
+  bool apart;     /* rows and columns are parts of a batch */
   int input[OUT]; /* tensors: what a row of cores shares, and what a column */
 };
 
@@ -48,14 +49,16 @@ static bool read_leaf(struct reader *r, int node, bool below_k) {
   if (p->op == TEIR_CONTRACTION && r->product < 0)
     return r->product = node, true;
   bool after = !below_k && r->product >= 0 && r->convert < 0;
+  if (p->op == TEIR_ADD && after && r->bias < 0 && r->relu < 0)
+    return r->bias = node, true;
   if (p->op == TEIR_RELU && after && r->relu < 0)
     return r->relu = node, true;
   if ((p->op == TEIR_CAST || p->op == TEIR_SHIFT) && after)
     return r->convert = node, true;
   return refuse(r, x,
                 "the array runs one Zero before the loops over k, one "
-                "Contraction inside them, and after them a ReLU, then a Cast "
-                "or Shift");
+                "Contraction inside them, and after them an Add, a ReLU, then "
+                "a Cast or Shift");
 }
 
 static bool moves(const struct teir *t, int axis, int tensor) {
@@ -192,7 +195,7 @@ static bool check_roles(struct reader *r) {
 /* The group's blocks are cleared and finished by loops over the same axis as
  * the product's, and there are as many as a core has places for out. */
 static bool check_group(struct reader *r) {
-  bool finishes = r->relu >= 0 || r->convert >= 0;
+  bool finishes = r->bias >= 0 || r->relu >= 0 || r->convert >= 0;
   const int loop[] = {r->pair, r->pair_zero, finishes ? r->pair_finish : -1};
   int first = -1;
   for (int i = 0; i < 3; i++)
@@ -223,16 +226,18 @@ static bool operands_are(const struct reader *r, int node, int in0, int in1,
 static bool check_operands(struct reader *r) {
   const struct teir *t = r->t;
   r->sum = r->convert < 0 ? OUT : SUMS;
-  if (t->tensor_count != r->sum + 1)
+  r->added = r->bias < 0 ? -1 : r->sum + 1;
+  if (t->tensor_count != r->sum + 1 + (r->bias >= 0))
     return refuse(r, &t->node[r->product],
-                  "tensors are in0, in1, out, and sum where a Cast or Shift "
-                  "makes out of it");
-  const int node[] = {r->zero, r->product, r->relu, r->convert};
+                  "tensors are in0, in1, out, sum where a Cast or Shift makes "
+                  "out of it, and what an Add reads");
+  const int node[] = {r->zero, r->product, r->bias, r->relu, r->convert};
   const int operand[][3] = {{-1, -1, r->sum},
                             {IN0, IN1, r->sum},
+                            {r->added, -1, r->sum},
                             {r->sum, -1, r->sum},
                             {r->sum, -1, OUT}};
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 5; i++)
     if (node[i] >= 0 &&
         !operands_are(r, node[i], operand[i][0], operand[i][1], operand[i][2]))
       return refuse(r, &t->node[node[i]],
@@ -253,6 +258,24 @@ static bool check_operands(struct reader *r) {
   return true;
 }
 
+/* What is added moves as in1 and out do: along n, and of the sums' type. */
+static bool check_bias(struct reader *r) {
+  const struct teir *t = r->t;
+  if (r->bias < 0)
+    return true;
+  const struct teir_node *x = &t->node[r->bias];
+  if (t->tensor[r->added].type != t->tensor[r->sum].type ||
+      teir_property(t, x->primitive, "beta"))
+    return refuse(r, x, "a core adds a vector of the sums' type as it is");
+  for (int i = 0; i < t->axis_count; i++)
+    if (t->axis[i].extent.constant > 1 && moves(t, i, r->added) &&
+        role_of(r, i) != AXIS_N)
+      return refuse(r, x,
+                    "what cores add to sums moves along columns of the grid "
+                    "and n only");
+  return true;
+}
+
 /* ---- the program's loops ---- */
 
 static bool add_loop(struct reader *r, struct map_nest *n, int axis) {
@@ -268,6 +291,8 @@ static bool add_loop(struct reader *r, struct map_nest *n, int axis) {
   *l = (struct map_loop){x->id, x->extent.constant, {0}};
   for (int i = 0; i < TENSORS; i++)
     l->stride_bytes[i] = x->stride_bytes[i < OUT ? r->input[i] : OUT].constant;
+  if (r->added >= 0)
+    l->stride_bytes[MAP_BIAS] = x->stride_bytes[r->added].constant;
   return true;
 }
 
@@ -300,8 +325,8 @@ static bool same_list(const struct teir_list *a, const struct teir_list *b) {
 /* What a block's side moves: out too, unless it is k. */
 static bool check_sides(struct reader *r) {
   const struct teir_node *x = &r->t->node[r->product];
-  const int other[] = {r->zero, r->relu, r->convert};
-  for (int i = 0; i < 3; i++)
+  const int other[] = {r->zero, r->bias, r->relu, r->convert};
+  for (int i = 0; i < 4; i++)
     for (int role = AXIS_M; role < AXIS_K && other[i] >= 0; role++)
       if (!same_list(
               side_of(r, x->primitive, (enum axis_role)role),
@@ -465,7 +490,11 @@ static struct map_form form_of(const struct tile_program *q) {
 }
 
 static struct teir_finish finish_of(const struct reader *r) {
-  struct teir_finish f = {.relu = r->relu >= 0};
+  struct teir_finish f = {.bias = r->bias >= 0 ? AXIS_N : AXIS_C,
+                          .relu = r->relu >= 0};
+  const char *nan =
+      f.relu ? teir_property(r->t, r->t->node[r->relu].primitive, "nan") : NULL;
+  f.keeps_nan = nan && strcmp(nan, "kept") == 0;
   if (r->convert < 0)
     return f;
   int p = r->t->node[r->convert].primitive;
@@ -478,7 +507,7 @@ static struct teir_finish finish_of(const struct reader *r) {
 /* The places in core and mem tiles. */
 static bool place_blocks(struct tile_program *q, struct loc at,
                          struct diag *d) {
-  struct teir_problem p = {.acc = q->acc};
+  struct teir_problem p = {.acc = q->acc, .finish = q->finish};
   for (int i = 0; i < TENSORS; i++)
     p.type[i] = q->transfer[i].type;
   const struct map_blocking b = {.block_m = q->block_m,
@@ -498,6 +527,11 @@ static bool place_blocks(struct tile_program *q, struct loc at,
                       "blocks %dx%dx%d, %d of out at once: they do not fit "
                       "into a core's memory banks",
                       q->block_m, q->block_n, q->block_k, q->group_m);
+  if (q->finish.bias &&
+      (q->grid.apart || q->grid.split > 1 || !map_bias_fits(&p, &b)))
+    return diag_error(d, at,
+                      "a bias comes as a block of in1, which has space for it "
+                      "and goes to all rows of cores");
   return map_mem_panel(q->device, &p, &b, &q->panel) ||
          diag_error(d, at, "blocks %dx%dx%d do not fit into a mem tile",
                     q->block_m, q->block_n, q->block_k);
@@ -565,7 +599,9 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                      .pair_finish = -1,
                      .zero = -1,
                      .product = -1,
+                     .bias = -1,
                      .relu = -1,
+                     .added = -1,
                      .convert = -1,
                      .input = {IN0, IN1}};
   struct loc at = {t->file, 0, 0};
@@ -584,8 +620,8 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   struct tile_program *q = arena_alloc(a, sizeof *q);
   q->device = dev;
   if (!check_roles(&r) || !check_group(&r) || !check_operands(&r) ||
-      !check_sides(&r) || !check_sums(&r) || !read_loops(&r, q) ||
-      !count_loops(&r, q, at, d))
+      !check_sides(&r) || !check_sums(&r) || !check_bias(&r) ||
+      !read_loops(&r, q) || !count_loops(&r, q, at, d))
     return NULL;
   for (int i = 0; i < TENSORS; i++) {
     fill_transfer(&r, q, i);

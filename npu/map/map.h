@@ -36,10 +36,12 @@ struct map_layout {
   bool turned;   /* in place: the contiguous axis is of the first role */
 };
 
+/* The vector that is added to the sums, behind in0, in1 and out. */
+enum { MAP_BIAS = TENSORS, MAP_TENSORS };
 enum { MAP_AXES = 8 };
 struct map_axis {
   const char *id;
-  int64_t extent, stride_bytes[TENSORS];
+  int64_t extent, stride_bytes[MAP_TENSORS];
 };
 /* The work with as few axes as the tensors that stay in place allow. */
 struct map_work {
@@ -174,7 +176,7 @@ bool map_cut_of(const struct device *, const struct map_work *,
  * in0, in1 and out in device memory. */
 struct map_loop {
   const char *axis;
-  int64_t extent, stride_bytes[TENSORS];
+  int64_t extent, stride_bytes[MAP_TENSORS];
 };
 /* Loops around each other, outermost first. */
 enum { MAP_LOOPS = 12 };
@@ -271,6 +273,9 @@ struct tile_program {
   bool zero;      /* the block of out is cleared before its first step */
   bool turns_out; /* kernels turn small matrices of out */
   enum dtype acc;
+  /* A bias, which moves along columns of the grid and n, comes behind each n
+   * round's last block of in1, as a block of in1's more.  finish.bias is AXIS_N
+   * then. */
   struct teir_finish finish;
   struct map_panel panel;
   struct map_core core;
@@ -280,6 +285,14 @@ struct tile_program {
 };
 /* The roles of in0, in1 and out as rows and columns of a matrix. */
 extern const enum axis_role map_roles[TENSORS][2];
+/* Elements of a block's bias in core memory, and in 4-byte words which of n's
+ * elements lies where: as often as a small matrix of sums needs it.  `column`
+ * and `round`: which block of n; `at`: the word. */
+int map_bias_words(const struct tile_program *);
+int64_t map_bias_element(const struct tile_program *, int column, int round,
+                         int at);
+/* Whether a block of in1 has space for it. */
+bool map_bias_fits(const struct teir_problem *, const struct map_blocking *);
 struct tile_program *map_program(struct arena *, const struct teir *,
                                  const struct device *, struct diag *);
 void map_print(const struct tile_program *, struct text *);

@@ -34,6 +34,8 @@
  */
 #include "map.h"
 
+#include "kernels.h"
+
 #include <assert.h>
 
 enum {
@@ -155,6 +157,53 @@ struct map_waits map_core_waits(const struct device *dev,
       (first < pair ? pair - first : 0) + (end > 2 * pair ? end - 2 * pair : 0);
   return (struct map_waits){.step = beside / b->sums * b->in0 / DMA_BYTES *
                                     (over > 1 ? 1 : over)};
+}
+
+/* ---- a bias ---- */
+
+/* As often as a small matrix of sums has rows. */
+static int bias_words(const enum dtype type[TENSORS], enum dtype acc,
+                      int block_n) {
+  struct kernel_shape s;
+  bool good = kernel_shape(type[IN0], type[IN1], acc, &s);
+  assert(good && dtype_bytes(acc) == 4);
+  return good ? s.m * block_n : 0;
+}
+
+bool map_bias_fits(const struct teir_problem *p, const struct map_blocking *b) {
+  return dtype_bytes(p->acc) == 4 &&
+         4 * (uint32_t)bias_words(p->type, p->acc, b->block_n) <=
+             map_block_bytes(p, b).in1;
+}
+
+int map_bias_words(const struct tile_program *p) {
+  const struct map_transfer *x = p->transfer;
+  return bias_words((enum dtype[]){x[IN0].type, x[IN1].type, x[OUT].type},
+                    p->acc, p->block_n);
+}
+
+/* Bytes of index `i` of loops around each other. */
+static int64_t nest_offset(const struct map_nest *n, int tensor, int i) {
+  int64_t at = 0;
+  for (int k = n->count - 1; k >= 0; k--) {
+    at += i % n->loop[k].extent * n->loop[k].stride_bytes[tensor];
+    i /= (int)n->loop[k].extent;
+  }
+  return at;
+}
+
+int64_t map_bias_element(const struct tile_program *p, int column, int round,
+                         int at) {
+  struct kernel_shape s;
+  const struct map_transfer *x = p->transfer;
+  kernel_shape(x[IN0].type, x[IN1].type, p->acc, &s);
+  assert(at >= 0 && at < map_bias_words(p));
+  int inside = at % (s.m * s.n),
+      n = at / (s.m * s.n) * s.n + (p->turns_out ? inside / s.m : inside % s.n);
+  return (column * p->column.stride_bytes[MAP_BIAS] +
+          nest_offset(&p->time[AXIS_N], MAP_BIAS, round) +
+          nest_offset(&p->side[AXIS_N], MAP_BIAS, n)) /
+         dtype_bytes(p->acc);
 }
 
 bool map_tall(int group_m) { return group_m > 1; }

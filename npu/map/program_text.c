@@ -40,8 +40,11 @@ void map_print(const struct tile_program *p, struct text *t) {
     text_printf(t, "batch %d\n", p->batch);
   text_printf(t, "time m %d n %d k %d%s\n", p->rounds_m, p->rounds_n,
               p->steps_k, p->zero ? " from zero" : "");
-  text_printf(t, "sums %s%s", dtype_name(p->acc),
-              p->finish.relu ? " relu" : "");
+  text_printf(t, "sums %s%s%s", dtype_name(p->acc),
+              p->finish.bias ? " bias" : "",
+              !p->finish.relu       ? ""
+              : p->finish.keeps_nan ? " relu but for NaN"
+                                    : " relu");
   if (p->finish.saturate)
     text_printf(t, " shift %d saturate", p->finish.shift);
   text_puts(t, "\n");

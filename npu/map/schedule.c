@@ -2,12 +2,13 @@
  * as the array runs it:
  *
  *   for row (rows) for column (columns) for batch for m for n
- *     { zero; for k product; relu; convert }
+ *     { zero; for k product; bias; relu; convert }
  *
  * or, with two blocks of out at once,
  *
  *   ... for m for n
- *     { for group zero; for k for group product; for group { relu; convert } }
+ *     { for group zero; for k for group product;
+ *       for group { bias; relu; convert } }
  *
  * where batch, m, n and k are any number of loops each.  The blocking says into
  * which parts every axis is cut (struct map_cut); a part becomes an axis of the
@@ -43,7 +44,7 @@ struct schedule {
   const struct map_blocking *b;
   struct map_work work; /* by the TEIR's roles and tensors */
   struct teir *t;
-  int sums; /* the tensor of sums */
+  int sums, bias; /* tensors; bias -1: none */
   struct map_cut cut[AXIS_ROLES];
   int axis[AXIS_ROLES][MAP_PARTS]; /* of the schedule, by part */
 };
@@ -147,6 +148,9 @@ static void add_axes(struct schedule *s) {
         if (s->b->form.layout[t].in_place)
           s->t->axis[axis].stride_bytes[operand(s, t)] =
               teir_constant(x->step * from->stride_bytes[operand(s, t)]);
+      if (s->bias >= 0)
+        s->t->axis[axis].stride_bytes[s->bias] =
+            teir_constant(x->step * from->stride_bytes[MAP_BIAS]);
     }
 }
 
@@ -217,9 +221,11 @@ static int add_call(struct schedule *s, const char *id, enum teir_op op) {
     teir_list_add(s->a, &x->operand, IN0);
     teir_list_add(s->a, &x->operand, IN1);
   }
+  if (op == TEIR_ADD)
+    teir_list_add(s->a, &x->operand, s->bias);
   if (op == TEIR_RELU || op == TEIR_CAST || op == TEIR_SHIFT)
     teir_list_add(s->a, &x->operand, s->sums);
-  if (s->sums != OUT || op == TEIR_RELU)
+  if (s->sums != OUT || op == TEIR_RELU || op == TEIR_ADD)
     teir_list_add(s->a, &x->operand,
                   op == TEIR_CAST || op == TEIR_SHIFT ? OUT : s->sums);
   return teir_add_invocation(s->a, s->t, id, p);
@@ -275,12 +281,18 @@ static void add_program(struct schedule *s) {
   home = add_work(s, home, "group_product");
   call = add_call(s, "contraction", TEIR_CONTRACTION);
   teir_list_add(s->a, children(s, home), call);
-  if (!f->relu && s->sums == OUT)
+  if (s->bias < 0 && !f->relu && s->sums == OUT)
     return;
   home = add_work(s, n, "group_finish");
+  if (s->bias >= 0) {
+    call = add_call(s, "bias", TEIR_ADD);
+    teir_list_add(s->a, children(s, home), call);
+  }
   if (f->relu) {
     call = add_call(s, "relu", TEIR_RELU);
     teir_list_add(s->a, children(s, home), call);
+    if (f->keeps_nan)
+      teir_add_property(s->a, s->t, s->t->node[call].primitive, "nan", "kept");
   }
   if (s->sums == OUT)
     return;
@@ -302,6 +314,7 @@ static void add_tensors(struct schedule *s) {
   if (p->acc != p->type[OUT] || p->finish.saturate)
     s->sums = teir_add_tensor(s->a, s->t, "sum", p->acc);
   assert(s->sums == OUT || s->sums == SUMS);
+  s->bias = p->finish.bias ? teir_add_tensor(s->a, s->t, "x0", p->acc) : -1;
 }
 
 static bool check(const struct schedule *s, const char *file, struct diag *d) {

@@ -36,6 +36,41 @@ static void fill(enum dtype type, enum data data, struct sim_buffer *b) {
   }
 }
 
+/* What is added to column n. */
+static int bias_of(int64_t n) { return (int)(n * 37 % 2001) - 1000; }
+
+/* The bias behind the results in out's buffer, between noise. */
+static void put_bias(const struct tile_program *p, struct sim_buffer *out) {
+  struct design_bias b = design_bias(p);
+  uint32_t place[4096];
+  int words = map_bias_words(p);
+  CHECK(words <= 4096 && design_bias_words(p, place));
+  out->bytes = (size_t)(b.offset_bytes + b.blocks * b.block_bytes);
+  out->data = realloc(out->data, out->bytes);
+  memset(out->data, 0xa5, out->bytes);
+  for (int i = 0; i < b.blocks; i++)
+    for (int k = 0; k < words; k++) {
+      char *at = (char *)out->data + b.offset_bytes + i * b.block_bytes +
+                 4 * (size_t)place[k];
+      double v =
+          bias_of(map_bias_element(p, i / p->rounds_n, i % p->rounds_n, k));
+      if (p->acc == DTYPE_F32)
+        dtype_store_float(DTYPE_F32, at, v / 2);
+      else
+        dtype_store_int(p->acc, at, (int64_t)v);
+    }
+}
+
+/* The column of an element of out, which lies in blocks. */
+static int64_t column_of(const struct map_blocking *b, int64_t i) {
+  enum { ROWS = 4 };
+  int64_t n = i % b->block_n;
+  i /= (int64_t)b->block_n * b->block_m * ROWS * b->group_m;
+  n += i % b->rounds_n * b->block_n;
+  i /= (int64_t)b->rounds_n * b->rounds_m;
+  return n + i * b->rounds_n * b->block_n;
+}
+
 /* All bytes for a product, all the way to the simulated array and back. */
 static bool run(const struct teir_problem *p, const struct map_blocking *b,
                 struct sim_buffer buffer[TENSORS], struct diag *d) {
@@ -50,6 +85,8 @@ static bool run(const struct teir_problem *p, const struct map_blocking *b,
   if (good) {
     buffer[OUT].bytes = (size_t)r.program->transfer[OUT].bytes;
     buffer[OUT].data = malloc(buffer[OUT].bytes);
+    if (p->finish.bias)
+      put_bias(r.program, &buffer[OUT]);
     for (int i = 0; i < OUT; i++)
       CHECK(buffer[i].bytes == (size_t)r.program->transfer[i].bytes);
     s = sim_open(r.xclbin.data, r.xclbin.length, &options, d);
@@ -75,11 +112,17 @@ static uint16_t to_bf16(uint32_t bits) {
 }
 
 static void finish_one(const struct teir_problem *p, const void *sum,
-                       void *result) {
+                       int64_t column, void *result) {
   uint32_t bits = 0; /* narrower sums are results already */
   memcpy(&bits, sum, (size_t)dtype_bytes(p->acc));
+  if (p->finish.bias && p->acc == DTYPE_F32)
+    dtype_store_float(DTYPE_F32, &bits,
+                      dtype_load_float(DTYPE_F32, &bits) +
+                          bias_of(column) / 2.0);
+  else if (p->finish.bias)
+    bits += (uint32_t)bias_of(column);
   bool nan = p->acc == DTYPE_F32 && (bits & 0x7fffffff) > 0x7f800000;
-  if (p->finish.relu && (bits >> 31 || nan))
+  if (p->finish.relu && (nan ? !p->finish.keeps_nan : bits >> 31))
     bits = 0;
   int64_t v = (int32_t)bits;
   if (p->type[OUT] == DTYPE_BF16) {
@@ -136,10 +179,11 @@ static void test_blocks(struct teir_problem p, enum data data, int group,
   CHECK(good);
   size_t bytes = (size_t)dtype_bytes(p.type[OUT]),
          of_sum = (size_t)dtype_bytes(p.acc);
-  size_t wrong = 0, count = good ? buffer[0][OUT].bytes / bytes : 0;
+  size_t wrong = 0, count = good ? buffer[1][OUT].bytes / of_sum : 0;
   for (size_t i = 0; i < count; i++) {
     char right[8];
-    finish_one(&p, (char *)buffer[1][OUT].data + i * of_sum, right);
+    finish_one(&p, (char *)buffer[1][OUT].data + i * of_sum,
+               column_of(&b, (int64_t)i), right);
     wrong += memcmp((char *)buffer[0][OUT].data + i * bytes, right, bytes) != 0;
   }
   CHECK(count > 0 && wrong == 0);
@@ -194,6 +238,46 @@ static void test_integers(void) {
        INTEGERS, 2);
 }
 
+static void test_bias(void) {
+  struct teir_finish plain = {.bias = AXIS_N},
+                     relu = {.bias = AXIS_N, .relu = true},
+                     all = {AXIS_N, true, false, true, 3};
+  test(problem(DTYPE_BF16, DTYPE_F32, 70, 90, 40, plain), INTEGERS, 2);
+  test(problem(DTYPE_BF16, DTYPE_BF16, 140, 150, 60, relu), INTEGERS, 1);
+  test(problem(DTYPE_I8, DTYPE_I8, 60, 90, 100, all), INTEGERS, 2);
+  test(problem(DTYPE_I8, DTYPE_I32, 60, 90, 100, plain), INTEGERS, 1);
+  /* rounds of n, steps of k in odd numbers, two of out at once, in each form
+   * of the program: all steps in one kernel, calls, one step */
+  static const struct map_blocking rounds[] = {{.block_m = 16,
+                                                .block_n = 16,
+                                                .block_k = 32,
+                                                .group_m = 2,
+                                                .rounds_m = 2,
+                                                .rounds_n = 3,
+                                                .steps_k = 3},
+                                               {.block_m = 64,
+                                                .block_n = 64,
+                                                .block_k = 80,
+                                                .group_m = 1,
+                                                .rounds_m = 1,
+                                                .rounds_n = 2,
+                                                .steps_k = 3},
+                                               {.block_m = 32,
+                                                .block_n = 32,
+                                                .block_k = 64,
+                                                .group_m = 1,
+                                                .rounds_m = 2,
+                                                .rounds_n = 2,
+                                                .steps_k = 1}};
+  for (int i = 0; i < 3; i++) {
+    const struct map_blocking *b = &rounds[i];
+    int64_t m = 4ll * b->rounds_m * b->group_m * b->block_m,
+            n = 4ll * b->rounds_n * b->block_n, k = b->steps_k * b->block_k;
+    test_blocks(problem(DTYPE_BF16, i ? DTYPE_BF16 : DTYPE_F32, m, n, k, relu),
+                INTEGERS, 1, b);
+  }
+}
+
 /* Blocks so large that there is one place for sums and what becomes of them. */
 static void test_large(void) {
   const struct map_blocking floats = {.block_m = 64,
@@ -219,6 +303,7 @@ static void test_large(void) {
 }
 
 int main(void) {
+  test_bias();
   test_large();
   test_float();
   test_integers();
