@@ -127,6 +127,27 @@ static int64_t fill_share(const struct npu_result *r, const struct map_work *w,
   return extent;
 }
 
+/* The places of a bias's elements in out's buffer, which grows by them. */
+static bool fill_bias(struct arena *a, const struct tile_program *p,
+                      struct run_plan *plan) {
+  if (!p->finish.bias)
+    return true;
+  struct design_bias b = design_bias(p);
+  int words = map_bias_words(p);
+  uint32_t *place = arena_array(a, (size_t)words, sizeof *place);
+  if (!design_bias_words(p, place))
+    return false;
+  struct run_bias *to = &plan->bias;
+  to->word = arena_array(a, (size_t)b.blocks * (size_t)words, sizeof *to->word);
+  for (int block = 0; block < b.blocks; block++)
+    for (int i = 0; i < words; i++)
+      to->word[to->count++] = (struct run_bias_word){
+          b.offset_bytes + block * b.block_bytes + 4 * (int64_t)place[i],
+          map_bias_element(p, block / p->rounds_n, block % p->rounds_n, i)};
+  plan->tensor[OUT].bytes = (size_t)(b.offset_bytes + b.blocks * b.block_bytes);
+  return true;
+}
+
 static bool fill_plan(struct arena *a, const struct teir *work,
                       const struct npu_result *r, struct run_plan *plan,
                       struct diag *d) {
@@ -169,7 +190,8 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     plan->xclbin_bytes = r.xclbin.length;
     plan->txn = arena_copy(a, r.txn.data, r.txn.length, 1, 1);
     plan->txn_bytes = r.txn.length;
-    if (!fill_plan(scratch, work, &r, plan, d))
+    if (!fill_plan(scratch, work, &r, plan, d) ||
+        !fill_bias(a, r.program, plan))
       plan = NULL;
   }
   npu_result_free(&r);

@@ -1,20 +1,66 @@
-/* finish.c -- which products the array brings to out's type by itself, so that
- * narrow results leave it and no sums: conversions, for integers with a ReLU or
- * a rounding shift with saturation, always with the bits of the expression.
+/* finish.c -- which products the array brings to out's elements by itself, so
+ * that results leave it and no sums: a bias, which is a vector along one role
+ * that is added to the sums, a ReLU, for integers or a rounding shift with
+ * saturation, and a conversion; in this order.
  *
- * Not among them: a float ReLU, because the array's keeps NaN; anything that
- * reads more than the sum; and what needs the sum of several launches along K.
+ * Integers get the bits of the expression.  Floats do, too, but for the bias: a
+ * core adds it as its multiplier adds, which is off by one unit in the last
+ * place of the sum at most.  NaN becomes zero or stays, as the expression says;
+ * of zeros the sign may be another one.
+ *
+ * Not among them: what scales floats, because no core multiplies f32; old
+ * contents of out, and other matrices; and what needs the sum of several
+ * launches along K.
  */
 #include "parts.h"
+
+#include <math.h>
 
 /* The expression down to the sum, as matched so far. */
 struct match {
   const struct product *p;
+  void *const *tensor;
   const struct calc *c;
 };
 
-static bool is_sum(const struct match *m) {
-  return m->c->op == CALC_INPUT && m->p->input[m->c->input] == SUMS;
+static bool is_input(const struct match *m, const struct calc *c, int *tensor) {
+  *tensor = c->op == CALC_INPUT ? m->p->input[c->input] : -1;
+  return *tensor >= 0;
+}
+
+/* The role along which a tensor moves; false: it moves along several, or with
+ * the products of a batch. */
+static bool vector_role(const struct product *p, int tensor,
+                        enum axis_role *role) {
+  *role = AXIS_N;
+  for (int r = AXIS_M; r >= AXIS_C; r--)
+    for (int i = 0; i < p->count[r]; i++) {
+      const struct product_axis *x = &p->axis[r][i];
+      if (x->extent > 1 && x->stride_bytes[tensor])
+        *role = (enum axis_role)r;
+    }
+  for (int r = AXIS_C; r < AXIS_ROLES; r++)
+    for (int i = 0; i < p->count[r]; i++) {
+      const struct product_axis *x = &p->axis[r][i];
+      if (r != (int)*role && x->extent > 1 && x->stride_bytes[tensor])
+        return false;
+    }
+  return *role == AXIS_N;
+}
+
+/* The sum, or the sum and a bias. */
+static bool sums(const struct match *m, struct finish *f) {
+  int left, right;
+  f->bias = -1;
+  f->how.bias = AXIS_C;
+  if (is_input(m, m->c, &left))
+    return left == SUMS;
+  if (m->c->op != CALC_ADD || !is_input(m, m->c->arg[0], &left) ||
+      !is_input(m, m->c->arg[1], &right) || (left == SUMS) == (right == SUMS))
+    return false;
+  f->bias = left == SUMS ? right : left;
+  return f->bias >= EXTRAS && m->p->type[f->bias] == m->p->acc &&
+         vector_role(m->p, f->bias, &f->how.bias);
 }
 
 /* `op` of the rest and an integer constant, on either side unless it is a
@@ -46,10 +92,29 @@ static bool clamps(struct match *m, int64_t *low, int64_t *high) {
   return step(m, CALC_MAX, low) && step(m, CALC_MIN, high);
 }
 
+/* The largest distance from zero in a bias of 32 bits. */
+static int64_t largest(const struct match *m, int tensor, enum axis_role role) {
+  struct arena *a = arena_open();
+  const int64_t *at = product_new_offsets(a, m->p, role, tensor);
+  int64_t most = 0;
+  for (int64_t i = 0; i < m->p->extent[role]; i++) {
+    int64_t v = dtype_load_int(m->p->acc, (const char *)m->tensor[tensor] +
+                                              m->p->offset[tensor] + at[i]);
+    v = v < 0 ? -v : v;
+    most = v > most ? v : most;
+  }
+  arena_close(a);
+  return most;
+}
+
 /* Whether sums and half a result stay below 2^31, so that the source's addition
  * does not wrap, which the array's does not. */
-static bool half_fits(const struct product *p, int64_t half) {
+static bool half_fits(const struct match *m, int64_t half,
+                      const struct finish *f) {
+  const struct product *p = m->p;
   int64_t product = highest(p->type[IN0]) + 1, sum;
+  if (f->bias >= 0)
+    half += largest(m, f->bias, f->how.bias);
   return !__builtin_mul_overflow(product, highest(p->type[IN1]) + 1,
                                  &product) &&
          !__builtin_mul_overflow(product, p->extent[AXIS_K], &sum) &&
@@ -57,44 +122,79 @@ static bool half_fits(const struct product *p, int64_t half) {
 }
 
 /* (sum + half) >> shift, clamped to out's range, or from zero on. */
-static bool shifts(struct match m, enum dtype out, struct teir_finish *f) {
+static bool shifts(struct match m, enum dtype out, struct finish *f) {
   int64_t low, high, shift = 0, half = 0;
   if (!clamps(&m, &low, &high) || high != highest(out) ||
       (low != lowest(out) && low != 0))
     return false;
   if (step(&m, CALC_SHR, &shift) &&
       (shift < 1 || shift > 31 || !step(&m, CALC_ADD, &half) ||
-       half != (int64_t)1 << (shift - 1) || !half_fits(m.p, half)))
+       half != (int64_t)1 << (shift - 1)))
     return false;
-  *f = (struct teir_finish){
+  f->how = (struct teir_finish){
       .relu = low > lowest(out), .saturate = true, .shift = (int)shift};
-  return is_sum(&m);
+  return sums(&m, f) && (!shift || half_fits(&m, half, f));
 }
 
-static bool relus(struct match m, struct teir_finish *f) {
+static bool relus(struct match m, struct finish *f) {
   int64_t zero;
-  *f = (struct teir_finish){.relu = true};
-  return step(&m, CALC_MAX, &zero) && zero == 0 && is_sum(&m);
+  f->how = (struct teir_finish){.relu = true};
+  return step(&m, CALC_MAX, &zero) && zero == 0 && sums(&m, f);
 }
 
-bool finish_read(const struct product *p, struct teir_finish *f) {
+static bool is_zero(const struct calc *c) {
+  return c->op == CALC_NUMBER && dtype_kind(c->type) == DTYPE_FLOAT &&
+         c->number == 0;
+}
+
+/* fmax(x, 0), 0 < x ? x : 0, which make zero of NaN, or x < 0 ? 0 : x, which
+ * keeps it; also with <=.  Gives x. */
+static const struct calc *float_relu(const struct calc *c, bool *keeps_nan) {
+  const struct calc *const *arg = c->arg, *is = arg[0], *x = NULL;
+  *keeps_nan = false;
+  if (c->op == CALC_MAX)
+    return is_zero(arg[1]) ? arg[0] : is_zero(arg[0]) ? arg[1] : NULL;
+  if (c->op != CALC_SELECT || (is->op != CALC_LT && is->op != CALC_LE))
+    return NULL;
+  *keeps_nan = is_zero(arg[1]);
+  x = *keeps_nan ? arg[2] : arg[1];
+  bool good = *keeps_nan ? is_zero(is->arg[1]) && calc_equal(is->arg[0], x)
+                         : is_zero(arg[2]) && is_zero(is->arg[0]) &&
+                               calc_equal(is->arg[1], x);
+  return good ? x : NULL;
+}
+
+static bool float_relus(struct match m, struct finish *f) {
+  bool keeps_nan;
+  const struct calc *x = float_relu(m.c, &keeps_nan);
+  if (x) {
+    f->how = (struct teir_finish){.relu = true, .keeps_nan = keeps_nan};
+    m.c = x;
+  }
+  return sums(&m, f);
+}
+
+bool finish_read(const struct product *p, void *const tensor[],
+                 struct finish *f) {
   enum dtype out = p->type[OUT];
-  *f = (struct teir_finish){0};
+  *f = (struct finish){.bias = -1};
   if (p->accumulate)
     return false;
   bool narrower = dtype_bytes(out) < dtype_bytes(p->acc);
   if (!p->epilogue)
     return dtype_bytes(out) < 4 && dtype_kind(out) != DTYPE_FLOAT;
-  struct match m = {p, p->epilogue};
+  struct match m = {p, tensor, p->epilogue};
   bool cast = m.c->op == CALC_CAST;
   if (cast)
     m.c = m.c->arg[0];
-  if (is_sum(&m))
-    return cast && narrower &&
-           (dtype_kind(out) == DTYPE_FLOAT ? p->acc == DTYPE_F32
-                                           : dtype_kind(p->acc) != DTYPE_FLOAT);
-  if (p->acc != DTYPE_I32 || m.c->type != DTYPE_I32 ||
-      dtype_kind(out) == DTYPE_FLOAT || dtype_bytes(out) > 4)
+  if (m.c->type != p->acc || (cast && !narrower))
     return false;
-  return (narrower && shifts(m, out, f)) || relus(m, f);
+  if (p->acc == DTYPE_F32)
+    return (out == DTYPE_F32 || out == DTYPE_BF16) && float_relus(m, f);
+  if (dtype_kind(p->acc) == DTYPE_FLOAT || dtype_kind(out) == DTYPE_FLOAT)
+    return false;
+  if (sums(&m, f))
+    return f->bias < 0 || p->acc == DTYPE_I32;
+  return p->acc == DTYPE_I32 &&
+         ((narrower && shifts(m, out, f)) || relus(m, f));
 }

@@ -42,7 +42,9 @@ static bool key_make(struct plan_key *key, const struct run_device *device,
   for (int t = 0; t < TENSORS; t++)
     key->problem.type[t] = problem->type[t];
   key->problem.acc = problem->acc;
+  key->problem.finish.bias = problem->finish.bias;
   key->problem.finish.relu = problem->finish.relu;
+  key->problem.finish.keeps_nan = problem->finish.keeps_nan;
   key->problem.finish.saturate = problem->finish.saturate;
   key->problem.finish.shift = problem->finish.shift;
   for (int t = 0; t < TENSORS; t++)
@@ -188,13 +190,17 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
                   .report = report,
                   .d = d};
   struct recipe sums, results;
+  struct finish finish;
   if (!recipe_make(p, (enum f32_mode)o->f32, &sums, d))
     return false;
   struct diag unfinished = {0};
   results = sums;
   results.problem.type[OUT] = p->type[OUT];
-  results.finished =
-      finish_read(p, &results.problem.finish) && !recipe_joins(&sums);
+  results.finished = !recipe_joins(&sums) && finish_read(p, tensor, &finish);
+  if (results.finished) {
+    results.problem.finish = finish.how;
+    results.bias = finish.bias;
+  }
   struct recipe all_results = recipe_of_batch(p, results),
                 all_sums = recipe_of_batch(p, sums);
   bool batch = p->extent[AXIS_C] > 1 && !recipe_joins(&sums);

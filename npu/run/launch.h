@@ -15,6 +15,7 @@ struct recipe {
   struct teir_problem problem;
   int copies[AXIS_ROLES];
   bool finished;
+  int bias;             /* the tensor that is added on the way; -1: none */
   bool spread[TENSORS]; /* memory has too much else between the elements */
 };
 /* Whether some input is of a type that the device does not multiply. */

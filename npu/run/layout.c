@@ -87,10 +87,20 @@ static bool layout_check(const struct run_plan *plan, int tensor, int bytes,
                     (long long)plan->k);
 }
 
+static bool bias_check(const struct run_plan *plan, struct diag *d) {
+  const struct run_bias *b = &plan->bias;
+  int64_t bytes = (int64_t)plan->tensor[OUT].bytes;
+  for (int64_t i = 0; i < b->count; i++)
+    if (b->word[i].at_bytes < 0 || b->word[i].at_bytes > bytes - 4 ||
+        b->word[i].element < 0)
+      return diag_error(d, loc_none(), "the plan's bias lies outside");
+  return true;
+}
+
 bool plan_check(const struct run_plan *plan, const struct teir_problem *p,
                 struct diag *d) {
   for (int t = 0; t < TENSORS; t++)
     if (!layout_check(plan, t, dtype_bytes(p->type[t]), d))
       return false;
-  return share_check(plan, d);
+  return share_check(plan, d) && bias_check(plan, d);
 }

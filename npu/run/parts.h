@@ -186,9 +186,15 @@ bool cache_build(struct cache_entry *,
                  const void *with);
 
 /* ---- finish.c ---- */
-/* Whether a device could form out's elements, and how, where k is summed in one
- * launch. */
-bool finish_read(const struct product *, struct teir_finish *);
+/* What makes out's elements of the sums, and the tensor that is the bias; -1:
+ * none. */
+struct finish {
+  struct teir_finish how;
+  int bias;
+};
+/* Whether a device could do it, where k is summed in one launch, with what lies
+ * in the bias now. */
+bool finish_read(const struct product *, void *const tensor[], struct finish *);
 
 /* ---- launch.c ---- */
 /* Runs a product that is not empty on a device that takes launches. */

@@ -66,6 +66,7 @@ bool recipe_make(const struct product *p, enum f32_mode f32, struct recipe *r,
       return diag_declined(d, loc_none(), "no device multiplies %s",
                            dtype_name(p->type[t]));
   r->finished = false;
+  r->bias = -1;
   split_copies(p, f32, r);
   r->problem =
       (struct teir_problem){.type = {input_type(p, IN0), input_type(p, IN1)}};

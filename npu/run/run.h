@@ -45,6 +45,17 @@ struct run_share {
   } digit[RUN_DIMS];
 };
 
+/* A vector along n that the device adds to sums, of 4-byte elements, in the
+ * buffer of out behind the results: element `element` lies `at_bytes` from the
+ * buffer's start, in several places.  Elements behind the last one of a launch
+ * are padding. */
+struct run_bias {
+  int64_t count; /* 0: there is none */
+  struct run_bias_word {
+    int64_t at_bytes, element;
+  } * word;
+};
+
 /* What a device needs for one launch shape. */
 struct run_plan {
   const void *xclbin;
@@ -54,6 +65,7 @@ struct run_plan {
   int64_t m, n, k; /* extents of one launch, padding included */
   int64_t batch;   /* products that it computes; 0 and 1: one */
   struct run_share share[AXIS_ROLES];
+  struct run_bias bias;
   struct run_layout tensor[TENSORS]; /* arguments 0, 1, 2 */
 };
 
@@ -149,6 +161,9 @@ struct run_report {
   const char *device;  /* NULL: none was reached */
   bool real;           /* it is silicon */
   char einsum[64], sizes[192], types[48], tail[192]; /* when tracing */
+  /* Where sums became results, or were added to old contents: "cores" or
+   * "host"; NULL: they are results. */
+  const char *epilogue;
   const char *f32; /* how floats became bf16: "bf16", "bf16x3"; NULL: none */
   int64_t launches;
   /* Bytes that were copied between the call's tensors and device buffers. */

@@ -7,10 +7,10 @@
  *
  * (in one line).  A declined call has status=declined and its reason.  Words
  * with blanks stand in double quotes; a word that is not known is -, a number
- * 0.  Behind the types stand tail=<expression> where the product has one
- * and f32=bf16 or f32=bf16x3 where inputs were rounded or split.  core_util:
- * cycles in which a core's multiplier issued, of all cycles of all cores from
- * the first to the last in which the array did something.  host_bytes: what the
+ * 0.  Behind the types stand tail=<expression> where the product has one and
+ * f32=bf16 or f32=bf16x3 where inputs were rounded or split.  core_util: cycles
+ * in which a core's multiplier issued, of all cycles of all cores from the
+ * first to the last in which the array did something.  host_bytes: what the
  * host copied between the call's tensors and device buffers.  packed: tensors
  * whose elements it had to lay otherwise on that way, each with the reason:
  *
@@ -24,11 +24,14 @@
  *   zeros   elements that do not count are zeros in a copy
  *   made    what is multiplied is made of the elements
  *
+ * Behind that stands epilogue=cores or epilogue=host, where a tail makes
+ * results of the sums or they are added to old contents: who does it.
+ *
  * Of a device on which launches cost time, behind that stand build_us=,
  * copy_us= and launch_us=, the microseconds of making launches, of copies and
  * conversions on the host, and of waiting for the device; and, where loop or
- * device was to be chosen (gate.c), loop_us= and device_us=, those that the call
- * was expected to take.
+ * device was to be chosen (gate.c), loop_us= and device_us=, those that the
+ * call was expected to take.
  */
 #include "parts.h"
 
@@ -80,6 +83,8 @@ void trace_report(const struct run_report *r, const char *where) {
               (unsigned long long)r->counts.cycles, util);
   text_printf(&t, " host_bytes=%lld", (long long)r->host_bytes);
   put_packed(&t, r->packed);
+  if (r->epilogue)
+    put(&t, "epilogue", r->epilogue);
   if (r->done && r->real)
     text_printf(&t, " build_us=%.1f copy_us=%.1f launch_us=%.1f",
                 1e6 * r->seconds.build, 1e6 * r->seconds.copy,

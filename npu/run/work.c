@@ -38,6 +38,7 @@ struct work {
   const struct calc_program *convert[OUT][SPLIT_COPIES][SPLIT_COPIES];
   struct dense gathered;     /* all sums; nothing: one launch makes results */
   struct epilogue *epilogue; /* NULL: results are copied or added */
+  const int64_t *bias;       /* offsets of the bias's elements; NULL: none */
 };
 
 static int64_t cut(int64_t a, int64_t b) { return a / b + (a % b != 0); }
@@ -114,6 +115,11 @@ static void make_offsets(struct work *w) {
     make_role_offsets(w, t, column_role[t]);
     w->linear[t] = t < OUT && is_linear(w, t);
   }
+}
+
+static void make_bias(struct work *w) {
+  if (w->recipe->bias >= 0)
+    w->bias = product_new_offsets(w->arena, w->p, AXIS_N, w->recipe->bias);
 }
 
 /* Results of another type than out's are converted by an epilogue. */
@@ -291,6 +297,27 @@ static bool launch(struct work *w, struct run_report *report, struct diag *d) {
   return good;
 }
 
+/* The bias of a block of n, behind the results; zeros where there is none. */
+static void pack_bias(const struct work *w, const struct block *b,
+                      struct run_report *report) {
+  const struct run_bias *x = &w->plan->bias;
+  int tensor = w->recipe->bias;
+  char *to = w->device->buffer(w->session, OUT);
+  assert(!w->bias == !x->count);
+  if (!w->bias)
+    return;
+  const char *from = (const char *)w->tensor[tensor] + w->p->offset[tensor];
+  int64_t at = first(w, b, AXIS_N), count = extent(w, b, AXIS_N);
+  for (int64_t i = 0; i < x->count; i++) {
+    int64_t element = x->word[i].element;
+    uint32_t bits = 0;
+    if (element < count)
+      memcpy(&bits, from + w->bias[at + element], sizeof bits);
+    memcpy(to + x->word[i].at_bytes, &bits, sizeof bits);
+  }
+  report->host_bytes += x->count * (int64_t)sizeof(uint32_t);
+}
+
 /* All products of a batch in one launch; nothing is cut. */
 static bool run_batch(struct work *w, struct run_report *report,
                       struct diag *d) {
@@ -299,6 +326,8 @@ static bool run_batch(struct work *w, struct run_report *report,
   for (b.at[AXIS_C] = 0; b.at[AXIS_C] < count; b.at[AXIS_C]++)
     for (int t = IN0; t <= IN1; t++)
       pack(w, &b, t, report);
+  b.at[AXIS_C] = 0;
+  pack_bias(w, &b, report);
   if (!launch(w, report, d))
     return false;
   for (b.at[AXIS_C] = 0; b.at[AXIS_C] < count; b.at[AXIS_C]++) {
@@ -314,6 +343,7 @@ static bool run_block(struct work *w, const struct block *b,
                       struct run_report *report, struct diag *d) {
   pack(w, b, IN0, report);
   pack(w, b, IN1, report);
+  pack_bias(w, b, report);
   if (!launch(w, report, d))
     return false;
   struct pack_matrix from = in_buffer(w, b, OUT);
@@ -377,6 +407,9 @@ static bool run_blocks(struct work *w, struct run_report *report,
 
 /* What the trace says of tensors that are not copied as they lie. */
 static void name_packed(const struct work *w, struct run_report *report) {
+  report->epilogue = w->epilogue || w->p->accumulate ? "host"
+                     : w->p->epilogue                ? "cores"
+                                                     : NULL;
   for (int t = 0; t < TENSORS; t++) {
     const struct run_layout *l = &w->plan->tensor[t];
     bool converted = t < OUT && w->convert[t][0][0];
@@ -404,6 +437,7 @@ static bool run(struct work *w, struct run_report *report, struct diag *d) {
   make_conversions(w);
   make_offsets(w);
   make_epilogue(w);
+  make_bias(w);
   name_packed(w, report);
   if (launches > 1 || recipe_joins(w->recipe)) {
     int64_t all[AXIS_ROLES];

@@ -58,7 +58,7 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     diag_declined(d, loc_none(), "the fake device takes one product");
     return NULL;
   }
-  if (p->type[OUT] != p->acc || p->finish.relu) {
+  if (p->type[OUT] != p->acc || p->finish.bias || p->finish.relu) {
     fake.finished = *p;
     diag_declined(d, loc_none(), "the fake device only sums");
     return NULL;

@@ -588,38 +588,69 @@ void nest_gemm(struct nest_work *w, enum dtype in, bool accumulate, int64_t m,
 #define I8 DTYPE_I8, DTYPE_I32, DTYPE_I8
 #define U8 DTYPE_I8, DTYPE_I32, DTYPE_U8
 #define BF16 DTYPE_BF16, DTYPE_F32, DTYPE_BF16
+#define F32 DTYPE_BF16, DTYPE_F32, DTYPE_F32
 /* clang-format off */
 const struct nest_finish nest_finishes[] = {
-    {BF16, "bf16(sum)", true, {0}},
-    {I8, "i8(sum)", true, {0}},
-    {DTYPE_I8, DTYPE_I32, DTYPE_U16, "u16(sum)", true, {0}},
-    {DTYPE_I8, DTYPE_I32, DTYPE_I32, "max(sum,i32:0)", true, {.relu = true}},
-    {I8, "i8(max(i32:0,sum))", true, {.relu = true}},
+    {BF16, "bf16(sum)", true, {0}, NULL},
+    {I8, "i8(sum)", true, {0}, NULL},
+    {DTYPE_I8, DTYPE_I32, DTYPE_U16, "u16(sum)", true, {0}, NULL},
+    {DTYPE_I8, DTYPE_I32, DTYPE_I32, "max(sum,i32:0)", true, {.relu = true}, NULL},
+    {I8, "i8(max(i32:0,sum))", true, {.relu = true}, NULL},
     {I8, "i8(max(min(shr(add(sum,i32:64),i32:7),i32:127),i32:-128))", true,
-     {.saturate = true, .shift = 7}},
-    {I8, "i8(min(i32:127,max(sum,i32:-128)))", true, {.saturate = true}},
+     {.saturate = true, .shift = 7}, NULL},
+    {I8, "i8(min(i32:127,max(sum,i32:-128)))", true, {.saturate = true}, NULL},
     {U8, "u8(max(min(shr(add(i32:1,sum),i32:1),i32:255),i32:0))", true,
-     {.saturate = true, .shift = 1}},
+     {.saturate = true, .shift = 1}, NULL},
     {I8, "i8(min(max(shr(add(sum,i32:2),i32:2),i32:0),i32:127))", true,
-     {.relu = true, .saturate = true, .shift = 2}},
+     {.relu = true, .saturate = true, .shift = 2}, NULL},
     /* another rounding, other bounds, no bounds, more than the sum */
-    {I8, "i8(max(min(shr(sum,i32:7),i32:127),i32:-128))", false, {0}},
-    {I8, "i8(max(min(shr(add(sum,i32:63),i32:7),i32:127),i32:-128))", false, {0}},
-    {I8, "i8(max(min(shr(add(sum,i32:64),i32:7),i32:127),i32:-127))", false, {0}},
-    {I8, "i8(shr(add(sum,i32:64),i32:7))", false, {0}},
-    {I8, "i8(max(sum,i32:1))", false, {0}},
-    {I8, "i8(add(sum,sum))", false, {0}},
-    {I8, "i8(min(max(out,i8:0),i8(sum)))", false, {0}},
-    {BF16, "bf16(max(sum,f32:0x0p+0))", false, {0}},
-    {DTYPE_BF16, DTYPE_F32, DTYPE_I16, "i16(sum)", false, {0}},
+    {I8, "i8(max(min(shr(sum,i32:7),i32:127),i32:-128))", false, {0}, NULL},
+    {I8, "i8(max(min(shr(add(sum,i32:63),i32:7),i32:127),i32:-128))", false, {0}, NULL},
+    {I8, "i8(max(min(shr(add(sum,i32:64),i32:7),i32:127),i32:-127))", false, {0}, NULL},
+    {I8, "i8(shr(add(sum,i32:64),i32:7))", false, {0}, NULL},
+    {I8, "i8(max(sum,i32:1))", false, {0}, NULL},
+    {I8, "i8(add(sum,sum))", false, {0}, NULL},
+    {I8, "i8(min(max(out,i8:0),i8(sum)))", false, {0}, NULL},
+    {BF16, "bf16(max(sum,f32:0x0p+0))", true, {.relu = true}, NULL},
+    {F32, "select(lt(f32:0x0p+0,sum),sum,f32:0x0p+0)", true, {.relu = true}, NULL},
+    {F32, "select(lt(sum,f32:0x0p+0),f32:0x0p+0,sum)", true,
+     {.relu = true, .keeps_nan = true}, NULL},
+    {F32, "select(le(sum,f32:0x0p+0),f32:0x0p+0,sum)", true,
+     {.relu = true, .keeps_nan = true}, NULL},
+    /* the other of both, another bound, another value */
+    {F32, "select(lt(sum,f32:0x0p+0),sum,f32:0x0p+0)", false, {0}, NULL},
+    {F32, "max(sum,f32:0x1p+0)", false, {0}, NULL},
+    {F32, "select(lt(sum,f32:0x1p+0),f32:0x0p+0,sum)", false, {0}, NULL},
+    {F32, "min(sum,f32:0x0p+0)", false, {0}, NULL},
+    /* a bias: along n, or one number; what is on both axes or on m is not */
+    {F32, "add(sum,x0)", true, {.bias = AXIS_N}, "n"},
+    {F32, "add(x0,sum)", true, {.bias = AXIS_N}, ""},
+    {F32, "add(x0,sum)", false, {0}, "m"},
+    {F32, "add(x0,sum)", false, {0}, "mn"},
+    {F32, "sub(sum,x0)", false, {0}, "n"},
+    {F32, "mul(sum,x0)", false, {0}, "n"},
+    {F32, "add(x0,x0)", false, {0}, "n"},
+    {F32, "add(sum,out)", false, {0}, NULL},
+    {BF16, "bf16(max(add(sum,x0),f32:0x0p+0))", true,
+     {.bias = AXIS_N, .relu = true}, "n"},
+    {BF16, "bf16(add(max(sum,f32:0x0p+0),x0))", false, {0}, "n"},
+    {DTYPE_I8, DTYPE_I32, DTYPE_I32, "add(sum,x0)", true, {.bias = AXIS_N},
+     "n"},
+    {I8, "i8(add(sum,x0))", true, {.bias = AXIS_N}, "n"},
+    {U8, "u8(max(min(shr(add(add(x0,sum),i32:4),i32:3),i32:255),i32:0))", true,
+     {.bias = AXIS_N, .relu = false, .saturate = true, .shift = 3}, "n"},
+    {I8, "i8(min(max(shr(add(add(sum,x0),i32:2),i32:2),i32:0),i32:127))", true,
+     {.bias = AXIS_N, .relu = true, .saturate = true, .shift = 2}, "n"},
+    {DTYPE_BF16, DTYPE_F32, DTYPE_I16, "i16(sum)", false, {0}, NULL},
     /* the source's addition could wrap */
     {DTYPE_I16, DTYPE_I32, DTYPE_I8,
-     "i8(max(min(shr(add(sum,i32:64),i32:7),i32:127),i32:-128))", false, {0}},
+     "i8(max(min(shr(add(sum,i32:64),i32:7),i32:127),i32:-128))", false, {0}, NULL},
 };
 /* clang-format on */
 #undef I8
 #undef U8
 #undef BF16
+#undef F32
 const int nest_finish_count = sizeof nest_finishes / sizeof *nest_finishes;
 
 void nest_gemm_finish(struct nest_work *w, const struct nest_finish *f) {
@@ -630,4 +661,13 @@ void nest_gemm_finish(struct nest_work *w, const struct nest_finish *f) {
   w->type[OUT] = f->out;
   w->axis[0].stride[OUT] = N * dtype_bytes(f->out);
   w->axis[1].stride[OUT] = dtype_bytes(f->out);
+  if (!f->moves)
+    return;
+  w->extra_count = 1;
+  w->extra_type[0] = f->acc;
+  int64_t stride = dtype_bytes(f->acc);
+  if (strchr(f->moves, 'n'))
+    w->axis[1].extra[0] = stride, stride *= N;
+  if (strchr(f->moves, 'm'))
+    w->axis[0].extra[0] = stride;
 }

@@ -90,6 +90,8 @@ struct nest_finish {
   const char *tail;
   bool finishes; /* the device is asked for results, as follows */
   struct teir_finish finish;
+  /* Along which axes x0 moves: a word over m and n; NULL: there is none */
+  const char *moves;
 };
 extern const struct nest_finish nest_finishes[];
 extern const int nest_finish_count;

@@ -266,6 +266,8 @@ static void test_finish(void) {
     bool right =
         !f->finishes ||
         (asked->type[OUT] == f->out && asked->finish.relu == f->finish.relu &&
+         asked->finish.bias == f->finish.bias &&
+         asked->finish.keeps_nan == f->finish.keeps_nan &&
          asked->finish.saturate == f->finish.saturate &&
          asked->finish.shift == f->finish.shift);
     CHECK(right);
