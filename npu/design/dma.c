@@ -128,12 +128,12 @@ static const struct walk linear = {.parts = 1};
 
 /* The walk over a buffer's places; loops that continue each other are one.
  * The last dimension has no wrap, so any number of blocks may follow. */
-static bool walk_places(struct builder *m, const struct design_stream *s,
+static bool walk_places(struct builder *m, const struct map_stream *s,
                         struct walk *w) {
-  struct design_loop loop[DESIGN_LOOPS];
+  struct map_stream_loop loop[MAP_STREAM_LOOPS];
   int count = 0;
   for (int i = 0; i < s->count; i++) {
-    struct design_loop l = s->loop[i];
+    struct map_stream_loop l = s->loop[i];
     if (count && loop[count - 1].place_bytes == l.place_bytes * l.extent) {
       loop[count - 1].extent *= l.extent;
       loop[count - 1].place_bytes = l.place_bytes;
@@ -159,7 +159,7 @@ static bool walk_places(struct builder *m, const struct design_stream *s,
     w->part_bytes[part] = (uint32_t)at;
   }
   for (int i = 0; i < w->dims; i++) {
-    const struct design_loop *l = &loop[count - 1 - i];
+    const struct map_stream_loop *l = &loop[count - 1 - i];
     bool last = i == w->dims - 1 && w->parts == 1;
     w->dim[i] = (struct bd_dim){(uint32_t)(l->place_bytes / 4),
                                 last ? 0 : (uint32_t)l->extent};
@@ -333,9 +333,9 @@ int design_buffer_steps(const struct tile_program *p, int tensor) {
 /* How a part of a buffer of so many steps is written. */
 static bool in0_write_walk(struct builder *m, int steps, struct walk *w) {
   const struct tile_program *p = m->design->program;
-  struct design_stream x;
+  struct map_stream x;
   bool wide = design_is_wide(p);
-  if (!design_stream(p, IN0, wide ? steps : 1, wide, &x))
+  if (!map_stream_of(p, IN0, wide ? steps : 1, wide, &x))
     return diag_error(m->diag, loc_none(),
                       "a block of %s is not made of words and small matrices",
                       "in0");
@@ -398,7 +398,7 @@ static struct walk in0_padded_walk(const struct tile_program *p,
 static struct walk in0_read_walk(const struct tile_program *p,
                                  const struct kernel_shape *s, int steps,
                                  int blocks) {
-  if (design_is_padded(p))
+  if (map_is_padded(p))
     return in0_padded_walk(p, s, steps, blocks);
   uint32_t step =
       (uint32_t)(p->block_k * s->m * dtype_bytes(p->transfer[IN0].type) / 4);
@@ -527,8 +527,8 @@ static bool make_mem_in0(struct builder *m, struct mem_tile *tile,
 
 /* How a buffer of so many steps is written. */
 static bool in1_write_walk(struct builder *m, int steps, struct walk *w) {
-  struct design_stream x;
-  if (!design_stream(m->design->program, IN1, steps, false, &x))
+  struct map_stream x;
+  if (!map_stream_of(m->design->program, IN1, steps, false, &x))
     return diag_error(m->diag, loc_none(),
                       "a block of %s is not made of words and small matrices",
                       "in1");
@@ -539,7 +539,7 @@ static bool in1_write_walk(struct builder *m, int steps, struct walk *w) {
 static struct walk in1_read_walk(const struct tile_program *p,
                                  const struct kernel_shape *s, int steps) {
   bool turned = p->transfer[IN1].turned;
-  if (!design_is_padded(p))
+  if (!map_is_padded(p))
     return linear;
   struct walk w = padded_runs(p, IN1, turned ? 1 : s->n);
   uint32_t run = w.dim[0].wrap;
@@ -560,7 +560,7 @@ static struct walk core_walk(const struct tile_program *p,
            row = (uint32_t)s->k * bytes / 4,
            steps = (uint32_t)(p->block_k / s->k);
   struct walk w = {.parts = 1, .dims = 3};
-  if (tensor == OUT || !design_is_padded(p) || (tensor == IN0 && turned))
+  if (tensor == OUT || !map_is_padded(p) || (tensor == IN0 && turned))
     return linear;
   if (tensor == IN1 && !turned)
     row *= (uint32_t)s->n;
@@ -666,8 +666,8 @@ static bool make_mem_output(struct builder *m, struct mem_tile *tile) {
   /* Reading small matrices row by row takes the steps of writing them so. */
   int span = design_out_span(p);
   struct walk read;
-  struct design_stream x;
-  if (!design_stream(p, OUT, 1, span > 1, &x))
+  struct map_stream x;
+  if (!map_stream_of(p, OUT, 1, span > 1, &x))
     return diag_error(m->diag, loc_none(),
                       "a block of %s is not made of words and small matrices",
                       "out");

@@ -58,24 +58,6 @@ int design_in0_part(const struct tile_program *, int column);
 /* Blocks of out of a row of cores that leave as one. */
 int design_out_span(const struct tile_program *);
 
-/* Loops over the words of a buffer in the order in which they travel, outermost
- * first: by how many bytes each moves in device memory, and in the mem tile. */
-enum { DESIGN_LOOPS = 16 };
-struct design_loop {
-  int64_t extent, stride_bytes, place_bytes;
-};
-struct design_stream {
-  struct design_loop loop[DESIGN_LOOPS];
-  int count;
-};
-/* A block of a tensor: of an input for `steps` steps of k, of all blocks of a
- * group if `group`.  False: a word or an axis would be taken apart. */
-bool design_stream(const struct tile_program *, int tensor, int steps,
-                   bool group, struct design_stream *); /* stream.c */
-/* Whether zeros follow the k of a block.  Then a mem tile holds what there is,
- * and blocks are cut into small matrices where zeros have joined them: k by k
- * in the mem tile, what lies along k in the core. */
-bool design_is_padded(const struct tile_program *);
 /* What a buffer of an input's ring holds: so many steps of k, and the blocks of
  * a group or of one of its blocks only. */
 bool design_is_wide(const struct tile_program *); /* in0's */

@@ -257,8 +257,8 @@ static void walk_steps(struct walk *w, const struct map_nest *k, int tensor,
 /* The words of a buffer. */
 static bool walk_buffer(struct walk *w, const struct tile_program *p,
                         int tensor, int steps, bool group) {
-  struct design_stream s;
-  if (!design_stream(p, tensor, steps, group, &s))
+  struct map_stream s;
+  if (!map_stream_of(p, tensor, steps, group, &s))
     return false;
   for (int i = 0; i < s.count; i++)
     walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);

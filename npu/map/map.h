@@ -283,6 +283,26 @@ struct tile_program {
    * and out */
   struct map_transfer transfer[TENSORS];
 };
+/* ---- stream.c: on the way between device memory and mem tiles ---- */
+/* Loops over the words of a buffer in the order in which they travel, outermost
+ * first: by how many bytes each moves in device memory, and in the mem tile. */
+enum { MAP_STREAM_LOOPS = 16 };
+struct map_stream_loop {
+  int64_t extent, stride_bytes, place_bytes;
+};
+struct map_stream {
+  struct map_stream_loop loop[MAP_STREAM_LOOPS];
+  int count;
+};
+/* A block of a tensor: of an input for `steps` steps of k, of all blocks of a
+ * group if `group`.  False: a word or an axis would be taken apart. */
+bool map_stream_of(const struct tile_program *, int tensor, int steps,
+                   bool group, struct map_stream *);
+/* Whether zeros follow the k of a block.  Then a mem tile holds what there is,
+ * and blocks are cut into small matrices where zeros have joined them: k by k
+ * in the mem tile, what lies along k in the core. */
+bool map_is_padded(const struct tile_program *);
+
 /* The roles of in0, in1 and out as rows and columns of a matrix. */
 extern const enum axis_role map_roles[TENSORS][2];
 /* Elements of a block's bias in core memory, and in 4-byte words which of n's

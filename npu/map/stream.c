@@ -17,7 +17,7 @@
  * addresses needs more, the axes of a role are put beside each other: in small
  * matrices these continue each other, so two loops a role are left.
  */
-#include "parts.h"
+#include "map.h"
 
 #include "kernels.h"
 
@@ -105,17 +105,18 @@ struct matrix {
   int64_t big[2];    /* to the next small matrix */
 };
 
-static void add_piece(struct design_stream *s, int64_t extent,
+static void add_piece(struct map_stream *s, int64_t extent,
                       int64_t stride_bytes, int64_t place_bytes) {
   if (extent == 1)
     return;
-  assert(s->count < DESIGN_LOOPS);
-  s->loop[s->count++] = (struct design_loop){extent, stride_bytes, place_bytes};
+  assert(s->count < MAP_STREAM_LOOPS);
+  s->loop[s->count++] =
+      (struct map_stream_loop){extent, stride_bytes, place_bytes};
 }
 
 /* An axis over and in small matrices; false: it does not end with them. */
 static bool place_digit(const struct digit *d, const struct matrix *m,
-                        struct design_stream *s) {
+                        struct map_stream *s) {
   int64_t small = m->small[d->which];
   if (d->weight >= small) {
     if (d->weight % small)
@@ -137,11 +138,11 @@ static bool place_digit(const struct digit *d, const struct matrix *m,
 }
 
 /* The innermost loop as one over words. */
-static bool count_words(struct design_stream *s, int64_t element) {
+static bool count_words(struct map_stream *s, int64_t element) {
   enum { WORD = 4 };
   if (element == WORD)
     return true;
-  struct design_loop *l = &s->loop[s->count - 1];
+  struct map_stream_loop *l = &s->loop[s->count - 1];
   if (!s->count || l->stride_bytes != element || l->place_bytes != element ||
       l->extent * element % WORD)
     return false;
@@ -153,7 +154,7 @@ static bool count_words(struct design_stream *s, int64_t element) {
 }
 
 /* Dimensions of a walk over the places. */
-static int dimensions(const struct design_stream *s) {
+static int dimensions(const struct map_stream *s) {
   int count = s->count > 0;
   for (int i = 1; i < s->count; i++)
     count += s->loop[i - 1].place_bytes !=
@@ -163,7 +164,7 @@ static int dimensions(const struct design_stream *s) {
 
 static bool place(const struct tile_program *p, int tensor, int steps,
                   bool group, int last, const struct matrix *m,
-                  struct design_stream *s) {
+                  struct map_stream *s) {
   struct digits x = {.last = last};
   s->count = 0;
   if (!find_digits(p, tensor, steps, group, &x))
@@ -174,7 +175,7 @@ static bool place(const struct tile_program *p, int tensor, int steps,
   return count_words(s, dtype_bytes(p->transfer[tensor].type));
 }
 
-bool design_is_padded(const struct tile_program *p) {
+bool map_is_padded(const struct tile_program *p) {
   return map_nest_extent(&p->side[AXIS_K]) < p->block_k;
 }
 
@@ -200,8 +201,8 @@ static struct matrix uncut(const struct tile_program *p, int tensor, int steps,
   return m;
 }
 
-bool design_stream(const struct tile_program *p, int tensor, int steps,
-                   bool group, struct design_stream *s) {
+bool map_stream_of(const struct tile_program *p, int tensor, int steps,
+                   bool group, struct map_stream *s) {
   const struct map_transfer *t = p->transfer;
   struct kernel_shape k;
   int64_t element = dtype_bytes(t[tensor].type);
@@ -214,7 +215,7 @@ bool design_stream(const struct tile_program *p, int tensor, int steps,
                      .inside = {turned ? element : columns * element,
                                 turned ? rows * element : element},
                      .big = {all * rows * element, rows * columns * element}};
-  if (tensor != OUT && design_is_padded(p))
+  if (tensor != OUT && map_is_padded(p))
     m = uncut(p, tensor, steps, &k);
   if (!place(p, tensor, steps, group, -1, &m, s))
     return false;
