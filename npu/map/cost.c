@@ -54,23 +54,56 @@ static void add_run(struct runs *x, int64_t extent, int64_t stride_bytes) {
   x->run[x->count++] = (struct run){extent, stride_bytes};
 }
 
-/* Into the runs from the `first` on, by falling strides. */
-static void insert_run(struct runs *x, int first, int64_t extent,
-                       int64_t stride_bytes) {
-  int at = x->count;
-  if (extent == 1)
+/* A part of an axis as a loop inside others of the role. */
+static void nest_part(const struct array *s, enum axis_role role,
+                      const struct map_part *x, struct map_nest *n) {
+  const struct map_axis *from = &s->work->axis[role][x->axis];
+  if (n->count == MAP_LOOPS || (x->extent == 1 && n->count))
     return;
-  add_run(x, extent, stride_bytes);
-  for (; at > first && x->run[at - 1].stride_bytes < stride_bytes; at--) {
-    x->run[at] = x->run[at - 1];
-    x->run[at - 1] = (struct run){extent, stride_bytes};
-  }
+  if (n->count == 1 && n->loop[0].extent == 1)
+    n->count = 0;
+  struct map_loop *l = &n->loop[n->count++];
+  *l = (struct map_loop){from->id, x->extent, {0}};
+  for (int t = 0; t < TENSORS; t++)
+    l->stride_bytes[t] = x->step * from->stride_bytes[t];
+}
+
+/* As much of the tile program as says how buffers travel. */
+static void fill_program(const struct array *s, const struct map_blocking *b,
+                         struct tile_program *p) {
+  const struct map_layout *layout = s->form->layout;
+  const enum dtype *type = s->problem->type;
+  *p = (struct tile_program){.acc = s->problem->acc,
+                             .block_m = b->block_m,
+                             .block_n = b->block_n,
+                             .block_k = b->block_k,
+                             .group_m = b->group_m,
+                             .group = {.extent = 1}};
+  for (int t = 0; t < TENSORS; t++)
+    p->transfer[t] =
+        (struct map_transfer){.type = type[t], .turned = layout[t].turned};
+  p->turns_out = map_turns_out(type, layout[IN0].turned, layout[IN1].turned,
+                               layout[OUT].turned);
+  for (int role = AXIS_M; role < AXIS_ROLES; role++)
+    for (int i = 0; i < b->form.cut[role].count; i++) {
+      const struct map_part *x = &b->form.cut[role].part[i];
+      struct map_nest group = {.count = 0};
+      if (x->place == MAP_BLOCK)
+        nest_part(s, (enum axis_role)role, x, &p->side[role]);
+      if (x->place == MAP_TIME)
+        nest_part(s, (enum axis_role)role, x, &p->time[role]);
+      if (x->place == MAP_GROUP) {
+        nest_part(s, (enum axis_role)role, x, &group);
+        p->group = group.loop[0];
+      }
+    }
 }
 
 /* The loops over a tensor in device memory in the order of its descriptors:
  * steps of k, or rows of cores, around the words of a buffer (npu/design/task.c
- * has the same). */
-static void list_runs(const struct array *s, const struct map_blocking *b,
+ * has the same).  False: these are not made of words. */
+static bool list_runs(const struct array *s, const struct map_blocking *b,
+                      const struct tile_program *p,
                       const struct map_panel *panel, int tensor,
                       struct runs *x) {
   const struct map_layout *l = &s->form->layout[tensor];
@@ -79,7 +112,9 @@ static void list_runs(const struct array *s, const struct map_blocking *b,
   int64_t run = tensor == OUT           ? 1
                 : wide && panel->chunks ? b->steps_k / panel->chunks
                                         : panel->run[tensor];
-  struct runs around = {.count = 0}, inside = {.count = 0};
+  struct runs around = {.count = 0};
+  int steps = (int)run;
+  bool group = false;
   for (int i = k->count - 1; i >= 0 && tensor < OUT; i--) {
     const struct map_part *q = &k->part[i];
     if (q->place != MAP_TIME)
@@ -88,7 +123,6 @@ static void list_runs(const struct array *s, const struct map_blocking *b,
         q->step * s->work->axis[AXIS_K][q->axis].stride_bytes[tensor];
     int64_t take = run < q->extent ? run : q->extent;
     add_run(&around, q->extent / take, stride * take);
-    add_run(&inside, take, stride);
     run /= take;
   }
   x->count = 0;
@@ -103,38 +137,33 @@ static void list_runs(const struct array *s, const struct map_blocking *b,
     if (q->place == MAP_CORES)
       row = stride;
     if (q->place == MAP_GROUP && (tensor == OUT ? stride < row : wide))
-      add_run(&inside, q->extent, stride);
+      group = true;
     else if (q->place == MAP_GROUP)
       add_run(x, q->extent, stride);
   }
   if (tensor == OUT && s->grid.rows > 2)
     add_run(x, 2, row);
-  int first = x->count;
-  for (int i = 0; i < inside.count; i++)
-    insert_run(x, first, inside.run[i].extent, inside.run[i].stride_bytes);
-  for (int j = 0; j < 2; j++) {
-    enum axis_role role = map_roles[tensor][j];
-    const struct map_cut *c = &b->form.cut[role];
-    for (int i = 0; i < c->count; i++)
-      if (c->part[i].place == MAP_BLOCK)
-        insert_run(
-            x, first, c->part[i].extent,
-            c->part[i].step *
-                s->work->axis[role][c->part[i].axis].stride_bytes[tensor]);
-  }
+  struct map_stream words;
+  if (!map_stream_of(p, tensor, steps, group, &words))
+    return false;
+  for (int i = 0; i < words.count; i++)
+    add_run(x, words.loop[i].extent, words.loop[i].stride_bytes);
+  return true;
 }
 
 /* Bytes of contiguous runs in which a tensor lies in device memory; blocks
  * follow each other. */
 static double run_bytes(const struct array *s, const struct map_blocking *b,
+                        const struct tile_program *p,
                         const struct map_panel *panel, int tensor) {
   const struct map_layout *x = &s->form->layout[tensor];
   struct runs r;
+  int64_t bytes = 4; /* a word */
   if (!x->in_place)
     return HUGE_VAL;
   assert(s->work && tensor < OUT);
-  list_runs(s, b, panel, tensor, &r);
-  int64_t bytes = dtype_bytes(s->problem->type[tensor]);
+  if (!list_runs(s, b, p, panel, tensor, &r))
+    return (double)bytes;
   for (int i = r.count - 1; i >= 0 && r.run[i].stride_bytes == bytes; i--)
     bytes *= r.run[i].extent;
   return (double)bytes;
@@ -143,10 +172,12 @@ static double run_bytes(const struct array *s, const struct map_blocking *b,
 /* Loops that a descriptor has for a tensor, those that continue each other
  * being one; *outermost is the extent of the first. */
 static int count_runs(const struct array *s, const struct map_blocking *b,
+                      const struct tile_program *p,
                       const struct map_panel *panel, int tensor,
                       int64_t *outermost) {
   struct runs r;
-  list_runs(s, b, panel, tensor, &r);
+  if (!list_runs(s, b, p, panel, tensor, &r))
+    return INT32_MAX;
   int count = r.count > 0;
   *outermost = r.count ? r.run[0].extent : 1;
   for (int i = 0; i < r.count; i++)
@@ -169,15 +200,16 @@ static int count_runs(const struct array *s, const struct map_blocking *b,
 /* Whether descriptors can walk over the tensors that lie in place; *alone: one
  * of them needs the iterations, so every block of out has its own tasks. */
 static bool can_walk(const struct array *s, const struct map_blocking *b,
+                     const struct tile_program *p,
                      const struct map_panel *panel, bool *alone) {
   const struct device *dev = s->at->device;
   int dims = dev->tile[TILE_SHIM].dims;
   *alone = false;
   for (int t = 0; t < TENSORS; t++) {
-    int64_t outermost;
+    int64_t outermost = 1;
     if (!s->form->layout[t].in_place)
       continue;
-    int count = count_runs(s, b, panel, t, &outermost);
+    int count = count_runs(s, b, p, panel, t, &outermost);
     if (count > dims + 1 || (count > dims && outermost > dev->max_iterations))
       return false;
     *alone |= count > dims;
@@ -205,6 +237,7 @@ static double both(double a, double b) {
  * in1 is.  It is read part by part: behind the last use of a part in the n
  * round before, ahead of the first use in the first one. */
 static double rounds_cycles(const struct array *s, const struct map_blocking *b,
+                            const struct tile_program *walks,
                             const struct map_panel *panel, double round) {
   const struct teir_problem *p = s->problem;
   const struct preset *q = s->at->preset;
@@ -213,11 +246,11 @@ static double rounds_cycles(const struct array *s, const struct map_blocking *b,
     return (double)b->rounds_m * rounds_n * round;
   double m = (double)b->group_m * b->block_m * s->grid.m,
          n = (double)b->block_n * s->grid.n,
-         k = (double)b->steps_k * b->block_k;
+         k = (double)b->steps_k * (b->valid_k ? b->valid_k : b->block_k);
   double in0 = transfer_cycles(q, m * k * dtype_bytes(p->type[IN0]),
-                               run_bytes(s, b, panel, IN0)),
+                               run_bytes(s, b, walks, panel, IN0)),
          in1 = transfer_cycles(q, k * n * dtype_bytes(p->type[IN1]),
-                               run_bytes(s, b, panel, IN1)),
+                               run_bytes(s, b, walks, panel, IN1)),
          out = transfer_cycles(q, m * n * dtype_bytes(p->type[OUT]), HUGE_VAL);
   double kept = panel->chunks ? 1
                 : panel->stretches
@@ -343,9 +376,12 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   /* the products of a batch are such rounds, too */
   struct map_blocking all = *b;
   all.rounds_m *= (int)s->problem->extent[AXIS_C];
-  double rounds = rounds_cycles(s, &all, panel, round);
+  struct tile_program walks;
+  if (s->work)
+    fill_program(s, b, &walks);
+  double rounds = rounds_cycles(s, &all, &walks, panel, round);
   bool rounds_each = b->rounds_m > 1 || b->rounds_n > 1, alone = false;
-  if (s->work && !can_walk(s, b, panel, &alone))
+  if (s->work && !can_walk(s, b, &walks, panel, &alone))
     return HUGE_VAL;
   alone |= s->problem->finish.bias != AXIS_C;
   double count =
