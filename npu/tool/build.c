@@ -1,5 +1,6 @@
 /* build.c -- `nputeir map`, `design` and `build`: the middle of the road. */
 #include "job.h"
+#include "mlir.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -110,11 +111,34 @@ static bool write_all(const char *folder, const struct npu_result *r,
          write_part(folder, "design.txn", r->txn.data, r->txn.length, d);
 }
 
+struct build_job {
+  struct job job;   /* first: its options' fields are offsets in it */
+  const char *mlir; /* the form, or NULL */
+};
+
+static bool write_mlir(const struct build_job *j, const struct npu_result *r,
+                       struct diag *d) {
+  struct text t = {0};
+  enum mlir_form form = strcmp(j->mlir, "2025") ? MLIR_2026 : MLIR_2025;
+  bool good = mlir_print(r, form, "core.elf", &t, d) &&
+              write_part(j->job.output, "design.mlir", t.data, t.length, d);
+  text_free(&t);
+  return good;
+}
+
+static bool read_form(struct tool *t, void *to, const char *word) {
+  *(const char **)to = word;
+  return strcmp(word, "2026") == 0 || strcmp(word, "2025") == 0 ||
+         tool_usage(t, "--mlir takes 2025 or 2026, not '%s'", word);
+}
+
 static bool run_build(struct tool *t, void *to) {
-  struct job *job = to;
+  struct build_job *j = to;
+  struct job *job = &j->job;
   struct npu_result r;
   assert(job->output);
-  bool good = job_compile(t, job, &r) && write_all(job->output, &r, &t->diag);
+  bool good = job_compile(t, job, &r) && write_all(job->output, &r, &t->diag) &&
+              (!j->mlir || write_mlir(j, &r, &t->diag));
   npu_result_free(&r);
   return good;
 }
@@ -132,6 +156,10 @@ static const struct tool_option print_options[] = {
 static const struct tool_option build_options[] = {
     {"-o", "FOLDER", tool_folder_to_write, AT(output),
      .help = "where the files go", .flags = TOOL_NEEDED},
+    {"--mlir", "YEAR", read_form, offsetof(struct build_job, mlir),
+     .help = "design.mlir, too: the same design as text in the aie dialect, as "
+             "mlir-aie reads it since 2026, or read it in 2025; the cores are "
+             "core.elf"},
     {0},
 };
 
@@ -160,6 +188,11 @@ const struct tool_command tool_design = {
     .run = run_design,
 };
 
+static const struct build_job build_defaults = {
+    .job = {.device = "npu1",
+            .problem = {.extent = {1},
+                        .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}}}};
+
 const struct tool_command tool_build = {
     .name = "build",
     .summary = "all binaries of a product into a folder",
@@ -169,7 +202,7 @@ const struct tool_command tool_build = {
              "  nputeir sim FOLDER/design.xclbin FOLDER/design.txn ..",
     .shared = job_options,
     .options = build_options,
-    .job_bytes = sizeof(struct job),
-    .job = &job_defaults,
+    .job_bytes = sizeof(struct build_job),
+    .job = &build_defaults,
     .run = run_build,
 };

@@ -181,8 +181,8 @@ static const struct job defaults = {.sizes = {.size = 512}};
 const struct tool_command tool_report = {
     .name = "report",
     .summary = "sources as a page: what was taken, what not, what it gains",
-    .usage = "FILE.. -o FOLDER [--size N] [--bind NAME=N].. "
-             "[-- COMPILER WORDS]\nFOLDER [-o FOLDER]",
+    .usage = "FILE.. -o FOLDER [options] [-- COMPILER WORDS]\n"
+             "FOLDER [-o FOLDER] [options]",
     .intro =
         "Writes index.html, one page that any browser shows: the nests, those "
         "first that gain most, and the sources with every nest coloured, taken "
