@@ -171,7 +171,8 @@ static int bias_words(const enum dtype type[TENSORS], enum dtype acc,
 }
 
 bool map_bias_fits(const struct teir_problem *p, const struct map_blocking *b) {
-  return dtype_bytes(p->acc) == 4 &&
+  return (!b->valid_k || b->valid_k == b->block_k) &&
+         dtype_bytes(p->acc) == 4 &&
          4 * (uint32_t)bias_words(p->type, p->acc, b->block_n) <=
              map_block_bytes(p, b).in1;
 }

@@ -1,0 +1,46 @@
+/* bias.c -- where the words of a bias lie in device memory, so that in1's way
+ * to the cores brings them: the stream of a buffer of in1 says which place of a
+ * core's memory a word gets to.  Zeros behind a block's k would be in between,
+ * so there are none (map_program).
+ */
+#include "parts.h"
+
+#include <assert.h>
+
+/* Where the word `i` of a stream has its place. */
+static int64_t place_of(const struct map_stream *s, int64_t i) {
+  int64_t at = 0;
+  for (int k = s->count - 1; k >= 0; k--) {
+    at += i % s->loop[k].extent * s->loop[k].place_bytes;
+    i /= s->loop[k].extent;
+  }
+  return at;
+}
+
+struct design_bias design_bias(const struct tile_program *p) {
+  enum { ALIGNMENT = 64 };
+  int64_t block = (int64_t)p->block_k * p->block_n *
+                  dtype_bytes(p->transfer[IN1].type) *
+                  design_buffer_steps(p, IN1);
+  return (struct design_bias){.offset_bytes =
+                                  (p->transfer[OUT].bytes + ALIGNMENT - 1) /
+                                  ALIGNMENT * ALIGNMENT,
+                              .block_bytes = block,
+                              .blocks = p->grid.columns * p->rounds_n};
+}
+
+bool design_bias_words(const struct tile_program *p, uint32_t *place) {
+  enum { WORD = 4 };
+  struct map_stream s;
+  if (!map_stream_of(p, IN1, design_buffer_steps(p, IN1), false, &s))
+    return false;
+  int words = map_bias_words(p);
+  int64_t count = design_bias(p).block_bytes / WORD;
+  assert(words <= count);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at = place_of(&s, i) / WORD;
+    if (at < words)
+      place[at] = (uint32_t)i;
+  }
+  return true;
+}
