@@ -238,6 +238,23 @@ static void test_integers(void) {
        INTEGERS, 2);
 }
 
+/* Zeros behind the k of in1's blocks would be among a bias. */
+static void test_bias_has_no_zeros(void) {
+  for (int bias = 0; bias < 2; bias++) {
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    struct npu_result r = {0};
+    struct teir_problem p =
+        problem(DTYPE_BF16, DTYPE_F32, 64, 64, 84,
+                (struct teir_finish){.bias = bias ? AXIS_N : AXIS_C});
+    struct teir *t = teir_from_problem(a, &p, &d);
+    CHECK(t && npu_compile(a, "8700g", t, 0, &r, &d) &&
+          map_is_padded(r.program) == !bias);
+    npu_result_free(&r);
+    arena_close(a);
+  }
+}
+
 static void test_bias(void) {
   struct teir_finish plain = {.bias = AXIS_N},
                      relu = {.bias = AXIS_N, .relu = true},
@@ -304,6 +321,7 @@ static void test_large(void) {
 
 int main(void) {
   test_bias();
+  test_bias_has_no_zeros();
   test_large();
   test_float();
   test_integers();
