@@ -168,18 +168,23 @@ private:
   }
 
   // As many blocks as needed, and all about as large.
-  Value *even(Value *Extent, int64_t Largest, int64_t Unit) {
-    Value *Count = C.divideUp(Extent, C.number(Largest));
+  Value *even(Value *Extent, Value *Largest, int64_t Unit) {
+    Value *Count = C.divideUp(Extent, Largest);
     return C.roundUp(C.divideUp(Extent, Count), Unit);
   }
 
   void chooseBlocks() {
     int64_t Rows = Blocks.height[0];
     Value *M = R[AXIS_M].Extent, *N = R[AXIS_N].Extent;
-    BlockK = even(R[AXIS_K].Extent, Blocks.block_k, 8);
-    BlockM = even(M, Blocks.block_m, Rows);
+    BlockK = even(R[AXIS_K].Extent, C.number(Blocks.block_k), 8);
+    BlockM = even(M, C.number(Blocks.block_m), Rows);
+    // For few rows a panel of in1 is used once, while it is in the first cache.
+    int64_t Largest = KeepsSums ? Blocks.sums_n : Blocks.block_n;
     BlockN =
-        even(N, KeepsSums ? Blocks.sums_n : Blocks.block_n, Blocks.columns);
+        even(N,
+             C.CreateSelect(C.CreateICmpSLE(M, C.number(Rows)),
+                            C.number(Blocks.columns * 4), C.number(Largest)),
+             Blocks.columns);
     PartM =
         KeepsSums ? C.least(C.roundUp(M, Rows), C.number(Blocks.sums_m)) : M;
   }
@@ -293,40 +298,54 @@ private:
     });
   }
 
-  // Panels of as many elements as fit, the highest first.
-  void panels(Value *Count, function_ref<void(Value *, int)> Body) {
-    Value *From = C.number(0);
-    for (int H = 0; H < Blocks.height_count; H++) {
-      int Height = Blocks.height[H];
-      Value *Whole = C.CreateUDiv(C.CreateSub(Count, From), C.number(Height));
-      Value *To = C.plus(From, C.times(Whole, Height));
-      C.loop(From, To, C.number(Height), [&](Value *I) { Body(I, Height); });
-      From = To;
-    }
+  // Panels of rows: Body gets the first row, and which height is the least
+  // that holds as many as are left.
+  void panels(Value *Count, function_ref<void(Value *, Value *)> Body) {
+    C.walk(C.number(0), Count, [&](Value *I) {
+      Value *Left = C.CreateSub(Count, I), *Which = C.number(0);
+      for (int H = 1; H < Blocks.height_count; H++)
+        Which =
+            C.CreateSelect(C.CreateICmpSLE(Left, C.number(Blocks.height[H])),
+                           C.number(H), Which);
+      Body(I, Which);
+      return C.number(Blocks.height[0]); // what is lower is the last one
+    });
   }
 
-  void pack(int T, dtype Type, int Height, const Table &X, axis_role Role,
-            Value *I, Value *To, Value *K) {
-    Value *Run = C.getNumber(X.Runs, I);
-    Value *IsWhole = C.CreateICmpSGE(Run, C.number(Height));
-    Value *RowStride =
-        C.CreateSelect(IsWhole, R[Role].Stride[(size_t)T], C.number(0));
-    C.CreateCall(packFunction(U, Type, W.Sum, Height),
-                 {C.at(To, C.times(C.times(I, K), Bytes)), base(T),
-                  offsets(X, T, I), offsets(Steps, T, C.number(0)), Steps.Runs,
-                  K, RowStride, R[AXIS_K].Stride[(size_t)T]});
+  enum { PackedSteps = 16 };
+
+  // All panels of a block.  Where a step's elements are adjacent, they are
+  // packed some steps at a time: what follows in memory soon follows here.
+  // (Transposing must go on to the end: it writes more than a step's rows.)
+  void pack(int T, int Height, const Table &X, axis_role Role, Value *Count,
+            Value *To, Value *K) {
+    Value *Stride = R[Role].Stride[(size_t)T];
+    Value *Size = C.number(dtype_bytes(W.In[T]));
+    Value *Along = R[AXIS_K].Stride[(size_t)T];
+    Value *Some = C.CreateSelect(
+        C.CreateAnd(C.CreateICmpEQ(Stride, Size), C.CreateICmpNE(Along, Size)),
+        C.number(PackedSteps), K);
+    Function *F = packFunction(U, W.In[T], W.Sum, Height);
+    C.loop(C.number(0), K, Some, [&](Value *P) {
+      Value *Steps = C.least(Some, C.CreateSub(K, P));
+      C.loop(C.number(0), Count, C.number(Height), [&](Value *I) {
+        Value *IsWhole =
+            C.CreateICmpSGE(C.getNumber(X.Runs, I), C.number(Height));
+        Value *At = C.plus(C.times(I, K), C.times(P, Height));
+        C.CreateCall(F, {C.at(To, C.times(At, Bytes)), base(T),
+                         offsets(X, T, I), offsets(this->Steps, T, P),
+                         C.at(this->Steps.Runs, C.times(P, 8)), Steps,
+                         C.CreateSelect(IsWhole, Stride, C.number(0)), Along});
+      });
+    });
   }
 
   void packColumns(Value *Count, Value *K) {
-    C.loop(C.number(0), Count, C.number(Blocks.columns), [&](Value *J) {
-      pack(IN1, W.In[IN1], Blocks.columns, Columns, AXIS_N, J, In1, K);
-    });
+    pack(IN1, Blocks.columns, Columns, AXIS_N, Count, In1, K);
   }
 
   void packRows(Value *Count, Value *K) {
-    panels(Count, [&](Value *I, int Height) {
-      pack(IN0, W.In[IN0], Height, Rows, AXIS_M, I, In0, K);
-    });
+    pack(IN0, Blocks.height[0], Rows, AXIS_M, Count, In0, K);
   }
 
   void store(Value *From, Value *Stride, Value *Rows, Value *Columns, Value *I,
@@ -349,11 +368,20 @@ private:
                 Value *Add) {
     C.loop(C.number(0), ColumnCount, C.number(Blocks.columns), [&](Value *J) {
       Value *Panel1 = C.at(In1, C.times(C.times(J, K), Bytes));
-      panels(Count, [&](Value *I, int Height) {
+      panels(Count, [&](Value *I, Value *Which) {
         Value *Panel0 = C.at(In0, C.times(C.times(I, K), Bytes));
-        Function *F = multiplyFunction(U, W.Sum, Height);
+        Value *Height = C.number(Blocks.height[0]);
+        Function *First = multiplyFunction(U, W.Sum, Blocks.height[0]);
+        Value *F = First;
+        for (int H = 1; H < Blocks.height_count; H++) {
+          Value *Is = C.CreateICmpEQ(Which, C.number(H));
+          Height = C.CreateSelect(Is, C.number(Blocks.height[H]), Height);
+          F = C.CreateSelect(Is, multiplyFunction(U, W.Sum, Blocks.height[H]),
+                             F);
+        }
         auto To = [&](Value *Place, Value *Stride, Value *Add) {
-          C.CreateCall(F, {K, Panel0, Panel1, Place, Stride, Add});
+          C.CreateCall(First->getFunctionType(), F,
+                       {K, Panel0, Panel1, Place, Stride, Add});
         };
         if (KeepsSums) {
           Value *Row = C.times(C.plus(At, I), BlockN);
@@ -363,10 +391,9 @@ private:
         }
         Value *Whole = C.CreateAnd(
             isAdjacent(),
-            C.CreateAnd(
-                C.CreateICmpSGE(C.getNumber(Columns.Runs, J),
-                                C.number(Blocks.columns)),
-                C.CreateICmpSGE(C.getNumber(Rows.Runs, I), C.number(Height))));
+            C.CreateAnd(C.CreateICmpSGE(C.getNumber(Columns.Runs, J),
+                                        C.number(Blocks.columns)),
+                        C.CreateICmpSGE(C.getNumber(Rows.Runs, I), Height)));
         C.when(
             Whole,
             [&] {
@@ -379,7 +406,7 @@ private:
             [&] {
               Value *Stride = C.number(Blocks.columns * Bytes);
               To(Sums, Stride, C.number(0));
-              store(Sums, Stride, C.number(Height),
+              store(Sums, Stride, C.least(Height, C.CreateSub(Count, I)),
                     C.least(C.number(Blocks.columns),
                             C.CreateSub(ColumnCount, J)),
                     I, J, Add);
@@ -395,8 +422,12 @@ Function *driverFunction(CpuUnit &U, const CpuWork &W, StringRef Name) {
   bool IsNew;
   Function *F =
       U.function("driver." + Name, Type::getInt32Ty(U.context()), "p", IsNew);
-  if (IsNew)
-    Driver(U, W, Name, *F).emit();
+  if (!IsNew)
+    return F;
+  // Its loops are around much work, and it is half of the time that generating
+  // code would take.
+  F->addFnAttr(Attribute::OptimizeNone);
+  Driver(U, W, Name, *F).emit();
   return F;
 }
 

@@ -65,7 +65,7 @@ private:
     SmallVector<Value *, 4> Row;
     for (int J = 0; J < Blocks.vectors; J++)
       Row.push_back(C.get(Vector, C.at(In1, J * Blocks.lanes * Bytes)));
-    Code::Values Next = {C.at(In0, Height * Bytes),
+    Code::Values Next = {C.at(In0, Blocks.height[0] * Bytes),
                          C.at(In1, Blocks.columns * Bytes)};
     for (int I = 0; I < Height; I++) {
       Value *X = C.CreateVectorSplat((unsigned)Blocks.lanes,

@@ -57,7 +57,7 @@ public:
             Value *Whole = C.CreateSelect(
                 Along, C.CreateAnd(Run, C.number(-Square)), C.number(0));
             transpose(Row, Panel, Place, Whole);
-            gather(Row, Panel, Place, Whole, Run);
+            gather(Panel, Place, Whole, Run);
           });
       return Run;
     });
@@ -86,14 +86,14 @@ private:
             });
   }
 
-  void gather(ArrayRef<Value *> Row, Value *Panel, Value *Place, Value *First,
-              Value *Run) {
+  void gather(Value *Panel, Value *Place, Value *First, Value *Run) {
     C.loop(First, Run, C.number(1), [&](Value *K) {
-      Value *At = C.plus(Place, C.times(K, ColumnStride));
+      Value *At = C.at(Source, C.plus(Place, C.times(K, ColumnStride)));
       Value *Step = C.at(Panel, C.times(K, Rows * Bytes));
-      for (int I = 0; I < Rows; I++)
-        C.put(converted(C.get(Stored, C.at(Row[(size_t)I], At))),
-              C.at(Step, I * Bytes));
+      C.loop(C.number(0), C.number(Rows), C.number(1), [&](Value *I) {
+        Value *Element = C.get(Stored, C.at(At, C.getNumber(RowOffsets, I)));
+        C.put(converted(Element), C.at(Step, C.times(I, Bytes)));
+      });
     });
   }
 

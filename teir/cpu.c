@@ -55,7 +55,7 @@ static void cut_registers(const struct teir_cpu *c, int bytes,
   if (c->registers == 32)
     rows &= ~1;
   assert(rows >= 2 && rows <= 16);
-  static const int smaller[] = {8, 4, 2, 1};
+  static const int smaller[] = {8, 4};
   b->height[b->height_count++] = rows;
   for (size_t i = 0; i < sizeof smaller / sizeof *smaller; i++)
     if (smaller[i] < rows)

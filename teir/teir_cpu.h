@@ -29,13 +29,14 @@ const struct teir_cpu *teir_cpu_find(const char *name); /* NULL: none */
 
 /* Panels of in1 of so many steps are packed in the frame where in1 lies across
  * the columns. */
-enum { TEIR_CPU_HEIGHTS = 6, TEIR_CPU_DIRECT_K = 128 };
+enum { TEIR_CPU_HEIGHTS = 3, TEIR_CPU_DIRECT_K = 128 };
 
 struct teir_cpu_blocks {
   int lanes;   /* elements of a vector */
   int vectors; /* along the columns */
   int columns; /* lanes * vectors */
-  /* Rows that a block of registers may have, the largest first and 1 last. */
+  /* Rows that a block of registers may have, the largest first.  Packed panels
+   * have as many. */
   int height_count, height[TEIR_CPU_HEIGHTS];
   /* Of products that are not packed: rows that may be multiplied at once, and
    * vectors along the columns, at most. */
