@@ -150,6 +150,8 @@ void Code::walk(Value *From, Value *To, function_ref<Value *(Value *)> Body) {
 
 Code::Values Code::choose(Value *Condition, const Values &Otherwise,
                           function_ref<Values()> Then) {
+  if (auto *Known = dyn_cast<ConstantInt>(Condition))
+    return Known->isOne() ? Then() : Otherwise;
   BasicBlock *Before = GetInsertBlock();
   BasicBlock *Yes = block("then"), *After = block("after");
   CreateCondBr(Condition, Yes, After);

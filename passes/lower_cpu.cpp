@@ -17,9 +17,14 @@ static const char *const MovesLetter = "nsvo"; // in the order of CpuExtra
 
 std::string CpuWork::print() const {
   struct text T = {};
-  text_printf(&T, "%s %s %s %s %d %d", dtype_name(In[0]), dtype_name(In[1]),
-              dtype_name(Out), dtype_name(Sum),
-              Packed | Direct << 1 | Turned << 2, (int)Extras.size());
+  int Ways = Packed | Direct << 1 | Turned << 2 | (int)Vector << 3 |
+             Fixed.has_value() << 5;
+  text_printf(&T, "%s %s %s %s %d", dtype_name(In[0]), dtype_name(In[1]),
+              dtype_name(Out), dtype_name(Sum), Ways);
+  for (int64_t CpuFixed::*X : CpuFixed::Each)
+    if (Fixed)
+      text_printf(&T, " %lld", (long long)((*Fixed).*X));
+  text_printf(&T, " %d", (int)Extras.size());
   SmallVector<std::string, 8> Names = {"sum", "out"};
   for (const Extra &X : Extras) {
     text_printf(&T, " %s %c", dtype_name(X.Type), MovesLetter[(int)X.Moves]);
@@ -42,6 +47,16 @@ static bool readType(arena *A, scan *S, dtype &T) {
   return Name && dtype_parse(Name, &T);
 }
 
+static bool readFixed(scan *S, bool Is, std::optional<CpuFixed> &X) {
+  if (!Is)
+    return true;
+  X = CpuFixed();
+  for (int64_t CpuFixed::*Number : CpuFixed::Each)
+    if (!scan_int(S, &((*X).*Number)))
+      return false;
+  return X->M > 0 && X->N > 0 && X->K > 0;
+}
+
 bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   diag D = {};
   std::string Copy = Text.str();
@@ -49,12 +64,14 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   int64_t Ways, Count;
   if (!readType(A, &S, W.In[0]) || !readType(A, &S, W.In[1]) ||
       !readType(A, &S, W.Out) || !readType(A, &S, W.Sum) ||
-      !scan_int(&S, &Ways) || !scan_int(&S, &Count) || Count < 0 ||
-      Count > CALC_INPUTS - TAIL_EXTRA)
+      !scan_int(&S, &Ways) || Ways < 0 || Ways >= 64 ||
+      !readFixed(&S, Ways & 32, W.Fixed) || !scan_int(&S, &Count) ||
+      Count < 0 || Count > CALC_INPUTS - TAIL_EXTRA)
     return false;
   W.Packed = Ways & 1;
   W.Direct = Ways & 2;
   W.Turned = Ways & 4;
+  W.Vector = (CpuVector)(Ways >> 3 & 3);
   const char *Name[CALC_INPUTS] = {"sum", "out"};
   dtype Type[CALC_INPUTS] = {W.Sum, W.Out};
   for (int I = 0; I < (int)Count; I++) {
@@ -218,6 +235,8 @@ void defineBy(Function &F, const CpuWork &W) {
   auto Run = [&](const teir_cpu &Cpu) {
     CpuUnit U(F, Cpu, !Fixed);
     auto By = [&](Function *Code) { return C.CreateCall(Code, {F.getArg(0)}); };
+    if (W.Vector != CpuVector::No)
+      return (Value *)By(vectorFunction(U, W, Name));
     if (!W.Direct)
       return (Value *)By(driverFunction(U, W, Name));
     Value *Status = By(directFunction(U, W, Name));

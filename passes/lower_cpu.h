@@ -24,6 +24,7 @@ extern "C" {
 }
 
 #include <functional>
+#include <optional>
 
 namespace nputeir {
 
@@ -32,6 +33,18 @@ unsigned stableHash(llvm::StringRef Text);
 
 // How an operand of the epilogue moves along the innermost axis of N.
 enum class CpuExtra { Number, Splat, Vector, Other };
+
+// A product of a matrix, in1, and a vector: in1 is adjacent along K, or along
+// N.
+enum class CpuVector { No, Dot, Add };
+
+// Extents, and strides in bytes.
+struct CpuFixed {
+  int64_t M, N, K, In0Row, In0K, In1K, OutRow, Adds;
+  static constexpr int64_t CpuFixed::*Each[] = {
+      &CpuFixed::M,    &CpuFixed::N,    &CpuFixed::K,      &CpuFixed::In0Row,
+      &CpuFixed::In0K, &CpuFixed::In1K, &CpuFixed::OutRow, &CpuFixed::Adds};
+};
 
 // What a function computes, whatever the sizes.
 struct CpuWork {
@@ -45,6 +58,9 @@ struct CpuWork {
   // Whether sizes may be large, and may be small; for the latter, whether in1
   // lies across the columns.
   bool Packed = true, Direct = false, Turned = false;
+  CpuVector Vector = CpuVector::No;
+  // Of a small product, if all is known: then the slots hold addresses only.
+  std::optional<CpuFixed> Fixed;
 
   unsigned tensors() const { return TENSORS + (unsigned)Extras.size(); }
   std::string print() const;
@@ -92,7 +108,8 @@ bool isMaskable(const teir_cpu &Cpu, dtype T);
 llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
                          llvm::Value *Y, llvm::Value *To);
 // void (k, in0, in1, out, out_stride_bytes, add): out[i][..] = the sum, or +=,
-// of Height rows.  in0 is packed by Height, in1 by the columns of the block.
+// of Height rows.  in0 is packed by the most rows of a block, in1 by its
+// columns.
 llvm::Function *multiplyFunction(CpuUnit &U, dtype Sum, int Height);
 
 // ---- lower_cpu_pack.cpp ----
@@ -114,6 +131,11 @@ llvm::Function *storeFunction(CpuUnit &U, const CpuWork &W,
 // ---- lower_cpu_direct.cpp ----
 // i32 (slots): 0 when out is written, 1 when the product is no small one.
 llvm::Function *directFunction(CpuUnit &U, const CpuWork &W,
+                               llvm::StringRef Name);
+
+// ---- lower_cpu_vector.cpp ----
+// i32 (slots): 0.
+llvm::Function *vectorFunction(CpuUnit &U, const CpuWork &W,
                                llvm::StringRef Name);
 
 // ---- lower_cpu_driver.cpp ----

@@ -21,31 +21,6 @@ static bool hasAxes(const contraction &C, axis_role Role) {
   return false;
 }
 
-bool cpuTakes(const contraction &C, const char **Why) {
-  auto No = [&](const char *Reason) {
-    *Why = Reason;
-    return false;
-  };
-  if (C.first)
-    return No("three factors are multiplied");
-  if (C.map[0] || C.map[1])
-    return No("elements are changed before they are multiplied");
-  if (C.limit_count)
-    return No("conditions decide which products are summed");
-  if (!hasAxes(C, AXIS_M) || !hasAxes(C, AXIS_N) || !hasAxes(C, AXIS_K))
-    return No("the nest is no product of two matrices");
-  if (!isSumType(C.acc))
-    return No("sums are formed in another type");
-  for (int T = IN0; T <= IN1; T++)
-    if (dtype_bytes(C.type[T]) > dtype_bytes(C.acc) ||
-        (dtype_kind(C.type[T]) == DTYPE_FLOAT) !=
-            (dtype_kind(C.acc) == DTYPE_FLOAT))
-      return No("inputs are wider than the sum");
-  if (C.tail ? !canCompute(C.tail) : C.type[OUT] != C.acc)
-    return No("what follows the sum rounds it twice");
-  return true;
-}
-
 // ---- axes ----
 
 namespace {
@@ -128,8 +103,9 @@ SmallVector<CpuAxis, 8> axesOf(const contraction &C, axis_role Role) {
   return Axes;
 }
 
-// A contraction whose result is dense along N if it is along M or N: the roles
-// of M and N, and the inputs, may have changed places.
+// A contraction whose result is dense along N if it is along M or N, and moves
+// with N if it does with one of them: the roles of M and N, and the inputs, may
+// have changed places.
 class Arranged {
   SmallVector<contraction_axis, 8> Axes;
 
@@ -139,7 +115,9 @@ public:
 
   explicit Arranged(const contraction &From)
       : Axes(From.axis, From.axis + From.axis_count), C(From),
-        Exchanged(isDense(From, AXIS_M) && !isDense(From, AXIS_N)) {
+        Exchanged(hasAxes(From, AXIS_M) &&
+                  (!hasAxes(From, AXIS_N) ||
+                   (isDense(From, AXIS_M) && !isDense(From, AXIS_N)))) {
     C.axis = Axes.data();
     if (!Exchanged)
       return;
@@ -162,36 +140,83 @@ private:
   }
 };
 
-// May a small product be computed without packing it, and may it be large?
-void chooseWays(const contraction &C, CpuWork &W) {
+class Ways {
+  const contraction &C;
+  CpuWork &W;
   SmallVector<CpuAxis, 8> Axes[AXIS_ROLES];
-  for (int R = 0; R < AXIS_ROLES; R++) {
-    Axes[R] = axesOf(C, (axis_role)R);
-    if (Axes[R].size() > 1)
+
+public:
+  Ways(const contraction &C, CpuWork &W) : C(C), W(W) {}
+
+  // May the product be computed without packing it, and may it be large?
+  void choose() {
+    for (int R = 0; R < AXIS_ROLES; R++) {
+      Axes[R] = axesOf(C, (axis_role)R);
+      if (Axes[R].size() > 1)
+        return;
+    }
+    W.Vector = vector();
+    if (W.Vector != CpuVector::No || !isDense(AXIS_N, OUT))
       return;
+    W.Turned = !isDense(AXIS_N, IN1);
+    W.Direct = true;
+    if (!isConstant(extent(AXIS_M)) || !isConstant(extent(AXIS_N)) ||
+        !isConstant(extent(AXIS_K)))
+      return;
+    unsigned Direct = 0;
+    int64_t M = extent(AXIS_M).constant, N = extent(AXIS_N).constant,
+            K = extent(AXIS_K).constant;
+    for (int I = 0; I < teir_cpu_count(); I++) {
+      struct teir_cpu_blocks Blocks = teir_cpu_blocks(teir_cpu_at(I), W.Sum);
+      Direct += teir_cpu_direct(&Blocks, M, N, K, W.Turned);
+    }
+    W.Packed = Direct < (unsigned)teir_cpu_count();
+    W.Direct = Direct > 0;
+    W.Turned &= W.Direct;
+    if (!W.Turned && std::max({M, N, K}) <= MostFixed)
+      fix(M, N, K);
   }
-  auto IsDense = [&](axis_role R, unsigned T) {
-    value S = Axes[R][0].Stride[T];
+
+private:
+  enum { MostFixed = 64 };
+
+  value extent(axis_role R) { return Axes[R][0].Extent; }
+  value stride(axis_role R, unsigned T) { return Axes[R][0].Stride[T]; }
+
+  bool isDense(axis_role R, unsigned T) {
+    value S = stride(R, T);
     return isConstant(S) && S.constant == dtype_bytes(C.type[T]);
-  };
-  if (!IsDense(AXIS_N, OUT))
-    return;
-  W.Turned = !IsDense(AXIS_N, IN1);
-  W.Direct = true;
-  for (axis_role R : {AXIS_M, AXIS_N, AXIS_K})
-    if (!isConstant(Axes[R][0].Extent))
-      return;
-  unsigned Direct = 0;
-  for (int I = 0; I < teir_cpu_count(); I++) {
-    struct teir_cpu_blocks Blocks = teir_cpu_blocks(teir_cpu_at(I), W.Sum);
-    Direct += teir_cpu_direct(&Blocks, Axes[AXIS_M][0].Extent.constant,
-                              Axes[AXIS_N][0].Extent.constant,
-                              Axes[AXIS_K][0].Extent.constant, W.Turned);
   }
-  W.Packed = Direct < (unsigned)teir_cpu_count();
-  W.Direct = Direct > 0;
-  W.Turned &= W.Direct;
-}
+
+  bool isOne(axis_role R) {
+    return isConstant(extent(R)) && extent(R).constant == 1;
+  }
+
+  CpuVector vector() {
+    if (!isOne(AXIS_M))
+      return CpuVector::No;
+    if (isDense(AXIS_K, IN0) && isDense(AXIS_K, IN1))
+      return CpuVector::Dot;
+    return isDense(AXIS_N, IN1) && (W.Tail || isDense(AXIS_N, OUT))
+               ? CpuVector::Add
+               : CpuVector::No;
+  }
+
+  void fix(int64_t M, int64_t N, int64_t K) {
+    value S[] = {stride(AXIS_M, IN0), stride(AXIS_K, IN0), stride(AXIS_K, IN1),
+                 stride(AXIS_M, OUT)};
+    if (W.Tail || !isOne(AXIS_C) || !all_of(S, isConstant))
+      return;
+    W.Fixed = CpuFixed{M,
+                       N,
+                       K,
+                       S[0].constant,
+                       S[1].constant,
+                       S[2].constant,
+                       S[3].constant,
+                       C.accumulate};
+  }
+};
 
 CpuWork workOf(const contraction &C) {
   CpuWork W;
@@ -211,7 +236,7 @@ CpuWork workOf(const contraction &C) {
                                                          : CpuExtra::Other;
     W.Extras.push_back({X.type, Moves});
   }
-  chooseWays(C, W);
+  Ways(C, W).choose();
   return W;
 }
 
@@ -255,12 +280,44 @@ bool movesLikeOut(const contraction &C, unsigned T) {
 
 } // namespace
 
+bool cpuTakes(const contraction &C, const char **Why) {
+  auto No = [&](const char *Reason) {
+    *Why = Reason;
+    return false;
+  };
+  if (C.first)
+    return No("three factors are multiplied");
+  if (C.map[0] || C.map[1])
+    return No("elements are changed before they are multiplied");
+  if (C.limit_count)
+    return No("conditions decide which products are summed");
+  if (!hasAxes(C, AXIS_K) || (!hasAxes(C, AXIS_M) && !hasAxes(C, AXIS_N)))
+    return No("the nest is neither a product of two matrices nor of a matrix "
+              "and a vector");
+  if (!isSumType(C.acc))
+    return No("sums are formed in another type");
+  for (int T = IN0; T <= IN1; T++)
+    if (dtype_bytes(C.type[T]) > dtype_bytes(C.acc) ||
+        (dtype_kind(C.type[T]) == DTYPE_FLOAT) !=
+            (dtype_kind(C.acc) == DTYPE_FLOAT))
+      return No("inputs are wider than the sum");
+  if (C.tail ? !canCompute(C.tail) : C.type[OUT] != C.acc)
+    return No("what follows the sum rounds it twice");
+  if ((!hasAxes(C, AXIS_M) || !hasAxes(C, AXIS_N)) &&
+      workOf(Arranged(C).C).Vector == CpuVector::No)
+    return No("elements of the matrix are not adjacent");
+  return true;
+}
+
 // Measured: a packed 16 x 16 x 16 is as fast as a loop of scalars.  Loops whose
 // sizes are known when compiling become straight code, which is faster.
 int64_t cpuLeastMacs(const contraction &C) {
+  CpuWork W = workOf(Arranged(C).C);
+  if (W.Fixed || W.Vector != CpuVector::No)
+    return 216;
   for (int I = 0; I < C.axis_count; I++)
     if (!isConstant(C.axis[I].extent))
-      return workOf(Arranged(C).C).Direct ? 64 : 4096;
+      return W.Direct ? 64 : 4096;
   return 4096;
 }
 
@@ -323,9 +380,11 @@ Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &Given,
   SmallVector<Value *, 64> Slots(X.Tensor.begin(), X.Tensor.end());
   if (By.Exchanged)
     std::swap(Slots[IN0], Slots[IN1]);
-  Slots.push_back(B.getInt64(C.accumulate));
+  bool Fixed = workOf(C).Fixed.has_value();
+  if (!Fixed)
+    Slots.push_back(B.getInt64(C.accumulate));
   SmallVector<Value *, 64> Axes;
-  for (int R = 0; R < AXIS_ROLES; R++) {
+  for (int R = 0; !Fixed && R < AXIS_ROLES; R++) {
     SmallVector<CpuAxis, 8> Of = axesOf(C, (axis_role)R);
     Slots.push_back(B.getInt64(Of.size()));
     for (const CpuAxis &A : Of) {

@@ -23,48 +23,49 @@ struct DirectShape {
   bool Masks;
 };
 
+// What a kernel works on; K steps, of which the first may follow others.
+struct DirectData {
+  Value *K, *In0, *In0Row, *In0K, *In1, *In1K, *Out, *OutRow, *Rows, *Columns,
+      *Add;
+};
+
 class DirectKernel {
   CpuUnit &U;
   DirectShape S;
-  Code C;
+  Code &C;
+  DirectData D;
   Type *Element, *Vector;
   Value *Mask = nullptr;
+  enum { MostUnrolled = 256 }; // multiplications
 
 public:
-  DirectKernel(CpuUnit &U, const DirectShape &S, Function &F)
-      : U(U), S(S), C(F), Element(computedType(F.getContext(), S.Sum)),
+  DirectKernel(CpuUnit &U, const DirectShape &S, Code &C, const DirectData &D)
+      : U(U), S(S), C(C), D(D), Element(computedType(C.getContext(), S.Sum)),
         Vector(shape(Element)) {}
 
-  // (k, in0, in0_row, in0_k, in1, in1_k, out, out_row, rows, columns, add)
   void emit() {
-    Value *Last = C.plus(C.argument(8), -1);
+    Value *Last = C.plus(D.Rows, -1);
     SmallVector<Value *, 8> In0, Out;
     for (int I = 0; I < S.Height; I++) {
       Value *Row = C.least(C.number(I), Last);
-      In0.push_back(C.at(C.argument(1), C.times(Row, C.argument(2))));
-      Out.push_back(C.at(C.argument(6), C.times(Row, C.argument(7))));
+      In0.push_back(C.at(D.In0, C.times(Row, D.In0Row)));
+      Out.push_back(C.at(D.Out, C.times(Row, D.OutRow)));
     }
-    Value *Whole = C.number(S.Vectors * S.Lanes);
-    if (S.Masks)
+    Value *IsWhole = C.CreateICmpEQ(D.Columns, C.number(S.Vectors * S.Lanes));
+    auto *Known = dyn_cast<ConstantInt>(IsWhole);
+    if (S.Masks && !(Known && Known->isOne()))
       Mask = C.firstLanes(
           (unsigned)S.Lanes, dtype_bytes(S.Sum),
-          C.CreateSub(C.argument(9), C.number((S.Vectors - 1) * S.Lanes)));
-    Code::Values First = {C.number(0), C.argument(4)};
-    Code::Values Sums = start(Out);
-    First.append(Sums.begin(), Sums.end());
-    Code::Values End =
-        C.carry(C.number(0), C.argument(0), C.number(1), First,
-                [&](Value *, ArrayRef<Value *> Now) { return step(In0, Now); });
-    ArrayRef<Value *> Result = ArrayRef<Value *>(End).drop_front(2);
-    if (S.Masks && U.Cpu.vector_bytes < 64) { // where masked stores are slow
+          C.CreateSub(D.Columns, C.number((S.Vectors - 1) * S.Lanes)));
+    Code::Values Result = steps(In0, start(Out));
+    if (Mask && !Known && U.Cpu.vector_bytes < 64) {
+      // Masked stores may be slow.
       C.when(
-          C.CreateICmpEQ(C.argument(9), Whole),
-          [&] { store(Out, Result, nullptr); },
+          IsWhole, [&] { store(Out, Result, nullptr); },
           [&] { store(Out, Result, Mask); });
     } else {
       store(Out, Result, Mask);
     }
-    C.CreateRetVoid();
   }
 
 private:
@@ -81,7 +82,7 @@ private:
   Code::Values start(ArrayRef<Value *> Out) {
     Code::Values None((size_t)(S.Height * S.Vectors),
                       Constant::getNullValue(Vector));
-    Value *Adds = C.CreateICmpNE(C.argument(10), C.number(0));
+    Value *Adds = C.CreateICmpNE(D.Add, C.number(0));
     return C.choose(Adds, None, [&] {
       Code::Values Old;
       for (Value *Row : Out)
@@ -93,6 +94,19 @@ private:
     });
   }
 
+  Code::Values steps(ArrayRef<Value *> In0, const Code::Values &Sums) {
+    Code::Values Now = {C.number(0), D.In1};
+    Now.append(Sums.begin(), Sums.end());
+    auto *K = dyn_cast<ConstantInt>(D.K);
+    if (K && K->getSExtValue() * S.Height * S.Vectors <= MostUnrolled)
+      for (int64_t P = 0; P < K->getSExtValue(); P++)
+        Now = step(In0, Now);
+    else
+      Now = C.carry(C.number(0), D.K, C.number(1), Now,
+                    [&](Value *, ArrayRef<Value *> V) { return step(In0, V); });
+    return Code::Values(Now.begin() + 2, Now.end());
+  }
+
   Code::Values step(ArrayRef<Value *> In0, ArrayRef<Value *> Now) {
     Value *Offset = Now[0], *In1 = Now[1];
     SmallVector<Value *, 4> Row;
@@ -101,8 +115,7 @@ private:
                       J == S.Vectors - 1 ? Mask : nullptr);
       Row.push_back(convert(C, S.In[1], S.Sum, V));
     }
-    Code::Values Next = {C.plus(Offset, C.argument(3)),
-                         C.at(In1, C.argument(5))};
+    Code::Values Next = {C.plus(Offset, D.In0K), C.at(In1, D.In1K)};
     for (int I = 0; I < S.Height; I++) {
       Value *X = C.get(storedType(C.getContext(), S.In[0]),
                        C.at(In0[(size_t)I], Offset));
@@ -125,6 +138,7 @@ private:
   }
 };
 
+// (k, in0, in0_row, in0_k, in1, in1_k, out, out_row, rows, columns, add)
 Function *kernelFunction(CpuUnit &U, const DirectShape &S) {
   bool IsNew;
   Function *F = U.function(Twine("direct.") + dtype_name(S.In[0]) + "." +
@@ -132,8 +146,15 @@ Function *kernelFunction(CpuUnit &U, const DirectShape &S) {
                                "." + Twine(S.Height) + "." + Twine(S.Vectors) +
                                "." + Twine(S.Lanes),
                            Type::getVoidTy(U.context()), "ipiipipiiii", IsNew);
-  if (IsNew)
-    DirectKernel(U, S, *F).emit();
+  if (!IsNew)
+    return F;
+  Code C(*F);
+  auto A = [&](unsigned I) { return C.argument(I); };
+  DirectKernel(
+      U, S, C,
+      {A(0), A(1), A(2), A(3), A(4), A(5), A(6), A(7), A(8), A(9), A(10)})
+      .emit();
+  C.CreateRetVoid();
   return F;
 }
 
@@ -150,7 +171,8 @@ class Direct {
   Value *Bases, *Panel = nullptr, *Sums = nullptr;
   // Offsets for the epilogue.
   Value *RowTable, *RowRuns, *ColumnTable, *ColumnRuns;
-  enum { MostRows = 8, MostColumns = 64 };
+  enum { MostRows = 8, MostColumns = 64, MostFixedRows = 16 };
+  enum { SomeRows = 8, SomeSteps = 32 };
 
 public:
   Direct(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
@@ -165,6 +187,11 @@ public:
   }
 
   void emit() {
+    if (W.Fixed) {
+      fixed();
+      C.CreateRet(C.getInt32(0));
+      return;
+    }
     readSlots();
     if (W.Packed)
       gate();
@@ -189,12 +216,66 @@ public:
         C.put(C.at(C.getPointer(C.argument(0), (int64_t)T),
                    C.times(Z, stride(AXIS_C, T))),
               C.at(Bases, 8 * (int64_t)T));
-      columns();
+      blocks();
     });
     C.CreateRet(C.getInt32(0));
   }
 
 private:
+  // ---- sizes and strides that are known ----
+
+  void fixed() {
+    const CpuFixed &X = *W.Fixed;
+    for (int64_t J = 0; J < X.N;) {
+      int64_t Many = (X.N - J + (Masks ? Blocks.lanes - 1 : 0)) / Blocks.lanes;
+      int Vectors = Many >= 5 || Many == 3 ? Blocks.direct_vectors
+                                           : (int)std::min<int64_t>(Many, 2);
+      int64_t Columns =
+          Vectors ? std::min<int64_t>(X.N - J, Vectors * Blocks.lanes) : 1;
+      fixedRows(J, Columns, Vectors);
+      J += Columns;
+    }
+  }
+
+  // Blocks of rows that are about as high.
+  void fixedRows(int64_t J, int64_t Columns, int Vectors) {
+    int64_t M = W.Fixed->M, V = std::max(Vectors, 1);
+    int64_t Most = std::min<int64_t>((U.Cpu.registers - V - 1 - !U.Cpu.fma) / V,
+                                     MostFixedRows);
+    int64_t Height = (M + (M + Most - 1) / Most - 1) / ((M + Most - 1) / Most);
+    int64_t Whole = M / Height * Height;
+    auto Block = [&](Value *I, int64_t Rows) {
+      fixedBlock(I, J, Rows, Columns, Vectors);
+    };
+    if (Whole == Height)
+      Block(C.number(0), Height);
+    else
+      C.loop(C.number(0), C.number(Whole), C.number(Height),
+             [&](Value *I) { Block(I, Height); });
+    if (Whole < M)
+      Block(C.number(Whole), M - Whole);
+  }
+
+  void fixedBlock(Value *I, int64_t J, int64_t Rows, int64_t Columns,
+                  int Vectors) {
+    const CpuFixed &X = *W.Fixed;
+    auto Tensor = [&](int T) { return C.getPointer(C.argument(0), T); };
+    DirectShape S = {
+        {W.In[IN0], W.In[IN1]},     W.Sum, (int)Rows, std::max(Vectors, 1),
+        Vectors ? Blocks.lanes : 1, Masks};
+    DirectKernel(
+        U, S, C,
+        {C.number(X.K), C.at(Tensor(IN0), C.times(I, X.In0Row)),
+         C.number(X.In0Row), C.number(X.In0K),
+         C.at(Tensor(IN1), J * dtype_bytes(W.In[IN1])), C.number(X.In1K),
+         C.at(C.at(Tensor(OUT), C.times(I, X.OutRow)), J * dtype_bytes(W.Sum)),
+         C.number(X.OutRow), C.number(Rows), C.number(Columns),
+         C.number(X.Adds)})
+        .emit();
+  }
+
+  // ---- others ----
+
   Value *stride(axis_role R, unsigned T) {
     return C.getNumber(Axis[R], 1 + (int64_t)T);
   }
@@ -216,8 +297,9 @@ private:
     Value *M = Extent[AXIS_M], *N = Extent[AXIS_N], *K = Extent[AXIS_K];
     Value *Kept1 = atMost(C.times(K, N), Blocks.direct_elements);
     Value *Kept0 = atMost(C.times(M, K), Blocks.direct_elements);
+    // Sums that an epilogue waits for are not cut along K.
     Value *Small = C.CreateOr(
-        atMost(M, Blocks.direct_m),
+        W.Tail ? C.getFalse() : atMost(M, Blocks.direct_m),
         C.CreateAnd(Kept1, C.CreateOr(Kept0, atMost(N, Blocks.direct_n))));
     if (W.Turned)
       Small = C.CreateAnd(Small, atMost(K, TEIR_CPU_DIRECT_K));
@@ -238,7 +320,35 @@ private:
     return C.CreateSelect(Three, C.number(3), C.least(Left, C.number(2)));
   }
 
-  void columns() {
+  // What is multiplied at once, and whether it is added to the result.
+  struct Block {
+    Value *I, *Rows, *P, *Steps, *Adds;
+  };
+
+  // Not more rows than pages that the processor has at hand, so that columns
+  // follow soon in each; of an in1 that no cache holds, a few steps of all
+  // columns.
+  void blocks() {
+    Value *M = Extent[AXIS_M], *K = Extent[AXIS_K];
+    Value *Adds = C.getNumber(C.argument(0), (int64_t)Tensors);
+    if (W.Turned || W.Tail) {
+      columns({C.number(0), M, C.number(0), K, Adds});
+      return;
+    }
+    Value *Kept = atMost(C.times(K, Extent[AXIS_N]), Blocks.direct_elements);
+    Value *Rows = C.CreateSelect(Kept, C.number(SomeRows), M);
+    Value *Steps = C.CreateSelect(Kept, K, C.number(SomeSteps));
+    C.loop(C.number(0), K, Steps, [&](Value *P) {
+      Value *Further =
+          C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
+      C.loop(C.number(0), M, Rows, [&](Value *I) {
+        columns({I, C.least(Rows, C.CreateSub(M, I)), P,
+                 C.least(Steps, C.CreateSub(K, P)), C.CreateOr(Further, Adds)});
+      });
+    });
+  }
+
+  void columns(const Block &X) {
     Value *N = Extent[AXIS_N];
     C.walk(C.number(0), N, [&](Value *J) {
       Value *Left = C.CreateSub(N, J);
@@ -248,7 +358,7 @@ private:
       Value *Columns = C.least(Left, C.times(Vectors, Blocks.lanes));
       if (!Masks) // one by one
         Columns = C.CreateSelect(atLeast(Vectors, 1), Columns, C.number(1));
-      rows(J, Columns, Vectors, in1(J));
+      rows(X, J, Columns, Vectors, in1(X, J));
       return Columns;
     });
   }
@@ -257,8 +367,9 @@ private:
     Value *Place, *Step;
   };
 
-  In1 in1(Value *J) {
-    Value *Base = C.getPointer(Bases, IN1);
+  In1 in1(const Block &X, Value *J) {
+    Value *Base =
+        C.at(C.getPointer(Bases, IN1), C.times(X.P, stride(AXIS_K, IN1)));
     if (!PanelColumns)
       return {C.at(Base, C.times(J, dtype_bytes(W.In[IN1]))),
               stride(AXIS_K, IN1)};
@@ -301,22 +412,23 @@ private:
     return F;
   }
 
-  void rows(Value *J, Value *Columns, Value *Vectors, In1 B) {
+  void rows(const Block &X, Value *J, Value *Columns, Value *Vectors, In1 B) {
     int High = Blocks.direct_height[0], Low = Blocks.direct_height[1];
     Value *Higher = kernels(High, Vectors), *Lower = kernels(Low, Vectors);
     FunctionType *Type = kernel(High, 1)->getFunctionType();
-    Value *M = Extent[AXIS_M];
+    Value *M = C.plus(X.I, X.Rows);
     if (W.Tail)
       C.CreateCall(offsetsFunction(U, Tensors),
                    {Axis[AXIS_N], C.number(1), J, Columns,
                     C.number(MostColumns), ColumnTable, ColumnRuns});
-    C.walk(C.number(0), M, [&](Value *I) {
+    C.walk(X.I, M, [&](Value *I) {
       Value *Left = C.CreateSub(M, I);
       Value *IsHigh = C.CreateICmpSGT(Left, C.number(Low));
       Value *Rows =
           C.least(Left, C.CreateSelect(IsHigh, C.number(High), C.number(Low)));
-      Value *In0 =
-          C.at(C.getPointer(Bases, IN0), C.times(I, stride(AXIS_M, IN0)));
+      Value *In0 = C.at(C.getPointer(Bases, IN0),
+                        C.plus(C.times(I, stride(AXIS_M, IN0)),
+                               C.times(X.P, stride(AXIS_K, IN0))));
       int64_t Bytes = dtype_bytes(W.Sum);
       Value *Pitch = W.Tail ? C.times(C.times(Vectors, Blocks.lanes), Bytes)
                             : stride(AXIS_M, OUT);
@@ -326,18 +438,17 @@ private:
                           : C.at(C.at(C.getPointer(Bases, OUT),
                                       C.times(I, stride(AXIS_M, OUT))),
                                  C.times(J, Bytes));
-      Value *Adds = C.getNumber(C.argument(0), (int64_t)Tensors);
       C.CreateCall(Type, C.CreateSelect(IsHigh, Higher, Lower),
-                   {Extent[AXIS_K], In0, stride(AXIS_M, IN0),
-                    stride(AXIS_K, IN0), B.Place, B.Step, Out, Pitch, Rows,
-                    Columns, W.Tail ? C.number(0) : Adds});
+                   {X.Steps, In0, stride(AXIS_M, IN0), stride(AXIS_K, IN0),
+                    B.Place, B.Step, Out, Pitch, Rows, Columns,
+                    W.Tail ? C.number(0) : X.Adds});
       if (W.Tail) {
         C.CreateCall(offsetsFunction(U, Tensors),
                      {Axis[AXIS_M], C.number(1), I, Rows, C.number(MostRows),
                       RowTable, RowRuns});
         C.CreateCall(Store, {Sums, Pitch, Rows, Columns, Bases, RowTable,
                              C.number(8 * MostRows), ColumnTable,
-                             C.number(8 * MostColumns), ColumnRuns, Adds,
+                             C.number(8 * MostColumns), ColumnRuns, X.Adds,
                              C.number(1)});
       }
       return Rows;

@@ -53,16 +53,17 @@ unsigned depthOfAny(const Loop &L, const LoopInfo &LI,
   return Depth;
 }
 
-// How deep sums of products lie in loops; fewer than three loops are no matrix
-// product, whatever they compute, and need no closer look.  Each element of the
-// matrix is multiplied once, so that all devices wait for memory.  Three loops
-// that combine elements in another way need none either.
-unsigned sumDepth(Function &F, std::vector<Finding> &Declined) {
+// Is a sum of products in so many loops?  Fewer than three loops are no matrix
+// product, whatever they compute, and need no closer look: each element of the
+// matrix is multiplied once, so that all devices wait for memory.  (Code for
+// the processor does two.)  Three loops that combine elements in another way
+// need none either.
+bool hasSums(Function &F, unsigned Least, std::vector<Finding> &Declined) {
   if (F.size() < 3)
-    return 0;
+    return false;
   if (none_of(instructions(F), isRunningSum) &&
       none_of(instructions(F), combinesElements))
-    return 0;
+    return false;
   DominatorTree DT(F);
   LoopInfo LI(DT);
   unsigned Deepest = 0;
@@ -74,7 +75,7 @@ unsigned sumDepth(Function &F, std::vector<Finding> &Declined) {
     N.Depth = std::max(Depth, Other);
     N.At = L->getStartLoc();
     N.EndLine = endLine(*L);
-    if (Depth == 2)
+    if (Depth == 2 && Least > 2)
       verdict_decline(&N.V, RULE_VECTOR, loc_none(),
                       "two loops form no matrix product: vectors move more "
                       "than they compute");
@@ -86,7 +87,7 @@ unsigned sumDepth(Function &F, std::vector<Finding> &Declined) {
       Declined.push_back(std::move(N));
     Deepest = std::max(Deepest, Depth);
   }
-  return Deepest;
+  return Deepest >= Least;
 }
 
 // A copy of F that the module's symbol table never hears of.
@@ -525,7 +526,8 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   }
   std::vector<Finding> Found;
   bool Changed = false;
-  if (sumDepth(F, Found) > 2 || any_of(instructions(F), saysProduct)) {
+  unsigned Least = O.cpu || options_on_cpu(&O) ? 2 : 3;
+  if (hasSums(F, Least, Found) || any_of(instructions(F), saysProduct)) {
     if (!Own)
       Own = std::make_shared<Canonical>();
     Copy C(F);

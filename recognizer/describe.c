@@ -199,7 +199,7 @@ bool has_role(const struct contraction *c, enum axis_role role) {
 
 bool has_all_roles(const struct match *m, const struct contraction *c,
                    struct loc at) {
-  return options_on_host(m->options) ||
+  return options_on_host(m->options) || options_on_cpu(m->options) ||
          (has_role(c, AXIS_M) && has_role(c, AXIS_N)) ||
          verdict_decline(m->verdict, RULE_VECTOR, at,
                          "the nest multiplies by a vector, which moves more "

@@ -32,6 +32,43 @@ PRODUCT(columns, a[i * lda + p], b[p * ldb + j], c[j * ldc + i], 0, *out + s)
 PRODUCT(spread, a[i * lda + 2 * p], b[p * ldb + 3 * j], c[i * ldc + 2 * j], 0,
         3 * s + *out)
 
+/* A matrix and a vector; the sizes are those of products with one row or one
+ * column. */
+#define VECTOR(name, count, A, B, C, end)                                      \
+  void NAME(name)(long m, long n, long k, const IN *restrict a, long lda,      \
+                  const IN *restrict b, long ldb, SUM *restrict c, long ldc) { \
+    (void)m, (void)n, (void)lda, (void)ldb, (void)ldc;                         \
+    for (long i = 0; i < count; i++) {                                         \
+      SUM s = 0;                                                               \
+      for (long p = 0; p < k; p++)                                             \
+        s += (SUM)A * (SUM)B;                                                  \
+      SUM *out = &C;                                                           \
+      *out = end;                                                              \
+    }                                                                          \
+  }
+VECTOR(rows, m, a[i * lda + p], b[p], c[i * ldc], *out + s)
+VECTOR(clamped, m, a[i * lda + p], b[p], c[i * ldc], s > 1 ? s : 1)
+VECTOR(across, n, a[p], b[p * ldb + i], c[i], s)
+VECTOR(across_less, n, a[p], b[p * ldb + i], c[i], *out - s)
+VECTOR(fewer, m, a[p * lda + i], b[p], c[i], *out + s)
+
+/* Sizes that are known when compiling. */
+#define FIXED(name, M, N, K)                                                   \
+  void NAME(name)(long m, long n, long k, const IN *restrict a, long lda,      \
+                  const IN *restrict b, long ldb, SUM *restrict c, long ldc) { \
+    (void)m, (void)n, (void)k, (void)lda, (void)ldb, (void)ldc;                \
+    for (long i = 0; i < M; i++)                                               \
+      for (long j = 0; j < N; j++)                                             \
+        for (long p = 0; p < K; p++)                                           \
+          c[i * N + j] += (SUM)a[i * K + p] * (SUM)b[p * N + j];               \
+  }
+FIXED(eight, 8, 8, 8)
+FIXED(odd, 5, 7, 9)
+FIXED(low, 3, 50, 13)
+FIXED(wide, 17, 63, 12)
+FIXED(cube, 64, 64, 64)
+FIXED(tall, 40, 10, 20)
+
 /* Axes: m is x, y; n is z, w; k is p, q; a is [x][p][y][q], b [q][z][p][w],
  * out [x][z][y][w]. */
 #define Y 3
@@ -57,9 +94,18 @@ void NAME(axes)(long m, long n, long k, const IN *restrict a, long lda,
 #include <string.h>
 #include <sys/mman.h>
 
-product ref_nn, ref_tn, ref_nt, ref_tt, ref_columns, ref_spread, ref_axes;
+product ref_nn, ref_tn, ref_nt, ref_tt, ref_columns, ref_spread, ref_axes,
+    ref_rows, ref_clamped, ref_across, ref_across_less, ref_fewer, ref_eight,
+    ref_odd, ref_low, ref_wide, ref_cube, ref_tall;
 
 enum { ROOM = 1 << 22, PAGE = 4096, NOTHING = 4 * PAGE };
+
+static const struct {
+  product *tested, *reference;
+  long m, n, k;
+} fixed[] = {{eight, ref_eight, 8, 8, 8},  {odd, ref_odd, 5, 7, 9},
+             {low, ref_low, 3, 50, 13},    {wide, ref_wide, 17, 63, 12},
+             {cube, ref_cube, 64, 64, 64}, {tall, ref_tall, 40, 10, 20}};
 
 /* `bytes` that end (or, with `begin`, begin) where a page is that nothing may
  * touch. */
@@ -88,6 +134,12 @@ static const struct shape {
               {"columns", columns, ref_columns, 'n', 'n', 't'},
               {"spread", spread, ref_spread, 's', 'S', 's'},
               {"axes", axes, ref_axes, 'x', 'x', 'x'}};
+static const struct shape vectors[] = {
+    {"rows", rows, ref_rows, 'n', 'n', 'n'},
+    {"clamped", clamped, ref_clamped, 'n', 'n', 'n'},
+    {"across", across, ref_across, 'n', 'n', 'n'},
+    {"across_less", across_less, ref_across_less, 'n', 'n', 'n'},
+    {"fewer", fewer, ref_fewer, 't', 'n', 't'}};
 
 static long leading(char how, long rows, long columns, long pad) {
   long dense = how == 't' ? rows : columns;
@@ -102,13 +154,15 @@ static long elements(char how, long rows, long columns, long ld, long inner) {
                     : (rows - 1) * ld + (columns - 1) * step + 1;
 }
 
+/* Less than no padding: none, in front of memory that nothing may touch. */
 static int try(const struct shape *s, long m, long n, long k, long pad) {
+  int begin = (int)(pad & 1);
+  pad = pad < 0 ? 0 : pad;
   long lda = leading(s->a, m, k, pad), ldb = leading(s->b, k, n, pad),
        ldc = leading(s->c, m, n, pad);
   long as = elements(s->a, m, k, lda, Y * Q);
   long bs = elements(s->b, k, n, ldb, Q * W);
   long cs = elements(s->c, m, n, ldc, Y * W);
-  int begin = (int)(pad & 1);
   IN *a = guarded(0, (size_t)as * sizeof *a, begin);
   IN *b = guarded(1, (size_t)bs * sizeof *b, begin);
   SUM *c = guarded(2, (size_t)cs * sizeof *c, begin);
@@ -146,6 +200,27 @@ int main(void) {
         continue;
       tries++;
       wrong += !try(&shapes[s], m, n, k, i % 3);
+    }
+  static const long length[] = {1,  2,  5,   8,   9,    16,
+                                23, 64, 100, 257, 1100, 2500};
+  enum { LENGTHS = sizeof length / sizeof *length };
+  for (size_t s = 0; s < sizeof vectors / sizeof *vectors; s++)
+    for (int i = 0; i < LENGTHS * LENGTHS; i++) {
+      long k = length[i / LENGTHS], many = length[i % LENGTHS];
+      if (k * many > 300000)
+        continue;
+      int is_row =
+          vectors[s].tested == across || vectors[s].tested == across_less;
+      tries++;
+      wrong +=
+          !try(&vectors[s], is_row ? 1 : many, is_row ? many : 1, k, i % 3);
+    }
+  for (size_t s = 0; s < sizeof fixed / sizeof *fixed; s++)
+    for (int i = 0; i < 2; i++) {
+      struct shape x = {"fixed", fixed[s].tested, fixed[s].reference, 'n', 'n',
+                        'n'};
+      tries++;
+      wrong += !try(&x, fixed[s].m, fixed[s].n, fixed[s].k, -i);
     }
   for (size_t s = 0; s < 4; s++) { /* packed, several blocks of K */
     wrong += !try(&shapes[s], 40, 70, 1500, 0);
