@@ -43,7 +43,7 @@ struct amdxdna_context {
   struct amdxdna_context *next; /* of the device's list */
   uint32_t handle, syncobj;     /* 0: it has no place now */
   bool running, lost;           /* lost: its last command may still run */
-  uint64_t last_use;
+  uint64_t last_use, loads;
   struct amdxdna_buffer command;
 };
 
@@ -447,6 +447,7 @@ static bool start(struct amdxdna *x, struct amdxdna_context *c,
   bool good = c->handle != 0;
   if (!good && take_place(x, c, p, d)) {
     good = configure(x, c->handle, p->pdi, d);
+    c->loads += good;
     if (!good)
       destroy_context(x, c);
   }
@@ -501,6 +502,12 @@ bool amdxdna_context_close(struct amdxdna *x, struct amdxdna_context *c) {
   amdxdna_buffer_close(x, &c->command);
   free(c);
   return true;
+}
+
+bool amdxdna_context_lost(const struct amdxdna_context *c) { return c->lost; }
+
+uint64_t amdxdna_context_loads(const struct amdxdna_context *c) {
+  return c->loads;
 }
 
 /* ---- commands ---- */

@@ -62,6 +62,10 @@ struct amdxdna_context *amdxdna_context_open(struct amdxdna *, struct diag *);
 /* False: a command of it may still run, and its program's buffers must be
  * left as they are for the rest of the process. */
 bool amdxdna_context_close(struct amdxdna *, struct amdxdna_context *);
+/* Whether such a command there is. */
+bool amdxdna_context_lost(const struct amdxdna_context *);
+/* How often the context got a place, and its configuration there. */
+uint64_t amdxdna_context_loads(const struct amdxdna_context *);
 /* Runs the program's transaction to its end.  One call at a time per context.
  * An error means that results are not to be used. */
 bool amdxdna_run(struct amdxdna *, struct amdxdna_context *,

@@ -65,7 +65,7 @@ static bool key_make(struct plan_key *key, const struct run_device *device,
 
 /* One product on its way to a device. */
 struct job {
-  struct cache *plans;
+  struct cache *plans, *contexts;
   const struct run_compiler *compiler;
   const struct run_device *device;
   const struct run_options *options;
@@ -91,6 +91,8 @@ static void build(struct cache_entry *e, const void *with) {
   e->plan = j->compiler->compile(e->arena, target, t, &e->diag);
   if (e->plan && plan_check(e->plan, &j->recipe->problem, &e->diag))
     e->state = CACHE_READY;
+  if (e->state == CACHE_READY && j->device->load)
+    e->context_key = context_key(e->arena, j->device, j->options, e->plan);
   j->report->seconds.build += seconds_now() - start;
 }
 
@@ -112,8 +114,13 @@ static void run_session(void *with) {
   if (!e->session)
     return;
   e->bytes = plan_bytes(e->plan);
-  j->done = work_run(j->p, j->recipe, e->plan, e->device, e->session, j->tensor,
-                     j->report, j->d);
+  const struct context_launch at = {.contexts = j->contexts,
+                                    .device = e->device,
+                                    .options = j->options,
+                                    .plan = e->plan,
+                                    .key = e->context_key,
+                                    .session = e->session};
+  j->done = work_run(j->p, j->recipe, &at, j->tensor, j->report, j->d);
 }
 
 static void close_session(void *with) {
@@ -170,7 +177,8 @@ static void sort_axes(struct product *p, enum axis_role role, int t) {
     }
 }
 
-bool launch_product(struct cache *plans, const struct run_compiler *compiler,
+bool launch_product(struct cache *plans, struct cache *contexts,
+                    const struct run_compiler *compiler,
                     const struct run_device *device,
                     const struct run_options *o, const struct product *given,
                     void *const tensor[], struct run_report *report,
@@ -182,6 +190,7 @@ bool launch_product(struct cache *plans, const struct run_compiler *compiler,
   sort_axes(&sorted, AXIS_K, IN0);
   sort_axes(&sorted, AXIS_C, IN0);
   struct job j = {.plans = plans,
+                  .contexts = contexts,
                   .compiler = compiler,
                   .device = device,
                   .options = o,

@@ -62,8 +62,7 @@ bool plan_check(const struct run_plan *, const struct teir_problem *,
 
 /* ---- work.c: the launches of a product, and copies before and after ---- */
 bool work_run(const struct product *, const struct recipe *,
-              const struct run_plan *, const struct run_device *,
-              struct run_session *, void *const tensor[], struct run_report *,
-              struct diag *);
+              const struct context_launch *, void *const tensor[],
+              struct run_report *, struct diag *);
 
 #endif

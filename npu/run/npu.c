@@ -8,13 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct run_context {
+  struct run_context *next; /* of the lost ones */
+  struct amdxdna *npu;
+  struct amdxdna_context *context;
+  struct amdxdna_buffer pdi;
+  int columns;
+  uint64_t loads; /* of the last launch */
+};
+
 struct run_session {
   struct run_session *next; /* of the lost ones */
   struct amdxdna *npu;
-  struct amdxdna_context *context;
-  struct amdxdna_buffer pdi, transaction, tensor[TENSORS];
+  struct amdxdna_buffer transaction, tensor[TENSORS];
   struct amdxdna_buffer lent[OUT]; /* in the place of the session's own */
   bool failed;                     /* a launch; what was lent stays so */
+  bool lost;                       /* it may still run */
   struct amdxdna_program program;
 };
 
@@ -45,10 +54,17 @@ static const char *target(const struct run_options *o, struct diag *d) {
 
 /* What a lost command may still touch stays as it is until the process ends. */
 static _Atomic(struct run_session *) lost;
+static _Atomic(struct run_context *) lost_contexts;
 
 static void keep(struct run_session *s) {
   s->next = lost;
   while (!atomic_compare_exchange_weak(&lost, &s->next, s))
+    ;
+}
+
+static void keep_context(struct run_context *c) {
+  c->next = lost_contexts;
+  while (!atomic_compare_exchange_weak(&lost_contexts, &c->next, c))
     ;
 }
 
@@ -72,11 +88,10 @@ static void take_back(struct run_session *s) {
 }
 
 static void close_session(struct run_session *s) {
-  if (s->context && !amdxdna_context_close(s->npu, s->context)) {
+  if (s->lost) {
     keep(s);
     return;
   }
-  amdxdna_buffer_close(s->npu, &s->pdi);
   amdxdna_buffer_close(s->npu, &s->transaction);
   for (int i = 0; i < TENSORS; i++)
     amdxdna_buffer_close(s->npu, &s->tensor[i]);
@@ -86,27 +101,60 @@ static void close_session(struct run_session *s) {
 }
 
 /* Bytes that the device reads and the program never changes. */
-static bool load(struct amdxdna *x, const void *bytes, size_t length,
-                 struct amdxdna_buffer *b, struct diag *d) {
+static bool write_buffer(struct amdxdna *x, const void *bytes, size_t length,
+                         struct amdxdna_buffer *b, struct diag *d) {
   if (!amdxdna_buffer_open(x, length, true, b, d))
     return false;
   memcpy(b->memory, bytes, length);
   return amdxdna_buffer_sync(x, b, false, d);
 }
 
-static bool fill(struct run_session *s, const struct run_plan *plan,
-                 struct diag *d) {
+static void unload(struct run_context *c) {
+  if (c->context && !amdxdna_context_close(c->npu, c->context)) {
+    keep_context(c);
+    return;
+  }
+  amdxdna_buffer_close(c->npu, &c->pdi);
+  free(c);
+}
+
+static bool fill_context(struct run_context *c, const struct run_plan *plan,
+                         struct diag *d) {
   struct xclbin_info info;
   const void *pdi;
   size_t pdi_bytes;
   if (!xclbin_read(plan->xclbin, plan->xclbin_bytes, &info, &pdi, &pdi_bytes,
                    d) ||
-      !load(s->npu, pdi, pdi_bytes, &s->pdi, d) ||
-      !load(s->npu, plan->txn, plan->txn_bytes, &s->transaction, d))
+      !write_buffer(c->npu, pdi, pdi_bytes, &c->pdi, d))
     return false;
-  s->program = (struct amdxdna_program){.columns = info.columns,
-                                        .pdi = &s->pdi,
-                                        .transaction = &s->transaction,
+  c->columns = info.columns;
+  c->context = amdxdna_context_open(c->npu, d);
+  return c->context;
+}
+
+/* What the driver loads, when the context runs for the first time. */
+static struct run_context *load(const struct run_plan *plan,
+                                const struct run_options *o, struct diag *d) {
+  (void)o;
+  struct amdxdna *x = amdxdna_find(d);
+  struct run_context *c = x ? calloc(1, sizeof *c) : NULL;
+  if (!c) {
+    if (x)
+      diag_declined(d, loc_none(), "no memory");
+    return NULL;
+  }
+  c->npu = x;
+  if (fill_context(c, plan, d))
+    return c;
+  unload(c);
+  return NULL;
+}
+
+static bool fill(struct run_session *s, const struct run_plan *plan,
+                 struct diag *d) {
+  if (!write_buffer(s->npu, plan->txn, plan->txn_bytes, &s->transaction, d))
+    return false;
+  s->program = (struct amdxdna_program){.transaction = &s->transaction,
                                         .transaction_bytes = plan->txn_bytes};
   for (int i = 0; i < TENSORS; i++) {
     s->program.argument[i] = &s->tensor[i];
@@ -114,8 +162,7 @@ static bool fill(struct run_session *s, const struct run_plan *plan,
                              &s->tensor[i], d))
       return false;
   }
-  s->context = amdxdna_context_open(s->npu, d);
-  return s->context;
+  return true;
 }
 
 static struct run_session *open_session(const struct run_plan *plan,
@@ -140,15 +187,19 @@ static void *buffer(struct run_session *s, int i) {
 }
 
 /* A line of out that the CPU still holds would be written over the results. */
-static bool launch(struct run_session *s, struct run_counts *counts,
-                   struct diag *d) {
-  (void)counts;
+static bool launch(struct run_session *s, struct run_context *c,
+                   struct run_counts *counts, struct diag *d) {
   s->failed = true;
+  s->program.columns = c->columns;
+  s->program.pdi = &c->pdi;
   for (int i = 0; i < TENSORS; i++)
     if (!amdxdna_buffer_sync(s->npu, s->program.argument[i], false, d))
       return false;
-  s->failed = !amdxdna_run(s->npu, s->context, &s->program, d) ||
-              !amdxdna_buffer_sync(s->npu, &s->tensor[OUT], true, d);
+  bool good = amdxdna_run(s->npu, c->context, &s->program, d);
+  s->lost = amdxdna_context_lost(c->context);
+  counts->configured |= amdxdna_context_loads(c->context) != c->loads;
+  c->loads = amdxdna_context_loads(c->context);
+  s->failed = !good || !amdxdna_buffer_sync(s->npu, &s->tensor[OUT], true, d);
   return !s->failed;
 }
 
@@ -157,6 +208,8 @@ const struct run_device run_npu = {.name = "npu",
                                    .present = present,
                                    .identity = identity,
                                    .target = target,
+                                   .load = load,
+                                   .unload = unload,
                                    .open = open_session,
                                    .buffer = buffer,
                                    .lend = lend,

@@ -146,6 +146,11 @@ void epilogue_store(const struct epilogue *, const struct pack_matrix *sum,
 /* All of out, where nothing is summed. */
 void epilogue_store_empty(const struct product *, void *const tensor[]);
 
+struct context_key { /* plans with equal ones share a context */
+  const void *bytes;
+  size_t length;
+};
+
 /* ---- cache.c: entries by key, the least recently used goes first ---- */
 enum cache_state { CACHE_NEW, CACHE_READY, CACHE_FAILED };
 struct cache_entry {
@@ -156,8 +161,10 @@ struct cache_entry {
   const struct teir *teir;
   struct path path; /* what teir consists of */
   const struct run_plan *plan;
+  struct context_key context_key; /* of the plan */
   const struct run_device *device;
   struct run_session *session;
+  struct run_context *context;
   size_t bytes; /* that the payload holds beside the arena, about */
   /* the cache's own */
   void *key;
@@ -185,6 +192,22 @@ bool cache_build(struct cache_entry *,
                  void (*build)(struct cache_entry *, const void *with),
                  const void *with);
 
+/* ---- context.c: configurations that are loaded, and launches on them ---- */
+struct context_key context_key(struct arena *, const struct run_device *,
+                               const struct run_options *,
+                               const struct run_plan *);
+struct context_launch {
+  struct cache *contexts;
+  const struct run_device *device;
+  const struct run_options *options;
+  const struct run_plan *plan;
+  struct context_key key;
+  struct run_session *session;
+};
+/* Loads the configuration where it is not there. */
+bool context_launch(const struct context_launch *, struct run_counts *,
+                    struct diag *);
+
 /* ---- finish.c ---- */
 /* What makes out's elements of the sums, and the tensor that is the bias; -1:
  * none. */
@@ -198,10 +221,10 @@ bool finish_read(const struct product *, void *const tensor[], struct finish *);
 
 /* ---- launch.c ---- */
 /* Runs a product that is not empty on a device that takes launches. */
-bool launch_product(struct cache *, const struct run_compiler *,
-                    const struct run_device *, const struct run_options *,
-                    const struct product *, void *const tensor[],
-                    struct run_report *, struct diag *);
+bool launch_product(struct cache *plans, struct cache *contexts,
+                    const struct run_compiler *, const struct run_device *,
+                    const struct run_options *, const struct product *,
+                    void *const tensor[], struct run_report *, struct diag *);
 
 /* ---- host.c ---- */
 /* Runs a product, with an epilogue or without, on a device that runs whole

@@ -8,12 +8,18 @@
 #include <unistd.h>
 
 /* Opened devices keep their buffers; those of idle ones may take this much. */
-enum { CACHED_TEIRS = 48, CACHED_PLANS = 16, CACHED_BYTES = 256 << 20 };
+enum {
+  CACHED_TEIRS = 48,
+  CACHED_PLANS = 64,
+  CACHED_CONTEXTS = 6,
+  CACHED_BYTES = 256 << 20
+};
 
 struct run {
   const struct run_compiler *compiler;
   struct cache teirs;            /* by text */
   struct cache plans;            /* by launch shape, types and device */
+  struct cache contexts;         /* by device and configuration */
   char *options, *device;        /* from the environment; NULL: not set */
   bool trace;                    /* a line per call */
   struct summary *summary;       /* a line at the end; NULL: none */
@@ -40,6 +46,7 @@ struct run *run_open(const struct run_compiler *compiler) {
   r->compiler = compiler;
   cache_open(&r->teirs, CACHED_TEIRS, CACHED_BYTES);
   cache_open(&r->plans, CACHED_PLANS, CACHED_BYTES);
+  cache_open(&r->contexts, CACHED_CONTEXTS, SIZE_MAX);
   if (!environment("NPUTEIR_OPTIONS", &r->options) ||
       !environment("NPUTEIR_DEVICE", &r->device)) {
     run_close(r);
@@ -70,6 +77,7 @@ void run_close(struct run *r) {
     return;
   cache_close(&r->teirs);
   cache_close(&r->plans);
+  cache_close(&r->contexts);
   summary_close(r->summary);
   verify_close(r->verify);
   recordings_close(r->recordings);
@@ -211,8 +219,9 @@ static bool run_product(const struct call *c, const struct run_device *device,
   tensor = device_tensors(c, p, tensor, p->tensor_count, aside);
   return device->run_teir
              ? host_product(device, p, tensor, c->d)
-             : launch_product(&c->run->plans, c->run->compiler, device,
-                              &c->options, p, tensor, c->report, c->d);
+             : launch_product(&c->run->plans, &c->run->contexts,
+                              c->run->compiler, device, &c->options, p, tensor,
+                              c->report, c->d);
 }
 
 static void store_empty(const struct call *c, const struct product *p,

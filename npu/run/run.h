@@ -92,12 +92,14 @@ struct run_options {
 };
 
 struct run_counts {
+  bool configured; /* some launch had to load its configuration */
   uint64_t cycles, mac_cycles, core_cycles; /* 0 where not known */
   double simulated_seconds; /* that the simulator took; else 0 */
 };
 
-struct run_session; /* a loaded plan with its buffers; each device has its own
-                     */
+/* Each device has its own: */
+struct run_context; /* a loaded configuration */
+struct run_session; /* a plan's buffers, and the rest of what it needs */
 
 struct run_device {
   const char *name;
@@ -110,6 +112,11 @@ struct run_device {
   bool (*run_teir)(const struct teir *, void *const tensor[], struct diag *);
   /* The NPU model to compile for (device.def). */
   const char *(*target)(const struct run_options *, struct diag *);
+  /* Loads the plan's configuration, on which launches of all plans with the
+   * same one are possible, one at a time; NULL: every session has its own. */
+  struct run_context *(*load)(const struct run_plan *,
+                              const struct run_options *, struct diag *);
+  void (*unload)(struct run_context *);
   struct run_session *(*open)(const struct run_plan *,
                               const struct run_options *, struct diag *);
   /* Host address of the buffer of argument i, as large as the plan says. */
@@ -118,7 +125,9 @@ struct run_device {
    * taken back: nothing need be copied.  False: it must be.  NULL: always. */
   bool (*lend)(struct run_session *, int i, const void *memory, size_t bytes);
   void (*take_back)(struct run_session *); /* all that was lent */
-  bool (*launch)(struct run_session *, struct run_counts *, struct diag *);
+  /* The context is NULL if there is no `load`. */
+  bool (*launch)(struct run_session *, struct run_context *,
+                 struct run_counts *, struct diag *);
   void (*close)(struct run_session *);
 };
 extern const struct run_device run_host, run_sim, run_npu;

@@ -5,10 +5,15 @@
 #include "seconds.h"
 
 #include <assert.h>
+#include <stdlib.h>
+
+struct run_context {
+  struct sim *sim;
+  bool fresh; /* nothing has run on it */
+};
 
 struct run_session {
-  struct arena *arena; /* of what follows */
-  struct sim *sim;
+  struct arena *arena;         /* of what follows */
   const struct run_plan *plan; /* borrowed: it lives as long as we do */
   void *buffer[TENSORS];
   struct run_recording *recording; /* of the first launch; NULL: not wanted, or
@@ -22,10 +27,7 @@ static const char *target(const struct run_options *o, struct diag *d) {
   return o->preset; /* a platform, and with it the NPU model */
 }
 
-static void close_session(struct run_session *s) {
-  sim_close(s->sim);
-  arena_close(s->arena);
-}
+static void close_session(struct run_session *s) { arena_close(s->arena); }
 
 static void *aligned(struct arena *a, size_t bytes) {
   if (bytes > SIZE_MAX - ALIGNMENT)
@@ -47,12 +49,30 @@ static uint64_t cycle_budget(const struct run_plan *p) {
   return cycles < 1e18 ? (uint64_t)cycles : 0;
 }
 
+static struct run_context *load(const struct run_plan *plan,
+                                const struct run_options *o, struct diag *d) {
+  struct sim_options options = {.preset = preset_find(o->preset),
+                                .record = o->recording != NULL};
+  struct sim *sim = sim_open(plan->xclbin, plan->xclbin_bytes, &options, d);
+  struct run_context *c = sim ? malloc(sizeof *c) : NULL;
+  if (c) {
+    *c = (struct run_context){sim, true};
+  } else if (sim) {
+    sim_close(sim);
+    diag_declined(d, loc_none(), "no memory");
+  }
+  return c;
+}
+
+static void unload(struct run_context *c) {
+  sim_close(c->sim);
+  free(c);
+}
+
 static struct run_session *open_session(const struct run_plan *plan,
                                         const struct run_options *o,
                                         struct diag *d) {
-  struct sim_options options = {.preset = preset_find(o->preset),
-                                .cycle_budget = cycle_budget(plan),
-                                .record = o->recording != NULL};
+  (void)d;
   struct arena *a = arena_open();
   struct run_session *s = arena_alloc(a, sizeof *s);
   s->arena = a;
@@ -61,26 +81,25 @@ static struct run_session *open_session(const struct run_plan *plan,
     s->recording = arena_copy(a, o->recording, 1, 1, sizeof *o->recording);
   for (int i = 0; i < TENSORS; i++)
     s->buffer[i] = aligned(a, plan->tensor[i].bytes);
-  s->sim = sim_open(plan->xclbin, plan->xclbin_bytes, &options, d);
-  if (s->sim)
-    return s;
-  close_session(s);
-  return NULL;
+  return s;
 }
 
 static void *buffer(struct run_session *s, int i) { return s->buffer[i]; }
 
-static bool launch(struct run_session *s, struct run_counts *counts,
-                   struct diag *d) {
+static bool launch(struct run_session *s, struct run_context *c,
+                   struct run_counts *counts, struct diag *d) {
   struct sim_buffer argument[TENSORS];
   struct sim_report report = {0};
   for (int i = 0; i < TENSORS; i++)
     argument[i] = (struct sim_buffer){s->buffer[i], s->plan->tensor[i].bytes};
   double start = seconds_now();
-  bool good = sim_run(s->sim, s->plan->txn, s->plan->txn_bytes, argument,
+  counts->configured |= c->fresh;
+  c->fresh = false;
+  sim_set_budget(c->sim, cycle_budget(s->plan));
+  bool good = sim_run(c->sim, s->plan->txn, s->plan->txn_bytes, argument,
                       TENSORS, &report, d);
-  if (s->recording && sim_record(s->sim))
-    recordings_add(s->recording, s->plan, sim_record(s->sim));
+  if (s->recording && sim_record(c->sim))
+    recordings_add(s->recording, s->plan, sim_record(c->sim));
   s->recording = NULL;
   counts->simulated_seconds += seconds_now() - start;
   if (!good)
@@ -93,6 +112,8 @@ static bool launch(struct run_session *s, struct run_counts *counts,
 
 const struct run_device run_sim = {.name = "sim",
                                    .target = target,
+                                   .load = load,
+                                   .unload = unload,
                                    .open = open_session,
                                    .buffer = buffer,
                                    .launch = launch,

@@ -2,15 +2,17 @@
  * (summary.c has the one line of NPUTEIR_TRACE=summary):
  *
  *   nputeir: einsum=mk,kn->mn sizes=m:64,n:64,k:32 types=bf16,bf16,f32
- *   device=sim status=done reason=- launches=1 compiled=1 cycles=5342
- *   core_util=0.912 host_bytes=20480 packed=- where="gemm.c:12 gemm"
+ *   device=sim status=done reason=- launches=1 compiled=1 configured=1
+ *   cycles=5342 core_util=0.912 host_bytes=20480 packed=- where="gemm.c:12 f"
  *
  * (in one line).  A declined call has status=declined and its reason.  Words
  * with blanks stand in double quotes; a word that is not known is -, a number
  * 0.  Behind the types stand tail=<expression> where the product has one and
- * f32=bf16 or f32=bf16x3 where inputs were rounded or split.  core_util: cycles
- * in which a core's multiplier issued, of all cycles of all cores from the
- * first to the last in which the array did something.  host_bytes: what the
+ * f32=bf16 or f32=bf16x3 where inputs were rounded or split.  compiled: the
+ * call built a launch.  configured: the device had to load a configuration, of
+ * which shapes with the same blocks share one.  core_util: cycles in which a
+ * core's multiplier issued, of all cycles of all cores from the first to the
+ * last in which the array did something.  host_bytes: what the
  * host copied between the call's tensors and device buffers.  packed: tensors
  * whose elements it had to lay otherwise on that way, each with the reason:
  *
@@ -78,8 +80,10 @@ void trace_report(const struct run_report *r, const char *where) {
   put(&t, "device", r->device);
   put(&t, "status", r->done ? "done" : "declined");
   put(&t, "reason", r->done ? NULL : r->reason.text);
-  text_printf(&t, " launches=%lld compiled=%d cycles=%llu core_util=%.3f",
-              (long long)r->launches, r->compiled,
+  text_printf(&t,
+              " launches=%lld compiled=%d configured=%d cycles=%llu "
+              "core_util=%.3f",
+              (long long)r->launches, r->compiled, r->counts.configured,
               (unsigned long long)r->counts.cycles, util);
   text_printf(&t, " host_bytes=%lld", (long long)r->host_bytes);
   put_packed(&t, r->packed);

@@ -19,6 +19,7 @@
 
 struct work {
   const struct product *p;
+  const struct context_launch *at;
   const struct run_plan *plan;
   struct run_session *session;
   const struct run_device *device;
@@ -292,7 +293,7 @@ static void store(const struct work *w, const struct block *b,
 static bool launch(struct work *w, struct run_report *report, struct diag *d) {
   double start = seconds_now();
   report->launches++;
-  bool good = w->device->launch(w->session, &report->counts, d);
+  bool good = context_launch(w->at, &report->counts, d);
   report->seconds.launch += seconds_now() - start;
   return good;
 }
@@ -450,13 +451,13 @@ static bool run(struct work *w, struct run_report *report, struct diag *d) {
 }
 
 bool work_run(const struct product *p, const struct recipe *r,
-              const struct run_plan *plan, const struct run_device *device,
-              struct run_session *session, void *const tensor[],
+              const struct context_launch *at, void *const tensor[],
               struct run_report *report, struct diag *d) {
   struct work w = {.p = p,
-                   .plan = plan,
-                   .session = session,
-                   .device = device,
+                   .at = at,
+                   .plan = at->plan,
+                   .session = at->session,
+                   .device = at->device,
                    .tensor = tensor,
                    .recipe = r,
                    .arena = arena_open()};
@@ -464,8 +465,8 @@ bool work_run(const struct product *p, const struct recipe *r,
   bool good = run(&w, report, d);
   launched = report->seconds.launch - launched;
   report->seconds.copy += seconds_now() - start - launched;
-  if (device->take_back)
-    device->take_back(session);
+  if (w.device->take_back)
+    w.device->take_back(w.session);
   arena_close(w.arena);
   return good;
 }

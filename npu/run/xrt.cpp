@@ -108,6 +108,7 @@ struct run_session {
   uint32_t instruction_words;
   std::unique_ptr<xrt::run> run; // one that did not complete
   run_session *next = nullptr;   // of those that have one
+  bool configured = false;       // by a launch
 
   explicit run_session(const struct run_plan &plan)
       : xclbin(bytes(plan.xclbin, plan.xclbin_bytes)),
@@ -153,9 +154,12 @@ void start(struct run_session *s) {
                 s->buffer[IN0], s->buffer[IN1], s->buffer[OUT]));
 }
 
-bool launch(struct run_session *s, struct run_counts *, struct diag *d) {
+bool launch(struct run_session *s, struct run_context *,
+            struct run_counts *counts, struct diag *d) {
   if (!present(d))
     return false;
+  counts->configured |= !s->configured;
+  s->configured = true;
   try {
     start(s);
     ert_cmd_state state = s->run->wait(launch_timeout);

@@ -414,6 +414,10 @@ bool sim_execute(struct sim *s, const struct command_list *list,
 
 /* The columns that the header names are not asked: mlir-aie writes those of the
  * device.  Every address is (register.c). */
+void sim_set_budget(struct sim *s, uint64_t cycles) {
+  s->options.cycle_budget = cycles;
+}
+
 bool sim_run(struct sim *s, const void *txn, size_t length,
              const struct sim_buffer *argument, int argument_count,
              struct sim_report *report, struct diag *d) {

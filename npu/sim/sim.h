@@ -28,7 +28,7 @@ struct sim_names {
 
 struct sim_options {
   const struct preset *preset;
-  uint64_t cycle_budget; /* 0: no limit */
+  uint64_t cycle_budget; /* of a run; 0: no limit */
   bool strict;           /* cores report hazards, and never run ahead; a bank
                             that serves two accesses in a cycle is an error */
   FILE *trace;           /* NULL: none */
@@ -67,6 +67,8 @@ struct sim_buffer {
 struct sim *sim_open(const void *xclbin, size_t length,
                      const struct sim_options *, struct diag *);
 void sim_close(struct sim *);
+/* Of the runs that follow, in the place of the options'. */
+void sim_set_budget(struct sim *, uint64_t cycles);
 /* Runs one transaction to its end on the given argument buffers.  State of the
  * array persists between runs.  Fails on deadlock (says who waits for what),
  * budget, access outside a buffer, or a core's error. */

@@ -303,7 +303,7 @@ static void test_cache(void) {
   struct run_report report;
   fake = (struct fake){0};
   for (int round = 0; round < 2; round++)
-    for (int64_t n = 1; n <= 40; n++) {
+    for (int64_t n = 1; n <= 80; n++) {
       struct nest_work w;
       nest_gemm(&w, DTYPE_I8, n % 2, 4, n, 4);
       nest_make(&w, true, 1);
@@ -317,8 +317,48 @@ static void test_cache(void) {
         CHECK(nest_right(&w));
       nest_free(&w);
     }
-  CHECK(fake.compiles == 80 && fake.opens == 80 && fake.launches == 160);
+  CHECK(fake.compiles == 160 && fake.opens == 160 && fake.launches == 320);
   run_close(r);
+}
+
+/* Shapes with equal configurations share the loaded one, in any order, until a
+ * launch fails; what others have used is given back. */
+static void test_contexts(void) {
+  static const struct {
+    enum dtype type;
+    int64_t n;
+    bool configured;
+  } c[] = {{DTYPE_I8, 4, true},    {DTYPE_I8, 5, false}, {DTYPE_I8, 4, false},
+           {DTYPE_BF16, 4, true},  {DTYPE_I8, 6, false}, {DTYPE_BF16, 5, false},
+           {DTYPE_BF16, 6, false}, {DTYPE_I8, 5, false}};
+  enum { CALLS = sizeof c / sizeof *c };
+  for (int broken = 0; broken <= CALLS; broken++) {
+    struct run *r = nest_open("fake");
+    fake = (struct fake){.fail_launch = broken};
+    bool reload[2] = {false};
+    int loads = 0;
+    for (int i = 0; i < CALLS; i++) {
+      struct nest_work w;
+      struct run_report report;
+      bool *again = &reload[c[i].type == DTYPE_BF16];
+      nest_gemm(&w, c[i].type, false, 4, c[i].n, 4);
+      nest_make(&w, false, 1);
+      if (i + 1 == broken) {
+        declined(&w, r, NULL, "broke");
+        loads += c[i].configured;
+        *again = true;
+      } else {
+        CHECK(nest_call(&w, r, NULL, &report) && nest_right(&w));
+        CHECK(report.counts.configured == (c[i].configured || *again));
+        loads += report.counts.configured;
+        *again = false;
+      }
+      nest_free(&w);
+    }
+    CHECK(fake.loads == loads && fake.unloads == (broken > 0));
+    run_close(r);
+    CHECK(fake.loads == fake.unloads);
+  }
 }
 
 /* A launch that breaks half way: out is as before, the next call works. */
@@ -523,12 +563,12 @@ static void test_trace(void) {
             stderr_of(&w, "fake"),
             "nputeir: einsum=mk,kn->mn sizes=m:8,n:16,k:4 "
             "types=bf16,bf16,f32 device=fake status=done reason=- "
-            "launches=2 compiled=1 cycles=2000 core_util=0.900 "
+            "launches=2 compiled=1 configured=1 cycles=2000 core_util=0.900 "
             "host_bytes=704 "
             "packed=in0:stride,in1:stride,out:stride where=\"nest.c:1 f\"\n"
             "nputeir: einsum=mk,kn->mn sizes=m:8,n:16,k:4 "
             "types=bf16,bf16,f32 device=fake status=done reason=- "
-            "launches=2 compiled=0 cycles=2000 core_util=0.900 "
+            "launches=2 compiled=0 configured=0 cycles=2000 core_util=0.900 "
             "host_bytes=704 "
             "packed=in0:stride,in1:stride,out:stride where=\"nest.c:1 f\"\n") ==
         0);
@@ -611,6 +651,7 @@ int main(void) {
   test_tail_forms();
   test_cache();
   test_cache_bytes();
+  test_contexts();
   test_failure();
   test_threads();
   test_trace();

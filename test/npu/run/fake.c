@@ -81,11 +81,36 @@ static const struct run_plan *compile(struct arena *a, const char *device,
       layout(AXIS_M, plan->m, AXIS_N, plan->n, dtype_bytes(p->type[OUT]));
   if (fake.fail_layout)
     plan->tensor[OUT].bytes -= 9; /* the gap and a byte */
-  plan->xclbin = arena_copy(a, p, 1, 1, sizeof *p);
+  struct teir_problem *types = arena_copy(a, p, 1, 1, sizeof *p);
+  memset(types->extent, 0, sizeof types->extent);
+  plan->xclbin = types;
   plan->xclbin_bytes = sizeof *p;
   plan->txn = plan;
   plan->txn_bytes = sizeof *plan;
   return plan;
+}
+
+struct run_context {
+  struct teir_problem types;
+  bool used;
+};
+
+static struct run_context *load(const struct run_plan *plan,
+                                const struct run_options *o, struct diag *d) {
+  (void)o;
+  struct run_context *c = calloc(1, sizeof *c);
+  if (!c) {
+    diag_declined(d, loc_none(), "no memory");
+    return NULL;
+  }
+  memcpy(&c->types, plan->xclbin, sizeof c->types);
+  count(&fake.loads);
+  return c;
+}
+
+static void unload(struct run_context *c) {
+  count(&fake.unloads);
+  free(c);
 }
 
 struct run_session {
@@ -171,8 +196,12 @@ void fake_compute(const struct run_plan *plan, char *const buffer[TENSORS]) {
     }
 }
 
-static bool launch(struct run_session *s, struct run_counts *counts,
-                   struct diag *d) {
+static bool launch(struct run_session *s, struct run_context *c,
+                   struct run_counts *counts, struct diag *d) {
+  counts->configured |= !c->used;
+  c->used = true;
+  if (memcmp(&c->types, s->plan->xclbin, sizeof c->types) != 0)
+    return diag_error(d, loc_none(), "another configuration is loaded");
   if (count(&fake.launches) == fake.fail_launch)
     return diag_error(d, loc_none(), "the fake device broke");
   fake_compute(s->plan, s->buffer);
@@ -184,6 +213,8 @@ static bool launch(struct run_session *s, struct run_counts *counts,
 
 static const struct run_device device = {.name = "fake",
                                          .target = target,
+                                         .load = load,
+                                         .unload = unload,
                                          .open = open_session,
                                          .buffer = buffer,
                                          .launch = launch,

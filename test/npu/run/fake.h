@@ -14,7 +14,8 @@ struct fake {
   int64_t gap;                  /* bytes behind every row of a buffer; 0: 8 */
   int split; /* layouts are cut into blocks of this extent; 0: not */
   int compiles, opens, launches;
-  int fail_launch; /* this launch fails (from 1); 0: none */
+  int loads, unloads; /* of configurations, one for every triple of types */
+  int fail_launch;    /* this launch fails (from 1); 0: none */
   bool fail_compile, fail_open, fail_layout;
 };
 extern struct fake fake;

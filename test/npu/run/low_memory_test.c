@@ -129,12 +129,13 @@ static long in_process(run_fn *run_it, const char *options, long n) {
     bool told = write(ends[1], &count, sizeof count) == sizeof count;
     exit(check_failures || !told ? 1 : 0); /* leaks are looked for, too */
   }
+  close(ends[1]);
   CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
   CHECK(read(ends[0], &count, sizeof count) == sizeof count);
   close(ends[0]);
-  close(ends[1]);
   if (status)
-    fprintf(stderr, "%s: allocation %ld of a call\n", options, n);
+    fprintf(stderr, "%s: allocation %ld of a call, status 0x%x\n", options, n,
+            (unsigned)status);
   return count;
 }
 
