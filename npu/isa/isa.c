@@ -70,6 +70,10 @@ const struct isa *isa_find(const char *name) {
 
 const char *isa_name(const struct isa *t) { return t->rows->name; }
 uint32_t isa_elf_flags(const struct isa *t) { return t->rows->elf_flags; }
+const struct isa_open *isa_open_questions(const struct isa *t) {
+  return t->rows->open;
+}
+int isa_access_bytes(const struct isa *t) { return t->rows->access_bytes; }
 int isa_insn_count(const struct isa *t) { return t->rows->insn_count; }
 
 int isa_insn_find(const struct isa *t, const char *mnemonic, size_t length,

@@ -18,6 +18,14 @@ const struct isa *isa_find(const char *name); /* NULL: no tables */
 const struct isa *isa_at(int i);              /* by number; NULL: no more */
 const char *isa_name(const struct isa *);     /* as device.def has it */
 uint32_t isa_elf_flags(const struct isa *);   /* e_flags of its ELF files */
+/* Questions about its core that are open, and what is done meanwhile; ended by
+ * a row without a question. */
+struct isa_open {
+  const char *what, *taken, *evidence;
+};
+const struct isa_open *isa_open_questions(const struct isa *);
+/* The widest access of a load or store.  Two banks serve it, half each. */
+int isa_access_bytes(const struct isa *);
 
 enum isa_slot {
   SLOT_LDA,

@@ -62,6 +62,7 @@ struct format_row {
 struct isa_rows {
   const char *name;
   uint32_t elf_flags;
+  int access_bytes;
   ROWS(file);
   ROWS(view);
   ROWS(class);
@@ -70,6 +71,7 @@ struct isa_rows {
   ROWS(port);
   ROWS(timing);
   ROWS(format);
+  const struct isa_open *open;
   const struct slot_row *slot; /* by enum isa_slot */
   const struct isa_relocation *relocation;
   int relocation_count, data_relocation;

@@ -120,6 +120,15 @@ static void list_forms(const struct isa *isa, struct text *out) {
   }
 }
 
+static void list_open(const struct isa *isa, struct text *out) {
+  const struct isa_open *o = isa_open_questions(isa);
+  if (o->what)
+    text_puts(out, "\n## open questions\n\n| what | meanwhile | evidence |\n"
+                   "|---|---|---|\n");
+  for (; o->what; o++)
+    text_printf(out, "| %s | %s | %s |\n", o->what, o->taken, o->evidence);
+}
+
 /* ---- output ---- */
 
 /* One bundle per line; the low nibble of a bundle's first byte gives its size,
@@ -202,6 +211,7 @@ static bool run(struct tool *t, void *job) {
     j->isa = isa_at(0);
   if (j->list) {
     list_forms(j->isa, &t->out);
+    list_open(j->isa, &t->out);
     return tool_print(t, j->output);
   }
   for (int i = 0; i < j->file_count; i++)
@@ -262,6 +272,10 @@ static const char notes[] =
     "encoding; nopa nopb nops nopx nopm nopxm nopv hold their slot, so they "
     "widen it, 'nop' alone is 2 bytes, 'nop' beside a long instruction makes "
     "8.\n\n"
+    "With --isa=aie2p the text is that of XDNA2's cores:\n"
+    "  loop: vlda.pop.576 ex0, [p0, lf0, r24]; vmac.f dm0, dm0, ex2, ex3, r0\n"
+    "Its unit of addresses, its registers and cycles are other ones; all else "
+    "is alike.\n\n"
     "Directives: .text .data .bss .rodata .section .globl .type .size "
     ".p2align N, .align BYTES, .balign BYTES, .long .word .short .byte, "
     ".space N[, FILL], .zero N, .skip N; those of debuggers are ignored.\n"

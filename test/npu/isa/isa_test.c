@@ -80,7 +80,7 @@ static const struct set {
      * functions that are not linear; reads of streams and of the cascade */
     {"aie2p",
      879,
-     134,
+     141,
      24,
      {[SLOT_LDA] = 190,
       [SLOT_LDB] = 80,
