@@ -92,10 +92,23 @@ struct arith_shape {
 };
 /* NULL: no dense integer multiply that we know. */
 const struct arith_shape *arith_shape(uint32_t config);
+/* The same with accumulators of 2048 bits. */
+const struct arith_shape *arith_shape_wide(uint32_t config);
+/* Elements of the operand a or b. */
+int arith_shape_elements(const struct arith_shape *, bool b);
 /* acc1 may be NULL (zero), acc2 NULL (none); d may be acc1. */
-void arith_mac_int(const struct arith_shape *, uint8_t d[128],
-                   const uint8_t acc1[128], const uint8_t acc2[128],
-                   const uint8_t a[64], const uint8_t b[64], unsigned flags);
+void arith_mac_int(const struct arith_shape *, uint8_t *d, const uint8_t *acc1,
+                   const uint8_t *acc2, const uint8_t *a, const uint8_t *b,
+                   unsigned flags);
+
+/* ---- block floats: 8 mantissas with one exponent (arith_block.c) ---- */
+/* One lane: acc +- the product of two blocks. */
+uint32_t arith_dot_block(const int8_t a[8], uint8_t a_exponent,
+                         const int8_t b[8], uint8_t b_exponent, uint32_t acc,
+                         unsigned flags);
+/* 8 fp32 to a block; round: value of crRnd.  false: infinity or NaN. */
+bool arith_f32_to_block(int8_t mantissa[8], uint8_t *exponent,
+                        const uint8_t in[32], unsigned round);
 
 /* ---- permutations (isa.md C7) ---- */
 /* s: s1 then s2.  false: no such mode. */

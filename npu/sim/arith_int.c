@@ -185,22 +185,42 @@ static const struct arith_shape shapes[] = {
   {  1,    3,    2,      16, 16, 64,   1,  2, 16, true  },
   {  1,    0,    0,      32, 16, 64,   4,  2,  4, false },
 };
+
+/* Accumulators of 2048 bits.  Left out is what only a pattern suggests. */
+static const struct arith_shape wide_shapes[] = {
+  {  0,    1,    0,       8,  8, 32,   8,  8,  8, false },
+  {  0,    1,    1,       8,  8, 32,   1,  2, 64, true  },
+  {  0,    1,    6,       8,  8, 32,   4,  8, 16, false },
+  {  0,    2,    0,      16,  8, 32,   8,  4,  8, false },
+  {  0,    3,    0,      16, 16, 32,   8,  2,  8, false },
+  {  1,    3,    2,      16, 16, 64,   1,  1, 32, true  },
+};
 /* clang-format on */
 
-const struct arith_shape *arith_shape(uint32_t config) {
+static const struct arith_shape *find_shape(const struct arith_shape *shape,
+                                            size_t count, uint32_t config) {
   unsigned amode = config >> 1 & 3, bmode = config >> 3 & 3;
   unsigned variant = config >> 5 & 7;
-  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; ++i)
-    if (shapes[i].amode == amode && shapes[i].bmode == bmode &&
-        shapes[i].variant == variant)
-      return &shapes[i];
+  for (size_t i = 0; i < count; ++i)
+    if (shape[i].amode == amode && shape[i].bmode == bmode &&
+        shape[i].variant == variant)
+      return &shape[i];
   return NULL;
 }
 
-/* Elements of a vector register, 512 bits, as whole numbers. */
-static void elements(int32_t out[128], const uint8_t v[64], int bits,
+const struct arith_shape *arith_shape(uint32_t config) {
+  return find_shape(shapes, sizeof shapes / sizeof shapes[0], config);
+}
+
+const struct arith_shape *arith_shape_wide(uint32_t config) {
+  return find_shape(wide_shapes, sizeof wide_shapes / sizeof wide_shapes[0],
+                    config);
+}
+
+/* Elements of a vector as whole numbers. */
+static void elements(int32_t out[128], const uint8_t *v, int count, int bits,
                      bool is_signed) {
-  for (int i = 0; i < 512 / bits; ++i)
+  for (int i = 0; i < count; ++i)
     switch (bits) {
     case 4:
       out[i] = (int32_t)arith_extend(arith_lane(v, i, 4), 4, is_signed);
@@ -222,10 +242,10 @@ static void elements(int32_t out[128], const uint8_t v[64], int bits,
 
 /* All lanes' products, modulo 2^64.  The mask makes unsigned elements of 32
  * bits out of the signed ones that they were kept as. */
-static void products(const struct arith_shape *s, uint64_t sum[32],
+static void products(const struct arith_shape *s, uint64_t sum[64],
                      const int32_t a[128], const int32_t b[128],
                      int64_t a_mask) {
-  memset(sum, 0, 32 * sizeof *sum);
+  memset(sum, 0, 64 * sizeof *sum);
   if (s->element) {
     for (int i = 0; i < s->k * s->n; ++i)
       sum[i % s->n] += (uint64_t)((a[i] & a_mask) * b[i]);
@@ -243,10 +263,10 @@ static void products(const struct arith_shape *s, uint64_t sum[32],
 }
 
 /* Lanes of `bits`: d <- +-acc1 +- acc2 +- sum. */
-static inline void accumulate(uint8_t d[128], const uint8_t *acc1,
-                              const uint8_t *acc2, const uint64_t sum[32],
-                              int bits, unsigned flags) {
-  for (int lane = 0; lane < 1024 / bits; ++lane) {
+static inline void accumulate(uint8_t *d, const uint8_t *acc1,
+                              const uint8_t *acc2, const uint64_t sum[64],
+                              int lanes, int bits, unsigned flags) {
+  for (int lane = 0; lane < lanes; ++lane) {
     uint64_t v = flags & ARITH_NEGATE_PRODUCT ? -sum[lane] : sum[lane];
     if (acc1 && !(flags & ARITH_ZERO_ACC1)) {
       uint64_t old = arith_lane(acc1, lane, bits);
@@ -260,18 +280,25 @@ static inline void accumulate(uint8_t d[128], const uint8_t *acc1,
   }
 }
 
-void arith_mac_int(const struct arith_shape *s, uint8_t d[128],
-                   const uint8_t acc1[128], const uint8_t acc2[128],
-                   const uint8_t a[64], const uint8_t b[64], unsigned flags) {
-  assert(s->m * s->n * s->acc_bits == 1024);
+int arith_shape_elements(const struct arith_shape *s, bool b) {
+  return s->element || b ? s->k * s->n : s->m * s->k;
+}
+
+void arith_mac_int(const struct arith_shape *s, uint8_t *d, const uint8_t *acc1,
+                   const uint8_t *acc2, const uint8_t *a, const uint8_t *b,
+                   unsigned flags) {
+  int lanes = s->m * s->n;
   int32_t wide_a[128], wide_b[128];
-  uint64_t sum[32];
+  uint64_t sum[64];
   bool cut = s->a_bits == 32 && !(flags & ARITH_SIGNED_A);
-  elements(wide_a, a, s->a_bits, flags & ARITH_SIGNED_A);
-  elements(wide_b, b, s->b_bits, flags & ARITH_SIGNED_B);
+  assert(lanes <= 64 && arith_shape_elements(s, true) <= 128);
+  elements(wide_a, a, arith_shape_elements(s, false), s->a_bits,
+           flags & ARITH_SIGNED_A);
+  elements(wide_b, b, arith_shape_elements(s, true), s->b_bits,
+           flags & ARITH_SIGNED_B);
   products(s, sum, wide_a, wide_b, cut ? (int64_t)UINT32_MAX : -1);
   if (s->acc_bits == 32)
-    accumulate(d, acc1, acc2, sum, 32, flags);
+    accumulate(d, acc1, acc2, sum, lanes, 32, flags);
   else
-    accumulate(d, acc1, acc2, sum, 64, flags);
+    accumulate(d, acc1, acc2, sum, lanes, 64, flags);
 }

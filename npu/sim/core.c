@@ -20,7 +20,10 @@ struct core *core_open(const struct core_surroundings *around) {
   c->around = *around;
   c->arith = arith_best();
   c->sem = arena_array(a, (size_t)isa_insn_count(around->isa), sizeof *c->sem);
+  c->access_bytes = (uint16_t)isa_access_bytes(around->isa);
+  c->bank_shift = c->access_bytes == 32 ? 1 : 2;
   core_name_units(c);
+  core_choose_set(c);
   core_reset(c, 0);
   return c;
 }
@@ -60,7 +63,7 @@ void core_reset(struct core *c, uint32_t pc) {
     arena_clear(c->code);
     c->stale = false;
   }
-  memset(&c->reg, 0, sizeof c->reg);
+  core_reset_registers(c);
   clear_ring(c);
   if (c->strict_state)
     core_strict_reset(c->strict_state);

@@ -56,6 +56,64 @@ static const struct file {
   {"amhh",         CORE_OFFSET(cm) + 96, 128, 32,  0},
   {"ql",           CORE_OFFSET(q),       16,   8,  0},
   {"qh",           CORE_OFFSET(q) + 8,   16,   8,  0},
+  /* aie2p; those above of the same name are its own, too */
+  {"core_id",      CORE_OFFSET(id),       0,   4, 32},
+  {"crrnd",        CORE_OFFSET(cr[6]),    0,   4,  4},
+  {"crsat",        CORE_OFFSET(cr[9]),    0,   4,  2},
+  {"crf2fmask",    CORE_OFFSET(cr[1]),    0,   4, 32},
+  {"crf2imask",    CORE_OFFSET(cr[2]),    0,   4, 32},
+  {"crfpmask",     CORE_OFFSET(cr[3]),    0,   4, 32},
+  {"crmcden",      CORE_OFFSET(cr[4]),    0,   4,  1},
+  {"crscden",      CORE_OFFSET(cr[7]),    0,   4,  1},
+  {"crsrsmode",    CORE_OFFSET(cr[12]),   0,   4,  1},
+  {"crupsmode",    CORE_OFFSET(cr[13]),   0,   4,  1},
+  {"crpacksize",   CORE_OFFSET(cr[14]),   0,   4,  1},
+  {"crunpacksize", CORE_OFFSET(cr[15]),   0,   4,  1},
+  {"crf2bmask",    CORE_OFFSET(cr[16]),   0,   4, 32},
+  {"crfpnlfmask",  CORE_OFFSET(cr[17]),   0,   4, 32},
+  {"crfpcnvfx2flmask", CORE_OFFSET(cr[18]), 0, 4, 32},
+  {"crfpcnvfl2fxmask", CORE_OFFSET(cr[19]), 0, 4, 32},
+  {"vaddsign",     CORE_OFFSET(cr[20]),   4,   4,  1},
+  {"srssign",      CORE_OFFSET(cr[22]),   4,   4,  1},
+  {"upssign",      CORE_OFFSET(cr[24]),   4,   4,  1},
+  {"packsign",     CORE_OFFSET(cr[26]),   4,   4,  1},
+  {"unpacksign",   CORE_OFFSET(cr[28]),   4,   4,  1},
+  {"srcarry",      CORE_OFFSET(sr[0]),    0,   4,  1},
+  {"srf2fflags",   CORE_OFFSET(sr[2]),    0,   4, 32},
+  {"srf2iflags",   CORE_OFFSET(sr[3]),    0,   4, 32},
+  {"srfpflags",    CORE_OFFSET(sr[4]),    0,   4, 32},
+  {"srms0",        CORE_OFFSET(sr[5]),    0,   4, 32},
+  {"srsrs_of",     CORE_OFFSET(sr[6]),    0,   4,  1},
+  {"srss0",        CORE_OFFSET(sr[7]),    0,   4, 32},
+  {"srsparse_of",  CORE_OFFSET(sr[8]),    0,   4,  1},
+  {"srups_of",     CORE_OFFSET(sr[9]),    0,   4,  1},
+  {"srfifo_of",    CORE_OFFSET(sr[10]),   0,   4,  1},
+  {"srfifo_uf",    CORE_OFFSET(sr[11]),   0,   4,  1},
+  {"srf2bflags",   CORE_OFFSET(sr[12]),   0,   4, 32},
+  {"srfpnlf",      CORE_OFFSET(sr[13]),   0,   4, 32},
+  {"srfpcnvfx2fl", CORE_OFFSET(sr[14]),   0,   4, 32},
+  {"srfpcnvfl2fx", CORE_OFFSET(sr[15]),   0,   4, 32},
+  {"bmll",         CORE_OFFSET(dm),     256,  64,  0},
+  {"bmlh",         CORE_OFFSET(dm) + 64, 256, 64,  0},
+  {"bmhl",         CORE_OFFSET(dm) + 128, 256, 64, 0},
+  {"bmhh",         CORE_OFFSET(dm) + 192, 256, 64, 0},
+  {"el",           CORE_OFFSET(e),        8,   4, 32},
+  {"eh",           CORE_OFFSET(e) + 4,    8,   4, 32},
+  {"q",            CORE_OFFSET(q),       16,  16,  0},
+  {"lfl",          CORE_OFFSET(load_fifo), 128, 64, 0},
+  {"lfh",          CORE_OFFSET(load_fifo) + 64, 128, 64, 0},
+  {"lfe",          CORE_OFFSET(exponent_fifo), 0, 64, 0},
+  {"sfl",          CORE_OFFSET(store_fifo), 0, 64,  0},
+  {"sfh",          CORE_OFFSET(store_fifo) + 64, 0, 64, 0},
+};
+
+/* What a reset does not clear. */
+static const struct {
+  const char *name;
+  uint32_t value;
+} resets[] = {
+  {"vaddsign1", 1}, {"srssign1", 1},   {"upssign1", 1}, {"packsign1", 1},
+  {"unpacksign1", 1}, {"crmcden", 1}, {"crscden", 1},
 };
 
 /* Where an operand of each name goes in struct core_op. */
@@ -87,6 +145,18 @@ static const struct role {
   {"acc1",     offsetof(struct core_op, acc1)},
   {"acc2",     offsetof(struct core_op, acc2)},
   {"r28",      offsetof(struct core_op, acc2)}, /* marks a last word */
+  {"r16",      offsetof(struct core_op, e)}, /* the mask of a comparison */
+  {"l8",       offsetof(struct core_op, e)},
+  {"vaddsign0",   offsetof(struct core_op, acc2)}, /* the sign bit named */
+  {"vaddsign1",   offsetof(struct core_op, acc2)},
+  {"srssign0",    offsetof(struct core_op, acc2)},
+  {"srssign1",    offsetof(struct core_op, acc2)},
+  {"upssign0",    offsetof(struct core_op, acc2)},
+  {"upssign1",    offsetof(struct core_op, acc2)},
+  {"packsign0",   offsetof(struct core_op, acc2)},
+  {"packsign1",   offsetof(struct core_op, acc2)},
+  {"unpacksign0", offsetof(struct core_op, acc2)},
+  {"unpacksign1", offsetof(struct core_op, acc2)},
 };
 /* clang-format on */
 
@@ -121,16 +191,26 @@ void core_name_units(struct core *c) {
   }
 }
 
+void core_reset_registers(struct core *c) {
+  memset(&c->reg, 0, sizeof c->reg);
+  for (size_t i = 0; i < COUNT(resets); ++i) {
+    const char *name = resets[i].name;
+    int reg = isa_reg_find(c->around.isa, name, strlen(name));
+    if (reg >= 0)
+      memcpy((uint8_t *)&c->reg + c->unit[reg].offset, &resets[i].value, 4);
+  }
+}
+
 bool core_place_of(const struct core *c, int reg, struct core_place *p,
                    uint32_t *mask) {
   const struct isa_reg *r = isa_reg(c->around.isa, reg);
   unsigned bytes = 0;
   for (int i = 0; i < r->unit_count; ++i)
     bytes += c->unit[r->unit[i]].bytes;
-  if (!bytes || bytes > UINT8_MAX)
+  if (!bytes || bytes > 0x3FF)
     return false;
   p->offset = c->unit[r->unit[0]].offset & 0xFFFu;
-  p->bytes = bytes & 0xFF;
+  p->bytes = bytes & 0x3FF;
   *mask = r->unit_count == 1 ? c->unit[r->unit[0]].mask : ~0u;
   return true;
 }
@@ -164,15 +244,36 @@ static void sem_unknown(struct core *c, const struct core_op *op) {
 }
 static const struct core_sem unknown = {"", sem_unknown, 0, 0, 0};
 
-static const struct core_sem_table *const tables[] = {
-    &sem_stream, &sem_memory, &sem_multiply,
-    &sem_scalar, &sem_vector, &sem_convert,
+static const struct core_sem_set sets[] = {
+    {"aie2",
+     &sem_stream,
+     {&sem_memory, &sem_multiply, &sem_scalar, &sem_vector, &sem_convert}},
+    {"aie2p",
+     NULL,
+     {&sem_wide, &sem_wide_convert, &sem_wide_multiply, &sem_named_sign,
+      &sem_memory, &sem_scalar, &sem_vector}},
 };
 
-static const struct core_sem *find_sem(const struct insn *insn) {
+void core_choose_set(struct core *c) {
+  for (size_t i = 0; i < COUNT(sets); ++i)
+    if (strcmp(sets[i].isa, isa_name(c->around.isa)) == 0)
+      c->sems = &sets[i];
+  assert(c->sems);
+}
+
+static const struct core_sem *find_row(const struct core_sem_table *t,
+                                       const char *name) {
+  for (int i = 0; t && i < t->count; ++i)
+    if (strcmp(t->row[i].mnemonic, name) == 0)
+      return &t->row[i];
+  return NULL;
+}
+
+static const struct core_sem *find_sem(const struct core_sem_set *set,
+                                       const struct insn *insn) {
   char name[48];
   size_t n = 0;
-  if (insn->flags & INSN_UNKNOWN)
+  if (insn->flags & (INSN_UNKNOWN | INSN_UNTIMED))
     return &unknown;
   for (const char *s = insn->mnemonic; *s && n < sizeof name - 1;) {
     if (strncmp(s, ".2d", 3) == 0 || strncmp(s, ".3d", 3) == 0)
@@ -181,13 +282,13 @@ static const struct core_sem *find_sem(const struct insn *insn) {
       name[n++] = *s++;
   }
   name[n] = 0;
-  /* Streams and cascade share their mnemonics with moves inside the core. */
-  bool stream = insn->flags & INSN_STREAM || strstr(name, ".tm");
-  for (size_t t = stream ? 0 : 1; t < (stream ? 1 : COUNT(tables)); ++t)
-    for (int i = 0; i < tables[t]->count; ++i)
-      if (strcmp(tables[t]->row[i].mnemonic, name) == 0)
-        return &tables[t]->row[i];
-  return &unknown;
+  const struct core_sem *row = NULL;
+  if (insn->flags & INSN_STREAM || strstr(name, ".tm"))
+    row = find_row(set->stream, name);
+  else
+    for (size_t t = 0; t < COUNT(set->table) && !row; ++t)
+      row = find_row(set->table[t], name);
+  return row ? row : &unknown;
 }
 
 static void decode_operand(struct core *c, struct core_op *op,
@@ -233,7 +334,7 @@ static void decode_op(struct core *c, struct core_op *op,
                       const struct isa_op *from) {
   const struct insn *insn = isa_insn(c->around.isa, from->id);
   if (!c->sem[from->id])
-    c->sem[from->id] = find_sem(insn);
+    c->sem[from->id] = find_sem(c->sems, insn);
   op->sem = c->sem[from->id];
   op->issue = op->sem->issue;
   op->insn = (uint16_t)from->id;

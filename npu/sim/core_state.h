@@ -37,17 +37,23 @@ enum {
   CORE_UNITS = 320,
 };
 
-/* Pieces lie so that a wider register is the bytes of its parts: x = wl wh,
- * y = two x, bm = two am, cm = two bm, l = two r. */
+/* The registers of all instruction sets.  Pieces lie so that a wider register
+ * is the bytes of its parts: x = wl wh, y = two x, bm = two am, cm = two bm,
+ * dm = four bm, l = two r.  Only the exponents of an ex register lie apart. */
 struct core_registers {
   _Alignas(64) uint8_t x[12][64];
-  uint8_t cm[9][128];
+  union {
+    uint8_t cm[9][128];
+    uint8_t dm[5][256];
+  };
+  uint8_t load_fifo[2][128], store_fifo[128], exponent_fifo[64];
+  uint8_t e[12][8];
   uint8_t q[4][16];
   uint32_t r[32];
   uint32_t p[8], m[8], dn[8], dj[8], dc[8];
   uint32_t s[4];
   uint32_t sp, lr, ls, le, dp, lc, id;
-  uint32_t cr[12], sr[10]; /* by the ids of isa.md A3 */
+  uint32_t cr[32], sr[16]; /* the first ones by the ids of isa.md A3 */
 };
 
 enum core_control_id {
@@ -58,6 +64,9 @@ enum core_control_id {
   CR_SAT = 9,
   CR_UPS_SIGN = 10,
   CR_UNPACK_SIGN = 11,
+  CR_SRS_MODE = 12,
+  CR_UPS_MODE = 13,
+  CR_UNPACK_SIZE = 15,
   SR_CARRY = 0,
   SR_MS0 = 5,
   SR_SRS_OF = 6,
@@ -68,7 +77,7 @@ enum core_control_id {
 /* Where an operand lives and when it is read or written. */
 struct core_place {
   uint32_t offset : 12;
-  uint32_t bytes : 8; /* 0: the operand is absent or immediate (op->imm) */
+  uint32_t bytes : 10; /* 0: the operand is absent or immediate (op->imm) */
   uint32_t read : 4, write : 4; /* cycles, from 1 */
   uint32_t bypass : 2;          /* enum isa_bypass */
 };
@@ -100,8 +109,17 @@ struct core_sem_table {
   const struct core_sem *row;
   int count;
 };
+/* What an instruction set's mnemonics do: the first table that knows one says
+ * so.  Streams and cascade share their mnemonics with moves inside the core and
+ * have a table of their own. */
+struct core_sem_set {
+  const char *isa;
+  const struct core_sem_table *stream; /* NULL: not known */
+  const struct core_sem_table *table[8];
+};
 extern const struct core_sem_table sem_scalar, sem_memory, sem_vector,
-    sem_convert, sem_multiply, sem_stream;
+    sem_convert, sem_multiply, sem_stream, sem_named_sign, sem_wide,
+    sem_wide_convert, sem_wide_multiply;
 
 /* One instruction, ready to run; a cache line. */
 struct core_op {
@@ -145,7 +163,7 @@ struct core_action {
 struct core_store {
   const struct core_op *op;
   uint32_t address, bytes;
-  uint8_t data[32];
+  uint8_t data[64];
 };
 
 /* What happens at the end of one cycle, and before it. */
@@ -165,7 +183,7 @@ struct core_bucket {
 
 /* Operands of a multiply, between its first cycle and its accumulator's. */
 struct core_capture {
-  _Alignas(64) uint8_t s1[64], s2[64];
+  _Alignas(64) uint8_t s1[144], s2[144]; /* with exponents */
   uint32_t config;
   unsigned flags;             /* enum arith_mac_flag, from config and sem */
   const struct core_sem *sem; /* NULL: never used */
@@ -195,11 +213,13 @@ struct core {
   int pending_count, waiting_lock;
   /* Accesses that are not served yet, a byte per physical bank; by memory. */
   uint64_t bank_hits[4];
-  bool neighbour_hit;     /* bank_hits[0..2] are not all 0 */
-  bool bank_wait;         /* the bundle waits for the rest of its accesses */
-  uint32_t conflicts;     /* banks with more than one access in this cycle */
-  uint16_t wide;          /* pairs of banks that it accesses with 32 bytes */
-  struct core_bundle *at; /* bundle at pc, if it is known */
+  bool neighbour_hit;    /* bank_hits[0..2] are not all 0 */
+  bool bank_wait;        /* the bundle waits for the rest of its accesses */
+  uint32_t conflicts;    /* banks with more than one access in this cycle */
+  uint16_t wide;         /* pairs of banks in which it accesses both */
+  uint16_t access_bytes; /* such an access */
+  uint16_t bank_shift; /* moves the address bit of a bank in a pair to bit 3 */
+  struct core_bundle *at;                  /* bundle at pc, if it is known */
   struct core_strict_state *strict_state;  /* NULL: not in strict mode */
   struct core_strict_state *strict_memory; /* NULL: never was */
   const struct arith *arith;
@@ -208,7 +228,7 @@ struct core {
 
   struct core_bucket ring[RING];
   struct core_capture capture[CAPTURES];
-  _Alignas(32) uint8_t loaded[RING][2][32]; /* raw data of converting loads */
+  _Alignas(64) uint8_t loaded[RING][2][64]; /* raw data of converting loads */
   uint8_t cascade[64];                      /* what waits to go out */
   struct core_pending pending[PENDING];
 
@@ -218,12 +238,16 @@ struct core {
   bool stale;          /* `code` holds bundles of an older program */
   bool decoded_any;
   struct core_bundle *bundle[PROGRAM_BYTES / 2];
+  const struct core_sem_set *sems;
   const struct core_sem **sem; /* by enum insn_id; NULL: not looked up yet */
   struct {
     uint16_t offset, bytes;
     uint32_t mask;
   } unit[CORE_UNITS]; /* by isa unit number */
   uint64_t slot_counts[SLOT_COUNT];
+  /* Operands of the mv and the st slot on the way to a late cycle, and results
+   * on the way from it. */
+  uint8_t late_operand[RING][2][256], late_result[RING][72];
 };
 
 /* ---- core_state.c ---- */
@@ -239,6 +263,9 @@ struct core_bundle *core_fetch(struct core *, uint32_t address);
 bool core_place_of(const struct core *, int reg, struct core_place *,
                    uint32_t *mask);
 void core_name_units(struct core *);
+void core_reset_registers(struct core *);
+/* What the mnemonics of the core's instruction set do. */
+void core_choose_set(struct core *);
 /* Sums executions of the decoded bundles into slot_counts and forgets them. */
 void core_fold_slots(struct core *);
 
@@ -251,6 +278,36 @@ void core_strict_access(struct core *, enum insn_id, uint32_t address);
 /* Judges the bundle that is issued now, before it is. */
 void core_strict_bundle(struct core *, const struct core_bundle *,
                         bool loop_end);
+
+/* ---- sem_scalar.c, sem_vector.c, sem_multiply.c: what instruction sets share
+ * ---- */
+void core_move_scalar(struct core *, const struct core_op *);
+void core_move_vector(struct core *, const struct core_op *);
+void core_shuffle(struct core *, const struct core_op *);
+void core_insert(struct core *, const struct core_op *, uint32_t lane);
+/* What an operation does with its operands: the mnemonic's sense, inverted by
+ * the sub bits of the configuration; the same for those on accumulators. */
+unsigned core_mac_flags(const struct core_op *, uint32_t config);
+unsigned core_acc_flags(const struct core_op *, uint32_t config);
+/* The cycle in which the accumulators are read, 1 if there are none; and what
+ * happens in it. */
+unsigned core_acc_cycle(const struct core_op *);
+void core_later_or_now(struct core *, const struct core_op *,
+                       void (*)(struct core *, const struct core_action *),
+                       uint32_t value);
+
+/* ---- sem_wide.c: registers of block floats ---- */
+struct core_block {
+  uint8_t mantissa[64], exponent[8];
+};
+void core_get_block(struct core *, struct core_place, struct core_block *);
+/* op's result; called in cycle `cycle` of the instruction. */
+void core_put_block(struct core *, const struct core_op *, unsigned cycle,
+                    const struct core_block *);
+void core_pack_block(uint8_t out[72], const struct core_block *);
+/* sem_wide_convert.c: 64 fp32, rounded by crrnd; false after core_fail. */
+bool core_to_block(struct core *, const struct core_op *,
+                   const uint8_t from[256], struct core_block *);
 
 /* ---- scheduling the future ---- */
 static inline struct core_bucket *core_bucket(struct core *c, unsigned ahead) {
@@ -389,20 +446,26 @@ static inline uint32_t core_address(struct core *c, const struct core_op *op) {
 }
 
 /* The bytes at an aligned address, counted as an access of this cycle to a
- * physical bank, 2*addr[15:14] + addr[4] (isa.md D4), or to both of a pair;
- * NULL after core_fail. */
+ * physical bank, 2*addr[15:14] + addr[4], or [5] where accesses are wider
+ * (isa.md D4), or to both of a pair; NULL after core_fail. */
 static inline uint8_t *core_memory(struct core *c, const struct core_op *op,
                                    uint32_t address, unsigned bytes) {
   unsigned window = (address >> 16) - 4;
   if (window > 3 || !c->around.memory[window])
     return core_no_memory(c, op, address);
-  uint64_t hit = bytes == 32 ? 0x0101 : (uint64_t)1 << (address >> 1 & 8);
+  uint64_t hit = bytes == c->access_bytes
+                     ? 0x0101
+                     : (uint64_t)1 << (address >> c->bank_shift & 8);
   c->bank_hits[window] += hit << (address >> 10 & 0x30);
   c->neighbour_hit |= window != 3;
-  if (bytes == 32)
+  if (bytes == c->access_bytes)
     c->wide |= (uint16_t)(1u << (4 * window + (address >> 14 & 3)));
   return c->around.memory[window] + (address & 0xFFFF);
 }
+
+/* The address of an access of x bytes, which lies at a multiple of x; the low
+ * bits are ignored, or an error in strict mode. */
+uint32_t core_aligned(struct core *, const struct core_op *, unsigned bytes);
 
 /* The bytes at an address will be wanted in some cycles. */
 static inline void core_prefetch(const struct core *c, uint32_t address) {

@@ -152,7 +152,7 @@ static void meet(struct core *c, int unit, const struct access *reader) {
     return;
   if (wanted->early.id == INSN_NONE)
     wanted->early = *reader;
-  bool is_vector = c->unit[unit].bytes == 32;
+  bool is_vector = c->unit[unit].bytes >= 32;
   if (is_vector && !u->known && wanted->writer.id != INSN_NONE)
     report(c, unit, wanted, reader);
 }

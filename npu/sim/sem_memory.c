@@ -78,8 +78,6 @@ static void sem_padd(struct core *c, const struct core_op *op) {
     core_address(c, op);
 }
 
-/* An access of x bytes lies at a multiple of x; the low bits are ignored, or
- * an error in strict mode. */
 static inline uint32_t aligned(struct core *c, const struct core_op *op,
                                unsigned bytes) {
   uint32_t address = core_address(c, op);
@@ -90,6 +88,11 @@ static inline uint32_t aligned(struct core *c, const struct core_op *op,
   if (c->strict_state && op->address != ADDRESS_SP)
     core_strict_access(c, (enum insn_id)op->insn, address);
   return address & ~(bytes - 1);
+}
+
+uint32_t core_aligned(struct core *c, const struct core_op *op,
+                      unsigned bytes) {
+  return aligned(c, op, bytes);
 }
 
 /* ---- loads; x: bytes ---- */

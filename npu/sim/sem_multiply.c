@@ -29,9 +29,7 @@ enum {
 
 static unsigned variant_of(uint32_t config) { return config >> 5 & 7; }
 
-/* What an operation does with its operands: the mnemonic's sense, inverted by
- * the sub bits of the configuration. */
-static unsigned flags_of(const struct core_op *op, uint32_t config) {
+unsigned core_mac_flags(const struct core_op *op, uint32_t config) {
   unsigned flags = (unsigned)op->sem->x;
   if (config & CONFIG_ZERO)
     flags |= ARITH_ZERO_ACC1;
@@ -48,9 +46,8 @@ static unsigned flags_of(const struct core_op *op, uint32_t config) {
   return flags;
 }
 
-/* The same for operations on accumulators alone: there bit 11 negates acc1 and
- * bit 12 acc2. */
-static unsigned acc_flags_of(const struct core_op *op, uint32_t config) {
+/* There bit 11 negates acc1 and bit 12 acc2. */
+unsigned core_acc_flags(const struct core_op *op, uint32_t config) {
   unsigned flags = (unsigned)op->sem->x;
   if (config & CONFIG_ZERO)
     flags |= ARITH_ZERO_ACC1;
@@ -79,7 +76,7 @@ static struct core_capture *capture(struct core *c, const struct core_op *op) {
   if (k->config != config || k->sem != op->sem) { /* loops change neither */
     k->config = config;
     k->sem = op->sem;
-    k->flags = flags_of(op, config);
+    k->flags = core_mac_flags(op, config);
     k->shape = arith_shape(config);
   }
   memcpy(k->s1, core_vector(c, op->s1, scratch), 64);
@@ -87,15 +84,14 @@ static struct core_capture *capture(struct core *c, const struct core_op *op) {
   return k;
 }
 
-/* The cycle in which the accumulators are read, 1 if there are none. */
-static unsigned acc_cycle(const struct core_op *op) {
+unsigned core_acc_cycle(const struct core_op *op) {
   return op->acc1.bytes ? op->acc1.read : 1;
 }
 
-static void later_or_now(struct core *c, const struct core_op *op,
-                         void (*run)(struct core *, const struct core_action *),
-                         uint32_t value) {
-  unsigned cycle = acc_cycle(op);
+void core_later_or_now(struct core *c, const struct core_op *op,
+                       void (*run)(struct core *, const struct core_action *),
+                       uint32_t value) {
+  unsigned cycle = core_acc_cycle(op);
   struct core_action now = {run, op, value, 0};
   if (cycle > 1)
     core_later(c, cycle - 1, run, op, value, 0);
@@ -132,7 +128,7 @@ static void late_mac_f(struct core *c, const struct core_action *a) {
     acc1 = (const uint32_t *)core_bytes(c, op->acc1);
   if (op->acc2.bytes)
     acc2 = (const uint32_t *)core_bytes(c, op->acc2);
-  uint32_t *d = (uint32_t *)core_put_vector(c, op->d.write - acc_cycle(op),
+  uint32_t *d = (uint32_t *)core_put_vector(c, op->d.write - core_acc_cycle(op),
                                             op->d.offset, 64, op->d.bypass);
   if (!acc2 && variant_of(k->config) == 0)
     c->arith->mac_bf16(d, acc1, (const uint16_t *)k->s1,
@@ -150,7 +146,7 @@ static void sem_mac_f(struct core *c, const struct core_op *op) {
               k->config);
     return;
   }
-  later_or_now(c, op, late_mac_f, c->now % CAPTURES);
+  core_later_or_now(c, op, late_mac_f, c->now % CAPTURES);
 }
 
 /* d <- +-acc1 +- acc2, lane by lane; vneg.f has no acc2. */
@@ -176,7 +172,7 @@ static void late_acc_f(struct core *c, const struct core_action *a) {
 
 static void sem_acc_f(struct core *c, const struct core_op *op) {
   uint32_t config = core_get(c, op->b);
-  core_later(c, op->acc1.read - 1u, late_acc_f, op, acc_flags_of(op, config),
+  core_later(c, op->acc1.read - 1u, late_acc_f, op, core_acc_flags(op, config),
              0);
 }
 
@@ -200,7 +196,7 @@ static void late_mac(struct core *c, const struct core_action *a) {
                      k->flags);
   else
     arith_mac_int(k->shape, d, acc1, acc2, k->s1, k->s2, k->flags);
-  core_put_bytes(c, op, acc_cycle(op), d, 128);
+  core_put_bytes(c, op, core_acc_cycle(op), d, 128);
 }
 
 static void sem_mac(struct core *c, const struct core_op *op) {
@@ -213,7 +209,7 @@ static void sem_mac(struct core *c, const struct core_op *op) {
   else if (k->shape->element && k->config >> 16)
     core_fail(c, op, "configuration 0x%x: lane signs are not known", k->config);
   else
-    later_or_now(c, op, late_mac, c->now % CAPTURES);
+    core_later_or_now(c, op, late_mac, c->now % CAPTURES);
 }
 
 /* d <- +-acc1 +- acc2 in lanes of 32 bits, or 64 with amode 1. */
@@ -242,7 +238,7 @@ static void sem_acc(struct core *c, const struct core_op *op) {
               config);
   else
     core_later(c, op->acc1.read - 1u, late_acc_int, op,
-               acc_flags_of(op, config), (config >> 1 & 3) == 1);
+               core_acc_flags(op, config), (config >> 1 & 3) == 1);
 }
 
 /* ---- no arithmetic ---- */

@@ -87,7 +87,7 @@ static void sem_divs(struct core *c, const struct core_op *op) {
 /* ---- moves ---- */
 
 /* d <- a, or the immediate. */
-static void sem_mov(struct core *c, const struct core_op *op) {
+void core_move_scalar(struct core *c, const struct core_op *op) {
   if (op->d.bytes == 8) { /* the tile's timer into a register pair */
     core_put_scalar(c, 0, op->d.offset, (uint32_t)c->counts.cycles);
     core_put_scalar(c, 0, op->d.offset + 4u,
@@ -97,9 +97,9 @@ static void sem_mov(struct core *c, const struct core_op *op) {
   core_put(c, op, 1, op->a.bytes ? core_get(c, op->a) : (uint32_t)op->imm);
 }
 
-/* d <- a + imm; no carry. */
+/* d <- a + b; no carry. */
 static void sem_add_nc(struct core *c, const struct core_op *op) {
-  core_put(c, op, 1, core_get(c, op->a) + (uint32_t)op->imm);
+  core_put(c, op, 1, core_get(c, op->a) + core_get_b(c, op));
 }
 
 /* ---- control flow ---- */
@@ -198,11 +198,11 @@ static const struct core_sem rows[] = {
   {"extend.s8", sem_extend, 8, 1, 0},   {"extend.u8", sem_extend, 8, 0, 0},
   {"extend.s16", sem_extend, 16, 1, 0}, {"extend.u16", sem_extend, 16, 0, 0},
   {"sel.eqz", sem_sel_eqz, 0, 0, 0},    {"sel.nez", sem_sel_nez, 0, 0, 0},
-  {"mov", sem_mov, 0, 0, 0},      {"mova", sem_mov, 0, 0, 0},
-  {"movx", sem_mov, 0, 0, 0},     {"movxm", sem_mov, 0, 0, 0},
-  {"mov.d1", sem_mov, 0, 0, 0},   {"mov.d2", sem_mov, 0, 0, 0},
-  {"mov.d3", sem_mov, 0, 0, 0},   {"mov.d4", sem_mov, 0, 0, 0},
-  {"mov.d5", sem_mov, 0, 0, 0},   {"mov.d6", sem_mov, 0, 0, 0},
+  {"mov", core_move_scalar, 0, 0, 0},      {"mova", core_move_scalar, 0, 0, 0},
+  {"movx", core_move_scalar, 0, 0, 0},     {"movxm", core_move_scalar, 0, 0, 0},
+  {"mov.d1", core_move_scalar, 0, 0, 0},   {"mov.d2", core_move_scalar, 0, 0, 0},
+  {"mov.d3", core_move_scalar, 0, 0, 0},   {"mov.d4", core_move_scalar, 0, 0, 0},
+  {"mov.d5", core_move_scalar, 0, 0, 0},   {"mov.d6", core_move_scalar, 0, 0, 0},
   {"add.nc", sem_add_nc, 0, 0, 0},
   {"j", sem_jump, 0, 0, 0},       {"jz", sem_jump, 1, 0, 0},
   {"jnz", sem_jump, 2, 0, 0},     {"jnzd", sem_jnzd, 0, 0, 0},

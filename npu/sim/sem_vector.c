@@ -2,18 +2,19 @@
  * arithmetic and comparison (isa.md C4, C7).
  *
  * Rows: x is the lane width in bits, y the operation, z the sign of the lanes
- * (1 signed, 0 unsigned, DYNAMIC by crVaddSign, BF16 as bf16).
+ * (1 signed, 0 unsigned, DYNAMIC by crVaddSign, NAMED by the register that the
+ * form names, BF16 as bf16).
  */
 #include "core_state.h"
 
 #include <stddef.h>
 
-enum { UNSIGNED, SIGNED, DYNAMIC, BF16 };
+enum { UNSIGNED, SIGNED, DYNAMIC, BF16, NAMED };
 
 /* ---- moves and permutations ---- */
 
 /* d <- a; what a narrower source does not fill becomes zero */
-static void sem_vmov(struct core *c, const struct core_op *op) {
+void core_move_vector(struct core *c, const struct core_op *op) {
   uint8_t scratch[128], out[128] = {0};
   unsigned n = op->a.bytes < op->d.bytes ? op->a.bytes : op->d.bytes;
   memcpy(out, core_vector(c, op->a, scratch), n);
@@ -21,7 +22,7 @@ static void sem_vmov(struct core *c, const struct core_op *op) {
 }
 
 /* d <- permutation b of {s1, s2} */
-static void sem_shuffle(struct core *c, const struct core_op *op) {
+void core_shuffle(struct core *c, const struct core_op *op) {
   uint8_t in[128], out[64], scratch[64];
   memcpy(in, core_vector(c, op->s1, scratch), 64);
   memcpy(in + 64, core_vector(c, op->s2, scratch), 64);
@@ -74,11 +75,14 @@ static int lane_index(uint32_t index, int bits) {
 static void sem_extract_bcst(struct core *c, const struct core_op *op) {
   uint8_t out[64], scratch[64];
   int bits = op->sem->x, lane = lane_index(core_get_b(c, op), bits);
-  broadcast(out, arith_lane(core_vector(c, op->a, scratch), lane, bits), bits);
+  struct core_place from = op->a.bytes ? op->a : op->s1;
+  broadcast(out, arith_lane(core_vector(c, from, scratch), lane, bits), bits);
   core_put_bytes(c, op, 1, out, 64);
 }
 
 static bool lanes_signed(const struct core *c, const struct core_op *op) {
+  if (op->sem->z == NAMED)
+    return core_get(c, op->acc2) & 1;
   return op->sem->z == DYNAMIC ? c->reg.cr[CR_VADD_SIGN] & 1
                                : op->sem->z == SIGNED;
 }
@@ -86,7 +90,7 @@ static bool lanes_signed(const struct core *c, const struct core_op *op) {
 /* d <- lane b of s1, extended */
 static void sem_extract(struct core *c, const struct core_op *op) {
   uint8_t scratch[64];
-  int bits = op->sem->x, lane = lane_index(core_get(c, op->b), bits);
+  int bits = op->sem->x, lane = lane_index(core_get_b(c, op), bits);
   uint64_t v = arith_lane(core_vector(c, op->s1, scratch), lane, bits);
   v = (uint64_t)arith_extend(v, bits, lanes_signed(c, op));
   core_put(c, op, 1, (uint32_t)v);
@@ -95,14 +99,17 @@ static void sem_extract(struct core *c, const struct core_op *op) {
                     (uint32_t)(v >> 32));
 }
 
-/* d <- s1 with lane r29 replaced by a */
-static void sem_insert(struct core *c, const struct core_op *op) {
+/* d <- s1 with a lane replaced by a */
+void core_insert(struct core *c, const struct core_op *op, uint32_t lane) {
   uint8_t out[64], scratch[64];
   int bits = op->sem->x;
   memcpy(out, core_vector(c, op->s1, scratch), 64);
-  arith_set_lane(out, lane_index(c->reg.r[29], bits), bits,
-                 scalar_source(c, op->a));
+  arith_set_lane(out, lane_index(lane, bits), bits, scalar_source(c, op->a));
   core_put_bytes(c, op, 1, out, 64);
+}
+
+static void sem_insert(struct core *c, const struct core_op *op) {
+  core_insert(c, op, c->reg.r[29]);
 }
 
 /* y: 0 lanes move up and a enters at the bottom, 1 the other way round */
@@ -297,8 +304,8 @@ static void sem_compare(struct core *c, const struct core_op *op) {
   {name ".d32", function, 32, y, DYNAMIC}
 
 static const struct core_sem rows[] = {
-  {"vmov", sem_vmov, 0, 0, 0},
-  {"vshuffle", sem_shuffle, 0, 0, 0},
+  {"vmov", core_move_vector, 0, 0, 0},
+  {"vshuffle", core_shuffle, 0, 0, 0},
   {"vshift", sem_shift, 0, 0, 0},
   LANES64("vbcst", sem_bcst, 0),
   LANES64("vbcstshfl", sem_bcst_shuffle, 0),
@@ -337,3 +344,21 @@ static const struct core_sem rows[] = {
 };
 /* clang-format on */
 const struct core_sem_table sem_vector = {rows, sizeof rows / sizeof rows[0]};
+
+/* clang-format off */
+static const struct core_sem named_rows[] = {
+  LANES("vextract", sem_extract, 0, NAMED),
+  {"vextract.64", sem_extract, 64, 0, NAMED},
+  LANES("vlt", sem_compare, LT, NAMED),
+  LANES("vge", sem_compare, GE, NAMED),
+  LANES("vmax_lt", sem_compare, MAX_LT, NAMED),
+  LANES("vmin_ge", sem_compare, MIN_GE, NAMED),
+  LANES("vmaxdiff_lt", sem_compare, MAXDIFF_LT, NAMED),
+  LANES("vsub_lt", sem_compare, SUB_LT, NAMED),
+  LANES("vsub_ge", sem_compare, SUB_GE, NAMED),
+  LANES("vabs_gtz", sem_compare, ABS_GTZ, NAMED),
+  LANES("vneg_gtz", sem_compare, NEG_GTZ, SIGNED),
+};
+/* clang-format on */
+const struct core_sem_table sem_named_sign = {
+    named_rows, sizeof named_rows / sizeof named_rows[0]};

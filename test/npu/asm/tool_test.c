@@ -76,6 +76,27 @@ static void test_check(void) {
   CHECK(says("out", "vmac.f $dst, $acc1, $s1, $s2, $c"));
 }
 
+/* Another instruction set: named for text and bytes, found in an ELF. */
+static void test_sets(void) {
+  put("p.s", "vlda.pop.576 ex0, [p0, lf0, r24]\nret lr\nnop\nnop\nnop\nnop\n"
+             "nop\n");
+  CHECK(run("as p.s") == 1 && says("err", "unknown instruction"));
+  CHECK(run("as --isa=aie2p p.s --hex") == 0);
+  CHECK(says("out", "98 0b 00 04"));
+  CHECK(run("as --isa=aie2p --link p.s -o p.elf") == 0);
+  CHECK(run("dis p.elf") == 0 && says("out", "vlda.pop.576 ex0"));
+  CHECK(run("dis --isa=aie2p --hex 18002810") == 0 && says("out", "ret lr"));
+  put("q.s", "clr: vclr dm0\ndone\nnop\nnop\nnop\nnop\nnop\n");
+  CHECK(run("core q.s") == 1 && run("core --isa=aie2p q.s") == 0);
+  CHECK(run("as --isa=aie2p --link q.s -o q.elf") == 0);
+  CHECK(run("core q.elf") == 0 && says("out", "bundles=2"));
+  CHECK(run("as --list-forms --isa=aie2p") == 0);
+  CHECK(says("out", "cycle of the result unknown"));
+  CHECK(says("out", "## open questions"));
+  CHECK(run("as --isa=aie3 p.s") == 2);
+  CHECK(says("err", "no instruction set 'aie3'; there are aie2, aie2p"));
+}
+
 static void test_errors(void) {
   put("e.s", "nop\n  add r0, r1, #64\n");
   CHECK(run("as e.s") == 1);
@@ -109,6 +130,7 @@ int main(int argc, char **argv) {
   if (folder) {
     test_round_trip();
     test_check();
+    test_sets();
     test_errors();
     CHECK(system(arena_printf(arena, "rm -r '%s'", folder)) == 0);
   }

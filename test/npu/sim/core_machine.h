@@ -38,14 +38,14 @@ static void machine_release(void *context, int lock, int value) {
 }
 
 /* Assembles and stands ready at address 0; NULL and a message on bad text. */
-static struct machine *machine_open_guarded(const char *text,
-                                            bool (*guards)(void *, int, bool,
-                                                           uint32_t)) {
+static struct machine *machine_open_for(const struct isa *isa, const char *text,
+                                        bool (*guards)(void *, int, bool,
+                                                       uint32_t)) {
   struct machine *m = calloc(1, sizeof *m);
   struct arena *a = arena_open();
   struct text bytes = {0};
   struct diag d = {0};
-  struct asm_program *p = asm_parse(a, isa_find("aie2"), "test", text, &d);
+  struct asm_program *p = asm_parse(a, isa, "test", text, &d);
   bool good = p && asm_bytes(p, 0, NULL, 0, &bytes, &d) &&
               bytes.length <= sizeof m->program;
   if (good)
@@ -55,7 +55,7 @@ static struct machine *machine_open_guarded(const char *text,
   text_free(&bytes);
   arena_close(a);
   struct core_surroundings around = {
-      .isa = isa_find("aie2"),
+      .isa = isa,
       .context = m,
       .program = m->program,
       .memory = {NULL, NULL, NULL, m->memory},
@@ -70,6 +70,12 @@ static struct machine *machine_open_guarded(const char *text,
   core_close(m->core);
   free(m);
   return NULL;
+}
+
+static inline struct machine *
+machine_open_guarded(const char *text,
+                     bool (*guards)(void *, int, bool, uint32_t)) {
+  return machine_open_for(isa_find("aie2"), text, guards);
 }
 
 static inline struct machine *machine_open(const char *text) {
