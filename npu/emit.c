@@ -191,11 +191,24 @@ static bool is_aimed(const struct design *x, const struct design_task *k) {
   return false;
 }
 
+/* Four tasks are all that a queue holds. */
+static void wait_queue(const struct design_task *k, struct command_list *l) {
+  enum { QUEUE_FULL = 4 << 20 };
+  uint32_t status = k->mm2s ? SHIM_MM2S_STATUS : SHIM_S2MM_STATUS;
+  command_mask_poll(
+      l,
+      tile_address(k->column, 0,
+                   status + (uint32_t)k->channel * SHIM_S2MM_STATUS_STRIDE),
+      QUEUE_FULL, 0, 0);
+}
+
 static bool push_task(const struct design *x, const struct design_task *k,
                       struct command_list *l, struct diag *d) {
   bool aimed = tile_kind(k->row) != TILE_SHIM || is_aimed(x, k);
   if (!aimed && !aim_task(x, k, l, d))
     return false;
+  if (k->queued)
+    wait_queue(k, l);
   uint32_t channel = channel_address(k->column, k->row, k->mm2s, k->channel);
   command_write(l, channel + QUEUE,
                 (k->token ? 0x80000000u : 0) | (uint32_t)(k->repeat - 1) << 16 |

@@ -264,12 +264,13 @@ static bool check_tasks(const struct design *x, struct diag *d) {
   int depth = device(x)->queue_depth, runs = device(x)->max_repeat;
   for (int i = 0; i < x->task_count; i++) {
     const struct design_task *k = &x->task[i];
-    if (k->phase == 0 && tasks_beside(x, k) * x->phases_ahead > depth)
+    int ahead = x->phases_ahead / x->turns;
+    if (k->phase < x->turns && !k->queued && tasks_beside(x, k) * ahead > depth)
       return diag_error(d, loc_none(),
                         "column %d %s channel %d: %d tasks in each of %d "
                         "outstanding phases; a queue holds %d",
                         k->column, kind_name(k->row), k->channel,
-                        tasks_beside(x, k), x->phases_ahead, depth);
+                        tasks_beside(x, k), ahead, depth);
     uint64_t bytes = argument_bytes(x->program, k->argument);
     if (k->repeat < 1 || k->repeat > runs || k->offset_bytes > bytes)
       return diag_error(d, loc_none(),

@@ -59,8 +59,9 @@ struct design_task {
   uint64_t offset_bytes; /* in the argument */
   uint32_t length_words;
   int repeat;
-  bool token; /* issues a token; the transaction waits for it where a later
-               * phase needs its place */
+  bool queued; /* its push waits for a place in the channel's queue */
+  bool token;  /* issues a token; the transaction waits for it where a later
+                * phase needs its place */
 };
 
 enum { DESIGN_KERNELS = 3 };
@@ -84,7 +85,8 @@ enum { DESIGN_TOKEN_ID = 15 }; /* packet id of tokens, array.md 7 */
 struct design {
   const struct tile_program *program;
   struct design_launch launch;
-  int phases, phases_ahead; /* tasks of so many phases may be outstanding */
+  int phases, phases_ahead; /* tasks of so many phases may be outstanding, */
+  int turns; /* of which each `turns`th has tasks that are not queued */
   int buffer_count, lock_count, bd_count, start_count, route_count, task_count,
       core_count;
   struct design_buffer *buffer;

@@ -11,7 +11,10 @@
  * Loops that continue each other in memory are merged.
  *
  * A bias comes between the last block of in1 of an n round and the first of the
- * next one, so every n round is a phase then, with a task of its own for it.
+ * next one.  So there every n round has two tasks of its own on the channel of
+ * in1, whose descriptors find their ways by iteration, so that a push is all
+ * that it costs; a push waits for a place in the queue.  Where one iteration
+ * does not count these rounds, each is a phase.
  *
  * As many phases may be outstanding as the channels' queues have room for, four
  * tasks each; with one in1 descriptor, and of in0 and out two to four each, a
@@ -144,7 +147,8 @@ static bool fill_bd(struct builder *m, const char *name, struct walk *w,
 struct phases {
   struct map_nest around, inside[AXIS_K];
   int count;
-  int n; /* of the loops around it, the last n are over n */
+  int n;     /* of the loops around it, the last n are over n */
+  int turns; /* tasks of in1, each with one of a bias behind it; else 1 */
 };
 
 static void append(struct map_nest *n, const struct map_loop *l) {
@@ -190,8 +194,11 @@ static bool split_phases(const struct tile_program *p, int depth,
     append(&x->around, &outer);
     append(&x->inside[role], &inner);
   }
-  int64_t count = map_nest_extent(&x->around);
+  int64_t count = map_nest_extent(&x->around),
+          turns = map_nest_extent(&x->inside[AXIS_C]) *
+                  map_nest_extent(&x->inside[AXIS_N]);
   x->count = (int)count;
+  x->turns = p->finish.bias && turns <= INT16_MAX ? (int)turns : 1;
   return count <= INT16_MAX;
 }
 
@@ -314,10 +321,12 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
   return walk_buffer(w, p, t, steps, wide);
 }
 
-/* Bytes from out's start to the bias of a phase, which is one n round. */
-static int64_t bias_start(const struct tile_program *p, int column, int phase) {
+/* Bytes from out's start to the bias of a phase, which is one n round or begins
+ * with the first one. */
+static int64_t bias_start(const struct tile_program *p, const struct phases *x,
+                          int column, int phase) {
   struct design_bias b = design_bias(p);
-  int block = column * p->rounds_n + phase % p->rounds_n;
+  int block = column * p->rounds_n + (x->turns > 1 ? 0 : phase % p->rounds_n);
   assert(block < b.blocks);
   return b.offset_bytes + block * b.block_bytes;
 }
@@ -349,6 +358,39 @@ static int other_rounds(const struct phases *x, int phase) {
   return (int)map_nest_extent(&x->inside[AXIS_N]) - starts_panel(x, phase);
 }
 
+/* Whether the channel's tasks are one for every n round. */
+static bool takes_turns(const struct tile_program *p, const struct channel *c) {
+  return p->finish.bias && (c->tensor == IN1 || c->tensor == MAP_BIAS);
+}
+
+/* The walk of one turn of a phase, and the way to the next one. */
+static bool walk_turn(struct builder *m, const struct phases *x,
+                      const struct channel *c, struct walk *w, struct bd *bd) {
+  const struct tile_program *p = m->design->program;
+  const struct device *dev = p->device;
+  struct phases one = *x;
+  struct walk turns = {.count = 0};
+  one.inside[AXIS_C].count = one.inside[AXIS_N].count = 0;
+  if (c->tensor == MAP_BIAS) { /* again and again for a batch */
+    walk_add(&turns, p->rounds_n, design_bias(p).block_bytes);
+  } else {
+    walk_nest(&turns, &x->inside[AXIS_C], IN1);
+    walk_nest(&turns, &x->inside[AXIS_N], IN1);
+  }
+  int64_t step = turns.count ? turns.stride_bytes[0] : 4,
+          count = turns.count ? turns.extent[0] : 1;
+  if (turns.count > 1 || step < 4 ||
+      step / 4 > dev->tile[TILE_SHIM].max_step_words ||
+      count > dev->max_iterations ||
+      map_nest_extent(&x->inside[AXIS_N]) != p->rounds_n)
+    return diag_error(m->diag, loc_none(),
+                      "%s: an iteration does not count rounds with a bias",
+                      c->name);
+  bd->iteration_count = (uint32_t)count;
+  bd->iteration_step_words = (uint32_t)(step / 4);
+  return walk_of(p, &one, c, w);
+}
+
 static bool fill_channel(struct builder *m, const struct phases *x,
                          const struct channel *c, struct bd *bd, int *repeat) {
   struct walk w;
@@ -358,10 +400,15 @@ static bool fill_channel(struct builder *m, const struct phases *x,
                     .release_lock = -1,
                     .next = -1,
                     .burst = 2};
-  if (!walk_of(m->design->program, x, c, &w))
+  bool turns = x->turns > 1 && takes_turns(m->design->program, c);
+  if (!(turns ? walk_turn(m, x, c, &w, bd)
+              : walk_of(m->design->program, x, c, &w)))
     return diag_error(m->diag, loc_none(),
                       "%s: its blocks are not made of words", c->name);
-  return fill_bd(m, c->name, &w, bd, repeat);
+  return fill_bd(m, c->name, &w, bd, repeat) &&
+         (!turns || *repeat == 1 ||
+          diag_error(m->diag, loc_none(), "%s: more loops than dimensions",
+                     c->name));
 }
 
 static bool make_channel(struct builder *m, const struct phases *x, int column,
@@ -381,8 +428,10 @@ static bool make_channel(struct builder *m, const struct phases *x, int column,
                            c->channel,
                            bd};
   assert(repeat >= 1 && c->ring >= 1);
-  bool once = c->rounds == FIRST_ROUND || (c->tensor == IN0 && p->panel.chunks);
-  int tasks = 0;
+  bool once = c->rounds == FIRST_ROUND || (c->tensor == IN0 && p->panel.chunks),
+       queued = x->turns > 1 && takes_turns(p, c);
+  /* the second turn's inputs come before what takes the first one's results */
+  int tasks = 0, later = x->turns > 1 && c->tensor == OUT;
   for (int phase = 0; phase < x->count; phase++) {
     if (c->rounds == OTHER_ROUNDS)
       repeat = other_rounds(x, phase);
@@ -390,20 +439,24 @@ static bool make_channel(struct builder *m, const struct phases *x, int column,
       continue;
     bool bias = c->tensor == MAP_BIAS;
     int64_t start =
-        bias ? bias_start(p, column, phase)
+        bias ? bias_start(p, x, column, phase)
              : start_of(p, c, column) + phase_start(x, phase, c->tensor);
-    *add_task(m) = (struct design_task){
-        .phase = phase,
+    struct design_task task = {
+        .phase = phase * x->turns + later,
         .column = column,
         .channel = c->channel,
+        .queued = queued,
         .bd = c->bd + tasks++ % c->ring,
         .mm2s = c->mm2s,
         .argument = bias ? OUT : p->transfer[c->tensor].tensor,
         .offset_bytes = (uint64_t)start,
         .length_words = bd.length_words,
         .repeat = repeat,
-        .token =
-            c->tensor == OUT && phase + m->design->phases_ahead < x->count};
+        .token = c->tensor == OUT &&
+                 phase * x->turns + later + m->design->phases_ahead <
+                     m->design->phases};
+    for (int i = 0; i < (queued ? x->turns : 1); i++, task.phase++)
+      *add_task(m) = task;
   }
   return true;
 }
@@ -413,7 +466,7 @@ static void add_mem_task(struct builder *m, int phase, int column, int argument,
   const struct tile_program *p = m->design->program;
   if (repeat)
     *add_task(m) =
-        (struct design_task){.phase = phase,
+        (struct design_task){.phase = phase * m->design->turns,
                              .column = column,
                              .row = 1,
                              .channel = design_in0_way(p).in,
@@ -498,10 +551,8 @@ static bool find_phases(struct builder *m,
   if (!all_loops(p, &all, first))
     return diag_error(m->diag, loc_none(), "more than %d loops over time",
                       MAP_LOOPS);
-  for (int depth = p->finish.bias    ? all.count
-                   : p->rounds_m > 1 ? first[AXIS_N]
-                                     : 0;
-       depth <= all.count; depth++) {
+  for (int depth = p->rounds_m > 1 ? first[AXIS_N] : 0; depth <= all.count;
+       depth++) {
     int64_t extent = depth < all.count ? all.loop[depth].extent : 1;
     for (int64_t within = extent; within > 1 || depth == all.count; within--) {
       d = (struct diag){0};
@@ -555,8 +606,12 @@ bool make_tasks(struct builder *m) {
   for (int i = 0; i < CHANNELS && in1_moves(&x); i++)
     if (channel[i].tensor == IN1 && channel[i].ring)
       channel[i].ring = ahead;
-  m->design->phases = x.count;
-  m->design->phases_ahead = ahead;
+  for (int i = 0; i < CHANNELS && x.turns > 1; i++)
+    if (channel[i].tensor == MAP_BIAS)
+      channel[i].ring = 1; /* begins at the same place in every phase */
+  m->design->turns = x.turns;
+  m->design->phases = x.count * x.turns;
+  m->design->phases_ahead = ahead * x.turns;
   for (int column = 0; column < p->grid.columns; column++) {
     if (part)
       make_panel_tasks(m, &x, column);

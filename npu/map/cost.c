@@ -33,6 +33,7 @@ enum {
   FIRST_CYCLES = 900,
   END_CYCLES = 110,
   PHASE_CYCLES = 16000, /* pushing an m round's tasks, as well */
+  TURN_CYCLES = 600,    /* pushing an n round's, of in1 and of a bias */
 };
 
 static double max3(double a, double b, double c) {
@@ -383,10 +384,12 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   bool rounds_each = b->rounds_m > 1 || b->rounds_n > 1, alone = false;
   if (s->work && !can_walk(s, b, &walks, panel, &alone))
     return HUGE_VAL;
-  alone |= s->problem->finish.bias != AXIS_C;
   double count =
       (rounds_each ? all.rounds_m : 1) * (double)(alone ? b->rounds_n : 1);
   double phases = (count - 1) * PHASE_CYCLES * ghz_of(s);
+  if (s->problem->finish.bias)
+    phases += (double)all.rounds_m * b->rounds_n * s->grid.columns *
+              TURN_CYCLES * ghz_of(s);
   double cycles =
       ends + filling_cycles(s, b, panel) + (rounds > phases ? rounds : phases);
   double out = (double)all.rounds_m * b->rounds_n * b->group_m *

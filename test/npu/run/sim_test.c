@@ -185,6 +185,38 @@ static void test_finish(void) {
   }
 }
 
+/* A bias in several rounds of n and m, some of whose ends
+ * do not fit. */
+static void test_bias(void) {
+  static const struct {
+    int m, n, k;
+  } size[] = {{70, 300, 40}, {264, 520, 24}, {33, 1100, 16}, {512, 260, 72}};
+  for (size_t i = 0; i < 2 * sizeof size / sizeof *size; i++) {
+    int m = size[i / 2].m, n = size[i / 2].n, k = size[i / 2].k;
+    bool floats = i % 2;
+    enum dtype in = floats ? DTYPE_BF16 : DTYPE_I8,
+               acc = floats ? DTYPE_F32 : DTYPE_I32;
+    struct nest_work w;
+    nest_gemm(&w, in, false, m, n, k);
+    w.tail = floats ? "bf16(max(add(sum,x0),f32:0x0p+0))"
+                    : "i8(min(max(shr(add(add(sum,x0),i32:2),i32:2),i32:-128),"
+                      "i32:127))";
+    w.acc = acc;
+    w.type[OUT] = in;
+    w.axis[0].stride[OUT] = n * dtype_bytes(in);
+    w.axis[1].stride[OUT] = dtype_bytes(in);
+    w.extra_count = 1;
+    w.extra_type[0] = acc;
+    w.axis[1].extra[0] = dtype_bytes(acc);
+    nest_make(&w, true, 11);
+    bool good = call(&w) == 0 && nest_right(&w);
+    if (!good)
+      fprintf(stderr, "%d x %d x %d %s is wrong\n", m, n, k, w.tail);
+    CHECK(good);
+    nest_free(&w);
+  }
+}
+
 static int thread_failures[2];
 static void *thread(void *number) {
   int id = *(int *)number;
@@ -233,6 +265,7 @@ int main(void) {
   test_wide_ints();
   test_floats();
   test_finish();
+  test_bias();
   test_threads();
   test_declined();
   return check_result();
