@@ -17,7 +17,7 @@ struct job {
   enum dtype type; /* of add */
   int bytes;       /* of zero and add */
   bool report, check;
-  const char *output;
+  const char *output, *object;
 };
 
 /* ---- the words of the call ---- */
@@ -404,15 +404,41 @@ static bool print_assembly(struct tool *t, const struct job *j,
   return ok;
 }
 
+/* The prototype of the function, for a C or C++ file of Peano's. */
+static void put_prototype(const struct job *j, struct text *t) {
+  static const char *const form[] = {
+      [GEMM] = "const void *a, const void *b, void *c",
+      [ZERO] = "void *out",
+      [COPY] = "const void *in, void *out",
+      [ADD] = "const void *a, const void *b, void *out"};
+  text_printf(t, "void %s(%s);\n", j->name, form[j->primitive]);
+}
+
+/* Kernels take pointers in p0, p1 and p2, return by lr, and keep what Peano's
+ * callers expect to keep; those of several steps of K take locks as well, which
+ * no C function has. */
+static bool write_object(struct tool *t, const struct job *j,
+                         const struct asm_program *p) {
+  struct text elf = {0};
+  if (j->steps.count)
+    return tool_usage(t, "--object is for a kernel without --steps");
+  bool good = asm_object(p, &elf, &t->diag) && tool_output(t, j->object, &elf);
+  text_free(&elf);
+  if (good)
+    put_prototype(j, &t->out);
+  return good && tool_print(t, NULL);
+}
+
 static bool run_primitive(struct tool *t, struct job *j, enum primitive which,
                           const char *name) {
-  bool runs = j->report || j->check;
+  bool runs = j->report || j->check || j->object;
   j->primitive = which;
   j->name = j->name ? j->name : name;
   j->gemm.name = j->copy.name = j->name;
   struct asm_program *p = generate(t, j);
   return p && ((runs && !j->output) || print_assembly(t, j, p)) &&
-         (!runs || run_and_report(t, j, p));
+         (!j->object || write_object(t, j, p)) &&
+         (!(j->report || j->check) || run_and_report(t, j, p));
 }
 
 static bool run_gemm_job(struct tool *t, void *job) {
@@ -527,8 +553,12 @@ static const struct tool_option common_options[] = {
              "infinities; "
              "exit status 1 if anything differs"},
     {"-o", "FILE", tool_file_to_write, AT(output),
-     .help = "assembly to FILE (with --report and --check it is left out "
-             "otherwise)"},
+     .help = "assembly to FILE (with --report, --check and --object it is left "
+             "out otherwise)"},
+    {"--object", "FILE", tool_file_to_write, AT(object),
+     .help = "a relocatable object with the calling convention of Peano's C, "
+             "to link into a core's program of IRON or mlir-aie (link_with), "
+             "and its prototype to standard output"},
     {0},
 };
 
