@@ -1,6 +1,11 @@
 /* recordings.c -- launches that the simulator recorded, and what calls of the
  * same nests took beside them; NPUTEIR_PROFILE's files when the process exits.
  *
+ * The files are written when a launch was recorded, too, so that they are there
+ * whatever ends the process.  Ctrl-C ends a launch that is being recorded, adds
+ * what it was until then, and then the process; a program that has a handler of
+ * its own keeps it.
+ *
  * A nest is known by its place and its shape.  Another nest of the same shape
  * has the same plan, and so no launch of its own: its calls count for the one
  * that was recorded.
@@ -8,11 +13,50 @@
 #include "parts.h"
 #include "profile.h"
 
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { NESTS = 64 };
+
+/* ---- Ctrl-C: signals belong to the process, and so does this ---- */
+
+static atomic_int recording; /* launches */
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number) {
+  interrupted = 1;
+  signal(number, SIG_DFL); /* the second one ends the process */
+  if (!recording)
+    raise(number);
+}
+
+static void watch_interrupt(void) {
+  struct sigaction now, act;
+  memset(&act, 0, sizeof act);
+  act.sa_handler = interrupt;
+  if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+    sigaction(SIGINT, &act, NULL);
+}
+
+static bool go_on(void *context, const struct sim_progress *at) {
+  (void)context;
+  (void)at;
+  return !interrupted;
+}
+
+void recording_begin(struct sim_options *o) { o->progress = go_on; }
+
+void recording_start(void) { recording++; }
+
+void recording_end(void) {
+  if (--recording == 0 && interrupted) {
+    signal(SIGINT, SIG_DFL);
+    raise(SIGINT);
+  }
+}
 
 struct recordings {
   pthread_mutex_t lock;
@@ -43,8 +87,10 @@ struct recordings *recordings_open(const char *folder) {
   r->process = getpid();
   r->folder = strdup(folder);
   r->profile = profile_open();
-  if (r->folder && r->profile)
+  if (r->folder && r->profile) {
+    watch_interrupt();
     return r;
+  }
   recordings_close(r);
   return NULL;
 }
@@ -67,6 +113,8 @@ static void add(void *with) {
   struct addition *a = with;
   const struct run_plan *p = a->plan;
   struct profile_nest n = {.name = a->x->nest, .what = a->x->what};
+  if (interrupted)
+    n.failure = "interrupted";
   profile_name_tensors(&n);
   for (int i = 0; i < TENSORS; i++)
     n.least_bytes[i] = p->tensor[i].bytes;
@@ -86,6 +134,7 @@ void recordings_add(const struct run_recording *x, const struct run_plan *plan,
     memcpy(n->what, x->what, sizeof n->what);
   }
   pthread_mutex_unlock(&r->lock);
+  recordings_write(r);
 }
 
 /* The nest, or else one of the same shape; NULL: none was recorded. */

@@ -53,6 +53,8 @@ static struct run_context *load(const struct run_plan *plan,
                                 const struct run_options *o, struct diag *d) {
   struct sim_options options = {.preset = preset_find(o->preset),
                                 .record = o->recording != NULL};
+  if (o->recording)
+    recording_begin(&options);
   struct sim *sim = sim_open(plan->xclbin, plan->xclbin_bytes, &options, d);
   struct run_context *c = sim ? malloc(sizeof *c) : NULL;
   if (c) {
@@ -93,15 +95,20 @@ static bool launch(struct run_session *s, struct run_context *c,
   for (int i = 0; i < TENSORS; i++)
     argument[i] = (struct sim_buffer){s->buffer[i], s->plan->tensor[i].bytes};
   double start = seconds_now();
+  bool records = s->recording != NULL;
   counts->configured |= c->fresh;
   c->fresh = false;
   sim_set_budget(c->sim, cycle_budget(s->plan));
+  if (records)
+    recording_start();
   bool good = sim_run(c->sim, s->plan->txn, s->plan->txn_bytes, argument,
                       TENSORS, &report, d);
-  if (s->recording && sim_record(c->sim))
-    recordings_add(s->recording, s->plan, sim_record(c->sim));
-  s->recording = NULL;
   counts->simulated_seconds += seconds_now() - start;
+  if (records && sim_record(c->sim))
+    recordings_add(s->recording, s->plan, sim_record(c->sim));
+  if (records)
+    recording_end();
+  s->recording = NULL;
   if (!good)
     return false;
   counts->cycles += report.cycles;

@@ -4,15 +4,14 @@
 
 #include "tool.h"
 
-enum { CHILD_CANNOT_RUN = 127 }; /* as shells have it */
+enum { CHILD_CANNOT_RUN = 127 };
 
-/* Waits for its end; *status is waitpid's.  set_environment runs in the child.
- * False: there was no child. */
+/* Waits for it; *status as waitpid gives it.  false: there is no child.  Ctrl-C
+ * is the program's, which may end as it likes.  Until it ends, tick, unless it
+ * is NULL, is called twenty times a second with `with`. */
 bool child_run(struct tool *, const char *program, int count, char **words,
-               void (*set_environment)(const void *), const void *with,
-               int *status);
-/* What a status that is no success means, as the call's diag; returns whether
- * it is one. */
+               void (*set_environment)(const void *with),
+               void (*tick)(const void *with), const void *with, int *status);
 bool child_succeeded(struct tool *, const char *program, int status);
 
 #endif

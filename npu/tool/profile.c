@@ -2,12 +2,14 @@
  * page to look at, a trace, and a summary that says what limits it. */
 #include "profile.h"
 #include "child.h"
+#include "seconds.h"
 #include "sim_job.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct profile_job {
   struct sim_job sim; /* first: its options' fields are offsets in it */
@@ -85,11 +87,44 @@ static bool run_here(struct tool *t, struct profile_job *j) {
 
 /* ---- the user's program ---- */
 
-static void set_environment(const void *folder) {
+struct run {
+  const char *folder;
+  double start;
+  bool terminal;
+};
+
+static void set_environment(const void *with) {
+  const struct run *r = with;
   const char *said = getenv("NPUTEIR_DEVICE");
   if (!said || !*said)
     setenv("NPUTEIR_DEVICE", "sim", 1);
-  setenv("NPUTEIR_PROFILE", folder, 1);
+  setenv("NPUTEIR_PROFILE", r->folder, 1);
+}
+
+static int count_nests(const char *folder) {
+  struct text path = {0};
+  char line[64];
+  int count = 0;
+  bool begins = true; /* a line */
+  text_printf(&path, "%s/summary.txt", folder);
+  FILE *f = fopen(text_string(&path), "r");
+  for (; f && fgets(line, sizeof line, f); begins = strchr(line, '\n') != NULL)
+    count += begins && strncmp(line, "nest=", 5) == 0;
+  if (f)
+    fclose(f);
+  text_free(&path);
+  return count;
+}
+
+/* How far it is, on a terminal; how long the rest takes only the program
+ * knows. */
+static void show_progress(const void *with) {
+  enum { SILENT_SECONDS = 2 };
+  const struct run *r = with;
+  double elapsed = seconds_now() - r->start;
+  if (r->terminal && elapsed > SILENT_SECONDS)
+    fprintf(stderr, "\r\033[K%.0f s, %d nests recorded", elapsed,
+            count_nests(r->folder));
 }
 
 static bool print_summary(struct tool *t, const struct profile_job *j) {
@@ -118,8 +153,12 @@ static bool run_command(struct tool *t, const struct profile_job *j) {
     return diag_error(&t->diag, loc_none(), "cannot make %s: %s", j->folder,
                       strerror(errno));
   remove(arena_printf(t->arena, "%s/summary.txt", j->folder));
-  if (!child_run(t, t->rest[0], t->rest_count - 1, t->rest + 1, set_environment,
-                 j->folder, &status))
+  struct run r = {j->folder, seconds_now(), isatty(STDERR_FILENO)};
+  bool ran = child_run(t, t->rest[0], t->rest_count - 1, t->rest + 1,
+                       set_environment, show_progress, &r, &status);
+  if (r.terminal)
+    fputs("\r\033[K", stderr);
+  if (!ran)
     return false;
   if (status == CHILD_CANNOT_RUN << 8)
     return diag_error(&t->diag, loc_none(), "cannot run %s", t->rest[0]);
@@ -182,7 +221,8 @@ const struct tool_command tool_profile = {
              "Of a COMMAND, the first launch of each shape of a nest is "
              "recorded; NPUTEIR_PROFILE=FOLDER does that in any run of the "
              "program. With --repeat, the first run is. Ctrl-C "
-             "ends a run of the array, and what was recorded is shown.",
+             "ends a run of the array, also of a COMMAND, and what was "
+             "recorded until then is shown.",
     .job_bytes = sizeof(struct profile_job),
     .job = &defaults,
     .run = run,

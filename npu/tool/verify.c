@@ -79,7 +79,7 @@ static bool run(struct tool *t, void *job) {
   close(made);
   struct wish w = {j->first, file};
   bool good = child_run(t, j->program, t->rest_count, t->rest, set_environment,
-                        &w, &status) &&
+                        NULL, &w, &status) &&
               judge(t, j, file, status);
   unlink(file);
   return good && child_succeeded(t, j->program, status);

@@ -147,6 +147,26 @@ NPUTEIR_DEVICE=host "$nputeir" profile -o "$work/f" -- "$program" \
 [ $? = 1 ] && grep -q 'no nest ran on the simulator' "$work/out" ||
   fail "a program that does not simulate"
 
+# Ctrl-C in the middle of a launch: what was recorded until then.
+env --default-signal=INT "$nputeir" profile -o "$work/h" -- "$program" 0 long \
+  >"$work/out" \
+  2>"$work/err" &
+tool=$!
+for _ in $(seq 100); do
+  sleep 0.2
+  child=$(ps -o pid= --ppid $tool | xargs)
+  [ -n "$child" ] && [ "$(ps -o cputimes= "$child" | xargs)" -ge 1 ] && break
+done
+kill -INT $tool
+wait $tool
+[ $? = 1 ] && grep -q 'was ended by signal 2' "$work/err" ||
+  fail "an interrupted program: $(cat "$work/err")"
+grep -q '^nest="a.c:20 long" ' "$work/out" &&
+  grep -q '^limit: Not finished: interrupted' "$work/out" ||
+  fail "an interrupted launch leaves no summary: $(cat "$work/out")"
+[ -s "$work/h/profile.html" ] && [ -s "$work/h/trace.json" ] ||
+  fail "an interrupted launch leaves no files"
+
 # Words
 "$nputeir" profile 64x64x64 2>/dev/null
 [ $? = 2 ] || fail "no folder, and status is not 2"
