@@ -129,9 +129,7 @@ static bool can_walk(const struct device *dev, struct map_work *w, int tensor) {
     for (int i = 0; i < w->count[role[j]]; i++) {
       const struct map_axis *x = &w->axis[role[j]][i];
       bool is_first = found && j == !turned && i == index;
-      if (x->extent == 1 && j < 2)
-        return false; /* the role is missing */
-      if (!is_first &&
+      if (!is_first && x->extent > 1 &&
           (x->stride_bytes[tensor] % WORD || x->stride_bytes[tensor] <= 0 ||
            x->stride_bytes[tensor] > (int64_t)WORD * shim->max_step_words))
         return false;

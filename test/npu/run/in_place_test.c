@@ -200,6 +200,22 @@ static void test_padded(void) {
   }
 }
 
+/* One k: columns and rows of one element are contiguous along the other axis.
+ */
+static void test_outer_products(void) {
+  for (int i = 0; i < 8; i++) {
+    struct shape s = {.in = i & 1 ? DTYPE_I8 : DTYPE_BF16,
+                      .out = i & 1 ? DTYPE_I32 : DTYPE_F32,
+                      .m = 64,
+                      .n = 96,
+                      .k = 1,
+                      .turned = {i & 1, i & 2, i & 4},
+                      .gap = {0, 0, 3},
+                      .packed = "-"};
+    test(&s);
+  }
+}
+
 /* Several rounds and panels, kept whole and in part. */
 static void test_large(void) {
   for (int i = 0; i < 8; i += 3) {
@@ -299,6 +315,7 @@ int main(void) {
   test_transposes();
   test_edges();
   test_padded();
+  test_outer_products();
   test_gaps();
   test_random();
   test_batch();
