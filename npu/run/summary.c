@@ -1,13 +1,15 @@
 /* summary.c -- what NPUTEIR_TRACE=summary prints when the process exits, one
  * line on stderr:
  *
- *   nputeir: summary calls=12 done=10 declined=2 launches=20 cycles=196768
- *   seconds=1.204 reasons="1 x no NPU | 1 x N multiply-adds; fewer than
- *   min-macs=N"
+ *   nputeir: summary calls=12 done=10 declined=2 launches=20 configured=3
+ *   cycles=196768 seconds=1.204 reasons="1 x no NPU | 1 x N multiply-adds;
+ * fewer than min-macs=N"
  *
- * (in one line).  cycles are the simulator's, 0 where none were counted;
- * seconds are those that callers waited in calls that were done.  Reasons are
- * counted together that differ in numbers only, so that their list is short.
+ * (in one line).  configured: calls that had a configuration of the array
+ * loaded, of which shapes with the same blocks share one.  cycles are the
+ * simulator's, 0 where none were counted; seconds are those that callers waited
+ * in calls that were done.  Reasons are counted together that differ in numbers
+ * only, so that their list is short.
  */
 #include "parts.h"
 
@@ -23,6 +25,7 @@ struct summary {
   pthread_mutex_t lock;
   pid_t process; /* whose calls these are; a forked child begins anew */
   int64_t calls, done, launches;
+  int64_t configured; /* calls that had a configuration loaded */
   uint64_t cycles;
   double seconds;
   int reason_count;
@@ -80,7 +83,7 @@ static void forget_parent(struct summary *s) {
   if (s->process == getpid())
     return;
   s->process = getpid();
-  s->calls = s->done = s->launches = s->others = 0;
+  s->calls = s->done = s->launches = s->configured = s->others = 0;
   s->cycles = 0;
   s->seconds = 0;
   memset(s->reason, 0, sizeof s->reason);
@@ -93,6 +96,7 @@ void summary_add(struct summary *s, const struct run_report *r,
   forget_parent(s);
   s->calls++;
   s->launches += r->launches;
+  s->configured += r->counts.configured;
   s->cycles += r->counts.cycles;
   if (r->done) {
     s->done++;
@@ -125,9 +129,10 @@ static void put(struct line *l, const char *format, ...) {
 static void put_all(struct line *l, const struct summary *s) {
   put(l,
       "nputeir: summary calls=%lld done=%lld declined=%lld launches=%lld "
-      "cycles=%llu seconds=%.3f reasons=\"",
+      "configured=%lld cycles=%llu seconds=%.3f reasons=\"",
       (long long)s->calls, (long long)s->done, (long long)(s->calls - s->done),
-      (long long)s->launches, (unsigned long long)s->cycles, s->seconds);
+      (long long)s->launches, (long long)s->configured,
+      (unsigned long long)s->cycles, s->seconds);
   for (int i = 0; i < s->reason_count; i++)
     put(l, "%s%lld x %s", i ? " | " : "", (long long)s->reason[i].count,
         s->reason[i].text);
