@@ -559,6 +559,24 @@ static void test_elf_flags(void) {
   text_free(&text);
 }
 
+/* Any bytes disassemble to text that gives them back. */
+static void test_random_bytes(void) {
+  for (int round = 0; round < 40; round++) {
+    uint8_t bytes[1024];
+    for (size_t i = 0; i < sizeof bytes; i++)
+      bytes[i] = (uint8_t)random_below(256);
+    struct diag d;
+    struct text out = {0}, again = {0};
+    asm_disassemble(isa, bytes, sizeof bytes, 0, &out);
+    struct asm_program *p = parse(text_string(&out), &d);
+    CHECK(p && asm_bytes(p, 0, NULL, 0, &again, &d));
+    CHECK(again.length == sizeof bytes &&
+          memcmp(again.data, bytes, sizeof bytes) == 0);
+    text_free(&out);
+    text_free(&again);
+  }
+}
+
 static void test_errors_aie2p(void) {
   static const struct {
     const char *text;
@@ -655,7 +673,9 @@ int main(void) {
   test_elf_aie2p();
   test_relocations(more_addresses, 62);
   test_errors_aie2p();
+  test_random_bytes();
   isa = isa_find("aie2");
+  test_random_bytes();
   test_every_form();
   test_known_bytes();
   test_layout();
