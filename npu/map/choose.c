@@ -267,12 +267,32 @@ static bool search(const struct platform *at, const struct teir_problem *p,
   return found.cost < HUGE_VAL;
 }
 
+/* The problem as rows and columns see it where they are swapped. */
+static struct teir_problem transposed(const struct teir_problem *p) {
+  struct teir_problem t = *p;
+  t.extent[AXIS_M] = p->extent[AXIS_N];
+  t.extent[AXIS_N] = p->extent[AXIS_M];
+  t.type[IN0] = p->type[IN1];
+  t.type[IN1] = p->type[IN0];
+  if (p->finish.bias)
+    t.finish.bias = AXIS_M + AXIS_N - p->finish.bias;
+  return t;
+}
+
+/* A bias along m makes columns of m; `turned` is the problem then. */
 static bool search_blocked(const struct platform *at,
-                           const struct teir_problem *p, struct array *s,
+                           const struct teir_problem *p,
+                           struct teir_problem *turned, struct array *s,
                            struct diag *d) {
-  static const struct map_form blocked;
+  static const struct map_form blocked, swapped = {.swapped = true};
+  const struct map_form *form = &blocked;
+  if (p->finish.bias == AXIS_M) {
+    *turned = transposed(p);
+    p = turned;
+    form = &swapped;
+  }
   return check_types(p, d) && check_extents(p, d) &&
-         (search(at, p, &blocked, NULL, -1, 0, s) ||
+         (search(at, p, form, NULL, -1, 0, s) ||
           diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
                         dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
                         dtype_name(p->type[OUT])));
@@ -281,7 +301,8 @@ static bool search_blocked(const struct platform *at,
 bool map_choose(const struct platform *at, const struct teir_problem *p,
                 struct map_blocking *best, struct diag *d) {
   struct array s;
-  if (!search_blocked(at, p, &s, d))
+  struct teir_problem turned;
+  if (!search_blocked(at, p, &turned, &s, d))
     return false;
   *best = choose(&s);
   return true;
@@ -470,11 +491,11 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
                          struct diag *d) {
   enum { ALL = 7, SETS = 8 };
   struct array *blocked = arena_alloc(a, sizeof *blocked);
-  struct teir_problem p;
+  struct teir_problem p, turned;
   if (!teir_problem_read(teir, &p, d))
     return false;
   p.acc = map_sum_type(&p);
-  if (!search_blocked(at, &p, blocked, d))
+  if (!search_blocked(at, &p, &turned, blocked, d))
     return false;
   struct candidate *found = NULL;
   struct map_blocking apart = {.predicted_cycles = HUGE_VAL};

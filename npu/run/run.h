@@ -45,7 +45,7 @@ struct run_share {
   } digit[RUN_DIMS];
 };
 
-/* A vector along n that the device adds to sums, of 4-byte elements, in the
+/* A vector along m or n that the device adds to sums, of 4-byte elements, in the
  * buffer of out behind the results: element `element` lies `at_bytes` from the
  * buffer's start, in several places.  Elements behind the last one of a launch
  * are padding. */

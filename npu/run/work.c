@@ -120,7 +120,8 @@ static void make_offsets(struct work *w) {
 
 static void make_bias(struct work *w) {
   if (w->recipe->bias >= 0)
-    w->bias = product_new_offsets(w->arena, w->p, AXIS_N, w->recipe->bias);
+    w->bias = product_new_offsets(
+        w->arena, w->p, w->recipe->problem.finish.bias, w->recipe->bias);
 }
 
 /* Results of another type than out's are converted by an epilogue. */
@@ -298,7 +299,8 @@ static bool launch(struct work *w, struct run_report *report, struct diag *d) {
   return good;
 }
 
-/* The bias of a block of n, behind the results; zeros where there is none. */
+/* The bias of a block of n, or m, behind the results; zeros where there is
+ * none. */
 static void pack_bias(const struct work *w, const struct block *b,
                       struct run_report *report) {
   const struct run_bias *x = &w->plan->bias;
@@ -308,7 +310,8 @@ static void pack_bias(const struct work *w, const struct block *b,
   if (!w->bias)
     return;
   const char *from = (const char *)w->tensor[tensor] + w->p->offset[tensor];
-  int64_t at = first(w, b, AXIS_N), count = extent(w, b, AXIS_N);
+  enum axis_role role = w->recipe->problem.finish.bias;
+  int64_t at = first(w, b, role), count = extent(w, b, role);
   for (int64_t i = 0; i < x->count; i++) {
     int64_t element = x->word[i].element;
     uint32_t bits = 0;

@@ -622,10 +622,12 @@ const struct nest_finish nest_finishes[] = {
     {F32, "max(sum,f32:0x1p+0)", false, {0}, NULL},
     {F32, "select(lt(sum,f32:0x1p+0),f32:0x0p+0,sum)", false, {0}, NULL},
     {F32, "min(sum,f32:0x0p+0)", false, {0}, NULL},
-    /* a bias: along n, or one number; what is on both axes or on m is not */
+    /* a bias: along n or m, or one number; what is on both axes is not */
     {F32, "add(sum,x0)", true, {.bias = AXIS_N}, "n"},
     {F32, "add(x0,sum)", true, {.bias = AXIS_N}, ""},
-    {F32, "add(x0,sum)", false, {0}, "m"},
+    {F32, "add(x0,sum)", true, {.bias = AXIS_M}, "m"},
+    {I8, "i8(max(i32:0,add(x0,sum)))", true, {.bias = AXIS_M, .relu = true},
+     "m"},
     {F32, "add(x0,sum)", false, {0}, "mn"},
     {F32, "sub(sum,x0)", false, {0}, "n"},
     {F32, "mul(sum,x0)", false, {0}, "n"},
@@ -654,12 +656,13 @@ const struct nest_finish nest_finishes[] = {
 const int nest_finish_count = sizeof nest_finishes / sizeof *nest_finishes;
 
 void nest_gemm_finish(struct nest_work *w, const struct nest_finish *f) {
-  enum { M = 9, N = 10, K = 11 };
-  nest_gemm(w, f->in, false, M, N, K);
+  /* enough elements for a bias */
+  const int64_t m = f->moves ? 192 : 9, n = f->moves ? 180 : 10;
+  nest_gemm(w, f->in, false, m, n, 11);
   w->tail = f->tail;
   w->acc = f->acc;
   w->type[OUT] = f->out;
-  w->axis[0].stride[OUT] = N * dtype_bytes(f->out);
+  w->axis[0].stride[OUT] = n * dtype_bytes(f->out);
   w->axis[1].stride[OUT] = dtype_bytes(f->out);
   if (!f->moves)
     return;
@@ -667,7 +670,7 @@ void nest_gemm_finish(struct nest_work *w, const struct nest_finish *f) {
   w->extra_type[0] = f->acc;
   int64_t stride = dtype_bytes(f->acc);
   if (strchr(f->moves, 'n'))
-    w->axis[1].extra[0] = stride, stride *= N;
+    w->axis[1].extra[0] = stride, stride *= n;
   if (strchr(f->moves, 'm'))
     w->axis[0].extra[0] = stride;
 }

@@ -278,6 +278,25 @@ static void test_finish(void) {
   }
 }
 
+/* A bias of few elements is added here. */
+static void test_small_bias(void) {
+  static const struct nest_finish bias = {
+      DTYPE_I8, DTYPE_I32, DTYPE_I8, "i8(add(sum,x0))", true, {0}, "n"};
+  for (int i = 0; i < 2; i++) {
+    struct run *r = nest_open("fake");
+    struct nest_work w;
+    struct run_report report;
+    fake = (struct fake){0};
+    nest_gemm_finish(&w, &bias);
+    w.axis[0].extent = i ? 46 : 45; /* of 180: 8192 lie between */
+    nest_make(&w, true, 5);
+    CHECK(nest_call(&w, r, NULL, &report) && nest_right(&w));
+    CHECK((fake.finished.extent[AXIS_M] > 0) == i);
+    nest_free(&w);
+    run_close(r);
+  }
+}
+
 static void test_empty(void) {
   static const struct {
     int64_t m, n, k;
@@ -322,6 +341,7 @@ int main(int argc, char **argv) {
   test_floats();
   test_split_infinities();
   test_finish();
+  test_small_bias();
   test_empty();
   return check_result();
 }

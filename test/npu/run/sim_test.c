@@ -185,12 +185,12 @@ static void test_finish(void) {
   }
 }
 
-/* A bias in several rounds of n and m, some of whose ends
+/* A bias along m or n in several rounds of both, some of whose ends
  * do not fit. */
 static void test_bias(void) {
   static const struct {
     int m, n, k;
-  } size[] = {{70, 300, 40}, {264, 520, 24}, {33, 1100, 16}, {512, 260, 72}};
+  } size[] = {{300, 70, 40}, {264, 520, 24}, {1100, 33, 16}, {512, 260, 72}};
   for (size_t i = 0; i < 2 * sizeof size / sizeof *size; i++) {
     int m = size[i / 2].m, n = size[i / 2].n, k = size[i / 2].k;
     bool floats = i % 2;
@@ -207,7 +207,7 @@ static void test_bias(void) {
     w.axis[1].stride[OUT] = dtype_bytes(in);
     w.extra_count = 1;
     w.extra_type[0] = acc;
-    w.axis[1].extra[0] = dtype_bytes(acc);
+    w.axis[i / 2 % 2].extra[0] = dtype_bytes(acc);
     nest_make(&w, true, 11);
     bool good = call(&w) == 0 && nest_right(&w);
     if (!good)
