@@ -116,7 +116,7 @@ static void sem_insert(struct core *c, const struct core_op *op) {
 static void sem_push(struct core *c, const struct core_op *op) {
   uint8_t out[64], scratch[64];
   size_t bytes = (size_t)op->sem->x / 8;
-  const uint8_t *in = core_vector(c, op->s1, scratch);
+  const uint8_t *in = core_vector(c, op->s1.bytes ? op->s1 : op->s2, scratch);
   uint64_t a = scalar_source(c, op->a);
   if (op->sem->y) {
     memcpy(out, in + bytes, 64 - bytes);

@@ -151,6 +151,10 @@ static const struct program vector[] = {
     {"movx r0, #5; mova r16, #0\nvbcst.32 x0, r0\nvpush.lo.32 x1, r0, x0\n"
      "movx r0, #6\nvpush.lo.32 x1, r0, x0\nvextract.s32 r1, x1, r16\nnop",
      "r1", 6},
+    /* what a push moves is its own operand */
+    {"movx r0, #5; mova r16, #1\nvbcst.32 x2, r0\nmovx r0, #6\n"
+     "vpush.lo.32 x1, r0, x2\nvextract.s32 r1, x1, r16\nnop",
+     "r1", 5},
     {"mova r0, #4\nvbcst.16 x0, r0\nmova r0, #9\nvbcst.16 x1, r0\n"
      "nop\nvmax_lt.s16 x2, r16, x0, x1\nnop\nnop",
      "r16", UINT32_MAX},
