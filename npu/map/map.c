@@ -524,9 +524,13 @@ static bool place_blocks(struct tile_program *q, struct loc at,
   assert(b.group_m == 1 || b.group_m == 2);
   if (!map_core_places(q->device, &bytes, q->group_m, q->steps_k, &q->core))
     return diag_error(d, at,
-                      "blocks %dx%dx%d, %d of out at once: they do not fit "
-                      "into a core's memory banks",
-                      q->block_m, q->block_n, q->block_k, q->group_m);
+                      "blocks %dx%dx%d, %d of out at once, take at least %u "
+                      "bytes: they do not fit into a core's memory banks, of "
+                      "%u bytes in all",
+                      q->block_m, q->block_n, q->block_k, q->group_m,
+                      2 * (bytes.in0 + bytes.in1) +
+                          (unsigned)q->group_m * bytes.out,
+                      q->device->tile[TILE_CORE].memory_bytes);
   if (q->finish.bias &&
       (q->grid.apart || q->grid.split > 1 || !map_bias_fits(&p, &b)))
     return diag_error(d, at,
