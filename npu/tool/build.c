@@ -51,8 +51,94 @@ static bool run_printer(struct tool *t, struct job *job,
 static bool run_map(struct tool *t, void *job) {
   return run_printer(t, job, show_map);
 }
+
+/* ---- what a design takes of each tile, beside what there is ---- */
+
+struct use {
+  int64_t memory, locks, bds, channels;
+};
+
+static struct use use_of(const struct design *x, int column, int row) {
+  struct use u = {0};
+  uint32_t seen = 0; /* channels: a bit each, S2MM behind MM2S */
+  for (int i = 0; i < x->buffer_count; i++)
+    if (x->buffer[i].column == column && x->buffer[i].row == row)
+      u.memory += x->buffer[i].bytes;
+  for (int i = 0; i < x->lock_count; i++)
+    u.locks += x->lock[i].column == column && x->lock[i].row == row;
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    if (b->column != column || b->row != row)
+      continue;
+    assert(b->channel >= 0 && b->channel < 16);
+    u.bds++;
+    seen |= 1u << (b->channel + (b->mm2s ? 0 : 16));
+  }
+  for (; seen; seen &= seen - 1)
+    u.channels++;
+  return u;
+}
+
+struct fullest {
+  double part;
+  char what[64];
+};
+
+static void put_use(struct text *t, struct fullest *f, const char *tile,
+                    const char *what, int64_t used, int64_t there) {
+  if (!there)
+    return;
+  text_printf(t, " %s=%lld/%lld", what, (long long)used, (long long)there);
+  double part = (double)used / (double)there;
+  if (part > f->part) {
+    f->part = part;
+    snprintf(f->what, sizeof f->what, "%s of %s", what, tile);
+  }
+}
+
+static void show_use(const struct npu_result *r, struct text *t) {
+  static const char *const kind[] = {"shim", "mem", "core"};
+  const struct design *x = r->design;
+  struct fullest f = {0};
+  for (int c = 0; c < x->program->grid.columns; c++)
+    for (int row = 0; row < CORE_ROW + x->program->grid.rows; row++) {
+      enum tile_kind k = tile_kind(row);
+      const struct tile_resources *there = &x->program->device->tile[k];
+      struct use u = use_of(x, c, row);
+      char tile[32];
+      snprintf(tile, sizeof tile, "%s (%d,%d)", kind[k], c, row);
+      text_printf(t, "tile=\"%s\"", tile);
+      put_use(t, &f, tile, "memory", u.memory, there->memory_bytes);
+      put_use(t, &f, tile, "locks", u.locks, there->locks);
+      put_use(t, &f, tile, "descriptors", u.bds, there->bds);
+      put_use(t, &f, tile, "channels", u.channels, 2 * there->channels);
+      text_puts(t, "\n");
+    }
+  text_printf(t, "kept: all limits; the fullest is %s, %.0f %%\n", f.what,
+              100 * f.part);
+}
+
+/* A schedule that was given is to be judged, not another one. */
+static bool run_check(struct tool *t, struct job *job) {
+  struct npu_result r;
+  bool good = job_compile(t, job, &r);
+  if (good && r.not_as_placed.kind != DIAG_NONE)
+    good = diag_error(&t->diag, r.not_as_placed.at, "%s", r.not_as_placed.text);
+  if (good)
+    show_use(&r, &t->out);
+  npu_result_free(&r);
+  return good && tool_print(t, job->output);
+}
+
+struct design_job {
+  struct job job; /* first: its options' fields are offsets in it */
+  bool check;
+};
+
 static bool run_design(struct tool *t, void *job) {
-  return run_printer(t, job, show_design);
+  struct design_job *j = job;
+  return j->check ? run_check(t, &j->job)
+                  : run_printer(t, &j->job, show_design);
 }
 
 /* ---- build: everything into a folder ---- */
@@ -153,6 +239,16 @@ static const struct tool_option print_options[] = {
     {0},
 };
 
+static const struct tool_option design_options[] = {
+    {"-o", "FILE", tool_file_to_write, AT(output),
+     .help = "write there (default: standard output)"},
+    {"--check", NULL, tool_flag, offsetof(struct design_job, check),
+     .help = "print what the design takes of every tile's memory, locks, "
+             "descriptors and channels, beside what there is; where a limit "
+             "is exceeded, which one and by what number, with status 1"},
+    {0},
+};
+
 static const struct tool_option build_options[] = {
     {"-o", "FOLDER", tool_folder_to_write, AT(output),
      .help = "where the files go", .flags = TOOL_NEEDED},
@@ -175,6 +271,11 @@ const struct tool_command tool_map = {
     .run = run_map,
 };
 
+static const struct design_job design_defaults = {
+    .job = {.device = "npu1",
+            .problem = {.extent = {1},
+                        .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}}}};
+
 const struct tool_command tool_design = {
     .name = "design",
     .summary = "buffers, locks, descriptors, routes and tasks of a product",
@@ -182,9 +283,9 @@ const struct tool_command tool_design = {
              "descriptors with their dimensions, stream routes, and the tasks "
              "of the shim channels.",
     .shared = job_options,
-    .options = print_options,
-    .job_bytes = sizeof(struct job),
-    .job = &job_defaults,
+    .options = design_options,
+    .job_bytes = sizeof(struct design_job),
+    .job = &design_defaults,
     .run = run_design,
 };
 
