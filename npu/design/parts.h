@@ -12,6 +12,7 @@ struct builder {
   int capacity[7]; /* of the lists below, in elements */
 };
 
+/* ---- lists.c ---- */
 struct design_buffer *add_buffer(struct builder *);
 struct design_lock *add_lock(struct builder *);
 struct design_bd *add_bd(struct builder *);
