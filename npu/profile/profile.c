@@ -137,10 +137,11 @@ void profile_print(const struct profile *p, struct text *t) {
     if (h->calls)
       text_printf(t,
                   "host: calls=%lld launches=%lld cycles=%llu "
-                  "copied_bytes=%lld seconds=%.6f\n",
+                  "copied_bytes=%lld seconds=%.6f build_seconds=%.6f "
+                  "copy_seconds=%.6f\n",
                   (long long)h->calls, (long long)h->launches,
                   (unsigned long long)h->cycles, (long long)h->copied_bytes,
-                  h->seconds);
+                  h->seconds, h->build, h->copy);
   }
 }
 
@@ -159,10 +160,11 @@ void profile_page(const struct profile *p, struct text *t) {
     const struct profile_host *h = &p->nest[i].host;
     text_printf(t,
                 "%s{\"calls\":%lld,\"launches\":%lld,\"cycles\":%llu,"
-                "\"copied\":%lld,\"seconds\":%.6f}",
+                "\"copied\":%lld,\"seconds\":%.6f,\"build\":%.6f,"
+                "\"copy\":%.6f}",
                 i ? "," : "", (long long)h->calls, (long long)h->launches,
                 (unsigned long long)h->cycles, (long long)h->copied_bytes,
-                h->seconds);
+                h->seconds, h->build, h->copy);
   }
   text_puts(t, "];");
   text_puts(t, at + strlen(marker));

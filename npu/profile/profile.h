@@ -29,7 +29,9 @@ void profile_name_tensors(struct profile_nest *);
 struct profile_host {
   int64_t calls, launches, copied_bytes;
   uint64_t cycles; /* of all launches */
-  double seconds;  /* outside of the simulation */
+  double seconds;  /* outside of the simulation; of these: */
+  double build;    /* making launches */
+  double copy;     /* copies, packing and conversions */
 };
 
 struct profile;

@@ -163,6 +163,8 @@ void recordings_count(const struct run_recording *x,
     n->host.copied_bytes += report->host_bytes;
     n->host.cycles += report->counts.cycles;
     n->host.seconds += seconds - report->counts.simulated_seconds;
+    n->host.build += report->seconds.build;
+    n->host.copy += report->seconds.copy;
   }
   pthread_mutex_unlock(&r->lock);
 }

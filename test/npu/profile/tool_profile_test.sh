@@ -136,6 +136,11 @@ grep -q '^right$' "$work/out" || fail "the program's own output is lost"
 grep -q '^nest="a.c:9 second" mk,kn->mn m:128,n:64,k:96 bf16,bf16,f32$' \
   "$work/out" || fail "the second nest has no name"
 grep -q '^host: calls=2 launches=2 ' "$work/out" || fail "not two calls"
+# Host time has parts, of which none is more than all of it.
+sed -n 's/^host: .* seconds=\(.*\) build_seconds=\(.*\) copy_seconds=\(.*\)/\1 \2 \3/p' \
+  "$work/out" >"$work/host"
+awk 'NF != 3 || $2 <= 0 || $3 <= 0 || $2 + $3 > $1 { exit 1 } END { exit NR != 2 }' \
+  "$work/host" || fail "host time: $(cat "$work/host")"
 "$nputeir" profile -o "$work/e" -- "$program" 3 >"$work/out" 2>&1
 [ $? = 1 ] && grep -q 'ended with status 3' "$work/out" ||
   fail "the program's status is lost"
