@@ -317,19 +317,6 @@ static int new_bds(struct builder *m, struct mem_tile *at, int channel,
 
 /* ---- in0 in a mem tile ---- */
 
-/* A buffer is one block of several steps, not one block of a step behind the
- * other. */
-bool design_is_wide(const struct tile_program *p) {
-  return p->transfer[IN0].turned || p->panel.run[IN0] > 1;
-}
-
-int design_buffer_steps(const struct tile_program *p, int tensor) {
-  if (tensor == IN0 && !design_is_wide(p))
-    return 1;
-  return tensor == IN0 && p->panel.chunks ? p->steps_k / p->panel.chunks
-                                          : p->panel.run[tensor];
-}
-
 /* How a part of a buffer of so many steps is written. */
 static bool in0_write_walk(struct builder *m, int steps, struct walk *w) {
   const struct tile_program *p = m->design->program;

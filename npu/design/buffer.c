@@ -1,11 +1,24 @@
-/* bias.c -- where the words of a bias lie in device memory, so that in1's way
- * to the cores brings them: the stream of a buffer of in1 says which place of a
- * core's memory a word gets to.  Zeros behind a block's k would be in between,
- * so there are none (map_program).
+/* buffer.c -- what a buffer of an input's ring in a mem tile holds, and which
+ * words of in1's become a bias: the stream of a buffer says which place of a
+ * core's memory a word gets to, and so where it lies in device memory.  Zeros
+ * behind a block's k would be in between, so a bias has none (map_bias_fits).
  */
 #include "parts.h"
 
 #include <assert.h>
+
+/* A buffer is one block of several steps, not one block of a step behind the
+ * other. */
+bool design_is_wide(const struct tile_program *p) {
+  return p->transfer[IN0].turned || p->panel.run[IN0] > 1;
+}
+
+int design_buffer_steps(const struct tile_program *p, int tensor) {
+  if (tensor == IN0 && !design_is_wide(p))
+    return 1;
+  return tensor == IN0 && p->panel.chunks ? p->steps_k / p->panel.chunks
+                                          : p->panel.run[tensor];
+}
 
 /* Where the word `i` of a stream has its place. */
 static int64_t place_of(const struct map_stream *s, int64_t i) {
