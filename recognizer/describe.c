@@ -199,11 +199,17 @@ bool has_role(const struct contraction *c, enum axis_role role) {
 
 bool has_all_roles(const struct match *m, const struct contraction *c,
                    struct loc at) {
+  bool several = has_role(c, AXIS_C) && has_role(c, AXIS_K) &&
+                 (has_role(c, AXIS_M) || has_role(c, AXIS_N));
   return options_on_host(m->options) || options_on_cpu(m->options) ||
          (has_role(c, AXIS_M) && has_role(c, AXIS_N)) ||
          verdict_decline(m->verdict, RULE_VECTOR, at,
-                         "the nest multiplies by a vector, which moves more "
-                         "than it computes");
+                         several ? "each matrix is multiplied by a vector of "
+                                   "its own, as channels are in a depthwise "
+                                   "convolution, which moves more than it "
+                                   "computes"
+                                 : "the nest multiplies by a vector, which "
+                                   "moves more than it computes");
 }
 
 static void describe_tensors(struct axes *x) {

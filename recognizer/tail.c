@@ -245,9 +245,9 @@ static bool read_product(struct builder *b, const struct term_product *p,
 }
 
 /* The same factors, in any order. */
-static bool same_scale(const struct scaled *x, const struct scaled *y) {
+static bool same_factors(const struct scaled *x, const struct scaled *y) {
   bool used[2 * FACTORS_MAX] = {false};
-  if (x->negative != y->negative || x->count != y->count)
+  if (x->count != y->count)
     return false;
   for (int i = 0; i < x->count; i++) {
     int j = 0;
@@ -303,10 +303,12 @@ static const struct calc *merge_sums(struct builder *b, const struct linear *l,
       continue;
     if (!read_product(b, &l->item[i], s))
       return NULL;
-    if (!same_scale(s, &all[0])) {
+    bool alike = same_factors(s, &all[0]);
+    if (!alike || s->negative != all[0].negative) {
       verdict_decline(b->m->verdict, RULE_SEVERAL_PRODUCTS, s->sum.at,
-                      "the products that are added differ in sign or in a "
-                      "factor");
+                      alike ? "a product is added and another subtracted, as "
+                              "in a product of complex numbers"
+                            : "the products that are added differ in a factor");
       return NULL;
     }
     sum[count++] = s->sum;

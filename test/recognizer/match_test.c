@@ -818,6 +818,21 @@ static bool taken(const char *text, const char *words, struct verdict *v) {
   return yes;
 }
 
+/* What people know such nests by. */
+static void check_words(void) {
+  struct verdict v;
+  const char *depthwise = "tensor A i8\ntensor B i8\nloop c 4\nloop i 64\n"
+                          "loop k 16\nC[c*64 + i] += A[c*1024 + i*16 + k] * "
+                          "B[c*16 + k] : i32";
+  CHECK(!taken(depthwise, "device=sim", &v) && v.rule == RULE_VECTOR);
+  CHECK(strstr(v.diag.text, "depthwise"));
+  const char *real = "tensor A i8\ntensor B i8\ntensor D i8\ntensor E i8\n"
+                     "loop i 64\nloop j 32\nloop k 16\nC[i*32 + j] += " AB
+                     " - D[i*16 + k] * E[k*32 + j] : i32";
+  CHECK(!taken(real, "device=sim", &v) && v.rule == RULE_SEVERAL_PRODUCTS);
+  CHECK(strstr(v.diag.text, "complex"));
+}
+
 /* What options permit. */
 static void check_options(void) {
   struct verdict v;
@@ -1058,6 +1073,7 @@ static void check_not_out(void) {
 int main(void) {
   for (size_t i = 0; i < sizeof row / sizeof *row; i++)
     check_row((int)i);
+  check_words();
   check_options();
   check_guards();
   check_either();
