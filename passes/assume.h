@@ -67,6 +67,9 @@ private:
   bool isLate(const AtLeast &C) const;
   bool isLate(std::pair<llvm::Value *, bool> Assumed) const;
   bool isLate(std::pair<const llvm::SCEV *, const llvm::SCEV *> Equal) const;
+  bool isLate(const Apart &X) const {
+    return isLate(X.Written.Of) || isLate(X.Read.Of);
+  }
   void assume(llvm::LoadInst &L);
   void copy(llvm::Instruction &I);
   void replace(llvm::Instruction &Old, llvm::Instruction &New);

@@ -57,6 +57,10 @@ bool Body::isUnchanging(const Value *Condition, const Loop &L) {
 void Body::choose(BasicBlock *B, const BranchInst &Branch) {
   if (!isUnchanging(Branch.getCondition(), *LI.getLoopFor(B)))
     return;
+  if (First && !First->contains(B) && none_of(successors(B), [&](auto *Next) {
+        return DT.dominates(BasicBlockEdge(B, Next), First->getHeader());
+      }))
+    return; // decides on other code
   bool Sums[2] = {false, false}, Touches[2] = {false, false};
   for (int I = 0; I < 2; I++) {
     BasicBlockEdge Edge(B, Branch.getSuccessor(I));
@@ -122,14 +126,15 @@ bool Body::visit(BasicBlock *B) {
   if (!Outer.contains(B) || !Seen.insert(B).second)
     return true;
   const auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
-  if (!Branch)
-    return declineJump(*B->getTerminator());
   const Loop *L = LI.getLoopFor(B);
   bool Leaves = any_of(successors(B),
                        [&](BasicBlock *Next) { return !L->contains(Next); });
+  bool Other = First && !First->contains(B) && !Leaves;
+  if (!Branch && !(Other && isa<SwitchInst>(B->getTerminator())))
+    return declineJump(*B->getTerminator());
   if (Leaves && !stay(B, *Branch))
     return false;
-  if (Branch->isConditional() && !Leaves)
+  if (Branch && Branch->isConditional() && !Leaves)
     choose(B, *Branch);
   for (bool Outside : {true, false})
     for (BasicBlock *Next : successors(B))
@@ -237,7 +242,27 @@ static bool harmless(const Instruction &I) {
   return !I.mayHaveSideEffects() && !isa<AllocaInst>(I);
 }
 
+// Code that stays where it is, behind all that comes first: what it writes is
+// looked at later.
+bool Body::checkOther(const Instruction &I) {
+  loc At = locOf(I.getDebugLoc(), A);
+  if (I.isAtomic())
+    return verdict_decline(&V, RULE_VOLATILE, At,
+                           "the nest holds an atomic operation");
+  const auto *Call = dyn_cast<CallBase>(&I);
+  if (!Call || isa<IntrinsicInst>(I))
+    return true;
+  if (!Call->doesNotThrow() && !I.getFunction()->doesNotThrow())
+    return declineJump(I);
+  return !(Call->cannotDuplicate() || Call->isConvergent() ||
+           Call->hasFnAttr(Attribute::ReturnsTwice) ||
+           Call->isMustTailCall()) ||
+         declineJump(I);
+}
+
 bool Body::check(const Instruction &I) {
+  if (First && !First->contains(&I))
+    return checkOther(I);
   loc At = locOf(I.getDebugLoc(), A);
   if (const auto *S = dyn_cast<StoreInst>(&I))
     return S->isSimple() ||
@@ -290,11 +315,13 @@ bool Body::read() {
     return false;
   int Next = 0;
   for (BasicBlock *B : Blocks)
-    for (Instruction &I : *B) {
+    for (Instruction &I : *B)
       Order[&I] = Next += OrderStep;
-      if (!check(I))
+  for (BasicBlock *B : Outer.blocks())
+    for (Instruction &I : *B)
+      if ((First || runs(B)) && !check(I))
         return false;
-    }
+  erase_if(Blocks, [&](BasicBlock *B) { return !isPart(*LI.getLoopFor(B)); });
   // What starts before the nest has the lowest order.
   Order[Outer.getLoopPreheader()->getTerminator()] = 0;
   return true;

@@ -25,6 +25,7 @@ class Body {
   llvm::DominatorTree &DT;
   arena *A;
   verdict &V;
+  const llvm::Loop *First; // what is described; null: all of it
   llvm::SmallPtrSet<llvm::BasicBlock *, 32> Seen;
   llvm::DenseMap<const llvm::BasicBlock *, const llvm::BasicBlock *> Taken;
   llvm::SmallPtrSet<const llvm::BasicBlock *, 8> Conditional;
@@ -39,8 +40,8 @@ public:
   const LocalArrays Local;
 
   Body(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
-       llvm::DominatorTree &DT, arena *A, verdict &V)
-      : Outer(Outer), LI(LI), SE(SE), DT(DT), A(A), V(V),
+       llvm::DominatorTree &DT, arena *A, verdict &V, const llvm::Loop *First)
+      : Outer(Outer), LI(LI), SE(SE), DT(DT), A(A), V(V), First(First),
         Local(findLocalArrays(Outer)) {}
   // False and a verdict when some code does what a contraction does not.
   bool read();
@@ -50,6 +51,10 @@ public:
   bool isLocal(const llvm::SCEV *Address) const;
   bool runs(const llvm::BasicBlock *B) const {
     return Seen.count(const_cast<llvm::BasicBlock *>(B));
+  }
+  // The loop, which runs, is described: it is around what comes first, or in it.
+  bool isPart(const llvm::Loop &L) const {
+    return !First || L.contains(First) || First->contains(&L);
   }
   // Not in every iteration of the innermost loop around it.
   bool isConditional(const llvm::BasicBlock *B) const {
@@ -77,6 +82,7 @@ private:
   bool declineJump(const llvm::Instruction &Jump);
   bool visit(llvm::BasicBlock *B);
   bool check(const llvm::Instruction &I);
+  bool checkOther(const llvm::Instruction &I);
   bool isIdle(const llvm::Use &U) const;
 };
 

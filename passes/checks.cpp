@@ -1,7 +1,9 @@
 // checks.cpp -- numbers and conditions that are computed in front of a nest.
 #include "checks.h"
 
+#include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
 
@@ -117,6 +119,18 @@ Value *Checks::holds(std::pair<const SCEV *, const SCEV *> Equal) {
   return B.CreateICmpEQ(Left, frozen(Equal.second, B.getInt64Ty()));
 }
 
+Value *Checks::holds(const Apart &X) {
+  Range Written = range(X.Written.Of), Read = range(X.Read.Of);
+  auto InFront = [&](const Range &Low, uint64_t Bytes, const Range &High) {
+    Value *End = B.CreateBinaryIntrinsic(Intrinsic::sadd_sat, Low.Largest,
+                                         B.getInt64(Bytes));
+    return B.CreateICmpSLE(End, High.Smallest);
+  };
+  return B.CreateAnd(B.CreateAnd(Written.Exact, Read.Exact),
+                     B.CreateOr(InFront(Written, X.Written.Bytes, Read),
+                                InFront(Read, X.Read.Bytes, Written)));
+}
+
 Value *loopsRun(const IRNest &N, ScalarEvolution &SE, Instruction *At) {
   Checks Front(N, SE, At);
   Value *Run = Front.B.getTrue();
@@ -126,6 +140,28 @@ Value *loopsRun(const IRNest &N, ScalarEvolution &SE, Instruction *At) {
     Run = Front.B.CreateAnd(Run, Front.holds(Condition));
   });
   return Run;
+}
+
+FrontBranch branchIfLoopsRun(Loop &Outer, const IRNest &N, LoopInfo &LI,
+                             ScalarEvolution &SE, DominatorTree &DT,
+                             Value *Also) {
+  Instruction *End = Outer.getLoopPreheader()->getTerminator();
+  Value *Run = loopsRun(N, SE, End);
+  if (Also)
+    Run = IRBuilder<>(End).CreateAnd(Also, Run);
+  BasicBlock *Before = End->getParent();
+  DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
+  Instruction *Then =
+      SplitBlockAndInsertIfThen(Run, End, false, nullptr, &DTU, &LI);
+  return {End, Then, Before};
+}
+
+PHINode *FrontBranch::join(Value *V) const {
+  IRBuilder<> B(&End->getParent()->front());
+  PHINode *P = B.CreatePHI(V->getType(), 2);
+  P->addIncoming(V, Then->getParent());
+  P->addIncoming(Constant::getNullValue(V->getType()), Before);
+  return P;
 }
 
 } // namespace nputeir

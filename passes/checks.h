@@ -39,6 +39,7 @@ public:
   llvm::Value *holds(const contraction_guard &G);
   llvm::Value *holds(std::pair<llvm::Value *, bool> Assumed);
   llvm::Value *holds(std::pair<const llvm::SCEV *, const llvm::SCEV *> Equal);
+  llvm::Value *holds(const Apart &X);
 };
 
 // Every loop has work, as often as is said, conditions take the side that was
@@ -46,6 +47,20 @@ public:
 // unconditionally may be read in front of it.
 llvm::Value *loopsRun(const IRNest &N, llvm::ScalarEvolution &SE,
                       llvm::Instruction *At);
+
+// A branch in front of a nest, to code that runs if all of that holds.
+struct FrontBranch {
+  llvm::Instruction *End, *Then; // of the preheader, of the code
+  llvm::BasicBlock *Before;      // from which the branch leads
+
+  // V, which the code computes; zero where it does not run.
+  llvm::PHINode *join(llvm::Value *V) const;
+};
+// Also: a further condition; null: none.
+FrontBranch branchIfLoopsRun(llvm::Loop &Outer, const IRNest &N,
+                             llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
+                             llvm::DominatorTree &DT,
+                             llvm::Value *Also = nullptr);
 
 } // namespace nputeir
 

@@ -137,6 +137,13 @@ const SCEV *LoopTable::recurrence(const SCEV *Start, const SCEV *Step, int L) {
   return SE.getAddRecExpr(Start, Step, Loops[L], SCEV::FlagAnyWrap);
 }
 
+bool LoopTable::isPlain(int L) const {
+  for (int I = 0; I < (int)Loops.size(); I++)
+    if (cutter(I) == L || after(I) == L)
+      return false;
+  return cutter(L) < 0 && after(L) < 0 && step(L) == 1;
+}
+
 const SCEV *LoopTable::extent(int L) const {
   assert(L >= 0 && L < (int)Loops.size() && Steps[L] >= 1);
   return isPart(L)

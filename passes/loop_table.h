@@ -45,6 +45,8 @@ public:
   const llvm::SCEV *extent(int Index) const;
   int cutter(int Index) const { return TileLoops[Index]; }
   bool isReversed(int Index) const { return Reversed[Index]; }
+  // All its numbers are its own iterations.
+  bool isPlain(int Index) const;
 
 protected:
   void cut(int L, int TileLoop, const llvm::SCEV *Length,

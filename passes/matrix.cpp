@@ -174,7 +174,7 @@ public:
       : Operations(A, R), Outer(Outer), LI(LI), SE(SE), V(V) {}
 
   bool readLoop(DominatorTree &DT, AAResults &AA) {
-    Code.emplace(*Outer, LI, SE, DT, A, V);
+    Code.emplace(*Outer, LI, SE, DT, A, V, nullptr);
     Places.emplace(*Outer, LI, SE, AA, *Code);
     bool Good = Code->read() && Code->checkLiveOuts() && readBlocks() &&
                 readConditions(*Code, *Outer, *Places, SE, A, R, V);

@@ -14,6 +14,7 @@
 #include "ir_sums.h"
 #include "lower_cpu.h"
 #include "matrix.h"
+#include "sum_loops.h"
 #include "versions.h"
 
 extern "C" {
@@ -27,6 +28,8 @@ extern "C" {
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
 
 #include <memory>
 #include <optional>
@@ -37,6 +40,9 @@ namespace nputeir {
 // ---- is it worth a closer look? ----
 
 namespace {
+
+// Each is found in the code that the one before leaves.
+enum { SumsPerNest = 4 };
 
 // The last line of a loop; 0: the compiler kept none.
 unsigned endLine(const Loop &L) {
@@ -160,6 +166,7 @@ class Search {
     std::string TEIR;
     Loop *L; // null: Old is known already
     Region Old;
+    std::optional<SumLoop> First; // what is taken of the loop; nothing: all
   };
 
   Function &F;
@@ -171,6 +178,7 @@ class Search {
   arena *A;
   bool MayTake;
   std::vector<Taken> Take;
+  DenseMap<const Loop *, rule> Kept; // why
 
 public:
   std::vector<Finding> Found;
@@ -189,18 +197,30 @@ public:
     for (CallInst *Call : Calls)
       visit(*Call);
     SmallVector<Loop *, 8> Top(LI.begin(), LI.end());
-    for (Loop *L : reverse(Top))
+    for (Loop *L : reverse(Top)) {
+      size_t Before = Found.size();
       visit(*L);
+      visitSums(*L, Before);
+    }
     visitStores(nullptr);
   }
 
   bool anyTaken() const { return !Take.empty(); }
+  // Of a nest, not only what it was.
+  bool leavesCode() const {
+    return any_of(Take, [](const Taken &T) { return T.First.has_value(); });
+  }
 
   // Where: the name of the function in messages.
   void rewrite(StringRef Where) {
     assert(MayTake || Take.empty());
     for (Taken &T : Take) {
-      assert(!T.TEIR.empty() && (T.L != nullptr) == (T.Loads != nullptr));
+      assert(!T.TEIR.empty() &&
+             (T.L != nullptr) == (T.Loads || T.First.has_value()));
+      if (T.First) {
+        rewriteSums(*T.L, *T.First, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
+        continue;
+      }
       if (T.L) {
         assert(T.L->getLoopPreheader() && exitOf(*T.L).To);
         T.Loads->compute(T.Nest);
@@ -319,7 +339,8 @@ private:
     if (isPlanned(P)) {
       Region Old = split(*First, Last);
       markKept(Last);
-      Take.push_back({std::move(Nest), nullptr, P, N.TEIR, nullptr, Old});
+      Take.push_back(
+          {std::move(Nest), nullptr, P, N.TEIR, nullptr, Old, std::nullopt});
     }
     Found.push_back(std::move(N));
   }
@@ -391,18 +412,85 @@ private:
     auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
     Plan P = readLoop(L, Matrices, *Loads, Nest, N);
     if (isPlanned(P)) {
-      Take.push_back({std::move(Nest), std::move(Loads), P, N.TEIR, &L, {}});
+      Take.push_back(
+          {std::move(Nest), std::move(Loads), P, N.TEIR, &L, {}, std::nullopt});
       Found.push_back(std::move(N));
       return;
     }
     Loads.reset();
     dropRowPointers(Nest);
+    if (!Matrices)
+      Kept[&L] = N.V.rule;
     size_t Before = Found.size();
     for (Loop *Inner : reverse(L.getSubLoops()))
       visit(*Inner);
     if (Matrices)
       visitStores(&L);
     addMissed(std::move(N), Before);
+  }
+
+  // Other code in the nest does not matter to these.
+  static bool isOfProduct(rule R) {
+    switch (R) {
+    case RULE_FAULT:
+    case RULE_WIDE_SUM:
+    case RULE_FLOAT_INPUT:
+    case RULE_ROUNDED_PRODUCT:
+    case RULE_NEEDS_REASSOC:
+    case RULE_NEEDS_FINITE:
+    case RULE_PROCESSOR:
+    case RULE_BELOW_THRESHOLD:
+      return true;
+    default:
+      return false;
+    }
+  }
+
+  bool isTakenIn(const Loop &L) const {
+    return any_of(Take, [&](const Taken &T) {
+      return T.L ? L.contains(T.L) || T.L->contains(&L)
+                 : L.contains(T.Old.First);
+    });
+  }
+
+  // Of a nest that is kept, sums may be formed first all the same.  Before: the
+  // first finding in the outermost loop, of which nothing else is taken then.
+  bool visitSums(Loop &L, size_t Before) {
+    auto Why = Kept.find(&L);
+    if (!isTakenIn(L) && Why != Kept.end() && !isOfProduct(Why->second) &&
+        L.getLoopPreheader() && exitOf(L).To)
+      for (SumLoop &S : findSumLoops(L))
+        if (takeSums(L, S, Before))
+          return true;
+    bool Any = false;
+    for (Loop *Inner : reverse(L.getSubLoops()))
+      Any |= visitSums(*Inner, Before);
+    return Any;
+  }
+
+  bool takeSums(Loop &L, SumLoop &S, size_t Before) {
+    Finding N;
+    N.Depth = depthOf(L);
+    N.At = L.getStartLoc();
+    N.EndLine = endLine(L);
+    IRNest Nest;
+    addArray(L, S);
+    bool Read = readNest(L, LI, SE, DT, AA, A, Nest, N.V, &S);
+    Plan P = Read ? planOf(Nest, N) : Plan();
+    dropRowPointers(Nest);
+    if (!isPlanned(P)) {
+      dropArray(S);
+      return false;
+    }
+    N.By += " for its sums, which its other code reads";
+    Found.erase(std::remove_if(Found.begin() + (ptrdiff_t)Before, Found.end(),
+                               [](const Finding &Old) {
+                                 return Old.V.rule != RULE_TAKEN;
+                               }),
+                Found.end());
+    Take.push_back({std::move(Nest), nullptr, P, N.TEIR, &L, {}, std::move(S)});
+    Found.push_back(std::move(N));
+    return true;
   }
 
   // One finding per nest that is kept: the inner loops' when one of them is
@@ -458,6 +546,14 @@ bool isExcluded(const Function &F) {
 }
 
 } // namespace
+
+// In code that was rewritten.
+static void simplifyLoops(Function &F, FunctionAnalysisManager &FAM) {
+  FunctionPassManager Passes;
+  Passes.addPass(LoopSimplifyPass());
+  Passes.addPass(LCSSAPass());
+  FAM.invalidate(F, Passes.run(F, FAM));
+}
 
 // Every nest that may be a contraction must be taken, and there must be one.
 static void demand(Function &F, ArrayRef<Finding> Found) {
@@ -534,13 +630,23 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
     Own->run(C.function());
     options Asked = O; // what must be replaced is, however small
     Asked.require |= Everywhere;
-    Search S(C, Asked, Own->FAM, Scope.A);
-    S.run();
-    Changed = S.anyTaken() && !D->Print;
-    if (Changed)
-      S.rewrite(F.getName());
-    Found = std::move(S.Found);
-    Own->FAM.clear(C.function(), "");
+    // What has read its first sums may have others.
+    bool Again = true;
+    for (unsigned Round = 0; Again && Round < SumsPerNest; Round++) {
+      Search S(C, Asked, Own->FAM, Scope.A);
+      S.run();
+      bool Any = S.anyTaken() && !D->Print;
+      if (Any)
+        S.rewrite(F.getName());
+      Changed |= Any;
+      Again = Any && S.leavesCode();
+      for (Finding &N : S.Found)
+        if (Round == 0 || N.V.rule == RULE_TAKEN)
+          Found.push_back(std::move(N));
+      Own->FAM.clear(C.function(), "");
+      if (Again)
+        simplifyLoops(C.function(), Own->FAM);
+    }
     if (Changed) {
       C.replace();
       dropMemoryPromises(F);

@@ -97,6 +97,16 @@ struct AtLeast {
   const llvm::SCEV *Large, *Small;
 };
 
+// What two accesses reach, in bytes, must not overlap; what starts and steps
+// give does not wrap.
+struct Apart {
+  struct Reach {
+    Sum Of;
+    uint64_t Bytes; // of an element
+  };
+  Reach Written, Read;
+};
+
 // A nest, and the LLVM values behind its numbers.
 struct IRNest {
   nest *N = nullptr;
@@ -109,6 +119,7 @@ struct IRNest {
   std::vector<Comparison> Compared;
   std::vector<AtLeast> Counted; // of which numbers of iterations hold
   std::vector<std::pair<const llvm::SCEV *, const llvm::SCEV *>> Equal;
+  std::vector<Apart> Disjoint;
   std::vector<RowPointers> Rows;
   std::vector<ZeroSkip> Skips;
   std::vector<llvm::Value *> NonZero;    // floats that must not be zero
@@ -120,12 +131,24 @@ struct IRNest {
     llvm::for_each(Compared, Visit);
     llvm::for_each(Counted, Visit);
     llvm::for_each(Equal, Visit);
+    llvm::for_each(Disjoint, Visit);
   }
 };
-// False and a verdict when the loop cannot be described as a nest.
+// A loop within a nest whose sums may be formed first: they go to an array,
+// which the nest's other code reads.
+struct SumLoop {
+  llvm::Loop *L;
+  llvm::SmallVector<llvm::PHINode *, 4> Sums; // behind it, of one type
+  llvm::Instruction *Array = nullptr;         // stands for the array's address
+  // The loops around L and how far each moves in the array, from the outermost.
+  llvm::SmallVector<llvm::Loop *, 4> Around;
+  llvm::SmallVector<const llvm::SCEV *, 4> Extent, Stride;
+};
+// False and a verdict when the loop cannot be described as a nest.  With a part
+// that comes first, it is described what that does.
 bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
               llvm::DominatorTree &DT, llvm::AAResults &AA, arena *A,
-              IRNest &Result, verdict &V);
+              IRNest &Result, verdict &V, SumLoop *First = nullptr);
 
 // ---- calls.cpp ----
 // A call of a library function that is a matrix product, and not kept.
@@ -178,6 +201,8 @@ void checkZeroSkips(llvm::Loop &Outer, llvm::LoopInfo &LI,
 struct Region {
   llvm::BasicBlock *Entry, *First, *After;
   llvm::DebugLoc At;
+  // Where control goes when the work is done; null: to After.
+  llvm::BasicBlock *Done = nullptr;
 };
 // What may stand in front of a nest, one of them at least.
 struct Plan {
@@ -187,11 +212,15 @@ struct Plan {
 };
 // Puts the guarded call in front of the code.  Keeps the loops and dominators
 // up to date; what was asked about values of the code, behind it, is stale.
-// Where: the function's name in the runtime's messages.
-void rewriteNest(const Region &Old, llvm::LoopInfo &LI,
+// Where: the function's name in the runtime's messages.  Returns what the runtime
+// said, where the code begins that was there: more than 1, and it compares.
+// Null: it is not asked.
+llvm::PHINode *rewriteNest(const Region &Old, llvm::LoopInfo &LI,
                  llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
                  const IRNest &I, const Plan &P, const options &O,
                  const std::string &TEIR, llvm::StringRef Where);
+// The runtime is there.
+llvm::Value *isLinked(llvm::Instruction *At);
 constexpr const char *CallName = "nputeir_call_1";
 constexpr const char *CompareName = "nputeir_compare_1";
 

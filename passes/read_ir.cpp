@@ -20,6 +20,7 @@
 #include "joins.h"
 #include "mem_nest.h"
 #include "operations.h"
+#include "sum_loops.h"
 #include "tensor_bases.h"
 #include "zero_skips.h"
 
@@ -45,6 +46,7 @@ class Reader : Operations {
   LoopInfo &LI;
   ScalarEvolution &SE;
   DominatorTree &DT;
+  AAResults &AA;
   verdict &V;
 
   SmallVector<Loop *, 8> Loops; // index is the nest's
@@ -57,15 +59,18 @@ class Reader : Operations {
   DenseSet<int> Written; // tensors
   SmallVector<MemNest, 2> MemNests;
   SmallVector<int, 2> MemNestLoop; // innermost, of each
-  enum { BranchesMax = 20000 };
+  enum { BranchesMax = 20000, ReachesMax = 64 };
   int Branches = 0; // followed so far
+  SumLoop *First;
+  SmallVector<const LoadInst *, 8> Loads; // of what is described
 
 public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
-         AAResults &AA, arena *A, IRNest &R, verdict &V)
-      : Operations(A, R), Outer(Outer), LI(LI), SE(SE), DT(DT), V(V),
-        Code(Outer, LI, SE, DT, A, V), Places(Outer, LI, SE, AA, Code),
-        Tests(Places, SE, *this), Known(SE, Places) {}
+         AAResults &AA, arena *A, IRNest &R, verdict &V, SumLoop *First)
+      : Operations(A, R), Outer(Outer), LI(LI), SE(SE), DT(DT), AA(AA), V(V),
+        Code(Outer, LI, SE, DT, A, V, First ? First->L : nullptr),
+        Places(Outer, LI, SE, AA, Code), Tests(Places, SE, *this),
+        Known(SE, Places), First(First) {}
 
   bool isLocal(const SCEV *Address) const override {
     return Code.isLocal(Address);
@@ -80,8 +85,9 @@ public:
 
 private:
   bool readAll() {
-    if (!Code.read() || !readLoops() || !Code.checkLiveOuts() ||
-        !checkGuardedLoops() || !readStatements() ||
+    if (!Code.read() || !readLoops() || !(First || Code.checkLiveOuts()) ||
+        !checkGuardedLoops() ||
+        !(First ? readSums() && areApart() : readStatements()) ||
         !readConditions(Code, Outer, Places, SE, A, R, V))
       return false;
     finish(at(Outer));
@@ -104,7 +110,7 @@ private:
 
   bool readLoops() {
     for (Loop *L : Outer.getLoopsInPreorder()) {
-      if (!Code.runs(L->getHeader()))
+      if (!Code.runs(L->getHeader()) || !Code.isPart(*L))
         continue;
       LoopIndex[L] = (int)Loops.size();
       Loops.push_back(L);
@@ -126,7 +132,7 @@ private:
       number(I, Places.after(I), Places.step(I));
     }
     readTensorBases();
-    return readMemNests();
+    return First || readMemNests();
   }
 
   bool readMemNests() {
@@ -227,6 +233,8 @@ private:
   nest_expr *readPhi(const PHINode *P, int Depth) {
     dtype T = typeOf(P->getType(), false);
     const PHINode *Source = Code.variableOf(P);
+    if (Source && !LoopIndex.count(LI.getLoopFor(Source->getParent())))
+      return other("a value of another loop", at(*P));
     if (!Source) {
       nest_expr *E = readChoice(*P, Depth);
       return E ? E : other("a value that depends on a condition", at(*P));
@@ -240,6 +248,10 @@ private:
   // it is not read if they have no work, but then nobody uses it.
   nest_expr *readLoad(const Value *W, bool Unsigned) {
     const LoadInst *L = hoistedLoad(W);
+    if (W == L && !LoopIndex.count(LI.getLoopFor(L->getParent())))
+      return other("an element that another loop reads", at(*L));
+    if (W == L)
+      Loads.push_back(L);
     bool Conditional = W == L && Code.isGuarded(L->getParent()) &&
                        !Code.isLocal(SE.getSCEV(
                            const_cast<Value *>(L->getPointerOperand()))) &&
@@ -363,8 +375,10 @@ private:
     // Ways that meet are followed on from there once for each.
     if (tooLong(Depth) || ++Branches > BranchesMax)
       return other("a value with many conditions", loc_none());
-    assert(isa<BranchInst>(D->getTerminator()) && Code.runs(D));
-    const auto *Branch = cast<BranchInst>(D->getTerminator());
+    assert(Code.runs(D));
+    const auto *Branch = dyn_cast<BranchInst>(D->getTerminator());
+    if (!Branch)
+      return other("a value that a switch decides on", at(*D->getTerminator()));
     nest_expr *Way[2];
     int Ways = 0;
     for (const BasicBlock *Next : successors(D))
@@ -445,8 +459,8 @@ private:
             return L->contains(Next) && Code.goes(X, Next);
           }) < 2)
         continue;
-      const auto *Branch = cast<BranchInst>(X->getTerminator());
-      if (!asksAffineGuards(read(Branch->getCondition(), false, 0)))
+      const auto *Branch = dyn_cast<BranchInst>(X->getTerminator());
+      if (!Branch || !asksAffineGuards(read(Branch->getCondition(), false, 0)))
         return false;
     }
     return true;
@@ -632,13 +646,137 @@ private:
     }
     return V.diag.kind == DIAG_NONE;
   }
+
+  // ---- sums that are formed first ----
+
+  // The array is filled in the order of the loops, without gaps.
+  bool layOut(const SCEV *Bytes) {
+    for (Loop *L = First->L->getParentLoop();; L = L->getParentLoop()) {
+      int I = LoopIndex[L];
+      if (!Places.isPlain(I) || Places.isReversed(I))
+        return verdict_decline(&V, RULE_VARIANT_EXTENT, at(*L),
+                               "a loop around a sum runs backwards or over a "
+                               "part of its numbers");
+      First->Around.insert(First->Around.begin(), L);
+      First->Extent.insert(First->Extent.begin(), Places.extent(I));
+      First->Stride.insert(First->Stride.begin(), Bytes);
+      Bytes = SE.getMulExpr(Bytes, Places.extent(I));
+      if (L == &Outer)
+        return true;
+    }
+  }
+
+  bool readSums() {
+    const BasicBlock *Behind = First->Sums[0]->getParent();
+    dtype T;
+    if (!typeOf(First->Sums[0]->getType(), false, T))
+      return verdict_decline(&V, RULE_TYPES, at(*First->Sums[0]),
+                             "a sum has a type that the NPU does not have");
+    if (Code.isGuarded(Behind))
+      return verdict_decline(&V, RULE_GUARDED, at(*First->L),
+                             "a condition inside the nest decides whether a "
+                             "loop runs");
+    assert(LI.getLoopFor(Behind) == First->L->getParentLoop());
+    int64_t Bytes = dtype_bytes(T);
+    if (!layOut(SE.getConstant(Type::getInt64Ty(Behind->getContext()),
+                               (uint64_t)Bytes * First->Sums.size())))
+      return false;
+    const SCEV *Start = SE.getSCEV(First->Array);
+    for (size_t S = 0; S < First->Sums.size(); S++) {
+      nest_access To = access(T, Start);
+      To.offset_bytes = (int64_t)S * Bytes;
+      for (size_t I = 0; I < First->Around.size(); I++) {
+        int L = LoopIndex[First->Around[I]];
+        To.stride_bytes[L] = valueOf(
+            First->Stride[I], Twine(tensorName(To.tensor)) + "." + loopName(L));
+      }
+      const PHINode &P = *First->Sums[S];
+      store(To, LoopIndex[First->L->getParentLoop()], Code.Order[&P],
+            read(&P, false, 0), at(P));
+    }
+    return V.diag.kind == DIAG_NONE;
+  }
+
+  // What W, which stays, writes leaves what is read first as it is, or it is
+  // asked whether it does.
+  bool isApart(Instruction &W, const LoadInst &L) {
+    if (!mayChange(W, L, Outer, SE, AA))
+      return true;
+    const Value *Pointer = getLoadStorePointerOperand(&W);
+    Apart X;
+    if (!Pointer || sharesBase(W, L, SE) || R.Disjoint.size() == ReachesMax ||
+        !reach(W, Pointer, getLoadStoreType(&W), X.Written) ||
+        !reach(L, L.getPointerOperand(), L.getType(), X.Read))
+      return false;
+    R.Disjoint.push_back(X);
+    return true;
+  }
+
+  // All places of an access, and perhaps one step further.
+  bool reach(const Instruction &I, const Value *Pointer, Type *T,
+             Apart::Reach &X) {
+    Address Place;
+    bool Known = LoopIndex.count(LI.getLoopFor(I.getParent())) &&
+                 Places.readNumber(I, Pointer, false, Place);
+    for (int L = 0; Known && L < (int)Loops.size(); L++)
+      Known = !Place.Stride[L] || Places.isPlain(L);
+    X.Bytes = I.getModule()->getDataLayout().getTypeStoreSize(T);
+    if (!Known)
+      return reach(SE.getSCEV(const_cast<Value *>(Pointer)), X.Of);
+    X.Of = Places.sum(Place);
+    return true;
+  }
+
+  // The same of loops that are not described.
+  bool reach(const SCEV *Pointer, Sum &All) {
+    Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
+    All.Terms.clear();
+    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Pointer)) {
+      if (!Outer.contains(Rec->getLoop()))
+        break;
+      const SCEV *Count = SE.getBackedgeTakenCount(Rec->getLoop());
+      const SCEV *Step = Rec->getStepRecurrence(SE);
+      if (!Rec->isAffine() || isa<SCEVCouldNotCompute>(Count) ||
+          !Places.usable(Count) || !Places.usable(Step) ||
+          SE.getTypeSizeInBits(Count->getType()) > 64)
+        return false;
+      Count = SE.getNoopOrZeroExtend(Count, I64);
+      All.Terms.push_back({SE.getNoopOrSignExtend(Step, I64),
+                           SE.getAddExpr(Count, SE.getOne(I64))});
+      Pointer = Rec->getStart();
+    }
+    if (!Pointer->getType()->isPointerTy() || !Places.usable(Pointer))
+      return false;
+    All.Start = SE.getPtrToIntExpr(Pointer, I64);
+    return !isa<SCEVCouldNotCompute>(All.Start);
+  }
+
+  bool areApart() {
+    if (readsRows())
+      return verdict_decline(&V, RULE_NON_AFFINE, at(Outer),
+                             "an address is loaded in the nest");
+    for (const LoadInst *L : Loads)
+      if (!L->isSimple())
+        return verdict_decline(&V, RULE_VOLATILE, at(*L),
+                               "the nest reads a volatile or atomic object");
+    for (BasicBlock *B : Outer.blocks())
+      for (Instruction &W : *B) {
+        if (!W.mayWriteToMemory() || marksFrame(W))
+          continue;
+        for (const LoadInst *L : Loads)
+          if (!isApart(W, *L))
+            return verdict_decline(&V, RULE_EXTRA_STORE, at(W),
+                                   "the nest may write what it multiplies");
+      }
+    return true;
+  }
 };
 
 } // namespace
 
 bool readNest(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
-              AAResults &AA, arena *A, IRNest &R, verdict &V) {
-  return Reader(Outer, LI, SE, DT, AA, A, R, V).read();
+              AAResults &AA, arena *A, IRNest &R, verdict &V, SumLoop *First) {
+  return Reader(Outer, LI, SE, DT, AA, A, R, V, First).read();
 }
 
 } // namespace nputeir

@@ -98,7 +98,7 @@ public:
       : Old(Old), Nest(Nest), P(P), LI(LI), DT(DT), F(*Old.First->getParent()),
         M(*F.getParent()), SE(SE) {}
 
-  void run(const options &O, const std::string &TEIR, StringRef Where) {
+  PHINode *run(const options &O, const std::string &TEIR, StringRef Where) {
     Instruction *End = Old.Entry->getTerminator();
     assert(End->getNumSuccessors() == 1 && End->getSuccessor(0) == Old.First);
     assert(DT.dominates(Old.Entry, Old.First));
@@ -122,9 +122,7 @@ public:
     BasicBlock *First = Ask ? Ask : Old.Entry;
     BasicBlock *Offer = P.Npu ? add("nputeir.offer", First) : nullptr;
     BasicBlock *Processor = P.Cpu ? add("nputeir.cpu", First) : nullptr;
-    Value *Linked = P.Npu ? Front.B.CreateIsNotNull(declareCall(M).getCallee(),
-                                                    "nputeir.linked")
-                          : nullptr;
+    Value *Linked = P.Npu ? isLinked(End) : nullptr;
     Value *May = P.Npu ? mayRun(Front, *P.Npu, Npu, P.Cpu ? nullptr : Linked)
                        : mayRun(Front, *P.Cpu, Cpu, nullptr);
     B.CreateCondBr(May, Ask ? Ask : Offer ? Offer : Processor, Kept);
@@ -151,15 +149,21 @@ public:
     // Not only After gets a way past the nest: what a failed check leads to may
     // be reached from behind the nest, too.
     for (BasicBlock *Done : Doing)
-      DT.insertEdge(Done, Old.After);
+      DT.insertEdge(Done, next());
+    return Asked;
   }
 
 private:
+  BasicBlock *next() const { return Old.Done ? Old.Done : Old.After; }
+
   // Behind the loop, before anything that follows it.  The runtime says whether
   // this was the second run of the nest: a branch on what the call returned
   // would be a reason for LLVM to have the loop twice, once for each way to it.
   void compare(Value *Asked) {
-    SmallVector<BasicBlock *, 4> Exits(predecessors(Old.After));
+    SmallVector<BasicBlock *, 4> Exits;
+    for (BasicBlock *Exit : predecessors(Old.After))
+      if (DT.dominates(Old.First, Exit)) // others lead from the other code
+        Exits.push_back(Exit);
     BasicBlock *Ended =
         SplitBlockPredecessors(Old.After, Exits, ".nputeir", &DT, &LI);
     BasicBlock *Join = SplitBlock(Ended, Ended->getTerminator(), &DT, &LI);
@@ -191,8 +195,8 @@ private:
   // From the end of Done past the nest, if the work is done.
   void leave(IRBuilder<> &B, Value *IsDone, BasicBlock *Else) {
     BasicBlock *Done = B.GetInsertBlock();
-    B.CreateCondBr(IsDone, Old.After, Else);
-    for (PHINode &Phi : Old.After->phis()) // of loop-invariant values only
+    B.CreateCondBr(IsDone, next(), Else);
+    for (PHINode &Phi : next()->phis()) // of loop-invariant values only
       Phi.addIncoming(Phi.getIncomingValue(0), Done);
     Doing.push_back(Done);
   }
@@ -387,10 +391,16 @@ private:
 
 } // namespace
 
-void rewriteNest(const Region &Old, LoopInfo &LI, ScalarEvolution &SE,
-                 DominatorTree &DT, const IRNest &I, const Plan &P,
-                 const options &O, const std::string &TEIR, StringRef Where) {
-  Rewriter(Old, LI, SE, DT, I, P).run(O, TEIR, Where);
+PHINode *rewriteNest(const Region &Old, LoopInfo &LI, ScalarEvolution &SE,
+                     DominatorTree &DT, const IRNest &I, const Plan &P,
+                     const options &O, const std::string &TEIR,
+                     StringRef Where) {
+  return Rewriter(Old, LI, SE, DT, I, P).run(O, TEIR, Where);
+}
+
+Value *isLinked(Instruction *At) {
+  Value *Call = declareCall(*At->getModule()).getCallee();
+  return IRBuilder<>(At).CreateIsNotNull(Call, "nputeir.linked");
 }
 
 } // namespace nputeir

@@ -9,7 +9,6 @@
 // The nest itself would read all these elements, because every loop has work.
 #include "checks.h"
 
-#include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
@@ -101,24 +100,12 @@ void checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
   if (N.Rows.empty())
     return;
   RowPointerCheck Check(Outer, LI, SE, DT);
-  Instruction *End = Outer.getLoopPreheader()->getTerminator();
-  Value *Run = loopsRun(N, SE, End);
-  BasicBlock *Before = End->getParent();
-  DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
-  Instruction *Then =
-      SplitBlockAndInsertIfThen(Run, End, false, nullptr, &DTU, &LI);
-  IRBuilder<> B(&End->getParent()->front());
+  FrontBranch Ask = branchIfLoopsRun(Outer, N, LI, SE, DT);
   for (RowPointers &R : N.Rows) {
-    Value *Base, *Step, *Same = Check.check(R, Then, Base, Step);
-    auto Join = [&](Value *V) {
-      PHINode *P = B.CreatePHI(V->getType(), 2);
-      P->addIncoming(V, Then->getParent());
-      P->addIncoming(Constant::getNullValue(V->getType()), Before);
-      return P;
-    };
-    R.Base->replaceAllUsesWith(Join(Base));
-    R.Step->replaceAllUsesWith(Join(Step));
-    N.Assumed.push_back({Join(Same), true});
+    Value *Base, *Step, *Same = Check.check(R, Ask.Then, Base, Step);
+    R.Base->replaceAllUsesWith(Ask.join(Base));
+    R.Step->replaceAllUsesWith(Ask.join(Step));
+    N.Assumed.push_back({Ask.join(Same), true});
   }
   dropRowPointers(N);
 }

@@ -17,7 +17,6 @@
 #include "zero_skips.h"
 #include "checks.h"
 
-#include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -40,14 +39,6 @@ bool comparesWithZero(const Value *Condition) {
 namespace {
 
 enum { OperationsMax = 16, LoopsAtOnce = 2 };
-
-// All numbers of the loop are its own iterations.
-bool isPlain(const Joins &Places, int L, int Loops) {
-  for (int I = 0; I < Loops; I++)
-    if (Places.cutter(I) == L || Places.after(I) == L)
-      return false;
-  return Places.cutter(L) < 0 && Places.after(L) < 0 && Places.step(L) == 1;
-}
 
 // What the condition reads.
 bool findLoads(const Instruction &Condition, Loop &Outer, Joins &Places,
@@ -93,7 +84,7 @@ bool requireSkipped(const Instruction &Condition, bool Side, const Address &X,
     if (!isMoved(S, L))
       continue;
     bool Moves = X.Stride[L] && !X.Stride[L]->isZero();
-    if (!isPlain(Places, L, (int)X.Stride.size()))
+    if (!Places.isPlain(L))
       return false;
     (Moves ? S.Common : S.Others).push_back({L, Places.extent(L)});
   }
@@ -266,22 +257,13 @@ void checkZeroSkips(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
                     DominatorTree &DT, IRNest &N) {
   if (N.Skips.empty())
     return;
-  Instruction *End = Outer.getLoopPreheader()->getTerminator();
-  Value *Run = loopsRun(N, SE, End);
-  BasicBlock *Before = End->getParent();
-  DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
-  Instruction *Then =
-      SplitBlockAndInsertIfThen(Run, End, false, nullptr, &DTU, &LI);
-  Value *All = ConstantInt::getTrue(End->getContext());
+  FrontBranch Ask = branchIfLoopsRun(Outer, N, LI, SE, DT);
+  Value *All = ConstantInt::getTrue(Ask.Then->getContext());
   for (const ZeroSkip &S : N.Skips) {
-    Value *Found = SkipCheck(S, Outer, SE, DT, Then).run(Then, LI);
-    All = IRBuilder<>(Then).CreateAnd(All, Found);
+    Value *Found = SkipCheck(S, Outer, SE, DT, Ask.Then).run(Ask.Then, LI);
+    All = IRBuilder<>(Ask.Then).CreateAnd(All, Found);
   }
-  PHINode *P =
-      IRBuilder<>(&End->getParent()->front()).CreatePHI(All->getType(), 2);
-  P->addIncoming(All, Then->getParent());
-  P->addIncoming(ConstantInt::getFalse(End->getContext()), Before);
-  N.Assumed.push_back({P, true});
+  N.Assumed.push_back({Ask.join(All), true});
   N.Skips.clear();
 }
 

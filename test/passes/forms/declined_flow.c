@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 24
+// DONE: 30
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -61,7 +61,7 @@ INT_FORM(switched) {
   }
 }
 INT_FORM(above_the_diagonal) {
-  I J { // expected-remark {{a condition on the loops' counters}}
+  I J { // expected-remark {{for its sums}}
     int s = 0;
     L s += AB;
     C[i * N + j] = j > i ? -9 : s;

@@ -136,12 +136,3 @@ INT_FORM(zero_after) {
     J C[i * N + j] = 0;
   }
 }
-INT_FORM(used_after) {
-  int s = 0;
-  I J { // expected-remark {{ValueUsedAfter}}
-    s = 0;
-    L s += AB;
-    C[i * N + j] = s;
-  }
-  C[64 * 63] = s;
-}

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 46
+// DONE: 58
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -100,7 +100,7 @@ INT_FORM(high_half) { // all bits of it are kept
   }
 }
 INT_FORM(unsigned_half) { // the bits above come from the left
-  I J { // expected-remark {{unsigned 64-bit}}
+  I J { // expected-remark {{for its sums}}
     SUM;
     uint64_t product = (uint64_t)((int64_t)s * (1500000000 + N));
     C[i * N + j] = (int32_t)(product >> 40);
@@ -114,7 +114,7 @@ INT_FORM(unsigned_low) { // these do not
   }
 }
 INT_FORM(partly_used) { // one user of the shift sees all of its bits
-  I J { // expected-remark {{unsigned 64-bit}}
+  I J { // expected-remark {{for its sums}}
     SUM;
     uint64_t half = (uint64_t)((int64_t)s * (1500000000 + N)) >> 20;
     C[i * N + j] = (int32_t)half ^ (half > 1000000000000);

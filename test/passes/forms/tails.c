@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 71
+// DONE: 92
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -76,7 +76,7 @@ INT_FORM(scaled_old_in_every_step) { // a near miss
   I J L C[i * N + j] = 3 * C[i * N + j] + AB; // expected-remark {{kept}}
 }
 INT_FORM(tail_of_the_neighbour) { // a near miss
-  I J { // expected-remark {{ResultOverlapsItself}}
+  I J { // expected-remark {{for its sums}}
     int s = 0;
     L s += AB;
     C[i * N + j] = s + C[i * N + j + 1];
@@ -95,7 +95,7 @@ INT_FORM(four_at_a_time) {
   }
 }
 INT_FORM(four_at_a_time_one_astray) { // a near miss
-  I J { // expected-remark {{IrregularUnrolling}}
+  I J { // expected-remark 3 {{replaced by a call}}
     int s = 0, t = 0, u = 0, v = 0;
     for (int k = 0; k < K / 4; k++) {
       s += A[i * 4 * K + 4 * k] * B[j * 4 * K + 4 * k];
