@@ -296,7 +296,7 @@ void core_later_or_now(struct core *, const struct core_op *,
                        void (*)(struct core *, const struct core_action *),
                        uint32_t value);
 
-/* ---- sem_wide.c: registers of block floats ---- */
+/* ---- core_block.c: registers of block floats ---- */
 struct core_block {
   uint8_t mantissa[64], exponent[8];
 };
@@ -305,6 +305,7 @@ void core_get_block(struct core *, struct core_place, struct core_block *);
 void core_put_block(struct core *, const struct core_op *, unsigned cycle,
                     const struct core_block *);
 void core_pack_block(uint8_t out[72], const struct core_block *);
+void core_unpack_block(struct core_block *, const uint8_t in[72]);
 /* sem_wide_convert.c: 64 fp32, rounded by crrnd; false after core_fail. */
 bool core_to_block(struct core *, const struct core_op *,
                    const uint8_t from[256], struct core_block *);

@@ -1,6 +1,6 @@
 /* sem_wide.c -- what AIE2P does otherwise than AIE-ML, but for conversions and
- * products: accesses of 64 bytes, load and store FIFOs, registers with
- * exponents, some scalar operations.
+ * products: accesses of 64 bytes, load and store FIFOs, some scalar
+ * operations.
  *
  * A load FIFO is modelled by the line of 64 bytes that it read last, in the
  * lower half of its register; r24 or r25 says how many of the line's last bytes
@@ -12,50 +12,6 @@
 #include "core_state.h"
 
 enum { LINE = 64 };
-
-/* ---- registers with exponents ---- */
-
-static struct core_place mantissas(struct core_place p) {
-  p.bytes = 64;
-  return p;
-}
-
-static struct core_place exponents(struct core_place p) {
-  p.offset = (CORE_OFFSET(e) + (p.offset - CORE_OFFSET(x)) / 8) & 0xFFF;
-  p.bytes = 8;
-  return p;
-}
-
-void core_get_block(struct core *c, struct core_place p,
-                    struct core_block *out) {
-  uint8_t scratch[64];
-  memcpy(out->mantissa, core_vector(c, mantissas(p), scratch), 64);
-  memcpy(out->exponent, core_vector(c, exponents(p), scratch), 8);
-}
-
-void core_put_block(struct core *c, const struct core_op *op, unsigned cycle,
-                    const struct core_block *block) {
-  unsigned ahead = op->d.write - cycle;
-  memcpy(core_put_vector(c, ahead, op->d.offset, 64, op->d.bypass),
-         block->mantissa, 64);
-  memcpy(core_put_vector(c, ahead, exponents(op->d).offset, 8, op->d.bypass),
-         block->exponent, 8);
-}
-
-/* In memory an exponent stands before its 8 mantissas. */
-void core_pack_block(uint8_t out[72], const struct core_block *block) {
-  for (int i = 0; i < 8; ++i) {
-    out[9 * i] = block->exponent[i];
-    memcpy(out + 9 * i + 1, block->mantissa + 8 * i, 8);
-  }
-}
-
-static void unpack_block(struct core_block *block, const uint8_t in[72]) {
-  for (int i = 0; i < 8; ++i) {
-    block->exponent[i] = in[9 * i];
-    memcpy(block->mantissa + 8 * i, in + 9 * i + 1, 8);
-  }
-}
 
 /* ---- loads and stores ---- */
 
@@ -104,7 +60,7 @@ static void take(struct core *c, const struct core_action *a) {
   memcpy(put_line(c, op), both + LINE, LINE);
   if (op->d.bytes == 72) {
     struct core_block block;
-    unpack_block(&block, both + a->more);
+    core_unpack_block(&block, both + a->more);
     core_put_block(c, op, 7, &block);
   } else {
     core_put_bytes(c, op, 7, both + a->more, LINE);
