@@ -13,7 +13,7 @@ static void check_registers(const struct teir_cpu *c,
   CHECK(used <= c->registers);
   for (int i = 1; i < b->height_count; i++)
     CHECK(b->height[i] < b->height[i - 1]);
-  CHECK(b->height[b->height_count - 1] == 1);
+  CHECK(b->height[b->height_count - 1] <= 4); /* most of it are rows */
 }
 
 static void check_caches(const struct teir_cpu *c,
