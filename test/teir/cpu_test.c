@@ -20,7 +20,7 @@ static void check_caches(const struct teir_cpu *c,
                          const struct teir_cpu_blocks *b, int64_t bytes) {
   CHECK(b->block_k > 0 && b->block_m > 0 && b->block_n > 0);
   CHECK(b->block_n % b->columns == 0 && b->block_m % b->height[0] == 0);
-  CHECK(b->columns * b->block_k * bytes <= c->cache_bytes[0] * 3 / 2);
+  CHECK(b->columns * b->block_k * bytes <= c->cache_bytes[1] / 4);
   CHECK(b->block_m * b->block_k * bytes <= c->cache_bytes[1]);
   CHECK(b->block_n * b->block_k * bytes <= c->cache_bytes[2]);
   CHECK(b->sums_n % b->columns == 0 && b->sums_m > 0);
