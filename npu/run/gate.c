@@ -3,11 +3,11 @@
  * A nest at its run-time values has a record: what its loop took, and what the
  * device took.  Where one of them is not known it is predicted, from a slow
  * loop and from what launches took so far, in this process or in earlier ones
- * (rates.c).  The first call runs
- * the loop, unless even that would be long.  Building a launch costs about a
- * tenth of a second, so the loop goes on until the calls that the device would
- * have done faster add up to that: a program that ends before has lost nothing,
- * and one that does not is never more than twice as slow as the better choice.
+ * (rates.c).  The first call runs the loop, unless even that would be long.
+ * Building a launch costs about a tenth of a second, so the loop goes on until
+ * the calls that the device would have done faster add up to that: a program
+ * that ends before has lost nothing, and one that does not is never more than
+ * twice as slow as the better choice.
  *
  * What stays with its loop for good is in a table of keys that is read without
  * a lock: a product that is small costs its loop no more than that.  A key that
@@ -41,8 +41,8 @@ struct gate {
   pthread_mutex_t lock;
   const char *device; /* whose rates these are; NULL: nobody has asked */
   struct rates rates;
-  uint64_t launches, works, copies; /* that said something */
-  uint64_t write_at;                /* launches; then the rates are kept */
+  bool launch_known, mac_known, copy_known; /* measured, now or earlier */
+  uint64_t launches, write_at; /* at so many the rates are written */
   uint64_t clock;
   struct record record[RECORDS];
   _Atomic uint64_t kept[KEPT];
@@ -64,8 +64,10 @@ void gate_use(struct gate *g, const char *device) {
     g->device = device;
     g->launches = 0;
     g->write_at = 1;
-    if (!rates_read(device, &g->rates))
+    bool known = rates_read(device, &g->rates);
+    if (!known)
       g->rates = at_first;
+    g->launch_known = g->mac_known = g->copy_known = known;
   }
   pthread_mutex_unlock(&g->lock);
 }
@@ -169,20 +171,26 @@ void gate_loop_took(struct gate *g, uint64_t key, double seconds) {
   pthread_mutex_unlock(&g->lock);
 }
 
-/* Rates from a launch that was built before.  What it took beyond the shortest
- * one is work, if that is most of it. */
+static void learn_rate(double *rate, bool *known, double now) {
+  *rate = *known ? mix(*rate, now) : now;
+  *known = true;
+}
+
+/* Rates from a launch that was built before.  One that is mostly work says
+ * nothing of what the shortest takes; what it took beyond that is work. */
 static void learn(struct gate *g, const struct record *r,
                   const struct run_seconds *s, int64_t copied) {
   struct rates *x = &g->rates;
-  if (s->launch > 0) {
-    x->launch = g->launches && x->launch < s->launch ? x->launch : s->launch;
-    double work = s->launch - x->launch;
-    if (work > x->launch && r->macs > 0)
-      x->mac = g->works++ ? mix(x->mac, work / r->macs) : work / r->macs;
+  double least = s->launch - r->macs * x->mac;
+  if (2 * least > s->launch && (!g->launch_known || least < x->launch)) {
+    x->launch = least;
+    g->launch_known = true;
   }
+  double work = s->launch - x->launch;
+  if (work > x->launch && r->macs > 0)
+    learn_rate(&x->mac, &g->mac_known, work / r->macs);
   if (copied >= COPY_BYTES && s->copy > 0)
-    x->copy = g->copies++ ? mix(x->copy, s->copy / (double)copied)
-                          : s->copy / (double)copied;
+    learn_rate(&x->copy, &g->copy_known, s->copy / (double)copied);
   g->launches++;
 }
 

@@ -9,7 +9,6 @@
 #define _GNU_SOURCE /* secure_getenv */
 #include "parts.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -143,6 +143,14 @@ static void test_rates(void) {
   CHECK(is_near(expects(name, 0, BYTES), 0.1001));
   CHECK(is_near(expects(name, MACS, 0), 0.4));
   CHECK(expects("another", MACS, BYTES) == before);
+  /* a process that sees large launches only leaves what is known of small ones
+   */
+  g = gate_open();
+  gate_use(g, name);
+  gate_pays(g, 8, MACS, BYTES, &t);
+  gate_device_took(g, 8, 0.4, &(struct run_seconds){.launch = 0.4}, 0);
+  gate_close(g);
+  CHECK(is_near(expects(name, 0, 0), 1e-4));
   static const char *const wrong[] = {
       "", "launch=1", "launch=nan build=1 copy=1 mac=1",
       "launch=1e-4 build=-1 copy=1e-9 mac=1e-12",
