@@ -89,6 +89,8 @@ char *file_read(struct arena *, const char *path, size_t *length,
  * a device, a pipe or a link stays what it is and is written to. */
 bool file_write(const char *path, const void *bytes, size_t length,
                 struct diag *);
+/* Makes a folder in one that is there; an old one stays. */
+bool folder_make(const char *path, struct diag *);
 
 /* ---- scan: what all our text forms share.  Lines, words, numbers,
  * punctuation; '#' starts a comment.  A scanner holds a position only. ---- */

@@ -175,6 +175,12 @@ bool file_write(const char *path, const void *bytes, size_t length,
          diag_error(d, at, "cannot write: %s", strerror(errno));
 }
 
+bool folder_make(const char *path, struct diag *d) {
+  return mkdir(path, 0777) == 0 || errno == EEXIST ||
+         diag_error(d, (struct loc){path, 0, 0}, "cannot make a folder: %s",
+                    strerror(errno));
+}
+
 struct scan scan_open(const char *file, const char *text) {
   return (struct scan){file, text, text, 1};
 }

@@ -1,10 +1,8 @@
 /* profile.c -- collects nests, each in the three forms that come out. */
 #include "parts.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Memory of malloc: a profile lives on when an attempt that adds to it ends for
  * want of memory (memory_try). */
@@ -193,10 +191,8 @@ static bool write_form(const struct profile *p, const char *folder,
 
 bool profile_write(const struct profile *p, const char *folder,
                    struct diag *d) {
-  if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-    return diag_error(d, loc_none(), "cannot make %s: %s", folder,
-                      strerror(errno));
-  return write_form(p, folder, "profile.html", profile_page, d) &&
+  return folder_make(folder, d) &&
+         write_form(p, folder, "profile.html", profile_page, d) &&
          write_form(p, folder, "trace.json", profile_trace, d) &&
          write_form(p, folder, "summary.txt", profile_print, d);
 }

@@ -3,9 +3,7 @@
 #include "mlir.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static void show_map(const struct npu_result *r, struct text *t) {
   if (r->not_as_placed.kind != DIAG_NONE)
@@ -181,9 +179,8 @@ static bool write_text(const char *folder, const char *name,
 
 static bool write_all(const char *folder, const struct npu_result *r,
                       struct diag *d) {
-  if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-    return diag_error(d, (struct loc){folder, 0, 0}, "cannot make a folder: %s",
-                      strerror(errno));
+  if (!folder_make(folder, d))
+    return false;
   const struct design_core *c = &r->design->core[0];
   return write_text(folder, "schedule.teir", show_map, r, d) &&
          write_text(folder, "design.txt", show_design, r, d) &&

@@ -5,10 +5,8 @@
 #include "seconds.h"
 #include "sim_job.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct profile_job {
@@ -149,9 +147,8 @@ static bool run_command(struct tool *t, const struct profile_job *j) {
     return tool_usage(t, "'%s' before -- and a program behind it", j->sim.name);
   if (!t->rest_count)
     return tool_usage(t, "a program is missing behind --");
-  if (mkdir(j->folder, 0777) != 0 && errno != EEXIST)
-    return diag_error(&t->diag, loc_none(), "cannot make %s: %s", j->folder,
-                      strerror(errno));
+  if (!folder_make(j->folder, &t->diag))
+    return false;
   remove(arena_printf(t->arena, "%s/summary.txt", j->folder));
   struct run r = {j->folder, seconds_now(), isatty(STDERR_FILENO)};
   bool ran = child_run(t, t->rest[0], t->rest_count - 1, t->rest + 1,

@@ -4,7 +4,6 @@
 #include "compiler.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -126,9 +125,7 @@ static bool write_page(struct tool *t, const struct job *j,
       plan[i] = report_plan_of(t, &all->item[i], &j->sizes, j->at);
   report_page(t->arena, all, plan, j->at, &page);
   const char *path = arena_printf(t->arena, "%s/index.html", folder);
-  bool good = (mkdir(folder, 0777) == 0 || errno == EEXIST ||
-               diag_error(&d, (struct loc){folder, 0, 0},
-                          "cannot make a folder: %s", strerror(errno))) &&
+  bool good = folder_make(folder, &d) &&
               file_write(path, text_string(&page), page.length, &d);
   text_free(&page);
   if (good)
