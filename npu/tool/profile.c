@@ -2,6 +2,7 @@
  * page to look at, a trace, and a summary that says what limits it. */
 #include "profile.h"
 #include "child.h"
+#include "keys.h"
 #include "seconds.h"
 #include "sim_job.h"
 
@@ -73,8 +74,9 @@ static bool run_here(struct tool *t, struct profile_job *j) {
   if (w.recorded) {
     struct diag d = {0};
     profile_print(w.profile, &t->out);
-    bool written =
-        profile_write(w.profile, j->folder, &d) && tool_print(t, NULL);
+    bool written = profile_write(w.profile, j->folder, &d);
+    if (written)
+      keys_print_lines(t, &t->out);
     if (good && !written)
       good = diag_error(&t->diag, d.at, "%s", d.text);
   }
@@ -138,7 +140,8 @@ static bool print_summary(struct tool *t, const struct profile_job *j) {
     return diag_error(&t->diag, loc_none(),
                       "no nest ran on the simulator; NPUTEIR_TRACE=1 says why");
   text_puts(&t->out, summary);
-  return tool_print(t, NULL);
+  keys_print_lines(t, &t->out);
+  return true;
 }
 
 static bool run_command(struct tool *t, const struct profile_job *j) {

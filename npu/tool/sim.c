@@ -1,6 +1,7 @@
 /* `nputeir sim`: runs any xclbin and transaction on the simulated array, with
  * files as argument buffers; or compiles a program, runs it on numbers of its
  * own, and compares the results. */
+#include "keys.h"
 #include "names.h"
 #include "progress.h"
 #include "sim_job.h"
@@ -62,34 +63,40 @@ static void make_buffers(struct tool *t, struct sim_job *j) {
   }
 }
 
-static void print_report(const struct sim_job *j, const struct sim_report *r) {
-  if (j->watch.ran)
-    return;
+static void put_report(const struct sim_job *j, const struct sim_report *r,
+                       struct text *t) {
   double seconds = (double)r->cycles / (j->preset->clock_ghz * 1e9);
-  printf("preset=%s clock_ghz=%.2f\n", j->preset->name, j->preset->clock_ghz);
-  printf("cycles=%llu\n", (unsigned long long)r->cycles);
-  printf("microseconds=%.3f\n", seconds * 1e6);
-  printf("busy_cycles=%llu\n", (unsigned long long)r->busy_cycles);
-  printf("cores=%d\n", r->cores);
-  printf("core_cycles=%llu\n", (unsigned long long)r->core_cycles);
-  printf("mac_cycles=%llu\n", (unsigned long long)r->mac_cycles);
-  printf("core_util=%.4f\n",
-         r->core_cycles ? (double)r->mac_cycles / (double)r->core_cycles : 0);
-  printf("stall_lock=%llu\n", (unsigned long long)r->stall_lock);
-  printf("stall_memory=%llu\n", (unsigned long long)r->stall_memory);
-  printf("stall_memory_own=%llu\n", (unsigned long long)r->stall_memory_own);
-  printf("stall_memory_dma=%llu\n", (unsigned long long)r->stall_memory_dma);
-  printf("stall_memory_neighbour=%llu\n",
-         (unsigned long long)r->stall_memory_neighbour);
-  printf("stall_memory_bus=%llu\n", (unsigned long long)r->stall_memory_bus);
-  printf("bank_conflicts=%llu\n", (unsigned long long)r->bank_conflicts);
-  printf("stall_stream=%llu\n", (unsigned long long)r->stall_stream);
-  printf("bytes_read=%llu\n", (unsigned long long)r->bytes_read);
-  printf("bytes_written=%llu\n", (unsigned long long)r->bytes_written);
+  text_printf(t, "preset=%s clock_ghz=%.2f\n", j->preset->name,
+              j->preset->clock_ghz);
+  text_printf(t, "cycles=%llu\n", (unsigned long long)r->cycles);
+  text_printf(t, "microseconds=%.3f\n", seconds * 1e6);
+  text_printf(t, "busy_cycles=%llu\n", (unsigned long long)r->busy_cycles);
+  text_printf(t, "cores=%d\n", r->cores);
+  text_printf(t, "core_cycles=%llu\n", (unsigned long long)r->core_cycles);
+  text_printf(t, "mac_cycles=%llu\n", (unsigned long long)r->mac_cycles);
+  text_printf(t, "core_util=%.4f\n",
+              r->core_cycles ? (double)r->mac_cycles / (double)r->core_cycles
+                             : 0);
+  text_printf(t, "stall_lock=%llu\n", (unsigned long long)r->stall_lock);
+  text_printf(t, "stall_memory=%llu\n", (unsigned long long)r->stall_memory);
+  text_printf(t, "stall_memory_own=%llu\n",
+              (unsigned long long)r->stall_memory_own);
+  text_printf(t, "stall_memory_dma=%llu\n",
+              (unsigned long long)r->stall_memory_dma);
+  text_printf(t, "stall_memory_neighbour=%llu\n",
+              (unsigned long long)r->stall_memory_neighbour);
+  text_printf(t, "stall_memory_bus=%llu\n",
+              (unsigned long long)r->stall_memory_bus);
+  text_printf(t, "bank_conflicts=%llu\n",
+              (unsigned long long)r->bank_conflicts);
+  text_printf(t, "stall_stream=%llu\n", (unsigned long long)r->stall_stream);
+  text_printf(t, "bytes_read=%llu\n", (unsigned long long)r->bytes_read);
+  text_printf(t, "bytes_written=%llu\n", (unsigned long long)r->bytes_written);
   double bytes = (double)(r->bytes_read + r->bytes_written);
-  printf("host_gb_per_s=%.2f\n",
-         r->busy_cycles ? bytes * j->preset->clock_ghz / (double)r->busy_cycles
-                        : 0);
+  text_printf(t, "host_gb_per_s=%.2f\n",
+              r->busy_cycles
+                  ? bytes * j->preset->clock_ghz / (double)r->busy_cycles
+                  : 0);
 }
 
 /* A deadlock's message has room for the first causes only. */
@@ -146,8 +153,12 @@ static bool run(struct tool *t, struct sim_job *j) {
     done = sim_run(s, txn, txn_length, j->argument, j->argument_count, &report,
                    &t->diag);
     see_run(&r, s);
-    if (done || r.progress.stopped)
-      print_report(j, &report);
+    if ((done || r.progress.stopped) && !j->watch.ran) {
+      struct text keys = {0};
+      put_report(j, &report, &keys);
+      keys_print(t, "%s", text_string(&keys));
+      text_free(&keys);
+    }
   }
   progress_end(&r.progress);
   sim_close(s);
@@ -159,22 +170,19 @@ static bool run(struct tool *t, struct sim_job *j) {
   return done;
 }
 
-/* Tensors that do not lie as the program says, each with the reason. */
-static void print_packed(const struct npu_result *r) {
-  static const char *const name[] = {"in0", "in1", "out"};
-  const char *before = "packed=";
-  for (int i = 0; i < TENSORS; i++)
-    if (r->packed[i]) {
-      printf("%s%s:%s", before, name[i], r->packed[i]);
-      before = ",";
-    }
-  printf("%s\n", *before == ',' ? "" : "packed=-");
-}
-
 static bool compiled(struct sim_job *j, const struct npu_result *r) {
   if (j->compiled)
     j->compiled(j->watch.context, r);
   return true;
+}
+
+static void put_result(const struct npu_result *r, struct text *t) {
+  text_printf(t, "predicted=%.0f\n", r->blocking.predicted_cycles);
+  keys_put_packed(r, t);
+  text_puts(t, "\n");
+  if (r->beyond.kind != DIAG_NONE)
+    text_printf(t, "beyond=\"%s\"\n", r->beyond.text);
+  text_puts(t, "right=1\n");
 }
 
 static bool run_program(struct tool *t, struct sim_job *j) {
@@ -201,14 +209,13 @@ static bool run_program(struct tool *t, struct sim_job *j) {
     good = simulate(&r, &options, &watch, &report, &t->diag);
     progress_end(&run.progress);
   }
-  if (good || run.progress.stopped)
-    print_report(j, &report);
-  if (good && !j->watch.ran) {
-    printf("predicted=%.0f\n", r.blocking.predicted_cycles);
-    print_packed(&r);
-    if (r.beyond.kind != DIAG_NONE)
-      printf("beyond=\"%s\"\n", r.beyond.text);
-    printf("right=1\n");
+  if ((good || run.progress.stopped) && !j->watch.ran) {
+    struct text keys = {0};
+    put_report(j, &report, &keys);
+    if (good)
+      put_result(&r, &keys);
+    keys_print(t, "%s", text_string(&keys));
+    text_free(&keys);
   }
   npu_result_free(&r);
   return good;
@@ -270,6 +277,7 @@ const struct tool_option sim_job_options[] = {
     {"--trace", NULL, tool_flag, AT(trace),
      .help =
          "one line per event on standard error: cycle, place, what happened"},
+    KEYS_JSON_OPTION,
     {0},
 };
 

@@ -22,6 +22,7 @@ struct tool {
   struct text out;     /* what tool_print prints */
   struct diag diag;    /* why the job failed */
   bool misused;        /* diag is about the words of the call */
+  bool json;           /* what keys.h prints is JSON */
   const char *name;    /* "kernel gemm", for messages */
   const char *option;  /* that is being read */
   int64_t low, high;   /* of the row that is being read */

@@ -1,6 +1,7 @@
 /* verify.c -- `nputeir verify`: a program with every taken nest run twice, on a
  * device and by its own loop, and the results compared. */
 #include "child.h"
+#include "keys.h"
 #include "run.h"
 
 #include <errno.h>
@@ -43,8 +44,7 @@ static bool judge(struct tool *t, const struct job *j, const char *file,
   if (!lines)
     return false;
   text_puts(&t->out, lines);
-  if (!tool_print(t, NULL))
-    return false;
+  keys_print_lines(t, &t->out);
   if (!*lines && WIFEXITED(status) && WEXITSTATUS(status) == CHILD_CANNOT_RUN)
     return diag_error(&t->diag, loc_none(), "cannot run %s", j->program);
   if (!*lines)
@@ -88,6 +88,7 @@ static bool run(struct tool *t, void *job) {
 static const struct tool_option options[] = {
     {"--first", NULL, tool_flag, offsetof(struct job, first),
      .help = "compare the first call of each nest only"},
+    KEYS_JSON_OPTION,
     {"PROGRAM", NULL, tool_word, offsetof(struct job, program),
      .help = "what to run, and its words", .flags = TOOL_NEEDED | TOOL_REST},
     {0},
@@ -96,7 +97,7 @@ static const struct tool_option options[] = {
 const struct tool_command tool_verify = {
     .name = "verify",
     .summary = "run a program with every nest done by the device and its loop",
-    .usage = "[--first] PROGRAM [ARGS..]",
+    .usage = "[--first] [--json] PROGRAM [ARGS..]",
     .intro = "Runs a program that was compiled with the plugin. A nest that a "
              "device takes is done twice, by the device into a copy of the "
              "result and by the loop as written; the program goes on with the "
