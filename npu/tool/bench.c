@@ -4,6 +4,7 @@
  * published results of the same size (results.md); `compile` times
  * the way from a product to its binaries. */
 #include "bench.h"
+#include "keys.h"
 
 #include "seconds.h"
 #include "simulate.h"
@@ -96,23 +97,28 @@ static bool run_case(struct tool *t, void *context) {
     double tops = operations / time * 1e-12;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("case=%s size=%lldx%lldx%lld preset=%s cycles=%llu predicted=%.0f "
-           "core_util=%.3f dram_mb=%.0f tops=%.3f",
-           array_case[index].name, (long long)p->extent[AXIS_M],
-           (long long)p->extent[AXIS_N], (long long)p->extent[AXIS_K],
-           preset->name, (unsigned long long)report.cycles,
-           r.blocking.predicted_cycles,
-           (double)report.mac_cycles / (double)report.core_cycles,
-           1e-6 * (double)(report.bytes_read + report.bytes_written), tops);
+    struct text keys = {0};
+    text_printf(
+        &keys,
+        "case=%s size=%lldx%lldx%lld preset=%s cycles=%llu predicted=%.0f "
+        "core_util=%.3f dram_mb=%.0f tops=%.3f",
+        array_case[index].name, (long long)p->extent[AXIS_M],
+        (long long)p->extent[AXIS_N], (long long)p->extent[AXIS_K],
+        preset->name, (unsigned long long)report.cycles,
+        r.blocking.predicted_cycles,
+        (double)report.mac_cycles / (double)report.core_cycles,
+        1e-6 * (double)(report.bytes_read + report.bytes_written), tops);
     if (array_case[index].published > 0 && !run->preset)
-      printf(" published=%.2f ratio=%.2f rival=\"%s\"",
-             array_case[index].published, tops / array_case[index].published,
-             array_case[index].rival);
+      text_printf(&keys, " published=%.2f ratio=%.2f rival=\"%s\"",
+                  array_case[index].published,
+                  tops / array_case[index].published, array_case[index].rival);
     if (p->extent[AXIS_C] > 1)
-      printf(" batch=%lld", (long long)p->extent[AXIS_C]);
-    bench_packed(&r);
-    printf(" wall_s=%.1f peak_mb=%ld\n", wall, usage.ru_maxrss / 1024);
-    fflush(stdout);
+      text_printf(&keys, " batch=%lld", (long long)p->extent[AXIS_C]);
+    text_puts(&keys, " ");
+    keys_put_packed(&r, &keys);
+    keys_print(t, "%s wall_s=%.1f peak_mb=%ld\n", text_string(&keys), wall,
+               usage.ru_maxrss / 1024);
+    text_free(&keys);
   }
   npu_result_free(&r);
   return good;
@@ -176,8 +182,8 @@ static bool compile_case(struct tool *t, void *context) {
   bool good = compile(t, "npu1", false, &array_case[i].problem, &r);
   double time = seconds_now() - start;
   if (good)
-    printf("case=%s compile_ms=%.1f xclbin_bytes=%zu txn_bytes=%zu\n",
-           array_case[i].name, time * 1e3, r.xclbin.length, r.txn.length);
+    keys_print(t, "case=%s compile_ms=%.1f xclbin_bytes=%zu txn_bytes=%zu\n",
+               array_case[i].name, time * 1e3, r.xclbin.length, r.txn.length);
   npu_result_free(&r);
   return good;
 }
@@ -208,12 +214,14 @@ static const struct tool_option array_options[] = {
      .help =
          "tensors in padded blocks that the host would have to make, not in "
          "rows as a program has them"},
+    KEYS_JSON_OPTION,
     {0},
 };
 
 static const struct tool_option calibration_options[] = {
     {"CAL", NULL, tool_word, AT(bench_calibration_job, only),
      .help = "one of them, by its name in doc/hardware/timing.md"},
+    KEYS_JSON_OPTION,
     {0},
 };
 
@@ -221,8 +229,11 @@ static const struct tool_option core_options[] = {
     {"ROUNDS", NULL, tool_int, AT(bench_core_job, rounds),
      .help = "of the loop that is timed (1000000)", .low = 1,
      .high = 100000000},
+    KEYS_JSON_OPTION,
     {0},
 };
+
+static const struct tool_option no_options[] = {KEYS_JSON_OPTION, {0}};
 
 static const struct tool_option kernel_options[] = {
     {"--all", NULL, tool_flag, AT(bench_kernels_job, all),
@@ -271,9 +282,11 @@ static const struct tool_command benches[] = {
          "Without an NPU; with one that would be slower, as measured; with "
          "an explicit min-macs; and those of an 8x8x8 product that the "
          "interpreter computes.",
+     .options = no_options,
      .run = bench_calls},
     {.name = "compile",
      .summary = "time from a product to all its binaries",
+     .options = no_options,
      .run = bench_compile},
     {.name = "core",
      .summary = "bundles per second of the core simulator on one CPU core",

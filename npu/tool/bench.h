@@ -14,8 +14,6 @@ bool bench_shapes(struct tool *, const struct preset *, int count);
 
 /* Cycles that no schedule is below: of the multiply units, or of DRAM. */
 double bench_bound(const struct preset *, const struct teir_problem *);
-/* " packed=": tensors that the host would have to lay otherwise.  bench.c */
-void bench_packed(const struct npu_result *);
 /* The contractions of the TCCG benchmark, or one.  bench_einsum.c */
 bool bench_einsums(struct tool *, const struct preset *, const char *only);
 bool bench_is_einsum(const char *name);

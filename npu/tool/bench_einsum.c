@@ -3,6 +3,7 @@
  * and, of four, the utilisation that Steinert's thesis has on the same chip
  * (results.md section 1.6: which expressions these are is inferred). */
 #include "bench.h"
+#include "keys.h"
 
 #include "simulate.h"
 #include "teir_einsum.h"
@@ -74,21 +75,25 @@ static const struct teir *make_teir(struct tool *t, int i) {
   return teir_finish_sums(t->arena, x, &none, DTYPE_BF16, &t->diag);
 }
 
-static void print(int i, const struct preset *q, const struct npu_result *r,
-                  const struct teir_problem *p,
+static void print(struct tool *t, int i, const struct preset *q,
+                  const struct npu_result *r, const struct teir_problem *p,
                   const struct sim_report *report) {
   double bound = bench_bound(q, p),
          util = (double)report->mac_cycles / (double)report->core_cycles;
-  printf("case=%s-%s sizes=%s preset=%s cycles=%llu predicted=%.0f "
-         "core_util=%.3f bound=%.0f of_bound=%.3f",
-         prefix, tccg[i].expression, tccg[i].sizes, q->name,
-         (unsigned long long)report->cycles, r->blocking.predicted_cycles, util,
-         bound, bound / (double)report->cycles);
+  struct text keys = {0};
+  text_printf(&keys,
+              "case=%s-%s sizes=%s preset=%s cycles=%llu predicted=%.0f "
+              "core_util=%.3f bound=%.0f of_bound=%.3f",
+              prefix, tccg[i].expression, tccg[i].sizes, q->name,
+              (unsigned long long)report->cycles, r->blocking.predicted_cycles,
+              util, bound, bound / (double)report->cycles);
   if (tccg[i].published && strcmp(q->name, "8700g-turbo") == 0)
-    printf(" published_util=%.2f rival=\"thesis\"", tccg[i].published / 100.0);
-  bench_packed(r);
-  printf("\n");
-  fflush(stdout);
+    text_printf(&keys, " published_util=%.2f rival=\"thesis\"",
+                tccg[i].published / 100.0);
+  text_puts(&keys, " ");
+  keys_put_packed(r, &keys);
+  keys_print(t, "%s\n", text_string(&keys));
+  text_free(&keys);
 }
 
 static bool run_one(struct tool *t, void *context) {
@@ -102,7 +107,7 @@ static bool run_one(struct tool *t, void *context) {
               npu_compile(t->arena, x->preset->name, teir, 0, &r, &t->diag) &&
               simulate(&r, &options, NULL, &report, &t->diag);
   if (good)
-    print(x->index, x->preset, &r, &p, &report);
+    print(t, x->index, x->preset, &r, &p, &report);
   npu_result_free(&r);
   return good;
 }

@@ -2,6 +2,7 @@
  * leading dimensions, each beside what bounds it: the multiply units or DRAM,
  * and before that the start, which is a launch of 64x64x64. */
 #include "bench.h"
+#include "keys.h"
 
 #include "kernels.h"
 #include "simulate.h"
@@ -39,16 +40,6 @@ static struct teir *make_teir(struct arena *a, const struct shape *s,
   return t;
 }
 
-void bench_packed(const struct npu_result *r) {
-  static const char *const name[] = {"in0", "in1", "out"};
-  int count = 0;
-  for (int i = 0; i < TENSORS; i++)
-    if (r->packed[i])
-      printf("%s%s:%s", count++ ? "," : " packed=", name[i], r->packed[i]);
-  if (!count)
-    printf(" packed=-");
-}
-
 double bench_bound(const struct preset *q, const struct teir_problem *p) {
   struct kernel_shape mac = {1, 1, 1};
   kernel_shape(p->type[IN0], p->type[IN1], p->acc, &mac);
@@ -73,7 +64,6 @@ struct shapes {
 };
 
 static bool run_shape(struct tool *t, void *context) {
-  static const char *const name[] = {"in0", "in1", "out"};
   struct shapes *s = context;
   const struct teir_problem *p = &s->shape->problem;
   struct npu_result r = {0};
@@ -88,24 +78,24 @@ static bool run_shape(struct tool *t, void *context) {
   else if (good) {
     double least = bench_bound(s->preset, p);
     s->ratio = (least + s->start) / (double)report.cycles;
-    printf("case=random size=%lldx%lldx%lld gaps=%lld,%lld,%lld types=%s,%s,%s "
-           "preset=%s cycles=%llu predicted=%.0f bound=%.0f ratio=%.3f grid="
-           "%dx%d packed=",
-           (long long)p->extent[AXIS_M], (long long)p->extent[AXIS_N],
-           (long long)p->extent[AXIS_K], (long long)s->shape->gap[IN0],
-           (long long)s->shape->gap[IN1], (long long)s->shape->gap[OUT],
-           dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
-           dtype_name(p->type[OUT]), s->preset->name,
-           (unsigned long long)report.cycles, r.blocking.predicted_cycles,
-           least, s->ratio, r.program->grid.m, r.program->grid.n);
-    int count = 0;
+    struct text keys = {0};
+    text_printf(
+        &keys,
+        "case=random size=%lldx%lldx%lld gaps=%lld,%lld,%lld types=%s,%s,%s "
+        "preset=%s cycles=%llu predicted=%.0f bound=%.0f ratio=%.3f grid="
+        "%dx%d ",
+        (long long)p->extent[AXIS_M], (long long)p->extent[AXIS_N],
+        (long long)p->extent[AXIS_K], (long long)s->shape->gap[IN0],
+        (long long)s->shape->gap[IN1], (long long)s->shape->gap[OUT],
+        dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
+        dtype_name(p->type[OUT]), s->preset->name,
+        (unsigned long long)report.cycles, r.blocking.predicted_cycles, least,
+        s->ratio, r.program->grid.m, r.program->grid.n);
+    keys_put_packed(&r, &keys);
+    keys_print(t, "%s\n", text_string(&keys));
+    text_free(&keys);
     for (int i = 0; i < TENSORS; i++)
-      if (r.packed[i]) {
-        printf("%s%s:%s", count++ ? "," : "", name[i], r.packed[i]);
-        s->packed[i]++;
-      }
-    printf("%s\n", count ? "" : "-");
-    fflush(stdout);
+      s->packed[i] += r.packed[i] != NULL;
   }
   npu_result_free(&r);
   return good;
@@ -146,13 +136,14 @@ bool bench_shapes(struct tool *t, const struct preset *preset, int count) {
   }
   if (good) {
     qsort(ratio, (size_t)count, sizeof *ratio, compare);
-    printf("case=random shapes=%d preset=%s start=%.0f,%.0f least=%.3f "
-           "tenth=%.3f median=%.3f most=%.3f packed=in0:%d,in1:%d,out:%d\n",
-           count, preset->name, s[0].start, s[1].start, ratio[0],
-           ratio[count / 10], ratio[count / 2], ratio[count - 1],
-           s[0].packed[IN0] + s[1].packed[IN0],
-           s[0].packed[IN1] + s[1].packed[IN1],
-           s[0].packed[OUT] + s[1].packed[OUT]);
+    keys_print(t,
+               "case=random shapes=%d preset=%s start=%.0f,%.0f least=%.3f "
+               "tenth=%.3f median=%.3f most=%.3f packed=in0:%d,in1:%d,out:%d\n",
+               count, preset->name, s[0].start, s[1].start, ratio[0],
+               ratio[count / 10], ratio[count / 2], ratio[count - 1],
+               s[0].packed[IN0] + s[1].packed[IN0],
+               s[0].packed[IN1] + s[1].packed[IN1],
+               s[0].packed[OUT] + s[1].packed[OUT]);
   }
   free(ratio);
   return good;

@@ -2,6 +2,7 @@
  * adds to a loop which it leaves to the program, and those of the shortest call
  * that does the work. */
 #include "bench.h"
+#include "keys.h"
 #include "run.h"
 #include "seconds.h"
 #include "teir_einsum.h"
@@ -24,8 +25,9 @@ static double time_calls(struct run *r, const struct run_request *q,
 }
 
 /* false: no memory. */
-static bool bench(const char *name, const char *device, const char *options,
-                  const struct run_request *request, int calls) {
+static bool bench(struct tool *t, const char *name, const char *device,
+                  const char *options, const struct run_request *request,
+                  int calls) {
   static const struct run_compiler compiler = {.device = &slow};
   if (device)
     setenv("NPUTEIR_DEVICE", device, 1);
@@ -37,8 +39,8 @@ static bool bench(const char *name, const char *device, const char *options,
   struct run_request q = *request;
   q.options = options;
   time_calls(r, &q, 10); /* the first ones look and measure */
-  printf("case=%s ns=%.0f calls=%d\n", name, 1e9 * time_calls(r, &q, calls),
-         calls);
+  keys_print(t, "case=%s ns=%.0f calls=%d\n", name,
+             1e9 * time_calls(r, &q, calls), calls);
   run_close(r);
   return true;
 }
@@ -64,10 +66,11 @@ bool bench_calls(struct tool *t, void *job) {
   unsetenv("NPUTEIR_OPTIONS");
   unsetenv("NPUTEIR_TRACE");
   unsetenv("NPUTEIR_VERIFY");
-  bool good = bench("no-npu", NULL, NULL, &q, CALLS) &&
-              bench("loop-is-faster", "slow", NULL, &q, CALLS) &&
-              bench("min-macs", "slow", "min-macs=1000000", &q, CALLS / 10) &&
-              bench("host", "host", NULL, &q, CALLS / 100);
+  bool good =
+      bench(t, "no-npu", NULL, NULL, &q, CALLS) &&
+      bench(t, "loop-is-faster", "slow", NULL, &q, CALLS) &&
+      bench(t, "min-macs", "slow", "min-macs=1000000", &q, CALLS / 10) &&
+      bench(t, "host", "host", NULL, &q, CALLS / 100);
   text_free(&words);
   return good || diag_declined(&t->diag, loc_none(), "no memory");
 }

@@ -7,8 +7,8 @@
 #include "bench.h"
 #include "device_most.h"
 #include "elf_file.h"
+#include "keys.h"
 #include "seconds.h"
-#include "tool.h"
 
 #include <assert.h>
 #include <elf.h>
@@ -354,21 +354,24 @@ static bool run(struct tool *t, struct job *j, uint32_t stop) {
   return core_state(core) != CORE_FAILED;
 }
 
-static void report(const struct core *core) {
+static void report(struct tool *t, const struct core *core) {
+  struct text keys = {0};
   const struct core_counts *n = core_counts(core);
   double bundles = n->bundles ? (double)n->bundles : 1;
-  printf("bundles=%llu\ncycles=%llu\n", (unsigned long long)n->bundles,
-         (unsigned long long)n->cycles);
-  printf("stall_lock=%llu\nstall_memory=%llu\nstall_stream=%llu\n",
-         (unsigned long long)n->stall[STALL_LOCK],
-         (unsigned long long)n->stall[STALL_MEMORY],
-         (unsigned long long)n->stall[STALL_STREAM]);
-  printf("multiplies=%llu\nmultiplies_per_cycle=%.4f\n",
-         (unsigned long long)n->macs,
-         (double)n->macs / (n->cycles ? (double)n->cycles : 1));
+  text_printf(&keys, "bundles=%llu\ncycles=%llu\n",
+              (unsigned long long)n->bundles, (unsigned long long)n->cycles);
+  text_printf(&keys, "stall_lock=%llu\nstall_memory=%llu\nstall_stream=%llu\n",
+              (unsigned long long)n->stall[STALL_LOCK],
+              (unsigned long long)n->stall[STALL_MEMORY],
+              (unsigned long long)n->stall[STALL_STREAM]);
+  text_printf(&keys, "multiplies=%llu\nmultiplies_per_cycle=%.4f\n",
+              (unsigned long long)n->macs,
+              (double)n->macs / (n->cycles ? (double)n->cycles : 1));
   for (int slot = 0; slot < SLOT_COUNT; slot++)
-    printf("use_%s=%.4f\n", isa_slot_name((enum isa_slot)slot),
-           (double)core_slot_bundles(core, slot) / bundles);
+    text_printf(&keys, "use_%s=%.4f\n", isa_slot_name((enum isa_slot)slot),
+                (double)core_slot_bundles(core, slot) / bundles);
+  keys_print(t, "%s", text_string(&keys));
+  text_free(&keys);
 }
 
 /* From the called function's entry until it is back, or from the program's
@@ -389,7 +392,7 @@ static bool work(struct tool *t, struct job *j, struct text *text) {
   if (!set_registers(&r) || !set_locks(&r) || !load_memory(&r) ||
       !run(t, j, (uint32_t)stop))
     return false;
-  report(j->board->core);
+  report(t, j->board->core);
   /* The `done` behind the return lets stores in flight land. */
   unsigned banks;
   while (core_state(j->board->core) == CORE_RUNNING)
@@ -443,6 +446,7 @@ static const struct tool_option options[] = {
      .help = "hazards of the schedule end the run"},
     {"--trace", NULL, tool_flag, AT(trace),
      .help = "a line per cycle: cycle, address, bundle or cause of the stall"},
+    KEYS_JSON_OPTION,
     {0},
 };
 
@@ -517,16 +521,17 @@ static bool bench_loop(struct tool *t, void *context) {
     good = false;
   }
   if (good)
-    printf("loop=%s bundles=%llu seconds=%.3f bundles_per_second=%.3g\n",
-           l->name, (unsigned long long)core_counts(b->core)->bundles, time,
-           (double)core_counts(b->core)->bundles / time);
+    keys_print(t, "loop=%s bundles=%llu seconds=%.3f bundles_per_second=%.3g\n",
+               l->name, (unsigned long long)core_counts(b->core)->bundles, time,
+               (double)core_counts(b->core)->bundles / time);
   core_close(b->core);
   text_free(&bytes);
   return good;
 }
 
 /* One multiply in the code that this processor can run, beside the plain C. */
-static void bench_multiply(const struct arith *arith, double *plain) {
+static void bench_multiply(struct tool *t, const struct arith *arith,
+                           double *plain) {
   enum { ROUNDS = 300000, ACCUMULATORS = 8 };
   _Alignas(64) uint32_t acc[ACCUMULATORS][16] = {{0}};
   _Alignas(64) uint16_t a[32], b[32];
@@ -542,8 +547,8 @@ static void bench_multiply(const struct arith *arith, double *plain) {
   double ns = (seconds_now() - start) / ROUNDS * 1e9;
   if (*plain == 0)
     *plain = ns;
-  printf("multiply=bf16_4x8x4 code=%s ns=%.1f ratio_to_plain=%.1f\n",
-         arith->name, ns, *plain / ns);
+  keys_print(t, "multiply=bf16_4x8x4 code=%s ns=%.1f ratio_to_plain=%.1f\n",
+             arith->name, ns, *plain / ns);
 }
 
 bool bench_core(struct tool *t, void *to) {
@@ -553,7 +558,7 @@ bool bench_core(struct tool *t, void *to) {
                         {"int8_4x8x8", "vmac", "cm", 776, rounds}};
   double plain = 0;
   for (int i = 0; arith_variant(i); i++)
-    bench_multiply(arith_variant(i), &plain);
+    bench_multiply(t, arith_variant(i), &plain);
   return tool_nested(t, bench_loop, &loop[0]) &&
          tool_nested(t, bench_loop, &loop[1]);
 }
