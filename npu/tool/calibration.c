@@ -2,6 +2,7 @@
  * hardware gave, a line each. */
 #include "calibration.h"
 #include "bench.h"
+#include "keys.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,20 +31,19 @@ static const struct {
 static const struct calibration_table *const tables[] = {
     &calibration_tile, &calibration_shim, &calibration_array};
 
-static bool print_row(const struct calibration *c, struct diag *d) {
+static bool print_row(struct tool *t, const struct calibration *c) {
   double value;
-  if (!c->measure(c->parameter, &value, d))
+  if (!c->measure(c->parameter, &value, &t->diag))
     return false;
   double scale = c->published ? fabs(c->published) : 1;
   bool within = fabs(value - c->published) <= c->tolerance * scale + 1e-9;
-  printf("cal=%s what=\"%s\" value=%.6g published=%.6g unit=%s tolerance=%.3g "
-         "within=%s fitted=%s",
-         c->cal, c->what, value, c->published, c->unit, c->tolerance,
-         within ? "yes" : "no", c->fitted ? "yes" : "no");
-  if (c->note)
-    printf(" note=\"%s\"", c->note);
-  printf("\n");
-  fflush(stdout);
+  keys_print(t,
+             "cal=%s what=\"%s\" value=%.6g published=%.6g unit=%s "
+             "tolerance=%.3g within=%s fitted=%s%s%s%s\n",
+             c->cal, c->what, value, c->published, c->unit, c->tolerance,
+             within ? "yes" : "no", c->fitted ? "yes" : "no",
+             c->note ? " note=\"" : "", c->note ? c->note : "",
+             c->note ? "\"" : "");
   return true;
 }
 
@@ -56,14 +56,14 @@ bool bench_calibration(struct tool *t, void *to) {
       if (only && strcmp(only, c->cal) != 0)
         continue;
       any = true;
-      if (!print_row(c, &t->diag))
+      if (!print_row(t, c))
         return false;
     }
   for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
     if (!only || strcmp(only, left_out[i].cal) == 0) {
       any = true;
-      printf("cal=%s what=\"%s\" left_out=\"%s\"\n", left_out[i].cal,
-             left_out[i].what, left_out[i].why);
+      keys_print(t, "cal=%s what=\"%s\" left_out=\"%s\"\n", left_out[i].cal,
+                 left_out[i].what, left_out[i].why);
     }
   return any || tool_usage(t, "there is no experiment '%s'", only);
 }

@@ -3,6 +3,7 @@
  * decides the exit status, an NPU is a bonus. */
 #include "amdxdna.h"
 #include "array.h"
+#include "keys.h"
 #include "recognizer.h"
 #include "run.h"
 #include "seconds.h"
@@ -30,6 +31,7 @@ struct npu_runs {
 };
 
 struct doctor {
+  struct tool *tool;
   struct arena *arena;
   struct text *report;   /* everything that was said */
   char prefix[PATH_MAX]; /* the folder above our bin/ */
@@ -53,7 +55,11 @@ static void say(struct doctor *w, enum finding f, const char *what,
   va_start(args, format);
   vsnprintf(words, sizeof words, format, args);
   va_end(args);
-  printf("%-8s %-10s %s\n", word[f], what, words);
+  if (w->tool->json)
+    keys_print(w->tool, "finding=%s part=%s\nwords: %s\n", word[f], what,
+               words);
+  else
+    printf("%-8s %-10s %s\n", word[f], what, words);
   text_printf(w->report, "%-8s %-10s %s\n", word[f], what, words);
 }
 
@@ -597,10 +603,10 @@ static bool examine(struct tool *t, const struct job *j, struct doctor *w) {
 
 static bool run(struct tool *t, void *job) {
   struct text report = {0};
-  struct doctor w = {.arena = t->arena, .report = &report};
+  struct doctor w = {.tool = t, .arena = t->arena, .report = &report};
   bool good = examine(t, job, &w);
   text_free(&report);
-  if (good)
+  if (good && !t->json)
     puts("\nprograms can be compiled and run on the simulated NPU");
   return good;
 }
@@ -609,6 +615,8 @@ static const struct tool_option options[] = {
     {"--report", "FILE", tool_file_to_write, offsetof(struct job, report),
      .help = "write all that a bug report needs: these lines, kernel, driver "
              "and firmware, device nodes, limits, and NPUTEIR_ variables"},
+    {"--json", NULL, keys_read_json, 0,
+     .help = "a JSON object for each line: finding, part and words"},
     {0},
 };
 
