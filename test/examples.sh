@@ -4,15 +4,7 @@
 # and so many products ran on the simulated NPU.
 set -u
 build=$(readlink -f "$1") llvm=$2 examples=$(readlink -f "$3")
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-unset NPUTEIR_DEVICE NPUTEIR_TRACE NPUTEIR_OPTIONS
-failures=0
-fail() {
-  echo "examples: $1"
-  failures=$((failures + 1))
-}
+. "$(dirname "$(readlink -f "$0")")/check.sh"
 compare() { # compare NAME CALLS PLAIN PROGRAM
   "$3" >plain.out || fail "$1: the plain program"
   NPUTEIR_DEVICE=sim NPUTEIR_TRACE=1 "$4" >npu.out 2>npu.trace ||
@@ -37,10 +29,10 @@ try ++ 2 cpp/layers.cpp
 try '' 39 llm/inference.c
 
 # CMake, with the build installed and without it
-cmake --install "$build" --prefix "$dir/prefix" >log 2>&1 || { cat log; exit 1; }
+cmake --install "$build" --prefix "$work/prefix" >log 2>&1 || { cat log; exit 1; }
 for kind in plain npu; do
-  prefix=$dir/prefix
-  [ $kind = npu ] || prefix=$dir/nowhere
+  prefix=$work/prefix
+  [ $kind = npu ] || prefix=$work/nowhere
   CC=$llvm/clang cmake -G Ninja -S "$examples/cmake" -B cmake-$kind \
     -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF \
     >log 2>&1 && cmake --build cmake-$kind >>log 2>&1 ||

@@ -8,15 +8,8 @@ build=$(readlink -f "$1") clang=$2 source=$(readlink -f "$3")
 for needed in dpkg-deb cpack; do
   command -v $needed >/dev/null || { echo "skipped: no $needed"; exit 77; }
 done
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-fail() {
-  echo "$1"
-  failures=$((failures + 1))
-}
-cpack --config "$build/CPackConfig.cmake" -G DEB -B "$dir/packages" >log 2>&1 ||
+. "$(dirname "$(readlink -f "$0")")/check.sh"
+cpack --config "$build/CPackConfig.cmake" -G DEB -B "$work/packages" >log 2>&1 ||
   { tail -n 30 log; exit 1; }
 for deb in packages/*.deb; do
   name=$(dpkg-deb --field "$deb" Package)
@@ -79,7 +72,7 @@ if [ "${NPUTEIR_TEST_INSTALL:-}" = 1 ] && [ "$(id -u)" = 0 ]; then
   (cd bare && find . -path ./var -prune -o -print) | sort >before
   # Dependencies are the host's.
   run_dpkg() {
-    dpkg --root="$dir/bare" --force-depends --force-script-chrootless "$@" \
+    dpkg --root="$work/bare" --force-depends --force-script-chrootless "$@" \
       >log 2>&1 || { cat log; fail "dpkg $*"; }
   }
   run_dpkg -i ./*.deb

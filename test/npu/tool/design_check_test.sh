@@ -3,14 +3,7 @@
 # every tile is what the design says, and a schedule by hand that is too large
 # gets the limit with its number.
 nputeir=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-fail() {
-  echo "$1"
-  failures=$((failures + 1))
-}
+. "$(dirname "$(readlink -f "$0")")/../../check.sh"
 "$nputeir" map 512x512x512 -o placed.teir || fail "no schedule"
 "$nputeir" design placed.teir >design || fail "no design"
 "$nputeir" design placed.teir --check >check || fail "limits are not kept"

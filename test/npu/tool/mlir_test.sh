@@ -4,9 +4,7 @@
 # before their use, and descriptors, locks and channels are the design's.
 nputeir=$1
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+. "$(dirname "$(readlink -f "$0")")/../../check.sh"
 cat >check.py <<'END'
 import re, sys
 folder, year = sys.argv[1], int(sys.argv[2])
@@ -138,7 +136,6 @@ for line in lines:
 assert channels <= flows, channels - flows
 assert all(row == "0" for _, row, _, _ in flows - channels)
 END
-failures=0
 for words in 64x64x64 "128x256x128 --types i8,i8,i32" 100x300x64; do
   for year in 2025 2026; do
     # shellcheck disable=SC2086
@@ -150,5 +147,5 @@ for words in 64x64x64 "128x256x128 --types i8,i8,i32" 100x300x64; do
   done
 done
 "$nputeir" build 64x64x64 --mlir 2024 -o out 2>/dev/null
-[ $? = 2 ] || { echo "a year of no form"; failures=$((failures + 1)); }
+[ $? = 2 ] || fail "a year of no form"
 exit $((failures > 0))

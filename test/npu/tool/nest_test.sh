@@ -2,15 +2,7 @@
 # nest_test.sh NPUTEIR -- `nputeir nest` for programs: standard input, JSON lines
 # that keep to the schema it states, a SARIF log, and exit statuses.
 nputeir=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-unset NPUTEIR_OPTIONS NPUTEIR_REPORT
-failures=0
-fail() {
-  echo "$1"
-  failures=$((failures + 1))
-}
+. "$(dirname "$(readlink -f "$0")")/../../check.sh"
 status_is() { # status_is STATUS WORDS..
   local wanted=$1
   shift

@@ -3,14 +3,7 @@
 # AIE machine with one global function, which keeps what Peano's callers keep
 # (lr is read by its return only), and a prototype.
 nputeir=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-fail() {
-  echo "$1"
-  failures=$((failures + 1))
-}
+. "$(dirname "$(readlink -f "$0")")/../../check.sh"
 try() { # try PROTOTYPE WORDS..
   local prototype=$1
   shift

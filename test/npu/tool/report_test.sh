@@ -4,15 +4,7 @@
 # most gain first, and nothing from elsewhere.
 nputeir=$1
 cc=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-unset NPUTEIR_OPTIONS NPUTEIR_REPORT
-failures=0
-fail() {
-  echo "$1"
-  failures=$((failures + 1))
-}
+. "$(dirname "$(readlink -f "$0")")/../../check.sh"
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 
 cat >common.h <<'END'
