@@ -70,11 +70,12 @@ static bool parse_types(const char *words, struct teir_problem *p) {
 
 bool job_read_types(struct tool *t, void *to, const char *word) {
   struct job *job = to;
+  job->typed = true;
   return parse_types(word, &job->problem) ||
          tool_usage(t, "--types takes three types A,B,C, not '%s'", word);
 }
 
-static bool read_shift(struct tool *t, void *to, const char *word) {
+bool job_read_shift(struct tool *t, void *to, const char *word) {
   struct teir_finish *finish = &((struct job *)to)->problem.finish;
   finish->saturate = true;
   return tool_int(t, &finish->shift, word);
@@ -120,7 +121,7 @@ const struct tool_option job_options[] = {
              "such as i8,i8,i32"},
     {"--relu", NULL, tool_flag, AT(problem.finish.relu),
      .help = "results below zero become zero"},
-    {"--shift", "N", read_shift, 0,
+    {"--shift", "N", job_read_shift, 0,
      .help = "integer results: sum / 2^N, halves up, saturated", .high = 31},
     {"--device", "NAME", read_device, AT(device), .help = "%s",
      .list = list_devices},
@@ -160,12 +161,25 @@ static const struct teir *read_einsum(struct tool *t, struct job *job) {
                           &t->diag);
 }
 
+/* Whether what was given beside a program is something it does not say. */
+static bool check_words(struct tool *t, const struct job *job) {
+  const struct teir_finish *finish = &job->problem.finish;
+  if (job->sizes && !job->einsum.expression)
+    return tool_usage(t, "--sizes are those of an einsum expression's letters");
+  if (job->einsum.layout && !job->einsum.expression)
+    return tool_usage(t, "--layout is that of an einsum expression's tensors");
+  if (job->file && (job->typed || finish->relu || finish->saturate))
+    return tool_usage(t, "%s is not for a program in a file, which says it",
+                      job->typed     ? "--types"
+                      : finish->relu ? "--relu"
+                                     : "--shift");
+  return true;
+}
+
 const struct teir *job_teir(struct tool *t, struct job *job) {
   job->problem.acc = map_sum_type(&job->problem);
-  if (job->sizes && !job->einsum.expression) {
-    tool_usage(t, "--sizes are those of an einsum expression's letters");
+  if (!check_words(t, job))
     return NULL;
-  }
   return job->file ? read_file(t, job->file)
          : job->einsum.expression
              ? read_einsum(t, job)

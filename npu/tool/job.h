@@ -13,6 +13,7 @@ struct job {
   struct teir_problem problem; /* extents only where sizes are given */
   struct teir_einsum einsum;   /* expression NULL: no einsum */
   const char *sizes;           /* of its letters */
+  bool typed;                  /* problem.type was given */
   const char *file;            /* of a program, or NULL */
   const char *output;          /* -o, or NULL */
 };
@@ -26,6 +27,7 @@ bool job_is_program(const char *word);
 bool job_read_input(struct tool *, void *job, const char *word);
 /* Three types. */
 bool job_read_types(struct tool *, void *job, const char *word);
+bool job_read_shift(struct tool *, void *job, const char *word);
 /* What the job is to compute; NULL and the call's diag. */
 const struct teir *job_teir(struct tool *, struct job *);
 /* Compiles the job as far as bytes. */

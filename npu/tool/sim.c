@@ -253,8 +253,15 @@ static const struct tool_option operands[] = {
 const struct tool_option sim_job_options[] = {
     {"--sizes", "a=8,b=32", tool_word, AT(program.sizes),
      .help = "extent of every letter of an einsum"},
+    {"--layout", "ORDER", tool_word, AT(program.einsum.layout),
+     .help = "memory order of an einsum's tensors, in the expression's form"},
     {"--types", "A,B,C", job_read_types, AT(program),
      .help = "of a program's in0, in1 and out (bf16,bf16,f32)"},
+    {"--relu", NULL, tool_flag, AT(program.problem.finish.relu),
+     .help = "of a program: results below zero become zero"},
+    {"--shift", "N", job_read_shift, AT(program), .high = 31,
+     .help = "of a program with integer results: sum / 2^N, halves up, "
+             "saturated"},
     {"--arg", "FILE", read_argument, 0,
      .help = "the next argument buffer, from 0 on", .flags = TOOL_MANY},
     {"--out", "N:BYTES=FILE", read_output, 0,
@@ -289,6 +296,11 @@ bool sim_job_run(struct tool *t, void *job) {
   if (!j->xclbin)
     return j->txn ? tool_usage(t, "'%s' is one word too many", j->txn)
                   : run_program(t, j);
+  const struct job *p = &j->program;
+  if (p->sizes || p->einsum.layout || p->typed || p->problem.finish.relu ||
+      p->problem.finish.saturate)
+    return tool_usage(t, "--sizes, --layout, --types, --relu and --shift are "
+                         "for a program, not for an xclbin");
   return j->txn ? run(t, j) : tool_usage(t, "RUN.txn is missing");
 }
 
