@@ -5,6 +5,7 @@
 #include "device_most.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- devices ---- */
@@ -25,7 +26,16 @@ static const struct device devices[] = {
   .core_banks = banks_, .core_address = address_, .core_lock = lock_,
 #define DMA(queue_, repeat_, iterations_, lock_)                               \
   .queue_depth = queue_, .max_repeat = repeat_, .max_iterations = iterations_, \
-  .max_lock = lock_
+  .max_lock = lock_,
+#define WIDTH(stream_, bytes_, banks_, written_)                               \
+  .stream_words = stream_, .bank_word_bytes = bytes_, .mem_banks = banks_,     \
+  .written_bytes = written_,
+#define SHARE(columns_, contexts_)                                             \
+  .partition_columns = columns_, .contexts = contexts_,
+#define REGISTERS(burst_, pad_, shim_, mem_, core_)                            \
+  .burst = burst_, .pad_register = pad_,                                       \
+  .tile_control = {                                                            \
+      [TILE_SHIM] = shim_, [TILE_MEM] = mem_, [TILE_CORE] = core_}
 #define DEVICE(name_, isa_, columns_, rows_, program_, generation_, ops_,      \
                limits_, tiles_)                                                \
   {.name = name_,                                                              \
@@ -39,6 +49,9 @@ static const struct device devices[] = {
    limits_},
 #include "device.def"
 #undef DEVICE
+#undef REGISTERS
+#undef SHARE
+#undef WIDTH
 #undef DMA
 #undef CORE
 #undef TILE
@@ -50,11 +63,17 @@ enum { DEVICE_COUNT = sizeof devices / sizeof devices[0] };
 #define CORE(banks, address, lock)                                             \
   (address) == DEVICE_CORE_ADDRESS && (lock) == DEVICE_CORE_LOCK
 #define DMA(queue, repeat, iterations, lock)
+#define WIDTH(stream, bytes, banks, written)
+#define SHARE(columns, contexts)
+#define REGISTERS(burst, pad, shim, mem, core)
 #define DEVICE(name, isa, columns, rows, program, generation, ops, limits,     \
                tiles)                                                          \
   _Static_assert(limits, name ": where a core sees its own memory and locks");
 #include "device.def"
 #undef DEVICE
+#undef REGISTERS
+#undef SHARE
+#undef WIDTH
 #undef DMA
 #undef CORE
 
@@ -66,6 +85,37 @@ const struct device *device_find(const char *name) {
   for (int i = 0; i < DEVICE_COUNT; i++)
     if (strcmp(devices[i].name, name) == 0)
       return &devices[i];
+  return NULL;
+}
+
+int device_partition(const struct device *d, int columns) {
+  assert(columns >= 1 && columns <= d->columns);
+  return columns < d->partition_columns ? d->partition_columns : columns;
+}
+
+static const struct window {
+  const char *device, *name;
+  uint32_t offset;
+  int count;
+} windows[] = {
+#define WINDOW(device, name, offset, count) {device, name, offset, count},
+#include "window.def"
+#undef WINDOW
+};
+
+const char *device_core_register(const struct device *d, uint32_t offset,
+                                 char name[8]) {
+  enum { APART = 16 };
+  for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
+    const struct window *w = &windows[i];
+    uint32_t at = offset - w->offset;
+    if (strcmp(w->device, d->name) != 0 || offset < w->offset || at % APART ||
+        at / APART >= (uint32_t)w->count)
+      continue;
+    int number = (int)(at / APART);
+    snprintf(name, 8, w->count > 1 ? "%s%d" : "%s", w->name, number);
+    return name;
+  }
   return NULL;
 }
 
@@ -87,12 +137,16 @@ uint32_t tile_address(int column, int row, uint32_t offset) {
 
 static const struct preset presets[] = {
 #define RUN(bytes_, gigabytes_) {bytes_, gigabytes_ * 1e9},
-#define PRESET(name_, device_, ghz_, launch_, runs_, source_)                  \
+#define MOST(channel_, column_, all_)                                          \
+  { channel_ * 1e9, column_ * 1e9, all_ * 1e9 }
+#define PRESET(name_, device_, ghz_, launch_, runs_, read_, written_, source_) \
   {.name = name_,                                                              \
    .device = device_,                                                          \
    .clock_ghz = ghz_,                                                          \
    .dram = {runs_},                                                            \
    .dram_count = 4,                                                            \
+   .most_read = read_,                                                         \
+   .most_written = written_,                                                   \
    .write32_cycles = AT(ghz_, 100.5),      /* P1 */                            \
    .blockwrite_word_cycles = AT(ghz_, 13), /* P2 */                            \
    .maskwrite_cycles = AT(ghz_, 210),      /* P3 */                            \
@@ -108,6 +162,7 @@ static const struct preset presets[] = {
    .source = source_},
 #include "preset.def"
 #undef PRESET
+#undef MOST
 #undef RUN
 };
 

@@ -36,11 +36,27 @@ struct device {
   int max_repeat;        /* runs of one task */
   int max_iterations;    /* of a BD */
   int max_lock;          /* largest value of a lock */
-  int txn_generation;    /* DevGen byte of a transaction */
+  int stream_words;      /* that a stream and a channel move per cycle */
+  int bank_word_bytes;   /* of one access of a memory bank */
+  int mem_banks;         /* of a mem tile; its words go round them */
+  int written_bytes;     /* that a shim writes to DRAM at once */
+  int burst;             /* largest burst length of a shim BD, as its field */
+  /* Of a mem tile: what the first channel sends for padding; 0: always 0. */
+  uint32_t pad_register;
+  uint32_t tile_control[TILE_KINDS]; /* the register that isolates a tile */
+  int partition_columns;             /* the least of a partition */
+  int contexts;       /* of the hardware at once, for all processes */
+  int txn_generation; /* DevGen byte of a transaction */
   uint32_t ops_per_column_cycle;
 };
 const struct device *device_find(const char *name); /* NULL: unknown */
 const struct device *device_at(int index);          /* NULL: past the end */
+/* Columns of the partition that a design of so many columns runs in. */
+int device_partition(const struct device *, int columns);
+/* The core's register that the bus sees at this offset of its tile, as the
+ * instruction set names it; NULL: none that holds 32 bits or fewer. */
+const char *device_core_register(const struct device *, uint32_t offset,
+                                 char name[8]);
 /* Rows of tiles, from the bottom: a shim, a mem tile, cores. */
 enum { SHIM_ROW, MEM_ROW, CORE_ROW };
 enum tile_kind tile_kind(int row);
@@ -58,6 +74,11 @@ struct preset {
     double bytes_per_second;
   } dram[6];
   int dram_count;
+  /* Of which at most so much per second in one direction through one shim
+   * channel, both of a column, and all; 0: as much as their streams move. */
+  struct {
+    double channel, column, all;
+  } most_read, most_written;
   /* command processor, AIE cycles (timing.md section 8) */
   int write32_cycles, blockwrite_word_cycles, maskwrite_cycles,
       queue_push_cycles, sync_cycles;

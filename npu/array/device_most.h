@@ -6,6 +6,9 @@
 
 /* clang-format off */
 
+#define WIDTH(stream, bytes, banks, written)
+#define SHARE(columns, contexts)
+#define REGISTERS(burst, pad, shim, mem, core)
 /* Combined by |, so that each is at least the largest. */
 enum {
 #define DEVICE(name, isa, columns, rows, program, generation, ops, limits, tiles) | program
@@ -57,6 +60,9 @@ enum {
 #undef TILE
 #undef DEVICE
 };
+#undef WIDTH
+#undef SHARE
+#undef REGISTERS
 /* clang-format on */
 
 #endif

@@ -8,6 +8,7 @@
 #include "bytes.h"
 #include "elf_file.h"
 #include "image.h"
+#include "isa.h"
 
 /* Where in the tile the segment goes. */
 static bool segment_place(const struct device *dev,
@@ -63,6 +64,12 @@ bool elf_load(const struct device *dev, const void *data, size_t length,
   struct elf_file f;
   if (!elf_read_segments(l->arena, data, length, &f, d))
     return false;
+  if (f.machine && f.machine != isa_elf_flags(isa_find(dev->isa)))
+    return diag_error(d, loc_none(),
+                      "core ELF: its flags name instruction set %u; %s has "
+                      "cores of %s, %u",
+                      f.machine, dev->name, dev->isa,
+                      isa_elf_flags(isa_find(dev->isa)));
   if (f.segment_count == 0)
     return diag_error(d, loc_none(), "core ELF: it has no loadable segment");
   uint32_t tile = tile_address(column, row, 0);

@@ -7,6 +7,7 @@
  */
 #include "choose.h"
 
+#include "isa.h"
 #include "teir_search.h"
 
 #include <assert.h>
@@ -133,10 +134,14 @@ bool platform_find(const char *name, struct platform *at, struct diag *d) {
 }
 
 /* Whether cores have kernels for the product and for what follows it. */
-static bool check_types(const struct teir_problem *p, struct diag *d) {
+static bool check_types(const struct platform *at, const struct teir_problem *p,
+                        struct diag *d) {
   const char *in0 = dtype_name(p->type[IN0]), *in1 = dtype_name(p->type[IN1]),
              *acc = dtype_name(p->acc), *out = dtype_name(p->type[OUT]);
   struct kernel_shape unit;
+  if (isa_find(at->device->isa) != isa_at(0)) /* that of all kernels */
+    return diag_declined(d, loc_none(), "no kernels for %s's cores (%s)",
+                         at->device->name, at->device->isa);
   if (!kernel_shape(p->type[IN0], p->type[IN1], p->acc, &unit))
     return diag_declined(d, loc_none(), "no kernel for %s x %s -> %s", in0, in1,
                          acc);
@@ -291,7 +296,7 @@ static bool search_blocked(const struct platform *at,
     p = turned;
     form = &swapped;
   }
-  return check_types(p, d) && check_extents(p, d) &&
+  return check_types(at, p, d) && check_extents(p, d) &&
          (search(at, p, form, NULL, -1, 0, s) ||
           diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
                         dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),

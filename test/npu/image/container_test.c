@@ -202,6 +202,10 @@ static void test_elf(struct arena *a) {
   CHECK(l->item[0].words[0] == 0x97969594 && l->item[0].words[1] == 0x9998);
   CHECK(l->item[1].address == 0x02200400 && l->item[1].count == 3);
   CHECK(l->item[1].words[0] == 0x9f9e9d9c && l->item[1].words[2] == 0);
+  set(elf + 36, 2, 4); /* e_flags: aie2 */
+  CHECK(elf_load(device_find("npu1"), elf, sizeof elf, 1, 2, l, &d));
+  CHECK(!elf_load(device_find("npu4"), elf, sizeof elf, 1, 2, l, &d) &&
+        strstr(d.text, "npu4 has cores of aie2p"));
 }
 
 static void elf_refused(struct arena *a, const uint8_t *elf, size_t length,
