@@ -13,6 +13,7 @@
  * warm-up; a shim task pays its start-up also when it was queued behind
  * another, which nobody has measured.
  */
+#include "isa.h"
 #include "tile.h"
 
 #include <stdlib.h>
@@ -74,6 +75,11 @@ struct sim *sim_create(const struct sim_options *options, int columns,
   s->around = cores_around;
   s->columns = columns;
   s->rows = 2 + device->core_rows;
+  s->stream_words = (uint32_t)device->stream_words;
+  s->bank_shift = (uint32_t)__builtin_ctz((unsigned)device->bank_word_bytes);
+  assert(device->mem_banks <= MAX_BANKS &&
+         2 * device->bank_word_bytes ==
+             isa_access_bytes(isa_find(device->isa)));
   size_t tiles = (size_t)(s->columns * s->rows);
   s->tile = arena_array(a, tiles, sizeof *s->tile);
   s->core = arena_array(a, tiles, sizeof(struct tile *));
@@ -83,6 +89,7 @@ struct sim *sim_create(const struct sim_options *options, int columns,
   for (int column = 0; column < s->columns; column++)
     for (int row = 0; row < s->rows; row++)
       create_tile(s, column, row);
+  host_open(s);
   return s;
 }
 
@@ -198,8 +205,8 @@ static uint64_t next_timer(const struct sim *s) {
     if (c->state == CHANNEL_MOVE && !c->mm2s && c->need &&
         c->in.count >= c->need)
       earlier(&next, fifo_at(&c->in, c->need - 1)->ready, s->now);
-    if (c->state == CHANNEL_MOVE && c->mm2s && c->tile->kind == TILE_SHIM)
-      earlier(&next, c->pace, s->now);
+    if (c->state == CHANNEL_MOVE && c->tile->kind == TILE_SHIM)
+      earlier(&next, (c->pace + CYCLE_PARTS - 1) / CYCLE_PARTS, s->now);
   }
   for (int i = 0; i < s->port_count; i++)
     earlier(&next, fifo_at(&s->port[i]->fifo, 0)->ready, s->now);

@@ -27,10 +27,12 @@ static const struct {
   int shift, columns, rows;
 } neighbour[NEIGHBOURS] = {{8, 0, -1}, {16, -1, 0}, {24, 0, 1}};
 
-/* Physical bank of a byte: core tiles B3, mem tiles L1. */
+/* Physical bank of a byte: core tiles B3, B5, mem tiles L1. */
 static unsigned bank_of(const struct tile *t, uint32_t offset) {
-  return t->kind == TILE_MEM ? offset >> 4 & 15
-                             : 2 * (offset >> 14) + (offset >> 4 & 1);
+  const struct sim *s = t->sim;
+  uint32_t word = offset >> s->bank_shift;
+  return t->kind == TILE_MEM ? word & ((uint32_t)s->device->mem_banks - 1)
+                             : 2 * (offset >> 14) + (word & 1);
 }
 
 /* ---- what cores use ---- */
@@ -59,7 +61,7 @@ static const struct bank_use *core_use(struct tile *t) {
   return stepped ? use_at(t, t->sim->now) : &none;
 }
 
-/* The bank's partner too, if they serve an access of 32 bytes together. */
+/* The bank's partner too, if they serve an access of both together. */
 static uint32_t whole_access(const struct bank_use *u, uint32_t bit) {
   unsigned bank = (unsigned)__builtin_ctz(bit), memory = bank / CORE_BANKS;
   unsigned pair = bank % CORE_BANKS / 2;

@@ -62,10 +62,17 @@ static uint64_t run_bytes(const struct walk *w, uint32_t length) {
   return run * 4;
 }
 
+/* What shares so many words takes one access. */
+static uint32_t granule_words(const struct channel *c) {
+  const struct device *d = c->tile->sim->device;
+  if (c->tile->kind != TILE_SHIM)
+    return (uint32_t)d->bank_word_bytes / 4;
+  return c->mm2s ? SHIM_GRANULE_WORDS : (uint32_t)d->written_bytes / 4;
+}
+
 void descriptor_plan(struct channel *c) {
   const struct walk *w = &c->walk;
-  uint32_t granule = c->tile->kind == TILE_SHIM && c->mm2s ? SHIM_GRANULE_WORDS
-                                                           : DMA_GRANULE_WORDS;
+  uint32_t granule = granule_words(c);
   uint32_t most =
       w->zero ? granule : granule - ((uint32_t)w->address & (granule - 1));
   c->need = w->run < most ? w->run : most;
@@ -88,6 +95,11 @@ static bool check_bd(struct channel *c) {
   if (!field(t, c->bd, FIELD_VALID, 1))
     return sim_fail(t->sim, "%s: BD %d is not valid (Valid_BD is clear)",
                     channel_name(c, name), c->bd);
+  if (field(t, c->bd, FIELD_BURST, 0) > t->sim->device->burst)
+    return sim_fail(t->sim, "%s: BD %d has burst length %d; %s has 0 to %d",
+                    channel_name(c, name), c->bd,
+                    (int)field(t, c->bd, FIELD_BURST, 0), t->sim->device->name,
+                    t->sim->device->burst);
   if (field(t, c->bd, FIELD_COMPRESS, 0))
     return sim_fail(t->sim, "%s: BD %d wants compression, not modelled",
                     channel_name(c, name), c->bd);

@@ -2,13 +2,14 @@
  *
  * A task runs the chain that begins at its descriptor, `repeat` times.  Each
  * descriptor is loaded, acquires its lock, moves its words, releases its lock.
- * A memory access moves up to DMA_GRANULE_WORDS that share 16 bytes (towards
- * DRAM, SHIM_GRANULE_WORDS that share 64), so a channel acts once in several
- * cycles while its stream moves a word in each.
+ * A memory access moves words that share one of a bank (reads from DRAM,
+ * SHIM_GRANULE_WORDS that share 64 bytes), so a channel acts once in several
+ * cycles while its stream moves a word, or two, in each.
  *
  * MM2S reads ahead into the FIFO of the slave port that it feeds, and is
  * finished with a descriptor when its last word is read (timing.md D4: 244
- * cycles for 256 words).  S2MM writes a granule as soon as all of it has arrived.
+ * cycles for 256 words).  S2MM writes a granule as soon as all of it has
+ * arrived.
  */
 #include "tile.h"
 
@@ -58,7 +59,8 @@ static void start_task(struct channel *c) {
                       : p->s2mm_first_cycles;
   c->tasks++;
   c->started = s->now;
-  c->wake = c->pace = s->now + (uint64_t)cost;
+  c->wake = s->now + (uint64_t)cost;
+  c->pace = c->wake * CYCLE_PARTS;
   c->state = CHANNEL_START;
   trace_event(s, c->tile, "%s%d task bd=%d repeat=%d",
               c->mm2s ? "mm2s" : "s2mm", c->index, c->bd, c->repeat_left);
@@ -174,10 +176,11 @@ static void advance(struct channel *c) {
  * port. */
 static bool is_urgent(const struct channel *c) {
   enum { UNDER_WAY = DMA_MEMORY_LATENCY + PORT_LOCAL_LATENCY };
+  uint32_t words = c->tile->sim->stream_words;
   if (c->lost >= DMA_PATIENCE)
     return true;
-  return c->mm2s ? c->port->fifo.count < DMA_MARGIN + UNDER_WAY
-                 : c->in.depth - c->in.count < DMA_MARGIN;
+  return c->mm2s ? c->port->fifo.count < (DMA_MARGIN + UNDER_WAY) * words
+                 : c->in.depth - c->in.count < DMA_MARGIN * words;
 }
 
 /* Bytes for the next access, once a bank or DRAM grants it.  NULL: not now, or
@@ -218,6 +221,21 @@ static uint8_t *grant(struct channel *c) {
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
+/* A shim channel has a rate of its own, but time lost to others may be made
+ * up. */
+static bool is_due(const struct channel *c) {
+  return c->tile->kind != TILE_SHIM ||
+         c->tile->sim->now * CYCLE_PARTS >= c->pace;
+}
+
+static void pace(struct channel *c) {
+  const uint64_t made_up = (uint64_t)SHIM_CATCH_UP * CYCLE_PARTS;
+  struct sim *s = c->tile->sim;
+  if (c->tile->kind == TILE_SHIM)
+    c->pace = later(c->pace + made_up, s->now * CYCLE_PARTS) - made_up +
+              c->need * s->word_cost[c->mm2s];
+}
+
 static void move_mm2s(struct channel *c) {
   struct sim *s = c->tile->sim;
   if (!c->port)
@@ -228,7 +246,7 @@ static void move_mm2s(struct channel *c) {
     return;
   }
   bool shim = c->tile->kind == TILE_SHIM;
-  if (shim && s->now < c->pace)
+  if (!is_due(c))
     return;
   uint64_t ready =
       s->now + PORT_LOCAL_LATENCY + (shim ? 0 : DMA_MEMORY_LATENCY);
@@ -238,14 +256,13 @@ static void move_mm2s(struct channel *c) {
     if (!bytes)
       return;
   }
-  if (shim) /* a word per cycle, but time lost to others may be made up */
-    c->pace = later(c->pace + SHIM_CATCH_UP, s->now) - SHIM_CATCH_UP + c->need;
+  pace(c);
   port_list(s, c->port);
   if (c->header_due)
     fifo_push(out, (struct beat){.ready = ready, .word = c->header});
   c->header_due = false;
   for (uint32_t i = 0; i < c->need; i++) {
-    struct beat b = {.ready = ready};
+    struct beat b = {.ready = ready, .word = c->tile->pad[c->index]};
     if (bytes)
       memcpy(&b.word, bytes + 4 * i, 4);
     b.last = c->tlast && i + 1 == c->walk.left;
@@ -275,11 +292,12 @@ static void move_s2mm(struct channel *c) {
       sleep_on_writes(c);
     return;
   }
-  if (fifo_at(&c->in, c->need - 1)->ready > s->now)
+  if (fifo_at(&c->in, c->need - 1)->ready > s->now || !is_due(c))
     return;
   uint8_t *bytes = grant(c);
   if (!bytes)
     return;
+  pace(c);
   for (uint32_t i = 0; i < c->need; i++)
     memcpy(bytes + 4 * i, &fifo_at(&c->in, i)->word, 4);
   fifo_drop(&c->in, c->need);

@@ -84,27 +84,50 @@ uint8_t *host_resolve(struct channel *c, int64_t address, uint32_t words) {
   return (uint8_t *)b->data + offset;
 }
 
-enum { DRAM_UNIT = 65536 }; /* parts of a cycle */
+enum { DRAM_UNIT = CYCLE_PARTS };
+
+/* Of a word, where so many bytes pass in a second; 0: at no cost. */
+static int64_t word_cost(const struct sim *s, double bytes_per_second) {
+  if (bytes_per_second == 0)
+    return 0;
+  double cycles = 4 * s->preset->clock_ghz * 1e9 / bytes_per_second;
+  return (int64_t)(cycles * DRAM_UNIT + 0.5);
+}
 
 int64_t host_word_cost(const struct sim *s, uint64_t run_bytes) {
-  double cycles =
-      4 * s->preset->clock_ghz * 1e9 / preset_dram(s->preset, run_bytes);
-  return (int64_t)(cycles * DRAM_UNIT + 0.5);
+  return word_cost(s, preset_dram(s->preset, run_bytes));
 }
 
 double host_cycles(int64_t dram_cost) { return (double)dram_cost / DRAM_UNIT; }
 
-/* Time that has passed is credit, up to what a short burst can use. */
-static void refill(struct sim *s) {
+/* A channel reads what its stream moves, unless the platform allows less;
+ * what it writes has come over one. */
+void host_open(struct sim *s) {
+  const struct preset *p = s->preset;
+  uint64_t stream = CYCLE_PARTS / s->stream_words;
+  for (int mm2s = 0; mm2s < 2; mm2s++) {
+    double channel = mm2s ? p->most_read.channel : p->most_written.channel,
+           column = mm2s ? p->most_read.column : p->most_written.column,
+           all = mm2s ? p->most_read.all : p->most_written.all;
+    uint64_t cost = (uint64_t)word_cost(s, channel);
+    s->word_cost[mm2s] = mm2s && cost < stream ? stream : cost;
+    s->direction[mm2s].cost = word_cost(s, all);
+    for (int c = 0; c < s->columns; c++)
+      tile_at(s, c, SHIM_ROW)->budget[mm2s].cost = word_cost(s, column);
+  }
+}
+
+static bool has_credit(const struct sim *s, struct budget *b) {
   int64_t most = (int64_t)DRAM_BURST_CYCLES * DRAM_UNIT;
-  uint64_t passed = s->now - s->dram_cycle;
-  s->dram_cycle = s->now;
+  uint64_t passed = s->now - b->cycle;
+  b->cycle = s->now;
   if (passed > (1ull << 32)) /* longer than any debt */
-    s->dram_credit = most;
+    b->credit = most;
   else
-    s->dram_credit += (int64_t)passed * DRAM_UNIT;
-  if (s->dram_credit > most)
-    s->dram_credit = most;
+    b->credit += (int64_t)passed * DRAM_UNIT;
+  if (b->credit > most)
+    b->credit = most;
+  return b->credit > 0;
 }
 
 /* The channel's place among those that were refused, or how many they are. */
@@ -124,17 +147,41 @@ void host_forget(struct channel *c) {
     s->dram_queue[i] = s->dram_queue[i + 1];
 }
 
-/* Channels that were refused are served in the order in which they came. */
+/* Whether the channel's column and direction allow more. */
+static bool may_pass(struct channel *c) {
+  struct sim *s = c->tile->sim;
+  struct budget *column = &c->tile->budget[c->mm2s],
+                *direction = &s->direction[c->mm2s];
+  return (!column->cost || has_credit(s, column)) &&
+         (!direction->cost || has_credit(s, direction));
+}
+
+/* Whether one that was refused before goes first: it waits for DRAM, or for
+ * what this one needs, too. */
+static bool is_preceded(const struct channel *c) {
+  const struct sim *s = c->tile->sim;
+  for (int i = 0; i < s->dram_waiting && s->dram_queue[i] != c; i++) {
+    struct channel *o = s->dram_queue[i];
+    bool shares = o->mm2s == c->mm2s &&
+                  (o->tile == c->tile || s->direction[c->mm2s].cost);
+    if (shares || may_pass(o))
+      return true;
+  }
+  return false;
+}
+
+/* Channels that were refused are served in the order in which they came; who
+ * waits for its own column or direction alone lets others pass. */
 bool host_grant(struct channel *c, uint32_t words) {
   struct sim *s = c->tile->sim;
-  refill(s);
-  bool first = !s->dram_waiting || s->dram_queue[0] == c;
-  if (s->dram_credit <= 0 || !first) {
+  if (!has_credit(s, &s->dram) || !may_pass(c) || is_preceded(c)) {
     if (place_in_queue(s, c) == s->dram_waiting)
       s->dram_queue[s->dram_waiting++] = c;
     return false;
   }
   host_forget(c);
-  s->dram_credit -= words * c->dram_cost;
+  s->dram.credit -= words * c->dram_cost;
+  c->tile->budget[c->mm2s].credit -= words * c->tile->budget[c->mm2s].cost;
+  s->direction[c->mm2s].credit -= words * s->direction[c->mm2s].cost;
   return true;
 }

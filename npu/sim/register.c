@@ -27,6 +27,9 @@ enum id {
   REG_DEMUX,
   REG_CLEAR_MEMORY,  /* Memory_Control: bit 0 zeroises */
   REG_CLEAR_PROGRAM, /* the core module's Memory_Control */
+  REG_PAD,           /* a mem tile's pad values, if the device has them */
+  REG_TILE_CONTROL,
+  REG_CORE, /* a register of the core */
   REG_NONE
 };
 
@@ -50,6 +53,21 @@ struct place {
   uint32_t index;  /* which of the registers of this name */
   uint32_t rest;   /* byte in it */
 };
+
+/* What lies elsewhere on another device. */
+static void find_of_device(const struct device *d, struct place *p) {
+  char name[8];
+  uint32_t at = p->offset - d->pad_register;
+  if (p->offset == d->tile_control[p->tile->kind])
+    p->id = REG_TILE_CONTROL;
+  else if (p->tile->kind == TILE_MEM && d->pad_register &&
+           p->offset >= d->pad_register && at / 4 < MAX_CHANNELS) {
+    p->id = REG_PAD;
+    p->index = at / 4;
+  } else if (p->tile->kind == TILE_CORE &&
+             device_core_register(d, p->offset, name))
+    p->id = REG_CORE;
+}
 
 static bool find(struct sim *s, uint32_t address, struct place *p) {
   uint32_t column = address >> 25, row = address >> 20 & 31;
@@ -76,7 +94,18 @@ static bool find(struct sim *s, uint32_t address, struct place *p) {
     p->rest = at % r->stride;
     return true;
   }
+  find_of_device(s->device, p);
   return true;
+}
+
+/* A core's register that is no scalar of 32 bits reads as 0. */
+static uint32_t core_register(const struct tile *t, uint32_t offset) {
+  char name[8];
+  uint32_t value = 0;
+  device_core_register(t->sim->device, offset, name);
+  if (t->core && strcmp(name, "pc") == 0)
+    return core_pc(t->core);
+  return t->core && core_read_register(t->core, name, &value) ? value : 0;
 }
 
 struct channel *register_queue(struct sim *s, uint32_t address) {
@@ -200,6 +229,13 @@ bool register_write(struct sim *s, uint32_t address, uint32_t value) {
     if (value & 1)
       clear_program(t);
     break;
+  case REG_PAD:
+    t->pad[p.index] = value;
+    break;
+  case REG_TILE_CONTROL:
+    t->tile_control = value;
+    break;
+  case REG_CORE:
   case REG_STATUS:
   case REG_LOCK_REQUEST:
   case REG_NONE:
@@ -277,6 +313,15 @@ bool register_read(struct sim *s, uint32_t address, uint32_t *value) {
     break;
   case REG_LOCK_REQUEST:
     *value = request_lock(t, 4 * p.index);
+    break;
+  case REG_PAD:
+    *value = t->pad[p.index];
+    break;
+  case REG_TILE_CONTROL:
+    *value = t->tile_control;
+    break;
+  case REG_CORE:
+    *value = core_register(t, p.offset);
     break;
   case REG_S2MM_QUEUE:
   case REG_MM2S_QUEUE:

@@ -19,8 +19,8 @@ static uint32_t power_of_two(uint32_t n) {
   return p;
 }
 
-static void create_fifo(struct sim *s, struct fifo *f, uint32_t depth) {
-  uint32_t slots = power_of_two(depth);
+static void create_fifo(struct sim *s, struct fifo *f, uint32_t beats) {
+  uint32_t depth = beats * s->stream_words, slots = power_of_two(depth);
   *f = (struct fifo){
       .mask = slots - 1, .depth = depth, .full = UINT32_MAX, .empty = -1};
   f->beat = arena_array(s->arena, slots, sizeof *f->beat);
@@ -354,18 +354,20 @@ static void pop(struct sim *s, struct slave *p) {
   s->progress = true;
 }
 
-/* The common case, which is most of the work in a busy array. */
-static void step_circuit(struct sim *s, struct slave *p) {
+/* The common case, which is most of the work in a busy array; false: the word
+ * cannot go on now. */
+static bool step_circuit(struct sim *s, struct slave *p) {
   const struct beat *b = fifo_at(&p->fifo, 0);
   if (b->ready > s->now)
-    return;
+    return false;
   int count = p->sink_count;
   for (int i = 0; i < count; i++)
     if (p->sink[i].fifo->count >= p->sink[i].fifo->depth)
-      return;
+      return false;
   for (int i = 0; i < count; i++)
     push(s, &p->sink[i], *b);
   pop(s, p);
+  return true;
 }
 
 /* Leaves a beat to the tile's control packet handler (packet.c); a packet's own
@@ -378,17 +380,17 @@ static void hand_over(struct sim *s, struct tile *t, struct beat b) {
 }
 
 /* Packets, tokens, and whatever leads nowhere. */
-static void step_any(struct sim *s, struct slave *p) {
+static bool step_any(struct sim *s, struct slave *p) {
   struct beat b = *fifo_at(&p->fifo, 0);
   if (b.ready > s->now || !p->enabled)
-    return;
+    return false;
   if (p->packet && !p->in_packet && !open_packet(s, p, b.word))
-    return;
+    return false;
   if (!p->sink_count)
-    return;
+    return false;
   for (int i = 0; i < p->sink_count; i++)
     if (!sink_ready(p, &p->sink[i]))
-      return;
+      return false;
   for (int i = 0; i < p->sink_count; i++) {
     const struct sink *k = &p->sink[i];
     if (p->at_header && k->drop_header)
@@ -406,15 +408,16 @@ static void step_any(struct sim *s, struct slave *p) {
     p->in_packet = false;
     p->tile->arbiter[p->arbiter] = NULL;
   }
+  return true;
 }
 
 void streams_step(struct sim *s) {
   for (int i = 0; i < s->port_count;) {
     struct slave *p = s->port[i];
-    if (p->plain)
-      step_circuit(s, p);
-    else
-      step_any(s, p);
+    uint32_t left = s->stream_words;
+    while (p->plain ? step_circuit(s, p) : step_any(s, p))
+      if (!--left || !p->fifo.count)
+        break;
     if (p->fifo.count) {
       i++;
       continue;

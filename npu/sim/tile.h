@@ -155,7 +155,9 @@ struct channel {
   uint32_t lost;     /* how often a bank was denied to it */
   struct walk walk;  /* of the descriptor under way */
   int64_t dram_cost; /* shim: of one word, 1/65536 cycle */
-  uint64_t pace;     /* shim MM2S: earliest cycle of the next access (N1) */
+  /* shim: when the next access is due (N1) by the channel's own rate, and the
+   * first moment from which time may be made up; 1/65536 cycle */
+  uint64_t pace;
   uint64_t wake;
   /* the rest of the descriptor under way */
   struct tile *acquire_tile, *release_tile; /* NULL: no lock */
@@ -195,6 +197,13 @@ enum bank_user { BANK_CORE, BANK_DMA, BANK_BUS, BANK_USERS };
 
 /* ---- tiles ---- */
 
+/* Words that may pass: time is credit, up to what a short burst can use. */
+struct budget {
+  int64_t cost;   /* of one word, 1/65536 cycle; 0: any number */
+  int64_t credit; /* 1/65536 cycle */
+  uint64_t cycle; /* up to which it is counted */
+};
+
 /* 512-bit values on their way to a core (timing.md S11). */
 struct cascade {
   uint8_t value[CASCADE_DEPTH][64];
@@ -228,7 +237,9 @@ struct tile {
   uint32_t master[MAX_MASTERS], slave[MAX_SLAVES];
   uint32_t slot[MAX_SLAVES][MAX_SLOTS];
   struct slave *arbiter[MAX_ARBITERS]; /* who holds it */
-  uint32_t mux, demux, accumulator;
+  uint32_t mux, demux, accumulator, tile_control;
+  uint32_t pad[MAX_CHANNELS]; /* mem tile: what MM2S channels send as padding */
+  struct budget budget[2];    /* shim: of S2MM and MM2S channels */
   struct handler handler;
   bool switch_changed;
   uint64_t bank_cycle; /* the next two are of this cycle, a bit per bank */
@@ -284,13 +295,16 @@ struct sim {
   const struct preset *preset;
   struct sim_options options;
   int columns, rows;
-  struct tile *tile; /* column * rows + row */
+  uint32_t stream_words; /* of a port and cycle */
+  uint32_t bank_shift;   /* bits of a byte's address below its bank's number */
+  uint64_t word_cost[2]; /* of a shim's S2MM and MM2S channel, 1/65536 cycle */
+  struct tile *tile;     /* column * rows + row */
   uint64_t now, last_progress;
   uint64_t last_outside; /* cycle of the last host access or token */
   bool progress, failed, switches_changed;
-  bool running;         /* a transaction: what is written takes banks */
+  bool running;              /* a transaction: what is written takes banks */
   uint64_t neighbours_until; /* before, cores access memories not their own */
-  int bus_tiles;        /* that have bus_words */
+  int bus_tiles;             /* that have bus_words */
   int full_handlers;
   struct core_surroundings around; /* of cores; memories are each one's own */
   /* Tests: told of every access that a bank serves; may be NULL. */
@@ -298,7 +312,7 @@ struct sim {
                  enum bank_user);
   void *served_context;
   struct diag diag;
-  const char *waits; /* everything that waited at the deadlock; or NULL */
+  const char *waits;    /* everything that waited at the deadlock; or NULL */
   const char *deadlock; /* and as a chain */
   struct channel **channel; /* that have a task and do not sleep */
   struct slave **port;      /* that hold beats */
@@ -311,11 +325,10 @@ struct sim {
   /* host memory */
   const struct sim_buffer *argument;
   int argument_count;
-  int64_t dram_credit;
+  struct budget dram, direction[2]; /* all of it, and S2MM and MM2S */
   struct channel
       *dram_queue[2 * 2 * MAX_COLUMNS]; /* who was refused, in order */
   int dram_waiting;
-  uint64_t dram_cycle;
   /* this run */
   uint64_t first_busy, last_busy, bytes_read, bytes_written;
   bool was_busy;
@@ -394,6 +407,8 @@ bool host_grant(struct channel *, uint32_t words);
 /* The channel does not want host memory any more. */
 void host_forget(struct channel *);
 int64_t host_word_cost(const struct sim *, uint64_t run_bytes);
+/* The platform's limits, at the beginning. */
+void host_open(struct sim *);
 uint64_t host_address(int argument, uint64_t offset);
 int host_argument(int64_t word_address); /* the inverse */
 double host_cycles(int64_t dram_cost);
