@@ -65,7 +65,7 @@ bool design_is_wide(const struct tile_program *); /* in0's */
 int design_buffer_steps(const struct tile_program *, int tensor);
 
 /* The MAC's shape decides the layout of blocks in core memory. */
-bool make_tiles(struct builder *);    /* dma.c: buffers, locks, static chains */
+bool make_tiles(struct builder *);    /* dma.c: buffers, locks, chains */
 bool make_routes(struct builder *);   /* route.c */
 bool make_tasks(struct builder *);    /* task.c: shim channels per phase */
 bool make_programs(struct builder *); /* program.c */

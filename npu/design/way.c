@@ -1,0 +1,61 @@
+/* way.c -- which channels of a column blocks pass, and who sends them.
+ *
+ * Even channels of a mem tile have the lower half of its descriptors, odd ones
+ * the upper half: in0's are many, so what else there is goes to odd ones where
+ * it can.
+ */
+#include "parts.h"
+
+#include <assert.h>
+
+int design_join_rows(const struct tile_program *p, int join, int *first) {
+  int rows = p->grid.rows, lower = p->joins > 1 ? (rows + 1) / 2 : rows;
+  assert(join >= 0 && join < p->joins);
+  *first = join ? lower : 0;
+  return join ? rows - lower : lower;
+}
+
+struct design_way design_in0_way(const struct tile_program *p) {
+  (void)p;
+  return (struct design_way){0, 0};
+}
+
+struct design_way design_in1_way(const struct tile_program *p, int part) {
+  assert(part >= 0 && part < p->grid.split);
+  if (p->grid.split == 1)
+    return (struct design_way){1, 1};
+  return (struct design_way){part, part ? 1 : 5};
+}
+
+int design_join_channel(const struct tile_program *p, int join) {
+  return p->joins > 1 ? 2 + join : 3;
+}
+
+int design_row_channel(int row) {
+  static const int channel[] = {0, 1, 4, 5}; /* 2 and 3 are for out */
+  assert(row >= 0 && row < (int)(sizeof channel / sizeof *channel));
+  return channel[row];
+}
+
+int design_in0_part(const struct tile_program *p, int column) {
+  if (p->grid.apart)
+    return 0;
+  for (int i = 0; i < p->grid.m; i++)
+    if (map_grid_home(&p->grid, i) == column)
+      return i;
+  return -1;
+}
+
+bool design_takes_turns(const struct tile_program *p, int column) {
+  return p->grid.split > 1 && design_in0_part(p, column) >= 0;
+}
+
+/* in0's chunks have a writer and a reader each, and are made first. */
+int design_turn_bd(const struct tile_program *p) { return 2 * p->panel.chunks; }
+
+/* Blocks of out that leave as one: those of a group, if they are closer to each
+ * other than those of the next row of cores. */
+int design_out_span(const struct tile_program *p) {
+  assert(p->group_m <= MAP_MEM_DEPTH_OUT);
+  return p->group.stride_bytes[OUT] < p->row.stride_bytes[OUT] ? p->group_m : 1;
+}
