@@ -9,9 +9,10 @@
 /* design + core programs -> bytes */
 static bool make_images(struct arena *a, struct npu_result *r, struct diag *d) {
   const struct device *device = r->program->device;
+  int columns = device_partition(device, r->program->grid.columns);
   struct command_list *configuration = command_list(a), *run = command_list(a);
   struct xclbin_info info = {.kernel = "NPUTEIR",
-                             .columns = r->program->grid.columns,
+                             .columns = columns,
                              .start_column_count = 1,
                              .start_columns = {0},
                              .buffer_arguments = TENSORS};
@@ -21,7 +22,7 @@ static bool make_images(struct arena *a, struct npu_result *r, struct diag *d) {
          emit_run(r->design, run, d) && cdo_write(configuration, &r->cdo, d) &&
          pdi_write(r->cdo.data, r->cdo.length, &r->pdi, d) &&
          xclbin_write(&info, r->pdi.data, r->pdi.length, &r->xclbin, d) &&
-         txn_write(run, device, r->program->grid.columns, &r->txn, d);
+         txn_write(run, device, columns, &r->txn, d);
 }
 
 static double matrix_bytes(int64_t rows, int64_t columns, enum dtype t) {

@@ -399,7 +399,7 @@ static bool fill_channel(struct builder *m, const struct phases *x,
                     .acquire_lock = -1,
                     .release_lock = -1,
                     .next = -1,
-                    .burst = 2};
+                    .burst = m->design->program->device->burst};
   bool turns = x->turns > 1 && takes_turns(m->design->program, c);
   if (!(turns ? walk_turn(m, x, c, &w, bd)
               : walk_of(m->design->program, x, c, &w)))

@@ -82,7 +82,7 @@ struct bd {
   bool packet;
   int packet_id, packet_type;
   uint32_t zero_before[3], zero_after[3]; /* mem tile MM2S */
-  int burst;                              /* shim: 0 64 B, 1 128 B, 2 256 B */
+  int burst;                              /* shim: 0 64 B, 1 128, 2 256, 3 512 */
   bool no_tlast, compress; /* MM2S: no TLAST behind the last word */
   int out_of_order_id;
   int iteration_now; /* the hardware counts it; written as the start value */

@@ -19,11 +19,9 @@
 #include <stdlib.h>
 
 enum {
-  STREAM_BYTES = 4,  /* per cycle and channel, timing.md S1 */
   STEP_CYCLES = 20,  /* between two steps of a kernel, its locks and DMA */
   GAP_CYCLES = 15,   /* of a stream, until a core has the next block */
   EDGE_CYCLES = 50,  /* a kernel whose last blocks of results are smaller */
-  SUM_BYTES = 16,    /* a cycle: 32 in, 32 out, by one pointer */
   WAYS_OUT = 2,      /* channels of a column for out */
   ROUND_CYCLES = 60, /* locks around a block of out */
   /* At 1 GHz, for they run on clocks of their own (array.c has them for a
@@ -274,6 +272,10 @@ bool array_finishes(const struct teir_problem *p) {
   return p->acc != p->type[OUT] || p->finish.bias || p->finish.relu;
 }
 
+static double stream_of(const struct array *s) {
+  return map_stream_bytes(s->at->device);
+}
+
 static double ghz_of(const struct array *s) {
   return s->at->preset ? s->at->preset->clock_ghz : 1;
 }
@@ -294,7 +296,7 @@ static double start_cycles(const struct array *s,
   if (s->grid.split == 1)
     return start;
   double panel = (double)b->group_m * b->block_m * b->block_k * b->steps_k *
-                 dtype_bytes(s->problem->type[IN0]) / STREAM_BYTES;
+                 dtype_bytes(s->problem->type[IN0]) / stream_of(s);
   return start + (panel > pushes / 2 ? panel - pushes / 2 : 0);
 }
 
@@ -313,10 +315,12 @@ double array_round_cycles(const struct device *dev,
                           const struct map_blocking *b,
                           const struct map_core *at, double *ends) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
-  double in0 = bytes.in0, in1 = bytes.in1, sums = bytes.sums, out = bytes.out;
+  double in0 = bytes.in0, in1 = bytes.in1, sums = bytes.sums, out = bytes.out,
+         stream = map_stream_bytes(dev), port = map_port_bytes(dev),
+         summed = port / 2; /* a cycle loads or stores sums, by one pointer */
   double macs = (double)(b->block_m / s->mac.m) * (b->block_n / s->mac.n) *
                 (b->block_k / s->mac.k) * s->turned;
-  double core = macs > sums / SUM_BYTES ? macs : sums / SUM_BYTES;
+  double core = macs > sums / summed ? macs : sums / summed;
   const struct kernel_shape *even = &s->even[map_tall(b->group_m)];
   if (b->block_m % even->m || b->block_n % even->n)
     core += EDGE_CYCLES;
@@ -324,18 +328,18 @@ double array_round_cycles(const struct device *dev,
   double products = s->product > 0
                         ? b->group_m * s->product
                         : b->group_m * (core + STEP_CYCLES) + waits.step;
-  double step = max3(products, b->group_m * (in0 / STREAM_BYTES + GAP_CYCLES),
-                     in1 / STREAM_BYTES + GAP_CYCLES);
-  double clear = b->group_m * sums / 32;
+  double step = max3(products, b->group_m * (in0 / stream + GAP_CYCLES),
+                     in1 / stream + GAP_CYCLES);
+  double clear = b->group_m * sums / port;
   double finish = waits.round;
   if (array_finishes(p) && !at->staged)
-    finish += b->group_m * (sums + out) / 32;
-  double drain = b->group_m * out * s->grid.rows / (WAYS_OUT * STREAM_BYTES);
+    finish += b->group_m * (sums + out) / port;
+  double drain = b->group_m * out * s->grid.rows / (WAYS_OUT * stream);
   if (p->finish.bias) /* loads and moves, and the block that brings it */
-    finish += b->group_m * sums / 32 + in1 / STREAM_BYTES;
+    finish += b->group_m * sums / port + in1 / stream;
   double round = b->steps_k * step + clear + finish + ROUND_CYCLES;
   if (b->group_m > 1) /* no other block of out: its way out is not hidden */
-    round += out / STREAM_BYTES;
+    round += out / stream;
   if (round < drain) /* the column's ways out are the bottleneck */
     round = drain;
   *ends = start_cycles(s, b) + drain;
@@ -366,7 +370,7 @@ static double filling_cycles(const struct array *s,
     in0 *= panel->run[IN0];
   in1 *= panel->run[IN1];
   double buffer = in0 > in1 ? in0 : in1;
-  return (buffer + block + bytes.out) / STREAM_BYTES;
+  return (buffer + block + bytes.out) / stream_of(s);
 }
 
 double array_launch_cycles(const struct array *s, const struct map_blocking *b,
@@ -394,7 +398,7 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
       ends + filling_cycles(s, b, panel) + (rounds > phases ? rounds : phases);
   double out = (double)all.rounds_m * b->rounds_n * b->group_m *
                map_block_bytes(s->problem, b).out * s->grid.rows;
-  double least = push_cycles(s, out / (WAYS_OUT * STREAM_BYTES));
+  double least = push_cycles(s, out / (WAYS_OUT * stream_of(s)));
   return cycles > least ? cycles : least;
 }
 
@@ -407,11 +411,11 @@ double array_apart_cycles(const struct array *s, const struct map_blocking *b,
          products = (double)p->extent[AXIS_C],
          turns = products / map_grid_products(&s->grid), ends;
   double round = array_round_cycles(s->at->device, p, s, b, at, &ends);
-  double shim = s->grid.rows * max3(in0, in1, out / WAYS_OUT) / STREAM_BYTES,
-         core = max3(round, (in0 + in1) / STREAM_BYTES, out / STREAM_BYTES);
+  double shim = s->grid.rows * max3(in0, in1, out / WAYS_OUT) / stream_of(s),
+         core = max3(round, (in0 + in1) / stream_of(s), out / stream_of(s));
   double turn = shim > core ? shim : core;
   /* whole matrices, whose rows run on unless there are gaps */
   double memory =
       q ? transfer_cycles(q, products * (in0 + in1 + out), HUGE_VAL) : 0;
-  return ends + (in0 + in1 + out) / STREAM_BYTES + both(turns * turn, memory);
+  return ends + (in0 + in1 + out) / stream_of(s) + both(turns * turn, memory);
 }

@@ -215,6 +215,9 @@ struct map_core {
  * blocks of out, nothing else happens in the bank of the block of in0 in use,
  * while in1's is also that of in1's DMA. */
 bool map_tall(int group_m);
+/* Bytes per cycle of a stream, and of a load or store. */
+double map_stream_bytes(const struct device *);
+double map_port_bytes(const struct device *);
 /* False: they do not fit so that no two ports meet in a bank. */
 bool map_core_places(const struct device *, const struct map_block_bytes *,
                      int group_m, int steps_k, struct map_core *);

@@ -38,11 +38,14 @@
 
 #include <assert.h>
 
-enum {
-  PORT_BYTES = 32,
-  STREAM_BYTES = 4, /* per cycle, timing.md S1 */
-  DMA_BYTES = 16,   /* of an access of a channel, timing.md B13 */
-};
+double map_stream_bytes(const struct device *dev) {
+  return 4.0 * dev->stream_words;
+}
+
+/* The two banks of a pair serve it. */
+double map_port_bytes(const struct device *dev) {
+  return 2.0 * dev->bank_word_bytes;
+}
 
 static void put_in_place(const struct map_block_bytes *b, uint32_t pair,
                          struct map_core *core) {
@@ -100,13 +103,13 @@ static bool put_tight(const struct map_block_bytes *b, uint32_t pair,
 static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 /* Whether staging fits, and saves more than it costs. */
-static bool is_staged(const struct map_block_bytes *b, uint32_t pair,
-                      int steps_k) {
+static bool is_staged(const struct device *dev, const struct map_block_bytes *b,
+                      uint32_t pair, int steps_k) {
   if (2 * b->in1 + b->out > 2 * pair || b->in1 > pair || 2 * b->in0 > pair ||
       b->sums > pair)
     return false;
-  return (double)steps_k * b->in1 / DMA_BYTES >
-         2.0 * larger(b->sums, b->out) / PORT_BYTES;
+  return (double)steps_k * b->in1 / dev->bank_word_bytes >
+         2.0 * larger(b->sums, b->out) / map_port_bytes(dev);
 }
 
 static uint32_t pair_bytes(const struct device *dev) {
@@ -124,7 +127,7 @@ bool map_core_places(const struct device *dev, const struct map_block_bytes *b,
     put_group(b, pair, core);
     return true;
   }
-  if (is_staged(b, pair, steps_k)) {
+  if (is_staged(dev, b, pair, steps_k)) {
     put_staged(b, pair, core);
     return true;
   }
@@ -136,26 +139,26 @@ bool map_core_places(const struct device *dev, const struct map_block_bytes *b,
 struct map_waits map_core_waits(const struct device *dev,
                                 const struct map_block_bytes *b, int group_m,
                                 double macs, const struct map_core *core) {
+  double port = map_port_bytes(dev), dma = dev->bank_word_bytes;
   if (core->staged)
-    return (struct map_waits){.round =
-                                  (double)larger(b->sums, b->out) / PORT_BYTES +
-                                  (double)b->out / DMA_BYTES / 2};
+    return (struct map_waits){.round = (double)larger(b->sums, b->out) / port +
+                                       (double)b->out / dma / 2};
   if (core->joined) { /* sums meet in1 in its pair in every second step */
     double pair = pair_bytes(dev), beside = 2 * pair - core->sums;
     beside = beside < 0 ? 0 : beside > b->sums ? b->sums : beside;
-    return (struct map_waits){.step = beside / PORT_BYTES,
-                              .round = (double)b->out / STREAM_BYTES};
+    return (struct map_waits){.step = beside / port,
+                              .round = (double)b->out / map_stream_bytes(dev)};
   }
   if (group_m == 1)
-    return (struct map_waits){.step = (double)b->in1 / DMA_BYTES};
+    return (struct map_waits){.step = (double)b->in1 / dma};
   /* Sums that leave no cycle in four meet in0's DMA in its pair. */
-  double busy = 2.0 * b->sums / PORT_BYTES / macs, most = 0.75;
+  double busy = 2.0 * b->sums / port / macs, most = 0.75;
   double over = busy > most ? (busy - most) / (1 - most) : 0;
   uint32_t pair = pair_bytes(dev), first = core->out[0],
            end = core->out[1] + b->sums;
   double beside =
       (first < pair ? pair - first : 0) + (end > 2 * pair ? end - 2 * pair : 0);
-  return (struct map_waits){.step = beside / b->sums * b->in0 / DMA_BYTES *
+  return (struct map_waits){.step = beside / b->sums * b->in0 / dma *
                                     (over > 1 ? 1 : over)};
 }
 
