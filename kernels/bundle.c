@@ -14,8 +14,9 @@ bool kernel_bundle_long_free(const struct isa_bundle *b) {
   return !b->slot[SLOT_ALU].id && !b->slot[SLOT_MV].id && !b->slot[SLOT_LNG].id;
 }
 
-int kernel_bundle_bytes(const struct isa_bundle *b, struct diag *d) {
-  int bytes = isa_bundle_size(kernel_isa(), b, 0);
+int kernel_bundle_bytes(const struct isa *isa, const struct isa_bundle *b,
+                        struct diag *d) {
+  int bytes = isa_bundle_size(isa, b, 0);
   if (!bytes)
     diag_error(d, loc_none(), "a kernel's bundle has no format");
   return bytes;

@@ -29,13 +29,14 @@ struct asm_program *kernel_zero(struct arena *a, const char *name, int bytes,
                                 struct diag *d) {
   if (!check_bytes("zero", bytes, W_BYTES, d))
     return NULL;
-  struct trace t = kernel_trace_open(a, a, d);
+  struct trace t = kernel_trace_open(kernel_machine(NULL), a, a, d);
   int stream = kernel_trace_stream(&t, "p0", "p0", 0);
-  kernel_trace_constant(&t, kernel_trace_reg("r0"), 0);
-  kernel_trace_add(&t, INSN_VBCST_32, 2,
-                   (int64_t[]){kernel_trace_reg("x0"), kernel_trace_reg("r0")});
+  kernel_trace_constant(&t, kernel_trace_reg(&t, "r0"), 0);
+  kernel_trace_add(
+      &t, INSN_VBCST_32, 2,
+      (int64_t[]){kernel_trace_reg(&t, "x0"), kernel_trace_reg(&t, "r0")});
   for (int at = 0; at < bytes; at += W_BYTES)
-    kernel_trace_memory(&t, MEM_ST_W, kernel_trace_reg("wl0"), stream, at);
+    kernel_trace_memory(&t, MEM_ST_W, kernel_trace_reg(&t, "wl0"), stream, at);
   return finish(&t, name, arena_printf(a, "%d bytes from p0 on <- 0", bytes),
                 d);
 }
@@ -46,15 +47,15 @@ enum { COPY_RING = 8, COPY_ZERO = 8 };
 
 /* The larger of an element and zero.  The mask of the comparison goes to r16,
  * which is the caller's, or to r25:r24, which is not. */
-static bool relu_form(enum dtype type, enum insn_id *id, int *mask) {
-  *mask = kernel_trace_reg("r16");
+static bool relu_form(enum dtype type, enum insn_id *id, const char **mask) {
+  *mask = "r16";
   switch (type) {
   case DTYPE_BF16:
     *id = INSN_VMAX_LT_BF16;
     return true;
   case DTYPE_I8:
     *id = INSN_VMAX_LT_S8;
-    *mask = kernel_trace_reg("l4");
+    *mask = "l4";
     return true;
   case DTYPE_I16:
     *id = INSN_VMAX_LT_S16;
@@ -96,7 +97,7 @@ static bool check_copy(const struct kernel_copy *k, struct diag *d) {
                       "copy: no shuffle transposes small blocks of %d x %d %s",
                       r, c, dtype_name(k->type));
   enum insn_id id;
-  int mask;
+  const char *mask;
   if (k->relu && !relu_form(k->type, &id, &mask))
     return diag_error(d, loc_none(), "copy: no relu for %s",
                       dtype_name(k->type));
@@ -114,11 +115,11 @@ struct copy {
 
 /* One small block through x register `x`. */
 static void copy_block(const struct copy *c, int x, int64_t from, int64_t to) {
-  int64_t reg = kernel_trace_reg("x%d", x),
-          zero = kernel_trace_reg("x%d", COPY_ZERO);
+  int64_t reg = kernel_trace_reg(c->t, "x%d", x),
+          zero = kernel_trace_reg(c->t, "x%d", COPY_ZERO);
   for (int i = 0; i < c->parts; i++)
     kernel_trace_memory(c->t, MEM_LDB_W,
-                        kernel_trace_reg(i ? "wh%d" : "wl%d", x), c->from,
+                        kernel_trace_reg(c->t, i ? "wh%d" : "wl%d", x), c->from,
                         from + i * W_BYTES)
         ->boundary = i == c->parts - 1;
   if (c->transpose)
@@ -129,15 +130,15 @@ static void copy_block(const struct copy *c, int x, int64_t from, int64_t to) {
                      (int64_t[]){reg, c->relu_mask, reg, zero});
   for (int i = 0; i < c->parts; i++)
     kernel_trace_memory(c->t, MEM_ST_W,
-                        kernel_trace_reg(i ? "wh%d" : "wl%d", x), c->to,
+                        kernel_trace_reg(c->t, i ? "wh%d" : "wl%d", x), c->to,
                         to + i * W_BYTES);
 }
 
 static void start_copy(struct copy *c, const struct kernel_copy *k) {
-  int64_t zero = kernel_trace_reg("r0");
-  int mask = 0;
+  int64_t zero = kernel_trace_reg(c->t, "r0");
+  const char *mask;
   if (k->transpose) {
-    c->mode = kernel_trace_reg("r2");
+    c->mode = kernel_trace_reg(c->t, "r2");
     kernel_trace_constant(
         c->t, (int)c->mode,
         kernel_gemm_transpose_mode(k->type, k->block_rows, k->block_columns));
@@ -145,20 +146,20 @@ static void start_copy(struct copy *c, const struct kernel_copy *k) {
   if (!k->relu)
     return;
   relu_form(k->type, &c->relu, &mask);
-  c->relu_mask = mask;
+  c->relu_mask = kernel_trace_named(c->t, mask);
   kernel_trace_add(
       c->t, INSN_MOV, 2,
-      (int64_t[]){kernel_trace_reg("r8"), kernel_trace_reg("r16")});
+      (int64_t[]){kernel_trace_reg(c->t, "r8"), kernel_trace_reg(c->t, "r16")});
   kernel_trace_constant(c->t, (int)zero, 0);
   kernel_trace_add(c->t, INSN_VBCST_32, 2,
-                   (int64_t[]){kernel_trace_reg("x%d", COPY_ZERO), zero});
+                   (int64_t[]){kernel_trace_reg(c->t, "x%d", COPY_ZERO), zero});
 }
 
 struct asm_program *kernel_copy(struct arena *a, const struct kernel_copy *k,
                                 struct diag *d) {
   if (!check_copy(k, d))
     return NULL;
-  struct trace t = kernel_trace_open(a, a, d);
+  struct trace t = kernel_trace_open(kernel_machine(NULL), a, a, d);
   struct copy c = {.t = &t, .transpose = k->transpose};
   c.from = kernel_trace_stream(&t, "p0", "p0", 0);
   c.to = kernel_trace_stream(&t, "p1", "p1", 1);
@@ -174,7 +175,7 @@ struct asm_program *kernel_copy(struct arena *a, const struct kernel_copy *k,
   if (k->relu)
     kernel_trace_add(
         &t, INSN_MOV, 2,
-        (int64_t[]){kernel_trace_reg("r16"), kernel_trace_reg("r8")});
+        (int64_t[]){kernel_trace_reg(&t, "r16"), kernel_trace_reg(&t, "r8")});
   const char *heading = arena_printf(
       a, "p1 [%d][%d] <- p0 [%d][%d], small blocks of %d x %d %s%s%s",
       k->transpose ? columns : rows, k->transpose ? rows : columns, rows,
@@ -187,49 +188,51 @@ struct asm_program *kernel_copy(struct arena *a, const struct kernel_copy *k,
 
 enum { ADD_RING = 4, ADD_RIGHT = 4, FLOAT_CONFIG = 28 };
 
-static int half(const char *low, const char *high, int n, int part) {
-  return kernel_trace_reg(part ? high : low, n);
+static int half(const struct trace *t, const char *low, const char *high, int n,
+                int part) {
+  return kernel_trace_reg(t, part ? high : low, n);
 }
 
 /* Integers in vector registers: x(i) += x(4 + i). */
 static void add_vectors(struct trace *t, enum insn_id add, int i,
                         const int stream[3], int64_t at) {
-  int64_t left = kernel_trace_reg("x%d", i),
-          right = kernel_trace_reg("x%d", ADD_RIGHT + i);
+  int64_t left = kernel_trace_reg(t, "x%d", i),
+          right = kernel_trace_reg(t, "x%d", ADD_RIGHT + i);
   for (int part = 0; part < 2; part++) {
     int64_t offset = at + part * W_BYTES;
-    kernel_trace_memory(t, MEM_LDA_W, half("wl%d", "wh%d", i, part), stream[0],
+    kernel_trace_memory(t, MEM_LDA_W, half(t, "wl%d", "wh%d", i, part),
+                        stream[0], offset);
+    kernel_trace_memory(t, MEM_LDB_W,
+                        half(t, "wl%d", "wh%d", ADD_RIGHT + i, part), stream[1],
                         offset);
-    kernel_trace_memory(t, MEM_LDB_W, half("wl%d", "wh%d", ADD_RIGHT + i, part),
-                        stream[1], offset);
   }
   kernel_trace_add(t, add, 3, (int64_t[]){left, left, right});
   for (int part = 0; part < 2; part++)
-    kernel_trace_memory(t, MEM_ST_W, half("wl%d", "wh%d", i, part), stream[2],
-                        at + part * W_BYTES);
+    kernel_trace_memory(t, MEM_ST_W, half(t, "wl%d", "wh%d", i, part),
+                        stream[2], at + part * W_BYTES);
 }
 
 /* Floats in accumulators: bml(i) += bmh(i), 16 at a time. */
 static void add_floats(struct trace *t, enum dtype type, int i,
                        const int stream[3], int64_t at) {
-  int64_t left = kernel_trace_reg("bml%d", i),
-          right = kernel_trace_reg("bmh%d", i);
+  int64_t left = kernel_trace_reg(t, "bml%d", i),
+          right = kernel_trace_reg(t, "bmh%d", i);
   int parts = type == DTYPE_F32 ? 2 : 1;
   int64_t offset = at / X_BYTES * parts * W_BYTES;
   for (int side = 0; side < 2; side++)
     for (int part = 0; part < parts; part++) {
       int reg = parts == 1 ? (int)(side ? right : left)
-                : side     ? half("amhl%d", "amhh%d", i, part)
-                           : half("amll%d", "amlh%d", i, part);
+                : side     ? half(t, "amhl%d", "amhh%d", i, part)
+                           : half(t, "amll%d", "amlh%d", i, part);
       kernel_trace_memory(t, parts == 1 ? MEM_LDA_CONV : MEM_LDA_AM, reg,
                           stream[side], offset + part * W_BYTES);
     }
   kernel_trace_add(t, INSN_VADD_F, 4,
-                   (int64_t[]){left, left, right, kernel_trace_reg("r0")});
+                   (int64_t[]){left, left, right, kernel_trace_reg(t, "r0")});
   for (int part = 0; part < parts; part++)
     kernel_trace_memory(t, parts == 1 ? MEM_ST_CONV : MEM_ST_AM,
                         parts == 1 ? (int)left
-                                   : half("amll%d", "amlh%d", i, part),
+                                   : half(t, "amll%d", "amlh%d", i, part),
                         stream[2], offset + part * W_BYTES);
 }
 
@@ -244,7 +247,7 @@ struct asm_program *kernel_add(struct arena *a, const char *name,
     diag_error(d, loc_none(), "add: no kernel for %s", dtype_name(type));
     return NULL;
   }
-  struct trace t = kernel_trace_open(a, a, d);
+  struct trace t = kernel_trace_open(kernel_machine(NULL), a, a, d);
   int stream[3] = {kernel_trace_stream(&t, "p0", "p0", 0),
                    kernel_trace_stream(&t, "p1", "p1", 1),
                    kernel_trace_stream(&t, "p2", "p2", 2)};
@@ -252,8 +255,8 @@ struct asm_program *kernel_add(struct arena *a, const char *name,
                      : size == 2 ? INSN_VADD_16
                                  : INSN_VADD_32;
   if (is_float) {
-    kernel_trace_constant(&t, kernel_trace_reg("r0"), FLOAT_CONFIG);
-    kernel_trace_constant(&t, kernel_trace_reg("crRnd"), NEAREST_EVEN);
+    kernel_trace_constant(&t, kernel_trace_reg(&t, "r0"), FLOAT_CONFIG);
+    kernel_trace_constant(&t, kernel_trace_reg(&t, "crRnd"), NEAREST_EVEN);
   }
   /* a step is 64 bytes, or 16 floats */
   int steps = is_float ? bytes / size / 16 : bytes / X_BYTES;

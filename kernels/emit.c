@@ -40,7 +40,7 @@ static void add_text(struct emitter *e, enum asm_line_kind kind,
 
 static bool multiplies(const struct schedule *s, int cycle) {
   const struct isa_op *op = s->cycle[cycle].slot[SLOT_VEC];
-  return op && (isa_insn(kernel_isa(), op->id)->flags & INSN_MAC);
+  return op && (isa_insn(s->isa, op->id)->flags & INSN_MAC);
 }
 
 /* Where the kernel's first and last multiplies divide it. */
@@ -81,8 +81,9 @@ static void align(struct emitter *e) {
   for (int i = 0; i < n; i++) {
     const struct asm_line *l = &line[from + i];
     int size = l->kind != ASM_BUNDLE ? 0
-               : l->full             ? ALIGN
-                                     : kernel_bundle_bytes(&l->bundle, e->diag);
+               : l->full
+                   ? ALIGN
+                   : kernel_bundle_bytes(e->program->isa, &l->bundle, e->diag);
     for (int r = 0; r < RESTS; r++) {
       int small = least[i][(r + ALIGN - size / 2) % RESTS] + size;
       int full = size ? least[i][r] + ALIGN : NEVER;
@@ -93,7 +94,7 @@ static void align(struct emitter *e) {
     struct asm_line *l = &line[from + i];
     if (l->kind != ASM_BUNDLE || l->full)
       continue;
-    int size = kernel_bundle_bytes(&l->bundle, e->diag);
+    int size = kernel_bundle_bytes(e->program->isa, &l->bundle, e->diag);
     int small = (r + ALIGN - size / 2) % RESTS;
     if (least[i][small] + size <= least[i][r] + ALIGN)
       r = small;
@@ -105,8 +106,12 @@ static void align(struct emitter *e) {
 
 /* ---- loops ---- */
 
-static int reg_named(const char *name) {
-  return isa_reg_find(kernel_isa(), name, strlen(name));
+static enum insn_id insn_of(const struct emitter *e, enum kernel_insn i) {
+  return e->schedule->machine->insn[i];
+}
+
+static int reg_named(const struct emitter *e, const char *name) {
+  return isa_reg_find(e->program->isa, name, strlen(name));
 }
 
 /* reg <- symbol, or value if there is none. */
@@ -121,12 +126,13 @@ static void set_long(struct emitter *e, struct asm_line *l,
                      const struct setting *s) {
   enum { MOST_SMALL = 1023 };
   if (s->reg[0] == 'r' && s->value <= MOST_SMALL) {
-    l->bundle.slot[SLOT_ALU] =
-        (struct isa_op){INSN_MOVX_I, {reg_named(s->reg), s->value}};
+    l->bundle.slot[SLOT_ALU] = (struct isa_op){
+        insn_of(e, KERNEL_CONSTANT_X), {reg_named(e, s->reg), s->value}};
     return;
   }
-  l->bundle.slot[SLOT_LNG] = (struct isa_op){
-      INSN_MOVXM, {reg_named(s->reg), s->symbol ? 0 : s->value}};
+  l->bundle.slot[SLOT_LNG] =
+      (struct isa_op){insn_of(e, KERNEL_CONSTANT_LONG),
+                      {reg_named(e, s->reg), s->symbol ? 0 : s->value}};
   if (s->symbol) {
     l->reference = arena_array(e->arena, 1, sizeof *l->reference);
     l->reference_count = 1;
@@ -154,7 +160,7 @@ static void add_settings(struct emitter *e, const struct setting *setting,
 
 static int cycle_bytes(const struct emitter *e, int i) {
   struct isa_bundle b = kernel_bundle(e->schedule, i);
-  return kernel_bundle_bytes(&b, e->diag);
+  return kernel_bundle_bytes(e->program->isa, &b, e->diag);
 }
 
 /* Bundles that have to stand between a hardware loop's set-up and the loop. */
@@ -224,11 +230,11 @@ static void emit_branch(struct emitter *e, const struct piece *p, int first) {
 
 static void emit_branch_end(struct emitter *e, const struct piece *p) {
   struct asm_line *l = &e->program->line[e->program->count - FOLD_BRANCH_SLOTS];
-  int counter = reg_named(branch_reg[p->outer].counter);
-  int target = reg_named(branch_reg[p->outer].target);
+  int counter = reg_named(e, branch_reg[p->outer].counter);
+  int target = reg_named(e, branch_reg[p->outer].target);
   assert(l->kind == ASM_BUNDLE);
-  l->bundle.slot[SLOT_ALU] =
-      (struct isa_op){INSN_JNZD, {counter, counter, target}};
+  l->bundle.slot[SLOT_ALU] = (struct isa_op){insn_of(e, KERNEL_COUNT_DOWN),
+                                             {counter, counter, target}};
   l->comment = "five delay slots follow";
   add_text(e, ASM_COMMENT, "after the branch loop");
 }
@@ -265,7 +271,7 @@ struct asm_program *kernel_fold_emit(struct arena *a, const char *name,
                       .schedule = s,
                       .diag = d,
                       .name = name};
-  e.program->isa = kernel_isa();
+  e.program->isa = s->isa;
   e.first_mac = e.last_mac = -1;
   for (int i = 0; i < s->count; i++)
     if (multiplies(s, i)) {
@@ -287,7 +293,8 @@ struct asm_program *kernel_fold_emit(struct arena *a, const char *name,
   add_text(&e, ASM_LABEL, name);
   e.entry = e.aligned = e.program->count;
   for (int i = 0; i < entry; i++) /* emit_hardware fills them */
-    add_line(&e, ASM_BUNDLE)->bundle.slot[SLOT_LNG].id = INSN_NOPXM;
+    add_line(&e, ASM_BUNDLE)->bundle.slot[SLOT_LNG].id =
+        insn_of(&e, KERNEL_NO_LONG);
   emit_pieces(&e, f);
   return d->kind == DIAG_NONE ? e.program : NULL;
 }

@@ -46,22 +46,22 @@ struct repeat {
   int start, length, trips;
 };
 
-static uint64_t hash_cycle(const struct cycle *c) {
+static uint64_t hash_cycle(const struct isa *isa, const struct cycle *c) {
   uint64_t h = 1469598103934665603u;
   for (int i = 0; i < SLOT_COUNT; i++) {
     const struct isa_op *op = c->slot[i];
     h = (h ^ (op ? op->id : 0)) * 1099511628211u;
-    for (int j = 0; op && j < isa_insn(kernel_isa(), op->id)->operand_count;
-         j++)
+    for (int j = 0; op && j < isa_insn(isa, op->id)->operand_count; j++)
       h = (h ^ (uint64_t)op->operand[j]) * 1099511628211u;
   }
   return h;
 }
 
-static bool op_equal(const struct isa_op *a, const struct isa_op *b) {
+static bool op_equal(const struct isa *isa, const struct isa_op *a,
+                     const struct isa_op *b) {
   if (!a || !b || a->id != b->id)
     return a == b;
-  for (int i = 0; i < isa_insn(kernel_isa(), a->id)->operand_count; i++)
+  for (int i = 0; i < isa_insn(isa, a->id)->operand_count; i++)
     if (a->operand[i] != b->operand[i])
       return false;
   return true;
@@ -71,7 +71,8 @@ static bool equal(const struct folder *f, int i, int j) {
   if (f->hash[i] != f->hash[j])
     return false;
   for (int slot = 0; slot < SLOT_COUNT; slot++)
-    if (!op_equal(f->s->cycle[i].slot[slot], f->s->cycle[j].slot[slot]))
+    if (!op_equal(f->s->isa, f->s->cycle[i].slot[slot],
+                  f->s->cycle[j].slot[slot]))
       return false;
   return true;
 }
@@ -79,9 +80,9 @@ static bool equal(const struct folder *f, int i, int j) {
 static void measure(struct folder *f) {
   for (int i = 0; i < f->s->count; i++) {
     struct isa_bundle b = kernel_bundle(f->s, i);
-    f->hash[i] = hash_cycle(&f->s->cycle[i]);
+    f->hash[i] = hash_cycle(f->s->isa, &f->s->cycle[i]);
     f->bytes_before[i + 1] =
-        f->bytes_before[i] + kernel_bundle_bytes(&b, f->diag);
+        f->bytes_before[i] + kernel_bundle_bytes(f->s->isa, &b, f->diag);
     f->long_before[i + 1] = f->long_before[i] + kernel_bundle_long_free(&b);
   }
 }

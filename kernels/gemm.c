@@ -103,7 +103,8 @@ static bool schedule_gemm(struct arena *a, const struct work *w,
                           const struct attempt *by, struct schedule *schedule,
                           int *idle, struct diag *d) {
   struct arena *scratch = arena_open();
-  struct trace t = kernel_trace_open(scratch, a, d);
+  struct trace t =
+      kernel_trace_open(kernel_machine(w->gemm->isa), scratch, a, d);
   bool good = place_gemm(&t, w, by, schedule);
   if (good) {
     schedule->trips = !w->before_loop ? 0

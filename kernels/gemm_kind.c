@@ -65,10 +65,10 @@ enum {
 
 /* Multiply-accumulate, multiply, whether accumulator lanes are 64 bits, and
  * passes through K. */
-#define MAC_F INSN_VMAC_F, INSN_VMUL_F, false, 1
-#define MAC_X INSN_VMAC_F, INSN_VMUL_F, false, GEMM_PASSES
-#define MAC_I INSN_VMAC, INSN_VMUL, false, 1
-#define MAC_W INSN_VMAC, INSN_VMUL, true, 1
+#define MAC_F INSN_VMAC_F, INSN_VMUL_F, true, false, 1
+#define MAC_X INSN_VMAC_F, INSN_VMUL_F, true, false, GEMM_PASSES
+#define MAC_I INSN_VMAC, INSN_VMUL, false, false, 1
+#define MAC_W INSN_VMAC, INSN_VMUL, false, true, 1
 static const struct gemm_kind kind[] = {
 #define GEMM(in0, in1, out, r, s, t, config, mac, rows, cols, light, heavy,    \
              part, load, store)                                                \
@@ -82,15 +82,6 @@ static const struct gemm_kind kind[] = {
 #undef GEMM
 };
 enum { KINDS = sizeof kind / sizeof *kind };
-
-const struct isa *kernel_isa(void) {
-#define GEMM(...)
-#define TRANSPOSE(...)
-#define KERNEL_ISA(name) return isa_find(name);
-#include "kernel.def"
-#undef TRANSPOSE
-#undef GEMM
-}
 
 static const struct {
   int bits, rows, columns, mode;

@@ -14,7 +14,8 @@ static const bool low_b[GEMM_PASSES] = {false, true, false};
 /* The registers that hold the way to the next buffer change sign about the
  * walk through one. */
 static void turn_round(struct gemm *g, const struct operand *o) {
-  kernel_trace_add(g->t, INSN_SUB, 3, (int64_t[]){o->turn, o->back, o->turn});
+  kernel_trace_add(g->t, g->t->machine->insn[KERNEL_SUB], 3,
+                   (int64_t[]){o->turn, o->back, o->turn});
 }
 
 static bool is_opened(const struct gemm *g, const struct operand *o) {
@@ -33,7 +34,7 @@ static void load_parts(struct gemm *g, const struct operand *o, int x,
   bool opens = !index && !k && !g->number && is_opened(g, o);
   for (int i = 0; i < o->parts; i++) {
     struct trace_op *op = kernel_trace_memory(
-        g->t, o->mem, kernel_trace_reg(i ? "wh%d" : "wl%d", x), o->stream,
+        g->t, o->mem, kernel_trace_reg(g->t, i ? "wh%d" : "wl%d", x), o->stream,
         gemm_operand_offset(g, o, index, k) + i * W_BYTES);
     op->other_mem = o->other_mem;
     op->boundary = last && i == o->parts - 1;
@@ -61,10 +62,10 @@ int gemm_load_operand(struct gemm *g, struct operand *o, int index, int k,
   }
   int stage = o->stage + o->stage_next++ % o->stage_ring;
   load_parts(g, o, stage, index, k, last);
-  int64_t from = kernel_trace_reg("x%d", stage);
+  int64_t from = kernel_trace_reg(g->t, "x%d", stage);
   kernel_trace_add(
-      g->t, INSN_VSHUFFLE, 4,
-      (int64_t[]){kernel_trace_reg("x%d", x), from, from, o->mode_reg})
+      g->t, g->t->machine->insn[KERNEL_SHUFFLE], 4,
+      (int64_t[]){kernel_trace_reg(g->t, "x%d", x), from, from, o->mode_reg})
       ->phase = is_steady(g) ? gemm_cycles[g->phase].shuffle : 0;
   return x;
 }
@@ -75,7 +76,7 @@ static void set_shuffle(struct gemm *g, struct operand *o, const char *reg,
                         enum dtype type, int rows, int columns) {
   int mode = kernel_gemm_transpose_mode(type, rows, columns);
   assert(mode >= 0);
-  o->mode_reg = kernel_trace_named(reg);
+  o->mode_reg = kernel_trace_named(g->t, reg);
   kernel_trace_constant(g->t, o->mode_reg, mode);
 }
 

@@ -12,7 +12,7 @@ const struct gemm_cycles gemm_cycles[GEMM_PHASES] = {
     [GEMM_APART] = {0, 0, 0, 0},
 };
 
-bool gemm_is_float(const struct gemm *g) { return g->kind->mac == INSN_VMAC_F; }
+bool gemm_is_float(const struct gemm *g) { return g->kind->is_float; }
 
 int gemm_group(const struct gemm *g) { return g->steps ? g->steps->group : 1; }
 

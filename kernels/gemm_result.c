@@ -15,8 +15,8 @@ int gemm_accumulator(const struct gemm *g, int i, int r, int c) {
 
 int gemm_accumulator_reg(const struct gemm *g, int n) {
   if (gemm_is_float(g))
-    return kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
-  return kernel_trace_reg("cm%d", n);
+    return kernel_trace_reg(g->t, n % 2 ? "bmh%d" : "bml%d", n / 2);
+  return kernel_trace_reg(g->t, "cm%d", n);
 }
 
 /* The register that one 32-byte access of result n moves. */
@@ -26,14 +26,14 @@ static int accumulator_part(const struct gemm *g, int n, int part) {
   switch (g->kind->part) {
   case PART_AM:
     i = n * (gemm_is_float(g) ? 2 : 4) + part;
-    return kernel_trace_reg(am[i % 4], i / 4);
+    return kernel_trace_reg(g->t, am[i % 4], i / 4);
   case PART_BM:
     i = n * (gemm_is_float(g) ? 1 : 2) + part;
-    return kernel_trace_reg(i % 2 ? "bmh%d" : "bml%d", i / 2);
+    return kernel_trace_reg(g->t, i % 2 ? "bmh%d" : "bml%d", i / 2);
   case PART_CM:
     break;
   }
-  return kernel_trace_reg("cm%d", n);
+  return kernel_trace_reg(g->t, "cm%d", n);
 }
 
 /* In the first step C has to be taken.  Later on, where C has so few blocks
@@ -68,19 +68,19 @@ static const char *const mode_out[] = {"r15", "r24"};
 /* The x register of one part of a turned result in memory. */
 static int turned_part(const struct gemm *g, bool store, int part) {
   int x = TURN_X + (!store ? 0 : g->kind->part == PART_AM ? 2 : 3);
-  return kernel_trace_reg(part % 2 ? "wh%d" : "wl%d", x + part / 2);
+  return kernel_trace_reg(g->t, part % 2 ? "wh%d" : "wl%d", x + part / 2);
 }
 
 static int narrow_reg(const struct gemm *g, int x) {
-  return kernel_trace_reg(g->kind->part == PART_CM ? "wl%d" : "x%d", x);
+  return kernel_trace_reg(g->t, g->kind->part == PART_CM ? "wl%d" : "x%d", x);
 }
 
 static void shuffle(struct gemm *g, int to, int from, int other,
                     const char *mode) {
-  kernel_trace_add(g->t, INSN_VSHUFFLE, 4,
-                   (int64_t[]){to, kernel_trace_reg("x%d", from),
-                               kernel_trace_reg("x%d", other),
-                               kernel_trace_named(mode)});
+  kernel_trace_add(g->t, g->t->machine->insn[KERNEL_SHUFFLE], 4,
+                   (int64_t[]){to, kernel_trace_reg(g->t, "x%d", from),
+                               kernel_trace_reg(g->t, "x%d", other),
+                               kernel_trace_named(g->t, mode)});
 }
 
 static int find_conversion(const struct gemm *g) {
@@ -94,11 +94,12 @@ static int find_conversion(const struct gemm *g) {
 static void turn_in(struct gemm *g, int n) {
   if (g->kind->part == PART_AM) {
     for (int i = 0; i < 2; i++)
-      shuffle(g, kernel_trace_reg(i ? "bmh%d" : "bml%d", n), TURN_X, TURN_X + 1,
-              mode_in[i]);
+      shuffle(g, kernel_trace_reg(g->t, i ? "bmh%d" : "bml%d", n), TURN_X,
+              TURN_X + 1, mode_in[i]);
     return;
   }
-  shuffle(g, kernel_trace_reg("x%d", TURN_X + 1), TURN_X, TURN_X, mode_in[0]);
+  shuffle(g, kernel_trace_reg(g->t, "x%d", TURN_X + 1), TURN_X, TURN_X,
+          mode_in[0]);
   kernel_trace_add(g->t, conversion[find_conversion(g)].widen, 3,
                    (int64_t[]){gemm_accumulator_reg(g, n),
                                narrow_reg(g, TURN_X + 1), g->shift_reg});
@@ -108,18 +109,19 @@ static void turn_in(struct gemm *g, int n) {
 static void turn_out(struct gemm *g, int n) {
   if (g->kind->part == PART_AM) {
     for (int i = 0; i < 2; i++)
-      kernel_trace_add(g->t, INSN_VMOV_X, 2,
-                       (int64_t[]){kernel_trace_reg("x%d", TURN_X + i),
-                                   kernel_trace_reg(i ? "bmh%d" : "bml%d", n)});
+      kernel_trace_add(
+          g->t, g->t->machine->insn[KERNEL_MOVE_VECTOR], 2,
+          (int64_t[]){kernel_trace_reg(g->t, "x%d", TURN_X + i),
+                      kernel_trace_reg(g->t, i ? "bmh%d" : "bml%d", n)});
     for (int i = 0; i < 2; i++)
-      shuffle(g, kernel_trace_reg("x%d", TURN_X + 2 + i), TURN_X, TURN_X + 1,
-              mode_out[i]);
+      shuffle(g, kernel_trace_reg(g->t, "x%d", TURN_X + 2 + i), TURN_X,
+              TURN_X + 1, mode_out[i]);
     return;
   }
   kernel_trace_add(g->t, conversion[find_conversion(g)].narrow, 3,
                    (int64_t[]){narrow_reg(g, TURN_X + 2),
                                gemm_accumulator_reg(g, n), g->shift_reg});
-  shuffle(g, kernel_trace_reg("x%d", TURN_X + 3), TURN_X + 2, TURN_X + 2,
+  shuffle(g, kernel_trace_reg(g->t, "x%d", TURN_X + 3), TURN_X + 2, TURN_X + 2,
           mode_out[0]);
 }
 
@@ -129,8 +131,9 @@ void gemm_set_turn(struct gemm *g, enum dtype out) {
   int back = kernel_gemm_transpose_mode(out, s->m, s->n);
   assert(in >= 0 && back >= 0);
   for (int i = 0; i < (g->kind->part == PART_AM ? 2 : 1); i++) {
-    kernel_trace_constant(g->t, kernel_trace_named(mode_in[i]), in + i);
-    kernel_trace_constant(g->t, kernel_trace_named(mode_out[i]), back + i);
+    kernel_trace_constant(g->t, kernel_trace_named(g->t, mode_in[i]), in + i);
+    kernel_trace_constant(g->t, kernel_trace_named(g->t, mode_out[i]),
+                          back + i);
   }
 }
 
@@ -139,7 +142,7 @@ void gemm_set_turn(struct gemm *g, enum dtype out) {
 /* 16 lanes of 32 bits. */
 static int accumulator_half(const struct gemm *g, int n, int half) {
   int i = n * (gemm_is_float(g) ? 1 : 2) + half;
-  return kernel_trace_reg(i % 2 ? "bmh%d" : "bml%d", i / 2);
+  return kernel_trace_reg(g->t, i % 2 ? "bmh%d" : "bml%d", i / 2);
 }
 
 /* The register that one 32-byte access of result n moves. */
@@ -147,7 +150,7 @@ static int c_part(const struct gemm *g, bool store, int n, int part) {
   if (g->turns_c)
     return turned_part(g, store, part);
   if (store && g->relu_stores)
-    return kernel_trace_reg(part % 2 ? "wh%d" : "wl%d", RELU_TEMP);
+    return kernel_trace_reg(g->t, part % 2 ? "wh%d" : "wl%d", RELU_TEMP);
   return accumulator_part(g, n, part);
 }
 

@@ -9,17 +9,18 @@ enum {
 
 /* Waits for a buffer that `product` is the first one to use. */
 static void acquire(struct gemm *g, int lock, int stream, int product) {
-  struct trace_op *op =
-      kernel_trace_add(g->t, INSN_ACQ, 2,
-                       (int64_t[]){lock, kernel_trace_reg("r%d", REG_ACQUIRE)});
+  struct trace_op *op = kernel_trace_add(
+      g->t, g->t->machine->insn[KERNEL_ACQUIRE], 2,
+      (int64_t[]){lock, kernel_trace_reg(g->t, "r%d", REG_ACQUIRE)});
   op->wait = WAIT_RELEASED;
   op->wait_for = op->acquires = stream;
   op->begins = gemm_loop_round(g, product);
 }
 
-static void release(struct gemm *g, enum insn_id id, int lock, int stream) {
+static void release(struct gemm *g, enum kernel_insn id, int lock, int stream) {
   struct trace_op *op = kernel_trace_add(
-      g->t, id, 2, (int64_t[]){lock, kernel_trace_reg("r%d", REG_RELEASE)});
+      g->t, g->t->machine->insn[id], 2,
+      (int64_t[]){lock, kernel_trace_reg(g->t, "r%d", REG_RELEASE)});
   op->wait = WAIT_LEFT;
   op->wait_for = op->releases = stream;
 }
@@ -44,15 +45,16 @@ void gemm_release_c(struct gemm *g) {
   bool last_step = g->product >= g->product_count - gemm_group(g);
   bool last_block = (g->product + 1) % gemm_group(g) == 0;
   if (last_step && (last_block || !g->before_loop)) {
-    release(g, INSN_REL, g->steps->c.full, g->c_store);
+    release(g, KERNEL_RELEASE, g->steps->c.full, g->c_store);
   } else if (!last_block && g->before_loop &&
              g->product >= g->before_loop * gemm_group(g)) {
-    struct trace_op *op = kernel_trace_add(
-        g->t, INSN_EQZ, 2,
-        (int64_t[]){kernel_trace_reg("r26"), kernel_trace_reg(TRACE_TRIPS)});
+    struct trace_op *op =
+        kernel_trace_add(g->t, g->t->machine->insn[KERNEL_IS_ZERO], 2,
+                         (int64_t[]){kernel_trace_reg(g->t, "r26"),
+                                     kernel_trace_reg(g->t, TRACE_TRIPS)});
     op->wait = WAIT_ISSUED;
     op->wait_for = g->c_store;
-    release(g, INSN_REL_COND, g->steps->c.full, g->c_store);
+    release(g, KERNEL_RELEASE_IF, g->steps->c.full, g->c_store);
   }
 }
 
@@ -60,7 +62,7 @@ void gemm_release_buffers(struct gemm *g, int product) {
   const struct operand *o[2] = {&g->left, &g->right};
   for (int i = 0; i < 2; i++)
     if (g->steps && gemm_is_left(o[i], product))
-      release(g, INSN_REL, o[i]->empty, o[i]->stream);
+      release(g, KERNEL_RELEASE, o[i]->empty, o[i]->stream);
 }
 
 /* The way from the last access in a buffer to the next buffer: r4 or r5 minus
@@ -69,13 +71,13 @@ static void set_ring(struct gemm *g, struct operand *o, int distance_reg,
                      int turn_reg, int last_index) {
   int64_t walk = gemm_operand_offset(g, o, last_index, g->k_steps - 1) +
                  (o->parts - 1) * W_BYTES;
-  o->turn = kernel_trace_reg("r%d", turn_reg);
-  o->back = kernel_trace_reg("r%d", turn_reg + 1);
+  o->turn = kernel_trace_reg(g->t, "r%d", turn_reg);
+  o->back = kernel_trace_reg(g->t, "r%d", turn_reg + 1);
   kernel_trace_constant(g->t, o->turn, -walk);
   kernel_trace_constant(g->t, o->back, -2 * walk);
-  kernel_trace_add(
-      g->t, INSN_ADD, 3,
-      (int64_t[]){o->turn, o->turn, kernel_trace_reg("r%d", distance_reg)});
+  kernel_trace_add(g->t, g->t->machine->insn[KERNEL_ADD], 3,
+                   (int64_t[]){o->turn, o->turn,
+                               kernel_trace_reg(g->t, "r%d", distance_reg)});
 }
 
 void gemm_set_steps(struct gemm *g) {
@@ -85,8 +87,8 @@ void gemm_set_steps(struct gemm *g) {
   struct operand *b = swapped ? &g->left : &g->right;
   const struct cover_block *last = &g->block[g->block_count - 1];
   int left = last->row + last->rows - 1, right = last->col + last->cols - 1;
-  kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_ACQUIRE), -1);
-  kernel_trace_constant(g->t, kernel_trace_reg("r%d", REG_RELEASE), 1);
+  kernel_trace_constant(g->t, kernel_trace_reg(g->t, "r%d", REG_ACQUIRE), -1);
+  kernel_trace_constant(g->t, kernel_trace_reg(g->t, "r%d", REG_RELEASE), 1);
   a->full = s->a.full, a->empty = s->a.empty, a->products = 1;
   b->full = s->b.full, b->empty = s->b.empty, b->products = s->group;
   set_ring(g, a, 4, 8, swapped ? right : left);

@@ -47,8 +47,8 @@ static int max(int a, int b) { return a > b ? a : b; }
 static void multiply(struct gemm *g, int r, int c, int x_left, int x_right,
                      bool start) {
   int64_t acc = gemm_accumulator_reg(g, gemm_accumulator(g, g->number, r, c));
-  int64_t first = kernel_trace_reg("x%d", g->tall ? x_right : x_left),
-          second = kernel_trace_reg("x%d", g->tall ? x_left : x_right);
+  int64_t first = kernel_trace_reg(g->t, "x%d", g->tall ? x_right : x_left),
+          second = kernel_trace_reg(g->t, "x%d", g->tall ? x_left : x_right);
   if (start)
     kernel_trace_add(g->t, g->kind->mul, 4,
                      (int64_t[]){acc, first, second, g->config_reg});
@@ -101,7 +101,7 @@ static const char *pass_note(const struct gemm *g, int pass) {
 static void note_first_multiply(struct gemm *g, int from, int k) {
   const struct cover_block *b = &g->block[g->number];
   while (!g->t->op[from].op.id ||
-         !(isa_insn(kernel_isa(), g->t->op[from].op.id)->flags & INSN_MAC))
+         !(isa_insn(g->t->isa, g->t->op[from].op.id)->flags & INSN_MAC))
     from++;
   struct arena *a = g->t->kept;
   const char *step = arena_printf(a, "step %d%s", k % g->pass_steps,
@@ -218,7 +218,7 @@ static void set_modes(struct gemm *g, const struct kernel_gemm *k) {
   kernel_trace_narrowing(g->t, kind->store, k->rounding, k->saturation,
                          k->shift, g->shift_reg);
   if (kind->store != MEM_ST_AM && kind->store != MEM_ST_CONV)
-    kernel_trace_constant(g->t, kernel_trace_reg("crUPSSign"), 0);
+    kernel_trace_constant(g->t, kernel_trace_reg(g->t, "crUPSSign"), 0);
 }
 
 void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
@@ -246,9 +246,9 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
       .product_count = 1,
       .k_steps = kind->passes * (k->k / s->k),
       .pass_steps = k->k / s->k,
-      .config_reg = kernel_trace_reg("r0"),
-      .shift_reg = kernel_trace_reg("s0")};
-  g.pair_cols = isa_distance(kernel_isa(), kind->mac, 0, kind->mac, 1);
+      .config_reg = kernel_trace_reg(t, "r0"),
+      .shift_reg = kernel_trace_reg(t, "s0")};
+  g.pair_cols = isa_distance(t->isa, kind->mac, 0, kind->mac, 1);
   if (g.turns_c)
     gemm_set_turn(&g, k->out);
   set_modes(&g, k);

@@ -16,6 +16,7 @@ struct gemm_kind {
   struct kernel_shape mac_shape;
   int config;
   enum insn_id mac, mul;
+  bool is_float;
   bool wide;  /* accumulator lanes have 64 bits, else 32 */
   int passes; /* through K: 1, or GEMM_PASSES for inputs in two halves */
   struct gemm_block {

@@ -18,17 +18,33 @@
 
 #include "kernels.h"
 
-/* The instruction set that the generators emit (kernel.def). */
-const struct isa *kernel_isa(void);
-
 /* Memory operations by what they move; regs.c knows their addressing forms. */
 enum mem_kind {
   MEM_NONE,
-#define MEM(kind, base, two_d) MEM_##kind,
+#define MEM(kind, ...) MEM_##kind,
 #include "mem.def"
 #undef MEM
   MEM_KINDS
 };
+
+/* Instructions by what they do. */
+enum kernel_insn {
+#define ROLE(does, ...) KERNEL_##does,
+#include "insn.def"
+  KERNEL_INSNS
+};
+
+/* What generators know of an instruction set besides its tables. */
+struct kernel_machine {
+  const char *isa; /* its name */
+  enum insn_id insn[KERNEL_INSNS];
+  struct mem_form {
+    enum insn_id immediate, modifier, two_d;
+  } form[MEM_KINDS];
+  int access_bytes; /* of the widest load or store */
+};
+/* NULL: the first one, aie2.  Gives NULL if there are no kernels for it. */
+const struct kernel_machine *kernel_machine(const struct isa *);
 
 /* One tensor's sequence of accesses through one pointer register. */
 struct trace_stream {
@@ -79,6 +95,8 @@ struct trace_op {
 
 enum { TRACE_STREAMS = 6 };
 struct trace {
+  const struct kernel_machine *machine;
+  const struct isa *isa; /* its tables */
   struct arena *arena;
   struct arena *kept; /* for what outlives the trace: notes, the schedule */
   struct diag *diag;
@@ -89,8 +107,8 @@ struct trace {
   int mac_count;
 };
 
-struct trace kernel_trace_open(struct arena *, struct arena *kept,
-                               struct diag *);
+struct trace kernel_trace_open(const struct kernel_machine *, struct arena *,
+                               struct arena *kept, struct diag *);
 int kernel_trace_stream(struct trace *, const char *pointer,
                         const char *start_from, int bank);
 /* Room for so many operations, as a hint. */
@@ -104,10 +122,10 @@ struct trace_op *kernel_trace_memory(struct trace *, enum mem_kind, int reg,
 /* reg <- value, by the shortest form that holds it. */
 void kernel_trace_constant(struct trace *, int reg, int64_t value);
 /* Register by name; the name must exist. */
-int kernel_trace_named(const char *name);
+int kernel_trace_named(const struct trace *, const char *name);
 /* Register by a name in which %d stands for a number below 100. */
-int kernel_trace_reg(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+int kernel_trace_reg(const struct trace *, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* How stores of this kind narrow; the shift is read from shift_reg. */
 void kernel_trace_narrowing(struct trace *, enum mem_kind store,
@@ -140,6 +158,8 @@ struct cycle {
   const char *note;                      /* or NULL */
 };
 struct schedule {
+  const struct kernel_machine *machine;
+  const struct isa *isa;
   int count;
   struct cycle *cycle;
   int first_mac, last_mac; /* -1: none */
@@ -159,7 +179,8 @@ struct isa_bundle kernel_bundle(const struct schedule *, int cycle);
 /* Whether the bundle has room for an operation in the long slot. */
 bool kernel_bundle_long_free(const struct isa_bundle *);
 /* Bytes of the bundle in its smallest format. */
-int kernel_bundle_bytes(const struct isa_bundle *, struct diag *);
+int kernel_bundle_bytes(const struct isa *, const struct isa_bundle *,
+                        struct diag *);
 
 bool kernel_sched_place(const struct trace *, struct schedule *);
 

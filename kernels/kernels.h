@@ -93,6 +93,7 @@ struct kernel_gemm {
   int shift;
   enum kernel_rounding rounding;
   enum kernel_saturation saturation;
+  const struct isa *isa; /* that it is for; NULL: aie2 */
 };
 /* The extents that m, k and n must be multiples of; which shapes fit. */
 bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,

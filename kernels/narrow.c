@@ -91,13 +91,13 @@ static bool is_float(const struct narrow *w) {
   return w->kind->from == DTYPE_F32;
 }
 
-static int half_reg(int n) {
-  return kernel_trace_reg(n % 2 ? "bmh%d" : "bml%d", n / 2);
+static int half_reg(const struct narrow *w, int n) {
+  return kernel_trace_reg(w->t, n % 2 ? "bmh%d" : "bml%d", n / 2);
 }
 
-static int part_reg(int n, int part) {
+static int part_reg(const struct narrow *w, int n, int part) {
   static const char *const am[] = {"amll%d", "amlh%d", "amhl%d", "amhh%d"};
-  return kernel_trace_reg(am[n % 2 * 2 + part], n / 2);
+  return kernel_trace_reg(w->t, am[n % 2 * 2 + part], n / 2);
 }
 
 static void store(const struct narrow *w, int reg, int64_t offset) {
@@ -109,17 +109,18 @@ static void store(const struct narrow *w, int reg, int64_t offset) {
 static void load_vector(const struct narrow *w, enum mem_kind load, int x,
                         int stream, int i) {
   for (int part = 0; part < 2; part++)
-    kernel_trace_memory(w->t, load, kernel_trace_reg(part ? "wh%d" : "wl%d", x),
+    kernel_trace_memory(w->t, load,
+                        kernel_trace_reg(w->t, part ? "wh%d" : "wl%d", x),
                         stream, (2 * i + part) * W_BYTES);
 }
 
 /* Floats are added in accumulators, where the sums are. */
 static void add_float_bias(const struct narrow *w, int n) {
-  int64_t half = half_reg(n), bias = half_reg(BIAS_HALF + n);
+  int64_t half = half_reg(w, n), bias = half_reg(w, BIAS_HALF + n);
   kernel_trace_add(
       w->t, INSN_VMOV_X, 2,
-      (int64_t[]){bias,
-                  kernel_trace_reg("x%d", BIAS_VECTOR + n % VECTOR_RING)});
+      (int64_t[]){
+          bias, kernel_trace_reg(w->t, "x%d", BIAS_VECTOR + n % VECTOR_RING)});
   kernel_trace_add(w->t, INSN_VADD_F, 4,
                    (int64_t[]){half, half, bias, w->config_reg});
 }
@@ -127,15 +128,15 @@ static void add_float_bias(const struct narrow *w, int n) {
 /* Integers are, in vector registers, and take their relu there. */
 static void narrow_vector(const struct narrow *w, int n) {
   int x = n % VECTOR_RING;
-  int64_t sums = kernel_trace_reg("x%d", x);
+  int64_t sums = kernel_trace_reg(w->t, "x%d", x);
   kernel_trace_add(
       w->t, INSN_VADD_32, 3,
-      (int64_t[]){sums, sums, kernel_trace_reg("x%d", BIAS_VECTOR + x)});
+      (int64_t[]){sums, sums, kernel_trace_reg(w->t, "x%d", BIAS_VECTOR + x)});
   if (w->k->relu)
     kernel_trace_add(w->t, INSN_VMAX_LT_S32, 4,
-                     (int64_t[]){sums, kernel_trace_reg("r16"), sums,
-                                 kernel_trace_reg("x%d", RELU_ZERO)});
-  kernel_trace_add(w->t, INSN_VMOV_X, 2, (int64_t[]){half_reg(n), sums});
+                     (int64_t[]){sums, kernel_trace_reg(w->t, "r16"), sums,
+                                 kernel_trace_reg(w->t, "x%d", RELU_ZERO)});
+  kernel_trace_add(w->t, INSN_VMOV_X, 2, (int64_t[]){half_reg(w, n), sums});
 }
 
 /* Sums and what is done to them before they are narrowed: half `i` of the
@@ -151,15 +152,15 @@ static void make_half(const struct narrow *w, int i, int n) {
     return;
   }
   for (int part = 0; part < 2; part++)
-    kernel_trace_memory(w->t, MEM_LDA_AM, part_reg(n, part), w->from,
+    kernel_trace_memory(w->t, MEM_LDA_AM, part_reg(w, n, part), w->from,
                         (2 * i + part) * W_BYTES);
   if (k->bias)
     add_float_bias(w, n);
   if (k->relu && is_float(w))
-    kernel_trace_relu_float(w->t, half_reg(n), x, RELU_ZERO, RELU_BOUND,
+    kernel_trace_relu_float(w->t, half_reg(w, n), x, RELU_ZERO, RELU_BOUND,
                             k->keeps_nan);
   else if (k->relu)
-    kernel_trace_relu(w->t, half_reg(n), x, RELU_ZERO);
+    kernel_trace_relu(w->t, half_reg(w, n), x, RELU_ZERO);
 }
 
 static void narrow_half(const struct narrow *w, int i, int n) {
@@ -167,14 +168,14 @@ static void narrow_half(const struct narrow *w, int i, int n) {
   switch (w->kind->halves) {
   case 0:
     for (int part = 0; part < 2; part++)
-      store(w, part_reg(n, part), (2 * i + part) * W_BYTES);
+      store(w, part_reg(w, n, part), (2 * i + part) * W_BYTES);
     break;
   case 1:
-    store(w, half_reg(n), i * W_BYTES);
+    store(w, half_reg(w, n), i * W_BYTES);
     break;
   case WHOLE_BLOCK:
     if (n % 2)
-      store(w, kernel_trace_reg("cm%d", n / 2), i / 2 * W_BYTES);
+      store(w, kernel_trace_reg(w->t, "cm%d", n / 2), i / 2 * W_BYTES);
     break;
   }
 }
@@ -192,7 +193,7 @@ static void open_bias(struct narrow *w) {
   if (!is_float(w))
     return;
   kernel_trace_constant(w->t, w->config_reg, FLOAT_CONFIG);
-  kernel_trace_constant(w->t, kernel_trace_reg("crRnd"), NEAREST_EVEN);
+  kernel_trace_constant(w->t, kernel_trace_reg(w->t, "crRnd"), NEAREST_EVEN);
 }
 
 struct asm_program *
@@ -200,12 +201,12 @@ kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
   const struct narrow_kind *found = check(k, d);
   if (!found)
     return NULL;
-  struct trace t = kernel_trace_open(a, a, d);
+  struct trace t = kernel_trace_open(kernel_machine(NULL), a, a, d);
   struct narrow w = {.t = &t,
                      .kind = found,
                      .k = k,
-                     .shift_reg = kernel_trace_reg("s0"),
-                     .config_reg = kernel_trace_reg("r5")};
+                     .shift_reg = kernel_trace_reg(&t, "s0"),
+                     .config_reg = kernel_trace_reg(&t, "r5")};
   w.from = kernel_trace_stream(&t, "p0", "p0", 0);
   w.to = kernel_trace_stream(&t, "p1", "p1", k->apart);
   if (k->bias)

@@ -27,17 +27,6 @@
 #include <limits.h>
 #include <string.h>
 
-/* clang-format off */
-static const struct mem_form {
-  enum insn_id immediate, modifier, two_d;
-} form[MEM_KINDS] = {
-#define MEM(kind, base, two_d)                                                 \
-  [MEM_##kind] = {INSN_##base##_POST, INSN_##base##_INC, INSN_##two_d},
-#include "mem.def"
-#undef MEM
-};
-/* clang-format on */
-
 enum { PLACES = 8, MOST_RARE = 2, MAX_KEYS = 64 };
 enum step_kind { STEP_IMMEDIATE, STEP_CONSTANT, STEP_REGISTER, STEP_PATTERN };
 
@@ -75,43 +64,41 @@ struct addresser {
   struct place place[PLACES];
 };
 
-static bool immediate_holds(enum mem_kind mem, int64_t step) {
-  if (mem == MEM_NONE)
-    return true;
-  const struct insn *insn = isa_insn(kernel_isa(), form[mem].immediate);
-  int i = 0;
-  while (isa_class(kernel_isa(), insn->operand[i].operand_class)->is_register)
-    i++;
-  const struct isa_class *c =
-      isa_class(kernel_isa(), insn->operand[i].operand_class);
-  return step >= c->low && step <= c->high && step % c->scale == 0;
-}
-
 /* Where the pointer stands among a form's operands: behind the data, and
- * behind the shift register of converting forms. */
-static int pointer_operand(enum insn_id id) {
+ * behind the shift register of converting forms.  The step follows it. */
+static int pointer_operand(const struct isa *isa, enum insn_id id) {
   static const char pointer[] = "ptr";
-  const struct insn *insn = isa_insn(kernel_isa(), id);
+  const struct insn *insn = isa_insn(isa, id);
   int i = 1;
   while (strcmp(insn->operand[i].name, pointer) != 0)
     i++;
   return i;
 }
 
-static enum insn_id form_of(enum mem_kind mem, enum step_kind kind) {
+static bool immediate_holds(const struct trace *t, enum mem_kind mem,
+                            int64_t step) {
   if (mem == MEM_NONE)
-    return INSN_NONE;
-  const struct mem_form *f = &form[mem];
+    return true;
+  enum insn_id id = t->machine->form[mem].immediate;
+  const struct insn *insn = isa_insn(t->isa, id);
+  const struct isa_class *c = isa_class(
+      t->isa, insn->operand[pointer_operand(t->isa, id) + 1].operand_class);
+  return step >= c->low && step <= c->high && step % c->scale == 0;
+}
+
+static enum insn_id form_of(const struct trace *t, enum mem_kind mem,
+                            enum step_kind kind) {
+  const struct mem_form *f = &t->machine->form[mem];
   return kind == STEP_IMMEDIATE ? f->immediate
          : kind == STEP_PATTERN ? f->two_d
                                 : f->modifier;
 }
 
-static void set_form(struct trace_op *o, int pointer, enum step_kind kind,
-                     int64_t step) {
-  o->op.id = form_of(o->mem, kind);
-  o->other = form_of(o->other_mem, kind);
-  int at = pointer_operand(o->op.id);
+static void set_form(const struct trace *t, struct trace_op *o, int pointer,
+                     enum step_kind kind, int64_t step) {
+  o->op.id = form_of(t, o->mem, kind);
+  o->other = form_of(t, o->other_mem, kind);
+  int at = pointer_operand(t->isa, o->op.id);
   o->op.operand[at] = pointer;
   o->op.operand[at + 1] = step;
 }
@@ -151,8 +138,8 @@ static bool find_pattern(const struct trace *t, const int *index,
 
 static void set_constant(struct addresser *s, int op, int64_t step) {
   struct trace_op *o = &s->t->op[op];
-  bool fits = immediate_holds(o->mem, step);
-  if (fits && !immediate_holds(o->other_mem, step))
+  bool fits = immediate_holds(s->t, o->mem, step);
+  if (fits && !immediate_holds(s->t, o->other_mem, step))
     o->other_mem = MEM_NONE; /* not worth a register */
   s->step[op] = (struct step){.kind = fits ? STEP_IMMEDIATE : STEP_CONSTANT,
                               .value = step};
@@ -299,19 +286,21 @@ static int choose_place(struct addresser *s) {
 
 static void write_place(struct addresser *s, int i, const struct step *step) {
   if (step->kind == STEP_CONSTANT) {
-    kernel_trace_constant(&s->out, kernel_trace_reg("m%d", i), step->value);
+    kernel_trace_constant(&s->out, kernel_trace_reg(&s->out, "m%d", i),
+                          step->value);
     return;
   }
   if (step->kind == STEP_REGISTER) {
-    kernel_trace_add(&s->out, INSN_MOV, 2,
-                     (int64_t[]){kernel_trace_reg("m%d", i), step->value});
+    kernel_trace_add(
+        &s->out, s->t->machine->insn[KERNEL_MOVE], 2,
+        (int64_t[]){kernel_trace_reg(&s->out, "m%d", i), step->value});
     return;
   }
   const struct pattern *p = &s->pattern[step->value];
-  kernel_trace_constant(&s->out, kernel_trace_reg("dj%d", i), p->step);
-  kernel_trace_constant(&s->out, kernel_trace_reg("dn%d", i), p->size);
-  kernel_trace_constant(&s->out, kernel_trace_reg("dc%d", i), 0);
-  kernel_trace_constant(&s->out, kernel_trace_reg("m%d", i), p->wrap);
+  kernel_trace_constant(&s->out, kernel_trace_reg(&s->out, "dj%d", i), p->step);
+  kernel_trace_constant(&s->out, kernel_trace_reg(&s->out, "dn%d", i), p->size);
+  kernel_trace_constant(&s->out, kernel_trace_reg(&s->out, "dc%d", i), 0);
+  kernel_trace_constant(&s->out, kernel_trace_reg(&s->out, "m%d", i), p->wrap);
 }
 
 /* The place that holds the step, written if it is not there yet; -1: none. */
@@ -336,13 +325,14 @@ static bool address(struct addresser *s, struct trace_op *o,
                     const struct step *step) {
   int pointer = s->t->stream[o->stream].pointer;
   if (step->kind == STEP_IMMEDIATE) {
-    set_form(o, pointer, STEP_IMMEDIATE, step->value);
+    set_form(s->t, o, pointer, STEP_IMMEDIATE, step->value);
     return true;
   }
   if (step->leaves) {
     int place = PLACES - 1 - o->stream % s->rare;
     write_place(s, place, step);
-    set_form(o, pointer, step->kind, kernel_trace_reg("m%d", place));
+    set_form(s->t, o, pointer, step->kind,
+             kernel_trace_reg(&s->out, "m%d", place));
     return true;
   }
   int place = find_place(s, step);
@@ -350,29 +340,30 @@ static bool address(struct addresser *s, struct trace_op *o,
     return diag_error(s->t->diag, loc_none(),
                       "the kernel needs more than %d address step registers",
                       PLACES);
-  set_form(o, pointer, step->kind,
-           kernel_trace_reg(step->kind == STEP_PATTERN ? "d%d" : "m%d", place));
+  set_form(s->t, o, pointer, step->kind,
+           kernel_trace_reg(&s->out, step->kind == STEP_PATTERN ? "d%d" : "m%d",
+                            place));
   return true;
 }
 
 /* A pattern that was left in its middle starts anew the next time. */
 static void reset_count(struct addresser *s, const struct step *step) {
   int i = find_place(s, step);
-  kernel_trace_constant(&s->out, kernel_trace_reg("dc%d", i), 0);
+  kernel_trace_constant(&s->out, kernel_trace_reg(&s->out, "dc%d", i), 0);
 }
 
 bool kernel_trace_address(struct trace *t) {
   if (t->diag->kind != DIAG_NONE)
     return false;
-  struct addresser s = {.t = t,
-                        .out = kernel_trace_open(t->arena, t->kept, t->diag)};
+  struct addresser s = {
+      .t = t, .out = kernel_trace_open(t->machine, t->arena, t->kept, t->diag)};
   s.step = arena_array(t->arena, t->count, sizeof *s.step);
   kernel_trace_reserve(&s.out, t->count + t->count / 16);
   for (int i = 0; i < t->stream_count; i++) {
     step_stream(&s, i);
     if (t->stream[i].start_from != t->stream[i].pointer)
       kernel_trace_add(
-          &s.out, INSN_MOV, 2,
+          &s.out, t->machine->insn[KERNEL_MOVE], 2,
           (int64_t[]){t->stream[i].pointer, t->stream[i].start_from});
   }
   share_places(&s, find_next_uses(&s));

@@ -125,34 +125,33 @@ static void grow(struct placer *p, int cycle) {
 
 /* The register of operand i, or -1.  Status flags are sticky: their writers
  * may come in any order and no kernel reads them. */
-static int operand_reg(const struct insn *insn, const struct isa_op *op,
-                       int i) {
+static int operand_reg(const struct isa *isa, const struct insn *insn,
+                       const struct isa_op *op, int i) {
   const struct isa_operand *o = &insn->operand[i];
   if (o->fixed_reg >= 0) {
-    const char *name = isa_reg(kernel_isa(), o->fixed_reg)->name;
+    const char *name = isa_reg(isa, o->fixed_reg)->name;
     return name[0] == 's' && name[1] == 'r' ? -1 : o->fixed_reg;
   }
   if (o->tied_to >= 0)
     return (int)op->operand[o->tied_to];
-  if (o->operand_class < 0 ||
-      !isa_class(kernel_isa(), o->operand_class)->is_register)
+  if (o->operand_class < 0 || !isa_class(isa, o->operand_class)->is_register)
     return -1;
   return (int)op->operand[i];
 }
 
-static struct candidate candidate_of(const struct trace_op *of,
+static struct candidate candidate_of(const struct isa *isa,
+                                     const struct trace_op *of,
                                      const struct isa_op *op) {
-  struct candidate c = {
-      .of = of, .op = op, .insn = isa_insn(kernel_isa(), op->id)};
+  struct candidate c = {.of = of, .op = op, .insn = isa_insn(isa, op->id)};
   assert(!(c.insn->flags & INSN_UNTIMED)); /* no distance is right for it */
   for (int i = 0; i < c.insn->operand_count; i++) {
-    int reg = operand_reg(c.insn, op, i);
+    int reg = operand_reg(isa, c.insn, op, i);
     if (reg < 0)
       continue;
     c.use[c.use_count].operand = &c.insn->operand[i];
-    c.use[c.use_count++].reg = isa_reg(kernel_isa(), reg);
+    c.use[c.use_count++].reg = isa_reg(isa, reg);
   }
-  c.hold_cycles = isa_unit_holds(kernel_isa(), op, &c.holds);
+  c.hold_cycles = isa_unit_holds(isa, op, &c.holds);
   return c;
 }
 
@@ -316,7 +315,7 @@ static void sink_take(struct placer *p, int stream, int access) {
   static const struct trace_op lock = {.stream = -1};
   struct stream_state *s = &p->stream[stream];
   struct candidate c =
-      candidate_of(&lock, p->s->cycle[s->acquired].slot[SLOT_ALU]);
+      candidate_of(p->t->isa, &lock, p->s->cycle[s->acquired].slot[SLOT_ALU]);
   p->s->cycle[s->acquired].slot[SLOT_ALU] = NULL;
   for (int i = 0; i < c.hold_cycles; i++)
     p->held[s->acquired + i].alone &= ~c.holds.alone[i];
@@ -331,7 +330,7 @@ static void sink_take(struct placer *p, int stream, int access) {
 
 static void place(struct placer *p, const struct trace_op *o) {
   enum { LOAD_TO_USE = 7 }; /* isa.md D2 */
-  struct candidate c = candidate_of(o, &o->op);
+  struct candidate c = candidate_of(p->t->isa, o, &o->op);
   if (o->apart)
     p->floor = p->s->count;
   int allowed = max(p->floor, wait_cycle(p, o));
@@ -341,7 +340,7 @@ static void place(struct placer *p, const struct trace_op *o) {
   if (o->other && cycle > p->s->last_mac + 1 - LOAD_TO_USE) {
     struct isa_op *op = arena_copy(p->t->arena, &o->op, 1, 1, sizeof *op);
     op->id = o->other;
-    struct candidate alternative = candidate_of(o, op);
+    struct candidate alternative = candidate_of(p->t->isa, o, op);
     int other =
         first_free(p, &alternative, max(allowed, ready_cycle(p, &alternative)));
     if (other < cycle) {
@@ -356,9 +355,11 @@ static void place(struct placer *p, const struct trace_op *o) {
 
 /* `ret lr` so early that its five delay slots end with the last bundle. */
 static void place_return(struct placer *p) {
-  static const struct trace_op ret = {
-      .op.id = INSN_RET, .stream = -1, .acquires = -1, .releases = -1};
-  struct candidate c = candidate_of(&ret, &ret.op);
+  const struct trace_op ret = {.op.id = p->t->machine->insn[KERNEL_RETURN],
+                               .stream = -1,
+                               .acquires = -1,
+                               .releases = -1};
+  struct candidate c = candidate_of(p->t->isa, &ret, &ret.op);
   int cycle = first_free(p, &c, max(0, p->s->count - 6));
   put(p, &c, cycle);
   grow(p, cycle + 6);
@@ -368,14 +369,14 @@ static void place_return(struct placer *p) {
 bool kernel_sched_place(const struct trace *t, struct schedule *s) {
   if (t->diag->kind != DIAG_NONE)
     return false;
-  *s = (struct schedule){.first_mac = -1, .last_mac = -1};
+  *s = (struct schedule){
+      .machine = t->machine, .isa = t->isa, .first_mac = -1, .last_mac = -1};
   s->access = arena_array(t->kept, (size_t)t->count + 1, sizeof *s->access);
   struct placer *p = arena_alloc(t->arena, sizeof *p);
   p->t = t;
   p->s = s;
-  p->unit =
-      arena_array(t->arena, isa_unit_count(kernel_isa()), sizeof *p->unit);
-  for (int i = 0; i < isa_unit_count(kernel_isa()); i++)
+  p->unit = arena_array(t->arena, isa_unit_count(t->isa), sizeof *p->unit);
+  for (int i = 0; i < isa_unit_count(t->isa); i++)
     for (int b = 0; b < BYPASSES; b++)
       p->unit[i].read_end[b] = -1;
   grow(p, 0);

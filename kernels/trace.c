@@ -5,13 +5,17 @@
 #include <assert.h>
 #include <string.h>
 
-struct trace kernel_trace_open(struct arena *a, struct arena *kept,
-                               struct diag *d) {
-  return (struct trace){.arena = a, .kept = kept, .diag = d};
+struct trace kernel_trace_open(const struct kernel_machine *m, struct arena *a,
+                               struct arena *kept, struct diag *d) {
+  return (struct trace){.machine = m,
+                        .isa = isa_find(m->isa),
+                        .arena = a,
+                        .kept = kept,
+                        .diag = d};
 }
 
-int kernel_trace_named(const char *name) {
-  int reg = isa_reg_find(kernel_isa(), name, strlen(name));
+int kernel_trace_named(const struct trace *t, const char *name) {
+  int reg = isa_reg_find(t->isa, name, strlen(name));
   assert(reg >= 0);
   return reg;
 }
@@ -27,7 +31,7 @@ static size_t put_number(char *to, int n) {
 
 /* A kernel asks for some ten thousand of them: printf would be a quarter of
  * what making it costs. */
-int kernel_trace_reg(const char *format, ...) {
+int kernel_trace_reg(const struct trace *t, const char *format, ...) {
   char name[16];
   size_t length = 0;
   va_list args;
@@ -39,7 +43,7 @@ int kernel_trace_reg(const char *format, ...) {
       name[length++] = *f;
   va_end(args);
   assert(length < sizeof name);
-  int reg = isa_reg_find(kernel_isa(), name, length);
+  int reg = isa_reg_find(t->isa, name, length);
   assert(reg >= 0);
   return reg;
 }
@@ -47,8 +51,9 @@ int kernel_trace_reg(const char *format, ...) {
 int kernel_trace_stream(struct trace *t, const char *pointer,
                         const char *start_from, int bank) {
   assert(t->stream_count < TRACE_STREAMS);
-  t->stream[t->stream_count] = (struct trace_stream){
-      kernel_trace_named(pointer), kernel_trace_named(start_from), bank, -1};
+  t->stream[t->stream_count] =
+      (struct trace_stream){kernel_trace_named(t, pointer),
+                            kernel_trace_named(t, start_from), bank, -1};
   return t->stream_count++;
 }
 
@@ -73,7 +78,7 @@ struct trace_op *kernel_trace_add(struct trace *t, enum insn_id id,
   struct trace_op *o = kernel_trace_append(t);
   o->op.id = id;
   memcpy(o->op.operand, operand, operand_count * sizeof *operand);
-  if (isa_insn(kernel_isa(), id)->flags & INSN_MAC)
+  if (isa_insn(t->isa, id)->flags & INSN_MAC)
     t->mac_count++;
   return o;
 }
@@ -88,19 +93,22 @@ struct trace_op *kernel_trace_memory(struct trace *t, enum mem_kind mem,
   return o;
 }
 
-static bool fits(enum insn_id id, int reg, int64_t value) {
-  const struct insn *insn = isa_insn(kernel_isa(), id);
-  const struct isa_class *c =
-      isa_class(kernel_isa(), insn->operand[1].operand_class);
-  return isa_class_has(kernel_isa(), insn->operand[0].operand_class, reg) &&
+static bool fits(const struct trace *t, enum insn_id id, int reg,
+                 int64_t value) {
+  const struct insn *insn = isa_insn(t->isa, id);
+  const struct isa_class *c = isa_class(t->isa, insn->operand[1].operand_class);
+  return isa_class_has(t->isa, insn->operand[0].operand_class, reg) &&
          value >= c->low && value <= c->high;
 }
 
 void kernel_trace_constant(struct trace *t, int reg, int64_t value) {
-  enum insn_id id = fits(INSN_MOVX_I, reg, value)  ? INSN_MOVX_I
-                    : fits(INSN_MOV_I, reg, value) ? INSN_MOV_I
-                                                   : INSN_MOVXM;
-  assert(fits(id, reg, value));
+  const enum insn_id *insn = t->machine->insn;
+  enum insn_id id = insn[KERNEL_CONSTANT_X];
+  if (!fits(t, id, reg, value))
+    id = insn[KERNEL_CONSTANT_M];
+  if (!fits(t, id, reg, value))
+    id = insn[KERNEL_CONSTANT_LONG];
+  assert(fits(t, id, reg, value));
   kernel_trace_add(t, id, 2, (int64_t[]){reg, value});
 }
 
@@ -115,65 +123,70 @@ void kernel_trace_narrowing(struct trace *t, enum mem_kind store,
                             int shift_reg) {
   if (store == MEM_ST_AM)
     return;
-  kernel_trace_constant(t, kernel_trace_reg("crRnd"), rounding_value[rounding]);
+  kernel_trace_constant(t, kernel_trace_reg(t, "crRnd"),
+                        rounding_value[rounding]);
   if (store == MEM_ST_CONV)
     return;
   kernel_trace_constant(t, shift_reg, shift);
-  kernel_trace_constant(t, kernel_trace_reg("crSat"),
+  kernel_trace_constant(t, kernel_trace_reg(t, "crSat"),
                         saturation_value[saturation]);
-  kernel_trace_constant(t, kernel_trace_reg("crSRSSign"),
+  kernel_trace_constant(t, kernel_trace_reg(t, "crSRSSign"),
                         0); /* of .d forms: unsigned */
 }
 
 /* r16, which takes the mask of the comparison, is the caller's (kernels.h) and
  * waits in r8. */
 void kernel_trace_relu_open(struct trace *t, int zero) {
-  int64_t number = kernel_trace_reg("r4");
+  int64_t number = kernel_trace_reg(t, "r4");
   kernel_trace_add(
-      t, INSN_MOV, 2,
-      (int64_t[]){kernel_trace_reg("r8"), kernel_trace_reg("r16")});
+      t, t->machine->insn[KERNEL_MOVE], 2,
+      (int64_t[]){kernel_trace_reg(t, "r8"), kernel_trace_reg(t, "r16")});
   kernel_trace_constant(t, (int)number, 0);
-  kernel_trace_add(t, INSN_VBCST_32, 2,
-                   (int64_t[]){kernel_trace_reg("x%d", zero), number});
+  kernel_trace_add(t, t->machine->insn[KERNEL_BROADCAST], 2,
+                   (int64_t[]){kernel_trace_reg(t, "x%d", zero), number});
 }
 
 /* Before narrowing, which keeps the sign.  Floats compare as integers.
  * Accumulators have no maximum, so they pass through a vector register. */
 void kernel_trace_relu_to(struct trace *t, int64_t half, int x, int zero) {
-  int64_t temp = kernel_trace_reg("x%d", x);
-  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){temp, half});
-  kernel_trace_add(t, INSN_VMAX_LT_S32, 4,
-                   (int64_t[]){temp, kernel_trace_reg("r16"), temp,
-                               kernel_trace_reg("x%d", zero)});
+  int64_t temp = kernel_trace_reg(t, "x%d", x);
+  kernel_trace_add(t, t->machine->insn[KERNEL_MOVE_VECTOR], 2,
+                   (int64_t[]){temp, half});
+  kernel_trace_add(t, t->machine->insn[KERNEL_MAX_32], 4,
+                   (int64_t[]){temp, kernel_trace_reg(t, "r16"), temp,
+                               kernel_trace_reg(t, "x%d", zero)});
 }
 
 void kernel_trace_relu(struct trace *t, int64_t half, int x, int zero) {
   kernel_trace_relu_to(t, half, x, zero);
-  kernel_trace_add(t, INSN_VMOV_X, 2,
-                   (int64_t[]){half, kernel_trace_reg("x%d", x)});
+  kernel_trace_add(t, t->machine->insn[KERNEL_MOVE_VECTOR], 2,
+                   (int64_t[]){half, kernel_trace_reg(t, "x%d", x)});
 }
 
 /* What is no NaN and above zero has bits from 1 to those of infinity; what is
  * below zero and no NaN has, as a signed number, those below 0xff800001. */
 void kernel_trace_relu_open_float(struct trace *t, int zero, int bound,
                                   bool keeps_nan) {
-  int64_t number = kernel_trace_reg("r4");
+  int64_t number = kernel_trace_reg(t, "r4");
   kernel_trace_relu_open(t, zero);
   kernel_trace_constant(t, (int)number, keeps_nan ? -0x7fffff : 0x7f800001);
-  kernel_trace_add(t, INSN_VBCST_32, 2,
-                   (int64_t[]){kernel_trace_reg("x%d", bound), number});
+  kernel_trace_add(t, t->machine->insn[KERNEL_BROADCAST], 2,
+                   (int64_t[]){kernel_trace_reg(t, "x%d", bound), number});
 }
 
 void kernel_trace_relu_float(struct trace *t, int64_t half, int x, int zero,
                              int bound, bool keeps_nan) {
-  int64_t temp = kernel_trace_reg("x%d", x), mask = kernel_trace_reg("r16");
-  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){temp, half});
+  int64_t temp = kernel_trace_reg(t, "x%d", x),
+          mask = kernel_trace_reg(t, "r16");
+  kernel_trace_add(t, t->machine->insn[KERNEL_MOVE_VECTOR], 2,
+                   (int64_t[]){temp, half});
   kernel_trace_add(t, keeps_nan ? INSN_VLT_S32 : INSN_VGE_D32, 3,
-                   (int64_t[]){mask, temp, kernel_trace_reg("x%d", bound)});
+                   (int64_t[]){mask, temp, kernel_trace_reg(t, "x%d", bound)});
   kernel_trace_add(
       t, INSN_VSEL_32, 4,
-      (int64_t[]){temp, temp, kernel_trace_reg("x%d", zero), mask});
-  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){half, temp});
+      (int64_t[]){temp, temp, kernel_trace_reg(t, "x%d", zero), mask});
+  kernel_trace_add(t, t->machine->insn[KERNEL_MOVE_VECTOR], 2,
+                   (int64_t[]){half, temp});
 }
 
 #define RELU_ODD "r27"   /* 0xaaaa */
@@ -181,28 +194,32 @@ void kernel_trace_relu_float(struct trace *t, int64_t half, int x, int zero,
 
 void kernel_trace_relu_open_wide(struct trace *t, int zero) {
   kernel_trace_relu_open(t, zero);
-  kernel_trace_constant(t, kernel_trace_reg(RELU_ODD), 0xaaaa);
-  kernel_trace_constant(t, kernel_trace_reg(RELU_RIGHT), -1);
+  kernel_trace_constant(t, kernel_trace_reg(t, RELU_ODD), 0xaaaa);
+  kernel_trace_constant(t, kernel_trace_reg(t, RELU_RIGHT), -1);
 }
 
 /* Lanes of 64 bits: what is negative shows in the odd lanes of 32; r16 says so
  * for its even neighbours, too. */
 void kernel_trace_relu_wide(struct trace *t, int64_t half, int x, int zero) {
-  int64_t temp = kernel_trace_reg("x%d", x), mask = kernel_trace_reg("r16"),
-          nothing = kernel_trace_reg("x%d", zero),
-          odd = kernel_trace_reg(RELU_ODD),
-          right = kernel_trace_reg(RELU_RIGHT), even = kernel_trace_reg("r25");
-  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){temp, half});
+  int64_t temp = kernel_trace_reg(t, "x%d", x),
+          mask = kernel_trace_reg(t, "r16"),
+          nothing = kernel_trace_reg(t, "x%d", zero),
+          odd = kernel_trace_reg(t, RELU_ODD),
+          right = kernel_trace_reg(t, RELU_RIGHT),
+          even = kernel_trace_reg(t, "r25");
+  kernel_trace_add(t, t->machine->insn[KERNEL_MOVE_VECTOR], 2,
+                   (int64_t[]){temp, half});
   kernel_trace_add(t, INSN_VLT_S32, 3, (int64_t[]){mask, temp, nothing});
   kernel_trace_add(t, INSN_AND, 3, (int64_t[]){mask, mask, odd});
   kernel_trace_add(t, INSN_LSHL, 3, (int64_t[]){even, mask, right});
   kernel_trace_add(t, INSN_OR, 3, (int64_t[]){mask, mask, even});
   kernel_trace_add(t, INSN_VSEL_32, 4, (int64_t[]){temp, temp, nothing, mask});
-  kernel_trace_add(t, INSN_VMOV_X, 2, (int64_t[]){half, temp});
+  kernel_trace_add(t, t->machine->insn[KERNEL_MOVE_VECTOR], 2,
+                   (int64_t[]){half, temp});
 }
 
 void kernel_trace_relu_close(struct trace *t) {
   kernel_trace_add(
-      t, INSN_MOV, 2,
-      (int64_t[]){kernel_trace_reg("r16"), kernel_trace_reg("r8")});
+      t, t->machine->insn[KERNEL_MOVE], 2,
+      (int64_t[]){kernel_trace_reg(t, "r16"), kernel_trace_reg(t, "r8")});
 }
