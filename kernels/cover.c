@@ -61,22 +61,22 @@ struct cover_block *kernel_cover(struct arena *a, const struct cover_problem *p,
                                  int *count) {
   struct cut strip[COVER_ROWS + 1];
   int64_t strip_cost[COVER_ROWS + 1] = {0};
-  for (int r = 1; r <= COVER_ROWS; r++) {
+  for (int r = 1; r <= p->most_rows; r++) {
     int64_t cost[COVER_COLS + 1] = {0};
     int limit = p->accumulators / r;
-    limit = limit > COVER_COLS ? COVER_COLS : limit;
+    limit = limit > p->most_cols ? p->most_cols : limit;
     for (int c = 1; c <= limit; c++)
       cost[c] = block_cost(p, r, c);
     strip[r] = cheapest_cut(a, p->cols, limit, cost);
     strip_cost[r] = strip[r].cost;
   }
-  struct cut heights = cheapest_cut(a, p->rows, COVER_ROWS, strip_cost);
+  struct cut heights = cheapest_cut(a, p->rows, p->most_rows, strip_cost);
 
   struct cover_block *block =
       arena_array(a, (size_t)p->rows * p->cols, sizeof *block);
   int region = 0, row = 0;
   *count = 0;
-  for (int r = COVER_ROWS; r > 0; r--) {
+  for (int r = p->most_rows; r > 0; r--) {
     int col = 0;
     for (int c = COVER_COLS; c > 0; c--) {
       if (!heights.times[r] || !strip[r].times[c])

@@ -57,7 +57,7 @@ static bool check_options(const struct kernel_gemm *k,
 
 static const struct gemm_kind *check(const struct kernel_gemm *k,
                                      struct diag *d) {
-  const struct gemm_kind *g = kernel_gemm_kind(k->in0, k->in1, k->out);
+  const struct gemm_kind *g = kernel_gemm_kind(k->isa, k->in0, k->in1, k->out);
   if (!g) {
     diag_error(d, loc_none(), "gemm block: no kernel for %s x %s -> %s",
                dtype_name(k->in0), dtype_name(k->in1), dtype_name(k->out));
@@ -229,7 +229,9 @@ static struct asm_program *write_down(struct arena *a, const struct work *w,
                    "block (r, c) starts at row %d r, column %d c, its results "
                    "are %d x %d; a step is %d of K",
                    s->m, s->n, s->m, s->n, s->k),
-      "blocks take turns in two sets of accumulators",
+      kernel_machine(k->isa)->few_sums
+          ? "row 1 of a block is two steps behind row 0, into the next block"
+          : "blocks take turns in two sets of accumulators",
   };
   int headings = sizeof heading / sizeof *heading;
   return kernel_fold(a, k->name, heading, headings, schedule, d);

@@ -34,6 +34,7 @@ enum {
   FAMILY_X = DTYPE_FLOAT, INPUT_X = 16, LANE_X = 32, SUM_X = 512,
   FAMILY_I = DTYPE_SIGNED, INPUT_I = 0, LANE_I = 32, SUM_I = 1024,
   FAMILY_W = DTYPE_SIGNED, INPUT_W = 0, LANE_W = 64, SUM_W = 1024,
+  FAMILY_D = DTYPE_SIGNED, INPUT_D = 0, LANE_D = 32, SUM_D = 2048,
 };
 /* clang-format on */
 #define IS_REGISTER(bits) ((bits) == 256 || (bits) == 512)
@@ -58,17 +59,20 @@ enum {
 #define TRANSPOSE(bits, rows, columns, mode)                                   \
   static_assert((bits) * (rows) * (columns) <= 1024, "fits two registers");
 #include "kernel.def"
+#include "kernel_aie2p.def"
 #undef TRANSPOSE
 #undef GEMM
 
 /* ---- the tables ---- */
 
-/* Multiply-accumulate, multiply, whether accumulator lanes are 64 bits, and
- * passes through K. */
-#define MAC_F INSN_VMAC_F, INSN_VMUL_F, true, false, 1
-#define MAC_X INSN_VMAC_F, INSN_VMUL_F, true, false, GEMM_PASSES
-#define MAC_I INSN_VMAC, INSN_VMUL, false, false, 1
-#define MAC_W INSN_VMAC, INSN_VMUL, false, true, 1
+/* Multiply-accumulate, multiply, multiply and add two accumulators, whether
+ * lanes are floats, whether they are 64 bits, and passes through K. */
+#define MAC_F INSN_VMAC_F, INSN_VMUL_F, INSN_NONE, true, false, 1
+#define MAC_X INSN_VMAC_F, INSN_VMUL_F, INSN_NONE, true, false, GEMM_PASSES
+#define MAC_I INSN_VMAC, INSN_VMUL, INSN_NONE, false, false, 1
+#define MAC_W INSN_VMAC, INSN_VMUL, INSN_NONE, false, true, 1
+#define MAC_D AIE2P_VMAC_X_X, AIE2P_VMUL_X_X, AIE2P_VADDMAC_X_X, false, false, 1
+
 static const struct gemm_kind kind[] = {
 #define GEMM(in0, in1, out, r, s, t, config, mac, rows, cols, light, heavy,    \
              part, load, store)                                                \
@@ -78,10 +82,12 @@ static const struct gemm_kind kind[] = {
       PART_##part, MEM_##load,  MEM_##store},
 #define TRANSPOSE(bits, rows, columns, mode)
 #include "kernel.def"
+};
+static const struct gemm_kind kind_aie2p[] = {
+#include "kernel_aie2p.def"
 #undef TRANSPOSE
 #undef GEMM
 };
-enum { KINDS = sizeof kind / sizeof *kind };
 
 static const struct {
   int bits, rows, columns, mode;
@@ -105,18 +111,37 @@ static enum dtype signed_type(enum dtype t) {
   return t == DTYPE_U8 ? DTYPE_I8 : t == DTYPE_U16 ? DTYPE_I16 : t;
 }
 
-const struct gemm_kind *kernel_gemm_kind(enum dtype in0, enum dtype in1,
-                                         enum dtype out) {
-  for (int i = 0; i < KINDS; i++)
-    if (kind[i].in0 == signed_type(in0) && kind[i].in1 == signed_type(in1) &&
-        kind[i].out == out)
-      return &kind[i];
+static const struct gemm_kind *find_kind(const struct gemm_kind *list,
+                                         size_t count, enum dtype in0,
+                                         enum dtype in1, enum dtype out) {
+  for (size_t i = 0; i < count; i++)
+    if (list[i].in0 == signed_type(in0) && list[i].in1 == signed_type(in1) &&
+        list[i].out == out)
+      return &list[i];
   return NULL;
+}
+
+const struct gemm_kind *kernel_gemm_kind(const struct isa *isa, enum dtype in0,
+                                         enum dtype in1, enum dtype out) {
+  const struct kernel_machine *m = kernel_machine(isa);
+  return !m ? NULL
+         : m->few_sums
+             ? find_kind(kind_aie2p, sizeof kind_aie2p / sizeof *kind_aie2p,
+                         in0, in1, out)
+             : find_kind(kind, sizeof kind / sizeof *kind, in0, in1, out);
 }
 
 bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
                   struct kernel_shape *shape) {
-  const struct gemm_kind *g = kernel_gemm_kind(in0, in1, out);
+  const struct gemm_kind *g = kernel_gemm_kind(NULL, in0, in1, out);
+  if (g)
+    *shape = g->mac_shape;
+  return g != NULL;
+}
+
+bool kernel_gemm_shape(const struct kernel_gemm *k,
+                       struct kernel_shape *shape) {
+  const struct gemm_kind *g = kernel_gemm_kind(k->isa, k->in0, k->in1, k->out);
   if (g)
     *shape = g->mac_shape;
   return g != NULL;
@@ -129,7 +154,7 @@ bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
 
 bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out, bool tall,
                       struct kernel_shape *even) {
-  const struct gemm_kind *g = kernel_gemm_kind(in0, in1, out);
+  const struct gemm_kind *g = kernel_gemm_kind(NULL, in0, in1, out);
   if (g)
     *even = (struct kernel_shape){
         .m = (tall ? g->tall.cols : g->usual.rows) * g->mac_shape.m,
@@ -139,11 +164,11 @@ bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out, bool tall,
 }
 
 int kernel_gemm_passes(enum dtype in0, enum dtype in1, enum dtype out) {
-  const struct gemm_kind *g = kernel_gemm_kind(in0, in1, out);
+  const struct gemm_kind *g = kernel_gemm_kind(NULL, in0, in1, out);
   return g ? g->passes : 0;
 }
 
 bool kernel_gemm_converts(enum dtype in0, enum dtype in1, enum dtype out) {
-  const struct gemm_kind *g = kernel_gemm_kind(in0, in1, out);
+  const struct gemm_kind *g = kernel_gemm_kind(NULL, in0, in1, out);
   return g && g->store != MEM_ST_AM;
 }

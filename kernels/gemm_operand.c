@@ -11,6 +11,10 @@ enum { DMA_OF_C = 0, DMA_OF_INPUT = 2 };
 static const bool low_a[GEMM_PASSES] = {false, false, true};
 static const bool low_b[GEMM_PASSES] = {false, true, false};
 
+int gemm_operand_reg(const struct gemm *g, int x) {
+  return kernel_trace_reg(g->t, "x%d", x);
+}
+
 /* The registers that hold the way to the next buffer change sign about the
  * walk through one. */
 static void turn_round(struct gemm *g, const struct operand *o) {
@@ -26,6 +30,12 @@ static bool is_steady(const struct gemm *g) {
   return !gemm_is_first_block(g) && gemm_blocks_left(g) > 0;
 }
 
+/* The register that one access brings into x register x. */
+static int part_reg(const struct gemm *g, int x, int part) {
+  return gemm_is_skewed(g) ? gemm_operand_reg(g, x)
+                           : kernel_trace_reg(g->t, part ? "wh%d" : "wl%d", x);
+}
+
 /* Small block `index` of K step k into register x; `last`: the last one of the
  * current block of C. */
 static void load_parts(struct gemm *g, const struct operand *o, int x,
@@ -34,8 +44,8 @@ static void load_parts(struct gemm *g, const struct operand *o, int x,
   bool opens = !index && !k && !g->number && is_opened(g, o);
   for (int i = 0; i < o->parts; i++) {
     struct trace_op *op = kernel_trace_memory(
-        g->t, o->mem, kernel_trace_reg(g->t, i ? "wh%d" : "wl%d", x), o->stream,
-        gemm_operand_offset(g, o, index, k) + i * W_BYTES);
+        g->t, o->mem, part_reg(g, x, i), o->stream,
+        gemm_operand_offset(g, o, index, k) + i * gemm_access_bytes(g));
     op->other_mem = o->other_mem;
     op->boundary = last && i == o->parts - 1;
     op->region = gemm_region(g, g->product, g->number);
@@ -55,7 +65,8 @@ static void load_parts(struct gemm *g, const struct operand *o, int x,
 
 int gemm_load_operand(struct gemm *g, struct operand *o, int index, int k,
                       bool last) {
-  int x = o->use + o->use_next++ % o->use_ring;
+  int x =
+      o->use + (gemm_is_skewed(g) ? o->use_next : o->use_next++ % o->use_ring);
   if (o->mode_reg < 0) {
     load_parts(g, o, x, index, k, last);
     return x;
@@ -88,6 +99,22 @@ static void share_registers(struct operand *o, int first, int count) {
   o->use_count = count - o->stage_count;
 }
 
+/* Three slots of two registers for each operand (gemm_skew.c); less what waits
+ * for a shuffle, one register each, and what a relu takes. */
+static void share_slots(struct gemm *g) {
+  enum { SLOTS = 3, LEFT = 0, RIGHT = SLOTS * GEMM_SIDE };
+  bool shuffles = g->left.mode_reg >= 0 || g->right.mode_reg >= 0;
+  g->left.use = LEFT, g->right.use = RIGHT;
+  g->left.use_ring = shuffles || g->relu ? SLOTS - 1 : SLOTS;
+  g->right.use_ring = shuffles && g->relu ? SLOTS - 1 : SLOTS;
+  g->left.use_count = g->right.use_count = SLOTS * GEMM_SIDE;
+  g->left.stage = RIGHT - 2, g->right.stage = RIGHT - 1;
+  g->left.stage_ring = g->right.stage_ring = 1;
+  g->left.slot = g->right.slot = -1;
+  g->relu_zero = shuffles ? RIGHT + (SLOTS - 1) * GEMM_SIDE : RIGHT - 2;
+  g->relu_temp = g->relu_zero + 1;
+}
+
 /* A relu leaves two registers to the left operand, too few if it is shuffled.
  * The right one makes do with two that wait. */
 static void share_for_relu(struct gemm *g) {
@@ -118,21 +145,21 @@ void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
                            .k_stride = a_bytes,
                            .low = k->m / s->m * g->pass_steps * a_bytes,
                            .is_low = low_a,
-                           .parts = (int)a_bytes / W_BYTES,
+                           .parts = (int)a_bytes / gemm_access_bytes(g),
                            .mode_reg = -1};
   struct operand from_b = {.stream = b,
                            .index_stride = b_bytes,
                            .k_stride = n_blocks * b_bytes,
                            .low = g->pass_steps * n_blocks * b_bytes,
                            .is_low = low_b,
-                           .parts = (int)b_bytes / W_BYTES,
+                           .parts = (int)b_bytes / gemm_access_bytes(g),
                            .mode_reg = -1};
   bool swapped = gemm_right_is_a(g);
   g->left = swapped ? from_b : from_a;
   g->right = swapped ? from_a : from_b;
   g->c_row = swapped ? c_bytes : n_blocks * c_bytes;
   g->c_col = swapped ? n_blocks * c_bytes : c_bytes;
-  g->c_parts = (int)c_bytes / W_BYTES;
+  g->c_parts = (int)c_bytes / gemm_access_bytes(g);
   g->c_load = kernel_trace_stream(g->t, "p2", "p2", 2);
   g->c_store = kernel_trace_stream(g->t, "p3", "p2", 2);
   assert(b == GEMM_STREAM_B && a == GEMM_STREAM_A &&
@@ -155,6 +182,11 @@ void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
     set_shuffle(g, first, "r2", g->turned ? b_type : a_type, s->k, s->m);
   if (g->turned ? shuffle_a : shuffle_b)
     set_shuffle(g, second, "r3", g->turned ? a_type : b_type, s->n, s->k);
+  if (gemm_is_skewed(g)) {
+    share_slots(g);
+    return;
+  }
+  g->relu_zero = RELU_ZERO, g->relu_temp = RELU_TEMP;
   share_registers(&g->left, LEFT_X, g->relu ? RELU_ZERO : LEFT_COUNT);
   share_registers(&g->right, RIGHT_X, g->right_count);
   if (g->relu && g->right.mode_reg >= 0)

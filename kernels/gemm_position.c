@@ -12,6 +12,12 @@ const struct gemm_cycles gemm_cycles[GEMM_PHASES] = {
     [GEMM_APART] = {0, 0, 0, 0},
 };
 
+bool gemm_is_skewed(const struct gemm *g) { return g->t->machine->few_sums; }
+
+int gemm_access_bytes(const struct gemm *g) {
+  return g->t->machine->access_bytes;
+}
+
 bool gemm_is_float(const struct gemm *g) { return g->kind->is_float; }
 
 int gemm_group(const struct gemm *g) { return g->steps ? g->steps->group : 1; }

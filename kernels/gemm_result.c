@@ -8,19 +8,39 @@ enum { ACCUMULATORS = 18 };
 
 /* Block i's accumulators: two sets take turns if blocks overlap. */
 int gemm_accumulator(const struct gemm *g, int i, int r, int c) {
+  if (gemm_is_skewed(g))
+    return r * GEMM_SIDE + c;
   int turn = g->phase == GEMM_APART ? 0 : i % 2;
   int set = ACCUMULATORS / 2 / (gemm_is_float(g) ? 1 : 2) * turn;
   return set + r * g->block[i].cols + c;
 }
 
 int gemm_accumulator_reg(const struct gemm *g, int n) {
+  if (gemm_is_skewed(g))
+    return kernel_trace_reg(g->t, "dm%d", n);
   if (gemm_is_float(g))
     return kernel_trace_reg(g->t, n % 2 ? "bmh%d" : "bml%d", n / 2);
   return kernel_trace_reg(g->t, "cm%d", n);
 }
 
-/* The register that one 32-byte access of result n moves. */
+static const char *const quarter[] = {"bmll%d", "bmlh%d", "bmhl%d", "bmhh%d"};
+
+/* The register that one access of result n moves. */
+static int skewed_part(const struct gemm *g, int n, int part) {
+  switch (g->kind->part) {
+  case PART_AM:
+    return kernel_trace_reg(g->t, quarter[part], n);
+  case PART_BM:
+    return kernel_trace_reg(g->t, part ? "cmh%d" : "cml%d", n);
+  case PART_CM:
+    break;
+  }
+  return kernel_trace_reg(g->t, "dm%d", n);
+}
+
 static int accumulator_part(const struct gemm *g, int n, int part) {
+  if (gemm_is_skewed(g))
+    return skewed_part(g, n, part);
   static const char *const am[] = {"amll%d", "amlh%d", "amhl%d", "amhh%d"};
   int i;
   switch (g->kind->part) {
@@ -39,11 +59,13 @@ static int accumulator_part(const struct gemm *g, int n, int part) {
 /* In the first step C has to be taken.  Later on, where C has so few blocks
  * that the next product begins with what the present one has just stored, loads
  * wait for the stores; in other cases the accumulators keep them apart, unless
- * loads go to other registers. */
+ * loads go to other registers than stores come from. */
 static void wait_for_c(const struct gemm *g, struct trace_op *o, int product) {
   bool few = g->turns_c || g->block_count * gemm_group(g) <= 2;
   if (product < gemm_group(g))
     o->wait = WAIT_TAKEN;
+  else if (gemm_is_skewed(g) && o->stream == g->c_load)
+    o->wait = few || g->stored < product ? WAIT_DONE : WAIT_LEFT;
   else if (few && o->stream == g->c_load)
     o->wait = WAIT_DONE;
   o->wait_for = g->c_store;
@@ -141,6 +163,8 @@ void gemm_set_turn(struct gemm *g, enum dtype out) {
 
 /* 16 lanes of 32 bits. */
 static int accumulator_half(const struct gemm *g, int n, int half) {
+  if (gemm_is_skewed(g))
+    return kernel_trace_reg(g->t, quarter[half], n);
   int i = n * (gemm_is_float(g) ? 1 : 2) + half;
   return kernel_trace_reg(g->t, i % 2 ? "bmh%d" : "bml%d", i / 2);
 }
@@ -150,27 +174,51 @@ static int c_part(const struct gemm *g, bool store, int n, int part) {
   if (g->turns_c)
     return turned_part(g, store, part);
   if (store && g->relu_stores)
-    return kernel_trace_reg(g->t, part % 2 ? "wh%d" : "wl%d", RELU_TEMP);
+    return gemm_is_skewed(g)
+               ? kernel_trace_reg(g->t, "x%d", g->relu_temp)
+               : kernel_trace_reg(g->t, part % 2 ? "wh%d" : "wl%d",
+                                  g->relu_temp);
   return accumulator_part(g, n, part);
+}
+
+/* Where a result is loaded to or stored from: the second one of a row makes way
+ * if it takes many stores and something follows. */
+static int skewed_place(struct gemm *g, bool store, int product, int i, int r,
+                        int c) {
+  int n = gemm_accumulator(g, i, r, c);
+  bool follows = g->before_loop || product < g->product_count - 1 ||
+                 i < g->block_count - 1;
+  if (!store)
+    return GEMM_STAGE;
+  if (!c || g->c_parts < GEMM_SUM_PARTS || !follows)
+    return n;
+  static const char *const half[] = {"cml%d", "cmh%d"};
+  for (int h = 0; h < 2; h++)
+    kernel_trace_add(g->t, g->t->machine->insn[KERNEL_MOVE_HALF], 2,
+                     (int64_t[]){kernel_trace_reg(g->t, half[h], GEMM_STAGE),
+                                 kernel_trace_reg(g->t, half[h], n)});
+  return GEMM_STAGE;
 }
 
 void gemm_move_result(struct gemm *g, bool store, int product, int i, int r,
                       int c) {
   const struct cover_block *b = &g->block[i];
+  int n = gemm_is_skewed(g) ? skewed_place(g, store, product, i, r, c)
+                            : gemm_accumulator(g, i, r, c);
   int64_t offset = (b->row + r) * g->c_row + (b->col + c) * g->c_col;
   if (product % gemm_group(g))
     offset += g->steps->c_bytes;
   bool last = r == b->rows - 1 && c == b->cols - 1;
-  int n = gemm_accumulator(g, i, r, c);
   if (store && g->turns_c)
     turn_out(g, n);
   for (int part = 0; part < g->c_parts; part++) {
-    if (store && g->relu_stores && part % 2 == 0)
-      kernel_trace_relu_to(g->t, accumulator_half(g, n, part / 2), RELU_TEMP,
-                           RELU_ZERO);
+    int halves = gemm_is_skewed(g) ? 1 : 2; /* of a vector register */
+    if (store && g->relu_stores && part % halves == 0)
+      kernel_trace_relu_to(g->t, accumulator_half(g, n, part / halves),
+                           g->relu_temp, g->relu_zero);
     struct trace_op *o = kernel_trace_memory(
         g->t, store ? g->store : g->load, c_part(g, store, n, part),
-        store ? g->c_store : g->c_load, offset + part * W_BYTES);
+        store ? g->c_store : g->c_load, offset + part * gemm_access_bytes(g));
     o->op.operand[1] = g->shift_reg;
     o->boundary = last && part == g->c_parts - 1;
     o->leaves = o->boundary && gemm_leaves_product(g, i);
@@ -196,11 +244,15 @@ void gemm_move_block(struct gemm *g, bool store, int product, int i) {
                      g->tall ? n / b->rows : n % b->cols);
 }
 
+void gemm_relu_result(struct gemm *g, int n) {
+  int parts = gemm_is_skewed(g) ? GEMM_SUM_PARTS : gemm_is_float(g) ? 1 : 2;
+  for (int i = 0; i < parts; i++)
+    (g->kind->wide ? kernel_trace_relu_wide : kernel_trace_relu)(
+        g->t, accumulator_half(g, n, i), g->relu_temp, g->relu_zero);
+}
+
 void gemm_relu_block(struct gemm *g, int i) {
   const struct cover_block *b = &g->block[i];
   for (int n = 0; n < b->rows * b->cols; n++)
-    for (int half = 0; half < (gemm_is_float(g) ? 1 : 2); half++)
-      (g->kind->wide ? kernel_trace_relu_wide : kernel_trace_relu)(
-          g->t, accumulator_half(g, gemm_accumulator(g, i, 0, 0) + n, half),
-          RELU_TEMP, RELU_ZERO);
+    gemm_relu_result(g, gemm_accumulator(g, i, 0, 0) + n);
 }

@@ -70,7 +70,7 @@ void gemm_release_buffers(struct gemm *g, int product) {
 static void set_ring(struct gemm *g, struct operand *o, int distance_reg,
                      int turn_reg, int last_index) {
   int64_t walk = gemm_operand_offset(g, o, last_index, g->k_steps - 1) +
-                 (o->parts - 1) * W_BYTES;
+                 (o->parts - 1) * gemm_access_bytes(g);
   o->turn = kernel_trace_reg(g->t, "r%d", turn_reg);
   o->back = kernel_trace_reg(g->t, "r%d", turn_reg + 1);
   kernel_trace_constant(g->t, o->turn, -walk);

@@ -44,17 +44,27 @@ static int max(int a, int b) { return a > b ? a : b; }
 
 /* ---- multiplies ---- */
 
-static void multiply(struct gemm *g, int r, int c, int x_left, int x_right,
-                     bool start) {
-  int64_t acc = gemm_accumulator_reg(g, gemm_accumulator(g, g->number, r, c));
-  int64_t first = kernel_trace_reg(g->t, "x%d", g->tall ? x_right : x_left),
-          second = kernel_trace_reg(g->t, "x%d", g->tall ? x_left : x_right);
-  if (start)
+void gemm_multiply(struct gemm *g, int n, int from, int x_left, int x_right) {
+  int64_t acc = gemm_accumulator_reg(g, n);
+  int64_t first = gemm_operand_reg(g, g->tall ? x_right : x_left),
+          second = gemm_operand_reg(g, g->tall ? x_left : x_right);
+  if (from < 0)
     kernel_trace_add(g->t, g->kind->mul, 4,
                      (int64_t[]){acc, first, second, g->config_reg});
   else
     kernel_trace_add(g->t, g->kind->mac, 5,
-                     (int64_t[]){acc, acc, first, second, g->config_reg});
+                     (int64_t[]){acc, gemm_accumulator_reg(g, from), first,
+                                 second, g->config_reg});
+}
+
+void gemm_multiply_two(struct gemm *g, int n, int other, int x_left,
+                       int x_right) {
+  int64_t acc = gemm_accumulator_reg(g, n);
+  kernel_trace_add(g->t, g->kind->add_mac, 6,
+                   (int64_t[]){acc, acc, gemm_accumulator_reg(g, other),
+                               gemm_operand_reg(g, g->tall ? x_right : x_left),
+                               gemm_operand_reg(g, g->tall ? x_left : x_right),
+                               g->config_reg});
 }
 
 /* `group` K steps from `k` on; loads stand right before their first use. */
@@ -74,7 +84,8 @@ static void multiply_group(struct gemm *g, int k, int group) {
         bool start = k + i == 0, anew = gemm_starts_anew(g, g->product);
         if (start && !anew && gemm_is_first_block(g))
           gemm_move_result(g, false, 0, 0, r, c);
-        multiply(g, r, c, left, right[i][c], start && anew);
+        int n = gemm_accumulator(g, g->number, r, c);
+        gemm_multiply(g, n, start && anew ? -1 : n, left, right[i][c]);
       }
     }
 }
@@ -98,7 +109,7 @@ static const char *pass_note(const struct gemm *g, int pass) {
   return g->kind->passes > 1 ? note[pass] : "";
 }
 
-static void note_first_multiply(struct gemm *g, int from, int k) {
+void gemm_note_first_multiply(struct gemm *g, int from, int k) {
   const struct cover_block *b = &g->block[g->number];
   while (!g->t->op[from].op.id ||
          !(isa_insn(g->t->isa, g->t->op[from].op.id)->flags & INSN_MAC))
@@ -133,7 +144,7 @@ static void set_rings(struct gemm *g, const struct cover_block *b) {
 }
 
 /* What lies around the steps of K from `k` on, `count` of them. */
-static void trace_locks(struct gemm *g, int k, int count) {
+void gemm_trace_locks(struct gemm *g, int k, int count) {
   const struct cover_block *b = &g->block[g->number];
   int take_at = max(0, g->k_steps - ACQUIRE_AHEAD / (b->rows * b->cols));
   if (!k && !g->number && g->product) /* behind what this one takes */
@@ -148,8 +159,8 @@ static void trace_block(struct gemm *g) {
     int count = group_size(g, k), from = g->t->count;
     multiply_group(g, k, count);
     g->t->op[from].apart = g->phase == GEMM_APART && !k;
-    note_first_multiply(g, from, k);
-    trace_locks(g, k, count);
+    gemm_note_first_multiply(g, from, k);
+    gemm_trace_locks(g, k, count);
     k += count;
   }
   bool last = g->number == g->block_count - 1;
@@ -168,6 +179,10 @@ static void trace_block(struct gemm *g) {
 }
 
 static void trace_product(struct gemm *g) {
+  if (gemm_is_skewed(g)) {
+    gemm_skew_product(g);
+    return;
+  }
   for (g->number = 0; g->number < g->block_count; g->number++) {
     int i = g->number;
     if (!i || g->block[i].region != g->block[i - 1].region)
@@ -191,15 +206,19 @@ static void trace_products(struct gemm *g) {
   gemm_acquire_buffers(g, 0);
   for (g->product = 0; g->product < g->product_count; g->product++) {
     trace_product(g);
-    gemm_release_c(g);
+    if (!gemm_is_skewed(g))
+      gemm_release_c(g);
   }
+  gemm_skew_end(g);
   gemm_release_buffers(g, g->product_count - 1);
   if (!g->before_loop)
     return;
   int from = g->t->count, macs = g->t->mac_count;
-  gemm_move_block(g, false, g->product_count, 0);
+  if (!gemm_is_skewed(g))
+    gemm_move_block(g, false, g->product_count, 0);
   for (; g->product < g->product_count + gemm_group(g); g->product++)
     trace_product(g);
+  gemm_skew_end(g);
   g->t->mac_count = macs;
   for (int i = from; i < g->t->count; i++)
     g->t->op[i].phantom = true;
@@ -217,8 +236,23 @@ static void set_modes(struct gemm *g, const struct kernel_gemm *k) {
   kernel_trace_constant(g->t, g->config_reg, config);
   kernel_trace_narrowing(g->t, kind->store, k->rounding, k->saturation,
                          k->shift, g->shift_reg);
-  if (kind->store != MEM_ST_AM && kind->store != MEM_ST_CONV)
-    kernel_trace_constant(g->t, kernel_trace_reg(g->t, "crUPSSign"), 0);
+  if (kind->store == MEM_ST_AM || kind->store == MEM_ST_CONV)
+    return;
+  const struct kernel_machine *m = g->t->machine;
+  if (m->ups_sign)
+    kernel_trace_constant(g->t, kernel_trace_named(g->t, m->ups_sign), 0);
+  if (m->srs_mode) {
+    kernel_trace_constant(g->t, kernel_trace_named(g->t, m->srs_mode),
+                          kind->wide);
+    kernel_trace_constant(g->t, kernel_trace_named(g->t, m->ups_mode),
+                          kind->wide);
+  }
+}
+
+/* Where accumulators are large, both inputs are read in every other cycle,
+ * either way. */
+static bool is_tall(const struct trace *t, const struct kernel_gemm *k) {
+  return k->tall && !t->machine->few_sums;
 }
 
 void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
@@ -237,7 +271,7 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
       .steps = steps,
       .before_loop = before_loop,
       .turned = turned,
-      .tall = k->tall != turned, /* A is `right` if k->tall */
+      .tall = is_tall(t, k) != turned, /* A is `right` if so */
       .turns_c = k->tc && !turned,
       .right_count = k->tc && !turned ? TURN_X - RIGHT_X : RIGHT_COUNT,
       .load = k->tc && !turned ? MEM_LDA_W : kind->load,
@@ -272,12 +306,18 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
                             .result_moves = moves,
                             .accumulators = gemm_is_float(&g) ? 9 : 4,
                             .distance = g.pair_cols,
+                            .most_rows = COVER_ROWS,
+                            .most_cols = COVER_COLS,
                             .usual_rows = usual->rows,
                             .usual_cols = usual->cols};
+  if (gemm_is_skewed(&g)) {
+    p.accumulators = GEMM_STAGE;
+    p.most_rows = p.most_cols = GEMM_SIDE;
+  }
   g.block = kernel_cover(t->arena, &p, &g.block_count);
   if (k->relu)
     (kind->wide ? kernel_trace_relu_open_wide
-                : kernel_trace_relu_open)(t, RELU_ZERO);
+                : kernel_trace_relu_open)(t, g.relu_zero);
   if (steps)
     gemm_set_steps(&g);
   reserve(&g);

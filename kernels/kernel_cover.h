@@ -15,6 +15,7 @@ struct cover_problem {
   int result_moves;                 /* MV slots per result */
   int accumulators;                 /* results that one block may hold */
   int distance; /* bundles between multiplies into one accumulator */
+  int most_rows, most_cols; /* of a block: at most COVER_ROWS, COVER_COLS */
   int usual_rows, usual_cols;
 };
 

@@ -15,7 +15,7 @@ struct gemm_kind {
   enum dtype in0, in1, out;
   struct kernel_shape mac_shape;
   int config;
-  enum insn_id mac, mul;
+  enum insn_id mac, mul, add_mac; /* add_mac: of two accumulators, or none */
   bool is_float;
   bool wide;  /* accumulator lanes have 64 bits, else 32 */
   int passes; /* through K: 1, or GEMM_PASSES for inputs in two halves */
@@ -36,8 +36,8 @@ bool kernel_gemm_schedule(struct arena *, const struct kernel_gemm *,
 
 /* ---- gemm_kind.c ---- */
 /* NULL: there is none. */
-const struct gemm_kind *kernel_gemm_kind(enum dtype in0, enum dtype in1,
-                                         enum dtype out);
+const struct gemm_kind *kernel_gemm_kind(const struct isa *, enum dtype in0,
+                                         enum dtype in1, enum dtype out);
 /* The vshuffle mode that transposes a block, or -1. */
 int kernel_gemm_transpose_mode(enum dtype, int rows, int columns);
 

@@ -7,7 +7,6 @@
 #include "kernel_gemm.h"
 
 enum {
-  W_BYTES = 32,
   LEFT_X = 0, /* x registers: left operands, right operands */
   LEFT_COUNT = 4,
   RIGHT_X = 4,
@@ -15,6 +14,15 @@ enum {
   RELU_ZERO = 2, /* taken from the left operands if there is a relu */
   RELU_TEMP = 3,
   TURN_X = 8, /* taken from the right ones if results are turned */
+};
+
+/* Where accumulators are few (gemm_skew.c): the most results of a block in
+ * either direction, the steps of K by which row 1 is late, the accumulator that
+ * no result has, the accesses that move one. */
+enum { GEMM_SIDE = 2, GEMM_LAG = 2, GEMM_STAGE = 4, GEMM_SUM_PARTS = 4 };
+struct gemm_step {
+  int product, number, k;
+  int left[GEMM_SIDE], right[GEMM_SIDE]; /* x registers */
 };
 
 /* The cycles modulo 4 that a phase leaves to operations; 0: all. */
@@ -40,6 +48,7 @@ struct operand {
   /* x registers that the multiplier reads, and those that wait for the shuffle:
    * the first one, how many there are, how many take turns, whose turn it is */
   int use, use_count, use_ring, use_next;
+  int slot; /* of the last step (gemm_skew.c), which has use_ring of them */
   int stage, stage_count, stage_ring, stage_next;
 };
 
@@ -59,6 +68,7 @@ struct gemm {
   bool tall;        /* the multiplier's first operand is `right` */
   bool relu_stores; /* relu passes results on to the stores */
   bool turns_c;     /* results are transposed between memory and accumulator */
+  int relu_zero, relu_temp; /* x registers */
   int config_reg, shift_reg;
   int pair_cols;           /* least columns for two K steps together */
   int block_count, number; /* of the current block */
@@ -68,9 +78,32 @@ struct gemm {
   const struct kernel_steps *steps;
   int product_count, product; /* number of the current one */
   int before_loop;            /* steps; 0: there is no loop */
+  struct gemm_step past[GEMM_LAG];
+  int step;   /* number of the next one */
+  int stored; /* products whose results are all stored */
 };
 
+/* ---- gemm_trace.c: parts of the run ---- */
+/* Accumulator n <- accumulator `from` (-1: nothing) + product. */
+void gemm_multiply(struct gemm *, int n, int from, int x_left, int x_right);
+/* Accumulator n <- itself + another one + product. */
+void gemm_multiply_two(struct gemm *, int n, int other, int x_left,
+                       int x_right);
+/* Says what step k is at the first multiply behind operation `from`. */
+void gemm_note_first_multiply(struct gemm *, int from, int k);
+/* What lies around `count` steps of K from k on. */
+void gemm_trace_locks(struct gemm *, int k, int count);
+
+/* ---- gemm_skew.c: the run where accumulators are few ---- */
+void gemm_skew_product(struct gemm *);
+/* What is late after the last product. */
+void gemm_skew_end(struct gemm *);
+
 /* ---- gemm_position.c: where in the run it is ---- */
+/* Whether it is gemm_skew.c's. */
+bool gemm_is_skewed(const struct gemm *);
+/* Of the widest load or store. */
+int gemm_access_bytes(const struct gemm *);
 bool gemm_is_float(const struct gemm *);
 /* Products that share a buffer of the right operand; 1 without steps. */
 int gemm_group(const struct gemm *);
@@ -96,6 +129,8 @@ bool gemm_is_left(const struct operand *, int product);
 /* ---- gemm_operand.c: what the multiplier reads ---- */
 /* Chooses registers, strides and shuffles of both. */
 void gemm_set_operands(struct gemm *, const struct kernel_gemm *);
+/* The register that the multiplier calls x. */
+int gemm_operand_reg(const struct gemm *, int x);
 /* Brings a small block into an x register, whose number it returns; `last`: the
  * last one of the current block of C. */
 int gemm_load_operand(struct gemm *, struct operand *, int index, int k,
@@ -111,6 +146,7 @@ int gemm_accumulator_reg(const struct gemm *, int n);
 void gemm_move_result(struct gemm *, bool store, int product, int i, int r,
                       int c);
 void gemm_move_block(struct gemm *, bool store, int product, int i);
+void gemm_relu_result(struct gemm *, int n);
 void gemm_relu_block(struct gemm *, int i);
 
 /* ---- gemm_ring.c: buffers that are acquired and released ---- */

@@ -42,6 +42,12 @@ struct kernel_machine {
     enum insn_id immediate, modifier, two_d;
   } form[MEM_KINDS];
   int access_bytes; /* of the widest load or store */
+  /* Control registers; modes NULL: forms say the width of lanes themselves. */
+  const char *rounding, *saturation, *srs_mode, *ups_mode;
+  const char *srs_sign, *ups_sign; /* NULL: forms name the sign */
+  /* Accumulators hold four vector registers, and there are few of them
+   * (gemm_skew.c); else they hold one or two, and there are many. */
+  bool few_sums;
 };
 /* NULL: the first one, aie2.  Gives NULL if there are no kernels for it. */
 const struct kernel_machine *kernel_machine(const struct isa *);

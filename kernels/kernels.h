@@ -7,7 +7,8 @@
  *   A  [m/R][k/S][R][S]   B  [k/S][n/T][S][T]   C  [m/R][n/T][R][T]
  *
  * row-major over those indices, with R x S x T the shape of the type's MAC
- * (bf16 4x8x4, int8 4x8x8, ...; kernel.def and isa.md C8).
+ * (bf16 4x8x4, int8 4x8x8, ...; kernel.def and isa.md C8; on aie2p int8 8x8x8,
+ * kernel_aie2p.def).  aie2p has products alone, and of integers of 8 bits.
  *
  * f32 inputs are the x3 product, for the multiplier knows no f32: each input is
  * two bf16 blocks in the layout above, one right behind the other.  The first
@@ -24,8 +25,8 @@
  * banks of their own: then no access waits for another one.
  *
  * Calling convention: p0 = A, p1 = B, p2 = C (gemm); p0 = C (zero); the
- * addresses are 32-byte aligned core data addresses.  Callee may change every
- * register except p6, p7, r16..r23, sp and lr.  No stack is used.
+ * addresses are 32-byte aligned core data addresses (aie2p: 64).  Callee may
+ * change every register except p6, p7, r16..r23, sp and lr.  No stack is used.
  */
 #ifndef NPUTEIR_KERNELS_H
 #define NPUTEIR_KERNELS_H
@@ -95,6 +96,8 @@ struct kernel_gemm {
   enum kernel_saturation saturation;
   const struct isa *isa; /* that it is for; NULL: aie2 */
 };
+/* The MAC's shape for its types on its instruction set. */
+bool kernel_gemm_shape(const struct kernel_gemm *, struct kernel_shape *);
 /* The extents that m, k and n must be multiples of; which shapes fit. */
 bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
                       struct kernel_shape *unit);

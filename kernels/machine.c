@@ -2,7 +2,6 @@
  * and mem.def. */
 #include "kernel_trace.h"
 
-
 /* clang-format off */
 static const struct kernel_machine machine[] = {
   {
@@ -18,6 +17,10 @@ static const struct kernel_machine machine[] = {
 #undef MEM
     },
     .access_bytes = 32,
+    .rounding = "crRnd",
+    .saturation = "crSat",
+    .srs_sign = "crSRSSign",
+    .ups_sign = "crUPSSign",
   },
   {
     .isa = "aie2p",
@@ -32,6 +35,11 @@ static const struct kernel_machine machine[] = {
 #undef MEM
     },
     .access_bytes = 64,
+    .rounding = "crrnd",
+    .saturation = "crsat",
+    .srs_mode = "crsrsmode",
+    .ups_mode = "crupsmode",
+    .few_sums = true,
   },
 };
 /* clang-format on */

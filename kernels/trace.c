@@ -123,15 +123,15 @@ void kernel_trace_narrowing(struct trace *t, enum mem_kind store,
                             int shift_reg) {
   if (store == MEM_ST_AM)
     return;
-  kernel_trace_constant(t, kernel_trace_reg(t, "crRnd"),
+  kernel_trace_constant(t, kernel_trace_named(t, t->machine->rounding),
                         rounding_value[rounding]);
   if (store == MEM_ST_CONV)
     return;
   kernel_trace_constant(t, shift_reg, shift);
-  kernel_trace_constant(t, kernel_trace_reg(t, "crSat"),
+  kernel_trace_constant(t, kernel_trace_named(t, t->machine->saturation),
                         saturation_value[saturation]);
-  kernel_trace_constant(t, kernel_trace_reg(t, "crSRSSign"),
-                        0); /* of .d forms: unsigned */
+  if (t->machine->srs_sign) /* of .d forms: unsigned */
+    kernel_trace_constant(t, kernel_trace_named(t, t->machine->srs_sign), 0);
 }
 
 /* r16, which takes the mask of the comparison, is the caller's (kernels.h) and

@@ -89,7 +89,7 @@ static void sizes(const struct kernel_gemm *k, int64_t bytes[3]) {
 }
 
 bool check_place(const struct kernel_gemm *k, uint32_t at[3]) {
-  enum { WORD = 32 };
+  enum { WORD = 64 }; /* of the widest access */
   int64_t bytes[3];
   sizes(k, bytes);
   int64_t b = next_bank(bytes[0]), c = next_bank(b + bytes[1]);
@@ -277,7 +277,7 @@ bool check_gemm(const struct kernel_gemm *k, const struct kernel_steps *steps,
   struct random random = {seed * 2654435761u + 88172645463325252u};
   struct test t = {.p.k = k, .steps = steps};
   *o = (struct check_outcome){0};
-  if (!place(k, steps, &t.at) || !kernel_shape(k->in0, k->in1, k->out, &t.p.s))
+  if (!place(k, steps, &t.at) || !kernel_gemm_shape(k, &t.p.s))
     return diag_error(d, loc_none(), "A, B and C do not fit into a tile");
   sizes(k, t.bytes);
   struct arena *a = arena_open();

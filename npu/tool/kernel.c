@@ -120,6 +120,12 @@ static bool read_out(struct tool *t, void *to, const char *word) {
   return true;
 }
 
+static bool read_isa(struct tool *t, void *to, const char *word) {
+  const struct isa **isa = to;
+  *isa = isa_find(word);
+  return *isa || tool_usage(t, "--isa: there is no instruction set '%s'", word);
+}
+
 static bool read_init(struct tool *t, void *to, const char *word) {
   bool *zero = to;
   *zero = strcmp(word, "zero") == 0;
@@ -486,6 +492,8 @@ static const struct tool_option gemm_options[] = {
          "i16; "
          "f32,f32,f32: A and B are their bf16 high halves with the low halves "
          "behind, and C += Ah Bh + Ah Bl + Al Bh"},
+    {"--isa", "NAME", read_isa, AT(gemm.isa),
+     .help = "aie2 (default) or aie2p"},
     {"--ta", NULL, tool_flag, AT(gemm.ta),
      .help = "inside A's small blocks the elements are transposed: [S][R]"},
     {"--tb", NULL, tool_flag, AT(gemm.tb), .help = "inside B's: [T][S]"},

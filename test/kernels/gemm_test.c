@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
 static void report(const struct kernel_gemm *k,
                    const struct kernel_steps *steps,
                    const struct check_outcome *o, const struct diag *d) {
@@ -52,12 +54,13 @@ static void run(const struct kernel_gemm *k, enum check_data data,
 }
 
 /* Cycles that are promised; 0: only correct results. */
-static const struct {
+struct named {
   enum dtype in, out;
   int m, k, n;
   bool ta, tb, tc;
   uint64_t most_cycles;
-} named[] = {
+};
+static const struct named named[] = {
     {DTYPE_BF16, DTYPE_F32, 64, 80, 64, 0, 0, 0, 2640},
     {DTYPE_BF16, DTYPE_BF16, 64, 80, 64, 0, 0, 0, 2640},
     {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 0, 0, 0, 2130},
@@ -94,9 +97,21 @@ static const struct {
     {DTYPE_I8, DTYPE_I32, 4, 8, 8, 0, 0, 0, 0},
 };
 
-static void test_named(void) {
-  for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+static const struct named named_aie2p[] = {
+    {DTYPE_I8, DTYPE_I32, 48, 280, 48, 0, 0, 0, 1290},
+    {DTYPE_I8, DTYPE_I8, 64, 232, 64, 0, 0, 0, 1880},
+    {DTYPE_I8, DTYPE_I16, 64, 216, 64, 0, 0, 0, 1755},
+    {DTYPE_I8, DTYPE_I32, 64, 128, 64, 1, 0, 0, 1055},
+    {DTYPE_I8, DTYPE_I32, 64, 128, 64, 0, 1, 0, 1055},
+    {DTYPE_I8, DTYPE_I32, 72, 120, 56, 0, 0, 0, 1010},
+    {DTYPE_I8, DTYPE_I32, 8, 8, 8, 0, 0, 0, 0},
+};
+
+static void test_named(const struct isa *set, const struct named *named,
+                       size_t count) {
+  for (size_t i = 0; i < count; i++) {
     struct kernel_gemm k = {.name = "gemm",
+                            .isa = set,
                             .in0 = named[i].in,
                             .in1 = named[i].in,
                             .out = named[i].out,
@@ -117,13 +132,14 @@ static void test_named(void) {
 
 /* Blocks of K in a row: a product costs its multiplies and a cycle per lock
  * operation; one ramp and one drain come on top. */
-static const struct {
+struct in_steps {
   enum dtype in, out;
   int m, k, n, count, group;
   bool zero;
   uint64_t most_cycles;
   bool tall; /* and leaves cycles to a DMA */
-} in_steps[] = {
+};
+static const struct in_steps in_steps[] = {
     {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 1, 1, true, 2048 + 80, false},
     {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 2, 1, true, 2 * 2052 + 80, false},
     {DTYPE_BF16, DTYPE_F32, 64, 64, 64, 3, 1, false, 3 * 2052 + 80, false},
@@ -143,9 +159,17 @@ static const struct {
     {DTYPE_I8, DTYPE_I32, 48, 168, 48, 3, 2, true, 6 * 1516 + 120, false},
 };
 
-static void test_steps(void) {
-  for (size_t i = 0; i < sizeof in_steps / sizeof *in_steps; i++) {
+static const struct in_steps in_steps_aie2p[] = {
+    {DTYPE_I8, DTYPE_I32, 64, 120, 64, 4, 1, true, 4 * 964 + 64, false},
+    {DTYPE_I8, DTYPE_I32, 64, 120, 64, 4, 1, true, 4 * 964 + 130, true},
+    {DTYPE_I8, DTYPE_I16, 64, 64, 64, 4, 2, false, 8 * 516 + 90, true},
+};
+
+static void test_steps(const struct isa *set, const struct in_steps *in_steps,
+                       size_t count) {
+  for (size_t i = 0; i < count; i++) {
     struct kernel_gemm k = {.name = "gemm",
+                            .isa = set,
                             .in0 = in_steps[i].in,
                             .in1 = in_steps[i].in,
                             .out = in_steps[i].out,
@@ -162,19 +186,23 @@ static void test_steps(void) {
 
 /* Every product that the kernels accept. */
 enum { MOST_TYPES = 64 };
+static const struct isa *isa;
 static enum dtype types[MOST_TYPES][3];
 static int type_count;
 
-static void find_types(void) {
+static void find_types(const char *name, int least) {
+  isa = isa_find(name);
+  type_count = 0;
   for (int i = 0; i < DTYPE_COUNT * DTYPE_COUNT * DTYPE_COUNT; i++) {
     const enum dtype t[3] = {(enum dtype)(i / DTYPE_COUNT / DTYPE_COUNT),
                              (enum dtype)(i / DTYPE_COUNT % DTYPE_COUNT),
                              (enum dtype)(i % DTYPE_COUNT)};
     struct kernel_shape u;
-    if (kernel_gemm_unit(t[0], t[1], t[2], &u) && type_count < MOST_TYPES)
+    struct kernel_gemm k = {.in0 = t[0], .in1 = t[1], .out = t[2], .isa = isa};
+    if (kernel_gemm_shape(&k, &u) && type_count < MOST_TYPES)
       memcpy(types[type_count++], t, sizeof t);
   }
-  CHECK(type_count > 20 && type_count < MOST_TYPES);
+  CHECK(type_count > least && type_count < MOST_TYPES);
 }
 
 /* Each has kernels, for all layouts, which are right. */
@@ -182,18 +210,19 @@ static void test_types(void) {
   for (int i = 0; i < type_count * 8; i++) {
     const enum dtype *t = types[i / 8];
     struct kernel_shape u = {0};
-    CHECK(kernel_gemm_unit(t[0], t[1], t[2], &u));
     struct kernel_gemm k = {.name = "gemm",
+                            .isa = isa,
                             .in0 = t[0],
                             .in1 = t[1],
                             .out = t[2],
-                            .m = u.m * (1 + i % 8 / 4),
-                            .k = u.k * (1 + i % 2),
-                            .n = u.n * (1 + i % 4 / 2),
                             .ta = i & 1,
                             .tb = i & 2,
                             .tc = i & 4,
                             .zero = i & 1};
+    CHECK(kernel_gemm_shape(&k, &u));
+    k.m = u.m * (1 + i % 8 / 4);
+    k.k = u.k * (1 + i % 2);
+    k.n = u.n * (1 + i % 4 / 2);
     run(&k, (enum check_data)(i % 3), (uint64_t)i, 0);
   }
 }
@@ -206,11 +235,14 @@ static uint32_t random_below(uint64_t *state, uint32_t n) {
 static struct kernel_gemm random_kernel(uint64_t *r) {
   const enum dtype *t = types[random_below(r, (uint32_t)type_count)];
   struct kernel_shape u;
-  bool known = kernel_gemm_unit(t[0], t[1], t[2], &u);
+  struct kernel_gemm asked = {
+      .in0 = t[0], .in1 = t[1], .out = t[2], .isa = isa};
+  bool known = kernel_gemm_shape(&asked, &u);
   CHECK(known);
   /* beyond, edges of three passes may outgrow the program memory */
   int size = random_below(r, 4) || t[0] == DTYPE_F32 ? 8 : 24;
   struct kernel_gemm k = {.name = "gemm",
+                          .isa = isa,
                           .in0 = t[0],
                           .in1 = t[1],
                           .out = t[2],
@@ -352,15 +384,24 @@ static void test_text(void) {
 
 /* Arguments: how many random kernels, from which seed. */
 int main(int argc, char **argv) {
-  find_types();
-  test_types();
-  test_named();
-  test_steps();
+  static const struct {
+    const char *isa;
+    int least_types;
+  } set[] = {{"aie2", 20}, {"aie2p", 15}};
+  const struct isa *aie2p = isa_find("aie2p");
+  test_named(NULL, named, COUNT(named));
+  test_named(aie2p, named_aie2p, COUNT(named_aie2p));
+  test_steps(NULL, in_steps, COUNT(in_steps));
+  test_steps(aie2p, in_steps_aie2p, COUNT(in_steps_aie2p));
   test_refusals();
   test_text();
-  test_random(argc > 1 ? atoi(argv[1]) : 40,
-              argc > 2 ? (uint64_t)atoll(argv[2]) : 20);
-  test_random_steps(argc > 1 ? atoi(argv[1]) : 30,
-                    argc > 2 ? (uint64_t)atoll(argv[2]) : 7);
+  for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+    find_types(set[i].isa, set[i].least_types);
+    test_types();
+    test_random(argc > 1 ? atoi(argv[1]) : 40,
+                argc > 2 ? (uint64_t)atoll(argv[2]) : 20);
+    test_random_steps(argc > 1 ? atoi(argv[1]) : 30,
+                      argc > 2 ? (uint64_t)atoll(argv[2]) : 7);
+  }
   return check_result();
 }
