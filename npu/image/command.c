@@ -75,3 +75,10 @@ void command_mask_poll(struct command_list *l, uint32_t address, uint32_t mask,
 void command_delay(struct command_list *l, uint32_t cycles) {
   append(l, COMMAND_DELAY)->value = cycles;
 }
+
+void command_copy(struct command_list *l, const struct command *c) {
+  struct command *to = append(l, c->kind);
+  *to = *c;
+  if (c->count)
+    to->words = arena_copy(l->arena, c->words, c->count, 0, sizeof *c->words);
+}

@@ -61,6 +61,7 @@ void command_ddr_patch(struct command_list *, uint32_t bd_word1_address,
 void command_mask_poll(struct command_list *, uint32_t address, uint32_t mask,
                        uint32_t value, uint32_t timeout_ms);
 void command_delay(struct command_list *, uint32_t cycles);
+void command_copy(struct command_list *, const struct command *);
 
 /* ---- buffer descriptors: fields in natural units, packed per tile kind ----
  * A mem tile reaches its neighbours too: behind its own memory and locks come
@@ -121,6 +122,12 @@ bool txn_write(const struct command_list *, const struct device *, int columns,
                struct text *txn, struct diag *);
 struct command_list *txn_read(struct arena *, const void *txn, size_t length,
                               int *columns, struct diag *);
+
+/* ---- from a configuration to another ---- */
+/* Appends the writes that make an idle array, which holds one of the `count`
+ * configurations, hold `to`; tiles on which all agree keep their state. */
+void change_write(const struct command_list *const from[], int count,
+                  const struct command_list *to, struct command_list *);
 
 /* ---- core ELF as the loader sees it (array.md section 8) ---- */
 /* Appends the writes that load a core ELF into the tile: program memory and

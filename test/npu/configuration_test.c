@@ -1,10 +1,13 @@
 /* configuration_test.c -- products of the same blocks are one configuration of
  * the array, whatever their extents: launches of several sizes follow each
- * other in any order, with the array's state as the last one left it. */
+ * other in any order, with the array's state as the last one left it.  Those of
+ * other blocks follow them, too, where a transaction first changes what the
+ * array holds. */
 #include "check.h"
 #include "npu.h"
 #include "sim.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +82,7 @@ static void fill(struct sim_buffer *b, enum dtype type, uint32_t *seed) {
 }
 
 static void launch(struct sim *s, const struct family *f, struct product *p,
-                   uint32_t *seed) {
+                   const struct text *txn, uint32_t *seed) {
   struct diag d = {0};
   struct sim_report report;
   void *tensor[TENSORS + 1] = {p->buffer[IN0].data, p->buffer[IN1].data,
@@ -87,8 +90,7 @@ static void launch(struct sim *s, const struct family *f, struct product *p,
   fill(&p->buffer[IN0], f->in, seed);
   fill(&p->buffer[IN1], f->in, seed);
   memset(p->buffer[OUT].data, 0x55, p->buffer[OUT].bytes);
-  CHECK(sim_run(s, p->result.txn.data, p->result.txn.length, p->buffer, TENSORS,
-                &report, &d));
+  CHECK(sim_run(s, txn->data, txn->length, p->buffer, TENSORS, &report, &d));
   CHECK(teir_run(p->teir, tensor, &d));
   CHECK(memcmp(p->buffer[OUT].data, p->right, p->buffer[OUT].bytes) == 0);
   if (d.kind)
@@ -116,7 +118,57 @@ static void test_family(const struct family *f, uint32_t seed) {
   struct sim *s = sim_open(first->data, first->length, &options, &d);
   CHECK(s != NULL);
   for (int i = 0; s && i < LAUNCHES; i++) /* all, and then any */
-    launch(s, f, &p[i < count ? i : (int)next_random(&seed) % count], &seed);
+  {
+    struct product *x = &p[i < count ? i : (int)next_random(&seed) % count];
+    launch(s, f, x, &x->result.txn, &seed);
+  }
+  if (s)
+    sim_close(s);
+  for (int i = 0; i < count; i++)
+    drop(&p[i]);
+  arena_close(a);
+}
+
+/* The array holds one of the two; `to` is launched. */
+static void launch_changed(struct sim *s, const struct product *const from[2],
+                           const struct family *f, struct product *to,
+                           uint32_t *seed) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct text txn = {0};
+  const struct command_list *held[] = {from[0]->result.configuration,
+                                       from[1]->result.configuration};
+  struct command_list *l = command_list(a);
+  change_write(held, 2, to->result.configuration, l);
+  for (int i = 0; i < to->result.run->count; i++)
+    command_copy(l, &to->result.run->item[i]);
+  CHECK(txn_write(l, device_find("npu1"), to->result.program->grid.columns,
+                  &txn, &d));
+  launch(s, f, to, &txn, seed);
+  text_free(&txn);
+  arena_close(a);
+}
+
+/* One size of each family, in any order on one array. */
+static void test_changes(const struct family f[], int count) {
+  enum { MOST = 16, CHANGES = 24 };
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct product p[MOST];
+  uint32_t seed = 99;
+  assert(count <= MOST);
+  for (int i = 0; i < count; i++)
+    make(a, &f[i], i % 3, &p[i]);
+  const struct text *first = &p[0].result.xclbin;
+  struct sim_options options = {.preset = preset_find("8700g")};
+  struct sim *s = sim_open(first->data, first->length, &options, &d);
+  CHECK(s != NULL);
+  const struct product *from[] = {&p[0], &p[0]};
+  for (int i = 0; s && i < CHANGES; i++) {
+    int at = (int)next_random(&seed) % count;
+    launch_changed(s, from, &f[at], &p[at], &seed);
+    from[1] = &p[at]; /* from[0] might have been loaded again */
+  }
   if (s)
     sim_close(s);
   for (int i = 0; i < count; i++)
@@ -173,5 +225,6 @@ int main(void) {
   };
   for (size_t i = 0; i < sizeof family / sizeof *family; i++)
     test_family(&family[i], (uint32_t)i);
+  test_changes(family, (int)(sizeof family / sizeof *family));
   return check_result();
 }
