@@ -188,6 +188,7 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     plan = arena_alloc(a, sizeof *plan);
     plan->xclbin = arena_copy(a, r.xclbin.data, r.xclbin.length, 1, 1);
     plan->xclbin_bytes = r.xclbin.length;
+    plan->columns = r.program->grid.columns;
     plan->txn = arena_copy(a, r.txn.data, r.txn.length, 1, 1);
     plan->txn_bytes = r.txn.length;
     if (!fill_plan(scratch, work, &r, plan, d) ||

@@ -25,8 +25,6 @@ static void entry_close(struct cache_entry *e) {
   assert(e->users == 0);
   if (e->session)
     e->device->close(e->session);
-  if (e->context)
-    e->device->unload(e->context);
   arena_close(e->arena);
   pthread_mutex_destroy(&e->lock);
   free(e->key);

@@ -65,7 +65,8 @@ static bool key_make(struct plan_key *key, const struct run_device *device,
 
 /* One product on its way to a device. */
 struct job {
-  struct cache *plans, *contexts;
+  struct cache *plans;
+  struct contexts *contexts;
   const struct run_compiler *compiler;
   const struct run_device *device;
   const struct run_options *options;
@@ -119,6 +120,7 @@ static void run_session(void *with) {
                                     .options = j->options,
                                     .plan = e->plan,
                                     .key = e->context_key,
+                                    .spent = &e->changes_seconds,
                                     .session = e->session};
   j->done = work_run(j->p, j->recipe, &at, j->tensor, j->report, j->d);
 }
@@ -177,7 +179,7 @@ static void sort_axes(struct product *p, enum axis_role role, int t) {
     }
 }
 
-bool launch_product(struct cache *plans, struct cache *contexts,
+bool launch_product(struct cache *plans, struct contexts *contexts,
                     const struct run_compiler *compiler,
                     const struct run_device *device,
                     const struct run_options *o, const struct product *given,

@@ -21,10 +21,12 @@ struct run_session {
   struct run_session *next; /* of the lost ones */
   struct amdxdna *npu;
   struct amdxdna_buffer transaction, tensor[TENSORS];
+  struct amdxdna_buffer other;     /* transaction, of the last launch */
   struct amdxdna_buffer lent[OUT]; /* in the place of the session's own */
   bool failed;                     /* a launch; what was lent stays so */
   bool lost;                       /* it may still run */
   struct amdxdna_program program;
+  size_t transaction_bytes;
 };
 
 /* Only models that we generate code for. */
@@ -93,6 +95,7 @@ static void close_session(struct run_session *s) {
     return;
   }
   amdxdna_buffer_close(s->npu, &s->transaction);
+  amdxdna_buffer_close(s->npu, &s->other);
   for (int i = 0; i < TENSORS; i++)
     amdxdna_buffer_close(s->npu, &s->tensor[i]);
   for (int i = IN0; i < OUT; i++)
@@ -154,8 +157,7 @@ static bool fill(struct run_session *s, const struct run_plan *plan,
                  struct diag *d) {
   if (!write_buffer(s->npu, plan->txn, plan->txn_bytes, &s->transaction, d))
     return false;
-  s->program = (struct amdxdna_program){.transaction = &s->transaction,
-                                        .transaction_bytes = plan->txn_bytes};
+  s->transaction_bytes = plan->txn_bytes;
   for (int i = 0; i < TENSORS; i++) {
     s->program.argument[i] = &s->tensor[i];
     if (!amdxdna_buffer_open(s->npu, plan->tensor[i].bytes, false,
@@ -188,8 +190,14 @@ static void *buffer(struct run_session *s, int i) {
 
 /* A line of out that the CPU still holds would be written over the results. */
 static bool launch(struct run_session *s, struct run_context *c,
-                   struct run_counts *counts, struct diag *d) {
+                   const struct run_code *code, struct run_counts *counts,
+                   struct diag *d) {
   s->failed = true;
+  amdxdna_buffer_close(s->npu, &s->other);
+  if (code && !write_buffer(s->npu, code->bytes, code->length, &s->other, d))
+    return false;
+  s->program.transaction = code ? &s->other : &s->transaction;
+  s->program.transaction_bytes = code ? code->length : s->transaction_bytes;
   s->program.columns = c->columns;
   s->program.pdi = &c->pdi;
   for (int i = 0; i < TENSORS; i++)
@@ -204,6 +212,7 @@ static bool launch(struct run_session *s, struct run_context *c,
 }
 
 const struct run_device run_npu = {.name = "npu",
+                                   .change = RUN_CHANGE_SHARED,
                                    .real = true,
                                    .present = present,
                                    .identity = identity,

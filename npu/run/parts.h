@@ -146,10 +146,52 @@ void epilogue_store(const struct epilogue *, const struct pack_matrix *sum,
 /* All of out, where nothing is summed. */
 void epilogue_store_empty(const struct product *, void *const tensor[]);
 
+/* ---- context.c: configurations that are loaded, and launches on them ---- */
+/* What begins a key; the configuration follows. */
+struct context_name {
+  uint64_t hash;
+  int columns;
+  char device[16], preset[32];
+};
 struct context_key { /* plans with equal ones share a context */
   const void *bytes;
   size_t length;
 };
+struct context_key context_key(struct arena *, const struct run_device *,
+                               const struct run_options *,
+                               const struct run_plan *);
+/* One that a device has loaded.  What `lock` does not guard, the lock of all
+ * guards. */
+struct context {
+  pthread_mutex_t lock; /* held by a launch on it */
+  const struct run_device *device;
+  struct run_context *context;     /* NULL: there is none */
+  struct context_key loaded, held; /* by the last load, and launch */
+  struct arena *loaded_arena, *held_arena;
+  struct context_name loaded_name, held_name;
+  int users;
+  uint64_t last_use;
+};
+enum { CONTEXTS = 6 };
+struct contexts {
+  pthread_mutex_t lock;
+  struct context context[CONTEXTS];
+  uint64_t clock;
+};
+void contexts_open(struct contexts *);
+void contexts_close(struct contexts *);
+struct context_launch {
+  struct contexts *contexts;
+  const struct run_device *device;
+  const struct run_options *options;
+  const struct run_plan *plan;
+  struct context_key key;
+  double *spent; /* seconds, on changes for this plan */
+  struct run_session *session;
+};
+/* Has the device load or change a configuration where it must. */
+bool context_launch(const struct context_launch *, struct run_counts *,
+                    struct diag *);
 
 /* ---- cache.c: entries by key, the least recently used goes first ---- */
 enum cache_state { CACHE_NEW, CACHE_READY, CACHE_FAILED };
@@ -162,9 +204,9 @@ struct cache_entry {
   struct path path; /* what teir consists of */
   const struct run_plan *plan;
   struct context_key context_key; /* of the plan */
+  double changes_seconds;         /* spent on changes of contexts for it */
   const struct run_device *device;
   struct run_session *session;
-  struct run_context *context;
   size_t bytes; /* that the payload holds beside the arena, about */
   /* the cache's own */
   void *key;
@@ -192,22 +234,6 @@ bool cache_build(struct cache_entry *,
                  void (*build)(struct cache_entry *, const void *with),
                  const void *with);
 
-/* ---- context.c: configurations that are loaded, and launches on them ---- */
-struct context_key context_key(struct arena *, const struct run_device *,
-                               const struct run_options *,
-                               const struct run_plan *);
-struct context_launch {
-  struct cache *contexts;
-  const struct run_device *device;
-  const struct run_options *options;
-  const struct run_plan *plan;
-  struct context_key key;
-  struct run_session *session;
-};
-/* Loads the configuration where it is not there. */
-bool context_launch(const struct context_launch *, struct run_counts *,
-                    struct diag *);
-
 /* ---- finish.c ---- */
 /* What makes out's elements of the sums, and the tensor that is the bias; -1:
  * none. */
@@ -221,7 +247,7 @@ bool finish_read(const struct product *, void *const tensor[], struct finish *);
 
 /* ---- launch.c ---- */
 /* Runs a product that is not empty on a device that takes launches. */
-bool launch_product(struct cache *plans, struct cache *contexts,
+bool launch_product(struct cache *plans, struct contexts *,
                     const struct run_compiler *, const struct run_device *,
                     const struct run_options *, const struct product *,
                     void *const tensor[], struct run_report *, struct diag *);

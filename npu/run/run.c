@@ -11,7 +11,6 @@
 enum {
   CACHED_TEIRS = 48,
   CACHED_PLANS = 64,
-  CACHED_CONTEXTS = 6,
   CACHED_BYTES = 256 << 20
 };
 
@@ -19,7 +18,7 @@ struct run {
   const struct run_compiler *compiler;
   struct cache teirs;            /* by text */
   struct cache plans;            /* by launch shape, types and device */
-  struct cache contexts;         /* by device and configuration */
+  struct contexts contexts;
   char *options, *device;        /* from the environment; NULL: not set */
   bool trace;                    /* a line per call */
   struct summary *summary;       /* a line at the end; NULL: none */
@@ -46,7 +45,7 @@ struct run *run_open(const struct run_compiler *compiler) {
   r->compiler = compiler;
   cache_open(&r->teirs, CACHED_TEIRS, CACHED_BYTES);
   cache_open(&r->plans, CACHED_PLANS, CACHED_BYTES);
-  cache_open(&r->contexts, CACHED_CONTEXTS, SIZE_MAX);
+  contexts_open(&r->contexts);
   if (!environment("NPUTEIR_OPTIONS", &r->options) ||
       !environment("NPUTEIR_DEVICE", &r->device)) {
     run_close(r);
@@ -77,7 +76,7 @@ void run_close(struct run *r) {
     return;
   cache_close(&r->teirs);
   cache_close(&r->plans);
-  cache_close(&r->contexts);
+  contexts_close(&r->contexts);
   summary_close(r->summary);
   verify_close(r->verify);
   recordings_close(r->recordings);

@@ -45,10 +45,10 @@ struct run_share {
   } digit[RUN_DIMS];
 };
 
-/* A vector along m or n that the device adds to sums, of 4-byte elements, in the
- * buffer of out behind the results: element `element` lies `at_bytes` from the
- * buffer's start, in several places.  Elements behind the last one of a launch
- * are padding. */
+/* A vector along m or n that the device adds to sums, of 4-byte elements, in
+ * the buffer of out behind the results: element `element` lies `at_bytes` from
+ * the buffer's start, in several places.  Elements behind the last one of a
+ * launch are padding. */
 struct run_bias {
   int64_t count; /* 0: there is none */
   struct run_bias_word {
@@ -60,6 +60,7 @@ struct run_bias {
 struct run_plan {
   const void *xclbin;
   size_t xclbin_bytes;
+  int columns; /* of the array that it takes */
   const void *txn;
   size_t txn_bytes;
   int64_t m, n, k; /* extents of one launch, padding included */
@@ -92,7 +93,8 @@ struct run_options {
 };
 
 struct run_counts {
-  bool configured; /* some launch had to load its configuration */
+  bool configured;        /* some launch had to load its configuration */
+  uint64_t changed_bytes; /* of transactions, that changed a loaded one */
   uint64_t cycles, mac_cycles, core_cycles; /* 0 where not known */
   double simulated_seconds; /* that the simulator took; else 0 */
 };
@@ -101,8 +103,22 @@ struct run_counts {
 struct run_context; /* a loaded configuration */
 struct run_session; /* a plan's buffers, and the rest of what it needs */
 
+/* A transaction in the place of a plan's own. */
+struct run_code {
+  const void *bytes;
+  size_t length;
+};
+
+/* Whether transactions may change the configuration of a context. */
+enum run_change {
+  RUN_CHANGE_NEVER,
+  RUN_CHANGE_KEPT,  /* the next launch finds it changed */
+  RUN_CHANGE_SHARED /* others use the array, too: or it finds it loaded anew */
+};
+
 struct run_device {
   const char *name;
+  enum run_change change;
   bool real; /* launches cost time: small work is declined */
   /* Whether there is one; NULL: always. */
   bool (*present)(struct diag *);
@@ -125,9 +141,9 @@ struct run_device {
    * taken back: nothing need be copied.  False: it must be.  NULL: always. */
   bool (*lend)(struct run_session *, int i, const void *memory, size_t bytes);
   void (*take_back)(struct run_session *); /* all that was lent */
-  /* The context is NULL if there is no `load`. */
+  /* The context is NULL if there is no `load`, the code for the plan's. */
   bool (*launch)(struct run_session *, struct run_context *,
-                 struct run_counts *, struct diag *);
+                 const struct run_code *, struct run_counts *, struct diag *);
   void (*close)(struct run_session *);
 };
 extern const struct run_device run_host, run_sim, run_npu;

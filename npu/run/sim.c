@@ -89,7 +89,9 @@ static struct run_session *open_session(const struct run_plan *plan,
 static void *buffer(struct run_session *s, int i) { return s->buffer[i]; }
 
 static bool launch(struct run_session *s, struct run_context *c,
-                   struct run_counts *counts, struct diag *d) {
+                   const struct run_code *code, struct run_counts *counts,
+                   struct diag *d) {
+  const struct run_code own = {s->plan->txn, s->plan->txn_bytes};
   struct sim_buffer argument[TENSORS];
   struct sim_report report = {0};
   for (int i = 0; i < TENSORS; i++)
@@ -101,8 +103,9 @@ static bool launch(struct run_session *s, struct run_context *c,
   sim_set_budget(c->sim, cycle_budget(s->plan));
   if (records)
     recording_start();
-  bool good = sim_run(c->sim, s->plan->txn, s->plan->txn_bytes, argument,
-                      TENSORS, &report, d);
+  code = code ? code : &own;
+  bool good =
+      sim_run(c->sim, code->bytes, code->length, argument, TENSORS, &report, d);
   counts->simulated_seconds += seconds_now() - start;
   if (records && sim_record(c->sim))
     recordings_add(s->recording, s->plan, sim_record(c->sim));
@@ -118,6 +121,7 @@ static bool launch(struct run_session *s, struct run_context *c,
 }
 
 const struct run_device run_sim = {.name = "sim",
+                                   .change = RUN_CHANGE_KEPT,
                                    .target = target,
                                    .load = load,
                                    .unload = unload,

@@ -155,7 +155,8 @@ void start(struct run_session *s) {
 }
 
 bool launch(struct run_session *s, struct run_context *,
-            struct run_counts *counts, struct diag *d) {
+            const struct run_code *, struct run_counts *counts,
+            struct diag *d) {
   if (!present(d))
     return false;
   counts->configured |= !s->configured;

@@ -197,7 +197,10 @@ void fake_compute(const struct run_plan *plan, char *const buffer[TENSORS]) {
 }
 
 static bool launch(struct run_session *s, struct run_context *c,
-                   struct run_counts *counts, struct diag *d) {
+                   const struct run_code *code, struct run_counts *counts,
+                   struct diag *d) {
+  if (code)
+    return diag_error(d, loc_none(), "the fake device has one code per plan");
   counts->configured |= !c->used;
   c->used = true;
   if (memcmp(&c->types, s->plan->xclbin, sizeof c->types) != 0)
