@@ -56,7 +56,7 @@ static struct {
   const struct preset *preset;
   int contexts_max, taken;
   bool addresses, old, noheap, nouser, every;
-  int fail_at, fail_errno, state_at, state;
+  int fail_at, fail_errno, state_at, state, reload;
   int node[NODES], nodes; /* open files that are the device */
   int memory;             /* the file behind all buffers; -1: none yet */
   uint64_t memory_bytes;
@@ -101,6 +101,8 @@ static void say_word(const char *word) {
     fake.every = true;
   else if (strncmp(word, "fail=", 5) == 0)
     fake.fail_at = number, fake.fail_errno = other;
+  else if (strncmp(word, "reload=", 7) == 0)
+    fake.reload = number;
   else if (strncmp(word, "state=", 6) == 0)
     fake.state_at = number, fake.state = other;
   else {
@@ -522,6 +524,10 @@ static bool run_command(struct context *x, const struct xdna_execute *e,
   for (int i = 0; i < arguments; i++)
     if (!resolve(e, word64(word + XDNA_WORD_ARGUMENT + 2 * i), 1, &argument[i]))
       return refuse(0, "an argument outside the command's buffers"), false;
+  if (x->sim && fake.reload && fake.counts.commands % fake.reload == 0) {
+    sim_close(x->sim);
+    x->sim = NULL;
+  }
   if ((x->sim || load(x)) && sim_run(x->sim, txn.data, 4 * txn_words, argument,
                                      arguments, &report, &d))
     return true;

@@ -18,6 +18,8 @@
  *   nouser           buffers on the program's own memory are not known
  *   fail=N:ERRNO     the N-th ioctl fails with that number, from 1
  *   state=N:STATE    the N-th command ends in that state, without results
+ *   reload=N         before every N-th command the context's configuration is
+ *                    loaded again, as when others have used the array meanwhile
  *   every            (with fail=) also all ioctls after the N-th
  *   preset=NAME      of the simulator
  */
