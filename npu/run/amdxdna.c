@@ -32,7 +32,7 @@ enum {
   PAGE_BYTES = 4096,
   ROWS = 4, /* cores of a column: a context asks for tiles */
   KEPT_CONTEXTS = 4,
-  SUBMIT_TRIES = 1000, /* against interrupts that never end */
+  CALL_TRIES = 1000, /* against interrupts that never end */
 };
 static const char driver_name[] = "amdxdna_accel_driver";
 static const char node_folder[] = "/dev/accel";
@@ -62,14 +62,15 @@ struct amdxdna {
 
 /* ---- calls ---- */
 
+static bool interrupted(int result) {
+  return result != 0 && (errno == EINTR || errno == EAGAIN);
+}
+
 /* An interrupted call did nothing yet. */
 static int call(int fd, uint32_t number, void *argument) {
-  int result = -1;
-  for (int i = 0; i < SUBMIT_TRIES; i++) {
+  int result = ioctl(fd, number, argument);
+  for (int i = 1; i < CALL_TRIES && interrupted(result); i++)
     result = ioctl(fd, number, argument);
-    if (result == 0 || (errno != EINTR && errno != EAGAIN))
-      break;
-  }
   return result;
 }
 
@@ -125,19 +126,40 @@ static bool is_amdxdna(int fd, struct xdna_version *v) {
   return is;
 }
 
-/* Opens the node if amdxdna is behind it; -1 and *d if not. */
+/* What to do about a node that cannot be opened.  To open it is to bind the
+ * process's page tables to the NPU, which the IOMMU must allow. */
+static const char *open_advice(int error) {
+  switch (error) {
+  case EACCES:
+  case EPERM:
+    return "; join its group (usually render) and log in again";
+  case ENODEV:
+  case EINVAL:
+  case EOPNOTSUPP:
+    return "; switch the IOMMU on in the firmware setup, and boot without "
+           "iommu=pt, iommu=off or amd_iommu=off";
+  default:
+    return "";
+  }
+}
+
+/* Opens the node if amdxdna is behind it; below 0 and *d if not. */
+enum { NOT_OPENED = -1, OTHER_DRIVER = -2 };
 static int open_node(const char *path, struct xdna_version *v, struct diag *d) {
-  int fd = open(path, O_RDWR | O_CLOEXEC);
+  int fd;
+  do
+    fd = open(path, O_RDWR | O_CLOEXEC);
+  while (fd < 0 && errno == EINTR);
   if (fd < 0) {
     diag_declined(d, loc_none(), "%s: %s%s", path, strerror(errno),
-                  errno == EACCES ? "; join its group (usually render)" : "");
-    return -1;
+                  open_advice(errno));
+    return NOT_OPENED;
   }
   if (is_amdxdna(fd, v))
     return fd;
   close(fd);
   diag_declined(d, loc_none(), "%s is not driven by amdxdna", path);
-  return -1;
+  return OTHER_DRIVER;
 }
 
 /* The node that NPUTEIR_ACCEL names, or the first one of amdxdna. */
@@ -146,46 +168,72 @@ static int find_node(struct xdna_version *v, struct diag *d) {
   if (asked && *asked)
     return open_node(asked, v, d);
   int fd = -1;
-  struct diag last = {0};
+  struct diag first = {0}; /* of what others drive nothing is said */
   DIR *folder = opendir(node_folder);
   for (struct dirent *e; folder && fd < 0 && (e = readdir(folder));) {
     char path[sizeof node_folder + sizeof e->d_name];
+    struct diag problem = {0};
     if (strncmp(e->d_name, "accel", 5) != 0)
       continue;
     snprintf(path, sizeof path, "%s/%s", node_folder, e->d_name);
-    last = (struct diag){0};
-    fd = open_node(path, v, &last);
+    fd = open_node(path, v, &problem);
+    if (fd != OTHER_DRIVER && !first.kind)
+      first = problem;
   }
   if (folder)
     closedir(folder);
   if (fd >= 0)
     return fd;
-  if (last.kind)
-    *d = last;
+  if (first.kind)
+    *d = first;
   else
     diag_declined(d, loc_none(), "no NPU: %s has no node of the amdxdna driver",
                   node_folder);
   return -1;
 }
 
+static bool ask(const struct amdxdna *x, uint32_t kind, void *to,
+                size_t bytes) {
+  struct xdna_get_info info = {kind, (uint32_t)bytes, (uintptr_t)to};
+  return call(x->fd, call_GET_INFO, &info) == 0;
+}
+
 static bool identify(struct amdxdna *x, const struct xdna_version *v,
                      struct diag *d) {
   struct xdna_firmware firmware = {0};
-  struct xdna_get_info info = {XDNA_INFO_FIRMWARE, sizeof firmware,
-                               (uintptr_t)&firmware};
   if (!read_attribute(x->fd, "vbnv", x->name, sizeof x->name))
     return diag_declined(d, loc_none(), "the NPU does not tell its name");
   const char *model = model_of_name(x->name);
   if (!model)
     return diag_declined(d, loc_none(), "the NPU '%s' is not known", x->name);
   snprintf(x->model, sizeof x->model, "%s", model);
-  if (call(x->fd, call_GET_INFO, &info) != 0)
-    return failed(d, "firmware version");
-  snprintf(x->version, sizeof x->version, "driver %d.%d, firmware %u.%u.%u.%u",
-           v->major, v->minor, firmware.major, firmware.minor, firmware.patch,
-           firmware.build);
+  if (ask(x, XDNA_INFO_FIRMWARE, &firmware, sizeof firmware))
+    snprintf(x->version, sizeof x->version,
+             "driver %d.%d, firmware %u.%u.%u.%u", v->major, v->minor,
+             firmware.major, firmware.minor, firmware.patch, firmware.build);
+  else
+    snprintf(x->version, sizeof x->version, "driver %d.%d, firmware unknown",
+             v->major, v->minor);
   snprintf(x->identity, sizeof x->identity, "%s, %s", x->name, x->version);
   return true;
+}
+
+void amdxdna_ask(struct amdxdna *x, struct amdxdna_status *s) {
+  struct xdna_array array = {0};
+  struct xdna_clocks clocks = {0};
+  struct xdna_resources resources = {0};
+  *s = (struct amdxdna_status){-1, -1, {-1, -1}, -1, -1};
+  if (ask(x, XDNA_INFO_ARRAY, &array, sizeof array)) {
+    s->columns = array.columns;
+    s->rows = array.rows;
+  }
+  if (ask(x, XDNA_INFO_CLOCKS, &clocks, sizeof clocks))
+    for (int i = 0; i < 2; i++)
+      s->mhz[i] = (int)clocks.clock[i].mhz;
+  if (ask(x, XDNA_INFO_RESOURCES, &resources, sizeof resources)) {
+    s->contexts = (int)resources.contexts_now;
+    s->contexts_max = (int)resources.contexts_max;
+  }
 }
 
 /* ---- memory ---- */
@@ -556,7 +604,8 @@ static int64_t now_ns(void) {
   return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
 }
 
-/* Until the driver says that the command has ended, well or not. */
+/* Until the driver says that the command has ended, well or not.  A program
+ * with a timer may interrupt that any number of times. */
 static bool wait_for(struct amdxdna *x, const struct amdxdna_context *c,
                      uint64_t sequence, struct diag *d) {
   struct xdna_timeline_wait wait = {.handles = (uintptr_t)&c->syncobj,
@@ -567,8 +616,11 @@ static bool wait_for(struct amdxdna *x, const struct amdxdna_context *c,
   struct xdna_wait_command old = {.context = c->handle,
                                   .milliseconds = (uint32_t)(wait_ns / 1000000),
                                   .sequence = sequence};
-  int result = c->syncobj ? call(x->fd, call_TIMELINE_WAIT, &wait)
-                          : call(x->fd, call_WAIT_COMMAND, &old);
+  int result;
+  do
+    result = c->syncobj ? ioctl(x->fd, call_TIMELINE_WAIT, &wait)
+                        : ioctl(x->fd, call_WAIT_COMMAND, &old);
+  while (interrupted(result) && now_ns() < wait.deadline_ns);
   return result == 0 ||
          diag_error(d, loc_none(), "waiting for the NPU failed: %s",
                     strerror(errno));

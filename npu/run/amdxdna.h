@@ -24,6 +24,14 @@ const char *amdxdna_name(const struct amdxdna *);     /* as the driver says */
 const char *amdxdna_version(const struct amdxdna *);  /* driver and firmware */
 const char *amdxdna_identity(const struct amdxdna *); /* name and version */
 
+/* What the driver says of the device at this moment; -1: it does not say. */
+struct amdxdna_status {
+  int columns, rows;          /* with those that have no cores */
+  int mhz[2];                 /* of the controller and of the array */
+  int contexts, contexts_max; /* of all processes */
+};
+void amdxdna_ask(struct amdxdna *, struct amdxdna_status *);
+
 /* ---- memory ---- */
 struct amdxdna_buffer {
   uint32_t handle; /* 0: none */

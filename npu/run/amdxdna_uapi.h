@@ -125,13 +125,35 @@ struct xdna_execute {
   uint64_t sequence; /* out */
 };
 
-enum { XDNA_INFO_ARRAY = 1, XDNA_INFO_FIRMWARE = 8 };
+enum {
+  XDNA_INFO_ARRAY = 1,
+  XDNA_INFO_CLOCKS = 3,
+  XDNA_INFO_FIRMWARE = 8,
+  XDNA_INFO_RESOURCES = 12, /* newer drivers */
+};
 struct xdna_get_info {
   uint32_t kind, bytes;
   uint64_t value; /* pointer */
 };
 struct xdna_firmware {
   uint32_t major, minor, patch, build;
+};
+
+/* XDNA_INFO_ARRAY; what its kinds of tiles have is in our own tables. */
+struct xdna_array {
+  uint32_t column_bytes;
+  uint16_t columns, rows;
+  uint32_t version[2];
+  uint16_t tiles[3][8];
+};
+struct xdna_clocks {
+  struct {
+    uint8_t name[16];
+    uint32_t mhz, zero;
+  } clock[2];
+};
+struct xdna_resources {
+  uint64_t clock_max, tops_max, contexts_max, tops_now, contexts_now;
 };
 
 struct xdna_wait_command {

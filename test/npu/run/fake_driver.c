@@ -56,9 +56,10 @@ static struct {
   const struct preset *preset;
   int contexts_max, taken;
   bool addresses, old, noheap, nouser, every;
-  int fail_at, fail_errno, state_at, state, reload;
-  int node[NODES], nodes; /* open files that are the device */
-  int memory;             /* the file behind all buffers; -1: none yet */
+  int fail_at, fail_errno, state_at, state, reload, open_errno;
+  int interrupts, interrupted; /* of a wait; of this one so far */
+  int node[NODES], nodes;      /* open files that are the device */
+  int memory;                  /* the file behind all buffers; -1: none yet */
   uint64_t memory_bytes;
   struct buffer buffer[BUFFERS];
   struct context context[CONTEXTS];
@@ -99,6 +100,10 @@ static void say_word(const char *word) {
     fake.nouser = true;
   else if (strcmp(word, "every") == 0)
     fake.every = true;
+  else if (strncmp(word, "open=", 5) == 0)
+    fake.open_errno = number;
+  else if (strncmp(word, "interrupts=", 11) == 0)
+    fake.interrupts = number;
   else if (strncmp(word, "fail=", 5) == 0)
     fake.fail_at = number, fake.fail_errno = other;
   else if (strncmp(word, "reload=", 7) == 0)
@@ -567,18 +572,28 @@ static int execute(struct xdna_execute *e) {
   return 0;
 }
 
+static bool is_interrupted(void) {
+  bool is = fake.interrupted < fake.interrupts;
+  fake.interrupted = is ? fake.interrupted + 1 : 0;
+  return is;
+}
+
 static int timeline_wait(const struct xdna_timeline_wait *w) {
   const uint32_t *syncobj = (const void *)(uintptr_t)w->handles;
   const uint64_t *point = (const void *)(uintptr_t)w->points;
   struct context *x = w->count == 1 ? context_of(*syncobj - 100) : NULL;
   if (!x || fake.old)
     return refuse(ENOENT, "a wait for no synchronisation object");
+  if (is_interrupted())
+    return EINTR;
   return *point <= x->sequence ? 0 : ETIME;
 }
 
 static int wait_command(const struct xdna_wait_command *w) {
   if (!fake.old)
     return refuse(EOPNOTSUPP, "WAIT_CMD");
+  if (is_interrupted())
+    return EINTR;
   struct context *x = context_of(w->context);
   return x && w->sequence <= x->sequence ? 0 : ENOENT;
 }
@@ -595,14 +610,37 @@ static int version(struct xdna_version *v) {
   return 0;
 }
 
+/* As many bytes as there are, if there is room for them. */
+static int tell(const struct xdna_get_info *g, const void *from, size_t bytes) {
+  if (g->bytes < bytes)
+    return refuse(EINVAL, "GET_INFO into too little room");
+  memcpy((void *)(uintptr_t)g->value, from, bytes);
+  return 0;
+}
+
 static int get_info(struct xdna_get_info *g) {
   static const struct xdna_firmware firmware = {1, 5, 5, 391};
-  if (g->kind != XDNA_INFO_FIRMWARE)
+  static const struct xdna_clocks clocks = {
+      {{"MP-NPU Clock", 400, 0}, {"H Clock", 800, 0}}};
+  const struct xdna_array array = {.column_bytes = 0x2000000,
+                                   .columns = COLUMNS,
+                                   .rows = ROWS + 2,
+                                   .version = {2, 0}};
+  const struct xdna_resources resources = {
+      .contexts_max = (uint64_t)fake.contexts_max,
+      .contexts_now = (uint64_t)(fake.counts.contexts + fake.taken)};
+  switch (g->kind) {
+  case XDNA_INFO_ARRAY:
+    return tell(g, &array, sizeof array);
+  case XDNA_INFO_CLOCKS:
+    return tell(g, &clocks, sizeof clocks);
+  case XDNA_INFO_FIRMWARE:
+    return tell(g, &firmware, sizeof firmware);
+  case XDNA_INFO_RESOURCES:
+    return fake.old ? EOPNOTSUPP : tell(g, &resources, sizeof resources);
+  default:
     return EOPNOTSUPP;
-  if (g->bytes < sizeof firmware)
-    return refuse(EINVAL, "GET_INFO into too little room");
-  memcpy((void *)(uintptr_t)g->value, &firmware, sizeof firmware);
-  return 0;
+  }
 }
 
 #define NUMBER(id, value, type) static const uint32_t number_##id = value;
@@ -646,6 +684,11 @@ static int open_node(void) {
   start();
   if (!fake.nodes && getenv("FAKE_AMDXDNA"))
     say(getenv("FAKE_AMDXDNA"));
+  if (fake.open_errno) {
+    errno = fake.open_errno;
+    pthread_mutex_unlock(&fake.lock);
+    return -1;
+  }
   int fd = fake.nodes < NODES ? memfd_create("accel", MFD_CLOEXEC) : -1;
   if (fd >= 0)
     fake.node[fake.nodes++] = fd;

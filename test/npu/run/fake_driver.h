@@ -14,6 +14,8 @@
  *   contexts=N       places for contexts (default 6); taken=N by others
  *   addresses        buffers have addresses of the device's own
  *   old              contexts without a synchronisation object; WAIT_CMD works
+ *   open=ERRNO       the node cannot be opened
+ *   interrupts=N     each wait is interrupted N times
  *   noheap           no heap can be made
  *   nouser           buffers on the program's own memory are not known
  *   fail=N:ERRNO     the N-th ioctl fails with that number, from 1

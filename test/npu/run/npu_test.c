@@ -175,6 +175,8 @@ static void test_good(void) {
   CHECK(run("", changed, true) == DONE);
   CHECK(run("reload=1", changed, true) == DONE);
   CHECK(run("reload=3", changed, true) == DONE);
+  CHECK(run("interrupts=3000", one, true) == DONE);
+  CHECK(run("old,interrupts=3000", one, true) == DONE);
   CHECK(run("contexts=1", shapes, true) == DONE);
   CHECK(run("taken=5", shapes, true) == DONE);
   CHECK(run("", forked, true) == DONE);
