@@ -26,8 +26,9 @@ enum finding { FOUND, ABSENT, MISSING, WRONG }; /* ABSENT: not needed */
 
 /* What the NPU says of two configurations in turn, twice each. */
 struct npu_runs {
-  int right;    /* of the four, until one is not */
-  double again; /* seconds of the fastest that was loaded before */
+  int right;        /* of the four, until one is not */
+  double again;     /* seconds of the fastest that was loaded before */
+  char reason[300]; /* why one was declined; "": its results are wrong */
 };
 
 struct doctor {
@@ -354,8 +355,24 @@ static void check_xrt(struct doctor *w) {
         "not needed: the runtime uses the kernel's driver itself");
 }
 
+/* The last reason in a trace. */
+static void read_reason(FILE *trace, char *reason, size_t size) {
+  static const char key[] = " reason=\"";
+  char line[2000];
+  rewind(trace);
+  while (fgets(line, sizeof line, trace)) {
+    const char *at = strstr(line, key);
+    if (at)
+      snprintf(reason, size, "%.*s", (int)strcspn(at + strlen(key), "\""),
+               at + strlen(key));
+  }
+}
+
 static void run_on_npu(const char *runtime, struct npu_runs *x) {
   static const char options[] = "min-macs=0";
+  FILE *trace = tmpfile();
+  if (trace && dup2(fileno(trace), STDERR_FILENO) >= 0)
+    setenv("NPUTEIR_TRACE", "1", 1);
   setenv("NPUTEIR_DEVICE", "npu", 1);
   unsetenv("NPUTEIR_OPTIONS");
   unsetenv("NPUTEIR_VERIFY");
@@ -372,6 +389,8 @@ static void run_on_npu(const char *runtime, struct npu_runs *x) {
     if (i == 2 || (i == 3 && took < x->again))
       x->again = took;
   }
+  if (trace && !good)
+    read_reason(trace, x->reason, sizeof x->reason);
 }
 
 /* In a process of its own; before this one's runtime reads that it is to
@@ -406,9 +425,26 @@ static void check_launches(struct doctor *w) {
         1e6 * x->again);
   else
     say(w, WRONG, "launches",
-        "of bf16, int8, bf16, int8 the product number %d is declined or wrong; "
-        "NPUTEIR_TRACE=1 nputeir doctor says why",
-        x->right + 1);
+        "of bf16, int8, bf16, int8 the product number %d %s%s", x->right + 1,
+        *x->reason ? "is declined: " : "has wrong results; please report it",
+        x->reason);
+}
+
+static void check_array(struct doctor *w, struct amdxdna *x) {
+  struct amdxdna_status s;
+  amdxdna_ask(x, &s);
+  if (s.columns > 0)
+    say(w, FOUND, "array", "%d columns of %d tiles", s.columns, s.rows);
+  if (s.mhz[1] > 0)
+    say(w, FOUND, "clocks", "now %d MHz, its controller %d MHz", s.mhz[1],
+        s.mhz[0]);
+  if (s.contexts_max > 0 && s.contexts >= s.contexts_max)
+    say(w, WRONG, "contexts",
+        "all %d places on the NPU are taken: end another program that uses it",
+        s.contexts_max);
+  else if (s.contexts_max > 0)
+    say(w, FOUND, "contexts", "%d of %d places on the NPU are taken",
+        s.contexts, s.contexts_max);
 }
 
 static void check_locked(struct doctor *w) {
@@ -422,13 +458,14 @@ static void check_locked(struct doctor *w) {
 /* What the runtime itself finds when it looks for the kernel's driver. */
 static void check_driver(struct doctor *w) {
   struct diag d = {0};
-  const struct amdxdna *x = amdxdna_find(&d);
+  struct amdxdna *x = amdxdna_find(&d);
   if (!x)
     say(w, ABSENT, "driver", "%s", d.text);
   else if (!run_device_find("npu", &d))
     say(w, ABSENT, "driver", "%s", d.text);
   else {
     say(w, FOUND, "driver", "%s: %s", amdxdna_name(x), amdxdna_version(x));
+    check_array(w, x);
     check_launches(w);
     check_locked(w);
   }
@@ -633,11 +670,13 @@ const struct tool_command tool_doctor = {
         "what\n"
         "           to do\n"
         "  WRONG    a variable of the environment that the runtime will "
-        "refuse\n\n"
+        "refuse,\n"
+        "           or an NPU that does not do its work, and why\n\n"
         "Checked are the clang that the plugin is for, the plugin, the runtime "
         "(it multiplies two small matrices on the simulator), NPUTEIR_DEVICE "
-        "and NPUTEIR_OPTIONS, the NPU with its driver, device node and memory "
-        "limit, XRT, and bootgen.",
+        "and NPUTEIR_OPTIONS, the NPU with its driver, device node, columns, "
+        "clocks, places for configurations and memory limit, four small "
+        "products on it, XRT, and bootgen.",
     .options = options,
     .job_bytes = sizeof(struct job),
     .notes = "Exit status 0: programs can be compiled and simulated; 1: "
