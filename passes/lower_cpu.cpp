@@ -99,28 +99,57 @@ static bool has(StringRef Features, StringRef Feature) {
   return is_contained(Each, Feature);
 }
 
-static SmallVector<const teir_cpu *, 4> cpusOf(const Function &F, bool &Fixed) {
+static bool hasAll(StringRef Features, StringRef Wanted) {
+  SmallVector<StringRef, 8> Each;
+  Wanted.split(Each, ',', -1, false);
+  return all_of(Each, [&](StringRef W) { return has(Features, W); });
+}
+
+// The best processor whose features the function is compiled for; Fixed: and no
+// other one is meant.  Null: none.
+static const teir_cpu *cpuOf(const Function &F, bool &Fixed) {
   StringRef Features = F.getFnAttribute("target-features").getValueAsString();
   Triple T(F.getParent()->getTargetTriple());
-  Fixed = true;
-  if (T.isAArch64() && T.isLittleEndian() && !has(Features, "-neon"))
-    return {teir_cpu_find("neon")};
-  if (T.getArch() != Triple::x86_64 || has(Features, "-sse2"))
-    return {};
-  if (has(Features, "+avx512vl") && has(Features, "+avx512dq") &&
-      has(Features, "+avx512bw"))
-    return {teir_cpu_find("avx512")};
-  if (has(Features, "+avx2") && has(Features, "+fma"))
-    return {teir_cpu_find("avx2")};
-  Fixed = false;
-  return {teir_cpu_find("sse2"), teir_cpu_find("avx2"),
-          teir_cpu_find("avx512")};
+  bool IsArm = T.isAArch64() && T.isLittleEndian();
+  if ((!IsArm && T.getArch() != Triple::x86_64) || has(Features, "-neon") ||
+      has(Features, "-sse2"))
+    return nullptr;
+  const teir_cpu *Best = nullptr;
+  for (int I = 0; I < teir_cpu_count(); I++) {
+    const teir_cpu *Cpu = teir_cpu_at(I);
+    if (Triple::getArchTypeName(T.getArch()) == Cpu->arch &&
+        hasAll(Features, Cpu->needs))
+      Best = Cpu;
+  }
+  Fixed = IsArm || (Best && *Best->needs);
+  return Best;
+}
+
+// All that are meant, the weakest first: of those that compute alike only that.
+static SmallVector<const teir_cpu *, 8> cpusOf(const Function &F,
+                                               const CpuWork &W, bool &Fixed) {
+  const teir_cpu *One = cpuOf(F, Fixed);
+  if (!One || Fixed)
+    return {One};
+  SmallVector<const teir_cpu *, 8> Cpus;
+  auto Op = [&](const teir_cpu *Cpu) {
+    return teir_cpu_choose_dot(Cpu, W.In[IN0], W.In[IN1], W.Sum).op;
+  };
+  for (int I = 0; I < teir_cpu_count(); I++) {
+    const teir_cpu *Cpu = teir_cpu_at(I);
+    auto IsLike = [&](const teir_cpu *X) {
+      return X->vector_bytes == Cpu->vector_bytes && Op(X) == Op(Cpu);
+    };
+    if (StringRef(Cpu->arch) == One->arch && none_of(Cpus, IsLike))
+      Cpus.push_back(Cpu);
+  }
+  return Cpus;
 }
 
 bool hasCpu(const Function &F) {
   bool Fixed;
   Triple T(F.getParent()->getTargetTriple());
-  return !cpusOf(F, Fixed).empty() && !T.isOSWindows() &&
+  return cpuOf(F, Fixed) && !T.isOSWindows() &&
          !F.hasFnAttribute(Attribute::NoImplicitFloat) &&
          !F.hasFnAttribute("no-builtins") && !T.isX32();
 }
@@ -129,8 +158,34 @@ bool hasCpu(const Function &F) {
 
 namespace {
 
-// 1, 2, ..: the number of the best processor in the table of cpusOf whose
-// instructions this one has, and whose registers the system keeps.
+// What tells a row of the table, as cpuid and xgetbv say it; all but the first
+// one need avx, fma and f16c, too.
+struct Requirement {
+  const char *Cpu;
+  unsigned Seven[2], SevenOne, State; // ebx and ecx, eax of subleaf 1
+};
+enum : unsigned {
+  HasAvx2 = 1u << 5 | 1u << 3 | 1u << 8, // and bmi1, bmi2
+  // f, dq, cd, bw, vl
+  HasAvx512 = HasAvx2 | 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31,
+  HasVnni = 1u << 11,
+  HasAvxVnni = 1u << 4,
+  HasBf16 = 1u << 5,
+  KeepsYmm = 0x6,
+  KeepsZmm = 0xe6
+};
+const Requirement Requirements[] = {
+    {"avx2", {HasAvx2, 0}, 0, KeepsYmm},
+    {"avxvnni", {HasAvx2, 0}, HasAvxVnni, KeepsYmm},
+    {"avx512", {HasAvx512, 0}, 0, KeepsZmm},
+    {"avx512vnni", {HasAvx512, HasVnni}, 0, KeepsZmm},
+    {"avx512bf16", {HasAvx512, HasVnni}, HasBf16, KeepsZmm},
+};
+
+unsigned cpuBit(const teir_cpu *Cpu) { return 1u << (Cpu - teir_cpu_at(0)); }
+
+// A bit for each row of the table whose instructions this processor has, and
+// whose registers the system keeps.
 class Detector {
   Code C;
   LLVMContext &X;
@@ -139,25 +194,26 @@ public:
   explicit Detector(Function &F) : C(F), X(F.getContext()) {}
 
   void emit() {
-    Value *Largest = part(cpuid(0), 0);
-    Value *One = part(cpuid(1), 2), *Level = C.getInt32(1);
+    Value *Largest = part(cpuid(0, 0), 0);
+    Value *One = part(cpuid(1, 0), 2);
     // osxsave, avx, fma, f16c
     Value *Kept = all(One, 1u << 27 | 1u << 28 | 1u << 12 | 1u << 29);
     Value *Slot = C.frame(C.getInt32Ty(), 1, 4);
-    C.put(Level, Slot);
+    Value *Found = C.getInt32(cpuBit(teir_cpu_find("sse2")));
+    C.put(Found, Slot);
     C.when(C.CreateAnd(Kept, C.CreateICmpUGE(Largest, C.getInt32(7))), [&] {
-      Value *Seven = part(cpuid(7), 1), *State = states();
-      // avx2, bmi1, bmi2; xmm and ymm
-      Value *Second =
-          C.CreateAnd(all(Seven, 1u << 5 | 1u << 3 | 1u << 8), all(State, 0x6));
-      // f, dq, cd, bw, vl; masks and zmm
-      Value *Third = C.CreateAnd(
-          C.CreateAnd(Second, all(Seven, 1u << 16 | 1u << 17 | 1u << 28 |
-                                             1u << 30 | 1u << 31)),
-          all(State, 0xe6));
-      C.put(C.CreateSelect(Third, C.getInt32(3),
-                           C.CreateSelect(Second, C.getInt32(2), Level)),
-            Slot);
+      Value *Seven = cpuid(7, 0), *State = states();
+      Value *SevenOne = part(cpuid(7, 1), 0);
+      for (const Requirement &R : Requirements) {
+        Value *Is = C.CreateAnd(
+            C.CreateAnd(all(part(Seven, 1), R.Seven[0]),
+                        all(part(Seven, 2), R.Seven[1])),
+            C.CreateAnd(all(SevenOne, R.SevenOne), all(State, R.State)));
+        unsigned Bit = cpuBit(teir_cpu_find(R.Cpu));
+        Found = C.CreateOr(Found,
+                           C.CreateSelect(Is, C.getInt32(Bit), C.getInt32(0)));
+      }
+      C.put(Found, Slot);
     });
     C.CreateRet(C.get(C.getInt32Ty(), Slot));
   }
@@ -172,14 +228,14 @@ private:
     return C.CreateExtractValue(Registers, I);
   }
 
-  Value *cpuid(unsigned Leaf) {
+  Value *cpuid(unsigned Leaf, unsigned Subleaf) {
     Type *I32 = C.getInt32Ty();
     auto *T = FunctionType::get(StructType::get(I32, I32, I32, I32), {I32, I32},
                                 false);
     InlineAsm *Ask = InlineAsm::get(
         T, "xchgq %rbx,${1:q}\n\tcpuid\n\txchgq %rbx,${1:q}",
         "={ax},=r,={cx},={dx},0,2,~{dirflag},~{fpsr},~{flags}", true);
-    return C.CreateCall(T, Ask, {C.getInt32(Leaf), C.getInt32(0)});
+    return C.CreateCall(T, Ask, {C.getInt32(Leaf), C.getInt32(Subleaf)});
   }
 
   Value *states() {
@@ -202,17 +258,17 @@ Function *detectFunction(Module &M) {
   return F;
 }
 
-GlobalVariable *levelVariable(Module &M) {
-  if (GlobalVariable *G = M.getNamedGlobal("nputeir.level"))
+GlobalVariable *detectedVariable(Module &M) {
+  if (GlobalVariable *G = M.getNamedGlobal("nputeir.detected"))
     return G;
   Type *I32 = Type::getInt32Ty(M.getContext());
   return new GlobalVariable(M, I32, false, GlobalValue::InternalLinkage,
-                            ConstantInt::get(I32, 0), "nputeir.level");
+                            ConstantInt::get(I32, 0), "nputeir.detected");
 }
 
 // Threads may all detect at first: they find the same.
-Value *level(Code &C, Module &M) {
-  Value *Place = levelVariable(M), *Slot = C.frame(C.getInt32Ty(), 1, 4);
+Value *detected(Code &C, Module &M) {
+  Value *Place = detectedVariable(M), *Slot = C.frame(C.getInt32Ty(), 1, 4);
   LoadInst *Known = C.CreateAlignedLoad(C.getInt32Ty(), Place, Align(4));
   Known->setAtomic(AtomicOrdering::Monotonic);
   C.put(Known, Slot);
@@ -229,7 +285,7 @@ Value *level(Code &C, Module &M) {
 
 void defineBy(Function &F, const CpuWork &W) {
   bool Fixed;
-  SmallVector<const teir_cpu *, 4> Cpus = cpusOf(F, Fixed);
+  SmallVector<const teir_cpu *, 8> Cpus = cpusOf(F, W, Fixed);
   StringRef Name = F.getName().substr(strlen("nputeir."));
   Code C(F);
   auto Run = [&](const teir_cpu &Cpu) {
@@ -250,7 +306,7 @@ void defineBy(Function &F, const CpuWork &W) {
     C.CreateRet(Run(*Cpus[0]));
     return;
   }
-  Value *Level = level(C, *F.getParent());
+  Value *Detected = detected(C, *F.getParent());
   Value *Slot = C.frame(C.getInt32Ty(), 1, 4);
   std::function<void(size_t)> Choose = [&](size_t Best) {
     if (Best == 0) {
@@ -258,7 +314,8 @@ void defineBy(Function &F, const CpuWork &W) {
       return;
     }
     C.when(
-        C.CreateICmpUGT(Level, C.getInt32((unsigned)Best)),
+        C.CreateICmpNE(C.CreateAnd(Detected, C.getInt32(cpuBit(Cpus[Best]))),
+                       C.getInt32(0)),
         [&] { C.put(Run(*Cpus[Best]), Slot); }, [&] { Choose(Best - 1); });
   };
   Choose(Cpus.size() - 1);

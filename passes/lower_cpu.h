@@ -108,16 +108,34 @@ bool isMaskable(const teir_cpu &Cpu, dtype T);
 llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
                          llvm::Value *Y, llvm::Value *To);
 // void (k, in0, in1, out, out_stride_bytes, add): out[i][..] = the sum, or +=,
-// of Height rows.  in0 is packed by the most rows of a block, in1 by its
-// columns.
-llvm::Function *multiplyFunction(CpuUnit &U, dtype Sum, int Height);
+// of Height rows, over k groups.  in0 is packed by the most rows of a block,
+// in1 by its columns, behind what a column's sum starts with if there is an
+// offset.
+llvm::Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
+                                 int Height);
+
+// ---- lower_cpu_dot.cpp ----
+// To + X of in0 times Y of in1, which are vectors of packed groups.
+llvm::Value *dotAdd(Code &C, const teir_cpu &Cpu, const teir_cpu_dot &D,
+                    llvm::Value *X, llvm::Value *Y, llvm::Value *To);
+// void (panel, k): the first row of a panel of in1 becomes what its columns'
+// sums start with.
+llvm::Function *startFunction(CpuUnit &U, const teir_cpu_dot &D);
 
 // ---- lower_cpu_pack.cpp ----
+struct CpuPanel {
+  int Rows;
+  dtype From, To;     // elements are converted
+  int Group = 1;      // neighbouring columns that are packed as one of 32 bits
+  bool Flips = false; // 128 is added, which is the same as subtracted
+
+  int bytes() const { return Group * dtype_bytes(To); }
+};
 // void (to, from, row_offsets, column_offsets, column_runs, columns,
-//       row_stride, column_stride): a panel of Rows rows, row by row
-// adjacent, converted.  row_stride is that of all rows, or 0; column_stride is
-// that in all runs.
-llvm::Function *packFunction(CpuUnit &U, dtype From, dtype Sum, int Rows);
+//       row_stride, column_stride): a panel, its rows adjacent.  A last group
+// is filled up with zero.  row_stride is that of all rows, or 0; column_stride
+// is that in all runs.
+llvm::Function *packFunction(CpuUnit &U, const CpuPanel &P);
 // Bytes that a panel's last store may write behind it.
 enum { PackSlack = 64 };
 

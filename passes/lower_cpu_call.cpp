@@ -167,8 +167,10 @@ public:
     int64_t M = extent(AXIS_M).constant, N = extent(AXIS_N).constant,
             K = extent(AXIS_K).constant;
     for (int I = 0; I < teir_cpu_count(); I++) {
-      struct teir_cpu_blocks Blocks = teir_cpu_blocks(teir_cpu_at(I), W.Sum);
-      Direct += teir_cpu_direct(&Blocks, M, N, K, W.Turned);
+      const teir_cpu *Cpu = teir_cpu_at(I);
+      struct teir_cpu_blocks Blocks = teir_cpu_blocks(Cpu, W.Sum);
+      int Group = teir_cpu_choose_dot(Cpu, W.In[IN0], W.In[IN1], W.Sum).group;
+      Direct += teir_cpu_direct(&Blocks, Group, M, N, K, W.Turned);
     }
     W.Packed = Direct < (unsigned)teir_cpu_count();
     W.Direct = Direct > 0;

@@ -301,6 +301,11 @@ private:
     Value *Small = C.CreateOr(
         W.Tail ? C.getFalse() : atMost(M, Blocks.direct_m),
         C.CreateAnd(Kept1, C.CreateOr(Kept0, atMost(N, Blocks.direct_n))));
+    if (teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum).group > 1)
+      Small = C.CreateOr(
+          C.CreateOr(atMost(M, TEIR_CPU_GROUPS_M - 1),
+                     atMost(K, TEIR_CPU_GROUPS_K - 1)),
+          atMost(C.times(C.times(M, N), K), TEIR_CPU_GROUPS_MACS - 1));
     if (W.Turned)
       Small = C.CreateAnd(Small, atMost(K, TEIR_CPU_DIRECT_K));
     C.when(C.CreateNot(Small), [&] { C.CreateRet(C.getInt32(1)); });
@@ -387,7 +392,7 @@ private:
     });
     C.put(C.number(0), Zero);
     C.put(Extent[AXIS_K], Run);
-    C.CreateCall(packFunction(U, W.In[IN1], W.Sum, PanelColumns),
+    C.CreateCall(packFunction(U, {PanelColumns, W.In[IN1], W.Sum}),
                  {Panel, C.getPointer(Bases, IN1), Offsets, Zero, Run,
                   Extent[AXIS_K], C.number(0), stride(AXIS_K, IN1)});
   }

@@ -88,9 +88,10 @@ class Driver {
   CpuUnit &U;
   const CpuWork &W;
   struct teir_cpu_blocks Blocks;
+  struct teir_cpu_dot Dot;
   Code C;
   unsigned Tensors;
-  int Bytes;
+  int Bytes; // of a sum, and of a group in a panel
   bool KeepsSums;
   Function *Offsets, *Store;
 
@@ -112,7 +113,8 @@ class Driver {
 
 public:
   Driver(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
-      : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)), C(F),
+      : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)),
+        Dot(teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum)), C(F),
         Tensors(W.tensors()), Bytes(dtype_bytes(W.Sum)),
         KeepsSums(W.Tail != nullptr), Offsets(offsetsFunction(U, Tensors)),
         Store(storeFunction(U, W, Name)) {}
@@ -176,7 +178,7 @@ private:
   void chooseBlocks() {
     int64_t Rows = Blocks.height[0];
     Value *M = R[AXIS_M].Extent, *N = R[AXIS_N].Extent;
-    BlockK = even(R[AXIS_K].Extent, C.number(Blocks.block_k), 8);
+    BlockK = even(R[AXIS_K].Extent, C.number(Blocks.block_k * Dot.group), 8);
     BlockM = even(M, C.number(Blocks.block_m), Rows);
     // For few rows a panel of in1 is used once, while it is in the first cache.
     int64_t Largest = KeepsSums ? Blocks.sums_n : Blocks.block_n;
@@ -200,10 +202,8 @@ private:
     auto Tables = [&](Value *Capacity) {
       return Part(C.times(Capacity, 8 * ((int64_t)Tensors + 1)));
     };
-    Value *AtIn1 =
-        Part(C.plus(C.times(C.times(BlockN, BlockK), Bytes), PackSlack));
-    Value *AtIn0 =
-        Part(C.plus(C.times(C.times(BlockM, BlockK), Bytes), PackSlack));
+    Value *AtIn1 = Part(C.plus(panelBytes(IN1, BlockN, BlockK), PackSlack));
+    Value *AtIn0 = Part(C.plus(panelBytes(IN0, BlockM, BlockK), PackSlack));
     Value *Kept = KeepsSums ? C.times(PartM, BlockN)
                             : C.number(Blocks.height[0] * Blocks.columns);
     Value *AtSums = Part(C.plus(C.times(Kept, Bytes), U.Cpu.vector_bytes));
@@ -312,6 +312,16 @@ private:
     });
   }
 
+  Value *groups(Value *K) { return C.divideUp(K, C.number(Dot.group)); }
+
+  // In a panel of in1, in front of its groups.
+  int startRows(int T) { return T == IN1 && Dot.offset; }
+
+  // Of panels of so many rows (or columns) in all.
+  Value *panelBytes(int T, Value *Rows, Value *K) {
+    return C.times(C.times(Rows, C.plus(groups(K), startRows(T))), Bytes);
+  }
+
   enum { PackedSteps = 16 };
 
   // All panels of a block.  Where a step's elements are adjacent, they are
@@ -325,15 +335,19 @@ private:
     Value *Some = C.CreateSelect(
         C.CreateAnd(C.CreateICmpEQ(Stride, Size), C.CreateICmpNE(Along, Size)),
         C.number(PackedSteps), K);
-    Function *F = packFunction(U, W.In[T], W.Sum, Height);
+    CpuPanel Panel = {Height, W.In[T], Dot.packed[T], Dot.group,
+                      T == IN0 && Dot.offset};
+    assert(Panel.bytes() == Bytes && PackedSteps % Dot.group == 0);
+    Function *F = packFunction(U, Panel);
     C.loop(C.number(0), K, Some, [&](Value *P) {
       Value *Steps = C.least(Some, C.CreateSub(K, P));
       C.loop(C.number(0), Count, C.number(Height), [&](Value *I) {
         Value *IsWhole =
             C.CreateICmpSGE(C.getNumber(X.Runs, I), C.number(Height));
-        Value *At = C.plus(C.times(I, K), C.times(P, Height));
-        C.CreateCall(F, {C.at(To, C.times(At, Bytes)), base(T),
-                         offsets(X, T, I), offsets(this->Steps, T, P),
+        Value *Step = C.plus(groups(P), startRows(T));
+        Value *At = C.plus(panelBytes(T, I, K), C.times(Step, Height * Bytes));
+        C.CreateCall(F, {C.at(To, At), base(T), offsets(X, T, I),
+                         offsets(this->Steps, T, P),
                          C.at(this->Steps.Runs, C.times(P, 8)), Steps,
                          C.CreateSelect(IsWhole, Stride, C.number(0)), Along});
       });
@@ -342,6 +356,12 @@ private:
 
   void packColumns(Value *Count, Value *K) {
     pack(IN1, Blocks.columns, Columns, AXIS_N, Count, In1, K);
+    if (!Dot.offset)
+      return;
+    C.loop(C.number(0), Count, C.number(Blocks.columns), [&](Value *J) {
+      C.CreateCall(startFunction(U, Dot),
+                   {C.at(In1, panelBytes(IN1, J, K)), groups(K)});
+    });
   }
 
   void packRows(Value *Count, Value *K) {
@@ -367,21 +387,23 @@ private:
   void multiply(Value *At, Value *Count, Value *ColumnCount, Value *K,
                 Value *Add) {
     C.loop(C.number(0), ColumnCount, C.number(Blocks.columns), [&](Value *J) {
-      Value *Panel1 = C.at(In1, C.times(C.times(J, K), Bytes));
+      Value *Panel1 = C.at(In1, panelBytes(IN1, J, K));
       panels(Count, [&](Value *I, Value *Which) {
-        Value *Panel0 = C.at(In0, C.times(C.times(I, K), Bytes));
+        Value *Panel0 = C.at(In0, panelBytes(IN0, I, K));
         Value *Height = C.number(Blocks.height[0]);
-        Function *First = multiplyFunction(U, W.Sum, Blocks.height[0]);
+        auto Kernel = [&](int H) {
+          return multiplyFunction(U, Dot, W.Sum, Blocks.height[H]);
+        };
+        Function *First = Kernel(0);
         Value *F = First;
         for (int H = 1; H < Blocks.height_count; H++) {
           Value *Is = C.CreateICmpEQ(Which, C.number(H));
           Height = C.CreateSelect(Is, C.number(Blocks.height[H]), Height);
-          F = C.CreateSelect(Is, multiplyFunction(U, W.Sum, Blocks.height[H]),
-                             F);
+          F = C.CreateSelect(Is, Kernel(H), F);
         }
         auto To = [&](Value *Place, Value *Stride, Value *Add) {
           C.CreateCall(First->getFunctionType(), F,
-                       {K, Panel0, Panel1, Place, Stride, Add});
+                       {groups(K), Panel0, Panel1, Place, Stride, Add});
         };
         if (KeepsSums) {
           Value *Row = C.times(C.plus(At, I), BlockN);

@@ -24,26 +24,35 @@ namespace {
 
 class Kernel {
   CpuUnit &U;
+  const teir_cpu_dot &D;
   int Height;
   struct teir_cpu_blocks Blocks;
   Code C;
   int Bytes;
-  Type *Element;
+  Type *Element, *Packed;
   VectorType *Vector;
 
 public:
-  Kernel(CpuUnit &U, dtype Sum, int Height, Function &F)
-      : U(U), Height(Height), Blocks(teir_cpu_blocks(&U.Cpu, Sum)), C(F),
+  Kernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height, Function &F)
+      : U(U), D(D), Height(Height), Blocks(teir_cpu_blocks(&U.Cpu, Sum)), C(F),
         Bytes(dtype_bytes(Sum)), Element(computedType(F.getContext(), Sum)),
+        Packed(D.op == CPU_OP_NONE ? Element : C.getInt32Ty()),
         Vector(U.vector(Element, (unsigned)Blocks.lanes)) {}
 
   void emit() {
     Value *K = C.argument(0), *Out = C.argument(3), *Stride = C.argument(4);
     for (int I = 0; I < Height; I++)
       prefetch(C.at(Out, C.times(Stride, I)));
-    Code::Values First = {C.argument(1), C.argument(2)};
-    First.append((size_t)(Height * Blocks.vectors),
-                 Constant::getNullValue(Vector));
+    Value *In1 = C.argument(2);
+    SmallVector<Value *, 4> Start;
+    for (int J = 0; J < Blocks.vectors; J++)
+      Start.push_back(D.offset ? row(Vector, In1, J)
+                               : Constant::getNullValue(Vector));
+    if (D.offset)
+      In1 = C.at(In1, Blocks.columns * Bytes);
+    Code::Values First = {C.argument(1), In1};
+    for (int I = 0; I < Height; I++)
+      First.append(Start.begin(), Start.end());
     Code::Values Last =
         C.carry(C.number(0), K, C.number(1), First,
                 [&](Value *, ArrayRef<Value *> Now) { return step(Now); });
@@ -60,19 +69,26 @@ private:
                       {Place, C.getInt32(1), C.getInt32(3), C.getInt32(1)});
   }
 
+  Value *row(Type *T, Value *In1, int J) {
+    return C.get(T, C.at(In1, J * Blocks.lanes * Bytes));
+  }
+
   Code::Values step(ArrayRef<Value *> Now) {
     Value *In0 = Now[0], *In1 = Now[1];
     SmallVector<Value *, 4> Row;
     for (int J = 0; J < Blocks.vectors; J++)
-      Row.push_back(C.get(Vector, C.at(In1, J * Blocks.lanes * Bytes)));
+      Row.push_back(row(U.vector(Packed, (unsigned)Blocks.lanes), In1, J));
     Code::Values Next = {C.at(In0, Blocks.height[0] * Bytes),
                          C.at(In1, Blocks.columns * Bytes)};
     for (int I = 0; I < Height; I++) {
       Value *X = C.CreateVectorSplat((unsigned)Blocks.lanes,
-                                     C.get(Element, C.at(In0, I * Bytes)));
-      for (int J = 0; J < Blocks.vectors; J++)
-        Next.push_back(multiplyAdd(C, U.Cpu, X, Row[(size_t)J],
-                                   Now[(size_t)(2 + I * Blocks.vectors + J)]));
+                                     C.get(Packed, C.at(In0, I * Bytes)));
+      for (int J = 0; J < Blocks.vectors; J++) {
+        Value *Sum = Now[(size_t)(2 + I * Blocks.vectors + J)];
+        Next.push_back(D.op == CPU_OP_NONE
+                           ? multiplyAdd(C, U.Cpu, X, Row[(size_t)J], Sum)
+                           : dotAdd(C, U.Cpu, D, X, Row[(size_t)J], Sum));
+      }
     }
     return Next;
   }
@@ -96,13 +112,17 @@ private:
 
 } // namespace
 
-Function *multiplyFunction(CpuUnit &U, dtype Sum, int Height) {
+Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
+                           int Height) {
   bool IsNew;
-  Function *F =
-      U.function(Twine("multiply.") + dtype_name(Sum) + "." + Twine(Height),
-                 Type::getVoidTy(U.context()), "ipppii", IsNew);
+  std::string Kind = dtype_name(Sum);
+  if (D.op != CPU_OP_NONE)
+    Kind += std::string(".") + dtype_name(D.packed[0]) + "." +
+            dtype_name(D.packed[1]) + (D.offset ? ".offset" : "");
+  Function *F = U.function(Twine("multiply.") + Kind + "." + Twine(Height),
+                           Type::getVoidTy(U.context()), "ipppii", IsNew);
   if (IsNew)
-    Kernel(U, Sum, Height, *F).emit();
+    Kernel(U, D, Sum, Height, *F).emit();
   return F;
 }
 

@@ -6,6 +6,8 @@
 //   columns adjacent   squares of 128 bits are transposed, in all lanes at once
 //   neither            element by element, by offsets
 //
+// The same holds for groups of columns, which are packed as one element.
+//
 // Nothing is read but the rows' elements: offsets behind the last row repeat
 // its own.
 #include "lower_cpu.h"
@@ -17,7 +19,7 @@ namespace nputeir {
 namespace {
 
 class Packer {
-  dtype From, Sum;
+  const CpuPanel &P;
   int Rows, FromBytes, Bytes;
   Code C;
   Type *Stored;
@@ -28,10 +30,10 @@ class Packer {
   int Lanes;    // squares in a vector
 
 public:
-  Packer(CpuUnit &U, dtype From, dtype Sum, int Rows, Function &F)
-      : From(From), Sum(Sum), Rows(Rows), FromBytes(dtype_bytes(From)),
-        Bytes(dtype_bytes(Sum)), C(F), Stored(storedType(F.getContext(), From)),
-        To(C.argument(0)), Source(C.argument(1)), RowOffsets(C.argument(2)),
+  Packer(CpuUnit &U, const CpuPanel &P, Function &F)
+      : P(P), Rows(P.Rows), FromBytes(dtype_bytes(P.From)), Bytes(P.bytes()),
+        C(F), Stored(storedType(F.getContext(), P.From)), To(C.argument(0)),
+        Source(C.argument(1)), RowOffsets(C.argument(2)),
         ColumnOffsets(C.argument(3)), Runs(C.argument(4)),
         Columns(C.argument(5)), RowStride(C.argument(6)),
         ColumnStride(C.argument(7)), Square(16 / Bytes) {
@@ -46,6 +48,15 @@ public:
     Value *Adjacent = C.CreateICmpEQ(RowStride, C.number(FromBytes));
     Value *Along = C.CreateICmpEQ(ColumnStride, C.number(FromBytes));
     SmallVector<Value *, 32> Row = rows();
+    if (P.Group > 1)
+      groups(Row, Adjacent, Along);
+    else
+      singles(Row, Adjacent, Along);
+    C.CreateRetVoid();
+  }
+
+private:
+  void singles(ArrayRef<Value *> Row, Value *Adjacent, Value *Along) {
     C.walk(C.number(0), Columns, [&](Value *K) {
       Value *Left = C.CreateSub(Columns, K);
       Value *Run = C.least(C.getNumber(Runs, K), Left);
@@ -61,10 +72,74 @@ public:
           });
       return Run;
     });
-    C.CreateRetVoid();
   }
 
-private:
+  void groups(ArrayRef<Value *> Row, Value *Adjacent, Value *Along) {
+    Value *Zero = C.number(0), *Group = C.number(P.Group);
+    C.when(
+        Adjacent,
+        [&] {
+          Value *Whole = C.CreateAnd(Columns, C.number(-P.Group));
+          C.loop(Zero, Whole, Group, [&](Value *K) { weave(Row[0], K); });
+          C.loop(Whole, Columns, Group, [&](Value *K) { collect(K); });
+        },
+        [&] {
+          C.walk(Zero, Columns, [&](Value *K) {
+            Value *Run = C.least(C.getNumber(Runs, K), C.CreateSub(Columns, K));
+            Value *Whole = C.CreateSelect(
+                Along, C.CreateAnd(Run, C.number(-Square * P.Group)), Zero);
+            transpose(Row, step(K), C.getNumber(ColumnOffsets, K), Whole);
+            Value *IsNone = C.CreateICmpEQ(Whole, Zero);
+            C.when(IsNone, [&] { collect(K); });
+            return C.CreateSelect(IsNone, Group, Whole);
+          });
+        });
+  }
+
+  // Where column K's group is packed.
+  Value *step(Value *K) {
+    return C.at(To, C.times(C.CreateUDiv(K, C.number(P.Group)), Rows * Bytes));
+  }
+
+  // Element I of a group, or of several.
+  Value *inGroup(Value *V, Value *I) {
+    auto *Shape = dyn_cast<FixedVectorType>(V->getType());
+    Type *T = C.getInt32Ty();
+    Value *By = C.CreateTrunc(C.times(I, 8 * dtype_bytes(P.To)), T);
+    if (Shape) {
+      T = FixedVectorType::get(T, Shape->getNumElements());
+      By = C.CreateVectorSplat(Shape->getNumElements(), By);
+    }
+    return C.CreateShl(C.CreateZExt(V, T), By);
+  }
+
+  // A group of each of the rows, which are adjacent in all its columns.
+  void weave(Value *Row, Value *K) {
+    Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
+    Value *All = nullptr;
+    for (int I = 0; I < P.Group; I++) {
+      Value *Place = C.at(Row, C.getNumber(ColumnOffsets, C.plus(K, I)));
+      Value *Part = inGroup(converted(C.get(T, Place)), C.number(I));
+      All = All ? C.CreateOr(All, Part) : Part;
+    }
+    C.put(All, step(K));
+  }
+
+  void collect(Value *K) {
+    Value *Count = C.least(C.number(P.Group), C.CreateSub(Columns, K));
+    C.loop(C.number(0), C.number(Rows), C.number(1), [&](Value *I) {
+      Value *Row = C.at(Source, C.getNumber(RowOffsets, I));
+      Value *All =
+          C.carry(C.number(0), Count, C.number(1), {C.getInt32(0)},
+                  [&](Value *J, ArrayRef<Value *> Now) {
+                    Value *At = C.getNumber(ColumnOffsets, C.plus(K, J));
+                    Value *V = converted(C.get(Stored, C.at(Row, At)));
+                    return Code::Values{C.CreateOr(Now[0], inGroup(V, J))};
+                  })[0];
+      C.put(All, C.at(step(K), C.times(I, Bytes)));
+    });
+  }
+
   SmallVector<Value *, 32> rows() {
     SmallVector<Value *, 32> Row;
     for (int I = 0; I < Rows; I++)
@@ -72,8 +147,22 @@ private:
     return Row;
   }
 
+  // Of a group, as it is stored.
   Value *converted(Value *V) {
-    return convert(C, From, Sum, fromStored(C, From, V));
+    if (P.Group > 1 && P.From == P.To)
+      return V;
+    if (P.Flips)
+      return C.CreateXor(V, ConstantInt::get(V->getType(), 0x80));
+    return convert(C, P.From, P.To, fromStored(C, P.From, V));
+  }
+
+  // Groups as one element each.
+  Value *grouped(Value *V) {
+    if (P.Group == 1)
+      return V;
+    unsigned Count = cast<FixedVectorType>(V->getType())->getNumElements();
+    return C.CreateBitCast(
+        V, FixedVectorType::get(C.getInt32Ty(), Count / (unsigned)P.Group));
   }
 
   void copy(Value *Panel, Value *From, Value *Run) {
@@ -145,8 +234,8 @@ private:
   // one writes again.
   void transpose(ArrayRef<Value *> Row, Value *Panel, Value *Place,
                  Value *Whole) {
-    Type *Part = FixedVectorType::get(Stored, (unsigned)Square);
-    C.loop(C.number(0), Whole, C.number(Square), [&](Value *K) {
+    Type *Part = FixedVectorType::get(Stored, (unsigned)(Square * P.Group));
+    C.loop(C.number(0), Whole, C.number(Square * P.Group), [&](Value *K) {
       Value *At = C.plus(Place, C.times(K, FromBytes));
       SmallVector<SmallVector<Value *, 4>, 8> Column;
       for (int V = 0; V < Columned; V++) {
@@ -157,11 +246,12 @@ private:
             int I = std::min((V * Lanes + Lane) * Square + J, Rows - 1);
             Parts.push_back(C.get(Part, C.at(Row[(size_t)I], At)));
           }
-          Vector.push_back(converted(joined(Parts)));
+          Vector.push_back(grouped(converted(joined(Parts))));
         }
         Column.push_back(turned(Vector));
       }
-      Value *Step = C.at(Panel, C.times(K, Rows * Bytes));
+      Value *Step = C.at(
+          Panel, C.times(C.CreateUDiv(K, C.number(P.Group)), Rows * Bytes));
       for (int J = 0; J < Square; J++)
         for (int V = 0; V < Columned; V++)
           C.put(Column[(size_t)V][(size_t)J],
@@ -172,13 +262,16 @@ private:
 
 } // namespace
 
-Function *packFunction(CpuUnit &U, dtype From, dtype Sum, int Rows) {
+Function *packFunction(CpuUnit &U, const CpuPanel &P) {
   bool IsNew;
-  Function *F = U.function(Twine("pack.") + dtype_name(From) + "." +
-                               dtype_name(Sum) + "." + Twine(Rows),
+  assert(!P.Flips || (dtype_bytes(P.From) == 1 && dtype_bytes(P.To) == 1));
+  std::string Kind = std::string(dtype_name(P.From)) + "." + dtype_name(P.To);
+  if (P.Group > 1)
+    Kind += ".group" + std::to_string(P.Group) + (P.Flips ? ".offset" : "");
+  Function *F = U.function(Twine("pack.") + Kind + "." + Twine(P.Rows),
                            Type::getVoidTy(U.context()), "pppppiii", IsNew);
   if (IsNew)
-    Packer(U, From, Sum, Rows, *F).emit();
+    Packer(U, P, *F).emit();
   return F;
 }
 

@@ -8,22 +8,37 @@
  * middle of the range where that is old: blocks that are too small cost little,
  * blocks that are too large much. */
 /* clang-format off */
+#define AVX2 "+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+sse3,+ssse3,+sse4.1,+sse4.2," \
+             "+popcnt"
+#define AVX512 AVX2 ",+avx512f,+avx512dq,+avx512bw,+avx512vl,+avx512cd"
+#define OP(id) (1u << CPU_OP_##id)
 static const struct teir_cpu cpu[] = {
-  /* name     arch       features  vector registers fma    masks  caches */
-  {"sse2",    "x86_64",  "",       16,    16,       false, false,
-   {32 << 10, 256 << 10, 2 << 20}},
-  {"avx2",    "x86_64",
-   "+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt",
-                                   32,    16,       true,  true,
-   {32 << 10, 256 << 10, 2 << 20}},
-  {"avx512",  "x86_64",
-   "+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,"
-   "+avx512f,+avx512dq,+avx512bw,+avx512vl,+avx512cd",
-                                   64,    32,       true,  true,
-   {32 << 10, 1 << 20, 4 << 20}},
-  {"neon",    "aarch64", "",       16,    32,       true,  false,
-   {32 << 10, 512 << 10, 2 << 20}},
+  /* name        arch       needs features  vector registers fma masks
+     dots                                   caches */
+  {"sse2",       "x86_64",  "", "",                     16, 16, false, false,
+   OP(PMADDWD),                             {32 << 10, 256 << 10, 2 << 20}},
+  {"avx2",       "x86_64",  "+avx2,+fma", AVX2,         32, 16, true,  true,
+   OP(PMADDWD),                             {32 << 10, 256 << 10, 2 << 20}},
+  {"avxvnni",    "x86_64",  "+avx2,+fma,+avxvnni", AVX2 ",+avxvnni",
+                                                        32, 16, true,  true,
+   OP(VPDPWSSD) | OP(VPDPBUSD),             {32 << 10, 1 << 20, 2 << 20}},
+  {"avx512",     "x86_64",  "+avx512vl,+avx512dq,+avx512bw", AVX512,
+                                                        64, 32, true,  true,
+   OP(PMADDWD),                             {32 << 10, 1 << 20, 4 << 20}},
+  {"avx512vnni", "x86_64",  "+avx512vl,+avx512dq,+avx512bw,+avx512vnni",
+                            AVX512 ",+avx512vnni",      64, 32, true,  true,
+   OP(VPDPWSSD) | OP(VPDPBUSD),             {32 << 10, 1 << 20, 4 << 20}},
+  {"avx512bf16", "x86_64",
+   "+avx512vl,+avx512dq,+avx512bw,+avx512vnni,+avx512bf16",
+                 AVX512 ",+avx512vnni,+avx512bf16",     64, 32, true,  true,
+   OP(VPDPWSSD) | OP(VPDPBUSD) | OP(VDPBF16PS),
+                                            {32 << 10, 1 << 20, 4 << 20}},
+  {"neon",       "aarch64", "", "",                     16, 32, true,  false,
+   0,                                       {32 << 10, 512 << 10, 2 << 20}},
 };
+#undef AVX2
+#undef AVX512
+#undef OP
 /* clang-format on */
 
 int teir_cpu_count(void) { return sizeof cpu / sizeof *cpu; }
@@ -38,6 +53,57 @@ const struct teir_cpu *teir_cpu_find(const char *name) {
     if (strcmp(cpu[i].name, name) == 0)
       return &cpu[i];
   return NULL;
+}
+
+/* Of any type that i16 holds. */
+static bool is_short(enum dtype t) {
+  return t == DTYPE_I8 || t == DTYPE_U8 || t == DTYPE_I16;
+}
+
+static bool is_byte(enum dtype t) { return t == DTYPE_I8 || t == DTYPE_U8; }
+
+struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
+                                        enum dtype in0, enum dtype in1,
+                                        enum dtype sum) {
+  enum teir_cpu_op op = CPU_OP_NONE;
+  for (enum teir_cpu_op o = CPU_OP_NONE; o < CPU_OPS; o++)
+    if (c->dots >> o & 1) {
+      bool fits = false;
+      switch (o) {
+      case CPU_OP_PMADDWD:
+      case CPU_OP_VPDPWSSD:
+        fits = sum == DTYPE_I32 && is_short(in0) && is_short(in1);
+        break;
+      case CPU_OP_VPDPBUSD:
+        fits = sum == DTYPE_I32 && is_byte(in0) && is_byte(in1);
+        break;
+      case CPU_OP_VDPBF16PS:
+        fits = sum == DTYPE_F32 && in0 == DTYPE_BF16 && in1 == DTYPE_BF16;
+        break;
+      case CPU_OP_NONE:
+      case CPU_OPS:
+        assert(false);
+      }
+      op = fits ? o : op;
+    }
+  switch (op) {
+  case CPU_OP_NONE:
+    break;
+  case CPU_OP_PMADDWD:
+  case CPU_OP_VPDPWSSD:
+    return (struct teir_cpu_dot){op, 2, {DTYPE_I16, DTYPE_I16}, false, false};
+  case CPU_OP_VPDPBUSD:
+    return (struct teir_cpu_dot){op,
+                                 4,
+                                 {in1 == DTYPE_I8 ? DTYPE_U8 : DTYPE_I8, in1},
+                                 in0 == in1,
+                                 in1 == DTYPE_U8};
+  case CPU_OP_VDPBF16PS:
+    return (struct teir_cpu_dot){op, 2, {DTYPE_BF16, DTYPE_BF16}, false, false};
+  case CPU_OPS:
+    assert(false);
+  }
+  return (struct teir_cpu_dot){CPU_OP_NONE, 1, {sum, sum}, false, false};
 }
 
 static int64_t round_down(int64_t n, int64_t unit) {
@@ -99,10 +165,13 @@ struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *c,
   return b;
 }
 
-bool teir_cpu_direct(const struct teir_cpu_blocks *b, int64_t m, int64_t n,
-                     int64_t k, bool turned) {
+bool teir_cpu_direct(const struct teir_cpu_blocks *b, int group, int64_t m,
+                     int64_t n, int64_t k, bool turned) {
   if (turned && k > TEIR_CPU_DIRECT_K)
     return false;
+  if (group > 1)
+    return m < TEIR_CPU_GROUPS_M || k < TEIR_CPU_GROUPS_K ||
+           m < TEIR_CPU_GROUPS_MACS / k / n;
   return m <= b->direct_m ||
          (k <= b->direct_elements / n &&
           (n <= b->direct_n || k <= b->direct_elements / m));

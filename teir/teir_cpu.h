@@ -6,19 +6,35 @@
  * `rows` x `columns` stays in registers; a panel of `columns` x block_k lies in
  * the first cache, block_m x block_k in the second, block_n x block_k in the
  * third.  Vectors lie along the columns.
+ *
+ * Instructions that multiply and add several steps of K at once (dots) see
+ * `group` neighbouring elements of K as one of the sum's size: panels then hold
+ * such groups, and all blocks count groups.
  */
 #ifndef NPUTEIR_TEIR_CPU_H
 #define NPUTEIR_TEIR_CPU_H
 
 #include "teir.h"
 
+/* sum += in0[0] * in1[0] + in0[1] * in1[1] (+ ..), in every lane. */
+enum teir_cpu_op {
+  CPU_OP_NONE,
+  CPU_OP_PMADDWD,   /* two of i16; what it gives is added separately */
+  CPU_OP_VPDPWSSD,  /* two of i16 */
+  CPU_OP_VPDPBUSD,  /* four: u8 and i8 */
+  CPU_OP_VDPBF16PS, /* two of bf16; subnormals count as zero */
+  CPU_OPS
+};
+
 struct teir_cpu {
   const char *name;
   const char *arch;     /* as a target triple names it */
+  const char *needs;    /* features that tell it from the row above */
   const char *features; /* as LLVM names them; "": none beside the arch's */
   int vector_bytes, registers;
-  bool fma;   /* multiplies and adds in one instruction */
-  bool masks; /* loads and stores parts of vectors of 32-bit elements */
+  bool fma;      /* multiplies and adds in one instruction */
+  bool masks;    /* loads and stores parts of vectors of 32-bit elements */
+  unsigned dots; /* 1 << enum teir_cpu_op, .. */
   int64_t cache_bytes[3]; /* first, second, of the third what one core gets */
 };
 
@@ -27,9 +43,30 @@ int teir_cpu_count(void);
 const struct teir_cpu *teir_cpu_at(int);
 const struct teir_cpu *teir_cpu_find(const char *name); /* NULL: none */
 
+/* How products of two types are summed: as `op` does, on elements that are
+ * converted to `packed` first.  Where in0 is signed and should not be, or the
+ * reverse, 128 is added or subtracted (`offset`), and so many times the sum of
+ * a column of in1 is too much, modulo 2^32, or too little. */
+struct teir_cpu_dot {
+  enum teir_cpu_op op; /* NONE: element by element, in the sum's type */
+  int group;
+  enum dtype packed[2];
+  bool offset;
+  bool exchanged; /* in1 is the operation's first operand */
+};
+struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *, enum dtype in0,
+                                        enum dtype in1, enum dtype sum);
+
 /* Panels of in1 of so many steps are packed in the frame where in1 lies across
  * the columns. */
 enum { TEIR_CPU_HEIGHTS = 3, TEIR_CPU_DIRECT_K = 128 };
+/* Products in groups are packed from so many rows, steps and multiplications
+ * on. */
+enum {
+  TEIR_CPU_GROUPS_M = 6,
+  TEIR_CPU_GROUPS_K = 16,
+  TEIR_CPU_GROUPS_MACS = 48 * 48 * 48
+};
 
 struct teir_cpu_blocks {
   int lanes;   /* elements of a vector */
@@ -51,8 +88,9 @@ struct teir_cpu_blocks {
 /* For sums in a type of 4 or 8 bytes. */
 struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *, enum dtype sum);
 /* Is a product faster without packing it?  Turned: in1 lies across the columns,
- * and its panels are packed all the same. */
-bool teir_cpu_direct(const struct teir_cpu_blocks *, int64_t m, int64_t n,
-                     int64_t k, bool turned);
+ * and its panels are packed all the same.  Only what is packed is multiplied in
+ * groups. */
+bool teir_cpu_direct(const struct teir_cpu_blocks *, int group, int64_t m,
+                     int64_t n, int64_t k, bool turned);
 
 #endif

@@ -26,7 +26,9 @@
 ; CHECK: define internal i32 @nputeir.small.cpu.[[ID]].avx2
 ; CHECK: define internal i32 @nputeir.small.cpu.[[ID]].sse2
 ; LARGE-NOT: @nputeir.small
-; LARGE: define internal i32 @nputeir.driver.cpu.[[ID:[0-9]+]].avx512
+; LARGE: define internal i32 @nputeir.driver.cpu.[[ID:[0-9]+]].avx512bf16
+; LARGE: call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(
+; LARGE: define internal i32 @nputeir.driver.cpu.[[ID]].avx512.
 ; LARGE: call <16 x float> @llvm.fma.v16f32(
 ; LARGE: define internal i32 @nputeir.driver.cpu.[[ID]].avx2
 ; LARGE: define internal i32 @nputeir.driver.cpu.[[ID]].sse2

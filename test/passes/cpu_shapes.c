@@ -1,8 +1,13 @@
 /* cpu_shapes.c -- products of all shapes and layouts, computed by the same
  * source twice: with REFERENCE as functions ref_.., by plain loops.  Behind and
  * in front of each tensor lies memory that nothing may touch; the numbers are
- * small whole ones, so that sums are exact in every order. */
+ * small whole ones, so that sums are exact in every order, and of all sizes
+ * where sums wrap.  IN and IN1 are the inputs' types, SUM is the result's. */
 #include <stdint.h>
+
+#ifndef IN1
+#define IN1 IN
+#endif
 
 #ifdef REFERENCE
 #define NAME(n) ref_##n
@@ -11,10 +16,12 @@
 #endif
 
 typedef void product(long m, long n, long k, const IN *restrict a, long lda,
-                     const IN *restrict b, long ldb, SUM *restrict c, long ldc);
+                     const IN1 *restrict b, long ldb, SUM *restrict c,
+                     long ldc);
 #define PRODUCT(name, A, B, C, start, end)                                     \
   void NAME(name)(long m, long n, long k, const IN *restrict a, long lda,      \
-                  const IN *restrict b, long ldb, SUM *restrict c, long ldc) { \
+                  const IN1 *restrict b, long ldb, SUM *restrict c,            \
+                  long ldc) {                                                  \
     for (long i = 0; i < m; i++)                                               \
       for (long j = 0; j < n; j++) {                                           \
         SUM s = 0;                                                             \
@@ -36,7 +43,8 @@ PRODUCT(spread, a[i * lda + 2 * p], b[p * ldb + 3 * j], c[i * ldc + 2 * j], 0,
  * column. */
 #define VECTOR(name, count, A, B, C, end)                                      \
   void NAME(name)(long m, long n, long k, const IN *restrict a, long lda,      \
-                  const IN *restrict b, long ldb, SUM *restrict c, long ldc) { \
+                  const IN1 *restrict b, long ldb, SUM *restrict c,            \
+                  long ldc) {                                                  \
     (void)m, (void)n, (void)lda, (void)ldb, (void)ldc;                         \
     for (long i = 0; i < count; i++) {                                         \
       SUM s = 0;                                                               \
@@ -55,7 +63,8 @@ VECTOR(fewer, m, a[p * lda + i], b[p], c[i], *out + s)
 /* Sizes that are known when compiling. */
 #define FIXED(name, M, N, K)                                                   \
   void NAME(name)(long m, long n, long k, const IN *restrict a, long lda,      \
-                  const IN *restrict b, long ldb, SUM *restrict c, long ldc) { \
+                  const IN1 *restrict b, long ldb, SUM *restrict c,            \
+                  long ldc) {                                                  \
     (void)m, (void)n, (void)k, (void)lda, (void)ldb, (void)ldc;                \
     for (long i = 0; i < M; i++)                                               \
       for (long j = 0; j < N; j++)                                             \
@@ -75,7 +84,7 @@ FIXED(tall, 40, 10, 20)
 #define W 5
 #define Q 2
 void NAME(axes)(long m, long n, long k, const IN *restrict a, long lda,
-                const IN *restrict b, long ldb, SUM *restrict c, long ldc) {
+                const IN1 *restrict b, long ldb, SUM *restrict c, long ldc) {
   (void)lda, (void)ldb, (void)ldc;
   for (long x = 0; x < m; x++)
     for (long z = 0; z < n; z++)
@@ -154,6 +163,24 @@ static long elements(char how, long rows, long columns, long ld, long inner) {
                     : (rows - 1) * ld + (columns - 1) * step + 1;
 }
 
+/* Any number of a small type; a bf16 is the upper half of a float. */
+#define SET(type, place) set(place, sizeof(type), (type)1 / 2 != (type)0)
+static void set(void *place, size_t bytes, int is_float) {
+  int32_t small = rand() % 9 - 4, any = rand();
+  int16_t shorter = (int16_t)any;
+  int8_t byte = (int8_t)any;
+  float f = (float)small;
+  double d = (double)small;
+  const void *from = bytes == 8   ? (const void *)&d
+                     : bytes == 2 ? (const void *)&shorter
+                     : bytes == 1 ? (const void *)&byte
+                     : is_float   ? (const void *)&f
+                                  : (const void *)&small;
+  if (bytes == 2 && is_float)
+    from = (const char *)&f + 2;
+  memcpy(place, from, bytes);
+}
+
 /* Less than no padding: none, in front of memory that nothing may touch. */
 static int try(const struct shape *s, long m, long n, long k, long pad) {
   int begin = (int)(pad & 1);
@@ -164,15 +191,15 @@ static int try(const struct shape *s, long m, long n, long k, long pad) {
   long bs = elements(s->b, k, n, ldb, Q * W);
   long cs = elements(s->c, m, n, ldc, Y * W);
   IN *a = guarded(0, (size_t)as * sizeof *a, begin);
-  IN *b = guarded(1, (size_t)bs * sizeof *b, begin);
+  IN1 *b = guarded(1, (size_t)bs * sizeof *b, begin);
   SUM *c = guarded(2, (size_t)cs * sizeof *c, begin);
   SUM *want = malloc((size_t)cs * sizeof *want);
   if (!want)
     abort();
   for (long i = 0; i < as; i++)
-    a[i] = (IN)(rand() % 9 - 4);
+    SET(IN, &a[i]);
   for (long i = 0; i < bs; i++)
-    b[i] = (IN)(rand() % 9 - 4);
+    SET(IN1, &b[i]);
   for (long i = 0; i < cs; i++)
     want[i] = c[i] = (SUM)(rand() % 5);
   s->tested(m, n, k, a, lda, b, ldb, c, ldc);
