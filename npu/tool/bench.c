@@ -299,7 +299,9 @@ static const struct tool_command benches[] = {
      .intro = "With the plugin's device=cpu, beside the peak of fused "
               "multiply-adds that the core shows, OpenBLAS where it is "
               "installed, and plain clang. nn to tt: which inputs are "
-              "transposed.",
+              "transposed. Then integers and bf16 (beside oneDNN where it is "
+              "installed), vectors, flat and small products, convolutions and "
+              "contractions.",
      .run = bench_cpu},
     {.name = "kernels",
      .summary = "cycles of generated kernels from call to return on the core "

@@ -1,7 +1,8 @@
 /* cpu_bench.c -- `nputeir bench cpu`: loops compiled for this processor by the
  * plugin, by plain clang, and OpenBLAS where it is installed, in one run on one
- * thread, beside the peak of fused multiply-adds that the core shows. */
-#include "bench.h"
+ * thread, beside the peak of fused multiply-adds that the core shows.  Other
+ * works follow: cpu_works_bench.c. */
+#include "cpu_bench.h"
 #include "seconds.h"
 
 #include <dlfcn.h>
@@ -96,32 +97,40 @@ static bool run_compiler(char **argv, struct diag *d) {
          diag_error(d, loc_none(), "%s failed, or is not there", argv[0]);
 }
 
-/* A library of `file`, with the plugin unless it is NULL. */
-static void *compile(struct rivals *r, const char *folder, const char *plugin) {
-  struct arena *a = r->tool->arena;
-  struct diag *d = &r->tool->diag;
-  char *file = arena_printf(a, "%s/loops.c", folder);
-  char *library = arena_printf(a, "%s/%s-%s.so", folder, r->type,
-                               plugin ? "ours" : "plain");
-  char *argv[] = {"clang-" STRING(NPUTEIR_LLVM_MAJOR),
-                  "-O3",
-                  "-march=native",
-                  "-ffast-math",
-                  "-shared",
-                  "-fPIC",
-                  arena_printf(a, "-DT=%s", r->type),
-                  arena_printf(a, "-DBYTES=%d", r->vector_bytes),
-                  file,
-                  "-o",
-                  library,
-                  plugin ? arena_printf(a, "-fpass-plugin=%s", plugin) : NULL,
-                  NULL};
-  if (!run_compiler(argv, d))
+void *cpu_bench_compile(struct tool *t, const char *folder,
+                        const struct cpu_bench_source *s, bool with_plugin) {
+  struct arena *a = t->arena;
+  char *plugin = with_plugin ? tool_find_plugin(a, &t->diag) : NULL;
+  if (with_plugin && !plugin)
     return NULL;
-  void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  char *file = arena_printf(a, "%s/%s.c", folder, s->name);
+  /* The loader knows a library by its path. */
+  char *library = arena_printf(a, "%s/%s-%s.so", folder, s->name,
+                               plugin ? "ours" : "plain");
+  char *text = arena_printf(a, "%s\n", s->text);
+  if (!file_write(file, text, strlen(text), &t->diag))
+    return NULL;
+  char *argv[16] = {"clang-" STRING(NPUTEIR_LLVM_MAJOR),
+                    "-O3",
+                    "-march=native",
+                    "-ffast-math",
+                    "-shared",
+                    "-fPIC",
+                    file,
+                    "-o",
+                    library};
+  int n = 9;
+  for (int i = 0; i < 2; i++)
+    if (s->define[i])
+      argv[n++] = arena_string(a, s->define[i]);
+  if (plugin)
+    argv[n++] = arena_printf(a, "-fpass-plugin=%s", plugin);
+  bool good = run_compiler(argv, &t->diag);
+  unlink(file);
+  void *handle = good ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : NULL;
+  if (good && !handle)
+    diag_error(&t->diag, loc_none(), "%s", dlerror());
   unlink(library);
-  if (!handle)
-    diag_error(d, loc_none(), "%s", dlerror());
   return handle;
 }
 
@@ -147,9 +156,14 @@ static void find_peak(struct rivals *r, void *library) {
 }
 
 static bool load(struct rivals *r, const char *folder) {
-  char *plugin = tool_find_plugin(r->tool->arena, &r->tool->diag);
-  void *ours = plugin ? compile(r, folder, plugin) : NULL;
-  void *plain = ours ? compile(r, folder, NULL) : NULL;
+  struct arena *a = r->tool->arena;
+  struct cpu_bench_source s = {
+      r->type,
+      source,
+      {arena_printf(a, "-DT=%s", r->type),
+       arena_printf(a, "-DBYTES=%d", r->vector_bytes)}};
+  void *ours = cpu_bench_compile(r->tool, folder, &s, true);
+  void *plain = ours ? cpu_bench_compile(r->tool, folder, &s, false) : NULL;
   if (!plain)
     return false;
   for (int i = 0; i < LAYOUTS; i++) {
@@ -160,14 +174,19 @@ static bool load(struct rivals *r, const char *folder) {
   return true;
 }
 
-static void load_openblas(struct rivals *r) {
+void *cpu_bench_openblas(void) {
   void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   void *threads = library ? dlsym(library, "openblas_set_num_threads") : NULL;
   if (!threads)
-    return;
+    return NULL;
   ((void (*)(int))(uintptr_t)threads)(1);
-  r->sgemm = dlsym(library, "cblas_sgemm");
-  r->dgemm = dlsym(library, "cblas_dgemm");
+  return library;
+}
+
+static void load_openblas(struct rivals *r) {
+  void *library = cpu_bench_openblas();
+  r->sgemm = library ? dlsym(library, "cblas_sgemm") : NULL;
+  r->dgemm = library ? dlsym(library, "cblas_dgemm") : NULL;
 }
 
 typedef void cblas_s(int, int, int, int, int, int, float, const float *, int,
@@ -258,22 +277,16 @@ static bool bench_type(struct tool *t, const char *folder, const char *type,
 }
 
 static bool bench_in(struct tool *t, const char *folder) {
-  struct text words = {0};
-  text_puts(&words, source);
-  text_puts(&words, "\n");
-  bool good = file_write(arena_printf(t->arena, "%s/loops.c", folder),
-                         words.data, words.length, &t->diag);
-  text_free(&words);
   void *tensor[3] = {NULL, NULL, NULL};
   size_t bytes = (size_t)LARGEST * LARGEST * sizeof(double);
-  for (int i = 0; good && i < 3; i++)
+  for (int i = 0; i < 3; i++)
     if (!(tensor[i] = aligned_alloc(64, bytes)))
       out_of_memory(bytes);
-  good = good && bench_type(t, folder, "float", 4, tensor) &&
-         bench_type(t, folder, "double", 8, tensor);
+  bool good = bench_type(t, folder, "float", 4, tensor) &&
+              bench_type(t, folder, "double", 8, tensor);
   for (int i = 0; i < 3; i++)
     free(tensor[i]);
-  return good;
+  return good && cpu_bench_works(t, folder);
 }
 
 /* OpenBLAS chooses its kernels when it is loaded, which is before this program
@@ -305,7 +318,6 @@ bool bench_cpu(struct tool *t, void *job) {
     return diag_error(&t->diag, loc_none(), "cannot make a folder in /tmp: %s",
                       strerror(errno));
   bool good = bench_in(t, folder);
-  unlink(arena_printf(t->arena, "%s/loops.c", folder));
   rmdir(folder);
   return good;
 }

@@ -1,0 +1,21 @@
+/* cpu_bench.h -- what the parts of `nputeir bench cpu` share. */
+#ifndef NPUTEIR_TOOL_CPU_BENCH_H
+#define NPUTEIR_TOOL_CPU_BENCH_H
+
+#include "bench.h"
+
+struct cpu_bench_source {
+  const char *name; /* no two alike */
+  const char *text;
+  const char *define[2]; /* options of the compiler, or NULL */
+};
+/* A handle of the text as a library for this processor, whose file is gone;
+ * NULL after an error. */
+void *cpu_bench_compile(struct tool *, const char *folder,
+                        const struct cpu_bench_source *, bool with_plugin);
+/* A handle, for one thread, or NULL. */
+void *cpu_bench_openblas(void);
+
+bool cpu_bench_works(struct tool *, const char *folder); /* cpu_works_bench.c */
+
+#endif
