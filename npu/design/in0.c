@@ -96,18 +96,6 @@ struct walk in0_read_walk(const struct tile_program *p,
   return w;
 }
 
-/* A part of a panel that is kept in part: its descriptor goes through all
- * places by iteration. */
-static struct bd *add_part_bd(struct builder *m, const struct ring *r, int id,
-                              int next, bool mm2s, const struct walk *w) {
-  assert(w->parts == 1);
-  add_ring_bd(m, r, 0, id, next, mm2s, IN0, w, 0);
-  struct bd *bd = &m->design->bd[m->design->bd_count - 1].bd;
-  bd->iteration_step_words = r->stride / 4;
-  bd->iteration_count = (uint32_t)r->depth;
-  return bd;
-}
-
 /* The panel of in0, kept in part. */
 static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
                            const struct kernel_shape *s) {
@@ -147,15 +135,16 @@ static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
       (struct design_buffer){kept.name, tile->column, MEM_ROW, tile->offset,
                              ring.offset - tile->offset};
   add_ring(m, &ring, ring.bytes);
-  struct bd *bd = add_part_bd(m, &kept, WRITE_KEPT, WRITE, false, &write_kept);
+  struct bd *bd =
+      add_stepping_bd(m, &kept, WRITE_KEPT, WRITE, false, IN0, &write_kept);
   bd->acquire_lock = -1; /* nothing to wait for, nothing to say */
   bd->release_value = 0;
-  add_part_bd(m, &ring, WRITE, -1, false, &write);
+  add_stepping_bd(m, &ring, WRITE, -1, false, IN0, &write);
   struct walk read = in0_read_walk(p, s, panel->kept, panel->kept * p->group_m);
-  bd = add_part_bd(m, &kept, READ_KEPT, READ, true, &read);
+  bd = add_stepping_bd(m, &kept, READ_KEPT, READ, true, IN0, &read);
   bd->release_lock = bd->acquire_lock; /* the part behind it is there */
   read = in0_read_walk(p, s, panel->streamed, panel->streamed * p->group_m);
-  add_part_bd(m, &ring, READ, READ_KEPT, true, &read);
+  add_stepping_bd(m, &ring, READ, READ_KEPT, true, IN0, &read);
   *add_start(m) =
       (struct design_start){tile->column, MEM_ROW, IN0, READ_KEPT, true};
   tile->offset = ring.offset + ring.bytes * (uint32_t)ring.depth;
@@ -175,7 +164,7 @@ bool make_mem_in0(struct builder *m, struct mem_tile *tile,
                    .bytes = ring_block_bytes(p, IN0) * (uint32_t)blocks,
                    .depth = chunks ? chunks : map_mem_depth(&p->panel, IN0),
                    .lock = LOCK_IN0,
-                   .reuse = chunks ? p->rounds_n : 0};
+                   .reuse = chunks ? p->panel.rounds : 0};
   struct walk write, read = in0_read_walk(p, s, steps, blocks);
   if (!in0_write_walk(m, steps, &write))
     return false;

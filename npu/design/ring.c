@@ -134,6 +134,17 @@ void add_turn(struct builder *m, const struct ring *r, int first, bool mm2s,
                 mm2s, channel, w, i % w->parts);
 }
 
+struct bd *add_stepping_bd(struct builder *m, const struct ring *r, int id,
+                           int next, bool mm2s, int channel,
+                           const struct walk *w) {
+  assert(w->parts == 1);
+  add_ring_bd(m, r, 0, id, next, mm2s, channel, w, 0);
+  struct bd *bd = &m->design->bd[m->design->bd_count - 1].bd;
+  bd->iteration_step_words = r->stride / 4;
+  bd->iteration_count = (uint32_t)r->depth;
+  return bd;
+}
+
 void add_chain(struct builder *m, const struct ring *r, int first, bool mm2s,
                int channel, const struct walk *w) {
   add_turn(m, r, first, mm2s, channel, w, true);
@@ -173,11 +184,15 @@ void make_mem_ring(struct builder *m, struct mem_tile *tile, struct ring *r,
   r->stride = r->bytes;
   tile->offset += (uint32_t)r->depth * r->bytes;
   add_ring(m, r, r->bytes);
-  int first = new_bds(m, tile, way.in, r->depth * write->parts);
-  if (turns)
-    add_turn(m, r, first, false, way.in, write, false);
+  if (turns && !r->reuse)
+    add_stepping_bd(m, r, new_bds(m, tile, way.in, 1), -1, false, way.in,
+                    write);
+  else if (turns)
+    add_turn(m, r, new_bds(m, tile, way.in, r->depth * write->parts), false,
+             way.in, write, false);
   else
-    add_chain(m, r, first, false, way.in, write);
+    add_chain(m, r, new_bds(m, tile, way.in, r->depth * write->parts), false,
+              way.in, write);
   add_chain(m, r, new_bds(m, tile, way.out, r->depth * read->parts), true,
             way.out, read);
 }

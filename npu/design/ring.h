@@ -47,6 +47,11 @@ struct walk walk_padded(const struct tile_program *, int tensor, int width);
 void add_ring_bd(struct builder *, const struct ring *, int index, int id,
                  int next, bool mm2s, int channel, const struct walk *,
                  int part);
+/* One descriptor for all buffers, which goes from one to the next by iteration.
+ */
+struct bd *add_stepping_bd(struct builder *, const struct ring *, int id,
+                           int next, bool mm2s, int channel,
+                           const struct walk *);
 /* One turn of the ring, for a task of the transaction, or a loop of it without
  * end; descriptors first... */
 void add_turn(struct builder *, const struct ring *, int first, bool mm2s,

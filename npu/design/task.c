@@ -157,20 +157,34 @@ static void append(struct map_nest *n, const struct map_loop *l) {
     n->loop[n->count++] = *l;
 }
 
-/* The loops of the batch, m and n, and where those over n begin. */
+/* Loops behind others; false: they are too many. */
+static bool append_all(struct map_nest *n, const struct map_nest *more) {
+  for (int i = 0; i < more->count; i++) {
+    if (n->count == MAP_LOOPS)
+      return false;
+    append(n, &more->loop[i]);
+  }
+  return true;
+}
+
+/* The loops of the batch, m and n, and where those over each begin.  Where a
+ * panel of in0 is read again after some n rounds, the loops over n around these
+ * count as such over m. */
 static bool all_loops(const struct tile_program *p, struct map_nest *all,
                       int first[AXIS_ROLES]) {
-  all->count = 0;
-  for (int role = AXIS_C; role < AXIS_K; role++) {
-    first[role] = all->count;
-    for (int i = 0; i < p->time[role].count; i++) {
-      if (all->count == MAP_LOOPS)
-        return false;
-      append(all, &p->time[role].loop[i]);
-    }
-  }
+  struct map_nest around = {.count = 0}, n = p->time[AXIS_N];
+  bool again = p->panel.chunks && p->panel.rounds < p->rounds_n;
+  if (again && !map_nest_divide(&p->time[AXIS_N], p->panel.rounds, &around, &n))
+    return false;
+  *all = (struct map_nest){.count = 0};
+  bool good = append_all(all, &p->time[AXIS_C]);
+  first[AXIS_C] = 0;
+  first[AXIS_M] = all->count;
+  good = good && append_all(all, &p->time[AXIS_M]) && append_all(all, &around);
+  first[AXIS_N] = all->count;
+  good = good && append_all(all, &n);
   first[AXIS_K] = all->count;
-  return true;
+  return good;
 }
 
 /* The first `depth` loops are around a phase, and of the next one so much that
@@ -489,18 +503,16 @@ static void make_panel_tasks(struct builder *m, const struct phases *x,
 }
 
 /* The same where in0 comes on a channel of in1's: all of it once, and then
- * turns of in1's ring. */
+ * in1's blocks. */
 static void make_turn_tasks(struct builder *m, const struct phases *x,
                             int column) {
   const struct tile_program *p = m->design->program;
-  int depth = map_mem_depth(&p->panel, IN1),
-      blocks = (int)map_nest_extent(&x->inside[AXIS_N]) * p->steps_k /
-               p->panel.run[IN1];
-  assert(blocks % depth == 0);
+  int blocks =
+      (int)map_nest_extent(&x->inside[AXIS_N]) * p->steps_k / p->panel.run[IN1];
   for (int phase = 0; phase < x->count; phase++) {
     add_mem_task(m, phase, column, IN0, DESIGN_PANEL_BD,
                  starts_panel(x, phase));
-    add_mem_task(m, phase, column, IN1, design_turn_bd(p), blocks / depth);
+    add_mem_task(m, phase, column, IN1, design_turn_bd(p), blocks);
   }
 }
 
@@ -513,25 +525,11 @@ static bool has_channel(const struct tile_program *p, const struct channel *c,
 
 enum { CHANNELS = 8 };
 
-/* Where in1's blocks come behind in0 on its channel, a phase has whole turns of
- * in1's ring. */
-static bool takes_whole_turns(const struct tile_program *p,
-                              const struct phases *x, struct diag *d) {
-  int64_t blocks =
-      map_nest_extent(&x->inside[AXIS_N]) * p->steps_k / p->panel.run[IN1];
-  return p->grid.split == 1 || blocks % map_mem_depth(&p->panel, IN1) == 0 ||
-         diag_error(d, loc_none(),
-                    "in1 does not take whole turns of its ring between two "
-                    "pushes of tasks");
-}
-
 static bool fits(struct builder *m, const struct phases *x,
                  const struct channel channel[CHANNELS], struct diag *d) {
   struct bd bd;
   int repeat;
   struct builder trial = *m;
-  if (!takes_whole_turns(m->design->program, x, d))
-    return false;
   trial.diag = d;
   for (int i = 0; i < CHANNELS; i++)
     if (channel[i].ring && !fill_channel(&trial, x, &channel[i], &bd, &repeat))
@@ -551,8 +549,8 @@ static bool find_phases(struct builder *m,
   if (!all_loops(p, &all, first))
     return diag_error(m->diag, loc_none(), "more than %d loops over time",
                       MAP_LOOPS);
-  for (int depth = p->rounds_m > 1 ? first[AXIS_N] : 0; depth <= all.count;
-       depth++) {
+  bool each = p->rounds_m > 1 || p->grid.split > 1;
+  for (int depth = each ? first[AXIS_N] : 0; depth <= all.count; depth++) {
     int64_t extent = depth < all.count ? all.loop[depth].extent : 1;
     for (int64_t within = extent; within > 1 || depth == all.count; within--) {
       d = (struct diag){0};

@@ -240,9 +240,10 @@ static double rounds_cycles(const struct array *s, const struct map_blocking *b,
                             const struct map_panel *panel, double round) {
   const struct teir_problem *p = s->problem;
   const struct preset *q = s->at->preset;
-  int rounds_n = b->rounds_n;
   if (!q)
-    return (double)b->rounds_m * rounds_n * round;
+    return (double)b->rounds_m * b->rounds_n * round;
+  int rounds_n = panel->chunks ? panel->rounds : b->rounds_n,
+      rounds_m = b->rounds_m * (b->rounds_n / rounds_n);
   double m = (double)b->group_m * b->block_m * s->grid.m,
          n = (double)b->block_n * s->grid.n,
          k = (double)b->steps_k * (b->valid_k ? b->valid_k : b->block_k);
@@ -265,7 +266,10 @@ static double rounds_cycles(const struct array *s, const struct map_blocking *b,
                  both((rounds_n - 1) * round, (rounds_n - 1) * each);
   double others = both(beside * round, beside * each + kept * in0) +
                   both((rounds_n - beside) * round, (rounds_n - beside) * each);
-  return first + (b->rounds_m - 1) * others;
+  if (s->grid.split > 1) /* in1 waits for the panel on their channel */
+    others += m / s->grid.m * k * dtype_bytes(p->type[IN0]) /
+              map_stream_bytes(s->at->device);
+  return first + (rounds_m - 1) * others;
 }
 
 bool array_finishes(const struct teir_problem *p) {
@@ -390,6 +394,8 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
     return HUGE_VAL;
   double count =
       (rounds_each ? all.rounds_m : 1) * (double)(alone ? b->rounds_n : 1);
+  if (panel->chunks && (s->grid.split > 1 || b->rounds_m > 1) && !alone)
+    count *= (double)b->rounds_n / panel->rounds;
   double phases = (count - 1) * PHASE_CYCLES * ghz_of(s);
   if (s->problem->finish.bias)
     phases += (double)all.rounds_m * b->rounds_n * s->grid.columns *

@@ -66,7 +66,7 @@ int map_joins(const struct tile_program *p) {
   double rounds = (double)p->batch * p->rounds_m * p->rounds_n;
   double steps = rounds * p->steps_k;
   double in0 = steps * p->group_m * block_words(p, IN0) /
-               (p->panel.chunks ? p->rounds_n : 1),
+               (p->panel.chunks ? p->panel.rounds : 1),
          in1 = steps * block_words(p, IN1) * (g->apart ? g->rows : 1),
          out = rounds * p->group_m * g->rows * block_words(p, OUT);
   double pushes = (g->split > 1 ? g->m + g->n : 2 * g->columns) *

@@ -483,6 +483,10 @@ static struct map_form form_of(const struct tile_program *q) {
   f.layout[IN0].in_place = x[IN0].turned || runs_on(q, IN0);
   f.layout[IN1].in_place = x[IN1].turned && runs_on(q, IN1);
   f.inner_k = (int)q->time[AXIS_K].loop[q->time[AXIS_K].count - 1].extent;
+  struct map_cut *n = &f.cut[AXIS_N];
+  for (; n->count < q->time[AXIS_N].count; n->count++)
+    n->part[n->count] = (struct map_part){
+        .place = MAP_TIME, .extent = q->time[AXIS_N].loop[n->count].extent};
   f.cores_m = q->grid.m;
   f.cores_n = q->grid.n;
   f.apart = q->grid.apart;

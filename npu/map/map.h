@@ -185,6 +185,10 @@ struct map_nest {
   struct map_loop loop[MAP_LOOPS];
 };
 int64_t map_nest_extent(const struct map_nest *); /* of all loops together */
+/* The innermost loops with so many indices, and those around them; one loop may
+ * be divided.  False: these are not whole indices of it. */
+bool map_nest_divide(const struct map_nest *, int64_t inner,
+                     struct map_nest *outer, struct map_nest *innermost);
 
 /* A tensor of the tile program. */
 struct map_transfer {
@@ -236,6 +240,7 @@ struct map_waits map_core_waits(const struct device *,
  */
 struct map_panel {
   int chunks; /* all of it, in so many; 0: not all */
+  int rounds; /* of n for which it is kept; then it is read again */
   /* Or of each of so many stretches of k the first `kept` steps, while the
    * `streamed` steps behind them come again; 0: nothing is kept. */
   int stretches, kept, streamed;

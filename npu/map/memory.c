@@ -247,6 +247,24 @@ static int valid_k(const struct map_blocking *b) {
   return b->valid_k ? b->valid_k : b->block_k;
 }
 
+/* Whether so many n rounds are whole indices of the loops over n. */
+static bool is_whole(const struct map_blocking *b, int64_t rounds) {
+  const struct map_cut *n = &b->form.cut[AXIS_N];
+  if (!n->count)
+    return b->rounds_n % rounds == 0;
+  for (int i = n->count - 1; i >= 0 && rounds > 1; i--) {
+    int64_t extent = n->part[i].extent;
+    if (n->part[i].place != MAP_TIME)
+      continue;
+    if (rounds < extent)
+      return extent % rounds == 0;
+    if (rounds % extent)
+      return false;
+    rounds /= extent;
+  }
+  return rounds == 1;
+}
+
 /* Whether a mem tile has descriptors for so many buffers of in0, each of so
  * many steps: one writes a buffer and one reads it, or where zeros join two
  * blocks of out's, one reads each step. */
@@ -275,17 +293,17 @@ int map_mem_depth(const struct map_panel *panel, int tensor) {
   return panel->run[tensor] > 1 ? 2 : MAP_MEM_DEPTH_IN;
 }
 
-/* The whole panel in equal chunks, at least two, so that one is filled while
- * another is sent; its uses are counted by a lock.  A chunk's rows along k are
- * one dimension of a descriptor. */
+/* The whole panel in equal chunks, at least two where k has two steps, so that
+ * one is filled while another is sent.  A chunk's rows along k are one
+ * dimension of a descriptor. */
 static bool keep_whole(const struct device *dev, const struct map_blocking *b,
                        int64_t step_bytes, int64_t space, int64_t row_bytes,
                        int most, struct map_panel *panel) {
-  if (b->rounds_n > dev->max_lock || b->steps_k * step_bytes > space)
+  if (b->steps_k * step_bytes > space)
     return false;
   bool along_k = is_along_k(b, IN0);
   int words = dev->tile[TILE_SHIM].max_wrap, chunks = 0;
-  for (int i = 2; i <= most; i++) {
+  for (int i = b->steps_k > 1 ? 2 : 1; i <= most; i++) {
     int64_t run = b->steps_k / i * row_bytes;
     if (b->steps_k % i == 0 && is_aligned(b, b->steps_k / i) &&
         has_bds(dev, b, i, b->steps_k / i) &&
@@ -326,15 +344,21 @@ static void keep_part(const struct device *dev, const struct map_blocking *b,
   }
 }
 
-/* Whether in0 may come on a channel of in1's: all of it first, then blocks of
- * in1 in whole turns of their ring, which a task repeats. */
-static bool shares_channel(const struct device *dev,
-                           const struct map_blocking *b,
-                           const struct map_panel *panel) {
-  int blocks = b->rounds_n * b->steps_k / panel->run[IN1],
-      depth = map_mem_depth(panel, IN1);
-  return b->rounds_m == 1 && panel->chunks && blocks % depth == 0 &&
-         blocks / depth <= dev->max_repeat;
+/* n rounds for which a whole panel is kept: a lock counts its uses.  Where it
+ * comes on a channel of in1's, a task counts the blocks of in1 behind it.  0:
+ * none that would save anything.  A bias is counted over all of them. */
+static int panel_rounds(const struct device *dev, const struct teir_problem *p,
+                        const struct map_blocking *b, bool shares,
+                        const struct map_panel *panel) {
+  int most = b->rounds_n < dev->max_lock ? b->rounds_n : dev->max_lock,
+      least = p->finish.bias ? b->rounds_n
+              : shares       ? 1
+                             : 2;
+  for (int rounds = most; rounds >= least; rounds--)
+    if (is_whole(b, rounds) &&
+        (!shares || rounds * b->steps_k / panel->run[IN1] <= dev->max_repeat))
+      return rounds;
+  return 0;
 }
 
 bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
@@ -357,12 +381,14 @@ bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
     return MAP_APART_DEPTH * grid.rows * ((int64_t)bytes.in0 + bytes.in1) +
                (int64_t)MAP_MEM_DEPTH_OUT * grid.rows * bytes.out <=
            dev->tile[TILE_MEM].memory_bytes;
-  if (grid.split > 1)
-    return keep_whole(dev, b, step_bytes, space, row0, SHARED_CHUNKS, panel) &&
-           shares_channel(dev, b, panel);
-  if (b->rounds_n > 1 &&
-      !keep_whole(dev, b, step_bytes, space, row0, MAP_MAX_CHUNKS, panel) &&
-      !is_along_k(b, IN0))
+  bool shares = grid.split > 1;
+  int rounds = panel_rounds(dev, p, b, shares, panel);
+  if (rounds && keep_whole(dev, b, step_bytes, space, row0,
+                           shares ? SHARED_CHUNKS : MAP_MAX_CHUNKS, panel))
+    panel->rounds = rounds;
+  if (shares)
+    return b->rounds_m == 1 && panel->chunks;
+  if (b->rounds_n > 1 && !panel->chunks && !is_along_k(b, IN0))
     keep_part(dev, b, step_bytes, space, panel);
   /* in place, a buffer holds the blocks of a group */
   int64_t buffer = b->form.layout[IN0].in_place ? panel->run[IN0] * step_bytes

@@ -50,8 +50,12 @@ void map_print(const struct tile_program *p, struct text *t) {
   text_puts(t, "\n");
   const struct map_panel *kept = &p->panel;
   if (kept->chunks)
-    text_printf(t, "kept %s in %d chunks\n", name[p->transfer[IN0].tensor],
+    text_printf(t, "kept %s in %d chunks", name[p->transfer[IN0].tensor],
                 kept->chunks);
+  if (kept->chunks && kept->rounds < p->rounds_n)
+    text_printf(t, " for %d of n", kept->rounds);
+  if (kept->chunks)
+    text_puts(t, "\n");
   if (kept->stretches)
     text_printf(t, "kept %s %d of every %d steps of k\n",
                 name[p->transfer[IN0].tensor], kept->kept,

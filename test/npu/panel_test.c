@@ -1,6 +1,6 @@
 /* panel_test.c -- products on the simulated array whose panel of in0 a mem tile
- * keeps in part, against plain loops: the kept steps must be those of this m
- * round, and of this run. */
+ * keeps, against plain loops: what is kept must be of this m round, these n
+ * rounds, and of this run. */
 #include "check.h"
 #include "npu.h"
 #include "sim.h"
@@ -8,14 +8,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 4 x 4 cores, each with two blocks of 16 x 16: m is 4 * 2 * 16 * 2 rounds. */
-static const struct map_blocking blocking = {.block_m = 16,
-                                             .block_n = 16,
-                                             .block_k = 64,
-                                             .group_m = 2,
-                                             .rounds_m = 2,
-                                             .rounds_n = 3,
-                                             .steps_k = 144};
+enum { CASES = 5 };
+static const struct {
+  struct map_blocking blocking;
+  int rounds; /* for which all of it is kept; 0: it is kept in part */
+} cases[CASES] = {
+    /* 4 x 4 cores, each with two blocks of 16 x 16: m is 4 * 2 * 16 * 2 */
+    {{.block_m = 16,
+      .block_n = 16,
+      .block_k = 64,
+      .group_m = 2,
+      .rounds_m = 2,
+      .rounds_n = 3,
+      .steps_k = 144},
+     0},
+    /* more n rounds than a lock counts */
+    {{.block_m = 16,
+      .block_n = 16,
+      .block_k = 16,
+      .group_m = 1,
+      .rounds_m = 2,
+      .rounds_n = 96,
+      .steps_k = 2},
+     48},
+    {{.block_m = 16,
+      .block_n = 16,
+      .block_k = 16,
+      .group_m = 2,
+      .rounds_m = 1,
+      .rounds_n = 77,
+      .steps_k = 1},
+     11},
+    /* in0 comes ahead of in1, whose blocks are no whole turns of its ring */
+    {{.block_m = 16,
+      .block_n = 16,
+      .block_k = 16,
+      .group_m = 1,
+      .rounds_m = 1,
+      .rounds_n = 70,
+      .steps_k = 3,
+      .form = {.cores_m = 2, .cores_n = 8}},
+     35},
+    {{.block_m = 16,
+      .block_n = 32,
+      .block_k = 16,
+      .group_m = 1,
+      .rounds_m = 1,
+      .rounds_n = 65,
+      .steps_k = 1,
+      .form = {.cores_m = 2, .cores_n = 8}},
+     13},
+};
 
 static void fill(struct sim_buffer *b, uint32_t seed) {
   for (size_t i = 0; i + 2 <= b->bytes; i += 2) {
@@ -25,8 +68,8 @@ static void fill(struct sim_buffer *b, uint32_t seed) {
 }
 
 /* One result by the layout that map_schedule documents. */
-static float sum_of(const struct sim_buffer *buffer, int64_t in0, int64_t in1) {
-  const struct map_blocking *b = &blocking;
+static float sum_of(const struct map_blocking *b,
+                    const struct sim_buffer *buffer, int64_t in0, int64_t in1) {
   float sum = 0;
   for (int step = 0; step < b->steps_k; step++)
     for (int k = 0; k < b->block_k; k++) {
@@ -42,26 +85,27 @@ static float sum_of(const struct sim_buffer *buffer, int64_t in0, int64_t in1) {
 
 /* in0 [row][m][k][group][block_m][block_k], in1 [column][n][k][..],
  * out [column][m][n][group][row][block_m][block_n]; every seventh element. */
-static int wrong_results(const struct sim_buffer *buffer) {
-  const struct map_blocking *b = &blocking;
+static int wrong_results(const struct map_blocking *b,
+                         const struct sim_buffer *buffer) {
+  int parts = b->form.cores_m ? b->form.cores_m : 4;
   int64_t block = (int64_t)b->block_m * b->block_n, wrong = 0;
   int64_t depth = (int64_t)b->steps_k * b->block_k;
   for (size_t at = 0; at < buffer[2].bytes / 4; at += 7) {
     int64_t i = (int64_t)at, j = i % block, l;
     i /= block;
-    int64_t row = i % 4, group = i / 4 % b->group_m;
-    i /= 4 * b->group_m;
+    int64_t row = i % parts, group = i / parts % b->group_m;
+    i /= (int64_t)parts * b->group_m;
     int64_t n = i % b->rounds_n, m = i / b->rounds_n % b->rounds_m;
     l = i / b->rounds_n / b->rounds_m; /* column */
     int64_t in0 = (row * b->rounds_m + m) * depth * b->group_m * b->block_m +
                   (group * b->block_m + j / b->block_n) * b->block_k;
     int64_t in1 = (l * b->rounds_n + n) * depth * b->block_n + j % b->block_n;
-    wrong += sum_of(buffer, in0, in1) != ((float *)buffer[2].data)[at];
+    wrong += sum_of(b, buffer, in0, in1) != ((float *)buffer[2].data)[at];
   }
   return (int)wrong;
 }
 
-int main(void) {
+static void test_case(const struct map_blocking *b, int rounds) {
   struct arena *a = arena_open();
   struct diag d = {0};
   const struct teir_problem p = {.extent = {1, 1, 1, 1},
@@ -69,9 +113,13 @@ int main(void) {
                                  .acc = DTYPE_F32};
   struct npu_result r = {0};
   struct teir *t = teir_from_problem(a, &p, &d);
-  t = map_schedule(a, device_find("npu1"), t, &blocking, &d);
+  t = map_schedule(a, device_find("npu1"), t, b, &d);
   CHECK(t && npu_compile(a, "npu1", t, 0, &r, &d));
-  CHECK(r.program->panel.stretches > 0);
+  if (d.kind)
+    diag_print(&d, stderr);
+  const struct map_panel *panel = &r.program->panel;
+  CHECK(panel->rounds == rounds && (panel->chunks > 0) == (rounds > 0));
+  CHECK((panel->stretches > 0) == (rounds == 0));
   struct sim_buffer buffer[TENSORS];
   for (int i = 0; i < TENSORS; i++) {
     buffer[i].bytes = (size_t)r.program->transfer[i].bytes;
@@ -85,7 +133,7 @@ int main(void) {
     fill(&buffer[IN0], 1 + run);
     fill(&buffer[IN1], 5 + run);
     CHECK(sim_run(s, r.txn.data, r.txn.length, buffer, TENSORS, &report, &d));
-    CHECK(wrong_results(buffer) == 0);
+    CHECK(wrong_results(b, buffer) == 0);
   }
   if (d.kind)
     diag_print(&d, stderr);
@@ -94,5 +142,10 @@ int main(void) {
     free(buffer[i].data);
   npu_result_free(&r);
   arena_close(a);
+}
+
+int main(void) {
+  for (int i = 0; i < CASES; i++)
+    test_case(&cases[i].blocking, cases[i].rounds);
   return check_result();
 }

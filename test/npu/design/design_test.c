@@ -57,14 +57,14 @@ static void test_shapes(void) {
 }
 
 /* What a mem tile keeps of in0, and blockings that lead to it. */
-enum kept { NOTHING, PART, WHOLE };
+enum kept { NOTHING, PART, WHOLE, AGAIN };
 static const struct map_blocking blocking[] = {[NOTHING] = {.block_m = 64,
                                                             .block_n = 64,
-                                                            .block_k = 8,
+                                                            .block_k = 64,
                                                             .group_m = 1,
                                                             .rounds_m = 3,
                                                             .rounds_n = 3,
-                                                            .steps_k = 1},
+                                                            .steps_k = 131},
                                                [PART] = {.block_m = 48,
                                                          .block_n = 96,
                                                          .block_k = 32,
@@ -78,16 +78,26 @@ static const struct map_blocking blocking[] = {[NOTHING] = {.block_m = 64,
                                                           .group_m = 1,
                                                           .rounds_m = 3,
                                                           .rounds_n = 4,
-                                                          .steps_k = 8}};
+                                                          .steps_k = 8},
+                                               [AGAIN] = {.block_m = 64,
+                                                          .block_n = 64,
+                                                          .block_k = 64,
+                                                          .group_m = 1,
+                                                          .rounds_m = 3,
+                                                          .rounds_n = 96,
+                                                          .steps_k = 1}};
 
-/* Words that the shim's tasks of one m round move, per column and tensor. */
+/* Words that the shim's tasks of the first phase move, per column and tensor:
+ * an m round, or what of it a panel is kept for. */
 static void test_traffic(enum kept kept) {
   struct arena *a = arena_open();
   struct diag d = {0};
   struct design *x = make_blocked(a, &blocking[kept], &d);
   CHECK(x != NULL);
   const struct tile_program *p = x->program;
-  CHECK((p->panel.chunks > 1) == (kept == WHOLE));
+  int phases = kept == AGAIN ? 2 : 1, rounds = p->rounds_n / phases;
+  CHECK((p->panel.chunks > 0) == (kept == WHOLE || kept == AGAIN));
+  CHECK(!p->panel.chunks || p->panel.rounds == rounds);
   CHECK((p->panel.stretches > 0) == (kept == PART));
   int64_t moved[3] = {0};
   int tasks = 0;
@@ -104,16 +114,17 @@ static void test_traffic(enum kept kept) {
   }
   int64_t in0 = 2LL * p->group_m * p->block_m * p->block_k * p->steps_k;
   int64_t again = in0;
-  if (kept == WHOLE)
+  if (kept == WHOLE || kept == AGAIN)
     again = 0;
   if (kept == PART)
     again = in0 * p->panel.streamed / (p->panel.kept + p->panel.streamed);
   CHECK(p->rounds_n > 1 && again < in0 + (kept == NOTHING));
-  CHECK(moved[IN0] == in0 + again * (p->rounds_n - 1));
-  CHECK(moved[IN1] == 2LL * p->block_k * p->block_n * p->steps_k * p->rounds_n);
-  CHECK(moved[OUT] == 4LL * p->group_m * p->block_m * p->block_n *
-                          p->grid.rows * p->rounds_n);
-  CHECK(tasks == (kept == PART ? 5 : 4) * p->grid.columns * p->rounds_m);
+  CHECK(moved[IN0] == in0 + again * (rounds - 1));
+  CHECK(moved[IN1] == 2LL * p->block_k * p->block_n * p->steps_k * rounds);
+  CHECK(moved[OUT] ==
+        4LL * p->group_m * p->block_m * p->block_n * p->grid.rows * rounds);
+  CHECK(tasks ==
+        (kept == PART ? 5 : 4) * p->grid.columns * p->rounds_m * phases);
   arena_close(a);
 }
 
@@ -312,12 +323,12 @@ static void test_halves(void) {
 int main(void) {
   test_shapes();
   test_halves();
-  for (enum kept kept = NOTHING; kept <= WHOLE; kept++)
+  for (enum kept kept = NOTHING; kept <= AGAIN; kept++)
     test_traffic(kept);
   test_panel();
   test_layout_change();
   test_broken_rules();
-  for (enum kept kept = NOTHING; kept <= WHOLE; kept++)
+  for (enum kept kept = NOTHING; kept <= AGAIN; kept++)
     test_ring_locks(kept);
   test_isa();
   return check_result();

@@ -417,7 +417,7 @@ static void test_panels(void) {
   const struct teir_problem p = {.extent = {1, 1, 1, 1},
                                  .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
                                  .acc = DTYPE_F32};
-  int in_part = 0;
+  int in_part = 0, again = 0;
   for (int rounds_n = 1; rounds_n < 260; rounds_n += 3)
     for (int steps_k = 1; steps_k < 200; steps_k++) {
       struct map_blocking b = {.block_m = 64,
@@ -430,8 +430,10 @@ static void test_panels(void) {
       struct map_panel panel;
       CHECK(map_mem_panel(dev, &p, &b, &panel));
       CHECK(!panel.chunks || !panel.stretches);
-      CHECK(!panel.chunks || (steps_k % panel.chunks == 0 && rounds_n > 1 &&
-                              rounds_n <= dev->max_lock));
+      CHECK(!panel.chunks ||
+            (steps_k % panel.chunks == 0 && panel.rounds > 1 &&
+             rounds_n % panel.rounds == 0 && panel.rounds <= dev->max_lock));
+      again += panel.chunks && panel.rounds < rounds_n;
       if (!panel.stretches)
         continue;
       in_part++;
@@ -439,7 +441,7 @@ static void test_panels(void) {
       CHECK(panel.stretches <= dev->max_iterations && panel.kept > 0);
       CHECK(panel.stretches * (rounds_n - 1) <= dev->max_repeat);
     }
-  CHECK(in_part > 100);
+  CHECK(in_part > 100 && again > 100);
 }
 
 static void test_program(void) {
