@@ -24,12 +24,15 @@ struct dealing {
   int begins, other;    /* these axes */
   int64_t group, cores; /* and how many are dealt out along which axes */
   int grouped, shared;
-  int64_t unit; /* by which blocks move along the first axis */
+  int64_t overlap; /* of a group's blocks */
+  int64_t unit;    /* by which blocks move along the first axis */
 };
 
 static int64_t dealt(const struct dealing *x, int axis) {
-  return (axis == x->begins ? x->block : 1) * (axis == x->other ? x->more : 1) *
-         (axis == x->grouped ? x->group : 1);
+  int64_t side =
+      (axis == x->begins ? x->block : 1) * (axis == x->other ? x->more : 1);
+  return axis == x->grouped ? x->group * (side - x->overlap) + x->overlap
+                            : side;
 }
 
 /* Rounds of a dealing; 0: blocks do not end where an axis does. */
@@ -46,6 +49,18 @@ static int64_t count_dealing(const struct array *s, const struct dealing *x) {
     all *= rounds;
   }
   return all > MAX_STEPS ? 0 : all;
+}
+
+/* The same where a group's blocks, one after the other along the first axis,
+ * may overlap, too: as little as possible. */
+static int64_t count_overlapping(const struct array *s, struct dealing *x) {
+  bool may = x->grouped == x->begins && x->other < 0;
+  int64_t rounds = 0;
+  for (x->overlap = 0; !rounds && x->overlap <= (may ? x->block / 2 : 0);
+       x->overlap += x->unit)
+    rounds = count_dealing(s, x);
+  x->overlap -= x->unit;
+  return rounds;
 }
 
 /* The dealing with fewest rounds; false: there is none. */
@@ -75,7 +90,7 @@ static bool deal(const struct array *s, enum axis_role role, int block,
         x.shared = c;
         if (x.other == first)
           continue;
-        int64_t all = count_dealing(s, &x);
+        int64_t all = count_overlapping(s, &x);
         if (all && (!*rounds || all < *rounds)) {
           *rounds = all;
           *best = x;
@@ -112,7 +127,8 @@ static void cut_axis(const struct array *s, const struct dealing *x, int i,
   int64_t extent = s->work->axis[x->role][i].extent, take = dealt(x, i);
   int cores = i == x->shared ? (int)x->cores : 1;
   int rounds = (int)div_up(extent, take * cores);
-  int64_t side = take / (i == x->grouped ? x->group : 1);
+  int64_t side =
+      i == x->grouped ? (take - x->overlap) / x->group + x->overlap : take;
   struct map_share share;
   bool good = map_share(extent, cores, rounds, take,
                         i == x->begins ? x->unit : 1, &share);
@@ -130,7 +146,7 @@ static void cut_axis(const struct array *s, const struct dealing *x, int i,
     map_cut_add(c, i, MAP_TIME, rounds, share.round);
   }
   if (i == x->grouped)
-    map_cut_add(c, i, MAP_GROUP, x->group, side);
+    map_cut_add(c, i, MAP_GROUP, x->group, side - x->overlap);
   if (i == x->begins || i == x->other)
     map_cut_add(c, i, MAP_BLOCK, side, 1);
 }
