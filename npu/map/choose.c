@@ -16,6 +16,7 @@
 #include <string.h>
 
 enum {
+  MAX_FLAT = 256,  /* of n where two parts of m meet many of n */
   MAX_BLOCK = 128, /* elements along m and n, and along k: larger ones fit */
   MAX_DEPTH = 256, /* a core only if they are very flat */
   WORTH_MEASURING = 200000, /* cycles of a launch */
@@ -258,14 +259,16 @@ static bool search(const struct platform *at, const struct teir_problem *p,
                         &s->even[1]) ||
       !kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit))
     return false;
-  const struct teir_model model = {.self = s,
-                                   .unit = {unit.m, unit.n, unit.k},
-                                   .most = {MAX_BLOCK, MAX_BLOCK},
-                                   /* blocks of out at once; in1 that comes
-                                    * on both channels is used up as fast */
-                                   .forms = s->grid.split > 1 ? 1 : 2,
-                                   .depth = depth,
-                                   .price = price};
+  bool flat = s->grid.split > 1;
+  const struct teir_model model = {
+      .self = s,
+      .unit = {unit.m, unit.n, unit.k},
+      .most = {MAX_BLOCK, flat ? MAX_FLAT : MAX_BLOCK},
+      /* blocks of out at once; in1 that comes
+       * on both channels is used up as fast */
+      .forms = flat ? 1 : 2,
+      .depth = depth,
+      .price = price};
   struct teir_found found = teir_search(&model);
   assert(found.cost == HUGE_VAL ||
          (s->count > 0 && s->best[0].predicted_cycles == found.cost));
