@@ -8,8 +8,6 @@
 #include "choose.h"
 
 #include "isa.h"
-#include "teir_search.h"
-
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -44,25 +42,29 @@ static void keep(struct array *s, const struct map_blocking *b) {
 static double price(void *self, const struct teir_blocks *x, double best) {
   struct array *s = self;
   const struct device *dev = s->at->device;
-  struct map_blocking b = {.block_m = (int)x->block[TEIR_M],
-                           .block_n = (int)x->block[TEIR_N],
-                           .block_k = (int)x->block[TEIR_K],
-                           .group_m = x->form,
-                           .form = *s->form};
+  best = best < s->most ? best : s->most;
+  if (array_least_cycles(s, x) >= best * doubtful)
+    return HUGE_VAL;
+  struct map_blocking *b = &s->tried; /* large: only what changes is set */
+  b->block_m = (int)x->block[TEIR_M];
+  b->block_n = (int)x->block[TEIR_N];
+  b->block_k = (int)x->block[TEIR_K];
+  b->valid_k = 0;
+  b->group_m = x->form;
   struct map_panel panel;
   struct map_core core;
-  if (!array_cut(s, &b) || !array_fits(dev, s->problem, &b, &core))
+  if (!array_cut(s, b) || !array_fits(dev, s->problem, b, &core))
     return HUGE_VAL;
-  assert(b.rounds_m >= 1 && b.rounds_n >= 1 && b.steps_k >= 1);
-  double ends, round = array_round_cycles(dev, s->problem, s, &b, &core, &ends);
-  double least = ends + (double)b.rounds_m * b.rounds_n * round;
-  if (least >= best * doubtful || !map_mem_panel(dev, s->problem, &b, &panel))
+  assert(b->rounds_m >= 1 && b->rounds_n >= 1 && b->steps_k >= 1);
+  double ends, round = array_round_cycles(dev, s->problem, s, b, &core, &ends);
+  double least = ends + (double)b->rounds_m * b->rounds_n * round;
+  if (least >= best * doubtful || !map_mem_panel(dev, s->problem, b, &panel))
     return HUGE_VAL;
-  b.predicted_cycles = array_launch_cycles(s, &b, &core, &panel);
-  if (b.predicted_cycles == HUGE_VAL)
+  b->predicted_cycles = array_launch_cycles(s, b, &core, &panel);
+  if (b->predicted_cycles == HUGE_VAL)
     return HUGE_VAL;
-  keep(s, &b);
-  return b.predicted_cycles;
+  keep(s, b);
+  return b->predicted_cycles;
 }
 
 /* The kernel that npu/design makes of it. */
@@ -232,16 +234,18 @@ static int begin_of(const struct map_work *w, enum axis_role role) {
 }
 
 /* The best blocks for tensors that lie so, m and n as they come; the problem
- * has been checked.  False: there are none. */
+ * has been checked.  False: there are none that take `most` cycles or less. */
 static bool search(const struct platform *at, const struct teir_problem *p,
                    const struct map_form *form, const struct map_work *work,
-                   int begin_k, int more_k, struct array *s) {
+                   int begin_k, int more_k, double most, struct array *s) {
   *s = (struct array){
       .at = at,
       .problem = p,
       .form = form,
       .work = work,
       .more_k = more_k,
+      .most = most,
+      .tried = {.form = *form},
       .grid = map_grid_of(at->device, form),
       .turned = turned_cost(p, form->layout),
       .unit = {unit_of(p, form->layout, IN0), unit_of(p, form->layout, IN1)}};
@@ -300,7 +304,7 @@ static bool search_blocked(const struct platform *at,
     form = &swapped;
   }
   return check_types(at, p, d) && check_extents(p, d) &&
-         (search(at, p, form, NULL, -1, 0, s) ||
+         (search(at, p, form, NULL, -1, 0, HUGE_VAL, s) ||
           diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
                         dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
                         dtype_name(p->type[OUT])));
@@ -397,7 +401,7 @@ static struct candidate *search_all(struct arena *a, const struct platform *at,
     memcpy(c->form.layout, c->work.layout, sizeof c->form.layout);
     if (set_grid(at, grid, &c->work.problem, &c->form) &&
         search(at, &c->work.problem, &c->form, &c->work, free ? axis : -1,
-               more[i / FORMS / axes], &c->array) &&
+               more[i / FORMS / axes], cost_of(best), &c->array) &&
         cost_of(c) < cost_of(best))
       best = c;
   }

@@ -6,6 +6,7 @@
 #include "map.h"
 
 #include "kernels.h"
+#include "teir_search.h"
 
 enum { SHORT_LIST = 3, MAX_STEPS = 1 << 20 };
 struct array {
@@ -21,8 +22,9 @@ struct array {
                                   map_tall */
   double turned;               /* what a kernel costs more for turned blocks */
   int64_t unit[OUT]; /* of m and n, by which blocks may move in place */
+  double most;       /* cycles that are worth while; HUGE_VAL: any */
   double product;    /* cycles of one, measured; 0: by formula */
-  struct map_blocking best[SHORT_LIST]; /* cheapest first */
+  struct map_blocking tried, best[SHORT_LIST]; /* cheapest first */
   int count;
 };
 
@@ -43,6 +45,8 @@ bool array_finishes(const struct teir_problem *);
 /* Whether blocks fit into a core, and where. */
 bool array_fits(const struct device *, const struct teir_problem *,
                 const struct map_blocking *, struct map_core *);
+/* No launch of such blocks takes less. */
+double array_least_cycles(const struct array *, const struct teir_blocks *);
 /* Cycles of a round when device memory costs nothing, and what is left before
  * and behind all rounds. */
 double array_round_cycles(const struct device *, const struct teir_problem *,

@@ -34,6 +34,8 @@ enum {
   TURN_CYCLES = 600,    /* pushing an n round's, of in1 and of a bias */
 };
 
+static int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 static double max3(double a, double b, double c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
@@ -348,6 +350,17 @@ double array_round_cycles(const struct device *dev,
     round = drain;
   *ends = start_cycles(s, b) + drain;
   return round;
+}
+
+double array_least_cycles(const struct array *s, const struct teir_blocks *x) {
+  const int64_t *extent = s->problem->extent, m = x->block[TEIR_M],
+                n = x->block[TEIR_N], k = x->block[TEIR_K];
+  double rounds = (double)div_up(extent[AXIS_M], m * x->form * s->grid.m) *
+                  (double)div_up(extent[AXIS_N], n * s->grid.n),
+         macs = (double)(m / s->mac.m) * (double)(n / s->mac.n) *
+                (double)(k / s->mac.k) * s->turned;
+  return rounds * (double)div_up(extent[AXIS_K], k) * x->form *
+         (macs + STEP_CYCLES);
 }
 
 bool array_fits(const struct device *dev, const struct teir_problem *p,

@@ -187,8 +187,9 @@ bool array_pads(const struct array *s, const struct map_blocking *b,
 /* The most k for a block that zeros fill up; 0: there are none. */
 static int64_t padded_k(const struct array *s, const struct map_blocking *b) {
   int64_t extent = s->work->axis[AXIS_K][s->begins[AXIS_K]].extent;
+  assert(extent <= UINT32_MAX); /* short divisions: there are many */
   for (int k = b->block_k - 1; k > b->block_k - s->mac.k; k--)
-    if (extent % k == 0 && array_pads(s, b, k))
+    if ((uint32_t)extent % (uint32_t)k == 0 && array_pads(s, b, k))
       return k;
   return 0;
 }
@@ -213,7 +214,8 @@ static bool deal_k(const struct array *s, struct map_blocking *b,
                            .unit = 1};
   if (s->more_k <= 1 && extent % block == 0)
     return true;
-  for (int64_t d = block / 2; d > 1; d--) {
+  int64_t largest = s->work->count[AXIS_K] > 1 ? block / 2 : 0;
+  for (int64_t d = largest; d > 1; d--) {
     if (block % d || extent % d || (d % s->mac.k && s->mac.k % d) ||
         (s->more_k > 1 && block / d != s->more_k))
       continue;
