@@ -73,7 +73,8 @@ static const struct teir *schedule(struct arena *a, const struct platform *at,
   if (most_bytes)
     cut_launch(&p, (double)most_bytes);
   bool sums = p.type[OUT] == DTYPE_F32 || p.type[OUT] == DTYPE_I32;
-  if (p.extent[AXIS_K] < whole.extent[AXIS_K] && (!sums || p.finish.bias || p.finish.relu)) {
+  if (p.extent[AXIS_K] < whole.extent[AXIS_K] &&
+      (!sums || p.finish.bias || p.finish.relu)) {
     diag_declined(d, loc_none(), "results of several launches along k");
     return NULL;
   }
@@ -107,21 +108,23 @@ static const struct teir *schedule(struct arena *a, const struct platform *at,
 }
 
 static bool design(struct arena *a, const struct platform *at,
-                   struct npu_result *r, struct diag *d) {
+                   struct core_cache *cores, struct npu_result *r,
+                   struct diag *d) {
   return r->teir && (r->program = map_program(a, r->teir, at->device, d)) &&
-         (r->design = design_make(a, r->program, d));
+         (r->design = design_make(a, r->program, cores, d));
 }
 
 static bool compile(struct arena *a, const char *platform,
                     const struct teir *work, int64_t most_bytes, bool in_place,
-                    struct npu_result *r, struct diag *d) {
+                    struct core_cache *cores, struct npu_result *r,
+                    struct diag *d) {
   memset(r, 0, sizeof *r);
   struct platform at;
   if (!platform_find(platform, &at, d))
     return false;
   if (is_placed(work)) {
     r->teir = work;
-    if (design(a, &at, r, &r->not_as_placed))
+    if (design(a, &at, cores, r, &r->not_as_placed))
       return make_images(a, r, d);
   }
   /* Descriptors have rules that the chooser does not know; blocks obey all. */
@@ -130,7 +133,7 @@ static bool compile(struct arena *a, const char *platform,
     r->teir = schedule(a, &at, work, most_bytes, in_place, &tried, r, d);
     if (!r->teir)
       return false;
-    if (design(a, &at, r, &why))
+    if (design(a, &at, cores, r, &why))
       return make_images(a, r, d);
     if (tried & 1)
       *d = why;
@@ -142,13 +145,42 @@ static bool compile(struct arena *a, const char *platform,
 
 bool npu_compile(struct arena *a, const char *platform, const struct teir *work,
                  int64_t most_bytes, struct npu_result *r, struct diag *d) {
-  return compile(a, platform, work, most_bytes, true, r, d);
+  return compile(a, platform, work, most_bytes, true, NULL, r, d);
 }
 
 bool npu_compile_blocked(struct arena *a, const char *platform,
                          const struct teir *work, int64_t most_bytes,
                          struct npu_result *r, struct diag *d) {
-  return compile(a, platform, work, most_bytes, false, r, d);
+  return compile(a, platform, work, most_bytes, false, NULL, r, d);
+}
+
+static int64_t largest_tensor(const struct tile_program *p) {
+  int64_t bytes = 0;
+  for (int t = 0; t < TENSORS; t++)
+    if (p->transfer[t].bytes > bytes)
+      bytes = p->transfer[t].bytes;
+  return bytes;
+}
+
+bool npu_compile_by(const struct npu_means *by, struct arena *a,
+                    const char *platform, const struct teir *work,
+                    struct npu_result *r, struct diag *d) {
+  enum { LEAST_BYTES = 1 << 20 }; /* cut_launch can reach */
+  int64_t most = by->most_bytes;
+  for (;;) {
+    if (!compile(a, platform, work, most, true, by->cores, r, d))
+      return false;
+    size_t bytes = r->txn.length, limit = by->most_transaction_bytes;
+    int64_t largest = largest_tensor(r->program);
+    if (!limit || bytes <= limit)
+      return true;
+    npu_result_free(r);
+    most = (most && most < largest ? most : largest) / 2;
+    if (most < LEAST_BYTES || is_placed(work))
+      return diag_declined(d, loc_none(),
+                           "a transaction of %zu bytes; a launch has %zu",
+                           bytes, limit);
+  }
 }
 
 void npu_result_free(struct npu_result *r) {

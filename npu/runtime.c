@@ -17,6 +17,20 @@
 /* One launch moves at most this much per tensor; larger problems become
  * several launches.  (A shim descriptor could do 16 GiB.) */
 enum { LAUNCH_BYTES = 256 << 20 };
+/* And has a transaction of this much, of the heap of 64 MiB that the driver has
+ * for the transactions and configurations of a process. */
+enum { TRANSACTION_BYTES = 4 << 20 };
+
+/* Closed by nobody, as the runtime. */
+static struct core_cache *the_cores(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static struct core_cache *cores;
+  pthread_mutex_lock(&lock);
+  if (!cores)
+    cores = core_cache_open();
+  pthread_mutex_unlock(&lock);
+  return cores;
+}
 
 static void add_dim(struct run_layout *l, enum axis_role axis, int64_t extent,
                     int64_t stride_bytes) {
@@ -184,7 +198,8 @@ static const struct run_plan *compile(struct arena *a, const char *device,
   struct npu_result r;
   struct run_plan *plan = NULL;
   struct arena *scratch = arena_open(); /* the plan outlives all between */
-  if (npu_compile(scratch, device, work, LAUNCH_BYTES, &r, d)) {
+  const struct npu_means by = {LAUNCH_BYTES, TRANSACTION_BYTES, the_cores()};
+  if (npu_compile_by(&by, scratch, device, work, &r, d)) {
     plan = arena_alloc(a, sizeof *plan);
     plan->xclbin = arena_copy(a, r.xclbin.data, r.xclbin.length, 1, 1);
     plan->xclbin_bytes = r.xclbin.length;

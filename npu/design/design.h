@@ -67,7 +67,7 @@ struct design_task {
 enum { DESIGN_KERNELS = 3 };
 struct design_core {
   int column, row;
-  struct asm_program *program;              /* of the outer loop */
+  struct asm_program *program; /* of the outer loop; NULL: from a cache */
   struct asm_program *text[DESIGN_KERNELS]; /* that it calls, or NULL */
   const void *elf;
   size_t elf_bytes;
@@ -109,9 +109,15 @@ struct design_bias design_bias(const struct tile_program *);
  * the block in device memory, in words. */
 bool design_bias_words(const struct tile_program *, uint32_t *place);
 
-/* All of it: buffers and locks, descriptors, routes, tasks, programs. */
+/* Programs of cores that were made before, for any thread, few of them. */
+struct core_cache;
+struct core_cache *core_cache_open(void);   /* NULL: no memory */
+void core_cache_close(struct core_cache *); /* NULL is fine */
+
+/* All of it: buffers and locks, descriptors, routes, tasks, programs.  With a
+ * cache (NULL: none) cores may have their ELF alone. */
 struct design *design_make(struct arena *, const struct tile_program *,
-                           struct diag *);
+                           struct core_cache *, struct diag *);
 /* Capacity, overlap, descriptor, lock-balance and route rules. */
 bool design_check(const struct design *, struct diag *);
 void design_print(const struct design *, struct text *);

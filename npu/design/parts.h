@@ -65,9 +65,16 @@ bool design_is_wide(const struct tile_program *); /* in0's */
 int design_buffer_steps(const struct tile_program *, int tensor);
 
 /* The MAC's shape decides the layout of blocks in core memory. */
-bool make_tiles(struct builder *);    /* dma.c: buffers, locks, chains */
-bool make_routes(struct builder *);   /* route.c */
-bool make_tasks(struct builder *);    /* task.c: shim channels per phase */
-bool make_programs(struct builder *); /* program.c */
+bool make_tiles(struct builder *);  /* dma.c: buffers, locks, chains */
+bool make_routes(struct builder *); /* route.c */
+bool make_tasks(struct builder *);  /* task.c: shim channels per phase */
+bool make_programs(struct builder *, struct core_cache *); /* program.c */
+
+/* ---- core_cache.c ---- */
+/* The ELF that was made for such cores, copied into the arena; false: none. */
+bool core_cache_find(struct core_cache *, struct arena *,
+                     const struct tile_program *, struct design_core *);
+void core_cache_add(struct core_cache *, const struct tile_program *,
+                    const struct design_core *);
 
 #endif

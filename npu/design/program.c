@@ -523,7 +523,21 @@ static bool link_core(struct builder *m, struct design_core *c) {
   return good;
 }
 
-bool make_programs(struct builder *m) {
+static bool make_core(struct builder *m, struct core_cache *cores,
+                      struct design_core *core) {
+  const struct tile_program *p = m->design->program;
+  struct loop l;
+  if (cores && core_cache_find(cores, m->arena, p, core))
+    return true;
+  if (!make_kernels(m, core, &l) || !(core->program = parse_loop(m, &l)) ||
+      !link_core(m, core))
+    return false;
+  if (cores)
+    core_cache_add(cores, p, core);
+  return true;
+}
+
+bool make_programs(struct builder *m, struct core_cache *cores) {
   const struct tile_program *p = m->design->program;
   if (!isa_find(p->device->isa))
     return diag_error(m->diag, loc_none(),
@@ -531,9 +545,7 @@ bool make_programs(struct builder *m) {
                       "no tables",
                       p->device->name, p->device->isa);
   struct design_core core = {0};
-  struct loop l;
-  if (!make_kernels(m, &core, &l) || !(core.program = parse_loop(m, &l)) ||
-      !link_core(m, &core))
+  if (!make_core(m, cores, &core))
     return false;
   assert(core.elf && core.elf_bytes);
   m->design->launch = (struct design_launch){

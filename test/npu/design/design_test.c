@@ -24,7 +24,7 @@ static struct design *make(struct arena *a, int64_t m, int64_t n, int64_t k,
   if (!map_choose(&(struct platform){device, NULL}, &p, &b, d))
     return NULL;
   struct tile_program *q = map_program(a, scheduled(a, &p, &b, d), device, d);
-  return q ? design_make(a, q, d) : NULL;
+  return q ? design_make(a, q, NULL, d) : NULL;
 }
 
 /* The same from a blocking: bf16 to f32, as large as the blocking is. */
@@ -35,7 +35,7 @@ make_blocked(struct arena *a, const struct map_blocking *b, struct diag *d) {
                                  .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
                                  .acc = DTYPE_F32};
   struct tile_program *q = map_program(a, scheduled(a, &p, b, d), device, d);
-  return q ? design_make(a, q, d) : NULL;
+  return q ? design_make(a, q, NULL, d) : NULL;
 }
 
 static void test_shapes(void) {
@@ -298,7 +298,7 @@ static void test_isa(void) {
   struct tile_program p = *x->program;
   other.isa = "aie9";
   p.device = &other;
-  CHECK(!design_make(a, &p, &d) && strstr(d.text, "instruction set aie9"));
+  CHECK(!design_make(a, &p, NULL, &d) && strstr(d.text, "instruction set aie9"));
   arena_close(a);
 }
 
@@ -316,7 +316,7 @@ static void test_halves(void) {
   CHECK(map_choose(&(struct platform){device, NULL}, &p, &b, &d));
   p.type[IN0] = p.type[IN1] = DTYPE_F32;
   struct tile_program *q = map_program(a, scheduled(a, &p, &b, &d), device, &d);
-  CHECK(q && !design_make(a, q, &d) && strstr(d.text, "two halves") != NULL);
+  CHECK(q && !design_make(a, q, NULL, &d) && strstr(d.text, "two halves") != NULL);
   arena_close(a);
 }
 
