@@ -107,6 +107,12 @@ static bool comes_before(const struct context *x, const struct context *other) {
   return x->last_use < other->last_use;
 }
 
+/* A launch that is recorded shows what such launches cost one after the other,
+ * and not what leads to the first one. */
+static bool may_change(const struct context_launch *l) {
+  return l->device->change != RUN_CHANGE_NEVER && !l->options->recording;
+}
+
 /* On a shared device contexts take turns, and to change between them takes as
  * long as to load one; so the one that ran last is the one. */
 static struct context *pick(struct contexts *all,
@@ -135,8 +141,7 @@ static struct context *pick(struct contexts *all,
     *l->spent = 0; /* counted while the plan's launches follow each other */
   bool paid = *l->spent >= load_seconds;
   struct context *changed = shared ? newest : oldest;
-  if (l->device->change == RUN_CHANGE_NEVER || !changed ||
-      (paid && count < MOST_CHANGED)) {
+  if (!may_change(l) || !changed || (paid && count < MOST_CHANGED)) {
     *need = ready ? NEED_LAUNCH : NEED_LOAD;
     return ready ? ready : any;
   }
@@ -251,10 +256,9 @@ static void run(void *with) {
   bool own = x->context && equal(&x->loaded, &l->key);
   bool ready = x->context && equal(&x->held, &l->key) &&
                (own || l->device->change != RUN_CHANGE_SHARED);
-  bool fits = x->context && j->need != NEED_LOAD &&
-              l->device->change != RUN_CHANGE_NEVER &&
+  bool fits = x->context && j->need != NEED_LOAD && may_change(l) &&
               same_platform(loaded, want) && loaded->columns >= want->columns;
-  if (!ready && !fits && !(own && l->device->change != RUN_CHANGE_NEVER)) {
+  if (!ready && !fits && !(own && may_change(l))) {
     if (!load(j))
       return;
     ready = true;
