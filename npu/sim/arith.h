@@ -103,6 +103,8 @@ void arith_mac_int(const struct arith_shape *, uint8_t *d, const uint8_t *acc1,
 
 /* ---- block floats: 8 mantissas with one exponent (arith_block.c) ---- */
 /* One lane: acc +- the product of two blocks. */
+/* The sum of two accumulators, before a product is added. */
+uint32_t arith_block_add(uint32_t, uint32_t);
 uint32_t arith_dot_block(const int8_t a[8], uint8_t a_exponent,
                          const int8_t b[8], uint8_t b_exponent, uint32_t acc,
                          unsigned flags);

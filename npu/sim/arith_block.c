@@ -4,11 +4,21 @@
  * Not documented, and guessed here and nowhere else:
  *   - a product of two blocks is added exactly to the accumulator, and the sum
  *     is rounded once, to nearest even;
+ *   - of two accumulators, their sum is rounded before the product is added;
  *   - mantissas round in one step; one that rounds up to 128 becomes 127.
  */
 #include "arith.h"
 
 #include <math.h>
+
+uint32_t arith_block_add(uint32_t x, uint32_t y) {
+  float a, b;
+  memcpy(&a, &x, 4);
+  memcpy(&b, &y, 4);
+  a += b;
+  memcpy(&x, &a, 4);
+  return x;
+}
 
 uint32_t arith_dot_block(const int8_t a[8], uint8_t a_exponent,
                          const int8_t b[8], uint8_t b_exponent, uint32_t acc,

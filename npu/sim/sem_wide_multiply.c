@@ -11,7 +11,8 @@ enum {
   CONFIG_SHIFT16 = 1 << 10,
   CONFIG_BLOCK = 12, /* amode 2, bmode 1, variant 0: 8x8 blocks times 8x8 */
   CONFIG_MODES = 0xFE,
-  ACC_BYTES = 256
+  ACC_BYTES = 256,
+  SIGNS = ARITH_SIGNED_A | ARITH_SIGNED_B
 };
 
 static struct core_capture *capture(struct core *c, const struct core_op *op) {
@@ -35,14 +36,19 @@ static void late_block(struct core *c, const struct core_action *a) {
   const struct core_capture *k = &c->capture[a->value];
   static const uint8_t none[ACC_BYTES];
   const uint8_t *acc = op->acc1.bytes ? core_bytes(c, op->acc1) : none;
+  const uint8_t *other = op->acc2.bytes ? core_bytes(c, op->acc2) : NULL;
   uint8_t out[ACC_BYTES];
   for (int i = 0; i < 64; ++i) {
     int row = i / 8, column = i % 8;
+    uint32_t old = (uint32_t)arith_lane(acc, i, 32);
     arith_set_lane(
         out, i, 32,
-        arith_dot_block((const int8_t *)k->s1 + 8 * row, k->s1[64 + row],
-                        (const int8_t *)k->s2 + 8 * column, k->s2[64 + column],
-                        (uint32_t)arith_lane(acc, i, 32), k->flags));
+        arith_dot_block(
+            (const int8_t *)k->s1 + 8 * row, k->s1[64 + row],
+            (const int8_t *)k->s2 + 8 * column, k->s2[64 + column],
+            other ? arith_block_add(old, (uint32_t)arith_lane(other, i, 32))
+                  : old,
+            k->flags));
   }
   core_put_bytes(c, op, core_acc_cycle(op), out, ACC_BYTES);
 }
@@ -52,7 +58,8 @@ static void sem_mac_f(struct core *c, const struct core_op *op) {
   struct core_block block;
   if (!k)
     return;
-  if (op->s1.bytes != 72 || op->s2.bytes != 72 || op->acc2.bytes ||
+  if (op->s1.bytes != 72 || op->s2.bytes != 72 ||
+      (op->acc2.bytes && k->flags & ~(unsigned)SIGNS) ||
       (k->config & CONFIG_MODES) != CONFIG_BLOCK) {
     core_fail(c, op, "configuration 0x%x: this product of floats is not known",
               k->config);
@@ -160,6 +167,7 @@ static const struct core_sem rows[] = {
   {"vmul",      sem_mac, 0, 0, 0},
   {"vmsc",      sem_mac, ARITH_NEGATE_PRODUCT, 0, 0},
   {"vnegmul",   sem_mac, ARITH_NEGATE_PRODUCT, 0, 0},
+  {"vaddmac.f", sem_mac_f, 0, 0, 0},
   {"vaddmac",   sem_mac, 0, 0, 0},
   {"vaddmsc",   sem_mac, ARITH_NEGATE_PRODUCT, 0, 0},
   {"vadd",      sem_sum, 0, 0, 0},
