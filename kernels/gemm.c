@@ -28,8 +28,7 @@ static bool check_extent(struct diag *d, const char *name, int value,
 
 static bool check_memory(const struct kernel_gemm *k, struct diag *d) {
   enum { MEMORY = DEVICE_MOST_CORE_BYTES };
-  int64_t bytes = (int64_t)k->m * k->k * dtype_bytes(k->in0) +
-                  (int64_t)k->k * k->n * dtype_bytes(k->in1) +
+  int64_t bytes = kernel_gemm_bytes(k, 0) + kernel_gemm_bytes(k, 1) +
                   (int64_t)k->m * k->n * dtype_bytes(k->out);
   if (k->m <= MEMORY && k->k <= MEMORY && k->n <= MEMORY && bytes <= MEMORY)
     return true;
@@ -46,6 +45,9 @@ static bool check_options(const struct kernel_gemm *k,
     return diag_error(
         d, loc_none(), "gemm block: shift is %d; results of type %s take %s",
         k->shift, dtype_name(k->out), shifts ? "0 to 31" : "none");
+  if (g->blocks && (k->ta || k->tb || k->tc))
+    return diag_error(d, loc_none(),
+                      "gemm block: block floats lie in one layout only");
   if ((unsigned)k->rounding >= KERNEL_ROUNDINGS ||
       (unsigned)k->saturation >= KERNEL_SATURATIONS)
     return diag_error(d, loc_none(),
@@ -57,13 +59,14 @@ static bool check_options(const struct kernel_gemm *k,
 
 static const struct gemm_kind *check(const struct kernel_gemm *k,
                                      struct diag *d) {
-  const struct gemm_kind *g = kernel_gemm_kind(k->isa, k->in0, k->in1, k->out);
+  const struct gemm_kind *g = kernel_gemm_kind(k);
   if (!g) {
     diag_error(d, loc_none(), "gemm block: no kernel for %s x %s -> %s",
                dtype_name(k->in0), dtype_name(k->in1), dtype_name(k->out));
     return NULL;
   }
-  const struct kernel_shape *unit = &g->mac_shape;
+  const struct kernel_shape blocks = {16, 32, 16}; /* kernels.h */
+  const struct kernel_shape *unit = g->blocks ? &blocks : &g->mac_shape;
   if (!check_extent(d, "m", k->m, unit->m) ||
       !check_extent(d, "k", k->k, unit->k) ||
       !check_extent(d, "n", k->n, unit->n) || !check_memory(k, d) ||

@@ -35,6 +35,7 @@ enum {
   FAMILY_I = DTYPE_SIGNED, INPUT_I = 0, LANE_I = 32, SUM_I = 1024,
   FAMILY_W = DTYPE_SIGNED, INPUT_W = 0, LANE_W = 64, SUM_W = 1024,
   FAMILY_D = DTYPE_SIGNED, INPUT_D = 0, LANE_D = 32, SUM_D = 2048,
+  FAMILY_B = DTYPE_FLOAT, INPUT_B = 8, LANE_B = 32, SUM_B = 2048,
 };
 /* clang-format on */
 #define IS_REGISTER(bits) ((bits) == 256 || (bits) == 512)
@@ -71,15 +72,26 @@ enum {
 #define MAC_X INSN_VMAC_F, INSN_VMUL_F, INSN_NONE, true, false, GEMM_PASSES
 #define MAC_I INSN_VMAC, INSN_VMUL, INSN_NONE, false, false, 1
 #define MAC_W INSN_VMAC, INSN_VMUL, INSN_NONE, false, true, 1
+#define MAC_B                                                                  \
+  AIE2P_VMAC_F_EX_EX, AIE2P_VMUL_F_EX_EX, AIE2P_VADDMAC_F_EX_EX, true, false, 1
 #define MAC_D AIE2P_VMAC_X_X, AIE2P_VMUL_X_X, AIE2P_VADDMAC_X_X, false, false, 1
+
+/* Whether inputs are block floats. */
+enum {
+  BLOCKS_F,
+  BLOCKS_X = 0,
+  BLOCKS_I = 0,
+  BLOCKS_W = 0,
+  BLOCKS_D = 0,
+  BLOCKS_B
+};
 
 static const struct gemm_kind kind[] = {
 #define GEMM(in0, in1, out, r, s, t, config, mac, rows, cols, light, heavy,    \
              part, load, store)                                                \
-  {                                                                            \
-      DTYPE_##in0, DTYPE_##in1, DTYPE_##out,  {r, s, t},                       \
-      config,      MAC_##mac,   {rows, cols}, {light, heavy},                  \
-      PART_##part, MEM_##load,  MEM_##store},
+  {DTYPE_##in0, DTYPE_##in1, DTYPE_##out,  {r, s, t},                          \
+   config,      MAC_##mac,   {rows, cols}, {light, heavy},                     \
+   PART_##part, MEM_##load,  MEM_##store,  BLOCKS_##mac},
 #define TRANSPOSE(bits, rows, columns, mode)
 #include "kernel.def"
 };
@@ -112,28 +124,34 @@ static enum dtype signed_type(enum dtype t) {
 }
 
 static const struct gemm_kind *find_kind(const struct gemm_kind *list,
-                                         size_t count, enum dtype in0,
-                                         enum dtype in1, enum dtype out) {
+                                         size_t count,
+                                         const struct kernel_gemm *k) {
   for (size_t i = 0; i < count; i++)
-    if (list[i].in0 == signed_type(in0) && list[i].in1 == signed_type(in1) &&
-        list[i].out == out)
+    if (list[i].in0 == signed_type(k->in0) &&
+        list[i].in1 == signed_type(k->in1) && list[i].out == k->out &&
+        list[i].blocks == k->bfp16)
       return &list[i];
   return NULL;
 }
 
-const struct gemm_kind *kernel_gemm_kind(const struct isa *isa, enum dtype in0,
-                                         enum dtype in1, enum dtype out) {
-  const struct kernel_machine *m = kernel_machine(isa);
-  return !m ? NULL
-         : m->few_sums
-             ? find_kind(kind_aie2p, sizeof kind_aie2p / sizeof *kind_aie2p,
-                         in0, in1, out)
-             : find_kind(kind, sizeof kind / sizeof *kind, in0, in1, out);
+#define ROWS(list) list, sizeof list / sizeof *list
+const struct gemm_kind *kernel_gemm_kind(const struct kernel_gemm *k) {
+  const struct kernel_machine *m = kernel_machine(k->isa);
+  return !m            ? NULL
+         : m->few_sums ? find_kind(ROWS(kind_aie2p), k)
+                       : find_kind(ROWS(kind), k);
+}
+#undef ROWS
+
+static const struct gemm_kind *kind_of(enum dtype in0, enum dtype in1,
+                                       enum dtype out) {
+  return kernel_gemm_kind(
+      &(struct kernel_gemm){.in0 = in0, .in1 = in1, .out = out});
 }
 
 bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
                   struct kernel_shape *shape) {
-  const struct gemm_kind *g = kernel_gemm_kind(NULL, in0, in1, out);
+  const struct gemm_kind *g = kind_of(in0, in1, out);
   if (g)
     *shape = g->mac_shape;
   return g != NULL;
@@ -141,10 +159,16 @@ bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
 
 bool kernel_gemm_shape(const struct kernel_gemm *k,
                        struct kernel_shape *shape) {
-  const struct gemm_kind *g = kernel_gemm_kind(k->isa, k->in0, k->in1, k->out);
+  const struct gemm_kind *g = kernel_gemm_kind(k);
   if (g)
     *shape = g->mac_shape;
   return g != NULL;
+}
+
+int64_t kernel_gemm_bytes(const struct kernel_gemm *k, int input) {
+  int64_t values = (int64_t)k->k * (input ? k->n : k->m);
+  return k->bfp16 ? values * 9 / 8
+                  : values * dtype_bytes(input ? k->in1 : k->in0);
 }
 
 bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
@@ -154,7 +178,7 @@ bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
 
 bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out, bool tall,
                       struct kernel_shape *even) {
-  const struct gemm_kind *g = kernel_gemm_kind(NULL, in0, in1, out);
+  const struct gemm_kind *g = kind_of(in0, in1, out);
   if (g)
     *even = (struct kernel_shape){
         .m = (tall ? g->tall.cols : g->usual.rows) * g->mac_shape.m,
@@ -164,11 +188,11 @@ bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out, bool tall,
 }
 
 int kernel_gemm_passes(enum dtype in0, enum dtype in1, enum dtype out) {
-  const struct gemm_kind *g = kernel_gemm_kind(NULL, in0, in1, out);
+  const struct gemm_kind *g = kind_of(in0, in1, out);
   return g ? g->passes : 0;
 }
 
 bool kernel_gemm_converts(enum dtype in0, enum dtype in1, enum dtype out) {
-  const struct gemm_kind *g = kernel_gemm_kind(NULL, in0, in1, out);
+  const struct gemm_kind *g = kind_of(in0, in1, out);
   return g && g->store != MEM_ST_AM;
 }

@@ -130,8 +130,8 @@ bool kernel_gemm_loaded(const struct kernel_gemm *k,
     struct loaded l = {.places = places,
                        .product_count = STEPS * places->group,
                        .span = s.last_mac + 1 - s.first_mac};
-    l.channel[0].block_words = k->m * k->k * dtype_bytes(k->in0) / 4;
-    l.channel[1].block_words = k->k * k->n * dtype_bytes(k->in1) / 4;
+    l.channel[0].block_words = (int)kernel_gemm_bytes(k, 0) / 4;
+    l.channel[1].block_words = (int)kernel_gemm_bytes(k, 1) / 4;
     l.cycles = l.product_count * l.span;
     l.pair = arena_array(a, (size_t)l.cycles, sizeof *l.pair);
     for (int i = 0; i < l.product_count; i++)

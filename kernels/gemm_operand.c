@@ -12,17 +12,17 @@ static const bool low_a[GEMM_PASSES] = {false, false, true};
 static const bool low_b[GEMM_PASSES] = {false, true, false};
 
 int gemm_operand_reg(const struct gemm *g, int x) {
-  return kernel_trace_reg(g->t, "x%d", x);
+  return kernel_trace_reg(g->t, g->kind->blocks ? "ex%d" : "x%d", x);
 }
 
 /* The registers that hold the way to the next buffer change sign about the
  * walk through one. */
-static void turn_round(struct gemm *g, const struct operand *o) {
+void gemm_turn_round(struct gemm *g, const struct operand *o) {
   kernel_trace_add(g->t, g->t->machine->insn[KERNEL_SUB], 3,
                    (int64_t[]){o->turn, o->back, o->turn});
 }
 
-static bool is_opened(const struct gemm *g, const struct operand *o) {
+bool gemm_is_opened(const struct gemm *g, const struct operand *o) {
   return o->products && g->product % o->products == 0;
 }
 
@@ -41,7 +41,7 @@ static int part_reg(const struct gemm *g, int x, int part) {
 static void load_parts(struct gemm *g, const struct operand *o, int x,
                        int index, int k, bool last) {
   bool leaves = last && gemm_leaves_product(g, g->number);
-  bool opens = !index && !k && !g->number && is_opened(g, o);
+  bool opens = !index && !k && !g->number && gemm_is_opened(g, o);
   for (int i = 0; i < o->parts; i++) {
     struct trace_op *op = kernel_trace_memory(
         g->t, o->mem, part_reg(g, x, i), o->stream,
@@ -60,7 +60,7 @@ static void load_parts(struct gemm *g, const struct operand *o, int x,
       op->way = o->turn;
   }
   if (leaves && gemm_is_left(o, g->product))
-    turn_round(g, o);
+    gemm_turn_round(g, o);
 }
 
 int gemm_load_operand(struct gemm *g, struct operand *o, int index, int k,
@@ -68,7 +68,10 @@ int gemm_load_operand(struct gemm *g, struct operand *o, int index, int k,
   int x =
       o->use + (gemm_is_skewed(g) ? o->use_next : o->use_next++ % o->use_ring);
   if (o->mode_reg < 0) {
-    load_parts(g, o, x, index, k, last);
+    if (g->kind->blocks)
+      gemm_pop_operand(g, o, x, index, k, last);
+    else
+      load_parts(g, o, x, index, k, last);
     return x;
   }
   int stage = o->stage + o->stage_next++ % o->stage_ring;
@@ -100,12 +103,15 @@ static void share_registers(struct operand *o, int first, int count) {
 }
 
 /* Three slots of two registers for each operand (gemm_skew.c); less what waits
- * for a shuffle, one register each, and what a relu takes. */
+ * for a shuffle, one register each, or what a relu takes, or old results.  With
+ * an even number of steps blocks are alike with two slots, too. */
 static void share_slots(struct gemm *g) {
   enum { SLOTS = 3, LEFT = 0, RIGHT = SLOTS * GEMM_SIDE };
   bool shuffles = g->left.mode_reg >= 0 || g->right.mode_reg >= 0;
   g->left.use = LEFT, g->right.use = RIGHT;
-  g->left.use_ring = shuffles || g->relu ? SLOTS - 1 : SLOTS;
+  bool plain = !shuffles && !g->relu, even = g->k_steps % 2 == 0;
+  g->left.use_ring = plain && !even ? SLOTS : SLOTS - 1;
+  g->through = plain && g->kind->blocks ? RIGHT - 2 : -1; /* K is even */
   g->right.use_ring = shuffles && g->relu ? SLOTS - 1 : SLOTS;
   g->left.use_count = g->right.use_count = SLOTS * GEMM_SIDE;
   g->left.stage = RIGHT - 2, g->right.stage = RIGHT - 1;
@@ -129,6 +135,11 @@ static void share_for_relu(struct gemm *g) {
   l->use = r->use + r->use_count;
 }
 
+/* Accesses per small block. */
+static int parts_of(const struct gemm *g, int64_t bytes) {
+  return g->kind->blocks ? 1 : (int)bytes / gemm_access_bytes(g);
+}
+
 void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
   const struct kernel_shape *s = &g->kind->mac_shape;
   int n_blocks = k->n / s->n;
@@ -145,14 +156,14 @@ void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
                            .k_stride = a_bytes,
                            .low = k->m / s->m * g->pass_steps * a_bytes,
                            .is_low = low_a,
-                           .parts = (int)a_bytes / gemm_access_bytes(g),
+                           .parts = parts_of(g, a_bytes),
                            .mode_reg = -1};
   struct operand from_b = {.stream = b,
                            .index_stride = b_bytes,
                            .k_stride = n_blocks * b_bytes,
                            .low = g->pass_steps * n_blocks * b_bytes,
                            .is_low = low_b,
-                           .parts = (int)b_bytes / gemm_access_bytes(g),
+                           .parts = parts_of(g, b_bytes),
                            .mode_reg = -1};
   bool swapped = gemm_right_is_a(g);
   g->left = swapped ? from_b : from_a;

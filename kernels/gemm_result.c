@@ -181,6 +181,13 @@ static int c_part(const struct gemm *g, bool store, int n, int part) {
   return accumulator_part(g, n, part);
 }
 
+/* Port A alone loads accumulators, but it has the left operand, too: every
+ * second part of an old result goes through a vector register. */
+static bool comes_by_b(const struct gemm *g, int part) {
+  return gemm_is_skewed(g) && g->through >= 0 && g->kind->part == PART_AM &&
+         part % 2 == 0;
+}
+
 /* Where a result is loaded to or stored from: the second one of a row makes way
  * if it takes many stores and something follows. */
 static int skewed_place(struct gemm *g, bool store, int product, int i, int r,
@@ -216,9 +223,16 @@ void gemm_move_result(struct gemm *g, bool store, int product, int i, int r,
     if (store && g->relu_stores && part % halves == 0)
       kernel_trace_relu_to(g->t, accumulator_half(g, n, part / halves),
                            g->relu_temp, g->relu_zero);
-    struct trace_op *o = kernel_trace_memory(
-        g->t, store ? g->store : g->load, c_part(g, store, n, part),
-        store ? g->c_store : g->c_load, offset + part * gemm_access_bytes(g));
+    bool by_b = !store && comes_by_b(g, part);
+    int reg = by_b ? kernel_trace_reg(g->t, "x%d", g->through + part / 2)
+                   : c_part(g, store, n, part);
+    struct trace_op *o =
+        kernel_trace_memory(g->t,
+                            by_b    ? MEM_LDB_W
+                            : store ? g->store
+                                    : g->load,
+                            reg, store ? g->c_store : g->c_load,
+                            offset + part * gemm_access_bytes(g));
     o->op.operand[1] = g->shift_reg;
     o->boundary = last && part == g->c_parts - 1;
     o->leaves = o->boundary && gemm_leaves_product(g, i);
@@ -231,6 +245,9 @@ void gemm_move_result(struct gemm *g, bool store, int product, int i, int r,
       o->phase = gemm_cycles[g->phase].c_store;
     if (!store && !gemm_is_first_block(g))
       o->phase = gemm_cycles[g->phase].c_load;
+    if (by_b)
+      kernel_trace_add(g->t, g->t->machine->insn[KERNEL_MOVE_VECTOR], 2,
+                       (int64_t[]){c_part(g, store, n, part), reg});
   }
   if (!store && g->turns_c)
     turn_in(g, n);

@@ -69,8 +69,10 @@ void gemm_release_buffers(struct gemm *g, int product) {
  * the walk through one, then minus r4 or r5 minus the walk, and so on. */
 static void set_ring(struct gemm *g, struct operand *o, int distance_reg,
                      int turn_reg, int last_index) {
-  int64_t walk = gemm_operand_offset(g, o, last_index, g->k_steps - 1) +
-                 (o->parts - 1) * gemm_access_bytes(g);
+  int64_t walk = g->kind->blocks
+                     ? gemm_fifo_walk(g, last_index)
+                     : gemm_operand_offset(g, o, last_index, g->k_steps - 1) +
+                           (o->parts - 1) * gemm_access_bytes(g);
   o->turn = kernel_trace_reg(g->t, "r%d", turn_reg);
   o->back = kernel_trace_reg(g->t, "r%d", turn_reg + 1);
   kernel_trace_constant(g->t, o->turn, -walk);

@@ -26,27 +26,46 @@
 
 enum {
   LAG = GEMM_LAG,
-  JOIN_EVERY = 2, /* steps: four loads through one bank that stores use, too */
-  JOIN_WIDE = 8,  /* the first join, behind stores through the fifth .. */
-  JOIN_NARROW = 4 /* .. accumulator, or past it */
+  JOIN_EVERY = 2,  /* steps: four loads through one bank that stores use, too */
+  JOIN_WIDE = 8,   /* the first join, behind stores through the fifth .. */
+  JOIN_BLOCKS = 6, /* the same with both ports at work */
+  JOIN_NARROW = 4  /* .. accumulator, or past it */
 };
 
 static bool is_last_step(const struct gemm *g, const struct gemm_step *s) {
   return s->k == g->k_steps - 1;
 }
 
-/* The step in which the old value of a result joins it. */
-static int join_step(const struct gemm *g, const struct cover_block *b, int r,
-                     int c) {
-  int first = g->c_parts == GEMM_SUM_PARTS ? JOIN_WIDE : JOIN_NARROW;
-  int at = first + JOIN_EVERY * (r * b->cols + c) - r * LAG;
-  return at < g->k_steps ? at : g->k_steps - 1;
+static int min(int a, int b) { return a < b ? a : b; }
+static int max(int a, int b) { return a > b ? a : b; }
+
+/* The step in which the old value of result n of `count` joins it: one after
+ * the other, and before row 0 ends, whose results want the fifth accumulator.
+ */
+static int join_step(int k_steps, int first, int n, int count, int row) {
+  int at = min(first + JOIN_EVERY * n, k_steps - (count - n));
+  return min(max(at - row * LAG, 0), k_steps - 1);
+}
+
+int kernel_gemm_join(const struct kernel_gemm *k, int row, int column) {
+  enum { COUNT = GEMM_SIDE * GEMM_SIDE };
+  assert(k->bfp16); /* all blocks are of 2 x 2 results */
+  int r = row % GEMM_SIDE, c = column % GEMM_SIDE;
+  return join_step(k->k / 8, JOIN_BLOCKS, r * GEMM_SIDE + c, COUNT, r);
+}
+
+static int first_join(const struct gemm *g) {
+  return g->kind->blocks                ? JOIN_BLOCKS
+         : g->c_parts == GEMM_SUM_PARTS ? JOIN_WIDE
+                                        : JOIN_NARROW;
 }
 
 static void multiply(struct gemm *g, const struct gemm_step *s, int r, int c) {
+  const struct cover_block *b = &g->block[s->number];
   int n = gemm_accumulator(g, s->number, r, c), stage = GEMM_STAGE;
   bool joins = !gemm_starts_anew(g, s->product) &&
-               s->k == join_step(g, &g->block[s->number], r, c);
+               s->k == join_step(g->k_steps, first_join(g), r * b->cols + c,
+                                 b->rows * b->cols, r);
   if (joins)
     gemm_move_result(g, false, s->product, s->number, r, c);
   if (joins && s->k)

@@ -285,6 +285,8 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
   g.pair_cols = isa_distance(t->isa, kind->mac, 0, kind->mac, 1);
   if (g.turns_c)
     gemm_set_turn(&g, k->out);
+  if (kind->blocks)
+    gemm_open_fifos(&g);
   set_modes(&g, k);
   gemm_set_operands(&g, k);
   int moves =

@@ -24,6 +24,7 @@ struct gemm_kind {
   } usual, tall;
   enum gemm_part part;
   enum mem_kind load, store;
+  bool blocks; /* inputs are block floats */
 };
 
 /* Its streams, in the order in which a trace has them. */
@@ -36,8 +37,7 @@ bool kernel_gemm_schedule(struct arena *, const struct kernel_gemm *,
 
 /* ---- gemm_kind.c ---- */
 /* NULL: there is none. */
-const struct gemm_kind *kernel_gemm_kind(const struct isa *, enum dtype in0,
-                                         enum dtype in1, enum dtype out);
+const struct gemm_kind *kernel_gemm_kind(const struct kernel_gemm *);
 /* The vshuffle mode that transposes a block, or -1. */
 int kernel_gemm_transpose_mode(enum dtype, int rows, int columns);
 

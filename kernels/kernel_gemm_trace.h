@@ -19,6 +19,7 @@ enum {
 /* Where accumulators are few (gemm_skew.c): the most results of a block in
  * either direction, the steps of K by which row 1 is late, the accumulator that
  * no result has, the accesses that move one. */
+enum { GEMM_TILE_BYTES = 72 }; /* of 8 x 8 block floats */
 enum { GEMM_SIDE = 2, GEMM_LAG = 2, GEMM_STAGE = 4, GEMM_SUM_PARTS = 4 };
 struct gemm_step {
   int product, number, k;
@@ -48,7 +49,8 @@ struct operand {
   /* x registers that the multiplier reads, and those that wait for the shuffle:
    * the first one, how many there are, how many take turns, whose turn it is */
   int use, use_count, use_ring, use_next;
-  int slot; /* of the last step (gemm_skew.c), which has use_ring of them */
+  int segments; /* walked through, of a FIFO */
+  int slot;     /* of the last step (gemm_skew.c), which has use_ring of them */
   int stage, stage_count, stage_ring, stage_next;
 };
 
@@ -69,6 +71,7 @@ struct gemm {
   bool relu_stores; /* relu passes results on to the stores */
   bool turns_c;     /* results are transposed between memory and accumulator */
   int relu_zero, relu_temp; /* x registers */
+  int through; /* two x registers for old results that come by port B; -1 */
   int config_reg, shift_reg;
   int pair_cols;           /* least columns for two K steps together */
   int block_count, number; /* of the current block */
@@ -129,12 +132,25 @@ bool gemm_is_left(const struct operand *, int product);
 /* ---- gemm_operand.c: what the multiplier reads ---- */
 /* Chooses registers, strides and shuffles of both. */
 void gemm_set_operands(struct gemm *, const struct kernel_gemm *);
+/* The registers that hold the way to the next buffer change sign about the
+ * walk through one. */
+void gemm_turn_round(struct gemm *, const struct operand *);
+/* Whether the current product is the first one on the operand's buffer. */
+bool gemm_is_opened(const struct gemm *, const struct operand *);
 /* The register that the multiplier calls x. */
 int gemm_operand_reg(const struct gemm *, int x);
 /* Brings a small block into an x register, whose number it returns; `last`: the
  * last one of the current block of C. */
 int gemm_load_operand(struct gemm *, struct operand *, int index, int k,
                       bool last);
+
+/* ---- gemm_fifo.c: operands of block floats ---- */
+void gemm_open_fifos(struct gemm *);
+/* A tile into register x, as gemm_load_operand does it. */
+void gemm_pop_operand(struct gemm *, struct operand *, int x, int index, int k,
+                      bool last);
+/* How far the pointer has come behind the block that ends with this index. */
+int64_t gemm_fifo_walk(const struct gemm *, int last_index);
 
 /* ---- gemm_result.c: accumulators and C ---- */
 /* Sets the modes of results that are turned on their way. */

@@ -8,7 +8,8 @@
  *
  * row-major over those indices, with R x S x T the shape of the type's MAC
  * (bf16 4x8x4, int8 4x8x8, ...; kernel.def and isa.md C8; on aie2p int8 8x8x8,
- * kernel_aie2p.def).  aie2p has products alone, and of integers of 8 bits.
+ * kernel_aie2p.def).  aie2p has products alone, of integers of 8 bits
+ * and of block floats (below).
  *
  * f32 inputs are the x3 product, for the multiplier knows no f32: each input is
  * two bf16 blocks in the layout above, one right behind the other.  The first
@@ -20,6 +21,13 @@
  * What the halves and the missing Al * Bl leave away stays below 2^-15 of the
  * sum of |a b|, usually below 2^-16; sums are rounded to f32 in every step.
  * Low halves below 2^-133 are lost, and an infinite input may make a NaN.
+ *
+ * Block floats (kernel_gemm.bfp16, aie2p) are 8 values of one exponent in 9
+ * bytes, the exponent first; 8 x 8 of them are 72 bytes:
+ *
+ *   A  [m/16][k/8][2][8 rows][9]   B  [n/16][k/8][2][8 columns][9]
+ *
+ * both with 8 values along K; m and n are multiples of 16, k is one of 32.
  *
  * A, B and C may lie anywhere in the tile's memory.  They are fastest in 16 KB
  * banks of their own: then no access waits for another one.
@@ -95,7 +103,14 @@ struct kernel_gemm {
   enum kernel_rounding rounding;
   enum kernel_saturation saturation;
   const struct isa *isa; /* that it is for; NULL: aie2 */
+  bool bfp16;            /* in0 and in1 are bf16 in block floats (above) */
 };
+/* Of its A (0) or B (1). */
+int64_t kernel_gemm_bytes(const struct kernel_gemm *, int input);
+/* The step of K, of the MAC's k each, whose product is added together with what
+ * C holds before to the sum of block (row, column) of 8 x 8 results: with the
+ * block floats of aie2p it matters for the rounding. */
+int kernel_gemm_join(const struct kernel_gemm *, int row, int column);
 /* The MAC's shape for its types on its instruction set. */
 bool kernel_gemm_shape(const struct kernel_gemm *, struct kernel_shape *);
 /* The extents that m, k and n must be multiples of; which shapes fit. */

@@ -19,6 +19,10 @@
  * repeat.  The writes of a place stand right before its first use; sched.c
  * moves them ahead.
  *
+
+ * Accesses whose form is chosen already are left alone; they move the pointer
+ * by what they say (gemm_fifo.c).
+ *
  * The access after a stream's last one does not exist; its step repeats the
  * form of its likes, so that the end of the trace looks like its middle.
  */
@@ -69,7 +73,7 @@ struct addresser {
 static int pointer_operand(const struct isa *isa, enum insn_id id) {
   static const char pointer[] = "ptr";
   const struct insn *insn = isa_insn(isa, id);
-  int i = 1;
+  int i = 0;
   while (strcmp(insn->operand[i].name, pointer) != 0)
     i++;
   return i;
@@ -110,7 +114,7 @@ static int *stream_ops(const struct trace *t, int stream, int *count) {
   int *index = arena_array(t->arena, t->count, sizeof *index);
   *count = 0;
   for (int i = 0; i < t->count; i++)
-    if (t->op[i].stream == stream)
+    if (t->op[i].stream == stream && t->op[i].mem)
       index[(*count)++] = i;
   return index;
 }
@@ -370,7 +374,8 @@ bool kernel_trace_address(struct trace *t) {
   for (int i = 0; i < t->count; i++) {
     if (t->op[i].phantom)
       continue;
-    if (t->op[i].stream >= 0 && !address(&s, &t->op[i], &s.step[i]))
+    if (t->op[i].stream >= 0 && t->op[i].mem &&
+        !address(&s, &t->op[i], &s.step[i]))
       return false;
     *kernel_trace_append(&s.out) = t->op[i];
     if (s.step[i].reset)

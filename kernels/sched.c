@@ -133,7 +133,7 @@ static int operand_reg(const struct isa *isa, const struct insn *insn,
     return name[0] == 's' && name[1] == 'r' ? -1 : o->fixed_reg;
   }
   if (o->tied_to >= 0)
-    return (int)op->operand[o->tied_to];
+    return isa_tied_register(isa, op, i);
   if (o->operand_class < 0 || !isa_class(isa, o->operand_class)->is_register)
     return -1;
   return (int)op->operand[i];
@@ -157,6 +157,16 @@ static struct candidate candidate_of(const struct isa *isa,
 
 static int max(int a, int b) { return a > b ? a : b; }
 
+/* Bundles from a definition to its use.  Modes, set once, may be written behind
+ * an operation that reads them late; of a vector the one before that would be
+ * taken for the value that is read. */
+static int distance(const struct placer *p, const struct isa_operand *def,
+                    const struct isa_operand *use, int unit) {
+  enum { VECTOR_BITS = 128 };
+  int least = isa_operand_distance(def, use);
+  return isa_unit_bits(p->t->isa, unit) < VECTOR_BITS ? least : max(0, least);
+}
+
 /* The first cycle that the operands allow. */
 static int ready_cycle(const struct placer *p, const struct candidate *c) {
   int cycle = 0;
@@ -166,7 +176,7 @@ static int ready_cycle(const struct placer *p, const struct candidate *c) {
     for (int u = 0; u < r->unit_count; u++) {
       const struct unit_state *s = &p->unit[r->unit[u]];
       if (o->read && s->def)
-        cycle = max(cycle, s->def_cycle + isa_operand_distance(s->def, o));
+        cycle = max(cycle, s->def_cycle + distance(p, s->def, o, r->unit[u]));
       if (o->written) {
         if (s->def)
           cycle =
@@ -245,14 +255,17 @@ static void hold_units(struct placer *p, const struct candidate *c, int cycle) {
   }
 }
 
-static uint8_t bank_bit(const struct placer *p, const struct trace_op *o) {
-  return o->stream < 0 ? 0 : (uint8_t)(1u << p->t->stream[o->stream].bank);
+static uint8_t bank_bit(const struct placer *p, const struct candidate *c) {
+  const struct trace_op *o = c->of;
+  return o->stream < 0 || !c->insn->memory_cycle
+             ? 0
+             : (uint8_t)(1u << p->t->stream[o->stream].bank);
 }
 
 static int first_free(struct placer *p, const struct candidate *c, int cycle) {
   const struct trace_op *o = c->of;
   bool phased = c->op == &o->op && o->phase;
-  uint8_t bank = bank_bit(p, o);
+  uint8_t bank = bank_bit(p, c);
   int dma = o->stream < 0 ? -1 : p->t->stream[o->stream].dma_cycle;
   for (;; cycle++) {
     grow(p, cycle);
@@ -272,7 +285,7 @@ static void note_stream(struct placer *p, const struct candidate *c,
                         int cycle) {
   const struct trace_op *o = c->of;
   struct schedule *s = p->s;
-  if (o->stream >= 0) {
+  if (o->stream >= 0 && c->insn->memory_cycle) {
     struct stream_state *x = &p->stream[o->stream];
     x->issued = cycle;
     x->done = cycle + c->insn->memory_cycle - 1;
@@ -294,7 +307,7 @@ static void put(struct placer *p, const struct candidate *c, int cycle) {
   struct schedule *s = p->s;
   s->cycle[cycle].slot[c->insn->slot] =
       arena_copy(p->t->kept, c->op, 1, 1, sizeof *c->op);
-  p->held[cycle + c->insn->memory_cycle].bank |= bank_bit(p, c->of);
+  p->held[cycle + c->insn->memory_cycle].bank |= bank_bit(p, c);
   if (c->of->note)
     s->cycle[cycle].note = c->of->note;
   s->count = max(s->count, cycle + 1);

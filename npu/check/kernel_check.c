@@ -48,6 +48,19 @@ static void fill(struct random *r, enum dtype type, enum check_data data,
   }
 }
 
+/* 8 mantissas and what they share, 9 bytes each. */
+static void fill_blocks(struct random *r, enum check_data data, uint8_t *at,
+                        int64_t values) {
+  int span = data == CHECK_RANDOM ? 8 : 60;
+  for (int64_t i = 0; i < values / 8; i++) {
+    at[9 * i] = (uint8_t)(127 - span / 2 + (int)(next(r) % (uint32_t)span));
+    if (data != CHECK_RANDOM && next(r) % 32 == 0)
+      at[9 * i] = next(r) % 2 ? 0 : 200;
+    for (int j = 1; j < 9; j++)
+      at[9 * i + j] = (uint8_t)next(r);
+  }
+}
+
 /* Puts the halves of random values into memory and returns the values. */
 static const uint32_t *fill_halves(struct arena *a, struct random *r,
                                    enum check_data data, uint8_t *at,
@@ -83,8 +96,8 @@ struct kernel_steps check_steps(int count, int group) {
 }
 
 static void sizes(const struct kernel_gemm *k, int64_t bytes[3]) {
-  bytes[0] = (int64_t)k->m * k->k * dtype_bytes(k->in0);
-  bytes[1] = (int64_t)k->k * k->n * dtype_bytes(k->in1);
+  bytes[0] = kernel_gemm_bytes(k, 0);
+  bytes[1] = kernel_gemm_bytes(k, 1);
   bytes[2] = (int64_t)k->m * k->n * dtype_bytes(k->out);
 }
 
@@ -156,14 +169,18 @@ static void fill_inputs(struct test *t, struct arena *a, struct random *r,
   int64_t a_count = (int64_t)k->m * k->k, b_count = (int64_t)k->k * k->n;
   for (int i = 0; i < t->a_blocks; i++) {
     uint8_t *to = t->a + i * t->bytes[0];
-    if (k->in0 == DTYPE_F32)
+    if (k->bfp16)
+      fill_blocks(r, data, to, a_count);
+    else if (k->in0 == DTYPE_F32)
       t->p.a_value = fill_halves(a, r, data, to, a_count);
     else
       fill(r, k->in0, data, to, a_count);
   }
   for (int i = 0; i < t->b_blocks; i++) {
     uint8_t *to = t->b + i * t->bytes[1];
-    if (k->in0 == DTYPE_F32)
+    if (k->bfp16)
+      fill_blocks(r, data, to, b_count);
+    else if (k->in0 == DTYPE_F32)
       t->p.b_value = fill_halves(a, r, data, to, b_count);
     else
       fill(r, k->in1, data, to, b_count);

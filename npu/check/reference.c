@@ -203,6 +203,42 @@ static uint64_t expect_float(const struct problem *p, int i, int j,
   return k->out == DTYPE_F32 ? acc : narrow_bf16(k->rounding, acc);
 }
 
+/* ---- block floats (isa-aie2p.md C6, kernels.h) ---- */
+
+/* The 8 values of row (column) i from step k of K on. */
+static const uint8_t *block_at(const uint8_t *base, int steps, int i, int k) {
+  enum { SIDE = 8, PAIR = 2, BYTES = 9 };
+  int64_t tile =
+      ((int64_t)(i / SIDE / PAIR) * steps + k) * PAIR + i / SIDE % PAIR;
+  return base + (tile * SIDE + i % SIDE) * BYTES;
+}
+
+/* Every step's products are added exactly and rounded with the sum; the old
+ * value joins in one step, rounded by itself. */
+static uint64_t expect_blocks(const struct problem *p, int i, int j,
+                              int64_t c_at) {
+  const struct kernel_gemm *k = p->k;
+  enum { SIDE = 8, BIAS = 133 };
+  int steps = k->k / SIDE, join = kernel_gemm_join(k, i / SIDE, j / SIDE);
+  float sum = 0, old;
+  uint32_t bits;
+  memcpy(&old, element(p->c, DTYPE_F32, c_at), sizeof old);
+  for (int step = 0; step < steps; step++) {
+    const uint8_t *a = block_at(p->a, steps, i, step),
+                  *b = block_at(p->b, steps, j, step);
+    int dot = 0;
+    for (int n = 1; n <= SIDE; n++)
+      dot += (int8_t)a[n] * (int8_t)b[n];
+    if (!k->zero && step == join)
+      sum = sum + old;
+    sum = (float)((double)sum + ldexp(dot, a[0] + b[0] - 2 * BIAS));
+  }
+  if (k->relu && signbit(sum))
+    sum = 0;
+  memcpy(&bits, &sum, sizeof bits);
+  return bits;
+}
+
 static uint64_t expect_int(const struct problem *p, int i, int j,
                            int64_t c_at) {
   const struct kernel_gemm *k = p->k;
@@ -251,8 +287,9 @@ void reference_expect(const struct problem *p, uint8_t *result) {
   for (int i = 0; i < k->m; i++)
     for (int j = 0; j < k->n; j++) {
       int64_t at = blocked(k->n, p->s.m, p->s.n, k->tc, i, j);
-      uint64_t value =
-          is_float ? expect_float(p, i, j, at) : expect_int(p, i, j, at);
+      uint64_t value = k->bfp16   ? expect_blocks(p, i, j, at)
+                       : is_float ? expect_float(p, i, j, at)
+                                  : expect_int(p, i, j, at);
       memcpy(result + at * size, &value, (size_t)size);
     }
 }

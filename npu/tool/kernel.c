@@ -54,15 +54,23 @@ static bool read_types(struct tool *t, void *to, const char *word) {
   struct kernel_gemm *g = to;
   enum dtype *type[] = {&g->in0, &g->in1, &g->out};
   const char *at = word;
-  for (int i = 0; i < 3; i++) {
+  int blocks = 0;
+  bool good = true;
+  for (int i = 0; good && i < 3; i++) {
     size_t length = strcspn(at, ",");
     const char *name = arena_substring(t->arena, at, length);
-    if (!dtype_parse(name, type[i]) || at[length] != (i < 2 ? ',' : 0))
-      return tool_usage(
-          t, "--types takes three types such as bf16,bf16,f32, not '%s'", word);
+    bool block = i < 2 && strcmp(name, "bfp16") == 0;
+    if (block)
+      *type[i] = DTYPE_BF16, blocks++;
+    good = (block || dtype_parse(name, type[i])) &&
+           at[length] == (i < 2 ? ',' : 0);
     at += length + 1;
   }
-  return true;
+  g->bfp16 = blocks > 0;
+  return (good && blocks != 1) ||
+         tool_usage(t,
+                    "--types takes three types such as bf16,bf16,f32, not '%s'",
+                    word);
 }
 
 /* A mode by its name, or by its place in the list of names; -1: neither. */
@@ -489,7 +497,7 @@ static const struct tool_option gemm_options[] = {
          "bf16,bf16,f32 (default); bf16,bf16,bf16; i8 or u8 inputs with i32, "
          "i16, "
          "i8 or u8 results; i16,i8 with i32 or i16; i16,i16 with i64, i32 or "
-         "i16; "
+         "i16; bfp16,bfp16,f32 (aie2p); "
          "f32,f32,f32: A and B are their bf16 high halves with the low halves "
          "behind, and C += Ah Bh + Ah Bl + Al Bh"},
     {"--isa", "NAME", read_isa, AT(gemm.isa),

@@ -227,6 +227,31 @@ static void test_types(void) {
   }
 }
 
+/* Block floats: what is promised, and random sizes, also in steps. */
+static void test_blocks(int count) {
+  struct kernel_gemm k = {.name = "gemm",
+                          .isa = isa_find("aie2p"),
+                          .bfp16 = true,
+                          .in0 = DTYPE_BF16,
+                          .in1 = DTYPE_BF16,
+                          .out = DTYPE_F32,
+                          .m = 64,
+                          .k = 96,
+                          .n = 64,
+                          .zero = true};
+  run(&k, CHECK_RANDOM, 1, 795);
+  k.zero = false;
+  run_steps(&k, NULL, CHECK_RANDOM, CHECK_SPECIAL + 1, 1, 812);
+  for (int i = 0; i < count; i++) {
+    k.m = 16 * (1 + i % 3), k.k = 32 * (1 + i % 4), k.n = 16 * (1 + i % 5);
+    k.zero = i % 2, k.relu = i % 3 == 0, k.yields = i % 4 == 1;
+    run(&k, k.relu ? CHECK_WILD : (enum check_data)(i % 3), (uint64_t)i, 0);
+    struct kernel_steps s = check_steps(1 + i % 4, 1 + i % 2);
+    k.relu = false;
+    run_steps(&k, &s, (enum check_data)(i % 3), 1, (uint64_t)i, 0);
+  }
+}
+
 static uint32_t random_below(uint64_t *state, uint32_t n) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
   return (uint32_t)(*state >> 33) % n;
@@ -312,6 +337,8 @@ static void test_refusals(void) {
       {"x", DTYPE_F32, DTYPE_BF16, DTYPE_F32, .m = 16, .k = 16, .n = 16},
       {"x", DTYPE_F64, DTYPE_F64, DTYPE_F64, .m = 16, .k = 16, .n = 16},
       {"x", DTYPE_I8, DTYPE_I8, DTYPE_I32, .m = 8, .k = 8, .n = 8, .shift = 3},
+      {"x", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, .m = 16, .k = 32, .n = 16,
+       .bfp16 = true},
       {"x", DTYPE_I8, DTYPE_I8, DTYPE_I8, .m = 8, .k = 8, .n = 8, .shift = 40},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -393,6 +420,7 @@ int main(int argc, char **argv) {
   test_named(aie2p, named_aie2p, COUNT(named_aie2p));
   test_steps(NULL, in_steps, COUNT(in_steps));
   test_steps(aie2p, in_steps_aie2p, COUNT(in_steps_aie2p));
+  test_blocks(12);
   test_refusals();
   test_text();
   for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
