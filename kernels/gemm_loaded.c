@@ -8,7 +8,7 @@
  * access per cycle (timing.md B7): accesses of a bundle that meet cost a cycle
  * each, and a channel waits for a free cycle until its FIFO's margin is used
  * up, then the bundle waits (B12).  A channel begins a block when the product
- * before has given it back, and its words come one per cycle.
+ * before has given it back, and comes a beat per cycle.
  */
 #include "kernel_gemm.h"
 
@@ -17,9 +17,9 @@
 enum {
   PAIRS = 4,
   PAIR_SHIFT = 14,
-  ACCESS_WORDS = 4, /* of a channel, timing.md B13 */
-  FIFO_WORDS = 15,  /* D8 */
-  MARGIN_WORDS = 4, /* B12 */
+  ACCESS_BEATS = 4, /* of a channel, timing.md B13 */
+  FIFO_BEATS = 15,  /* D8 */
+  MARGIN_BEATS = 4, /* B12 */
   STEPS = 2,        /* both buffers of every ring */
   INPUTS = 2
 };
@@ -27,13 +27,14 @@ enum {
 /* A channel that fills a block. */
 struct channel {
   uint32_t at; /* of its next access */
-  int left;    /* words that have not come yet */
-  int words;   /* in the FIFO */
-  int block_words;
+  int left;    /* beats that have not come yet */
+  int beats;   /* in the FIFO */
+  int block_beats;
 };
 
 struct loaded {
   const struct kernel_places *places;
+  uint32_t word_bytes;             /* of a bank; two make the widest access */
   int product_count, span, cycles; /* span: of a product; cycles: of all */
   uint8_t (*pair)[PAIRS];          /* accesses of the core, by cycle */
   struct channel channel[INPUTS];
@@ -81,15 +82,16 @@ static bool try_cycle(struct loaded *l, unsigned pairs) {
     wanted |= pairs >> p & 1 ? 3u << 2 * p : 0;
   for (int i = 0; i < INPUTS; i++) {
     struct channel *c = &l->channel[i];
-    if (c->left && c->words < FIFO_WORDS)
-      c->left--, c->words++;
-    unsigned bit = 1u << (2 * (c->at >> PAIR_SHIFT) + (c->at >> 4 & 1));
-    bool urgent = FIFO_WORDS - c->words < MARGIN_WORDS;
-    if (c->words < ACCESS_WORDS || taken & bit || (wanted & bit && !urgent))
+    if (c->left && c->beats < FIFO_BEATS)
+      c->left--, c->beats++;
+    unsigned bit =
+        1u << (2 * (c->at >> PAIR_SHIFT) + (c->at / l->word_bytes & 1));
+    bool urgent = FIFO_BEATS - c->beats < MARGIN_BEATS;
+    if (c->beats < ACCESS_BEATS || taken & bit || (wanted & bit && !urgent))
       continue;
     taken |= bit;
-    c->words -= ACCESS_WORDS;
-    c->at += 4 * ACCESS_WORDS;
+    c->beats -= ACCESS_BEATS;
+    c->at += l->word_bytes;
   }
   return !(taken & wanted);
 }
@@ -114,8 +116,8 @@ static void aim(struct loaded *l, int product) {
       continue;
     int other = 1 - buffer_of(l, i, product);
     l->channel[i].at = i ? l->places->b[other] : l->places->a[other];
-    l->channel[i].left = l->channel[i].block_words;
-    l->channel[i].words = 0;
+    l->channel[i].left = l->channel[i].block_beats;
+    l->channel[i].beats = 0;
   }
 }
 
@@ -128,10 +130,12 @@ bool kernel_gemm_loaded(const struct kernel_gemm *k,
   assert(places->group == 1 || places->group == 2);
   if (good) {
     struct loaded l = {.places = places,
+                       .word_bytes = (uint32_t)s.machine->access_bytes / 2,
                        .product_count = STEPS * places->group,
                        .span = s.last_mac + 1 - s.first_mac};
-    l.channel[0].block_words = (int)kernel_gemm_bytes(k, 0) / 4;
-    l.channel[1].block_words = (int)kernel_gemm_bytes(k, 1) / 4;
+    int beat = (int)l.word_bytes / ACCESS_BEATS;
+    l.channel[0].block_beats = (int)kernel_gemm_bytes(k, 0) / beat;
+    l.channel[1].block_beats = (int)kernel_gemm_bytes(k, 1) / beat;
     l.cycles = l.product_count * l.span;
     l.pair = arena_array(a, (size_t)l.cycles, sizeof *l.pair);
     for (int i = 0; i < l.product_count; i++)

@@ -6,7 +6,7 @@
  * is down to its margin, and what the core loses it repeats a cycle later.  As
  * a kernel waits for nothing but memory, adding these cycles is exact.
  *
- * Channels move a word per cycle, always: in0's and in1's into the blocks that
+ * Channels move a beat per cycle, always: in0's and in1's into the blocks that
  * the next step uses, out's from a block of results in one step of 16. */
 #include "kernel_load.h"
 
@@ -16,18 +16,17 @@
 
 enum {
   STEPS = 16,
-  ACCESS_BYTES = 16,
-  ACCESS_WORDS = ACCESS_BYTES / 4,
-  FIFO_WORDS = 15, /* timing.md D8 */
-  MARGIN_WORDS = 4 /* timing.md B12 */
+  ACCESS_BEATS = 4, /* what a bank's word is for a stream */
+  FIFO_BEATS = 15,  /* timing.md D8 */
+  MARGIN_BEATS = 4  /* timing.md B12 */
 };
 
 /* Pairs of banks follow each other; in a pair, accesses take turns. */
-static uint32_t bank_bit(uint32_t at) {
-  const struct device *dev = device_at(0);
+static uint32_t bank_bit(const struct load *l, uint32_t at) {
+  const struct device *dev = device_at(0); /* all have this memory */
   uint32_t pair = dev->tile[TILE_CORE].memory_bytes / (uint32_t)dev->core_banks;
   assert(at < dev->tile[TILE_CORE].memory_bytes);
-  return UINT32_C(1) << (2 * (at / pair) + at / ACCESS_BYTES % 2);
+  return UINT32_C(1) << (2 * (at / pair) + at / l->word_bytes % 2);
 }
 
 /* One cycle in which the core wants `banks`; whether it has them. */
@@ -35,16 +34,16 @@ static bool try_cycle(struct load *l, uint32_t banks) {
   uint32_t taken = 0;
   for (int i = 0; i < l->count; i++) {
     struct load_channel *c = &l->channel[i];
-    assert(c->words >= 0 && c->words <= FIFO_WORDS && c->position < c->bytes);
-    if (c->words < FIFO_WORDS) /* else the stream waits */
-      c->words++;
-    uint32_t bit = bank_bit(c->at + c->position);
-    bool urgent = FIFO_WORDS - c->words < MARGIN_WORDS;
-    if (c->words < ACCESS_WORDS || taken & bit || (banks & bit && !urgent))
+    assert(c->beats >= 0 && c->beats <= FIFO_BEATS && c->position < c->bytes);
+    if (c->beats < FIFO_BEATS) /* else the stream waits */
+      c->beats++;
+    uint32_t bit = bank_bit(l, c->at + c->position);
+    bool urgent = FIFO_BEATS - c->beats < MARGIN_BEATS;
+    if (c->beats < ACCESS_BEATS || taken & bit || (banks & bit && !urgent))
       continue;
     taken |= bit;
-    c->words -= ACCESS_WORDS;
-    c->position = (c->position + ACCESS_BYTES) % c->bytes;
+    c->beats -= ACCESS_BEATS;
+    c->position = (c->position + l->word_bytes) % c->bytes;
   }
   return !(taken & banks);
 }
@@ -59,6 +58,7 @@ bool load_run(const struct asm_program *p, uint8_t memory[CHECK_MEMORY_BYTES],
               const uint32_t pointer[3], struct load *l,
               struct check_outcome *o, struct diag *d) {
   assert(l->count >= 0 && l->count <= LOAD_CHANNELS);
+  l->word_bytes = (uint32_t)isa_access_bytes(p->isa) / 2;
   return check_run_beside(p, memory, pointer, beside, l, o, d);
 }
 
@@ -68,9 +68,18 @@ static void aim(struct load_channel *c, uint32_t at, uint32_t bytes) {
   c->position %= bytes;
 }
 
+static const struct device *device_of(const struct kernel_gemm *k) {
+  const struct device *dev = device_at(0);
+  for (int i = 0; k->isa && dev && isa_find(dev->isa) != k->isa; i++)
+    dev = device_at(i);
+  return dev;
+}
+
 static bool place(const struct kernel_gemm *k, int group,
                   struct map_block_bytes *bytes, struct map_core *core) {
-  const struct device *dev = device_at(0);
+  const struct device *dev = device_of(k);
+  if (!dev || k->bfp16)
+    return false;
   const struct teir_problem problem = {.type = {k->in0, k->in1, k->out},
                                        .acc = k->out};
   const struct map_blocking blocking = {.block_m = k->m,

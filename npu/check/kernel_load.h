@@ -20,15 +20,16 @@ bool load_gemm(const struct kernel_gemm *, const struct asm_program *,
 bool load_steps(const struct kernel_gemm *, int group, double *cycles,
                 struct diag *);
 
-/* What that is made of: channels that move a word per cycle, round their
+/* What that is made of: channels that move a beat per cycle, round their
  * block, beside one run of any program. */
 enum { LOAD_CHANNELS = 3 };
 struct load_channel {
   uint32_t at, bytes, position; /* of the block, and in it */
-  int words;                    /* in the FIFO; of a reader: room in it */
+  int beats;                    /* in the FIFO; of a reader: room in it */
 };
 struct load {
-  int count; /* channels at work */
+  int count;           /* channels at work */
+  uint32_t word_bytes; /* of a bank; set by load_run */
   struct load_channel channel[LOAD_CHANNELS];
   uint64_t waits; /* cycles that the core has lost to them so far */
 };

@@ -18,6 +18,7 @@ struct row {
   enum dtype in1;    /* where it is another one */
   bool mixed;        /* it is */
   int steps, blocks; /* of K in a row, and of C: kernel_gemm_steps */
+  bool aie2p, bfp16, zero;
 };
 
 /* clang-format off */
@@ -28,7 +29,7 @@ struct row {
 #define I8_I8     DTYPE_I8, DTYPE_I8
 /* results.md sections 1.1, 1.2, 5 and tables 1 and 2 of section 2 */
 #define PUBLISHED(source, types, m, k, n, cycles)                              \
-  {"published", source, types, m, k, n, 0, 0, 0, cycles, 0, false, 0, 0}
+  {"published", source, types, m, k, n, .published = cycles}
 static const struct row published[] = {
   PUBLISHED("thesis, assembly", BF16_BF16, 64, 80, 64, 2757),
   PUBLISHED("thesis, assembly", BF16_BF16, 64, 64, 64, 2263),
@@ -72,6 +73,19 @@ static const struct row in_steps[] = {
     {"steps", "", I8_I32, 64, 128, 64, .steps = 16, .blocks = 2},
 };
 
+static const struct row on_aie2p[] = {
+    {"aie2p", "Taka, table 1", I8_I8, 64, 232, 64,
+     .published = 64 * 232 * 64 / 450.6, .aie2p = true},
+    {"aie2p", "Taka, table 1", I8_I32, 48, 280, 48,
+     .published = 48 * 280 * 48 / 384.0, .aie2p = true},
+    {"aie2p", "", I8_I16, 64, 216, 64, .aie2p = true},
+    {"aie2p", "Jena", BF16_F32, 64, 96, 64, .published = 800, .aie2p = true,
+     .bfp16 = true},
+    {"aie2p", "", BF16_F32, 64, 96, 64, .aie2p = true, .bfp16 = true,
+     .zero = true},
+    {"aie2p", "", I8_I32, 64, 128, 64, .steps = 16, .blocks = 1, .aie2p = true},
+};
+
 enum { LABEL = 64 };
 struct bench {
   struct text table, bars;
@@ -102,7 +116,9 @@ static bool measure(struct tool *t, void *context) {
                           .m = r->m,
                           .k = r->k,
                           .n = r->n,
-                          .zero = r->steps > 0,
+                          .isa = r->aie2p ? isa_find("aie2p") : NULL,
+                          .bfp16 = r->bfp16,
+                          .zero = r->steps > 0 || r->zero,
                           .ta = r->ta,
                           .tb = r->tb,
                           .tc = r->tc};
@@ -149,25 +165,38 @@ static void add_bar(struct bench *b, const char *label, double ours,
   b->rows++;
 }
 
+/* Cycles in which the multiplier would do nothing else. */
+static double limit_of(const struct row *r) {
+  const struct kernel_gemm k = {.in0 = r->in,
+                                .in1 = in1_of(r),
+                                .out = r->out,
+                                .isa = r->aie2p ? isa_find("aie2p") : NULL,
+                                .bfp16 = r->bfp16};
+  struct kernel_shape s = {1, 1, 1};
+  bool known = kernel_gemm_shape(&k, &s);
+  assert(known);
+  return !known ? 0
+                : (double)r->m * r->k * r->n / (s.m * s.k * s.n) *
+                      kernel_gemm_passes(r->in, in1_of(r), r->out) *
+                      (r->steps ? r->steps * r->blocks : 1);
+}
+
 static bool add_row(struct bench *b, const struct row *r) {
   struct measurement m = {.row = r, .beside = b->loaded};
-  struct kernel_shape s;
   char label[LABEL];
-  bool known = kernel_shape(r->in, in1_of(r), r->out, &s);
-  assert(known);
-  if (!known || !tool_nested(b->tool, measure, &m))
+  if (!tool_nested(b->tool, measure, &m))
     return false;
-  double limit = (double)r->m * r->k * r->n / (s.m * s.k * s.n) *
-                 kernel_gemm_passes(r->in, in1_of(r), r->out) *
-                 (r->steps ? r->steps * r->blocks : 1);
+  double limit = limit_of(r);
   double cycles = m.cycles;
   if (cycles <= 0) /* no places */
     return true;
-  int length = snprintf(label, sizeof label, "%s%s%s-%s %dx%dx%d%s%s%s",
-                        dtype_name(r->in), r->mixed ? "*" : "",
-                        r->mixed ? dtype_name(r->in1) : "", dtype_name(r->out),
-                        r->m, r->k, r->n, r->ta ? " ta" : "",
-                        r->tb ? " tb" : "", r->tc ? " tc" : "");
+  int length = snprintf(
+      label, sizeof label, "%s%s%s-%s %dx%dx%d%s%s%s",
+      r->bfp16 ? "bfp16" : dtype_name(r->in), r->mixed ? "*" : "",
+      r->mixed ? dtype_name(r->in1) : "", dtype_name(r->out), r->m, r->k, r->n,
+      r->ta ? " ta" : "", r->tb ? " tb" : "", r->tc ? " tc" : "");
+  if (r->zero)
+    length += snprintf(label + length, sizeof label - (size_t)length, " =");
   if (r->steps)
     snprintf(label + length, sizeof label - (size_t)length, " x%d,%d", r->steps,
              r->blocks);
@@ -246,8 +275,10 @@ static bool run(struct bench *b, bool all, const char *svg) {
   text_printf(&b->table, "%-10s %-26s %7s %7s %7s %6s %9s %7s\n", "group",
               "kernel (M x K x N)", "cycles", "limit", "%", "stalls",
               "published", "ratio");
-  bool ok = add_rows(b, published, sizeof published / sizeof *published) &&
-            add_rows(b, other_types, sizeof other_types / sizeof *other_types);
+  bool ok =
+      add_rows(b, published, sizeof published / sizeof *published) &&
+      add_rows(b, other_types, sizeof other_types / sizeof *other_types) &&
+      add_rows(b, on_aie2p, sizeof on_aie2p / sizeof *on_aie2p);
   ok = ok && add_rows(b, in_steps, sizeof in_steps / sizeof *in_steps) &&
        add_transposes(b, BF16_F32, 64) && add_edges(b);
   if (all)

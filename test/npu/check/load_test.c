@@ -73,7 +73,30 @@ static void expect(const char *bundle, int count, const uint32_t at[],
 #define HALF "vlda.128 wl0, [p0]" /* 16 bytes: the first one */
 #define BOTH "vlda wl0, [p0, #0]; vldb wl1, [p1, #0]" /* pairs 0 and 1 */
 
+/* Products of a design on XDNA2's cores, cycles per step beside its channels.
+ */
+static void test_aie2p(enum dtype out, int m, int k, int n, double most) {
+  struct kernel_gemm gemm = {.name = "gemm",
+                             .isa = isa_find("aie2p"),
+                             .in0 = DTYPE_I8,
+                             .in1 = DTYPE_I8,
+                             .out = out,
+                             .m = m,
+                             .k = k,
+                             .n = n};
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct load_outcome o = {0};
+  CHECK(load_adapt(&gemm));
+  struct asm_program *p = kernel_gemm(a, &gemm, &d);
+  CHECK(p && load_gemm(&gemm, p, &o, &d));
+  CHECK(o.cycles > (double)m * k * n / 512 && o.cycles <= most);
+  arena_close(a);
+}
+
 int main(void) {
+  test_aie2p(DTYPE_I8, 64, 232, 64, 64 * 232 * 64 / 485.);
+  test_aie2p(DTYPE_I32, 48, 280, 48, 48 * 280 * 48 / 460.);
   static const uint32_t same[] = {0, 4096, 8192};
   static const uint32_t other[] = {2 * PAIR, 2 * PAIR + BLOCK, 3 * PAIR};
   static const uint32_t one_each[] = {8192, PAIR + 4096, 3 * PAIR};
