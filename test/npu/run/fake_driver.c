@@ -29,8 +29,6 @@ enum {
   LINE = 64,
   BUFFERS = 4096,
   CONTEXTS = 64,
-  COLUMNS = 5,
-  ROWS = 4,
   NODES = 64,
 };
 static const uint64_t own_addresses = 0x100000000000;
@@ -54,6 +52,7 @@ static struct {
   pthread_mutex_t lock;
   char name[64];
   const struct preset *preset;
+  const struct device *device;
   int contexts_max, taken;
   bool addresses, old, noheap, nouser, every;
   int fail_at, fail_errno, state_at, state, reload, open_errno;
@@ -77,6 +76,12 @@ static void *real(const char *name) {
 
 /* ---- words ---- */
 
+static void be_platform(const char *name) {
+  fake.preset = preset_find(name);
+  fake.device = device_find(fake.preset->device);
+  fake.contexts_max = fake.device->contexts;
+}
+
 static void say_word(const char *word) {
   const char *value = strchr(word, '=');
   value = value ? value + 1 : "";
@@ -85,7 +90,7 @@ static void say_word(const char *word) {
   if (strncmp(word, "name=", 5) == 0)
     snprintf(fake.name, sizeof fake.name, "%s", value);
   else if (strncmp(word, "preset=", 7) == 0)
-    fake.preset = preset_find(value);
+    be_platform(value);
   else if (strncmp(word, "contexts=", 9) == 0)
     fake.contexts_max = number;
   else if (strncmp(word, "taken=", 6) == 0)
@@ -121,8 +126,7 @@ static void start(void) {
     return;
   fake.said = true;
   strcpy(fake.name, "NPU Phoenix");
-  fake.preset = preset_find("phoenix");
-  fake.contexts_max = 6;
+  be_platform("phoenix");
 }
 
 static void say(const char *words) {
@@ -414,7 +418,8 @@ static int create_context(struct xdna_create_context *c) {
     return refuse(ENOENT, "CREATE_HWCTX without a heap");
   if (!heap->cpu || (uintptr_t)heap->cpu % HEAP)
     return refuse(EINVAL, "CREATE_HWCTX with a heap at no multiple of 64 MiB");
-  if (!c->tiles || c->tiles % ROWS || c->tiles / ROWS > COLUMNS)
+  uint32_t rows = (uint32_t)fake.device->core_rows, columns = c->tiles / rows;
+  if (!columns || c->tiles % rows || columns > (uint32_t)fake.device->columns)
     return refuse(EINVAL, "CREATE_HWCTX with a wrong number of tiles");
   if (fake.counts.contexts + fake.taken >= fake.contexts_max)
     return EINVAL;
@@ -423,7 +428,8 @@ static int create_context(struct xdna_create_context *c) {
     i++;
   if (i == CONTEXTS)
     return EINVAL;
-  fake.context[i] = (struct context){.used = true, .columns = c->tiles / ROWS};
+  columns = (uint32_t)device_partition(fake.device, (int)columns);
+  fake.context[i] = (struct context){.used = true, .columns = columns};
   c->handle = (uint32_t)i + 1;
   c->syncobj = fake.old ? 0 : (uint32_t)i + 101;
   fake.counts.contexts++;
