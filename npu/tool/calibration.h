@@ -25,7 +25,7 @@ struct calibration_table {
 extern const struct calibration_table calibration_tile, calibration_shim,
     calibration_array;
 
-/* A published matrix product on 4 x 4 cores: its blocks, its buffers, its way
+/* A published matrix product on all cores: its blocks, its buffers, its way
  * of reading device memory, and the cycles of its kernel.  The kernel itself is
  * not published as text: a loop of that length stands for it, which loads from
  * the blocks of in0 and in1 in turn in every bundle of its multiplies.  Where

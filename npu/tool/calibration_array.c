@@ -11,6 +11,7 @@
 #define INT8(m, k, n)    m, k, n, 1, 1, 256
 #define INT8_16(m, k, n) m, k, n, 1, 2, 256
 #define INT8_32(m, k, n) m, k, n, 1, 4, 256
+#define XDNA2(m, k, n, out) m, k, n, 1, out, 512
 /* Cycles of a kernel from its multiply-adds per cycle. */
 #define RATE(m, k, n, r) ((double)(m) * (k) * (n) / (r))
 #define ROWS  false, false, false, false
@@ -33,6 +34,10 @@ static const struct rival designs[] = {
     {"phoenix-15", BF16(96, 56, 96),   RATE(96, 56, 96, 99.8),     224, 1, ROWS,  4224, 4032, 4224},
     STEINERT("8700g-powersaver", BLOCKS), STEINERT("8700g", BLOCKS), STEINERT("8700g-turbo", BLOCKS),
     STEINERT("8700g-powersaver", MAJOR),  STEINERT("8700g", MAJOR),  STEINERT("8700g-turbo", MAJOR),
+    {"krackan-66", XDNA2(144, 72, 144, 1), RATE(144, 72, 144, 343.0), 432, 1, ROWS, 4032, 4320, 4608},
+    {"krackan-66", XDNA2(128, 72, 112, 2), RATE(128, 72, 112, 307.2), 432, 1, ROWS, 4096, 4320, 4480},
+    {"krackan-66", XDNA2(96, 64, 96, 4),   RATE(96, 64, 96, 256.0),   384, 1, ROWS, 4224, 4224, 4608},
+    {"krackan",    XDNA2(144, 72, 144, 1), RATE(144, 72, 144, 343.0), 432, 1, ROWS, 4032, 4320, 4608},
 };
 /* clang-format on */
 enum {
@@ -48,7 +53,11 @@ enum {
   TAKA_SLOW,
   BLOCKED, /* in three power modes */
   ROW_MAJOR = BLOCKED + 3,
-  DESIGNS = ROW_MAJOR + 3
+  KRACKAN_INT8 = ROW_MAJOR + 3,
+  KRACKAN_INT16,
+  KRACKAN_INT32,
+  KRACKAN_SLOW,
+  DESIGNS
 };
 _Static_assert(sizeof designs / sizeof *designs == DESIGNS, "one per name");
 enum { POWERSAVER, BALANCED, TURBO };
@@ -131,6 +140,10 @@ static const struct calibration rows[] = {
     {"21", "Steinert, blocked: balanced below powersaver", blocked_below_mode, POWERSAVER, 0, 3, "points", false, NULL},
     {"21", "Steinert, blocked: turbo below balanced", blocked_below_mode, BALANCED, 0, 3, "points", false, NULL},
     {"P14", "another configuration of the array", configuration, TAKA_INT16, 3.4, 0.1, "ms", false, "what the command processor writes; the driver's part of a new context is not modelled, and no run of ours has one"},
+    {"N21", "Taka int8 144x72x144, XDNA2", tops, KRACKAN_INT8, 37.35, 0.05, "TOPS", false, NULL},
+    {"N21", "Taka int8 to int16 128x72x112, XDNA2", tops, KRACKAN_INT16, 30.77, 0.05, "TOPS", false, NULL},
+    {"N21", "Taka int8 to int32 96x64x96, XDNA2", tops, KRACKAN_INT32, 24.74, 0.05, "TOPS", true, NULL},
+    {"N20", "Taka int8 144x72x144, XDNA2, were DRAM as in their benchmark", tops, KRACKAN_SLOW, 37.35, 0.05, "TOPS", false, "the preset krackan; so their products say 66 GB/s, as krackan-66 has"},
     {"22", "a run of nothing, as the host sees it", launch, 0, 52.5, 0.15, "us", true, NULL},
 };
 /* clang-format on */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-  SIDE = 4, /* columns; rows of cores */
+  ROWS = 4, /* of cores */
   DEPTH = 2,
   STACK_BYTES = 1024,
   BANKS = 4,
@@ -41,6 +41,23 @@ static uint32_t in_chunk(const struct rival *r, int rows) {
 }
 static uint32_t out_block(const struct rival *r) {
   return (uint32_t)(r->m * r->n * r->out_bytes);
+}
+static const struct device *device_of(const struct rival *r) {
+  return device_find(preset_find(r->preset)->device);
+}
+static int columns_of(const struct rival *r) { return device_of(r)->columns; }
+/* The column that reads in0 for a row of cores; and the row that a column reads
+ * for, or -1. */
+static int home_of(const struct rival *r, int row) {
+  return row * (columns_of(r) / ROWS);
+}
+static int row_of(const struct rival *r, int column) {
+  int each = columns_of(r) / ROWS;
+  return column % each ? -1 : column / each;
+}
+/* Bytes of a load; a multiply takes as many of in0. */
+static int vector_of(const struct rival *r) {
+  return 2 * device_of(r)->bank_word_bytes;
 }
 static int steps_of(const struct rival *r) { return (int)(r->size_k / r->k); }
 
@@ -108,11 +125,12 @@ enum { BODY = 16 };
 
 /* 16 bundles of multiplies that load from in0 and in1 in turn; with `out`, an
  * access to out beside each of them. */
-static void put_trip(struct text *t, const char *const out[2], bool ends) {
+static void put_trip(struct text *t, int vector, const char *const out[2],
+                     bool ends) {
+  const char *part = vector == 32 ? "wl" : "x";
   for (int i = 0; i < BODY; i++)
-    text_printf(t, "%s%s%s\n",
-                i % 2 ? "vldb wl2, [p1], #32" : "vlda wl0, [p0], #32",
-                out ? out[i % 2] : "",
+    text_printf(t, "%s %s%d, [p%d], #%d%s%s\n", i % 2 ? "vldb" : "vlda", part,
+                i % 2 * 2, i % 2, vector, out ? out[i % 2] : "",
                 !ends           ? ""
                 : i == BODY - 8 ? "; add r2, r2, #-1"
                 : i == BODY - 6 ? "; jnz r2, #trip"
@@ -124,13 +142,14 @@ static void put_trip(struct text *t, const char *const out[2], bool ends) {
  * a pass is a block of 4 x 4 results, whose multiplies take as many vectors of
  * in0; 16 vectors of C are stored and 16 loaded beside the first ones. */
 static void put_kernel(struct text *t, const struct rival *r) {
-  enum { HEAD = 6, TAIL = 7, LOADS = 8, VECTOR = 32, SETUP = 2, BLOCK = 4 };
+  enum { HEAD = 6, TAIL = 7, LOADS = 8, SETUP = 2, BLOCK = 4 };
   static const char *const store[] = {"; vst wl6, [p3], #32",
                                       "; vst wl6, [p3], #32"};
   static const char *const load[] = {"; vldb wl4, [p2], #32",
                                      "; vlda wl4, [p2], #32"};
   int panels = r->banks ? r->m / (BLOCK * 4) : 1;
-  int trips = (int)in_block(r, r->m) / VECTOR / LOADS / panels;
+  int vector = vector_of(r);
+  int trips = (int)in_block(r, r->m) / vector / LOADS / panels;
   int multiplies = r->m * r->k * r->n / r->macs;
   int passes = multiplies / (trips * BODY);
   int cycles = (int)(r->kernel_cycles + 0.5) - SETUP;
@@ -143,11 +162,11 @@ static void put_kernel(struct text *t, const struct rival *r) {
               "movxm r2, #%d\nnop\n",
               trips - straight);
   if (r->banks) {
-    put_trip(t, store, false);
-    put_trip(t, load, false);
+    put_trip(t, vector, store, false);
+    put_trip(t, vector, load, false);
   }
   text_puts(t, ".p2align 4\ntrip:\n");
-  put_trip(t, NULL, true);
+  put_trip(t, vector, NULL, true);
   put_nops(t, pad);
   text_puts(t, "add r23, r23, #-1\njnz r23, #pass\n");
   put_nops(t, 5);
@@ -255,7 +274,7 @@ static void add_chunks(struct command_list *l, const struct rival *r,
 static void add_out(struct command_list *l, const struct rival *r, int column,
                     uint32_t offset) {
   uint32_t bytes = out_block(r);
-  for (int row = 0; row < SIDE; row++) {
+  for (int row = 0; row < ROWS; row++) {
     struct ring ring = {column, MEM_ROW, MEM_OUT + 2 * row};
     int id = OUT_FILL + (row % 2 ? ODD : 0) + row / 2;
     struct bd fill = plain_bd(offset + (uint32_t)row * bytes, bytes / 4);
@@ -264,7 +283,7 @@ static void add_out(struct command_list *l, const struct rival *r, int column,
     fill.next = id;
     put_bd(l, column, MEM_ROW, id, &fill);
     set_locks(&send, &ring, true, true, true);
-    send.next = OUT_SEND + (row + 1) % SIDE;
+    send.next = OUT_SEND + (row + 1) % ROWS;
     put_bd(l, column, MEM_ROW, OUT_SEND + row, &send);
     start_ring(l, &ring, ring.lock, 1);
     push_task(l, column, MEM_ROW, false, 2 + row, id, 1, false);
@@ -274,7 +293,8 @@ static void add_out(struct command_list *l, const struct rival *r, int column,
 
 /* ---- circuits ---- */
 
-static void connect_column(struct command_list *l, int c) {
+static void connect_column(struct command_list *l, const struct rival *r,
+                           int c) {
   shim_ports(l, c);
   token_route(l, c);
   connect_ports(l, c, 0, PORT_SOUTH, 3, PORT_NORTH, 0);
@@ -285,22 +305,22 @@ static void connect_column(struct command_list *l, int c) {
     connect_ports(l, c, MEM_ROW, PORT_DMA, i, PORT_NORTH, i);
   }
   connect_ports(l, c, MEM_ROW, PORT_DMA, 2, PORT_SOUTH, 0);
-  for (int row = 0; row < SIDE; row++) {
-    int at = CORE_ROW + row;
+  for (int row = 0; row < ROWS; row++) {
+    int at = CORE_ROW + row, home = home_of(r, row);
     connect_ports(l, c, MEM_ROW, PORT_NORTH, row, PORT_DMA, 2 + row);
     connect_ports(l, c, at, PORT_DMA, 0, PORT_SOUTH, row);
-    for (int above = row + 1; above < SIDE; above++)
+    for (int above = row + 1; above < ROWS; above++)
       connect_ports(l, c, at, PORT_NORTH, above, PORT_SOUTH, above);
     connect_ports(l, c, at, PORT_SOUTH, 1, PORT_DMA, 1);
-    if (row + 1 < SIDE)
+    if (row + 1 < ROWS)
       connect_ports(l, c, at, PORT_SOUTH, 1, PORT_NORTH, 1);
-    if (row < c)
+    if (row < row_of(r, c))
       connect_ports(l, c, at, PORT_SOUTH, 0, PORT_NORTH, 0);
-    enum port from = row == c ? PORT_SOUTH : c < row ? PORT_EAST : PORT_WEST;
+    enum port from = c == home ? PORT_SOUTH : c < home ? PORT_EAST : PORT_WEST;
     connect_ports(l, c, at, from, 0, PORT_DMA, 0);
-    if (c >= row && c + 1 < SIDE)
+    if (c >= home && c + 1 < columns_of(r))
       connect_ports(l, c, at, from, 0, PORT_EAST, 0);
-    if (c <= row && c > 0)
+    if (c <= home && c > 0)
       connect_ports(l, c, at, from, 0, PORT_WEST, 0);
   }
 }
@@ -311,13 +331,12 @@ static bool load_cores(struct command_list *l, const struct rival *r,
                        struct diag *d) {
   struct text text = {0}, elf = {0};
   put_program(&text, r);
-  struct asm_program *p =
-      asm_parse(l->arena, isa_find(device_find("npu1")->isa), "kernel",
-                text_string(&text), d);
+  struct asm_program *p = asm_parse(l->arena, isa_find(device_of(r)->isa),
+                                    "kernel", text_string(&text), d);
   bool good = p && asm_link(&p, 1, NULL, 0, &elf, d);
-  for (int i = 0; good && i < SIDE * SIDE; i++)
-    good = elf_load(device_find("npu1"), elf.data, elf.length, i / SIDE,
-                    CORE_ROW + i % SIDE, l, d);
+  for (int i = 0; good && i < columns_of(r) * ROWS; i++)
+    good = elf_load(device_of(r), elf.data, elf.length, i / ROWS,
+                    CORE_ROW + i % ROWS, l, d);
   text_free(&text);
   text_free(&elf);
   return good;
@@ -326,17 +345,20 @@ static bool load_cores(struct command_list *l, const struct rival *r,
 static bool configure(struct command_list *l, const struct rival *r,
                       struct diag *d) {
   struct core_places p = places_of(r);
-  int n_rows = r->macs == 128 ? 4 : 8; /* of the multiply's right matrix */
+  /* of the multiply's matrices */
+  int m_rows = r->macs == 512 ? 8 : 4, n_rows = r->macs == 128 ? 4 : 8;
   if (!load_cores(l, r, d))
     return false;
-  for (int c = 0; c < SIDE; c++) {
+  for (int c = 0; c < columns_of(r); c++) {
     uint32_t at = 0;
-    connect_column(l, c);
-    add_chunks(l, r, (struct ring){c, MEM_ROW, CORE_IN0}, 0, r->m, at, 4);
+    connect_column(l, r, c);
+    if (row_of(r, c) >= 0)
+      add_chunks(l, r, (struct ring){c, MEM_ROW, CORE_IN0}, 0, r->m, at,
+                 m_rows);
     at += DEPTH * in_chunk(r, r->m);
     add_chunks(l, r, (struct ring){c, MEM_ROW, CORE_IN1}, 1, r->n, at, n_rows);
     add_out(l, r, c, at + DEPTH * in_chunk(r, r->n));
-    for (int row = CORE_ROW; row < CORE_ROW + SIDE; row++) {
+    for (int row = CORE_ROW; row < CORE_ROW + ROWS; row++) {
       add_core_ring(l, (struct ring){c, row, CORE_IN0}, p.in0, DEPTH,
                     in_block(r, r->m), false, 0, 0);
       add_core_ring(l, (struct ring){c, row, CORE_IN1}, p.in1, DEPTH,
@@ -356,19 +378,21 @@ static bool configure(struct command_list *l, const struct rival *r,
  * of them, out of a column. */
 static struct bd shim_bd(const struct rival *r, int tensor) {
   int rows = tensor == 0 ? r->m : r->n;
-  int64_t words = tensor == 2 ? SIDE * (int64_t)out_block(r) / 4
+  int columns = columns_of(r);
+  int64_t words = tensor == 2 ? ROWS * (int64_t)out_block(r) / 4
                               : rows * r->size_k * r->in_bytes / 4;
   struct bd b = plain_bd(0, (uint32_t)words);
-  b.burst = 2;
+  b.burst = device_of(r)->burst;
   if (r->linear)
     return b;
   uint32_t chunk = (uint32_t)(r->chunk_k * r->in_bytes / 4);
   if (tensor == 2) {
     b.dim[0] = (struct bd_dim){1, (uint32_t)(r->n * r->out_bytes / 4)};
-    b.dim[1] = (struct bd_dim){(uint32_t)(SIDE * r->n * r->out_bytes / 4), 0};
+    b.dim[1] =
+        (struct bd_dim){(uint32_t)(columns * r->n * r->out_bytes / 4), 0};
   } else if (tensor == 1 && r->rows_of_in1) {
     b.dim[0] = (struct bd_dim){1, (uint32_t)(r->n * r->in_bytes / 4)};
-    b.dim[1] = (struct bd_dim){(uint32_t)(SIDE * r->n * r->in_bytes / 4), 0};
+    b.dim[1] = (struct bd_dim){(uint32_t)(columns * r->n * r->in_bytes / 4), 0};
   } else {
     uint32_t line = (uint32_t)(r->size_k * r->in_bytes / 4);
     b.dim[0] = (struct bd_dim){1, chunk};
@@ -381,8 +405,8 @@ static struct bd shim_bd(const struct rival *r, int tensor) {
 /* Tasks of `rounds` blocks of out per core, and the wait for them. */
 static void add_tasks(struct command_list *l, const struct rival *r,
                       int rounds) {
-  for (int c = 0; c < SIDE; c++)
-    for (int tensor = 0; tensor < 3; tensor++) {
+  for (int c = 0; c < columns_of(r); c++)
+    for (int tensor = row_of(r, c) < 0; tensor < 3; tensor++) {
       struct bd b = shim_bd(r, tensor);
       put_bd(l, c, 0, tensor, &b);
       command_ddr_patch(
@@ -390,7 +414,7 @@ static void add_tasks(struct command_list *l, const struct rival *r,
           tensor, 0);
       push_task(l, c, 0, tensor < 2, tensor % 2, tensor, rounds, tensor == 2);
     }
-  for (int c = 0; c < SIDE; c++)
+  for (int c = 0; c < columns_of(r); c++)
     command_sync(l, c, 0, false, 0);
 }
 
@@ -401,8 +425,8 @@ static bool run_rounds(const struct rival *r, int rounds, double *cycles,
   struct command_list *l = command_list(a), *txn = command_list(a);
   struct sim_options options = {.preset = preset_find(r->preset)};
   int rows = r->m > r->n ? r->m : r->n;
-  size_t in = (size_t)(SIDE * rows * r->size_k * r->in_bytes);
-  size_t out = (size_t)(SIDE * SIDE) * out_block(r);
+  size_t in = (size_t)(columns_of(r) * rows * r->size_k * r->in_bytes);
+  size_t out = (size_t)(columns_of(r) * ROWS) * out_block(r);
   struct sim_buffer args[3] = {
       {calloc(1, in), in}, {calloc(1, in), in}, {calloc(1, out), out}};
   struct sim_report report;
@@ -411,8 +435,9 @@ static bool run_rounds(const struct rival *r, int rounds, double *cycles,
               diag_error(d, loc_none(), "out of memory");
   for (int i = 0; i < (r->waits ? rounds : 1); i++)
     add_tasks(txn, r, r->waits ? 1 : rounds);
-  good = good && configure(l, r, d) && (s = sim_create(&options, SIDE, d)) &&
-         sim_apply(s, l, d) && sim_execute(s, txn, args, 3, &report, d);
+  good = good && configure(l, r, d) &&
+         (s = sim_create(&options, columns_of(r), d)) && sim_apply(s, l, d) &&
+         sim_execute(s, txn, args, 3, &report, d);
   *cycles = good ? (double)report.cycles : 0;
   sim_close(s);
   for (int i = 0; i < 3; i++)
@@ -427,8 +452,8 @@ bool rival_tops(const struct rival *r, double *tops, struct diag *d) {
   double few, more;
   if (!run_rounds(r, FEW, &few, d) || !run_rounds(r, MORE, &more, d))
     return false;
-  double rounds =
-      (double)(r->size_m / (SIDE * r->m)) * (double)(r->size_n / (SIDE * r->n));
+  double rounds = (double)(r->size_m / (ROWS * r->m)) *
+                  (double)(r->size_n / (columns_of(r) * r->n));
   double cycles = few + (rounds - FEW) * (more - few) / (MORE - FEW);
   double seconds = cycles / (p->clock_ghz * 1e9) + p->launch_seconds;
   *tops = 2e-12 * (double)r->size_m * (double)r->size_n * (double)r->size_k /
@@ -444,9 +469,9 @@ bool rival_configuration(const struct rival *r, double *seconds,
   struct command_list *l = command_list(a), *nothing = command_list(a);
   struct sim_report report = {0};
   struct sim *s = NULL;
-  bool good = configure(l, r, d) && (s = sim_create(&options, SIDE, d)) &&
-              sim_apply(s, nothing, d) &&
-              sim_execute(s, l, NULL, 0, &report, d);
+  bool good =
+      configure(l, r, d) && (s = sim_create(&options, columns_of(r), d)) &&
+      sim_apply(s, nothing, d) && sim_execute(s, l, NULL, 0, &report, d);
   *seconds = (double)report.cycles / (p->clock_ghz * 1e9);
   sim_close(s);
   arena_close(a);
