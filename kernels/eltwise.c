@@ -4,6 +4,8 @@
 #include "device_most.h"
 #include "kernel_gemm.h"
 
+#include <assert.h>
+
 enum { W_BYTES = 32, X_BYTES = 64, MEMORY = DEVICE_MOST_CORE_BYTES };
 
 static struct asm_program *finish(struct trace *t, const char *name,
@@ -25,18 +27,21 @@ static bool check_bytes(const char *what, int bytes, int unit, struct diag *d) {
 
 /* ---- zero ---- */
 
-struct asm_program *kernel_zero(struct arena *a, const char *name, int bytes,
-                                struct diag *d) {
-  if (!check_bytes("zero", bytes, W_BYTES, d))
+struct asm_program *kernel_zero(struct arena *a, const struct isa *isa,
+                                const char *name, int bytes, struct diag *d) {
+  const struct kernel_machine *m = kernel_machine(isa);
+  assert(m);
+  if (!check_bytes("zero", bytes, m->access_bytes, d))
     return NULL;
-  struct trace t = kernel_trace_open(kernel_machine(NULL), a, a, d);
-  int stream = kernel_trace_stream(&t, "p0", "p0", 0);
+  struct trace t = kernel_trace_open(m, a, a, d);
+  int stream = kernel_trace_stream(&t, "p0", "p0", 0),
+      zero = kernel_trace_reg(&t, m->access_bytes == X_BYTES ? "x0" : "wl0");
   kernel_trace_constant(&t, kernel_trace_reg(&t, "r0"), 0);
   kernel_trace_add(
-      &t, INSN_VBCST_32, 2,
+      &t, m->insn[KERNEL_BROADCAST], 2,
       (int64_t[]){kernel_trace_reg(&t, "x0"), kernel_trace_reg(&t, "r0")});
-  for (int at = 0; at < bytes; at += W_BYTES)
-    kernel_trace_memory(&t, MEM_ST_W, kernel_trace_reg(&t, "wl0"), stream, at);
+  for (int at = 0; at < bytes; at += m->access_bytes)
+    kernel_trace_memory(&t, MEM_ST_W, zero, stream, at);
   return finish(&t, name, arena_printf(a, "%d bytes from p0 on <- 0", bytes),
                 d);
 }
@@ -155,8 +160,16 @@ static void start_copy(struct copy *c, const struct kernel_copy *k) {
                    (int64_t[]){kernel_trace_reg(c->t, "x%d", COPY_ZERO), zero});
 }
 
+bool kernel_copies(const struct isa *isa) {
+  return kernel_machine(isa) == kernel_machine(NULL);
+}
+
 struct asm_program *kernel_copy(struct arena *a, const struct kernel_copy *k,
                                 struct diag *d) {
+  if (!kernel_copies(k->isa)) {
+    diag_error(d, loc_none(), "copy: no kernel for %s", isa_name(k->isa));
+    return NULL;
+  }
   if (!check_copy(k, d))
     return NULL;
   struct trace t = kernel_trace_open(kernel_machine(NULL), a, a, d);

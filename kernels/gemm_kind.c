@@ -143,15 +143,15 @@ const struct gemm_kind *kernel_gemm_kind(const struct kernel_gemm *k) {
 }
 #undef ROWS
 
-static const struct gemm_kind *kind_of(enum dtype in0, enum dtype in1,
-                                       enum dtype out) {
+static const struct gemm_kind *kind_of(const struct isa *isa, enum dtype in0,
+                                       enum dtype in1, enum dtype out) {
   return kernel_gemm_kind(
-      &(struct kernel_gemm){.in0 = in0, .in1 = in1, .out = out});
+      &(struct kernel_gemm){.isa = isa, .in0 = in0, .in1 = in1, .out = out});
 }
 
-bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
-                  struct kernel_shape *shape) {
-  const struct gemm_kind *g = kind_of(in0, in1, out);
+bool kernel_shape(const struct isa *isa, enum dtype in0, enum dtype in1,
+                  enum dtype out, struct kernel_shape *shape) {
+  const struct gemm_kind *g = kind_of(isa, in0, in1, out);
   if (g)
     *shape = g->mac_shape;
   return g != NULL;
@@ -171,14 +171,14 @@ int64_t kernel_gemm_bytes(const struct kernel_gemm *k, int input) {
                   : values * dtype_bytes(input ? k->in1 : k->in0);
 }
 
-bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
-                      struct kernel_shape *unit) {
-  return kernel_shape(in0, in1, out, unit);
+bool kernel_gemm_unit(const struct isa *isa, enum dtype in0, enum dtype in1,
+                      enum dtype out, struct kernel_shape *unit) {
+  return kernel_shape(isa, in0, in1, out, unit);
 }
 
-bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out, bool tall,
-                      struct kernel_shape *even) {
-  const struct gemm_kind *g = kind_of(in0, in1, out);
+bool kernel_gemm_even(const struct isa *isa, enum dtype in0, enum dtype in1,
+                      enum dtype out, bool tall, struct kernel_shape *even) {
+  const struct gemm_kind *g = kind_of(isa, in0, in1, out);
   if (g)
     *even = (struct kernel_shape){
         .m = (tall ? g->tall.cols : g->usual.rows) * g->mac_shape.m,
@@ -187,12 +187,14 @@ bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out, bool tall,
   return g != NULL;
 }
 
-int kernel_gemm_passes(enum dtype in0, enum dtype in1, enum dtype out) {
-  const struct gemm_kind *g = kind_of(in0, in1, out);
+int kernel_gemm_passes(const struct isa *isa, enum dtype in0, enum dtype in1,
+                       enum dtype out) {
+  const struct gemm_kind *g = kind_of(isa, in0, in1, out);
   return g ? g->passes : 0;
 }
 
-bool kernel_gemm_converts(enum dtype in0, enum dtype in1, enum dtype out) {
-  const struct gemm_kind *g = kind_of(in0, in1, out);
+bool kernel_gemm_converts(const struct isa *isa, enum dtype in0, enum dtype in1,
+                          enum dtype out) {
+  const struct gemm_kind *g = kind_of(isa, in0, in1, out);
   return g && g->store != MEM_ST_AM;
 }

@@ -45,16 +45,18 @@
 struct kernel_shape {
   int m, k, n;
 };
-bool kernel_shape(enum dtype in0, enum dtype in1, enum dtype out,
-                  struct kernel_shape *);
+bool kernel_shape(const struct isa *, enum dtype in0, enum dtype in1,
+                  enum dtype out, struct kernel_shape *);
 
 /* How often K is walked: 3 if the inputs come in two halves, else 1; 0: there
  * is no such kernel. */
-int kernel_gemm_passes(enum dtype in0, enum dtype in1, enum dtype out);
+int kernel_gemm_passes(const struct isa *, enum dtype in0, enum dtype in1,
+                       enum dtype out);
 
 /* Whether C is converted on its way to memory, so that stores land later: a
  * lock operation keeps 6 instead of 4 bundles off the last one (isa.md D5). */
-bool kernel_gemm_converts(enum dtype in0, enum dtype in1, enum dtype out);
+bool kernel_gemm_converts(const struct isa *, enum dtype in0, enum dtype in1,
+                          enum dtype out);
 
 /* How narrowing rounds and what it does with values out of range; only for
  * results that are narrower than their accumulators (isa.md E3, E4). */
@@ -114,11 +116,11 @@ int kernel_gemm_join(const struct kernel_gemm *, int row, int column);
 /* The MAC's shape for its types on its instruction set. */
 bool kernel_gemm_shape(const struct kernel_gemm *, struct kernel_shape *);
 /* The extents that m, k and n must be multiples of; which shapes fit. */
-bool kernel_gemm_unit(enum dtype in0, enum dtype in1, enum dtype out,
-                      struct kernel_shape *unit);
+bool kernel_gemm_unit(const struct isa *, enum dtype in0, enum dtype in1,
+                      enum dtype out, struct kernel_shape *unit);
 /* Multiples of these m and n have no edges, which cost some cycles. */
-bool kernel_gemm_even(enum dtype in0, enum dtype in1, enum dtype out, bool tall,
-                      struct kernel_shape *even);
+bool kernel_gemm_even(const struct isa *, enum dtype in0, enum dtype in1,
+                      enum dtype out, bool tall, struct kernel_shape *even);
 /* C += A * B (or C = A * B) for one block. */
 struct asm_program *kernel_gemm(struct arena *, const struct kernel_gemm *,
                                 struct diag *);
@@ -168,9 +170,9 @@ struct asm_program *kernel_gemm_counted(struct arena *,
                                         const struct kernel_steps *,
                                         int *before, struct diag *);
 
-/* Sets `bytes` (a multiple of 32) from p0 on to zero. */
-struct asm_program *kernel_zero(struct arena *, const char *name, int bytes,
-                                struct diag *);
+/* Sets `bytes`, a multiple of 32 (aie2) or 64, from p0 on to zero. */
+struct asm_program *kernel_zero(struct arena *, const struct isa *,
+                                const char *name, int bytes, struct diag *);
 
 /* Copies a matrix from p0 to p1, both in small blocks of block_rows x
  * block_columns elements, 32 or 64 bytes each:
@@ -183,7 +185,10 @@ struct kernel_copy {
   enum dtype type;
   int rows, columns, block_rows, block_columns;
   bool transpose, relu;
+  const struct isa *isa; /* NULL: aie2 */
 };
+/* Whether there is one for the instruction set. */
+bool kernel_copies(const struct isa *);
 struct asm_program *kernel_copy(struct arena *, const struct kernel_copy *,
                                 struct diag *);
 /* Sums to results, element by element in any layout: p1[i] = narrow(p0[i]),
@@ -201,12 +206,13 @@ struct kernel_narrow {
   bool relu;      /* what is not above zero is zero; so is NaN, ... */
   bool keeps_nan; /* ... or it stays */
   bool apart;     /* p0 and p1 lie in banks of their own */
-  int shift;      /* these three as in struct kernel_gemm */
+  int shift;      /* these four as in struct kernel_gemm */
   enum kernel_rounding rounding;
   enum kernel_saturation saturation;
+  const struct isa *isa;
 };
 /* What `elements` must be a multiple of; 0: there is no such kernel. */
-int kernel_narrow_unit(enum dtype from, enum dtype to);
+int kernel_narrow_unit(const struct isa *, enum dtype from, enum dtype to);
 struct asm_program *kernel_narrow(struct arena *, const struct kernel_narrow *,
                                   struct diag *);
 /* p2[i] = p0[i] + p1[i]: integers modulo 2^bits, floats rounded to nearest

@@ -36,7 +36,10 @@ static const struct narrow_kind {
     {DTYPE_I32, DTYPE_U8, MEM_ST_SRS_D8, WHOLE_BLOCK},
 };
 
-static const struct narrow_kind *find_kind(enum dtype from, enum dtype to) {
+static const struct narrow_kind *find_kind(const struct isa *isa,
+                                           enum dtype from, enum dtype to) {
+  if (kernel_machine(isa) != kernel_machine(NULL))
+    return NULL;
   for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
     if (kind[i].from == from && kind[i].to == to)
       return &kind[i];
@@ -47,14 +50,14 @@ static int unit_of(const struct narrow_kind *k) {
   return k->halves == WHOLE_BLOCK ? WHOLE_BLOCK * LANES : LANES;
 }
 
-int kernel_narrow_unit(enum dtype from, enum dtype to) {
-  const struct narrow_kind *found = find_kind(from, to);
+int kernel_narrow_unit(const struct isa *isa, enum dtype from, enum dtype to) {
+  const struct narrow_kind *found = find_kind(isa, from, to);
   return found ? unit_of(found) : 0;
 }
 
 static const struct narrow_kind *check(const struct kernel_narrow *k,
                                        struct diag *d) {
-  const struct narrow_kind *found = find_kind(k->from, k->to);
+  const struct narrow_kind *found = find_kind(k->isa, k->from, k->to);
   bool shifts = k->from == DTYPE_I32 && k->to != k->from;
   if (!found)
     diag_error(d, loc_none(), "narrow: no kernel from %s to %s",

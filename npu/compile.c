@@ -69,7 +69,7 @@ static const struct teir *schedule(struct arena *a, const struct platform *at,
   if (!teir_problem_read(work, &whole, d))
     return NULL;
   struct teir_problem p = whole;
-  p.acc = map_sum_type(&p);
+  p.acc = map_sum_type(at->device, &p);
   if (most_bytes)
     cut_launch(&p, (double)most_bytes);
   bool sums = p.type[OUT] == DTYPE_F32 || p.type[OUT] == DTYPE_I32;

@@ -214,12 +214,13 @@ static bool check_shape(struct builder *m, const struct kernel_shape *s) {
 bool make_tiles(struct builder *m) {
   const struct tile_program *p = m->design->program;
   struct kernel_shape s;
-  if (!kernel_shape(p->transfer[IN0].type, p->transfer[IN1].type, p->acc, &s))
+  if (!kernel_shape(map_isa(p->device), p->transfer[IN0].type,
+                    p->transfer[IN1].type, p->acc, &s))
     return diag_error(m->diag, loc_none(), "no kernel for %s x %s -> %s",
                       dtype_name(p->transfer[IN0].type),
                       dtype_name(p->transfer[IN1].type), dtype_name(p->acc));
-  if (kernel_gemm_passes(p->transfer[IN0].type, p->transfer[IN1].type, p->acc) >
-      1)
+  if (kernel_gemm_passes(map_isa(p->device), p->transfer[IN0].type,
+                         p->transfer[IN1].type, p->acc) > 1)
     return diag_error(m->diag, loc_none(),
                       "%s inputs: their kernel reads two halves of each, and "
                       "the transfers bring one block",

@@ -344,6 +344,7 @@ static struct asm_program *parse_loop(struct builder *m, const struct loop *l) {
 static struct kernel_gemm product_of(const struct tile_program *p,
                                      const char *name, bool zero) {
   return (struct kernel_gemm){.name = name,
+                              .isa = map_isa(p->device),
                               .in0 = p->transfer[IN0].type,
                               .in1 = p->transfer[IN1].type,
                               .out = p->acc,
@@ -397,15 +398,16 @@ static int block_elements(const struct tile_program *p) {
 
 /* Sums that are results go to out as they are, 32 bytes at a time. */
 static struct asm_program *make_copy(struct builder *m) {
-  enum { BYTES = 32 };
   const struct tile_program *p = m->design->program;
+  enum { BYTES = 32 };
   int columns = BYTES / dtype_bytes(p->acc);
   struct kernel_copy k = {.name = "finish",
                           .type = p->acc,
                           .rows = block_elements(p) / columns,
                           .columns = columns,
                           .block_rows = 1,
-                          .block_columns = columns};
+                          .block_columns = columns,
+                          .isa = map_isa(p->device)};
   return kernel_copy(m->arena, &k, m->diag);
 }
 
@@ -429,7 +431,8 @@ static bool make_finish(struct builder *m, struct asm_program **finish) {
       .shift = p->finish.shift,
       .rounding = dtype_kind(out) == DTYPE_FLOAT ? KERNEL_ROUND_EVEN
                                                  : KERNEL_ROUND_HALF_UP,
-      .saturation = p->finish.saturate ? KERNEL_SATURATE : KERNEL_WRAP};
+      .saturation = p->finish.saturate ? KERNEL_SATURATE : KERNEL_WRAP,
+      .isa = map_isa(p->device)};
   *finish = kernel_narrow(m->arena, &k, m->diag);
   return *finish != NULL;
 }
@@ -499,9 +502,10 @@ static bool make_kernels(struct builder *m, struct design_core *c,
                      .bias = bias,
                      .in1_way = way,
                      .converts = kernel_gemm_converts(
-                         p->transfer[IN0].type, p->transfer[IN1].type, p->acc)};
+                         map_isa(p->device), p->transfer[IN0].type,
+                         p->transfer[IN1].type, p->acc)};
   if (l->clears)
-    c->text[0] = kernel_zero(m->arena, "zero",
+    c->text[0] = kernel_zero(m->arena, map_isa(p->device), "zero",
                              block_elements(p) * dtype_bytes(p->acc), m->diag);
   return c->text[0] != NULL;
 }

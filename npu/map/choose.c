@@ -7,7 +7,6 @@
  */
 #include "choose.h"
 
-#include "isa.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -68,10 +67,12 @@ static double price(void *self, const struct teir_blocks *x, double best) {
 }
 
 /* The kernel that npu/design makes of it. */
-static struct kernel_gemm kernel_of(const struct teir_problem *p,
+static struct kernel_gemm kernel_of(const struct device *dev,
+                                    const struct teir_problem *p,
                                     const struct map_blocking *b,
                                     const struct map_core *core) {
   return (struct kernel_gemm){.name = "product",
+                              .isa = map_isa(dev),
                               .in0 = p->type[IN0],
                               .in1 = p->type[IN1],
                               .out = p->acc,
@@ -100,7 +101,7 @@ static double measured_price(struct array *s, const struct map_blocking *b) {
   struct diag d = {0};
   bool good = array_fits(dev, p, b, &core) && map_mem_panel(dev, p, b, &panel);
   assert(good);
-  struct kernel_gemm k = kernel_of(p, b, &core);
+  struct kernel_gemm k = kernel_of(dev, p, b, &core);
   struct kernel_places places = {
       .group = b->group_m,
       .a = {core.in0[0], core.in0[1]},
@@ -141,14 +142,12 @@ static bool check_types(const struct platform *at, const struct teir_problem *p,
                         struct diag *d) {
   const char *in0 = dtype_name(p->type[IN0]), *in1 = dtype_name(p->type[IN1]),
              *acc = dtype_name(p->acc), *out = dtype_name(p->type[OUT]);
+  const struct isa *isa = map_isa(at->device);
   struct kernel_shape unit;
-  if (isa_find(at->device->isa) != isa_at(0)) /* that of all kernels */
-    return diag_declined(d, loc_none(), "no kernels for %s's cores (%s)",
-                         at->device->name, at->device->isa);
-  if (!kernel_shape(p->type[IN0], p->type[IN1], p->acc, &unit))
+  if (!kernel_shape(isa, p->type[IN0], p->type[IN1], p->acc, &unit))
     return diag_declined(d, loc_none(), "no kernel for %s x %s -> %s", in0, in1,
                          acc);
-  if (kernel_gemm_passes(p->type[IN0], p->type[IN1], p->acc) > 1)
+  if (kernel_gemm_passes(isa, p->type[IN0], p->type[IN1], p->acc) > 1)
     return diag_declined(d, loc_none(),
                          "%s x %s -> %s: its kernel reads inputs in two "
                          "halves, and nothing brings these to the cores",
@@ -158,7 +157,7 @@ static bool check_types(const struct platform *at, const struct teir_problem *p,
                          "sums in %s: a core keeps them in memory between "
                          "steps of k, and float sums stay in f32",
                          acc);
-  if (array_finishes(p) && !kernel_narrow_unit(p->acc, p->type[OUT]))
+  if (array_finishes(p) && !kernel_narrow_unit(isa, p->acc, p->type[OUT]))
     return diag_declined(d, loc_none(), "no kernel makes %s%s of sums in %s",
                          out, p->finish.relu ? " by a relu" : "", acc);
   bool narrower =
@@ -253,15 +252,16 @@ static bool search(const struct platform *at, const struct teir_problem *p,
     s->begins[role] = begin_of(work, (enum axis_role)role);
   if (begin_k >= 0)
     s->begins[AXIS_K] = begin_k;
+  const struct isa *isa = map_isa(at->device);
   struct kernel_shape unit;
   if (p->finish.bias == AXIS_M || (p->finish.bias && s->grid.split > 1))
     return false; /* in1's blocks bring it, to all rows of cores */
-  if (!kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s->mac) ||
-      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, false,
+  if (!kernel_shape(isa, p->type[IN0], p->type[IN1], p->acc, &s->mac) ||
+      !kernel_gemm_even(isa, p->type[IN0], p->type[IN1], p->acc, false,
                         &s->even[0]) ||
-      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, true,
+      !kernel_gemm_even(isa, p->type[IN0], p->type[IN1], p->acc, true,
                         &s->even[1]) ||
-      !kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit))
+      !kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, &unit))
     return false;
   bool flat = s->grid.split > 1;
   const struct teir_model model = {
@@ -415,6 +415,7 @@ static void price_apart(const struct platform *at, const struct map_work *w,
   const int64_t *x = p->extent;
   struct map_form form = {.apart = true};
   struct array s = {.at = at, .problem = p, .form = &form};
+  const struct isa *isa = map_isa(at->device);
   struct kernel_shape unit;
   struct map_core core;
   struct map_panel panel;
@@ -425,9 +426,9 @@ static void price_apart(const struct platform *at, const struct map_work *w,
   for (int role = 0; role < AXIS_ROLES; role++)
     if (w->count[role] != 1 || p->finish.bias)
       return;
-  if (!kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &unit) ||
-      !kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
-      !kernel_gemm_even(p->type[IN0], p->type[IN1], p->acc, false,
+  if (!kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, &unit) ||
+      !kernel_shape(isa, p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
+      !kernel_gemm_even(isa, p->type[IN0], p->type[IN1], p->acc, false,
                         &s.even[0]) ||
       x[AXIS_M] % unit.m || x[AXIS_N] % unit.n || x[AXIS_M] > MAX_BLOCK ||
       x[AXIS_N] > MAX_BLOCK || x[AXIS_K] > MAX_DEPTH ||
@@ -506,7 +507,7 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
   struct teir_problem p, turned;
   if (!teir_problem_read(teir, &p, d))
     return false;
-  p.acc = map_sum_type(&p);
+  p.acc = map_sum_type(at->device, &p);
   if (!search_blocked(at, &p, &turned, blocked, d))
     return false;
   struct candidate *found = NULL;

@@ -74,7 +74,8 @@ static void fill_program(const struct array *s, const struct map_blocking *b,
                          struct tile_program *p) {
   const struct map_layout *layout = s->form->layout;
   const enum dtype *type = s->problem->type;
-  *p = (struct tile_program){.acc = s->problem->acc,
+  *p = (struct tile_program){.device = s->at->device,
+                             .acc = s->problem->acc,
                              .block_m = b->block_m,
                              .block_n = b->block_n,
                              .block_k = b->block_k,
@@ -366,10 +367,11 @@ double array_least_cycles(const struct array *s, const struct teir_blocks *x) {
 bool array_fits(const struct device *dev, const struct teir_problem *p,
                 const struct map_blocking *b, struct map_core *core) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
-  if (p->finish.bias && !map_bias_fits(p, b))
+  if (p->finish.bias && !map_bias_fits(dev, p, b))
     return false;
   return (!array_finishes(p) ||
-          b->block_m * b->block_n % kernel_narrow_unit(p->acc, p->type[OUT]) ==
+          b->block_m * b->block_n %
+                  kernel_narrow_unit(map_isa(dev), p->acc, p->type[OUT]) ==
               0) &&
          map_core_places(dev, &bytes, b->group_m, b->steps_k, core);
 }

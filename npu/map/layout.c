@@ -160,7 +160,7 @@ bool map_work_read(struct arena *a, const struct device *dev,
   if (!t || !teir_roles_read(a, t, &r, d))
     return false;
   w->problem = r.problem;
-  w->problem.acc = map_sum_type(&r.problem);
+  w->problem.acc = map_sum_type(dev, &r.problem);
   if (!read_axes(t, &r, w, d))
     return false;
   for (int i = 0; i < TENSORS; i++) {
@@ -175,12 +175,18 @@ bool map_work_read(struct arena *a, const struct device *dev,
   return true;
 }
 
-enum dtype map_sum_type(const struct teir_problem *p) {
+const struct isa *map_isa(const struct device *dev) {
+  return isa_find(dev->isa);
+}
+
+enum dtype map_sum_type(const struct device *dev,
+                        const struct teir_problem *p) {
   struct kernel_shape mac;
   if (dtype_kind(p->type[OUT]) == DTYPE_FLOAT)
     return DTYPE_F32;
   bool whole = p->finish.bias || p->finish.relu || p->finish.saturate;
-  return whole || !kernel_shape(p->type[IN0], p->type[IN1], p->type[OUT], &mac)
+  return whole || !kernel_shape(map_isa(dev), p->type[IN0], p->type[IN1],
+                                p->type[OUT], &mac)
              ? DTYPE_I32
              : p->type[OUT];
 }

@@ -536,7 +536,7 @@ static bool place_blocks(struct tile_program *q, struct loc at,
                           (unsigned)q->group_m * bytes.out,
                       q->device->tile[TILE_CORE].memory_bytes);
   if (q->finish.bias &&
-      (q->grid.apart || q->grid.split > 1 || !map_bias_fits(&p, &b)))
+      (q->grid.apart || q->grid.split > 1 || !map_bias_fits(q->device, &p, &b)))
     return diag_error(d, at,
                       "a bias comes as a block of in1, which has space for it "
                       "and goes to all rows of cores");
@@ -548,7 +548,8 @@ static bool place_blocks(struct tile_program *q, struct loc at,
 /* Cores multiply whole small matrices: zeros follow a block of k. */
 static void pad_k(struct tile_program *q) {
   struct kernel_shape s;
-  if (kernel_shape(q->transfer[IN0].type, q->transfer[IN1].type, q->acc, &s))
+  if (kernel_shape(map_isa(q->device), q->transfer[IN0].type,
+                   q->transfer[IN1].type, q->acc, &s))
     q->block_k = (q->block_k + s.k - 1) / s.k * s.k;
 }
 

@@ -17,7 +17,9 @@
 
 /* The type to sum in when nothing is said: f32 for floats; for integers out's,
  * or i32 where `finish` needs the sum itself or no kernel sums in out's. */
-enum dtype map_sum_type(const struct teir_problem *);
+enum dtype map_sum_type(const struct device *, const struct teir_problem *);
+/* The instruction set of the device's cores. */
+const struct isa *map_isa(const struct device *);
 
 /* What the chooser knows of the machine; the array alone when preset is NULL.
  */
@@ -320,7 +322,8 @@ int map_bias_words(const struct tile_program *);
 int64_t map_bias_element(const struct tile_program *, int column, int round,
                          int at);
 /* Whether a block of in1 has space for it. */
-bool map_bias_fits(const struct teir_problem *, const struct map_blocking *);
+bool map_bias_fits(const struct device *, const struct teir_problem *,
+                   const struct map_blocking *);
 struct tile_program *map_program(struct arena *, const struct teir *,
                                  const struct device *, struct diag *);
 void map_print(const struct tile_program *, struct text *);

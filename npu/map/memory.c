@@ -105,8 +105,8 @@ static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 /* Whether staging fits, and saves more than it costs. */
 static bool is_staged(const struct device *dev, const struct map_block_bytes *b,
                       uint32_t pair, int steps_k) {
-  if (2 * b->in1 + b->out > 2 * pair || b->in1 > pair || 2 * b->in0 > pair ||
-      b->sums > pair)
+  if (!kernel_copies(map_isa(dev)) || 2 * b->in1 + b->out > 2 * pair ||
+      b->in1 > pair || 2 * b->in0 > pair || b->sums > pair)
     return false;
   return (double)steps_k * b->in1 / dev->bank_word_bytes >
          2.0 * larger(b->sums, b->out) / map_port_bytes(dev);
@@ -165,24 +165,26 @@ struct map_waits map_core_waits(const struct device *dev,
 /* ---- a bias ---- */
 
 /* As often as a small matrix of sums has rows. */
-static int bias_words(const enum dtype type[TENSORS], enum dtype acc,
-                      int block_n) {
+static int bias_words(const struct device *dev, const enum dtype type[TENSORS],
+                      enum dtype acc, int block_n) {
   struct kernel_shape s;
-  bool good = kernel_shape(type[IN0], type[IN1], acc, &s);
+  bool good = kernel_shape(map_isa(dev), type[IN0], type[IN1], acc, &s);
   assert(good && dtype_bytes(acc) == 4);
   return good ? s.m * block_n : 0;
 }
 
-bool map_bias_fits(const struct teir_problem *p, const struct map_blocking *b) {
+bool map_bias_fits(const struct device *dev, const struct teir_problem *p,
+                   const struct map_blocking *b) {
   return (!b->valid_k || b->valid_k == b->block_k) &&
          dtype_bytes(p->acc) == 4 &&
-         4 * (uint32_t)bias_words(p->type, p->acc, b->block_n) <=
+         4 * (uint32_t)bias_words(dev, p->type, p->acc, b->block_n) <=
              map_block_bytes(p, b).in1;
 }
 
 int map_bias_words(const struct tile_program *p) {
   const struct map_transfer *x = p->transfer;
-  return bias_words((enum dtype[]){x[IN0].type, x[IN1].type, x[OUT].type},
+  return bias_words(p->device,
+                    (enum dtype[]){x[IN0].type, x[IN1].type, x[OUT].type},
                     p->acc, p->block_n);
 }
 
@@ -200,7 +202,7 @@ int64_t map_bias_element(const struct tile_program *p, int column, int round,
                          int at) {
   struct kernel_shape s;
   const struct map_transfer *x = p->transfer;
-  kernel_shape(x[IN0].type, x[IN1].type, p->acc, &s);
+  kernel_shape(map_isa(p->device), x[IN0].type, x[IN1].type, p->acc, &s);
   assert(at >= 0 && at < map_bias_words(p));
   int inside = at % (s.m * s.n),
       n = at / (s.m * s.n) * s.n + (p->turns_out ? inside / s.m : inside % s.n);

@@ -206,7 +206,7 @@ bool map_stream_of(const struct tile_program *p, int tensor, int steps,
   const struct map_transfer *t = p->transfer;
   struct kernel_shape k;
   int64_t element = dtype_bytes(t[tensor].type);
-  if (!kernel_shape(t[IN0].type, t[IN1].type, p->acc, &k))
+  if (!kernel_shape(map_isa(p->device), t[IN0].type, t[IN1].type, p->acc, &k))
     return false;
   int64_t rows = tensor == IN1 ? k.k : k.m, columns = tensor == IN0 ? k.k : k.n;
   bool turned = tensor == OUT ? p->turns_out : t[tensor].turned;

@@ -42,8 +42,8 @@ static struct teir *make_teir(struct arena *a, const struct shape *s,
 
 double bench_bound(const struct preset *q, const struct teir_problem *p) {
   struct kernel_shape mac = {1, 1, 1};
-  kernel_shape(p->type[IN0], p->type[IN1], p->acc, &mac);
   const struct device *dev = device_find(q->device);
+  kernel_shape(map_isa(dev), p->type[IN0], p->type[IN1], p->acc, &mac);
   double m = (double)p->extent[AXIS_M], n = (double)p->extent[AXIS_N],
          k = (double)p->extent[AXIS_K];
   double multiply =

@@ -177,7 +177,10 @@ static bool check_words(struct tool *t, const struct job *job) {
 }
 
 const struct teir *job_teir(struct tool *t, struct job *job) {
-  job->problem.acc = map_sum_type(&job->problem);
+  struct platform at;
+  if (!platform_find(job->device, &at, &t->diag))
+    return NULL;
+  job->problem.acc = map_sum_type(at.device, &job->problem);
   if (!check_words(t, job))
     return NULL;
   return job->file ? read_file(t, job->file)

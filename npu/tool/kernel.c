@@ -377,7 +377,7 @@ static struct asm_program *generate(struct tool *t, const struct job *j) {
   case GEMM:
     return kernel_gemm_steps(t->arena, &j->gemm, steps_of(j), &t->diag);
   case ZERO:
-    return kernel_zero(t->arena, j->name, j->bytes, &t->diag);
+    return kernel_zero(t->arena, NULL, j->name, j->bytes, &t->diag);
   case COPY:
     return kernel_copy(t->arena, &j->copy, &t->diag);
   case ADD:

@@ -177,7 +177,7 @@ static double limit_of(const struct row *r) {
   assert(known);
   return !known ? 0
                 : (double)r->m * r->k * r->n / (s.m * s.k * s.n) *
-                      kernel_gemm_passes(r->in, in1_of(r), r->out) *
+                      kernel_gemm_passes(NULL, r->in, in1_of(r), r->out) *
                       (r->steps ? r->steps * r->blocks : 1);
 }
 

@@ -38,7 +38,7 @@ static void test_zero(int bytes) {
   fill(1);
   memcpy(expected, memory, sizeof expected);
   memset(expected + AT, 0, bytes);
-  run(kernel_zero(a, "zero", bytes, &d), (uint32_t[]){AT, 0, 0},
+  run(kernel_zero(a, NULL, "zero", bytes, &d), (uint32_t[]){AT, 0, 0},
       (uint64_t)bytes / 32 + 16, "zero", &d);
   arena_close(a);
 }
@@ -239,7 +239,7 @@ static void test_types(void) {
   for (int i = 0; i < DTYPE_COUNT * DTYPE_COUNT; i++) {
     struct kernel_narrow k = {.from = (enum dtype)(i / DTYPE_COUNT),
                               .to = (enum dtype)(i % DTYPE_COUNT)};
-    k.elements = 4 * kernel_narrow_unit(k.from, k.to);
+    k.elements = 4 * kernel_narrow_unit(NULL, k.from, k.to);
     if (k.elements)
       test_narrow(k, i % 2);
   }
@@ -296,8 +296,8 @@ static void test_refusals(void) {
     CHECK(!kernel_narrow(a, &no[i], &d) && d.kind == DIAG_ERROR);
   }
   struct diag d[3] = {0};
-  CHECK(!kernel_zero(a, "x", 33, &d[0]) && d[0].kind == DIAG_ERROR);
-  CHECK(!kernel_zero(a, "x", 0, &d[1]) && d[1].kind == DIAG_ERROR);
+  CHECK(!kernel_zero(a, NULL, "x", 33, &d[0]) && d[0].kind == DIAG_ERROR);
+  CHECK(!kernel_zero(a, NULL, "x", 0, &d[1]) && d[1].kind == DIAG_ERROR);
   CHECK(!kernel_add(a, "x", DTYPE_I64, 64, &d[2]) && d[2].kind == DIAG_ERROR);
   arena_close(a);
 }

@@ -82,7 +82,7 @@ int main(void) {
   struct npu_result r = {0};
   struct teir_problem p = {.extent = {1, 256, 256, 256},
                            .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}};
-  p.acc = map_sum_type(&p);
+  p.acc = map_sum_type(device_find("npu1"), &p);
   const struct teir *t = teir_from_problem(a, &p, &d);
   bool good = t && npu_compile(a, "8700g", t, 0, &r, &d);
   CHECK(good);

@@ -152,7 +152,7 @@ static void test_blocks(struct teir_problem p, enum data data, int group,
   struct diag d = {0};
   struct platform at;
   struct map_blocking b;
-  p.acc = map_sum_type(&p);
+  p.acc = map_sum_type(device_find("npu1"), &p);
   bool good = platform_find("npu1", &at, &d) && map_choose(&at, &p, &b, &d);
   CHECK(good);
   if (group > b.group_m) {

@@ -47,13 +47,13 @@ enum { TYPES = sizeof types / sizeof *types };
 static struct teir_problem random_problem(void) {
   const enum dtype *t = types[below(TYPES)];
   struct teir_problem p = {.extent = {1, 1, 1, 1}, .type = {t[0], t[0], t[1]}};
-  p.acc = map_sum_type(&p);
+  p.acc = map_sum_type(device_find("npu1"), &p);
   return p;
 }
 
 static struct map_blocking random_blocking(const struct teir_problem *p) {
   struct kernel_shape u;
-  bool known = kernel_gemm_unit(p->type[IN0], p->type[IN1], p->acc, &u);
+  bool known = kernel_gemm_unit(NULL, p->type[IN0], p->type[IN1], p->acc, &u);
   CHECK(known);
   return (struct map_blocking){.block_m = u.m * (1 + below(12)),
                                .block_n = u.n * (1 + below(12)),
@@ -67,8 +67,9 @@ static struct map_blocking random_blocking(const struct teir_problem *p) {
 static bool fits(const struct teir_problem *p, const struct map_blocking *b) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
   struct map_core core;
-  int unit =
-      p->acc == p->type[OUT] ? 1 : kernel_narrow_unit(p->acc, p->type[OUT]);
+  int unit = p->acc == p->type[OUT]
+                 ? 1
+                 : kernel_narrow_unit(NULL, p->acc, p->type[OUT]);
   return b->block_m * b->block_n % unit == 0 &&
          map_core_places(device_find("npu1"), &bytes, b->group_m, b->steps_k,
                          &core);
@@ -89,7 +90,7 @@ static void *oracle(const struct teir *t, const struct tile_program *p,
 static uint64_t multiplies(const struct teir_problem *p,
                            const struct map_blocking *b) {
   struct kernel_shape s;
-  bool known = kernel_shape(p->type[IN0], p->type[IN1], p->acc, &s);
+  bool known = kernel_shape(NULL, p->type[IN0], p->type[IN1], p->acc, &s);
   CHECK(known);
   return 16ull *
          (uint64_t)(b->block_m / s.m * (b->block_n / s.n) * (b->block_k / s.k) *

@@ -172,7 +172,7 @@ static void check_product(int64_t m, int64_t n, int64_t k, enum dtype in,
   struct npu_result r = {0};
   struct teir_problem p = {.extent = {1, m, n, k}, .type = {in, in, out}};
   struct sim_report with[2], without[2];
-  p.acc = map_sum_type(&p);
+  p.acc = map_sum_type(device_find("npu1"), &p);
   const struct teir *t = teir_from_problem(a, &p, &d);
   bool good = t && npu_compile(a, "8700g", t, 0, &r, &d) &&
               run_twice(&r, true, with, &d) &&
