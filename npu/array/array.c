@@ -30,8 +30,8 @@ static const struct device devices[] = {
 #define WIDTH(stream_, bytes_, banks_, written_)                               \
   .stream_words = stream_, .bank_word_bytes = bytes_, .mem_banks = banks_,     \
   .written_bytes = written_,
-#define SHARE(columns_, contexts_)                                             \
-  .partition_columns = columns_, .contexts = contexts_,
+#define SHARE(first_, columns_, contexts_)                                     \
+  .first_column = first_, .partition_columns = columns_, .contexts = contexts_,
 #define REGISTERS(burst_, pad_, shim_, mem_, core_)                            \
   .burst = burst_, .pad_register = pad_,                                       \
   .tile_control = {                                                            \
@@ -64,7 +64,7 @@ enum { DEVICE_COUNT = sizeof devices / sizeof devices[0] };
   (address) == DEVICE_CORE_ADDRESS && (lock) == DEVICE_CORE_LOCK
 #define DMA(queue, repeat, iterations, lock)
 #define WIDTH(stream, bytes, banks, written)
-#define SHARE(columns, contexts)
+#define SHARE(first, columns, contexts)
 #define REGISTERS(burst, pad, shim, mem, core)
 #define DEVICE(name, isa, columns, rows, program, generation, ops, limits,     \
                tiles)                                                          \

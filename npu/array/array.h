@@ -44,6 +44,7 @@ struct device {
   /* Of a mem tile: what the first channel sends for padding; 0: always 0. */
   uint32_t pad_register;
   uint32_t tile_control[TILE_KINDS]; /* the register that isolates a tile */
+  int first_column;                  /* of those that programs get */
   int partition_columns;             /* the least of a partition */
   int contexts;       /* of the hardware at once, for all processes */
   int txn_generation; /* DevGen byte of a transaction */

@@ -7,7 +7,7 @@
 /* clang-format off */
 
 #define WIDTH(stream, bytes, banks, written)
-#define SHARE(columns, contexts)
+#define SHARE(first, columns, contexts)
 #define REGISTERS(burst, pad, shim, mem, core)
 /* Combined by |, so that each is at least the largest. */
 enum {

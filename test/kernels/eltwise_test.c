@@ -53,7 +53,8 @@ static void test_copy(enum dtype type, int rows, int columns, int r, int c,
                       bool transpose, bool relu) {
   struct arena *a = arena_open();
   struct diag d = {0};
-  struct kernel_copy k = {"copy", type, rows, columns, r, c, transpose, relu};
+  struct kernel_copy k = {"copy", type,      rows, columns, r,
+                          c,      transpose, relu, NULL};
   enum { FROM = 0, TO = 0x4000 };
   int size = dtype_bytes(type);
   fill(2);
@@ -254,8 +255,8 @@ static void test_types(void) {
     for (int r = 1; r <= 64; r *= 2)
       for (int options = 0; options < 4; options++) {
         int c = 64 / bytes / r;
-        struct kernel_copy k = {"copy", type, 2 * r,       3 * c,
-                                r,      c,    options & 1, options & 2};
+        struct kernel_copy k = {"copy", type,        2 * r,       3 * c, r,
+                                c,      options & 1, options & 2, NULL};
         d = (struct diag){0};
         if (c && kernel_copy(a, &k, &d))
           test_copy(type, 2 * r, 3 * c, r, c, options & 1, options & 2);
@@ -270,11 +271,11 @@ static void test_refusals(void) {
   struct arena *a = arena_open();
   static const struct kernel_copy bad[] = {
 
-      {"x", DTYPE_BF16, 16, 12, 4, 8, false, false},
-      {"x", DTYPE_BF16, 32, 32, 2, 16, true, false},
-      {"x", DTYPE_U8, 32, 32, 8, 8, false, true},
-      {"x", DTYPE_I8, 512, 512, 8, 8, false, false},
-      {"x", DTYPE_I8, 8, 8, 0, 8, false, false},
+      {"x", DTYPE_BF16, 16, 12, 4, 8, false, false, NULL},
+      {"x", DTYPE_BF16, 32, 32, 2, 16, true, false, NULL},
+      {"x", DTYPE_U8, 32, 32, 8, 8, false, true, NULL},
+      {"x", DTYPE_I8, 512, 512, 8, 8, false, false, NULL},
+      {"x", DTYPE_I8, 8, 8, 0, 8, false, false, NULL},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     struct diag d = {0};

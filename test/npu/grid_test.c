@@ -26,15 +26,17 @@ static bool has_masked_writes(const struct command_list *l) {
 struct launch {
   struct teir_problem problem;
   uint64_t most_cycles;
+  const char *preset; /* NULL: 8700g */
 };
 
 /* Twice: the second run starts where the first one has left the rings. */
 static void test_launch(const struct launch *l) {
+  const char *preset = l->preset ? l->preset : "8700g";
   struct arena *a = arena_open();
   struct diag d = {0};
   struct npu_result r = {0};
   const struct teir *t = teir_from_problem(a, &l->problem, &d);
-  CHECK(t && npu_compile(a, "8700g", t, 0, &r, &d));
+  CHECK(t && npu_compile(a, preset, t, 0, &r, &d));
   if (d.kind)
     diag_print(&d, stderr);
   CHECK(!has_masked_writes(r.run));
@@ -52,7 +54,7 @@ static void test_launch(const struct launch *l) {
   int64_t results = l->problem.extent[AXIS_C] * l->problem.extent[AXIS_M] *
                     l->problem.extent[AXIS_N];
   right[SUMS] = calloc((size_t)results, 4);
-  struct sim_options options = {.preset = preset_find("8700g")};
+  struct sim_options options = {.preset = preset_find(preset)};
   struct sim *s = sim_open(r.xclbin.data, r.xclbin.length, &options, &d);
   CHECK(s != NULL);
   for (uint32_t run = 0; s && run < 2; run++) {
@@ -89,28 +91,41 @@ int main(void) {
   {DTYPE_BF16, DTYPE_BF16, DTYPE_BF16}, DTYPE_F32, false, { 0 }
 #define INT8                                                                   \
   {DTYPE_I8, DTYPE_I8, DTYPE_I32}, DTYPE_I32, false, { 0 }
+#define INT8_8                                                                 \
+  {DTYPE_I8, DTYPE_I8, DTYPE_I8}, DTYPE_I8, false, { 0 }
+#define INT8_16                                                                \
+  {DTYPE_I8, DTYPE_U8, DTYPE_I16}, DTYPE_I16, false, { 0 }
   static const struct launch launch[] = {
-      {{{1, 64, 64, 64}, BF16}, 17500},
-      {{{1, 32, 1024, 1024}, BF16}, 94000},
-      {{{1, 1024, 32, 1024}, BF16}, 90500},
-      {{{1, 128, 1024, 256}, BF16}, 56000},
-      {{{1, 8, 2048, 128}, BF16}, 40000},
-      {{{1, 128, 96, 64}, BF16}, 22000},
-      {{{1, 64, 512, 512}, BF16_BF16}, 45000},
-      {{{1, 2048, 64, 256}, INT8}, 49000},
-      {{{1, 24, 12288, 48}, BF16_BF16}, 58000},
+      {{{1, 64, 64, 64}, BF16}, 17500, NULL},
+      {{{1, 32, 1024, 1024}, BF16}, 94000, NULL},
+      {{{1, 1024, 32, 1024}, BF16}, 90500, NULL},
+      {{{1, 128, 1024, 256}, BF16}, 56000, NULL},
+      {{{1, 8, 2048, 128}, BF16}, 40000, NULL},
+      {{{1, 128, 96, 64}, BF16}, 22000, NULL},
+      {{{1, 64, 512, 512}, BF16_BF16}, 45000, NULL},
+      {{{1, 2048, 64, 256}, INT8}, 49000, NULL},
+      {{{1, 24, 12288, 48}, BF16_BF16}, 58000, NULL},
       /* blocks of out that overlap by two rows */
-      {{{1, 376, 512, 512}, BF16_BF16}, 83000},
-      {{{1, 188, 384, 256}, BF16}, 39000},
+      {{{1, 376, 512, 512}, BF16_BF16}, 83000, NULL},
+      {{{1, 188, 384, 256}, BF16}, 39000, NULL},
       /* batches: each core has products of its own, or all have all */
-      {{{64, 64, 64, 64}, BF16}, 75000},
-      {{{16, 32, 48, 40}, BF16_BF16}, 27000},
-      {{{1040, 16, 16, 16}, INT8}, 102000},
-      {{{6, 64, 64, 64}, BF16}, 45000},
+      {{{64, 64, 64, 64}, BF16}, 75000, NULL},
+      {{{16, 32, 48, 40}, BF16_BF16}, 27000, NULL},
+      {{{1040, 16, 16, 16}, INT8}, 102000, NULL},
+      {{{6, 64, 64, 64}, BF16}, 45000, NULL},
+      /* eight columns of AIE2P */
+      {{{1, 64, 64, 64}, INT8}, 16000, "krackan"},
+      {{{1, 256, 512, 256}, INT8}, 70000, "krackan"},
+      {{{1, 192, 320, 384}, INT8_8}, 70000, "krackan"},
+      {{{1, 16, 2048, 128}, INT8_16}, 70000, "krackan"},
+      {{{8, 64, 64, 64}, INT8}, 70000, "krackan"},
+      {{{64, 64, 64, 64}, INT8}, 120000, "krackan"},
   };
 #undef BF16
 #undef BF16_BF16
 #undef INT8
+#undef INT8_8
+#undef INT8_16
   for (size_t i = 0; i < sizeof launch / sizeof *launch; i++)
     test_launch(&launch[i]);
   return check_result();

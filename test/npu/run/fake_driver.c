@@ -480,7 +480,7 @@ static bool load(struct context *x) {
   struct xclbin_info info = {.kernel = "FAKE",
                              .columns = (int)x->columns,
                              .start_column_count = 1,
-                             .start_columns = {1},
+                             .start_columns = {fake.device->first_column},
                              .buffer_arguments = 3};
   struct sim_options options = {.preset = fake.preset};
   struct text xclbin = {0};
@@ -624,13 +624,18 @@ static int tell(const struct xdna_get_info *g, const void *from, size_t bytes) {
   return 0;
 }
 
+static uint16_t all_columns(void) {
+  return (uint16_t)(fake.device->first_column + fake.device->columns);
+}
+
 static int get_info(struct xdna_get_info *g) {
+  const struct device *d = fake.device;
   static const struct xdna_firmware firmware = {1, 5, 5, 391};
   static const struct xdna_clocks clocks = {
       {{"MP-NPU Clock", 400, 0}, {"H Clock", 800, 0}}};
   const struct xdna_array array = {.column_bytes = 0x2000000,
-                                   .columns = COLUMNS,
-                                   .rows = ROWS + 2,
+                                   .columns = all_columns(),
+                                   .rows = (uint16_t)(d->core_rows + CORE_ROW),
                                    .version = {2, 0}};
   const struct xdna_resources resources = {
       .contexts_max = (uint64_t)fake.contexts_max,
