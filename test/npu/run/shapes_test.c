@@ -1,11 +1,13 @@
 /* shapes_test.c -- a program with several shapes on the simulated array:
  * batches of different length share a configuration, which is loaded once, and
- * each launch begins on the state of the array that another shape's has left.
+ * each launch begins on the state of the array that another shape's has left;
+ * and threads whose shapes have other blocks change it in turn.
  */
 #include "check.h"
 #include "nest.h"
 #include "nputeir-rt.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,6 +45,39 @@ static int configured(int64_t products) {
   return good && at ? atoi(at + strlen(" configured=")) : -1;
 }
 
+/* Three threads, each with sizes of its own and one that all have. */
+enum { THREADS = 3, CALLS = 8 };
+
+static void *call_some(void *with) {
+  static const int64_t side[THREADS + 1] = {16, 40, 72, 64};
+  int own = *(const int *)with, *right = with;
+  *right = 0;
+  for (int i = 0; i < CALLS; i++) {
+    struct nest_work w;
+    void *tensor[NEST_TENSORS];
+    int64_t n = side[i % 3 == 2 ? THREADS : (own + i % 3) % THREADS];
+    nest_gemm(&w, DTYPE_BF16, false, n, n, 32);
+    nest_make(&w, true, 1);
+    uint64_t count = nest_tensors(&w, tensor);
+    *right += nputeir_call_1(w.teir, NULL, "shapes_test.c", w.value,
+                             (uint64_t)w.value_count, tensor, count) == 0 &&
+              nest_right(&w);
+    nest_free(&w);
+  }
+  return NULL;
+}
+
+static void test_threads(void) {
+  pthread_t id[THREADS];
+  int word[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    word[i] = i;
+    CHECK(pthread_create(&id[i], NULL, call_some, &word[i]) == 0);
+  }
+  for (int i = 0; i < THREADS; i++)
+    CHECK(pthread_join(id[i], NULL) == 0 && word[i] == CALLS);
+}
+
 int main(void) {
   static const int64_t products[] = {32, 64, 16};
   static const int order[] = {0, 1, 0, 2, 1, 2, 0, 0, 2, 1};
@@ -52,5 +87,6 @@ int main(void) {
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     CHECK(configured(products[order[i]]) == (i == 0));
   }
+  test_threads();
   return check_result();
 }
