@@ -21,10 +21,16 @@ enum {
 /* The formula's error: others are not worth measuring. */
 static const double doubtful = 1.06;
 
+/* Whether blocks cannot be as good as the best ones so far. */
+static bool is_poor(const struct array *s, const struct teir_blocks *x,
+                    double best) {
+  best = best < s->most ? best : s->most;
+  return array_least_cycles(s, x) >= best * doubtful;
+}
+
 static int64_t depth(void *self, const struct teir_blocks *blocks,
                      double best) {
-  (void)self, (void)blocks, (void)best;
-  return MAX_DEPTH;
+  return is_poor(self, blocks, best) ? 0 : MAX_DEPTH;
 }
 
 /* Into the list, by its price. */
@@ -41,8 +47,7 @@ static void keep(struct array *s, const struct map_blocking *b) {
 static double price(void *self, const struct teir_blocks *x, double best) {
   struct array *s = self;
   const struct device *dev = s->at->device;
-  best = best < s->most ? best : s->most;
-  if (array_least_cycles(s, x) >= best * doubtful)
+  if (is_poor(s, x, best))
     return HUGE_VAL;
   struct map_blocking *b = &s->tried; /* large: only what changes is set */
   b->block_m = (int)x->block[TEIR_M];
@@ -57,7 +62,8 @@ static double price(void *self, const struct teir_blocks *x, double best) {
   assert(b->rounds_m >= 1 && b->rounds_n >= 1 && b->steps_k >= 1);
   double ends, round = array_round_cycles(dev, s->problem, s, b, &core, &ends);
   double least = ends + (double)b->rounds_m * b->rounds_n * round;
-  if (least >= best * doubtful || !map_mem_panel(dev, s->problem, b, &panel))
+  if (least >= (best < s->most ? best : s->most) * doubtful ||
+      !map_mem_panel(dev, s->problem, b, &panel))
     return HUGE_VAL;
   b->predicted_cycles = array_launch_cycles(s, b, &core, &panel);
   if (b->predicted_cycles == HUGE_VAL)

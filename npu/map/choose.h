@@ -45,7 +45,7 @@ bool array_finishes(const struct teir_problem *);
 /* Whether blocks fit into a core, and where. */
 bool array_fits(const struct device *, const struct teir_problem *,
                 const struct map_blocking *, struct map_core *);
-/* No launch of such blocks takes less. */
+/* No launch of such blocks takes less; a block of no k stands for all. */
 double array_least_cycles(const struct array *, const struct teir_blocks *);
 /* Cycles of a round when device memory costs nothing, and what is left before
  * and behind all rounds. */

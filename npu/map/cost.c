@@ -34,7 +34,11 @@ enum {
   TURN_CYCLES = 600,    /* pushing an n round's, of in1 and of a bias */
 };
 
-static int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/* Short divisions: the search has a million of them. */
+static int64_t div_up(int64_t a, int64_t b) {
+  assert(b > 0 && b <= UINT32_MAX && a + b - 1 <= UINT32_MAX);
+  return (uint32_t)(a + b - 1) / (uint32_t)b;
+}
 
 static double max3(double a, double b, double c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
@@ -357,11 +361,11 @@ double array_least_cycles(const struct array *s, const struct teir_blocks *x) {
   const int64_t *extent = s->problem->extent, m = x->block[TEIR_M],
                 n = x->block[TEIR_N], k = x->block[TEIR_K];
   double rounds = (double)div_up(extent[AXIS_M], m * x->form * s->grid.m) *
-                  (double)div_up(extent[AXIS_N], n * s->grid.n),
-         macs = (double)(m / s->mac.m) * (double)(n / s->mac.n) *
-                (double)(k / s->mac.k) * s->turned;
-  return rounds * (double)div_up(extent[AXIS_K], k) * x->form *
-         (macs + STEP_CYCLES);
+                  (double)div_up(extent[AXIS_N], n * s->grid.n) * x->form,
+         row = (double)(m / s->mac.m) * (double)(n / s->mac.n) * s->turned;
+  return k ? rounds * (double)div_up(extent[AXIS_K], k) *
+                 (row * (double)(k / s->mac.k) + STEP_CYCLES)
+           : rounds * row * (double)extent[AXIS_K] / s->mac.k;
 }
 
 bool array_fits(const struct device *dev, const struct teir_problem *p,
