@@ -1,22 +1,14 @@
-/* amdxdna.c -- finding the NPU, its memory, its contexts, and running commands
- * (doc/hardware/driver.md, "Order").
+/* amdxdna.c -- finding the NPU, and its memory (doc/hardware/driver.md,
+ * "Order"); amdxdna_run.c has contexts and commands.
  *
  * open, ioctl, mmap, munmap and close are called by their names in libc, so
  * that a library in front of it can stand for the driver in tests.
- *
- * A context is a place among few: a device has six for everybody.  At most
- * KEPT_CONTEXTS are ours.  When one more is needed, or when the driver has none
- * left, the idle one that was used longest ago is destroyed; the program that
- * had it takes another at its next run.
  */
-#include "amdxdna.h"
-#include "amdxdna_uapi.h"
+#include "amdxdna_parts.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -24,61 +16,30 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
   HEAP_BYTES = 64 << 20, /* and so is its alignment in the address space */
   PAGE_BYTES = 4096,
-  ROWS = 4, /* cores of a column: a context asks for tiles */
-  KEPT_CONTEXTS = 4,
   CALL_TRIES = 1000, /* against interrupts that never end */
 };
 static const char driver_name[] = "amdxdna_accel_driver";
 static const char node_folder[] = "/dev/accel";
-/* The driver's own limit of a command is 60 s, or 2 s; ours lies behind. */
-static const int64_t wait_ns = 90 * (int64_t)1000000000;
-
-struct amdxdna_context {
-  struct amdxdna_context *next; /* of the device's list */
-  uint32_t handle, syncobj;     /* 0: it has no place now */
-  bool running, lost;           /* lost: its last command may still run */
-  uint64_t last_use, loads;
-  struct amdxdna_buffer command;
-};
-
-struct amdxdna {
-  int fd;
-  pid_t owner;
-  char name[64], model[16], version[64], identity[130];
-  uint64_t heap_base; /* the device's address of the heap's first byte */
-  struct amdxdna_buffer heap;
-  atomic_bool no_user_memory; /* the driver is older than user pointers */
-  bool dead;                  /* under the lock, as all that follows */
-  pthread_mutex_t lock;
-  struct amdxdna_context *contexts;
-  uint64_t clock;
-};
 
 /* ---- calls ---- */
 
-static bool interrupted(int result) {
+bool amdxdna_interrupted(int result) {
   return result != 0 && (errno == EINTR || errno == EAGAIN);
 }
 
-/* An interrupted call did nothing yet. */
-static int call(int fd, uint32_t number, void *argument) {
+int amdxdna_call(int fd, uint32_t number, void *argument) {
   int result = ioctl(fd, number, argument);
-  for (int i = 1; i < CALL_TRIES && interrupted(result); i++)
+  for (int i = 1; i < CALL_TRIES && amdxdna_interrupted(result); i++)
     result = ioctl(fd, number, argument);
   return result;
 }
 
-#define CALL_NUMBER(id, number, type) static const uint32_t call_##id = number;
-AMDXDNA_CALLS(CALL_NUMBER)
-#undef CALL_NUMBER
-
-static bool failed(struct diag *d, const char *what) {
+bool amdxdna_failed(struct diag *d, const char *what) {
   return diag_declined(d, loc_none(), "the NPU's driver: %s: %s", what,
                        strerror(errno));
 }
@@ -121,7 +82,8 @@ static bool read_attribute(int fd, const char *name, char *out, size_t size) {
 static bool is_amdxdna(int fd, struct xdna_version *v) {
   char name[64] = "";
   *v = (struct xdna_version){.name_length = sizeof name - 1, .name = name};
-  bool is = call(fd, call_VERSION, v) == 0 && strcmp(name, driver_name) == 0;
+  bool is =
+      amdxdna_call(fd, call_VERSION, v) == 0 && strcmp(name, driver_name) == 0;
   v->name = NULL;
   return is;
 }
@@ -195,7 +157,7 @@ static int find_node(struct xdna_version *v, struct diag *d) {
 static bool ask(const struct amdxdna *x, uint32_t kind, void *to,
                 size_t bytes) {
   struct xdna_get_info info = {kind, (uint32_t)bytes, (uintptr_t)to};
-  return call(x->fd, call_GET_INFO, &info) == 0;
+  return amdxdna_call(x->fd, call_GET_INFO, &info) == 0;
 }
 
 static bool identify(struct amdxdna *x, const struct xdna_version *v,
@@ -245,7 +207,7 @@ static bool dead(struct amdxdna *x) {
   return is;
 }
 
-static bool usable(struct amdxdna *x, struct diag *d) {
+bool amdxdna_usable(struct amdxdna *x, struct diag *d) {
   if (x->owner != getpid())
     return diag_declined(d, loc_none(),
                          "a forked process cannot use its parent's NPU");
@@ -255,7 +217,7 @@ static bool usable(struct amdxdna *x, struct diag *d) {
 
 static void gem_close(struct amdxdna *x, uint32_t handle) {
   struct xdna_gem_close c = {.handle = handle};
-  call(x->fd, call_GEM_CLOSE, &c);
+  amdxdna_call(x->fd, call_GEM_CLOSE, &c);
 }
 
 static uint64_t page_round(size_t bytes) {
@@ -267,13 +229,14 @@ static bool create(struct amdxdna *x, enum xdna_buffer_type type, size_t bytes,
                    struct amdxdna_buffer *b, struct xdna_buffer_info *info,
                    struct diag *d) {
   struct xdna_create_buffer c = {.bytes = page_round(bytes), .type = type};
-  if (bytes > SIZE_MAX - PAGE_BYTES || call(x->fd, call_CREATE_BUFFER, &c) != 0)
-    return failed(d, "no buffer");
+  if (bytes > SIZE_MAX - PAGE_BYTES ||
+      amdxdna_call(x->fd, call_CREATE_BUFFER, &c) != 0)
+    return amdxdna_failed(d, "no buffer");
   *info = (struct xdna_buffer_info){.handle = c.handle};
   *b = (struct amdxdna_buffer){.handle = c.handle, .bytes = c.bytes};
-  if (call(x->fd, call_BUFFER_INFO, info) == 0)
+  if (amdxdna_call(x->fd, call_BUFFER_INFO, info) == 0)
     return true;
-  failed(d, "no information on a buffer");
+  amdxdna_failed(d, "no information on a buffer");
   gem_close(x, c.handle);
   b->handle = 0;
   return false;
@@ -308,7 +271,8 @@ static bool open_heap(struct amdxdna *x, struct diag *d) {
     return false;
   x->heap_base = info.device_address;
   x->heap.memory = map_heap(x->fd, info.map_offset);
-  return x->heap.memory != MAP_FAILED || failed(d, "the heap is not mapped");
+  return x->heap.memory != MAP_FAILED ||
+         amdxdna_failed(d, "the heap is not mapped");
 }
 
 /* A piece of the heap has no mapping of its own. */
@@ -332,7 +296,7 @@ static bool map_shared(struct amdxdna *x, struct amdxdna_buffer *b,
                    (off_t)info->map_offset);
   if (b->memory == MAP_FAILED) {
     b->memory = NULL;
-    return failed(d, "a buffer is not mapped");
+    return amdxdna_failed(d, "a buffer is not mapped");
   }
   b->address = info->device_address != XDNA_NO_ADDRESS
                    ? info->device_address
@@ -340,8 +304,9 @@ static bool map_shared(struct amdxdna *x, struct amdxdna_buffer *b,
   return true;
 }
 
-static bool open_typed(struct amdxdna *x, enum xdna_buffer_type type,
-                       size_t bytes, struct amdxdna_buffer *b, struct diag *d) {
+bool amdxdna_open_typed(struct amdxdna *x, enum xdna_buffer_type type,
+                        size_t bytes, struct amdxdna_buffer *b,
+                        struct diag *d) {
   struct xdna_buffer_info info;
   *b = (struct amdxdna_buffer){0};
   if (!create(x, type, bytes, b, &info, d))
@@ -357,9 +322,10 @@ static bool open_typed(struct amdxdna *x, enum xdna_buffer_type type,
 bool amdxdna_buffer_open(struct amdxdna *x, size_t bytes, bool in_heap,
                          struct amdxdna_buffer *b, struct diag *d) {
   *b = (struct amdxdna_buffer){0};
-  return usable(x, d) &&
-         open_typed(x, in_heap ? XDNA_BUFFER_IN_HEAP : XDNA_BUFFER_SHARED,
-                    bytes, b, d);
+  return amdxdna_usable(x, d) &&
+         amdxdna_open_typed(x,
+                            in_heap ? XDNA_BUFFER_IN_HEAP : XDNA_BUFFER_SHARED,
+                            bytes, b, d);
 }
 
 /* What a process may pin; the driver counts against the same limit. */
@@ -376,7 +342,7 @@ bool amdxdna_buffer_borrow(struct amdxdna *x, const void *memory, size_t bytes,
   *b = (struct amdxdna_buffer){0};
   uintptr_t at = (uintptr_t)memory, first = at / PAGE_BYTES * PAGE_BYTES;
   if (x->no_user_memory || at % WORD || bytes > SIZE_MAX / 2 ||
-      !usable(x, &ignored))
+      !amdxdna_usable(x, &ignored))
     return false;
   struct xdna_user_memory user = {.file = XDNA_NO_FILE,
                                   .count = 1,
@@ -386,13 +352,13 @@ bool amdxdna_buffer_borrow(struct amdxdna *x, const void *memory, size_t bytes,
                                  .type = XDNA_BUFFER_SHARED};
   if (!may_pin(user.bytes))
     return false;
-  if (call(x->fd, call_CREATE_BUFFER, &c) != 0) {
+  if (amdxdna_call(x->fd, call_CREATE_BUFFER, &c) != 0) {
     /* Others mean this memory: read-only, or too much is pinned. */
     x->no_user_memory = errno == EINVAL || errno == EOPNOTSUPP;
     return false;
   }
   struct xdna_buffer_info info = {.handle = c.handle};
-  if (call(x->fd, call_BUFFER_INFO, &info) != 0) {
+  if (amdxdna_call(x->fd, call_BUFFER_INFO, &info) != 0) {
     gem_close(x, c.handle);
     return false;
   }
@@ -421,253 +387,15 @@ bool amdxdna_buffer_sync(struct amdxdna *x, const struct amdxdna_buffer *b,
                                .direction = from_device ? XDNA_FROM_DEVICE
                                                         : XDNA_TO_DEVICE,
                                .bytes = b->bytes};
-  return call(x->fd, call_SYNC_BUFFER, &s) == 0 || failed(d, "cache flush");
-}
-
-/* ---- contexts ---- */
-
-static void destroy_context(struct amdxdna *x, struct amdxdna_context *c) {
-  if (!c->handle)
-    return;
-  if (c->syncobj) {
-    struct xdna_syncobj_destroy s = {.handle = c->syncobj};
-    call(x->fd, call_SYNCOBJ_DESTROY, &s);
-  }
-  struct xdna_destroy_context destroy = {.handle = c->handle};
-  call(x->fd, call_DESTROY_CONTEXT, &destroy);
-  c->handle = c->syncobj = 0;
-}
-
-/* The one that was used longest ago of those that have a place and do nothing;
- * NULL: none. */
-static struct amdxdna_context *oldest_idle(struct amdxdna *x) {
-  struct amdxdna_context *oldest = NULL;
-  for (struct amdxdna_context *c = x->contexts; c; c = c->next)
-    if (c->handle && !c->running && !c->lost &&
-        (!oldest || c->last_use < oldest->last_use))
-      oldest = c;
-  return oldest;
-}
-
-static int places_taken(const struct amdxdna *x) {
-  int count = 0;
-  for (const struct amdxdna_context *c = x->contexts; c; c = c->next)
-    count += c->handle != 0;
-  return count;
-}
-
-static bool configure(struct amdxdna *x, uint32_t handle,
-                      const struct amdxdna_buffer *pdi, struct diag *d) {
-  struct xdna_units units = {.count = 1, .unit = {{.buffer = pdi->handle}}};
-  struct xdna_config_context config = {.handle = handle,
-                                       .value = (uintptr_t)&units,
-                                       .value_bytes = sizeof units};
-  return call(x->fd, call_CONFIG_CONTEXT, &config) == 0 ||
-         failed(d, "the configuration is not taken");
-}
-
-/* Under the lock.  Any refusal may mean that all places are taken, by us or by
- * others: the driver says EINVAL for that, too. */
-static bool take_place(struct amdxdna *x, struct amdxdna_context *c,
-                       const struct amdxdna_program *p, struct diag *d) {
-  struct xdna_qos qos = {{0}};
-  qos.word[XDNA_QOS_START_COLUMN] = XDNA_NO_START_COLUMN;
-  for (;;) {
-    struct xdna_create_context create = {
-        .qos = (uintptr_t)&qos, .tiles = (uint32_t)(p->columns * ROWS)};
-    struct amdxdna_context *idle = oldest_idle(x);
-    bool full = places_taken(x) >= KEPT_CONTEXTS && idle;
-    if (!full && call(x->fd, call_CREATE_CONTEXT, &create) == 0) {
-      c->handle = create.handle;
-      c->syncobj = create.syncobj;
-      return true;
-    }
-    if (!idle)
-      return failed(d, "no context is free");
-    destroy_context(x, idle);
-  }
-}
-
-/* Afterwards the context has a place and is running. */
-static bool start(struct amdxdna *x, struct amdxdna_context *c,
-                  const struct amdxdna_program *p, struct diag *d) {
-  pthread_mutex_lock(&x->lock);
-  bool good = c->handle != 0;
-  if (!good && take_place(x, c, p, d)) {
-    good = configure(x, c->handle, p->pdi, d);
-    c->loads += good;
-    if (!good)
-      destroy_context(x, c);
-  }
-  c->running = good;
-  c->last_use = ++x->clock;
-  pthread_mutex_unlock(&x->lock);
-  return good;
-}
-
-/* lost: nobody knows whether the command has ended. */
-static void stop(struct amdxdna *x, struct amdxdna_context *c, bool good,
-                 bool lost) {
-  pthread_mutex_lock(&x->lock);
-  c->running = false;
-  c->lost = lost;
-  x->dead |= !good;
-  if (!good && !lost)
-    destroy_context(x, c);
-  pthread_mutex_unlock(&x->lock);
-}
-
-struct amdxdna_context *amdxdna_context_open(struct amdxdna *x,
-                                             struct diag *d) {
-  struct amdxdna_context *c = calloc(1, sizeof *c);
-  if (!c) {
-    diag_declined(d, loc_none(), "no memory");
-    return NULL;
-  }
-  if (!usable(x, d) ||
-      !open_typed(x, XDNA_BUFFER_COMMAND, XDNA_COMMAND_BYTES, &c->command, d)) {
-    free(c);
-    return NULL;
-  }
-  pthread_mutex_lock(&x->lock);
-  c->next = x->contexts;
-  x->contexts = c;
-  pthread_mutex_unlock(&x->lock);
-  return c;
-}
-
-bool amdxdna_context_close(struct amdxdna *x, struct amdxdna_context *c) {
-  if (x->owner != getpid() || c->lost)
-    return false;
-  pthread_mutex_lock(&x->lock);
-  destroy_context(x, c);
-  for (struct amdxdna_context **at = &x->contexts; *at; at = &(*at)->next)
-    if (*at == c) {
-      *at = c->next;
-      break;
-    }
-  pthread_mutex_unlock(&x->lock);
-  amdxdna_buffer_close(x, &c->command);
-  free(c);
-  return true;
-}
-
-bool amdxdna_context_lost(const struct amdxdna_context *c) { return c->lost; }
-
-uint64_t amdxdna_context_loads(const struct amdxdna_context *c) {
-  return c->loads;
-}
-
-/* ---- commands ---- */
-
-static void put64(uint32_t *word, uint64_t value) {
-  word[0] = (uint32_t)value;
-  word[1] = (uint32_t)(value >> 32);
-}
-
-/* All of it, every time: a failed command overwrites its words. */
-static void write_command(const struct amdxdna_context *c,
-                          const struct amdxdna_program *p) {
-  uint32_t *packet = c->command.memory, *word = packet + 1;
-  unsigned words = XDNA_WORD_ARGUMENT + 2 * AMDXDNA_ARGUMENTS;
-  memset(packet, 0, XDNA_COMMAND_BYTES);
-  packet[0] = xdna_header(words);
-  word[XDNA_WORD_MASK] = 1;
-  put64(word + XDNA_WORD_OPERATION, XDNA_OPERATION_TRANSACTION);
-  put64(word + XDNA_WORD_TRANSACTION, p->transaction->address);
-  word[XDNA_WORD_TRANSACTION_WORDS] = (uint32_t)(p->transaction_bytes / 4);
-  for (int i = 0; i < AMDXDNA_ARGUMENTS; i++)
-    put64(word + XDNA_WORD_ARGUMENT + 2 * i, p->argument[i]->address);
-}
-
-static bool submit(struct amdxdna *x, const struct amdxdna_context *c,
-                   const struct amdxdna_program *p, uint64_t *sequence,
-                   struct diag *d) {
-  uint32_t used[AMDXDNA_ARGUMENTS + 2] = {p->pdi->handle,
-                                          p->transaction->handle};
-  for (int i = 0; i < AMDXDNA_ARGUMENTS; i++)
-    used[2 + i] = p->argument[i]->handle;
-  struct xdna_execute e = {.context = c->handle,
-                           .command = c->command.handle,
-                           .buffers = (uintptr_t)used,
-                           .command_count = 1,
-                           .buffer_count = sizeof used / sizeof *used};
-  if (call(x->fd, call_EXECUTE, &e) != 0)
-    return failed(d, "the command is not taken");
-  *sequence = e.sequence;
-  return true;
-}
-
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * (int64_t)1000000000 + t.tv_nsec;
-}
-
-/* Until the driver says that the command has ended, well or not.  A program
- * with a timer may interrupt that any number of times. */
-static bool wait_for(struct amdxdna *x, const struct amdxdna_context *c,
-                     uint64_t sequence, struct diag *d) {
-  struct xdna_timeline_wait wait = {.handles = (uintptr_t)&c->syncobj,
-                                    .points = (uintptr_t)&sequence,
-                                    .deadline_ns = now_ns() + wait_ns,
-                                    .count = 1,
-                                    .flags = XDNA_WAIT_FOR_SUBMIT};
-  struct xdna_wait_command old = {.context = c->handle,
-                                  .milliseconds = (uint32_t)(wait_ns / 1000000),
-                                  .sequence = sequence};
-  int result;
-  do
-    result = c->syncobj ? ioctl(x->fd, call_TIMELINE_WAIT, &wait)
-                        : ioctl(x->fd, call_WAIT_COMMAND, &old);
-  while (interrupted(result) && now_ns() < wait.deadline_ns);
-  return result == 0 ||
-         diag_error(d, loc_none(), "waiting for the NPU failed: %s",
-                    strerror(errno));
-}
-
-static const char *state_name(unsigned state) {
-  switch (state) {
-  case XDNA_STATE_ERROR:
-    return "an error";
-  case XDNA_STATE_ABORT:
-    return "an abort (is the firmware as new as the driver?)";
-  case XDNA_STATE_TIMEOUT:
-    return "a time-out";
-  case XDNA_STATE_NO_RESPONSE:
-    return "no response";
-  default:
-    return "an unknown state";
-  }
-}
-
-bool amdxdna_run(struct amdxdna *x, struct amdxdna_context *c,
-                 const struct amdxdna_program *p, struct diag *d) {
-  uint64_t sequence = 0;
-  if (!usable(x, d) || !start(x, c, p, d))
-    return false;
-  write_command(c, p);
-  if (!submit(x, c, p, &sequence, d)) { /* nothing runs: the next may work */
-    pthread_mutex_lock(&x->lock);
-    c->running = false;
-    destroy_context(x, c);
-    pthread_mutex_unlock(&x->lock);
-    return false;
-  }
-  bool ended = wait_for(x, c, sequence, d);
-  const volatile uint32_t *packet = c->command.memory;
-  unsigned state = xdna_state(*packet);
-  bool good = ended && state == XDNA_STATE_COMPLETED;
-  if (ended && !good)
-    diag_error(d, loc_none(), "the NPU's command ended in %s",
-               state_name(state));
-  stop(x, c, good, !ended);
-  return good;
+  return amdxdna_call(x->fd, call_SYNC_BUFFER, &s) == 0 ||
+         amdxdna_failed(d, "cache flush");
 }
 
 /* ---- the one of this process ---- */
 
-static struct amdxdna found = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+static struct amdxdna found = {.fd = -1,
+                               .lock = PTHREAD_MUTEX_INITIALIZER,
+                               .waited = PTHREAD_COND_INITIALIZER};
 static struct diag problem;
 
 static void find(void) {
@@ -689,7 +417,7 @@ struct amdxdna *amdxdna_find(struct diag *d) {
     *d = problem;
     return NULL;
   }
-  return usable(&found, d) ? &found : NULL;
+  return amdxdna_usable(&found, d) ? &found : NULL;
 }
 
 const char *amdxdna_model(const struct amdxdna *x) { return x->model; }

@@ -56,27 +56,38 @@ bool amdxdna_buffer_sync(struct amdxdna *, const struct amdxdna_buffer *,
                          bool from_device, struct diag *);
 
 /* ---- programs ---- */
-/* A configuration with a transaction and its arguments; all borrowed. */
-enum { AMDXDNA_ARGUMENTS = 3 };
-struct amdxdna_program {
-  int columns;
-  const struct amdxdna_buffer *pdi, *transaction, *argument[AMDXDNA_ARGUMENTS];
-  size_t transaction_bytes;
-};
-/* A place in the array for a program; it is given up while nothing runs when
- * others need one, and taken again by the next run. */
+/* A place in the array for a configuration; it is given up while nothing runs
+ * when others need one, and taken again by the next launch. */
 struct amdxdna_context;
 struct amdxdna_context *amdxdna_context_open(struct amdxdna *, struct diag *);
-/* False: a command of it may still run, and its program's buffers must be
- * left as they are for the rest of the process. */
+/* Waits for what it runs.  False: a command may still run, and its buffers must
+ * be left as they are for the rest of the process. */
 bool amdxdna_context_close(struct amdxdna *, struct amdxdna_context *);
-/* Whether such a command there is. */
-bool amdxdna_context_lost(const struct amdxdna_context *);
 /* How often the context got a place, and its configuration there. */
 uint64_t amdxdna_context_loads(const struct amdxdna_context *);
-/* Runs the program's transaction to its end.  One call at a time per context.
- * An error means that results are not to be used. */
-bool amdxdna_run(struct amdxdna *, struct amdxdna_context *,
-                 const struct amdxdna_program *, struct diag *);
+
+/* Launches of a transaction on so many tuples of arguments, one after the
+ * other; all borrowed. */
+enum { AMDXDNA_ARGUMENTS = 3, AMDXDNA_LAUNCHES = 8 };
+struct amdxdna_program {
+  int columns;
+  const struct amdxdna_buffer *pdi, *transaction;
+  size_t transaction_bytes;
+  int count;
+  const struct amdxdna_buffer *argument[AMDXDNA_LAUNCHES][AMDXDNA_ARGUMENTS];
+};
+/* The commands of launches that are sent together, and are done together.  One
+ * thread at a time; lists of a context run in the order in which they are
+ * sent. */
+struct amdxdna_list;
+struct amdxdna_list *amdxdna_list_open(struct amdxdna *, struct diag *);
+/* Waits.  False: as of a context. */
+bool amdxdna_list_close(struct amdxdna_list *);
+/* A list that does not run.  False: nothing of it does. */
+bool amdxdna_send(struct amdxdna_list *, struct amdxdna_context *,
+                  const struct amdxdna_program *, struct diag *);
+/* To the end of what was sent last, if anything was.  An error means that
+ * results are not to be used. */
+bool amdxdna_wait(struct amdxdna_list *, struct diag *);
 
 #endif

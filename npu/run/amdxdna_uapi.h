@@ -174,12 +174,18 @@ enum {
   XDNA_STATE_TIMEOUT,
   XDNA_STATE_NO_RESPONSE,
 };
-enum { XDNA_OPCODE_START_UNIT = 0, XDNA_TYPE_UNIT = 3 };
-static inline uint32_t xdna_header(unsigned words) {
-  return XDNA_STATE_NEW | words << 12 | XDNA_OPCODE_START_UNIT << 23 |
+enum { XDNA_OPCODE_START_UNIT = 0, XDNA_OPCODE_CHAIN = 19, XDNA_TYPE_UNIT = 3 };
+static inline uint32_t xdna_header(unsigned opcode, unsigned words) {
+  return XDNA_STATE_NEW | words << 12 | opcode << 23 |
          (uint32_t)XDNA_TYPE_UNIT << 28;
 }
 static inline unsigned xdna_state(uint32_t header) { return header & 15; }
+static inline unsigned xdna_words(uint32_t header) {
+  return header >> 12 & 0x7FF;
+}
+static inline unsigned xdna_opcode(uint32_t header) {
+  return header >> 23 & 0x1F;
+}
 
 /* Words behind the header of XDNA_OPCODE_START_UNIT: a mask of units, then the
  * registers of the unit: the operation (3, a transaction), the transaction's
@@ -192,6 +198,17 @@ enum {
   XDNA_WORD_ARGUMENT,
 };
 enum { XDNA_OPERATION_TRANSACTION = 3, XDNA_ARGUMENTS_MAX = 7 };
+
+/* Words behind the header of XDNA_OPCODE_CHAIN: how many commands there are and
+ * at which one it failed, then the handles of their buffers, 8 bytes each.  All
+ * are of one opcode, and firmware gets them as slots of 4 KiB together. */
+enum {
+  XDNA_WORD_CHAIN_COUNT,
+  XDNA_WORD_CHAIN_SUBMITTED,
+  XDNA_WORD_CHAIN_ERROR,
+  XDNA_WORD_CHAIN_HANDLE = 6,
+};
+enum { XDNA_CHAIN_BYTES = 4096 };
 
 #define XDNA_BYTES(name, number, type)                                         \
   static_assert(((number) >> 16 & 0x3FFF) == sizeof(struct type),              \

@@ -114,7 +114,6 @@ static void run_session(void *with) {
   }
   if (!e->session)
     return;
-  e->bytes = plan_bytes(e->plan);
   const struct context_launch at = {.contexts = j->contexts,
                                     .device = e->device,
                                     .options = j->options,
@@ -123,6 +122,8 @@ static void run_session(void *with) {
                                     .spent = &e->changes_seconds,
                                     .session = e->session};
   j->done = work_run(j->p, j->recipe, &at, j->tensor, j->report, j->d);
+  e->bytes =
+      e->device->bytes ? e->device->bytes(e->session) : plan_bytes(e->plan);
 }
 
 static void close_session(void *with) {

@@ -4,6 +4,7 @@
 #include "image.h"
 #include "parts.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +18,31 @@ struct run_context {
   uint64_t loads; /* of the last launch */
 };
 
+/* Two lists of launches take turns: the host prepares one while the device
+ * works on the other. */
+enum { LISTS = 2, COPIES = LISTS * AMDXDNA_LAUNCHES };
+enum { MOST_COPIED_BYTES = 32 << 20 }; /* in all copies but the first */
+
+struct list {
+  struct amdxdna_list *commands;
+  struct amdxdna_buffer code; /* a transaction in the place of the plan's */
+  int out[AMDXDNA_LAUNCHES];  /* copies; of a list under way */
+  int count;                  /* 0: it is not under way */
+};
+
 struct run_session {
   struct run_session *next; /* of the lost ones */
   struct amdxdna *npu;
-  struct amdxdna_buffer transaction, tensor[TENSORS];
-  struct amdxdna_buffer other;     /* transaction, of the last launch */
-  struct amdxdna_buffer lent[OUT]; /* in the place of the session's own */
-  bool failed;                     /* a launch; what was lent stays so */
-  bool lost;                       /* it may still run */
-  struct amdxdna_program program;
-  size_t transaction_bytes;
+  struct amdxdna_buffer transaction;
+  size_t transaction_bytes, bytes[TENSORS];
+  int copies;
+  struct amdxdna_buffer tensor[TENSORS][COPIES];
+  bool dirty[TENSORS][COPIES];             /* the CPU may hold lines of it */
+  struct amdxdna_buffer lent[OUT][COPIES]; /* in the place of these */
+  int queued, queue[AMDXDNA_LAUNCHES][TENSORS]; /* copies */
+  struct list list[LISTS];
+  int turn;    /* the list that is sent next */
+  bool failed; /* a launch; what was lent stays so */
 };
 
 /* Only models that we generate code for. */
@@ -73,33 +89,44 @@ static void keep_context(struct run_context *c) {
 /* Pinning less costs more than copying it. */
 enum { WORTH_LENDING = 256 << 10 };
 
-static bool lend(struct run_session *s, int i, const void *memory,
+static bool lend(struct run_session *s, int i, int copy, const void *memory,
                  size_t bytes) {
-  amdxdna_buffer_close(s->npu, &s->lent[i]);
-  bool lent = bytes >= WORTH_LENDING &&
-              amdxdna_buffer_borrow(s->npu, memory, bytes, &s->lent[i]);
-  s->program.argument[i] = lent ? &s->lent[i] : &s->tensor[i];
-  return lent;
+  struct amdxdna_buffer *lent = &s->lent[i][copy];
+  amdxdna_buffer_close(s->npu, lent);
+  s->dirty[i][copy] = true;
+  return bytes >= WORTH_LENDING &&
+         amdxdna_buffer_borrow(s->npu, memory, bytes, lent);
 }
 
-static void take_back(struct run_session *s) {
-  for (int i = IN0; i < OUT && !s->failed; i++) {
-    amdxdna_buffer_close(s->npu, &s->lent[i]);
-    s->program.argument[i] = &s->tensor[i];
+static void close_lent(struct run_session *s) {
+  for (int i = IN0; i < OUT; i++)
+    for (int k = 0; k < s->copies; k++)
+      amdxdna_buffer_close(s->npu, &s->lent[i][k]);
+}
+
+/* False: a command may still run. */
+static bool close_lists(struct run_session *s) {
+  bool good = true;
+  for (int i = 0; i < LISTS; i++) {
+    if (s->list[i].commands && amdxdna_list_close(s->list[i].commands))
+      s->list[i].commands = NULL;
+    good = good && !s->list[i].commands;
   }
+  return good;
 }
 
 static void close_session(struct run_session *s) {
-  if (s->lost) {
+  if (!close_lists(s)) {
     keep(s);
     return;
   }
   amdxdna_buffer_close(s->npu, &s->transaction);
-  amdxdna_buffer_close(s->npu, &s->other);
+  for (int i = 0; i < LISTS; i++)
+    amdxdna_buffer_close(s->npu, &s->list[i].code);
   for (int i = 0; i < TENSORS; i++)
-    amdxdna_buffer_close(s->npu, &s->tensor[i]);
-  for (int i = IN0; i < OUT; i++)
-    amdxdna_buffer_close(s->npu, &s->lent[i]);
+    for (int k = 0; k < s->copies; k++)
+      amdxdna_buffer_close(s->npu, &s->tensor[i][k]);
+  close_lent(s);
   free(s);
 }
 
@@ -153,18 +180,49 @@ static struct run_context *load(const struct run_plan *plan,
   return NULL;
 }
 
+/* One more buffer of each argument.  A fresh one is flushed once: its zeros are
+ * in the CPU's caches. */
+static bool add_copy(struct run_session *s, struct diag *d) {
+  int k = s->copies, i = 0;
+  while (i < TENSORS &&
+         amdxdna_buffer_open(s->npu, s->bytes[i], false, &s->tensor[i][k], d)) {
+    s->dirty[i][k] = true;
+    i++;
+  }
+  s->copies += i == TENSORS;
+  while (i < TENSORS && i > 0)
+    amdxdna_buffer_close(s->npu, &s->tensor[--i][k]);
+  return s->copies > k;
+}
+
+static size_t bytes_of_copy(const struct run_session *s) {
+  return s->bytes[IN0] + s->bytes[IN1] + s->bytes[OUT];
+}
+
+static int copies(struct run_session *s, int wanted) {
+  struct diag ignored = {0};
+  while (s->copies < wanted && s->copies < COPIES &&
+         bytes_of_copy(s) <= MOST_COPIED_BYTES / (size_t)s->copies &&
+         add_copy(s, &ignored))
+    ;
+  return s->copies;
+}
+
+static size_t bytes(const struct run_session *s) {
+  return bytes_of_copy(s) * (size_t)s->copies;
+}
+
 static bool fill(struct run_session *s, const struct run_plan *plan,
                  struct diag *d) {
   if (!write_buffer(s->npu, plan->txn, plan->txn_bytes, &s->transaction, d))
     return false;
   s->transaction_bytes = plan->txn_bytes;
-  for (int i = 0; i < TENSORS; i++) {
-    s->program.argument[i] = &s->tensor[i];
-    if (!amdxdna_buffer_open(s->npu, plan->tensor[i].bytes, false,
-                             &s->tensor[i], d))
+  for (int i = 0; i < TENSORS; i++)
+    s->bytes[i] = plan->tensor[i].bytes;
+  for (int i = 0; i < LISTS; i++)
+    if (!(s->list[i].commands = amdxdna_list_open(s->npu, d)))
       return false;
-  }
-  return true;
+  return add_copy(s, d);
 }
 
 static struct run_session *open_session(const struct run_plan *plan,
@@ -184,31 +242,110 @@ static struct run_session *open_session(const struct run_plan *plan,
   return NULL;
 }
 
-static void *buffer(struct run_session *s, int i) {
-  return s->tensor[i].memory;
+static void *buffer(struct run_session *s, int i, int copy) {
+  return s->tensor[i][copy].memory;
 }
 
-/* A line of out that the CPU still holds would be written over the results. */
+static void wrote(struct run_session *s, int i, int copy) {
+  s->dirty[i][copy] = true;
+}
+
+static void queue(struct run_session *s, const int copy[TENSORS]) {
+  assert(s->queued < AMDXDNA_LAUNCHES);
+  memcpy(s->queue[s->queued++], copy, sizeof s->queue[0]);
+}
+
+/* What an argument of a launch is, without lines in the CPU's caches: a line of
+ * an input would not be seen, one of out would go over results. */
+static const struct amdxdna_buffer *flushed(struct run_session *s, int i,
+                                            int copy, struct diag *d) {
+  bool lent = i < OUT && s->lent[i][copy].handle;
+  const struct amdxdna_buffer *b =
+      lent ? &s->lent[i][copy] : &s->tensor[i][copy];
+  if (s->dirty[i][copy] && !amdxdna_buffer_sync(s->npu, b, false, d))
+    return NULL;
+  s->dirty[i][copy] = false;
+  return b;
+}
+
+/* The list's own transaction, in its buffer of the last time if that is large
+ * enough. */
+static const struct amdxdna_buffer *write_code(struct run_session *s,
+                                               struct list *l,
+                                               const struct run_code *code,
+                                               struct diag *d) {
+  if (l->code.handle && l->code.bytes >= code->length) {
+    memcpy(l->code.memory, code->bytes, code->length);
+    return amdxdna_buffer_sync(s->npu, &l->code, false, d) ? &l->code : NULL;
+  }
+  amdxdna_buffer_close(s->npu, &l->code);
+  return write_buffer(s->npu, code->bytes, code->length, &l->code, d) ? &l->code
+                                                                      : NULL;
+}
+
+/* Sends what is queued. */
+static bool send_list(struct run_session *s, struct run_context *c,
+                      const struct run_code *code, struct run_counts *counts,
+                      struct diag *d) {
+  struct list *l = &s->list[s->turn];
+  struct amdxdna_program p = {
+      .columns = c->columns,
+      .pdi = &c->pdi,
+      .transaction = code ? write_code(s, l, code, d) : &s->transaction,
+      .transaction_bytes = code ? code->length : s->transaction_bytes,
+      .count = s->queued};
+  assert(!l->count);
+  if (!p.transaction)
+    return false;
+  for (int k = 0; k < s->queued; k++)
+    for (int i = 0; i < TENSORS; i++)
+      if (!(p.argument[k][i] = flushed(s, i, s->queue[k][i], d)))
+        return false;
+  bool good = amdxdna_send(l->commands, c->context, &p, d);
+  for (int k = 0; k < s->queued; k++)
+    l->out[k] = s->queue[k][OUT];
+  l->count = s->queued;
+  s->queued = 0;
+  s->turn = (s->turn + 1) % LISTS;
+  counts->configured |= amdxdna_context_loads(c->context) != c->loads;
+  c->loads = amdxdna_context_loads(c->context);
+  return good;
+}
+
+/* To the end of a list; then the CPU must not believe what its caches hold. */
+static bool wait_list(struct run_session *s, struct list *l, struct diag *d) {
+  bool good = !l->count || amdxdna_wait(l->commands, d);
+  for (int k = 0; k < l->count && good; k++)
+    good = amdxdna_buffer_sync(s->npu, &s->tensor[OUT][l->out[k]], true, d);
+  l->count = 0;
+  return good;
+}
+
+static bool finish(struct run_session *s, struct diag *d) {
+  bool good = true;
+  for (int i = 0; i < LISTS; i++)
+    good = wait_list(s, &s->list[(s->turn + i) % LISTS], d) && good;
+  s->failed |= !good;
+  return good;
+}
+
+static void take_back(struct run_session *s) {
+  struct diag ignored = {0};
+  if (finish(s, &ignored) && !s->failed) /* also after a failure elsewhere */
+    close_lent(s);
+}
+
 static bool launch(struct run_session *s, struct run_context *c,
                    const struct run_code *code, struct run_counts *counts,
                    struct diag *d) {
-  s->failed = true;
-  amdxdna_buffer_close(s->npu, &s->other);
-  if (code && !write_buffer(s->npu, code->bytes, code->length, &s->other, d))
-    return false;
-  s->program.transaction = code ? &s->other : &s->transaction;
-  s->program.transaction_bytes = code ? code->length : s->transaction_bytes;
-  s->program.columns = c->columns;
-  s->program.pdi = &c->pdi;
-  for (int i = 0; i < TENSORS; i++)
-    if (!amdxdna_buffer_sync(s->npu, s->program.argument[i], false, d))
-      return false;
-  bool good = amdxdna_run(s->npu, c->context, &s->program, d);
-  s->lost = amdxdna_context_lost(c->context);
-  counts->configured |= amdxdna_context_loads(c->context) != c->loads;
-  c->loads = amdxdna_context_loads(c->context);
-  s->failed = !good || !amdxdna_buffer_sync(s->npu, &s->tensor[OUT], true, d);
-  return !s->failed;
+  static const int first[TENSORS];
+  bool waits = !s->queued;
+  if (waits)
+    queue(s, first);
+  bool good = send_list(s, c, code, counts, d) &&
+              (waits ? finish(s, d) : wait_list(s, &s->list[s->turn], d));
+  s->failed |= !good;
+  return good;
 }
 
 const struct run_device run_npu = {.name = "npu",
@@ -220,8 +357,13 @@ const struct run_device run_npu = {.name = "npu",
                                    .load = load,
                                    .unload = unload,
                                    .open = open_session,
+                                   .copies = copies,
+                                   .bytes = bytes,
                                    .buffer = buffer,
+                                   .wrote = wrote,
                                    .lend = lend,
                                    .take_back = take_back,
+                                   .queue = queue,
                                    .launch = launch,
+                                   .finish = finish,
                                    .close = close_session};

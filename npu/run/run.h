@@ -135,15 +135,30 @@ struct run_device {
   void (*unload)(struct run_context *);
   struct run_session *(*open)(const struct run_plan *,
                               const struct run_options *, struct diag *);
-  /* Host address of the buffer of argument i, as large as the plan says. */
-  void *(*buffer)(struct run_session *, int i);
-  /* The program's memory in the place of the buffer of input i, until it is
-   * taken back: nothing need be copied.  False: it must be.  NULL: always. */
-  bool (*lend)(struct run_session *, int i, const void *memory, size_t bytes);
+  /* Where launches may be under way while others are prepared: makes so many
+   * buffers of each argument, or fewer, and says how many there are now.  NULL:
+   * one. */
+  int (*copies)(struct run_session *, int wanted);
+  size_t (*bytes)(const struct run_session *); /* of all; NULL: the plan's */
+  /* Host address of a buffer of argument i, as large as the plan says. */
+  void *(*buffer)(struct run_session *, int i, int copy);
+  /* The host has changed a buffer since its last launch.  NULL: no matter. */
+  void (*wrote)(struct run_session *, int i, int copy);
+  /* The program's memory in the place of a buffer of input i, until it is taken
+   * back: nothing need be copied.  False: it must be.  NULL: always. */
+  bool (*lend)(struct run_session *, int i, int copy, const void *memory,
+               size_t bytes);
   void (*take_back)(struct run_session *); /* all that was lent */
-  /* The context is NULL if there is no `load`, the code for the plan's. */
+  /* With copies: the buffers of a launch that the next `launch` begins, behind
+   * others. */
+  void (*queue)(struct run_session *, const int copy[TENSORS]);
+  /* Begins what was queued, when what the launch before began has ended; with
+   * an empty queue launches copy 0 and waits.  The context is NULL if there is
+   * no `load`, the code for the plan's. */
   bool (*launch)(struct run_session *, struct run_context *,
                  const struct run_code *, struct run_counts *, struct diag *);
+  /* With copies: waits for all that was begun. */
+  bool (*finish)(struct run_session *, struct diag *);
   void (*close)(struct run_session *);
 };
 extern const struct run_device run_host, run_sim, run_npu;

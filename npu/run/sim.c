@@ -86,7 +86,10 @@ static struct run_session *open_session(const struct run_plan *plan,
   return s;
 }
 
-static void *buffer(struct run_session *s, int i) { return s->buffer[i]; }
+static void *buffer(struct run_session *s, int i, int copy) {
+  (void)copy; /* there is one */
+  return s->buffer[i];
+}
 
 static bool launch(struct run_session *s, struct run_context *c,
                    const struct run_code *code, struct run_counts *counts,

@@ -17,6 +17,14 @@
 #include <assert.h>
 #include <string.h>
 
+/* Which block of each role a launch works on. */
+struct block {
+  int64_t at[AXIS_ROLES];
+};
+
+/* Of an argument's buffers on the device: the most that are of use. */
+enum { WORK_COPIES = 16 };
+
 struct work {
   const struct product *p;
   const struct context_launch *at;
@@ -31,8 +39,17 @@ struct work {
   int64_t count[TENSORS][AXIS_ROLES]; /* indices, where the device shares a role
                                          and does not use elements as they lie;
                                          0: elements */
-  bool linear[TENSORS];    /* the buffer is a copy of memory as it is */
-  int64_t packed[TENSORS]; /* the block that lies there; -1: none */
+  bool linear[TENSORS]; /* the buffer is a copy of memory as it is */
+  int copies;           /* of the session's buffers */
+  int copy[TENSORS];    /* those of the launch that is prepared */
+  struct held {
+    int64_t block;  /* of an input, that lies there; -1: none */
+    int64_t launch; /* that used it last; -1: none */
+  } held[TENSORS][WORK_COPIES];
+  int64_t begun,
+      stored; /* launches that were prepared; with results in place */
+  struct block launched[WORK_COPIES]; /* what launch i is, at i mod copies */
+  int out[WORK_COPIES];               /* and the buffer of its results */
   const struct recipe *recipe;
   struct arena *arena;
   /* By the copies of an input's rows and columns; NULL: copied. */
@@ -149,11 +166,6 @@ static void make_conversions(struct work *w) {
 
 /* ---- one launch ---- */
 
-/* Which block of each role a launch works on. */
-struct block {
-  int64_t at[AXIS_ROLES];
-};
-
 static int64_t first(const struct work *w, const struct block *b,
                      enum axis_role role) {
   return b->at[role] * w->launch[role];
@@ -185,7 +197,8 @@ static struct pack_matrix in_buffer(const struct work *w, const struct block *b,
                                     int t) {
   const int64_t *c = w->buffer[t][AXIS_C];
   return (struct pack_matrix){
-      (char *)w->device->buffer(w->session, t) + (c ? c[b->at[AXIS_C]] : 0),
+      (char *)w->device->buffer(w->session, t, w->copy[t]) +
+          (c ? c[b->at[AXIS_C]] : 0),
       w->buffer[t][row_role[t]], w->buffer[t][column_role[t]]};
 }
 
@@ -236,23 +249,35 @@ static void convert(const struct work *w, const struct block *b, int t) {
   }
 }
 
-/* An input's block into its buffer, zeros around it, unless it lies there. */
-static void pack(struct work *w, const struct block *b, int t,
+/* The buffer of a launch's tensor: the one where the block lies, or the one
+ * that was used longest ago, which no launch under way uses.  False: it does
+ * not lie there. */
+static bool pick_copy(struct work *w, int t, int64_t block) {
+  struct held *held = w->held[t];
+  int oldest = 0, at = 0;
+  for (int i = 1; i < w->copies; i++)
+    if (held[i].launch < held[oldest].launch)
+      oldest = i;
+  while (at < w->copies && (block < 0 || held[at].block != block))
+    at++;
+  bool lies = at < w->copies;
+  w->copy[t] = lies ? at : oldest;
+  assert(lies || held[oldest].launch < w->stored);
+  held[w->copy[t]] = (struct held){block, w->begun};
+  return lies;
+}
+
+static void wrote(const struct work *w, int t) {
+  if (w->device->wrote)
+    w->device->wrote(w->session, t, w->copy[t]);
+}
+
+/* An input's block into its buffer, zeros around it. */
+static void fill(const struct work *w, const struct block *b, int t,
                  struct run_report *report) {
   enum axis_role row = row_role[t], column = column_role[t];
-  assert(t == IN0 || t == IN1);
-  int64_t id =
-      (b->at[AXIS_C] * w->blocks[row] + b->at[row]) * w->blocks[column] +
-      b->at[column];
-  if (w->packed[t] == id)
-    return;
-  w->packed[t] = id;
   struct pack_matrix to = in_buffer(w, b, t), from = in_user(w, b, t);
-  if (w->linear[t] && b->at[AXIS_C] > 0 && layout_batch(w->plan) > 1)
-    return; /* came with the first product */
-  if (w->linear[t] && w->device->lend &&
-      w->device->lend(w->session, t, from.base, w->plan->tensor[t].bytes))
-    return;
+  wrote(w, t);
   if (w->linear[t]) {
     memcpy(to.base, from.base, w->plan->tensor[t].bytes);
     report->host_bytes += (int64_t)w->plan->tensor[t].bytes;
@@ -267,6 +292,17 @@ static void pack(struct work *w, const struct block *b, int t,
     return;
   }
   pack_copy(&to, &from, rows, columns, dtype_bytes(w->p->type[t]));
+}
+
+/* The same, unless it lies there or can be lent to the device. */
+static void pack(struct work *w, const struct block *b, int t,
+                 struct run_report *report) {
+  assert(t == IN0 || t == IN1);
+  if (w->linear[t] && w->device->lend &&
+      w->device->lend(w->session, t, w->copy[t], in_user(w, b, t).base,
+                      w->plan->tensor[t].bytes))
+    return;
+  fill(w, b, t, report);
 }
 
 static void copy_results(const struct work *w, const struct block *b, bool add,
@@ -293,7 +329,6 @@ static void store(const struct work *w, const struct block *b,
 
 static bool launch(struct work *w, struct run_report *report, struct diag *d) {
   double start = seconds_now();
-  report->launches++;
   bool good = context_launch(w->at, &report->counts, d);
   report->seconds.launch += seconds_now() - start;
   return good;
@@ -305,10 +340,11 @@ static void pack_bias(const struct work *w, const struct block *b,
                       struct run_report *report) {
   const struct run_bias *x = &w->plan->bias;
   int tensor = w->recipe->bias;
-  char *to = w->device->buffer(w->session, OUT);
+  char *to = w->device->buffer(w->session, OUT, w->copy[OUT]);
   assert(!w->bias == !x->count);
   if (!w->bias)
     return;
+  wrote(w, OUT);
   const char *from = (const char *)w->tensor[tensor] + w->p->offset[tensor];
   enum axis_role role = w->recipe->problem.finish.bias;
   int64_t at = first(w, b, role), count = extent(w, b, role);
@@ -322,16 +358,19 @@ static void pack_bias(const struct work *w, const struct block *b,
   report->host_bytes += x->count * (int64_t)sizeof(uint32_t);
 }
 
-/* All products of a batch in one launch; nothing is cut. */
+/* All products of a batch in one launch; nothing is cut, and what lies as the
+ * device has it comes with the first product. */
 static bool run_batch(struct work *w, struct run_report *report,
                       struct diag *d) {
   int64_t count = layout_batch(w->plan);
   struct block b = {{0}};
   for (b.at[AXIS_C] = 0; b.at[AXIS_C] < count; b.at[AXIS_C]++)
     for (int t = IN0; t <= IN1; t++)
-      pack(w, &b, t, report);
+      if (!w->linear[t] || b.at[AXIS_C] == 0)
+        pack(w, &b, t, report);
   b.at[AXIS_C] = 0;
   pack_bias(w, &b, report);
+  report->launches++;
   if (!launch(w, report, d))
     return false;
   for (b.at[AXIS_C] = 0; b.at[AXIS_C] < count; b.at[AXIS_C]++) {
@@ -343,22 +382,73 @@ static bool run_batch(struct work *w, struct run_report *report,
   return true;
 }
 
-static bool run_block(struct work *w, const struct block *b,
-                      struct run_report *report, struct diag *d) {
-  pack(w, b, IN0, report);
-  pack(w, b, IN1, report);
-  pack_bias(w, b, report);
-  if (!launch(w, report, d))
-    return false;
-  struct pack_matrix from = in_buffer(w, b, OUT);
-  report->host_bytes += extent(w, b, AXIS_M) * extent(w, b, AXIS_N) *
-                        dtype_bytes(w->recipe->problem.type[OUT]);
-  if (w->gathered.memory) {
-    struct pack_matrix to = in_gathered(w, b);
-    copy_results(w, b, b->at[AXIS_K] > 0, &to, &from);
-  } else {
-    store(w, b, &from);
+/* Results of the launches before `end`, which have ended. */
+static void store_blocks(struct work *w, int64_t end,
+                         struct run_report *report) {
+  for (; w->stored < end; w->stored++) {
+    const struct block *b = &w->launched[w->stored % w->copies];
+    w->copy[OUT] = w->out[w->stored % w->copies];
+    struct pack_matrix from = in_buffer(w, b, OUT);
+    report->host_bytes += extent(w, b, AXIS_M) * extent(w, b, AXIS_N) *
+                          dtype_bytes(w->recipe->problem.type[OUT]);
+    if (w->gathered.memory) {
+      struct pack_matrix to = in_gathered(w, b);
+      copy_results(w, b, b->at[AXIS_K] > 0, &to, &from);
+    } else {
+      store(w, b, &from);
+    }
   }
+}
+
+/* Which block of an input a launch needs. */
+static int64_t block_of(const struct work *w, const struct block *b, int t) {
+  enum axis_role row = row_role[t], column = column_role[t];
+  return (b->at[AXIS_C] * w->blocks[row] + b->at[row]) * w->blocks[column] +
+         b->at[column];
+}
+
+static void prepare(struct work *w, const struct block *b,
+                    struct run_report *report) {
+  for (int t = IN0; t <= IN1; t++)
+    if (!pick_copy(w, t, block_of(w, b, t)))
+      pack(w, b, t, report);
+  pick_copy(w, OUT, -1);
+  pack_bias(w, b, report);
+  w->launched[w->begun % w->copies] = *b;
+  w->out[w->begun % w->copies] = w->copy[OUT];
+  w->begun++;
+  report->launches++;
+}
+
+static bool finish(const struct work *w, struct run_report *report,
+                   struct diag *d) {
+  double start = seconds_now();
+  bool good = w->device->finish(w->session, d);
+  report->seconds.launch += seconds_now() - start;
+  return good;
+}
+
+/* Half of the copies make a list of launches.  It is sent before the results of
+ * the one before are stored, and the next is packed while the device works. */
+static bool run_block(struct work *w, const struct block *b, bool last,
+                      struct run_report *report, struct diag *d) {
+  prepare(w, b, report);
+  if (w->copies > 1) {
+    int64_t list = w->copies / 2, first = (w->begun - 1) / list * list;
+    w->device->queue(w->session, w->copy);
+    if (!last && w->begun < first + list)
+      return true;
+    if (!launch(w, report, d))
+      return false;
+    store_blocks(w, first, report);
+    if (!last)
+      return true;
+    if (!finish(w, report, d))
+      return false;
+  } else if (!launch(w, report, d)) {
+    return false;
+  }
+  store_blocks(w, w->begun, report);
   return true;
 }
 
@@ -392,18 +482,31 @@ static void write_gathered(const struct work *w) {
   }
 }
 
-/* N runs fastest, so that a block of in0 stays where it is. */
+/* The next block, N fastest, so that a block of in0 stays where it is; false:
+ * there is none. */
+static bool next_block(const struct work *w, struct block *b) {
+  static const enum axis_role fastest_first[] = {AXIS_N, AXIS_M, AXIS_K,
+                                                 AXIS_C};
+  for (int i = 0; i < AXIS_ROLES; i++) {
+    enum axis_role role = fastest_first[i];
+    int64_t count = role == AXIS_C ? w->p->extent[AXIS_C] : w->blocks[role];
+    if (++b->at[role] < count)
+      return true;
+    b->at[role] = 0;
+  }
+  return false;
+}
+
 static bool run_blocks(struct work *w, struct run_report *report,
                        struct diag *d) {
-  struct block b;
-  int64_t *c = &b.at[AXIS_C], *m = &b.at[AXIS_M], *n = &b.at[AXIS_N],
-          *k = &b.at[AXIS_K];
-  for (*c = 0; *c < w->p->extent[AXIS_C]; ++*c)
-    for (*k = 0; *k < w->blocks[AXIS_K]; ++*k)
-      for (*m = 0; *m < w->blocks[AXIS_M]; ++*m)
-        for (*n = 0; *n < w->blocks[AXIS_N]; ++*n)
-          if (!run_block(w, &b, report, d))
-            return false;
+  struct block b = {{0}};
+  for (bool last = false; !last;) {
+    struct block next = b;
+    last = !next_block(w, &next);
+    if (!run_block(w, &b, last, report, d))
+      return false;
+    b = next;
+  }
   if (w->gathered.memory)
     write_gathered(w);
   return true;
@@ -436,8 +539,12 @@ static bool run(struct work *w, struct run_report *report, struct diag *d) {
     if (__builtin_mul_overflow(launches, w->blocks[role], &launches))
       return diag_declined(d, loc_none(), "too many launches");
   }
+  if (w->device->copies && launches > 1)
+    w->copies = w->device->copies(
+        w->session, (int)smaller(launches, WORK_COPIES) + (launches % 2 != 0));
   for (int t = 0; t < TENSORS; t++)
-    w->packed[t] = -1;
+    for (int i = 0; i < WORK_COPIES; i++)
+      w->held[t][i] = (struct held){-1, -1};
   make_conversions(w);
   make_offsets(w);
   make_epilogue(w);
@@ -460,6 +567,7 @@ bool work_run(const struct product *p, const struct recipe *r,
                    .at = at,
                    .plan = at->plan,
                    .session = at->session,
+                   .copies = 1,
                    .device = at->device,
                    .tensor = tensor,
                    .recipe = r,

@@ -142,7 +142,7 @@ struct run_session *open_session(const struct run_plan *plan,
   }
 }
 
-void *buffer(struct run_session *s, int i) {
+void *buffer(struct run_session *s, int i, int) {
   return s->buffer[i].map<void *>();
 }
 

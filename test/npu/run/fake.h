@@ -12,7 +12,8 @@ struct fake {
   struct teir_problem finished; /* asked for results of it, in vain */
   int64_t m, n, k;              /* launch extents; 0: those of the problem */
   int64_t gap;                  /* bytes behind every row of a buffer; 0: 8 */
-  int split; /* layouts are cut into blocks of this extent; 0: not */
+  int split;  /* layouts are cut into blocks of this extent; 0: not */
+  int copies; /* of each buffer; 0: one */
   int compiles, opens, launches;
   int loads, unloads; /* of configurations, one for every triple of types */
   int fail_launch;    /* this launch fails (from 1); 0: none */

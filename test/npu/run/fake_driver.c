@@ -1,15 +1,10 @@
 /* fake_driver.c -- see fake_driver.h. */
 #define _GNU_SOURCE /* memfd_create, RTLD_NEXT, O_TMPFILE */
-#include "fake_driver.h"
-
-#include "amdxdna_uapi.h"
-#include "image.h"
-#include "sim.h"
+#include "fake_parts.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,51 +16,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum {
-  HEAP = 64 << 20,
-  HEAP_BASE = 0x4000000,
-  HEAP_GRAIN = 32 << 10,
-  PAGE = 4096,
-  LINE = 64,
-  BUFFERS = 4096,
-  CONTEXTS = 64,
-  NODES = 64,
-};
-static const uint64_t own_addresses = 0x100000000000;
-
-/* handle = index + 1 */
-struct buffer {
-  uint32_t type;          /* 0: free */
-  uint64_t bytes, offset; /* in the file that is mapped; in the heap */
-  char *cpu;              /* the view behind mmap */
-  char *device;           /* what the device sees */
-  char *clean;            /* what both saw last */
-  bool user;              /* the program's own memory */
-};
-struct context {
-  bool used;
-  uint32_t columns, pdi;
-  struct sim *sim;
-  uint64_t sequence;
-};
-static struct {
-  pthread_mutex_t lock;
-  char name[64];
-  const struct preset *preset;
-  const struct device *device;
-  int contexts_max, taken;
-  bool addresses, old, noheap, nouser, every;
-  int fail_at, fail_errno, state_at, state, reload, open_errno;
-  int interrupts, interrupted; /* of a wait; of this one so far */
-  int node[NODES], nodes;      /* open files that are the device */
-  int memory;                  /* the file behind all buffers; -1: none yet */
-  uint64_t memory_bytes;
-  struct buffer buffer[BUFFERS];
-  struct context context[CONTEXTS];
-  uint32_t heap; /* handle */
-  struct fake_driver_counts counts;
-  bool said;
-} fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .memory = -1};
+struct fake fake = {.lock = PTHREAD_MUTEX_INITIALIZER, .memory = -1};
 
 static void *real(const char *name) {
   void *symbol = dlsym(RTLD_NEXT, name);
@@ -103,6 +54,8 @@ static void say_word(const char *word) {
     fake.noheap = true;
   else if (strcmp(word, "nouser") == 0)
     fake.nouser = true;
+  else if (strcmp(word, "nochain") == 0)
+    fake.nochain = true;
   else if (strcmp(word, "every") == 0)
     fake.every = true;
   else if (strncmp(word, "open=", 5) == 0)
@@ -151,8 +104,7 @@ struct fake_driver_counts fake_driver_counts(void) {
   return counts;
 }
 
-/* A call that the driver refuses because a rule is broken. */
-static int refuse(int error, const char *rule) {
+int fake_refuse(int error, const char *rule) {
   fake.counts.broken_rules++;
   fprintf(stderr, "fake driver: %s\n", rule);
   return error;
@@ -160,7 +112,7 @@ static int refuse(int error, const char *rule) {
 
 /* ---- buffers ---- */
 
-static struct buffer *buffer_of(uint64_t handle) {
+struct buffer *fake_buffer(uint64_t handle) {
   bool exists =
       handle >= 1 && handle <= BUFFERS && fake.buffer[handle - 1].type;
   return exists ? &fake.buffer[handle - 1] : NULL;
@@ -200,15 +152,13 @@ static void flush(struct buffer *b, uint64_t from, uint64_t bytes) {
     bool dirty = line_differs(b->cpu + at, b->clean + at);
     if (dirty)
       copy_line(b->device + at, b->cpu + at);
-    else
+    else if (line_differs(b->device + at, b->clean + at))
       copy_line(b->cpu + at, b->device + at);
-    copy_line(b->clean + at, b->cpu + at);
+    copy_line(b->clean + at, b->device + at);
   }
 }
 
-/* Lines that were not flushed leave the cache at some time: here, after the
- * command. */
-static void evict(struct buffer *b) {
+void fake_evict(struct buffer *b) {
   for (uint64_t at = 0; at < b->bytes; at += LINE) {
     if (!line_differs(b->cpu + at, b->clean + at))
       continue;
@@ -228,9 +178,9 @@ static bool overlaps_heap_piece(uint64_t offset, uint64_t bytes) {
 }
 
 static int place_in_heap(struct buffer *b) {
-  struct buffer *heap = buffer_of(fake.heap);
+  struct buffer *heap = fake_buffer(fake.heap);
   if (!heap || !heap->cpu)
-    return refuse(EAGAIN, "a buffer in a heap that is not mapped");
+    return fake_refuse(EAGAIN, "a buffer in a heap that is not mapped");
   for (b->offset = 0; b->offset + b->bytes <= HEAP; b->offset += HEAP_GRAIN)
     if (!overlaps_heap_piece(b->offset, b->bytes)) {
       b->cpu = heap->cpu + b->offset;
@@ -298,11 +248,13 @@ static int create_user_buffer(struct xdna_create_buffer *c) {
   if (fake.nouser)
     return EINVAL;
   if (c->type != XDNA_BUFFER_SHARED || c->bytes)
-    return refuse(EINVAL, "CREATE_BO on user memory with a type or size");
+    return fake_refuse(EINVAL, "CREATE_BO on user memory with a type or size");
   if (user->file != XDNA_NO_FILE || user->count != 1)
-    return refuse(EINVAL, "CREATE_BO on user memory that is no single range");
+    return fake_refuse(EINVAL,
+                       "CREATE_BO on user memory that is no single range");
   if (!user->bytes || user->bytes % PAGE || user->address % PAGE)
-    return refuse(EINVAL, "CREATE_BO on user memory that is not whole pages");
+    return fake_refuse(EINVAL,
+                       "CREATE_BO on user memory that is not whole pages");
   if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
       fake.counts.pinned_bytes + user->bytes > limit.rlim_cur)
     return ENOMEM;
@@ -326,19 +278,19 @@ static int create_user_buffer(struct xdna_create_buffer *c) {
 
 static int create_buffer(struct xdna_create_buffer *c) {
   if (c->zero)
-    return refuse(EINVAL, "CREATE_BO with flags");
+    return fake_refuse(EINVAL, "CREATE_BO with flags");
   if (c->address)
     return create_user_buffer(c);
   if (c->type < XDNA_BUFFER_SHARED || c->type > XDNA_BUFFER_COMMAND ||
       !c->bytes || c->bytes % PAGE)
-    return refuse(EINVAL, "CREATE_BO of no type or size");
+    return fake_refuse(EINVAL, "CREATE_BO of no type or size");
   if (c->type == XDNA_BUFFER_HEAP) {
     if (fake.noheap)
       return ENOMEM;
     if (fake.heap)
-      return refuse(EBUSY, "a second heap");
+      return fake_refuse(EBUSY, "a second heap");
     if (c->bytes != HEAP)
-      return refuse(EINVAL, "a heap of another size than 64 MiB");
+      return fake_refuse(EINVAL, "a heap of another size than 64 MiB");
   }
   struct buffer b = {.type = c->type, .bytes = c->bytes};
   int error =
@@ -351,28 +303,31 @@ static int create_buffer(struct xdna_create_buffer *c) {
 }
 
 static int buffer_info(struct xdna_buffer_info *info) {
-  const struct buffer *b = buffer_of(info->handle);
+  const struct buffer *b = fake_buffer(info->handle);
   if (info->zero0 || info->zero1 || info->zero2)
-    return refuse(EINVAL, "GET_BO_INFO with spare fields set");
+    return fake_refuse(EINVAL, "GET_BO_INFO with spare fields set");
   if (!b)
-    return refuse(ENOENT, "GET_BO_INFO of no buffer");
+    return fake_refuse(ENOENT, "GET_BO_INFO of no buffer");
   bool in_heap = b->type == XDNA_BUFFER_IN_HEAP;
   info->map_offset = in_heap || b->user ? XDNA_NO_ADDRESS : b->offset;
   info->user_address = (uintptr_t)b->cpu;
   info->device_address = in_heap                       ? HEAP_BASE + b->offset
                          : b->type == XDNA_BUFFER_HEAP ? HEAP_BASE
-                         : fake.addresses ? own_addresses + b->offset
+                         : fake.addresses ? fake_addresses + b->offset
                                           : XDNA_NO_ADDRESS;
   return 0;
 }
 
 static int close_buffer(const struct xdna_gem_close *c) {
-  struct buffer *b = buffer_of(c->handle);
+  struct buffer *b = fake_buffer(c->handle);
   if (!b || c->zero)
-    return refuse(EINVAL, "GEM_CLOSE of no buffer");
+    return fake_refuse(EINVAL, "GEM_CLOSE of no buffer");
   for (int i = 0; i < CONTEXTS; i++)
     if (fake.context[i].used && fake.context[i].pdi == c->handle)
-      return refuse(EBUSY, "a context's configuration was freed before it");
+      return fake_refuse(EBUSY,
+                         "a context's configuration was freed before it");
+  if (fake_is_used(c->handle))
+    return fake_refuse(EBUSY, "a buffer of a command under way was freed");
   if (b->type != XDNA_BUFFER_IN_HEAP) {
     unmap(b->device, b->bytes);
     unmap(b->clean, b->bytes);
@@ -385,223 +340,16 @@ static int close_buffer(const struct xdna_gem_close *c) {
 }
 
 static int sync_buffer(const struct xdna_sync_buffer *s) {
-  struct buffer *b = buffer_of(s->handle);
+  struct buffer *b = fake_buffer(s->handle);
   if (!b || s->direction > 1)
-    return refuse(EINVAL, "SYNC_BO of no buffer");
+    return fake_refuse(EINVAL, "SYNC_BO of no buffer");
   if (s->offset > b->bytes || s->bytes > b->bytes - s->offset)
-    return refuse(EINVAL, "SYNC_BO outside the buffer");
+    return fake_refuse(EINVAL, "SYNC_BO outside the buffer");
   if (!b->cpu)
-    return refuse(EINVAL, "SYNC_BO of a buffer that is not mapped");
+    return fake_refuse(EINVAL, "SYNC_BO of a buffer that is not mapped");
   flush(b, s->offset, s->bytes);
+  fake.counts.flushes++;
   return 0;
-}
-
-/* ---- contexts ---- */
-
-static struct context *context_of(uint32_t handle) {
-  bool exists =
-      handle >= 1 && handle <= CONTEXTS && fake.context[handle - 1].used;
-  return exists ? &fake.context[handle - 1] : NULL;
-}
-
-static int create_context(struct xdna_create_context *c) {
-  struct buffer *heap = buffer_of(fake.heap);
-  const struct xdna_qos *qos = (const void *)(uintptr_t)c->qos;
-  if (c->zero0 || c->zero1)
-    return refuse(EINVAL, "CREATE_HWCTX with extensions");
-  if (!qos)
-    return refuse(EFAULT, "CREATE_HWCTX without quality of service");
-  for (int i = 0; i < 8; i++)
-    if (qos->word[i] && i != XDNA_QOS_START_COLUMN)
-      return refuse(EINVAL, "CREATE_HWCTX asks for a quality of service");
-  if (!heap)
-    return refuse(ENOENT, "CREATE_HWCTX without a heap");
-  if (!heap->cpu || (uintptr_t)heap->cpu % HEAP)
-    return refuse(EINVAL, "CREATE_HWCTX with a heap at no multiple of 64 MiB");
-  uint32_t rows = (uint32_t)fake.device->core_rows, columns = c->tiles / rows;
-  if (!columns || c->tiles % rows || columns > (uint32_t)fake.device->columns)
-    return refuse(EINVAL, "CREATE_HWCTX with a wrong number of tiles");
-  if (fake.counts.contexts + fake.taken >= fake.contexts_max)
-    return EINVAL;
-  int i = 0;
-  while (i < CONTEXTS && fake.context[i].used)
-    i++;
-  if (i == CONTEXTS)
-    return EINVAL;
-  columns = (uint32_t)device_partition(fake.device, (int)columns);
-  fake.context[i] = (struct context){.used = true, .columns = columns};
-  c->handle = (uint32_t)i + 1;
-  c->syncobj = fake.old ? 0 : (uint32_t)i + 101;
-  fake.counts.contexts++;
-  fake.counts.contexts_made++;
-  if (fake.counts.contexts > fake.counts.most_contexts)
-    fake.counts.most_contexts = fake.counts.contexts;
-  return 0;
-}
-
-static int destroy_context(const struct xdna_destroy_context *c) {
-  struct context *x = context_of(c->handle);
-  if (!x || c->zero)
-    return refuse(EINVAL, "DESTROY_HWCTX of no context");
-  sim_close(x->sim);
-  *x = (struct context){0};
-  fake.counts.contexts--;
-  return 0;
-}
-
-/* Bytes of the PDI in a buffer that was rounded up to pages: its partition
- * header says how many words follow 0x150. */
-static size_t pdi_bytes(const struct buffer *b) {
-  uint32_t words;
-  memcpy(&words, b->device + 0xD0 + 8, sizeof words);
-  return 0x150 + 4 * (size_t)words;
-}
-
-static int config_context(const struct xdna_config_context *c) {
-  struct context *x = context_of(c->handle);
-  const struct xdna_units *units = (const void *)(uintptr_t)c->value;
-  if (!x || c->zero || c->kind)
-    return refuse(EINVAL, "CONFIG_HWCTX of no context");
-  if (x->pdi)
-    return refuse(EINVAL, "CONFIG_HWCTX a second time");
-  if (c->value_bytes != sizeof *units || units->count != 1 || units->zero[0] ||
-      units->zero[1] || units->zero[2])
-    return refuse(EINVAL, "CONFIG_HWCTX with wrong units");
-  const struct buffer *b = buffer_of(units->unit[0].buffer);
-  if (!b || b->type != XDNA_BUFFER_IN_HEAP)
-    return refuse(EINVAL, "CONFIG_HWCTX with a PDI outside the heap");
-  x->pdi = units->unit[0].buffer;
-  return 0;
-}
-
-/* The configuration is loaded when the first command of a context comes. */
-static bool load(struct context *x) {
-  const struct buffer *b = buffer_of(x->pdi);
-  struct xclbin_info info = {.kernel = "FAKE",
-                             .columns = (int)x->columns,
-                             .start_column_count = 1,
-                             .start_columns = {fake.device->first_column},
-                             .buffer_arguments = 3};
-  struct sim_options options = {.preset = fake.preset};
-  struct text xclbin = {0};
-  struct diag d = {0};
-  if (b && xclbin_write(&info, b->device, pdi_bytes(b), &xclbin, &d))
-    x->sim = sim_open(xclbin.data, xclbin.length, &options, &d);
-  if (!x->sim)
-    fprintf(stderr, "fake driver: PDI: %s\n", d.text);
-  text_free(&xclbin);
-  return x->sim;
-}
-
-/* ---- commands ---- */
-
-static uint64_t word64(const uint32_t *word) {
-  return word[0] | (uint64_t)word[1] << 32;
-}
-
-static uint64_t device_address(const struct buffer *b) {
-  return b->type == XDNA_BUFFER_IN_HEAP ? HEAP_BASE + b->offset
-         : fake.addresses               ? own_addresses + b->offset
-                                        : (uint64_t)(uintptr_t)b->cpu;
-}
-
-/* The device's view of an address that must lie in a buffer of the command. */
-static bool resolve(const struct xdna_execute *e, uint64_t address,
-                    uint64_t bytes, struct sim_buffer *out) {
-  const uint32_t *handle = (const void *)(uintptr_t)e->buffers;
-  for (uint32_t i = 0; i < e->buffer_count; i++) {
-    const struct buffer *b = buffer_of(handle[i]);
-    uint64_t offset = b ? address - device_address(b) : 0;
-    if (!b || offset >= b->bytes || bytes > b->bytes - offset)
-      continue;
-    *out = (struct sim_buffer){b->device + offset, b->bytes - offset};
-    return true;
-  }
-  return false;
-}
-
-static bool run_command(struct context *x, const struct xdna_execute *e,
-                        const uint32_t *word, unsigned words) {
-  int arguments = ((int)words - XDNA_WORD_ARGUMENT) / 2;
-  uint64_t txn_words = word[XDNA_WORD_TRANSACTION_WORDS];
-  struct sim_buffer txn, argument[XDNA_ARGUMENTS_MAX];
-  struct sim_report report = {0};
-  struct diag d = {0};
-  if (word[XDNA_WORD_MASK] != 1 || arguments < 0 ||
-      arguments > XDNA_ARGUMENTS_MAX ||
-      word64(word + XDNA_WORD_OPERATION) != XDNA_OPERATION_TRANSACTION ||
-      !resolve(e, word64(word + XDNA_WORD_TRANSACTION), 4 * txn_words, &txn))
-    return refuse(0, "a command that the firmware does not know"), false;
-  for (int i = 0; i < arguments; i++)
-    if (!resolve(e, word64(word + XDNA_WORD_ARGUMENT + 2 * i), 1, &argument[i]))
-      return refuse(0, "an argument outside the command's buffers"), false;
-  if (x->sim && fake.reload && fake.counts.commands % fake.reload == 0) {
-    sim_close(x->sim);
-    x->sim = NULL;
-  }
-  if ((x->sim || load(x)) && sim_run(x->sim, txn.data, 4 * txn_words, argument,
-                                     arguments, &report, &d))
-    return true;
-  fprintf(stderr, "fake driver: %s\n", d.text);
-  return false;
-}
-
-static int execute(struct xdna_execute *e) {
-  struct context *x = context_of(e->context);
-  struct buffer *b = buffer_of(e->command);
-  const uint32_t *handle = (const void *)(uintptr_t)e->buffers;
-  if (!x || !x->pdi)
-    return refuse(EINVAL, "EXEC_CMD on no configured context");
-  if (e->zero0 || e->zero1 || e->kind || e->command_count != 1 ||
-      !e->buffer_count || e->buffer_count > 4095)
-    return refuse(EINVAL, "EXEC_CMD with wrong fields");
-  if (!b || b->type != XDNA_BUFFER_COMMAND || !b->cpu)
-    return refuse(EINVAL, "EXEC_CMD without a mapped command buffer");
-  for (uint32_t i = 0; i < e->buffer_count; i++)
-    if (!buffer_of(handle[i]))
-      return refuse(ENOENT, "EXEC_CMD with a buffer that does not exist");
-  uint32_t *packet = (uint32_t *)b->cpu;
-  unsigned words = packet[0] >> 12 & 0x7FF, opcode = packet[0] >> 23 & 0x1F;
-  if (opcode != XDNA_OPCODE_START_UNIT || words > 20 || words < 6)
-    return refuse(EINVAL, "EXEC_CMD with a command that is too long");
-  e->sequence = ++x->sequence;
-  unsigned state = fake.state;
-  if (++fake.counts.commands == fake.state_at)
-    memset(packet + 1, 0xFF, 4 * words);
-  else
-    state = run_command(x, e, packet + 1, words) ? XDNA_STATE_COMPLETED
-                                                 : XDNA_STATE_TIMEOUT;
-  packet[0] = (packet[0] & ~15u) | state;
-  for (uint32_t i = 0; i < e->buffer_count; i++)
-    if (buffer_of(handle[i])->cpu)
-      evict(buffer_of(handle[i]));
-  return 0;
-}
-
-static bool is_interrupted(void) {
-  bool is = fake.interrupted < fake.interrupts;
-  fake.interrupted = is ? fake.interrupted + 1 : 0;
-  return is;
-}
-
-static int timeline_wait(const struct xdna_timeline_wait *w) {
-  const uint32_t *syncobj = (const void *)(uintptr_t)w->handles;
-  const uint64_t *point = (const void *)(uintptr_t)w->points;
-  struct context *x = w->count == 1 ? context_of(*syncobj - 100) : NULL;
-  if (!x || fake.old)
-    return refuse(ENOENT, "a wait for no synchronisation object");
-  if (is_interrupted())
-    return EINTR;
-  return *point <= x->sequence ? 0 : ETIME;
-}
-
-static int wait_command(const struct xdna_wait_command *w) {
-  if (!fake.old)
-    return refuse(EOPNOTSUPP, "WAIT_CMD");
-  if (is_interrupted())
-    return EINTR;
-  struct context *x = context_of(w->context);
-  return x && w->sequence <= x->sequence ? 0 : ENOENT;
 }
 
 /* ---- what else there is ---- */
@@ -619,7 +367,7 @@ static int version(struct xdna_version *v) {
 /* As many bytes as there are, if there is room for them. */
 static int tell(const struct xdna_get_info *g, const void *from, size_t bytes) {
   if (g->bytes < bytes)
-    return refuse(EINVAL, "GET_INFO into too little room");
+    return fake_refuse(EINVAL, "GET_INFO into too little room");
   memcpy((void *)(uintptr_t)g->value, from, bytes);
   return 0;
 }
@@ -629,14 +377,14 @@ static uint16_t all_columns(void) {
 }
 
 static int get_info(struct xdna_get_info *g) {
-  const struct device *d = fake.device;
   static const struct xdna_firmware firmware = {1, 5, 5, 391};
   static const struct xdna_clocks clocks = {
       {{"MP-NPU Clock", 400, 0}, {"H Clock", 800, 0}}};
-  const struct xdna_array array = {.column_bytes = 0x2000000,
-                                   .columns = all_columns(),
-                                   .rows = (uint16_t)(d->core_rows + CORE_ROW),
-                                   .version = {2, 0}};
+  const struct xdna_array array = {
+      .column_bytes = 0x2000000,
+      .columns = all_columns(),
+      .rows = (uint16_t)(fake.device->core_rows + CORE_ROW),
+      .version = {2, 0}};
   const struct xdna_resources resources = {
       .contexts_max = (uint64_t)fake.contexts_max,
       .contexts_now = (uint64_t)(fake.counts.contexts + fake.taken)};
@@ -662,18 +410,18 @@ static int dispatch(uint32_t number, void *argument) {
   return number == number_VERSION           ? version(argument)
          : number == number_GEM_CLOSE       ? close_buffer(argument)
          : number == number_SYNCOBJ_DESTROY ? 0
-         : number == number_TIMELINE_WAIT   ? timeline_wait(argument)
-         : number == number_CREATE_CONTEXT  ? create_context(argument)
-         : number == number_DESTROY_CONTEXT ? destroy_context(argument)
-         : number == number_CONFIG_CONTEXT  ? config_context(argument)
+         : number == number_TIMELINE_WAIT   ? fake_timeline_wait(argument)
+         : number == number_CREATE_CONTEXT  ? fake_create_context(argument)
+         : number == number_DESTROY_CONTEXT ? fake_destroy_context(argument)
+         : number == number_CONFIG_CONTEXT  ? fake_config_context(argument)
          : number == number_CREATE_BUFFER   ? create_buffer(argument)
          : number == number_BUFFER_INFO     ? buffer_info(argument)
          : number == number_SYNC_BUFFER     ? sync_buffer(argument)
-         : number == number_EXECUTE         ? execute(argument)
+         : number == number_EXECUTE         ? fake_execute(argument)
          : number == number_GET_INFO        ? get_info(argument)
          : number == number_WAIT_COMMAND
-             ? wait_command(argument)
-             : refuse(ENOTTY, "an ioctl that the driver does not have");
+             ? fake_wait_command(argument)
+             : fake_refuse(ENOTTY, "an ioctl that the driver does not have");
 }
 
 /* ---- libc's calls ---- */

@@ -2,10 +2,11 @@
  * open, ioctl, mmap, munmap and close of libc, which pass on everything but the
  * node that NPUTEIR_ACCEL names and what sysfs says of it.
  *
- * It makes the driver's checks (doc/hardware/driver.md) and runs commands in
- * the simulator.  CPU caches are modelled at their least favourable: the device
- * sees nothing that was not flushed, and lines that the CPU wrote and did not
- * flush go over the device's results.
+ * A command runs when somebody waits for it, or when more are sent than can be
+ * under way.  It makes the driver's checks (doc/hardware/driver.md) and runs
+ * commands in the simulator.  CPU caches are modelled at their least
+ * favourable: the device sees nothing that was not flushed, and lines that the
+ * CPU wrote and did not flush go over the device's results.
  *
  * Linked into a test it is steered by fake_driver_say; as a library before libc
  * (LD_PRELOAD) by the same words in FAKE_AMDXDNA:
@@ -18,6 +19,7 @@
  *   interrupts=N     each wait is interrupted N times
  *   noheap           no heap can be made
  *   nouser           buffers on the program's own memory are not known
+ *   nochain          command chains are refused
  *   fail=N:ERRNO     the N-th ioctl fails with that number, from 1
  *   state=N:STATE    the N-th command ends in that state, without results
  *   reload=N         before every N-th command the context's configuration is
@@ -33,7 +35,8 @@
 
 void fake_driver_say(const char *words);
 struct fake_driver_counts {
-  int ioctls, commands;            /* so far */
+  int ioctls, commands;            /* so far; of a chain each counts */
+  int executes, chains, flushes;   /* calls so far; chains: of executes */
   int contexts, most_contexts;     /* now; at once */
   int contexts_made, buffers_made; /* so far */
   int buffers;                     /* now */

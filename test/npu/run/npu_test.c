@@ -31,19 +31,34 @@ static int call(struct nest_work *w) {
 }
 
 /* DONE or DECLINED, and WRONG if out is not what it should be then. */
+static int nest(struct nest_work *w, uint32_t seed) {
+  nest_make(w, true, seed);
+  size_t bytes = w->bytes[OUT] + 2 * NEST_GUARD;
+  char *before = malloc(bytes);
+  memcpy(before, w->memory[OUT], bytes);
+  int status = call(w) == 0 ? DONE : DECLINED;
+  bool good = status == DONE ? nest_right(w)
+                             : memcmp(before, w->memory[OUT], bytes) == 0;
+  free(before);
+  nest_free(w);
+  return good ? status : status | WRONG;
+}
+
 static int product(enum dtype in, int64_t m, int64_t n, int64_t k) {
   struct nest_work w;
   nest_gemm(&w, in, k % 2, m, n, k);
-  nest_make(&w, true, 1);
-  size_t bytes = w.bytes[OUT] + 2 * NEST_GUARD;
-  char *before = malloc(bytes);
-  memcpy(before, w.memory[OUT], bytes);
-  int status = call(&w) == 0 ? DONE : DECLINED;
-  bool good = status == DONE ? nest_right(&w)
-                             : memcmp(before, w.memory[OUT], bytes) == 0;
-  free(before);
-  nest_free(&w);
-  return good ? status : status | WRONG;
+  return nest(&w, 1);
+}
+
+/* So many products of a size of which the device computes one per launch. */
+static int batch_of(int64_t count) {
+  struct nest_work w;
+  nest_gemm(&w, DTYPE_I8, count % 2, 33, 17, 9);
+  const int64_t bytes[TENSORS] = {33 * 9, 9 * 17, 33 * 17 * 4};
+  struct nest_axis batch = {.role = AXIS_C, .extent = count};
+  memcpy(batch.stride, bytes, sizeof bytes);
+  w.axis[w.axis_count++] = batch;
+  return nest(&w, 1);
 }
 
 /* ---- cases: what a process does; returns an or of the words above ---- */
@@ -51,6 +66,30 @@ static int product(enum dtype in, int64_t m, int64_t n, int64_t k) {
 static int one(void) { return product(DTYPE_I8, 20, 24, 40); }
 
 static int twice(void) { return one() | one(); }
+
+/* What a process sends for a batch, twice, of which nothing is built again the
+ * second time. */
+static int sends(int64_t count, int executes, int chains) {
+  int status = batch_of(count);
+  struct fake_driver_counts before = fake_driver_counts();
+  status |= batch_of(count);
+  struct fake_driver_counts c = fake_driver_counts();
+  bool good = before.executes == executes && before.chains == chains &&
+              c.executes == 2 * executes && c.commands == 2 * count &&
+              c.buffers_made == before.buffers_made;
+  if (!good)
+    fprintf(stderr, "%d executes, %d chains, %d commands, %d buffers\n",
+            before.executes, before.chains, before.commands,
+            c.buffers_made - before.buffers_made);
+  return good ? status : status | UNRULY;
+}
+
+static int two_launches(void) { return sends(2, 2, 0); }
+static int four_launches(void) { return sends(4, 2, 2); }
+static int many_launches(void) { return sends(21, 3, 3); }
+static int one_by_one(void) { return sends(21, 21, 0); }
+static int lists(void) { return batch_of(5) | batch_of(5); }
+static int some_launches(void) { return batch_of(21) | one(); }
 
 /* More shapes than the runtime keeps contexts. */
 static int shapes(void) {
@@ -162,11 +201,6 @@ static int run(const char *words, int (*body)(void), bool rules) {
   return WEXITSTATUS(status);
 }
 
-static int ioctls_of_one(void) {
-  one();
-  return fake_driver_counts().ioctls;
-}
-
 static void test_good(void) {
   CHECK(run("", twice, true) == DONE);
   CHECK(run("addresses", twice, true) == DONE);
@@ -182,6 +216,20 @@ static void test_good(void) {
   CHECK(run("", forked, true) == DONE);
   CHECK(run("", slow_loop, true) == (DECLINED | DONE));
   CHECK(run("", fast_loop, true) == DECLINED);
+}
+
+static void test_lists(void) {
+  CHECK(run("", two_launches, true) == DONE);
+  CHECK(run("", four_launches, true) == DONE);
+  CHECK(run("", many_launches, true) == DONE);
+  CHECK(run("old,addresses", many_launches, true) == DONE);
+  CHECK(run("reload=2", many_launches, true) == DONE);
+  CHECK(run("nochain", one_by_one, true) == DONE);
+  for (int n = 1; n <= 21; n += 5) {
+    char words[32];
+    snprintf(words, sizeof words, "state=%d:%d", n, XDNA_STATE_TIMEOUT);
+    CHECK(run(words, some_launches, true) == DECLINED);
+  }
 }
 
 static void test_lent(void) {
@@ -222,10 +270,10 @@ static void test_states(void) {
   }
 }
 
-static void test_fault(int n, int error) {
+static void test_fault(int (*body)(void), int n, int error) {
   char words[32];
   snprintf(words, sizeof words, "fail=%d:%d", n, error);
-  int status = run(words, twice, false);
+  int status = run(words, body, false);
   bool good = error == EINTR ? status == DONE
                              : status == DONE || status == DECLINED ||
                                    status == (DONE | DECLINED);
@@ -234,16 +282,25 @@ static void test_fault(int n, int error) {
   CHECK(good);
 }
 
+static int ioctls_of(int (*body)(void)) {
+  body();
+  return fake_driver_counts().ioctls;
+}
+static int ioctls_of_twice(void) { return ioctls_of(twice); }
+static int ioctls_of_lists(void) { return ioctls_of(lists); }
+
 /* Each ioctl of a run fails once; an interrupt is no failure. */
 static void test_each_fault(void) {
   static const int errors[] = {ENOMEM, EINVAL, ENODEV};
-  int count = run("", ioctls_of_one, true);
-  CHECK(count > 20 && count < 100);
-  for (int n = 1; n <= count; n++) {
-    test_fault(n, errors[n % 3]);
-    if (n % 4 == 1)
-      test_fault(n, EINTR);
-  }
+  int two = run("", ioctls_of_twice, true),
+      chains = run("", ioctls_of_lists, true);
+  CHECK(two > 20 && two < 100 && chains > two && chains < 200);
+  for (int n = 1; n <= two; n++)
+    test_fault(twice, n, errors[n % 3]);
+  for (int n = 1; n <= chains; n++)
+    test_fault(lists, n, errors[n % 3]);
+  for (int n = 1; n <= chains; n += 4)
+    test_fault(lists, n, EINTR);
 }
 
 /* From some ioctl on, all fail: the device has gone. */
@@ -261,6 +318,7 @@ int main(void) {
   setenv("XDG_CACHE_HOME", "/dev/null", 1); /* no rates of earlier runs */
   setenv("NPUTEIR_DEVICE", "npu", 1);
   test_good();
+  test_lists();
   test_lent();
   test_absent();
   test_states();

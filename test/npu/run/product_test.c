@@ -27,6 +27,7 @@ static void random_launch(void) {
   fake.m = 1 + pick(20);
   fake.n = 1 + pick(20);
   fake.k = 1 + pick(20);
+  fake.copies = (int)pick(17);
   if (pick(2)) {
     fake.split = 2 + (int)pick(3);
     fake.m = (fake.m + fake.split) / fake.split * fake.split;
