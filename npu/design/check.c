@@ -259,6 +259,17 @@ static uint64_t argument_bytes(const struct tile_program *p, int argument) {
   return (uint64_t)(b.offset_bytes + b.blocks * b.block_bytes);
 }
 
+/* The task's descriptor is there, and of its channel. */
+static bool has_descriptor(const struct design *x,
+                           const struct design_task *k) {
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    if (b->column == k->column && b->row == k->row && b->id == k->bd)
+      return b->mm2s == k->mm2s && b->channel == k->channel;
+  }
+  return false;
+}
+
 /* A channel's queue holds the tasks of all phases that may be outstanding. */
 static bool check_tasks(const struct design *x, struct diag *d) {
   int depth = device(x)->queue_depth, runs = device(x)->max_repeat;
@@ -271,6 +282,11 @@ static bool check_tasks(const struct design *x, struct diag *d) {
                         "outstanding phases; a queue holds %d",
                         k->column, kind_name(k->row), k->channel,
                         tasks_beside(x, k), ahead, depth);
+    if (!has_descriptor(x, k))
+      return diag_error(d, loc_none(),
+                        "column %d %s channel %d: a task begins with "
+                        "descriptor %d, which is not of the channel",
+                        k->column, kind_name(k->row), k->channel, k->bd);
     uint64_t bytes = argument_bytes(x->program, k->argument);
     if (k->repeat < 1 || k->repeat > runs || k->offset_bytes > bytes)
       return diag_error(d, loc_none(),

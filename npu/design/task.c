@@ -611,7 +611,7 @@ bool make_tasks(struct builder *m) {
   m->design->phases = x.count * x.turns;
   m->design->phases_ahead = ahead * x.turns;
   for (int column = 0; column < p->grid.columns; column++) {
-    if (part)
+    if (part && design_in0_part(p, column) >= 0)
       make_panel_tasks(m, &x, column);
     if (design_takes_turns(p, column))
       make_turn_tasks(m, &x, column);

@@ -288,6 +288,31 @@ static void test_ring_locks(enum kept kept) {
   arena_close(a);
 }
 
+/* More columns than rows: not every one has a panel of in0. */
+static void test_columns(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  const struct device *device = device_find("npu4");
+  const struct map_blocking b = {.block_m = 128,
+                                 .block_n = 128,
+                                 .block_k = 64,
+                                 .group_m = 2,
+                                 .rounds_m = 2,
+                                 .rounds_n = 2,
+                                 .steps_k = 32};
+  const struct teir_problem p = {.extent = {1, 2048, 2048, 2048},
+                                 .type = {DTYPE_I8, DTYPE_I8, DTYPE_I8},
+                                 .acc = DTYPE_I8};
+  struct teir *t = teir_from_problem(a, &p, &d);
+  t = t ? map_schedule(a, device, t, &b, &d) : NULL;
+  struct tile_program *q = t ? map_program(a, t, device, &d) : NULL;
+  CHECK(q && q->panel.stretches > 0 && q->grid.columns == 8 && q->grid.m == 4);
+  CHECK(q && design_make(a, q, NULL, &d));
+  if (d.kind)
+    diag_print(&d, stderr);
+  arena_close(a);
+}
+
 /* Cores that nobody can write programs for. */
 static void test_isa(void) {
   struct arena *a = arena_open();
@@ -330,6 +355,7 @@ int main(void) {
   test_broken_rules();
   for (enum kept kept = NOTHING; kept <= AGAIN; kept++)
     test_ring_locks(kept);
+  test_columns();
   test_isa();
   return check_result();
 }
