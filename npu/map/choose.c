@@ -274,9 +274,7 @@ static bool search(const struct platform *at, const struct teir_problem *p,
       .self = s,
       .unit = {unit.m, unit.n, unit.k},
       .most = {MAX_BLOCK, flat ? MAX_FLAT : MAX_BLOCK},
-      /* blocks of out at once; in1 that comes
-       * on both channels is used up as fast */
-      .forms = flat ? 1 : 2,
+      .forms = 2, /* blocks of out at once */
       .depth = depth,
       .price = price};
   struct teir_found found = teir_search(&model);

@@ -108,6 +108,7 @@ int main(void) {
       /* blocks of out that overlap by two rows */
       {{{1, 376, 512, 512}, BF16_BF16}, 83000, NULL},
       {{{1, 188, 384, 256}, BF16}, 39000, NULL},
+      {{{1, 140, 2048, 512}, BF16_BF16}, 128000, NULL},
       /* batches: each core has products of its own, or all have all */
       {{{64, 64, 64, 64}, BF16}, 75000, NULL},
       {{{16, 32, 48, 40}, BF16_BF16}, 27000, NULL},
