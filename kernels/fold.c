@@ -14,6 +14,9 @@
  * A kernel with many blocks of K (kernel_gemm_steps) shows two rounds of its
  * outermost loop; it becomes a branch loop of as many rounds as are wanted, if
  * the two are equal bundle by bundle.
+ *
+ * Where hardware loops are not wanted (schedule.branches) there are branches
+ * alone, one within the loop over steps at most; nothing takes longer for it.
  */
 #include "device_most.h"
 #include "kernel_fold.h"
@@ -260,7 +263,10 @@ static bool can_branch(const struct folder *f, int from,
 static void fold_body(struct folder *f, const struct repeat *r) {
   int end = r->start + r->length, branch = end - FOLD_BRANCH_SLOTS;
   add_piece(f, PIECE_BRANCH, r->start, 0, r->trips);
-  fold_hardware(f, r->start, branch);
+  if (f->s->branches)
+    add_piece(f, PIECE_PLAIN, r->start, branch - r->start, 1);
+  else
+    fold_hardware(f, r->start, branch);
   add_piece(f, PIECE_PLAIN, branch, FOLD_BRANCH_SLOTS, 1);
   add_piece(f, PIECE_END, end, 0, r->trips);
 }
@@ -301,9 +307,28 @@ static void fold_nested(struct folder *f, int from, int to) {
   fold_nested(f, r.start + r.length * r.trips, to);
 }
 
+/* Where there are to be no hardware loops: branches, none within another. */
+static void fold_branches(struct folder *f, int from, int to) {
+  int slack;
+  struct repeat r = find_repeat(f, from, to, false, &slack);
+  if (!r.trips || !choose_start(f, from, slack, &r)) {
+    add_piece(f, PIECE_PLAIN, from, to - from, 1);
+    return;
+  }
+  int setup = setup_start(f, from, r.start, FOLD_BRANCH_OPS);
+  fold_branches(f, from, setup);
+  add_piece(f, PIECE_PLAIN, setup, r.start - setup, 1);
+  fold_body(f, &r);
+  fold_branches(f, r.start + r.length * r.trips, to);
+}
+
 /* Folds straight code, in loops if it is long. */
 static int fold_straight(struct folder *f, int from, int to) {
   int first = f->fold.count;
+  if (f->s->branches) {
+    fold_branches(f, from, to);
+    return pieces_size(f, first);
+  }
   fold_hardware(f, from, to);
   int size = pieces_size(f, first);
   if (size <= WANTED_BYTES || f->diag->kind != DIAG_NONE)

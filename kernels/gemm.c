@@ -114,6 +114,8 @@ static bool schedule_gemm(struct arena *a, const struct work *w,
                       : w->counted    ? ROUNDS
                                       : w->steps->count - w->before_loop;
     schedule->counted = w->counted;
+    if (w->gemm->loops != KERNEL_LOOPS_CHOSEN)
+      schedule->branches = w->gemm->loops == KERNEL_LOOPS_BRANCH;
     *idle = schedule->count - t.mac_count;
   }
   arena_close(scratch);

@@ -48,6 +48,7 @@ struct kernel_machine {
   /* Accumulators hold four vector registers, and there are few of them
    * (gemm_skew.c); else they hold one or two, and there are many. */
   bool few_sums;
+  bool branches; /* rather than hardware loops */
 };
 /* NULL: the first one, aie2.  Gives NULL if there are no kernels for it. */
 const struct kernel_machine *kernel_machine(const struct isa *);
@@ -180,6 +181,7 @@ struct schedule {
   int loop[2], trips;
   bool counted; /* the caller of the kernel says how often */
   bool uses_locks;
+  bool branches; /* no hardware loops */
 };
 struct isa_bundle kernel_bundle(const struct schedule *, int cycle);
 /* Whether the bundle has room for an operation in the long slot. */

@@ -80,6 +80,14 @@ enum kernel_saturation {
   KERNEL_SATURATIONS
 };
 
+/* Branches that count cost no cycle either; aie2p's hardware loops were seen to
+ * run once on one machine, so there they are what is chosen. */
+enum kernel_loops {
+  KERNEL_LOOPS_CHOSEN,
+  KERNEL_LOOPS_HARDWARE,
+  KERNEL_LOOPS_BRANCH
+};
+
 struct kernel_gemm {
   const char *name; /* of the function */
   enum dtype in0, in1, out;
@@ -105,7 +113,8 @@ struct kernel_gemm {
   enum kernel_rounding rounding;
   enum kernel_saturation saturation;
   const struct isa *isa; /* that it is for; NULL: aie2 */
-  bool bfp16;            /* in0 and in1 are bf16 in block floats (above) */
+  enum kernel_loops loops;
+  bool bfp16; /* in0 and in1 are bf16 in block floats (above) */
 };
 /* Of its A (0) or B (1). */
 int64_t kernel_gemm_bytes(const struct kernel_gemm *, int input);

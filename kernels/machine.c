@@ -40,6 +40,7 @@ static const struct kernel_machine machine[] = {
     .srs_mode = "crsrsmode",
     .ups_mode = "crupsmode",
     .few_sums = true,
+    .branches = true,
   },
 };
 /* clang-format on */

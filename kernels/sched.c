@@ -382,8 +382,11 @@ static void place_return(struct placer *p) {
 bool kernel_sched_place(const struct trace *t, struct schedule *s) {
   if (t->diag->kind != DIAG_NONE)
     return false;
-  *s = (struct schedule){
-      .machine = t->machine, .isa = t->isa, .first_mac = -1, .last_mac = -1};
+  *s = (struct schedule){.machine = t->machine,
+                         .isa = t->isa,
+                         .branches = t->machine->branches,
+                         .first_mac = -1,
+                         .last_mac = -1};
   s->access = arena_array(t->kept, (size_t)t->count + 1, sizeof *s->access);
   struct placer *p = arena_alloc(t->arena, sizeof *p);
   p->t = t;

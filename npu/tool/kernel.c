@@ -128,6 +128,14 @@ static bool read_out(struct tool *t, void *to, const char *word) {
   return true;
 }
 
+static bool read_loops(struct tool *t, void *to, const char *word) {
+  bool hardware = strcmp(word, "hardware") == 0;
+  *(enum kernel_loops *)to =
+      hardware ? KERNEL_LOOPS_HARDWARE : KERNEL_LOOPS_BRANCH;
+  return hardware || strcmp(word, "branch") == 0 ||
+         tool_usage(t, "--loops takes hardware or branch, not '%s'", word);
+}
+
 static bool read_isa(struct tool *t, void *to, const char *word) {
   const struct isa **isa = to;
   *isa = isa_find(word);
@@ -502,6 +510,9 @@ static const struct tool_option gemm_options[] = {
          "behind, and C += Ah Bh + Ah Bl + Al Bh"},
     {"--isa", "NAME", read_isa, AT(gemm.isa),
      .help = "aie2 (default) or aie2p"},
+    {"--loops", "hardware|branch", read_loops, AT(gemm.loops),
+     .help = "hardware loops (default on aie2) or branches that count (on "
+             "aie2p)"},
     {"--ta", NULL, tool_flag, AT(gemm.ta),
      .help = "inside A's small blocks the elements are transposed: [S][R]"},
     {"--tb", NULL, tool_flag, AT(gemm.tb), .help = "inside B's: [T][S]"},

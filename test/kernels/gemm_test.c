@@ -23,6 +23,17 @@ static void report(const struct kernel_gemm *k,
           (long long)o->wrong, o->first, d->text);
 }
 
+/* Whether it sets up a hardware loop. */
+static bool has_hardware_loop(const struct asm_program *p) {
+  int ls = isa_reg_find(p->isa, "ls", 2);
+  for (int i = 0; i < p->count; i++) {
+    const struct isa_op *op = &p->line[i].bundle.slot[SLOT_LNG];
+    if (p->line[i].kind == ASM_BUNDLE && op->id && op->operand[0] == ls)
+      return true;
+  }
+  return false;
+}
+
 /* On each of the first `kinds` kinds of data from `first` on.  Steps may be
  * NULL. */
 static void run_steps(const struct kernel_gemm *k,
@@ -33,6 +44,8 @@ static void run_steps(const struct kernel_gemm *k,
   struct check_outcome o = {0};
   struct asm_program *p = kernel_gemm_steps(a, k, steps, &d);
   CHECK(p != NULL);
+  if (p && k->loops != KERNEL_LOOPS_HARDWARE && (k->loops || k->isa))
+    CHECK(k->isa == isa_find("aie2") || !has_hardware_loop(p));
   for (int i = 0; i < kinds && p; i++) {
     enum check_data data = (enum check_data)((int)first + i);
     bool ok =
@@ -127,6 +140,9 @@ static void test_named(const struct isa *set, const struct named *named,
     run(&k, CHECK_RANDOM, 1, 0);
     k.tall = true;
     run(&k, CHECK_RANDOM, 1, 0);
+    k.yields = k.tall = false; /* other loops take no other cycles */
+    k.loops = set ? KERNEL_LOOPS_HARDWARE : KERNEL_LOOPS_BRANCH;
+    run(&k, CHECK_RANDOM, 1, named[i].most_cycles);
   }
 }
 
