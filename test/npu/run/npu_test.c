@@ -10,6 +10,9 @@
 #include "amdxdna_uapi.h"
 
 #include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -152,6 +155,108 @@ static int lent_somehow(void) {
   return fake_driver_counts().pinned_bytes ? status | UNRULY : status;
 }
 
+/* Bytes beside tensors, on the cache lines of their first and last elements,
+ * that another thread writes again and again; what it finds changed is lost. */
+enum { NEIGHBOURS = 4 };
+struct neighbours {
+  volatile unsigned char *at[NEIGHBOURS];
+  unsigned char before[NEIGHBOURS];
+  atomic_bool stop;
+  int64_t writes, lost;
+};
+
+static void *write_neighbours(void *with) {
+  struct neighbours *x = with;
+  for (int i = 0; i < NEIGHBOURS; i++)
+    x->before[i] = *x->at[i];
+  for (unsigned char value = 0; !x->stop; value++) {
+    for (int i = 0; i < NEIGHBOURS; i++) {
+      x->lost += x->writes && *x->at[i] != (unsigned char)(value - 1);
+      *x->at[i] = value;
+    }
+    x->writes++;
+  }
+  for (int i = 0; i < NEIGHBOURS; i++)
+    *x->at[i] = x->before[i];
+  return NULL;
+}
+
+/* An input that is lent to the device and out in the middle of pages. */
+static int neighbours(void) {
+  struct nest_work w;
+  struct neighbours x = {.writes = 0};
+  pthread_t thread;
+  nest_gemm(&w, DTYPE_BF16, false, 64, 63, 2048);
+  nest_make(&w, true, 1);
+  for (int i = 0; i < 2; i++) {
+    int t = i ? OUT : IN0;
+    char *first = w.memory[t] + NEST_GUARD;
+    x.at[2 * i] = (unsigned char *)first - 1;
+    x.at[2 * i + 1] = (unsigned char *)first + w.bytes[t];
+  }
+  pthread_create(&thread, NULL, write_neighbours, &x);
+  int status = 0;
+  for (int i = 0; i < 2; i++)
+    status |= call(&w) ? DECLINED : DONE;
+  x.stop = true;
+  pthread_join(thread, NULL);
+  status |= nest_right(&w) && !x.lost && x.writes > 100 ? 0 : WRONG;
+  nest_free(&w);
+  return fake_driver_counts().user_buffers ? status : status | UNRULY;
+}
+
+/* Lists of several threads, on few contexts or on one. */
+static void *call_often(void *with) {
+  int *status = with;
+  int64_t first = *status;
+  *status = 0;
+  for (int i = 0; i < 4; i++) {
+    *status |= batch_of(1 + (first + 5 * i) % 9);
+    *status |= product(i % 2 ? DTYPE_BF16 : DTYPE_I8, 20 + first, 24, 40);
+  }
+  return NULL;
+}
+
+static int threads(void) {
+  enum { THREADS = 4 };
+  pthread_t thread[THREADS];
+  int status[THREADS], all = 0;
+  for (int i = 0; i < THREADS; i++) {
+    status[i] = i;
+    pthread_create(&thread[i], NULL, call_often, &status[i]);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(thread[i], NULL);
+    all |= status[i];
+  }
+  return all;
+}
+
+/* Shapes in turn: after the second round nothing grows. */
+static int rounds = 4, shape_count = 12;
+
+static int flat(void) {
+  size_t before = 0, after = 0;
+  int buffers = 0, status = 0;
+  for (int round = 0; round < rounds; round++) {
+    for (int64_t i = 0; i < shape_count; i++)
+      status |= i % 3 ? product(i % 2 ? DTYPE_I8 : DTYPE_BF16, 8 + i, 12, 16)
+                      : batch_of(2 + i);
+    after = mallinfo2().uordblks + mallinfo2().hblkhd;
+    if (round == 1) {
+      before = after;
+      buffers = fake_driver_counts().buffers;
+    }
+  }
+  bool good =
+      after <= before + (64 << 10) && fake_driver_counts().buffers <= buffers;
+  if (!good || rounds > 4)
+    fprintf(stderr, "%d launches, %zu bytes, before %zu; buffers %d, %d\n",
+            fake_driver_counts().commands, after, before,
+            fake_driver_counts().buffers, buffers);
+  return good ? status : status | UNRULY;
+}
+
 static int little_memory(void) {
   struct rlimit limit = {64 << 10, 64 << 10};
   return setrlimit(RLIMIT_MEMLOCK, &limit) == 0 ? not_lent() : WRONG;
@@ -206,6 +311,7 @@ static void test_good(void) {
   CHECK(run("addresses", twice, true) == DONE);
   CHECK(run("old", twice, true) == DONE);
   CHECK(run("name=RyzenAI-npu1", one, true) == DONE);
+  CHECK(run("name=NPU Strix Halo,preset=strix-halo", one, true) == DONE);
   CHECK(run("", changed, true) == DONE);
   CHECK(run("reload=1", changed, true) == DONE);
   CHECK(run("reload=3", changed, true) == DONE);
@@ -232,6 +338,16 @@ static void test_lists(void) {
   }
 }
 
+static void test_threads(void) {
+  CHECK(run("", neighbours, true) == DONE);
+  CHECK(run("addresses", neighbours, true) == DONE);
+  CHECK(run("", threads, true) == DONE);
+  CHECK(run("contexts=1", threads, true) == DONE);
+  CHECK(run("taken=5,old", threads, true) == DONE);
+  int status = run("state=9:8", threads, true);
+  CHECK(status == DECLINED || status == (DONE | DECLINED));
+}
+
 static void test_lent(void) {
   CHECK(run("", lent, true) == DONE);
   CHECK(run("addresses", lent, true) == DONE);
@@ -248,7 +364,6 @@ static void test_lent(void) {
 
 static void test_absent(void) {
   CHECK(run("name=RyzenAI-npu10", one, true) == DECLINED);
-  CHECK(run("name=NPU Strix", one, true) == DECLINED);
   CHECK(run("taken=6", one, true) == DECLINED);
   CHECK(run("noheap", twice, true) == DECLINED);
 }
@@ -313,12 +428,21 @@ static void test_gone(void) {
   }
 }
 
-int main(void) {
+/* `run_npu_test ROUNDS SHAPES`: that many launches in one process. */
+int main(int argc, char **argv) {
   setenv("NPUTEIR_ACCEL", "/dev/accel/fake", 1);
   setenv("XDG_CACHE_HOME", "/dev/null", 1); /* no rates of earlier runs */
   setenv("NPUTEIR_DEVICE", "npu", 1);
+  if (argc > 2) {
+    rounds = atoi(argv[1]);
+    shape_count = atoi(argv[2]);
+    CHECK(run("", flat, true) == DONE);
+    return check_result();
+  }
+  CHECK(run("", flat, true) == DONE);
   test_good();
   test_lists();
+  test_threads();
   test_lent();
   test_absent();
   test_states();
