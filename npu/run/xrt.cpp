@@ -8,6 +8,11 @@
 // A command that did not complete may still run, and XRT ends the program when
 // the object of a running command is destroyed.  So such a command is kept with
 // all that it might write to, and the device is left alone from then on.
+//
+// A device has few places for contexts, for all processes.  A session gives up
+// its context when others of ours need one, the one that was used longest ago
+// first, and loads its configuration again for its next launch; its buffers
+// stay.
 extern "C" {
 #include "run.h"
 }
@@ -28,6 +33,7 @@ extern "C" {
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -99,24 +105,40 @@ const char *target(const struct run_options *, struct diag *d) {
 
 } // namespace
 
+namespace {
+
+// A configuration in its place on the array.
+struct loaded {
+  xrt::hw_context context;
+  xrt::kernel kernel;
+  loaded(xrt::device &device, const xrt::xclbin &xclbin)
+      : context(device, device.register_xclbin(xclbin)),
+        kernel(context, xclbin.get_kernels().at(0).get_name()) {}
+};
+
+} // namespace
+
 struct run_session {
   xrt::device device{first_device};
   xrt::xclbin xclbin;
-  xrt::hw_context context;
-  xrt::kernel kernel;
+  std::unique_ptr<loaded> place; // under the lock; nothing: it has none now
+  bool busy = false;             // as is this: a launch uses it
+  uint64_t last_use = 0;
   xrt::bo instructions, buffer[TENSORS];
   uint32_t instruction_words;
   std::unique_ptr<xrt::run> run; // one that did not complete
   run_session *next = nullptr;   // of those that have one
-  bool configured = false;       // by a launch
+  bool configured = false;       // by a launch, since it has its place
 
   explicit run_session(const struct run_plan &plan)
       : xclbin(bytes(plan.xclbin, plan.xclbin_bytes)),
-        context(device, device.register_xclbin(xclbin)),
-        kernel(context, xclbin.get_kernels().at(0).get_name()),
-        instructions(device, plan.txn_bytes, XCL_BO_FLAGS_CACHEABLE,
-                     kernel.group_id(instruction_argument)),
-        instruction_words(static_cast<uint32_t>(plan.txn_bytes / 4)) {
+        instruction_words(static_cast<uint32_t>(plan.txn_bytes / 4)) {}
+
+  // With a place, which knows where buffers have to lie.
+  void make_buffers(const struct run_plan &plan) {
+    const xrt::kernel &kernel = place->kernel;
+    instructions = xrt::bo(device, plan.txn_bytes, XCL_BO_FLAGS_CACHEABLE,
+                           kernel.group_id(instruction_argument));
     std::memcpy(instructions.map<void *>(), plan.txn, plan.txn_bytes);
     instructions.sync(XCL_BO_SYNC_BO_TO_DEVICE);
     for (int i = 0; i < TENSORS; i++)
@@ -132,10 +154,84 @@ struct run_session {
 
 namespace {
 
+// All sessions that have places.
+struct places {
+  std::mutex lock;
+  std::vector<run_session *> holder;
+  uint64_t clock = 0;
+};
+
+places &all_places() {
+  static places &all = *new places; // calls may come while the process ends
+  return all;
+}
+
+constexpr size_t kept_places = 4;
+
+// Under the lock.  False: all that have one are busy.
+bool give_up_oldest(places &all) {
+  run_session **oldest = nullptr;
+  for (run_session *&s : all.holder)
+    if (!s->busy && (!oldest || s->last_use < (*oldest)->last_use))
+      oldest = &s;
+  if (!oldest)
+    return false;
+  (*oldest)->place.reset();
+  (*oldest)->configured = false;
+  *oldest = all.holder.back();
+  all.holder.pop_back();
+  return true;
+}
+
+// Afterwards the session has a place, and is busy.
+void acquire_place(run_session *s) {
+  places &all = all_places();
+  std::lock_guard<std::mutex> guard(all.lock);
+  all.holder.reserve(all.holder.size() + 1);
+  while (!s->place) {
+    if (all.holder.size() >= kept_places && give_up_oldest(all))
+      continue;
+    try {
+      s->place = std::make_unique<loaded>(s->device, s->xclbin);
+      all.holder.push_back(s);
+    } catch (const std::exception &) {
+      if (!give_up_oldest(all))
+        throw;
+    }
+  }
+  s->busy = true;
+  s->last_use = ++all.clock;
+}
+
+void release_place(run_session *s) {
+  std::lock_guard<std::mutex> guard(all_places().lock);
+  s->busy = false;
+}
+
+void forget_place(run_session *s) {
+  places &all = all_places();
+  std::lock_guard<std::mutex> guard(all.lock);
+  for (run_session *&other : all.holder)
+    if (other == s) {
+      other = all.holder.back();
+      all.holder.pop_back();
+      return;
+    }
+}
+
 struct run_session *open_session(const struct run_plan *plan,
                                  const struct run_options *, struct diag *d) {
   try {
-    return new run_session(*plan);
+    auto s = std::make_unique<run_session>(*plan);
+    acquire_place(s.get());
+    try {
+      s->make_buffers(*plan);
+    } catch (const std::exception &) {
+      forget_place(s.get());
+      throw;
+    }
+    release_place(s.get());
+    return s.release();
   } catch (const std::exception &e) {
     diag_declined(d, loc_none(), "XRT: %s", e.what());
     return nullptr;
@@ -149,9 +245,9 @@ void *buffer(struct run_session *s, int i, int) {
 void start(struct run_session *s) {
   for (xrt::bo &b : s->buffer) // a line of out must not go over results
     b.sync(XCL_BO_SYNC_BO_TO_DEVICE);
-  s->run = std::make_unique<xrt::run>(
-      s->kernel(opcode_transaction, s->instructions, s->instruction_words,
-                s->buffer[IN0], s->buffer[IN1], s->buffer[OUT]));
+  s->run = std::make_unique<xrt::run>(s->place->kernel(
+      opcode_transaction, s->instructions, s->instruction_words, s->buffer[IN0],
+      s->buffer[IN1], s->buffer[OUT]));
 }
 
 bool launch(struct run_session *s, struct run_context *,
@@ -159,6 +255,11 @@ bool launch(struct run_session *s, struct run_context *,
             struct diag *d) {
   if (!present(d))
     return false;
+  try {
+    acquire_place(s);
+  } catch (const std::exception &e) { // others have all places: for now
+    return diag_declined(d, loc_none(), "XRT: %s", e.what());
+  }
   counts->configured |= !s->configured;
   s->configured = true;
   try {
@@ -166,6 +267,7 @@ bool launch(struct run_session *s, struct run_context *,
     ert_cmd_state state = s->run->wait(launch_timeout);
     if (state == ERT_CMD_STATE_COMPLETED) {
       s->run.reset();
+      release_place(s);
       s->buffer[OUT].sync(XCL_BO_SYNC_BO_FROM_DEVICE);
       return true;
     }
@@ -186,6 +288,7 @@ void close_session(struct run_session *s) {
     while (!lost.compare_exchange_weak(s->next, s))
       ;
   } else if (device_found().owner == getpid()) {
+    forget_place(s);
     delete s;
   }
 }

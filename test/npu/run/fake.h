@@ -28,6 +28,7 @@ void fake_compute(const struct run_plan *, char *const buffer[TENSORS]);
 struct fake_xrt {
   int hang_at, throw_at; /* commands from 1; 0: none */
   bool fail_context;
+  int contexts_max, contexts; /* that there may be; now */
   int commands;
   int short_waits, destroyed_while_running, freed_while_running;
 };

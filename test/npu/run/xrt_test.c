@@ -38,11 +38,11 @@ static int unruly(void) {
              : 0;
 }
 
-/* Several shapes, twice, and what a forked child gets. */
+/* More shapes than there are contexts, twice, and what a forked child gets. */
 static int body(struct run *r) {
   int status = 0;
-  for (int i = 0; i < 6; i++)
-    status |= product(r, 8 + i % 3);
+  for (int i = 0; i < 14; i++)
+    status |= product(r, 8 + i % 7);
   pid_t child = fork();
   if (child == 0)
     _exit(product(r, 8));
@@ -53,17 +53,34 @@ static int body(struct run *r) {
   return status;
 }
 
-static int run(struct fake_xrt how) {
+/* Others take all places and leave again: nothing is lost for good. */
+static int others(struct run *r) {
+  int most = fake_xrt.contexts_max, status = 0;
+  for (int i = 0; i < 6; i++)
+    status |= product(r, 8 + i);
+  fake_xrt.contexts_max = 0;
+  for (int i = 0; i < 2; i++)
+    if (product(r, 8 + i) != DECLINED)
+      status |= WRONG;
+  fake_xrt.contexts_max = most;
+  return status | product(r, 8) | product(r, 9);
+}
+
+static int run_body(struct fake_xrt how, int (*body)(struct run *)) {
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
     struct run_compiler compiler = fake_compiler;
     compiler.device = &run_xrt;
     fake_xrt = how;
+    if (!how.contexts_max)
+      fake_xrt.contexts_max = 6;
     setenv("NPUTEIR_DEVICE", "xrt", 1);
     struct run *r = run_open(&compiler);
     int status = body(r);
     run_close(r);
+    if (!(status & DECLINED) && fake_xrt.contexts)
+      status |= UNRULY;
     exit(status | unruly());
   }
   int status;
@@ -72,8 +89,12 @@ static int run(struct fake_xrt how) {
   return WEXITSTATUS(status);
 }
 
+static int run(struct fake_xrt how) { return run_body(how, body); }
+
 int main(void) {
+  CHECK(run_body((struct fake_xrt){0}, others) == DONE);
   CHECK(run((struct fake_xrt){0}) == DONE);
+  CHECK(run((struct fake_xrt){.contexts_max = 1}) == DONE);
   CHECK(run((struct fake_xrt){.fail_context = true}) == DECLINED);
   for (int n = 1; n <= 5; n += 2) {
     int some = n > 1 ? DONE | DECLINED : DECLINED;

@@ -55,12 +55,20 @@ public:
   uuid register_xclbin(const xclbin &) { return {}; }
 };
 
+// A handle, as XRT's classes are: a context ends with its last one.
 class hw_context {
+  struct place {
+    place() {
+      if (fake_xrt.fail_context || fake_xrt.contexts >= fake_xrt.contexts_max)
+        throw std::runtime_error("no context");
+      fake_xrt.contexts++;
+    }
+    ~place() { fake_xrt.contexts--; }
+  };
+  std::shared_ptr<place> held;
+
 public:
-  hw_context(const device &, const uuid &) {
-    if (fake_xrt.fail_context)
-      throw std::runtime_error("no context");
-  }
+  hw_context(const device &, const uuid &) : held(new place) {}
 };
 
 class bo {
@@ -101,8 +109,10 @@ public:
 };
 
 class kernel {
+  hw_context context;
+
 public:
-  kernel(const hw_context &, const std::string &) {}
+  kernel(const hw_context &c, const std::string &) : context(c) {}
   int group_id(int) const { return 0; }
   run operator()(uint64_t opcode, const bo &code, uint32_t words, const bo &in0,
                  const bo &in1, const bo &out) {
