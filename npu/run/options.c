@@ -27,6 +27,13 @@ static bool copy_word(const char *word, char *to, size_t room, const char *what,
   return true;
 }
 
+static bool take_preset(const char *word, struct run_options *o,
+                        struct diag *d) {
+  return copy_word(word, o->preset, sizeof o->preset, "preset", d) &&
+         (preset_find(o->preset) ||
+          diag_error(d, loc_none(), "there is no preset '%s'", o->preset));
+}
+
 static bool take_words(const struct options *words, struct run_options *o,
                        struct diag *d) {
   if (words->off)
@@ -37,11 +44,7 @@ static bool take_words(const struct options *words, struct run_options *o,
   if (words->device &&
       !copy_word(words->device, o->device, sizeof o->device, "device", d))
     return false;
-  if (!words->preset)
-    return true;
-  return copy_word(words->preset, o->preset, sizeof o->preset, "preset", d) &&
-         (preset_find(o->preset) ||
-          diag_error(d, loc_none(), "there is no preset '%s'", o->preset));
+  return !words->preset || take_preset(words->preset, o, d);
 }
 
 bool run_options_read(const char *source, const char *text,
@@ -59,6 +62,11 @@ bool run_options_read(const char *source, const char *text,
 
 bool run_options_device(const char *word, struct run_options *o,
                         struct diag *d) {
-  return !word || !*word ||
-         copy_word(word, o->device, sizeof o->device, "device", d);
+  static const char sim[] = "sim:"; /* and its platform */
+  if (!word || !*word)
+    return true;
+  if (strncmp(word, sim, sizeof sim - 1) != 0)
+    return copy_word(word, o->device, sizeof o->device, "device", d);
+  strcpy(o->device, "sim");
+  return take_preset(word + sizeof sim - 1, o, d);
 }

@@ -254,11 +254,13 @@ static char *environment(struct doctor *w, const char *name) {
 
 static void check_device(struct doctor *w, const char *device) {
   struct diag d = {0};
+  bool platform =
+      device && strncmp(device, "sim:", 4) == 0 && preset_find(device + 4);
   if (!device)
     say(w, FOUND, "device",
         "NPUTEIR_DEVICE is not set: auto, the NPU if there "
         "is one, else the loop as written");
-  else if (run_device_find(device, &d))
+  else if (platform || run_device_find(device, &d))
     say(w, FOUND, "device", "NPUTEIR_DEVICE=%s", device);
   else
     say(w, d.kind == DIAG_ERROR ? WRONG : ABSENT, "device",

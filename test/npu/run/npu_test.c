@@ -362,6 +362,12 @@ static void test_lent(void) {
   }
 }
 
+/* The same program, and its cores and columns. */
+static void test_second_generation(void) {
+  CHECK(run("name=NPU Krackan,preset=krackan", one, true) == DONE);
+  CHECK(run("name=RyzenAI-npu5,preset=strix-halo", twice, true) == DONE);
+}
+
 static void test_absent(void) {
   CHECK(run("name=RyzenAI-npu10", one, true) == DECLINED);
   CHECK(run("taken=6", one, true) == DECLINED);
@@ -445,6 +451,7 @@ int main(int argc, char **argv) {
   test_threads();
   test_lent();
   test_absent();
+  test_second_generation();
   test_states();
   test_each_fault();
   test_gone();
