@@ -53,6 +53,11 @@ struct context_key context_key(struct arena *a, const struct run_device *device,
   return (struct context_key){name, length};
 }
 
+double context_change_seconds(const struct run_counts *c) {
+  return (c->configured ? load_seconds : 0) +
+         (double)c->changed_bytes * change_byte_seconds;
+}
+
 void contexts_open(struct contexts *all) {
   *all = (struct contexts){.clock = 0};
   pthread_mutex_init(&all->lock, NULL);

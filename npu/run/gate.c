@@ -177,16 +177,17 @@ static void learn_rate(double *rate, bool *known, double now) {
 }
 
 /* Rates from a launch that was built before.  One that is mostly work says
- * nothing of what the shortest takes; what it took beyond that is work. */
+ * nothing of what the shortest takes; what it took beyond that is work, but for
+ * a change of the configuration. */
 static void learn(struct gate *g, const struct record *r,
                   const struct run_seconds *s, int64_t copied) {
   struct rates *x = &g->rates;
-  double least = s->launch - r->macs * x->mac;
-  if (2 * least > s->launch && (!g->launch_known || least < x->launch)) {
+  double launch = s->launch - s->change, least = launch - r->macs * x->mac;
+  if (2 * least > launch && (!g->launch_known || least < x->launch)) {
     x->launch = least;
     g->launch_known = true;
   }
-  double work = s->launch - x->launch;
+  double work = launch - x->launch;
   if (work > x->launch && r->macs > 0)
     learn_rate(&x->mac, &g->mac_known, work / r->macs);
   if (copied >= COPY_BYTES && s->copy > 0)

@@ -181,6 +181,8 @@ double run_loop_guess(double macs);
  * conversions on the host, waiting for the device. */
 struct run_seconds {
   double build, copy, launch;
+  double change; /* of launch: about what it took to load a configuration, or to
+                    change the one that is loaded */
 };
 struct run; /* what outlives a call: caches, opened devices */
 /* Reads the environment: NPUTEIR_DEVICE, NPUTEIR_OPTIONS, NPUTEIR_PROFILE,

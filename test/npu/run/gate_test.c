@@ -102,6 +102,22 @@ static void test_many(void) {
   gate_close(g);
 }
 
+/* A small launch that changed what was loaded says nothing of large ones. */
+static void test_changed(void) {
+  static const struct run_seconds change = {.launch = 7e-4, .change = 6e-4};
+  struct gate *g = gate_open();
+  struct gate_times before, after;
+  took(g, 7, 0.1, true);
+  took(g, 7, 1e-4, false);
+  gate_pays(g, 8, 1e9, 0, &before);
+  gate_pays(g, 7, SMALL, 0, &after);
+  for (int i = 0; i < 20; i++)
+    gate_device_took(g, 7, 7e-4, &change, 0);
+  gate_pays(g, 8, 1e9, 0, &after);
+  CHECK(after.device < 2 * before.device);
+  gate_close(g);
+}
+
 static char folder[] = "/tmp/nputeir-gate-test-XXXXXX";
 
 static FILE *rates_file(const char *mode) {
@@ -137,7 +153,8 @@ static void test_rates(void) {
   gate_device_took(g, 7, 0.05, &(struct run_seconds){.build = 0.05}, 0);
   gate_device_took(g, 7, 1e-4, &(struct run_seconds){.launch = 1e-4}, 0);
   for (int i = 0; i < 7; i++)
-    gate_device_took(g, 8, 0.5, &(struct run_seconds){0, 0.1, 0.4}, BYTES);
+    gate_device_took(g, 8, 0.5,
+                     &(struct run_seconds){.copy = 0.1, .launch = 0.4}, BYTES);
   gate_close(g);
   CHECK(is_near(expects(name, 0, 0), 1e-4));
   CHECK(is_near(expects(name, 0, BYTES), 0.1001));
@@ -203,6 +220,7 @@ int main(void) {
   test_slow_device();
   test_failures();
   test_many();
+  test_changed();
   test_keys();
   test_rates();
   test_no_folder();
