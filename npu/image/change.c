@@ -9,7 +9,8 @@
  *
  * Which configuration the array holds may be known up to a few: a launch has
  * changed it, or something has loaded it again.  Then a tile stays only if all
- * of them agree on it.
+ * of them agree on it.  The new one may be there, too, as where several
+ * launches go out with one transaction: what does not stay is written anyway.
  */
 #include "image.h"
 

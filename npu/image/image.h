@@ -125,7 +125,8 @@ struct command_list *txn_read(struct arena *, const void *txn, size_t length,
 
 /* ---- from a configuration to another ---- */
 /* Appends the writes that make an idle array, which holds one of the `count`
- * configurations, hold `to`; tiles on which all agree keep their state. */
+ * configurations or `to` itself, hold `to`; tiles on which all agree keep their
+ * state. */
 void change_write(const struct command_list *const from[], int count,
                   const struct command_list *to, struct command_list *);
 
