@@ -245,6 +245,7 @@ class Report {
   std::string File;
   unsigned Seen = 0, Taken = 0;
   unsigned Declined[RULE_COUNT] = {};
+  bool Unwritten = false; // a line was lost, and that was said
 
 public:
   Report() = default;

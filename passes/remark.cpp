@@ -74,8 +74,9 @@ void remark(Function &F, const Finding &N) {
   if (N.V.rule == RULE_TAKEN) {
     ORE.emit([&] {
       return OptimizationRemark(PassName, Rule, N.At, Region)
-             << N.What << " replaced by " << N.By << ": " << ore::NV("Einsum", N.Einsum)
-             << " with " << ore::NV("Sizes", N.Sizes);
+             << N.What << " replaced by " << N.By << ": "
+             << ore::NV("Einsum", N.Einsum) << " with "
+             << ore::NV("Sizes", N.Sizes);
     });
     return;
   }
@@ -96,7 +97,7 @@ static std::string reportPath() {
   if (!Path || !*Path)
     return "";
   if (StringRef(Path).back() == '/')
-    sys::fs::create_directories(Path); // where it fails, the file cannot be made
+    sys::fs::create_directory(Path); // where it fails, the file cannot be made
   if (sys::fs::is_directory(Path))
     return std::string(Path) + "/nests.json";
   return Path;
@@ -123,7 +124,7 @@ static std::error_code append(json::Object Line) {
 }
 
 Report::~Report() {
-  if (!Seen || !isWanted())
+  if (!Seen || Unwritten || !isWanted())
     return;
   json::Object Rules;
   for (int R = 0; R < RULE_COUNT; R++)
@@ -173,7 +174,11 @@ void Report::add(const Function &F, const Finding &N) {
     if (const char *Advice = rule_advice(N.V.rule))
       Line["advice"] = Advice;
   }
-  if (std::error_code Failure = append(std::move(Line)))
+  if (Unwritten)
+    return;
+  std::error_code Failure = append(std::move(Line));
+  Unwritten = !!Failure;
+  if (Failure)
     F.getContext().emitError(Twine("nputeir: NPUTEIR_REPORT: cannot write '") +
                              reportPath() + "': " + Failure.message());
 }

@@ -27,6 +27,11 @@
 // FOLDER: "module":
 // FOLDER: "module":
 // NOWHERE: error: nputeir: NPUTEIR_REPORT: cannot write '{{.*}}': Not a directory
+// NOWHERE-NOT: NPUTEIR_REPORT
+// A folder is made, but not those above it.
+// RUN: env NPUTEIR_REPORT=%t.none/folder/ not %clang -O2 -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=PARENT
+// PARENT: cannot write '{{.*}}': No such file or directory
+// PARENT-NOT: NPUTEIR_REPORT
 // CHECK: {"column":3,"contraction":"{{.*}}","depth":3,"einsum":"mk,kn->mn","end_line":[[@LINE+21]],"file":"{{.*}}report.c","folder":"{{.*}}","function":"gemm","line":[[@LINE+18]],"rule":"ContractionReplaced","sizes":"m=n_i n=n_j k=n_j","taken":true,"teir":"teir 1{{.*}}"}
 // CHECK: {"advice":"make the loop's bounds independent of the loops around it",{{.*}}"rule":"VariantExtent","taken":false}
 // CHECK: {"declined":{"VariantExtent":1},"module":"{{.*}}report.c","seen":2,"taken":1}
