@@ -52,9 +52,11 @@ static int64_t count_dealing(const struct array *s, const struct dealing *x) {
 }
 
 /* The same where a group's blocks, one after the other along the first axis,
- * may overlap, too: as little as possible. */
+ * may overlap, too: as little as possible.  Their sums grow side by side, so
+ * these are no elements of out. */
 static int64_t count_overlapping(const struct array *s, struct dealing *x) {
-  bool may = x->grouped == x->begins && x->other < 0;
+  bool may =
+      x->grouped == x->begins && x->other < 0 && map_has_sums(s->problem);
   int64_t rounds = 0;
   for (x->overlap = 0; !rounds && x->overlap <= (may ? x->block / 2 : 0);
        x->overlap += x->unit)

@@ -191,6 +191,10 @@ enum dtype map_sum_type(const struct device *dev,
              : p->type[OUT];
 }
 
+bool map_has_sums(const struct teir_problem *p) {
+  return p->acc != p->type[OUT] || p->finish.saturate;
+}
+
 bool map_turns_out(const enum dtype type[TENSORS], bool in0_turned,
                    bool in1_turned, bool out_turned) {
   bool both = type[IN0] == DTYPE_BF16 && in0_turned && in1_turned;

@@ -221,6 +221,21 @@ static bool operands_are(const struct reader *r, int node, int in0, int in1,
          teir_output(r->t, p) == out;
 }
 
+/* Whether a loop over blocks of M or N leads from one into the next. */
+static bool blocks_overlap(const struct reader *r, int node, int tensor) {
+  const struct teir *t = r->t;
+  const struct teir_primitive *p = &t->primitive[t->node[r->product].primitive];
+  int64_t move = stride_of(r, node, tensor);
+  for (int role = TEIR_M; role <= TEIR_N; role++)
+    for (int i = 0; i < p->role[role].count; i++) {
+      const struct teir_axis *x = &t->axis[p->role[role].item[i]];
+      int64_t step = x->stride_bytes[tensor].constant;
+      if (step && move % step == 0 && llabs(move / step) < x->extent.constant)
+        return true;
+    }
+  return false;
+}
+
 /* Zero, product and ReLU work on the sums, which are out's where nothing
  * converts them.  A core keeps its own from Zero to there, and no other. */
 static bool check_operands(struct reader *r) {
@@ -250,6 +265,11 @@ static bool check_operands(struct reader *r) {
       return refuse(r, &t->node[held[i]],
                     "every core, and every block of a group, has sums of its "
                     "own");
+  if (r->pair >= 0 && extent_of(r, r->pair) > 1 &&
+      blocks_overlap(r, r->pair, r->sum))
+    return refuse(r, &t->node[r->pair],
+                  "the blocks of a group, which are summed side by side, have "
+                  "no element in common");
   for (int i = 0; i < r->time_count; i++)
     if (extent_of(r, r->time[i]) > 1 && stride_of(r, r->time[i], r->sum) &&
         role_of(r, t->node[r->time[i]].axis) == AXIS_K)

@@ -20,6 +20,8 @@
 enum dtype map_sum_type(const struct device *, const struct teir_problem *);
 /* The instruction set of the device's cores. */
 const struct isa *map_isa(const struct device *);
+/* Whether a schedule keeps sums in a tensor beside out. */
+bool map_has_sums(const struct teir_problem *);
 
 /* What the chooser knows of the machine; the array alone when preset is NULL.
  */

@@ -311,7 +311,7 @@ static void add_tensors(struct schedule *s) {
   for (int i = 0; i < TENSORS; i++)
     teir_add_tensor(s->a, s->t, id[i], p->type[i]);
   s->sums = OUT;
-  if (p->acc != p->type[OUT] || p->finish.saturate)
+  if (map_has_sums(p))
     s->sums = teir_add_tensor(s->a, s->t, "sum", p->acc);
   assert(s->sums == OUT || s->sums == SUMS);
   s->bias = p->finish.bias ? teir_add_tensor(s->a, s->t, "x0", p->acc) : -1;

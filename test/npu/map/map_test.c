@@ -468,11 +468,12 @@ static void test_program(void) {
 
 /* One change each that the array cannot run; the message names the rule. */
 static void test_refusals(void) {
-  enum { PLACE, OFFSET, ORDER, GUARDED, BLOCK, CASES };
+  enum { PLACE, OFFSET, ORDER, GUARDED, BLOCK, OVERLAP, CASES };
   static const char *const rule[CASES] = {
       [PLACE] = "rows, columns or time",        [OFFSET] = "offset",
       [ORDER] = "around the product alone",     [GUARDED] = "without guards",
       [BLOCK] = "contiguous along one of them",
+      [OVERLAP] = "no element in common",
   };
   for (int i = 0; i < CASES; i++) {
     struct arena *a = arena_open();
@@ -484,6 +485,10 @@ static void test_refusals(void) {
                              {0}};
     struct map_blocking b;
     CHECK(map_choose(platform(), &p, &b, &d));
+    if (i == OVERLAP && b.group_m == 1) {
+      b.group_m = 2;
+      b.rounds_m = (b.rounds_m + 1) / 2;
+    }
     struct teir *t = scheduled(a, &p, &b, &d);
     struct teir_guard_term first = {.axis = 0};
     switch (i) {
@@ -503,6 +508,10 @@ static void test_refusals(void) {
       break;
     case BLOCK:
       t->axis[teir_find_axis(t, "block_m")].stride_bytes[IN0].constant += 2;
+      break;
+    case OVERLAP: /* by all rows but one */
+      t->axis[teir_find_axis(t, "group")].stride_bytes[OUT] =
+          t->axis[teir_find_axis(t, "block_m")].stride_bytes[OUT];
       break;
     }
     CHECK(!map_program(a, t, device(), &d) && d.kind == DIAG_ERROR);

@@ -146,6 +146,10 @@ static const struct {
     {"sim ab,bc->ac --sizes a=20,b=16,c=24 --layout ba,bc->ca --relu", 0,
      "right=1"},
     {"sim 16x16x16 --types i8,i8,i8 --shift 3", 0, "right=1"},
+    /* 24 in two blocks of 4 on each of four rows */
+    {"sim deab,ecd->bca --sizes a=1,b=24,c=32,d=17,e=96 --layout "
+     "abed,ecd->bac",
+     0, "right=1"},
     {"sim ba,cb->ac --sizes a=20,b=16,c=24 --types i8,i8,i32", 0, "right=1"},
     {"map ab,bc->ac --sizes a=20,b=16,c=24", 0, "# what the array does"},
     {"map 8x8x8 --shift 18446744073709551617", 2, "from 0 to 31"},
