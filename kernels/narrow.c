@@ -3,13 +3,13 @@
  *
  * The block is walked once from its start, so it may be converted in place:
  * results are not longer than sums, and an element is loaded before anything
- * is stored there.  The load port limits it to 32 bytes of sums a cycle.
+ * is stored there.  The load port limits it to 32 bytes of sums a cycle, on
+ * aie2p to 64.  Its floats are not narrowed yet.
  */
 #include "device_most.h"
 #include "kernel_gemm.h"
 
 enum {
-  W_BYTES = 32,
   MEMORY = DEVICE_MOST_CORE_BYTES,
   LANES = 16,      /* of an accumulator half, bm */
   RING = 8,        /* halves in flight */
@@ -18,41 +18,42 @@ enum {
   BIAS_HALF = 8,   /* halves for a bias of floats */
   RELU_ZERO = 8,   /* the x register with zeros, */
   RELU_BOUND = 9,  /* and that with what floats are compared with */
-  FLOAT_CONFIG = 28,
-  WHOLE_BLOCK = 2 /* bm of a store that takes a whole cm */
+  FLOAT_CONFIG = 28
 };
 
 static const struct narrow_kind {
   enum dtype from, to;
   enum mem_kind store;
-  int halves; /* bm registers per store: 0 for two stores of one */
+  /* Vectors of 16 sums per store; 0: two stores of one.  By the machine, 0
+   * vectors on aie2p: no kernel. */
+  int aie2, aie2p;
 } kind[] = {
-    {DTYPE_F32, DTYPE_F32, MEM_ST_AM, 0},
-    {DTYPE_F32, DTYPE_BF16, MEM_ST_CONV, 1},
-    {DTYPE_I32, DTYPE_I32, MEM_ST_AM, 0},
-    {DTYPE_I32, DTYPE_I16, MEM_ST_SRS_S16, 1},
-    {DTYPE_I32, DTYPE_U16, MEM_ST_SRS_D16, 1},
-    {DTYPE_I32, DTYPE_I8, MEM_ST_SRS_S8, WHOLE_BLOCK},
-    {DTYPE_I32, DTYPE_U8, MEM_ST_SRS_D8, WHOLE_BLOCK},
+    {DTYPE_F32, DTYPE_F32, MEM_ST_AM, 0, 0},
+    {DTYPE_F32, DTYPE_BF16, MEM_ST_CONV, 1, 0},
+    {DTYPE_I32, DTYPE_I32, MEM_ST_AM, 0, 1},
+    {DTYPE_I32, DTYPE_I16, MEM_ST_SRS_S16, 1, 2},
+    {DTYPE_I32, DTYPE_U16, MEM_ST_SRS_D16, 1, 2},
+    {DTYPE_I32, DTYPE_I8, MEM_ST_SRS_S8, 2, 4},
+    {DTYPE_I32, DTYPE_U8, MEM_ST_SRS_D8, 2, 4},
 };
 
 static const struct narrow_kind *find_kind(const struct isa *isa,
                                            enum dtype from, enum dtype to) {
-  if (kernel_machine(isa) != kernel_machine(NULL))
-    return NULL;
+  bool aie2 = !kernel_machine(isa)->few_sums;
   for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
-    if (kind[i].from == from && kind[i].to == to)
+    if (kind[i].from == from && kind[i].to == to && (aie2 || kind[i].aie2p))
       return &kind[i];
   return NULL;
 }
 
-static int unit_of(const struct narrow_kind *k) {
-  return k->halves == WHOLE_BLOCK ? WHOLE_BLOCK * LANES : LANES;
+static int unit_of(const struct isa *isa, const struct narrow_kind *k) {
+  int vectors = kernel_machine(isa)->few_sums ? k->aie2p : k->aie2;
+  return (vectors ? vectors : 1) * LANES;
 }
 
 int kernel_narrow_unit(const struct isa *isa, enum dtype from, enum dtype to) {
   const struct narrow_kind *found = find_kind(isa, from, to);
-  return found ? unit_of(found) : 0;
+  return found ? unit_of(isa, found) : 0;
 }
 
 static const struct narrow_kind *check(const struct kernel_narrow *k,
@@ -62,12 +63,12 @@ static const struct narrow_kind *check(const struct kernel_narrow *k,
   if (!found)
     diag_error(d, loc_none(), "narrow: no kernel from %s to %s",
                dtype_name(k->from), dtype_name(k->to));
-  else if (k->elements < 1 || k->elements % unit_of(found) ||
+  else if (k->elements < 1 || k->elements % unit_of(k->isa, found) ||
            (int64_t)k->elements * dtype_bytes(k->from) > MEMORY)
     diag_error(d, loc_none(),
                "narrow: %d elements; it takes multiples of %d, %d bytes at "
                "most",
-               k->elements, unit_of(found), MEMORY);
+               k->elements, unit_of(k->isa, found), MEMORY);
   else if (k->shift < 0 || k->shift > 31 || (k->shift && !shifts))
     diag_error(d, loc_none(), "narrow: shift is %d; from %s to %s it is %s",
                k->shift, dtype_name(k->from), dtype_name(k->to),
@@ -88,19 +89,29 @@ struct narrow {
   const struct kernel_narrow *k;
   int from, to, bias; /* streams */
   int shift_reg, config_reg;
+  int bytes;   /* of the widest access */
+  int vectors; /* per store, 0: two stores of one */
 };
 
 static bool is_float(const struct narrow *w) {
   return w->kind->from == DTYPE_F32;
 }
 
+/* The register of 16 sums. */
 static int half_reg(const struct narrow *w, int n) {
-  return kernel_trace_reg(w->t, n % 2 ? "bmh%d" : "bml%d", n / 2);
+  static const char *const quarter[] = {"bmll%d", "bmlh%d", "bmhl%d", "bmhh%d"};
+  return w->t->machine->few_sums
+             ? kernel_trace_reg(w->t, quarter[n % 4], n / 4)
+             : kernel_trace_reg(w->t, n % 2 ? "bmh%d" : "bml%d", n / 2);
 }
+
+/* Accesses of so many sums. */
+static int parts_of(const struct narrow *w) { return 4 * LANES / w->bytes; }
 
 static int part_reg(const struct narrow *w, int n, int part) {
   static const char *const am[] = {"amll%d", "amlh%d", "amhl%d", "amhh%d"};
-  return kernel_trace_reg(w->t, am[n % 2 * 2 + part], n / 2);
+  return parts_of(w) == 1 ? half_reg(w, n)
+                          : kernel_trace_reg(w->t, am[n % 2 * 2 + part], n / 2);
 }
 
 static void store(const struct narrow *w, int reg, int64_t offset) {
@@ -108,13 +119,18 @@ static void store(const struct narrow *w, int reg, int64_t offset) {
       w->shift_reg;
 }
 
-/* 16 lanes from 2 * W_BYTES * i of a stream on to x register x. */
+/* 16 lanes, the i-th ones of a stream, to x register x. */
 static void load_vector(const struct narrow *w, enum mem_kind load, int x,
                         int stream, int i) {
-  for (int part = 0; part < 2; part++)
+  int parts = parts_of(w);
+  for (int part = 0; part < parts; part++)
     kernel_trace_memory(w->t, load,
-                        kernel_trace_reg(w->t, part ? "wh%d" : "wl%d", x),
-                        stream, (2 * i + part) * W_BYTES);
+                        kernel_trace_reg(w->t,
+                                         parts == 1 ? "x%d"
+                                         : part     ? "wh%d"
+                                                    : "wl%d",
+                                         x),
+                        stream, (parts * i + part) * w->bytes);
 }
 
 /* Floats are added in accumulators, where the sums are. */
@@ -132,14 +148,16 @@ static void add_float_bias(const struct narrow *w, int n) {
 static void narrow_vector(const struct narrow *w, int n) {
   int x = n % VECTOR_RING;
   int64_t sums = kernel_trace_reg(w->t, "x%d", x);
+  const enum insn_id *insn = w->t->machine->insn;
   kernel_trace_add(
-      w->t, INSN_VADD_32, 3,
+      w->t, insn[KERNEL_ADD_32], 3,
       (int64_t[]){sums, sums, kernel_trace_reg(w->t, "x%d", BIAS_VECTOR + x)});
   if (w->k->relu)
-    kernel_trace_add(w->t, INSN_VMAX_LT_S32, 4,
+    kernel_trace_add(w->t, insn[KERNEL_MAX_32], 4,
                      (int64_t[]){sums, kernel_trace_reg(w->t, "r16"), sums,
                                  kernel_trace_reg(w->t, "x%d", RELU_ZERO)});
-  kernel_trace_add(w->t, INSN_VMOV_X, 2, (int64_t[]){half_reg(w, n), sums});
+  kernel_trace_add(w->t, insn[KERNEL_MOVE_VECTOR], 2,
+                   (int64_t[]){half_reg(w, n), sums});
 }
 
 /* Sums and what is done to them before they are narrowed: half `i` of the
@@ -154,9 +172,10 @@ static void make_half(const struct narrow *w, int i, int n) {
     narrow_vector(w, n);
     return;
   }
-  for (int part = 0; part < 2; part++)
+  int parts = parts_of(w);
+  for (int part = 0; part < parts; part++)
     kernel_trace_memory(w->t, MEM_LDA_AM, part_reg(w, n, part), w->from,
-                        (2 * i + part) * W_BYTES);
+                        (parts * i + part) * w->bytes);
   if (k->bias)
     add_float_bias(w, n);
   if (k->relu && is_float(w))
@@ -166,21 +185,28 @@ static void make_half(const struct narrow *w, int i, int n) {
     kernel_trace_relu(w->t, half_reg(w, n), x, RELU_ZERO);
 }
 
-static void narrow_half(const struct narrow *w, int i, int n) {
-  make_half(w, i, n);
-  switch (w->kind->halves) {
-  case 0:
-    for (int part = 0; part < 2; part++)
-      store(w, part_reg(w, n, part), (2 * i + part) * W_BYTES);
-    break;
+/* The register that a store of `vectors`, the last of which is n, reads. */
+static int whole_reg(const struct narrow *w, int n, int vectors) {
+  bool few = w->t->machine->few_sums;
+  switch (vectors) {
   case 1:
-    store(w, half_reg(w, n), i * W_BYTES);
-    break;
-  case WHOLE_BLOCK:
-    if (n % 2)
-      store(w, kernel_trace_reg(w->t, "cm%d", n / 2), i / 2 * W_BYTES);
-    break;
+    return half_reg(w, n);
+  case 2:
+    return few ? kernel_trace_reg(w->t, n % 4 / 2 ? "cmh%d" : "cml%d", n / 4)
+               : kernel_trace_reg(w->t, "cm%d", n / 2);
+  default:
+    return kernel_trace_reg(w->t, "dm%d", n / 4);
   }
+}
+
+static void narrow_half(const struct narrow *w, int i, int n) {
+  int vectors = w->vectors;
+  make_half(w, i, n);
+  if (!vectors)
+    for (int part = 0; part < 2; part++)
+      store(w, part_reg(w, n, part), (2 * i + part) * w->bytes);
+  else if (n % vectors == vectors - 1)
+    store(w, whole_reg(w, n, vectors), i / vectors * w->bytes);
 }
 
 static void open_relu(const struct narrow *w) {
@@ -204,10 +230,13 @@ kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
   const struct narrow_kind *found = check(k, d);
   if (!found)
     return NULL;
-  struct trace t = kernel_trace_open(kernel_machine(NULL), a, a, d);
+  const struct kernel_machine *m = kernel_machine(k->isa);
+  struct trace t = kernel_trace_open(m, a, a, d);
   struct narrow w = {.t = &t,
                      .kind = found,
                      .k = k,
+                     .bytes = m->access_bytes,
+                     .vectors = m->few_sums ? found->aie2p : found->aie2,
                      .shift_reg = kernel_trace_reg(&t, "s0"),
                      .config_reg = kernel_trace_reg(&t, "r5")};
   w.from = kernel_trace_stream(&t, "p0", "p0", 0);
@@ -216,6 +245,8 @@ kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
     open_bias(&w);
   kernel_trace_narrowing(&t, found->store, k->rounding, k->saturation, k->shift,
                          w.shift_reg);
+  if (m->srs_mode) /* lanes have 32 bits */
+    kernel_trace_constant(&t, kernel_trace_named(&t, m->srs_mode), 0);
   if (k->relu)
     open_relu(&w);
   for (int i = 0; i < k->elements / LANES; i++)
