@@ -16,6 +16,9 @@ namespace nputeir {
 namespace {
 
 enum { Together = 8, BufferColumns = 1024, StoredColumns = 256 };
+// Of the result in the first cache, if no buffer is needed: long runs of the
+// matrix, which are read ahead.
+enum { ResultBytes = 16 << 10 };
 
 // What both kernels need: vectors of elements, of the sums' type.
 class VectorKernel {
@@ -239,9 +242,11 @@ private:
 
   void columns() {
     Value *N = Extent[AXIS_N];
-    C.loop(C.number(0), N, C.number(BufferColumns), [&](Value *J) {
-      Value *Count = C.least(C.CreateSub(N, J), C.number(BufferColumns));
-      int64_t Bytes = dtype_bytes(W.Sum);
+    int64_t Bytes = dtype_bytes(W.Sum);
+    int64_t Whole = ResultBytes / Bytes;
+    Value *Most = C.number(W.Tail ? (int64_t)BufferColumns : Whole);
+    C.loop(C.number(0), N, Most, [&](Value *J) {
+      Value *Count = C.least(C.CreateSub(N, J), Most);
       Value *To = W.Tail ? Buffer
                          : C.at(C.getPointer(Bases, OUT),
                                 C.times(J, stride(AXIS_N, OUT)));
