@@ -378,11 +378,17 @@ private:
     if (!PanelColumns)
       return {C.at(Base, C.times(J, dtype_bytes(W.In[IN1]))),
               stride(AXIS_K, IN1)};
-    pack(J);
-    return {Panel, C.number(PanelColumns * dtype_bytes(W.Sum))};
+    // Half a panel is enough for one vector of columns.
+    int Half = Blocks.lanes;
+    assert(PanelColumns == 2 * Half);
+    Value *IsNarrow = atMost(C.CreateSub(Extent[AXIS_N], J), Half);
+    pack(J, IsNarrow, Half);
+    int Bytes = dtype_bytes(W.Sum);
+    return {Panel, C.CreateSelect(IsNarrow, C.number(Half * Bytes),
+                                  C.number(PanelColumns * Bytes))};
   }
 
-  void pack(Value *J) {
+  void pack(Value *J, Value *IsNarrow, int Half) {
     Value *Offsets = C.frame(C.getInt64Ty(), (uint64_t)PanelColumns, 8);
     Value *Zero = C.frame(C.getInt64Ty(), 1, 8);
     Value *Run = C.frame(C.getInt64Ty(), 1, 8);
@@ -392,7 +398,10 @@ private:
     });
     C.put(C.number(0), Zero);
     C.put(Extent[AXIS_K], Run);
-    C.CreateCall(packFunction(U, {PanelColumns, W.In[IN1], W.Sum}),
+    Function *Whole = packFunction(U, {PanelColumns, W.In[IN1], W.Sum});
+    Function *Narrow = packFunction(U, {Half, W.In[IN1], W.Sum});
+    C.CreateCall(Whole->getFunctionType(),
+                 C.CreateSelect(IsNarrow, Narrow, Whole),
                  {Panel, C.getPointer(Bases, IN1), Offsets, Zero, Run,
                   Extent[AXIS_K], C.number(0), stride(AXIS_K, IN1)});
   }
