@@ -4,6 +4,8 @@
 // processor once.
 #include "lower_cpu.h"
 
+#include "lower_cpu_code.h"
+
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Module.h"
 
@@ -248,11 +250,11 @@ private:
 };
 
 Function *detectFunction(Module &M) {
-  if (Function *F = M.getFunction("nputeir.detect"))
+  std::string Name = std::string("nputeir.detect.") + CPU_CODE;
+  if (Function *F = M.getFunction(Name))
     return F;
   Type *I32 = Type::getInt32Ty(M.getContext());
-  auto *F = Function::Create(FunctionType::get(I32, false),
-                             GlobalValue::InternalLinkage, "nputeir.detect", M);
+  auto *F = sharedFunction(M, FunctionType::get(I32, false), Name);
   F->setDoesNotThrow();
   Detector(*F).emit();
   return F;

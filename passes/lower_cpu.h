@@ -82,6 +82,10 @@ llvm::Value *compute(Code &C, const calc *X,
                      llvm::ArrayRef<llvm::Value *> Input);
 
 // ---- lower_cpu_unit.cpp ----
+// A function of which a program needs one copy: its name must tell what it is
+// in all objects.
+llvm::Function *sharedFunction(llvm::Module &M, llvm::FunctionType *T,
+                               const std::string &Name);
 // The functions for one processor in a module.
 class CpuUnit {
   llvm::Module &M;

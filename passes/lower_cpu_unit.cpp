@@ -1,6 +1,11 @@
 // lower_cpu_unit.cpp -- functions for one processor: their names, and the
-// attributes that let the code generator use its instructions.
+// attributes that let the code generator use its instructions.  The linker
+// keeps one copy of each for a program, so a name tells types, sizes, target
+// and, as objects may come from several releases of the plugin, which sources
+// emitted the code (CPU_CODE, which CMake makes).
 #include "lower_cpu.h"
+
+#include "lower_cpu_code.h"
 
 #include "llvm/Support/MD5.h"
 
@@ -9,6 +14,15 @@ using namespace llvm;
 namespace nputeir {
 
 unsigned stableHash(StringRef Text) { return (unsigned)MD5Hash(Text); }
+
+Function *sharedFunction(Module &M, FunctionType *T, const std::string &Name) {
+  auto *F = Function::Create(T, GlobalValue::LinkOnceODRLinkage, Name, &M);
+  F->setVisibility(GlobalValue::HiddenVisibility);
+  F->setDSOLocal(true);
+  if (Triple(M.getTargetTriple()).supportsCOMDAT())
+    F->setComdat(M.getOrInsertComdat(Name));
+  return F;
+}
 
 static std::string targetFeatures(const Function &Like, const teir_cpu &Cpu,
                                   bool AddFeatures) {
@@ -34,7 +48,8 @@ CpuUnit::CpuUnit(const Function &Like, const teir_cpu &Cpu, bool AddFeatures)
   Attributes.addAttribute("min-legal-vector-width", Bits);
   StringRef Of = Like.getFnAttribute("target-cpu").getValueAsString();
   Suffix = std::string(".") + Cpu.name + "." +
-           std::to_string(stableHash((Of + "/" + Features).str()));
+           std::to_string(stableHash((Of + "/" + Features).str())) + "." +
+           CPU_CODE;
 }
 
 Function *CpuUnit::function(const Twine &Name, Type *Result,
@@ -48,8 +63,7 @@ Function *CpuUnit::function(const Twine &Name, Type *Result,
   for (char A : Arguments)
     Types.push_back(A == 'p' ? (Type *)bytePointer(context())
                              : Type::getInt64Ty(context()));
-  F = Function::Create(FunctionType::get(Result, Types, false),
-                       GlobalValue::InternalLinkage, Full, &M);
+  F = sharedFunction(M, FunctionType::get(Result, Types, false), Full);
   F->addFnAttrs(Attributes);
   F->addFnAttr(Attribute::NoInline);
   return F;

@@ -21,17 +21,17 @@
 ; CHECK: define internal i32 @nputeir.cpu.[[ID]](
 ; A small product is not packed.
 ; CHECK-NOT: @nputeir.driver
-; CHECK: define internal i32 @nputeir.small.cpu.[[ID]].avx512
+; CHECK: define linkonce_odr hidden i32 @nputeir.small.cpu.[[ID]].avx512
 ; CHECK: call <16 x float> @llvm.fma.v16f32(
-; CHECK: define internal i32 @nputeir.small.cpu.[[ID]].avx2
-; CHECK: define internal i32 @nputeir.small.cpu.[[ID]].sse2
+; CHECK: define linkonce_odr hidden i32 @nputeir.small.cpu.[[ID]].avx2
+; CHECK: define linkonce_odr hidden i32 @nputeir.small.cpu.[[ID]].sse2
 ; LARGE-NOT: @nputeir.small
-; LARGE: define internal i32 @nputeir.driver.cpu.[[ID:[0-9]+]].avx512bf16
+; LARGE: define linkonce_odr hidden i32 @nputeir.driver.cpu.[[ID:[0-9]+]].avx512bf16
 ; LARGE: call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(
-; LARGE: define internal i32 @nputeir.driver.cpu.[[ID]].avx512.
+; LARGE: define linkonce_odr hidden i32 @nputeir.driver.cpu.[[ID]].avx512.
 ; LARGE: call <16 x float> @llvm.fma.v16f32(
-; LARGE: define internal i32 @nputeir.driver.cpu.[[ID]].avx2
-; LARGE: define internal i32 @nputeir.driver.cpu.[[ID]].sse2
+; LARGE: define linkonce_odr hidden i32 @nputeir.driver.cpu.[[ID]].avx2
+; LARGE: define linkonce_odr hidden i32 @nputeir.driver.cpu.[[ID]].sse2
 ; LARGE-NOT: @nputeir.small
 ; BOTH: %nputeir.linked = icmp ne ptr @nputeir_call_1, null
 ; BOTH: nputeir.ask:
