@@ -181,11 +181,11 @@ static int c_part(const struct gemm *g, bool store, int n, int part) {
   return accumulator_part(g, n, part);
 }
 
-/* Port A alone loads accumulators, but it has the left operand, too: every
- * second part of an old result goes through a vector register. */
+/* Port A alone loads accumulators, but it has the left operand, too: the first
+ * half of an old result goes through vector registers. */
 static bool comes_by_b(const struct gemm *g, int part) {
   return gemm_is_skewed(g) && g->through >= 0 && g->kind->part == PART_AM &&
-         part % 2 == 0;
+         part < GEMM_SUM_PARTS / 2;
 }
 
 /* Where a result is loaded to or stored from: the second one of a row makes way
@@ -224,7 +224,7 @@ void gemm_move_result(struct gemm *g, bool store, int product, int i, int r,
       kernel_trace_relu_to(g->t, accumulator_half(g, n, part / halves),
                            g->relu_temp, g->relu_zero);
     bool by_b = !store && comes_by_b(g, part);
-    int reg = by_b ? kernel_trace_reg(g->t, "x%d", g->through + part / 2)
+    int reg = by_b ? kernel_trace_reg(g->t, "x%d", g->through + part)
                    : c_part(g, store, n, part);
     struct trace_op *o =
         kernel_trace_memory(g->t,
