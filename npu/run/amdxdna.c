@@ -400,6 +400,8 @@ static struct diag problem;
 
 static void find(void) {
   struct xdna_version version;
+  const char *chains = getenv("NPUTEIR_CHAINS");
+  found.no_chains = chains && strcmp(chains, "off") == 0;
   found.owner = getpid();
   found.fd = find_node(&version, &problem);
   if (found.fd >= 0 && identify(&found, &version, &problem) &&

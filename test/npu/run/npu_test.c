@@ -92,6 +92,14 @@ static int four_launches(void) { return sends(4, 2, 2); }
 static int many_launches(void) { return sends(21, 3, 3); }
 static int one_by_one(void) { return sends(21, 21, 0); }
 static int lists(void) { return batch_of(5) | batch_of(5); }
+static int lists_apart(void) {
+  setenv("NPUTEIR_CHAINS", "off", 1);
+  return lists();
+}
+static int chains_off(void) {
+  setenv("NPUTEIR_CHAINS", "off", 1);
+  return one_by_one();
+}
 static int some_launches(void) { return batch_of(21) | one(); }
 
 /* More shapes than the runtime keeps contexts. */
@@ -331,6 +339,7 @@ static void test_lists(void) {
   CHECK(run("old,addresses", many_launches, true) == DONE);
   CHECK(run("reload=2", many_launches, true) == DONE);
   CHECK(run("nochain", one_by_one, true) == DONE);
+  CHECK(run("", chains_off, true) == DONE);
   for (int n = 1; n <= 21; n += 5) {
     char words[32];
     snprintf(words, sizeof words, "state=%d:%d", n, XDNA_STATE_TIMEOUT);
@@ -438,15 +447,22 @@ static void test_each_fault(void) {
     test_fault(lists, n, errors[n % 3]);
   for (int n = 1; n <= chains; n += 4)
     test_fault(lists, n, EINTR);
+  for (int n = chains / 3; n <= chains; n += 2)
+    test_fault(lists_apart, n, errors[n % 3]);
 }
 
 /* From some ioctl on, all fail: the device has gone. */
 static void test_gone(void) {
   for (int n = 1; n < 60; n += 13) {
     char words[32];
+    int status[2];
     snprintf(words, sizeof words, "fail=%d:%d,every", n, ENODEV);
-    int status = run(words, twice, false);
-    CHECK(status == DONE || status == DECLINED || status == (DONE | DECLINED));
+    status[0] = run(words, twice, false);
+    snprintf(words, sizeof words, "fail=%d:%d,every", 2 * n, ENODEV);
+    status[1] = run(words, lists, false);
+    for (int i = 0; i < 2; i++)
+      CHECK(status[i] == DONE || status[i] == DECLINED ||
+            status[i] == (DONE | DECLINED));
   }
 }
 
