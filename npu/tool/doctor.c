@@ -1,12 +1,12 @@
 /* doctor.c -- `nputeir doctor`: what of the road is there, what is missing, and
  * what to do about it.  One line per thing; what compiling and simulating need
  * decides the exit status, an NPU is a bonus. */
+#include "doctor.h"
 #include "amdxdna.h"
 #include "array.h"
 #include "keys.h"
 #include "recognizer.h"
 #include "run.h"
-#include "seconds.h"
 #include "tool.h"
 
 #include <dirent.h>
@@ -19,18 +19,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum finding { FOUND, ABSENT, MISSING, WRONG }; /* ABSENT: not needed */
-
-/* What the NPU says of two configurations in turn, twice each. */
-struct npu_runs {
-  bool no_floats;   /* there are no kernels for them: all are of bytes */
-  int right;        /* of the four, until one is not */
-  double again;     /* seconds of the fastest that was loaded before */
-  char reason[300]; /* why one was declined; "": its results are wrong */
-};
 
 struct doctor {
   struct tool *tool;
@@ -41,7 +32,7 @@ struct doctor {
   char runtime[PATH_MAX];
   int llvm; /* major of the plugin */
   int missing, wrong;
-  struct npu_runs runs;
+  struct doctor_runs runs;
 };
 
 static void say(struct doctor *w, enum finding f, const char *what,
@@ -156,66 +147,10 @@ static void check_plugin(struct doctor *w) {
 
 /* ---- what running needs: the runtime multiplies two small matrices ---- */
 
-/* Of matrices of 16 x 16. */
-#define SMALL_PRODUCT(in, out, in_row, in_bytes)                               \
-  "teir 1\n"                                                                   \
-  "tensor in0 " in "\ntensor in1 " in "\ntensor out " out "\n"                 \
-  "axis m extent 16 stride in0=" in_row " out=64\n"                            \
-  "axis n extent 16 stride in1=" in_bytes " out=4\n"                           \
-  "axis k extent 16 stride in0=" in_bytes " in1=" in_row "\n"                  \
-  "primitive clear Zero M=[] N=[]\n"                                           \
-  "primitive mac Contraction M=[] N=[] K=[]\n"                                 \
-  "roots m\n"                                                                  \
-  "iterate m over m sequential do n\n"                                         \
-  "iterate n over n sequential do zero, k\n"                                   \
-  "iterate k over k sequential do contraction\n"                               \
-  "invoke zero calls clear\n"                                                  \
-  "invoke contraction calls mac\n"
-
-typedef int runtime_call(const char *, const char *, const char *,
-                         const int64_t *, uint64_t, void *const *, uint64_t);
-
-/* in0[m,k] = m mod 3, in1[k,n] = n mod 5: out[m,n] = 16 * their product. */
-static bool floats_right(runtime_call *call, const char *options) {
-  static const char text[] = SMALL_PRODUCT("bf16", "f32", "32", "2");
-  uint16_t in0[256], in1[256];
-  float out[256];
-  for (int i = 0; i < 256; i++) {
-    in0[i] = bf16_from_f32((float)(i / 16 % 3));
-    in1[i] = bf16_from_f32((float)(i % 16 % 5));
-    out[i] = -1;
-  }
-  void *const tensor[3] = {in0, in1, out};
-  if (call(text, options, "doctor", NULL, 0, tensor, 3) != 0)
-    return false;
-  for (int i = 0; i < 256; i++)
-    if (out[i] != (float)(16 * (i / 16 % 3) * (i % 16 % 5)))
-      return false;
-  return true;
-}
-
-static bool integers_right(runtime_call *call, const char *options) {
-  static const char text[] = SMALL_PRODUCT("i8", "i32", "16", "1");
-  int8_t in0[256], in1[256];
-  int32_t out[256];
-  for (int i = 0; i < 256; i++) {
-    in0[i] = (int8_t)(i / 16 % 3);
-    in1[i] = (int8_t)(i % 16 % 5);
-    out[i] = -1;
-  }
-  void *const tensor[3] = {in0, in1, out};
-  if (call(text, options, "doctor", NULL, 0, tensor, 3) != 0)
-    return false;
-  for (int i = 0; i < 256; i++)
-    if (out[i] != 16 * (i / 16 % 3) * (i % 16 % 5))
-      return false;
-  return true;
-}
-
 static void check_simulator(struct doctor *w, void *library) {
-  runtime_call *call;
+  doctor_call *call;
   *(void **)&call = dlsym(library, "nputeir_call_1");
-  if (call && floats_right(call, NULL))
+  if (call && doctor_floats_right(call, NULL))
     say(w, FOUND, "simulator",
         "a 16 x 16 x 16 product through the whole road "
         "is right");
@@ -358,76 +293,8 @@ static void check_xrt(struct doctor *w) {
         "not needed: the runtime uses the kernel's driver itself");
 }
 
-/* The last reason in a trace. */
-static void read_reason(FILE *trace, char *reason, size_t size) {
-  static const char key[] = " reason=\"";
-  char line[2000];
-  rewind(trace);
-  while (fgets(line, sizeof line, trace)) {
-    const char *at = strstr(line, key);
-    if (at)
-      snprintf(reason, size, "%.*s", (int)strcspn(at + strlen(key), "\""),
-               at + strlen(key));
-  }
-}
-
-static void run_on_npu(const char *runtime, struct npu_runs *x) {
-  static const char options[] = "min-macs=0";
-  FILE *trace = tmpfile();
-  if (trace && dup2(fileno(trace), STDERR_FILENO) >= 0)
-    setenv("NPUTEIR_TRACE", "1", 1);
-  setenv("NPUTEIR_DEVICE", "npu", 1);
-  unsetenv("NPUTEIR_OPTIONS");
-  unsetenv("NPUTEIR_VERIFY");
-  void *library = dlopen(runtime, RTLD_NOW | RTLD_LOCAL);
-  runtime_call *call = NULL;
-  if (library)
-    *(void **)&call = dlsym(library, "nputeir_call_1");
-  bool good = call;
-  for (int i = 0; i < 4 && good; i++) {
-    double start = seconds_now(), took;
-    good = i % 2 || x->no_floats ? integers_right(call, options)
-                                 : floats_right(call, options);
-    if (!good && i == 0 && trace) {
-      read_reason(trace, x->reason, sizeof x->reason);
-      x->no_floats = strncmp(x->reason, "no kernel", 9) == 0;
-      good = x->no_floats && integers_right(call, options);
-    }
-    took = seconds_now() - start;
-    x->right += good;
-    if (i == 2 || (i == 3 && took < x->again))
-      x->again = took;
-  }
-  if (trace && !good)
-    read_reason(trace, x->reason, sizeof x->reason);
-}
-
-/* In a process of its own; before this one's runtime reads that it is to
- * simulate. */
-static struct npu_runs try_npu(struct doctor *w) {
-  struct npu_runs x = {0};
-  int both[2];
-  bool node = getenv("NPUTEIR_ACCEL") || access("/dev/accel", F_OK) == 0;
-  if (!node || !find_library(w, "libnputeir-rt.so", w->runtime) ||
-      pipe(both) != 0)
-    return x;
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    run_on_npu(w->runtime, &x);
-    _exit(write(both[1], &x, sizeof x) != sizeof x);
-  }
-  close(both[1]);
-  if (child > 0 && read(both[0], &x, sizeof x) != sizeof x)
-    x = (struct npu_runs){0};
-  close(both[0]);
-  if (child > 0)
-    waitpid(child, NULL, 0);
-  return x;
-}
-
 static void check_launches(struct doctor *w) {
-  const struct npu_runs *x = &w->runs;
+  const struct doctor_runs *x = &w->runs;
   if (x->right == 4 && x->no_floats)
     say(w, FOUND, "launches",
         "products of bytes, four times: all right, %.0f us a call; for bf16 "
@@ -442,6 +309,13 @@ static void check_launches(struct doctor *w) {
         "of bf16, int8, bf16, int8 the product number %d %s%s", x->right + 1,
         *x->reason ? "is declined: " : "has wrong results; please report it",
         x->reason);
+  if (x->chain)
+    say(w, FOUND, "chains", "five launches as command chains: right");
+  else if (x->right == 4)
+    say(w, WRONG, "chains",
+        "five launches as command chains are declined or wrong%s%s; set "
+        "NPUTEIR_CHAINS=off",
+        *x->reason ? ": " : "", x->reason);
 }
 
 static void check_array(struct doctor *w, struct amdxdna *x) {
@@ -634,7 +508,9 @@ static bool examine(struct tool *t, const struct job *j, struct doctor *w) {
   w->llvm = plugin_major(w);
   check_clang(w);
   check_plugin(w);
-  w->runs = try_npu(w);
+  if ((getenv("NPUTEIR_ACCEL") || access("/dev/accel", F_OK) == 0) &&
+      find_library(w, "libnputeir-rt.so", w->runtime))
+    w->runs = doctor_try_npu(w->runtime);
   check_runtime(w);
   check_device(w, device);
   check_options(w, options);
