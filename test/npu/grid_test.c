@@ -115,12 +115,19 @@ int main(void) {
       {{{1040, 16, 16, 16}, INT8}, 102000, NULL},
       {{{6, 64, 64, 64}, BF16}, 45000, NULL},
       /* eight columns of AIE2P */
-      {{{1, 64, 64, 64}, INT8}, 16000, "krackan"},
-      {{{1, 256, 512, 256}, INT8}, 70000, "krackan"},
-      {{{1, 192, 320, 384}, INT8_8}, 70000, "krackan"},
-      {{{1, 16, 2048, 128}, INT8_16}, 70000, "krackan"},
-      {{{8, 64, 64, 64}, INT8}, 70000, "krackan"},
-      {{{64, 64, 64, 64}, INT8}, 120000, "krackan"},
+      {{{1, 64, 64, 64}, INT8}, 13500, "krackan"},
+      {{{1, 256, 512, 256}, INT8}, 60500, "krackan"},
+      {{{1, 192, 320, 384}, INT8_8}, 48500, "krackan"},
+      {{{1, 16, 2048, 128}, INT8_16}, 59500, "krackan"},
+      {{{8, 64, 64, 64}, INT8}, 55500, "krackan"},
+      {{{64, 64, 64, 64}, INT8}, 80000, "krackan"},
+      {{{1, 128, 256, 256},
+        {DTYPE_I8, DTYPE_I8, DTYPE_I8},
+        DTYPE_I32,
+        false,
+        {.shift = 3, .saturate = true}},
+       44500,
+       "krackan"},
   };
 #undef BF16
 #undef BF16_BF16
