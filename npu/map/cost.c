@@ -147,7 +147,13 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
     else if (q->place == MAP_GROUP)
       add_run(x, q->extent, stride);
   }
-  if (tensor == OUT && s->grid.rows > 2)
+  const struct map_cut *n = &b->form.cut[AXIS_N];
+  for (int i = 0; i < n->count && tensor == OUT && s->grid.split > 1; i++)
+    if (n->part[i].place == MAP_CORES)
+      add_run(x, s->grid.split,
+              n->part[i].step *
+                  s->work->axis[AXIS_N][n->part[i].axis].stride_bytes[OUT]);
+  if (tensor == OUT && s->grid.split == 1 && s->grid.rows > 2)
     add_run(x, 2, row);
   struct map_stream words;
   if (!map_stream_of(p, tensor, steps, group, &words))
@@ -203,14 +209,34 @@ static int count_runs(const struct array *s, const struct map_blocking *b,
   return count;
 }
 
-/* Whether descriptors can walk over the tensors that lie in place; *alone: one
- * of them needs the iterations, so every block of out has its own tasks. */
+/* n rounds of which a descriptor walks over all buffers of a tensor, each of so
+ * many loops: as many loops over n as it has dimensions left, and of the next
+ * one what iterations count. */
+static int64_t rounds_together(const struct device *dev,
+                               const struct map_nest *n, int tensor,
+                               int count) {
+  int left = dev->tile[TILE_SHIM].dims - count;
+  int64_t rounds = 1, inside = -1; /* stride behind the loops so far */
+  for (int i = n->count - 1; i >= 0 && left >= 0; i--) {
+    const struct map_loop *l = &n->loop[i];
+    int64_t extent = l->extent;
+    bool goes_on = l->stride_bytes[tensor] == inside;
+    inside = l->stride_bytes[tensor] * extent;
+    if (!goes_on && left-- == 0)
+      while (extent > dev->max_iterations || l->extent % extent)
+        extent--;
+    rounds *= extent;
+  }
+  return rounds;
+}
+
+/* Whether descriptors can walk over the tensors that lie in place, and how many
+ * n rounds one does: 1 where a block needs the iterations. */
 static bool can_walk(const struct array *s, const struct map_blocking *b,
                      const struct tile_program *p,
-                     const struct map_panel *panel, bool *alone) {
+                     const struct map_panel *panel, int64_t *rounds) {
   const struct device *dev = s->at->device;
   int dims = dev->tile[TILE_SHIM].dims;
-  *alone = false;
   for (int t = 0; t < TENSORS; t++) {
     int64_t outermost = 1;
     if (!s->form->layout[t].in_place)
@@ -218,7 +244,10 @@ static bool can_walk(const struct array *s, const struct map_blocking *b,
     int count = count_runs(s, b, p, panel, t, &outermost);
     if (count > dims + 1 || (count > dims && outermost > dev->max_iterations))
       return false;
-    *alone |= count > dims;
+    int64_t most = t == IN0 && count <= dims
+                       ? b->rounds_n /* again and again */
+                       : rounds_together(dev, &p->time[AXIS_N], t, count);
+    *rounds = *rounds < most ? *rounds : most;
   }
   return true;
 }
@@ -408,13 +437,13 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   if (s->work)
     fill_program(s, b, &walks);
   double rounds = rounds_cycles(s, &all, &walks, panel, round);
-  bool rounds_each = b->rounds_m > 1 || b->rounds_n > 1, alone = false;
-  if (s->work && !can_walk(s, b, &walks, panel, &alone))
+  bool rounds_each = b->rounds_m > 1 || b->rounds_n > 1,
+       panel_each = b->rounds_m > 1 || s->grid.split > 1;
+  int64_t together = panel->chunks && panel_each ? panel->rounds : b->rounds_n;
+  if (s->work && !can_walk(s, b, &walks, panel, &together))
     return HUGE_VAL;
   double count =
-      (rounds_each ? all.rounds_m : 1) * (double)(alone ? b->rounds_n : 1);
-  if (panel->chunks && (s->grid.split > 1 || b->rounds_m > 1) && !alone)
-    count *= (double)b->rounds_n / panel->rounds;
+      (rounds_each ? all.rounds_m : 1) * (double)b->rounds_n / (double)together;
   double phases = (count - 1) * PHASE_CYCLES * ghz_of(s);
   if (s->problem->finish.bias)
     phases += (double)all.rounds_m * b->rounds_n * s->grid.columns *

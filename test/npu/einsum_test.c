@@ -186,6 +186,26 @@ static void test_first_blocks(void) {
   }
 }
 
+/* Blocks of three runs along n read device memory better, but each needs tasks
+ * of its own, and a launch takes the time to push these. */
+static void test_tasks(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct npu_result r = {0};
+  struct teir_einsum e = {
+      .expression = "ebad,ce->abcd", .in = DTYPE_BF16, .out = DTYPE_F32};
+  CHECK(teir_einsum_sizes(&e, "a=96,b=84,c=24,d=84,e=96", &d));
+  const struct teir *t = teir_from_einsum(a, &e, &d);
+  CHECK(t && npu_compile(a, "8700g-turbo", t, 0, &r, &d));
+  if (r.design)
+    CHECK(!r.packed[IN0] && !r.packed[IN1] && !r.packed[OUT] &&
+          (r.design->phases - 1) * 16000 * 1.79 < r.blocking.predicted_cycles);
+  if (d.kind)
+    diag_print(&d, stderr);
+  npu_result_free(&r);
+  arena_close(a);
+}
+
 int main(int argc, char **argv) {
   uint32_t first = 1, count = 60;
   if (argc == 3) {
@@ -195,6 +215,7 @@ int main(int argc, char **argv) {
   for (uint32_t seed = first; seed < first + count; seed++)
     test(seed);
   test_first_blocks();
+  test_tasks();
   CHECK(argc == 3 || taken[TENSORS] > (int)count / 4);
   if (argc == 3)
     printf("in place: none %d, one %d, two %d, all %d; no design %d\n",
