@@ -48,6 +48,10 @@ static const struct {
     {"int8-4k-i32", {{1, 4160, 4224, 4224}, INT8_INT32}, "phoenix",    4.42, "Taka, int8 -> int32", true},
     {"int8-4k-i16", {{1, 4224, 4224, 4032}, INT8_INT16}, "phoenix",    5.85, "Taka, int8 -> int16", true},
     {"int8-4k",    {{1, 4032, 4032, 4032}, INT8},       "phoenix",     6.52, "Taka, int8 -> int8", true},
+    {"xdna2-int8-2k", {{1, 2048, 2048, 2048}, INT8},    "krackan",     0,    "-", true},
+    {"xdna2-int8-4k", {{1, 4032, 4608, 4320}, INT8},    "krackan",    37.35, "Taka, int8 -> int8", true},
+    {"xdna2-int8-4k-i16", {{1, 4096, 4480, 4320}, INT8_INT16}, "krackan", 30.77, "Taka, int8 -> int16", true},
+    {"xdna2-int8-4k-i32", {{1, 4224, 4608, 4224}, INT8_INT32}, "krackan", 24.74, "Taka, int8 -> int32", true},
 #undef INT8
 #undef INT8_INT16
 #undef INT8_INT32
