@@ -54,6 +54,42 @@ public:
   }
 };
 
+// A value in an iteration of L -> the same value one iteration before.
+class Earlier : public SCEVRewriteVisitor<Earlier> {
+  const Loop &L;
+
+public:
+  bool Found = true; // false: it is not known what it was
+
+  Earlier(ScalarEvolution &SE, const Loop &L) : SCEVRewriteVisitor(SE), L(L) {}
+
+  const SCEV *visitUnknown(const SCEVUnknown *U) {
+    Found &= SE.isLoopInvariant(U, &L);
+    return U;
+  }
+  const SCEV *visitAddRecExpr(const SCEVAddRecExpr *Rec) {
+    if (Rec->getLoop() == &L && Rec->isAffine()) {
+      const SCEV *Step = Rec->getStepRecurrence(SE);
+      return SE.getAddRecExpr(SE.getMinusSCEV(Rec->getStart(), Step), Step, &L,
+                              SCEV::FlagAnyWrap);
+    }
+    Found &= SE.isLoopInvariant(Rec, &L);
+    return Rec;
+  }
+};
+
+// What a value is in the first iteration of L.
+class AtFirst : public SCEVRewriteVisitor<AtFirst> {
+  const Loop &L;
+
+public:
+  AtFirst(ScalarEvolution &SE, const Loop &L) : SCEVRewriteVisitor(SE), L(L) {}
+
+  const SCEV *visitAddRecExpr(const SCEVAddRecExpr *Rec) {
+    return Rec->getLoop() == &L ? Rec->getStart() : Rec;
+  }
+};
+
 } // namespace
 
 // ---- what a value is ----
@@ -140,12 +176,43 @@ const SCEV *Counts::stepped(const PHINode &P, Loop &L) {
   auto From = [&](const BasicBlock *B, const Loop *Scope) {
     return resolve(SE.getSCEV(P.getIncomingValueForBlock(B)), Scope);
   };
-  const SCEV *Step = SE.getMinusSCEV(From(L.getLoopLatch(), &L),
-                                     SE.getUnknown(const_cast<PHINode *>(&P)));
+  const SCEV *Start = From(L.getLoopPreheader(), L.getParentLoop());
+  const SCEV *Next = From(L.getLoopLatch(), &L);
+  const SCEV *Step =
+      SE.getMinusSCEV(Next, SE.getUnknown(const_cast<PHINode *>(&P)));
   if (isa<SCEVCouldNotCompute>(Step) || !usable(Step))
+    return computedAhead(Start, Next, L);
+  return SE.getAddRecExpr(Start, Step, &L, SCEV::FlagAnyWrap);
+}
+
+// A variable that every iteration computes for the next one, from the number
+// of iterations that are left, say:
+//
+//     p = b;  do { .. *p ..; p = b + (n - --left); } while (left);
+//
+// In all iterations but the first it is what the one before made of it, and if
+// that holds for the first, too, which is asked in front of the nest, in all.
+const SCEV *Counts::computedAhead(const SCEV *Start, const SCEV *Next,
+                                  const Loop &L) {
+  if (Start->getType() != Next->getType() || SE.isLoopInvariant(Next, &L))
     return nullptr;
-  return SE.getAddRecExpr(From(L.getLoopPreheader(), L.getParentLoop()), Step,
-                          &L, SCEV::FlagAnyWrap);
+  Earlier Before(SE, L);
+  const SCEV *Now = Before.visit(Next);
+  if (!Before.Found)
+    return nullptr;
+  const SCEV *First = AtFirst(SE, L).visit(Now);
+  if (First == Start)
+    return Now;
+  const SCEV *Apart = SE.getMinusSCEV(First, Start);
+  if (SE.getTypeSizeInBits(First->getType()) > 64 || isa<SCEVConstant>(Apart))
+    return nullptr; // never the same
+  std::pair<const SCEV *, const SCEV *> Same(number(First, false),
+                                             number(Start, false));
+  if (!usable(Same.first) || !usable(Same.second))
+    return nullptr;
+  if (!is_contained(Equal, Same))
+    Equal.push_back(Same);
+  return Now;
 }
 
 // ---- how often a loop runs ----

@@ -68,6 +68,8 @@ private:
   const llvm::SCEV *chosen(llvm::SelectInst &S);
   const llvm::SCEV *variable(const llvm::PHINode &P);
   const llvm::SCEV *stepped(const llvm::PHINode &P, llvm::Loop &L);
+  const llvm::SCEV *computedAhead(const llvm::SCEV *Start,
+                                  const llvm::SCEV *Next, const llvm::Loop &L);
   const llvm::SCEV *count(llvm::Loop &L);
   const llvm::SCEV *countDistance(llvm::Loop &L);
   const llvm::SCEV *countTo(const llvm::SCEVAddRecExpr &Rec,
