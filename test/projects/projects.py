@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""projects.py NPUTEIR-CC [DIRECTORY] [WORD] -- what the plugin does in public projects.
+"""projects.py NPUTEIR-CC [DIRECTORY] [WORD] -- what is taken of public projects.
 
 projects.txt names them.  Their sources are taken from the folder that
 NPUTEIR_PROJECTS names (one folder for each, OWNER+NAME), or else fetched into
