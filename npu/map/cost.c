@@ -230,6 +230,12 @@ static int64_t rounds_together(const struct device *dev,
   return rounds;
 }
 
+/* Whether every m round, and product of a batch, is a phase at least. */
+static bool rounds_are_phases(const struct array *s,
+                              const struct map_blocking *b) {
+  return b->rounds_m > 1 || s->grid.split > 1;
+}
+
 /* Whether descriptors can walk over the tensors that lie in place, and how many
  * n rounds one does: 1 where a block needs the iterations. */
 static bool can_walk(const struct array *s, const struct map_blocking *b,
@@ -237,6 +243,13 @@ static bool can_walk(const struct array *s, const struct map_blocking *b,
                      const struct map_panel *panel, int64_t *rounds) {
   const struct device *dev = s->at->device;
   int dims = dev->tile[TILE_SHIM].dims;
+  bool again = b->rounds_n > 1 && !panel->chunks; /* in0, in n rounds */
+  struct map_nest inside = {.count = 0};
+  if (!rounds_are_phases(s, b) && !again)
+    inside = p->time[AXIS_C];
+  for (int i = 0; i < p->time[AXIS_N].count; i++)
+    if (inside.count < MAP_LOOPS)
+      inside.loop[inside.count++] = p->time[AXIS_N].loop[i];
   for (int t = 0; t < TENSORS; t++) {
     int64_t outermost = 1;
     if (!s->form->layout[t].in_place)
@@ -244,9 +257,9 @@ static bool can_walk(const struct array *s, const struct map_blocking *b,
     int count = count_runs(s, b, p, panel, t, &outermost);
     if (count > dims + 1 || (count > dims && outermost > dev->max_iterations))
       return false;
-    int64_t most = t == IN0 && count <= dims
-                       ? b->rounds_n /* again and again */
-                       : rounds_together(dev, &p->time[AXIS_N], t, count);
+    int64_t most = t == IN0 && again && count <= dims
+                       ? b->rounds_n
+                       : rounds_together(dev, &inside, t, count);
     *rounds = *rounds < most ? *rounds : most;
   }
   return true;
@@ -437,13 +450,14 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   if (s->work)
     fill_program(s, b, &walks);
   double rounds = rounds_cycles(s, &all, &walks, panel, round);
-  bool rounds_each = b->rounds_m > 1 || b->rounds_n > 1,
-       panel_each = b->rounds_m > 1 || s->grid.split > 1;
-  int64_t together = panel->chunks && panel_each ? panel->rounds : b->rounds_n;
+  bool each = rounds_are_phases(s, b);
+  int64_t all_rounds = (int64_t)all.rounds_m * b->rounds_n,
+          together = each && panel->chunks ? panel->rounds
+                     : each || (b->rounds_n > 1 && !panel->chunks) ? b->rounds_n
+                                                                   : all_rounds;
   if (s->work && !can_walk(s, b, &walks, panel, &together))
     return HUGE_VAL;
-  double count =
-      (rounds_each ? all.rounds_m : 1) * (double)b->rounds_n / (double)together;
+  double count = (double)all_rounds / (double)together;
   double phases = (count - 1) * PHASE_CYCLES * ghz_of(s);
   if (s->problem->finish.bias)
     phases += (double)all.rounds_m * b->rounds_n * s->grid.columns *
