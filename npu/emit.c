@@ -4,6 +4,7 @@
 #include "emit.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 /* Register offsets and distances, from the one table of them. */
 enum {
@@ -233,12 +234,38 @@ static void start_cores(const struct design *x, struct command_list *l) {
   }
 }
 
-static void wait_phase(const struct design *x, int phase,
+/* Tasks by phase, those of one in the design's order. */
+struct by_phase {
+  const struct design_task **task;
+  int *end; /* behind the last of each phase */
+};
+
+static void sort_tasks(const struct design *x, struct by_phase *o) {
+  size_t tasks = (size_t)x->task_count + 1, phases = (size_t)x->phases + 1;
+  o->task = calloc(tasks, sizeof *o->task);
+  o->end = calloc(phases, sizeof *o->end);
+  if (!o->task || !o->end)
+    out_of_memory(tasks * sizeof *o->task + phases * sizeof *o->end);
+  for (int i = 0; i < x->task_count; i++) {
+    assert(x->task[i].phase >= 0 && x->task[i].phase < x->phases);
+    o->end[x->task[i].phase + 1]++;
+  }
+  for (int phase = 0; phase < x->phases; phase++)
+    o->end[phase + 1] += o->end[phase];
+  for (int i = 0; i < x->task_count; i++) /* from each start to its end */
+    o->task[o->end[x->task[i].phase]++] = &x->task[i];
+}
+
+static int first_of(const struct by_phase *o, int phase) {
+  return phase ? o->end[phase - 1] : 0;
+}
+
+static void wait_phase(const struct by_phase *o, int phase,
                        struct command_list *l) {
-  for (int i = 0; i < x->task_count; i++)
-    if (x->task[i].phase == phase && x->task[i].token)
-      command_sync(l, x->task[i].column, 0, x->task[i].mm2s,
-                   x->task[i].channel);
+  for (int i = first_of(o, phase); i < o->end[phase]; i++)
+    if (o->task[i]->token)
+      command_sync(l, o->task[i]->column, 0, o->task[i]->mm2s,
+                   o->task[i]->channel);
 }
 
 static bool has_writes(const struct design *x, int column, int channel) {
@@ -269,23 +296,32 @@ static void wait_idle(const struct design *x, struct command_list *l) {
 
 /* Cores start while the first blocks of the inputs are on their way; what takes
  * results has time. */
-bool emit_run(const struct design *x, struct command_list *l, struct diag *d) {
+static bool push_phases(const struct design *x, const struct by_phase *o,
+                        struct command_list *l, struct diag *d) {
   bool started = false;
   for (int phase = 0; phase < x->phases; phase++) {
     if (phase >= x->phases_ahead)
-      wait_phase(x, phase - x->phases_ahead, l);
-    for (int i = 0; i < x->task_count; i++) {
-      if (x->task[i].phase != phase)
-        continue;
-      bool writes = x->task[i].argument == OUT;
+      wait_phase(o, phase - x->phases_ahead, l);
+    for (int i = first_of(o, phase); i < o->end[phase]; i++) {
+      bool writes = o->task[i]->argument == OUT;
       if (writes && !started)
         start_cores(x, l);
       started |= writes;
-      if (!push_task(x, &x->task[i], l, d))
+      if (!push_task(x, o->task[i], l, d))
         return false;
     }
   }
   assert(started);
-  wait_idle(x, l);
   return true;
+}
+
+bool emit_run(const struct design *x, struct command_list *l, struct diag *d) {
+  struct by_phase order;
+  sort_tasks(x, &order);
+  bool good = push_phases(x, &order, l, d);
+  if (good)
+    wait_idle(x, l);
+  free(order.task);
+  free(order.end);
+  return good;
 }
