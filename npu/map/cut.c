@@ -216,15 +216,17 @@ static bool deal_k(const struct array *s, struct map_blocking *b,
                            .unit = 1};
   if (s->more_k <= 1 && extent % block == 0)
     return true;
-  int64_t largest = s->work->count[AXIS_K] > 1 ? block / 2 : 0;
-  for (int64_t d = largest; d > 1; d--) {
-    if (block % d || extent % d || (d % s->mac.k && s->mac.k % d) ||
-        (s->more_k > 1 && block / d != s->more_k))
+  bool given = s->more_k > 1;
+  int least = given ? s->more_k : 2, most = given ? s->more_k : block / 2;
+  for (int more = least; more <= most && s->work->count[AXIS_K] > 1; more++) {
+    int part = block / more;
+    if (part * more != block || part < 2 || extent % part ||
+        (part % s->mac.k && s->mac.k % part))
       continue;
-    best->block = d;
-    best->more = block / d;
+    best->block = part;
+    best->more = more;
     for (int i = 0; i < s->work->count[AXIS_K]; i++)
-      if (i != first && axis[i].extent % best->more == 0)
+      if (i != first && axis[i].extent % more == 0)
         return best->other = i, true;
   }
   best->block = s->more_k > 1 ? 0 : padded_k(s, b);
