@@ -59,9 +59,15 @@ static void add_core(struct limits *x, const struct record_lane *l) {
         (double)(n[RECORD_MULTIPLY] + n[RECORD_WORK]));
 }
 
-static void add_channel(struct limits *x, const struct record_lane *l) {
+static int words_per_cycle(const struct record *r) {
+  return device_find(r->preset->device)->stream_words;
+}
+
+static void add_channel(const struct record *r, struct limits *x,
+                        const struct record_lane *l) {
   bool shim = lane_is_shim(l);
-  raise(&x->least[shim ? RESOURCE_SHIM : RESOURCE_STREAM], (double)l->words);
+  raise(&x->least[shim ? RESOURCE_SHIM : RESOURCE_STREAM],
+        (double)l->words / words_per_cycle(r));
   x->least[RESOURCE_DRAM] += l->dram_cycles;
   x->shim_channels += shim && l->words;
   for (int a = 0; a < RECORD_ARGUMENTS; a++)
@@ -78,7 +84,7 @@ void limits_find(const struct record *r, struct limits *x) {
     else if (l->kind == RECORD_CONTROL)
       x->least[RESOURCE_COMMANDS] = (double)l->total[RECORD_WORK];
     else
-      add_channel(x, l);
+      add_channel(r, x, l);
   }
   double all = x->cycles * x->cores;
   for (int i = 0; i < LOSSES && all > 0; i++)
@@ -222,8 +228,9 @@ static void say_bottleneck(const struct record *r, const struct profile_nest *n,
     return;
   }
   if (s->busy >= 0.7) {
-    text_printf(t, " moves words in %.0f %% of the cycles, at most one a cycle",
-                percent * share[RECORD_MOVE]);
+    text_printf(t, " moves words in %.0f %% of the cycles, at most %s a cycle",
+                percent * share[RECORD_MOVE],
+                words_per_cycle(r) == 1 ? "one" : "two");
     if (share[RECORD_BANK] > 0.05)
       text_printf(t, ", and waits for banks in %.0f %%",
                   percent * share[RECORD_BANK]);
