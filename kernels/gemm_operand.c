@@ -11,21 +11,6 @@ enum { DMA_OF_C = 0, DMA_OF_INPUT = 2 };
 static const bool low_a[GEMM_PASSES] = {false, false, true};
 static const bool low_b[GEMM_PASSES] = {false, true, false};
 
-int gemm_operand_reg(const struct gemm *g, int x) {
-  return kernel_trace_reg(g->t, g->kind->blocks ? "ex%d" : "x%d", x);
-}
-
-/* The registers that hold the way to the next buffer change sign about the
- * walk through one. */
-void gemm_turn_round(struct gemm *g, const struct operand *o) {
-  kernel_trace_add(g->t, g->t->machine->insn[KERNEL_SUB], 3,
-                   (int64_t[]){o->turn, o->back, o->turn});
-}
-
-bool gemm_is_opened(const struct gemm *g, const struct operand *o) {
-  return o->products && g->product % o->products == 0;
-}
-
 static bool is_steady(const struct gemm *g) {
   return !gemm_is_first_block(g) && gemm_blocks_left(g) > 0;
 }

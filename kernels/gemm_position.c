@@ -60,3 +60,18 @@ int64_t gemm_operand_offset(const struct gemm *g, const struct operand *o,
 bool gemm_is_left(const struct operand *o, int product) {
   return o->products && (product + 1) % o->products == 0;
 }
+
+int gemm_operand_reg(const struct gemm *g, int x) {
+  return kernel_trace_reg(g->t, g->kind->blocks ? "ex%d" : "x%d", x);
+}
+
+/* The registers that hold the way to the next buffer change sign about the
+ * walk through one. */
+void gemm_turn_round(struct gemm *g, const struct operand *o) {
+  kernel_trace_add(g->t, g->t->machine->insn[KERNEL_SUB], 3,
+                   (int64_t[]){o->turn, o->back, o->turn});
+}
+
+bool gemm_is_opened(const struct gemm *g, const struct operand *o) {
+  return o->products && g->product % o->products == 0;
+}

@@ -86,7 +86,7 @@ struct gemm {
   int stored; /* products whose results are all stored */
 };
 
-/* ---- gemm_trace.c: parts of the run ---- */
+/* ---- gemm_step.c: parts of a step of K ---- */
 /* Accumulator n <- accumulator `from` (-1: nothing) + product. */
 void gemm_multiply(struct gemm *, int n, int from, int x_left, int x_right);
 /* Accumulator n <- itself + another one + product. */
@@ -102,7 +102,7 @@ void gemm_skew_product(struct gemm *);
 /* What is late after the last product. */
 void gemm_skew_end(struct gemm *);
 
-/* ---- gemm_position.c: where in the run it is ---- */
+/* ---- gemm_position.c: where in the run it is, and its operands ---- */
 /* Whether it is gemm_skew.c's. */
 bool gemm_is_skewed(const struct gemm *);
 /* Of the widest load or store. */
@@ -128,10 +128,6 @@ int64_t gemm_operand_offset(const struct gemm *, const struct operand *,
                             int index, int k);
 /* Whether a product is the last one on the operand's buffer. */
 bool gemm_is_left(const struct operand *, int product);
-
-/* ---- gemm_operand.c: what the multiplier reads ---- */
-/* Chooses registers, strides and shuffles of both. */
-void gemm_set_operands(struct gemm *, const struct kernel_gemm *);
 /* The registers that hold the way to the next buffer change sign about the
  * walk through one. */
 void gemm_turn_round(struct gemm *, const struct operand *);
@@ -139,6 +135,10 @@ void gemm_turn_round(struct gemm *, const struct operand *);
 bool gemm_is_opened(const struct gemm *, const struct operand *);
 /* The register that the multiplier calls x. */
 int gemm_operand_reg(const struct gemm *, int x);
+
+/* ---- gemm_operand.c: what the multiplier reads ---- */
+/* Chooses registers, strides and shuffles of both. */
+void gemm_set_operands(struct gemm *, const struct kernel_gemm *);
 /* Brings a small block into an x register, whose number it returns; `last`: the
  * last one of the current block of C. */
 int gemm_load_operand(struct gemm *, struct operand *, int index, int k,

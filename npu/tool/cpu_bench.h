@@ -4,6 +4,8 @@
 
 #include "bench.h"
 
+/* ---- cpu_bench_library.c ---- */
+
 struct cpu_bench_source {
   const char *name; /* no two alike */
   const char *text;
@@ -16,6 +18,8 @@ void *cpu_bench_compile(struct tool *, const char *folder,
 /* A handle, for one thread, or NULL. */
 void *cpu_bench_openblas(void);
 
-bool cpu_bench_works(struct tool *, const char *folder); /* cpu_works_bench.c */
+/* ---- cpu_works_bench.c ---- */
+
+bool cpu_bench_works(struct tool *, const char *folder);
 
 #endif
