@@ -402,6 +402,8 @@ static bool work(struct tool *t, struct job *j, struct text *text) {
 
 static bool run_core(struct tool *t, void *job) {
   struct job *j = job;
+  if (t->json && j->trace)
+    return tool_usage(t, "--trace prints text, not --json's objects");
   if (!j->isa)
     j->isa = isa_at(0);
   struct text elf = {0};

@@ -136,6 +136,7 @@ static const struct {
     {"map ab,bc,cd->ad --sizes a=8,b=8,c=8,d=8", 1, "contraction of two"},
     {"map 8x8x8 --sizes a=8", 2, "an einsum expression's letters"},
     {"map 8x8x8 --layout ab,bc->ac", 2, "an einsum expression's tensors"},
+    {"core nowhere.s --trace --json", 2, "--trace prints text"},
     {"sim nowhere.teir --relu", 2, "--relu is not for a program in a file"},
     {"sim nowhere.teir --types i8,i8,i32", 2, "--types is not for"},
     {"sim a.xclbin b.txn --shift 2", 2, "not for an xclbin"},
