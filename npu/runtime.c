@@ -174,6 +174,7 @@ static bool fill_plan(struct arena *a, const struct teir *work,
     return false;
   int64_t *const extent[AXIS_ROLES] = {&plan->batch, &plan->m, &plan->n,
                                        &plan->k};
+  plan->predicted_cycles = r->blocking.predicted_cycles;
   plan->batch = (int64_t)q->batch * map_grid_products(&q->grid);
   for (int role = AXIS_M; role < AXIS_ROLES; role++) {
     enum axis_role of = role_of(q, (enum axis_role)role);

@@ -330,13 +330,12 @@ struct run_recording {
 };
 void recording_name(struct run_recording *, const char *where,
                     const struct run_report *);
-/* The first launch of a session. */
-/* Around a launch that is recorded: the options that let Ctrl-C end it, and
- * what becomes of the process then. */
+/* Around a launch: the options that let Ctrl-C end it and show how far it is,
+ * for the recordings; what it is called, and what becomes of the process. */
 struct sim_options;
-void recording_begin(struct sim_options *);
-void recording_start(void);
-void recording_end(void);
+void recording_begin(struct recordings *, struct sim_options *);
+void recording_start(const struct run_recording *, const struct run_plan *);
+void recording_end(const struct run_recording *);
 void recordings_add(const struct run_recording *, const struct run_plan *,
                     const struct record *);
 /* A call that was done; seconds: that the caller waited. */

@@ -6,12 +6,16 @@
  * what it was until then, and then the process; a program that has a handler of
  * its own keeps it.
  *
+ * While a launch lasts that takes long to simulate, the folder's progress.txt
+ * says how far it is: seconds that it will still take, and the nest.
+ *
  * A nest is known by its place and its shape.  Another nest of the same shape
  * has the same plan, and so no launch of its own: its calls count for the one
  * that was recorded.
  */
 #include "parts.h"
 #include "profile.h"
+#include "seconds.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -41,34 +45,86 @@ static void watch_interrupt(void) {
     sigaction(SIGINT, &act, NULL);
 }
 
-static bool go_on(void *context, const struct sim_progress *at) {
-  (void)context;
-  (void)at;
-  return !interrupted;
-}
-
-void recording_begin(struct sim_options *o) { o->progress = go_on; }
-
-void recording_start(void) { recording++; }
-
-void recording_end(void) {
-  if (--recording == 0 && interrupted) {
-    signal(SIGINT, SIG_DFL);
-    raise(SIGINT);
-  }
-}
-
 struct recordings {
   pthread_mutex_t lock;
   pid_t process; /* a forked child writes nothing */
   char *folder;
   struct profile *profile;
+  struct {
+    char nest[160];
+    double cycles;      /* that the launch will take, by its prediction */
+    double start, next; /* seconds: when it began; when to write again */
+    bool written;
+  } now;     /* of threads that launch at once, the one that began last */
   int count; /* nests of the profile */
   struct recorded {
     char nest[160], what[320];
     struct profile_host host;
   } nest[NESTS];
 };
+
+static void write_progress(struct recordings *r, double left) {
+  char path[4096];
+  int length = snprintf(path, sizeof path, "%s/progress.txt", r->folder);
+  FILE *f = length < (int)sizeof path ? fopen(path, "w") : NULL;
+  if (!f)
+    return; /* the profile itself will say why */
+  fprintf(f, "%.0f %s\n", left, r->now.nest);
+  fclose(f);
+  r->now.written = true;
+}
+
+static void remove_progress(struct recordings *r) {
+  char path[4096];
+  if (r->now.written && snprintf(path, sizeof path, "%s/progress.txt",
+                                 r->folder) < (int)sizeof path)
+    unlink(path);
+  r->now.written = false;
+}
+
+static bool go_on(void *context, const struct sim_progress *at) {
+  const double silent = 0.25, period = 0.25;
+  struct recordings *r = context;
+  double now = seconds_now();
+  pthread_mutex_lock(&r->lock);
+  double elapsed = now - r->now.start;
+  if (r->now.cycles > 0 && elapsed > silent && now >= r->now.next &&
+      r->process == getpid()) {
+    double part = (double)at->cycles / r->now.cycles;
+    part = part > 0.99 ? 0.99 : part; /* a prediction may be too small */
+    if (part > 0.01)
+      write_progress(r, elapsed * (1 - part) / part);
+    r->now.next = now + period;
+  }
+  pthread_mutex_unlock(&r->lock);
+  return !interrupted;
+}
+
+void recording_begin(struct recordings *r, struct sim_options *o) {
+  o->progress = go_on;
+  o->progress_context = r;
+}
+
+void recording_start(const struct run_recording *x,
+                     const struct run_plan *plan) {
+  struct recordings *r = x->to;
+  pthread_mutex_lock(&r->lock);
+  memcpy(r->now.nest, x->nest, sizeof r->now.nest);
+  r->now.cycles = plan->predicted_cycles;
+  r->now.start = seconds_now();
+  pthread_mutex_unlock(&r->lock);
+  recording++;
+}
+
+void recording_end(const struct run_recording *x) {
+  pthread_mutex_lock(&x->to->lock);
+  remove_progress(x->to);
+  pthread_mutex_unlock(&x->to->lock);
+  if (--recording == 0 && interrupted) {
+    signal(SIGINT, SIG_DFL);
+    raise(SIGINT);
+  }
+}
 
 void recordings_close(struct recordings *r) {
   if (!r)

@@ -63,8 +63,9 @@ struct run_plan {
   int columns; /* of the array that it takes */
   const void *txn;
   size_t txn_bytes;
-  int64_t m, n, k; /* extents of one launch, padding included */
-  int64_t batch;   /* products that it computes; 0 and 1: one */
+  int64_t m, n, k;         /* extents of one launch, padding included */
+  int64_t batch;           /* products that it computes; 0 and 1: one */
+  double predicted_cycles; /* of one launch; 0: not known */
   struct run_share share[AXIS_ROLES];
   struct run_bias bias;
   struct run_layout tensor[TENSORS]; /* arguments 0, 1, 2 */

@@ -16,8 +16,8 @@ struct run_session {
   struct arena *arena;         /* of what follows */
   const struct run_plan *plan; /* borrowed: it lives as long as we do */
   void *buffer[TENSORS];
-  struct run_recording *recording; /* of the first launch; NULL: not wanted, or
-                                      done */
+  struct run_recording *recording; /* NULL: not wanted */
+  bool recorded;                   /* the first launch was */
 };
 
 enum { ALIGNMENT = 64 };
@@ -54,7 +54,7 @@ static struct run_context *load(const struct run_plan *plan,
   struct sim_options options = {.preset = preset_find(o->preset),
                                 .record = o->recording != NULL};
   if (o->recording)
-    recording_begin(&options);
+    recording_begin(o->recording->to, &options);
   struct sim *sim = sim_open(plan->xclbin, plan->xclbin_bytes, &options, d);
   struct run_context *c = sim ? malloc(sizeof *c) : NULL;
   if (c) {
@@ -100,21 +100,21 @@ static bool launch(struct run_session *s, struct run_context *c,
   for (int i = 0; i < TENSORS; i++)
     argument[i] = (struct sim_buffer){s->buffer[i], s->plan->tensor[i].bytes};
   double start = seconds_now();
-  bool records = s->recording != NULL;
+  bool records = s->recording && !s->recorded;
   counts->configured |= c->fresh;
   c->fresh = false;
   sim_set_budget(c->sim, cycle_budget(s->plan));
-  if (records)
-    recording_start();
+  if (s->recording)
+    recording_start(s->recording, s->plan);
   code = code ? code : &own;
   bool good =
       sim_run(c->sim, code->bytes, code->length, argument, TENSORS, &report, d);
   counts->simulated_seconds += seconds_now() - start;
   if (records && sim_record(c->sim))
     recordings_add(s->recording, s->plan, sim_record(c->sim));
-  if (records)
-    recording_end();
-  s->recording = NULL;
+  if (s->recording)
+    recording_end(s->recording);
+  s->recorded = true;
   if (!good)
     return false;
   counts->cycles += report.cycles;

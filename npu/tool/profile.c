@@ -116,15 +116,32 @@ static int count_nests(const char *folder) {
   return count;
 }
 
-/* How far it is, on a terminal; how long the rest takes only the program
+/* What the runtime says of a launch that lasts: "12 file.c:9 name", seconds
+ * left and the nest. */
+static void show_launch(const char *folder) {
+  struct text path = {0};
+  char nest[41];
+  double left;
+  text_printf(&path, "%s/progress.txt", folder);
+  FILE *f = fopen(text_string(&path), "r");
+  if (f && fscanf(f, "%lf %40[^\n]", &left, nest) == 2)
+    fprintf(stderr, "; %.0f s left of a launch of %s", left, nest);
+  if (f)
+    fclose(f);
+  text_free(&path);
+}
+
+/* How far it is, on a terminal; how many launches will follow only the program
  * knows. */
 static void show_progress(const void *with) {
   enum { SILENT_SECONDS = 2 };
   const struct run *r = with;
   double elapsed = seconds_now() - r->start;
-  if (r->terminal && elapsed > SILENT_SECONDS)
-    fprintf(stderr, "\r\033[K%.0f s, %d nests recorded", elapsed,
-            count_nests(r->folder));
+  if (!r->terminal || elapsed <= SILENT_SECONDS)
+    return;
+  fprintf(stderr, "\r\033[K%.0f s, %d nests recorded", elapsed,
+          count_nests(r->folder));
+  show_launch(r->folder);
 }
 
 static bool print_summary(struct tool *t, const struct profile_job *j) {
@@ -153,6 +170,7 @@ static bool run_command(struct tool *t, const struct profile_job *j) {
   if (!folder_make(j->folder, &t->diag))
     return false;
   remove(arena_printf(t->arena, "%s/summary.txt", j->folder));
+  remove(arena_printf(t->arena, "%s/progress.txt", j->folder));
   struct run r = {j->folder, seconds_now(), isatty(STDERR_FILENO)};
   bool ran = child_run(t, t->rest[0], t->rest_count - 1, t->rest + 1,
                        set_environment, show_progress, &r, &status);

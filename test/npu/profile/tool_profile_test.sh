@@ -172,6 +172,18 @@ grep -q '^nest="a.c:20 long" ' "$work/out" &&
 [ -s "$work/h/profile.html" ] && [ -s "$work/h/trace.json" ] ||
   fail "an interrupted launch leaves no files"
 
+# On a terminal, how long a launch still takes.
+if command -v script >/dev/null; then
+  script -qec "$nputeir profile -o $work/i -- $program 0 long again again" \
+    "$work/terminal" >"$work/out" || fail "no profile on a terminal"
+  tr '\r' '\n' <"$work/terminal" |
+    grep -Eq '^.{0,4}[0-9]+ s, [01] nests recorded; [0-9]+ s left of a launch of a.c:20 long$' ||
+    fail "no progress: $(tr '\r' '\n' <"$work/terminal" | head -n 20)"
+  [ ! -e "$work/i/progress.txt" ] || fail "progress.txt is left"
+else
+  echo "not checked without script: progress on a terminal"
+fi
+
 # Words
 "$nputeir" profile 64x64x64 2>/dev/null
 [ $? = 2 ] || fail "no folder, and status is not 2"
