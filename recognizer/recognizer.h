@@ -217,12 +217,13 @@ void nest_print(const struct nest *, struct text *);
 
 /* ---- the verdict: one stable name per reason ---- */
 enum rule {
-#define RULE(id, name, advice) RULE_##id,
+#define RULE(id, ...) RULE_##id,
 #include "rule.def"
 #undef RULE
   RULE_COUNT
 };
 const char *rule_name(enum rule);   /* "NeedsReassoc" */
+const char *rule_meaning(enum rule);
 const char *rule_advice(enum rule); /* what would change it; NULL: nothing */
 
 struct verdict {

@@ -4,9 +4,9 @@
 #include <assert.h>
 
 static const struct {
-  const char *name, *advice;
+  const char *name, *meaning, *advice;
 } row[] = {
-#define RULE(id, name, advice) {name, advice},
+#define RULE(id, name, meaning, advice) {name, meaning, advice},
 #include "rule.def"
 #undef RULE
 };
@@ -14,6 +14,11 @@ static const struct {
 const char *rule_name(enum rule r) {
   assert(r < RULE_COUNT);
   return row[r].name;
+}
+
+const char *rule_meaning(enum rule r) {
+  assert(r < RULE_COUNT);
+  return row[r].meaning;
 }
 
 const char *rule_advice(enum rule r) {

@@ -69,8 +69,9 @@ static bool print(struct tool *t, const struct job *j,
 static bool print_rules(struct tool *t) {
   for (int r = 0; r < RULE_COUNT; r++) {
     const char *advice = rule_advice((enum rule)r);
-    text_printf(&t->out, "%s%s%s\n", rule_name((enum rule)r),
-                advice ? ": " : "", advice ? advice : "");
+    text_printf(&t->out, "%s: %s%s%s\n", rule_name((enum rule)r),
+                rule_meaning((enum rule)r), advice ? "; " : "",
+                advice ? advice : "");
   }
   return tool_print(t, NULL);
 }

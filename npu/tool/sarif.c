@@ -97,6 +97,9 @@ static void put_rule(struct text *t, enum rule r) {
   const char *advice = rule_advice(r);
   text_puts(t, "        {");
   put(t, "id", rule_name(r));
+  text_puts(t, ", \"shortDescription\": {");
+  put(t, "text", rule_meaning(r));
+  text_puts(t, "}");
   if (advice) {
     text_puts(t, ", \"help\": {");
     put(t, "text", advice);

@@ -72,11 +72,12 @@ static const struct {
     {"$N help teir", 0, "usage: nputeir teir <action> FILE"},
 };
 
-/* `nputeir nest --rules` is the list of rules, each with its advice. */
+/* `nputeir nest --rules` is the list of rules, each with its meaning and
+ * advice. */
 static const struct {
-  const char *name, *advice;
+  const char *name, *meaning, *advice;
 } rule[] = {
-#define RULE(id, name, advice) {name, advice},
+#define RULE(id, name, meaning, advice) {name, meaning, advice},
 #include "rule.def"
 #undef RULE
 };
@@ -119,8 +120,8 @@ int main(int argc, char **argv) {
   CHECK(status == 0);
   for (size_t i = 0; i < sizeof rule / sizeof *rule; i++) {
     char line[400];
-    snprintf(line, sizeof line, "%s%s%s\n", rule[i].name,
-             rule[i].advice ? ": " : "", rule[i].advice ? rule[i].advice : "");
+    snprintf(line, sizeof line, "%s: %s%s%s\n", rule[i].name, rule[i].meaning,
+             rule[i].advice ? "; " : "", rule[i].advice ? rule[i].advice : "");
     CHECK(strncmp(rules, line, strlen(line)) == 0);
     rules += strlen(line);
   }

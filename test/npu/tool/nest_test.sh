@@ -88,7 +88,8 @@ assert set(driver) == {"name", "version", "rules"} and driver["name"]
 rules = [line.split(":")[0].strip() for line in open("rules")]
 assert [r["id"] for r in driver["rules"]] == rules
 for rule in driver["rules"]:
-    assert set(rule) <= {"id", "help"}
+    assert set(rule) <= {"id", "shortDescription", "help"}
+    assert rule["shortDescription"]["text"]
     assert "help" not in rule or rule["help"]["text"]
 assert run["invocations"] == [{"executionSuccessful": True}]
 
