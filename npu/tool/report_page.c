@@ -95,8 +95,9 @@ static void put_row(struct page *p, int nest) {
     put_seconds(t, plan->loop_seconds);
     text_puts(t, "</td><td class=\"n\">");
     put_seconds(t, plan->seconds);
-    text_printf(t, "</td><td class=\"n\">%.3g ×</td></tr>\n",
-                plan->loop_seconds / plan->seconds);
+    double gain = plan->loop_seconds / plan->seconds;
+    text_printf(t, "</td><td class=\"n\">%.*f ×</td></tr>\n", gain < 10 ? 2 : 0,
+                gain);
   } else {
     text_puts(t, "<td></td><td></td><td></td></tr>\n");
   }
