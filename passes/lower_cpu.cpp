@@ -73,7 +73,7 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   W.Packed = Ways & 1;
   W.Direct = Ways & 2;
   W.Turned = Ways & 4;
-  W.Vector = (CpuVector)(Ways >> 3 & 3);
+  W.Vector = (teir_cpu_vector)(Ways >> 3 & 3);
   const char *Name[CALC_INPUTS] = {"sum", "out"};
   dtype Type[CALC_INPUTS] = {W.Sum, W.Out};
   for (int I = 0; I < (int)Count; I++) {
@@ -293,7 +293,7 @@ void defineBy(Function &F, const CpuWork &W) {
   auto Run = [&](const teir_cpu &Cpu) {
     CpuUnit U(F, Cpu, !Fixed);
     auto By = [&](Function *Code) { return C.CreateCall(Code, {F.getArg(0)}); };
-    if (W.Vector != CpuVector::No)
+    if (W.Vector != CPU_VECTOR_NO)
       return (Value *)By(vectorFunction(U, W, Name));
     if (!W.Direct)
       return (Value *)By(driverFunction(U, W, Name));

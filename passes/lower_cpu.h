@@ -34,10 +34,6 @@ unsigned stableHash(llvm::StringRef Text);
 // How an operand of the epilogue moves along the innermost axis of N.
 enum class CpuExtra { Number, Splat, Vector, Other };
 
-// A product of a matrix, in1, and a vector: in1 is adjacent along K, or along
-// N.
-enum class CpuVector { No, Dot, Add };
-
 // Extents, and strides in bytes.
 struct CpuFixed {
   int64_t M, N, K, In0Row, In0K, In1K, OutRow, Adds;
@@ -58,7 +54,7 @@ struct CpuWork {
   // Whether sizes may be large, and may be small; for the latter, whether in1
   // lies across the columns.
   bool Packed = true, Direct = false, Turned = false;
-  CpuVector Vector = CpuVector::No;
+  teir_cpu_vector Vector = CPU_VECTOR_NO;
   // Of a small product, if all is known: then the slots hold addresses only.
   std::optional<CpuFixed> Fixed;
 
@@ -105,8 +101,8 @@ public:
   llvm::VectorType *vector(llvm::Type *Element, unsigned Lanes);
 };
 
-// Are there loads and stores of parts of vectors of T?
-bool isMaskable(const teir_cpu &Cpu, dtype T);
+// teir's formulas as code.
+teir_cpu_math cpuMath(Code &C);
 
 // ---- lower_cpu_kernel.cpp ----
 llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,

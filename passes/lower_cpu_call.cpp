@@ -115,9 +115,7 @@ public:
 
   explicit Arranged(const contraction &From)
       : Axes(From.axis, From.axis + From.axis_count), C(From),
-        Exchanged(hasAxes(From, AXIS_M) &&
-                  (!hasAxes(From, AXIS_N) ||
-                   (isDense(From, AXIS_M) && !isDense(From, AXIS_N)))) {
+        Exchanged(exchanges(From)) {
     C.axis = Axes.data();
     if (!Exchanged)
       return;
@@ -131,6 +129,13 @@ public:
   Arranged &operator=(const Arranged &) = delete;
 
 private:
+  static bool exchanges(const contraction &C) {
+    bool Has[AXIS_ROLES];
+    for (int R = 0; R < AXIS_ROLES; R++)
+      Has[R] = hasAxes(C, (axis_role)R);
+    return teir_cpu_exchanges(Has, isDense(C, AXIS_M), isDense(C, AXIS_N));
+  }
+
   static bool isDense(const contraction &C, axis_role Role) {
     for (int I = 0; I < C.axis_count; I++)
       if (C.axis[I].role == Role &&
@@ -148,40 +153,31 @@ class Ways {
 public:
   Ways(const contraction &C, CpuWork &W) : C(C), W(W) {}
 
-  // May the product be computed without packing it, and may it be large?
   void choose() {
+    teir_cpu_form F = {};
+    F.one_axis = true;
+    F.sum = W.Sum;
+    F.finishes = W.Tail != nullptr;
+    for (int T = 0; T < TENSORS; T++)
+      F.type[T] = C.type[T];
     for (int R = 0; R < AXIS_ROLES; R++) {
       Axes[R] = axesOf(C, (axis_role)R);
-      if (Axes[R].size() > 1)
-        return;
+      F.one_axis &= Axes[R].size() == 1;
+      value E = extent((axis_role)R);
+      F.extent[R] = isConstant(E) ? E.constant : 0;
+      for (unsigned T = 0; T < TENSORS; T++)
+        F.dense[R][T] = isDense((axis_role)R, T);
     }
-    W.Vector = vector();
-    if (W.Vector != CpuVector::No || !isDense(AXIS_N, OUT))
-      return;
-    W.Turned = !isDense(AXIS_N, IN1);
-    W.Direct = true;
-    if (!isConstant(extent(AXIS_M)) || !isConstant(extent(AXIS_N)) ||
-        !isConstant(extent(AXIS_K)))
-      return;
-    unsigned Direct = 0;
-    int64_t M = extent(AXIS_M).constant, N = extent(AXIS_N).constant,
-            K = extent(AXIS_K).constant;
-    for (int I = 0; I < teir_cpu_count(); I++) {
-      const teir_cpu *Cpu = teir_cpu_at(I);
-      struct teir_cpu_blocks Blocks = teir_cpu_blocks(Cpu, W.Sum);
-      int Group = teir_cpu_choose_dot(Cpu, W.In[IN0], W.In[IN1], W.Sum).group;
-      Direct += teir_cpu_direct(&Blocks, Group, M, N, K, W.Turned);
-    }
-    W.Packed = Direct < (unsigned)teir_cpu_count();
-    W.Direct = Direct > 0;
-    W.Turned &= W.Direct;
-    if (!W.Turned && std::max({M, N, K}) <= MostFixed)
-      fix(M, N, K);
+    teir_cpu_ways By = teir_cpu_choose_ways(&F);
+    W.Vector = By.vector;
+    W.Packed = By.packed;
+    W.Direct = By.direct;
+    W.Turned = By.turned;
+    if (By.straight)
+      fix(F.extent[AXIS_M], F.extent[AXIS_N], F.extent[AXIS_K]);
   }
 
 private:
-  enum { MostFixed = 64 };
-
   value extent(axis_role R) { return Axes[R][0].Extent; }
   value stride(axis_role R, unsigned T) { return Axes[R][0].Stride[T]; }
 
@@ -192,16 +188,6 @@ private:
 
   bool isOne(axis_role R) {
     return isConstant(extent(R)) && extent(R).constant == 1;
-  }
-
-  CpuVector vector() {
-    if (!isOne(AXIS_M))
-      return CpuVector::No;
-    if (isDense(AXIS_K, IN0) && isDense(AXIS_K, IN1))
-      return CpuVector::Dot;
-    return isDense(AXIS_N, IN1) && (W.Tail || isDense(AXIS_N, OUT))
-               ? CpuVector::Add
-               : CpuVector::No;
   }
 
   void fix(int64_t M, int64_t N, int64_t K) {
@@ -306,7 +292,7 @@ bool cpuTakes(const contraction &C, const char **Why) {
   if (C.tail ? !canCompute(C.tail) : C.type[OUT] != C.acc)
     return No("what follows the sum rounds it twice");
   if ((!hasAxes(C, AXIS_M) || !hasAxes(C, AXIS_N)) &&
-      workOf(Arranged(C).C).Vector == CpuVector::No)
+      workOf(Arranged(C).C).Vector == CPU_VECTOR_NO)
     return No("elements of the matrix are not adjacent");
   return true;
 }
@@ -315,7 +301,7 @@ bool cpuTakes(const contraction &C, const char **Why) {
 // sizes are known when compiling become straight code, which is faster.
 int64_t cpuLeastMacs(const contraction &C) {
   CpuWork W = workOf(Arranged(C).C);
-  if (W.Fixed || W.Vector != CpuVector::No)
+  if (W.Fixed || W.Vector != CPU_VECTOR_NO)
     return 216;
   for (int I = 0; I < C.axis_count; I++)
     if (!isConstant(C.axis[I].extent))

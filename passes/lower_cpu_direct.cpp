@@ -171,15 +171,14 @@ class Direct {
   Value *Bases, *Panel = nullptr, *Sums = nullptr;
   // Offsets for the epilogue.
   Value *RowTable, *RowRuns, *ColumnTable, *ColumnRuns;
-  enum { MostRows = 8, MostColumns = 64, MostFixedRows = 16 };
-  enum { SomeRows = 8, SomeSteps = 32 };
+  enum { MostRows = 8, MostColumns = 64 };
 
 public:
   Direct(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
       : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)), C(F),
         Tensors(W.tensors()), PanelColumns(W.Turned ? Blocks.columns : 0) {
-    Masks =
-        isMaskable(U.Cpu, W.Sum) && (W.Turned || isMaskable(U.Cpu, W.In[IN1]));
+    Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
+            (W.Turned || teir_cpu_has_masks(&U.Cpu, W.In[IN1]));
     assert(Blocks.direct_height[0] <= MostRows);
     assert(Blocks.direct_vectors * Blocks.lanes <= MostColumns);
     if (W.Tail)
@@ -227,9 +226,7 @@ private:
   void fixed() {
     const CpuFixed &X = *W.Fixed;
     for (int64_t J = 0; J < X.N;) {
-      int64_t Many = (X.N - J + (Masks ? Blocks.lanes - 1 : 0)) / Blocks.lanes;
-      int Vectors = Many >= 5 || Many == 3 ? Blocks.direct_vectors
-                                           : (int)std::min<int64_t>(Many, 2);
+      int Vectors = knownVectors(X.N - J);
       int64_t Columns =
           Vectors ? std::min<int64_t>(X.N - J, Vectors * Blocks.lanes) : 1;
       fixedRows(J, Columns, Vectors);
@@ -237,12 +234,16 @@ private:
     }
   }
 
-  // Blocks of rows that are about as high.
+  int knownVectors(int64_t Columns) {
+    ArenaScope Scope;
+    teir_cpu_math Math = teir_cpu_known(Scope.A);
+    return (int)*static_cast<const int64_t *>(teir_cpu_vectors(
+        &Blocks, &Math, Math.number(Scope.A, Columns), Masks, false));
+  }
+
   void fixedRows(int64_t J, int64_t Columns, int Vectors) {
-    int64_t M = W.Fixed->M, V = std::max(Vectors, 1);
-    int64_t Most = std::min<int64_t>((U.Cpu.registers - V - 1 - !U.Cpu.fma) / V,
-                                     MostFixedRows);
-    int64_t Height = (M + (M + Most - 1) / Most - 1) / ((M + Most - 1) / Most);
+    int64_t M = W.Fixed->M;
+    int64_t Height = teir_cpu_straight_height(&U.Cpu, Vectors, M);
     int64_t Whole = M / Height * Height;
     auto Block = [&](Value *I, int64_t Rows) {
       fixedBlock(I, J, Rows, Columns, Vectors);
@@ -292,37 +293,23 @@ private:
 
   Value *atMost(Value *X, int64_t N) { return C.CreateICmpSLE(X, C.number(N)); }
 
-  // Larger products are not for this code: as teir_cpu_direct says.
+  // Larger products are not for this code.
   void gate() {
-    Value *M = Extent[AXIS_M], *N = Extent[AXIS_N], *K = Extent[AXIS_K];
-    Value *Kept1 = atMost(C.times(K, N), Blocks.direct_elements);
-    Value *Kept0 = atMost(C.times(M, K), Blocks.direct_elements);
-    // Sums that an epilogue waits for are not cut along K.
-    Value *Small = C.CreateOr(
-        W.Tail ? C.getFalse() : atMost(M, Blocks.direct_m),
-        C.CreateAnd(Kept1, C.CreateOr(Kept0, atMost(N, Blocks.direct_n))));
-    if (teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum).group > 1)
-      Small = C.CreateOr(
-          C.CreateOr(atMost(M, TEIR_CPU_GROUPS_M - 1),
-                     atMost(K, TEIR_CPU_GROUPS_K - 1)),
-          atMost(C.times(C.times(M, N), K), TEIR_CPU_GROUPS_MACS - 1));
-    if (W.Turned)
-      Small = C.CreateAnd(Small, atMost(K, TEIR_CPU_DIRECT_K));
+    teir_cpu_math Math = cpuMath(C);
+    teir_cpu_size Size = size();
+    auto *Small =
+        static_cast<Value *>(teir_cpu_is_direct(&Blocks, &Math, &Size));
     C.when(C.CreateNot(Small), [&] { C.CreateRet(C.getInt32(1)); });
+  }
+
+  teir_cpu_size size() {
+    int Group = teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum).group;
+    return {Extent[AXIS_M], Extent[AXIS_N], Extent[AXIS_K],
+            Group,          W.Turned,       W.Tail != nullptr};
   }
 
   Value *atLeast(Value *X, int64_t N) {
     return C.CreateICmpSGE(X, C.number(N));
-  }
-
-  // How many vectors are multiplied at once where so many are left.
-  Value *vectors(Value *Left) {
-    if (PanelColumns || Blocks.direct_vectors == 2)
-      return C.least(Left, C.number(2));
-    assert(Blocks.direct_vectors == 3); // four are two and two
-    Value *Three =
-        C.CreateOr(atLeast(Left, 5), C.CreateICmpEQ(Left, C.number(3)));
-    return C.CreateSelect(Three, C.number(3), C.least(Left, C.number(2)));
   }
 
   // What is multiplied at once, and whether it is added to the result.
@@ -330,19 +317,18 @@ private:
     Value *I, *Rows, *P, *Steps, *Adds;
   };
 
-  // Not more rows than pages that the processor has at hand, so that columns
-  // follow soon in each; of an in1 that no cache holds, a few steps of all
-  // columns.
   void blocks() {
     Value *M = Extent[AXIS_M], *K = Extent[AXIS_K];
     Value *Adds = C.getNumber(C.argument(0), (int64_t)Tensors);
-    if (W.Turned || W.Tail) {
+    if (W.Turned || W.Tail) { // in one block
       columns({C.number(0), M, C.number(0), K, Adds});
       return;
     }
-    Value *Kept = atMost(C.times(K, Extent[AXIS_N]), Blocks.direct_elements);
-    Value *Rows = C.CreateSelect(Kept, C.number(SomeRows), M);
-    Value *Steps = C.CreateSelect(Kept, K, C.number(SomeSteps));
+    teir_cpu_math Math = cpuMath(C);
+    teir_cpu_size Size = size();
+    teir_cpu_cut Cut = teir_cpu_cut_direct(&Blocks, &Math, &Size);
+    auto *Rows = static_cast<Value *>(Cut.block_m);
+    auto *Steps = static_cast<Value *>(Cut.block_k);
     C.loop(C.number(0), K, Steps, [&](Value *P) {
       Value *Further =
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
@@ -357,9 +343,9 @@ private:
     Value *N = Extent[AXIS_N];
     C.walk(C.number(0), N, [&](Value *J) {
       Value *Left = C.CreateSub(N, J);
-      Value *Many = C.CreateUDiv(Masks ? C.plus(Left, Blocks.lanes - 1) : Left,
-                                 C.number(Blocks.lanes));
-      Value *Vectors = vectors(Many);
+      teir_cpu_math Math = cpuMath(C);
+      auto *Vectors = static_cast<Value *>(
+          teir_cpu_vectors(&Blocks, &Math, Left, Masks, W.Turned));
       Value *Columns = C.least(Left, C.times(Vectors, Blocks.lanes));
       if (!Masks) // one by one
         Columns = C.CreateSelect(atLeast(Vectors, 1), Columns, C.number(1));

@@ -169,26 +169,16 @@ private:
     }
   }
 
-  // As many blocks as needed, and all about as large.
-  Value *even(Value *Extent, Value *Largest, int64_t Unit) {
-    Value *Count = C.divideUp(Extent, Largest);
-    return C.roundUp(C.divideUp(Extent, Count), Unit);
-  }
-
   void chooseBlocks() {
-    int64_t Rows = Blocks.height[0];
-    Value *M = R[AXIS_M].Extent, *N = R[AXIS_N].Extent;
-    BlockK = even(R[AXIS_K].Extent, C.number(Blocks.block_k * Dot.group), 8);
-    BlockM = even(M, C.number(Blocks.block_m), Rows);
-    // For few rows a panel of in1 is used once, while it is in the first cache.
-    int64_t Largest = KeepsSums ? Blocks.sums_n : Blocks.block_n;
-    BlockN =
-        even(N,
-             C.CreateSelect(C.CreateICmpSLE(M, C.number(Rows)),
-                            C.number(Blocks.columns * 4), C.number(Largest)),
-             Blocks.columns);
-    PartM =
-        KeepsSums ? C.least(C.roundUp(M, Rows), C.number(Blocks.sums_m)) : M;
+    teir_cpu_math Math = cpuMath(C);
+    teir_cpu_size Size = {
+        R[AXIS_M].Extent, R[AXIS_N].Extent, R[AXIS_K].Extent, Dot.group, false,
+        KeepsSums};
+    teir_cpu_cut Cut = teir_cpu_cut_packed(&Blocks, &Math, &Size);
+    BlockM = static_cast<Value *>(Cut.block_m);
+    BlockN = static_cast<Value *>(Cut.block_n);
+    BlockK = static_cast<Value *>(Cut.block_k);
+    PartM = static_cast<Value *>(Cut.part_m);
   }
 
   // All that is needed beside the frame, in one piece.

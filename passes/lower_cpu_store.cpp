@@ -24,7 +24,7 @@ class Storer {
 public:
   Storer(CpuUnit &U, const CpuWork &W, Function &F)
       : W(W), C(F), Lanes((unsigned)teir_cpu_blocks(&U.Cpu, W.Sum).lanes),
-        Masks(isMaskable(U.Cpu, W.Out)), Sums(C.argument(0)),
+        Masks(teir_cpu_has_masks(&U.Cpu, W.Out)), Sums(C.argument(0)),
         Stride(C.argument(1)), Rows(C.argument(2)), Columns(C.argument(3)),
         Tensors(C.argument(4)), RowOffsets(C.argument(5)),
         RowCapacity(C.argument(6)), ColumnOffsets(C.argument(7)),
@@ -34,7 +34,7 @@ public:
     for (const CpuWork::Extra &X : W.Extras) {
       Vectors &= X.Moves != CpuExtra::Other;
       if (X.Moves == CpuExtra::Vector)
-        Masks &= isMaskable(U.Cpu, X.Type);
+        Masks &= teir_cpu_has_masks(&U.Cpu, X.Type);
     }
   }
 

@@ -69,9 +69,44 @@ Function *CpuUnit::function(const Twine &Name, Type *Result,
   return F;
 }
 
-bool isMaskable(const teir_cpu &Cpu, dtype T) {
-  return Cpu.masks && T != DTYPE_F16 &&
-         (dtype_bytes(T) >= 4 || Cpu.vector_bytes == 64);
+teir_cpu_math cpuMath(Code &C) {
+  teir_cpu_math M = {};
+  M.context = &C;
+  M.number = [](void *C, int64_t N) {
+    return (void *)static_cast<Code *>(C)->number(N);
+  };
+  M.apply = [](void *Context, teir_cpu_formula F, void *XGiven, void *YGiven) {
+    Code &C = *static_cast<Code *>(Context);
+    auto *X = static_cast<Value *>(XGiven), *Y = static_cast<Value *>(YGiven);
+    auto Apply = [&]() -> Value * {
+      switch (F) {
+      case CPU_TIMES:
+        return C.times(X, Y);
+      case CPU_DIVIDE:
+        return C.CreateUDiv(X, Y);
+      case CPU_DIVIDE_UP:
+        return C.divideUp(X, Y);
+      case CPU_LEAST:
+        return C.least(X, Y);
+      case CPU_AT_MOST:
+        return C.CreateICmpSLE(X, Y);
+      case CPU_EQUAL:
+        return C.CreateICmpEQ(X, Y);
+      case CPU_BOTH:
+        return C.CreateAnd(X, Y);
+      case CPU_EITHER:
+        return C.CreateOr(X, Y);
+      }
+      llvm_unreachable("no formula");
+    };
+    return (void *)Apply();
+  };
+  M.choose = [](void *C, void *Condition, void *X, void *Otherwise) {
+    return (void *)static_cast<Code *>(C)->CreateSelect(
+        static_cast<Value *>(Condition), static_cast<Value *>(X),
+        static_cast<Value *>(Otherwise));
+  };
+  return M;
 }
 
 VectorType *CpuUnit::vector(Type *Element, unsigned Lanes) {

@@ -15,10 +15,8 @@ namespace nputeir {
 
 namespace {
 
-enum { Together = 8, BufferColumns = 1024, StoredColumns = 256 };
-// Of the result in the first cache, if no buffer is needed: long runs of the
-// matrix, which are read ahead.
-enum { ResultBytes = 16 << 10 };
+enum { StoredColumns = 256 };
+constexpr int Together = TEIR_CPU_TOGETHER;
 
 // What both kernels need: vectors of elements, of the sums' type.
 class VectorKernel {
@@ -199,8 +197,9 @@ class VectorDriver {
 public:
   VectorDriver(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
       : U(U), W(W), C(F), Tensors(W.tensors()) {
-    Masks = isMaskable(U.Cpu, W.Sum) && isMaskable(U.Cpu, W.In[IN0]) &&
-            isMaskable(U.Cpu, W.In[IN1]);
+    Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
+            teir_cpu_has_masks(&U.Cpu, W.In[IN0]) &&
+            teir_cpu_has_masks(&U.Cpu, W.In[IN1]);
     if (W.Tail)
       Store = storeFunction(U, W, Name);
   }
@@ -215,8 +214,9 @@ public:
     }
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
     if (W.Tail) {
-      Buffer = C.frame(C.getInt8Ty(),
-                       (uint64_t)(BufferColumns * dtype_bytes(W.Sum)), 64);
+      Buffer =
+          C.frame(C.getInt8Ty(),
+                  (uint64_t)(TEIR_CPU_BUFFER_COLUMNS * dtype_bytes(W.Sum)), 64);
       Table = C.frame(C.getInt64Ty(), StoredColumns * Tensors, 8);
       Runs = C.frame(C.getInt64Ty(), StoredColumns, 8);
       Row = C.frame(C.getInt64Ty(), Tensors, 8);
@@ -243,8 +243,8 @@ private:
   void columns() {
     Value *N = Extent[AXIS_N];
     int64_t Bytes = dtype_bytes(W.Sum);
-    int64_t Whole = ResultBytes / Bytes;
-    Value *Most = C.number(W.Tail ? (int64_t)BufferColumns : Whole);
+    int64_t Whole = TEIR_CPU_RESULT_BYTES / Bytes;
+    Value *Most = C.number(W.Tail ? (int64_t)TEIR_CPU_BUFFER_COLUMNS : Whole);
     C.loop(C.number(0), N, Most, [&](Value *J) {
       Value *Count = C.least(C.CreateSub(N, J), Most);
       Value *To = W.Tail ? Buffer
@@ -254,7 +254,7 @@ private:
       Value *A =
           C.at(C.getPointer(Bases, IN1), C.times(J, stride(AXIS_N, IN1)));
       Value *Add = W.Tail ? C.number(0) : Adds;
-      if (W.Vector == CpuVector::Dot)
+      if (W.Vector == CPU_VECTOR_DOT)
         dot(A, Count, To, Step, Add);
       else
         add(A, Count, To, Add);
@@ -294,7 +294,7 @@ private:
   }
 
   Function *kernel(const char *Kind, int Steps) {
-    bool IsNew, IsDot = W.Vector == CpuVector::Dot;
+    bool IsNew, IsDot = W.Vector == CPU_VECTOR_DOT;
     Function *F = U.function(
         Twine("vector.") + Kind + Twine(Steps) + "." + dtype_name(W.In[0]) +
             "." + dtype_name(W.In[1]) + "." + dtype_name(W.Sum),

@@ -41,6 +41,13 @@ static const struct teir_cpu cpu[] = {
 #undef OP
 /* clang-format on */
 
+const char *teir_cpu_op_name(enum teir_cpu_op op) {
+  static const char *const name[CPU_OPS] = {"none", "pmaddwd", "vpdpwssd",
+                                            "vpdpbusd", "vdpbf16ps"};
+  assert(op >= 0 && op < CPU_OPS && name[op]);
+  return name[op];
+}
+
 int teir_cpu_count(void) { return sizeof cpu / sizeof *cpu; }
 
 const struct teir_cpu *teir_cpu_at(int i) {
@@ -165,14 +172,7 @@ struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *c,
   return b;
 }
 
-bool teir_cpu_direct(const struct teir_cpu_blocks *b, int group, int64_t m,
-                     int64_t n, int64_t k, bool turned) {
-  if (turned && k > TEIR_CPU_DIRECT_K)
-    return false;
-  if (group > 1)
-    return m < TEIR_CPU_GROUPS_M || k < TEIR_CPU_GROUPS_K ||
-           m < TEIR_CPU_GROUPS_MACS / k / n;
-  return m <= b->direct_m ||
-         (k <= b->direct_elements / n &&
-          (n <= b->direct_n || k <= b->direct_elements / m));
+bool teir_cpu_has_masks(const struct teir_cpu *c, enum dtype t) {
+  return c->masks && t != DTYPE_F16 &&
+         (dtype_bytes(t) >= 4 || c->vector_bytes == 64);
 }

@@ -38,6 +38,7 @@ struct teir_cpu {
   int64_t cache_bytes[3]; /* first, second, of the third what one core gets */
 };
 
+const char *teir_cpu_op_name(enum teir_cpu_op); /* "vpdpbusd" */
 /* Rows of one architecture stand with the weakest first. */
 int teir_cpu_count(void);
 const struct teir_cpu *teir_cpu_at(int);
@@ -87,10 +88,94 @@ struct teir_cpu_blocks {
 };
 /* For sums in a type of 4 or 8 bytes. */
 struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *, enum dtype sum);
-/* Is a product faster without packing it?  Turned: in1 lies across the columns,
- * and its panels are packed all the same.  Only what is packed is multiplied in
- * groups. */
-bool teir_cpu_direct(const struct teir_cpu_blocks *, int group, int64_t m,
-                     int64_t n, int64_t k, bool turned);
+/* Loads and stores parts of vectors of such elements. */
+bool teir_cpu_has_masks(const struct teir_cpu *, enum dtype);
+
+/* ---- sizes, known or computed when the program runs ---- */
+
+/* The formulas below are written once: numbers are what `apply` and `choose`
+ * make of them, values of 64 bits or code that computes them.  Conditions are
+ * numbers as well.  Sizes are positive. */
+enum teir_cpu_formula {
+  CPU_TIMES,
+  CPU_DIVIDE, /* down */
+  CPU_DIVIDE_UP,
+  CPU_LEAST,
+  CPU_AT_MOST, /* conditions from here on */
+  CPU_EQUAL,
+  CPU_BOTH,
+  CPU_EITHER
+};
+struct teir_cpu_math {
+  void *(*number)(void *context, int64_t);
+  void *(*apply)(void *context, enum teir_cpu_formula, void *x, void *y);
+  void *(*choose)(void *context, void *condition, void *x, void *otherwise);
+  void *context;
+};
+/* Of numbers that are known: they are `const int64_t *` in the arena. */
+struct teir_cpu_math teir_cpu_known(struct arena *);
+
+struct teir_cpu_size {
+  void *m, *n, *k;
+  int group;     /* steps that are multiplied at once where it is packed */
+  bool turned;   /* in1 lies across the columns: its panels are packed */
+  bool finishes; /* sums are complete before they go to the result */
+};
+
+/* Is it faster not to pack it?  Only what is packed is multiplied in groups. */
+void *teir_cpu_is_direct(const struct teir_cpu_blocks *,
+                         const struct teir_cpu_math *,
+                         const struct teir_cpu_size *);
+/* The blocks of a product: as many as needed, and all about as large.  Rows are
+ * cut into parts (part_m), of which sums are kept, then into blocks. */
+struct teir_cpu_cut {
+  void *block_m, *block_n, *block_k, *part_m;
+};
+struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_blocks *,
+                                        const struct teir_cpu_math *,
+                                        const struct teir_cpu_size *);
+/* Of one that is not packed: block_m and block_k only. */
+struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *,
+                                        const struct teir_cpu_math *,
+                                        const struct teir_cpu_size *);
+/* Vectors that are multiplied at once where so many columns are left; 0: one
+ * column, for want of masks. */
+void *teir_cpu_vectors(const struct teir_cpu_blocks *,
+                       const struct teir_cpu_math *, void *columns, bool masks,
+                       bool turned);
+/* Rows that are multiplied at once where all sizes are known. */
+int64_t teir_cpu_straight_height(const struct teir_cpu *, int vectors,
+                                 int64_t m);
+
+/* ---- which code there is for a product ---- */
+
+/* What is known when compiling: of the axes of a role, which are one. */
+struct teir_cpu_form {
+  enum dtype type[TENSORS], sum;
+  bool one_axis;              /* of each role, at most */
+  int64_t extent[AXIS_ROLES]; /* 0: not known */
+  bool dense[AXIS_ROLES][TENSORS];
+  bool finishes;
+};
+/* A matrix, in1, and a vector: in1 is adjacent along K, or along N. */
+enum teir_cpu_vector { CPU_VECTOR_NO, CPU_VECTOR_DOT, CPU_VECTOR_ADD };
+struct teir_cpu_ways {
+  bool packed, direct, turned;
+  enum teir_cpu_vector vector;
+  bool straight; /* code without loops, if strides are known */
+};
+/* What some processor needs. */
+struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *);
+/* What is computed as if in0 and in1, M and N had changed places: the result
+ * is dense along N if along one of them. */
+bool teir_cpu_exchanges(const bool has[AXIS_ROLES], bool m_dense, bool n_dense);
+
+/* Of a product of a matrix and a vector: rows, or steps, at once; columns that
+ * stay in the first cache, or in a buffer. */
+enum {
+  TEIR_CPU_TOGETHER = 8,
+  TEIR_CPU_BUFFER_COLUMNS = 1024,
+  TEIR_CPU_RESULT_BYTES = 16 << 10
+};
 
 #endif
