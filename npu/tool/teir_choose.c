@@ -1,6 +1,7 @@
 /* teir_choose.c -- `nputeir teir choose`: a schedule for a contraction on a
  * machine, or the reasons for it. */
 #include "teir_choose.h"
+#include "teir_cpu_schedule.h"
 #include "teir_job.h"
 
 #include <string.h>
@@ -15,8 +16,8 @@ static bool read_machine(struct teir_job *j, enum dtype in,
   char *text = file_read(j->arena, name, NULL, &unread);
   if (!text)
     return diag_error(&j->d, unread.at,
-                      "%s; machines of the model are xdna and xdna2, the array "
-                      "is scheduled by nputeir map",
+                      "%s; machines of the model are xdna, xdna2 and "
+                      "processors; the array is scheduled by nputeir map",
                       unread.text);
   return teir_machine_preset("xdna", in, m) &&
          teir_machine_parse(name, text, m, &j->d);
@@ -66,7 +67,19 @@ static bool take_wish(struct teir_job *j, const char *word,
   return diag_error(&j->d, loc_none(), "'%s' cannot be fixed", word);
 }
 
+/* What the plugin emits is not a choice of this call's. */
+static bool choose_processor(struct teir_job *j, const struct teir_cpu *cpu) {
+  if (j->words || j->explain)
+    return diag_error(&j->d, loc_none(),
+                      "a processor's schedule is what the plugin emits: "
+                      "nothing can be fixed or explained");
+  return teir_job_show(j, teir_cpu_schedule(j->arena, j->teir, cpu, &j->d));
+}
+
 bool teir_job_choose(struct teir_job *j) {
+  const struct teir_cpu *cpu = j->machine ? teir_cpu_find(j->machine) : NULL;
+  if (cpu)
+    return choose_processor(j, cpu);
   struct teir_wish w = {.over_rows = TEIR_ROLES};
   struct teir_machine m;
   struct teir_choice c;

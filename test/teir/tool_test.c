@@ -63,6 +63,13 @@ static const struct {
     {"$N teir choose " EX "contraction_scalar.teir --explain", 0, "bound: "},
     {"$N teir choose " EX "contraction_scalar.teir --machine npu1", 1,
      "the array is scheduled by nputeir map"},
+    {"$N einsum 'mk,kn->mn' --sizes m=70,n=70,k=700 | "
+     "$N teir choose - --machine=avx512",
+     0, " with machine=avx512 kernel=direct"},
+    {"$N teir choose " EX "contraction_scalar.teir --machine=avx512", 1,
+     "axes r and s of one role do not continue each other"},
+    {"$N teir choose " EX "contraction_scalar.teir --machine=avx2 block_m=8", 1,
+     "nothing can be fixed"},
     {"$N teir choose " EX "contraction_scalar.teir block_x=3", 1,
      "'block_x=3' cannot be fixed"},
     {"$N teir split " EX "branches.teir s", 2,
