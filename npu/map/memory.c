@@ -279,10 +279,11 @@ static bool has_bds(const struct device *dev, const struct map_blocking *b,
 }
 
 /* Steps of k in a buffer of an input that lies in place, contiguous along k: so
- * many that DRAM reads long runs. */
+ * many that DRAM reads long runs.  Rows that a buffer holds whole leave a
+ * descriptor a dimension for another loop over k. */
 static int long_run(const struct device *dev, const struct map_blocking *b,
                     int tensor, int64_t row_bytes) {
-  enum { MOST_STEPS = 8, BUFFERS = 2 };
+  enum { MOST_STEPS = 16, BUFFERS = 2 };
   int best = 1;
   for (int run = 1; run <= MOST_STEPS && run <= inner_steps(b); run++)
     if (inner_steps(b) % run == 0 && best * row_bytes < LONG_RUN_BYTES &&
