@@ -75,6 +75,7 @@ static void nest_part(const struct array *s, enum axis_role role,
 
 /* As much of the tile program as says how buffers travel. */
 static void fill_program(const struct array *s, const struct map_blocking *b,
+                         const struct map_panel *panel,
                          struct tile_program *p) {
   const struct map_layout *layout = s->form->layout;
   const enum dtype *type = s->problem->type;
@@ -84,7 +85,8 @@ static void fill_program(const struct array *s, const struct map_blocking *b,
                              .block_n = b->block_n,
                              .block_k = b->block_k,
                              .group_m = b->group_m,
-                             .group = {.extent = 1}};
+                             .group = {.extent = 1},
+                             .panel = *panel};
   for (int t = 0; t < TENSORS; t++)
     p->transfer[t] =
         (struct map_transfer){.type = type[t], .turned = layout[t].turned};
@@ -448,7 +450,7 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   all.rounds_m *= (int)s->problem->extent[AXIS_C];
   struct tile_program walks;
   if (s->work)
-    fill_program(s, b, &walks);
+    fill_program(s, b, panel, &walks);
   double rounds = rounds_cycles(s, &all, &walks, panel, round);
   bool each = rounds_are_phases(s, b);
   int64_t all_rounds = (int64_t)all.rounds_m * b->rounds_n,

@@ -162,6 +162,26 @@ static int dimensions(const struct map_stream *s) {
   return count;
 }
 
+/* The same in device memory. */
+static int walk_loops(const struct map_stream *s) {
+  int count = s->count > 0;
+  for (int i = 1; i < s->count; i++)
+    count += s->loop[i - 1].stride_bytes !=
+             s->loop[i].stride_bytes * s->loop[i].extent;
+  return count;
+}
+
+/* Whether two descriptors of a mem tile walk over a block, and there are so
+ * many: a panel of in0 has two for every chunk. */
+static bool in_two_parts(const struct tile_program *p,
+                         const struct map_stream *s) {
+  enum { MOST_CHUNKS = 5 };
+  const struct map_stream_loop *l = s->loop;
+  return dimensions(s) == 5 && l->extent == 2 &&
+         l->place_bytes != l[1].place_bytes * l[1].extent &&
+         p->panel.chunks <= MOST_CHUNKS;
+}
+
 static bool place(const struct tile_program *p, int tensor, int steps,
                   bool group, int last, const struct matrix *m,
                   struct map_stream *s) {
@@ -219,6 +239,13 @@ bool map_stream_of(const struct tile_program *p, int tensor, int steps,
     m = uncut(p, tensor, steps, &k);
   if (!place(p, tensor, steps, group, -1, &m, s))
     return false;
-  return dimensions(s) <= 4 ||
-         place(p, tensor, steps, group, !t[tensor].turned, &m, s);
+  if (dimensions(s) <= 4)
+    return true;
+  struct map_stream by_role;
+  if (!place(p, tensor, steps, group, !t[tensor].turned, &m, &by_role))
+    return false;
+  if (tensor != OUT || !in_two_parts(p, s) ||
+      walk_loops(s) >= walk_loops(&by_role))
+    *s = by_role;
+  return true;
 }

@@ -25,6 +25,9 @@ static const struct row rows[] = {
      * that c is the descriptor's outermost dimension */
     {"cad,dcb->ab", "a=384,b=376,c=384,d=384", "a=192,b=184,c=2,d=384", 0.83,
      true},
+    /* two rows of a are a block's, in the order of out's addresses */
+    {"ebad,ce->abcd", "a=96,b=84,c=24,d=84,e=96", "a=32,b=4,c=24,d=84,e=32",
+     0.85, true},
 };
 
 static struct teir *make_teir(struct arena *a, const struct row *x,
