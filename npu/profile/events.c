@@ -4,8 +4,8 @@
  * the name of the largest and the cycles of each as arguments. */
 #include "parts.h"
 
-static void put_name(const char *what, int number, int thread, const char *name,
-                     struct text *t) {
+void events_name(const char *what, int number, int thread, const char *name,
+                 struct text *t) {
   text_printf(t,
               "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,"
               "\"args\":{\"name\":",
@@ -52,7 +52,7 @@ static void put_lane(const struct record_lane *l, double cycles_per_us,
 
 void events_nest(const struct record *r, const struct profile_nest *n,
                  int number, struct text *t) {
-  put_name("process_name", number, 0, n->name, t);
+  events_name("process_name", number, 0, n->name, t);
   for (int i = 0; i < r->lane_count; i++) {
     const struct record_lane *l = &r->lane[i];
     struct text name = {0};
@@ -61,7 +61,7 @@ void events_nest(const struct record *r, const struct profile_nest *n,
     lane_name(l, &name);
     if (lane_is_channel(l) && a >= 0)
       text_printf(&name, " %s", argument_name(n, a, buffer));
-    put_name("thread_name", number, i, text_string(&name), t);
+    events_name("thread_name", number, i, text_string(&name), t);
     text_free(&name);
     put_lane(l, r->preset->clock_ghz * 1e3, number, i, t);
   }

@@ -17,7 +17,7 @@ void json_string(struct text *t, const char *s) {
   text_puts(t, "\"");
 }
 
-static void key_string(struct text *t, const char *key, const char *value) {
+void json_key(struct text *t, const char *key, const char *value) {
   text_printf(t, "\"%s\":", key);
   json_string(t, value);
   text_puts(t, ",");
@@ -47,10 +47,10 @@ static void put_lane(const struct record_lane *l, const struct profile_nest *n,
   int a = lane_argument(l);
   lane_name(l, &name);
   text_puts(t, "{");
-  key_string(t, "n", text_string(&name));
+  json_key(t, "n", text_string(&name));
   text_free(&name);
-  key_string(t, "a",
-             a >= 0 && lane_is_channel(l) ? argument_name(n, a, buffer) : "");
+  json_key(t, "a",
+           a >= 0 && lane_is_channel(l) ? argument_name(n, a, buffer) : "");
   text_printf(t, "\"k\":%d,\"c\":%d,\"r\":%d,\"g\":%llu,\"w\":%llu,\"t\":[",
               l->kind, l->column, l->row, (unsigned long long)l->grain,
               (unsigned long long)l->words);
@@ -70,7 +70,7 @@ static void put_arguments(const struct profile_nest *n, const struct limits *x,
     if (!x->bytes[a])
       continue;
     text_printf(t, "%s{", comma);
-    key_string(t, "n", argument_name(n, a, buffer));
+    json_key(t, "n", argument_name(n, a, buffer));
     text_printf(t, "\"b\":%llu,\"l\":%llu}", (unsigned long long)x->bytes[a],
                 (unsigned long long)n->least_bytes[a]);
     comma = ",";
@@ -100,11 +100,11 @@ void page_nest(const struct record *r, const struct profile_nest *n,
                const struct limits *x, const char *sentence, struct text *t) {
   const struct preset *p = r->preset;
   text_puts(t, "{");
-  key_string(t, "name", n->name);
-  key_string(t, "what", n->what);
-  key_string(t, "say", sentence);
-  key_string(t, "deadlock", n->deadlock ? n->deadlock : "");
-  key_string(t, "preset", p->name);
+  json_key(t, "name", n->name);
+  json_key(t, "what", n->what);
+  json_key(t, "say", sentence);
+  json_key(t, "deadlock", n->deadlock ? n->deadlock : "");
+  json_key(t, "preset", p->name);
   text_printf(t,
               "\"clock\":%.3f,\"cycles\":%llu,\"busy\":%llu,\"columns\":%d,"
               "\"rows\":%d,\"macs\":%.0f,\"multiplies\":%llu,\"cores\":%d,"

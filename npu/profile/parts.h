@@ -59,12 +59,35 @@ void limits_say(const struct record *, const struct profile_nest *,
 void loss_name(const struct profile_nest *, int loss, struct text *);
 const char *resource_name(enum resource);
 
+/* ---- device.c: calls of a real device ---- */
+struct device_nest {
+  char *device, *name, *what;
+  double macs; /* of a call */
+  struct profile_call *call; /* times since the profile's first one */
+  int count;
+};
+/* NULL: no memory. */
+struct device_nest *device_nest_open(const char *device,
+                                     const struct profile_nest *);
+void device_nest_close(struct device_nest *); /* NULL is fine */
+void device_nest_add(struct device_nest *, const struct profile_call *);
+/* The three forms; host: of all calls. */
+void device_summary(const struct device_nest *, const struct profile_host *,
+                    struct text *);
+void device_page(const struct device_nest *, const struct profile_host *,
+                 struct text *);
+void device_events(const struct device_nest *, int number, struct text *);
+
 /* ---- page.c, events.c: one nest each, as JSON ---- */
 void page_nest(const struct record *, const struct profile_nest *,
                const struct limits *, const char *sentence, struct text *);
 void events_nest(const struct record *, const struct profile_nest *, int number,
                  struct text *);
 void json_string(struct text *, const char *);
+void json_key(struct text *, const char *key, const char *value); /* and "," */
+/* The name of a process or of a thread in it. */
+void events_name(const char *what, int number, int thread, const char *name,
+                 struct text *);
 /* The page around them (made of page.html). */
 extern const char page_html[];
 

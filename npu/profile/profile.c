@@ -1,19 +1,22 @@
 /* profile.c -- collects nests, each in the three forms that come out. */
 #include "parts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Memory of malloc: a profile lives on when an attempt that adds to it ends for
  * want of memory (memory_try). */
 struct nest {
-  char *page, *events, *summary;
+  char *page, *events, *summary; /* of a record */
+  struct device_nest *device;    /* or else calls */
   struct profile_host host;
 };
 
 struct profile {
   struct nest *nest;
   int count;
+  double start; /* of a device's first call; 0: there was none */
 };
 
 struct profile *profile_open(void) {
@@ -24,6 +27,7 @@ static void free_nest(struct nest *n) {
   free(n->page);
   free(n->events);
   free(n->summary);
+  device_nest_close(n->device);
 }
 
 void profile_close(struct profile *p) {
@@ -91,7 +95,7 @@ static int append(struct profile *p, struct nest *n) {
   struct nest *all = realloc(p->nest, ((size_t)p->count + 1) * sizeof *p->nest);
   if (all)
     p->nest = all;
-  if (!all || !n->page || !n->events || !n->summary) {
+  if (!all || !(n->device || (n->page && n->events && n->summary))) {
     free_nest(n);
     return -1;
   }
@@ -120,6 +124,21 @@ int profile_add(struct profile *p, const struct record *r,
   return append(p, &nest);
 }
 
+int profile_add_device(struct profile *p, const char *device,
+                       const struct profile_nest *n) {
+  struct nest nest = {.device = device_nest_open(device, n)};
+  return append(p, &nest);
+}
+
+void profile_add_call(struct profile *p, int nest,
+                      const struct profile_call *c) {
+  assert(p->nest[nest].device);
+  struct profile_call call = *c;
+  p->start = p->start > 0 ? p->start : c->at;
+  call.at -= p->start;
+  device_nest_add(p->nest[nest].device, &call);
+}
+
 void profile_set_host(struct profile *p, int nest,
                       const struct profile_host *host) {
   p->nest[nest].host = *host;
@@ -129,17 +148,24 @@ void profile_set_host(struct profile *p, int nest,
 
 void profile_print(const struct profile *p, struct text *t) {
   for (int i = 0; i < p->count; i++) {
-    const struct profile_host *h = &p->nest[i].host;
+    const struct nest *n = &p->nest[i];
+    const struct profile_host *h = &n->host;
     text_puts(t, i ? "\n" : "");
-    text_puts(t, p->nest[i].summary);
+    if (n->device)
+      device_summary(n->device, h, t);
+    else
+      text_puts(t, n->summary);
     if (h->calls)
       text_printf(t,
                   "host: calls=%lld launches=%lld cycles=%llu "
                   "copied_bytes=%lld seconds=%.6f build_seconds=%.6f "
-                  "copy_seconds=%.6f\n",
+                  "copy_seconds=%.6f",
                   (long long)h->calls, (long long)h->launches,
                   (unsigned long long)h->cycles, (long long)h->copied_bytes,
                   h->seconds, h->build, h->copy);
+    if (n->device)
+      text_printf(t, " device_seconds=%.6f", h->wait);
+    text_puts(t, h->calls ? "\n" : "");
   }
 }
 
@@ -150,8 +176,12 @@ void profile_page(const struct profile *p, struct text *t) {
   text_append(t, page_html, (size_t)(at - page_html));
   text_puts(t, "const NESTS = [");
   for (int i = 0; i < p->count; i++) {
+    const struct nest *n = &p->nest[i];
     text_puts(t, i ? ",\n" : "\n");
-    text_puts(t, p->nest[i].page);
+    if (n->device)
+      device_page(n->device, &n->host, t);
+    else
+      text_puts(t, n->page);
   }
   text_puts(t, "];\nconst HOST = [");
   for (int i = 0; i < p->count; i++) {
@@ -159,10 +189,10 @@ void profile_page(const struct profile *p, struct text *t) {
     text_printf(t,
                 "%s{\"calls\":%lld,\"launches\":%lld,\"cycles\":%llu,"
                 "\"copied\":%lld,\"seconds\":%.6f,\"build\":%.6f,"
-                "\"copy\":%.6f}",
+                "\"copy\":%.6f,\"wait\":%.6f}",
                 i ? "," : "", (long long)h->calls, (long long)h->launches,
                 (unsigned long long)h->cycles, (long long)h->copied_bytes,
-                h->seconds, h->build, h->copy);
+                h->seconds, h->build, h->copy, h->wait);
   }
   text_puts(t, "];");
   text_puts(t, at + strlen(marker));
@@ -171,9 +201,14 @@ void profile_page(const struct profile *p, struct text *t) {
 void profile_trace(const struct profile *p, struct text *t) {
   text_puts(t, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
   for (int i = 0; i < p->count; i++)
-    text_puts(t, p->nest[i].events);
-  text_puts(t, "{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":1,\"args\":{"
-               "\"labels\":\"nputeir simulator\"}}]}\n");
+    if (p->nest[i].device)
+      device_events(p->nest[i].device, i + 1, t);
+    else
+      text_puts(t, p->nest[i].events);
+  text_printf(t,
+              "{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":1,\"args\":{"
+              "\"labels\":\"nputeir %s\"}}]}\n",
+              p->count && p->nest[0].device ? "device" : "simulator");
 }
 
 static bool write_form(const struct profile *p, const char *folder,

@@ -1,8 +1,9 @@
-/* profile.h -- recorded runs of the simulator, to look at: a summary as text, a
- * page that a browser shows (one file, nothing from a network), and a trace for
- * Perfetto or chrome://tracing.
+/* profile.h -- recorded runs of the simulator, and calls that a real device
+ * did, to look at: a summary as text, a page that a browser shows (one file,
+ * nothing from a network), and a trace for Perfetto or chrome://tracing.
  *
- * A nest is read when it is added; its record need not live longer.
+ * A nest is read when it is added; its record need not live longer.  A nest has
+ * a record or calls.
  */
 #ifndef NPUTEIR_PROFILE_H
 #define NPUTEIR_PROFILE_H
@@ -32,6 +33,13 @@ struct profile_host {
   double seconds;  /* outside of the simulation; of these: */
   double build;    /* making launches */
   double copy;     /* copies, packing and conversions */
+  double wait;     /* for a real device: its launches */
+};
+
+/* A call that a real device did: seconds. */
+struct profile_call {
+  double at; /* when it began, by a clock that all calls share */
+  double seconds, build, copy, wait; /* as in struct profile_host */
 };
 
 struct profile;
@@ -40,6 +48,11 @@ void profile_close(struct profile *); /* NULL is fine */
 /* Returns the nest's number; -1: no memory. */
 int profile_add(struct profile *, const struct record *,
                 const struct profile_nest *);
+/* A nest of calls; device: what did them.  Name, what and macs count. */
+int profile_add_device(struct profile *, const char *device,
+                       const struct profile_nest *);
+/* The first thousands are kept one by one.  Without memory it is left out. */
+void profile_add_call(struct profile *, int nest, const struct profile_call *);
 void profile_set_host(struct profile *, int nest, const struct profile_host *);
 
 void profile_print(const struct profile *, struct text *); /* the summary */

@@ -327,6 +327,7 @@ void recordings_close(struct recordings *);
 struct run_recording {
   struct recordings *to;
   char nest[160], what[320];
+  double macs; /* of the call */
 };
 void recording_name(struct run_recording *, const char *where,
                     const struct run_report *);
@@ -338,9 +339,10 @@ void recording_start(const struct run_recording *, const struct run_plan *);
 void recording_end(const struct run_recording *);
 void recordings_add(const struct run_recording *, const struct run_plan *,
                     const struct record *);
-/* A call that was done; seconds: that the caller waited. */
+/* A call that was done; start: by seconds_now(); seconds: that the caller
+ * waited. */
 void recordings_count(const struct run_recording *, const struct run_report *,
-                      double seconds);
+                      double start, double seconds);
 /* Writes the folder's files. */
 void recordings_write(struct recordings *);
 

@@ -1,5 +1,6 @@
-/* recordings.c -- launches that the simulator recorded, and what calls of the
- * same nests took beside them; NPUTEIR_PROFILE's files when the process exits.
+/* recordings.c -- launches that the simulator recorded, what calls of the same
+ * nests took beside them, and calls that a real device did; NPUTEIR_PROFILE's
+ * files when the process exits.
  *
  * The files are written when a launch was recorded, too, so that they are there
  * whatever ends the process.  Ctrl-C ends a launch that is being recorded, adds
@@ -179,16 +180,21 @@ static void add(void *with) {
   a->number = profile_add(a->x->to->profile, a->record, &n);
 }
 
+static struct recorded *keep(struct recordings *r,
+                             const struct run_recording *x) {
+  struct recorded *n = &r->nest[r->count++];
+  memcpy(n->nest, x->nest, sizeof n->nest);
+  memcpy(n->what, x->what, sizeof n->what);
+  return n;
+}
+
 void recordings_add(const struct run_recording *x, const struct run_plan *plan,
                     const struct record *record) {
   struct recordings *r = x->to;
   struct addition a = {x, plan, record, -1};
   pthread_mutex_lock(&r->lock);
-  if (r->count < NESTS && memory_try(add, NULL, &a) && a.number >= 0) {
-    struct recorded *n = &r->nest[r->count++];
-    memcpy(n->nest, x->nest, sizeof n->nest);
-    memcpy(n->what, x->what, sizeof n->what);
-  }
+  if (r->count < NESTS && memory_try(add, NULL, &a) && a.number >= 0)
+    keep(r, x);
   pthread_mutex_unlock(&r->lock);
   recordings_write(r);
 }
@@ -208,19 +214,43 @@ static struct recorded *find(struct recordings *r,
   return same;
 }
 
+/* The nest of a real device's calls; the first one makes it.  NULL: there are
+ * too many, or no memory. */
+static struct recorded *find_real(struct recordings *r,
+                                  const struct run_recording *x,
+                                  const struct run_report *report) {
+  for (int i = 0; i < r->count; i++)
+    if (strcmp(r->nest[i].nest, x->nest) == 0 &&
+        strcmp(r->nest[i].what, x->what) == 0)
+      return &r->nest[i];
+  const struct profile_nest n = {
+      .name = x->nest, .what = x->what, .macs = x->macs};
+  bool good = r->count < NESTS &&
+              profile_add_device(r->profile, report->device, &n) >= 0;
+  return good ? keep(r, x) : NULL;
+}
+
 void recordings_count(const struct run_recording *x,
-                      const struct run_report *report, double seconds) {
+                      const struct run_report *report, double start,
+                      double seconds) {
   struct recordings *r = x->to;
+  const struct run_seconds *s = &report->seconds;
   pthread_mutex_lock(&r->lock);
-  struct recorded *n = find(r, x);
+  struct recorded *n = report->real ? find_real(r, x, report) : find(r, x);
+  if (n && report->real) {
+    const struct profile_call call = {start, seconds, s->build, s->copy,
+                                      s->launch};
+    profile_add_call(r->profile, (int)(n - r->nest), &call);
+    n->host.wait += s->launch;
+  }
   if (n) {
     n->host.calls++;
     n->host.launches += report->launches;
     n->host.copied_bytes += report->host_bytes;
     n->host.cycles += report->counts.cycles;
     n->host.seconds += seconds - report->counts.simulated_seconds;
-    n->host.build += report->seconds.build;
-    n->host.copy += report->seconds.copy;
+    n->host.build += s->build;
+    n->host.copy += s->copy;
   }
   pthread_mutex_unlock(&r->lock);
 }

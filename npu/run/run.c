@@ -8,16 +8,12 @@
 #include <unistd.h>
 
 /* Opened devices keep their buffers; those of idle ones may take this much. */
-enum {
-  CACHED_TEIRS = 48,
-  CACHED_PLANS = 64,
-  CACHED_BYTES = 256 << 20
-};
+enum { CACHED_TEIRS = 48, CACHED_PLANS = 64, CACHED_BYTES = 256 << 20 };
 
 struct run {
   const struct run_compiler *compiler;
-  struct cache teirs;            /* by text */
-  struct cache plans;            /* by launch shape, types and device */
+  struct cache teirs; /* by text */
+  struct cache plans; /* by launch shape, types and device */
   struct contexts contexts;
   char *options, *device;        /* from the environment; NULL: not set */
   bool trace;                    /* a line per call */
@@ -164,13 +160,18 @@ static bool faster(struct call *c, const struct product *p, uint64_t key,
                        1e6 * t->loop, 1e6 * t->device);
 }
 
+static double multiply_adds(const struct product *p) {
+  double macs = 1;
+  for (int role = 0; role < AXIS_ROLES; role++)
+    macs *= (double)p->extent[role];
+  return macs;
+}
+
 /* What the device would not do faster stays with the loop, and what the user
  * calls too small. */
 static bool worth_it(struct call *c, const struct product *p) {
   struct gate *g = c->run->gate;
-  double macs = 1;
-  for (int role = 0; role < AXIS_ROLES; role++)
-    macs *= (double)p->extent[role];
+  double macs = multiply_adds(p);
   int64_t least = c->options.min_macs;
   if (!c->device->real || !g)
     return true;
@@ -339,6 +340,7 @@ static bool run_teir(struct call *c) {
   if (c->run->recordings) {
     c->recording.to = c->run->recordings;
     recording_name(&c->recording, q->where, c->report);
+    c->recording.macs = multiply_adds(&p);
     c->options.recording = &c->recording;
   }
   c->device = find_device(c);
@@ -477,7 +479,8 @@ static void run_steps(void *with) {
   c->report->done = c->done;
   c->report->verify = c->verify;
   if (c->recording.to && c->done)
-    recordings_count(&c->recording, c->report, seconds_now() - c->start);
+    recordings_count(&c->recording, c->report, c->start,
+                     seconds_now() - c->start);
   if (c->run->trace)
     memory_try(trace, NULL, c);
 }

@@ -155,7 +155,8 @@ static bool print_summary(struct tool *t, const struct profile_job *j) {
                       t->rest[0]);
   if (!*summary)
     return diag_error(&t->diag, loc_none(),
-                      "no nest ran on the simulator; NPUTEIR_TRACE=1 says why");
+                      "no nest ran on the simulator or a device; "
+                      "NPUTEIR_TRACE=1 says why");
   text_puts(&t->out, summary);
   keys_print_lines(t, &t->out);
   return true;
@@ -243,7 +244,10 @@ const struct tool_command tool_profile = {
              "recorded; NPUTEIR_PROFILE=FOLDER does that in any run of the "
              "program. With --repeat, the first run is. Ctrl-C "
              "ends a run of the array, also of a COMMAND, and what was "
-             "recorded until then is shown.",
+             "recorded until then is shown. A COMMAND that runs on a device "
+             "(NPUTEIR_DEVICE) shows how long each call waited for it, was "
+             "made and copied, in keys device, least_microseconds, "
+             "median_microseconds, most_microseconds and limit, instead.",
     .job_bytes = sizeof(struct profile_job),
     .job = &defaults,
     .run = run,

@@ -176,7 +176,61 @@ static void check_ends(void) {
              "more work in one launch");
 }
 
+/* Calls of a device, one second each, whose largest part is known. */
+static void check_device_part(struct profile_call part, const char *says) {
+  enum { MANY = 5000 };
+  struct profile *p = profile_open();
+  const struct profile_nest n = {.name = "a", .what = "b", .macs = 1e9};
+  struct profile_host h = {0};
+  struct text t = {0}, page = {0}, trace = {0};
+  CHECK(profile_add_device(p, "npu", &n) == 0);
+  for (int i = 0; i < MANY; i++) {
+    struct profile_call c = part;
+    c.at = 100 + i;
+    c.seconds = 1;
+    profile_add_call(p, 0, &c);
+    h.calls++;
+    h.launches++;
+    h.copied_bytes += 1000000;
+    h.seconds += c.seconds;
+    h.build += c.build;
+    h.copy += c.copy;
+    h.wait += c.wait;
+  }
+  profile_set_host(p, 0, &h);
+  profile_print(p, &t);
+  profile_page(p, &page);
+  profile_trace(p, &trace);
+  CHECK(strstr(text_string(&t), "\ndevice=npu "));
+  if (!strstr(text_string(&t), says))
+    printf("%s\n", text_string(&t));
+  CHECK(strstr(text_string(&t), says));
+  CHECK(strstr(text_string(&t), "host: calls=5000 launches=5000 "));
+  CHECK(strstr(text_string(&page), "[4095.000000000,1.0"));
+  CHECK(!strstr(text_string(&page), "[4096.000000000,1.0"));
+  CHECK(strstr(text_string(&trace), "\"ts\":0.000,\"dur\":1000000.000"));
+  text_free(&t);
+  text_free(&page);
+  text_free(&trace);
+  profile_close(p);
+}
+
+static void check_device(void) {
+  check_device_part((struct profile_call){.wait = 0.5, .copy = 0.25},
+                    "limit: calls wait for the device in 50 % of their time, "
+                    "500000.0 us each in the median, 0.00 TOPS");
+  check_device_part((struct profile_call){.build = 0.75, .copy = 0.125},
+                    "limit: making launches takes 75 % ");
+  check_device_part((struct profile_call){.copy = 0.625, .wait = 0.25},
+                    "limit: copies and conversions take 62 % of the calls' "
+                    "time, 1.0 MB a call");
+  check_device_part((struct profile_call){.wait = 0.25},
+                    "limit: the runtime itself takes 75 % of the calls' time, "
+                    "750000.0 us a call");
+}
+
 int main(void) {
+  check_device();
   check_dram();
   check_stream();
   check_latency();

@@ -1,10 +1,12 @@
 #!/bin/bash
-# tool_profile_test.sh NPUTEIR FOLDER PROGRAM -- `nputeir profile` of a product,
-# of an xclbin and of a program (calls.c): files that parse, lanes that are
-# whole, cycles that are the simulator's, limits where they are known.
+# tool_profile_test.sh NPUTEIR FOLDER PROGRAM DRIVER -- `nputeir profile` of a
+# product, of an xclbin and of a program (calls.c): files that parse, lanes that
+# are whole, cycles that are the simulator's, limits where they are known; and
+# of the program's calls on a device, DRIVER being the kernel driver's stand-in.
 nputeir=$1
 work=$2
 program=$3
+driver=$4
 failures=0
 rm -rf "$work"
 mkdir -p "$work"
@@ -151,6 +153,36 @@ NPUTEIR_DEVICE=host "$nputeir" profile -o "$work/f" -- "$program" \
   >"$work/out" 2>&1
 [ $? = 1 ] && grep -q 'no nest ran on the simulator' "$work/out" ||
   fail "a program that does not simulate"
+
+# On a device, what its launches took.
+on_device() {
+  LD_PRELOAD=$driver NPUTEIR_ACCEL=/dev/accel/fake XDG_CACHE_HOME=/dev/null \
+    NPUTEIR_DEVICE=npu NPUTEIR_OPTIONS=min-macs=0 "$@"
+}
+on_device "$nputeir" profile -o "$work/j" -- "$program" >"$work/out" ||
+  fail "no profile of a device"
+[ "$(grep -c '^device=npu least_microseconds=' "$work/out")" = 2 ] &&
+  grep -q '^host: calls=2 launches=2 .* device_seconds=0\.[0-9]*[1-9]' \
+    "$work/out" || fail "a device's nests: $(cat "$work/out")"
+if command -v python3 >/dev/null; then
+  python3 - "$work/j" <<'END' || fail "a device's page or trace"
+import json, re, sys
+page = open(sys.argv[1] + "/profile.html").read()
+data = re.search(r'const NESTS = (\[.*?\]);\nconst HOST', page, re.S).group(1)
+trace = json.load(open(sys.argv[1] + "/trace.json"))["traceEvents"]
+first, second = json.loads(data)
+assert first["device"] == "npu" and len(first["calls"]) == 1
+assert len(second["calls"]) == 2
+for nest in first, second:
+    for at, seconds, build, copy, wait in nest["calls"]:
+        assert 0 < wait and build + copy + wait <= seconds
+calls = [e for e in trace if e["ph"] == "X"]
+assert [e["pid"] for e in calls] == [1, 2, 2]
+assert calls[0]["ts"] == 0
+for before, after in zip(calls, calls[1:]):
+    assert before["ts"] + before["dur"] <= after["ts"]
+END
+fi
 
 # Ctrl-C in the middle of a launch: what was recorded until then.
 env --default-signal=INT "$nputeir" profile -o "$work/h" -- "$program" 0 long \
