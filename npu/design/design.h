@@ -121,6 +121,8 @@ struct design *design_make(struct arena *, const struct tile_program *,
 /* Capacity, overlap, descriptor, lock-balance and route rules. */
 bool design_check(const struct design *, struct diag *);
 void design_print(const struct design *, struct text *);
+/* The same as lines of key=value words, the first of them part=. */
+void design_records(const struct design *, struct text *);
 const struct design_lock *design_find_lock(const struct design *, int column,
                                            int row, const char *name);
 const struct design_buffer *design_find_buffer(const struct design *,

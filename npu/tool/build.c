@@ -1,5 +1,6 @@
 /* build.c -- `nputeir map`, `design` and `build`: the middle of the road. */
 #include "job.h"
+#include "keys.h"
 #include "mlir.h"
 
 #include <assert.h>
@@ -51,6 +52,21 @@ static bool run_map(struct tool *t, void *job) {
 }
 
 /* ---- what a design takes of each tile, beside what there is ---- */
+
+/* Under --json every line is an object. */
+static bool print_records(struct tool *t, const char *output) {
+  if (t->json) {
+    struct text json = {0};
+    for (const char *p = text_string(&t->out); *p;) {
+      size_t n = strcspn(p, "\n");
+      keys_json(arena_printf(t->arena, "%.*s", (int)n, p), &json);
+      p += n + (p[n] == '\n');
+    }
+    text_free(&t->out);
+    t->out = json;
+  }
+  return tool_print(t, output);
+}
 
 struct use {
   int64_t memory, locks, bds, channels;
@@ -125,7 +141,7 @@ static bool run_check(struct tool *t, struct job *job) {
   if (good)
     show_use(&r, &t->out);
   npu_result_free(&r);
-  return good && tool_print(t, job->output);
+  return good && print_records(t, job->output);
 }
 
 struct design_job {
@@ -135,8 +151,16 @@ struct design_job {
 
 static bool run_design(struct tool *t, void *job) {
   struct design_job *j = job;
-  return j->check ? run_check(t, &j->job)
-                  : run_printer(t, &j->job, show_design);
+  if (j->check)
+    return run_check(t, &j->job);
+  if (!t->json)
+    return run_printer(t, &j->job, show_design);
+  struct npu_result r;
+  bool good = job_compile(t, &j->job, &r);
+  if (good)
+    design_records(r.design, &t->out);
+  npu_result_free(&r);
+  return good && print_records(t, j->job.output);
 }
 
 /* ---- build: everything into a folder ---- */
@@ -243,6 +267,7 @@ static const struct tool_option design_options[] = {
      .help = "print what the design takes of every tile's memory, locks, "
              "descriptors and channels, beside what there is; where a limit "
              "is exceeded, which one and by what number, with status 1"},
+    KEYS_JSON_OPTION,
     {0},
 };
 
@@ -277,8 +302,12 @@ const struct tool_command tool_design = {
     .name = "design",
     .summary = "buffers, locks, descriptors, routes and tasks of a product",
     .intro = "Prints what every tile is told: buffers, locks, buffer "
-             "descriptors with their dimensions, stream routes, and the tasks "
-             "of the shim channels.",
+             "descriptors with their dimensions (d1 16x+32: 16 steps of 32 "
+             "words), stream routes, and the tasks of the shim channels.",
+    .notes = "With --json the design is an object per part: key \"part\" is "
+             "design, buffer, lock, bd, start, route or task, and column and "
+             "row say where it is. Sizes and offsets of buffers and tensors "
+             "are bytes, all others 4-byte words.",
     .shared = job_options,
     .options = design_options,
     .job_bytes = sizeof(struct design_job),

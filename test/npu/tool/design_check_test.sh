@@ -39,4 +39,19 @@ awk '$1 != "axis" { print; next }
 [ $? = 1 ] || fail "a large schedule has status $?"
 grep -Eq 'take at least [0-9]+ bytes: they do not fit .* of 65536 bytes' out ||
   fail "no number: $(cat out)"
+
+# K of 20 makes zeros behind a row; text and records agree part by part.
+"$nputeir" design 64x60x20 >text && "$nputeir" design 64x60x20 --json >json ||
+  fail "no design in two forms"
+grep -q '^  bd .* zeros d0 0+[1-9]' text || fail "no zeros in the text"
+grep -q '"part": "bd".*"zeros_before0": 0, "zeros_after0": [1-9]' json ||
+  fail "no zeros in the records"
+for part in buffer lock bd start route task; do
+  [ "$(grep -c "^ *$part " text)" = "$(grep -c "\"part\": \"$part\"" json)" ] ||
+    fail "text and records have not as many parts: $part"
+done
+"$nputeir" design 64x60x20 --check --json -o out || fail "no limits as JSON"
+grep -q '^{"tile": "mem (0,1)", "memory": "[0-9]*/524288", ' out &&
+  [ "$(tail -n 1 out | cut -c1-9)" = '{"kept": ' ] ||
+  fail "limits as JSON: $(cat out)"
 exit $((failures > 0))
