@@ -70,13 +70,15 @@ fi
 
 # In a browser, where there is one: its script has put the sentence, the bars
 # and the array into the page.
+show() { # show PAGE: what the browser makes of it, in "$work/dom"
+  timeout 60 "$browser" --headless --no-sandbox --disable-gpu --dump-dom \
+    "file://$(realpath "$1")" >"$work/dom" 2>/dev/null
+}
 browser=
 for name in chromium chromium-browser google-chrome chrome-headless-shell; do
   [ -n "$browser" ] || browser=$(command -v "$name")
 done
-[ -z "$browser" ] ||
-  timeout 60 "$browser" --headless --no-sandbox --disable-gpu --dump-dom \
-    "file://$(realpath "$work/a/profile.html")" >"$work/dom" 2>/dev/null
+[ -z "$browser" ] || show "$work/a/profile.html"
 if [ -n "$browser" ] && grep -q '<html' "$work/dom"; then
   sentence=$(sed -n 's/^limit: //p' "$work/out")
   sed -n 's/.*<p id="say">\(.*\)<\/p>.*/\1/p' "$work/dom" |
@@ -119,6 +121,11 @@ END
   grep -q '^shim (0,0) MM2S0 has no task$' "$work/g/summary.txt" &&
     grep -q 'shim (0,0) MM2S0 has no task' "$work/g/profile.html" ||
     fail "the deadlock is not explained"
+  if [ -n "$browser" ] && show "$work/g/profile.html" && [ -s "$work/dom" ]; then
+    parts=$(grep -cE '^(shim|mem|core) \(' "$work/g/summary.txt")
+    [ "$(grep -o 'class="wait"' "$work/dom" | wc -l)" = $((parts - 1)) ] ||
+      fail "the picture has not an arrow between each two of $parts parts"
+  fi
   "$nputeir" sim "$work/design/design.xclbin" "$work/design/bad.txn" \
     --arg "$work/in" --arg "$work/in" --arg "$work/result" 2>&1 |
     grep -q '^shim (0,0) MM2S0 has no task$' || fail "sim does not explain it"
