@@ -171,7 +171,7 @@ static bool make_mem_output(struct builder *m, struct mem_tile *tile) {
                        .row = MEM_ROW,
                        .offset = tile->offset,
                        .bytes = ring_block_bytes(p, OUT),
-                       .depth = MAP_MEM_DEPTH_OUT,
+                       .depth = p->panel.out,
                        .lock = LOCK_OUT + 2 * row};
     r->stride = r->bytes;
     add_ring(m, r, r->bytes);
@@ -182,7 +182,7 @@ static bool make_mem_output(struct builder *m, struct mem_tile *tile) {
   for (int join = 0; join < p->joins; join++) {
     int first_row, rows = design_join_rows(p, join, &first_row);
     int channel = design_join_channel(p, join);
-    int count = rows * (MAP_MEM_DEPTH_OUT / span) * read.parts,
+    int count = rows * (p->panel.out / span) * read.parts,
         first = new_bds(m, tile, channel, count);
     for (int i = 0; i < count; i++) {
       int block = i / read.parts;
@@ -228,7 +228,8 @@ bool make_tiles(struct builder *m) {
   if (!check_shape(m, &s))
     return false;
   for (int column = 0; column < p->grid.columns; column++) {
-    struct mem_tile tile = {.column = column};
+    struct mem_tile tile = {.column = column,
+                            .offset = in0_bytes_beside(p, column)};
     bool apart = p->grid.apart, sends = design_in0_part(p, column) >= 0;
     if (apart && !make_mem_apart(m, &tile, &s))
       return false;

@@ -110,20 +110,20 @@ static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
   struct ring kept = {.name = "in0_kept",
                       .column = tile->column,
                       .row = MEM_ROW,
-                      .offset = tile->offset,
                       .bytes = step * (uint32_t)panel->kept,
                       .stride = step * (uint32_t)panel->kept,
                       .depth = panel->stretches,
+                      .beyond = panel->stretches - panel->own,
                       .lock = LOCK_IN0};
   struct ring ring = {.name = "in0_",
                       .column = tile->column,
                       .row = MEM_ROW,
-                      .offset =
-                          tile->offset + kept.bytes * (uint32_t)kept.depth,
                       .bytes = step * (uint32_t)panel->streamed,
                       .stride = step * (uint32_t)panel->streamed,
                       .depth = MAP_MEM_DEPTH_STREAMED,
                       .lock = LOCK_IN0};
+  kept.offset = take_memory(m, tile, &kept);
+  ring.offset = take_memory(m, tile, &ring);
   struct walk write_kept, write;
   if (!in0_write_walk(m, panel->kept, &write_kept) ||
       !in0_write_walk(m, panel->streamed, &write))
@@ -131,9 +131,14 @@ static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
   if (write_kept.parts > 1 || write.parts > 1)
     return diag_error(m->diag, loc_none(),
                       "in0: a panel kept in part is written by one descriptor");
-  *add_buffer(m) =
-      (struct design_buffer){kept.name, tile->column, MEM_ROW, tile->offset,
-                             ring.offset - tile->offset};
+  if (panel->own)
+    *add_buffer(m) =
+        (struct design_buffer){kept.name, tile->column, MEM_ROW, kept.offset,
+                               kept.bytes * (uint32_t)panel->own};
+  if (kept.beyond)
+    *add_buffer(m) = (struct design_buffer){
+        arena_printf(m->arena, "%s_beside", kept.name), tile->column + 1,
+        MEM_ROW, 0, kept.bytes * (uint32_t)kept.beyond};
   add_ring(m, &ring, ring.bytes);
   struct bd *bd =
       add_stepping_bd(m, &kept, WRITE_KEPT, WRITE, false, IN0, &write_kept);
@@ -147,8 +152,18 @@ static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
   add_stepping_bd(m, &ring, READ, READ_KEPT, true, IN0, &read);
   *add_start(m) =
       (struct design_start){tile->column, MEM_ROW, IN0, READ_KEPT, true};
-  tile->offset = ring.offset + ring.bytes * (uint32_t)ring.depth;
   return true;
+}
+
+uint32_t in0_bytes_beside(const struct tile_program *p, int column) {
+  const struct map_panel *x = &p->panel;
+  int steps = x->chunks ? p->steps_k / x->chunks : x->kept,
+      beyond = x->chunks + x->stretches - x->own;
+  bool beside = column && design_in0_part(p, column - 1) >= 0 &&
+                design_in0_part(p, column) < 0;
+  return beside ? ring_block_bytes(p, IN0) * (uint32_t)p->group_m *
+                      (uint32_t)steps * (uint32_t)beyond
+                : 0;
 }
 
 bool make_mem_in0(struct builder *m, struct mem_tile *tile,
@@ -163,6 +178,7 @@ bool make_mem_in0(struct builder *m, struct mem_tile *tile,
   struct ring r = {.name = "in0_",
                    .bytes = ring_block_bytes(p, IN0) * (uint32_t)blocks,
                    .depth = chunks ? chunks : map_mem_depth(&p->panel, IN0),
+                   .beyond = chunks ? chunks - p->panel.own : 0,
                    .lock = LOCK_IN0,
                    .reuse = chunks ? p->panel.rounds : 0};
   struct walk write, read = in0_read_walk(p, s, steps, blocks);

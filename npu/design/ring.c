@@ -17,12 +17,19 @@ static int lock_of(const struct ring *r, int buffer, int side) {
   return r->lock + (r->reuse ? 2 * buffer : 0) + side;
 }
 
+static uint32_t mem_bytes(const struct builder *m) {
+  return m->design->program->device->tile[TILE_MEM].memory_bytes;
+}
+
 void add_ring(struct builder *m, const struct ring *r, uint32_t bytes) {
   assert(r->depth >= 1 && r->bytes > 0 && r->bytes <= bytes);
-  for (int i = 0; i < r->depth; i++)
+  for (int i = 0; i < r->depth; i++) {
+    bool beyond = i >= r->depth - r->beyond;
+    uint32_t at = r->offset + (uint32_t)i * r->stride;
     *add_buffer(m) = (struct design_buffer){
-        arena_printf(m->arena, "%s%d", r->name, i), r->column, r->row,
-        r->offset + (uint32_t)i * r->stride, bytes};
+        arena_printf(m->arena, "%s%d", r->name, i), r->column + beyond, r->row,
+        at - (beyond ? mem_bytes(m) : 0), bytes};
+  }
   const char *const side[] = {"empty", "full"};
   for (int i = 0; i < (r->reuse ? r->depth : 1); i++)
     for (int j = 0; j < 2; j++)
@@ -173,6 +180,16 @@ int new_bds(struct builder *m, struct mem_tile *at, int channel, int count) {
   return first + (channel % 2 ? half : 0);
 }
 
+uint32_t take_memory(struct builder *m, struct mem_tile *tile,
+                     const struct ring *r) {
+  uint32_t at = tile->offset, own = (uint32_t)(r->depth - r->beyond);
+  assert(r->beyond >= 0 && r->beyond <= r->depth);
+  if (r->beyond) /* other rings end before: design_check sees to it */
+    return mem_bytes(m) - own * r->stride;
+  tile->offset += own * r->stride;
+  return at;
+}
+
 void make_mem_ring(struct builder *m, struct mem_tile *tile, struct ring *r,
                    struct design_way way, const struct walk *write,
                    const struct walk *read) {
@@ -180,9 +197,8 @@ void make_mem_ring(struct builder *m, struct mem_tile *tile, struct ring *r,
                design_takes_turns(m->design->program, tile->column);
   r->column = tile->column;
   r->row = MEM_ROW;
-  r->offset = tile->offset;
   r->stride = r->bytes;
-  tile->offset += (uint32_t)r->depth * r->bytes;
+  r->offset = take_memory(m, tile, r);
   add_ring(m, r, r->bytes);
   if (turns && !r->reuse)
     add_stepping_bd(m, r, new_bds(m, tile, way.in, 1), -1, false, way.in,

@@ -15,8 +15,9 @@ struct ring {
   uint32_t offset, stride, bytes; /* of the first buffer; to the next, modulo
                                      2^32 */
   int depth;
-  int lock;  /* id of empty; full is the next */
-  int reuse; /* 0: one pair of locks; else a pair per buffer */
+  int beyond; /* of a mem tile: last buffers, in the east neighbour's memory */
+  int lock;   /* id of empty; full is the next */
+  int reuse;  /* 0: one pair of locks; else a pair per buffer */
 };
 /* Buffers of `bytes`, of which the descriptors move the first r->bytes. */
 void add_ring(struct builder *, const struct ring *, uint32_t bytes);
@@ -79,6 +80,9 @@ struct mem_tile {
 };
 /* So many descriptors of a channel; gives the first one's id. */
 int new_bds(struct builder *, struct mem_tile *, int channel, int count);
+/* The first buffer's offset; buffers beyond the tile begin where it ends, and
+ * others lie one behind the other. */
+uint32_t take_memory(struct builder *, struct mem_tile *, const struct ring *);
 /* A ring of an input: from the shim, and to the cores. */
 void make_mem_ring(struct builder *, struct mem_tile *, struct ring *,
                    struct design_way, const struct walk *write,
@@ -90,6 +94,8 @@ void make_mem_ring(struct builder *, struct mem_tile *, struct ring *,
 bool in0_write_walk(struct builder *, int steps, struct walk *);
 struct walk in0_read_walk(const struct tile_program *,
                           const struct kernel_shape *, int steps, int blocks);
+/* Bytes of in0's panel in the mem tile of a column that does not send it. */
+uint32_t in0_bytes_beside(const struct tile_program *, int column);
 /* in0's panel, or ring, in the mem tile of a column that sends it. */
 bool make_mem_in0(struct builder *, struct mem_tile *,
                   const struct kernel_shape *);

@@ -54,8 +54,8 @@ bool design_takes_turns(const struct tile_program *p, int column) {
 int design_turn_bd(const struct tile_program *p) { return 2 * p->panel.chunks; }
 
 /* Blocks of out that leave as one: those of a group, if they are closer to each
- * other than those of the next row of cores. */
+ * other than those of the next row of cores, and the mem tile holds them. */
 int design_out_span(const struct tile_program *p) {
-  assert(p->group_m <= MAP_MEM_DEPTH_OUT);
-  return p->group.stride_bytes[OUT] < p->row.stride_bytes[OUT] ? p->group_m : 1;
+  bool close = p->group.stride_bytes[OUT] < p->row.stride_bytes[OUT];
+  return close && p->group_m <= p->panel.out ? p->group_m : 1;
 }

@@ -144,7 +144,9 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
         q->step * s->work->axis[AXIS_M][q->axis].stride_bytes[tensor];
     if (q->place == MAP_CORES)
       row = stride;
-    if (q->place == MAP_GROUP && (tensor == OUT ? stride < row : wide))
+    bool together =
+        tensor == OUT ? stride < row && q->extent <= panel->out : wide;
+    if (q->place == MAP_GROUP && together)
       group = true;
     else if (q->place == MAP_GROUP)
       add_run(x, q->extent, stride);
@@ -445,6 +447,9 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
                            const struct map_panel *panel) {
   double ends,
       round = array_round_cycles(s->at->device, s->problem, s, b, core, &ends);
+  if (panel->out < b->group_m) /* the first block is on the way to the shim */
+    round += map_block_bytes(s->problem, b).out * s->grid.rows /
+             (WAYS_OUT * stream_of(s));
   /* the products of a batch are such rounds, too */
   struct map_blocking all = *b;
   all.rounds_m *= (int)s->problem->extent[AXIS_C];

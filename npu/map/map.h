@@ -94,6 +94,9 @@ struct map_grid {
 bool map_grid(const struct device *, int m, int n, struct map_grid *);
 /* Of a grid: the column whose mem tile sends a part of m's blocks of in0. */
 int map_grid_home(const struct map_grid *, int part);
+/* Whether east of every such column is one that sends no in0, whose mem tile
+ * the sender's channels reach, too. */
+bool map_grid_spreads(const struct map_grid *);
 struct tile_program;
 /* Channels on which a column's blocks of out leave: a second one halves the
  * time, but its tasks are pushed, too, which little work would wait for. */
@@ -248,6 +251,12 @@ struct map_panel {
   /* Or of each of so many stretches of k the first `kept` steps, while the
    * `streamed` steps behind them come again; 0: nothing is kept. */
   int stretches, kept, streamed;
+  /* Chunks, or stretches' kept steps, in the mem tile that sends them; the
+   * others are in its east neighbour. */
+  int own;
+  /* Buffers of out for each row of cores: one where a panel needs the space of
+   * the second one. */
+  int out;
   /* Steps of k that a buffer of in0's and of in1's ring holds: so many that
    * rows along k are read in long runs. */
   int run[OUT];

@@ -296,22 +296,41 @@ int map_mem_depth(const struct map_panel *panel, int tensor) {
   return panel->run[tensor] > 1 ? 2 : MAP_MEM_DEPTH_IN;
 }
 
+/* Bytes for in0 in the mem tile that sends it, and in its neighbour. */
+struct space {
+  int64_t own, beside;
+};
+
+/* Whether so many parts fit, none of them in both tiles, and how many into the
+ * first one. */
+static bool divide(const struct space *s, int parts, int64_t part_bytes,
+                   int *own) {
+  int64_t first = s->own / part_bytes;
+  *own = first < parts ? (int)first : parts;
+  return s->own >= 0 && first + s->beside / part_bytes >= parts;
+}
+
 /* The whole panel in equal chunks, at least two where k has two steps, so that
  * one is filled while another is sent.  A chunk's rows along k are one
  * dimension of a descriptor. */
 static bool keep_whole(const struct device *dev, const struct map_blocking *b,
-                       int64_t step_bytes, int64_t space, int64_t row_bytes,
-                       int most, struct map_panel *panel) {
-  if (b->steps_k * step_bytes > space)
+                       int64_t step_bytes, const struct space *space,
+                       int64_t row_bytes, int most, struct map_panel *panel) {
+  if (b->steps_k * step_bytes > space->own + space->beside)
     return false;
   bool along_k = is_along_k(b, IN0);
   int words = dev->tile[TILE_SHIM].max_wrap, chunks = 0;
   for (int i = b->steps_k > 1 ? 2 : 1; i <= most; i++) {
     int64_t run = b->steps_k / i * row_bytes;
+    int own;
     if (b->steps_k % i == 0 && is_aligned(b, b->steps_k / i) &&
+        divide(space, i, b->steps_k / i * step_bytes, &own) &&
         has_bds(dev, b, i, b->steps_k / i) &&
-        (!along_k || ((run >= LONG_RUN_BYTES || !chunks) && run / 4 <= words)))
+        (!along_k ||
+         ((run >= LONG_RUN_BYTES || !chunks) && run / 4 <= words))) {
       chunks = i;
+      panel->own = own;
+    }
   }
   panel->chunks = chunks;
   if (along_k && chunks)
@@ -323,7 +342,7 @@ static bool keep_whole(const struct device *dev, const struct map_blocking *b,
  * and a task's repeats those of all n rounds but the first.  Among equals the
  * finest, because then device memory is asked for steadily. */
 static void keep_part(const struct device *dev, const struct map_blocking *b,
-                      int64_t step_bytes, int64_t space,
+                      int64_t step_bytes, const struct space *space,
                       struct map_panel *panel) {
   double most = 0;
   for (int count = dev->max_iterations; count > MAP_MEM_DEPTH_STREAMED;
@@ -333,10 +352,18 @@ static void keep_part(const struct device *dev, const struct map_blocking *b,
     int steps = b->steps_k / count;
     if (inner_steps(b) % steps)
       continue;
-    int64_t spare =
-        space / step_bytes - (int64_t)MAP_MEM_DEPTH_STREAMED * steps;
+    int64_t spare = (space->own + space->beside) / step_bytes -
+                    (int64_t)MAP_MEM_DEPTH_STREAMED * steps;
     int64_t kept = spare / (count - MAP_MEM_DEPTH_STREAMED);
     kept = kept < steps ? kept : steps - 1;
+    struct space left = *space;
+    int own = 0;
+    for (; kept >= 1; kept--) {
+      left.own =
+          space->own - MAP_MEM_DEPTH_STREAMED * (steps - kept) * step_bytes;
+      if (divide(&left, count, kept * step_bytes, &own))
+        break;
+    }
     if (kept < 1 || (double)kept / steps <= most)
       continue;
     most = (double)kept / steps;
@@ -344,6 +371,7 @@ static void keep_part(const struct device *dev, const struct map_blocking *b,
     panel->stretches = count;
     panel->kept = (int)kept;
     panel->streamed = steps - (int)kept;
+    panel->own = own;
   }
 }
 
@@ -364,38 +392,62 @@ static int panel_rounds(const struct device *dev, const struct teir_problem *p,
   return 0;
 }
 
-bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
-                   const struct map_blocking *b, struct map_panel *panel) {
+/* The most that fits beside rings with so many buffers of out. */
+static bool find_panel(const struct device *dev, const struct teir_problem *p,
+                       const struct map_blocking *b, int buffers_out,
+                       struct map_panel *panel) {
   enum { SHARED_CHUNKS = 6 }; /* their descriptors share a half with in1's */
   struct map_grid grid = map_grid_of(dev, &b->form);
   struct map_block_bytes bytes = map_block_bytes(p, b);
   int64_t row0 = (int64_t)valid_k(b) * dtype_bytes(p->type[IN0]),
           row1 = (int64_t)valid_k(b) * dtype_bytes(p->type[IN1]);
   *panel = (struct map_panel){
+      .out = buffers_out,
       .run = {is_along_k(b, IN0) ? long_run(dev, b, IN0, row0) : 1,
               is_along_k(b, IN1) ? long_run(dev, b, IN1, row1) : 1}};
   int64_t in1 = (int64_t)grid.split * panel->run[IN1] * bytes.in1;
-  int64_t space = (int64_t)dev->tile[TILE_MEM].memory_bytes -
-                  map_mem_depth(panel, IN1) * in1 -
-                  (int64_t)MAP_MEM_DEPTH_OUT * grid.rows * bytes.out;
+  int64_t own = (int64_t)dev->tile[TILE_MEM].memory_bytes -
+                map_mem_depth(panel, IN1) * in1 -
+                (int64_t)buffers_out * grid.rows * bytes.out;
+  const struct space space = {own, map_grid_spreads(&grid) ? own : 0};
   int64_t step_bytes = (int64_t)b->group_m * bytes.in0;
   assert(b->steps_k >= 1 && b->rounds_n >= 1 && b->group_m >= 1);
   if (grid.apart) /* a ring of two for every row */
     return MAP_APART_DEPTH * grid.rows * ((int64_t)bytes.in0 + bytes.in1) +
-               (int64_t)MAP_MEM_DEPTH_OUT * grid.rows * bytes.out <=
+               (int64_t)buffers_out * grid.rows * bytes.out <=
            dev->tile[TILE_MEM].memory_bytes;
   bool shares = grid.split > 1;
   int rounds = panel_rounds(dev, p, b, shares, panel);
-  if (rounds && keep_whole(dev, b, step_bytes, space, row0,
+  if (rounds && keep_whole(dev, b, step_bytes, &space, row0,
                            shares ? SHARED_CHUNKS : MAP_MAX_CHUNKS, panel))
     panel->rounds = rounds;
   if (shares)
     return b->rounds_m == 1 && panel->chunks;
   if (b->rounds_n > 1 && !panel->chunks && !is_along_k(b, IN0))
-    keep_part(dev, b, step_bytes, space, panel);
+    keep_part(dev, b, step_bytes, &space, panel);
   /* in place, a buffer holds the blocks of a group */
   int64_t buffer = b->form.layout[IN0].in_place ? panel->run[IN0] * step_bytes
                                                 : (int64_t)bytes.in0;
   return panel->chunks || panel->stretches ||
-         map_mem_depth(panel, IN0) * buffer <= space;
+         map_mem_depth(panel, IN0) * buffer <= own;
+}
+
+/* How much of a panel is kept. */
+static double kept_share(const struct map_panel *x) {
+  return x->chunks      ? 1
+         : x->stretches ? (double)x->kept / (x->kept + x->streamed)
+                        : 0;
+}
+
+/* Where a panel has two mem tiles, more of it is worth a buffer of out. */
+bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
+                   const struct map_blocking *b, struct map_panel *panel) {
+  struct map_grid grid = map_grid_of(dev, &b->form);
+  struct map_panel more;
+  bool good = find_panel(dev, p, b, MAP_MEM_DEPTH_OUT, panel);
+  if (!map_grid_spreads(&grid) || !find_panel(dev, p, b, 1, &more) ||
+      (good && kept_share(&more) <= kept_share(panel)))
+    return good;
+  *panel = more;
+  return true;
 }

@@ -288,7 +288,8 @@ static void test_ring_locks(enum kept kept) {
   arena_close(a);
 }
 
-/* More columns than rows: not every one has a panel of in0. */
+/* More columns than rows: not every one sends in0, and the mem tiles of those
+ * that do not keep half of the others' panels. */
 static void test_columns(void) {
   struct arena *a = arena_open();
   struct diag d = {0};
@@ -306,8 +307,14 @@ static void test_columns(void) {
   struct teir *t = teir_from_problem(a, &p, &d);
   t = t ? map_schedule(a, device, t, &b, &d) : NULL;
   struct tile_program *q = t ? map_program(a, t, device, &d) : NULL;
-  CHECK(q && q->panel.stretches > 0 && q->grid.columns == 8 && q->grid.m == 4);
-  CHECK(q && design_make(a, q, NULL, &d));
+  CHECK(q && q->panel.chunks == 8 && q->grid.columns == 8 && q->grid.m == 4);
+  CHECK(q && q->panel.own > 0 && q->panel.own < q->panel.chunks);
+  struct design *x = q ? design_make(a, q, NULL, &d) : NULL;
+  for (int i = 0; x && i < q->panel.chunks; i++)
+    for (int column = 0; column < 2; column++)
+      CHECK((design_find_buffer(x, column, 1, arena_printf(a, "in0_%d", i)) !=
+             NULL) == (column == (i >= q->panel.own)));
+  CHECK(x && design_check(x, &d));
   if (d.kind)
     diag_print(&d, stderr);
   arena_close(a);
@@ -323,7 +330,8 @@ static void test_isa(void) {
   struct tile_program p = *x->program;
   other.isa = "aie9";
   p.device = &other;
-  CHECK(!design_make(a, &p, NULL, &d) && strstr(d.text, "instruction set aie9"));
+  CHECK(!design_make(a, &p, NULL, &d) &&
+        strstr(d.text, "instruction set aie9"));
   arena_close(a);
 }
 
@@ -341,7 +349,8 @@ static void test_halves(void) {
   CHECK(map_choose(&(struct platform){device, NULL}, &p, &b, &d));
   p.type[IN0] = p.type[IN1] = DTYPE_F32;
   struct tile_program *q = map_program(a, scheduled(a, &p, &b, &d), device, &d);
-  CHECK(q && !design_make(a, q, NULL, &d) && strstr(d.text, "two halves") != NULL);
+  CHECK(q && !design_make(a, q, NULL, &d) &&
+        strstr(d.text, "two halves") != NULL);
   arena_close(a);
 }
 
