@@ -447,9 +447,14 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
                            const struct map_panel *panel) {
   double ends,
       round = array_round_cycles(s->at->device, s->problem, s, b, core, &ends);
-  if (panel->out < b->group_m) /* the first block is on the way to the shim */
-    round += map_block_bytes(s->problem, b).out * s->grid.rows /
-             (WAYS_OUT * stream_of(s));
+  if (panel->out < b->group_m) { /* the first blocks are on the way to DRAM */
+    double first = (double)map_block_bytes(s->problem, b).out * s->grid.rows,
+           stream = first / (WAYS_OUT * stream_of(s)), memory = 0;
+    if (s->at->preset)
+      memory =
+          transfer_cycles(s->at->preset, first * s->grid.columns, HUGE_VAL);
+    round += stream > memory ? stream : memory;
+  }
   /* the products of a batch are such rounds, too */
   struct map_blocking all = *b;
   all.rounds_m *= (int)s->problem->extent[AXIS_C];
