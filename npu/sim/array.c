@@ -16,6 +16,7 @@
 #include "isa.h"
 #include "tile.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,7 @@ void sim_close(struct sim *s) {
   for (int i = 0; i < s->columns * s->rows; i++)
     if (s->tile[i].core)
       core_close(s->tile[i].core);
+  arena_close(s->run);
   arena_close(s->arena);
 }
 
@@ -181,6 +183,8 @@ static void sim_step(struct sim *s) {
     s->last_progress = s->now;
   s->now++;
 }
+
+static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static void earlier(uint64_t *next, uint64_t candidate, uint64_t now) {
   if (candidate >= now && candidate < *next)
@@ -271,12 +275,12 @@ static bool report_progress(struct sim *s, uint64_t start) {
                   (unsigned long long)at.cycles, p->at, p->list->count);
 }
 
-/* Steps until the transaction is done; false: failed. */
-static bool run_control(struct sim *s) {
+/* Steps until the transaction is done, or to cycle `until`; false: failed. */
+static bool run_control(struct sim *s, uint64_t until) {
   enum { STEPS = 1 << 13 }; /* between two reports */
-  uint64_t budget = s->options.cycle_budget, start = s->now;
-  uint64_t end = budget ? s->now + budget : UINT64_MAX;
-  for (uint64_t steps = 1; !control_done(s); steps++) {
+  uint64_t budget = s->options.cycle_budget, start = s->start;
+  uint64_t end = budget ? start + budget : UINT64_MAX;
+  for (uint64_t steps = 1; !control_done(s) && s->now < until; steps++) {
     if (s->options.progress && steps % STEPS == 0 && !report_progress(s, start))
       return false;
     if (s->now >= end)
@@ -293,7 +297,7 @@ static bool run_control(struct sim *s) {
     if (next == UINT64_MAX)
       return report_deadlock(s);
     if (next > s->now)
-      skip_to(s, next < end ? next : end);
+      skip_to(s, smaller(next, smaller(end, until)));
   }
   return true;
 }
@@ -390,41 +394,54 @@ static bool check_finished(struct sim *s) {
   return !s->failed;
 }
 
-bool sim_execute(struct sim *s, const struct command_list *list,
-                 const struct sim_buffer *argument, int argument_count,
-                 struct sim_report *report, struct diag *d) {
+/* The list and the buffers are borrowed until the run has ended. */
+static bool begin(struct sim *s, const struct command_list *list,
+                  const struct sim_buffer *argument, int argument_count,
+                  struct diag *d) {
+  assert(!s->running);
   if (s->failed)
     return diag_error(d, loc_none(), "an earlier run failed: %s", s->diag.text);
-  uint64_t start = s->now;
+  s->start = s->last_outside = s->now;
   s->argument = argument;
   s->argument_count = argument_count;
   start_counts(s);
-  s->last_outside = s->now;
   control_start(s, list);
   s->running = true;
   record_begin(s);
-  bool done = run_control(s);
+  return true;
+}
+
+static bool end(struct sim *s, struct sim_report *report, struct diag *d) {
   struct sim_report filled;
-  fill_report(s, start, &filled);
+  fill_report(s, s->start, &filled);
   record_end(s, &filled);
   if (report)
     *report = filled;
-  if (done && check_finished(s))
+  if (!s->failed && check_finished(s))
     settle(s);
   s->running = false;
   static const struct command_list none;
-  control_start(s, &none); /* the caller's list is only borrowed */
+  control_start(s, &none);
   s->argument = NULL;
   s->argument_count = 0;
   return report_failure(s, d);
 }
 
-/* The columns that the header names are not asked: mlir-aie writes those of the
- * device.  Every address is (register.c). */
+bool sim_execute(struct sim *s, const struct command_list *list,
+                 const struct sim_buffer *argument, int argument_count,
+                 struct sim_report *report, struct diag *d) {
+  if (!begin(s, list, argument, argument_count, d))
+    return false;
+  run_control(s, UINT64_MAX);
+  return end(s, report, d);
+}
+
 void sim_set_budget(struct sim *s, uint64_t cycles) {
   s->options.cycle_budget = cycles;
 }
 
+/* The columns that the header names are not asked: mlir-aie writes those of the
+ * device.  Every address is (register.c). */
 bool sim_run(struct sim *s, const void *txn, size_t length,
              const struct sim_buffer *argument, int argument_count,
              struct sim_report *report, struct diag *d) {
@@ -434,6 +451,35 @@ bool sim_run(struct sim *s, const void *txn, size_t length,
   bool done = list && sim_execute(s, list, argument, argument_count, report, d);
   arena_close(a);
   return done;
+}
+
+bool sim_begin(struct sim *s, const void *txn, size_t length,
+               const struct sim_buffer *argument, int argument_count,
+               struct diag *d) {
+  int columns;
+  s->run = arena_open();
+  argument = arena_copy(s->run, argument, (size_t)argument_count,
+                        (size_t)argument_count, sizeof *argument);
+  const struct command_list *list = txn_read(s->run, txn, length, &columns, d);
+  if (list && begin(s, list, argument, argument_count, d))
+    return true;
+  arena_close(s->run);
+  s->run = NULL;
+  return false;
+}
+
+bool sim_advance(struct sim *s, uint64_t cycles) {
+  assert(s->run);
+  uint64_t until = cycles < UINT64_MAX - s->now ? s->now + cycles : UINT64_MAX;
+  return !run_control(s, until) || control_done(s);
+}
+
+bool sim_end(struct sim *s, struct sim_report *report, struct diag *d) {
+  assert(s->run && (s->failed || control_done(s)));
+  bool good = end(s, report, d);
+  arena_close(s->run);
+  s->run = NULL;
+  return good;
 }
 
 const char *sim_failure(const struct sim *s) {

@@ -75,6 +75,15 @@ void sim_set_budget(struct sim *, uint64_t cycles);
 bool sim_run(struct sim *, const void *txn, size_t length,
              const struct sim_buffer *argument, int argument_count,
              struct sim_report *, struct diag *);
+/* The same for a host that looks at its buffers meanwhile, or changes them:
+ * after sim_begin, sim_advance goes on for so many cycles and says whether the
+ * run has come to its end, and then sim_end ends it.  The buffers are borrowed
+ * until then, the array of them is not. */
+bool sim_begin(struct sim *, const void *txn, size_t length,
+               const struct sim_buffer *argument, int argument_count,
+               struct diag *);
+bool sim_advance(struct sim *, uint64_t cycles);
+bool sim_end(struct sim *, struct sim_report *, struct diag *);
 /* Why a run failed; NULL: none did. */
 const char *sim_failure(const struct sim *);
 /* Everything that waited at a deadlock, and for what; nothing without one. */

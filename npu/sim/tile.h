@@ -330,6 +330,8 @@ struct sim {
       *dram_queue[2 * 2 * MAX_COLUMNS]; /* who was refused, in order */
   int dram_waiting;
   /* this run */
+  struct arena *run; /* of what sim_begin has read; NULL: none */
+  uint64_t start;
   uint64_t first_busy, last_busy, bytes_read, bytes_written;
   bool was_busy;
   bool recording;

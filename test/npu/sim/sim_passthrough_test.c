@@ -62,6 +62,41 @@ static void check_copied(const struct bench *b) {
   CHECK(b->out[WORDS] == 0xEEEEEEEE);
 }
 
+/* A host may look on: the results come at some time, and stay. */
+static void test_steps(void) {
+  struct bench b;
+  start(&b);
+  struct sim_options o = options();
+  b.sim = sim_create(&o, 1, &b.diag);
+  CHECK(b.sim && sim_apply(b.sim, b.configuration, &b.diag));
+  for (int i = 0; i < 2; i++) {
+    struct sim_buffer args[] = {{b.in, sizeof b.in},
+                                {b.out, WORDS * sizeof *b.out}};
+    CHECK(sim_begin(b.sim, passthrough_txn, sizeof passthrough_txn, args, 2,
+                    &b.diag));
+    memset(args, 0, sizeof args);
+    int steps = 1;
+    while (!sim_advance(b.sim, 10)) {
+      CHECK(steps > 1 || b.out[0] == 0xEEEEEEEE);
+      steps++;
+    }
+    CHECK(sim_end(b.sim, &b.report, &b.diag));
+    CHECK(steps > 10 && b.report.cycles / 10 <= (uint64_t)steps &&
+          (uint64_t)steps <= b.report.cycles / 10 + 1);
+    check_copied(&b);
+    memset(b.out, 0xEE, sizeof b.out);
+  }
+  struct sim_buffer none = {NULL, 0};
+  CHECK(!sim_begin(b.sim, passthrough_txn, 7, &none, 1, &b.diag));
+  b.diag = (struct diag){0};
+  CHECK(sim_begin(b.sim, passthrough_txn, sizeof passthrough_txn, &none, 1,
+                  &b.diag));
+  CHECK(sim_advance(b.sim, UINT64_MAX) && !sim_end(b.sim, NULL, &b.diag));
+  CHECK(!sim_begin(b.sim, passthrough_txn, sizeof passthrough_txn, &none, 1,
+                   &b.diag));
+  finish(&b);
+}
+
 static void test_lists(void) {
   struct bench b;
   start(&b);
@@ -267,6 +302,7 @@ static void test_transaction_mistakes(void) {
 
 int main(void) {
   test_lists();
+  test_steps();
   test_bytes();
   test_mistakes();
   test_poll();
