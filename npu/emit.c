@@ -19,10 +19,6 @@ enum {
   CHANNEL_RESET = 2,
   CORE_ENABLE = 1,
   CORE_RESET = 2,
-  /* Of a channel's status: tasks in the queue, running, stalled; a task that
-   * was dropped and errors of the bus, which stay until they are cleared. */
-  CHANNEL_BUSY = 0x0078003C,
-  CHANNEL_FAILED = 0x00070000,
 };
 
 struct tile_registers {

@@ -11,5 +11,8 @@ bool emit_configuration(const struct design *, struct command_list *,
                         struct diag *);
 /* Shim tasks phase by phase, and the waits between and behind them. */
 bool emit_run(const struct design *, struct command_list *, struct diag *);
+/* ---- resident.c ---- */
+/* A place for a transaction that stays; false: every column is full. */
+bool resident_find(const struct design *, struct resident_place *);
 
 #endif

@@ -3,6 +3,7 @@
  * out. */
 #include "nputeir-rt.h"
 
+#include "emit.h"
 #include "npu.h"
 #include "run.h"
 #include "seconds.h"
@@ -207,6 +208,9 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     plan->columns = r.program->grid.columns;
     plan->txn = arena_copy(a, r.txn.data, r.txn.length, 1, 1);
     plan->txn_bytes = r.txn.length;
+    struct resident_place place;
+    if (resident_find(r.design, &place))
+      plan->resident = arena_copy(a, &place, 1, 1, sizeof place);
     if (!fill_plan(scratch, work, &r, plan, d) ||
         !fill_bias(a, r.program, plan))
       plan = NULL;

@@ -20,6 +20,10 @@ enum reg {
 #include "regmap.def"
 };
 
+/* Of a channel's status: tasks in the queue, running, stalled; a task that was
+ * dropped and errors of the bus, which stay until they are cleared. */
+enum { CHANNEL_BUSY = 0x0078003C, CHANNEL_FAILED = 0x00070000 };
+
 /* ---- register writes, in order: what CDO and transaction are made of ---- */
 enum command_kind {
   COMMAND_WRITE,      /* address, value */
@@ -83,7 +87,7 @@ struct bd {
   bool packet;
   int packet_id, packet_type;
   uint32_t zero_before[3], zero_after[3]; /* mem tile MM2S */
-  int burst;                              /* shim: 0 64 B, 1 128, 2 256, 3 512 */
+  int burst;               /* shim: 0 64 B, 1 128, 2 256, 3 512 */
   bool no_tlast, compress; /* MM2S: no TLAST behind the last word */
   int out_of_order_id;
   int iteration_now; /* the hardware counts it; written as the start value */
@@ -129,6 +133,36 @@ struct command_list *txn_read(struct arena *, const void *txn, size_t length,
  * state. */
 void change_write(const struct command_list *const from[], int count,
                   const struct command_list *to, struct command_list *);
+
+/* ---- a transaction that stays for several runs (resident.c) ---- */
+/* What no run uses, in one column. */
+struct resident_place {
+  int column, columns;       /* of the partition: it needs so many */
+  int mm2s, s2mm;            /* channels of the shim */
+  int to_mem, from_mem;      /* S2MM and MM2S channels of the mem tile */
+  int north, south;          /* lanes between the two */
+  int shim_bd[3], mem_bd[2]; /* the latter as their channels want them */
+  uint32_t words;            /* that are read at once */
+  uint32_t offset; /* in the mem tile's memory, of a line; words before it */
+};
+enum {
+  RESIDENT_ARGUMENT = 3, /* behind those of the runs */
+  RESIDENT_MOST_RUNS = 31,
+  RESIDENT_LINE_BYTES = 64,
+  RESIDENT_RUNS = 4 /* offset in a line that the device writes */
+};
+/* What lies in this argument, and where; all else is 0.  The host writes a word
+ * whose bit i asks for run i, and another of all bits; the device writes a
+ * line, of the word that it has read last and of the number of runs that are
+ * done. */
+struct resident_ring {
+  size_t asked, end, done, bytes;
+};
+struct resident_ring resident_ring(const struct resident_place *);
+/* Appends so many of them, each of which waits until it is asked for; what
+ * nobody asks for is run at the end all the same. */
+void resident_write(const struct resident_place *, const struct command_list *,
+                    int runs, struct command_list *);
 
 /* ---- core ELF as the loader sees it (array.md section 8) ---- */
 /* Appends the writes that load a core ELF into the tile: program memory and

@@ -13,6 +13,7 @@
 
 #include "tensor.h"
 
+struct resident_place;
 struct run_device;
 struct teir;
 
@@ -63,6 +64,7 @@ struct run_plan {
   int columns; /* of the array that it takes */
   const void *txn;
   size_t txn_bytes;
+  const struct resident_place *resident; /* NULL: it can have none */
   int64_t m, n, k;         /* extents of one launch, padding included */
   int64_t batch;           /* products that it computes; 0 and 1: one */
   double predicted_cycles; /* of one launch; 0: not known */
@@ -90,6 +92,7 @@ struct run_options {
                        would not do faster than the loop, as measured */
   int f32;          /* enum f32_mode: floats on devices that multiply bf16 */
   bool off;
+  bool resident; /* transactions of small products stay for the next */
   const struct run_recording *recording; /* of the call; NULL: none */
 };
 
