@@ -12,7 +12,7 @@
 static const char *const device[] = {"auto", "npu",  "npu1", "npu4",
                                      "sim",  "host", "xrt",  "cpu"};
 static const char *const fp_word[] = {"strict", "relaxed"};
-static const char *const cpu_word[] = {"off", "on"};
+static const char *const switch_word[] = {"off", "on"};
 static const char *const f32_word[] = {"keep", "bf16", "bf16x3"};
 
 struct options options_default(void) {
@@ -64,7 +64,7 @@ static bool parse_item(struct options *o, const char *source, char *item,
     return diag_error(d, loc_none(),
                       "nputeir: %s: there is no option '%s'; options are "
                       "device=, cpu=, preset=, fp=, f32=, min-macs=, "
-                      "off, require",
+                      "resident=, off, require",
                       source, item);
   }
   *word++ = 0;
@@ -84,9 +84,15 @@ static bool parse_item(struct options *o, const char *source, char *item,
       return false;
     o->f32 = (enum f32_mode)i;
   } else if (strcmp(item, "cpu") == 0) {
-    if ((i = choose(source, item, word, cpu_word, COUNT(cpu_word), d)) < 0)
+    if ((i = choose(source, item, word, switch_word, COUNT(switch_word), d)) <
+        0)
       return false;
     o->cpu = i;
+  } else if (strcmp(item, "resident") == 0) {
+    if ((i = choose(source, item, word, switch_word, COUNT(switch_word), d)) <
+        0)
+      return false;
+    o->resident = i;
   } else if (strcmp(item, "min-macs") == 0) {
     char *end;
     errno = 0;
@@ -100,7 +106,7 @@ static bool parse_item(struct options *o, const char *source, char *item,
     return diag_error(d, loc_none(),
                       "nputeir: %s: there is no option '%s='; options are "
                       "device=, cpu=, preset=, fp=, f32=, min-macs=, "
-                      "off, require",
+                      "resident=, off, require",
                       source, item);
   }
   return true;
@@ -137,6 +143,10 @@ void options_print(const struct options *o, struct text *t) {
     text_printf(t, "%sf32=%s", comma, f32_word[o->f32]);
     comma = ",";
   }
-  if (o->min_macs >= 0)
+  if (o->min_macs >= 0) {
     text_printf(t, "%smin-macs=%lld", comma, (long long)o->min_macs);
+    comma = ",";
+  }
+  if (o->resident)
+    text_printf(t, "%sresident=on", comma);
 }

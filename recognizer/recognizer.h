@@ -250,7 +250,8 @@ struct options {
   enum f32_mode f32;
   int64_t min_macs; /* -1: not given */
   bool off, require;
-  bool cpu; /* code for the processor, too */
+  bool cpu;      /* code for the processor, too */
+  bool resident; /* an NPU's transactions stay for the next launches */
 };
 struct options options_default(void);
 /* Nothing but code for the processor is wanted. */

@@ -6,6 +6,7 @@
  */
 #include "amdxdna_parts.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -381,14 +382,22 @@ void amdxdna_buffer_close(struct amdxdna *x, struct amdxdna_buffer *b) {
   *b = (struct amdxdna_buffer){0};
 }
 
-bool amdxdna_buffer_sync(struct amdxdna *x, const struct amdxdna_buffer *b,
-                         bool from_device, struct diag *d) {
+bool amdxdna_buffer_sync_part(struct amdxdna *x, const struct amdxdna_buffer *b,
+                              size_t offset, size_t bytes, bool from_device,
+                              struct diag *d) {
   struct xdna_sync_buffer s = {.handle = b->handle,
                                .direction = from_device ? XDNA_FROM_DEVICE
                                                         : XDNA_TO_DEVICE,
-                               .bytes = b->bytes};
+                               .offset = offset,
+                               .bytes = bytes};
+  assert(offset <= b->bytes && bytes <= b->bytes - offset);
   return amdxdna_call(x->fd, call_SYNC_BUFFER, &s) == 0 ||
          amdxdna_failed(d, "cache flush");
+}
+
+bool amdxdna_buffer_sync(struct amdxdna *x, const struct amdxdna_buffer *b,
+                         bool from_device, struct diag *d) {
+  return amdxdna_buffer_sync_part(x, b, 0, b->bytes, from_device, d);
 }
 
 /* ---- the one of this process ---- */

@@ -54,6 +54,9 @@ void amdxdna_buffer_close(struct amdxdna *, struct amdxdna_buffer *);
  * reads or writes, and before the CPU reads what the device wrote. */
 bool amdxdna_buffer_sync(struct amdxdna *, const struct amdxdna_buffer *,
                          bool from_device, struct diag *);
+bool amdxdna_buffer_sync_part(struct amdxdna *, const struct amdxdna_buffer *,
+                              size_t offset, size_t bytes, bool from_device,
+                              struct diag *);
 
 /* ---- programs ---- */
 /* A place in the array for a configuration; it is given up while nothing runs
@@ -68,9 +71,10 @@ uint64_t amdxdna_context_loads(const struct amdxdna_context *);
 
 /* Launches of a transaction on so many tuples of arguments, one after the
  * other; all borrowed. */
-enum { AMDXDNA_ARGUMENTS = 3, AMDXDNA_LAUNCHES = 8 };
+enum { AMDXDNA_ARGUMENTS = 4, AMDXDNA_LAUNCHES = 8 };
 struct amdxdna_program {
-  int columns;
+  int columns, arguments;
+  bool stays; /* it ends soon, though nobody waits for that */
   const struct amdxdna_buffer *pdi, *transaction;
   size_t transaction_bytes;
   int count;

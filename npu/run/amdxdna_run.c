@@ -43,7 +43,8 @@ struct amdxdna_list {
   struct amdxdna_list *next;
   struct amdxdna_context *context; /* while it is sent */
   uint64_t sequence;               /* of its last command */
-  bool chained;
+  int waiters;                     /* threads that wait for it */
+  bool chained, stays;
   int count;                   /* launches of it */
   struct amdxdna_buffer chain; /* nothing until there is one */
   struct amdxdna_buffer command[AMDXDNA_LAUNCHES];
@@ -95,6 +96,18 @@ static bool configure(struct amdxdna *x, uint32_t handle,
          amdxdna_failed(d, "the configuration is not taken");
 }
 
+static void wait_locked(struct amdxdna_list *);
+
+/* Whether one ends soon for whose end nobody waits; then it has ended. */
+static bool wait_for_idle(struct amdxdna *x) {
+  for (struct amdxdna_context *c = x->contexts; c; c = c->next)
+    if (c->running && c->running->stays && !c->users && !c->lost) {
+      wait_locked(c->running);
+      return true;
+    }
+  return false;
+}
+
 /* Under the lock.  Any refusal may mean that all places are taken, by us or by
  * others: the driver says EINVAL for that, too. */
 static bool take_place(struct amdxdna *x, struct amdxdna_context *c,
@@ -111,9 +124,13 @@ static bool take_place(struct amdxdna *x, struct amdxdna_context *c,
       c->syncobj = create.syncobj;
       return true;
     }
-    if (!idle)
+    int error = errno;
+    if (idle) {
+      destroy_context(x, idle);
+    } else if (!wait_for_idle(x)) {
+      errno = error;
       return amdxdna_failed(d, "no context is free");
-    destroy_context(x, idle);
+    }
   }
 }
 
@@ -162,14 +179,14 @@ static void put64(uint32_t *word, uint64_t value) {
 static void write_launch(const struct amdxdna_list *l, int launch,
                          const struct amdxdna_program *p) {
   uint32_t *packet = l->command[launch].memory, *word = packet + 1;
-  unsigned words = XDNA_WORD_ARGUMENT + 2 * AMDXDNA_ARGUMENTS;
+  unsigned words = XDNA_WORD_ARGUMENT + 2 * (unsigned)p->arguments;
   memset(packet, 0, XDNA_COMMAND_BYTES);
   packet[0] = xdna_header(XDNA_OPCODE_START_UNIT, words);
   word[XDNA_WORD_MASK] = 1;
   put64(word + XDNA_WORD_OPERATION, XDNA_OPERATION_TRANSACTION);
   put64(word + XDNA_WORD_TRANSACTION, p->transaction->address);
   word[XDNA_WORD_TRANSACTION_WORDS] = (uint32_t)(p->transaction_bytes / 4);
-  for (int i = 0; i < AMDXDNA_ARGUMENTS; i++)
+  for (int i = 0; i < p->arguments; i++)
     put64(word + XDNA_WORD_ARGUMENT + 2 * i, p->argument[launch][i]->address);
 }
 
@@ -253,18 +270,20 @@ static void settle(struct amdxdna_list *l, bool ended) {
   l->context = NULL;
 }
 
-/* Under the lock, which it leaves while it waits.  Two threads may wait for a
- * list: its own, and one that closes the context. */
+/* Under the lock, which it leaves while it waits.  Not only the list's own
+ * thread may: others close the context, or want its place. */
 static void wait_locked(struct amdxdna_list *l) {
   struct amdxdna *x = l->npu;
   struct amdxdna_context *c = l->context;
   uint64_t sequence = l->sequence;
   struct diag d = {0};
   c->users++;
+  l->waiters++;
   pthread_mutex_unlock(&x->lock);
   bool ended = wait_for(x, c, sequence, &d);
   pthread_mutex_lock(&x->lock);
   c->users--;
+  l->waiters--;
   if (l->state == LIST_SENT) {
     l->diag = d;
     settle(l, ended);
@@ -323,6 +342,10 @@ bool amdxdna_list_close(struct amdxdna_list *l) {
   amdxdna_wait(l, &ignored);
   if (l->state == LIST_LOST || l->npu->owner != getpid())
     return false;
+  pthread_mutex_lock(&l->npu->lock);
+  while (l->waiters)
+    pthread_cond_wait(&l->npu->waited, &l->npu->lock);
+  pthread_mutex_unlock(&l->npu->lock);
   amdxdna_buffer_close(l->npu, &l->chain);
   for (int i = 0; i < AMDXDNA_LAUNCHES; i++)
     amdxdna_buffer_close(l->npu, &l->command[i]);
@@ -338,7 +361,7 @@ static bool execute(struct amdxdna_list *l,
       p->pdi->handle, p->transaction->handle};
   uint32_t n = 2;
   for (int i = first; i < first + count; i++)
-    for (int k = 0; k < AMDXDNA_ARGUMENTS; k++) {
+    for (int k = 0; k < p->arguments; k++) {
       uint32_t handle = p->argument[i][k]->handle, at = 0;
       while (at < n && used[at] != handle)
         at++;
@@ -424,11 +447,13 @@ bool amdxdna_send(struct amdxdna_list *l, struct amdxdna_context *c,
   struct amdxdna *x = l->npu;
   assert(l->state != LIST_SENT && l->state != LIST_LOST);
   assert(p->count >= 1 && p->count <= AMDXDNA_LAUNCHES);
+  assert(p->arguments >= 1 && p->arguments <= AMDXDNA_ARGUMENTS);
   if (!amdxdna_usable(x, d) || !open_commands(l, p->count, d))
     return false;
   for (int i = 0; i < p->count; i++)
     write_launch(l, i, p);
   l->state = LIST_IDLE;
+  l->stays = p->stays;
   l->diag = (struct diag){0};
   pthread_mutex_lock(&x->lock);
   bool good = send_locked(l, c, p, d);

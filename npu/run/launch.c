@@ -22,6 +22,7 @@ struct plan_key {
   char device[16], preset[32];
   struct teir_problem problem;
   bool dense[TENSORS]; /* what the TEIR says of tensors of another type */
+  bool resident;
   int64_t count[AXIS_ROLES];
   struct {
     int64_t extent, stride_bytes[TENSORS];
@@ -37,6 +38,7 @@ static bool key_make(struct plan_key *key, const struct run_device *device,
     return diag_error(d, loc_none(), "there is no preset '%s'", o->preset);
   strcpy(key->device, device->name);
   strcpy(key->preset, o->preset);
+  key->resident = o->resident;
   for (int i = 0; i < AXIS_ROLES; i++) /* member by member: no padding */
     key->problem.extent[i] = problem->extent[i];
   for (int t = 0; t < TENSORS; t++)

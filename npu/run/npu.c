@@ -3,6 +3,7 @@
 #include "array.h"
 #include "image.h"
 #include "parts.h"
+#include "resident.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -41,8 +42,10 @@ struct run_session {
   struct amdxdna_buffer lent[OUT][COPIES]; /* in the place of these */
   int queued, queue[AMDXDNA_LAUNCHES][TENSORS]; /* copies */
   struct list list[LISTS];
-  int turn;    /* the list that is sent next */
-  bool failed; /* a launch; what was lent stays so */
+  int turn;                  /* the list that is sent next */
+  struct resident *resident; /* NULL: none */
+  int resident_columns;      /* of a context for it */
+  bool failed;               /* a launch; what was lent stays so */
 };
 
 /* Only models that we generate code for. */
@@ -116,7 +119,8 @@ static bool close_lists(struct run_session *s) {
 }
 
 static void close_session(struct run_session *s) {
-  if (!close_lists(s)) {
+  bool stays = !resident_close(s->resident);
+  if (!close_lists(s) || stays) {
     keep(s);
     return;
   }
@@ -149,7 +153,7 @@ static void unload(struct run_context *c) {
 }
 
 static bool fill_context(struct run_context *c, const struct run_plan *plan,
-                         struct diag *d) {
+                         const struct run_options *o, struct diag *d) {
   struct xclbin_info info;
   const void *pdi;
   size_t pdi_bytes;
@@ -158,6 +162,8 @@ static bool fill_context(struct run_context *c, const struct run_plan *plan,
       !write_buffer(c->npu, pdi, pdi_bytes, &c->pdi, d))
     return false;
   c->columns = info.columns;
+  if (o->resident && plan->resident && plan->resident->columns > c->columns)
+    c->columns = plan->resident->columns;
   c->context = amdxdna_context_open(c->npu, d);
   return c->context;
 }
@@ -165,7 +171,6 @@ static bool fill_context(struct run_context *c, const struct run_plan *plan,
 /* What the driver loads, when the context runs for the first time. */
 static struct run_context *load(const struct run_plan *plan,
                                 const struct run_options *o, struct diag *d) {
-  (void)o;
   struct amdxdna *x = amdxdna_find(d);
   struct run_context *c = x ? calloc(1, sizeof *c) : NULL;
   if (!c) {
@@ -174,7 +179,7 @@ static struct run_context *load(const struct run_plan *plan,
     return NULL;
   }
   c->npu = x;
-  if (fill_context(c, plan, d))
+  if (fill_context(c, plan, o, d))
     return c;
   unload(c);
   return NULL;
@@ -228,7 +233,6 @@ static bool fill(struct run_session *s, const struct run_plan *plan,
 static struct run_session *open_session(const struct run_plan *plan,
                                         const struct run_options *o,
                                         struct diag *d) {
-  (void)o;
   struct amdxdna *x = amdxdna_find(d);
   struct run_session *s = x ? calloc(1, sizeof *s) : NULL;
   if (!s) {
@@ -236,10 +240,13 @@ static struct run_session *open_session(const struct run_plan *plan,
     return NULL;
   }
   s->npu = x;
-  if (fill(s, plan, d))
-    return s;
-  close_session(s);
-  return NULL;
+  if (!fill(s, plan, d)) {
+    close_session(s);
+    return NULL;
+  }
+  s->resident = o->resident ? resident_open(x, plan) : NULL;
+  s->resident_columns = s->resident ? plan->resident->columns : 0;
+  return s;
 }
 
 static void *buffer(struct run_session *s, int i, int copy) {
@@ -283,6 +290,25 @@ static const struct amdxdna_buffer *write_code(struct run_session *s,
                                                                       : NULL;
 }
 
+static void count_loads(struct run_context *c, struct run_counts *counts) {
+  counts->configured |= amdxdna_context_loads(c->context) != c->loads;
+  c->loads = amdxdna_context_loads(c->context);
+}
+
+/* One launch, by a transaction that is on the device or stays there. */
+static bool launch_resident(struct run_session *s, struct run_context *c,
+                            struct run_counts *counts, struct diag *d) {
+  struct amdxdna_program p = {
+      .columns = c->columns, .arguments = TENSORS + 1, .pdi = &c->pdi};
+  for (int i = 0; i < TENSORS; i++)
+    if (!(p.argument[0][i] = flushed(s, i, 0, d)))
+      return false;
+  bool good = resident_launch(s->resident, c->context, &p, d) &&
+              amdxdna_buffer_sync(s->npu, &s->tensor[OUT][0], true, d);
+  count_loads(c, counts);
+  return good;
+}
+
 /* Sends what is queued. */
 static bool send_list(struct run_session *s, struct run_context *c,
                       const struct run_code *code, struct run_counts *counts,
@@ -290,6 +316,7 @@ static bool send_list(struct run_session *s, struct run_context *c,
   struct list *l = &s->list[s->turn];
   struct amdxdna_program p = {
       .columns = c->columns,
+      .arguments = TENSORS,
       .pdi = &c->pdi,
       .transaction = code ? write_code(s, l, code, d) : &s->transaction,
       .transaction_bytes = code ? code->length : s->transaction_bytes,
@@ -307,8 +334,7 @@ static bool send_list(struct run_session *s, struct run_context *c,
   l->count = s->queued;
   s->queued = 0;
   s->turn = (s->turn + 1) % LISTS;
-  counts->configured |= amdxdna_context_loads(c->context) != c->loads;
-  c->loads = amdxdna_context_loads(c->context);
+  count_loads(c, counts);
   return good;
 }
 
@@ -335,11 +361,24 @@ static void take_back(struct run_session *s) {
     close_lent(s);
 }
 
+/* What is lent comes and goes; the addresses of a transaction that stays do
+ * not. */
+static bool may_stay(const struct run_session *s, const struct run_context *c) {
+  return s->resident && s->resident_columns <= c->columns &&
+         !s->lent[IN0][0].handle && !s->lent[IN1][0].handle &&
+         resident_pays(s->resident);
+}
+
 static bool launch(struct run_session *s, struct run_context *c,
                    const struct run_code *code, struct run_counts *counts,
                    struct diag *d) {
   static const int first[TENSORS];
   bool waits = !s->queued;
+  if (waits && !code && may_stay(s, c)) {
+    bool done = launch_resident(s, c, counts, d);
+    s->failed |= !done;
+    return done;
+  }
   if (waits)
     queue(s, first);
   bool good = send_list(s, c, code, counts, d) &&

@@ -1,8 +1,8 @@
 /* options.c -- which device, and how: the call's options and the environment.
  *
  * The grammar and the parser are those of the compiler's options
- * (recognizer.h); here count device=, preset=, f32=, min-macs= and
- * off.
+ * (recognizer.h); here count device=, preset=, f32=, min-macs=,
+ * resident= and off.
  * NPUTEIR_OPTIONS is the weakest source, the options compiled into the call are
  * stronger, and NPUTEIR_DEVICE decides where one binary runs today.
  */
@@ -39,6 +39,7 @@ static bool take_words(const struct options *words, struct run_options *o,
   if (words->off)
     o->off = true;
   o->f32 = words->f32;
+  o->resident = words->resident;
   if (words->min_macs >= 0)
     o->min_macs = words->min_macs;
   if (words->device &&
@@ -54,6 +55,7 @@ bool run_options_read(const char *source, const char *text,
   struct arena *a = arena_open();
   struct options words = options_default();
   words.f32 = (enum f32_mode)o->f32; /* what holds if nothing is said */
+  words.resident = o->resident;
   bool good =
       options_parse(&words, a, source, text, d) && take_words(&words, o, d);
   arena_close(a);

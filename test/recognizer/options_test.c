@@ -22,6 +22,8 @@ static const struct {
     {"f32=keep", NULL},
     {"f32=bf16,f32=bf16x3", NULL},
     {"f32=fp16", "f32 is one of keep, bf16, bf16x3, not 'fp16'"},
+    {"resident=on, resident=off", NULL},
+    {"resident=1", "resident is one of off, on, not '1'"},
     {"min-macs=-1", "min-macs is a whole number, not '-1'"},
     {"min-macs=1x", "min-macs is a whole number, not '1x'"},
     {"min-macs=99999999999999999999", "min-macs is a whole number"},

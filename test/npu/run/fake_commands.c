@@ -120,12 +120,12 @@ static bool resolve(const struct sent *c, uint64_t address, uint64_t bytes,
   return false;
 }
 
-static bool run_launch(struct context *x, const struct sent *c,
-                       const uint32_t *word, unsigned words) {
+/* Begins one on the simulator. */
+static bool begin_launch(struct context *x, const struct sent *c,
+                         const uint32_t *word, unsigned words) {
   int arguments = ((int)words - XDNA_WORD_ARGUMENT) / 2;
   uint64_t txn_words = word[XDNA_WORD_TRANSACTION_WORDS];
   struct sim_buffer txn, argument[XDNA_ARGUMENTS_MAX];
-  struct sim_report report = {0};
   struct diag d = {0};
   if (word[XDNA_WORD_MASK] != 1 || arguments < 0 ||
       arguments > XDNA_ARGUMENTS_MAX ||
@@ -139,21 +139,37 @@ static bool run_launch(struct context *x, const struct sent *c,
     sim_close(x->sim);
     x->sim = NULL;
   }
-  if ((x->sim || load(x)) && sim_run(x->sim, txn.data, 4 * txn_words, argument,
-                                     arguments, &report, &d))
+  if ((x->sim || load(x)) &&
+      sim_begin(x->sim, txn.data, 4 * txn_words, argument, arguments, &d))
     return true;
   fprintf(stderr, "fake driver: %s\n", d.text);
   return false;
 }
 
-/* The state in which it ends. */
-static unsigned run_packet(struct context *x, const struct sent *c,
-                           const uint32_t *packet) {
+static bool end_launch(struct context *x) {
+  struct diag d = {0};
+  while (!sim_advance(x->sim, UINT64_MAX))
+    ;
+  if (sim_end(x->sim, NULL, &d))
+    return true;
+  fprintf(stderr, "fake driver: %s\n", d.text);
+  return false;
+}
+
+/* The state in which it ends, or that it runs. */
+static unsigned begin_packet(struct context *x, const struct sent *c,
+                             const uint32_t *packet) {
   if (++fake.counts.commands == fake.state_at)
     return (unsigned)fake.state;
-  return run_launch(x, c, packet + 1, xdna_words(packet[0]))
-             ? XDNA_STATE_COMPLETED
+  return begin_launch(x, c, packet + 1, xdna_words(packet[0]))
+             ? XDNA_STATE_RUNNING
              : XDNA_STATE_TIMEOUT;
+}
+
+static unsigned end_packet(struct context *x, unsigned state) {
+  return state != XDNA_STATE_RUNNING ? state
+         : end_launch(x)             ? XDNA_STATE_COMPLETED
+                                     : XDNA_STATE_TIMEOUT;
 }
 
 static uint32_t *packet_of(uint64_t handle) {
@@ -169,7 +185,7 @@ static unsigned run_chain(struct context *x, const struct sent *c,
     const uint32_t *packet =
         packet_of(word64(word + XDNA_WORD_CHAIN_HANDLE + 2 * i));
     word[XDNA_WORD_CHAIN_SUBMITTED] = word[XDNA_WORD_CHAIN_ERROR] = i;
-    state = run_packet(x, c, packet);
+    state = end_packet(x, begin_packet(x, c, packet));
     if (state != XDNA_STATE_COMPLETED)
       break;
   }
@@ -181,8 +197,12 @@ static void run_oldest(struct context *x) {
   struct sent *c = &x->command[x->done++ % IN_FLIGHT];
   uint32_t *packet = packet_of(c->packet);
   bool chain = xdna_opcode(packet[0]) == XDNA_OPCODE_CHAIN;
-  unsigned state =
-      chain ? run_chain(x, c, packet + 1) : run_packet(x, c, packet);
+  unsigned state = chain      ? run_chain(x, c, packet + 1)
+                   : x->begun ? XDNA_STATE_RUNNING
+                              : begin_packet(x, c, packet);
+  x->begun = false;
+  if (!chain)
+    state = end_packet(x, state);
   if (state != XDNA_STATE_COMPLETED && !chain) /* with what firmware says */
     memset(packet + 1, 0xFF, 4 * xdna_words(packet[0]));
   packet[0] = (packet[0] & ~15u) | state;
@@ -191,6 +211,40 @@ static void run_oldest(struct context *x) {
       fake_evict(fake_buffer(c->buffer[i]));
   free(c->buffer);
   *c = (struct sent){0};
+}
+
+/* As long as a look takes: a call, and the flush of a line. */
+enum { LOOK_CYCLES = 1000 };
+
+static bool uses(const struct sent *, uint32_t handle);
+
+static void go_on(struct context *x, uint64_t cycles) {
+  if (x->begun && sim_advance(x->sim, cycles))
+    run_oldest(x);
+}
+
+void fake_hurry(void) {
+  for (int i = 0; i < CONTEXTS && fake.hurry; i++)
+    go_on(&fake.context[i], (uint64_t)fake.hurry);
+}
+
+void fake_look(uint32_t handle) {
+  for (int i = 0; i < CONTEXTS; i++) {
+    struct context *x = &fake.context[i];
+    if (x->done == x->sequence)
+      continue;
+    const struct sent *c = &x->command[x->done % IN_FLIGHT];
+    const uint32_t *packet = packet_of(c->packet);
+    if (!uses(c, handle) || xdna_opcode(packet[0]) == XDNA_OPCODE_CHAIN)
+      continue;
+    fake.counts.looks++;
+    if (!x->begun && begin_packet(x, c, packet) != XDNA_STATE_RUNNING) {
+      fake.counts.commands--; /* it fails when somebody waits for it */
+      continue;
+    }
+    x->begun = true;
+    go_on(x, LOOK_CYCLES);
+  }
 }
 
 static void run_until(struct context *x, uint64_t sequence) {

@@ -64,6 +64,8 @@ static void say_word(const char *word) {
     fake.interrupts = number;
   else if (strncmp(word, "fail=", 5) == 0)
     fake.fail_at = number, fake.fail_errno = other;
+  else if (strncmp(word, "hurry=", 6) == 0)
+    fake.hurry = number;
   else if (strncmp(word, "reload=", 7) == 0)
     fake.reload = number;
   else if (strncmp(word, "state=", 6) == 0)
@@ -347,6 +349,8 @@ static int sync_buffer(const struct xdna_sync_buffer *s) {
     return fake_refuse(EINVAL, "SYNC_BO outside the buffer");
   if (!b->cpu)
     return fake_refuse(EINVAL, "SYNC_BO of a buffer that is not mapped");
+  if (s->direction == XDNA_FROM_DEVICE)
+    fake_look(s->handle);
   flush(b, s->offset, s->bytes);
   fake.counts.flushes++;
   return 0;
@@ -500,6 +504,7 @@ EXPORT int ioctl(int fd, unsigned long number, ...) {
                                                              argument);
   }
   int count = ++fake.counts.ioctls;
+  fake_hurry();
   bool fails = fake.fail_at &&
                (fake.every ? count >= fake.fail_at : count == fake.fail_at);
   int error = fails ? fake.fail_errno : dispatch((uint32_t)number, argument);

@@ -3,7 +3,8 @@
  * node that NPUTEIR_ACCEL names and what sysfs says of it.
  *
  * A command runs when somebody waits for it, or when more are sent than can be
- * under way.  It makes the driver's checks (doc/hardware/driver.md) and runs
+ * under way; and for some cycles at a time while somebody asks what it has
+ * written.  It makes the driver's checks (doc/hardware/driver.md) and runs
  * commands in the simulator.  CPU caches are modelled at their least
  * favourable: the device sees nothing that was not flushed, and lines that the
  * CPU wrote and did not flush go over the device's results.
@@ -24,6 +25,8 @@
  *   state=N:STATE    the N-th command ends in that state, without results
  *   reload=N         before every N-th command the context's configuration is
  *                    loaded again, as when others have used the array meanwhile
+ *   hurry=N          so many cycles pass at each ioctl for a command that has
+ *                    begun, as if the host were slow
  *   every            (with fail=) also all ioctls after the N-th
  *   preset=NAME      of the simulator
  */
@@ -37,6 +40,7 @@ void fake_driver_say(const char *words);
 struct fake_driver_counts {
   int ioctls, commands;            /* so far; of a chain each counts */
   int executes, chains, flushes;   /* calls so far; chains: of executes */
+  int looks;                       /* of flushes, at what a command writes */
   int contexts, most_contexts;     /* now; at once */
   int contexts_made, buffers_made; /* so far */
   int buffers;                     /* now */

@@ -44,6 +44,7 @@ struct context {
   struct sim *sim;
   uint64_t sequence, done; /* of commands that were sent; that have ended */
   struct sent command[IN_FLIGHT]; /* by sequence */
+  bool begun; /* the oldest one has, and goes on while the host looks */
 };
 extern struct fake {
   pthread_mutex_t lock;
@@ -52,7 +53,7 @@ extern struct fake {
   const struct device *device;
   int contexts_max, taken;
   bool addresses, old, noheap, nouser, nochain, every;
-  int fail_at, fail_errno, state_at, state, reload, open_errno;
+  int hurry, fail_at, fail_errno, state_at, state, reload, open_errno;
   int interrupts, interrupted; /* of a wait; of this one so far */
   int node[NODES], nodes;      /* open files that are the device */
   int memory;                  /* the file behind all buffers; -1: none yet */
@@ -81,5 +82,10 @@ int fake_timeline_wait(const struct xdna_timeline_wait *);
 int fake_wait_command(const struct xdna_wait_command *);
 /* Whether a command that is under way uses a buffer. */
 bool fake_is_used(uint32_t handle);
+/* The host looks at what the device may have written to a buffer: commands that
+ * use it go on for a while. */
+void fake_look(uint32_t handle);
+/* Time passes for commands that have begun. */
+void fake_hurry(void);
 
 #endif

@@ -129,6 +129,58 @@ static int forked(void) {
   return (good ? status : status | WRONG) | one();
 }
 
+/* The same product, or two in turn, again and again on other numbers. */
+static int stays(int calls, int shapes) {
+  struct nest_work w[2];
+  int status = 0;
+  for (int i = 0; i < shapes; i++) {
+    nest_gemm(&w[i], DTYPE_I8, i, 20 + 8 * i, 24, 40);
+    nest_make(&w[i], true, 1);
+  }
+  for (int i = 0; i < calls; i++) {
+    struct nest_work *x = &w[i % shapes];
+    nest_free(x);
+    nest_make(x, true, (uint32_t)i);
+    int asked = call_with(x, "device=npu,min-macs=0,resident=on");
+    status |= asked ? DECLINED : nest_right(x) ? DONE : WRONG;
+  }
+  for (int i = 0; i < shapes; i++)
+    nest_free(&w[i]);
+  return status;
+}
+
+enum { STAYS = 50 };
+
+/* One command does many launches. */
+static int few_commands(void) {
+  int status = stays(STAYS, 1);
+  struct fake_driver_counts c = fake_driver_counts();
+  if (c.executes > STAYS / 6)
+    fprintf(stderr, "%d commands, %d looks\n", c.executes, c.looks);
+  return c.executes <= STAYS / 6 ? status : status | UNRULY;
+}
+
+/* The end comes before the next launch: most of them are commands of their own,
+ * and hardly any is done twice. */
+static int late_launches(void) {
+  int status = stays(STAYS, 1);
+  struct fake_driver_counts c = fake_driver_counts();
+  if (c.executes > STAYS * 9 / 8)
+    fprintf(stderr, "%d commands, %d looks\n", c.executes, c.looks);
+  return c.executes <= STAYS * 9 / 8 ? status : status | UNRULY;
+}
+
+static int two_that_stay(void) { return stays(20, 2); }
+static int stays_and_others(void) {
+  return stays(5, 1) | one() | stays(5, 2) | lists() | stays(5, 1);
+}
+
+static void *stay_often(void *with) {
+  int *status = with;
+  *status = stays(12, 1 + *status % 2);
+  return NULL;
+}
+
 /* Inputs that are worth lending to the device, and its buffers afterwards;
  * `lent`: how many were. */
 static int lends(int protection, int lent) {
@@ -225,13 +277,13 @@ static void *call_often(void *with) {
   return NULL;
 }
 
-static int threads(void) {
+static int in_threads(void *(*body)(void *)) {
   enum { THREADS = 4 };
   pthread_t thread[THREADS];
   int status[THREADS], all = 0;
   for (int i = 0; i < THREADS; i++) {
     status[i] = i;
-    pthread_create(&thread[i], NULL, call_often, &status[i]);
+    pthread_create(&thread[i], NULL, body, &status[i]);
   }
   for (int i = 0; i < THREADS; i++) {
     pthread_join(thread[i], NULL);
@@ -239,6 +291,9 @@ static int threads(void) {
   }
   return all;
 }
+
+static int threads(void) { return in_threads(call_often); }
+static int threads_stay(void) { return in_threads(stay_often); }
 
 /* Shapes in turn: after the second round nothing grows. */
 static int rounds = 4, shape_count = 12;
@@ -348,6 +403,33 @@ static void test_lists(void) {
   }
 }
 
+static void test_resident(void) {
+  CHECK(run("", few_commands, true) == DONE);
+  CHECK(run("addresses", few_commands, true) == DONE);
+  CHECK(run("old", few_commands, true) == DONE);
+  CHECK(run("reload=1", few_commands, true) == DONE);
+  CHECK(run("name=NPU Krackan,preset=krackan", few_commands, true) == DONE);
+  CHECK(run("hurry=400000", late_launches, true) == DONE);
+  CHECK(run("", two_that_stay, true) == DONE);
+  CHECK(run("taken=5", two_that_stay, true) == DONE);
+  CHECK(run("", stays_and_others, true) == DONE);
+  CHECK(run("taken=5,reload=1", stays_and_others, true) == DONE);
+  for (int cycles = 20000; cycles < 100000; cycles += 7000) {
+    char words[32];
+    snprintf(words, sizeof words, "hurry=%d", cycles);
+    CHECK(run(words, two_that_stay, true) == DONE);
+  }
+  CHECK(run("", threads_stay, true) == DONE);
+  CHECK(run("taken=5", threads_stay, true) == DONE);
+  CHECK(run("hurry=30000", threads_stay, true) == DONE);
+  for (int n = 1; n <= 3; n++) {
+    char words[32];
+    snprintf(words, sizeof words, "state=%d:%d", n, XDNA_STATE_TIMEOUT);
+    int status = run(words, stays_and_others, true);
+    CHECK(status == DECLINED || status == (DONE | DECLINED));
+  }
+}
+
 static void test_threads(void) {
   CHECK(run("", neighbours, true) == DONE);
   CHECK(run("addresses", neighbours, true) == DONE);
@@ -435,6 +517,7 @@ static int ioctls_of(int (*body)(void)) {
 }
 static int ioctls_of_twice(void) { return ioctls_of(twice); }
 static int ioctls_of_lists(void) { return ioctls_of(lists); }
+static int few_that_stay(void) { return stays(4, 1); }
 
 /* Each ioctl of a run fails once; an interrupt is no failure. */
 static void test_each_fault(void) {
@@ -448,6 +531,10 @@ static void test_each_fault(void) {
     test_fault(lists, n, errors[n % 3]);
   for (int n = 1; n <= chains; n += 4)
     test_fault(lists, n, EINTR);
+  for (int n = 1; n <= 120; n += 2)
+    test_fault(few_that_stay, n, errors[n % 3]);
+  for (int n = 2; n <= 120; n += 5)
+    test_fault(few_that_stay, n, EINTR);
   for (int n = chains / 3; n <= chains; n += 2)
     test_fault(lists_apart, n, errors[n % 3]);
 }
@@ -481,6 +568,7 @@ int main(int argc, char **argv) {
   CHECK(run("", flat, true) == DONE);
   test_good();
   test_lists();
+  test_resident();
   test_threads();
   test_lent();
   test_absent();
