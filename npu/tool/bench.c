@@ -132,6 +132,7 @@ struct array_job {
   const char *only;
   const struct preset *preset;
   int shapes; /* 0: as many as are asked for */
+  bool predicted;
   bool all, blocked;
 };
 
@@ -176,7 +177,7 @@ static bool bench_array(struct tool *t, void *to) {
   bool random = j->only ? strcmp(j->only, random_case) == 0 : j->all;
   return !random ||
          bench_shapes(t, j->preset ? j->preset : preset_find("8700g"),
-                      j->shapes ? j->shapes : SHAPES);
+                      j->shapes ? j->shapes : SHAPES, !j->predicted);
 }
 
 static bool compile_case(struct tool *t, void *context) {
@@ -214,6 +215,9 @@ static const struct tool_option array_options[] = {
              "takes an hour"},
     {"--shapes", "N", tool_int, AT(array_job, shapes),
      .help = "of random: how many shapes (200)", .low = 1, .high = 100000},
+    {"--predicted", NULL, tool_flag, AT(array_job, predicted),
+     .help = "of random: cycles as the choice of blocks predicts them, without "
+             "a simulation; minutes"},
     {"--blocked", NULL, tool_flag, AT(array_job, blocked),
      .help =
          "tensors in padded blocks that the host would have to make, not in "

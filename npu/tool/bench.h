@@ -8,9 +8,10 @@
 struct npu_result;
 struct preset;
 struct teir_problem;
-/* Random shapes, in turn of two types: a line for each and one of all.
- * bench_shapes.c */
-bool bench_shapes(struct tool *, const struct preset *, int count);
+/* Random shapes, in turn of two types: a line for each and one of all.  Without
+ * simulating them, cycles are those predicted.  bench_shapes.c */
+bool bench_shapes(struct tool *, const struct preset *, int count,
+                  bool simulates);
 
 /* Cycles that no schedule is below: of the multiply units, or of DRAM. */
 double bench_bound(const struct preset *, const struct teir_problem *);
