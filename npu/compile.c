@@ -123,6 +123,9 @@ static bool compile(struct arena *a, const char *platform,
   if (!platform_find(platform, &at, d))
     return false;
   if (is_placed(work)) {
+    struct teir_problem p; /* cores form sums in an order of their own */
+    if (!teir_problem_read(work, &p, d))
+      return false;
     r->teir = work;
     if (design(a, &at, cores, r, &r->not_as_placed))
       return make_images(a, r, d);

@@ -1,6 +1,7 @@
 /* problem.c -- takes a program that computes one contraction; gives its
  * extents, types and axes with their roles, and the same work with as few axes
  * as its strides allow. */
+#include "overlap.h"
 #include "recognizer.h"
 #include "teir_build.h"
 #include "teir_problem.h"
@@ -267,6 +268,18 @@ static void give_types(const struct teir *t, struct teir_roles *p,
   q->finish.shift = q->finish.saturate && shift ? atoi(shift) : 0;
 }
 
+/* The order of sums does not count; other calls are in their places. */
+static bool check_overlap(struct arena *a, const struct teir *t,
+                          const struct teir_roles *p, const struct leaves *l,
+                          struct diag *d) {
+  const int call[] = {l->zero, l->bias, l->relu, l->convert};
+  int other[4], others = 0;
+  for (int i = 0; i < 4; i++)
+    if (call[i] >= 0)
+      other[others++] = call[i];
+  return teir_sums_apart(a, t, p, l->contraction, other, others, d);
+}
+
 static bool read_roles(struct arena *a, const struct teir *t,
                        struct teir_roles *p, struct leaves *l, struct diag *d) {
   if (!teir_check_concrete(t, d))
@@ -303,7 +316,7 @@ static bool read_roles(struct arena *a, const struct teir *t,
 bool teir_roles_read(struct arena *a, const struct teir *t,
                      struct teir_roles *p, struct diag *d) {
   struct leaves l;
-  return read_roles(a, t, p, &l, d);
+  return read_roles(a, t, p, &l, d) && check_overlap(a, t, p, &l, d);
 }
 
 bool teir_problem_read(const struct teir *t, struct teir_problem *p,

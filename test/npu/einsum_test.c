@@ -207,6 +207,43 @@ static void test_tasks(const char *expression, const char *sizes, enum dtype in,
   arena_close(a);
 }
 
+/* A schedule edited by hand, of which the array could not do what it says. */
+static void test_declined(void) {
+  static const struct {
+    const char *from, *to, *why;
+  } edit[] = {{"\naxis group extent 2 stride in0=2048 out=16384",
+               "\naxis group extent 2 stride in0=2048 out=8192",
+               "several sums"},
+              {"do n\niterate n over n sequential on time do group_zero, k",
+               "do group_zero, n\niterate n over n sequential on time do k",
+               "where the sum begins"}};
+  const struct teir_problem p = {{1, 256, 256, 64},
+                                 {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                                 DTYPE_F32,
+                                 false,
+                                 {0}};
+  for (size_t i = 0; i < sizeof edit / sizeof *edit; i++) {
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    struct npu_result r = {0}, again = {0};
+    struct text text = {0}, edited = {0};
+    struct teir *t = teir_from_problem(a, &p, &d);
+    CHECK(t && npu_compile(a, "8700g", t, 0, &r, &d));
+    teir_print(r.teir, &text);
+    const char *whole = text_string(&text), *at = strstr(whole, edit[i].from);
+    CHECK(at != NULL);
+    text_printf(&edited, "%.*s%s%s", at ? (int)(at - whole) : 0, whole,
+                edit[i].to, at ? at + strlen(edit[i].from) : "");
+    t = teir_parse(a, "edited", text_string(&edited), &d);
+    CHECK(t && !npu_compile(a, "8700g", t, 0, &again, &d));
+    CHECK(d.kind == DIAG_DECLINED && strstr(d.text, edit[i].why));
+    npu_result_free(&r);
+    text_free(&text);
+    text_free(&edited);
+    arena_close(a);
+  }
+}
+
 int main(int argc, char **argv) {
   uint32_t first = 1, count = 60;
   if (argc == 3) {
@@ -215,6 +252,7 @@ int main(int argc, char **argv) {
   }
   for (uint32_t seed = first; seed < first + count; seed++)
     test(seed);
+  test_declined();
   test_first_blocks();
   test_tasks("ebad,ce->abcd", "a=96,b=84,c=24,d=84,e=96", DTYPE_BF16, DTYPE_F32,
              "8700g-turbo", 1.79, true);

@@ -95,6 +95,54 @@ static void test_near_misses(void) {
   }
 }
 
+/* Blocks of out that overlap: what each of them holds is one sum if it was
+ * cleared after the one before was done, and if it is the same sum. */
+static void test_overlap(void) {
+  static const struct {
+    const char *m, *loops, *why;
+  } row[] = {
+#define TOGETHER                                                               \
+  "roots mz, k\niterate mz over m sequential do zero\n"                        \
+  "iterate k over k sequential do m\niterate m over m sequential do product\n"
+#define ALONE                                                                  \
+  "roots m\niterate m over m sequential do zero, k\n"                          \
+  "iterate k over k sequential do product\n"
+#define ONTO                                                                   \
+  "roots m\niterate m over m sequential do k\n"                                \
+  "iterate k over k sequential do product\n"
+      {"in0=80 out=48", TOGETHER, NULL}, {"in0=40 out=24", TOGETHER, "several"},
+      {"in0=40 out=24", ALONE, NULL},    {"in0=80 out=24", ALONE, "different"},
+      {"in0=80 out=48", ONTO, NULL},     {"in0=40 out=24", ONTO, "several"}};
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    struct teir_problem p;
+    struct text text = {0};
+    text_printf(&text,
+                "teir 1\ntensor in0 bf16\ntensor in1 bf16\ntensor out f32\n"
+                "axis m extent 2 stride %s\n"
+                "axis bm extent 4 stride in0=20 out=12\n"
+                "axis bn extent 3 stride in1=2 out=4\n"
+                "axis k extent 2 stride in0=10 in1=30\n"
+                "axis bk extent 5 stride in0=2 in1=6\n"
+                "primitive z Zero M=[bm] N=[bn]\n"
+                "primitive p Contraction M=[bm] N=[bn] K=[bk]\n"
+                "%sinvoke product calls p\n%s",
+                row[i].m,
+                strstr(row[i].loops, "zero") ? "invoke zero calls z\n" : "",
+                row[i].loops);
+    bool good = teir_problem_read(parse(a, text_string(&text)), &p, &d);
+    CHECK(good == !row[i].why && (good || strstr(d.text, row[i].why)));
+    if (good == !!row[i].why)
+      fprintf(stderr, "%zu: %s\n", i, d.text);
+    text_free(&text);
+    arena_close(a);
+  }
+#undef TOGETHER
+#undef ALONE
+#undef ONTO
+}
+
 /* A vector that is added to the sums: along n, m, as one number; and what is
  * no vector, comes too late or is scaled. */
 static void test_bias(void) {
@@ -219,6 +267,7 @@ static void test_layout(void) {
 int main(void) {
   test_read();
   test_bias();
+  test_overlap();
   test_near_misses();
   test_same_work();
   test_sum_in();
