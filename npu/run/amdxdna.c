@@ -21,6 +21,7 @@
 
 enum {
   HEAP_BYTES = 64 << 20, /* and so is its alignment in the address space */
+  HEAP_CHUNKS = 8,       /* that newer drivers take for newer NPUs */
   PAGE_BYTES = 4096,
   CALL_TRIES = 1000, /* against interrupts that never end */
 };
@@ -226,44 +227,63 @@ static uint64_t page_round(size_t bytes) {
 }
 
 /* A buffer object that is not mapped yet. */
-static bool create(struct amdxdna *x, enum xdna_buffer_type type, size_t bytes,
-                   struct amdxdna_buffer *b, struct xdna_buffer_info *info,
-                   struct diag *d) {
-  struct xdna_create_buffer c = {.bytes = page_round(bytes), .type = type};
-  if (bytes > SIZE_MAX - PAGE_BYTES ||
-      amdxdna_call(x->fd, call_CREATE_BUFFER, &c) != 0)
-    return amdxdna_failed(d, "no buffer");
-  *info = (struct xdna_buffer_info){.handle = c.handle};
-  *b = (struct amdxdna_buffer){.handle = c.handle, .bytes = c.bytes};
+static bool describe(struct amdxdna *x, const struct xdna_create_buffer *c,
+                     struct amdxdna_buffer *b, struct xdna_buffer_info *info,
+                     struct diag *d) {
+  *info = (struct xdna_buffer_info){.handle = c->handle};
+  *b = (struct amdxdna_buffer){.handle = c->handle, .bytes = c->bytes};
   if (amdxdna_call(x->fd, call_BUFFER_INFO, info) == 0)
     return true;
   amdxdna_failed(d, "no information on a buffer");
-  gem_close(x, c.handle);
+  gem_close(x, c->handle);
   b->handle = 0;
   return false;
 }
 
-/* The heap must lie at a multiple of its size: reserves twice that much and
- * keeps the right half. */
-static void *map_heap(int fd, uint64_t offset) {
-  size_t room = 2 * (size_t)HEAP_BYTES;
-  char *start = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+static bool create(struct amdxdna *x, enum xdna_buffer_type type, size_t bytes,
+                   struct amdxdna_buffer *b, struct xdna_buffer_info *info,
+                   struct diag *d) {
+  struct xdna_create_buffer c = {.bytes = page_round(bytes), .type = type};
+  *b = (struct amdxdna_buffer){0};
+  if (bytes > SIZE_MAX - PAGE_BYTES ||
+      amdxdna_call(x->fd, call_CREATE_BUFFER, &c) != 0)
+    return amdxdna_failed(d, "no buffer");
+  return describe(x, &c, b, info, d);
+}
+
+/* Addresses for so many chunks and one more, of which nothing is used. */
+static char *reserve(size_t chunks) {
+  return mmap(NULL, (chunks + 1) * HEAP_BYTES, PROT_NONE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+/* The heap begins at a multiple of a chunk's size, and its chunks follow each
+ * other: keeps addresses for all, or where there are not so many for one, and
+ * has the first chunk there. */
+static bool map_heap(struct amdxdna *x, uint64_t offset) {
+  size_t chunks = HEAP_CHUNKS;
+  char *start = reserve(chunks);
   if (start == MAP_FAILED)
-    return MAP_FAILED;
+    start = reserve(chunks = 1);
+  if (start == MAP_FAILED)
+    return false;
+  size_t bytes = (chunks + 1) * HEAP_BYTES;
+  x->heap_most = chunks * HEAP_BYTES;
   size_t before = -(uintptr_t)start % HEAP_BYTES;
   char *at = start + before;
   void *heap = mmap(at, HEAP_BYTES, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
+                    MAP_SHARED | MAP_FIXED, x->fd, (off_t)offset);
   if (heap == MAP_FAILED) {
     int error = errno;
-    munmap(start, room);
+    munmap(start, bytes);
     errno = error;
-    return MAP_FAILED;
+    return false;
   }
   if (before)
     munmap(start, before);
-  munmap(at + HEAP_BYTES, room - HEAP_BYTES - before);
-  return heap;
+  munmap(at + x->heap_most, bytes - x->heap_most - before);
+  x->heap.memory = heap;
+  return true;
 }
 
 static bool open_heap(struct amdxdna *x, struct diag *d) {
@@ -271,17 +291,61 @@ static bool open_heap(struct amdxdna *x, struct diag *d) {
   if (!create(x, XDNA_BUFFER_HEAP, HEAP_BYTES, &x->heap, &info, d))
     return false;
   x->heap_base = info.device_address;
-  x->heap.memory = map_heap(x->fd, info.map_offset);
-  return x->heap.memory != MAP_FAILED ||
+  return map_heap(x, info.map_offset) ||
          amdxdna_failed(d, "the heap is not mapped");
+}
+
+/* Under the lock: one more chunk behind the last one.  False: the driver takes
+ * no more, or there are no addresses. */
+static bool grow_heap(struct amdxdna *x) {
+  struct amdxdna_buffer chunk;
+  struct xdna_buffer_info info;
+  struct diag ignored = {0};
+  if (x->heap.bytes == x->heap_most ||
+      !create(x, XDNA_BUFFER_HEAP, HEAP_BYTES, &chunk, &info, &ignored))
+    return false;
+  char *at = (char *)x->heap.memory + x->heap.bytes;
+  if (mmap(at, HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+           x->fd, (off_t)info.map_offset) == MAP_FAILED) {
+    gem_close(x, chunk.handle);
+    x->heap_most = x->heap.bytes; /* perhaps these addresses are others' now */
+    return false;
+  }
+  x->heap.bytes += HEAP_BYTES;
+  return true;
+}
+
+/* In the heap, which may have to grow for it.  A driver that lets it says
+ * EAGAIN of a full one, as it does of one that is not mapped. */
+static bool create_in_heap(struct amdxdna *x, size_t bytes,
+                           struct amdxdna_buffer *b,
+                           struct xdna_buffer_info *info, struct diag *d) {
+  struct xdna_create_buffer c = {.bytes = page_round(bytes),
+                                 .type = XDNA_BUFFER_IN_HEAP};
+  *b = (struct amdxdna_buffer){0};
+  pthread_mutex_lock(&x->lock);
+  int result, error, tries = 0;
+  do {
+    result = ioctl(x->fd, call_CREATE_BUFFER, &c);
+    error = errno;
+  } while (result != 0 && ((error == EINTR && ++tries < CALL_TRIES) ||
+                           (error == EAGAIN && grow_heap(x))));
+  pthread_mutex_unlock(&x->lock);
+  errno = error;
+  if (result != 0)
+    return amdxdna_failed(d, "no buffer");
+  return describe(x, &c, b, info, d);
 }
 
 /* A piece of the heap has no mapping of its own. */
 static bool place_in_heap(struct amdxdna *x, struct amdxdna_buffer *b,
                           const struct xdna_buffer_info *info, struct diag *d) {
   uint64_t offset = info->device_address - x->heap_base;
-  if (info->device_address == XDNA_NO_ADDRESS || offset > HEAP_BYTES ||
-      b->bytes > HEAP_BYTES - offset)
+  pthread_mutex_lock(&x->lock);
+  size_t bytes = x->heap.bytes;
+  pthread_mutex_unlock(&x->lock);
+  if (info->device_address == XDNA_NO_ADDRESS || offset > bytes ||
+      b->bytes > bytes - offset)
     return diag_declined(d, loc_none(),
                          "the NPU's driver: a buffer lies outside the heap");
   b->memory = (char *)x->heap.memory + offset;
@@ -309,8 +373,8 @@ bool amdxdna_open_typed(struct amdxdna *x, enum xdna_buffer_type type,
                         size_t bytes, struct amdxdna_buffer *b,
                         struct diag *d) {
   struct xdna_buffer_info info;
-  *b = (struct amdxdna_buffer){0};
-  if (!create(x, type, bytes, b, &info, d))
+  if (type == XDNA_BUFFER_IN_HEAP ? !create_in_heap(x, bytes, b, &info, d)
+                                  : !create(x, type, bytes, b, &info, d))
     return false;
   if (type == XDNA_BUFFER_IN_HEAP ? place_in_heap(x, b, &info, d)
                                   : map_shared(x, b, &info, d))
@@ -376,7 +440,7 @@ void amdxdna_buffer_close(struct amdxdna *x, struct amdxdna_buffer *b) {
   if (!b->handle || x->owner != getpid())
     return;
   char *heap = x->heap.memory, *at = b->memory;
-  if (!b->borrowed && (at < heap || at >= heap + HEAP_BYTES))
+  if (!b->borrowed && (at < heap || at >= heap + x->heap_most))
     munmap(b->memory, b->bytes);
   gem_close(x, b->handle);
   *b = (struct amdxdna_buffer){0};

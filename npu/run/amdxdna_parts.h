@@ -14,7 +14,8 @@ struct amdxdna {
   pid_t owner;
   char name[64], model[16], version[64], identity[130];
   uint64_t heap_base; /* the device's address of the heap's first byte */
-  struct amdxdna_buffer heap;
+  struct amdxdna_buffer heap; /* all chunks; under the lock once it is there */
+  size_t heap_most;           /* bytes that addresses are kept for */
   atomic_bool no_user_memory; /* the driver is older than user pointers */
   atomic_bool no_chains;      /* it refused one */
   pthread_mutex_t lock;

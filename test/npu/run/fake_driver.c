@@ -50,6 +50,10 @@ static void say_word(const char *word) {
     fake.addresses = true;
   else if (strcmp(word, "old") == 0)
     fake.old = true;
+  else if (strncmp(word, "heaps=", 6) == 0)
+    fake.heaps_most = number;
+  else if (strncmp(word, "heap=", 5) == 0)
+    fake.heap_bytes = (uint64_t)number << 10;
   else if (strcmp(word, "noheap") == 0)
     fake.noheap = true;
   else if (strcmp(word, "nouser") == 0)
@@ -82,6 +86,8 @@ static void start(void) {
   fake.said = true;
   strcpy(fake.name, "NPU Phoenix");
   be_platform("phoenix");
+  fake.heaps_most = 1;
+  fake.heap_bytes = HEAP;
 }
 
 static void say(const char *words) {
@@ -179,18 +185,35 @@ static bool overlaps_heap_piece(uint64_t offset, uint64_t bytes) {
   return false;
 }
 
+/* The chunk of the heap with that number. */
+static struct buffer *heap_chunk(int chunk) {
+  for (int i = 0; i < BUFFERS; i++)
+    if (fake.buffer[i].type == XDNA_BUFFER_HEAP && chunk-- == 0)
+      return &fake.buffer[i];
+  return NULL;
+}
+
+/* In a chunk of its own. */
 static int place_in_heap(struct buffer *b) {
-  struct buffer *heap = fake_buffer(fake.heap);
-  if (!heap || !heap->cpu)
+  const struct buffer *first = heap_chunk(0);
+  if (!first || !first->cpu)
     return fake_refuse(EAGAIN, "a buffer in a heap that is not mapped");
-  for (b->offset = 0; b->offset + b->bytes <= HEAP; b->offset += HEAP_GRAIN)
-    if (!overlaps_heap_piece(b->offset, b->bytes)) {
-      b->cpu = heap->cpu + b->offset;
-      b->device = heap->device + b->offset;
-      b->clean = heap->clean + b->offset;
+  for (int i = 0; i < fake.heaps; i++) {
+    const struct buffer *chunk = heap_chunk(i);
+    uint64_t start = (uint64_t)i * HEAP;
+    if (chunk->cpu != first->cpu + start)
+      return fake_refuse(EAGAIN, "a chunk of the heap not behind the others");
+    for (uint64_t at = 0; at + b->bytes <= fake.heap_bytes; at += HEAP_GRAIN) {
+      if (overlaps_heap_piece(start + at, b->bytes))
+        continue;
+      b->offset = start + at;
+      b->cpu = chunk->cpu + at;
+      b->device = chunk->device + at;
+      b->clean = chunk->clean + at;
       return 0;
     }
-  return ENOMEM;
+  }
+  return fake.heaps < fake.heaps_most ? EAGAIN : ENOMEM;
 }
 
 /* Zeros that cost nothing until they are touched: a leak checker would read
@@ -289,8 +312,10 @@ static int create_buffer(struct xdna_create_buffer *c) {
   if (c->type == XDNA_BUFFER_HEAP) {
     if (fake.noheap)
       return ENOMEM;
-    if (fake.heap)
+    if (fake.heaps && fake.heaps_most == 1)
       return fake_refuse(EBUSY, "a second heap");
+    if (fake.heaps == fake.heaps_most)
+      return ENOSPC;
     if (c->bytes != HEAP)
       return fake_refuse(EINVAL, "a heap of another size than 64 MiB");
   }
@@ -299,8 +324,10 @@ static int create_buffer(struct xdna_create_buffer *c) {
       c->type == XDNA_BUFFER_IN_HEAP ? place_in_heap(&b) : place_in_file(&b);
   if (error || (error = new_handle(&b, &c->handle)))
     return error;
-  if (c->type == XDNA_BUFFER_HEAP)
-    fake.heap = c->handle;
+  if (c->type == XDNA_BUFFER_HEAP) {
+    fake.heap = fake.heaps ? fake.heap : c->handle;
+    fake.counts.heaps = ++fake.heaps;
+  }
   return 0;
 }
 

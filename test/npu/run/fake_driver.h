@@ -19,6 +19,8 @@
  *   open=ERRNO       the node cannot be opened
  *   interrupts=N     each wait is interrupted N times
  *   noheap           no heap can be made
+ *   heaps=N          the heap grows to N chunks (default 1)
+ *   heap=N           a chunk has place for N KiB
  *   nouser           buffers on the program's own memory are not known
  *   nochain          command chains are refused
  *   fail=N:ERRNO     the N-th ioctl fails with that number, from 1
@@ -44,6 +46,7 @@ struct fake_driver_counts {
   int contexts, most_contexts;     /* now; at once */
   int contexts_made, buffers_made; /* so far */
   int buffers;                     /* now */
+  int heaps;                       /* chunks of the heap */
   int user_buffers;                /* so far, of the program's own memory */
   uint64_t pinned_bytes;           /* now */
   int broken_rules;                /* calls that the real driver would refuse */

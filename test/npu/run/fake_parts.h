@@ -60,7 +60,9 @@ extern struct fake {
   uint64_t memory_bytes;
   struct buffer buffer[BUFFERS];
   struct context context[CONTEXTS];
-  uint32_t heap; /* handle */
+  uint32_t heap;         /* handle of the first chunk */
+  int heaps, heaps_most; /* chunks; it grows to so many */
+  uint64_t heap_bytes;   /* of a chunk, that are used */
   struct fake_driver_counts counts;
   bool said;
 } fake;

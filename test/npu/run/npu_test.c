@@ -112,6 +112,12 @@ static int shapes(void) {
   return c.most_contexts <= 4 ? status : status | UNRULY;
 }
 
+/* More than the first chunk of the heap has place for. */
+static int grows(void) {
+  int status = shapes();
+  return fake_driver_counts().heaps > 1 ? status : status | UNRULY;
+}
+
 /* They share a context or two: transactions change what it holds. */
 static int changed(void) {
   int status = shapes();
@@ -460,6 +466,13 @@ static void test_second_generation(void) {
   CHECK(run("name=RyzenAI-npu5,preset=strix-halo", twice, true) == DONE);
 }
 
+/* The configurations and transactions of all shapes need more. */
+static void test_heap(void) {
+  CHECK(run("heaps=8,heap=150", grows, true) == DONE);
+  CHECK(run("heaps=2,heap=150", grows, true) == (DONE | DECLINED));
+  CHECK(run("heap=150", shapes, true) == (DONE | DECLINED));
+}
+
 static void test_absent(void) {
   CHECK(run("name=RyzenAI-npu10", one, true) == DECLINED);
   CHECK(run("taken=6", one, true) == DECLINED);
@@ -555,26 +568,37 @@ static void test_gone(void) {
 }
 
 /* `run_npu_test ROUNDS SHAPES`: that many launches in one process. */
+static void test_flat(void) { CHECK(run("", flat, true) == DONE); }
+
+/* One group of tests by its name, or all; two numbers are rounds and shapes of
+ * a longer test_flat. */
+static const struct {
+  const char *name;
+  void (*test)(void);
+} groups[] = {{"flat", test_flat},
+              {"good", test_good},
+              {"lists", test_lists},
+              {"resident", test_resident},
+              {"threads", test_threads},
+              {"lent", test_lent},
+              {"heap", test_heap},
+              {"absent", test_absent},
+              {"second", test_second_generation},
+              {"states", test_states},
+              {"faults", test_each_fault},
+              {"gone", test_gone}};
+
 int main(int argc, char **argv) {
   setenv("NPUTEIR_ACCEL", "/dev/accel/fake", 1);
   setenv("XDG_CACHE_HOME", "/dev/null", 1); /* no rates of earlier runs */
   setenv("NPUTEIR_DEVICE", "npu", 1);
-  if (argc > 2) {
+  bool numbers = argc > 2;
+  if (numbers) {
     rounds = atoi(argv[1]);
     shape_count = atoi(argv[2]);
-    CHECK(run("", flat, true) == DONE);
-    return check_result();
   }
-  CHECK(run("", flat, true) == DONE);
-  test_good();
-  test_lists();
-  test_resident();
-  test_threads();
-  test_lent();
-  test_absent();
-  test_second_generation();
-  test_states();
-  test_each_fault();
-  test_gone();
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+    if (argc == 1 || strcmp(numbers ? "flat" : argv[1], groups[i].name) == 0)
+      groups[i].test();
   return check_result();
 }
