@@ -12,6 +12,12 @@
  * What stays with its loop for good is in a table of keys that is read without
  * a lock: a product that is small costs its loop no more than that.  A key that
  * is wrong there keeps a loop, which is right at any time.
+ *
+ * To read a call takes about two microseconds.  So a call is declined without
+ * being read where its nest is known (nests.c) and its loop is shorter than any
+ * launch; where it has a record, by that; and where it has none, because its
+ * sizes are new, unless its loop is so long that reading is nothing beside it:
+ * but for one in sixteen, so that sizes that come again get their record.
  */
 #include "parts.h"
 
@@ -20,13 +26,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORDS = 512, PROBES = 8, KEPT = 1024, SURE = 3 };
+enum { RECORDS = 512, PROBES = 8, KEPT = 1024, SURE = 3, SAMPLED = 16 };
 enum { COPY_BYTES = 64 << 10 }; /* fewer say little of a copy's rate */
 
 /* Where nothing has been measured; and seconds of a loop that is long. */
 static const struct rates at_first = {
     .launch = 6e-5, .build = 0.1, .copy = 2e-10, .mac = 1e-12};
 static const double loop_per_mac = 1e-9, long_loop = 0.1;
+/* A loop beside which a call that is read is nothing; and a slow one's rate. */
+static const double read_loop = 2e-4, slow_loop_per_mac = 4e-9;
 
 struct record {
   uint64_t key; /* 0: free */
@@ -34,7 +42,9 @@ struct record {
   double loop, device; /* seconds, 0: not measured */
   double missed;       /* seconds that the device would have saved */
   double macs, bytes;  /* of a call */
-  int loops, failures; /* of the device */
+  int loops, declined;
+  int failures;            /* of the device */
+  struct nest_known *nest; /* NULL: not known */
 };
 
 struct gate {
@@ -46,14 +56,22 @@ struct gate {
   uint64_t clock;
   struct record record[RECORDS];
   _Atomic uint64_t kept[KEPT];
+  struct nests *nests;
+  _Atomic double least;     /* seconds of any launch */
+  _Atomic unsigned sampled; /* calls with new sizes */
 };
 
 struct gate *gate_open(void) {
   struct gate *g = calloc(1, sizeof *g);
-  if (!g)
+  struct nests *nests = g ? nests_open() : NULL;
+  if (!nests) {
+    free(g);
     return NULL;
+  }
   pthread_mutex_init(&g->lock, NULL);
+  g->nests = nests;
   g->rates = at_first;
+  g->least = at_first.launch;
   g->write_at = 1;
   return g;
 }
@@ -67,6 +85,7 @@ void gate_use(struct gate *g, const char *device) {
     bool known = rates_read(device, &g->rates);
     if (!known)
       g->rates = at_first;
+    g->least = g->rates.launch;
     g->launch_known = g->mac_known = g->copy_known = known;
   }
   pthread_mutex_unlock(&g->lock);
@@ -76,6 +95,7 @@ void gate_close(struct gate *g) {
   if (!g)
     return;
   pthread_mutex_destroy(&g->lock);
+  nests_close(g->nests);
   free(g);
 }
 
@@ -99,15 +119,25 @@ void gate_keep(struct gate *g, uint64_t key) {
   atomic_store_explicit(&g->kept[key % KEPT], key, memory_order_relaxed);
 }
 
-/* The record of a key; the one used longest ago of those in its place is
- * given up for a new one. */
-static struct record *find(struct gate *g, uint64_t key) {
-  struct record *oldest = NULL;
-  assert(key);
+/* NULL: it has none. */
+static struct record *find_known(struct gate *g, uint64_t key) {
   for (uint64_t i = 0; i < PROBES; i++) {
     struct record *r = &g->record[(key + i) % RECORDS];
     if (r->key == key)
       return r;
+  }
+  return NULL;
+}
+
+/* The record of a key; the one used longest ago of those in its place is
+ * given up for a new one. */
+static struct record *find(struct gate *g, uint64_t key) {
+  struct record *oldest = NULL, *known = find_known(g, key);
+  assert(key);
+  if (known)
+    return known;
+  for (uint64_t i = 0; i < PROBES; i++) {
+    struct record *r = &g->record[(key + i) % RECORDS];
     if (!oldest || r->last_use < oldest->last_use)
       oldest = r;
   }
@@ -140,18 +170,83 @@ static bool wants_device(struct gate *g, struct record *r,
   return saved > 0 && r->missed >= g->rates.build;
 }
 
+/* Under the lock. */
+static bool pays(struct gate *g, struct record *r, struct gate_times *t) {
+  r->last_use = ++g->clock;
+  t->loop = predict_loop(r, r->macs);
+  t->device = predict_device(&g->rates, r);
+  return wants_device(g, r, t);
+}
+
 bool gate_pays(struct gate *g, uint64_t key, double macs, double bytes,
                struct gate_times *t) {
   pthread_mutex_lock(&g->lock);
   struct record *r = find(g, key);
-  r->last_use = ++g->clock;
   r->macs = macs;
   r->bytes = bytes;
-  t->loop = predict_loop(r, macs);
-  t->device = predict_device(&g->rates, r);
-  bool pays = wants_device(g, r, t);
+  bool good = pays(g, r, t);
   pthread_mutex_unlock(&g->lock);
-  return pays;
+  return good;
+}
+
+/* ---- calls that need not be read ---- */
+
+void gate_read(struct gate *g, const struct run_request *q,
+               const struct teir *t, double least) {
+  nests_add(g->nests, q, t, least);
+  pthread_mutex_lock(&g->lock);
+  struct record *r = find_known(g, gate_key(q));
+  if (r)
+    r->nest = nests_find(g->nests, q);
+  pthread_mutex_unlock(&g->lock);
+}
+
+/* With a record, by that. */
+static bool declines_known(struct gate *g, uint64_t key, bool *known) {
+  struct gate_times t;
+  pthread_mutex_lock(&g->lock);
+  struct record *r = find_known(g, key);
+  *known = r && r->macs > 0;
+  bool declines = *known && !pays(g, r, &t);
+  pthread_mutex_unlock(&g->lock);
+  return declines;
+}
+
+bool gate_declines(struct gate *g, const struct run_request *q,
+                   uint64_t *timed) {
+  uint64_t key = gate_key(q);
+  *timed = 0;
+  if (gate_keeps(g, key))
+    return true;
+  struct nest_known *nest = nests_find(g->nests, q);
+  double macs = nest ? nest_macs(nest, q) : -1;
+  if (macs < 0)
+    return false;
+  if (nest_least(nest) >= 0)
+    return macs < nest_least(nest);
+  double rate = nest_rate(nest),
+         loop = macs * (rate > 0 ? rate : slow_loop_per_mac);
+  if (2 * loop < g->least)
+    return true;
+  bool known;
+  if (declines_known(g, key, &known))
+    *timed = key;
+  return known ? *timed != 0
+               : loop < read_loop && atomic_fetch_add_explicit(
+                                         &g->sampled, 1, memory_order_relaxed) %
+                                             SAMPLED !=
+                                         0;
+}
+
+/* Some reasons are not of the sizes alone: addresses, or memory. */
+void gate_declined(struct gate *g, uint64_t key) {
+  enum { OFTEN = 16 };
+  pthread_mutex_lock(&g->lock);
+  struct record *r = find(g, key);
+  r->last_use = ++g->clock;
+  if (++r->declined >= OFTEN)
+    gate_keep(g, key);
+  pthread_mutex_unlock(&g->lock);
 }
 
 /* The shortest, but for what lasts longer again and again: one call that was
@@ -168,6 +263,8 @@ void gate_loop_took(struct gate *g, uint64_t key, double seconds) {
   struct record *r = find(g, key);
   r->loop = mix(r->loop, seconds);
   r->loops += r->loops < SURE;
+  if (r->nest && r->macs > 0)
+    nest_loop_took(r->nest, r->macs, r->loop);
   pthread_mutex_unlock(&g->lock);
 }
 
@@ -184,7 +281,7 @@ static void learn(struct gate *g, const struct record *r,
   struct rates *x = &g->rates;
   double launch = s->launch - s->change, least = launch - r->macs * x->mac;
   if (2 * least > launch && (!g->launch_known || least < x->launch)) {
-    x->launch = least;
+    x->launch = g->least = least;
     g->launch_known = true;
   }
   double work = launch - x->launch;

@@ -261,6 +261,23 @@ bool launch_product(struct cache *plans, struct contexts *,
 bool host_product(const struct run_device *, const struct product *,
                   void *const tensor[], struct diag *);
 
+/* ---- nests.c: how much work a call of a nest is ---- */
+struct nests; /* of a process; any thread may call */
+struct nest_known;
+struct nests *nests_open(void); /* NULL: no memory */
+void nests_close(struct nests *);
+/* By the addresses of the call's texts; NULL: not known. */
+struct nest_known *nests_find(const struct nests *, const struct run_request *);
+/* least: fewer multiply-adds stay with the loop; below 0: times decide. */
+void nests_add(struct nests *, const struct run_request *, const struct teir *,
+               double least);
+double nest_least(const struct nest_known *);
+/* Multiply-adds; -1: not known. */
+double nest_macs(const struct nest_known *, const struct run_request *);
+/* Seconds per multiply-add of its loop; 0: not known. */
+double nest_rate(const struct nest_known *);
+void nest_loop_took(struct nest_known *, double macs, double seconds);
+
 /* ---- gate.c: device or loop, by what calls took before ---- */
 struct gate;                  /* of a process; any thread may call */
 struct gate *gate_open(void); /* NULL: no memory */
@@ -270,6 +287,15 @@ uint64_t gate_key(const struct run_request *);
 /* Whether it is known that the loop is faster. */
 bool gate_keeps(const struct gate *, uint64_t key);
 void gate_keep(struct gate *, uint64_t key);
+/* Whether a call need not be read, because its loop is to run: *timed is the
+ * key then if it is worth knowing how long that takes, else 0. */
+bool gate_declines(struct gate *, const struct run_request *, uint64_t *timed);
+/* A nest of whose calls those with fewer than `least` multiply-adds stay with
+ * the loop; below 0: times decide. */
+void gate_read(struct gate *, const struct run_request *, const struct teir *,
+               double least);
+/* The call was declined before it got to a device, for what it is. */
+void gate_declined(struct gate *, uint64_t key);
 /* The calls are for this device, whose name stays; rates of earlier processes
  * hold until there are better ones. */
 void gate_use(struct gate *, const char *device);

@@ -2,6 +2,7 @@
 #include "parts.h"
 #include "seconds.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,7 @@ static bool faster(struct call *c, const struct product *p, uint64_t key,
   const struct run_device *device = c->device;
   gate_use(c->run->gate, device->identity ? device->identity() : device->name);
   bool pays = gate_pays(c->run->gate, key, macs, bytes_of(p), t);
+  gate_read(c->run->gate, c->request, c->entry->path.product, -1);
   *(pays ? &c->gate_key : &c->report->timed) = key;
   return pays ||
          diag_declined(c->d, loc_none(),
@@ -178,6 +180,7 @@ static bool worth_it(struct call *c, const struct product *p) {
   uint64_t key = gate_key(c->request);
   if (least < 0)
     return faster(c, p, key, macs);
+  gate_read(g, c->request, c->entry->path.product, (double)least);
   if (macs >= (double)least)
     return true;
   gate_keep(g, key);
@@ -344,8 +347,11 @@ static bool run_teir(struct call *c) {
     c->options.recording = &c->recording;
   }
   c->device = find_device(c);
-  if (!c->device)
+  if (!c->device) { /* nor will it be there for others of the nest */
+    if (c->run->gate && c->d->kind == DIAG_DECLINED)
+      gate_read(c->run->gate, q, path->product, INFINITY);
     return wrong_word(c->run, c->d, asks_for_device(c->run));
+  }
   c->report->device = c->device->name;
   c->report->real = c->device->real;
   if (p.empty_out)
@@ -487,9 +493,11 @@ static void run_steps(void *with) {
 
 /* A nest whose loop is known to be faster, or the only one to run, must not
  * cost more than this look, unless somebody reads what became of it. */
-static bool loop_is_faster(const struct run *r, const struct run_request *q) {
-  return r->gate && !r->trace && !r->summary &&
-         gate_keeps(r->gate, gate_key(q));
+/* What need not be read; with a line or a count of each call all are. */
+static bool loop_is_faster(const struct run *r, const struct run_request *q,
+                           uint64_t *timed) {
+  return r->gate && !r->trace && !r->summary && !r->recordings &&
+         gate_declines(r->gate, q, timed);
 }
 
 static bool run_once(struct run *r, const struct run_request *q,
@@ -511,14 +519,20 @@ static bool run_once(struct run *r, const struct run_request *q,
 
 bool run_call(struct run *r, const struct run_request *q,
               struct run_report *report) {
-  if (loop_is_faster(r, q)) {
+  uint64_t timed = 0;
+  if (loop_is_faster(r, q, &timed)) {
     report->done = false;
     report->verify = NULL;
-    report->timed = 0;
+    report->timed = timed;
     return false;
   }
-  if (!r->summary)
-    return run_once(r, q, report);
+  if (!r->summary) {
+    bool done = run_once(r, q, report);
+    if (!done && !report->timed && r->gate &&
+        report->reason.kind == DIAG_DECLINED)
+      gate_declined(r->gate, gate_key(q));
+    return done;
+  }
   double start = seconds_now();
   bool done = run_once(r, q, report);
   summary_add(r->summary, report, seconds_now() - start);

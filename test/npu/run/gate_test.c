@@ -3,6 +3,7 @@
 #include "check.h"
 #include "parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { SMALL = 4096, MIDDLE = 1 << 20 };
@@ -212,7 +213,107 @@ static void test_keys(void) {
   CHECK(gate_key(&a) != second);
 }
 
+static const char words[] = ""; /* a text, which nobody reads here */
+
+/* A call of a nest whose extents are three values of it. */
+static bool declined(struct gate *g, int64_t m, int64_t n, int64_t k,
+                     uint64_t *timed) {
+  const int64_t value[] = {m, n, k};
+  const struct run_request q = {
+      .teir = words, .value = value, .value_count = 3};
+  return gate_declines(g, &q, timed);
+}
+
+/* The same, read. */
+static void read_nest(struct gate *g, int64_t side, double least,
+                      double seconds) {
+  struct teir_axis axis[] = {{.extent = {0, 0}},
+                             {.extent = {0, 1}},
+                             {.extent = {0, 2}},
+                             {.extent = {1, -1}}};
+  const struct teir t = {.axis = axis, .axis_count = 4};
+  const int64_t value[] = {side, side, side};
+  const struct run_request q = {
+      .teir = words, .value = value, .value_count = 3};
+  struct gate_times times;
+  double macs = (double)(side * side * side);
+  if (least < 0)
+    CHECK(!gate_pays(g, gate_key(&q), macs, macs / 64, &times));
+  gate_read(g, &q, &t, least);
+  if (least < 0)
+    gate_loop_took(g, gate_key(&q), seconds);
+}
+
+/* Calls of sizes that are all new, in some order; how many were read. */
+static int read_of_new(struct gate *g, int64_t from, int64_t to) {
+  uint64_t timed;
+  int read = 0;
+  for (int64_t m = from; m < to; m++)
+    for (int64_t n = from; n < to; n++) {
+      read += !declined(g, m, n, (from + to) / 2, &timed);
+      CHECK(timed == 0);
+    }
+  return read;
+}
+
+static void test_unread(void) {
+  struct gate *g = gate_open();
+  uint64_t timed;
+  CHECK(!declined(g, 8, 8, 8, &timed)); /* nobody knows the nest */
+  read_nest(g, 64, -1, 1e-4);           /* 0.4 ns each */
+  CHECK(read_of_new(g, 4, 40) == 0);    /* a loop of 23 us at most */
+  int some = read_of_new(g, 57, 73);
+  CHECK(some >= 14 && some <= 18);
+  CHECK(read_of_new(g, 100, 104) == 16); /* 400 us: reading is nothing */
+  for (int i = 0; i < 5; i++) {          /* what was read is known */
+    CHECK(declined(g, 64, 64, 64, &timed) && timed);
+    gate_loop_took(g, timed, 1e-4);
+  }
+  CHECK(declined(g, -3, 8, 8, &timed) && declined(g, 0, 8, 8, &timed));
+  gate_close(g);
+}
+
+/* A loop that turns out slow is no small one. */
+static void test_slow_nest(void) {
+  struct gate *g = gate_open();
+  uint64_t timed;
+  read_nest(g, 8, -1, 1e-2);
+  CHECK(declined(g, 8, 8, 8, &timed) && timed);
+  int calls = 1;
+  for (; declined(g, 8, 8, 8, &timed); calls++)
+    gate_loop_took(g, timed, 1e-2);
+  CHECK(calls < 15);
+  gate_close(g);
+}
+
+static void test_least(void) {
+  struct gate *g = gate_open();
+  uint64_t timed;
+  read_nest(g, 8, 1000, 0);
+  CHECK(declined(g, 9, 10, 11, &timed) && !timed);
+  CHECK(!declined(g, 10, 10, 10, &timed));
+  gate_close(g);
+  g = gate_open();
+  read_nest(g, 8, INFINITY, 0); /* no device */
+  CHECK(declined(g, 1000, 1000, 1000, &timed) && !timed);
+  gate_close(g);
+}
+
+static void test_declined(void) {
+  struct gate *g = gate_open();
+  for (int i = 0; i < 16; i++) {
+    CHECK(!gate_keeps(g, 7));
+    gate_declined(g, 7);
+  }
+  CHECK(gate_keeps(g, 7));
+  gate_close(g);
+}
+
 int main(void) {
+  test_unread();
+  test_slow_nest();
+  test_least();
+  test_declined();
   test_small();
   test_repeated();
   test_large();
