@@ -288,8 +288,9 @@ static const struct tool_command benches[] = {
                 "the program",
      .intro =
          "Without an NPU; with one that would be slower, as measured; with "
-         "an explicit min-macs; and those of an 8x8x8 product that the "
-         "interpreter computes.",
+         "an explicit min-macs; of a nest that never has the same sizes twice, "
+         "in both ways; and those of an 8x8x8 product that the interpreter "
+         "computes.",
      .options = no_options,
      .run = bench_calls},
     {.name = "compile",
