@@ -1,9 +1,10 @@
 /* choose.c -- the array as a machine whose blocks teir_search prices, by what
  * cost.c says; what fits, in which places, is memory.c's.
  *
- * That prices thousands of blockings.  The few best of a large product are then
- * priced again, with the schedule of their kernel set against the banks and the
- * channels of a design (kernel_gemm_loaded).
+ * That prices thousands of blockings, by a formula that takes kernels to be
+ * alike.  The best of them are then priced again, with the schedule of their
+ * kernel set against the banks and the channels of a design
+ * (kernel_gemm_loaded), until the next one is dearer by the formula alone.
  */
 #include "choose.h"
 
@@ -16,10 +17,14 @@ enum {
   MAX_FLAT = 256,  /* of n where two parts of m meet many of n */
   MAX_BLOCK = 128, /* elements along m and n, and along k: larger ones fit */
   MAX_DEPTH = 256, /* a core only if they are very flat */
-  WORTH_MEASURING = 200000, /* cycles of a launch */
+  WORTH_MEASURING = 50000, /* cycles of a launch */
+  WORTH_MORE = 200000,     /* to measure many */
+  MEASURED = 4,            /* kernels; each takes milliseconds */
+  MANY_MEASURED = 6,
+  ALIKE = 2, /* of the list: blocks that differ in k alone */
 };
 /* The formula's error: others are not worth measuring. */
-static const double doubtful = 1.06;
+static const double doubtful = 1.12;
 
 /* Whether blocks cannot be as good as the best ones so far. */
 static bool is_poor(const struct array *s, const struct teir_blocks *x,
@@ -33,14 +38,26 @@ static int64_t depth(void *self, const struct teir_blocks *blocks,
   return is_poor(self, blocks, best) ? 0 : MAX_DEPTH;
 }
 
-/* Into the list, by its price. */
+static bool is_alike(const struct map_blocking *a,
+                     const struct map_blocking *b) {
+  return a->block_m == b->block_m && a->block_n == b->block_n &&
+         a->group_m == b->group_m;
+}
+
+/* Into the list, by its price, in the place of the last one, or of the last of
+ * many that are like it. */
 static void keep(struct array *s, const struct map_blocking *b) {
-  int i = s->count < SHORT_LIST ? s->count++ : SHORT_LIST;
-  for (; i > 0 && s->best[i - 1].predicted_cycles > b->predicted_cycles; i--)
-    if (i < SHORT_LIST)
-      s->best[i] = s->best[i - 1];
-  if (i < SHORT_LIST)
-    s->best[i] = *b;
+  int alike = 0, last = s->count < SHORT_LIST ? s->count : SHORT_LIST - 1;
+  for (int i = 0; i < s->count; i++)
+    if (is_alike(&s->best[i], b) && ++alike == ALIKE)
+      last = i;
+  if (last < s->count && s->best[last].predicted_cycles <= b->predicted_cycles)
+    return;
+  s->count += last == s->count;
+  for (; last > 0 && s->best[last - 1].predicted_cycles > b->predicted_cycles;
+       last--)
+    s->best[last] = s->best[last - 1];
+  s->best[last] = *b;
 }
 
 /* Cycles of a launch; the cheapest are kept. */
@@ -122,16 +139,19 @@ static double measured_price(struct array *s, const struct map_blocking *b) {
 
 /* The cheapest of the list, measured where it may matter. */
 static struct map_blocking choose(struct array *s) {
-  double most = s->best[0].predicted_cycles * doubtful;
-  int best = 0;
-  bool small = s->best[0].predicted_cycles < WORTH_MEASURING;
-  for (int i = 0; i < s->count && !small; i++) {
+  double formula = s->best[0].predicted_cycles, least = HUGE_VAL;
+  int most = formula < WORTH_MEASURING ? 0
+             : formula < WORTH_MORE    ? MEASURED
+                                       : MANY_MEASURED,
+      best = 0;
+  most = most < s->count ? most : s->count;
+  for (int i = 0; i < most && s->best[i].predicted_cycles < least; i++) {
     struct map_blocking *b = &s->best[i];
-    if (b->predicted_cycles > most)
-      break;
     b->predicted_cycles = measured_price(s, b);
-    if (b->predicted_cycles < s->best[best].predicted_cycles)
+    if (b->predicted_cycles < least) {
+      least = b->predicted_cycles;
       best = i;
+    }
   }
   return s->best[best];
 }

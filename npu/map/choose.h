@@ -8,7 +8,7 @@
 #include "kernels.h"
 #include "teir_search.h"
 
-enum { SHORT_LIST = 3, MAX_STEPS = 1 << 20 };
+enum { SHORT_LIST = 16, MAX_STEPS = 1 << 20 };
 struct array {
   const struct platform *at;
   const struct teir_problem *problem;
