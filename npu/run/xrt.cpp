@@ -9,10 +9,10 @@
 // the object of a running command is destroyed.  So such a command is kept with
 // all that it might write to, and the device is left alone from then on.
 //
-// A device has few places for contexts, for all processes.  A session gives up
-// its context when others of ours need one, the one that was used longest ago
-// first, and loads its configuration again for its next launch; its buffers
-// stay.
+// Sessions whose configurations are equal, byte by byte, share a context.  A
+// device has few places for contexts, for all processes: the one that was used
+// longest ago is given up when others of ours need one, and its configuration
+// is loaded again for the next launch; buffers stay.
 extern "C" {
 #include "run.h"
 }
@@ -118,25 +118,35 @@ struct loaded {
 
 } // namespace
 
+// Of all sessions that have it.
+struct configuration {
+  const std::vector<char> bytes;
+  const xrt::xclbin xclbin;
+  // Under the lock of all:
+  std::unique_ptr<loaded> place; // nothing: it has none now
+  int users = 0;                 // launches of it
+  uint64_t last_use = 0;
+  bool configured = false; // by a launch, since it has its place
+
+  explicit configuration(const std::vector<char> &from)
+      : bytes(from), xclbin(from) {}
+};
+
 struct run_session {
   xrt::device device{first_device};
-  xrt::xclbin xclbin;
-  std::unique_ptr<loaded> place; // under the lock; nothing: it has none now
-  bool busy = false;             // as is this: a launch uses it
-  uint64_t last_use = 0;
+  std::shared_ptr<configuration> shared;
   xrt::bo instructions, buffer[TENSORS];
   uint32_t instruction_words;
   std::unique_ptr<xrt::run> run; // one that did not complete
-  run_session *next = nullptr;   // of those that have one
-  bool configured = false;       // by a launch, since it has its place
+  run_session *next = nullptr;   // of the lost ones
 
-  explicit run_session(const struct run_plan &plan)
-      : xclbin(bytes(plan.xclbin, plan.xclbin_bytes)),
+  run_session(const struct run_plan &plan, std::shared_ptr<configuration> of)
+      : shared(std::move(of)),
         instruction_words(static_cast<uint32_t>(plan.txn_bytes / 4)) {}
 
   // With a place, which knows where buffers have to lie.
   void make_buffers(const struct run_plan &plan) {
-    const xrt::kernel &kernel = place->kernel;
+    const xrt::kernel &kernel = shared->place->kernel;
     instructions = xrt::bo(device, plan.txn_bytes, XCL_BO_FLAGS_CACHEABLE,
                            kernel.group_id(instruction_argument));
     std::memcpy(instructions.map<void *>(), plan.txn, plan.txn_bytes);
@@ -145,92 +155,109 @@ struct run_session {
       buffer[i] = xrt::bo(device, plan.tensor[i].bytes, XRT_BO_FLAGS_HOST_ONLY,
                           kernel.group_id(first_buffer_argument + i));
   }
-
-  static std::vector<char> bytes(const void *p, size_t n) {
-    const char *c = static_cast<const char *>(p);
-    return {c, c + n};
-  }
 };
 
 namespace {
 
-// All sessions that have places.
-struct places {
+struct configurations {
   std::mutex lock;
-  std::vector<run_session *> holder;
+  std::vector<std::weak_ptr<configuration>> all; // of sessions that are open
   uint64_t clock = 0;
 };
 
-places &all_places() {
-  static places &all = *new places; // calls may come while the process ends
-  return all;
+configurations &known() {
+  static configurations &all = *new configurations; // calls may come while
+  return all;                                       // the process ends
 }
 
-constexpr size_t kept_places = 4;
+constexpr int kept_places = 4;
 
-// Under the lock.  False: all that have one are busy.
-bool give_up_oldest(places &all) {
-  run_session **oldest = nullptr;
-  for (run_session *&s : all.holder)
-    if (!s->busy && (!oldest || s->last_use < (*oldest)->last_use))
-      oldest = &s;
+// That of the plan, of another session if there is one.
+std::shared_ptr<configuration> find_configuration(const struct run_plan &plan) {
+  const char *from = static_cast<const char *>(plan.xclbin);
+  std::vector<char> bytes(from, from + plan.xclbin_bytes);
+  configurations &k = known();
+  std::lock_guard<std::mutex> guard(k.lock);
+  for (size_t i = 0; i < k.all.size();) {
+    auto other = k.all[i].lock();
+    if (other && other->bytes == bytes)
+      return other;
+    if (other) {
+      i++;
+    } else { // its sessions are closed
+      k.all[i] = k.all.back();
+      k.all.pop_back();
+    }
+  }
+  auto made = std::make_shared<configuration>(bytes);
+  k.all.push_back(made);
+  return made;
+}
+
+// Under the lock.  False: all that have a place are in use.
+bool give_up_oldest(configurations &k) {
+  std::shared_ptr<configuration> oldest;
+  for (auto &weak : k.all) {
+    auto c = weak.lock();
+    if (c && c->place && !c->users &&
+        (!oldest || c->last_use < oldest->last_use))
+      oldest = c;
+  }
   if (!oldest)
     return false;
-  (*oldest)->place.reset();
-  (*oldest)->configured = false;
-  *oldest = all.holder.back();
-  all.holder.pop_back();
+  oldest->place.reset();
+  oldest->configured = false;
   return true;
 }
 
-// Afterwards the session has a place, and is busy.
-void acquire_place(run_session *s) {
-  places &all = all_places();
-  std::lock_guard<std::mutex> guard(all.lock);
-  all.holder.reserve(all.holder.size() + 1);
-  while (!s->place) {
-    if (all.holder.size() >= kept_places && give_up_oldest(all))
+int places_taken(configurations &k) {
+  int count = 0;
+  for (auto &weak : k.all) {
+    auto c = weak.lock();
+    count += c && c->place;
+  }
+  return count;
+}
+
+// Afterwards the session's configuration has a place, and is in use; whether a
+// launch must load it.
+bool acquire_place(run_session *s) {
+  configurations &k = known();
+  configuration &c = *s->shared;
+  std::lock_guard<std::mutex> guard(k.lock);
+  while (!c.place) {
+    if (places_taken(k) >= kept_places && give_up_oldest(k))
       continue;
     try {
-      s->place = std::make_unique<loaded>(s->device, s->xclbin);
-      all.holder.push_back(s);
+      c.place = std::make_unique<loaded>(s->device, c.xclbin);
     } catch (const std::exception &) {
-      if (!give_up_oldest(all))
+      if (!give_up_oldest(k))
         throw;
     }
   }
-  s->busy = true;
-  s->last_use = ++all.clock;
+  c.users++;
+  c.last_use = ++k.clock;
+  return !c.configured;
 }
 
-void release_place(run_session *s) {
-  std::lock_guard<std::mutex> guard(all_places().lock);
-  s->busy = false;
-}
-
-void forget_place(run_session *s) {
-  places &all = all_places();
-  std::lock_guard<std::mutex> guard(all.lock);
-  for (run_session *&other : all.holder)
-    if (other == s) {
-      other = all.holder.back();
-      all.holder.pop_back();
-      return;
-    }
+void release_place(run_session *s, bool launched) {
+  std::lock_guard<std::mutex> guard(known().lock);
+  s->shared->users--;
+  s->shared->configured |= launched;
 }
 
 struct run_session *open_session(const struct run_plan *plan,
                                  const struct run_options *, struct diag *d) {
   try {
-    auto s = std::make_unique<run_session>(*plan);
+    auto s = std::make_unique<run_session>(*plan, find_configuration(*plan));
     acquire_place(s.get());
     try {
       s->make_buffers(*plan);
     } catch (const std::exception &) {
-      forget_place(s.get());
+      release_place(s.get(), false);
       throw;
     }
-    release_place(s.get());
+    release_place(s.get(), false);
     return s.release();
   } catch (const std::exception &e) {
     diag_declined(d, loc_none(), "XRT: %s", e.what());
@@ -245,7 +272,7 @@ void *buffer(struct run_session *s, int i, int) {
 void start(struct run_session *s) {
   for (xrt::bo &b : s->buffer) // a line of out must not go over results
     b.sync(XCL_BO_SYNC_BO_TO_DEVICE);
-  s->run = std::make_unique<xrt::run>(s->place->kernel(
+  s->run = std::make_unique<xrt::run>(s->shared->place->kernel(
       opcode_transaction, s->instructions, s->instruction_words, s->buffer[IN0],
       s->buffer[IN1], s->buffer[OUT]));
 }
@@ -255,19 +282,19 @@ bool launch(struct run_session *s, struct run_context *,
             struct diag *d) {
   if (!present(d))
     return false;
+  bool loads = false;
   try {
-    acquire_place(s);
+    loads = acquire_place(s);
   } catch (const std::exception &e) { // others have all places: for now
     return diag_declined(d, loc_none(), "XRT: %s", e.what());
   }
-  counts->configured |= !s->configured;
-  s->configured = true;
+  counts->configured |= loads;
   try {
     start(s);
     ert_cmd_state state = s->run->wait(launch_timeout);
     if (state == ERT_CMD_STATE_COMPLETED) {
       s->run.reset();
-      release_place(s);
+      release_place(s, true);
       s->buffer[OUT].sync(XCL_BO_SYNC_BO_FROM_DEVICE);
       return true;
     }
@@ -288,7 +315,6 @@ void close_session(struct run_session *s) {
     while (!lost.compare_exchange_weak(s->next, s))
       ;
   } else if (device_found().owner == getpid()) {
-    forget_place(s);
     delete s;
   }
 }

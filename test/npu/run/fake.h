@@ -29,6 +29,7 @@ struct fake_xrt {
   int hang_at, throw_at; /* commands from 1; 0: none */
   bool fail_context;
   int contexts_max, contexts; /* that there may be; now */
+  int contexts_made;          /* so far */
   int commands;
   int short_waits, destroyed_while_running, freed_while_running;
 };

@@ -16,10 +16,11 @@ extern const struct run_device run_xrt;
 
 enum { DONE = 1, DECLINED = 2, WRONG = 4, UNRULY = 8 };
 
-static int product(struct run *r, int64_t size) {
+/* The type of the inputs is the configuration of the fake compiler. */
+static int typed_product(struct run *r, enum dtype in, int64_t size) {
   struct nest_work w;
   struct run_report report;
-  nest_gemm(&w, DTYPE_I8, true, size, 10, 12);
+  nest_gemm(&w, in, true, size, 10, 12);
   nest_make(&w, true, 1);
   size_t bytes = w.bytes[OUT] + 2 * NEST_GUARD;
   char *before = malloc(bytes);
@@ -29,6 +30,10 @@ static int product(struct run *r, int64_t size) {
   free(before);
   nest_free(&w);
   return (done ? DONE : DECLINED) | (good ? 0 : WRONG);
+}
+
+static int product(struct run *r, int64_t size) {
+  return typed_product(r, size % 2 ? DTYPE_I8 : DTYPE_BF16, size);
 }
 
 static int unruly(void) {
@@ -51,6 +56,14 @@ static int body(struct run *r) {
   if (!WIFEXITED(child_status) || WEXITSTATUS(child_status) != DECLINED)
     status |= WRONG;
   return status;
+}
+
+/* Many shapes of one configuration are on one context, which is loaded once. */
+static int shared(struct run *r) {
+  int status = 0;
+  for (int i = 0; i < 14; i++)
+    status |= typed_product(r, DTYPE_I8, 8 + i % 7);
+  return fake_xrt.contexts_made == 1 ? status : status | UNRULY;
 }
 
 /* Others take all places and leave again: nothing is lost for good. */
@@ -92,7 +105,9 @@ static int run_body(struct fake_xrt how, int (*body)(struct run *)) {
 static int run(struct fake_xrt how) { return run_body(how, body); }
 
 int main(void) {
-  CHECK(run_body((struct fake_xrt){0}, others) == DONE);
+  CHECK(run_body((struct fake_xrt){.contexts_max = 1}, others) == DONE);
+  CHECK(run_body((struct fake_xrt){0}, shared) == DONE);
+  CHECK(run_body((struct fake_xrt){.contexts_max = 1}, shared) == DONE);
   CHECK(run((struct fake_xrt){0}) == DONE);
   CHECK(run((struct fake_xrt){.contexts_max = 1}) == DONE);
   CHECK(run((struct fake_xrt){.fail_context = true}) == DECLINED);

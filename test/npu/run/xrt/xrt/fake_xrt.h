@@ -62,6 +62,7 @@ class hw_context {
       if (fake_xrt.fail_context || fake_xrt.contexts >= fake_xrt.contexts_max)
         throw std::runtime_error("no context");
       fake_xrt.contexts++;
+      fake_xrt.contexts_made++;
     }
     ~place() { fake_xrt.contexts--; }
   };
