@@ -39,6 +39,11 @@ int fake_create_context(struct xdna_create_context *c) {
     i++;
   if (i == CONTEXTS)
     return EINVAL;
+  if (fake.contexts &&
+      atomic_fetch_add(fake.contexts, 1) >= fake.contexts_max) {
+    atomic_fetch_sub(fake.contexts, 1);
+    return EINVAL;
+  }
   columns = (uint32_t)device_partition(fake.device, (int)columns);
   fake.context[i] = (struct context){.used = true, .columns = columns};
   c->handle = (uint32_t)i + 1;
@@ -259,6 +264,8 @@ int fake_destroy_context(const struct xdna_destroy_context *c) {
   run_until(x, x->sequence);
   sim_close(x->sim);
   *x = (struct context){0};
+  if (fake.contexts)
+    atomic_fetch_sub(fake.contexts, 1);
   fake.counts.contexts--;
   return 0;
 }

@@ -14,6 +14,8 @@
  *
  *   name=NAME        what sysfs calls the device (default: NPU Phoenix)
  *   contexts=N       places for contexts (default 6); taken=N by others
+ *   file=PATH        other processes that say so have contexts of the same
+ *                    device
  *   addresses        buffers have addresses of the device's own
  *   old              contexts without a synchronisation object; WAIT_CMD works
  *   open=ERRNO       the node cannot be opened

@@ -9,6 +9,7 @@
 #include "sim.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum {
   HEAP = 64 << 20,
@@ -52,6 +53,7 @@ extern struct fake {
   const struct preset *preset;
   const struct device *device;
   int contexts_max, taken;
+  atomic_int *contexts; /* of all processes; NULL: this is the only one */
   bool addresses, old, noheap, nouser, nochain, every;
   int hurry, fail_at, fail_errno, state_at, state, reload, open_errno;
   int interrupts, interrupted; /* of a wait; of this one so far */

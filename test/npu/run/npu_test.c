@@ -436,6 +436,46 @@ static void test_resident(void) {
   }
 }
 
+/* Three processes at once on a device that has so many contexts. */
+enum { PROCESSES = 3 };
+static void run_together(int contexts, int status[PROCESSES]) {
+  char path[] = "/tmp/nputeir-XXXXXX", words[64];
+  int fd = mkstemp(path);
+  CHECK(fd >= 0);
+  close(fd);
+  snprintf(words, sizeof words, "contexts=%d,file=%s", contexts, path);
+  fflush(NULL);
+  pid_t child[PROCESSES];
+  for (int i = 0; i < PROCESSES; i++) {
+    child[i] = fork();
+    if (child[i] == 0) {
+      int all = run(words, shapes, true);
+      _exit(all | run(words, two_that_stay, true));
+    }
+  }
+  for (int i = 0; i < PROCESSES; i++) {
+    int ended;
+    bool good = waitpid(child[i], &ended, 0) == child[i] && WIFEXITED(ended);
+    status[i] = good ? WEXITSTATUS(ended) : -1;
+  }
+  unlink(path);
+}
+
+/* Right results in all, and each has the device while nobody else does. */
+static void test_processes(void) {
+  int status[PROCESSES];
+  run_together(3 * 4, status);
+  for (int i = 0; i < PROCESSES; i++)
+    CHECK(status[i] == DONE);
+  run_together(1, status);
+  int some = 0;
+  for (int i = 0; i < PROCESSES; i++) {
+    CHECK(status[i] > 0 && status[i] <= (DONE | DECLINED));
+    some |= status[i];
+  }
+  CHECK(some & DONE);
+}
+
 static void test_threads(void) {
   CHECK(run("", neighbours, true) == DONE);
   CHECK(run("addresses", neighbours, true) == DONE);
@@ -530,7 +570,8 @@ static int ioctls_of(int (*body)(void)) {
 }
 static int ioctls_of_twice(void) { return ioctls_of(twice); }
 static int ioctls_of_lists(void) { return ioctls_of(lists); }
-static int few_that_stay(void) { return stays(4, 1); }
+static int few_that_stay(void) { return stays(3, 1); }
+static int ioctls_of_few(void) { return ioctls_of(few_that_stay); }
 
 /* Each ioctl of a run fails once; an interrupt is no failure. */
 static void test_each_fault(void) {
@@ -544,9 +585,11 @@ static void test_each_fault(void) {
     test_fault(lists, n, errors[n % 3]);
   for (int n = 1; n <= chains; n += 4)
     test_fault(lists, n, EINTR);
-  for (int n = 1; n <= 120; n += 2)
+  int few = run("", ioctls_of_few, true);
+  CHECK(few > 20 && few < 200);
+  for (int n = 1; n <= few; n++)
     test_fault(few_that_stay, n, errors[n % 3]);
-  for (int n = 2; n <= 120; n += 5)
+  for (int n = 2; n <= few; n += 5)
     test_fault(few_that_stay, n, EINTR);
   for (int n = chains / 3; n <= chains; n += 2)
     test_fault(lists_apart, n, errors[n % 3]);
@@ -575,17 +618,12 @@ static void test_flat(void) { CHECK(run("", flat, true) == DONE); }
 static const struct {
   const char *name;
   void (*test)(void);
-} groups[] = {{"flat", test_flat},
-              {"good", test_good},
-              {"lists", test_lists},
-              {"resident", test_resident},
-              {"threads", test_threads},
-              {"lent", test_lent},
-              {"heap", test_heap},
-              {"absent", test_absent},
-              {"second", test_second_generation},
-              {"states", test_states},
-              {"faults", test_each_fault},
+} groups[] = {{"flat", test_flat},       {"good", test_good},
+              {"lists", test_lists},     {"resident", test_resident},
+              {"threads", test_threads}, {"processes", test_processes},
+              {"lent", test_lent},       {"heap", test_heap},
+              {"absent", test_absent},   {"second", test_second_generation},
+              {"states", test_states},   {"faults", test_each_fault},
               {"gone", test_gone}};
 
 int main(int argc, char **argv) {
