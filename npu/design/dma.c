@@ -84,6 +84,7 @@ static bool make_mem_in1(struct builder *m, struct mem_tile *tile,
   struct walk write;
   if (!in1_write_walk(m, run, &write))
     return false;
+  ring_clip(p, IN1, &r, &write);
   if (write.parts > 1 && p->grid.split > 1)
     return diag_error(m->diag, loc_none(),
                       "in1: behind a panel of in0 it is written by one "
@@ -131,6 +132,7 @@ static bool make_mem_apart(struct builder *m, struct mem_tile *at,
                         .bytes = ring_block_bytes(p, i),
                         .depth = MAP_APART_DEPTH,
                         .lock = (i == IN0 ? LOCK_IN0 : LOCK_IN1) + 2 * row};
+      ring_clip(p, i, &ring[i][row], &write[i]);
       add_ring(m, &ring[i][row], ring[i][row].bytes);
       at->offset += MAP_APART_DEPTH * ring[i][row].bytes;
     }
@@ -174,6 +176,7 @@ static bool make_mem_output(struct builder *m, struct mem_tile *tile) {
                        .depth = p->panel.out,
                        .lock = LOCK_OUT + 2 * row};
     r->stride = r->bytes;
+    ring_clip(p, OUT, r, &read);
     add_ring(m, r, r->bytes);
     add_chain(m, r, new_bds(m, tile, row, r->depth), false, 2 + row,
               &walk_linear);

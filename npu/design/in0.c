@@ -128,6 +128,8 @@ static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
   if (!in0_write_walk(m, panel->kept, &write_kept) ||
       !in0_write_walk(m, panel->streamed, &write))
     return false;
+  ring_clip(p, IN0, &kept, &write_kept);
+  ring_clip(p, IN0, &ring, &write);
   if (write_kept.parts > 1 || write.parts > 1)
     return diag_error(m->diag, loc_none(),
                       "in0: a panel kept in part is written by one descriptor");
@@ -184,6 +186,7 @@ bool make_mem_in0(struct builder *m, struct mem_tile *tile,
   struct walk write, read = in0_read_walk(p, s, steps, blocks);
   if (!in0_write_walk(m, steps, &write))
     return false;
+  ring_clip(p, IN0, &r, &write);
   if (write.parts > 1 && p->grid.split > 1)
     return diag_error(m->diag, loc_none(),
                       "in0: a panel ahead of in1 is written by one descriptor "

@@ -160,10 +160,23 @@ void add_chain(struct builder *m, const struct ring *r, int first, bool mm2s,
 }
 
 uint32_t ring_block_bytes(const struct tile_program *p, int tensor) {
+  int64_t side[AXIS_ROLES] = {1, p->block_m, p->block_n,
+                              map_nest_extent(&p->side[AXIS_K])};
   const enum axis_role *role = map_roles[tensor];
-  return (uint32_t)(map_nest_extent(&p->side[role[0]]) *
-                    map_nest_extent(&p->side[role[1]]) *
+  return (uint32_t)(side[role[0]] * side[role[1]] *
                     dtype_bytes(p->transfer[tensor].type));
+}
+
+void ring_clip(const struct tile_program *p, int tensor, const struct ring *r,
+               struct walk *w) {
+  const enum axis_role *role = map_roles[tensor];
+  uint32_t bytes = (uint32_t)(map_nest_extent(&p->side[role[0]]) *
+                              map_nest_extent(&p->side[role[1]]) *
+                              dtype_bytes(p->transfer[tensor].type)),
+           blocks = r->bytes / ring_block_bytes(p, tensor);
+  assert(r->bytes % ring_block_bytes(p, tensor) == 0);
+  if (bytes < ring_block_bytes(p, tensor))
+    w->length_words = blocks * bytes / 4 / (uint32_t)w->parts;
 }
 
 uint32_t ring_core_bytes(const struct tile_program *p, int tensor) {

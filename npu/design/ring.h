@@ -33,7 +33,7 @@ struct walk {
   int64_t reach_bytes;            /* of the outermost dimension */
   uint32_t outermost;             /* its extent */
   uint32_t zeros;                 /* words behind each run of dim[0] */
-  uint32_t length_words;          /* with zeros, of a part; 0: the buffer's */
+  uint32_t length_words;          /* of a part; 0: the buffer's */
 };
 /* Word after word. */
 extern const struct walk walk_linear;
@@ -60,8 +60,14 @@ void add_turn(struct builder *, const struct ring *, int first, bool mm2s,
 void add_chain(struct builder *, const struct ring *, int first, bool mm2s,
                int channel, const struct walk *);
 
-/* Bytes of a block as it lies in a mem tile, without zeros; and in a core. */
+/* Bytes of a block as it lies in a mem tile, without zeros; and in a core.
+ * Behind the M and N of a block that has less than a small matrix of them lies
+ * what may be anything. */
 uint32_t ring_block_bytes(const struct tile_program *, int tensor);
+/* So that the descriptors at a ring's end towards device memory move what there
+ * is. */
+void ring_clip(const struct tile_program *, int tensor, const struct ring *,
+               struct walk *);
 uint32_t ring_core_bytes(const struct tile_program *, int tensor);
 
 /* Locks in a mem tile. */

@@ -382,12 +382,13 @@ static double cost_of(const struct candidate *c) {
 }
 
 /* Grids beside that of all rows and columns, and when they may be better: few
- * rows of m, so that both channels of a column had better bring in1; or little
- * work, which waits for the tasks of columns. */
-enum { GRIDS = 3, FORMS = 2 * GRIDS };
+ * rows of m, so that both channels of a column had better bring in1; little
+ * work, which waits for the tasks of columns; or less than a small matrix of m,
+ * and of n, too, of which two cores cannot have a share. */
+enum { GRIDS = 7, FORMS = 2 * GRIDS };
 static bool set_grid(const struct platform *at, int grid,
                      const struct teir_problem *p, struct map_form *form) {
-  enum { FEW_CORES = 2, FEW_ROWS = 512, LITTLE = 1 << 21 };
+  enum { FEW_CORES = 2, FEW_ROWS = 512, LITTLE = 1 << 21, SMALL = 8 };
   const struct device *dev = at->device;
   const int64_t *x = p->extent;
   int m = grid == 1 ? dev->core_rows / 2 : FEW_CORES,
@@ -395,6 +396,13 @@ static bool set_grid(const struct platform *at, int grid,
   struct map_grid g;
   if (!grid)
     return true;
+  if (grid >= 3) {
+    const int cores_n[] = {dev->columns, 2 * dev->columns, FEW_CORES, 1};
+    form->cores_m = 1;
+    form->cores_n = cores_n[grid - 3];
+    return x[AXIS_M] < SMALL && (form->cores_n > 1 || x[AXIS_N] < SMALL) &&
+           map_grid(dev, 1, form->cores_n, &g);
+  }
   if (x[AXIS_C] > 1 || !map_grid(dev, m, n, &g))
     return false;
   form->cores_m = m;
@@ -454,12 +462,14 @@ static void price_apart(const struct platform *at, const struct map_work *w,
       !kernel_shape(isa, p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
       !kernel_gemm_even(isa, p->type[IN0], p->type[IN1], p->acc, false,
                         &s.even[0]) ||
-      x[AXIS_M] % unit.m || x[AXIS_N] % unit.n || x[AXIS_M] > MAX_BLOCK ||
+      (x[AXIS_M] > unit.m && x[AXIS_M] % unit.m) ||
+      (x[AXIS_N] > unit.n && x[AXIS_N] % unit.n) || x[AXIS_M] > MAX_BLOCK ||
       x[AXIS_N] > MAX_BLOCK || x[AXIS_K] > MAX_DEPTH ||
       x[AXIS_C] % map_grid_products(&s.grid))
     return;
-  struct map_blocking q = {.block_m = (int)x[AXIS_M],
-                           .block_n = (int)x[AXIS_N],
+  bool few_m = x[AXIS_M] < unit.m, few_n = x[AXIS_N] < unit.n;
+  struct map_blocking q = {.block_m = few_m ? unit.m : (int)x[AXIS_M],
+                           .block_n = few_n ? unit.n : (int)x[AXIS_N],
                            .block_k =
                                ((int)x[AXIS_K] + unit.k - 1) / unit.k * unit.k,
                            .valid_k = (int)x[AXIS_K],

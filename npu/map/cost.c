@@ -92,6 +92,11 @@ static void fill_program(const struct array *s, const struct map_blocking *b,
         (struct map_transfer){.type = type[t], .turned = layout[t].turned};
   p->turns_out = map_turns_out(type, layout[IN0].turned, layout[IN1].turned,
                                layout[OUT].turned);
+  for (int i = 0; i < s->work->count[AXIS_C]; i++)
+    nest_part(
+        s, AXIS_C,
+        &(struct map_part){i, MAP_TIME, s->work->axis[AXIS_C][i].extent, 1},
+        &p->time[AXIS_C]);
   for (int role = AXIS_M; role < AXIS_ROLES; role++)
     for (int i = 0; i < b->form.cut[role].count; i++) {
       const struct map_part *x = &b->form.cut[role].part[i];
@@ -497,5 +502,10 @@ double array_apart_cycles(const struct array *s, const struct map_blocking *b,
   /* whole matrices, whose rows run on unless there are gaps */
   double memory =
       q ? transfer_cycles(q, products * (in0 + in1 + out), HUGE_VAL) : 0;
-  return ends + (in0 + in1 + out) / stream_of(s) + both(turns * turn, memory);
+  double cycles =
+      ends + (in0 + in1 + out) / stream_of(s) + both(turns * turn, memory);
+  double least = (END_CYCLES + PUSH_CYCLES * s->grid.columns * (2 + WAYS_OUT)) *
+                     ghz_of(s) +
+                 out / stream_of(s);
+  return cycles > least ? cycles : least;
 }

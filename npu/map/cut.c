@@ -79,8 +79,9 @@ static bool deal(const struct array *s, enum axis_role role, int block,
                       .group = group,
                       .cores = cores,
                       .unit = role == AXIS_K ? 1 : s->unit[role == AXIS_N]};
-  x.more = block / x.block;
-  if (x.block * x.more != block ||
+  bool less = count == 1 && block == small && whole < small; /* is all of it */
+  x.more = less ? 1 : block / x.block;
+  if ((x.block * x.more != block && !less) ||
       (x.more > 1 && x.block % small && small % x.block))
     return false;
   *rounds = 0;

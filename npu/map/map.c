@@ -166,7 +166,8 @@ static enum axis_role role_of(const struct reader *r, int axis) {
 static bool check_roles(struct reader *r) {
   const struct teir *t = r->t;
   bool swapped =
-      !stride_of(r, r->node_row, IN0) && stride_of(r, r->node_row, IN1);
+      !stride_of(r, r->node_row, IN0) &&
+      (stride_of(r, r->node_row, IN1) || stride_of(r, r->node_column, IN0));
   r->input[IN0] = swapped ? IN1 : IN0;
   r->input[IN1] = swapped ? IN0 : IN1;
   r->apart = role_of(r, t->node[r->node_row].axis) == AXIS_C &&
@@ -565,12 +566,16 @@ static bool place_blocks(struct tile_program *q, struct loc at,
                     q->block_m, q->block_n, q->block_k);
 }
 
-/* Cores multiply whole small matrices: zeros follow a block of k. */
-static void pad_k(struct tile_program *q) {
+/* Cores multiply whole small matrices: zeros follow a block of k, and behind
+ * all m or n that are less lies what is not used. */
+static void pad_sides(struct tile_program *q) {
   struct kernel_shape s;
-  if (kernel_shape(map_isa(q->device), q->transfer[IN0].type,
-                   q->transfer[IN1].type, q->acc, &s))
-    q->block_k = (q->block_k + s.k - 1) / s.k * s.k;
+  if (!kernel_shape(map_isa(q->device), q->transfer[IN0].type,
+                    q->transfer[IN1].type, q->acc, &s))
+    return;
+  q->block_k = (q->block_k + s.k - 1) / s.k * s.k;
+  q->block_m = q->block_m < s.m ? s.m : q->block_m;
+  q->block_n = q->block_n < s.n ? s.n : q->block_n;
 }
 
 static bool make_grid(const struct reader *r, const struct device *dev,
@@ -666,7 +671,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   }
   q->acc = t->tensor[r.sum].type;
   q->finish = finish_of(&r);
-  pad_k(q);
+  pad_sides(q);
   const struct map_transfer *x = q->transfer;
   q->turns_out =
       map_turns_out((const enum dtype[]){x[IN0].type, x[IN1].type, x[OUT].type},

@@ -289,7 +289,8 @@ struct tile_program {
   struct map_nest time[AXIS_ROLES]; /* C around M around N around K */
   struct map_loop group;            /* of m; 1 or 2 blocks */
   struct map_nest side[AXIS_ROLES]; /* M, N and K of a block */
-  /* the extents of these; block_k counts the zeros behind a block of K, too */
+  /* the extents of these; block_k counts the zeros behind a block of K, too,
+   * and block_m and block_n are a small matrix's where there is less */
   int batch, rounds_m, rounds_n, steps_k, group_m, block_m, block_n, block_k;
   bool zero;      /* the block of out is cleared before its first step */
   bool turns_out; /* kernels turn small matrices of out */

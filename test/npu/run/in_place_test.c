@@ -157,7 +157,6 @@ static void test_edges(void) {
       {DTYPE_BF16, DTYPE_F32, 64, 64, 63, {0}, {1, 0, 0}, NULL},
       {DTYPE_BF16, DTYPE_F32, 64, 65, 64, {0}, {0, 1, 0}, NULL},
       {DTYPE_BF16, DTYPE_F32, 64, 64, 65, {0}, {0}, NULL},
-      {DTYPE_BF16, DTYPE_F32, 1, 64, 64, {0}, {0}, NULL},
       {DTYPE_BF16, DTYPE_F32, 5, 7, 9, {0}, {1, 1, 1}, NULL},
       {DTYPE_I8, DTYPE_I32, 100, 120, 128, {0}, {4, 8, 1}, "-"},
       {DTYPE_I8, DTYPE_I32, 64, 64, 64, {0}, {1, 0, 0}, "in0:stride"},
@@ -175,6 +174,43 @@ static void test_edges(void) {
   };
   for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
     test(&shape[i]);
+}
+
+/* Less than a small matrix of m, of n, or of both: what there is comes and
+ * goes, in all transposes whose rows are made of words. */
+static void test_few(void) {
+  static const int64_t extent[][3] = {
+      {1, 64, 64}, {2, 36, 84}, {3, 96, 40}, {64, 1, 36}, {52, 2, 64},
+      {68, 3, 24}, {1, 1, 64},  {2, 2, 2},   {3, 2, 12},  {1, 260, 520}};
+  static const enum dtype type[][2] = {
+      {DTYPE_BF16, DTYPE_F32}, {DTYPE_I8, DTYPE_I32}, {DTYPE_I16, DTYPE_I32}};
+  static const int role[TENSORS][2] = {{0, 2}, {2, 1}, {0, 1}};
+  for (size_t i = 0; i < sizeof extent / sizeof *extent; i++)
+    for (unsigned j = 0; j < 9; j++) {
+      const int64_t *x = extent[i];
+      struct shape s = {type[j % 3][0],
+                        type[j % 3][1],
+                        x[0],
+                        x[1],
+                        x[2],
+                        {j / 3 & 1, j & 2, j & 4},
+                        {0},
+                        "-"};
+      bool words = true;
+      for (int t = 0; t < TENSORS; t++) {
+        int64_t bytes = dtype_bytes(t == OUT ? s.out : s.in),
+                rows = x[role[t][s.turned[t]]], row = x[role[t][!s.turned[t]]];
+        if (row == 1) { /* then columns are contiguous */
+          row = rows;
+          rows = 1;
+        }
+        words &= row * bytes % 4 == 0;
+        s.gap[t] = rows > 1 && x[role[t][!s.turned[t]]] > 1 ? 4 * (j % 3) : 0;
+      }
+      if (!words)
+        s.packed = NULL;
+      test(&s);
+    }
 }
 
 /* Extents of k that no small matrices end with: zeros follow a block's k, be
@@ -250,6 +286,9 @@ static void test_batch(void) {
       {7, 64, 32, 16, DTYPE_F32, false, false, 0, "launches=1 "},
       {3, 33, 17, 9, DTYPE_BF16, false, false, 0, "launches=3 "},
       {2, 1100, 64, 16, DTYPE_BF16, false, false, 0, "launches=1 "},
+      {48, 1, 32, 32, DTYPE_BF16, false, false, 1, "launches=1 "},
+      {16, 36, 1, 24, DTYPE_I8, true, false, 0, "launches=1 "},
+      {5, 2, 2, 8, DTYPE_BF16, false, false, 0, "launches=1 "},
   };
   for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
     struct nest_work w;
@@ -314,6 +353,7 @@ int main(void) {
   setenv("NPUTEIR_TRACE", "1", 1);
   test_transposes();
   test_edges();
+  test_few();
   test_padded();
   test_outer_products();
   test_gaps();
