@@ -215,6 +215,8 @@ struct kernel_narrow {
   bool relu;      /* what is not above zero is zero; so is NaN, ... */
   bool keeps_nan; /* ... or it stays */
   bool apart;     /* p0 and p1 lie in banks of their own */
+  bool turn;      /* of f32, on aie2: small blocks of 4 x 4 sums are transposed,
+                   * before the bias */
   int shift;      /* these four as in struct kernel_gemm */
   enum kernel_rounding rounding;
   enum kernel_saturation saturation;
@@ -222,6 +224,8 @@ struct kernel_narrow {
 };
 /* What `elements` must be a multiple of; 0: there is no such kernel. */
 int kernel_narrow_unit(const struct isa *, enum dtype from, enum dtype to);
+/* Whether such sums may be turned. */
+bool kernel_narrow_turns(const struct isa *, enum dtype from);
 struct asm_program *kernel_narrow(struct arena *, const struct kernel_narrow *,
                                   struct diag *);
 /* p2[i] = p0[i] + p1[i]: integers modulo 2^bits, floats rounded to nearest

@@ -4,7 +4,8 @@
  * The block is walked once from its start, so it may be converted in place:
  * results are not longer than sums, and an element is loaded before anything
  * is stored there.  The load port limits it to 32 bytes of sums a cycle, on
- * aie2p to 64.  Its floats are not narrowed yet.
+ * aie2p to 64.  Floats, of which a register holds a small block, may be
+ * transposed in it on their way.  Its floats are not narrowed yet.
  */
 #include "device_most.h"
 #include "kernel_gemm.h"
@@ -12,6 +13,7 @@
 enum {
   MEMORY = DEVICE_MOST_CORE_BYTES,
   LANES = 16,      /* of an accumulator half, bm */
+  SIDE = 4,        /* of a small block that it holds */
   RING = 8,        /* halves in flight */
   VECTOR_RING = 4, /* x registers that they pass through */
   BIAS_VECTOR = 4, /* the first of as many for the bias */
@@ -56,6 +58,10 @@ int kernel_narrow_unit(const struct isa *isa, enum dtype from, enum dtype to) {
   return found ? unit_of(isa, found) : 0;
 }
 
+bool kernel_narrow_turns(const struct isa *isa, enum dtype from) {
+  return from == DTYPE_F32 && !kernel_machine(isa)->few_sums;
+}
+
 static const struct narrow_kind *check(const struct kernel_narrow *k,
                                        struct diag *d) {
   const struct narrow_kind *found = find_kind(k->isa, k->from, k->to);
@@ -73,6 +79,10 @@ static const struct narrow_kind *check(const struct kernel_narrow *k,
     diag_error(d, loc_none(), "narrow: shift is %d; from %s to %s it is %s",
                k->shift, dtype_name(k->from), dtype_name(k->to),
                shifts ? "0 to 31" : "0");
+  else if (k->turn && !kernel_narrow_turns(k->isa, k->from))
+    diag_error(d, loc_none(),
+               "narrow: small blocks of %s are not turned on their way",
+               dtype_name(k->from));
   else if (k->bias < 0 || k->bias % LANES || (k->bias && k->elements % k->bias))
     diag_error(d, loc_none(),
                "narrow: a bias of %d for %d elements; it takes multiples of "
@@ -88,7 +98,7 @@ struct narrow {
   const struct narrow_kind *kind;
   const struct kernel_narrow *k;
   int from, to, bias; /* streams */
-  int shift_reg, config_reg;
+  int shift_reg, config_reg, mode_reg;
   int bytes;   /* of the widest access */
   int vectors; /* per store, 0: two stores of one */
 };
@@ -160,6 +170,15 @@ static void narrow_vector(const struct narrow *w, int n) {
                    (int64_t[]){half_reg(w, n), sums});
 }
 
+/* Half `i` of the block, 4 x 4 sums, transposed. */
+static void load_turned(const struct narrow *w, int i, int n) {
+  int x = n % VECTOR_RING;
+  int64_t sums = kernel_trace_reg(w->t, "x%d", x);
+  load_vector(w, MEM_LDA_W, x, w->from, i);
+  kernel_trace_add(w->t, INSN_VSHUFFLE, 4,
+                   (int64_t[]){half_reg(w, n), sums, sums, w->mode_reg});
+}
+
 /* Sums and what is done to them before they are narrowed: half `i` of the
  * block, the ring's half n. */
 static void make_half(const struct narrow *w, int i, int n) {
@@ -173,7 +192,9 @@ static void make_half(const struct narrow *w, int i, int n) {
     return;
   }
   int parts = parts_of(w);
-  for (int part = 0; part < parts; part++)
+  if (k->turn)
+    load_turned(w, i, n);
+  for (int part = 0; !k->turn && part < parts; part++)
     kernel_trace_memory(w->t, MEM_LDA_AM, part_reg(w, n, part), w->from,
                         (parts * i + part) * w->bytes);
   if (k->bias)
@@ -238,7 +259,8 @@ kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
                      .bytes = m->access_bytes,
                      .vectors = m->few_sums ? found->aie2p : found->aie2,
                      .shift_reg = kernel_trace_reg(&t, "s0"),
-                     .config_reg = kernel_trace_reg(&t, "r5")};
+                     .config_reg = kernel_trace_reg(&t, "r5"),
+                     .mode_reg = kernel_trace_reg(&t, "r2")};
   w.from = kernel_trace_stream(&t, "p0", "p0", 0);
   w.to = kernel_trace_stream(&t, "p1", "p1", k->apart);
   if (k->bias)
@@ -247,6 +269,9 @@ kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
                          w.shift_reg);
   if (m->srs_mode) /* lanes have 32 bits */
     kernel_trace_constant(&t, kernel_trace_named(&t, m->srs_mode), 0);
+  if (k->turn)
+    kernel_trace_constant(&t, w.mode_reg,
+                          kernel_gemm_transpose_mode(DTYPE_F32, SIDE, SIDE));
   if (k->relu)
     open_relu(&w);
   for (int i = 0; i < k->elements / LANES; i++)
@@ -254,8 +279,9 @@ kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
   if (k->relu)
     kernel_trace_relu_close(&t);
   const char *heading = arena_printf(
-      a, "p1 %s <- p0 %s, %d elements%s%s", dtype_name(k->to),
+      a, "p1 %s <- p0 %s, %d elements%s%s%s", dtype_name(k->to),
       dtype_name(k->from), k->elements,
+      k->turn ? ", small blocks transposed" : "",
       k->bias ? arena_printf(a, ", %d of bias in p2", k->bias) : "",
       k->relu ? ", relu" : "");
   struct schedule s;

@@ -22,7 +22,7 @@ enum { MANY_STEPS = 3 };
 struct key {
   char device[16];
   enum dtype in0, in1, out, acc;
-  bool in0_turned, in1_turned, out_turned, staged, joined;
+  bool in0_turned, in1_turned, out_turned, sums_turned, staged, joined;
   int block_m, block_n, block_k, group_m, steps_k, out_depth;
   uint32_t place[7];
   int bias, bias_words, bias_blocks, relu, keeps_nan, saturate, shift;
@@ -70,6 +70,7 @@ static void make_key(const struct tile_program *p, struct key *key) {
   key->in0_turned = p->transfer[IN0].turned;
   key->in1_turned = p->transfer[IN1].turned;
   key->out_turned = p->turns_out;
+  key->sums_turned = p->turns_sums;
   key->staged = core->staged;
   key->joined = core->joined;
   key->block_m = p->block_m;

@@ -89,6 +89,12 @@ static double price(void *self, const struct teir_blocks *x, double best) {
   return b->predicted_cycles;
 }
 
+static bool turns_sums(const struct device *dev, const struct teir_problem *p,
+                       const struct map_layout x[TENSORS]) {
+  return map_turns_sums(
+      dev, p, (const bool[]){x[IN0].turned, x[IN1].turned, x[OUT].turned});
+}
+
 /* The kernel that npu/design makes of it. */
 static struct kernel_gemm kernel_of(const struct device *dev,
                                     const struct teir_problem *p,
@@ -104,10 +110,7 @@ static struct kernel_gemm kernel_of(const struct device *dev,
                               .n = b->block_n,
                               .ta = b->form.layout[IN0].turned,
                               .tb = b->form.layout[IN1].turned,
-                              .tc = map_turns_out(p->type,
-                                                  b->form.layout[IN0].turned,
-                                                  b->form.layout[IN1].turned,
-                                                  b->form.layout[OUT].turned),
+                              .tc = turns_sums(dev, p, b->form.layout),
                               .tall = map_tall(b->group_m),
                               .yields = true,
                               .joined = core->joined,
@@ -183,7 +186,7 @@ static bool check_types(const struct platform *at, const struct teir_problem *p,
                          "sums in %s: a core keeps them in memory between "
                          "steps of k, and float sums stay in f32",
                          acc);
-  if (array_finishes(p) && !kernel_narrow_unit(isa, p->acc, p->type[OUT]))
+  if (map_finishes(p) && !kernel_narrow_unit(isa, p->acc, p->type[OUT]))
     return diag_declined(d, loc_none(), "no kernel makes %s%s of sums in %s",
                          out, p->finish.relu ? " by a relu" : "", acc);
   bool narrower =
@@ -199,18 +202,18 @@ static bool check_types(const struct platform *at, const struct teir_problem *p,
 }
 
 /* What a product's kernel costs more where elements inside small blocks of in0,
- * in1 and out are turned (nputeir bench kernels --all). */
-static double turned_cost(const struct teir_problem *p,
+ * in1 and sums are turned (nputeir bench kernels --all). */
+static double turned_cost(const struct device *dev,
+                          const struct teir_problem *p,
                           const struct map_layout x[TENSORS]) {
   static const double floats[8] = {1, 1.08, 1, 1, 1, 1, 1.08, 1},
                       bytes[8] = {1, 1.02, 1.02, 1.40, 1.02, 1.08, 1.26, 1.43},
                       words[8] = {1, 1.12, 1, 1, 1, 1, 1.12, 1};
-  bool out =
-      map_turns_out(p->type, x[IN0].turned, x[IN1].turned, x[OUT].turned);
+  bool sums = turns_sums(dev, p, x);
   const double *cost = p->type[IN0] == DTYPE_BF16       ? floats
                        : dtype_bytes(p->type[IN1]) == 1 ? bytes
                                                         : words;
-  return cost[4 * x[IN0].turned + 2 * x[IN1].turned + out];
+  return cost[4 * x[IN0].turned + 2 * x[IN1].turned + sums];
 }
 
 /* The smallest distance by which blocks may move along m or n. */
@@ -272,7 +275,7 @@ static bool search(const struct platform *at, const struct teir_problem *p,
       .most = most,
       .tried = {.form = *form},
       .grid = map_grid_of(at->device, form),
-      .turned = turned_cost(p, form->layout),
+      .turned = turned_cost(at->device, p, form->layout),
       .unit = {unit_of(p, form->layout, IN0), unit_of(p, form->layout, IN1)}};
   for (int role = AXIS_M; work && role < AXIS_ROLES; role++)
     s->begins[role] = begin_of(work, (enum axis_role)role);
@@ -454,7 +457,7 @@ static void price_apart(const struct platform *at, const struct map_work *w,
   for (int t = 0; t < TENSORS; t++)
     form.layout[t] = w->layout[t];
   s.grid = map_grid_of(at->device, &form);
-  s.turned = turned_cost(p, form.layout);
+  s.turned = turned_cost(at->device, p, form.layout);
   for (int role = 0; role < AXIS_ROLES; role++)
     if (w->count[role] != 1 || p->finish.bias)
       return;

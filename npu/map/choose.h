@@ -40,8 +40,6 @@ void map_cut_add(struct map_cut *, int axis, enum map_place, int64_t extent,
                  int64_t step);
 
 /* ---- cost.c ---- */
-/* Whether a pass over the finished sums makes the results. */
-bool array_finishes(const struct teir_problem *);
 /* Whether blocks fit into a core, and where. */
 bool array_fits(const struct device *, const struct teir_problem *,
                 const struct map_blocking *, struct map_core *);

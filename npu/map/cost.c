@@ -330,10 +330,6 @@ static double rounds_cycles(const struct array *s, const struct map_blocking *b,
   return first + (rounds_m - 1) * others;
 }
 
-bool array_finishes(const struct teir_problem *p) {
-  return p->acc != p->type[OUT] || p->finish.bias || p->finish.relu;
-}
-
 static double stream_of(const struct array *s) {
   return map_stream_bytes(s->at->device);
 }
@@ -394,7 +390,7 @@ double array_round_cycles(const struct device *dev,
                      in1 / stream + GAP_CYCLES);
   double clear = b->group_m * sums / port;
   double finish = waits.round;
-  if (array_finishes(p) && !at->staged)
+  if (map_finishes(p) && !at->staged)
     finish += b->group_m * (sums + out) / port;
   double drain = b->group_m * out * s->grid.rows / (WAYS_OUT * stream);
   if (p->finish.bias) /* loads and moves, and the block that brings it */
@@ -424,7 +420,7 @@ bool array_fits(const struct device *dev, const struct teir_problem *p,
   struct map_block_bytes bytes = map_block_bytes(p, b);
   if (p->finish.bias && !map_bias_fits(dev, p, b))
     return false;
-  return (!array_finishes(p) ||
+  return (!map_finishes(p) ||
           b->block_m * b->block_n %
                   kernel_narrow_unit(map_isa(dev), p->acc, p->type[OUT]) ==
               0) &&

@@ -201,6 +201,18 @@ bool map_turns_out(const enum dtype type[TENSORS], bool in0_turned,
   return out_turned && (dtype_bytes(type[OUT]) < WORD || both);
 }
 
+bool map_finishes(const struct teir_problem *p) {
+  return p->acc != p->type[OUT] || p->finish.bias || p->finish.relu;
+}
+
+bool map_turns_sums(const struct device *dev, const struct teir_problem *p,
+                    const bool turned[TENSORS]) {
+  if (map_finishes(p) && p->type[IN0] == DTYPE_BF16 &&
+      kernel_narrow_turns(map_isa(dev), p->acc))
+    return turned[IN0] && turned[IN1];
+  return map_turns_out(p->type, turned[IN0], turned[IN1], turned[OUT]);
+}
+
 /* ---- shares ---- */
 
 bool map_share(int64_t extent, int cores, int rounds, int64_t block,

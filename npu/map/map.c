@@ -529,12 +529,25 @@ static struct teir_finish finish_of(const struct reader *r) {
   return f;
 }
 
-/* The places in core and mem tiles. */
-static bool place_blocks(struct tile_program *q, struct loc at,
-                         struct diag *d) {
+static struct teir_problem types_of(const struct tile_program *q) {
   struct teir_problem p = {.acc = q->acc, .finish = q->finish};
   for (int i = 0; i < TENSORS; i++)
     p.type[i] = q->transfer[i].type;
+  return p;
+}
+
+static bool turns_sums(const struct tile_program *q) {
+  const struct map_transfer *x = q->transfer;
+  struct teir_problem p = types_of(q);
+  return map_turns_sums(
+      q->device, &p,
+      (const bool[]){x[IN0].turned, x[IN1].turned, x[OUT].turned});
+}
+
+/* The places in core and mem tiles. */
+static bool place_blocks(struct tile_program *q, struct loc at,
+                         struct diag *d) {
+  struct teir_problem p = types_of(q);
   const struct map_blocking b = {.block_m = q->block_m,
                                  .block_n = q->block_n,
                                  .block_k = q->block_k,
@@ -676,6 +689,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   q->turns_out =
       map_turns_out((const enum dtype[]){x[IN0].type, x[IN1].type, x[OUT].type},
                     x[IN0].turned, x[IN1].turned, x[OUT].turned);
+  q->turns_sums = turns_sums(q);
   if (!place_blocks(q, at, d))
     return NULL;
   q->joins = map_joins(q);

@@ -68,6 +68,13 @@ bool map_work_read(struct arena *, const struct device *, const struct teir *,
  * does it in passing. */
 bool map_turns_out(const enum dtype type[TENSORS], bool in0_turned,
                    bool in1_turned, bool out_turned);
+/* Whether the product's kernel turns the small matrices of sums: those of
+ * floats as its inputs like best where a pass over the finished sums, which can
+ * turn them, follows; others as out's. */
+bool map_turns_sums(const struct device *, const struct teir_problem *,
+                    const bool turned[TENSORS]);
+/* Whether a pass over the finished sums makes the results. */
+bool map_finishes(const struct teir_problem *);
 /* How an axis's elements are dealt out: core c's block of round r begins at
  * element c * core + r * round.  Blocks may overlap: what lies in two of them
  * is computed twice, to the same result. */
@@ -292,8 +299,9 @@ struct tile_program {
   /* the extents of these; block_k counts the zeros behind a block of K, too,
    * and block_m and block_n are a small matrix's where there is less */
   int batch, rounds_m, rounds_n, steps_k, group_m, block_m, block_n, block_k;
-  bool zero;      /* the block of out is cleared before its first step */
-  bool turns_out; /* kernels turn small matrices of out */
+  bool zero;       /* the block of out is cleared before its first step */
+  bool turns_out;  /* kernels turn small matrices of out, */
+  bool turns_sums; /* of sums, before the last pass over them */
   enum dtype acc;
   /* A bias, which moves along columns of the grid and n, comes behind each n
    * round's last block of in1, as a block of in1's more.  finish.bias is AXIS_N

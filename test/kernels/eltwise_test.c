@@ -154,6 +154,9 @@ static void narrow_one(const struct kernel_narrow *k, const uint8_t *from,
   dtype_store_int(k->to, to, v);
 }
 
+/* Where element i of small blocks of 4 x 4 was before they were transposed. */
+static int turned(int i) { return i / 16 * 16 + i % 4 * 4 + i % 16 / 4; }
+
 static void test_narrow(struct kernel_narrow k, bool in_place) {
   struct arena *a = arena_open();
   struct diag d = {0};
@@ -174,7 +177,7 @@ static void test_narrow(struct kernel_narrow k, bool in_place) {
   }
   memcpy(expected, memory, sizeof expected);
   for (int i = 0; i < k.elements; i++)
-    narrow_one(&k, memory + FROM + 4 * i,
+    narrow_one(&k, memory + FROM + 4 * (k.turn ? turned(i) : i),
                memory + BIAS + (k.bias ? 4 * (i % k.bias) : 0),
                expected + to + dtype_bytes(k.to) * i);
   /* loads and stores keep out of each other's way, if they have to; a relu adds
@@ -223,7 +226,12 @@ static void test_narrows(void) {
     test_narrow(k, i & 2);
     k.keeps_nan = true;
     test_narrow(k, i & 2);
+    k.turn = true;
+    test_narrow(k, i & 2);
     k.keeps_nan = false;
+    k.to = DTYPE_BF16;
+    test_narrow(k, i & 2);
+    k.turn = false;
     k.from = DTYPE_I32;
     for (size_t j = 0; j < sizeof to / sizeof *to; j++)
       for (int shift = 0; shift < (j ? 12 : 1); shift += 4) {
@@ -249,6 +257,7 @@ static void test_biases(void) {
                                 .elements = elements[i / 4],
                                 .bias = bias[i / 4],
                                 .relu = i & 1,
+                                .turn = floats && i & 2,
                                 .shift = j > 2 ? 4 : 0,
                                 .saturation =
                                     j > 2 ? KERNEL_SATURATE : KERNEL_WRAP};
@@ -314,6 +323,7 @@ static void test_refusals(void) {
       {.name = "x", DTYPE_I32, DTYPE_I16, .elements = 64, .bias = 24},
       {.name = "x", DTYPE_I32, DTYPE_I16, .elements = 64, .bias = 48},
       {.name = "x", DTYPE_I32, DTYPE_I16, .elements = 64, .bias = -16},
+      {.name = "x", DTYPE_I32, DTYPE_I16, .elements = 64, .turn = true},
   };
   for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
     struct diag d = {0};
