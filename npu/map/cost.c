@@ -30,8 +30,7 @@ enum {
   PUSH_CYCLES = 1047,
   FIRST_CYCLES = 900,
   END_CYCLES = 110,
-  PHASE_CYCLES = 16000, /* pushing an m round's tasks, as well */
-  TURN_CYCLES = 600,    /* pushing an n round's, of in1 and of a bias */
+  TURN_CYCLES = 600, /* pushing an n round's, of in1 and of a bias */
 };
 
 /* Short divisions: the search has a million of them. */
@@ -368,6 +367,17 @@ static double push_cycles(const struct array *s, double drain) {
   return END_CYCLES * ghz_of(s) + (one < two ? one : two);
 }
 
+/* Cycles for which a core that holds both blocks of out waits until one of them
+ * has left: the first one leaves beside the second one's last product, the
+ * second one beside the first product of the next round. */
+static double group_wait(double product, double finish, double leaving) {
+  double second = product + finish; /* is released, behind the first one */
+  double first = leaving > second ? leaving - second : 0,
+         left = (leaving > second ? leaving : second) + leaving,
+         needed = second + first + product;
+  return first + (left > needed ? left - needed : 0);
+}
+
 double array_round_cycles(const struct device *dev,
                           const struct teir_problem *p, const struct array *s,
                           const struct map_blocking *b,
@@ -388,16 +398,16 @@ double array_round_cycles(const struct device *dev,
                         : b->group_m * (core + STEP_CYCLES) + waits.step;
   double step = max3(products, b->group_m * (in0 / stream + GAP_CYCLES),
                      in1 / stream + GAP_CYCLES);
-  double clear = b->group_m * sums / port;
   double finish = waits.round;
   if (map_finishes(p) && !at->staged)
     finish += b->group_m * (sums + out) / port;
   double drain = b->group_m * out * s->grid.rows / (WAYS_OUT * stream);
   if (p->finish.bias) /* loads and moves, and the block that brings it */
     finish += b->group_m * sums / port + in1 / stream;
-  double round = b->steps_k * step + clear + finish + ROUND_CYCLES;
-  if (b->group_m > 1) /* no other block of out: its way out is not hidden */
-    round += out / stream;
+  double round = b->steps_k * step + finish + ROUND_CYCLES;
+  if (b->group_m > 1)
+    round +=
+        group_wait(products / b->group_m, finish / b->group_m, out / stream);
   if (round < drain) /* the column's ways out are the bottleneck */
     round = drain;
   *ends = start_cycles(s, b) + drain;
@@ -443,6 +453,12 @@ static double filling_cycles(const struct array *s,
   return (buffer + block + bytes.out) / stream_of(s);
 }
 
+/* Tasks of a phase: of in0, but for a panel that is kept whole, of in1, out. */
+static int phase_pushes(const struct array *s, const struct map_panel *panel) {
+  const struct map_grid *g = &s->grid;
+  return (panel->chunks ? 0 : g->m) + g->n + WAYS_OUT * g->columns;
+}
+
 double array_launch_cycles(const struct array *s, const struct map_blocking *b,
                            const struct map_core *core,
                            const struct map_panel *panel) {
@@ -471,7 +487,8 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   if (s->work && !can_walk(s, b, &walks, panel, &together))
     return HUGE_VAL;
   double count = (double)all_rounds / (double)together;
-  double phases = (count - 1) * PHASE_CYCLES * ghz_of(s);
+  double phases =
+      (count - 1) * phase_pushes(s, panel) * PUSH_CYCLES * ghz_of(s);
   if (s->problem->finish.bias)
     phases += (double)all.rounds_m * b->rounds_n * s->grid.columns *
               TURN_CYCLES * ghz_of(s);
@@ -479,8 +496,9 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
       ends + filling_cycles(s, b, panel) + (rounds > phases ? rounds : phases);
   double out = (double)all.rounds_m * b->rounds_n * b->group_m *
                map_block_bytes(s->problem, b).out * s->grid.rows;
+  const double equal = 1e-4; /* the shorter one of two that wait for pushes */
   double least = push_cycles(s, out / (WAYS_OUT * stream_of(s)));
-  return cycles > least ? cycles : least;
+  return cycles > least ? cycles : least + equal * cycles;
 }
 
 double array_apart_cycles(const struct array *s, const struct map_blocking *b,

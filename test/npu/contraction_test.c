@@ -16,7 +16,7 @@ static const char platform[] = "8700g-turbo";
 static const double error = 0.05;
 
 struct row {
-  const char *expression, *sizes, *small;
+  const char *expression, *sizes, *small; /* small: NULL if it is packed */
   double share; /* that is predicted at least; of the small one no matter */
   bool in_place;
 };
@@ -28,6 +28,10 @@ static const struct row rows[] = {
     /* two rows of a are a block's, in the order of out's addresses */
     {"ebad,ce->abcd", "a=96,b=84,c=24,d=84,e=96", "a=32,b=4,c=24,d=84,e=32",
      0.85, true},
+    /* kernels shuffle neither input; each n round has tasks, few enough */
+    {"acd,db->abc", "a=384,b=376,c=376,d=384", "a=8,b=376,c=80,d=384", 0.8,
+     true},
+    {"acd,dbc->ab", "a=384,b=376,c=376,d=384", NULL, 0.88, false},
 };
 
 static struct teir *make_teir(struct arena *a, const struct row *x,
@@ -129,7 +133,8 @@ static void test_small(const struct row *x) {
 int main(void) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     test_share(&rows[i]);
-    test_small(&rows[i]);
+    if (rows[i].small)
+      test_small(&rows[i]);
   }
   return check_result();
 }
