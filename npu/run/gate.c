@@ -212,30 +212,36 @@ static bool declines_known(struct gate *g, uint64_t key, bool *known) {
   return declines;
 }
 
+/* Whether no launch is as short as the call's loop, or it is too small as the
+ * user says; *read: whether it should be read if it has no record. */
+static bool is_small(const struct gate *g, const struct nest_known *nest,
+                     double macs, bool *read) {
+  double least = nest_least(nest), rate = nest_rate(nest);
+  double loop = macs * (rate > 0 ? rate : slow_loop_per_mac);
+  *read = least >= 0 || loop >= read_loop;
+  return least >= 0 ? macs < least : 2 * loop < g->least;
+}
+
 bool gate_declines(struct gate *g, const struct run_request *q,
                    uint64_t *timed) {
-  uint64_t key = gate_key(q);
+  const struct nest_known *nest = nests_find(g->nests, q);
+  double macs = nest ? nest_macs(nest, q) : -1;
+  bool read = true, known = false;
   *timed = 0;
+  if (macs >= 0 && is_small(g, nest, macs, &read))
+    return true;
+  uint64_t key = gate_key(q);
   if (gate_keeps(g, key))
     return true;
-  struct nest_known *nest = nests_find(g->nests, q);
-  double macs = nest ? nest_macs(nest, q) : -1;
-  if (macs < 0)
+  if (macs < 0 || nest_least(nest) >= 0)
     return false;
-  if (nest_least(nest) >= 0)
-    return macs < nest_least(nest);
-  double rate = nest_rate(nest),
-         loop = macs * (rate > 0 ? rate : slow_loop_per_mac);
-  if (2 * loop < g->least)
-    return true;
-  bool known;
   if (declines_known(g, key, &known))
     *timed = key;
   return known ? *timed != 0
-               : loop < read_loop && atomic_fetch_add_explicit(
-                                         &g->sampled, 1, memory_order_relaxed) %
-                                             SAMPLED !=
-                                         0;
+               : !read && atomic_fetch_add_explicit(&g->sampled, 1,
+                                                    memory_order_relaxed) %
+                                  SAMPLED !=
+                              0;
 }
 
 /* Some reasons are not of the sizes alone: addresses, or memory. */

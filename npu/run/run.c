@@ -422,11 +422,16 @@ static void hint(const struct diag *d) {
           d->text);
 }
 
+/* Whether everything depends on whether there is an NPU. */
+static bool only_npu(const struct run *r, const struct run_request *q) {
+  return !r->trace && !r->device && !r->options &&
+         (!q->options || !strstr(q->options, "device="));
+}
+
 /* A small product in a hot loop must not pay for a runtime that has no device
  * anyway: with nothing said and no NPU, a call ends here. */
 static bool nothing_to_do(struct run *r, const struct run_request *q) {
-  if (r->trace || r->device || r->options ||
-      (q->options && strstr(q->options, "device=")))
+  if (!only_npu(r, q))
     return false;
   int no_npu = r->no_npu;
   if (no_npu < 0) {
@@ -496,7 +501,10 @@ static void run_steps(void *with) {
 /* What need not be read; with a line or a count of each call all are. */
 static bool loop_is_faster(const struct run *r, const struct run_request *q,
                            uint64_t *timed) {
-  return r->gate && !r->trace && !r->summary && !r->recordings &&
+  if (!r->gate || r->trace || r->summary || r->recordings)
+    return false;
+  return (atomic_load_explicit(&r->no_npu, memory_order_relaxed) > 0 &&
+          only_npu(r, q)) ||
          gate_declines(r->gate, q, timed);
 }
 
@@ -505,11 +513,8 @@ static bool run_once(struct run *r, const struct run_request *q,
   *report = (struct run_report){0};
   struct call c = {
       .run = r, .request = q, .report = report, .d = &report->reason};
-  if (nothing_to_do(r, q)) {
-    if (r->gate)
-      gate_keep(r->gate, gate_key(q));
+  if (nothing_to_do(r, q))
     return diag_declined(c.d, loc_none(), "no NPU");
-  }
   if (r->recordings)
     c.start = seconds_now();
   if (!stack_run(run_steps, &c))

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -53,6 +54,23 @@ __attribute__((destructor)) static void end_process(void) {
     atomic_fetch_sub(fake.contexts, fake.counts.contexts);
 }
 
+static struct timespec real_time(clockid_t clock) {
+  struct timespec t;
+  syscall(SYS_clock_gettime, clock, &t);
+  return t;
+}
+
+static int64_t nanoseconds(const struct timespec *t) {
+  return t->tv_sec * (int64_t)1000000000 + t->tv_nsec;
+}
+
+/* From now on. */
+static void slow_clock(int factor) {
+  struct timespec t = real_time(CLOCK_MONOTONIC);
+  fake.slow_from = nanoseconds(&t);
+  fake.slow = factor;
+}
+
 static void say_word(const char *word) {
   const char *value = strchr(word, '=');
   value = value ? value + 1 : "";
@@ -68,6 +86,8 @@ static void say_word(const char *word) {
     fake.taken = number;
   else if (strncmp(word, "file=", 5) == 0)
     share(value);
+  else if (strncmp(word, "slow=", 5) == 0)
+    slow_clock(number);
   else if (strcmp(word, "addresses") == 0)
     fake.addresses = true;
   else if (strcmp(word, "old") == 0)
@@ -577,6 +597,15 @@ EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd,
   }
   pthread_mutex_unlock(&fake.lock);
   return memory;
+}
+
+EXPORT int clock_gettime(clockid_t clock, struct timespec *t) {
+  *t = real_time(clock);
+  if (fake.slow < 2 || clock != CLOCK_MONOTONIC)
+    return 0;
+  int64_t now = fake.slow_from + (nanoseconds(t) - fake.slow_from) / fake.slow;
+  *t = (struct timespec){now / 1000000000, now % 1000000000};
+  return 0;
 }
 
 EXPORT int munmap(void *at, size_t bytes) {

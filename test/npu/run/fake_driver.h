@@ -16,6 +16,8 @@
  *   contexts=N       places for contexts (default 6); taken=N by others
  *   file=PATH        other processes that say so have contexts of the same
  *                    device
+ *   slow=N           the clock is N times slower, for a program that an
+ *                    instrument has made N times slower
  *   addresses        buffers have addresses of the device's own
  *   old              contexts without a synchronisation object; WAIT_CMD works
  *   open=ERRNO       the node cannot be opened

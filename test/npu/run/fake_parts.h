@@ -53,6 +53,8 @@ extern struct fake {
   const struct preset *preset;
   const struct device *device;
   int contexts_max, taken;
+  int slow; /* the clock, so many times */
+  int64_t slow_from;
   atomic_int *contexts; /* of all processes; NULL: this is the only one */
   bool addresses, old, noheap, nouser, nochain, every;
   int hurry, fail_at, fail_errno, state_at, state, reload, open_errno;
