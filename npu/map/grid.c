@@ -28,7 +28,7 @@ int map_grid_home(const struct map_grid *g, int part) {
 }
 
 bool map_grid_spreads(const struct map_grid *g) {
-  return g->split == 1 && !g->apart && g->columns >= 2 * g->m;
+  return !g->apart && g->columns >= 2 * g->m;
 }
 
 struct map_grid map_grid_of(const struct device *dev,

@@ -31,6 +31,9 @@ static const struct row rows[] = {
     /* kernels shuffle neither input; each n round has tasks, few enough */
     {"acd,db->abc", "a=384,b=376,c=376,d=384", "a=8,b=376,c=80,d=384", 0.8,
      true},
+    /* of in1, packed, more than a mem tile holds is kept, and in0 comes on all
+     * channels beside it */
+    {"adec,ebd->abc", "a=96,b=84,c=84,d=84,e=96", NULL, 0.82, false},
     {"acd,dbc->ab", "a=384,b=376,c=376,d=384", NULL, 0.88, false},
 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASES = 7 };
+enum { CASES = 8 };
 static const struct {
   struct map_blocking blocking;
   int rounds; /* for which all of it is kept; 0: it is kept in part */
@@ -83,6 +83,17 @@ static const struct {
       .steps_k = 150},
      0,
      true},
+    /* a panel in two mem tiles that comes ahead of in1 */
+    {{.block_m = 128,
+      .block_n = 16,
+      .block_k = 64,
+      .group_m = 1,
+      .rounds_m = 1,
+      .rounds_n = 4,
+      .steps_k = 36,
+      .form = {.cores_m = 2, .cores_n = 8}},
+     4,
+     false},
 };
 
 /* Small values of a type. */
@@ -153,6 +164,8 @@ static void test_case(const struct map_blocking *b, int rounds, bool wide) {
                                      .acc = DTYPE_I32};
   const struct teir_problem *p = wide ? &bytes : &floats;
   const char *device = wide ? "npu4" : "npu1";
+  int64_t in0 = (int64_t)b->block_m * b->block_k * b->steps_k * 2;
+  bool large = rounds && in0 > device_find(device)->tile[TILE_MEM].memory_bytes;
   struct npu_result r = {0};
   struct teir *t = teir_from_problem(a, p, &d);
   t = map_schedule(a, device_find(device), t, b, &d);
@@ -162,7 +175,7 @@ static void test_case(const struct map_blocking *b, int rounds, bool wide) {
   const struct map_panel *panel = &r.program->panel;
   CHECK(panel->rounds == rounds && (panel->chunks > 0) == (rounds > 0));
   CHECK((panel->stretches > 0) == (rounds == 0));
-  CHECK((panel->own < panel->chunks + panel->stretches) == wide);
+  CHECK((panel->own < panel->chunks + panel->stretches) == (wide || large));
   struct sim_buffer buffer[TENSORS];
   for (int i = 0; i < TENSORS; i++) {
     buffer[i].bytes = (size_t)r.program->transfer[i].bytes;
