@@ -26,6 +26,17 @@ int nputeir_call_1(const char *teir, const char *options, const char *where,
  * what the device computed; else does nothing. */
 void nputeir_compare_1(int status);
 
+/* For the code for the processor that is in the object itself: how many threads
+ * may compute a product that could use `most`, at least 1: as NPUTEIR_THREADS
+ * says, and 1 in a parallel region of OpenMP. */
+int64_t nputeir_threads_1(int64_t most);
+/* Calls body(context, i, parts) for all i from 0 below parts, each in a thread
+ * of its own where there are enough, the first in this one.  Returns when all
+ * have returned. */
+void nputeir_parallel_1(void (*body)(void *context, int64_t part,
+                                     int64_t parts),
+                        void *context, int64_t parts);
+
 /* "0.1.0" */
 const char *nputeir_version(void);
 

@@ -292,16 +292,18 @@ void defineBy(Function &F, const CpuWork &W) {
   Code C(F);
   auto Run = [&](const teir_cpu &Cpu) {
     CpuUnit U(F, Cpu, !Fixed);
-    auto By = [&](Function *Code) { return C.CreateCall(Code, {F.getArg(0)}); };
+    auto By = [&](const CpuCode &X) {
+      return computeOnThreads(C, U, W, X, F.getArg(0));
+    };
     if (W.Vector != CPU_VECTOR_NO)
-      return (Value *)By(vectorFunction(U, W, Name));
+      return By(vectorCode(U, W, Name));
     if (!W.Direct)
-      return (Value *)By(driverFunction(U, W, Name));
-    Value *Status = By(directFunction(U, W, Name));
+      return By(driverCode(U, W, Name));
+    Value *Status = C.CreateCall(directFunction(U, W, Name), {F.getArg(0)});
     if (!W.Packed)
       return Status;
     return C.choose(C.CreateICmpNE(Status, C.getInt32(0)), {Status}, [&] {
-      return Code::Values{By(driverFunction(U, W, Name))};
+      return Code::Values{By(driverCode(U, W, Name))};
     })[0];
   };
   if (Fixed) {

@@ -146,23 +146,30 @@ enum { PackSlack = 64 };
 llvm::Function *storeFunction(CpuUnit &U, const CpuWork &W,
                               llvm::StringRef Name);
 
+// ---- lower_cpu_threads.cpp ----
+// void (slots, memory): all of a product.  i64 (slots): the bytes of memory
+// that it needs; null: it needs none.
+struct CpuCode {
+  llvm::Function *Run, *Needs;
+};
+// i32: 0 when out is written, else nothing was.  On several threads, if the
+// runtime has them.
+llvm::Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
+                              const CpuCode &By, llvm::Value *Slots);
+
 // ---- lower_cpu_direct.cpp ----
 // i32 (slots): 0 when out is written, 1 when the product is no small one.
 llvm::Function *directFunction(CpuUnit &U, const CpuWork &W,
                                llvm::StringRef Name);
 
 // ---- lower_cpu_vector.cpp ----
-// i32 (slots): 0.
-llvm::Function *vectorFunction(CpuUnit &U, const CpuWork &W,
-                               llvm::StringRef Name);
+CpuCode vectorCode(CpuUnit &U, const CpuWork &W, llvm::StringRef Name);
 
 // ---- lower_cpu_driver.cpp ----
 // void (axes, count, start, n, capacity, table, runs): offsets of elements
 // start .. of a role in all tensors, the last one repeated up to the capacity.
 llvm::Function *offsetsFunction(CpuUnit &U, unsigned Tensors);
-// i32 (slots): 0 when out is written, else nothing was.
-llvm::Function *driverFunction(CpuUnit &U, const CpuWork &W,
-                               llvm::StringRef Name);
+CpuCode driverCode(CpuUnit &U, const CpuWork &W, llvm::StringRef Name);
 
 // ---- lower_cpu.cpp ----
 // All declarations of a module that have the attribute get their code.

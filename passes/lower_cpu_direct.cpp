@@ -185,15 +185,22 @@ public:
       Store = storeFunction(U, W, Name);
   }
 
-  void emit() {
-    if (W.Fixed) {
-      fixed();
-      C.CreateRet(C.getInt32(0));
-      return;
-    }
+  // Of known sizes; gives the status.
+  void emitFixed() {
+    fixed();
+    C.CreateRet(C.getInt32(0));
+  }
+
+  // Then, unless it is too large.
+  void emitGate(Function *Then) {
     readSlots();
     if (W.Packed)
       gate();
+    C.CreateRet(computeOnThreads(C, U, W, {Then, nullptr}, C.argument(0)));
+  }
+
+  void emit() {
+    readSlots();
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
     if (PanelColumns)
       Panel = C.frame(
@@ -217,7 +224,7 @@ public:
               C.at(Bases, 8 * (int64_t)T));
       blocks();
     });
-    C.CreateRet(C.getInt32(0));
+    C.CreateRetVoid();
   }
 
 private:
@@ -462,8 +469,16 @@ Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name) {
   bool IsNew;
   Function *F =
       U.function("small." + Name, Type::getInt32Ty(U.context()), "p", IsNew);
-  if (IsNew)
-    Direct(U, W, Name, *F).emit();
+  if (!IsNew)
+    return F;
+  if (W.Fixed) {
+    Direct(U, W, Name, *F).emitFixed();
+    return F;
+  }
+  Function *Run =
+      U.function("direct." + Name, Type::getVoidTy(U.context()), "pp", IsNew);
+  Direct(U, W, Name, *Run).emit();
+  Direct(U, W, Name, *F).emitGate(Run);
   return F;
 }
 

@@ -119,34 +119,26 @@ public:
         KeepsSums(W.Tail != nullptr), Offsets(offsetsFunction(U, Tensors)),
         Store(storeFunction(U, W, Name)) {}
 
+  // How much memory it needs.
+  void emitNeeds() {
+    readSlots();
+    chooseBlocks();
+    C.CreateRet(place(Constant::getNullValue(bytePointer(C.getContext()))));
+  }
+
   void emit() {
     readSlots();
     chooseBlocks();
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
-    Value *Memory = acquire();
-    Value *Failed = C.CreateIsNull(Memory);
-    C.when(
-        Failed, [] {},
-        [&] {
-          C.loop(C.number(0), R[AXIS_C].Extent, C.number(1), [&](Value *Z) {
-            moveBases(Z);
-            columnBlocks();
-          });
-          call("free", C.getVoidTy(), {Memory});
-        });
-    C.CreateRet(C.CreateZExt(Failed, C.getInt32Ty()));
+    place(C.argument(1));
+    C.loop(C.number(0), R[AXIS_C].Extent, C.number(1), [&](Value *Z) {
+      moveBases(Z);
+      columnBlocks();
+    });
+    C.CreateRetVoid();
   }
 
 private:
-  Value *call(const char *Name, Type *Result, ArrayRef<Value *> Arguments) {
-    SmallVector<Type *, 2> Types;
-    for (Value *V : Arguments)
-      Types.push_back(V->getType());
-    return C.CreateCall(C.module().getOrInsertFunction(
-                            Name, FunctionType::get(Result, Types, false)),
-                        Arguments);
-  }
-
   void readSlots() {
     Value *Slots = C.argument(0);
     int64_t Record = 8 * (1 + (int64_t)Tensors);
@@ -181,8 +173,8 @@ private:
     PartM = static_cast<Value *>(Cut.part_m);
   }
 
-  // All that is needed beside the frame, in one piece.
-  Value *acquire() {
+  // All that is needed beside the frame, in one piece; gives its size.
+  Value *place(Value *Memory) {
     Value *Size = C.number(64);
     auto Part = [&](Value *Needs) {
       Value *At = Size;
@@ -199,7 +191,6 @@ private:
     Value *AtSums = Part(C.plus(C.times(Kept, Bytes), U.Cpu.vector_bytes));
     Value *AtRows = Tables(BlockM), *AtColumns = Tables(BlockN),
           *AtSteps = Tables(BlockK);
-    Value *Memory = call("malloc", bytePointer(C.getContext()), {Size});
     Value *Skew = C.CreateAnd(
         C.CreateNeg(C.CreatePtrToInt(Memory, C.getInt64Ty())), C.number(63));
     Value *Base = C.at(Memory, Skew); // the first 64 bytes are not used
@@ -215,7 +206,7 @@ private:
     Rows = Tabled(AtRows, BlockM);
     Columns = Tabled(AtColumns, BlockN);
     Steps = Tabled(AtSteps, BlockK);
-    return Memory;
+    return Size;
   }
 
   void moveBases(Value *Z) {
@@ -430,17 +421,20 @@ private:
 
 } // namespace
 
-Function *driverFunction(CpuUnit &U, const CpuWork &W, StringRef Name) {
+CpuCode driverCode(CpuUnit &U, const CpuWork &W, StringRef Name) {
   bool IsNew;
   Function *F =
-      U.function("driver." + Name, Type::getInt32Ty(U.context()), "p", IsNew);
-  if (!IsNew)
-    return F;
-  // Its loops are around much work, and it is half of the time that generating
-  // code would take.
-  F->addFnAttr(Attribute::OptimizeNone);
-  Driver(U, W, Name, *F).emit();
-  return F;
+      U.function("driver." + Name, Type::getVoidTy(U.context()), "pp", IsNew);
+  Function *Needs =
+      U.function("needs." + Name, Type::getInt64Ty(U.context()), "p", IsNew);
+  if (IsNew) {
+    // Its loops are around much work, and it is half of the time that
+    // generating code would take.
+    F->addFnAttr(Attribute::OptimizeNone);
+    Driver(U, W, Name, *F).emit();
+    Driver(U, W, Name, *Needs).emitNeeds();
+  }
+  return {F, Needs};
 }
 
 } // namespace nputeir

@@ -232,7 +232,7 @@ public:
               C.at(Bases, 8 * (int64_t)T));
       columns();
     });
-    C.CreateRet(C.getInt32(0));
+    C.CreateRetVoid();
   }
 
 private:
@@ -325,13 +325,13 @@ private:
 
 } // namespace
 
-Function *vectorFunction(CpuUnit &U, const CpuWork &W, StringRef Name) {
+CpuCode vectorCode(CpuUnit &U, const CpuWork &W, StringRef Name) {
   bool IsNew;
   Function *F =
-      U.function("vector." + Name, Type::getInt32Ty(U.context()), "p", IsNew);
+      U.function("vector." + Name, Type::getVoidTy(U.context()), "pp", IsNew);
   if (IsNew)
     VectorDriver(U, W, Name, *F).emit();
-  return F;
+  return {F, nullptr};
 }
 
 } // namespace nputeir

@@ -170,6 +170,9 @@ struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *);
  * is dense along N if along one of them. */
 bool teir_cpu_exchanges(const bool has[AXIS_ROLES], bool m_dense, bool n_dense);
 
+/* Multiplications of a product for each thread that computes a part of it. */
+enum { TEIR_CPU_THREAD_MACS = 4 << 20 };
+
 /* Of a product of a matrix and a vector: rows, or steps, at once; columns that
  * stay in the first cache, or in a buffer. */
 enum {

@@ -26,12 +26,13 @@
 ; CHECK: define linkonce_odr hidden i32 @nputeir.small.cpu.[[ID]].avx2
 ; CHECK: define linkonce_odr hidden i32 @nputeir.small.cpu.[[ID]].sse2
 ; LARGE-NOT: @nputeir.small
-; LARGE: define linkonce_odr hidden i32 @nputeir.driver.cpu.[[ID:[0-9]+]].avx512bf16
+; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID:[0-9]+]].avx512bf16
 ; LARGE: call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(
-; LARGE: define linkonce_odr hidden i32 @nputeir.driver.cpu.[[ID]].avx512.
+; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID]].avx512.
 ; LARGE: call <16 x float> @llvm.fma.v16f32(
-; LARGE: define linkonce_odr hidden i32 @nputeir.driver.cpu.[[ID]].avx2
-; LARGE: define linkonce_odr hidden i32 @nputeir.driver.cpu.[[ID]].sse2
+; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID]].avx2
+; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID]].sse2
+; LARGE: icmp ne ptr @nputeir_threads_1, null
 ; LARGE-NOT: @nputeir.small
 ; BOTH: %nputeir.linked = icmp ne ptr @nputeir_call_1, null
 ; BOTH: nputeir.ask:
