@@ -112,9 +112,11 @@ static bool hasAll(StringRef Features, StringRef Wanted) {
 static const teir_cpu *cpuOf(const Function &F, bool &Fixed) {
   StringRef Features = F.getFnAttribute("target-features").getValueAsString();
   Triple T(F.getParent()->getTargetTriple());
-  bool IsArm = T.isAArch64() && T.isLittleEndian();
-  if ((!IsArm && T.getArch() != Triple::x86_64) || has(Features, "-neon") ||
-      has(Features, "-sse2"))
+  bool IsX86 = T.getArch() == Triple::x86_64;
+  bool IsKnown = IsX86 || T.getArch() == Triple::ppc64le ||
+                 (T.isAArch64() && T.isLittleEndian());
+  if (!IsKnown || has(Features, "-neon") || has(Features, "-sse2") ||
+      has(Features, "-vsx"))
     return nullptr;
   const teir_cpu *Best = nullptr;
   for (int I = 0; I < teir_cpu_count(); I++) {
@@ -123,7 +125,7 @@ static const teir_cpu *cpuOf(const Function &F, bool &Fixed) {
         hasAll(Features, Cpu->needs))
       Best = Cpu;
   }
-  Fixed = IsArm || (Best && *Best->needs);
+  Fixed = !IsX86 || (Best && *Best->needs);
   return Best;
 }
 

@@ -104,6 +104,13 @@ public:
 // teir's formulas as code.
 teir_cpu_math cpuMath(Code &C);
 
+// Steps of a kernel, K of them, some at a time: First is what the first one
+// gets, each gives what the next one gets.
+Code::Values
+unrolled(Code &C, const teir_cpu &Cpu, llvm::Value *K,
+         const Code::Values &First,
+         llvm::function_ref<Code::Values(llvm::ArrayRef<llvm::Value *>)> Step);
+
 // ---- lower_cpu_kernel.cpp ----
 llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
                          llvm::Value *Y, llvm::Value *To);
@@ -113,6 +120,11 @@ llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
 // offset.
 llvm::Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
                                  int Height);
+
+// ---- lower_cpu_outer.cpp ----
+// The code of such a function, by outer products.
+void defineOuterKernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height,
+                       llvm::Function &F);
 
 // ---- lower_cpu_dot.cpp ----
 // To + X of in0 times Y of in1, which are vectors of packed groups.

@@ -2,6 +2,8 @@
 // elements of K and add what they give to one sum of 32 bits.
 #include "lower_cpu.h"
 
+#include "llvm/IR/IntrinsicsAArch64.h"
+#include "llvm/IR/IntrinsicsPowerPC.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
 using namespace llvm;
@@ -28,7 +30,20 @@ static Intrinsic::ID intrinsicOf(teir_cpu_op Op, int VectorBytes) {
     return By(Intrinsic::x86_avx512bf16_dpbf16ps_128,
               Intrinsic::x86_avx512bf16_dpbf16ps_256,
               Intrinsic::x86_avx512bf16_dpbf16ps_512);
+  case CPU_OP_SDOT:
+    return Intrinsic::aarch64_neon_sdot;
+  case CPU_OP_UDOT:
+    return Intrinsic::aarch64_neon_udot;
+  case CPU_OP_USDOT:
+    return Intrinsic::aarch64_neon_usdot;
+  case CPU_OP_BFDOT:
+    return Intrinsic::aarch64_neon_bfdot;
+  case CPU_OP_XVI8GER4: // of one vector
+    return Intrinsic::ppc_altivec_vmsummbm;
   case CPU_OP_NONE:
+  case CPU_OP_XVF32GER:
+  case CPU_OP_XVF64GER:
+  case CPU_OP_XVI16GER2:
   case CPU_OPS:
     break;
   }
@@ -38,16 +53,25 @@ static Intrinsic::ID intrinsicOf(teir_cpu_op Op, int VectorBytes) {
 Value *dotAdd(Code &C, const teir_cpu &Cpu, const teir_cpu_dot &D, Value *X,
               Value *Y, Value *To) {
   Intrinsic::ID Id = intrinsicOf(D.op, Cpu.vector_bytes);
-  FunctionType *T = Intrinsic::getType(C.getContext(), Id);
-  if (D.exchanged)
+  SmallVector<Type *, 2> Types; // of AArch64's, which are for several
+  if (Intrinsic::isOverloaded(Id)) {
+    bool IsFloat = D.op == CPU_OP_BFDOT;
+    Type *Part = IsFloat ? C.getBFloatTy() : C.getInt8Ty();
+    Types = {To->getType(), FixedVectorType::get(Part, IsFloat ? 8 : 16)};
+  }
+  FunctionType *T = Intrinsic::getType(C.getContext(), Id, Types);
+  // What comes last may be a lane.
+  bool IsLane = Cpu.lane_operands && D.packed[0] == D.packed[1];
+  if (D.exchanged || IsLane)
     std::swap(X, Y);
   SmallVector<Value *, 3> Operands = {X, Y};
   bool Adds = T->getNumParams() == 3;
+  bool IsLast = D.op == CPU_OP_XVI8GER4; // the sum
   if (Adds)
-    Operands.insert(Operands.begin(), To);
+    Operands.insert(IsLast ? Operands.end() : Operands.begin(), To);
   for (unsigned I = 0; I < Operands.size(); I++)
     Operands[I] = C.CreateBitCast(Operands[I], T->getParamType(I));
-  Value *V = C.CreateIntrinsic(Id, {}, Operands);
+  Value *V = C.CreateIntrinsic(Id, Types, Operands);
   return Adds ? V : C.CreateAdd(To, V);
 }
 

@@ -36,7 +36,10 @@ public:
   Kernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height, Function &F)
       : U(U), D(D), Height(Height), Blocks(teir_cpu_blocks(&U.Cpu, Sum)), C(F),
         Bytes(dtype_bytes(Sum)), Element(computedType(F.getContext(), Sum)),
-        Packed(D.op == CPU_OP_NONE ? Element : C.getInt32Ty()),
+        // Lanes are operands of bfdot as floats only.
+        Packed(D.op == CPU_OP_NONE    ? Element
+               : D.op == CPU_OP_BFDOT ? C.getFloatTy()
+                                      : C.getInt32Ty()),
         Vector(U.vector(Element, (unsigned)Blocks.lanes)) {}
 
   void emit() {
@@ -53,9 +56,8 @@ public:
     Code::Values First = {C.argument(1), In1};
     for (int I = 0; I < Height; I++)
       First.append(Start.begin(), Start.end());
-    Code::Values Last =
-        C.carry(C.number(0), K, C.number(1), First,
-                [&](Value *, ArrayRef<Value *> Now) { return step(Now); });
+    Code::Values Last = unrolled(
+        C, U.Cpu, K, First, [&](ArrayRef<Value *> Now) { return step(Now); });
     ArrayRef<Value *> Sums = ArrayRef<Value *>(Last).drop_front(2);
     C.when(
         C.CreateICmpNE(C.argument(5), C.number(0)), [&] { store(Sums, true); },
@@ -80,9 +82,9 @@ private:
       Row.push_back(row(U.vector(Packed, (unsigned)Blocks.lanes), In1, J));
     Code::Values Next = {C.at(In0, Blocks.height[0] * Bytes),
                          C.at(In1, Blocks.columns * Bytes)};
+    Value *Column = nullptr;
     for (int I = 0; I < Height; I++) {
-      Value *X = C.CreateVectorSplat((unsigned)Blocks.lanes,
-                                     C.get(Packed, C.at(In0, I * Bytes)));
+      Value *X = element(In0, I, Column);
       for (int J = 0; J < Blocks.vectors; J++) {
         Value *Sum = Now[(size_t)(2 + I * Blocks.vectors + J)];
         Next.push_back(D.op == CPU_OP_NONE
@@ -91,6 +93,19 @@ private:
       }
     }
     return Next;
+  }
+
+  // Element I of in0's column in all lanes; Column: the vector that holds it,
+  // where lanes are operands.
+  Value *element(Value *In0, int I, Value *&Column) {
+    unsigned Lanes = (unsigned)Blocks.lanes;
+    Value *Place = C.at(In0, I * Bytes);
+    if (!U.Cpu.lane_operands)
+      return C.CreateVectorSplat(Lanes, C.get(Packed, Place));
+    if (I % Blocks.lanes == 0)
+      Column = C.get(U.vector(Packed, Lanes), Place);
+    return C.CreateShuffleVector(Column,
+                                 SmallVector<int, 4>(Lanes, I % Blocks.lanes));
   }
 
   void store(ArrayRef<Value *> Sums, bool Add) {
@@ -121,7 +136,9 @@ Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
             dtype_name(D.packed[1]) + (D.offset ? ".offset" : "");
   Function *F = U.function(Twine("multiply.") + Kind + "." + Twine(Height),
                            Type::getVoidTy(U.context()), "ipppii", IsNew);
-  if (IsNew)
+  if (IsNew && teir_cpu_is_outer(D.op))
+    defineOuterKernel(U, D, Sum, Height, *F);
+  else if (IsNew)
     Kernel(U, D, Sum, Height, *F).emit();
   return F;
 }

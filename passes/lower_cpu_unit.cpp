@@ -109,6 +109,27 @@ teir_cpu_math cpuMath(Code &C) {
   return M;
 }
 
+Code::Values unrolled(Code &C, const teir_cpu &Cpu, Value *K,
+                      const Code::Values &First,
+                      function_ref<Code::Values(ArrayRef<Value *>)> Step) {
+  Value *From = C.number(0);
+  Code::Values Now = First;
+  if (Cpu.unrolled > 1) {
+    assert((Cpu.unrolled & (Cpu.unrolled - 1)) == 0);
+    Value *Whole = C.CreateAnd(K, C.number(-Cpu.unrolled));
+    Now = C.carry(From, Whole, C.number(Cpu.unrolled), Now,
+                  [&](Value *, ArrayRef<Value *> Given) {
+                    Code::Values V(Given.begin(), Given.end());
+                    for (int I = 0; I < Cpu.unrolled; I++)
+                      V = Step(V);
+                    return V;
+                  });
+    From = Whole;
+  }
+  return C.carry(From, K, C.number(1), Now,
+                 [&](Value *, ArrayRef<Value *> V) { return Step(V); });
+}
+
 VectorType *CpuUnit::vector(Type *Element, unsigned Lanes) {
   return FixedVectorType::get(Element, Lanes);
 }

@@ -532,7 +532,8 @@ bool isHost(const Module &M) {
   Triple T(M.getTargetTriple());
   const DataLayout &DL = M.getDataLayout();
   bool Known = T.getArch() == Triple::UnknownArch || T.isX86() ||
-               T.isAArch64() || T.getArch() == Triple::riscv64;
+               T.isAArch64() || T.getArch() == Triple::riscv64 ||
+               T.getArch() == Triple::ppc64le;
   return Known && DL.getPointerSizeInBits() == 64 && DL.isLittleEndian();
 }
 

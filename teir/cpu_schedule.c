@@ -448,7 +448,7 @@ static void plan_direct(struct schedule *s, const struct teir_cpu_math *m,
   s->kernel = size->turned ? "turned" : "direct";
   s->dot = (struct teir_cpu_dot){CPU_OP_NONE, 1, {sum, sum}, false, false};
   if (size->turned) {
-    s->columns = s->blocks.columns;
+    s->columns = s->blocks.turned_columns;
     add_panels(s, IN1, sum);
   }
   add_loop_step(s, AXIS_K, known(c.block_k), ".block");

@@ -23,8 +23,20 @@ enum teir_cpu_op {
   CPU_OP_VPDPWSSD,  /* two of i16 */
   CPU_OP_VPDPBUSD,  /* four: u8 and i8 */
   CPU_OP_VDPBF16PS, /* two of bf16; subnormals count as zero */
+  CPU_OP_SDOT,      /* four of i8 */
+  CPU_OP_UDOT,      /* four of u8 */
+  CPU_OP_USDOT,     /* four: u8 and i8 */
+  CPU_OP_BFDOT,     /* two of bf16, as VDPBF16PS */
+  /* Outer products, into a block of 4 rows and a vector of columns. */
+  CPU_OP_XVF32GER,
+  CPU_OP_XVF64GER,
+  CPU_OP_XVI16GER2,
+  CPU_OP_XVI8GER4, /* i8 and u8 */
   CPU_OPS
 };
+static inline bool teir_cpu_is_outer(enum teir_cpu_op op) {
+  return op >= CPU_OP_XVF32GER;
+}
 
 struct teir_cpu {
   const char *name;
@@ -32,6 +44,10 @@ struct teir_cpu {
   const char *needs;    /* features that tell it from the row above */
   const char *features; /* as LLVM names them; "": none beside the arch's */
   int vector_bytes, registers;
+  /* Instructions take one lane of a vector as operand for all of theirs. */
+  bool lane_operands;
+  bool outer;    /* products in accumulators of their own */
+  int unrolled;  /* steps of a kernel's loop */
   bool fma;      /* multiplies and adds in one instruction */
   bool masks;    /* loads and stores parts of vectors of 32-bit elements */
   unsigned dots; /* 1 << enum teir_cpu_op, .. */
@@ -79,6 +95,7 @@ struct teir_cpu_blocks {
   /* Of products that are not packed: rows that may be multiplied at once, and
    * vectors along the columns, at most. */
   int direct_height[2], direct_vectors;
+  int turned_columns; /* of a panel of in1 where only it is packed */
   /* That is faster where rows are as few, or where in1 (k x n) has as few
    * elements, and in0 (m x k) too or the columns are as few. */
   int64_t direct_m, direct_n, direct_elements;

@@ -173,7 +173,8 @@ static const struct tool_option choose_options[] = {
      .help = "xdna (default), xdna2, or a file of '<field> <number>' lines "
              "that change xdna; or a processor, for which the plugin's "
              "own loops are printed: sse2, avx2, avxvnni, avx512, "
-             "avx512vnni, avx512bf16, neon"},
+             "avx512vnni, avx512bf16, neon, neondot, neonbf16, neoni8mm, "
+             "vsx, power10"},
     {"--explain", NULL, tool_flag, AT(explain),
      .help = "the bound, traffic and time instead"},
     {0},
@@ -192,8 +193,9 @@ static const struct tool_option choose_options[] = {
   X(teir_job_reorder)                                                          \
   X(teir_job_policy)                                                           \
   X(teir_job_place)                                                            \
-  X(teir_job_consume) X(teir_job_brgemm) X(teir_job_sink) X(teir_job_hoist)    \
-      X(teir_job_peel) X(teir_job_pack)
+  X(teir_job_consume)                                                          \
+  X(teir_job_brgemm) X(teir_job_sink) X(teir_job_hoist) X(teir_job_peel)       \
+      X(teir_job_pack)
 #define CALL(action)                                                           \
   static bool call_##action(struct tool *t, void *job) {                       \
     return act(t, job, action);                                                \

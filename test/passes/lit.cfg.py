@@ -5,7 +5,8 @@ import lit.formats
 config.name = "nputeir-passes"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".c", ".ll", ".test", ".f90"]
-config.excludes = ["run.c", "runtime.c", "openmp.c", "cpu_shapes.c", "cpu_threads.c"]
+config.excludes = ["run.c", "runtime.c", "openmp.c", "cpu_shapes.c", "cpu_threads.c",
+                   "freestanding.c"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = lit_config.params["exec_root"]
 bin_dir = lit_config.params["llvm_bin"]

@@ -50,6 +50,15 @@ static void check_dots(void) {
   check_dot("avx512vnni", i8, u8, i32, CPU_OP_VPDPBUSD, false);
   check_dot("avx512bf16", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_VDPBF16PS,
             false);
+  check_dot("neondot", i8, i8, i32, CPU_OP_SDOT, false);
+  check_dot("neondot", u8, i8, i32, CPU_OP_SDOT, true);
+  check_dot("neondot", i8, u8, i32, CPU_OP_UDOT, true);
+  check_dot("neoni8mm", i8, u8, i32, CPU_OP_USDOT, false);
+  check_dot("neonbf16", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_BFDOT, false);
+  check_dot("power10", i8, u8, i32, CPU_OP_XVI8GER4, false);
+  check_dot("power10", u8, u8, i32, CPU_OP_XVI8GER4, true);
+  check_dot("power10", i8, i8, i32, CPU_OP_XVI16GER2, false);
+  check_dot("vsx", i8, i8, i32, CPU_OP_NONE, false);
   /* Other sums, other types */
   check_dot("avx512vnni", i8, i8, DTYPE_I64, CPU_OP_NONE, false);
   check_dot("avx512vnni", DTYPE_U16, i8, i32, CPU_OP_NONE, false);
