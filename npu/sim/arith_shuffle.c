@@ -1,5 +1,5 @@
-/* arith_shuffle.c -- the 48 modes of vshuffle (isa.md C7), nearly all of them
- * transposes of a small matrix of elements.
+/* arith_shuffle.c -- the modes of vshuffle (isa.md C7), six of them AIE2P's,
+ * nearly all of them transposes of a small matrix of elements.
  */
 #include "arith.h"
 
@@ -13,7 +13,7 @@ struct transpose {
 };
 
 /* clang-format off */
-static const struct transpose modes[48] = {
+static const struct transpose modes[] = {
   [0] = {1, 64, 2, 0},  [1] = {1, 64, 2, 1},
   [2] = {2, 32, 2, 0},  [3] = {2, 32, 2, 1},
   [4] = {4, 16, 2, 0},  [5] = {4, 16, 2, 1},
@@ -39,6 +39,9 @@ static const struct transpose modes[48] = {
   [43] = {2, 2, 8, 0},  [44] = {2, 16, 2, 0},
   [45] = {2, 2, 16, 0}, [46] = {1, 8, 4, 0},
   [47] = {1, 4, 8, 0},
+  [48] = {4, 8, 2, 0},  [49] = {4, 2, 8, 0}, /* from here on AIE2P alone */
+  [50] = {8, 4, 2, 0},  [51] = {8, 2, 4, 0},
+  [52] = {2, 8, 8, 0},  [53] = {2, 8, 8, 1},
 };
 /* clang-format on */
 

@@ -21,13 +21,19 @@ void core_move_vector(struct core *c, const struct core_op *op) {
   core_put_bytes(c, op, 1, out, op->d.bytes);
 }
 
+/* AIE2P has the others, too. */
+static bool has_mode(const struct core *c, uint32_t mode) {
+  enum { MODES_AIE2 = 48 };
+  return mode < MODES_AIE2 || c->around.isa != isa_find("aie2");
+}
+
 /* d <- permutation b of {s1, s2} */
 void core_shuffle(struct core *c, const struct core_op *op) {
   uint8_t in[128], out[64], scratch[64];
   memcpy(in, core_vector(c, op->s1, scratch), 64);
   memcpy(in + 64, core_vector(c, op->s2, scratch), 64);
   uint32_t mode = core_get(c, op->b);
-  if (!arith_shuffle(out, in, mode)) {
+  if (!has_mode(c, mode) || !arith_shuffle(out, in, mode)) {
     core_fail(c, op, "vshuffle has no mode %u", mode);
     return;
   }
@@ -60,7 +66,8 @@ static void sem_bcst_shuffle(struct core *c, const struct core_op *op) {
   uint8_t in[128], out[64];
   broadcast(in, scalar_source(c, op->a), op->sem->x);
   memcpy(in + 64, in, 64);
-  if (!arith_shuffle(out, in, c->reg.r[29])) {
+  if (!has_mode(c, c->reg.r[29]) ||
+      !arith_shuffle(out, in, c->reg.r[29])) {
     core_fail(c, op, "vbcstshfl has no mode %u", c->reg.r[29]);
     return;
   }

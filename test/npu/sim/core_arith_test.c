@@ -257,7 +257,12 @@ static void shuffles(void) {
   CHECK(arith_shuffle(out, in, 38) && out[0] == 2 && out[2] == 0);
   CHECK(arith_shuffle(out, in, 39)); /* 4x4 inside each half */
   CHECK(out[2] == 8 && out[32] == 32 && out[34] == 40);
-  CHECK(!arith_shuffle(out, in, 48));
+  CHECK(!arith_shuffle(out, in, 54));
+  CHECK(arith_shuffle(back, in, 52) && arith_shuffle(back + 64, in, 53));
+  for (int i = 0; i < 64; ++i) { /* T16 8x8 */
+    CHECK(back[2 * i] == 2 * (i % 8 * 8 + i / 8));
+    CHECK(back[2 * i + 1] == back[2 * i] + 1);
+  }
   /* 18,19 (2x32) undo 2,3 (32x2). */
   CHECK(arith_shuffle(back, in, 2) && arith_shuffle(back + 64, in, 3));
   CHECK(arith_shuffle(out, back, 18) && memcmp(out, in, 64) == 0);
