@@ -179,6 +179,21 @@ struct asm_program *kernel_gemm_counted(struct arena *,
                                         const struct kernel_steps *,
                                         int *before, struct diag *);
 
+/* bf16 that a gemm reads becomes the block floats of struct kernel_gemm, from
+ * p0 to p2: A of m x k or B of k x n, small blocks of 8 x 8 in the layout
+ * above.  Mantissas of 8 bits, rounded to nearest even, are what is left: an
+ * element is off by 2^-7 of the largest of its 8 at most, and bf16 of one
+ * exponent lose a bit.  Infinity and NaN are not known to become anything. */
+struct kernel_blocks {
+  const char *name;
+  const struct isa *isa;
+  int input;    /* 0: A, 1: B */
+  int other, k; /* m or n, a multiple of 16, and k, one of 32 */
+  bool turned;  /* as ta or tb in struct kernel_gemm */
+};
+struct asm_program *kernel_blocks(struct arena *, const struct kernel_blocks *,
+                                  struct diag *);
+
 /* Sets `bytes`, a multiple of 32 (aie2) or 64, from p0 on to zero. */
 struct asm_program *kernel_zero(struct arena *, const struct isa *,
                                 const char *name, int bytes, struct diag *);
