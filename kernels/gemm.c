@@ -45,9 +45,10 @@ static bool check_options(const struct kernel_gemm *k,
     return diag_error(
         d, loc_none(), "gemm block: shift is %d; results of type %s take %s",
         k->shift, dtype_name(k->out), shifts ? "0 to 31" : "none");
-  if (g->blocks && (k->ta || k->tb || k->tc))
+  if (g->blocks && (k->ta || k->tb))
     return diag_error(d, loc_none(),
-                      "gemm block: block floats lie in one layout only");
+                      "gemm block: A and B of block floats lie in one layout "
+                      "only");
   if ((unsigned)k->rounding >= KERNEL_ROUNDINGS ||
       (unsigned)k->saturation >= KERNEL_SATURATIONS)
     return diag_error(d, loc_none(),
@@ -125,7 +126,8 @@ static bool schedule_gemm(struct arena *a, const struct work *w,
 static int list_attempts(const struct work *w, struct attempt attempt[]) {
   const struct kernel_gemm *k = w->gemm;
   bool turned = k->tc && w->kind->mac_shape.m == w->kind->mac_shape.n;
-  bool shuffles = k->ta != turned || k->tb != turned;
+  bool shuffles =
+      !w->kind->blocks && (k->ta != turned || k->tb != turned);
   int count = 0;
   if (k->yields && k->joined)
     attempt[count++] = (struct attempt){GEMM_FREE, true, true};

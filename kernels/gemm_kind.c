@@ -143,10 +143,19 @@ const struct gemm_kind *kernel_gemm_kind(const struct kernel_gemm *k) {
 }
 #undef ROWS
 
+/* Inputs become block floats first where there is no other kernel. */
 static const struct gemm_kind *kind_of(const struct isa *isa, enum dtype in0,
                                        enum dtype in1, enum dtype out) {
-  return kernel_gemm_kind(
-      &(struct kernel_gemm){.isa = isa, .in0 = in0, .in1 = in1, .out = out});
+  struct kernel_gemm k = {.isa = isa, .in0 = in0, .in1 = in1, .out = out};
+  const struct gemm_kind *g = kernel_gemm_kind(&k);
+  k.bfp16 = true;
+  return g ? g : kernel_gemm_kind(&k);
+}
+
+bool kernel_gemm_by_blocks(const struct isa *isa, enum dtype in0,
+                           enum dtype in1, enum dtype out) {
+  const struct gemm_kind *g = kind_of(isa, in0, in1, out);
+  return g && g->blocks;
 }
 
 bool kernel_shape(const struct isa *isa, enum dtype in0, enum dtype in1,
@@ -173,7 +182,11 @@ int64_t kernel_gemm_bytes(const struct kernel_gemm *k, int input) {
 
 bool kernel_gemm_unit(const struct isa *isa, enum dtype in0, enum dtype in1,
                       enum dtype out, struct kernel_shape *unit) {
-  return kernel_shape(isa, in0, in1, out, unit);
+  const struct kernel_shape blocks = {16, 32, 16}; /* kernels.h */
+  const struct gemm_kind *g = kind_of(isa, in0, in1, out);
+  if (g)
+    *unit = g->blocks ? blocks : g->mac_shape;
+  return g != NULL;
 }
 
 bool kernel_gemm_even(const struct isa *isa, enum dtype in0, enum dtype in1,

@@ -171,7 +171,8 @@ void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
   }
   g->left.mem = MEM_LDA_W, g->left.other_mem = MEM_LDB_W;
   g->right.mem = MEM_LDB_W;
-  bool shuffle_a = k->ta != g->turned, shuffle_b = k->tb != g->turned;
+  bool blocks = g->kind->blocks, shuffle_a = !blocks && k->ta != g->turned,
+       shuffle_b = !blocks && k->tb != g->turned;
   struct operand *first = g->tall ? &g->right : &g->left;
   struct operand *second = g->tall ? &g->left : &g->right;
   if (g->turned ? shuffle_b : shuffle_a)

@@ -48,6 +48,11 @@ struct kernel_shape {
 bool kernel_shape(const struct isa *, enum dtype in0, enum dtype in1,
                   enum dtype out, struct kernel_shape *);
 
+/* Whether the product is one of block floats, which A and B become first
+ * (kernel_blocks, and kernel_gemm with bfp16). */
+bool kernel_gemm_by_blocks(const struct isa *, enum dtype in0, enum dtype in1,
+                           enum dtype out);
+
 /* How often K is walked: 3 if the inputs come in two halves, else 1; 0: there
  * is no such kernel. */
 int kernel_gemm_passes(const struct isa *, enum dtype in0, enum dtype in1,
@@ -241,6 +246,8 @@ struct kernel_narrow {
 int kernel_narrow_unit(const struct isa *, enum dtype from, enum dtype to);
 /* Whether such sums may be turned. */
 bool kernel_narrow_turns(const struct isa *, enum dtype from);
+/* Whether it can add a bias to such sums. */
+bool kernel_narrow_adds(const struct isa *, enum dtype from);
 struct asm_program *kernel_narrow(struct arena *, const struct kernel_narrow *,
                                   struct diag *);
 /* p2[i] = p0[i] + p1[i]: integers modulo 2^bits, floats rounded to nearest

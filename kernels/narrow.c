@@ -5,7 +5,8 @@
  * results are not longer than sums, and an element is loaded before anything
  * is stored there.  The load port limits it to 32 bytes of sums a cycle, on
  * aie2p to 64.  Floats, of which a register holds a small block, may be
- * transposed in it on their way.  Its floats are not narrowed yet.
+ * transposed in it on their way.  How aie2p rounds a sum of two floats is not
+ * known, so they take no bias there.
  */
 #include "device_most.h"
 #include "kernel_gemm.h"
@@ -30,8 +31,8 @@ static const struct narrow_kind {
    * vectors on aie2p: no kernel. */
   int aie2, aie2p;
 } kind[] = {
-    {DTYPE_F32, DTYPE_F32, MEM_ST_AM, 0, 0},
-    {DTYPE_F32, DTYPE_BF16, MEM_ST_CONV, 1, 0},
+    {DTYPE_F32, DTYPE_F32, MEM_ST_AM, 0, 1},
+    {DTYPE_F32, DTYPE_BF16, MEM_ST_CONV, 1, 2},
     {DTYPE_I32, DTYPE_I32, MEM_ST_AM, 0, 1},
     {DTYPE_I32, DTYPE_I16, MEM_ST_SRS_S16, 1, 2},
     {DTYPE_I32, DTYPE_U16, MEM_ST_SRS_D16, 1, 2},
@@ -62,6 +63,10 @@ bool kernel_narrow_turns(const struct isa *isa, enum dtype from) {
   return from == DTYPE_F32 && !kernel_machine(isa)->few_sums;
 }
 
+bool kernel_narrow_adds(const struct isa *isa, enum dtype from) {
+  return from != DTYPE_F32 || !kernel_machine(isa)->few_sums;
+}
+
 static const struct narrow_kind *check(const struct kernel_narrow *k,
                                        struct diag *d) {
   const struct narrow_kind *found = find_kind(k->isa, k->from, k->to);
@@ -88,6 +93,9 @@ static const struct narrow_kind *check(const struct kernel_narrow *k,
                "narrow: a bias of %d for %d elements; it takes multiples of "
                "%d that divide them",
                k->bias, k->elements, LANES);
+  else if (k->bias && !kernel_narrow_adds(k->isa, k->from))
+    diag_error(d, loc_none(), "narrow: no kernel adds a bias of %s",
+               dtype_name(k->from));
   else
     return found;
   return NULL;

@@ -180,10 +180,11 @@ void kernel_trace_relu_float(struct trace *t, int64_t half, int x, int zero,
           mask = kernel_trace_reg(t, "r16");
   kernel_trace_add(t, t->machine->insn[KERNEL_MOVE_VECTOR], 2,
                    (int64_t[]){temp, half});
-  kernel_trace_add(t, keeps_nan ? INSN_VLT_S32 : INSN_VGE_D32, 3,
+  const enum insn_id *insn = t->machine->insn;
+  kernel_trace_add(t, insn[keeps_nan ? KERNEL_LESS_32 : KERNEL_REACHES_32], 3,
                    (int64_t[]){mask, temp, kernel_trace_reg(t, "x%d", bound)});
   kernel_trace_add(
-      t, INSN_VSEL_32, 4,
+      t, insn[KERNEL_SELECT_32], 4,
       (int64_t[]){temp, temp, kernel_trace_reg(t, "x%d", zero), mask});
   kernel_trace_add(t, t->machine->insn[KERNEL_MOVE_VECTOR], 2,
                    (int64_t[]){half, temp});

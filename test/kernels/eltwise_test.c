@@ -193,7 +193,7 @@ static void test_narrow(struct kernel_narrow k, bool in_place) {
   arena_close(a);
 }
 
-/* Integers, with and without a bias, on another set. */
+/* Integers with and without a bias, and floats, on another set. */
 static void test_narrows_on(const struct isa *isa) {
   static const enum dtype to[] = {DTYPE_I32, DTYPE_I16, DTYPE_U16, DTYPE_I8,
                                   DTYPE_U8};
@@ -211,7 +211,18 @@ static void test_narrows_on(const struct isa *isa) {
       CHECK(k.elements % kernel_narrow_unit(isa, k.from, k.to) == 0);
       test_narrow(k, i & 2);
     }
-  CHECK(!kernel_narrow_unit(isa, DTYPE_F32, DTYPE_BF16));
+  for (int i = 0; i < 3 * 8; i++) { /* floats without a bias */
+    struct kernel_narrow k = {.isa = isa,
+                              .from = DTYPE_F32,
+                              .to = i & 4 ? DTYPE_F32 : DTYPE_BF16,
+                              .elements = elements[i / 8],
+                              .relu = i & 1};
+    test_narrow(k, i & 2);
+    k.keeps_nan = true;
+    test_narrow(k, i & 2);
+  }
+  CHECK(!kernel_narrow_adds(isa, DTYPE_F32) &&
+        kernel_narrow_adds(isa, DTYPE_I32));
 }
 
 static void test_narrows(void) {

@@ -258,9 +258,12 @@ static void test_blocks(int count) {
   run(&k, CHECK_RANDOM, 1, 795);
   k.zero = false;
   run_steps(&k, NULL, CHECK_RANDOM, CHECK_SPECIAL + 1, 1, 795);
+  k.tc = true;
+  run_steps(&k, NULL, CHECK_RANDOM, CHECK_SPECIAL + 1, 1, 795);
   for (int i = 0; i < count; i++) {
     k.m = 16 * (1 + i % 3), k.k = 32 * (1 + i % 4), k.n = 16 * (1 + i % 5);
     k.zero = i % 2, k.relu = i % 3 == 0, k.yields = i % 4 == 1;
+    k.tc = i % 5 > 2;
     run(&k, k.relu ? CHECK_WILD : (enum check_data)(i % 3), (uint64_t)i, 0);
     struct kernel_steps s = check_steps(1 + i % 4, 1 + i % 2);
     k.relu = false;
