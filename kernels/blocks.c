@@ -21,7 +21,8 @@ enum {
   SUMS = 4,  /* accumulators that take turns */
   RING = 2,  /* pairs of vector registers, before and behind the shuffle */
   UNIT_OTHER = 16,
-  UNIT_K = 32
+  UNIT_K = 32,
+  TILE_BYTES = 72
 };
 
 struct conversion {
@@ -39,7 +40,8 @@ static bool check(const struct kernel_blocks *k, struct diag *d) {
     return diag_error(d, loc_none(), "blocks: no kernel for %s",
                       isa_name(k->isa));
   if (k->other > 0 && k->k > 0 && k->other % UNIT_OTHER == 0 &&
-      k->k % UNIT_K == 0 && (int64_t)k->other * k->k <= MOST)
+      k->k % UNIT_K == 0 && (!k->whole_k || k->whole_k % k->k == 0) &&
+      (int64_t)k->other * (k->whole_k ? k->whole_k : k->k) <= MOST)
     return true;
   return diag_error(d, loc_none(),
                     "blocks: %d x %d; they have to be positive multiples of %d "
@@ -112,6 +114,9 @@ kernel_blocks(struct arena *a, const struct kernel_blocks *k, struct diag *d) {
       .k = k, .t = &t, .transposes = k->turned == (k->input == 0)};
   open(&c);
   int steps = k->k / SIDE, count = k->other / SIDE * steps;
+  /* of the same rows, from other parts of k */
+  int64_t rest =
+      k->whole_k ? (int64_t)(k->whole_k - k->k) / SIDE * 2 * TILE_BYTES : 0;
   for (int n = 0; n < count; n++) {
     int pair = n / (2 * steps), step = n / 2 % steps;
     int64_t at = offset_of(k, 2 * pair + n % 2, step);
@@ -119,6 +124,8 @@ kernel_blocks(struct arena *a, const struct kernel_blocks *k, struct diag *d) {
     store(&c, KERNEL_PUSH_BLOCKS, n);
     if ((n + 1) % GROUP == 0)
       store(&c, KERNEL_FLUSH_BLOCKS, n);
+    if (rest && (n + 1) % (2 * steps) == 0)
+      kernel_trace_memory(&t, MEM_PADD_A, 0, c.to, (pair + 1) * rest);
   }
   const char *heading = arena_printf(
       a, "p2 <- block floats of %c from p0, %d x %d bf16%s", "AB"[k->input],

@@ -194,6 +194,7 @@ struct kernel_blocks {
   const struct isa *isa;
   int input;    /* 0: A, 1: B */
   int other, k; /* m or n, a multiple of 16, and k, one of 32 */
+  int whole_k;  /* these are a part of so much k; 0: all of it */
   bool turned;  /* as ta or tb in struct kernel_gemm */
 };
 struct asm_program *kernel_blocks(struct arena *, const struct kernel_blocks *,

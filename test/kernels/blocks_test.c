@@ -62,13 +62,14 @@ static void test(struct kernel_blocks b, unsigned seed, bool wild,
   b.name = "blocks";
   b.isa = isa_find("aie2p");
   fill(&b, seed, wild);
+  int whole = b.whole_k ? b.whole_k : b.k;
   memcpy(expected, memory, sizeof expected);
   for (int i = 0; i < b.other; i++)
     for (int k = 0; k < b.k; k += SIDE) {
       double value[SIDE];
       for (int j = 0; j < SIDE; j++)
         value[j] = bf16_at(element_of(&b, i, k + j));
-      int64_t tile = (i / 16 * (b.k / SIDE) + k / SIDE) * 2 + i / SIDE % 2;
+      int64_t tile = (i / 16 * (whole / SIDE) + k / SIDE) * 2 + i / SIDE % 2;
       model(value, expected + TO + (tile * SIDE + i % SIDE) * (1 + SIDE));
     }
   struct asm_program *p = kernel_blocks(a, &b, &d);
@@ -87,10 +88,11 @@ static void test(struct kernel_blocks b, unsigned seed, bool wild,
 
 static void test_refusals(void) {
   const struct kernel_blocks bad[] = {
-      {"x", isa_find("aie2p"), 0, 24, 32, false},
-      {"x", isa_find("aie2p"), 1, 16, 16, false},
-      {"x", isa_find("aie2p"), 0, 512, 512, false},
-      {"x", isa_find("aie2"), 0, 16, 32, false}};
+      {"x", isa_find("aie2p"), 0, 24, 32, 0, false},
+      {"x", isa_find("aie2p"), 0, 16, 64, 96, false},
+      {"x", isa_find("aie2p"), 1, 16, 16, 0, false},
+      {"x", isa_find("aie2p"), 0, 512, 512, 0, false},
+      {"x", isa_find("aie2"), 0, 16, 32, 0, false}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     struct arena *a = arena_open();
     struct diag d = {0};
@@ -111,6 +113,7 @@ int main(void) {
     test((struct kernel_blocks){.input = (int)i % 2,
                                 .other = 16 * (1 + (int)i % 5),
                                 .k = 32 * (1 + (int)i % 3),
+                                .whole_k = i % 4 ? 0 : 64 * (1 + (int)i % 3),
                                 .turned = i / 2 % 2},
          i, i % 3 == 0, 0);
   test_refusals();
