@@ -14,6 +14,7 @@ static const char *const device[] = {"auto", "npu",  "npu1", "npu4",
 static const char *const fp_word[] = {"strict", "relaxed"};
 static const char *const switch_word[] = {"off", "on"};
 static const char *const f32_word[] = {"keep", "bf16", "bf16x3"};
+static const char *const bf16_word[] = {"exact", "bfp16"};
 
 struct options options_default(void) {
   return (struct options){.min_macs = -1};
@@ -63,8 +64,8 @@ static bool parse_item(struct options *o, const char *source, char *item,
       return o->require = true;
     return diag_error(d, loc_none(),
                       "nputeir: %s: there is no option '%s'; options are "
-                      "device=, cpu=, preset=, fp=, f32=, min-macs=, "
-                      "resident=, off, require",
+                      "device=, cpu=, preset=, fp=, f32=, bf16=, "
+                      "min-macs=, resident=, off, require",
                       source, item);
   }
   *word++ = 0;
@@ -83,6 +84,10 @@ static bool parse_item(struct options *o, const char *source, char *item,
     if ((i = choose(source, item, word, f32_word, COUNT(f32_word), d)) < 0)
       return false;
     o->f32 = (enum f32_mode)i;
+  } else if (strcmp(item, "bf16") == 0) {
+    if ((i = choose(source, item, word, bf16_word, COUNT(bf16_word), d)) < 0)
+      return false;
+    o->bf16 = (enum bf16_mode)i;
   } else if (strcmp(item, "cpu") == 0) {
     if ((i = choose(source, item, word, switch_word, COUNT(switch_word), d)) <
         0)
@@ -105,8 +110,8 @@ static bool parse_item(struct options *o, const char *source, char *item,
   } else {
     return diag_error(d, loc_none(),
                       "nputeir: %s: there is no option '%s='; options are "
-                      "device=, cpu=, preset=, fp=, f32=, min-macs=, "
-                      "resident=, off, require",
+                      "device=, cpu=, preset=, fp=, f32=, bf16=, "
+                      "min-macs=, resident=, off, require",
                       source, item);
   }
   return true;
@@ -141,6 +146,10 @@ void options_print(const struct options *o, struct text *t) {
   }
   if (o->f32 != F32_KEEP) {
     text_printf(t, "%sf32=%s", comma, f32_word[o->f32]);
+    comma = ",";
+  }
+  if (o->bf16 != BF16_EXACT) {
+    text_printf(t, "%sbf16=%s", comma, bf16_word[o->bf16]);
     comma = ",";
   }
   if (o->min_macs >= 0) {

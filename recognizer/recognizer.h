@@ -243,11 +243,15 @@ enum fp_mode { FP_STRICT, FP_RELAXED };
 /* What becomes of float and double inputs: kept from the NPU, rounded to bf16,
  * or split into two bf16 each and multiplied three times (2^-16 relative). */
 enum f32_mode { F32_KEEP, F32_BF16, F32_BF16X3 };
+/* Whether an NPU that multiplies bf16 as block floats alone may: 8 values share
+ * an exponent, so that one is off by 2^-7 of the largest of them at most. */
+enum bf16_mode { BF16_EXACT, BF16_BFP16 };
 struct options {
   const char *device; /* NULL: not given */
   const char *preset; /* NULL: not given */
   enum fp_mode fp;
   enum f32_mode f32;
+  enum bf16_mode bf16;
   int64_t min_macs; /* -1: not given */
   bool off, require;
   bool cpu;      /* code for the processor, too */

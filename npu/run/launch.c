@@ -146,6 +146,21 @@ static bool run_entry(struct job *j) {
   return j->done;
 }
 
+/* Whether the call allows what the plan does to bf16. */
+static bool allows(const struct job *j, const struct recipe *recipe,
+                   const struct run_plan *plan, struct diag *d) {
+  if (!plan->by_blocks)
+    return true;
+  if (recipe->copies[AXIS_K] > 1)
+    return diag_declined(d, loc_none(),
+                         "f32=bf16x3: this NPU multiplies bf16 as block floats "
+                         "alone, which lose what the split keeps");
+  return j->options->bf16 == BF16_BFP16 ||
+         diag_declined(d, loc_none(),
+                       "this NPU multiplies bf16 as block floats alone; "
+                       "bf16=bfp16 allows it");
+}
+
 /* Finds the entry with a plan for the recipe, and locks it. */
 static bool take_plan(struct job *j, const struct recipe *recipe,
                       struct diag *d) {
@@ -161,9 +176,9 @@ static bool take_plan(struct job *j, const struct recipe *recipe,
   j->report->compiled |= e->state == CACHE_NEW;
   if (e->state == CACHE_NEW && !cache_build(e, build, j))
     no_memory(d);
-  else if (e->state == CACHE_READY)
+  else if (e->state == CACHE_READY && allows(j, recipe, e->plan, d))
     return true;
-  else
+  else if (e->state != CACHE_READY)
     *d = e->diag;
   pthread_mutex_unlock(&e->lock);
   cache_release(j->plans, e);
@@ -227,6 +242,7 @@ bool launch_product(struct cache *plans, struct contexts *contexts,
       !take_plan(&j, &sums, d))
     return false;
   bool good = run_entry(&j);
+  report->by_blocks = good && j.entry->plan->by_blocks;
   if (good && recipe_has_wide(p) && dtype_kind(p->acc) == DTYPE_FLOAT)
     report->f32 = j.recipe->copies[AXIS_K] > 1 ? "bf16x3" : "bf16";
   pthread_mutex_unlock(&j.entry->lock);

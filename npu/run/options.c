@@ -1,7 +1,7 @@
 /* options.c -- which device, and how: the call's options and the environment.
  *
  * The grammar and the parser are those of the compiler's options
- * (recognizer.h); here count device=, preset=, f32=, min-macs=,
+ * (recognizer.h); here count device=, preset=, f32=, bf16=, min-macs=,
  * resident= and off.
  * NPUTEIR_OPTIONS is the weakest source, the options compiled into the call are
  * stronger, and NPUTEIR_DEVICE decides where one binary runs today.
@@ -39,6 +39,7 @@ static bool take_words(const struct options *words, struct run_options *o,
   if (words->off)
     o->off = true;
   o->f32 = words->f32;
+  o->bf16 = words->bf16;
   o->resident = words->resident;
   if (words->min_macs >= 0)
     o->min_macs = words->min_macs;
@@ -55,6 +56,7 @@ bool run_options_read(const char *source, const char *text,
   struct arena *a = arena_open();
   struct options words = options_default();
   words.f32 = (enum f32_mode)o->f32; /* what holds if nothing is said */
+  words.bf16 = (enum bf16_mode)o->bf16;
   words.resident = o->resident;
   bool good =
       options_parse(&words, a, source, text, d) && take_words(&words, o, d);

@@ -341,8 +341,8 @@ void verify_drop(struct verify_call *); /* NULL is fine */
 void verify_compare(struct verify *, struct verify_call *);
 void verify_print(struct verify *);
 /* The largest error that rounding explains, as a part of the largest result;
- * f32: how floats became bf16, or NULL. */
-double verify_allowed(const struct product *, const char *f32);
+ * f32: how floats became bf16, or NULL; by_blocks: bf16 then block floats. */
+double verify_allowed(const struct product *, const char *f32, bool by_blocks);
 
 /* ---- recordings.c: launches on the simulator, for a profile ---- */
 struct record;

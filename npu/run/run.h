@@ -68,6 +68,7 @@ struct run_plan {
   int64_t m, n, k;         /* extents of one launch, padding included */
   int64_t batch;           /* products that it computes; 0 and 1: one */
   double predicted_cycles; /* of one launch; 0: not known */
+  bool by_blocks;          /* inputs of bf16 become block floats */
   struct run_share share[AXIS_ROLES];
   struct run_bias bias;
   struct run_layout tensor[TENSORS]; /* arguments 0, 1, 2 */
@@ -91,6 +92,7 @@ struct run_options {
   int64_t min_macs; /* real devices decline less work than this; -1: what they
                        would not do faster than the loop, as measured */
   int f32;          /* enum f32_mode: floats on devices that multiply bf16 */
+  int bf16;         /* enum bf16_mode: bf16 on those of block floats */
   bool off;
   bool resident; /* transactions of small products stay for the next */
   const struct run_recording *recording; /* of the call; NULL: none */
@@ -211,6 +213,7 @@ struct run_report {
    * "host"; NULL: they are results. */
   const char *epilogue;
   const char *f32; /* how floats became bf16: "bf16", "bf16x3"; NULL: none */
+  bool by_blocks;  /* bf16 was multiplied as block floats */
   int64_t launches;
   /* Bytes that were copied between the call's tensors and device buffers. */
   int64_t host_bytes;

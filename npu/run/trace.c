@@ -8,7 +8,8 @@
  * (in one line).  A declined call has status=declined and its reason.  Words
  * with blanks stand in double quotes; a word that is not known is -, a number
  * 0.  Behind the types stand tail=<expression> where the product has one and
- * f32=bf16 or f32=bf16x3 where inputs were rounded or split.  compiled: the
+ * f32=bf16 or f32=bf16x3 where inputs were rounded or split, bf16=bfp16 where
+ * they became block floats.  compiled: the
  * call built a launch.  configured: the device had to load a configuration, of
  * which shapes with the same blocks share one.  core_util: cycles in which a
  * core's multiplier issued, of all cycles of all cores from the first to the
@@ -79,6 +80,8 @@ void trace_report(const struct run_report *r, const char *where) {
     put(&t, "tail", r->tail);
   if (r->f32)
     put(&t, "f32", r->f32);
+  if (r->by_blocks)
+    put(&t, "bf16", "bfp16");
   put(&t, "device", r->device);
   put(&t, "status", r->done ? "done" : "declined");
   put(&t, "reason", r->done ? NULL : r->reason.text);

@@ -22,6 +22,8 @@ static const struct {
     {"f32=keep", NULL},
     {"f32=bf16,f32=bf16x3", NULL},
     {"f32=fp16", "f32 is one of keep, bf16, bf16x3, not 'fp16'"},
+    {"bf16=exact,bf16=bfp16", NULL},
+    {"bf16=fp8", "bf16 is one of exact, bfp16, not 'fp8'"},
     {"resident=on, resident=off", NULL},
     {"resident=1", "resident is one of off, on, not '1'"},
     {"min-macs=-1", "min-macs is a whole number, not '-1'"},
