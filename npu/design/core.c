@@ -66,6 +66,11 @@ void make_core(struct builder *m, int column, int row,
                   &walk[i % OUT], 0);
     *add_start(m) = (struct design_start){column, row, 0, 0, false};
   }
+  for (int i = 0; i < OUT && core->by_blocks; i++)
+    *add_buffer(m) = (struct design_buffer){
+        i ? "blocks1" : "blocks0", column, row, core->blocks[i],
+        (uint32_t)(core->joint * p->block_k * (i ? p->block_n : p->block_m) *
+                   9 / 8)};
   if (core->staged)
     *add_buffer(m) = (struct design_buffer){
         "sums", column, row, core->sums,

@@ -23,8 +23,8 @@ struct key {
   char device[16];
   enum dtype in0, in1, out, acc;
   bool in0_turned, in1_turned, out_turned, sums_turned, staged, joined;
-  int block_m, block_n, block_k, group_m, steps_k, out_depth;
-  uint32_t place[7];
+  int block_m, block_n, block_k, group_m, steps_k, joint, out_depth;
+  uint32_t place[9];
   int bias, bias_words, bias_blocks, relu, keeps_nan, saturate, shift;
 };
 
@@ -77,12 +77,15 @@ static void make_key(const struct tile_program *p, struct key *key) {
   key->block_n = p->block_n;
   key->block_k = p->block_k;
   key->group_m = p->group_m;
-  key->steps_k = p->steps_k < MANY_STEPS ? p->steps_k : MANY_STEPS;
+  int steps = map_products_k(p);
+  key->steps_k = steps < MANY_STEPS ? steps : MANY_STEPS;
+  key->joint = core->joint;
   key->out_depth = core->out_depth;
   memcpy(key->place, core->in0, sizeof core->in0);
   memcpy(key->place + 2, core->in1, sizeof core->in1);
   memcpy(key->place + 4, core->out, sizeof core->out);
   key->place[6] = core->sums;
+  memcpy(key->place + 7, core->blocks, sizeof core->blocks);
   key->bias = f->bias != 0;
   key->bias_words = f->bias ? map_bias_words(p) : 0;
   key->bias_blocks = f->bias ? design_buffer_steps(p, IN1) : 0;

@@ -64,7 +64,7 @@ struct design_task {
                 * phase needs its place */
 };
 
-enum { DESIGN_KERNELS = 3 };
+enum { DESIGN_KERNELS = 5 };
 struct design_core {
   int column, row;
   struct asm_program *program; /* of the outer loop; NULL: from a cache */

@@ -21,6 +21,9 @@
  * before it computes.  It tells the first row of cores alone, since a write
  * costs it more than all this costs the cores, and every row tells the next.
  *
+ * Inputs that become block floats are released as soon as they have; every
+ * input is a call of its own then, and so is the product.
+ *
  * A bias is one more block of in1, behind the last step; only then do sums
  * become results.
  *
@@ -150,6 +153,51 @@ static void put_biased(struct text *t, const struct loop *l) {
   }
 }
 
+static bool by_blocks(const struct loop *l) {
+  return l->program->core.by_blocks;
+}
+
+/* Where those of a step of k begin, of the steps that a product takes. */
+static uint32_t blocks_address(const struct loop *l, int input, int step) {
+  const struct tile_program *p = l->program;
+  int pair_bytes = 16 * p->block_k * 9 / 8; /* of 16 rows or columns */
+  return p->device->core_address + p->core.blocks[input] +
+         (uint32_t)(step * pair_bytes);
+}
+
+/* An input becomes block floats, and is released. */
+static void put_conversion(struct text *t, const struct loop *l, int input,
+                           int step) {
+  int lock = input ? CORE_IN1 : CORE_IN0, reg = input ? REG_IN1 : REG_IN0;
+  put_lock(t, l, true, lock + LOCK_FULL, input ? "in1 is full" : "in0 is full");
+  text_printf(t, "\tmov\tp0, r%d\n", reg);
+  put_constant(t, "p2", blocks_address(l, input, step), "its block floats");
+  put_call(t, input ? "blocks1" : "blocks0");
+  put_toggle(t, reg);
+  put_nops(t, 3);
+  put_lock(t, l, false, lock + LOCK_EMPTY,
+           input ? "in1 is empty" : "in0 is empty");
+  put_nops(t, 2);
+}
+
+/* What is multiplied, and given back if it is a block of in0. */
+static void put_inputs(struct text *t, const struct loop *l, bool begin) {
+  if (begin && by_blocks(l)) {
+    put_constant(t, "p0", blocks_address(l, 0, 0), "block floats of in0");
+    put_constant(t, "p1", blocks_address(l, 1, 0), "and of in1");
+  } else if (begin) {
+    put_lock(t, l, true, CORE_IN0 + LOCK_FULL, "in0 is full");
+    text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", REG_IN0, REG_IN1);
+  } else if (by_blocks(l)) {
+    put_nops(t, 4);
+  } else {
+    put_toggle(t, REG_IN0);
+    put_nops(t, l->converts ? 3 : 1);
+    put_lock(t, l, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
+    put_nops(t, 2);
+  }
+}
+
 /* One product into the block of out in register `out`.  A lock operation stays
  * four bundles clear of the one before it and of a product's last store, and
  * six of the last store of a kernel that converts (isa.md D3, D5). */
@@ -163,14 +211,10 @@ static void put_product(struct text *t, const struct loop *l, int out,
     put_sums(t, l, 0, out);
     put_call(t, "zero");
   }
-  put_lock(t, l, true, CORE_IN0 + LOCK_FULL, "in0 is full");
-  text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", REG_IN0, REG_IN1);
+  put_inputs(t, l, true);
   put_sums(t, l, 2, out);
   put_call(t, first && !l->clears ? "first" : "product");
-  put_toggle(t, REG_IN0);
-  put_nops(t, l->converts ? 3 : 1);
-  put_lock(t, l, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
-  put_nops(t, 2);
+  put_inputs(t, l, false);
   if (last && l->finishes && !l->bias) {
     put_finish(t, l, out);
   } else if (last && !l->finishes) {
@@ -181,6 +225,13 @@ static void put_product(struct text *t, const struct loop *l, int out,
 
 static void put_step(struct text *t, const struct loop *l, bool first,
                      bool last) {
+  if (by_blocks(l)) {
+    assert(l->program->group_m == 1 && !l->bias);
+    for (int i = 0; i < OUT * l->program->core.joint; i++)
+      put_conversion(t, l, i % OUT, i / OUT);
+    put_product(t, l, REG_OUT, first, last);
+    return;
+  }
   put_lock(t, l, true, CORE_IN1 + LOCK_FULL, "in1 is full");
   put_nops(t, 2);
   for (int i = 0; i < l->program->group_m; i++)
@@ -312,7 +363,7 @@ static void put_rounds(struct text *t, const struct design *x,
 static void put_loop(struct text *t, const struct design *x,
                      const struct loop *l) {
   const struct tile_program *p = l->program;
-  bool single = p->steps_k == 1;
+  bool single = map_products_k(p) == 1;
   assert(!l->steps && p->steps_k >= 1);
   put_start(t, x, l);
   put_round(t);
@@ -343,6 +394,7 @@ static struct asm_program *parse_loop(struct builder *m, const struct loop *l) {
 
 static struct kernel_gemm product_of(const struct tile_program *p,
                                      const char *name, bool zero) {
+  bool blocks = p->core.by_blocks;
   return (struct kernel_gemm){.name = name,
                               .isa = map_isa(p->device),
                               .in0 = p->transfer[IN0].type,
@@ -350,13 +402,14 @@ static struct kernel_gemm product_of(const struct tile_program *p,
                               .out = p->acc,
                               .m = p->block_m,
                               .n = p->block_n,
-                              .k = p->block_k,
-                              .ta = p->transfer[IN0].turned,
-                              .tb = p->transfer[IN1].turned,
+                              .k = p->block_k * (blocks ? p->core.joint : 1),
+                              .ta = p->transfer[IN0].turned && !blocks,
+                              .tb = p->transfer[IN1].turned && !blocks,
                               .tc = p->turns_sums,
                               .zero = zero,
                               .tall = map_tall(p->group_m),
-                              .yields = true,
+                              .bfp16 = blocks,
+                              .yields = !blocks,
                               .joined = p->core.joined,
                               /* C's integers are exact modulo 2^n */
                               .saturation = KERNEL_WRAP};
@@ -366,6 +419,19 @@ static struct asm_program *make_product(struct builder *m, const char *name,
                                         bool zero, struct diag *d) {
   struct kernel_gemm gemm = product_of(m->design->program, name, zero);
   return kernel_gemm(m->arena, &gemm, d);
+}
+
+/* What makes an input's block floats. */
+static struct asm_program *make_blocks(struct builder *m, int input) {
+  const struct tile_program *p = m->design->program;
+  const struct kernel_blocks k = {.name = input ? "blocks1" : "blocks0",
+                                  .isa = map_isa(p->device),
+                                  .input = input,
+                                  .other = input ? p->block_n : p->block_m,
+                                  .k = p->block_k,
+                                  .whole_k = p->core.joint * p->block_k,
+                                  .turned = p->transfer[input].turned};
+  return kernel_blocks(m->arena, &k, m->diag);
 }
 
 static size_t bytes_of(const struct asm_program *program) {
@@ -482,8 +548,15 @@ static bool make_kernels(struct builder *m, struct design_core *c,
     return false;
   c->text[2] = finish;
   int before = 0;
+  size_t other = finish ? bytes_of(finish) : 0;
+  for (int i = 0; i < OUT && p->core.by_blocks; i++) {
+    c->text[3 + i] = make_blocks(m, i);
+    if (!c->text[3 + i])
+      return false;
+    other += bytes_of(c->text[3 + i]);
+  }
   c->text[1] =
-      make_steps(m, finish != NULL, finish ? bytes_of(finish) : 0, &before);
+      p->core.by_blocks ? NULL : make_steps(m, finish != NULL, other, &before);
   if (c->text[1]) {
     *l = (struct loop){.program = p,
                        .steps = true,
@@ -496,7 +569,7 @@ static bool make_kernels(struct builder *m, struct design_core *c,
   c->text[1] = make_product(m, "product", false, m->diag);
   if (!c->text[1])
     return false;
-  c->text[0] = make_first(m, c->text[1], finish ? bytes_of(finish) : 0);
+  c->text[0] = make_first(m, c->text[1], other);
   *l = (struct loop){.program = p,
                      .clears = !c->text[0],
                      .finishes = finish != NULL,
@@ -554,7 +627,7 @@ bool make_programs(struct builder *m, struct core_cache *cores) {
     return false;
   assert(core.elf && core.elf_bytes);
   m->design->launch = (struct design_launch){
-      (uint32_t)p->steps_k,
+      (uint32_t)map_products_k(p),
       (uint32_t)p->batch * (uint32_t)p->rounds_m * (uint32_t)p->rounds_n,
       (uint32_t)p->grid.rows - 1};
   for (core.column = 0; core.column < p->grid.columns; core.column++)

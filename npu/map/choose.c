@@ -186,6 +186,9 @@ static bool check_types(const struct platform *at, const struct teir_problem *p,
                          "sums in %s: a core keeps them in memory between "
                          "steps of k, and float sums stay in f32",
                          acc);
+  if (p->finish.bias && !kernel_narrow_adds(isa, p->acc))
+    return diag_declined(d, loc_none(), "no kernel adds a bias to sums in %s",
+                         acc);
   if (map_finishes(p) && !kernel_narrow_unit(isa, p->acc, p->type[OUT]))
     return diag_declined(d, loc_none(), "no kernel makes %s%s of sums in %s",
                          out, p->finish.relu ? " by a relu" : "", acc);
@@ -209,6 +212,8 @@ static double turned_cost(const struct device *dev,
   static const double floats[8] = {1, 1.08, 1, 1, 1, 1, 1.08, 1},
                       bytes[8] = {1, 1.02, 1.02, 1.40, 1.02, 1.08, 1.26, 1.43},
                       words[8] = {1, 1.12, 1, 1, 1, 1, 1.12, 1};
+  if (kernel_gemm_by_blocks(map_isa(dev), p->type[IN0], p->type[IN1], p->acc))
+    return 1; /* what turns them counts by itself */
   bool sums = turns_sums(dev, p, x);
   const double *cost = p->type[IN0] == DTYPE_BF16       ? floats
                        : dtype_bytes(p->type[IN1]) == 1 ? bytes

@@ -378,6 +378,19 @@ static double group_wait(double product, double finish, double leaving) {
   return first + (left > needed ? left - needed : 0);
 }
 
+/* For inputs to become block floats (kernels/blocks.c): of 8 x 8 elements, and
+ * of calls and locks. */
+static double blocks_cycles(const struct array *s, const struct map_blocking *b,
+                            const struct map_core *at) {
+  enum { ALONG_K = 2, ACROSS_K = 4, CALLS = 110, PRODUCT = 60 };
+  const struct map_layout *x = s->form->layout;
+  double in0 = (double)b->block_m * b->block_k / 64,
+         in1 = (double)b->block_n * b->block_k / 64;
+  return CALLS + (double)PRODUCT / at->joint +
+         in0 * (x[IN0].turned ? ACROSS_K : ALONG_K) +
+         in1 * (x[IN1].turned ? ALONG_K : ACROSS_K);
+}
+
 double array_round_cycles(const struct device *dev,
                           const struct teir_problem *p, const struct array *s,
                           const struct map_blocking *b,
@@ -388,7 +401,11 @@ double array_round_cycles(const struct device *dev,
          summed = port / 2; /* a cycle loads or stores sums, by one pointer */
   double macs = (double)(b->block_m / s->mac.m) * (b->block_n / s->mac.n) *
                 (b->block_k / s->mac.k) * s->turned;
+  if (at->by_blocks)
+    sums /= at->joint;
   double core = macs > sums / summed ? macs : sums / summed;
+  if (at->by_blocks)
+    core += blocks_cycles(s, b, at);
   const struct kernel_shape *even = &s->even[map_tall(b->group_m)];
   if (b->block_m % even->m || b->block_n % even->n)
     core += EDGE_CYCLES;
@@ -398,6 +415,7 @@ double array_round_cycles(const struct device *dev,
                         : b->group_m * (core + STEP_CYCLES) + waits.step;
   double step = max3(products, b->group_m * (in0 / stream + GAP_CYCLES),
                      in1 / stream + GAP_CYCLES);
+  sums = bytes.sums;
   double finish = waits.round;
   if (map_finishes(p) && !at->staged)
     finish += b->group_m * (sums + out) / port;

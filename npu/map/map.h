@@ -217,18 +217,27 @@ struct map_transfer {
 /* ---- memory.c: what fits where ---- */
 struct map_block_bytes {
   uint32_t in0, in1, sums, out;
+  uint32_t blocks[OUT]; /* bf16 inputs as block floats; else 0 */
 };
 struct map_block_bytes map_block_bytes(const struct teir_problem *,
                                        const struct map_blocking *);
 /* Byte offsets in a core's memory. */
 struct map_core {
   uint32_t in0[2], in1[2], out[2], sums;
+  /* Whether inputs become block floats first (kernels.h), and where these are:
+   * the kernel reads them alone, and releases the inputs before.  A product
+   * takes those of `joint` steps of k. */
+  bool by_blocks;
+  uint32_t blocks[OUT];
+  int joint; /* else 1 */
   /* Whether sums have a place of their own, which the core alone knows, and
    * results are copied to `out`; else they take the place of their sums. */
   bool staged;
   int out_depth; /* blocks of out: 1 or 2 */
   bool joined;   /* sums share a pair of banks with in0 */
 };
+/* A core's products of a round. */
+int map_products_k(const struct tile_program *);
 /* Whether the kernel reads in0's bank in every cycle (kernels.h): with two
  * blocks of out, nothing else happens in the bank of the block of in0 in use,
  * while in1's is also that of in1's DMA. */

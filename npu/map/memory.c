@@ -28,6 +28,13 @@
  *
  *   | in1_1 | ....    in1_0  sums |.... in0_0 ....|.... in0_1 |
  *
+ * Inputs that become block floats first: these have pairs of their own as far
+ * as they can, for the kernel reads both in every second cycle, and so does the
+ * one block of sums; the inputs are where there is space, since a product
+ * leaves their DMA cycles in every pair.
+ *
+ *   | blocks0 in0_0 .... |in0_1 blocks1 in1_0| .... in1_1 .... | sums      |
+ *
  * Where out is not that small, or steps are too few to be worth a copy: in0 and
  * in1 have a pair each, and two blocks of sums, which become results, the two
  * others.  Then in1's DMA costs the core a cycle for every 16 bytes.
@@ -100,6 +107,41 @@ static bool put_tight(const struct map_block_bytes *b, uint32_t pair,
   return true;
 }
 
+/* False: too large for a product of `joint` steps. */
+static bool put_joint(const struct map_block_bytes *b, uint32_t pair, int joint,
+                      struct map_core *core) {
+  uint32_t end = 4 * pair, blocks0 = (uint32_t)joint * b->blocks[IN0],
+           own = (blocks0 + pair - 1) / pair * pair,
+           blocks1 = blocks0 + 2 * b->in0;
+  if (blocks1 < own)
+    blocks1 = own;
+  uint32_t in1 = blocks1 + (uint32_t)joint * b->blocks[IN1],
+           left = in1 + 2 * b->in1;
+  if (left > end || b->sums > end - left)
+    return false;
+  int depth = 2 * b->sums <= end - left ? 2 : 1;
+  uint32_t out = end - (uint32_t)depth * b->sums;
+  *core = (struct map_core){.in0 = {blocks0, blocks0 + b->in0},
+                            .in1 = {in1, in1 + b->in1},
+                            .out = {out, end - b->sums},
+                            .sums = out,
+                            .by_blocks = true,
+                            .blocks = {0, blocks1},
+                            .joint = joint,
+                            .out_depth = depth};
+  return true;
+}
+
+/* The more steps a product takes, the less often are sums read and written. */
+static bool put_blocks(const struct map_block_bytes *b, uint32_t pair,
+                       int steps_k, struct map_core *core) {
+  enum { MOST_JOINT = 4 };
+  for (int joint = MOST_JOINT; joint > 0; joint /= 2)
+    if (steps_k % joint == 0 && put_joint(b, pair, joint, core))
+      return true;
+  return false;
+}
+
 static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 /* Whether staging fits, and saves more than it costs. */
@@ -121,6 +163,9 @@ bool map_core_places(const struct device *dev, const struct map_block_bytes *b,
                      int group_m, int steps_k, struct map_core *core) {
   uint32_t pair = pair_bytes(dev);
   assert(group_m == 1 || group_m == 2);
+  if (b->blocks[IN0] &&
+      kernel_gemm_by_blocks(map_isa(dev), DTYPE_BF16, DTYPE_BF16, DTYPE_F32))
+    return group_m == 1 && put_blocks(b, pair, steps_k, core);
   if (group_m > 1) {
     if (2 * b->in1 > pair || b->in0 > pair || 2 * (b->in0 + b->sums) > 3 * pair)
       return false;
@@ -140,6 +185,10 @@ struct map_waits map_core_waits(const struct device *dev,
                                 const struct map_block_bytes *b, int group_m,
                                 double macs, const struct map_core *core) {
   double port = map_port_bytes(dev), dma = dev->bank_word_bytes;
+  if (core->by_blocks) /* a single block of sums leaves before the next one */
+    return (struct map_waits){
+        .round =
+            core->out_depth > 1 ? 0 : (double)b->out / map_stream_bytes(dev)};
   if (core->staged)
     return (struct map_waits){.round = (double)larger(b->sums, b->out) / port +
                                        (double)b->out / dma / 2};
@@ -212,17 +261,23 @@ int64_t map_bias_element(const struct tile_program *p, int column, int round,
          dtype_bytes(p->acc);
 }
 
+int map_products_k(const struct tile_program *p) {
+  return p->core.by_blocks ? p->steps_k / p->core.joint : p->steps_k;
+}
+
 bool map_tall(int group_m) { return group_m > 1; }
 
 struct map_block_bytes map_block_bytes(const struct teir_problem *p,
                                        const struct map_blocking *b) {
   uint32_t m = (uint32_t)b->block_m, n = (uint32_t)b->block_n,
            k = (uint32_t)b->block_k;
+  bool blocks = p->type[IN0] == DTYPE_BF16 && p->type[IN1] == DTYPE_BF16;
   return (struct map_block_bytes){
       .in0 = m * k * (uint32_t)dtype_bytes(p->type[IN0]),
       .in1 = k * n * (uint32_t)dtype_bytes(p->type[IN1]),
       .sums = m * n * (uint32_t)dtype_bytes(p->acc),
-      .out = m * n * (uint32_t)dtype_bytes(p->type[OUT])};
+      .out = m * n * (uint32_t)dtype_bytes(p->type[OUT]),
+      .blocks = {blocks ? m * k * 9 / 8 : 0, blocks ? k * n * 9 / 8 : 0}};
 }
 
 /* ---- mem tiles ---- */

@@ -4,18 +4,21 @@
 #include "nest.h"
 #include "nputeir-rt.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int call_with(struct nest_work *w, const char *options) {
+static int call_with(struct nest_work *w, const char *how) {
   void *tensor[NEST_TENSORS];
   uint64_t count = nest_tensors(w, tensor);
-  return nputeir_call_1(w->teir, options, "sim_test.c", w->value,
+  return nputeir_call_1(w->teir, how, "sim_test.c", w->value,
                         (uint64_t)w->value_count, tensor, count);
 }
 
-static int call(struct nest_work *w) { return call_with(w, NULL); }
+static const char *options; /* of a call */
+
+static int call(struct nest_work *w) { return call_with(w, options); }
 
 static bool right(enum dtype in, bool accumulate, int64_t m, int64_t n,
                   int64_t k) {
@@ -254,19 +257,99 @@ static void test_declined(void) {
   nest_free(&w);
 }
 
-/* XDNA2, which has products of bytes alone so far: others decline, and out is
- * as it was. */
+/* ---- XDNA2 ---- */
+
+/* 8 values as block floats have them: 8 bits each, below the largest one's
+ * exponent. */
+static void block_floats(double v[8]) {
+  int largest = -1000;
+  for (int i = 0; i < 8; i++)
+    if (v[i] != 0 && ilogb(v[i]) > largest)
+      largest = ilogb(v[i]);
+  for (int i = 0; i < 8 && largest > -1000; i++)
+    v[i] = ldexp(fmin(nearbyint(ldexp(v[i], 6 - largest)), 127), largest - 6);
+}
+
+static double element(const void *base, int64_t i) {
+  return dtype_load_float(DTYPE_BF16, (const char *)base + 2 * i);
+}
+
+/* A product of fractions, which block floats do not hold: what they make of it
+ * but for the rounding of sums, and how far that is from the exact one, as a
+ * part of the sum of |a b|. */
+static bool by_blocks(int64_t m, int64_t n, int64_t k, double *error) {
+  struct nest_work w;
+  void *tensor[NEST_TENSORS];
+  nest_gemm(&w, DTYPE_BF16, false, m, n, k);
+  nest_make(&w, true, 1);
+  nest_tensors(&w, tensor);
+  srand(7);
+  for (int64_t i = 0; i < m * k + k * n; i++)
+    dtype_store_float(DTYPE_BF16,
+                      (char *)(i < m * k ? tensor[IN0] : tensor[IN1]) +
+                          2 * (i < m * k ? i : i - m * k),
+                      ldexp(rand() % 65536 - 32768, -15 - rand() % 4));
+  bool good = call_with(&w, "bf16=bfp16") == 0;
+  *error = 0;
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      double exact = 0, model = 0, scale = 0;
+      for (int64_t q = 0; q < k; q += 8) {
+        double a[8] = {0}, b[8] = {0};
+        for (int64_t x = q; x < q + 8 && x < k; x++) {
+          a[x - q] = element(tensor[IN0], i * k + x);
+          b[x - q] = element(tensor[IN1], x * n + j);
+          exact += a[x - q] * b[x - q];
+          scale += fabs(a[x - q] * b[x - q]);
+        }
+        block_floats(a);
+        block_floats(b);
+        for (int x = 0; x < 8; x++)
+          model += a[x] * b[x];
+      }
+      float got;
+      memcpy(&got, (char *)tensor[OUT] + 4 * (i * n + j), 4);
+      good = good && fabs(got - model) <= ldexp((double)k, -24) * scale;
+      *error = fmax(*error, fabs(got - exact) / scale);
+    }
+  nest_free(&w);
+  return good;
+}
+
+/* Products of bytes, and of bf16 as block floats where these are allowed:
+ * others decline, and out is as it was. */
 static int test_second_generation(void) {
   setenv("NPUTEIR_DEVICE", "sim:krackan", 1);
   static const int64_t size[][3] = {
       {1, 1, 1}, {33, 17, 9}, {100, 37, 65}, {64, 80, 64}};
+  double error;
   for (size_t i = 0; i < sizeof size / sizeof *size; i++)
     CHECK(right(DTYPE_I8, i % 2, size[i][0], size[i][1], size[i][2]));
-  struct nest_work w;
-  nest_gemm(&w, DTYPE_I16, false, 32, 32, 32);
-  nest_make(&w, true, 1);
-  CHECK(call(&w) != 0);
-  nest_free(&w);
+  static const struct {
+    enum dtype in;
+    const char *options;
+  } no[] = {{DTYPE_I16, NULL},
+            {DTYPE_BF16, NULL},
+            {DTYPE_BF16, "bf16=exact"},
+            {DTYPE_F32, "f32=bf16"},
+            {DTYPE_F32, "f32=bf16x3,bf16=bfp16"}};
+  for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+    struct nest_work w;
+    nest_gemm(&w, no[i].in, false, 32, 32, 32);
+    nest_make(&w, true, 1);
+    CHECK(call_with(&w, no[i].options) != 0);
+    nest_free(&w);
+  }
+  CHECK(by_blocks(64, 64, 64, &error) && error < 0x1p-6);
+  CHECK(by_blocks(80, 96, 192, &error) && error < 0x1p-6);
+  CHECK(by_blocks(33, 50, 1030, &error) && error < 0x1p-6);
+  by_blocks(80, 96, 200, &error); /* the 8 values are others */
+  CHECK(error < 0x1p-6);
+  /* what block floats hold is exact */
+  options = "bf16=bfp16";
+  for (size_t i = 0; i < sizeof size / sizeof *size; i++)
+    CHECK(right(DTYPE_BF16, i % 2, size[i][0], size[i][1], size[i][2]));
+  test_layouts();
   return check_result();
 }
 
