@@ -5,14 +5,17 @@
 // touches memory.
 #include "collapsed.h"
 #include "ir_candidates.h"
+#include "nest_parts.h"
 #include "passes.h"
 #include "versions.h"
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
 #include "llvm/Transforms/Scalar/DeadStoreElimination.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/LoopDeletion.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -145,6 +148,22 @@ Canonical::Canonical() {
   Passes.addPass(LoopSimplifyPass());
   Passes.addPass(LCSSAPass());
   Passes.addPass(createFunctionToLoopPassAdaptor(WidenPass()));
+  AfterSplit.addPass(ADCEPass());
+  AfterSplit.addPass(LoopSimplifyPass());
+  AfterSplit.addPass(LCSSAPass());
+  AfterSplit.addPass(createFunctionToLoopPassAdaptor(LoopDeletionPass()));
+  AfterSplit.addPass(SimplifyCFGPass());
+  AfterSplit.addPass(LoopSimplifyPass());
+  AfterSplit.addPass(LCSSAPass());
+}
+
+void Canonical::number(Function &F) {
+  numberLoops(FAM.getResult<LoopAnalysis>(F));
+}
+
+void Canonical::tidy(Function &F) {
+  FAM.clear(F, "");
+  FAM.invalidate(F, AfterSplit.run(F, FAM));
 }
 
 void Canonical::run(Function &F) { FAM.invalidate(F, Passes.run(F, FAM)); }

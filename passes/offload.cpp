@@ -8,12 +8,14 @@
 // left behind in the compiler's.
 #include "assume.h"
 #include "collapsed.h"
+#include "ir_copy.h"
 #include "ir_exits.h"
 #include "ir_marks.h"
 #include "ir_matrix.h"
 #include "ir_sums.h"
 #include "lower_cpu.h"
 #include "matrix.h"
+#include "split_nests.h"
 #include "sum_loops.h"
 #include "versions.h"
 
@@ -27,7 +29,6 @@ extern "C" {
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
@@ -42,7 +43,7 @@ namespace nputeir {
 namespace {
 
 // Each is found in the code that the one before leaves.
-enum { SumsPerNest = 4 };
+enum { SumsPerNest = 4, SplitsPerNest = 4 };
 
 // The last line of a loop; 0: the compiler kept none.
 unsigned endLine(const Loop &L) {
@@ -95,51 +96,6 @@ bool hasSums(Function &F, unsigned Least, std::vector<Finding> &Declined) {
   }
   return Deepest >= Least;
 }
-
-// A copy of F that the module's symbol table never hears of.
-class Copy {
-  Function &F, *C;
-
-public:
-  explicit Copy(Function &F) : F(F) {
-    C = Function::Create(F.getFunctionType(), GlobalValue::InternalLinkage,
-                         F.getAddressSpace(), "", F.getParent());
-    ValueToValueMapTy Map;
-    auto To = C->arg_begin();
-    for (Argument &From : F.args())
-      Map[&From] = &*To++;
-    SmallVector<ReturnInst *, 4> Returns;
-    // Cloning would describe the copy as a function of its own.
-    DISubprogram *Described = F.getSubprogram();
-    F.setSubprogram(nullptr);
-    CloneFunctionInto(C, &F, Map, CloneFunctionChangeType::LocalChangesOnly,
-                      Returns);
-    F.setSubprogram(Described);
-    C->setSubprogram(Described);
-  }
-  Copy(const Copy &) = delete;
-  ~Copy() { C->eraseFromParent(); }
-  Function &function() { return *C; }
-
-  // A label's address would be that of the code that is replaced.
-  bool canReplace() const {
-    return none_of(F, [](const BasicBlock &B) { return B.hasAddressTaken(); });
-  }
-
-  // F gets the copy's code in place of its own.
-  void replace() {
-    for (BasicBlock &B : F)
-      B.dropAllReferences();
-    while (!F.empty())
-      F.begin()->eraseFromParent();
-    removeBarriers(*C);
-    assert(F.empty() && F.arg_size() == C->arg_size());
-    auto To = F.arg_begin();
-    for (Argument &From : C->args())
-      From.replaceAllUsesWith(&*To++);
-    moveBlocks(*C, F);
-  }
-};
 
 // ---- nests ----
 
@@ -408,6 +364,7 @@ private:
     N.Depth = Depth;
     N.At = L.getStartLoc();
     N.EndLine = endLine(L);
+    N.Loop = numberOf(L);
     IRNest Nest;
     auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
     Plan P = readLoop(L, Matrices, *Loads, Nest, N);
@@ -473,6 +430,7 @@ private:
     N.Depth = depthOf(L);
     N.At = L.getStartLoc();
     N.EndLine = endLine(L);
+    N.Loop = numberOf(L);
     IRNest Nest;
     addArray(L, S);
     bool Read = readNest(L, LI, SE, DT, AA, A, Nest, N.V, &S);
@@ -588,6 +546,78 @@ void OffloadPass::tell(Function &F, ArrayRef<Finding> Found) {
   }
 }
 
+// Of C, which is to become a function of that name.
+bool OffloadPass::replaceNests(Copy &C, const options &O, StringRef Name,
+                               std::vector<Finding> &Found, arena *A) {
+  bool Changed = false;
+  // What has read its first sums may have others.
+  bool Again = true;
+  for (unsigned Round = 0; Again && Round < SumsPerNest; Round++) {
+    Search S(C, O, Own->FAM, A);
+    S.run();
+    bool Any = S.anyTaken() && !D->Print;
+    if (Any)
+      S.rewrite(Name);
+    Changed |= Any;
+    Again = Any && S.leavesCode();
+    for (Finding &N : S.Found)
+      if (Round == 0 || N.V.rule == RULE_TAKEN)
+        Found.push_back(std::move(N));
+    Own->FAM.clear(C.function(), "");
+    if (Again)
+      simplifyLoops(C.function(), Own->FAM);
+  }
+  return Changed;
+}
+
+// Nests that were kept are split, where that brings out what is replaced then.
+// What was split in vain is left out the second time.
+bool OffloadPass::splitAndReplace(Copy &C, const options &O, StringRef Name,
+                                  std::vector<Finding> &Found, arena *A) {
+  bool Changed = false;
+  DenseSet<int> InVain;
+  for (unsigned Try = 0; Try < SplitsPerNest; Try++) {
+    if (!C.canReplace() ||
+        none_of(Found, [](const Finding &N) { return mayBeSplit(N.V.rule); }))
+      return Changed;
+    Copy Parts(C.function());
+    std::vector<SplitNest> Split =
+        splitNests(Parts.function(), Own->FAM, InVain);
+    if (Split.empty())
+      return Changed;
+    Own->tidy(Parts.function());
+    std::vector<Finding> New;
+    bool Any = replaceNests(Parts, O, Name, New, A);
+    auto IsTaken = [&](const SplitNest &S) {
+      return any_of(New, [&](const Finding &N) {
+        return N.V.rule == RULE_TAKEN && S.Loops.count(N.Loop);
+      });
+    };
+    bool Good = true;
+    for (const SplitNest &S : Split)
+      if (!IsTaken(S)) {
+        InVain.insert(S.Outermost);
+        Good = false;
+      }
+    if (!Good)
+      continue;
+    assert(Any || D->Print);
+    for (const SplitNest &S : Split)
+      erase_if(Found, [&](const Finding &N) {
+        return N.V.rule != RULE_TAKEN && S.Loops.count(N.Loop);
+      });
+    for (Finding &N : New)
+      if (N.V.rule == RULE_TAKEN)
+        Found.push_back(std::move(N));
+    if (D->Print)
+      return Changed; // of what would be left, nothing is known
+    Parts.replace();
+    Own->FAM.clear(C.function(), "");
+    Changed |= Any;
+  }
+  return Changed;
+}
+
 PreservedAnalyses SwitchOffPass::run(Function &F, FunctionAnalysisManager &) {
   ArenaScope Scope;
   options O = options_default();
@@ -631,24 +661,11 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
     Own->run(C.function());
     options Asked = O; // what must be replaced is, however small
     Asked.require |= Everywhere;
-    // What has read its first sums may have others.
-    bool Again = true;
-    for (unsigned Round = 0; Again && Round < SumsPerNest; Round++) {
-      Search S(C, Asked, Own->FAM, Scope.A);
-      S.run();
-      bool Any = S.anyTaken() && !D->Print;
-      if (Any)
-        S.rewrite(F.getName());
-      Changed |= Any;
-      Again = Any && S.leavesCode();
-      for (Finding &N : S.Found)
-        if (Round == 0 || N.V.rule == RULE_TAKEN)
-          Found.push_back(std::move(N));
-      Own->FAM.clear(C.function(), "");
-      if (Again)
-        simplifyLoops(C.function(), Own->FAM);
-    }
+    Own->number(C.function());
+    Changed = replaceNests(C, Asked, F.getName(), Found, Scope.A);
+    Changed |= splitAndReplace(C, Asked, F.getName(), Found, Scope.A);
     if (Changed) {
+      removeBarriers(C.function());
       C.replace();
       dropMemoryPromises(F);
     }

@@ -166,10 +166,14 @@ struct Canonical {
   llvm::CGSCCAnalysisManager CGAM;
   llvm::ModuleAnalysisManager MAM;
   llvm::PassBuilder PB;
-  llvm::FunctionPassManager Passes;
+  llvm::FunctionPassManager Passes, AfterSplit;
 
   Canonical();
   void run(llvm::Function &F);
+  // Gives the loops numbers.
+  void number(llvm::Function &F);
+  // Code of which parts were taken.
+  void tidy(llvm::Function &F);
 };
 // Of the branches that keep the analyses of many nests apart.
 void removeBarriers(llvm::Function &F);
@@ -234,6 +238,7 @@ struct Finding {
   verdict Around = {};       // why the next loop around is no part of the nest
   std::string Einsum, Sizes, Contraction, TEIR, Nest; // empty unless known
   std::string Options; // that the runtime is told
+  int Loop = -1; // its number
   unsigned Depth = 0;
   int64_t MinMacs = -1; // what was asked for; -1: nothing
 };
@@ -262,6 +267,8 @@ struct SwitchOffPass : llvm::PassInfoMixin<SwitchOffPass> {
                               llvm::FunctionAnalysisManager &);
 };
 
+class Copy;
+
 // The pass: every nest of a function, outermost first.
 class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
   std::shared_ptr<OptionSources> D;
@@ -269,6 +276,10 @@ class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
   std::shared_ptr<Report> Log = std::make_shared<Report>();
 
   void tell(llvm::Function &F, llvm::ArrayRef<Finding> Found);
+  bool replaceNests(Copy &C, const options &O, llvm::StringRef Name,
+                    std::vector<Finding> &Found, arena *A);
+  bool splitAndReplace(Copy &C, const options &O, llvm::StringRef Name,
+                       std::vector<Finding> &Found, arena *A);
 
 public:
   explicit OffloadPass(std::shared_ptr<OptionSources> D) : D(std::move(D)) {}

@@ -161,12 +161,12 @@ static bool leavesMemory(const CallBase &Call) {
   }
 }
 
-bool mayChange(const Instruction &W, const LoadInst &L, const Loop &Outer,
+bool mayChange(const Instruction &W, const Instruction &X, const Loop &Outer,
                ScalarEvolution &SE, AAResults &AA) {
-  const Value *From = baseOf(L.getPointerOperand(), Outer, SE);
-  if (!From || !L.isSimple())
+  const Value *From = baseOf(getLoadStorePointerOperand(&X), Outer, SE);
+  if (!From || X.isVolatile() || X.isAtomic())
     return true;
-  MemoryLocation Read(From, LocationSize::beforeOrAfterPointer(), typeTags(L));
+  MemoryLocation Read(From, LocationSize::beforeOrAfterPointer(), typeTags(X));
   if (const auto *Call = dyn_cast<CallBase>(&W); Call && !writtenPlace(W))
     return !leavesMemory(*Call) && isModSet(AA.getModRefInfo(Call, Read));
   const Value *Place = writtenPlace(W);
@@ -177,12 +177,13 @@ bool mayChange(const Instruction &W, const LoadInst &L, const Loop &Outer,
                        Read);
 }
 
-bool sharesBase(const Instruction &W, const LoadInst &L, ScalarEvolution &SE) {
+bool sharesBase(const Instruction &W, const Instruction &X,
+                ScalarEvolution &SE) {
   auto Base = [&](const Value *Pointer) {
     return SE.getPointerBase(SE.getSCEV(const_cast<Value *>(Pointer)));
   };
   const Value *To = getLoadStorePointerOperand(&W);
-  return To && Base(To) == Base(L.getPointerOperand());
+  return To && Base(To) == Base(getLoadStorePointerOperand(&X));
 }
 
 // ---- the array, and who reads it ----

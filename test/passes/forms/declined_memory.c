@@ -67,14 +67,6 @@ INT_FORM(second_store) {
     C[64 * 63] = k;
   }
 }
-INT_FORM(counts_too) {
-  I J L { // expected-remark {{kept}}
-    C[i * N + j] += AB;
-    counter++;
-  }
-  C[0] += counter;
-  counter = 0;
-}
 INT_FORM(prefix_sums) {
   I J { // expected-remark {{kept}}
     int s = 0;

@@ -1,0 +1,105 @@
+// split_nests.cpp -- nests that are split, so that a part of each may be
+// replaced: in two that write different arrays.
+#include "split_nests.h"
+#include "distribute.h"
+#include "ir_marks.h"
+#include "ir_sums.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+bool mayBeSplit(rule R) {
+  switch (R) {
+  case RULE_VARIANT_EXTENT:
+  case RULE_GUARDED:
+  case RULE_NON_AFFINE:
+  case RULE_DIRECTIONS:
+  case RULE_EXTRA_STORE:
+  case RULE_LIVE_OUT:
+  case RULE_NOT_PRODUCT_SUM:
+  case RULE_START_VALUE:
+  case RULE_SEVERAL_PRODUCTS:
+  case RULE_ROLES:
+  case RULE_OVERLAPS_SELF:
+    return true;
+  default:
+    return false;
+  }
+}
+
+namespace {
+
+enum { SplitsMax = 8 }; // of one function
+
+class Splitter {
+  Function &F;
+  FunctionAnalysisManager &FAM;
+  DenseSet<int> Tried;
+
+public:
+  std::vector<SplitNest> Found;
+
+  Splitter(Function &F, FunctionAnalysisManager &FAM,
+           const DenseSet<int> &Without)
+      : F(F), FAM(FAM), Tried(Without) {}
+
+  // Loops that were not tried yet become fewer.
+  bool splitNext() {
+    LoopFacts Facts = {FAM.getResult<LoopAnalysis>(F),
+                       FAM.getResult<ScalarEvolutionAnalysis>(F),
+                       FAM.getResult<DominatorTreeAnalysis>(F),
+                       FAM.getResult<PostDominatorTreeAnalysis>(F),
+                       FAM.getResult<AAManager>(F)};
+    BasicBlock *Kept = nullptr;
+    if (!splitOne(Facts, Kept))
+      return false;
+    FAM.clear(F, "");
+    if (Kept)
+      markKept(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
+    return true;
+  }
+
+private:
+  static bool deepEnough(const Loop &L) {
+    return any_of(L.getSubLoops(),
+                  [](const Loop *In) { return !In->isInnermost(); });
+  }
+
+  bool splitOne(LoopFacts &Facts, BasicBlock *&Kept) {
+    for (Loop *L : Facts.LI.getLoopsInPreorder()) {
+      int Number = numberOf(*L);
+      if (Number < 0 || Tried.count(Number) || !deepEnough(*L) ||
+          !sumsProducts(*L))
+        continue;
+      Tried.insert(Number);
+      SmallVector<Loop *, 8> Loops = L->getLoopsInPreorder();
+      if (any_of(Loops, [](const Loop *In) { return isKept(*In); }))
+        continue;
+      SplitNest S = {Number, {}};
+      for (const Loop *In : Loops)
+        if (numberOf(*In) >= 0)
+          S.Loops.insert(numberOf(*In));
+      if (!distribute(*L, Facts, Kept))
+        continue;
+      Tried.insert(S.Loops.begin(), S.Loops.end());
+      Found.push_back(std::move(S));
+      return true;
+    }
+    return false;
+  }
+};
+
+} // namespace
+
+std::vector<SplitNest> splitNests(Function &F, FunctionAnalysisManager &FAM,
+                                  const DenseSet<int> &Without) {
+  Splitter S(F, FAM, Without);
+  unsigned Count = 0;
+  while (Count < SplitsMax && S.splitNext())
+    Count++;
+  FAM.clear(F, "");
+  return std::move(S.Found);
+}
+
+} // namespace nputeir
