@@ -1,9 +1,10 @@
 // split_nests.cpp -- nests that are split, so that a part of each may be
-// replaced: in two that write different arrays.
+// replaced: in two that write different arrays, or a triangle in rectangles.
 #include "split_nests.h"
 #include "distribute.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
+#include "triangles.h"
 
 using namespace llvm;
 
@@ -80,7 +81,7 @@ private:
       for (const Loop *In : Loops)
         if (numberOf(*In) >= 0)
           S.Loops.insert(numberOf(*In));
-      if (!distribute(*L, Facts, Kept))
+      if (!splitTriangle(*L, Facts, Kept) && !distribute(*L, Facts, Kept))
         continue;
       Tried.insert(S.Loops.begin(), S.Loops.end());
       Found.push_back(std::move(S));

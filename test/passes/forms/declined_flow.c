@@ -72,11 +72,6 @@ INT_FORM(guarded_row) {
     if (i & 1)
       J L C[i * N + j] += AB;
 }
-INT_FORM(triangle) {
-  I // expected-remark {{VariantExtent}}
-    for (int j = 0; j <= i; j++)
-      L C[i * N + j] += AB;
-}
 INT_FORM(triangle_k) {
   I J // expected-remark {{VariantExtent}}
     for (int k = i; k < K; k++)

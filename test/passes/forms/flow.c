@@ -2,7 +2,7 @@
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O1 %s
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O2 %s
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O3 %s
-// DONE: 190
+// DONE: 198
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -153,7 +153,7 @@ INT_FORM(several) {
     for (unsigned j = 0; j != n; j++)
       L C[i * 64l + j] += A[i * 64l + k] * B[k * 64l + j];
   for (int t = 0; t < 2; t++) {
-    I // expected-remark {{VariantExtent}}
+    I // expected-remark {{mk,kn->mn}}
       for (int j = 0; j < i; j++)
         L C[i * 64 + j] -= A[i * 64 + k] * B[k * 64 + j + t];
     if (C[t] > 5)
