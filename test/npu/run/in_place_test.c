@@ -181,7 +181,7 @@ static void test_edges(void) {
 static void test_few(void) {
   static const int64_t extent[][3] = {
       {1, 64, 64}, {2, 36, 84}, {3, 96, 40}, {64, 1, 36}, {52, 2, 64},
-      {68, 3, 24}, {1, 1, 64},  {2, 2, 2},   {3, 2, 12},  {1, 260, 520}};
+      {68, 3, 24}, {1, 1, 64},  {2, 2, 2},   {3, 2, 12},  {1, 256, 520}};
   static const enum dtype type[][2] = {
       {DTYPE_BF16, DTYPE_F32}, {DTYPE_I8, DTYPE_I32}, {DTYPE_I16, DTYPE_I32}};
   static const int role[TENSORS][2] = {{0, 2}, {2, 1}, {0, 1}};
