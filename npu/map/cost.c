@@ -30,7 +30,9 @@ enum {
   PUSH_CYCLES = 1047,
   FIRST_CYCLES = 900,
   END_CYCLES = 110,
-  TURN_CYCLES = 600, /* pushing an n round's, of in1 and of a bias */
+  LAUNCH_CYCLES = 235, /* a column's cores are told their numbers */
+  TASK_CYCLES = 730,   /* from a task's begin to the end of its push */
+  TURN_CYCLES = 600,   /* pushing an n round's, of in1 and of a bias */
 };
 
 /* Short divisions: the search has a million of them. */
@@ -357,14 +359,31 @@ static double start_cycles(const struct array *s,
   return start + (panel > pushes / 2 ? panel - pushes / 2 : 0);
 }
 
-/* Cycles that a launch takes at least, whose tasks are pushed one by one and
- * whose blocks of out leave behind the last push. */
-static double push_cycles(const struct array *s, double drain) {
-  int inputs = input_channels(s) + (s->grid.split > 1 ? s->grid.m : 0);
-  double push = PUSH_CYCLES * ghz_of(s),
-         one = (inputs + s->grid.columns) * push + WAYS_OUT * drain,
-         two = (inputs + WAYS_OUT * s->grid.columns) * push + drain;
-  return END_CYCLES * ghz_of(s) + (one < two ? one : two);
+/* A launch in phases, as its pushes see it. */
+struct phases {
+  double count, panels; /* of in0, kept whole or not */
+  double out, rounds;   /* cycles of each: for out to leave, and to compute */
+  double last;          /* for the last blocks to leave */
+};
+
+/* Cycles that a launch takes at least, whose tasks are pushed one by one: the
+ * last phase's blocks of out leave behind the last push, and its rounds begin
+ * behind the push of its inputs. */
+static double push_cycles(const struct array *s, const struct phases *x) {
+  const struct map_grid *g = &s->grid;
+  double push = PUSH_CYCLES * ghz_of(s), least = HUGE_VAL,
+         inputs = input_channels(s) + (g->split > 1 ? g->m : 0) +
+                  (x->panels - 1) * g->m + (x->count - 1) * g->n;
+  for (int ways = 1; ways <= WAYS_OUT; ways++) {
+    int each = ways * g->columns;
+    double out = (inputs + x->count * each) * push - TASK_CYCLES * ghz_of(s) +
+                 x->out / ways,
+           rounds = (inputs + (x->count - 1) * each) * push + x->rounds +
+                    x->last / ways,
+           cycles = out > rounds ? out : rounds;
+    least = cycles < least ? cycles : least;
+  }
+  return (END_CYCLES + LAUNCH_CYCLES * g->columns) * ghz_of(s) + least;
 }
 
 /* Cycles for which a core that holds both blocks of out waits until one of them
@@ -471,12 +490,6 @@ static double filling_cycles(const struct array *s,
   return (buffer + block + bytes.out) / stream_of(s);
 }
 
-/* Tasks of a phase: of in0, but for a panel that is kept whole, of in1, out. */
-static int phase_pushes(const struct array *s, const struct map_panel *panel) {
-  const struct map_grid *g = &s->grid;
-  return (panel->chunks ? 0 : g->m) + g->n + WAYS_OUT * g->columns;
-}
-
 double array_launch_cycles(const struct array *s, const struct map_blocking *b,
                            const struct map_core *core,
                            const struct map_panel *panel) {
@@ -505,8 +518,10 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   if (s->work && !can_walk(s, b, &walks, panel, &together))
     return HUGE_VAL;
   double count = (double)all_rounds / (double)together;
-  double phases =
-      (count - 1) * phase_pushes(s, panel) * PUSH_CYCLES * ghz_of(s);
+  double phases = (count - 1) *
+                  (((panel->chunks ? 0 : s->grid.m) + s->grid.n) +
+                   WAYS_OUT * s->grid.columns) *
+                  PUSH_CYCLES * ghz_of(s);
   if (s->problem->finish.bias)
     phases += (double)all.rounds_m * b->rounds_n * s->grid.columns *
               TURN_CYCLES * ghz_of(s);
@@ -515,7 +530,15 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   double out = (double)all.rounds_m * b->rounds_n * b->group_m *
                map_block_bytes(s->problem, b).out * s->grid.rows;
   const double equal = 1e-4; /* the shorter one of two that wait for pushes */
-  double least = push_cycles(s, out / (WAYS_OUT * stream_of(s)));
+  double last = (double)b->group_m * map_block_bytes(s->problem, b).out *
+                s->grid.rows / stream_of(s);
+  const struct phases pushed = {
+      .count = count,
+      .panels = panel->chunks ? (double)all_rounds / panel->rounds : count,
+      .out = out / count / stream_of(s),
+      .rounds = (double)all_rounds / count * round,
+      .last = last};
+  double least = push_cycles(s, &pushed);
   return cycles > least ? cycles : least + equal * cycles;
 }
 
