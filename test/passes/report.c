@@ -84,7 +84,7 @@ MORE(1) MORE(2) MORE(3) MORE(4) MORE(5) MORE(6)
 #endif
 void triangle(int *C, const signed char *A, const signed char *B, int N) {
   for (int i = 0; i < N; i++)
-    for (int j = 0; j < i; j++)
-      for (int k = 0; k < N; k++)
+    for (int j = 0; j < N; j++)
+      for (int k = 0; k < i; k++)
         C[i * N + j] += A[i * N + k] * B[k * N + j];
 }
