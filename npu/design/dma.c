@@ -238,7 +238,8 @@ bool make_tiles(struct builder *m) {
       return false;
     if (!apart && sends && !make_mem_in0(m, &tile, &s))
       return false;
-    for (int part = 0; part < p->grid.split && !apart; part++)
+    bool sends_in1 = !apart && design_in1_part(p, column) >= 0;
+    for (int part = 0; part < p->grid.split && sends_in1; part++)
       if (!make_mem_in1(m, &tile, &s, part))
         return false;
     if (!make_mem_output(m, &tile))

@@ -53,8 +53,12 @@ bool design_takes_turns(const struct tile_program *, int column);
 int design_row_channel(int row);
 /* The first descriptor that writes in1's ring then. */
 int design_turn_bd(const struct tile_program *);
-/* The part of m whose blocks of in0 this column sends; -1: of none. */
+/* The part of m whose blocks of in0 this column sends; -1: of none.  And of n,
+ * the first of those whose blocks of in1. */
 int design_in0_part(const struct tile_program *, int column);
+int design_in1_part(const struct tile_program *, int column);
+/* Bytes from a row's block of out to the next one's in a column. */
+int64_t design_row_bytes(const struct tile_program *);
 
 /* Blocks of out of a row of cores that leave as one. */
 int design_out_span(const struct tile_program *);

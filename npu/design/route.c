@@ -137,32 +137,49 @@ static bool route_in(struct router *r, int column, int channel) {
                mem);
 }
 
-/* A part of m's blocks of in0 to the cores of all columns that have it. */
-static bool route_in0(struct router *r, int part) {
-  const struct tile_program *p = r->m->design->program;
-  const struct map_grid *g = &p->grid;
-  int home = map_grid_home(g, part);
-  const char *name = arena_printf(r->m->arena, "block0_%d", part);
-  struct end mem = {home, 1, PORT_DMA, design_in0_way(p).out};
-  for (int row = part * g->split; row < (part + 1) * g->split; row++)
-    for (int column = 0; column < g->columns; column++)
-      if (!route(r, name, mem,
-                 (struct end){column, CORE_ROW + row, PORT_DMA, 0}))
+/* What rows share, to the cores of all columns in so many rows. */
+static bool route_rows(struct router *r, int column, int first, int rows,
+                       int from, int to, const char *name) {
+  struct end mem = {column, 1, PORT_DMA, from};
+  for (int row = first; row < first + rows; row++)
+    for (int i = 0; i < r->m->design->program->grid.columns; i++)
+      if (!route(r, name, mem, (struct end){i, CORE_ROW + row, PORT_DMA, to}))
         return false;
   return true;
 }
 
-/* A part of a column's blocks of in1 to the cores of the column that have it.
- */
+/* What a column shares, to every `step`th of its cores. */
+static bool route_column(struct router *r, int column, int first, int step,
+                         int from, int to, const char *name) {
+  struct end mem = {column, 1, PORT_DMA, from};
+  for (int row = first; row < r->m->design->program->grid.rows; row += step)
+    if (!route(r, name, mem,
+               (struct end){column, CORE_ROW + row, PORT_DMA, to}))
+      return false;
+  return true;
+}
+
+/* The blocks of in0 that this column sends. */
+static bool route_in0(struct router *r, int column) {
+  const struct tile_program *p = r->m->design->program;
+  const struct map_grid *g = &p->grid;
+  int part = design_in0_part(p, column), from = design_in0_way(p).out;
+  const char *name = arena_printf(r->m->arena, "block0_%d", part);
+  return part < 0    ? true
+         : g->across ? route_column(r, column, 0, 1, from, IN0, name)
+                     : route_rows(r, column, part * g->split, g->split, from,
+                                  IN0, name);
+}
+
+/* Of in1, part `part` of those that it has. */
 static bool route_in1(struct router *r, int column, int part) {
   const struct tile_program *p = r->m->design->program;
   const struct map_grid *g = &p->grid;
+  int row = design_in1_part(p, column), from = design_in1_way(p, part).out;
   const char *name = arena_printf(r->m->arena, "block1_%d_%d", column, part);
-  struct end mem = {column, 1, PORT_DMA, design_in1_way(p, part).out};
-  for (int row = part; row < g->rows; row += g->split)
-    if (!route(r, name, mem, (struct end){column, CORE_ROW + row, PORT_DMA, 1}))
-      return false;
-  return true;
+  return row < 0     ? true
+         : g->across ? route_rows(r, column, row, 1, from, IN1, name)
+                     : route_column(r, column, part, g->split, from, IN1, name);
 }
 
 /* Both inputs to every core of a column, each on a channel of its own. */
@@ -203,8 +220,8 @@ bool make_routes(struct builder *m) {
   for (int column = 0; column < g->columns && good; column++)
     for (int channel = 0; channel < 2; channel++)
       good = good && route_in(&r, column, channel);
-  for (int part = 0; part < g->m && !g->apart; part++)
-    good = good && route_in0(&r, part);
+  for (int column = 0; column < g->columns && !g->apart; column++)
+    good = good && route_in0(&r, column);
   for (int column = 0; column < g->columns; column++) {
     for (int part = 0; part < g->split && !g->apart; part++)
       good = good && route_in1(&r, column, part);

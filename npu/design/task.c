@@ -315,7 +315,7 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
     int span = design_out_span(p);
     if (span == 1)
       walk_add(w, p->group.extent, p->group.stride_bytes[OUT]);
-    walk_add(w, rows / split, p->row.stride_bytes[OUT]);
+    walk_add(w, rows / split, design_row_bytes(p));
     walk_add(w, split, p->column.stride_bytes[OUT]);
     return walk_buffer(w, p, OUT, 1, span > 1);
   }
@@ -353,6 +353,9 @@ static int64_t start_of(const struct tile_program *p, const struct channel *c,
   int first_row, t = c->tensor;
   if (t == OUT) {
     design_join_rows(p, c->part, &first_row);
+    if (g->across)
+      return first_row * design_row_bytes(p) +
+             column * p->row.stride_bytes[OUT];
     return first_row / g->split * p->row.stride_bytes[OUT] +
            (column * g->split + first_row % g->split) *
                p->column.stride_bytes[OUT];
@@ -360,7 +363,7 @@ static int64_t start_of(const struct tile_program *p, const struct channel *c,
   if (g->apart)
     return column * p->column.stride_bytes[t];
   if (t == IN1)
-    return (column * g->split + c->part) * p->column.stride_bytes[IN1];
+    return (design_in1_part(p, column) + c->part) * p->column.stride_bytes[IN1];
   int64_t start = design_in0_part(p, column) * p->row.stride_bytes[IN0];
   if (c->rounds == OTHER_ROUNDS)
     start += p->panel.kept * k->loop[k->count - 1].stride_bytes[t];
@@ -519,7 +522,7 @@ static void make_turn_tasks(struct builder *m, const struct phases *x,
 static bool has_channel(const struct tile_program *p, const struct channel *c,
                         int column) {
   bool home = design_in0_part(p, column) >= 0;
-  return c->ring > 0 &&
+  return c->ring > 0 && (c->tensor != IN1 || design_in1_part(p, column) >= 0) &&
          (c->columns == ALL_COLUMNS || home == (c->columns == HOME_COLUMNS));
 }
 

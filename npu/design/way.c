@@ -37,13 +37,28 @@ int design_row_channel(int row) {
   return channel[row];
 }
 
-int design_in0_part(const struct tile_program *p, int column) {
-  if (p->grid.apart)
-    return 0;
-  for (int i = 0; i < p->grid.m; i++)
-    if (map_grid_home(&p->grid, i) == column)
+/* The part of what rows take that this column sends. */
+static int home_part(const struct map_grid *g, int column) {
+  int parts = g->across ? g->n : g->m;
+  for (int i = 0; i < parts; i++)
+    if (map_grid_home(g, i) == column)
       return i;
   return -1;
+}
+
+int design_in0_part(const struct tile_program *p, int column) {
+  const struct map_grid *g = &p->grid;
+  return g->apart ? 0 : g->across ? column : home_part(g, column);
+}
+
+int design_in1_part(const struct tile_program *p, int column) {
+  const struct map_grid *g = &p->grid;
+  return g->across ? home_part(g, column) : column * g->split;
+}
+
+int64_t design_row_bytes(const struct tile_program *p) {
+  const struct map_loop *l = p->grid.across ? &p->column : &p->row;
+  return l->stride_bytes[OUT];
 }
 
 bool design_takes_turns(const struct tile_program *p, int column) {
@@ -56,6 +71,6 @@ int design_turn_bd(const struct tile_program *p) { return 2 * p->panel.chunks; }
 /* Blocks of out that leave as one: those of a group, if they are closer to each
  * other than those of the next row of cores, and the mem tile holds them. */
 int design_out_span(const struct tile_program *p) {
-  bool close = p->group.stride_bytes[OUT] < p->row.stride_bytes[OUT];
+  bool close = p->group.stride_bytes[OUT] < design_row_bytes(p);
   return close && p->group_m <= p->panel.out ? p->group_m : 1;
 }

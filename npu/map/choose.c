@@ -205,19 +205,23 @@ static bool check_types(const struct platform *at, const struct teir_problem *p,
 }
 
 /* What a product's kernel costs more where elements inside small blocks of in0,
- * in1 and sums are turned (nputeir bench kernels --all). */
+ * in1 and sums are turned (nputeir bench kernels --all).  A unit of 8 x 8 x 8
+ * has time to turn them. */
 static double turned_cost(const struct device *dev,
                           const struct teir_problem *p,
+                          const struct kernel_shape *unit,
                           const struct map_layout x[TENSORS]) {
   static const double floats[8] = {1, 1.08, 1, 1, 1, 1, 1.08, 1},
                       bytes[8] = {1, 1.02, 1.02, 1.40, 1.02, 1.08, 1.26, 1.43},
-                      words[8] = {1, 1.12, 1, 1, 1, 1, 1.12, 1};
+                      words[8] = {1, 1.12, 1, 1, 1, 1, 1.12, 1},
+                      large[8] = {1, 1.02, 1, 1, 1, 1, 1.02, 1};
   if (kernel_gemm_by_blocks(map_isa(dev), p->type[IN0], p->type[IN1], p->acc))
     return 1; /* what turns them counts by itself */
   bool sums = turns_sums(dev, p, x);
-  const double *cost = p->type[IN0] == DTYPE_BF16       ? floats
-                       : dtype_bytes(p->type[IN1]) == 1 ? bytes
-                                                        : words;
+  const double *cost = unit->m * unit->k * unit->n == 512 ? large
+                       : p->type[IN0] == DTYPE_BF16       ? floats
+                       : dtype_bytes(p->type[IN1]) == 1   ? bytes
+                                                          : words;
   return cost[4 * x[IN0].turned + 2 * x[IN1].turned + sums];
 }
 
@@ -280,7 +284,6 @@ static bool search(const struct platform *at, const struct teir_problem *p,
       .most = most,
       .tried = {.form = *form},
       .grid = map_grid_of(at->device, form),
-      .turned = turned_cost(at->device, p, form->layout),
       .unit = {unit_of(p, form->layout, IN0), unit_of(p, form->layout, IN1)}};
   for (int role = AXIS_M; work && role < AXIS_ROLES; role++)
     s->begins[role] = begin_of(work, (enum axis_role)role);
@@ -288,7 +291,8 @@ static bool search(const struct platform *at, const struct teir_problem *p,
     s->begins[AXIS_K] = begin_k;
   const struct isa *isa = map_isa(at->device);
   struct kernel_shape unit;
-  if (p->finish.bias == AXIS_M || (p->finish.bias && s->grid.split > 1))
+  if (p->finish.bias == AXIS_M ||
+      (p->finish.bias && (s->grid.split > 1 || s->grid.across)))
     return false; /* in1's blocks bring it, to all rows of cores */
   if (!kernel_shape(isa, p->type[IN0], p->type[IN1], p->acc, &s->mac) ||
       !kernel_gemm_even(isa, p->type[IN0], p->type[IN1], p->acc, false,
@@ -297,6 +301,7 @@ static bool search(const struct platform *at, const struct teir_problem *p,
                         &s->even[1]) ||
       !kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, &unit))
     return false;
+  s->turned = turned_cost(at->device, p, &s->mac, form->layout);
   bool flat = s->grid.split > 1;
   const struct teir_model model = {
       .self = s,
@@ -391,9 +396,10 @@ static double cost_of(const struct candidate *c) {
 
 /* Grids beside that of all rows and columns, and when they may be better: few
  * rows of m, so that both channels of a column had better bring in1; little
- * work, which waits for the tasks of columns; or less than a small matrix of m,
- * and of n, too, of which two cores cannot have a share. */
-enum { GRIDS = 7, FORMS = 2 * GRIDS };
+ * work, which waits for the tasks of columns; less than a small matrix of m,
+ * and of n, too, of which two cores cannot have a share; or more columns than
+ * rows, whose mem tiles keep more of in0, and much work. */
+enum { ACROSS = 7, GRIDS, FORMS = 2 * GRIDS };
 static bool set_grid(const struct platform *at, int grid,
                      const struct teir_problem *p, struct map_form *form) {
   enum { FEW_CORES = 2, FEW_ROWS = 512, LITTLE = 1 << 21, SMALL = 8 };
@@ -404,14 +410,19 @@ static bool set_grid(const struct platform *at, int grid,
   struct map_grid g;
   if (!grid)
     return true;
+  if (grid == ACROSS) {
+    form->across = true;
+    return x[AXIS_C] == 1 && dev->columns > dev->core_rows &&
+           x[AXIS_M] * x[AXIS_N] * x[AXIS_K] > LITTLE;
+  }
   if (grid >= 3) {
     const int cores_n[] = {dev->columns, 2 * dev->columns, FEW_CORES, 1};
     form->cores_m = 1;
     form->cores_n = cores_n[grid - 3];
     return x[AXIS_M] < SMALL && (form->cores_n > 1 || x[AXIS_N] < SMALL) &&
-           map_grid(dev, 1, form->cores_n, &g);
+           map_grid(dev, 1, form->cores_n, false, &g);
   }
-  if (x[AXIS_C] > 1 || !map_grid(dev, m, n, &g))
+  if (x[AXIS_C] > 1 || !map_grid(dev, m, n, false, &g))
     return false;
   form->cores_m = m;
   form->cores_n = n;
@@ -462,7 +473,6 @@ static void price_apart(const struct platform *at, const struct map_work *w,
   for (int t = 0; t < TENSORS; t++)
     form.layout[t] = w->layout[t];
   s.grid = map_grid_of(at->device, &form);
-  s.turned = turned_cost(at->device, p, form.layout);
   for (int role = 0; role < AXIS_ROLES; role++)
     if (w->count[role] != 1 || p->finish.bias)
       return;
@@ -475,6 +485,7 @@ static void price_apart(const struct platform *at, const struct map_work *w,
       x[AXIS_N] > MAX_BLOCK || x[AXIS_K] > MAX_DEPTH ||
       x[AXIS_C] % map_grid_products(&s.grid))
     return;
+  s.turned = turned_cost(at->device, p, &s.mac, form.layout);
   bool few_m = x[AXIS_M] < unit.m, few_n = x[AXIS_N] < unit.n;
   struct map_blocking q = {.block_m = few_m ? unit.m : (int)x[AXIS_M],
                            .block_n = few_n ? unit.n : (int)x[AXIS_N],

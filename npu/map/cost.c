@@ -144,11 +144,16 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
     add_run(x, around.run[around.count].extent,
             around.run[around.count].stride_bytes);
   int64_t row = 0;
+  const struct map_cut *n = &b->form.cut[AXIS_N];
+  for (int i = 0; i < n->count && s->grid.across; i++)
+    if (n->part[i].place == MAP_CORES)
+      row = n->part[i].step *
+            s->work->axis[AXIS_N][n->part[i].axis].stride_bytes[OUT];
   for (int i = 0; i < m->count && tensor != IN1; i++) {
     const struct map_part *q = &m->part[i];
     int64_t stride =
         q->step * s->work->axis[AXIS_M][q->axis].stride_bytes[tensor];
-    if (q->place == MAP_CORES)
+    if (q->place == MAP_CORES && !s->grid.across)
       row = stride;
     bool together =
         tensor == OUT ? stride < row && q->extent <= panel->out : wide;
@@ -157,7 +162,6 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
     else if (q->place == MAP_GROUP)
       add_run(x, q->extent, stride);
   }
-  const struct map_cut *n = &b->form.cut[AXIS_N];
   for (int i = 0; i < n->count && tensor == OUT && s->grid.split > 1; i++)
     if (n->part[i].place == MAP_CORES)
       add_run(x, s->grid.split,

@@ -5,6 +5,9 @@
  * The shim has two channels in, so a column works on one part of n, with in0 on
  * the other channel, or on two, with in0 ahead of one of them.
  *
+ * Where columns share out m, each sends its own blocks of in0, and a row's of
+ * in1 come from one of them.
+ *
  * Of a batch of small products every core may have its own: then nothing is
  * shared, and the mem tile sends each of its four cores both inputs in turn on
  * one channel.
@@ -13,7 +16,13 @@
 
 #include <assert.h>
 
-bool map_grid(const struct device *dev, int m, int n, struct map_grid *g) {
+bool map_grid(const struct device *dev, int m, int n, bool across,
+              struct map_grid *g) {
+  if (across) {
+    *g = (struct map_grid){
+        .m = m, .n = n, .columns = m, .rows = n, .split = 1, .across = true};
+    return n >= 1 && n < m && n <= dev->core_rows && m <= dev->columns;
+  }
   int split = n > dev->columns ? n / dev->columns : 1;
   *g = (struct map_grid){
       .m = m, .n = n, .columns = n / split, .rows = m * split, .split = split};
@@ -23,20 +32,23 @@ bool map_grid(const struct device *dev, int m, int n, struct map_grid *g) {
 }
 
 int map_grid_home(const struct map_grid *g, int part) {
-  assert(part >= 0 && part < g->m);
-  return part * g->columns / g->m;
+  int parts = g->across ? g->n : g->m;
+  assert(part >= 0 && part < parts);
+  return part * g->columns / parts;
 }
 
 bool map_grid_spreads(const struct map_grid *g) {
-  return !g->apart && g->columns >= 2 * g->m;
+  return !g->apart && !g->across && g->columns >= 2 * g->m;
 }
 
 struct map_grid map_grid_of(const struct device *dev,
                             const struct map_form *form) {
   struct map_grid g;
-  bool given = form->cores_m > 0;
-  bool good = map_grid(dev, given ? form->cores_m : dev->core_rows,
-                       given ? form->cores_n : dev->columns, &g);
+  bool given = form->cores_m > 0, across = form->across;
+  int m = across ? dev->columns : dev->core_rows,
+      n = across ? dev->core_rows : dev->columns;
+  bool good = map_grid(dev, given ? form->cores_m : m,
+                       given ? form->cores_n : n, across, &g);
   if (form->apart)
     return (struct map_grid){.m = 1,
                              .n = 1,

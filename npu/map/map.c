@@ -1,6 +1,8 @@
 /* map.c -- reads a scheduled TEIR into a tile program.
  *
- * needs: iterations placed on rows, columns and time around a Zero, time loops
+ * needs: iterations placed on rows, columns and time around a Zero (what the
+ *   outer one of rows and columns shares, mem tiles keep, where the array has
+ *   more columns than rows; else what rows share), time loops
  *   over k around one Contraction, and what turns sums into results: an
  *   optional Add of a vector along n, an optional ReLU, then a Cast or Shift
  * where sums are a tensor of their own. Loops over time may be any number of
@@ -31,6 +33,7 @@ struct reader {
   int zero, product, bias, relu, convert; /* nodes */
   int sum, added; /* tensors that the product writes, and the Add reads */
   bool apart;     /* rows and columns are parts of a batch */
+  bool across;    /* the loop over columns is around that over rows: m's */
   int input[OUT]; /* tensors: what a row of cores shares, and what a column */
 };
 
@@ -133,6 +136,7 @@ static bool read_node(struct reader *r, int node, bool inside_k) {
     if (*slot >= 0)
       return refuse(r, x, "one loop goes over rows, and one over columns");
     *slot = node;
+    r->across |= slot == &r->node_row && r->node_column >= 0;
   } else if (!take_time(r, node, inside_k)) {
     return false;
   }
@@ -162,12 +166,17 @@ static enum axis_role role_of(const struct reader *r, int axis) {
                            : AXIS_ROLES;
 }
 
+static bool moves_all(const struct reader *r, int node) {
+  return stride_of(r, node, IN0) && stride_of(r, node, IN1);
+}
+
 /* Rows move one input and out, columns the other and out. */
 static bool check_roles(struct reader *r) {
   const struct teir *t = r->t;
+  int m = r->across ? r->node_column : r->node_row,
+      n = r->across ? r->node_row : r->node_column;
   bool swapped =
-      !stride_of(r, r->node_row, IN0) &&
-      (stride_of(r, r->node_row, IN1) || stride_of(r, r->node_column, IN0));
+      !stride_of(r, m, IN0) && (stride_of(r, m, IN1) || stride_of(r, n, IN0));
   r->input[IN0] = swapped ? IN1 : IN0;
   r->input[IN1] = swapped ? IN0 : IN1;
   r->apart = role_of(r, t->node[r->node_row].axis) == AXIS_C &&
@@ -177,9 +186,8 @@ static bool check_roles(struct reader *r) {
     enum axis_role role;
     const char *rule;
   } rule[] = {
-      {r->node_row, AXIS_M, "rows move one input and out only"},
-      {r->node_column, AXIS_N,
-       "columns move out and the input that rows do not, only"},
+      {m, AXIS_M, "rows move one input and out only"},
+      {n, AXIS_N, "columns move out and the input that rows do not, only"},
       {r->pair, AXIS_M, "the blocks of a group move what rows move only"}};
   for (int i = r->apart ? 2 : 0; i < 3; i++)
     if (rule[i].node >= 0 && extent_of(r, rule[i].node) > 1 &&
@@ -361,8 +369,8 @@ static bool read_loops(struct reader *r, struct tile_program *q) {
   static const char *const name[] = {"batch", "m", "n", "k"};
   const struct teir *t = r->t;
   int product = t->node[r->product].primitive;
-  q->row = loop_of(r, r->node_row, "row");
-  q->column = loop_of(r, r->node_column, "column");
+  q->row = loop_of(r, r->across ? r->node_column : r->node_row, "row");
+  q->column = loop_of(r, r->across ? r->node_row : r->node_column, "column");
   q->group = loop_of(r, r->pair, "group");
   for (int i = 0; i < r->time_count; i++) {
     int axis = t->node[r->time[i]].axis;
@@ -510,6 +518,7 @@ static struct map_form form_of(const struct tile_program *q) {
         .place = MAP_TIME, .extent = q->time[AXIS_N].loop[n->count].extent};
   f.cores_m = q->grid.m;
   f.cores_n = q->grid.n;
+  f.across = q->grid.across;
   f.apart = q->grid.apart;
   return f;
 }
@@ -569,8 +578,8 @@ static bool place_blocks(struct tile_program *q, struct loc at,
                       2 * (bytes.in0 + bytes.in1) +
                           (unsigned)q->group_m * bytes.out,
                       q->device->tile[TILE_CORE].memory_bytes);
-  if (q->finish.bias &&
-      (q->grid.apart || q->grid.split > 1 || !map_bias_fits(q->device, &p, &b)))
+  if (q->finish.bias && (q->grid.apart || q->grid.split > 1 || q->grid.across ||
+                         !map_bias_fits(q->device, &p, &b)))
     return diag_error(d, at,
                       "a bias comes as a block of in1, which has space for it "
                       "and goes to all rows of cores");
@@ -592,13 +601,13 @@ static void pad_sides(struct tile_program *q) {
 }
 
 static bool make_grid(const struct reader *r, const struct device *dev,
-                      int64_t rows, int64_t columns, struct map_grid *g) {
-  if (rows * columns > dev->core_rows * dev->columns)
+                      int64_t m, int64_t n, struct map_grid *g) {
+  if (m * n > dev->core_rows * dev->columns)
     return false;
   if (!r->apart)
-    return map_grid(dev, (int)rows, (int)columns, g);
+    return map_grid(dev, (int)m, (int)n, r->across, g);
   *g = map_grid_of(dev, &(struct map_form){.apart = true});
-  return rows == g->rows && columns == g->columns;
+  return m == g->rows && n == g->columns;
 }
 
 static bool count_loops(const struct reader *r, struct tile_program *q,
@@ -624,7 +633,8 @@ static bool count_loops(const struct reader *r, struct tile_program *q,
                       "%lld rows by %lld columns of cores; %s has %d by %d, a "
                       "column feeds the row of its number, and rows may share "
                       "two parts of what columns take",
-                      (long long)m, (long long)n, q->device->name,
+                      (long long)extent_of(r, r->node_row),
+                      (long long)extent_of(r, r->node_column), q->device->name,
                       q->device->core_rows, q->device->columns);
   if (r->apart &&
       (q->rounds_m > 1 || q->rounds_n > 1 || q->steps_k > 1 || q->group_m > 1))
@@ -664,6 +674,10 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                "(m, n, k) around one Contraction");
     return NULL;
   }
+  /* an array of more columns than rows may have either around the other */
+  r.across = r.across && r.bias < 0 && dev->columns > dev->core_rows &&
+             extent_of(&r, r.node_column) > extent_of(&r, r.node_row) &&
+             !moves_all(&r, r.node_row);
   struct tile_program *q = arena_alloc(a, sizeof *q);
   q->device = dev;
   if (!check_roles(&r) || !check_group(&r) || !check_operands(&r) ||

@@ -89,17 +89,24 @@ bool map_share(int64_t extent, int cores, int rounds, int64_t block,
 /* `m` cores share out m and `n` share out n.  A row of cores takes one part of
  * m; or, where few parts of m meet many of n, every `split` rows do, and each
  * of these another part of n.  So the core in row r and column c has part
- * r / split of m and part c * split + r % split of n. */
+ * r / split of m and part c * split + r % split of n.
+ *
+ * Where an array has more columns than rows, a column may take one part of m
+ * (`across`) and a row one of n: then as many mem tiles as there are columns
+ * keep in0. */
 struct map_grid {
   int m, n;
   int columns, rows, split;
+  bool across;
   /* Every core has products of a batch to itself: m and n are 1. */
   bool apart;
 };
 /* False: the device has no such grid, or its mem tiles have no channels for
  * it. */
-bool map_grid(const struct device *, int m, int n, struct map_grid *);
-/* Of a grid: the column whose mem tile sends a part of m's blocks of in0. */
+bool map_grid(const struct device *, int m, int n, bool across,
+              struct map_grid *);
+/* Of a grid: the column whose mem tile sends the blocks of a part of what rows
+ * take. */
 int map_grid_home(const struct map_grid *, int part);
 /* Whether east of every such column is one that sends no in0, whose mem tile
  * the sender's channels reach, too. */
@@ -137,6 +144,7 @@ struct map_form {
    * rows along k do not run on from step to step. */
   bool broken_k;
   int cores_m, cores_n; /* of the grid; 0: all rows and all columns */
+  bool across;          /* columns take m and rows n */
   bool apart;           /* all of them for products of a batch */
 };
 struct map_grid map_grid_of(const struct device *, const struct map_form *);

@@ -338,11 +338,12 @@ static bool has_bds(const struct device *dev, const struct map_blocking *b,
  * descriptor a dimension for another loop over k. */
 static int long_run(const struct device *dev, const struct map_blocking *b,
                     int tensor, int64_t row_bytes) {
-  enum { SOME_STEPS = 8, MOST_STEPS = 16, BUFFERS = 2 };
+  enum { SOME_STEPS = 8, MOST_STEPS = 20, BUFFERS = 2 };
   int best = 1;
   for (int run = 1; run <= MOST_STEPS && run <= inner_steps(b); run++)
     if (inner_steps(b) % run == 0 && best * row_bytes < LONG_RUN_BYTES &&
-        (run <= SOME_STEPS || run == inner_steps(b)) &&
+        (run <= SOME_STEPS || run == inner_steps(b) ||
+         4 * best * row_bytes < 3 * LONG_RUN_BYTES) &&
         (tensor != IN0 || has_bds(dev, b, BUFFERS, run)))
       best = run;
   return best;

@@ -28,6 +28,8 @@ void map_print(const struct tile_program *p, struct text *t) {
               p->grid.columns, p->grid.rows);
   if (p->grid.split > 1)
     text_printf(t, ", %d rows share m", p->grid.split);
+  if (p->grid.across)
+    text_puts(t, ", columns share m");
   if (p->grid.apart)
     text_puts(t, ", each core its own products");
   text_puts(t, "\n");
@@ -66,8 +68,8 @@ void map_print(const struct tile_program *p, struct text *t) {
                 dtype_name(x->type), x->turned ? " turned" : "",
                 (long long)x->bytes);
   }
-  print_loop(p, "rows", &p->row, t);
-  print_loop(p, "columns", &p->column, t);
+  print_loop(p, p->grid.across ? "columns" : "rows", &p->row, t);
+  print_loop(p, p->grid.across ? "rows" : "columns", &p->column, t);
   print_nests(p, "time", p->time, t);
   if (p->group_m > 1)
     print_loop(p, "time", &p->group, t);

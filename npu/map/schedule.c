@@ -20,6 +20,9 @@
  *   in1 [batch][column][n][k][block_k][block_n]
  *   out [batch][column][m][n][group][row][block_m][block_n]
  *
+ * where parts of m are columns (struct map_grid), with the loop over columns
+ * around that over rows, and the row inside m's group.
+ *
  * Where sums are of another type than out, they are a tensor of their own, of
  * which every core holds a part:
  *
@@ -114,7 +117,8 @@ static bool is_row(const struct schedule *s, enum axis_role role,
   const struct map_part *first = s->cut[role].part;
   while (role == AXIS_C && first->place != MAP_CORES)
     first++;
-  return role == AXIS_M || (role == AXIS_C && x > first);
+  return role == (s->b->form.across ? AXIS_N : AXIS_M) ||
+         (role == AXIS_C && x > first);
 }
 
 /* "m", or "m_" and the axis where the role has several such parts. */
@@ -191,6 +195,10 @@ static bool lay_tensors(struct schedule *s, struct diag *d) {
                                      {AXIS_M, MAP_TIME},  {AXIS_N, MAP_TIME},
                                      {AXIS_M, MAP_GROUP}, {AXIS_M, MAP_CORES},
                                      {AXIS_M, MAP_BLOCK}, {AXIS_N, MAP_BLOCK}};
+  static const struct order across[] = {
+      {AXIS_C, MAP_TIME},  {AXIS_M, MAP_CORES}, {AXIS_M, MAP_TIME},
+      {AXIS_N, MAP_TIME},  {AXIS_M, MAP_GROUP}, {AXIS_N, MAP_CORES},
+      {AXIS_M, MAP_BLOCK}, {AXIS_N, MAP_BLOCK}};
   static const struct order sum[] = {{AXIS_C, MAP_CORES}, {AXIS_N, MAP_CORES},
                                      {AXIS_M, MAP_CORES}, {AXIS_M, MAP_GROUP},
                                      {AXIS_M, MAP_BLOCK}, {AXIS_N, MAP_BLOCK}};
@@ -199,7 +207,8 @@ static bool lay_tensors(struct schedule *s, struct diag *d) {
   const struct map_layout *x = s->b->form.layout;
   return (x[IN0].in_place || LAY(operand(s, IN0), in0)) &&
          (x[IN1].in_place || LAY(operand(s, IN1), in1)) &&
-         (x[OUT].in_place || LAY(OUT, out)) &&
+         (x[OUT].in_place ||
+          (s->b->form.across ? LAY(OUT, across) : LAY(OUT, out))) &&
          (s->sums == OUT || LAY(SUMS, sum));
 #undef LAY
 }

@@ -52,6 +52,7 @@ static const struct {
     {"xdna2-int8-4k", {{1, 4032, 4608, 4320}, INT8},    "krackan",    37.35, "Taka, int8 -> int8", true},
     {"xdna2-int8-4k-i16", {{1, 4096, 4480, 4320}, INT8_INT16}, "krackan", 30.77, "Taka, int8 -> int16", true},
     {"xdna2-int8-4k-i32", {{1, 4224, 4608, 4224}, INT8_INT32}, "krackan", 24.74, "Taka, int8 -> int32", true},
+    {"xdna2-int8-halo", {{1, 4096, 2560, 2560}, INT8_INT32}, "strix-halo", 33.4, "hipscope, int8 -> int32", true},
 #undef INT8
 #undef INT8_INT16
 #undef INT8_INT32

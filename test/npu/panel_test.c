@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASES = 8 };
+enum { CASES = 10 };
 static const struct {
   struct map_blocking blocking;
   int rounds; /* for which all of it is kept; 0: it is kept in part */
@@ -94,6 +94,27 @@ static const struct {
       .form = {.cores_m = 2, .cores_n = 8}},
      4,
      false},
+    /* columns take m, and rows n */
+    {{.block_m = 16,
+      .block_n = 32,
+      .block_k = 16,
+      .group_m = 2,
+      .rounds_m = 2,
+      .rounds_n = 3,
+      .steps_k = 4,
+      .form = {.across = true}},
+     3,
+     true},
+    {{.block_m = 64,
+      .block_n = 16,
+      .block_k = 64,
+      .group_m = 1,
+      .rounds_m = 1,
+      .rounds_n = 2,
+      .steps_k = 144,
+      .form = {.across = true}},
+     0,
+     true},
 };
 
 /* Small values of a type. */
@@ -129,23 +150,27 @@ static int64_t sum_of(const struct map_blocking *b, enum dtype type,
 }
 
 /* in0 [row][m][k][group][block_m][block_k], in1 [column][n][k][..],
- * out [column][m][n][group][row][block_m][block_n]; some of the elements. */
+ * out [column][m][n][group][row][block_m][block_n]; some of the elements. Where
+ * columns take m, in0 begins with the column and in1 with the row. */
 static int wrong_results(const struct map_blocking *b,
                          const enum dtype type[TENSORS],
                          const struct sim_buffer *buffer) {
-  int parts = b->form.cores_m ? b->form.cores_m : 4;
+  int rows = b->form.cores_m ? b->form.cores_m : 4;
   int64_t block = (int64_t)b->block_m * b->block_n, wrong = 0;
   int64_t depth = (int64_t)b->steps_k * b->block_k;
   for (size_t at = 0; at < buffer[2].bytes / 4; at += depth < 4096 ? 7 : 61) {
     int64_t i = (int64_t)at, j = i % block, l;
     i /= block;
-    int64_t row = i % parts, group = i / parts % b->group_m;
-    i /= (int64_t)parts * b->group_m;
+    int64_t row = i % rows, group = i / rows % b->group_m;
+    i /= (int64_t)rows * b->group_m;
     int64_t n = i % b->rounds_n, m = i / b->rounds_n % b->rounds_m;
     l = i / b->rounds_n / b->rounds_m; /* column */
-    int64_t in0 = (row * b->rounds_m + m) * depth * b->group_m * b->block_m +
+    int64_t part_m = b->form.across ? l : row,
+            part_n = b->form.across ? row : l;
+    int64_t in0 = (part_m * b->rounds_m + m) * depth * b->group_m * b->block_m +
                   (group * b->block_m + j / b->block_n) * b->block_k;
-    int64_t in1 = (l * b->rounds_n + n) * depth * b->block_n + j % b->block_n;
+    int64_t in1 =
+        (part_n * b->rounds_n + n) * depth * b->block_n + j % b->block_n;
     wrong += sum_of(b, type[IN0], buffer, in0, in1) !=
              load(type[OUT], &buffer[2], (int64_t)at);
   }
@@ -175,7 +200,9 @@ static void test_case(const struct map_blocking *b, int rounds, bool wide) {
   const struct map_panel *panel = &r.program->panel;
   CHECK(panel->rounds == rounds && (panel->chunks > 0) == (rounds > 0));
   CHECK((panel->stretches > 0) == (rounds == 0));
-  CHECK((panel->own < panel->chunks + panel->stretches) == (wide || large));
+  CHECK(r.program->grid.across == b->form.across);
+  CHECK((panel->own < panel->chunks + panel->stretches) ==
+        ((wide || large) && !b->form.across));
   struct sim_buffer buffer[TENSORS];
   for (int i = 0; i < TENSORS; i++) {
     buffer[i].bytes = (size_t)r.program->transfer[i].bytes;
