@@ -8,6 +8,7 @@
 
 #include "seconds.h"
 #include "simulate.h"
+#include "teir_einsum.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ static const struct {
   double published;
   const char *rival;
   bool long_run; /* minutes of wall clock: only with --all */
+  bool columns;  /* in1 is column-major, as in the published product */
 } array_case[] = {
 /* clang-format off */
 #define TYPES(in, acc, out) {DTYPE_##in, DTYPE_##in, DTYPE_##out}, DTYPE_##acc, false, {0}
@@ -30,29 +32,33 @@ static const struct {
 #define INT8_INT32 TYPES(I8, I32, I32)
 #define INT8_INT16 TYPES(I8, I16, I16)
 #define INT8 TYPES(I8, I8, I8)
-    {"bf16-64x64",  {{64, 64, 64, 64}, BF16_F32},       "8700g",       0,    "-", false},
-    {"bf16-64",    {{1, 64, 64, 64}, BF16_F32},         "8700g",       0,    "-", false},
-    {"bf16-flat",  {{1, 32, 1024, 1024}, BF16_F32},     "8700g",       0,    "-", false},
-    {"bf16-tall",  {{1, 1024, 32, 1024}, BF16_F32},     "8700g",       0,    "-", false},
-    {"bf16-deep",  {{1, 128, 128, 4096}, BF16_F32},     "8700g",       0,    "-", false},
-    {"bf16-512",   {{1, 512, 512, 512}, BF16_F32},      "8700g",       0,    "-", false},
-    {"bf16-1024",  {{1, 1024, 1024, 1024}, BF16_F32},   "8700g",       0,    "-", false},
-    {"bf16-1024",  {{1, 1024, 1024, 1024}, BF16_F32},   "8700g-turbo", 0,    "-", false},
-    {"bf16-1024",  {{1, 1024, 1024, 1024}, BF16_F32},   "phoenix",     0.6,  "iree-amd-aie#282, f32 out", false},
-    {"bf16-1024-bf16", {{1, 1024, 1024, 1024}, BF16},   "8700g-turbo", 0,    "-", false},
-    {"int8-1024",  {{1, 1024, 1024, 1024}, INT8_INT32}, "8700g",       0,    "-", false},
-    {"bf16-4096",  {{1, 4096, 4096, 5120}, BF16},       "8700g-turbo", 5.79, "thesis, blocked, bf16 out", true},
-    {"bf16-4096-f32", {{1, 4096, 4096, 5120}, BF16_F32}, "8700g-turbo", 0,   "-", true},
-    {"bf16-4k",    {{1, 4224, 4224, 4032}, BF16},       "phoenix",     3.12, "Taka, row-major, bf16 out", true},
-    {"bf16-4k-f32", {{1, 4224, 4224, 4032}, BF16_F32},  "phoenix",     0,    "-", true},
-    {"int8-4k-i32", {{1, 4160, 4224, 4224}, INT8_INT32}, "phoenix",    4.42, "Taka, int8 -> int32", true},
-    {"int8-4k-i16", {{1, 4224, 4224, 4032}, INT8_INT16}, "phoenix",    5.85, "Taka, int8 -> int16", true},
-    {"int8-4k",    {{1, 4032, 4032, 4032}, INT8},       "phoenix",     6.52, "Taka, int8 -> int8", true},
-    {"xdna2-int8-2k", {{1, 2048, 2048, 2048}, INT8},    "krackan",     0,    "-", true},
-    {"xdna2-int8-4k", {{1, 4032, 4608, 4320}, INT8},    "krackan",    37.35, "Taka, int8 -> int8", true},
-    {"xdna2-int8-4k-i16", {{1, 4096, 4480, 4320}, INT8_INT16}, "krackan", 30.77, "Taka, int8 -> int16", true},
-    {"xdna2-int8-4k-i32", {{1, 4224, 4608, 4224}, INT8_INT32}, "krackan", 24.74, "Taka, int8 -> int32", true},
-    {"xdna2-int8-halo", {{1, 4096, 2560, 2560}, INT8_INT32}, "strix-halo", 33.4, "hipscope, int8 -> int32", true},
+    {"bf16-64x64",  {{64, 64, 64, 64}, BF16_F32},       "8700g",       0,    "-", false, false},
+    {"bf16-64",    {{1, 64, 64, 64}, BF16_F32},         "8700g",       0,    "-", false, false},
+    {"bf16-flat",  {{1, 32, 1024, 1024}, BF16_F32},     "8700g",       0,    "-", false, false},
+    {"bf16-tall",  {{1, 1024, 32, 1024}, BF16_F32},     "8700g",       0,    "-", false, false},
+    {"bf16-deep",  {{1, 128, 128, 4096}, BF16_F32},     "8700g",       0,    "-", false, false},
+    {"bf16-512",   {{1, 512, 512, 512}, BF16_F32},      "8700g",       0,    "-", false, false},
+    {"bf16-1024",  {{1, 1024, 1024, 1024}, BF16_F32},   "8700g",       0,    "-", false, false},
+    {"bf16-1024",  {{1, 1024, 1024, 1024}, BF16_F32},   "8700g-turbo", 0,    "-", false, false},
+    {"bf16-1024",  {{1, 1024, 1024, 1024}, BF16_F32},   "phoenix",     0.6,  "iree-amd-aie#282, f32 out", false, false},
+    {"bf16-1024-bf16", {{1, 1024, 1024, 1024}, BF16},   "8700g-turbo", 0,    "-", false, false},
+    {"int8-1024",  {{1, 1024, 1024, 1024}, INT8_INT32}, "8700g",       0,    "-", false, false},
+    {"bf16-4096",  {{1, 4096, 4096, 5120}, BF16},       "8700g-turbo", 5.79, "thesis, blocked, bf16 out", true, false},
+    {"bf16-4096-f32", {{1, 4096, 4096, 5120}, BF16_F32}, "8700g-turbo", 0,   "-", true, false},
+    {"bf16-4k",    {{1, 4224, 4224, 4032}, BF16},       "phoenix",     3.12, "Taka, row-major, bf16 out", true, false},
+    {"bf16-4k-f32", {{1, 4224, 4224, 4032}, BF16_F32},  "phoenix",     0,    "-", true, false},
+    {"int8-4k-i32", {{1, 4160, 4224, 4224}, INT8_INT32}, "phoenix",    4.42, "Taka, int8 -> int32", true, false},
+    {"int8-4k-i16", {{1, 4224, 4224, 4032}, INT8_INT16}, "phoenix",    5.85, "Taka, int8 -> int16", true, false},
+    {"int8-4k",    {{1, 4032, 4032, 4032}, INT8},       "phoenix",     6.52, "Taka, int8 -> int8", true, false},
+    {"xdna2-int8-2k", {{1, 2048, 2048, 2048}, INT8},    "krackan",     0,    "-", true, false},
+    {"xdna2-int8-4k", {{1, 4032, 4608, 4320}, INT8},    "krackan",    0, "-", true, false},
+    {"xdna2-int8-4k-nk", {{1, 4032, 4608, 4320}, INT8},    "krackan",    37.35, "Taka, int8 -> int8", true, true},
+    {"xdna2-int8-4k-i16", {{1, 4096, 4480, 4320}, INT8_INT16}, "krackan", 0, "-", true, false},
+    {"xdna2-int8-4k-i16-nk", {{1, 4096, 4480, 4320}, INT8_INT16}, "krackan", 30.77, "Taka, int8 -> int16", true, true},
+    {"xdna2-int8-4k-i32", {{1, 4224, 4608, 4224}, INT8_INT32}, "krackan", 0, "-", true, false},
+    {"xdna2-int8-4k-i32-nk", {{1, 4224, 4608, 4224}, INT8_INT32}, "krackan", 24.74, "Taka, int8 -> int32", true, true},
+    {"xdna2-int8-halo", {{1, 4096, 2560, 2560}, INT8_INT32}, "strix-halo", 0, "-", true, false},
+    {"xdna2-int8-halo-nk", {{1, 4096, 2560, 2560}, INT8_INT32}, "strix-halo", 33.4, "hipscope, int8 -> int32", true, true},
 #undef INT8
 #undef INT8_INT16
 #undef INT8_INT32
@@ -63,10 +69,25 @@ static const struct {
 };
 enum { ARRAY_CASES = sizeof array_case / sizeof *array_case };
 
+/* The product with in1 [n][k]. */
+static const struct teir *make_columns(struct tool *t,
+                                       const struct teir_problem *p) {
+  struct teir_einsum e = {.expression = "mk,nk->mn",
+                          .extent = {['m'] = p->extent[AXIS_M],
+                                     ['n'] = p->extent[AXIS_N],
+                                     ['k'] = p->extent[AXIS_K]},
+                          .in = p->type[IN0],
+                          .out = p->type[OUT]};
+  assert(p->acc == p->type[OUT]);
+  return teir_from_einsum(t->arena, &e, &t->diag);
+}
+
 static bool compile(struct tool *t, const char *platform, bool blocked,
-                    const struct teir_problem *p, struct npu_result *r) {
+                    bool columns, const struct teir_problem *p,
+                    struct npu_result *r) {
   memset(r, 0, sizeof *r);
-  const struct teir *teir = teir_from_problem(t->arena, p, &t->diag);
+  const struct teir *teir =
+      columns ? make_columns(t, p) : teir_from_problem(t->arena, p, &t->diag);
   return teir && (blocked ? npu_compile_blocked : npu_compile)(
                      t->arena, platform, teir, 0, r, &t->diag);
 }
@@ -87,7 +108,8 @@ static bool run_case(struct tool *t, void *context) {
   assert(preset);
   struct npu_result r;
   const struct teir_problem *p = &array_case[index].problem;
-  bool good = compile(t, preset->name, run->blocked, p, &r);
+  bool good =
+      compile(t, preset->name, run->blocked, array_case[index].columns, p, &r);
   struct sim_report report = {0};
   struct sim_options options = {.preset = preset};
   double start = seconds_now();
@@ -185,7 +207,8 @@ static bool compile_case(struct tool *t, void *context) {
   int i = *(const int *)context;
   struct npu_result r;
   double start = seconds_now();
-  bool good = compile(t, "npu1", false, &array_case[i].problem, &r);
+  bool good = compile(t, "npu1", false, array_case[i].columns,
+                      &array_case[i].problem, &r);
   double time = seconds_now() - start;
   if (good)
     keys_print(t, "case=%s compile_ms=%.1f xclbin_bytes=%zu txn_bytes=%zu\n",
