@@ -19,6 +19,29 @@
 #include <assert.h>
 #include <string.h>
 
+bool map_check_axes(const struct teir *t, struct diag *d) {
+  for (int i = 0; i < t->axis_count; i++) {
+    const struct teir_axis *x = &t->axis[i];
+    bool constant = x->extent.symbol < 0;
+    for (int j = 0; j < t->tensor_count; j++) {
+      constant &= x->stride_bytes[j].symbol < 0;
+      if (x->offset_bytes[j].symbol >= 0 || x->offset_bytes[j].constant)
+        return diag_error(d, x->at,
+                          "axis %s has an offset; the array takes "
+                          "none",
+                          x->id);
+    }
+    if (!constant)
+      return diag_error(d, x->at, "axis %s is symbolic; bind it first", x->id);
+    if (x->extent.constant > INT32_MAX)
+      return diag_error(d, x->at,
+                        "axis %s has extent %lld; the array takes "
+                        "up to %d",
+                        x->id, (long long)x->extent.constant, INT32_MAX);
+  }
+  return true;
+}
+
 enum { WORD = 4 };
 
 const enum axis_role map_roles[TENSORS][2] = {

@@ -451,29 +451,6 @@ static bool check_sums(struct reader *r) {
   return true;
 }
 
-static bool check_constants(const struct teir *t, struct diag *d) {
-  for (int i = 0; i < t->axis_count; i++) {
-    const struct teir_axis *x = &t->axis[i];
-    bool constant = x->extent.symbol < 0;
-    for (int j = 0; j < t->tensor_count; j++) {
-      constant &= x->stride_bytes[j].symbol < 0;
-      if (x->offset_bytes[j].symbol >= 0 || x->offset_bytes[j].constant)
-        return diag_error(d, x->at,
-                          "axis %s has an offset; the array takes "
-                          "none",
-                          x->id);
-    }
-    if (!constant)
-      return diag_error(d, x->at, "axis %s is symbolic; bind it first", x->id);
-    if (x->extent.constant > INT32_MAX)
-      return diag_error(d, x->at,
-                        "axis %s has extent %lld; the array takes "
-                        "up to %d",
-                        x->id, (long long)x->extent.constant, INT32_MAX);
-  }
-  return true;
-}
-
 static int64_t reach(const struct map_loop *l, int tensor) {
   return (l->extent - 1) * l->stride_bytes[tensor];
 }
@@ -666,7 +643,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
     diag_error(d, at, "the array takes one schedule tree over in0, in1, out");
     return NULL;
   }
-  if (!check_constants(t, d) || !read_node(&r, t->roots.item[0], false))
+  if (!map_check_axes(t, d) || !read_node(&r, t->roots.item[0], false))
     return NULL;
   if (r.node_row < 0 || r.node_column < 0 || r.product < 0) {
     diag_error(d, at,

@@ -350,6 +350,9 @@ bool map_stream_of(const struct tile_program *, int tensor, int steps,
  * in the mem tile, what lies along k in the core. */
 bool map_is_padded(const struct tile_program *);
 
+/* Whether axes are constants that a design can hold, without offsets. */
+bool map_check_axes(const struct teir *, struct diag *);
+
 /* The roles of in0, in1 and out as rows and columns of a matrix. */
 extern const enum axis_role map_roles[TENSORS][2];
 /* Elements of a block's bias in core memory, and in 4-byte words which of n's
