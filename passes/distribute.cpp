@@ -30,7 +30,7 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-enum { BlocksMax = 64, GroupsMax = 8 };
+enum { CopyBlocksMax = 64, GroupsMax = 8 };
 
 // What some instructions of a loop are computed from, and what decides whether
 // they run.
@@ -133,7 +133,7 @@ private:
 
   // Nothing but loads and stores touches memory, and all of it is reached.
   bool findWriters() {
-    if (!canBeCopied(L) || L.getNumBlocks() > BlocksMax)
+    if (!canBeCopied(L) || L.getNumBlocks() > CopyBlocksMax)
       return false;
     for (BasicBlock *B : L.blocks())
       for (Instruction &I : *B) {

@@ -33,7 +33,7 @@ namespace {
 
 enum { SplitsMax = 8 }; // of one function
 
-class Splitter {
+class NestSplitter {
   Function &F;
   FunctionAnalysisManager &FAM;
   DenseSet<int> Tried;
@@ -41,8 +41,8 @@ class Splitter {
 public:
   std::vector<SplitNest> Found;
 
-  Splitter(Function &F, FunctionAnalysisManager &FAM,
-           const DenseSet<int> &Without)
+  NestSplitter(Function &F, FunctionAnalysisManager &FAM,
+               const DenseSet<int> &Without)
       : F(F), FAM(FAM), Tried(Without) {}
 
   // Loops that were not tried yet become fewer.
@@ -95,7 +95,7 @@ private:
 
 std::vector<SplitNest> splitNests(Function &F, FunctionAnalysisManager &FAM,
                                   const DenseSet<int> &Without) {
-  Splitter S(F, FAM, Without);
+  NestSplitter S(F, FAM, Without);
   unsigned Count = 0;
   while (Count < SplitsMax && S.splitNext())
     Count++;

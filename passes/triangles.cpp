@@ -36,7 +36,12 @@ namespace {
 
 // A block is an eighth of the rows, in eights; with fewer blocks than four, the
 // diagonal is a good part of the work.
-enum { BlocksMax = 64, RowStep = 8, RowsMin = 4 * RowStep, ColumnLoopsMax = 4 };
+enum {
+  TriangleBlocksMax = 64,
+  RowStep = 8,
+  RowsMin = 4 * RowStep,
+  ColumnLoopsMax = 4
+};
 
 class Triangle {
   Loop &L;
@@ -61,8 +66,9 @@ public:
         Places(L, Facts.SE, Facts.AA) {}
 
   bool run(BasicBlock *&Kept) {
-    if (!canBeCopied(L) || L.getNumBlocks() > BlocksMax || !countsOnly(L) ||
-        !findColumns() || !findAccesses() || !areElementsApart())
+    if (!canBeCopied(L) || L.getNumBlocks() > TriangleBlocksMax ||
+        !countsOnly(L) || !findColumns() || !findAccesses() ||
+        !areElementsApart())
       return false;
     split(Kept);
     return true;
