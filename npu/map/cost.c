@@ -87,6 +87,11 @@ static void fill_program(const struct array *s, const struct map_blocking *b,
                              .block_k = b->block_k,
                              .group_m = b->group_m,
                              .group = {.extent = 1},
+                             .grid = s->grid,
+                             .batch = (int)s->problem->extent[AXIS_C],
+                             .rounds_m = b->rounds_m,
+                             .rounds_n = b->rounds_n,
+                             .steps_k = b->steps_k,
                              .panel = *panel};
   for (int t = 0; t < TENSORS; t++)
     p->transfer[t] =
@@ -162,6 +167,8 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
     else if (q->place == MAP_GROUP)
       add_run(x, q->extent, stride);
   }
+  if (tensor == OUT && s->grid.split > 1 && map_joins(p) == 1)
+    add_run(x, s->grid.m, row);
   for (int i = 0; i < n->count && tensor == OUT && s->grid.split > 1; i++)
     if (n->part[i].place == MAP_CORES)
       add_run(x, s->grid.split,
