@@ -81,7 +81,7 @@ private:
   }
 };
 
-class Distribution {
+class NestDistribution {
   using Group = SmallVector<StoreInst *, 4>;
   Loop &L;
   LoopFacts &Facts;
@@ -91,7 +91,7 @@ class Distribution {
   Overlaps Places;
 
 public:
-  Distribution(Loop &L, LoopFacts &Facts)
+  NestDistribution(Loop &L, LoopFacts &Facts)
       : L(L), Facts(Facts), Places(L, Facts.SE, Facts.AA) {}
 
   bool run(BasicBlock *&Kept) {
@@ -221,7 +221,7 @@ private:
 } // namespace
 
 bool distribute(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
-  return Distribution(L, Facts).run(Kept);
+  return NestDistribution(L, Facts).run(Kept);
 }
 
 } // namespace nputeir
