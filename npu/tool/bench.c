@@ -277,6 +277,7 @@ static const struct tool_option kernel_options[] = {
              "schedules"},
     {"--svg", "FILE", tool_file_to_write, AT(bench_kernels_job, svg),
      .help = "draws the table"},
+    KEYS_JSON_OPTION,
     {0},
 };
 
@@ -335,6 +336,7 @@ static const struct tool_command benches[] = {
               "transposed. Then integers and bf16 (beside oneDNN where it is "
               "installed), vectors, flat and small products, convolutions and "
               "contractions.",
+     .options = no_options,
      .run = bench_cpu},
     {.name = "kernels",
      .summary = "cycles of generated kernels from call to return on the core "

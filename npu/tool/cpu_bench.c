@@ -3,6 +3,7 @@
  * thread, beside the peak of fused multiply-adds that the core shows.  Other
  * works follow: cpu_works_bench.c. */
 #include "cpu_bench.h"
+#include "keys.h"
 #include "seconds.h"
 
 #include <dlfcn.h>
@@ -172,16 +173,17 @@ static void measure(const struct rivals *r, int layout, int n, bool plain,
 
 static void print_case(const struct rivals *r, int layout, int n,
                        const double best[RIVALS]) {
-  printf("case=%s-%d-%s gflops=%.1f peak_share=%.3f",
-         r->bytes == 4 ? "f32" : "f64", n, name[layout], best[OURS] * 1e-9,
-         best[OURS] / r->peak);
+  struct text t = {0};
+  text_printf(&t, "case=%s-%d-%s gflops=%.1f peak_share=%.3f",
+              r->bytes == 4 ? "f32" : "f64", n, name[layout], best[OURS] * 1e-9,
+              best[OURS] / r->peak);
   if (best[OPENBLAS] > 0)
-    printf(" openblas=%.1f ratio=%.3f", best[OPENBLAS] * 1e-9,
-           best[OURS] / best[OPENBLAS]);
+    text_printf(&t, " openblas=%.1f ratio=%.3f", best[OPENBLAS] * 1e-9,
+                best[OURS] / best[OPENBLAS]);
   if (best[PLAIN] > 0)
-    printf(" clang=%.1f", best[PLAIN] * 1e-9);
-  printf("\n");
-  fflush(stdout);
+    text_printf(&t, " clang=%.1f", best[PLAIN] * 1e-9);
+  keys_print(r->tool, "%s\n", text_string(&t));
+  text_free(&t);
 }
 
 enum { LARGEST = 2048 };
@@ -193,8 +195,8 @@ static bool bench_type(struct tool *t, const char *folder, const char *type,
   if (!load(&r, folder))
     return false;
   load_openblas(&r);
-  printf("peak=%s gflops=%.1f vector_bytes=%d\n", bytes == 4 ? "f32" : "f64",
-         r.peak * 1e-9, r.vector_bytes);
+  keys_print(t, "peak=%s gflops=%.1f vector_bytes=%d\n",
+             bytes == 4 ? "f32" : "f64", r.peak * 1e-9, r.vector_bytes);
   memset(tensor[0], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
   memset(tensor[1], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
   memset(tensor[2], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
@@ -230,7 +232,8 @@ static bool bench_elsewhere(struct tool *t) {
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
-    execl("/proc/self/exe", "nputeir", "bench", "cpu", (char *)NULL);
+    execl("/proc/self/exe", "nputeir", "bench", "cpu",
+          t->json ? "--json" : (char *)NULL, (char *)NULL);
     _exit(127);
   }
   int status = 0;

@@ -7,6 +7,7 @@
  * a convolution after the input was unfolded, or oneDNN.  What is limited by
  * memory is also given as a share of the bandwidth at which a loop reads. */
 #include "cpu_bench.h"
+#include "keys.h"
 #include "seconds.h"
 
 #include <dlfcn.h>
@@ -351,19 +352,23 @@ static void measure(loop *const loops[RIVALS], reads *read_all,
     }
 }
 
-static void print_work(const struct work *w, const double best[RIVALS]) {
+static void print_work(struct tool *tool, const struct work *w,
+                       const double best[RIVALS]) {
+  struct text t = {0};
   bool is_integer = w->library == DNNL_S8 || w->library == DNNL_U8;
-  printf("case=%s %s=%.1f", w->name, is_integer ? "gops" : "gflops",
-         best[OURS] * 2e-9);
+  text_printf(&t, "case=%s %s=%.1f", w->name, is_integer ? "gops" : "gflops",
+              best[OURS] * 2e-9);
   if (w->read_bytes > 0)
-    printf(" gbytes_per_second=%.1f bandwidth_share=%.3f",
-           best[OURS] / w->macs * w->read_bytes * 1e-9,
-           best[OURS] / best[READING]);
+    text_printf(&t, " gbytes_per_second=%.1f bandwidth_share=%.3f",
+                best[OURS] / w->macs * w->read_bytes * 1e-9,
+                best[OURS] / best[READING]);
   if (best[LIBRARY] > 0)
-    printf(" %s=%.1f ratio=%.3f", w->library >= DNNL_S8 ? "onednn" : "openblas",
-           best[LIBRARY] * 2e-9, best[OURS] / best[LIBRARY]);
-  printf(" clang=%.1f\n", best[PLAIN] * 2e-9);
-  fflush(stdout);
+    text_printf(&t, " %s=%.1f ratio=%.3f",
+                w->library >= DNNL_S8 ? "onednn" : "openblas",
+                best[LIBRARY] * 2e-9, best[OURS] / best[LIBRARY]);
+  text_printf(&t, " clang=%.1f\n", best[PLAIN] * 2e-9);
+  keys_print(tool, "%s", text_string(&t));
+  text_free(&t);
 }
 
 static bool run(struct tool *tool, void *ours, void *plain,
@@ -380,7 +385,7 @@ static bool run(struct tool *tool, void *ours, void *plain,
                         works[i].function);
     double best[RIVALS];
     measure(loops, read_all, &l, &works[i], t, best);
-    print_work(&works[i], best);
+    print_work(tool, &works[i], best);
   }
   return true;
 }

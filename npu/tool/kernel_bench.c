@@ -3,6 +3,7 @@
 #include "bench.h"
 #include "kernel_check.h"
 #include "kernel_load.h"
+#include "keys.h"
 
 #include <assert.h>
 #include <string.h>
@@ -200,6 +201,18 @@ static bool add_row(struct bench *b, const struct row *r) {
   if (r->steps)
     snprintf(label + length, sizeof label - (size_t)length, " x%d,%d", r->steps,
              r->blocks);
+  struct text keys = {0};
+  text_printf(&keys,
+              "group=\"%s\" kernel=\"%s\" cycles=%.0f limit=%.0f "
+              "stalls=%llu",
+              r->group, label, cycles, limit,
+              (unsigned long long)m.outcome.stalls);
+  if (r->published > 0)
+    text_printf(&keys, " published=%.0f ratio=%.3f source=\"%s\"", r->published,
+                r->published / cycles, r->source);
+  if (b->tool->json)
+    keys_print(b->tool, "%s\n", text_string(&keys));
+  text_free(&keys);
   text_printf(&b->table, "%-10s %-26s %7.0f %7.0f %7.1f %6llu", r->group, label,
               cycles, limit, 100 * limit / cycles,
               (unsigned long long)m.outcome.stalls);
@@ -285,7 +298,7 @@ static bool run(struct bench *b, bool all, const char *svg) {
     ok = ok && add_transposes(b, I8_I8, 128) &&
          add_transposes(b, I8_I32, 128) &&
          add_transposes(b, DTYPE_I16, DTYPE_I32, 64) && add_sweep(b);
-  return ok && tool_output(b->tool, NULL, &b->table) &&
+  return ok && (b->tool->json || tool_output(b->tool, NULL, &b->table)) &&
          (!svg || write_svg(b, svg));
 }
 
