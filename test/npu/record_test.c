@@ -141,13 +141,13 @@ static void check_stop(const struct npu_result *r) {
 
 /* A run that ends anywhere has lanes as long as it was, also of cores that had
  * run ahead. */
-static void check_budgets(const struct npu_result *r) {
+static void check_budgets(const struct npu_result *r, uint64_t cycles) {
   struct sim_buffer buffer[TENSORS];
   for (int i = 0; i < TENSORS; i++) {
     buffer[i].bytes = 1 << 20;
     buffer[i].data = calloc(1, buffer[i].bytes);
   }
-  for (uint64_t budget = 1; budget < 9000; budget += 187) {
+  for (uint64_t budget = 1; budget < cycles; budget += 187) {
     struct diag d = {0};
     struct sim_options options = {
         .preset = preset_find("8700g"), .record = true, .cycle_budget = budget};
@@ -183,7 +183,7 @@ static void check_product(int64_t m, int64_t n, int64_t k, enum dtype in,
   if (good && m == 256)
     check_stop(&r);
   if (good && m == 64)
-    check_budgets(&r);
+    check_budgets(&r, with[0].cycles);
   else
     fprintf(stderr, "%s\n", d.text);
   npu_result_free(&r);
