@@ -295,12 +295,7 @@ static void check_xrt(struct doctor *w) {
 
 static void check_launches(struct doctor *w) {
   const struct doctor_runs *x = &w->runs;
-  if (x->right == 4 && x->no_floats)
-    say(w, FOUND, "launches",
-        "products of bytes, four times: all right, %.0f us a call; for bf16 "
-        "there are no kernels",
-        1e6 * x->again);
-  else if (x->right == 4)
+  if (x->right == 4)
     say(w, FOUND, "launches",
         "two configurations in turn, twice each: all right, %.0f us a call",
         1e6 * x->again);

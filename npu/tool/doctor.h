@@ -15,7 +15,6 @@ bool doctor_floats_right(doctor_call *, const char *options);
 /* What the NPU says of two configurations in turn, twice each, and of launches
  * in a chain. */
 struct doctor_runs {
-  bool no_floats;   /* there are no kernels for them: all are of bytes */
   int right;        /* of the four, until one is not */
   bool chain;       /* and of the chain */
   double again;     /* seconds of the fastest that was loaded before */
