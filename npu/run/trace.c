@@ -19,6 +19,8 @@
  *
  *   stride  words of 4 bytes do not reach every row, or axes do not fuse
  *   extent  no blocks end with the tensor, or only such as cost a fifth more
+ *   cost    short rows would cost the device more time than the copy
+ *   descriptor  more dimensions than a descriptor has
  *   size    the work is cut into launches
  *   type    elements are converted
  *   span    most bytes from the first element to the last are not the tensor's
