@@ -16,9 +16,11 @@ static bool is_steady(const struct gemm *g) {
 }
 
 /* The register that one access brings into x register x. */
-static int part_reg(const struct gemm *g, int x, int part) {
-  return gemm_is_skewed(g) ? gemm_operand_reg(g, x)
-                           : kernel_trace_reg(g->t, part ? "wh%d" : "wl%d", x);
+static int part_reg(const struct gemm *g, const struct operand *o, int x,
+                    int part) {
+  return gemm_is_skewed(g) && !o->is_half
+             ? gemm_operand_reg(g, x)
+             : kernel_trace_reg(g->t, part ? "wh%d" : "wl%d", x);
 }
 
 /* Small block `index` of K step k into register x; `last`: the last one of the
@@ -29,7 +31,7 @@ static void load_parts(struct gemm *g, const struct operand *o, int x,
   bool opens = !index && !k && !g->number && gemm_is_opened(g, o);
   for (int i = 0; i < o->parts; i++) {
     struct trace_op *op = kernel_trace_memory(
-        g->t, o->mem, part_reg(g, x, i), o->stream,
+        g->t, o->mem, part_reg(g, o, x, i), o->stream,
         gemm_operand_offset(g, o, index, k) + i * gemm_access_bytes(g));
     op->other_mem = o->other_mem;
     op->boundary = last && i == o->parts - 1;
@@ -120,9 +122,12 @@ static void share_for_relu(struct gemm *g) {
   l->use = r->use + r->use_count;
 }
 
-/* Accesses per small block. */
-static int parts_of(const struct gemm *g, int64_t bytes) {
-  return g->kind->blocks ? 1 : (int)bytes / gemm_access_bytes(g);
+/* Accesses per small block, which may be half of one. */
+static void set_parts(const struct gemm *g, struct operand *o, int64_t bytes) {
+  int access = gemm_access_bytes(g);
+  o->is_half = bytes < access && !g->kind->blocks;
+  assert(!o->is_half || 2 * bytes == access);
+  o->parts = g->kind->blocks || o->is_half ? 1 : (int)bytes / access;
 }
 
 void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
@@ -141,15 +146,15 @@ void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
                            .k_stride = a_bytes,
                            .low = k->m / s->m * g->pass_steps * a_bytes,
                            .is_low = low_a,
-                           .parts = parts_of(g, a_bytes),
                            .mode_reg = -1};
   struct operand from_b = {.stream = b,
                            .index_stride = b_bytes,
                            .k_stride = n_blocks * b_bytes,
                            .low = g->pass_steps * n_blocks * b_bytes,
                            .is_low = low_b,
-                           .parts = parts_of(g, b_bytes),
                            .mode_reg = -1};
+  set_parts(g, &from_a, a_bytes);
+  set_parts(g, &from_b, b_bytes);
   bool swapped = gemm_right_is_a(g);
   g->left = swapped ? from_b : from_a;
   g->right = swapped ? from_a : from_b;
@@ -169,8 +174,9 @@ void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
     stream[g->c_load].dma_cycle = stream[g->c_store].dma_cycle =
         k->joined ? DMA_OF_INPUT : DMA_OF_C;
   }
-  g->left.mem = MEM_LDA_W, g->left.other_mem = MEM_LDB_W;
-  g->right.mem = MEM_LDB_W;
+  g->left.mem = g->left.is_half ? MEM_LDA_32 : MEM_LDA_W;
+  g->left.other_mem = g->left.is_half ? MEM_LDB_32 : MEM_LDB_W;
+  g->right.mem = g->right.is_half ? MEM_LDB_32 : MEM_LDB_W;
   bool blocks = g->kind->blocks, shuffle_a = !blocks && k->ta != g->turned,
        shuffle_b = !blocks && k->tb != g->turned;
   struct operand *first = g->tall ? &g->right : &g->left;

@@ -38,8 +38,9 @@ struct operand {
   int64_t index_stride, k_stride; /* bytes to the next small block */
   int64_t low;                    /* and to the low half's */
   const bool *is_low;             /* per pass */
-  int parts;                      /* 32-byte loads per small block */
-  int mode_reg;                   /* vshuffle mode, or -1 */
+  int parts;    /* loads per small block, of the widest access */
+  bool is_half; /* or one of half the width */
+  int mode_reg; /* vshuffle mode, or -1 */
   enum mem_kind mem, other_mem;
   /* Of a ring of buffers: */
   int full, empty; /* locks */

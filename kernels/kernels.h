@@ -8,7 +8,7 @@
  *
  * row-major over those indices, with R x S x T the shape of the type's MAC
  * (bf16 4x8x4, int8 4x8x8, ...; kernel.def and isa.md C8; on aie2p int8 8x8x8,
- * kernel_aie2p.def).  aie2p has products alone, of integers of 8 bits
+ * kernel_aie2p.def).  aie2p has products alone, of integers of 8 or of 16 bits
  * and of block floats (below).
  *
  * f32 inputs are the x3 product, for the multiplier knows no f32: each input is

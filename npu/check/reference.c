@@ -242,7 +242,9 @@ static uint64_t expect_blocks(const struct problem *p, int i, int j,
 static uint64_t expect_int(const struct problem *p, int i, int j,
                            int64_t c_at) {
   const struct kernel_gemm *k = p->k;
-  bool wide = dtype_bytes(k->in0) == 2 && dtype_bytes(k->in1) == 2;
+  bool narrow_lanes = k->isa == isa_find("aie2p");
+  bool wide =
+      !narrow_lanes && dtype_bytes(k->in0) == 2 && dtype_bytes(k->in1) == 2;
   int lane = wide ? 64 : 32, bits = 8 * dtype_bytes(k->out);
   bool narrows = bits < lane;
   uint64_t sum = 0;

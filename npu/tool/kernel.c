@@ -504,8 +504,8 @@ static const struct tool_option gemm_options[] = {
      .help =
          "bf16,bf16,f32 (default); bf16,bf16,bf16; i8 or u8 inputs with i32, "
          "i16, "
-         "i8 or u8 results; i16,i8 with i32 or i16; i16,i16 with i64, i32 or "
-         "i16; bfp16,bfp16,f32 (aie2p); "
+         "i8 or u8 results; i16,i8 with i32 or i16 (aie2); i16,i16 with i64 "
+         "(aie2), i32 or i16; bfp16,bfp16,f32 (aie2p); "
          "f32,f32,f32: A and B are their bf16 high halves with the low halves "
          "behind, and C += Ah Bh + Ah Bl + Al Bh"},
     {"--isa", "NAME", read_isa, AT(gemm.isa),

@@ -118,6 +118,12 @@ static const struct named named_aie2p[] = {
     {DTYPE_I8, DTYPE_I32, 64, 128, 64, 0, 1, 0, 1055},
     {DTYPE_I8, DTYPE_I32, 72, 120, 56, 0, 0, 0, 1010},
     {DTYPE_I8, DTYPE_I32, 8, 8, 8, 0, 0, 0, 0},
+    {DTYPE_I16, DTYPE_I32, 64, 64, 64, 0, 0, 0, 2090},
+    {DTYPE_I16, DTYPE_I32, 64, 64, 64, 1, 0, 0, 2090},
+    {DTYPE_I16, DTYPE_I32, 64, 64, 64, 0, 1, 0, 2090},
+    {DTYPE_I16, DTYPE_I16, 64, 64, 64, 1, 1, 1, 2090},
+    {DTYPE_I16, DTYPE_I16, 64, 64, 64, 0, 0, 1, 2690},
+    {DTYPE_I16, DTYPE_I16, 40, 30, 56, 0, 0, 0, 0},
 };
 
 static void test_named(const struct isa *set, const struct named *named,
@@ -296,7 +302,8 @@ static struct kernel_gemm random_kernel(uint64_t *r) {
                           .ta = random_below(r, 3) == 0,
                           .tb = random_below(r, 3) == 0,
                           .zero = random_below(r, 3) == 0};
-  bool wide = t[0] != DTYPE_BF16 && dtype_bytes(t[1]) == 2;
+  bool wide =
+      t[0] != DTYPE_BF16 && dtype_bytes(t[1]) == 2 && isa != isa_find("aie2p");
   k.tc = random_below(r, 3) == 0;
   k.tall = random_below(r, 2) == 0;
   k.yields = random_below(r, 2) == 0;
