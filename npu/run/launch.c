@@ -198,6 +198,42 @@ static void sort_axes(struct product *p, enum axis_role role, int t) {
     }
 }
 
+/* What a device may be asked for: the results or the sums that an epilogue
+ * takes, of one index of the C axes or of all. */
+struct recipes {
+  struct recipe sums, results, all_sums, all_results;
+};
+
+static void set_batches(struct recipes *r, const struct product *p) {
+  r->all_sums = recipe_of_batch(p, r->sums);
+  r->all_results = recipe_of_batch(p, r->results);
+}
+
+static bool take_some_plan(struct job *j, const struct recipes *r,
+                           struct diag *d) {
+  struct diag apart = {0}, unfinished = {0};
+  bool batch = j->p->extent[AXIS_C] > 1 && !recipe_joins(&r->sums);
+  return (batch && r->results.finished &&
+          take_plan(j, &r->all_results, &unfinished)) ||
+         (batch && take_plan(j, &r->all_sums, &apart)) ||
+         (r->results.finished && take_plan(j, &r->results, &unfinished)) ||
+         take_plan(j, &r->sums, d);
+}
+
+/* A device that multiplies no unequal integers gets both as the wider ones. */
+static bool find_plan(struct job *j, struct recipes *r, struct diag *d) {
+  struct diag uneven = {0};
+  set_batches(r, j->p);
+  if (take_some_plan(j, r, &uneven))
+    return true;
+  if (recipe_even(&r->sums) && recipe_even(&r->results)) {
+    set_batches(r, j->p);
+    return take_some_plan(j, r, d);
+  }
+  *d = uneven;
+  return false;
+}
+
 bool launch_product(struct cache *plans, struct contexts *contexts,
                     const struct run_compiler *compiler,
                     const struct run_device *device,
@@ -219,27 +255,19 @@ bool launch_product(struct cache *plans, struct contexts *contexts,
                   .tensor = tensor,
                   .report = report,
                   .d = d};
-  struct recipe sums, results;
+  struct recipes r;
   struct finish finish;
-  if (!recipe_make(p, (enum f32_mode)o->f32, &sums, d))
+  if (!recipe_make(p, (enum f32_mode)o->f32, &r.sums, d))
     return false;
-  struct diag unfinished = {0};
-  results = sums;
-  results.problem.type[OUT] = p->type[OUT];
-  results.finished = !recipe_joins(&sums) && finish_read(p, tensor, &finish);
-  if (results.finished) {
-    results.problem.finish = finish.how;
-    results.bias = finish.bias;
+  r.results = r.sums;
+  r.results.problem.type[OUT] = p->type[OUT];
+  r.results.finished =
+      !recipe_joins(&r.sums) && finish_read(p, tensor, &finish);
+  if (r.results.finished) {
+    r.results.problem.finish = finish.how;
+    r.results.bias = finish.bias;
   }
-  struct recipe all_results = recipe_of_batch(p, results),
-                all_sums = recipe_of_batch(p, sums);
-  bool batch = p->extent[AXIS_C] > 1 && !recipe_joins(&sums);
-  struct diag apart = {0};
-  if (!(batch && results.finished &&
-        take_plan(&j, &all_results, &unfinished)) &&
-      !(batch && take_plan(&j, &all_sums, &apart)) &&
-      !(results.finished && take_plan(&j, &results, &unfinished)) &&
-      !take_plan(&j, &sums, d))
+  if (!find_plan(&j, &r, d))
     return false;
   bool good = run_entry(&j);
   report->by_blocks = good && j.entry->plan->by_blocks;

@@ -89,6 +89,16 @@ struct recipe recipe_of_batch(const struct product *p, struct recipe r) {
   return r;
 }
 
+bool recipe_even(struct recipe *r) {
+  enum dtype *type = r->problem.type;
+  if (dtype_bytes(type[IN0]) == dtype_bytes(type[IN1]))
+    return false;
+  for (int t = IN0; t <= IN1; t++)
+    if (dtype_bytes(type[t]) == 1)
+      type[t] = DTYPE_I16;
+  return true;
+}
+
 /* A tensor that is copied lies densely in the order of the loops. */
 static void lay_densely(struct contraction *c, int tensor, int64_t bytes) {
   static const enum axis_role still[TENSORS] = {AXIS_N, AXIS_M, AXIS_K};

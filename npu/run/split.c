@@ -108,9 +108,10 @@ const struct calc_program *split_program(struct arena *a,
                                          const int copy[AXIS_ROLES]) {
   enum dtype from = p->type[tensor];
   assert(tensor == IN0 || tensor == IN1);
-  return calc_compile(a, dtype_kind(from) == DTYPE_FLOAT
-                             ? float_copy(a, from, tensor, copy[AXIS_K])
-                         : split_is_wide(p, tensor)
-                             ? int_copy(a, from, r, tensor, copy)
-                             : calc_input(a, 0, from));
+  return calc_compile(
+      a, dtype_kind(from) == DTYPE_FLOAT
+             ? float_copy(a, from, tensor, copy[AXIS_K])
+         : split_is_wide(p, tensor)
+             ? int_copy(a, from, r, tensor, copy)
+             : calc_cast(a, r->problem.type[tensor], calc_input(a, 0, from)));
 }

@@ -152,7 +152,8 @@ static void make_conversions(struct work *w) {
   const struct recipe *r = w->recipe;
   for (int t = IN0; t <= IN1; t++) {
     enum axis_role row = row_role[t], column = column_role[t];
-    if (!split_is_wide(w->p, t) && r->copies[row] * r->copies[column] == 1)
+    if (r->problem.type[t] == w->p->type[t] &&
+        r->copies[row] * r->copies[column] == 1)
       continue;
     for (int i = 0; i < r->copies[row]; i++)
       for (int k = 0; k < r->copies[column]; k++) {

@@ -128,16 +128,18 @@ static void test_wrapping(void) {
 
 /* Integers of 32 bits in halves, over all of their range; both inputs, or one
  * beside a narrow one. */
-static void test_wide_ints(void) {
+enum { WIDE_SIZES = 5 };
+static void test_wide_ints(int sizes) {
   static const enum dtype type[][2] = {{DTYPE_I32, DTYPE_I32},
                                        {DTYPE_U32, DTYPE_I32},
                                        {DTYPE_I32, DTYPE_I8},
+                                       {DTYPE_I16, DTYPE_I8},
                                        {DTYPE_U16, DTYPE_U32}};
-  static const int64_t size[][3] = {
+  static const int64_t size[WIDE_SIZES][3] = {
       {1, 1, 1}, {20, 24, 40}, {64, 64, 64}, {100, 84, 36}, {257, 131, 77}};
   static const int64_t edge[] = {INT32_MIN, INT32_MAX, 32768, -32769, 65535};
   for (size_t i = 0; i < sizeof type / sizeof *type; i++)
-    for (size_t j = 0; j < sizeof size / sizeof *size; j++) {
+    for (int j = 0; j < sizes; j++) {
       struct nest_work w;
       int64_t m = size[j][0], n = size[j][1], k = size[j][2];
       nest_gemm(&w, DTYPE_I32, j % 2, m, n, k);
@@ -316,7 +318,7 @@ static bool by_blocks(int64_t m, int64_t n, int64_t k, double *error) {
   return good;
 }
 
-/* Products of bytes, and of bf16 as block floats where these are allowed:
+/* Products of integers, and of bf16 as block floats where these are allowed:
  * others decline, and out is as it was. */
 static int test_second_generation(void) {
   setenv("NPUTEIR_DEVICE", "sim:krackan", 1);
@@ -324,12 +326,15 @@ static int test_second_generation(void) {
       {1, 1, 1}, {33, 17, 9}, {100, 37, 65}, {64, 80, 64}};
   double error;
   for (size_t i = 0; i < sizeof size / sizeof *size; i++)
-    CHECK(right(DTYPE_I8, i % 2, size[i][0], size[i][1], size[i][2]));
+    for (int wide = 0; wide < 2; wide++)
+      CHECK(right(wide ? DTYPE_I16 : DTYPE_I8, i % 2, size[i][0], size[i][1],
+                  size[i][2]));
+  test_wrapping();
+  test_wide_ints(3);
   static const struct {
     enum dtype in;
     const char *options;
-  } no[] = {{DTYPE_I16, NULL},
-            {DTYPE_BF16, NULL},
+  } no[] = {{DTYPE_BF16, NULL},
             {DTYPE_BF16, "bf16=exact"},
             {DTYPE_F32, "f32=bf16"},
             {DTYPE_F32, "f32=bf16x3,bf16=bfp16"}};
@@ -363,7 +368,7 @@ int main(int argc, char **argv) {
   test_random();
   test_types();
   test_wrapping();
-  test_wide_ints();
+  test_wide_ints(WIDE_SIZES);
   test_floats();
   test_finish();
   test_bias();
