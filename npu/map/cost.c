@@ -88,6 +88,7 @@ static void fill_program(const struct array *s, const struct map_blocking *b,
                              .group_m = b->group_m,
                              .group = {.extent = 1},
                              .grid = s->grid,
+                             .converts = s->form->converts,
                              .batch = (int)s->problem->extent[AXIS_C],
                              .rounds_m = b->rounds_m,
                              .rounds_n = b->rounds_n,
@@ -128,9 +129,10 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
   const struct map_layout *l = &s->form->layout[tensor];
   const struct map_cut *k = &b->form.cut[AXIS_K], *m = &b->form.cut[AXIS_M];
   bool wide = tensor == IN0 && (l->turned || panel->run[IN0] > 1);
-  int64_t run = tensor == OUT           ? 1
-                : wide && panel->chunks ? b->steps_k / panel->chunks
-                                        : panel->run[tensor];
+  int64_t run = tensor == OUT ? 1
+                : wide && panel->chunks && !p->converts
+                    ? b->steps_k / panel->chunks
+                    : panel->run[tensor];
   struct runs around = {.count = 0};
   int steps = (int)run;
   bool group = false;
@@ -363,6 +365,9 @@ static double start_cycles(const struct array *s,
                            const struct map_blocking *b) {
   double pushes = PUSH_CYCLES * ghz_of(s) * input_channels(s);
   double start = (FIRST_CYCLES + END_CYCLES) * ghz_of(s) + pushes / 2;
+  if (s->form->converts) /* in1 waits for the panel in the converting core */
+    start += (double)b->block_m * b->block_k * b->steps_k *
+             dtype_bytes(s->problem->type[IN0]) / stream_of(s);
   if (s->grid.split == 1)
     return start;
   double panel = (double)b->group_m * b->block_m * b->block_k * b->steps_k *

@@ -496,6 +496,7 @@ static struct map_form form_of(const struct tile_program *q) {
   f.cores_m = q->grid.m;
   f.cores_n = q->grid.n;
   f.across = q->grid.across;
+  f.converts = q->converts;
   f.apart = q->grid.apart;
   return f;
 }
@@ -534,6 +535,8 @@ static bool turns_sums(const struct tile_program *q) {
 static bool place_blocks(struct tile_program *q, struct loc at,
                          struct diag *d) {
   struct teir_problem p = types_of(q);
+  struct map_form form = form_of(q);
+  q->converts = map_converts(q->device, &p, &form);
   const struct map_blocking b = {.block_m = q->block_m,
                                  .block_n = q->block_n,
                                  .block_k = q->block_k,

@@ -146,6 +146,7 @@ struct map_form {
   int cores_m, cores_n; /* of the grid; 0: all rows and all columns */
   bool across;          /* columns take m and rows n */
   bool apart;           /* all of them for products of a batch */
+  bool converts;        /* the row above the grid makes block floats */
 };
 struct map_grid map_grid_of(const struct device *, const struct map_form *);
 /* Products that the cores work on at once, each on its own: 1 but for a grid
@@ -226,6 +227,7 @@ struct map_transfer {
 struct map_block_bytes {
   uint32_t in0, in1, sums, out;
   uint32_t blocks[OUT]; /* bf16 inputs as block floats; else 0 */
+  bool converted;       /* inputs are block floats when they come */
 };
 struct map_block_bytes map_block_bytes(const struct teir_problem *,
                                        const struct map_blocking *);
@@ -241,8 +243,9 @@ struct map_core {
   /* Whether sums have a place of their own, which the core alone knows, and
    * results are copied to `out`; else they take the place of their sums. */
   bool staged;
-  int out_depth; /* blocks of out: 1 or 2 */
-  bool joined;   /* sums share a pair of banks with in0 */
+  int out_depth;  /* blocks of out: 1 or 2 */
+  bool joined;    /* sums share a pair of banks with in0 */
+  bool converted; /* inputs come as block floats */
 };
 /* A core's products of a round. */
 int map_products_k(const struct tile_program *);
@@ -285,6 +288,31 @@ struct map_panel {
    * rows along k are read in long runs. */
   int run[OUT];
 };
+/* ---- convert.c: inputs that become block floats on their way ---- */
+/* Rows (columns of in1) that a converting core gets at a time, for as many
+ * steps of k as panel->run says. */
+enum { MAP_CONVERTED_ROWS = 16 };
+/* Whether these types have to be block floats, in0 and in1 lie along k, and the
+ * grid leaves a row of cores for it. */
+bool map_converts(const struct device *, const struct teir_problem *,
+                  const struct map_form *);
+/* Bytes of elements as block floats. */
+uint32_t map_converted_bytes(uint32_t elements);
+/* Where a converting core keeps what it gets and what it makes of it, two
+ * buffers of each; all of in1's block_n for panel->run steps. */
+struct map_converter {
+  uint32_t raw[OUT], raw_bytes[OUT], made[OUT], made_bytes[OUT], bytes;
+};
+struct map_converter map_converter_of(const struct map_blocking *, int steps);
+/* Of in1 for so many steps, descriptors that read it step by step; and whether
+ * there are as many, and all can count what they walk over. */
+int map_converter_parts(const struct device *, int block_k, int steps);
+bool map_converter_walks(const struct device *, int block_k, int steps);
+/* Whether in0's panel fits as block floats, in how many chunks, and how many
+ * steps a converting core gets at a time. */
+bool map_converted_panel(const struct device *, const struct teir_problem *,
+                         const struct map_blocking *, int buffers_out,
+                         struct map_panel *);
 /* Buffers of an input's ring. */
 int map_mem_depth(const struct map_panel *, int tensor);
 /* The most that fits beside the rings; false: not even these do. */
@@ -307,7 +335,8 @@ enum {
 struct tile_program {
   const struct device *device;
   struct map_grid grid;
-  int joins; /* channels on which a column's blocks of out leave */
+  bool converts; /* the row above the grid makes block floats of inputs */
+  int joins;     /* channels on which a column's blocks of out leave */
   struct map_loop row,
       column; /* over the grid's parts of m, and of n; or of the batch */
   struct map_nest time[AXIS_ROLES]; /* C around M around N around K */

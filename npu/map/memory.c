@@ -142,6 +142,26 @@ static bool put_blocks(const struct map_block_bytes *b, uint32_t pair,
   return false;
 }
 
+/* Inputs that come as block floats: one pair for in0 and one for in1 where that
+ * is enough, and sums behind them, in whose place they become results. */
+static bool put_converted(const struct map_block_bytes *b, uint32_t pair,
+                          struct map_core *core) {
+  uint32_t end = 4 * pair, in1 = 2 * b->in0 <= pair ? pair : 2 * b->in0,
+           left = in1 + 2 * b->in1;
+  if (left > end || b->sums > end - left)
+    return false;
+  int depth = 2 * b->sums <= end - left ? 2 : 1;
+  uint32_t out = end - (uint32_t)depth * b->sums;
+  *core = (struct map_core){.in0 = {0, b->in0},
+                            .in1 = {in1, in1 + b->in1},
+                            .out = {out, end - b->sums},
+                            .sums = out,
+                            .converted = true,
+                            .joint = 1,
+                            .out_depth = depth};
+  return true;
+}
+
 static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 /* Whether staging fits, and saves more than it costs. */
@@ -163,6 +183,8 @@ bool map_core_places(const struct device *dev, const struct map_block_bytes *b,
                      int group_m, int steps_k, struct map_core *core) {
   uint32_t pair = pair_bytes(dev);
   assert(group_m == 1 || group_m == 2);
+  if (b->converted)
+    return group_m == 1 && put_converted(b, pair, core);
   if (b->blocks[IN0] &&
       kernel_gemm_by_blocks(map_isa(dev), DTYPE_BF16, DTYPE_BF16, DTYPE_F32))
     return group_m == 1 && put_blocks(b, pair, steps_k, core);
@@ -185,7 +207,8 @@ struct map_waits map_core_waits(const struct device *dev,
                                 const struct map_block_bytes *b, int group_m,
                                 double macs, const struct map_core *core) {
   double port = map_port_bytes(dev), dma = dev->bank_word_bytes;
-  if (core->by_blocks) /* a single block of sums leaves before the next one */
+  if (core->by_blocks ||
+      core->converted) /* a single block of sums leaves before the next one */
     return (struct map_waits){
         .round =
             core->out_depth > 1 ? 0 : (double)b->out / map_stream_bytes(dev)};
@@ -272,6 +295,13 @@ struct map_block_bytes map_block_bytes(const struct teir_problem *p,
   uint32_t m = (uint32_t)b->block_m, n = (uint32_t)b->block_n,
            k = (uint32_t)b->block_k;
   bool blocks = p->type[IN0] == DTYPE_BF16 && p->type[IN1] == DTYPE_BF16;
+  if (b->form.converts)
+    return (struct map_block_bytes){
+        .in0 = map_converted_bytes(m * k),
+        .in1 = map_converted_bytes(k * n),
+        .sums = m * n * (uint32_t)dtype_bytes(p->acc),
+        .out = m * n * (uint32_t)dtype_bytes(p->type[OUT]),
+        .converted = true};
   return (struct map_block_bytes){
       .in0 = m * k * (uint32_t)dtype_bytes(p->type[IN0]),
       .in1 = k * n * (uint32_t)dtype_bytes(p->type[IN1]),
@@ -449,11 +479,46 @@ static int panel_rounds(const struct device *dev, const struct teir_problem *p,
   return 0;
 }
 
+/* A panel of block floats, whole.  Runs of device memory count most, and then
+ * that chunks are small. */
+bool map_converted_panel(const struct device *dev, const struct teir_problem *p,
+                         const struct map_blocking *b, int buffers_out,
+                         struct map_panel *panel) {
+  struct map_grid grid = map_grid_of(dev, &b->form);
+  struct map_block_bytes bytes = map_block_bytes(p, b);
+  int64_t row = (int64_t)b->block_k * 2, best = 0,
+          all = (int64_t)b->steps_k * bytes.in0 +
+                (int64_t)buffers_out * grid.rows * bytes.out;
+  int rounds = b->rounds_n < dev->max_lock ? b->rounds_n : dev->max_lock;
+  *panel = (struct map_panel){.out = buffers_out};
+  if (!is_along_k(b, IN0) || !is_along_k(b, IN1) || b->group_m > 1 ||
+      valid_k(b) < b->block_k || all > dev->tile[TILE_MEM].memory_bytes)
+    return false;
+  while (rounds > 1 && !is_whole(b, rounds))
+    rounds--;
+  for (int chunks = MAP_MAX_CHUNKS; chunks > 0; chunks--)
+    for (int run = 1; b->steps_k % chunks == 0 && run <= b->steps_k / chunks;
+         run++) {
+      int64_t length = run * row < LONG_RUN_BYTES ? run * row : LONG_RUN_BYTES;
+      if (b->steps_k / chunks % run || !is_aligned(b, run) || length <= best ||
+          !map_converter_walks(dev, b->block_k, run) ||
+          map_converter_of(b, run).bytes > dev->tile[TILE_CORE].memory_bytes)
+        continue;
+      best = length;
+      panel->chunks = panel->own = chunks;
+      panel->run[IN0] = panel->run[IN1] = run;
+      panel->rounds = rounds;
+    }
+  return panel->chunks > 0;
+}
+
 /* The most that fits beside rings with so many buffers of out. */
 static bool find_panel(const struct device *dev, const struct teir_problem *p,
                        const struct map_blocking *b, int buffers_out,
                        struct map_panel *panel) {
   enum { SHARED_CHUNKS = 6 }; /* their descriptors share a half with in1's */
+  if (b->form.converts)
+    return map_converted_panel(dev, p, b, buffers_out, panel);
   struct map_grid grid = map_grid_of(dev, &b->form);
   struct map_block_bytes bytes = map_block_bytes(p, b);
   int64_t row0 = (int64_t)valid_k(b) * dtype_bytes(p->type[IN0]),
@@ -502,7 +567,8 @@ bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
   struct map_grid grid = map_grid_of(dev, &b->form);
   struct map_panel more;
   bool good = find_panel(dev, p, b, MAP_MEM_DEPTH_OUT, panel);
-  if (!map_grid_spreads(&grid) || !find_panel(dev, p, b, 1, &more) ||
+  bool spreads = map_grid_spreads(&grid) || (b->form.converts && !good);
+  if (!spreads || !find_panel(dev, p, b, 1, &more) ||
       (good && kept_share(&more) <= kept_share(panel)))
     return good;
   *panel = more;

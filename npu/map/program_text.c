@@ -30,6 +30,8 @@ void map_print(const struct tile_program *p, struct text *t) {
     text_printf(t, ", %d rows share m", p->grid.split);
   if (p->grid.across)
     text_puts(t, ", columns share m");
+  if (p->converts)
+    text_puts(t, ", a row more makes block floats");
   if (p->grid.apart)
     text_puts(t, ", each core its own products");
   text_puts(t, "\n");

@@ -349,7 +349,7 @@ static void check_places(const struct map_block_bytes *b, int group_m,
 
 /* Of several m rounds, results leave while the next sums are formed. */
 static void test_places(void) {
-  struct map_block_bytes b = {8192, 8192, 16384, 16384, {0}};
+  struct map_block_bytes b = {8192, 8192, 16384, 16384, {0}, false};
   struct map_core core;
   CHECK(map_core_places(platform()->device, &b, 1, 16, &core) && core.staged &&
         core.out_depth == 1);
@@ -362,15 +362,15 @@ static void test_places(void) {
   check_places(&b, 2, &core);
   CHECK(map_core_waits(platform()->device, &b, 2, 2048, &core).step == 0);
   /* space that is left over keeps sums away from what the DMA fills */
-  b = (struct map_block_bytes){3072, 6144, 18432, 9216, {0}};
+  b = (struct map_block_bytes){3072, 6144, 18432, 9216, {0}, false};
   CHECK(map_core_places(platform()->device, &b, 2, 16, &core));
   check_places(&b, 2, &core);
   CHECK(PAIR - core.out[0] < b.sums / 2 && core.out[1] < 2 * PAIR);
-  b = (struct map_block_bytes){8192, 8192, 16384, 8192, {0}};
+  b = (struct map_block_bytes){8192, 8192, 16384, 8192, {0}, false};
   CHECK(map_core_places(platform()->device, &b, 1, 16, &core) &&
         core.out_depth == 2);
   check_places(&b, 1, &core);
-  b = (struct map_block_bytes){14848, 14848, 4096, 4096, {0}};
+  b = (struct map_block_bytes){14848, 14848, 4096, 4096, {0}, false};
   CHECK(map_core_places(platform()->device, &b, 1, 16, &core) && core.joined &&
         core.out_depth == 1);
   check_places(&b, 1, &core);
