@@ -206,7 +206,7 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     plan->xclbin = arena_copy(a, r.xclbin.data, r.xclbin.length, 1, 1);
     plan->xclbin_bytes = r.xclbin.length;
     plan->columns = r.program->grid.columns;
-    plan->by_blocks = r.program->core.by_blocks;
+    plan->by_blocks = r.program->core.by_blocks || r.program->converts;
     plan->txn = arena_copy(a, r.txn.data, r.txn.length, 1, 1);
     plan->txn_bytes = r.txn.length;
     struct resident_place place;

@@ -16,8 +16,9 @@ bool design_is_wide(const struct tile_program *p) {
 int design_buffer_steps(const struct tile_program *p, int tensor) {
   if (tensor == IN0 && !design_is_wide(p))
     return 1;
-  return tensor == IN0 && p->panel.chunks ? p->steps_k / p->panel.chunks
-                                          : p->panel.run[tensor];
+  return tensor == IN0 && p->panel.chunks && !p->converts
+             ? p->steps_k / p->panel.chunks
+             : p->panel.run[tensor];
 }
 
 /* Where the word `i` of a stream has its place. */

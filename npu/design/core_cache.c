@@ -22,7 +22,8 @@ enum { MANY_STEPS = 3 };
 struct key {
   char device[16];
   enum dtype in0, in1, out, acc;
-  bool in0_turned, in1_turned, out_turned, sums_turned, staged, joined;
+  bool in0_turned, in1_turned, out_turned, sums_turned, staged, joined,
+      converted;
   int block_m, block_n, block_k, group_m, steps_k, joint, out_depth;
   uint32_t place[9];
   int bias, bias_words, bias_blocks, relu, keeps_nan, saturate, shift;
@@ -73,6 +74,7 @@ static void make_key(const struct tile_program *p, struct key *key) {
   key->sums_turned = p->turns_sums;
   key->staged = core->staged;
   key->joined = core->joined;
+  key->converted = core->converted;
   key->block_m = p->block_m;
   key->block_n = p->block_n;
   key->block_k = p->block_k;

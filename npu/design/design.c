@@ -10,7 +10,8 @@ struct design *design_make(struct arena *a, const struct tile_program *p,
   x->program = p;
   struct builder m = {.arena = a, .design = x, .diag = d};
   if (!make_tiles(&m) || !make_routes(&m) || !make_tasks(&m) ||
-      !make_programs(&m, cores) || !design_check(x, d))
+      !make_programs(&m, cores) || (p->converts && !make_converters(&m)) ||
+      !design_check(x, d))
     return NULL;
   return x;
 }

@@ -114,6 +114,9 @@ struct core_cache;
 struct core_cache *core_cache_open(void);   /* NULL: no memory */
 void core_cache_close(struct core_cache *); /* NULL is fine */
 
+/* Rows of cores with a program: the grid's, and one that converts. */
+int design_rows(const struct tile_program *);
+
 /* All of it: buffers and locks, descriptors, routes, tasks, programs.  With a
  * cache (NULL: none) cores may have their ELF alone. */
 struct design *design_make(struct arena *, const struct tile_program *,

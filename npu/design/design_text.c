@@ -83,7 +83,7 @@ static void print_tile(const struct design *x, int column, int row,
 void design_print(const struct design *x, struct text *t) {
   map_print(x->program, t);
   for (int column = 0; column < x->program->grid.columns; column++)
-    for (int row = 0; row < 2 + x->program->grid.rows; row++)
+    for (int row = 0; row < 2 + design_rows(x->program); row++)
       print_tile(x, column, row, t);
   text_printf(t, "launch steps %u rounds %u\n", x->launch.steps,
               x->launch.rounds);

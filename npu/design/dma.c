@@ -236,9 +236,13 @@ bool make_tiles(struct builder *m) {
     bool apart = p->grid.apart, sends = design_in0_part(p, column) >= 0;
     if (apart && !make_mem_apart(m, &tile, &s))
       return false;
-    if (!apart && sends && !make_mem_in0(m, &tile, &s))
+    if (p->converts) {
+      make_converted_in0(m, &tile);
+      make_converter(m, column);
+    } else if (!apart && sends && !make_mem_in0(m, &tile, &s)) {
       return false;
-    bool sends_in1 = !apart && design_in1_part(p, column) >= 0;
+    }
+    bool sends_in1 = !apart && !p->converts && design_in1_part(p, column) >= 0;
     for (int part = 0; part < p->grid.split && sends_in1; part++)
       if (!make_mem_in1(m, &tile, &s, part))
         return false;

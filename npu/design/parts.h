@@ -73,6 +73,12 @@ bool make_tiles(struct builder *);  /* dma.c: buffers, locks, chains */
 bool make_routes(struct builder *); /* route.c */
 bool make_tasks(struct builder *);  /* task.c: shim channels per phase */
 bool make_programs(struct builder *, struct core_cache *); /* program.c */
+/* A core's ELF of its program and kernels. */
+bool link_core(struct builder *, struct design_core *);
+
+/* ---- convert.c ---- */
+int design_convert_row(const struct tile_program *); /* of the device */
+bool make_converters(struct builder *);              /* their programs */
 
 /* ---- core_cache.c ---- */
 /* The ELF that was made for such cores, copied into the arena; false: none. */

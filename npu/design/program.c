@@ -394,7 +394,7 @@ static struct asm_program *parse_loop(struct builder *m, const struct loop *l) {
 
 static struct kernel_gemm product_of(const struct tile_program *p,
                                      const char *name, bool zero) {
-  bool blocks = p->core.by_blocks;
+  bool blocks = p->core.by_blocks || p->converts;
   return (struct kernel_gemm){.name = name,
                               .isa = map_isa(p->device),
                               .in0 = p->transfer[IN0].type,
@@ -555,8 +555,8 @@ static bool make_kernels(struct builder *m, struct design_core *c,
       return false;
     other += bytes_of(c->text[3 + i]);
   }
-  c->text[1] =
-      p->core.by_blocks ? NULL : make_steps(m, finish != NULL, other, &before);
+  bool blocks = p->core.by_blocks || p->converts; /* no kernel of all steps */
+  c->text[1] = blocks ? NULL : make_steps(m, finish != NULL, other, &before);
   if (c->text[1]) {
     *l = (struct loop){.program = p,
                        .steps = true,
@@ -584,7 +584,7 @@ static bool make_kernels(struct builder *m, struct design_core *c,
   return c->text[0] != NULL;
 }
 
-static bool link_core(struct builder *m, struct design_core *c) {
+bool link_core(struct builder *m, struct design_core *c) {
   struct asm_program *all[1 + DESIGN_KERNELS] = {c->program};
   int count = 1;
   for (int i = 0; i < DESIGN_KERNELS; i++)

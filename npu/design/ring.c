@@ -163,6 +163,8 @@ uint32_t ring_block_bytes(const struct tile_program *p, int tensor) {
   int64_t side[AXIS_ROLES] = {1, p->block_m, p->block_n,
                               map_nest_extent(&p->side[AXIS_K])};
   const enum axis_role *role = map_roles[tensor];
+  if (p->converts && tensor < OUT)
+    return map_converted_bytes((uint32_t)(side[role[0]] * side[role[1]]));
   return (uint32_t)(side[role[0]] * side[role[1]] *
                     dtype_bytes(p->transfer[tensor].type));
 }
@@ -182,6 +184,8 @@ void ring_clip(const struct tile_program *p, int tensor, const struct ring *r,
 uint32_t ring_core_bytes(const struct tile_program *p, int tensor) {
   int side[AXIS_ROLES] = {1, p->block_m, p->block_n, p->block_k};
   const enum axis_role *role = map_roles[tensor];
+  if (p->converts && tensor < OUT)
+    return map_converted_bytes((uint32_t)(side[role[0]] * side[role[1]]));
   return (uint32_t)(side[role[0]] * side[role[1]] *
                     dtype_bytes(p->transfer[tensor].type));
 }

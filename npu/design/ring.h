@@ -106,6 +106,11 @@ uint32_t in0_bytes_beside(const struct tile_program *, int column);
 bool make_mem_in0(struct builder *, struct mem_tile *,
                   const struct kernel_shape *);
 
+/* ---- convert.c ---- */
+/* in0's panel, which the column's converting core fills. */
+void make_converted_in0(struct builder *, struct mem_tile *);
+void make_converter(struct builder *, int column);
+
 /* ---- core.c ---- */
 void make_core(struct builder *, int column, int row,
                const struct kernel_shape *);

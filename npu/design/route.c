@@ -193,6 +193,27 @@ static bool route_apart(struct router *r, int column) {
   return good;
 }
 
+/* From the shim to the column's converting core, and what that makes: in0 to
+ * the mem tile, in1 to a row of cores. */
+static bool route_converter(struct router *r, int column) {
+  const struct tile_program *p = r->m->design->program;
+  struct arena *a = r->m->arena;
+  int row = design_convert_row(p), part = design_in1_part(p, column);
+  bool good = true;
+  for (int i = IN0; i <= (part < 0 ? IN0 : IN1) && good; i++)
+    good = route(r, arena_printf(a, "in%d_%d", i, column),
+                 (struct end){column, 0, PORT_SOUTH, shim_mm2s_south[i]},
+                 (struct end){column, row, PORT_DMA, i});
+  good = good && route(r, arena_printf(a, "made0_%d", column),
+                       (struct end){column, row, PORT_DMA, IN0},
+                       (struct end){column, 1, PORT_DMA, design_in0_way(p).in});
+  for (int i = 0; i < p->grid.columns && part >= 0 && good; i++)
+    good = route(r, arena_printf(a, "block1_%d_0", column),
+                 (struct end){column, row, PORT_DMA, IN1},
+                 (struct end){i, CORE_ROW + part, PORT_DMA, IN1});
+  return good;
+}
+
 static bool route_out(struct router *r, int column) {
   const struct tile_program *p = r->m->design->program;
   struct arena *a = r->m->arena;
@@ -214,16 +235,20 @@ static bool route_out(struct router *r, int column) {
 
 bool make_routes(struct builder *m) {
   const struct map_grid *g = &m->design->program->grid;
-  assert(g->columns <= MAX_COLUMNS && CORE_ROW + g->rows <= MAX_ROWS);
+  bool converts = m->design->program->converts;
+  assert(g->columns <= MAX_COLUMNS &&
+         CORE_ROW + design_rows(m->design->program) <= MAX_ROWS);
   struct router r = {.m = m};
   bool good = true;
   for (int column = 0; column < g->columns && good; column++)
     for (int channel = 0; channel < 2; channel++)
-      good = good && route_in(&r, column, channel);
+      good = good && (converts || route_in(&r, column, channel));
+  for (int column = 0; column < g->columns && converts; column++)
+    good = good && route_converter(&r, column);
   for (int column = 0; column < g->columns && !g->apart; column++)
     good = good && route_in0(&r, column);
   for (int column = 0; column < g->columns; column++) {
-    for (int part = 0; part < g->split && !g->apart; part++)
+    for (int part = 0; part < g->split && !g->apart && !converts; part++)
       good = good && route_in1(&r, column, part);
     good = good && (!g->apart || route_apart(&r, column));
     good = good && route_out(&r, column);

@@ -115,7 +115,7 @@ static void show_use(const struct npu_result *r, struct text *t) {
   const struct design *x = r->design;
   struct fullest f = {0};
   for (int c = 0; c < x->program->grid.columns; c++)
-    for (int row = 0; row < CORE_ROW + x->program->grid.rows; row++) {
+    for (int row = 0; row < CORE_ROW + design_rows(x->program); row++) {
       enum tile_kind k = tile_kind(row);
       const struct tile_resources *there = &x->program->device->tile[k];
       struct use u = use_of(x, c, row);

@@ -32,7 +32,7 @@ static void put_tile(struct writer *w, int column, int row) {
 }
 
 static int rows(const struct writer *w) {
-  return CORE_ROW + w->x->program->grid.rows;
+  return CORE_ROW + design_rows(w->x->program);
 }
 
 static void put_tiles(struct writer *w) {
