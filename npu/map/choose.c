@@ -398,11 +398,13 @@ static double cost_of(const struct candidate *c) {
  * rows of m, so that both channels of a column had better bring in1; little
  * work, which waits for the tasks of columns; less than a small matrix of m,
  * and of n, too, of which two cores cannot have a share; or more columns than
- * rows, whose mem tiles keep more of in0, and much work. */
-enum { ACROSS = 7, GRIDS, FORMS = 2 * GRIDS };
+ * rows, whose mem tiles keep more of in0, and much work, also with a row of
+ * cores that makes block floats for the others. */
+enum { ACROSS = 7, CONVERTS, GRIDS, FORMS = 2 * GRIDS };
 static bool set_grid(const struct platform *at, int grid,
                      const struct teir_problem *p, struct map_form *form) {
   enum { FEW_CORES = 2, FEW_ROWS = 512, LITTLE = 1 << 21, SMALL = 8 };
+  enum { MUCH = 1 << 26 }; /* less waits for pushes */
   const struct device *dev = at->device;
   const int64_t *x = p->extent;
   int m = grid == 1 ? dev->core_rows / 2 : FEW_CORES,
@@ -410,10 +412,18 @@ static bool set_grid(const struct platform *at, int grid,
   struct map_grid g;
   if (!grid)
     return true;
-  if (grid == ACROSS) {
+  if (grid == ACROSS || grid == CONVERTS) {
     form->across = true;
+    if (grid == CONVERTS) {
+      form->cores_m = dev->columns;
+      form->cores_n = dev->core_rows - 1;
+      form->converts = map_converts(dev, p, form);
+      if (!form->converts)
+        return false;
+    }
     return x[AXIS_C] == 1 && dev->columns > dev->core_rows &&
-           x[AXIS_M] * x[AXIS_N] * x[AXIS_K] > LITTLE;
+           x[AXIS_M] * x[AXIS_N] * x[AXIS_K] >
+               (grid == CONVERTS ? MUCH : LITTLE);
   }
   if (grid >= 3) {
     const int cores_n[] = {dev->columns, 2 * dev->columns, FEW_CORES, 1};

@@ -57,6 +57,8 @@ static const struct {
     {"xdna2-int8-4k-i16-nk", {{1, 4096, 4480, 4320}, INT8_INT16}, "krackan", 30.77, "Taka, int8 -> int16", true, true},
     {"xdna2-int8-4k-i32", {{1, 4224, 4608, 4224}, INT8_INT32}, "krackan", 0, "-", true, false},
     {"xdna2-int8-4k-i32-nk", {{1, 4224, 4608, 4224}, INT8_INT32}, "krackan", 24.74, "Taka, int8 -> int32", true, true},
+    {"xdna2-bf16-4k", {{1, 4032, 4608, 4224}, BF16},     "krackan",    0, "-", true, false},
+    {"xdna2-bf16-4k-nk", {{1, 4032, 4608, 4224}, BF16},  "krackan",    14.52, "Taka, bf16 out", true, true},
     {"xdna2-int8-halo", {{1, 4096, 2560, 2560}, INT8_INT32}, "strix-halo", 0, "-", true, false},
     {"xdna2-int8-halo-nk", {{1, 4096, 2560, 2560}, INT8_INT32}, "strix-halo", 33.4, "hipscope, int8 -> int32", true, true},
 #undef INT8
@@ -78,7 +80,7 @@ static const struct teir *make_columns(struct tool *t,
                                      ['k'] = p->extent[AXIS_K]},
                           .in = p->type[IN0],
                           .out = p->type[OUT]};
-  assert(p->acc == p->type[OUT]);
+  assert(p->acc == p->type[OUT] || p->acc == DTYPE_F32); /* map_sum_type */
   return teir_from_einsum(t->arena, &e, &t->diag);
 }
 

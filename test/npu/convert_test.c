@@ -1,0 +1,179 @@
+/* convert_test.c -- products of bf16 in which a row of cores makes block floats
+ * for the others, on the simulated array: the results are those of a plain
+ * loop, launch after launch, and large products are made so. */
+#include "check.h"
+#include "npu.h"
+#include "sim.h"
+#include "teir_einsum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of out[m,n], whose columns are 8 parts of n and whose rows 3 parts of m; or
+ * transposed in device memory. */
+struct product {
+  int block_m, block_n, block_k, rounds_m, rounds_n, steps;
+  enum dtype out;
+  bool transposed;
+};
+
+static int rows_of(const struct product *x) {
+  return 3 * x->rounds_m * x->block_m;
+}
+static int columns_of(const struct product *x) {
+  return 8 * x->rounds_n * x->block_n;
+}
+static int depth_of(const struct product *x) { return x->steps * x->block_k; }
+
+static const struct teir *placed(struct arena *a, const struct product *x,
+                                 struct diag *d) {
+  int k = 2 * depth_of(x), bytes = dtype_bytes(x->out),
+      row = bytes * (x->transposed ? 1 : columns_of(x)),
+      column = bytes * (x->transposed ? rows_of(x) : 1),
+      sums = 4 * x->block_m * x->block_n;
+  bool narrow = x->out != DTYPE_F32;
+  const char *sum = narrow ? "sum" : "out";
+  char *text = arena_printf(
+      a,
+      "teir 1\ntensor in0 bf16\ntensor in1 bf16\ntensor out %s\n%s"
+      "axis column extent 8 stride in1=%d out=%d%s\n"
+      "axis n extent %d stride in1=%d out=%d\n"
+      "axis block_n extent %d stride in1=%d out=%d%s\n"
+      "axis row extent 3 stride in0=%d out=%d%s\n"
+      "axis m extent %d stride in0=%d out=%d\n"
+      "axis block_m extent %d stride in0=%d out=%d%s\n"
+      "axis k extent %d stride in0=%d in1=%d\n"
+      "axis block_k extent %d stride in0=2 in1=2\n"
+      "primitive zero Zero M=[block_m] N=[block_n] to %s\n"
+      "primitive product Contraction M=[block_m] N=[block_n] K=[block_k] "
+      "from in0, in1 to %s\n%s"
+      "roots column\n"
+      "iterate column over column parallel on columns do row\n"
+      "iterate row over row parallel on rows do n\n"
+      "iterate n over n sequential on time do m\n"
+      "iterate m over m sequential on time do zero, k%s\n"
+      "invoke zero calls zero\n"
+      "iterate k over k sequential on time do product\n"
+      "invoke product calls product\n%s",
+      dtype_name(x->out), narrow ? "tensor sum f32\n" : "",
+      k * x->block_n * x->rounds_n, column * x->block_n * x->rounds_n,
+      narrow ? arena_printf(a, " sum=%d", 3 * sums) : "", x->rounds_n,
+      k * x->block_n, column * x->block_n, x->block_n, k, column,
+      narrow ? arena_printf(a, " sum=%d", 4 * x->block_m) : "",
+      k * x->block_m * x->rounds_m, row * x->block_m * x->rounds_m,
+      narrow ? arena_printf(a, " sum=%d", sums) : "", x->rounds_m,
+      k * x->block_m, row * x->block_m, x->block_m, k, row,
+      narrow ? " sum=4" : "", x->steps, 2 * x->block_k, 2 * x->block_k,
+      x->block_k, sum, sum,
+      narrow
+          ? "primitive convert Cast M=[block_m] N=[block_n] from sum to out\n"
+          : "",
+      narrow ? ", convert" : "",
+      narrow ? "invoke convert calls convert\n" : "");
+  return teir_parse(a, "placed.teir", text, d);
+}
+
+/* Small whole numbers: exact as block floats. */
+static void fill(struct sim_buffer *b, uint32_t seed) {
+  for (size_t i = 0; i + 2 <= b->bytes; i += 2) {
+    seed = seed * 1664525 + 1013904223;
+    dtype_store_int(DTYPE_BF16, (char *)b->data + i, (int)(seed >> 29) - 4);
+  }
+}
+
+static bool is_right(const struct product *x, const struct sim_buffer b[]) {
+  const uint16_t *in0 = b[IN0].data, *in1 = b[IN1].data;
+  int rows = rows_of(x), columns = columns_of(x), k = depth_of(x);
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < columns; j++) {
+      int at = x->transposed ? j * rows + i : i * columns + j;
+      float sum = 0;
+      for (int l = 0; l < k; l++)
+        sum += bf16_to_f32(in0[i * k + l]) * bf16_to_f32(in1[j * k + l]);
+      if (x->out == DTYPE_F32
+              ? memcmp((float *)b[OUT].data + at, &sum, sizeof sum) != 0
+              : ((uint16_t *)b[OUT].data)[at] != bf16_from_f32(sum))
+        return false;
+    }
+  return true;
+}
+
+static void test_product(const struct product *x) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct npu_result r = {0};
+  const struct teir *t = placed(a, x, &d);
+  bool made = t && npu_compile(a, "krackan", t, 0, &r, &d);
+  CHECK(made && r.not_as_placed.kind == DIAG_NONE);
+  const struct diag *why = r.not_as_placed.kind ? &r.not_as_placed : &d;
+  if (why->kind)
+    diag_print(why, stderr);
+  if (!made) {
+    arena_close(a);
+    return;
+  }
+  CHECK(r.program->converts && r.program->grid.rows == 3);
+  struct sim_buffer buffer[TENSORS];
+  for (int i = 0; i < TENSORS; i++) {
+    const struct map_transfer *y = &r.program->transfer[i];
+    buffer[y->tensor].bytes = (size_t)y->bytes;
+    buffer[y->tensor].data = calloc(1, (size_t)y->bytes);
+  }
+  struct sim_options options = {.preset = preset_find("krackan"),
+                                .strict = true};
+  struct sim *s = sim_open(r.xclbin.data, r.xclbin.length, &options, &d);
+  CHECK(s != NULL);
+  for (uint32_t run = 0; s && run < 2; run++) {
+    struct sim_report report = {0};
+    fill(&buffer[IN0], 1 + run);
+    fill(&buffer[IN1], 5 + run);
+    CHECK(sim_run(s, r.txn.data, r.txn.length, buffer, TENSORS, &report, &d));
+    CHECK(is_right(x, buffer));
+    CHECK(report.cores == 32);
+  }
+  if (d.kind)
+    diag_print(&d, stderr);
+  if (s)
+    sim_close(s);
+  for (int i = 0; i < TENSORS; i++)
+    free(buffer[i].data);
+  npu_result_free(&r);
+  arena_close(a);
+}
+
+/* Whether the chooser has a row of cores convert. */
+static bool chosen(const char *expression, int m, int n, int k) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct platform at;
+  const struct teir_einsum e = {.expression = expression,
+                                .extent = {['m'] = m, ['n'] = n, ['k'] = k},
+                                .in = DTYPE_BF16,
+                                .out = DTYPE_BF16};
+  const struct teir *t = teir_from_einsum(a, &e, &d);
+  struct map_blocking b = {0};
+  const char *why[TENSORS];
+  unsigned tried = 0;
+  bool good = t && platform_find("krackan", &at, &d) &&
+              map_choose_in_place(a, &at, t, &tried, &b, why, &d);
+  CHECK(good);
+  arena_close(a);
+  return good && b.form.converts;
+}
+
+int main(void) {
+  static const struct product product[] = {
+      {32, 48, 32, 2, 2, 4, DTYPE_BF16, false},
+      /* several panels of in1; words of a step that a dimension cannot count */
+      {16, 32, 96, 1, 3, 2, DTYPE_F32, false},
+      {48, 16, 64, 2, 1, 6, DTYPE_BF16, true},
+      {32, 32, 32, 1, 1, 3, DTYPE_F32, true},
+  };
+  for (size_t i = 0; i < sizeof product / sizeof *product; i++)
+    test_product(&product[i]);
+  CHECK(chosen("mk,nk->mn", 4032, 4608, 4224));
+  CHECK(chosen("mk,nk->nm", 4032, 4608, 4224));
+  CHECK(!chosen("mk,nk->mn", 192, 384, 384)); /* waits for pushes */
+  CHECK(!chosen("mk,kn->mn", 768, 768, 768)); /* in1 does not lie along k */
+  return check_result();
+}
