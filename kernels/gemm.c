@@ -49,6 +49,9 @@ static bool check_options(const struct kernel_gemm *k,
     return diag_error(d, loc_none(),
                       "gemm block: A and B of block floats lie in one layout "
                       "only");
+  if (g->lanes && k->relu)
+    return diag_error(d, loc_none(),
+                      "gemm block: no relu beside products by lanes");
   if ((unsigned)k->rounding >= KERNEL_ROUNDINGS ||
       (unsigned)k->saturation >= KERNEL_SATURATIONS)
     return diag_error(d, loc_none(),
@@ -66,11 +69,10 @@ static const struct gemm_kind *check(const struct kernel_gemm *k,
                dtype_name(k->in0), dtype_name(k->in1), dtype_name(k->out));
     return NULL;
   }
-  const struct kernel_shape blocks = {16, 32, 16}; /* kernels.h */
-  const struct kernel_shape *unit = g->blocks ? &blocks : &g->mac_shape;
-  if (!check_extent(d, "m", k->m, unit->m) ||
-      !check_extent(d, "k", k->k, unit->k) ||
-      !check_extent(d, "n", k->n, unit->n) || !check_memory(k, d) ||
+  const struct kernel_shape unit = kernel_kind_unit(g);
+  if (!check_extent(d, "m", k->m, unit.m) ||
+      !check_extent(d, "k", k->k, unit.k) ||
+      !check_extent(d, "n", k->n, unit.n) || !check_memory(k, d) ||
       !check_options(k, g, d))
     return NULL;
   return g;
@@ -99,7 +101,10 @@ static bool place_gemm(struct trace *t, const struct work *w,
   struct kernel_gemm gemm = *w->gemm;
   gemm.yields = by->yields;
   gemm.joined = by->joined;
-  kernel_trace_gemm(t, &gemm, w->steps, w->before_loop, w->kind, by->phase);
+  if (w->kind->lanes)
+    kernel_trace_lanes(t, &gemm, w->kind);
+  else
+    kernel_trace_gemm(t, &gemm, w->steps, w->before_loop, w->kind, by->phase);
   return kernel_trace_address(t) && kernel_sched_place(t, schedule);
 }
 
@@ -126,9 +131,12 @@ static bool schedule_gemm(struct arena *a, const struct work *w,
 static int list_attempts(const struct work *w, struct attempt attempt[]) {
   const struct kernel_gemm *k = w->gemm;
   bool turned = k->tc && w->kind->mac_shape.m == w->kind->mac_shape.n;
-  bool shuffles =
-      !w->kind->blocks && (k->ta != turned || k->tb != turned);
+  bool shuffles = !w->kind->blocks && (k->ta != turned || k->tb != turned);
   int count = 0;
+  if (w->kind->lanes) { /* always the same */
+    attempt[count++] = (struct attempt){GEMM_FREE, false, false};
+    return count;
+  }
   if (k->yields && k->joined)
     attempt[count++] = (struct attempt){GEMM_FREE, true, true};
   if (k->yields)
@@ -236,7 +244,8 @@ static struct asm_program *write_down(struct arena *a, const struct work *w,
                    "block (r, c) starts at row %d r, column %d c, its results "
                    "are %d x %d; a step is %d of K",
                    s->m, s->n, s->m, s->n, s->k),
-      kernel_machine(k->isa)->few_sums
+      w->kind->lanes ? "64 sums at a time, one element of A for 32 of them"
+      : kernel_machine(k->isa)->few_sums
           ? "row 1 of a block is two steps behind row 0, into the next block"
           : "blocks take turns in two sets of accumulators",
   };
@@ -269,6 +278,8 @@ static struct asm_program *make(struct arena *a, struct work *w,
   if (w->steps && w->gemm->relu)
     diag_error(d, loc_none(),
                "gemm block: relu comes behind the last step, not in each");
+  if (w->steps && w->kind && w->kind->lanes)
+    diag_error(d, loc_none(), "gemm block: products by lanes have no steps");
   if (d->kind != DIAG_NONE || !schedule_work(a, w, &schedule, d))
     return NULL;
   struct diag too_long = {0};

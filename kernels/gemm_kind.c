@@ -36,8 +36,19 @@ enum {
   FAMILY_W = DTYPE_SIGNED, INPUT_W = 0, LANE_W = 64, SUM_W = 1024,
   FAMILY_D = DTYPE_SIGNED, INPUT_D = 0, LANE_D = 32, SUM_D = 2048,
   FAMILY_B = DTYPE_FLOAT, INPUT_B = 8, LANE_B = 32, SUM_B = 2048,
+  FAMILY_E = DTYPE_FLOAT, INPUT_E = 0, LANE_E = 32, SUM_E = 2048,
 };
 /* clang-format on */
+/* Of lanes, small blocks are pieces of registers. */
+enum {
+  LANES_E = true,
+  LANES_F = 0,
+  LANES_X = 0,
+  LANES_I = 0,
+  LANES_W = 0,
+  LANES_D = 0,
+  LANES_B = 0
+};
 #define IS_REGISTER(bits) ((bits) == 256 || (bits) == 512)
 #define INPUT_BITS(mac, in) (INPUT_##mac ? (int)INPUT_##mac : (int)BITS_##in)
 
@@ -50,10 +61,11 @@ enum {
                         ((int)FAMILY_##mac == DTYPE_FLOAT) &&                  \
                     (int)BITS_##out <= (int)LANE_##mac,                        \
                 "results fit lanes");                                          \
-  static_assert(IS_REGISTER(r * s * INPUT_BITS(mac, in0)) &&                   \
-                    IS_REGISTER(s * t * INPUT_BITS(mac, in1)) &&               \
-                    r * t * (int)LANE_##mac == (int)SUM_##mac,                 \
-                "small blocks fill registers");                                \
+  static_assert(                                                               \
+      ((bool)LANES_##mac || (IS_REGISTER(r * s * INPUT_BITS(mac, in0)) &&      \
+                             IS_REGISTER(s * t * INPUT_BITS(mac, in1)))) &&    \
+          r * t * (int)LANE_##mac == (int)SUM_##mac,                           \
+      "small blocks fill registers");                                          \
   static_assert(rows <= COVER_ROWS && cols <= COVER_COLS &&                    \
                     light <= COVER_ROWS && heavy <= COVER_COLS,                \
                 "blocks that kernel_cover knows");
@@ -74,6 +86,8 @@ enum {
 #define MAC_W INSN_VMAC, INSN_VMUL, INSN_NONE, false, true, 1
 #define MAC_B                                                                  \
   AIE2P_VMAC_F_EX_EX, AIE2P_VMUL_F_EX_EX, AIE2P_VADDMAC_F_EX_EX, true, false, 1
+#define MAC_E                                                                  \
+  AIE2P_VMAC_F_Y_Y, AIE2P_VMUL_F_Y_Y, AIE2P_VADDMAC_F_Y_Y, true, false, 1
 #define MAC_D AIE2P_VMAC_X_X, AIE2P_VMUL_X_X, AIE2P_VADDMAC_X_X, false, false, 1
 
 /* Whether inputs are block floats. */
@@ -83,15 +97,16 @@ enum {
   BLOCKS_I = 0,
   BLOCKS_W = 0,
   BLOCKS_D = 0,
+  BLOCKS_E = 0,
   BLOCKS_B
 };
 
 static const struct gemm_kind kind[] = {
 #define GEMM(in0, in1, out, r, s, t, config, mac, rows, cols, light, heavy,    \
              part, load, store)                                                \
-  {DTYPE_##in0, DTYPE_##in1, DTYPE_##out,  {r, s, t},                          \
-   config,      MAC_##mac,   {rows, cols}, {light, heavy},                     \
-   PART_##part, MEM_##load,  MEM_##store,  BLOCKS_##mac},
+  {DTYPE_##in0, DTYPE_##in1,  DTYPE_##out,    {r, s, t},   config,             \
+   MAC_##mac,   {rows, cols}, {light, heavy}, PART_##part, MEM_##load,         \
+   MEM_##store, BLOCKS_##mac, LANES_##mac},
 #define TRANSPOSE(bits, rows, columns, mode)
 #include "kernel.def"
 };
@@ -146,9 +161,10 @@ const struct gemm_kind *kernel_gemm_kind(const struct kernel_gemm *k) {
 /* Inputs become block floats first where there is no other kernel. */
 static const struct gemm_kind *kind_of(const struct isa *isa, enum dtype in0,
                                        enum dtype in1, enum dtype out) {
-  struct kernel_gemm k = {.isa = isa, .in0 = in0, .in1 = in1, .out = out};
+  struct kernel_gemm k = {
+      .isa = isa, .in0 = in0, .in1 = in1, .out = out, .bfp16 = true};
   const struct gemm_kind *g = kernel_gemm_kind(&k);
-  k.bfp16 = true;
+  k.bfp16 = false;
   return g ? g : kernel_gemm_kind(&k);
 }
 
@@ -174,18 +190,29 @@ bool kernel_gemm_shape(const struct kernel_gemm *k,
   return g != NULL;
 }
 
+int kernel_gemm_multiplies(const struct kernel_gemm *k) {
+  const struct gemm_kind *g = kernel_gemm_kind(k);
+  assert(g);
+  return g->lanes ? g->mac_shape.k : g->passes;
+}
+
 int64_t kernel_gemm_bytes(const struct kernel_gemm *k, int input) {
   int64_t values = (int64_t)k->k * (input ? k->n : k->m);
   return k->bfp16 ? values * 9 / 8
                   : values * dtype_bytes(input ? k->in1 : k->in0);
 }
 
+struct kernel_shape kernel_kind_unit(const struct gemm_kind *g) {
+  return g->blocks  ? (struct kernel_shape){16, 32, 16} /* kernels.h */
+         : g->lanes ? (struct kernel_shape){2, 16, 32}
+                    : g->mac_shape;
+}
+
 bool kernel_gemm_unit(const struct isa *isa, enum dtype in0, enum dtype in1,
                       enum dtype out, struct kernel_shape *unit) {
-  const struct kernel_shape blocks = {16, 32, 16}; /* kernels.h */
   const struct gemm_kind *g = kind_of(isa, in0, in1, out);
   if (g)
-    *unit = g->blocks ? blocks : g->mac_shape;
+    *unit = kernel_kind_unit(g);
   return g != NULL;
 }
 

@@ -57,6 +57,7 @@ static uint32_t base_of(const struct loaded *l, int stream, int product) {
   case GEMM_STREAM_A:
     return p->a[buffer_of(l, 0, product)];
   case GEMM_STREAM_B:
+  case GEMM_STREAM_B_AGAIN:
     return p->b[buffer_of(l, 1, product)];
   }
   return p->c[block_of_c(l, product)];

@@ -25,10 +25,17 @@ struct gemm_kind {
   enum gemm_part part;
   enum mem_kind load, store;
   bool blocks; /* inputs are block floats */
+  bool lanes;  /* the multiplier has no matrices (gemm_lanes.c) */
 };
 
 /* Its streams, in the order in which a trace has them. */
-enum { GEMM_STREAM_B, GEMM_STREAM_A, GEMM_STREAM_C_LOAD, GEMM_STREAM_C_STORE };
+enum {
+  GEMM_STREAM_B,
+  GEMM_STREAM_A,
+  GEMM_STREAM_C_LOAD,
+  GEMM_STREAM_C_STORE,
+  GEMM_STREAM_B_AGAIN /* of gemm_lanes.c: by the other port */
+};
 
 /* ---- gemm.c ---- */
 /* The schedule of one product. */
@@ -38,6 +45,8 @@ bool kernel_gemm_schedule(struct arena *, const struct kernel_gemm *,
 /* ---- gemm_kind.c ---- */
 /* NULL: there is none. */
 const struct gemm_kind *kernel_gemm_kind(const struct kernel_gemm *);
+/* What m, k and n are multiples of. */
+struct kernel_shape kernel_kind_unit(const struct gemm_kind *);
 /* The vshuffle mode that transposes a block, or -1. */
 int kernel_gemm_transpose_mode(enum dtype, int rows, int columns);
 
@@ -58,5 +67,10 @@ enum gemm_phase {
 void kernel_trace_gemm(struct trace *, const struct kernel_gemm *,
                        const struct kernel_steps *, int before_loop,
                        const struct gemm_kind *, enum gemm_phase);
+
+/* ---- gemm_lanes.c ---- */
+/* The same for a kind of lanes, one product. */
+void kernel_trace_lanes(struct trace *, const struct kernel_gemm *,
+                        const struct gemm_kind *);
 
 #endif

@@ -8,8 +8,9 @@
  *
  * row-major over those indices, with R x S x T the shape of the type's MAC
  * (bf16 4x8x4, int8 4x8x8, ...; kernel.def and isa.md C8; on aie2p int8 8x8x8,
- * kernel_aie2p.def).  aie2p has products alone, of integers of 8 or of 16 bits
- * and of block floats (below).
+ * kernel_aie2p.def).  aie2p has products alone, of integers of 8 or of 16 bits,
+ * of bf16 element by element (2x2x32, 64 in a cycle; k is a multiple of 16;
+ * without relu and steps) and of block floats (below).
  *
  * f32 inputs are the x3 product, for the multiplier knows no f32: each input is
  * two bf16 blocks in the layout above, one right behind the other.  The first
@@ -129,6 +130,8 @@ int64_t kernel_gemm_bytes(const struct kernel_gemm *, int input);
 int kernel_gemm_join(const struct kernel_gemm *, int row, int column);
 /* The MAC's shape for its types on its instruction set. */
 bool kernel_gemm_shape(const struct kernel_gemm *, struct kernel_shape *);
+/* How many multiplies a product of two small blocks of that shape takes. */
+int kernel_gemm_multiplies(const struct kernel_gemm *);
 /* The extents that m, k and n must be multiples of; which shapes fit. */
 bool kernel_gemm_unit(const struct isa *, enum dtype in0, enum dtype in1,
                       enum dtype out, struct kernel_shape *unit);

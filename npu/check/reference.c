@@ -168,9 +168,11 @@ static uint32_t add_product(const struct problem *p, int i, int j, bool a_low,
   const struct kernel_gemm *k = p->k;
   int64_t a_half = a_low ? (int64_t)k->m * k->k : 0;
   int64_t b_half = b_low ? (int64_t)k->k * k->n : 0;
-  for (int step = 0; step < k->k; step += STEP) {
-    uint16_t a[STEP], b[STEP];
-    for (int n = 0; n < STEP; n++) {
+  /* aie2p adds them one by one (gemm_lanes.c) */
+  int together = k->isa == isa_find("aie2p") ? 1 : STEP;
+  for (int step = 0; step < k->k; step += together) {
+    uint16_t a[STEP] = {0}, b[STEP] = {0};
+    for (int n = 0; n < together; n++) {
       int64_t a_at = blocked(k->k, p->s.m, p->s.k, k->ta, i, step + n);
       int64_t b_at = blocked(k->n, p->s.k, p->s.n, k->tb, step + n, j);
       memcpy(&a[n], element(p->a, DTYPE_BF16, a_half + a_at), 2);

@@ -2,14 +2,15 @@
  * floats, integer arithmetic on accumulators of 2048 bits.
  *
  * As in sem_multiply.c operands are kept in cycle 1; accumulators are read in
- * cycle 4.  Element-wise products of bf16, and sums of fp32 accumulators, round
- * in a way that is not known; they stop the core.
+ * cycle 4.  How element-wise products of bf16 are added is not known, and taken
+ * to be as on AIE-ML (arith_dot_bf16); sums of fp32 accumulators stop the core.
  */
 #include "core_state.h"
 
 enum {
   CONFIG_SHIFT16 = 1 << 10,
   CONFIG_BLOCK = 12, /* amode 2, bmode 1, variant 0: 8x8 blocks times 8x8 */
+  CONFIG_LANES = 60, /* amode 2, bmode 3, variant 1: bf16 by element */
   CONFIG_MODES = 0xFE,
   ACC_BYTES = 256,
   SIGNS = ARITH_SIGNED_A | ARITH_SIGNED_B
@@ -53,11 +54,39 @@ static void late_block(struct core *c, const struct core_action *a) {
   core_put_bytes(c, op, core_acc_cycle(op), out, ACC_BYTES);
 }
 
+/* Products of bf16 lane by lane, of y registers. */
+static void late_lanes(struct core *c, const struct core_action *a) {
+  const struct core_op *op = a->op;
+  const struct core_capture *k = &c->capture[a->value];
+  static const uint8_t none[ACC_BYTES];
+  const uint8_t *acc = op->acc1.bytes ? core_bytes(c, op->acc1) : none;
+  uint8_t out[ACC_BYTES];
+  for (int i = 0; i < ACC_BYTES / 4; ++i) {
+    uint16_t x = (uint16_t)arith_lane(k->s1, i, 16),
+             y = (uint16_t)arith_lane(k->s2, i, 16);
+    uint32_t old = (uint32_t)arith_lane(acc, i, 32);
+    arith_set_lane(out, i, 32, arith_dot_bf16(1, &x, &y, &old, NULL, k->flags));
+  }
+  core_put_bytes(c, op, core_acc_cycle(op), out, ACC_BYTES);
+}
+
+static bool is_by_lane(const struct core_op *op, uint32_t config) {
+  return op->s1.bytes == op->s2.bytes && op->s1.bytes == 128 &&
+         !op->acc2.bytes && (config & CONFIG_MODES) == CONFIG_LANES;
+}
+
 static void sem_mac_f(struct core *c, const struct core_op *op) {
   struct core_capture *k = capture(c, op);
   struct core_block block;
   if (!k)
     return;
+  if (is_by_lane(op, k->config)) {
+    uint8_t scratch[128];
+    memcpy(k->s1, core_vector(c, op->s1, scratch), op->s1.bytes);
+    memcpy(k->s2, core_vector(c, op->s2, scratch), op->s2.bytes);
+    core_later_or_now(c, op, late_lanes, c->now % CAPTURES);
+    return;
+  }
   if (op->s1.bytes != 72 || op->s2.bytes != 72 ||
       (op->acc2.bytes && k->flags & ~(unsigned)SIGNS) ||
       (k->config & CONFIG_MODES) != CONFIG_BLOCK) {

@@ -84,6 +84,8 @@ static const struct row on_aie2p[] = {
      .bfp16 = true},
     {"aie2p", "", BF16_F32, 64, 96, 64, .aie2p = true, .bfp16 = true,
      .zero = true},
+    {"aie2p", "", BF16_F32, 64, 64, 64, .aie2p = true},
+    {"aie2p", "", BF16_F32, 64, 64, 64, .aie2p = true, .tb = true},
     {"aie2p", "", DTYPE_I16, DTYPE_I32, 64, 64, 64, .aie2p = true},
     {"aie2p", "", DTYPE_I16, DTYPE_I16, 64, 64, 64, .aie2p = true},
     {"aie2p", "", I8_I32, 64, 128, 64, .steps = 16, .blocks = 1, .aie2p = true},
@@ -180,7 +182,7 @@ static double limit_of(const struct row *r) {
   assert(known);
   return !known ? 0
                 : (double)r->m * r->k * r->n / (s.m * s.k * s.n) *
-                      kernel_gemm_passes(NULL, r->in, in1_of(r), r->out) *
+                      kernel_gemm_multiplies(&k) *
                       (r->steps ? r->steps * r->blocks : 1);
 }
 
