@@ -12,6 +12,7 @@
 #define INT8_16(m, k, n) m, k, n, 1, 2, 256
 #define INT8_32(m, k, n) m, k, n, 1, 4, 256
 #define XDNA2(m, k, n, out) m, k, n, 1, out, 512
+#define XDNA2_BF16(m, k, n) m, k, n, 2, 2, 512 /* by block floats */
 /* Cycles of a kernel from its multiply-adds per cycle. */
 #define RATE(m, k, n, r) ((double)(m) * (k) * (n) / (r))
 #define ROWS  false, false, false, false
@@ -37,6 +38,7 @@ static const struct rival designs[] = {
     {"krackan-66", XDNA2(144, 72, 144, 1), RATE(144, 72, 144, 343.0), 432, 1, ROWS, 4032, 4320, 4608},
     {"krackan-66", XDNA2(128, 72, 112, 2), RATE(128, 72, 112, 307.2), 432, 1, ROWS, 4096, 4320, 4480},
     {"krackan-66", XDNA2(96, 64, 96, 4),   RATE(96, 64, 96, 256.0),   384, 1, ROWS, 4224, 4224, 4608},
+    {"krackan-66", XDNA2_BF16(112, 48, 96), RATE(112, 48, 96, 137.2), 384, 1, ROWS, 4032, 4224, 4608},
     {"krackan",    XDNA2(144, 72, 144, 1), RATE(144, 72, 144, 343.0), 432, 1, ROWS, 4032, 4320, 4608},
 };
 /* clang-format on */
@@ -56,6 +58,7 @@ enum {
   KRACKAN_INT8 = ROW_MAJOR + 3,
   KRACKAN_INT16,
   KRACKAN_INT32,
+  KRACKAN_BF16,
   KRACKAN_SLOW,
   DESIGNS
 };
@@ -143,6 +146,7 @@ static const struct calibration rows[] = {
     {"N21", "Taka int8 144x72x144, XDNA2", tops, KRACKAN_INT8, 37.35, 0.05, "TOPS", false, NULL},
     {"N21", "Taka int8 to int16 128x72x112, XDNA2", tops, KRACKAN_INT16, 30.77, 0.05, "TOPS", false, NULL},
     {"N21", "Taka int8 to int32 96x64x96, XDNA2", tops, KRACKAN_INT32, 24.74, 0.05, "TOPS", true, NULL},
+    {"N21", "Taka bf16 112x48x96, XDNA2", tops, KRACKAN_BF16, 14.52, 0.05, "TOPS", false, NULL},
     {"N20", "Taka int8 144x72x144, XDNA2, were DRAM as in their benchmark", tops, KRACKAN_SLOW, 37.35, 0.05, "TOPS", false, "the preset krackan; so their products say 66 GB/s, as krackan-66 has"},
     {"22", "a run of nothing, as the host sees it", launch, 0, 52.5, 0.15, "us", true, NULL},
 };
