@@ -112,11 +112,26 @@ static int64_t stride(const struct teir *t, const struct teir_roles *r, int i,
   return t->axis[r->axis[i]].stride_bytes[r->operand[tensor]].constant;
 }
 
+static bool in_contraction(const struct teir *t, int axis) {
+  for (int i = 0; i < t->primitive_count; i++) {
+    const struct teir_list *k = &t->primitive[i].role[TEIR_K];
+    for (int j = 0; j < k->count; j++)
+      if (k->item[j] == axis)
+        return true;
+  }
+  return false;
+}
+
+static int next_k(const struct teir_roles *r, int i) {
+  while (i < r->count && r->role[i] != AXIS_K)
+    i++;
+  return i;
+}
+
 /* The sum over the axes of K from the i-th on. */
 static double sum_over(const struct teir *t, const struct teir_roles *r, int i,
                        const char *in0, const char *in1) {
-  while (i < r->count && r->role[i] != AXIS_K)
-    i++;
+  i = next_k(r, i);
   if (i == r->count)
     return dtype_load_float(r->problem.type[IN0], in0) *
            dtype_load_float(r->problem.type[IN1], in1);
@@ -125,6 +140,28 @@ static double sum_over(const struct teir *t, const struct teir_roles *r, int i,
   for (int64_t k = 0; k < extent; k++)
     sum += sum_over(t, r, i + 1, in0 + k * stride(t, r, i, IN0),
                     in1 + k * stride(t, r, i, IN1));
+  return sum;
+}
+
+/* What calls of the Contraction leave of `sum`: each adds its products in the
+ * type of the sums.  The loops around it come first. */
+static double sum_of_calls(const struct teir *t, const struct teir_roles *r,
+                           int i, const char *in0, const char *in1,
+                           double sum) {
+  i = next_k(r, i);
+  if (i == r->count || in_contraction(t, r->axis[i])) {
+    enum dtype type = t->tensor[r->sums].type;
+    char at[8];
+    sum += sum_over(t, r, i, in0, in1);
+    if (dtype_kind(type) != DTYPE_FLOAT)
+      return sum;
+    dtype_store_float(type, at, sum);
+    return dtype_load_float(type, at);
+  }
+  int64_t extent = t->axis[r->axis[i]].extent.constant;
+  for (int64_t k = 0; k < extent; k++)
+    sum = sum_of_calls(t, r, i + 1, in0 + k * stride(t, r, i, IN0),
+                       in1 + k * stride(t, r, i, IN1), sum);
   return sum;
 }
 
@@ -153,7 +190,7 @@ static bool check_sample(const struct teir *t, const struct teir_roles *r,
         at[j] += index * stride(t, r, i, j);
     }
     char right[8] = {0};
-    finish(p, sum_over(t, r, 0, at[IN0], at[IN1]), right);
+    finish(p, sum_of_calls(t, r, 0, at[IN0], at[IN1], 0), right);
     if (memcmp(at[OUT], right, (size_t)dtype_bytes(p->type[OUT])) != 0)
       return diag_error(d, loc_none(),
                         "wrong result: %g instead of %g at byte %lld of out",
