@@ -21,6 +21,12 @@ int nputeir_call_1(const char *teir, const char *options, const char *where,
                    const int64_t *value, uint64_t value_count,
                    void *const *tensor, uint64_t tensor_count);
 
+/* How many multiply-adds a nest must be for its call to be worth it: for less,
+ * no device is faster than the loop.  0 while every call is to be made (one that
+ * names a device for tests is, anyway); INT64_MAX where none is.  May change with
+ * every call. */
+extern uint64_t nputeir_least_macs_1;
+
 /* The loop has run after a call by this thread that returned `status`, or after
  * none (0).  Where the call asked for it, compares what the loop wrote with
  * what the device computed; else does nothing. */

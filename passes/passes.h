@@ -226,6 +226,7 @@ llvm::PHINode *rewriteNest(const Region &Old, llvm::LoopInfo &LI,
 // The runtime is there.
 llvm::Value *isLinked(llvm::Instruction *At);
 constexpr const char *CallName = "nputeir_call_1";
+constexpr const char *LeastName = "nputeir_least_macs_1";
 constexpr const char *CompareName = "nputeir_compare_1";
 
 // ---- remark.cpp ----

@@ -1,15 +1,19 @@
 // rewrite.cpp -- a recognised nest -> a guarded call, the old loop kept as the
 // other side of the branch:
 //
-//     entry:  sizes and addresses are computed; may other code run at all?
+//     entry:  is the runtime linked, and the work enough for a call?
+//     front:  sizes and addresses are computed; may other code run at all?
 //     offer:  nputeir_call_1(...) == 0 ? after the nest : cpu, or kept
 //     cpu:    code for this processor, unless something overlaps the result
 //     kept:   the nest as it was
-//     ended:  nputeir_compare_1(what the call returned, or 0)
+//     ended:  nputeir_compare_1, if the call returned more than 1
 //
-// The call is made only when the runtime is linked (the reference is weak). It
-// is made, and the processor's code runs, only when
-// every loop has work, conditions that do not change in the nest take the side
+// The call is made only when the runtime is linked (the references are weak),
+// and for no fewer multiply-adds than it asks for at that moment
+// (nputeir_least_macs_1): small products cost a few instructions more than
+// their loops.  With code for the processor, both is asked behind the front.
+// The call is made, and the processor's code runs, only when every loop has
+// work, conditions that do not change in the nest take the side
 // that was described, no check inside it would fail, no two iterations write
 // one place of the result, and what is read behind a store to the result is not
 // the result.
@@ -18,6 +22,7 @@
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -51,6 +56,20 @@ static FunctionCallee declareCompare(Module &M) {
   F->setLinkage(GlobalValue::ExternalWeakLinkage);
   F->setDoesNotThrow();
   return Compare;
+}
+
+// uint64_t: 0 while every call is to be made.
+static GlobalVariable *declareLeast(Module &M) {
+  auto *Least = cast<GlobalVariable>(
+      M.getOrInsertGlobal(LeastName, Type::getInt64Ty(M.getContext())));
+  Least->setLinkage(GlobalValue::ExternalWeakLinkage);
+  return Least;
+}
+
+// Small work stays with its loop unless somebody asks for the call.
+static bool mayBeSmall(const options &O) {
+  StringRef Device = O.device ? O.device : "";
+  return !O.require && O.min_macs != 0 && Device != "sim" && Device != "host";
 }
 
 static Constant *text(Module &M, StringRef Text, const Twine &Name) {
@@ -104,29 +123,39 @@ public:
     assert(DT.dominates(Old.Entry, Old.First));
     assert(P.Npu || P.Cpu);
     DL = Old.At ? Old.At : End->getDebugLoc();
-    Checks Front(Nest, SE, End);
+    bool Sized = P.Npu && mayBeSmall(O), Early = Sized && !P.Cpu;
+    BasicBlock *Front =
+        Early ? SplitBlock(Old.Entry, End, &DT, &LI) : Old.Entry;
+    if (Early)
+      Front->setName("nputeir.front");
+    Checks In(Nest, SE, End);
     if (P.Npu)
-      expandAll(Front, *P.Npu, Npu);
+      expandAll(In, *P.Npu, Npu);
     if (P.Cpu)
-      expandAll(Front, *P.Cpu, Cpu);
+      expandAll(In, *P.Cpu, Cpu);
 
     LLVMContext &X = F.getContext();
     Kept = BasicBlock::Create(X, "nputeir.kept", &F, Old.First);
     Asked = PHINode::Create(Type::getInt32Ty(X), 2, "nputeir.asked", Kept);
-    Asked->addIncoming(ConstantInt::get(Asked->getType(), 0), Old.Entry);
+    keepFrom(Front);
     if (P.Npu)
       compare(Asked);
     IRBuilder<> B(End);
     B.SetCurrentDebugLocation(DL);
-    BasicBlock *Ask = P.Npu && P.Cpu ? add("nputeir.ask", Old.Entry) : nullptr;
-    BasicBlock *First = Ask ? Ask : Old.Entry;
+    BasicBlock *Ask = P.Npu && P.Cpu ? add("nputeir.ask", Front) : nullptr;
+    BasicBlock *First = Ask ? Ask : Front;
     BasicBlock *Offer = P.Npu ? add("nputeir.offer", First) : nullptr;
     BasicBlock *Processor = P.Cpu ? add("nputeir.cpu", First) : nullptr;
-    Value *Linked = P.Npu ? isLinked(End) : nullptr;
-    Value *May = P.Npu ? mayRun(Front, *P.Npu, Npu, P.Cpu ? nullptr : Linked)
-                       : mayRun(Front, *P.Cpu, Cpu, nullptr);
+    Value *Linked = P.Npu && !Sized ? isLinked(End) : nullptr;
+    Value *May = P.Npu ? mayRun(In, *P.Npu, Npu, P.Cpu ? nullptr : Linked)
+                       : mayRun(In, *P.Cpu, Cpu, nullptr);
     B.CreateCondBr(May, Ask ? Ask : Offer ? Offer : Processor, Kept);
-    if (Ask) {
+    if (Early) {
+      Old.Entry->getTerminator()->eraseFromParent();
+      askSize(Old.Entry, O, Front, Kept);
+    } else if (Sized) {
+      askSize(Ask, O, Offer, Processor);
+    } else if (Ask) {
       B.SetInsertPoint(Ask);
       B.CreateCondBr(Linked, Offer, Processor);
     }
@@ -141,7 +170,7 @@ public:
       Asked->eraseFromParent();
       Asked = nullptr;
     }
-    Old.First->replacePhiUsesWith(Old.Entry, Kept);
+    Old.First->replacePhiUsesWith(Front, Kept);
     DT.addNewBlock(Kept, Old.Entry);
     if (Loop *Around = LI.getLoopFor(Old.Entry))
       Around->addBasicBlockToLoop(Kept, LI);
@@ -156,9 +185,9 @@ public:
 private:
   BasicBlock *next() const { return Old.Done ? Old.Done : Old.After; }
 
-  // Behind the loop, before anything that follows it.  The runtime says whether
-  // this was the second run of the nest: a branch on what the call returned
-  // would be a reason for LLVM to have the loop twice, once for each way to it.
+  // Behind the loop, before anything that follows it: a call if the runtime
+  // said that it waits for the loop's end.  Where LLVM knew where a 0 comes
+  // from, it would have the loop twice, once for each way to it.
   void compare(Value *Asked) {
     SmallVector<BasicBlock *, 4> Exits;
     for (BasicBlock *Exit : predecessors(Old.After))
@@ -172,12 +201,19 @@ private:
     Instruction *End = Ended->getTerminator();
     IRBuilder<> B(End);
     B.SetCurrentDebugLocation(DL);
-    B.CreateCondBr(B.CreateIsNotNull(Compare.getCallee()), Ask, Join);
+    Value *Waits = B.CreateICmpUGT(unknown(B, Asked), B.getInt32(1));
+    B.CreateCondBr(Waits, Ask, Join);
     End->eraseFromParent();
     B.SetInsertPoint(Ask);
     B.CreateCall(Compare, {Asked});
     B.CreateBr(Join);
     addBlock(Ask, Ended);
+  }
+
+  // V, of which LLVM knows nothing; no instruction.
+  static Value *unknown(IRBuilder<> &B, Value *V) {
+    auto *Type = FunctionType::get(V->getType(), {V->getType()}, false);
+    return B.CreateCall(InlineAsm::get(Type, "", "=r,0", false), {V});
   }
 
   void addBlock(BasicBlock *New, BasicBlock *Dominator) {
@@ -190,6 +226,63 @@ private:
     auto *New = BasicBlock::Create(F.getContext(), Name, &F, Kept);
     addBlock(New, Dominator);
     return New;
+  }
+
+  // From where the runtime was not asked.
+  void keepFrom(BasicBlock *From) {
+    Asked->addIncoming(ConstantInt::get(Asked->getType(), 0), From);
+  }
+
+  // From the end of From, where the runtime is there and asks for as much work.
+  void askSize(BasicBlock *From, const options &O, BasicBlock *Enough,
+               BasicBlock *Else) {
+    BasicBlock *Size = add("nputeir.size", From);
+    GlobalVariable *Word = declareLeast(M);
+    IRBuilder<> B(From);
+    B.SetCurrentDebugLocation(DL);
+    B.CreateCondBr(B.CreateIsNotNull(Word, "nputeir.linked"), Size, Else);
+    B.SetInsertPoint(Size);
+    LoadInst *Least = B.CreateLoad(B.getInt64Ty(), Word, "nputeir.least");
+    Least->setAtomic(AtomicOrdering::Unordered);
+    Least->setAlignment(Align(8));
+    auto *End = B.CreateBr(Enough);
+    Value *Macs = macs(*P.Npu, End);
+    B.SetInsertPoint(End);
+    Value *Needed = Least;
+    if (O.min_macs > 0)
+      Needed = B.CreateSelect(B.CreateIsNull(Least), Least,
+                              B.getInt64((uint64_t)O.min_macs));
+    B.CreateCondBr(B.CreateICmpUGE(Macs, Needed), Enough, Else);
+    End->eraseFromParent();
+    if (DT.getNode(Enough))
+      DT.changeImmediateDominator(Enough, Size);
+    if (Else == Kept) {
+      keepFrom(From);
+      keepFrom(Size);
+    }
+  }
+
+  // Multiply-adds, or the largest number if there are more.
+  Value *macs(const contraction &C, Instruction *At) {
+    Checks In(Nest, SE, At);
+    IRBuilder<> &B = In.B;
+    Value *Sum = nullptr;
+    for (const contraction *Step : {&C, C.first}) {
+      if (!Step)
+        continue;
+      Value *Macs = B.getInt64(1), *Beyond = B.getFalse();
+      for (int I = 0; I < Step->axis_count; I++) {
+        Value *Next =
+            B.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow, Macs,
+                                    In.number(Step->axis[I].extent));
+        Macs = B.CreateExtractValue(Next, 0);
+        Beyond = B.CreateOr(Beyond, B.CreateExtractValue(Next, 1));
+      }
+      Macs = B.CreateSelect(Beyond, B.getInt64(UINT64_MAX), Macs);
+      Sum =
+          Sum ? B.CreateBinaryIntrinsic(Intrinsic::uadd_sat, Sum, Macs) : Macs;
+    }
+    return Sum;
   }
 
   // From the end of Done past the nest, if the work is done.

@@ -30,6 +30,14 @@ static const struct run_device *first_real(struct diag *d) {
   return NULL;
 }
 
+bool run_device_declines(const char *name) {
+  for (int i = 0; i < DEVICES; i++)
+    if (strcmp(device[i]->name, name) == 0)
+      return device[i]->real;
+  return wants_silicon(name) || strcmp(name, "xrt") == 0 ||
+         strcmp(name, "cpu") == 0;
+}
+
 const struct run_device *run_device_find(const char *name, struct diag *d) {
   if (wants_silicon(name))
     return first_real(d);

@@ -58,6 +58,7 @@ struct gate {
   _Atomic uint64_t kept[KEPT];
   struct nests *nests;
   _Atomic double least;     /* seconds of any launch */
+  atomic_bool asked;        /* for a device */
   _Atomic unsigned sampled; /* calls with new sizes */
 };
 
@@ -80,6 +81,7 @@ void gate_use(struct gate *g, const char *device) {
   pthread_mutex_lock(&g->lock);
   if (!g->device || strcmp(g->device, device) != 0) {
     g->device = device;
+    g->asked = true;
     g->launches = 0;
     g->write_at = 1;
     bool known = rates_read(device, &g->rates);
@@ -220,6 +222,10 @@ static bool is_small(const struct gate *g, const struct nest_known *nest,
   double loop = macs * (rate > 0 ? rate : slow_loop_per_mac);
   *read = least >= 0 || loop >= read_loop;
   return least >= 0 ? macs < least : 2 * loop < g->least;
+}
+
+double gate_least_macs(const struct gate *g) {
+  return g->asked ? g->least / (2 * slow_loop_per_mac) : 0;
 }
 
 bool gate_declines(struct gate *g, const struct run_request *q,

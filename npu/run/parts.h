@@ -290,6 +290,9 @@ void gate_keep(struct gate *, uint64_t key);
 /* Whether a call need not be read, because its loop is to run: *timed is the
  * key then if it is worth knowing how long that takes, else 0. */
 bool gate_declines(struct gate *, const struct run_request *, uint64_t *timed);
+/* Multiply-adds of a loop that ends before any launch does; 0: nobody has asked
+ * for a device yet. */
+double gate_least_macs(const struct gate *);
 /* A nest of whose calls those with fewer than `least` multiply-adds stay with
  * the loop; below 0: times decide. */
 void gate_read(struct gate *, const struct run_request *, const struct teir *,

@@ -26,7 +26,9 @@ struct run {
   bool hint;                     /* say once that there is no NPU */
   atomic_bool warned;            /* the user has been told of a wrong word */
   atomic_int no_npu;             /* -1: nobody has looked yet */
+  _Atomic int64_t least_macs;    /* by the environment, or one of these: */
 };
+enum { LEAST_UNKNOWN = -2, LEAST_BY_GATE = -1 };
 
 /* A copy of a variable that says something; false: no memory. */
 static bool environment(const char *name, char **copy) {
@@ -65,6 +67,7 @@ struct run *run_open(const struct run_compiler *compiler) {
     r->recordings = recordings_open(folder);
   r->hint = !said && isatty(STDERR_FILENO);
   r->no_npu = -1;
+  r->least_macs = LEAST_UNKNOWN;
   return r;
 }
 
@@ -350,6 +353,8 @@ static bool run_teir(struct call *c) {
   if (!c->device) { /* nor will it be there for others of the nest */
     if (c->run->gate && c->d->kind == DIAG_DECLINED)
       gate_read(c->run->gate, q, path->product, INFINITY);
+    if (c->run->device || strcmp(c->options.device, "auto") == 0)
+      c->run->least_macs = INT64_MAX;
     return wrong_word(c->run, c->d, asks_for_device(c->run));
   }
   c->report->device = c->device->name;
@@ -445,10 +450,24 @@ static bool nothing_to_do(struct run *r, const struct run_request *q) {
   return no_npu;
 }
 
+/* How much work a call must be that adds no options of its own. */
+static bool read_least(struct run *r, const struct run_options *environment,
+                       struct diag *d) {
+  struct run_options o = *environment;
+  if (r->least_macs != LEAST_UNKNOWN)
+    return true;
+  if (!run_options_device(r->device, &o, d))
+    return false;
+  r->least_macs = o.off                           ? INT64_MAX
+                  : run_device_declines(o.device) ? o.min_macs
+                                                  : 0;
+  return true;
+}
+
 /* The options of all sources; no lock is held and nothing was written. */
 static void read_options(void *with) {
   struct call *c = with;
-  const struct run *r = c->run;
+  struct run *r = c->run;
   c->options = run_options_weakest();
   if (r->verify_what) {
     diag_error(c->d, loc_none(), "NPUTEIR_VERIFY is 0, 1 or first");
@@ -456,6 +475,7 @@ static void read_options(void *with) {
   }
   c->done =
       run_options_read("NPUTEIR_OPTIONS", r->options, &c->options, c->d) &&
+      read_least(r, &c->options, c->d) &&
       run_options_read("the call's options", c->request->options, &c->options,
                        c->d) &&
       run_options_device(r->device, &c->options, c->d);
@@ -542,6 +562,17 @@ bool run_call(struct run *r, const struct run_request *q,
   bool done = run_once(r, q, report);
   summary_add(r->summary, report, seconds_now() - start);
   return done;
+}
+
+uint64_t run_least_macs(const struct run *r) {
+  if (!r->gate || r->trace || r->summary || r->recordings)
+    return 0;
+  if (atomic_load_explicit(&r->no_npu, memory_order_relaxed) > 0)
+    return INT64_MAX;
+  int64_t least = atomic_load_explicit(&r->least_macs, memory_order_relaxed);
+  if (least == LEAST_BY_GATE)
+    return (uint64_t)gate_least_macs(r->gate);
+  return least > 0 ? (uint64_t)least : 0;
 }
 
 void run_loop_took(struct run *r, uint64_t timed, double seconds) {

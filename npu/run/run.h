@@ -174,6 +174,8 @@ extern const struct run_device run_xrt;
 /* By name, or the present real device for "auto"; NULL and *d: none (an
  * unknown name is an error, an absent device a reason to decline). */
 const struct run_device *run_device_find(const char *name, struct diag *);
+/* Whether small work may be declined where that name is asked for, or all. */
+bool run_device_declines(const char *name);
 
 /* ---- the runtime ---- */
 
@@ -236,6 +238,9 @@ struct run_report {
  * is known that the loop is faster, and nothing is traced, the report of a
  * declined call has no reason. */
 bool run_call(struct run *, const struct run_request *, struct run_report *);
+/* Fewer multiply-adds than this need not be offered by calls that leave the
+ * choice of the device to us; 0: all must be. */
+uint64_t run_least_macs(const struct run *);
 /* The loop that a call left to the program, which said `timed`, has ended. */
 void run_loop_took(struct run *, uint64_t timed, double seconds);
 /* Compares with what the loop has written to the same memory, or does not;

@@ -25,7 +25,7 @@ void sbgemm_(const char *, const char *, const int *, const int *, const int *,
 // CHECK: tensor in0 u8\0Atensor in1 i8\0Atensor out i32
 // The call is made where every size is positive and every line fits.
 // CHECK-LABEL: @rows(
-// CHECK: icmp ne ptr @nputeir_call_1, null
+// CHECK: icmp eq ptr @nputeir_least_macs_1, null
 // CHECK: call i32 @nputeir_call_1(
 // CHECK: call void @cblas_sbgemm({{.*}} !nputeir.kept
 void rows(BF16, int lda) {

@@ -13,16 +13,24 @@
 ; CHECK: @nputeir.teir = private unnamed_addr constant {{.*}}Contraction
 ; CHECK: @nputeir.where = private unnamed_addr constant {{.*}} gemm\00"
 ; CHECK-LABEL: @gemm(
-; CHECK: %[[LINKED:.*]] = icmp ne ptr @nputeir_call_1, null
-; CHECK: br i1 %[[LINKED]], label %nputeir.offer, label %nputeir.kept
+; CHECK: br i1 %nputeir.linked, label %nputeir.size, label %nputeir.kept
+; CHECK: nputeir.front:
+; CHECK: br i1 {{.*}}, label %nputeir.offer, label %nputeir.kept
 ; CHECK: nputeir.offer:
 ; CHECK: %nputeir.status = call i32 @nputeir_call_1(ptr @nputeir.teir, ptr @nputeir.options, ptr @nputeir.where, ptr null, i64 0, ptr %nputeir.tensors, i64 3)
 ; CHECK: %nputeir.done = icmp eq i32 %nputeir.status, 0
 ; CHECK: br i1 %nputeir.done, label %exit, label %nputeir.kept
+; CHECK: nputeir.size:
+; CHECK: %nputeir.least = load atomic i64, ptr @nputeir_least_macs_1 unordered, align 8
+; CHECK: %[[ALL:.*]] = icmp eq i64 %nputeir.least, 0
+; CHECK: %[[LEAST:.*]] = select i1 %[[ALL]], i64 %nputeir.least, i64 5
+; CHECK: %[[ENOUGH:.*]] = icmp uge i64 {{.*}}, %[[LEAST]]
+; CHECK: br i1 %[[ENOUGH]], label %nputeir.front, label %nputeir.kept
 ; CHECK: nputeir.kept:
-; CHECK: %nputeir.asked = phi i32 [ 0, %entry ], [ %nputeir.status, %nputeir.offer ]
+; CHECK: %nputeir.asked = phi i32 [ 0, %nputeir.front ], [ 0, %entry ], [ 0, %nputeir.size ], [ %nputeir.status, %nputeir.offer ]
 ; CHECK: store i32 {{.*}} !nputeir.kept
-; CHECK: %[[COMPARES:.*]] = icmp ne ptr @nputeir_compare_1, null
+; CHECK: %[[ASKED:.*]] = call i32 asm "", "=r,0"(i32 %nputeir.asked)
+; CHECK: %[[COMPARES:.*]] = icmp ugt i32 %[[ASKED]], 1
 ; CHECK: br i1 %[[COMPARES]], label %nputeir.compare, label %[[JOIN:.*]]
 ; CHECK: nputeir.compare:
 ; CHECK-NEXT: call void @nputeir_compare_1(i32 %nputeir.asked)

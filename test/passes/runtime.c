@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+__attribute__((visibility("default"))) uint64_t nputeir_least_macs_1;
 static _Atomic int done, declined;
 
 static void print_count(void) {

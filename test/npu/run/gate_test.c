@@ -294,6 +294,14 @@ static void test_least(void) {
   CHECK(!declined(g, 10, 10, 10, &timed));
   gate_close(g);
   g = gate_open();
+  CHECK(gate_least_macs(g) <= 0);
+  gate_use(g, "a device of a test");
+  double macs = gate_least_macs(g);
+  CHECK(macs >= 1000 && macs <= 10000);
+  took(g, 7, 1e-5, false);
+  CHECK(gate_least_macs(g) < macs && gate_least_macs(g) > 100);
+  gate_close(g);
+  g = gate_open();
   read_nest(g, 8, INFINITY, 0); /* no device */
   CHECK(declined(g, 1000, 1000, 1000, &timed) && !timed);
   gate_close(g);
