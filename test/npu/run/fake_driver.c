@@ -110,6 +110,10 @@ static void say_word(const char *word) {
     fake.interrupts = number;
   else if (strncmp(word, "fail=", 5) == 0)
     fake.fail_at = number, fake.fail_errno = other;
+  else if (strncmp(word, "map=", 4) == 0)
+    fake.map_fail_at = number, fake.map_errno = other;
+  else if (strcmp(word, "nounmap") == 0)
+    fake.nounmap = true;
   else if (strncmp(word, "hurry=", 6) == 0)
     fake.hurry = number;
   else if (strncmp(word, "reload=", 7) == 0)
@@ -582,9 +586,26 @@ EXPORT int ioctl(int fd, unsigned long number, ...) {
   return error ? -1 : 0;
 }
 
+/* Of the node, or of addresses that are kept for it. */
+static bool map_fails(int protection, int fd) {
+  if (!fake.nodes || (fd < 0 && protection != PROT_NONE))
+    return false;
+  pthread_mutex_lock(&fake.lock);
+  bool counts = fd < 0 || is_node(fd);
+  int count = fake.counts.maps += counts;
+  bool fails =
+      counts && fake.map_fail_at &&
+      (fake.every ? count >= fake.map_fail_at : count == fake.map_fail_at);
+  pthread_mutex_unlock(&fake.lock);
+  errno = fails ? fake.map_errno : errno;
+  return fails;
+}
+
 EXPORT void *mmap(void *at, size_t bytes, int protection, int flags, int fd,
                   off_t offset) {
   void *(*next)(void *, size_t, int, int, int, off_t) = real("mmap");
+  if (map_fails(protection, fd))
+    return MAP_FAILED;
   void *memory = next(at, bytes, protection, flags, fd, offset);
   if (fd < 0 || !fake.nodes || memory == MAP_FAILED)
     return memory;
@@ -609,6 +630,10 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *t) {
 }
 
 EXPORT int munmap(void *at, size_t bytes) {
+  if (fake.nounmap) {
+    errno = EINVAL;
+    return -1;
+  }
   if (fake.nodes) {
     pthread_mutex_lock(&fake.lock);
     for (int i = 0; i < BUFFERS; i++)

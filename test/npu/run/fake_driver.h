@@ -28,12 +28,14 @@
  *   nouser           buffers on the program's own memory are not known
  *   nochain          command chains are refused
  *   fail=N:ERRNO     the N-th ioctl fails with that number, from 1
+ *   map=N:ERRNO      the N-th mmap of the node, or of addresses for it, fails
+ *   nounmap          every munmap fails
  *   state=N:STATE    the N-th command ends in that state, without results
  *   reload=N         before every N-th command the context's configuration is
  *                    loaded again, as when others have used the array meanwhile
  *   hurry=N          so many cycles pass at each ioctl for a command that has
  *                    begun, as if the host were slow
- *   every            (with fail=) also all ioctls after the N-th
+ *   every            (with fail= or map=) also all after the N-th
  *   preset=NAME      of the simulator
  */
 #ifndef FAKE_DRIVER_H
@@ -45,6 +47,7 @@
 void fake_driver_say(const char *words);
 struct fake_driver_counts {
   int ioctls, commands;            /* so far; of a chain each counts */
+  int maps;                        /* mmaps so far */
   int executes, chains, flushes;   /* calls so far; chains: of executes */
   int looks;                       /* of flushes, at what a command writes */
   int contexts, most_contexts;     /* now; at once */

@@ -56,8 +56,9 @@ extern struct fake {
   int slow; /* the clock, so many times */
   int64_t slow_from;
   atomic_int *contexts; /* of all processes; NULL: this is the only one */
-  bool addresses, old, noheap, nouser, nochain, every;
+  bool addresses, old, noheap, nouser, nochain, every, nounmap;
   int hurry, fail_at, fail_errno, state_at, state, reload, open_errno;
+  int map_fail_at, map_errno;
   int interrupts, interrupted; /* of a wait; of this one so far */
   int node[NODES], nodes;      /* open files that are the device */
   int memory;                  /* the file behind all buffers; -1: none yet */
