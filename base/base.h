@@ -131,6 +131,7 @@ const char *dtype_name(enum dtype);
 int dtype_bytes(enum dtype);
 enum dtype_kind dtype_kind(enum dtype);
 bool dtype_is_half(enum dtype); /* computed with in f32, and rounded */
+bool dtype_is_bf16(enum dtype); /* in memory */
 bool dtype_parse(const char *name, enum dtype *);
 /* Element access by type; integers and floats convert exactly where they fit.
  * bf16 and f16 are rounded to nearest even when stored. */

@@ -78,6 +78,7 @@ DTYPE_ROWS(TYPES, )
   static inline float load_##t(stored_##t s) { return to_f32(s); }             \
   static inline stored_##t store_##t(float v) { return from_f32(v); }
 HALF(BF16, bf16_to_f32, bf16_from_f32)
+HALF(BFP16, bf16_to_f32, bf16_from_f32)
 HALF(F16, f16_to_f32, f16_from_f32)
 
 #define SAME(t, ...)                                                           \

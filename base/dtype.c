@@ -40,6 +40,8 @@ int dtype_bytes(enum dtype t) { return row[t].bits / 8; }
 enum dtype_kind dtype_kind(enum dtype t) { return row[t].kind; }
 bool dtype_is_half(enum dtype t) { return row[t].half; }
 
+bool dtype_is_bf16(enum dtype t) { return t == DTYPE_BF16 || t == DTYPE_BFP16; }
+
 bool dtype_parse(const char *name, enum dtype *t) {
   for (int i = 0; i < DTYPE_COUNT; i++)
     if (strcmp(name, row[i].name) == 0) {
@@ -53,8 +55,10 @@ bool dtype_parse(const char *name, enum dtype *t) {
 
 /* A half float is named by its conversions. */
 #define F32_OF_BF16 bf16_to_f32
+#define F32_OF_BFP16 bf16_to_f32
 #define F32_OF_F16 f16_to_f32
 #define BF16_OF_F32 bf16_from_f32
+#define BFP16_OF_F32 bf16_from_f32
 #define F16_OF_F32 f16_from_f32
 
 typedef float float32;

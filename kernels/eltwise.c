@@ -70,6 +70,7 @@ static bool relu_form(enum dtype type, enum insn_id *id, const char **mask) {
     *id = INSN_VMAX_LT_S32;
     return true;
   case DTYPE_F16:
+  case DTYPE_BFP16:
   case DTYPE_F64:
   case DTYPE_U8:
   case DTYPE_U16:

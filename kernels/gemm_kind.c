@@ -134,17 +134,20 @@ int kernel_gemm_transpose_mode(enum dtype type, int rows, int columns) {
   return -1;
 }
 
-static enum dtype signed_type(enum dtype t) {
-  return t == DTYPE_U8 ? DTYPE_I8 : t == DTYPE_U16 ? DTYPE_I16 : t;
+/* By which rows go. */
+static enum dtype row_type(enum dtype t) {
+  return t == DTYPE_U8      ? DTYPE_I8
+         : t == DTYPE_U16   ? DTYPE_I16
+         : t == DTYPE_BFP16 ? DTYPE_BF16
+                            : t;
 }
 
 static const struct gemm_kind *find_kind(const struct gemm_kind *list,
                                          size_t count,
                                          const struct kernel_gemm *k) {
   for (size_t i = 0; i < count; i++)
-    if (list[i].in0 == signed_type(k->in0) &&
-        list[i].in1 == signed_type(k->in1) && list[i].out == k->out &&
-        list[i].blocks == k->bfp16)
+    if (list[i].in0 == row_type(k->in0) && list[i].in1 == row_type(k->in1) &&
+        list[i].out == k->out && list[i].blocks == k->bfp16)
       return &list[i];
   return NULL;
 }
@@ -158,14 +161,23 @@ const struct gemm_kind *kernel_gemm_kind(const struct kernel_gemm *k) {
 }
 #undef ROWS
 
-/* Inputs become block floats first where there is no other kernel. */
+/* bfp16 are block floats where there are any, else bf16. */
 static const struct gemm_kind *kind_of(const struct isa *isa, enum dtype in0,
                                        enum dtype in1, enum dtype out) {
-  struct kernel_gemm k = {
-      .isa = isa, .in0 = in0, .in1 = in1, .out = out, .bfp16 = true};
+  struct kernel_gemm k = {.isa = isa,
+                          .in0 = in0,
+                          .in1 = in1,
+                          .out = out,
+                          .bfp16 = in0 == DTYPE_BFP16 && in1 == DTYPE_BFP16};
   const struct gemm_kind *g = kernel_gemm_kind(&k);
   k.bfp16 = false;
   return g ? g : kernel_gemm_kind(&k);
+}
+
+bool kernel_gemm_by_lanes(const struct isa *isa, enum dtype in0, enum dtype in1,
+                          enum dtype out) {
+  const struct gemm_kind *g = kind_of(isa, in0, in1, out);
+  return g && g->lanes;
 }
 
 bool kernel_gemm_by_blocks(const struct isa *isa, enum dtype in0,

@@ -50,9 +50,14 @@ bool kernel_shape(const struct isa *, enum dtype in0, enum dtype in1,
                   enum dtype out, struct kernel_shape *);
 
 /* Whether the product is one of block floats, which A and B become first
- * (kernel_blocks, and kernel_gemm with bfp16). */
+ * (kernel_blocks, and kernel_gemm with bfp16): of bfp16, where there are any.
+ * Elsewhere bfp16 is bf16. */
 bool kernel_gemm_by_blocks(const struct isa *, enum dtype in0, enum dtype in1,
                            enum dtype out);
+
+/* Whether its multiplier has no matrices, but 64 lanes. */
+bool kernel_gemm_by_lanes(const struct isa *, enum dtype in0, enum dtype in1,
+                          enum dtype out);
 
 /* How often K is walked: 3 if the inputs come in two halves, else 1; 0: there
  * is no such kernel. */

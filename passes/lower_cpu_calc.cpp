@@ -40,7 +40,7 @@ static Type *like(Value *V, Type *T) {
 Value *fromStored(Code &C, dtype T, Value *V) {
   if (T == DTYPE_F16)
     return C.CreateFPExt(V, like(V, C.getFloatTy()));
-  if (T != DTYPE_BF16)
+  if (!dtype_is_bf16(T))
     return V;
   Type *Bits = like(V, C.getInt32Ty());
   Value *High = C.CreateShl(C.CreateZExt(V, Bits), ConstantInt::get(Bits, 16));
@@ -59,7 +59,7 @@ static Value *toBF16(Code &C, Value *V) {
 }
 
 Value *toStored(Code &C, dtype T, Value *V) {
-  if (T == DTYPE_BF16)
+  if (dtype_is_bf16(T))
     return toBF16(C, V);
   if (T == DTYPE_F16)
     return C.CreateFPTrunc(V, like(V, C.getHalfTy()));

@@ -206,7 +206,7 @@ static bool check_types(const struct platform *at, const struct teir_problem *p,
 
 /* What a product's kernel costs more where elements inside small blocks of in0,
  * in1 and sums are turned (nputeir bench kernels --all).  A unit of 8 x 8 x 8
- * has time to turn them. */
+ * has time to turn them; by lanes it takes two multiplies. */
 static double turned_cost(const struct device *dev,
                           const struct teir_problem *p,
                           const struct kernel_shape *unit,
@@ -214,14 +214,18 @@ static double turned_cost(const struct device *dev,
   static const double floats[8] = {1, 1.08, 1, 1, 1, 1, 1.08, 1},
                       bytes[8] = {1, 1.02, 1.02, 1.40, 1.02, 1.08, 1.26, 1.43},
                       words[8] = {1, 1.12, 1, 1, 1, 1, 1.12, 1},
-                      large[8] = {1, 1.02, 1, 1, 1, 1, 1.02, 1};
+                      large[8] = {1, 1.02, 1, 1, 1, 1, 1.02, 1},
+                      lanes[8] = {2.2, 2.8, 4.2, 4.8, 2.2, 2.8, 4.2, 4.8};
   if (kernel_gemm_by_blocks(map_isa(dev), p->type[IN0], p->type[IN1], p->acc))
     return 1; /* what turns them counts by itself */
   bool sums = turns_sums(dev, p, x);
-  const double *cost = unit->m * unit->k * unit->n == 512 ? large
-                       : p->type[IN0] == DTYPE_BF16       ? floats
-                       : dtype_bytes(p->type[IN1]) == 1   ? bytes
-                                                          : words;
+  bool by_lanes =
+      kernel_gemm_by_lanes(map_isa(dev), p->type[IN0], p->type[IN1], p->acc);
+  const double *cost = by_lanes                             ? lanes
+                       : unit->m * unit->k * unit->n == 512 ? large
+                       : dtype_is_bf16(p->type[IN0])        ? floats
+                       : dtype_bytes(p->type[IN1]) == 1     ? bytes
+                                                            : words;
   return cost[4 * x[IN0].turned + 2 * x[IN1].turned + sums];
 }
 

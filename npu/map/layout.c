@@ -220,7 +220,7 @@ bool map_has_sums(const struct teir_problem *p) {
 
 bool map_turns_out(const enum dtype type[TENSORS], bool in0_turned,
                    bool in1_turned, bool out_turned) {
-  bool both = type[IN0] == DTYPE_BF16 && in0_turned && in1_turned;
+  bool both = dtype_is_bf16(type[IN0]) && in0_turned && in1_turned;
   return out_turned && (dtype_bytes(type[OUT]) < WORD || both);
 }
 
@@ -230,7 +230,7 @@ bool map_finishes(const struct teir_problem *p) {
 
 bool map_turns_sums(const struct device *dev, const struct teir_problem *p,
                     const bool turned[TENSORS]) {
-  if (map_finishes(p) && p->type[IN0] == DTYPE_BF16 &&
+  if (map_finishes(p) && dtype_is_bf16(p->type[IN0]) &&
       kernel_narrow_turns(map_isa(dev), p->acc))
     return turned[IN0] && turned[IN1];
   return map_turns_out(p->type, turned[IN0], turned[IN1], turned[OUT]);

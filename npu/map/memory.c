@@ -186,7 +186,7 @@ bool map_core_places(const struct device *dev, const struct map_block_bytes *b,
   if (b->converted)
     return group_m == 1 && put_converted(b, pair, core);
   if (b->blocks[IN0] &&
-      kernel_gemm_by_blocks(map_isa(dev), DTYPE_BF16, DTYPE_BF16, DTYPE_F32))
+      kernel_gemm_by_blocks(map_isa(dev), DTYPE_BFP16, DTYPE_BFP16, DTYPE_F32))
     return group_m == 1 && put_blocks(b, pair, steps_k, core);
   if (group_m > 1) {
     if (2 * b->in1 > pair || b->in0 > pair || 2 * (b->in0 + b->sums) > 3 * pair)
@@ -294,7 +294,7 @@ struct map_block_bytes map_block_bytes(const struct teir_problem *p,
                                        const struct map_blocking *b) {
   uint32_t m = (uint32_t)b->block_m, n = (uint32_t)b->block_n,
            k = (uint32_t)b->block_k;
-  bool blocks = p->type[IN0] == DTYPE_BF16 && p->type[IN1] == DTYPE_BF16;
+  bool blocks = p->type[IN0] == DTYPE_BFP16 && p->type[IN1] == DTYPE_BFP16;
   if (b->form.converts)
     return (struct map_block_bytes){
         .in0 = map_converted_bytes(m * k),

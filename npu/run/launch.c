@@ -146,21 +146,6 @@ static bool run_entry(struct job *j) {
   return j->done;
 }
 
-/* Whether the call allows what the plan does to bf16. */
-static bool allows(const struct job *j, const struct recipe *recipe,
-                   const struct run_plan *plan, struct diag *d) {
-  if (!plan->by_blocks)
-    return true;
-  if (recipe->copies[AXIS_K] > 1)
-    return diag_declined(d, loc_none(),
-                         "f32=bf16x3: this NPU multiplies bf16 as block floats "
-                         "alone, which lose what the split keeps");
-  return j->options->bf16 == BF16_BFP16 ||
-         diag_declined(d, loc_none(),
-                       "this NPU multiplies bf16 as block floats alone; "
-                       "bf16=bfp16 allows it");
-}
-
 /* Finds the entry with a plan for the recipe, and locks it. */
 static bool take_plan(struct job *j, const struct recipe *recipe,
                       struct diag *d) {
@@ -176,9 +161,9 @@ static bool take_plan(struct job *j, const struct recipe *recipe,
   j->report->compiled |= e->state == CACHE_NEW;
   if (e->state == CACHE_NEW && !cache_build(e, build, j))
     no_memory(d);
-  else if (e->state == CACHE_READY && allows(j, recipe, e->plan, d))
+  else if (e->state == CACHE_READY)
     return true;
-  else if (e->state != CACHE_READY)
+  else
     *d = e->diag;
   pthread_mutex_unlock(&e->lock);
   cache_release(j->plans, e);
@@ -257,7 +242,7 @@ bool launch_product(struct cache *plans, struct contexts *contexts,
                   .d = d};
   struct recipes r;
   struct finish finish;
-  if (!recipe_make(p, (enum f32_mode)o->f32, &r.sums, d))
+  if (!recipe_make(p, (enum f32_mode)o->f32, o->bf16 == BF16_BFP16, &r.sums, d))
     return false;
   r.results = r.sums;
   r.results.problem.type[OUT] = p->type[OUT];

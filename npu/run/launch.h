@@ -23,12 +23,15 @@ bool recipe_has_wide(const struct product *);
 /* Whether results are the sums of one copy of M or N, and 2^16 times those of
  * the other. */
 bool recipe_joins(const struct recipe *);
-bool recipe_make(const struct product *, enum f32_mode, struct recipe *,
-                 struct diag *);
+/* blocks: the device may multiply floats as block floats. */
+bool recipe_make(const struct product *, enum f32_mode, bool blocks,
+                 struct recipe *, struct diag *);
 /* The same for all indices of the C axes at once. */
 struct recipe recipe_of_batch(const struct product *, struct recipe);
 /* Integers of 16 and of 8 bits become 16 bits both; false: they are equal. */
 bool recipe_even(struct recipe *);
+/* Whether the device's elements are others in memory than the program's. */
+bool recipe_casts(const struct product *, const struct recipe *, int tensor);
 /* Whether the device sees a dense tensor in the place of the program's. */
 bool recipe_is_dense(const struct product *, const struct recipe *, int tensor);
 /* What the device does of a call: one index of the C axes, or all, on the

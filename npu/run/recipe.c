@@ -16,11 +16,12 @@ bool recipe_joins(const struct recipe *r) {
   return r->copies[AXIS_M] > 1 || r->copies[AXIS_N] > 1;
 }
 
-/* Of floats bf16, of integers of 32 bits their halves. */
-static enum dtype input_type(const struct product *p, int t) {
-  if (!split_is_wide(p, t))
-    return p->type[t];
-  return dtype_kind(p->type[t]) == DTYPE_FLOAT ? DTYPE_BF16 : DTYPE_I16;
+/* Of floats bf16, which may become block floats or not, of integers of 32 bits
+ * their halves. */
+static enum dtype input_type(const struct product *p, int t, bool blocks) {
+  if (dtype_kind(p->type[t]) == DTYPE_FLOAT)
+    return blocks ? DTYPE_BFP16 : DTYPE_BF16;
+  return split_is_wide(p, t) ? DTYPE_I16 : p->type[t];
 }
 
 /* Floats are summed in f32; integers modulo 2^32, which a narrower sum is cut
@@ -53,8 +54,8 @@ static bool is_spread(const struct product *p, int t) {
   return span / MOST > bytes && span > FEW_BYTES;
 }
 
-bool recipe_make(const struct product *p, enum f32_mode f32, struct recipe *r,
-                 struct diag *d) {
+bool recipe_make(const struct product *p, enum f32_mode f32, bool blocks,
+                 struct recipe *r, struct diag *d) {
   bool wide = recipe_has_wide(p), floats = dtype_kind(p->acc) == DTYPE_FLOAT;
   if (wide && floats && f32 == F32_KEEP)
     return diag_declined(d, loc_none(),
@@ -68,8 +69,9 @@ bool recipe_make(const struct product *p, enum f32_mode f32, struct recipe *r,
   r->finished = false;
   r->bias = -1;
   split_copies(p, f32, r);
-  r->problem =
-      (struct teir_problem){.type = {input_type(p, IN0), input_type(p, IN1)}};
+  blocks = blocks && r->copies[AXIS_K] == 1; /* they lose what a split keeps */
+  r->problem = (struct teir_problem){
+      .type = {input_type(p, IN0, blocks), input_type(p, IN1, blocks)}};
   for (int role = 0; role < AXIS_ROLES; role++) {
     r->problem.extent[role] =
         role == AXIS_C ? 1 : p->extent[role] * r->copies[role];
@@ -110,8 +112,13 @@ static void lay_densely(struct contraction *c, int tensor, int64_t bytes) {
   }
 }
 
+bool recipe_casts(const struct product *p, const struct recipe *r, int t) {
+  enum dtype from = p->type[t], to = r->problem.type[t];
+  return from != to && !(dtype_is_bf16(from) && dtype_is_bf16(to));
+}
+
 bool recipe_is_dense(const struct product *p, const struct recipe *r, int t) {
-  return r->problem.type[t] != p->type[t] || r->copies[row_role[t]] > 1 ||
+  return recipe_casts(p, r, t) || r->copies[row_role[t]] > 1 ||
          r->copies[column_role[t]] > 1 || r->spread[t];
 }
 

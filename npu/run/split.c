@@ -84,7 +84,7 @@ static const struct calc *int_copy(struct arena *a, enum dtype from,
 
 bool split_is_wide(const struct product *p, int tensor) {
   enum dtype t = p->type[tensor];
-  return dtype_kind(t) == DTYPE_FLOAT ? t != DTYPE_BF16 : dtype_bytes(t) > 2;
+  return dtype_kind(t) == DTYPE_FLOAT ? !dtype_is_bf16(t) : dtype_bytes(t) > 2;
 }
 
 void split_copies(const struct product *p, enum f32_mode f32,

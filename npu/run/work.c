@@ -152,8 +152,7 @@ static void make_conversions(struct work *w) {
   const struct recipe *r = w->recipe;
   for (int t = IN0; t <= IN1; t++) {
     enum axis_role row = row_role[t], column = column_role[t];
-    if (r->problem.type[t] == w->p->type[t] &&
-        r->copies[row] * r->copies[column] == 1)
+    if (!recipe_casts(w->p, r, t) && r->copies[row] * r->copies[column] == 1)
       continue;
     for (int i = 0; i < r->copies[row]; i++)
       for (int k = 0; k < r->copies[column]; k++) {

@@ -28,6 +28,7 @@ static const struct {
 /* clang-format off */
 #define TYPES(in, acc, out) {DTYPE_##in, DTYPE_##in, DTYPE_##out}, DTYPE_##acc, false, {0}
 #define BF16 TYPES(BF16, F32, BF16)
+#define BFP16 {DTYPE_BFP16, DTYPE_BFP16, DTYPE_BF16}, DTYPE_F32, false, {0}
 #define BF16_F32 TYPES(BF16, F32, F32)
 #define INT8_INT32 TYPES(I8, I32, I32)
 #define INT8_INT16 TYPES(I8, I16, I16)
@@ -57,8 +58,8 @@ static const struct {
     {"xdna2-int8-4k-i16-nk", {{1, 4096, 4480, 4320}, INT8_INT16}, "krackan", 30.77, "Taka, int8 -> int16", true, true},
     {"xdna2-int8-4k-i32", {{1, 4224, 4608, 4224}, INT8_INT32}, "krackan", 0, "-", true, false},
     {"xdna2-int8-4k-i32-nk", {{1, 4224, 4608, 4224}, INT8_INT32}, "krackan", 24.74, "Taka, int8 -> int32", true, true},
-    {"xdna2-bf16-4k", {{1, 4032, 4608, 4224}, BF16},     "krackan",    0, "-", true, false},
-    {"xdna2-bf16-4k-nk", {{1, 4032, 4608, 4224}, BF16},  "krackan",    14.52, "Taka, bf16 out", true, true},
+    {"xdna2-bf16-4k", {{1, 4032, 4608, 4224}, BFP16},    "krackan",    0, "-", true, false},
+    {"xdna2-bf16-4k-nk", {{1, 4032, 4608, 4224}, BFP16}, "krackan",    14.52, "Taka, bf16 out", true, true},
     {"xdna2-int8-halo", {{1, 4096, 2560, 2560}, INT8_INT32}, "strix-halo", 0, "-", true, false},
     {"xdna2-int8-halo-nk", {{1, 4096, 2560, 2560}, INT8_INT32}, "strix-halo", 33.4, "hipscope, int8 -> int32", true, true},
 #undef INT8
@@ -66,6 +67,7 @@ static const struct {
 #undef INT8_INT32
 #undef BF16_F32
 #undef BF16
+#undef BFP16
 #undef TYPES
     /* clang-format on */
 };

@@ -116,8 +116,7 @@ static void read_reason(FILE *trace, char *reason, size_t size) {
 }
 
 static void run_on_npu(const char *runtime, struct doctor_runs *x) {
-  /* its few small numbers are block floats, too */
-  static const char options[] = "min-macs=0,bf16=bfp16";
+  static const char options[] = "min-macs=0";
   FILE *trace = tmpfile();
   if (trace && dup2(fileno(trace), STDERR_FILENO) >= 0)
     setenv("NPUTEIR_TRACE", "1", 1);

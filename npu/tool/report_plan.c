@@ -73,7 +73,8 @@ static bool read_types(struct arena *a, const struct finding *f,
   bool wide = dtype_kind(type[IN0]) == DTYPE_FLOAT && !dtype_is_half(type[IN0]);
   *passes = wide && o.f32 == F32_BF16X3;
   if (dtype_kind(type[IN0]) == DTYPE_FLOAT) {
-    type[IN0] = type[IN1] = DTYPE_BF16;
+    type[IN0] = type[IN1] =
+        o.bf16 == BF16_BFP16 && !*passes ? DTYPE_BFP16 : DTYPE_BF16;
     type[OUT] = DTYPE_F32;
   }
   return true;

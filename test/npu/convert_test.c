@@ -35,7 +35,7 @@ static const struct teir *placed(struct arena *a, const struct product *x,
   const char *sum = narrow ? "sum" : "out";
   char *text = arena_printf(
       a,
-      "teir 1\ntensor in0 bf16\ntensor in1 bf16\ntensor out %s\n%s"
+      "teir 1\ntensor in0 bfp16\ntensor in1 bfp16\ntensor out %s\n%s"
       "axis column extent 8 stride in1=%d out=%d%s\n"
       "axis n extent %d stride in1=%d out=%d\n"
       "axis block_n extent %d stride in1=%d out=%d%s\n"
@@ -148,7 +148,7 @@ static bool chosen(const char *expression, int m, int n, int k) {
   struct platform at;
   const struct teir_einsum e = {.expression = expression,
                                 .extent = {['m'] = m, ['n'] = n, ['k'] = k},
-                                .in = DTYPE_BF16,
+                                .in = DTYPE_BFP16,
                                 .out = DTYPE_BF16};
   const struct teir *t = teir_from_einsum(a, &e, &d);
   struct map_blocking b = {0};

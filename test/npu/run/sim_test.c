@@ -318,33 +318,21 @@ static bool by_blocks(int64_t m, int64_t n, int64_t k, double *error) {
   return good;
 }
 
-/* Products of integers, and of bf16 as block floats where these are allowed:
- * others decline, and out is as it was. */
+/* Products of integers, of bf16 one by one and as block floats where these are
+ * allowed, and of floats as their parts. */
 static int test_second_generation(void) {
   setenv("NPUTEIR_DEVICE", "sim:krackan", 1);
   static const int64_t size[][3] = {
       {1, 1, 1}, {33, 17, 9}, {100, 37, 65}, {64, 80, 64}};
   double error;
+  static const enum dtype type[] = {DTYPE_I8, DTYPE_I16, DTYPE_BF16};
   for (size_t i = 0; i < sizeof size / sizeof *size; i++)
-    for (int wide = 0; wide < 2; wide++)
-      CHECK(right(wide ? DTYPE_I16 : DTYPE_I8, i % 2, size[i][0], size[i][1],
-                  size[i][2]));
+    for (int t = 0; t < 3; t++)
+      CHECK(right(type[t], i % 2, size[i][0], size[i][1], size[i][2]));
+  test_layouts();
+  test_floats();
   test_wrapping();
   test_wide_ints(3);
-  static const struct {
-    enum dtype in;
-    const char *options;
-  } no[] = {{DTYPE_BF16, NULL},
-            {DTYPE_BF16, "bf16=exact"},
-            {DTYPE_F32, "f32=bf16"},
-            {DTYPE_F32, "f32=bf16x3,bf16=bfp16"}};
-  for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
-    struct nest_work w;
-    nest_gemm(&w, no[i].in, false, 32, 32, 32);
-    nest_make(&w, true, 1);
-    CHECK(call_with(&w, no[i].options) != 0);
-    nest_free(&w);
-  }
   CHECK(by_blocks(64, 64, 64, &error) && error < 0x1p-6);
   CHECK(by_blocks(80, 96, 192, &error) && error < 0x1p-6);
   CHECK(by_blocks(33, 50, 1030, &error) && error < 0x1p-6);
