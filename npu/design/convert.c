@@ -12,7 +12,12 @@
  *
  *   [run of steps][m/16][k/8 of the run][2][8][9]
  *
- * and is read step by step.  In1 leaves when all of a block's n are there for
+ * and is read step by step.  Where in0 lies along m, 32 k of a block come,
+ *
+ *   in  [32][m] is written as [m/8][32][8],
+ *
+ * transposed as they are converted, and a chunk is [k/32][m/16][4][2][8][9].
+ * In1 leaves when all of a block's n are there for
  * such a run, step by step, too.
  *
  * The programs have no numbers of a launch: a panel of in0 and the blocks of
@@ -38,13 +43,15 @@ int design_convert_row(const struct tile_program *p) {
 }
 
 static struct map_converter converter_of(const struct tile_program *p) {
-  const struct map_blocking b = {.block_n = p->block_n, .block_k = p->block_k};
-  return map_converter_of(&b, p->panel.run[IN0]);
+  struct map_blocking b = {
+      .block_m = p->block_m, .block_n = p->block_n, .block_k = p->block_k};
+  b.form.layout[IN0].turned = p->transfer[IN0].turned;
+  return map_converter_of(&b, p->panel.run[IN1]);
 }
 
 static int runs_of(const struct tile_program *p) {
-  assert(p->steps_k % p->panel.run[IN0] == 0);
-  return p->steps_k / p->panel.run[IN0];
+  assert(p->steps_k % p->panel.run[IN1] == 0);
+  return p->steps_k / p->panel.run[IN1];
 }
 
 /* Words of 16 rows for a step. */
@@ -56,7 +63,7 @@ void make_converted_in0(struct builder *m, struct mem_tile *tile) {
   const struct tile_program *p = m->design->program;
   const struct map_panel *x = &p->panel;
   uint32_t steps = (uint32_t)(p->steps_k / x->chunks),
-           run = (uint32_t)x->run[IN0], step = step_words(p),
+           run = (uint32_t)x->run[IN1], step = step_words(p),
            groups = (uint32_t)p->block_m / MAP_CONVERTED_ROWS;
   struct ring r = {.name = "in0_",
                    .bytes = ring_block_bytes(p, IN0) * steps,
@@ -65,10 +72,19 @@ void make_converted_in0(struct builder *m, struct mem_tile *tile) {
                    .reuse = x->rounds};
   struct walk read = walk_linear;
   read.dims = 4;
-  read.dim[0] = (struct bd_dim){1, step};
-  read.dim[1] = (struct bd_dim){step * run, groups};
-  read.dim[2] = (struct bd_dim){step, run};
-  read.dim[3] = (struct bd_dim){step * run * groups, 0};
+  if (p->transfer[IN0].turned) {
+    uint32_t units = (uint32_t)p->block_k / MAP_CONVERTED_K,
+             part = step / units;
+    read.dim[0] = (struct bd_dim){1, part};
+    read.dim[1] = (struct bd_dim){part * groups, units};
+    read.dim[2] = (struct bd_dim){part, groups};
+    read.dim[3] = (struct bd_dim){step * groups, 0};
+  } else {
+    read.dim[0] = (struct bd_dim){1, step};
+    read.dim[1] = (struct bd_dim){step * run, groups};
+    read.dim[2] = (struct bd_dim){step, run};
+    read.dim[3] = (struct bd_dim){step * run * groups, 0};
+  }
   assert(r.bytes == 4 * step * groups * steps && p->group_m == 1);
   make_mem_ring(m, tile, &r, design_in0_way(p), &walk_linear, &read);
 }
@@ -82,13 +98,17 @@ static int lock_of(int input, bool made) { return 4 * input + 2 * made; }
 void make_converter(struct builder *m, int column) {
   const struct tile_program *p = m->design->program;
   struct map_converter at = converter_of(p);
-  uint32_t run = (uint32_t)p->panel.run[IN0], step = step_words(p),
+  uint32_t run = (uint32_t)p->panel.run[IN1], step = step_words(p),
            blocks = run * (uint32_t)p->block_k / SIDE;
-  struct walk cut = walk_linear, by_step = walk_linear;
-  cut.dims = by_step.dims = 3;
+  struct walk cut = walk_linear, by_step = walk_linear, turned = walk_linear;
+  cut.dims = by_step.dims = turned.dims = 3;
   cut.dim[0] = (struct bd_dim){1, SIDE * 2 / 4};
   cut.dim[1] = (struct bd_dim){MAP_CONVERTED_ROWS * SIDE * 2 / 4, blocks};
   cut.dim[2] = (struct bd_dim){SIDE * 2 / 4, 0};
+  turned.dim[0] = (struct bd_dim){1, SIDE * 2 / 4};
+  turned.dim[1] = (struct bd_dim){MAP_CONVERTED_K * SIDE * 2 / 4,
+                                  (uint32_t)p->block_m / SIDE};
+  turned.dim[2] = (struct bd_dim){SIDE * 2 / 4, 0};
   uint32_t groups = (uint32_t)p->block_n / MAP_CONVERTED_ROWS;
   by_step.parts = map_converter_parts(p->device, p->block_k, (int)run);
   if (by_step.parts == 1) {
@@ -117,7 +137,7 @@ void make_converter(struct builder *m, int column) {
           .lock = lock_of(i, made)};
       add_ring(m, &r, bytes);
       add_chain(m, &r, r.lock, made, i,
-                !made      ? &cut
+                !made ? i == IN0 && p->transfer[IN0].turned ? &turned : &cut
                 : i == IN1 ? &by_step
                            : &walk_linear);
     }
@@ -157,8 +177,9 @@ static void put_buffer(struct text *t, const struct tile_program *p,
     put_lock(t, p, true, raw + LOCK_FULL);
     text_printf(t,
                 "\tmovxm\tr4, #0x%x\n\tadd\tr4, r%d, r4\n\tmov\tp0, r%d\n"
-                "\tmov\tp2, r4\n\tjl\t#blocks\n",
-                (uint32_t)i * part, reg + REG_MADE - REG_RAW, reg);
+                "\tmov\tp2, r4\n\tjl\t#%s\n",
+                (uint32_t)i * part, reg + REG_MADE - REG_RAW, reg,
+                input == IN0 && p->transfer[IN0].turned ? "turned" : "blocks");
     put_nops(t, 5);
     text_puts(t, "\t.p2align\t4\n");
     put_toggle(t, reg,
@@ -195,7 +216,9 @@ static struct asm_program *parse_loop(struct builder *m, bool both) {
                 REG_RAW + REG_OTHER * i, own + at.raw[i],
                 REG_MADE + REG_OTHER * i, own + at.made[i]);
   text_puts(&t, "\t.p2align\t4\nforever:\n");
-  put_count(&t, p, &at, IN0, p->block_m / MAP_CONVERTED_ROWS * runs);
+  put_count(&t, p, &at, IN0,
+            p->transfer[IN0].turned ? p->steps_k * p->block_k / MAP_CONVERTED_K
+                                    : p->block_m / MAP_CONVERTED_ROWS * runs);
   if (both)
     put_count(&t, p, &at, IN1, p->panel.rounds * runs);
   text_puts(&t, "\tj\t#forever\n");
@@ -213,12 +236,23 @@ bool make_converters(struct builder *m) {
                                   .isa = map_isa(p->device),
                                   .input = IN1,
                                   .other = MAP_CONVERTED_ROWS,
-                                  .k = p->panel.run[IN0] * p->block_k,
-                                  .turned = true};
+                                  .k = p->panel.run[IN1] * p->block_k,
+                                  .turned = true},
+                             turned = {.name = "turned",
+                                       .isa = map_isa(p->device),
+                                       .input = IN0,
+                                       .other = p->block_m,
+                                       .k = MAP_CONVERTED_K,
+                                       .turned = true};
+  bool turns = p->transfer[IN0].turned;
   for (int both = 0; both < 2; both++) {
     struct design_core *c = &core[both];
-    c->text[0] = kernel_blocks(m->arena, &k, m->diag);
-    if (!c->text[0] || !(c->program = parse_loop(m, both)) || !link_core(m, c))
+    if (both || !turns)
+      c->text[0] = kernel_blocks(m->arena, &k, m->diag);
+    if (turns)
+      c->text[1] = kernel_blocks(m->arena, &turned, m->diag);
+    if (!c->text[turns] || !(c->program = parse_loop(m, both)) ||
+        !link_core(m, c))
       return false;
   }
   for (int column = 0; column < p->grid.columns; column++) {

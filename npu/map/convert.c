@@ -10,6 +10,9 @@
  *
  *   shim -> converting core -> mem tile, the panel -> cores of the column
  *   shim -> converting core -> cores of a row
+ *
+ * Where in0 lies along m, it gets 32 k of a block at a time.  Blocks are of one
+ * axis each, so what comes in the order of addresses comes in that of rows.
  */
 #include "map.h"
 
@@ -28,17 +31,41 @@ bool map_converts(const struct device *dev, const struct teir_problem *p,
   return f->across && f->cores_n > 0 && f->cores_n < dev->core_rows &&
          kernel_gemm_by_blocks(map_isa(dev), p->type[IN0], p->type[IN1],
                                p->acc) &&
-         x[IN0].in_place && !x[IN0].turned && x[IN1].in_place &&
-         x[IN1].turned && p->finish.bias == AXIS_C;
+         x[IN0].in_place && x[IN1].in_place && x[IN1].turned &&
+         p->finish.bias == AXIS_C;
+}
+
+bool map_converts_blocks(const struct map_cut cut[AXIS_ROLES]) {
+  for (int role = AXIS_M; role <= AXIS_K; role++) {
+    int axes = 0;
+    for (int i = 0; i < cut[role].count; i++)
+      axes += cut[role].part[i].place == MAP_BLOCK;
+    if (axes > 1)
+      return false;
+  }
+  return true;
+}
+
+bool map_converts_order(const struct tile_program *q) {
+  const struct map_nest *k = &q->time[AXIS_K], *side = q->side;
+  const struct map_loop *step = &k->loop[k->count - 1],
+                        *along = side[AXIS_K].loop;
+  for (int role = AXIS_M; role < AXIS_ROLES; role++)
+    if (side[role].count > 1)
+      return false;
+  return step->extent == 1 ||
+         step->stride_bytes[IN0] == along->extent * along->stride_bytes[IN0];
 }
 
 struct map_converter map_converter_of(const struct map_blocking *b, int steps) {
   struct map_converter c = {.bytes = 0};
+  bool turned = b->form.layout[IN0].turned;
+  uint32_t k = (uint32_t)(steps * b->block_k), m = (uint32_t)b->block_m,
+           n = (uint32_t)b->block_n;
   for (int i = IN0; i < OUT; i++) {
-    uint32_t k = (uint32_t)(steps * b->block_k),
-             rows = i ? (uint32_t)b->block_n : MAP_CONVERTED_ROWS;
-    c.raw_bytes[i] = MAP_CONVERTED_ROWS * k * 2;
-    c.made_bytes[i] = map_converted_bytes(rows * k);
+    uint32_t come = i || !turned ? MAP_CONVERTED_ROWS * k : m * MAP_CONVERTED_K;
+    c.raw_bytes[i] = come * 2;
+    c.made_bytes[i] = map_converted_bytes(i ? n * k : come);
     c.raw[i] = c.bytes;
     c.made[i] = c.raw[i] + 2 * c.raw_bytes[i];
     c.bytes = c.made[i] + 2 * c.made_bytes[i];

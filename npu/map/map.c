@@ -536,7 +536,7 @@ static bool place_blocks(struct tile_program *q, struct loc at,
                          struct diag *d) {
   struct teir_problem p = types_of(q);
   struct map_form form = form_of(q);
-  q->converts = map_converts(q->device, &p, &form);
+  q->converts = map_converts(q->device, &p, &form) && map_converts_order(q);
   const struct map_blocking b = {.block_m = q->block_m,
                                  .block_n = q->block_n,
                                  .block_k = q->block_k,

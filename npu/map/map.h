@@ -290,12 +290,17 @@ struct map_panel {
 };
 /* ---- convert.c: inputs that become block floats on their way ---- */
 /* Rows (columns of in1) that a converting core gets at a time, for as many
- * steps of k as panel->run says. */
-enum { MAP_CONVERTED_ROWS = 16 };
-/* Whether these types have to be block floats, in0 and in1 lie along k, and the
- * grid leaves a row of cores for it. */
+ * steps of k as panel->run says; where in0 is turned, the k of a block that it
+ * gets. */
+enum { MAP_CONVERTED_ROWS = 16, MAP_CONVERTED_K = 32 };
+/* Whether these types have to be block floats, in1 lies along k, and the grid
+ * leaves a row of cores for it. */
 bool map_converts(const struct device *, const struct teir_problem *,
                   const struct map_form *);
+/* Whether blocks are of one axis a role, so that what comes in the order of
+ * addresses comes in that of rows; and a schedule's steps run on along k. */
+bool map_converts_blocks(const struct map_cut[AXIS_ROLES]);
+bool map_converts_order(const struct tile_program *);
 /* Bytes of elements as block floats. */
 uint32_t map_converted_bytes(uint32_t elements);
 /* Where a converting core keeps what it gets and what it makes of it, two

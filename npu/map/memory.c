@@ -491,8 +491,11 @@ bool map_converted_panel(const struct device *dev, const struct teir_problem *p,
                 (int64_t)buffers_out * grid.rows * bytes.out;
   int rounds = b->rounds_n < dev->max_lock ? b->rounds_n : dev->max_lock;
   *panel = (struct map_panel){.out = buffers_out};
-  if (!is_along_k(b, IN0) || !is_along_k(b, IN1) || b->group_m > 1 ||
-      valid_k(b) < b->block_k || all > dev->tile[TILE_MEM].memory_bytes)
+  bool along =
+      is_along_k(b, IN0) || (b->form.layout[IN0].turned && !b->form.broken_k);
+  if (!along || !is_along_k(b, IN1) || b->group_m > 1 ||
+      !map_converts_blocks(b->form.cut) || valid_k(b) < b->block_k ||
+      all > dev->tile[TILE_MEM].memory_bytes)
     return false;
   while (rounds > 1 && !is_whole(b, rounds))
     rounds--;

@@ -15,6 +15,7 @@ struct product {
   int block_m, block_n, block_k, rounds_m, rounds_n, steps;
   enum dtype out;
   bool transposed;
+  bool rows; /* in1 is [k][n], else [n][k] */
 };
 
 static int rows_of(const struct product *x) {
@@ -30,7 +31,8 @@ static const struct teir *placed(struct arena *a, const struct product *x,
   int k = 2 * depth_of(x), bytes = dtype_bytes(x->out),
       row = bytes * (x->transposed ? 1 : columns_of(x)),
       column = bytes * (x->transposed ? rows_of(x) : 1),
-      sums = 4 * x->block_m * x->block_n;
+      sums = 4 * x->block_m * x->block_n, n = x->rows ? 2 : k,
+      along = x->rows ? 2 * columns_of(x) : 2;
   bool narrow = x->out != DTYPE_F32;
   const char *sum = narrow ? "sum" : "out";
   char *text = arena_printf(
@@ -43,7 +45,7 @@ static const struct teir *placed(struct arena *a, const struct product *x,
       "axis m extent %d stride in0=%d out=%d\n"
       "axis block_m extent %d stride in0=%d out=%d%s\n"
       "axis k extent %d stride in0=%d in1=%d\n"
-      "axis block_k extent %d stride in0=2 in1=2\n"
+      "axis block_k extent %d stride in0=2 in1=%d\n"
       "primitive zero Zero M=[block_m] N=[block_n] to %s\n"
       "primitive product Contraction M=[block_m] N=[block_n] K=[block_k] "
       "from in0, in1 to %s\n%s"
@@ -56,15 +58,15 @@ static const struct teir *placed(struct arena *a, const struct product *x,
       "iterate k over k sequential on time do product\n"
       "invoke product calls product\n%s",
       dtype_name(x->out), narrow ? "tensor sum f32\n" : "",
-      k * x->block_n * x->rounds_n, column * x->block_n * x->rounds_n,
+      n * x->block_n * x->rounds_n, column * x->block_n * x->rounds_n,
       narrow ? arena_printf(a, " sum=%d", 3 * sums) : "", x->rounds_n,
-      k * x->block_n, column * x->block_n, x->block_n, k, column,
+      n * x->block_n, column * x->block_n, x->block_n, n, column,
       narrow ? arena_printf(a, " sum=%d", 4 * x->block_m) : "",
       k * x->block_m * x->rounds_m, row * x->block_m * x->rounds_m,
       narrow ? arena_printf(a, " sum=%d", sums) : "", x->rounds_m,
       k * x->block_m, row * x->block_m, x->block_m, k, row,
-      narrow ? " sum=4" : "", x->steps, 2 * x->block_k, 2 * x->block_k,
-      x->block_k, sum, sum,
+      narrow ? " sum=4" : "", x->steps, 2 * x->block_k, along * x->block_k,
+      x->block_k, along, sum, sum,
       narrow
           ? "primitive convert Cast M=[block_m] N=[block_n] from sum to out\n"
           : "",
@@ -89,7 +91,8 @@ static bool is_right(const struct product *x, const struct sim_buffer b[]) {
       int at = x->transposed ? j * rows + i : i * columns + j;
       float sum = 0;
       for (int l = 0; l < k; l++)
-        sum += bf16_to_f32(in0[i * k + l]) * bf16_to_f32(in1[j * k + l]);
+        sum += bf16_to_f32(in0[i * k + l]) *
+               bf16_to_f32(in1[x->rows ? l * columns + j : j * k + l]);
       if (x->out == DTYPE_F32
               ? memcmp((float *)b[OUT].data + at, &sum, sizeof sum) != 0
               : ((uint16_t *)b[OUT].data)[at] != bf16_from_f32(sum))
@@ -161,19 +164,42 @@ static bool chosen(const char *expression, int m, int n, int k) {
   return good && b.form.converts;
 }
 
+static void add_block(struct map_cut *c, int axis) {
+  c->part[c->count++] = (struct map_part){axis, MAP_BLOCK, 16, 1};
+}
+
+/* A block of two axes comes in the order of addresses, not in that of rows. */
+static void test_axes(void) {
+  struct map_cut cut[AXIS_ROLES] = {{0}};
+  for (int role = AXIS_M; role <= AXIS_K; role++) {
+    add_block(&cut[role], 0);
+    CHECK(map_converts_blocks(cut));
+  }
+  for (int role = AXIS_M; role <= AXIS_K; role++) {
+    add_block(&cut[role], 1);
+    CHECK(!map_converts_blocks(cut));
+    cut[role].count--;
+  }
+}
+
 int main(void) {
   static const struct product product[] = {
-      {32, 48, 32, 2, 2, 4, DTYPE_BF16, false},
+      {32, 48, 32, 2, 2, 4, DTYPE_BF16, false, false},
       /* several panels of in1; words of a step that a dimension cannot count */
-      {16, 32, 96, 1, 3, 2, DTYPE_F32, false},
-      {48, 16, 64, 2, 1, 6, DTYPE_BF16, true},
-      {32, 32, 32, 1, 1, 3, DTYPE_F32, true},
+      {16, 32, 96, 1, 3, 2, DTYPE_F32, false, false},
+      {48, 16, 64, 2, 1, 6, DTYPE_BF16, true, false},
+      {32, 32, 32, 1, 1, 3, DTYPE_F32, true, false},
+      /* in1 along n */
+      {32, 48, 64, 2, 2, 3, DTYPE_BF16, false, true},
+      {16, 64, 32, 1, 1, 4, DTYPE_F32, true, true},
   };
   for (size_t i = 0; i < sizeof product / sizeof *product; i++)
     test_product(&product[i]);
+  test_axes();
   CHECK(chosen("mk,nk->mn", 4032, 4608, 4224));
   CHECK(chosen("mk,nk->nm", 4032, 4608, 4224));
   CHECK(!chosen("mk,nk->mn", 192, 384, 384)); /* waits for pushes */
-  CHECK(!chosen("mk,kn->mn", 768, 768, 768)); /* in1 does not lie along k */
+  CHECK(chosen("mk,kn->mn", 4032, 4608, 4224));
+  CHECK(!chosen("km,kn->mn", 4032, 4608, 4224)); /* neither lies along k */
   return check_result();
 }
