@@ -238,7 +238,8 @@ static void find_types(const char *name, int least) {
                              (enum dtype)(i / DTYPE_COUNT % DTYPE_COUNT),
                              (enum dtype)(i % DTYPE_COUNT)};
     struct kernel_shape u;
-    if (find_unit(t, &u) && type_count < MOST_TYPES)
+    bool twice = t[0] == DTYPE_BFP16 || t[1] == DTYPE_BFP16; /* as bf16 */
+    if (!twice && find_unit(t, &u) && type_count < MOST_TYPES)
       memcpy(types[type_count++], t, sizeof t);
   }
   CHECK(type_count > least && type_count < MOST_TYPES);
