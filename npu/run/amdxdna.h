@@ -31,6 +31,8 @@ struct amdxdna_status {
   int contexts, contexts_max; /* of all processes */
 };
 void amdxdna_ask(struct amdxdna *, struct amdxdna_status *);
+/* Contexts of other processes; -1: an older driver does not say. */
+int amdxdna_others(struct amdxdna *);
 
 /* ---- memory ---- */
 struct amdxdna_buffer {

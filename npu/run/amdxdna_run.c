@@ -86,6 +86,15 @@ static int places_taken(const struct amdxdna *x) {
   return count;
 }
 
+int amdxdna_others(struct amdxdna *x) {
+  struct amdxdna_status s;
+  amdxdna_ask(x, &s);
+  pthread_mutex_lock(&x->lock);
+  int others = s.contexts - places_taken(x);
+  pthread_mutex_unlock(&x->lock);
+  return s.contexts < 0 ? -1 : others > 0 ? others : 0;
+}
+
 static bool configure(struct amdxdna *x, uint32_t handle,
                       const struct amdxdna_buffer *pdi, struct diag *d) {
   struct xdna_units units = {.count = 1, .unit = {{.buffer = pdi->handle}}};

@@ -306,6 +306,7 @@ static bool launch_resident(struct run_session *s, struct run_context *c,
   bool good = resident_launch(s->resident, c->context, &p, d) &&
               amdxdna_buffer_sync(s->npu, &s->tensor[OUT][0], true, d);
   count_loads(c, counts);
+  counts->resident += good;
   return good;
 }
 

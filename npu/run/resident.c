@@ -10,6 +10,11 @@
  *
  * Where launches come so rarely that a command serves one of them, commands of
  * their own are better: more and more of these are sent before the next try.
+ * So they are while other processes have contexts on the device: these wait for
+ * the end of a command, and nothing that is sent later brings it nearer, for
+ * the reads that it waits for are in a channel's queue.  How many contexts there
+ * are is asked, not whether anything runs on them; older drivers do not say, and
+ * then others wait half a millisecond at most.
  */
 #include "resident.h"
 
@@ -25,7 +30,8 @@ enum {
   MOST_MACS = 1 << 24,  /* of a launch; more take longer than what is */
   MOST_BYTES = 1 << 20, /* gained, and leave more to be done at the end */
   MOST_CODE_BYTES = 256 << 10, /* of a transaction */
-  MOST_OTHERS = 63             /* launches between two tries */
+  MOST_OTHERS = 63,            /* launches between two tries */
+  SHARED = 15                  /* and between two questions who else is there */
 };
 static const double look_seconds = 0.1; /* far more than a run takes */
 
@@ -106,7 +112,11 @@ bool resident_close(struct resident *r) {
 }
 
 bool resident_pays(struct resident *r) {
-  if (r->under_way || !r->rest)
+  if (r->under_way)
+    return true;
+  if (!r->rest && amdxdna_others(r->npu) > 0)
+    r->rest = SHARED;
+  if (!r->rest)
     return true;
   r->rest--;
   return false;

@@ -12,8 +12,9 @@ struct resident;
 struct resident *resident_open(struct amdxdna *, const struct run_plan *);
 /* Waits.  False: a command may still run, and nothing was freed. */
 bool resident_close(struct resident *);
-/* Whether the next launch should be one of these: the last ones, when they came
- * late, paid for runs that nobody asked for. */
+/* Whether the next launch should be one of these: not while other processes
+ * have contexts, and the last ones, when they came late, paid for runs that
+ * nobody asked for. */
 bool resident_pays(struct resident *);
 /* A launch on the buffers of the program's first tuple, which stay the same
  * ones while we live; of the program's transaction there is a copy here.

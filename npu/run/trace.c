@@ -32,7 +32,8 @@
  * Behind that stands epilogue=cores or epilogue=host, where a tail makes
  * results of the sums or they are added to old contents: who does it; and
  * changed=, where another configuration was loaded: the bytes of transactions
- * that changed it.
+ * that changed it; and resident=, the launches of a transaction that was on the
+ * device or stays there.
  *
  * Of a device on which launches cost time, behind that stand build_us=,
  * copy_us= and launch_us=, the microseconds of making launches, of copies and
@@ -99,6 +100,8 @@ void trace_report(const struct run_report *r, const char *where) {
   if (r->counts.changed_bytes)
     text_printf(&t, " changed=%llu",
                 (unsigned long long)r->counts.changed_bytes);
+  if (r->counts.resident)
+    text_printf(&t, " resident=%lld", (long long)r->counts.resident);
   if (r->done && r->real)
     text_printf(&t, " build_us=%.1f copy_us=%.1f launch_us=%.1f",
                 1e6 * r->seconds.build, 1e6 * r->seconds.copy,

@@ -313,6 +313,22 @@ static void check_launches(struct doctor *w) {
         *x->reason ? ": " : "", x->reason);
 }
 
+static void check_resident(struct doctor *w) {
+  const struct doctor_runs *x = &w->runs;
+  if (x->stays && x->resident)
+    say(w, FOUND, "resident",
+        "three launches of a transaction that stays (resident=on): right");
+  else if (x->stays)
+    say(w, FOUND, "resident",
+        "with resident=on launches are commands of their own: other processes "
+        "have contexts on the NPU");
+  else if (x->chain)
+    say(w, WRONG, "resident",
+        "launches of a transaction that stays are declined or wrong%s%s; do "
+        "not use resident=on, and please report it",
+        *x->reason ? ": " : "", x->reason);
+}
+
 static void check_array(struct doctor *w, struct amdxdna *x) {
   struct amdxdna_status s;
   amdxdna_ask(x, &s);
@@ -350,6 +366,7 @@ static void check_driver(struct doctor *w) {
     say(w, FOUND, "driver", "%s: %s", amdxdna_name(x), amdxdna_version(x));
     check_array(w, x);
     check_launches(w);
+    check_resident(w);
     check_locked(w);
   }
 }

@@ -17,10 +17,12 @@ bool doctor_floats_right(doctor_call *, const char *options);
 struct doctor_runs {
   int right;        /* of the four, until one is not */
   bool chain;       /* and of the chain */
+  bool stays;       /* launches with resident=on are right */
+  int resident;     /* of three, those by a transaction that stays */
   double again;     /* seconds of the fastest that was loaded before */
   char reason[300]; /* why one was declined; "": its results are wrong */
 };
-/* In a process of its own. */
+/* In processes of their own. */
 struct doctor_runs doctor_try_npu(const char *runtime);
 
 #endif

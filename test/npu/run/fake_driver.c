@@ -464,7 +464,9 @@ static int get_info(struct xdna_get_info *g) {
       .version = {2, 0}};
   const struct xdna_resources resources = {
       .contexts_max = (uint64_t)fake.contexts_max,
-      .contexts_now = (uint64_t)(fake.counts.contexts + fake.taken)};
+      .contexts_now =
+          (uint64_t)((fake.contexts ? *fake.contexts : fake.counts.contexts) +
+                     fake.taken)};
   switch (g->kind) {
   case XDNA_INFO_ARRAY:
     return tell(g, &array, sizeof array);

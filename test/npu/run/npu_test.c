@@ -108,6 +108,12 @@ static int late_launches(void) {
   return c.executes <= STAYS * 9 / 8 ? status : status | UNRULY;
 }
 
+/* Others have contexts on the device: no command stays there. */
+static int one_each(void) {
+  int status = npu_stays(STAYS, 1);
+  return fake_driver_counts().executes == STAYS ? status : status | UNRULY;
+}
+
 static int two_that_stay(void) { return npu_stays(20, 2); }
 static int stays_and_others(void) {
   return npu_stays(5, 1) | one() | npu_stays(5, 2) | lists() | npu_stays(5, 1);
@@ -390,6 +396,8 @@ static void test_resident(void) {
   CHECK(npu_run("hurry=400000,slow=1000", late_launches, true) == DONE);
   CHECK(npu_run("", two_that_stay, true) == DONE);
   CHECK(npu_run("taken=5", two_that_stay, true) == DONE);
+  CHECK(npu_run("taken=1,slow=1000", one_each, true) == DONE);
+  CHECK(npu_run("old,taken=1,slow=1000", few_commands, true) == DONE);
   CHECK(npu_run("", stays_and_others, true) == DONE);
   CHECK(npu_run("taken=5,reload=1", stays_and_others, true) == DONE);
   for (int cycles = 20000; cycles < 100000; cycles += 7000) {
