@@ -219,6 +219,29 @@ static bool find_plan(struct job *j, struct recipes *r, struct diag *d) {
   return false;
 }
 
+/* blocks: floats may be multiplied as block floats. */
+static bool make_recipes(const struct job *j, bool blocks, struct recipes *r,
+                         struct diag *d) {
+  const struct product *p = j->p;
+  struct finish finish;
+  if (!recipe_make(p, (enum f32_mode)j->options->f32, blocks, &r->sums, d))
+    return false;
+  r->results = r->sums;
+  r->results.problem.type[OUT] = p->type[OUT];
+  r->results.finished =
+      !recipe_joins(&r->sums) && finish_read(p, j->tensor, &finish);
+  if (r->results.finished) {
+    r->results.problem.finish = finish.how;
+    r->results.bias = finish.bias;
+  }
+  return true;
+}
+
+static void leave_plan(struct job *j) {
+  pthread_mutex_unlock(&j->entry->lock);
+  cache_release(j->plans, j->entry);
+}
+
 bool launch_product(struct cache *plans, struct contexts *contexts,
                     const struct run_compiler *compiler,
                     const struct run_device *device,
@@ -241,24 +264,18 @@ bool launch_product(struct cache *plans, struct contexts *contexts,
                   .report = report,
                   .d = d};
   struct recipes r;
-  struct finish finish;
-  if (!recipe_make(p, (enum f32_mode)o->f32, o->bf16 == BF16_BFP16, &r.sums, d))
+  bool blocks = o->bf16 == BF16_BFP16;
+  if (!make_recipes(&j, blocks, &r, d) || !find_plan(&j, &r, d))
     return false;
-  r.results = r.sums;
-  r.results.problem.type[OUT] = p->type[OUT];
-  r.results.finished =
-      !recipe_joins(&r.sums) && finish_read(p, tensor, &finish);
-  if (r.results.finished) {
-    r.results.problem.finish = finish.how;
-    r.results.bias = finish.bias;
+  if (j.entry->plan->by_blocks && !o->finite && !inputs_are_finite(p, tensor)) {
+    leave_plan(&j);
+    if (!make_recipes(&j, false, &r, d) || !find_plan(&j, &r, d))
+      return false;
   }
-  if (!find_plan(&j, &r, d))
-    return false;
   bool good = run_entry(&j);
   report->by_blocks = good && j.entry->plan->by_blocks;
   if (good && recipe_has_wide(p) && dtype_kind(p->acc) == DTYPE_FLOAT)
     report->f32 = j.recipe->copies[AXIS_K] > 1 ? "bf16x3" : "bf16";
-  pthread_mutex_unlock(&j.entry->lock);
-  cache_release(plans, j.entry);
+  leave_plan(&j);
   return good;
 }

@@ -51,6 +51,10 @@ const struct calc_program *split_program(struct arena *, const struct product *,
                                          const struct recipe *, int tensor,
                                          const int copy[AXIS_ROLES]);
 
+/* ---- finite.c ---- */
+/* Whether both inputs hold numbers alone, also as bf16. */
+bool inputs_are_finite(const struct product *, void *const tensor[]);
+
 /* ---- layout.c: a plan's device buffers ---- */
 /* Products of a launch. */
 int64_t layout_batch(const struct run_plan *);

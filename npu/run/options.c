@@ -1,8 +1,8 @@
 /* options.c -- which device, and how: the call's options and the environment.
  *
  * The grammar and the parser are those of the compiler's options
- * (recognizer.h); here count device=, preset=, f32=, bf16=, min-macs=,
- * resident= and off.
+ * (recognizer.h); here count device=, preset=, fp=, f32=, bf16=,
+ * min-macs=, resident= and off.
  * NPUTEIR_OPTIONS is the weakest source, the options compiled into the call are
  * stronger, and NPUTEIR_DEVICE decides where one binary runs today.
  */
@@ -40,6 +40,7 @@ static bool take_words(const struct options *words, struct run_options *o,
     o->off = true;
   o->f32 = words->f32;
   o->bf16 = words->bf16;
+  o->finite |= words->fp == FP_RELAXED;
   o->resident = words->resident;
   if (words->min_macs >= 0)
     o->min_macs = words->min_macs;

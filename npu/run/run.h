@@ -93,6 +93,7 @@ struct run_options {
                        would not do faster than the loop, as measured */
   int f32;          /* enum f32_mode: floats on devices that multiply bf16 */
   int bf16;         /* enum bf16_mode: bf16 on those of block floats */
+  bool finite;      /* no input is infinite or NaN: fp=relaxed */
   bool off;
   bool resident; /* transactions of small products stay for the next */
   const struct run_recording *recording; /* of the call; NULL: none */

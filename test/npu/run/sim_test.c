@@ -318,6 +318,28 @@ static bool by_blocks(int64_t m, int64_t n, int64_t k, double *error) {
   return good;
 }
 
+/* What block floats do not know is multiplied one by one. */
+static void test_infinite(void) {
+  static const uint16_t special[] = {0x7F80, 0xFF80, 0x7FC0};
+  for (int i = 0; i < 6; i++) {
+    struct nest_work w;
+    void *tensor[NEST_TENSORS];
+    nest_gemm(&w, DTYPE_BF16, i % 2, 33, 40, 50);
+    nest_make(&w, true, 1);
+    nest_tensors(&w, tensor);
+    memcpy((char *)tensor[i / 3] + 2 * (33 * 37 + i), &special[i % 3], 2);
+    CHECK(call_with(&w, "bf16=bfp16") == 0);
+    int odd = 0;
+    for (int at = 0; at < 33 * 40; at++) {
+      float got;
+      memcpy(&got, (char *)tensor[OUT] + 4 * at, sizeof got);
+      odd += !isfinite(got);
+    }
+    CHECK(odd == (i / 3 ? 33 : 40));
+    nest_free(&w);
+  }
+}
+
 /* Products of integers, of bf16 one by one and as block floats where these are
  * allowed, and of floats as their parts. */
 static int test_second_generation(void) {
@@ -333,6 +355,7 @@ static int test_second_generation(void) {
   test_floats();
   test_wrapping();
   test_wide_ints(3);
+  test_infinite();
   CHECK(by_blocks(64, 64, 64, &error) && error < 0x1p-6);
   CHECK(by_blocks(80, 96, 192, &error) && error < 0x1p-6);
   CHECK(by_blocks(33, 50, 1030, &error) && error < 0x1p-6);
