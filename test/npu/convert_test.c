@@ -164,6 +164,69 @@ static bool chosen(const char *expression, int m, int n, int k) {
   return good && b.form.converts;
 }
 
+/* The array comes from one configuration or the other, and the row that
+ * converts from products of its own. */
+static void test_changes(const struct product x[2]) {
+  enum { ALL = 3, INT8 = 2, CHANGES = 8 };
+  static const int order[CHANGES] = {0, 1, 0, INT8, 1, 1, INT8, 0};
+  static const struct teir_problem q = {{1, 192, 320, 384},
+                                        {DTYPE_I8, DTYPE_I8, DTYPE_I32},
+                                        DTYPE_I32,
+                                        false,
+                                        {0}};
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct npu_result r[ALL];
+  struct sim_buffer b[ALL][TENSORS];
+  for (int i = 0; i < ALL; i++) {
+    const struct teir *t =
+        i == INT8 ? teir_from_problem(a, &q, &d) : placed(a, &x[i], &d);
+    CHECK(t && npu_compile(a, "krackan", t, 0, &r[i], &d));
+    for (int k = 0; k < TENSORS; k++) {
+      const struct map_transfer *y = &r[i].program->transfer[k];
+      b[i][y->tensor].bytes = (size_t)y->bytes;
+      b[i][y->tensor].data = calloc(1, (size_t)y->bytes);
+    }
+  }
+  struct sim_options options = {.preset = preset_find("krackan")};
+  struct sim *s = sim_open(r[0].xclbin.data, r[0].xclbin.length, &options, &d);
+  CHECK(s != NULL);
+  for (int i = 0, held = 0; s && i < CHANGES; held = order[i++]) {
+    struct npu_result *to = &r[order[i]];
+    struct sim_buffer *buffer = b[order[i]];
+    struct sim_report report = {0};
+    struct text txn = {0};
+    const struct command_list *from[] = {r[held].configuration};
+    struct command_list *l = command_list(a);
+    change_write(from, 1, to->configuration, l);
+    for (int k = 0; k < to->run->count; k++)
+      command_copy(l, &to->run->item[k]);
+    CHECK(txn_write(l, device_find("npu4"), 8, &txn, &d));
+    if (order[i] != INT8) {
+      fill(&buffer[IN0], (uint32_t)i);
+      fill(&buffer[IN1], (uint32_t)i + 40);
+    }
+    memset(buffer[OUT].data, 0x55, buffer[OUT].bytes);
+    CHECK(sim_run(s, txn.data, txn.length, buffer, TENSORS, &report, &d));
+    size_t zeros = 0;
+    while (zeros < buffer[OUT].bytes && !((char *)buffer[OUT].data)[zeros])
+      zeros++;
+    CHECK(order[i] == INT8 ? zeros == buffer[OUT].bytes
+                           : is_right(&x[order[i]], buffer));
+    text_free(&txn);
+  }
+  if (d.kind)
+    diag_print(&d, stderr);
+  if (s)
+    sim_close(s);
+  for (int i = 0; i < ALL; i++) {
+    for (int k = 0; k < TENSORS; k++)
+      free(b[i][k].data);
+    npu_result_free(&r[i]);
+  }
+  arena_close(a);
+}
+
 static void add_block(struct map_cut *c, int axis) {
   c->part[c->count++] = (struct map_part){axis, MAP_BLOCK, 16, 1};
 }
@@ -195,6 +258,7 @@ int main(void) {
   };
   for (size_t i = 0; i < sizeof product / sizeof *product; i++)
     test_product(&product[i]);
+  test_changes(product);
   test_axes();
   CHECK(chosen("mk,nk->mn", 4032, 4608, 4224));
   CHECK(chosen("mk,nk->nm", 4032, 4608, 4224));
