@@ -140,6 +140,11 @@ static void launch_changed(struct sim *s, const struct product *const from[2],
                                        from[1]->result.configuration};
   struct command_list *l = command_list(a);
   change_write(held, 2, to->result.configuration, l);
+  for (int i = 1; i < l->count; i++) /* descriptors in a row are one write */
+    CHECK(l->item[i].kind != COMMAND_BLOCK ||
+          l->item[i - 1].kind != COMMAND_BLOCK ||
+          l->item[i - 1].address + 4 * l->item[i - 1].count !=
+              l->item[i].address);
   for (int i = 0; i < to->result.run->count; i++)
     command_copy(l, &to->result.run->item[i]);
   CHECK(txn_write(l, device_find("npu1"), to->result.program->grid.columns,
