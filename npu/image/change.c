@@ -12,21 +12,16 @@
  * of them agree on it.  The new one may be there, too, as where several
  * launches go out with one transaction: what does not stay is written anyway,
  * but for switches, which hold what was written last.
+ *
+ * What many cores get alike, their program above all, goes to them as a
+ * broadcast (broadcast.c).
  */
-#include "image.h"
+#include "change.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { TILES = 8 << 5 }; /* column << 5 | row */
-enum { CHANNEL_RESET = 2, CORE_ENABLE = 1 };
-
-static uint32_t tile_of(const struct command *c) {
-  assert(c->kind == COMMAND_WRITE || c->kind == COMMAND_MASK_WRITE ||
-         c->kind == COMMAND_BLOCK);
-  assert(c->address >> 20 < TILES);
-  return c->address >> 20;
-}
+enum { CHANNEL_RESET = 2 };
 
 /* The first command from item[i] on that is for the tile; NULL: none. */
 static const struct command *next_of(const struct command_list *l, int *i,
@@ -253,18 +248,30 @@ static void cut_routes(const struct writer *w, const struct command_list *from,
 void change_write(const struct command_list *const from[], int count,
                   const struct command_list *to, struct command_list *out) {
   struct marks m, last; /* last: all that `to` has */
+  struct broadcast b;
   struct writer w = {count, arena_array(out->arena, TILES, sizeof *w.word),
                      out};
   mark(&last, &to, 0, to);
   mark(&m, from, count, to);
   for (int i = 0; i <= count; i++)
     read_switches(&w, i, i < count ? from[i] : to);
+  broadcast_find(&b, from, count, to, m.kept);
+  if (b.count)
+    m.kept[MEM_ROW] = false; /* column 0's sends it */
   for (uint32_t tile = 0; tile < TILES; tile++)
     if (m.used[tile] && !m.kept[tile])
       stop_tile(&w, tile, last.used[tile]);
   for (int i = 0; i < count; i++)
     cut_routes(&w, from[i], &m);
-  for (int i = 0; i < to->count; i++)
-    if (!m.kept[tile_of(&to->item[i])])
-      write_command(&w, &to->item[i]);
+  if (b.count)
+    broadcast_write(&b, to, out);
+  for (int i = 0; i < to->count; i++) {
+    const struct command *c = &to->item[i];
+    if (broadcast_has(&b, c) || m.kept[tile_of(c)])
+      continue;
+    if (b.count && b.member[tile_of(c)] && c->kind == COMMAND_MASK_WRITE)
+      command_write(out, c->address, c->value); /* nothing else is set */
+    else
+      write_command(&w, c);
+  }
 }

@@ -129,6 +129,13 @@ static void test_family(const struct family *f, uint32_t seed) {
   arena_close(a);
 }
 
+static size_t words_of(const struct command_list *l) {
+  size_t words = 0;
+  for (int i = 0; i < l->count; i++)
+    words += l->item[i].kind == COMMAND_BLOCK ? l->item[i].count : 1;
+  return words;
+}
+
 /* The array holds one of the two; `to` is launched. */
 static void launch_changed(struct sim *s, const struct product *const from[2],
                            const struct family *f, struct product *to,
@@ -140,6 +147,8 @@ static void launch_changed(struct sim *s, const struct product *const from[2],
                                        from[1]->result.configuration};
   struct command_list *l = command_list(a);
   change_write(held, 2, to->result.configuration, l);
+  /* a program goes to the array once, not to each of 16 cores */
+  CHECK(4 * words_of(l) < words_of(to->result.configuration));
   for (int i = 1; i < l->count; i++) /* descriptors in a row are one write */
     CHECK(l->item[i].kind != COMMAND_BLOCK ||
           l->item[i - 1].kind != COMMAND_BLOCK ||
