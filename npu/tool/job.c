@@ -118,7 +118,8 @@ const struct tool_option job_options[] = {
     {"--types", "A,B,C", job_read_types, 0,
      .help = "of in0, in1 and out: bf16,bf16,f32 (default), or bf16,bf16,bf16 "
              "(sums in f32, rounded once), or integers that have a kernel, "
-             "such as i8,i8,i32"},
+             "such as i8,i8,i32; bfp16 is bf16 that may become block floats, "
+             "on XDNA2"},
     {"--relu", NULL, tool_flag, AT(problem.finish.relu),
      .help = "results below zero become zero"},
     {"--shift", "N", job_read_shift, 0,
