@@ -7,7 +7,9 @@
  *
  * Several launches are one command chain where the driver takes chains: one
  * round trip for all.  Else they are as many commands in flight; the driver
- * lets a sender wait while there are too many.
+ * lets a sender wait while there are too many.  A driver may say that it takes
+ * no chain when one is sent, or look at it only when its turn comes: then it
+ * ends at once, in the state in which it was sent.
  */
 #include "amdxdna_parts.h"
 
@@ -45,6 +47,7 @@ struct amdxdna_list {
   uint64_t sequence;               /* of its last command */
   int waiters;                     /* threads that wait for it */
   bool chained, stays;
+  int64_t sent_ns;
   int count;                   /* launches of it */
   struct amdxdna_buffer chain; /* nothing until there is one */
   struct amdxdna_buffer command[AMDXDNA_LAUNCHES];
@@ -262,16 +265,31 @@ static bool wait_for(const struct amdxdna *x, const struct amdxdna_context *c,
                     strerror(errno));
 }
 
+/* Whether the driver did not send the chain to the device.  Older ones leave
+ * the same state behind when the device hangs, but not at once. */
+static bool is_refused(const struct amdxdna_list *l) {
+  static const int64_t at_once_ns = 1000000000;
+  const volatile uint32_t *packet = l->chained ? l->chain.memory : NULL;
+  return packet && xdna_state(*packet) == XDNA_STATE_NEW &&
+         now_ns() - l->sent_ns < at_once_ns;
+}
+
 /* Under the lock, with what the wait for its last command said. */
 static void settle(struct amdxdna_list *l, bool ended) {
   struct amdxdna *x = l->npu;
   struct amdxdna_context *c = l->context;
-  bool good = ended;
+  bool good = ended, refused = ended && is_refused(l);
+  if (refused) {
+    x->no_chains = true;
+    good = diag_declined(&l->diag, loc_none(),
+                         "the NPU's driver takes no command chains; the next "
+                         "launches are commands of their own");
+  }
   for (int i = 0; i < l->count && good; i++)
     good = completed(l->chained ? &l->chain : &l->command[i], &l->diag);
   l->state = good ? LIST_DONE : ended ? LIST_FAILED : LIST_LOST;
   c->lost |= !ended;
-  x->dead |= !good;
+  x->dead |= !good && !refused;
   struct amdxdna_list **at = &c->running;
   while (*at != l)
     at = &(*at)->next;
@@ -463,6 +481,7 @@ bool amdxdna_send(struct amdxdna_list *l, struct amdxdna_context *c,
     write_launch(l, i, p);
   l->state = LIST_IDLE;
   l->stays = p->stays;
+  l->sent_ns = now_ns();
   l->diag = (struct diag){0};
   pthread_mutex_lock(&x->lock);
   bool good = send_locked(l, c, p, d);

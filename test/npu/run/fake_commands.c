@@ -185,8 +185,9 @@ static uint32_t *packet_of(uint64_t handle) {
 /* Those of a chain run until one fails. */
 static unsigned run_chain(struct context *x, const struct sent *c,
                           uint32_t *word) {
-  unsigned state = XDNA_STATE_COMPLETED;
-  for (uint32_t i = 0; i < word[XDNA_WORD_CHAIN_COUNT]; i++) {
+  unsigned state = fake.latechain ? XDNA_STATE_NEW : XDNA_STATE_COMPLETED;
+  for (uint32_t i = 0; !fake.latechain && i < word[XDNA_WORD_CHAIN_COUNT];
+       i++) {
     const uint32_t *packet =
         packet_of(word64(word + XDNA_WORD_CHAIN_HANDLE + 2 * i));
     word[XDNA_WORD_CHAIN_SUBMITTED] = word[XDNA_WORD_CHAIN_ERROR] = i;

@@ -102,6 +102,8 @@ static void say_word(const char *word) {
     fake.nouser = true;
   else if (strcmp(word, "nochain") == 0)
     fake.nochain = true;
+  else if (strcmp(word, "latechain") == 0)
+    fake.latechain = true;
   else if (strcmp(word, "every") == 0)
     fake.every = true;
   else if (strncmp(word, "open=", 5) == 0)

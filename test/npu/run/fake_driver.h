@@ -27,6 +27,7 @@
  *   heap=N           a chunk has place for N KiB
  *   nouser           buffers on the program's own memory are not known
  *   nochain          command chains are refused
+ *   latechain        command chains are refused when their turn comes
  *   fail=N:ERRNO     the N-th ioctl fails with that number, from 1
  *   map=N:ERRNO      the N-th mmap of the node, or of addresses for it, fails
  *   nounmap          every munmap fails

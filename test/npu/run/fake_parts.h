@@ -56,7 +56,7 @@ extern struct fake {
   int slow; /* the clock, so many times */
   int64_t slow_from;
   atomic_int *contexts; /* of all processes; NULL: this is the only one */
-  bool addresses, old, noheap, nouser, nochain, every, nounmap;
+  bool addresses, old, noheap, nouser, nochain, latechain, every, nounmap;
   int hurry, fail_at, fail_errno, state_at, state, reload, open_errno;
   int map_fail_at, map_errno;
   int interrupts, interrupted; /* of a wait; of this one so far */

@@ -48,6 +48,13 @@ static int four_launches(void) { return sends(4, 2, 2); }
 static int many_launches(void) { return sends(21, 3, 3); }
 static int one_by_one(void) { return sends(21, 21, 0); }
 static int lists(void) { return npu_batch(5) | npu_batch(5); }
+
+/* One call, of two lists, finds out that there are no chains. */
+static int refused_late(void) {
+  int first = lists() != (DECLINED | DONE);
+  int status = lists() | one() | npu_batch(21);
+  return first || fake_driver_counts().chains != 2 ? status | UNRULY : status;
+}
 static int chains_off(void) {
   setenv("NPUTEIR_CHAINS", "off", 1);
   return one_by_one();
@@ -377,6 +384,7 @@ static void test_lists(void) {
   CHECK(npu_run("old,addresses", many_launches, true) == DONE);
   CHECK(npu_run("reload=2", many_launches, true) == DONE);
   CHECK(npu_run("nochain", one_by_one, true) == DONE);
+  CHECK(npu_run("latechain", refused_late, true) == DONE);
   CHECK(npu_run("", chains_off, true) == DONE);
   for (int n = 1; n <= 21; n += 5) {
     char words[32];
