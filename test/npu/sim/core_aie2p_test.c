@@ -147,6 +147,33 @@ static void test_blocks(void) {
   machine_close(m);
 }
 
+/* 64 products of bf16, each into a sum of its own, exact for few bits. */
+static void test_lanes(void) {
+  struct machine *m = open_random("movxm r0, #60\n" LOADS
+                                  "vmac.f dm1, dm0, y0, y1, r0\n" STORES);
+  if (!m)
+    return;
+  for (int i = 0; i < 64; i++) {
+    uint16_t a = bf16_from_f32((float)(int)(random_bits() % 511) - 255),
+             b = bf16_from_f32(ldexpf((float)(random_bits() % 256), -4));
+    float sum = (float)(int)(random_bits() % 8191) - 4095;
+    memcpy(m->memory + IN + 2 * i, &a, sizeof a);
+    memcpy(m->memory + MORE + 2 * i, &b, sizeof b);
+    memcpy(m->memory + IN + 128 + 4 * i, &sum, sizeof sum);
+  }
+  CHECK(machine_run(m, 100));
+  for (int i = 0; i < 64; i++) {
+    uint16_t a, b;
+    float sum, got;
+    memcpy(&a, m->memory + IN + 2 * i, sizeof a);
+    memcpy(&b, m->memory + MORE + 2 * i, sizeof b);
+    memcpy(&sum, m->memory + IN + 128 + 4 * i, sizeof sum);
+    memcpy(&got, m->memory + OUT + 4 * i, sizeof got);
+    CHECK(got == sum + bf16_to_f32(a) * bf16_to_f32(b));
+  }
+  machine_close(m);
+}
+
 /* Popped and pushed, eight tiles are the same bytes again. */
 static void test_push(void) {
   char body[3000] = "movx r24, #0\nmovx r26, #0\n"
@@ -427,6 +454,7 @@ static void test_unknown(void) {
 int main(void) {
   test_products();
   test_blocks();
+  test_lanes();
   test_push();
   test_to_blocks();
   test_srs();
