@@ -158,7 +158,7 @@ static bool run_case(struct tool *t, void *context) {
 struct array_job {
   const char *only;
   const struct preset *preset;
-  int shapes; /* 0: as many as are asked for */
+  int shapes, longest; /* 0: as many and as long as are asked for */
   bool predicted;
   bool all, blocked;
 };
@@ -200,11 +200,14 @@ static bool bench_array(struct tool *t, void *to) {
     if (!bench_einsums(t, j->preset ? j->preset : preset_find("8700g-turbo"),
                        j->only))
       return false;
-  enum { SHAPES = 200 };
+  enum { SHAPES = 200, LONGEST = 3000 };
   bool random = j->only ? strcmp(j->only, random_case) == 0 : j->all;
-  return !random ||
-         bench_shapes(t, j->preset ? j->preset : preset_find("8700g"),
-                      j->shapes ? j->shapes : SHAPES, !j->predicted);
+  const struct bench_shapes shapes = {
+      .preset = j->preset ? j->preset : preset_find("8700g"),
+      .count = j->shapes ? j->shapes : SHAPES,
+      .longest = j->longest ? j->longest : LONGEST,
+      .simulates = !j->predicted};
+  return !random || bench_shapes(t, &shapes);
 }
 
 static bool compile_case(struct tool *t, void *context) {
@@ -243,6 +246,8 @@ static const struct tool_option array_options[] = {
              "takes an hour"},
     {"--shapes", "N", tool_int, AT(array_job, shapes),
      .help = "of random: how many shapes (200)", .low = 1, .high = 100000},
+    {"--longest", "N", tool_int, AT(array_job, longest),
+     .help = "of random: the longest extent (3000)", .low = 128, .high = 8192},
     {"--predicted", NULL, tool_flag, AT(array_job, predicted),
      .help = "of random: cycles as the choice of blocks predicts them, without "
              "a simulation; minutes"},

@@ -10,8 +10,12 @@ struct preset;
 struct teir_problem;
 /* Random shapes, in turn of two types: a line for each and one of all.  Without
  * simulating them, cycles are those predicted.  bench_shapes.c */
-bool bench_shapes(struct tool *, const struct preset *, int count,
-                  bool simulates);
+struct bench_shapes {
+  const struct preset *preset;
+  int count, longest; /* shapes; of their extents, 128 and more */
+  bool simulates;
+};
+bool bench_shapes(struct tool *, const struct bench_shapes *);
 
 /* Cycles that no schedule is below: of the multiply units, or of DRAM. */
 double bench_bound(const struct preset *, const struct teir_problem *);
