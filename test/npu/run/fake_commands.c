@@ -68,6 +68,8 @@ int fake_config_context(const struct xdna_config_context *c) {
   const struct xdna_units *units = (const void *)(uintptr_t)c->value;
   if (!x || c->zero || c->kind)
     return fake_refuse(EINVAL, "CONFIG_HWCTX of no context");
+  if (c->value_bytes > PAGE)
+    return fake_refuse(E2BIG, "CONFIG_HWCTX of more than a page");
   if (x->pdi)
     return fake_refuse(EINVAL, "CONFIG_HWCTX a second time");
   if (c->value_bytes != sizeof *units || units->count != 1 || units->zero[0] ||

@@ -244,6 +244,8 @@ static struct buffer *heap_chunk(int chunk) {
 /* In a chunk of its own. */
 static int place_in_heap(struct buffer *b) {
   const struct buffer *first = heap_chunk(0);
+  if (b->bytes > (uint64_t)fake.heaps_most * HEAP)
+    return fake_refuse(EINVAL, "a buffer larger than the heap can be");
   if (!first || !first->cpu)
     return fake_refuse(EAGAIN, "a buffer in a heap that is not mapped");
   for (int i = 0; i < fake.heaps; i++) {
@@ -261,7 +263,7 @@ static int place_in_heap(struct buffer *b) {
       return 0;
     }
   }
-  return fake.heaps < fake.heaps_most ? EAGAIN : ENOMEM;
+  return fake.heaps < fake.heaps_most ? EAGAIN : ENOSPC;
 }
 
 /* Zeros that cost nothing until they are touched: a leak checker would read
@@ -418,8 +420,10 @@ static int close_buffer(const struct xdna_gem_close *c) {
 
 static int sync_buffer(const struct xdna_sync_buffer *s) {
   struct buffer *b = fake_buffer(s->handle);
-  if (!b || s->direction > 1)
-    return fake_refuse(EINVAL, "SYNC_BO of no buffer");
+  if (!b)
+    return fake_refuse(ENOENT, "SYNC_BO of no buffer");
+  if (s->direction > 1)
+    return fake_refuse(EINVAL, "SYNC_BO in no direction");
   if (s->offset > b->bytes || s->bytes > b->bytes - s->offset)
     return fake_refuse(EINVAL, "SYNC_BO outside the buffer");
   if (!b->cpu)
