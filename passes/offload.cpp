@@ -567,6 +567,8 @@ bool OffloadPass::replaceNests(Copy &C, const options &O, StringRef Name,
     if (Again)
       simplifyLoops(C.function(), Own->FAM);
   }
+  // The function may be dropped, and another one get its address.
+  Own->FAM.clear(C.function(), "");
   return Changed;
 }
 
