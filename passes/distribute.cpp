@@ -22,8 +22,6 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/Analysis/ValueTracking.h"
-#include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
 
@@ -131,26 +129,17 @@ private:
            });
   }
 
-  // Nothing but loads and stores touches memory, and all of it is reached.
   bool findWriters() {
-    if (!canBeCopied(L) || L.getNumBlocks() > CopyBlocksMax)
+    SmallVector<Instruction *, 16> Accesses;
+    if (!canBeCopied(L) || L.getNumBlocks() > CopyBlocksMax ||
+        !findAccesses(L, Accesses))
       return false;
-    for (BasicBlock *B : L.blocks())
-      for (Instruction &I : *B) {
-        if (isa<AssumeInst, NoAliasScopeDeclInst>(I))
-          continue;
-        if (!isGuaranteedToTransferExecutionToSuccessor(&I))
-          return false;
-        if (isa<DbgInfoIntrinsic>(I) || !I.mayReadOrWriteMemory())
-          continue;
-        if (!getLoadStorePointerOperand(&I) || I.isAtomic() || I.isVolatile())
-          return false;
-        if (auto *S = dyn_cast<StoreInst>(&I)) {
-          Writers.push_back(S);
-          Groups[Facts.SE.getPointerBase(
-                     Facts.SE.getSCEV(S->getPointerOperand()))]
-              .push_back(S);
-        }
+    for (Instruction *I : Accesses)
+      if (auto *S = dyn_cast<StoreInst>(I)) {
+        Writers.push_back(S);
+        Groups[Facts.SE.getPointerBase(
+                   Facts.SE.getSCEV(S->getPointerOperand()))]
+            .push_back(S);
       }
     return Groups.size() >= 2 && Groups.size() <= GroupsMax;
   }

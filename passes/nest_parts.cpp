@@ -5,8 +5,10 @@
 #include "sum_loops.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -91,6 +93,32 @@ bool Overlaps::areApart(Instruction &W, const Instruction &X) {
   if (!Known)
     Asked.push_back(A);
   return Asked.size() <= AskedMax;
+}
+
+bool findAccesses(const Loop &L, SmallVectorImpl<Instruction *> &Found) {
+  for (BasicBlock *B : L.blocks())
+    for (Instruction &I : *B) {
+      if (isa<AssumeInst, NoAliasScopeDeclInst>(I))
+        continue;
+      if (!isGuaranteedToTransferExecutionToSuccessor(&I))
+        return false;
+      if (isa<DbgInfoIntrinsic>(I) || !I.mayReadOrWriteMemory())
+        continue;
+      if (!getLoadStorePointerOperand(&I) || I.isAtomic() || I.isVolatile())
+        return false;
+      Found.push_back(&I);
+    }
+  return true;
+}
+
+bool isUsedAfter(const Loop &L) {
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (any_of(I.users(), [&](const User *U) {
+            return !L.contains(cast<Instruction>(U));
+          }))
+        return true;
+  return false;
 }
 
 // ---- copies ----

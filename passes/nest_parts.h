@@ -33,6 +33,13 @@ private:
                                    const llvm::Instruction &I);
 };
 
+// The loads and stores of L; false: something else touches memory, or code may
+// end before it reaches them all.
+bool findAccesses(const llvm::Loop &L,
+                  llvm::SmallVectorImpl<llvm::Instruction *> &Found);
+// What L computes is read behind it.
+bool isUsedAfter(const llvm::Loop &L);
+
 // Stands in front of its own first block, and is left to one block.
 bool canBeCopied(const llvm::Loop &L);
 // A copy of L that is left to Out, or, with null, to where L is left to.  The

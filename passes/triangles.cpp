@@ -26,8 +26,6 @@
 #include "nest_parts.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/Analysis/ValueTracking.h"
-#include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
 
@@ -67,7 +65,7 @@ public:
 
   bool run(BasicBlock *&Kept) {
     if (!canBeCopied(L) || L.getNumBlocks() > TriangleBlocksMax ||
-        !countsOnly(L) || !findColumns() || !findAccesses() ||
+        !countsOnly(L) || !findColumns() || !findStores() ||
         !areElementsApart())
       return false;
     split(Kept);
@@ -198,38 +196,18 @@ private:
            any_of(X.getSubLoops(), [&](Loop *In) { return varies(*In); });
   }
 
-  static bool isUsedAfter(const Loop &X) {
-    for (const BasicBlock *B : X.blocks())
-      for (const Instruction &I : *B)
-        for (const User *U : I.users())
-          if (!X.contains(cast<Instruction>(U)))
-            return true;
-    return false;
-  }
-
   bool isInColumns(const Instruction &I) const {
     return any_of(Columns, [&](const Loop *X) { return X->contains(&I); });
   }
 
-  bool findAccesses() {
-    for (BasicBlock *B : L.blocks())
-      for (Instruction &I : *B) {
-        if (isa<AssumeInst, NoAliasScopeDeclInst>(I))
-          continue;
-        if (!isGuaranteedToTransferExecutionToSuccessor(&I))
-          return false;
-        if (isa<DbgInfoIntrinsic>(I) || !I.mayReadOrWriteMemory())
-          continue;
-        if (!getLoadStorePointerOperand(&I) || I.isAtomic() || I.isVolatile())
-          return false;
-        Accesses.push_back(&I);
-        if (!isa<StoreInst>(I))
-          continue;
-        if (!isInColumns(I))
-          return false;
-        Stores.push_back(&I);
-      }
-    return !Stores.empty();
+  bool findStores() {
+    if (!findAccesses(L, Accesses))
+      return false;
+    for (Instruction *I : Accesses)
+      if (isa<StoreInst>(I))
+        Stores.push_back(I);
+    return !Stores.empty() &&
+           all_of(Stores, [&](Instruction *W) { return isInColumns(*W); });
   }
 
   // ---- is each element formed for itself? ----
