@@ -14,9 +14,21 @@
 //
 // Where columns is not positive, or a number too large, the last of the three
 // does everything.
+//
+// A loop from 0 within a nest, or one that divides without asking for what is
+// left (channels of a grouped convolution: g = n / channels), becomes two only
+// where the rows are whole.  That is asked in front of the nest, of which
+// another copy keeps its code:
+//
+//     if (columns > 0 && end > 0 && end % columns == 0)
+//       ..  for (g = 0; g < end / columns; g++)
+//             for (j = 0; j < columns; j++) ..       n = g * columns + j
+//     else
+//       ..  the loop as it was
 #include "collapsed.h"
 #include "ir_exits.h"
 #include "ir_sums.h"
+#include "nest_parts.h"
 #include "steps.h"
 
 #include "llvm/IR/Dominators.h"
@@ -73,6 +85,8 @@ bool isRemainder(const User *U, const Value *N, const Value *By,
   return is_contained(Quotients, Quotient);
 }
 
+enum { GroupsBlocksMax = 64 }; // of a nest that is copied
+
 struct Collapsed {
   Loop *L;
   PHINode *Counter;
@@ -82,6 +96,8 @@ struct Collapsed {
   SmallVector<Instruction *, 4> Rows, Places; // n / columns, n % columns
 
   bool find(Loop &Candidate);
+  // The outermost loop in which both numbers stay, if it can be copied.
+  Loop *findGroupsNest() const;
 
 private:
   bool findBound();
@@ -126,7 +142,24 @@ bool Collapsed::findDivisions() {
   for (User *U : Counter->users())
     if (isRemainder(U, Counter, Columns, Rows))
       Places.push_back(cast<Instruction>(U));
-  return !Places.empty();
+  return true;
+}
+
+Loop *Collapsed::findGroupsNest() const {
+  Loop *Nest = L;
+  while (Loop *Around = Nest->getParentLoop()) { // each loop around once
+    if (!Around->isLoopInvariant(Bound) || !Around->isLoopInvariant(Columns))
+      break;
+    Nest = Around;
+  }
+  if (!match(First, m_Zero()) || !canBeCopied(*Nest) || isUsedAfter(*Nest) ||
+      Nest->getNumBlocks() > GroupsBlocksMax)
+    return nullptr;
+  for (const BasicBlock *B : Nest->blocks())
+    for (const Instruction &I : *B)
+      if (isa<CallBase>(I) && cast<CallBase>(I).cannotDuplicate())
+        return nullptr;
+  return Nest;
 }
 
 bool Collapsed::find(Loop &Candidate) {
@@ -146,15 +179,10 @@ bool Collapsed::find(Loop &Candidate) {
       !findBound() || !findDivisions())
     return false;
   for (const BasicBlock *B : L->blocks())
-    for (const Instruction &I : *B) {
+    for (const Instruction &I : *B)
       if (isa<CallBase>(I) && cast<CallBase>(I).cannotDuplicate())
         return false;
-      if (any_of(I.users(), [&](const User *U) {
-            return !L->contains(cast<Instruction>(U));
-          }))
-        return false;
-    }
-  return true;
+  return !isUsedAfter(*L);
 }
 
 class Splitter {
@@ -164,7 +192,8 @@ class Splitter {
   Type *T;
   BasicBlock *Front, *Exit;
   // Where the whole rows begin and end, in elements, and in rows.
-  Value *Head, *Tail, *FirstRow, *EndRow;
+  Value *Head = nullptr, *Tail = nullptr, *FirstRow = nullptr;
+  Value *EndRow = nullptr;
 
   struct Copy {
     ValueToValueMapTy Of;
@@ -210,10 +239,66 @@ public:
     B.CreateBr(RowHeader);
     B.SetInsertPoint(Last);
     B.CreateBr(L.getHeader());
-    countColumns(Row, I, RowBody);
+    countColumns(Row, I, Front, RowBody);
+  }
+
+  // In a copy of Nest, of which L is a loop.
+  void runGroups(Loop &Nest) {
+    Copy Row;
+    Instruction *End = Nest.getLoopPreheader()->getTerminator();
+    BasicBlock *Copied = copyLoop(Nest, nullptr, Row.Of);
+    addStringMetadataToLoop(&Nest, SplitMark, 1);
+    if (&L != &Nest)
+      addStringMetadataToLoop(&L, SplitMark, 1);
+    IRBuilder<> B(End);
+    B.SetCurrentDebugLocation(L.getStartLoc());
+    Value *Good = findGroups(B);
+    B.CreateCondBr(Good, Copied, Nest.getHeader());
+    End->eraseFromParent();
+
+    LLVMContext &X = F.getContext();
+    BasicBlock *Columns = Row.header(L);
+    auto *Groups = BasicBlock::Create(X, "nputeir.group", &F, Columns);
+    auto *Body = BasicBlock::Create(X, "nputeir.columns", &F, Columns);
+    auto *Next = BasicBlock::Create(X, "nputeir.group.end", &F, Columns);
+    auto *Before = cast<BasicBlock>(Row.Of[Front]);
+    auto *Out = cast_or_null<BasicBlock>(Row.Of.lookup(Exit));
+    Out = Out ? Out : Exit;
+    Out->replacePhiUsesWith(Columns, Groups);
+    Before->getTerminator()->replaceUsesOfWith(Columns, Groups);
+    leave(Row, C.Columns, Next);
+    B.SetInsertPoint(Groups);
+    PHINode *I = B.CreatePHI(T, 2);
+    I->addIncoming(ConstantInt::get(T, 0), Before);
+    B.CreateCondBr(B.CreateICmpSLT(I, EndRow), Body, Out);
+    B.SetInsertPoint(Body);
+    B.CreateBr(Columns);
+    B.SetInsertPoint(Next);
+    I->addIncoming(B.CreateAdd(I, ConstantInt::get(T, 1), "", true, true),
+                   Next);
+    B.CreateBr(Groups);
+    countColumns(Row, I, Before, Body);
   }
 
 private:
+  // Whether there are whole groups only, and how many.
+  Value *findGroups(IRBuilder<> &B) {
+    Value *Zero = ConstantInt::get(T, 0), *One = ConstantInt::get(T, 1);
+    auto Least = APInt::getSignedMinValue(T->getIntegerBitWidth());
+    Value *End = B.CreateFreeze(C.Bound), *By = B.CreateFreeze(C.Columns);
+    Value *Good = B.CreateICmpSGT(By, Zero);
+    if (C.Inclusive) {
+      Good = B.CreateAnd(Good,
+                         B.CreateICmpNE(End, ConstantInt::get(T, Least - 1)));
+      End = B.CreateAdd(End, One);
+    }
+    Good = B.CreateAnd(Good, B.CreateICmpSGT(End, Zero));
+    By = B.CreateSelect(Good, By, One);
+    Good = B.CreateAnd(Good, B.CreateICmpEQ(B.CreateSRem(End, By), Zero));
+    EndRow = B.CreateFreeze(B.CreateSDiv(End, By));
+    return Good;
+  }
+
   void copy(Copy &To) {
     for (BasicBlock *B : L.blocks()) {
       BasicBlock *New = CloneBasicBlock(B, To.Of, ".nputeir", &F);
@@ -264,7 +349,7 @@ private:
   }
 
   // The copy's counter becomes one of the columns of row I.
-  void countColumns(Copy &X, PHINode *I, BasicBlock *Before) {
+  void countColumns(Copy &X, PHINode *I, BasicBlock *From, BasicBlock *Before) {
     auto *J = cast<PHINode>(X.Of[C.Counter]);
     auto *Next = cast<Instruction>(
         J->getIncomingValueForBlock(cast<BasicBlock>(X.Of[L.getLoopLatch()])));
@@ -280,7 +365,7 @@ private:
     });
     replace(X, C.Rows, I);
     replace(X, C.Places, J);
-    J->replaceIncomingBlockWith(Front, Before);
+    J->replaceIncomingBlockWith(From, Before);
     J->setIncomingValueForBlock(Before, ConstantInt::get(T, 0));
   }
 
@@ -295,10 +380,18 @@ bool splitOne(Function &F) {
   LoopInfo LI(DT);
   for (Loop *L : LI.getLoopsInPreorder()) {
     Collapsed C;
-    if (C.find(*L)) {
-      Splitter(C).run();
-      return true;
+    if (!C.find(*L))
+      continue;
+    if (C.Places.empty() || L->getParentLoop()) {
+      if (Loop *Nest = C.findGroupsNest()) {
+        Splitter(C).runGroups(*Nest);
+        return true;
+      }
+      if (C.Places.empty())
+        continue;
     }
+    Splitter(C).run();
+    return true;
   }
   return false;
 }
