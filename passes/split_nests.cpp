@@ -1,9 +1,11 @@
 // split_nests.cpp -- nests that are split, so that a part of each may be
-// replaced: in two that write different arrays, or a triangle in rectangles.
+// replaced: in two that write different arrays, a triangle in rectangles, a sum
+// of several products in several sums.
 #include "split_nests.h"
 #include "distribute.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
+#include "split_products.h"
 #include "triangles.h"
 
 using namespace llvm;
@@ -81,7 +83,8 @@ private:
       for (const Loop *In : Loops)
         if (numberOf(*In) >= 0)
           S.Loops.insert(numberOf(*In));
-      if (!splitTriangle(*L, Facts, Kept) && !distribute(*L, Facts, Kept))
+      if (!splitTriangle(*L, Facts, Kept) && !splitProducts(*L) &&
+          !distribute(*L, Facts, Kept))
         continue;
       Tried.insert(S.Loops.begin(), S.Loops.end());
       Found.push_back(std::move(S));
