@@ -178,7 +178,11 @@ static bool identify(struct amdxdna *x, const struct xdna_version *v,
   else
     snprintf(x->version, sizeof x->version, "driver %d.%d, firmware unknown",
              v->major, v->minor);
-  snprintf(x->identity, sizeof x->identity, "%s, %s", x->name, x->version);
+  char host[64] = "";
+  if (gethostname(host, sizeof host - 1) != 0)
+    host[0] = 0;
+  snprintf(x->identity, sizeof x->identity, "%s, %s, %s", x->name, x->version,
+           host);
   return true;
 }
 

@@ -19,10 +19,11 @@
  * and *d: there is no NPU that we can use, and why. */
 struct amdxdna;
 struct amdxdna *amdxdna_find(struct diag *);
-const char *amdxdna_model(const struct amdxdna *);    /* as device.def says */
-const char *amdxdna_name(const struct amdxdna *);     /* as the driver says */
-const char *amdxdna_version(const struct amdxdna *);  /* driver and firmware */
-const char *amdxdna_identity(const struct amdxdna *); /* name and version */
+const char *amdxdna_model(const struct amdxdna *);   /* as device.def says */
+const char *amdxdna_name(const struct amdxdna *);    /* as the driver says */
+const char *amdxdna_version(const struct amdxdna *); /* driver and firmware */
+/* Name, version, and of which machine. */
+const char *amdxdna_identity(const struct amdxdna *);
 
 /* What the driver says of the device at this moment; -1: it does not say. */
 struct amdxdna_status {

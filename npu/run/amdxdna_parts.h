@@ -12,7 +12,7 @@
 struct amdxdna {
   int fd;
   pid_t owner;
-  char name[64], model[16], version[64], identity[130];
+  char name[64], model[16], version[64], identity[200];
   uint64_t heap_base; /* the device's address of the heap's first byte */
   struct amdxdna_buffer heap; /* all chunks; under the lock once it is there */
   size_t heap_most;           /* bytes that addresses are kept for */

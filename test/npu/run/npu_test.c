@@ -9,6 +9,7 @@
 
 #include "amdxdna_uapi.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -344,6 +345,24 @@ static int undecided(void) {
   return asks_for_none();
 }
 
+/* What launches cost is kept by machine, as a home may be many machines'. */
+static int keeps_rates(void) {
+  char folder[] = "/tmp/nputeir-XXXXXX", host[64] = "", path[300];
+  if (!mkdtemp(folder) || gethostname(host, sizeof host - 1) != 0)
+    return WRONG;
+  setenv("XDG_CACHE_HOME", folder, 1);
+  int status = slow_loop();
+  for (char *c = host; *c; c++)
+    *c = isalnum((unsigned char)*c) || strchr(".-", *c) ? *c : '_';
+  snprintf(path, sizeof path,
+           "%s/nputeir/NPU_Phoenix__driver_0.6__firmware_1.5.5.391__%s.rates",
+           folder, host);
+  bool good = unlink(path) == 0;
+  snprintf(path, sizeof path, "%s/nputeir", folder);
+  return good && rmdir(path) == 0 && rmdir(folder) == 0 ? status
+                                                        : status | WRONG;
+}
+
 /* ---- the processes ---- */
 
 static void test_good(void) {
@@ -362,6 +381,7 @@ static void test_good(void) {
   CHECK(npu_run("", forked, true) == DONE);
   CHECK(npu_run("", slow_loop, true) == (DECLINED | DONE));
   CHECK(npu_run("", fast_loop, true) == DECLINED);
+  CHECK(npu_run("", keeps_rates, true) == (DECLINED | DONE));
 }
 
 static void test_least(void) {
