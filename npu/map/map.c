@@ -393,6 +393,16 @@ static bool read_loops(struct reader *r, struct tile_program *q) {
   return true;
 }
 
+/* The product's `steps`: how many of k's it takes together. */
+static bool join_steps(struct reader *r, struct tile_program *q) {
+  const struct teir_node *x = &r->t->node[r->product];
+  const char *word = teir_property(r->t, x->primitive, "steps");
+  return map_join_steps(q, word ? atoi(word) : 1) ||
+         refuse(r, x,
+                "steps that one product takes together are 1 or more of one "
+                "loop, in which blocks of k follow each other");
+}
+
 /* ---- blocks ---- */
 
 /* The distance of neighbours in a role of a block. */
@@ -468,6 +478,9 @@ static void fill_transfer(struct reader *r, struct tile_program *q,
     for (int i = 0; i < q->side[role].count; i++)
       x->bytes += reach(&q->side[role].loop[i], tensor);
   }
+  if (map_is_uneven(q)) /* the last step's k that are not there */
+    x->bytes -= (q->steps_k * map_nest_extent(&q->side[AXIS_K]) - q->all_k) *
+                q->side[AXIS_K].loop[0].stride_bytes[tensor];
 }
 
 /* Whether rows along k run on from block to block. */
@@ -537,16 +550,17 @@ static bool place_blocks(struct tile_program *q, struct loc at,
   struct teir_problem p = types_of(q);
   struct map_form form = form_of(q);
   q->converts = map_converts(q->device, &p, &form) && map_converts_order(q);
-  const struct map_blocking b = {.block_m = q->block_m,
-                                 .block_n = q->block_n,
-                                 .block_k = q->block_k,
-                                 .valid_k =
-                                     (int)map_nest_extent(&q->side[AXIS_K]),
-                                 .group_m = q->group_m,
-                                 .rounds_m = q->rounds_m,
-                                 .rounds_n = q->rounds_n,
-                                 .steps_k = q->steps_k,
-                                 .form = form_of(q)};
+  const struct map_blocking b = {
+      .block_m = q->block_m,
+      .block_n = q->block_n,
+      .block_k = q->block_k,
+      .valid_k = (int)map_nest_extent(&q->side[AXIS_K]),
+      .last_k = map_is_uneven(q) ? (int)map_last_k(q, 1) : 0,
+      .group_m = q->group_m,
+      .rounds_m = q->rounds_m,
+      .rounds_n = q->rounds_n,
+      .steps_k = q->steps_k,
+      .form = form_of(q)};
   struct map_block_bytes bytes = map_block_bytes(&p, &b);
   assert(b.group_m == 1 || b.group_m == 2);
   if (!map_core_places(q->device, &bytes, q->group_m, q->steps_k, &q->core))
@@ -566,18 +580,6 @@ static bool place_blocks(struct tile_program *q, struct loc at,
   return map_mem_panel(q->device, &p, &b, &q->panel) ||
          diag_error(d, at, "blocks %dx%dx%d do not fit into a mem tile",
                     q->block_m, q->block_n, q->block_k);
-}
-
-/* Cores multiply whole small matrices: zeros follow a block of k, and behind
- * all m or n that are less lies what is not used. */
-static void pad_sides(struct tile_program *q) {
-  struct kernel_shape s;
-  if (!kernel_shape(map_isa(q->device), q->transfer[IN0].type,
-                    q->transfer[IN1].type, q->acc, &s))
-    return;
-  q->block_k = (q->block_k + s.k - 1) / s.k * s.k;
-  q->block_m = q->block_m < s.m ? s.m : q->block_m;
-  q->block_n = q->block_n < s.n ? s.n : q->block_n;
 }
 
 static bool make_grid(const struct reader *r, const struct device *dev,
@@ -662,7 +664,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   q->device = dev;
   if (!check_roles(&r) || !check_group(&r) || !check_operands(&r) ||
       !check_sides(&r) || !check_sums(&r) || !check_bias(&r) ||
-      !read_loops(&r, q) || !count_loops(&r, q, at, d))
+      !read_loops(&r, q) || !join_steps(&r, q) || !count_loops(&r, q, at, d))
     return NULL;
   for (int i = 0; i < TENSORS; i++) {
     fill_transfer(&r, q, i);
@@ -678,7 +680,13 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   }
   q->acc = t->tensor[r.sum].type;
   q->finish = finish_of(&r);
-  pad_sides(q);
+  map_pad_sides(q);
+  if (map_is_uneven(q) && !map_ends_well(q)) {
+    refuse(&r, &t->node[r.product],
+           "a last step of k that has less is of whole small matrices, without "
+           "a bias, on a grid whose inputs have channels of their own");
+    return NULL;
+  }
   const struct map_transfer *x = q->transfer;
   q->turns_out =
       map_turns_out((const enum dtype[]){x[IN0].type, x[IN1].type, x[OUT].type},

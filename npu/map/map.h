@@ -160,6 +160,9 @@ struct map_blocking {
   /* Of block_k, those that there are, behind which a mem tile adds zeros on the
    * way to the cores; 0: all. */
   int valid_k;
+  /* Elements of k in the last step, where there are less: a multiple of the
+   * multiply unit's k, behind which a mem tile adds zeros; 0: as many. */
+  int last_k;
   /* Blocks of out that a core holds at once along m: every block of in1 is used
    * for all of them.  1: the other block of out leaves meanwhile. */
   int group_m;
@@ -350,6 +353,9 @@ struct tile_program {
   /* the extents of these; block_k counts the zeros behind a block of K, too,
    * and block_m and block_n are a small matrix's where there is less */
   int batch, rounds_m, rounds_n, steps_k, group_m, block_m, block_n, block_k;
+  /* Elements of k in all steps: the last one, which the loops count as the
+   * others, may have less. */
+  int64_t all_k;
   bool zero;       /* the block of out is cleared before its first step */
   bool turns_out;  /* kernels turn small matrices of out, */
   bool turns_sums; /* of sums, before the last pass over them */
@@ -374,11 +380,37 @@ struct map_stream_loop {
 struct map_stream {
   struct map_stream_loop loop[MAP_STREAM_LOOPS];
   int count;
+  bool by_k; /* a loop over k is the outermost one */
 };
 /* A block of a tensor: of an input for `steps` steps of k, of all blocks of a
  * group if `group`.  False: a word or an axis would be taken apart. */
 bool map_stream_of(const struct tile_program *, int tensor, int steps,
                    bool group, struct map_stream *);
+/* ---- uneven.c: a last step of k that has less ---- */
+/* Cores multiply whole small matrices: zeros follow a block of k, and behind
+ * all m or n that are less lies what is not used. */
+void map_pad_sides(struct tile_program *);
+/* So many steps become one; false: they do not follow each other. */
+bool map_join_steps(struct tile_program *, int steps);
+/* Whether the last step of k has less than the others.  Then K is one axis. */
+bool map_is_uneven(const struct tile_program *);
+/* Whether zeros can fill it up: in whole small matrices, in rings of a grid
+ * whose inputs have channels of their own. */
+bool map_ends_well(const struct tile_program *);
+/* The same for so many elements of k, where K is uneven. */
+bool map_stream_of_k(const struct tile_program *, int tensor, int64_t k,
+                     bool group, struct map_stream *);
+/* Whether the last of a round's buffers, of so many steps, does not follow the
+ * others in device memory as these do each other. */
+bool map_ends_apart(const struct tile_program *, int tensor, int steps,
+                    bool group);
+/* Buffers of so many steps that an input's ring gets in an n round, and what
+ * the last one holds of k. */
+int map_buffers_k(const struct tile_program *, int steps);
+int64_t map_last_k(const struct tile_program *, int steps);
+/* Descriptors until a ring of `depth` begins again with a round's first buffer.
+ */
+int map_ring_turns(int depth, int buffers);
 /* Whether zeros follow the k of a block.  Then a mem tile holds what there is,
  * and blocks are cut into small matrices where zeros have joined them: k by k
  * in the mem tile, what lies along k in the core. */

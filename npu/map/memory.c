@@ -314,6 +314,8 @@ struct map_block_bytes map_block_bytes(const struct teir_problem *p,
 
 enum { LONG_RUN_BYTES = 448 };
 
+static int div_up(int a, int b) { return (a + b - 1) / b; }
+
 static int inner_steps(const struct map_blocking *b) {
   return b->form.inner_k ? b->form.inner_k : b->steps_k;
 }
@@ -359,8 +361,10 @@ static bool has_bds(const struct device *dev, const struct map_blocking *b,
                     int buffers, int steps) {
   enum { BDS_OUT = 8 };
   bool each = valid_k(b) < b->block_k && is_along_k(b, IN0) && b->group_m > 1;
-  int readers = each ? steps : 1;
-  return buffers * (1 + readers) <= dev->tile[TILE_MEM].bds / 2 - BDS_OUT;
+  int readers = each ? steps : 1,
+      more = b->last_k > 0; /* reads a last step of its own */
+  return buffers * (1 + readers) + more <=
+         dev->tile[TILE_MEM].bds / 2 - BDS_OUT;
 }
 
 /* Steps of k in a buffer of an input that lies in place, contiguous along k: so
@@ -379,8 +383,29 @@ static int long_run(const struct device *dev, const struct map_blocking *b,
   return best;
 }
 
+static int ring_depth(int run) { return run > 1 ? 2 : MAP_MEM_DEPTH_IN; }
+
 int map_mem_depth(const struct map_panel *panel, int tensor) {
-  return panel->run[tensor] > 1 ? 2 : MAP_MEM_DEPTH_IN;
+  return ring_depth(panel->run[tensor]);
+}
+
+/* The fewest steps in a buffer of a ring, of which a round's last one has less,
+ * so that there are descriptors until rounds begin with the same buffer again.
+ * What is contiguous along k comes as one: its rows end with the last step. */
+static int uneven_run(const struct map_blocking *b, int tensor) {
+  enum { MOST_TURNS = 6 };
+  int run = is_along_k(b, tensor) ? b->steps_k : 1;
+  for (; run < b->steps_k; run++)
+    if (map_ring_turns(ring_depth(run), div_up(b->steps_k, run)) <= MOST_TURNS)
+      break;
+  return run;
+}
+
+static int run_of(const struct device *dev, const struct map_blocking *b,
+                  int tensor, int64_t row_bytes) {
+  return b->last_k               ? uneven_run(b, tensor)
+         : is_along_k(b, tensor) ? long_run(dev, b, tensor, row_bytes)
+                                 : 1;
 }
 
 /* Bytes for in0 in the mem tile that sends it, and in its neighbour. */
@@ -397,9 +422,9 @@ static bool divide(const struct space *s, int parts, int64_t part_bytes,
   return s->own >= 0 && first + s->beside / part_bytes >= parts;
 }
 
-/* The whole panel in equal chunks, at least two where k has two steps, so that
- * one is filled while another is sent.  A chunk's rows along k are one
- * dimension of a descriptor. */
+/* The whole panel in equal chunks (the last one may end with a last step), at
+ * least two where k has two steps, so that one is filled while another is sent.
+ * A chunk's rows along k are one dimension of a descriptor. */
 static bool keep_whole(const struct device *dev, const struct map_blocking *b,
                        int64_t step_bytes, const struct space *space,
                        int64_t row_bytes, int most, struct map_panel *panel) {
@@ -408,11 +433,12 @@ static bool keep_whole(const struct device *dev, const struct map_blocking *b,
   bool along_k = is_along_k(b, IN0);
   int words = dev->tile[TILE_SHIM].max_wrap, chunks = 0;
   for (int i = b->steps_k > 1 ? 2 : 1; i <= most; i++) {
-    int64_t run = b->steps_k / i * row_bytes;
-    int own;
-    if (b->steps_k % i == 0 && is_aligned(b, b->steps_k / i) &&
-        divide(space, i, b->steps_k / i * step_bytes, &own) &&
-        has_bds(dev, b, i, b->steps_k / i) &&
+    int steps = div_up(b->steps_k, i), own;
+    int64_t run = steps * row_bytes;
+    bool equal = b->steps_k % i == 0 && is_aligned(b, steps);
+    if ((b->last_k ? div_up(b->steps_k, steps) == i : equal) &&
+        divide(space, i, steps * step_bytes, &own) &&
+        has_bds(dev, b, i, steps) &&
         (!along_k ||
          ((run >= LONG_RUN_BYTES || !chunks) && run / 4 <= words))) {
       chunks = i;
@@ -420,8 +446,8 @@ static bool keep_whole(const struct device *dev, const struct map_blocking *b,
     }
   }
   panel->chunks = chunks;
-  if (along_k && chunks)
-    panel->run[IN0] = b->steps_k / chunks;
+  if ((along_k || b->last_k) && chunks)
+    panel->run[IN0] = div_up(b->steps_k, chunks);
   return chunks > 0;
 }
 
@@ -528,8 +554,7 @@ static bool find_panel(const struct device *dev, const struct teir_problem *p,
           row1 = (int64_t)valid_k(b) * dtype_bytes(p->type[IN1]);
   *panel = (struct map_panel){
       .out = buffers_out,
-      .run = {is_along_k(b, IN0) ? long_run(dev, b, IN0, row0) : 1,
-              is_along_k(b, IN1) ? long_run(dev, b, IN1, row1) : 1}};
+      .run = {run_of(dev, b, IN0, row0), run_of(dev, b, IN1, row1)}};
   int64_t in1 = (int64_t)grid.split * panel->run[IN1] * bytes.in1;
   int64_t own = (int64_t)dev->tile[TILE_MEM].memory_bytes -
                 map_mem_depth(panel, IN1) * in1 -
@@ -548,7 +573,7 @@ static bool find_panel(const struct device *dev, const struct teir_problem *p,
     panel->rounds = rounds;
   if (shares)
     return b->rounds_m == 1 && panel->chunks;
-  if (b->rounds_n > 1 && !panel->chunks && !is_along_k(b, IN0))
+  if (b->rounds_n > 1 && !panel->chunks && !is_along_k(b, IN0) && !b->last_k)
     keep_part(dev, b, step_bytes, &space, panel);
   /* in place, a buffer holds the blocks of a group */
   int64_t buffer = b->form.layout[IN0].in_place ? panel->run[IN0] * step_bytes

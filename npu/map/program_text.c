@@ -40,6 +40,9 @@ void map_print(const struct tile_program *p, struct text *t) {
   int64_t k = map_nest_extent(&p->side[AXIS_K]);
   if (k < p->block_k)
     text_printf(t, "zeros behind k %lld of a block\n", (long long)k);
+  if (map_is_uneven(p))
+    text_printf(t, "zeros behind k %lld of the last block\n",
+                (long long)map_last_k(p, 1));
   if (p->batch > 1)
     text_printf(t, "batch %d\n", p->batch);
   text_printf(t, "time m %d n %d k %d%s\n", p->rounds_m, p->rounds_n,

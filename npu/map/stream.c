@@ -81,10 +81,24 @@ static bool add_steps(struct digits *x, const struct map_nest *n, int tensor,
   return steps == 1;
 }
 
-static bool find_digits(const struct tile_program *p, int tensor, int steps,
-                        bool group, struct digits *x) {
+/* What a buffer holds of k: steps, or where K is uneven so many elements. */
+struct stretch {
+  int steps;
+  int64_t k;
+};
+
+static bool find_digits(const struct tile_program *p, int tensor,
+                        const struct stretch *of, bool group,
+                        struct digits *x) {
   const enum axis_role *role = map_roles[tensor];
+  int steps = of->steps;
   for (int which = 0; which < 2; which++) {
+    if (role[which] == AXIS_K && of->k) {
+      add_digit(x,
+                (struct digit){which, 1, of->k,
+                               p->side[AXIS_K].loop[0].stride_bytes[tensor]});
+      continue;
+    }
     add_nest(x, &p->side[role[which]], tensor, which);
     if (role[which] == AXIS_K &&
         !add_steps(x, &p->time[AXIS_K], tensor, which, steps,
@@ -182,13 +196,14 @@ static bool in_two_parts(const struct tile_program *p,
          p->panel.chunks <= MOST_CHUNKS;
 }
 
-static bool place(const struct tile_program *p, int tensor, int steps,
-                  bool group, int last, const struct matrix *m,
-                  struct map_stream *s) {
+static bool place(const struct tile_program *p, int tensor,
+                  const struct stretch *of, bool group, int last,
+                  const struct matrix *m, struct map_stream *s) {
   struct digits x = {.last = last};
   s->count = 0;
-  if (!find_digits(p, tensor, steps, group, &x))
+  if (!find_digits(p, tensor, of, group, &x))
     return false;
+  s->by_k = x.count && map_roles[tensor][x.digit[0].which] == AXIS_K;
   for (int i = 0; i < x.count; i++)
     if (!place_digit(&x.digit[i], m, s))
       return false;
@@ -221,8 +236,9 @@ static struct matrix uncut(const struct tile_program *p, int tensor, int steps,
   return m;
 }
 
-bool map_stream_of(const struct tile_program *p, int tensor, int steps,
-                   bool group, struct map_stream *s) {
+static bool stream_of(const struct tile_program *p, int tensor,
+                      const struct stretch *of, bool group,
+                      struct map_stream *s) {
   const struct map_transfer *t = p->transfer;
   struct kernel_shape k;
   int64_t element = dtype_bytes(t[tensor].type);
@@ -230,22 +246,38 @@ bool map_stream_of(const struct tile_program *p, int tensor, int steps,
     return false;
   int64_t rows = tensor == IN1 ? k.k : k.m, columns = tensor == IN0 ? k.k : k.n;
   bool turned = tensor == OUT ? p->turns_out : t[tensor].turned;
-  int64_t all = tensor == IN0 ? (int64_t)p->block_k * steps : p->block_n;
+  int64_t all = tensor != IN0 ? p->block_n
+                : of->k       ? of->k
+                              : (int64_t)p->block_k * of->steps;
   struct matrix m = {.small = {rows, columns},
                      .inside = {turned ? element : columns * element,
                                 turned ? rows * element : element},
                      .big = {all * rows * element, rows * columns * element}};
   if (tensor != OUT && map_is_padded(p))
-    m = uncut(p, tensor, steps, &k);
-  if (!place(p, tensor, steps, group, -1, &m, s))
+    m = uncut(p, tensor, of->steps, &k);
+  if (!place(p, tensor, of, group, -1, &m, s))
     return false;
   if (dimensions(s) <= 4)
     return true;
+  if (of->k) /* in the same order for any */
+    return false;
   struct map_stream by_role;
-  if (!place(p, tensor, steps, group, !t[tensor].turned, &m, &by_role))
+  if (!place(p, tensor, of, group, !t[tensor].turned, &m, &by_role))
     return false;
   if (tensor != OUT || !in_two_parts(p, s) ||
       walk_loops(s) >= walk_loops(&by_role))
     *s = by_role;
   return true;
+}
+
+bool map_stream_of(const struct tile_program *p, int tensor, int steps,
+                   bool group, struct map_stream *s) {
+  return stream_of(p, tensor, &(struct stretch){.steps = steps}, group, s);
+}
+
+bool map_stream_of_k(const struct tile_program *p, int tensor, int64_t k,
+                     bool group, struct map_stream *s) {
+  assert(k > 0 && k <= p->all_k);
+  assert(p->side[AXIS_K].count == 1 && !map_is_padded(p));
+  return stream_of(p, tensor, &(struct stretch){.k = k}, group, s);
 }
