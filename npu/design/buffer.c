@@ -10,15 +10,22 @@
 /* A buffer is one block of several steps, not one block of a step behind the
  * other. */
 bool design_is_wide(const struct tile_program *p) {
-  return p->transfer[IN0].turned || p->panel.run[IN0] > 1;
+  return p->transfer[IN0].turned || p->panel.run[IN0] > 1 || map_is_uneven(p);
 }
 
 int design_buffer_steps(const struct tile_program *p, int tensor) {
+  if (map_is_uneven(p))
+    return p->panel.run[tensor];
   if (tensor == IN0 && !design_is_wide(p))
     return 1;
   return tensor == IN0 && p->panel.chunks && !p->converts
              ? p->steps_k / p->panel.chunks
              : p->panel.run[tensor];
+}
+
+bool design_ends_apart(const struct tile_program *p) {
+  return map_is_uneven(p) && p->panel.chunks &&
+         map_ends_apart(p, IN0, p->panel.run[IN0], true);
 }
 
 /* Where the word `i` of a stream has its place. */

@@ -170,6 +170,20 @@ static bool check_launch(const struct design *x, struct diag *d) {
   return true;
 }
 
+/* Whether a descriptor before this one does the same with the same buffer: a
+ * loop of them may go through a ring more than once. */
+static bool is_again(const struct design *x, int bd) {
+  const struct design_bd *b = &x->bd[bd];
+  for (int i = 0; i < bd; i++) {
+    const struct design_bd *o = &x->bd[i];
+    if (o->column == b->column && o->row == b->row && o->mm2s == b->mm2s &&
+        o->channel == b->channel && o->bd.base == b->bd.base &&
+        o->bd.acquire_lock == b->bd.acquire_lock)
+      return true;
+  }
+  return false;
+}
+
 /* A ring's two locks count its buffers: descriptors that acquire `from` and
  * release `to` stand for as many as they have iterations. */
 static int buffers_between(const struct design *x, const struct design_bd *at,
@@ -178,7 +192,7 @@ static int buffers_between(const struct design *x, const struct design_bd *at,
   for (int i = 0; i < x->bd_count; i++) {
     const struct design_bd *b = &x->bd[i];
     if (b->column != at->column || b->row != at->row ||
-        b->bd.acquire_lock != from)
+        b->bd.acquire_lock != from || is_again(x, i))
       continue;
     const struct bd *last = release_of(x, b);
     if (last->release_lock == to)

@@ -159,7 +159,7 @@ static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
 
 uint32_t in0_bytes_beside(const struct tile_program *p, int column) {
   const struct map_panel *x = &p->panel;
-  int steps = x->chunks ? p->steps_k / x->chunks : x->kept,
+  int steps = x->chunks ? map_buffers_k(p, x->chunks) : x->kept,
       beyond = x->chunks + x->stretches - x->own;
   bool beside = column && design_in0_part(p, column - 1) >= 0 &&
                 design_in0_part(p, column) < 0;
@@ -174,15 +174,18 @@ bool make_mem_in0(struct builder *m, struct mem_tile *tile,
   if (p->panel.stretches)
     return make_mem_panel(m, tile, s);
   int chunks = p->panel.chunks;
-  int steps = chunks ? p->steps_k / chunks : p->panel.run[IN0];
+  int steps = chunks ? map_buffers_k(p, chunks) : p->panel.run[IN0];
   int blocks = chunks || design_is_wide(p) ? steps * p->group_m : 1;
-  assert(!chunks || (p->steps_k % chunks == 0 && chunks <= MAP_MAX_CHUNKS));
+  assert(chunks <= MAP_MAX_CHUNKS);
+  assert(!chunks || p->steps_k % chunks == 0 || map_is_uneven(p));
   struct ring r = {.name = "in0_",
                    .bytes = ring_block_bytes(p, IN0) * (uint32_t)blocks,
                    .depth = chunks ? chunks : map_mem_depth(&p->panel, IN0),
                    .beyond = chunks ? chunks - p->panel.own : 0,
                    .lock = LOCK_IN0,
                    .reuse = chunks ? p->panel.rounds : 0};
+  if (map_is_uneven(p))
+    return make_uneven_ring(m, tile, &r, s, IN0, design_in0_way(p));
   struct walk write, read = in0_read_walk(p, s, steps, blocks);
   if (!in0_write_walk(m, steps, &write))
     return false;

@@ -126,6 +126,7 @@ void add_ring_bd(struct builder *m, const struct ring *r, int index, int id,
   for (int i = 0; i < 4; i++)
     x->bd.dim[i] = i < w->dims ? w->dim[i] : (struct bd_dim){1, 0};
   x->bd.zero_after[0] = w->zeros;
+  x->bd.zero_after[1] = w->zero_runs;
   if (w->length_words)
     x->bd.length_words = w->length_words;
 }

@@ -33,6 +33,7 @@ struct walk {
   int64_t reach_bytes;            /* of the outermost dimension */
   uint32_t outermost;             /* its extent */
   uint32_t zeros;                 /* words behind each run of dim[0] */
+  uint32_t zero_runs;             /* of dim[0], behind each run of dim[1] */
   uint32_t length_words;          /* of a part; 0: the buffer's */
 };
 /* Word after word. */
@@ -93,6 +94,12 @@ uint32_t take_memory(struct builder *, struct mem_tile *, const struct ring *);
 void make_mem_ring(struct builder *, struct mem_tile *, struct ring *,
                    struct design_way, const struct walk *write,
                    const struct walk *read);
+
+/* ---- uneven.c ---- */
+/* The same where the last step of k has less than others. */
+bool make_uneven_ring(struct builder *, struct mem_tile *, struct ring *,
+                      const struct kernel_shape *, int tensor,
+                      struct design_way);
 
 /* ---- in0.c ---- */
 /* How a part of a buffer of so many steps is written, and how `blocks` of it

@@ -242,7 +242,8 @@ static bool starts_panel(const struct phases *x, int phase) {
 enum rounds { ALL_ROUNDS, FIRST_ROUND, OTHER_ROUNDS };
 
 /* A kind of tasks on a shim channel; ring: descriptors that take turns; part:
- * of those that a column has of n, or of its ways out. */
+ * of those that a column has of n, or of its ways out; of in0 1: the last
+ * chunk. */
 enum columns { ALL_COLUMNS, HOME_COLUMNS, OTHER_COLUMNS };
 struct channel {
   const char *name;
@@ -291,6 +292,29 @@ static int inner_steps(const struct tile_program *p) {
   return (int)k->loop[k->count - 1].extent;
 }
 
+/* Buffers of an input whose last step of k has less: all of them or, where a
+ * task of its own brings the last one, the others. */
+static bool walk_uneven(struct walk *w, const struct tile_program *p,
+                        const struct channel *c, int steps) {
+  int64_t k = p->all_k, block = (int64_t)steps * p->block_k;
+  bool in0 = c->tensor == IN0, apart = in0 && design_ends_apart(p);
+  if (apart && c->part) {
+    k = map_last_k(p, steps);
+  } else if (apart) {
+    walk_add(w, map_buffers_k(p, steps) - 1,
+             block * p->side[AXIS_K].loop[0].stride_bytes[IN0]);
+    k = block;
+  } else if (map_ends_apart(p, c->tensor, steps, in0)) {
+    return false;
+  }
+  struct map_stream s;
+  if (!map_stream_of_k(p, c->tensor, k, in0, &s))
+    return false;
+  for (int i = 0; i < s.count; i++)
+    walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);
+  return true;
+}
+
 static bool walk_of(const struct tile_program *p, const struct phases *x,
                     const struct channel *c, struct walk *w) {
   const struct map_nest *k = &p->time[AXIS_K];
@@ -320,6 +344,8 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
     return walk_buffer(w, p, OUT, 1, span > 1);
   }
   int steps = design_buffer_steps(p, t);
+  if (map_is_uneven(p))
+    return walk_uneven(w, p, c, steps);
   if (c->rounds == OTHER_ROUNDS) {
     int stretch = panel->kept + panel->streamed;
     assert(inner_steps(p) % stretch == 0);
@@ -367,6 +393,9 @@ static int64_t start_of(const struct tile_program *p, const struct channel *c,
   int64_t start = design_in0_part(p, column) * p->row.stride_bytes[IN0];
   if (c->rounds == OTHER_ROUNDS)
     start += p->panel.kept * k->loop[k->count - 1].stride_bytes[t];
+  if (c->part) /* the last chunk */
+    start += (p->all_k - map_last_k(p, p->panel.run[IN0])) *
+             p->side[AXIS_K].loop[0].stride_bytes[t];
   return start;
 }
 
@@ -526,7 +555,7 @@ static bool has_channel(const struct tile_program *p, const struct channel *c,
          (c->columns == ALL_COLUMNS || home == (c->columns == HOME_COLUMNS));
 }
 
-enum { CHANNELS = 8 };
+enum { CHANNELS = 9 };
 
 static bool fits(struct builder *m, const struct phases *x,
                  const struct channel channel[CHANNELS], struct diag *d) {
@@ -552,7 +581,7 @@ static bool find_phases(struct builder *m,
   if (!all_loops(p, &all, first))
     return diag_error(m->diag, loc_none(), "more than %d loops over time",
                       MAP_LOOPS);
-  bool each = p->rounds_m > 1 || p->grid.split > 1;
+  bool each = p->rounds_m > 1 || p->grid.split > 1 || design_ends_apart(p);
   for (int depth = each ? first[AXIS_N] : 0; depth <= all.count; depth++) {
     int64_t extent = depth < all.count ? all.loop[depth].extent : 1;
     for (int64_t within = extent; within > 1 || depth == all.count; within--) {
@@ -583,9 +612,9 @@ static bool in1_moves(const struct phases *x) {
 bool make_tasks(struct builder *m) {
   const struct tile_program *p = m->design->program;
   bool part = p->panel.stretches > 0, turns = p->grid.split > 1,
-       bias = p->finish.bias != AXIS_C;
+       bias = p->finish.bias != AXIS_C, apart = design_ends_apart(p);
   int depth = p->device->queue_depth,
-      ahead = part || turns || bias ? depth / 2 : depth;
+      ahead = part || turns || bias || apart ? depth / 2 : depth;
   assert(ahead >= 1 && ahead <= depth);
   struct channel channel[CHANNELS] = {
       {"in0", IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead,
@@ -596,6 +625,8 @@ bool make_tasks(struct builder *m) {
        turns ? OTHER_COLUMNS : ALL_COLUMNS, 0},
       {"in1_1", IN1, ALL_ROUNDS, true, 1, 0, turns, ALL_COLUMNS, 1},
       {"in1_0", IN1, ALL_ROUNDS, true, 0, 0, turns, HOME_COLUMNS, 0},
+      {"in0_last", IN0, ALL_ROUNDS, true, 0, 0, apart ? ahead : 0, HOME_COLUMNS,
+       1},
       {"bias", MAP_BIAS, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0,
        bias ? ahead : 0, ALL_COLUMNS, 0},
       {"out0", OUT, ALL_ROUNDS, false, 0, 0, ahead, ALL_COLUMNS, 0},
