@@ -70,7 +70,7 @@ static double price(void *self, const struct teir_blocks *x, double best) {
   b->block_m = (int)x->block[TEIR_M];
   b->block_n = (int)x->block[TEIR_N];
   b->block_k = (int)x->block[TEIR_K];
-  b->valid_k = 0;
+  b->valid_k = b->last_k = 0;
   b->group_m = x->form;
   struct map_panel panel;
   struct map_core core;

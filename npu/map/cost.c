@@ -93,6 +93,7 @@ static void fill_program(const struct array *s, const struct map_blocking *b,
                              .rounds_m = b->rounds_m,
                              .rounds_n = b->rounds_n,
                              .steps_k = b->steps_k,
+                             .all_k = s->problem->extent[AXIS_K],
                              .panel = *panel};
   for (int t = 0; t < TENSORS; t++)
     p->transfer[t] =
@@ -128,15 +129,15 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
                       struct runs *x) {
   const struct map_layout *l = &s->form->layout[tensor];
   const struct map_cut *k = &b->form.cut[AXIS_K], *m = &b->form.cut[AXIS_M];
-  bool wide = tensor == IN0 && (l->turned || panel->run[IN0] > 1);
+  bool wide = tensor == IN0 && (l->turned || panel->run[IN0] > 1 || b->last_k);
   int64_t run = tensor == OUT ? 1
-                : wide && panel->chunks && !p->converts
+                : wide && panel->chunks && !p->converts && !b->last_k
                     ? b->steps_k / panel->chunks
                     : panel->run[tensor];
   struct runs around = {.count = 0};
   int steps = (int)run;
   bool group = false;
-  for (int i = k->count - 1; i >= 0 && tensor < OUT; i--) {
+  for (int i = k->count - 1; i >= 0 && tensor < OUT && !b->last_k; i--) {
     const struct map_part *q = &k->part[i];
     if (q->place != MAP_TIME)
       continue;
@@ -179,7 +180,18 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
   if (tensor == OUT && s->grid.split == 1 && s->grid.rows > 2)
     add_run(x, 2, row);
   struct map_stream words;
-  if (!map_stream_of(p, tensor, steps, group, &words))
+  bool uneven = b->last_k && tensor < OUT,
+       apart = uneven && map_ends_apart(p, tensor, steps, group);
+  if (apart && (tensor != IN0 || !panel->chunks))
+    return false;
+  if (apart)
+    add_run(x, map_buffers_k(p, steps) - 1,
+            (int64_t)steps * b->block_k *
+                p->side[AXIS_K].loop[0].stride_bytes[tensor]);
+  if (!(uneven ? map_stream_of_k(p, tensor,
+                                 apart ? (int64_t)steps * b->block_k : p->all_k,
+                                 group, &words)
+               : map_stream_of(p, tensor, steps, group, &words)))
     return false;
   for (int i = 0; i < words.count; i++)
     add_run(x, words.loop[i].extent, words.loop[i].stride_bytes);
@@ -253,10 +265,20 @@ static int64_t rounds_together(const struct device *dev,
   return rounds;
 }
 
+/* Whether the last chunk of a panel takes a task of its own. */
+static bool ends_apart(const struct map_blocking *b,
+                       const struct tile_program *p,
+                       const struct map_panel *panel) {
+  return b->last_k && panel->chunks &&
+         map_ends_apart(p, IN0, panel->run[IN0], true);
+}
+
 /* Whether every m round, and product of a batch, is a phase at least. */
 static bool rounds_are_phases(const struct array *s,
-                              const struct map_blocking *b) {
-  return b->rounds_m > 1 || s->grid.split > 1;
+                              const struct map_blocking *b,
+                              const struct tile_program *p,
+                              const struct map_panel *panel) {
+  return b->rounds_m > 1 || s->grid.split > 1 || ends_apart(b, p, panel);
 }
 
 /* Whether descriptors can walk over the tensors that lie in place, and how many
@@ -268,7 +290,7 @@ static bool can_walk(const struct array *s, const struct map_blocking *b,
   int dims = dev->tile[TILE_SHIM].dims;
   bool again = b->rounds_n > 1 && !panel->chunks; /* in0, in n rounds */
   struct map_nest inside = {.count = 0};
-  if (!rounds_are_phases(s, b) && !again)
+  if (!rounds_are_phases(s, b, p, panel) && !again)
     inside = p->time[AXIS_C];
   for (int i = 0; i < p->time[AXIS_N].count; i++)
     if (inside.count < MAP_LOOPS)
@@ -319,6 +341,8 @@ static double rounds_cycles(const struct array *s, const struct map_blocking *b,
   double m = (double)b->group_m * b->block_m * s->grid.m,
          n = (double)b->block_n * s->grid.n,
          k = (double)b->steps_k * (b->valid_k ? b->valid_k : b->block_k);
+  if (b->last_k)
+    k -= b->block_k - b->last_k;
   double in0 = transfer_cycles(q, m * k * dtype_bytes(p->type[IN0]),
                                run_bytes(s, b, walks, panel, IN0)),
          in1 = transfer_cycles(q, k * n * dtype_bytes(p->type[IN1]),
@@ -380,6 +404,7 @@ struct phases {
   double count, panels; /* of in0, kept whole or not */
   double out, rounds;   /* cycles of each: for out to leave, and to compute */
   double last;          /* for the last blocks to leave */
+  double ends;          /* panels whose last chunk takes a task of its own */
 };
 
 /* Cycles that a launch takes at least, whose tasks are pushed one by one: the
@@ -389,7 +414,7 @@ static double push_cycles(const struct array *s, const struct phases *x) {
   const struct map_grid *g = &s->grid;
   double push = PUSH_CYCLES * ghz_of(s), least = HUGE_VAL,
          inputs = input_channels(s) + (g->split > 1 ? g->m : 0) +
-                  (x->panels - 1) * g->m + (x->count - 1) * g->n;
+                  (x->panels - 1 + x->ends) * g->m + (x->count - 1) * g->n;
   for (int ways = 1; ways <= WAYS_OUT; ways++) {
     int each = ways * g->columns;
     double out = (inputs + x->count * each) * push - TASK_CYCLES * ghz_of(s) +
@@ -526,7 +551,7 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   if (s->work)
     fill_program(s, b, panel, &walks);
   double rounds = rounds_cycles(s, &all, &walks, panel, round);
-  bool each = rounds_are_phases(s, b);
+  bool each = rounds_are_phases(s, b, &walks, panel);
   int64_t all_rounds = (int64_t)all.rounds_m * b->rounds_n,
           together = each && panel->chunks ? panel->rounds
                      : each || (b->rounds_n > 1 && !panel->chunks) ? b->rounds_n
@@ -534,10 +559,13 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   if (s->work && !can_walk(s, b, &walks, panel, &together))
     return HUGE_VAL;
   double count = (double)all_rounds / (double)together;
+  double panels = panel->chunks ? (double)all_rounds / panel->rounds : count;
   double phases = (count - 1) *
                   (((panel->chunks ? 0 : s->grid.m) + s->grid.n) +
                    WAYS_OUT * s->grid.columns) *
                   PUSH_CYCLES * ghz_of(s);
+  if (ends_apart(b, &walks, panel))
+    phases += (panels - 1) * s->grid.m * PUSH_CYCLES * ghz_of(s);
   if (s->problem->finish.bias)
     phases += (double)all.rounds_m * b->rounds_n * s->grid.columns *
               TURN_CYCLES * ghz_of(s);
@@ -548,12 +576,13 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   const double equal = 1e-4; /* the shorter one of two that wait for pushes */
   double last = (double)b->group_m * map_block_bytes(s->problem, b).out *
                 s->grid.rows / stream_of(s);
-  const struct phases pushed = {
-      .count = count,
-      .panels = panel->chunks ? (double)all_rounds / panel->rounds : count,
-      .out = out / count / stream_of(s),
-      .rounds = (double)all_rounds / count * round,
-      .last = last};
+  const struct phases pushed = {.count = count,
+                                .panels = panels,
+                                .ends =
+                                    ends_apart(b, &walks, panel) ? panels : 0,
+                                .out = out / count / stream_of(s),
+                                .rounds = (double)all_rounds / count * round,
+                                .last = last};
   double least = push_cycles(s, &pushed);
   return cycles > least ? cycles : least + equal * cycles;
 }

@@ -197,8 +197,26 @@ static int64_t padded_k(const struct array *s, const struct map_blocking *b) {
   return 0;
 }
 
+/* Whether the last of several steps may have less, in whole small matrices:
+ * of one axis, along which both inputs lie in place, on channels of their own.
+ */
+static bool may_end_short(const struct array *s, const struct map_blocking *b) {
+  const struct map_layout *x = s->form->layout;
+  const struct teir_problem *p = s->problem;
+  int64_t extent = p->extent[AXIS_K];
+  return s->work->count[AXIS_K] == 1 && s->more_k <= 1 && extent > b->block_k &&
+         extent % s->mac.k == 0 && b->block_k % s->mac.k == 0 &&
+         b->block_m % s->mac.m == 0 && b->block_n % s->mac.n == 0 &&
+         p->extent[AXIS_M] >= s->mac.m && p->extent[AXIS_N] >= s->mac.n &&
+         x[IN0].in_place && x[IN1].in_place && s->grid.split == 1 &&
+         !p->finish.bias &&
+         !kernel_gemm_by_blocks(map_isa(s->at->device), p->type[IN0],
+                                p->type[IN1], p->acc);
+}
+
 /* K in blocks that end where its axes do, from one axis or, where that has no
- * such blocks, from two: then as much of the first as divides them. */
+ * such blocks, from two: then as much of the first as divides them.  Else the
+ * last step has less. */
 static bool deal_k(const struct array *s, struct map_blocking *b,
                    struct dealing *best) {
   int block = b->block_k;
@@ -233,13 +251,23 @@ static bool deal_k(const struct array *s, struct map_blocking *b,
   best->block = s->more_k > 1 ? 0 : padded_k(s, b);
   best->more = 1;
   b->valid_k = (int)best->block;
-  return best->block > 0;
+  if (best->block || !may_end_short(s, b))
+    return best->block > 0;
+  best->block = block;
+  b->last_k = (int)(extent % block);
+  return true;
 }
 
 static void cut_k(const struct array *s, const struct dealing *x,
                   struct map_blocking *b) {
   struct map_cut *c = &b->form.cut[AXIS_K];
-  cut_role(s, x, c);
+  c->count = 0;
+  if (b->last_k) {
+    map_cut_add(c, 0, MAP_TIME, b->steps_k, b->block_k);
+    map_cut_add(c, 0, MAP_BLOCK, b->block_k, 1);
+  } else {
+    cut_role(s, x, c);
+  }
   const struct map_part *block = &c->part[c->count - 1], *step = NULL;
   int blocks = 0;
   for (int i = 0; i < c->count; i++) {
@@ -267,7 +295,7 @@ bool array_cut(const struct array *s, struct map_blocking *b) {
   if (is_exact(s, AXIS_K)) {
     if (!deal_k(s, b, &k))
       return false;
-    b->steps_k = (int)(p->extent[AXIS_K] / (k.block * k.more));
+    b->steps_k = (int)div_up(p->extent[AXIS_K], k.block * k.more);
     cut_k(s, &k, b);
   }
   if (is_exact(s, AXIS_M)) {

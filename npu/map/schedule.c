@@ -49,6 +49,7 @@ struct schedule {
   struct teir *t;
   int sums, bias; /* tensors; bias -1: none */
   struct map_cut cut[AXIS_ROLES];
+  int steps; /* of k in one product, where the last one takes what is left; 0 */
   int axis[AXIS_ROLES][MAP_PARTS]; /* of the schedule, by part */
 };
 
@@ -100,6 +101,20 @@ bool map_cut_of(const struct device *dev, const struct map_work *w,
   for (int i = 0; role == AXIS_C && i < w->count[AXIS_C]; i++)
     add_part(c, i, MAP_TIME, w->axis[AXIS_C][i].extent, 1);
   return role != AXIS_C;
+}
+
+static int64_t divisor(int64_t a, int64_t b) {
+  return b ? divisor(b, a % b) : a;
+}
+
+/* Steps of k of which the last has less, in blocks of which both are made. */
+static int divide_steps(const struct map_blocking *b, struct map_cut *k) {
+  int64_t unit = divisor(b->block_k, b->last_k);
+  assert(k->count == 2 && k->part[0].place == MAP_TIME);
+  k->part[0].extent =
+      ((int64_t)(b->steps_k - 1) * b->block_k + b->last_k) / unit;
+  k->part[0].step = k->part[1].extent = unit;
+  return (int)(b->block_k / unit);
 }
 
 /* Parts of a kind in one role. */
@@ -289,6 +304,9 @@ static void add_program(struct schedule *s) {
   home = add_loops(s, n, AXIS_K, MAP_TIME, NULL);
   home = add_work(s, home, "group_product");
   call = add_call(s, "contraction", TEIR_CONTRACTION);
+  if (s->steps)
+    teir_add_property(s->a, s->t, s->t->node[call].primitive, "steps",
+                      arena_printf(s->a, "%d", s->steps));
   teir_list_add(s->a, children(s, home), call);
   if (s->bias < 0 && !f->relu && s->sums == OUT)
     return;
@@ -356,6 +374,8 @@ struct teir *map_schedule(struct arena *a, const struct device *dev,
   s->t = teir_empty(a, work->file);
   for (int role = AXIS_C; role < AXIS_ROLES; role++)
     map_cut_of(dev, &s->work, b, (enum axis_role)role, &s->cut[role]);
+  if (b->last_k)
+    s->steps = divide_steps(b, &s->cut[AXIS_K]);
   add_tensors(s);
   add_axes(s);
   if (!lay_tensors(s, d))

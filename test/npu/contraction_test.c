@@ -31,6 +31,9 @@ static const struct row rows[] = {
     /* kernels shuffle neither input; each n round has tasks, few enough */
     {"acd,db->abc", "a=384,b=376,c=376,d=384", "a=8,b=376,c=80,d=384", 0.8,
      true},
+    /* the last step of d, 8 * 47, has less than the others */
+    {"adc,bd->abc", "a=384,b=384,c=376,d=376", "a=8,b=384,c=80,d=376", 0.78,
+     true},
     /* of in1, packed, more than a mem tile holds is kept, and in0 comes on all
      * channels beside it */
     {"adec,ebd->abc", "a=96,b=84,c=84,d=84,e=96", NULL, 0.82, false},
