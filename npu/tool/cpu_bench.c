@@ -211,6 +211,8 @@ static bool bench_type(struct tool *t, const char *folder, const char *type,
 }
 
 static bool bench_in(struct tool *t, const char *folder) {
+  if (!cpu_bench_compile_time(t, folder))
+    return false;
   void *tensor[3] = {NULL, NULL, NULL};
   size_t bytes = (size_t)LARGEST * LARGEST * sizeof(double);
   for (int i = 0; i < 3; i++)

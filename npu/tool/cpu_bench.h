@@ -17,6 +17,8 @@ void *cpu_bench_compile(struct tool *, const char *folder,
                         const struct cpu_bench_source *, bool with_plugin);
 /* A handle, for one thread, or NULL. */
 void *cpu_bench_openblas(void);
+/* Prints what one product adds to the compiler's time and to an object. */
+bool cpu_bench_compile_time(struct tool *, const char *folder);
 
 /* ---- cpu_works_bench.c ---- */
 
