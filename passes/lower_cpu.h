@@ -120,6 +120,8 @@ llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
 // offset.
 llvm::Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
                                  int Height);
+// Ends such a function, whose rows' sums these vectors are.
+void storeBlock(Code &C, llvm::ArrayRef<llvm::Value *> Sums, int Height);
 
 // ---- lower_cpu_outer.cpp ----
 // The code of such a function, by outer products.

@@ -20,6 +20,32 @@ Value *multiplyAdd(Code &C, const teir_cpu &Cpu, Value *X, Value *Y,
   return C.CreateFAdd(To, C.CreateFMul(X, Y));
 }
 
+void storeBlock(Code &C, ArrayRef<Value *> Sums, int Height) {
+  assert(Height > 0 && Sums.size() % (size_t)Height == 0);
+  size_t Vectors = Sums.size() / (size_t)Height;
+  auto *Vector = cast<FixedVectorType>(Sums[0]->getType());
+  int64_t Bytes = Vector->getNumElements() * Vector->getScalarSizeInBits() / 8;
+  auto Store = [&](bool Add) {
+    Value *Row = C.argument(3);
+    for (int I = 0; I < Height; I++) {
+      for (size_t J = 0; J < Vectors; J++) {
+        Value *Place = C.at(Row, (int64_t)J * Bytes);
+        Value *V = Sums[(size_t)I * Vectors + J];
+        if (Add && Vector->isIntOrIntVectorTy())
+          V = C.CreateAdd(C.get(Vector, Place), V);
+        else if (Add)
+          V = C.CreateFAdd(C.get(Vector, Place), V);
+        C.put(V, Place);
+      }
+      Row = C.at(Row, C.argument(4));
+    }
+  };
+  C.when(
+      C.CreateICmpNE(C.argument(5), C.number(0)), [&] { Store(true); },
+      [&] { Store(false); });
+  C.CreateRetVoid();
+}
+
 namespace {
 
 class Kernel {
@@ -59,10 +85,7 @@ public:
     Code::Values Last = unrolled(
         C, U.Cpu, K, First, [&](ArrayRef<Value *> Now) { return step(Now); });
     ArrayRef<Value *> Sums = ArrayRef<Value *>(Last).drop_front(2);
-    C.when(
-        C.CreateICmpNE(C.argument(5), C.number(0)), [&] { store(Sums, true); },
-        [&] { store(Sums, false); });
-    C.CreateRetVoid();
+    storeBlock(C, Sums, Height);
   }
 
 private:
@@ -106,22 +129,6 @@ private:
       Column = C.get(U.vector(Packed, Lanes), Place);
     return C.CreateShuffleVector(Column,
                                  SmallVector<int, 4>(Lanes, I % Blocks.lanes));
-  }
-
-  void store(ArrayRef<Value *> Sums, bool Add) {
-    Value *Row = C.argument(3);
-    for (int I = 0; I < Height; I++) {
-      for (int J = 0; J < Blocks.vectors; J++) {
-        Value *Place = C.at(Row, J * Blocks.lanes * Bytes);
-        Value *V = Sums[(size_t)(I * Blocks.vectors + J)];
-        if (Add && Element->isIntegerTy())
-          V = C.CreateAdd(C.get(Vector, Place), V);
-        else if (Add)
-          V = C.CreateFAdd(C.get(Vector, Place), V);
-        C.put(V, Place);
-      }
-      Row = C.at(Row, C.argument(4));
-    }
   }
 };
 

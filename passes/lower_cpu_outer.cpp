@@ -46,11 +46,7 @@ public:
         unrolled(C, U.Cpu, C.argument(0), First,
                  [&](ArrayRef<Value *> Now) { return step(Now); });
     ArrayRef<Value *> Sums = ArrayRef<Value *>(Last).drop_front(2);
-    SmallVector<Value *, 32> Result = results(Sums);
-    C.when(
-        C.CreateICmpNE(C.argument(5), C.number(0)),
-        [&] { store(Result, true); }, [&] { store(Result, false); });
-    C.CreateRetVoid();
+    storeBlock(C, results(Sums), Height);
   }
 
 private:
@@ -135,22 +131,6 @@ private:
             C.CreateExtractValue(Part, (unsigned)(I % Rows)), Vector));
       }
     return Result;
-  }
-
-  void store(ArrayRef<Value *> Result, bool Add) {
-    Value *Row = C.argument(3);
-    for (int I = 0; I < Height; I++) {
-      for (int J = 0; J < Blocks.vectors; J++) {
-        Value *Place = C.at(Row, J * 16);
-        Value *V = Result[(size_t)(I * Blocks.vectors + J)];
-        if (Add && Vector->isIntOrIntVectorTy())
-          V = C.CreateAdd(C.get(Vector, Place), V);
-        else if (Add)
-          V = C.CreateFAdd(C.get(Vector, Place), V);
-        C.put(V, Place);
-      }
-      Row = C.at(Row, C.argument(4));
-    }
   }
 };
 
