@@ -111,6 +111,10 @@ unrolled(Code &C, const teir_cpu &Cpu, llvm::Value *K,
          const Code::Values &First,
          llvm::function_ref<Code::Values(llvm::ArrayRef<llvm::Value *>)> Step);
 
+// Ends a kernel, whose rows' sums these vectors are: multiplyFunction tells its
+// arguments.
+void storeBlock(Code &C, llvm::ArrayRef<llvm::Value *> Sums, int Height);
+
 // ---- lower_cpu_kernel.cpp ----
 llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
                          llvm::Value *Y, llvm::Value *To);
@@ -120,8 +124,6 @@ llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
 // offset.
 llvm::Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
                                  int Height);
-// Ends such a function, whose rows' sums these vectors are.
-void storeBlock(Code &C, llvm::ArrayRef<llvm::Value *> Sums, int Height);
 
 // ---- lower_cpu_outer.cpp ----
 // The code of such a function, by outer products.

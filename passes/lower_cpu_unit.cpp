@@ -130,6 +130,32 @@ Code::Values unrolled(Code &C, const teir_cpu &Cpu, Value *K,
                  [&](Value *, ArrayRef<Value *> V) { return Step(V); });
 }
 
+void storeBlock(Code &C, ArrayRef<Value *> Sums, int Height) {
+  assert(Height > 0 && Sums.size() % (size_t)Height == 0);
+  size_t Vectors = Sums.size() / (size_t)Height;
+  auto *Vector = cast<FixedVectorType>(Sums[0]->getType());
+  int64_t Bytes = Vector->getNumElements() * Vector->getScalarSizeInBits() / 8;
+  auto Store = [&](bool Add) {
+    Value *Row = C.argument(3);
+    for (int I = 0; I < Height; I++) {
+      for (size_t J = 0; J < Vectors; J++) {
+        Value *Place = C.at(Row, (int64_t)J * Bytes);
+        Value *V = Sums[(size_t)I * Vectors + J];
+        if (Add && Vector->isIntOrIntVectorTy())
+          V = C.CreateAdd(C.get(Vector, Place), V);
+        else if (Add)
+          V = C.CreateFAdd(C.get(Vector, Place), V);
+        C.put(V, Place);
+      }
+      Row = C.at(Row, C.argument(4));
+    }
+  };
+  C.when(
+      C.CreateICmpNE(C.argument(5), C.number(0)), [&] { Store(true); },
+      [&] { Store(false); });
+  C.CreateRetVoid();
+}
+
 VectorType *CpuUnit::vector(Type *Element, unsigned Lanes) {
   return FixedVectorType::get(Element, Lanes);
 }
