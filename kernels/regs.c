@@ -14,9 +14,10 @@
  * pattern.  They are a cache: what a kernel with many kinds of blocks does not
  * need for the longest time makes room (Belady's rule, as the whole future is
  * known), except for patterns in use, whose count would be lost.  Where steps
- * still in use do not all fit, one place is shared by those that come late:
- * Belady's rule would let all places take turns, and blocks would no longer
- * repeat.  The writes of a place stand right before its first use; sched.c
+ * still in use do not all fit, one place is shared by those that come late, if
+ * there is one that of steps out of products, which are rare: Belady's rule
+ * would let all places take turns, and blocks would no longer repeat.  The
+ writes of a place stand right before its first use; sched.c
  * moves them ahead.
  *
 
@@ -268,7 +269,7 @@ static void share_places(struct addresser *s, int steps) {
 }
 
 /* -1: none. */
-static int choose_place(struct addresser *s) {
+static int choose_place(struct addresser *s, const struct step *step) {
   int best = -1, shared = -1;
   for (int i = 0; i < s->places; i++) {
     const struct place *p = &s->place[i];
@@ -281,7 +282,12 @@ static int choose_place(struct addresser *s) {
     if (p->shared)
       shared = i;
   }
-  if (best < 0 || s->place[best].next_use == INT_MAX)
+  if (best >= 0 && s->place[best].next_use == INT_MAX)
+    return best;
+  if (step->kind == STEP_CONSTANT && s->places < PLACES)
+    return best >= 0 && s->place[best].next_use > step->next_use ? best
+                                                                 : PLACES - 1;
+  if (best < 0)
     return best;
   best = shared < 0 ? best : shared;
   s->place[best].shared = true;
@@ -310,12 +316,11 @@ static void write_place(struct addresser *s, int i, const struct step *step) {
 /* The place that holds the step, written if it is not there yet; -1: none. */
 static int find_place(struct addresser *s, const struct step *step) {
   int i = 0;
-  while (i < s->places &&
-         (!s->place[i].taken || s->place[i].kind != step->kind ||
-          s->place[i].value != step->value))
+  while (i < PLACES && (!s->place[i].taken || s->place[i].kind != step->kind ||
+                        s->place[i].value != step->value))
     i++;
-  if (i == s->places) {
-    i = choose_place(s);
+  if (i == PLACES) {
+    i = choose_place(s, step);
     if (i < 0)
       return -1;
     write_place(s, i, step);
@@ -334,6 +339,7 @@ static bool address(struct addresser *s, struct trace_op *o,
   }
   if (step->leaves) {
     int place = PLACES - 1 - o->stream % s->rare;
+    s->place[place].taken = false;
     write_place(s, place, step);
     set_form(s->t, o, pointer, step->kind,
              kernel_trace_reg(&s->out, "m%d", place));

@@ -190,6 +190,9 @@ static const struct in_steps in_steps_aie2p[] = {
     {DTYPE_I8, DTYPE_I32, 64, 120, 64, 4, 1, true, 4 * 964 + 64, false},
     {DTYPE_I8, DTYPE_I32, 64, 120, 64, 4, 1, true, 4 * 964 + 130, true},
     {DTYPE_I8, DTYPE_I16, 64, 64, 64, 4, 2, false, 8 * 516 + 90, true},
+    /* steps of more places than there are */
+    {DTYPE_I8, DTYPE_I32, 48, 96, 80, 6, 2, false, 12 * 740 + 80, false},
+    {DTYPE_I8, DTYPE_I32, 48, 96, 72, 6, 2, false, 12 * 708 + 80, false},
 };
 
 static void test_steps(const struct isa *set, const struct in_steps *in_steps,
