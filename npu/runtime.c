@@ -132,6 +132,8 @@ static int64_t fill_share(const struct npu_result *r, const struct map_work *w,
     extent *= w->axis[of][i].extent;
   if (padded)
     return parts;
+  if (role == AXIS_K && r->blocking.last_k)
+    return extent; /* both inputs lie in place */
   for (int i = 0; i < count; i++) {
     int64_t step = part[i].part.step;
     for (int k = part[i].part.axis + 1; k < w->count[of]; k++)
