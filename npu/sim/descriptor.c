@@ -164,12 +164,13 @@ int descriptor_run(const struct tile *t, int bd, uint32_t *first,
                                          : -1;
 }
 
-bool descriptor_release(struct channel *c, int bd, struct tile **tile,
-                        int *lock) {
+bool descriptor_lock(struct channel *c, int bd, bool acquires,
+                     struct tile **tile, int *lock) {
   const struct tile *t = c->tile;
-  if (!field(t, bd, FIELD_REL_VALUE, 0))
+  if (!field(t, bd, acquires ? FIELD_ACQ_ON : FIELD_REL_VALUE, 0))
     return false;
-  *tile = lock_of_dma(c, (int)field(t, bd, FIELD_REL_LOCK, 0), lock);
+  int id = (int)field(t, bd, acquires ? FIELD_ACQ_LOCK : FIELD_REL_LOCK, 0);
+  *tile = lock_of_dma(c, id, lock);
   return *tile != NULL;
 }
 

@@ -71,7 +71,7 @@ static bool releases(struct channel *c, const struct tile *at, int lock) {
   for (int i = 0; i < MAX_BDS && bd >= 0 && c->state != CHANNEL_IDLE; i++) {
     struct tile *to;
     int own;
-    if (descriptor_release(c, bd, &to, &own) && to == at && own == lock)
+    if (descriptor_lock(c, bd, false, &to, &own) && to == at && own == lock)
       return true;
     uint32_t first, count;
     bd = descriptor_run(c->tile, bd, &first, &count);

@@ -466,8 +466,10 @@ void descriptor_plan(struct channel *);
  * descriptor, or -1. */
 int descriptor_run(const struct tile *, int bd, uint32_t *first,
                    uint32_t *count);
-/* The lock that a descriptor of the channel releases; false: none. */
-bool descriptor_release(struct channel *, int bd, struct tile **, int *lock);
+/* The lock that a descriptor of the channel acquires, or releases; false: none.
+ */
+bool descriptor_lock(struct channel *, int bd, bool acquires, struct tile **,
+                     int *lock);
 
 /* dma.c */
 void channel_push(struct channel *, uint32_t task);

@@ -47,6 +47,8 @@ done
 mv output ahead
 expect 0 '^cycles=' $run --arg a.bin --arg a.bin --out 2:65536=c.bin --strict
 cmp -s output ahead || fail "--strict counts otherwise"
+# both inputs' buffers come through one channel, each with its own lock
+expect 0 '^right=1' "$nputeir" sim 'xab,xbc->xac' --sizes x=16,a=8,b=8,c=8 --strict
 
 expect 0 '^cycles=' $run --arg a.bin --arg a.bin --out 2:65536=c.bin --repeat 2
 [ "$(grep -c '^cycles=' output)" = 2 ] || fail "--repeat 2 is not two reports"
