@@ -107,6 +107,18 @@ static bool put_tight(const struct map_block_bytes *b, uint32_t pair,
   return true;
 }
 
+/* Sums at the end of memory, twice where there is room behind the inputs, which
+ * end at `left`; false: there is none. */
+static bool put_sums(const struct map_block_bytes *b, uint32_t left,
+                     uint32_t end, struct map_core *core) {
+  if (left > end || b->sums > end - left)
+    return false;
+  core->out_depth = 2 * b->sums <= end - left ? 2 : 1;
+  core->sums = core->out[0] = end - (uint32_t)core->out_depth * b->sums;
+  core->out[1] = end - b->sums;
+  return true;
+}
+
 /* False: too large for a product of `joint` steps. */
 static bool put_joint(const struct map_block_bytes *b, uint32_t pair, int joint,
                       struct map_core *core) {
@@ -117,19 +129,12 @@ static bool put_joint(const struct map_block_bytes *b, uint32_t pair, int joint,
     blocks1 = own;
   uint32_t in1 = blocks1 + (uint32_t)joint * b->blocks[IN1],
            left = in1 + 2 * b->in1;
-  if (left > end || b->sums > end - left)
-    return false;
-  int depth = 2 * b->sums <= end - left ? 2 : 1;
-  uint32_t out = end - (uint32_t)depth * b->sums;
   *core = (struct map_core){.in0 = {blocks0, blocks0 + b->in0},
                             .in1 = {in1, in1 + b->in1},
-                            .out = {out, end - b->sums},
-                            .sums = out,
                             .by_blocks = true,
                             .blocks = {0, blocks1},
-                            .joint = joint,
-                            .out_depth = depth};
-  return true;
+                            .joint = joint};
+  return put_sums(b, left, end, core);
 }
 
 /* The more steps a product takes, the less often are sums read and written. */
@@ -148,18 +153,11 @@ static bool put_converted(const struct map_block_bytes *b, uint32_t pair,
                           struct map_core *core) {
   uint32_t end = 4 * pair, in1 = 2 * b->in0 <= pair ? pair : 2 * b->in0,
            left = in1 + 2 * b->in1;
-  if (left > end || b->sums > end - left)
-    return false;
-  int depth = 2 * b->sums <= end - left ? 2 : 1;
-  uint32_t out = end - (uint32_t)depth * b->sums;
   *core = (struct map_core){.in0 = {0, b->in0},
                             .in1 = {in1, in1 + b->in1},
-                            .out = {out, end - b->sums},
-                            .sums = out,
                             .converted = true,
-                            .joint = 1,
-                            .out_depth = depth};
-  return true;
+                            .joint = 1};
+  return put_sums(b, left, end, core);
 }
 
 static uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
