@@ -44,6 +44,8 @@ static int given(const struct channel *c, const int *ring, int count,
 
 bool lock_guards(struct tile *t, int lock, bool acquire, uint32_t offset) {
   int value = t->lock[lock].value;
+  if (value < 0)
+    return true; /* the run has failed, and ends */
   for (int mm2s = 0; mm2s < 2; mm2s++)
     for (int i = 0; i < t->sim->device->tile[t->kind].channels; i++) {
       struct channel *c = &t->channel[mm2s][i];
