@@ -10,6 +10,8 @@
  * the first row of cores and up all others, on lanes that neither
  * configuration uses, and every core's handler writes them.
  *
+ * Packets to memories have four words; what is shorter is not sent.
+ *
  * A control packet is a transfer with an end of its own: a descriptor's length
  * is one packet, its iterations are the next ones.  A chain of n descriptors
  * whose iterations step over n packets sends more than the 64 that one counts,
@@ -63,7 +65,9 @@ bool broadcast_has(const struct broadcast *b, const struct command *c) {
 }
 
 static bool can_send(const struct command *c) {
-  return c->kind == COMMAND_WRITE || c->kind == COMMAND_BLOCK ||
+  return c->kind == COMMAND_WRITE ||
+         (c->kind == COMMAND_BLOCK &&
+          (!is_memory(c) || c->count >= MOST_DATA)) ||
          (c->kind == COMMAND_MASK_WRITE && is_control(c) && c->mask < 4);
 }
 
@@ -210,19 +214,39 @@ static void add(struct packets *p, uint32_t address, const uint32_t *data) {
   memcpy(to + 1, data, 4 * (size_t)p->data);
 }
 
-static uint32_t count_packets(const struct command_list *l, uint32_t tile,
-                              bool memory, bool before) {
-  uint32_t count = 0;
+/* In what order a tile's words go. */
+enum part { REGISTERS_BEFORE, MEMORIES, REGISTERS_BEHIND, PARTS };
+
+/* A part's commands, one after the other. */
+struct reader {
+  const struct command_list *list;
+  uint32_t tile;
+  enum part part;
+  int next;
+  bool seen; /* a memory */
+};
+
+static const struct command *next_in(struct reader *r) {
   const struct command *c;
-  bool seen = false;
-  for (int i = 0; (c = next_sent(l, &i, tile));) {
-    seen |= is_memory(c);
-    if (is_memory(c) != memory || (!memory && seen == before))
-      continue;
-    count += memory                     ? (c->count + MOST_DATA - 1) / MOST_DATA
+  while ((c = next_sent(r->list, &r->next, r->tile))) {
+    r->seen |= is_memory(c);
+    if (r->part == (is_memory(c) ? MEMORIES
+                    : r->seen    ? REGISTERS_BEHIND
+                                 : REGISTERS_BEFORE))
+      break;
+  }
+  return c;
+}
+
+static uint32_t count_packets(const struct command_list *l, uint32_t tile,
+                              enum part part) {
+  struct reader r = {.list = l, .tile = tile, .part = part};
+  const struct command *c;
+  uint32_t count = 0;
+  while ((c = next_in(&r)))
+    count += part == MEMORIES           ? (c->count + MOST_DATA - 1) / MOST_DATA
              : c->kind == COMMAND_BLOCK ? c->count
                                         : 1;
-  }
   return count;
 }
 
@@ -250,10 +274,10 @@ static int find_channel(const struct command_list *const from[], int count,
 }
 
 static bool fits_channel(const struct command_list *l, uint32_t tile) {
-  return chain_length(count_packets(l, tile, false, true)) +
-             chain_length(count_packets(l, tile, true, false)) +
-             chain_length(count_packets(l, tile, false, false)) <=
-         CHANNEL_DESCRIPTORS;
+  uint32_t used = 0;
+  for (int part = 0; part < PARTS; part++)
+    used += chain_length(count_packets(l, tile, (enum part)part));
+  return used <= CHANNEL_DESCRIPTORS;
 }
 
 void broadcast_find(struct broadcast *b,
@@ -276,38 +300,30 @@ void broadcast_find(struct broadcast *b,
 
 /* A block whose end is no whole packet repeats some words before it. */
 static void add_block(struct packets *p, const struct command *c) {
-  uint32_t words[MOST_DATA];
+  assert(c->count >= p->data);
   for (uint32_t i = 0; i < c->count; i += p->data) {
-    uint32_t at =
-        i + p->data <= c->count || c->count < p->data ? i : c->count - p->data;
-    memset(words, 0, sizeof words);
-    for (uint32_t k = 0; k < p->data && at + k < c->count; k++)
-      words[k] = c->words[at + k];
-    add(p, offset_of(c) + 4 * at, words);
+    uint32_t at = i + p->data <= c->count ? i : c->count - p->data;
+    add(p, offset_of(c) + 4 * at, c->words + at);
   }
 }
 
-/* Memories, or registers before or behind them.  Padded at the front, where a
- * write may be repeated: with a copy of the first packet. */
+/* A part's packets.  Padded at the front, where a write may be repeated: with a
+ * copy of the first packet. */
 static struct packets collect(struct arena *a, const struct command_list *l,
-                              uint32_t tile, bool memory, bool before) {
-  struct packets p = {.data = memory ? MOST_DATA : 1};
-  uint32_t count = count_packets(l, tile, memory, before),
+                              uint32_t tile, enum part part) {
+  struct packets p = {.data = part == MEMORIES ? MOST_DATA : 1};
+  uint32_t count = count_packets(l, tile, part),
            chain = count ? chain_length(count) : 1,
            pad = (chain - count % chain) % chain;
   p.words = arena_array(a, count + pad + 1, 4 * (size_t)(p.data + 1));
   p.count = pad;
+  struct reader r = {.list = l, .tile = tile, .part = part};
   const struct command *c;
-  bool seen = false;
-  for (int i = 0; (c = next_sent(l, &i, tile));) {
-    seen |= is_memory(c);
-    if (is_memory(c) != memory || (!memory && seen == before))
-      continue;
+  while ((c = next_in(&r)))
     if (c->kind == COMMAND_BLOCK)
       add_block(&p, c);
     else
       add(&p, offset_of(c), &c->value);
-  }
   assert(p.count == count + pad);
   for (uint32_t i = 0; i < pad; i++)
     memcpy(p.words + i * (p.data + 1), p.words + pad * (p.data + 1),
@@ -394,11 +410,10 @@ static void set_way(const struct broadcast *b, bool set,
 
 void broadcast_write(const struct broadcast *b, const struct command_list *to,
                      struct command_list *l) {
-  enum { PARTS = 3 };
   struct arena *a = l->arena;
-  const struct packets part[PARTS] = {collect(a, to, b->first, false, true),
-                                      collect(a, to, b->first, true, false),
-                                      collect(a, to, b->first, false, false)};
+  struct packets part[PARTS];
+  for (int i = 0; i < PARTS; i++)
+    part[i] = collect(a, to, b->first, (enum part)i);
   uint32_t bd[CHANNEL_DESCRIPTORS][8], at = 0, used = 0, first[PARTS];
   uint32_t total = 0, channel = (uint32_t)b->channel,
            descriptors = channel & 1 ? CHANNEL_DESCRIPTORS : 0;
