@@ -8,6 +8,7 @@
 #include "teir_build.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -478,7 +479,8 @@ static bool metadata_valid(struct check *k) {
         !number_given(k, i, "beta", false) ||
         !number_given(k, i, "low", clamp) ||
         !number_given(k, i, "high", clamp) ||
-        !number_given(k, i, "shift", shift))
+        !number_given(k, i, "shift", shift) ||
+        !number_given(k, i, "steps", false))
       return false;
     if (shift) {
       double n = strtod(teir_property(k->t, i, "shift"), NULL);
@@ -487,6 +489,12 @@ static bool metadata_valid(struct check *k) {
                           "primitive %s: shift=%s; a shift is 0 to 62 bits",
                           p->id, teir_property(k->t, i, "shift"));
     }
+    const char *steps = teir_property(k->t, i, "steps");
+    double count = steps ? strtod(steps, NULL) : 1;
+    if (!(count >= 1 && count <= INT_MAX && count == (int)count))
+      return diag_error(k->d, p->at,
+                        "primitive %s: steps=%s; steps are 1 or more", p->id,
+                        steps);
     enum dtype type;
     const char *acc = teir_property(k->t, i, "acc");
     if (acc && !dtype_parse(acc, &type))

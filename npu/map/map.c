@@ -397,7 +397,7 @@ static bool read_loops(struct reader *r, struct tile_program *q) {
 static bool join_steps(struct reader *r, struct tile_program *q) {
   const struct teir_node *x = &r->t->node[r->product];
   const char *word = teir_property(r->t, x->primitive, "steps");
-  return map_join_steps(q, word ? atoi(word) : 1) ||
+  return map_join_steps(q, word ? (int)strtod(word, NULL) : 1) ||
          refuse(r, x,
                 "steps that one product takes together are 1 or more of one "
                 "loop, in which blocks of k follow each other");

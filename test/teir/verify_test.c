@@ -106,6 +106,15 @@ static const struct {
     {HEAD "primitive q Contraction M=[] N=[] K=[] with acc=f31\nroots c\n"
           "invoke c calls q\n",
      "primitive q: acc=f31 is no type"},
+    {HEAD "primitive q Contraction M=[] N=[] K=[] with steps=2x\nroots c\n"
+          "invoke c calls q\n",
+     "primitive q: steps=2x is no number"},
+    {HEAD "primitive q Contraction M=[] N=[] K=[] with steps=0\nroots c\n"
+          "invoke c calls q\n",
+     "primitive q: steps=0; steps are 1 or more"},
+    {HEAD "primitive q Contraction M=[] N=[] K=[] with steps=1e10\nroots c\n"
+          "invoke c calls q\n",
+     "primitive q: steps=1e10; steps are 1 or more"},
     {HEAD "primitive q Scale M=[] N=[] with alpha=two\nroots c\n"
           "invoke c calls q\n",
      "primitive q: alpha=two is no number"},
