@@ -17,8 +17,8 @@
  *   in  [32][m] is written as [m/8][32][8],
  *
  * transposed as they are converted, and a chunk is [k/32][m/16][4][2][8][9].
- * In1 leaves when all of a block's n are there for
- * such a run, step by step, too.
+ * In1 leaves when all of a block's n are there for such a run, step by step,
+ * too.
  *
  * The programs have no numbers of a launch: a panel of in0 and the blocks of
  * in1 that meet it are of a number that the configuration knows, and each comes

@@ -316,11 +316,6 @@ struct map_converter map_converter_of(const struct map_blocking *, int steps);
  * there are as many, and all can count what they walk over. */
 int map_converter_parts(const struct device *, int block_k, int steps);
 bool map_converter_walks(const struct device *, int block_k, int steps);
-/* Whether in0's panel fits as block floats, in how many chunks, and how many
- * steps a converting core gets at a time. */
-bool map_converted_panel(const struct device *, const struct teir_problem *,
-                         const struct map_blocking *, int buffers_out,
-                         struct map_panel *);
 /* Buffers of an input's ring. */
 int map_mem_depth(const struct map_panel *, int tensor);
 /* The most that fits beside the rings; false: not even these do. */

@@ -503,11 +503,13 @@ static int panel_rounds(const struct device *dev, const struct teir_problem *p,
   return 0;
 }
 
-/* A panel of block floats, whole.  Runs of device memory count most, and then
+/* A panel of block floats, whole: in how many chunks, and how many steps a
+ * converting core gets at a time.  Runs of device memory count most, and then
  * that chunks are small. */
-bool map_converted_panel(const struct device *dev, const struct teir_problem *p,
-                         const struct map_blocking *b, int buffers_out,
-                         struct map_panel *panel) {
+static bool converted_panel(const struct device *dev,
+                            const struct teir_problem *p,
+                            const struct map_blocking *b, int buffers_out,
+                            struct map_panel *panel) {
   struct map_grid grid = map_grid_of(dev, &b->form);
   struct map_block_bytes bytes = map_block_bytes(p, b);
   int64_t row = (int64_t)b->block_k * 2, best = 0,
@@ -545,7 +547,7 @@ static bool find_panel(const struct device *dev, const struct teir_problem *p,
                        struct map_panel *panel) {
   enum { SHARED_CHUNKS = 6 }; /* their descriptors share a half with in1's */
   if (b->form.converts)
-    return map_converted_panel(dev, p, b, buffers_out, panel);
+    return converted_panel(dev, p, b, buffers_out, panel);
   struct map_grid grid = map_grid_of(dev, &b->form);
   struct map_block_bytes bytes = map_block_bytes(p, b);
   int64_t row0 = (int64_t)valid_k(b) * dtype_bytes(p->type[IN0]),

@@ -7,9 +7,10 @@
  *
  * Other plans' launches go there as well: their transaction then begins with
  * the writes that make the array hold their configuration (change_write), which
- * takes a fortieth of the time, or a sixth where cores differ.  Only when a plan has spent the time
- * of a load on such writes is its configuration loaded, and few are.  Where a
- * device is shared, nobody knows whether the configuration has been loaded
+ * takes, simulated, a fortieth of the time that is published for a load, or a
+ * sixth where cores differ.  Only when a plan has spent the time of a load on
+ * such writes is its configuration loaded, and few are.  Where a device is
+ * shared, nobody knows whether the configuration has been loaded
  * again since the last launch: the writes come with every launch, and are made
  * for either case.
  *
