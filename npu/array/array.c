@@ -179,6 +179,21 @@ const struct preset *preset_find(const char *name) {
   return NULL;
 }
 
+int preset_task_cycles(const struct preset *p) {
+  const struct device *dev = device_find(p->device);
+  return p->write32_cycles +
+         dev->tile[TILE_SHIM].bd_words * p->blockwrite_word_cycles +
+         p->patch_cycles + p->queue_push_cycles;
+}
+
+const struct preset *preset_of(const struct device *dev) {
+  for (int i = 0; i < PRESET_COUNT; i++)
+    if (strcmp(presets[i].device, dev->name) == 0)
+      return &presets[i];
+  assert(!"every device has a preset");
+  return NULL;
+}
+
 double preset_dram(const struct preset *p, uint64_t run_bytes) {
   assert(p->dram_count > 0);
   if (run_bytes < p->dram[0].run_bytes)

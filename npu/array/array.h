@@ -93,6 +93,10 @@ struct preset {
 };
 /* Bytes per second for runs of this length. */
 double preset_dram(const struct preset *, uint64_t run_bytes);
+/* Cycles for a task of a shim channel: a descriptor, its address, a push. */
+int preset_task_cycles(const struct preset *);
+/* The platform that stands for a device where none is named: its first. */
+const struct preset *preset_of(const struct device *);
 const struct preset *preset_find(const char *name); /* NULL: unknown */
 const struct preset *preset_at(int index);          /* NULL: past the end */
 

@@ -81,6 +81,18 @@ static void test_presets(void) {
   CHECK(p && p->write32_cycles >= 93 && p->write32_cycles <= 103);
 }
 
+/* P6, in the traced Phoenix's 1.028 GHz: 1076 cycles less or more what is
+ * rounded. */
+static void test_tasks(void) {
+  for (int i = 0; preset_at(i); i++) {
+    const struct preset *p = preset_at(i);
+    double cycles = preset_task_cycles(p) / p->clock_ghz * 1.028;
+    CHECK(cycles > 1060 && cycles < 1090);
+    const struct device *dev = device_find(p->device);
+    CHECK(dev && strcmp(preset_of(dev)->device, p->device) == 0);
+  }
+}
+
 static void test_port_numbers(void) {
   static const int counts[TILE_KINDS][2] = {
       [TILE_SHIM] = {22, 23}, [TILE_MEM] = {17, 18}, [TILE_CORE] = {23, 25}};
@@ -152,6 +164,7 @@ int main(void) {
   test_devices();
   test_second_generation();
   test_presets();
+  test_tasks();
   test_port_numbers();
   test_connections();
   return check_result();
