@@ -23,11 +23,6 @@ int design_buffer_steps(const struct tile_program *p, int tensor) {
              : p->panel.run[tensor];
 }
 
-bool design_ends_apart(const struct tile_program *p) {
-  return map_is_uneven(p) && p->panel.chunks &&
-         map_ends_apart(p, IN0, p->panel.run[IN0], true);
-}
-
 /* Where the word `i` of a stream has its place. */
 static int64_t place_of(const struct map_stream *s, int64_t i) {
   int64_t at = 0;

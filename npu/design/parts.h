@@ -67,9 +67,6 @@ int design_out_span(const struct tile_program *);
  * a group or of one of its blocks only. */
 bool design_is_wide(const struct tile_program *); /* in0's */
 int design_buffer_steps(const struct tile_program *, int tensor);
-/* Whether the last chunk of in0's panel, which ends with a last step of k that
- * has less, takes a task of its own. */
-bool design_ends_apart(const struct tile_program *);
 
 /* The MAC's shape decides the layout of blocks in core memory. */
 bool make_tiles(struct builder *);  /* dma.c: buffers, locks, chains */

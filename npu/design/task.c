@@ -297,7 +297,7 @@ static int inner_steps(const struct tile_program *p) {
 static bool walk_uneven(struct walk *w, const struct tile_program *p,
                         const struct channel *c, int steps) {
   int64_t k = p->all_k, block = (int64_t)steps * p->block_k;
-  bool in0 = c->tensor == IN0, apart = in0 && design_ends_apart(p);
+  bool in0 = c->tensor == IN0, apart = in0 && map_panel_ends_apart(p);
   if (apart && c->part) {
     k = map_last_k(p, steps);
   } else if (apart) {
@@ -581,7 +581,7 @@ static bool find_phases(struct builder *m,
   if (!all_loops(p, &all, first))
     return diag_error(m->diag, loc_none(), "more than %d loops over time",
                       MAP_LOOPS);
-  bool each = p->rounds_m > 1 || p->grid.split > 1 || design_ends_apart(p);
+  bool each = p->rounds_m > 1 || p->grid.split > 1 || map_panel_ends_apart(p);
   for (int depth = each ? first[AXIS_N] : 0; depth <= all.count; depth++) {
     int64_t extent = depth < all.count ? all.loop[depth].extent : 1;
     for (int64_t within = extent; within > 1 || depth == all.count; within--) {
@@ -612,7 +612,7 @@ static bool in1_moves(const struct phases *x) {
 bool make_tasks(struct builder *m) {
   const struct tile_program *p = m->design->program;
   bool part = p->panel.stretches > 0, turns = p->grid.split > 1,
-       bias = p->finish.bias != AXIS_C, apart = design_ends_apart(p);
+       bias = p->finish.bias != AXIS_C, apart = map_panel_ends_apart(p);
   int depth = p->device->queue_depth,
       ahead = part || turns || bias || apart ? depth / 2 : depth;
   assert(ahead >= 1 && ahead <= depth);

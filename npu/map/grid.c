@@ -12,6 +12,7 @@
  * shared, and the mem tile sends each of its four cores both inputs in turn on
  * one channel.
  */
+#include "array.h"
 #include "map.h"
 
 #include <assert.h>
@@ -65,30 +66,36 @@ int map_grid_products(const struct map_grid *g) {
   return g->apart ? g->columns * g->rows : 1;
 }
 
-static double block_words(const struct tile_program *p, int tensor) {
+double map_stream_bytes(const struct device *dev) {
+  return 4.0 * dev->stream_words;
+}
+
+int map_grid_inputs(const struct map_grid *g) {
+  return g->apart ? 2 * g->columns : g->m + g->n;
+}
+
+static double block_bytes(const struct tile_program *p, int tensor) {
   const enum axis_role *role = map_roles[tensor];
   return (double)map_nest_extent(&p->side[role[0]]) *
          (double)map_nest_extent(&p->side[role[1]]) *
-         dtype_bytes(p->transfer[tensor].type) / 4;
+         dtype_bytes(p->transfer[tensor].type);
 }
 
 int map_joins(const struct tile_program *p) {
-  enum { PUSH_CYCLES = 1050 }; /* a descriptor, its address, a queue */
   const struct map_grid *g = &p->grid;
   if (g->rows == 1)
     return 1;
   if (g->apart) /* one channel's would not leave descriptors for its half */
     return 2;
   double rounds = (double)p->batch * p->rounds_m * p->rounds_n;
-  double steps = rounds * p->steps_k;
-  double in0 = steps * p->group_m * block_words(p, IN0) /
+  double steps = rounds * p->steps_k, stream = map_stream_bytes(p->device),
+         push = preset_task_cycles(preset_of(p->device));
+  double in0 = steps * p->group_m * block_bytes(p, IN0) /
                (p->panel.chunks ? p->panel.rounds : 1),
-         in1 = steps * block_words(p, IN1) * (g->apart ? g->rows : 1),
-         out = rounds * p->group_m * g->rows * block_words(p, OUT);
-  double pushes = (g->split > 1 ? g->m + g->n : 2 * g->columns) *
-                  (double)PUSH_CYCLES,
-         each = g->columns * (double)PUSH_CYCLES,
-         ready = pushes + (in0 > in1 ? in0 : in1);
+         in1 = steps * block_bytes(p, IN1),
+         out = rounds * p->group_m * g->rows * block_bytes(p, OUT) / stream;
+  double pushes = map_grid_inputs(g) * push, each = g->columns * push,
+         ready = pushes + (in0 > in1 ? in0 : in1) / stream;
   double one = (pushes + each > ready ? pushes + each : ready) + out,
          two =
              (pushes + 2 * each > ready ? pushes + 2 * each : ready) + out / 2;

@@ -111,6 +111,8 @@ int map_grid_home(const struct map_grid *, int part);
 /* Whether east of every such column is one that sends no in0, whose mem tile
  * the sender's channels reach, too. */
 bool map_grid_spreads(const struct map_grid *);
+/* Channels of shims that bring inputs. */
+int map_grid_inputs(const struct map_grid *);
 struct tile_program;
 /* Channels on which a column's blocks of out leave: a second one halves the
  * time, but its tasks are pushed, too, which little work would wait for. */
@@ -399,6 +401,8 @@ bool map_stream_of_k(const struct tile_program *, int tensor, int64_t k,
  * others in device memory as these do each other. */
 bool map_ends_apart(const struct tile_program *, int tensor, int steps,
                     bool group);
+/* Whether the last chunk of a panel of in0 takes a task of its own. */
+bool map_panel_ends_apart(const struct tile_program *);
 /* Buffers of so many steps that an input's ring gets in an n round, and what
  * the last one holds of k. */
 int map_buffers_k(const struct tile_program *, int steps);

@@ -45,10 +45,6 @@
 
 #include <assert.h>
 
-double map_stream_bytes(const struct device *dev) {
-  return 4.0 * dev->stream_words;
-}
-
 /* The two banks of a pair serve it. */
 double map_port_bytes(const struct device *dev) {
   return 2.0 * dev->bank_word_bytes;

@@ -78,3 +78,8 @@ int map_ring_turns(int depth, int buffers) {
     turns += buffers;
   return turns;
 }
+
+bool map_panel_ends_apart(const struct tile_program *p) {
+  return map_is_uneven(p) && p->panel.chunks &&
+         map_ends_apart(p, IN0, p->panel.run[IN0], true);
+}
