@@ -229,6 +229,15 @@ static double turned_cost(const struct device *dev,
   return cost[4 * x[IN0].turned + 2 * x[IN1].turned + sums];
 }
 
+/* What columns behind the last even shape cost more (kernel_gemm_even): a
+ * kernel by lanes cannot hide its loads of in0 there. */
+static double strip_cost(const struct device *dev,
+                         const struct teir_problem *p) {
+  return kernel_gemm_by_lanes(map_isa(dev), p->type[IN0], p->type[IN1], p->acc)
+             ? 1.87
+             : 1;
+}
+
 /* The smallest distance by which blocks may move along m or n. */
 static int64_t unit_of(const struct teir_problem *p,
                        const struct map_layout x[TENSORS], int input) {
@@ -306,6 +315,7 @@ static bool search(const struct platform *at, const struct teir_problem *p,
       !kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, &unit))
     return false;
   s->turned = turned_cost(at->device, p, &s->mac, form->layout);
+  s->strip = strip_cost(at->device, p);
   bool flat = s->grid.split > 1;
   const struct teir_model model = {
       .self = s,
@@ -500,6 +510,7 @@ static void price_apart(const struct platform *at, const struct map_work *w,
       x[AXIS_C] % map_grid_products(&s.grid))
     return;
   s.turned = turned_cost(at->device, p, &s.mac, form.layout);
+  s.strip = strip_cost(at->device, p);
   bool few_m = x[AXIS_M] < unit.m, few_n = x[AXIS_N] < unit.n;
   struct map_blocking q = {.block_m = few_m ? unit.m : (int)x[AXIS_M],
                            .block_n = few_n ? unit.n : (int)x[AXIS_N],

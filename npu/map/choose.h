@@ -21,6 +21,7 @@ struct array {
   struct kernel_shape even[2]; /* of blocks of which kernels have no edges, by
                                   map_tall */
   double turned;               /* what a kernel costs more for turned blocks */
+  double strip;      /* and, beyond that, for columns that make no even shape */
   int64_t unit[OUT]; /* of m and n, by which blocks may move in place */
   double most;       /* cycles that are worth while; HUGE_VAL: any */
   double product;    /* cycles of one, measured; 0: by formula */

@@ -25,9 +25,8 @@ enum {
   WAYS_OUT = 2,      /* channels of a column for out */
   ROUND_CYCLES = 60, /* locks around a block of out */
   /* At 1 GHz, for they run on clocks of their own (array.c has them for a
-   * preset): to push a task, to read the first word, to see that the last one
+   * preset): to read the first word, to see that the last one
    * ended. */
-  PUSH_CYCLES = 1047,
   FIRST_CYCLES = 900,
   END_CYCLES = 110,
   LAUNCH_CYCLES = 235, /* a column's cores are told their numbers */
@@ -265,20 +264,10 @@ static int64_t rounds_together(const struct device *dev,
   return rounds;
 }
 
-/* Whether the last chunk of a panel takes a task of its own. */
-static bool ends_apart(const struct map_blocking *b,
-                       const struct tile_program *p,
-                       const struct map_panel *panel) {
-  return b->last_k && panel->chunks &&
-         map_ends_apart(p, IN0, panel->run[IN0], true);
-}
-
 /* Whether every m round, and product of a batch, is a phase at least. */
 static bool rounds_are_phases(const struct array *s,
-                              const struct map_blocking *b,
-                              const struct tile_program *p,
-                              const struct map_panel *panel) {
-  return b->rounds_m > 1 || s->grid.split > 1 || ends_apart(b, p, panel);
+                              const struct map_blocking *b, bool apart) {
+  return b->rounds_m > 1 || s->grid.split > 1 || apart;
 }
 
 /* Whether descriptors can walk over the tensors that lie in place, and how many
@@ -290,7 +279,7 @@ static bool can_walk(const struct array *s, const struct map_blocking *b,
   int dims = dev->tile[TILE_SHIM].dims;
   bool again = b->rounds_n > 1 && !panel->chunks; /* in0, in n rounds */
   struct map_nest inside = {.count = 0};
-  if (!rounds_are_phases(s, b, p, panel) && !again)
+  if (!rounds_are_phases(s, b, map_panel_ends_apart(p)) && !again)
     inside = p->time[AXIS_C];
   for (int i = 0; i < p->time[AXIS_N].count; i++)
     if (inside.count < MAP_LOOPS)
@@ -325,46 +314,72 @@ static double both(double a, double b) {
   return pow(pow(a, 8) + pow(b, 8), 1.0 / 8);
 }
 
-/* Cycles of all rounds, each `round` when device memory costs nothing.  What a
- * mem tile keeps of in0 is read once per m round, the rest in every n round, as
- * in1 is.  It is read part by part: behind the last use of a part in the n
- * round before, ahead of the first use in the first one. */
-static double rounds_cycles(const struct array *s, const struct map_blocking *b,
-                            const struct tile_program *walks,
-                            const struct map_panel *panel, double round) {
+/* Cycles in which DRAM moves what a round of all cores takes and leaves; 0
+ * where its rate is not known. */
+struct traffic {
+  double in0, in1, out;
+  double kept; /* share of in0 that is read once per m round */
+};
+
+static struct traffic round_traffic(const struct array *s,
+                                    const struct map_blocking *b,
+                                    const struct tile_program *walks,
+                                    const struct map_panel *panel) {
   const struct teir_problem *p = s->problem;
   const struct preset *q = s->at->preset;
   if (!q)
-    return (double)b->rounds_m * b->rounds_n * round;
-  int rounds_n = panel->chunks ? panel->rounds : b->rounds_n,
-      rounds_m = b->rounds_m * (b->rounds_n / rounds_n);
+    return (struct traffic){.in0 = 0};
   double m = (double)b->group_m * b->block_m * s->grid.m,
          n = (double)b->block_n * s->grid.n,
          k = (double)b->steps_k * (b->valid_k ? b->valid_k : b->block_k);
   if (b->last_k)
     k -= b->block_k - b->last_k;
-  double in0 = transfer_cycles(q, m * k * dtype_bytes(p->type[IN0]),
-                               run_bytes(s, b, walks, panel, IN0)),
-         in1 = transfer_cycles(q, k * n * dtype_bytes(p->type[IN1]),
-                               run_bytes(s, b, walks, panel, IN1)),
-         out = transfer_cycles(q, m * n * dtype_bytes(p->type[OUT]), HUGE_VAL);
-  double kept = panel->chunks ? 1
-                : panel->stretches
-                    ? (double)panel->kept / (panel->kept + panel->streamed)
-                    : 0;
-  double each = (1 - kept) * in0 + in1 + out;
+  return (struct traffic){
+      .in0 = transfer_cycles(q, m * k * dtype_bytes(p->type[IN0]),
+                             run_bytes(s, b, walks, panel, IN0)),
+      .in1 = transfer_cycles(q, k * n * dtype_bytes(p->type[IN1]),
+                             run_bytes(s, b, walks, panel, IN1)),
+      .out = transfer_cycles(q, m * n * dtype_bytes(p->type[OUT]), HUGE_VAL),
+      .kept = panel->chunks ? 1
+              : panel->stretches
+                  ? (double)panel->kept / (panel->kept + panel->streamed)
+                  : 0};
+}
+
+/* n rounds that a panel of in0 serves. */
+static int panel_rounds(const struct map_blocking *b,
+                        const struct map_panel *panel) {
+  return panel->chunks ? panel->rounds : b->rounds_n;
+}
+
+/* Cycles of all rounds, each `round` when device memory costs nothing.  What a
+ * mem tile keeps of in0 is read once per m round, the rest in every n round, as
+ * in1 is.  It is read part by part: behind the last use of a part in the n
+ * round before, ahead of the first use in the first one.  What a round leaves
+ * is written beside the next one; behind the last one it is not counted here.
+ */
+static double rounds_cycles(const struct array *s, const struct map_blocking *b,
+                            const struct traffic *x,
+                            const struct map_panel *panel, double round) {
+  const struct teir_problem *p = s->problem;
+  if (!s->at->preset)
+    return (double)b->rounds_m * b->rounds_n * round;
+  int rounds_n = panel_rounds(b, panel),
+      rounds_m = b->rounds_m * (b->rounds_n / rounds_n);
+  double read = (1 - x->kept) * x->in0 + x->in1, each = read + x->out;
   double part = panel->chunks      ? 1.0 / panel->chunks
                 : panel->stretches ? 1.0 / panel->stretches
                                    : 0;
   double beside = rounds_n > 1 ? 2 * (1 - part) : 1; /* n rounds */
-  double first = part * kept * in0 +
-                 both(round, each + (1 - part) * kept * in0) +
+  double first = part * x->kept * x->in0 +
+                 both(round, read + (1 - part) * x->kept * x->in0) +
                  both((rounds_n - 1) * round, (rounds_n - 1) * each);
-  double others = both(beside * round, beside * each + kept * in0) +
+  double others = both(beside * round, beside * each + x->kept * x->in0) +
                   both((rounds_n - beside) * round, (rounds_n - beside) * each);
   if (s->grid.split > 1) /* in1 waits for the panel on their channel */
-    others += m / s->grid.m * k * dtype_bytes(p->type[IN0]) /
-              map_stream_bytes(s->at->device);
+    others += (double)b->group_m * b->block_m * b->steps_k *
+              (b->valid_k ? b->valid_k : b->block_k) *
+              dtype_bytes(p->type[IN0]) / map_stream_bytes(s->at->device);
   return first + (rounds_m - 1) * others;
 }
 
@@ -376,9 +391,10 @@ static double ghz_of(const struct array *s) {
   return s->at->preset ? s->at->preset->clock_ghz : 1;
 }
 
-/* Input channels of all columns. */
-static int input_channels(const struct array *s) {
-  return s->grid.split > 1 ? s->grid.n : 2 * s->grid.columns;
+/* To push a task; of the platform, or of one with the device at 1 GHz. */
+static double push_of(const struct array *s) {
+  const struct preset *q = s->at->preset, *like = preset_of(s->at->device);
+  return q ? preset_task_cycles(q) : preset_task_cycles(like) / like->clock_ghz;
 }
 
 /* Cycles until the first blocks arrive, and from the end of the last task on.
@@ -387,7 +403,8 @@ static int input_channels(const struct array *s) {
  */
 static double start_cycles(const struct array *s,
                            const struct map_blocking *b) {
-  double pushes = PUSH_CYCLES * ghz_of(s) * input_channels(s);
+  int behind = s->grid.split > 1 ? s->grid.m : 0; /* in1, on in0's channels */
+  double pushes = push_of(s) * (map_grid_inputs(&s->grid) - behind);
   double start = (FIRST_CYCLES + END_CYCLES) * ghz_of(s) + pushes / 2;
   if (s->form->converts) /* in1 waits for the panel in the converting core */
     start += (double)b->block_m * b->block_k * b->steps_k *
@@ -399,22 +416,38 @@ static double start_cycles(const struct array *s,
   return start + (panel > pushes / 2 ? panel - pushes / 2 : 0);
 }
 
+/* What more of the pushes cores wait for: DRAM has reads to do meanwhile, where
+ * it is the bottleneck. */
+static double late_cycles(const struct array *s, double cores, double memory) {
+  double share = 1 / (1 + pow(memory / cores, 8));
+  return share * push_of(s) * map_grid_inputs(&s->grid) / 4;
+}
+
 /* A launch in phases, as its pushes see it. */
 struct phases {
   double count, panels; /* of in0, kept whole or not */
   double out, rounds;   /* cycles of each: for out to leave, and to compute */
   double last;          /* for the last blocks to leave */
   double ends;          /* panels whose last chunk takes a task of its own */
+  double memory;        /* DRAM is busy behind the first inputs */
 };
+
+static double memory_cycles(const struct map_blocking *b,
+                            const struct traffic *x,
+                            const struct map_panel *panel) {
+  double rounds = (double)b->rounds_m * b->rounds_n;
+  return rounds * ((1 - x->kept) * x->in0 + x->in1 + x->out) +
+         rounds / panel_rounds(b, panel) * x->kept * x->in0 - x->in0 - x->in1;
+}
 
 /* Cycles that a launch takes at least, whose tasks are pushed one by one: the
  * last phase's blocks of out leave behind the last push, and its rounds begin
  * behind the push of its inputs. */
 static double push_cycles(const struct array *s, const struct phases *x) {
   const struct map_grid *g = &s->grid;
-  double push = PUSH_CYCLES * ghz_of(s), least = HUGE_VAL,
-         inputs = input_channels(s) + (g->split > 1 ? g->m : 0) +
-                  (x->panels - 1 + x->ends) * g->m + (x->count - 1) * g->n;
+  double push = push_of(s), least = HUGE_VAL,
+         inputs = map_grid_inputs(g) + (x->panels - 1 + x->ends) * g->m +
+                  (x->count - 1) * g->n;
   for (int ways = 1; ways <= WAYS_OUT; ways++) {
     int each = ways * g->columns;
     double out = (inputs + x->count * each) * push - TASK_CYCLES * ghz_of(s) +
@@ -424,6 +457,9 @@ static double push_cycles(const struct array *s, const struct phases *x) {
            cycles = out > rounds ? out : rounds;
     least = cycles < least ? cycles : least;
   }
+  /* nor does much happen before the first blocks of out can leave */
+  double all = (map_grid_inputs(g) + g->columns / 2.0) * push + x->memory;
+  least = all > least ? all : least;
   return (END_CYCLES + LAUNCH_CYCLES * g->columns) * ghz_of(s) + least;
 }
 
@@ -461,12 +497,13 @@ double array_round_cycles(const struct device *dev,
          summed = port / 2; /* a cycle loads or stores sums, by one pointer */
   double macs = (double)(b->block_m / s->mac.m) * (b->block_n / s->mac.n) *
                 (b->block_k / s->mac.k) * s->turned;
+  const struct kernel_shape *even = &s->even[map_tall(b->group_m)];
+  macs *= 1 + (s->strip - 1) * (b->block_n % even->n) / b->block_n;
   if (at->by_blocks)
     sums /= at->joint;
   double core = macs > sums / summed ? macs : sums / summed;
   if (at->by_blocks)
     core += blocks_cycles(s, b, at);
-  const struct kernel_shape *even = &s->even[map_tall(b->group_m)];
   if (b->block_m % even->m || b->block_n % even->n)
     core += EDGE_CYCLES;
   struct map_waits waits = map_core_waits(dev, &bytes, b->group_m, core, at);
@@ -550,8 +587,16 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   struct tile_program walks;
   if (s->work)
     fill_program(s, b, panel, &walks);
-  double rounds = rounds_cycles(s, &all, &walks, panel, round);
-  bool each = rounds_are_phases(s, b, &walks, panel);
+  const struct traffic traffic = round_traffic(s, &all, &walks, panel);
+  double rounds = rounds_cycles(s, &all, &traffic, panel, round);
+  double drain = (double)b->group_m * map_block_bytes(s->problem, b).out *
+                 s->grid.rows / (WAYS_OUT * stream_of(s));
+  ends += late_cycles(s, (double)all.rounds_m * all.rounds_n * round,
+                      memory_cycles(&all, &traffic, panel));
+  if (traffic.out > drain) /* all columns' last blocks, at once */
+    ends += traffic.out - drain;
+  bool apart = s->work && map_panel_ends_apart(&walks);
+  bool each = rounds_are_phases(s, b, apart);
   int64_t all_rounds = (int64_t)all.rounds_m * b->rounds_n,
           together = each && panel->chunks ? panel->rounds
                      : each || (b->rounds_n > 1 && !panel->chunks) ? b->rounds_n
@@ -563,9 +608,9 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   double phases = (count - 1) *
                   (((panel->chunks ? 0 : s->grid.m) + s->grid.n) +
                    WAYS_OUT * s->grid.columns) *
-                  PUSH_CYCLES * ghz_of(s);
-  if (ends_apart(b, &walks, panel))
-    phases += (panels - 1) * s->grid.m * PUSH_CYCLES * ghz_of(s);
+                  push_of(s);
+  if (apart)
+    phases += (panels - 1) * s->grid.m * push_of(s);
   if (s->problem->finish.bias)
     phases += (double)all.rounds_m * b->rounds_n * s->grid.columns *
               TURN_CYCLES * ghz_of(s);
@@ -578,11 +623,11 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
                 s->grid.rows / stream_of(s);
   const struct phases pushed = {.count = count,
                                 .panels = panels,
-                                .ends =
-                                    ends_apart(b, &walks, panel) ? panels : 0,
+                                .ends = apart ? panels : 0,
                                 .out = out / count / stream_of(s),
                                 .rounds = (double)all_rounds / count * round,
-                                .last = last};
+                                .last = last,
+                                .memory = memory_cycles(&all, &traffic, panel)};
   double least = push_cycles(s, &pushed);
   return cycles > least ? cycles : least + equal * cycles;
 }
@@ -604,8 +649,8 @@ double array_apart_cycles(const struct array *s, const struct map_blocking *b,
       q ? transfer_cycles(q, products * (in0 + in1 + out), HUGE_VAL) : 0;
   double cycles =
       ends + (in0 + in1 + out) / stream_of(s) + both(turns * turn, memory);
-  double least = (END_CYCLES + PUSH_CYCLES * s->grid.columns * (2 + WAYS_OUT)) *
-                     ghz_of(s) +
+  double least = END_CYCLES * ghz_of(s) +
+                 push_of(s) * s->grid.columns * (2 + WAYS_OUT) +
                  out / stream_of(s);
   return cycles > least ? cycles : least;
 }
