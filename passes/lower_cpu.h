@@ -99,6 +99,8 @@ public:
   llvm::Function *function(const llvm::Twine &Name, llvm::Type *Result,
                            llvm::StringRef Arguments, bool &IsNew);
   llvm::VectorType *vector(llvm::Type *Element, unsigned Lanes);
+  // Runs so seldom that the time in which its code is generated counts more.
+  static void compileFast(llvm::Function &F);
 };
 
 // teir's formulas as code.

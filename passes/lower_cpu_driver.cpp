@@ -425,13 +425,20 @@ CpuCode driverCode(CpuUnit &U, const CpuWork &W, StringRef Name) {
   bool IsNew;
   Function *F =
       U.function("driver." + Name, Type::getVoidTy(U.context()), "pp", IsNew);
-  Function *Needs =
-      U.function("needs." + Name, Type::getInt64Ty(U.context()), "p", IsNew);
+  // Its loops are around much work, and it is half of the time that generating
+  // code would take.
   if (IsNew) {
-    // Its loops are around much work, and it is half of the time that
-    // generating code would take.
-    F->addFnAttr(Attribute::OptimizeNone);
+    CpuUnit::compileFast(*F);
     Driver(U, W, Name, *F).emit();
+  }
+  std::string Sums =
+      (Twine(W.tensors()) + (W.Tail ? ".kept." : ".") + dtype_name(W.In[IN0]) +
+       "." + dtype_name(W.In[IN1]) + "." + dtype_name(W.Sum))
+          .str();
+  Function *Needs =
+      U.function("needs." + Sums, Type::getInt64Ty(U.context()), "p", IsNew);
+  if (IsNew) {
+    CpuUnit::compileFast(*Needs);
     Driver(U, W, Name, *Needs).emitNeeds();
   }
   return {F, Needs};

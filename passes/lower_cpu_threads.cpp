@@ -50,6 +50,7 @@ Function *partFunction(CpuUnit &U, unsigned Tensors) {
                            Type::getVoidTy(U.context()), "ppiii", IsNew);
   if (!IsNew)
     return F;
+  CpuUnit::compileFast(*F);
   Code C(*F);
   Value *From = C.argument(0), *To = C.argument(1);
   C.loop(C.number(0), Slots(C, From, Tensors).number(), C.number(1),
@@ -249,6 +250,7 @@ private:
         U.function("body." + Twine(Tensors), C.getVoidTy(), "pii", IsNew);
     if (!IsNew)
       return F;
+    CpuUnit::compileFast(*F);
     Code B(*F);
     Value *Given = B.getPointer(B.argument(0), ContextSlots);
     Value *Memory = B.getPointer(B.argument(0), ContextMemory);
@@ -274,8 +276,10 @@ Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
   std::string Name = "threads." + std::to_string(W.tensors()) + "." +
                      std::to_string(dtype_bytes(W.Sum));
   Function *F = U.function(Name, Type::getInt32Ty(U.context()), "ppp", IsNew);
-  if (IsNew)
+  if (IsNew) {
+    CpuUnit::compileFast(*F);
     Threads(U, W, *F).emit();
+  }
   auto Place = [&](Function *F) -> Value * {
     Type *P = bytePointer(U.context());
     return F ? C.CreatePointerCast(F, P) : Constant::getNullValue(P);

@@ -69,6 +69,11 @@ Function *CpuUnit::function(const Twine &Name, Type *Result,
   return F;
 }
 
+void CpuUnit::compileFast(Function &F) {
+  assert(F.hasFnAttribute(Attribute::NoInline));
+  F.addFnAttr(Attribute::OptimizeNone);
+}
+
 teir_cpu_math cpuMath(Code &C) {
   teir_cpu_math M = {};
   M.context = &C;
