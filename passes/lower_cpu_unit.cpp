@@ -41,6 +41,10 @@ CpuUnit::CpuUnit(const Function &Like, const teir_cpu &Cpu, bool AddFeatures)
   for (const char *Kept : {"target-cpu", "tune-cpu", "frame-pointer"})
     if (Like.hasFnAttribute(Kept))
       Attributes.addAttribute(Like.getFnAttribute(Kept));
+  // LLVM 18 to 20: avx512f has registers of 512 bits only where the processor
+  // is a general one (or +evex512, which older ones do not know, says so).
+  if (AddFeatures && *Cpu.features)
+    Attributes.addAttribute("target-cpu", "x86-64");
   if (!Features.empty())
     Attributes.addAttribute("target-features", Features);
   std::string Bits = std::to_string(Cpu.vector_bytes * 8);

@@ -31,6 +31,9 @@ for flags in "-O2" "-O3 -march=native"; do
     try "$flags" $types
   done
 done
+# Code for better processors than the one that is asked for.
+try "-O2 -march=nehalem" uint8_t int8_t int32_t
+try "-O1 -march=core2" __bf16 __bf16 float
 # What is multiplied in groups, by the instructions of each.
 v3="-O1 -mavx2 -mfma"
 v4="$v3 -mavx512f -mavx512vl -mavx512bw -mavx512dq"
