@@ -8,6 +8,10 @@
 
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+
+// In LLVM's library, but not in every program that has parts of LLVM.
+extern "C" LLVM_ATTRIBUTE_WEAK void LLVMInitializeX86AsmParser();
 
 using namespace llvm;
 
@@ -129,10 +133,24 @@ static const teir_cpu *cpuOf(const Function &F, bool &Fixed) {
   return Best;
 }
 
+// Can this program make code of the question to the processor, which is inline
+// assembly?  flang 19 has no parser for it, ends in a fatal error without, and
+// gets one.  Where no code is made (opt), another program can.
+static bool mayDetect(const Module &M) {
+  std::string Error;
+  const Target *T = TargetRegistry::lookupTarget(M.getTargetTriple(), Error);
+  if (!T)
+    return true;
+  if (!T->hasMCAsmParser() && LLVMInitializeX86AsmParser)
+    LLVMInitializeX86AsmParser();
+  return T->hasMCAsmParser();
+}
+
 // All that are meant, the weakest first: of those that compute alike only that.
 static SmallVector<const teir_cpu *, 8> cpusOf(const Function &F,
                                                const CpuWork &W, bool &Fixed) {
   const teir_cpu *One = cpuOf(F, Fixed);
+  Fixed |= One && !mayDetect(*F.getParent());
   if (!One || Fixed)
     return {One};
   SmallVector<const teir_cpu *, 8> Cpus;
