@@ -176,6 +176,12 @@ bool hasCpu(const Function &F) {
          !F.hasFnAttribute("no-builtins") && !T.isX32();
 }
 
+bool cpuHasMasks(const Function &F, dtype T) {
+  bool Fixed;
+  const teir_cpu *Cpu = cpuOf(F, Fixed);
+  return Cpu && teir_cpu_has_masks(Cpu, T);
+}
+
 // ---- the choice at run time ----
 
 namespace {

@@ -196,12 +196,14 @@ struct DefineCpuPass : llvm::PassInfoMixin<DefineCpuPass> {
 };
 // A processor in the table has the target of F.
 bool hasCpu(const llvm::Function &F);
+// Every processor that is meant loads parts of vectors of such elements.
+bool cpuHasMasks(const llvm::Function &F, dtype);
 
 // ---- lower_cpu_call.cpp ----
 // False and *Why when there is no code for the contraction.
 bool cpuTakes(const contraction &C, const char **Why);
-// The multiply-adds below which the loop is faster.
-int64_t cpuLeastMacs(const contraction &C);
+// The multiply-adds below which the loop is faster, in a function like F.
+int64_t cpuLeastMacs(const contraction &C, const llvm::Function &F);
 // What is passed to the code.
 struct CpuOperands {
   llvm::SmallVector<llvm::Value *, 8> Tensor; // in0, in1, out, extras

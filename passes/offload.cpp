@@ -256,7 +256,7 @@ private:
     if (OnCpu || (O.cpu && hasCpu(F)))
       P.Cpu = forProcessor(Nest, V);
     if (P.Cpu && P.CpuLeastMacs < 0)
-      P.CpuLeastMacs = cpuLeastMacs(*P.Cpu);
+      P.CpuLeastMacs = cpuLeastMacs(*P.Cpu, F);
     if (OnCpu && P.Cpu && !hasCpu(F)) {
       P.Cpu = nullptr;
       verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,
