@@ -470,21 +470,6 @@ private:
   }
 };
 
-// The code need not be understood to know that it multiplies matrices.
-bool saysProduct(const Instruction &I) {
-  return isProductCall(I) || isMatrixProduct(I);
-}
-
-void switchOff(Function &F) {
-  DominatorTree DT(F);
-  LoopInfo LI(DT);
-  for (Loop *L : LI)
-    markKept(*L);
-  for (Instruction &I : instructions(F))
-    if (saysProduct(I) || storesProduct(I))
-      markKept(I);
-}
-
 // The runtime is for the program's own processor, not for a graphics card.
 bool isHost(const Module &M) {
   Triple T(M.getTargetTriple());
@@ -618,15 +603,6 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, StringRef Name,
     Changed |= Any;
   }
   return Changed;
-}
-
-PreservedAnalyses SwitchOffPass::run(Function &F, FunctionAnalysisManager &) {
-  ArenaScope Scope;
-  options O = options_default();
-  diag Ignored = {}; // the pass itself complains
-  if (!F.isDeclaration() && addAnnotations(F, Scope.A, O, &Ignored) && O.off)
-    switchOff(F);
-  return PreservedAnalyses::all();
 }
 
 PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {

@@ -261,13 +261,18 @@ public:
 };
 void print(const llvm::Function &F, const Finding &, llvm::raw_ostream &);
 
-// ---- offload.cpp ----
+// ---- switch_off.cpp ----
+// A product by what it is called.
+bool saysProduct(const llvm::Instruction &I);
+// Keeps all nests.
+void switchOff(llvm::Function &F);
 // Loops of functions that are switched off, before they are inlined elsewhere.
 struct SwitchOffPass : llvm::PassInfoMixin<SwitchOffPass> {
   llvm::PreservedAnalyses run(llvm::Function &F,
                               llvm::FunctionAnalysisManager &);
 };
 
+// ---- offload.cpp ----
 class Copy;
 
 // The pass: every nest of a function, outermost first.
