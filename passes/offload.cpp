@@ -42,6 +42,11 @@ namespace nputeir {
 
 namespace {
 
+// Code for the processor is wanted beside a call, and there is some.
+bool wantsCpuCode(const options &O, const Function &F) {
+  return options_cpu_beside(&O, F.hasOptSize()) && hasCpu(F);
+}
+
 // Each is found in the code that the one before leaves.
 enum { SumsPerNest = 4, SplitsPerNest = 4 };
 
@@ -127,6 +132,7 @@ class Search {
 
   Function &F;
   const options &O;
+  TakenBy By;
   LoopInfo &LI;
   ScalarEvolution &SE;
   DominatorTree &DT;
@@ -139,8 +145,9 @@ class Search {
 public:
   std::vector<Finding> Found;
 
-  Search(Copy &C, const options &O, FunctionAnalysisManager &FAM, arena *A)
-      : F(C.function()), O(O), LI(FAM.getResult<LoopAnalysis>(F)),
+  Search(Copy &C, const options &O, TakenBy By, FunctionAnalysisManager &FAM,
+         arena *A)
+      : F(C.function()), O(O), By(By), LI(FAM.getResult<LoopAnalysis>(F)),
         SE(FAM.getResult<ScalarEvolutionAnalysis>(F)),
         DT(FAM.getResult<DominatorTreeAnalysis>(F)),
         AA(FAM.getResult<AAManager>(F)), A(A), MayTake(C.canReplace()) {}
@@ -253,7 +260,7 @@ private:
     if (!OnCpu)
       P.Npu = recognize(A, Nest.N, &O, &N.V);
     verdict V = {};
-    if (OnCpu || (O.cpu && hasCpu(F)))
+    if (OnCpu || wantsCpuCode(O, F))
       P.Cpu = forProcessor(Nest, V);
     if (P.Cpu && P.CpuLeastMacs < 0)
       P.CpuLeastMacs = cpuLeastMacs(*P.Cpu, F);
@@ -262,6 +269,8 @@ private:
       verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,
                       "there is no code for this target");
     }
+    if (!P.Npu && !OnCpu && By == TakenBy::Call)
+      P.Cpu = nullptr;
     if (!P.Npu && (P.Cpu || OnCpu))
       N.V = V;
     assert(isPlanned(P) || N.V.diag.kind != DIAG_NONE);
@@ -532,13 +541,14 @@ void OffloadPass::tell(Function &F, ArrayRef<Finding> Found) {
 }
 
 // Of C, which is to become a function of that name.
-bool OffloadPass::replaceNests(Copy &C, const options &O, StringRef Name,
-                               std::vector<Finding> &Found, arena *A) {
+bool OffloadPass::replaceNests(Copy &C, const options &O, TakenBy By,
+                               StringRef Name, std::vector<Finding> &Found,
+                               arena *A) {
   bool Changed = false;
   // What has read its first sums may have others.
   bool Again = true;
   for (unsigned Round = 0; Again && Round < SumsPerNest; Round++) {
-    Search S(C, O, Own->FAM, A);
+    Search S(C, O, By, Own->FAM, A);
     S.run();
     bool Any = S.anyTaken() && !D->Print;
     if (Any)
@@ -574,7 +584,7 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, StringRef Name,
       return Changed;
     Own->tidy(Parts.function());
     std::vector<Finding> New;
-    bool Any = replaceNests(Parts, O, Name, New, A);
+    bool Any = replaceNests(Parts, O, TakenBy::Call, Name, New, A);
     auto IsTaken = [&](const SplitNest &S) {
       return any_of(New, [&](const Finding &N) {
         return N.V.rule == RULE_TAKEN && S.Loops.count(N.Loop);
@@ -631,7 +641,8 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   }
   std::vector<Finding> Found;
   bool Changed = false;
-  unsigned Least = O.cpu || options_on_cpu(&O) ? 2 : 3;
+  auto IsLeft = [](const Finding &N) { return N.V.rule != RULE_TAKEN; };
+  unsigned Least = wantsCpuCode(O, F) || options_on_cpu(&O) ? 2 : 3;
   if (hasSums(F, Least, Found) || any_of(instructions(F), saysProduct)) {
     if (!Own)
       Own = std::make_shared<Canonical>();
@@ -640,8 +651,19 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
     options Asked = O; // what must be replaced is, however small
     Asked.require |= Everywhere;
     Own->number(C.function());
-    Changed = replaceNests(C, Asked, F.getName(), Found, Scope.A);
+    TakenBy First = D->Print ? TakenBy::Any : TakenBy::Call;
+    Changed = replaceNests(C, Asked, First, F.getName(), Found, Scope.A);
     Changed |= splitAndReplace(C, Asked, F.getName(), Found, Scope.A);
+    if (!D->Print && wantsCpuCode(Asked, F) && any_of(Found, IsLeft)) {
+      if (Changed)
+        simplifyLoops(C.function(), Own->FAM);
+      std::vector<Finding> Left;
+      if (replaceNests(C, Asked, TakenBy::Any, F.getName(), Left, Scope.A)) {
+        Changed = true;
+        erase_if(Found, IsLeft);
+        Found.insert(Found.end(), Left.begin(), Left.end());
+      }
+    }
     if (Changed) {
       removeBarriers(C.function());
       C.replace();

@@ -216,13 +216,13 @@ struct Plan {
 };
 // Puts the guarded call in front of the code.  Keeps the loops and dominators
 // up to date; what was asked about values of the code, behind it, is stale.
-// Where: the function's name in the runtime's messages.  Returns what the runtime
-// said, where the code begins that was there: more than 1, and it compares.
-// Null: it is not asked.
+// Where: the function's name in the runtime's messages.  Returns what the
+// runtime said, where the code begins that was there: more than 1, and it
+// compares. Null: it is not asked.
 llvm::PHINode *rewriteNest(const Region &Old, llvm::LoopInfo &LI,
-                 llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
-                 const IRNest &I, const Plan &P, const options &O,
-                 const std::string &TEIR, llvm::StringRef Where);
+                           llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
+                           const IRNest &I, const Plan &P, const options &O,
+                           const std::string &TEIR, llvm::StringRef Where);
 // The runtime is there.
 llvm::Value *isLinked(llvm::Instruction *At);
 constexpr const char *CallName = "nputeir_call_1";
@@ -239,7 +239,7 @@ struct Finding {
   verdict Around = {};       // why the next loop around is no part of the nest
   std::string Einsum, Sizes, Contraction, TEIR, Nest; // empty unless known
   std::string Options; // that the runtime is told
-  int Loop = -1; // its number
+  int Loop = -1;       // its number
   unsigned Depth = 0;
   int64_t MinMacs = -1; // what was asked for; -1: nothing
 };
@@ -275,6 +275,12 @@ struct SwitchOffPass : llvm::PassInfoMixin<SwitchOffPass> {
 // ---- offload.cpp ----
 class Copy;
 
+// What is searched for: nests that a call can replace, with code for the
+// processor beside it or without; or those, too, for which there is such code
+// alone.  Calls are searched for first, for a loop within a nest can be a
+// product of a matrix and a vector, which the processor would take out of it.
+enum class TakenBy { Call, Any };
+
 // The pass: every nest of a function, outermost first.
 class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
   std::shared_ptr<OptionSources> D;
@@ -282,7 +288,7 @@ class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
   std::shared_ptr<Report> Log = std::make_shared<Report>();
 
   void tell(llvm::Function &F, llvm::ArrayRef<Finding> Found);
-  bool replaceNests(Copy &C, const options &O, llvm::StringRef Name,
+  bool replaceNests(Copy &C, const options &O, TakenBy By, llvm::StringRef Name,
                     std::vector<Finding> &Found, arena *A);
   bool splitAndReplace(Copy &C, const options &O, llvm::StringRef Name,
                        std::vector<Finding> &Found, arena *A);

@@ -17,7 +17,7 @@ static const char *const f32_word[] = {"keep", "bf16", "bf16x3"};
 static const char *const bf16_word[] = {"exact", "bfp16"};
 
 struct options options_default(void) {
-  return (struct options){.min_macs = -1};
+  return (struct options){.min_macs = -1, .cpu = CPU_AUTO};
 }
 
 bool options_on_host(const struct options *o) {
@@ -34,6 +34,12 @@ bool options_any_type(const struct options *o) {
 
 bool options_for_tests(const struct options *o) {
   return options_on_host(o) || (o->device && strcmp(o->device, "sim") == 0);
+}
+
+bool options_cpu_beside(const struct options *o, bool small_code) {
+  if (o->cpu != CPU_AUTO)
+    return o->cpu == CPU_ON;
+  return !small_code && !options_for_tests(o) && !o->require;
 }
 
 /* The index of `word` among `count` words, else -1 and the choices in *d. */
@@ -92,7 +98,7 @@ static bool parse_item(struct options *o, const char *source, char *item,
     if ((i = choose(source, item, word, switch_word, COUNT(switch_word), d)) <
         0)
       return false;
-    o->cpu = i;
+    o->cpu = (enum cpu_mode)i;
   } else if (strcmp(item, "resident") == 0) {
     if ((i = choose(source, item, word, switch_word, COUNT(switch_word), d)) <
         0)

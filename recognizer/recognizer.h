@@ -246,6 +246,9 @@ enum f32_mode { F32_KEEP, F32_BF16, F32_BF16X3 };
 /* Whether an NPU that multiplies bf16 as block floats alone may: 8 values share
  * an exponent, so that one is off by 2^-7 of the largest of them at most. */
 enum bf16_mode { BF16_EXACT, BF16_BFP16 };
+/* Whether there is code for the processor beside a call: CPU_AUTO leaves it to
+ * options_cpu_beside(). */
+enum cpu_mode { CPU_OFF, CPU_ON, CPU_AUTO };
 struct options {
   const char *device; /* NULL: not given */
   const char *preset; /* NULL: not given */
@@ -254,12 +257,16 @@ struct options {
   enum bf16_mode bf16;
   int64_t min_macs; /* -1: not given */
   bool off, require;
-  bool cpu;      /* code for the processor, too */
+  enum cpu_mode cpu;
   bool resident; /* an NPU's transactions stay for the next launches */
 };
 struct options options_default(void);
 /* Nothing but code for the processor is wanted. */
 bool options_on_cpu(const struct options *);
+/* Code for the processor is wanted beside the call.  Where nothing is said it
+ * is, but not where code shall be small, where a simulator or the host is to
+ * do the work of tests, or where every nest must reach the device. */
+bool options_cpu_beside(const struct options *, bool small_code);
 /* "device=npu1,preset=phoenix,fp=relaxed,min-macs=4096,off,require",
  * comma or semicolon between items; later items win.  `source` names
  * the origin of the text in messages. */

@@ -2,7 +2,11 @@
 ; RUN: %opt -passes='nputeir<device=cpu,min-macs=0>' -verify-each -S %s | FileCheck %s
 ; RUN: sed 's/%%i, 4$/%%i, 4000/;s/%%j, 8$/%%j, 8000/;s/%%k, 16$/%%k, 1600/;s/\[16 x/[1600 x/;s/\[8 x/[8000 x/' %s | %opt -passes='nputeir<device=cpu>' -verify-each -S - | FileCheck %s --check-prefix=LARGE
 ; RUN: %opt -passes='nputeir<cpu=on,min-macs=0>' -verify-each -S %s | FileCheck %s --check-prefix=BOTH
-; RUN: %opt -passes='nputeir<min-macs=0>' -S %s | FileCheck %s --check-prefix=OFF
+; RUN: env NPUTEIR_OPTIONS= %opt -passes='nputeir<min-macs=0>' -verify-each -S %s | FileCheck %s --check-prefix=BOTH
+; RUN: %opt -passes='nputeir<cpu=off,min-macs=0>' -S %s | FileCheck %s --check-prefix=OFF
+; RUN: env NPUTEIR_OPTIONS= %opt -passes='nputeir<device=sim>' -S %s | FileCheck %s --check-prefix=OFF
+; RUN: env NPUTEIR_OPTIONS= %opt -passes='nputeir<require>' -S %s | FileCheck %s --check-prefix=OFF
+; RUN: sed 's/^\(define void @gemm(.*)\) /\1 optsize /' %s | env NPUTEIR_OPTIONS= %opt -passes='nputeir<min-macs=0>' -S - | FileCheck %s --check-prefix=OFF
 ; RUN: %opt -passes='function(nputeir<device=cpu;min-macs=0>)' -verify-each -S %s | FileCheck %s --check-prefix=DECLARED
 ; RUN: env NPUTEIR_OPTIONS=device=cpu,min-macs=0 %opt -passes='default<O3>' -verify-each -S %s | FileCheck %s --check-prefix=LAST
 ; RUN: env NPUTEIR_OPTIONS=device=cpu,min-macs=0 %opt -mcpu=x86-64-v4 -passes='default<O1>' -verify-each -S %s -o /dev/null

@@ -16,6 +16,8 @@ flang = os.path.join(bin_dir, "flang-new")
 if os.path.exists(flang):
     config.available_features.add("flang")
 config.environment["PATH"] = bin_dir + os.pathsep + os.environ["PATH"]
+# What is looked at is the call, unless a test says otherwise.
+config.environment["NPUTEIR_OPTIONS"] = "cpu=off"
 config.substitutions += [
     ("%verify", clang + " -ffast-math -fpass-plugin=" + plugin +
      " -Rpass=nputeir -Rpass-missed=nputeir -Xclang -verify -c -o /dev/null" +

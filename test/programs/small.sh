@@ -5,7 +5,7 @@
 # for its driver) that is slower for them.  Instructions are counted, so that a
 # busy machine does not matter; those of the process's start cancel, since each
 # figure is a difference of two runs.  Fails where a share is above LIMIT per
-# cent of a product.
+# cent of a product.  Code for the processor would run in the loops' place.
 set -eu
 clang=$1 plugin=$2 libdir=$3 fake=$4 source=$5 limit=${6:-2}
 command -v valgrind >/dev/null || {
@@ -15,7 +15,7 @@ command -v valgrind >/dev/null || {
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 "$clang" -O2 "$source" -o "$dir/plain"
-"$clang" -O2 -fpass-plugin="$plugin" "$source" -o "$dir/npu" -L"$libdir" \
+NPUTEIR_OPTIONS=cpu=off "$clang" -O2 -fpass-plugin="$plugin" "$source" -o "$dir/npu" -L"$libdir" \
   -lnputeir-rt -Wl,-rpath,"$libdir"
 export XDG_CACHE_HOME=/dev/null
 

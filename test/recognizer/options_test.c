@@ -60,6 +60,21 @@ int main(void) {
   CHECK(strcmp(again.device, o.device) == 0 && again.min_macs == 7 &&
         again.f32 == F32_BF16X3);
   text_free(&t);
+
+  /* What is said counts; where nothing is, whether the code would be used. */
+  struct options plain = options_default();
+  CHECK(options_cpu_beside(&plain, false) && !options_cpu_beside(&plain, true));
+  for (const char *const *text =
+           (const char *const[]){"device=sim", "device=host", "require", NULL};
+       *text; text++) {
+    struct options said = options_default();
+    CHECK(options_parse(&said, a, "not said", *text, &d));
+    CHECK(!options_cpu_beside(&said, false));
+    CHECK(options_parse(&said, a, "said", "cpu=on", &d));
+    CHECK(options_cpu_beside(&said, true));
+  }
+  CHECK(options_parse(&plain, a, "said", "cpu=off", &d));
+  CHECK(!options_cpu_beside(&plain, false));
   arena_close(a);
   return check_result();
 }

@@ -1,7 +1,7 @@
 // memset and memcpy inside the nest, as the loops that they stand for.
-// RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O1 %s
-// RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O2 %s
-// RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O3 %s
+// RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O1 %s
+// RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O2 %s
+// RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O3 %s
 // DONE: 57
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
