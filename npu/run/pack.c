@@ -89,13 +89,43 @@ element(char *to, const char *from, size_t bytes, enum op op) {
   }
 }
 
+/* As many elements of 4 bytes as a vector holds.  They are loaded before any is
+ * stored, for the compiler does not know that the two sides are apart. */
+typedef float float_vector __attribute__((vector_size(16)));
+typedef uint32_t word_vector __attribute__((vector_size(16)));
+enum { VECTOR_BYTES = sizeof(float_vector) };
+
+static inline __attribute__((always_inline)) void
+add_vector(char *to, const char *from, enum op op) {
+  float_vector f, g;
+  word_vector u, v;
+  if (op == ADD_F32) {
+    memcpy(&f, to, sizeof f);
+    memcpy(&g, from, sizeof g);
+    f += g;
+    memcpy(to, &f, sizeof f);
+  } else {
+    memcpy(&u, to, sizeof u);
+    memcpy(&v, from, sizeof v);
+    u += v;
+    memcpy(to, &u, sizeof u);
+  }
+}
+
+static inline __attribute__((always_inline)) void
+add_all(char *to, const char *from, int64_t bytes, enum op op) {
+  int64_t i = 0;
+  for (; i + VECTOR_BYTES <= bytes; i += VECTOR_BYTES)
+    add_vector(to + i, from + i, op);
+  for (; i < bytes; i += 4)
+    element(to + i, from + i, 4, op);
+}
+
 static void add_run(char *to, const char *from, int64_t count, enum dtype t) {
   if (t == DTYPE_F32)
-    for (int64_t i = 0; i < count; i++)
-      element(to + 4 * i, from + 4 * i, 4, ADD_F32);
+    add_all(to, from, 4 * count, ADD_F32);
   else
-    for (int64_t i = 0; i < count; i++)
-      element(to + 4 * i, from + 4 * i, 4, ADD_I32);
+    add_all(to, from, 4 * count, ADD_I32);
 }
 
 static struct pack_matrix turned(const struct pack_matrix *m) {
