@@ -131,6 +131,24 @@ Value *Checks::holds(const Apart &X) {
                                 InFront(Read, X.Read.Bytes, Written)));
 }
 
+Value *Checks::areElementsApart(const Grid &G) {
+  auto Size = [&](const SCEV *S) {
+    return B.CreateBinaryIntrinsic(Intrinsic::abs, frozen(S, B.getInt64Ty()),
+                                   B.getTrue());
+  };
+  auto Steps = [&](Value *Large, Value *Small, Value *Times) {
+    Value *Way =
+        B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, Small, Times);
+    return B.CreateAnd(B.CreateNot(B.CreateExtractValue(Way, 1)),
+                       B.CreateICmpUGE(Large, B.CreateExtractValue(Way, 0)));
+  };
+  Value *Row = Size(G.Row), *Column = Size(G.Column);
+  Value *Wide = B.CreateICmpUGE(Row, B.getInt64(G.Bytes));
+  Wide = B.CreateAnd(Wide, B.CreateICmpUGE(Column, B.getInt64(G.Bytes)));
+  return B.CreateAnd(Wide, B.CreateOr(Steps(Row, Column, G.Columns),
+                                      Steps(Column, Row, G.Rows)));
+}
+
 Value *loopsRun(const IRNest &N, ScalarEvolution &SE, Instruction *At) {
   Checks Front(N, SE, At);
   Value *Run = Front.B.getTrue();

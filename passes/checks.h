@@ -40,6 +40,15 @@ public:
   llvm::Value *holds(std::pair<llvm::Value *, bool> Assumed);
   llvm::Value *holds(std::pair<const llvm::SCEV *, const llvm::SCEV *> Equal);
   llvm::Value *holds(const Apart &X);
+
+  // Elements in rows and columns, at strides in bytes.
+  struct Grid {
+    const llvm::SCEV *Row, *Column;
+    llvm::Value *Rows, *Columns;
+    uint64_t Bytes; // of an element
+  };
+  // No two share a byte: one stride is at least the whole way of the other.
+  llvm::Value *areElementsApart(const Grid &G);
 };
 
 // Every loop has work, as often as is said, conditions take the side that was

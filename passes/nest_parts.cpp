@@ -71,7 +71,7 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X) {
   return !isa<SCEVCouldNotCompute>(X.Of.Start);
 }
 
-static bool isSame(const Apart::Reach &X, const Apart::Reach &Y) {
+bool isSame(const Apart::Reach &X, const Apart::Reach &Y) {
   return X.Of.Start == Y.Of.Start && X.Bytes == Y.Bytes &&
          X.Of.Terms.size() == Y.Of.Terms.size() &&
          all_of(zip(X.Of.Terms, Y.Of.Terms), [](const auto &Both) {

@@ -26,12 +26,15 @@ public:
       : Outer(Outer), SE(SE), AA(AA) {}
   // W, a store, and X, a load or store, never do, or it is asked.
   bool areApart(llvm::Instruction &W, const llvm::Instruction &X);
+  // The bytes that I, a load or store, touches in all iterations.
+  bool reach(const llvm::Instruction &I, Apart::Reach &X);
 
 private:
-  bool reach(const llvm::Instruction &I, Apart::Reach &X);
   const llvm::SCEV *mostIterations(const llvm::Loop &L,
                                    const llvm::Instruction &I);
 };
+
+bool isSame(const Apart::Reach &X, const Apart::Reach &Y);
 
 // The loads and stores of L; false: something else touches memory, or code may
 // end before it reaches them all.

@@ -296,24 +296,9 @@ private:
     return B.CreateSelect(IsOne, Width, number(B, 0));
   }
 
-  Value *isSpread(Checks &C, const Element &E) {
-    IRBuilder<> &B = C.B;
-    auto Size = [&](const SCEV *S) {
-      return B.CreateBinaryIntrinsic(Intrinsic::abs, C.frozen(S, I64),
-                                     B.getTrue());
-    };
-    auto Steps = [&](Value *Large, Value *Small, Value *Times) {
-      Value *Way =
-          B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, Small, Times);
-      return B.CreateAnd(B.CreateNot(B.CreateExtractValue(Way, 1)),
-                         B.CreateICmpUGE(Large, B.CreateExtractValue(Way, 0)));
-    };
-    Value *Row = Size(E.Row), *Column = Size(E.Column);
-    Value *Wide = B.CreateICmpUGE(Row, B.getInt64(E.Bytes));
-    Wide = B.CreateAnd(Wide, B.CreateICmpUGE(Column, B.getInt64(E.Bytes)));
-    Value *Longest = Grows ? columns(B, N.Rows) : N.First;
-    return B.CreateAnd(Wide, B.CreateOr(Steps(Row, Column, Longest),
-                                        Steps(Column, Row, N.Rows)));
+  Value *areApart(Checks &C, const Element &E) const {
+    Value *Longest = Grows ? columns(C.B, N.Rows) : N.First;
+    return C.areElementsApart({E.Row, E.Column, N.Rows, Longest, E.Bytes});
   }
 
   // That all holds, in front of L.
@@ -335,7 +320,7 @@ private:
           Good,
           C.B.CreateICmpUGE(C.B.CreateAdd(N.First, number(C.B, 1)), N.Rows));
     for (const Element &E : Elements)
-      Good = C.B.CreateAnd(Good, isSpread(C, E));
+      Good = C.B.CreateAnd(Good, areApart(C, E));
     for (const Apart &X : Places.Asked)
       Good = C.B.CreateAnd(Good, C.holds(X));
     return Good;
