@@ -80,12 +80,16 @@ bool isSame(const Apart::Reach &X, const Apart::Reach &Y) {
          });
 }
 
-bool Overlaps::areApart(Instruction &W, const Instruction &X) {
+bool Overlaps::areApart(Instruction &W, const Instruction &X,
+                        const Apart::Reach *Written) {
   if (!mayChange(W, X, Outer, SE, AA))
     return true;
   Apart A;
-  if (!isa<StoreInst>(W) || sharesBase(W, X, SE) || !reach(W, A.Written) ||
-      !reach(X, A.Read))
+  if (!isa<StoreInst>(W) || sharesBase(W, X, SE) || !reach(X, A.Read))
+    return false;
+  if (Written)
+    A.Written = *Written;
+  else if (!reach(W, A.Written))
     return false;
   bool Known = any_of(Asked, [&](const Apart &B) {
     return (isSame(A.Written, B.Written) && isSame(A.Read, B.Read)) ||
@@ -110,6 +114,28 @@ bool findAccesses(const Loop &L, SmallVectorImpl<Instruction *> &Found) {
       Found.push_back(&I);
     }
   return true;
+}
+
+// The block of I, if Around is the innermost loop there, or the first block of
+// the loop in Around that holds it.
+static const BasicBlock *partOf(const Instruction &I, const Loop *Around,
+                                const LoopInfo &LI) {
+  const Loop *In = LI.getLoopFor(I.getParent());
+  if (In == Around)
+    return I.getParent();
+  while (In->getParentLoop() != Around)
+    In = In->getParentLoop();
+  return In->getHeader();
+}
+
+bool comesBefore(const Instruction &X, const Instruction &Y, const LoopInfo &LI,
+                 const DominatorTree &DT) {
+  const Loop *Around = LI.getLoopFor(X.getParent());
+  while (Around && !Around->contains(&Y))
+    Around = Around->getParentLoop();
+  const BasicBlock *First = partOf(X, Around, LI);
+  const BasicBlock *Then = partOf(Y, Around, LI);
+  return First == Then ? X.comesBefore(&Y) : DT.dominates(First, Then);
 }
 
 bool isUsedAfter(const Loop &L) {

@@ -24,8 +24,10 @@ public:
 
   Overlaps(llvm::Loop &Outer, llvm::ScalarEvolution &SE, llvm::AAResults &AA)
       : Outer(Outer), SE(SE), AA(AA) {}
-  // W, a store, and X, a load or store, never do, or it is asked.
-  bool areApart(llvm::Instruction &W, const llvm::Instruction &X);
+  // W, a store, and X, a load or store, never do, or it is asked.  Written: what
+  // W touches; null: what its loops say.
+  bool areApart(llvm::Instruction &W, const llvm::Instruction &X,
+                const Apart::Reach *Written = nullptr);
   // The bytes that I, a load or store, touches in all iterations.
   bool reach(const llvm::Instruction &I, Apart::Reach &X);
 
@@ -40,6 +42,10 @@ bool isSame(const Apart::Reach &X, const Apart::Reach &Y);
 // end before it reaches them all.
 bool findAccesses(const llvm::Loop &L,
                   llvm::SmallVectorImpl<llvm::Instruction *> &Found);
+// In each iteration of the innermost loop around both, what holds X stands in
+// front of what holds Y.
+bool comesBefore(const llvm::Instruction &X, const llvm::Instruction &Y,
+                 const llvm::LoopInfo &LI, const llvm::DominatorTree &DT);
 // What L computes is read behind it.
 bool isUsedAfter(const llvm::Loop &L);
 

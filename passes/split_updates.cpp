@@ -92,19 +92,9 @@ private:
       if (X == Update || X == SoFar)
         return true;
       return sharesBase(*Update, *X, SE)
-                 ? comesBefore(*X)
+                 ? isBeforeUpdate(*X)
                  : isa<LoadInst>(X) && Places.areApart(*Update, *X);
     });
-  }
-
-  // The block of I, or the loop that holds it in Around, from its first block.
-  BasicBlock *partOf(const Instruction &I, const Loop &Around) {
-    Loop *In = Facts.LI.getLoopFor(I.getParent());
-    if (In == &Around)
-      return const_cast<BasicBlock *>(I.getParent());
-    while (In->getParentLoop() != &Around)
-      In = In->getParentLoop();
-    return In->getHeader();
   }
 
   // What V is used for is stored in front of the products.
@@ -143,14 +133,14 @@ private:
 
   // X accesses what is summed later, in the same iteration of a loop and in no
   // other one.
-  bool comesBefore(const Instruction &X) {
+  bool isBeforeUpdate(const Instruction &X) {
     const Loop *Around = Facts.LI.getLoopFor(X.getParent());
     while (!Around->contains(Update))
       Around = Around->getParentLoop();
-    BasicBlock *First = partOf(X, *Around), *Then = partOf(*Update, *Around);
     Apart::Reach Before;
     Elements = {};
-    if (First == Then || !Facts.DT.dominates(First, Then) ||
+    if (X.getParent() == Update->getParent() ||
+        !comesBefore(X, *Update, Facts.LI, Facts.DT) ||
         (isa<LoadInst>(X) && !isOnlyStored(X)) || !Places.reach(X, Before) ||
         !Places.reach(*Update, Elements) || Elements.Of.Terms.size() != 2)
       return false;

@@ -18,6 +18,11 @@
 // pointers or by a question at run time, and no two elements may share memory:
 // the stride of one loop is at least the whole way of the other's.  Whatever
 // cannot be said so keeps the nest as it is.
+//
+// Of a symmetric result (covariance) an iteration may also store c[j][i], the
+// mirrored element, which no other iteration touches when all elements of the
+// matrix are apart.  The mirror, and a number on a diagonal that the nest
+// leaves out (correlation), are a nest behind the others that reads c[i][j].
 #include "triangles.h"
 #include "checks.h"
 #include "ir_exits.h"
@@ -26,6 +31,7 @@
 #include "nest_parts.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Transforms/Utils/Local.h"
 
 using namespace llvm;
 
@@ -38,11 +44,14 @@ enum {
   TriangleBlocksMax = 64,
   RowStep = 8,
   RowsMin = 4 * RowStep,
-  ColumnLoopsMax = 4
+  ColumnLoopsMax = 4,
+  ShiftMax = 2
 };
 
 class Triangle {
   Loop &L;
+  LoopInfo &LI;
+  DominatorTree &DT;
   ScalarEvolution &SE;
   Type *I64;
   Overlaps Places;
@@ -60,13 +69,14 @@ class Triangle {
 
 public:
   Triangle(Loop &L, LoopFacts &Facts)
-      : L(L), SE(Facts.SE), I64(Type::getInt64Ty(L.getHeader()->getContext())),
+      : L(L), LI(Facts.LI), DT(Facts.DT), SE(Facts.SE),
+        I64(Type::getInt64Ty(L.getHeader()->getContext())),
         Places(L, Facts.SE, Facts.AA) {}
 
   bool run(BasicBlock *&Kept) {
     if (!canBeCopied(L) || L.getNumBlocks() > TriangleBlocksMax ||
         !countsOnly(L) || !findColumns() || !findStores() ||
-        !areElementsApart())
+        !areElementsApart() || !isMirrorApart())
       return false;
     split(Kept);
     return true;
@@ -206,11 +216,138 @@ private:
     for (Instruction *I : Accesses)
       if (isa<StoreInst>(I))
         Stores.push_back(I);
+    findMirror();
     return !Stores.empty() &&
            all_of(Stores, [&](Instruction *W) { return isInColumns(*W); });
   }
 
+  // ---- is there a mirror? ----
+
+  struct {
+    Instruction *Of;  // a load or store of (i, j)
+    StoreInst *Store; // of the same value to (j, i); null: there is no mirror
+    StoreInst *OnDiagonal;
+    const SCEV *Place;  // of Of in the first iteration
+    const SCEV *Corner; // the address of element (0, 0)
+    Element E;
+    uint64_t Shift; // of the first row, or column, of the nest from the corner
+  } Mirror = {};
+
+  // Once in every iteration of X.
+  bool runsAlways(const Instruction &I, const Loop *X) {
+    return LI.getLoopFor(I.getParent()) == X &&
+           DT.dominates(I.getParent(), X->getLoopLatch());
+  }
+
+  // The first row of a triangle on the left ends in front of this column.
+  bool endsBefore(uint64_t Column) const {
+    const auto *First = dyn_cast<SCEVConstant>(Count->getStart());
+    return !FromStart || (First && First->getAPInt().ule(Column));
+  }
+
+  // M stores to (j, i) what W has just read from (i, j) or stored to it, on one
+  // side of the diagonal.
+  bool isMirrorOf(StoreInst &M, Instruction &W) {
+    const Value *Held =
+        isa<StoreInst>(W) ? cast<StoreInst>(W).getValueOperand() : &W;
+    if (&M == &W || M.getParent() != W.getParent() || !W.comesBefore(&M) ||
+        M.getValueOperand() != Held || Grows != FromStart || !isInColumns(M) ||
+        !runsAlways(M, LI.getLoopFor(M.getParent())))
+      return false;
+    Element E, Other;
+    const SCEV *Place = elementOf(W, E), *Mirrored = elementOf(M, Other);
+    if (!Place || !Mirrored || E.Row != Other.Column || E.Column != Other.Row ||
+        E.Bytes != Other.Bytes)
+      return false;
+    const SCEV *Way = FromStart ? SE.getMinusSCEV(Place, Mirrored)
+                                : SE.getMinusSCEV(Mirrored, Place);
+    if (isa<SCEVCouldNotCompute>(Way))
+      return false;
+    const SCEV *Across = SE.getMinusSCEV(E.Row, E.Column);
+    for (uint64_t Shift = 0; Shift <= ShiftMax; Shift++) {
+      const SCEV *N = SE.getConstant(I64, Shift);
+      if (SE.getMulExpr(N, Across) != Way || !endsBefore(Shift + 1))
+        continue;
+      const SCEV *Step = SE.getMulExpr(N, FromStart ? E.Row : E.Column);
+      const SCEV *Corner = SE.getMinusSCEV(Place, Step);
+      Mirror = {&W, &M, nullptr, Place, Corner, E, Shift};
+      return true;
+    }
+    return false;
+  }
+
+  // A number that is stored to (i, i), which the nest does not reach otherwise.
+  bool isOnDiagonal(StoreInst &S) {
+    const auto *Rec =
+        dyn_cast<SCEVAddRecExpr>(SE.getSCEV(S.getPointerOperand()));
+    if (!Rec || !Rec->isAffine() || Rec->getLoop() != &L ||
+        !runsAlways(S, &L) || !L.isLoopInvariant(S.getValueOperand()) ||
+        bytesOf(S) != Mirror.E.Bytes ||
+        !(FromStart ? endsBefore(Mirror.Shift) : Mirror.Shift > 0))
+      return false;
+    const SCEV *Step = SE.getAddExpr(Mirror.E.Row, Mirror.E.Column);
+    const SCEV *Start = Mirror.Corner;
+    if (FromStart)
+      Start = SE.getAddExpr(
+          Start, SE.getMulExpr(SE.getConstant(I64, Mirror.Shift), Step));
+    return Rec->getStart() == Start &&
+           SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64) == Step;
+  }
+
+  void findMirror() {
+    for (Instruction *M : Stores)
+      for (Instruction *W : Accesses)
+        if (!Mirror.Store)
+          isMirrorOf(*cast<StoreInst>(M), *W);
+    if (!Mirror.Store)
+      return;
+    for (Instruction *S : Stores)
+      if (!Mirror.OnDiagonal && isOnDiagonal(*cast<StoreInst>(S)))
+        Mirror.OnDiagonal = cast<StoreInst>(S);
+    erase_if(Stores, [&](Instruction *S) { return isMirrored(*S); });
+  }
+
+  // Is done by the nest of the mirror.
+  bool isMirrored(const Instruction &I) const {
+    return &I == Mirror.Store || &I == Mirror.OnDiagonal;
+  }
+
+  // Rows, and columns, of the matrix that has both sides.
+  const SCEV *side() {
+    const SCEV *Shift = SE.getConstant(I64, Mirror.Shift);
+    return FromStart
+               ? SE.getAddExpr(Rows, Shift)
+               : SE.getUMaxExpr(SE.getAddExpr(Count->getStart(), Shift), Rows);
+  }
+
+  // What is mirrored is what an iteration leaves in its element, and nothing
+  // else is accessed in the matrix.
+  bool isMirrorApart() {
+    if (!Mirror.Store)
+      return true;
+    const SCEV *Corner = SE.getPtrToIntExpr(Mirror.Corner, I64);
+    if (isa<SCEVCouldNotCompute>(Corner))
+      return false;
+    Apart::Reach Matrix = {
+        {Corner, {{Mirror.E.Row, side()}, {Mirror.E.Column, side()}}},
+        Mirror.E.Bytes};
+    return all_of(Accesses, [&](Instruction *X) {
+      if (isMirrored(*X) || X == Mirror.Of)
+        return true;
+      Element Other;
+      if (elementOf(*X, Other) != Mirror.Place || Other.Row != Mirror.E.Row ||
+          Other.Column != Mirror.E.Column || Other.Bytes != Mirror.E.Bytes)
+        return Places.areApart(*Mirror.Store, *X, &Matrix);
+      return isa<LoadInst>(X) || comesBefore(*X, *Mirror.Of, LI, DT);
+    });
+  }
+
   // ---- is each element formed for itself? ----
+
+  static uint64_t bytesOf(const Instruction &I) {
+    return I.getModule()->getDataLayout().getTypeStoreSize(
+        getLoadStoreType(const_cast<Instruction *>(&I)));
+  }
 
   // Where an access is in element (row, column): its address in the first one,
   // null if another loop moves it, too.
@@ -226,8 +363,7 @@ private:
       return nullptr;
     E.Column = SE.getNoopOrSignExtend(Inner->getStepRecurrence(SE), I64);
     E.Row = SE.getNoopOrSignExtend(Outer->getStepRecurrence(SE), I64);
-    E.Bytes = I.getModule()->getDataLayout().getTypeStoreSize(
-        getLoadStoreType(const_cast<Instruction *>(&I)));
+    E.Bytes = bytesOf(I);
     if (!SE.isLoopInvariant(E.Column, &L) || !SE.isLoopInvariant(E.Row, &L) ||
         !SE.isLoopInvariant(Outer->getStart(), &L))
       return nullptr;
@@ -259,7 +395,8 @@ private:
         return false;
       Elements.push_back(Written);
       for (Instruction *X : Accesses)
-        if ((elementOf(*X, Other) != Place || Other.Row != Written.Row ||
+        if (!(Place == Mirror.Place && isMirrored(*X)) &&
+            (elementOf(*X, Other) != Place || Other.Row != Written.Row ||
              Other.Column != Written.Column || Other.Bytes != Written.Bytes) &&
             !Places.areApart(*W, *X))
           return false;
@@ -301,6 +438,13 @@ private:
     return C.areElementsApart({E.Row, E.Column, N.Rows, Longest, E.Bytes});
   }
 
+  // No two elements of the matrix share memory.
+  Value *areSidesApart(Checks &C) {
+    Value *Side = C.frozen(side(), I64);
+    return C.areElementsApart(
+        {Mirror.E.Row, Mirror.E.Column, Side, Side, Mirror.E.Bytes});
+  }
+
   // That all holds, in front of L.
   Value *mayBeSplit(Instruction *At) {
     IRNest None;
@@ -321,6 +465,8 @@ private:
           C.B.CreateICmpUGE(C.B.CreateAdd(N.First, number(C.B, 1)), N.Rows));
     for (const Element &E : Elements)
       Good = C.B.CreateAnd(Good, areApart(C, E));
+    if (Mirror.Store)
+      Good = C.B.CreateAnd(Good, areSidesApart(C));
     for (const Apart &X : Places.Asked)
       Good = C.B.CreateAnd(Good, C.holds(X));
     return Good;
@@ -399,7 +545,7 @@ private:
     for (Loop *X : Columns)
       findSteps(*X, End);
     Value *Good = mayBeSplit(End);
-    ValueToValueMapTy OfKept, OfRectangles;
+    ValueToValueMapTy OfKept, OfRectangles, OfDiagonal;
     BasicBlock *Old = copyLoop(L, nullptr, OfKept);
     Kept = cast<BasicBlock>(OfKept[L.getHeader()]);
     BasicBlock *Diagonal = detach(L);
@@ -408,6 +554,9 @@ private:
     auto *Blocks = BasicBlock::Create(X, "nputeir.blocks", &F, L.getHeader());
     auto *Next = BasicBlock::Create(X, "nputeir.next", &F, L.getHeader());
     BasicBlock *Rectangle = copyLoop(L, Next, OfRectangles);
+    markKept(L);
+    if (Mirror.Store)
+      Diagonal = copyLoop(L, Diagonal, OfDiagonal);
     IRBuilder<> B(Front);
     B.SetCurrentDebugLocation(DL);
     B.CreateCondBr(Good, Blocks, Old);
@@ -419,8 +568,12 @@ private:
     Begin->addIncoming(B.CreateAdd(Begin, N.Height, "", true, true), Next);
     B.CreateBr(Blocks);
     formRectangle(Rectangle, Begin, OfRectangles);
-    formDiagonal(Diagonal);
-    markKept(L);
+    formDiagonal(Diagonal, Mirror.Store ? &OfDiagonal : nullptr);
+    if (Mirror.Store) {
+      dropMirror(OfRectangles);
+      dropMirror(OfDiagonal);
+      formMirror();
+    }
   }
 
   static BasicBlock *frontOf(Loop &X, ValueToValueMapTy *Map) {
@@ -450,16 +603,38 @@ private:
     }
   }
 
-  void formDiagonal(BasicBlock *Front) {
-    PHINode *Row = addCounter(L.getHeader(), Front);
+  void formDiagonal(BasicBlock *Front, ValueToValueMapTy *Map) {
+    Value *Header = Map ? Map->lookup(L.getHeader()) : L.getHeader();
+    PHINode *Row = addCounter(cast<BasicBlock>(Header), Front);
     for (Loop *X : Columns) {
-      BasicBlock *Before = X->getLoopPreheader();
+      BasicBlock *Before = frontOf(*X, Map);
       IRBuilder<> B(Before->getTerminator());
       B.SetCurrentDebugLocation(DL);
       Value *Width = width(B, B.CreateSub(Row, B.CreateURem(Row, N.Height)));
       Value *Left = B.CreateSub(columns(B, Row), Width);
-      restrict(*X, nullptr, FromStart ? Width : number(B, 0), Left, Before);
+      restrict(*X, Map, FromStart ? Width : number(B, 0), Left, Before);
     }
+  }
+
+  void dropMirror(ValueToValueMapTy &Map) const {
+    for (StoreInst *S : {Mirror.Store, Mirror.OnDiagonal})
+      if (S) {
+        auto *Copied = cast<StoreInst>(Map[S]);
+        Value *Held = Copied->getValueOperand();
+        Copied->eraseFromParent();
+        RecursivelyDeleteTriviallyDeadInstructions(Held);
+      }
+  }
+
+  // L reads what the others have left.
+  void formMirror() {
+    IRBuilder<> B(Mirror.Store);
+    Mirror.Store->setOperand(
+        0, B.CreateAlignedLoad(getLoadStoreType(Mirror.Of),
+                               getLoadStorePointerOperand(Mirror.Of),
+                               getLoadStoreAlignment(Mirror.Of)));
+    for (Instruction *S : Stores)
+      S->eraseFromParent();
   }
 };
 

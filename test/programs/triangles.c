@@ -31,6 +31,30 @@ enum { LD = 104 };
     LOOP(i, 0, n)                                                              \
     LOOP(j, 0, n)                                                              \
     LOOP(k, 0, n) c[i][j] += a[j][k] * b[i][k] + b[j][k] * a[i][k];            \
+  }                                                                            \
+  static void name##_covariance(int n, R c[LD][LD], const T a[LD][LD],         \
+                                const T b[LD][LD], R alpha, R beta) {          \
+    (void)b, (void)alpha;                                                      \
+    LOOP(i, 0, n)                                                              \
+    LOOP(j, i, n) {                                                            \
+      c[i][j] = 0;                                                             \
+      LOOP(k, 0, n) c[i][j] += a[k][i] * a[k][j];                              \
+      c[i][j] *= beta;                                                         \
+      c[j][i] = c[i][j];                                                       \
+    }                                                                          \
+  }                                                                            \
+  static void name##_correlation(int n, R c[LD][LD], const T a[LD][LD],        \
+                                 const T b[LD][LD], R alpha, R beta) {         \
+    (void)b, (void)alpha, (void)beta;                                          \
+    LOOP(i, 0, n - 1) {                                                        \
+      c[i][i] = 1;                                                             \
+      LOOP(j, i + 1, n) {                                                      \
+        c[i][j] = 0;                                                           \
+        LOOP(k, 0, n) c[i][j] += a[k][i] * a[k][j];                            \
+        c[j][i] = c[i][j];                                                     \
+      }                                                                        \
+    }                                                                          \
+    c[n - 1][n - 1] = 1;                                                       \
   }
 
 KERNELS(int8_t, int32_t, i8)
@@ -64,6 +88,8 @@ static void report(const char *name, const void *p, size_t bytes) {
     LOOP(j, 0, LD) name##_a[i][j] = (T)noise(), name##_b[i][j] = (T)noise();   \
     RUN(name, syr2k, R);                                                       \
     RUN(name, syr2k_full, R);                                                  \
+    RUN(name, covariance, R);                                                  \
+    RUN(name, correlation, R);                                                 \
   }
 
 ALL(int8_t, int32_t, i8)
