@@ -324,6 +324,13 @@ int map_mem_depth(const struct map_panel *, int tensor);
 bool map_mem_panel(const struct device *, const struct teir_problem *,
                    const struct map_blocking *, struct map_panel *);
 
+/* ---- place.c ---- */
+/* Bytes between neighbours in a role of a block: 0 rows, 1 columns. */
+int64_t map_pitch(const struct tile_program *, int tensor, int which);
+/* Places in core and mem tiles, and how sums lie; false and *d: there is no
+ * space. */
+bool map_place_blocks(struct tile_program *, struct loc, struct diag *);
+
 /* Buffers per ring in a mem tile: in flight from device memory, which hides
  * its jitter, and towards it. */
 enum {
