@@ -51,7 +51,9 @@ static enum axis_role role_of(const struct tile_program *p,
 static const struct map_nest *nest_of(const struct tile_program *p,
                                       enum axis_role role,
                                       enum map_place place) {
-  return place == MAP_TIME ? &p->time[role] : &p->side[role];
+  return place == MAP_CORES  ? role == AXIS_M ? &p->row : &p->column
+         : place == MAP_TIME ? &p->time[role]
+                             : &p->side[role];
 }
 
 /* A part of a role's axis and the loop that it has become. */
@@ -67,10 +69,8 @@ static int deal(const struct tile_program *p, const struct map_cut *cut,
   int used[MAP_BLOCK + 1] = {0}, count = 0;
   for (int i = 0; i < cut->count; i++) {
     struct dealt x = {cut->part[i], {0}};
-    const struct map_loop *l = x.part.place == MAP_GROUP ? &p->group
-                               : role == AXIS_M          ? &p->row
-                                                         : &p->column;
-    if (x.part.place == MAP_TIME || x.part.place == MAP_BLOCK) {
+    const struct map_loop *l = &p->group;
+    if (x.part.place != MAP_GROUP) {
       const struct map_nest *n = nest_of(p, role, x.part.place);
       bool whole = n->count == 1 && n->loop[0].extent == 1;
       int at = whole ? 0 : used[x.part.place];

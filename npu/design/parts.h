@@ -57,7 +57,9 @@ int design_turn_bd(const struct tile_program *);
  * the first of those whose blocks of in1. */
 int design_in0_part(const struct tile_program *, int column);
 int design_in1_part(const struct tile_program *, int column);
-/* Bytes from a row's block of out to the next one's in a column. */
+/* Loops over what rows of cores take; and bytes from a row's block of out to
+ * the next one's in a column, unless that is in the other half. */
+const struct map_nest *design_row_loops(const struct tile_program *);
 int64_t design_row_bytes(const struct tile_program *);
 
 /* Blocks of out of a row of cores that leave as one. */

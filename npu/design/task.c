@@ -276,6 +276,16 @@ static void walk_steps(struct walk *w, const struct map_nest *k, int tensor,
     walk_add(w, outer[i].extent, outer[i].stride_bytes[tensor]);
 }
 
+/* Blocks of out of so many cores: of one half, or of both. */
+static void walk_cores(struct walk *w, const struct map_nest *n, int cores) {
+  const struct map_loop *l = &n->loop[n->count - 1];
+  bool both = n->count > 1 && cores > l->extent;
+  assert(!both || cores == map_nest_extent(n));
+  if (both)
+    walk_add(w, n->loop[0].extent, n->loop[0].stride_bytes[OUT]);
+  walk_add(w, both ? l->extent : cores, l->stride_bytes[OUT]);
+}
+
 /* The words of a buffer. */
 static bool walk_buffer(struct walk *w, const struct tile_program *p,
                         int tensor, int steps, bool group) {
@@ -327,7 +337,7 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
   }
   walk_nest(w, &x->inside[AXIS_C], t);
   if (p->grid.apart && t < OUT)
-    walk_add(w, p->grid.rows, p->row.stride_bytes[t]);
+    walk_nest(w, &p->row, t);
   walk_nest(w, &x->inside[AXIS_M], t);
   if (c->rounds == OTHER_ROUNDS)
     walk_add(w, 2, 0); /* so often as each phase says */
@@ -339,8 +349,8 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
     int span = design_out_span(p);
     if (span == 1)
       walk_add(w, p->group.extent, p->group.stride_bytes[OUT]);
-    walk_add(w, rows / split, design_row_bytes(p));
-    walk_add(w, split, p->column.stride_bytes[OUT]);
+    walk_cores(w, design_row_loops(p), rows / split);
+    walk_cores(w, &p->column, split);
     return walk_buffer(w, p, OUT, 1, span > 1);
   }
   int steps = design_buffer_steps(p, t);
@@ -380,17 +390,18 @@ static int64_t start_of(const struct tile_program *p, const struct channel *c,
   if (t == OUT) {
     design_join_rows(p, c->part, &first_row);
     if (g->across)
-      return first_row * design_row_bytes(p) +
-             column * p->row.stride_bytes[OUT];
-    return first_row / g->split * p->row.stride_bytes[OUT] +
-           (column * g->split + first_row % g->split) *
-               p->column.stride_bytes[OUT];
+      return map_nest_offset(&p->column, OUT, first_row) +
+             map_nest_offset(&p->row, OUT, column);
+    return map_nest_offset(&p->row, OUT, first_row / g->split) +
+           map_nest_offset(&p->column, OUT,
+                           column * g->split + first_row % g->split);
   }
   if (g->apart)
-    return column * p->column.stride_bytes[t];
+    return map_nest_offset(&p->column, t, column);
   if (t == IN1)
-    return (design_in1_part(p, column) + c->part) * p->column.stride_bytes[IN1];
-  int64_t start = design_in0_part(p, column) * p->row.stride_bytes[IN0];
+    return map_nest_offset(&p->column, IN1,
+                           design_in1_part(p, column) + c->part);
+  int64_t start = map_nest_offset(&p->row, IN0, design_in0_part(p, column));
   if (c->rounds == OTHER_ROUNDS)
     start += p->panel.kept * k->loop[k->count - 1].stride_bytes[t];
   if (c->part) /* the last chunk */

@@ -56,9 +56,13 @@ int design_in1_part(const struct tile_program *p, int column) {
   return g->across ? home_part(g, column) : column * g->split;
 }
 
+const struct map_nest *design_row_loops(const struct tile_program *p) {
+  return p->grid.across ? &p->column : &p->row;
+}
+
 int64_t design_row_bytes(const struct tile_program *p) {
-  const struct map_loop *l = p->grid.across ? &p->column : &p->row;
-  return l->stride_bytes[OUT];
+  const struct map_nest *rows = design_row_loops(p);
+  return rows->loop[rows->count - 1].stride_bytes[OUT];
 }
 
 bool design_takes_turns(const struct tile_program *p, int column) {

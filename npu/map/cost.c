@@ -150,18 +150,24 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
   while (around.count-- > 0)
     add_run(x, around.run[around.count].extent,
             around.run[around.count].stride_bytes);
-  int64_t row = 0;
+  int64_t row = 0, column = 0, half = 0; /* of rows */
   const struct map_cut *n = &b->form.cut[AXIS_N];
-  for (int i = 0; i < n->count && s->grid.across; i++)
-    if (n->part[i].place == MAP_CORES)
-      row = n->part[i].step *
-            s->work->axis[AXIS_N][n->part[i].axis].stride_bytes[OUT];
+  for (int i = 0; i < n->count; i++)
+    if (n->part[i].place == MAP_CORES) {
+      half = column;
+      column = n->part[i].step *
+               s->work->axis[AXIS_N][n->part[i].axis].stride_bytes[OUT];
+    }
+  half = s->grid.across ? half : 0;
+  row = s->grid.across ? column : 0;
   for (int i = 0; i < m->count && tensor != IN1; i++) {
     const struct map_part *q = &m->part[i];
     int64_t stride =
         q->step * s->work->axis[AXIS_M][q->axis].stride_bytes[tensor];
-    if (q->place == MAP_CORES && !s->grid.across)
+    if (q->place == MAP_CORES && !s->grid.across) {
+      half = row;
       row = stride;
+    }
     bool together =
         tensor == OUT ? stride < row && q->extent <= panel->out : wide;
     if (q->place == MAP_GROUP && together)
@@ -171,11 +177,10 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
   }
   if (tensor == OUT && s->grid.split > 1 && map_joins(p) == 1)
     add_run(x, s->grid.m, row);
-  for (int i = 0; i < n->count && tensor == OUT && s->grid.split > 1; i++)
-    if (n->part[i].place == MAP_CORES)
-      add_run(x, s->grid.split,
-              n->part[i].step *
-                  s->work->axis[AXIS_N][n->part[i].axis].stride_bytes[OUT]);
+  if (tensor == OUT && s->grid.split > 1)
+    add_run(x, s->grid.split, column);
+  if (tensor == OUT && half && map_joins(p) == 1)
+    add_run(x, 2, half);
   if (tensor == OUT && s->grid.split == 1 && s->grid.rows > 2)
     add_run(x, 2, row);
   struct map_stream words;

@@ -35,6 +35,23 @@ static int64_t dealt(const struct dealing *x, int axis) {
                             : side;
 }
 
+/* Where blocks of an axis begin; false: they do not end where it does.  Cores
+ * may be in halves where elements of out are words; smaller ones gain less than
+ * they lose where inputs stay in place that had better be packed.  A column's
+ * two parts of n are in the same half. */
+static bool share_of(const struct array *s, const struct dealing *x, int i,
+                     int rounds, struct map_share *share) {
+  int64_t extent = s->work->axis[x->role][i].extent, take = dealt(x, i),
+          unit = i == x->begins ? x->unit : 1;
+  int cores = i == x->shared ? (int)x->cores : 1;
+  enum { WORD = 4 };
+  bool halves = x->role != AXIS_K && !s->form->converts &&
+                dtype_bytes(s->problem->type[OUT]) == WORD &&
+                cores / 2 % s->grid.split == 0;
+  return (halves ? map_share_halves : map_share)(extent, cores, rounds, take,
+                                                 unit, share);
+}
+
 /* Rounds of a dealing; 0: blocks do not end where an axis does. */
 static int64_t count_dealing(const struct array *s, const struct dealing *x) {
   int64_t all = 1;
@@ -43,8 +60,7 @@ static int64_t count_dealing(const struct array *s, const struct dealing *x) {
     int cores = i == x->shared ? (int)x->cores : 1;
     int64_t rounds = div_up(extent, take * cores);
     struct map_share share;
-    if (rounds > MAX_STEPS || !map_share(extent, cores, (int)rounds, take,
-                                         i == x->begins ? x->unit : 1, &share))
+    if (rounds > MAX_STEPS || !share_of(s, x, i, (int)rounds, &share))
       return 0;
     all *= rounds;
   }
@@ -118,7 +134,7 @@ static bool takes_turns(const struct array *s, const struct dealing *x, int i,
   const struct map_axis *a = &s->work->axis[x->role][i];
   int64_t far = part * a->stride_bytes[OUT] / 4, take = dealt(x, i);
   if (i != x->begins) {
-    *turn = (struct map_share){take * x->cores, take};
+    *turn = (struct map_share){take * x->cores, take, 0};
     return a->extent % (take * x->cores) == 0;
   }
   return far > s->at->device->tile[TILE_SHIM].max_step_words &&
@@ -133,8 +149,7 @@ static void cut_axis(const struct array *s, const struct dealing *x, int i,
   int64_t side =
       i == x->grouped ? (take - x->overlap) / x->group + x->overlap : take;
   struct map_share share;
-  bool good = map_share(extent, cores, rounds, take,
-                        i == x->begins ? x->unit : 1, &share);
+  bool good = share_of(s, x, i, rounds, &share);
   assert(good);
   if (!good)
     return;
@@ -144,8 +159,10 @@ static void cut_axis(const struct array *s, const struct dealing *x, int i,
     map_cut_add(c, i, MAP_TIME, rounds, turn.core);
     map_cut_add(c, i, MAP_CORES, cores, turn.round);
   } else {
+    if (shared && share.half)
+      map_cut_add(c, i, MAP_CORES, 2, share.half);
     if (shared)
-      map_cut_add(c, i, MAP_CORES, cores, share.core);
+      map_cut_add(c, i, MAP_CORES, share.half ? cores / 2 : cores, share.core);
     map_cut_add(c, i, MAP_TIME, rounds, share.round);
   }
   if (i == x->grouped)

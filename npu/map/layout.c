@@ -243,7 +243,7 @@ bool map_share(int64_t extent, int cores, int rounds, int64_t block,
   assert(cores >= 1 && rounds >= 1 && unit >= 1 && block >= 1);
   if (cores == 1) {
     int64_t round = rounds > 1 ? (extent - block) / (rounds - 1) : block;
-    *x = (struct map_share){extent, round};
+    *x = (struct map_share){extent, round, 0};
     return round > 0 && round <= block && round % unit == 0 &&
            (rounds - 1) * round + block == extent;
   }
@@ -255,7 +255,30 @@ bool map_share(int64_t extent, int cores, int rounds, int64_t block,
     int64_t core = others / (cores - 1);
     if (core > 0 && core <= own && core % unit == 0 &&
         core * (cores - 1) == others) {
-      *x = (struct map_share){core, round};
+      *x = (struct map_share){core, round, 0};
+      return true;
+    }
+    if (rounds == 1)
+      break;
+  }
+  return false;
+}
+
+bool map_share_halves(int64_t extent, int cores, int rounds, int64_t block,
+                      int64_t unit, struct map_share *x) {
+  if (map_share(extent, cores, rounds, block, unit, x))
+    return true;
+  if (cores < 4 || cores % 2)
+    return false;
+  for (int64_t round = block / unit * unit;
+       round > 0 && round > block - 4 * cores * unit; round -= unit) {
+    int64_t own = (rounds - 1) * round + block, others = extent - own,
+            core =
+                (others + (cores - 1) * unit - 1) / ((cores - 1) * unit) * unit,
+            part = (cores / 2 - 1) * core, half = others - part;
+    if (others > 0 && others % unit == 0 && half > 0 && core <= own &&
+        half <= part + own) {
+      *x = (struct map_share){core, round, half};
       return true;
     }
     if (rounds == 1)

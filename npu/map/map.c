@@ -27,6 +27,7 @@ struct reader {
   const struct teir *t;
   struct diag *d;
   int node_row, node_column;
+  int half_row, half_column;        /* loops around these; -1: none */
   int time[MAX_NODES], time_count;  /* loops over time outside the groups' */
   bool around[MAX_NODES];           /* which of them are around the product */
   int pair, pair_zero, pair_finish; /* loops over a group's blocks; -1: none */
@@ -75,6 +76,11 @@ static int64_t extent_of(const struct reader *r, int node) {
 static int64_t stride_of(const struct reader *r, int node, int tensor) {
   assert(node >= 0 && tensor >= 0 && tensor < r->t->tensor_count);
   return r->t->axis[r->t->node[node].axis].stride_bytes[tensor].constant;
+}
+
+/* Of the loop over cores of a kind and the one over halves around it. */
+static int64_t cores_of(const struct reader *r, int half, int node) {
+  return (half < 0 ? 1 : extent_of(r, half)) * extent_of(r, node);
 }
 
 /* Whether a loop has calls beside the one that leads to the product. */
@@ -131,10 +137,14 @@ static bool read_node(struct reader *r, int node, bool inside_k) {
     return refuse(r, x, "the array takes loops without guards");
   if (x->place == TEIR_ANYWHERE)
     return refuse(r, x, "place is rows, columns or time");
-  int *slot = x->place == TEIR_ROWS ? &r->node_row : &r->node_column;
+  int *slot = x->place == TEIR_ROWS ? &r->node_row : &r->node_column,
+      *half = x->place == TEIR_ROWS ? &r->half_row : &r->half_column;
   if (x->place != TEIR_TIME) {
-    if (*slot >= 0)
-      return refuse(r, x, "one loop goes over rows, and one over columns");
+    if (*half >= 0 || (*slot >= 0 && extent_of(r, *slot) != 2))
+      return refuse(r, x,
+                    "one loop goes over rows, and one over columns, or one "
+                    "over two halves around each");
+    *half = *slot;
     *slot = node;
     r->across |= slot == &r->node_row && r->node_column >= 0;
   } else if (!take_time(r, node, inside_k)) {
@@ -174,7 +184,9 @@ static bool moves_all(const struct reader *r, int node) {
 static bool check_roles(struct reader *r) {
   const struct teir *t = r->t;
   int m = r->across ? r->node_column : r->node_row,
-      n = r->across ? r->node_row : r->node_column;
+      n = r->across ? r->node_row : r->node_column,
+      half_m = r->across ? r->half_column : r->half_row,
+      half_n = r->across ? r->half_row : r->half_column;
   bool swapped =
       !stride_of(r, m, IN0) && (stride_of(r, m, IN1) || stride_of(r, n, IN0));
   r->input[IN0] = swapped ? IN1 : IN0;
@@ -188,8 +200,10 @@ static bool check_roles(struct reader *r) {
   } rule[] = {
       {m, AXIS_M, "rows move one input and out only"},
       {n, AXIS_N, "columns move out and the input that rows do not, only"},
-      {r->pair, AXIS_M, "the blocks of a group move what rows move only"}};
-  for (int i = r->apart ? 2 : 0; i < 3; i++)
+      {r->pair, AXIS_M, "the blocks of a group move what rows move only"},
+      {half_m, AXIS_M, "halves of rows move what rows move only"},
+      {half_n, AXIS_N, "halves of columns move what columns move only"}};
+  for (int i = r->apart ? 2 : 0; i < 5; i++)
     if (rule[i].node >= 0 && extent_of(r, rule[i].node) > 1 &&
         role_of(r, t->node[rule[i].node].axis) != rule[i].role)
       return refuse(r, &t->node[rule[i].node], rule[i].rule);
@@ -267,8 +281,9 @@ static bool check_operands(struct reader *r) {
       return refuse(r, &t->node[node[i]],
                     "the product goes from in0 and in1 to the sums, and what "
                     "follows from there to out");
-  const int held[] = {r->node_row, r->node_column, r->pair};
-  for (int i = 0; i < 3; i++)
+  const int held[] = {r->node_row, r->node_column, r->pair, r->half_row,
+                      r->half_column};
+  for (int i = 0; i < 5; i++)
     if (held[i] >= 0 && extent_of(r, held[i]) > 1 &&
         !stride_of(r, held[i], r->sum))
       return refuse(r, &t->node[held[i]],
@@ -365,12 +380,22 @@ static bool check_sides(struct reader *r) {
   return true;
 }
 
+/* The loops over cores of a kind. */
+static bool read_cores(struct reader *r, int half, int node,
+                       struct map_nest *n) {
+  const struct teir_node *x = r->t->node;
+  return (half < 0 || add_loop(r, n, x[half].axis)) &&
+         add_loop(r, n, x[node].axis);
+}
+
 static bool read_loops(struct reader *r, struct tile_program *q) {
   static const char *const name[] = {"batch", "m", "n", "k"};
   const struct teir *t = r->t;
   int product = t->node[r->product].primitive;
-  q->row = loop_of(r, r->across ? r->node_column : r->node_row, "row");
-  q->column = loop_of(r, r->across ? r->node_row : r->node_column, "column");
+  bool good = r->across ? read_cores(r, r->half_column, r->node_column, &q->row)
+                        : read_cores(r, r->half_row, r->node_row, &q->row);
+  good &= r->across ? read_cores(r, r->half_row, r->node_row, &q->column)
+                    : read_cores(r, r->half_column, r->node_column, &q->column);
   q->group = loop_of(r, r->pair, "group");
   for (int i = 0; i < r->time_count; i++) {
     int axis = t->node[r->time[i]].axis;
@@ -455,8 +480,11 @@ static bool check_sums(struct reader *r) {
   return true;
 }
 
-static int64_t reach(const struct map_loop *l, int tensor) {
-  return (l->extent - 1) * l->stride_bytes[tensor];
+static int64_t reach(const struct map_nest *n, int tensor) {
+  int64_t bytes = 0;
+  for (int i = 0; i < n->count; i++)
+    bytes += (n->loop[i].extent - 1) * n->loop[i].stride_bytes[tensor];
+  return bytes;
 }
 
 static void fill_transfer(struct reader *r, struct tile_program *q,
@@ -465,13 +493,10 @@ static void fill_transfer(struct reader *r, struct tile_program *q,
   x->tensor = tensor < OUT ? r->input[tensor] : OUT;
   x->type = r->t->tensor[x->tensor].type;
   x->bytes = dtype_bytes(x->type) + reach(&q->row, tensor) +
-             reach(&q->column, tensor) + reach(&q->group, tensor);
-  for (int role = AXIS_C; role < AXIS_ROLES; role++) {
-    for (int i = 0; i < q->time[role].count; i++)
-      x->bytes += reach(&q->time[role].loop[i], tensor);
-    for (int i = 0; i < q->side[role].count; i++)
-      x->bytes += reach(&q->side[role].loop[i], tensor);
-  }
+             reach(&q->column, tensor) +
+             (q->group.extent - 1) * q->group.stride_bytes[tensor];
+  for (int role = AXIS_C; role < AXIS_ROLES; role++)
+    x->bytes += reach(&q->time[role], tensor) + reach(&q->side[role], tensor);
   if (map_is_uneven(q)) /* the last step's k that are not there */
     x->bytes -= (q->steps_k * map_nest_extent(&q->side[AXIS_K]) - q->all_k) *
                 q->side[AXIS_K].loop[0].stride_bytes[tensor];
@@ -519,15 +544,16 @@ static bool count_loops(const struct reader *r, struct tile_program *q,
     *of[i].count = (int)extent;
   }
   q->group_m = (int)q->group.extent;
-  int64_t m = q->row.extent, n = q->column.extent;
+  int64_t m = map_nest_extent(&q->row), n = map_nest_extent(&q->column);
   if (!make_grid(r, q->device, m, n, &q->grid))
     return diag_error(d, at,
                       "%lld rows by %lld columns of cores; %s has %d by %d, a "
                       "column feeds the row of its number, and rows may share "
                       "two parts of what columns take",
-                      (long long)extent_of(r, r->node_row),
-                      (long long)extent_of(r, r->node_column), q->device->name,
-                      q->device->core_rows, q->device->columns);
+                      (long long)cores_of(r, r->half_row, r->node_row),
+                      (long long)cores_of(r, r->half_column, r->node_column),
+                      q->device->name, q->device->core_rows,
+                      q->device->columns);
   if (r->apart &&
       (q->rounds_m > 1 || q->rounds_n > 1 || q->steps_k > 1 || q->group_m > 1))
     return diag_error(d, at,
@@ -543,6 +569,8 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
                      .d = d,
                      .node_row = -1,
                      .node_column = -1,
+                     .half_row = -1,
+                     .half_column = -1,
                      .pair = -1,
                      .pair_zero = -1,
                      .pair_finish = -1,
@@ -568,7 +596,8 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
   }
   /* an array of more columns than rows may have either around the other */
   r.across = r.across && r.bias < 0 && dev->columns > dev->core_rows &&
-             extent_of(&r, r.node_column) > extent_of(&r, r.node_row) &&
+             cores_of(&r, r.half_column, r.node_column) >
+                 cores_of(&r, r.half_row, r.node_row) &&
              !moves_all(&r, r.node_row);
   struct tile_program *q = arena_alloc(a, sizeof *q);
   q->device = dev;

@@ -80,10 +80,15 @@ bool map_finishes(const struct teir_problem *);
  * is computed twice, to the same result. */
 struct map_share {
   int64_t core, round;
+  int64_t half; /* of the cores' second half from the first; 0: as others */
 };
 /* Shares that end with the last element; false: there are none. */
 bool map_share(int64_t extent, int cores, int rounds, int64_t block,
                int64_t unit, struct map_share *);
+/* The same or, where there are none, with halves of an even number of cores
+ * that are as far apart as the extent asks. */
+bool map_share_halves(int64_t extent, int cores, int rounds, int64_t block,
+                      int64_t unit, struct map_share *);
 
 /* ---- grid.c: which cores take what ---- */
 /* `m` cores share out m and `n` share out n.  A row of cores takes one part of
@@ -213,6 +218,8 @@ struct map_nest {
   struct map_loop loop[MAP_LOOPS];
 };
 int64_t map_nest_extent(const struct map_nest *); /* of all loops together */
+/* Bytes by which an index of all loops together moves a tensor. */
+int64_t map_nest_offset(const struct map_nest *, int tensor, int64_t index);
 /* The innermost loops with so many indices, and those around them; one loop may
  * be divided.  False: these are not whole indices of it. */
 bool map_nest_divide(const struct map_nest *, int64_t inner,
@@ -349,8 +356,9 @@ struct tile_program {
   struct map_grid grid;
   bool converts; /* the row above the grid makes block floats of inputs */
   int joins;     /* channels on which a column's blocks of out leave */
-  struct map_loop row,
-      column; /* over the grid's parts of m, and of n; or of the batch */
+  /* over the grid's parts of m, and of n; or of the batch.  Of two loops the
+   * first is over halves. */
+  struct map_nest row, column;
   struct map_nest time[AXIS_ROLES]; /* C around M around N around K */
   struct map_loop group;            /* of m; 1 or 2 blocks */
   struct map_nest side[AXIS_ROLES]; /* M, N and K of a block */

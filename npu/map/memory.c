@@ -254,16 +254,6 @@ int map_bias_words(const struct tile_program *p) {
                     p->acc, p->block_n);
 }
 
-/* Bytes of index `i` of loops around each other. */
-static int64_t nest_offset(const struct map_nest *n, int tensor, int i) {
-  int64_t at = 0;
-  for (int k = n->count - 1; k >= 0; k--) {
-    at += i % n->loop[k].extent * n->loop[k].stride_bytes[tensor];
-    i /= (int)n->loop[k].extent;
-  }
-  return at;
-}
-
 int64_t map_bias_element(const struct tile_program *p, int column, int round,
                          int at) {
   struct kernel_shape s;
@@ -272,9 +262,9 @@ int64_t map_bias_element(const struct tile_program *p, int column, int round,
   assert(at >= 0 && at < map_bias_words(p));
   int inside = at % (s.m * s.n),
       n = at / (s.m * s.n) * s.n + (p->turns_out ? inside / s.m : inside % s.n);
-  return (column * p->column.stride_bytes[MAP_BIAS] +
-          nest_offset(&p->time[AXIS_N], MAP_BIAS, round) +
-          nest_offset(&p->side[AXIS_N], MAP_BIAS, n)) /
+  return (map_nest_offset(&p->column, MAP_BIAS, column) +
+          map_nest_offset(&p->time[AXIS_N], MAP_BIAS, round) +
+          map_nest_offset(&p->side[AXIS_N], MAP_BIAS, n)) /
          dtype_bytes(p->acc);
 }
 

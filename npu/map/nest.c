@@ -8,6 +8,15 @@ int64_t map_nest_extent(const struct map_nest *n) {
   return extent;
 }
 
+int64_t map_nest_offset(const struct map_nest *n, int tensor, int64_t index) {
+  int64_t at = 0;
+  for (int k = n->count - 1; k >= 0; k--) {
+    at += index % n->loop[k].extent * n->loop[k].stride_bytes[tensor];
+    index /= n->loop[k].extent;
+  }
+  return at;
+}
+
 bool map_nest_divide(const struct map_nest *n, int64_t inner,
                      struct map_nest *outer, struct map_nest *innermost) {
   outer->count = innermost->count = 0;

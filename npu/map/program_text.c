@@ -73,8 +73,10 @@ void map_print(const struct tile_program *p, struct text *t) {
                 dtype_name(x->type), x->turned ? " turned" : "",
                 (long long)x->bytes);
   }
-  print_loop(p, p->grid.across ? "columns" : "rows", &p->row, t);
-  print_loop(p, p->grid.across ? "rows" : "columns", &p->column, t);
+  for (int i = 0; i < p->row.count; i++)
+    print_loop(p, p->grid.across ? "columns" : "rows", &p->row.loop[i], t);
+  for (int i = 0; i < p->column.count; i++)
+    print_loop(p, p->grid.across ? "rows" : "columns", &p->column.loop[i], t);
   print_nests(p, "time", p->time, t);
   if (p->group_m > 1)
     print_loop(p, "time", &p->group, t);

@@ -21,7 +21,9 @@
  *   out [batch][column][m][n][group][row][block_m][block_n]
  *
  * where parts of m are columns (struct map_grid), with the loop over columns
- * around that over rows, and the row inside m's group.
+ * around that over rows, and the row inside m's group.  Cores whose parts are
+ * not all as far apart take two loops, row_half or column_half around the
+ * other.
  *
  * Where sums are of another type than out, they are a tensor of their own, of
  * which every core holds a part:
@@ -141,8 +143,12 @@ static const char *name_of(const struct schedule *s, enum axis_role role,
                            const struct map_part *x) {
   static const char *const time[] = {"batch", "m", "n", "k"};
   static const char *const side[] = {"", "block_m", "block_n", "block_k"};
+  bool half = role != AXIS_C && x->place == MAP_CORES &&
+              x[1].place == MAP_CORES && count_parts(s, role, MAP_CORES) > 1;
   if (x->place == MAP_CORES)
-    return is_row(s, role, x) ? "row" : "column";
+    return is_row(s, role, x) ? half ? "row_half" : "row"
+           : half             ? "column_half"
+                              : "column";
   if (x->place == MAP_GROUP)
     return "group";
   const char *name = (x->place == MAP_TIME ? time : side)[role];

@@ -30,9 +30,9 @@ static void add_digit(struct side *s, const struct map_loop *l, int64_t step,
 
 static struct side side_of(const struct tile_program *p, enum axis_role role) {
   struct side s = {0};
-  const struct map_loop *cores = role == AXIS_M ? &p->row : &p->column;
-  if (!p->grid.apart)
-    add_digit(&s, cores, cores->stride_bytes[OUT], true);
+  const struct map_nest *cores = role == AXIS_M ? &p->row : &p->column;
+  for (int i = 0; i < cores->count && !p->grid.apart; i++)
+    add_digit(&s, &cores->loop[i], cores->loop[i].stride_bytes[OUT], true);
   for (int i = 0; i < p->time[role].count; i++) {
     const struct map_loop *l = &p->time[role].loop[i];
     add_digit(&s, l, l->stride_bytes[OUT], false);
@@ -60,12 +60,13 @@ static int64_t blocks_of(struct side *s) {
 
 /* The part of the grid that computes block i of n. */
 static int part_of(const struct side *s, int64_t i, int64_t n) {
+  int part = 0;
   for (int k = 0; k < s->count; k++) {
     n /= s->digit[k].extent;
     if (s->digit[k].cores)
-      return (int)(i / n % s->digit[k].extent);
+      part = (int)(part * s->digit[k].extent + i / n % s->digit[k].extent);
   }
-  return 0;
+  return part;
 }
 
 static void put_colour(struct text *t, const struct map_grid *g, int column,

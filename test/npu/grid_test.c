@@ -109,6 +109,8 @@ int main(void) {
       {{{1, 376, 512, 512}, BF16_BF16}, 83000, NULL},
       {{{1, 188, 384, 256}, BF16}, 39000, NULL},
       {{{1, 140, 2048, 512}, BF16_BF16}, 128000, NULL},
+      /* halves of the cores that are further apart than cores */
+      {{{1, 227, 406, 416}, BF16}, 60000, NULL},
       /* batches: each core has products of its own, or all have all */
       {{{64, 64, 64, 64}, BF16}, 75000, NULL},
       {{{16, 32, 48, 40}, BF16_BF16}, 27000, NULL},
@@ -119,6 +121,7 @@ int main(void) {
       {{{1, 256, 512, 256}, INT8}, 60500, "krackan"},
       {{{1, 192, 320, 384}, INT8_8}, 48500, "krackan"},
       {{{1, 16, 2048, 128}, INT8_16}, 59500, "krackan"},
+      {{{1, 173, 362, 128}, BF16}, 70000, "krackan"}, /* in halves */
       {{{8, 64, 64, 64}, INT8}, 55500, "krackan"},
       {{{64, 64, 64, 64}, INT8}, 80000, "krackan"},
       {{{1, 128, 256, 256},

@@ -178,6 +178,41 @@ static void test_shares(void) {
   CHECK(!map_share(101, 4, 1, 32, 2, &x)); /* ends at an odd element */
 }
 
+/* The same of halves, and that whatever blocks are enough, with some elements
+ * more for words, have them. */
+static void test_halves(void) {
+  for (int64_t extent = 1; extent < 300; extent++)
+    for (int64_t block = 4; block <= 64; block += 4)
+      for (int cores = 4; cores <= 8; cores += 4)
+        for (int64_t unit = 1; unit <= 2; unit++) {
+          struct map_share x;
+          char seen[300] = {0};
+          int rounds = (int)((extent + cores * block - 1) / (cores * block));
+          bool good = map_share_halves(extent, cores, rounds, block, unit, &x);
+          CHECK(good || extent < 2 * cores * block * rounds / 3 ||
+                extent % unit);
+          if (!good || !x.half)
+            continue;
+          CHECK(x.core % unit == 0 && x.round % unit == 0 &&
+                x.half % unit == 0);
+          CHECK(!map_share(extent, cores, rounds, block, unit, &x) || !x.half);
+          map_share_halves(extent, cores, rounds, block, unit, &x);
+          for (int c = 0; c < cores; c++)
+            for (int r = 0; r < rounds; r++) {
+              int64_t at = c / (cores / 2) * x.half + c % (cores / 2) * x.core +
+                           r * x.round;
+              CHECK(at >= 0 && at + block <= extent);
+              memset(seen + at, 1, (size_t)block);
+            }
+          CHECK(memchr(seen, 0, (size_t)extent) == NULL);
+        }
+  struct map_share x;
+  CHECK(map_share_halves(100, 4, 1, 28, 1, &x) && x.core == 24 && !x.half);
+  CHECK(map_share_halves(101, 4, 1, 28, 1, &x) && x.core == 25 && x.half == 48);
+  CHECK(!map_share_halves(101, 4, 1, 28, 2, &x));
+  CHECK(!map_share_halves(101, 3, 1, 36, 1, &x)); /* no halves */
+}
+
 /* The product's axes, with strides that turn tensors and leave gaps. */
 static struct teir *lying(struct arena *a, const struct teir_problem *p,
                           int turned, int64_t gap, struct diag *d) {
@@ -468,12 +503,15 @@ static void test_program(void) {
 
 /* One change each that the array cannot run; the message names the rule. */
 static void test_refusals(void) {
-  enum { PLACE, OFFSET, ORDER, GUARDED, BLOCK, OVERLAP, CASES };
+  enum { PLACE, OFFSET, ORDER, GUARDED, BLOCK, OVERLAP, CORES, CASES };
   static const char *const rule[CASES] = {
-      [PLACE] = "rows, columns or time",        [OFFSET] = "offset",
-      [ORDER] = "around the product alone",     [GUARDED] = "without guards",
+      [PLACE] = "rows, columns or time",
+      [OFFSET] = "offset",
+      [ORDER] = "around the product alone",
+      [GUARDED] = "without guards",
       [BLOCK] = "contiguous along one of them",
       [OVERLAP] = "no element in common",
+      [CORES] = "two halves",
   };
   for (int i = 0; i < CASES; i++) {
     struct arena *a = arena_open();
@@ -508,6 +546,9 @@ static void test_refusals(void) {
       break;
     case BLOCK:
       t->axis[teir_find_axis(t, "block_m")].stride_bytes[IN0].constant += 2;
+      break;
+    case CORES: /* m goes over rows, too */
+      t->node[teir_find_node(t, "m")].place = TEIR_ROWS;
       break;
     case OVERLAP: /* by all rows but one */
       t->axis[teir_find_axis(t, "group")].stride_bytes[OUT] =
@@ -582,6 +623,7 @@ int main(void) {
   }
   test_axes();
   test_shares();
+  test_halves();
   for (int turned = 0; turned < 8; turned++) {
     test_in_place(64, 96, 128, turned, 4);
     test_in_place(100, 200, 72, turned, 0);
