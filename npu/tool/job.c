@@ -81,7 +81,7 @@ bool job_read_shift(struct tool *t, void *to, const char *word) {
   return tool_int(t, &finish->shift, word);
 }
 
-static void list_devices(struct text *out) {
+void job_list_devices(struct text *out) {
   for (int i = 0; device_at(i); i++)
     text_printf(out, "%s%s%s", i ? ", " : "", device_at(i)->name,
                 strcmp(device_at(i)->name, job_defaults.device) ? ""
@@ -90,12 +90,12 @@ static void list_devices(struct text *out) {
   tool_list_presets(out);
 }
 
-static bool read_device(struct tool *t, void *to, const char *word) {
+bool job_read_device(struct tool *t, void *to, const char *word) {
   struct text known = {0};
   *(const char **)to = word;
   if (device_find(word) || preset_find(word))
     return true;
-  list_devices(&known);
+  job_list_devices(&known);
   tool_usage(t, "there is no device '%s'; there are %s", word,
              text_string(&known));
   text_free(&known);
@@ -124,8 +124,8 @@ const struct tool_option job_options[] = {
      .help = "results below zero become zero"},
     {"--shift", "N", job_read_shift, 0,
      .help = "integer results: sum / 2^N, halves up, saturated", .high = 31},
-    {"--device", "NAME", read_device, AT(device), .help = "%s",
-     .list = list_devices},
+    {"--device", "NAME", job_read_device, AT(device), .help = "%s",
+     .list = job_list_devices},
     {0},
 };
 

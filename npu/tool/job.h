@@ -28,6 +28,9 @@ bool job_read_input(struct tool *, void *job, const char *word);
 /* Three types. */
 bool job_read_types(struct tool *, void *job, const char *word);
 bool job_read_shift(struct tool *, void *job, const char *word);
+/* A device or a preset, as npu_compile takes it. */
+bool job_read_device(struct tool *, void *device, const char *word);
+void job_list_devices(struct text *);
 /* What the job is to compute; NULL and the call's diag. */
 const struct teir *job_teir(struct tool *, struct job *);
 /* Compiles the job as far as bytes. */

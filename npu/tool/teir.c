@@ -3,7 +3,7 @@
  *
  * Every action reads one program; those that give a program print it in the
  * form that was asked for. */
-#include "npu.h"
+#include "job.h"
 #include "teir_job.h"
 #include "teir_program.h"
 #include "teir_tec.h"
@@ -56,7 +56,8 @@ static bool array_limits(struct teir_job *j, const struct teir *t) {
   struct npu_result r;
   struct diag d = {0};
   int count = 0;
-  bool good = npu_compile(j->arena, "npu1", t, 0, &r, &d);
+  const char *device = j->device ? j->device : job_defaults.device;
+  bool good = npu_compile(j->arena, device, t, 0, &r, &d);
   const struct diag *const why[] = {&r.not_as_placed, &r.beyond, &d};
   for (int i = 0; i < 3; i++)
     if (why[i]->kind != DIAG_NONE && ++count)
@@ -180,6 +181,12 @@ static const struct tool_option choose_options[] = {
     {0},
 };
 
+static const struct tool_option limits_options[] = {
+    {"--device", "NAME", job_read_device, AT(device), .help = "the array: %s",
+     .list = job_list_devices},
+    {0},
+};
+
 #define ACTIONS(X)                                                             \
   X(check)                                                                     \
   X(print)                                                                     \
@@ -223,6 +230,7 @@ static const struct tool_command actions[] = {
      .summary = "which restrictions of the flat form's NPU backend (thesis, "
                 "section 5.2) it breaks, and which rules of the array itself, "
                 "so that it is scheduled anew or tensors are packed",
+     .options = limits_options,
      .run = call_limits},
     {.name = "choose",
      .summary = "blocks, rows, columns and time for one contraction on "

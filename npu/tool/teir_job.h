@@ -27,7 +27,7 @@ struct teir_job_pairs {
 
 struct teir_job {
   struct arena *arena; /* the call's */
-  const char *file, *output, *machine;
+  const char *file, *output, *machine, *device;
   bool explain, fast;
   int64_t threads;
   enum teir_form form;

@@ -54,6 +54,10 @@ static const struct {
     {"sed 's/extent [0-9]*/extent 4294967296/' " EX
      "permutation_scalar.teir | $N teir run -",
      1, "this machine has"},
+    {"$N teir limits " EX "prim_order.tec --device npu4", 0,
+     "array: no kernel for bf16 x bf16 -> bf16\n"},
+    {"$N teir limits " EX "prim_order.tec --device strix", 2,
+     "there is no device 'strix'; there are npu1 (default), npu4"},
     {"$N teir limits " EX "prim_order.tec", 0,
      "the last three dimensions, and no others, are prim: M, N, K\n"},
     {"sed 's/= GEMM/= BRGEMM/' " EX "prim_order.tec | $N teir limits -", 0,
