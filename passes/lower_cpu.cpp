@@ -325,8 +325,12 @@ void defineBy(Function &F, const CpuWork &W) {
       return By(vectorCode(U, W, Name));
     if (!W.Direct)
       return By(driverCode(U, W, Name));
-    Value *Status = C.CreateCall(directFunction(U, W, Name), {F.getArg(0)});
-    if (!W.Packed)
+    // Processors as old as the weakest of several are not worth the time to
+    // compile all that large products gain from.
+    CpuWork Kinds = W;
+    Kinds.Packed &= Fixed || &Cpu != Cpus[0];
+    Value *Status = C.CreateCall(directFunction(U, Kinds, Name), {F.getArg(0)});
+    if (!Kinds.Packed)
       return Status;
     return C.choose(C.CreateICmpNE(Status, C.getInt32(0)), {Status}, [&] {
       return Code::Values{By(driverCode(U, W, Name))};
