@@ -47,40 +47,41 @@ public:
   void emit() {
     Value *Adjacent = C.CreateICmpEQ(RowStride, C.number(FromBytes));
     Value *Along = C.CreateICmpEQ(ColumnStride, C.number(FromBytes));
-    SmallVector<Value *, 32> Row = rows();
     if (P.Group > 1)
-      groups(Row, Adjacent, Along);
+      groups(Adjacent, Along);
     else
-      singles(Row, Adjacent, Along);
+      singles(Adjacent, Along);
     C.CreateRetVoid();
   }
 
 private:
-  void singles(ArrayRef<Value *> Row, Value *Adjacent, Value *Along) {
+  void singles(Value *Adjacent, Value *Along) {
     C.walk(C.number(0), Columns, [&](Value *K) {
       Value *Left = C.CreateSub(Columns, K);
       Value *Run = C.least(C.getNumber(Runs, K), Left);
       Value *Place = C.getNumber(ColumnOffsets, K);
       Value *Panel = C.at(To, C.times(K, Rows * Bytes));
       C.when(
-          Adjacent, [&] { copy(Panel, C.at(Row[0], Place), Run); },
+          Adjacent,
+          [&] { copy(Panel, C.at(row(C.number(0)), Place), Run); },
           [&] {
             Value *Whole = C.CreateSelect(
                 Along, C.CreateAnd(Run, C.number(-Square)), C.number(0));
-            transpose(Row, Panel, Place, Whole);
+            transpose(Panel, Place, Whole);
             gather(Panel, Place, Whole, Run);
           });
       return Run;
     });
   }
 
-  void groups(ArrayRef<Value *> Row, Value *Adjacent, Value *Along) {
+  void groups(Value *Adjacent, Value *Along) {
     Value *Zero = C.number(0), *Group = C.number(P.Group);
     C.when(
         Adjacent,
         [&] {
           Value *Whole = C.CreateAnd(Columns, C.number(-P.Group));
-          C.loop(Zero, Whole, Group, [&](Value *K) { weave(Row[0], K); });
+          Value *Row = row(Zero);
+          C.loop(Zero, Whole, Group, [&](Value *K) { weave(Row, K); });
           C.loop(Whole, Columns, Group, [&](Value *K) { collect(K); });
         },
         [&] {
@@ -88,7 +89,7 @@ private:
             Value *Run = C.least(C.getNumber(Runs, K), C.CreateSub(Columns, K));
             Value *Whole = C.CreateSelect(
                 Along, C.CreateAnd(Run, C.number(-Square * P.Group)), Zero);
-            transpose(Row, step(K), C.getNumber(ColumnOffsets, K), Whole);
+            transpose(step(K), C.getNumber(ColumnOffsets, K), Whole);
             Value *IsNone = C.CreateICmpEQ(Whole, Zero);
             C.when(IsNone, [&] { collect(K); });
             return C.CreateSelect(IsNone, Group, Whole);
@@ -128,7 +129,7 @@ private:
   void collect(Value *K) {
     Value *Count = C.least(C.number(P.Group), C.CreateSub(Columns, K));
     C.loop(C.number(0), C.number(Rows), C.number(1), [&](Value *I) {
-      Value *Row = C.at(Source, C.getNumber(RowOffsets, I));
+      Value *Row = row(I);
       Value *All =
           C.carry(C.number(0), Count, C.number(1), {C.getInt32(0)},
                   [&](Value *J, ArrayRef<Value *> Now) {
@@ -140,12 +141,7 @@ private:
     });
   }
 
-  SmallVector<Value *, 32> rows() {
-    SmallVector<Value *, 32> Row;
-    for (int I = 0; I < Rows; I++)
-      Row.push_back(C.at(Source, C.getNumber(RowOffsets, (int64_t)I)));
-    return Row;
-  }
+  Value *row(Value *I) { return C.at(Source, C.getNumber(RowOffsets, I)); }
 
   // Of a group, as it is stored.
   Value *converted(Value *V) {
@@ -230,32 +226,37 @@ private:
             interleave(High0, High1, 2, true)};
   }
 
-  // Columns [0, Whole): a store may write more than the rows, which the next
-  // one writes again.
-  void transpose(ArrayRef<Value *> Row, Value *Panel, Value *Place,
-                 Value *Whole) {
+  // Columns [0, Whole): a store may write more than the rows.  The last vectors
+  // come first, so that those of the next column write that again.
+  void transpose(Value *Panel, Value *Place, Value *Whole) {
     Type *Part = FixedVectorType::get(Stored, (unsigned)(Square * P.Group));
-    C.loop(C.number(0), Whole, C.number(Square * P.Group), [&](Value *K) {
-      Value *At = C.plus(Place, C.times(K, FromBytes));
-      SmallVector<SmallVector<Value *, 4>, 8> Column;
-      for (int V = 0; V < Columned; V++) {
+    int Height = Square * Lanes;
+    C.loop(C.number(0), C.number(Columned), C.number(1), [&](Value *Turn) {
+      Value *First =
+          C.times(C.CreateSub(C.number(Columned - 1), Turn), Height);
+      SmallVector<Value *, 32> Row;
+      for (int I = 0; I < Height; I++) {
+        Value *Of = C.plus(First, I);
+        if (Rows % Height != 0)
+          Of = C.least(Of, C.number(Rows - 1));
+        Row.push_back(C.at(row(Of), Place));
+      }
+      Value *To = C.at(Panel, C.times(First, Bytes));
+      C.loop(C.number(0), Whole, C.number(Square * P.Group), [&](Value *K) {
         SmallVector<Value *, 4> Vector;
         for (int J = 0; J < Square; J++) {
           SmallVector<Value *, 8> Parts;
-          for (int Lane = 0; Lane < Lanes; Lane++) {
-            int I = std::min((V * Lanes + Lane) * Square + J, Rows - 1);
-            Parts.push_back(C.get(Part, C.at(Row[(size_t)I], At)));
-          }
+          for (int Lane = 0; Lane < Lanes; Lane++)
+            Parts.push_back(C.get(Part, C.at(Row[(size_t)(Lane * Square + J)],
+                                             C.times(K, FromBytes))));
           Vector.push_back(grouped(converted(joined(Parts))));
         }
-        Column.push_back(turned(Vector));
-      }
-      Value *Step = C.at(
-          Panel, C.times(C.CreateUDiv(K, C.number(P.Group)), Rows * Bytes));
-      for (int J = 0; J < Square; J++)
-        for (int V = 0; V < Columned; V++)
-          C.put(Column[(size_t)V][(size_t)J],
-                C.at(Step, (J * Rows + V * Lanes * Square) * Bytes));
+        Value *Step = C.at(
+            To, C.times(C.CreateUDiv(K, C.number(P.Group)), Rows * Bytes));
+        Vector = turned(Vector);
+        for (int J = 0; J < Square; J++)
+          C.put(Vector[(size_t)J], C.at(Step, (int64_t)(J * Rows * Bytes)));
+      });
     });
   }
 };
