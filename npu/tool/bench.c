@@ -274,6 +274,25 @@ static const struct tool_option core_options[] = {
     {0},
 };
 
+static bool read_cpu_case(struct tool *t, void *to, const char *word) {
+  *(const char **)to = word;
+  return bench_is_einsum(word) ||
+         tool_usage(t,
+                    "there is no case '%s'; there is tccg, or one of it as "
+                    "'tccg-ac,cb->ab'",
+                    word);
+}
+
+static const struct tool_option cpu_options[] = {
+    {"CASE", NULL, read_cpu_case, AT(bench_cpu_job, only),
+     .help = "tccg: 24 contractions of tensors, in float and in double, beside "
+             "transpositions and OpenBLAS, and the median of the ratios, which "
+             "takes "
+             "minutes; or one of them, as 'tccg-ac,cb->ab'"},
+    KEYS_JSON_OPTION,
+    {0},
+};
+
 static const struct tool_option no_options[] = {KEYS_JSON_OPTION, {0}};
 
 static const struct tool_option kernel_options[] = {
@@ -345,9 +364,10 @@ static const struct tool_command benches[] = {
               "transposed. In front, the processor time that compiling one "
               "product takes with the plugin and without. Then integers and "
               "bf16 (beside oneDNN where it is "
-              "installed), vectors, flat and small products, convolutions and "
-              "contractions.",
-     .options = no_options,
+              "installed), vectors, flat and small products, convolutions, "
+              "nests of PolyBench.",
+     .options = cpu_options,
+     .job_bytes = sizeof(struct bench_cpu_job),
      .run = bench_cpu},
     {.name = "kernels",
      .summary = "cycles of generated kernels from call to return on the core "

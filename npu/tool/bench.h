@@ -20,8 +20,16 @@ bool bench_shapes(struct tool *, const struct bench_shapes *);
 /* Cycles that no schedule is below: of the multiply units, or of DRAM. */
 double bench_bound(const struct preset *, const struct teir_problem *);
 /* The contractions of the TCCG benchmark, or one.  bench_einsum.c */
+struct bench_einsum {
+  const char *expression, *sizes;
+  int published; /* percent of the array's peak; 0: nobody's */
+};
+enum { BENCH_TCCG = 24 };
+extern const struct bench_einsum bench_tccg[BENCH_TCCG];
 bool bench_einsums(struct tool *, const struct preset *, const char *only);
 bool bench_is_einsum(const char *name);
+/* Does that name mean the i-th? */
+bool bench_means_einsum(const char *name, int i);
 
 struct bench_calibration_job {
   const char *only; /* NULL: all */
@@ -30,6 +38,9 @@ bool bench_calibration(struct tool *, void *job); /* calibration.c */
 
 bool bench_calls(struct tool *, void *job); /* call_bench.c */
 
+struct bench_cpu_job {
+  const char *only; /* as of bench_is_einsum; NULL: all but these */
+};
 bool bench_cpu(struct tool *, void *job); /* cpu_bench.c */
 
 struct bench_core_job {

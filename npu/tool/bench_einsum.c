@@ -10,10 +10,7 @@
 
 #include <string.h>
 
-static const struct {
-  const char *expression, *sizes;
-  int published; /* percent of the array's peak; 0: nobody's */
-} tccg[] = {
+const struct bench_einsum bench_tccg[BENCH_TCCG] = {
     /* clang-format off */
     {"efbad,cf->abcde", "a=48,b=36,c=24,d=36,e=48,f=36", 0},
     {"efcad,bf->abcde", "a=48,b=24,c=36,d=36,e=48,f=36", 0},
@@ -41,20 +38,20 @@ static const struct {
     {"aebf,dfce->abcd", "a=96,b=84,c=84,d=96,e=84,f=84", 36},
     /* clang-format on */
 };
-enum { TCCG = sizeof tccg / sizeof *tccg };
 static const char prefix[] = "tccg";
 
-static bool is_named(const char *name, int i) {
+bool bench_means_einsum(const char *name, int i) {
   size_t n = strlen(prefix);
-  return strncmp(name, prefix, n) == 0 && name[n] == '-' &&
-         strcmp(name + n + 1, tccg[i].expression) == 0;
+  return strcmp(name, prefix) == 0 ||
+         (strncmp(name, prefix, n) == 0 && name[n] == '-' &&
+          strcmp(name + n + 1, bench_tccg[i].expression) == 0);
 }
 
 bool bench_is_einsum(const char *name) {
-  bool found = strcmp(name, prefix) == 0;
-  for (int i = 0; i < TCCG; i++)
-    found = found || is_named(name, i);
-  return found;
+  for (int i = 0; i < BENCH_TCCG; i++)
+    if (bench_means_einsum(name, i))
+      return true;
+  return false;
 }
 
 struct run {
@@ -63,9 +60,10 @@ struct run {
 };
 
 static const struct teir *make_teir(struct tool *t, int i) {
-  struct teir_einsum e = {
-      .expression = tccg[i].expression, .in = DTYPE_BF16, .out = DTYPE_BF16};
-  if (!teir_einsum_sizes(&e, tccg[i].sizes, &t->diag))
+  struct teir_einsum e = {.expression = bench_tccg[i].expression,
+                          .in = DTYPE_BF16,
+                          .out = DTYPE_BF16};
+  if (!teir_einsum_sizes(&e, bench_tccg[i].sizes, &t->diag))
     return NULL;
   struct teir *x = teir_from_einsum(t->arena, &e, &t->diag);
   if (!x)
@@ -84,12 +82,12 @@ static void print(struct tool *t, int i, const struct preset *q,
   text_printf(&keys,
               "case=%s-%s sizes=%s preset=%s cycles=%llu predicted=%.0f "
               "core_util=%.3f bound=%.0f of_bound=%.3f",
-              prefix, tccg[i].expression, tccg[i].sizes, q->name,
+              prefix, bench_tccg[i].expression, bench_tccg[i].sizes, q->name,
               (unsigned long long)report->cycles, r->blocking.predicted_cycles,
               util, bound, bound / (double)report->cycles);
-  if (tccg[i].published && strcmp(q->name, "8700g-turbo") == 0)
+  if (bench_tccg[i].published && strcmp(q->name, "8700g-turbo") == 0)
     text_printf(&keys, " published_util=%.2f rival=\"thesis\"",
-                tccg[i].published / 100.0);
+                bench_tccg[i].published / 100.0);
   text_puts(&keys, " ");
   keys_put_packed(r, &keys);
   keys_print(t, "%s\n", text_string(&keys));
@@ -113,8 +111,8 @@ static bool run_one(struct tool *t, void *context) {
 }
 
 bool bench_einsums(struct tool *t, const struct preset *q, const char *only) {
-  for (int i = 0; i < TCCG; i++)
-    if (!only || strcmp(only, prefix) == 0 || is_named(only, i))
+  for (int i = 0; i < BENCH_TCCG; i++)
+    if (!only || bench_means_einsum(only, i))
       if (!tool_nested(t, run_one, &(struct run){i, q}))
         return false;
   return true;

@@ -210,7 +210,10 @@ static bool bench_type(struct tool *t, const char *folder, const char *type,
   return true;
 }
 
-static bool bench_in(struct tool *t, const char *folder) {
+static bool bench_in(struct tool *t, const char *folder,
+                     const struct bench_cpu_job *job) {
+  if (job->only)
+    return cpu_bench_einsums(t, folder, job->only);
   if (!cpu_bench_compile_time(t, folder))
     return false;
   void *tensor[3] = {NULL, NULL, NULL};
@@ -228,14 +231,19 @@ static bool bench_in(struct tool *t, const char *folder) {
 /* OpenBLAS chooses its kernels when it is loaded, which is before this program
  * begins: another one of it, which finds nothing in the environment that forces
  * old ones. */
-static bool bench_elsewhere(struct tool *t) {
+static bool bench_elsewhere(struct tool *t, const struct bench_cpu_job *job) {
   unsetenv("OPENBLAS_CORETYPE");
   unsetenv("OPENBLAS_L2_SIZE");
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
-    execl("/proc/self/exe", "nputeir", "bench", "cpu",
-          t->json ? "--json" : (char *)NULL, (char *)NULL);
+    const char *word[6] = {"nputeir", "bench", "cpu"};
+    int n = 3;
+    if (job->only)
+      word[n++] = job->only;
+    if (t->json)
+      word[n++] = "--json";
+    execv("/proc/self/exe", (char *const *)word);
     _exit(127);
   }
   int status = 0;
@@ -247,14 +255,13 @@ static bool bench_elsewhere(struct tool *t) {
 }
 
 bool bench_cpu(struct tool *t, void *job) {
-  (void)job;
   if (getenv("OPENBLAS_CORETYPE") || getenv("OPENBLAS_L2_SIZE"))
-    return bench_elsewhere(t);
+    return bench_elsewhere(t, job);
   char folder[] = "/tmp/nputeir-bench-XXXXXX";
   if (!mkdtemp(folder))
     return diag_error(&t->diag, loc_none(), "cannot make a folder in /tmp: %s",
                       strerror(errno));
-  bool good = bench_in(t, folder);
+  bool good = bench_in(t, folder, job);
   rmdir(folder);
   return good;
 }

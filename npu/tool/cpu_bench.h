@@ -20,6 +20,11 @@ void *cpu_bench_openblas(void);
 /* Prints what one product adds to the compiler's time and to an object. */
 bool cpu_bench_compile_time(struct tool *, const char *folder);
 
+/* ---- cpu_einsum_bench.c ---- */
+
+/* `only`: as of bench_means_einsum. */
+bool cpu_bench_einsums(struct tool *, const char *folder, const char *only);
+
 /* ---- cpu_works_bench.c ---- */
 
 bool cpu_bench_works(struct tool *, const char *folder);

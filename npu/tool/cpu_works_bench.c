@@ -1,6 +1,6 @@
 /* cpu_works_bench.c -- the part of `nputeir bench cpu` that is not square
  * products of floats: integers and bf16, vectors, flat and small products,
- * convolutions, contractions of the TCCG benchmark, nests of PolyBench.
+ * convolutions, nests of PolyBench.
  *
  * A case is a C function of extents, two inputs and a result, compiled with the
  * plugin and without; beside them runs what a library has for it: OpenBLAS, for
@@ -99,35 +99,6 @@ static const char source[] = SOURCE(
                       b[((v * s[4] + u) * s[3] + i) * s[2] + o];
     }
 
-    void bda_dc(const long *s, const f32 *restrict A, const f32 *restrict B,
-                f32 *restrict C) {
-      for (long a = 0; a < s[0]; a++)
-        for (long b = 0; b < s[1]; b++)
-          for (long c = 0; c < s[2]; c++)
-            for (long d = 0; d < s[3]; d++)
-              C[(a * s[1] + b) * s[2] + c] +=
-                  A[(b * s[3] + d) * s[0] + a] * B[d * s[2] + c];
-    } void adc_bd(const long *s, const f32 *restrict A, const f32 *restrict B,
-                  f32 *restrict C) {
-      for (long a = 0; a < s[0]; a++)
-        for (long b = 0; b < s[1]; b++)
-          for (long c = 0; c < s[2]; c++)
-            for (long d = 0; d < s[3]; d++)
-              C[(a * s[1] + b) * s[2] + c] +=
-                  A[(a * s[3] + d) * s[2] + c] * B[b * s[3] + d];
-    } void aebf_dfce(const long *s, const f32 *restrict A,
-                     const f32 *restrict B, f32 *restrict C) {
-      for (long a = 0; a < s[0]; a++)
-        for (long b = 0; b < s[1]; b++)
-          for (long c = 0; c < s[2]; c++)
-            for (long d = 0; d < s[3]; d++)
-              for (long e = 0; e < s[4]; e++)
-                for (long f = 0; f < s[5]; f++)
-                  C[((a * s[1] + b) * s[2] + c) * s[3] + d] +=
-                      A[((a * s[4] + e) * s[1] + b) * s[5] + f] *
-                      B[((d * s[5] + f) * s[2] + c) * s[4] + e];
-    }
-
     void gemm(const long *s, const f64 *restrict a, const f64 *restrict b,
               f64 *restrict c) {
       for (long i = 0; i < s[0]; i++) {
@@ -164,7 +135,7 @@ enum library {
   DNNL_BF16
 };
 
-enum { EXTENTS = 6 };
+enum { EXTENTS = 5 };
 
 static const struct work {
   const char *name, *function;
@@ -197,12 +168,6 @@ static const struct work {
                                                                 51380224,   0},
     {"conv3x3-nhwc", "conv",     UNFOLDED,  {56, 56, 64, 64, 3},
                                                                 115605504,  0},
-    {"bda,dc->abc",  "bda_dc",   NO_LIBRARY, {192, 192, 24, 192},
-                                                                169869312 , 0},
-    {"adc,bd->abc",  "adc_bd",   NO_LIBRARY, {48, 192, 188, 188},
-                                                                325730304 , 0},
-    {"aebf,dfce->abcd", "aebf_dfce", NO_LIBRARY, {24, 28, 28, 24, 28, 28},
-                                                                354041856 , 0},
     {"polybench-gemm", "gemm",   DGEMM,     {1000, 1100, 1200}, 1320000000, 0},
     {"polybench-doitgen", "doitgen", NO_LIBRARY, {150, 140, 160, 160},
                                                                 537600000,  0},
