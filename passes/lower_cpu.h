@@ -149,10 +149,10 @@ struct CpuPanel {
 
   int bytes() const { return Group * dtype_bytes(To); }
 };
-// void (to, from, row_offsets, column_offsets, column_runs, columns,
+// void (to, from, row_offsets, row_runs, column_offsets, column_runs, columns,
 //       row_stride, column_stride): a panel, its rows adjacent.  A last group
-// is filled up with zero.  row_stride is that of all rows, or 0; column_stride
-// is that in all runs.
+// is filled up with zero.  The strides are those in all runs; row_stride is 0
+// where rows have no runs.  The runs of rows behind the last one are below 1.
 llvm::Function *packFunction(CpuUnit &U, const CpuPanel &P);
 // Bytes that a panel's last store may write behind it.
 enum { PackSlack = 64 };

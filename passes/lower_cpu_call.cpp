@@ -75,6 +75,10 @@ unsigned densest(const contraction &C, axis_role Role) {
   return Other;
 }
 
+bool isDense(const contraction &C, const CpuAxis &X, unsigned T) {
+  return distance(X.Stride[T]) == dtype_bytes(C.type[T]);
+}
+
 // Of a role, the outermost first; at least one.
 SmallVector<CpuAxis, 8> axesOf(const contraction &C, axis_role Role) {
   SmallVector<CpuAxis, 8> Axes;
@@ -88,9 +92,16 @@ SmallVector<CpuAxis, 8> axesOf(const contraction &C, axis_role Role) {
       A.Stride.push_back(strideOf(C, I, T));
     Axes.push_back(A);
   }
-  stable_sort(Axes, [&](const CpuAxis &X, const CpuAxis &Y) {
-    return distance(X.Stride[Densest]) > distance(Y.Stride[Densest]);
-  });
+  auto ByStride = [](unsigned T) {
+    return [T](const CpuAxis &X, const CpuAxis &Y) {
+      return distance(X.Stride[T]) > distance(Y.Stride[T]);
+    };
+  };
+  stable_sort(Axes, ByStride(Densest));
+  // Whatever is around the result's innermost axis, that is written in runs of
+  // the same length, while lines of in1 are read by one panel after the other.
+  if (Role == AXIS_N && !Axes.empty())
+    std::stable_sort(Axes.begin(), Axes.end() - 1, ByStride(IN1));
   for (size_t I = 1; I < Axes.size();)
     if (continues(Axes[I - 1], Axes[I])) {
       Axes[I].Extent.constant *= Axes[I - 1].Extent.constant;
@@ -308,9 +319,7 @@ int64_t cpuLeastMacs(const contraction &C, const Function &F) {
     return 216;
   for (int I = 0; I < C.axis_count; I++)
     if (!isConstant(C.axis[I].extent))
-      return !W.Direct                               ? 4096
-             : Narrow && !cpuHasMasks(F, W.In[IN1]) ? 512
-                                                    : 64;
+      return !W.Direct ? 4096 : Narrow && !cpuHasMasks(F, W.In[IN1]) ? 512 : 64;
   return 4096;
 }
 
@@ -363,6 +372,38 @@ Function *cpuFunction(const Function &Like, const contraction &C) {
   return F;
 }
 
+// Are the innermost axis of columns dense in the result, and the next one in
+// in1?
+static bool mayTurnPanels(const contraction &C, ArrayRef<CpuAxis> Of) {
+  size_t N = Of.size();
+  return N > 1 && !C.tail && isDense(C, Of[N - 1], OUT) &&
+         !isDense(C, Of[N - 1], IN1) && isDense(C, Of[N - 2], IN1);
+}
+
+// So much more of in1 is read for a column than is written of the result that
+// columns had better be adjacent in in1.
+static Value *readsMore(IRBuilder<> &B, const contraction &C,
+                        const CpuOperands &X) {
+  Value *Size[AXIS_ROLES];
+  std::fill_n(Size, AXIS_ROLES, B.getInt64(1));
+  for (int I = 0; I < C.axis_count; I++)
+    Size[C.axis[I].role] =
+        B.CreateMul(Size[C.axis[I].role], X.Number(C.axis[I].extent));
+  enum { TO_WRITE = 3 }; // measured
+  return B.CreateICmpSGT(Size[AXIS_K],
+                         B.CreateMul(Size[AXIS_M], B.getInt64(TO_WRITE)));
+}
+
+// The last two records of so many values.
+static void exchangeLast(IRBuilder<> &B, SmallVectorImpl<Value *> &Axes,
+                         size_t Record, Value *If) {
+  for (size_t I = Axes.size() - Record; I < Axes.size(); I++) {
+    Value *Inner = Axes[I], *Outer = Axes[I - Record];
+    Axes[I] = B.CreateSelect(If, Outer, Inner);
+    Axes[I - Record] = B.CreateSelect(If, Inner, Outer);
+  }
+}
+
 Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &Given,
                const CpuOperands &X) {
   Arranged By(Given);
@@ -385,6 +426,8 @@ Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &Given,
       for (value S : A.Stride)
         Axes.push_back(X.Number(S));
     }
+    if (R == AXIS_N && mayTurnPanels(C, Of))
+      exchangeLast(B, Axes, Tensors + 1, readsMore(B, C, X));
   }
   Slots.append(Axes.begin(), Axes.end());
   BasicBlock &Entry = F.getEntryBlock();

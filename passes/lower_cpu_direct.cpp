@@ -396,7 +396,7 @@ private:
     Function *Narrow = packFunction(U, {Half, W.In[IN1], W.Sum});
     C.CreateCall(Whole->getFunctionType(),
                  C.CreateSelect(IsNarrow, Narrow, Whole),
-                 {Panel, C.getPointer(Bases, IN1), Offsets, Zero, Run,
+                 {Panel, C.getPointer(Bases, IN1), Offsets, Zero, Zero, Run,
                   Extent[AXIS_K], C.number(0), stride(AXIS_K, IN1)});
   }
 

@@ -323,14 +323,12 @@ private:
     C.loop(C.number(0), K, Some, [&](Value *P) {
       Value *Steps = C.least(Some, C.CreateSub(K, P));
       C.loop(C.number(0), Count, C.number(Height), [&](Value *I) {
-        Value *IsWhole =
-            C.CreateICmpSGE(C.getNumber(X.Runs, I), C.number(Height));
         Value *Step = C.plus(groups(P), startRows(T));
         Value *At = C.plus(panelBytes(T, I, K), C.times(Step, Height * Bytes));
-        C.CreateCall(F, {C.at(To, At), base(T), offsets(X, T, I),
-                         offsets(this->Steps, T, P),
-                         C.at(this->Steps.Runs, C.times(P, 8)), Steps,
-                         C.CreateSelect(IsWhole, Stride, C.number(0)), Along});
+        C.CreateCall(
+            F, {C.at(To, At), base(T), offsets(X, T, I),
+                C.at(X.Runs, C.times(I, 8)), offsets(this->Steps, T, P),
+                C.at(this->Steps.Runs, C.times(P, 8)), Steps, Stride, Along});
       });
     });
   }

@@ -2,7 +2,7 @@
 // layout: Rows rows become adjacent, step by step along the columns (which is
 // K), and are converted to the type of the sums.
 //
-//   rows adjacent      each step is one vector
+//   rows adjacent      each step is one vector, or one of each run of rows
 //   columns adjacent   squares of 128 bits are transposed, in all lanes at once
 //   neither            element by element, by offsets
 //
@@ -23,52 +23,63 @@ class Packer {
   int Rows, FromBytes, Bytes;
   Code C;
   Type *Stored;
-  Value *To, *Source, *RowOffsets, *ColumnOffsets, *Runs, *Columns, *RowStride,
-      *ColumnStride;
+  Value *To, *Source, *RowOffsets, *RowRuns, *ColumnOffsets, *Runs, *Columns,
+      *RowStride, *ColumnStride;
   int Square;   // rows and columns that are transposed together
   int Columned; // vectors, each of which holds some of the rows
   int Lanes;    // squares in a vector
+  bool Masks;
 
 public:
   Packer(CpuUnit &U, const CpuPanel &P, Function &F)
       : P(P), Rows(P.Rows), FromBytes(dtype_bytes(P.From)), Bytes(P.bytes()),
         C(F), Stored(storedType(F.getContext(), P.From)), To(C.argument(0)),
         Source(C.argument(1)), RowOffsets(C.argument(2)),
-        ColumnOffsets(C.argument(3)), Runs(C.argument(4)),
-        Columns(C.argument(5)), RowStride(C.argument(6)),
-        ColumnStride(C.argument(7)), Square(16 / Bytes) {
+        RowRuns(C.argument(3)), ColumnOffsets(C.argument(4)),
+        Runs(C.argument(5)), Columns(C.argument(6)), RowStride(C.argument(7)),
+        ColumnStride(C.argument(8)), Square(16 / Bytes) {
     int Squares = (Rows + Square - 1) / Square;
     Lanes = U.Cpu.vector_bytes / 16;
     while (Lanes > 1 && Lanes / 2 >= Squares)
       Lanes /= 2;
     Columned = (Squares + Lanes - 1) / Lanes;
+    Masks = (Rows & (Rows - 1)) == 0 && teir_cpu_has_masks(&U.Cpu, P.From) &&
+            teir_cpu_has_masks(&U.Cpu, P.To);
   }
 
   void emit() {
-    Value *Adjacent = C.CreateICmpEQ(RowStride, C.number(FromBytes));
+    Value *InRuns = C.CreateICmpEQ(RowStride, C.number(FromBytes));
+    Value *IsOne =
+        C.CreateICmpSGE(C.getNumber(RowRuns, (int64_t)0), C.number(Rows));
+    Value *Adjacent = C.CreateAnd(InRuns, IsOne);
     Value *Along = C.CreateICmpEQ(ColumnStride, C.number(FromBytes));
     if (P.Group > 1)
       groups(Adjacent, Along);
     else
-      singles(Adjacent, Along);
+      singles(InRuns, Adjacent, Along);
     C.CreateRetVoid();
   }
 
 private:
-  void singles(Value *Adjacent, Value *Along) {
+  void singles(Value *InRuns, Value *Adjacent, Value *Along) {
     C.walk(C.number(0), Columns, [&](Value *K) {
       Value *Left = C.CreateSub(Columns, K);
       Value *Run = C.least(C.getNumber(Runs, K), Left);
       Value *Place = C.getNumber(ColumnOffsets, K);
       Value *Panel = C.at(To, C.times(K, Rows * Bytes));
       C.when(
-          Adjacent,
-          [&] { copy(Panel, C.at(row(C.number(0)), Place), Run); },
+          Adjacent, [&] { copy(Panel, C.at(row(C.number(0)), Place), Run); },
           [&] {
             Value *Whole = C.CreateSelect(
                 Along, C.CreateAnd(Run, C.number(-Square)), C.number(0));
             transpose(Panel, Place, Whole);
-            gather(Panel, Place, Whole, Run);
+            if (!Masks) {
+              gather(Panel, Place, Whole, Run);
+              return;
+            }
+            C.when(
+                InRuns, [&] { copyRuns(Panel, Place, Whole, Run); },
+                [&] { gather(Panel, Place, Whole, Run); });
           });
       return Run;
     });
@@ -171,6 +182,26 @@ private:
             });
   }
 
+  // Behind the last row, zeros: it has no run.
+  void copyRuns(Value *Panel, Value *Place, Value *First, Value *Run) {
+    Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
+    C.walk(C.number(0), C.number(Rows), [&](Value *I) {
+      Value *Left = C.CreateSub(C.number(Rows), I);
+      Value *Count = C.least(C.getNumber(RowRuns, I), Left);
+      Value *Width =
+          C.CreateSelect(C.CreateICmpSGT(Count, C.number(0)), Count, Left);
+      Value *Read = C.firstLanes((unsigned)Rows, FromBytes, Count);
+      Value *Written = C.firstLanes((unsigned)Rows, Bytes, Width);
+      Value *From = C.at(row(I), Place), *Some = C.at(Panel, C.times(I, Bytes));
+      C.loop(First, Run, C.number(1), [&](Value *K) {
+        Value *At = C.at(From, C.times(K, ColumnStride));
+        C.put(converted(C.get(T, At, Read)),
+              C.at(Some, C.times(K, Rows * Bytes)), Written);
+      });
+      return Width;
+    });
+  }
+
   void gather(Value *Panel, Value *Place, Value *First, Value *Run) {
     C.loop(First, Run, C.number(1), [&](Value *K) {
       Value *At = C.at(Source, C.plus(Place, C.times(K, ColumnStride)));
@@ -232,8 +263,7 @@ private:
     Type *Part = FixedVectorType::get(Stored, (unsigned)(Square * P.Group));
     int Height = Square * Lanes;
     C.loop(C.number(0), C.number(Columned), C.number(1), [&](Value *Turn) {
-      Value *First =
-          C.times(C.CreateSub(C.number(Columned - 1), Turn), Height);
+      Value *First = C.times(C.CreateSub(C.number(Columned - 1), Turn), Height);
       SmallVector<Value *, 32> Row;
       for (int I = 0; I < Height; I++) {
         Value *Of = C.plus(First, I);
@@ -251,8 +281,8 @@ private:
                                              C.times(K, FromBytes))));
           Vector.push_back(grouped(converted(joined(Parts))));
         }
-        Value *Step = C.at(
-            To, C.times(C.CreateUDiv(K, C.number(P.Group)), Rows * Bytes));
+        Value *Step =
+            C.at(To, C.times(C.CreateUDiv(K, C.number(P.Group)), Rows * Bytes));
         Vector = turned(Vector);
         for (int J = 0; J < Square; J++)
           C.put(Vector[(size_t)J], C.at(Step, (int64_t)(J * Rows * Bytes)));
@@ -270,7 +300,7 @@ Function *packFunction(CpuUnit &U, const CpuPanel &P) {
   if (P.Group > 1)
     Kind += ".group" + std::to_string(P.Group) + (P.Flips ? ".offset" : "");
   Function *F = U.function(Twine("pack.") + Kind + "." + Twine(P.Rows),
-                           Type::getVoidTy(U.context()), "pppppiii", IsNew);
+                           Type::getVoidTy(U.context()), "ppppppiii", IsNew);
   if (IsNew)
     Packer(U, P, *F).emit();
   return F;
