@@ -61,10 +61,6 @@ INT_FORM(shifted_products) { // fixed point, cut after every product
 INT_FORM(divided_products) {
   I J L C[i * N + j] += AB / 3; // expected-remark {{formed with a division}}
 }
-INT_FORM(product_and_mirror_image) {
-  I J L // expected-remark {{SeveralProducts}}
-    C[i * N + j] += A[i * K + k] * B[j * K + k] + B[i * K + k] * A[j * K + k];
-}
 INT_FORM(scaled_old) {
   I J L C[i * N + j] = 2 * C[i * N + j] + AB; // expected-remark {{kept}}
 }
