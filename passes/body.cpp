@@ -14,6 +14,7 @@
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PatternMatch.h"
 
 #include <algorithm>
 
@@ -186,6 +187,57 @@ const BasicBlock *Body::unconditionalBefore(const BasicBlock *B) const {
     B = DT.getNode(B)->getIDom()->getBlock();
   assert(Outer.contains(B)); // its header runs always
   return B;
+}
+
+bool Body::forks(const BasicBlock *B) const {
+  const Loop *L = LI.getLoopFor(B);
+  return count_if(successors(B), [&](const BasicBlock *Next) {
+           return L->contains(Next) && goes(B, Next);
+         }) > 1;
+}
+
+// A comparison with zero, of something that is computed from elements.
+static bool comparesWithZero(const Value *Condition) {
+  const auto *C = dyn_cast<CmpInst>(Condition);
+  if (!C || !(C->isEquality() || C->getPredicate() == CmpInst::FCMP_ONE ||
+              C->getPredicate() == CmpInst::FCMP_UEQ))
+    return false;
+  return any_of(C->operands(), [](const Use &U) {
+    return PatternMatch::match(U.get(), PatternMatch::m_AnyZeroFP()) ||
+           PatternMatch::match(U.get(), PatternMatch::m_Zero());
+  });
+}
+
+const BranchInst *Body::skipOf(const BasicBlock *B, bool &Side) const {
+  const Loop *L = LI.getLoopFor(B);
+  const BasicBlock *Start = unconditionalBefore(B);
+  const auto *Branch = dyn_cast<BranchInst>(Start->getTerminator());
+  if (!Branch || !Branch->isConditional() ||
+      !comparesWithZero(Branch->getCondition()) || isGuarded(Start))
+    return nullptr;
+  for (const BasicBlock *X : Blocks) {
+    if (X == B)
+      break;
+    if (X != Start && LI.getLoopFor(X) == L && DT.dominates(Start, X) &&
+        forks(X))
+      return nullptr;
+  }
+  for (unsigned I = 0; I < 2; I++)
+    if (DT.dominates(BasicBlockEdge(Start, Branch->getSuccessor(I)), B)) {
+      Side = I == 0;
+      return Branch;
+    }
+  return nullptr;
+}
+
+const BranchInst *Body::onlySkipOf(const BasicBlock *B, bool &Side) const {
+  while (!isConditional(B)) {
+    const Loop *L = LI.getLoopFor(B);
+    if (L == &Outer)
+      return nullptr;
+    B = L->getLoopPreheader();
+  }
+  return skipOf(B, Side);
 }
 
 int Body::onlyWayInto(const PHINode &P) const {

@@ -66,6 +66,13 @@ public:
   const llvm::BasicBlock *unconditionalBefore(const llvm::BasicBlock *B) const;
   // Control may go from B to Next, which follows it.
   bool goes(const llvm::BasicBlock *B, const llvm::BasicBlock *Next) const;
+  // It may go from B to several blocks of the innermost loop around it.
+  bool forks(const llvm::BasicBlock *B) const;
+  // The comparison with zero that alone decides, in the loop around B, whether B
+  // runs, and its side; null: there is none.  The same of all loops around B.
+  const llvm::BranchInst *skipOf(const llvm::BasicBlock *B, bool &Side) const;
+  const llvm::BranchInst *onlySkipOf(const llvm::BasicBlock *B,
+                                     bool &Side) const;
   // The one incoming edge of a phi that runs; -1: there are several.
   int onlyWayInto(const llvm::PHINode &P) const;
   // The variable of a loop whose present or last value W is; null: none.  Looks

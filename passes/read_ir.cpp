@@ -20,6 +20,7 @@
 #include "joins.h"
 #include "mem_nest.h"
 #include "operations.h"
+#include "reads_first.h"
 #include "sum_loops.h"
 #include "tensor_bases.h"
 #include "zero_skips.h"
@@ -59,7 +60,7 @@ class Reader : Operations {
   DenseSet<int> Written; // tensors
   SmallVector<MemNest, 2> MemNests;
   SmallVector<int, 2> MemNestLoop; // innermost, of each
-  enum { BranchesMax = 20000, ReachesMax = 64 };
+  enum { BranchesMax = 20000 };
   int Branches = 0; // followed so far
   SumLoop *First;
   SmallVector<const LoadInst *, 8> Loads; // of what is described
@@ -454,10 +455,7 @@ private:
     for (const BasicBlock *X : Code.Blocks) {
       if (X == B)
         return true;
-      if (LI.getLoopFor(X) != L || !DT.dominates(First, X) ||
-          count_if(successors(X), [&](const BasicBlock *Next) {
-            return L->contains(Next) && Code.goes(X, Next);
-          }) < 2)
+      if (LI.getLoopFor(X) != L || !DT.dominates(First, X) || !Code.forks(X))
         continue;
       const auto *Branch = dyn_cast<BranchInst>(X->getTerminator());
       if (!Branch || !asksAffineGuards(read(Branch->getCondition(), false, 0)))
@@ -474,49 +472,12 @@ private:
 
   // ---- products that are skipped ----
 
-  // The comparison with zero that alone decides, in the loop around B, whether
-  // B runs; null: there is none.
-  const BranchInst *skipOf(const BasicBlock *B, bool &Side) {
-    const Loop *L = LI.getLoopFor(B);
-    const BasicBlock *First = Code.unconditionalBefore(B);
-    const auto *Branch = dyn_cast<BranchInst>(First->getTerminator());
-    if (!Branch || !Branch->isConditional() ||
-        !comparesWithZero(Branch->getCondition()) || Code.isGuarded(First))
-      return nullptr;
-    for (const BasicBlock *X : Code.Blocks) {
-      if (X == B)
-        break;
-      if (X != First && LI.getLoopFor(X) == L && DT.dominates(First, X) &&
-          count_if(successors(X), [&](const BasicBlock *Next) {
-            return L->contains(Next) && Code.goes(X, Next);
-          }) > 1)
-        return nullptr;
-    }
-    for (unsigned I = 0; I < 2; I++)
-      if (DT.dominates(BasicBlockEdge(First, Branch->getSuccessor(I)), B)) {
-        Side = I == 0;
-        return Branch;
-      }
-    return nullptr;
-  }
-
-  // The same of all loops around B.
-  const BranchInst *onlySkipOf(const BasicBlock *B, bool &Side) {
-    while (!Code.isConditional(B)) {
-      const Loop *L = LI.getLoopFor(B);
-      if (L == &Outer)
-        return nullptr;
-      B = L->getLoopPreheader();
-    }
-    return skipOf(B, Side);
-  }
-
   // An access of B that may be made in all iterations, if some make it.
   bool isSkippedAlike(const Instruction &I, const BasicBlock *B,
                       const Value *Pointer) {
     bool Side;
     Address X;
-    const BranchInst *Branch = onlySkipOf(B, Side);
+    const BranchInst *Branch = Code.onlySkipOf(B, Side);
     if (!Branch || readsRows() || !Places.read(I, Pointer, X))
       return false;
     const auto *C = cast<Instruction>(Branch->getCondition());
@@ -526,7 +487,7 @@ private:
 
   bool isSkippedLoop(const Loop &L) {
     bool Side;
-    return skipOf(L.getLoopPreheader(), Side);
+    return Code.skipOf(L.getLoopPreheader(), Side);
   }
 
   bool checkGuardedLoops() {
@@ -697,61 +658,8 @@ private:
     return V.diag.kind == DIAG_NONE;
   }
 
-  // What W, which stays, writes leaves what is read first as it is, or it is
-  // asked whether it does.
-  bool isApart(Instruction &W, const LoadInst &L) {
-    if (!mayChange(W, L, Outer, SE, AA))
-      return true;
-    const Value *Pointer = getLoadStorePointerOperand(&W);
-    Apart X;
-    if (!Pointer || sharesBase(W, L, SE) || R.Disjoint.size() == ReachesMax ||
-        !reach(W, Pointer, getLoadStoreType(&W), X.Written) ||
-        !reach(L, L.getPointerOperand(), L.getType(), X.Read))
-      return false;
-    R.Disjoint.push_back(X);
-    return true;
-  }
-
-  // All places of an access, and perhaps one step further.
-  bool reach(const Instruction &I, const Value *Pointer, Type *T,
-             Apart::Reach &X) {
-    Address Place;
-    bool Known = LoopIndex.count(LI.getLoopFor(I.getParent())) &&
-                 Places.readNumber(I, Pointer, false, Place);
-    for (int L = 0; Known && L < (int)Loops.size(); L++)
-      Known = !Place.Stride[L] || Places.isPlain(L);
-    X.Bytes = I.getModule()->getDataLayout().getTypeStoreSize(T);
-    if (!Known)
-      return reach(SE.getSCEV(const_cast<Value *>(Pointer)), X.Of);
-    X.Of = Places.sum(Place);
-    return true;
-  }
-
-  // The same of loops that are not described.
-  bool reach(const SCEV *Pointer, Sum &All) {
-    Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
-    All.Terms.clear();
-    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Pointer)) {
-      if (!Outer.contains(Rec->getLoop()))
-        break;
-      const SCEV *Count = SE.getBackedgeTakenCount(Rec->getLoop());
-      const SCEV *Step = Rec->getStepRecurrence(SE);
-      if (!Rec->isAffine() || isa<SCEVCouldNotCompute>(Count) ||
-          !Places.usable(Count) || !Places.usable(Step) ||
-          SE.getTypeSizeInBits(Count->getType()) > 64)
-        return false;
-      Count = SE.getNoopOrZeroExtend(Count, I64);
-      All.Terms.push_back({SE.getNoopOrSignExtend(Step, I64),
-                           SE.getAddExpr(Count, SE.getOne(I64))});
-      Pointer = Rec->getStart();
-    }
-    if (!Pointer->getType()->isPointerTy() || !Places.usable(Pointer))
-      return false;
-    All.Start = SE.getPtrToIntExpr(Pointer, I64);
-    return !isa<SCEVCouldNotCompute>(All.Start);
-  }
-
   bool areApart() {
+    ReadsFirst Reads(Outer, LI, SE, AA, Places, Loops, R.Disjoint);
     if (readsRows())
       return verdict_decline(&V, RULE_NON_AFFINE, at(Outer),
                              "an address is loaded in the nest");
@@ -764,7 +672,7 @@ private:
         if (!W.mayWriteToMemory() || marksFrame(W))
           continue;
         for (const LoadInst *L : Loads)
-          if (!isApart(W, *L))
+          if (!Reads.mayBeFirst(W, *L))
             return verdict_decline(&V, RULE_EXTRA_STORE, at(W),
                                    "the nest may write what it multiplies");
       }

@@ -18,23 +18,11 @@
 #include "checks.h"
 
 #include "llvm/Analysis/ValueTracking.h"
-#include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
 
 namespace nputeir {
-
-bool comparesWithZero(const Value *Condition) {
-  const auto *C = dyn_cast<CmpInst>(Condition);
-  if (!C || !(C->isEquality() || C->getPredicate() == CmpInst::FCMP_ONE ||
-              C->getPredicate() == CmpInst::FCMP_UEQ))
-    return false;
-  return any_of(C->operands(), [](const Use &U) {
-    return PatternMatch::match(U.get(), PatternMatch::m_AnyZeroFP()) ||
-           PatternMatch::match(U.get(), PatternMatch::m_Zero());
-  });
-}
 
 namespace {
 

@@ -6,9 +6,6 @@
 
 namespace nputeir {
 
-// A comparison with zero, of something that is computed from elements.
-bool comparesWithZero(const llvm::Value *Condition);
-
 // Adds to R what must hold for an access at X, which the source makes where
 // Condition is Side, to be possible in all iterations: of a store, that some
 // iteration makes it; of a load, that the first and the last element are read,
