@@ -122,21 +122,16 @@ static void load_openblas(struct rivals *r) {
   r->dgemm = library ? dlsym(library, "cblas_dgemm") : NULL;
 }
 
-typedef void cblas_s(int, int, int, int, int, int, float, const float *, int,
-                     const float *, int, float, float *, int);
-typedef void cblas_d(int, int, int, int, int, int, double, const double *, int,
-                     const double *, int, double, double *, int);
-
 static void call_openblas(const struct rivals *r, int layout, int n,
                           const void *a, const void *b, void *c) {
-  enum { ROW_MAJOR = 101, PLAIN = 111, TURNED = 112 };
-  int ta = layout & 1 ? TURNED : PLAIN, tb = layout & 2 ? TURNED : PLAIN;
+  int ta = layout & 1 ? CBLAS_TURNED : CBLAS_AS_IS,
+      tb = layout & 2 ? CBLAS_TURNED : CBLAS_AS_IS;
   if (r->bytes == 4)
-    ((cblas_s *)(uintptr_t)r->sgemm)(ROW_MAJOR, ta, tb, n, n, n, 1, a, n, b, n,
-                                     1, c, n);
+    ((cblas_gemm_s *)(uintptr_t)r->sgemm)(CBLAS_ROW_MAJOR, ta, tb, n, n, n, 1,
+                                          a, n, b, n, 1, c, n);
   else
-    ((cblas_d *)(uintptr_t)r->dgemm)(ROW_MAJOR, ta, tb, n, n, n, 1, a, n, b, n,
-                                     1, c, n);
+    ((cblas_gemm_d *)(uintptr_t)r->dgemm)(CBLAS_ROW_MAJOR, ta, tb, n, n, n, 1,
+                                          a, n, b, n, 1, c, n);
 }
 
 enum rival { OURS, OPENBLAS, PLAIN, RIVALS };

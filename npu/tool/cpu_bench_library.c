@@ -100,9 +100,9 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static double median(double *value, int count) {
+double cpu_bench_median(double *value, int count) {
   qsort(value, (size_t)count, sizeof *value, by_size);
-  return value[count / 2];
+  return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
 /* Plain and plugin in turns: what else the machine does meets both alike. */
@@ -148,8 +148,9 @@ bool cpu_bench_compile_time(struct tool *t, const char *folder) {
       keys_print(t,
                  "case=compile-f32-%s plain_ms=%.0f plugin_ms=%.0f "
                  "more_ms=%.0f object_kb=%.1f\n",
-                 label[p], 1e3 * median(seconds[0], PAIRS),
-                 1e3 * median(seconds[1], PAIRS), 1e3 * median(more, PAIRS),
+                 label[p], 1e3 * cpu_bench_median(seconds[0], PAIRS),
+                 1e3 * cpu_bench_median(seconds[1], PAIRS),
+                 1e3 * cpu_bench_median(more, PAIRS),
                  (bytes[1] - bytes[0]) / 1024);
   }
   unlink(file);

@@ -157,11 +157,6 @@ static void put_transposition(struct text *t, int i, const char *from,
 typedef void contraction_loop(const long *s, const void *x, const void *y,
                               void *z);
 typedef void move_loop(const long *s, const void *x, void *y);
-typedef void gemm_s(int, int, int, int, int, int, float, const float *, int,
-                    const float *, int, float, float *, int);
-typedef void gemm_d(int, int, int, int, int, int, double, const double *, int,
-                    const double *, int, double, double *, int);
-
 struct subject {
   const char *name, *sizes;
   const char *type;
@@ -177,20 +172,21 @@ struct subject {
 };
 
 static void call_gemm(const struct subject *x, void *const at[MATRICES]) {
-  enum { ROW_MAJOR = 101, AS_IS = 111, TURNED = 112 };
   const struct way *w = &x->way;
   int m = (int)size_of(w->rows, x->extent),
       n = (int)size_of(w->columns, x->extent),
       k = (int)size_of(w->steps, x->extent);
-  int l = w->turned[LEFT] ? TURNED : AS_IS,
-      r = w->turned[RIGHT] ? TURNED : AS_IS;
+  int l = w->turned[LEFT] ? CBLAS_TURNED : CBLAS_AS_IS,
+      r = w->turned[RIGHT] ? CBLAS_TURNED : CBLAS_AS_IS;
   int ll = w->turned[LEFT] ? m : k, rl = w->turned[RIGHT] ? k : n;
   if (x->dtype == DTYPE_F32)
-    ((gemm_s *)(uintptr_t)x->gemm)(ROW_MAJOR, l, r, m, n, k, 1, at[LEFT], ll,
-                                   at[RIGHT], rl, 0, at[RESULT], n);
+    ((cblas_gemm_s *)(uintptr_t)x->gemm)(CBLAS_ROW_MAJOR, l, r, m, n, k, 1,
+                                         at[LEFT], ll, at[RIGHT], rl, 0,
+                                         at[RESULT], n);
   else
-    ((gemm_d *)(uintptr_t)x->gemm)(ROW_MAJOR, l, r, m, n, k, 1, at[LEFT], ll,
-                                   at[RIGHT], rl, 0, at[RESULT], n);
+    ((cblas_gemm_d *)(uintptr_t)x->gemm)(CBLAS_ROW_MAJOR, l, r, m, n, k, 1,
+                                         at[LEFT], ll, at[RIGHT], rl, 0,
+                                         at[RESULT], n);
 }
 
 static void call_library(const struct subject *x) {
@@ -340,11 +336,6 @@ static bool run_subject(struct tool *t, struct subject *x, double *ratio) {
   return true;
 }
 
-static int by_size(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 bool cpu_bench_einsums(struct tool *t, const char *folder, const char *only) {
   static const char *const type[] = {"float", "double"}, *const gemm[] = {
                                                              "cblas_sgemm",
@@ -366,11 +357,11 @@ bool cpu_bench_einsums(struct tool *t, const char *folder, const char *only) {
           !run_subject(t, &x, &ratio[count++]))
         return false;
     }
-    qsort(ratio, (size_t)count, sizeof *ratio, by_size);
-    if (library && count > 1)
+    if (library && count > 1) {
+      double middle = cpu_bench_median(ratio, count);
       keys_print(t, "case=tccg-%s median_ratio=%.3f least_ratio=%.3f\n",
-                 d ? "f64" : "f32",
-                 (ratio[(count - 1) / 2] + ratio[count / 2]) / 2, ratio[0]);
+                 dtype_name(d ? DTYPE_F64 : DTYPE_F32), middle, ratio[0]);
+    }
   }
   return true;
 }

@@ -181,16 +181,12 @@ typedef int dnnl_bytes(char, char, char, long, long, long, float, const void *,
                        int32_t *, long, const int32_t *);
 typedef int dnnl_halves(char, char, long, long, long, float, const void *, long,
                         const void *, long, float, float *, long);
-typedef void gemm_s(int, int, int, int, int, int, float, const float *, int,
-                    const float *, int, float, float *, int);
-typedef void gemm_d(int, int, int, int, int, int, double, const double *, int,
-                    const double *, int, double, double *, int);
 typedef void gemv_s(int, int, int, int, float, const float *, int,
                     const float *, int, float, float *, int);
 
 struct libraries {
-  gemm_s *sgemm;
-  gemm_d *dgemm;
+  cblas_gemm_s *sgemm;
+  cblas_gemm_d *dgemm;
   gemv_s *sgemv;
   dnnl_bytes *s8, *u8;
   dnnl_halves *bf16;
@@ -235,7 +231,6 @@ static void unfold(const long *s, const float *a, float *to) {
 /* False: the library is not there, or does not do it. */
 static bool call_library(const struct libraries *l, const struct work *w,
                          const struct tensors *t) {
-  enum { ROW_MAJOR = 101, AS_IS = 111, TURNED = 112 };
   const long *s = w->s;
   int m = (int)s[0], n = (int)s[1], k = (int)s[2];
   const int32_t none = 0;
@@ -254,22 +249,24 @@ static bool call_library(const struct libraries *l, const struct work *w,
       n = (int)s[2];
       k = (int)(s[3] * s[4] * s[4]);
     }
-    l->sgemm(ROW_MAJOR, AS_IS, AS_IS, m, n, k, 1,
+    l->sgemm(CBLAS_ROW_MAJOR, CBLAS_AS_IS, CBLAS_AS_IS, m, n, k, 1,
              w->library == UNFOLDED ? t->unfolded : t->a, k, t->b, n, 1, t->c,
              n);
     return true;
   case DGEMM:
     if (l->dgemm)
-      l->dgemm(ROW_MAJOR, AS_IS, AS_IS, m, n, k, 1.5, t->a, k, t->b, n, 1.2,
-               t->c, n);
+      l->dgemm(CBLAS_ROW_MAJOR, CBLAS_AS_IS, CBLAS_AS_IS, m, n, k, 1.5, t->a, k,
+               t->b, n, 1.2, t->c, n);
     return l->dgemm != NULL;
   case SGEMV_ROWS:
     if (l->sgemv)
-      l->sgemv(ROW_MAJOR, AS_IS, m, k, 1, t->a, k, t->b, 1, 1, t->c, 1);
+      l->sgemv(CBLAS_ROW_MAJOR, CBLAS_AS_IS, m, k, 1, t->a, k, t->b, 1, 1, t->c,
+               1);
     return l->sgemv != NULL;
   case SGEMV_ACROSS:
     if (l->sgemv)
-      l->sgemv(ROW_MAJOR, TURNED, k, n, 1, t->b, n, t->a, 1, 1, t->c, 1);
+      l->sgemv(CBLAS_ROW_MAJOR, CBLAS_TURNED, k, n, 1, t->b, n, t->a, 1, 1,
+               t->c, 1);
     return l->sgemv != NULL;
   case DNNL_S8:
     return l->s8 && l->s8('N', 'N', 'F', m, n, k, 1, t->a, k, 0, t->b, n, 0, 1,
