@@ -15,8 +15,8 @@
  * Old contents would come as a bias does, behind in1's blocks, on a channel
  * that a column's cores share: 0.25 cycles an element on npu1, whose four
  * columns get 4 bytes a cycle each; and DRAM takes 0.07 to 0.24 ns to read one
- * (preset.def).  The host, which has to copy results anyway, since out must be
- * as it was until nothing can fail, adds them for 0.03 ns more (pack.c).
+ * (preset.def).  The host has to copy results anyway, since out must be as it
+ * was until nothing can fail; it adds them as it does so (pack.c).
  */
 #include "parts.h"
 
