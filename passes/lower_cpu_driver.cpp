@@ -305,17 +305,17 @@ private:
 
   enum { PackedSteps = 16 };
 
-  // All panels of a block.  Where a step's elements are adjacent, they are
-  // packed some steps at a time: what follows in memory soon follows here.
+  // All panels of a block.  Where steps are not adjacent, they are packed some
+  // at a time: what lies beside a step's elements is in the next panel, or in
+  // one that comes while a cache has the line.
   // (Transposing must go on to the end: it writes more than a step's rows.)
   void pack(int T, int Height, const Table &X, axis_role Role, Value *Count,
             Value *To, Value *K) {
     Value *Stride = R[Role].Stride[(size_t)T];
     Value *Size = C.number(dtype_bytes(W.In[T]));
     Value *Along = R[AXIS_K].Stride[(size_t)T];
-    Value *Some = C.CreateSelect(
-        C.CreateAnd(C.CreateICmpEQ(Stride, Size), C.CreateICmpNE(Along, Size)),
-        C.number(PackedSteps), K);
+    Value *Some = C.CreateSelect(C.CreateICmpNE(Along, Size),
+                                 C.number(PackedSteps), K);
     CpuPanel Panel = {Height, W.In[T], Dot.packed[T], Dot.group,
                       T == IN0 && Dot.offset};
     assert(Panel.bytes() == Bytes && PackedSteps % Dot.group == 0);
