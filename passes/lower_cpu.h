@@ -156,6 +156,15 @@ struct CpuPanel {
 llvm::Function *packFunction(CpuUnit &U, const CpuPanel &P);
 // Bytes that a panel's last store may write behind it.
 enum { PackSlack = 64 };
+// Vector J holds row J of some squares; gives the squares' columns.
+llvm::SmallVector<llvm::Value *, 4> transposed(Code &C,
+                                               llvm::ArrayRef<llvm::Value *> V);
+
+// ---- lower_cpu_cross.cpp ----
+// i64 (panels, panel_bytes, from, offsets, runs, count, step_offsets, steps):
+// how many columns were packed from the first one on, which may be none; the
+// tables are those of the columns from there on, of which count are left.
+llvm::Function *crossFunction(CpuUnit &U, const CpuPanel &P);
 
 // ---- lower_cpu_store.cpp ----
 // void (sums, sums_stride_bytes, rows, columns, tensors, row_offsets,

@@ -381,19 +381,24 @@ static bool mayTurnPanels(const contraction &C, ArrayRef<CpuAxis> Of) {
 }
 
 // So much more of in1 is read for a column than is written of the result that
-// columns had better be adjacent in in1.
+// columns had better be adjacent in in1, where the result's are not packed a
+// few runs at a time (crossFunction).
 static Value *readsMore(IRBuilder<> &B, const contraction &C,
-                        const CpuOperands &X) {
+                        const CpuOperands &X, const CpuAxis &Innermost) {
   Value *Size[AXIS_ROLES];
   std::fill_n(Size, AXIS_ROLES, B.getInt64(1));
   for (int I = 0; I < C.axis_count; I++)
     Size[C.axis[I].role] =
         B.CreateMul(Size[C.axis[I].role], X.Number(C.axis[I].extent));
-  // An element that is written alone costs as much as so many that are read:
-  // of `nputeir bench cpu tccg`, deca,be->abcd gains, ecbfa,fd->abcde would not.
-  enum { TO_WRITE = 3 };
-  return B.CreateICmpSGT(Size[AXIS_K],
-                         B.CreateMul(Size[AXIS_M], B.getInt64(TO_WRITE)));
+  // An element that is written alone costs as much as so many that are read.
+  // Of runs so long, lines are gone before their next elements are wanted: of
+  // `nputeir bench cpu tccg`, dca,bd->abc gains by the exchange (376 columns in
+  // a run), dbea,ec->abcd would lose (96).
+  enum { TO_WRITE = 3, LONG = 128 };
+  Value *Reads = B.CreateICmpSGT(
+      Size[AXIS_K], B.CreateMul(Size[AXIS_M], B.getInt64(TO_WRITE)));
+  return B.CreateAnd(
+      Reads, B.CreateICmpSGT(X.Number(Innermost.Extent), B.getInt64(LONG)));
 }
 
 // The last two records of so many values.
@@ -404,6 +409,51 @@ static void exchangeLast(IRBuilder<> &B, SmallVectorImpl<Value *> &Axes,
     Axes[I] = B.CreateSelect(If, Outer, Inner);
     Axes[I - Record] = B.CreateSelect(If, Inner, Outer);
   }
+}
+
+// The one of K's axes along which in1 is dense, if the innermost one is not it
+// but that of in0; or -1.
+static ptrdiff_t crossing(const contraction &C, ArrayRef<CpuAxis> Of) {
+  if (!isDense(C, Of.back(), IN0) || isDense(C, Of.back(), IN1))
+    return -1;
+  auto *It = find_if(Of, [&](const CpuAxis &A) { return isDense(C, A, IN1); });
+  return It == Of.end() ? -1 : It - Of.begin();
+}
+
+// The records of K's axes, whose inputs are dense along different ones: both
+// are cut, so that a block of steps has parts of both, and uses all of a line
+// of either input.
+static void tileSteps(IRBuilder<> &B, SmallVectorImpl<Value *> &Axes,
+                      size_t First, size_t Record, size_t Crossing) {
+  using Axis = SmallVector<Value *, 8>;
+  SmallVector<Axis, 8> Of;
+  for (size_t I = First; I < Axes.size(); I += Record)
+    Of.push_back(Axis(Axes.begin() + I, Axes.begin() + I + Record));
+  Axis Inner[] = {Of[Crossing], Of.back()}, Outer[2];
+  Of.pop_back();
+  Of.erase(Of.begin() + Crossing);
+  Value *One = B.getInt64(1), *Part[2], *Cuts = B.getTrue();
+  for (int I = 0; I < 2; I++) {
+    Value *Extent = Inner[I][0];
+    Part[I] = One;
+    for (uint64_t Size : {4, 8, 16}) {
+      Value *Rest = B.CreateAnd(Extent, B.getInt64(Size - 1));
+      Part[I] = B.CreateSelect(B.CreateICmpEQ(Rest, B.getInt64(0)),
+                               B.getInt64(Size), Part[I]);
+    }
+    Cuts = B.CreateAnd(Cuts, B.CreateICmpNE(Part[I], One));
+  }
+  for (int I = 0; I < 2; I++) {
+    Value *Size = B.CreateSelect(Cuts, Part[I], I == 0 ? One : Inner[1][0]);
+    Outer[I].push_back(B.CreateUDiv(Inner[I][0], Size));
+    Inner[I][0] = Size;
+    for (size_t T = 1; T < Record; T++)
+      Outer[I].push_back(B.CreateMul(Inner[I][T], Size));
+  }
+  Of.append({Outer[0], Outer[1], Inner[0], Inner[1]});
+  Axes.resize(First);
+  for (const Axis &A : Of)
+    Axes.append(A.begin(), A.end());
 }
 
 Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &Given,
@@ -422,14 +472,18 @@ Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &Given,
   SmallVector<Value *, 64> Axes;
   for (int R = 0; !Fixed && R < AXIS_ROLES; R++) {
     SmallVector<CpuAxis, 8> Of = axesOf(C, (axis_role)R);
-    Slots.push_back(B.getInt64(Of.size()));
+    size_t First = Axes.size();
     for (const CpuAxis &A : Of) {
       Axes.push_back(X.Number(A.Extent));
       for (value S : A.Stride)
         Axes.push_back(X.Number(S));
     }
     if (R == AXIS_N && mayTurnPanels(C, Of))
-      exchangeLast(B, Axes, Tensors + 1, readsMore(B, C, X));
+      exchangeLast(B, Axes, Tensors + 1, readsMore(B, C, X, Of.back()));
+    ptrdiff_t Crossing = R == AXIS_K ? crossing(C, Of) : -1;
+    if (Crossing >= 0)
+      tileSteps(B, Axes, First, Tensors + 1, (size_t)Crossing);
+    Slots.push_back(B.getInt64((Axes.size() - First) / (Tensors + 1)));
   }
   Slots.append(Axes.begin(), Axes.end());
   BasicBlock &Entry = F.getEntryBlock();

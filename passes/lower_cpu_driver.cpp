@@ -99,7 +99,7 @@ class Driver {
   // strides of the innermost one.
   struct Role {
     Value *Axes, *Count, *Extent;
-    SmallVector<Value *, 8> Stride;
+    SmallVector<Value *, 8> Stride, Next; // and of the one around it, if any
   };
   Role R[AXIS_ROLES];
   // Offsets of a block: [tensor][capacity], and runs.
@@ -155,8 +155,12 @@ private:
             return Code::Values{C.times(Now[0], C.getNumber(Axis, (int64_t)0))};
           })[0];
       Value *Last = C.at(Axes, C.times(C.plus(Count, -1), Record));
-      for (unsigned T = 0; T < Tensors; T++)
+      Value *More = C.CreateSelect(C.CreateICmpEQ(Count, C.number(1)), Last,
+                                   C.at(Last, -Record));
+      for (unsigned T = 0; T < Tensors; T++) {
         R[I].Stride.push_back(C.getNumber(Last, 1 + (int64_t)T));
+        R[I].Next.push_back(C.getNumber(More, 1 + (int64_t)T));
+      }
       Axes = C.at(Axes, C.times(Count, Record));
     }
   }
@@ -314,21 +318,41 @@ private:
     Value *Stride = R[Role].Stride[(size_t)T];
     Value *Size = C.number(dtype_bytes(W.In[T]));
     Value *Along = R[AXIS_K].Stride[(size_t)T];
-    Value *Some = C.CreateSelect(C.CreateICmpNE(Along, Size),
-                                 C.number(PackedSteps), K);
+    Value *Beside = R[AXIS_K].Next[(size_t)T];
+    Value *InLines =
+        C.CreateOr(C.CreateICmpEQ(Along, Size), C.CreateICmpEQ(Beside, Size));
+    Value *Some = C.CreateSelect(InLines, K, C.number(PackedSteps));
     CpuPanel Panel = {Height, W.In[T], Dot.packed[T], Dot.group,
                       T == IN0 && Dot.offset};
     assert(Panel.bytes() == Bytes && PackedSteps % Dot.group == 0);
     Function *F = packFunction(U, Panel);
+    bool MayCross = T == IN1 && Dot.group == 1;
+    Value *Crosses = C.CreateAnd(C.CreateICmpNE(Stride, Size),
+                                 C.CreateICmpEQ(R[Role].Next[(size_t)T], Size));
     C.loop(C.number(0), K, Some, [&](Value *P) {
       Value *Steps = C.least(Some, C.CreateSub(K, P));
-      C.loop(C.number(0), Count, C.number(Height), [&](Value *I) {
+      Value *StepOffsets = offsets(this->Steps, T, P);
+      C.walk(C.number(0), Count, [&](Value *I) {
         Value *Step = C.plus(groups(P), startRows(T));
-        Value *At = C.plus(panelBytes(T, I, K), C.times(Step, Height * Bytes));
-        C.CreateCall(
-            F, {C.at(To, At), base(T), offsets(X, T, I),
-                C.at(X.Runs, C.times(I, 8)), offsets(this->Steps, T, P),
-                C.at(this->Steps.Runs, C.times(P, 8)), Steps, Stride, Along});
+        Value *At = C.at(
+            To, C.plus(panelBytes(T, I, K), C.times(Step, Height * Bytes)));
+        Value *Runs = C.at(X.Runs, C.times(I, 8));
+        auto Cross = [&] {
+          return Code::Values{
+              C.CreateCall(crossFunction(U, Panel),
+                           {At, panelBytes(T, C.number(Height), K), base(T),
+                            offsets(X, T, I), Runs, C.CreateSub(Count, I),
+                            StepOffsets, Steps})};
+        };
+        Value *Crossed =
+            MayCross ? C.choose(Crosses, {C.number(0)}, Cross)[0] : C.number(0);
+        Value *IsNone = C.CreateICmpEQ(Crossed, C.number(0));
+        C.when(IsNone, [&] {
+          C.CreateCall(F, {At, base(T), offsets(X, T, I), Runs, StepOffsets,
+                           C.at(this->Steps.Runs, C.times(P, 8)), Steps, Stride,
+                           Along});
+        });
+        return C.CreateSelect(IsNone, C.number(Height), Crossed);
       });
     });
   }

@@ -16,6 +16,35 @@ using namespace llvm;
 
 namespace nputeir {
 
+// In every 128 bits: elements `Wide` at a time from the low (high) halves of X
+// and Y, in turns.
+static Value *interleave(Code &C, Value *X, Value *Y, int Square, int Wide,
+                         bool High) {
+  SmallVector<int, 32> Mask;
+  int Count = (int)cast<FixedVectorType>(X->getType())->getNumElements();
+  for (int Lane = 0; Lane < Count; Lane += Square)
+    for (int I = 0; I < Square; I += 2 * Wide)
+      for (int Side = 0; Side < 2; Side++)
+        for (int W = 0; W < Wide; W++)
+          Mask.push_back(Lane + (High ? Square / 2 : 0) + I / 2 + W +
+                         Side * Count);
+  return C.CreateShuffleVector(X, Y, Mask);
+}
+
+SmallVector<Value *, 4> transposed(Code &C, ArrayRef<Value *> V) {
+  int Square = (int)V.size();
+  assert(Square == 2 || Square == 4);
+  auto Mix = [&](Value *X, Value *Y, int Wide, bool High) {
+    return interleave(C, X, Y, Square, Wide, High);
+  };
+  if (Square == 2)
+    return {Mix(V[0], V[1], 1, false), Mix(V[0], V[1], 1, true)};
+  Value *Low0 = Mix(V[0], V[1], 1, false), *High0 = Mix(V[0], V[1], 1, true);
+  Value *Low1 = Mix(V[2], V[3], 1, false), *High1 = Mix(V[2], V[3], 1, true);
+  return {Mix(Low0, Low1, 2, false), Mix(Low0, Low1, 2, true),
+          Mix(High0, High1, 2, false), Mix(High0, High1, 2, true)};
+}
+
 namespace {
 
 class Packer {
@@ -67,12 +96,25 @@ private:
       Value *Run = C.least(C.getNumber(Runs, K), Left);
       Value *Place = C.getNumber(ColumnOffsets, K);
       Value *Panel = C.at(To, C.times(K, Rows * Bytes));
+      Value *Crossing = crosses(K, Run);
+      Value *Crosses = C.CreateNot(C.CreateOr(Adjacent, Along));
+      if (Masks)
+        Crosses = C.CreateAnd(Crosses, C.CreateNot(InRuns));
+      Crosses = C.CreateAnd(Crosses, Crossing);
       C.when(
           Adjacent, [&] { copy(Panel, C.at(row(C.number(0)), Place), Run); },
           [&] {
-            Value *Whole = C.CreateSelect(
-                Along, C.CreateAnd(Run, C.number(-Square)), C.number(0));
-            transpose(Panel, Place, Whole);
+            Value *Count =
+                C.CreateSelect(Along, C.CreateUDiv(Run, C.number(Square)),
+                               C.CreateSelect(Crosses, Run, C.number(0)));
+            Value *Step = C.number(Rows * Bytes);
+            Squares S = {Count,
+                         C.CreateSelect(Along, C.number(Square * FromBytes),
+                                        ColumnStride),
+                         C.CreateSelect(Along, C.times(Step, Square), Step),
+                         C.CreateSelect(Along, Step, C.times(Step, Run))};
+            transpose(Panel, Place, S);
+            Value *Whole = C.CreateSelect(Along, C.times(Count, Square), Count);
             if (!Masks) {
               gather(Panel, Place, Whole, Run);
               return;
@@ -81,8 +123,26 @@ private:
                 InRuns, [&] { copyRuns(Panel, Place, Whole, Run); },
                 [&] { gather(Panel, Place, Whole, Run); });
           });
-      return Run;
+      return C.CreateSelect(Crosses, C.times(Run, Square), Run);
     });
+  }
+
+  // Are columns from K on as many runs as a square has columns, each a column
+  // behind the other?
+  // (Squares must not write more than the rows.)
+  Value *crosses(Value *K, Value *Run) {
+    if (Rows % (Square * Lanes) != 0)
+      return C.getFalse();
+    Value *All = C.CreateICmpSLE(C.plus(K, C.times(Run, Square)), Columns);
+    Value *First = C.getNumber(ColumnOffsets, K);
+    for (int J = 1; J < Square; J++) {
+      Value *At = C.least(C.plus(K, C.times(Run, J)), C.plus(Columns, -1));
+      Value *Offset = C.CreateSub(C.getNumber(ColumnOffsets, At), First);
+      All = C.CreateAnd(
+          All, C.CreateAnd(C.CreateICmpEQ(C.getNumber(Runs, At), Run),
+                           C.CreateICmpEQ(Offset, C.number(J * FromBytes))));
+    }
+    return All;
   }
 
   void groups(Value *Adjacent, Value *Along) {
@@ -100,7 +160,12 @@ private:
             Value *Run = C.least(C.getNumber(Runs, K), C.CreateSub(Columns, K));
             Value *Whole = C.CreateSelect(
                 Along, C.CreateAnd(Run, C.number(-Square * P.Group)), Zero);
-            transpose(step(K), C.getNumber(ColumnOffsets, K), Whole);
+            int Taken = Square * P.Group;
+            transpose(step(K), C.getNumber(ColumnOffsets, K),
+                      {C.CreateUDiv(Whole, C.number(Taken)),
+                       C.number(Taken * FromBytes),
+                       C.number(Square * Rows * Bytes),
+                       C.number(Rows * Bytes)});
             Value *IsNone = C.CreateICmpEQ(Whole, Zero);
             C.when(IsNone, [&] { collect(K); });
             return C.CreateSelect(IsNone, Group, Whole);
@@ -228,38 +293,15 @@ private:
     return Parts[0];
   }
 
-  // In every 128 bits: elements `Wide` at a time from the low (high) halves of
-  // X and Y, in turns.
-  Value *interleave(Value *X, Value *Y, int Wide, bool High) {
-    SmallVector<int, 32> Mask;
-    int Count = Square * Lanes;
-    for (int Lane = 0; Lane < Lanes; Lane++)
-      for (int I = 0; I < Square; I += 2 * Wide)
-        for (int Side = 0; Side < 2; Side++)
-          for (int W = 0; W < Wide; W++)
-            Mask.push_back(Lane * Square + (High ? Square / 2 : 0) + I / 2 + W +
-                           Side * Count);
-    return C.CreateShuffleVector(X, Y, Mask);
-  }
+  // So many squares of columns (of groups), so far apart in memory and in the
+  // panel, where a square's columns are Apart.
+  struct Squares {
+    Value *Count, *Read, *Written, *Apart;
+  };
 
-  // Vector J of Square holds row J of each square; gives the squares' columns.
-  SmallVector<Value *, 4> turned(SmallVector<Value *, 4> V) {
-    assert(Square == 2 || Square == 4);
-    if (Square == 2)
-      return {interleave(V[0], V[1], 1, false),
-              interleave(V[0], V[1], 1, true)};
-    Value *Low0 = interleave(V[0], V[1], 1, false);
-    Value *High0 = interleave(V[0], V[1], 1, true);
-    Value *Low1 = interleave(V[2], V[3], 1, false);
-    Value *High1 = interleave(V[2], V[3], 1, true);
-    return {interleave(Low0, Low1, 2, false), interleave(Low0, Low1, 2, true),
-            interleave(High0, High1, 2, false),
-            interleave(High0, High1, 2, true)};
-  }
-
-  // Columns [0, Whole): a store may write more than the rows.  The last vectors
-  // come first, so that those of the next column write that again.
-  void transpose(Value *Panel, Value *Place, Value *Whole) {
+  // A store may write more than the rows.  The last vectors come first, so that
+  // those of the next column write that again.
+  void transpose(Value *Panel, Value *Place, const Squares &S) {
     Type *Part = FixedVectorType::get(Stored, (unsigned)(Square * P.Group));
     int Height = Square * Lanes;
     C.loop(C.number(0), C.number(Columned), C.number(1), [&](Value *Turn) {
@@ -272,20 +314,20 @@ private:
         Row.push_back(C.at(row(Of), Place));
       }
       Value *To = C.at(Panel, C.times(First, Bytes));
-      C.loop(C.number(0), Whole, C.number(Square * P.Group), [&](Value *K) {
+      C.loop(C.number(0), S.Count, C.number(1), [&](Value *I) {
+        Value *Read = C.times(I, S.Read);
         SmallVector<Value *, 4> Vector;
         for (int J = 0; J < Square; J++) {
           SmallVector<Value *, 8> Parts;
           for (int Lane = 0; Lane < Lanes; Lane++)
-            Parts.push_back(C.get(Part, C.at(Row[(size_t)(Lane * Square + J)],
-                                             C.times(K, FromBytes))));
+            Parts.push_back(
+                C.get(Part, C.at(Row[(size_t)(Lane * Square + J)], Read)));
           Vector.push_back(grouped(converted(joined(Parts))));
         }
-        Value *Step =
-            C.at(To, C.times(C.CreateUDiv(K, C.number(P.Group)), Rows * Bytes));
-        Vector = turned(Vector);
+        Value *Step = C.at(To, C.times(I, S.Written));
+        Vector = transposed(C, Vector);
         for (int J = 0; J < Square; J++)
-          C.put(Vector[(size_t)J], C.at(Step, (int64_t)(J * Rows * Bytes)));
+          C.put(Vector[(size_t)J], C.at(Step, C.times(S.Apart, J)));
       });
     });
   }

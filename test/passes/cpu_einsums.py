@@ -38,6 +38,8 @@ def contraction(choose, i):
     while eval("*".join(map(str, extent.values()))) > 3000000:
         x = choose.choice(names)
         extent[x] = extent[x] // 2 + 1
+    if i % 2:  # squares are transposed
+        extent = {x: (e + 3) // 4 * 4 for x, e in extent.items()}
     known = choose.random() < 0.5
 
     def size(x):
