@@ -445,7 +445,8 @@ static void tileSteps(IRBuilder<> &B, SmallVectorImpl<Value *> &Axes,
   }
   for (int I = 0; I < 2; I++) {
     Value *Size = B.CreateSelect(Cuts, Part[I], I == 0 ? One : Inner[1][0]);
-    Outer[I].push_back(B.CreateUDiv(Inner[I][0], Size));
+    Value *Parts = B.CreateUDiv(Inner[I][0], Part[I]); // Size may be 0
+    Outer[I].push_back(B.CreateSelect(Cuts, Parts, I == 0 ? Inner[0][0] : One));
     Inner[I][0] = Size;
     for (size_t T = 1; T < Record; T++)
       Outer[I].push_back(B.CreateMul(Inner[I][T], Size));
