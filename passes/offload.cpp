@@ -8,6 +8,7 @@
 // left behind in the compiler's.
 #include "assume.h"
 #include "collapsed.h"
+#include "copied_inputs.h"
 #include "ir_copy.h"
 #include "ir_exits.h"
 #include "ir_marks.h"
@@ -47,7 +48,7 @@ bool wantsCpuCode(const options &O, const Function &F) {
 }
 
 // Each is found in the code that the one before leaves.
-enum { SumsPerNest = 4, SplitsPerNest = 4 };
+enum { SumsPerNest = 4, SplitsPerNest = 4, CopiesPerFunction = 8 };
 
 // What is no product at all, or too small a part of one.
 bool isWeak(rule R) {
@@ -89,6 +90,7 @@ class Search {
 
 public:
   std::vector<Finding> Found;
+  SmallVector<int, 2> Copies; // the numbers of loops that a call leaves out
 
   Search(Copy &C, const options &O, TakenBy By, FunctionAnalysisManager &FAM,
          arena *A)
@@ -142,7 +144,44 @@ public:
     }
   }
 
+  // One call for a product and the copy that it reads, in front of both; false:
+  // there is no such product, or nothing is to be changed.
+  bool replaceCopied(const Function &Same, FunctionAnalysisManager &FAM,
+                     StringRef Where, bool MayChange) {
+    FunctionFacts Facts = {LI, SE, DT,
+                           FAM.getResult<PostDominatorTreeAnalysis>(F), AA};
+    for (Loop *L : LI.getLoopsInPreorder()) {
+      CopiedInput X;
+      if (depthOf(*L) < 2 || !readCopiedInput(*L, Same, Facts, A, X))
+        continue;
+      Finding N = findingOf(*L);
+      Plan P = planOf(X.Nest, N);
+      if (!P.Npu)
+        continue;
+      P.Cpu = nullptr; // which would copy, too
+      N.By = "a call that reads what is copied for it";
+      Found.push_back(std::move(N));
+      Copies.push_back(numberOf(*X.Copy));
+      if (!MayChange)
+        continue;
+      Region Old = moveCopy(X, LI, DT);
+      markKept(*X.Copy);
+      rewriteNest(Old, LI, SE, DT, X.Nest, P, O, Found.back().TEIR, Where);
+      return true;
+    }
+    return false;
+  }
+
 private:
+  static Finding findingOf(const Loop &L) {
+    Finding N;
+    N.Depth = depthOf(L);
+    N.At = L.getStartLoc();
+    N.EndLine = endLine(L);
+    N.Loop = numberOf(L);
+    return N;
+  }
+
   static unsigned depthOf(const Loop &L) {
     unsigned Deepest = 0;
     for (const Loop *Inner : L.getSubLoops())
@@ -314,11 +353,7 @@ private:
         visit(*Inner);
       return;
     }
-    Finding N;
-    N.Depth = Depth;
-    N.At = L.getStartLoc();
-    N.EndLine = endLine(L);
-    N.Loop = numberOf(L);
+    Finding N = findingOf(L);
     IRNest Nest;
     auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
     Plan P = readLoop(L, Matrices, *Loads, Nest, N);
@@ -380,11 +415,7 @@ private:
   }
 
   bool takeSums(Loop &L, SumLoop &S, size_t Before) {
-    Finding N;
-    N.Depth = depthOf(L);
-    N.At = L.getStartLoc();
-    N.EndLine = endLine(L);
-    N.Loop = numberOf(L);
+    Finding N = findingOf(L);
     IRNest Nest;
     addArray(L, S);
     bool Read = readNest(L, LI, SE, DT, AA, A, Nest, N.V, &S);
@@ -541,6 +572,34 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, StringRef Name,
   return Changed;
 }
 
+// F is what C was copied from.
+bool OffloadPass::replaceCopied(Copy &C, const Function &F, const options &O,
+                                std::vector<Finding> &Found, arena *A,
+                                bool Changed) {
+  if (options_on_cpu(&O) || !C.canReplace() || !readsOwnBuffer(C.function()))
+    return false;
+  bool Any = false, Again = true;
+  for (unsigned Round = 0; Again && Round < CopiesPerFunction; Round++) {
+    Own->FAM.clear(C.function(), "");
+    if (Changed || Any)
+      simplifyLoops(C.function(), Own->FAM);
+    if (joinQuotients(C.function(),
+                      Own->FAM.getResult<ScalarEvolutionAnalysis>(C.function()),
+                      Own->FAM.getResult<DominatorTreeAnalysis>(C.function())))
+      Own->FAM.clear(C.function(), "");
+    Search S(C, O, TakenBy::Call, Own->FAM, A);
+    Again = S.replaceCopied(F, Own->FAM, F.getName(), !D->Print);
+    Any |= Again;
+    erase_if(Found, [&](const Finding &N) {
+      return N.V.rule != RULE_TAKEN && N.Loop >= 0 &&
+             is_contained(S.Copies, N.Loop);
+    });
+    Found.insert(Found.end(), S.Found.begin(), S.Found.end());
+  }
+  Own->FAM.clear(C.function(), "");
+  return Any;
+}
+
 PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   if (isExcluded(F))
     return PreservedAnalyses::all();
@@ -590,6 +649,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
         Found.insert(Found.end(), Left.begin(), Left.end());
       }
     }
+    Changed |= replaceCopied(C, F, Asked, Found, Scope.A, Changed);
     if (Changed) {
       removeBarriers(C.function());
       C.replace();
