@@ -152,8 +152,8 @@ const RowPointers &Addresses::rowPointers(const LoadInst &L, const SCEV *Start,
 }
 
 const SCEV *Addresses::valueIn(const Instruction &I, const Value *V) {
-  return resolve(SE.getSCEV(const_cast<Value *>(V)),
-                 LI.getLoopFor(I.getParent()));
+  const Loop *L = LI.getLoopFor(I.getParent());
+  return resolve(Code.Clipped.whole(SE.getSCEV(const_cast<Value *>(V)), L), L);
 }
 
 bool Addresses::split(const Instruction &I, const Value *Pointer,
@@ -258,22 +258,30 @@ static bool hasFewBits(const ConstantRange &R) {
 }
 
 // As a signed number of 64 bits.
+bool Addresses::splitIndex(const SCEV *S, const Loop &Scope, Address &Result) {
+  Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
+  return SE.getTypeSizeInBits(S->getType()) <= 64 &&
+         peel(widen(SE.getNoopOrSignExtend(S, I64)), Scope, Result);
+}
+
 bool Addresses::splitIndex(const Instruction &I, const Value *Number,
                            Address &Result) {
-  Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
   return Number->getType()->isIntegerTy() &&
-         SE.getTypeSizeInBits(Number->getType()) <= 64 &&
-         peel(widen(SE.getNoopOrSignExtend(valueIn(I, Number), I64)),
-              *LI.getLoopFor(I.getParent()), Result);
+         splitIndex(valueIn(I, Number), *LI.getLoopFor(I.getParent()), Result);
 }
 
 bool Addresses::readIndex(const Instruction &I, const Value *Number,
                           Address &Result) {
-  if (!splitIndex(I, Number, Result))
+  return Number->getType()->isIntegerTy() &&
+         readIndex(valueIn(I, Number), *LI.getLoopFor(I.getParent()), Result);
+}
+
+bool Addresses::readIndex(const SCEV *S, const Loop &Scope, Address &Result) {
+  if (!splitIndex(S, Scope, Result))
     return false;
   numberThrough(Result);
   reverseLoops(Result);
-  if (hasFewBits(SE.getSignedRange(valueIn(I, Number))))
+  if (hasFewBits(SE.getSignedRange(S)))
     return true;
   Bounded.push_back({FewBits, true, sum(Result)});
   return true;

@@ -29,6 +29,7 @@ public:
   // The same of a number that I uses, as a signed one of few bits.
   bool readIndex(const llvm::Instruction &I, const llvm::Value *Number,
                  Address &Result);
+  bool readIndex(const llvm::SCEV *S, const llvm::Loop &Scope, Address &Result);
   Sum sum(const Address &X) const; // over all iterations
   // What must hold for extents and addresses to be true; false: this cannot be
   // asked before the nest.
@@ -40,6 +41,8 @@ protected:
   bool split(const llvm::Instruction &I, const llvm::Value *Pointer,
              Address &Result);
   bool splitIndex(const llvm::Instruction &I, const llvm::Value *Number,
+                  Address &Result);
+  bool splitIndex(const llvm::SCEV *S, const llvm::Loop &Scope,
                   Address &Result);
 
 private:

@@ -62,6 +62,37 @@ nest_expr *AffineGuards::read(const ICmpInst &C, Value *Left, Value *Right) {
   return compare(C.getPredicate(), X, Y);
 }
 
+nest_expr *AffineGuards::has(const ClippedLoop &C, const llvm::Loop &L,
+                             int Number, loc Where) {
+  nest_expr *All = nullptr;
+  At = Where;
+  Loop = Number;
+  const SCEV *Counter = ClippedLoops::counter(C, L, SE);
+  for (bool Below : {false, true})
+    for (const ClippedLoop::Cut &Cut : Below ? C.Limit : C.Least) {
+      Address Now, X;
+      const SCEV *N = Cut.Times ? SE.getMulExpr(Counter, Cut.Times) : Counter;
+      if ((Cut.Times && !Places.usable(Cut.Times)) ||
+          !Places.readIndex(N, L, Now) || !Places.readIndex(Cut.Of, L, X))
+        return nullptr;
+      if (Cut.Times && !SE.isKnownPositive(Cut.Times))
+        askAtLeast(Cut.Times, 1);
+      nest_expr *E = difference(Now, X, Below);
+      All = All ? Nest.make(NEST_AND, DTYPE_U8, At, All, E) : E;
+    }
+  return All;
+}
+
+// At run time.
+void AffineGuards::askAtLeast(const SCEV *Number, int64_t Least) {
+  Nest.R.Guards.push_back(
+      {Nest.valueOf(Number, Twine("limit") + Twine(Nest.GuardCount++)),
+       {Least, -1},
+       {1, -1},
+       {},
+       false});
+}
+
 nest_expr *AffineGuards::compare(ICmpInst::Predicate P, const Side &X,
                                  const Side &Y) {
   switch (P) {
@@ -191,12 +222,7 @@ bool AffineGuards::staysPositive(const Side &X) {
     return true;
   if (moves(X.X))
     return false;
-  Nest.R.Guards.push_back(
-      {Nest.valueOf(X.X.Start, Twine("limit") + Twine(Nest.GuardCount++)),
-       {0, -1},
-       {1, -1},
-       {},
-       false});
+  askAtLeast(X.X.Start, 0);
   return true;
 }
 

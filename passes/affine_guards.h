@@ -32,6 +32,10 @@ public:
       : Places(Places), SE(SE), Nest(Nest) {}
   // Null: something else is compared.  Loop is the innermost one around C.
   nest_expr *read(const llvm::ICmpInst &C, int Loop);
+  // Whether the loop has the iteration that it is in, which stands at Where, in
+  // the nest's loop of that number; null: that is not known.
+  nest_expr *has(const ClippedLoop &C, const llvm::Loop &L, int Number,
+                 loc Where);
 
 private:
   nest_expr *read(const llvm::ICmpInst &C, llvm::Value *Left,
@@ -40,6 +44,7 @@ private:
                       llvm::Value *Zero);
   nest_expr *compare(llvm::ICmpInst::Predicate P, const Side &X, const Side &Y);
   nest_expr *compareUnsigned(const Side &X, const Side &Y, bool OrEqual);
+  void askAtLeast(const llvm::SCEV *Number, int64_t Least);
   const llvm::SCEV *step(const Address &X, const Address &Y, int L);
   nest_expr *difference(const Address &X, const Address &Y, bool Below);
   bool endsAtZero(const Address &X, const Address &Y);

@@ -179,7 +179,8 @@ bool Body::checkLoops() {
 
 bool Body::isGuarded(const BasicBlock *B) const {
   const Loop *L = LI.getLoopFor(B);
-  return isConditional(B) || (L != &Outer && isGuarded(L->getLoopPreheader()));
+  return isConditional(B) || Clipped.at(*L) ||
+         (L != &Outer && isGuarded(L->getLoopPreheader()));
 }
 
 const BasicBlock *Body::unconditionalBefore(const BasicBlock *B) const {
@@ -238,6 +239,19 @@ const BranchInst *Body::onlySkipOf(const BasicBlock *B, bool &Side) const {
     B = L->getLoopPreheader();
   }
   return skipOf(B, Side);
+}
+
+bool Body::isReadAnyway(const LoadInst &L) const {
+  if (isGuarded(unconditionalBefore(L.getParent())))
+    return false;
+  const SCEV *Place = SE.getSCEV(const_cast<Value *>(L.getPointerOperand()));
+  for (BasicBlock *B : Blocks)
+    if (LI.getLoopFor(B) == LI.getLoopFor(L.getParent()) && !isConditional(B))
+      for (Instruction &I : *B)
+        if (Value *Other = getLoadStorePointerOperand(&I))
+          if (SE.getSCEV(Other) == Place && getLoadStoreType(&I) == L.getType())
+            return true;
+  return false;
 }
 
 int Body::onlyWayInto(const PHINode &P) const {
@@ -359,6 +373,10 @@ bool Body::read() {
     return verdict_decline(&V, RULE_GUARDED, locOf(Outer.getStartLoc(), A),
                            "the nest has more than %d blocks of code",
                            (int)BlocksMax);
+  Clipped.find();
+  for (const auto &[L, C] : Clipped.All)
+    if (C.Guard)
+      Taken[C.Guard] = C.Into;
   if (!visit(Outer.getHeader()))
     return false;
   assert(Blocks.size() == Seen.size() && Blocks.back() == Outer.getHeader());

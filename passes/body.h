@@ -2,6 +2,7 @@
 #ifndef NPUTEIR_BODY_H
 #define NPUTEIR_BODY_H
 
+#include "clipped_loops.h"
 #include "ir_exits.h"
 #include "local_arrays.h"
 
@@ -38,11 +39,13 @@ public:
   std::vector<Assertion> Asserted;
   // What the body writes and nobody else reads.
   const LocalArrays Local;
+  // Loops that run over fewer numbers than they are described with.
+  ClippedLoops Clipped;
 
   Body(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
        llvm::DominatorTree &DT, arena *A, verdict &V, const llvm::Loop *First)
       : Outer(Outer), LI(LI), SE(SE), DT(DT), A(A), V(V), First(First),
-        Local(findLocalArrays(Outer)) {}
+        Local(findLocalArrays(Outer)), Clipped(Outer, SE) {}
   // False and a verdict when some code does what a contraction does not.
   bool read();
   // False and a verdict when a value is used after the nest.
@@ -52,7 +55,8 @@ public:
   bool runs(const llvm::BasicBlock *B) const {
     return Seen.count(const_cast<llvm::BasicBlock *>(B));
   }
-  // The loop, which runs, is described: it is around what comes first, or in it.
+  // The loop, which runs, is described: it is around what comes first, or in
+  // it.
   bool isPart(const llvm::Loop &L) const {
     return !First || L.contains(First) || First->contains(&L);
   }
@@ -60,7 +64,7 @@ public:
   bool isConditional(const llvm::BasicBlock *B) const {
     return Conditional.count(B);
   }
-  // Not in every iteration of all loops around it.
+  // Not in every iteration of all loops around it, as they are described.
   bool isGuarded(const llvm::BasicBlock *B) const;
   // The last block before B, in the same loop, that is not conditional.
   const llvm::BasicBlock *unconditionalBefore(const llvm::BasicBlock *B) const;
@@ -68,11 +72,13 @@ public:
   bool goes(const llvm::BasicBlock *B, const llvm::BasicBlock *Next) const;
   // It may go from B to several blocks of the innermost loop around it.
   bool forks(const llvm::BasicBlock *B) const;
-  // The comparison with zero that alone decides, in the loop around B, whether B
-  // runs, and its side; null: there is none.  The same of all loops around B.
+  // The comparison with zero that alone decides, in the loop around B, whether
+  // B runs, and its side; null: there is none.  The same of all loops around B.
   const llvm::BranchInst *skipOf(const llvm::BasicBlock *B, bool &Side) const;
   const llvm::BranchInst *onlySkipOf(const llvm::BasicBlock *B,
                                      bool &Side) const;
+  // The same place is accessed whichever way is taken.
+  bool isReadAnyway(const llvm::LoadInst &L) const;
   // The one incoming edge of a phi that runs; -1: there are several.
   int onlyWayInto(const llvm::PHINode &P) const;
   // The variable of a loop whose present or last value W is; null: none.  Looks

@@ -115,7 +115,9 @@ const SCEV *Counts::resolve(const SCEV *S, const Loop *Scope) {
 const SCEV *Counts::last(const SCEVAddRecExpr &Rec, const Loop *Scope) {
   auto &L = const_cast<Loop &>(*Rec.getLoop());
   const SCEV *Count =
-      Outer.contains(&L) && Code.runs(L.getHeader()) ? count(L) : nullptr;
+      Outer.contains(&L) && Code.runs(L.getHeader()) && !Code.Clipped.at(L)
+          ? count(L)
+          : nullptr;
   const SCEV *Step = Rec.getStepRecurrence(SE);
   if (!Count || !Rec.isAffine() || SE.getTypeSizeInBits(Step->getType()) > 64)
     return SE.getSCEVAtScope(&Rec, Scope);
@@ -230,8 +232,13 @@ const SCEV *Counts::extentOf(Loop &L, arena *A, verdict &V) {
   if (isa<SCEVCouldNotCompute>(SE.getExitCount(&L, exitOf(L).From)))
     return Decline(RULE_UNCOUNTABLE, "the number of iterations of a loop is "
                                      "not known before it starts");
-  return Decline(RULE_VARIANT_EXTENT, "the number of iterations of a loop "
-                                      "changes within the nest");
+  declineVariant(L, A, V);
+  return nullptr;
+}
+
+void Counts::declineVariant(const Loop &L, arena *A, verdict &V) {
+  verdict_decline(&V, RULE_VARIANT_EXTENT, locOf(L.getStartLoc(), A),
+                  "the number of iterations of a loop changes within the nest");
 }
 
 // X - min(X, 0) is max(X, 0), as which loops that run up have it.
@@ -256,6 +263,10 @@ const SCEV *Counts::count(Loop &L) {
     return Known[&L];
   if (leftFromElsewhere(L))
     return nullptr;
+  if (const ClippedLoop *C = Code.Clipped.at(L)) {
+    const SCEV *Extent = Code.Clipped.extent(*C);
+    return Known[&L] = usable(Extent) ? Extent : nullptr;
+  }
   Type *I64 = Type::getInt64Ty(L.getHeader()->getContext());
   const SCEV *Taken =
       resolve(SE.getExitCount(&L, exitOf(L).From), L.getParentLoop());

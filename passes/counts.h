@@ -47,6 +47,8 @@ public:
   bool usable(const llvm::SCEV *S);
   // How often L runs, in 64 bits; null and a verdict: not known.
   const llvm::SCEV *extentOf(llvm::Loop &L, arena *A, verdict &V);
+  // The verdict on a loop of which that changes.
+  static void declineVariant(const llvm::Loop &L, arena *A, verdict &V);
 
 protected:
   // S as it is in Scope, or behind all loops that are not around Scope, with

@@ -45,12 +45,16 @@ void markHoisted(PHINode &P) {
   P.setMetadata(HoistedMark, MDNode::get(P.getContext(), {}));
 }
 
-const LoadInst *hoistedLoad(const Value *V) {
+const Value *hoistedValue(const Value *V) {
   const auto *P = dyn_cast<PHINode>(V);
   bool Moved = P && P->getMetadata(HoistedMark) &&
                P->getNumIncomingValues() == 2 &&
                match(P->getIncomingValue(1), PatternMatch::m_Zero());
-  return dyn_cast<LoadInst>(Moved ? P->getIncomingValue(0) : V);
+  return Moved ? P->getIncomingValue(0) : V;
+}
+
+const LoadInst *hoistedLoad(const Value *V) {
+  return dyn_cast<LoadInst>(hoistedValue(V));
 }
 
 loc locOf(const DebugLoc &DL, arena *A) {

@@ -18,10 +18,11 @@ bool isKept(const llvm::Loop &L);
 void markKept(llvm::Loop &Outer);
 bool isKept(const llvm::Instruction &I); // the same for code without a loop
 void markKept(llvm::Instruction &I);
-// The value of a load that runs in front of its loop if that has work, or zero.
+// A value that is computed in front of its loop if that has work, or zero.
 void markHoisted(llvm::PHINode &P);
-// The load behind V, in place or moved in front of loops that have work; null:
-// V is none.
+// What V is where the loops that it was moved in front of have work.
+const llvm::Value *hoistedValue(const llvm::Value *V);
+// The same if it is a load; null: it is none.
 const llvm::LoadInst *hoistedLoad(const llvm::Value *V);
 loc locOf(const llvm::DebugLoc &DL, arena *A);
 

@@ -66,7 +66,7 @@ bool Joins::addPointLoop(Loop *L, arena *A, verdict &V) {
 }
 
 bool Joins::goesOn(int TileLoop, int L, const Address &X) const {
-  return TileLoops[L] < 0 && L != TileLoop &&
+  return TileLoops[L] < 0 && L != TileLoop && !Code.Clipped.at(*Loops[L]) &&
          Loops[TileLoop]->contains(Loops[L]) && isa<SCEVConstant>(Extents[L]) &&
          X.Stride[L] && X.Stride[TileLoop] &&
          SE.getMulExpr(Extents[L], X.Stride[L]) == X.Stride[TileLoop];
@@ -114,6 +114,13 @@ static SmallVector<const Value *, 2> pointersOf(const Instruction &I) {
 // What the nest compares should go on from tile to tile, too.
 void Joins::addComparisons(ArrayRef<BasicBlock *> Blocks,
                            SmallVectorImpl<Address> &All) {
+  for (const auto &[L, C] : Code.Clipped.All)
+    for (auto *Cuts : {&C.Least, &C.Limit})
+      for (const ClippedLoop::Cut &Cut : *Cuts) {
+        Address X;
+        if (splitIndex(Cut.Of, *L, X))
+          All.push_back(X);
+      }
   for (BasicBlock *B : Blocks)
     for (Instruction &I : *B) {
       bool Ends = exitOf(*LI.getLoopFor(B)).From == B &&
@@ -237,8 +244,8 @@ bool Joins::findRemainder(int L, int Before, ArrayRef<Address> All) {
     if (Short < 0)
       R.Distance = SE.getNegativeSCEV(R.Distance);
     // Loops that both begin at zero are no parts of one.
-    Found = !R.Distance->isZero() && usable(R.Distance) &&
-            isRemainder(L, R, All);
+    Found =
+        !R.Distance->isZero() && usable(R.Distance) && isRemainder(L, R, All);
   }
   if (!Found)
     return false;
@@ -264,7 +271,7 @@ void Joins::findRemainders(ArrayRef<BasicBlock *> Blocks) {
   addComparisons(Blocks, Compared);
   auto MayBePart = [&](int L) {
     return TileLoops[L] < 0 && !is_contained(TileLoops, L) &&
-           !moves(Compared, L);
+           !moves(Compared, L) && !Code.Clipped.at(*Loops[L]);
   };
   for (int L = (int)Loops.size() - 1; L > 0; L--)
     for (int Before = L - 1; Before >= 0 && Remainders[L].After < 0; Before--)

@@ -101,8 +101,11 @@ private:
   // ---- loops ----
 
   bool readLoop(Loop &L) {
-    if (Places.addPointLoop(&L, A, V))
+    verdict NoTile = {};
+    if (Places.addPointLoop(&L, A, Code.Clipped.at(L) ? NoTile : V)) {
+      Code.Clipped.All.erase(&L);
       return true;
+    }
     const SCEV *Extent = Places.extentOf(L, A, V);
     if (Extent)
       Places.addLoop(&L, Extent);
@@ -226,9 +229,25 @@ private:
     Scalar[P] = Id;
     int EntryLoop = loopOf(Entry->getParent());
     assign(Id, Entry, EntryLoop, Start);
-    assign(Id, L->getLoopLatch()->getTerminator(), LoopIndex[L],
-           P->getIncomingValueForBlock(L->getLoopLatch()));
+    const Instruction *Last = L->getLoopLatch()->getTerminator();
+    nest_expr *Next =
+        read(P->getIncomingValueForBlock(L->getLoopLatch()), false, 0);
+    nest_expr *Now = make(NEST_SCALAR, typeOf(P->getType(), false), at(*P));
+    Now->scalar = Id;
+    NestBuilder::assign(Id, LoopIndex[L], Code.Order[Last],
+                        whereRun(*L, Next, Now), at(*Last));
     return Id;
+  }
+
+  // New in iterations that the loop has, Old in those that are cut off.
+  nest_expr *whereRun(const Loop &L, nest_expr *New, nest_expr *Old) {
+    const ClippedLoop *C = Code.Clipped.at(L);
+    if (!C)
+      return New;
+    if (nest_expr *Has = Tests.has(*C, L, LoopIndex[&L], at(L)))
+      return make(NEST_SELECT, New->type, at(L), Has, New, Old);
+    Places.declineVariant(L, A, V);
+    return New;
   }
 
   nest_expr *readPhi(const PHINode *P, int Depth) {
@@ -256,7 +275,7 @@ private:
     bool Conditional = W == L && Code.isGuarded(L->getParent()) &&
                        !Code.isLocal(SE.getSCEV(
                            const_cast<Value *>(L->getPointerOperand()))) &&
-                       !isReadAnyway(*L);
+                       !Code.isReadAnyway(*L);
     if (Conditional &&
         isSkippedAlike(*L, L->getParent(), L->getPointerOperand()))
       Conditional = false;
@@ -281,22 +300,6 @@ private:
 
   // Rows are read in front of the nest.
   bool readsRows() const { return !Places.Rows.empty(); }
-
-  // The same place is accessed whichever way is taken.
-  bool isReadAnyway(const LoadInst &L) {
-    if (Code.isGuarded(Code.unconditionalBefore(L.getParent())))
-      return false;
-    const SCEV *Place = SE.getSCEV(const_cast<Value *>(L.getPointerOperand()));
-    for (BasicBlock *B : Code.Blocks)
-      if (LI.getLoopFor(B) == LI.getLoopFor(L.getParent()) &&
-          !Code.isConditional(B))
-        for (Instruction &I : *B)
-          if (Value *Other = getLoadStorePointerOperand(&I))
-            if (SE.getSCEV(Other) == Place &&
-                getLoadStoreType(&I) == L.getType())
-              return true;
-    return false;
-  }
 
   // A number that is there before the nest.
   nest_expr *readOutside(const Value *W, dtype T) {
@@ -442,6 +445,7 @@ private:
       const Loop *L = LI.getLoopFor(B);
       if (L == &Outer)
         return New;
+      New = whereRun(*L, New, Old);
       B = L->getLoopPreheader();
     }
   }

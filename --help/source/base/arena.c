@@ -1,0 +1,109 @@
+/* arena.c -- bump memory in chunks; takes sizes, gives zeroed memory. */
+#include "base.h"
+#include "memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  LEAST_CHUNK_BYTES = 4 << 10,
+  MOST_CHUNK_BYTES = 64 << 10,
+  ALIGNMENT = 16
+};
+
+struct arena {
+  struct memory_head head;
+  size_t bytes;
+};
+
+static size_t round_up(size_t n) {
+  return (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+struct arena *arena_open(void) {
+  return memory_open(sizeof(struct arena));
+}
+
+void arena_close(struct arena *a) { memory_close((struct memory_head *)a); }
+
+void arena_clear(struct arena *a) {
+  memory_free_chunks(&a->head);
+  a->bytes = 0;
+}
+
+static struct memory_chunk *chunk_new(size_t payload) {
+  size_t head = round_up(sizeof(struct memory_chunk));
+  if (payload > SIZE_MAX - head)
+    out_of_memory(payload);
+  struct memory_chunk *c = calloc(1, head + payload);
+  if (!c)
+    out_of_memory(payload);
+  c->used = head;
+  c->size = head + payload;
+  return c;
+}
+
+/* As much again as there is: many arenas live for one question and stay small,
+ * and chunks are cleared. */
+static size_t chunk_bytes(const struct arena *a, size_t least) {
+  size_t bytes = a->bytes < LEAST_CHUNK_BYTES  ? LEAST_CHUNK_BYTES
+                 : a->bytes > MOST_CHUNK_BYTES ? MOST_CHUNK_BYTES
+                                               : a->bytes;
+  return bytes > least ? bytes : least;
+}
+
+void *arena_alloc(struct arena *a, size_t size) {
+  if (size > SIZE_MAX - ALIGNMENT)
+    out_of_memory(size);
+  size = round_up(size ? size : 1);
+  struct memory_chunk *c = a->head.chunk;
+  if (!c || c->size - c->used < size) {
+    c = chunk_new(chunk_bytes(a, size));
+    c->next = a->head.chunk;
+    a->head.chunk = c;
+  }
+  void *p = (char *)c + c->used;
+  c->used += size;
+  assert(c->used <= c->size && (uintptr_t)p % ALIGNMENT == 0);
+  a->bytes += size;
+  return p;
+}
+
+void *arena_array(struct arena *a, size_t count, size_t size) {
+  if (size && count > SIZE_MAX / size)
+    out_of_memory(SIZE_MAX);
+  return arena_alloc(a, count * size);
+}
+
+void *arena_copy(struct arena *a, const void *from, size_t count, size_t room,
+                 size_t size) {
+  void *p = arena_array(a, room > count ? room : count, size);
+  if (count)
+    memcpy(p, from, count * size);
+  return p;
+}
+
+char *arena_string(struct arena *a, const char *s) {
+  return arena_substring(a, s, strlen(s));
+}
+
+char *arena_substring(struct arena *a, const char *s, size_t length) {
+  char *p = arena_alloc(a, length + 1);
+  memcpy(p, s, length);
+  return p;
+}
+
+char *arena_printf(struct arena *a, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  char *p = arena_alloc(a, (size_t)length + 1);
+  vsnprintf(p, (size_t)length + 1, format, again);
+  va_end(again);
+  return p;
+}
+
+size_t arena_bytes(const struct arena *a) { return a->bytes; }

@@ -1,0 +1,194 @@
+/* compile.c -- the whole compiler on a page: each stage takes what the one
+ * before gave and leaves no trace elsewhere. */
+#include "npu.h"
+
+#include "emit.h"
+
+#include <string.h>
+
+/* design + core programs -> bytes */
+static bool make_images(struct arena *a, struct npu_result *r, struct diag *d) {
+  const struct device *device = r->program->device;
+  int columns = device_partition(device, r->program->grid.columns);
+  struct command_list *configuration = command_list(a), *run = command_list(a);
+  struct xclbin_info info = {.kernel = "NPUTEIR",
+                             .columns = columns,
+                             .start_column_count = 1,
+                             .start_columns = {0},
+                             .buffer_arguments = TENSORS};
+  r->configuration = configuration;
+  r->run = run;
+  return emit_configuration(r->design, configuration, d) &&
+         emit_run(r->design, run, d) && cdo_write(configuration, &r->cdo, d) &&
+         pdi_write(r->cdo.data, r->cdo.length, &r->pdi, d) &&
+         xclbin_write(&info, r->pdi.data, r->pdi.length, &r->xclbin, d) &&
+         txn_write(run, device, columns, &r->txn, d);
+}
+
+static double matrix_bytes(int64_t rows, int64_t columns, enum dtype t) {
+  return (double)rows * (double)columns * dtype_bytes(t);
+}
+
+/* Extents of one launch: halved until each of its tensors has at most
+ * most_bytes; k last, because the sums of its parts are added by the host. */
+static void cut_launch(struct teir_problem *p, double most_bytes) {
+  enum { SMALL = 256 };
+  int64_t *m = &p->extent[AXIS_M], *n = &p->extent[AXIS_N],
+          *k = &p->extent[AXIS_K];
+  for (;;) {
+    bool in0 = matrix_bytes(*m, *k, p->type[IN0]) > most_bytes;
+    bool in1 = matrix_bytes(*k, *n, p->type[IN1]) > most_bytes;
+    bool out = matrix_bytes(*m, *n, p->type[OUT]) > most_bytes;
+    if (!in0 && !in1 && !out)
+      return;
+    int64_t *rows = (in0 || out) && *m > SMALL ? m : NULL;
+    int64_t *columns = (in1 || out) && *n > SMALL ? n : NULL;
+    int64_t *largest = !rows                           ? columns
+                       : !columns || *rows >= *columns ? rows
+                                                       : columns;
+    if (!largest)
+      largest = k;
+    *largest = (*largest + 1) / 2;
+  }
+}
+
+static bool is_placed(const struct teir *t) {
+  for (int n = 0; n < t->node_count; n++)
+    if (t->node[n].kind == TEIR_ITERATION && t->node[n].place != TEIR_ANYWHERE)
+      return true;
+  return false;
+}
+
+/* The work -> its schedule on the array, with tensors as they lie if in_place;
+ * `tried` holds the tries of this. */
+static const struct teir *schedule(struct arena *a, const struct platform *at,
+                                   const struct teir *work, int64_t most_bytes,
+                                   bool in_place, unsigned *tried,
+                                   struct npu_result *r, struct diag *d) {
+  struct teir_problem whole;
+  if (!teir_problem_read(work, &whole, d))
+    return NULL;
+  struct teir_problem p = whole;
+  p.acc = map_sum_type(at->device, &p);
+  if (most_bytes)
+    cut_launch(&p, (double)most_bytes);
+  bool sums = p.type[OUT] == DTYPE_F32 || p.type[OUT] == DTYPE_I32;
+  if (p.extent[AXIS_K] < whole.extent[AXIS_K] &&
+      (!sums || p.finish.bias || p.finish.relu)) {
+    diag_declined(d, loc_none(), "results of several launches along k");
+    return NULL;
+  }
+  double tensors[] = {
+      matrix_bytes(p.extent[AXIS_M], p.extent[AXIS_K], p.type[IN0]),
+      matrix_bytes(p.extent[AXIS_K], p.extent[AXIS_N], p.type[IN1]),
+      matrix_bytes(p.extent[AXIS_M], p.extent[AXIS_N], p.type[OUT])};
+  for (int i = 0; i < TENSORS; i++)
+    if (most_bytes && p.extent[AXIS_C] > 1 &&
+        tensors[i] * (double)p.extent[AXIS_C] > (double)most_bytes) {
+      diag_declined(d, loc_none(), "a batch too large for one launch");
+      return NULL;
+    }
+  bool cut = memcmp(p.extent, whole.extent, sizeof p.extent) != 0;
+  for (int i = 0; i < TENSORS; i++)
+    r->packed[i] = !in_place ? "asked" : "size";
+  bool found = false;
+  if (in_place && !cut) {
+    found = map_choose_in_place(a, at, work, tried, &r->blocking, r->packed, d);
+  } else {
+    *tried = 1;
+    found = map_choose(at, &p, &r->blocking, d);
+  }
+  bool packed = r->packed[IN0] || r->packed[IN1] || r->packed[OUT];
+  if (found && most_bytes && p.extent[AXIS_C] > 1 && packed)
+    found = diag_declined(d, loc_none(),
+                          "a batch of %lld products; all lie in place, or they "
+                          "are taken one by one",
+                          (long long)p.extent[AXIS_C]);
+  return found ? map_schedule(a, at->device, work, &r->blocking, d) : NULL;
+}
+
+static bool design(struct arena *a, const struct platform *at,
+                   struct core_cache *cores, struct npu_result *r,
+                   struct diag *d) {
+  return r->teir && (r->program = map_program(a, r->teir, at->device, d)) &&
+         (r->design = design_make(a, r->program, cores, d));
+}
+
+static bool compile(struct arena *a, const char *platform,
+                    const struct teir *work, int64_t most_bytes, bool in_place,
+                    struct core_cache *cores, struct npu_result *r,
+                    struct diag *d) {
+  memset(r, 0, sizeof *r);
+  struct platform at;
+  if (!platform_find(platform, &at, d))
+    return false;
+  if (is_placed(work)) {
+    struct teir_problem p; /* cores form sums in an order of their own */
+    if (!teir_problem_read(work, &p, d))
+      return false;
+    r->teir = work;
+    if (design(a, &at, cores, r, &r->not_as_placed))
+      return make_images(a, r, d);
+  }
+  /* Descriptors have rules that the chooser does not know; blocks obey all. */
+  for (unsigned tried = 0; !(tried & 1);) {
+    struct diag why = {0};
+    r->teir = schedule(a, &at, work, most_bytes, in_place, &tried, r, d);
+    if (!r->teir)
+      return false;
+    if (design(a, &at, cores, r, &why))
+      return make_images(a, r, d);
+    if (tried & 1)
+      *d = why;
+    else if (r->beyond.kind == DIAG_NONE)
+      r->beyond = why;
+  }
+  return false;
+}
+
+bool npu_compile(struct arena *a, const char *platform, const struct teir *work,
+                 int64_t most_bytes, struct npu_result *r, struct diag *d) {
+  return compile(a, platform, work, most_bytes, true, NULL, r, d);
+}
+
+bool npu_compile_blocked(struct arena *a, const char *platform,
+                         const struct teir *work, int64_t most_bytes,
+                         struct npu_result *r, struct diag *d) {
+  return compile(a, platform, work, most_bytes, false, NULL, r, d);
+}
+
+static int64_t largest_tensor(const struct tile_program *p) {
+  int64_t bytes = 0;
+  for (int t = 0; t < TENSORS; t++)
+    if (p->transfer[t].bytes > bytes)
+      bytes = p->transfer[t].bytes;
+  return bytes;
+}
+
+bool npu_compile_by(const struct npu_means *by, struct arena *a,
+                    const char *platform, const struct teir *work,
+                    struct npu_result *r, struct diag *d) {
+  enum { LEAST_BYTES = 1 << 20 }; /* cut_launch can reach */
+  int64_t most = by->most_bytes;
+  for (;;) {
+    if (!compile(a, platform, work, most, true, by->cores, r, d))
+      return false;
+    size_t bytes = r->txn.length, limit = by->most_transaction_bytes;
+    int64_t largest = largest_tensor(r->program);
+    if (!limit || bytes <= limit)
+      return true;
+    npu_result_free(r);
+    most = (most && most < largest ? most : largest) / 2;
+    if (most < LEAST_BYTES || is_placed(work))
+      return diag_declined(d, loc_none(),
+                           "a transaction of %zu bytes; a launch has %zu",
+                           bytes, limit);
+  }
+}
+
+void npu_result_free(struct npu_result *r) {
+  text_free(&r->cdo);
+  text_free(&r->pdi);
+  text_free(&r->xclbin);
+  text_free(&r->txn);
+}

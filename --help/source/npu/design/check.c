@@ -1,0 +1,321 @@
+/* check.c -- rules that hardware would only show as a hang or as garbage.
+ * One function per rule; the message names the tile and the thing. */
+#include "parts.h"
+
+static const char *kind_name(int row) {
+  switch (tile_kind(row)) {
+  case TILE_SHIM:
+    return "shim";
+  case TILE_MEM:
+    return "mem";
+  case TILE_CORE:
+  case TILE_KINDS:
+    break;
+  }
+  return "core";
+}
+
+static const struct device *device(const struct design *x) {
+  return x->program->device;
+}
+
+static const struct tile_resources *resources(const struct design *x, int row) {
+  return &device(x)->tile[tile_kind(row)];
+}
+
+/* Every buffer lies inside its tile's memory and overlaps no other. */
+static bool check_buffers(const struct design *x, struct diag *d) {
+  for (int i = 0; i < x->buffer_count; i++) {
+    const struct design_buffer *b = &x->buffer[i];
+    uint32_t limit = resources(x, b->row)->memory_bytes;
+    if (b->offset > limit || b->bytes > limit - b->offset)
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): buffer %s ends at byte %llu of %u",
+                        kind_name(b->row), b->column, b->row, b->name,
+                        (unsigned long long)b->offset + b->bytes, limit);
+    for (int j = 0; j < i; j++) {
+      const struct design_buffer *o = &x->buffer[j];
+      if (o->column == b->column && o->row == b->row &&
+          o->offset < b->offset + b->bytes && b->offset < o->offset + o->bytes)
+        return diag_error(
+            d, loc_none(), "%s tile (%d,%d): buffers %s and %s overlap",
+            kind_name(b->row), b->column, b->row, o->name, b->name);
+    }
+  }
+  return true;
+}
+
+/* Lock ids exist, are used once, and hold their values. */
+static bool check_locks(const struct design *x, struct diag *d) {
+  for (int i = 0; i < x->lock_count; i++) {
+    const struct design_lock *l = &x->lock[i];
+    int limit = resources(x, l->row)->locks, most = device(x)->max_lock;
+    if (l->id < 0 || l->id >= limit || l->value < 0 || l->value > most)
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): lock %s is number %d of %d with "
+                        "value %d of 0..%d",
+                        kind_name(l->row), l->column, l->row, l->name, l->id,
+                        limit, l->value, most);
+    for (int j = 0; j < i; j++)
+      if (x->lock[j].column == l->column && x->lock[j].row == l->row &&
+          x->lock[j].id == l->id)
+        return diag_error(d, loc_none(),
+                          "%s tile (%d,%d): locks %s and %s share number %d",
+                          kind_name(l->row), l->column, l->row, x->lock[j].name,
+                          l->name, l->id);
+  }
+  return true;
+}
+
+static const struct design_bd *find_bd(const struct design *x,
+                                       const struct design_bd *b, int id) {
+  for (int i = 0; i < x->bd_count; i++)
+    if (x->bd[i].column == b->column && x->bd[i].row == b->row &&
+        x->bd[i].id == id)
+      return &x->bd[i];
+  return NULL;
+}
+
+/* Descriptors exist in the tile, pack into its registers, are used once, and
+ * chain within their channel; mem tiles split them into even and odd halves. */
+static bool check_bds(const struct design *x, struct diag *d) {
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    uint32_t words[8];
+    int limit = resources(x, b->row)->bds;
+    int low = 0;
+    if (tile_kind(b->row) == TILE_MEM) {
+      low = b->channel % 2 ? limit / 2 : 0;
+      limit = low + limit / 2;
+    }
+    if (b->id < low || b->id >= limit)
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): descriptor %s is number %d; channel "
+                        "%d uses %d..%d",
+                        kind_name(b->row), b->column, b->row, b->name, b->id,
+                        b->channel, low, limit - 1);
+    if (find_bd(x, b, b->id) != b)
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): descriptor number %d is used twice",
+                        kind_name(b->row), b->column, b->row, b->id);
+    const struct design_bd *next = find_bd(x, b, b->bd.next);
+    if (b->bd.next >= 0 &&
+        (!next || next->mm2s != b->mm2s || next->channel != b->channel))
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): descriptor %s is followed by number "
+                        "%d, which is not of its channel",
+                        kind_name(b->row), b->column, b->row, b->name,
+                        b->bd.next);
+    if (!bd_pack(tile_kind(b->row), &b->bd, words, d))
+      return false;
+  }
+  return true;
+}
+
+/* A lock that descriptors acquire must be released by something:
+ * another channel, or the core for the locks of a core tile. */
+static bool check_balance(const struct design *x, struct diag *d) {
+  for (int i = 0; i < x->lock_count; i++) {
+    const struct design_lock *l = &x->lock[i];
+    bool acquired = false, released = tile_kind(l->row) == TILE_CORE;
+    for (int j = 0; j < x->bd_count; j++) {
+      const struct design_bd *b = &x->bd[j];
+      if (b->column != l->column || b->row != l->row)
+        continue;
+      acquired |= b->bd.acquire_lock == l->id;
+      released |= b->bd.release_lock == l->id && b->bd.release_value > 0;
+    }
+    if (acquired && !released)
+      return diag_error(
+          d, loc_none(),
+          "%s tile (%d,%d): lock %s is acquired and never released",
+          kind_name(l->row), l->column, l->row, l->name);
+  }
+  return true;
+}
+
+/* The descriptor of a buffer that hands it on: itself, or the last one of
+ * several that walk over the buffer. */
+static const struct bd *release_of(const struct design *x,
+                                   const struct design_bd *b) {
+  const struct design_bd *at = b;
+  while (at->bd.release_value == 0 && at->bd.next >= 0) {
+    const struct design_bd *next = find_bd(x, at, at->bd.next);
+    if (!next || next == b || next->bd.acquire_lock >= 0)
+      break;
+    at = next;
+  }
+  return &at->bd;
+}
+
+/* Cores wait until a launch's numbers are there, and count its rounds in a
+ * pointer. */
+static bool check_launch(const struct design *x, struct diag *d) {
+  enum { MOST_ROUNDS = (1 << 20) - 1 };
+  for (int i = 0; i < x->core_count; i++) {
+    const struct design_core *c = &x->core[i];
+    const struct design_lock *l =
+        design_find_lock(x, c->column, c->row, "launch");
+    if (x->program->converts && c->row == design_convert_row(x->program))
+      continue; /* counts by itself */
+    if (!l || l->value)
+      return diag_error(d, loc_none(),
+                        "core tile (%d,%d): lock launch begins with %d; no "
+                        "launch has begun",
+                        c->column, c->row, l ? l->value : -1);
+  }
+  if (x->launch.rounds < 1 || x->launch.rounds > MOST_ROUNDS)
+    return diag_error(d, loc_none(), "a launch of %u rounds; cores count to %d",
+                      x->launch.rounds, MOST_ROUNDS);
+  return true;
+}
+
+/* Whether a descriptor before this one does the same with the same buffer: a
+ * loop of them may go through a ring more than once. */
+static bool is_again(const struct design *x, int bd) {
+  const struct design_bd *b = &x->bd[bd];
+  for (int i = 0; i < bd; i++) {
+    const struct design_bd *o = &x->bd[i];
+    if (o->column == b->column && o->row == b->row && o->mm2s == b->mm2s &&
+        o->channel == b->channel && o->bd.base == b->bd.base &&
+        o->bd.acquire_lock == b->bd.acquire_lock)
+      return true;
+  }
+  return false;
+}
+
+/* A ring's two locks count its buffers: descriptors that acquire `from` and
+ * release `to` stand for as many as they have iterations. */
+static int buffers_between(const struct design *x, const struct design_bd *at,
+                           int from, int to) {
+  int count = 0;
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    if (b->column != at->column || b->row != at->row ||
+        b->bd.acquire_lock != from || is_again(x, i))
+      continue;
+    const struct bd *last = release_of(x, b);
+    if (last->release_lock == to)
+      count += last->release_value * (int)b->bd.iteration_count;
+  }
+  return count;
+}
+
+static const struct design_lock *find_lock(const struct design *x,
+                                           const struct design_bd *b, int id) {
+  for (int i = 0; i < x->lock_count; i++)
+    if (x->lock[i].column == b->column && x->lock[i].row == b->row &&
+        x->lock[i].id == id)
+      return &x->lock[i];
+  return NULL;
+}
+
+/* With one more, a writer overtakes the reader and fills a buffer that is not
+ * read yet; with one less, a buffer is never used. */
+static bool check_rings(const struct design *x, struct diag *d) {
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    int from = b->bd.acquire_lock, to = release_of(x, b)->release_lock;
+    const struct design_lock *l = find_lock(x, b, from),
+                             *k = find_lock(x, b, to);
+    if (from == to || !l || !k)
+      continue;
+    int forth = buffers_between(x, b, from, to);
+    int back = buffers_between(x, b, to, from);
+    int buffers = forth > back ? forth : back;
+    if (l->value + k->value != buffers)
+      return diag_error(d, loc_none(),
+                        "%s tile (%d,%d): locks %s and %s begin with %d; their "
+                        "ring has %d buffers",
+                        kind_name(b->row), b->column, b->row, l->name, k->name,
+                        l->value + k->value, buffers);
+  }
+  return true;
+}
+
+/* The core programs fit their memory. */
+static bool check_programs(const struct design *x, struct diag *d) {
+  uint32_t limit = device(x)->program_bytes;
+  for (int i = 0; i < x->core_count; i++) {
+    struct arena *a = arena_open();
+    struct command_list *load = command_list(a);
+    const struct design_core *c = &x->core[i];
+    bool same = i > 0 && c[-1].elf == c->elf; /* as most of them are */
+    bool good = same || elf_load(device(x), c->elf, c->elf_bytes, c->column,
+                                 c->row, load, d);
+    arena_close(a);
+    if (!good)
+      return diag_error(d, loc_none(),
+                        "core tile (%d,%d): program exceeds %u bytes",
+                        c->column, c->row, limit);
+  }
+  return true;
+}
+
+/* Tasks of one phase on the channel of this one. */
+static int tasks_beside(const struct design *x, const struct design_task *k) {
+  int count = 0;
+  for (int i = 0; i < x->task_count; i++) {
+    const struct design_task *o = &x->task[i];
+    count += o->phase == k->phase && o->column == k->column &&
+             o->row == k->row && o->channel == k->channel && o->mm2s == k->mm2s;
+  }
+  return count;
+}
+
+/* Of an argument; a bias lies behind out. */
+static uint64_t argument_bytes(const struct tile_program *p, int argument) {
+  const struct map_transfer *t = p->transfer;
+  while (t->tensor != argument)
+    t++;
+  if (argument != OUT || !p->finish.bias)
+    return (uint64_t)t->bytes;
+  struct design_bias b = design_bias(p);
+  return (uint64_t)(b.offset_bytes + b.blocks * b.block_bytes);
+}
+
+/* The task's descriptor is there, and of its channel. */
+static bool has_descriptor(const struct design *x,
+                           const struct design_task *k) {
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    if (b->column == k->column && b->row == k->row && b->id == k->bd)
+      return b->mm2s == k->mm2s && b->channel == k->channel;
+  }
+  return false;
+}
+
+/* A channel's queue holds the tasks of all phases that may be outstanding. */
+static bool check_tasks(const struct design *x, struct diag *d) {
+  int depth = device(x)->queue_depth, runs = device(x)->max_repeat;
+  for (int i = 0; i < x->task_count; i++) {
+    const struct design_task *k = &x->task[i];
+    int ahead = x->phases_ahead / x->turns;
+    if (k->phase < x->turns && !k->queued && tasks_beside(x, k) * ahead > depth)
+      return diag_error(d, loc_none(),
+                        "column %d %s channel %d: %d tasks in each of %d "
+                        "outstanding phases; a queue holds %d",
+                        k->column, kind_name(k->row), k->channel,
+                        tasks_beside(x, k), ahead, depth);
+    if (!has_descriptor(x, k))
+      return diag_error(d, loc_none(),
+                        "column %d %s channel %d: a task begins with "
+                        "descriptor %d, which is not of the channel",
+                        k->column, kind_name(k->row), k->channel, k->bd);
+    uint64_t bytes = argument_bytes(x->program, k->argument);
+    if (k->repeat < 1 || k->repeat > runs || k->offset_bytes > bytes)
+      return diag_error(d, loc_none(),
+                        "phase %d column %d argument %d: offset %llu of %lld "
+                        "bytes, %d runs of 1..%d",
+                        k->phase, k->column, k->argument,
+                        (unsigned long long)k->offset_bytes, (long long)bytes,
+                        k->repeat, runs);
+  }
+  return true;
+}
+
+bool design_check(const struct design *x, struct diag *d) {
+  return check_buffers(x, d) && check_locks(x, d) && check_bds(x, d) &&
+         check_balance(x, d) && check_launch(x, d) && check_rings(x, d) &&
+         check_programs(x, d) && check_tasks(x, d);
+}

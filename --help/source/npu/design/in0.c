@@ -1,0 +1,199 @@
+/* in0.c -- in0 in a mem tile: its panel, whole or in part, or a ring.
+ *
+ * A mem tile keeps the whole panel of in0 of an m round, cut into chunks: the
+ * reader passes over the chunks once per n round, and behind its last pass the
+ * writer refills chunk after chunk for the next m round.
+ *
+ * A panel that does not fit is kept in part (struct map_panel): of every
+ * stretch of k the first steps.  The kept steps of all stretches lie one behind
+ * the other; the steps behind them, streamed in every n round, pass through a
+ * ring. Two descriptors at each end do it, which count their way through the
+ * stretches by iteration:
+ *
+ *   writer  first n round: kept, streamed, kept, streamed ...
+ *           others:        streamed, streamed ...
+ *   reader  all n rounds:  kept, streamed, kept, streamed ...
+ *
+ * The writer's differ, so they are tasks that the transaction starts; the
+ * reader's are a chain without end.  Only the ring has locks.  The reader does
+ * not touch a kept part before the streamed one behind it is there, which was
+ * written later.  And when the writer begins with the next m round's panel, it
+ * has just got a place in the ring for the last streamed part, so the reader is
+ * at most the ring's depth behind and done with the kept parts from the first
+ * stretch on, in the order in which they are overwritten.
+ */
+#include "ring.h"
+
+#include <assert.h>
+
+/* How a part of a buffer of so many steps is written. */
+bool in0_write_walk(struct builder *m, int steps, struct walk *w) {
+  const struct tile_program *p = m->design->program;
+  struct map_stream x;
+  bool wide = design_is_wide(p);
+  if (!map_stream_of(p, IN0, wide ? steps : 1, wide, &x))
+    return diag_error(m->diag, loc_none(),
+                      "a block of %s is not made of words and small matrices",
+                      "in0");
+  if (!walk_places(m, &x, w))
+    return false;
+  bool several = !wide && steps * p->group_m > 1;
+  if (!several || w->reach_bytes == ring_block_bytes(p, IN0))
+    return true;
+  if (w->parts > 1 || w->dims == 4)
+    return diag_error(m->diag, loc_none(),
+                      "in0: blocks behind each other are written by one "
+                      "descriptor, which has no dimension left for them");
+  w->dim[w->dims - 1].wrap = w->outermost;
+  w->dim[w->dims++] = (struct bd_dim){ring_block_bytes(p, IN0) / 4, 0};
+  return true;
+}
+
+/* The same for blocks of in0 that zeros join, of which the buffer has so many.
+ */
+static struct walk in0_padded_walk(const struct tile_program *p,
+                                   const struct kernel_shape *s, int steps,
+                                   int blocks) {
+  bool turned = p->transfer[IN0].turned, wide = design_is_wide(p);
+  struct walk w = walk_padded(p, IN0, turned ? s->m : 1);
+  uint32_t run = w.dim[0].wrap, row = run * (uint32_t)(wide ? steps : 1),
+           rows = (uint32_t)(p->block_m / s->m), m = (uint32_t)p->block_m;
+  bool apart = wide && !turned && steps > 1 && p->group_m > 1;
+  w.parts = apart ? steps : 1;
+  assert(w.parts <= MAX_PARTS);
+  for (int i = 0; i < w.parts; i++)
+    w.part_bytes[i] = (uint32_t)i * run * 4;
+  if (turned) {
+    w.dim[1] = (struct bd_dim){row, rows * (uint32_t)p->group_m};
+    w.dim[2] = (struct bd_dim){run, 0};
+    w.dims = 3;
+  } else {
+    bool by_step = wide && steps > 1 && !apart;
+    w.dim[1] = (struct bd_dim){(uint32_t)s->m * row, rows};
+    w.dim[2] = (struct bd_dim){row, (uint32_t)s->m};
+    w.dim[3] = (struct bd_dim){by_step ? run : m * row, 0};
+    w.dims = 4;
+  }
+  w.length_words = ring_core_bytes(p, IN0) / 4 * (uint32_t)(blocks / w.parts);
+  return w;
+}
+
+/* How `blocks` of it, of so many steps, are read. */
+struct walk in0_read_walk(const struct tile_program *p,
+                          const struct kernel_shape *s, int steps, int blocks) {
+  if (map_is_padded(p))
+    return in0_padded_walk(p, s, steps, blocks);
+  uint32_t step =
+      (uint32_t)(p->block_k * s->m * dtype_bytes(p->transfer[IN0].type) / 4);
+  struct walk w = walk_linear;
+  if (!design_is_wide(p) || steps == 1)
+    return w;
+  w.dim[0] = (struct bd_dim){1, step};
+  w.dim[1] = (struct bd_dim){step * (uint32_t)steps,
+                             (uint32_t)(p->group_m * p->block_m / s->m)};
+  w.dim[2] = (struct bd_dim){step, 0};
+  w.dims = 3;
+  return w;
+}
+
+/* The panel of in0, kept in part. */
+static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
+                           const struct kernel_shape *s) {
+  enum { WRITE_KEPT = DESIGN_KEPT_BD, WRITE = DESIGN_STREAMED_BD };
+  enum { READ_KEPT = WRITE + 1, READ, PANEL_BDS };
+  const struct tile_program *p = m->design->program;
+  const struct map_panel *panel = &p->panel;
+  int first = new_bds(m, tile, IN0, PANEL_BDS);
+  assert(first == WRITE_KEPT);
+  (void)first;
+  uint32_t step = ring_block_bytes(p, IN0) * (uint32_t)p->group_m;
+  struct ring kept = {.name = "in0_kept",
+                      .column = tile->column,
+                      .row = MEM_ROW,
+                      .bytes = step * (uint32_t)panel->kept,
+                      .stride = step * (uint32_t)panel->kept,
+                      .depth = panel->stretches,
+                      .beyond = panel->stretches - panel->own,
+                      .lock = LOCK_IN0};
+  struct ring ring = {.name = "in0_",
+                      .column = tile->column,
+                      .row = MEM_ROW,
+                      .bytes = step * (uint32_t)panel->streamed,
+                      .stride = step * (uint32_t)panel->streamed,
+                      .depth = MAP_MEM_DEPTH_STREAMED,
+                      .lock = LOCK_IN0};
+  kept.offset = take_memory(m, tile, &kept);
+  ring.offset = take_memory(m, tile, &ring);
+  struct walk write_kept, write;
+  if (!in0_write_walk(m, panel->kept, &write_kept) ||
+      !in0_write_walk(m, panel->streamed, &write))
+    return false;
+  ring_clip(p, IN0, &kept, &write_kept);
+  ring_clip(p, IN0, &ring, &write);
+  if (write_kept.parts > 1 || write.parts > 1)
+    return diag_error(m->diag, loc_none(),
+                      "in0: a panel kept in part is written by one descriptor");
+  if (panel->own)
+    *add_buffer(m) =
+        (struct design_buffer){kept.name, tile->column, MEM_ROW, kept.offset,
+                               kept.bytes * (uint32_t)panel->own};
+  if (kept.beyond)
+    *add_buffer(m) = (struct design_buffer){
+        arena_printf(m->arena, "%s_beside", kept.name), tile->column + 1,
+        MEM_ROW, 0, kept.bytes * (uint32_t)kept.beyond};
+  add_ring(m, &ring, ring.bytes);
+  struct bd *bd =
+      add_stepping_bd(m, &kept, WRITE_KEPT, WRITE, false, IN0, &write_kept);
+  bd->acquire_lock = -1; /* nothing to wait for, nothing to say */
+  bd->release_value = 0;
+  add_stepping_bd(m, &ring, WRITE, -1, false, IN0, &write);
+  struct walk read = in0_read_walk(p, s, panel->kept, panel->kept * p->group_m);
+  bd = add_stepping_bd(m, &kept, READ_KEPT, READ, true, IN0, &read);
+  bd->release_lock = bd->acquire_lock; /* the part behind it is there */
+  read = in0_read_walk(p, s, panel->streamed, panel->streamed * p->group_m);
+  add_stepping_bd(m, &ring, READ, READ_KEPT, true, IN0, &read);
+  *add_start(m) =
+      (struct design_start){tile->column, MEM_ROW, IN0, READ_KEPT, true};
+  return true;
+}
+
+uint32_t in0_bytes_beside(const struct tile_program *p, int column) {
+  const struct map_panel *x = &p->panel;
+  int steps = x->chunks ? map_buffers_k(p, x->chunks) : x->kept,
+      beyond = x->chunks + x->stretches - x->own;
+  bool beside = column && design_in0_part(p, column - 1) >= 0 &&
+                design_in0_part(p, column) < 0;
+  return beside ? ring_block_bytes(p, IN0) * (uint32_t)p->group_m *
+                      (uint32_t)steps * (uint32_t)beyond
+                : 0;
+}
+
+bool make_mem_in0(struct builder *m, struct mem_tile *tile,
+                  const struct kernel_shape *s) {
+  const struct tile_program *p = m->design->program;
+  if (p->panel.stretches)
+    return make_mem_panel(m, tile, s);
+  int chunks = p->panel.chunks;
+  int steps = chunks ? map_buffers_k(p, chunks) : p->panel.run[IN0];
+  int blocks = chunks || design_is_wide(p) ? steps * p->group_m : 1;
+  assert(chunks <= MAP_MAX_CHUNKS);
+  assert(!chunks || p->steps_k % chunks == 0 || map_is_uneven(p));
+  struct ring r = {.name = "in0_",
+                   .bytes = ring_block_bytes(p, IN0) * (uint32_t)blocks,
+                   .depth = chunks ? chunks : map_mem_depth(&p->panel, IN0),
+                   .beyond = chunks ? chunks - p->panel.own : 0,
+                   .lock = LOCK_IN0,
+                   .reuse = chunks ? p->panel.rounds : 0};
+  if (map_is_uneven(p))
+    return make_uneven_ring(m, tile, &r, s, IN0, design_in0_way(p));
+  struct walk write, read = in0_read_walk(p, s, steps, blocks);
+  if (!in0_write_walk(m, steps, &write))
+    return false;
+  ring_clip(p, IN0, &r, &write);
+  if (write.parts > 1 && p->grid.split > 1)
+    return diag_error(m->diag, loc_none(),
+                      "in0: a panel ahead of in1 is written by one descriptor "
+                      "per chunk");
+  make_mem_ring(m, tile, &r, design_in0_way(p), &write, &read);
+  return true;
+}

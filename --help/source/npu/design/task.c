@@ -1,0 +1,674 @@
+/* task.c -- what the shim channels run, phase by phase.
+ *
+ * A phase is as much of the work as one descriptor of every channel can walk
+ * over: usually one m round or, of a batch, as many products as a descriptor
+ * iterates over; where a tensor's loops are more than that, less.  In it a
+ * column reads its row's panel of in0, once if the mem tile keeps it, else once
+ * per n round (one descriptor, repeated); its own columns of in1 once; and
+ * writes its blocks of out (one descriptor with a token for each half of the
+ * rows).  A panel that is kept in part is read whole in the first n round, and
+ * what is not kept in the others; the mem tile's writer gets tasks to match.
+ * Loops that continue each other in memory are merged.
+ *
+ * A bias comes between the last block of in1 of an n round and the first of the
+ * next one.  So there every n round has two tasks of its own on the channel of
+ * in1, whose descriptors find their ways by iteration, so that a push is all
+ * that it costs; a push waits for a place in the queue.  Where one iteration
+ * does not count these rounds, each is a phase.
+ *
+ * As many phases may be outstanding as the channels' queues have room for, four
+ * tasks each; with one in1 descriptor, and of in0 and out two to four each, a
+ * shim stays within 16.
+ */
+#include "parts.h"
+
+#include <assert.h>
+
+enum { WALK_LOOPS = 24 };
+struct walk {
+  int64_t extent[WALK_LOOPS], stride_bytes[WALK_LOOPS];
+  int count;
+};
+
+/* Adds a loop inside the ones before; merges when the outer one continues
+ * where this one ends. */
+static void walk_add(struct walk *w, int64_t extent, int64_t stride_bytes) {
+  assert(extent >= 1 && w->count < WALK_LOOPS);
+  if (extent == 1)
+    return;
+  if (w->count && w->stride_bytes[w->count - 1] == stride_bytes * extent) {
+    w->extent[w->count - 1] *= extent;
+    w->stride_bytes[w->count - 1] = stride_bytes;
+    return;
+  }
+  w->extent[w->count] = extent;
+  w->stride_bytes[w->count++] = stride_bytes;
+}
+
+/* A single word. */
+static void walk_add_word(struct walk *w) {
+  w->extent[w->count] = 1;
+  w->stride_bytes[w->count++] = 4;
+}
+
+/* A loop inside others that is longer than a dimension can count becomes two,
+ * of which no step is too long. */
+static void split_long(struct walk *w, const struct tile_resources *shim) {
+  for (int i = w->count - 1; i > 0; i--) {
+    if (w->extent[i] <= shim->max_wrap || w->count == WALK_LOOPS)
+      continue;
+    int64_t inner = shim->max_wrap;
+    while (inner > 1 && (w->extent[i] % inner ||
+                         inner * w->stride_bytes[i] / 4 > shim->max_step_words))
+      inner--;
+    for (int j = w->count++; j > i; j--) {
+      w->extent[j] = w->extent[j - 1];
+      w->stride_bytes[j] = w->stride_bytes[j - 1];
+    }
+    w->extent[i + 1] = inner;
+    w->extent[i] /= inner;
+    w->stride_bytes[i] *= inner;
+  }
+}
+
+static void drop_outermost(struct walk *w) {
+  w->count--;
+  for (int i = 0; i < w->count; i++) {
+    w->extent[i] = w->extent[i + 1];
+    w->stride_bytes[i] = w->stride_bytes[i + 1];
+  }
+}
+
+/* Fills a shim descriptor from the walk.  Its outermost loop may be repeats of
+ * the task, of the same words or, where there are more loops than dimensions,
+ * of others by iteration. */
+static bool fill_bd(struct builder *m, const char *name, struct walk *w,
+                    struct bd *bd, int *repeat) {
+  const struct device *dev = m->design->program->device;
+  const struct tile_resources *shim = &dev->tile[TILE_SHIM];
+  *repeat = 1;
+  bool again = w->count && w->stride_bytes[0] == 0;
+  if (again) {
+    if (w->extent[0] > dev->max_repeat)
+      return diag_error(m->diag, loc_none(),
+                        "%s: %lld rounds; a task runs at most %d times", name,
+                        (long long)w->extent[0], dev->max_repeat);
+    *repeat = (int)w->extent[0];
+    drop_outermost(w);
+  }
+  split_long(w, shim);
+  if (!again && w->count == shim->dims + 1 &&
+      w->extent[0] <= dev->max_iterations &&
+      w->stride_bytes[0] / 4 <= shim->max_step_words) {
+    bd->iteration_count = (uint32_t)w->extent[0];
+    bd->iteration_step_words = (uint32_t)(w->stride_bytes[0] / 4);
+    *repeat = (int)w->extent[0];
+    drop_outermost(w);
+  }
+  if (!w->count)
+    walk_add_word(w);
+  if (w->count > shim->dims)
+    return diag_error(m->diag, loc_none(),
+                      "%s: %d loops over device memory; a shim descriptor has "
+                      "%d dimensions",
+                      name, w->count, shim->dims);
+  double length = 1;
+  for (int i = 0; i < w->count; i++) {
+    int at = w->count - 1 - i; /* innermost first */
+    bool outermost = i == w->count - 1;
+    length *= (double)w->extent[at];
+    if (w->stride_bytes[at] <= 0 ||
+        w->stride_bytes[at] / 4 > shim->max_step_words)
+      return diag_error(m->diag, loc_none(),
+                        "%s: a step of %lld bytes; a shim dimension moves by "
+                        "up to %lld",
+                        name, (long long)w->stride_bytes[at],
+                        4LL * shim->max_step_words);
+    if (!outermost && w->extent[at] > shim->max_wrap)
+      return diag_error(m->diag, loc_none(),
+                        "%s: a loop of %lld; a shim dimension counts to %d",
+                        name, (long long)w->extent[at], shim->max_wrap);
+    bd->dim[i] = (struct bd_dim){(uint32_t)(w->stride_bytes[at] / 4),
+                                 outermost ? 0 : (uint32_t)w->extent[at]};
+  }
+  for (int i = w->count; i < 4; i++)
+    bd->dim[i] = (struct bd_dim){1, 0};
+  if (length > shim->max_length_words)
+    return diag_error(m->diag, loc_none(),
+                      "%s: %.0f words; a descriptor moves up to %u", name,
+                      length, shim->max_length_words);
+  bd->length_words = (uint32_t)length;
+  return true;
+}
+
+/* ---- phases ---- */
+
+/* The loops around a phase, and those inside it, of the batch, m and n. */
+struct phases {
+  struct map_nest around, inside[AXIS_K];
+  int count;
+  int n;     /* of the loops around it, the last n are over n */
+  int turns; /* tasks of in1, each with one of a bias behind it; else 1 */
+};
+
+static void append(struct map_nest *n, const struct map_loop *l) {
+  assert(n->count < MAP_LOOPS);
+  if (l->extent > 1)
+    n->loop[n->count++] = *l;
+}
+
+/* Loops behind others; false: they are too many. */
+static bool append_all(struct map_nest *n, const struct map_nest *more) {
+  for (int i = 0; i < more->count; i++) {
+    if (n->count == MAP_LOOPS)
+      return false;
+    append(n, &more->loop[i]);
+  }
+  return true;
+}
+
+/* The loops of the batch, m and n, and where those over each begin.  Where a
+ * panel of in0 is read again after some n rounds, the loops over n around these
+ * count as such over m. */
+static bool all_loops(const struct tile_program *p, struct map_nest *all,
+                      int first[AXIS_ROLES]) {
+  struct map_nest around = {.count = 0}, n = p->time[AXIS_N];
+  bool again = p->panel.chunks && p->panel.rounds < p->rounds_n;
+  if (again && !map_nest_divide(&p->time[AXIS_N], p->panel.rounds, &around, &n))
+    return false;
+  *all = (struct map_nest){.count = 0};
+  bool good = append_all(all, &p->time[AXIS_C]);
+  first[AXIS_C] = 0;
+  first[AXIS_M] = all->count;
+  good = good && append_all(all, &p->time[AXIS_M]) && append_all(all, &around);
+  first[AXIS_N] = all->count;
+  good = good && append_all(all, &n);
+  first[AXIS_K] = all->count;
+  return good;
+}
+
+/* The first `depth` loops are around a phase, and of the next one so much that
+ * `within` indices are left inside. */
+static bool split_phases(const struct tile_program *p, int depth,
+                         int64_t within, struct phases *x) {
+  struct map_nest all;
+  int first[AXIS_ROLES];
+  if (!all_loops(p, &all, first) || all.count == MAP_LOOPS)
+    return false;
+  *x = (struct phases){.count = 1};
+  for (int i = 0, role = AXIS_C; i < all.count; i++) {
+    while (i >= first[role + 1])
+      role++;
+    struct map_loop outer = all.loop[i], inner = outer;
+    inner.extent = i < depth ? 1 : i == depth ? within : outer.extent;
+    outer.extent /= inner.extent;
+    for (int t = 0; t < TENSORS; t++)
+      outer.stride_bytes[t] *= inner.extent;
+    x->n += role == AXIS_N && outer.extent > 1;
+    append(&x->around, &outer);
+    append(&x->inside[role], &inner);
+  }
+  int64_t count = map_nest_extent(&x->around),
+          turns = map_nest_extent(&x->inside[AXIS_C]) *
+                  map_nest_extent(&x->inside[AXIS_N]);
+  x->count = (int)count;
+  x->turns = p->finish.bias && turns <= INT16_MAX ? (int)turns : 1;
+  return count <= INT16_MAX;
+}
+
+/* Bytes from the first phase to another. */
+static int64_t phase_start(const struct phases *x, int phase, int tensor) {
+  int64_t at = 0;
+  for (int i = x->around.count - 1; i >= 0; i--) {
+    const struct map_loop *l = &x->around.loop[i];
+    at += phase % l->extent * l->stride_bytes[tensor];
+    phase /= (int)l->extent;
+  }
+  return at;
+}
+
+/* Whether a phase is the first over n of its m round. */
+static bool starts_panel(const struct phases *x, int phase) {
+  int64_t over_n = 1;
+  for (int i = x->around.count - x->n; i < x->around.count; i++)
+    over_n *= x->around.loop[i].extent;
+  return phase % over_n == 0;
+}
+
+/* ---- channels ---- */
+
+/* Which n rounds a task is for: in one go, or where a part of in0 is kept the
+ * first one, and the others. */
+enum rounds { ALL_ROUNDS, FIRST_ROUND, OTHER_ROUNDS };
+
+/* A kind of tasks on a shim channel; ring: descriptors that take turns; part:
+ * of those that a column has of n, or of its ways out; of in0 1: the last
+ * chunk. */
+enum columns { ALL_COLUMNS, HOME_COLUMNS, OTHER_COLUMNS };
+struct channel {
+  const char *name;
+  int tensor; /* or MAP_BIAS */
+  enum rounds rounds;
+  bool mm2s;
+  int channel, bd, ring;
+  enum columns columns; /* home: those that send in0 */
+  int part;
+};
+
+static void walk_nest(struct walk *w, const struct map_nest *n, int tensor) {
+  for (int i = 0; i < n->count; i++)
+    walk_add(w, n->loop[i].extent, n->loop[i].stride_bytes[tensor]);
+}
+
+/* Loops over k, but for the innermost `steps`. */
+static void walk_steps(struct walk *w, const struct map_nest *k, int tensor,
+                       int64_t steps) {
+  struct map_loop outer[MAP_LOOPS];
+  for (int i = k->count - 1; i >= 0; i--) {
+    outer[i] = k->loop[i];
+    int64_t take = steps < outer[i].extent ? steps : outer[i].extent;
+    assert(outer[i].extent % take == 0 && steps % take == 0);
+    outer[i].extent /= take;
+    outer[i].stride_bytes[tensor] *= take;
+    steps /= take;
+  }
+  for (int i = 0; i < k->count; i++)
+    walk_add(w, outer[i].extent, outer[i].stride_bytes[tensor]);
+}
+
+/* Blocks of out of so many cores: of one half, or of both. */
+static void walk_cores(struct walk *w, const struct map_nest *n, int cores) {
+  const struct map_loop *l = &n->loop[n->count - 1];
+  bool both = n->count > 1 && cores > l->extent;
+  assert(!both || cores == map_nest_extent(n));
+  if (both)
+    walk_add(w, n->loop[0].extent, n->loop[0].stride_bytes[OUT]);
+  walk_add(w, both ? l->extent : cores, l->stride_bytes[OUT]);
+}
+
+/* The words of a buffer. */
+static bool walk_buffer(struct walk *w, const struct tile_program *p,
+                        int tensor, int steps, bool group) {
+  struct map_stream s;
+  if (!map_stream_of(p, tensor, steps, group, &s))
+    return false;
+  for (int i = 0; i < s.count; i++)
+    walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);
+  return true;
+}
+
+static int inner_steps(const struct tile_program *p) {
+  const struct map_nest *k = &p->time[AXIS_K];
+  return (int)k->loop[k->count - 1].extent;
+}
+
+/* Buffers of an input whose last step of k has less: all of them or, where a
+ * task of its own brings the last one, the others. */
+static bool walk_uneven(struct walk *w, const struct tile_program *p,
+                        const struct channel *c, int steps) {
+  int64_t k = p->all_k, block = (int64_t)steps * p->block_k;
+  bool in0 = c->tensor == IN0, apart = in0 && map_panel_ends_apart(p);
+  if (apart && c->part) {
+    k = map_last_k(p, steps);
+  } else if (apart) {
+    walk_add(w, map_buffers_k(p, steps) - 1,
+             block * p->side[AXIS_K].loop[0].stride_bytes[IN0]);
+    k = block;
+  } else if (map_ends_apart(p, c->tensor, steps, in0)) {
+    return false;
+  }
+  struct map_stream s;
+  if (!map_stream_of_k(p, c->tensor, k, in0, &s))
+    return false;
+  for (int i = 0; i < s.count; i++)
+    walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);
+  return true;
+}
+
+static bool walk_of(const struct tile_program *p, const struct phases *x,
+                    const struct channel *c, struct walk *w) {
+  const struct map_nest *k = &p->time[AXIS_K];
+  const struct map_panel *panel = &p->panel;
+  int t = c->tensor;
+  w->count = 0;
+  if (t == MAP_BIAS) {
+    walk_add(w, design_bias(p).block_bytes / 4, 4);
+    return true;
+  }
+  walk_nest(w, &x->inside[AXIS_C], t);
+  if (p->grid.apart && t < OUT)
+    walk_nest(w, &p->row, t);
+  walk_nest(w, &x->inside[AXIS_M], t);
+  if (c->rounds == OTHER_ROUNDS)
+    walk_add(w, 2, 0); /* so often as each phase says */
+  else if (c->rounds == ALL_ROUNDS && !(t == IN0 && panel->chunks))
+    walk_nest(w, &x->inside[AXIS_N], t);
+  if (t == OUT) {
+    int first, rows = design_join_rows(p, c->part, &first),
+               split = p->grid.split < rows ? p->grid.split : rows;
+    int span = design_out_span(p);
+    if (span == 1)
+      walk_add(w, p->group.extent, p->group.stride_bytes[OUT]);
+    walk_cores(w, design_row_loops(p), rows / split);
+    walk_cores(w, &p->column, split);
+    return walk_buffer(w, p, OUT, 1, span > 1);
+  }
+  int steps = design_buffer_steps(p, t);
+  if (map_is_uneven(p))
+    return walk_uneven(w, p, c, steps);
+  if (c->rounds == OTHER_ROUNDS) {
+    int stretch = panel->kept + panel->streamed;
+    assert(inner_steps(p) % stretch == 0);
+    walk_steps(w, k, t, stretch);
+    walk_add(w, panel->streamed / steps,
+             steps * k->loop[k->count - 1].stride_bytes[t]);
+  } else {
+    walk_steps(w, k, t, steps);
+  }
+  bool wide = t == IN0 && design_is_wide(p);
+  if (t == IN0 && !wide)
+    walk_add(w, p->group.extent, p->group.stride_bytes[IN0]);
+  return walk_buffer(w, p, t, steps, wide);
+}
+
+/* Bytes from out's start to the bias of a phase, which is one n round or begins
+ * with the first one. */
+static int64_t bias_start(const struct tile_program *p, const struct phases *x,
+                          int column, int phase) {
+  struct design_bias b = design_bias(p);
+  int block = column * p->rounds_n + (x->turns > 1 ? 0 : phase % p->rounds_n);
+  assert(block < b.blocks);
+  return b.offset_bytes + block * b.block_bytes;
+}
+
+/* Bytes from the argument's start to what a task of phase 0 moves. */
+static int64_t start_of(const struct tile_program *p, const struct channel *c,
+                        int column) {
+  const struct map_nest *k = &p->time[AXIS_K];
+  const struct map_grid *g = &p->grid;
+  int first_row, t = c->tensor;
+  if (t == OUT) {
+    design_join_rows(p, c->part, &first_row);
+    if (g->across)
+      return map_nest_offset(&p->column, OUT, first_row) +
+             map_nest_offset(&p->row, OUT, column);
+    return map_nest_offset(&p->row, OUT, first_row / g->split) +
+           map_nest_offset(&p->column, OUT,
+                           column * g->split + first_row % g->split);
+  }
+  if (g->apart)
+    return map_nest_offset(&p->column, t, column);
+  if (t == IN1)
+    return map_nest_offset(&p->column, IN1,
+                           design_in1_part(p, column) + c->part);
+  int64_t start = map_nest_offset(&p->row, IN0, design_in0_part(p, column));
+  if (c->rounds == OTHER_ROUNDS)
+    start += p->panel.kept * k->loop[k->count - 1].stride_bytes[t];
+  if (c->part) /* the last chunk */
+    start += (p->all_k - map_last_k(p, p->panel.run[IN0])) *
+             p->side[AXIS_K].loop[0].stride_bytes[t];
+  return start;
+}
+
+/* Rounds over n of a phase in which the kept part of a panel is there. */
+static int other_rounds(const struct phases *x, int phase) {
+  return (int)map_nest_extent(&x->inside[AXIS_N]) - starts_panel(x, phase);
+}
+
+/* Whether the channel's tasks are one for every n round. */
+static bool takes_turns(const struct tile_program *p, const struct channel *c) {
+  return p->finish.bias && (c->tensor == IN1 || c->tensor == MAP_BIAS);
+}
+
+/* The walk of one turn of a phase, and the way to the next one. */
+static bool walk_turn(struct builder *m, const struct phases *x,
+                      const struct channel *c, struct walk *w, struct bd *bd) {
+  const struct tile_program *p = m->design->program;
+  const struct device *dev = p->device;
+  struct phases one = *x;
+  struct walk turns = {.count = 0};
+  one.inside[AXIS_C].count = one.inside[AXIS_N].count = 0;
+  if (c->tensor == MAP_BIAS) { /* again and again for a batch */
+    walk_add(&turns, p->rounds_n, design_bias(p).block_bytes);
+  } else {
+    walk_nest(&turns, &x->inside[AXIS_C], IN1);
+    walk_nest(&turns, &x->inside[AXIS_N], IN1);
+  }
+  int64_t step = turns.count ? turns.stride_bytes[0] : 4,
+          count = turns.count ? turns.extent[0] : 1;
+  if (turns.count > 1 || step < 4 ||
+      step / 4 > dev->tile[TILE_SHIM].max_step_words ||
+      count > dev->max_iterations ||
+      map_nest_extent(&x->inside[AXIS_N]) != p->rounds_n)
+    return diag_error(m->diag, loc_none(),
+                      "%s: an iteration does not count rounds with a bias",
+                      c->name);
+  bd->iteration_count = (uint32_t)count;
+  bd->iteration_step_words = (uint32_t)(step / 4);
+  return walk_of(p, &one, c, w);
+}
+
+static bool fill_channel(struct builder *m, const struct phases *x,
+                         const struct channel *c, struct bd *bd, int *repeat) {
+  struct walk w;
+  *bd = (struct bd){.iteration_step_words = 1,
+                    .iteration_count = 1,
+                    .acquire_lock = -1,
+                    .release_lock = -1,
+                    .next = -1,
+                    .burst = m->design->program->device->burst};
+  bool turns = x->turns > 1 && takes_turns(m->design->program, c);
+  if (!(turns ? walk_turn(m, x, c, &w, bd)
+              : walk_of(m->design->program, x, c, &w)))
+    return diag_error(m->diag, loc_none(),
+                      "%s: its blocks are not made of words", c->name);
+  return fill_bd(m, c->name, &w, bd, repeat) &&
+         (!turns || *repeat == 1 ||
+          diag_error(m->diag, loc_none(), "%s: more loops than dimensions",
+                     c->name));
+}
+
+static bool make_channel(struct builder *m, const struct phases *x, int column,
+                         const struct channel *c) {
+  const struct tile_program *p = m->design->program;
+  struct bd bd;
+  int repeat;
+  if (!fill_channel(m, x, c, &bd, &repeat))
+    return false;
+  for (int i = 0; i < c->ring; i++)
+    *add_bd(m) =
+        (struct design_bd){arena_printf(m->arena, "%s_task%d", c->name, i),
+                           column,
+                           0,
+                           c->bd + i,
+                           c->mm2s,
+                           c->channel,
+                           bd};
+  assert(repeat >= 1 && c->ring >= 1);
+  bool once = c->rounds == FIRST_ROUND || (c->tensor == IN0 && p->panel.chunks),
+       queued = x->turns > 1 && takes_turns(p, c);
+  /* the second turn's inputs come before what takes the first one's results */
+  int tasks = 0, later = x->turns > 1 && c->tensor == OUT;
+  for (int phase = 0; phase < x->count; phase++) {
+    if (c->rounds == OTHER_ROUNDS)
+      repeat = other_rounds(x, phase);
+    if (!repeat || (once && !starts_panel(x, phase)))
+      continue;
+    bool bias = c->tensor == MAP_BIAS;
+    int64_t start =
+        bias ? bias_start(p, x, column, phase)
+             : start_of(p, c, column) + phase_start(x, phase, c->tensor);
+    struct design_task task = {
+        .phase = phase * x->turns + later,
+        .column = column,
+        .channel = c->channel,
+        .queued = queued,
+        .bd = c->bd + tasks++ % c->ring,
+        .mm2s = c->mm2s,
+        .argument = bias ? OUT : p->transfer[c->tensor].tensor,
+        .offset_bytes = (uint64_t)start,
+        .length_words = bd.length_words,
+        .repeat = repeat,
+        .token = c->tensor == OUT &&
+                 phase * x->turns + later + m->design->phases_ahead <
+                     m->design->phases};
+    for (int i = 0; i < (queued ? x->turns : 1); i++, task.phase++)
+      *add_task(m) = task;
+  }
+  return true;
+}
+
+static void add_mem_task(struct builder *m, int phase, int column, int argument,
+                         int bd, int repeat) {
+  const struct tile_program *p = m->design->program;
+  if (repeat)
+    *add_task(m) =
+        (struct design_task){.phase = phase * m->design->turns,
+                             .column = column,
+                             .row = 1,
+                             .channel = design_in0_way(p).in,
+                             .bd = bd,
+                             .argument = p->transfer[argument].tensor,
+                             .repeat = repeat};
+}
+
+/* The mem tile's side of in0 when a part of it is kept: both parts of every
+ * stretch in the first n round, then the streamed ones. */
+static void make_panel_tasks(struct builder *m, const struct phases *x,
+                             int column) {
+  int stretches = m->design->program->panel.stretches;
+  for (int phase = 0; phase < x->count; phase++) {
+    add_mem_task(m, phase, column, IN0, DESIGN_KEPT_BD,
+                 stretches * starts_panel(x, phase));
+    add_mem_task(m, phase, column, IN0, DESIGN_STREAMED_BD,
+                 stretches * other_rounds(x, phase));
+  }
+}
+
+/* The same where in0 comes on a channel of in1's: all of it once, and then
+ * in1's blocks. */
+static void make_turn_tasks(struct builder *m, const struct phases *x,
+                            int column) {
+  const struct tile_program *p = m->design->program;
+  int blocks =
+      (int)map_nest_extent(&x->inside[AXIS_N]) * p->steps_k / p->panel.run[IN1];
+  for (int phase = 0; phase < x->count; phase++) {
+    add_mem_task(m, phase, column, IN0, DESIGN_PANEL_BD,
+                 starts_panel(x, phase));
+    add_mem_task(m, phase, column, IN1, design_turn_bd(p), blocks);
+  }
+}
+
+static bool has_channel(const struct tile_program *p, const struct channel *c,
+                        int column) {
+  bool home = design_in0_part(p, column) >= 0;
+  return c->ring > 0 && (c->tensor != IN1 || design_in1_part(p, column) >= 0) &&
+         (c->columns == ALL_COLUMNS || home == (c->columns == HOME_COLUMNS));
+}
+
+enum { CHANNELS = 9 };
+
+static bool fits(struct builder *m, const struct phases *x,
+                 const struct channel channel[CHANNELS], struct diag *d) {
+  struct bd bd;
+  int repeat;
+  struct builder trial = *m;
+  trial.diag = d;
+  for (int i = 0; i < CHANNELS; i++)
+    if (channel[i].ring && !fill_channel(&trial, x, &channel[i], &bd, &repeat))
+      return false;
+  return true;
+}
+
+/* As much inside a phase as descriptors can walk over; m rounds, which are
+ * long, are phases at least. */
+static bool find_phases(struct builder *m,
+                        const struct channel channel[CHANNELS],
+                        struct phases *x) {
+  const struct tile_program *p = m->design->program;
+  struct map_nest all;
+  struct diag d = {0};
+  int first[AXIS_ROLES];
+  if (!all_loops(p, &all, first))
+    return diag_error(m->diag, loc_none(), "more than %d loops over time",
+                      MAP_LOOPS);
+  bool each = p->rounds_m > 1 || p->grid.split > 1 || map_panel_ends_apart(p);
+  for (int depth = each ? first[AXIS_N] : 0; depth <= all.count; depth++) {
+    int64_t extent = depth < all.count ? all.loop[depth].extent : 1;
+    for (int64_t within = extent; within > 1 || depth == all.count; within--) {
+      d = (struct diag){0};
+      if (extent % within == 0 && split_phases(p, depth, within, x) &&
+          fits(m, x, channel, &d))
+        return true;
+      if (depth == all.count)
+        break;
+    }
+  }
+  if (d.kind == DIAG_NONE)
+    diag_error(&d, loc_none(), "too many phases for a transaction");
+  *m->diag = d;
+  return false;
+}
+
+/* Whether what in1's tasks move depends on the phase. */
+static bool in1_moves(const struct phases *x) {
+  for (int i = 0; i < x->around.count; i++)
+    if (x->around.loop[i].stride_bytes[IN1])
+      return true;
+  return false;
+}
+
+/* In the order in which they are pushed: first what others wait for.  Where
+ * in1 comes behind in0 on a channel, its task has time. */
+bool make_tasks(struct builder *m) {
+  const struct tile_program *p = m->design->program;
+  bool part = p->panel.stretches > 0, turns = p->grid.split > 1,
+       bias = p->finish.bias != AXIS_C, apart = map_panel_ends_apart(p);
+  int depth = p->device->queue_depth,
+      ahead = part || turns || bias || apart ? depth / 2 : depth;
+  assert(ahead >= 1 && ahead <= depth);
+  struct channel channel[CHANNELS] = {
+      {"in0", IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead,
+       HOME_COLUMNS, 0},
+      {"in0_again", IN0, OTHER_ROUNDS, true, 0, 0, part ? ahead : 0,
+       HOME_COLUMNS, 0},
+      {"in1", IN1, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0, 1,
+       turns ? OTHER_COLUMNS : ALL_COLUMNS, 0},
+      {"in1_1", IN1, ALL_ROUNDS, true, 1, 0, turns, ALL_COLUMNS, 1},
+      {"in1_0", IN1, ALL_ROUNDS, true, 0, 0, turns, HOME_COLUMNS, 0},
+      {"in0_last", IN0, ALL_ROUNDS, true, 0, 0, apart ? ahead : 0, HOME_COLUMNS,
+       1},
+      {"bias", MAP_BIAS, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0,
+       bias ? ahead : 0, ALL_COLUMNS, 0},
+      {"out0", OUT, ALL_ROUNDS, false, 0, 0, ahead, ALL_COLUMNS, 0},
+      {"out1", OUT, ALL_ROUNDS, false, 1, 0, p->joins > 1 ? ahead : 0,
+       ALL_COLUMNS, 1}};
+  struct phases x;
+  if (!find_phases(m, channel, &x))
+    return false;
+  for (int i = 0; i < CHANNELS && in1_moves(&x); i++)
+    if (channel[i].tensor == IN1 && channel[i].ring)
+      channel[i].ring = ahead;
+  for (int i = 0; i < CHANNELS && x.turns > 1; i++)
+    if (channel[i].tensor == MAP_BIAS)
+      channel[i].ring = 1; /* begins at the same place in every phase */
+  m->design->turns = x.turns;
+  m->design->phases = x.count * x.turns;
+  m->design->phases_ahead = ahead * x.turns;
+  for (int column = 0; column < p->grid.columns; column++) {
+    if (part && design_in0_part(p, column) >= 0)
+      make_panel_tasks(m, &x, column);
+    if (design_takes_turns(p, column))
+      make_turn_tasks(m, &x, column);
+  }
+  int bd = 0; /* of the shim, for the tasks of all channels */
+  for (int i = 0; i < CHANNELS; i++) {
+    channel[i].bd = bd;
+    bd += channel[i].ring;
+    for (int column = 0; column < p->grid.columns; column++)
+      if (has_channel(p, &channel[i], column) &&
+          !make_channel(m, &x, column, &channel[i]))
+        return false;
+  }
+  return true;
+}

@@ -1,0 +1,71 @@
+/* bytes.h -- little-endian words in and out of byte strings; the readers'
+ * bounded view of outside bytes. */
+#ifndef NPUTEIR_BYTES_H
+#define NPUTEIR_BYTES_H
+
+#include "base.h"
+
+#include <string.h>
+
+static inline uint16_t bytes_u16(const void *p) {
+  const uint8_t *b = p;
+  return (uint16_t)(b[0] | b[1] << 8);
+}
+
+static inline uint32_t bytes_u32(const void *p) {
+  const uint8_t *b = p;
+  return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
+         (uint32_t)b[3] << 24;
+}
+
+static inline uint64_t bytes_u64(const void *p) {
+  return bytes_u32(p) | (uint64_t)bytes_u32((const uint8_t *)p + 4) << 32;
+}
+
+static inline void bytes_set_u32(void *p, uint32_t v) {
+  uint8_t *b = p;
+  for (int i = 0; i < 4; i++)
+    b[i] = (uint8_t)(v >> 8 * i);
+}
+
+static inline void bytes_set_u64(void *p, uint64_t v) {
+  bytes_set_u32(p, (uint32_t)v);
+  bytes_set_u32((uint8_t *)p + 4, (uint32_t)(v >> 32));
+}
+
+static inline void bytes_put_u32(struct text *t, uint32_t v) {
+  char b[4];
+  bytes_set_u32(b, v);
+  text_append(t, b, sizeof b);
+}
+
+static inline void bytes_put_u64(struct text *t, uint64_t v) {
+  bytes_put_u32(t, (uint32_t)v);
+  bytes_put_u32(t, (uint32_t)(v >> 32));
+}
+
+/* Zero bytes up to the next multiple of `alignment`. */
+static inline void bytes_align(struct text *t, size_t alignment) {
+  while (t->length % alignment)
+    text_append(t, "", 1);
+}
+
+static inline void bytes_zeros(struct text *t, size_t count) {
+  while (count--)
+    text_append(t, "", 1);
+}
+
+/* Whether [offset, offset + size) lies within `length` bytes. */
+static inline bool bytes_within(size_t length, uint64_t offset, uint64_t size) {
+  return offset <= length && size <= length - offset;
+}
+
+/* One 32-bit word of a sum-complement checksum: ~(sum of `count` words). */
+static inline uint32_t bytes_checksum(const void *p, size_t count) {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < count; i++)
+    sum += bytes_u32((const uint8_t *)p + 4 * i);
+  return ~sum;
+}
+
+#endif

@@ -1,0 +1,635 @@
+/* choose.c -- the array as a machine whose blocks teir_search prices, by what
+ * cost.c says; what fits, in which places, is memory.c's.
+ *
+ * That prices thousands of blockings, by a formula that takes kernels to be
+ * alike.  The best of them are then priced again, with the schedule of their
+ * kernel set against the banks and the channels of a design
+ * (kernel_gemm_loaded), until the next one is dearer by the formula alone.
+ */
+#include "choose.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MAX_FLAT = 256,  /* of n where two parts of m meet many of n */
+  MAX_BLOCK = 128, /* elements along m and n, and along k: larger ones fit */
+  MAX_DEPTH = 256, /* a core only if they are very flat */
+  WORTH_MEASURING = 50000, /* cycles of a launch */
+  WORTH_MORE = 200000,     /* to measure many */
+  MEASURED = 4,            /* kernels; each takes milliseconds */
+  MANY_MEASURED = 6,
+  ALIKE = 2, /* of the list: blocks that differ in k alone */
+};
+/* The formula's error: others are not worth measuring. */
+static const double doubtful = 1.12;
+
+/* Whether blocks cannot be as good as the best ones so far. */
+static bool is_poor(const struct array *s, const struct teir_blocks *x,
+                    double best) {
+  best = best < s->most ? best : s->most;
+  return array_least_cycles(s, x) >= best * doubtful;
+}
+
+static int64_t depth(void *self, const struct teir_blocks *blocks,
+                     double best) {
+  return is_poor(self, blocks, best) ? 0 : MAX_DEPTH;
+}
+
+static bool is_alike(const struct map_blocking *a,
+                     const struct map_blocking *b) {
+  return a->block_m == b->block_m && a->block_n == b->block_n &&
+         a->group_m == b->group_m;
+}
+
+/* Into the list, by its price, in the place of the last one, or of the last of
+ * many that are like it. */
+static void keep(struct array *s, const struct map_blocking *b) {
+  int alike = 0, last = s->count < SHORT_LIST ? s->count : SHORT_LIST - 1;
+  for (int i = 0; i < s->count; i++)
+    if (is_alike(&s->best[i], b) && ++alike == ALIKE)
+      last = i;
+  if (last < s->count && s->best[last].predicted_cycles <= b->predicted_cycles)
+    return;
+  s->count += last == s->count;
+  for (; last > 0 && s->best[last - 1].predicted_cycles > b->predicted_cycles;
+       last--)
+    s->best[last] = s->best[last - 1];
+  s->best[last] = *b;
+}
+
+/* Cycles of a launch; the cheapest are kept. */
+static double price(void *self, const struct teir_blocks *x, double best) {
+  struct array *s = self;
+  const struct device *dev = s->at->device;
+  if (is_poor(s, x, best))
+    return HUGE_VAL;
+  struct map_blocking *b = &s->tried; /* large: only what changes is set */
+  b->block_m = (int)x->block[TEIR_M];
+  b->block_n = (int)x->block[TEIR_N];
+  b->block_k = (int)x->block[TEIR_K];
+  b->valid_k = b->last_k = 0;
+  b->group_m = x->form;
+  struct map_panel panel;
+  struct map_core core;
+  if (!array_cut(s, b) || !array_fits(dev, s->problem, b, &core))
+    return HUGE_VAL;
+  assert(b->rounds_m >= 1 && b->rounds_n >= 1 && b->steps_k >= 1);
+  double ends, round = array_round_cycles(dev, s->problem, s, b, &core, &ends);
+  double least = ends + (double)b->rounds_m * b->rounds_n * round;
+  if (least >= (best < s->most ? best : s->most) * doubtful ||
+      !map_mem_panel(dev, s->problem, b, &panel))
+    return HUGE_VAL;
+  b->predicted_cycles = array_launch_cycles(s, b, &core, &panel);
+  if (b->predicted_cycles == HUGE_VAL)
+    return HUGE_VAL;
+  keep(s, b);
+  return b->predicted_cycles;
+}
+
+static bool turns_sums(const struct device *dev, const struct teir_problem *p,
+                       const struct map_layout x[TENSORS]) {
+  return map_turns_sums(
+      dev, p, (const bool[]){x[IN0].turned, x[IN1].turned, x[OUT].turned});
+}
+
+/* The kernel that npu/design makes of it. */
+static struct kernel_gemm kernel_of(const struct device *dev,
+                                    const struct teir_problem *p,
+                                    const struct map_blocking *b,
+                                    const struct map_core *core) {
+  return (struct kernel_gemm){.name = "product",
+                              .isa = map_isa(dev),
+                              .in0 = p->type[IN0],
+                              .in1 = p->type[IN1],
+                              .out = p->acc,
+                              .m = b->block_m,
+                              .k = b->block_k,
+                              .n = b->block_n,
+                              .ta = b->form.layout[IN0].turned,
+                              .tb = b->form.layout[IN1].turned,
+                              .tc = turns_sums(dev, p, b->form.layout),
+                              .tall = map_tall(b->group_m),
+                              .yields = true,
+                              .joined = core->joined,
+                              .saturation = KERNEL_WRAP};
+}
+
+/* Its price with the kernel's cycles among the design's channels; the formula's
+ * where no kernel can be made. */
+static double measured_price(struct array *s, const struct map_blocking *b) {
+  const struct device *dev = s->at->device;
+  const struct teir_problem *p = s->problem;
+  struct map_core core;
+  struct map_panel panel;
+  struct diag d = {0};
+  bool good = array_fits(dev, p, b, &core) && map_mem_panel(dev, p, b, &panel);
+  assert(good);
+  struct kernel_gemm k = kernel_of(dev, p, b, &core);
+  struct kernel_places places = {
+      .group = b->group_m,
+      .a = {core.in0[0], core.in0[1]},
+      .b = {core.in1[0], core.in1[1]},
+      .c = {b->group_m > 1 ? core.out[0] : core.sums, core.out[1]}};
+  if (!good || !kernel_gemm_loaded(&k, &places, &s->product, &d))
+    return b->predicted_cycles;
+  double cycles = array_launch_cycles(s, b, &core, &panel);
+  s->product = 0;
+  return cycles;
+}
+
+/* The cheapest of the list, measured where it may matter. */
+static struct map_blocking choose(struct array *s) {
+  double formula = s->best[0].predicted_cycles, least = HUGE_VAL;
+  int most = formula < WORTH_MEASURING ? 0
+             : formula < WORTH_MORE    ? MEASURED
+                                       : MANY_MEASURED,
+      best = 0;
+  most = most < s->count ? most : s->count;
+  for (int i = 0; i < most && s->best[i].predicted_cycles < least; i++) {
+    struct map_blocking *b = &s->best[i];
+    b->predicted_cycles = measured_price(s, b);
+    if (b->predicted_cycles < least) {
+      least = b->predicted_cycles;
+      best = i;
+    }
+  }
+  return s->best[best];
+}
+
+bool platform_find(const char *name, struct platform *at, struct diag *d) {
+  at->preset = preset_find(name);
+  at->device = device_find(at->preset ? at->preset->device : name);
+  return at->device ||
+         diag_error(d, loc_none(), "there is no device or preset '%s'", name);
+}
+
+/* Whether cores have kernels for the product and for what follows it. */
+static bool check_types(const struct platform *at, const struct teir_problem *p,
+                        struct diag *d) {
+  const char *in0 = dtype_name(p->type[IN0]), *in1 = dtype_name(p->type[IN1]),
+             *acc = dtype_name(p->acc), *out = dtype_name(p->type[OUT]);
+  const struct isa *isa = map_isa(at->device);
+  struct kernel_shape unit;
+  if (!kernel_shape(isa, p->type[IN0], p->type[IN1], p->acc, &unit))
+    return diag_declined(d, loc_none(), "no kernel for %s x %s -> %s", in0, in1,
+                         acc);
+  if (kernel_gemm_passes(isa, p->type[IN0], p->type[IN1], p->acc) > 1)
+    return diag_declined(d, loc_none(),
+                         "%s x %s -> %s: its kernel reads inputs in two "
+                         "halves, and nothing brings these to the cores",
+                         in0, in1, acc);
+  if (dtype_kind(p->acc) == DTYPE_FLOAT && p->acc != DTYPE_F32)
+    return diag_declined(d, loc_none(),
+                         "sums in %s: a core keeps them in memory between "
+                         "steps of k, and float sums stay in f32",
+                         acc);
+  if (p->finish.bias && !kernel_narrow_adds(isa, p->acc))
+    return diag_declined(d, loc_none(), "no kernel adds a bias to sums in %s",
+                         acc);
+  if (map_finishes(p) && !kernel_narrow_unit(isa, p->acc, p->type[OUT]))
+    return diag_declined(d, loc_none(), "no kernel makes %s%s of sums in %s",
+                         out, p->finish.relu ? " by a relu" : "", acc);
+  bool narrower =
+      dtype_kind(p->type[OUT]) != DTYPE_FLOAT && p->acc != p->type[OUT];
+  if (p->finish.shift < 0 || p->finish.shift > 31 ||
+      (p->finish.shift && !p->finish.saturate) ||
+      (p->finish.saturate && !narrower))
+    return diag_declined(d, loc_none(),
+                         "shift %d from %s to %s; integers that become "
+                         "narrower take 0 to 31 and saturate",
+                         p->finish.shift, acc, out);
+  return true;
+}
+
+/* What a product's kernel costs more where elements inside small blocks of in0,
+ * in1 and sums are turned (nputeir bench kernels --all).  A unit of 8 x 8 x 8
+ * has time to turn them; by lanes it takes two multiplies. */
+static double turned_cost(const struct device *dev,
+                          const struct teir_problem *p,
+                          const struct kernel_shape *unit,
+                          const struct map_layout x[TENSORS]) {
+  static const double floats[8] = {1, 1.08, 1, 1, 1, 1, 1.08, 1},
+                      bytes[8] = {1, 1.02, 1.02, 1.40, 1.02, 1.08, 1.26, 1.43},
+                      words[8] = {1, 1.12, 1, 1, 1, 1, 1.12, 1},
+                      large[8] = {1, 1.02, 1, 1, 1, 1, 1.02, 1},
+                      lanes[8] = {2.2, 2.8, 4.2, 4.8, 2.2, 2.8, 4.2, 4.8};
+  if (kernel_gemm_by_blocks(map_isa(dev), p->type[IN0], p->type[IN1], p->acc))
+    return 1; /* what turns them counts by itself */
+  bool sums = turns_sums(dev, p, x);
+  bool by_lanes =
+      kernel_gemm_by_lanes(map_isa(dev), p->type[IN0], p->type[IN1], p->acc);
+  const double *cost = by_lanes                             ? lanes
+                       : unit->m * unit->k * unit->n == 512 ? large
+                       : dtype_is_bf16(p->type[IN0])        ? floats
+                       : dtype_bytes(p->type[IN1]) == 1     ? bytes
+                                                            : words;
+  return cost[4 * x[IN0].turned + 2 * x[IN1].turned + sums];
+}
+
+/* What columns behind the last even shape cost more (kernel_gemm_even): a
+ * kernel by lanes cannot hide its loads of in0 there. */
+static double strip_cost(const struct device *dev,
+                         const struct teir_problem *p) {
+  return kernel_gemm_by_lanes(map_isa(dev), p->type[IN0], p->type[IN1], p->acc)
+             ? 1.87
+             : 1;
+}
+
+/* The smallest distance by which blocks may move along m or n. */
+static int64_t unit_of(const struct teir_problem *p,
+                       const struct map_layout x[TENSORS], int input) {
+  enum { WORD = 4 };
+  bool first = input == IN0; /* m is the first role of in0 and of out */
+  int64_t unit = 1;
+  const int tensor[] = {input, OUT};
+  for (int i = 0; i < 2; i++)
+    if (x[tensor[i]].in_place && x[tensor[i]].turned == first &&
+        WORD / dtype_bytes(p->type[tensor[i]]) > unit)
+      unit = WORD / dtype_bytes(p->type[tensor[i]]);
+  return unit;
+}
+
+static bool check_extents(const struct teir_problem *p, struct diag *d) {
+  const int64_t *extent = p->extent, most = (int64_t)MAX_STEPS * 16;
+  for (int r = AXIS_M; r <= AXIS_K; r++) {
+    if (extent[r] < 1)
+      return diag_error(d, loc_none(), "%lldx%lldx%lld: extents are positive",
+                        (long long)extent[AXIS_M], (long long)extent[AXIS_N],
+                        (long long)extent[AXIS_K]);
+    if (extent[r] > most)
+      return diag_declined(d, loc_none(),
+                           "%lldx%lldx%lld: one launch takes extents up to "
+                           "%lld",
+                           (long long)extent[AXIS_M], (long long)extent[AXIS_N],
+                           (long long)extent[AXIS_K], (long long)most);
+  }
+  return true;
+}
+
+/* The axis with which a role's blocks begin: a contiguous one, else the
+ * longest.
+ */
+static int begin_of(const struct map_work *w, enum axis_role role) {
+  int best = 0;
+  for (int t = 0; t < TENSORS; t++)
+    if (w->contiguous[t] >= 0 && map_roles[t][!w->layout[t].turned] == role)
+      return w->contiguous[t];
+  for (int i = 1; i < w->count[role]; i++)
+    if (w->axis[role][i].extent >= w->axis[role][best].extent)
+      best = i;
+  return best;
+}
+
+/* The best blocks for tensors that lie so, m and n as they come; the problem
+ * has been checked.  False: there are none that take `most` cycles or less. */
+static bool search(const struct platform *at, const struct teir_problem *p,
+                   const struct map_form *form, const struct map_work *work,
+                   int begin_k, int more_k, double most, struct array *s) {
+  *s = (struct array){
+      .at = at,
+      .problem = p,
+      .form = form,
+      .work = work,
+      .more_k = more_k,
+      .most = most,
+      .tried = {.form = *form},
+      .grid = map_grid_of(at->device, form),
+      .unit = {unit_of(p, form->layout, IN0), unit_of(p, form->layout, IN1)}};
+  for (int role = AXIS_M; work && role < AXIS_ROLES; role++)
+    s->begins[role] = begin_of(work, (enum axis_role)role);
+  if (begin_k >= 0)
+    s->begins[AXIS_K] = begin_k;
+  const struct isa *isa = map_isa(at->device);
+  struct kernel_shape unit;
+  if (p->finish.bias == AXIS_M ||
+      (p->finish.bias && (s->grid.split > 1 || s->grid.across)))
+    return false; /* in1's blocks bring it, to all rows of cores */
+  if (!kernel_shape(isa, p->type[IN0], p->type[IN1], p->acc, &s->mac) ||
+      !kernel_gemm_even(isa, p->type[IN0], p->type[IN1], p->acc, false,
+                        &s->even[0]) ||
+      !kernel_gemm_even(isa, p->type[IN0], p->type[IN1], p->acc, true,
+                        &s->even[1]) ||
+      !kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, &unit))
+    return false;
+  s->turned = turned_cost(at->device, p, &s->mac, form->layout);
+  s->strip = strip_cost(at->device, p);
+  bool flat = s->grid.split > 1;
+  const struct teir_model model = {
+      .self = s,
+      .unit = {unit.m, unit.n, unit.k},
+      .most = {MAX_BLOCK, flat ? MAX_FLAT : MAX_BLOCK},
+      .forms = 2, /* blocks of out at once */
+      .depth = depth,
+      .price = price};
+  struct teir_found found = teir_search(&model);
+  assert(found.cost == HUGE_VAL ||
+         (s->count > 0 && s->best[0].predicted_cycles == found.cost));
+  return found.cost < HUGE_VAL;
+}
+
+/* The problem as rows and columns see it where they are swapped. */
+static struct teir_problem transposed(const struct teir_problem *p) {
+  struct teir_problem t = *p;
+  t.extent[AXIS_M] = p->extent[AXIS_N];
+  t.extent[AXIS_N] = p->extent[AXIS_M];
+  t.type[IN0] = p->type[IN1];
+  t.type[IN1] = p->type[IN0];
+  if (p->finish.bias)
+    t.finish.bias = AXIS_M + AXIS_N - p->finish.bias;
+  return t;
+}
+
+/* A bias along m makes columns of m; `turned` is the problem then. */
+static bool search_blocked(const struct platform *at,
+                           const struct teir_problem *p,
+                           struct teir_problem *turned, struct array *s,
+                           struct diag *d) {
+  static const struct map_form blocked, swapped = {.swapped = true};
+  const struct map_form *form = &blocked;
+  if (p->finish.bias == AXIS_M) {
+    *turned = transposed(p);
+    p = turned;
+    form = &swapped;
+  }
+  return check_types(at, p, d) && check_extents(p, d) &&
+         (search(at, p, form, NULL, -1, 0, HUGE_VAL, s) ||
+          diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
+                        dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
+                        dtype_name(p->type[OUT])));
+}
+
+bool map_choose(const struct platform *at, const struct teir_problem *p,
+                struct map_blocking *best, struct diag *d) {
+  struct array s;
+  struct teir_problem turned;
+  if (!search_blocked(at, p, &turned, &s, d))
+    return false;
+  *best = choose(&s);
+  return true;
+}
+
+/* The transposed product. */
+static void swap(struct map_work *w) {
+  struct map_work old = *w;
+  w->problem.extent[AXIS_M] = old.problem.extent[AXIS_N];
+  w->problem.extent[AXIS_N] = old.problem.extent[AXIS_M];
+  if (old.problem.finish.bias)
+    w->problem.finish.bias = AXIS_M + AXIS_N - old.problem.finish.bias;
+  w->count[AXIS_M] = old.count[AXIS_N];
+  w->count[AXIS_N] = old.count[AXIS_M];
+  memcpy(w->axis[AXIS_M], old.axis[AXIS_N], sizeof *w->axis);
+  memcpy(w->axis[AXIS_N], old.axis[AXIS_M], sizeof *w->axis);
+  for (int role = 0; role < AXIS_ROLES; role++)
+    for (int i = 0; i < w->count[role]; i++) {
+      int64_t *stride = w->axis[role][i].stride_bytes, in0 = stride[IN0];
+      stride[IN0] = stride[IN1];
+      stride[IN1] = in0;
+    }
+  for (int i = 0; i < TENSORS; i++) {
+    int other = i < OUT ? IN0 + IN1 - i : OUT;
+    w->problem.type[i] = old.problem.type[other];
+    w->contiguous[i] = old.contiguous[other];
+    w->layout[i] = old.layout[other];
+    w->layout[i].turned = w->layout[i].in_place && !w->layout[i].turned;
+  }
+}
+
+/* A product or its transpose, with the best blocks for how tensors lie. */
+struct candidate {
+  struct map_work work;
+  struct map_form form;
+  struct array array;
+};
+
+static double cost_of(const struct candidate *c) {
+  return c ? c->array.best[0].predicted_cycles : HUGE_VAL;
+}
+
+/* Grids beside that of all rows and columns, and when they may be better: few
+ * rows of m, so that both channels of a column had better bring in1; little
+ * work, which waits for the tasks of columns; less than a small matrix of m,
+ * and of n, too, of which two cores cannot have a share; or more columns than
+ * rows, whose mem tiles keep more of in0, and much work, also with a row of
+ * cores that makes block floats for the others. */
+enum { ACROSS = 7, CONVERTS, GRIDS, FORMS = 2 * GRIDS };
+static bool set_grid(const struct platform *at, int grid,
+                     const struct teir_problem *p, struct map_form *form) {
+  enum { FEW_CORES = 2, FEW_ROWS = 512, LITTLE = 1 << 21, SMALL = 8 };
+  enum { MUCH = 1 << 26 }; /* less waits for pushes */
+  const struct device *dev = at->device;
+  const int64_t *x = p->extent;
+  int m = grid == 1 ? dev->core_rows / 2 : FEW_CORES,
+      n = grid == 1 ? dev->columns * 2 : FEW_CORES;
+  struct map_grid g;
+  if (!grid)
+    return true;
+  if (grid == ACROSS || grid == CONVERTS) {
+    form->across = true;
+    if (grid == CONVERTS) {
+      form->cores_m = dev->columns;
+      form->cores_n = dev->core_rows - 1;
+      form->converts = map_converts(dev, p, form);
+      if (!form->converts)
+        return false;
+    }
+    return x[AXIS_C] == 1 && dev->columns > dev->core_rows &&
+           x[AXIS_M] * x[AXIS_N] * x[AXIS_K] >
+               (grid == CONVERTS ? MUCH : LITTLE);
+  }
+  if (grid >= 3) {
+    const int cores_n[] = {dev->columns, 2 * dev->columns, FEW_CORES, 1};
+    form->cores_m = 1;
+    form->cores_n = cores_n[grid - 3];
+    return x[AXIS_M] < SMALL && (form->cores_n > 1 || x[AXIS_N] < SMALL) &&
+           map_grid(dev, 1, form->cores_n, false, &g);
+  }
+  if (x[AXIS_C] > 1 || !map_grid(dev, m, n, false, &g))
+    return false;
+  form->cores_m = m;
+  form->cores_n = n;
+  return grid == 1 ? x[AXIS_M] <= FEW_ROWS && x[AXIS_M] < x[AXIS_N]
+                   : x[AXIS_M] * x[AXIS_N] * x[AXIS_K] <= LITTLE;
+}
+
+/* The best of the product and its transpose on all grids, whatever axis blocks
+ * of k begin with; NULL: none. */
+static struct candidate *search_all(struct arena *a, const struct platform *at,
+                                    const struct map_work *w) {
+  struct candidate *best = NULL;
+  bool free = true;
+  for (int t = 0; t < TENSORS; t++)
+    free &=
+        w->contiguous[t] < 0 || map_roles[t][!w->layout[t].turned] != AXIS_K;
+  static const int more[] = {0, 2, 4, 8};
+  int axes = free ? w->count[AXIS_K] : 1,
+      mixes = w->count[AXIS_K] > 1 ? (int)(sizeof more / sizeof *more) : 1;
+  for (int i = 0; i < FORMS * axes * mixes; i++) {
+    struct candidate *c = arena_alloc(a, sizeof *c);
+    int grid = i / 2 % GRIDS, axis = i / FORMS % axes;
+    c->work = *w;
+    if (i % 2)
+      swap(&c->work);
+    c->form = (struct map_form){.swapped = i % 2};
+    memcpy(c->form.layout, c->work.layout, sizeof c->form.layout);
+    if (set_grid(at, grid, &c->work.problem, &c->form) &&
+        search(at, &c->work.problem, &c->form, &c->work, free ? axis : -1,
+               more[i / FORMS / axes], cost_of(best), &c->array) &&
+        cost_of(c) < cost_of(best))
+      best = c;
+  }
+  return best;
+}
+
+/* A batch of products of one block each, if every core may have its own. */
+static void price_apart(const struct platform *at, const struct map_work *w,
+                        struct map_blocking *b) {
+  const struct teir_problem *p = &w->problem;
+  const int64_t *x = p->extent;
+  struct map_form form = {.apart = true};
+  struct array s = {.at = at, .problem = p, .form = &form};
+  const struct isa *isa = map_isa(at->device);
+  struct kernel_shape unit;
+  struct map_core core;
+  struct map_panel panel;
+  for (int t = 0; t < TENSORS; t++)
+    form.layout[t] = w->layout[t];
+  s.grid = map_grid_of(at->device, &form);
+  for (int role = 0; role < AXIS_ROLES; role++)
+    if (w->count[role] != 1 || p->finish.bias)
+      return;
+  if (!kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, &unit) ||
+      !kernel_shape(isa, p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
+      !kernel_gemm_even(isa, p->type[IN0], p->type[IN1], p->acc, false,
+                        &s.even[0]) ||
+      (x[AXIS_M] > unit.m && x[AXIS_M] % unit.m) ||
+      (x[AXIS_N] > unit.n && x[AXIS_N] % unit.n) || x[AXIS_M] > MAX_BLOCK ||
+      x[AXIS_N] > MAX_BLOCK || x[AXIS_K] > MAX_DEPTH ||
+      x[AXIS_C] % map_grid_products(&s.grid))
+    return;
+  s.turned = turned_cost(at->device, p, &s.mac, form.layout);
+  s.strip = strip_cost(at->device, p);
+  bool few_m = x[AXIS_M] < unit.m, few_n = x[AXIS_N] < unit.n;
+  struct map_blocking q = {.block_m = few_m ? unit.m : (int)x[AXIS_M],
+                           .block_n = few_n ? unit.n : (int)x[AXIS_N],
+                           .block_k =
+                               ((int)x[AXIS_K] + unit.k - 1) / unit.k * unit.k,
+                           .valid_k = (int)x[AXIS_K],
+                           .group_m = 1,
+                           .rounds_m = 1,
+                           .rounds_n = 1,
+                           .steps_k = 1,
+                           .form = form};
+  if (q.block_k > q.valid_k && !array_pads(&s, &q, q.valid_k))
+    return;
+  for (int role = AXIS_M; role < AXIS_ROLES; role++)
+    map_cut_add(&q.form.cut[role], 0, MAP_BLOCK, x[role], 1);
+  struct map_cut *c = &q.form.cut[AXIS_C];
+  map_cut_add(c, 0, MAP_TIME, x[AXIS_C] / map_grid_products(&s.grid),
+              map_grid_products(&s.grid));
+  map_cut_add(c, 0, MAP_CORES, s.grid.columns, s.grid.rows);
+  map_cut_add(c, 0, MAP_CORES, s.grid.rows, 1);
+  if (!array_fits(at->device, p, &q, &core) ||
+      !map_mem_panel(at->device, p, &q, &panel))
+    return;
+  q.predicted_cycles = array_apart_cycles(&s, &q, &core);
+  *b = q;
+}
+
+static int64_t tensor_bytes(const struct teir_problem *p, int tensor) {
+  return p->extent[AXIS_C] * p->extent[map_roles[tensor][0]] *
+         p->extent[map_roles[tensor][1]] * dtype_bytes(p->type[tensor]);
+}
+
+/* Cycles for the host to lay tensors otherwise. */
+static double packing_cycles(const struct platform *at,
+                             const struct teir_problem *p, unsigned stay) {
+  static const double bytes_per_second = 8e9;
+  double ghz = at->preset ? at->preset->clock_ghz : 1, bytes = 0;
+  for (int t = 0; t < TENSORS; t++)
+    if (!(stay >> t & 1))
+      bytes += (double)tensor_bytes(p, t);
+  return bytes / bytes_per_second * ghz * 1e9;
+}
+
+/* What was found out about a tensor that stays, by the TEIR's tensors. */
+struct stay {
+  bool words;  /* descriptors can walk over it */
+  bool blocks; /* of some of its blocks, which end with it */
+  bool tried;  /* no design came of these */
+};
+
+static void name_reasons(const struct map_form *form,
+                         const struct stay stay[TENSORS],
+                         const char *why[TENSORS]) {
+  for (int i = 0; i < TENSORS; i++) {
+    int t = form->swapped && i < OUT ? IN0 + IN1 - i : i;
+    why[t] = form->layout[i].in_place ? NULL
+             : stay[t].tried          ? "descriptor"
+             : !stay[t].words         ? "stride"
+             : !stay[t].blocks        ? "extent"
+                                      : "cost";
+  }
+}
+
+/* Blocks that end with the tensors may be poor ones, as where K is eight times
+ * a prime; then some had better be packed, which costs the host time. */
+bool map_choose_in_place(struct arena *a, const struct platform *at,
+                         const struct teir *teir, unsigned *tried,
+                         struct map_blocking *best, const char *why[TENSORS],
+                         struct diag *d) {
+  enum { ALL = 7, SETS = 8 };
+  struct array *blocked = arena_alloc(a, sizeof *blocked);
+  struct teir_problem p, turned;
+  if (!teir_problem_read(teir, &p, d))
+    return false;
+  p.acc = map_sum_type(at->device, &p);
+  if (!search_blocked(at, &p, &turned, blocked, d))
+    return false;
+  struct candidate *found = NULL;
+  struct map_blocking apart = {.predicted_cycles = HUGE_VAL};
+  unsigned set = 0;
+  double least = blocked->best[0].predicted_cycles,
+         cost = least + packing_cycles(at, &p, 0);
+  struct stay can[TENSORS] = {{0}};
+  bool batch = p.extent[AXIS_C] > 1;
+  for (unsigned i = ALL; i > 0 && !(batch && set); i--) {
+    static const unsigned order[SETS] = {0, 4, 2, 1, 6, 5, 3, 7};
+    struct map_work w;
+    unsigned stays = order[i];
+    bool stay[TENSORS], all = true;
+    for (int t = 0; t < TENSORS; t++)
+      can[t].tried |= (stay[t] = stays >> t & 1) && *tried >> stays & 1;
+    double packing = packing_cycles(at, &p, stays);
+    if (*tried >> stays & 1 || (stays != ALL && least + packing > cost))
+      continue;
+    if (!map_work_read(a, at->device, teir, stay, &w, d))
+      return false;
+    for (int t = 0; t < TENSORS; t++) {
+      all &= w.layout[t].in_place == stay[t];
+      can[t].words |= w.layout[t].in_place;
+    }
+    struct candidate *c = all ? search_all(a, at, &w) : NULL;
+    for (int t = 0; t < TENSORS; t++)
+      can[t].blocks |= stay[t] && c;
+    bool whole = batch && stays == ALL;
+    if (whole && all)
+      price_apart(at, &w, &apart);
+    if (c && (whole || cost_of(c) + packing < cost)) {
+      cost = cost_of(c) + packing;
+      found = c;
+      set = stays;
+    }
+    if (whole && apart.predicted_cycles < cost_of(c))
+      set = stays;
+  }
+  *tried |= 1u << set;
+  if (set == ALL && apart.predicted_cycles < cost_of(found))
+    *best = apart;
+  else
+    *best = choose(found ? &found->array : blocked);
+  name_reasons(&best->form, can, why);
+  return true;
+}

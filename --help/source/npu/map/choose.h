@@ -1,0 +1,61 @@
+/* choose.h -- what the chooser's files share: the array as a machine for
+ * teir_search. */
+#ifndef NPUTEIR_MAP_CHOOSE_H
+#define NPUTEIR_MAP_CHOOSE_H
+
+#include "map.h"
+
+#include "kernels.h"
+#include "teir_search.h"
+
+enum { SHORT_LIST = 16, MAX_STEPS = 1 << 20 };
+struct array {
+  const struct platform *at;
+  const struct teir_problem *problem;
+  const struct map_form *form; /* but for its cuts */
+  struct map_grid grid;
+  const struct map_work *work; /* in the array's roles; NULL: padded blocks */
+  int begins[AXIS_ROLES];      /* axis with which blocks begin */
+  int more_k; /* indices of another axis in a block of k; 0: as few as fit */
+  struct kernel_shape mac;     /* of the multiply unit */
+  struct kernel_shape even[2]; /* of blocks of which kernels have no edges, by
+                                  map_tall */
+  double turned;               /* what a kernel costs more for turned blocks */
+  double strip;      /* and, beyond that, for columns that make no even shape */
+  int64_t unit[OUT]; /* of m and n, by which blocks may move in place */
+  double most;       /* cycles that are worth while; HUGE_VAL: any */
+  double product;    /* cycles of one, measured; 0: by formula */
+  struct map_blocking tried, best[SHORT_LIST]; /* cheapest first */
+  int count;
+};
+
+/* ---- cut.c ---- */
+/* So many rounds and steps that all of the work is done, the last ones on
+ * padding where nothing lies in place. */
+bool array_cut(const struct array *, struct map_blocking *);
+/* Whether zeros may follow `k` elements of a block up to its block_k: they end
+ * with a word, and the core's channel can cut them. */
+bool array_pads(const struct array *, const struct map_blocking *, int64_t k);
+/* A part of an axis, unless it is all or nothing. */
+void map_cut_add(struct map_cut *, int axis, enum map_place, int64_t extent,
+                 int64_t step);
+
+/* ---- cost.c ---- */
+/* Whether blocks fit into a core, and where. */
+bool array_fits(const struct device *, const struct teir_problem *,
+                const struct map_blocking *, struct map_core *);
+/* No launch of such blocks takes less; a block of no k stands for all. */
+double array_least_cycles(const struct array *, const struct teir_blocks *);
+/* Cycles of a round when device memory costs nothing, and what is left before
+ * and behind all rounds. */
+double array_round_cycles(const struct device *, const struct teir_problem *,
+                          const struct array *, const struct map_blocking *,
+                          const struct map_core *, double *ends);
+/* Cycles of a launch; HUGE_VAL: no descriptor can walk over a tensor. */
+double array_launch_cycles(const struct array *, const struct map_blocking *,
+                           const struct map_core *, const struct map_panel *);
+/* Cycles of a launch in which every core has products to itself. */
+double array_apart_cycles(const struct array *, const struct map_blocking *,
+                          const struct map_core *);
+
+#endif

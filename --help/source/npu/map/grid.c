@@ -1,0 +1,103 @@
+/* grid.c -- the grids of cores that a design can feed.
+ *
+ * A mem tile has six channels in each direction.  It sends blocks of in0 on one
+ * and of in1 on one per part of n that its column works on; two are for out.
+ * The shim has two channels in, so a column works on one part of n, with in0 on
+ * the other channel, or on two, with in0 ahead of one of them.
+ *
+ * Where columns share out m, each sends its own blocks of in0, and a row's of
+ * in1 come from one of them.
+ *
+ * Of a batch of small products every core may have its own: then nothing is
+ * shared, and the mem tile sends each of its four cores both inputs in turn on
+ * one channel.
+ */
+#include "array.h"
+#include "map.h"
+
+#include <assert.h>
+
+bool map_grid(const struct device *dev, int m, int n, bool across,
+              struct map_grid *g) {
+  if (across) {
+    *g = (struct map_grid){
+        .m = m, .n = n, .columns = m, .rows = n, .split = 1, .across = true};
+    return n >= 1 && n < m && n <= dev->core_rows && m <= dev->columns;
+  }
+  int split = n > dev->columns ? n / dev->columns : 1;
+  *g = (struct map_grid){
+      .m = m, .n = n, .columns = n / split, .rows = m * split, .split = split};
+  return m >= 1 && n >= 1 && n % split == 0 && g->rows <= dev->core_rows &&
+         g->columns <= dev->columns && m <= g->columns &&
+         split <= dev->tile[TILE_SHIM].channels;
+}
+
+int map_grid_home(const struct map_grid *g, int part) {
+  int parts = g->across ? g->n : g->m;
+  assert(part >= 0 && part < parts);
+  return part * g->columns / parts;
+}
+
+bool map_grid_spreads(const struct map_grid *g) {
+  return !g->apart && !g->across && g->columns >= 2 * g->m;
+}
+
+struct map_grid map_grid_of(const struct device *dev,
+                            const struct map_form *form) {
+  struct map_grid g;
+  bool given = form->cores_m > 0, across = form->across;
+  int m = across ? dev->columns : dev->core_rows,
+      n = across ? dev->core_rows : dev->columns;
+  bool good = map_grid(dev, given ? form->cores_m : m,
+                       given ? form->cores_n : n, across, &g);
+  if (form->apart)
+    return (struct map_grid){.m = 1,
+                             .n = 1,
+                             .columns = dev->columns,
+                             .rows = dev->core_rows,
+                             .split = 1,
+                             .apart = true};
+  assert(good);
+  (void)good;
+  return g;
+}
+
+int map_grid_products(const struct map_grid *g) {
+  return g->apart ? g->columns * g->rows : 1;
+}
+
+double map_stream_bytes(const struct device *dev) {
+  return 4.0 * dev->stream_words;
+}
+
+int map_grid_inputs(const struct map_grid *g) {
+  return g->apart ? 2 * g->columns : g->m + g->n;
+}
+
+static double block_bytes(const struct tile_program *p, int tensor) {
+  const enum axis_role *role = map_roles[tensor];
+  return (double)map_nest_extent(&p->side[role[0]]) *
+         (double)map_nest_extent(&p->side[role[1]]) *
+         dtype_bytes(p->transfer[tensor].type);
+}
+
+int map_joins(const struct tile_program *p) {
+  const struct map_grid *g = &p->grid;
+  if (g->rows == 1)
+    return 1;
+  if (g->apart) /* one channel's would not leave descriptors for its half */
+    return 2;
+  double rounds = (double)p->batch * p->rounds_m * p->rounds_n;
+  double steps = rounds * p->steps_k, stream = map_stream_bytes(p->device),
+         push = preset_task_cycles(preset_of(p->device));
+  double in0 = steps * p->group_m * block_bytes(p, IN0) /
+               (p->panel.chunks ? p->panel.rounds : 1),
+         in1 = steps * block_bytes(p, IN1),
+         out = rounds * p->group_m * g->rows * block_bytes(p, OUT) / stream;
+  double pushes = map_grid_inputs(g) * push, each = g->columns * push,
+         ready = pushes + (in0 > in1 ? in0 : in1) / stream;
+  double one = (pushes + each > ready ? pushes + each : ready) + out,
+         two =
+             (pushes + 2 * each > ready ? pushes + 2 * each : ready) + out / 2;
+  return one <= two ? 1 : 2;
+}

@@ -1,0 +1,85 @@
+/* uneven.c -- blocks that zeros fill up, and steps of k of which the last one
+ * has less than the others.
+ *
+ * A schedule says so by a Contraction of small blocks of k: the array takes so
+ * many of them in a step, and in the last one what is left.
+ */
+#include "map.h"
+
+#include "kernels.h"
+
+#include <assert.h>
+
+void map_pad_sides(struct tile_program *q) {
+  struct kernel_shape s;
+  if (!kernel_shape(map_isa(q->device), q->transfer[IN0].type,
+                    q->transfer[IN1].type, q->acc, &s))
+    return;
+  q->block_k = (q->block_k + s.k - 1) / s.k * s.k;
+  q->block_m = q->block_m < s.m ? s.m : q->block_m;
+  q->block_n = q->block_n < s.n ? s.n : q->block_n;
+}
+
+bool map_join_steps(struct tile_program *q, int steps) {
+  struct map_loop *step = &q->time[AXIS_K].loop[0],
+                  *block = &q->side[AXIS_K].loop[0];
+  q->all_k =
+      map_nest_extent(&q->time[AXIS_K]) * map_nest_extent(&q->side[AXIS_K]);
+  if (steps == 1)
+    return true;
+  bool good = q->time[AXIS_K].count == 1 && q->side[AXIS_K].count == 1 &&
+              steps > 0 && steps <= step->extent;
+  for (int i = IN0; i < OUT; i++)
+    good &= step->stride_bytes[i] == block->extent * block->stride_bytes[i];
+  if (!good)
+    return false;
+  block->extent *= steps;
+  step->extent = (step->extent + steps - 1) / steps;
+  for (int i = IN0; i < OUT; i++)
+    step->stride_bytes[i] *= steps;
+  return true;
+}
+
+bool map_ends_well(const struct tile_program *q) {
+  struct kernel_shape s;
+  return kernel_shape(map_isa(q->device), q->transfer[IN0].type,
+                      q->transfer[IN1].type, q->acc, &s) &&
+         !kernel_gemm_by_blocks(map_isa(q->device), q->transfer[IN0].type,
+                                q->transfer[IN1].type, q->acc) &&
+         q->all_k % s.k == 0 && !map_is_padded(q) &&
+         q->block_m == map_nest_extent(&q->side[AXIS_M]) &&
+         q->block_n == map_nest_extent(&q->side[AXIS_N]) && q->steps_k > 1 &&
+         q->grid.split == 1 && !q->grid.apart && !q->finish.bias;
+}
+
+bool map_is_uneven(const struct tile_program *p) {
+  return p->all_k < p->steps_k * map_nest_extent(&p->side[AXIS_K]);
+}
+
+int map_buffers_k(const struct tile_program *p, int steps) {
+  assert(steps > 0);
+  return (p->steps_k + steps - 1) / steps;
+}
+
+int64_t map_last_k(const struct tile_program *p, int steps) {
+  return p->all_k - (int64_t)(map_buffers_k(p, steps) - 1) * steps * p->block_k;
+}
+
+bool map_ends_apart(const struct tile_program *p, int tensor, int steps,
+                    bool group) {
+  struct map_stream s;
+  return map_buffers_k(p, steps) > 1 &&
+         !(map_stream_of_k(p, tensor, p->all_k, group, &s) && s.by_k);
+}
+
+int map_ring_turns(int depth, int buffers) {
+  int turns = buffers;
+  while (turns % depth)
+    turns += buffers;
+  return turns;
+}
+
+bool map_panel_ends_apart(const struct tile_program *p) {
+  return map_is_uneven(p) && p->panel.chunks &&
+         map_ends_apart(p, IN0, p->panel.run[IN0], true);
+}

@@ -1,0 +1,50 @@
+/* npu.h -- the public face of the compiler: a TEIR goes in, the
+ * bytes that a device gets come out, with everything in between for those who
+ * want to look. */
+#ifndef NPUTEIR_NPU_H
+#define NPUTEIR_NPU_H
+
+#include "design.h"
+#include "map.h"
+
+struct npu_result {
+  struct map_blocking blocking; /* all zero when the TEIR was given */
+  /* Why tensors do not lie as in the TEIR: a word; NULL: they do. */
+  const char *packed[TENSORS];
+  /* What descriptors could not do on tensors as they lie, which are packed
+   * therefore; DIAG_NONE: nothing. */
+  struct diag beyond;
+  const struct teir *teir; /* scheduled and placed */
+  /* Why a TEIR that came placed was scheduled anew; DIAG_NONE: it was not. */
+  struct diag not_as_placed;
+  const struct tile_program *program;
+  const struct design *design;
+  const struct command_list *configuration, *run;
+  struct text cdo, pdi, xclbin, txn; /* owned: npu_result_free */
+};
+
+/* The whole compiler, from the TEIR of a product; one that is placed already
+ * stays as it is if the array can run it so.  `platform` names a device or a
+ * preset (device.def, preset.def); a preset lets the chooser weigh its DRAM. Of
+ * work whose tensors would have more than most_bytes each (0: any number), the
+ * first part that one launch can do. */
+bool npu_compile(struct arena *, const char *platform, const struct teir *,
+                 int64_t most_bytes, struct npu_result *, struct diag *);
+/* The same with every tensor in padded blocks that the host makes. */
+bool npu_compile_blocked(struct arena *, const char *platform,
+                         const struct teir *, int64_t most_bytes,
+                         struct npu_result *, struct diag *);
+/* The same for a process that compiles many. */
+struct npu_means {
+  int64_t most_bytes;
+  /* Of a transaction; 0: any.  Work whose launch would need more of them is cut
+   * as if its tensors were too large. */
+  size_t most_transaction_bytes;
+  struct core_cache *cores; /* NULL: none */
+};
+bool npu_compile_by(const struct npu_means *, struct arena *,
+                    const char *platform, const struct teir *,
+                    struct npu_result *, struct diag *);
+void npu_result_free(struct npu_result *);
+
+#endif

@@ -1,0 +1,314 @@
+/* context.c -- configurations that a device has loaded, and launches on them.
+ *
+ * Loading a configuration takes a device longer than most launches, so plans
+ * whose configurations are equal, byte by byte, share the loaded one: launches
+ * on it come one after the other, each on the state of the array that the one
+ * before has left.
+ *
+ * Other plans' launches go there as well: their transaction then begins with
+ * the writes that make the array hold their configuration (change_write), which
+ * takes, simulated, a fortieth of the time that is published for a load, or a
+ * sixth where cores differ.  Only when a plan has spent the time of a load on
+ * such writes is its configuration loaded, and few are.  Where a device is
+ * shared, nobody knows whether the configuration has been loaded
+ * again since the last launch: the writes come with every launch, and are made
+ * for either case.
+ *
+ * What a failed launch leaves is not known; then the configuration is loaded
+ * anew for the next.
+ */
+#include "array.h"
+#include "image.h"
+#include "parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MOST_CHANGED = 3 }; /* contexts of a device whose launches change them */
+/* A configuration is loaded in 3.4 ms; writes take 100 ns each and 13 more for
+ * every word of a block (timing.md P14, P1, P2), in a transaction 24 bytes and
+ * 4. */
+static const double load_seconds = 3.4e-3, change_byte_seconds = 4e-9;
+
+static uint64_t hash_of(const void *bytes, size_t length) {
+  const unsigned char *b = bytes;
+  uint64_t h = 1469598103934665603u;
+  for (size_t i = 0; i < length; i++)
+    h = (h ^ b[i]) * 1099511628211u;
+  return h;
+}
+
+struct context_key context_key(struct arena *a, const struct run_device *device,
+                               const struct run_options *o,
+                               const struct run_plan *plan) {
+  struct context_name *name;
+  size_t length = sizeof *name + plan->xclbin_bytes;
+  assert(strlen(device->name) < sizeof name->device);
+  name = arena_alloc(a, length);
+  memset(name, 0, sizeof *name);
+  name->hash = hash_of(plan->xclbin, plan->xclbin_bytes);
+  name->columns = plan->columns;
+  strcpy(name->device, device->name);
+  strcpy(name->preset, o->preset);
+  memcpy(name + 1, plan->xclbin, plan->xclbin_bytes);
+  return (struct context_key){name, length};
+}
+
+double context_change_seconds(const struct run_counts *c) {
+  return (c->configured ? load_seconds : 0) +
+         (double)c->changed_bytes * change_byte_seconds;
+}
+
+void contexts_open(struct contexts *all) {
+  *all = (struct contexts){.clock = 0};
+  pthread_mutex_init(&all->lock, NULL);
+  for (int i = 0; i < CONTEXTS; i++)
+    pthread_mutex_init(&all->context[i].lock, NULL);
+}
+
+static void empty(struct context *x) {
+  if (x->context)
+    x->device->unload(x->context);
+  arena_close(x->loaded_arena);
+  arena_close(x->held_arena);
+  x->context = NULL;
+  x->loaded_arena = x->held_arena = NULL;
+  x->loaded = x->held = (struct context_key){0};
+}
+
+void contexts_close(struct contexts *all) {
+  for (int i = 0; i < CONTEXTS; i++) {
+    assert(all->context[i].users == 0);
+    empty(&all->context[i]);
+    pthread_mutex_destroy(&all->context[i].lock);
+  }
+  pthread_mutex_destroy(&all->lock);
+}
+
+static bool equal(const struct context_key *a, const struct context_key *b) {
+  return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+static bool same_platform(const struct context_name *a,
+                          const struct context_name *b) {
+  return strcmp(a->device, b->device) == 0 && strcmp(a->preset, b->preset) == 0;
+}
+
+/* ---- which context, by what their names say ---- */
+
+/* What a launch needs of a context. */
+enum need { NEED_LAUNCH, NEED_CHANGE, NEED_LOAD };
+
+static bool is_ready(const struct context *x, const struct context_name *want,
+                     const struct run_device *device) {
+  return x->held_name.hash == want->hash &&
+         (device->change != RUN_CHANGE_SHARED ||
+          x->loaded_name.hash == want->hash);
+}
+
+/* Idle ones first, and of these the one that was used longest ago. */
+static bool comes_before(const struct context *x, const struct context *other) {
+  if (!other || !x->users != !other->users)
+    return !other || !x->users;
+  return x->last_use < other->last_use;
+}
+
+/* A launch that is recorded shows what such launches cost one after the other,
+ * and not what leads to the first one. */
+static bool may_change(const struct context_launch *l) {
+  return l->device->change != RUN_CHANGE_NEVER && !l->options->recording;
+}
+
+/* On a shared device contexts take turns, and to change between them takes as
+ * long as to load one; so the one that ran last is the one. */
+static struct context *pick(struct contexts *all,
+                            const struct context_launch *l, enum need *need) {
+  const struct context_name *want = l->key.bytes;
+  bool shared = l->device->change == RUN_CHANGE_SHARED;
+  struct context *any = NULL, *oldest = NULL, *newest = NULL, *ready = NULL;
+  int count = 0;
+  for (int i = 0; i < CONTEXTS; i++) {
+    struct context *x = &all->context[i];
+    if (comes_before(x, any))
+      any = x;
+    if (!same_platform(&x->loaded_name, want))
+      continue;
+    count++;
+    if (is_ready(x, want, l->device) && comes_before(x, ready))
+      ready = x;
+    if (x->loaded_name.columns < want->columns)
+      continue;
+    if (comes_before(x, oldest))
+      oldest = x;
+    if (!newest || x->last_use > newest->last_use)
+      newest = x;
+  }
+  if (shared && newest && newest->held_name.hash != want->hash)
+    *l->spent = 0; /* counted while the plan's launches follow each other */
+  bool paid = *l->spent >= load_seconds;
+  struct context *changed = shared ? newest : oldest;
+  if (!may_change(l) || !changed || (paid && count < MOST_CHANGED)) {
+    *need = ready ? NEED_LAUNCH : NEED_LOAD;
+    return ready ? ready : any;
+  }
+  if (ready && (ready == newest || !shared || paid)) {
+    *need = NEED_LAUNCH;
+    return ready;
+  }
+  *need = NEED_CHANGE;
+  return changed;
+}
+
+/* ---- launches ---- */
+
+struct job {
+  const struct context_launch *launch;
+  struct context *context;
+  enum need need;
+  struct run_counts *counts;
+  struct diag *d;
+  bool done;
+};
+
+static struct context_key copy_of(struct arena *a,
+                                  const struct context_key *key) {
+  return (struct context_key){arena_copy(a, key->bytes, key->length, 1, 1),
+                              key->length};
+}
+
+static void hold(struct context *x, const struct context_key *key) {
+  if (equal(&x->held, key))
+    return;
+  if (!x->held_arena)
+    x->held_arena = arena_open();
+  arena_clear(x->held_arena);
+  x->held = copy_of(x->held_arena, key);
+}
+
+static bool load(struct job *j) {
+  const struct context_launch *l = j->launch;
+  struct context *x = j->context;
+  empty(x);
+  x->device = l->device;
+  x->loaded_arena = arena_open();
+  x->loaded = copy_of(x->loaded_arena, &l->key);
+  hold(x, &l->key);
+  x->context = l->device->load(l->plan, l->options, j->d);
+  return x->context;
+}
+
+static const struct command_list *
+configuration(struct arena *a, const struct context_key *key, struct diag *d) {
+  const struct context_name *name = key->bytes;
+  struct xclbin_info info;
+  const void *pdi, *cdo;
+  size_t pdi_bytes, cdo_bytes;
+  return xclbin_read(name + 1, key->length - sizeof *name, &info, &pdi,
+                     &pdi_bytes, d) &&
+                 pdi_read(pdi, pdi_bytes, &cdo, &cdo_bytes, d)
+             ? cdo_read(a, cdo, cdo_bytes, d)
+             : NULL;
+}
+
+/* The plan's transaction, behind what changes the context's configuration to
+ * the plan's. */
+static bool change(struct arena *a, const struct job *j, struct text *txn) {
+  const struct context_launch *l = j->launch;
+  const struct context *x = j->context;
+  const char *target = l->device->target(l->options, j->d);
+  const struct preset *preset = target ? preset_find(target) : NULL;
+  const struct device *model =
+      target ? device_find(preset ? preset->device : target) : NULL;
+  int columns, count = 0;
+  const struct command_list *from[2],
+      *to = configuration(a, &l->key, j->d),
+      *run = txn_read(a, l->plan->txn, l->plan->txn_bytes, &columns, j->d);
+  from[count++] = configuration(a, &x->held, j->d);
+  if (l->device->change == RUN_CHANGE_SHARED && !equal(&x->held, &x->loaded))
+    from[count++] = configuration(a, &x->loaded, j->d);
+  struct command_list *all = command_list(a);
+  if (!model || !to || !run || !from[0] || !from[count - 1])
+    return false;
+  change_write(from, count, to, all);
+  for (int i = 0; i < run->count; i++)
+    command_copy(all, &run->item[i]);
+  return txn_write(all, model, columns, txn, j->d);
+}
+
+static bool launch_changed(struct job *j) {
+  const struct context_launch *l = j->launch;
+  struct arena *a = arena_open();
+  struct text txn = {0};
+  bool good = change(a, j, &txn);
+  arena_close(a);
+  if (good) {
+    const struct run_code code = {txn.data, txn.length};
+    size_t more = txn.length - l->plan->txn_bytes;
+    good = l->device->launch(l->session, j->context->context, &code, j->counts,
+                             j->d);
+    j->counts->changed_bytes += more;
+    *l->spent += (double)more * change_byte_seconds;
+  }
+  text_free(&txn);
+  return good;
+}
+
+/* Others may have used the context since it was picked. */
+static void run(void *with) {
+  struct job *j = with;
+  const struct context_launch *l = j->launch;
+  struct context *x = j->context;
+  const struct context_name *want = l->key.bytes, *loaded = x->loaded.bytes;
+  bool own = x->context && equal(&x->loaded, &l->key);
+  bool ready = x->context && equal(&x->held, &l->key) &&
+               (own || l->device->change != RUN_CHANGE_SHARED);
+  bool fits = x->context && j->need != NEED_LOAD && may_change(l) &&
+              same_platform(loaded, want) && loaded->columns >= want->columns;
+  if (!ready && !fits && !(own && may_change(l))) {
+    if (!load(j))
+      return;
+    ready = true;
+  }
+  j->done =
+      ready ? l->device->launch(l->session, x->context, NULL, j->counts, j->d)
+            : launch_changed(j);
+  if (j->done)
+    hold(x, &l->key);
+}
+
+static void undo(void *with) { empty(((const struct job *)with)->context); }
+
+static struct context_name name_of(const struct context_key *key) {
+  return key->bytes ? *(const struct context_name *)key->bytes
+                    : (struct context_name){0};
+}
+
+bool context_launch(const struct context_launch *l, struct run_counts *counts,
+                    struct diag *d) {
+  if (!l->device->load)
+    return l->device->launch(l->session, NULL, NULL, counts, d);
+  struct contexts *all = l->contexts;
+  struct job j = {.launch = l, .counts = counts, .d = d};
+  pthread_mutex_lock(&all->lock);
+  struct context *x = j.context = pick(all, l, &j.need);
+  x->users++;
+  x->last_use = ++all->clock;
+  if (j.need == NEED_LOAD) /* so that others see what comes */
+    x->loaded_name = name_of(&l->key);
+  if (j.need != NEED_LAUNCH)
+    x->held_name = name_of(&l->key);
+  pthread_mutex_unlock(&all->lock);
+  pthread_mutex_lock(&x->lock);
+  if (!memory_try(run, undo, &j))
+    diag_declined(d, loc_none(), "no memory");
+  else if (!j.done)
+    empty(x);
+  struct context_name loaded = name_of(&x->loaded), held = name_of(&x->held);
+  pthread_mutex_unlock(&x->lock);
+  pthread_mutex_lock(&all->lock);
+  x->loaded_name = loaded;
+  x->held_name = held;
+  x->users--;
+  pthread_mutex_unlock(&all->lock);
+  return j.done;
+}

@@ -1,0 +1,58 @@
+/* bench.h -- the benchmarks that live beside what they measure; their options
+ * are in bench.c. */
+#ifndef NPUTEIR_TOOL_BENCH_H
+#define NPUTEIR_TOOL_BENCH_H
+
+#include "tool.h"
+
+struct npu_result;
+struct preset;
+struct teir_problem;
+/* Random shapes, in turn of two types: a line for each and one of all.  Without
+ * simulating them, cycles are those predicted.  bench_shapes.c */
+struct bench_shapes {
+  const struct preset *preset;
+  int count, longest; /* shapes; of their extents, 128 and more */
+  bool simulates;
+};
+bool bench_shapes(struct tool *, const struct bench_shapes *);
+
+/* Cycles that no schedule is below: of the multiply units, or of DRAM. */
+double bench_bound(const struct preset *, const struct teir_problem *);
+/* The contractions of the TCCG benchmark, or one.  bench_einsum.c */
+struct bench_einsum {
+  const char *expression, *sizes;
+  int published; /* percent of the array's peak; 0: nobody's */
+};
+enum { BENCH_TCCG = 24 };
+extern const struct bench_einsum bench_tccg[BENCH_TCCG];
+bool bench_einsums(struct tool *, const struct preset *, const char *only);
+bool bench_is_einsum(const char *name);
+/* Does that name mean the i-th? */
+bool bench_means_einsum(const char *name, int i);
+
+struct bench_calibration_job {
+  const char *only; /* NULL: all */
+};
+bool bench_calibration(struct tool *, void *job); /* calibration.c */
+
+bool bench_calls(struct tool *, void *job); /* call_bench.c */
+
+struct bench_cpu_job {
+  const char *only; /* as of bench_is_einsum; NULL: all but these */
+};
+bool bench_cpu(struct tool *, void *job); /* cpu_bench.c */
+
+struct bench_core_job {
+  int rounds; /* 0: as many as take a second */
+};
+bool bench_core(struct tool *, void *job); /* core.c */
+
+struct bench_kernels_job {
+  bool all;
+  const char *svg; /* or NULL */
+  bool loaded;     /* beside DMA channels */
+};
+bool bench_kernels(struct tool *, void *job); /* kernel_bench.c */
+
+#endif

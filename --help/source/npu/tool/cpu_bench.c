@@ -1,0 +1,262 @@
+/* cpu_bench.c -- `nputeir bench cpu`: loops compiled for this processor by the
+ * plugin, by plain clang, and OpenBLAS where it is installed, in one run on one
+ * thread, beside the peak of fused multiply-adds that the core shows.  Other
+ * works follow: cpu_works_bench.c. */
+#include "cpu_bench.h"
+#include "keys.h"
+#include "seconds.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What is compiled, with T the type of the elements and BYTES a vector's. */
+#define SOURCE(...) #__VA_ARGS__
+static const char source[] = SOURCE(
+    void nn(long n, const T *restrict a, const T *restrict b, T *restrict c) {
+      for (long i = 0; i < n; i++)
+        for (long j = 0; j < n; j++)
+          for (long k = 0; k < n; k++)
+            c[i * n + j] += a[i * n + k] * b[k * n + j];
+    } void tn(long n, const T *restrict a, const T *restrict b, T *restrict c) {
+      for (long i = 0; i < n; i++)
+        for (long j = 0; j < n; j++)
+          for (long k = 0; k < n; k++)
+            c[i * n + j] += a[k * n + i] * b[k * n + j];
+    } void nt(long n, const T *restrict a, const T *restrict b, T *restrict c) {
+      for (long i = 0; i < n; i++)
+        for (long j = 0; j < n; j++)
+          for (long k = 0; k < n; k++)
+            c[i * n + j] += a[i * n + k] * b[j * n + k];
+    } void tt(long n, const T *restrict a, const T *restrict b, T *restrict c) {
+      for (long i = 0; i < n; i++)
+        for (long j = 0; j < n; j++)
+          for (long k = 0; k < n; k++)
+            c[i * n + j] += a[k * n + i] * b[j * n + k];
+    } typedef T vector __attribute__((vector_size(BYTES)));
+    void peak(long n, T *x) {
+      vector sum[12] = {};
+      vector a = sum[0] + x[0];
+      vector b = sum[0] + x[1];
+      for (long i = 0; i < n; i++)
+        for (int j = 0; j < 12; j++)
+          sum[j] = sum[j] * a + b;
+      for (int j = 1; j < 12; j++)
+        sum[0] += sum[j];
+      x[0] = sum[0][0];
+    });
+static const char *const name[] = {"nn", "tn", "nt", "tt"};
+enum { LAYOUTS = 4, PEAK_STEPS = 100000, PEAK_SUMS = 12 };
+
+typedef void product(long n, const void *a, const void *b, void *c);
+typedef void peak_loop(long n, void *x);
+
+/* ---- what is measured ---- */
+
+struct rivals {
+  struct tool *tool;
+  const char *type; /* as C names it */
+  int bytes, vector_bytes;
+  product *ours[LAYOUTS], *plain[LAYOUTS];
+  double peak;         /* flops per second */
+  void *dgemm, *sgemm; /* of OpenBLAS, or NULL */
+};
+
+static int vector_bytes(void) {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512f") ? 64
+         : __builtin_cpu_supports("avx2")  ? 32
+                                           : 16;
+#else
+  return 16;
+#endif
+}
+
+static void find_peak(struct rivals *r, void *library) {
+  peak_loop *peak = (peak_loop *)(uintptr_t)dlsym(library, "peak");
+  union {
+    float f[2];
+    double d[2];
+  } x;
+  double best = 1e9;
+  for (int i = 0; i < 200; i++) {
+    if (r->bytes == 4)
+      x.f[0] = x.f[1] = 0.5f;
+    else
+      x.d[0] = x.d[1] = 0.5;
+    double start = seconds_now();
+    peak(PEAK_STEPS, &x);
+    double took = seconds_now() - start;
+    best = took < best ? took : best;
+  }
+  int lanes = r->vector_bytes / r->bytes;
+  r->peak = 2.0 * PEAK_SUMS * lanes * PEAK_STEPS / best;
+}
+
+static bool load(struct rivals *r, const char *folder) {
+  struct arena *a = r->tool->arena;
+  struct cpu_bench_source s = {
+      r->type,
+      source,
+      {arena_printf(a, "-DT=%s", r->type),
+       arena_printf(a, "-DBYTES=%d", r->vector_bytes)}};
+  void *ours = cpu_bench_compile(r->tool, folder, &s, true);
+  void *plain = ours ? cpu_bench_compile(r->tool, folder, &s, false) : NULL;
+  if (!plain)
+    return false;
+  for (int i = 0; i < LAYOUTS; i++) {
+    r->ours[i] = (product *)(uintptr_t)dlsym(ours, name[i]);
+    r->plain[i] = (product *)(uintptr_t)dlsym(plain, name[i]);
+  }
+  find_peak(r, plain);
+  return true;
+}
+
+static void load_openblas(struct rivals *r) {
+  void *library = cpu_bench_openblas();
+  r->sgemm = library ? dlsym(library, "cblas_sgemm") : NULL;
+  r->dgemm = library ? dlsym(library, "cblas_dgemm") : NULL;
+}
+
+static void call_openblas(const struct rivals *r, int layout, int n,
+                          const void *a, const void *b, void *c) {
+  int ta = layout & 1 ? CBLAS_TURNED : CBLAS_AS_IS,
+      tb = layout & 2 ? CBLAS_TURNED : CBLAS_AS_IS;
+  if (r->bytes == 4)
+    ((cblas_gemm_s *)(uintptr_t)r->sgemm)(CBLAS_ROW_MAJOR, ta, tb, n, n, n, 1,
+                                          a, n, b, n, 1, c, n);
+  else
+    ((cblas_gemm_d *)(uintptr_t)r->dgemm)(CBLAS_ROW_MAJOR, ta, tb, n, n, n, 1,
+                                          a, n, b, n, 1, c, n);
+}
+
+enum rival { OURS, OPENBLAS, PLAIN, RIVALS };
+
+static void multiply(const struct rivals *r, enum rival who, int layout, int n,
+                     void *const tensor[3]) {
+  if (who == OPENBLAS)
+    call_openblas(r, layout, n, tensor[0], tensor[1], tensor[2]);
+  else
+    (who == OURS ? r->ours : r->plain)[layout](n, tensor[0], tensor[1],
+                                               tensor[2]);
+}
+
+/* The fastest of several runs, in turns, so that what else the machine does
+ * meets all alike. */
+static void measure(const struct rivals *r, int layout, int n, bool plain,
+                    void *const tensor[3], double best[RIVALS]) {
+  double work = 2.0 * n * n * n, start = seconds_now();
+  for (int i = 0; i < RIVALS; i++)
+    best[i] = 0;
+  int calls = (int)(4e6 / work) + 1;
+  for (int rounds = 0; rounds < 3 || seconds_now() - start < 0.3; rounds++)
+    for (enum rival w = OURS; w < RIVALS; w++) {
+      if ((w == OPENBLAS && !(r->sgemm && r->dgemm)) ||
+          (w == PLAIN && (!plain || rounds > 2)))
+        continue;
+      double from = seconds_now();
+      for (int i = 0; i < calls; i++)
+        multiply(r, w, layout, n, tensor);
+      double flops = work * calls / (seconds_now() - from);
+      best[w] = flops > best[w] ? flops : best[w];
+    }
+}
+
+static void print_case(const struct rivals *r, int layout, int n,
+                       const double best[RIVALS]) {
+  struct text t = {0};
+  text_printf(&t, "case=%s-%d-%s gflops=%.1f peak_share=%.3f",
+              r->bytes == 4 ? "f32" : "f64", n, name[layout], best[OURS] * 1e-9,
+              best[OURS] / r->peak);
+  if (best[OPENBLAS] > 0)
+    text_printf(&t, " openblas=%.1f ratio=%.3f", best[OPENBLAS] * 1e-9,
+                best[OURS] / best[OPENBLAS]);
+  if (best[PLAIN] > 0)
+    text_printf(&t, " clang=%.1f", best[PLAIN] * 1e-9);
+  keys_print(r->tool, "%s\n", text_string(&t));
+  text_free(&t);
+}
+
+enum { LARGEST = 2048 };
+
+static bool bench_type(struct tool *t, const char *folder, const char *type,
+                       int bytes, void *const tensor[3]) {
+  struct rivals r = {
+      .tool = t, .type = type, .bytes = bytes, .vector_bytes = vector_bytes()};
+  if (!load(&r, folder))
+    return false;
+  load_openblas(&r);
+  keys_print(t, "peak=%s gflops=%.1f vector_bytes=%d\n",
+             bytes == 4 ? "f32" : "f64", r.peak * 1e-9, r.vector_bytes);
+  memset(tensor[0], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
+  memset(tensor[1], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
+  memset(tensor[2], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
+  static const int size[] = {16, 32, 64, 128, 256, 512, 1024, LARGEST};
+  for (size_t s = 0; s < sizeof size / sizeof *size; s++)
+    for (int layout = 0; layout < LAYOUTS; layout++) {
+      double best[RIVALS];
+      measure(&r, layout, size[s], size[s] <= 256 && layout == 0, tensor, best);
+      print_case(&r, layout, size[s], best);
+    }
+  return true;
+}
+
+static bool bench_in(struct tool *t, const char *folder,
+                     const struct bench_cpu_job *job) {
+  if (job->only)
+    return cpu_bench_einsums(t, folder, job->only);
+  if (!cpu_bench_compile_time(t, folder))
+    return false;
+  void *tensor[3] = {NULL, NULL, NULL};
+  size_t bytes = (size_t)LARGEST * LARGEST * sizeof(double);
+  for (int i = 0; i < 3; i++)
+    if (!(tensor[i] = aligned_alloc(64, bytes)))
+      out_of_memory(bytes);
+  bool good = bench_type(t, folder, "float", 4, tensor) &&
+              bench_type(t, folder, "double", 8, tensor);
+  for (int i = 0; i < 3; i++)
+    free(tensor[i]);
+  return good && cpu_bench_works(t, folder);
+}
+
+/* OpenBLAS chooses its kernels when it is loaded, which is before this program
+ * begins: another one of it, which finds nothing in the environment that forces
+ * old ones. */
+static bool bench_elsewhere(struct tool *t, const struct bench_cpu_job *job) {
+  unsetenv("OPENBLAS_CORETYPE");
+  unsetenv("OPENBLAS_L2_SIZE");
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    const char *word[6] = {"nputeir", "bench", "cpu"};
+    int n = 3;
+    if (job->only)
+      word[n++] = job->only;
+    if (t->json)
+      word[n++] = "--json";
+    execv("/proc/self/exe", (char *const *)word);
+    _exit(127);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) < 0)
+    return diag_error(&t->diag, loc_none(), "no other process: %s",
+                      strerror(errno));
+  return (WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
+         diag_error(&t->diag, loc_none(), "the benchmark failed");
+}
+
+bool bench_cpu(struct tool *t, void *job) {
+  if (getenv("OPENBLAS_CORETYPE") || getenv("OPENBLAS_L2_SIZE"))
+    return bench_elsewhere(t, job);
+  char folder[] = "/tmp/nputeir-bench-XXXXXX";
+  if (!mkdtemp(folder))
+    return diag_error(&t->diag, loc_none(), "cannot make a folder in /tmp: %s",
+                      strerror(errno));
+  bool good = bench_in(t, folder, job);
+  rmdir(folder);
+  return good;
+}

@@ -1,0 +1,40 @@
+/* cpu_bench.h -- what the parts of `nputeir bench cpu` share. */
+#ifndef NPUTEIR_TOOL_CPU_BENCH_H
+#define NPUTEIR_TOOL_CPU_BENCH_H
+
+#include "bench.h"
+
+/* ---- cpu_bench_library.c ---- */
+
+struct cpu_bench_source {
+  const char *name; /* no two alike */
+  const char *text;
+  const char *define[2]; /* options of the compiler, or NULL */
+};
+/* A handle of the text as a library for this processor, whose file is gone;
+ * NULL after an error. */
+void *cpu_bench_compile(struct tool *, const char *folder,
+                        const struct cpu_bench_source *, bool with_plugin);
+/* A handle, for one thread, or NULL. */
+void *cpu_bench_openblas(void);
+/* What it has, as cblas.h declares it. */
+enum { CBLAS_ROW_MAJOR = 101, CBLAS_AS_IS = 111, CBLAS_TURNED = 112 };
+typedef void cblas_gemm_s(int, int, int, int, int, int, float, const float *,
+                          int, const float *, int, float, float *, int);
+typedef void cblas_gemm_d(int, int, int, int, int, int, double, const double *,
+                          int, const double *, int, double, double *, int);
+/* Sorts; of an even number of values the mean of the two in the middle. */
+double cpu_bench_median(double *value, int count);
+/* Prints what one product adds to the compiler's time and to an object. */
+bool cpu_bench_compile_time(struct tool *, const char *folder);
+
+/* ---- cpu_einsum_bench.c ---- */
+
+/* `only`: as of bench_means_einsum. */
+bool cpu_bench_einsums(struct tool *, const char *folder, const char *only);
+
+/* ---- cpu_works_bench.c ---- */
+
+bool cpu_bench_works(struct tool *, const char *folder);
+
+#endif

@@ -1,0 +1,373 @@
+/* cpu_works_bench.c -- the part of `nputeir bench cpu` that is not square
+ * products of floats: integers and bf16, vectors, flat and small products,
+ * convolutions, nests of PolyBench.
+ *
+ * A case is a C function of extents, two inputs and a result, compiled with the
+ * plugin and without; beside them runs what a library has for it: OpenBLAS, for
+ * a convolution after the input was unfolded, or oneDNN.  What is limited by
+ * memory is also given as a share of the bandwidth at which a loop reads. */
+#include "cpu_bench.h"
+#include "keys.h"
+#include "seconds.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SOURCE(...) #__VA_ARGS__
+static const char source[] = SOURCE(
+    typedef signed char s8; typedef unsigned char u8; typedef float f32;
+    typedef double f64; typedef __bf16 bf16; typedef int s32;
+
+    f32 read_all(long n, const f32 *x) {
+      f32 sum = 0;
+      for (long i = 0; i < n; i++)
+        sum += x[i];
+      return sum;
+    }
+
+    void s8s8(const long *s, const s8 *restrict a, const s8 *restrict b,
+              s32 *restrict c) {
+      for (long i = 0; i < s[0]; i++)
+        for (long j = 0; j < s[1]; j++)
+          for (long k = 0; k < s[2]; k++)
+            c[i * s[1] + j] += a[i * s[2] + k] * b[k * s[1] + j];
+    } void u8s8(const long *s, const u8 *restrict a, const s8 *restrict b,
+                s32 *restrict c) {
+      for (long i = 0; i < s[0]; i++)
+        for (long j = 0; j < s[1]; j++)
+          for (long k = 0; k < s[2]; k++)
+            c[i * s[1] + j] += a[i * s[2] + k] * b[k * s[1] + j];
+    } void bf16bf16(const long *s, const bf16 *restrict a,
+                    const bf16 *restrict b, f32 *restrict c) {
+      for (long i = 0; i < s[0]; i++)
+        for (long j = 0; j < s[1]; j++)
+          for (long k = 0; k < s[2]; k++)
+            c[i * s[1] + j] += (f32)a[i * s[2] + k] * (f32)b[k * s[1] + j];
+    }
+
+    void product(const long *s, const f32 *restrict a, const f32 *restrict b,
+                 f32 *restrict c) {
+      for (long i = 0; i < s[0]; i++)
+        for (long j = 0; j < s[1]; j++)
+          for (long k = 0; k < s[2]; k++)
+            c[i * s[1] + j] += a[i * s[2] + k] * b[k * s[1] + j];
+    } void rows(const long *s, const f32 *restrict a, const f32 *restrict b,
+                f32 *restrict c) {
+      for (long i = 0; i < s[0]; i++)
+        for (long k = 0; k < s[2]; k++)
+          c[i] += a[i * s[2] + k] * b[k];
+    } void across(const long *s, const f32 *restrict a, const f32 *restrict b,
+                  f32 *restrict c) {
+      for (long j = 0; j < s[1]; j++)
+        for (long k = 0; k < s[2]; k++)
+          c[j] += a[k] * b[k * s[1] + j];
+    }
+
+    void fixed8(const long *s, const f32 *restrict a, const f32 *restrict b,
+                f32 *restrict c) {
+      for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8; j++)
+          for (int k = 0; k < 8; k++)
+            c[i * 8 + j] += a[i * 8 + k] * b[k * 8 + j];
+    } void fixed16(const long *s, const f32 *restrict a, const f32 *restrict b,
+                   f32 *restrict c) {
+      for (int i = 0; i < 16; i++)
+        for (int j = 0; j < 16; j++)
+          for (int k = 0; k < 16; k++)
+            c[i * 16 + j] += a[i * 16 + k] * b[k * 16 + j];
+    } void fixed32(const long *s, const f32 *restrict a, const f32 *restrict b,
+                   f32 *restrict c) {
+      for (int i = 0; i < 32; i++)
+        for (int j = 0; j < 32; j++)
+          for (int k = 0; k < 32; k++)
+            c[i * 32 + j] += a[i * 32 + k] * b[k * 32 + j];
+    }
+
+    /* s: height, width, channels out and in, window */
+    void conv(const long *s, const f32 *restrict a, const f32 *restrict b,
+              f32 *restrict c) {
+      long wide = s[1] + s[4] - 1;
+      for (long y = 0; y < s[0]; y++)
+        for (long x = 0; x < s[1]; x++)
+          for (long o = 0; o < s[2]; o++)
+            for (long v = 0; v < s[4]; v++)
+              for (long u = 0; u < s[4]; u++)
+                for (long i = 0; i < s[3]; i++)
+                  c[(y * s[1] + x) * s[2] + o] +=
+                      a[((y + v) * wide + x + u) * s[3] + i] *
+                      b[((v * s[4] + u) * s[3] + i) * s[2] + o];
+    }
+
+    void gemm(const long *s, const f64 *restrict a, const f64 *restrict b,
+              f64 *restrict c) {
+      for (long i = 0; i < s[0]; i++) {
+        for (long j = 0; j < s[1]; j++)
+          c[i * s[1] + j] *= 1.2;
+        for (long k = 0; k < s[2]; k++)
+          for (long j = 0; j < s[1]; j++)
+            c[i * s[1] + j] += 1.5 * a[i * s[2] + k] * b[k * s[1] + j];
+      }
+    }
+
+    /* s: r, q, p, s */
+    void doitgen(const long *s, const f64 *restrict a, const f64 *restrict b,
+                 f64 *restrict c) {
+      for (long r = 0; r < s[0]; r++)
+        for (long q = 0; q < s[1]; q++)
+          for (long p = 0; p < s[2]; p++) {
+            f64 sum = 0;
+            for (long k = 0; k < s[3]; k++)
+              sum += a[(r * s[1] + q) * s[3] + k] * b[k * s[2] + p];
+            c[(r * s[1] + q) * s[2] + p] = sum;
+          }
+    });
+
+enum library {
+  NO_LIBRARY,
+  SGEMM,
+  DGEMM,
+  UNFOLDED, /* a convolution's input for sgemm */
+  SGEMV_ROWS,
+  SGEMV_ACROSS,
+  DNNL_S8,
+  DNNL_U8,
+  DNNL_BF16
+};
+
+enum { EXTENTS = 5 };
+
+static const struct work {
+  const char *name, *function;
+  enum library library;
+  long s[EXTENTS];
+  double macs;
+  double read_bytes; /* 0: not limited by memory */
+} works[] = {
+    /* clang-format off */
+    {"s8-1024",      "s8s8",     DNNL_S8,   {1024, 1024, 1024}, 1073741824, 0},
+    {"u8s8-1024",    "u8s8",     DNNL_U8,   {1024, 1024, 1024}, 1073741824, 0},
+    {"bf16-1024",    "bf16bf16", DNNL_BF16, {1024, 1024, 1024}, 1073741824, 0},
+    {"s8-128",       "s8s8",     DNNL_S8,   {128, 128, 128},    2097152,    0},
+    {"bf16-128",     "bf16bf16", DNNL_BF16, {128, 128, 128},    2097152,    0},
+    {"matvec-4096",  "rows",     SGEMV_ROWS,   {4096, 1, 4096}, 16777216,
+                                                                67108864},
+    {"vecmat-4096",  "across",   SGEMV_ACROSS, {1, 4096, 4096}, 16777216,
+                                                                67108864},
+    {"matvec-256",   "rows",     SGEMV_ROWS,   {256, 1, 256},   65536,      0},
+    {"vecmat-256",   "across",   SGEMV_ACROSS, {1, 256, 256},   65536,      0},
+    {"4x2048x2048",  "product",  SGEMM,     {4, 2048, 2048},    16777216,   0},
+    {"8x2048x2048",  "product",  SGEMM,     {8, 2048, 2048},    33554432,   0},
+    {"2048x4x2048",  "product",  SGEMM,     {2048, 4, 2048},    16777216,   0},
+    {"2048x8x2048",  "product",  SGEMM,     {2048, 8, 2048},    33554432,   0},
+    {"2048x2048x4",  "product",  SGEMM,     {2048, 2048, 4},    16777216,   0},
+    {"fixed-8",      "fixed8",   SGEMM,     {8, 8, 8},          512,        0},
+    {"fixed-16",     "fixed16",  SGEMM,     {16, 16, 16},       4096,       0},
+    {"fixed-32",     "fixed32",  SGEMM,     {32, 32, 32},       32768,      0},
+    {"conv1x1-nhwc", "conv",     SGEMM,     {56, 56, 256, 64, 1},
+                                                                51380224,   0},
+    {"conv3x3-nhwc", "conv",     UNFOLDED,  {56, 56, 64, 64, 3},
+                                                                115605504,  0},
+    {"polybench-gemm", "gemm",   DGEMM,     {1000, 1100, 1200}, 1320000000, 0},
+    {"polybench-doitgen", "doitgen", NO_LIBRARY, {150, 140, 160, 160},
+                                                                537600000,  0},
+    /* clang-format on */
+};
+
+typedef void loop(const long *s, const void *a, const void *b, void *c);
+typedef float reads(long n, const float *x);
+typedef int dnnl_bytes(char, char, char, long, long, long, float, const void *,
+                       long, int8_t, const void *, long, int8_t, float,
+                       int32_t *, long, const int32_t *);
+typedef int dnnl_halves(char, char, long, long, long, float, const void *, long,
+                        const void *, long, float, float *, long);
+typedef void gemv_s(int, int, int, int, float, const float *, int,
+                    const float *, int, float, float *, int);
+
+struct libraries {
+  cblas_gemm_s *sgemm;
+  cblas_gemm_d *dgemm;
+  gemv_s *sgemv;
+  dnnl_bytes *s8, *u8;
+  dnnl_halves *bf16;
+};
+
+static void find(void *library, const char *name, void *function) {
+  void *f = library ? dlsym(library, name) : NULL;
+  memcpy(function, &f, sizeof f);
+}
+
+static struct libraries find_libraries(void) {
+  struct libraries l = {0};
+  void *blas = cpu_bench_openblas();
+  find(blas, "cblas_sgemm", &l.sgemm);
+  find(blas, "cblas_dgemm", &l.dgemm);
+  find(blas, "cblas_sgemv", &l.sgemv);
+  setenv("OMP_NUM_THREADS", "1", 1); /* oneDNN asks when it is loaded */
+  static const char *const names[] = {"libdnnl.so.2", "libdnnl.so.3"};
+  for (size_t i = 0; !l.s8 && i < sizeof names / sizeof *names; i++) {
+    void *dnnl = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    find(dnnl, "dnnl_gemm_s8s8s32", &l.s8);
+    find(dnnl, "dnnl_gemm_u8s8s32", &l.u8);
+    find(dnnl, "dnnl_gemm_bf16bf16f32", &l.bf16);
+  }
+  return l;
+}
+
+struct tensors {
+  void *a, *b, *c, *unfolded;
+};
+enum { TENSOR_BYTES = 128 << 20 };
+
+static void unfold(const long *s, const float *a, float *to) {
+  long wide = s[1] + s[4] - 1;
+  size_t run = (size_t)(s[4] * s[3]) * sizeof *a; /* adjacent in a row */
+  for (long y = 0; y < s[0]; y++)
+    for (long x = 0; x < s[1]; x++)
+      for (long v = 0; v < s[4]; v++, to += s[4] * s[3])
+        memcpy(to, a + ((y + v) * wide + x) * s[3], run);
+}
+
+/* False: the library is not there, or does not do it. */
+static bool call_library(const struct libraries *l, const struct work *w,
+                         const struct tensors *t) {
+  const long *s = w->s;
+  int m = (int)s[0], n = (int)s[1], k = (int)s[2];
+  const int32_t none = 0;
+  switch (w->library) {
+  case NO_LIBRARY:
+    return false;
+  case UNFOLDED:
+    if (l->sgemm)
+      unfold(s, t->a, t->unfolded);
+    /* fall through */
+  case SGEMM:
+    if (!l->sgemm)
+      return false;
+    if (strcmp(w->function, "conv") == 0) {
+      m = (int)(s[0] * s[1]);
+      n = (int)s[2];
+      k = (int)(s[3] * s[4] * s[4]);
+    }
+    l->sgemm(CBLAS_ROW_MAJOR, CBLAS_AS_IS, CBLAS_AS_IS, m, n, k, 1,
+             w->library == UNFOLDED ? t->unfolded : t->a, k, t->b, n, 1, t->c,
+             n);
+    return true;
+  case DGEMM:
+    if (l->dgemm)
+      l->dgemm(CBLAS_ROW_MAJOR, CBLAS_AS_IS, CBLAS_AS_IS, m, n, k, 1.5, t->a, k,
+               t->b, n, 1.2, t->c, n);
+    return l->dgemm != NULL;
+  case SGEMV_ROWS:
+    if (l->sgemv)
+      l->sgemv(CBLAS_ROW_MAJOR, CBLAS_AS_IS, m, k, 1, t->a, k, t->b, 1, 1, t->c,
+               1);
+    return l->sgemv != NULL;
+  case SGEMV_ACROSS:
+    if (l->sgemv)
+      l->sgemv(CBLAS_ROW_MAJOR, CBLAS_TURNED, k, n, 1, t->b, n, t->a, 1, 1,
+               t->c, 1);
+    return l->sgemv != NULL;
+  case DNNL_S8:
+    return l->s8 && l->s8('N', 'N', 'F', m, n, k, 1, t->a, k, 0, t->b, n, 0, 1,
+                          t->c, n, &none) == 0;
+  case DNNL_U8:
+    return l->u8 && l->u8('N', 'N', 'F', m, n, k, 1, t->a, k, 0, t->b, n, 0, 1,
+                          t->c, n, &none) == 0;
+  case DNNL_BF16:
+    return l->bf16 &&
+           l->bf16('N', 'N', m, n, k, 1, t->a, k, t->b, n, 1, t->c, n) == 0;
+  }
+  return false;
+}
+
+enum rival { OURS, LIBRARY, PLAIN, READING, RIVALS };
+
+/* Multiply-adds per second of the fastest of several runs, in turns; of
+ * READING as many as have their bytes read. */
+static void measure(loop *const loops[RIVALS], reads *read_all,
+                    const struct libraries *l, const struct work *w,
+                    const struct tensors *t, double best[RIVALS]) {
+  double start = seconds_now();
+  int calls = (int)(2e6 / w->macs) + 1;
+  volatile float sum = 0;
+  for (int i = 0; i < RIVALS; i++)
+    best[i] = 0;
+  best[LIBRARY] = call_library(l, w, t) ? 1 : 0;
+  for (int rounds = 0; rounds < 5 || seconds_now() - start < 0.5; rounds++)
+    for (enum rival r = OURS; r < RIVALS; r++) {
+      /* plain loops may take long */
+      if ((r == LIBRARY && best[r] == 0) ||
+          (r == PLAIN && rounds > 0 && w->macs > 1e8) ||
+          (r == READING && w->read_bytes == 0))
+        continue;
+      double from = seconds_now();
+      for (int i = 0; i < calls; i++)
+        if (r == LIBRARY)
+          call_library(l, w, t);
+        else if (r == READING)
+          sum += read_all((long)(w->read_bytes / sizeof(float)), t->b);
+        else
+          loops[r](w->s, t->a, t->b, t->c);
+      double rate = w->macs * calls / (seconds_now() - from);
+      best[r] = rate > best[r] ? rate : best[r];
+    }
+}
+
+static void print_work(struct tool *tool, const struct work *w,
+                       const double best[RIVALS]) {
+  struct text t = {0};
+  bool is_integer = w->library == DNNL_S8 || w->library == DNNL_U8;
+  text_printf(&t, "case=%s %s=%.1f", w->name, is_integer ? "gops" : "gflops",
+              best[OURS] * 2e-9);
+  if (w->read_bytes > 0)
+    text_printf(&t, " gbytes_per_second=%.1f bandwidth_share=%.3f",
+                best[OURS] / w->macs * w->read_bytes * 1e-9,
+                best[OURS] / best[READING]);
+  if (best[LIBRARY] > 0)
+    text_printf(&t, " %s=%.1f ratio=%.3f",
+                w->library >= DNNL_S8 ? "onednn" : "openblas",
+                best[LIBRARY] * 2e-9, best[OURS] / best[LIBRARY]);
+  text_printf(&t, " clang=%.1f\n", best[PLAIN] * 2e-9);
+  keys_print(tool, "%s", text_string(&t));
+  text_free(&t);
+}
+
+static bool run(struct tool *tool, void *ours, void *plain,
+                const struct tensors *t) {
+  struct libraries l = find_libraries();
+  reads *read_all = NULL;
+  find(plain, "read_all", &read_all);
+  for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+    loop *loops[RIVALS] = {NULL};
+    find(ours, works[i].function, &loops[OURS]);
+    find(plain, works[i].function, &loops[PLAIN]);
+    if (!loops[OURS] || !loops[PLAIN] || !read_all)
+      return diag_error(&tool->diag, loc_none(), "no function %s",
+                        works[i].function);
+    double best[RIVALS];
+    measure(loops, read_all, &l, &works[i], t, best);
+    print_work(tool, &works[i], best);
+  }
+  return true;
+}
+
+bool cpu_bench_works(struct tool *tool, const char *folder) {
+  struct cpu_bench_source s = {"works", source, {NULL}};
+  void *ours = cpu_bench_compile(tool, folder, &s, true);
+  void *plain = ours ? cpu_bench_compile(tool, folder, &s, false) : NULL;
+  if (!plain)
+    return false;
+  struct tensors t;
+  void **each[] = {&t.a, &t.b, &t.c, &t.unfolded};
+  for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+    *each[i] = aligned_alloc(64, TENSOR_BYTES);
+    if (!*each[i])
+      out_of_memory(TENSOR_BYTES);
+    memset(*each[i], 0, TENSOR_BYTES);
+  }
+  bool good = run(tool, ours, plain, &t);
+  for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+    free(*each[i]);
+  return good;
+}

@@ -1,0 +1,316 @@
+// addresses.cpp -- ScalarEvolution's recurrences -> start plus strides.
+//
+// Strides are modulo 2^64, as addresses are, so nothing has to be known about
+// overflow, with one exception.  An index of fewer bits that is widened to an
+// address may wrap before: unsigned numbers by C's rules, signed ones with
+// -fwrapv or where LLVM has lost track; then i * n + j is not affine.  Such an
+// index is taken for a 64-bit one, and its smallest and largest value must turn
+// out to fit at run time.
+//
+// An address that is itself loaded inside the nest, from an array along one of
+// its loops, is taken for a recurrence, too: row_pointers.cpp asks at run time.
+//
+// A loop that counts down is described as one that counts up from its last
+// iteration; which way a sum is formed or a result is filled does not matter.
+#include "addresses.h"
+#include "ir_scev.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+namespace {
+
+// ext(recurrence) -> recurrence of exts, with a note that it must not wrap.
+class Widener : public SCEVRewriteVisitor<Widener> {
+  using Base = SCEVRewriteVisitor<Widener>;
+  const DenseMap<const Loop *, int> &Index;
+  ArrayRef<const SCEV *> Extents;
+  std::vector<NoWrap> &Bounded;
+  Type *I64;
+
+public:
+  Widener(ScalarEvolution &SE, const DenseMap<const Loop *, int> &Index,
+          ArrayRef<const SCEV *> Extents, std::vector<NoWrap> &Bounded,
+          Type *I64)
+      : Base(SE), Index(Index), Extents(Extents), Bounded(Bounded), I64(I64) {}
+
+  const SCEV *visitZeroExtendExpr(const SCEVZeroExtendExpr *Z) {
+    return widen(Z, false);
+  }
+  const SCEV *visitSignExtendExpr(const SCEVSignExtendExpr *S) {
+    return widen(S, true);
+  }
+
+private:
+  // A multiple of a number is multiplied in 64 bits, where neither wraps.
+  const SCEV *extend(const SCEV *S, bool Signed) {
+    const auto *M = dyn_cast<SCEVMulExpr>(S);
+    if (Signed && M && M->getNumOperands() == 2 &&
+        isa<SCEVConstant>(M->getOperand(0)))
+      return SE.getMulExpr(SE.getSignExtendExpr(M->getOperand(0), I64),
+                           SE.getSignExtendExpr(M->getOperand(1), I64));
+    return Signed ? SE.getSignExtendExpr(S, I64) : SE.getZeroExtendExpr(S, I64);
+  }
+
+  const SCEV *widen(const SCEVCastExpr *Cast, bool Signed) {
+    const SCEV *S = Cast->getOperand();
+    unsigned Bits = (unsigned)SE.getTypeSizeInBits(S->getType());
+    bool IsIndex = Bits >= 8 && Bits <= 32; // fewer: i & 1
+    if (Cast->getType() != I64 || !IsIndex)
+      return Cast;
+    NoWrap Sum = {Bits, Signed, {nullptr, {}}};
+    SmallVector<std::pair<const SCEV *, const Loop *>, 4> Steps;
+    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
+      auto It = Index.find(Rec->getLoop());
+      if (It == Index.end())
+        break; // a loop around the nest
+      if (!Rec->isAffine())
+        return Cast;
+      const SCEV *Step = Rec->getStepRecurrence(SE);
+      Step = extend(Step, Signed || looksNegative(Step));
+      Sum.Of.Terms.push_back({Step, Extents[It->second]});
+      Steps.push_back({Step, Rec->getLoop()});
+      S = Rec->getStart();
+    }
+    const SCEV *Wide = Sum.Of.Start = extend(S, Signed);
+    if (Steps.empty() && Wide == Cast)
+      return Cast;
+    for (auto [Step, L] : reverse(Steps))
+      Wide = SE.getAddRecExpr(Wide, Step, L, SCEV::FlagAnyWrap);
+    Bounded.push_back(std::move(Sum));
+    return Wide;
+  }
+};
+
+} // namespace
+
+const SCEV *Addresses::widen(const SCEV *S) {
+  size_t Before = Bounded.size();
+  Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
+  const SCEV *Wide = Widener(SE, Index, InTile, Bounded, I64).visit(S);
+  for (size_t I = Before; I < Bounded.size(); I++) {
+    bool Known = usable(Bounded[I].Of.Start);
+    for (auto [Step, Extent] : Bounded[I].Of.Terms)
+      Known &= usable(Step) && usable(Extent);
+    if (!Known) {
+      Bounded.resize(Before);
+      return S;
+    }
+  }
+  return Wide;
+}
+
+bool Addresses::mayChange(const LoadInst &L) {
+  MemoryLocation Array(L.getPointerOperand(),
+                       LocationSize::beforeOrAfterPointer(), L.getAAMetadata());
+  for (BasicBlock *B : Outer.blocks())
+    for (Instruction &I : *B)
+      if (I.mayWriteToMemory() && isModSet(AA.getModRefInfo(&I, Array)))
+        return true;
+  return false;
+}
+
+// Null: not the element of an array of addresses that moves along one loop.
+const SCEV *Addresses::rowAddress(const LoadInst &L) {
+  Address Array;
+  if (!L.getType()->isPointerTy() || !Outer.contains(&L) || !L.isSimple() ||
+      !split(L, L.getPointerOperand(), Array))
+    return nullptr;
+  int Along = -1;
+  for (size_t I = 0; I < Loops.size(); I++)
+    if (Array.Stride[I]) {
+      if (Along >= 0)
+        return nullptr;
+      Along = (int)I;
+    }
+  if (Along < 0 || mayChange(L) || !usable(Array.Start))
+    return nullptr;
+  const RowPointers &Row =
+      rowPointers(L, Array.Start, Array.Stride[Along], Extents[Along]);
+  return recurrence(SE.getSCEV(Row.Base), SE.getSCEV(Row.Step), Along);
+}
+
+const RowPointers &Addresses::rowPointers(const LoadInst &L, const SCEV *Start,
+                                          const SCEV *Stride,
+                                          const SCEV *Extent) {
+  for (const RowPointers &R : Rows)
+    if (R.Start == Start && R.Stride == Stride && R.Extent == Extent)
+      return R;
+  IRBuilder<> B(Outer.getLoopPreheader()->getTerminator());
+  auto Placeholder = [&](Type *T) {
+    return cast<Instruction>(B.CreateFreeze(UndefValue::get(T)));
+  };
+  assert(Outer.contains(&L) && Stride && usable(Start) && usable(Stride));
+  Rows.push_back({&L, Start, Stride, Extent, Placeholder(L.getType()),
+                  Placeholder(B.getInt64Ty())});
+  return Rows.back();
+}
+
+const SCEV *Addresses::valueIn(const Instruction &I, const Value *V) {
+  const Loop *L = LI.getLoopFor(I.getParent());
+  return resolve(Code.Clipped.whole(SE.getSCEV(const_cast<Value *>(V)), L), L);
+}
+
+bool Addresses::split(const Instruction &I, const Value *Pointer,
+                      Address &Result) {
+  Result.Start = nullptr;
+  if (Pointer->getType()->getPointerAddressSpace() != 0)
+    return false;
+  // Where a local array lies is known in the nest only, and not asked.
+  if (!splitNumber(I, Pointer, Result) &&
+      !(Result.Start && Code.isLocal(Result.Start)))
+    return false;
+  numberThrough(Result);
+  return true;
+}
+
+bool Addresses::splitNumber(const Instruction &I, const Value *W,
+                            Address &Result) {
+  if (!SE.isSCEVable(W->getType()))
+    return false;
+  return peel(widen(valueIn(I, W)), *LI.getLoopFor(I.getParent()), Result);
+}
+
+bool Addresses::peel(const SCEV *S, const Loop &Scope, Address &Result) {
+  Result.Stride.assign(Loops.size(), nullptr);
+  while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
+    auto It = Index.find(Rec->getLoop());
+    if (It == Index.end() || !Rec->isAffine() ||
+        !Rec->getLoop()->contains(&Scope) || Result.Stride[It->second])
+      break;
+    const SCEV *Step = Rec->getStepRecurrence(SE);
+    if (!usable(Step))
+      return false;
+    Result.Stride[It->second] = Step;
+    S = Rec->getStart();
+  }
+  Result.Start = S;
+  assert(Result.Stride.size() == Loops.size());
+  return usable(S);
+}
+
+bool Addresses::readNumber(const Instruction &I, const Value *W, bool Signed,
+                           Address &Result) {
+  return splitNumber(I, W, Result) && makeNumber(Signed, Result);
+}
+
+bool Addresses::makeNumber(bool Signed, Address &Result) {
+  Type *T = Result.Start->getType();
+  if (SE.getTypeSizeInBits(T) > 64)
+    return false;
+  if (T->isPointerTy() && !Rows.empty())
+    return false; // may lie in a row whose address is not known yet
+  Result.Start = number(Result.Start, Signed);
+  for (const SCEV *&Stride : Result.Stride)
+    if (Stride)
+      Stride = number(Stride, true);
+  numberThrough(Result);
+  return usable(Result.Start);
+}
+
+Sum Addresses::sum(const Address &X) const {
+  assert(X.Stride.size() == Loops.size());
+  Sum S = {X.Start, {}};
+  for (size_t L = 0; L < Loops.size(); L++)
+    if (X.Stride[L] && !X.Stride[L]->isZero())
+      S.Terms.push_back({X.Stride[L], Extents[L]});
+  return S;
+}
+
+void Addresses::chooseDirections(ArrayRef<BasicBlock *> Blocks) {
+  SmallVector<bool, 8> Down(Loops.size(), false), Up(Loops.size(), false);
+  for (BasicBlock *B : Blocks)
+    for (Instruction &I : *B) {
+      const Value *Pointer = getLoadStorePointerOperand(&I);
+      Address X;
+      if (!Pointer || !split(I, Pointer, X))
+        continue;
+      for (size_t L = 0; L < Loops.size(); L++)
+        if (X.Stride[L] && !X.Stride[L]->isZero())
+          (looksNegative(X.Stride[L]) ? Down : Up)[L] = true;
+    }
+  for (size_t L = 0; L < Loops.size(); L++)
+    Reversed[L] = Down[L] && !Up[L] && !isPart((int)L);
+  Bounded.clear(); // what is read from here on counts
+}
+
+bool Addresses::read(const Instruction &I, const Value *Pointer,
+                     Address &Result) {
+  if (!split(I, Pointer, Result))
+    return false;
+  if (!numberOn(Result))
+    return false;
+  reverseLoops(Result);
+  return true;
+}
+
+// Of numbers whose sums and differences are exact in 64.
+enum { FewBits = 40 };
+
+static bool hasFewBits(const ConstantRange &R) {
+  int64_t Limit = (int64_t)1 << (FewBits - 1);
+  return R.getSignedMin().sge((uint64_t)-Limit) && R.getSignedMax().slt(Limit);
+}
+
+// As a signed number of 64 bits.
+bool Addresses::splitIndex(const SCEV *S, const Loop &Scope, Address &Result) {
+  Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
+  return SE.getTypeSizeInBits(S->getType()) <= 64 &&
+         peel(widen(SE.getNoopOrSignExtend(S, I64)), Scope, Result);
+}
+
+bool Addresses::splitIndex(const Instruction &I, const Value *Number,
+                           Address &Result) {
+  return Number->getType()->isIntegerTy() &&
+         splitIndex(valueIn(I, Number), *LI.getLoopFor(I.getParent()), Result);
+}
+
+bool Addresses::readIndex(const Instruction &I, const Value *Number,
+                          Address &Result) {
+  return Number->getType()->isIntegerTy() &&
+         readIndex(valueIn(I, Number), *LI.getLoopFor(I.getParent()), Result);
+}
+
+bool Addresses::readIndex(const SCEV *S, const Loop &Scope, Address &Result) {
+  if (!splitIndex(S, Scope, Result))
+    return false;
+  numberThrough(Result);
+  reverseLoops(Result);
+  if (hasFewBits(SE.getSignedRange(S)))
+    return true;
+  Bounded.push_back({FewBits, true, sum(Result)});
+  return true;
+}
+
+bool Addresses::addConditions(IRNest &R) {
+  R.Bounded.insert(R.Bounded.end(), Bounded.begin(), Bounded.end());
+  R.Bounded.insert(R.Bounded.end(), BoundedExtents.begin(),
+                   BoundedExtents.end());
+  R.Counted = Counted;
+  R.Assumed.insert(R.Assumed.end(), Assumed.begin(), Assumed.end());
+  for (auto [X, Y] : Equal)
+    if (X != Y)
+      R.Equal.push_back({X, Y});
+  for (const End &L : Ends) {
+    Address X;
+    unsigned Bits = (unsigned)SE.getTypeSizeInBits(L.Of->getType());
+    if (!peel(resolve(L.Of, L.Within), *L.Within, X) ||
+        !makeNumber(L.Signed, X))
+      return false;
+    Sum S = {X.Start, {}};
+    for (size_t I = 0; I < Loops.size(); I++)
+      if (X.Stride[I]) // and one iteration further, where the loop ends
+        S.Terms.push_back(
+            {X.Stride[I],
+             SE.getAddExpr(Extents[I], SE.getOne(Extents[I]->getType()))});
+    R.Bounded.push_back({std::min(Bits, 61u), L.Signed, S});
+  }
+  return true;
+}
+
+} // namespace nputeir

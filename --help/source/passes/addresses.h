@@ -1,0 +1,64 @@
+// addresses.h -- addresses as a start plus stride times iteration of every
+// loop.
+#ifndef NPUTEIR_ADDRESSES_H
+#define NPUTEIR_ADDRESSES_H
+
+#include "loop_table.h"
+
+namespace nputeir {
+
+class Addresses : public LoopTable {
+  llvm::AAResults &AA;
+
+public:
+  // What must not wrap for the addresses to be true.
+  std::vector<NoWrap> Bounded;
+  std::vector<NoWrap> BoundedExtents; // .. and the numbers of iterations
+  std::vector<RowPointers> Rows;      // on which the addresses rely
+
+  Addresses(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
+            llvm::AAResults &AA, const Body &Code)
+      : LoopTable(Outer, LI, SE, Code), AA(AA) {}
+  // After the last loop: reverses loops in which addresses only go down.
+  void chooseDirections(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
+  bool read(const llvm::Instruction &I, const llvm::Value *Pointer,
+            Address &Result);
+  // A number or an address as it is before I, in 64 bits, modulo its own.
+  bool readNumber(const llvm::Instruction &I, const llvm::Value *W, bool Signed,
+                  Address &Result);
+  // The same of a number that I uses, as a signed one of few bits.
+  bool readIndex(const llvm::Instruction &I, const llvm::Value *Number,
+                 Address &Result);
+  bool readIndex(const llvm::SCEV *S, const llvm::Loop &Scope, Address &Result);
+  Sum sum(const Address &X) const; // over all iterations
+  // What must hold for extents and addresses to be true; false: this cannot be
+  // asked before the nest.
+  bool addConditions(IRNest &R);
+
+protected:
+  const llvm::SCEV *widen(const llvm::SCEV *S);
+  // Before parts are numbered as one, and loops reversed.
+  bool split(const llvm::Instruction &I, const llvm::Value *Pointer,
+             Address &Result);
+  bool splitIndex(const llvm::Instruction &I, const llvm::Value *Number,
+                  Address &Result);
+  bool splitIndex(const llvm::SCEV *S, const llvm::Loop &Scope,
+                  Address &Result);
+
+private:
+  const llvm::SCEV *valueIn(const llvm::Instruction &I, const llvm::Value *V);
+  bool splitNumber(const llvm::Instruction &I, const llvm::Value *W,
+                   Address &Result);
+  bool peel(const llvm::SCEV *S, const llvm::Loop &Scope, Address &Result);
+  bool makeNumber(bool Signed, Address &Result);
+  const llvm::SCEV *rowAddress(const llvm::LoadInst &L) override;
+  const RowPointers &rowPointers(const llvm::LoadInst &L,
+                                 const llvm::SCEV *Start,
+                                 const llvm::SCEV *Stride,
+                                 const llvm::SCEV *Extent);
+  bool mayChange(const llvm::LoadInst &L);
+};
+
+} // namespace nputeir
+
+#endif

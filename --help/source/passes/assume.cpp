@@ -1,0 +1,469 @@
+// assume.cpp -- sizes and addresses that the nest's own stores may change, for
+// all that the compiler knows.
+//
+//     for (i = 0; i < a->rows; i++) ..
+//       c->data[i * c->columns + j] = sum;
+//
+// Where data points to int, this may write a->rows or c->columns.  The nest is
+// read as if it did not: while it is, placeholders in front stand for such
+// loads, and copies for what is computed from them alone.  That tells where the
+// nest writes, and what is asked at run time is whether the bytes loaded lie
+// outside of that.  Then they do not change, because the first store to change
+// one would itself go where the description says.
+//
+// A load may run in front if the loops around it have work, as in hoist.cpp.
+// Whether they have is the answer of other loads.  Where a store comes before
+// these, it may have changed them, and the load is late: it waits for the
+// answer to whether what was loaded so far is apart from what is written, which
+// must therefore not depend on late loads.
+//
+//     front:  early loads; apart = none is zero that must not be, and all lie
+//             outside of what is written
+//     late:   load, if apart so far; apart = apart and outside, too
+#include "assume.h"
+#include "checks.h"
+
+#include "ir_marks.h"
+#include "local_arrays.h"
+#include "llvm/ADT/DepthFirstIterator.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/MemoryLocation.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// ---- which loads ----
+
+// False: the nest changes memory in other ways, too, or may never end.
+bool AssumedLoads::findStores() {
+  for (BasicBlock *B : Outer.blocks()) {
+    if (!isGuaranteedToTransferExecutionToSuccessor(B))
+      return false;
+    for (Instruction &I : *B) {
+      if (!I.mayWriteToMemory() || marksFrame(I))
+        continue;
+      if (!isa<StoreInst>(I) && !isa<MemIntrinsic>(I))
+        return false;
+      Stores.push_back(&I);
+    }
+  }
+  return Stores.size() <= StoresMax;
+}
+
+// What addresses and conditions are computed from.
+void AssumedLoads::findShaping() {
+  SmallVector<const Value *, 32> Open;
+  for (const BasicBlock *B : Outer.blocks())
+    for (const Instruction &I : *B) {
+      if (const Value *Pointer = getLoadStorePointerOperand(&I))
+        Open.push_back(Pointer);
+      else if (I.isTerminator() || isa<MemIntrinsic>(I))
+        Open.append(I.value_op_begin(), I.value_op_end());
+    }
+  while (!Open.empty()) {
+    const auto *I = dyn_cast<Instruction>(Open.pop_back_val());
+    if (I && Outer.contains(I) && Shaping.insert(I).second && !isa<LoadInst>(I))
+      Open.append(I->value_op_begin(), I->value_op_end());
+  }
+}
+
+static MemoryLocation writtenBy(const Instruction &I) {
+  if (const auto *Mem = dyn_cast<MemIntrinsic>(&I))
+    return MemoryLocation::getForDest(Mem);
+  return MemoryLocation::get(cast<StoreInst>(&I));
+}
+
+bool AssumedLoads::isChanged(const LoadInst &L) const {
+  return any_of(Stores, [&](const Instruction *S) {
+    AliasResult R = AA.alias(MemoryLocation::get(&L), writtenBy(*S));
+    return R == AliasResult::MustAlias || R == AliasResult::PartialAlias;
+  });
+}
+
+bool AssumedLoads::mayChange(const LoadInst &L) const {
+  return any_of(Stores, [&](const Instruction *S) {
+    return isModSet(AA.getModRefInfo(S, MemoryLocation::get(&L)));
+  });
+}
+
+// Whether W may run before L does for the first time.
+bool AssumedLoads::mayPrecede(const Instruction &W, const LoadInst &L) const {
+  const Loop *Both = LI.getLoopFor(L.getParent());
+  while (!Both->contains(&W))
+    Both = Both->getParentLoop();
+  // A loop within runs as a whole.
+  auto Step = [&](const Instruction &I) {
+    const BasicBlock *B = I.getParent();
+    for (const Loop *In = LI.getLoopFor(B); In != Both;
+         In = In->getParentLoop())
+      B = In->getHeader();
+    return B;
+  };
+  const BasicBlock *First = Step(L), *Second = Step(W);
+  return First == Second ? W.comesBefore(&L)
+                         : !DT.properlyDominates(First, Second);
+}
+
+// Whether a store may change it before the nest reads it for the first time.
+bool AssumedLoads::isStale(const LoadInst &L) const {
+  return any_of(Stores, [&](const Instruction *S) {
+    return mayPrecede(*S, L) &&
+           isModSet(AA.getModRefInfo(S, MemoryLocation::get(&L)));
+  });
+}
+
+// ---- while the nest is read ----
+
+AssumedLoads::~AssumedLoads() {
+  assert(Replaced.empty());
+  for (const Ahead &X : reverse(Found))
+    X.New->eraseFromParent();
+}
+
+void AssumedLoads::assume() {
+  if (!Outer.getLoopPreheader() || !findStores())
+    return;
+  findShaping();
+  // What a value is computed from comes first.
+  DomTreeNode *Header = DT.getNode(Outer.getHeader());
+  for (auto Node = df_begin(Header), End = df_end(Header); Node != End;) {
+    if (!Outer.contains(Node->getBlock())) {
+      Node.skipChildren();
+      continue;
+    }
+    for (Instruction &I : *Node->getBlock()) {
+      if (Found.size() == AheadMax)
+        return;
+      if (auto *L = dyn_cast<LoadInst>(&I))
+        assume(*L);
+      else
+        copy(I);
+    }
+    ++Node;
+  }
+}
+
+void AssumedLoads::assume(LoadInst &L) {
+  if (!Shaping.count(&L) || !L.isSimple() ||
+      !Outer.isLoopInvariant(L.getPointerOperand()) || isChanged(L))
+    return;
+  Ahead X = {};
+  X.Load = &L;
+  X.Pointer = L.getPointerOperand();
+  X.Place = SE.getSCEV(X.Pointer);
+  X.Stale = isStale(L);
+  X.MayChange = mayChange(L);
+  for (Ahead &Known : Found)
+    if (Known.Place == X.Place && Known.New->getType() == L.getType()) {
+      Known.Stale |= X.Stale;
+      Known.MayChange |= X.MayChange;
+      return replace(L, *Known.New);
+    }
+  if (!Places.runsIf(L, X.Counts))
+    return;
+  auto Decides = [&](const SCEV *S) {
+    return dependsOn(S, &Ahead::Stale) || isLate(S);
+  };
+  X.Late = Decides(X.Place) || any_of(X.Counts, Decides);
+  X.New = cast<Instruction>(
+      IRBuilder<>(Places.front()).CreateFreeze(UndefValue::get(L.getType())));
+  Found.push_back(X);
+  replace(L, *X.New);
+}
+
+// Only what is computed from placeholders is left inside by hoist.cpp.
+void AssumedLoads::copy(Instruction &I) {
+  if (Found.empty() || isa<PHINode>(I) || I.isTerminator() ||
+      I.mayReadOrWriteMemory() || I.getType()->isVoidTy() ||
+      !isSafeToSpeculativelyExecute(&I) || !Outer.hasLoopInvariantOperands(&I))
+    return;
+  Ahead X = {};
+  X.New = I.clone();
+  for (const Ahead &From : Found)
+    if (is_contained(I.operands(), From.New)) {
+      X.Stale |= From.Stale;
+      X.Late |= From.Late;
+    }
+  IRBuilder<>(Places.front()).Insert(X.New);
+  Found.push_back(X);
+  replace(I, *X.New);
+}
+
+bool AssumedLoads::dependsOn(const SCEV *S, bool Ahead::*Flag) const {
+  return SCEVExprContains(S, [&](const SCEV *Part) {
+    const auto *U = dyn_cast<SCEVUnknown>(Part);
+    return U && any_of(Found, [&](const Ahead &X) {
+             return X.New == U->getValue() && X.*Flag;
+           });
+  });
+}
+
+bool AssumedLoads::isLate(const SCEV *S) const {
+  return dependsOn(S, &Ahead::Late);
+}
+
+// A use outside of the nest is left: such a value is known after it only.
+void AssumedLoads::replace(Instruction &Old, Instruction &New) {
+  assert(Old.getType() == New.getType() && Outer.contains(&Old));
+  SE.forgetValue(&Old);
+  for (Use &U : make_early_inc_range(Old.uses()))
+    if (Outer.contains(cast<Instruction>(U.getUser()))) {
+      Replaced.push_back({&U, &Old});
+      U.set(&New);
+    }
+  SE.forgetLoop(&Outer);
+}
+
+void AssumedLoads::restore() {
+  if (Found.empty())
+    return;
+  for (const Ahead &X : Found)
+    SE.forgetValue(X.New);
+  for (auto [U, Old] : reverse(Replaced))
+    U->set(Old);
+  Replaced.clear();
+  SE.forgetLoop(&Outer);
+}
+
+// ---- where the nest writes ----
+
+namespace {
+
+// Per tensor, the bytes that the stores of a nest reach.
+class Written {
+  struct Range {
+    Value *Start, *Low, *High; // from Start on, up to in front of High
+  };
+  const IRNest &I;
+  Checks Front;
+  IRBuilder<> &B;
+  MapVector<int, Range> Ranges; // by tensor
+
+public:
+  Value *Fits; // nothing wraps
+
+  Written(const IRNest &I, ScalarEvolution &SE, Instruction *At)
+      : I(I), Front(I, SE, At), B(Front.B), Fits(B.getTrue()) {
+    for (int S = 0; S < I.N->statement_count; S++)
+      if (writes(I, S))
+        add(I.N->statement[S].to);
+  }
+
+  // All that is computed to know this.
+  static SmallVector<const SCEV *, 16> dependsOn(const IRNest &I) {
+    SmallVector<const SCEV *, 16> Parts;
+    auto Add = [&](value V) {
+      if (V.symbol >= 0)
+        Parts.push_back(I.Symbol[V.symbol]);
+    };
+    for (int S = 0; S < I.N->statement_count; S++) {
+      const nest_access &To = I.N->statement[S].to;
+      if (!writes(I, S))
+        continue;
+      Parts.push_back(I.Tensor[To.tensor]);
+      if (To.rows)
+        Add({0, I.N->pitch[To.tensor]});
+      for (int L = 0; L < I.N->loop_count; L++)
+        if (moves(To, L)) {
+          Add(To.stride_bytes[L]);
+          Add(I.N->loop[L].extent);
+        }
+    }
+    return Parts;
+  }
+
+  // Beside what lies in the frame.
+  static bool writes(const IRNest &I, int Statement) {
+    const nest_statement &S = I.N->statement[Statement];
+    return S.is_store && !I.N->local[S.to.tensor];
+  }
+
+  Value *isOutside(IRBuilder<> &At, Value *Pointer, uint64_t Bytes) const {
+    Value *Place = At.CreatePtrToInt(Pointer, At.getInt64Ty());
+    Value *Outside = At.getTrue();
+    for (auto &[Tensor, R] : Ranges) {
+      Value *First = At.CreateSub(Place, R.Start);
+      Value *Behind = At.CreateAdd(First, At.getInt64(Bytes));
+      Outside =
+          At.CreateAnd(Outside, At.CreateOr(At.CreateICmpSGE(First, R.High),
+                                            At.CreateICmpSLE(Behind, R.Low)));
+    }
+    return Outside;
+  }
+
+private:
+  static bool moves(const nest_access &To, int Loop) {
+    value Stride = To.stride_bytes[Loop];
+    return Stride.symbol >= 0 || Stride.constant != 0;
+  }
+
+  Value *exact(Intrinsic::ID Operation, Value *X, Value *Y) {
+    Value *Pair = B.CreateBinaryIntrinsic(Operation, X, Y);
+    Fits = B.CreateAnd(Fits, B.CreateNot(B.CreateExtractValue(Pair, 1)));
+    return B.CreateExtractValue(Pair, 0);
+  }
+  Value *times(Value *X, Value *Y) {
+    return exact(Intrinsic::smul_with_overflow, X, Y);
+  }
+  Value *plus(Value *X, Value *Y) {
+    return exact(Intrinsic::sadd_with_overflow, X, Y);
+  }
+  Value *smaller(Value *X, Value *Y) {
+    return B.CreateBinaryIntrinsic(Intrinsic::smin, X, Y);
+  }
+  Value *larger(Value *X, Value *Y) {
+    return B.CreateBinaryIntrinsic(Intrinsic::smax, X, Y);
+  }
+
+  void add(const nest_access &To) {
+    Value *Zero = B.getInt64(0);
+    Value *Low = B.getInt64((uint64_t)To.offset_bytes);
+    if (To.rows)
+      Low = plus(Low, times(Front.number({0, I.N->pitch[To.tensor]}),
+                            B.getInt64((uint64_t)To.rows)));
+    Value *High = plus(Low, B.getInt64((uint64_t)dtype_bytes(To.type)));
+    for (int L = 0; L < I.N->loop_count; L++) {
+      if (!moves(To, L))
+        continue;
+      value Extent = I.N->loop[L].extent;
+      Fits = B.CreateAnd(Fits, Front.isPositive(Extent));
+      Value *Way = times(Front.number(To.stride_bytes[L]),
+                         B.CreateSub(Front.number(Extent), B.getInt64(1)));
+      Low = plus(Low, smaller(Way, Zero));
+      High = plus(High, larger(Way, Zero));
+    }
+    auto Known = Ranges.find(To.tensor);
+    if (Known != Ranges.end()) {
+      Known->second.Low = smaller(Known->second.Low, Low);
+      Known->second.High = larger(Known->second.High, High);
+      return;
+    }
+    Value *Start =
+        Front.frozen(I.Tensor[To.tensor], bytePointer(B.getContext()));
+    Ranges.insert(
+        {To.tensor, {B.CreatePtrToInt(Start, B.getInt64Ty()), Low, High}});
+  }
+};
+
+} // namespace
+
+// ---- at run time ----
+
+bool AssumedLoads::isLate(const Sum &S) const {
+  return isLate(S.Start) || any_of(S.Terms, [&](const Sum::Term &T) {
+           return isLate(T.Step) || isLate(T.Extent);
+         });
+}
+
+bool AssumedLoads::isLate(const AtLeast &C) const {
+  return isLate(C.Large) || isLate(C.Small);
+}
+
+bool AssumedLoads::isLate(std::pair<Value *, bool> Assumed) const {
+  return any_of(
+      Found, [&](const Ahead &X) { return X.New == Assumed.first && X.Late; });
+}
+
+bool AssumedLoads::isLate(std::pair<const SCEV *, const SCEV *> Equal) const {
+  return isLate(Equal.first) || isLate(Equal.second);
+}
+
+// Where the nest writes must not be known from rows either: which of them exist
+// is decided by what is assumed here.
+bool AssumedLoads::canBeChecked(const IRNest &N, arena *A, verdict &V) const {
+  auto FromRows = [&](const SCEV *S) {
+    return SCEVExprContains(S, [&](const SCEV *Part) {
+      const auto *U = dyn_cast<SCEVUnknown>(Part);
+      return U && any_of(N.Rows, [&](const RowPointers &R) {
+               return R.Base == U->getValue() || R.Step == U->getValue();
+             });
+    });
+  };
+  bool Decides = any_of(Written::dependsOn(N), [&](const SCEV *S) {
+    return isLate(S) || FromRows(S);
+  });
+  N.eachCondition([&](const auto &X) {
+    // Whether an index wraps that is only read is asked with the late loads.
+    Decides |= !std::is_same_v<decltype(X), const NoWrap &> && isLate(X);
+  });
+  if (!Decides || none_of(Found, [](const Ahead &X) { return X.MayChange; }))
+    return true;
+  return verdict_decline(&V, RULE_MAY_CHANGE, locOf(Outer.getStartLoc(), A),
+                         "a store of the nest may change sizes or addresses in "
+                         "memory that decide where it writes");
+}
+
+uint64_t AssumedLoads::bytesOf(const Ahead &X) const {
+  return X.Load->getModule()->getDataLayout().getTypeStoreSize(
+      X.Load->getType());
+}
+
+// Returns whether the load runs; null: it always does.
+Value *AssumedLoads::put(const Ahead &X, Value *Apart) {
+  Value *Runs = nullptr;
+  assert(Replaced.empty()); // the nest reads its memory again
+  if (X.Load) {
+    Runs = Places.noneIsZero(X.Counts);
+    IRBuilder<> B(Places.front());
+    if (Apart)
+      Runs = Runs ? B.CreateAnd(Apart, Runs) : Apart;
+    auto *L = cast<LoadInst>(B.Insert(X.Load->clone()));
+    L->setOperand(0, X.Pointer);
+    L->dropUnknownNonDebugMetadata(); // what holds only where it was
+    X.New->setOperand(0, Places.move(*L, Runs));
+  }
+  moveBefore(*X.New, Places.front());
+  return Runs;
+}
+
+// What the description of where the nest writes relies on.
+Value *AssumedLoads::isDescribed(const IRNest &N) {
+  Checks Front(N, SE, Places.front());
+  Value *Holds = Front.B.getTrue();
+  N.eachCondition([&](const auto &X) {
+    if (!isLate(X))
+      Holds = Front.B.CreateAnd(Holds, Front.holds(X));
+  });
+  return Holds;
+}
+
+void AssumedLoads::compute(IRNest &N) {
+  if (Found.empty())
+    return;
+  auto Late = std::stable_partition(Found.begin(), Found.end(),
+                                    [](const Ahead &X) { return !X.Late; });
+  Value *Apart = ConstantInt::getTrue(Outer.getHeader()->getContext());
+  auto Require = [&](Value *Holds) {
+    Apart = IRBuilder<>(Places.front()).CreateAnd(Apart, Holds);
+  };
+  for (auto X = Found.begin(); X != Late; ++X)
+    if (Value *Runs = put(*X, nullptr))
+      Require(Runs);
+  if (any_of(Found, [](const Ahead &X) { return X.MayChange; })) {
+    Written Stores(N, SE, Places.front());
+    auto RequireOutside = [&](const Ahead &X) {
+      IRBuilder<> B(Places.front());
+      if (X.MayChange)
+        Require(Stores.isOutside(B, X.Pointer, bytesOf(X)));
+    };
+    Require(Stores.Fits);
+    for (auto X = Found.begin(); X != Late; ++X)
+      RequireOutside(*X);
+    if (Late != Found.end())
+      Require(isDescribed(N));
+    for (auto X = Late; X != Found.end(); ++X)
+      if (Value *Runs = put(*X, Apart)) {
+        Apart = Runs;
+        RequireOutside(*X);
+      }
+  }
+  N.Assumed.push_back({Apart, true});
+  Found.clear();
+}
+
+} // namespace nputeir

@@ -1,0 +1,180 @@
+// canonical.cpp -- brings a function into the shape that read_ir.cpp reads,
+// with analyses of our own: memory to registers, equal expressions once, sizes
+// computed before the loops that use them, counters as wide as addresses.
+// Loops are neither rotated nor unrolled, and nothing is moved out of them that
+// touches memory.
+#include "collapsed.h"
+#include "ir_candidates.h"
+#include "nest_parts.h"
+#include "passes.h"
+#include "versions.h"
+
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
+#include "llvm/Transforms/Scalar/DeadStoreElimination.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/LoopDeletion.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+
+using namespace llvm;
+
+namespace nputeir {
+namespace {
+
+// InstCombine writes a sign extension of what it knows to be positive as a zero
+// extension, through which neither widening nor ScalarEvolution sees.
+struct SignExtendPass : PassInfoMixin<SignExtendPass> {
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
+    SmallVector<ZExtInst *, 8> Found;
+    for (Instruction &I : instructions(F))
+      if (auto *Z = dyn_cast<ZExtInst>(&I); Z && isNonNegative(*Z))
+        Found.push_back(Z);
+    for (ZExtInst *Z : Found) {
+      Value *S = IRBuilder<>(Z).CreateSExt(Z->getOperand(0), Z->getType());
+      S->takeName(Z);
+      Z->replaceAllUsesWith(S);
+      Z->eraseFromParent();
+    }
+    PreservedAnalyses PA;
+    PA.preserveSet<CFGAnalyses>();
+    return Found.empty() ? PreservedAnalyses::all() : PA;
+  }
+};
+
+// Of every loop, ScalarEvolution asks what the branches in front of it say, as
+// far back as one leads to the next; of nests in a row, the last one asks all
+// others.  A barrier, which is a branch that has no choice, ends that, so that
+// the work grows with the number of nests.
+struct BarrierPass : PassInfoMixin<BarrierPass> {
+  enum { Between = 16 }; // outermost loops
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+    DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
+    unsigned Count = 0;
+    for (Loop *L : LI) {
+      BasicBlock *Front = L->getLoopPreheader();
+      if (++Count % Between != 0 || !Front)
+        continue;
+      Instruction *End = Front->getTerminator();
+      BasicBlock *Behind = SplitBlock(Front, End, &DT, &LI);
+      IRBuilder<> B(Front->getTerminator());
+      B.CreateCondBr(B.getTrue(), Behind, Behind);
+      Front->getTerminator()->eraseFromParent();
+    }
+    return Count < Between ? PreservedAnalyses::all()
+                           : PreservedAnalyses::none();
+  }
+};
+
+// Counters as wide as addresses.
+struct WidenPass : PassInfoMixin<WidenPass> {
+  PreservedAnalyses run(Loop &L, LoopAnalysisManager &LAM,
+                        LoopStandardAnalysisResults &Known, LPMUpdater &U) {
+    return mayBeRead(L) ? IndVarSimplifyPass().run(L, LAM, Known, U)
+                        : PreservedAnalyses::all();
+  }
+};
+
+// The smaller of two numbers, as the bound of a loop over a tile has it, is
+// written as such before counters are widened on one side of the choice only.
+struct SmallestPass : PassInfoMixin<SmallestPass> {
+  static bool bounds(const Value &V) {
+    return !V.use_empty() && all_of(V.users(), [](const User *U) {
+      return isa<ICmpInst>(U) || (isa<SExtInst, ZExtInst>(U) && bounds(*U));
+    });
+  }
+
+  static Intrinsic::ID smallest(SelectInst &S, Value *&X, Value *&Y) {
+    switch (matchSelectPattern(&S, X, Y).Flavor) {
+    case SPF_SMIN:
+      return Intrinsic::smin;
+    case SPF_UMIN:
+      return Intrinsic::umin;
+    default:
+      return Intrinsic::not_intrinsic;
+    }
+  }
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
+    bool Changed = false;
+    for (Instruction &I : make_early_inc_range(instructions(F))) {
+      auto *S = dyn_cast<SelectInst>(&I);
+      Value *X, *Y;
+      if (!S || !S->getType()->isIntegerTy() || !bounds(*S))
+        continue;
+      Intrinsic::ID Which = smallest(*S, X, Y);
+      if (Which == Intrinsic::not_intrinsic || X->getType() != S->getType())
+        continue;
+      Value *Min = IRBuilder<>(S).CreateBinaryIntrinsic(Which, X, Y);
+      Min->takeName(S);
+      S->replaceAllUsesWith(Min);
+      S->eraseFromParent();
+      Changed = true;
+    }
+    PreservedAnalyses PA;
+    PA.preserveSet<CFGAnalyses>();
+    return Changed ? PA : PreservedAnalyses::all();
+  }
+};
+
+} // namespace
+
+Canonical::Canonical() {
+  PB.registerModuleAnalyses(MAM);
+  PB.registerCGSCCAnalyses(CGAM);
+  PB.registerFunctionAnalyses(FAM);
+  PB.registerLoopAnalyses(LAM);
+  PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
+  Passes.addPass(keepBranchesSROA());
+  Passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+  // An element that is stored on each side of a condition is stored once.
+  Passes.addPass(SimplifyCFGPass(SimplifyCFGOptions().sinkCommonInsts(true)));
+  // Of a place that is stored and stored again, the last store counts.
+  Passes.addPass(DSEPass());
+  Passes.addPass(SignExtendPass());
+  Passes.addPass(SmallestPass());
+  Passes.addPass(LoopSimplifyPass());
+  Passes.addPass(BarrierPass());
+  addHoistPasses(Passes);
+  Passes.addPass(CollapsedPass());
+  Passes.addPass(LoopSimplifyPass());
+  Passes.addPass(LCSSAPass());
+  Passes.addPass(createFunctionToLoopPassAdaptor(WidenPass()));
+  AfterSplit.addPass(ADCEPass());
+  AfterSplit.addPass(LoopSimplifyPass());
+  AfterSplit.addPass(LCSSAPass());
+  AfterSplit.addPass(createFunctionToLoopPassAdaptor(LoopDeletionPass()));
+  AfterSplit.addPass(SimplifyCFGPass());
+  AfterSplit.addPass(LoopSimplifyPass());
+  AfterSplit.addPass(LCSSAPass());
+}
+
+void Canonical::number(Function &F) {
+  numberLoops(FAM.getResult<LoopAnalysis>(F));
+}
+
+void Canonical::tidy(Function &F) {
+  FAM.clear(F, "");
+  FAM.invalidate(F, AfterSplit.run(F, FAM));
+}
+
+void Canonical::run(Function &F) { FAM.invalidate(F, Passes.run(F, FAM)); }
+
+void removeBarriers(Function &F) {
+  for (BasicBlock &B : F) {
+    auto *End = dyn_cast<BranchInst>(B.getTerminator());
+    if (End && End->isConditional() &&
+        End->getSuccessor(0) == End->getSuccessor(1))
+      ConstantFoldTerminator(&B);
+  }
+}
+
+} // namespace nputeir

@@ -1,0 +1,76 @@
+// checks.h -- numbers and conditions that are computed in front of a nest.
+#ifndef NPUTEIR_CHECKS_H
+#define NPUTEIR_CHECKS_H
+
+#include "passes.h"
+#include "versions.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace nputeir {
+
+class Checks {
+  const IRNest &Nest;
+  llvm::Instruction *At;
+  Expander Code;
+  llvm::DenseMap<const llvm::SCEV *, llvm::Value *> Frozen;
+
+  // Of all iterations; Exact: no product overflows.  The sums stop at the ends
+  // of 64 bits.
+  struct Range {
+    llvm::Value *Smallest, *Largest, *Exact;
+  };
+  Range range(const Sum &S);
+  llvm::Value *stepsOver(value Large, value Small, value Count);
+
+public:
+  llvm::IRBuilder<> B; // puts its instructions in front of At
+
+  Checks(const IRNest &Nest, llvm::ScalarEvolution &SE, llvm::Instruction *At);
+  // The source would not compute an inner size before the loops around it have
+  // work: freezing keeps that from becoming undefined.
+  llvm::Value *frozen(const llvm::SCEV *S, llvm::Type *T);
+  llvm::Value *number(value V); // 64 bits
+  llvm::Value *isPositive(value V);
+  llvm::Value *holds(const AtLeast &C);
+  llvm::Value *holds(const NoWrap &N);
+  llvm::Value *holds(const Comparison &C);
+  llvm::Value *holds(const contraction_guard &G);
+  llvm::Value *holds(std::pair<llvm::Value *, bool> Assumed);
+  llvm::Value *holds(std::pair<const llvm::SCEV *, const llvm::SCEV *> Equal);
+  llvm::Value *holds(const Apart &X);
+
+  // Elements in rows and columns, at strides in bytes.
+  struct Grid {
+    const llvm::SCEV *Row, *Column;
+    llvm::Value *Rows, *Columns;
+    uint64_t Bytes; // of an element
+  };
+  // No two share a byte: one stride is at least the whole way of the other.
+  llvm::Value *areElementsApart(const Grid &G);
+};
+
+// Every loop has work, as often as is said, conditions take the side that was
+// described, and no check ends the program early: all that the nest reads
+// unconditionally may be read in front of it.
+llvm::Value *loopsRun(const IRNest &N, llvm::ScalarEvolution &SE,
+                      llvm::Instruction *At);
+
+// A branch in front of a nest, to code that runs if all of that holds.
+struct FrontBranch {
+  llvm::Instruction *End, *Then; // of the preheader, of the code
+  llvm::BasicBlock *Before;      // from which the branch leads
+
+  // V, which the code computes; zero where it does not run.
+  llvm::PHINode *join(llvm::Value *V) const;
+};
+// Also: a further condition; null: none.
+FrontBranch branchIfLoopsRun(llvm::Loop &Outer, const IRNest &N,
+                             llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
+                             llvm::DominatorTree &DT,
+                             llvm::Value *Also = nullptr);
+
+} // namespace nputeir
+
+#endif

@@ -1,0 +1,216 @@
+// distribute.cpp -- a nest that writes several arrays as two that run one
+// behind the other, so that a product among them becomes a nest of its own:
+//
+//     for o, b, t:  dbias[o] += d[b][t][o];
+//                   for i:  dw[o][i] += x[b][t][i] * d[b][t][o];
+//
+//     before:  the arrays are apart ? product : kept
+//     product: the nest, with the stores of the product alone
+//     rest:    the nest, with all other stores
+//     kept:    the nest as it was
+//
+// This is loop distribution without a dependence from one part to the other: no
+// store of a part is to what the other part reads or writes, by what is known
+// of pointers, or places that are asked to be apart at run time.  What a part
+// reads is the slice of the code that its stores depend on, conditions
+// included. The rest may hold a further product and is split in its turn.
+#include "distribute.h"
+#include "checks.h"
+#include "ir_sums.h"
+#include "nest_parts.h"
+#include "sum_loops.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+
+using namespace llvm;
+
+namespace nputeir {
+namespace {
+
+enum { CopyBlocksMax = 64, GroupsMax = 8 };
+
+// What some instructions of a loop are computed from, and what decides whether
+// they run.
+class Slice {
+  const Loop &L;
+  const PostDominatorTree &PDT;
+  SmallPtrSet<const BasicBlock *, 32> Decided;
+  SmallVector<const Instruction *, 32> Open;
+
+public:
+  SmallPtrSet<const Instruction *, 32> All;
+
+  Slice(const Loop &L, const PostDominatorTree &PDT) : L(L), PDT(PDT) {}
+
+  void add(const Value *V) {
+    const auto *I = dyn_cast<Instruction>(V);
+    if (I && L.contains(I) && All.insert(I).second)
+      Open.push_back(I);
+  }
+
+  void close() {
+    while (!Open.empty()) { // each instruction of the loop once
+      const Instruction *I = Open.pop_back_val();
+      for (const Value *X : I->operands())
+        add(X);
+      decide(I->getParent());
+      if (const auto *P = dyn_cast<PHINode>(I))
+        for (const BasicBlock *From : P->blocks())
+          if (L.contains(From)) {
+            add(From->getTerminator());
+            decide(From);
+          }
+    }
+  }
+
+private:
+  // B runs when some branches take one side.
+  void decide(const BasicBlock *B) {
+    if (!Decided.insert(B).second)
+      return;
+    for (const BasicBlock *X : L.blocks())
+      if (X->getTerminator()->getNumSuccessors() > 1 &&
+          !PDT.properlyDominates(B, X) &&
+          any_of(successors(X), [&](const BasicBlock *Next) {
+            return PDT.dominates(B, Next);
+          }))
+        add(X->getTerminator());
+  }
+};
+
+class NestDistribution {
+  using Group = SmallVector<StoreInst *, 4>;
+  Loop &L;
+  LoopFacts &Facts;
+  SmallVector<Instruction *, 8> Writers;
+  MapVector<const SCEV *, Group> Groups; // by the array that is written
+  SmallPtrSet<const Instruction *, 8> First;
+  Overlaps Places;
+
+public:
+  NestDistribution(Loop &L, LoopFacts &Facts)
+      : L(L), Facts(Facts), Places(L, Facts.SE, Facts.AA) {}
+
+  bool run(BasicBlock *&Kept) {
+    if (!findWriters())
+      return false;
+    for (auto &[Base, Stores] : Groups)
+      if (any_of(Stores, [&](StoreInst *S) { return storesProduct(*S); }) &&
+          canComeFirst(Stores)) {
+        split(Kept);
+        return true;
+      }
+    return false;
+  }
+
+private:
+  // A sum of products, over a loop at least, in a matrix at least.
+  bool storesProduct(StoreInst &S) {
+    unsigned Axes = 0;
+    const SCEV *Place = Facts.SE.getSCEV(S.getPointerOperand());
+    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
+      Axes += L.contains(Rec->getLoop());
+      Place = Rec->getStart();
+    }
+    return Axes >= 2 && sumsOver(S.getValueOperand(), Axes, 0);
+  }
+
+  // Looks through what is done with a sum.
+  bool sumsOver(const Value *V, unsigned Axes, int Depth) {
+    const auto *I = dyn_cast<Instruction>(V);
+    if (!I || Depth > 6 || isa<LoadInst>(I) || !L.contains(I))
+      return false;
+    unsigned Loops =
+        Facts.LI.getLoopDepth(I->getParent()) + 1 - L.getLoopDepth();
+    return (isRunningSum(*I) && Loops > Axes) ||
+           any_of(I->operands(), [&](const Use &U) {
+             return sumsOver(U.get(), Axes, Depth + 1);
+           });
+  }
+
+  bool findWriters() {
+    SmallVector<Instruction *, 16> Accesses;
+    if (!canBeCopied(L) || L.getNumBlocks() > CopyBlocksMax ||
+        !findAccesses(L, Accesses))
+      return false;
+    for (Instruction *I : Accesses)
+      if (auto *S = dyn_cast<StoreInst>(I)) {
+        Writers.push_back(S);
+        Groups[Facts.SE.getPointerBase(
+                   Facts.SE.getSCEV(S->getPointerOperand()))]
+            .push_back(S);
+      }
+    return Groups.size() >= 2 && Groups.size() <= GroupsMax;
+  }
+
+  // Of the slice of stores that are in First, or are not.
+  Slice sliceOf(bool IsFirst) {
+    Slice S(L, Facts.PDT);
+    for (Instruction *W : Writers)
+      if (First.count(W) == IsFirst)
+        S.add(W);
+    if (!IsFirst)
+      for (BasicBlock *B : L.blocks())
+        for (Instruction &I : *B)
+          if (any_of(I.users(), [&](const User *U) {
+                return !L.contains(cast<Instruction>(U));
+              }))
+            S.add(&I);
+    S.close();
+    return S;
+  }
+
+  // The stores of one part, from what the other one accesses.
+  bool areApart(bool IsFirst, const Slice &Other) {
+    for (Instruction *W : Writers)
+      if (First.count(W) == IsFirst)
+        for (const Instruction *X : Other.All)
+          if (getLoadStorePointerOperand(X) && !Places.areApart(*W, *X))
+            return false;
+    return true;
+  }
+
+  bool canComeFirst(const Group &Stores) {
+    First.clear();
+    First.insert(Stores.begin(), Stores.end());
+    Places.Asked.clear();
+    Slice Product = sliceOf(true), Rest = sliceOf(false);
+    return areApart(false, Product) && areApart(true, Rest);
+  }
+
+  void split(BasicBlock *&Kept) {
+    BasicBlock *Front = L.getLoopPreheader();
+    Instruction *End = Front->getTerminator();
+    DebugLoc DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
+    IRNest None;
+    Checks Asked(None, Facts.SE, End);
+    Asked.B.SetCurrentDebugLocation(DL);
+    Value *Apart = Asked.B.getTrue();
+    for (const nputeir::Apart &X : Places.Asked)
+      Apart = Asked.B.CreateAnd(Apart, Asked.holds(X));
+    ValueToValueMapTy OfProduct, OfKept;
+    BasicBlock *Old = nullptr;
+    if (!Places.Asked.empty())
+      Old = copyLoop(L, nullptr, OfKept);
+    BasicBlock *Rest = detach(L);
+    BasicBlock *Product = copyLoop(L, Rest, OfProduct);
+    IRBuilder<> B(Front);
+    B.SetCurrentDebugLocation(DL);
+    if (Old)
+      B.CreateCondBr(Apart, Product, Old);
+    else
+      B.CreateBr(Product);
+    Kept = Old ? cast<BasicBlock>(OfKept[L.getHeader()]) : nullptr;
+    for (Instruction *W : Writers)
+      (First.count(W) ? W : cast<Instruction>(OfProduct[W]))->eraseFromParent();
+  }
+};
+
+} // namespace
+
+bool distribute(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
+  return NestDistribution(L, Facts).run(Kept);
+}
+
+} // namespace nputeir

@@ -1,0 +1,28 @@
+// distribute.h -- a nest that writes several arrays as two that run one behind
+// the other.
+#ifndef NPUTEIR_DISTRIBUTE_H
+#define NPUTEIR_DISTRIBUTE_H
+
+#include "passes.h"
+
+#include "llvm/Analysis/PostDominators.h"
+
+namespace nputeir {
+
+// What is needed to look at the loops of a function.
+struct LoopFacts {
+  llvm::LoopInfo &LI;
+  llvm::ScalarEvolution &SE;
+  llvm::DominatorTree &DT;
+  llvm::PostDominatorTree &PDT;
+  llvm::AAResults &AA;
+};
+
+// Splits L when the stores of one product leave what the other code accesses
+// alone, and it leaves what they are computed from.  Analyses are stale then.
+// *Kept: the first block of a copy that stays as it was; null: there is none.
+bool distribute(llvm::Loop &L, LoopFacts &Facts, llvm::BasicBlock *&Kept);
+
+} // namespace nputeir
+
+#endif

@@ -1,0 +1,338 @@
+// hoist.cpp -- what a nest needs to know beforehand is computed beforehand.
+//
+// Pure instructions with unchanging operands move out of their loops (a bound
+// such as n / 2).  So do loads that nothing in the outermost loop can change:
+// the members of a struct of sizes, a global; and divisions, which may trap.
+// Those of a body run only when the loops around it have work, so they move
+// into a branch that asks exactly that:
+//
+//     before:  rows > 0 ? ask : on          (rows is known by now)
+//     ask:     columns' = load
+//     on:      columns = phi [columns', ask], [0, before]
+//
+// Nothing is divided that the source would not divide, nor read that it would
+// not read, unless it is known that it may be and only a failed check would
+// keep the source from it.  Behind a loop, the value of a pointer that was
+// stepped along is its start plus steps times iterations.
+#include "hoist.h"
+#include "ir_exits.h"
+#include "ir_marks.h"
+#include "ir_sums.h"
+#include "local_arrays.h"
+#include "steps.h"
+#include "versions.h"
+
+#include "ir_candidates.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/DomTreeUpdater.h"
+#include "llvm/Analysis/MemoryLocation.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// Runs in every iteration of the loop, up to the header's exit test.
+bool Hoister::always(const BasicBlock *B, const Loop &L) {
+  return B == L.getHeader() ||
+         (L.getLoopLatch() && DT.dominates(B, L.getLoopLatch()));
+}
+
+// The loops that must have work before I runs; false: it depends on more than
+// that.
+bool Hoister::loopsBefore(const Instruction &I,
+                          SmallVectorImpl<Loop *> &Needed) {
+  const BasicBlock *B = I.getParent();
+  assert(Outer.contains(B));
+  for (Loop *Around = LI.getLoopFor(B);; Around = Around->getParentLoop()) {
+    const BasicBlock *From = exitOf(*Around).From;
+    if (!Around->isLoopSimplifyForm() || !From || !always(B, *Around))
+      return false;
+    if (B != Around->getHeader() && From == Around->getHeader())
+      Needed.push_back(Around);
+    if (Around == &Outer)
+      break;
+    B = Around->getLoopPreheader();
+  }
+  std::reverse(Needed.begin(), Needed.end());
+  return true;
+}
+
+bool Hoister::mayFailBefore(const Instruction &I) const {
+  SmallVector<Loop::Edge, 4> Edges;
+  Outer.getExitEdges(Edges);
+  return any_of(Edges, [&](const Loop::Edge &E) {
+    return E.first != exitOf(Outer).From &&
+           !DT.dominates(I.getParent(), E.first);
+  });
+}
+
+bool Hoister::runsIf(const Instruction &I,
+                     SmallVectorImpl<const SCEV *> &Counts) {
+  SmallVector<Loop *, 4> Needed;
+  if (!loopsBefore(I, Needed))
+    return false;
+  Expander Code(SE, *I.getModule());
+  for (Loop *Around : Needed) {
+    const SCEV *S = SE.getExitCount(Around, exitOf(*Around).From);
+    if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &Outer) ||
+        !SE.properlyDominates(S, Outer.getHeader()) || !Code.isSafe(S))
+      return false;
+    Counts.push_back(S);
+  }
+  const auto *L = dyn_cast<LoadInst>(&I);
+  return !mayFailBefore(I) || (L && mayReadEarly(*L, front(), DT));
+}
+
+Value *Hoister::noneIsZero(ArrayRef<const SCEV *> Counts) {
+  Expander Code(SE, *Outer.getHeader()->getModule());
+  IRBuilder<> B(front());
+  Value *Works = nullptr;
+  for (const SCEV *S : Counts) {
+    Value *N = Code.expand(S, S->getType(), front());
+    B.SetInsertPoint(front());
+    // Where an outer loop has no work, an inner one's count may be poison.
+    Value *Some =
+        B.CreateICmpNE(B.CreateFreeze(N), ConstantInt::get(N->getType(), 0));
+    Works = Works ? B.CreateAnd(Works, Some) : Some;
+  }
+  return Works;
+}
+
+Value *Hoister::move(Instruction &I, Value *Runs) {
+  Instruction *End = front();
+  assert(Outer.hasLoopInvariantOperands(&I));
+  assert(!Runs || Runs->getType()->isIntegerTy(1));
+  if (!Runs) {
+    moveBefore(I, End);
+    return &I;
+  }
+  BasicBlock *Before = End->getParent();
+  DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
+  Instruction *Then =
+      SplitBlockAndInsertIfThen(Runs, End, false, nullptr, &DTU, &LI);
+  moveBefore(I, Then);
+  IRBuilder<> B(&End->getParent()->front());
+  PHINode *Phi = B.CreatePHI(I.getType(), 2);
+  Phi->setDebugLoc(I.getDebugLoc());
+  markHoisted(*Phi);
+  I.replaceAllUsesWith(Phi);
+  Phi->addIncoming(&I, Then->getParent());
+  Phi->addIncoming(Constant::getNullValue(I.getType()), Before);
+  return Phi;
+}
+
+namespace {
+
+bool hoistPure(Loop &L) {
+  bool Changed = false;
+  Instruction *End = L.getLoopPreheader()->getTerminator();
+  for (BasicBlock *B : L.blocks())
+    for (Instruction &I : make_early_inc_range(*B))
+      if (!I.isTerminator() && !isa<PHINode>(I) && !I.mayReadFromMemory() &&
+          !I.getType()->isVoidTy())
+        L.makeLoopInvariant(&I, Changed, End);
+  for (Loop *Inner : L.getSubLoops())
+    if (Inner->isLoopSimplifyForm())
+      Changed |= hoistPure(*Inner);
+  return Changed;
+}
+
+class GuardedHoister {
+  Loop &Outer;
+  ScalarEvolution &SE;
+  AAResults &AA;
+  Hoister Places;
+  SmallVector<Instruction *, 32>
+      Open; // loads and divisions that are inside yet
+  SmallVector<Instruction *, 16> Writers;
+
+public:
+  GuardedHoister(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
+                 DominatorTree &DT, AAResults &AA)
+      : Outer(Outer), SE(SE), AA(AA), Places(Outer, LI, SE, DT) {}
+
+  // Each may make the next one's operand or its loop's number of iterations
+  // known, so they are gone through again until none moves.  Every time but
+  // the last takes one out of the loop at least, and nothing puts one in.
+  bool run() {
+    for (BasicBlock *B : Outer.blocks()) {
+      if (!isGuaranteedToTransferExecutionToSuccessor(B))
+        return false; // a call may end the program before that is reached
+      for (Instruction &I : *B) {
+        if (isa<LoadInst>(I) || I.isIntDivRem())
+          Open.push_back(&I);
+        if (I.mayWriteToMemory())
+          Writers.push_back(&I);
+      }
+    }
+    bool Changed = false;
+    for (Steps S("hoisting", Open.size()); hoistOpen() && S.next();)
+      Changed = true;
+    return Changed;
+  }
+
+private:
+  bool hoistOpen() {
+    size_t Before = Open.size();
+    erase_if(Open, [&](Instruction *I) {
+      if (!Outer.contains(I))
+        return true; // with what is pure
+      if (!isFixed(*I) || !hoist(*I))
+        return false;
+      assert(!Outer.contains(I));
+      hoistPure(Outer);
+      SE.forgetLoop(&Outer);
+      return true;
+    });
+    return Open.size() < Before;
+  }
+
+  // Gives the same whenever the nest computes it.
+  bool isFixed(const Instruction &I) {
+    if (!Outer.hasLoopInvariantOperands(&I))
+      return false;
+    const auto *L = dyn_cast<LoadInst>(&I);
+    return L ? L->isSimple() && !mayChange(*L) : I.isIntDivRem();
+  }
+
+  bool mayChange(const LoadInst &L) {
+    MemoryLocation Place = MemoryLocation::get(&L);
+    const auto *Variable = dyn_cast<AllocaInst>(L.getPointerOperand());
+    if (Variable && isLoopBound(*Variable))
+      return any_of(Writers, [&](const Instruction *I) {
+        return !isa<StoreInst>(I) || is_contained(I->operands(), Variable);
+      });
+    return any_of(Writers, [&](const Instruction *I) {
+      return isModSet(AA.getModRefInfo(I, Place));
+    });
+  }
+
+  bool hoist(Instruction &I) {
+    SmallVector<const SCEV *, 4> Counts;
+    if (!Places.runsIf(I, Counts))
+      return false;
+    if (Places.mayFailBefore(I))
+      I.dropUnknownNonDebugMetadata(); // what holds only if it is reached
+    Value *Result = Places.move(I, Places.noneIsZero(Counts));
+    if (Result == &I && I.getOpcode() == Instruction::UDiv)
+      seal(I);
+    return true;
+  }
+
+  // ScalarEvolution would look through the division, which it cannot compute
+  // again elsewhere: the divisor may be zero there.
+  void seal(Instruction &I) {
+    Value *Quotient = IRBuilder<>(Places.front()).CreateFreeze(&I);
+    I.replaceUsesWithIf(Quotient,
+                        [&](Use &U) { return U.getUser() != Quotient; });
+  }
+};
+
+struct HoistPass : PassInfoMixin<HoistPass> {
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+    ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
+    DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
+    AAResults &AA = FAM.getResult<AAManager>(F);
+    bool Changed = false;
+    // Outer loops first: what cannot leave them may still leave inner ones.
+    for (Loop *L : LI.getLoopsInPreorder()) {
+      if (L->isInnermost() || !L->isLoopSimplifyForm() || !sumsProducts(*L))
+        continue;
+      Changed |= hoistPure(*L);
+      SE.forgetLoop(L);
+      Changed |= GuardedHoister(*L, LI, SE, DT, AA).run();
+    }
+    return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+};
+
+// Needs LCSSA form: a value that leaves a loop does so through a phi.
+struct ExitValuePass : PassInfoMixin<ExitValuePass> {
+  // Where the loops around L change how often it runs, so do they what its
+  // variables hold at the end; extents.cpp may know better.
+  static bool runsAlike(const Loop &L, ScalarEvolution &SE) {
+    const Loop *Top = &L;
+    while (Top->getParentLoop())
+      Top = Top->getParentLoop();
+    const SCEV *Taken = SE.getBackedgeTakenCount(&L);
+    return !isa<SCEVCouldNotCompute>(Taken) && SE.isLoopInvariant(Taken, Top);
+  }
+
+  // V is P, or is computed from it where P stands.
+  static bool isComputedFrom(const Value &V, const PHINode &P) {
+    SmallPtrSet<const Value *, 8> Seen;
+    SmallVector<const Value *, 8> Open = {&V};
+    while (!Open.empty()) { // no value is opened twice
+      const Value *W = Open.pop_back_val();
+      if (W == &P)
+        return true;
+      const auto *I = dyn_cast<Instruction>(W);
+      if (I && !isa<PHINode>(I) && I->getParent() == P.getParent() &&
+          Seen.insert(I).second)
+        Open.append(I->value_op_begin(), I->value_op_end());
+    }
+    return false;
+  }
+
+  // Every phi of the exit is looked at once; none is added there.
+  static bool rewrite(Loop &L, LoopInfo &LI, ScalarEvolution &SE,
+                      Expander &Code) {
+    BasicBlock *Exit = L.getUniqueExitBlock();
+    if (!Exit || !L.isLoopSimplifyForm() || !runsAlike(L, SE))
+      return false;
+    bool Changed = false;
+    for (PHINode &P : make_early_inc_range(Exit->phis())) {
+      auto *I = dyn_cast<Instruction>(P.getIncomingValue(0));
+      if (!I || P.getNumIncomingValues() != 1 || !L.contains(I) ||
+          !SE.isSCEVable(P.getType()))
+        continue;
+      const SCEV *S = SE.getSCEVAtScope(I, LI.getLoopFor(Exit));
+      if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &L) ||
+          !Code.isSafe(S))
+        continue;
+      // The expander takes any value that is known to equal S, and P itself
+      // would be one.
+      SE.forgetValue(&P);
+      Value *End = Code.expand(S, P.getType(), &*Exit->getFirstInsertionPt());
+      Changed = true;
+      if (isComputedFrom(*End, P))
+        continue; // replacing P there would never end
+      P.replaceAllUsesWith(End);
+      P.eraseFromParent();
+    }
+    return Changed;
+  }
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
+    ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
+    Expander Code(SE, *F.getParent());
+    bool Changed = false;
+    SmallVector<Loop *, 8> Loops = LI.getLoopsInPreorder();
+    for (Loop *L : reverse(Loops)) // inner loops first
+      if (mayBeRead(*L) && rewrite(*L, LI, SE, Code)) {
+        Changed = true;
+        for (Loop *Around = L; Around; Around = Around->getParentLoop())
+          SE.forgetLoop(Around);
+      }
+    Code.clear();
+    return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+};
+
+} // namespace
+
+void addHoistPasses(FunctionPassManager &Passes) {
+  Passes.addPass(HoistPass());
+  Passes.addPass(LoopSimplifyPass());
+  Passes.addPass(LCSSAPass());
+  Passes.addPass(ExitValuePass());
+}
+
+} // namespace nputeir

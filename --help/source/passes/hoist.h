@@ -1,0 +1,44 @@
+// hoist.h -- loads and divisions of a nest that are made in front of it.
+#ifndef NPUTEIR_HOIST_H
+#define NPUTEIR_HOIST_H
+
+#include "passes.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+namespace nputeir {
+
+class Hoister {
+  llvm::Loop &Outer;
+  llvm::LoopInfo &LI;
+  llvm::ScalarEvolution &SE;
+  llvm::DominatorTree &DT;
+
+public:
+  Hoister(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
+          llvm::DominatorTree &DT)
+      : Outer(Outer), LI(LI), SE(SE), DT(DT) {}
+  llvm::Instruction *front() const {
+    return Outer.getLoopPreheader()->getTerminator();
+  }
+  // A check may end the program before I is reached.
+  bool mayFailBefore(const llvm::Instruction &I) const;
+  // I runs, or may do so, if none of the counts is zero, which are known in
+  // front.  False: it depends on more than that.
+  bool runsIf(const llvm::Instruction &I,
+              llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
+  // Null: there is no count.
+  llvm::Value *noneIsZero(llvm::ArrayRef<const llvm::SCEV *> Counts);
+  // I stands in front, in a branch if Runs is a condition; its users get what
+  // is returned: I, or zero if it does not run.
+  llvm::Value *move(llvm::Instruction &I, llvm::Value *Runs);
+
+private:
+  bool always(const llvm::BasicBlock *B, const llvm::Loop &L);
+  bool loopsBefore(const llvm::Instruction &I,
+                   llvm::SmallVectorImpl<llvm::Loop *> &Needed);
+};
+
+} // namespace nputeir
+
+#endif

@@ -1,0 +1,191 @@
+// ir_code.cpp -- a builder of functions with structured control.
+#include "ir_code.h"
+
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+Code::Code(Function &F) : IRBuilder<>(F.getContext()), F(F) {
+  assert(F.empty());
+  SetInsertPoint(block("entry"));
+}
+
+BasicBlock *Code::block(const char *Name) {
+  return BasicBlock::Create(F.getContext(), Name, &F);
+}
+
+Value *Code::least(Value *X, Value *Y) {
+  return CreateSelect(CreateICmpSLT(X, Y), X, Y);
+}
+
+Value *Code::divideUp(Value *X, Value *Y) {
+  return CreateUDiv(plus(X, CreateSub(Y, number(1))), Y);
+}
+
+Value *Code::roundUp(Value *X, int64_t Unit) {
+  assert(Unit > 0);
+  if (Unit & (Unit - 1))
+    return times(divideUp(X, number(Unit)), Unit);
+  return CreateAnd(plus(X, Unit - 1), number(-Unit));
+}
+
+Value *Code::at(Value *Place, Value *Bytes) {
+  return CreateGEP(getInt8Ty(),
+                   CreatePointerCast(Place, bytePointer(getContext())), Bytes);
+}
+
+Value *Code::at(Value *Place, int64_t Bytes) {
+  return Bytes ? at(Place, number(Bytes)) : Place;
+}
+
+static Align alignOf(Type *T) {
+  Type *Element = T->getScalarType();
+  return Align(Element->isPointerTy() ? 8 : Element->getScalarSizeInBits() / 8);
+}
+
+Value *Code::get(Type *T, Value *Place, Value *Mask) {
+  Value *At = CreatePointerCast(Place, pointerTo(T));
+  if (Mask)
+    return CreateMaskedLoad(T, At, alignOf(T), Mask, Constant::getNullValue(T));
+  return CreateAlignedLoad(T, At, alignOf(T));
+}
+
+void Code::put(Value *V, Value *Place, Value *Mask) {
+  Value *At = CreatePointerCast(Place, pointerTo(V->getType()));
+  if (Mask)
+    CreateMaskedStore(V, At, alignOf(V->getType()), Mask);
+  else
+    CreateAlignedStore(V, At, alignOf(V->getType()));
+}
+
+Value *Code::firstLanes(unsigned Lanes, int Bytes, Value *Count) {
+  Type *Index = Bytes == 8 ? getInt64Ty() : getInt32Ty();
+  SmallVector<Constant *, 16> Numbers;
+  for (unsigned L = 0; L < Lanes; L++)
+    Numbers.push_back(ConstantInt::get(Index, L));
+  Value *Wanted = CreateVectorSplat(Lanes, CreateIntCast(Count, Index, true));
+  return CreateICmpSGT(Wanted, ConstantVector::get(Numbers));
+}
+
+Value *Code::getNumber(Value *Array, Value *Index) {
+  return get(getInt64Ty(), at(Array, times(Index, 8)));
+}
+
+Value *Code::getNumber(Value *Array, int64_t Index) {
+  return get(getInt64Ty(), at(Array, 8 * Index));
+}
+
+void Code::putNumber(Value *V, Value *Array, Value *Index) {
+  put(V, at(Array, times(Index, 8)));
+}
+
+Value *Code::getPointer(Value *Array, int64_t Index) {
+  return get(bytePointer(getContext()), at(Array, 8 * Index));
+}
+
+Value *Code::frame(Type *T, uint64_t Count, unsigned Alignment) {
+  BasicBlock &Entry = F.getEntryBlock();
+  IRBuilder<> B(&Entry, Entry.getFirstInsertionPt());
+  AllocaInst *A = B.CreateAlloca(ArrayType::get(T, Count));
+  A->setAlignment(Align(Alignment));
+  return B.CreatePointerCast(A, bytePointer(getContext()));
+}
+
+Code::Values
+Code::carry(Value *From, Value *To, Value *Step, ArrayRef<Value *> First,
+            function_ref<Values(Value *, ArrayRef<Value *>)> Body) {
+  BasicBlock *Before = GetInsertBlock();
+  BasicBlock *Loop = block("loop"), *After = block("after");
+  CreateCondBr(CreateICmpSLT(From, To), Loop, After);
+  SetInsertPoint(Loop);
+  PHINode *Index = CreatePHI(getInt64Ty(), 2);
+  Index->addIncoming(From, Before);
+  SmallVector<PHINode *, 16> Carried;
+  for (Value *V : First) {
+    Carried.push_back(CreatePHI(V->getType(), 2));
+    Carried.back()->addIncoming(V, Before);
+  }
+  Values Inside(Carried.begin(), Carried.end());
+  Values Next = Body(Index, Inside);
+  assert(Next.size() == First.size());
+  Value *Further = plus(Index, Step);
+  BasicBlock *Latch = GetInsertBlock();
+  CreateCondBr(CreateICmpSLT(Further, To), Loop, After);
+  Index->addIncoming(Further, Latch);
+  SetInsertPoint(After);
+  Values Result;
+  for (size_t I = 0; I < First.size(); I++) {
+    Carried[I]->addIncoming(Next[I], Latch);
+    PHINode *Last = CreatePHI(First[I]->getType(), 2);
+    Last->addIncoming(First[I], Before);
+    Last->addIncoming(Next[I], Latch);
+    Result.push_back(Last);
+  }
+  return Result;
+}
+
+void Code::loop(Value *From, Value *To, Value *Step,
+                function_ref<void(Value *)> Body) {
+  carry(From, To, Step, {}, [&](Value *I, ArrayRef<Value *>) {
+    Body(I);
+    return Values();
+  });
+}
+
+void Code::walk(Value *From, Value *To, function_ref<Value *(Value *)> Body) {
+  BasicBlock *Before = GetInsertBlock();
+  BasicBlock *Loop = block("walk"), *After = block("after");
+  CreateBr(Loop);
+  SetInsertPoint(Loop);
+  PHINode *Index = CreatePHI(getInt64Ty(), 2);
+  Index->addIncoming(From, Before);
+  Value *Further = plus(Index, Body(Index));
+  Index->addIncoming(Further, GetInsertBlock());
+  CreateCondBr(CreateICmpSLT(Further, To), Loop, After);
+  SetInsertPoint(After);
+}
+
+Code::Values Code::choose(Value *Condition, const Values &Otherwise,
+                          function_ref<Values()> Then) {
+  if (auto *Known = dyn_cast<ConstantInt>(Condition))
+    return Known->isOne() ? Then() : Otherwise;
+  BasicBlock *Before = GetInsertBlock();
+  BasicBlock *Yes = block("then"), *After = block("after");
+  CreateCondBr(Condition, Yes, After);
+  SetInsertPoint(Yes);
+  Values Found = Then();
+  assert(Found.size() == Otherwise.size());
+  BasicBlock *End = GetInsertBlock();
+  CreateBr(After);
+  SetInsertPoint(After);
+  Values Result;
+  for (size_t I = 0; I < Found.size(); I++) {
+    PHINode *Phi = CreatePHI(Found[I]->getType(), 2);
+    Phi->addIncoming(Otherwise[I], Before);
+    Phi->addIncoming(Found[I], End);
+    Result.push_back(Phi);
+  }
+  return Result;
+}
+
+void Code::when(Value *Condition, function_ref<void()> Then,
+                function_ref<void()> Else) {
+  BasicBlock *Yes = block("then"), *No = Else ? block("else") : nullptr;
+  BasicBlock *After = block("after");
+  CreateCondBr(Condition, Yes, No ? No : After);
+  SetInsertPoint(Yes);
+  Then();
+  if (!GetInsertBlock()->getTerminator()) // it may return
+    CreateBr(After);
+  if (No) {
+    SetInsertPoint(No);
+    Else();
+    CreateBr(After);
+  }
+  SetInsertPoint(After);
+}
+
+} // namespace nputeir

@@ -1,0 +1,68 @@
+// ir_marks.cpp -- what we write on code to know it again, and where it stands
+// in the source.
+#include "ir_marks.h"
+#include "ir_matrix.h"
+
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/PatternMatch.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+static const char *const KeptMark = "nputeir.kept";
+static const char *const HoistedMark = "nputeir.hoisted";
+
+bool isKept(const Instruction &I) { return I.hasMetadata(KeptMark); }
+
+void markKept(Instruction &I) {
+  I.setMetadata(KeptMark, MDNode::get(I.getContext(), {}));
+}
+
+bool isKept(const Loop &L) {
+  if (findStringMetadataForLoop(&L, KeptMark))
+    return true;
+  if (L.getSubLoops().empty())
+    for (const BasicBlock *B : L.blocks())
+      for (const Instruction &I : *B)
+        if (isa<StoreInst>(I) && isKept(I))
+          return true;
+  return false;
+}
+
+// Two marks, because a pass that rebuilds a loop may drop either.
+void markKept(Loop &Outer) {
+  for (Loop *L : Outer.getLoopsInPreorder())
+    addStringMetadataToLoop(L, KeptMark, 1);
+  for (BasicBlock *B : Outer.blocks())
+    for (Instruction &I : *B)
+      if (isa<StoreInst>(I) || isMatrixAccess(I))
+        markKept(I);
+}
+
+void markHoisted(PHINode &P) {
+  P.setMetadata(HoistedMark, MDNode::get(P.getContext(), {}));
+}
+
+const Value *hoistedValue(const Value *V) {
+  const auto *P = dyn_cast<PHINode>(V);
+  bool Moved = P && P->getMetadata(HoistedMark) &&
+               P->getNumIncomingValues() == 2 &&
+               match(P->getIncomingValue(1), PatternMatch::m_Zero());
+  return Moved ? P->getIncomingValue(0) : V;
+}
+
+const LoadInst *hoistedLoad(const Value *V) {
+  return dyn_cast<LoadInst>(hoistedValue(V));
+}
+
+loc locOf(const DebugLoc &DL, arena *A) {
+  if (!DL)
+    return loc_none();
+  const auto *Scope = cast<DIScope>(DL.getScope());
+  return {arena_string(A, Scope->getFilename().str().c_str()),
+          (int)DL.getLine(), (int)DL.getCol()};
+}
+
+} // namespace nputeir

@@ -1,0 +1,31 @@
+// ir_marks.h -- what we write on code to know it again, and where it stands in
+// the source.
+#ifndef NPUTEIR_IR_MARKS_H
+#define NPUTEIR_IR_MARKS_H
+
+extern "C" {
+#include "base.h"
+}
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Instructions.h"
+
+namespace nputeir {
+
+// The loop is what an earlier run of this pass left as the other side of its
+// branch, or switched off.
+bool isKept(const llvm::Loop &L);
+void markKept(llvm::Loop &Outer);
+bool isKept(const llvm::Instruction &I); // the same for code without a loop
+void markKept(llvm::Instruction &I);
+// A value that is computed in front of its loop if that has work, or zero.
+void markHoisted(llvm::PHINode &P);
+// What V is where the loops that it was moved in front of have work.
+const llvm::Value *hoistedValue(const llvm::Value *V);
+// The same if it is a load; null: it is none.
+const llvm::LoadInst *hoistedLoad(const llvm::Value *V);
+loc locOf(const llvm::DebugLoc &DL, arena *A);
+
+} // namespace nputeir
+
+#endif

@@ -1,0 +1,127 @@
+// ir_sums.cpp -- instructions that add products, or combine elements otherwise.
+#include "ir_sums.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// Counts the factors of V that are computed from loads.
+static int loadsUnder(const Value *V, int Depth) {
+  const auto *I = dyn_cast<Instruction>(V);
+  if (!I || Depth > 8)
+    return 0;
+  if (isa<LoadInst>(I) || isa<PHINode>(I))
+    return 1;
+  if (isa<CastInst>(I) || isa<UnaryOperator>(I))
+    return loadsUnder(I->getOperand(0), Depth + 1);
+  if (!isa<BinaryOperator>(I))
+    return 0;
+  int X = loadsUnder(I->getOperand(0), Depth + 1);
+  int Y = loadsUnder(I->getOperand(1), Depth + 1);
+  bool Product =
+      I->getOpcode() == Instruction::Mul || I->getOpcode() == Instruction::FMul;
+  return Product ? X + Y : std::max(X, Y);
+}
+
+bool isSumOfProduct(const Instruction &I) {
+  if (const auto *Call = dyn_cast<IntrinsicInst>(&I))
+    return (Call->getIntrinsicID() == Intrinsic::fmuladd ||
+            Call->getIntrinsicID() == Intrinsic::fma) &&
+           loadsUnder(Call->getArgOperand(0), 0) > 0 &&
+           loadsUnder(Call->getArgOperand(1), 0) > 0;
+  switch (I.getOpcode()) {
+  case Instruction::Add:
+  case Instruction::FAdd:
+  case Instruction::Sub:
+  case Instruction::FSub:
+    break;
+  default:
+    return false;
+  }
+  for (const Value *Side : I.operands()) {
+    const auto *S = dyn_cast<Instruction>(Side);
+    while (S && (isa<CastInst>(S) || S->isShift() || S->isIntDivRem()))
+      S = dyn_cast<Instruction>(S->getOperand(0));
+    if (S &&
+        (S->getOpcode() == Instruction::Mul ||
+         S->getOpcode() == Instruction::FMul) &&
+        loadsUnder(S, 0) >= 2)
+      return true;
+  }
+  return false;
+}
+
+bool sumsProducts(const Loop &L) {
+  return any_of(L.blocks(),
+                [](const BasicBlock *B) { return any_of(*B, isSumOfProduct); });
+}
+
+// The product is added to something that may be a sum so far, as opposed to
+// the arithmetic of a hash or an index.
+bool isRunningSum(const Instruction &I) {
+  if (!isSumOfProduct(I))
+    return false;
+  if (I.getType()->isFloatingPointTy())
+    return true;
+  unsigned Products = 0; // two: of a loop that was unrolled
+  for (const Value *Side : I.operands()) {
+    while (const auto *Cast = dyn_cast<CastInst>(Side))
+      Side = Cast->getOperand(0);
+    const auto *S = dyn_cast<Instruction>(Side);
+    if (!S || isa<LoadInst>(S) || isa<PHINode>(S) ||
+        S->getOpcode() == Instruction::Add ||
+        S->getOpcode() == Instruction::Sub)
+      return true;
+    Products += S->getOpcode() == Instruction::Mul && loadsUnder(S, 0) >= 2;
+  }
+  return Products == 2;
+}
+
+// Up to two, which is all that is asked; Left: values that are looked at yet.
+static unsigned elementsUnder(const Value *V, int &Left) {
+  const auto *I = dyn_cast<Instruction>(V);
+  if (!I || Left-- <= 0)
+    return 0;
+  if (isa<LoadInst>(I))
+    return 1;
+  unsigned Count = 0;
+  if (isa<CastInst, UnaryOperator, BinaryOperator, SelectInst, IntrinsicInst>(
+          I))
+    for (const Value *X : I->operands())
+      if (Count < 2)
+        Count += elementsUnder(X, Left);
+  return Count;
+}
+
+// A value that was computed before, perhaps with a number.
+static bool isOfBefore(const Value *V) {
+  while (const auto *I = dyn_cast<Instruction>(V)) {
+    if (isa<LoadInst, PHINode>(I))
+      return true;
+    bool Number = isa<BinaryOperator>(I) && isa<Constant>(I->getOperand(1));
+    if (!Number && !isa<CastInst>(I))
+      return false;
+    V = I->getOperand(0);
+  }
+  return false;
+}
+
+// Two elements are combined with what was combined so far, as a sum of products
+// does, but by any operation: the maximum of sums, say.
+bool combinesElements(const Instruction &I) {
+  if (!isa<BinaryOperator, SelectInst, CmpInst, IntrinsicInst>(I))
+    return false;
+  auto OfBefore = [](const Use &U) { return isOfBefore(U.get()); };
+  auto OfTwo = [](const Use &U) {
+    int Left = 256;
+    return elementsUnder(U.get(), Left) >= 2;
+  };
+  return any_of(I.operands(), OfBefore) && any_of(I.operands(), OfTwo);
+}
+
+} // namespace nputeir

@@ -1,0 +1,22 @@
+// ir_sums.h -- instructions that add products, or combine elements otherwise.
+#ifndef NPUTEIR_IR_SUMS_H
+#define NPUTEIR_IR_SUMS_H
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Instruction.h"
+
+namespace nputeir {
+
+// An instruction that adds a product to something.
+bool isSumOfProduct(const llvm::Instruction &I);
+bool sumsProducts(const llvm::Loop &L);
+// The product is added to something that may be a sum so far, as opposed to
+// the arithmetic of a hash or an index.
+bool isRunningSum(const llvm::Instruction &I);
+// Two elements are combined with what was combined so far, as a sum of products
+// does, but by any operation: the maximum of sums, say.
+bool combinesElements(const llvm::Instruction &I);
+
+} // namespace nputeir
+
+#endif

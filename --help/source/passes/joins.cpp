@@ -1,0 +1,294 @@
+// joins.cpp -- loops of the source that are parts of one loop.
+//
+// Tile loops and the point loops within them:
+//
+//     for (p = 0; p < m; p += t)
+//       for (i = p; i < p + t && i < m; i++) ..
+//
+// And remainder loops, which go on where the loop before them has ended:
+//
+//     for (k = 0; k + 3 < n; k += 4) ..
+//     for (; k < n; k++) ..
+//
+// Each address that the second loop moves lies, in its first iteration, where
+// an address of the first loop would in one iteration more, and steps over a
+// quarter of its way.  Then the iterations of both are numbered in one row:
+// 0, 4, 8, .. and on.  How many of its own iterations the second loop finds
+// done is a multiple of how often the first one ran, or the distance between
+// their counters' starts; that both are the same is asked before the nest.
+#include "joins.h"
+#include "conditions.h"
+#include "ir_exits.h"
+#include "ir_marks.h"
+#include "ir_scev.h"
+#include "tiles.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// ---- tile loops and their point loops ----
+
+bool Joins::addPointLoop(Loop *L, arena *A, verdict &V) {
+  if (leftFromElsewhere(*L) || !exitsBeforeBody(*L))
+    return false;
+  Conditions If(SE, Counted);
+  const SCEV *Taken = SE.getExitCount(L, exitOf(*L).From);
+  size_t Before = Bounded.size();
+  PointLoop P;
+  if (isa<SCEVCouldNotCompute>(Taken) || usable(Taken) ||
+      SE.getTypeSizeInBits(Taken->getType()) > 64 ||
+      !readPointLoop(
+          Taken, SE, [&](const SCEV *S) { return widen(S); }, If, P))
+    return false;
+  BoundedExtents.insert(BoundedExtents.end(), Bounded.begin() + Before,
+                        Bounded.end());
+  auto It = Index.find(P.TileLoop);
+  if (It == Index.end() || !usable(P.Length) || !usable(P.Whole))
+    return false;
+  if (P.Length != P.Step)
+    return verdict_decline(&V, RULE_VARIANT_EXTENT, locOf(L->getStartLoc(), A),
+                           "the tiles of a loop overlap, or leave gaps");
+  const SCEV *PointLoops = Extents[It->second],
+             *One = SE.getOne(PointLoops->getType());
+  If.within(P.Length, 1, INT32_MAX);
+  If.atLeast(SE.getMulExpr(PointLoops, P.Length), P.Whole);
+  if (P.RemainderMayWrap)
+    If.atLeast(P.Whole,
+               SE.getMulExpr(SE.getMinusSCEV(PointLoops, One), P.Length));
+  addLoop(L, P.Whole);
+  cut((int)Loops.size() - 1, It->second, P.Length, P.Whole);
+  return true;
+}
+
+bool Joins::goesOn(int TileLoop, int L, const Address &X) const {
+  return TileLoops[L] < 0 && L != TileLoop && !Code.Clipped.at(*Loops[L]) &&
+         Loops[TileLoop]->contains(Loops[L]) && isa<SCEVConstant>(Extents[L]) &&
+         X.Stride[L] && X.Stride[TileLoop] &&
+         SE.getMulExpr(Extents[L], X.Stride[L]) == X.Stride[TileLoop];
+}
+
+bool Joins::findTiles(int TileLoop, ArrayRef<Address> All,
+                      SmallVectorImpl<int> &PointLoops) const {
+  for (const Address &X : All) {
+    if (!X.Stride[TileLoop])
+      continue;
+    auto Goes = [&](int L) { return goesOn(TileLoop, L, X); };
+    if (any_of(PointLoops, Goes))
+      continue;
+    int L = TileLoop + 1;
+    while (L < (int)Loops.size() &&
+           !(Goes(L) &&
+             (PointLoops.empty() || Extents[L] == Extents[PointLoops.front()])))
+      L++;
+    if (L == (int)Loops.size())
+      return false;
+    PointLoops.push_back(L);
+  }
+  for (int L : PointLoops) {
+    for (const Address &X : All)
+      if (X.Stride[L] && !goesOn(TileLoop, L, X))
+        return false;
+    for (int Other : PointLoops)
+      if (Other != L && Loops[L]->contains(Loops[Other]))
+        return false;
+  }
+  return !PointLoops.empty();
+}
+
+static SmallVector<const Value *, 2> pointersOf(const Instruction &I) {
+  SmallVector<const Value *, 2> Found;
+  if (const Value *Pointer = getLoadStorePointerOperand(&I))
+    Found.push_back(Pointer);
+  if (const auto *Mem = dyn_cast<MemIntrinsic>(&I))
+    Found.push_back(Mem->getRawDest());
+  if (const auto *Copy = dyn_cast<MemTransferInst>(&I))
+    Found.push_back(Copy->getRawSource());
+  return Found;
+}
+
+// What the nest compares should go on from tile to tile, too.
+void Joins::addComparisons(ArrayRef<BasicBlock *> Blocks,
+                           SmallVectorImpl<Address> &All) {
+  for (const auto &[L, C] : Code.Clipped.All)
+    for (auto *Cuts : {&C.Least, &C.Limit})
+      for (const ClippedLoop::Cut &Cut : *Cuts) {
+        Address X;
+        if (splitIndex(Cut.Of, *L, X))
+          All.push_back(X);
+      }
+  for (BasicBlock *B : Blocks)
+    for (Instruction &I : *B) {
+      bool Ends = exitOf(*LI.getLoopFor(B)).From == B &&
+                  is_contained(B->getTerminator()->operand_values(), &I);
+      Address X;
+      if (isa<ICmpInst>(I) && !Ends)
+        for (const Value *Side : I.operand_values())
+          if (splitIndex(I, Side, X))
+            All.push_back(X);
+    }
+}
+
+bool Joins::addPointers(ArrayRef<BasicBlock *> Blocks,
+                        SmallVectorImpl<Address> &All) {
+  for (BasicBlock *B : Blocks)
+    for (Instruction &I : *B)
+      for (const Value *Pointer : pointersOf(I)) {
+        All.emplace_back();
+        if (!split(I, Pointer, All.back()))
+          return false;
+      }
+  return true;
+}
+
+void Joins::findTiles(ArrayRef<BasicBlock *> Blocks) {
+  SmallVector<Address, 8> All;
+  if (!addPointers(Blocks, All))
+    return;
+  addComparisons(Blocks, All);
+  Conditions If(SE, Counted);
+  for (int TileLoop = (int)Loops.size() - 1; TileLoop >= 0; TileLoop--) {
+    SmallVector<int, 4> PointLoops;
+    if (is_contained(TileLoops, TileLoop) ||
+        !findTiles(TileLoop, All, PointLoops))
+      continue;
+    const SCEV *Length = Extents[PointLoops.front()];
+    If.within(Length, 1, INT32_MAX);
+    If.within(Extents[TileLoop], 1, INT32_MAX);
+    for (int L : PointLoops)
+      cut(L, TileLoop, Length, SE.getMulExpr(Extents[TileLoop], Length));
+    for (Address &X : All)
+      X.Stride[TileLoop] = nullptr; // every one goes on
+  }
+}
+
+// ---- remainder loops ----
+
+// One iteration of the loop before L moves Y as far as R.Ratio of L move X.
+bool Joins::movesAlike(const Address &X, int L, const Address &Y,
+                       const Remainder &R) {
+  assert(R.After >= 0 && R.After < L);
+  return ++Compared <= ComparedMax && X.Stride[L] && Y.Stride[R.After] &&
+         isSame(SE.getMulExpr(constant(R.Ratio), X.Stride[L]),
+                Y.Stride[R.After]);
+}
+
+const SCEV *Joins::startBefore(const Address &X, int L, const Remainder &R) {
+  return SE.getMinusSCEV(X.Start, SE.getMulExpr(X.Stride[L], R.Distance));
+}
+
+// X goes on from Y.
+bool Joins::goesOn(const Address &X, int L, const Address &Y,
+                   const Remainder &R) {
+  if (!movesAlike(X, L, Y, R))
+    return false;
+  for (int I = 0; I < L; I++)
+    if (Loops[I]->contains(Loops[L]) && X.Stride[I] != Y.Stride[I])
+      return false;
+  return isSame(startBefore(X, L, R), Y.Start);
+}
+
+bool Joins::isRemainder(int L, const Remainder &R, ArrayRef<Address> All) {
+  SmallVector<std::pair<const Address *, const Address *>, 4> Pairs;
+  for (const Address &X : All) {
+    if (!X.Stride[L])
+      continue;
+    auto From =
+        find_if(All, [&](const Address &Y) { return goesOn(X, L, Y, R); });
+    if (From == All.end() || looksNegative(X.Stride[L]) ||
+        Compared > ComparedMax)
+      return false;
+    Pairs.push_back({&X, From});
+  }
+  for (const Address &Y : All)
+    if (Y.Stride[R.After] &&
+        none_of(All, [&](const Address &X) { return movesAlike(X, L, Y, R); }))
+      return false;
+  for (auto [X, Y] : Pairs) {
+    const SCEV *Start = startBefore(*X, L, R);
+    areSame(SE.getMinusSCEV(Start, Y->Start), constant(0)); // addresses differ
+    Joined[Start] = Y->Start;
+  }
+  return !Pairs.empty();
+}
+
+// A constant step of a counter; 0: it is none.
+static int64_t stepOf(const SCEVAddRecExpr *Rec, ScalarEvolution &SE) {
+  const auto *Step =
+      Rec ? dyn_cast<SCEVConstant>(Rec->getStepRecurrence(SE)) : nullptr;
+  return Step && Step->getAPInt().isSignedIntN(32)
+             ? Step->getAPInt().getSExtValue()
+             : 0;
+}
+
+bool Joins::findRemainder(int L, int Before, ArrayRef<Address> All) {
+  const SCEV *End;
+  CmpInst::Predicate Is;
+  assert(Before < L && Remainders[L].After < 0);
+  const SCEVAddRecExpr *Old = counter(*Loops[Before], End, Is);
+  const SCEVAddRecExpr *New = counter(*Loops[L], End, Is);
+  int64_t Long = stepOf(Old, SE), Short = stepOf(New, SE);
+  if (!Long || !Short || Long % Short || Long / Short < 1)
+    return false;
+  Remainder R = {Before, Long / Short, nullptr};
+  const SCEV *Done = R.Distance =
+      SE.getMulExpr(constant(R.Ratio), Extents[Before]);
+  bool Found = isRemainder(L, R, All);
+  if (!Found && (Short == 1 || Short == -1) && New->getType()->isIntegerTy()) {
+    R.Distance = SE.getMinusSCEV(number(New->getStart(), true),
+                                 number(Old->getStart(), true));
+    if (Short < 0)
+      R.Distance = SE.getNegativeSCEV(R.Distance);
+    // Loops that both begin at zero are no parts of one.
+    Found =
+        !R.Distance->isZero() && usable(R.Distance) && isRemainder(L, R, All);
+  }
+  if (!Found)
+    return false;
+  if (R.Distance != Done)
+    Equal.push_back({R.Distance, Done});
+  Conditions If(SE, Counted);
+  for (int Part : {Before, L})
+    If.within(Extents[Part], 0, INT32_MAX);
+  Remainders[L] = R;
+  return true;
+}
+
+// Whoever looks at the number of an iteration sees its own loop's.
+static bool moves(ArrayRef<Address> All, int L) {
+  return any_of(All, [&](const Address &X) { return X.Stride[L]; });
+}
+
+void Joins::findRemainders(ArrayRef<BasicBlock *> Blocks) {
+  SmallVector<Address, 8> All, Compared;
+  assert(Loops.size() <= LoopsMax);
+  if (!addPointers(Blocks, All) || !Rows.empty())
+    return; // whether a row exists is not asked of parts
+  addComparisons(Blocks, Compared);
+  auto MayBePart = [&](int L) {
+    return TileLoops[L] < 0 && !is_contained(TileLoops, L) &&
+           !moves(Compared, L) && !Code.Clipped.at(*Loops[L]);
+  };
+  for (int L = (int)Loops.size() - 1; L > 0; L--)
+    for (int Before = L - 1; Before >= 0 && Remainders[L].After < 0; Before--)
+      if (Loops[Before]->getParentLoop() == Loops[L]->getParentLoop() &&
+          none_of(Remainders,
+                  [&](const Remainder &R) { return R.After == Before; }) &&
+          MayBePart(L) && MayBePart(Before))
+        findRemainder(L, Before, All);
+  for (int L = (int)Loops.size() - 1; L >= 0; L--) {
+    if (Remainders[L].After >= 0)
+      Steps[Remainders[L].After] = Steps[L] * Remainders[L].Ratio;
+    assert(Steps[L] >= 1);
+    for (const Address &X : All)
+      if (isPart(L) && Steps[L] == 1 && X.Stride[L] &&
+          !is_contained(Strides, X.Stride[L]))
+        Strides.push_back(X.Stride[L]);
+  }
+}
+
+} // namespace nputeir

@@ -1,0 +1,391 @@
+// lower_cpu.cpp -- declarations of code for the processor get their code: for
+// the processor that the function around is compiled for, or, where that is any
+// x86-64, for each kind in the table with a choice in front, which asks the
+// processor once.
+#include "lower_cpu.h"
+
+#include "lower_cpu_code.h"
+
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+
+// In LLVM's library, but not in every program that has parts of LLVM.
+extern "C" LLVM_ATTRIBUTE_WEAK void LLVMInitializeX86AsmParser();
+
+using namespace llvm;
+
+namespace nputeir {
+
+// ---- the description ----
+
+static const char *const MovesLetter = "nsvo"; // in the order of CpuExtra
+
+std::string CpuWork::print() const {
+  struct text T = {};
+  int Ways = Packed | Direct << 1 | Turned << 2 | (int)Vector << 3 |
+             Fixed.has_value() << 5;
+  text_printf(&T, "%s %s %s %s %d", dtype_name(In[0]), dtype_name(In[1]),
+              dtype_name(Out), dtype_name(Sum), Ways);
+  for (int64_t CpuFixed::*X : CpuFixed::Each)
+    if (Fixed)
+      text_printf(&T, " %lld", (long long)((*Fixed).*X));
+  text_printf(&T, " %d", (int)Extras.size());
+  SmallVector<std::string, 8> Names = {"sum", "out"};
+  for (const Extra &X : Extras) {
+    text_printf(&T, " %s %c", dtype_name(X.Type), MovesLetter[(int)X.Moves]);
+    Names.push_back("x" + std::to_string(Names.size() - TAIL_EXTRA));
+  }
+  SmallVector<const char *, 8> Name;
+  for (const std::string &N : Names)
+    Name.push_back(N.c_str());
+  if (Tail) {
+    text_puts(&T, " ");
+    calc_print(Tail, Name.data(), &T);
+  }
+  std::string S = text_string(&T);
+  text_free(&T);
+  return S;
+}
+
+static bool readType(arena *A, scan *S, dtype &T) {
+  const char *Name = scan_name(S, A);
+  return Name && dtype_parse(Name, &T);
+}
+
+static bool readFixed(scan *S, bool Is, std::optional<CpuFixed> &X) {
+  if (!Is)
+    return true;
+  X = CpuFixed();
+  for (int64_t CpuFixed::*Number : CpuFixed::Each)
+    if (!scan_int(S, &((*X).*Number)))
+      return false;
+  return X->M > 0 && X->N > 0 && X->K > 0;
+}
+
+bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
+  diag D = {};
+  std::string Copy = Text.str();
+  scan S = scan_open("", arena_string(A, Copy.c_str()));
+  int64_t Ways, Count;
+  if (!readType(A, &S, W.In[0]) || !readType(A, &S, W.In[1]) ||
+      !readType(A, &S, W.Out) || !readType(A, &S, W.Sum) ||
+      !scan_int(&S, &Ways) || Ways < 0 || Ways >= 64 ||
+      !readFixed(&S, Ways & 32, W.Fixed) || !scan_int(&S, &Count) ||
+      Count < 0 || Count > CALC_INPUTS - TAIL_EXTRA)
+    return false;
+  W.Packed = Ways & 1;
+  W.Direct = Ways & 2;
+  W.Turned = Ways & 4;
+  W.Vector = (teir_cpu_vector)(Ways >> 3 & 3);
+  const char *Name[CALC_INPUTS] = {"sum", "out"};
+  dtype Type[CALC_INPUTS] = {W.Sum, W.Out};
+  for (int I = 0; I < (int)Count; I++) {
+    Extra X;
+    const char *Moves = nullptr;
+    if (!readType(A, &S, X.Type) || !(Moves = scan_name(&S, A)) ||
+        !strchr(MovesLetter, *Moves))
+      return false;
+    X.Moves = (CpuExtra)(strchr(MovesLetter, *Moves) - MovesLetter);
+    W.Extras.push_back(X);
+    Name[TAIL_EXTRA + I] = arena_printf(A, "x%d", I);
+    Type[TAIL_EXTRA + I] = X.Type;
+  }
+  if (scan_end_of_line(&S))
+    return Count == 0;
+  W.Tail = calc_parse(A, &S, Name, Type, TAIL_EXTRA + (int)Count, &D);
+  return W.Tail != nullptr;
+}
+
+// ---- which processors ----
+
+static bool has(StringRef Features, StringRef Feature) {
+  SmallVector<StringRef, 64> Each;
+  Features.split(Each, ',');
+  return is_contained(Each, Feature);
+}
+
+static bool hasAll(StringRef Features, StringRef Wanted) {
+  SmallVector<StringRef, 8> Each;
+  Wanted.split(Each, ',', -1, false);
+  return all_of(Each, [&](StringRef W) { return has(Features, W); });
+}
+
+// The best processor whose features the function is compiled for; Fixed: and no
+// other one is meant.  Null: none.
+static const teir_cpu *cpuOf(const Function &F, bool &Fixed) {
+  StringRef Features = F.getFnAttribute("target-features").getValueAsString();
+  Triple T(F.getParent()->getTargetTriple());
+  bool IsX86 = T.getArch() == Triple::x86_64;
+  bool IsKnown = IsX86 || T.getArch() == Triple::ppc64le ||
+                 (T.isAArch64() && T.isLittleEndian());
+  if (!IsKnown || has(Features, "-neon") || has(Features, "-sse2") ||
+      has(Features, "-vsx"))
+    return nullptr;
+  const teir_cpu *Best = nullptr;
+  for (int I = 0; I < teir_cpu_count(); I++) {
+    const teir_cpu *Cpu = teir_cpu_at(I);
+    if (Triple::getArchTypeName(T.getArch()) == Cpu->arch &&
+        hasAll(Features, Cpu->needs))
+      Best = Cpu;
+  }
+  Fixed = !IsX86 || (Best && *Best->needs);
+  return Best;
+}
+
+// Can this program make code of the question to the processor, which is inline
+// assembly?  flang 19 has no parser for it, ends in a fatal error without, and
+// gets one.  Where no code is made (opt), another program can.
+static bool mayDetect(const Module &M) {
+  std::string Error;
+  const Target *T = TargetRegistry::lookupTarget(M.getTargetTriple(), Error);
+  if (!T)
+    return true;
+  if (!T->hasMCAsmParser() && LLVMInitializeX86AsmParser)
+    LLVMInitializeX86AsmParser();
+  return T->hasMCAsmParser();
+}
+
+// All that are meant, the weakest first: of those that compute alike only that.
+static SmallVector<const teir_cpu *, 8> cpusOf(const Function &F,
+                                               const CpuWork &W, bool &Fixed) {
+  const teir_cpu *One = cpuOf(F, Fixed);
+  Fixed |= One && !mayDetect(*F.getParent());
+  if (!One || Fixed)
+    return {One};
+  SmallVector<const teir_cpu *, 8> Cpus;
+  auto Op = [&](const teir_cpu *Cpu) {
+    return teir_cpu_choose_dot(Cpu, W.In[IN0], W.In[IN1], W.Sum).op;
+  };
+  for (int I = 0; I < teir_cpu_count(); I++) {
+    const teir_cpu *Cpu = teir_cpu_at(I);
+    auto IsLike = [&](const teir_cpu *X) {
+      return X->vector_bytes == Cpu->vector_bytes && Op(X) == Op(Cpu);
+    };
+    if (StringRef(Cpu->arch) == One->arch && none_of(Cpus, IsLike))
+      Cpus.push_back(Cpu);
+  }
+  return Cpus;
+}
+
+bool hasCpu(const Function &F) {
+  bool Fixed;
+  Triple T(F.getParent()->getTargetTriple());
+  return cpuOf(F, Fixed) && !T.isOSWindows() &&
+         !F.hasFnAttribute(Attribute::NoImplicitFloat) &&
+         !F.hasFnAttribute("no-builtins") && !T.isX32();
+}
+
+bool cpuHasMasks(const Function &F, dtype T) {
+  bool Fixed;
+  const teir_cpu *Cpu = cpuOf(F, Fixed);
+  return Cpu && teir_cpu_has_masks(Cpu, T);
+}
+
+// ---- the choice at run time ----
+
+namespace {
+
+// What tells a row of the table, as cpuid and xgetbv say it; all but the first
+// one need avx, fma and f16c, too.
+struct Requirement {
+  const char *Cpu;
+  unsigned Seven[2], SevenOne, State; // ebx and ecx, eax of subleaf 1
+};
+enum : unsigned {
+  HasAvx2 = 1u << 5 | 1u << 3 | 1u << 8, // and bmi1, bmi2
+  // f, dq, cd, bw, vl
+  HasAvx512 = HasAvx2 | 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31,
+  HasVnni = 1u << 11,
+  HasAvxVnni = 1u << 4,
+  HasBf16 = 1u << 5,
+  KeepsYmm = 0x6,
+  KeepsZmm = 0xe6
+};
+const Requirement Requirements[] = {
+    {"avx2", {HasAvx2, 0}, 0, KeepsYmm},
+    {"avxvnni", {HasAvx2, 0}, HasAvxVnni, KeepsYmm},
+    {"avx512", {HasAvx512, 0}, 0, KeepsZmm},
+    {"avx512vnni", {HasAvx512, HasVnni}, 0, KeepsZmm},
+    {"avx512bf16", {HasAvx512, HasVnni}, HasBf16, KeepsZmm},
+};
+
+unsigned cpuBit(const teir_cpu *Cpu) { return 1u << (Cpu - teir_cpu_at(0)); }
+
+// A bit for each row of the table whose instructions this processor has, and
+// whose registers the system keeps.
+class Detector {
+  Code C;
+  LLVMContext &X;
+
+public:
+  explicit Detector(Function &F) : C(F), X(F.getContext()) {}
+
+  void emit() {
+    Value *Largest = part(cpuid(0, 0), 0);
+    Value *One = part(cpuid(1, 0), 2);
+    // osxsave, avx, fma, f16c
+    Value *Kept = all(One, 1u << 27 | 1u << 28 | 1u << 12 | 1u << 29);
+    Value *Slot = C.frame(C.getInt32Ty(), 1, 4);
+    Value *Found = C.getInt32(cpuBit(teir_cpu_find("sse2")));
+    C.put(Found, Slot);
+    C.when(C.CreateAnd(Kept, C.CreateICmpUGE(Largest, C.getInt32(7))), [&] {
+      Value *Seven = cpuid(7, 0), *State = states();
+      Value *SevenOne = part(cpuid(7, 1), 0);
+      for (const Requirement &R : Requirements) {
+        Value *Is = C.CreateAnd(
+            C.CreateAnd(all(part(Seven, 1), R.Seven[0]),
+                        all(part(Seven, 2), R.Seven[1])),
+            C.CreateAnd(all(SevenOne, R.SevenOne), all(State, R.State)));
+        unsigned Bit = cpuBit(teir_cpu_find(R.Cpu));
+        Found = C.CreateOr(Found,
+                           C.CreateSelect(Is, C.getInt32(Bit), C.getInt32(0)));
+      }
+      C.put(Found, Slot);
+    });
+    C.CreateRet(C.get(C.getInt32Ty(), Slot));
+  }
+
+private:
+  Value *all(Value *Bits, unsigned Wanted) {
+    return C.CreateICmpEQ(C.CreateAnd(Bits, C.getInt32(Wanted)),
+                          C.getInt32(Wanted));
+  }
+
+  Value *part(Value *Registers, unsigned I) {
+    return C.CreateExtractValue(Registers, I);
+  }
+
+  Value *cpuid(unsigned Leaf, unsigned Subleaf) {
+    Type *I32 = C.getInt32Ty();
+    auto *T = FunctionType::get(StructType::get(I32, I32, I32, I32), {I32, I32},
+                                false);
+    InlineAsm *Ask = InlineAsm::get(
+        T, "xchgq %rbx,${1:q}\n\tcpuid\n\txchgq %rbx,${1:q}",
+        "={ax},=r,={cx},={dx},0,2,~{dirflag},~{fpsr},~{flags}", true);
+    return C.CreateCall(T, Ask, {C.getInt32(Leaf), C.getInt32(Subleaf)});
+  }
+
+  Value *states() {
+    Type *I32 = C.getInt32Ty();
+    auto *T = FunctionType::get(StructType::get(I32, I32), {I32}, false);
+    InlineAsm *Ask = InlineAsm::get(
+        T, "xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}", true);
+    return part(C.CreateCall(T, Ask, {C.getInt32(0)}), 0);
+  }
+};
+
+Function *detectFunction(Module &M) {
+  std::string Name = std::string("nputeir.detect.") + CPU_CODE;
+  if (Function *F = M.getFunction(Name))
+    return F;
+  Type *I32 = Type::getInt32Ty(M.getContext());
+  auto *F = sharedFunction(M, FunctionType::get(I32, false), Name);
+  F->setDoesNotThrow();
+  Detector(*F).emit();
+  return F;
+}
+
+GlobalVariable *detectedVariable(Module &M) {
+  if (GlobalVariable *G = M.getNamedGlobal("nputeir.detected"))
+    return G;
+  Type *I32 = Type::getInt32Ty(M.getContext());
+  return new GlobalVariable(M, I32, false, GlobalValue::InternalLinkage,
+                            ConstantInt::get(I32, 0), "nputeir.detected");
+}
+
+// Threads may all detect at first: they find the same.
+Value *detected(Code &C, Module &M) {
+  Value *Place = detectedVariable(M), *Slot = C.frame(C.getInt32Ty(), 1, 4);
+  LoadInst *Known = C.CreateAlignedLoad(C.getInt32Ty(), Place, Align(4));
+  Known->setAtomic(AtomicOrdering::Monotonic);
+  C.put(Known, Slot);
+  C.when(C.CreateICmpEQ(Known, C.getInt32(0)), [&] {
+    Value *Found = C.CreateCall(detectFunction(M));
+    C.CreateAlignedStore(Found, Place, Align(4))
+        ->setAtomic(AtomicOrdering::Monotonic);
+    C.put(Found, Slot);
+  });
+  return C.get(C.getInt32Ty(), Slot);
+}
+
+// ---- definitions ----
+
+void defineBy(Function &F, const CpuWork &W) {
+  bool Fixed;
+  SmallVector<const teir_cpu *, 8> Cpus = cpusOf(F, W, Fixed);
+  StringRef Name = F.getName().substr(strlen("nputeir."));
+  Code C(F);
+  auto Run = [&](const teir_cpu &Cpu) {
+    CpuUnit U(F, Cpu, !Fixed);
+    auto By = [&](const CpuCode &X) {
+      return computeOnThreads(C, U, W, X, F.getArg(0));
+    };
+    if (W.Vector != CPU_VECTOR_NO)
+      return By(vectorCode(U, W, Name));
+    if (!W.Direct)
+      return By(driverCode(U, W, Name));
+    // Processors as old as the weakest of several are not worth the time to
+    // compile all that large products gain from.
+    CpuWork Kinds = W;
+    Kinds.Packed &= Fixed || &Cpu != Cpus[0];
+    Value *Status = C.CreateCall(directFunction(U, Kinds, Name), {F.getArg(0)});
+    if (!Kinds.Packed)
+      return Status;
+    return C.choose(C.CreateICmpNE(Status, C.getInt32(0)), {Status}, [&] {
+      return Code::Values{By(driverCode(U, W, Name))};
+    })[0];
+  };
+  if (Fixed) {
+    C.CreateRet(Run(*Cpus[0]));
+    return;
+  }
+  Value *Detected = detected(C, *F.getParent());
+  Value *Slot = C.frame(C.getInt32Ty(), 1, 4);
+  std::function<void(size_t)> Choose = [&](size_t Best) {
+    if (Best == 0) {
+      C.put(Run(*Cpus[0]), Slot);
+      return;
+    }
+    C.when(
+        C.CreateICmpNE(C.CreateAnd(Detected, C.getInt32(cpuBit(Cpus[Best]))),
+                       C.getInt32(0)),
+        [&] { C.put(Run(*Cpus[Best]), Slot); }, [&] { Choose(Best - 1); });
+  };
+  Choose(Cpus.size() - 1);
+  C.CreateRet(C.get(C.getInt32Ty(), Slot));
+}
+
+// The weak reference was compared with null, which it no longer is.
+void foldComparisons(Function &F) {
+  SmallVector<User *, 8> Users(F.users());
+  for (User *U : Users)
+    if (auto *I = dyn_cast<ICmpInst>(U)) {
+      I->replaceAllUsesWith(ConstantInt::getBool(
+          I->getType(), I->getPredicate() == CmpInst::ICMP_NE));
+      I->eraseFromParent();
+    }
+}
+
+} // namespace
+
+PreservedAnalyses DefineCpuPass::run(Module &M, ModuleAnalysisManager &) {
+  SmallVector<Function *, 8> Wanted;
+  for (Function &F : M)
+    if (F.isDeclaration() && F.hasFnAttribute(CpuAttribute) && !F.use_empty())
+      Wanted.push_back(&F);
+  for (Function *F : Wanted) {
+    ArenaScope Scope;
+    CpuWork W;
+    if (!CpuWork::parse(Scope.A,
+                        F->getFnAttribute(CpuAttribute).getValueAsString(), W))
+      continue; // not ours: it stays null, and the loops run
+    F->removeFnAttr(CpuAttribute);
+    F->setLinkage(GlobalValue::InternalLinkage);
+    foldComparisons(*F);
+    defineBy(*F, W);
+  }
+  return Wanted.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
+}
+
+} // namespace nputeir

@@ -1,0 +1,232 @@
+// lower_cpu.h -- contractions as code for the processor, in the object itself.
+//
+// In front of a nest stands a call of a function that is named after the types
+// and the epilogue, and gets sizes, strides and addresses in one array of
+// 8-byte slots:
+//
+//     tensors         addresses of in0, in1, out and the epilogue's extras
+//     accumulate      0 or 1
+//     axis counts     of the roles C, M, N, K
+//     axes            by role, outermost first: extent, stride of each tensor
+//
+// While loops are optimised it is a weak declaration, whose attribute says what
+// it computes.  DefineCpuPass gives it its code at the end of the pipeline, so
+// that no other pass sees it: it is written as the code generator shall have
+// it.  Blocks and instruction sets come from teir's table of processors.
+#ifndef NPUTEIR_LOWER_CPU_H
+#define NPUTEIR_LOWER_CPU_H
+
+#include "ir_code.h"
+#include "passes.h"
+
+extern "C" {
+#include "teir_cpu.h"
+}
+
+#include <functional>
+#include <optional>
+
+namespace nputeir {
+
+// Of a text, the same in every run.
+unsigned stableHash(llvm::StringRef Text);
+
+// How an operand of the epilogue moves along the innermost axis of N.
+enum class CpuExtra { Number, Splat, Vector, Other };
+
+// Extents, and strides in bytes.
+struct CpuFixed {
+  int64_t M, N, K, In0Row, In0K, In1K, OutRow, Adds;
+  static constexpr int64_t CpuFixed::*Each[] = {
+      &CpuFixed::M,    &CpuFixed::N,    &CpuFixed::K,      &CpuFixed::In0Row,
+      &CpuFixed::In0K, &CpuFixed::In1K, &CpuFixed::OutRow, &CpuFixed::Adds};
+};
+
+// What a function computes, whatever the sizes.
+struct CpuWork {
+  dtype In[2], Out, Sum;
+  const calc *Tail = nullptr;
+  struct Extra {
+    dtype Type;
+    CpuExtra Moves;
+  };
+  llvm::SmallVector<Extra, 4> Extras;
+  // Whether sizes may be large, and may be small; for the latter, whether in1
+  // lies across the columns.
+  bool Packed = true, Direct = false, Turned = false;
+  teir_cpu_vector Vector = CPU_VECTOR_NO;
+  // Of a small product, if all is known: then the slots hold addresses only.
+  std::optional<CpuFixed> Fixed;
+
+  unsigned tensors() const { return TENSORS + (unsigned)Extras.size(); }
+  std::string print() const;
+  static bool parse(arena *A, llvm::StringRef Text, CpuWork &W);
+};
+constexpr const char *CpuAttribute = "nputeir-cpu";
+
+// ---- lower_cpu_calc.cpp ----
+// Elements in memory and in registers: halves are computed with as floats.
+llvm::Type *storedType(llvm::LLVMContext &X, dtype T);
+llvm::Type *computedType(llvm::LLVMContext &X, dtype T);
+// All values are scalars, or all are vectors of one length.
+llvm::Value *fromStored(Code &C, dtype T, llvm::Value *V);
+llvm::Value *toStored(Code &C, dtype T, llvm::Value *V);
+llvm::Value *convert(Code &C, dtype From, dtype To, llvm::Value *V);
+// Can the epilogue be computed with what follows?
+bool canCompute(const calc *X);
+llvm::Value *compute(Code &C, const calc *X,
+                     llvm::ArrayRef<llvm::Value *> Input);
+
+// ---- lower_cpu_unit.cpp ----
+// A function of which a program needs one copy: its name must tell what it is
+// in all objects.
+llvm::Function *sharedFunction(llvm::Module &M, llvm::FunctionType *T,
+                               const std::string &Name);
+// The functions for one processor in a module.
+class CpuUnit {
+  llvm::Module &M;
+  std::string Suffix;
+  llvm::AttrBuilder Attributes;
+
+public:
+  const teir_cpu &Cpu;
+
+  // Like: its target attributes are kept; Features are added.
+  CpuUnit(const llvm::Function &Like, const teir_cpu &Cpu, bool AddFeatures);
+  llvm::LLVMContext &context() { return M.getContext(); }
+  // A function of integers and pointers: 'i' and 'p' in Arguments.  IsNew: it
+  // has no code yet.
+  llvm::Function *function(const llvm::Twine &Name, llvm::Type *Result,
+                           llvm::StringRef Arguments, bool &IsNew);
+  llvm::VectorType *vector(llvm::Type *Element, unsigned Lanes);
+  // Runs so seldom that the time in which its code is generated counts more.
+  static void compileFast(llvm::Function &F);
+};
+
+// teir's formulas as code.
+teir_cpu_math cpuMath(Code &C);
+
+// Steps of a kernel, K of them, some at a time: First is what the first one
+// gets, each gives what the next one gets.
+Code::Values
+unrolled(Code &C, const teir_cpu &Cpu, llvm::Value *K,
+         const Code::Values &First,
+         llvm::function_ref<Code::Values(llvm::ArrayRef<llvm::Value *>)> Step);
+
+// Ends a kernel, whose rows' sums these vectors are: multiplyFunction tells its
+// arguments.
+void storeBlock(Code &C, llvm::ArrayRef<llvm::Value *> Sums, int Height);
+
+// ---- lower_cpu_kernel.cpp ----
+llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
+                         llvm::Value *Y, llvm::Value *To);
+// void (k, in0, in1, out, out_stride_bytes, add): out[i][..] = the sum, or +=,
+// of Height rows, over k groups.  in0 is packed by the most rows of a block,
+// in1 by its columns, behind what a column's sum starts with if there is an
+// offset.
+llvm::Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
+                                 int Height);
+
+// ---- lower_cpu_outer.cpp ----
+// The code of such a function, by outer products.
+void defineOuterKernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height,
+                       llvm::Function &F);
+
+// ---- lower_cpu_dot.cpp ----
+// To + X of in0 times Y of in1, which are vectors of packed groups.
+llvm::Value *dotAdd(Code &C, const teir_cpu &Cpu, const teir_cpu_dot &D,
+                    llvm::Value *X, llvm::Value *Y, llvm::Value *To);
+// void (panel, k): the first row of a panel of in1 becomes what its columns'
+// sums start with.
+llvm::Function *startFunction(CpuUnit &U, const teir_cpu_dot &D);
+
+// ---- lower_cpu_pack.cpp ----
+struct CpuPanel {
+  int Rows;
+  dtype From, To;     // elements are converted
+  int Group = 1;      // neighbouring columns that are packed as one of 32 bits
+  bool Flips = false; // 128 is added, which is the same as subtracted
+
+  int bytes() const { return Group * dtype_bytes(To); }
+};
+// void (to, from, row_offsets, row_runs, column_offsets, column_runs, columns,
+//       row_stride, column_stride): a panel, its rows adjacent.  A last group
+// is filled up with zero.  The strides are those in all runs; row_stride is 0
+// where rows have no runs.  The runs of rows behind the last one are below 1.
+llvm::Function *packFunction(CpuUnit &U, const CpuPanel &P);
+// Bytes that a panel's last store may write behind it.
+enum { PackSlack = 64 };
+// Vector J holds row J of some squares; gives the squares' columns.
+llvm::SmallVector<llvm::Value *, 4> transposed(Code &C,
+                                               llvm::ArrayRef<llvm::Value *> V);
+
+// ---- lower_cpu_cross.cpp ----
+// i64 (panels, panel_bytes, from, offsets, runs, count, step_offsets, steps):
+// how many columns were packed from the first one on, which may be none; the
+// tables are those of the columns from there on, of which count are left.
+llvm::Function *crossFunction(CpuUnit &U, const CpuPanel &P);
+
+// ---- lower_cpu_store.cpp ----
+// void (sums, sums_stride_bytes, rows, columns, tensors, row_offsets,
+//       row_capacity, column_offsets, column_capacity, column_runs,
+//       accumulate): the epilogue
+llvm::Function *storeFunction(CpuUnit &U, const CpuWork &W,
+                              llvm::StringRef Name);
+
+// ---- lower_cpu_threads.cpp ----
+// void (slots, memory): all of a product.  i64 (slots): the bytes of memory
+// that it needs; null: it needs none.
+struct CpuCode {
+  llvm::Function *Run, *Needs;
+};
+// i32: 0 when out is written, else nothing was.  On several threads, if the
+// runtime has them.
+llvm::Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
+                              const CpuCode &By, llvm::Value *Slots);
+
+// ---- lower_cpu_direct.cpp ----
+// i32 (slots): 0 when out is written, 1 when the product is no small one.
+llvm::Function *directFunction(CpuUnit &U, const CpuWork &W,
+                               llvm::StringRef Name);
+
+// ---- lower_cpu_vector.cpp ----
+CpuCode vectorCode(CpuUnit &U, const CpuWork &W, llvm::StringRef Name);
+
+// ---- lower_cpu_driver.cpp ----
+// void (axes, count, start, n, capacity, table, runs): offsets of elements
+// start .. of a role in all tensors, the last one repeated up to the capacity.
+llvm::Function *offsetsFunction(CpuUnit &U, unsigned Tensors);
+CpuCode driverCode(CpuUnit &U, const CpuWork &W, llvm::StringRef Name);
+
+// ---- lower_cpu.cpp ----
+// All declarations of a module that have the attribute get their code.
+struct DefineCpuPass : llvm::PassInfoMixin<DefineCpuPass> {
+  llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &);
+};
+// A processor in the table has the target of F.
+bool hasCpu(const llvm::Function &F);
+// Every processor that is meant loads parts of vectors of such elements.
+bool cpuHasMasks(const llvm::Function &F, dtype);
+
+// ---- lower_cpu_call.cpp ----
+// False and *Why when there is no code for the contraction.
+bool cpuTakes(const contraction &C, const char **Why);
+// The multiply-adds below which the loop is faster, in a function like F.
+int64_t cpuLeastMacs(const contraction &C, const llvm::Function &F);
+// What is passed to the code.
+struct CpuOperands {
+  llvm::SmallVector<llvm::Value *, 8> Tensor; // in0, in1, out, extras
+  std::function<llvm::Value *(value)> Number;
+};
+// May the code run: nothing overlaps the result, and there is work enough?
+llvm::Value *cpuMayRun(llvm::IRBuilder<> &B, const contraction &C,
+                       const CpuOperands &X, int64_t LeastMacs);
+// The declaration of the code, for the target of a function.
+llvm::Function *cpuFunction(const llvm::Function &Like, const contraction &C);
+// The call; true when the result is there.
+llvm::Value *cpuCall(llvm::IRBuilder<> &B, llvm::Function &Code,
+                     const contraction &C, const CpuOperands &X);
+
+} // namespace nputeir
+
+#endif

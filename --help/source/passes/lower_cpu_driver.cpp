@@ -1,0 +1,469 @@
+// lower_cpu_driver.cpp -- the loops around the kernels, after Goto:
+//
+//     for each of C
+//       for columns in blocks of N            columns: offsets
+//         for rows in parts (all, or as many as sums are kept of)
+//           for steps in blocks of K          in1 is packed
+//             for rows in blocks of M         rows: offsets; in0 is packed
+//               for panels of columns, for panels of rows: multiply
+//           sums that were kept go through the epilogue
+//
+// A role's axes are one loop here: element i of all of them lies at offset[i],
+// a table that is made block by block.  Where the innermost axis goes on for a
+// whole panel, elements are a fixed stride apart, and vectors are loaded and
+// stored; `runs` says for how long that is so.  Sums go into the result itself
+// where a block of registers lies in it as such, else by way of a buffer.
+#include "lower_cpu.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+Function *offsetsFunction(CpuUnit &U, unsigned Tensors) {
+  bool IsNew;
+  Function *F = U.function("offsets." + Twine(Tensors),
+                           Type::getVoidTy(U.context()), "piiiipp", IsNew);
+  if (!IsNew)
+    return F;
+  Code C(*F);
+  Value *Axes = C.argument(0), *Count = C.argument(1), *Start = C.argument(2),
+        *N = C.argument(3), *Capacity = C.argument(4), *Table = C.argument(5),
+        *Runs = C.argument(6);
+  int64_t Record = 8 * (1 + (int64_t)Tensors);
+  Value *Last = C.plus(Count, -1);
+  Value *Innermost = C.at(Axes, C.times(Last, Record));
+  Value *Extent = C.getNumber(Innermost, (int64_t)0);
+  auto Put = [&](Value *I, ArrayRef<Value *> Offset, Value *Run) {
+    for (unsigned T = 0; T < Tensors; T++)
+      C.putNumber(Offset[T], Table, C.plus(C.times(Capacity, T), I));
+    C.putNumber(Run, Runs, I);
+  };
+  auto Index = [&](Value *I) { return C.least(I, C.plus(N, -1)); };
+  Value *One = C.CreateICmpEQ(Count, C.number(1));
+  C.when(
+      One,
+      [&] {
+        SmallVector<Value *, 8> Stride;
+        for (unsigned T = 0; T < Tensors; T++)
+          Stride.push_back(C.getNumber(Innermost, 1 + (int64_t)T));
+        C.loop(C.number(0), Capacity, C.number(1), [&](Value *I) {
+          Value *At = C.plus(Start, Index(I));
+          SmallVector<Value *, 8> Offset;
+          for (Value *S : Stride)
+            Offset.push_back(C.times(At, S));
+          Put(I, Offset, C.CreateSub(N, I));
+        });
+      },
+      [&] {
+        C.loop(C.number(0), Capacity, C.number(1), [&](Value *I) {
+          Value *At = C.plus(Start, Index(I));
+          Code::Values First = {At};
+          First.append(Tensors, C.number(0));
+          Code::Values Sums = C.carry(
+              C.number(0), Count, C.number(1), First,
+              [&](Value *A, ArrayRef<Value *> Now) {
+                Value *Axis = C.at(Axes, C.times(C.CreateSub(Last, A), Record));
+                Value *E = C.getNumber(Axis, (int64_t)0);
+                Value *Rounds = C.CreateUDiv(Now[0], E);
+                Value *Digit = C.CreateSub(Now[0], C.times(Rounds, E));
+                Code::Values Next = {Rounds};
+                for (unsigned T = 0; T < Tensors; T++)
+                  Next.push_back(C.plus(
+                      Now[1 + T],
+                      C.times(Digit, C.getNumber(Axis, 1 + (int64_t)T))));
+                return Next;
+              });
+          Value *Left = C.CreateSub(Extent, C.CreateURem(At, Extent));
+          Put(I, ArrayRef<Value *>(Sums).drop_front(1),
+              C.least(Left, C.CreateSub(N, I)));
+        });
+      });
+  C.CreateRetVoid();
+  return F;
+}
+
+namespace {
+
+class Driver {
+  CpuUnit &U;
+  const CpuWork &W;
+  struct teir_cpu_blocks Blocks;
+  struct teir_cpu_dot Dot;
+  Code C;
+  unsigned Tensors;
+  int Bytes; // of a sum, and of a group in a panel
+  bool KeepsSums;
+  Function *Offsets, *Store;
+
+  // Of a role: its axes' records, their number, all their elements, and the
+  // strides of the innermost one.
+  struct Role {
+    Value *Axes, *Count, *Extent;
+    SmallVector<Value *, 8> Stride, Next; // and of the one around it, if any
+  };
+  Role R[AXIS_ROLES];
+  // Offsets of a block: [tensor][capacity], and runs.
+  struct Table {
+    Value *At, *Capacity, *Runs;
+  };
+  Table Rows, Columns, Steps;
+  Value *BlockM, *BlockN, *BlockK, *PartM;
+  Value *In0, *In1, *Sums, *Bases;
+  Value *Accumulate;
+
+public:
+  Driver(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
+      : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)),
+        Dot(teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum)), C(F),
+        Tensors(W.tensors()), Bytes(dtype_bytes(W.Sum)),
+        KeepsSums(W.Tail != nullptr), Offsets(offsetsFunction(U, Tensors)),
+        Store(storeFunction(U, W, Name)) {}
+
+  // How much memory it needs.
+  void emitNeeds() {
+    readSlots();
+    chooseBlocks();
+    C.CreateRet(place(Constant::getNullValue(bytePointer(C.getContext()))));
+  }
+
+  void emit() {
+    readSlots();
+    chooseBlocks();
+    Bases = C.frame(C.getInt64Ty(), Tensors, 8);
+    place(C.argument(1));
+    C.loop(C.number(0), R[AXIS_C].Extent, C.number(1), [&](Value *Z) {
+      moveBases(Z);
+      columnBlocks();
+    });
+    C.CreateRetVoid();
+  }
+
+private:
+  void readSlots() {
+    Value *Slots = C.argument(0);
+    int64_t Record = 8 * (1 + (int64_t)Tensors);
+    Accumulate = C.getNumber(Slots, (int64_t)Tensors);
+    Value *Axes = C.at(Slots, 8 * ((int64_t)Tensors + 1 + AXIS_ROLES));
+    for (int I = 0; I < AXIS_ROLES; I++) {
+      Value *Count = C.getNumber(Slots, (int64_t)Tensors + 1 + I);
+      R[I].Axes = Axes;
+      R[I].Count = Count;
+      R[I].Extent = C.carry(
+          C.number(0), Count, C.number(1), {C.number(1)},
+          [&](Value *A, ArrayRef<Value *> Now) {
+            Value *Axis = C.at(Axes, C.times(A, Record));
+            return Code::Values{C.times(Now[0], C.getNumber(Axis, (int64_t)0))};
+          })[0];
+      Value *Last = C.at(Axes, C.times(C.plus(Count, -1), Record));
+      Value *More = C.CreateSelect(C.CreateICmpEQ(Count, C.number(1)), Last,
+                                   C.at(Last, -Record));
+      for (unsigned T = 0; T < Tensors; T++) {
+        R[I].Stride.push_back(C.getNumber(Last, 1 + (int64_t)T));
+        R[I].Next.push_back(C.getNumber(More, 1 + (int64_t)T));
+      }
+      Axes = C.at(Axes, C.times(Count, Record));
+    }
+  }
+
+  void chooseBlocks() {
+    teir_cpu_math Math = cpuMath(C);
+    teir_cpu_size Size = {
+        R[AXIS_M].Extent, R[AXIS_N].Extent, R[AXIS_K].Extent, Dot.group, false,
+        KeepsSums};
+    teir_cpu_cut Cut = teir_cpu_cut_packed(&Blocks, &Math, &Size);
+    BlockM = static_cast<Value *>(Cut.block_m);
+    BlockN = static_cast<Value *>(Cut.block_n);
+    BlockK = static_cast<Value *>(Cut.block_k);
+    PartM = static_cast<Value *>(Cut.part_m);
+  }
+
+  // All that is needed beside the frame, in one piece; gives its size.
+  Value *place(Value *Memory) {
+    Value *Size = C.number(64);
+    auto Part = [&](Value *Needs) {
+      Value *At = Size;
+      Size = C.plus(Size, C.roundUp(Needs, 64));
+      return At;
+    };
+    auto Tables = [&](Value *Capacity) {
+      return Part(C.times(Capacity, 8 * ((int64_t)Tensors + 1)));
+    };
+    Value *AtIn1 = Part(C.plus(panelBytes(IN1, BlockN, BlockK), PackSlack));
+    Value *AtIn0 = Part(C.plus(panelBytes(IN0, BlockM, BlockK), PackSlack));
+    Value *Kept = KeepsSums ? C.times(PartM, BlockN)
+                            : C.number(Blocks.height[0] * Blocks.columns);
+    Value *AtSums = Part(C.plus(C.times(Kept, Bytes), U.Cpu.vector_bytes));
+    Value *AtRows = Tables(BlockM), *AtColumns = Tables(BlockN),
+          *AtSteps = Tables(BlockK);
+    Value *Skew = C.CreateAnd(
+        C.CreateNeg(C.CreatePtrToInt(Memory, C.getInt64Ty())), C.number(63));
+    Value *Base = C.at(Memory, Skew); // the first 64 bytes are not used
+    auto Place = [&](Value *At) { return C.at(Base, C.plus(At, -64)); };
+    In1 = Place(AtIn1);
+    In0 = Place(AtIn0);
+    Sums = Place(AtSums);
+    auto Tabled = [&](Value *At, Value *Capacity) {
+      Value *First = Place(At);
+      return Table{First, Capacity,
+                   C.at(First, C.times(Capacity, 8 * (int64_t)Tensors))};
+    };
+    Rows = Tabled(AtRows, BlockM);
+    Columns = Tabled(AtColumns, BlockN);
+    Steps = Tabled(AtSteps, BlockK);
+    return Size;
+  }
+
+  void moveBases(Value *Z) {
+    Value *Run = C.frame(C.getInt64Ty(), 1, 8);
+    Value *Moved = C.frame(C.getInt64Ty(), Tensors, 8);
+    C.CreateCall(Offsets, {R[AXIS_C].Axes, R[AXIS_C].Count, Z, C.number(1),
+                           C.number(1), Moved, Run});
+    for (unsigned T = 0; T < Tensors; T++)
+      C.put(C.at(C.getPointer(C.argument(0), (int64_t)T),
+                 C.getNumber(Moved, (int64_t)T)),
+            C.at(Bases, 8 * (int64_t)T));
+  }
+
+  void fill(axis_role Role, const Table &T, Value *Start, Value *N,
+            Value *Capacity) {
+    // A table's rows stay as far apart as there is room for.
+    C.CreateCall(Offsets, {R[Role].Axes, R[Role].Count, Start, N, Capacity,
+                           T.At, T.Runs});
+  }
+
+  Value *base(int T) { return C.getPointer(Bases, T); }
+
+  // Offsets of a tensor from element I on.
+  Value *offsets(const Table &X, int T, Value *I) {
+    return C.at(X.At, C.times(C.plus(C.times(X.Capacity, T), I), 8));
+  }
+
+  void columnBlocks() {
+    Value *N = R[AXIS_N].Extent;
+    C.loop(C.number(0), N, BlockN, [&](Value *J) {
+      Value *Count = C.least(BlockN, C.CreateSub(N, J));
+      fill(AXIS_N, Columns, J, Count, BlockN);
+      Value *M = R[AXIS_M].Extent;
+      C.loop(C.number(0), M, PartM, [&](Value *I) {
+        Value *Rows = C.least(PartM, C.CreateSub(M, I));
+        stepBlocks(I, Rows, Count);
+        if (KeepsSums)
+          rowBlocks(I, Rows, [&](Value *At, Value *Some) {
+            store(C.at(Sums, C.times(C.times(At, BlockN), Bytes)),
+                  C.times(BlockN, Bytes), Some, Count, C.number(0),
+                  C.number(0));
+          });
+      });
+    });
+  }
+
+  // The offsets of one block after the other; Body gets its place in the part.
+  void rowBlocks(Value *I, Value *Count,
+                 function_ref<void(Value *, Value *)> Body) {
+    C.loop(C.number(0), Count, BlockM, [&](Value *At) {
+      Value *Some = C.least(BlockM, C.CreateSub(Count, At));
+      fill(AXIS_M, Rows, C.plus(I, At), Some, BlockM);
+      Body(At, Some);
+    });
+  }
+
+  void stepBlocks(Value *I, Value *Rows, Value *Columns) {
+    Value *K = R[AXIS_K].Extent;
+    C.loop(C.number(0), K, BlockK, [&](Value *P) {
+      Value *Count = C.least(BlockK, C.CreateSub(K, P));
+      fill(AXIS_K, Steps, P, Count, BlockK);
+      packColumns(Columns, Count);
+      Value *IsFurther =
+          C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
+      Value *Add = KeepsSums ? IsFurther : C.CreateOr(IsFurther, Accumulate);
+      rowBlocks(I, Rows, [&](Value *At, Value *Some) {
+        packRows(Some, Count);
+        multiply(At, Some, Columns, Count, Add);
+      });
+    });
+  }
+
+  // Panels of rows: Body gets the first row, and which height is the least
+  // that holds as many as are left.
+  void panels(Value *Count, function_ref<void(Value *, Value *)> Body) {
+    C.walk(C.number(0), Count, [&](Value *I) {
+      Value *Left = C.CreateSub(Count, I), *Which = C.number(0);
+      for (int H = 1; H < Blocks.height_count; H++)
+        Which =
+            C.CreateSelect(C.CreateICmpSLE(Left, C.number(Blocks.height[H])),
+                           C.number(H), Which);
+      Body(I, Which);
+      return C.number(Blocks.height[0]); // what is lower is the last one
+    });
+  }
+
+  Value *groups(Value *K) { return C.divideUp(K, C.number(Dot.group)); }
+
+  // In a panel of in1, in front of its groups.
+  int startRows(int T) { return T == IN1 && Dot.offset; }
+
+  // Of panels of so many rows (or columns) in all.
+  Value *panelBytes(int T, Value *Rows, Value *K) {
+    return C.times(C.times(Rows, C.plus(groups(K), startRows(T))), Bytes);
+  }
+
+  enum { PackedSteps = 16 };
+
+  // All panels of a block.  Where steps are not adjacent, they are packed some
+  // at a time: what lies beside a step's elements is in the next panel, or in
+  // one that comes while a cache has the line.
+  // (Transposing must go on to the end: it writes more than a step's rows.)
+  void pack(int T, int Height, const Table &X, axis_role Role, Value *Count,
+            Value *To, Value *K) {
+    Value *Stride = R[Role].Stride[(size_t)T];
+    Value *Size = C.number(dtype_bytes(W.In[T]));
+    Value *Along = R[AXIS_K].Stride[(size_t)T];
+    Value *Beside = R[AXIS_K].Next[(size_t)T];
+    Value *InLines =
+        C.CreateOr(C.CreateICmpEQ(Along, Size), C.CreateICmpEQ(Beside, Size));
+    Value *Some = C.CreateSelect(InLines, K, C.number(PackedSteps));
+    CpuPanel Panel = {Height, W.In[T], Dot.packed[T], Dot.group,
+                      T == IN0 && Dot.offset};
+    assert(Panel.bytes() == Bytes && PackedSteps % Dot.group == 0);
+    Function *F = packFunction(U, Panel);
+    bool MayCross = T == IN1 && Dot.group == 1;
+    Value *Crosses = C.CreateAnd(C.CreateICmpNE(Stride, Size),
+                                 C.CreateICmpEQ(R[Role].Next[(size_t)T], Size));
+    C.loop(C.number(0), K, Some, [&](Value *P) {
+      Value *Steps = C.least(Some, C.CreateSub(K, P));
+      Value *StepOffsets = offsets(this->Steps, T, P);
+      C.walk(C.number(0), Count, [&](Value *I) {
+        Value *Step = C.plus(groups(P), startRows(T));
+        Value *At = C.at(
+            To, C.plus(panelBytes(T, I, K), C.times(Step, Height * Bytes)));
+        Value *Runs = C.at(X.Runs, C.times(I, 8));
+        auto Cross = [&] {
+          return Code::Values{
+              C.CreateCall(crossFunction(U, Panel),
+                           {At, panelBytes(T, C.number(Height), K), base(T),
+                            offsets(X, T, I), Runs, C.CreateSub(Count, I),
+                            StepOffsets, Steps})};
+        };
+        Value *Crossed =
+            MayCross ? C.choose(Crosses, {C.number(0)}, Cross)[0] : C.number(0);
+        Value *IsNone = C.CreateICmpEQ(Crossed, C.number(0));
+        C.when(IsNone, [&] {
+          C.CreateCall(F, {At, base(T), offsets(X, T, I), Runs, StepOffsets,
+                           C.at(this->Steps.Runs, C.times(P, 8)), Steps, Stride,
+                           Along});
+        });
+        return C.CreateSelect(IsNone, C.number(Height), Crossed);
+      });
+    });
+  }
+
+  void packColumns(Value *Count, Value *K) {
+    pack(IN1, Blocks.columns, Columns, AXIS_N, Count, In1, K);
+    if (!Dot.offset)
+      return;
+    C.loop(C.number(0), Count, C.number(Blocks.columns), [&](Value *J) {
+      C.CreateCall(startFunction(U, Dot),
+                   {C.at(In1, panelBytes(IN1, J, K)), groups(K)});
+    });
+  }
+
+  void packRows(Value *Count, Value *K) {
+    pack(IN0, Blocks.height[0], Rows, AXIS_M, Count, In0, K);
+  }
+
+  void store(Value *From, Value *Stride, Value *Rows, Value *Columns, Value *I,
+             Value *J, Value *Add = nullptr) {
+    Value *IsAdjacent = C.CreateZExt(isAdjacent(), C.getInt64Ty());
+    C.CreateCall(Store,
+                 {From, Stride, Rows, Columns, Bases, offsets(this->Rows, 0, I),
+                  C.times(this->Rows.Capacity, 8), offsets(this->Columns, 0, J),
+                  C.times(this->Columns.Capacity, 8),
+                  C.at(this->Columns.Runs, C.times(J, 8)),
+                  Add ? Add : Accumulate, IsAdjacent});
+  }
+
+  // The result's elements along the innermost axis of N.
+  Value *isAdjacent() {
+    return C.CreateICmpEQ(R[AXIS_N].Stride[OUT], C.number(dtype_bytes(W.Out)));
+  }
+
+  void multiply(Value *At, Value *Count, Value *ColumnCount, Value *K,
+                Value *Add) {
+    C.loop(C.number(0), ColumnCount, C.number(Blocks.columns), [&](Value *J) {
+      Value *Panel1 = C.at(In1, panelBytes(IN1, J, K));
+      panels(Count, [&](Value *I, Value *Which) {
+        Value *Panel0 = C.at(In0, panelBytes(IN0, I, K));
+        Value *Height = C.number(Blocks.height[0]);
+        auto Kernel = [&](int H) {
+          return multiplyFunction(U, Dot, W.Sum, Blocks.height[H]);
+        };
+        Function *First = Kernel(0);
+        Value *F = First;
+        for (int H = 1; H < Blocks.height_count; H++) {
+          Value *Is = C.CreateICmpEQ(Which, C.number(H));
+          Height = C.CreateSelect(Is, C.number(Blocks.height[H]), Height);
+          F = C.CreateSelect(Is, Kernel(H), F);
+        }
+        auto To = [&](Value *Place, Value *Stride, Value *Add) {
+          C.CreateCall(First->getFunctionType(), F,
+                       {groups(K), Panel0, Panel1, Place, Stride, Add});
+        };
+        if (KeepsSums) {
+          Value *Row = C.times(C.plus(At, I), BlockN);
+          To(C.at(Sums, C.times(C.plus(Row, J), Bytes)), C.times(BlockN, Bytes),
+             Add);
+          return;
+        }
+        Value *Whole = C.CreateAnd(
+            isAdjacent(),
+            C.CreateAnd(C.CreateICmpSGE(C.getNumber(Columns.Runs, J),
+                                        C.number(Blocks.columns)),
+                        C.CreateICmpSGE(C.getNumber(Rows.Runs, I), Height)));
+        C.when(
+            Whole,
+            [&] {
+              Value *Row = C.at(base(OUT),
+                                C.getNumber(offsets(Rows, OUT, I), (int64_t)0));
+              Value *Place =
+                  C.at(Row, C.getNumber(offsets(Columns, OUT, J), (int64_t)0));
+              To(Place, R[AXIS_M].Stride[OUT], Add);
+            },
+            [&] {
+              Value *Stride = C.number(Blocks.columns * Bytes);
+              To(Sums, Stride, C.number(0));
+              store(Sums, Stride, C.least(Height, C.CreateSub(Count, I)),
+                    C.least(C.number(Blocks.columns),
+                            C.CreateSub(ColumnCount, J)),
+                    I, J, Add);
+            });
+      });
+    });
+  }
+};
+
+} // namespace
+
+CpuCode driverCode(CpuUnit &U, const CpuWork &W, StringRef Name) {
+  bool IsNew;
+  Function *F =
+      U.function("driver." + Name, Type::getVoidTy(U.context()), "pp", IsNew);
+  // Its loops are around much work, and it is half of the time that generating
+  // code would take.
+  if (IsNew) {
+    CpuUnit::compileFast(*F);
+    Driver(U, W, Name, *F).emit();
+  }
+  std::string Sums =
+      (Twine(W.tensors()) + (W.Tail ? ".kept." : ".") + dtype_name(W.In[IN0]) +
+       "." + dtype_name(W.In[IN1]) + "." + dtype_name(W.Sum))
+          .str();
+  Function *Needs =
+      U.function("needs." + Sums, Type::getInt64Ty(U.context()), "p", IsNew);
+  if (IsNew) {
+    CpuUnit::compileFast(*Needs);
+    Driver(U, W, Name, *Needs).emitNeeds();
+  }
+  return {F, Needs};
+}
+
+} // namespace nputeir

@@ -1,0 +1,127 @@
+// lower_cpu_kernel.cpp -- a block of registers: rows x columns sums, to which
+// every step along K adds a column of in0 times a row of in1.
+//
+// Panels are packed, so that a step reads both at constant distances; the code
+// generator then needs two registers for addresses and spills none.
+#include "lower_cpu.h"
+
+#include "llvm/IR/Intrinsics.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+Value *multiplyAdd(Code &C, const teir_cpu &Cpu, Value *X, Value *Y,
+                   Value *To) {
+  if (To->getType()->isIntOrIntVectorTy())
+    return C.CreateAdd(To, C.CreateMul(X, Y));
+  if (Cpu.fma)
+    return C.CreateIntrinsic(Intrinsic::fma, {To->getType()}, {X, Y, To});
+  return C.CreateFAdd(To, C.CreateFMul(X, Y));
+}
+
+namespace {
+
+class Kernel {
+  CpuUnit &U;
+  const teir_cpu_dot &D;
+  int Height;
+  struct teir_cpu_blocks Blocks;
+  Code C;
+  int Bytes;
+  Type *Element, *Packed;
+  VectorType *Vector;
+
+public:
+  Kernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height, Function &F)
+      : U(U), D(D), Height(Height), Blocks(teir_cpu_blocks(&U.Cpu, Sum)), C(F),
+        Bytes(dtype_bytes(Sum)), Element(computedType(F.getContext(), Sum)),
+        // Lanes are operands of bfdot as floats only.
+        Packed(D.op == CPU_OP_NONE    ? Element
+               : D.op == CPU_OP_BFDOT ? C.getFloatTy()
+                                      : C.getInt32Ty()),
+        Vector(U.vector(Element, (unsigned)Blocks.lanes)) {}
+
+  void emit() {
+    Value *K = C.argument(0), *Out = C.argument(3), *Stride = C.argument(4);
+    for (int I = 0; I < Height; I++)
+      prefetch(C.at(Out, C.times(Stride, I)));
+    Value *In1 = C.argument(2);
+    SmallVector<Value *, 4> Start;
+    for (int J = 0; J < Blocks.vectors; J++)
+      Start.push_back(D.offset ? row(Vector, In1, J)
+                               : Constant::getNullValue(Vector));
+    if (D.offset)
+      In1 = C.at(In1, Blocks.columns * Bytes);
+    Code::Values First = {C.argument(1), In1};
+    for (int I = 0; I < Height; I++)
+      First.append(Start.begin(), Start.end());
+    Code::Values Last = unrolled(
+        C, U.Cpu, K, First, [&](ArrayRef<Value *> Now) { return step(Now); });
+    ArrayRef<Value *> Sums = ArrayRef<Value *>(Last).drop_front(2);
+    storeBlock(C, Sums, Height);
+  }
+
+private:
+  void prefetch(Value *Place) {
+    C.CreateIntrinsic(Intrinsic::prefetch, {Place->getType()},
+                      {Place, C.getInt32(1), C.getInt32(3), C.getInt32(1)});
+  }
+
+  Value *row(Type *T, Value *In1, int J) {
+    return C.get(T, C.at(In1, J * Blocks.lanes * Bytes));
+  }
+
+  Code::Values step(ArrayRef<Value *> Now) {
+    Value *In0 = Now[0], *In1 = Now[1];
+    SmallVector<Value *, 4> Row;
+    for (int J = 0; J < Blocks.vectors; J++)
+      Row.push_back(row(U.vector(Packed, (unsigned)Blocks.lanes), In1, J));
+    Code::Values Next = {C.at(In0, Blocks.height[0] * Bytes),
+                         C.at(In1, Blocks.columns * Bytes)};
+    Value *Column = nullptr;
+    for (int I = 0; I < Height; I++) {
+      Value *X = element(In0, I, Column);
+      for (int J = 0; J < Blocks.vectors; J++) {
+        Value *Sum = Now[(size_t)(2 + I * Blocks.vectors + J)];
+        Next.push_back(D.op == CPU_OP_NONE
+                           ? multiplyAdd(C, U.Cpu, X, Row[(size_t)J], Sum)
+                           : dotAdd(C, U.Cpu, D, X, Row[(size_t)J], Sum));
+      }
+    }
+    return Next;
+  }
+
+  // Element I of in0's column in all lanes; Column: the vector that holds it,
+  // where lanes are operands.
+  Value *element(Value *In0, int I, Value *&Column) {
+    unsigned Lanes = (unsigned)Blocks.lanes;
+    Value *Place = C.at(In0, I * Bytes);
+    if (!U.Cpu.lane_operands)
+      return C.CreateVectorSplat(Lanes, C.get(Packed, Place));
+    if (I % Blocks.lanes == 0)
+      Column = C.get(U.vector(Packed, Lanes), Place);
+    return C.CreateShuffleVector(Column,
+                                 SmallVector<int, 4>(Lanes, I % Blocks.lanes));
+  }
+};
+
+} // namespace
+
+Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
+                           int Height) {
+  bool IsNew;
+  std::string Kind = dtype_name(Sum);
+  if (D.op != CPU_OP_NONE)
+    Kind += std::string(".") + dtype_name(D.packed[0]) + "." +
+            dtype_name(D.packed[1]) + (D.offset ? ".offset" : "");
+  Function *F = U.function(Twine("multiply.") + Kind + "." + Twine(Height),
+                           Type::getVoidTy(U.context()), "ipppii", IsNew);
+  if (IsNew && teir_cpu_is_outer(D.op))
+    defineOuterKernel(U, D, Sum, Height, *F);
+  else if (IsNew)
+    Kernel(U, D, Sum, Height, *F).emit();
+  return F;
+}
+
+} // namespace nputeir

@@ -1,0 +1,351 @@
+// lower_cpu_pack.cpp -- panels for the kernels, straight from the program's
+// layout: Rows rows become adjacent, step by step along the columns (which is
+// K), and are converted to the type of the sums.
+//
+//   rows adjacent      each step is one vector, or one of each run of rows
+//   columns adjacent   squares of 128 bits are transposed, in all lanes at once
+//   neither            element by element, by offsets
+//
+// The same holds for groups of columns, which are packed as one element.
+//
+// Nothing is read but the rows' elements: offsets behind the last row repeat
+// its own.
+#include "lower_cpu.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// In every 128 bits: elements `Wide` at a time from the low (high) halves of X
+// and Y, in turns.
+static Value *interleave(Code &C, Value *X, Value *Y, int Square, int Wide,
+                         bool High) {
+  SmallVector<int, 32> Mask;
+  int Count = (int)cast<FixedVectorType>(X->getType())->getNumElements();
+  for (int Lane = 0; Lane < Count; Lane += Square)
+    for (int I = 0; I < Square; I += 2 * Wide)
+      for (int Side = 0; Side < 2; Side++)
+        for (int W = 0; W < Wide; W++)
+          Mask.push_back(Lane + (High ? Square / 2 : 0) + I / 2 + W +
+                         Side * Count);
+  return C.CreateShuffleVector(X, Y, Mask);
+}
+
+SmallVector<Value *, 4> transposed(Code &C, ArrayRef<Value *> V) {
+  int Square = (int)V.size();
+  assert(Square == 2 || Square == 4);
+  auto Mix = [&](Value *X, Value *Y, int Wide, bool High) {
+    return interleave(C, X, Y, Square, Wide, High);
+  };
+  if (Square == 2)
+    return {Mix(V[0], V[1], 1, false), Mix(V[0], V[1], 1, true)};
+  Value *Low0 = Mix(V[0], V[1], 1, false), *High0 = Mix(V[0], V[1], 1, true);
+  Value *Low1 = Mix(V[2], V[3], 1, false), *High1 = Mix(V[2], V[3], 1, true);
+  return {Mix(Low0, Low1, 2, false), Mix(Low0, Low1, 2, true),
+          Mix(High0, High1, 2, false), Mix(High0, High1, 2, true)};
+}
+
+namespace {
+
+class Packer {
+  const CpuPanel &P;
+  int Rows, FromBytes, Bytes;
+  Code C;
+  Type *Stored;
+  Value *To, *Source, *RowOffsets, *RowRuns, *ColumnOffsets, *Runs, *Columns,
+      *RowStride, *ColumnStride;
+  int Square;   // rows and columns that are transposed together
+  int Columned; // vectors, each of which holds some of the rows
+  int Lanes;    // squares in a vector
+  bool Masks;
+
+public:
+  Packer(CpuUnit &U, const CpuPanel &P, Function &F)
+      : P(P), Rows(P.Rows), FromBytes(dtype_bytes(P.From)), Bytes(P.bytes()),
+        C(F), Stored(storedType(F.getContext(), P.From)), To(C.argument(0)),
+        Source(C.argument(1)), RowOffsets(C.argument(2)),
+        RowRuns(C.argument(3)), ColumnOffsets(C.argument(4)),
+        Runs(C.argument(5)), Columns(C.argument(6)), RowStride(C.argument(7)),
+        ColumnStride(C.argument(8)), Square(16 / Bytes) {
+    int Squares = (Rows + Square - 1) / Square;
+    Lanes = U.Cpu.vector_bytes / 16;
+    while (Lanes > 1 && Lanes / 2 >= Squares)
+      Lanes /= 2;
+    Columned = (Squares + Lanes - 1) / Lanes;
+    Masks = (Rows & (Rows - 1)) == 0 && teir_cpu_has_masks(&U.Cpu, P.From) &&
+            teir_cpu_has_masks(&U.Cpu, P.To);
+  }
+
+  void emit() {
+    Value *InRuns = C.CreateICmpEQ(RowStride, C.number(FromBytes));
+    Value *IsOne =
+        C.CreateICmpSGE(C.getNumber(RowRuns, (int64_t)0), C.number(Rows));
+    Value *Adjacent = C.CreateAnd(InRuns, IsOne);
+    Value *Along = C.CreateICmpEQ(ColumnStride, C.number(FromBytes));
+    if (P.Group > 1)
+      groups(Adjacent, Along);
+    else
+      singles(InRuns, Adjacent, Along);
+    C.CreateRetVoid();
+  }
+
+private:
+  void singles(Value *InRuns, Value *Adjacent, Value *Along) {
+    C.walk(C.number(0), Columns, [&](Value *K) {
+      Value *Left = C.CreateSub(Columns, K);
+      Value *Run = C.least(C.getNumber(Runs, K), Left);
+      Value *Place = C.getNumber(ColumnOffsets, K);
+      Value *Panel = C.at(To, C.times(K, Rows * Bytes));
+      Value *Crossing = crosses(K, Run);
+      Value *Crosses = C.CreateNot(C.CreateOr(Adjacent, Along));
+      if (Masks)
+        Crosses = C.CreateAnd(Crosses, C.CreateNot(InRuns));
+      Crosses = C.CreateAnd(Crosses, Crossing);
+      C.when(
+          Adjacent, [&] { copy(Panel, C.at(row(C.number(0)), Place), Run); },
+          [&] {
+            Value *Count =
+                C.CreateSelect(Along, C.CreateUDiv(Run, C.number(Square)),
+                               C.CreateSelect(Crosses, Run, C.number(0)));
+            Value *Step = C.number(Rows * Bytes);
+            Squares S = {Count,
+                         C.CreateSelect(Along, C.number(Square * FromBytes),
+                                        ColumnStride),
+                         C.CreateSelect(Along, C.times(Step, Square), Step),
+                         C.CreateSelect(Along, Step, C.times(Step, Run))};
+            transpose(Panel, Place, S);
+            Value *Whole = C.CreateSelect(Along, C.times(Count, Square), Count);
+            if (!Masks) {
+              gather(Panel, Place, Whole, Run);
+              return;
+            }
+            C.when(
+                InRuns, [&] { copyRuns(Panel, Place, Whole, Run); },
+                [&] { gather(Panel, Place, Whole, Run); });
+          });
+      return C.CreateSelect(Crosses, C.times(Run, Square), Run);
+    });
+  }
+
+  // Are columns from K on as many runs as a square has columns, each a column
+  // behind the other?
+  // (Squares must not write more than the rows.)
+  Value *crosses(Value *K, Value *Run) {
+    if (Rows % (Square * Lanes) != 0)
+      return C.getFalse();
+    Value *All = C.CreateICmpSLE(C.plus(K, C.times(Run, Square)), Columns);
+    Value *First = C.getNumber(ColumnOffsets, K);
+    for (int J = 1; J < Square; J++) {
+      Value *At = C.least(C.plus(K, C.times(Run, J)), C.plus(Columns, -1));
+      Value *Offset = C.CreateSub(C.getNumber(ColumnOffsets, At), First);
+      All = C.CreateAnd(
+          All, C.CreateAnd(C.CreateICmpEQ(C.getNumber(Runs, At), Run),
+                           C.CreateICmpEQ(Offset, C.number(J * FromBytes))));
+    }
+    return All;
+  }
+
+  void groups(Value *Adjacent, Value *Along) {
+    Value *Zero = C.number(0), *Group = C.number(P.Group);
+    C.when(
+        Adjacent,
+        [&] {
+          Value *Whole = C.CreateAnd(Columns, C.number(-P.Group));
+          Value *Row = row(Zero);
+          C.loop(Zero, Whole, Group, [&](Value *K) { weave(Row, K); });
+          C.loop(Whole, Columns, Group, [&](Value *K) { collect(K); });
+        },
+        [&] {
+          C.walk(Zero, Columns, [&](Value *K) {
+            Value *Run = C.least(C.getNumber(Runs, K), C.CreateSub(Columns, K));
+            Value *Whole = C.CreateSelect(
+                Along, C.CreateAnd(Run, C.number(-Square * P.Group)), Zero);
+            int Taken = Square * P.Group;
+            transpose(step(K), C.getNumber(ColumnOffsets, K),
+                      {C.CreateUDiv(Whole, C.number(Taken)),
+                       C.number(Taken * FromBytes),
+                       C.number(Square * Rows * Bytes),
+                       C.number(Rows * Bytes)});
+            Value *IsNone = C.CreateICmpEQ(Whole, Zero);
+            C.when(IsNone, [&] { collect(K); });
+            return C.CreateSelect(IsNone, Group, Whole);
+          });
+        });
+  }
+
+  // Where column K's group is packed.
+  Value *step(Value *K) {
+    return C.at(To, C.times(C.CreateUDiv(K, C.number(P.Group)), Rows * Bytes));
+  }
+
+  // Element I of a group, or of several.
+  Value *inGroup(Value *V, Value *I) {
+    auto *Shape = dyn_cast<FixedVectorType>(V->getType());
+    Type *T = C.getInt32Ty();
+    Value *By = C.CreateTrunc(C.times(I, 8 * dtype_bytes(P.To)), T);
+    if (Shape) {
+      T = FixedVectorType::get(T, Shape->getNumElements());
+      By = C.CreateVectorSplat(Shape->getNumElements(), By);
+    }
+    return C.CreateShl(C.CreateZExt(V, T), By);
+  }
+
+  // A group of each of the rows, which are adjacent in all its columns.
+  void weave(Value *Row, Value *K) {
+    Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
+    Value *All = nullptr;
+    for (int I = 0; I < P.Group; I++) {
+      Value *Place = C.at(Row, C.getNumber(ColumnOffsets, C.plus(K, I)));
+      Value *Part = inGroup(converted(C.get(T, Place)), C.number(I));
+      All = All ? C.CreateOr(All, Part) : Part;
+    }
+    C.put(All, step(K));
+  }
+
+  void collect(Value *K) {
+    Value *Count = C.least(C.number(P.Group), C.CreateSub(Columns, K));
+    C.loop(C.number(0), C.number(Rows), C.number(1), [&](Value *I) {
+      Value *Row = row(I);
+      Value *All =
+          C.carry(C.number(0), Count, C.number(1), {C.getInt32(0)},
+                  [&](Value *J, ArrayRef<Value *> Now) {
+                    Value *At = C.getNumber(ColumnOffsets, C.plus(K, J));
+                    Value *V = converted(C.get(Stored, C.at(Row, At)));
+                    return Code::Values{C.CreateOr(Now[0], inGroup(V, J))};
+                  })[0];
+      C.put(All, C.at(step(K), C.times(I, Bytes)));
+    });
+  }
+
+  Value *row(Value *I) { return C.at(Source, C.getNumber(RowOffsets, I)); }
+
+  // Of a group, as it is stored.
+  Value *converted(Value *V) {
+    if (P.Group > 1 && P.From == P.To)
+      return V;
+    if (P.Flips)
+      return C.CreateXor(V, ConstantInt::get(V->getType(), 0x80));
+    return convert(C, P.From, P.To, fromStored(C, P.From, V));
+  }
+
+  // Groups as one element each.
+  Value *grouped(Value *V) {
+    if (P.Group == 1)
+      return V;
+    unsigned Count = cast<FixedVectorType>(V->getType())->getNumElements();
+    return C.CreateBitCast(
+        V, FixedVectorType::get(C.getInt32Ty(), Count / (unsigned)P.Group));
+  }
+
+  void copy(Value *Panel, Value *From, Value *Run) {
+    Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
+    C.carry(C.number(0), Run, C.number(1), {Panel, From},
+            [&](Value *, ArrayRef<Value *> Now) {
+              C.put(converted(C.get(T, Now[1])), Now[0]);
+              return Code::Values{C.at(Now[0], Rows * Bytes),
+                                  C.at(Now[1], ColumnStride)};
+            });
+  }
+
+  // Behind the last row, zeros: it has no run.
+  void copyRuns(Value *Panel, Value *Place, Value *First, Value *Run) {
+    Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
+    C.walk(C.number(0), C.number(Rows), [&](Value *I) {
+      Value *Left = C.CreateSub(C.number(Rows), I);
+      Value *Count = C.least(C.getNumber(RowRuns, I), Left);
+      Value *Width =
+          C.CreateSelect(C.CreateICmpSGT(Count, C.number(0)), Count, Left);
+      Value *Read = C.firstLanes((unsigned)Rows, FromBytes, Count);
+      Value *Written = C.firstLanes((unsigned)Rows, Bytes, Width);
+      Value *From = C.at(row(I), Place), *Some = C.at(Panel, C.times(I, Bytes));
+      C.loop(First, Run, C.number(1), [&](Value *K) {
+        Value *At = C.at(From, C.times(K, ColumnStride));
+        C.put(converted(C.get(T, At, Read)),
+              C.at(Some, C.times(K, Rows * Bytes)), Written);
+      });
+      return Width;
+    });
+  }
+
+  void gather(Value *Panel, Value *Place, Value *First, Value *Run) {
+    C.loop(First, Run, C.number(1), [&](Value *K) {
+      Value *At = C.at(Source, C.plus(Place, C.times(K, ColumnStride)));
+      Value *Step = C.at(Panel, C.times(K, Rows * Bytes));
+      C.loop(C.number(0), C.number(Rows), C.number(1), [&](Value *I) {
+        Value *Element = C.get(Stored, C.at(At, C.getNumber(RowOffsets, I)));
+        C.put(converted(Element), C.at(Step, C.times(I, Bytes)));
+      });
+    });
+  }
+
+  Value *joined(SmallVector<Value *, 8> Parts) {
+    while (Parts.size() > 1) {
+      SmallVector<Value *, 8> Halves;
+      for (size_t I = 0; I < Parts.size(); I += 2) {
+        auto *T = cast<FixedVectorType>(Parts[I]->getType());
+        SmallVector<int, 32> All;
+        for (unsigned J = 0; J < 2 * T->getNumElements(); J++)
+          All.push_back((int)J);
+        Halves.push_back(C.CreateShuffleVector(Parts[I], Parts[I + 1], All));
+      }
+      Parts = Halves;
+    }
+    return Parts[0];
+  }
+
+  // So many squares of columns (of groups), so far apart in memory and in the
+  // panel, where a square's columns are Apart.
+  struct Squares {
+    Value *Count, *Read, *Written, *Apart;
+  };
+
+  // A store may write more than the rows.  The last vectors come first, so that
+  // those of the next column write that again.
+  void transpose(Value *Panel, Value *Place, const Squares &S) {
+    Type *Part = FixedVectorType::get(Stored, (unsigned)(Square * P.Group));
+    int Height = Square * Lanes;
+    C.loop(C.number(0), C.number(Columned), C.number(1), [&](Value *Turn) {
+      Value *First = C.times(C.CreateSub(C.number(Columned - 1), Turn), Height);
+      SmallVector<Value *, 32> Row;
+      for (int I = 0; I < Height; I++) {
+        Value *Of = C.plus(First, I);
+        if (Rows % Height != 0)
+          Of = C.least(Of, C.number(Rows - 1));
+        Row.push_back(C.at(row(Of), Place));
+      }
+      Value *To = C.at(Panel, C.times(First, Bytes));
+      C.loop(C.number(0), S.Count, C.number(1), [&](Value *I) {
+        Value *Read = C.times(I, S.Read);
+        SmallVector<Value *, 4> Vector;
+        for (int J = 0; J < Square; J++) {
+          SmallVector<Value *, 8> Parts;
+          for (int Lane = 0; Lane < Lanes; Lane++)
+            Parts.push_back(
+                C.get(Part, C.at(Row[(size_t)(Lane * Square + J)], Read)));
+          Vector.push_back(grouped(converted(joined(Parts))));
+        }
+        Value *Step = C.at(To, C.times(I, S.Written));
+        Vector = transposed(C, Vector);
+        for (int J = 0; J < Square; J++)
+          C.put(Vector[(size_t)J], C.at(Step, C.times(S.Apart, J)));
+      });
+    });
+  }
+};
+
+} // namespace
+
+Function *packFunction(CpuUnit &U, const CpuPanel &P) {
+  bool IsNew;
+  assert(!P.Flips || (dtype_bytes(P.From) == 1 && dtype_bytes(P.To) == 1));
+  std::string Kind = std::string(dtype_name(P.From)) + "." + dtype_name(P.To);
+  if (P.Group > 1)
+    Kind += ".group" + std::to_string(P.Group) + (P.Flips ? ".offset" : "");
+  Function *F = U.function(Twine("pack.") + Kind + "." + Twine(P.Rows),
+                           Type::getVoidTy(U.context()), "ppppppiii", IsNew);
+  if (IsNew)
+    Packer(U, P, *F).emit();
+  return F;
+}
+
+} // namespace nputeir

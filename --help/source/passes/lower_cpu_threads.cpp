@@ -1,0 +1,290 @@
+// lower_cpu_threads.cpp -- a product in parts, on as many threads as the
+// runtime allows where it is linked.  One axis of C, M or N is cut: that of the
+// most blocks.  A part is the same function with slots of its own, in which
+// this axis is shorter and the tensors begin later; so all sums are formed as
+// one thread forms them, and the bits are the same.
+//
+// Memory is acquired for all parts before any of them begins: without it
+// nothing is written, and the loop runs.
+#include "lower_cpu.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+namespace {
+
+// Slots as lower_cpu.h describes them.
+class Slots {
+  Code &C;
+  Value *Base;
+  int64_t Tensors;
+
+public:
+  Slots(Code &C, Value *Base, unsigned Tensors)
+      : C(C), Base(Base), Tensors(Tensors) {}
+
+  int64_t firstAxis() const { return 8 * (Tensors + 1 + AXIS_ROLES); }
+  int64_t record() const { return 8 * (1 + Tensors); }
+
+  Value *count(int Role) { return C.getNumber(Base, Tensors + 1 + Role); }
+
+  Value *number() { // of all slots
+    Value *Axes = C.number(0);
+    for (int R = 0; R < AXIS_ROLES; R++)
+      Axes = C.plus(Axes, count(R));
+    return C.plus(C.times(Axes, 1 + Tensors), firstAxis() / 8);
+  }
+};
+
+// Of an axis that is cut: the place of its record in the slots, its extent,
+// its blocks and their elements.
+struct CutAxis {
+  Value *At, *Extent, *Blocks, *Unit;
+};
+
+// void (from, to, axis, first, size): the slots of a part.
+Function *partFunction(CpuUnit &U, unsigned Tensors) {
+  bool IsNew;
+  Function *F = U.function("part." + Twine(Tensors),
+                           Type::getVoidTy(U.context()), "ppiii", IsNew);
+  if (!IsNew)
+    return F;
+  CpuUnit::compileFast(*F);
+  Code C(*F);
+  Value *From = C.argument(0), *To = C.argument(1);
+  C.loop(C.number(0), Slots(C, From, Tensors).number(), C.number(1),
+         [&](Value *I) { C.putNumber(C.getNumber(From, I), To, I); });
+  Value *Axis = C.at(To, C.argument(2));
+  Value *First = C.argument(3);
+  for (int64_t T = 0; T < (int64_t)Tensors; T++) {
+    Value *By = C.times(First, C.getNumber(Axis, 1 + T));
+    C.putNumber(C.plus(C.getNumber(To, T), By), To, C.number(T));
+  }
+  Value *Left = C.CreateSub(C.getNumber(Axis, (int64_t)0), First);
+  C.putNumber(C.least(C.argument(4), Left), Axis, C.number(0));
+  C.CreateRetVoid();
+  return F;
+}
+
+// What a part needs to know, in 8-byte slots.
+enum {
+  ContextSlots,
+  ContextMemory,
+  ContextBytes,
+  ContextAxis,
+  ContextSize,
+  ContextRun,
+  Context
+};
+
+// i32 (slots, run, needs), of functions as in CpuCode.
+class Threads {
+  CpuUnit &U;
+  Code C;
+  unsigned Tensors;
+  struct teir_cpu_blocks Blocks;
+  FunctionType *RunType, *NeedsType;
+  Value *Run, *Needs;
+
+public:
+  Threads(CpuUnit &U, const CpuWork &W, Function &F)
+      : U(U), C(F), Tensors(W.tensors()),
+        Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)) {
+    Type *P = bytePointer(C.getContext());
+    RunType = FunctionType::get(C.getVoidTy(), {P, P}, false);
+    NeedsType = FunctionType::get(C.getInt64Ty(), {P}, false);
+    Run = C.CreatePointerCast(C.argument(1), pointerTo(RunType));
+    Needs = C.CreatePointerCast(C.argument(2), pointerTo(NeedsType));
+  }
+
+  void emit() {
+    Value *Asked =
+        runtime("nputeir_threads_1", C.getInt64Ty(), {C.getInt64Ty()});
+    C.when(C.CreateIsNotNull(Asked), [&] {
+      CutAxis Axis;
+      Value *Most = parts(Axis);
+      C.when(C.CreateICmpSGT(Most, C.number(1)), [&] {
+        auto *T = FunctionType::get(C.getInt64Ty(), {C.getInt64Ty()}, false);
+        Value *Parts = C.CreateCall(T, Asked, {Most});
+        C.when(C.CreateICmpSGT(Parts, C.number(1)),
+               [&] { C.CreateRet(parallel(Axis, Parts)); });
+      });
+    });
+    C.CreateRet(single());
+  }
+
+private:
+  // Null where the library is not linked.
+  Value *runtime(const char *Name, Type *Result, ArrayRef<Type *> Arguments) {
+    FunctionCallee F = C.module().getOrInsertFunction(
+        Name, FunctionType::get(Result, Arguments, false));
+    auto *Weak = cast<Function>(F.getCallee());
+    if (Weak->isDeclaration())
+      Weak->setLinkage(GlobalValue::ExternalWeakLinkage);
+    // By way of memory: not every linker takes calls of what is not there.
+    Value *Slot = C.frame(Weak->getType(), 1, 8);
+    C.put(Weak, Slot);
+    auto *Place = cast<LoadInst>(C.get(Weak->getType(), Slot));
+    Place->setVolatile(true);
+    return Place;
+  }
+
+  Value *acquire(Value *Bytes) {
+    auto *T =
+        FunctionType::get(bytePointer(C.getContext()), {C.getInt64Ty()}, false);
+    return C.CreateCall(C.module().getOrInsertFunction("malloc", T), {Bytes});
+  }
+
+  void release(Value *Memory) {
+    auto *T =
+        FunctionType::get(C.getVoidTy(), {bytePointer(C.getContext())}, false);
+    C.CreateCall(C.module().getOrInsertFunction("free", T), {Memory});
+  }
+
+  // The status.
+  Value *single() {
+    Value *Slots = C.argument(0);
+    Value *None = Constant::getNullValue(bytePointer(C.getContext()));
+    Value *Needed = C.CreateIsNotNull(Needs);
+    Value *Memory = C.choose(Needed, {None}, [&] {
+      return Code::Values{acquire(C.CreateCall(NeedsType, Needs, {Slots}))};
+    })[0];
+    C.when(C.CreateAnd(Needed, C.CreateIsNull(Memory)),
+           [&] { C.CreateRet(C.getInt32(1)); });
+    C.CreateCall(RunType, Run, {Slots, Memory});
+    release(Memory); // null: nothing
+    return C.getInt32(0);
+  }
+
+  // The axis of the most blocks, and how many parts are worth a thread.
+  Value *parts(CutAxis &Best) {
+    Slots S(C, C.argument(0), Tensors);
+    Value *At = C.number(S.firstAxis()), *Macs = C.number(1);
+    Best = {At, C.number(1), C.number(0), C.number(1)};
+    for (int R = 0; R < AXIS_ROLES; R++) {
+      Value *Unit = C.number(R == AXIS_M   ? Blocks.height[0]
+                             : R == AXIS_N ? Blocks.columns
+                                           : 1);
+      Code::Values Now =
+          C.carry(C.number(0), S.count(R), C.number(1),
+                  {At, Macs, Best.At, Best.Extent, Best.Blocks, Best.Unit},
+                  [&](Value *, ArrayRef<Value *> V) -> Code::Values {
+                    Value *E =
+                        C.getNumber(C.at(C.argument(0), V[0]), (int64_t)0);
+                    Value *Next = C.plus(V[0], S.record());
+                    Value *All = C.times(V[1], E);
+                    if (R == AXIS_K)
+                      return {Next, All, V[2], V[3], V[4], V[5]};
+                    Value *Count = C.divideUp(E, Unit);
+                    Value *IsMore = C.CreateICmpSGT(Count, V[4]);
+                    return {Next,
+                            All,
+                            C.CreateSelect(IsMore, V[0], V[2]),
+                            C.CreateSelect(IsMore, E, V[3]),
+                            C.CreateSelect(IsMore, Count, V[4]),
+                            C.CreateSelect(IsMore, Unit, V[5])};
+                  });
+      At = Now[0];
+      Macs = Now[1];
+      Best = {Now[2], Now[3], Now[4], Now[5]};
+    }
+    return C.least(Best.Blocks,
+                   C.CreateUDiv(Macs, C.number(TEIR_CPU_THREAD_MACS)));
+  }
+
+  Value *parallel(const CutAxis &Axis, Value *Asked) {
+    Value *Given = C.argument(0);
+    Value *Size = C.times(C.divideUp(C.divideUp(Axis.Extent, Asked), Axis.Unit),
+                          Axis.Unit);
+    Value *Parts = C.divideUp(Axis.Extent, Size);
+    Value *To = C.frame(C.getInt64Ty(), Context, 8);
+    Value *None = Constant::getNullValue(bytePointer(C.getContext()));
+    Code::Values Memory =
+        C.choose(C.CreateIsNotNull(Needs), {None, C.number(0)}, [&] {
+          Value *Bytes = largest(Given, Axis, Parts, Size);
+          Value *Memory = acquire(C.times(Bytes, Parts));
+          C.when(C.CreateIsNull(Memory), [&] { C.CreateRet(C.getInt32(1)); });
+          return Code::Values{Memory, Bytes};
+        });
+    C.put(Given, C.at(To, 8 * ContextSlots));
+    C.put(Memory[0], C.at(To, 8 * ContextMemory));
+    C.put(C.argument(1), C.at(To, 8 * ContextRun));
+    C.putNumber(Memory[1], To, C.number(ContextBytes));
+    C.putNumber(Axis.At, To, C.number(ContextAxis));
+    C.putNumber(Size, To, C.number(ContextSize));
+    Function *Body = bodyFunction();
+    Type *P = bytePointer(C.getContext()), *I64 = C.getInt64Ty();
+    Type *Types[] = {Body->getType(), P, I64};
+    C.CreateCall(FunctionType::get(C.getVoidTy(), Types, false),
+                 runtime("nputeir_parallel_1", C.getVoidTy(), Types),
+                 {Body, To, Parts});
+    release(Memory[0]);
+    return C.getInt32(0);
+  }
+
+  // The bytes that a part needs: the last one is smaller, but its blocks may be
+  // larger.
+  Value *largest(Value *Given, const CutAxis &Axis, Value *Parts, Value *Size) {
+    Value *Own = own(C, Given), *Bytes = C.number(0);
+    for (Value *Part : {C.number(0), C.plus(Parts, -1)}) {
+      C.CreateCall(partFunction(U, Tensors),
+                   {Given, Own, Axis.At, C.times(Part, Size), Size});
+      Value *Needed = C.roundUp(C.CreateCall(NeedsType, Needs, {Own}), 64);
+      Bytes = C.CreateSelect(C.CreateICmpSGT(Needed, Bytes), Needed, Bytes);
+    }
+    return Bytes;
+  }
+
+  // Room in the frame for slots of a part.
+  Value *own(Code &C, Value *Given) {
+    Value *Count = Slots(C, Given, Tensors).number();
+    return C.CreatePointerCast(C.CreateAlloca(C.getInt64Ty(), Count),
+                               bytePointer(C.getContext()));
+  }
+
+  // void (context, part, parts)
+  Function *bodyFunction() {
+    bool IsNew;
+    Function *F =
+        U.function("body." + Twine(Tensors), C.getVoidTy(), "pii", IsNew);
+    if (!IsNew)
+      return F;
+    CpuUnit::compileFast(*F);
+    Code B(*F);
+    Value *Given = B.getPointer(B.argument(0), ContextSlots);
+    Value *Memory = B.getPointer(B.argument(0), ContextMemory);
+    auto Number = [&](int64_t I) { return B.getNumber(B.argument(0), I); };
+    Value *Part = B.argument(1), *Size = Number(ContextSize);
+    Value *Own = own(B, Given);
+    B.CreateCall(partFunction(U, Tensors),
+                 {Given, Own, Number(ContextAxis), B.times(Part, Size), Size});
+    Value *Run = B.CreatePointerCast(B.getPointer(B.argument(0), ContextRun),
+                                     pointerTo(RunType));
+    B.CreateCall(RunType, Run,
+                 {Own, B.at(Memory, B.times(Part, Number(ContextBytes)))});
+    B.CreateRetVoid();
+    return F;
+  }
+};
+
+} // namespace
+
+Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
+                        const CpuCode &By, Value *Slots) {
+  bool IsNew;
+  std::string Name = "threads." + std::to_string(W.tensors()) + "." +
+                     std::to_string(dtype_bytes(W.Sum));
+  Function *F = U.function(Name, Type::getInt32Ty(U.context()), "ppp", IsNew);
+  if (IsNew) {
+    CpuUnit::compileFast(*F);
+    Threads(U, W, *F).emit();
+  }
+  auto Place = [&](Function *F) -> Value * {
+    Type *P = bytePointer(U.context());
+    return F ? C.CreatePointerCast(F, P) : Constant::getNullValue(P);
+  };
+  return C.CreateCall(F, {Slots, Place(By.Run), Place(By.Needs)});
+}
+
+} // namespace nputeir

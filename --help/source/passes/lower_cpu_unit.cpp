@@ -1,0 +1,172 @@
+// lower_cpu_unit.cpp -- functions for one processor: their names, and the
+// attributes that let the code generator use its instructions.  The linker
+// keeps one copy of each for a program, so a name tells types, sizes, target
+// and, as objects may come from several releases of the plugin, which sources
+// emitted the code (CPU_CODE, which CMake makes).
+#include "lower_cpu.h"
+
+#include "lower_cpu_code.h"
+
+#include "llvm/Support/MD5.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+unsigned stableHash(StringRef Text) { return (unsigned)MD5Hash(Text); }
+
+Function *sharedFunction(Module &M, FunctionType *T, const std::string &Name) {
+  auto *F = Function::Create(T, GlobalValue::LinkOnceODRLinkage, Name, &M);
+  F->setVisibility(GlobalValue::HiddenVisibility);
+  F->setDSOLocal(true);
+  if (Triple(M.getTargetTriple()).supportsCOMDAT())
+    F->setComdat(M.getOrInsertComdat(Name));
+  return F;
+}
+
+static std::string targetFeatures(const Function &Like, const teir_cpu &Cpu,
+                                  bool AddFeatures) {
+  std::string Known =
+      Like.getFnAttribute("target-features").getValueAsString().str();
+  if (!AddFeatures || !*Cpu.features)
+    return Known;
+  return Known + (Known.empty() ? "" : ",") + Cpu.features;
+}
+
+CpuUnit::CpuUnit(const Function &Like, const teir_cpu &Cpu, bool AddFeatures)
+    : M(*const_cast<Module *>(Like.getParent())), Attributes(M.getContext()),
+      Cpu(Cpu) {
+  std::string Features = targetFeatures(Like, Cpu, AddFeatures);
+  Attributes.addAttribute(Attribute::NoUnwind);
+  for (const char *Kept : {"target-cpu", "tune-cpu", "frame-pointer"})
+    if (Like.hasFnAttribute(Kept))
+      Attributes.addAttribute(Like.getFnAttribute(Kept));
+  // LLVM 18 to 20: avx512f has registers of 512 bits only where the processor
+  // is a general one (or +evex512, which older ones do not know, says so).
+  if (AddFeatures && *Cpu.features)
+    Attributes.addAttribute("target-cpu", "x86-64");
+  if (!Features.empty())
+    Attributes.addAttribute("target-features", Features);
+  std::string Bits = std::to_string(Cpu.vector_bytes * 8);
+  Attributes.addAttribute("prefer-vector-width", Bits);
+  Attributes.addAttribute("min-legal-vector-width", Bits);
+  StringRef Of = Like.getFnAttribute("target-cpu").getValueAsString();
+  Suffix = std::string(".") + Cpu.name + "." +
+           std::to_string(stableHash((Of + "/" + Features).str())) + "." +
+           CPU_CODE;
+}
+
+Function *CpuUnit::function(const Twine &Name, Type *Result,
+                            StringRef Arguments, bool &IsNew) {
+  std::string Full = ("nputeir." + Name + Suffix).str();
+  Function *F = M.getFunction(Full);
+  IsNew = !F;
+  if (F)
+    return F;
+  SmallVector<Type *, 12> Types;
+  for (char A : Arguments)
+    Types.push_back(A == 'p' ? (Type *)bytePointer(context())
+                             : Type::getInt64Ty(context()));
+  F = sharedFunction(M, FunctionType::get(Result, Types, false), Full);
+  F->addFnAttrs(Attributes);
+  F->addFnAttr(Attribute::NoInline);
+  return F;
+}
+
+void CpuUnit::compileFast(Function &F) {
+  assert(F.hasFnAttribute(Attribute::NoInline));
+  F.addFnAttr(Attribute::OptimizeNone);
+}
+
+teir_cpu_math cpuMath(Code &C) {
+  teir_cpu_math M = {};
+  M.context = &C;
+  M.number = [](void *C, int64_t N) {
+    return (void *)static_cast<Code *>(C)->number(N);
+  };
+  M.apply = [](void *Context, teir_cpu_formula F, void *XGiven, void *YGiven) {
+    Code &C = *static_cast<Code *>(Context);
+    auto *X = static_cast<Value *>(XGiven), *Y = static_cast<Value *>(YGiven);
+    auto Apply = [&]() -> Value * {
+      switch (F) {
+      case CPU_TIMES:
+        return C.times(X, Y);
+      case CPU_DIVIDE:
+        return C.CreateUDiv(X, Y);
+      case CPU_DIVIDE_UP:
+        return C.divideUp(X, Y);
+      case CPU_LEAST:
+        return C.least(X, Y);
+      case CPU_AT_MOST:
+        return C.CreateICmpSLE(X, Y);
+      case CPU_EQUAL:
+        return C.CreateICmpEQ(X, Y);
+      case CPU_BOTH:
+        return C.CreateAnd(X, Y);
+      case CPU_EITHER:
+        return C.CreateOr(X, Y);
+      }
+      llvm_unreachable("no formula");
+    };
+    return (void *)Apply();
+  };
+  M.choose = [](void *C, void *Condition, void *X, void *Otherwise) {
+    return (void *)static_cast<Code *>(C)->CreateSelect(
+        static_cast<Value *>(Condition), static_cast<Value *>(X),
+        static_cast<Value *>(Otherwise));
+  };
+  return M;
+}
+
+Code::Values unrolled(Code &C, const teir_cpu &Cpu, Value *K,
+                      const Code::Values &First,
+                      function_ref<Code::Values(ArrayRef<Value *>)> Step) {
+  Value *From = C.number(0);
+  Code::Values Now = First;
+  if (Cpu.unrolled > 1) {
+    assert((Cpu.unrolled & (Cpu.unrolled - 1)) == 0);
+    Value *Whole = C.CreateAnd(K, C.number(-Cpu.unrolled));
+    Now = C.carry(From, Whole, C.number(Cpu.unrolled), Now,
+                  [&](Value *, ArrayRef<Value *> Given) {
+                    Code::Values V(Given.begin(), Given.end());
+                    for (int I = 0; I < Cpu.unrolled; I++)
+                      V = Step(V);
+                    return V;
+                  });
+    From = Whole;
+  }
+  return C.carry(From, K, C.number(1), Now,
+                 [&](Value *, ArrayRef<Value *> V) { return Step(V); });
+}
+
+void storeBlock(Code &C, ArrayRef<Value *> Sums, int Height) {
+  assert(Height > 0 && Sums.size() % (size_t)Height == 0);
+  size_t Vectors = Sums.size() / (size_t)Height;
+  auto *Vector = cast<FixedVectorType>(Sums[0]->getType());
+  int64_t Bytes = Vector->getNumElements() * Vector->getScalarSizeInBits() / 8;
+  auto Store = [&](bool Add) {
+    Value *Row = C.argument(3);
+    for (int I = 0; I < Height; I++) {
+      for (size_t J = 0; J < Vectors; J++) {
+        Value *Place = C.at(Row, (int64_t)J * Bytes);
+        Value *V = Sums[(size_t)I * Vectors + J];
+        if (Add && Vector->isIntOrIntVectorTy())
+          V = C.CreateAdd(C.get(Vector, Place), V);
+        else if (Add)
+          V = C.CreateFAdd(C.get(Vector, Place), V);
+        C.put(V, Place);
+      }
+      Row = C.at(Row, C.argument(4));
+    }
+  };
+  C.when(
+      C.CreateICmpNE(C.argument(5), C.number(0)), [&] { Store(true); },
+      [&] { Store(false); });
+  C.CreateRetVoid();
+}
+
+VectorType *CpuUnit::vector(Type *Element, unsigned Lanes) {
+  return FixedVectorType::get(Element, Lanes);
+}
+
+} // namespace nputeir

@@ -1,0 +1,337 @@
+// lower_cpu_vector.cpp -- products of a matrix and a vector, at the speed of
+// memory: in0 is the vector, in1 the matrix, which is read once as it lies.
+//
+//   in1 adjacent along K   some of its rows times the vector, in vectors of
+//                          sums that are added up at the end
+//   along the columns      some steps of K at once are added to all columns,
+//                          which stay in the first cache
+//
+// Sums go to the result, or through a buffer and the epilogue.
+#include "lower_cpu.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+namespace {
+
+enum { StoredColumns = 256 };
+constexpr int Together = TEIR_CPU_TOGETHER;
+
+// What both kernels need: vectors of elements, of the sums' type.
+class VectorKernel {
+protected:
+  CpuUnit &U;
+  const CpuWork &W;
+  Code C;
+  int Lanes;
+  bool Masks;
+
+public:
+  VectorKernel(CpuUnit &U, const CpuWork &W, bool Masks, Function &F)
+      : U(U), W(W), C(F), Lanes(teir_cpu_blocks(&U.Cpu, W.Sum).lanes),
+        Masks(Masks) {}
+
+protected:
+  Type *shape(Type *T, int Count) {
+    return Count == 1 ? T : FixedVectorType::get(T, (unsigned)Count);
+  }
+
+  Value *load(dtype T, Value *Place, int Count, Value *Mask) {
+    Type *Stored = shape(storedType(C.getContext(), T), Count);
+    return convert(C, T, W.Sum, fromStored(C, T, C.get(Stored, Place, Mask)));
+  }
+
+  Value *splat(Value *V, int Count) {
+    return Count == 1 ? V : C.CreateVectorSplat((unsigned)Count, V);
+  }
+
+  // Body(first, elements, mask) for vectors from 0 to N, then the remainder.
+  Code::Values
+  sweep(Value *N, const Code::Values &First,
+        function_ref<Code::Values(Value *, int, Value *, ArrayRef<Value *>)>
+            Body) {
+    Value *Whole = C.CreateAnd(N, C.number(-Lanes));
+    Code::Values Sums = C.carry(C.number(0), Whole, C.number(Lanes), First,
+                                [&](Value *I, ArrayRef<Value *> Now) {
+                                  return Body(I, Lanes, nullptr, Now);
+                                });
+    if (!Masks)
+      return Sums;
+    return C.choose(C.CreateICmpSLT(Whole, N), Sums, [&] {
+      Value *Mask = C.firstLanes((unsigned)Lanes, dtype_bytes(W.Sum),
+                                 C.CreateSub(N, Whole));
+      return Body(Whole, Lanes, Mask, Sums);
+    });
+  }
+};
+
+// void (k, x, a, a_row, rows, y, y_step, add): y[i] = (or +=) row i of a times
+// x, both adjacent; fewer rows repeat the last one.
+class DotKernel : VectorKernel {
+public:
+  using VectorKernel::VectorKernel;
+
+  void emit() {
+    Value *K = C.argument(0), *Last = C.plus(C.argument(4), -1);
+    SmallVector<Value *, 8> Row, Place;
+    for (int I = 0; I < Together; I++) {
+      Value *At = C.least(C.number(I), Last);
+      Row.push_back(C.at(C.argument(2), C.times(At, C.argument(3))));
+      Place.push_back(C.at(C.argument(5), C.times(At, C.argument(6))));
+    }
+    Type *Element = computedType(C.getContext(), W.Sum);
+    Code::Values Sums = sweep(
+        K,
+        Code::Values(Together, Constant::getNullValue(shape(Element, Lanes))),
+        [&](Value *I, int Count, Value *Mask, ArrayRef<Value *> Now) {
+          return step(Row, I, Count, Mask, Now);
+        });
+    Code::Values Total;
+    for (Value *V : Sums)
+      Total.push_back(reduced(V));
+    if (!Masks)
+      Total = C.carry(C.CreateAnd(K, C.number(-Lanes)), K, C.number(1), Total,
+                      [&](Value *I, ArrayRef<Value *> Now) {
+                        return step(Row, I, 1, nullptr, Now);
+                      });
+    Code::Values Old(Together, Constant::getNullValue(Element));
+    Old = C.choose(C.CreateICmpNE(C.argument(7), C.number(0)), Old, [&] {
+      Code::Values Found;
+      for (Value *P : Place)
+        Found.push_back(C.get(Element, P));
+      return Found;
+    });
+    for (size_t I = 0; I < Together; I++)
+      C.put(Element->isIntegerTy() ? C.CreateAdd(Old[I], Total[I])
+                                   : C.CreateFAdd(Old[I], Total[I]),
+            Place[I]);
+    C.CreateRetVoid();
+  }
+
+private:
+  Code::Values step(ArrayRef<Value *> Row, Value *I, int Count, Value *Mask,
+                    ArrayRef<Value *> Now) {
+    Value *X =
+        load(W.In[IN0], C.at(C.argument(1), C.times(I, dtype_bytes(W.In[IN0]))),
+             Count, Mask);
+    Value *At = C.times(I, dtype_bytes(W.In[IN1]));
+    Code::Values Next;
+    for (size_t R = 0; R < Row.size(); R++)
+      Next.push_back(multiplyAdd(
+          C, U.Cpu, load(W.In[IN1], C.at(Row[R], At), Count, Mask), X, Now[R]));
+    return Next;
+  }
+
+  Value *reduced(Value *V) {
+    if (V->getType()->isIntOrIntVectorTy())
+      return C.CreateAddReduce(V);
+    auto *Zero = ConstantFP::getNegativeZero(V->getType()->getScalarType());
+    CallInst *Sum = C.CreateFAddReduce(Zero, V);
+    FastMathFlags Any;
+    Any.setAllowReassoc();
+    Sum->setFastMathFlags(Any);
+    return Sum;
+  }
+};
+
+// void (n, x, x_step, a, a_step, y, add): y[j] = (or +=) the sum over Steps of
+// x[p] a[p][j]; a and y are adjacent.
+class AddKernel : VectorKernel {
+  int Steps;
+
+public:
+  AddKernel(CpuUnit &U, const CpuWork &W, bool Masks, int Steps, Function &F)
+      : VectorKernel(U, W, Masks, F), Steps(Steps) {}
+
+  void emit() {
+    Value *N = C.argument(0);
+    SmallVector<Value *, 8> X, Row;
+    for (int P = 0; P < Steps; P++) {
+      X.push_back(load(W.In[IN0],
+                       C.at(C.argument(1), C.times(C.argument(2), P)), 1,
+                       nullptr));
+      Row.push_back(C.at(C.argument(3), C.times(C.argument(4), P)));
+    }
+    auto Sweep = [&](bool Adds) {
+      auto Body = [&](Value *J, int Count, Value *Mask, ArrayRef<Value *>) {
+        add(X, Row, J, Count, Mask, Adds);
+        return Code::Values();
+      };
+      sweep(N, {}, Body);
+      if (!Masks)
+        C.loop(C.CreateAnd(N, C.number(-Lanes)), N, C.number(1),
+               [&](Value *J) { add(X, Row, J, 1, nullptr, Adds); });
+    };
+    C.when(
+        C.CreateICmpNE(C.argument(6), C.number(0)), [&] { Sweep(true); },
+        [&] { Sweep(false); });
+    C.CreateRetVoid();
+  }
+
+private:
+  void add(ArrayRef<Value *> X, ArrayRef<Value *> Row, Value *J, int Count,
+           Value *Mask, bool Adds) {
+    Type *T = shape(computedType(C.getContext(), W.Sum), Count);
+    Value *Place = C.at(C.argument(5), C.times(J, dtype_bytes(W.Sum)));
+    Value *Sum = Adds ? C.get(T, Place, Mask) : Constant::getNullValue(T);
+    Value *At = C.times(J, dtype_bytes(W.In[IN1]));
+    for (size_t P = 0; P < Row.size(); P++)
+      Sum = multiplyAdd(C, U.Cpu, splat(X[P], Count),
+                        load(W.In[IN1], C.at(Row[P], At), Count, Mask), Sum);
+    C.put(Sum, Place, Mask);
+  }
+};
+
+class VectorDriver {
+  CpuUnit &U;
+  const CpuWork &W;
+  Code C;
+  unsigned Tensors;
+  bool Masks;
+  Function *Store = nullptr;
+  Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
+  Value *Bases, *Buffer = nullptr, *Adds;
+  Value *Table, *Runs, *Row, *RowRun; // offsets for the epilogue
+
+public:
+  VectorDriver(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
+      : U(U), W(W), C(F), Tensors(W.tensors()) {
+    Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
+            teir_cpu_has_masks(&U.Cpu, W.In[IN0]) &&
+            teir_cpu_has_masks(&U.Cpu, W.In[IN1]);
+    if (W.Tail)
+      Store = storeFunction(U, W, Name);
+  }
+
+  void emit() {
+    int64_t Record = 1 + (int64_t)Tensors;
+    Adds = C.getNumber(C.argument(0), (int64_t)Tensors);
+    for (int R = 0; R < AXIS_ROLES; R++) {
+      Axis[R] = C.at(C.argument(0),
+                     8 * ((int64_t)Tensors + 1 + AXIS_ROLES + R * Record));
+      Extent[R] = C.getNumber(Axis[R], (int64_t)0);
+    }
+    Bases = C.frame(C.getInt64Ty(), Tensors, 8);
+    if (W.Tail) {
+      Buffer =
+          C.frame(C.getInt8Ty(),
+                  (uint64_t)(TEIR_CPU_BUFFER_COLUMNS * dtype_bytes(W.Sum)), 64);
+      Table = C.frame(C.getInt64Ty(), StoredColumns * Tensors, 8);
+      Runs = C.frame(C.getInt64Ty(), StoredColumns, 8);
+      Row = C.frame(C.getInt64Ty(), Tensors, 8);
+      RowRun = C.frame(C.getInt64Ty(), 1, 8);
+      C.CreateCall(offsetsFunction(U, Tensors),
+                   {Axis[AXIS_M], C.number(1), C.number(0), C.number(1),
+                    C.number(1), Row, RowRun});
+    }
+    C.loop(C.number(0), Extent[AXIS_C], C.number(1), [&](Value *Z) {
+      for (unsigned T = 0; T < Tensors; T++)
+        C.put(C.at(C.getPointer(C.argument(0), (int64_t)T),
+                   C.times(Z, stride(AXIS_C, T))),
+              C.at(Bases, 8 * (int64_t)T));
+      columns();
+    });
+    C.CreateRetVoid();
+  }
+
+private:
+  Value *stride(axis_role R, unsigned T) {
+    return C.getNumber(Axis[R], 1 + (int64_t)T);
+  }
+
+  void columns() {
+    Value *N = Extent[AXIS_N];
+    int64_t Bytes = dtype_bytes(W.Sum);
+    int64_t Whole = TEIR_CPU_RESULT_BYTES / Bytes;
+    Value *Most = C.number(W.Tail ? (int64_t)TEIR_CPU_BUFFER_COLUMNS : Whole);
+    C.loop(C.number(0), N, Most, [&](Value *J) {
+      Value *Count = C.least(C.CreateSub(N, J), Most);
+      Value *To = W.Tail ? Buffer
+                         : C.at(C.getPointer(Bases, OUT),
+                                C.times(J, stride(AXIS_N, OUT)));
+      Value *Step = W.Tail ? C.number(Bytes) : stride(AXIS_N, OUT);
+      Value *A =
+          C.at(C.getPointer(Bases, IN1), C.times(J, stride(AXIS_N, IN1)));
+      Value *Add = W.Tail ? C.number(0) : Adds;
+      if (W.Vector == CPU_VECTOR_DOT)
+        dot(A, Count, To, Step, Add);
+      else
+        add(A, Count, To, Add);
+      if (W.Tail)
+        store(J, Count);
+    });
+  }
+
+  void dot(Value *A, Value *Count, Value *To, Value *Step, Value *Add) {
+    Function *F = kernel("dot", 0);
+    C.loop(C.number(0), Count, C.number(Together), [&](Value *I) {
+      C.CreateCall(F, {Extent[AXIS_K], C.getPointer(Bases, IN0),
+                       C.at(A, C.times(I, stride(AXIS_N, IN1))),
+                       stride(AXIS_N, IN1),
+                       C.least(C.CreateSub(Count, I), C.number(Together)),
+                       C.at(To, C.times(I, Step)), Step, Add});
+    });
+  }
+
+  void add(Value *A, Value *Count, Value *To, Value *Add) {
+    Value *K = Extent[AXIS_K];
+    Value *Whole = C.CreateAnd(K, C.number(-Together));
+    auto Steps = [&](Value *From, Value *Until, int Some) {
+      Function *F = kernel("add", Some);
+      C.loop(From, Until, C.number(Some), [&](Value *P) {
+        Value *Further =
+            C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
+        C.CreateCall(
+            F, {Count,
+                C.at(C.getPointer(Bases, IN0), C.times(P, stride(AXIS_K, IN0))),
+                stride(AXIS_K, IN0), C.at(A, C.times(P, stride(AXIS_K, IN1))),
+                stride(AXIS_K, IN1), To, C.CreateOr(Further, Add)});
+      });
+    };
+    Steps(C.number(0), Whole, Together);
+    Steps(Whole, K, 1);
+  }
+
+  Function *kernel(const char *Kind, int Steps) {
+    bool IsNew, IsDot = W.Vector == CPU_VECTOR_DOT;
+    Function *F = U.function(
+        Twine("vector.") + Kind + Twine(Steps) + "." + dtype_name(W.In[0]) +
+            "." + dtype_name(W.In[1]) + "." + dtype_name(W.Sum),
+        Type::getVoidTy(U.context()), IsDot ? "ippiipii" : "ipipipi", IsNew);
+    if (IsNew && IsDot)
+      DotKernel(U, W, Masks, *F).emit();
+    else if (IsNew)
+      AddKernel(U, W, Masks, Steps, *F).emit();
+    return F;
+  }
+
+  void store(Value *J, Value *Count) {
+    Value *IsAdjacent = C.CreateZExt(
+        C.CreateICmpEQ(stride(AXIS_N, OUT), C.number(dtype_bytes(W.Out))),
+        C.getInt64Ty());
+    C.loop(C.number(0), Count, C.number(StoredColumns), [&](Value *I) {
+      Value *Some = C.least(C.CreateSub(Count, I), C.number(StoredColumns));
+      C.CreateCall(offsetsFunction(U, Tensors),
+                   {Axis[AXIS_N], C.number(1), C.plus(J, I), Some,
+                    C.number(StoredColumns), Table, Runs});
+      C.CreateCall(Store,
+                   {C.at(Buffer, C.times(I, dtype_bytes(W.Sum))), C.number(0),
+                    C.number(1), Some, Bases, Row, C.number(8), Table,
+                    C.number(8 * StoredColumns), Runs, Adds, IsAdjacent});
+    });
+  }
+};
+
+} // namespace
+
+CpuCode vectorCode(CpuUnit &U, const CpuWork &W, StringRef Name) {
+  bool IsNew;
+  Function *F =
+      U.function("vector." + Name, Type::getVoidTy(U.context()), "pp", IsNew);
+  if (IsNew)
+    VectorDriver(U, W, Name, *F).emit();
+  return {F, nullptr};
+}
+
+} // namespace nputeir

@@ -1,0 +1,227 @@
+// nest_parts.cpp -- a nest as two that run one behind the other: what every way
+// to split a nest needs.
+#include "nest_parts.h"
+#include "ir_exits.h"
+#include "sum_loops.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// ---- what accesses touch ----
+
+// How often L runs what is in I's block, at least as often as it does each
+// time; null: that is not known.
+const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction &I) {
+  Type *I64 = Type::getInt64Ty(I.getContext());
+  if (const SCEV *Known = Most.lookup(&L))
+    return Known;
+  const SCEV *Count = SE.getBackedgeTakenCount(&L);
+  if (isa<SCEVCouldNotCompute>(Count) ||
+      SE.getTypeSizeInBits(Count->getType()) > 64)
+    return nullptr;
+  Count = SE.getNoopOrZeroExtend(Count, I64);
+  if (!exitsBeforeBody(L) || I.getParent() == L.getHeader())
+    Count = SE.getAddExpr(Count, SE.getOne(I64));
+  // A count that grows or shrinks with a loop around is largest at one end.
+  const auto *Rec = dyn_cast<SCEVAddRecExpr>(Count);
+  if (Rec && Outer.contains(Rec->getLoop())) {
+    const auto *Step = dyn_cast<SCEVConstant>(Rec->getStepRecurrence(SE));
+    const SCEV *Around =
+        Rec->isAffine() && Step ? mostIterations(*Rec->getLoop(), I) : nullptr;
+    if (!Around)
+      return nullptr;
+    const SCEV *Last = SE.getMinusSCEV(Around, SE.getOne(I64));
+    Count = Step->getAPInt().isNegative()
+                ? Rec->getStart()
+                : SE.getAddExpr(Rec->getStart(), SE.getMulExpr(Last, Step));
+  }
+  return SE.isLoopInvariant(Count, &Outer) ? Count : nullptr;
+}
+
+bool Overlaps::reach(const Instruction &I, Apart::Reach &X) {
+  Type *I64 = Type::getInt64Ty(I.getContext());
+  const Value *Pointer = getLoadStorePointerOperand(&I);
+  const SCEV *Place = SE.getSCEV(const_cast<Value *>(Pointer));
+  X.Bytes = I.getModule()->getDataLayout().getTypeStoreSize(
+      getLoadStoreType(const_cast<Instruction *>(&I)));
+  while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
+    if (!Outer.contains(Rec->getLoop()))
+      break;
+    const SCEV *Step = Rec->getStepRecurrence(SE);
+    const SCEV *Count = mostIterations(*Rec->getLoop(), I);
+    if (!Rec->isAffine() || !Count || !SE.isLoopInvariant(Step, &Outer))
+      return false;
+    X.Of.Terms.push_back({SE.getNoopOrSignExtend(Step, I64), Count});
+    Place = Rec->getStart();
+  }
+  if (!Place->getType()->isPointerTy() || !SE.isLoopInvariant(Place, &Outer))
+    return false;
+  X.Of.Start = SE.getPtrToIntExpr(Place, I64);
+  return !isa<SCEVCouldNotCompute>(X.Of.Start);
+}
+
+bool isSame(const Apart::Reach &X, const Apart::Reach &Y) {
+  return X.Of.Start == Y.Of.Start && X.Bytes == Y.Bytes &&
+         X.Of.Terms.size() == Y.Of.Terms.size() &&
+         all_of(zip(X.Of.Terms, Y.Of.Terms), [](const auto &Both) {
+           return std::get<0>(Both).Step == std::get<1>(Both).Step &&
+                  std::get<0>(Both).Extent == std::get<1>(Both).Extent;
+         });
+}
+
+bool Overlaps::areApart(Instruction &W, const Instruction &X,
+                        const Apart::Reach *Written) {
+  if (!mayChange(W, X, Outer, SE, AA))
+    return true;
+  Apart A;
+  if (!isa<StoreInst>(W) || sharesBase(W, X, SE) || !reach(X, A.Read))
+    return false;
+  if (Written)
+    A.Written = *Written;
+  else if (!reach(W, A.Written))
+    return false;
+  bool Known = any_of(Asked, [&](const Apart &B) {
+    return (isSame(A.Written, B.Written) && isSame(A.Read, B.Read)) ||
+           (isSame(A.Written, B.Read) && isSame(A.Read, B.Written));
+  });
+  if (!Known)
+    Asked.push_back(A);
+  return Asked.size() <= AskedMax;
+}
+
+bool findAccesses(const Loop &L, SmallVectorImpl<Instruction *> &Found) {
+  for (BasicBlock *B : L.blocks())
+    for (Instruction &I : *B) {
+      if (isa<AssumeInst, NoAliasScopeDeclInst>(I))
+        continue;
+      if (!isGuaranteedToTransferExecutionToSuccessor(&I))
+        return false;
+      if (isa<DbgInfoIntrinsic>(I) || !I.mayReadOrWriteMemory())
+        continue;
+      if (!getLoadStorePointerOperand(&I) || I.isAtomic() || I.isVolatile())
+        return false;
+      Found.push_back(&I);
+    }
+  return true;
+}
+
+// The block of I, if Around is the innermost loop there, or the first block of
+// the loop in Around that holds it.
+static const BasicBlock *partOf(const Instruction &I, const Loop *Around,
+                                const LoopInfo &LI) {
+  const Loop *In = LI.getLoopFor(I.getParent());
+  if (In == Around)
+    return I.getParent();
+  while (In->getParentLoop() != Around)
+    In = In->getParentLoop();
+  return In->getHeader();
+}
+
+bool comesBefore(const Instruction &X, const Instruction &Y, const LoopInfo &LI,
+                 const DominatorTree &DT) {
+  const Loop *Around = LI.getLoopFor(X.getParent());
+  while (Around && !Around->contains(&Y))
+    Around = Around->getParentLoop();
+  const BasicBlock *First = partOf(X, Around, LI);
+  const BasicBlock *Then = partOf(Y, Around, LI);
+  return First == Then ? X.comesBefore(&Y) : DT.dominates(First, Then);
+}
+
+bool isUsedAfter(const Loop &L) {
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (any_of(I.users(), [&](const User *U) {
+            return !L.contains(cast<Instruction>(U));
+          }))
+        return true;
+  return false;
+}
+
+// ---- copies ----
+
+bool canBeCopied(const Loop &L) {
+  const BasicBlock *Front = L.getLoopPreheader();
+  if (!Front || !L.isLoopSimplifyForm() || !L.getExitBlock() ||
+      !L.getExitingBlock())
+    return false;
+  return all_of(L.blocks(), [](const BasicBlock *B) {
+    return isa<BranchInst>(B->getTerminator()) && !B->hasAddressTaken();
+  });
+}
+
+BasicBlock *copyLoop(Loop &L, BasicBlock *Out, ValueToValueMapTy &Map) {
+  BasicBlock *Front = L.getLoopPreheader(), *Exit = L.getExitBlock();
+  Function &F = *Front->getParent();
+  auto *Copied =
+      BasicBlock::Create(F.getContext(), Front->getName(), &F, L.getHeader());
+  Map[Front] = Copied;
+  if (Out)
+    Map[Exit] = Out;
+  SmallVector<BasicBlock *, 32> Blocks;
+  for (BasicBlock *B : L.blocks()) {
+    BasicBlock *C = CloneBasicBlock(B, Map, ".nputeir", &F);
+    Map[B] = C;
+    Blocks.push_back(C);
+  }
+  remapInstructionsInBlocks(Blocks, Map);
+  IRBuilder<> B(Copied);
+  B.SetCurrentDebugLocation(Front->getTerminator()->getDebugLoc());
+  B.CreateBr(cast<BasicBlock>(Map[L.getHeader()]));
+  if (Out)
+    return Copied;
+  BasicBlock *From = L.getExitingBlock();
+  for (PHINode &P : Exit->phis()) {
+    Value *V = P.getIncomingValueForBlock(From);
+    Value *Other = Map.lookup(V);
+    P.addIncoming(Other ? Other : V, cast<BasicBlock>(Map[From]));
+  }
+  return Copied;
+}
+
+BasicBlock *detach(Loop &L) {
+  BasicBlock *Front = L.getLoopPreheader();
+  auto *Own = BasicBlock::Create(Front->getContext(), "nputeir.rest",
+                                 Front->getParent(), L.getHeader());
+  L.getHeader()->replacePhiUsesWith(Front, Own);
+  Instruction *End = Front->getTerminator();
+  IRBuilder<> B(Own);
+  B.SetCurrentDebugLocation(End->getDebugLoc());
+  B.CreateBr(L.getHeader());
+  End->eraseFromParent();
+  return Own;
+}
+
+// ---- numbers of loops ----
+
+static const char *const NumberMark = "nputeir.loop";
+
+void numberLoops(LoopInfo &LI) {
+  int Next = 0;
+  for (Loop *L : LI.getLoopsInPreorder()) {
+    LLVMContext &X = L->getHeader()->getContext();
+    auto *N = ConstantInt::get(Type::getInt32Ty(X), (uint64_t)Next++);
+    L->getHeader()->getTerminator()->setMetadata(
+        NumberMark, MDNode::get(X, {ConstantAsMetadata::get(N)}));
+  }
+}
+
+int numberOf(const Loop &L) {
+  const MDNode *N = L.getHeader()->getTerminator()->getMetadata(NumberMark);
+  return N ? (int)cast<ConstantInt>(
+                 cast<ConstantAsMetadata>(N->getOperand(0))->getValue())
+                 ->getSExtValue()
+           : -1;
+}
+
+} // namespace nputeir

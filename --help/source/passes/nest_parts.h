@@ -1,0 +1,68 @@
+// nest_parts.h -- a nest as two that run one behind the other: what both need.
+#ifndef NPUTEIR_NEST_PARTS_H
+#define NPUTEIR_NEST_PARTS_H
+
+#include "passes.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Transforms/Utils/ValueMapper.h"
+
+namespace nputeir {
+
+// Whether accesses of a nest touch the same memory in any of its iterations,
+// which may be left to be asked in front of it.
+class Overlaps {
+  llvm::Loop &Outer;
+  llvm::ScalarEvolution &SE;
+  llvm::AAResults &AA;
+  enum { AskedMax = 16 };
+
+public:
+  std::vector<Apart> Asked;
+  // Iterations of loops that do not run equally often, where they are known.
+  llvm::DenseMap<const llvm::Loop *, const llvm::SCEV *> Most;
+
+  Overlaps(llvm::Loop &Outer, llvm::ScalarEvolution &SE, llvm::AAResults &AA)
+      : Outer(Outer), SE(SE), AA(AA) {}
+  // W, a store, and X, a load or store, never do, or it is asked.  Written: what
+  // W touches; null: what its loops say.
+  bool areApart(llvm::Instruction &W, const llvm::Instruction &X,
+                const Apart::Reach *Written = nullptr);
+  // The bytes that I, a load or store, touches in all iterations.
+  bool reach(const llvm::Instruction &I, Apart::Reach &X);
+
+private:
+  const llvm::SCEV *mostIterations(const llvm::Loop &L,
+                                   const llvm::Instruction &I);
+};
+
+bool isSame(const Apart::Reach &X, const Apart::Reach &Y);
+
+// The loads and stores of L; false: something else touches memory, or code may
+// end before it reaches them all.
+bool findAccesses(const llvm::Loop &L,
+                  llvm::SmallVectorImpl<llvm::Instruction *> &Found);
+// In each iteration of the innermost loop around both, what holds X stands in
+// front of what holds Y.
+bool comesBefore(const llvm::Instruction &X, const llvm::Instruction &Y,
+                 const llvm::LoopInfo &LI, const llvm::DominatorTree &DT);
+// What L computes is read behind it.
+bool isUsedAfter(const llvm::Loop &L);
+
+// Stands in front of its own first block, and is left to one block.
+bool canBeCopied(const llvm::Loop &L);
+// A copy of L that is left to Out, or, with null, to where L is left to.  The
+// block in front of it, to which nothing leads yet.
+llvm::BasicBlock *copyLoop(llvm::Loop &L, llvm::BasicBlock *Out,
+                           llvm::ValueToValueMapTy &Map);
+// A block in front of L alone, to which nothing leads yet; what led to L ends
+// without a branch.
+llvm::BasicBlock *detach(llvm::Loop &L);
+
+// Numbers of the loops of a function, which copies of them keep.
+void numberLoops(llvm::LoopInfo &LI);
+int numberOf(const llvm::Loop &L); // -1: it has none
+
+} // namespace nputeir
+
+#endif

@@ -1,0 +1,680 @@
+// offload.cpp -- the pass: every nest of a function, outermost first.
+//
+// A function without a loop in a loop that multiplies what it loads costs a
+// walk over its blocks and nothing else.  Any other is copied, and the copy is
+// brought into the shape that the reader needs (memory to registers, counters
+// widened); only when a nest of the copy is taken does it become the function.
+// The copy is analysed with managers of our own, so that nothing of this is
+// left behind in the compiler's.
+#include "assume.h"
+#include "collapsed.h"
+#include "ir_copy.h"
+#include "ir_exits.h"
+#include "ir_marks.h"
+#include "ir_matrix.h"
+#include "ir_sums.h"
+#include "lower_cpu.h"
+#include "matrix.h"
+#include "split_nests.h"
+#include "sum_loops.h"
+#include "versions.h"
+
+extern "C" {
+#include "teir.h"
+}
+
+#include "ir_candidates.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+
+#include <memory>
+#include <optional>
+
+using namespace llvm;
+
+namespace nputeir {
+// ---- is it worth a closer look? ----
+
+namespace {
+
+// Code for the processor is wanted beside a call, and there is some.
+bool wantsCpuCode(const options &O, const Function &F) {
+  return options_cpu_beside(&O, F.hasOptSize()) && hasCpu(F);
+}
+
+// Each is found in the code that the one before leaves.
+enum { SumsPerNest = 4, SplitsPerNest = 4 };
+
+// The last line of a loop; 0: the compiler kept none.
+unsigned endLine(const Loop &L) {
+  DebugLoc End = L.getLocRange().getEnd();
+  return End ? End.getLine() : 0;
+}
+
+unsigned depthOfAny(const Loop &L, const LoopInfo &LI,
+                    bool (*Is)(const Instruction &)) {
+  unsigned Depth = 0;
+  for (const BasicBlock *B : L.blocks())
+    if (LI.getLoopDepth(B) > Depth && any_of(*B, Is))
+      Depth = LI.getLoopDepth(B);
+  return Depth;
+}
+
+// Is a sum of products in so many loops?  Fewer than three loops are no matrix
+// product, whatever they compute, and need no closer look: each element of the
+// matrix is multiplied once, so that all devices wait for memory.  (Code for
+// the processor does two.)  Three loops that combine elements in another way
+// need none either.
+bool hasSums(Function &F, unsigned Least, std::vector<Finding> &Declined) {
+  if (F.size() < 3)
+    return false;
+  if (none_of(instructions(F), isRunningSum) &&
+      none_of(instructions(F), combinesElements))
+    return false;
+  DominatorTree DT(F);
+  LoopInfo LI(DT);
+  unsigned Deepest = 0;
+  for (Loop *L : LI) {
+    unsigned Depth = depthOfAny(*L, LI, isRunningSum);
+    Depth += Depth == 2 && isCollapsed(*L);
+    unsigned Other = Depth ? 0 : depthOfAny(*L, LI, combinesElements);
+    Finding N;
+    N.Depth = std::max(Depth, Other);
+    N.At = L->getStartLoc();
+    N.EndLine = endLine(*L);
+    if (Depth == 2 && Least > 2)
+      verdict_decline(&N.V, RULE_VECTOR, loc_none(),
+                      "two loops form no matrix product: vectors move more "
+                      "than they compute");
+    else if (Other > 2)
+      verdict_decline(&N.V, RULE_NO_PRODUCT, loc_none(),
+                      "elements are combined in another way than by summing "
+                      "products");
+    if (N.V.diag.kind != DIAG_NONE)
+      Declined.push_back(std::move(N));
+    Deepest = std::max(Deepest, Depth);
+  }
+  return Deepest >= Least;
+}
+
+// ---- nests ----
+
+// What is no product at all, or too small a part of one.
+bool isWeak(rule R) {
+  return R == RULE_ROLES || R == RULE_VECTOR || R == RULE_NO_PRODUCT ||
+         R == RULE_LIVE_OUT;
+}
+
+std::string take(struct text &T) {
+  std::string S = text_string(&T);
+  text_free(&T);
+  return S;
+}
+
+// Reads every nest before it rewrites the first, so that what is known about a
+// nest does not depend on the branches in front of those before it, and the
+// work grows with the number of loops.
+class Search {
+  struct Taken {
+    IRNest Nest;
+    std::unique_ptr<AssumedLoads> Loads; // null: no loop
+    Plan P;
+    std::string TEIR;
+    Loop *L; // null: Old is known already
+    Region Old;
+    std::optional<SumLoop> First; // what is taken of the loop; nothing: all
+  };
+
+  Function &F;
+  const options &O;
+  TakenBy By;
+  LoopInfo &LI;
+  ScalarEvolution &SE;
+  DominatorTree &DT;
+  AAResults &AA;
+  arena *A;
+  bool MayTake;
+  std::vector<Taken> Take;
+  DenseMap<const Loop *, rule> Kept; // why
+
+public:
+  std::vector<Finding> Found;
+
+  Search(Copy &C, const options &O, TakenBy By, FunctionAnalysisManager &FAM,
+         arena *A)
+      : F(C.function()), O(O), By(By), LI(FAM.getResult<LoopAnalysis>(F)),
+        SE(FAM.getResult<ScalarEvolutionAnalysis>(F)),
+        DT(FAM.getResult<DominatorTreeAnalysis>(F)),
+        AA(FAM.getResult<AAManager>(F)), A(A), MayTake(C.canReplace()) {}
+
+  void run() {
+    SmallVector<CallInst *, 8> Calls;
+    for (Instruction &I : instructions(F))
+      if (isProductCall(I))
+        Calls.push_back(cast<CallInst>(&I));
+    for (CallInst *Call : Calls)
+      visit(*Call);
+    SmallVector<Loop *, 8> Top(LI.begin(), LI.end());
+    for (Loop *L : reverse(Top)) {
+      size_t Before = Found.size();
+      visit(*L);
+      visitSums(*L, Before);
+    }
+    visitStores(nullptr);
+  }
+
+  bool anyTaken() const { return !Take.empty(); }
+  // Of a nest, not only what it was.
+  bool leavesCode() const {
+    return any_of(Take, [](const Taken &T) { return T.First.has_value(); });
+  }
+
+  // Where: the name of the function in messages.
+  void rewrite(StringRef Where) {
+    assert(MayTake || Take.empty());
+    for (Taken &T : Take) {
+      assert(!T.TEIR.empty() &&
+             (T.L != nullptr) == (T.Loads || T.First.has_value()));
+      if (T.First) {
+        rewriteSums(*T.L, *T.First, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
+        continue;
+      }
+      if (T.L) {
+        assert(T.L->getLoopPreheader() && exitOf(*T.L).To);
+        T.Loads->compute(T.Nest);
+        checkRowPointers(*T.L, LI, SE, DT, T.Nest);
+        checkZeroSkips(*T.L, LI, SE, DT, T.Nest);
+        T.Old = {T.L->getLoopPreheader(), T.L->getHeader(), exitOf(*T.L).To,
+                 T.L->getStartLoc()};
+        markKept(*T.L);
+      }
+      rewriteNest(T.Old, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
+    }
+  }
+
+private:
+  static unsigned depthOf(const Loop &L) {
+    unsigned Deepest = 0;
+    for (const Loop *Inner : L.getSubLoops())
+      Deepest = std::max(Deepest, depthOf(*Inner));
+    return Deepest + 1;
+  }
+
+  // The TEIR text of a contraction; false and a verdict when there is none.
+  bool lower(const contraction &C, Finding &N) {
+    struct diag D = {};
+    const teir *T = teir_from_contraction(A, &C, &D);
+    if (!T)
+      return verdict_decline(&N.V, RULE_ROLES, D.at, "%s", D.text);
+    struct text Text = {};
+    teir_print(T, &Text);
+    N.TEIR = take(Text);
+    contraction_einsum(&C, &Text);
+    N.Einsum = take(Text);
+    contraction_sizes(&C, &Text);
+    N.Sizes = take(Text);
+    contraction_print(&C, &Text);
+    N.Contraction = take(Text);
+    options_print(&O, &Text);
+    N.Options = take(Text);
+    N.V.rule = RULE_TAKEN;
+    return true;
+  }
+
+  bool isPlanned(const Plan &P) { return P.Npu || P.Cpu; }
+
+  // The same nest for the processor, with a verdict of its own.
+  const contraction *forProcessor(const IRNest &Nest, verdict &V) {
+    options Here = O;
+    Here.device = "cpu";
+    const contraction *C = recognize(A, Nest.N, &Here, &V);
+    const char *Why;
+    if (!C || cpuTakes(*C, &Why))
+      return C;
+    verdict_decline(&V, RULE_PROCESSOR, C->at, "%s", Why);
+    return nullptr;
+  }
+
+  // What can be done about a nest that was read.
+  Plan planOf(const IRNest &Nest, Finding &N) {
+    Plan P;
+    P.CpuLeastMacs = O.min_macs;
+    diag Mistake = {};
+    if (!nest_check(Nest.N, &Mistake)) {
+      verdict_decline(&N.V, RULE_FAULT, Mistake.at,
+                      "the nest is described "
+                      "wrongly: %s",
+                      Mistake.text);
+      return P;
+    }
+    struct text Text = {};
+    nest_print(Nest.N, &Text);
+    N.Nest = take(Text);
+    N.MinMacs = O.min_macs;
+    bool OnCpu = options_on_cpu(&O);
+    if (!OnCpu)
+      P.Npu = recognize(A, Nest.N, &O, &N.V);
+    verdict V = {};
+    if (OnCpu || wantsCpuCode(O, F))
+      P.Cpu = forProcessor(Nest, V);
+    if (P.Cpu && P.CpuLeastMacs < 0)
+      P.CpuLeastMacs = cpuLeastMacs(*P.Cpu, F);
+    if (OnCpu && P.Cpu && !hasCpu(F)) {
+      P.Cpu = nullptr;
+      verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,
+                      "there is no code for this target");
+    }
+    if (!P.Npu && !OnCpu && By == TakenBy::Call)
+      P.Cpu = nullptr;
+    if (!P.Npu && (P.Cpu || OnCpu))
+      N.V = V;
+    assert(isPlanned(P) || N.V.diag.kind != DIAG_NONE);
+    if (isPlanned(P) && !MayTake) {
+      verdict_decline(&N.V, RULE_EARLY_EXIT, Nest.N->at,
+                      "the function jumps to labels by their addresses");
+      return Plan();
+    }
+    if (!isPlanned(P) || !lower(P.Npu ? *P.Npu : *P.Cpu, N))
+      return Plan();
+    N.By = !P.Cpu   ? "a call"
+           : !P.Npu ? "code for the processor"
+                    : "a call and code for the processor";
+    return P;
+  }
+
+  // Code within one block, which gets a block of its own.
+  Region split(Instruction &First, Instruction &Last) {
+    BasicBlock *Entry = First.getParent();
+    BasicBlock *Code = SplitBlock(Entry, &First, &DT, &LI);
+    BasicBlock *After = SplitBlock(Code, Last.getNextNode(), &DT, &LI);
+    return {Entry, Code, After, Last.getDebugLoc()};
+  }
+
+  // What is read from the code between First and Last.
+  void conclude(Finding N, IRNest Nest, bool Read, Instruction *First,
+                Instruction &Last) {
+    assert(Read ? First && First->getParent() == Last.getParent()
+                : N.V.diag.kind != DIAG_NONE);
+    Plan P = Read ? planOf(Nest, N) : Plan();
+    if (isPlanned(P)) {
+      Region Old = split(*First, Last);
+      markKept(Last);
+      Take.push_back(
+          {std::move(Nest), nullptr, P, N.TEIR, nullptr, Old, std::nullopt});
+    }
+    Found.push_back(std::move(N));
+  }
+
+  void visit(CallInst &Call) {
+    Finding N;
+    N.What = ("call of " + Call.getCalledFunction()->getName()).str();
+    N.At = Call.getDebugLoc();
+    IRNest Nest;
+    bool Read = readCall(Call, SE, AA, A, Nest, N.V);
+    conclude(std::move(N), std::move(Nest), Read, &Call, Call);
+  }
+
+  // Matrices that are stored in L, but not in a loop within L.
+  void visitStores(Loop *L) {
+    SmallVector<Instruction *, 8> Stores;
+    auto Collect = [&](BasicBlock &B) {
+      if (LI.getLoopFor(&B) == L)
+        for (Instruction &I : B)
+          if (storesProduct(I))
+            Stores.push_back(&I);
+    };
+    if (L)
+      for (BasicBlock *B : L->blocks())
+        Collect(*B);
+    else
+      for (BasicBlock &B : F)
+        Collect(B);
+    for (Instruction *S : Stores) {
+      Finding N;
+      N.What = "matrix product";
+      N.At = S->getDebugLoc();
+      IRNest Nest;
+      Instruction *First = nullptr;
+      bool Read = readMatrixStore(*S, LI, SE, A, Nest, First, N.V);
+      conclude(std::move(N), std::move(Nest), Read, First, *S);
+    }
+  }
+
+  // The same of a loop whose sizes in memory do not change.
+  Plan readLoop(Loop &L, bool Matrices, AssumedLoads &Loads, IRNest &Nest,
+                Finding &N) {
+    Loads.assume();
+    bool Read = Matrices ? readMatrixLoop(L, LI, SE, DT, AA, A, Nest, N.V)
+                         : readNest(L, LI, SE, DT, AA, A, Nest, N.V);
+    Loads.restore();
+    assert(Read || N.V.diag.kind != DIAG_NONE);
+    return Read && Loads.canBeChecked(Nest, A, N.V) ? planOf(Nest, N) : Plan();
+  }
+
+  void visit(Loop &L) {
+    unsigned Depth = depthOf(L);
+    bool Matrices = holdsMatrixProduct(L);
+    if (!Matrices && (Depth < 2 || isKept(L) || !sumsProducts(L)))
+      return;
+    if (isPartOfRow(L))
+      return;
+    if (any_of(L.getLoopsInPreorder(),
+               [](const Loop *Inner) { return isKept(*Inner); })) {
+      for (Loop *Inner : reverse(L.getSubLoops()))
+        visit(*Inner);
+      return;
+    }
+    Finding N;
+    N.Depth = Depth;
+    N.At = L.getStartLoc();
+    N.EndLine = endLine(L);
+    N.Loop = numberOf(L);
+    IRNest Nest;
+    auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
+    Plan P = readLoop(L, Matrices, *Loads, Nest, N);
+    if (isPlanned(P)) {
+      Take.push_back(
+          {std::move(Nest), std::move(Loads), P, N.TEIR, &L, {}, std::nullopt});
+      Found.push_back(std::move(N));
+      return;
+    }
+    Loads.reset();
+    dropRowPointers(Nest);
+    if (!Matrices)
+      Kept[&L] = N.V.rule;
+    size_t Before = Found.size();
+    for (Loop *Inner : reverse(L.getSubLoops()))
+      visit(*Inner);
+    if (Matrices)
+      visitStores(&L);
+    addMissed(std::move(N), Before);
+  }
+
+  // Other code in the nest does not matter to these.
+  static bool isOfProduct(rule R) {
+    switch (R) {
+    case RULE_FAULT:
+    case RULE_WIDE_SUM:
+    case RULE_FLOAT_INPUT:
+    case RULE_ROUNDED_PRODUCT:
+    case RULE_NEEDS_REASSOC:
+    case RULE_NEEDS_FINITE:
+    case RULE_PROCESSOR:
+    case RULE_BELOW_THRESHOLD:
+      return true;
+    default:
+      return false;
+    }
+  }
+
+  bool isTakenIn(const Loop &L) const {
+    return any_of(Take, [&](const Taken &T) {
+      return T.L ? L.contains(T.L) || T.L->contains(&L)
+                 : L.contains(T.Old.First);
+    });
+  }
+
+  // Of a nest that is kept, sums may be formed first all the same.  Before: the
+  // first finding in the outermost loop, of which nothing else is taken then.
+  bool visitSums(Loop &L, size_t Before) {
+    auto Why = Kept.find(&L);
+    if (!isTakenIn(L) && Why != Kept.end() && !isOfProduct(Why->second) &&
+        L.getLoopPreheader() && exitOf(L).To)
+      for (SumLoop &S : findSumLoops(L))
+        if (takeSums(L, S, Before))
+          return true;
+    bool Any = false;
+    for (Loop *Inner : reverse(L.getSubLoops()))
+      Any |= visitSums(*Inner, Before);
+    return Any;
+  }
+
+  bool takeSums(Loop &L, SumLoop &S, size_t Before) {
+    Finding N;
+    N.Depth = depthOf(L);
+    N.At = L.getStartLoc();
+    N.EndLine = endLine(L);
+    N.Loop = numberOf(L);
+    IRNest Nest;
+    addArray(L, S);
+    bool Read = readNest(L, LI, SE, DT, AA, A, Nest, N.V, &S);
+    Plan P = Read ? planOf(Nest, N) : Plan();
+    dropRowPointers(Nest);
+    if (!isPlanned(P)) {
+      dropArray(S);
+      return false;
+    }
+    N.By += " for its sums, which its other code reads";
+    Found.erase(std::remove_if(Found.begin() + (ptrdiff_t)Before, Found.end(),
+                               [](const Finding &Old) {
+                                 return Old.V.rule != RULE_TAKEN;
+                               }),
+                Found.end());
+    Take.push_back({std::move(Nest), nullptr, P, N.TEIR, &L, {}, std::move(S)});
+    Found.push_back(std::move(N));
+    return true;
+  }
+
+  // One finding per nest that is kept: the inner loops' when one of them is
+  // taken or came further than the whole.
+  void addMissed(Finding N, size_t Before) {
+    bool Further = false;
+    assert(Before <= Found.size() && N.V.rule != RULE_TAKEN);
+    for (size_t I = Before; I < Found.size(); I++) {
+      rule R = Found[I].V.rule;
+      Further |= R == RULE_TAKEN || (!isWeak(R) && R > N.V.rule);
+    }
+    for (size_t I = Before; Further && I < Found.size(); I++)
+      if (Found[I].Around.diag.kind == DIAG_NONE)
+        Found[I].Around = N.V;
+    if (Further)
+      return;
+    Found.resize(Before);
+    Found.push_back(std::move(N));
+  }
+};
+
+// The runtime is for the program's own processor, not for a graphics card.
+bool isHost(const Module &M) {
+  Triple T(M.getTargetTriple());
+  const DataLayout &DL = M.getDataLayout();
+  bool Known = T.getArch() == Triple::UnknownArch || T.isX86() ||
+               T.isAArch64() || T.getArch() == Triple::riscv64 ||
+               T.getArch() == Triple::ppc64le;
+  return Known && DL.getPointerSizeInBits() == 64 && DL.isLittleEndian();
+}
+
+bool isExcluded(const Function &F) {
+  const Function *Runtime = F.getParent()->getFunction(CallName);
+  return F.isDeclaration() || F.hasOptNone() ||
+         F.hasFnAttribute(Attribute::Naked) ||
+         F.hasFnAttribute(Attribute::SanitizeMemory) ||
+         F.hasAvailableExternallyLinkage() ||
+         (Runtime && !Runtime->isDeclaration()) || !isHost(*F.getParent());
+}
+
+} // namespace
+
+// In code that was rewritten.
+static void simplifyLoops(Function &F, FunctionAnalysisManager &FAM) {
+  FunctionPassManager Passes;
+  Passes.addPass(LoopSimplifyPass());
+  Passes.addPass(LCSSAPass());
+  FAM.invalidate(F, Passes.run(F, FAM));
+}
+
+// Every nest that may be a contraction must be taken, and there must be one.
+static void demand(Function &F, ArrayRef<Finding> Found) {
+  std::string Where = " of function '" + F.getName().str() + "' ";
+  bool Any = false;
+  for (const Finding &N : Found) {
+    if (isWeak(N.V.rule))
+      continue;
+    Any = true;
+    std::string Line = N.At ? " in line " + std::to_string(N.At.getLine()) : "";
+    if (N.V.rule != RULE_TAKEN)
+      F.getContext().emitError(
+          "nputeir: the " + N.What + Line + Where +
+          "is kept, which nputeir:require forbids: " + N.V.diag.text);
+  }
+  if (!Any)
+    F.getContext().emitError("nputeir: no nest" + Where +
+                             "is replaced, which nputeir:require demands" +
+                             (Found.empty() ? "" : ": ") +
+                             (Found.empty() ? "" : Found[0].V.diag.text));
+}
+
+void OffloadPass::tell(Function &F, ArrayRef<Finding> Found) {
+  for (const Finding &N : Found) {
+    if (D->Print) {
+      print(F, N, outs());
+      continue;
+    }
+    remark(F, N);
+    Log->add(F, N);
+  }
+}
+
+// Of C, which is to become a function of that name.
+bool OffloadPass::replaceNests(Copy &C, const options &O, TakenBy By,
+                               StringRef Name, std::vector<Finding> &Found,
+                               arena *A) {
+  bool Changed = false;
+  // What has read its first sums may have others.
+  bool Again = true;
+  for (unsigned Round = 0; Again && Round < SumsPerNest; Round++) {
+    Search S(C, O, By, Own->FAM, A);
+    S.run();
+    bool Any = S.anyTaken() && !D->Print;
+    if (Any)
+      S.rewrite(Name);
+    Changed |= Any;
+    Again = Any && S.leavesCode();
+    for (Finding &N : S.Found)
+      if (Round == 0 || N.V.rule == RULE_TAKEN)
+        Found.push_back(std::move(N));
+    Own->FAM.clear(C.function(), "");
+    if (Again)
+      simplifyLoops(C.function(), Own->FAM);
+  }
+  // The function may be dropped, and another one get its address.
+  Own->FAM.clear(C.function(), "");
+  return Changed;
+}
+
+// Nests that were kept are split, where that brings out what is replaced then.
+// What was split in vain is left out the second time.
+bool OffloadPass::splitAndReplace(Copy &C, const options &O, StringRef Name,
+                                  std::vector<Finding> &Found, arena *A) {
+  bool Changed = false;
+  DenseSet<int> InVain;
+  for (unsigned Try = 0; Try < SplitsPerNest; Try++) {
+    if (!C.canReplace() ||
+        none_of(Found, [](const Finding &N) { return mayBeSplit(N.V.rule); }))
+      return Changed;
+    Copy Parts(C.function());
+    std::vector<SplitNest> Split =
+        splitNests(Parts.function(), Own->FAM, InVain);
+    if (Split.empty())
+      return Changed;
+    Own->tidy(Parts.function());
+    std::vector<Finding> New;
+    bool Any = replaceNests(Parts, O, TakenBy::Call, Name, New, A);
+    auto IsTaken = [&](const SplitNest &S) {
+      return any_of(New, [&](const Finding &N) {
+        return N.V.rule == RULE_TAKEN && S.Loops.count(N.Loop);
+      });
+    };
+    bool Good = true;
+    for (const SplitNest &S : Split)
+      if (!IsTaken(S)) {
+        InVain.insert(S.Outermost);
+        Good = false;
+      }
+    if (!Good)
+      continue;
+    assert(Any || D->Print);
+    for (const SplitNest &S : Split)
+      erase_if(Found, [&](const Finding &N) {
+        return N.V.rule != RULE_TAKEN && S.Loops.count(N.Loop);
+      });
+    for (Finding &N : New)
+      if (N.V.rule == RULE_TAKEN)
+        Found.push_back(std::move(N));
+    if (D->Print)
+      return Changed; // of what would be left, nothing is known
+    Parts.replace();
+    Own->FAM.clear(C.function(), "");
+    Changed |= Any;
+  }
+  return Changed;
+}
+
+PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
+  if (isExcluded(F))
+    return PreservedAnalyses::all();
+  ArenaScope Scope;
+  options O;
+  diag Problem = {};
+  if (!parseSources(*D, Scope.A, O, &Problem)) {
+    if (!D->Reported)
+      F.getContext().emitError(Problem.text);
+    D->Reported = true;
+    return PreservedAnalyses::all();
+  }
+  // Of all functions, only those with a nest can be asked for one.
+  bool Everywhere = O.require;
+  O.require = false;
+  if (!addAnnotations(F, Scope.A, O, &Problem)) {
+    F.getContext().emitError(Problem.text);
+    return PreservedAnalyses::all();
+  }
+  if (O.off) {
+    if (!D->Print)
+      switchOff(F);
+    return D->Print ? PreservedAnalyses::all() : PreservedAnalyses::none();
+  }
+  std::vector<Finding> Found;
+  bool Changed = false;
+  auto IsLeft = [](const Finding &N) { return N.V.rule != RULE_TAKEN; };
+  unsigned Least = wantsCpuCode(O, F) || options_on_cpu(&O) ? 2 : 3;
+  if (hasSums(F, Least, Found) || any_of(instructions(F), saysProduct)) {
+    if (!Own)
+      Own = std::make_shared<Canonical>();
+    Copy C(F);
+    Own->run(C.function());
+    options Asked = O; // what must be replaced is, however small
+    Asked.require |= Everywhere;
+    Own->number(C.function());
+    TakenBy First = D->Print ? TakenBy::Any : TakenBy::Call;
+    Changed = replaceNests(C, Asked, First, F.getName(), Found, Scope.A);
+    Changed |= splitAndReplace(C, Asked, F.getName(), Found, Scope.A);
+    if (!D->Print && wantsCpuCode(Asked, F) && any_of(Found, IsLeft)) {
+      if (Changed)
+        simplifyLoops(C.function(), Own->FAM);
+      std::vector<Finding> Left;
+      if (replaceNests(C, Asked, TakenBy::Any, F.getName(), Left, Scope.A)) {
+        Changed = true;
+        erase_if(Found, IsLeft);
+        Found.insert(Found.end(), Left.begin(), Left.end());
+      }
+    }
+    if (Changed) {
+      removeBarriers(C.function());
+      C.replace();
+      dropMemoryPromises(F);
+    }
+  }
+  tell(F, Found);
+  auto IsProduct = [](const Finding &N) { return N.V.rule != RULE_NO_PRODUCT; };
+  if ((O.require || (Everywhere && any_of(Found, IsProduct))) && !D->Print)
+    demand(F, Found);
+  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+} // namespace nputeir

@@ -1,0 +1,134 @@
+// split_nests.cpp -- nests that are split, so that a part of each may be
+// replaced: in two that write different arrays, a triangle in rectangles, a sum
+// of several products in several sums, or several nests.
+#include "split_nests.h"
+#include "distribute.h"
+#include "ir_marks.h"
+#include "ir_sums.h"
+#include "split_products.h"
+#include "split_updates.h"
+#include "triangles.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+bool mayBeSplit(rule R) {
+  switch (R) {
+  case RULE_VARIANT_EXTENT:
+  case RULE_GUARDED:
+  case RULE_NON_AFFINE:
+  case RULE_DIRECTIONS:
+  case RULE_EXTRA_STORE:
+  case RULE_LIVE_OUT:
+  case RULE_NOT_PRODUCT_SUM:
+  case RULE_START_VALUE:
+  case RULE_SEVERAL_PRODUCTS:
+  case RULE_ROLES:
+  case RULE_OVERLAPS_SELF:
+    return true;
+  default:
+    return false;
+  }
+}
+
+namespace {
+
+enum { SplitsMax = 8 }; // of one function
+
+class NestSplitter {
+  Function &F;
+  FunctionAnalysisManager &FAM;
+  DenseSet<int> Tried, TriedSums;
+
+public:
+  std::vector<SplitNest> Found;
+
+  NestSplitter(Function &F, FunctionAnalysisManager &FAM,
+               const DenseSet<int> &Without)
+      : F(F), FAM(FAM), Tried(Without), TriedSums(Without) {}
+
+  // Loops that were not tried yet, in one way or the other, become fewer.
+  bool splitNext() {
+    LoopFacts Facts = {FAM.getResult<LoopAnalysis>(F),
+                       FAM.getResult<ScalarEvolutionAnalysis>(F),
+                       FAM.getResult<DominatorTreeAnalysis>(F),
+                       FAM.getResult<PostDominatorTreeAnalysis>(F),
+                       FAM.getResult<AAManager>(F)};
+    BasicBlock *Kept = nullptr;
+    if (!splitOne(Facts, Kept) && !splitOneSum(Facts, Kept))
+      return false;
+    FAM.clear(F, "");
+    if (Kept)
+      markKept(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
+    return true;
+  }
+
+private:
+  static bool deepEnough(const Loop &L) {
+    return any_of(L.getSubLoops(),
+                  [](const Loop *In) { return !In->isInnermost(); });
+  }
+
+  // Numbered is not a part of what is kept, and was not tried.
+  static bool mayBeTried(const Loop &L, const DenseSet<int> &Tried) {
+    return numberOf(L) >= 0 && !Tried.count(numberOf(L)) && deepEnough(L) &&
+           sumsProducts(L) &&
+           none_of(L.getLoopsInPreorder(),
+                   [](const Loop *In) { return isKept(*In); });
+  }
+
+  static SplitNest describe(const Loop &L) {
+    SplitNest S = {numberOf(L), {}};
+    for (const Loop *In : L.getLoopsInPreorder())
+      if (numberOf(*In) >= 0)
+        S.Loops.insert(numberOf(*In));
+    return S;
+  }
+
+  bool splitOne(LoopFacts &Facts, BasicBlock *&Kept) {
+    for (Loop *L : Facts.LI.getLoopsInPreorder()) {
+      if (!mayBeTried(*L, Tried))
+        continue;
+      SplitNest S = describe(*L);
+      Tried.insert(S.Outermost);
+      if (!splitTriangle(*L, Facts, Kept) && !splitProducts(*L) &&
+          !distribute(*L, Facts, Kept))
+        continue;
+      Tried.insert(S.Loops.begin(), S.Loops.end());
+      Found.push_back(std::move(S));
+      return true;
+    }
+    return false;
+  }
+
+  // Also in the rectangles of a triangle.
+  bool splitOneSum(LoopFacts &Facts, BasicBlock *&Kept) {
+    for (Loop *L : Facts.LI.getLoopsInPreorder()) {
+      if (!mayBeTried(*L, TriedSums))
+        continue;
+      SplitNest S = describe(*L);
+      TriedSums.insert(S.Outermost);
+      if (!splitProducts(*L) && !splitUpdates(*L, Facts, Kept))
+        continue;
+      TriedSums.insert(S.Loops.begin(), S.Loops.end());
+      Found.push_back(std::move(S));
+      return true;
+    }
+    return false;
+  }
+};
+
+} // namespace
+
+std::vector<SplitNest> splitNests(Function &F, FunctionAnalysisManager &FAM,
+                                  const DenseSet<int> &Without) {
+  NestSplitter S(F, FAM, Without);
+  unsigned Count = 0;
+  while (Count < SplitsMax && S.splitNext())
+    Count++;
+  FAM.clear(F, "");
+  return std::move(S.Found);
+}
+
+} // namespace nputeir

@@ -1,0 +1,26 @@
+// split_nests.h -- nests that are split, so that a part of each may be
+// replaced.
+#ifndef NPUTEIR_SPLIT_NESTS_H
+#define NPUTEIR_SPLIT_NESTS_H
+
+#include "nest_parts.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace nputeir {
+
+struct SplitNest {
+  int Outermost;             // number of the loop that was split
+  llvm::DenseSet<int> Loops; // of all loops in it
+};
+// A nest that was kept for this reason may have parts that are not.
+bool mayBeSplit(rule R);
+// Splits each nest of F that is not kept and can be split, but for those of
+// these numbers.  Loops are not simple then, and code may be dead.
+std::vector<SplitNest> splitNests(llvm::Function &F,
+                                  llvm::FunctionAnalysisManager &FAM,
+                                  const llvm::DenseSet<int> &Without);
+
+} // namespace nputeir
+
+#endif

@@ -1,0 +1,377 @@
+// sum_loops.cpp -- sums of products that are formed before the rest of their
+// nest, whatever that is:
+//
+//     for i, j: s = 0;  for k: s += a[i][k] * b[k][j];  c[i][j] = f(s);
+//
+// This is loop distribution with an array for the value that crosses over:
+//
+//     before:  all loops have work ? get : on
+//     get:     array = malloc(a sum per iteration of i, j)
+//     on:      array is there, nothing of what is multiplied is written by the
+//              nest, .. ? offer : kept            (rewrite.cpp)
+//     offer:   the call, and the processor's code, fill the array
+//     done:    for i, j:  c[i][j] = f(array[i][j]);   release the array
+//     kept:    the nest as it was;                    release the array
+//
+// The other code runs in its order, with all its effects, behind the products.
+// So nothing may be written by it that the products read: another object, by
+// what is known of pointers, or places apart, which is asked at run time.
+#include "sum_loops.h"
+#include "checks.h"
+#include "ir_exits.h"
+#include "ir_marks.h"
+#include "ir_sums.h"
+#include "local_arrays.h"
+
+#include "llvm/Analysis/DomTreeUpdater.h"
+#include "llvm/Analysis/MemoryLocation.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// ---- which loops ----
+
+static bool onlyComputes(const Loop &L) {
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (I.mayHaveSideEffects() && !isa<DbgInfoIntrinsic>(I))
+        return false;
+  return true;
+}
+
+static bool isSum(const PHINode &P, const Loop &L) {
+  const auto *Last = P.getNumIncomingValues() == 1
+                         ? dyn_cast<Instruction>(P.getIncomingValue(0))
+                         : nullptr;
+  Type *T = P.getType();
+  return Last && L.contains(Last) && !P.use_empty() &&
+         (T->isFloatingPointTy() || T->isIntegerTy());
+}
+
+SmallVector<SumLoop, 2> findSumLoops(const Loop &L) {
+  SmallVector<SumLoop, 2> Found;
+  SmallVector<Loop *, 8> Open(L.begin(), L.end());
+  while (!Open.empty()) { // each loop of the nest once
+    Loop *Inner = Open.pop_back_val();
+    const BasicBlock *Behind = Inner->getExitBlock();
+    if (!sumsProducts(*Inner))
+      continue;
+    Open.append(Inner->begin(), Inner->end());
+    if (!Behind || !Inner->isLoopSimplifyForm() || !onlyComputes(*Inner))
+      continue;
+    SumLoop All = {Inner, {}, nullptr, {}, {}, {}};
+    bool Alike = true;
+    for (const PHINode &P : Behind->phis())
+      if (isSum(P, *Inner)) {
+        All.Sums.push_back(const_cast<PHINode *>(&P));
+        Alike &= P.getType() == All.Sums[0]->getType();
+      }
+    // Several may be one that was unrolled; else each is tried.
+    if (!All.Sums.empty() && Alike)
+      Found.push_back(All);
+    if (All.Sums.size() > 1)
+      for (PHINode *P : All.Sums)
+        Found.push_back({Inner, {P}, nullptr, {}, {}, {}});
+  }
+  return Found;
+}
+
+void addArray(Loop &Outer, SumLoop &S) {
+  IRBuilder<> B(Outer.getLoopPreheader()->getTerminator());
+  Value *None = UndefValue::get(bytePointer(B.getContext()));
+  S.Array = cast<Instruction>(B.CreateFreeze(None));
+}
+
+void dropArray(SumLoop &S) {
+  assert(S.Array->use_empty());
+  S.Array->eraseFromParent();
+  S.Array = nullptr;
+}
+
+// ---- what the other code writes ----
+
+// What holds in all iterations, which scopes of `restrict` need not.
+static AAMDNodes typeTags(const Instruction &I) {
+  AAMDNodes Tags = I.getAAMetadata();
+  Tags.Scope = Tags.NoAlias = nullptr;
+  return Tags;
+}
+
+// The object's address; null: it changes in the loop.
+static const Value *baseOf(const Value *Pointer, const Loop &Outer,
+                           ScalarEvolution &SE) {
+  const auto *Base = dyn_cast<SCEVUnknown>(
+      SE.getPointerBase(SE.getSCEV(const_cast<Value *>(Pointer))));
+  return Base && Outer.isLoopInvariant(Base->getValue()) ? Base->getValue()
+                                                         : nullptr;
+}
+
+static const Value *writtenPlace(const Instruction &W) {
+  const auto *Mem = dyn_cast<MemIntrinsic>(&W);
+  return Mem                       ? Mem->getRawDest()
+         : dyn_cast<StoreInst>(&W) ? getLoadStorePointerOperand(&W)
+                                   : nullptr;
+}
+
+// %n is the one way in which printf writes to what it is passed.
+static bool storesCount(const Value *Format) {
+  StringRef S;
+  if (!getConstantStringInfo(Format, S))
+    return true;
+  for (size_t I = S.find('%'); I < S.size(); I = S.find('%', I)) {
+    I = S.find_first_not_of("0123456789+-# .*'$hlLqjzt", I + 1);
+    if (I >= S.size() || S[I] == 'n')
+      return true;
+    I++;
+  }
+  return false;
+}
+
+// A function of C's library that changes nothing but errno and streams.
+static bool leavesMemory(const CallBase &Call) {
+  const Function *F = Call.getCalledFunction();
+  if (!F || Call.isNoBuiltin() || !F->isDeclaration())
+    return false;
+  TargetLibraryInfoImpl Known(Triple(F->getParent()->getTargetTriple()));
+  LibFunc Which;
+  if (!TargetLibraryInfo(Known).getLibFunc(*F, Which))
+    return false;
+  switch (Which) {
+  case LibFunc_printf:
+    return !storesCount(Call.getArgOperand(0));
+  case LibFunc_fprintf:
+    return !storesCount(Call.getArgOperand(1));
+  case LibFunc_puts:
+  case LibFunc_fputs:
+  case LibFunc_fputc:
+  case LibFunc_fwrite:
+    return true;
+  default:
+    return none_of(Call.args(),
+                   [](const Use &U) { return U->getType()->isPointerTy(); });
+  }
+}
+
+bool mayChange(const Instruction &W, const Instruction &X, const Loop &Outer,
+               ScalarEvolution &SE, AAResults &AA) {
+  const Value *From = baseOf(getLoadStorePointerOperand(&X), Outer, SE);
+  if (!From || X.isVolatile() || X.isAtomic())
+    return true;
+  MemoryLocation Read(From, LocationSize::beforeOrAfterPointer(), typeTags(X));
+  if (const auto *Call = dyn_cast<CallBase>(&W); Call && !writtenPlace(W))
+    return !leavesMemory(*Call) && isModSet(AA.getModRefInfo(Call, Read));
+  const Value *Place = writtenPlace(W);
+  const Value *To = Place ? baseOf(Place, Outer, SE) : nullptr;
+  return !To ||
+         !AA.isNoAlias(MemoryLocation(To, LocationSize::beforeOrAfterPointer(),
+                                      typeTags(W)),
+                       Read);
+}
+
+bool sharesBase(const Instruction &W, const Instruction &X,
+                ScalarEvolution &SE) {
+  auto Base = [&](const Value *Pointer) {
+    return SE.getPointerBase(SE.getSCEV(const_cast<Value *>(Pointer)));
+  };
+  const Value *To = getLoadStorePointerOperand(&W);
+  return To && Base(To) == Base(getLoadStorePointerOperand(&X));
+}
+
+// ---- the array, and who reads it ----
+
+namespace {
+
+class Distribution {
+  Loop &Outer;
+  SumLoop &S;
+  LoopInfo &LI;
+  ScalarEvolution &SE;
+  DominatorTree &DT;
+  IRNest &Nest;
+  Module &M;
+  DebugLoc DL;
+  Value *Array = nullptr;
+  ValueToValueMapTy Copies;
+  SmallVector<BasicBlock *, 32> Blocks; // of the copy
+
+public:
+  Distribution(Loop &Outer, SumLoop &S, LoopInfo &LI, ScalarEvolution &SE,
+               DominatorTree &DT, IRNest &Nest)
+      : Outer(Outer), S(S), LI(LI), SE(SE), DT(DT), Nest(Nest),
+        M(*Outer.getHeader()->getModule()), DL(Outer.getStartLoc()) {}
+
+  void run(const Plan &P, const options &O, const std::string &TEIR,
+           StringRef Where) {
+    if (!DL)
+      DL = Outer.getLoopPreheader()->getTerminator()->getDebugLoc();
+    checkZeroSkips(Outer, LI, SE, DT, Nest);
+    formLCSSARecursively(Outer, DT, &LI, &SE);
+    acquire(P);
+    BasicBlock *Front = Outer.getLoopPreheader();
+    BasicBlock *Entry = SplitBlock(Front, Front->getTerminator(), &DT, &LI);
+    BasicBlock *To = exitOf(Outer).To;
+    copyNest(Entry, *To);
+    auto *Done = cast<BasicBlock>(Copies[Entry]);
+    markKept(Outer);
+    PHINode *Asked =
+        rewriteNest({Entry, Outer.getHeader(), To, Outer.getStartLoc(), Done},
+                    LI, SE, DT, Nest, P, O, TEIR, Where);
+    findDominator(*Done);
+    readSums();
+    if (Asked)
+      fillForComparison(*Asked);
+    release(*To);
+  }
+
+private:
+  // In front of the nest; that there is an array becomes an assumption.
+  void acquire(const Plan &P) {
+    Instruction *End = Outer.getLoopPreheader()->getTerminator();
+    FrontBranch Get = branchIfLoopsRun(
+        Outer, Nest, LI, SE, DT, P.Npu && !P.Cpu ? isLinked(End) : nullptr);
+    IRBuilder<> B(Get.Then);
+    B.SetCurrentDebugLocation(DL);
+    FunctionCallee Allocate = M.getOrInsertFunction(
+        "malloc", bytePointer(M.getContext()), B.getInt64Ty());
+    Array = Get.join(B.CreateCall(Allocate, {bytes(Get.Then)}));
+    Array->setName("nputeir.sums");
+    S.Array->replaceAllUsesWith(Array);
+    dropArray(S);
+    Nest.Assumed.push_back({IRBuilder<>(Get.End).CreateIsNotNull(Array), true});
+  }
+
+  // More than there is where that is no number of 64 bits.
+  Value *bytes(Instruction *At) {
+    Expander Code(SE, M);
+    IRBuilder<> B(At);
+    B.SetCurrentDebugLocation(DL);
+    assert(isa<SCEVConstant>(S.Stride.back()));
+    Value *Bytes = Code.expand(S.Stride.back(), B.getInt64Ty(), At);
+    Value *Lost = B.getFalse();
+    for (const SCEV *Extent : S.Extent) {
+      Value *N = B.CreateFreeze(Code.expand(Extent, B.getInt64Ty(), At));
+      Value *Pair =
+          B.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow, Bytes, N);
+      Bytes = B.CreateExtractValue(Pair, 0);
+      Lost = B.CreateOr(Lost, B.CreateExtractValue(Pair, 1));
+    }
+    return B.CreateSelect(Lost, B.getInt64(INT64_MAX), Bytes);
+  }
+
+  // A copy of the nest that Entry's copy leads to; nothing leads there yet.
+  void copyNest(BasicBlock *Entry, BasicBlock &To) {
+    SmallVector<Loop::Edge, 4> Exits;
+    Outer.getExitEdges(Exits);
+    cloneLoopWithPreheader(&To, Entry, &Outer, Copies, ".nputeir", &LI, &DT,
+                           Blocks);
+    remapInstructionsInBlocks(Blocks, Copies);
+    for (auto [From, Outside] : Exits) {
+      auto *Copy = cast<BasicBlock>(Copies[From]);
+      for (PHINode &P : Outside->phis()) {
+        Value *V = P.getIncomingValueForBlock(From);
+        Value *Copied = Copies.lookup(V);
+        P.addIncoming(Copied ? Copied : V, Copy);
+      }
+      DT.insertEdge(Copy, const_cast<BasicBlock *>(Outside));
+    }
+  }
+
+  void findDominator(BasicBlock &Done) {
+    BasicBlock *Around = nullptr;
+    for (BasicBlock *From : predecessors(&Done))
+      Around = Around ? DT.findNearestCommonDominator(Around, From) : From;
+    assert(Around);
+    DT.changeImmediateDominator(&Done, Around);
+  }
+
+  Loop &copyOf(const Loop &L) {
+    return *LI.getLoopFor(cast<BasicBlock>(Copies[L.getHeader()]));
+  }
+
+  // Of sum I in the present iteration of the nest, or of its copy.
+  Value *place(size_t I, bool OfCopy, Instruction *At) {
+    Type *I64 = Type::getInt64Ty(M.getContext());
+    uint64_t Bytes = M.getDataLayout().getTypeStoreSize(S.Sums[I]->getType());
+    const SCEV *Way = SE.getConstant(I64, I * Bytes);
+    for (size_t L = 0; L < S.Around.size(); L++)
+      Way = SE.getAddExpr(
+          Way, SE.getAddRecExpr(SE.getZero(I64), S.Stride[L],
+                                OfCopy ? &copyOf(*S.Around[L]) : S.Around[L],
+                                SCEV::FlagAnyWrap));
+    Value *Offset = Expander(SE, M).expand(Way, I64, At);
+    IRBuilder<> B(At);
+    B.SetCurrentDebugLocation(DL);
+    return B.CreatePointerCast(B.CreateGEP(B.getInt8Ty(), Array, Offset),
+                               pointerTo(S.Sums[I]->getType()));
+  }
+
+  void readSums() {
+    Loop &L = copyOf(*S.L);
+    BasicBlock *Behind = L.getExitBlock();
+    assert(Behind && L.getLoopPreheader());
+    for (size_t I = 0; I < S.Sums.size(); I++) {
+      auto *Sum = cast<PHINode>(Copies[S.Sums[I]]);
+      Instruction *At = &*Behind->getFirstInsertionPt();
+      Value *Place = place(I, true, At);
+      IRBuilder<> B(At);
+      B.SetCurrentDebugLocation(DL);
+      Value *Read = B.CreateAlignedLoad(Sum->getType(), Place, align(*Sum));
+      Sum->replaceAllUsesWith(Read);
+      Sum->eraseFromParent();
+    }
+    if (Behind->phis().empty()) // nothing else is computed in it
+      deleteDeadLoop(&L, &DT, &SE, &LI);
+  }
+
+  Align align(const PHINode &Sum) const {
+    return M.getDataLayout().getABITypeAlign(Sum.getType());
+  }
+
+  // Who compares looks into the array, where the nest itself puts nothing.
+  void fillForComparison(PHINode &Asked) {
+    Instruction *At = &*S.Sums[0]->getParent()->getFirstInsertionPt();
+    IRBuilder<> B(At);
+    B.SetCurrentDebugLocation(DL);
+    Value *Compares = B.CreateICmpUGT(&Asked, B.getInt32(1));
+    DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
+    Instruction *Then =
+        SplitBlockAndInsertIfThen(Compares, At, false, nullptr, &DTU, &LI);
+    for (size_t I = 0; I < S.Sums.size(); I++) {
+      Value *Place = place(I, false, Then);
+      B.SetInsertPoint(Then);
+      markKept(*B.CreateAlignedStore(S.Sums[I], Place, align(*S.Sums[I])));
+    }
+  }
+
+  // On all ways out of the nest and its copy.
+  void release(BasicBlock &To) {
+    SmallVector<BasicBlock *, 4> Ends(predecessors(&To));
+    FunctionCallee Free = M.getOrInsertFunction(
+        "free", Type::getVoidTy(M.getContext()), bytePointer(M.getContext()));
+    for (BasicBlock *End : Ends) {
+      BasicBlock *Out = SplitEdge(End, &To, &DT, &LI);
+      IRBuilder<> B(Out->getTerminator());
+      B.SetCurrentDebugLocation(DL);
+      B.CreateCall(Free, {Array});
+    }
+  }
+};
+
+} // namespace
+
+void rewriteSums(Loop &Outer, SumLoop &S, LoopInfo &LI, ScalarEvolution &SE,
+                 DominatorTree &DT, IRNest &I, const Plan &P, const options &O,
+                 const std::string &TEIR, StringRef Where) {
+  Distribution(Outer, S, LI, SE, DT, I).run(P, O, TEIR, Where);
+}
+
+} // namespace nputeir

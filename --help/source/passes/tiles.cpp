@@ -1,0 +1,179 @@
+// tiles.cpp -- numbers of iterations that ScalarEvolution knows and that are
+// still no numbers.
+//
+// The point loop of a tiled nest,
+//
+//     for (p = a; p < m; p += t)
+//       for (i = p; i < min(p + t, n); i++)
+//
+// is taken back max(p, min(p + t, n)) - p times, where p is a recurrence of the
+// tile loop.  With the difference drawn into it that is max(0, min(t, n - p)):
+// a fixed length, and a remainder that falls by one step from tile to tile.
+// Sources write the same as min(t, n - p), or with `&& i < n`.  Steps and
+// lengths are compared by the caller; here, only the form is found, in 64 bits,
+// and what must hold for 64 bits to say the same as the source's type.
+#include "tiles.h"
+#include "ir_scev.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Instructions.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// Sums of two of these stay within 64 bits.
+static constexpr int64_t Small = (int64_t)1 << 62;
+
+namespace {
+
+bool isMaximum(const SCEV *S) {
+  return isa<SCEVSMaxExpr>(S) || isa<SCEVUMaxExpr>(S);
+}
+
+bool isMinimum(const SCEV *S) {
+  return isa<SCEVSMinExpr>(S) || isa<SCEVUMinExpr>(S);
+}
+
+// The smallest of some numbers.
+using Choice = SmallVector<const SCEV *, 4>;
+
+class PointLoopReader {
+  ScalarEvolution &SE;
+  SmallVector<Choice, 4> Largest; // of these, the extent is the largest
+  bool Relative;         // to the start of the tile, which is drawn in already
+  bool Unsigned = false; // the smallest of numbers without a sign
+
+  using Change = function_ref<const SCEV *(const SCEV *)>;
+
+  // S, a maximum, minimum or sum, of changed parts; Else, if it is none.
+  const SCEV *rebuild(const SCEV *S, const SCEV *Else, Change Part) {
+    if (!isMaximum(S) && !isMinimum(S) && !isa<SCEVAddExpr>(S))
+      return Else;
+    SmallVector<const SCEV *, 4> Parts;
+    for (const SCEV *Old : cast<SCEVNAryExpr>(S)->operands())
+      Parts.push_back(Part(Old));
+    if (isa<SCEVAddExpr>(S))
+      return SE.getAddExpr(Parts);
+    return isa<SCEVSMaxExpr>(S)   ? SE.getSMaxExpr(Parts)
+           : isa<SCEVUMaxExpr>(S) ? SE.getUMaxExpr(Parts)
+           : isa<SCEVSMinExpr>(S) ? SE.getSMinExpr(Parts)
+                                  : SE.getUMinExpr(Parts);
+  }
+
+  // A remainder that must turn out not to fall below zero.
+  bool isFallingRemainder(const SCEV *S) {
+    const auto *Remainder = dyn_cast<SCEVAddRecExpr>(S);
+    return Relative && Remainder &&
+           looksNegative(Remainder->getStepRecurrence(SE));
+  }
+
+  // An extension of S, which may go into S if both see the same sign.
+  const SCEV *lowerCast(const SCEV *S, bool Signed, const SCEV *Whole) {
+    if (isFallingRemainder(S))
+      return SE.getSignExtendExpr(S, Whole->getType());
+    bool SignedParts = isa<SCEVSMaxExpr>(S) || isa<SCEVSMinExpr>(S);
+    bool Positive = isa<SCEVSMaxExpr>(S) && SE.isKnownNonNegative(S);
+    if (isa<SCEVAddExpr>(S) || (SignedParts != Signed && !Positive))
+      return Whole;
+    return rebuild(S, Whole, [&](const SCEV *Part) {
+      Type *T = Whole->getType();
+      return lower(SignedParts ? SE.getSignExtendExpr(Part, T)
+                               : SE.getZeroExtendExpr(Part, T));
+    });
+  }
+
+public:
+  PointLoopReader(ScalarEvolution &SE, bool Relative)
+      : SE(SE), Relative(Relative) {}
+
+  // Taken = max(From, ..) - From: returns the maximum, which is null if Taken
+  // is something else.
+  static const SCEV *findFrom(const SCEV *Taken, ScalarEvolution &SE,
+                              const SCEV *&From) {
+    const auto *Sum = dyn_cast<SCEVAddExpr>(Taken);
+    for (const SCEV *Max : Sum ? Sum->operands() : ArrayRef<const SCEV *>()) {
+      From = SE.getMinusSCEV(Max, Taken);
+      if (isMaximum(Max) &&
+          is_contained(cast<SCEVNAryExpr>(Max)->operands(), From))
+        return Max;
+    }
+    return nullptr;
+  }
+
+  // In 64 bits, with extensions drawn into maxima, minima and sums.
+  const SCEV *lower(const SCEV *S) {
+    if (const auto *Cast = dyn_cast<SCEVIntegralCastExpr>(S))
+      return lowerCast(Cast->getOperand(), isa<SCEVSignExtendExpr>(Cast), S);
+    return rebuild(S, S, [&](const SCEV *Part) { return lower(Part); });
+  }
+
+  // Splits S + Plus, of which S may be a maximum of minima; false: it is
+  // something else.
+  bool split(const SCEV *S, const SCEV *Plus) {
+    if (isMaximum(S))
+      return all_of(cast<SCEVNAryExpr>(S)->operands(),
+                    [&](const SCEV *Part) { return split(Part, Plus); });
+    Unsigned |= isa<SCEVUMinExpr>(S);
+    Choice C;
+    for (const SCEV *Part : isMinimum(S) ? cast<SCEVNAryExpr>(S)->operands()
+                                         : ArrayRef<const SCEV *>(S)) {
+      if (isMaximum(Part) || isMinimum(Part))
+        return false;
+      C.push_back(SE.getAddExpr(Part, Plus));
+    }
+    if (C.size() > 1 || !C[0]->isZero()) // an extent is no less than zero
+      Largest.push_back(C);
+    return true;
+  }
+
+  // min(length, whole - step * iteration), and nothing else but zero.
+  bool match(PointLoop &P) {
+    if (Largest.size() != 1 || Largest[0].size() != 2)
+      return false;
+    const auto *Remainder = dyn_cast<SCEVAddRecExpr>(Largest[0][0]);
+    P.Length = Largest[0][1];
+    if (!Remainder) {
+      Remainder = dyn_cast<SCEVAddRecExpr>(P.Length);
+      P.Length = Largest[0][0];
+    }
+    if (!Remainder || !Remainder->isAffine())
+      return false;
+    P.TileLoop = Remainder->getLoop();
+    P.Whole = Remainder->getStart();
+    P.Step = SE.getNegativeSCEV(Remainder->getStepRecurrence(SE));
+    P.RemainderMayWrap = Relative && Unsigned;
+    assert(P.Length->getType() == P.Whole->getType());
+    return true;
+  }
+};
+
+} // namespace
+
+bool readPointLoop(const SCEV *Taken, ScalarEvolution &SE,
+                   function_ref<const SCEV *(const SCEV *)> Widen,
+                   Conditions &If, PointLoop &P) {
+  enum { SizeMax = 500 }; // shared parts are rewritten for each that has them
+  if (Taken->getExpressionSize() > SizeMax)
+    return false;
+  const SCEV *From, *Max = PointLoopReader::findFrom(Taken, SE, From);
+  PointLoopReader Reader(SE, !Max);
+  bool Signed = Max && isa<SCEVSMaxExpr>(Max);
+  Type *I64 = Type::getInt64Ty(SE.getContext());
+  auto In64 = [&](const SCEV *S, bool Signed) {
+    return Widen(Reader.lower(Signed ? SE.getNoopOrSignExtend(S, I64)
+                                     : SE.getNoopOrZeroExtend(S, I64)));
+  };
+  if (!Max)
+    return Reader.split(In64(Taken, false), SE.getZero(I64)) && Reader.match(P);
+  const auto *Start = dyn_cast<SCEVAddRecExpr>(In64(From, Signed));
+  if (!Start || !Reader.split(In64(Max, Signed), SE.getNegativeSCEV(Start)) ||
+      !Reader.match(P) || Start->getLoop() != P.TileLoop)
+    return false;
+  const SCEV *First = Start->getStart();
+  If.within(First, Signed ? -Small : 0, Small);
+  If.within(SE.getAddExpr(First, P.Whole), Signed ? -Small : 0, Small);
+  return true;
+}
+
+} // namespace nputeir

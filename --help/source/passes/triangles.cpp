@@ -1,0 +1,647 @@
+// triangles.cpp -- a nest over a triangle as rectangles and what they leave:
+//
+//     for i < n, j <= i:  for k:  c[i][j] += a[i][k] * a[j][k];
+//
+// becomes, with blocks of H rows,
+//
+//     for b < n, step H:
+//       for b <= i < b + H:  for j < columns(b):  ..      rectangles
+//     for i < n:  for columns(b of i) <= j <= i:  ..      on the diagonal
+//
+// where columns(b) is what the shortest row of a block has.  A rectangle is a
+// nest like any other, with H rows of one length; the diagonal keeps its code.
+// Rows may grow or shrink, and start or end in one column: n - i columns from i
+// on are the other triangle, whose rectangles stand at the rows' ends.
+//
+// Elements are formed in another order than before.  So no access but those of
+// the very element (i, j) may be to what the nest writes, by what is known of
+// pointers or by a question at run time, and no two elements may share memory:
+// the stride of one loop is at least the whole way of the other's.  Whatever
+// cannot be said so keeps the nest as it is.
+//
+// Of a symmetric result (covariance) an iteration may also store c[j][i], the
+// mirrored element, which no other iteration touches when all elements of the
+// matrix are apart.  The mirror, and a number on a diagonal that the nest
+// leaves out (correlation), are a nest behind the others that reads c[i][j].
+#include "triangles.h"
+#include "checks.h"
+#include "ir_exits.h"
+#include "ir_marks.h"
+#include "ir_sums.h"
+#include "nest_parts.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Transforms/Utils/Local.h"
+
+using namespace llvm;
+
+namespace nputeir {
+namespace {
+
+// A block is an eighth of the rows, in eights; with fewer blocks than four, the
+// diagonal is a good part of the work.
+enum {
+  TriangleBlocksMax = 64,
+  RowStep = 8,
+  RowsMin = 4 * RowStep,
+  ColumnLoopsMax = 4,
+  ShiftMax = 2
+};
+
+class Triangle {
+  Loop &L;
+  LoopInfo &LI;
+  DominatorTree &DT;
+  ScalarEvolution &SE;
+  Type *I64;
+  Overlaps Places;
+  SmallVector<Loop *, 4> Columns;        // the loops over them, which are alike
+  const SCEVAddRecExpr *Count = nullptr; // of columns, in the present row
+  const SCEV *Rows = nullptr;
+  bool Grows = false;
+  bool FromStart = false; // all rows start in one column; else they end in one
+  SmallVector<Instruction *, 8> Stores, Accesses;
+  struct Element { // of the result: its strides, and bytes
+    const SCEV *Row, *Column;
+    uint64_t Bytes;
+  };
+  SmallVector<Element, 8> Elements;
+
+public:
+  Triangle(Loop &L, LoopFacts &Facts)
+      : L(L), LI(Facts.LI), DT(Facts.DT), SE(Facts.SE),
+        I64(Type::getInt64Ty(L.getHeader()->getContext())),
+        Places(L, Facts.SE, Facts.AA) {}
+
+  bool run(BasicBlock *&Kept) {
+    if (!canBeCopied(L) || L.getNumBlocks() > TriangleBlocksMax ||
+        !countsOnly(L) || !findColumns() || !findStores() ||
+        !areElementsApart() || !isMirrorApart())
+      return false;
+    split(Kept);
+    return true;
+  }
+
+private:
+  // ---- is it one? ----
+
+  // How often the body runs; null: that is not known.
+  const SCEV *iterations(const Loop &X) {
+    const SCEV *N = SE.getBackedgeTakenCount(&X);
+    if (isa<SCEVCouldNotCompute>(N) || !exitsBeforeBody(X) ||
+        SE.getTypeSizeInBits(N->getType()) > 64)
+      return nullptr;
+    const SCEV *Wide = withoutMax(SE.getNoopOrZeroExtend(N, I64));
+    // A sum of 32 bits is the same in 64 as long as both are numbers of
+    // columns, which is asked in front of the nest.
+    const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);
+    if (Rec && Rec->isAffine() && !isa<SCEVAddRecExpr>(Wide))
+      return SE.getAddRecExpr(
+          SE.getNoopOrSignExtend(Rec->getStart(), I64),
+          SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64),
+          Rec->getLoop(), SCEV::FlagAnyWrap);
+    return Wide;
+  }
+
+  // A number that is never below zero, max(a, b) - b, without saying so: a - b.
+  // That this is not below zero in any row is asked in front of the nest.
+  const SCEV *withoutMax(const SCEV *N) {
+    SmallVector<const SCEV *, 4> Terms = {N};
+    if (const auto *Add = dyn_cast<SCEVAddExpr>(N))
+      Terms.assign(Add->operands().begin(), Add->operands().end());
+    for (const SCEV *T : Terms) {
+      const auto *Max = dyn_cast<SCEVMinMaxExpr>(T);
+      if (!Max || !isa<SCEVSMaxExpr, SCEVUMaxExpr>(T) ||
+          Max->getNumOperands() != 2)
+        continue;
+      const SCEV *Others = SE.getMinusSCEV(N, T);
+      for (unsigned I = 0; I < 2; I++)
+        if (SE.getAddExpr(Others, Max->getOperand(1 - I))->isZero() &&
+            isa<SCEVAddRecExpr>(SE.getAddExpr(Others, Max->getOperand(I))))
+          return SE.getAddExpr(Others, Max->getOperand(I));
+    }
+    return N;
+  }
+
+  // What L changes from one iteration to the next is where it is.
+  bool countsOnly(const Loop &X) {
+    return X.getExitingBlock() == X.getHeader() && exitsBeforeBody(X) &&
+           all_of(X.getHeader()->phis(), [&](const PHINode &P) {
+             const SCEVAddRecExpr *Rec = counter(P, X);
+             return Rec && SE.isLoopInvariant(Rec->getStepRecurrence(SE), &L);
+           });
+  }
+
+  const SCEVAddRecExpr *counter(const PHINode &P, const Loop &X) {
+    if (!SE.isSCEVable(P.getType()))
+      return nullptr;
+    const auto *Rec =
+        dyn_cast<SCEVAddRecExpr>(SE.getSCEV(const_cast<PHINode *>(&P)));
+    return Rec && Rec->isAffine() && Rec->getLoop() == &X ? Rec : nullptr;
+  }
+
+  // Do the counters of columns, or else pointers, start or end alike in all
+  // rows?
+  void align(const Loop &X, bool &Starts, bool &Ends) {
+    bool Any = any_of(X.getHeader()->phis(), [](const PHINode &P) {
+      return P.getType()->isIntegerTy();
+    });
+    for (const PHINode &P : X.getHeader()->phis()) {
+      if (Any && !P.getType()->isIntegerTy())
+        continue;
+      const SCEVAddRecExpr *Rec = counter(P, X);
+      const SCEV *Step = Rec->getStepRecurrence(SE);
+      const SCEV *Times = SE.getTruncateOrNoop(Count, Step->getType());
+      const SCEV *Last =
+          SE.getAddExpr(Rec->getStart(), SE.getMulExpr(Step, Times));
+      Starts &= SE.isLoopInvariant(Rec->getStart(), &L);
+      Ends &= SE.isLoopInvariant(Last, &L);
+    }
+  }
+
+  bool findColumns() {
+    Rows = iterations(L);
+    if (!Rows || !SE.isLoopInvariant(Rows, &L))
+      return false;
+    SmallVector<Loop *, 8> Open(L.begin(), L.end());
+    bool Starts = true, Ends = true;
+    while (!Open.empty()) { // each loop of the nest once
+      Loop *X = Open.pop_back_val();
+      const SCEV *N = iterations(*X);
+      if (!N)
+        return false;
+      if (SE.isLoopInvariant(N, &L)) {
+        Open.append(X->begin(), X->end());
+        continue;
+      }
+      const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);
+      if (!Rec || !Rec->isAffine() || Rec->getLoop() != &L ||
+          (Count && Rec != Count) || Columns.size() == ColumnLoopsMax ||
+          !canBeCopied(*X) || !countsOnly(*X) || isUsedAfter(*X) ||
+          any_of(X->getSubLoops(), [&](Loop *In) { return varies(*In); }))
+        return false;
+      Count = Rec;
+      Columns.push_back(X);
+      align(*X, Starts, Ends);
+    }
+    if (Columns.empty() || Starts == Ends)
+      return false;
+    const auto *Step = dyn_cast<SCEVConstant>(Count->getStepRecurrence(SE));
+    Grows = Step && Step->getAPInt().isOne();
+    FromStart = Starts;
+    if (!Step || !(Grows || Step->getAPInt().isAllOnes()) ||
+        !SE.isLoopInvariant(Count->getStart(), &L))
+      return false;
+    for (const Loop *X : Columns)
+      Places.Most[X] =
+          Grows ? SE.getAddExpr(Count->getStart(),
+                                SE.getMinusSCEV(Rows, SE.getOne(I64)))
+                : Count->getStart();
+    return true;
+  }
+
+  bool varies(const Loop &X) {
+    const SCEV *N = iterations(X);
+    return !N || !SE.isLoopInvariant(N, &L) ||
+           any_of(X.getSubLoops(), [&](Loop *In) { return varies(*In); });
+  }
+
+  bool isInColumns(const Instruction &I) const {
+    return any_of(Columns, [&](const Loop *X) { return X->contains(&I); });
+  }
+
+  bool findStores() {
+    if (!findAccesses(L, Accesses))
+      return false;
+    for (Instruction *I : Accesses)
+      if (isa<StoreInst>(I))
+        Stores.push_back(I);
+    findMirror();
+    return !Stores.empty() &&
+           all_of(Stores, [&](Instruction *W) { return isInColumns(*W); });
+  }
+
+  // ---- is there a mirror? ----
+
+  struct {
+    Instruction *Of;  // a load or store of (i, j)
+    StoreInst *Store; // of the same value to (j, i); null: there is no mirror
+    StoreInst *OnDiagonal;
+    const SCEV *Place;  // of Of in the first iteration
+    const SCEV *Corner; // the address of element (0, 0)
+    Element E;
+    uint64_t Shift; // of the first row, or column, of the nest from the corner
+  } Mirror = {};
+
+  // Once in every iteration of X.
+  bool runsAlways(const Instruction &I, const Loop *X) {
+    return LI.getLoopFor(I.getParent()) == X &&
+           DT.dominates(I.getParent(), X->getLoopLatch());
+  }
+
+  // The first row of a triangle on the left ends in front of this column.
+  bool endsBefore(uint64_t Column) const {
+    const auto *First = dyn_cast<SCEVConstant>(Count->getStart());
+    return !FromStart || (First && First->getAPInt().ule(Column));
+  }
+
+  // M stores to (j, i) what W has just read from (i, j) or stored to it, on one
+  // side of the diagonal.
+  bool isMirrorOf(StoreInst &M, Instruction &W) {
+    const Value *Held =
+        isa<StoreInst>(W) ? cast<StoreInst>(W).getValueOperand() : &W;
+    if (&M == &W || M.getParent() != W.getParent() || !W.comesBefore(&M) ||
+        M.getValueOperand() != Held || Grows != FromStart || !isInColumns(M) ||
+        !runsAlways(M, LI.getLoopFor(M.getParent())))
+      return false;
+    Element E, Other;
+    const SCEV *Place = elementOf(W, E), *Mirrored = elementOf(M, Other);
+    if (!Place || !Mirrored || E.Row != Other.Column || E.Column != Other.Row ||
+        E.Bytes != Other.Bytes)
+      return false;
+    const SCEV *Way = FromStart ? SE.getMinusSCEV(Place, Mirrored)
+                                : SE.getMinusSCEV(Mirrored, Place);
+    if (isa<SCEVCouldNotCompute>(Way))
+      return false;
+    const SCEV *Across = SE.getMinusSCEV(E.Row, E.Column);
+    for (uint64_t Shift = 0; Shift <= ShiftMax; Shift++) {
+      const SCEV *N = SE.getConstant(I64, Shift);
+      if (SE.getMulExpr(N, Across) != Way || !endsBefore(Shift + 1))
+        continue;
+      const SCEV *Step = SE.getMulExpr(N, FromStart ? E.Row : E.Column);
+      const SCEV *Corner = SE.getMinusSCEV(Place, Step);
+      Mirror = {&W, &M, nullptr, Place, Corner, E, Shift};
+      return true;
+    }
+    return false;
+  }
+
+  // A number that is stored to (i, i), which the nest does not reach otherwise.
+  bool isOnDiagonal(StoreInst &S) {
+    const auto *Rec =
+        dyn_cast<SCEVAddRecExpr>(SE.getSCEV(S.getPointerOperand()));
+    if (!Rec || !Rec->isAffine() || Rec->getLoop() != &L ||
+        !runsAlways(S, &L) || !L.isLoopInvariant(S.getValueOperand()) ||
+        bytesOf(S) != Mirror.E.Bytes ||
+        !(FromStart ? endsBefore(Mirror.Shift) : Mirror.Shift > 0))
+      return false;
+    const SCEV *Step = SE.getAddExpr(Mirror.E.Row, Mirror.E.Column);
+    const SCEV *Start = Mirror.Corner;
+    if (FromStart)
+      Start = SE.getAddExpr(
+          Start, SE.getMulExpr(SE.getConstant(I64, Mirror.Shift), Step));
+    return Rec->getStart() == Start &&
+           SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64) == Step;
+  }
+
+  void findMirror() {
+    for (Instruction *M : Stores)
+      for (Instruction *W : Accesses)
+        if (!Mirror.Store)
+          isMirrorOf(*cast<StoreInst>(M), *W);
+    if (!Mirror.Store)
+      return;
+    for (Instruction *S : Stores)
+      if (!Mirror.OnDiagonal && isOnDiagonal(*cast<StoreInst>(S)))
+        Mirror.OnDiagonal = cast<StoreInst>(S);
+    erase_if(Stores, [&](Instruction *S) { return isMirrored(*S); });
+  }
+
+  // Is done by the nest of the mirror.
+  bool isMirrored(const Instruction &I) const {
+    return &I == Mirror.Store || &I == Mirror.OnDiagonal;
+  }
+
+  // Rows, and columns, of the matrix that has both sides.
+  const SCEV *side() {
+    const SCEV *Shift = SE.getConstant(I64, Mirror.Shift);
+    return FromStart
+               ? SE.getAddExpr(Rows, Shift)
+               : SE.getUMaxExpr(SE.getAddExpr(Count->getStart(), Shift), Rows);
+  }
+
+  // What is mirrored is what an iteration leaves in its element, and nothing
+  // else is accessed in the matrix.
+  bool isMirrorApart() {
+    if (!Mirror.Store)
+      return true;
+    const SCEV *Corner = SE.getPtrToIntExpr(Mirror.Corner, I64);
+    if (isa<SCEVCouldNotCompute>(Corner))
+      return false;
+    Apart::Reach Matrix = {
+        {Corner, {{Mirror.E.Row, side()}, {Mirror.E.Column, side()}}},
+        Mirror.E.Bytes};
+    return all_of(Accesses, [&](Instruction *X) {
+      if (isMirrored(*X) || X == Mirror.Of)
+        return true;
+      Element Other;
+      if (elementOf(*X, Other) != Mirror.Place || Other.Row != Mirror.E.Row ||
+          Other.Column != Mirror.E.Column || Other.Bytes != Mirror.E.Bytes)
+        return Places.areApart(*Mirror.Store, *X, &Matrix);
+      return isa<LoadInst>(X) || comesBefore(*X, *Mirror.Of, LI, DT);
+    });
+  }
+
+  // ---- is each element formed for itself? ----
+
+  static uint64_t bytesOf(const Instruction &I) {
+    return I.getModule()->getDataLayout().getTypeStoreSize(
+        getLoadStoreType(const_cast<Instruction *>(&I)));
+  }
+
+  // Where an access is in element (row, column): its address in the first one,
+  // null if another loop moves it, too.
+  const SCEV *elementOf(const Instruction &I, Element &E) {
+    const SCEV *Place =
+        SE.getSCEV(const_cast<Value *>(getLoadStorePointerOperand(&I)));
+    const auto *Inner = dyn_cast<SCEVAddRecExpr>(Place);
+    if (!Inner || !Inner->isAffine() ||
+        !is_contained(Columns, Inner->getLoop()))
+      return nullptr;
+    const auto *Outer = dyn_cast<SCEVAddRecExpr>(Inner->getStart());
+    if (!Outer || !Outer->isAffine() || Outer->getLoop() != &L)
+      return nullptr;
+    E.Column = SE.getNoopOrSignExtend(Inner->getStepRecurrence(SE), I64);
+    E.Row = SE.getNoopOrSignExtend(Outer->getStepRecurrence(SE), I64);
+    E.Bytes = bytesOf(I);
+    if (!SE.isLoopInvariant(E.Column, &L) || !SE.isLoopInvariant(E.Row, &L) ||
+        !SE.isLoopInvariant(Outer->getStart(), &L))
+      return nullptr;
+    // From one row to the next in the same column.
+    if (!FromStart)
+      E.Row = Grows ? SE.getAddExpr(E.Row, E.Column)
+                    : SE.getMinusSCEV(E.Row, E.Column);
+    return Outer->getStart();
+  }
+
+  // Neither stride is eight times the other one, as in all triangles that are
+  // split.
+  static bool neverSpread(const Element &E) {
+    const auto *Row = dyn_cast<SCEVConstant>(E.Row);
+    const auto *Column = dyn_cast<SCEVConstant>(E.Column);
+    if (!Row || !Column)
+      return false;
+    APInt R = Row->getAPInt().abs(), C = Column->getAPInt().abs();
+    return R.udiv(RowStep).ult(C) && C.udiv(RowStep).ult(R);
+  }
+
+  bool areElementsApart() {
+    for (Instruction *W : Stores) {
+      Element Written, Other;
+      const SCEV *Place = elementOf(*W, Written);
+      if (!Place)
+        return false;
+      if (neverSpread(Written))
+        return false;
+      Elements.push_back(Written);
+      for (Instruction *X : Accesses)
+        if (!(Place == Mirror.Place && isMirrored(*X)) &&
+            (elementOf(*X, Other) != Place || Other.Row != Written.Row ||
+             Other.Column != Written.Column || Other.Bytes != Written.Bytes) &&
+            !Places.areApart(*W, *X))
+          return false;
+    }
+    return true;
+  }
+
+  // ---- the parts ----
+
+  // In front of L.
+  struct Numbers {
+    Value *Rows, *First, *Height; // First: columns of the first row
+  };
+  Numbers N = {};
+  DebugLoc DL;
+
+  Value *number(IRBuilder<> &B, uint64_t I) const { return B.getInt64(I); }
+
+  // Of Row, which counts from 0.
+  Value *columns(IRBuilder<> &B, Value *Row) const {
+    return Grows ? B.CreateAdd(N.First, Row) : B.CreateSub(N.First, Row);
+  }
+
+  // Of the rectangle of the block of rows from Begin on.
+  Value *width(IRBuilder<> &B, Value *Begin) const {
+    Value *Row = Begin;
+    if (!Grows) {
+      Value *End = B.CreateAdd(Begin, N.Height);
+      End = B.CreateSelect(B.CreateICmpULT(End, N.Rows), End, N.Rows);
+      Row = B.CreateSub(End, number(B, 1));
+    }
+    Value *Width = columns(B, Row);
+    Value *IsOne = B.CreateICmpUGE(Width, number(B, RowStep));
+    return B.CreateSelect(IsOne, Width, number(B, 0));
+  }
+
+  Value *areApart(Checks &C, const Element &E) const {
+    Value *Longest = Grows ? columns(C.B, N.Rows) : N.First;
+    return C.areElementsApart({E.Row, E.Column, N.Rows, Longest, E.Bytes});
+  }
+
+  // No two elements of the matrix share memory.
+  Value *areSidesApart(Checks &C) {
+    Value *Side = C.frozen(side(), I64);
+    return C.areElementsApart(
+        {Mirror.E.Row, Mirror.E.Column, Side, Side, Mirror.E.Bytes});
+  }
+
+  // That all holds, in front of L.
+  Value *mayBeSplit(Instruction *At) {
+    IRNest None;
+    Checks C(None, SE, At);
+    C.B.SetCurrentDebugLocation(DL);
+    N.Rows = C.frozen(Rows, I64);
+    N.First = C.frozen(Count->getStart(), I64);
+    Value *Eighth = C.B.CreateLShr(N.Rows, number(C.B, 3));
+    N.Height = C.B.CreateAnd(C.B.CreateAdd(Eighth, number(C.B, RowStep - 1)),
+                             number(C.B, ~(uint64_t)(RowStep - 1)));
+    Value *Most = C.B.getInt64(INT32_MAX);
+    Value *Good = C.B.CreateICmpUGE(N.Rows, number(C.B, RowsMin));
+    Good = C.B.CreateAnd(Good, C.B.CreateICmpULE(N.Rows, Most));
+    Good = C.B.CreateAnd(Good, C.B.CreateICmpULE(N.First, Most));
+    if (!Grows)
+      Good = C.B.CreateAnd(
+          Good,
+          C.B.CreateICmpUGE(C.B.CreateAdd(N.First, number(C.B, 1)), N.Rows));
+    for (const Element &E : Elements)
+      Good = C.B.CreateAnd(Good, areApart(C, E));
+    if (Mirror.Store)
+      Good = C.B.CreateAnd(Good, areSidesApart(C));
+    for (const Apart &X : Places.Asked)
+      Good = C.B.CreateAnd(Good, C.holds(X));
+    return Good;
+  }
+
+  // A counter of the iterations of the loop with this header, from 0.
+  PHINode *addCounter(BasicBlock *Header, BasicBlock *Front) {
+    IRBuilder<> B(&Header->front());
+    B.SetCurrentDebugLocation(DL);
+    PHINode *P = B.CreatePHI(I64, 2, "nputeir.count");
+    for (BasicBlock *From : predecessors(Header)) {
+      B.SetInsertPoint(From->getTerminator());
+      P->addIncoming(From == Front ? number(B, 0)
+                                   : B.CreateAdd(P, number(B, 1), "",
+                                                 /*HasNUW=*/true,
+                                                 /*HasNSW=*/true),
+                     From);
+    }
+    return P;
+  }
+
+  // X is a loop, or one of a copy of it: Map gives what is there for a value of
+  // X.  It does iterations Begin to Begin + Times of what it did.
+  void restrict(Loop &X, ValueToValueMapTy *Map, Value *Begin, Value *Times,
+                BasicBlock *Front) {
+    auto Here = [&](Value *V) -> Value * {
+      Value *Copied = Map ? Map->lookup(V) : nullptr;
+      return Copied ? Copied : V;
+    };
+    auto *Header = cast<BasicBlock>(Here(X.getHeader()));
+    for (PHINode &P : X.getHeader()->phis()) {
+      auto Step = Steps.find(&P);
+      if (Step == Steps.end())
+        continue; // a counter of ours
+      IRBuilder<> B(Front->getTerminator());
+      B.SetCurrentDebugLocation(DL);
+      auto *Own = cast<PHINode>(Here(&P));
+      Value *Start = Own->getIncomingValueForBlock(Front);
+      Value *Way = B.CreateMul(
+          B.CreateTruncOrBitCast(Begin, Step->second->getType()), Step->second);
+      Start = P.getType()->isPointerTy()
+                  ? B.CreatePointerCast(
+                        B.CreateGEP(B.getInt8Ty(),
+                                    B.CreatePointerCast(
+                                        Start, bytePointer(B.getContext())),
+                                    Way),
+                        P.getType())
+                  : B.CreateAdd(Start, Way);
+      Own->setIncomingValueForBlock(Front, Start);
+    }
+    PHINode *Done = addCounter(Header, Front);
+    auto *Branch = cast<BranchInst>(Header->getTerminator());
+    IRBuilder<> B(Branch);
+    B.SetCurrentDebugLocation(DL);
+    bool IntoBody = X.contains(
+        cast<BranchInst>(X.getHeader()->getTerminator())->getSuccessor(0));
+    Branch->setCondition(IntoBody ? B.CreateICmpULT(Done, Times)
+                                  : B.CreateICmpUGE(Done, Times));
+  }
+
+  DenseMap<const PHINode *, Value *> Steps; // of all counters
+
+  void findSteps(Loop &X, Instruction *At) {
+    Expander Code(SE, *At->getModule());
+    for (PHINode &P : X.getHeader()->phis()) {
+      const SCEV *Step = counter(P, X)->getStepRecurrence(SE);
+      Steps[&P] = Code.expand(Step, Step->getType(), At);
+    }
+  }
+
+  void split(BasicBlock *&Kept) {
+    BasicBlock *Front = L.getLoopPreheader();
+    Instruction *End = Front->getTerminator();
+    DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
+    findSteps(L, End);
+    for (Loop *X : Columns)
+      findSteps(*X, End);
+    Value *Good = mayBeSplit(End);
+    ValueToValueMapTy OfKept, OfRectangles, OfDiagonal;
+    BasicBlock *Old = copyLoop(L, nullptr, OfKept);
+    Kept = cast<BasicBlock>(OfKept[L.getHeader()]);
+    BasicBlock *Diagonal = detach(L);
+    Function &F = *Front->getParent();
+    LLVMContext &X = F.getContext();
+    auto *Blocks = BasicBlock::Create(X, "nputeir.blocks", &F, L.getHeader());
+    auto *Next = BasicBlock::Create(X, "nputeir.next", &F, L.getHeader());
+    BasicBlock *Rectangle = copyLoop(L, Next, OfRectangles);
+    markKept(L);
+    if (Mirror.Store)
+      Diagonal = copyLoop(L, Diagonal, OfDiagonal);
+    IRBuilder<> B(Front);
+    B.SetCurrentDebugLocation(DL);
+    B.CreateCondBr(Good, Blocks, Old);
+    B.SetInsertPoint(Blocks);
+    PHINode *Begin = B.CreatePHI(I64, 2, "nputeir.begin");
+    Begin->addIncoming(number(B, 0), Front);
+    B.CreateCondBr(B.CreateICmpULT(Begin, N.Rows), Rectangle, Diagonal);
+    B.SetInsertPoint(Next);
+    Begin->addIncoming(B.CreateAdd(Begin, N.Height, "", true, true), Next);
+    B.CreateBr(Blocks);
+    formRectangle(Rectangle, Begin, OfRectangles);
+    formDiagonal(Diagonal, Mirror.Store ? &OfDiagonal : nullptr);
+    if (Mirror.Store) {
+      dropMirror(OfRectangles);
+      dropMirror(OfDiagonal);
+      formMirror();
+    }
+  }
+
+  static BasicBlock *frontOf(Loop &X, ValueToValueMapTy *Map) {
+    BasicBlock *Front = X.getLoopPreheader();
+    Value *Copied = Map ? Map->lookup(Front) : nullptr;
+    return Copied ? cast<BasicBlock>(Copied) : Front;
+  }
+
+  void formRectangle(BasicBlock *Front, Value *Begin, ValueToValueMapTy &Map) {
+    IRBuilder<> B(Front->getTerminator());
+    B.SetCurrentDebugLocation(DL);
+    Value *Width = width(B, Begin);
+    Value *Left = B.CreateSub(N.Rows, Begin);
+    Value *Height =
+        B.CreateSelect(B.CreateICmpULT(Left, N.Height), Left, N.Height);
+    auto *Header = cast<BasicBlock>(Map[L.getHeader()]);
+    restrict(L, &Map, Begin, Height, Front);
+    auto *Row = cast<PHINode>(&Header->front());
+    for (Loop *X : Columns) {
+      BasicBlock *Before = frontOf(*X, &Map);
+      Value *First = number(B, 0);
+      if (!FromStart) {
+        B.SetInsertPoint(Before->getTerminator());
+        First = B.CreateSub(columns(B, B.CreateAdd(Begin, Row)), Width);
+      }
+      restrict(*X, &Map, First, Width, Before);
+    }
+  }
+
+  void formDiagonal(BasicBlock *Front, ValueToValueMapTy *Map) {
+    Value *Header = Map ? Map->lookup(L.getHeader()) : L.getHeader();
+    PHINode *Row = addCounter(cast<BasicBlock>(Header), Front);
+    for (Loop *X : Columns) {
+      BasicBlock *Before = frontOf(*X, Map);
+      IRBuilder<> B(Before->getTerminator());
+      B.SetCurrentDebugLocation(DL);
+      Value *Width = width(B, B.CreateSub(Row, B.CreateURem(Row, N.Height)));
+      Value *Left = B.CreateSub(columns(B, Row), Width);
+      restrict(*X, Map, FromStart ? Width : number(B, 0), Left, Before);
+    }
+  }
+
+  void dropMirror(ValueToValueMapTy &Map) const {
+    for (StoreInst *S : {Mirror.Store, Mirror.OnDiagonal})
+      if (S) {
+        auto *Copied = cast<StoreInst>(Map[S]);
+        Value *Held = Copied->getValueOperand();
+        Copied->eraseFromParent();
+        RecursivelyDeleteTriviallyDeadInstructions(Held);
+      }
+  }
+
+  // L reads what the others have left.
+  void formMirror() {
+    IRBuilder<> B(Mirror.Store);
+    Mirror.Store->setOperand(
+        0, B.CreateAlignedLoad(getLoadStoreType(Mirror.Of),
+                               getLoadStorePointerOperand(Mirror.Of),
+                               getLoadStoreAlignment(Mirror.Of)));
+    for (Instruction *S : Stores)
+      S->eraseFromParent();
+  }
+};
+
+} // namespace
+
+bool splitTriangle(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
+  return Triangle(L, Facts).run(Kept);
+}
+
+} // namespace nputeir

@@ -1,0 +1,19 @@
+// zero_skips.h -- products that the source skips where a factor is zero.
+#ifndef NPUTEIR_ZERO_SKIPS_H
+#define NPUTEIR_ZERO_SKIPS_H
+
+#include "joins.h"
+
+namespace nputeir {
+
+// Adds to R what must hold for an access at X, which the source makes where
+// Condition is Side, to be possible in all iterations: of a store, that some
+// iteration makes it; of a load, that the first and the last element are read,
+// so that those between are readable, too.  False: this cannot be asked.
+bool requireSkipped(const llvm::Instruction &Condition, bool Side,
+                    const Address &X, bool IsStore, llvm::Loop &Outer,
+                    Joins &Places, IRNest &R);
+
+} // namespace nputeir
+
+#endif

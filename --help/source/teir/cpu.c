@@ -1,0 +1,247 @@
+/* cpu.c -- the table of processors, and the blocks that follow from a row. */
+#include "teir_cpu.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Caches are the smallest that a processor with these instructions has, in the
+ * middle of the range where that is old: blocks that are too small cost little,
+ * blocks that are too large much. */
+/* clang-format off */
+#define AVX2 "+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+sse3,+ssse3,+sse4.1,+sse4.2," \
+             "+popcnt"
+#define AVX512 AVX2 ",+avx512f,+avx512dq,+avx512bw,+avx512vl,+avx512cd"
+#define OP(id) (1u << CPU_OP_##id)
+#define SMALL {32 << 10, 256 << 10, 2 << 20}
+#define LARGE {32 << 10, 1 << 20, 4 << 20}
+#define ARM {32 << 10, 512 << 10, 2 << 20}
+#define VNNI OP(VPDPWSSD) | OP(VPDPBUSD)
+#define LANES true, false, 8
+#define OUTER false, true, 8
+#define PLAIN false, false, 1
+static const struct teir_cpu cpu[] = {
+  /* name        arch       needs features
+                 vector registers lane_operands outer unrolled fma masks
+                 dots                                      caches */
+  {"sse2",       "x86_64",  "", "",
+                 16, 16, PLAIN, false, false, OP(PMADDWD), SMALL},
+  {"avx2",       "x86_64",  "+avx2,+fma", AVX2,
+                 32, 16, PLAIN, true,  true,  OP(PMADDWD), SMALL},
+  {"avxvnni",    "x86_64",  "+avx2,+fma,+avxvnni", AVX2 ",+avxvnni",
+                 32, 16, PLAIN, true,  true,  VNNI,
+                                              {32 << 10, 1 << 20, 2 << 20}},
+  {"avx512",     "x86_64",  "+avx512vl,+avx512dq,+avx512bw", AVX512,
+                 64, 32, PLAIN, true,  true,  OP(PMADDWD), LARGE},
+  {"avx512vnni", "x86_64",  "+avx512vl,+avx512dq,+avx512bw,+avx512vnni",
+                            AVX512 ",+avx512vnni",
+                 64, 32, PLAIN, true,  true,  VNNI,        LARGE},
+  {"avx512bf16", "x86_64",
+                 "+avx512vl,+avx512dq,+avx512bw,+avx512vnni,+avx512bf16",
+                            AVX512 ",+avx512vnni,+avx512bf16",
+                 64, 32, PLAIN, true,  true,  VNNI | OP(VDPBF16PS), LARGE},
+  {"neon",       "aarch64", "", "",
+                 16, 32, LANES, true,  false, 0,           ARM},
+  {"neondot",    "aarch64", "+dotprod", "+dotprod",
+                 16, 32, LANES, true,  false, OP(SDOT) | OP(UDOT), ARM},
+  {"neonbf16",   "aarch64", "+dotprod,+bf16", "+dotprod,+bf16",
+                 16, 32, LANES, true,  false,
+                 OP(SDOT) | OP(UDOT) | OP(BFDOT),          ARM},
+  {"neoni8mm",   "aarch64", "+dotprod,+bf16,+i8mm", "+dotprod,+bf16,+i8mm",
+                 16, 32, LANES, true,  false,
+                 OP(SDOT) | OP(UDOT) | OP(USDOT) | OP(BFDOT), ARM},
+  {"vsx",        "powerpc64le", "+vsx,+isa-v207-instructions", "",
+                 16, 64, PLAIN, true,  false, 0,           ARM},
+  {"power10",    "powerpc64le", "+mma,+paired-vector-memops", "",
+                 16, 64, OUTER, true,  false,
+                 OP(XVF32GER) | OP(XVF64GER) | OP(XVI16GER2) | OP(XVI8GER4),
+                                           {32 << 10, 1 << 20, 4 << 20}},
+};
+#undef AVX2
+#undef AVX512
+#undef OP
+#undef SMALL
+#undef LARGE
+#undef ARM
+#undef VNNI
+#undef LANES
+#undef OUTER
+#undef PLAIN
+/* clang-format on */
+
+const char *teir_cpu_op_name(enum teir_cpu_op op) {
+  static const char *const name[CPU_OPS] = {
+      "none",       "pmaddwd",     "vpdpwssd",  "vpdpbusd", "vdpbf16ps",
+      "sdot",       "udot",        "usdot",     "bfdot",    "xvf32gerpp",
+      "xvf64gerpp", "xvi16ger2pp", "xvi8ger4pp"};
+  assert(op >= 0 && op < CPU_OPS && name[op]);
+  return name[op];
+}
+
+int teir_cpu_count(void) { return sizeof cpu / sizeof *cpu; }
+
+const struct teir_cpu *teir_cpu_at(int i) {
+  assert(i >= 0 && i < teir_cpu_count());
+  return &cpu[i];
+}
+
+const struct teir_cpu *teir_cpu_find(const char *name) {
+  for (int i = 0; i < teir_cpu_count(); i++)
+    if (strcmp(cpu[i].name, name) == 0)
+      return &cpu[i];
+  return NULL;
+}
+
+/* Of any type that i16 holds. */
+static bool is_short(enum dtype t) {
+  return t == DTYPE_I8 || t == DTYPE_U8 || t == DTYPE_I16;
+}
+
+static bool is_byte(enum dtype t) { return t == DTYPE_I8 || t == DTYPE_U8; }
+
+/* Does the operation form sums of such products, if an operand may be moved by
+ * 128? */
+static bool fits(enum teir_cpu_op op, enum dtype in0, enum dtype in1,
+                 enum dtype sum) {
+  bool bytes = sum == DTYPE_I32 && is_byte(in0) && is_byte(in1);
+  bool halves = sum == DTYPE_F32 && in0 == DTYPE_BF16 && in1 == DTYPE_BF16;
+  switch (op) {
+  case CPU_OP_PMADDWD:
+  case CPU_OP_VPDPWSSD:
+  case CPU_OP_XVI16GER2:
+    return sum == DTYPE_I32 && is_short(in0) && is_short(in1);
+  case CPU_OP_VPDPBUSD:
+    return bytes;
+  case CPU_OP_SDOT:
+    return bytes && in1 == DTYPE_I8;
+  case CPU_OP_UDOT:
+  case CPU_OP_XVI8GER4:
+    return bytes && in1 == DTYPE_U8;
+  case CPU_OP_USDOT:
+    return bytes && in0 != in1;
+  case CPU_OP_VDPBF16PS:
+  case CPU_OP_BFDOT:
+    return halves;
+  case CPU_OP_XVF32GER:
+    return sum == DTYPE_F32;
+  case CPU_OP_XVF64GER:
+    return sum == DTYPE_F64;
+  case CPU_OP_NONE:
+  case CPU_OPS:
+    break;
+  }
+  assert(false);
+  return false;
+}
+
+struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
+                                        enum dtype in0, enum dtype in1,
+                                        enum dtype sum) {
+  enum teir_cpu_op op = CPU_OP_NONE;
+  for (enum teir_cpu_op o = CPU_OP_NONE + 1; o < CPU_OPS; o++)
+    if ((c->dots >> o & 1) && fits(o, in0, in1, sum))
+      op = o;
+  struct teir_cpu_dot d = {op, 1, {sum, sum}, false, false};
+  switch (op) {
+  case CPU_OP_NONE:
+  case CPU_OP_XVF32GER:
+  case CPU_OP_XVF64GER:
+    break;
+  case CPU_OP_PMADDWD:
+  case CPU_OP_VPDPWSSD:
+  case CPU_OP_XVI16GER2:
+    d = (struct teir_cpu_dot){op, 2, {DTYPE_I16, DTYPE_I16}, false, false};
+    break;
+  case CPU_OP_VPDPBUSD:
+  case CPU_OP_USDOT:
+  case CPU_OP_XVI8GER4: /* of two signs */
+    d.group = 4;
+    d.packed[0] = in1 == DTYPE_I8 ? DTYPE_U8 : DTYPE_I8;
+    d.packed[1] = in1;
+    d.exchanged = in1 == DTYPE_U8 && !teir_cpu_is_outer(op);
+    break;
+  case CPU_OP_SDOT:
+  case CPU_OP_UDOT:
+    d.group = 4;
+    d.packed[0] = d.packed[1] = in1;
+    break;
+  case CPU_OP_VDPBF16PS:
+  case CPU_OP_BFDOT:
+    d = (struct teir_cpu_dot){op, 2, {DTYPE_BF16, DTYPE_BF16}, false, false};
+    break;
+  case CPU_OPS:
+    assert(false);
+  }
+  d.offset = d.group == 4 && d.packed[0] != in0;
+  return d;
+}
+
+static int64_t round_down(int64_t n, int64_t unit) {
+  return n < unit ? unit : n / unit * unit;
+}
+
+/* The block of registers: sums, a row of vectors of in1, one element of in0 in
+ * all lanes and, without a fused multiply-add, their product.  Where lanes are
+ * operands, a column of in0 is vectors; eight accumulators of 4 rows leave room
+ * for what they are multiplied by. */
+static void cut_registers(const struct teir_cpu *c, int bytes,
+                          struct teir_cpu_blocks *b) {
+  b->lanes = c->vector_bytes / bytes;
+  b->vectors = c->outer ? 4 : 2;
+  b->columns = b->lanes * b->vectors;
+  int rows = (c->registers - b->vectors - 1 - !c->fma) / b->vectors;
+  if (c->registers == 32)
+    rows &= ~1;
+  if (c->lane_operands)
+    rows = rows / 4 * 4;
+  if (c->outer || rows > 16)
+    rows = 8;
+  assert(rows >= 2 && rows <= 16);
+  static const int smaller[] = {8, 4};
+  b->height[b->height_count++] = rows;
+  for (size_t i = 0; i < sizeof smaller / sizeof *smaller; i++)
+    if (smaller[i] < rows)
+      b->height[b->height_count++] = smaller[i];
+  assert(b->height_count <= TEIR_CPU_HEIGHTS);
+}
+
+/* What is read several times stays in the second cache. */
+static void cut_direct(const struct teir_cpu *c, int bytes,
+                       struct teir_cpu_blocks *b) {
+  bool many = c->registers == 32;
+  b->direct_vectors = many ? 3 : 2;
+  b->turned_columns = 2 * b->lanes;
+  b->direct_height[0] = many ? 8 : b->height[0];
+  b->direct_height[1] = b->direct_height[0] / 2;
+  b->direct_m = 2 * b->direct_height[0];
+  b->direct_n = b->direct_vectors * b->lanes;
+  b->direct_elements = c->cache_bytes[1] / 2 / bytes;
+  assert(b->direct_vectors * (b->direct_height[0] + 1) < c->registers);
+}
+
+struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *c,
+                                       enum dtype sum) {
+  struct teir_cpu_blocks b = {0};
+  int bytes = dtype_bytes(sum);
+  assert(bytes == 4 || bytes == 8);
+  cut_registers(c, bytes, &b);
+  cut_direct(c, bytes, &b);
+  /* The result is read and written once per block of K, which costs more than
+   * panels that come from the second cache in the order of their addresses. */
+  enum { LEAST_K = 512 };
+  int64_t rows = b.height[0];
+  /* Panels of both inputs share the first cache with lines of the result. */
+  b.block_k =
+      round_down(c->cache_bytes[0] * 3 / 2 / (rows + b.columns) / bytes, 32);
+  if (b.block_k < LEAST_K)
+    b.block_k = LEAST_K;
+  b.block_m = round_down(c->cache_bytes[1] / 2 / b.block_k / bytes, rows);
+  b.block_n = round_down(c->cache_bytes[2] / b.block_k / bytes, b.columns);
+  b.sums_n = round_down(b.block_n / 4, b.columns);
+  b.sums_m = round_down(c->cache_bytes[2] / 2 / b.sums_n / bytes, rows);
+  return b;
+}
+
+bool teir_cpu_has_masks(const struct teir_cpu *c, enum dtype t) {
+  return c->masks && t != DTYPE_F16 &&
+         (dtype_bytes(t) >= 4 || c->vector_bytes == 64);
+}

@@ -1,0 +1,223 @@
+/* cpu_cut.c -- which code a product gets on a processor, and the sizes of its
+ * blocks, as formulas: the printed schedule evaluates them, the emitted code
+ * contains them. */
+#include "teir_cpu.h"
+
+#include <assert.h>
+
+/* ---- numbers that are known ---- */
+
+static void *known_number(void *arena, int64_t n) {
+  int64_t *to = arena_alloc(arena, sizeof *to);
+  *to = n;
+  return to;
+}
+
+static int64_t evaluate(enum teir_cpu_formula f, int64_t x, int64_t y) {
+  switch (f) {
+  case CPU_TIMES: { /* sizes whose product is too large are large */
+    int64_t product;
+    return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
+  }
+  case CPU_DIVIDE:
+    return x / y;
+  case CPU_DIVIDE_UP:
+    return x / y + (x % y > 0);
+  case CPU_LEAST:
+    return x < y ? x : y;
+  case CPU_AT_MOST:
+    return x <= y;
+  case CPU_EQUAL:
+    return x == y;
+  case CPU_BOTH:
+    return x && y;
+  case CPU_EITHER:
+    return x || y;
+  }
+  assert(false);
+  return 0;
+}
+
+static void *known_apply(void *arena, enum teir_cpu_formula f, void *x,
+                         void *y) {
+  return known_number(arena,
+                      evaluate(f, *(const int64_t *)x, *(const int64_t *)y));
+}
+
+static void *known_choose(void *arena, void *condition, void *x,
+                          void *otherwise) {
+  (void)arena;
+  return *(const int64_t *)condition ? x : otherwise;
+}
+
+struct teir_cpu_math teir_cpu_known(struct arena *a) {
+  return (struct teir_cpu_math){known_number, known_apply, known_choose, a};
+}
+
+/* ---- formulas ---- */
+
+typedef const struct teir_cpu_math math;
+
+static void *number(math *m, int64_t n) { return m->number(m->context, n); }
+
+static void *apply(math *m, enum teir_cpu_formula f, void *x, void *y) {
+  return m->apply(m->context, f, x, y);
+}
+
+static void *choose(math *m, void *condition, void *x, void *otherwise) {
+  return m->choose(m->context, condition, x, otherwise);
+}
+
+static void *at_most(math *m, void *x, int64_t n) {
+  return apply(m, CPU_AT_MOST, x, number(m, n));
+}
+
+static void *round_up(math *m, void *x, int64_t unit) {
+  void *u = number(m, unit);
+  return apply(m, CPU_TIMES, apply(m, CPU_DIVIDE_UP, x, u), u);
+}
+
+static void *even(math *m, void *extent, void *largest, int64_t unit) {
+  void *count = apply(m, CPU_DIVIDE_UP, extent, largest);
+  return round_up(m, apply(m, CPU_DIVIDE_UP, extent, count), unit);
+}
+
+void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
+                         const struct teir_cpu_size *s) {
+  void *in1 = apply(m, CPU_TIMES, s->k, s->n);
+  void *in0 = apply(m, CPU_TIMES, s->m, s->k);
+  void *small;
+  if (s->group > 1) {
+    void *macs = apply(m, CPU_TIMES, apply(m, CPU_TIMES, s->m, s->n), s->k);
+    small = apply(m, CPU_EITHER,
+                  apply(m, CPU_EITHER, at_most(m, s->m, TEIR_CPU_GROUPS_M - 1),
+                        at_most(m, s->k, TEIR_CPU_GROUPS_K - 1)),
+                  at_most(m, macs, TEIR_CPU_GROUPS_MACS - 1));
+  } else {
+    small = apply(m, CPU_BOTH, at_most(m, in1, b->direct_elements),
+                  apply(m, CPU_EITHER, at_most(m, in0, b->direct_elements),
+                        at_most(m, s->n, b->direct_n)));
+    if (!s->finishes) /* sums that an epilogue waits for are not cut along K */
+      small = apply(m, CPU_EITHER, at_most(m, s->m, b->direct_m), small);
+  }
+  if (s->turned)
+    small = apply(m, CPU_BOTH, small, at_most(m, s->k, TEIR_CPU_DIRECT_K));
+  return small;
+}
+
+struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_blocks *b,
+                                        math *m,
+                                        const struct teir_cpu_size *s) {
+  int64_t rows = b->height[0];
+  struct teir_cpu_cut c;
+  c.block_k = even(m, s->k, number(m, b->block_k * s->group), 8);
+  c.block_m = even(m, s->m, number(m, b->block_m), rows);
+  /* For few rows a panel of in1 is used once, while it is in the first
+   * cache. */
+  void *largest =
+      choose(m, at_most(m, s->m, rows), number(m, (int64_t)b->columns * 4),
+             number(m, s->finishes ? b->sums_n : b->block_n));
+  c.block_n = even(m, s->n, largest, b->columns);
+  c.part_m = s->finishes ? apply(m, CPU_LEAST, round_up(m, s->m, rows),
+                                 number(m, b->sums_m))
+                         : s->m;
+  return c;
+}
+
+struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
+                                        math *m,
+                                        const struct teir_cpu_size *s) {
+  /* Not more rows than pages that the processor has at hand, so that columns
+   * follow soon in each; of an in1 that no cache holds, a few steps of all
+   * columns. */
+  enum { ROWS = 8, STEPS = 32 };
+  struct teir_cpu_cut c = {.block_m = s->m, .block_k = s->k};
+  if (s->turned || s->finishes)
+    return c;
+  void *kept = at_most(m, apply(m, CPU_TIMES, s->k, s->n), b->direct_elements);
+  c.block_m = choose(m, kept, number(m, ROWS), s->m);
+  c.block_k = choose(m, kept, s->k, number(m, STEPS));
+  return c;
+}
+
+void *teir_cpu_vectors(const struct teir_cpu_blocks *b, math *m, void *columns,
+                       bool masks, bool turned) {
+  void *many = apply(m, masks ? CPU_DIVIDE_UP : CPU_DIVIDE, columns,
+                     number(m, b->lanes));
+  void *two = apply(m, CPU_LEAST, many, number(m, 2));
+  if (turned || b->direct_vectors == 2)
+    return two;
+  assert(b->direct_vectors == 3); /* four are two and two */
+  void *is_two = apply(m, CPU_EITHER, at_most(m, many, 2),
+                       apply(m, CPU_EQUAL, many, number(m, 4)));
+  return choose(m, is_two, two, number(m, 3));
+}
+
+int64_t teir_cpu_straight_height(const struct teir_cpu *c, int vectors,
+                                 int64_t m) {
+  enum { MOST_ROWS = 16 };
+  int v = vectors > 1 ? vectors : 1;
+  int64_t most = (c->registers - v - 1 - !c->fma) / v;
+  most = most < MOST_ROWS ? most : MOST_ROWS;
+  int64_t blocks = (m + most - 1) / most;
+  return (m + blocks - 1) / blocks;
+}
+
+/* ---- which code ---- */
+
+bool teir_cpu_exchanges(const bool has[AXIS_ROLES], bool m_dense,
+                        bool n_dense) {
+  return has[AXIS_M] && (!has[AXIS_N] || (m_dense && !n_dense));
+}
+
+static enum teir_cpu_vector choose_vector(const struct teir_cpu_form *f) {
+  if (f->extent[AXIS_M] != 1)
+    return CPU_VECTOR_NO;
+  if (f->dense[AXIS_K][IN0] && f->dense[AXIS_K][IN1])
+    return CPU_VECTOR_DOT;
+  return f->dense[AXIS_N][IN1] && (f->finishes || f->dense[AXIS_N][OUT])
+             ? CPU_VECTOR_ADD
+             : CPU_VECTOR_NO;
+}
+
+static bool is_known_direct(const struct teir_cpu_form *f, bool turned,
+                            const struct teir_cpu *c) {
+  struct arena *a = arena_open();
+  struct teir_cpu_math m = teir_cpu_known(a);
+  struct teir_cpu_blocks b = teir_cpu_blocks(c, f->sum);
+  struct teir_cpu_size s = {
+      number(&m, f->extent[AXIS_M]),
+      number(&m, f->extent[AXIS_N]),
+      number(&m, f->extent[AXIS_K]),
+      teir_cpu_choose_dot(c, f->type[IN0], f->type[IN1], f->sum).group,
+      turned,
+      f->finishes};
+  bool is = *(const int64_t *)teir_cpu_is_direct(&b, &m, &s);
+  arena_close(a);
+  return is;
+}
+
+struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *f) {
+  enum { MOST_STRAIGHT = 64 };
+  struct teir_cpu_ways w = {.packed = true};
+  if (!f->one_axis)
+    return w;
+  w.vector = choose_vector(f);
+  if (w.vector != CPU_VECTOR_NO || !f->dense[AXIS_N][OUT])
+    return w;
+  w.turned = !f->dense[AXIS_N][IN1];
+  w.direct = true;
+  int64_t m = f->extent[AXIS_M], n = f->extent[AXIS_N], k = f->extent[AXIS_K];
+  if (!m || !n || !k)
+    return w;
+  w.packed = w.direct = false;
+  for (int i = 0; i < teir_cpu_count(); i++) {
+    bool direct = is_known_direct(f, w.turned, teir_cpu_at(i));
+    w.direct |= direct;
+    w.packed |= !direct;
+  }
+  w.turned &= w.direct;
+  w.straight = w.direct && !w.turned && !f->finishes && m <= MOST_STRAIGHT &&
+               n <= MOST_STRAIGHT && k <= MOST_STRAIGHT;
+  return w;
+}

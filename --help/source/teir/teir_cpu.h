@@ -1,0 +1,201 @@
+/* teir_cpu.h -- processors as machines of the schedule: what their registers
+ * and caches hold, and the blocks that a contraction is cut into for them.
+ *
+ * The blocks are those of Goto and van de Geijn, with sizes after Low et al.
+ * (Analytical Modeling Is Enough for High-Performance BLIS): a product of
+ * `rows` x `columns` stays in registers; a panel of `columns` x block_k lies in
+ * the first cache, block_m x block_k in the second, block_n x block_k in the
+ * third.  Vectors lie along the columns.
+ *
+ * Instructions that multiply and add several steps of K at once (dots) see
+ * `group` neighbouring elements of K as one of the sum's size: panels then hold
+ * such groups, and all blocks count groups.
+ */
+#ifndef NPUTEIR_TEIR_CPU_H
+#define NPUTEIR_TEIR_CPU_H
+
+#include "teir.h"
+
+/* sum += in0[0] * in1[0] + in0[1] * in1[1] (+ ..), in every lane. */
+enum teir_cpu_op {
+  CPU_OP_NONE,
+  CPU_OP_PMADDWD,   /* two of i16; what it gives is added separately */
+  CPU_OP_VPDPWSSD,  /* two of i16 */
+  CPU_OP_VPDPBUSD,  /* four: u8 and i8 */
+  CPU_OP_VDPBF16PS, /* two of bf16; subnormals count as zero */
+  CPU_OP_SDOT,      /* four of i8 */
+  CPU_OP_UDOT,      /* four of u8 */
+  CPU_OP_USDOT,     /* four: u8 and i8 */
+  CPU_OP_BFDOT,     /* two of bf16, as VDPBF16PS */
+  /* Outer products, into a block of 4 rows and a vector of columns. */
+  CPU_OP_XVF32GER,
+  CPU_OP_XVF64GER,
+  CPU_OP_XVI16GER2,
+  CPU_OP_XVI8GER4, /* i8 and u8 */
+  CPU_OPS
+};
+static inline bool teir_cpu_is_outer(enum teir_cpu_op op) {
+  return op >= CPU_OP_XVF32GER;
+}
+
+struct teir_cpu {
+  const char *name;
+  const char *arch;     /* as a target triple names it */
+  const char *needs;    /* features that tell it from the row above */
+  const char *features; /* as LLVM names them; "": none beside the arch's */
+  int vector_bytes, registers;
+  /* Instructions take one lane of a vector as operand for all of theirs. */
+  bool lane_operands;
+  bool outer;    /* products in accumulators of their own */
+  int unrolled;  /* steps of a kernel's loop */
+  bool fma;      /* multiplies and adds in one instruction */
+  bool masks;    /* loads and stores parts of vectors of 32-bit elements */
+  unsigned dots; /* 1 << enum teir_cpu_op, .. */
+  int64_t cache_bytes[3]; /* first, second, of the third what one core gets */
+};
+
+const char *teir_cpu_op_name(enum teir_cpu_op); /* "vpdpbusd" */
+/* Rows of one architecture stand with the weakest first. */
+int teir_cpu_count(void);
+const struct teir_cpu *teir_cpu_at(int);
+const struct teir_cpu *teir_cpu_find(const char *name); /* NULL: none */
+
+/* How products of two types are summed: as `op` does, on elements that are
+ * converted to `packed` first.  Where in0 is signed and should not be, or the
+ * reverse, 128 is added or subtracted (`offset`), and so many times the sum of
+ * a column of in1 is too much, modulo 2^32, or too little. */
+struct teir_cpu_dot {
+  enum teir_cpu_op op; /* NONE: element by element, in the sum's type */
+  int group;
+  enum dtype packed[2];
+  bool offset;
+  bool exchanged; /* in1 is the operation's first operand */
+};
+struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *, enum dtype in0,
+                                        enum dtype in1, enum dtype sum);
+
+/* Panels of in1 of so many steps are packed in the frame where in1 lies across
+ * the columns. */
+enum { TEIR_CPU_HEIGHTS = 3, TEIR_CPU_DIRECT_K = 128 };
+/* Products in groups are packed from so many rows, steps and multiplications
+ * on. */
+enum {
+  TEIR_CPU_GROUPS_M = 6,
+  TEIR_CPU_GROUPS_K = 16,
+  TEIR_CPU_GROUPS_MACS = 48 * 48 * 48
+};
+
+struct teir_cpu_blocks {
+  int lanes;   /* elements of a vector */
+  int vectors; /* along the columns */
+  int columns; /* lanes * vectors */
+  /* Rows that a block of registers may have, the largest first.  Packed panels
+   * have as many. */
+  int height_count, height[TEIR_CPU_HEIGHTS];
+  /* Of products that are not packed: rows that may be multiplied at once, and
+   * vectors along the columns, at most. */
+  int direct_height[2], direct_vectors;
+  int turned_columns; /* of a panel of in1 where only it is packed */
+  /* That is faster where rows are as few, or where in1 (k x n) has as few
+   * elements, and in0 (m x k) too or the columns are as few. */
+  int64_t direct_m, direct_n, direct_elements;
+  int64_t block_m, block_n, block_k;
+  /* Where sums are kept apart from the result until they are complete. */
+  int64_t sums_m, sums_n;
+};
+/* For sums in a type of 4 or 8 bytes. */
+struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *, enum dtype sum);
+/* Loads and stores parts of vectors of such elements. */
+bool teir_cpu_has_masks(const struct teir_cpu *, enum dtype);
+
+/* ---- sizes, known or computed when the program runs ---- */
+
+/* The formulas below are written once: numbers are what `apply` and `choose`
+ * make of them, values of 64 bits or code that computes them.  Conditions are
+ * numbers as well.  Sizes are positive. */
+enum teir_cpu_formula {
+  CPU_TIMES,
+  CPU_DIVIDE, /* down */
+  CPU_DIVIDE_UP,
+  CPU_LEAST,
+  CPU_AT_MOST, /* conditions from here on */
+  CPU_EQUAL,
+  CPU_BOTH,
+  CPU_EITHER
+};
+struct teir_cpu_math {
+  void *(*number)(void *context, int64_t);
+  void *(*apply)(void *context, enum teir_cpu_formula, void *x, void *y);
+  void *(*choose)(void *context, void *condition, void *x, void *otherwise);
+  void *context;
+};
+/* Of numbers that are known: they are `const int64_t *` in the arena. */
+struct teir_cpu_math teir_cpu_known(struct arena *);
+
+struct teir_cpu_size {
+  void *m, *n, *k;
+  int group;     /* steps that are multiplied at once where it is packed */
+  bool turned;   /* in1 lies across the columns: its panels are packed */
+  bool finishes; /* sums are complete before they go to the result */
+};
+
+/* Is it faster not to pack it?  Only what is packed is multiplied in groups. */
+void *teir_cpu_is_direct(const struct teir_cpu_blocks *,
+                         const struct teir_cpu_math *,
+                         const struct teir_cpu_size *);
+/* The blocks of a product: as many as needed, and all about as large.  Rows are
+ * cut into parts (part_m), of which sums are kept, then into blocks. */
+struct teir_cpu_cut {
+  void *block_m, *block_n, *block_k, *part_m;
+};
+struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_blocks *,
+                                        const struct teir_cpu_math *,
+                                        const struct teir_cpu_size *);
+/* Of one that is not packed: block_m and block_k only. */
+struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *,
+                                        const struct teir_cpu_math *,
+                                        const struct teir_cpu_size *);
+/* Vectors that are multiplied at once where so many columns are left; 0: one
+ * column, for want of masks. */
+void *teir_cpu_vectors(const struct teir_cpu_blocks *,
+                       const struct teir_cpu_math *, void *columns, bool masks,
+                       bool turned);
+/* Rows that are multiplied at once where all sizes are known. */
+int64_t teir_cpu_straight_height(const struct teir_cpu *, int vectors,
+                                 int64_t m);
+
+/* ---- which code there is for a product ---- */
+
+/* What is known when compiling: of the axes of a role, which are one. */
+struct teir_cpu_form {
+  enum dtype type[TENSORS], sum;
+  bool one_axis;              /* of each role, at most */
+  int64_t extent[AXIS_ROLES]; /* 0: not known */
+  bool dense[AXIS_ROLES][TENSORS];
+  bool finishes;
+};
+/* A matrix, in1, and a vector: in1 is adjacent along K, or along N. */
+enum teir_cpu_vector { CPU_VECTOR_NO, CPU_VECTOR_DOT, CPU_VECTOR_ADD };
+struct teir_cpu_ways {
+  bool packed, direct, turned;
+  enum teir_cpu_vector vector;
+  bool straight; /* code without loops, if strides are known */
+};
+/* What some processor needs. */
+struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *);
+/* What is computed as if in0 and in1, M and N had changed places: the result
+ * is dense along N if along one of them. */
+bool teir_cpu_exchanges(const bool has[AXIS_ROLES], bool m_dense, bool n_dense);
+
+/* Multiplications of a product for each thread that computes a part of it. */
+enum { TEIR_CPU_THREAD_MACS = 4 << 20 };
+
+/* Of a product of a matrix and a vector: rows, or steps, at once; columns that
+ * stay in the first cache, or in a buffer. */
+enum {
+  TEIR_CPU_TOGETHER = 8,
+  TEIR_CPU_BUFFER_COLUMNS = 1024,
+  TEIR_CPU_RESULT_BYTES = 16 << 10
+};
+
+#endif

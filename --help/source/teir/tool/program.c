@@ -1,0 +1,27 @@
+/* program.c -- reads a program in whatever form it has. */
+#include "teir_program.h"
+
+#include "teir_json.h"
+#include "teir_tec.h"
+
+static struct scan open_text(const char *file, const char *text) {
+  struct scan s = scan_open(file, text);
+  scan_end(&s);
+  return s;
+}
+
+bool teir_program_is_tec(const char *file, const char *text) {
+  struct scan s = open_text(file, text);
+  return scan_word(&s, "tec");
+}
+
+struct teir *teir_program_parse(struct arena *a, const char *file,
+                                const char *text, struct diag *d) {
+  struct scan s = open_text(file, text);
+  if (*s.at == '{')
+    return teir_json_parse(a, file, text, d);
+  if (!teir_program_is_tec(file, text))
+    return teir_parse(a, file, text, d);
+  struct tec c;
+  return tec_parse(a, file, text, &c, d) ? teir_from_tec(a, &c, d) : NULL;
+}

@@ -1,0 +1,184 @@
+/* contraction_test.c -- contractions of several axes that once were slow for
+ * how their axes follow each other: which share of what multiply units and DRAM
+ * allow the chosen blocks are predicted to reach, and with smaller extents, so
+ * that all of it is simulated, the results and how far the prediction is off.
+ */
+#include "check.h"
+#include "npu.h"
+#include "sim.h"
+#include "teir_einsum.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MACS_PER_CYCLE = 16 * 128 }; /* bf16, of all cores */
+static const char platform[] = "8700g-turbo";
+static const double error = 0.05;
+
+struct row {
+  const char *expression, *sizes, *small; /* small: NULL if it is packed */
+  double share; /* that is predicted at least; of the small one no matter */
+  bool in_place;
+};
+static const struct row rows[] = {
+    /* rows along d are read whole: a mem tile's buffer has all their steps, so
+     * that c is the descriptor's outermost dimension */
+    {"cad,dcb->ab", "a=384,b=376,c=384,d=384", "a=192,b=184,c=2,d=384", 0.83,
+     true},
+    /* two rows of a are a block's, in the order of out's addresses */
+    {"ebad,ce->abcd", "a=96,b=84,c=24,d=84,e=96", "a=32,b=4,c=24,d=84,e=32",
+     0.85, true},
+    /* kernels shuffle neither input; each n round has tasks, few enough */
+    {"acd,db->abc", "a=384,b=376,c=376,d=384", "a=8,b=376,c=80,d=384", 0.8,
+     true},
+    /* the last step of d, 8 * 47, has less than the others */
+    {"adc,bd->abc", "a=384,b=384,c=376,d=376", "a=8,b=384,c=80,d=376", 0.78,
+     true},
+    /* of in1, packed, more than a mem tile holds is kept, and in0 comes on all
+     * channels beside it */
+    {"adec,ebd->abc", "a=96,b=84,c=84,d=84,e=96", NULL, 0.82, false},
+    {"acd,dbc->ab", "a=384,b=376,c=376,d=384", NULL, 0.88, false},
+};
+
+static struct teir *make_teir(struct arena *a, const struct row *x,
+                              const char *sizes, struct diag *d) {
+  static const struct teir_finish none;
+  struct teir_einsum e = {
+      .expression = x->expression, .in = DTYPE_BF16, .out = DTYPE_BF16};
+  struct teir *t =
+      teir_einsum_sizes(&e, sizes, d) ? teir_from_einsum(a, &e, d) : NULL;
+  if (t) /* in out's place */
+    t->tensor[OUT].type = DTYPE_F32;
+  return t ? teir_finish_sums(a, t, &none, DTYPE_BF16, d) : NULL;
+}
+
+/* Cycles that no schedule is below. */
+static double bound_of(const struct teir *t, const struct preset *q,
+                       struct diag *d) {
+  struct teir_problem p;
+  double bytes = 0;
+  CHECK(teir_problem_read(t, &p, d));
+  for (int i = 0; i < TENSORS; i++) {
+    int64_t low, high;
+    CHECK(teir_footprint(t, i, &low, &high, d));
+    bytes += (double)(high - low);
+  }
+  double rate = q->dram[q->dram_count - 1].bytes_per_second;
+  return fmax((double)p.extent[AXIS_M] * (double)p.extent[AXIS_N] *
+                  (double)p.extent[AXIS_K] / MACS_PER_CYCLE,
+              bytes / rate * q->clock_ghz * 1e9);
+}
+
+static void test_share(const struct row *x) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct npu_result r = {0};
+  const struct teir *t = make_teir(a, x, x->sizes, &d);
+  CHECK(t && npu_compile(a, platform, t, 0, &r, &d));
+  if (r.design) {
+    double share =
+        bound_of(t, preset_find(platform), &d) / r.blocking.predicted_cycles;
+    bool in_place = !r.packed[IN0] && !r.packed[IN1] && !r.packed[OUT];
+    CHECK(share >= x->share && in_place == x->in_place);
+    if (share < x->share || in_place != x->in_place)
+      fprintf(stderr, "%s: %.3f of the bound, in place %d\n", x->expression,
+              share, in_place);
+  }
+  if (d.kind)
+    diag_print(&d, stderr);
+  npu_result_free(&r);
+  arena_close(a);
+}
+
+/* Whole numbers, few of which are not exact in bf16. */
+static void test_small(const struct row *x) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct npu_result r = {0};
+  struct sim_report report = {0};
+  struct sim_options options = {.preset = preset_find(platform)};
+  const struct teir *t = make_teir(a, x, x->small, &d);
+  struct sim_buffer buffer[TENSORS] = {{0}};
+  void *right[TENSORS + 1] = {NULL};
+  bool good = t && npu_compile(a, platform, t, 0, &r, &d);
+  for (int i = 0; good && i < t->tensor_count; i++) {
+    int64_t low, high;
+    good = teir_footprint(t, i, &low, &high, &d);
+    right[i] = calloc(1, (size_t)high);
+    uint32_t seed = (uint32_t)i;
+    for (int64_t at = 0; i < OUT && at < high; at += 2) {
+      seed = seed * 1664525 + 1013904223;
+      dtype_store_int(DTYPE_BF16, (char *)right[i] + at, (int)(seed >> 30) - 1);
+    }
+    if (i >= TENSORS)
+      continue;
+    buffer[i] = (struct sim_buffer){calloc(1, (size_t)high), (size_t)high};
+    memcpy(buffer[i].data, right[i], (size_t)high);
+  }
+  struct sim *s =
+      good ? sim_open(r.xclbin.data, r.xclbin.length, &options, &d) : NULL;
+  good = s &&
+         sim_run(s, r.txn.data, r.txn.length, buffer, TENSORS, &report, &d) &&
+         teir_run(t, right, &d) &&
+         memcmp(buffer[OUT].data, right[OUT], buffer[OUT].bytes) == 0;
+  double off = r.blocking.predicted_cycles / (double)report.cycles - 1;
+  CHECK(good && fabs(off) < 2 * error);
+  if (!good || fabs(off) >= 2 * error)
+    fprintf(stderr, "%s, %s: predicted %.1f %% off: %s\n", x->expression,
+            x->small, 100 * off, d.text);
+  if (s)
+    sim_close(s);
+  for (int i = 0; i <= TENSORS; i++)
+    free(right[i]);
+  for (int i = 0; i < TENSORS; i++)
+    free(buffer[i].data);
+  npu_result_free(&r);
+  arena_close(a);
+}
+
+/* Many short rounds, whose blocks of out wait for DRAM behind the last one, and
+ * kernels with columns that make no even shape. */
+static void test_prediction(const char *on, int64_t m, int64_t n, int64_t k,
+                            enum dtype in, enum dtype out) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct npu_result r = {0};
+  struct sim_report report = {0};
+  struct sim_options options = {.preset = preset_find(on)};
+  struct sim_buffer buffer[TENSORS] = {{0}};
+  const struct teir_problem p = {
+      .extent = {1, m, n, k}, .type = {in, in, out}, .acc = out};
+  const struct teir *t = teir_from_problem(a, &p, &d);
+  bool good = t && npu_compile(a, on, t, 0, &r, &d);
+  for (int i = 0; good && i < TENSORS; i++) {
+    size_t bytes = (size_t)r.program->transfer[i].bytes;
+    buffer[r.program->transfer[i].tensor] =
+        (struct sim_buffer){calloc(1, bytes), bytes};
+  }
+  struct sim *s =
+      good ? sim_open(r.xclbin.data, r.xclbin.length, &options, &d) : NULL;
+  good =
+      s && sim_run(s, r.txn.data, r.txn.length, buffer, TENSORS, &report, &d);
+  double off = r.blocking.predicted_cycles / (double)report.cycles - 1;
+  CHECK(good && fabs(off) < error);
+  if (!good || fabs(off) >= error)
+    fprintf(stderr, "%s %lldx%lldx%lld: predicted %.1f %% off: %s\n", on,
+            (long long)m, (long long)n, (long long)k, 100 * off, d.text);
+  if (s)
+    sim_close(s);
+  for (int i = 0; i < TENSORS; i++)
+    free(buffer[i].data);
+  npu_result_free(&r);
+  arena_close(a);
+}
+
+int main(void) {
+  test_prediction("krackan", 607, 761, 211, DTYPE_I8, DTYPE_I32);
+  test_prediction("krackan", 381, 933, 395, DTYPE_BF16, DTYPE_F32);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    test_share(&rows[i]);
+    if (rows[i].small)
+      test_small(&rows[i]);
+  }
+  return check_result();
+}

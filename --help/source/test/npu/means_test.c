@@ -1,0 +1,134 @@
+/* means_test.c -- what a process that compiles many products may say: programs
+ * of cores that were made before are used again, to the same bytes, and
+ * transactions have a limit. */
+#include "check.h"
+#include "npu.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static const struct teir *product(struct arena *a, int64_t m, int64_t n,
+                                  int64_t k, enum dtype in, enum dtype out) {
+  struct diag d = {0};
+  const struct teir_problem q = {
+      .extent = {1, m, n, k}, .type = {in, in, out}, .acc = DTYPE_F32};
+  const struct teir *t = teir_from_problem(a, &q, &d);
+  CHECK(t != NULL);
+  return t;
+}
+
+struct shape {
+  int64_t m, n, k;
+  enum dtype out;
+};
+static const struct shape shapes[] = {
+    {64, 64, 64, DTYPE_F32},  {128, 128, 64, DTYPE_F32},
+    {64, 64, 64, DTYPE_BF16}, {64, 64, 128, DTYPE_F32},
+    {33, 65, 31, DTYPE_F32},  {64, 128, 32, DTYPE_BF16}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+struct bytes {
+  struct text xclbin[SHAPES], txn[SHAPES];
+};
+
+static void compile_all(struct core_cache *cores, struct bytes *to) {
+  for (int i = 0; i < SHAPES; i++) {
+    const struct shape *s = &shapes[i];
+    struct arena *a = arena_open();
+    struct npu_result r;
+    struct diag d = {0};
+    const struct npu_means by = {.cores = cores};
+    bool good = npu_compile_by(&by, a, "8700g",
+                               product(a, s->m, s->n, s->k, DTYPE_BF16, s->out),
+                               &r, &d);
+    CHECK(good);
+    text_append(&to->xclbin[i], r.xclbin.data, r.xclbin.length);
+    text_append(&to->txn[i], r.txn.data, r.txn.length);
+    npu_result_free(&r);
+    arena_close(a);
+  }
+}
+
+static void drop(struct bytes *x) {
+  for (int i = 0; i < SHAPES; i++) {
+    text_free(&x->xclbin[i]);
+    text_free(&x->txn[i]);
+  }
+}
+
+static bool equal(const struct text *a, const struct text *b) {
+  return a->length == b->length && memcmp(a->data, b->data, a->length) == 0;
+}
+
+struct thread {
+  pthread_t id;
+  struct core_cache *cores;
+  struct bytes bytes;
+};
+
+static void *run(void *with) {
+  struct thread *t = with;
+  compile_all(t->cores, &t->bytes);
+  return NULL;
+}
+
+/* Two threads, and then one that finds all programs there. */
+static void test_cores(void) {
+  struct core_cache *cores = core_cache_open();
+  struct bytes plain = {0};
+  struct thread thread[3] = {
+      {.cores = cores}, {.cores = cores}, {.cores = cores}};
+  CHECK(cores != NULL);
+  compile_all(NULL, &plain);
+  for (int i = 0; i < 2; i++)
+    CHECK(pthread_create(&thread[i].id, NULL, run, &thread[i]) == 0);
+  for (int i = 0; i < 2; i++)
+    CHECK(pthread_join(thread[i].id, NULL) == 0);
+  run(&thread[2]);
+  for (int i = 0; i < 3; i++) {
+    for (int k = 0; k < SHAPES; k++) {
+      CHECK(equal(&thread[i].bytes.xclbin[k], &plain.xclbin[k]));
+      CHECK(equal(&thread[i].bytes.txn[k], &plain.txn[k]));
+    }
+    drop(&thread[i].bytes);
+  }
+  drop(&plain);
+  core_cache_close(cores);
+}
+
+/* A long product is cut until its launch is short enough. */
+static void test_transaction(void) {
+  enum { M = 8192, N = 8192, K = 4096 };
+  struct arena *a = arena_open();
+  const struct teir *t = product(a, M, N, K, DTYPE_BF16, DTYPE_F32);
+  size_t whole = 0;
+  for (size_t limit = 0; limit < 3; limit++) {
+    struct npu_result r;
+    struct diag d = {0};
+    const struct npu_means by = {.most_transaction_bytes =
+                                     whole / (limit ? 2 * limit : 1)};
+    CHECK(npu_compile_by(&by, a, "8700g", t, &r, &d));
+    if (!limit)
+      whole = r.txn.length;
+    else
+      CHECK(r.txn.length <= by.most_transaction_bytes);
+    int64_t bytes = 0;
+    for (int i = 0; i < TENSORS; i++)
+      bytes += r.program->transfer[i].bytes;
+    int64_t all = (int64_t)M * (K * 2 + N * 4) + (int64_t)K * N * 2;
+    CHECK(limit ? bytes < all : bytes >= all);
+    npu_result_free(&r);
+  }
+  struct npu_result r;
+  struct diag d = {0};
+  const struct npu_means by = {.most_transaction_bytes = 16};
+  CHECK(!npu_compile_by(&by, a, "8700g", t, &r, &d));
+  CHECK(d.kind == DIAG_DECLINED);
+  arena_close(a);
+}
+
+int main(void) {
+  test_cores();
+  test_transaction();
+  return check_result();
+}

@@ -1,0 +1,160 @@
+/* low_memory_test.c -- little memory and small stacks under whole calls of the
+ * library: an allocation that fails anywhere between the text and the simulated
+ * array declines the call, leaves out as it was, and the next call works; a
+ * thread with 64 KB of stack is enough.
+ *
+ * Without arguments some of the simulator's allocations fail, enough to meet
+ * every stage; "all" tries each of them. */
+#include "check.h"
+#include "nest.h"
+#include "nputeir-rt.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The linker puts these in front of the allocator. */
+static long allocations, failing; /* this one fails; 0: none */
+void *__real_malloc(size_t);
+void *__real_calloc(size_t, size_t);
+void *__real_realloc(void *, size_t);
+int __real_pthread_create(pthread_t *, const pthread_attr_t *,
+                          void *(*)(void *), void *);
+void *__wrap_malloc(size_t);
+void *__wrap_calloc(size_t, size_t);
+void *__wrap_realloc(void *, size_t);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *,
+                          void *(*)(void *), void *);
+
+static bool fails(void) { return ++allocations == failing; }
+
+void *__wrap_malloc(size_t bytes) {
+  return fails() ? NULL : __real_malloc(bytes);
+}
+void *__wrap_calloc(size_t count, size_t bytes) {
+  return fails() ? NULL : __real_calloc(count, bytes);
+}
+void *__wrap_realloc(void *block, size_t bytes) {
+  return fails() ? NULL : __real_realloc(block, bytes);
+}
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                          void *(*start)(void *), void *with) {
+  return fails() ? 1 : __real_pthread_create(thread, attr, start, with);
+}
+
+/* ---- one product, twice ---- */
+
+static void make(struct nest_work *w) {
+  nest_gemm(w, DTYPE_I8, true, 5, 9, 17);
+  w->tail = "max(add(sum,out),i32:0)";
+  w->acc = DTYPE_I32;
+  nest_make(w, true, 1);
+}
+
+static bool call(struct nest_work *w, const char *options) {
+  void *tensor[NEST_TENSORS];
+  uint64_t count = nest_tensors(w, tensor);
+  return nputeir_call_1(w->teir, options, "low_memory_test.c", w->value,
+                        (uint64_t)w->value_count, tensor, count) == 0;
+}
+
+/* The first call fails at allocation n; gives how many there were. */
+static long run(const char *options, long n) {
+  struct nest_work w;
+  make(&w);
+  size_t bytes = w.bytes[OUT] + 2 * NEST_GUARD;
+  char *before = malloc(bytes);
+  memcpy(before, w.memory[OUT], bytes);
+  allocations = 0;
+  failing = n;
+  bool done = call(&w, options);
+  failing = 0;
+  long count = allocations;
+  CHECK(done || (n && memcmp(before, w.memory[OUT], bytes) == 0));
+  CHECK(done || call(&w, options));
+  CHECK(nest_right(&w));
+  free(before);
+  nest_free(&w);
+  return count;
+}
+
+static long run_on_main(const char *options, long n) { return run(options, n); }
+
+/* ---- on a small stack ---- */
+
+struct job {
+  const char *options;
+  long n, count;
+};
+
+static void *run_job(void *with) {
+  struct job *j = with;
+  j->count = run(j->options, j->n);
+  return NULL;
+}
+
+#ifdef __SANITIZE_ADDRESS__
+enum { STACK_BYTES = 256 << 10 }; /* the checks want some for themselves */
+#else
+enum { STACK_BYTES = 64 << 10 };
+#endif
+
+static long run_on_small_stack(const char *options, long n) {
+  struct job j = {options, n, 0};
+  pthread_attr_t attr;
+  pthread_t thread;
+  pthread_attr_init(&attr);
+  CHECK(pthread_attr_setstacksize(&attr, STACK_BYTES) == 0);
+  CHECK(__real_pthread_create(&thread, &attr, run_job, &j) == 0);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attr);
+  return j.count;
+}
+
+/* ---- each in a process of its own, which has an empty cache ---- */
+
+typedef long run_fn(const char *options, long n);
+
+static long in_process(run_fn *run_it, const char *options, long n) {
+  int ends[2];
+  long count = 0;
+  int status = 1;
+  CHECK(pipe(ends) == 0);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    count = run_it(options, n);
+    bool told = write(ends[1], &count, sizeof count) == sizeof count;
+    exit(check_failures || !told ? 1 : 0); /* leaks are looked for, too */
+  }
+  close(ends[1]);
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+  CHECK(read(ends[0], &count, sizeof count) == sizeof count);
+  close(ends[0]);
+  if (status)
+    fprintf(stderr, "%s: allocation %ld of a call, status 0x%x\n", options, n,
+            (unsigned)status);
+  return count;
+}
+
+static void test_each(run_fn *run_it, const char *options, long most) {
+  long count = in_process(run_it, options, 0);
+  long step = most && count > most ? count / most : 1;
+  printf("%s: %ld allocations, every %ld fails\n", options, count, step);
+  CHECK(count > 10);
+  for (long n = 1; n <= count; n += step)
+    in_process(run_it, options, n);
+}
+
+int main(int argc, char **argv) {
+  unsetenv("NPUTEIR_OPTIONS");
+  unsetenv("NPUTEIR_DEVICE");
+  long most = argc > 1 && strcmp(argv[1], "all") == 0 ? 0 : 20;
+  test_each(run_on_main, "device=host", most);
+  test_each(run_on_small_stack, "device=host", most / 2);
+  test_each(run_on_main, "device=sim", most);
+  test_each(run_on_small_stack, "device=sim", most / 4);
+  return check_result();
+}

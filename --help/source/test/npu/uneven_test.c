@@ -1,0 +1,159 @@
+/* uneven_test.c -- products on the simulated array whose last step of k has
+ * less than the others, scheduled by hand: inputs that are contiguous along k
+ * or not, panels in chunks and rings, in few steps and many; out is right to
+ * the bit, and nothing behind the inputs is read. */
+#include "check.h"
+#include "npu.h"
+#include "sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 256, CORES = 4, UNIT = 8 };
+
+struct product {
+  bool in0_turned, in1_turned; /* [k][m], [n][k] */
+  int block_m, block_n, group, rounds_m, rounds_n;
+  int units, steps; /* of UNIT k, of which so many are a step of the array */
+  int chunks;       /* in which the panel of in0 is kept */
+};
+static const struct product cases[] = {
+    /* rows of in0 in two chunks, the last of which has a task of its own */
+    {false, false, 16, 16, 2, 1, 3, 47, 6, 2},
+    {false, true, 16, 16, 2, 2, 2, 11, 4, 2},
+    {false, false, 16, 16, 1, 5, 2, 5, 2, 2},
+    /* chunks that follow each other, one of them of a short step alone */
+    {true, false, 16, 16, 2, 1, 2, 13, 4, 4},
+    {true, true, 16, 16, 1, 2, 2, 7, 4, 2},
+    /* rings: rows whole, or a buffer that is short every so many */
+    {false, false, 16, 16, 2, 1, 1, 13, 4, 0},
+    {true, false, 16, 16, 2, 2, 1, 29, 4, 0},
+    {true, false, 16, 16, 1, 3, 1, 9, 2, 0},
+    {true, true, 32, 32, 1, 1, 1, 61, 2, 0},
+    /* more n rounds than a lock counts, and phases than are outstanding */
+    {false, false, 16, 16, 2, 1, 140, 5, 2, 2},
+};
+
+static void put_group(struct text *t, const struct product *x, const char *loop,
+                      const char *call) {
+  if (x->group > 1)
+    text_printf(t, "iterate %s over group sequential on time do %s\n", loop,
+                call);
+  text_printf(t, "invoke %s calls %s\n", call, call);
+}
+
+static void put_schedule(const struct product *x, struct text *t) {
+  int group = x->group * x->block_m, core_m = x->rounds_m * group,
+      core_n = x->rounds_n * x->block_n, m = CORES * core_m, n = CORES * core_n,
+      k = UNIT * x->units, in0_m = x->in0_turned ? 2 : 2 * k,
+      in0_k = x->in0_turned ? 2 * m : 2, in1_n = x->in1_turned ? 2 * k : 2,
+      in1_k = x->in1_turned ? 2 : 2 * n;
+  text_puts(t, "teir 1\ntensor in0 bf16\ntensor in1 bf16\ntensor out f32\n");
+  const struct {
+    const char *name;
+    int extent, step;
+  } of_m[] = {{"row", CORES, core_m},
+              {"m", x->rounds_m, group},
+              {"group", x->group, x->block_m},
+              {"block_m", x->block_m, 1}},
+    of_n[] = {{"column", CORES, core_n},
+              {"n", x->rounds_n, x->block_n},
+              {"block_n", x->block_n, 1}},
+    of_k[] = {{"k", x->units, UNIT}, {"block_k", UNIT, 1}};
+  for (int i = 0; i < 4; i++)
+    text_printf(t, "axis %s extent %d stride in0=%d out=%d\n", of_m[i].name,
+                of_m[i].extent, of_m[i].step * in0_m, of_m[i].step * 4 * n);
+  for (int i = 0; i < 3; i++)
+    text_printf(t, "axis %s extent %d stride in1=%d out=%d\n", of_n[i].name,
+                of_n[i].extent, of_n[i].step * in1_n, of_n[i].step * 4);
+  for (int i = 0; i < 2; i++)
+    text_printf(t, "axis %s extent %d stride in0=%d in1=%d\n", of_k[i].name,
+                of_k[i].extent, of_k[i].step * in0_k, of_k[i].step * in1_k);
+  bool pair = x->group > 1;
+  text_printf(t,
+              "primitive zero Zero M=[block_m] N=[block_n]\n"
+              "primitive product Contraction M=[block_m] N=[block_n] "
+              "K=[block_k] with steps=%d\n"
+              "roots row\n"
+              "iterate row over row parallel on rows do column\n"
+              "iterate column over column parallel on columns do m\n"
+              "iterate m over m sequential on time do n\n"
+              "iterate n over n sequential on time do %s, k\n"
+              "iterate k over k sequential on time do %s\n",
+              x->steps, pair ? "zeros" : "zero", pair ? "products" : "product");
+  put_group(t, x, "zeros", "zero");
+  put_group(t, x, "products", "product");
+}
+
+static void test(const struct product *x) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct text text = {0};
+  struct npu_result r = {0};
+  struct sim_report report = {0};
+  struct sim_options options = {.preset = preset_find("8700g")};
+  struct sim_buffer buffer[TENSORS] = {{0}};
+  void *right[TENSORS] = {NULL};
+  put_schedule(x, &text);
+  struct teir *t = teir_parse(a, "schedule", text_string(&text), &d);
+  bool good = t && npu_compile(a, "8700g", t, 0, &r, &d) &&
+              r.not_as_placed.kind == DIAG_NONE && map_is_uneven(r.program) &&
+              r.program->panel.chunks == x->chunks;
+  for (int i = 0; good && i < TENSORS; i++) {
+    int64_t low, high;
+    good = teir_footprint(t, i, &low, &high, &d);
+    right[i] = malloc((size_t)high + GUARD);
+    memset(right[i], 0x5a, (size_t)high + GUARD);
+    uint32_t seed = (uint32_t)i;
+    for (int64_t at = 0; i < OUT && at < high; at += 2) {
+      seed = seed * 1664525 + 1013904223;
+      dtype_store_int(DTYPE_BF16, (char *)right[i] + at, (int)(seed >> 29) - 4);
+    }
+    buffer[i] = (struct sim_buffer){malloc((size_t)high + GUARD), (size_t)high};
+    memcpy(buffer[i].data, right[i], (size_t)high + GUARD);
+  }
+  struct sim *s =
+      good ? sim_open(r.xclbin.data, r.xclbin.length, &options, &d) : NULL;
+  good = s &&
+         sim_run(s, r.txn.data, r.txn.length, buffer, TENSORS, &report, &d) &&
+         teir_run(t, right, &d) &&
+         memcmp(buffer[OUT].data, right[OUT], buffer[OUT].bytes + GUARD) == 0;
+  CHECK(good);
+  if (!good)
+    fprintf(stderr, "case %d: %d chunks: %s\n", (int)(x - cases),
+            r.program ? r.program->panel.chunks : -1, d.text);
+  if (s)
+    sim_close(s);
+  for (int i = 0; i < TENSORS; i++) {
+    free(right[i]);
+    free(buffer[i].data);
+  }
+  text_free(&text);
+  npu_result_free(&r);
+  arena_close(a);
+}
+
+/* Tensors lie in place where no block of a fitting size divides K. */
+static void test_choice(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct npu_result r = {0};
+  const struct teir_problem p = {{1, 512, 512, 8 * 127}, /* 127 is prime */
+                                 {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+                                 DTYPE_F32,
+                                 false,
+                                 {0}};
+  const struct teir *t = teir_from_problem(a, &p, &d);
+  CHECK(t && npu_compile(a, "8700g", t, 0, &r, &d));
+  CHECK(!r.packed[IN0] && !r.packed[IN1] && !r.packed[OUT]);
+  CHECK(r.program && map_is_uneven(r.program));
+  npu_result_free(&r);
+  arena_close(a);
+}
+
+int main(void) {
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    test(&cases[i]);
+  test_choice();
+  return check_result();
+}

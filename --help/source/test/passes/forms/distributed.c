@@ -1,0 +1,183 @@
+// Nests that write several arrays are split where no part of the work touches
+// what the other writes, and the products among them are taken.
+// RUN: %verify -O1 %s
+// RUN: %verify -O2 %s
+// RUN: %verify -O3 %s
+// DONE: 57
+#include "forms.h"
+
+#define I for (int i = 0; i < M; i++)
+#define J for (int j = 0; j < N; j++)
+#define L for (int k = 0; k < K; k++)
+#define AB A[i * K + k] * B[k * N + j]
+
+static int32_t side[64], other[64 * 64];
+static int8_t bytes[64];
+// What a form leaves beside C is seen in C.
+__attribute__((noinline)) static void look(int32_t *C) {
+  for (int i = 0; i < 64 * 63; i++)
+    C[i] = C[i] * 31 + other[i];
+  for (int i = 0; i < 64; i++)
+    C[64 * 63 + i] += side[i] + bytes[i];
+  memset(side, 0, sizeof side);
+  memset(other, 0, sizeof other);
+  memset(bytes, 0, sizeof bytes);
+}
+static void tick(void) { __asm__ volatile("" : "+m"(side[0])); }
+__attribute__((noinline)) void count(void) { tick(); }
+
+INT_FORM(bias_beside_weights) {
+  I // expected-remark {{replaced by a call: mk,kn->mn}}
+    L {
+      int32_t d = A[i * K + k];
+      side[i] += d;
+      J C[i * N + j] += d * B[k * N + j];
+    }
+  look(C);
+}
+INT_FORM(bias_if_there) {
+  int32_t *bias = N & 1 ? side : NULL;
+  I // expected-remark {{replaced by a call: mk,kn->mn}}
+    L {
+      int32_t d = A[i * K + k];
+      if (bias)
+        bias[i] += d;
+      J C[i * N + j] += d * B[k * N + j];
+    }
+  look(C);
+}
+INT_FORM(two_products) {
+  I J { // expected-remark 2 {{replaced by a call}}
+    C[i * N + j] = 0;
+    other[i * N + j] = 3;
+    L {
+      C[i * N + j] += AB;
+      other[i * N + j] += B[i * K + k] * A[k * N + j];
+    }
+  }
+  look(C);
+}
+INT_FORM(elements_beside) {
+  I J { // expected-remark {{replaced by a call: mk,kn->mn}}
+    other[i * N + j] = A[j] * B[i] - 7;
+    L C[i * N + j] += AB;
+  }
+  look(C);
+}
+INT_FORM(counted_where_large) {
+  I J L { // expected-remark {{replaced by a call: mk,kn->mn}}
+    C[i * N + j] += AB;
+    if (A[i * K + k] > B[k])
+      side[k]++;
+  }
+  look(C);
+}
+static int counter;
+INT_FORM(counts_too) {
+  I J L { // expected-remark {{replaced by a call: mk,kn->mn}}
+    C[i * N + j] += AB;
+    counter++;
+  }
+  C[0] += counter;
+  counter = 0;
+}
+INT_FORM(last_of_row) { // a value that is used behind the nest
+  int32_t last = 0;
+  I { // expected-remark {{replaced by a call: mk,kn->mn}}
+    L {
+      side[i] += A[i * K + k];
+      last = last * 3 + A[i * K + k];
+      J C[i * N + j] += AB;
+    }
+  }
+  side[0] += last;
+  look(C);
+}
+INT_FORM(may_meet_the_result) { // the two are one array for N = 31 and 9
+  int32_t *to = N == 31 ? C + 5 : N == 9 ? C + 17 * 9 - 1 : other;
+  I // expected-remark {{replaced by a call: mk,kn->mn}}
+    L {
+      to[i] += A[i * K + k];
+      J C[i * N + j] += AB;
+    }
+  look(C);
+}
+INT_FORM(may_meet_an_input) {
+  int8_t *to = N == 31 ? (int8_t *)(uintptr_t)A : bytes;
+  int8_t old[64];
+  memcpy(old, A, 64);
+  I // expected-remark {{replaced by a call: mk,kn->mn}}
+    L {
+      to[i] += 3;
+      J C[i * N + j] += AB;
+    }
+  memcpy((int8_t *)(uintptr_t)A, old, 64);
+  look(C);
+}
+
+// ---- near misses ----
+
+INT_FORM(product_reads_it) {
+  I { // expected-remark {{kept}}
+    L bytes[k] = A[i * K + k] + 1;
+    J L C[i * N + j] += bytes[k] * B[k * N + j];
+  }
+  look(C);
+}
+INT_FORM(reads_the_product) {
+  I J { // expected-remark {{kept}}
+    L C[i * N + j] += AB;
+    side[j] += C[i * N + j];
+  }
+  look(C);
+}
+INT_FORM(decides_what_is_read) { // the condition reads what is written
+  I J L { // expected-remark {{kept}}
+    if (side[0] < 40)
+      C[i * N + j] += AB;
+    side[0]++;
+  }
+  look(C);
+}
+INT_FORM(writes_anywhere) {
+  I J L { // expected-remark {{NonAffineIndex}}
+    C[i * N + j] += AB;
+    side[(i * i + k) & 63]++;
+  }
+  look(C);
+}
+INT_FORM(same_array) {
+  I // expected-remark {{kept}}
+    L {
+      C[64 * 62 + i] += A[i * K + k];
+      J C[i * N + j] += AB;
+    }
+}
+INT_FORM(volatile_beside) {
+  I // expected-remark {{kept}}
+    L {
+      *(volatile int32_t *)&side[i] += A[i * K + k];
+      J C[i * N + j] += AB;
+    }
+  look(C);
+}
+INT_FORM(calls_beside) {
+  I // expected-remark {{kept}}
+    L {
+      side[i] += A[i * K + k];
+      count();
+      J C[i * N + j] += AB;
+    }
+  look(C);
+}
+INT_FORM(leaves_early) {
+  I // expected-remark {{kept}}
+    L {
+      if (side[i] > 100)
+        goto out;
+      side[i] += A[i * K + k];
+      J C[i * N + j] += AB;
+    }
+out:
+  look(C);
+}

@@ -1,0 +1,193 @@
+// Loops that the source has cut into tiles: each pair of a loop over tiles and
+// a loop in a tile is one axis again.
+// RUN: %verify -O1 %s
+// RUN: %verify -O2 %s
+// RUN: %verify -O3 %s
+// DONE: 230
+#include "forms.h"
+#define MIN(x, y) ((x) < (y) ? (x) : (y))
+#define I for (int i = 0; i < M; i++)
+#define J for (int j = 0; j < N; j++)
+#define L for (int k = 0; k < K; k++)
+#define II for (int ii = 0; ii < M; ii += 8)
+#define JJ for (int jj = 0; jj < N; jj += 5)
+#define KK for (int kk = 0; kk < K; kk += 4)
+#define IN_I for (int i = ii; i < MIN(ii + 8, M); i++)
+#define IN_J for (int j = jj; j < MIN(jj + 5, N); j++)
+#define IN_K for (int k = kk; k < MIN(kk + 4, K); k++)
+#define ADD C[i * N + j] += A[i * K + k] * B[k * N + j]
+#define SUM s += A[i * K + k] * B[k * N + j]
+
+INT_FORM(all_three) {
+  II JJ KK IN_I IN_J IN_K ADD; // expected-remark {{mk,kn->mn with m=n_l n=n_m k=n_n}}
+}
+INT_FORM(rows_only) {
+  II IN_I J L ADD; // expected-remark {{mk,kn->mn}}
+}
+BF16_FORM(floats) {
+  KK JJ I IN_K IN_J // expected-remark {{mk,kn->mn}}
+    C[i * N + j] += (float)A[i * K + k] * (float)B[k * N + j];
+}
+INT_FORM(partial_sums) {
+  KK I J { // expected-remark {{mk,kn->mn}}
+    int s = C[i * N + j];
+    IN_K SUM;
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(zeroed_in_the_tile) {
+  II JJ { // expected-remark {{mk,kn->mn}}
+    IN_I IN_J C[i * N + j] = 0;
+    KK IN_K IN_I IN_J ADD;
+  }
+}
+INT_FORM(zeroed_tile_of_rows_as_a_whole) {
+  II { // expected-remark {{mk,kn->mn}}
+    IN_I J C[i * N + j] = 0;
+    L IN_I J ADD;
+  }
+}
+INT_FORM(clamped_in_the_tile) {
+  II JJ { // expected-remark {{mk,kn->mn}}
+    KK IN_K IN_I IN_J ADD;
+    IN_I IN_J C[i * N + j] = C[i * N + j] < 0 ? 0 : C[i * N + j];
+  }
+}
+INT_FORM(zeroed_for_each_tile_of_the_sum) { // a near miss
+  KK {
+    I J C[i * N + j] = 0;
+    IN_K I J ADD; // expected-remark {{mk,kn->mn with k=n_i}}
+  }
+}
+// All rows are set again before each tile of rows: what is left of the others?
+INT_FORM(zeroed_for_each_tile_of_rows) { // a near miss
+  II {
+    for (int y = 0; y < M; y++)
+      J C[y * N + j] = 0;
+    IN_I J L ADD; // expected-remark {{mk,kn->mn}}
+  }
+}
+
+// ---- bounds ----
+
+INT_FORM(bound_by_and) {
+  II for (int i = ii; i < ii + 8 && i < M; i++) J L ADD; // expected-remark {{mk,kn->mn}}
+}
+INT_FORM(bound_in_a_variable) {
+  II { // expected-remark {{mk,kn->mn}}
+    int end = ii + 8 > M ? M : ii + 8;
+    for (int i = ii; i < end; i++) J L ADD;
+  }
+}
+INT_FORM(length_of_the_tile) {
+  II { // expected-remark {{mk,kn->mn}}
+    int rows = M - ii < 8 ? M - ii : 8;
+    for (int y = 0; y < rows; y++)
+      J L C[(ii + y) * N + j] += A[(ii + y) * K + k] * B[k * N + j];
+  }
+}
+INT_FORM(last_index) {
+  II for (int i = ii; i <= MIN(ii + 7, M - 1); i++) J L ADD; // expected-remark {{mk,kn->mn}}
+}
+INT_FORM(wide_indices) {
+  if (M < 1 || N < 1 || K < 1)
+    return;
+  size_t m = (size_t)M, n = (size_t)N, l = (size_t)K;
+  for (size_t ii = 0; ii < m; ii += 8) // expected-remark {{mk,kn->mn}}
+    for (size_t i = ii; i < MIN(ii + 8, m); i++)
+      for (size_t j = 0; j < n; j++)
+        for (size_t k = 0; k < l; k++)
+          C[i * n + j] += A[i * l + k] * B[k * n + j];
+}
+INT_FORM(unsigned_indices) {
+  if (M < 1 || N < 1 || K < 1)
+    return;
+  unsigned m = (unsigned)M, n = (unsigned)N, l = (unsigned)K;
+  for (unsigned ii = 0; ii < m; ii += 8) // expected-remark {{mk,kn->mn}}
+    for (unsigned i = ii; i < MIN(ii + 8, m); i++)
+      for (unsigned j = 0; j < n; j++)
+        for (unsigned k = 0; k < l; k++)
+          C[i * n + j] += A[i * l + k] * B[k * n + j];
+}
+INT_FORM(size_of_tiles_at_run_time) {
+  int size = N;
+  if (N < 1 && K > 0) // for ever
+    return;
+  for (int kk = 0; kk < K; kk += size) // expected-remark {{mk,kn->mn}}
+    I for (int k = kk; k < MIN(kk + size, K); k++) J ADD;
+}
+// Without tiles, a size may be anything.
+INT_FORM(size_of_tiles_may_be_negative) {
+  if (M - N <= 0 && K > 0)
+    return;
+  for (int kk = 0; kk < K; kk += M - N) // expected-remark {{mk,kn->mn}}
+    I for (int k = kk; k < MIN(kk + M - N, K); k++) J ADD;
+}
+// The tiles end where another size says, which may be further out.
+INT_FORM(bound_of_another_loop) {
+  II for (int i = ii; i < MIN(ii + 8, N); i++) J L ADD; // expected-remark {{mk,kn->mn}}
+}
+INT_FORM(length_to_another_bound) {
+  if (M < 1 || N < 1)
+    return;
+  for (unsigned ii = 0; ii < (unsigned)M; ii += 8) { // expected-remark {{mk,kn->mn}}
+    unsigned rows = MIN((unsigned)N - ii, 8u);
+    for (unsigned y = 0; y < rows; y++)
+      J L C[(ii + y) * (unsigned)N + (unsigned)j] += A[(ii + y) * (unsigned)K + (unsigned)k] * B[k * N + j];
+  }
+}
+INT_FORM(gaps) { // a near miss: each tile for itself
+  II for (int i = ii; i < MIN(ii + 6, M); i++) J L ADD; // expected-remark {{mk,kn->mn}}
+}
+INT_FORM(overlap) { // a near miss: some rows twice, each tile for itself
+  II for (int i = ii; i < MIN(ii + 10, M); i++) J L ADD; // expected-remark {{mk,kn->mn}}
+}
+INT_FORM(block_diagonal) { // a near miss
+  II IN_I for (int j = ii; j < MIN(ii + 8, N); j++) L ADD; // expected-remark {{mk,kn->mn}}
+}
+
+// ---- tiles that fill their loop ----
+
+INT_FORM(exact) {
+  for (int ii = 0; ii < 40; ii += 8) // expected-remark {{mk,kn->mn with m=40 k=24 n=20}}
+    for (int jj = 0; jj < 20; jj += 5)
+      for (int kk = 0; kk < 6; kk++)
+        for (int i = ii; i < ii + 8; i++)
+          for (int k = 0; k < 4; k++)
+            for (int j = 0; j < 5; j++)
+              C[i * 20 + jj + j] += A[i * 24 + kk * 4 + k] * B[(kk * 4 + k) * 20 + jj + j];
+}
+INT_FORM(exact_rows_of_run_time_length) {
+  for (int ii = 0; ii < M / 4 * 4; ii += 4) // expected-remark {{mk,kn->mn}}
+    J for (int i = ii; i < ii + 4; i++) L ADD;
+}
+static inline __attribute__((always_inline)) void kernel(int N, int K, int32_t *C, const int8_t *A, const int8_t *B) {
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < 2; j++) {
+      int s = 0;
+      L SUM;
+      C[i * N + j] = s;
+    }
+}
+INT_FORM(kernel_in_a_function) {
+  for (int i = 0; i + 4 <= M; i += 4) // expected-remark {{mk,kn->mn with m=n_k n=n_l k=n_m}}
+    for (int j = 0; j + 2 <= N; j += 2)
+      kernel(N, K, C + i * N + j, A + i * K, B + j);
+}
+INT_FORM(exact_packed) { // the tiles of A lie apart
+  for (int ii = 0; ii < 4; ii++) // expected-remark {{xmk,kn->mxn}}
+    for (int i = 0; i < 4; i++)
+      J L C[(ii * 4 + i) * N + j] += A[ii * 500 + i * K + k] * B[k * N + j];
+}
+INT_FORM(exact_overlap) { // a near miss: places of the result are shared
+  for (int ii = 0; ii < 4; ii++)
+    for (int i = 0; i < 4; i++) // expected-remark {{mk,kn->mn with m=4 n=4}}
+      for (int j = 0; j < 4; j++)
+        L C[(ii * 3 + i) * 4 + j] += A[(ii * 3 + i) * K + k] * B[k * 4 + j];
+}
+INT_FORM(overlapping_tiles) { // a near miss: rows are added to twice
+  J for (int ii = 0; ii < M; ii += 4) for (int i = ii; i < MIN(ii + 8, M); i++) L ADD; // expected-remark {{VariantExtent}}
+}
+INT_FORM(tiles_with_gaps) { // a near miss: of eight rows, four
+  J for (int ii = 0; ii < M; ii += 8) for (int i = ii; i < MIN(ii + 4, M); i++) L ADD; // expected-remark {{VariantExtent}}
+}

@@ -1,0 +1,115 @@
+// Loops that the source has unrolled by hand, over rows whose length only the
+// program knows.
+// RUN: %verify -O1 %s
+// RUN: %verify -O2 %s
+// RUN: %verify -O3 %s
+// DONE: 41
+#include "forms.h"
+#define I for (int i = 0; i < M; i++)
+#define J for (int j = 0; j < N; j++)
+#define A_AT(i, k) A[(i) * K + (k)]
+#define B_AT(k, j) B[(k) * N + (j)]
+#define C_AT(i, j) C[(i) * N + (j)]
+
+INT_FORM(two_rows_at_a_time) {
+  I J { // expected-remark {{mkl,kln->mn}}
+    int s = 0;
+    for (int k = 0; k + 1 < K; k += 2)
+      s += A_AT(i, k) * B_AT(k, j) + A_AT(i, k + 1) * B_AT(k + 1, j);
+    C_AT(i, j) = s;
+  }
+}
+INT_FORM(stored_from_the_second) {
+  I for (int j = 0; j + 1 < N; j += 2) { // expected-remark {{mk,knp->mnp}}
+    int s = 0, t = 0;
+    for (int k = 0; k < K; k++) {
+      s += A_AT(i, k) * B_AT(k, j);
+      t += A_AT(i, k) * B_AT(k, j + 1);
+    }
+    C_AT(i, j + 1) = t;
+    C_AT(i, j) = s;
+  }
+}
+INT_FORM(four_rows_in_two_sums) {
+  I J { // expected-remark {{mkl,kln->mn}}
+    int s = 0, t = 0;
+    for (int k = 0; k + 3 < K; k += 4) {
+      s += A_AT(i, k) * B_AT(k, j) + A_AT(i, k + 1) * B_AT(k + 1, j);
+      t += A_AT(i, k + 2) * B_AT(k + 2, j) + A_AT(i, k + 3) * B_AT(k + 3, j);
+    }
+    C_AT(i, j) = s + t;
+  }
+}
+INT_FORM(rows_of_the_other_term) { // a near miss
+  I J { // expected-remark {{IrregularUnrolling}}
+    int s = 0;
+    for (int k = 0; k + 1 < K; k += 2)
+      s += A_AT(i, k + 1) * B_AT(k, j) + A_AT(i, k) * B_AT(k + 1, j);
+    C_AT(i, j) = s;
+  }
+}
+INT_FORM(rows_unevenly_apart) { // a near miss
+  I J { // expected-remark {{IrregularUnrolling}}
+    int s = 0;
+    for (int k = 0; k + 3 < K; k += 3)
+      s += A_AT(i, k) * B_AT(k, j) + A_AT(i, k + 1) * B_AT(k + 1, j) +
+           A_AT(i, k + 2) * B_AT(k + 3, j);
+    C_AT(i, j) = s;
+  }
+}
+INT_FORM(rows_of_another_length) {
+  I J { // expected-remark {{mkl,kln->mn}}
+    int s = 0;
+    for (int k = 0; k + 1 < K; k += 2)
+      s += A_AT(i, k) * B[k * N + j] + A_AT(i, k + 1) * B[k * N + M + j];
+    C_AT(i, j) = s;
+  }
+}
+
+#define TILE(row)                                                              \
+  for (int i = 0; i + 1 < M; i += 2)                                           \
+    for (int j = 0; j + 1 < N; j += 2) {                                       \
+      int s = 0, t = 0, u = 0, v = 0;                                          \
+      for (int k = 0; k < K; k++) {                                            \
+        s += A_AT(i, k) * B_AT(k, j);                                          \
+        t += A_AT(i, k) * B_AT(k, j + 1);                                      \
+        u += A_AT(i + 1, k) * B_AT(k, j);                                      \
+        v += A_AT(i + 1, k) * B_AT(k, j + 1);                                  \
+      }                                                                        \
+      C[i * (row) + j] = s;                                                    \
+      C[i * (row) + j + 1] = t;                                                \
+      C[(i + 1) * (row) + j] = u;                                              \
+      C[(i + 1) * (row) + j + 1] = v;                                          \
+    }
+INT_FORM(register_tile) {
+  TILE(N) // expected-remark {{mxk,knp->mxnp}}
+}
+// Rows of the result lie over each other: the guard must send this to the loop.
+INT_FORM(register_tile_overlaps) {
+  TILE(M) // expected-remark {{mxk,knp->mxnp}}
+}
+INT_FORM(register_tile_changed_round) { // a near miss
+  for (int i = 0; i + 1 < M; i += 2) // expected-remark {{for its sums}}
+    for (int j = 0; j + 1 < N; j += 2) {
+      int s = 0, t = 0, u = 0, v = 0;
+      for (int k = 0; k < K; k++) {
+        s += A_AT(i, k) * B_AT(k, j);
+        t += A_AT(i, k) * B_AT(k, j + 1);
+        u += A_AT(i + 1, k) * B_AT(k, j);
+        v += A_AT(i + 1, k) * B_AT(k, j + 1);
+      }
+      C_AT(i, j) = s;
+      C_AT(i, j + 1) = t;
+      C_AT(i + 1, j) = v;
+      C_AT(i + 1, j + 1) = u;
+    }
+}
+// A row further on, in one buffer, is another matrix.
+INT_FORM(parts_of_one_buffer) {
+  I J { // expected-remark {{mk,kn->mn}}
+    int s = C[M * N + i * N + j];
+    for (int k = 0; k < K; k++)
+      s += A_AT(i, k) * A[M * K + k * N + j];
+    C_AT(i, j) = s;
+  }
+}

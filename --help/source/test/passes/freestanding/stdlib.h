@@ -1,0 +1,5 @@
+#include <stddef.h>
+_Noreturn void abort(void);
+void *malloc(size_t);
+void free(void *);
+int rand(void);

@@ -1,0 +1,117 @@
+/* openmp.c -- products in OpenMP's loops, of all schedules: prints what they
+ * leave behind, which does not depend on who computes it. */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PARAMETERS                                                             \
+  int M, int N, int K, const int8_t *restrict A, const int8_t *restrict B,    \
+      int32_t *restrict C
+#define SUM                                                                    \
+  {                                                                            \
+    int32_t s = 0;                                                             \
+    for (int k = 0; k < K; k++)                                                \
+      s += A[i * K + k] * B[k * N + j];                                        \
+    C[i * N + j] = s;                                                          \
+  }
+#define LOOPS                                                                  \
+  for (int i = 0; i < M; i++)                                                  \
+    for (int j = 0; j < N; j++)
+#define FORM(name, pragma)                                                     \
+  static void name(PARAMETERS) {                                               \
+    _Pragma(pragma) LOOPS SUM                                                  \
+  }
+
+FORM(plain, "omp parallel for")
+FORM(chunks, "omp parallel for schedule(static, 3)")
+FORM(dynamic, "omp parallel for schedule(dynamic, 2)")
+FORM(guided, "omp parallel for schedule(guided)")
+FORM(at_run_time, "omp parallel for schedule(runtime)")
+FORM(simd, "omp parallel for simd")
+FORM(collapsed, "omp parallel for collapse(2)")
+FORM(collapsed_chunks, "omp parallel for collapse(2) schedule(static, 7)")
+FORM(collapsed_dynamic, "omp parallel for collapse(2) schedule(dynamic, 50)")
+FORM(collapsed_simd, "omp parallel for simd collapse(2)")
+FORM(only_simd, "omp simd")
+FORM(ivdep, "GCC ivdep")
+FORM(hinted, "clang loop vectorize(enable) interleave(enable)")
+
+static void nested(PARAMETERS) {
+#pragma omp parallel
+  {
+#pragma omp for nowait
+    LOOPS SUM
+  }
+}
+static void nested_collapsed(PARAMETERS) {
+#pragma omp parallel
+#pragma omp for collapse(2)
+  LOOPS SUM
+}
+static void reduced(PARAMETERS) {
+#pragma omp parallel for
+  LOOPS {
+    int32_t s = 0;
+#pragma omp simd reduction(+ : s)
+    for (int k = 0; k < K; k++)
+      s += A[i * K + k] * B[k * N + j];
+    C[i * N + j] = s;
+  }
+}
+static void constant(PARAMETERS) {
+  (void)M, (void)N, (void)K;
+#pragma omp parallel for collapse(2)
+  for (int i = 0; i < 32; i++)
+    for (int j = 0; j < 24; j++) {
+      int32_t s = 0;
+      for (int k = 0; k < 16; k++)
+        s += A[i * 16 + k] * B[k * 24 + j];
+      C[i * 24 + j] = s;
+    }
+}
+static void batched(PARAMETERS) {
+#pragma omp parallel for collapse(3)
+  for (int n = 0; n < 2; n++)
+    for (int i = 0; i < M; i++)
+      for (int j = 0; j < N; j++) {
+        int32_t s = 0;
+        for (int k = 0; k < K; k++)
+          s += A[(n * M + i) * K + k] * B[k * N + j];
+        C[(n * M + i) * N + j] = s;
+      }
+}
+
+static const struct {
+  const char *name;
+  void (*run)(PARAMETERS);
+} form[] = {
+#define NAMED(name) {#name, name}
+    NAMED(plain),     NAMED(chunks),
+    NAMED(dynamic),   NAMED(guided),
+    NAMED(simd),      NAMED(at_run_time),
+    NAMED(collapsed), NAMED(collapsed_chunks),
+    NAMED(hinted),    NAMED(collapsed_dynamic),
+    NAMED(only_simd), NAMED(collapsed_simd),
+    NAMED(ivdep),     NAMED(nested),
+    NAMED(reduced),   NAMED(nested_collapsed),
+    NAMED(constant),  NAMED(batched)};
+
+int main(void) {
+  static const int size[][3] = {{1, 1, 1},   {3, 4, 5},   {8, 8, 8},
+                                {17, 9, 13}, {33, 31, 7}, {0, 3, 3},
+                                {3, 0, 3},   {3, 3, 0},   {29, 1, 2}};
+  static int8_t a[1 << 12], b[1 << 12];
+  static int32_t c[1 << 12];
+  for (int i = 0; i < 1 << 12; i++)
+    a[i] = (int8_t)(i * 7 % 251), b[i] = (int8_t)(i * 11 % 241);
+  for (size_t f = 0; f < sizeof form / sizeof *form; f++)
+    for (size_t s = 0; s < sizeof size / sizeof *size; s++) {
+      memset(c, 99, sizeof c);
+      form[f].run(size[s][0], size[s][1], size[s][2], a, b, c);
+      uint64_t hash = 14695981039346656037u;
+      for (int i = 0; i < 1 << 12; i++)
+        hash = (hash ^ (uint32_t)c[i]) * 1099511628211u;
+      printf("%s %d %d %d %016llx\n", form[f].name, size[s][0], size[s][1],
+             size[s][2], (unsigned long long)hash);
+    }
+}

@@ -1,0 +1,185 @@
+/* cpu_test.c -- the blocks that follow from the table of processors fit where
+ * they are to stay, and the schedules made of them keep the meaning. */
+#include "check.h"
+#include "teir_cpu_schedule.h"
+#include "teir_einsum.h"
+
+#include <string.h>
+
+static void check_registers(const struct teir_cpu *c,
+                            const struct teir_cpu_blocks *b, int bytes) {
+  CHECK(b->lanes * bytes == c->vector_bytes);
+  CHECK(b->columns == b->lanes * b->vectors);
+  int used = b->height[0] * b->vectors + b->vectors + 1 + !c->fma;
+  CHECK(used <= c->registers);
+  for (int i = 1; i < b->height_count; i++)
+    CHECK(b->height[i] < b->height[i - 1]);
+  CHECK(b->height[b->height_count - 1] <= 4); /* most of it are rows */
+}
+
+static void check_caches(const struct teir_cpu *c,
+                         const struct teir_cpu_blocks *b, int64_t bytes) {
+  CHECK(b->block_k > 0 && b->block_m > 0 && b->block_n > 0);
+  CHECK(b->block_n % b->columns == 0 && b->block_m % b->height[0] == 0);
+  CHECK(b->columns * b->block_k * bytes <= c->cache_bytes[1] / 4);
+  CHECK(b->block_m * b->block_k * bytes <= c->cache_bytes[1]);
+  CHECK(b->block_n * b->block_k * bytes <= c->cache_bytes[2]);
+  CHECK(b->sums_n % b->columns == 0 && b->sums_m > 0);
+  CHECK(b->sums_m * b->sums_n * bytes <= c->cache_bytes[2]);
+}
+
+static void check_dot(const char *name, enum dtype in0, enum dtype in1,
+                      enum dtype sum, enum teir_cpu_op op, bool offset) {
+  struct teir_cpu_dot d =
+      teir_cpu_choose_dot(teir_cpu_find(name), in0, in1, sum);
+  CHECK(d.op == op && d.offset == offset);
+  CHECK(op == CPU_OP_NONE || d.group * dtype_bytes(d.packed[0]) == 4);
+  CHECK(op != CPU_OP_VPDPBUSD ||
+        (d.packed[1] == in1 && d.packed[0] != in1 &&
+         d.exchanged == (in1 == DTYPE_U8))); /* its first operand is the u8 */
+}
+
+static void check_dots(void) {
+  enum dtype i8 = DTYPE_I8, u8 = DTYPE_U8, i16 = DTYPE_I16, i32 = DTYPE_I32;
+  check_dot("sse2", i8, u8, i32, CPU_OP_PMADDWD, false);
+  check_dot("avx512", i16, i8, i32, CPU_OP_PMADDWD, false);
+  check_dot("avxvnni", i16, i8, i32, CPU_OP_VPDPWSSD, false);
+  check_dot("avxvnni", i8, i8, i32, CPU_OP_VPDPBUSD, true);
+  check_dot("avx512vnni", u8, u8, i32, CPU_OP_VPDPBUSD, true);
+  check_dot("avx512vnni", u8, i8, i32, CPU_OP_VPDPBUSD, false);
+  check_dot("avx512vnni", i8, u8, i32, CPU_OP_VPDPBUSD, false);
+  check_dot("avx512bf16", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_VDPBF16PS,
+            false);
+  check_dot("neondot", i8, i8, i32, CPU_OP_SDOT, false);
+  check_dot("neondot", u8, i8, i32, CPU_OP_SDOT, true);
+  check_dot("neondot", i8, u8, i32, CPU_OP_UDOT, true);
+  check_dot("neoni8mm", i8, u8, i32, CPU_OP_USDOT, false);
+  check_dot("neonbf16", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_BFDOT, false);
+  check_dot("power10", i8, u8, i32, CPU_OP_XVI8GER4, false);
+  check_dot("power10", u8, u8, i32, CPU_OP_XVI8GER4, true);
+  check_dot("power10", i8, i8, i32, CPU_OP_XVI16GER2, false);
+  check_dot("vsx", i8, i8, i32, CPU_OP_NONE, false);
+  /* Other sums, other types */
+  check_dot("avx512vnni", i8, i8, DTYPE_I64, CPU_OP_NONE, false);
+  check_dot("avx512vnni", DTYPE_U16, i8, i32, CPU_OP_NONE, false);
+  check_dot("avx512vnni", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_NONE,
+            false);
+  check_dot("avx512bf16", DTYPE_F16, DTYPE_BF16, DTYPE_F32, CPU_OP_NONE, false);
+}
+
+/* ---- schedules keep meaning ---- */
+
+/* What is in out afterwards; panels hold anything at first. */
+static char *run(struct arena *a, const struct teir *t, const struct teir *like,
+                 size_t *bytes) {
+  void *tensor[TENSORS + 2];
+  struct diag d = {0};
+  CHECK(t->tensor_count <= TENSORS + 2);
+  for (int i = 0; i < t->tensor_count; i++) {
+    int64_t low, high, plain;
+    CHECK(teir_footprint(t, i, &low, &high, &d) && low == 0);
+    if (i < TENSORS)
+      CHECK(teir_footprint(like, i, &low, &plain, &d) && plain == high);
+    *bytes = i <= OUT ? (size_t)high : *bytes;
+    tensor[i] = arena_alloc(a, (size_t)high);
+    for (int64_t j = 0; j < high; j++)
+      ((char *)tensor[i])[j] = (char)(j % 11 * 29 + 7 * i);
+  }
+  bool good = teir_run(t, tensor, &d);
+  CHECK(good);
+  return tensor[OUT];
+}
+
+static struct teir *einsum(struct arena *a, const char *expression,
+                           const char *sizes, enum dtype in, enum dtype out) {
+  struct diag d = {0};
+  struct teir_einsum e = {.expression = expression, .in = in, .out = out};
+  bool good = teir_einsum_sizes(&e, sizes, &d);
+  struct teir *t = good ? teir_from_einsum(a, &e, &d) : NULL;
+  CHECK(t);
+  return t;
+}
+
+/* The kernel of a schedule; its Contractions all have one. */
+static const char *kernel_of(const struct teir *t) {
+  const char *kernel = NULL;
+  for (int i = 0; i < t->primitive_count; i++)
+    if (t->primitive[i].op == TEIR_CONTRACTION) {
+      const char *k = teir_property(t, i, "kernel");
+      CHECK(k && (!kernel || strcmp(k, kernel) == 0));
+      kernel = k;
+    }
+  CHECK(kernel);
+  return kernel ? kernel : "";
+}
+
+static void check_schedule(const struct teir_cpu *c, const char *expression,
+                           const char *sizes, enum dtype in,
+                           const char *kernel) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *t =
+      einsum(a, expression, sizes, in, in == DTYPE_I8 ? DTYPE_I32 : in);
+  struct teir *s = t ? teir_cpu_schedule(a, t, c, &d) : NULL;
+  CHECK(s);
+  if (s) {
+    size_t x, y;
+    char *want = run(a, t, t, &x), *got = run(a, s, t, &y);
+    bool same = x == y && memcmp(want, got, x) == 0;
+    CHECK(same);
+    if (!same)
+      fprintf(stderr, "%s: %s %s\n", c->name, expression, sizes);
+    bool right = !kernel || strcmp(kernel_of(s), kernel) == 0;
+    CHECK(right);
+    if (!right)
+      fprintf(stderr, "%s: %s %s is %s\n", c->name, expression, sizes,
+              kernel_of(s));
+  }
+  arena_close(a);
+}
+
+static void check_schedules(void) {
+  for (int i = 0; i < teir_cpu_count(); i++) {
+    const struct teir_cpu *c = teir_cpu_at(i);
+    check_schedule(c, "mk,kn->mn", "m=17,n=70,k=1100", DTYPE_I8, NULL);
+    check_schedule(c, "mk,kn->mn", "m=16,n=63,k=12", DTYPE_I32, "straight");
+    check_schedule(c, "mk,kn->mn", "m=5,n=7,k=70", DTYPE_I8, "direct");
+    check_schedule(c, "mk,nk->mn", "m=9,n=70,k=50", DTYPE_I32, "turned");
+    check_schedule(c, "mk,nk->mn", "m=9,n=70,k=150", DTYPE_I32, "packed");
+    check_schedule(c, "km,nk->nm", "m=33,n=19,k=515", DTYPE_I8, NULL);
+    check_schedule(c, "cmk,ckn->cmn", "c=3,m=50,n=50,k=50", DTYPE_I8, NULL);
+    check_schedule(c, "mk,k->m", "m=21,k=33", DTYPE_I32, "dot");
+    check_schedule(c, "k,kn->n", "n=5000,k=27", DTYPE_I32, "add");
+  }
+  /* The blocks of the second cache. */
+  check_schedule(teir_cpu_find("sse2"), "mk,kn->mn", "m=205,n=150,k=601",
+                 DTYPE_I8, "packed");
+}
+
+static void check_declined(const char *expression, const char *sizes) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *t = einsum(a, expression, sizes, DTYPE_F32, DTYPE_F32);
+  CHECK(t && !teir_cpu_schedule(a, t, teir_cpu_find("avx2"), &d));
+  CHECK(d.kind == DIAG_DECLINED);
+  arena_close(a);
+}
+
+int main(void) {
+  static const enum dtype sum[] = {DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64};
+  for (int i = 0; i < teir_cpu_count(); i++) {
+    const struct teir_cpu *c = teir_cpu_at(i);
+    CHECK(teir_cpu_find(c->name) == c);
+    for (size_t s = 0; s < sizeof sum / sizeof *sum; s++) {
+      struct teir_cpu_blocks b = teir_cpu_blocks(c, sum[s]);
+      check_registers(c, &b, dtype_bytes(sum[s]));
+      check_caches(c, &b, dtype_bytes(sum[s]));
+    }
+  }
+  check_dots();
+  CHECK(teir_cpu_find("z80") == NULL);
+  check_schedules();
+  check_declined("xky,kn->xny", "x=3,y=5,k=4,n=8"); /* M has two axes */
+  check_declined("m,n->mn", "m=3,n=5");
+  return check_result();
+}

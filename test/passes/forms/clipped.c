@@ -1,0 +1,109 @@
+// Sums whose loops start or end at the edge of an image: every tap, where the
+// image has what it is multiplied with.
+// RUN: %verify -O1 %s
+// RUN: %verify -O2 %s
+// RUN: %verify -O3 %s
+// DONE: 49
+#include "forms.h"
+#define I for (int i = 0; i < M; i++)
+#define J for (int j = 0; j < N; j++)
+#define L for (int k = 0; k < K; k++)
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+
+// Rows i of an image of M rows of K pixels; j is a filter of three taps each
+// way.
+INT_FORM(clipped) {
+  I J { // expected-remark {{mkl,nkl->mn}}
+    int s = 0, from = MAX(0, 1 - i), to = MIN(3, M + 1 - i);
+    for (int t = from; t < to; t++)
+      L s += A[(i + t - 1) * K + k] * B[(j * 3 + t) * K + k];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_both) {            // i and l both
+  I for (int l = 0; l < 3; l++) J { // expected-remark {{mkxl,nkl->mxn}}
+    int s = 0, y = i - 1, x = l - 1;
+    for (int t = MAX(0, -y); t < MIN(3, M - y); t++)
+      for (int u = MAX(0, -x); u < MIN(3, K - x); u++)
+        s += A[(y + t) * K + x + u] * B[j * 9 + t * 3 + u];
+    C[(i * 3 + l) * N + j] = s;
+  }
+}
+INT_FORM(clipped_first) {
+  I J { // expected-remark {{mk,nk->mn}}
+    int s = 0;
+    for (int t = MAX(0, 2 - i); t < K; t++)
+      s += A[i + t - 2] * B[j * K + t];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_last) {
+  I J { // expected-remark {{mkl,nkl->mn}}
+    int s = C[i * N + j];
+    for (long t = 0; t < MIN(3, M - i); t++)
+      L s += A[(i + t) * K + k] * B[(j * 3 + t) * K + k];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_strided) {       // every second row
+  for (int i = 0; i < M / 2; i++) // expected-remark {{mkl,nkl->mn}}
+    J {
+      int s = 0, y = 2 * i - 1;
+      for (int t = MAX(0, -y); t < MIN(3, M - y); t++)
+        L s += A[(y + t) * K + k] * B[(j * 3 + t) * K + k];
+      C[i * N + j] = s;
+    }
+}
+INT_FORM(clipped_dilated) { // taps that are apart
+  const int d = M > 4 ? 2 : 3;
+  I J { // expected-remark {{mkl,nkl->mn}}
+    int s = 0, y = i - d, from = MAX(0, (d - 1 - y) / d),
+        to = MIN(3, (M - y + d - 1) / d);
+    for (int t = from; t < to; t++)
+      L s += A[(y + t * d) * K + k] * B[(j * 3 + t) * K + k];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_sums) { // in the result
+  I J {                  // expected-remark {{mkl,nkl->mn}}
+    C[i * N + j] = 0;
+    for (int t = MAX(0, 1 - i); t < MIN(3, M + 1 - i); t++)
+      L C[i * N + j] += A[(i + t - 1) * K + k] * B[(j * 3 + t) * K + k];
+  }
+}
+INT_FORM(clipped_tail) { // where the taps end is code behind the sum
+  I J {                  // expected-remark {{mkl,nkl->mn}}
+    int s = 0, from = MAX(0, 1 - i), to = MIN(3, M + 1 - i);
+    for (int t = from; t < to; t++)
+      L s += A[(i + t - 1) * K + k] * B[(j * 3 + t) * K + k];
+    C[i * N + j] = s / MAX(to, 1);
+  }
+}
+
+// What depends on the start itself is no function of the counter.
+INT_FORM(clipped_start_used) {
+  I J { // expected-remark {{VariantExtent}}
+    int s = 0, from = MAX(0, 1 - i), to = MIN(3, M + 1 - i);
+    for (int t = from; t < to; t++)
+      L s += A[(i + t - 1) * K + k] * B[(j * 3 + t - from) * K + k];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_unevenly) { // by a product of counters
+  I J {                      // expected-remark {{VariantExtent}}
+    int s = 0, from = MAX(0, 9 - i * i);
+    for (int t = from; t < 3; t++)
+      L s += A[(i + t) * K + k] * B[(j * 3 + t) * K + k];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_once_more) { // runs at least once
+  I J {                       // expected-remark {{Variant}}
+    int s = 0, t = MAX(0, 1 - i), to = MIN(3, M - i);
+    do
+      L s += A[(i + t) * K + k] * B[(j * 3 + t) * K + k];
+    while (++t < to);
+    C[i * N + j] = s;
+  }
+}
