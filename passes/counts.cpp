@@ -131,6 +131,11 @@ const SCEV *Counts::last(const SCEVAddRecExpr &Rec, const Loop *Scope) {
 const SCEV *Counts::known(Value &W) {
   if (const LoadInst *L = hoistedLoad(&W))
     return rowAddress(*L);
+  const Value *Moved = hoistedValue(&W);
+  const SCEV *There =
+      Moved == &W ? nullptr : SE.getSCEV(const_cast<Value *>(Moved));
+  if (There && !isa<SCEVUnknown>(There)) // else it is known where it is now
+    return resolve(There, LI.getLoopFor(cast<PHINode>(W).getParent()));
   // A value is looked through as often as others are computed from it, so that
   // a row of choices doubles the work with each.
   enum { LooksMax = 20000 };

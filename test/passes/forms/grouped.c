@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 20
+// DONE: 26
 #include "forms.h"
 
 #define PIXELS for (int p = 0; p < M; p++)
@@ -54,6 +54,30 @@ INT_FORM(window) { // of an image, in which a group has K channels
                    B[((o * 2 + v) * 3 + u) * K + k];
         C[(y * 5 + x) * N + o] = s;
       }
+}
+INT_FORM(divided_within) { // the loop where it is used
+  int channels = N == 9 ? 3 : 4;
+  CHANNELS { // expected-remark {{replaced by a call: }}
+    PIXELS {
+      int g = o / channels;
+      SUM((g * K + k) * 40 + p, o * K + k)
+      C[o * M + p] = s;
+    }
+  }
+}
+INT_FORM(padded_groups) { // of a row of M pixels and three taps
+  const int channels = N == 9 ? 3 : 4;
+  CHANNELS { // expected-remark {{replaced by a call: }}
+    PIXELS {
+      int g = o / channels;
+      int32_t s = 0;
+      for (int k = 0; k < K; k++)
+        for (int t = 0; t < 3; t++)
+          if (p + t - 1 >= 0 && p + t - 1 < M)
+            s += A[(g * K + k) * M + p + t - 1] * B[(o * K + k) * 3 + t];
+      C[o * M + p] = s;
+    }
+  }
 }
 INT_FORM(place_in_group) { // is used, too
   int channels = N == 9 ? 3 : 4;
