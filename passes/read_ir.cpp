@@ -445,6 +445,9 @@ private:
       const Loop *L = LI.getLoopFor(B);
       if (L == &Outer)
         return New;
+      const value &Step = N.to.stride_bytes[LoopIndex[L]];
+      if (Code.Clipped.at(*L) && (Step.symbol >= 0 || Step.constant))
+        Places.declineVariant(*L, A, V); // fewer elements, not fewer terms
       New = whereRun(*L, New, Old);
       B = L->getLoopPreheader();
     }
