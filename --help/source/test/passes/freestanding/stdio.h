@@ -1,1 +1,0 @@
-int printf(const char *format, ...);
