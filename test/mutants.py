@@ -122,6 +122,9 @@ def verdict(m, copy, build, log):
 
 def main():
     args = sys.argv[1:]
+    if args != ["--check"] and (not args or args[0].startswith("-")):
+        print(__doc__)
+        return 0 if args in (["-h"], ["--help"]) else 2
     mutants = read_list()
     stale = list(problems(mutants))
     print("\n".join(stale) if stale else "%d mutants" % len(mutants))
