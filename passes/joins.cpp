@@ -114,13 +114,14 @@ static SmallVector<const Value *, 2> pointersOf(const Instruction &I) {
 // What the nest compares should go on from tile to tile, too.
 void Joins::addComparisons(ArrayRef<BasicBlock *> Blocks,
                            SmallVectorImpl<Address> &All) {
-  for (const auto &[L, C] : Code.Clipped.All)
-    for (auto *Cuts : {&C.Least, &C.Limit})
-      for (const ClippedLoop::Cut &Cut : *Cuts) {
-        Address X;
-        if (splitIndex(Cut.Of, *L, X))
-          All.push_back(X);
-      }
+  for (const Loop *L : Loops)
+    if (const ClippedLoop *C = Code.Clipped.at(*L))
+      for (auto *Cuts : {&C->Least, &C->Limit})
+        for (const ClippedLoop::Cut &Cut : *Cuts) {
+          Address X;
+          if (splitIndex(Cut.Of, *L, X))
+            All.push_back(X);
+        }
   for (BasicBlock *B : Blocks)
     for (Instruction &I : *B) {
       bool Ends = exitOf(*LI.getLoopFor(B)).From == B &&
