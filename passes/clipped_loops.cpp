@@ -189,6 +189,43 @@ bool ClippedLoops::asksWhether(const BranchInst &Branch, bool Side,
   return Found;
 }
 
+// What a loop's variable holds before the first iteration, and V behind the
+// last; null: V is none of them.
+static const Value *before(const Loop &L, const Value *V) {
+  for (const PHINode &P : L.getHeader()->phis())
+    if (V == (exitsBeforeBody(L)
+                  ? static_cast<const Value *>(&P)
+                  : P.getIncomingValueForBlock(L.getLoopLatch())))
+      return P.getIncomingValueForBlock(L.getLoopPreheader());
+  return nullptr;
+}
+
+// The way from From around L does what L does without an iteration.
+static bool goesAround(const BasicBlock &From, const BasicBlock *Around,
+                       const Loop &L) {
+  Exit Way = exitOf(L);
+  const BasicBlock *Behind = Way.To;
+  while (Behind != Around) { // nothing but phis of one value
+    if (&*Behind->getFirstNonPHIOrDbg() != Behind->getTerminator() ||
+        !Behind->getSinglePredecessor() || !Behind->getSingleSuccessor())
+      return false;
+    Way.From = const_cast<BasicBlock *>(Behind);
+    Behind = Behind->getSingleSuccessor();
+  }
+  for (const PHINode &P : Around->phis()) {
+    if (P.getBasicBlockIndex(Way.From) < 0)
+      return false;
+    const Value *After = P.getIncomingValueForBlock(Way.From);
+    while (isa<PHINode>(After) && !L.contains(cast<PHINode>(After)) &&
+           cast<PHINode>(After)->getNumIncomingValues() == 1)
+      After = cast<PHINode>(After)->getIncomingValue(0);
+    const Value *Skipped = P.getIncomingValueForBlock(&From);
+    if (After != Skipped && before(L, After) != Skipped)
+      return false;
+  }
+  return true;
+}
+
 // A loop that ends behind its body runs once more than it should where nobody
 // has asked and it is not known.
 bool ClippedLoops::findGuard(const Loop &L, const SCEV *End,
@@ -197,8 +234,10 @@ bool ClippedLoops::findGuard(const Loop &L, const SCEV *End,
   BasicBlock *From = Into->getSinglePredecessor();
   const auto *Branch =
       From ? dyn_cast<BranchInst>(From->getTerminator()) : nullptr;
+  bool First = Branch && Branch->getSuccessor(0) == Into;
   if (!Branch || !Branch->isConditional() || !Outer.contains(From) ||
-      !asksWhether(*Branch, Branch->getSuccessor(0) == Into, End, C))
+      !goesAround(*From, Branch->getSuccessor(First), L) ||
+      !asksWhether(*Branch, First, End, C))
     return SE.isLoopEntryGuardedByCond(&L, CmpInst::ICMP_SLT, C.Start, End);
   C.Guard = From;
   C.Into = Into;

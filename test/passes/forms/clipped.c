@@ -90,6 +90,30 @@ INT_FORM(clipped_start_used) {
     C[i * N + j] = s;
   }
 }
+INT_FORM(clipped_or_else) { // where there are no taps, something else
+  I J {                     // expected-remark {{kept}}
+    int s = 7, from = MAX(0, 4 - i), to = MIN(3, M + 1 - i);
+    if (from < to) {
+      s = 0;
+      int t = from;
+      do
+        L s += A[(i + t) * K + k] * B[(j * 3 + t) * K + k];
+      while (++t < to);
+    }
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_or_written) {
+  I J { // expected-remark {{kept}}
+    int s = 0, from = MAX(0, 4 - i), to = MIN(3, M + 1 - i);
+    if (from < to) {
+      for (int t = from; t < to; t++)
+        L s += A[(i + t) * K + k] * B[(j * 3 + t) * K + k];
+    } else
+      C[M * N + j] = 3;
+    C[i * N + j] = s;
+  }
+}
 INT_FORM(clipped_unevenly) { // by a product of counters
   I J {                      // expected-remark {{VariantExtent}}
     int s = 0, from = MAX(0, 9 - i * i);
