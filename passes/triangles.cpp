@@ -24,13 +24,9 @@
 // matrix are apart.  The mirror, and a number on a diagonal that the nest
 // leaves out (correlation), are a nest behind the others that reads c[i][j].
 #include "triangles.h"
-#include "checks.h"
-#include "ir_exits.h"
 #include "ir_marks.h"
-#include "ir_sums.h"
-#include "nest_parts.h"
+#include "uneven.h"
 
-#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Transforms/Utils/Local.h"
 
 using namespace llvm;
@@ -38,28 +34,9 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-// A block is an eighth of the rows, in eights; with fewer blocks than four, the
-// diagonal is a good part of the work.
-enum {
-  TriangleBlocksMax = 64,
-  RowStep = 8,
-  RowsMin = 4 * RowStep,
-  ColumnLoopsMax = 4,
-  ShiftMax = 2
-};
+enum { TriangleBlocksMax = 64, ShiftMax = 2 };
 
-class Triangle {
-  Loop &L;
-  LoopInfo &LI;
-  DominatorTree &DT;
-  ScalarEvolution &SE;
-  Type *I64;
-  Overlaps Places;
-  SmallVector<Loop *, 4> Columns;        // the loops over them, which are alike
-  const SCEVAddRecExpr *Count = nullptr; // of columns, in the present row
-  const SCEV *Rows = nullptr;
-  bool Grows = false;
-  bool FromStart = false; // all rows start in one column; else they end in one
+class Triangle : UnevenNest {
   SmallVector<Instruction *, 8> Stores, Accesses;
   struct Element { // of the result: its strides, and bytes
     const SCEV *Row, *Column;
@@ -68,15 +45,14 @@ class Triangle {
   SmallVector<Element, 8> Elements;
 
 public:
-  Triangle(Loop &L, LoopFacts &Facts)
-      : L(L), LI(Facts.LI), DT(Facts.DT), SE(Facts.SE),
-        I64(Type::getInt64Ty(L.getHeader()->getContext())),
-        Places(L, Facts.SE, Facts.AA) {}
+  Triangle(Loop &L, LoopFacts &Facts) : UnevenNest(L, Facts) {}
 
   bool run(BasicBlock *&Kept) {
     if (!canBeCopied(L) || L.getNumBlocks() > TriangleBlocksMax ||
-        !countsOnly(L) || !findColumns() || !findStores() ||
-        !areElementsApart() || !isMirrorApart())
+        !countsOnly(L) || !findColumns([&](Loop &X) {
+          return countsOnly(X) && !isUsedAfter(X);
+        }) ||
+        !findStores() || !areElementsApart() || !isMirrorApart())
       return false;
     split(Kept);
     return true;
@@ -84,127 +60,6 @@ public:
 
 private:
   // ---- is it one? ----
-
-  // How often the body runs; null: that is not known.
-  const SCEV *iterations(const Loop &X) {
-    const SCEV *N = SE.getBackedgeTakenCount(&X);
-    if (isa<SCEVCouldNotCompute>(N) || !exitsBeforeBody(X) ||
-        SE.getTypeSizeInBits(N->getType()) > 64)
-      return nullptr;
-    const SCEV *Wide = withoutMax(SE.getNoopOrZeroExtend(N, I64));
-    // A sum of 32 bits is the same in 64 as long as both are numbers of
-    // columns, which is asked in front of the nest.
-    const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);
-    if (Rec && Rec->isAffine() && !isa<SCEVAddRecExpr>(Wide))
-      return SE.getAddRecExpr(
-          SE.getNoopOrSignExtend(Rec->getStart(), I64),
-          SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64),
-          Rec->getLoop(), SCEV::FlagAnyWrap);
-    return Wide;
-  }
-
-  // A number that is never below zero, max(a, b) - b, without saying so: a - b.
-  // That this is not below zero in any row is asked in front of the nest.
-  const SCEV *withoutMax(const SCEV *N) {
-    SmallVector<const SCEV *, 4> Terms = {N};
-    if (const auto *Add = dyn_cast<SCEVAddExpr>(N))
-      Terms.assign(Add->operands().begin(), Add->operands().end());
-    for (const SCEV *T : Terms) {
-      const auto *Max = dyn_cast<SCEVMinMaxExpr>(T);
-      if (!Max || !isa<SCEVSMaxExpr, SCEVUMaxExpr>(T) ||
-          Max->getNumOperands() != 2)
-        continue;
-      const SCEV *Others = SE.getMinusSCEV(N, T);
-      for (unsigned I = 0; I < 2; I++)
-        if (SE.getAddExpr(Others, Max->getOperand(1 - I))->isZero() &&
-            isa<SCEVAddRecExpr>(SE.getAddExpr(Others, Max->getOperand(I))))
-          return SE.getAddExpr(Others, Max->getOperand(I));
-    }
-    return N;
-  }
-
-  // What L changes from one iteration to the next is where it is.
-  bool countsOnly(const Loop &X) {
-    return X.getExitingBlock() == X.getHeader() && exitsBeforeBody(X) &&
-           all_of(X.getHeader()->phis(), [&](const PHINode &P) {
-             const SCEVAddRecExpr *Rec = counter(P, X);
-             return Rec && SE.isLoopInvariant(Rec->getStepRecurrence(SE), &L);
-           });
-  }
-
-  const SCEVAddRecExpr *counter(const PHINode &P, const Loop &X) {
-    if (!SE.isSCEVable(P.getType()))
-      return nullptr;
-    const auto *Rec =
-        dyn_cast<SCEVAddRecExpr>(SE.getSCEV(const_cast<PHINode *>(&P)));
-    return Rec && Rec->isAffine() && Rec->getLoop() == &X ? Rec : nullptr;
-  }
-
-  // Do the counters of columns, or else pointers, start or end alike in all
-  // rows?
-  void align(const Loop &X, bool &Starts, bool &Ends) {
-    bool Any = any_of(X.getHeader()->phis(), [](const PHINode &P) {
-      return P.getType()->isIntegerTy();
-    });
-    for (const PHINode &P : X.getHeader()->phis()) {
-      if (Any && !P.getType()->isIntegerTy())
-        continue;
-      const SCEVAddRecExpr *Rec = counter(P, X);
-      const SCEV *Step = Rec->getStepRecurrence(SE);
-      const SCEV *Times = SE.getTruncateOrNoop(Count, Step->getType());
-      const SCEV *Last =
-          SE.getAddExpr(Rec->getStart(), SE.getMulExpr(Step, Times));
-      Starts &= SE.isLoopInvariant(Rec->getStart(), &L);
-      Ends &= SE.isLoopInvariant(Last, &L);
-    }
-  }
-
-  bool findColumns() {
-    Rows = iterations(L);
-    if (!Rows || !SE.isLoopInvariant(Rows, &L))
-      return false;
-    SmallVector<Loop *, 8> Open(L.begin(), L.end());
-    bool Starts = true, Ends = true;
-    while (!Open.empty()) { // each loop of the nest once
-      Loop *X = Open.pop_back_val();
-      const SCEV *N = iterations(*X);
-      if (!N)
-        return false;
-      if (SE.isLoopInvariant(N, &L)) {
-        Open.append(X->begin(), X->end());
-        continue;
-      }
-      const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);
-      if (!Rec || !Rec->isAffine() || Rec->getLoop() != &L ||
-          (Count && Rec != Count) || Columns.size() == ColumnLoopsMax ||
-          !canBeCopied(*X) || !countsOnly(*X) || isUsedAfter(*X) ||
-          any_of(X->getSubLoops(), [&](Loop *In) { return varies(*In); }))
-        return false;
-      Count = Rec;
-      Columns.push_back(X);
-      align(*X, Starts, Ends);
-    }
-    if (Columns.empty() || Starts == Ends)
-      return false;
-    const auto *Step = dyn_cast<SCEVConstant>(Count->getStepRecurrence(SE));
-    Grows = Step && Step->getAPInt().isOne();
-    FromStart = Starts;
-    if (!Step || !(Grows || Step->getAPInt().isAllOnes()) ||
-        !SE.isLoopInvariant(Count->getStart(), &L))
-      return false;
-    for (const Loop *X : Columns)
-      Places.Most[X] =
-          Grows ? SE.getAddExpr(Count->getStart(),
-                                SE.getMinusSCEV(Rows, SE.getOne(I64)))
-                : Count->getStart();
-    return true;
-  }
-
-  bool varies(const Loop &X) {
-    const SCEV *N = iterations(X);
-    return !N || !SE.isLoopInvariant(N, &L) ||
-           any_of(X.getSubLoops(), [&](Loop *In) { return varies(*In); });
-  }
 
   bool isInColumns(const Instruction &I) const {
     return any_of(Columns, [&](const Loop *X) { return X->contains(&I); });
@@ -406,33 +261,6 @@ private:
 
   // ---- the parts ----
 
-  // In front of L.
-  struct Numbers {
-    Value *Rows, *First, *Height; // First: columns of the first row
-  };
-  Numbers N = {};
-  DebugLoc DL;
-
-  Value *number(IRBuilder<> &B, uint64_t I) const { return B.getInt64(I); }
-
-  // Of Row, which counts from 0.
-  Value *columns(IRBuilder<> &B, Value *Row) const {
-    return Grows ? B.CreateAdd(N.First, Row) : B.CreateSub(N.First, Row);
-  }
-
-  // Of the rectangle of the block of rows from Begin on.
-  Value *width(IRBuilder<> &B, Value *Begin) const {
-    Value *Row = Begin;
-    if (!Grows) {
-      Value *End = B.CreateAdd(Begin, N.Height);
-      End = B.CreateSelect(B.CreateICmpULT(End, N.Rows), End, N.Rows);
-      Row = B.CreateSub(End, number(B, 1));
-    }
-    Value *Width = columns(B, Row);
-    Value *IsOne = B.CreateICmpUGE(Width, number(B, RowStep));
-    return B.CreateSelect(IsOne, Width, number(B, 0));
-  }
-
   Value *areApart(Checks &C, const Element &E) const {
     Value *Longest = Grows ? columns(C.B, N.Rows) : N.First;
     return C.areElementsApart({E.Row, E.Column, N.Rows, Longest, E.Bytes});
@@ -450,19 +278,7 @@ private:
     IRNest None;
     Checks C(None, SE, At);
     C.B.SetCurrentDebugLocation(DL);
-    N.Rows = C.frozen(Rows, I64);
-    N.First = C.frozen(Count->getStart(), I64);
-    Value *Eighth = C.B.CreateLShr(N.Rows, number(C.B, 3));
-    N.Height = C.B.CreateAnd(C.B.CreateAdd(Eighth, number(C.B, RowStep - 1)),
-                             number(C.B, ~(uint64_t)(RowStep - 1)));
-    Value *Most = C.B.getInt64(INT32_MAX);
-    Value *Good = C.B.CreateICmpUGE(N.Rows, number(C.B, RowsMin));
-    Good = C.B.CreateAnd(Good, C.B.CreateICmpULE(N.Rows, Most));
-    Good = C.B.CreateAnd(Good, C.B.CreateICmpULE(N.First, Most));
-    if (!Grows)
-      Good = C.B.CreateAnd(
-          Good,
-          C.B.CreateICmpUGE(C.B.CreateAdd(N.First, number(C.B, 1)), N.Rows));
+    Value *Good = countRows(C);
     for (const Element &E : Elements)
       Good = C.B.CreateAnd(Good, areApart(C, E));
     if (Mirror.Store)
@@ -470,71 +286,6 @@ private:
     for (const Apart &X : Places.Asked)
       Good = C.B.CreateAnd(Good, C.holds(X));
     return Good;
-  }
-
-  // A counter of the iterations of the loop with this header, from 0.
-  PHINode *addCounter(BasicBlock *Header, BasicBlock *Front) {
-    IRBuilder<> B(&Header->front());
-    B.SetCurrentDebugLocation(DL);
-    PHINode *P = B.CreatePHI(I64, 2, "nputeir.count");
-    for (BasicBlock *From : predecessors(Header)) {
-      B.SetInsertPoint(From->getTerminator());
-      P->addIncoming(From == Front ? number(B, 0)
-                                   : B.CreateAdd(P, number(B, 1), "",
-                                                 /*HasNUW=*/true,
-                                                 /*HasNSW=*/true),
-                     From);
-    }
-    return P;
-  }
-
-  // X is a loop, or one of a copy of it: Map gives what is there for a value of
-  // X.  It does iterations Begin to Begin + Times of what it did.
-  void restrict(Loop &X, ValueToValueMapTy *Map, Value *Begin, Value *Times,
-                BasicBlock *Front) {
-    auto Here = [&](Value *V) -> Value * {
-      Value *Copied = Map ? Map->lookup(V) : nullptr;
-      return Copied ? Copied : V;
-    };
-    auto *Header = cast<BasicBlock>(Here(X.getHeader()));
-    for (PHINode &P : X.getHeader()->phis()) {
-      auto Step = Steps.find(&P);
-      if (Step == Steps.end())
-        continue; // a counter of ours
-      IRBuilder<> B(Front->getTerminator());
-      B.SetCurrentDebugLocation(DL);
-      auto *Own = cast<PHINode>(Here(&P));
-      Value *Start = Own->getIncomingValueForBlock(Front);
-      Value *Way = B.CreateMul(
-          B.CreateTruncOrBitCast(Begin, Step->second->getType()), Step->second);
-      Start = P.getType()->isPointerTy()
-                  ? B.CreatePointerCast(
-                        B.CreateGEP(B.getInt8Ty(),
-                                    B.CreatePointerCast(
-                                        Start, bytePointer(B.getContext())),
-                                    Way),
-                        P.getType())
-                  : B.CreateAdd(Start, Way);
-      Own->setIncomingValueForBlock(Front, Start);
-    }
-    PHINode *Done = addCounter(Header, Front);
-    auto *Branch = cast<BranchInst>(Header->getTerminator());
-    IRBuilder<> B(Branch);
-    B.SetCurrentDebugLocation(DL);
-    bool IntoBody = X.contains(
-        cast<BranchInst>(X.getHeader()->getTerminator())->getSuccessor(0));
-    Branch->setCondition(IntoBody ? B.CreateICmpULT(Done, Times)
-                                  : B.CreateICmpUGE(Done, Times));
-  }
-
-  DenseMap<const PHINode *, Value *> Steps; // of all counters
-
-  void findSteps(Loop &X, Instruction *At) {
-    Expander Code(SE, *At->getModule());
-    for (PHINode &P : X.getHeader()->phis()) {
-      const SCEV *Step = counter(P, X)->getStepRecurrence(SE);
-      Steps[&P] = Code.expand(Step, Step->getType(), At);
-    }
   }
 
   void split(BasicBlock *&Kept) {
@@ -562,7 +313,7 @@ private:
     B.CreateCondBr(Good, Blocks, Old);
     B.SetInsertPoint(Blocks);
     PHINode *Begin = B.CreatePHI(I64, 2, "nputeir.begin");
-    Begin->addIncoming(number(B, 0), Front);
+    Begin->addIncoming(B.getInt64(0), Front);
     B.CreateCondBr(B.CreateICmpULT(Begin, N.Rows), Rectangle, Diagonal);
     B.SetInsertPoint(Next);
     Begin->addIncoming(B.CreateAdd(Begin, N.Height, "", true, true), Next);
@@ -576,25 +327,16 @@ private:
     }
   }
 
-  static BasicBlock *frontOf(Loop &X, ValueToValueMapTy *Map) {
-    BasicBlock *Front = X.getLoopPreheader();
-    Value *Copied = Map ? Map->lookup(Front) : nullptr;
-    return Copied ? cast<BasicBlock>(Copied) : Front;
-  }
-
   void formRectangle(BasicBlock *Front, Value *Begin, ValueToValueMapTy &Map) {
     IRBuilder<> B(Front->getTerminator());
     B.SetCurrentDebugLocation(DL);
     Value *Width = width(B, Begin);
-    Value *Left = B.CreateSub(N.Rows, Begin);
-    Value *Height =
-        B.CreateSelect(B.CreateICmpULT(Left, N.Height), Left, N.Height);
     auto *Header = cast<BasicBlock>(Map[L.getHeader()]);
-    restrict(L, &Map, Begin, Height, Front);
+    restrict(L, &Map, Begin, height(B, Begin), Front);
     auto *Row = cast<PHINode>(&Header->front());
     for (Loop *X : Columns) {
       BasicBlock *Before = frontOf(*X, &Map);
-      Value *First = number(B, 0);
+      Value *First = B.getInt64(0);
       if (!FromStart) {
         B.SetInsertPoint(Before->getTerminator());
         First = B.CreateSub(columns(B, B.CreateAdd(Begin, Row)), Width);
@@ -612,7 +354,7 @@ private:
       B.SetCurrentDebugLocation(DL);
       Value *Width = width(B, B.CreateSub(Row, B.CreateURem(Row, N.Height)));
       Value *Left = B.CreateSub(columns(B, Row), Width);
-      restrict(*X, Map, FromStart ? Width : number(B, 0), Left, Before);
+      restrict(*X, Map, FromStart ? Width : B.getInt64(0), Left, Before);
     }
   }
 

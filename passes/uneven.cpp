@@ -1,0 +1,245 @@
+// uneven.cpp -- nests of rows that do not have equally many columns.
+#include "uneven.h"
+#include "ir_exits.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// How often the body runs; null: that is not known.
+const SCEV *UnevenNest::iterations(const Loop &X) {
+  const SCEV *N = SE.getBackedgeTakenCount(&X);
+  if (isa<SCEVCouldNotCompute>(N) || !exitsBeforeBody(X) ||
+      SE.getTypeSizeInBits(N->getType()) > 64)
+    return nullptr;
+  const SCEV *Wide = withoutMax(SE.getNoopOrZeroExtend(N, I64));
+  // A sum of 32 bits is the same in 64 as long as both are numbers of
+  // columns, which is asked in front of the nest.
+  const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);
+  if (Rec && Rec->isAffine() && !isa<SCEVAddRecExpr>(Wide))
+    return SE.getAddRecExpr(
+        SE.getNoopOrSignExtend(Rec->getStart(), I64),
+        SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64), Rec->getLoop(),
+        SCEV::FlagAnyWrap);
+  return Wide;
+}
+
+// A number that is never below zero, max(a, b) - b, without saying so: a - b.
+// That this is not below zero in any row is asked in front of the nest.
+const SCEV *UnevenNest::withoutMax(const SCEV *N) {
+  SmallVector<const SCEV *, 4> Terms = {N};
+  if (const auto *Add = dyn_cast<SCEVAddExpr>(N))
+    Terms.assign(Add->operands().begin(), Add->operands().end());
+  for (const SCEV *T : Terms) {
+    const auto *Max = dyn_cast<SCEVMinMaxExpr>(T);
+    if (!Max || !isa<SCEVSMaxExpr, SCEVUMaxExpr>(T) ||
+        Max->getNumOperands() != 2)
+      continue;
+    const SCEV *Others = SE.getMinusSCEV(N, T);
+    for (unsigned I = 0; I < 2; I++)
+      if (SE.getAddExpr(Others, Max->getOperand(1 - I))->isZero() &&
+          isa<SCEVAddRecExpr>(SE.getAddExpr(Others, Max->getOperand(I))))
+        return SE.getAddExpr(Others, Max->getOperand(I));
+  }
+  return N;
+}
+
+// What L changes from one iteration to the next is where it is.
+bool UnevenNest::countsOnly(const Loop &X) {
+  return X.getExitingBlock() == X.getHeader() && exitsBeforeBody(X) &&
+         all_of(X.getHeader()->phis(), [&](const PHINode &P) {
+           const SCEVAddRecExpr *Rec = counter(P, X);
+           return Rec && SE.isLoopInvariant(Rec->getStepRecurrence(SE), &L);
+         });
+}
+
+const SCEVAddRecExpr *UnevenNest::counter(const PHINode &P, const Loop &X) {
+  if (!SE.isSCEVable(P.getType()))
+    return nullptr;
+  const auto *Rec =
+      dyn_cast<SCEVAddRecExpr>(SE.getSCEV(const_cast<PHINode *>(&P)));
+  return Rec && Rec->isAffine() && Rec->getLoop() == &X ? Rec : nullptr;
+}
+
+// Do the counters of columns, or else pointers, start or end alike in all
+// rows?
+void UnevenNest::align(const Loop &X, bool &Starts, bool &Ends) {
+  bool Any = any_of(X.getHeader()->phis(), [&](const PHINode &P) {
+    return P.getType()->isIntegerTy() && counter(P, X);
+  });
+  for (const PHINode &P : X.getHeader()->phis()) {
+    if (Any && !P.getType()->isIntegerTy())
+      continue;
+    const SCEVAddRecExpr *Rec = counter(P, X);
+    if (!Rec)
+      continue; // a sum
+    const SCEV *Step = Rec->getStepRecurrence(SE);
+    const SCEV *Times = SE.getTruncateOrNoop(Count, Step->getType());
+    const SCEV *Last =
+        SE.getAddExpr(Rec->getStart(), SE.getMulExpr(Step, Times));
+    Starts &= SE.isLoopInvariant(Rec->getStart(), &L);
+    Ends &= SE.isLoopInvariant(Last, &L);
+  }
+}
+
+bool UnevenNest::findColumns(function_ref<bool(Loop &)> MayBeCut) {
+  Rows = iterations(L);
+  if (!Rows || !SE.isLoopInvariant(Rows, &L))
+    return false;
+  SmallVector<Loop *, 8> Open(L.begin(), L.end());
+  bool Starts = true, Ends = true;
+  while (!Open.empty()) { // each loop of the nest once
+    Loop *X = Open.pop_back_val();
+    const SCEV *N = iterations(*X);
+    if (!N)
+      return false;
+    if (SE.isLoopInvariant(N, &L)) {
+      Open.append(X->begin(), X->end());
+      continue;
+    }
+    const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);
+    if (!Rec || !Rec->isAffine() || Rec->getLoop() != &L ||
+        (Count && Rec != Count) || Columns.size() == ColumnLoopsMax ||
+        !canBeCopied(*X) || !MayBeCut(*X) ||
+        any_of(X->getSubLoops(), [&](Loop *In) { return varies(*In); }))
+      return false;
+    Count = Rec;
+    Columns.push_back(X);
+    align(*X, Starts, Ends);
+  }
+  if (Columns.empty() || Starts == Ends)
+    return false;
+  const auto *Step = dyn_cast<SCEVConstant>(Count->getStepRecurrence(SE));
+  Grows = Step && Step->getAPInt().isOne();
+  FromStart = Starts;
+  if (!Step || !(Grows || Step->getAPInt().isAllOnes()) ||
+      !SE.isLoopInvariant(Count->getStart(), &L))
+    return false;
+  for (const Loop *X : Columns)
+    Places.Most[X] = Grows
+                         ? SE.getAddExpr(Count->getStart(),
+                                         SE.getMinusSCEV(Rows, SE.getOne(I64)))
+                         : Count->getStart();
+  return true;
+}
+
+bool UnevenNest::varies(const Loop &X) {
+  const SCEV *N = iterations(X);
+  return !N || !SE.isLoopInvariant(N, &L) ||
+         any_of(X.getSubLoops(), [&](Loop *In) { return varies(*In); });
+}
+
+// Of Row, which counts from 0.
+Value *UnevenNest::columns(IRBuilder<> &B, Value *Row) const {
+  return Grows ? B.CreateAdd(N.First, Row) : B.CreateSub(N.First, Row);
+}
+
+// Of the rectangle of the block of rows from Begin on.
+Value *UnevenNest::width(IRBuilder<> &B, Value *Begin) const {
+  Value *Row = Begin;
+  if (!Grows) {
+    Value *End = B.CreateAdd(Begin, N.Height);
+    End = B.CreateSelect(B.CreateICmpULT(End, N.Rows), End, N.Rows);
+    Row = B.CreateSub(End, B.getInt64(1));
+  }
+  Value *Width = columns(B, Row);
+  Value *IsOne = B.CreateICmpUGE(Width, B.getInt64(RowStep));
+  return B.CreateSelect(IsOne, Width, B.getInt64(0));
+}
+
+// A counter of the iterations of the loop with this header, from 0.
+PHINode *UnevenNest::addCounter(BasicBlock *Header, BasicBlock *Front) {
+  IRBuilder<> B(&Header->front());
+  B.SetCurrentDebugLocation(DL);
+  PHINode *P = B.CreatePHI(I64, 2, "nputeir.count");
+  for (BasicBlock *From : predecessors(Header)) {
+    B.SetInsertPoint(From->getTerminator());
+    P->addIncoming(From == Front ? B.getInt64(0)
+                                 : B.CreateAdd(P, B.getInt64(1), "",
+                                               /*HasNUW=*/true,
+                                               /*HasNSW=*/true),
+                   From);
+  }
+  return P;
+}
+
+// X is a loop, or one of a copy of it: Map gives what is there for a value of
+// X.  It does iterations Begin to Begin + Times of what it did.
+void UnevenNest::restrict(Loop &X, ValueToValueMapTy *Map, Value *Begin,
+                          Value *Times, BasicBlock *Front) {
+  auto Here = [&](Value *V) -> Value * {
+    Value *Copied = Map ? Map->lookup(V) : nullptr;
+    return Copied ? Copied : V;
+  };
+  auto *Header = cast<BasicBlock>(Here(X.getHeader()));
+  for (PHINode &P : X.getHeader()->phis()) {
+    auto Step = Steps.find(&P);
+    if (Step == Steps.end())
+      continue; // a counter of ours
+    IRBuilder<> B(Front->getTerminator());
+    B.SetCurrentDebugLocation(DL);
+    auto *Own = cast<PHINode>(Here(&P));
+    Value *Start = Own->getIncomingValueForBlock(Front);
+    Value *Way = B.CreateMul(
+        B.CreateTruncOrBitCast(Begin, Step->second->getType()), Step->second);
+    Start = P.getType()->isPointerTy()
+                ? B.CreatePointerCast(
+                      B.CreateGEP(B.getInt8Ty(),
+                                  B.CreatePointerCast(
+                                      Start, bytePointer(B.getContext())),
+                                  Way),
+                      P.getType())
+                : B.CreateAdd(Start, Way);
+    Own->setIncomingValueForBlock(Front, Start);
+  }
+  PHINode *Done = addCounter(Header, Front);
+  auto *Branch = cast<BranchInst>(Header->getTerminator());
+  IRBuilder<> B(Branch);
+  B.SetCurrentDebugLocation(DL);
+  bool IntoBody = X.contains(
+      cast<BranchInst>(X.getHeader()->getTerminator())->getSuccessor(0));
+  Branch->setCondition(IntoBody ? B.CreateICmpULT(Done, Times)
+                                : B.CreateICmpUGE(Done, Times));
+}
+
+void UnevenNest::findSteps(Loop &X, Instruction *At) {
+  Expander Code(SE, *At->getModule());
+  for (PHINode &P : X.getHeader()->phis()) {
+    const SCEVAddRecExpr *Rec = counter(P, X);
+    if (!Rec)
+      continue;
+    const SCEV *Step = Rec->getStepRecurrence(SE);
+    Steps[&P] = Code.expand(Step, Step->getType(), At);
+  }
+}
+
+BasicBlock *UnevenNest::frontOf(Loop &X, ValueToValueMapTy *Map) {
+  BasicBlock *Front = X.getLoopPreheader();
+  Value *Copied = Map ? Map->lookup(Front) : nullptr;
+  return Copied ? cast<BasicBlock>(Copied) : Front;
+}
+
+Value *UnevenNest::countRows(Checks &C) {
+  C.B.SetCurrentDebugLocation(DL);
+  N.Rows = C.frozen(Rows, I64);
+  N.First = C.frozen(Count->getStart(), I64);
+  Value *Eighth = C.B.CreateLShr(N.Rows, C.B.getInt64(3));
+  N.Height = C.B.CreateAnd(C.B.CreateAdd(Eighth, C.B.getInt64(RowStep - 1)),
+                           C.B.getInt64(~(uint64_t)(RowStep - 1)));
+  Value *Most = C.B.getInt64(INT32_MAX);
+  Value *Good = C.B.CreateICmpUGE(N.Rows, C.B.getInt64(RowsMin));
+  Good = C.B.CreateAnd(Good, C.B.CreateICmpULE(N.Rows, Most));
+  Good = C.B.CreateAnd(Good, C.B.CreateICmpULE(N.First, Most));
+  if (!Grows)
+    Good = C.B.CreateAnd(
+        Good,
+        C.B.CreateICmpUGE(C.B.CreateAdd(N.First, C.B.getInt64(1)), N.Rows));
+  return Good;
+}
+
+Value *UnevenNest::height(IRBuilder<> &B, Value *Begin) const {
+  Value *Left = B.CreateSub(N.Rows, Begin);
+  return B.CreateSelect(B.CreateICmpULT(Left, N.Height), Left, N.Height);
+}
+
+} // namespace nputeir

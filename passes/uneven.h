@@ -1,0 +1,79 @@
+// uneven.h -- nests of rows that do not have equally many columns: each row has
+// one more than the row before it, or one less.  What every way to cut them
+// into rectangles needs.
+#ifndef NPUTEIR_UNEVEN_H
+#define NPUTEIR_UNEVEN_H
+
+#include "checks.h"
+#include "distribute.h"
+#include "nest_parts.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+
+namespace nputeir {
+
+class UnevenNest {
+protected:
+  // A block is an eighth of the rows, in eights; with fewer blocks than four,
+  // what no rectangle covers is a good part of the work.
+  enum { RowStep = 8, RowsMin = 4 * RowStep, ColumnLoopsMax = 4 };
+
+  llvm::Loop &L; // over rows
+  llvm::LoopInfo &LI;
+  llvm::DominatorTree &DT;
+  llvm::ScalarEvolution &SE;
+  llvm::Type *I64;
+  Overlaps Places;
+  llvm::SmallVector<llvm::Loop *, 4> Columns;  // over them, which are alike
+  const llvm::SCEVAddRecExpr *Count = nullptr; // of columns, in the present row
+  const llvm::SCEV *Rows = nullptr;
+  bool Grows = false;
+  bool FromStart = false; // all rows start in one column; else they end in one
+
+  UnevenNest(llvm::Loop &L, LoopFacts &Facts)
+      : L(L), LI(Facts.LI), DT(Facts.DT), SE(Facts.SE),
+        I64(llvm::Type::getInt64Ty(L.getHeader()->getContext())),
+        Places(L, Facts.SE, Facts.AA) {}
+
+  // How often the body runs; null: that is not known.
+  const llvm::SCEV *iterations(const llvm::Loop &X);
+  // What X changes from one iteration to the next is where it is.
+  bool countsOnly(const llvm::Loop &X);
+  // Null: P does not count the iterations of X.
+  const llvm::SCEVAddRecExpr *counter(const llvm::PHINode &P,
+                                      const llvm::Loop &X);
+  // Columns, Count, Rows and how they lie.  MayBeCut: some iterations of this
+  // loop may be done later.
+  bool findColumns(llvm::function_ref<bool(llvm::Loop &)> MayBeCut);
+
+  struct {                              // in front of L
+    llvm::Value *Rows, *First, *Height; // First: columns of the first row
+  } N = {};
+  llvm::DebugLoc DL;
+  llvm::DenseMap<const llvm::PHINode *, llvm::Value *> Steps; // of all counters
+
+  void findSteps(llvm::Loop &X, llvm::Instruction *At);
+  // Computes N; whether there are rows enough.
+  llvm::Value *countRows(Checks &C);
+  // Of Row, which counts from 0.
+  llvm::Value *columns(llvm::IRBuilder<> &B, llvm::Value *Row) const;
+  // Of the rectangle of the block of rows from Begin on.
+  llvm::Value *width(llvm::IRBuilder<> &B, llvm::Value *Begin) const;
+  llvm::Value *height(llvm::IRBuilder<> &B, llvm::Value *Begin) const;
+  // A counter of the iterations of the loop with this header, from 0.
+  llvm::PHINode *addCounter(llvm::BasicBlock *Header, llvm::BasicBlock *Front);
+  // X is a loop, or one of a copy of it: Map gives what is there for a value of
+  // X.  It does iterations Begin to Begin + Times of what it did.
+  void restrict(llvm::Loop &X, llvm::ValueToValueMapTy *Map, llvm::Value *Begin,
+                llvm::Value *Times, llvm::BasicBlock *Front);
+  static llvm::BasicBlock *frontOf(llvm::Loop &X, llvm::ValueToValueMapTy *Map);
+
+private:
+  const llvm::SCEV *withoutMax(const llvm::SCEV *N);
+  void align(const llvm::Loop &X, bool &Starts, bool &Ends);
+  bool varies(const llvm::Loop &X);
+};
+
+} // namespace nputeir
+
+#endif
