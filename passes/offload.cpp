@@ -572,6 +572,38 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, StringRef Name,
   return Changed;
 }
 
+// The same before a loop of a nest is taken alone; a whole rectangle must be.
+bool OffloadPass::cutAndReplace(Copy &C, const options &O, StringRef Name,
+                                std::vector<Finding> &Found, arena *A) {
+  if (!C.canReplace() || !hasTriangleSums(C.function(), Own->FAM))
+    return false;
+  DenseSet<int> InVain;
+  for (unsigned Try = 0; Try < SplitsPerNest; Try++) {
+    Copy Parts(C.function());
+    auto Split = splitTriangleSums(Parts.function(), Own->FAM, InVain);
+    if (Split.empty())
+      return false;
+    Own->tidy(Parts.function());
+    std::vector<Finding> New;
+    TakenBy By = D->Print ? TakenBy::Any : TakenBy::Call;
+    replaceNests(Parts, O, By, Name, New, A);
+    size_t Before = InVain.size();
+    for (const SplitNest &S : Split)
+      if (none_of(New, [&](const Finding &N) {
+            return N.V.rule == RULE_TAKEN && N.Loop == S.Outermost;
+          }))
+        InVain.insert(S.Outermost);
+    if (InVain.size() != Before)
+      continue;
+    Found = std::move(New);
+    if (!D->Print)
+      Parts.replace();
+    Own->FAM.clear(C.function(), "");
+    return true;
+  }
+  return false;
+}
+
 // F is what C was copied from.
 bool OffloadPass::replaceCopied(Copy &C, const Function &F, const options &O,
                                 std::vector<Finding> &Found, arena *A,
@@ -637,7 +669,9 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
     Asked.require |= Everywhere;
     Own->number(C.function());
     TakenBy First = D->Print ? TakenBy::Any : TakenBy::Call;
-    Changed = replaceNests(C, Asked, First, F.getName(), Found, Scope.A);
+    bool Cut = cutAndReplace(C, Asked, F.getName(), Found, Scope.A);
+    Changed = Cut ? !D->Print
+                  : replaceNests(C, Asked, First, F.getName(), Found, Scope.A);
     Changed |= splitAndReplace(C, Asked, F.getName(), Found, Scope.A);
     if (!D->Print && wantsCpuCode(Asked, F) && any_of(Found, IsLeft)) {
       if (Changed)

@@ -290,6 +290,8 @@ class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
   void tell(llvm::Function &F, llvm::ArrayRef<Finding> Found);
   bool replaceNests(Copy &C, const options &O, TakenBy By, llvm::StringRef Name,
                     std::vector<Finding> &Found, arena *A);
+  bool cutAndReplace(Copy &C, const options &O, llvm::StringRef Name,
+                     std::vector<Finding> &Found, arena *A);
   bool splitAndReplace(Copy &C, const options &O, llvm::StringRef Name,
                        std::vector<Finding> &Found, arena *A);
   bool replaceCopied(Copy &C, const llvm::Function &F, const options &O,

@@ -7,6 +7,7 @@
 #include "ir_sums.h"
 #include "split_products.h"
 #include "split_updates.h"
+#include "triangle_sums.h"
 #include "triangles.h"
 
 using namespace llvm;
@@ -50,11 +51,7 @@ public:
 
   // Loops that were not tried yet, in one way or the other, become fewer.
   bool splitNext() {
-    LoopFacts Facts = {FAM.getResult<LoopAnalysis>(F),
-                       FAM.getResult<ScalarEvolutionAnalysis>(F),
-                       FAM.getResult<DominatorTreeAnalysis>(F),
-                       FAM.getResult<PostDominatorTreeAnalysis>(F),
-                       FAM.getResult<AAManager>(F)};
+    LoopFacts Facts = facts();
     BasicBlock *Kept = nullptr;
     if (!splitOne(Facts, Kept) && !splitOneSum(Facts, Kept))
       return false;
@@ -64,7 +61,39 @@ public:
     return true;
   }
 
+  bool splitNextTriangleSum() {
+    LoopFacts Facts = facts();
+    for (Loop *L : Facts.LI.getLoopsInPreorder()) {
+      if (!mayBeTried(*L, Tried))
+        continue;
+      SplitNest S = describe(*L);
+      Tried.insert(S.Outermost);
+      if (!splitTriangleSum(*L, Facts))
+        continue;
+      Tried.insert(S.Loops.begin(), S.Loops.end());
+      Found.push_back(std::move(S));
+      FAM.clear(F, "");
+      return true;
+    }
+    return false;
+  }
+
+  bool hasTriangleSum() {
+    LoopFacts Facts = facts();
+    return any_of(Facts.LI.getLoopsInPreorder(), [&](Loop *L) {
+      return mayBeTried(*L, Tried) && isTriangleSum(*L, Facts);
+    });
+  }
+
 private:
+  LoopFacts facts() {
+    return {FAM.getResult<LoopAnalysis>(F),
+            FAM.getResult<ScalarEvolutionAnalysis>(F),
+            FAM.getResult<DominatorTreeAnalysis>(F),
+            FAM.getResult<PostDominatorTreeAnalysis>(F),
+            FAM.getResult<AAManager>(F)};
+  }
+
   static bool deepEnough(const Loop &L) {
     return any_of(L.getSubLoops(),
                   [](const Loop *In) { return !In->isInnermost(); });
@@ -129,6 +158,21 @@ std::vector<SplitNest> splitNests(Function &F, FunctionAnalysisManager &FAM,
     Count++;
   FAM.clear(F, "");
   return std::move(S.Found);
+}
+
+std::vector<SplitNest> splitTriangleSums(Function &F,
+                                         FunctionAnalysisManager &FAM,
+                                         const DenseSet<int> &Without) {
+  NestSplitter S(F, FAM, Without);
+  unsigned Count = 0;
+  while (Count < SplitsMax && S.splitNextTriangleSum())
+    Count++;
+  FAM.clear(F, "");
+  return std::move(S.Found);
+}
+
+bool hasTriangleSums(Function &F, FunctionAnalysisManager &FAM) {
+  return NestSplitter(F, FAM, {}).hasTriangleSum();
 }
 
 } // namespace nputeir

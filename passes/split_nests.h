@@ -21,6 +21,13 @@ std::vector<SplitNest> splitNests(llvm::Function &F,
                                   llvm::FunctionAnalysisManager &FAM,
                                   const llvm::DenseSet<int> &Without);
 
+// Splits nests of F whose sums are as long as the row says, but for those of
+// these numbers; as they are before anything in them is replaced.
+std::vector<SplitNest> splitTriangleSums(llvm::Function &F,
+                                         llvm::FunctionAnalysisManager &FAM,
+                                         const llvm::DenseSet<int> &Without);
+bool hasTriangleSums(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
+
 } // namespace nputeir
 
 #endif

@@ -64,7 +64,7 @@ second_kept(int *C, const signed char *A, int n) {
         C[i * 16 + j] += A[i * 16 + k] * A[k * 16 + j];
   for (int i = 0; i < 16; i++)
     for (int j = 0; j < 16; j++)
-      for (int k = 0; k < i; k++)
+      for (int k = 0; k < i * i; k++)
         C[i * 16 + j] += A[i * 16 + k] * A[k * 16 + j];
 }
 __attribute__((annotate("nputeir:require"))) int without(int x) { return x; }

@@ -82,9 +82,9 @@ SIZED_GEMM(small, 8)
   }
 MORE(1) MORE(2) MORE(3) MORE(4) MORE(5) MORE(6)
 #endif
-void triangle(int *C, const signed char *A, const signed char *B, int N) {
+void uneven(int *C, const signed char *A, const signed char *B, int N) {
   for (int i = 0; i < N; i++)
     for (int j = 0; j < N; j++)
-      for (int k = 0; k < i; k++)
+      for (int k = 0; k < i * i; k++)
         C[i * N + j] += A[i * N + k] * B[k * N + j];
 }

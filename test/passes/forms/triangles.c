@@ -171,9 +171,3 @@ INT_FORM(calls) {
 INT_FORM(volatile_result) {
   I LOWER L *(volatile int32_t *)&C_IJ += AA; // expected-remark {{VolatileOrAtomic}}
 }
-INT_FORM(length_of_k) {
-  I // expected-remark {{VariantExtent}}
-    for (int j = 0; j < N; j++)
-      for (int k = 0; k <= i; k++)
-        C_IJ += A[i * 64 + k] * B[k * 64 + j];
-}

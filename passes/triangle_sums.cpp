@@ -1,0 +1,406 @@
+// triangle_sums.cpp -- a nest whose sums are as long as the row says, as
+// rectangles and what they leave:
+//
+//     for i < n, j < d:  for k <= i:  c[i][j] += a[i][k] * b[k][j];
+//
+// becomes, with blocks of H rows,
+//
+//     for b < n, step H:
+//       for b <= i < b + H, j < d:  for k < terms(b):  ..         a rectangle
+//       for b <= i < b + H, j < d:  for terms(b) <= k <= i:  ..   the others
+//
+// where terms(b) is what the shortest row of a block has.  The rectangle is a
+// nest like any other, the others keep their code.  Where sums end alike
+// instead (k from i on) the others come first: the terms of an element are
+// added in the order of the source, whatever adds them.  A sum in a register
+// goes from the first part to the second by way of its element, which must have
+// its type.  What stands in front of the sums is done by the first part, what
+// stands behind them by the second; of either, the other part drops the stores.
+//
+// Of one element, all is done in the order of the source then, but not of two.
+// So the nest writes nothing but elements (i, j) with two strides, one of which
+// is at least the whole way of the other; each iteration of loops around the
+// sum has its own ones; and what else it reads is apart from them, by what is
+// known of pointers or by a question at run time.  The exception is a product
+// in place (trmm) that reads rows of the matrix itself which all lie behind the
+// present one: the others read them in the order of the source, and the
+// rectangle of a block reads what lies behind the block, which is as it was.
+#include "triangle_sums.h"
+#include "ir_marks.h"
+#include "uneven.h"
+
+#include "llvm/Transforms/Utils/Local.h"
+
+using namespace llvm;
+
+namespace nputeir {
+namespace {
+
+enum { SumBlocksMax = 64, AddressCodeMax = 16 };
+
+class TriangleSum : UnevenNest {
+  Loop *K = nullptr;           // over the terms of a sum
+  Loop *Around = nullptr;      // K's parent: L, or the loop over columns in it
+  PHINode *Sum = nullptr;      // null: it is kept in its element
+  PHINode *Result = nullptr;   // Sum behind K
+  StoreInst *Stored = nullptr; // what becomes of Result
+  SmallVector<Instruction *, 8> Accesses;
+  SmallVector<StoreInst *, 8> Before, After; // of K
+  struct Element {                           // strides and bytes of one
+    const SCEV *Place, *Row, *Column;        // Place: of the first
+    uint64_t Bytes;
+    const Loop *Over; // columns
+  };
+  Element Own = {};
+  SmallVector<const SCEV *, 4> Widths; // of the loops over columns
+  bool InPlace = false;
+
+public:
+  TriangleSum(Loop &L, LoopFacts &Facts) : UnevenNest(L, Facts) {}
+
+  bool isOne() {
+    return canBeCopied(L) && L.getNumBlocks() <= SumBlocksMax &&
+           countsOnly(L) && !isUsedAfter(L) &&
+           findColumns([&](Loop &X) { return !K && findSum(X); }) &&
+           findAround() && findAccesses(L, Accesses) && findElements() &&
+           isSumStored() && all_of(Accesses, [&](const Instruction *I) {
+             return mayBeMoved(*I);
+           });
+  }
+
+private:
+  // ---- is it one? ----
+
+  // K changes where it is, and one sum, which is all that is read behind it.
+  bool findSum(Loop &X) {
+    K = &X;
+    if (X.getExitingBlock() != X.getHeader())
+      return false;
+    for (PHINode &P : X.getHeader()->phis()) {
+      const SCEVAddRecExpr *Rec = counter(P, X);
+      if (Rec && SE.isLoopInvariant(Rec->getStepRecurrence(SE), &L))
+        continue;
+      if (Rec || Sum)
+        return false;
+      Sum = &P;
+    }
+    for (const BasicBlock *B : X.blocks())
+      for (const Instruction &I : *B)
+        for (const User *U : I.users()) {
+          if (X.contains(cast<Instruction>(U)))
+            continue;
+          auto *P = dyn_cast<PHINode>(const_cast<User *>(U));
+          if (&I != Sum || !P || P->getParent() != X.getExitBlock() ||
+              P->getNumIncomingValues() != 1 || Result)
+            return false;
+          Result = P;
+        }
+    return !Sum || Result;
+  }
+
+  bool findAround() {
+    Around = K->getParentLoop();
+    return DT.dominates(K->getHeader(), Around->getLoopLatch()) &&
+           (Around == &L || (Around->getParentLoop() == &L &&
+                             countsOnly(*Around) && !isUsedAfter(*Around)));
+  }
+
+  static uint64_t bytesOf(const Instruction &I) {
+    return I.getModule()->getDataLayout().getTypeStoreSize(
+        getLoadStoreType(const_cast<Instruction *>(&I)));
+  }
+
+  // How far I goes with each iteration of a loop; false: that varies.
+  bool stepsOf(const Instruction &I, const SCEV *&Place,
+               SmallDenseMap<const Loop *, const SCEV *, 4> &Step) {
+    Place = SE.getSCEV(const_cast<Value *>(getLoadStorePointerOperand(&I)));
+    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
+      if (!L.contains(Rec->getLoop()))
+        break;
+      const SCEV *S = SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64);
+      if (!Rec->isAffine() || !SE.isLoopInvariant(S, &L))
+        return false;
+      Step[Rec->getLoop()] = S;
+      Place = Rec->getStart();
+    }
+    return SE.isLoopInvariant(Place, &L);
+  }
+
+  // The element that I accesses, if only rows and columns say which.
+  bool elementOf(const Instruction &I, Element &E) {
+    SmallDenseMap<const Loop *, const SCEV *, 4> Step;
+    if (!stepsOf(I, E.Place, Step) || Step.size() != 2 || !Step.count(&L))
+      return false;
+    E.Row = Step[&L];
+    for (auto [X, S] : Step)
+      if (X != &L) {
+        E.Over = X;
+        E.Column = S;
+      }
+    E.Bytes = bytesOf(I);
+    return E.Over != K;
+  }
+
+  bool addWidth(const Loop &X) {
+    const SCEV *Width = iterations(X);
+    if (!Width || !SE.isLoopInvariant(Width, &L))
+      return false;
+    if (!is_contained(Widths, Width))
+      Widths.push_back(Width);
+    return true;
+  }
+
+  // An iteration of the loop around K has its element.
+  bool isOwn(const Instruction &I) {
+    Element E;
+    return elementOf(I, E) && E.Place == Own.Place && E.Row == Own.Row &&
+           E.Column == Own.Column && E.Bytes == Own.Bytes &&
+           (Around == &L || !Around->contains(&I) || E.Over == Around) &&
+           addWidth(*E.Over);
+  }
+
+  // All stores are to elements.
+  bool findElements() {
+    const Instruction *End = K->getHeader()->getTerminator();
+    bool InSum = false;
+    for (Instruction *I : Accesses) {
+      auto *S = dyn_cast<StoreInst>(I);
+      if (!S)
+        continue;
+      if ((!Own.Place && !elementOf(*S, Own)) || !isOwn(*S))
+        return false;
+      if (K->contains(S))
+        InSum = true;
+      else if (comesBefore(*S, *End, LI, DT))
+        Before.push_back(S);
+      else if (comesBefore(*End, *S, LI, DT))
+        After.push_back(S);
+      else
+        return false;
+    }
+    return Own.Place && InSum == !Sum;
+  }
+
+  // A sum in a register is stored in every iteration around it.
+  bool isSumStored() {
+    if (!Sum)
+      return true;
+    for (StoreInst *S : After)
+      if (!Stored && LI.getLoopFor(S->getParent()) == Around &&
+          DT.dominates(S->getParent(), Around->getLoopLatch()))
+        Stored = S;
+    SmallVector<Instruction *, AddressCodeMax> Code;
+    return Stored && Around != &L && isOnlyStored(*Result, false) &&
+           Stored->getValueOperand()->getType() == Sum->getType() &&
+           findAddress(Stored->getPointerOperand(), Code);
+  }
+
+  // Code of Around that computes V, in order; false: it cannot stand in front
+  // of K.
+  bool findAddress(Value *V, SmallVectorImpl<Instruction *> &Code) {
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I || DT.dominates(I, K->getLoopPreheader()->getTerminator()) ||
+        is_contained(Code, I))
+      return true;
+    if (!isa<GetElementPtrInst, CastInst, BinaryOperator>(I) ||
+        I->isIntDivRem() || Code.size() >= AddressCodeMax ||
+        !all_of(I->operands(), [&](Value *X) { return findAddress(X, Code); }))
+      return false;
+    Code.push_back(I);
+    return true;
+  }
+
+  // In front of K, what is computed from I goes to elements and into the sum;
+  // behind K, to elements.  The part that drops these stores needs I no more:
+  // there it may be another number, by which nothing may branch.
+  bool isOnlyStored(const Instruction &I, bool InFront) {
+    const Instruction *End = K->getHeader()->getTerminator();
+    return all_of(I.uses(), [&](const Use &U) {
+      const auto *User = cast<Instruction>(U.getUser());
+      if (InFront && User == Sum)
+        return true;
+      if (K->contains(User) || isa<PHINode, LoadInst>(User) ||
+          User->isTerminator() ||
+          (InFront && !comesBefore(*User, *End, LI, DT)))
+        return false;
+      if (const auto *S = dyn_cast<StoreInst>(User))
+        return S->getValueOperand() == &I;
+      return isOnlyStored(*User, InFront);
+    });
+  }
+
+  // A row that is read in place is behind the present one, as far as the sum
+  // has come.
+  bool isAhead(const Instruction &I) {
+    SmallDenseMap<const Loop *, const SCEV *, 4> Step;
+    const SCEV *Place;
+    if (!K->contains(&I) || FromStart || Grows || bytesOf(I) != Own.Bytes ||
+        !stepsOf(I, Place, Step) || Step.size() != 3 ||
+        Step.lookup(&L) != Own.Row || Step.lookup(K) != Own.Row ||
+        SE.getMinusSCEV(Place, Own.Place) != Own.Row)
+      return false;
+    for (auto [X, S] : Step)
+      if (X != &L && X != K && (S != Own.Column || !addWidth(*X)))
+        return false;
+    return InPlace = true;
+  }
+
+  bool mayBeMoved(const Instruction &I) {
+    if (isOwn(I)) {
+      if (isa<StoreInst>(I))
+        return true;
+      const Instruction *End = K->getHeader()->getTerminator();
+      if (K->contains(&I))
+        return !Sum;
+      if (comesBefore(I, *End, LI, DT))
+        return isOnlyStored(I, true);
+      return comesBefore(*End, I, LI, DT) && isOnlyStored(I, false) &&
+             (!Sum || comesBefore(*Stored, I, LI, DT));
+    }
+    if (isAhead(I))
+      return true;
+    return all_of(Accesses, [&](Instruction *W) {
+      return !isa<StoreInst>(W) || Places.areApart(*W, I);
+    });
+  }
+
+  // ---- the parts ----
+
+  // That all holds, in front of L.
+  Value *mayBeSplit(Instruction *At) {
+    IRNest None;
+    Checks C(None, SE, At);
+    Value *Good = countRows(C);
+    Value *Most = InPlace ? C.B.CreateAdd(N.First, C.B.getInt64(1)) : N.Rows;
+    for (const SCEV *Width : Widths)
+      Good = C.B.CreateAnd(
+          Good, C.areElementsApart({Own.Row, Own.Column, Most,
+                                    C.frozen(Width, I64), Own.Bytes}));
+    for (const Apart &X : Places.Asked)
+      Good = C.B.CreateAnd(Good, C.holds(X));
+    return Good;
+  }
+
+  // Where the sum is stored, in front of K.
+  Value *addressInFront() {
+    SmallVector<Instruction *, AddressCodeMax> Code;
+    findAddress(Stored->getPointerOperand(), Code);
+    ValueToValueMapTy Map;
+    for (Instruction *I : Code) {
+      Instruction *Copied = I->clone();
+      Copied->insertBefore(K->getLoopPreheader()->getTerminator());
+      RemapInstruction(Copied, Map,
+                       RF_NoModuleLevelChanges | RF_IgnoreMissingLocals);
+      Map[I] = Copied;
+    }
+    Value *Moved = Map.lookup(Stored->getPointerOperand());
+    return Moved ? Moved : Stored->getPointerOperand();
+  }
+
+  // A copy of L that does some terms of a block of rows.
+  void formPart(BasicBlock *Front, ValueToValueMapTy &Map, Value *Begin,
+                bool IsRectangle) {
+    IRBuilder<> B(Front->getTerminator());
+    B.SetCurrentDebugLocation(DL);
+    Value *Width = width(B, Begin);
+    restrict(L, &Map, Begin, height(B, Begin), Front);
+    auto *Row = cast<PHINode>(&cast<BasicBlock>(Map[L.getHeader()])->front());
+    BasicBlock *InFront = frontOf(*K, &Map);
+    B.SetInsertPoint(InFront->getTerminator());
+    Value *Others = B.CreateSub(columns(B, B.CreateAdd(Begin, Row)), Width);
+    Value *First = FromStart ? Width : Others;
+    restrict(*K, &Map, IsRectangle == FromStart ? B.getInt64(0) : First,
+             IsRectangle ? Width : Others, InFront);
+  }
+
+  static void dropStores(ArrayRef<StoreInst *> Stores, ValueToValueMapTy &Map) {
+    for (StoreInst *S : Stores) {
+      auto *Copied = cast<StoreInst>(Map[S]);
+      Value *Held = Copied->getValueOperand();
+      Copied->eraseFromParent();
+      RecursivelyDeleteTriviallyDeadInstructions(Held);
+    }
+  }
+
+  // The sum of the first part goes on in the second.
+  void handOver(Value *Address, ValueToValueMapTy &First,
+                ValueToValueMapTy &Second) {
+    auto At = [&](ValueToValueMapTy &Map) {
+      Value *Copied = Map.lookup(Address);
+      return Copied ? Copied : Address;
+    };
+    auto *Sums = cast<PHINode>(First[Result]);
+    IRBuilder<> B(&*Sums->getParent()->getFirstInsertionPt());
+    B.SetCurrentDebugLocation(Stored->getDebugLoc());
+    B.CreateAlignedStore(Sums, At(First), Stored->getAlign());
+    BasicBlock *InFront = frontOf(*K, &Second);
+    B.SetInsertPoint(InFront->getTerminator());
+    Value *SoFar =
+        B.CreateAlignedLoad(Sum->getType(), At(Second), Stored->getAlign());
+    auto *Own = cast<PHINode>(Second[Sum]);
+    Value *Start = Own->getIncomingValueForBlock(InFront);
+    Own->setIncomingValueForBlock(InFront, SoFar);
+    RecursivelyDeleteTriviallyDeadInstructions(Start);
+  }
+
+public:
+  void split() {
+    BasicBlock *Front = L.getLoopPreheader(), *Exit = L.getExitBlock();
+    Instruction *End = Front->getTerminator();
+    DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
+    findSteps(L, End);
+    findSteps(*K, End);
+    Value *Good = mayBeSplit(End);
+    Value *Address = Sum ? addressInFront() : nullptr;
+    BasicBlock *Old = detach(L);
+    Function &F = *Front->getParent();
+    auto Create = [&](const char *Name) {
+      return BasicBlock::Create(F.getContext(), Name, &F, L.getHeader());
+    };
+    BasicBlock *Blocks = Create("nputeir.blocks"),
+               *Then = Create("nputeir.then"), *Next = Create("nputeir.next");
+    for (PHINode &P : Exit->phis())
+      P.addIncoming(P.getIncomingValueForBlock(L.getExitingBlock()), Blocks);
+    ValueToValueMapTy OfRectangle, OfOthers;
+    BasicBlock *Rectangle = copyLoop(L, FromStart ? Then : Next, OfRectangle);
+    markKept(L);
+    BasicBlock *Others = copyLoop(L, FromStart ? Next : Then, OfOthers);
+    IRBuilder<> B(Front);
+    B.SetCurrentDebugLocation(DL);
+    B.CreateCondBr(Good, Blocks, Old);
+    B.SetInsertPoint(Blocks);
+    PHINode *Begin = B.CreatePHI(I64, 2, "nputeir.begin");
+    Begin->addIncoming(B.getInt64(0), Front);
+    B.CreateCondBr(B.CreateICmpULT(Begin, N.Rows),
+                   FromStart ? Rectangle : Others, Exit);
+    B.SetInsertPoint(Then);
+    B.CreateBr(FromStart ? Others : Rectangle);
+    B.SetInsertPoint(Next);
+    Begin->addIncoming(B.CreateAdd(Begin, N.Height, "", true, true), Next);
+    B.CreateBr(Blocks);
+    formPart(Rectangle, OfRectangle, Begin, true);
+    formPart(Others, OfOthers, Begin, false);
+    ValueToValueMapTy &First = FromStart ? OfRectangle : OfOthers;
+    ValueToValueMapTy &Second = FromStart ? OfOthers : OfRectangle;
+    if (Sum)
+      handOver(Address, First, Second);
+    dropStores(After, First);
+    dropStores(Before, Second);
+  }
+};
+
+} // namespace
+
+bool isTriangleSum(Loop &L, LoopFacts &Facts) {
+  return TriangleSum(L, Facts).isOne();
+}
+
+bool splitTriangleSum(Loop &L, LoopFacts &Facts) {
+  TriangleSum T(L, Facts);
+  bool Is = T.isOne();
+  if (Is)
+    T.split();
+  return Is;
+}
+
+} // namespace nputeir
