@@ -49,7 +49,11 @@ const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction &I) {
   return SE.isLoopInvariant(Count, &Outer) ? Count : nullptr;
 }
 
+// Iteration k of a loop that runs once less in each iteration i of another one
+// is number i + k of as many as it has in the first: so far the first one goes
+// less.
 bool Overlaps::reach(const Instruction &I, Apart::Reach &X) {
+  SmallDenseMap<const Loop *, size_t, 4> Term;
   Type *I64 = Type::getInt64Ty(I.getContext());
   const Value *Pointer = getLoadStorePointerOperand(&I);
   const SCEV *Place = SE.getSCEV(const_cast<Value *>(Pointer));
@@ -62,9 +66,15 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X) {
     const SCEV *Count = mostIterations(*Rec->getLoop(), I);
     if (!Rec->isAffine() || !Count || !SE.isLoopInvariant(Step, &Outer))
       return false;
+    Term[Rec->getLoop()] = X.Of.Terms.size();
     X.Of.Terms.push_back({SE.getNoopOrSignExtend(Step, I64), Count});
     Place = Rec->getStart();
   }
+  for (auto [L, At] : Term)
+    if (auto Around = Term.find(Falling.lookup(L)); Around != Term.end()) {
+      const SCEV *&Step = X.Of.Terms[Around->second].Step;
+      Step = SE.getMinusSCEV(Step, X.Of.Terms[At].Step);
+    }
   if (!Place->getType()->isPointerTy() || !SE.isLoopInvariant(Place, &Outer))
     return false;
   X.Of.Start = SE.getPtrToIntExpr(Place, I64);

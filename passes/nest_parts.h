@@ -21,11 +21,13 @@ public:
   std::vector<Apart> Asked;
   // Iterations of loops that do not run equally often, where they are known.
   llvm::DenseMap<const llvm::Loop *, const llvm::SCEV *> Most;
+  // Of these, the loops around in each iteration of which they run once less.
+  llvm::DenseMap<const llvm::Loop *, const llvm::Loop *> Falling;
 
   Overlaps(llvm::Loop &Outer, llvm::ScalarEvolution &SE, llvm::AAResults &AA)
       : Outer(Outer), SE(SE), AA(AA) {}
-  // W, a store, and X, a load or store, never do, or it is asked.  Written: what
-  // W touches; null: what its loops say.
+  // W, a store, and X, a load or store, never do, or it is asked.  Written:
+  // what W touches; null: what its loops say.
   bool areApart(llvm::Instruction &W, const llvm::Instruction &X,
                 const Apart::Reach *Written = nullptr);
   // The bytes that I, a load or store, touches in all iterations.

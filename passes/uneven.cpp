@@ -115,11 +115,14 @@ bool UnevenNest::findColumns(function_ref<bool(Loop &)> MayBeCut) {
   if (!Step || !(Grows || Step->getAPInt().isAllOnes()) ||
       !SE.isLoopInvariant(Count->getStart(), &L))
     return false;
-  for (const Loop *X : Columns)
+  for (const Loop *X : Columns) {
+    if (!Grows)
+      Places.Falling[X] = &L;
     Places.Most[X] = Grows
                          ? SE.getAddExpr(Count->getStart(),
                                          SE.getMinusSCEV(Rows, SE.getOne(I64)))
                          : Count->getStart();
+  }
   return true;
 }
 
