@@ -4,6 +4,7 @@
 #include "ir_sums.h"
 #include "versions.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 
@@ -16,8 +17,35 @@ unsigned endLine(const Loop &L) {
   return End ? End.getLine() : 0;
 }
 
+// ---- what becomes of a sum ----
+
+// What is computed from I reaches memory or whoever gets it, or the next turn
+// of a loop around I.  Other sums become addresses and choices.
+static bool isResult(const Instruction &I, const LoopInfo &LI) {
+  enum { UsersMax = 64 };
+  const Loop *Home = LI.getLoopFor(I.getParent());
+  SetVector<const Instruction *> Ahead;
+  Ahead.insert(&I);
+  for (unsigned At = 0; At < Ahead.size(); At++)
+    for (const Use &U : Ahead[At]->uses()) {
+      const auto *To = cast<Instruction>(U.getUser());
+      const Loop *Of = LI.getLoopFor(To->getParent());
+      if (isa<PHINode>(To) && Of && Of->getHeader() == To->getParent() &&
+          Of->contains(Home))
+        return true;
+      if (isa<GetElementPtrInst, BranchInst, SwitchInst>(To) ||
+          (isa<SelectInst>(To) && U.getOperandNo() == 0))
+        continue;
+      bool Computes = !To->mayHaveSideEffects() && !To->isTerminator();
+      if (!Computes || Ahead.size() == UsersMax)
+        return true;
+      Ahead.insert(To);
+    }
+  return false;
+}
+
 static unsigned depthOfAny(const Loop &L, const LoopInfo &LI,
-                           bool (*Is)(const Instruction &)) {
+                           function_ref<bool(const Instruction &)> Is) {
   unsigned Depth = 0;
   for (const BasicBlock *B : L.blocks())
     if (LI.getLoopDepth(B) > Depth && any_of(*B, Is))
@@ -35,7 +63,9 @@ bool hasSums(Function &F, unsigned Least, std::vector<Finding> &Declined) {
   LoopInfo LI(DT);
   unsigned Deepest = 0;
   for (Loop *L : LI) {
-    unsigned Depth = depthOfAny(*L, LI, isRunningSum);
+    unsigned Depth = depthOfAny(*L, LI, [&](const Instruction &I) {
+      return isRunningSum(I) && isResult(I, LI);
+    });
     Depth += Depth == 2 && isCollapsed(*L);
     unsigned Other = Depth ? 0 : depthOfAny(*L, LI, combinesElements);
     Finding N;

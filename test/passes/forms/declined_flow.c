@@ -23,6 +23,13 @@ INT_FORM(returns) {
     C[i * N + j] += AB;
   }
 }
+// Sums that become addresses and choices.
+INT_FORM(counts_products) {
+  I J L C[(AB + A[k]) & 63]++; // expected-remark {{NoProduct}}
+}
+INT_FORM(looks_at_products) {
+  I J L if (AB + A[k] > 5) C[i * N + j] = 3; // expected-remark {{NoProduct}}
+}
 INT_FORM(skips) {
   I J L { // expected-remark {{kept}}
     if (A[i * K + k] == 3)
