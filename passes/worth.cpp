@@ -1,6 +1,7 @@
 // worth.cpp -- is a function worth a closer look?
 #include "worth.h"
 #include "collapsed.h"
+#include "ir_exits.h"
 #include "ir_sums.h"
 #include "versions.h"
 
@@ -44,11 +45,75 @@ static bool isResult(const Instruction &I, const LoopInfo &LI) {
   return false;
 }
 
-static unsigned depthOfAny(const Loop &L, const LoopInfo &LI,
-                           function_ref<bool(const Instruction &)> Is) {
+// ---- which loops around it could be read ----
+
+// V is only known when L has read it from memory, or called something.
+static bool isReadIn(const Loop &L, const Value *V) {
+  enum { ValuesMax = 64 };
+  SetVector<const Value *> Open;
+  Open.insert(V);
+  for (unsigned At = 0; At < Open.size() && At < ValuesMax; At++) {
+    const auto *I = dyn_cast<Instruction>(Open[At]);
+    if (!I || !L.contains(I) ||
+        (isa<PHINode>(I) && I->getParent() == L.getHeader()))
+      continue;
+    if (I->mayReadOrWriteMemory())
+      return true;
+    Open.insert(I->op_begin(), I->op_end());
+  }
+  return false;
+}
+
+// One of several ways out of L depends on what L reads, so that no preparation
+// makes them one.
+static bool isLeftEarly(const Loop &L) {
+  SmallVector<Loop::Edge, 4> Edges;
+  L.getExitEdges(Edges);
+  bool Reads = false;
+  unsigned Ways = 0;
+  for (auto [From, To] : Edges) {
+    if (neverReturns(To))
+      continue;
+    Ways++;
+    Reads |= isReadIn(L, From->getTerminator());
+  }
+  return Ways > 1 && Reads;
+}
+
+namespace {
+struct Depths {
+  unsigned All = 0;           // loops around the deepest sum
+  unsigned Whole = 0;         // of one sum, up to one that is left early
+  const Loop *Left = nullptr; // such a one
+};
+} // namespace
+
+static Depths depthsOfSums(const Loop &L, const LoopInfo &LI) {
+  Depths D;
+  for (const BasicBlock *B : L.blocks()) {
+    unsigned Depth = LI.getLoopDepth(B);
+    if (Depth <= D.Whole || none_of(*B, [&](const Instruction &I) {
+          return isRunningSum(I) && isResult(I, LI);
+        }))
+      continue;
+    unsigned Whole = 0;
+    for (const Loop *In = LI.getLoopFor(B); In; In = In->getParentLoop()) {
+      if (isLeftEarly(*In)) {
+        D.Left = In;
+        break;
+      }
+      Whole++;
+    }
+    D.All = std::max(D.All, Depth);
+    D.Whole = std::max(D.Whole, Whole);
+  }
+  return D;
+}
+
+static unsigned depthOfOther(const Loop &L, const LoopInfo &LI) {
   unsigned Depth = 0;
   for (const BasicBlock *B : L.blocks())
-    if (LI.getLoopDepth(B) > Depth && any_of(*B, Is))
+    if (LI.getLoopDepth(B) > Depth && any_of(*B, combinesElements))
       Depth = LI.getLoopDepth(B);
   return Depth;
 }
@@ -62,12 +127,15 @@ bool hasSums(Function &F, unsigned Least, std::vector<Finding> &Declined) {
   DominatorTree DT(F);
   LoopInfo LI(DT);
   unsigned Deepest = 0;
+  std::vector<Finding> Early;
   for (Loop *L : LI) {
-    unsigned Depth = depthOfAny(*L, LI, [&](const Instruction &I) {
-      return isRunningSum(I) && isResult(I, LI);
-    });
-    Depth += Depth == 2 && isCollapsed(*L);
-    unsigned Other = Depth ? 0 : depthOfAny(*L, LI, combinesElements);
+    Depths D = depthsOfSums(*L, LI);
+    unsigned Whole = D.Whole, Depth = D.All;
+    if (Whole == 2 && isCollapsed(*L)) {
+      Whole++;
+      Depth = std::max(Depth, Whole);
+    }
+    unsigned Other = Depth ? 0 : depthOfOther(*L, LI);
     Finding N;
     N.Depth = std::max(Depth, Other);
     N.At = L->getStartLoc();
@@ -82,8 +150,15 @@ bool hasSums(Function &F, unsigned Least, std::vector<Finding> &Declined) {
                       "products");
     if (N.V.diag.kind != DIAG_NONE)
       Declined.push_back(std::move(N));
-    Deepest = std::max(Deepest, Depth);
+    else if (Depth >= Least && Whole < Least) {
+      verdict_decline(&N.V, RULE_EARLY_EXIT, loc_none(), "%s",
+                      leftFromElsewhere(*D.Left));
+      Early.push_back(std::move(N));
+    }
+    Deepest = std::max(Deepest, Whole);
   }
+  if (Deepest < Least) // else a closer look says it of them
+    Declined.insert(Declined.end(), Early.begin(), Early.end());
   return Deepest >= Least;
 }
 

@@ -23,6 +23,16 @@ INT_FORM(returns) {
     C[i * N + j] += AB;
   }
 }
+// Only the outer loops are left so; the inner one alone is no nest.
+INT_FORM(breaks_behind_sums) {
+  I J { // expected-remark {{EarlyExit}}
+    int s = 0;
+    L s += AB;
+    if (C[i * N + j] == 3)
+      break;
+    C[i * N + j] = s;
+  }
+}
 // Sums that become addresses and choices.
 INT_FORM(counts_products) {
   I J L C[(AB + A[k]) & 63]++; // expected-remark {{NoProduct}}
