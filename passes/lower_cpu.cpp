@@ -30,7 +30,7 @@ std::string CpuWork::print() const {
   for (int64_t CpuFixed::*X : CpuFixed::Each)
     if (Fixed)
       text_printf(&T, " %lld", (long long)((*Fixed).*X));
-  text_printf(&T, " %d", (int)Extras.size());
+  text_printf(&T, " %u %u %d", Limits[IN0], Limits[IN1], (int)Extras.size());
   SmallVector<std::string, 8> Names = {"sum", "out"};
   for (const Extra &X : Extras) {
     text_printf(&T, " %s %c", dtype_name(X.Type), MovesLetter[(int)X.Moves]);
@@ -63,6 +63,17 @@ static bool readFixed(scan *S, bool Is, std::optional<CpuFixed> &X) {
   return X->M > 0 && X->N > 0 && X->K > 0;
 }
 
+static bool readLimits(scan *S, unsigned (&Limits)[2]) {
+  enum { LimitsMax = 64 };
+  for (unsigned &L : Limits) {
+    int64_t N;
+    if (!scan_int(S, &N) || N < 0 || N > LimitsMax)
+      return false;
+    L = (unsigned)N;
+  }
+  return true;
+}
+
 bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   diag D = {};
   std::string Copy = Text.str();
@@ -71,8 +82,8 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   if (!readType(A, &S, W.In[0]) || !readType(A, &S, W.In[1]) ||
       !readType(A, &S, W.Out) || !readType(A, &S, W.Sum) ||
       !scan_int(&S, &Ways) || Ways < 0 || Ways >= 64 ||
-      !readFixed(&S, Ways & 32, W.Fixed) || !scan_int(&S, &Count) ||
-      Count < 0 || Count > CALC_INPUTS - TAIL_EXTRA)
+      !readFixed(&S, Ways & 32, W.Fixed) || !readLimits(&S, W.Limits) ||
+      !scan_int(&S, &Count) || Count < 0 || Count > CALC_INPUTS - TAIL_EXTRA)
     return false;
   W.Packed = Ways & 1;
   W.Direct = Ways & 2;

@@ -5,9 +5,12 @@
 // 8-byte slots:
 //
 //     tensors         addresses of in0, in1, out and the epilogue's extras
+//     limits          what the sums of those of in0, then of in1, start with:
+//                     of elements for which one is below zero, nothing is read
 //     accumulate      0 or 1
 //     axis counts     of the roles C, M, N, K
-//     axes            by role, outermost first: extent, stride of each tensor
+//     axes            by role, outermost first: extent, stride of each tensor,
+//                     step of each limit
 //
 // While loops are optimised it is a weak declaration, whose attribute says what
 // it computes.  DefineCpuPass gives it its code at the end of the pipeline, so
@@ -51,6 +54,7 @@ struct CpuWork {
     CpuExtra Moves;
   };
   llvm::SmallVector<Extra, 4> Extras;
+  unsigned Limits[2] = {0, 0}; // of in0 and in1
   // Whether sizes may be large, and may be small; for the latter, whether in1
   // lies across the columns.
   bool Packed = true, Direct = false, Turned = false;
@@ -59,6 +63,11 @@ struct CpuWork {
   std::optional<CpuFixed> Fixed;
 
   unsigned tensors() const { return TENSORS + (unsigned)Extras.size(); }
+  // Of IN0 or IN1; to what follows axes, a limit is one more tensor.
+  unsigned firstLimit(int T) const {
+    return tensors() + (T == IN1 ? Limits[IN0] : 0);
+  }
+  unsigned moved() const { return firstLimit(IN1) + Limits[IN1]; }
   std::string print() const;
   static bool parse(arena *A, llvm::StringRef Text, CpuWork &W);
 };
@@ -146,6 +155,7 @@ struct CpuPanel {
   dtype From, To;     // elements are converted
   int Group = 1;      // neighbouring columns that are packed as one of 32 bits
   bool Flips = false; // 128 is added, which is the same as subtracted
+  int Limits = 0;     // conditions under which an element is read
 
   int bytes() const { return Group * dtype_bytes(To); }
 };
@@ -153,6 +163,9 @@ struct CpuPanel {
 //       row_stride, column_stride): a panel, its rows adjacent.  A last group
 // is filled up with zero.  The strides are those in all runs; row_stride is 0
 // where rows have no runs.  The runs of rows behind the last one are below 1.
+// With limits also (row_parts, rows_apart, column_parts, columns_apart,
+// starts): an element for which start + row's part + column's part of a limit
+// is below zero is zero; parts of the next limit lie so many bytes apart.
 llvm::Function *packFunction(CpuUnit &U, const CpuPanel &P);
 // Bytes that a panel's last store may write behind it.
 enum { PackSlack = 64 };

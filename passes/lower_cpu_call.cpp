@@ -32,19 +32,49 @@ struct CpuAxis {
 
 bool isConstant(value V) { return V.symbol < 0; }
 
+bool isMoved(value Step) { return !isConstant(Step) || Step.constant != 0; }
+
 int64_t distance(value V) {
   return isConstant(V) ? std::abs(V.constant) : INT64_MAX;
+}
+
+unsigned tensorsOf(const contraction &C) {
+  return TENSORS + (C.tail ? (unsigned)C.extra_count : 0);
+}
+
+// Of an input: one that moves along neither M nor N leaves out steps of both.
+SmallVector<const affine_guard *, 8> limitsOf(const contraction &C, int T) {
+  axis_role Other = T == IN0 ? AXIS_N : AXIS_M;
+  SmallVector<const affine_guard *, 8> Limits;
+  for (int L = 0; L < C.limit_count; L++) {
+    bool Moves = false;
+    for (int I = 0; I < C.axis_count; I++)
+      Moves |= C.axis[I].role == Other && isMoved(C.limit[L].step[I]);
+    if (!Moves)
+      Limits.push_back(&C.limit[L]);
+  }
+  return Limits;
+}
+
+// Tensors, and limits in the order of the slots.
+unsigned movedOf(const contraction &C) {
+  return tensorsOf(C) +
+         (unsigned)(limitsOf(C, IN0).size() + limitsOf(C, IN1).size());
+}
+
+const affine_guard &limitAt(const contraction &C, unsigned Moved) {
+  SmallVector<const affine_guard *, 8> Limits = limitsOf(C, IN0);
+  Limits.append(limitsOf(C, IN1));
+  return *Limits[Moved - tensorsOf(C)];
 }
 
 value strideOf(const contraction &C, int Axis, unsigned Tensor) {
   if (Tensor < TENSORS)
     return C.axis[Axis].stride_bytes[Tensor];
+  if (Tensor >= tensorsOf(C))
+    return limitAt(C, Tensor).step[Axis];
   const contraction_extra &X = C.extra[Tensor - TENSORS];
   return X.tensor < 0 ? value{0, -1} : X.stride_bytes[Axis];
-}
-
-unsigned tensorsOf(const contraction &C) {
-  return TENSORS + (C.tail ? (unsigned)C.extra_count : 0);
 }
 
 // Outer goes on where Inner ends, in all tensors.
@@ -82,7 +112,7 @@ bool isDense(const contraction &C, const CpuAxis &X, unsigned T) {
 // Of a role, the outermost first; at least one.
 SmallVector<CpuAxis, 8> axesOf(const contraction &C, axis_role Role) {
   SmallVector<CpuAxis, 8> Axes;
-  unsigned Tensors = tensorsOf(C), Densest = densest(C, Role);
+  unsigned Tensors = movedOf(C), Densest = densest(C, Role);
   for (int I = 0; I < C.axis_count; I++) {
     const contraction_axis &X = C.axis[I];
     if (X.role != Role || (isConstant(X.extent) && X.extent.constant == 1))
@@ -169,6 +199,7 @@ public:
     F.one_axis = true;
     F.sum = W.Sum;
     F.finishes = W.Tail != nullptr;
+    F.limited = C.limit_count > 0;
     for (int T = 0; T < TENSORS; T++)
       F.type[T] = C.type[T];
     for (int R = 0; R < AXIS_ROLES; R++) {
@@ -235,6 +266,9 @@ CpuWork workOf(const contraction &C) {
                                                          : CpuExtra::Other;
     W.Extras.push_back({X.type, Moves});
   }
+  for (int T : {IN0, IN1})
+    W.Limits[T] = (unsigned)limitsOf(C, T).size();
+  assert(movedOf(C) >= tensorsOf(C) + (unsigned)C.limit_count);
   Ways(C, W).choose();
   return W;
 }
@@ -288,8 +322,6 @@ bool cpuTakes(const contraction &C, const char **Why) {
     return No("three factors are multiplied");
   if (C.map[0] || C.map[1])
     return No("elements are changed before they are multiplied");
-  if (C.limit_count)
-    return No("conditions decide which products are summed");
   if (!hasAxes(C, AXIS_K) || (!hasAxes(C, AXIS_M) && !hasAxes(C, AXIS_N)))
     return No("the nest is neither a product of two matrices nor of a matrix "
               "and a vector");
@@ -304,7 +336,9 @@ bool cpuTakes(const contraction &C, const char **Why) {
     return No("what follows the sum rounds it twice");
   if ((!hasAxes(C, AXIS_M) || !hasAxes(C, AXIS_N)) &&
       workOf(Arranged(C).C).Vector == CPU_VECTOR_NO)
-    return No("elements of the matrix are not adjacent");
+    return No(C.limit_count ? "conditions decide which products of a matrix "
+                              "and a vector are summed"
+                            : "elements of the matrix are not adjacent");
   return true;
 }
 
@@ -462,11 +496,16 @@ Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &Given,
   Arranged By(Given);
   const contraction &C = By.C;
   Function &F = *B.GetInsertBlock()->getParent();
-  unsigned Tensors = tensorsOf(C);
-  assert(X.Tensor.size() == Tensors);
+  unsigned Tensors = movedOf(C);
+  assert(X.Tensor.size() == tensorsOf(C));
   SmallVector<Value *, 64> Slots(X.Tensor.begin(), X.Tensor.end());
   if (By.Exchanged)
     std::swap(Slots[IN0], Slots[IN1]);
+  for (unsigned T = tensorsOf(C); T < Tensors; T++) {
+    const affine_guard &L = limitAt(C, T);
+    Value *Start = X.Number(L.start); // below: -Start - 1 is not below zero
+    Slots.push_back(L.below ? B.CreateNot(Start) : Start);
+  }
   bool Fixed = workOf(C).Fixed.has_value();
   if (!Fixed)
     Slots.push_back(B.getInt64(C.accumulate));
@@ -476,8 +515,11 @@ Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &Given,
     size_t First = Axes.size();
     for (const CpuAxis &A : Of) {
       Axes.push_back(X.Number(A.Extent));
-      for (value S : A.Stride)
-        Axes.push_back(X.Number(S));
+      for (unsigned T = 0; T < Tensors; T++) {
+        Value *S = X.Number(A.Stride[T]);
+        bool Falls = T >= tensorsOf(C) && limitAt(C, T).below;
+        Axes.push_back(Falls ? B.CreateNeg(S) : S);
+      }
     }
     if (R == AXIS_N && mayTurnPanels(C, Of))
       exchangeLast(B, Axes, Tensors + 1, readsMore(B, C, X, Of.back()));

@@ -176,8 +176,7 @@ class Direct {
 public:
   Direct(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
       : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)), C(F),
-        Tensors(W.tensors()),
-        PanelColumns(W.Turned ? Blocks.turned_columns : 0) {
+        Tensors(W.moved()), PanelColumns(W.Turned ? Blocks.turned_columns : 0) {
     Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
             (W.Turned || teir_cpu_has_masks(&U.Cpu, W.In[IN1]));
     assert(Blocks.direct_height[0] <= MostRows);

@@ -115,7 +115,7 @@ public:
   Driver(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
       : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)),
         Dot(teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum)), C(F),
-        Tensors(W.tensors()), Bytes(dtype_bytes(W.Sum)),
+        Tensors(W.moved()), Bytes(dtype_bytes(W.Sum)),
         KeepsSums(W.Tail != nullptr), Offsets(offsetsFunction(U, Tensors)),
         Store(storeFunction(U, W, Name)) {}
 
@@ -322,11 +322,15 @@ private:
     Value *InLines =
         C.CreateOr(C.CreateICmpEQ(Along, Size), C.CreateICmpEQ(Beside, Size));
     Value *Some = C.CreateSelect(InLines, K, C.number(PackedSteps));
-    CpuPanel Panel = {Height, W.In[T], Dot.packed[T], Dot.group,
-                      T == IN0 && Dot.offset};
+    CpuPanel Panel = {Height,
+                      W.In[T],
+                      Dot.packed[T],
+                      Dot.group,
+                      T == IN0 && Dot.offset,
+                      (int)W.Limits[T]};
     assert(Panel.bytes() == Bytes && PackedSteps % Dot.group == 0);
     Function *F = packFunction(U, Panel);
-    bool MayCross = T == IN1 && Dot.group == 1;
+    bool MayCross = T == IN1 && Dot.group == 1 && !Panel.Limits;
     Value *Crosses = C.CreateAnd(C.CreateICmpNE(Stride, Size),
                                  C.CreateICmpEQ(R[Role].Next[(size_t)T], Size));
     C.loop(C.number(0), K, Some, [&](Value *P) {
@@ -348,9 +352,18 @@ private:
             MayCross ? C.choose(Crosses, {C.number(0)}, Cross)[0] : C.number(0);
         Value *IsNone = C.CreateICmpEQ(Crossed, C.number(0));
         C.when(IsNone, [&] {
-          C.CreateCall(F, {At, base(T), offsets(X, T, I), Runs, StepOffsets,
-                           C.at(this->Steps.Runs, C.times(P, 8)), Steps, Stride,
-                           Along});
+          Code::Values Given = {
+              At,    base(T),     offsets(X, T, I),
+              Runs,  StepOffsets, C.at(this->Steps.Runs, C.times(P, 8)),
+              Steps, Stride,      Along};
+          if (Panel.Limits) {
+            int First = (int)W.firstLimit(T);
+            Given.append({offsets(X, First, I), C.times(X.Capacity, 8),
+                          offsets(this->Steps, First, P),
+                          C.times(this->Steps.Capacity, 8),
+                          C.at(Bases, 8 * First)});
+          }
+          C.CreateCall(F, Given);
         });
         return C.CreateSelect(IsNone, C.number(Height), Crossed);
       });
@@ -454,7 +467,7 @@ CpuCode driverCode(CpuUnit &U, const CpuWork &W, StringRef Name) {
     Driver(U, W, Name, *F).emit();
   }
   std::string Sums =
-      (Twine(W.tensors()) + (W.Tail ? ".kept." : ".") + dtype_name(W.In[IN0]) +
+      (Twine(W.moved()) + (W.Tail ? ".kept." : ".") + dtype_name(W.In[IN0]) +
        "." + dtype_name(W.In[IN1]) + "." + dtype_name(W.Sum))
           .str();
   Function *Needs =

@@ -9,7 +9,7 @@
 // The same holds for groups of columns, which are packed as one element.
 //
 // Nothing is read but the rows' elements: offsets behind the last row repeat
-// its own.
+// its own.  Where limits leave out elements, zeros are packed.
 #include "lower_cpu.h"
 
 using namespace llvm;
@@ -48,6 +48,7 @@ SmallVector<Value *, 4> transposed(Code &C, ArrayRef<Value *> V) {
 namespace {
 
 class Packer {
+protected:
   const CpuPanel &P;
   int Rows, FromBytes, Bytes;
   Code C;
@@ -89,7 +90,7 @@ public:
     C.CreateRetVoid();
   }
 
-private:
+protected:
   void singles(Value *InRuns, Value *Adjacent, Value *Along) {
     C.walk(C.number(0), Columns, [&](Value *K) {
       Value *Left = C.CreateSub(Columns, K);
@@ -333,6 +334,102 @@ private:
   }
 };
 
+// Columns of which all rows are within the limits are packed as if there were
+// none; of others, each element asks.
+class LimitedPacker : Packer {
+  Function *Whole;
+  Value *RowParts, *RowsApart, *ColumnParts, *ColumnsApart, *Starts;
+  SmallVector<Value *, 8> Least; // by limit: start + the least of the rows
+
+public:
+  LimitedPacker(CpuUnit &U, const CpuPanel &P, Function &F, Function *Whole)
+      : Packer(U, P, F), Whole(Whole), RowParts(C.argument(9)),
+        RowsApart(C.argument(10)), ColumnParts(C.argument(11)),
+        ColumnsApart(C.argument(12)), Starts(C.argument(13)) {}
+
+  void emit() {
+    for (int L = 0; L < P.Limits; L++)
+      Least.push_back(C.carry(
+          C.number(1), C.number(Rows), C.number(1), {rowSum(L, C.number(0))},
+          [&](Value *I, ArrayRef<Value *> Now) {
+            return Code::Values{C.least(Now[0], rowSum(L, I))};
+          })[0]);
+    C.walk(C.number(0), Columns, [&](Value *K) {
+      Value *Left = C.CreateSub(Columns, K);
+      Value *Run = C.least(C.getNumber(Runs, K), Left);
+      // Limits move evenly along a run; what follows it begins a group.
+      Value *Some = C.CreateSelect(C.CreateICmpEQ(Run, Left), Run,
+                                   C.CreateAnd(Run, C.number(-P.Group)));
+      Value *Many = C.CreateAnd(
+          C.CreateICmpSGT(Some, C.number(0)),
+          C.CreateAnd(areRead(K), areRead(C.plus(K, C.plus(Run, -1)))));
+      Value *All = C.getTrue();
+      for (int J = 0; J < P.Group; J++)
+        All = C.CreateAnd(All,
+                          areRead(C.least(C.plus(K, J), C.plus(Columns, -1))));
+      Value *Few = C.least(C.number(P.Group), Left);
+      Value *Count = C.CreateSelect(Many, Some, Few);
+      C.when(
+          C.CreateOr(Many, All),
+          [&] {
+            C.CreateCall(Whole, {step(K), Source, RowOffsets, RowRuns,
+                                 C.at(ColumnOffsets, C.times(K, 8)),
+                                 C.at(Runs, C.times(K, 8)), Count, RowStride,
+                                 ColumnStride});
+          },
+          [&] { partial(K, Few); });
+      return Count;
+    });
+    C.CreateRetVoid();
+  }
+
+private:
+  Value *rowSum(int L, Value *I) {
+    return C.plus(C.getNumber(Starts, (int64_t)L),
+                  C.getNumber(C.at(RowParts, C.times(RowsApart, L)), I));
+  }
+
+  Value *holds(int L, Value *OfRow, Value *K) {
+    Value *Part = C.getNumber(C.at(ColumnParts, C.times(ColumnsApart, L)), K);
+    return C.CreateICmpSGE(C.plus(OfRow, Part), C.number(0));
+  }
+
+  // A column of all rows.
+  Value *areRead(Value *K) {
+    Value *All = C.getTrue();
+    for (int L = 0; L < P.Limits; L++)
+      All = C.CreateAnd(All, holds(L, Least[(size_t)L], K));
+    return All;
+  }
+
+  Value *element(Value *I, Value *K) {
+    Value *Is = C.getTrue();
+    for (int L = 0; L < P.Limits; L++)
+      Is = C.CreateAnd(Is, holds(L, rowSum(L, I), K));
+    Value *Zero = Constant::getNullValue(Stored);
+    return converted(C.choose(Is, {Zero}, [&] {
+      Value *At = C.at(row(I), C.getNumber(ColumnOffsets, K));
+      return Code::Values{C.get(Stored, At)};
+    })[0]);
+  }
+
+  // A group, or one column.
+  void partial(Value *K, Value *Count) {
+    C.loop(C.number(0), C.number(Rows), C.number(1), [&](Value *I) {
+      Value *All =
+          P.Group == 1
+              ? element(I, K)
+              : C.carry(C.number(0), Count, C.number(1), {C.getInt32(0)},
+                        [&](Value *J, ArrayRef<Value *> Now) {
+                          Value *V = element(I, C.plus(K, J));
+                          return Code::Values{
+                              C.CreateOr(Now[0], inGroup(V, J))};
+                        })[0];
+      C.put(All, C.at(step(K), C.times(I, Bytes)));
+    });
+  }
+};
+
 } // namespace
 
 Function *packFunction(CpuUnit &U, const CpuPanel &P) {
@@ -341,8 +438,18 @@ Function *packFunction(CpuUnit &U, const CpuPanel &P) {
   std::string Kind = std::string(dtype_name(P.From)) + "." + dtype_name(P.To);
   if (P.Group > 1)
     Kind += ".group" + std::to_string(P.Group) + (P.Flips ? ".offset" : "");
-  Function *F = U.function(Twine("pack.") + Kind + "." + Twine(P.Rows),
-                           Type::getVoidTy(U.context()), "ppppppiii", IsNew);
+  std::string Name = "pack." + Kind + "." + std::to_string(P.Rows);
+  Type *None = Type::getVoidTy(U.context());
+  if (P.Limits) {
+    CpuPanel All = P;
+    All.Limits = 0;
+    Function *F = U.function(Name + ".limits" + Twine(P.Limits), None,
+                             "ppppppiiipipip", IsNew);
+    if (IsNew)
+      LimitedPacker(U, P, *F, packFunction(U, All)).emit();
+    return F;
+  }
+  Function *F = U.function(Name, None, "ppppppiii", IsNew);
   if (IsNew)
     Packer(U, P, *F).emit();
   return F;

@@ -89,8 +89,7 @@ class Threads {
 
 public:
   Threads(CpuUnit &U, const CpuWork &W, Function &F)
-      : U(U), C(F), Tensors(W.tensors()),
-        Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)) {
+      : U(U), C(F), Tensors(W.moved()), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)) {
     Type *P = bytePointer(C.getContext());
     RunType = FunctionType::get(C.getVoidTy(), {P, P}, false);
     NeedsType = FunctionType::get(C.getInt64Ty(), {P}, false);
@@ -273,7 +272,7 @@ private:
 Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
                         const CpuCode &By, Value *Slots) {
   bool IsNew;
-  std::string Name = "threads." + std::to_string(W.tensors()) + "." +
+  std::string Name = "threads." + std::to_string(W.moved()) + "." +
                      std::to_string(dtype_bytes(W.Sum));
   Function *F = U.function(Name, Type::getInt32Ty(U.context()), "ppp", IsNew);
   if (IsNew) {

@@ -196,7 +196,7 @@ class VectorDriver {
 
 public:
   VectorDriver(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
-      : U(U), W(W), C(F), Tensors(W.tensors()) {
+      : U(U), W(W), C(F), Tensors(W.moved()) {
     Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
             teir_cpu_has_masks(&U.Cpu, W.In[IN0]) &&
             teir_cpu_has_masks(&U.Cpu, W.In[IN1]);

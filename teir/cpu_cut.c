@@ -200,7 +200,7 @@ static bool is_known_direct(const struct teir_cpu_form *f, bool turned,
 struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *f) {
   enum { MOST_STRAIGHT = 64 };
   struct teir_cpu_ways w = {.packed = true};
-  if (!f->one_axis)
+  if (!f->one_axis || f->limited)
     return w;
   w.vector = choose_vector(f);
   if (w.vector != CPU_VECTOR_NO || !f->dense[AXIS_N][OUT])

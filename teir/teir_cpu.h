@@ -173,6 +173,7 @@ struct teir_cpu_form {
   int64_t extent[AXIS_ROLES]; /* 0: not known */
   bool dense[AXIS_ROLES][TENSORS];
   bool finishes;
+  bool limited; /* packing leaves out elements */
 };
 /* A matrix, in1, and a vector: in1 is adjacent along K, or along N. */
 enum teir_cpu_vector { CPU_VECTOR_NO, CPU_VECTOR_DOT, CPU_VECTOR_ADD };
