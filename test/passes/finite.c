@@ -3,7 +3,7 @@
 // multiplies by zero itself.
 // RUN: %clang %s -O2 -c -o /dev/null -fno-math-errno -fassociative-math -fno-signed-zeros -fno-trapping-math -Rpass=nputeir -Rpass-missed=nputeir 2>&1 | FileCheck %s --check-prefixes=BOTH,INFINITE
 // RUN: %clang %s -O2 -c -o /dev/null -fno-math-errno -fassociative-math -fno-signed-zeros -fno-trapping-math -ffinite-math-only -Rpass=nputeir -Rpass-missed=nputeir 2>&1 | FileCheck %s --check-prefixes=BOTH,FINITE
-// RUN: env NPUTEIR_OPTIONS=fp=relaxed %clang %s -O2 -c -o /dev/null -Rpass=nputeir -Rpass-missed=nputeir 2>&1 | FileCheck %s --check-prefixes=BOTH,FINITE
+// RUN: env NPUTEIR_OPTIONS=fp=relaxed,cpu=off %clang %s -O2 -c -o /dev/null -Rpass=nputeir -Rpass-missed=nputeir 2>&1 | FileCheck %s --check-prefixes=BOTH,FINITE
 void skips(int n, int m, float *y, const __bf16 *x, const __bf16 *w) {
   // INFINITE: finite.c:[[@LINE+2]]:{{.*}}kept [NeedsFinite]: products are skipped {{.*}}allow that zero times a number is zero: -ffinite-math-only or fp=relaxed
   // FINITE: finite.c:[[@LINE+1]]:{{.*}}replaced by a call: mk,nk->mn
