@@ -55,13 +55,14 @@ void *cpu_bench_compile(struct tool *t, const char *folder,
   char *argv[16] = {"clang-" STRING(NPUTEIR_LLVM_MAJOR),
                     "-O3",
                     "-march=native",
+                    "-Wno-invalid-feature-combination",
                     "-ffast-math",
                     "-shared",
                     "-fPIC",
                     file,
                     "-o",
                     library};
-  int n = 9;
+  int n = 10;
   for (int i = 0; i < 2; i++)
     if (s->define[i])
       argv[n++] = arena_string(a, s->define[i]);
@@ -129,6 +130,7 @@ bool cpu_bench_compile_time(struct tool *t, const char *folder) {
                       "-O3",
                       "-ffast-math",
                       arena_string(a, processor[p]),
+                      "-Wno-invalid-feature-combination",
                       "-c",
                       file,
                       "-o",
