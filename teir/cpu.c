@@ -227,13 +227,13 @@ struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *c,
   cut_direct(c, bytes, &b);
   /* The result is read and written once per block of K, which costs more than
    * panels that come from the second cache in the order of their addresses. */
-  enum { LEAST_K = 512 };
+  int64_t least_k = c->cache_bytes[1] < (1 << 20) ? 512 : 1024;
   int64_t rows = b.height[0];
   /* Panels of both inputs share the first cache with lines of the result. */
   b.block_k =
       round_down(c->cache_bytes[0] * 3 / 2 / (rows + b.columns) / bytes, 32);
-  if (b.block_k < LEAST_K)
-    b.block_k = LEAST_K;
+  if (b.block_k < least_k)
+    b.block_k = least_k;
   b.block_m = round_down(c->cache_bytes[1] / 2 / b.block_k / bytes, rows);
   b.block_n = round_down(c->cache_bytes[2] / b.block_k / bytes, b.columns);
   b.sums_n = round_down(b.block_n / 4, b.columns);
