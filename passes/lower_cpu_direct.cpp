@@ -310,9 +310,12 @@ private:
   }
 
   teir_cpu_size size() {
-    int Group = teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum).group;
-    return {Extent[AXIS_M], Extent[AXIS_N], Extent[AXIS_K],
-            Group,          W.Turned,       W.Tail != nullptr};
+    return {Extent[AXIS_M],
+            Extent[AXIS_N],
+            Extent[AXIS_K],
+            teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum),
+            W.Turned,
+            W.Tail != nullptr};
   }
 
   Value *atLeast(Value *X, int64_t N) {

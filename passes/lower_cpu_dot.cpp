@@ -61,7 +61,7 @@ Value *dotAdd(Code &C, const teir_cpu &Cpu, const teir_cpu_dot &D, Value *X,
   }
   FunctionType *T = Intrinsic::getType(C.getContext(), Id, Types);
   // What comes last may be a lane.
-  bool IsLane = Cpu.lane_operands && D.packed[0] == D.packed[1];
+  bool IsLane = Cpu.kernel == CPU_KERNEL_LANES && D.packed[0] == D.packed[1];
   if (D.exchanged || IsLane)
     std::swap(X, Y);
   SmallVector<Value *, 3> Operands = {X, Y};

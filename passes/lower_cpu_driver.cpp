@@ -91,7 +91,7 @@ class Driver {
   struct teir_cpu_dot Dot;
   Code C;
   unsigned Tensors;
-  int Bytes; // of a sum, and of a group in a panel
+  int Bytes; // of a sum
   bool KeepsSums;
   Function *Offsets, *Store;
 
@@ -168,7 +168,7 @@ private:
   void chooseBlocks() {
     teir_cpu_math Math = cpuMath(C);
     teir_cpu_size Size = {
-        R[AXIS_M].Extent, R[AXIS_N].Extent, R[AXIS_K].Extent, Dot.group, false,
+        R[AXIS_M].Extent, R[AXIS_N].Extent, R[AXIS_K].Extent, Dot, false,
         KeepsSums};
     teir_cpu_cut Cut = teir_cpu_cut_packed(&Blocks, &Math, &Size);
     BlockM = static_cast<Value *>(Cut.block_m);
@@ -297,17 +297,22 @@ private:
     });
   }
 
-  Value *groups(Value *K) { return C.divideUp(K, C.number(Dot.group)); }
+  // Of a kernel.
+  Value *steps(Value *K) { return C.divideUp(K, C.number(Dot.step)); }
 
-  // In a panel of in1, in front of its groups.
+  // Of a row of a panel.
+  int stepBytes(int T) { return Dot.step * dtype_bytes(Dot.packed[T]); }
+
+  // In a panel of in1, in front of its steps.
   int startRows(int T) { return T == IN1 && Dot.offset; }
 
   // Of panels of so many rows (or columns) in all.
   Value *panelBytes(int T, Value *Rows, Value *K) {
-    return C.times(C.times(Rows, C.plus(groups(K), startRows(T))), Bytes);
+    return C.times(C.times(Rows, C.plus(steps(K), startRows(T))), stepBytes(T));
   }
 
-  enum { PackedSteps = 16 };
+  // That are packed at a time where they are not adjacent.
+  int someSteps() { return Dot.step > 16 ? Dot.step : 16; }
 
   // All panels of a block.  Where steps are not adjacent, they are packed some
   // at a time: what lies beside a step's elements is in the next panel, or in
@@ -321,25 +326,25 @@ private:
     Value *Beside = R[AXIS_K].Next[(size_t)T];
     Value *InLines =
         C.CreateOr(C.CreateICmpEQ(Along, Size), C.CreateICmpEQ(Beside, Size));
-    Value *Some = C.CreateSelect(InLines, K, C.number(PackedSteps));
+    Value *Some = C.CreateSelect(InLines, K, C.number(someSteps()));
     CpuPanel Panel = {Height,
                       W.In[T],
                       Dot.packed[T],
-                      Dot.group,
+                      Dot.packed_group[T],
                       T == IN0 && Dot.offset,
                       (int)W.Limits[T]};
-    assert(Panel.bytes() == Bytes && PackedSteps % Dot.group == 0);
+    assert(someSteps() % Dot.step == 0);
     Function *F = packFunction(U, Panel);
-    bool MayCross = T == IN1 && Dot.group == 1 && !Panel.Limits;
+    bool MayCross = T == IN1 && Dot.step == 1 && !Panel.Limits;
     Value *Crosses = C.CreateAnd(C.CreateICmpNE(Stride, Size),
                                  C.CreateICmpEQ(R[Role].Next[(size_t)T], Size));
     C.loop(C.number(0), K, Some, [&](Value *P) {
       Value *Steps = C.least(Some, C.CreateSub(K, P));
       Value *StepOffsets = offsets(this->Steps, T, P);
       C.walk(C.number(0), Count, [&](Value *I) {
-        Value *Step = C.plus(groups(P), startRows(T));
-        Value *At = C.at(
-            To, C.plus(panelBytes(T, I, K), C.times(Step, Height * Bytes)));
+        Value *Step = C.plus(steps(P), startRows(T));
+        Value *At = C.at(To, C.plus(panelBytes(T, I, K),
+                                    C.times(Step, Height * stepBytes(T))));
         Value *Runs = C.at(X.Runs, C.times(I, 8));
         auto Cross = [&] {
           return Code::Values{
@@ -376,7 +381,7 @@ private:
       return;
     C.loop(C.number(0), Count, C.number(Blocks.columns), [&](Value *J) {
       C.CreateCall(startFunction(U, Dot),
-                   {C.at(In1, panelBytes(IN1, J, K)), groups(K)});
+                   {C.at(In1, panelBytes(IN1, J, K)), steps(K)});
     });
   }
 
@@ -419,7 +424,7 @@ private:
         }
         auto To = [&](Value *Place, Value *Stride, Value *Add) {
           C.CreateCall(First->getFunctionType(), F,
-                       {groups(K), Panel0, Panel1, Place, Stride, Add});
+                       {steps(K), Panel0, Panel1, Place, Stride, Add});
         };
         if (KeepsSums) {
           Value *Row = C.times(C.plus(At, I), BlockN);

@@ -115,7 +115,7 @@ private:
   Value *element(Value *In0, int I, Value *&Column) {
     unsigned Lanes = (unsigned)Blocks.lanes;
     Value *Place = C.at(In0, I * Bytes);
-    if (!U.Cpu.lane_operands)
+    if (U.Cpu.kernel != CPU_KERNEL_LANES)
       return C.CreateVectorSplat(Lanes, C.get(Packed, Place));
     if (I % Blocks.lanes == 0)
       Column = C.get(U.vector(Packed, Lanes), Place);

@@ -16,12 +16,12 @@
 #define LARGE {32 << 10, 1 << 20, 4 << 20}
 #define ARM {32 << 10, 512 << 10, 2 << 20}
 #define VNNI OP(VPDPWSSD) | OP(VPDPBUSD)
-#define LANES true, false, 8
-#define OUTER false, true, 8
-#define PLAIN false, false, 1
+#define LANES CPU_KERNEL_LANES, 8
+#define OUTER CPU_KERNEL_OUTER, 8
+#define PLAIN CPU_KERNEL_SPLAT, 1
 static const struct teir_cpu cpu[] = {
   /* name        arch       needs features
-                 vector registers lane_operands outer unrolled fma masks
+                 vector registers kernel unrolled fma masks
                  dots                                      caches */
   {"sse2",       "x86_64",  "", "",
                  16, 16, PLAIN, false, false, OP(PMADDWD), SMALL},
@@ -133,6 +133,11 @@ static bool fits(enum teir_cpu_op op, enum dtype in0, enum dtype in1,
   return false;
 }
 
+struct teir_cpu_dot teir_cpu_no_dot(enum dtype sum) {
+  return (struct teir_cpu_dot){CPU_OP_NONE, 1,     {1, 1}, 1,
+                               {sum, sum},  false, false};
+}
+
 struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
                                         enum dtype in0, enum dtype in1,
                                         enum dtype sum) {
@@ -140,7 +145,8 @@ struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
   for (enum teir_cpu_op o = CPU_OP_NONE + 1; o < CPU_OPS; o++)
     if ((c->dots >> o & 1) && fits(o, in0, in1, sum))
       op = o;
-  struct teir_cpu_dot d = {op, 1, {sum, sum}, false, false};
+  struct teir_cpu_dot d = teir_cpu_no_dot(sum);
+  d.op = op;
   switch (op) {
   case CPU_OP_NONE:
   case CPU_OP_XVF32GER:
@@ -149,7 +155,8 @@ struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
   case CPU_OP_PMADDWD:
   case CPU_OP_VPDPWSSD:
   case CPU_OP_XVI16GER2:
-    d = (struct teir_cpu_dot){op, 2, {DTYPE_I16, DTYPE_I16}, false, false};
+    d.group = 2;
+    d.packed[0] = d.packed[1] = DTYPE_I16;
     break;
   case CPU_OP_VPDPBUSD:
   case CPU_OP_USDOT:
@@ -166,12 +173,14 @@ struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
     break;
   case CPU_OP_VDPBF16PS:
   case CPU_OP_BFDOT:
-    d = (struct teir_cpu_dot){op, 2, {DTYPE_BF16, DTYPE_BF16}, false, false};
+    d.group = 2;
+    d.packed[0] = d.packed[1] = DTYPE_BF16;
     break;
   case CPU_OPS:
     assert(false);
   }
   d.offset = d.group == 4 && d.packed[0] != in0;
+  d.step = d.packed_group[0] = d.packed_group[1] = d.group;
   return d;
 }
 
@@ -186,14 +195,14 @@ static int64_t round_down(int64_t n, int64_t unit) {
 static void cut_registers(const struct teir_cpu *c, int bytes,
                           struct teir_cpu_blocks *b) {
   b->lanes = c->vector_bytes / bytes;
-  b->vectors = c->outer ? 4 : 2;
+  b->vectors = c->kernel == CPU_KERNEL_OUTER ? 4 : 2;
   b->columns = b->lanes * b->vectors;
   int rows = (c->registers - b->vectors - 1 - !c->fma) / b->vectors;
   if (c->registers == 32)
     rows &= ~1;
-  if (c->lane_operands)
+  if (c->kernel == CPU_KERNEL_LANES)
     rows = rows / 4 * 4;
-  if (c->outer || rows > 16)
+  if (c->kernel == CPU_KERNEL_OUTER || rows > 16)
     rows = 8;
   assert(rows >= 2 && rows <= 16);
   static const int smaller[] = {8, 4};

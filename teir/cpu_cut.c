@@ -87,7 +87,7 @@ void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
   void *in1 = apply(m, CPU_TIMES, s->k, s->n);
   void *in0 = apply(m, CPU_TIMES, s->m, s->k);
   void *small;
-  if (s->group > 1) {
+  if (s->dot.group > 1) {
     void *macs = apply(m, CPU_TIMES, apply(m, CPU_TIMES, s->m, s->n), s->k);
     small = apply(m, CPU_EITHER,
                   apply(m, CPU_EITHER, at_most(m, s->m, TEIR_CPU_GROUPS_M - 1),
@@ -110,7 +110,8 @@ struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_blocks *b,
                                         const struct teir_cpu_size *s) {
   int64_t rows = b->height[0];
   struct teir_cpu_cut c;
-  c.block_k = even(m, s->k, number(m, b->block_k * s->group), 8);
+  c.block_k = even(m, s->k, number(m, b->block_k * s->dot.group),
+                   s->dot.step > 8 ? s->dot.step : 8);
   c.block_m = even(m, s->m, number(m, b->block_m), rows);
   /* For few rows a panel of in1 is used once, while it is in the first
    * cache. */
@@ -189,7 +190,7 @@ static bool is_known_direct(const struct teir_cpu_form *f, bool turned,
       number(&m, f->extent[AXIS_M]),
       number(&m, f->extent[AXIS_N]),
       number(&m, f->extent[AXIS_K]),
-      teir_cpu_choose_dot(c, f->type[IN0], f->type[IN1], f->sum).group,
+      teir_cpu_choose_dot(c, f->type[IN0], f->type[IN1], f->sum),
       turned,
       f->finishes};
   bool is = *(const int64_t *)teir_cpu_is_direct(&b, &m, &s);

@@ -81,13 +81,16 @@ static int64_t panel_rows(const struct schedule *s, int tensor) {
   return tensor == IN0 ? s->blocks.height[0] : s->columns;
 }
 
-static int group_bytes(const struct schedule *s, int tensor) {
-  return s->dot.group * dtype_bytes(s->t->tensor[s->panel[tensor]].type);
+/* From the first element of K to the one `by` behind it. */
+static int64_t step_bytes(const struct schedule *s, int tensor, int64_t by) {
+  int64_t group = s->dot.packed_group[tensor];
+  return (by / group * group * panel_rows(s, tensor) + by % group) *
+         dtype_bytes(s->t->tensor[s->panel[tensor]].type);
 }
 
 static int64_t panel_bytes(const struct schedule *s, int tensor, int64_t k) {
-  return panel_rows(s, tensor) * ((k + s->dot.group - 1) / s->dot.group) *
-         group_bytes(s, tensor);
+  return step_bytes(s, tensor,
+                    (k + s->dot.step - 1) / s->dot.step * s->dot.step);
 }
 
 /* ---- axes, loops, calls ---- */
@@ -168,35 +171,44 @@ static int add_row_leaf(struct schedule *s, const struct part *p,
   start_axis(s, x, s->axis[r], p->start[r]);
   for (int t = IN0; t <= IN1; t++)
     if (s->panel[t] >= 0 && rows_of(t) == r)
-      set_stride(s, x, s->panel[t], group_bytes(s, t), p->panel_start[t]);
+      set_stride(s, x, s->panel[t],
+                 s->dot.packed_group[t] *
+                     dtype_bytes(s->t->tensor[s->panel[t]].type),
+                 p->panel_start[t]);
   return shared_leaf(s, s->axis[r], x);
 }
 
-/* K of a call: whole groups from `start` on, then what is in each. */
+/* Steps of K that a call gets: `count` of `step` elements each, the outermost
+ * first, from `start` on. */
+enum { LEVELS = 3 };
+struct steps {
+  int64_t start;
+  int levels;
+  int64_t count[LEVELS], step[LEVELS];
+};
+
+static void add_level(struct steps *p, int64_t count, int64_t step) {
+  assert(p->levels < LEVELS);
+  p->count[p->levels] = count;
+  p->step[p->levels++] = step;
+}
+
 static void add_k_leaves(struct schedule *s, const struct part *p,
-                         int64_t start, int64_t groups, int64_t in_group,
-                         struct teir_list *to) {
-  int of = s->axis[AXIS_K];
-  if (groups > 1) {
-    int outer = add_axis(s, of, ".group", groups, in_group);
+                         const struct steps *k, struct teir_list *to) {
+  static const char *const id[LEVELS] = {".i", ".group", ".step"};
+  for (int l = 0; l < k->levels; l++) {
+    int inside = k->levels - 1 - l;
+    if (inside && k->count[l] == 1)
+      continue;
+    int x = add_axis(s, s->axis[AXIS_K], id[inside], k->count[l], k->step[l]);
+    if (!inside)
+      start_axis(s, x, s->axis[AXIS_K], p->start[AXIS_K] + k->start);
     for (int t = IN0; t <= IN1; t++)
       if (s->panel[t] >= 0)
-        set_stride(s, outer, s->panel[t], panel_rows(s, t) * group_bytes(s, t),
-                   0);
-    teir_list_add(s->a, to, shared_leaf(s, of, outer));
+        set_stride(s, x, s->panel[t], step_bytes(s, t, k->step[l]),
+                   inside ? 0 : step_bytes(s, t, k->start));
+    teir_list_add(s->a, to, shared_leaf(s, s->axis[AXIS_K], x));
   }
-  int inner = add_axis(s, of, ".i", in_group, 1);
-  start_axis(s, inner, of, p->start[AXIS_K] + start);
-  for (int t = IN0; t <= IN1; t++) {
-    if (s->panel[t] < 0)
-      continue;
-    int bytes = group_bytes(s, t);
-    int64_t step = panel_rows(s, t) * bytes;
-    set_stride(s, inner, s->panel[t],
-               s->dot.group > 1 ? bytes / s->dot.group : step,
-               start / s->dot.group * step);
-  }
-  teir_list_add(s->a, to, shared_leaf(s, of, inner));
 }
 
 static void add_row_list(struct schedule *s, int primitive, enum teir_role r,
@@ -205,27 +217,33 @@ static void add_row_list(struct schedule *s, int primitive, enum teir_role r,
     teir_list_add(s->a, &s->t->primitive[primitive].role[r], axis);
 }
 
-/* Body for whole groups of K, and for the last one. */
+/* Body for the whole steps of a kernel, for the whole groups that are left and
+ * for what is in the last one. */
 static void each_group(struct schedule *s, const struct part *p, int parent,
                        void (*body)(struct schedule *, const struct part *,
-                                    int parent, int64_t start, int64_t groups,
-                                    int64_t in_group)) {
-  int64_t k = p->extent[AXIS_K], group = s->dot.group;
-  if (group == 1) {
-    body(s, p, parent, 0, 1, k);
-    return;
+                                    int parent, const struct steps *)) {
+  const int64_t unit[LEVELS] = {s->dot.step, s->dot.group, 1};
+  int64_t start = 0, left = p->extent[AXIS_K];
+  for (int i = 0; i < LEVELS; i++) {
+    struct steps k = {.start = start};
+    int64_t count = left / unit[i];
+    bool again = i + 1 < LEVELS && unit[i] == unit[i + 1];
+    if (count == 0 || again)
+      continue;
+    add_level(&k, count, unit[i]);
+    for (int j = i + 1; j < LEVELS; j++)
+      if (unit[j] < unit[j - 1])
+        add_level(&k, unit[j - 1] / unit[j], unit[j]);
+    body(s, p, parent, &k);
+    start += count * unit[i];
+    left -= count * unit[i];
   }
-  if (k / group)
-    body(s, p, parent, 0, k / group, group);
-  if (k % group)
-    body(s, p, parent, k / group * group, 1, k % group);
 }
 
 /* ---- steps ---- */
 
 static void copy_panel(struct schedule *s, const struct part *p, int parent,
-                       int tensor, int64_t start, int64_t groups,
-                       int64_t in_group) {
+                       int tensor, const struct steps *steps) {
   int from = s->tensor[tensor], to = s->panel[tensor], node;
   bool same = s->t->tensor[from].type == s->t->tensor[to].type;
   int c =
@@ -235,22 +253,22 @@ static void copy_panel(struct schedule *s, const struct part *p, int parent,
   teir_list_add(s->a, &s->t->primitive[c].operand, to);
   add_row_list(s, c, TEIR_M, add_row_leaf(s, p, rows_of(tensor)));
   struct teir_list k = {0};
-  add_k_leaves(s, p, start, groups, in_group, &k);
+  add_k_leaves(s, p, steps, &k);
   s->t->primitive[c].role[TEIR_N] = k;
 }
 
 static void copy_in0(struct schedule *s, const struct part *p, int parent,
-                     int64_t start, int64_t groups, int64_t in_group) {
-  copy_panel(s, p, parent, IN0, start, groups, in_group);
+                     const struct steps *steps) {
+  copy_panel(s, p, parent, IN0, steps);
 }
 
 static void copy_in1(struct schedule *s, const struct part *p, int parent,
-                     int64_t start, int64_t groups, int64_t in_group) {
-  copy_panel(s, p, parent, IN1, start, groups, in_group);
+                     const struct steps *steps) {
+  copy_panel(s, p, parent, IN1, steps);
 }
 
 static void add_product(struct schedule *s, const struct part *p, int parent,
-                        int64_t start, int64_t groups, int64_t in_group) {
+                        const struct steps *steps) {
   int node;
   int c = add_call(s, parent, "product", TEIR_CONTRACTION, &node);
   for (int t = IN0; t < TENSORS; t++)
@@ -259,7 +277,7 @@ static void add_product(struct schedule *s, const struct part *p, int parent,
   add_row_list(s, c, TEIR_M, add_row_leaf(s, p, AXIS_M));
   add_row_list(s, c, TEIR_N, add_row_leaf(s, p, AXIS_N));
   struct teir_list k = {0};
-  add_k_leaves(s, p, start, groups, in_group, &k);
+  add_k_leaves(s, p, steps, &k);
   s->t->primitive[c].role[TEIR_K] = k;
   if (s->roles.acc)
     teir_add_property(s->a, s->t, c, "acc", s->roles.acc);
@@ -446,7 +464,7 @@ static void plan_direct(struct schedule *s, const struct teir_cpu_math *m,
   struct teir_cpu_cut c = teir_cpu_cut_direct(&s->blocks, m, size);
   enum dtype sum = s->roles.problem.acc;
   s->kernel = size->turned ? "turned" : "direct";
-  s->dot = (struct teir_cpu_dot){CPU_OP_NONE, 1, {sum, sum}, false, false};
+  s->dot = teir_cpu_no_dot(sum);
   if (size->turned) {
     s->columns = s->blocks.turned_columns;
     add_panels(s, IN1, sum);
@@ -509,15 +527,14 @@ static bool plan(struct schedule *s, struct diag *d) {
   s->blocks = teir_cpu_blocks(s->cpu, q->acc);
   struct teir_cpu_dot dot =
       teir_cpu_choose_dot(s->cpu, f.type[IN0], f.type[IN1], q->acc);
-  s->dot =
-      (struct teir_cpu_dot){CPU_OP_NONE, 1, {q->acc, q->acc}, false, false};
+  s->dot = teir_cpu_no_dot(q->acc);
   s->masks = teir_cpu_has_masks(s->cpu, q->acc) &&
              (w.turned || teir_cpu_has_masks(s->cpu, f.type[IN1]));
   struct teir_cpu_math m = teir_cpu_known(s->a);
   struct teir_cpu_size size = {m.number(s->a, f.extent[AXIS_M]),
                                m.number(s->a, f.extent[AXIS_N]),
                                m.number(s->a, f.extent[AXIS_K]),
-                               dot.group,
+                               dot,
                                w.turned,
                                false};
   if (w.vector != CPU_VECTOR_NO) {

@@ -8,8 +8,8 @@
  * third.  Vectors lie along the columns.
  *
  * Instructions that multiply and add several steps of K at once (dots) see
- * `group` neighbouring elements of K as one of the sum's size: panels then hold
- * such groups, and all blocks count groups.
+ * neighbouring elements of K as one: panels then hold such groups.  Blocks
+ * count as many elements as one of the sum's size has room for.
  */
 #ifndef NPUTEIR_TEIR_CPU_H
 #define NPUTEIR_TEIR_CPU_H
@@ -38,15 +38,20 @@ static inline bool teir_cpu_is_outer(enum teir_cpu_op op) {
   return op >= CPU_OP_XVF32GER;
 }
 
+/* How a block of registers is multiplied. */
+enum teir_cpu_kernel {
+  CPU_KERNEL_SPLAT, /* by one element in all lanes */
+  CPU_KERNEL_LANES, /* by a lane of a vector */
+  CPU_KERNEL_OUTER  /* in accumulators of their own */
+};
+
 struct teir_cpu {
   const char *name;
   const char *arch;     /* as a target triple names it */
   const char *needs;    /* features that tell it from the row above */
   const char *features; /* as LLVM names them; "": none beside the arch's */
   int vector_bytes, registers;
-  /* Instructions take one lane of a vector as operand for all of theirs. */
-  bool lane_operands;
-  bool outer;    /* products in accumulators of their own */
+  enum teir_cpu_kernel kernel;
   int unrolled;  /* steps of a kernel's loop */
   bool fma;      /* multiplies and adds in one instruction */
   bool masks;    /* loads and stores parts of vectors of 32-bit elements */
@@ -66,11 +71,14 @@ const struct teir_cpu *teir_cpu_find(const char *name); /* NULL: none */
  * a column of in1 is too much, modulo 2^32, or too little. */
 struct teir_cpu_dot {
   enum teir_cpu_op op; /* NONE: element by element, in the sum's type */
-  int group;
+  int group;           /* elements in the size of a sum */
+  int packed_group[2]; /* that are neighbours in a panel */
+  int step;            /* of a kernel: zeros fill up the last one */
   enum dtype packed[2];
   bool offset;
   bool exchanged; /* in1 is the operation's first operand */
 };
+struct teir_cpu_dot teir_cpu_no_dot(enum dtype sum); /* of op NONE */
 struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *, enum dtype in0,
                                         enum dtype in1, enum dtype sum);
 
@@ -134,7 +142,7 @@ struct teir_cpu_math teir_cpu_known(struct arena *);
 
 struct teir_cpu_size {
   void *m, *n, *k;
-  int group;     /* steps that are multiplied at once where it is packed */
+  struct teir_cpu_dot dot; /* where it is packed */
   bool turned;   /* in1 lies across the columns: its panels are packed */
   bool finishes; /* sums are complete before they go to the result */
 };
