@@ -3,20 +3,9 @@
 #ifndef NPUTEIR_COPIED_INPUTS_H
 #define NPUTEIR_COPIED_INPUTS_H
 
-#include "passes.h"
-
-#include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/Analysis/PostDominators.h"
+#include "code_parts.h"
 
 namespace nputeir {
-
-// Blocks that are entered from the end of Entry alone and left to After alone.
-struct Part {
-  llvm::BasicBlock *Entry, *After;
-  llvm::SmallPtrSet<llvm::BasicBlock *, 32> Blocks;
-  // Of them and Entry, conditions under which the loop in them runs.
-  std::vector<std::pair<llvm::Value *, bool>> Runs;
-};
 
 struct CopiedInput {
   llvm::Loop *Copy, *Product;
@@ -24,20 +13,9 @@ struct CopiedInput {
   IRNest Nest;       // the product's, which reads what the copy reads
 };
 
-// A function that may hold such a product.
-bool readsOwnBuffer(const llvm::Function &F);
-
 // Sizes that are divided alike, here and in what was inlined, are one number.
 bool joinQuotients(llvm::Function &F, llvm::ScalarEvolution &SE,
                    const llvm::DominatorTree &DT);
-
-struct FunctionFacts {
-  llvm::LoopInfo &LI;
-  llvm::ScalarEvolution &SE;
-  llvm::DominatorTree &DT;
-  llvm::PostDominatorTree &PDT;
-  llvm::AAResults &AA;
-};
 
 // The buffer that Product reads is filled by one loop before it and used
 // nowhere else, and what the copy reads does not change until Product begins.

@@ -16,6 +16,7 @@
 #include "ir_sums.h"
 #include "lower_cpu.h"
 #include "matrix.h"
+#include "own_buffers.h"
 #include "split_nests.h"
 #include "sum_loops.h"
 #include "versions.h"

@@ -1,0 +1,70 @@
+// code_parts.h -- parts of a function's code that are entered at one place and
+// left to another, around a loop that they exist for.
+#ifndef NPUTEIR_CODE_PARTS_H
+#define NPUTEIR_CODE_PARTS_H
+
+#include "passes.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/PostDominators.h"
+
+namespace nputeir {
+
+// Blocks that are entered from the end of Entry alone and left to After alone.
+struct Part {
+  llvm::BasicBlock *Entry, *After;
+  llvm::SmallPtrSet<llvm::BasicBlock *, 32> Blocks;
+  // Of them and Entry, conditions under which the loop in them runs.
+  std::vector<std::pair<llvm::Value *, bool>> Runs;
+};
+
+struct FunctionFacts {
+  llvm::LoopInfo &LI;
+  llvm::ScalarEvolution &SE;
+  llvm::DominatorTree &DT;
+  llvm::PostDominatorTree &PDT;
+  llvm::AAResults &AA;
+};
+
+// Finds the parts that do nothing but what loop L does.
+class PartFinder {
+  const llvm::Loop &L;
+  const FunctionFacts &Facts;
+  bool IsProduct; // beside which calls of ours may stand
+
+public:
+  enum { BlocksMax = 400 }; // of a part
+
+  PartFinder(const llvm::Loop &L, const FunctionFacts &Facts, bool IsProduct)
+      : L(L), Facts(Facts), IsProduct(IsProduct) {}
+  // The loop alone.
+  bool loopItself(Part &P) const;
+  // From the end of Entry to where all ways meet again; false: other code is in
+  // between, or the loop is not.
+  bool partBehind(llvm::BasicBlock &Entry, Part &P) const;
+
+private:
+  bool isAlone(const Part &P) const;
+  bool isEnd(const llvm::BasicBlock *B) const;
+  bool findRuns(Part &P) const;
+};
+
+// Values of the part that are used behind it.
+void findUsedAfter(const Part &P,
+                   llvm::SmallVectorImpl<llvm::Instruction *> &Found);
+// What comes from the part is the same by whatever way it is left.
+bool leavesAlike(const Part &P);
+
+// Of which nothing can be told at all.
+bool isNote(const llvm::Instruction &I);
+
+// V is known at the end of B, or can be computed there.
+bool canBeAt(const llvm::Value *V, const llvm::BasicBlock &B,
+             const llvm::DominatorTree &DT, int Depth = 0);
+// Operands first; each number is moved once.
+void computeAt(llvm::Value *V, llvm::BasicBlock &B,
+               const llvm::DominatorTree &DT);
+
+} // namespace nputeir
+
+#endif

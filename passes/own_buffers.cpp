@@ -1,0 +1,68 @@
+// own_buffers.cpp -- memory that a function alone knows of.
+#include "own_buffers.h"
+#include "local_arrays.h"
+
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+enum { UsersMax = 400 };
+
+const Value *bufferOf(const Value *Pointer) {
+  const Value *V = getUnderlyingObject(Pointer);
+  const auto *G = dyn_cast<GlobalVariable>(V);
+  const auto *Call = dyn_cast<CallBase>(V);
+  bool Own = isa<AllocaInst>(V) || (G && G->hasLocalLinkage()) ||
+             (Call && isNoAliasCall(Call));
+  return Own ? V : nullptr;
+}
+
+bool readsOwnBuffer(const Function &F) {
+  return any_of(instructions(F), [](const Instruction &I) {
+    const auto *L = dyn_cast<LoadInst>(&I);
+    return L && bufferOf(L->getPointerOperand());
+  });
+}
+
+static bool isFree(const Instruction &I) {
+  const auto *Call = dyn_cast<CallBase>(&I);
+  const Function *F = Call ? Call->getCalledFunction() : nullptr;
+  return F && (F->getName() == "free" || F->getName() == "_ZdlPv" ||
+               F->getName() == "_ZdaPv" || F->getName() == "_ZdlPvm" ||
+               F->getName() == "_ZdaPvm");
+}
+
+bool findUses(const Value &Buffer, const Function &Here, const Function &Same,
+              SmallSetVector<Instruction *, 16> &Found) {
+  SmallSetVector<const Value *, 32> Open;
+  Open.insert(&Buffer);
+  for (unsigned N = 0; N < Open.size(); N++)
+    for (const Use &U : Open[N]->uses()) {
+      if (Open.size() > UsersMax || Found.size() > UsersMax)
+        return false;
+      auto *I = dyn_cast<Instruction>(U.getUser());
+      if (!I) {
+        if (!isa<ConstantExpr>(U.getUser()))
+          return false;
+        Open.insert(U.getUser());
+        continue;
+      }
+      if (I->getFunction() == &Same || isa<ICmpInst>(I) || marksFrame(*I) ||
+          isFree(*I))
+        continue;
+      if (isa<IntToPtrInst>(I) || I->getFunction() != &Here)
+        return false;
+      if (I->mayReadOrWriteMemory() || I->isTerminator())
+        Found.insert(I);
+      else
+        Open.insert(I);
+    }
+  return true;
+}
+
+} // namespace nputeir
