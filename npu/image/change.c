@@ -81,92 +81,21 @@ static void stop_core(uint32_t base, struct command_list *out) {
   }
 }
 
-/* ---- switches ---- */
-
-enum { SWITCH_WORDS = 0x100 }; /* masters, slaves, slots */
-
-/* A word of a switch, as the configurations that the array may hold have it. */
-struct switch_word {
-  uint32_t value;
-  int lists;   /* so many, from the first one on, have this value */
-  bool mixed;  /* others have another one */
-  bool wanted; /* the new configuration writes it */
-};
-
-struct writer {
-  int lists;
-  struct switch_word (*word)[SWITCH_WORDS]; /* of all tiles */
-  struct command_list *out;
-};
-
-/* NULL: not a word of a switch. */
-static struct switch_word *find_word(const struct writer *w, uint32_t address,
-                                     bool *master) {
-  uint32_t offset = address & 0xFFFFF, first = 0, masters = 0;
-  switch (tile_kind((int)(address >> 20 & 31))) {
-  case TILE_SHIM:
-    first = REG_SHIM_MASTER;
-    masters = REG_SHIM_MASTER_COUNT;
-    break;
-  case TILE_MEM:
-    first = REG_MEM_MASTER;
-    masters = REG_MEM_MASTER_COUNT;
-    break;
-  case TILE_CORE:
-    first = REG_CORE_MASTER;
-    masters = REG_CORE_MASTER_COUNT;
-    break;
-  case TILE_KINDS:
-    return NULL;
-  }
-  uint32_t index = (offset - first) / 4;
-  if (offset < first || index >= SWITCH_WORDS)
-    return NULL;
-  *master = index < masters;
-  return &w->word[address >> 20][index];
-}
-
-static void read_switches(const struct writer *w, int list,
-                          const struct command_list *l) {
-  bool master;
-  for (int i = 0; i < l->count; i++) {
-    const struct command *c = &l->item[i];
-    struct switch_word *x =
-        c->kind == COMMAND_WRITE ? find_word(w, c->address, &master) : NULL;
-    if (x && list == w->lists)
-      x->wanted = true;
-    else if (x && x->lists >= list && (list == 0 || x->value == c->value)) {
-      x->lists = list + 1;
-      x->value = c->value;
-    } else if (x)
-      x->mixed = true;
-  }
-}
-
-/* Masters that no configuration names are cut; of slaves nobody knows. */
-static bool is_known(const struct writer *w, const struct switch_word *x,
-                     bool master) {
-  return !x->mixed && (x->lists == w->lists || (master && !x->lists));
-}
-
-static bool is_named(const struct switch_word *x) {
-  return x->lists || x->mixed || x->wanted;
-}
+/* ---- stop ---- */
 
 /* Those of a mem tile that have routes.  They have nothing else in these
  * registers. */
-static void reset_channels(const struct writer *w, uint32_t base) {
+static void reset_channels(const struct switches *w, int column) {
   for (uint32_t value = CHANNEL_RESET;; value = 0) {
-    for (uint32_t i = 0; i < REG_MEM_S2MM_CTRL_COUNT; i++) {
-      const struct switch_word *x = w->word[base >> 20];
-      if (is_named(&x[port_master(TILE_MEM, PORT_DMA, (int)i)]))
+    for (int i = 0; i < REG_MEM_S2MM_CTRL_COUNT; i++) {
+      uint32_t at = (uint32_t)i * REG_MEM_S2MM_CTRL_STRIDE;
+      if (switch_named(w, switch_master(column, MEM_ROW, PORT_DMA, i)))
         command_write(w->out,
-                      base + REG_MEM_S2MM_CTRL + i * REG_MEM_S2MM_CTRL_STRIDE,
+                      tile_address(column, MEM_ROW, REG_MEM_S2MM_CTRL + at),
                       value);
-      if (is_named(&x[(REG_MEM_SLAVE - REG_MEM_MASTER) / 4 +
-                      port_slave(TILE_MEM, PORT_DMA, (int)i)]))
+      if (switch_named(w, switch_slave(column, MEM_ROW, PORT_DMA, i)))
         command_write(w->out,
-                      base + REG_MEM_MM2S_CTRL + i * REG_MEM_MM2S_CTRL_STRIDE,
+                      tile_address(column, MEM_ROW, REG_MEM_MM2S_CTRL + at),
                       value);
     }
     if (!value)
@@ -175,35 +104,19 @@ static void reset_channels(const struct writer *w, uint32_t base) {
 }
 
 /* A configuration resets the channels of the cores that it uses by itself. */
-static void stop_tile(const struct writer *w, uint32_t tile, bool used) {
-  uint32_t base = tile << 20;
-  switch (tile_kind((int)(tile & 31))) {
+static void stop_tile(const struct switches *w, uint32_t tile, bool used) {
+  switch (kind_of(tile)) {
   case TILE_SHIM:
   case TILE_KINDS:
     return; /* no task of it is left */
   case TILE_MEM:
-    reset_channels(w, base);
+    reset_channels(w, (int)(tile >> 5));
     return;
   case TILE_CORE:
     if (!used)
-      stop_core(base, w->out);
+      stop_core(tile << 20, w->out);
     return;
   }
-}
-
-/* What a switch holds is not written again. */
-static void write_word(const struct writer *w, uint32_t address,
-                       uint32_t value) {
-  bool master;
-  struct switch_word *x = find_word(w, address, &master);
-  if (x && is_known(w, x, master) && x->value == value)
-    return;
-  if (x) {
-    x->mixed = false;
-    x->lists = w->lists;
-    x->value = value;
-  }
-  command_write(w->out, address, value);
 }
 
 /* Whether the block goes on where the last one ends, as descriptors do; then
@@ -222,26 +135,26 @@ static bool join(struct command_list *l, const struct command *c) {
   return true;
 }
 
-static void write_command(const struct writer *w, const struct command *c) {
+static void write_command(const struct switches *w, const struct command *c) {
   if (c->kind == COMMAND_WRITE)
-    write_word(w, c->address, c->value);
+    switch_write(w, c->address, c->value);
   else if (c->kind != COMMAND_BLOCK || !join(w->out, c))
     command_copy(w->out, c);
 }
 
 /* A stream goes to every master that names its slave, and waits for them all.
  */
-static void cut_routes(const struct writer *w, const struct command_list *from,
-                       const struct marks *m) {
+static void cut_routes(const struct switches *w,
+                       const struct command_list *from, const struct marks *m) {
   bool master;
   for (int i = 0; i < from->count; i++) {
     const struct command *c = &from->item[i];
     const struct switch_word *x =
         c->kind == COMMAND_WRITE && !m->kept[tile_of(c)]
-            ? find_word(w, c->address, &master)
+            ? switch_find(w, c->address, &master)
             : NULL;
     if (x && master && !x->wanted)
-      write_word(w, c->address, 0);
+      switch_write(w, c->address, 0);
   }
 }
 
@@ -249,12 +162,9 @@ void change_write(const struct command_list *const from[], int count,
                   const struct command_list *to, struct command_list *out) {
   struct marks m, last; /* last: all that `to` has */
   struct broadcast b;
-  struct writer w = {count, arena_array(out->arena, TILES, sizeof *w.word),
-                     out};
   mark(&last, &to, 0, to);
   mark(&m, from, count, to);
-  for (int i = 0; i <= count; i++)
-    read_switches(&w, i, i < count ? from[i] : to);
+  struct switches w = switches_read(from, count, to, out);
   broadcast_find(&b, from, count, to, m.kept);
   if (b.count)
     m.kept[MEM_ROW] = false; /* column 0's sends it */

@@ -1,5 +1,5 @@
-/* change.h -- between change.c and broadcast.c: what the cores get in common
- * when the array's configuration changes. */
+/* change.h -- what the files behind change_write share: switches, and what the
+ * cores get in common. */
 #ifndef NPUTEIR_CHANGE_H
 #define NPUTEIR_CHANGE_H
 
@@ -16,10 +16,60 @@ static inline uint32_t tile_of(const struct command *c) {
   assert(c->address >> 20 < TILES);
   return c->address >> 20;
 }
+static inline uint32_t tile_at(int column, int row) {
+  return (uint32_t)(column << 5 | row);
+}
 static inline uint32_t offset_of(const struct command *c) {
   return c->address & 0xFFFFF;
 }
+static inline enum tile_kind kind_of(uint32_t tile) {
+  return tile_kind((int)(tile & 31));
+}
 
+/* ---- switch.c: stream switches, as configurations leave them ---- */
+enum { SWITCH_WORDS = 0x100 }; /* masters, slaves, slots */
+static const uint32_t switch_on = 1u << 31;
+
+/* A word of a switch, as the configurations that the array may hold have it. */
+struct switch_word {
+  uint32_t value;
+  int lists;       /* so many, from the first one on, have this value */
+  bool mixed;      /* others have another one */
+  bool wanted;     /* the new configuration writes it: */
+  uint32_t target; /* this */
+  bool lent;       /* it was written for a way of packets */
+};
+struct switches {
+  int lists;
+  struct switch_word (*word)[SWITCH_WORDS]; /* of all tiles */
+  struct command_list *out;
+};
+struct switches switches_read(const struct command_list *const from[],
+                              int count, const struct command_list *to,
+                              struct command_list *out);
+/* NULL: not a word of a switch; *master: of an output. */
+struct switch_word *switch_find(const struct switches *, uint32_t address,
+                                bool *master);
+/* What a switch holds is not written again; any other register is. */
+void switch_write(const struct switches *, uint32_t address, uint32_t value);
+uint32_t switch_master(int column, int row, enum port, int channel);
+uint32_t switch_slave(int column, int row, enum port, int channel);
+/* Whether some configuration names the word. */
+bool switch_named(const struct switches *, uint32_t address);
+/* Whether a way may lead out of the tile there: nothing else ever does, or the
+ * same. */
+bool switch_free(const struct switches *, uint32_t master, uint32_t value);
+/* Whether some output of the tile may follow the input, but for one. */
+bool switch_followed(const struct switches *, int column, int row,
+                     enum port from, int channel, uint32_t but);
+/* Lets an output follow an input; or nothing.  What it was to be, or is, comes
+ * back with switch_restore. */
+void switch_lend(const struct switches *, int column, int row, enum port from,
+                 int from_channel, enum port to, int to_channel);
+void switch_cut(const struct switches *, uint32_t master);
+void switch_restore(const struct switches *);
+
+/* ---- broadcast.c ---- */
 /* Cores that get the same registers, and the way of a stream to all of them. */
 struct broadcast {
   int count; /* of cores; 0: none */
