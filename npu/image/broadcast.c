@@ -191,7 +191,7 @@ static int find_lane(const struct broadcast *b, enum port port,
 /* ---- packets ---- */
 
 /* Of equal length, in the order in which they go. */
-struct packets {
+struct parts {
   uint32_t data, count; /* words of each behind its header; packets */
   uint32_t *words;
 };
@@ -208,7 +208,7 @@ static uint32_t chain_length(uint32_t count) {
   return (count + MOST_ITERATIONS - 1) / MOST_ITERATIONS;
 }
 
-static void add(struct packets *p, uint32_t address, const uint32_t *data) {
+static void add(struct parts *p, uint32_t address, const uint32_t *data) {
   uint32_t *to = p->words + p->count++ * (p->data + 1);
   *to = header(address, p->data);
   memcpy(to + 1, data, 4 * (size_t)p->data);
@@ -299,7 +299,7 @@ void broadcast_find(struct broadcast *b,
 }
 
 /* A block whose end is no whole packet repeats some words before it. */
-static void add_block(struct packets *p, const struct command *c) {
+static void add_block(struct parts *p, const struct command *c) {
   assert(c->count >= p->data);
   for (uint32_t i = 0; i < c->count; i += p->data) {
     uint32_t at = i + p->data <= c->count ? i : c->count - p->data;
@@ -309,9 +309,9 @@ static void add_block(struct packets *p, const struct command *c) {
 
 /* A part's packets.  Padded at the front, where a write may be repeated: with a
  * copy of the first packet. */
-static struct packets collect(struct arena *a, const struct command_list *l,
-                              uint32_t tile, enum part part) {
-  struct packets p = {.data = part == MEMORIES ? MOST_DATA : 1};
+static struct parts collect(struct arena *a, const struct command_list *l,
+                            uint32_t tile, enum part part) {
+  struct parts p = {.data = part == MEMORIES ? MOST_DATA : 1};
   uint32_t count = count_packets(l, tile, part),
            chain = count ? chain_length(count) : 1,
            pad = (chain - count % chain) % chain;
@@ -332,7 +332,7 @@ static struct packets collect(struct arena *a, const struct command_list *l,
 }
 
 /* A chain of descriptors from *bd on, for packets that lie from the word on. */
-static void put_chain(const struct packets *p, uint32_t at, uint32_t first_bd,
+static void put_chain(const struct parts *p, uint32_t at, uint32_t first_bd,
                       uint32_t *bd, uint32_t words[][8]) {
   uint32_t chain = chain_length(p->count), length = p->data + 1;
   for (uint32_t i = 0; i < chain; i++, ++*bd) {
@@ -411,7 +411,7 @@ static void set_way(const struct broadcast *b, bool set,
 void broadcast_write(const struct broadcast *b, const struct command_list *to,
                      struct command_list *l) {
   struct arena *a = l->arena;
-  struct packets part[PARTS];
+  struct parts part[PARTS];
   for (int i = 0; i < PARTS; i++)
     part[i] = collect(a, to, b->first, (enum part)i);
   uint32_t bd[CHANNEL_DESCRIPTORS][8], at = 0, used = 0, first[PARTS];

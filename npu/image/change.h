@@ -1,5 +1,5 @@
-/* change.h -- what the files behind change_write share: switches, and what the
- * cores get in common. */
+/* change.h -- what the files behind change_write share: switches, packets that
+ * write registers, and what many tiles get in common. */
 #ifndef NPUTEIR_CHANGE_H
 #define NPUTEIR_CHANGE_H
 
@@ -68,6 +68,42 @@ void switch_lend(const struct switches *, int column, int row, enum port from,
                  int from_channel, enum port to, int to_channel);
 void switch_cut(const struct switches *, uint32_t master);
 void switch_restore(const struct switches *);
+
+/* ---- way.c: one stream to many tiles' TileControl masters ---- */
+struct way {
+  enum tile_kind kind; /* of the tiles that it reaches */
+  const bool *member;  /* these alone, by tile */
+  int columns, rows;   /* the rectangle of members: from column 0, and the first
+                          row of their kind, on */
+  int across, up;      /* lanes along a row, and up columns */
+  int down;            /* to mem tiles: from the first one to its shim tile */
+  int channel;         /* of the first mem tile, which sends */
+};
+/* Chooses lanes and channel; false: there are none that are free. */
+bool way_find(struct way *, const struct switches *);
+void way_set(const struct way *, const struct switches *);
+
+/* ---- packets.c: what a tile gets, as control packets ---- */
+/* Packets of one length, which the channel sends with one task. */
+struct packet_group {
+  uint32_t data, count; /* words of each behind its header; packets */
+};
+enum { PACKET_GROUPS = 8, PACKET_DESCRIPTORS = 24 /* of a channel */ };
+struct packets {
+  int groups;
+  struct packet_group group[PACKET_GROUPS];
+  uint32_t *words, count; /* of all */
+};
+/* Whether a packet can do what the command does. */
+bool packet_takes(const struct command *);
+/* The tile's commands; false: they are too many kinds. */
+bool packets_make(struct arena *, const struct command_list *,
+                  struct packets *);
+int packets_descriptors(const struct packets *);
+/* Descriptors that send them from the mem tile's word `at` on, the first one
+ * being `bd`; and the task of every group, for its queue. */
+void packets_chain(const struct packets *, uint32_t at, uint32_t bd,
+                   uint32_t words[][8], uint32_t task[]);
 
 /* ---- broadcast.c ---- */
 /* Cores that get the same registers, and the way of a stream to all of them. */
