@@ -13,8 +13,8 @@
  * launches go out with one transaction: what does not stay is written anyway,
  * but for switches, which hold what was written last.
  *
- * What many cores get alike, their program above all, goes to them as a
- * broadcast (broadcast.c).
+ * What many cores get alike, their program above all, and what mem tiles do,
+ * goes to them as a broadcast (broadcast.c).
  */
 #include "change.h"
 
@@ -81,6 +81,23 @@ static void stop_core(uint32_t base, struct command_list *out) {
   }
 }
 
+/* A change on its way. */
+struct change {
+  struct marks marks, last; /* last: all that `to` has */
+  struct switches switches;
+  struct broadcast cores, mems;
+  const struct command_list *const *from;
+  int count;
+  const struct command_list *to;
+  struct command_list *out;
+  uint32_t first_bd; /* of the first mem tile */
+  int bds;           /* that send */
+};
+
+static bool sends(const struct change *x) {
+  return x->cores.count || x->mems.count;
+}
+
 /* ---- stop ---- */
 
 /* Those of a mem tile that have routes.  They have nothing else in these
@@ -103,20 +120,89 @@ static void reset_channels(const struct switches *w, int column) {
   }
 }
 
-/* A configuration resets the channels of the cores that it uses by itself. */
-static void stop_tile(const struct switches *w, uint32_t tile, bool used) {
+/* A configuration resets the channels of the cores that it uses by itself, and
+ * packets those of mem tiles. */
+static void stop_tile(const struct change *x, uint32_t tile) {
   switch (kind_of(tile)) {
   case TILE_SHIM:
   case TILE_KINDS:
     return; /* no task of it is left */
   case TILE_MEM:
-    reset_channels(w, (int)(tile >> 5));
+    if (!x->mems.count || !x->mems.member[tile])
+      reset_channels(&x->switches, (int)(tile >> 5));
     return;
   case TILE_CORE:
-    if (!used)
-      stop_core(tile << 20, w->out);
+    if (!x->last.used[tile])
+      stop_core(tile << 20, x->out);
     return;
   }
+}
+
+/* A stream goes to every master that names its slave, and waits for them all.
+ */
+static void cut_routes(const struct change *x,
+                       const struct command_list *from) {
+  bool master;
+  for (int i = 0; i < from->count; i++) {
+    const struct command *c = &from->item[i];
+    const struct switch_word *s =
+        c->kind == COMMAND_WRITE && !x->marks.kept[tile_of(c)]
+            ? switch_find(&x->switches, c->address, &master)
+            : NULL;
+    if (s && master && !s->wanted)
+      switch_write(&x->switches, c->address, 0);
+  }
+}
+
+static void stop_all(const struct change *x) {
+  for (uint32_t tile = 0; tile < TILES; tile++)
+    if (x->marks.used[tile] && !x->marks.kept[tile])
+      stop_tile(x, tile);
+  for (int i = 0; i < x->count; i++)
+    cut_routes(x, x->from[i]);
+}
+
+/* ---- what the first mem tile sends ---- */
+
+static uint32_t mem(uint32_t offset) {
+  return tile_address(0, MEM_ROW, offset);
+}
+
+static void wait_for(const struct change *x, uint32_t status, uint32_t busy) {
+  command_mask_poll(x->out, status, busy, 0, 0);
+}
+
+static uint32_t channel_of(const struct change *x) {
+  return (uint32_t)(x->cores.count ? x->cores : x->mems).way.channel;
+}
+
+static uint32_t status_of(const struct change *x) {
+  return mem(REG_MEM_MM2S_STATUS + channel_of(x) * REG_MEM_MM2S_STATUS_STRIDE);
+}
+
+/* The channel's queue takes four tasks. */
+static void push_all(const struct change *x, const struct packets *p,
+                     const uint32_t task[]) {
+  enum { QUEUE = 4, QUEUE_FULL = 4 << 20 };
+  for (int i = 0; i < p->groups; i++) {
+    if (i >= QUEUE)
+      wait_for(x, status_of(x), QUEUE_FULL);
+    command_write(
+        x->out,
+        mem(REG_MEM_MM2S_QUEUE + channel_of(x) * REG_MEM_MM2S_QUEUE_STRIDE),
+        task[i]);
+  }
+}
+
+/* Descriptors of the first mem tile that packets go by, and starts of its
+ * channels: these come last. */
+static bool comes_last(const struct change *x, const struct command *c) {
+  uint32_t at = offset_of(c), end = at + 4 * (c->count ? c->count : 1),
+           first = REG_MEM_BD + x->first_bd * REG_MEM_BD_STRIDE;
+  if (!sends(x) || tile_of(c) != tile_at(0, MEM_ROW))
+    return false;
+  return (at >= REG_MEM_S2MM_CTRL && at < REG_MEM_S2MM_STATUS) ||
+         (at < first + (uint32_t)x->bds * REG_MEM_BD_STRIDE && end > first);
 }
 
 /* Whether the block goes on where the last one ends, as descriptors do; then
@@ -135,53 +221,114 @@ static bool join(struct command_list *l, const struct command *c) {
   return true;
 }
 
-static void write_command(const struct switches *w, const struct command *c) {
+static void write_command(const struct change *x, const struct command *c) {
+  bool master;
+  const struct switch_word *s =
+      c->kind == COMMAND_WRITE ? switch_find(&x->switches, c->address, &master)
+                               : NULL;
+  if (s && s->lent)
+    return; /* it comes when the packets have arrived */
   if (c->kind == COMMAND_WRITE)
-    switch_write(w, c->address, c->value);
-  else if (c->kind != COMMAND_BLOCK || !join(w->out, c))
-    command_copy(w->out, c);
+    switch_write(&x->switches, c->address, c->value);
+  else if (c->kind != COMMAND_BLOCK || !join(x->out, c))
+    command_copy(x->out, c);
 }
 
-/* A stream goes to every master that names its slave, and waits for them all.
- */
-static void cut_routes(const struct switches *w,
-                       const struct command_list *from, const struct marks *m) {
-  bool master;
-  for (int i = 0; i < from->count; i++) {
-    const struct command *c = &from->item[i];
-    const struct switch_word *x =
-        c->kind == COMMAND_WRITE && !m->kept[tile_of(c)]
-            ? switch_find(w, c->address, &master)
-            : NULL;
-    if (x && master && !x->wanted)
-      switch_write(w, c->address, 0);
+static void write_rest(const struct change *x, bool last) {
+  for (int i = 0; i < x->to->count; i++) {
+    const struct command *c = &x->to->item[i];
+    if (!x->marks.kept[tile_of(c)] && !broadcast_has(&x->cores, c) &&
+        !broadcast_has(&x->mems, c) && comes_last(x, c) == last)
+      write_command(x, c);
   }
+}
+
+/* All packets, as they lie in the first mem tile's memory, and what sends them.
+ */
+struct stream {
+  uint32_t *words, count;
+  uint32_t bd[PACKET_DESCRIPTORS][8], task[2][PACKET_GROUPS]; /* cores, mems */
+};
+
+static void gather(const struct change *x, struct stream *s) {
+  const struct broadcast *const part[] = {&x->cores, &x->mems};
+  uint32_t bd = 0, at = 0;
+  s->count = (x->cores.count ? x->cores.packets.count : 0) +
+             (x->mems.count ? x->mems.packets.count : 0);
+  s->words = arena_array(x->out->arena, s->count, sizeof *s->words);
+  for (int i = 0; i < 2; i++) {
+    const struct packets *p = &part[i]->packets;
+    if (!part[i]->count)
+      continue;
+    memcpy(s->words + at, p->words, 4 * (size_t)p->count);
+    packets_chain(p, at, x->first_bd + bd, s->bd + bd, s->task[i]);
+    bd += (uint32_t)packets_descriptors(p);
+    at += p->count;
+  }
+  assert((int)bd == x->bds && at == s->count);
+}
+
+static void wait_sent(const struct change *x) {
+  wait_for(x, status_of(x), CHANNEL_BUSY | CHANNEL_FAILED);
+}
+
+static void send_mems(const struct change *x, const struct stream *s) {
+  if (x->cores.count)
+    switch_cut(&x->switches,
+               switch_master(0, MEM_ROW, PORT_NORTH, x->cores.way.up));
+  way_set(&x->mems.way, &x->switches);
+  push_all(x, &x->mems.packets, s->task[1]);
+  wait_sent(x);
+}
+
+/* What single writes do is done while the cores' packets are on their way. */
+static void send(const struct change *x) {
+  struct stream *s = arena_alloc(x->out->arena, sizeof *s);
+  gather(x, s);
+  command_block(x->out, mem(REG_MEM_MEMORY), s->words, s->count);
+  command_block(x->out, mem(REG_MEM_BD + x->first_bd * REG_MEM_BD_STRIDE),
+                s->bd[0], 8 * (uint32_t)x->bds);
+  if (x->cores.count)
+    way_set(&x->cores.way, &x->switches);
+  if (x->cores.count)
+    push_all(x, &x->cores.packets, s->task[0]);
+  write_rest(x, false);
+  if (x->cores.count)
+    wait_sent(x);
+  if (x->mems.count)
+    send_mems(x, s);
+}
+
+/* Those of the channel that sends. */
+static void pick_descriptors(struct change *x) {
+  bool odd = sends(x) && channel_of(x) & 1;
+  int cores = x->cores.count ? packets_descriptors(&x->cores.packets) : 0,
+      mems = x->mems.count ? packets_descriptors(&x->mems.packets) : 0;
+  if (cores + mems > PACKET_DESCRIPTORS)
+    x->mems.count = mems = 0;
+  if (cores + mems > PACKET_DESCRIPTORS)
+    x->cores.count = cores = 0;
+  x->bds = cores + mems;
+  x->first_bd = odd ? PACKET_DESCRIPTORS : 0;
 }
 
 void change_write(const struct command_list *const from[], int count,
                   const struct command_list *to, struct command_list *out) {
-  struct marks m, last; /* last: all that `to` has */
-  struct broadcast b;
-  mark(&last, &to, 0, to);
-  mark(&m, from, count, to);
-  struct switches w = switches_read(from, count, to, out);
-  broadcast_find(&b, from, count, to, m.kept);
-  if (b.count)
-    m.kept[MEM_ROW] = false; /* column 0's sends it */
-  for (uint32_t tile = 0; tile < TILES; tile++)
-    if (m.used[tile] && !m.kept[tile])
-      stop_tile(&w, tile, last.used[tile]);
-  for (int i = 0; i < count; i++)
-    cut_routes(&w, from[i], &m);
-  if (b.count)
-    broadcast_write(&b, to, out);
-  for (int i = 0; i < to->count; i++) {
-    const struct command *c = &to->item[i];
-    if (broadcast_has(&b, c) || m.kept[tile_of(c)])
-      continue;
-    if (b.count && b.member[tile_of(c)] && c->kind == COMMAND_MASK_WRITE)
-      command_write(out, c->address, c->value); /* nothing else is set */
-    else
-      write_command(&w, c);
-  }
+  struct change *x = arena_alloc(out->arena, sizeof *x);
+  *x = (struct change){.from = from, .count = count, .to = to, .out = out};
+  mark(&x->last, &to, 0, to);
+  mark(&x->marks, from, count, to);
+  x->switches = switches_read(from, count, to, out);
+  broadcast_find(&x->cores, TILE_CORE, to, x->marks.kept, &x->switches);
+  broadcast_find(&x->mems, TILE_MEM, to, x->marks.kept, &x->switches);
+  pick_descriptors(x);
+  if (sends(x))
+    x->marks.kept[tile_at(0, MEM_ROW)] = false;
+  stop_all(x);
+  if (sends(x))
+    send(x);
+  else
+    write_rest(x, false);
+  switch_restore(&x->switches);
+  write_rest(x, true);
 }

@@ -106,25 +106,20 @@ void packets_chain(const struct packets *, uint32_t at, uint32_t bd,
                    uint32_t words[][8], uint32_t task[]);
 
 /* ---- broadcast.c ---- */
-/* Cores that get the same registers, and the way of a stream to all of them. */
+/* Tiles that get the same registers. */
 struct broadcast {
-  int count; /* of cores; 0: none */
+  int count; /* of tiles; 0: none */
   bool member[TILES];
-  int columns, rows; /* from the mem tile's on: the way's rectangle */
-  int north, east;   /* lanes */
-  int channel;       /* of the mem tile */
-  uint32_t first;    /* a member, for all */
+  uint32_t first; /* a member, for all */
+  struct way way;
+  struct packets packets;
 };
-/* Of `to`, among the cores that change; count stays 0 where single writes are
- * not dearer, or no lane is free. */
-void broadcast_find(struct broadcast *, const struct command_list *const from[],
-                    int count, const struct command_list *to,
-                    const bool kept[TILES]);
+/* Of `to`, among the tiles of that kind that change; count stays 0 where single
+ * writes are not dearer, or no lane is free. */
+void broadcast_find(struct broadcast *, enum tile_kind,
+                    const struct command_list *to, const bool kept[TILES],
+                    const struct switches *);
 /* Whether the stream does what the command of `to` says. */
 bool broadcast_has(const struct broadcast *, const struct command *);
-/* Appends what sends it.  The first mem tile's channels are idle and hold
- * nothing; its memory and descriptors are overwritten. */
-void broadcast_write(const struct broadcast *, const struct command_list *to,
-                     struct command_list *);
 
 #endif
