@@ -14,7 +14,10 @@
  * but for switches, which hold what was written last.
  *
  * What many cores get alike, their program above all, and what mem tiles do,
- * goes to them as a broadcast (broadcast.c).
+ * goes to them as a broadcast (broadcast.c).  The first mem tile, which sends
+ * it, has it from device memory: the first shim channel brings it on the way of
+ * in0's blocks, while the command processor cuts routes and writes descriptors.
+ * Where that way is another one, the command processor writes it, too.
  */
 #include "change.h"
 
@@ -81,6 +84,8 @@ static void stop_core(uint32_t base, struct command_list *out) {
   }
 }
 
+static const int bring_south = 3; /* shim channel 0, array.md section 6 */
+
 /* A change on its way. */
 struct change {
   struct marks marks, last; /* last: all that `to` has */
@@ -90,8 +95,8 @@ struct change {
   int count;
   const struct command_list *to;
   struct command_list *out;
-  uint32_t first_bd; /* of the first mem tile */
-  int bds;           /* that send */
+  uint32_t first_bd, bring_bd; /* of the first mem tile */
+  int bds;                     /* that send */
 };
 
 static bool sends(const struct change *x) {
@@ -172,6 +177,71 @@ static void wait_for(const struct change *x, uint32_t status, uint32_t busy) {
   command_mask_poll(x->out, status, busy, 0, 0);
 }
 
+static bool holds(const struct command_list *l, const struct command *c) {
+  for (int i = 0; i < l->count; i++)
+    if (equal(&l->item[i], c))
+      return true;
+  return false;
+}
+
+/* Whether in0's way is free to bring words to the first mem tile, as all but
+ * its switches leave it. */
+static bool can_bring(const struct change *x) {
+  const struct switches *w = &x->switches;
+  const struct command mux = {.kind = COMMAND_MASK_WRITE,
+                              .address = tile_address(0, 0, REG_SHIM_MUX),
+                              .mask = 0xCC00,
+                              .value = 0x4400};
+  uint32_t up = switch_master(0, 0, PORT_NORTH, 0),
+           in = switch_master(0, MEM_ROW, PORT_DMA, 0);
+  for (int i = 0; i < x->count; i++)
+    if (!holds(x->from[i], &mux))
+      return false;
+  return holds(x->to, &mux) &&
+         switch_free(w, up,
+                     switch_on | (uint32_t)port_slave(TILE_SHIM, PORT_SOUTH,
+                                                      bring_south)) &&
+         switch_free(w, in,
+                     switch_on |
+                         (uint32_t)port_slave(TILE_MEM, PORT_SOUTH, 0)) &&
+         !switch_followed(w, 0, 0, PORT_SOUTH, bring_south, up) &&
+         !switch_followed(w, 0, MEM_ROW, PORT_SOUTH, 0, in);
+}
+
+static void write_bd(const struct change *x, enum tile_kind kind, uint32_t id,
+                     uint32_t length) {
+  enum { BURST = 2 }; /* of all devices */
+  const struct bd bd = {.length_words = length,
+                        .dim = {{1, 0}, {1, 0}, {1, 0}, {1, 0}},
+                        .iteration_step_words = 1,
+                        .iteration_count = 1,
+                        .acquire_lock = -1,
+                        .release_lock = -1,
+                        .next = -1,
+                        .burst = kind == TILE_SHIM ? BURST : 0};
+  uint32_t words[8], base = kind == TILE_MEM ? REG_MEM_BD : REG_SHIM_BD;
+  struct diag d = {0};
+  int count = bd_pack((int)kind, &bd, words, &d);
+  assert(count == 8 && REG_MEM_BD_STRIDE == REG_SHIM_BD_STRIDE);
+  command_block(x->out,
+                tile_address(0, kind == TILE_MEM ? MEM_ROW : SHIM_ROW,
+                             base + id * REG_MEM_BD_STRIDE),
+                words, (uint32_t)count);
+}
+
+/* By S2MM channel 0 of the mem tile and MM2S channel 0 of the shim. */
+static void bring(const struct change *x, uint32_t length) {
+  switch_lend(&x->switches, 0, SHIM_ROW, PORT_SOUTH, bring_south, PORT_NORTH,
+              0);
+  switch_lend(&x->switches, 0, MEM_ROW, PORT_SOUTH, 0, PORT_DMA, 0);
+  write_bd(x, TILE_MEM, x->bring_bd, length);
+  command_write(x->out, mem(REG_MEM_S2MM_QUEUE), x->bring_bd);
+  write_bd(x, TILE_SHIM, 0, length);
+  command_ddr_patch(x->out, tile_address(0, SHIM_ROW, REG_SHIM_BD + 4),
+                    CHANGE_ARGUMENT, 0);
+  command_write(x->out, tile_address(0, SHIM_ROW, REG_SHIM_MM2S_QUEUE), 0);
+}
+
 static uint32_t channel_of(const struct change *x) {
   return (uint32_t)(x->cores.count ? x->cores : x->mems).way.channel;
 }
@@ -198,11 +268,13 @@ static void push_all(const struct change *x, const struct packets *p,
  * channels: these come last. */
 static bool comes_last(const struct change *x, const struct command *c) {
   uint32_t at = offset_of(c), end = at + 4 * (c->count ? c->count : 1),
-           first = REG_MEM_BD + x->first_bd * REG_MEM_BD_STRIDE;
+           first = REG_MEM_BD + x->first_bd * REG_MEM_BD_STRIDE,
+           bring = REG_MEM_BD + x->bring_bd * REG_MEM_BD_STRIDE;
   if (!sends(x) || tile_of(c) != tile_at(0, MEM_ROW))
     return false;
   return (at >= REG_MEM_S2MM_CTRL && at < REG_MEM_S2MM_STATUS) ||
-         (at < first + (uint32_t)x->bds * REG_MEM_BD_STRIDE && end > first);
+         (at < first + (uint32_t)x->bds * REG_MEM_BD_STRIDE && end > first) ||
+         (at < bring + REG_MEM_BD_STRIDE && end > bring);
 }
 
 /* Whether the block goes on where the last one ends, as descriptors do; then
@@ -282,14 +354,22 @@ static void send_mems(const struct change *x, const struct stream *s) {
 }
 
 /* What single writes do is done while the cores' packets are on their way. */
-static void send(const struct change *x) {
+static void send(const struct change *x, struct change_data *data) {
   struct stream *s = arena_alloc(x->out->arena, sizeof *s);
+  bool brought = data && can_bring(x);
   gather(x, s);
-  command_block(x->out, mem(REG_MEM_MEMORY), s->words, s->count);
+  if (brought) {
+    *data = (struct change_data){s->words, s->count};
+    bring(x, s->count);
+  } else {
+    command_block(x->out, mem(REG_MEM_MEMORY), s->words, s->count);
+  }
   command_block(x->out, mem(REG_MEM_BD + x->first_bd * REG_MEM_BD_STRIDE),
                 s->bd[0], 8 * (uint32_t)x->bds);
   if (x->cores.count)
     way_set(&x->cores.way, &x->switches);
+  if (brought)
+    wait_for(x, mem(REG_MEM_S2MM_STATUS), CHANNEL_BUSY | CHANNEL_FAILED);
   if (x->cores.count)
     push_all(x, &x->cores.packets, s->task[0]);
   write_rest(x, false);
@@ -299,23 +379,28 @@ static void send(const struct change *x) {
     send_mems(x, s);
 }
 
-/* Those of the channel that sends. */
+/* Those of the channel that sends, and one that fills its memory. */
 static void pick_descriptors(struct change *x) {
   bool odd = sends(x) && channel_of(x) & 1;
   int cores = x->cores.count ? packets_descriptors(&x->cores.packets) : 0,
-      mems = x->mems.count ? packets_descriptors(&x->mems.packets) : 0;
-  if (cores + mems > PACKET_DESCRIPTORS)
+      mems = x->mems.count ? packets_descriptors(&x->mems.packets) : 0,
+      most = odd ? PACKET_DESCRIPTORS : PACKET_DESCRIPTORS - 1;
+  if (cores + mems > most)
     x->mems.count = mems = 0;
-  if (cores + mems > PACKET_DESCRIPTORS)
+  if (cores + mems > most)
     x->cores.count = cores = 0;
   x->bds = cores + mems;
   x->first_bd = odd ? PACKET_DESCRIPTORS : 0;
+  x->bring_bd = odd ? 0 : (uint32_t)x->bds;
 }
 
 void change_write(const struct command_list *const from[], int count,
-                  const struct command_list *to, struct command_list *out) {
+                  const struct command_list *to, struct command_list *out,
+                  struct change_data *data) {
   struct change *x = arena_alloc(out->arena, sizeof *x);
   *x = (struct change){.from = from, .count = count, .to = to, .out = out};
+  if (data)
+    *data = (struct change_data){NULL, 0};
   mark(&x->last, &to, 0, to);
   mark(&x->marks, from, count, to);
   x->switches = switches_read(from, count, to, out);
@@ -326,7 +411,7 @@ void change_write(const struct command_list *const from[], int count,
     x->marks.kept[tile_at(0, MEM_ROW)] = false;
   stop_all(x);
   if (sends(x))
-    send(x);
+    send(x, data);
   else
     write_rest(x, false);
   switch_restore(&x->switches);

@@ -128,11 +128,19 @@ struct command_list *txn_read(struct arena *, const void *txn, size_t length,
                               int *columns, struct diag *);
 
 /* ---- from a configuration to another ---- */
+/* Words that a change wants to find in device memory, behind the arguments of
+ * the runs; none: it wants no such argument. */
+enum { CHANGE_ARGUMENT = 3 };
+struct change_data {
+  const uint32_t *words; /* in the list's arena */
+  uint32_t count;
+};
 /* Appends the writes that make an idle array, which holds one of the `count`
  * configurations or `to` itself, hold `to`; tiles on which all agree keep their
- * state. */
+ * state.  NULL: there can be no data. */
 void change_write(const struct command_list *const from[], int count,
-                  const struct command_list *to, struct command_list *);
+                  const struct command_list *to, struct command_list *,
+                  struct change_data *);
 
 /* ---- a transaction that stays for several runs (resident.c) ---- */
 /* What no run uses, in one column. */

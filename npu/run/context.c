@@ -212,7 +212,8 @@ configuration(struct arena *a, const struct context_key *key, struct diag *d) {
 
 /* The plan's transaction, behind what changes the context's configuration to
  * the plan's. */
-static bool change(struct arena *a, const struct job *j, struct text *txn) {
+static bool change(struct arena *a, const struct job *j, struct text *txn,
+                   struct change_data *data) {
   const struct context_launch *l = j->launch;
   const struct context *x = j->context;
   const char *target = l->device->target(l->options, j->d);
@@ -229,7 +230,7 @@ static bool change(struct arena *a, const struct job *j, struct text *txn) {
   struct command_list *all = command_list(a);
   if (!model || !to || !run || !from[0] || !from[count - 1])
     return false;
-  change_write(from, count, to, all);
+  change_write(from, count, to, all, data);
   for (int i = 0; i < run->count; i++)
     command_copy(all, &run->item[i]);
   return txn_write(all, model, columns, txn, j->d);
@@ -239,10 +240,11 @@ static bool launch_changed(struct job *j) {
   const struct context_launch *l = j->launch;
   struct arena *a = arena_open();
   struct text txn = {0};
-  bool good = change(a, j, &txn);
-  arena_close(a);
+  struct change_data data = {NULL, 0};
+  bool good = change(a, j, &txn, &data);
   if (good) {
-    const struct run_code code = {txn.data, txn.length};
+    const struct run_code code = {txn.data, txn.length, data.words,
+                                  4 * (size_t)data.count};
     size_t more = txn.length - l->plan->txn_bytes;
     good = l->device->launch(l->session, j->context->context, &code, j->counts,
                              j->d);
@@ -250,6 +252,7 @@ static bool launch_changed(struct job *j) {
     *l->spent += (double)more * change_byte_seconds;
   }
   text_free(&txn);
+  arena_close(a);
   return good;
 }
 

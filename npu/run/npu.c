@@ -27,6 +27,7 @@ enum { MOST_COPIED_BYTES = 32 << 20 }; /* in all copies but the first */
 struct list {
   struct amdxdna_list *commands;
   struct amdxdna_buffer code; /* a transaction in the place of the plan's */
+  struct amdxdna_buffer data; /* and its data */
   int out[AMDXDNA_LAUNCHES];  /* copies; of a list under way */
   int count;                  /* 0: it is not under way */
 };
@@ -126,7 +127,8 @@ static void close_session(struct run_session *s) {
   }
   amdxdna_buffer_close(s->npu, &s->transaction);
   for (int i = 0; i < LISTS; i++)
-    amdxdna_buffer_close(s->npu, &s->list[i].code);
+    amdxdna_buffer_close(s->npu, &s->list[i].code),
+        amdxdna_buffer_close(s->npu, &s->list[i].data);
   for (int i = 0; i < TENSORS; i++)
     for (int k = 0; k < s->copies; k++)
       amdxdna_buffer_close(s->npu, &s->tensor[i][k]);
@@ -136,8 +138,9 @@ static void close_session(struct run_session *s) {
 
 /* Bytes that the device reads and the program never changes. */
 static bool write_buffer(struct amdxdna *x, const void *bytes, size_t length,
-                         struct amdxdna_buffer *b, struct diag *d) {
-  if (!amdxdna_buffer_open(x, length, true, b, d))
+                         bool in_heap, struct amdxdna_buffer *b,
+                         struct diag *d) {
+  if (!amdxdna_buffer_open(x, length, in_heap, b, d))
     return false;
   memcpy(b->memory, bytes, length);
   return amdxdna_buffer_sync(x, b, false, d);
@@ -159,7 +162,7 @@ static bool fill_context(struct run_context *c, const struct run_plan *plan,
   size_t pdi_bytes;
   if (!xclbin_read(plan->xclbin, plan->xclbin_bytes, &info, &pdi, &pdi_bytes,
                    d) ||
-      !write_buffer(c->npu, pdi, pdi_bytes, &c->pdi, d))
+      !write_buffer(c->npu, pdi, pdi_bytes, true, &c->pdi, d))
     return false;
   c->columns = info.columns;
   if (o->resident && plan->resident && plan->resident->columns > c->columns)
@@ -219,7 +222,8 @@ static size_t bytes(const struct run_session *s) {
 
 static bool fill(struct run_session *s, const struct run_plan *plan,
                  struct diag *d) {
-  if (!write_buffer(s->npu, plan->txn, plan->txn_bytes, &s->transaction, d))
+  if (!write_buffer(s->npu, plan->txn, plan->txn_bytes, true, &s->transaction,
+                    d))
     return false;
   s->transaction_bytes = plan->txn_bytes;
   for (int i = 0; i < TENSORS; i++)
@@ -275,19 +279,18 @@ static const struct amdxdna_buffer *flushed(struct run_session *s, int i,
   return b;
 }
 
-/* The list's own transaction, in its buffer of the last time if that is large
- * enough. */
-static const struct amdxdna_buffer *write_code(struct run_session *s,
-                                               struct list *l,
-                                               const struct run_code *code,
-                                               struct diag *d) {
-  if (l->code.handle && l->code.bytes >= code->length) {
-    memcpy(l->code.memory, code->bytes, code->length);
-    return amdxdna_buffer_sync(s->npu, &l->code, false, d) ? &l->code : NULL;
+/* What is a list's own, in its buffer of the last time if that is large enough.
+ */
+static const struct amdxdna_buffer *write_own(struct amdxdna *x,
+                                              struct amdxdna_buffer *b,
+                                              const void *bytes, size_t length,
+                                              bool in_heap, struct diag *d) {
+  if (!b->handle || b->bytes < length) {
+    amdxdna_buffer_close(x, b);
+    return write_buffer(x, bytes, length, in_heap, b, d) ? b : NULL;
   }
-  amdxdna_buffer_close(s->npu, &l->code);
-  return write_buffer(s->npu, code->bytes, code->length, &l->code, d) ? &l->code
-                                                                      : NULL;
+  memcpy(b->memory, bytes, length);
+  return amdxdna_buffer_sync(x, b, false, d) ? b : NULL;
 }
 
 static void count_loads(struct run_context *c, struct run_counts *counts) {
@@ -315,16 +318,24 @@ static bool send_list(struct run_session *s, struct run_context *c,
                       const struct run_code *code, struct run_counts *counts,
                       struct diag *d) {
   struct list *l = &s->list[s->turn];
+  size_t data_bytes = code ? code->data_bytes : 0;
+  const struct amdxdna_buffer *data =
+      data_bytes ? write_own(s->npu, &l->data, code->data, data_bytes, false, d)
+                 : NULL;
   struct amdxdna_program p = {
       .columns = c->columns,
-      .arguments = TENSORS,
+      .arguments = TENSORS + (data != NULL),
       .pdi = &c->pdi,
-      .transaction = code ? write_code(s, l, code, d) : &s->transaction,
+      .transaction =
+          code ? write_own(s->npu, &l->code, code->bytes, code->length, true, d)
+               : &s->transaction,
       .transaction_bytes = code ? code->length : s->transaction_bytes,
       .count = s->queued};
   assert(!l->count);
-  if (!p.transaction)
+  if (!p.transaction || (data_bytes && !data))
     return false;
+  for (int k = 0; k < s->queued; k++)
+    p.argument[k][CHANGE_ARGUMENT] = data;
   for (int k = 0; k < s->queued; k++)
     for (int i = 0; i < TENSORS; i++)
       if (!(p.argument[k][i] = flushed(s, i, s->queue[k][i], d)))

@@ -111,10 +111,13 @@ struct run_counts {
 struct run_context; /* a loaded configuration */
 struct run_session; /* a plan's buffers, and the rest of what it needs */
 
-/* A transaction in the place of a plan's own. */
+/* A transaction in the place of a plan's own, and what it finds in device
+ * memory, behind the tensors; of no length: nothing. */
 struct run_code {
   const void *bytes;
   size_t length;
+  const void *data;
+  size_t data_bytes;
 };
 
 /* Whether transactions may change the configuration of a context. */

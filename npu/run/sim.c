@@ -1,5 +1,6 @@
 /* sim.c -- the device "sim": the simulated array, fed with the bytes that a
  * real device would get. */
+#include "image.h"
 #include "parts.h"
 #include "record.h"
 #include "seconds.h"
@@ -94,8 +95,9 @@ static void *buffer(struct run_session *s, int i, int copy) {
 static bool launch(struct run_session *s, struct run_context *c,
                    const struct run_code *code, struct run_counts *counts,
                    struct diag *d) {
-  const struct run_code own = {s->plan->txn, s->plan->txn_bytes};
-  struct sim_buffer argument[TENSORS];
+  const struct run_code own = {s->plan->txn, s->plan->txn_bytes, NULL, 0};
+  struct sim_buffer argument[TENSORS + 1];
+  int arguments = TENSORS;
   struct sim_report report = {0};
   for (int i = 0; i < TENSORS; i++)
     argument[i] = (struct sim_buffer){s->buffer[i], s->plan->tensor[i].bytes};
@@ -107,8 +109,12 @@ static bool launch(struct run_session *s, struct run_context *c,
   if (s->recording)
     recording_start(s->recording, s->plan);
   code = code ? code : &own;
-  bool good =
-      sim_run(c->sim, code->bytes, code->length, argument, TENSORS, &report, d);
+  assert((int)CHANGE_ARGUMENT == arguments);
+  if (code->data_bytes) /* it is read */
+    argument[arguments++] =
+        (struct sim_buffer){(void *)code->data, code->data_bytes};
+  bool good = sim_run(c->sim, code->bytes, code->length, argument, arguments,
+                      &report, d);
   counts->simulated_seconds += seconds_now() - start;
   if (records && sim_record(c->sim))
     recordings_add(s->recording, s->plan, sim_record(c->sim));

@@ -82,15 +82,25 @@ static void fill(struct sim_buffer *b, enum dtype type, uint32_t *seed) {
 }
 
 static void launch(struct sim *s, const struct family *f, struct product *p,
-                   const struct text *txn, uint32_t *seed) {
+                   const struct text *txn, const struct change_data *data,
+                   uint32_t *seed) {
   struct diag d = {0};
   struct sim_report report;
+  uint32_t words[1 << 14];
+  struct sim_buffer argument[TENSORS + 1] = {
+      p->buffer[IN0], p->buffer[IN1], p->buffer[OUT], {words, 0}};
+  if (data) {
+    CHECK(data->count <= sizeof words / sizeof *words);
+    argument[CHANGE_ARGUMENT].bytes = 4 * (size_t)data->count;
+    memcpy(words, data->words, argument[CHANGE_ARGUMENT].bytes);
+  }
   void *tensor[TENSORS + 1] = {p->buffer[IN0].data, p->buffer[IN1].data,
                                p->right, p->sums};
   fill(&p->buffer[IN0], f->in, seed);
   fill(&p->buffer[IN1], f->in, seed);
   memset(p->buffer[OUT].data, 0x55, p->buffer[OUT].bytes);
-  CHECK(sim_run(s, txn->data, txn->length, p->buffer, TENSORS, &report, &d));
+  CHECK(sim_run(s, txn->data, txn->length, argument, TENSORS + (data != NULL),
+                &report, &d));
   CHECK(teir_run(p->teir, tensor, &d));
   CHECK(memcmp(p->buffer[OUT].data, p->right, p->buffer[OUT].bytes) == 0);
   if (d.kind)
@@ -120,7 +130,7 @@ static void test_family(const struct family *f, uint32_t seed) {
   for (int i = 0; s && i < LAUNCHES; i++) /* all, and then any */
   {
     struct product *x = &p[i < count ? i : (int)next_random(&seed) % count];
-    launch(s, f, x, &x->result.txn, &seed);
+    launch(s, f, x, &x->result.txn, NULL, &seed);
   }
   if (s)
     sim_close(s);
@@ -136,19 +146,22 @@ static size_t words_of(const struct command_list *l) {
   return words;
 }
 
-/* The array holds one of the two; `to` is launched. */
+/* The array holds one of the two; `to` is launched.  What cores and mem tiles
+ * get is in the transaction, or brought from device memory. */
 static void launch_changed(struct sim *s, const struct product *const from[2],
                            const struct family *f, struct product *to,
-                           uint32_t *seed) {
+                           bool brought, uint32_t *seed) {
   struct arena *a = arena_open();
   struct diag d = {0};
   struct text txn = {0};
   const struct command_list *held[] = {from[0]->result.configuration,
                                        from[1]->result.configuration};
   struct command_list *l = command_list(a);
-  change_write(held, 2, to->result.configuration, l);
+  struct change_data data;
+  change_write(held, 2, to->result.configuration, l, brought ? &data : NULL);
   /* a program goes to the array once, not to each of 16 cores */
-  CHECK(4 * words_of(l) < words_of(to->result.configuration));
+  CHECK((brought ? 16 : 6) * words_of(l) < words_of(to->result.configuration));
+  CHECK(!brought || data.count > 0);
   for (int i = 1; i < l->count; i++) /* descriptors in a row are one write */
     CHECK(l->item[i].kind != COMMAND_BLOCK ||
           l->item[i - 1].kind != COMMAND_BLOCK ||
@@ -158,7 +171,7 @@ static void launch_changed(struct sim *s, const struct product *const from[2],
     command_copy(l, &to->result.run->item[i]);
   CHECK(txn_write(l, device_find("npu1"), to->result.program->grid.columns,
                   &txn, &d));
-  launch(s, f, to, &txn, seed);
+  launch(s, f, to, &txn, brought ? &data : NULL, seed);
   text_free(&txn);
   arena_close(a);
 }
@@ -180,7 +193,7 @@ static void test_changes(const struct family f[], int count) {
   const struct product *from[] = {&p[0], &p[0]};
   for (int i = 0; s && i < CHANGES; i++) {
     int at = (int)next_random(&seed) % count;
-    launch_changed(s, from, &f[at], &p[at], &seed);
+    launch_changed(s, from, &f[at], &p[at], i % 3, &seed);
     from[1] = &p[at]; /* from[0] might have been loaded again */
   }
   if (s)

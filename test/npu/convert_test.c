@@ -198,7 +198,7 @@ static void test_changes(const struct product x[2]) {
     struct text txn = {0};
     const struct command_list *from[] = {r[held].configuration};
     struct command_list *l = command_list(a);
-    change_write(from, 1, to->configuration, l);
+    change_write(from, 1, to->configuration, l, NULL);
     for (int k = 0; k < to->run->count; k++)
       command_copy(l, &to->run->item[k]);
     CHECK(txn_write(l, device_find("npu4"), 8, &txn, &d));
