@@ -151,6 +151,7 @@ bool emit_configuration(const struct design *x, struct command_list *l,
   set_routes(x, l);
   for (int column = 0; column < x->program->grid.columns; column++)
     set_shim(x->program->device, column, l);
+  way_keep(x->program->grid.columns, design_rows(x->program), l);
   for (int i = 0; i < x->core_count; i++)
     command_mask_write(
         l, tile_address(x->core[i].column, x->core[i].row, CORE_CONTROL),

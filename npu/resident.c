@@ -62,7 +62,7 @@ static int free_mem_channel(const struct design *x, int column, bool mm2s) {
 
 /* A lane between shim and mem tile, upwards or downwards. */
 static int free_lane(const struct design *x, int column, bool up) {
-  enum { UP = 6, DOWN = 4 };
+  enum { UP = 5, DOWN = 3 }; /* the last ones are the ways' of changes */
   for (int lane = 0; lane < (up ? UP : DOWN); lane++)
     if (up ? !route_uses(x, column, SHIM_ROW, true, PORT_NORTH, lane) &&
                  !route_uses(x, column, MEM_ROW, false, PORT_SOUTH, lane)

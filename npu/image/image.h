@@ -141,6 +141,10 @@ struct change_data {
 void change_write(const struct command_list *const from[], int count,
                   const struct command_list *to, struct command_list *,
                   struct change_data *);
+/* Appends to a configuration of so many columns, and rows of cores, what its
+ * changes can do without then: ways of packets, on lanes that it does not
+ * use. */
+void way_keep(int columns, int rows, struct command_list *);
 
 /* ---- a transaction that stays for several runs (resident.c) ---- */
 /* What no run uses, in one column. */

@@ -4,7 +4,10 @@
  * To cores it goes up column 0, along their first row and up all columns; to
  * mem tiles down to the shim tile, along the shim tiles and up the columns but
  * the first, since a mem tile cannot well overwrite what it sends with.  It
- * takes the highest lanes that no configuration uses.
+ * takes the highest lanes that no configuration uses, which for the designs of
+ * this compiler are always the same.  So a configuration may hold the way all
+ * the time (way_keep): all of it but the sender's own output, without which
+ * nothing ever enters.
  */
 #include "change.h"
 
@@ -158,4 +161,24 @@ void way_set(const struct way *y, const struct switches *w) {
   bool up = y->kind == TILE_CORE;
   switch_lend(w, 0, MEM_ROW, PORT_DMA, y->channel, up ? PORT_NORTH : PORT_SOUTH,
               up ? y->up : y->down);
+}
+
+void way_keep(int columns, int rows, struct command_list *l) {
+  const struct command_list *from[] = {l}, none = {.arena = l->arena};
+  struct switches w = switches_read(from, 1, &none, l);
+  bool member[TILES] = {false};
+  struct way cores = {.kind = TILE_CORE, .member = member};
+  for (int column = 0; column < columns; column++)
+    for (int row = 0; row < rows; row++)
+      member[tile_at(column, CORE_ROW + row)] = true;
+  measure(&cores);
+  if (find_lanes(&cores, &w))
+    set_hops(&cores, &w);
+  bool mem[TILES] = {false};
+  struct way others = {.kind = TILE_MEM, .member = mem};
+  for (int column = 1; column < columns; column++)
+    mem[tile_at(column, MEM_ROW)] = true;
+  measure(&others);
+  if (columns > 1 && find_lanes(&others, &w))
+    set_hops(&others, &w);
 }
