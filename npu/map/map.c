@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NODES = 3 * MAP_LOOPS };
+enum { MAX_NODES = 3 * MAP_LOOPS, WORD = 4 };
 
 struct reader {
   const struct teir *t;
@@ -433,7 +433,6 @@ static bool join_steps(struct reader *r, struct tile_program *q) {
 /* A block is contiguous along the innermost axis of one of its roles, or made
  * of words, and moves by words along all others. */
 static bool check_block(struct reader *r, struct tile_program *q, int tensor) {
-  enum { WORD = 4 };
   struct map_transfer *x = &q->transfer[tensor];
   int64_t element = dtype_bytes(x->type);
   int64_t rows = map_pitch(q, tensor, 0), columns = map_pitch(q, tensor, 1);
@@ -500,6 +499,7 @@ static void fill_transfer(struct reader *r, struct tile_program *q,
   if (map_is_uneven(q)) /* the last step's k that are not there */
     x->bytes -= (q->steps_k * map_nest_extent(&q->side[AXIS_K]) - q->all_k) *
                 q->side[AXIS_K].loop[0].stride_bytes[tensor];
+  x->bytes = (x->bytes + WORD - 1) / WORD * WORD; /* what is read of the last */
 }
 
 static struct teir_finish finish_of(const struct reader *r) {

@@ -278,9 +278,12 @@ static void fill(const struct work *w, const struct block *b, int t,
   enum axis_role row = row_role[t], column = column_role[t];
   struct pack_matrix to = in_buffer(w, b, t), from = in_user(w, b, t);
   wrote(w, t);
-  if (w->linear[t]) {
-    memcpy(to.base, from.base, w->plan->tensor[t].bytes);
-    report->host_bytes += (int64_t)w->plan->tensor[t].bytes;
+  if (w->linear[t]) { /* but for the rest of a last word */
+    int64_t bytes = (int64_t)w->plan->tensor[t].bytes, span = bytes;
+    product_span(w->p, t, &span);
+    bytes = smaller(bytes, span);
+    memcpy(to.base, from.base, (size_t)bytes);
+    report->host_bytes += bytes;
     return;
   }
   int64_t rows = indices(w, b, t, row), columns = indices(w, b, t, column);

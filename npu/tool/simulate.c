@@ -53,12 +53,15 @@ static void fill_packed(const struct teir *t, const struct teir_roles *r, int i,
                 step ? k : k * x->extent.constant + j);
 }
 
+enum { WORD = 4 };
+
 static bool make_memory(const struct teir *t, struct memory *m,
                         struct diag *d) {
   for (int i = 0; i < t->tensor_count; i++) {
     int64_t low, high;
     if (!teir_footprint(t, i, &low, &high, d))
       return false;
+    high = (high + WORD - 1) / WORD * WORD; /* what the device moves */
     void *memory = calloc(1, (size_t)high + 1);
     if (i < TENSORS)
       m->buffer[i] = (struct sim_buffer){memory, (size_t)high};
