@@ -54,11 +54,10 @@ static bool in1_write_walk(struct builder *m, int steps, struct walk *w) {
   return walk_places(m, &x, w);
 }
 
-/* How it is read: as it is written, or with zeros. */
-static struct walk in1_read_walk(const struct tile_program *p,
-                                 const struct kernel_shape *s, int steps) {
+struct walk in1_read_walk(const struct tile_program *p,
+                          const struct kernel_shape *s, int steps) {
   bool turned = p->transfer[IN1].turned;
-  if (!map_is_padded(p))
+  if (!map_is_uncut(p))
     return walk_linear;
   struct walk w = walk_padded(p, IN1, turned ? 1 : s->n);
   uint32_t run = w.dim[0].wrap;

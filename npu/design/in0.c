@@ -81,7 +81,7 @@ static struct walk in0_padded_walk(const struct tile_program *p,
 /* How `blocks` of it, of so many steps, are read. */
 struct walk in0_read_walk(const struct tile_program *p,
                           const struct kernel_shape *s, int steps, int blocks) {
-  if (map_is_padded(p))
+  if (map_is_uncut(p))
     return in0_padded_walk(p, s, steps, blocks);
   uint32_t step =
       (uint32_t)(p->block_k * s->m * dtype_bytes(p->transfer[IN0].type) / 4);

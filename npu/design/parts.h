@@ -78,6 +78,10 @@ bool make_programs(struct builder *, struct core_cache *); /* program.c */
 /* A core's ELF of its program and kernels. */
 bool link_core(struct builder *, struct design_core *);
 
+/* ---- clear.c ---- */
+/* A kernel that clears what an input's block at p0 has behind the last k. */
+struct asm_program *make_clear(struct builder *, int input);
+
 /* ---- convert.c ---- */
 int design_convert_row(const struct tile_program *); /* of the device */
 bool make_converters(struct builder *);              /* their programs */

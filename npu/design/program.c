@@ -24,6 +24,9 @@
  * Inputs that become block floats are released as soon as they have; every
  * input is a call of its own then, and so is the product.
  *
+ * Where K does not end with a small matrix the last step's inputs are cleared
+ * behind it before they are multiplied.
+ *
  * A bias is one more block of in1, behind the last step; only then do sums
  * become results.
  *
@@ -180,6 +183,20 @@ static void put_conversion(struct text *t, const struct loop *l, int input,
   put_nops(t, 2);
 }
 
+static void put_pointers(struct text *t) {
+  text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", REG_IN0, REG_IN1);
+}
+
+/* What the blocks have behind the last k. */
+static void put_clears(struct text *t) {
+  static const int reg[OUT] = {REG_IN0, REG_IN1};
+  put_nops(t, 2);
+  for (int i = 0; i < OUT; i++) {
+    text_printf(t, "\tmov\tp0, r%d\n", reg[i]);
+    put_call(t, i ? "clear1" : "clear0");
+  }
+}
+
 /* What is multiplied, and given back if it is a block of in0. */
 static void put_inputs(struct text *t, const struct loop *l, bool begin) {
   if (begin && by_blocks(l)) {
@@ -187,7 +204,7 @@ static void put_inputs(struct text *t, const struct loop *l, bool begin) {
     put_constant(t, "p1", blocks_address(l, 1, 0), "and of in1");
   } else if (begin) {
     put_lock(t, l, true, CORE_IN0 + LOCK_FULL, "in0 is full");
-    text_printf(t, "\tmov\tp0, r%d\n\tmov\tp1, r%d\n", REG_IN0, REG_IN1);
+    put_pointers(t);
   } else if (by_blocks(l)) {
     put_nops(t, 4);
   } else {
@@ -211,7 +228,13 @@ static void put_product(struct text *t, const struct loop *l, int out,
     put_sums(t, l, 0, out);
     put_call(t, "zero");
   }
-  put_inputs(t, l, true);
+  if (last && map_is_cleared(l->program)) {
+    put_lock(t, l, true, CORE_IN0 + LOCK_FULL, "in0 is full");
+    put_clears(t);
+    put_pointers(t);
+  } else {
+    put_inputs(t, l, true);
+  }
   put_sums(t, l, 2, out);
   put_call(t, first && !l->clears ? "first" : "product");
   put_inputs(t, l, false);
@@ -555,7 +578,15 @@ static bool make_kernels(struct builder *m, struct design_core *c,
       return false;
     other += bytes_of(c->text[3 + i]);
   }
-  bool blocks = p->core.by_blocks || p->converts; /* no kernel of all steps */
+  bool clears = map_is_cleared(p);
+  for (int i = 0; i < OUT && clears; i++) {
+    c->text[3 + i] = make_clear(m, i);
+    if (!c->text[3 + i])
+      return false;
+    other += bytes_of(c->text[3 + i]);
+  }
+  /* no kernel of all steps */
+  bool blocks = p->core.by_blocks || p->converts || clears;
   c->text[1] = blocks ? NULL : make_steps(m, finish != NULL, other, &before);
   if (c->text[1]) {
     *l = (struct loop){.program = p,

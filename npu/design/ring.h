@@ -101,6 +101,11 @@ bool make_uneven_ring(struct builder *, struct mem_tile *, struct ring *,
                       const struct kernel_shape *, int tensor,
                       struct design_way);
 
+/* ---- dma.c ---- */
+/* How a buffer of in1 is read: as it is written, or with zeros. */
+struct walk in1_read_walk(const struct tile_program *,
+                          const struct kernel_shape *, int steps);
+
 /* ---- in0.c ---- */
 /* How a part of a buffer of so many steps is written, and how `blocks` of it
  * are read. */

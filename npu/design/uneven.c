@@ -8,6 +8,10 @@
  *   in1  [k/S][n/T][S][T]        ends with them
  *   in0  [m/R][k/S][R][S]        has some in every row of small matrices, so
  *                                the last step takes a descriptor of its own
+ *
+ * Where K does not end with a small matrix a buffer lies as one that zeros fill
+ * up (stream.c), with space for whole steps.  Then all steps are read alike,
+ * whatever is behind the last k, and the cores clear it (clear.c).
  */
 #include "ring.h"
 
@@ -24,9 +28,9 @@ static bool write_walk(struct builder *m, int tensor, int64_t k,
   if (!walk_places(m, &x, w))
     return false;
   assert(w->parts == 1);
-  int64_t side = tensor == IN0 ? p->group_m * p->block_m : p->block_n;
-  w->length_words =
-      (uint32_t)(k * side * dtype_bytes(p->transfer[tensor].type) / 4);
+  w->length_words = 1;
+  for (int i = 0; i < x.count; i++)
+    w->length_words *= (uint32_t)x.loop[i].extent;
   return true;
 }
 
@@ -115,7 +119,13 @@ bool make_uneven_ring(struct builder *m, struct mem_tile *tile, struct ring *r,
        !write_walk(m, tensor, (int64_t)steps * p->block_k, &write)) ||
       !write_walk(m, tensor, last_k, &write_last))
     return false;
-  if (tensor == IN0) {
+  if (map_is_cleared(p)) {
+    read[0] = tensor == IN0 ? in0_read_walk(p, s, steps, steps)
+                            : in1_read_walk(p, s, steps);
+    read_last[0] = read[0];
+    read_last[0].length_words =
+        read[0].length_words / (uint32_t)steps * (uint32_t)left;
+  } else if (tensor == IN0) {
     if (buffers > 1)
       read_in0(p, s, steps, p->block_k, read);
     reads = read_in0(p, s, left, of_last, read_last);

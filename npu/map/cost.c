@@ -492,6 +492,22 @@ static double blocks_cycles(const struct array *s, const struct map_blocking *b,
          in1 * (x[IN1].turned ? ALONG_K : ACROSS_K);
 }
 
+/* For a core to clear what is behind the last k of its inputs' blocks, word by
+ * word (npu/design/clear.c). */
+static double clear_cycles(const struct array *s, const struct teir_problem *p,
+                           const struct map_blocking *b) {
+  enum { CALLS = 60, STEP = 40, EACH = 24 }; /* no kernel takes all steps */
+  const double word = 1.4;
+  if (b->last_k % s->mac.k == 0)
+    return 0;
+  double bytes = (double)b->block_m * dtype_bytes(p->type[IN0]) +
+                 (double)b->block_n * dtype_bytes(p->type[IN1]);
+  return CALLS + STEP * b->steps_k +
+         EACH *
+             ((double)b->block_m / s->mac.m + (double)b->block_n / s->mac.n) +
+         word * (b->block_k - b->last_k) * bytes / 4;
+}
+
 double array_round_cycles(const struct device *dev,
                           const struct teir_problem *p, const struct array *s,
                           const struct map_blocking *b,
@@ -525,6 +541,7 @@ double array_round_cycles(const struct device *dev,
   if (p->finish.bias) /* loads and moves, and the block that brings it */
     finish += b->group_m * sums / port + in1 / stream;
   double round = b->steps_k * step + finish + ROUND_CYCLES;
+  round += clear_cycles(s, p, b);
   if (b->group_m > 1)
     round +=
         group_wait(products / b->group_m, finish / b->group_m, out / stream);

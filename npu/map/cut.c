@@ -214,15 +214,20 @@ static int64_t padded_k(const struct array *s, const struct map_blocking *b) {
   return 0;
 }
 
-/* Whether the last of several steps may have less, in whole small matrices:
- * of one axis, along which both inputs lie in place, on channels of their own.
- */
+/* Whether the last step may have less: of one axis, along which both inputs lie
+ * in place, on channels of their own. */
+enum { MOST_SPARE = 32 }; /* of k, in the only step */
 static bool may_end_short(const struct array *s, const struct map_blocking *b) {
   const struct map_layout *x = s->form->layout;
   const struct teir_problem *p = s->problem;
   int64_t extent = p->extent[AXIS_K];
-  return s->work->count[AXIS_K] == 1 && s->more_k <= 1 && extent > b->block_k &&
-         extent % s->mac.k == 0 && b->block_k % s->mac.k == 0 &&
+  bool whole = extent % s->mac.k == 0;
+  return s->work->count[AXIS_K] == 1 && s->more_k <= 1 &&
+         b->block_k % s->mac.k == 0 &&
+         (whole ? extent > b->block_k
+                : b->block_k - extent < MOST_SPARE &&
+                      map_can_clear(s->at->device, &s->mac, x[IN0].turned,
+                                    b->block_m, b->block_k, b->group_m)) &&
          b->block_m % s->mac.m == 0 && b->block_n % s->mac.n == 0 &&
          p->extent[AXIS_M] >= s->mac.m && p->extent[AXIS_N] >= s->mac.n &&
          x[IN0].in_place && x[IN1].in_place && s->grid.split == 1 &&

@@ -229,7 +229,7 @@ bool map_nest_divide(const struct map_nest *, int64_t inner,
 struct map_transfer {
   int tensor; /* of the TEIR: in0 is its in1 if rows and columns are swapped */
   enum dtype type;
-  int64_t bytes; /* of the whole device buffer */
+  int64_t bytes; /* of the whole device buffer, in words */
   /* Which of the block's roles is contiguous: the second (in0 k, in1 n, out n),
    * or if turned the first. */
   bool turned;
@@ -406,9 +406,15 @@ void map_pad_sides(struct tile_program *);
 bool map_join_steps(struct tile_program *, int steps);
 /* Whether the last step of k has less than the others.  Then K is one axis. */
 bool map_is_uneven(const struct tile_program *);
-/* Whether zeros can fill it up: in whole small matrices, in rings of a grid
- * whose inputs have channels of their own. */
+/* Whether zeros can fill it up, in rings of a grid whose inputs have channels
+ * of their own: a mem tile adds them, or where they do not begin with a small
+ * matrix the core itself clears what its blocks have behind the last k. */
 bool map_ends_well(const struct tile_program *);
+bool map_is_cleared(const struct tile_program *);
+/* Whether a core can do that in such blocks. */
+struct kernel_shape;
+bool map_can_clear(const struct device *, const struct kernel_shape *,
+                   bool in0_turned, int block_m, int block_k, int group_m);
 /* The same for so many elements of k, where K is uneven. */
 bool map_stream_of_k(const struct tile_program *, int tensor, int64_t k,
                      bool group, struct map_stream *);
@@ -429,6 +435,8 @@ int map_ring_turns(int depth, int buffers);
  * and blocks are cut into small matrices where zeros have joined them: k by k
  * in the mem tile, what lies along k in the core. */
 bool map_is_padded(const struct tile_program *);
+/* Whether blocks lie so for this or for the core to clear their end. */
+bool map_is_uncut(const struct tile_program *);
 
 /* Whether axes are constants that a design can hold, without offsets. */
 bool map_check_axes(const struct teir *, struct diag *);

@@ -41,8 +41,9 @@ void map_print(const struct tile_program *p, struct text *t) {
   if (k < p->block_k)
     text_printf(t, "zeros behind k %lld of a block\n", (long long)k);
   if (map_is_uneven(p))
-    text_printf(t, "zeros behind k %lld of the last block\n",
-                (long long)map_last_k(p, 1));
+    text_printf(t, "zeros behind k %lld of the last block%s\n",
+                (long long)map_last_k(p, 1),
+                map_is_cleared(p) ? ", by the cores" : "");
   if (p->batch > 1)
     text_printf(t, "batch %d\n", p->batch);
   text_printf(t, "time m %d n %d k %d%s\n", p->rounds_m, p->rounds_n,

@@ -112,6 +112,10 @@ static int64_t divisor(int64_t a, int64_t b) {
 /* Steps of k of which the last has less, in blocks of which both are made. */
 static int divide_steps(const struct map_blocking *b, struct map_cut *k) {
   int64_t unit = divisor(b->block_k, b->last_k);
+  if (k->count == 1) { /* the only one */
+    k->part[k->count++] = k->part[0];
+    k->part[0].place = MAP_TIME;
+  }
   assert(k->count == 2 && k->part[0].place == MAP_TIME);
   k->part[0].extent =
       ((int64_t)(b->steps_k - 1) * b->block_k + b->last_k) / unit;

@@ -151,16 +151,17 @@ static bool place_digit(const struct digit *d, const struct matrix *m,
   return true;
 }
 
-/* The innermost loop as one over words. */
-static bool count_words(struct map_stream *s, int64_t element) {
+/* The innermost loop as one over words, of which the last one may be shared
+ * with what lies behind, if `shared`. */
+static bool count_words(struct map_stream *s, int64_t element, bool shared) {
   enum { WORD = 4 };
   if (element == WORD)
     return true;
   struct map_stream_loop *l = &s->loop[s->count - 1];
   if (!s->count || l->stride_bytes != element || l->place_bytes != element ||
-      l->extent * element % WORD)
+      (!shared && l->extent * element % WORD))
     return false;
-  l->extent = l->extent * element / WORD;
+  l->extent = (l->extent * element + WORD - 1) / WORD;
   l->stride_bytes = l->place_bytes = WORD;
   if (l->extent == 1 && s->count > 1)
     s->count--;
@@ -207,7 +208,9 @@ static bool place(const struct tile_program *p, int tensor,
   for (int i = 0; i < x.count; i++)
     if (!place_digit(&x.digit[i], m, s))
       return false;
-  return count_words(s, dtype_bytes(p->transfer[tensor].type));
+  const struct map_transfer *t = &p->transfer[tensor];
+  bool along_k = tensor < OUT && t->turned == (tensor == IN1);
+  return count_words(s, dtype_bytes(t->type), along_k && map_is_cleared(p));
 }
 
 bool map_is_padded(const struct tile_program *p) {
@@ -219,10 +222,13 @@ bool map_is_padded(const struct tile_program *p) {
  *
  *   in0 [m/R][k][R], in1 [n/T][k][T]
  *
- * so that in every place zeros may follow the last k. */
+ * so that in every place zeros may follow the last k.  A buffer whose last step
+ * has less leaves space for what is not there. */
 static struct matrix uncut(const struct tile_program *p, int tensor, int steps,
                            const struct kernel_shape *s) {
   const struct map_transfer *t = &p->transfer[tensor];
+  if (map_is_cleared(p))
+    steps = p->panel.run[tensor];
   int64_t element = dtype_bytes(t->type),
           k = map_nest_extent(&p->side[AXIS_K]) * steps,
           side = (tensor == IN0) == t->turned ? tensor == IN0 ? s->m : s->n : 1;
@@ -253,7 +259,7 @@ static bool stream_of(const struct tile_program *p, int tensor,
                      .inside = {turned ? element : columns * element,
                                 turned ? rows * element : element},
                      .big = {all * rows * element, rows * columns * element}};
-  if (tensor != OUT && map_is_padded(p))
+  if (tensor != OUT && map_is_uncut(p))
     m = uncut(p, tensor, of->steps, &k);
   if (!place(p, tensor, of, group, -1, &m, s))
     return false;

@@ -20,6 +20,8 @@ void map_pad_sides(struct tile_program *q) {
   q->block_n = q->block_n < s.n ? s.n : q->block_n;
 }
 
+enum { MOST_SPARE = 64 };
+
 bool map_join_steps(struct tile_program *q, int steps) {
   struct map_loop *step = &q->time[AXIS_K].loop[0],
                   *block = &q->side[AXIS_K].loop[0];
@@ -27,8 +29,9 @@ bool map_join_steps(struct tile_program *q, int steps) {
       map_nest_extent(&q->time[AXIS_K]) * map_nest_extent(&q->side[AXIS_K]);
   if (steps == 1)
     return true;
+  /* a single one may be a block with space for more than all of k */
   bool good = q->time[AXIS_K].count == 1 && q->side[AXIS_K].count == 1 &&
-              steps > 0 && steps <= step->extent;
+              steps > 0 && (steps - step->extent) * block->extent < MOST_SPARE;
   for (int i = IN0; i < OUT; i++)
     good &= step->stride_bytes[i] == block->extent * block->stride_bytes[i];
   if (!good)
@@ -40,16 +43,39 @@ bool map_join_steps(struct tile_program *q, int steps) {
   return true;
 }
 
+/* The core's channel counts what it cuts of in0 into small matrices. */
+bool map_can_clear(const struct device *dev, const struct kernel_shape *s,
+                   bool in0_turned, int block_m, int block_k, int group_m) {
+  return group_m == 1 && (in0_turned || block_m / s->m * (block_k / s->k) <=
+                                            dev->tile[TILE_CORE].max_wrap);
+}
+
 bool map_ends_well(const struct tile_program *q) {
   struct kernel_shape s;
   return kernel_shape(map_isa(q->device), q->transfer[IN0].type,
                       q->transfer[IN1].type, q->acc, &s) &&
          !kernel_gemm_by_blocks(map_isa(q->device), q->transfer[IN0].type,
                                 q->transfer[IN1].type, q->acc) &&
-         q->all_k % s.k == 0 && !map_is_padded(q) &&
+         !map_is_padded(q) &&
+         (q->all_k % s.k == 0
+              ? q->steps_k > 1
+              : map_can_clear(q->device, &s, q->transfer[IN0].turned,
+                              q->block_m, q->block_k, q->group_m)) &&
          q->block_m == map_nest_extent(&q->side[AXIS_M]) &&
-         q->block_n == map_nest_extent(&q->side[AXIS_N]) && q->steps_k > 1 &&
+         q->block_n == map_nest_extent(&q->side[AXIS_N]) &&
          q->grid.split == 1 && !q->grid.apart && !q->finish.bias;
+}
+
+bool map_is_cleared(const struct tile_program *q) {
+  struct kernel_shape s;
+  return map_is_uneven(q) &&
+         kernel_shape(map_isa(q->device), q->transfer[IN0].type,
+                      q->transfer[IN1].type, q->acc, &s) &&
+         q->all_k % s.k != 0;
+}
+
+bool map_is_uncut(const struct tile_program *q) {
+  return map_is_padded(q) || map_is_cleared(q);
 }
 
 bool map_is_uneven(const struct tile_program *p) {
