@@ -73,8 +73,7 @@ static uint32_t find_members(struct broadcast *b, enum tile_kind kind,
   bool seen[TILES] = {false}, free[TILES] = {false};
   for (int i = 0; i < to->count; i++) {
     uint32_t tile = tile_of(&to->item[i]);
-    free[tile] =
-        !kept[tile] && kind_of(tile) == kind && tile != tile_at(0, MEM_ROW);
+    free[tile] = !kept[tile] && kind_of(tile) == kind;
   }
   for (uint32_t tile = 0; tile < TILES; tile++) {
     struct broadcast x = {.first = tile};
@@ -94,31 +93,65 @@ static uint32_t find_members(struct broadcast *b, enum tile_kind kind,
   return most;
 }
 
-/* Channels of a mem tile, which a core's configuration resets by itself. */
-static void add_resets(uint32_t base, struct command_list *l) {
+/* Channels of a mem tile, which a core's configuration resets by itself; not
+ * the one that sends. */
+static void add_resets(uint32_t base, int sender, struct command_list *l) {
   for (uint32_t value = 2;; value = 0) {
-    for (uint32_t i = 0; i < REG_MEM_S2MM_CTRL_COUNT; i++) {
+    for (uint32_t i = 0; i < REG_MEM_S2MM_CTRL_COUNT; i++)
       command_write(l, base + REG_MEM_S2MM_CTRL + i * REG_MEM_S2MM_CTRL_STRIDE,
                     value);
-      command_write(l, base + REG_MEM_MM2S_CTRL + i * REG_MEM_MM2S_CTRL_STRIDE,
-                    value);
-    }
+    for (uint32_t i = 0; i < REG_MEM_MM2S_CTRL_COUNT; i++)
+      if ((int)i != sender)
+        command_write(
+            l, base + REG_MEM_MM2S_CTRL + i * REG_MEM_MM2S_CTRL_STRIDE, value);
     if (!value)
       return;
   }
 }
 
-static struct command_list *sent_to(const struct broadcast *b,
-                                    enum tile_kind kind,
-                                    const struct command_list *to,
-                                    struct arena *a) {
+static bool make_packets(struct broadcast *b, const struct command_list *to,
+                         int sender, struct arena *a) {
   struct command_list *l = command_list(a);
   const struct command *c;
-  if (kind == TILE_MEM)
-    add_resets(b->first << 20, l);
+  if (b->way.kind == TILE_MEM)
+    add_resets(b->first << 20, sender, l);
   for (int i = 0; (c = next_sent(to, &i, b->first));)
     command_copy(l, c);
-  return l;
+  return packets_make(a, l, &b->packets);
+}
+
+uint32_t broadcast_descriptor(const struct broadcast *b) {
+  uint32_t end = (uint32_t)(b->way.channel % 2 + 1) * PACKET_DESCRIPTORS;
+  return end - (uint32_t)packets_descriptors(&b->packets);
+}
+
+/* Whether the sender may be a member: then packets must not reset its channel,
+ * which is idle in all of them, nor write the descriptors that send them. */
+static bool sends_to_itself(const struct broadcast *b,
+                            const struct command_list *to,
+                            const struct switches *w) {
+  uint32_t first = REG_MEM_BD + broadcast_descriptor(b) * REG_MEM_BD_STRIDE,
+           end = first +
+                 (uint32_t)packets_descriptors(&b->packets) * REG_MEM_BD_STRIDE;
+  for (uint32_t tile = 0; tile < TILES; tile++)
+    if (b->member[tile] && switch_followed(w, (int)(tile >> 5), MEM_ROW,
+                                           PORT_DMA, b->way.channel, 0))
+      return false;
+  for (int i = 0; i < to->count; i++) {
+    const struct command *c = &to->item[i];
+    if (tile_of(c) == tile_at(0, MEM_ROW) && offset_of(c) < end &&
+        offset_of(c) + 4 * (c->count ? c->count : 1) > first)
+      return false;
+  }
+  return true;
+}
+
+static void leave_sender(struct broadcast *b) {
+  b->member[tile_at(0, MEM_ROW)] = false;
+  b->count--;
+  for (uint32_t tile = TILES; tile-- > 0;)
+    if (b->member[tile])
+      b->first = tile;
 }
 
 void broadcast_find(struct broadcast *b, enum tile_kind kind,
@@ -128,11 +161,17 @@ void broadcast_find(struct broadcast *b, enum tile_kind kind,
   struct arena *a = w->out->arena;
   *b = (struct broadcast){.count = 0};
   uint32_t words = find_members(b, kind, to, kept);
-  bool pays = kind == TILE_MEM
+  b->way = (struct way){.kind = kind, .member = b->member};
+  bool good = kind == TILE_MEM
                   ? b->count > 0
                   : b->count > 1 && (uint32_t)(b->count - 1) * words >= WORTH;
-  b->way = (struct way){.kind = kind, .member = b->member};
-  if (!pays || !way_find(&b->way, w) ||
-      !packets_make(a, sent_to(b, kind, to, a), &b->packets))
+  good = good && way_find(&b->way, w) && make_packets(b, to, b->way.channel, a);
+  if (good && b->member[tile_at(0, MEM_ROW)] && !sends_to_itself(b, to, w)) {
+    leave_sender(b);
+    good = b->count > 0 && way_find(&b->way, w);
+  }
+  if (good && !b->member[tile_at(0, MEM_ROW)])
+    good = make_packets(b, to, -1, a);
+  if (!good)
     b->count = 0;
 }

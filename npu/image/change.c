@@ -95,12 +95,17 @@ struct change {
   int count;
   const struct command_list *to;
   struct command_list *out;
-  uint32_t first_bd, bring_bd; /* of the first mem tile */
-  int bds;                     /* that send */
+  struct range { /* descriptors of the first mem tile */
+    uint32_t first, count;
+  } core_bds, mem_bds, bring_bd;
 };
 
 static bool sends(const struct change *x) {
   return x->cores.count || x->mems.count;
+}
+
+static uint32_t mem(uint32_t offset) {
+  return tile_address(0, MEM_ROW, offset);
 }
 
 /* ---- stop ---- */
@@ -125,6 +130,12 @@ static void reset_channels(const struct switches *w, int column) {
   }
 }
 
+/* The channel that brings what is sent. */
+static void reset_bringer(const struct change *x) {
+  command_write(x->out, mem(REG_MEM_S2MM_CTRL), CHANNEL_RESET);
+  command_write(x->out, mem(REG_MEM_S2MM_CTRL), 0);
+}
+
 /* A configuration resets the channels of the cores that it uses by itself, and
  * packets those of mem tiles. */
 static void stop_tile(const struct change *x, uint32_t tile) {
@@ -135,6 +146,8 @@ static void stop_tile(const struct change *x, uint32_t tile) {
   case TILE_MEM:
     if (!x->mems.count || !x->mems.member[tile])
       reset_channels(&x->switches, (int)(tile >> 5));
+    else if (tile == tile_at(0, MEM_ROW))
+      reset_bringer(x);
     return;
   case TILE_CORE:
     if (!x->last.used[tile])
@@ -168,10 +181,6 @@ static void stop_all(const struct change *x) {
 }
 
 /* ---- what the first mem tile sends ---- */
-
-static uint32_t mem(uint32_t offset) {
-  return tile_address(0, MEM_ROW, offset);
-}
 
 static void wait_for(const struct change *x, uint32_t status, uint32_t busy) {
   command_mask_poll(x->out, status, busy, 0, 0);
@@ -234,8 +243,8 @@ static void bring(const struct change *x, uint32_t length) {
   switch_lend(&x->switches, 0, SHIM_ROW, PORT_SOUTH, bring_south, PORT_NORTH,
               0);
   switch_lend(&x->switches, 0, MEM_ROW, PORT_SOUTH, 0, PORT_DMA, 0);
-  write_bd(x, TILE_MEM, x->bring_bd, length);
-  command_write(x->out, mem(REG_MEM_S2MM_QUEUE), x->bring_bd);
+  write_bd(x, TILE_MEM, x->bring_bd.first, length);
+  command_write(x->out, mem(REG_MEM_S2MM_QUEUE), x->bring_bd.first);
   write_bd(x, TILE_SHIM, 0, length);
   command_ddr_patch(x->out, tile_address(0, SHIM_ROW, REG_SHIM_BD + 4),
                     CHANGE_ARGUMENT, 0);
@@ -264,17 +273,20 @@ static void push_all(const struct change *x, const struct packets *p,
   }
 }
 
+static bool touches(const struct range *r, uint32_t at, uint32_t end) {
+  uint32_t first = REG_MEM_BD + r->first * REG_MEM_BD_STRIDE;
+  return at < first + r->count * REG_MEM_BD_STRIDE && end > first;
+}
+
 /* Descriptors of the first mem tile that packets go by, and starts of its
  * channels: these come last. */
 static bool comes_last(const struct change *x, const struct command *c) {
-  uint32_t at = offset_of(c), end = at + 4 * (c->count ? c->count : 1),
-           first = REG_MEM_BD + x->first_bd * REG_MEM_BD_STRIDE,
-           bring = REG_MEM_BD + x->bring_bd * REG_MEM_BD_STRIDE;
+  uint32_t at = offset_of(c), end = at + 4 * (c->count ? c->count : 1);
   if (!sends(x) || tile_of(c) != tile_at(0, MEM_ROW))
     return false;
   return (at >= REG_MEM_S2MM_CTRL && at < REG_MEM_S2MM_STATUS) ||
-         (at < first + (uint32_t)x->bds * REG_MEM_BD_STRIDE && end > first) ||
-         (at < bring + REG_MEM_BD_STRIDE && end > bring);
+         touches(&x->core_bds, at, end) || touches(&x->mem_bds, at, end) ||
+         touches(&x->bring_bd, at, end);
 }
 
 /* Whether the block goes on where the last one ends, as descriptors do; then
@@ -319,12 +331,13 @@ static void write_rest(const struct change *x, bool last) {
  */
 struct stream {
   uint32_t *words, count;
-  uint32_t bd[PACKET_DESCRIPTORS][8], task[2][PACKET_GROUPS]; /* cores, mems */
+  uint32_t bd[2][PACKET_DESCRIPTORS][8], task[2][PACKET_GROUPS];
 };
 
 static void gather(const struct change *x, struct stream *s) {
   const struct broadcast *const part[] = {&x->cores, &x->mems};
-  uint32_t bd = 0, at = 0;
+  const struct range *const bds[] = {&x->core_bds, &x->mem_bds};
+  uint32_t at = 0;
   s->count = (x->cores.count ? x->cores.packets.count : 0) +
              (x->mems.count ? x->mems.packets.count : 0);
   s->words = arena_array(x->out->arena, s->count, sizeof *s->words);
@@ -333,11 +346,17 @@ static void gather(const struct change *x, struct stream *s) {
     if (!part[i]->count)
       continue;
     memcpy(s->words + at, p->words, 4 * (size_t)p->count);
-    packets_chain(p, at, x->first_bd + bd, s->bd + bd, s->task[i]);
-    bd += (uint32_t)packets_descriptors(p);
+    packets_chain(p, at, bds[i]->first, s->bd[i], s->task[i]);
     at += p->count;
   }
-  assert((int)bd == x->bds && at == s->count);
+  assert(at == s->count);
+}
+
+static void write_chain(const struct change *x, const struct range *r,
+                        const uint32_t *words) {
+  if (r->count)
+    command_block(x->out, mem(REG_MEM_BD + r->first * REG_MEM_BD_STRIDE), words,
+                  8 * r->count);
 }
 
 static void wait_sent(const struct change *x) {
@@ -364,8 +383,8 @@ static void send(const struct change *x, struct change_data *data) {
   } else {
     command_block(x->out, mem(REG_MEM_MEMORY), s->words, s->count);
   }
-  command_block(x->out, mem(REG_MEM_BD + x->first_bd * REG_MEM_BD_STRIDE),
-                s->bd[0], 8 * (uint32_t)x->bds);
+  write_chain(x, &x->core_bds, s->bd[0][0]);
+  write_chain(x, &x->mem_bds, s->bd[1][0]);
   if (x->cores.count)
     way_set(&x->cores.way, &x->switches);
   if (brought)
@@ -379,19 +398,22 @@ static void send(const struct change *x, struct change_data *data) {
     send_mems(x, s);
 }
 
-/* Those of the channel that sends, and one that fills its memory. */
+/* Those of the channel that sends, for mem tiles its last ones, and one that
+ * fills its memory. */
 static void pick_descriptors(struct change *x) {
+  if (x->cores.count)
+    x->core_bds.count = (uint32_t)packets_descriptors(&x->cores.packets);
+  if (x->mems.count)
+    x->mem_bds.count = (uint32_t)packets_descriptors(&x->mems.packets);
+  if (x->core_bds.count + x->mem_bds.count >= PACKET_DESCRIPTORS)
+    x->mems.count = 0, x->mem_bds.count = 0;
+  if (x->core_bds.count >= PACKET_DESCRIPTORS)
+    x->cores.count = 0, x->core_bds.count = 0;
   bool odd = sends(x) && channel_of(x) & 1;
-  int cores = x->cores.count ? packets_descriptors(&x->cores.packets) : 0,
-      mems = x->mems.count ? packets_descriptors(&x->mems.packets) : 0,
-      most = odd ? PACKET_DESCRIPTORS : PACKET_DESCRIPTORS - 1;
-  if (cores + mems > most)
-    x->mems.count = mems = 0;
-  if (cores + mems > most)
-    x->cores.count = cores = 0;
-  x->bds = cores + mems;
-  x->first_bd = odd ? PACKET_DESCRIPTORS : 0;
-  x->bring_bd = odd ? 0 : (uint32_t)x->bds;
+  x->core_bds.first = odd ? PACKET_DESCRIPTORS : 0;
+  x->mem_bds.first = x->mems.count ? broadcast_descriptor(&x->mems) : 0;
+  x->bring_bd.first = odd ? 0 : x->core_bds.count;
+  x->bring_bd.count = 1;
 }
 
 void change_write(const struct command_list *const from[], int count,

@@ -72,7 +72,7 @@ void switch_restore(const struct switches *);
 /* ---- way.c: one stream to many tiles' TileControl masters ---- */
 struct way {
   enum tile_kind kind; /* of the tiles that it reaches */
-  const bool *member;  /* these alone, by tile */
+  const bool *member;  /* these alone, by tile; the sender may be one */
   int columns, rows;   /* the rectangle of members: from column 0, and the first
                           row of their kind, on */
   int across, up;      /* lanes along a row, and up columns */
@@ -119,6 +119,9 @@ struct broadcast {
 void broadcast_find(struct broadcast *, enum tile_kind,
                     const struct command_list *to, const bool kept[TILES],
                     const struct switches *);
+/* The first of the descriptors that send it to mem tiles: the channel's last
+ * ones. */
+uint32_t broadcast_descriptor(const struct broadcast *);
 /* Whether the stream does what the command of `to` says. */
 bool broadcast_has(const struct broadcast *, const struct command *);
 

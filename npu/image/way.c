@@ -2,12 +2,12 @@
  * many tiles.
  *
  * To cores it goes up column 0, along their first row and up all columns; to
- * mem tiles down to the shim tile, along the shim tiles and up the columns but
- * the first, since a mem tile cannot well overwrite what it sends with.  It
- * takes the highest lanes that no configuration uses, which for the designs of
- * this compiler are always the same.  So a configuration may hold the way all
- * the time (way_keep): all of it but the sender's own output, without which
- * nothing ever enters.
+ * mem tiles down to the shim tile, along the shim tiles and up the other
+ * columns, and where the sender is a member, to its own TileControl.  It takes
+ * the highest lanes that no configuration uses, which for the designs of this
+ * compiler are always the same.  So a configuration may hold the way all the
+ * time (way_keep): all of it but the sender's own output, without which nothing
+ * ever enters.
  */
 #include "change.h"
 
@@ -33,18 +33,23 @@ struct hop {
 
 static int end_row(const struct way *y) { return member_row(y) + y->rows; }
 
+/* Of those that lie on the way. */
+static bool is_member(const struct way *y, int column, int row) {
+  return row >= member_row(y) && (column || row != MEM_ROW) &&
+         y->member[tile_at(column, row)];
+}
+
 static bool has_above(const struct way *y, int column, int row) {
   for (row = row < member_row(y) ? member_row(y) : row + 1; row < end_row(y);
        row++)
-    if (y->member[tile_at(column, row)])
+    if (is_member(y, column, row))
       return true;
   return false;
 }
 
 static struct hop hop_of(const struct way *y, int column, int row) {
   bool trunk = row == trunk_row(y), east = trunk && column > 0,
-       down = trunk && !column && y->kind == TILE_MEM,
-       member = row >= member_row(y) && y->member[tile_at(column, row)];
+       down = trunk && !column && y->kind == TILE_MEM;
   return (struct hop){column,
                       row,
                       east   ? PORT_WEST
@@ -53,7 +58,7 @@ static struct hop hop_of(const struct way *y, int column, int row) {
                       east   ? y->across
                       : down ? y->down
                              : y->up,
-                      {{PORT_CONTROL, 0, member},
+                      {{PORT_CONTROL, 0, is_member(y, column, row)},
                        {PORT_EAST, y->across, trunk && column + 1 < y->columns},
                        {PORT_NORTH, y->up, has_above(y, column, row)}}};
 }
@@ -78,7 +83,7 @@ static bool is_free(const struct way *y, const struct switches *w) {
   uint32_t exit = y->kind == TILE_CORE
                       ? switch_master(0, MEM_ROW, PORT_NORTH, y->up)
                       : switch_master(0, MEM_ROW, PORT_SOUTH, y->down);
-  if (switch_named(w, exit))
+  if (y->columns && switch_named(w, exit))
     return false;
   for (int column = 0; column < y->columns; column++)
     for (int row = trunk_row(y); row < end_row(y); row++) {
@@ -111,9 +116,9 @@ static void measure(struct way *y) {
   y->columns = y->rows = 0;
   for (uint32_t tile = 0; tile < TILES; tile++) {
     int column = (int)(tile >> 5), row = (int)(tile & 31) - member_row(y);
-    if (!y->member[tile])
+    if (!y->member[tile] || tile == tile_at(0, MEM_ROW))
       continue;
-    assert(kind_of(tile) == y->kind && tile != tile_at(0, MEM_ROW));
+    assert(kind_of(tile) == y->kind);
     y->columns = column + 1;
     y->rows = row >= y->rows ? row + 1 : y->rows;
   }
@@ -159,8 +164,11 @@ static void set_hops(const struct way *y, const struct switches *w) {
 void way_set(const struct way *y, const struct switches *w) {
   set_hops(y, w);
   bool up = y->kind == TILE_CORE;
-  switch_lend(w, 0, MEM_ROW, PORT_DMA, y->channel, up ? PORT_NORTH : PORT_SOUTH,
-              up ? y->up : y->down);
+  if (y->columns)
+    switch_lend(w, 0, MEM_ROW, PORT_DMA, y->channel,
+                up ? PORT_NORTH : PORT_SOUTH, up ? y->up : y->down);
+  if (y->member[tile_at(0, MEM_ROW)])
+    switch_lend(w, 0, MEM_ROW, PORT_DMA, y->channel, PORT_CONTROL, 0);
 }
 
 void way_keep(int columns, int rows, struct command_list *l) {
