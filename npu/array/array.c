@@ -159,6 +159,7 @@ static const struct preset presets[] = {
    .s2mm_first_cycles = AT(ghz_, 171),     /* N3 */                            \
    .s2mm_task_cycles = AT(ghz_, 180),      /* N5 */                            \
    .launch_seconds = launch_,              /* P17 */                           \
+   .load_seconds = 3.4e-3,                 /* P14 */                           \
    .source = source_},
 #include "preset.def"
 #undef PRESET

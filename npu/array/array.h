@@ -89,6 +89,7 @@ struct preset {
   /* shim channel start-up, cycles (timing.md N3..N5) */
   int mm2s_first_cycles, mm2s_task_cycles, s2mm_first_cycles, s2mm_task_cycles;
   double launch_seconds; /* host-visible floor of a run (P17) */
+  double load_seconds;   /* of another configuration (P14) */
   const char *source;    /* where the figures are from */
 };
 /* Bytes per second for runs of this length. */

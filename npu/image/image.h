@@ -141,6 +141,10 @@ struct change_data {
 void change_write(const struct command_list *const from[], int count,
                   const struct command_list *to, struct command_list *,
                   struct change_data *);
+/* What such writes, with such data, cost at about: the one price of a change.
+ */
+double change_seconds(const struct command_list *, const struct change_data *,
+                      const struct preset *);
 /* Appends to a configuration of so many columns, and rows of cores, what its
  * changes can do without then: ways of packets, on lanes that it does not
  * use. */

@@ -7,10 +7,10 @@
  *
  * Other plans' launches go there as well: their transaction then begins with
  * the writes that make the array hold their configuration (change_write), which
- * takes, simulated, a fortieth of the time that is published for a load, or a
- * sixth where cores differ.  Only when a plan has spent the time of a load on
- * such writes is its configuration loaded, and few are.  Where a device is
- * shared, nobody knows whether the configuration has been loaded
+ * takes, simulated, a four hundredth of the time that is published for a load,
+ * or a fortieth where other cores work.  Only when a plan has spent the time of
+ * a load on such writes is its configuration loaded, and few are.  Where a
+ * device is shared, nobody knows whether the configuration has been loaded
  * again since the last launch: the writes come with every launch, and are made
  * for either case.
  *
@@ -25,10 +25,6 @@
 #include <string.h>
 
 enum { MOST_CHANGED = 3 }; /* contexts of a device whose launches change them */
-/* A configuration is loaded in 3.4 ms; writes take 100 ns each and 13 more for
- * every word of a block (timing.md P14, P1, P2), in a transaction 24 bytes and
- * 4. */
-static const double load_seconds = 3.4e-3, change_byte_seconds = 4e-9;
 
 static uint64_t hash_of(const void *bytes, size_t length) {
   const unsigned char *b = bytes;
@@ -54,9 +50,23 @@ struct context_key context_key(struct arena *a, const struct run_device *device,
   return (struct context_key){name, length};
 }
 
-double context_change_seconds(const struct run_counts *c) {
-  return (c->configured ? load_seconds : 0) +
-         (double)c->changed_bytes * change_byte_seconds;
+/* What the device compiles for; its own costs, or those of a platform like it.
+ * NULL: it is not known. */
+static const struct device *model_of(const struct context_launch *l,
+                                     const struct preset **at, struct diag *d) {
+  const char *target = l->device->target(l->options, d);
+  *at = target ? preset_find(target) : NULL;
+  const struct device *model =
+      target ? device_find(*at ? (*at)->device : target) : NULL;
+  if (model && !*at)
+    *at = preset_of(model);
+  return model;
+}
+
+static double load_seconds(const struct context_launch *l) {
+  const struct preset *at;
+  struct diag ignored = {0};
+  return (model_of(l, &at, &ignored) ? at : preset_at(0))->load_seconds;
 }
 
 void contexts_open(struct contexts *all) {
@@ -145,7 +155,7 @@ static struct context *pick(struct contexts *all,
   }
   if (shared && newest && newest->held_name.hash != want->hash)
     *l->spent = 0; /* counted while the plan's launches follow each other */
-  bool paid = *l->spent >= load_seconds;
+  bool paid = *l->spent >= load_seconds(l);
   struct context *changed = shared ? newest : oldest;
   if (!may_change(l) || !changed || (paid && count < MOST_CHANGED)) {
     *need = ready ? NEED_LAUNCH : NEED_LOAD;
@@ -213,13 +223,11 @@ configuration(struct arena *a, const struct context_key *key, struct diag *d) {
 /* The plan's transaction, behind what changes the context's configuration to
  * the plan's. */
 static bool change(struct arena *a, const struct job *j, struct text *txn,
-                   struct change_data *data) {
+                   struct change_data *data, double *seconds) {
   const struct context_launch *l = j->launch;
   const struct context *x = j->context;
-  const char *target = l->device->target(l->options, j->d);
-  const struct preset *preset = target ? preset_find(target) : NULL;
-  const struct device *model =
-      target ? device_find(preset ? preset->device : target) : NULL;
+  const struct preset *at;
+  const struct device *model = model_of(l, &at, j->d);
   int columns, count = 0;
   const struct command_list *from[2],
       *to = configuration(a, &l->key, j->d),
@@ -231,9 +239,23 @@ static bool change(struct arena *a, const struct job *j, struct text *txn,
   if (!model || !to || !run || !from[0] || !from[count - 1])
     return false;
   change_write(from, count, to, all, data);
+  *seconds = change_seconds(all, data, at);
   for (int i = 0; i < run->count; i++)
     command_copy(all, &run->item[i]);
   return txn_write(all, model, columns, txn, j->d);
+}
+
+/* Counts what a load takes. */
+static bool launch(const struct job *j, const struct run_code *code) {
+  const struct context_launch *l = j->launch;
+  bool before = j->counts->configured;
+  j->counts->configured = false;
+  bool good =
+      l->device->launch(l->session, j->context->context, code, j->counts, j->d);
+  if (j->counts->configured)
+    j->counts->change_seconds += load_seconds(l);
+  j->counts->configured |= before;
+  return good;
 }
 
 static bool launch_changed(struct job *j) {
@@ -241,15 +263,16 @@ static bool launch_changed(struct job *j) {
   struct arena *a = arena_open();
   struct text txn = {0};
   struct change_data data = {NULL, 0};
-  bool good = change(a, j, &txn, &data);
+  double seconds = 0;
+  bool good = change(a, j, &txn, &data, &seconds);
   if (good) {
     const struct run_code code = {txn.data, txn.length, data.words,
                                   4 * (size_t)data.count};
-    size_t more = txn.length - l->plan->txn_bytes;
-    good = l->device->launch(l->session, j->context->context, &code, j->counts,
-                             j->d);
-    j->counts->changed_bytes += more;
-    *l->spent += (double)more * change_byte_seconds;
+    good = launch(j, &code);
+    j->counts->changed_bytes +=
+        txn.length - l->plan->txn_bytes + code.data_bytes;
+    j->counts->change_seconds += seconds;
+    *l->spent += seconds;
   }
   text_free(&txn);
   arena_close(a);
@@ -272,9 +295,7 @@ static void run(void *with) {
       return;
     ready = true;
   }
-  j->done =
-      ready ? l->device->launch(l->session, x->context, NULL, j->counts, j->d)
-            : launch_changed(j);
+  j->done = ready ? launch(j, NULL) : launch_changed(j);
   if (j->done)
     hold(x, &l->key);
 }

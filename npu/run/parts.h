@@ -189,8 +189,6 @@ struct context_launch {
   double *spent; /* seconds, on changes for this plan */
   struct run_session *session;
 };
-/* About what a device took to load and change them. */
-double context_change_seconds(const struct run_counts *);
 /* Has the device load or change a configuration where it must. */
 bool context_launch(const struct context_launch *, struct run_counts *,
                     struct diag *);

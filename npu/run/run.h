@@ -101,7 +101,9 @@ struct run_options {
 
 struct run_counts {
   bool configured;        /* some launch had to load its configuration */
-  uint64_t changed_bytes; /* of transactions, that changed a loaded one */
+  uint64_t changed_bytes; /* of transactions, that changed a loaded one, and of
+                             what they brought */
+  double change_seconds;  /* about, of loads and changes */
   int64_t resident;       /* launches of a transaction that stays */
   uint64_t cycles, mac_cycles, core_cycles; /* 0 where not known */
   double simulated_seconds; /* that the simulator took; else 0 */

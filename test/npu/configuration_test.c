@@ -81,11 +81,12 @@ static void fill(struct sim_buffer *b, enum dtype type, uint32_t *seed) {
                     (int)(next_random(seed) % 8) - 4);
 }
 
-static void launch(struct sim *s, const struct family *f, struct product *p,
-                   const struct text *txn, const struct change_data *data,
-                   uint32_t *seed) {
+/* Gives its cycles. */
+static uint64_t launch(struct sim *s, const struct family *f, struct product *p,
+                       const struct text *txn, const struct change_data *data,
+                       uint32_t *seed) {
   struct diag d = {0};
-  struct sim_report report;
+  struct sim_report report = {0};
   uint32_t words[1 << 14];
   struct sim_buffer argument[TENSORS + 1] = {
       p->buffer[IN0], p->buffer[IN1], p->buffer[OUT], {words, 0}};
@@ -105,6 +106,7 @@ static void launch(struct sim *s, const struct family *f, struct product *p,
   CHECK(memcmp(p->buffer[OUT].data, p->right, p->buffer[OUT].bytes) == 0);
   if (d.kind)
     diag_print(&d, stderr);
+  return report.cycles;
 }
 
 static void test_family(const struct family *f, uint32_t seed) {
@@ -150,7 +152,7 @@ static size_t words_of(const struct command_list *l) {
  * get is in the transaction, or brought from device memory. */
 static void launch_changed(struct sim *s, const struct product *const from[2],
                            const struct family *f, struct product *to,
-                           bool brought, uint32_t *seed) {
+                           bool brought, bool priced, uint32_t *seed) {
   struct arena *a = arena_open();
   struct diag d = {0};
   struct text txn = {0};
@@ -162,6 +164,8 @@ static void launch_changed(struct sim *s, const struct product *const from[2],
   /* a program goes to the array once, not to each of 16 cores */
   CHECK((brought ? 16 : 6) * words_of(l) < words_of(to->result.configuration));
   CHECK(!brought || data.count > 0);
+  const struct preset *at = preset_find("8700g");
+  double price = change_seconds(l, brought ? &data : NULL, at);
   for (int i = 1; i < l->count; i++) /* descriptors in a row are one write */
     CHECK(l->item[i].kind != COMMAND_BLOCK ||
           l->item[i - 1].kind != COMMAND_BLOCK ||
@@ -171,7 +175,13 @@ static void launch_changed(struct sim *s, const struct product *const from[2],
     command_copy(l, &to->result.run->item[i]);
   CHECK(txn_write(l, device_find("npu1"), to->result.program->grid.columns,
                   &txn, &d));
-  launch(s, f, to, &txn, brought ? &data : NULL, seed);
+  uint64_t cycles = launch(s, f, to, &txn, brought ? &data : NULL, seed);
+  if (priced) {
+    double more =
+        (double)(cycles - launch(s, f, to, &to->result.txn, NULL, seed)) /
+        at->clock_ghz / price / 1e9;
+    CHECK(more > 0.7 && more < 1.4);
+  }
   text_free(&txn);
   arena_close(a);
 }
@@ -193,7 +203,7 @@ static void test_changes(const struct family f[], int count) {
   const struct product *from[] = {&p[0], &p[0]};
   for (int i = 0; s && i < CHANGES; i++) {
     int at = (int)next_random(&seed) % count;
-    launch_changed(s, from, &f[at], &p[at], i % 3, &seed);
+    launch_changed(s, from, &f[at], &p[at], i % 3, i % 6 == 1, &seed);
     from[1] = &p[at]; /* from[0] might have been loaded again */
   }
   if (s)
