@@ -111,7 +111,7 @@ static void lay_in_place(const struct map_work *w, int tensor,
   for (int j = -1; j < 2; j++) {
     enum axis_role role = j < 0 ? AXIS_C : map_roles[tensor][j];
     for (int k = 0; k < w->count[role]; k++)
-      add_dim(l, role, w->axis[role][k].extent,
+      add_dim(l, role, w->axis[role][k].elements,
               w->axis[role][k].stride_bytes[tensor]);
   }
 }
@@ -126,14 +126,17 @@ static int64_t fill_share(const struct npu_result *r, const struct map_work *w,
   bool padded = map_cut_of(r->program->device, w, &r->blocking, role, &cut);
   int count = deal(r->program, &cut, role, part);
   int64_t parts = 1, extent = 1;
+  bool words = true; /* all of them elements */
   for (int i = 0; i < count; i++)
     parts *= part[i].part.extent;
-  for (int i = 0; i < w->count[of]; i++)
-    extent *= w->axis[of][i].extent;
+  for (int i = 0; i < w->count[of]; i++) {
+    extent *= w->axis[of][i].elements;
+    words &= w->axis[of][i].extent == w->axis[of][i].elements;
+  }
   if (padded)
     return parts;
-  if (role == AXIS_K && r->blocking.last_k)
-    return extent; /* both inputs lie in place */
+  if ((role == AXIS_K && r->blocking.last_k) || !words)
+    return extent; /* all that have the axis lie in place */
   for (int i = 0; i < count; i++) {
     int64_t step = part[i].part.step;
     for (int k = part[i].part.axis + 1; k < w->count[of]; k++)

@@ -98,7 +98,8 @@ static bool read_axes(const struct teir *t, const struct teir_roles *r,
       return diag_declined(d, from->at, "more than %d axes of role %s",
                            MAP_AXES, name[r->role[i]]);
     struct map_axis *x = &w->axis[r->role[i]][(*count)++];
-    *x = (struct map_axis){from->id, from->extent.constant, {0}};
+    *x = (struct map_axis){
+        from->id, from->extent.constant, {0}, from->extent.constant};
     for (int j = 0; j < TENSORS; j++)
       x->stride_bytes[j] = from->stride_bytes[r->operand[j]].constant;
     if (r->bias >= 0)
@@ -106,7 +107,8 @@ static bool read_axes(const struct teir *t, const struct teir_roles *r,
   }
   for (int role = AXIS_M; role < AXIS_ROLES; role++)
     if (!w->count[role])
-      w->axis[role][w->count[role]++] = (struct map_axis){name[role], 1, {0}};
+      w->axis[role][w->count[role]++] =
+          (struct map_axis){name[role], 1, {0}, 1};
   return true;
 }
 
@@ -137,13 +139,29 @@ static bool find_contiguous(const struct map_work *w, int tensor, int *first,
   return false;
 }
 
+/* An axis of one element, along which it is. */
+static bool make_contiguous(struct map_work *w, int tensor, int *first,
+                            int *index) {
+  for (int j = 1; j >= 0; j--) {
+    struct map_axis *x = w->axis[map_roles[tensor][j]];
+    if (x->extent > 1)
+      continue;
+    x->stride_bytes[tensor] = dtype_bytes(w->problem.type[tensor]);
+    *first = j == 0;
+    *index = 0;
+    return true;
+  }
+  return false;
+}
+
 /* Words, whose blocks may begin with any axis, begin with the one that moves
  * least. */
 static bool can_walk(const struct device *dev, struct map_work *w, int tensor) {
   const struct tile_resources *shim = &dev->tile[TILE_SHIM];
   int64_t element = dtype_bytes(w->problem.type[tensor]);
   int turned = 0, index = -1;
-  bool found = find_contiguous(w, tensor, &turned, &index);
+  bool found = find_contiguous(w, tensor, &turned, &index) ||
+               (element < WORD && make_contiguous(w, tensor, &turned, &index));
   const enum axis_role role[] = {map_roles[tensor][0], map_roles[tensor][1],
                                  AXIS_C};
   if (!found && element < WORD)
@@ -162,6 +180,36 @@ static bool can_walk(const struct device *dev, struct map_work *w, int tensor) {
   return true;
 }
 
+/* Whether so many bytes from where its contiguous axis begins are a tensor's
+ * own: no loop around leads into them. */
+static bool has_space(const struct map_work *w, int tensor,
+                      const struct map_axis *first, int64_t bytes) {
+  const enum axis_role role[] = {map_roles[tensor][0], map_roles[tensor][1],
+                                 AXIS_C};
+  const struct map_axis *by_stride[3 * MAP_AXES];
+  int count = 0;
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < w->count[role[j]]; i++) {
+      const struct map_axis *x = &w->axis[role[j]][i];
+      int at = count;
+      if (x == first || x->extent == 1)
+        continue;
+      for (; at > 0 &&
+             by_stride[at - 1]->stride_bytes[tensor] > x->stride_bytes[tensor];
+           at--)
+        by_stride[at] = by_stride[at - 1];
+      by_stride[at] = x;
+      count++;
+    }
+  for (int i = 0; i < count; i++) {
+    int64_t stride = by_stride[i]->stride_bytes[tensor];
+    if (stride < bytes)
+      return false;
+    bytes += (by_stride[i]->extent - 1) * stride;
+  }
+  return true;
+}
+
 static enum axis_role contiguous_role(const struct map_work *w, int tensor) {
   return map_roles[tensor][!w->layout[tensor].turned];
 }
@@ -172,6 +220,39 @@ static bool disagree(const struct map_work *w, int a, int b) {
          w->contiguous[a] >= 0 && w->contiguous[b] >= 0 &&
          contiguous_role(w, a) == contiguous_role(w, b) &&
          w->contiguous[a] != w->contiguous[b];
+}
+
+/* Bytes from a tensor's first element to behind its last one, in words. */
+static int64_t reach_of(const struct map_work *w, int tensor) {
+  const enum axis_role role[] = {map_roles[tensor][0], map_roles[tensor][1],
+                                 AXIS_C};
+  int64_t bytes = dtype_bytes(w->problem.type[tensor]);
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < w->count[role[j]]; i++) {
+      const struct map_axis *x = &w->axis[role[j]][i];
+      bytes += (x->extent - 1) * x->stride_bytes[tensor];
+    }
+  return (bytes + WORD - 1) / WORD * WORD;
+}
+
+/* The contiguous axis of out becomes one of whole words, where there is space
+ * for them in out's device buffer, of which the host takes the elements alone.
+ * What is behind the last one comes of what lies there in the input that has
+ * the axis: in the same word, or a row more in its buffer. */
+static void fill_words(struct map_work *w) {
+  enum axis_role role = contiguous_role(w, OUT);
+  int input = role == AXIS_M ? IN0 : IN1, at = w->contiguous[OUT];
+  if (!w->layout[OUT].in_place || !w->layout[input].in_place || at < 0)
+    return;
+  struct map_axis *x = &w->axis[role][at];
+  int64_t element = dtype_bytes(w->problem.type[OUT]), unit = WORD / element,
+          extent = (x->extent + unit - 1) / unit * unit;
+  if (extent == x->extent || !has_space(w, OUT, x, extent * element))
+    return;
+  if (!x->stride_bytes[input])
+    x->stride_bytes[input] = reach_of(w, input);
+  w->problem.extent[role] = w->problem.extent[role] / x->extent * extent;
+  x->extent = extent;
 }
 
 bool map_work_read(struct arena *a, const struct device *dev,
@@ -195,6 +276,7 @@ bool map_work_read(struct arena *a, const struct device *dev,
     for (int j = 0; j < i; j++)
       if (disagree(w, i, j))
         w->layout[i] = (struct map_layout){0};
+  fill_words(w);
   return true;
 }
 
@@ -244,7 +326,7 @@ bool map_share(int64_t extent, int cores, int rounds, int64_t block,
   if (cores == 1) {
     int64_t round = rounds > 1 ? (extent - block) / (rounds - 1) : block;
     *x = (struct map_share){extent, round, 0};
-    return round > 0 && round <= block && round % unit == 0 &&
+    return round > 0 && round <= block && (rounds == 1 || round % unit == 0) &&
            (rounds - 1) * round + block == extent;
   }
   for (int64_t round = block / unit * unit;

@@ -46,6 +46,9 @@ enum { MAP_AXES = 8 };
 struct map_axis {
   const char *id;
   int64_t extent, stride_bytes[MAP_TENSORS];
+  /* Of `extent`, those that there are; behind them is the rest of a word, in a
+   * gap of out, or what is added to a buffer. */
+  int64_t elements;
 };
 /* The work with as few axes as the tensors that stay in place allow. */
 struct map_work {
@@ -402,6 +405,12 @@ bool map_stream_of(const struct tile_program *, int tensor, int steps,
 /* Cores multiply whole small matrices: zeros follow a block of k, and behind
  * all m or n that are less lies what is not used. */
 void map_pad_sides(struct tile_program *);
+/* Elements along a role that a block of a tensor brings or takes: of an input
+ * whole words, of which the last one may be shared with what lies behind. */
+int64_t map_moved(const struct tile_program *, int tensor, int which);
+/* Whether of a block of out some rows or columns stay behind in the mem tile,
+ * where it lies row by row then, or column by column if kernels turn it. */
+bool map_clips_out(const struct tile_program *);
 /* So many steps become one; false: they do not follow each other. */
 bool map_join_steps(struct tile_program *, int steps);
 /* Whether the last step of k has less than the others.  Then K is one axis. */

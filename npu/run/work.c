@@ -272,16 +272,21 @@ static void wrote(const struct work *w, int t) {
     w->device->wrote(w->session, t, w->copy[t]);
 }
 
+/* Bytes of a tensor in memory; its buffer may have a word's rest, or a row,
+ * more, which is not used. */
+static int64_t span_of(const struct work *w, int t) {
+  int64_t bytes = 0;
+  return product_span(w->p, t, &bytes) ? bytes : 0;
+}
+
 /* An input's block into its buffer, zeros around it. */
 static void fill(const struct work *w, const struct block *b, int t,
                  struct run_report *report) {
   enum axis_role row = row_role[t], column = column_role[t];
   struct pack_matrix to = in_buffer(w, b, t), from = in_user(w, b, t);
   wrote(w, t);
-  if (w->linear[t]) { /* but for the rest of a last word */
-    int64_t bytes = (int64_t)w->plan->tensor[t].bytes, span = bytes;
-    product_span(w->p, t, &span);
-    bytes = smaller(bytes, span);
+  if (w->linear[t]) {
+    int64_t bytes = smaller((int64_t)w->plan->tensor[t].bytes, span_of(w, t));
     memcpy(to.base, from.base, (size_t)bytes);
     report->host_bytes += bytes;
     return;
@@ -300,8 +305,10 @@ static void fill(const struct work *w, const struct block *b, int t,
 /* The same, unless it lies there or can be lent to the device. */
 static void pack(struct work *w, const struct block *b, int t,
                  struct run_report *report) {
+  enum { WORD = 4 };
+  int64_t more = (int64_t)w->plan->tensor[t].bytes - span_of(w, t);
   assert(t == IN0 || t == IN1);
-  if (w->linear[t] && w->device->lend &&
+  if (w->linear[t] && w->device->lend && more < WORD &&
       w->device->lend(w->session, t, w->copy[t], in_user(w, b, t).base,
                       w->plan->tensor[t].bytes))
     return;
