@@ -149,11 +149,31 @@ static bool make_mem_apart(struct builder *m, struct mem_tile *at,
   return true;
 }
 
+/* How a mem tile writes a block of out that a core sends. */
+static struct walk out_write_walk(const struct tile_program *p,
+                                  const struct kernel_shape *s) {
+  if (!map_clips_out(p))
+    return walk_linear;
+  uint32_t element = (uint32_t)dtype_bytes(p->transfer[OUT].type),
+           m = (uint32_t)p->block_m, n = (uint32_t)p->block_n,
+           row = (p->turns_out ? m : n) * element / 4, /* words */
+      run = (uint32_t)(p->turns_out ? s->m : s->n) * element / 4,
+           other = (uint32_t)(p->turns_out ? s->n : s->m);
+  struct walk w = {.parts = 1, .dims = 4};
+  w.dim[0] = (struct bd_dim){1, run};
+  w.dim[1] = (struct bd_dim){row, other};
+  w.dim[2] =
+      (struct bd_dim){p->turns_out ? other * row : run, n / (uint32_t)s->n};
+  w.dim[3] = (struct bd_dim){p->turns_out ? run : other * row, 0};
+  return w;
+}
+
 /* Out: one ring per row of cores on S2MM 2 + row.  MM2S 2 sends one block of
  * every row of the lower half in turn, MM2S 3 of the upper half: a column has
  * two ways out, or one, on MM2S 3.  Row after row, a join is in device memory
  * order. */
-static bool make_mem_output(struct builder *m, struct mem_tile *tile) {
+static bool make_mem_output(struct builder *m, struct mem_tile *tile,
+                            const struct kernel_shape *s) {
   const struct tile_program *p = m->design->program;
   /* Reading small matrices row by row takes the steps of writing them so. */
   int span = design_out_span(p);
@@ -166,6 +186,7 @@ static bool make_mem_output(struct builder *m, struct mem_tile *tile) {
   if (!walk_places(m, &x, &read))
     return false;
   struct ring ring[8];
+  const struct walk write = out_write_walk(p, s);
   assert(p->grid.rows <= 8);
   for (int row = 0; row < p->grid.rows; row++) {
     struct ring *r = &ring[row];
@@ -179,8 +200,7 @@ static bool make_mem_output(struct builder *m, struct mem_tile *tile) {
     r->stride = r->bytes;
     ring_clip(p, OUT, r, &read);
     add_ring(m, r, r->bytes);
-    add_chain(m, r, new_bds(m, tile, row, r->depth), false, 2 + row,
-              &walk_linear);
+    add_chain(m, r, new_bds(m, tile, row, r->depth), false, 2 + row, &write);
     tile->offset += (uint32_t)r->depth * r->bytes;
   }
   for (int join = 0; join < p->joins; join++) {
@@ -247,7 +267,7 @@ bool make_tiles(struct builder *m) {
     for (int part = 0; part < p->grid.split && sends_in1; part++)
       if (!make_mem_in1(m, &tile, &s, part))
         return false;
-    if (!make_mem_output(m, &tile))
+    if (!make_mem_output(m, &tile, &s))
       return false;
     for (int row = 0; row < p->grid.rows; row++)
       make_core(m, column, CORE_ROW + row, &s);

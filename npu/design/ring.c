@@ -172,10 +172,9 @@ uint32_t ring_block_bytes(const struct tile_program *p, int tensor) {
 
 void ring_clip(const struct tile_program *p, int tensor, const struct ring *r,
                struct walk *w) {
-  const enum axis_role *role = map_roles[tensor];
-  uint32_t bytes = (uint32_t)(map_nest_extent(&p->side[role[0]]) *
-                              map_nest_extent(&p->side[role[1]]) *
-                              dtype_bytes(p->transfer[tensor].type)),
+  uint32_t bytes =
+               (uint32_t)(map_moved(p, tensor, 0) * map_moved(p, tensor, 1) *
+                          dtype_bytes(p->transfer[tensor].type)),
            blocks = r->bytes / ring_block_bytes(p, tensor);
   assert(r->bytes % ring_block_bytes(p, tensor) == 0);
   if (bytes < ring_block_bytes(p, tensor))

@@ -73,8 +73,10 @@ bool design_takes_turns(const struct tile_program *p, int column) {
 int design_turn_bd(const struct tile_program *p) { return 2 * p->panel.chunks; }
 
 /* Blocks of out that leave as one: those of a group, if they are closer to each
- * other than those of the next row of cores, and the mem tile holds them. */
+ * other than those of the next row of cores, and the mem tile holds them, whole
+ * and one behind the other. */
 int design_out_span(const struct tile_program *p) {
   bool close = p->group.stride_bytes[OUT] < design_row_bytes(p);
-  return close && p->group_m <= p->panel.out ? p->group_m : 1;
+  return close && p->group_m <= p->panel.out && !map_clips_out(p) ? p->group_m
+                                                                  : 1;
 }

@@ -421,8 +421,11 @@ static bool set_grid(const struct platform *at, int grid,
   enum { MUCH = 1 << 26 }; /* less waits for pushes */
   const struct device *dev = at->device;
   const int64_t *x = p->extent;
-  int m = grid == 1 ? dev->core_rows / 2 : FEW_CORES,
-      n = grid == 1 ? dev->columns * 2 : FEW_CORES;
+  bool much = x[AXIS_M] * x[AXIS_N] * x[AXIS_K] > LITTLE;
+  int m = grid == 1 ? dev->core_rows / 2 : FEW_CORES, n = grid == 1
+                                                              ? dev->columns * 2
+                                                          : much ? dev->columns
+                                                                 : FEW_CORES;
   struct map_grid g;
   if (!grid)
     return true;
@@ -451,7 +454,7 @@ static bool set_grid(const struct platform *at, int grid,
   form->cores_m = m;
   form->cores_n = n;
   return grid == 1 ? x[AXIS_M] <= FEW_ROWS && x[AXIS_M] < x[AXIS_N]
-                   : x[AXIS_M] * x[AXIS_N] * x[AXIS_K] <= LITTLE;
+                   : !much || x[AXIS_M] < 2 * SMALL;
 }
 
 /* The best of the product and its transpose on all grids, whatever axis blocks

@@ -168,8 +168,9 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
       half = row;
       row = stride;
     }
-    bool together =
-        tensor == OUT ? stride < row && q->extent <= panel->out : wide;
+    bool together = tensor == OUT ? stride < row && q->extent <= panel->out &&
+                                        !map_clips_out(p)
+                                  : wide;
     if (q->place == MAP_GROUP && together)
       group = true;
     else if (q->place == MAP_GROUP)

@@ -81,6 +81,15 @@ static int64_t count_overlapping(const struct array *s, struct dealing *x) {
   return rounds;
 }
 
+/* Of a block those elements that leave as many behind an axis's blocks as words
+ * have, where the axis does not end with one: the last word's others are read
+ * but come to nothing.  0: the axis is too short. */
+static int64_t words_end(int64_t block, int64_t whole, int64_t unit) {
+  int64_t take = block - unit + 1 + ((whole - block - 1) % unit + unit) % unit;
+  assert(take > block - unit && take <= block && (whole - take) % unit == 0);
+  return take <= whole ? take : 0;
+}
+
 /* The dealing with fewest rounds; false: there is none. */
 static bool deal(const struct array *s, enum axis_role role, int block,
                  int group, int cores, int small, struct dealing *best,
@@ -96,6 +105,12 @@ static bool deal(const struct array *s, enum axis_role role, int block,
                       .cores = cores,
                       .unit = role == AXIS_K ? 1 : s->unit[role == AXIS_N]};
   bool less = count == 1 && block == small && whole < small; /* is all of it */
+  bool ends = count == 1 && group == 1 && whole % x.unit && !less;
+  if (ends)
+    x.block = words_end(block, whole, x.unit);
+  less |= ends && x.block > 0;
+  if (!x.block)
+    return false;
   x.more = less ? 1 : block / x.block;
   if ((x.block * x.more != block && !less) ||
       (x.more > 1 && x.block % small && small % x.block))
@@ -229,7 +244,6 @@ static bool may_end_short(const struct array *s, const struct map_blocking *b) {
                       map_can_clear(s->at->device, &s->mac, x[IN0].turned,
                                     b->block_m, b->block_k, b->group_m)) &&
          b->block_m % s->mac.m == 0 && b->block_n % s->mac.n == 0 &&
-         p->extent[AXIS_M] >= s->mac.m && p->extent[AXIS_N] >= s->mac.n &&
          x[IN0].in_place && x[IN1].in_place && s->grid.split == 1 &&
          !p->finish.bias &&
          !kernel_gemm_by_blocks(map_isa(s->at->device), p->type[IN0],

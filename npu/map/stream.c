@@ -54,9 +54,15 @@ static void add_digit(struct digits *x, struct digit d) {
   x->count++;
 }
 
-static void add_nest(struct digits *x, const struct map_nest *n, int tensor,
+static void add_side(struct digits *x, const struct tile_program *p, int tensor,
                      int which) {
+  const struct map_nest *n = &p->side[map_roles[tensor][which]];
   int64_t weight = 1;
+  if (n->count == 1) {
+    add_digit(x, (struct digit){which, 1, map_moved(p, tensor, which),
+                                n->loop[0].stride_bytes[tensor]});
+    return;
+  }
   for (int i = n->count - 1; i >= 0; i--) {
     const struct map_loop *l = &n->loop[i];
     add_digit(
@@ -99,7 +105,7 @@ static bool find_digits(const struct tile_program *p, int tensor,
                                p->side[AXIS_K].loop[0].stride_bytes[tensor]});
       continue;
     }
-    add_nest(x, &p->side[role[which]], tensor, which);
+    add_side(x, p, tensor, which);
     if (role[which] == AXIS_K &&
         !add_steps(x, &p->time[AXIS_K], tensor, which, steps,
                    map_nest_extent(&p->side[AXIS_K])))
@@ -157,7 +163,11 @@ static bool count_words(struct map_stream *s, int64_t element, bool shared) {
   enum { WORD = 4 };
   if (element == WORD)
     return true;
-  struct map_stream_loop *l = &s->loop[s->count - 1];
+  struct map_stream_loop *l = &s->loop[s->count ? s->count - 1 : 0];
+  if (shared && !s->count)
+    s->loop[s->count++] = (struct map_stream_loop){1, element, element};
+  else if (shared && l->stride_bytes > element)
+    return l->stride_bytes % WORD == 0; /* one of k, in a word each */
   if (!s->count || l->stride_bytes != element || l->place_bytes != element ||
       (!shared && l->extent * element % WORD))
     return false;
@@ -242,6 +252,14 @@ static struct matrix uncut(const struct tile_program *p, int tensor, int steps,
   return m;
 }
 
+/* A block of out of which not all leaves, element by element. */
+static struct matrix unfolded(const struct tile_program *p) {
+  int64_t element = dtype_bytes(p->transfer[OUT].type),
+          row = p->turns_out ? element : p->block_n * element,
+          column = p->turns_out ? p->block_m * element : element;
+  return (struct matrix){{1, 1}, {row, column}, {row, column}};
+}
+
 static bool stream_of(const struct tile_program *p, int tensor,
                       const struct stretch *of, bool group,
                       struct map_stream *s) {
@@ -261,6 +279,8 @@ static bool stream_of(const struct tile_program *p, int tensor,
                      .big = {all * rows * element, rows * columns * element}};
   if (tensor != OUT && map_is_uncut(p))
     m = uncut(p, tensor, of->steps, &k);
+  if (tensor == OUT && map_clips_out(p))
+    m = unfolded(p);
   if (!place(p, tensor, of, group, -1, &m, s))
     return false;
   if (dimensions(s) <= 4)

@@ -16,8 +16,29 @@ void map_pad_sides(struct tile_program *q) {
                     q->transfer[IN1].type, q->acc, &s))
     return;
   q->block_k = (q->block_k + s.k - 1) / s.k * s.k;
-  q->block_m = q->block_m < s.m ? s.m : q->block_m;
-  q->block_n = q->block_n < s.n ? s.n : q->block_n;
+  q->block_m = (q->block_m + s.m - 1) / s.m * s.m;
+  q->block_n = (q->block_n + s.n - 1) / s.n * s.n;
+}
+
+int64_t map_moved(const struct tile_program *q, int tensor, int which) {
+  enum { WORD = 4 };
+  const struct map_nest *n = &q->side[map_roles[tensor][which]];
+  int64_t extent = map_nest_extent(n),
+          element = dtype_bytes(q->transfer[tensor].type);
+  bool along = q->transfer[tensor].turned == (which == 0) && n->count == 1;
+  if (tensor == OUT || !along || element >= WORD)
+    return extent;
+  return (extent * element + WORD - 1) / WORD * WORD / element;
+}
+
+bool map_clips_out(const struct tile_program *q) {
+  struct kernel_shape s;
+  if (!kernel_shape(map_isa(q->device), q->transfer[IN0].type,
+                    q->transfer[IN1].type, q->acc, &s))
+    return false;
+  int64_t m = map_nest_extent(&q->side[AXIS_M]),
+          n = map_nest_extent(&q->side[AXIS_N]);
+  return (m > s.m && m % s.m) || (n > s.n && n % s.n);
 }
 
 enum { MOST_SPARE = 64 };
@@ -32,7 +53,7 @@ bool map_join_steps(struct tile_program *q, int steps) {
   /* a single one may be a block with space for more than all of k */
   bool good = q->time[AXIS_K].count == 1 && q->side[AXIS_K].count == 1 &&
               steps > 0 && (steps - step->extent) * block->extent < MOST_SPARE;
-  for (int i = IN0; i < OUT; i++)
+  for (int i = IN0; i < OUT && step->extent > 1; i++)
     good &= step->stride_bytes[i] == block->extent * block->stride_bytes[i];
   if (!good)
     return false;
@@ -61,8 +82,6 @@ bool map_ends_well(const struct tile_program *q) {
               ? q->steps_k > 1
               : map_can_clear(q->device, &s, q->transfer[IN0].turned,
                               q->block_m, q->block_k, q->group_m)) &&
-         q->block_m == map_nest_extent(&q->side[AXIS_M]) &&
-         q->block_n == map_nest_extent(&q->side[AXIS_N]) &&
          q->grid.split == 1 && !q->grid.apart && !q->finish.bias;
 }
 

@@ -269,6 +269,49 @@ static void test_odd_k(void) {
     }
 }
 
+/* Results that share words with what is behind a row, in all transposes: the
+ * word is the device's, and the other input may have a row more there. */
+static void test_odd_words(void) {
+  static const int64_t extent[][3] = {
+      {64, 85, 64}, {33, 131, 77}, {3, 5, 64}, {1, 1, 1}, {40, 1, 36}};
+  for (int i = 0; i < 40; i++) {
+    const int64_t *x = extent[i / 8];
+    struct shape s = {.in = DTYPE_I8,
+                      .out = DTYPE_I8,
+                      .m = x[0],
+                      .n = x[1],
+                      .k = x[2],
+                      .turned = {i & 1, i & 2, i & 4},
+                      .gap = {0, 4 * (i & 1), 4 * (i & 2)},
+                      .packed = i < 16 ? "-" : NULL};
+    make_rows(&s);
+    test(&s);
+  }
+}
+
+/* Results of words beside inputs whose rows end within one: of a block of out
+ * there leave fewer rows or columns than the multiply unit has, in rows without
+ * gaps, too. */
+static void test_odd_rows(void) {
+  static const enum dtype type[][2] = {
+      {DTYPE_BF16, DTYPE_F32}, {DTYPE_I8, DTYPE_I32}, {DTYPE_I16, DTYPE_I32}};
+  static const int64_t extent[][3] = {
+      {85, 85, 85}, {33, 131, 64}, {3, 5, 7}, {1, 1, 9}, {257, 1, 36}};
+  for (int i = 0; i < 40; i++) {
+    const int64_t *x = extent[i / 8];
+    struct shape s = {.in = type[i % 3][0],
+                      .out = type[i % 3][1],
+                      .m = x[0],
+                      .n = x[1],
+                      .k = x[2],
+                      .turned = {i & 1, i & 2, i & 4},
+                      .gap = {0, 4 * (i & 1), 0},
+                      .packed = i < 16 ? "-" : NULL};
+    make_rows(&s);
+    test(&s);
+  }
+}
+
 /* One k: columns and rows of one element are contiguous along the other axis.
  */
 static void test_outer_products(void) {
@@ -389,6 +432,8 @@ int main(void) {
   test_few();
   test_padded();
   test_odd_k();
+  test_odd_words();
+  test_odd_rows();
   test_outer_products();
   test_gaps();
   test_random();
