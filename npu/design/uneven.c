@@ -139,6 +139,10 @@ bool make_uneven_ring(struct builder *m, struct mem_tile *tile, struct ring *r,
   r->offset = take_memory(m, tile, r);
   add_ring(m, r, r->bytes);
   add_uneven_chain(m, tile, r, buffers, false, way.in, &write, &write_last, 1);
-  add_uneven_chain(m, tile, r, buffers, true, way.out, read, read_last, reads);
+  if (map_is_cleared(p) && left == steps)
+    add_chain(m, r, new_bds(m, tile, way.out, r->depth), true, way.out, read);
+  else
+    add_uneven_chain(m, tile, r, buffers, true, way.out, read, read_last,
+                     reads);
   return true;
 }

@@ -141,6 +141,17 @@ void map_cut_add(struct map_cut *c, int axis, enum map_place place,
     c->part[c->count++] = (struct map_part){axis, place, extent, step};
 }
 
+/* Rounds of blocks of all cores, one behind the other, in two halves as far
+ * apart as the extent asks; false: their number is odd, or words are taken
+ * apart. */
+static bool turns_in_halves(const struct dealing *x, int64_t extent, int rounds,
+                            int64_t take, struct map_share *turn) {
+  int64_t all = take * x->cores, part = rounds / 2 * all;
+  *turn = (struct map_share){all, take, extent - part};
+  return rounds % 2 == 0 && take % x->unit == 0 && turn->half > 0 &&
+         turn->half <= part && turn->half % x->unit == 0;
+}
+
 /* Whether cores take turns at an axis, in rounds that are `turn.core` apart, of
  * blocks that are `turn.round` apart: closer to each other than parts would be,
  * of which some are too far apart for a descriptor. */
@@ -153,7 +164,8 @@ static bool takes_turns(const struct array *s, const struct dealing *x, int i,
     return a->extent % (take * x->cores) == 0;
   }
   return far > s->at->device->tile[TILE_SHIM].max_step_words &&
-         map_share(a->extent, rounds, (int)x->cores, take, x->unit, turn);
+         (map_share(a->extent, rounds, (int)x->cores, take, x->unit, turn) ||
+          turns_in_halves(x, a->extent, rounds, take, turn));
 }
 
 static void cut_axis(const struct array *s, const struct dealing *x, int i,
@@ -171,7 +183,9 @@ static void cut_axis(const struct array *s, const struct dealing *x, int i,
   bool shared = i == x->shared && x->role != AXIS_K;
   struct map_share turn;
   if (shared && takes_turns(s, x, i, rounds, share.core, &turn)) {
-    map_cut_add(c, i, MAP_TIME, rounds, turn.core);
+    if (turn.half)
+      map_cut_add(c, i, MAP_TIME, 2, turn.half);
+    map_cut_add(c, i, MAP_TIME, turn.half ? rounds / 2 : rounds, turn.core);
     map_cut_add(c, i, MAP_CORES, cores, turn.round);
   } else {
     if (shared && share.half)

@@ -373,21 +373,41 @@ int map_mem_depth(const struct map_panel *panel, int tensor) {
   return ring_depth(panel->run[tensor]);
 }
 
+/* Whether cores clear what is behind the last k. */
+static bool is_cleared(const struct device *dev, const struct teir_problem *p,
+                       const struct map_blocking *b) {
+  struct kernel_shape s;
+  return b->last_k &&
+         kernel_shape(map_isa(dev), p->type[IN0], p->type[IN1], p->acc, &s) &&
+         b->last_k % s.k != 0;
+}
+
 /* The fewest steps in a buffer of a ring, of which a round's last one has less,
- * so that there are descriptors until rounds begin with the same buffer again.
- * What is contiguous along k comes as one: its rows end with the last step. */
-static int uneven_run(const struct map_blocking *b, int tensor) {
-  enum { MOST_TURNS = 6 };
+ * so that there are descriptors until rounds begin with the same buffer again:
+ * fewer where all buffers are read alike.  What is contiguous along k comes as
+ * one: its rows end with the last step. */
+static int uneven_run(const struct map_blocking *b, int tensor, bool cleared) {
+  enum { MOST_TURNS = 6, MOST_ALIKE = 12 };
   int run = is_along_k(b, tensor) ? b->steps_k : 1;
   for (; run < b->steps_k; run++)
-    if (map_ring_turns(ring_depth(run), div_up(b->steps_k, run)) <= MOST_TURNS)
+    if (map_ring_turns(ring_depth(run), div_up(b->steps_k, run)) <=
+        (cleared && b->steps_k % run == 0 ? MOST_ALIKE : MOST_TURNS))
       break;
   return run;
 }
 
-static int run_of(const struct device *dev, const struct map_blocking *b,
-                  int tensor, int64_t row_bytes) {
-  return b->last_k               ? uneven_run(b, tensor)
+/* Whether a descriptor counts the words of a row that it does not write to its
+ * end: of the last buffer, where cores clear what is behind it. */
+static bool counts_rows(const struct device *dev, const struct teir_problem *p,
+                        const struct map_blocking *b, int tensor, int run) {
+  int64_t k = b->last_k + (int64_t)(run - 1) * b->block_k;
+  return !is_along_k(b, tensor) || !is_cleared(dev, p, b) ||
+         k * dtype_bytes(p->type[tensor]) / 4 < dev->tile[TILE_MEM].max_wrap;
+}
+
+static int run_of(const struct device *dev, const struct teir_problem *p,
+                  const struct map_blocking *b, int tensor, int64_t row_bytes) {
+  return b->last_k               ? uneven_run(b, tensor, is_cleared(dev, p, b))
          : is_along_k(b, tensor) ? long_run(dev, b, tensor, row_bytes)
                                  : 1;
 }
@@ -540,7 +560,7 @@ static bool find_panel(const struct device *dev, const struct teir_problem *p,
           row1 = (int64_t)valid_k(b) * dtype_bytes(p->type[IN1]);
   *panel = (struct map_panel){
       .out = buffers_out,
-      .run = {run_of(dev, b, IN0, row0), run_of(dev, b, IN1, row1)}};
+      .run = {run_of(dev, p, b, IN0, row0), run_of(dev, p, b, IN1, row1)}};
   int64_t in1 = (int64_t)grid.split * panel->run[IN1] * bytes.in1;
   int64_t own = (int64_t)dev->tile[TILE_MEM].memory_bytes -
                 map_mem_depth(panel, IN1) * in1 -
@@ -557,6 +577,9 @@ static bool find_panel(const struct device *dev, const struct teir_problem *p,
   if (rounds && keep_whole(dev, b, step_bytes, &space, row0,
                            shares ? SHARED_CHUNKS : MAP_MAX_CHUNKS, panel))
     panel->rounds = rounds;
+  if (!counts_rows(dev, p, b, IN0, panel->run[IN0]) ||
+      !counts_rows(dev, p, b, IN1, panel->run[IN1]))
+    return false;
   if (shares)
     return b->rounds_m == 1 && panel->chunks;
   if (b->rounds_n > 1 && !panel->chunks && !is_along_k(b, IN0) && !b->last_k)
