@@ -138,7 +138,7 @@ static const teir_cpu *cpuOf(const Function &F, bool &Fixed) {
     const teir_cpu *Cpu = teir_cpu_at(I);
     if (Triple::getArchTypeName(T.getArch()) == Cpu->arch &&
         hasAll(Features, Cpu->needs))
-      Best = Cpu;
+      Best = teir_cpu_plain(Cpu);
   }
   Fixed = !IsX86 || (Best && *Best->needs);
   return Best;
@@ -173,7 +173,8 @@ static SmallVector<const teir_cpu *, 8> cpusOf(const Function &F,
     auto IsLike = [&](const teir_cpu *X) {
       return X->vector_bytes == Cpu->vector_bytes && Op(X) == Op(Cpu);
     };
-    if (StringRef(Cpu->arch) == One->arch && none_of(Cpus, IsLike))
+    if (StringRef(Cpu->arch) == One->arch && teir_cpu_plain(Cpu) == Cpu &&
+        none_of(Cpus, IsLike))
       Cpus.push_back(Cpu);
   }
   return Cpus;

@@ -40,11 +40,7 @@ static Intrinsic::ID intrinsicOf(teir_cpu_op Op, int VectorBytes) {
     return Intrinsic::aarch64_neon_bfdot;
   case CPU_OP_XVI8GER4: // of one vector
     return Intrinsic::ppc_altivec_vmsummbm;
-  case CPU_OP_NONE:
-  case CPU_OP_XVF32GER:
-  case CPU_OP_XVF64GER:
-  case CPU_OP_XVI16GER2:
-  case CPU_OPS:
+  default:
     break;
   }
   llvm_unreachable("no instruction");

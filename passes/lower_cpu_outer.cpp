@@ -81,17 +81,7 @@ private:
       return Intrinsic::ppc_mma_xvi16ger2pp;
     case CPU_OP_XVI8GER4:
       return Intrinsic::ppc_mma_xvi8ger4pp;
-    case CPU_OP_XVF64GER:
-    case CPU_OP_NONE:
-    case CPU_OP_PMADDWD:
-    case CPU_OP_VPDPWSSD:
-    case CPU_OP_VPDPBUSD:
-    case CPU_OP_VDPBF16PS:
-    case CPU_OP_SDOT:
-    case CPU_OP_UDOT:
-    case CPU_OP_USDOT:
-    case CPU_OP_BFDOT:
-    case CPU_OPS:
+    default:
       break;
     }
     llvm_unreachable("no outer product of single vectors");

@@ -18,6 +18,7 @@
 #define VNNI OP(VPDPWSSD) | OP(VPDPBUSD)
 #define LANES CPU_KERNEL_LANES, 8
 #define OUTER CPU_KERNEL_OUTER, 8
+#define TILES CPU_KERNEL_TILES, 1
 #define PLAIN CPU_KERNEL_SPLAT, 1
 static const struct teir_cpu cpu[] = {
   /* name        arch       needs features
@@ -39,6 +40,14 @@ static const struct teir_cpu cpu[] = {
                  "+avx512vl,+avx512dq,+avx512bw,+avx512vnni,+avx512bf16",
                             AVX512 ",+avx512vnni,+avx512bf16",
                  64, 32, PLAIN, true,  true,  VNNI | OP(VDPBF16PS), LARGE},
+  {"amx",        "x86_64",
+                 "+avx512vl,+avx512dq,+avx512bw,+avx512vnni,+avx512bf16,"
+                 "+amx-tile,+amx-int8,+amx-bf16",
+                            AVX512 ",+avx512vnni,+avx512bf16,+amx-tile,"
+                            "+amx-int8,+amx-bf16",
+                 64, 32, TILES, true,  true,
+                 OP(TDPBF16PS) | OP(TDPBSSD) | OP(TDPBSUD) | OP(TDPBUSD) |
+                     OP(TDPBUUD),             {48 << 10, 2 << 20, 4 << 20}},
   {"neon",       "aarch64", "", "",
                  16, 32, LANES, true,  false, 0,           ARM},
   {"neondot",    "aarch64", "+dotprod", "+dotprod",
@@ -65,14 +74,16 @@ static const struct teir_cpu cpu[] = {
 #undef VNNI
 #undef LANES
 #undef OUTER
+#undef TILES
 #undef PLAIN
 /* clang-format on */
 
 const char *teir_cpu_op_name(enum teir_cpu_op op) {
   static const char *const name[CPU_OPS] = {
-      "none",       "pmaddwd",     "vpdpwssd",  "vpdpbusd", "vdpbf16ps",
-      "sdot",       "udot",        "usdot",     "bfdot",    "xvf32gerpp",
-      "xvf64gerpp", "xvi16ger2pp", "xvi8ger4pp"};
+      "none",       "pmaddwd",     "vpdpwssd",   "vpdpbusd",  "vdpbf16ps",
+      "sdot",       "udot",        "usdot",      "bfdot",     "xvf32gerpp",
+      "xvf64gerpp", "xvi16ger2pp", "xvi8ger4pp", "tdpbf16ps", "tdpbssd",
+      "tdpbsud",    "tdpbusd",     "tdpbuud"};
   assert(op >= 0 && op < CPU_OPS && name[op]);
   return name[op];
 }
@@ -89,6 +100,13 @@ const struct teir_cpu *teir_cpu_find(const char *name) {
     if (strcmp(cpu[i].name, name) == 0)
       return &cpu[i];
   return NULL;
+}
+
+const struct teir_cpu *teir_cpu_plain(const struct teir_cpu *c) {
+  while (c->kernel == CPU_KERNEL_TILES)
+    c--;
+  assert(c >= cpu);
+  return c;
 }
 
 /* Of any type that i16 holds. */
@@ -120,7 +138,16 @@ static bool fits(enum teir_cpu_op op, enum dtype in0, enum dtype in1,
     return bytes && in0 != in1;
   case CPU_OP_VDPBF16PS:
   case CPU_OP_BFDOT:
+  case CPU_OP_TDPBF16PS:
     return halves;
+  case CPU_OP_TDPBSSD:
+    return bytes && in0 == DTYPE_I8 && in1 == DTYPE_I8;
+  case CPU_OP_TDPBSUD:
+    return bytes && in0 == DTYPE_I8 && in1 == DTYPE_U8;
+  case CPU_OP_TDPBUSD:
+    return bytes && in0 == DTYPE_U8 && in1 == DTYPE_I8;
+  case CPU_OP_TDPBUUD:
+    return bytes && in0 == DTYPE_U8 && in1 == DTYPE_U8;
   case CPU_OP_XVF32GER:
     return sum == DTYPE_F32;
   case CPU_OP_XVF64GER:
@@ -171,8 +198,17 @@ struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
     d.group = 4;
     d.packed[0] = d.packed[1] = in1;
     break;
+  case CPU_OP_TDPBSSD:
+  case CPU_OP_TDPBSUD:
+  case CPU_OP_TDPBUSD:
+  case CPU_OP_TDPBUUD:
+    d.group = 4;
+    d.packed[0] = in0;
+    d.packed[1] = in1;
+    break;
   case CPU_OP_VDPBF16PS:
   case CPU_OP_BFDOT:
+  case CPU_OP_TDPBF16PS:
     d.group = 2;
     d.packed[0] = d.packed[1] = DTYPE_BF16;
     break;
@@ -180,12 +216,25 @@ struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
     assert(false);
   }
   d.offset = d.group == 4 && d.packed[0] != in0;
-  d.step = d.packed_group[0] = d.packed_group[1] = d.group;
+  d.packed_group[1] = d.group;
+  d.packed_group[0] = d.step =
+      teir_cpu_is_tiled(op) ? TEIR_CPU_TILE_BYTES / dtype_bytes(in0) : d.group;
   return d;
 }
 
 static int64_t round_down(int64_t n, int64_t unit) {
   return n < unit ? unit : n / unit * unit;
+}
+
+/* Two by two tiles of sums leave as many for the inputs. */
+static void cut_tiles(const struct teir_cpu *c, int bytes,
+                      struct teir_cpu_blocks *b) {
+  b->lanes = c->vector_bytes / bytes;
+  b->vectors = 2;
+  b->columns = b->lanes * b->vectors;
+  b->height_count = 2;
+  b->height[0] = 2 * TEIR_CPU_TILE_ROWS;
+  b->height[1] = TEIR_CPU_TILE_ROWS;
 }
 
 /* The block of registers: sums, a row of vectors of in1, one element of in0 in
@@ -227,23 +276,43 @@ static void cut_direct(const struct teir_cpu *c, int bytes,
   assert(b->direct_vectors * (b->direct_height[0] + 1) < c->registers);
 }
 
+/* Tiles of in1's panel come from the first cache, those of in0 from the second.
+ * More of in0 was slower: the result's rows lie in as many pages. */
+static void cut_tile_blocks(const struct teir_cpu *c, int bytes,
+                            struct teir_cpu_blocks *b) {
+  b->block_k = round_down(c->cache_bytes[0] * 2 / 3 / b->columns / bytes, 32);
+  b->block_m =
+      round_down(c->cache_bytes[1] / 8 / b->block_k / bytes, b->height[0]);
+}
+
+static void cut_blocks(const struct teir_cpu *c, int bytes,
+                       struct teir_cpu_blocks *b) {
+  /* The result is read and written once per block of K, which costs more than
+   * panels that come from the second cache in the order of their addresses. */
+  int64_t least_k = c->cache_bytes[1] < (1 << 20) ? 512 : 1024;
+  int64_t rows = b->height[0];
+  /* Panels of both inputs share the first cache with lines of the result. */
+  b->block_k =
+      round_down(c->cache_bytes[0] * 3 / 2 / (rows + b->columns) / bytes, 32);
+  if (b->block_k < least_k)
+    b->block_k = least_k;
+  b->block_m = round_down(c->cache_bytes[1] / 2 / b->block_k / bytes, rows);
+}
+
 struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *c,
                                        enum dtype sum) {
   struct teir_cpu_blocks b = {0};
   int bytes = dtype_bytes(sum);
   assert(bytes == 4 || bytes == 8);
-  cut_registers(c, bytes, &b);
-  cut_direct(c, bytes, &b);
-  /* The result is read and written once per block of K, which costs more than
-   * panels that come from the second cache in the order of their addresses. */
-  int64_t least_k = c->cache_bytes[1] < (1 << 20) ? 512 : 1024;
+  if (c->kernel == CPU_KERNEL_TILES) {
+    cut_tiles(c, bytes, &b);
+    cut_tile_blocks(c, bytes, &b);
+  } else {
+    cut_registers(c, bytes, &b);
+    cut_direct(c, bytes, &b);
+    cut_blocks(c, bytes, &b);
+  }
   int64_t rows = b.height[0];
-  /* Panels of both inputs share the first cache with lines of the result. */
-  b.block_k =
-      round_down(c->cache_bytes[0] * 3 / 2 / (rows + b.columns) / bytes, 32);
-  if (b.block_k < least_k)
-    b.block_k = least_k;
-  b.block_m = round_down(c->cache_bytes[1] / 2 / b.block_k / bytes, rows);
   b.block_n = round_down(c->cache_bytes[2] / b.block_k / bytes, b.columns);
   b.sums_n = round_down(b.block_n / 4, b.columns);
   b.sums_m = round_down(c->cache_bytes[2] / 2 / b.sums_n / bytes, rows);

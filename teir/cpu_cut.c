@@ -82,17 +82,22 @@ static void *even(math *m, void *extent, void *largest, int64_t unit) {
   return round_up(m, apply(m, CPU_DIVIDE_UP, extent, count), unit);
 }
 
+/* Too small a product to be multiplied in groups. */
+static void *is_small_for_groups(math *m, const struct teir_cpu_size *s) {
+  void *macs = apply(m, CPU_TIMES, apply(m, CPU_TIMES, s->m, s->n), s->k);
+  return apply(m, CPU_EITHER,
+               apply(m, CPU_EITHER, at_most(m, s->m, TEIR_CPU_GROUPS_M - 1),
+                     at_most(m, s->k, TEIR_CPU_GROUPS_K - 1)),
+               at_most(m, macs, TEIR_CPU_GROUPS_MACS - 1));
+}
+
 void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
                          const struct teir_cpu_size *s) {
   void *in1 = apply(m, CPU_TIMES, s->k, s->n);
   void *in0 = apply(m, CPU_TIMES, s->m, s->k);
   void *small;
   if (s->dot.group > 1) {
-    void *macs = apply(m, CPU_TIMES, apply(m, CPU_TIMES, s->m, s->n), s->k);
-    small = apply(m, CPU_EITHER,
-                  apply(m, CPU_EITHER, at_most(m, s->m, TEIR_CPU_GROUPS_M - 1),
-                        at_most(m, s->k, TEIR_CPU_GROUPS_K - 1)),
-                  at_most(m, macs, TEIR_CPU_GROUPS_MACS - 1));
+    small = is_small_for_groups(m, s);
   } else {
     small = apply(m, CPU_BOTH, at_most(m, in1, b->direct_elements),
                   apply(m, CPU_EITHER, at_most(m, in0, b->direct_elements),
@@ -103,6 +108,14 @@ void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
   if (s->turned)
     small = apply(m, CPU_BOTH, small, at_most(m, s->k, TEIR_CPU_DIRECT_K));
   return small;
+}
+
+/* Measured, of what is packed anyway: panels are filled up to 32 rows and to 64
+ * bytes of K, but tiles of them are multiplied in an eighth of the time that
+ * vectors take, which outweighs it unless more than half of K is zeros. */
+void *teir_cpu_is_small_for_tiles(math *m, const struct teir_cpu_size *s) {
+  return apply(m, CPU_EITHER, is_small_for_groups(m, s),
+               at_most(m, s->k, s->dot.step / 2 - 1));
 }
 
 struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_blocks *b,
@@ -213,6 +226,8 @@ struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *f) {
     return w;
   w.packed = w.direct = false;
   for (int i = 0; i < teir_cpu_count(); i++) {
+    if (teir_cpu_at(i)->kernel == CPU_KERNEL_TILES)
+      continue; /* smaller products are left to the row above */
     bool direct = is_known_direct(f, w.turned, teir_cpu_at(i));
     w.direct |= direct;
     w.packed |= !direct;

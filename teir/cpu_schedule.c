@@ -524,12 +524,8 @@ static bool plan(struct schedule *s, struct diag *d) {
   if (w.vector == CPU_VECTOR_NO && s->axis[AXIS_M] < 0)
     return diag_declined(d, teir_loc(s->from),
                          "elements of the matrix are not adjacent");
-  s->blocks = teir_cpu_blocks(s->cpu, q->acc);
   struct teir_cpu_dot dot =
       teir_cpu_choose_dot(s->cpu, f.type[IN0], f.type[IN1], q->acc);
-  s->dot = teir_cpu_no_dot(q->acc);
-  s->masks = teir_cpu_has_masks(s->cpu, q->acc) &&
-             (w.turned || teir_cpu_has_masks(s->cpu, f.type[IN1]));
   struct teir_cpu_math m = teir_cpu_known(s->a);
   struct teir_cpu_size size = {m.number(s->a, f.extent[AXIS_M]),
                                m.number(s->a, f.extent[AXIS_N]),
@@ -537,14 +533,24 @@ static bool plan(struct schedule *s, struct diag *d) {
                                dot,
                                w.turned,
                                false};
+  if (w.vector != CPU_VECTOR_NO || w.straight || !teir_cpu_is_tiled(dot.op) ||
+      known(teir_cpu_is_small_for_tiles(&m, &size))) {
+    s->cpu = teir_cpu_plain(s->cpu);
+    size.dot = teir_cpu_choose_dot(s->cpu, f.type[IN0], f.type[IN1], q->acc);
+  }
+  s->blocks = teir_cpu_blocks(s->cpu, q->acc);
+  s->dot = teir_cpu_no_dot(q->acc);
+  s->masks = teir_cpu_has_masks(s->cpu, q->acc) &&
+             (w.turned || teir_cpu_has_masks(s->cpu, f.type[IN1]));
   if (w.vector != CPU_VECTOR_NO) {
     plan_vector(s, w.vector);
   } else if (w.straight) {
     plan_straight(s);
-  } else if (w.direct && known(teir_cpu_is_direct(&s->blocks, &m, &size))) {
+  } else if (w.direct && s->cpu->kernel != CPU_KERNEL_TILES &&
+             known(teir_cpu_is_direct(&s->blocks, &m, &size))) {
     plan_direct(s, &m, &size);
   } else {
-    s->dot = dot;
+    s->dot = size.dot;
     plan_packed(s, &m, &size);
   }
   add_step(s, (struct step){.kind = STEP_CALL});

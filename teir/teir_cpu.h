@@ -32,17 +32,28 @@ enum teir_cpu_op {
   CPU_OP_XVF64GER,
   CPU_OP_XVI16GER2,
   CPU_OP_XVI8GER4, /* i8 and u8 */
+  /* Tiles: 16 rows of 64 bytes of in0 by 64 bytes of K of 16 columns. */
+  CPU_OP_TDPBF16PS, /* as VDPBF16PS */
+  CPU_OP_TDPBSSD,   /* i8 and i8 */
+  CPU_OP_TDPBSUD,   /* i8 and u8 */
+  CPU_OP_TDPBUSD,   /* u8 and i8 */
+  CPU_OP_TDPBUUD,   /* u8 and u8 */
   CPU_OPS
 };
 static inline bool teir_cpu_is_outer(enum teir_cpu_op op) {
-  return op >= CPU_OP_XVF32GER;
+  return op >= CPU_OP_XVF32GER && op <= CPU_OP_XVI8GER4;
+}
+static inline bool teir_cpu_is_tiled(enum teir_cpu_op op) {
+  return op >= CPU_OP_TDPBF16PS && op <= CPU_OP_TDPBUUD;
 }
 
 /* How a block of registers is multiplied. */
 enum teir_cpu_kernel {
   CPU_KERNEL_SPLAT, /* by one element in all lanes */
   CPU_KERNEL_LANES, /* by a lane of a vector */
-  CPU_KERNEL_OUTER  /* in accumulators of their own */
+  CPU_KERNEL_OUTER, /* in accumulators of their own */
+  CPU_KERNEL_TILES  /* in tiles, for which the system must be asked: what else
+                       there is has the row above */
 };
 
 struct teir_cpu {
@@ -62,6 +73,8 @@ struct teir_cpu {
 const char *teir_cpu_op_name(enum teir_cpu_op); /* "vpdpbusd" */
 /* Rows of one architecture stand with the weakest first. */
 int teir_cpu_count(void);
+/* The row itself, or the one above that needs no tiles. */
+const struct teir_cpu *teir_cpu_plain(const struct teir_cpu *);
 const struct teir_cpu *teir_cpu_at(int);
 const struct teir_cpu *teir_cpu_find(const char *name); /* NULL: none */
 
@@ -92,6 +105,8 @@ enum {
   TEIR_CPU_GROUPS_K = 16,
   TEIR_CPU_GROUPS_MACS = 48 * 48 * 48
 };
+/* Those in tiles, too. */
+enum { TEIR_CPU_TILE_ROWS = 16, TEIR_CPU_TILE_BYTES = 64, TEIR_CPU_TILES = 8 };
 
 struct teir_cpu_blocks {
   int lanes;   /* elements of a vector */
@@ -151,6 +166,9 @@ struct teir_cpu_size {
 void *teir_cpu_is_direct(const struct teir_cpu_blocks *,
                          const struct teir_cpu_math *,
                          const struct teir_cpu_size *);
+/* Is it faster by the row above than by tiles? */
+void *teir_cpu_is_small_for_tiles(const struct teir_cpu_math *,
+                                  const struct teir_cpu_size *);
 /* The blocks of a product: as many as needed, and all about as large.  Rows are
  * cut into parts (part_m), of which sums are kept, then into blocks. */
 struct teir_cpu_cut {

@@ -10,10 +10,15 @@ static void check_registers(const struct teir_cpu *c,
                             const struct teir_cpu_blocks *b, int bytes) {
   CHECK(b->lanes * bytes == c->vector_bytes);
   CHECK(b->columns == b->lanes * b->vectors);
-  int used = b->height[0] * b->vectors + b->vectors + 1 + !c->fma;
-  CHECK(used <= c->registers);
   for (int i = 1; i < b->height_count; i++)
     CHECK(b->height[i] < b->height[i - 1]);
+  if (c->kernel == CPU_KERNEL_TILES) { /* of sums, of each input */
+    int tiles = b->height[0] / TEIR_CPU_TILE_ROWS;
+    CHECK(tiles * b->vectors + tiles + b->vectors <= TEIR_CPU_TILES);
+    return;
+  }
+  int used = b->height[0] * b->vectors + b->vectors + 1 + !c->fma;
+  CHECK(used <= c->registers);
   CHECK(b->height[b->height_count - 1] <= 4); /* most of it are rows */
 }
 
@@ -34,6 +39,7 @@ static void check_dot(const char *name, enum dtype in0, enum dtype in1,
       teir_cpu_choose_dot(teir_cpu_find(name), in0, in1, sum);
   CHECK(d.op == op && d.offset == offset);
   CHECK(op == CPU_OP_NONE || d.group * dtype_bytes(d.packed[0]) == 4);
+  CHECK(d.step % d.packed_group[0] == 0 && d.step % d.packed_group[1] == 0);
   CHECK(op != CPU_OP_VPDPBUSD ||
         (d.packed[1] == in1 && d.packed[0] != in1 &&
          d.exchanged == (in1 == DTYPE_U8))); /* its first operand is the u8 */
@@ -50,6 +56,13 @@ static void check_dots(void) {
   check_dot("avx512vnni", i8, u8, i32, CPU_OP_VPDPBUSD, false);
   check_dot("avx512bf16", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_VDPBF16PS,
             false);
+  check_dot("amx", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_TDPBF16PS, false);
+  check_dot("amx", i8, i8, i32, CPU_OP_TDPBSSD, false);
+  check_dot("amx", i8, u8, i32, CPU_OP_TDPBSUD, false);
+  check_dot("amx", u8, i8, i32, CPU_OP_TDPBUSD, false);
+  check_dot("amx", u8, u8, i32, CPU_OP_TDPBUUD, false);
+  check_dot("amx", i16, i8, i32, CPU_OP_NONE, false);
+  check_dot("amx", DTYPE_F32, DTYPE_F32, DTYPE_F32, CPU_OP_NONE, false);
   check_dot("neondot", i8, i8, i32, CPU_OP_SDOT, false);
   check_dot("neondot", u8, i8, i32, CPU_OP_SDOT, true);
   check_dot("neondot", i8, u8, i32, CPU_OP_UDOT, true);
@@ -113,6 +126,33 @@ static const char *kernel_of(const struct teir *t) {
   return kernel ? kernel : "";
 }
 
+/* Do the Contractions of a schedule have this property? */
+static bool has_property(const struct teir *t, const char *name,
+                         const char *value) {
+  bool all = true;
+  for (int i = 0; i < t->primitive_count; i++)
+    if (t->primitive[i].op == TEIR_CONTRACTION) {
+      const char *given = teir_property(t, i, name);
+      all &= value ? given && strcmp(given, value) == 0 : !given;
+    }
+  return all;
+}
+
+/* Which row computes a product of so many rows, columns and steps of bytes. */
+static void check_machine(const char *sizes, const char *machine,
+                          const char *dot) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *t = einsum(a, "mk,kn->mn", sizes, DTYPE_I8, DTYPE_I32);
+  struct teir *s = t ? teir_cpu_schedule(a, t, teir_cpu_find("amx"), &d) : NULL;
+  bool right =
+      s && has_property(s, "machine", machine) && has_property(s, "dot", dot);
+  CHECK(right);
+  if (!right)
+    fprintf(stderr, "%s is not computed by %s\n", sizes, machine);
+  arena_close(a);
+}
+
 static void check_schedule(const struct teir_cpu *c, const char *expression,
                            const char *sizes, enum dtype in,
                            const char *kernel) {
@@ -151,6 +191,11 @@ static void check_schedules(void) {
     check_schedule(c, "mk,k->m", "m=21,k=33", DTYPE_I32, "dot");
     check_schedule(c, "k,kn->n", "n=5000,k=27", DTYPE_I32, "add");
   }
+  check_machine("m=6,n=400,k=97", "amx", "tdpbssd");
+  check_machine("m=5,n=800,k=97", "avx512bf16", NULL);
+  check_machine("m=70,n=70,k=32", "amx", "tdpbssd");
+  check_machine("m=70,n=70,k=31", "avx512bf16", "vpdpbusd");
+  check_machine("m=48,n=48,k=47", "avx512bf16", NULL);
   /* The blocks of the second cache. */
   check_schedule(teir_cpu_find("sse2"), "mk,kn->mn", "m=205,n=150,k=601",
                  DTYPE_I8, "packed");
