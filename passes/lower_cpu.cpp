@@ -329,7 +329,7 @@ void defineBy(Function &F, const CpuWork &W) {
   StringRef Name = F.getName().substr(strlen("nputeir."));
   Code C(F);
   auto Run = [&](const teir_cpu &Cpu) {
-    CpuUnit U(F, Cpu, !Fixed);
+    CpuUnit U(F, Cpu, Cpu, !Fixed);
     auto By = [&](const CpuCode &X) {
       return computeOnThreads(C, U, W, X, F.getArg(0));
     };

@@ -93,6 +93,9 @@ llvm::Function *sharedFunction(llvm::Module &M, llvm::FunctionType *T,
                                const std::string &Name);
 // The functions for one processor in a module.
 class CpuUnit {
+  const llvm::Function &Like;
+  const teir_cpu &Without;
+  bool AddFeatures;
   llvm::Module &M;
   std::string Suffix;
   llvm::AttrBuilder Attributes;
@@ -100,8 +103,12 @@ class CpuUnit {
 public:
   const teir_cpu &Cpu;
 
-  // Like: its target attributes are kept; Features are added.
-  CpuUnit(const llvm::Function &Like, const teir_cpu &Cpu, bool AddFeatures);
+  // Like: its target attributes are kept; Features are added.  Without: the row
+  // whose code there is beside that in tiles, or the same one.
+  CpuUnit(const llvm::Function &Like, const teir_cpu &Cpu,
+          const teir_cpu &Without, bool AddFeatures);
+  // For what needs no tiles, so that there is one copy of it.
+  CpuUnit plain() const { return {Like, Without, Without, AddFeatures}; }
   llvm::LLVMContext &context() { return M.getContext(); }
   // A function of integers and pointers: 'i' and 'p' in Arguments.  IsNew: it
   // has no code yet.
@@ -141,6 +148,13 @@ llvm::Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
 void defineOuterKernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height,
                        llvm::Function &F);
 
+// ---- lower_cpu_tiles.cpp ----
+// The code of such a function, by products of tiles.
+void defineTileKernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height,
+                      llvm::Function &F);
+// Body calls such functions.
+void withTiles(Code &C, llvm::function_ref<void()> Body);
+
 // ---- lower_cpu_dot.cpp ----
 // To + X of in0 times Y of in1, which are vectors of packed groups.
 llvm::Value *dotAdd(Code &C, const teir_cpu &Cpu, const teir_cpu_dot &D,
@@ -172,6 +186,11 @@ enum { PackSlack = 64 };
 // Vector J holds row J of some squares; gives the squares' columns.
 llvm::SmallVector<llvm::Value *, 4> transposed(Code &C,
                                                llvm::ArrayRef<llvm::Value *> V);
+
+// ---- lower_cpu_lines.cpp ----
+// The same, for in0 of products of tiles; P is what packFunction needs to pack
+// groups.
+llvm::Function *linesFunction(CpuUnit &U, const CpuPanel &P);
 
 // ---- lower_cpu_cross.cpp ----
 // i64 (panels, panel_bytes, from, offsets, runs, count, step_offsets, steps):

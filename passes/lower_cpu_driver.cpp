@@ -86,6 +86,7 @@ namespace {
 
 class Driver {
   CpuUnit &U;
+  CpuUnit Plain; // what is not multiplication
   const CpuWork &W;
   struct teir_cpu_blocks Blocks;
   struct teir_cpu_dot Dot;
@@ -113,11 +114,11 @@ class Driver {
 
 public:
   Driver(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
-      : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)),
+      : U(U), Plain(U.plain()), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)),
         Dot(teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum)), C(F),
         Tensors(W.moved()), Bytes(dtype_bytes(W.Sum)),
-        KeepsSums(W.Tail != nullptr), Offsets(offsetsFunction(U, Tensors)),
-        Store(storeFunction(U, W, Name)) {}
+        KeepsSums(W.Tail != nullptr), Offsets(offsetsFunction(Plain, Tensors)),
+        Store(storeFunction(Plain, W, Name)) {}
 
   // How much memory it needs.
   void emitNeeds() {
@@ -131,10 +132,16 @@ public:
     chooseBlocks();
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
     place(C.argument(1));
-    C.loop(C.number(0), R[AXIS_C].Extent, C.number(1), [&](Value *Z) {
-      moveBases(Z);
-      columnBlocks();
-    });
+    auto All = [&] {
+      C.loop(C.number(0), R[AXIS_C].Extent, C.number(1), [&](Value *Z) {
+        moveBases(Z);
+        columnBlocks();
+      });
+    };
+    if (teir_cpu_is_tiled(Dot.op))
+      withTiles(C, All);
+    else
+      All();
     C.CreateRetVoid();
   }
 
@@ -330,11 +337,13 @@ private:
     CpuPanel Panel = {Height,
                       W.In[T],
                       Dot.packed[T],
-                      Dot.packed_group[T],
+                      Dot.group,
                       T == IN0 && Dot.offset,
                       (int)W.Limits[T]};
     assert(someSteps() % Dot.step == 0);
-    Function *F = packFunction(U, Panel);
+    bool Lines = Dot.packed_group[T] != Dot.group;
+    Function *F =
+        Lines ? linesFunction(Plain, Panel) : packFunction(Plain, Panel);
     bool MayCross = T == IN1 && Dot.step == 1 && !Panel.Limits;
     Value *Crosses = C.CreateAnd(C.CreateICmpNE(Stride, Size),
                                  C.CreateICmpEQ(R[Role].Next[(size_t)T], Size));
@@ -348,7 +357,7 @@ private:
         Value *Runs = C.at(X.Runs, C.times(I, 8));
         auto Cross = [&] {
           return Code::Values{
-              C.CreateCall(crossFunction(U, Panel),
+              C.CreateCall(crossFunction(Plain, Panel),
                            {At, panelBytes(T, C.number(Height), K), base(T),
                             offsets(X, T, I), Runs, C.CreateSub(Count, I),
                             StepOffsets, Steps})};
@@ -369,9 +378,21 @@ private:
                           C.at(Bases, 8 * First)});
           }
           C.CreateCall(F, Given);
+          if (Dot.step != Panel.Group && !Lines)
+            fillUp(At, Height * 4, Steps);
         });
         return C.CreateSelect(IsNone, C.number(Height), Crossed);
       });
+    });
+  }
+
+  // Zeros behind the groups of K elements, to a whole step of a kernel.
+  void fillUp(Value *Panel, int GroupBytes, Value *K) {
+    Value *Used = C.divideUp(K, C.number(Dot.group));
+    Value *All = C.times(steps(K), Dot.step / Dot.group);
+    C.when(C.CreateICmpSLT(Used, All), [&] {
+      C.CreateMemSet(C.at(Panel, C.times(Used, GroupBytes)), C.getInt8(0),
+                     C.times(C.CreateSub(All, Used), GroupBytes), Align(4));
     });
   }
 

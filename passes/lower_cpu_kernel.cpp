@@ -137,6 +137,8 @@ Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
                            Type::getVoidTy(U.context()), "ipppii", IsNew);
   if (IsNew && teir_cpu_is_outer(D.op))
     defineOuterKernel(U, D, Sum, Height, *F);
+  else if (IsNew && teir_cpu_is_tiled(D.op))
+    defineTileKernel(U, D, Sum, Height, *F);
   else if (IsNew)
     Kernel(U, D, Sum, Height, *F).emit();
   return F;

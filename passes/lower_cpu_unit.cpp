@@ -33,8 +33,10 @@ static std::string targetFeatures(const Function &Like, const teir_cpu &Cpu,
   return Known + (Known.empty() ? "" : ",") + Cpu.features;
 }
 
-CpuUnit::CpuUnit(const Function &Like, const teir_cpu &Cpu, bool AddFeatures)
-    : M(*const_cast<Module *>(Like.getParent())), Attributes(M.getContext()),
+CpuUnit::CpuUnit(const Function &Like, const teir_cpu &Cpu,
+                 const teir_cpu &Without, bool AddFeatures)
+    : Like(Like), Without(Without), AddFeatures(AddFeatures),
+      M(*const_cast<Module *>(Like.getParent())), Attributes(M.getContext()),
       Cpu(Cpu) {
   std::string Features = targetFeatures(Like, Cpu, AddFeatures);
   Attributes.addAttribute(Attribute::NoUnwind);
