@@ -138,7 +138,7 @@ static const teir_cpu *cpuOf(const Function &F, bool &Fixed) {
     const teir_cpu *Cpu = teir_cpu_at(I);
     if (Triple::getArchTypeName(T.getArch()) == Cpu->arch &&
         hasAll(Features, Cpu->needs))
-      Best = teir_cpu_plain(Cpu);
+      Best = Cpu;
   }
   Fixed = !IsX86 || (Best && *Best->needs);
   return Best;
@@ -158,25 +158,38 @@ static bool mayDetect(const Module &M) {
 }
 
 // All that are meant, the weakest first: of those that compute alike only that.
+// Tiles are the last one's; the system, which is Linux, may refuse them.
 static SmallVector<const teir_cpu *, 8> cpusOf(const Function &F,
                                                const CpuWork &W, bool &Fixed) {
+  const Module &M = *F.getParent();
   const teir_cpu *One = cpuOf(F, Fixed);
-  Fixed |= One && !mayDetect(*F.getParent());
-  if (!One || Fixed)
-    return {One};
-  SmallVector<const teir_cpu *, 8> Cpus;
+  bool Detects = One && mayDetect(M);
+  bool Tiles = Detects && W.Packed && !W.Fixed && W.Vector == CPU_VECTOR_NO &&
+               Triple(M.getTargetTriple()).isOSLinux();
+  Fixed |= One && !Detects;
   auto Op = [&](const teir_cpu *Cpu) {
     return teir_cpu_choose_dot(Cpu, W.In[IN0], W.In[IN1], W.Sum).op;
   };
-  for (int I = 0; I < teir_cpu_count(); I++) {
-    const teir_cpu *Cpu = teir_cpu_at(I);
+  SmallVector<const teir_cpu *, 8> Cpus;
+  auto Add = [&](const teir_cpu *Cpu) {
+    bool IsTiled = Cpu->kernel == CPU_KERNEL_TILES;
     auto IsLike = [&](const teir_cpu *X) {
       return X->vector_bytes == Cpu->vector_bytes && Op(X) == Op(Cpu);
     };
-    if (StringRef(Cpu->arch) == One->arch && teir_cpu_plain(Cpu) == Cpu &&
-        none_of(Cpus, IsLike))
+    if (IsTiled ? Tiles && teir_cpu_is_tiled(Op(Cpu)) : none_of(Cpus, IsLike))
       Cpus.push_back(Cpu);
+  };
+  if (!One)
+    return {};
+  if (Fixed) {
+    Add(teir_cpu_plain(One));
+    if (One != Cpus[0])
+      Add(One);
+    return Cpus;
   }
+  for (int I = 0; I < teir_cpu_count(); I++)
+    if (StringRef(teir_cpu_at(I)->arch) == One->arch)
+      Add(teir_cpu_at(I));
   return Cpus;
 }
 
@@ -202,7 +215,8 @@ namespace {
 // one need avx, fma and f16c, too.
 struct Requirement {
   const char *Cpu;
-  unsigned Seven[2], SevenOne, State; // ebx and ecx, eax of subleaf 1
+  // ebx, ecx and edx; eax of subleaf 1; xcr0
+  unsigned Seven[3], SevenOne, State;
 };
 enum : unsigned {
   HasAvx2 = 1u << 5 | 1u << 3 | 1u << 8, // and bmi1, bmi2
@@ -211,15 +225,18 @@ enum : unsigned {
   HasVnni = 1u << 11,
   HasAvxVnni = 1u << 4,
   HasBf16 = 1u << 5,
+  HasAmx = 1u << 22 | 1u << 24 | 1u << 25, // bf16, tile, int8
   KeepsYmm = 0x6,
-  KeepsZmm = 0xe6
+  KeepsZmm = 0xe6,
+  KeepsTiles = KeepsZmm | 1u << 17 | 1u << 18
 };
 const Requirement Requirements[] = {
-    {"avx2", {HasAvx2, 0}, 0, KeepsYmm},
-    {"avxvnni", {HasAvx2, 0}, HasAvxVnni, KeepsYmm},
-    {"avx512", {HasAvx512, 0}, 0, KeepsZmm},
-    {"avx512vnni", {HasAvx512, HasVnni}, 0, KeepsZmm},
-    {"avx512bf16", {HasAvx512, HasVnni}, HasBf16, KeepsZmm},
+    {"avx2", {HasAvx2, 0, 0}, 0, KeepsYmm},
+    {"avxvnni", {HasAvx2, 0, 0}, HasAvxVnni, KeepsYmm},
+    {"avx512", {HasAvx512, 0, 0}, 0, KeepsZmm},
+    {"avx512vnni", {HasAvx512, HasVnni, 0}, 0, KeepsZmm},
+    {"avx512bf16", {HasAvx512, HasVnni, 0}, HasBf16, KeepsZmm},
+    {"amx", {HasAvx512, HasVnni, HasAmx}, HasBf16, KeepsTiles},
 };
 
 unsigned cpuBit(const teir_cpu *Cpu) { return 1u << (Cpu - teir_cpu_at(0)); }
@@ -245,10 +262,9 @@ public:
       Value *Seven = cpuid(7, 0), *State = states();
       Value *SevenOne = part(cpuid(7, 1), 0);
       for (const Requirement &R : Requirements) {
-        Value *Is = C.CreateAnd(
-            C.CreateAnd(all(part(Seven, 1), R.Seven[0]),
-                        all(part(Seven, 2), R.Seven[1])),
-            C.CreateAnd(all(SevenOne, R.SevenOne), all(State, R.State)));
+        Value *Is = C.CreateAnd(all(SevenOne, R.SevenOne), all(State, R.State));
+        for (unsigned I = 0; I < 3; I++)
+          Is = C.CreateAnd(Is, all(part(Seven, 1 + I), R.Seven[I]));
         unsigned Bit = cpuBit(teir_cpu_find(R.Cpu));
         Found = C.CreateOr(Found,
                            C.CreateSelect(Is, C.getInt32(Bit), C.getInt32(0)));
@@ -298,22 +314,50 @@ Function *detectFunction(Module &M) {
   return F;
 }
 
-GlobalVariable *detectedVariable(Module &M) {
-  if (GlobalVariable *G = M.getNamedGlobal("nputeir.detected"))
+// i32: 1 where the process may use tiles, else 2.  It asks Linux, which grants
+// that to a process, that is all its threads; a refusal (by a system that does
+// not know of it, or where a thread's stack for signals has no room for tiles)
+// is no error.
+Function *permitFunction(Module &M) {
+  std::string Name = std::string("nputeir.permit.") + CPU_CODE;
+  if (Function *F = M.getFunction(Name))
+    return F;
+  Type *I32 = Type::getInt32Ty(M.getContext());
+  auto *F = sharedFunction(M, FunctionType::get(I32, false), Name);
+  F->setDoesNotThrow();
+  Code C(*F);
+  enum { ArchPrctl = 158, RequestPermission = 0x1023, TileData = 18 };
+  Type *I64 = C.getInt64Ty();
+  InlineAsm *Ask = InlineAsm::get(
+      FunctionType::get(I64, {I64, I64, I64}, false), "syscall",
+      "={ax},0,{di},{si},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}",
+      true);
+  Value *Error =
+      C.CreateCall(Ask, {C.number(ArchPrctl), C.number(RequestPermission),
+                         C.number(TileData)});
+  C.CreateRet(
+      C.CreateSelect(C.CreateIsNull(Error), C.getInt32(1), C.getInt32(2)));
+  return F;
+}
+
+GlobalVariable *variable(Module &M, const char *Name) {
+  if (GlobalVariable *G = M.getNamedGlobal(Name))
     return G;
   Type *I32 = Type::getInt32Ty(M.getContext());
   return new GlobalVariable(M, I32, false, GlobalValue::InternalLinkage,
-                            ConstantInt::get(I32, 0), "nputeir.detected");
+                            ConstantInt::get(I32, 0), Name);
 }
 
-// Threads may all detect at first: they find the same.
-Value *detected(Code &C, Module &M) {
-  Value *Place = detectedVariable(M), *Slot = C.frame(C.getInt32Ty(), 1, 4);
+// What a function gives, which is not 0, kept in a variable.  Threads may all
+// call it at first: they find the same.
+Value *once(Code &C, Function *Of, const char *Name) {
+  Value *Place = variable(C.module(), Name);
+  Value *Slot = C.frame(C.getInt32Ty(), 1, 4);
   LoadInst *Known = C.CreateAlignedLoad(C.getInt32Ty(), Place, Align(4));
   Known->setAtomic(AtomicOrdering::Monotonic);
   C.put(Known, Slot);
   C.when(C.CreateICmpEQ(Known, C.getInt32(0)), [&] {
-    Value *Found = C.CreateCall(detectFunction(M));
+    Value *Found = C.CreateCall(Of);
     C.CreateAlignedStore(Found, Place, Align(4))
         ->setAtomic(AtomicOrdering::Monotonic);
     C.put(Found, Slot);
@@ -323,19 +367,56 @@ Value *detected(Code &C, Module &M) {
 
 // ---- definitions ----
 
+// The extents of a role's axes, multiplied, from the slots.
+Value *extentOf(Code &C, const CpuWork &W, axis_role Wanted) {
+  Value *Slots = C.argument(0);
+  int64_t Tensors = W.moved();
+  Value *Axis = C.number(Tensors + 1 + AXIS_ROLES);
+  for (int R = 0; R < Wanted; R++)
+    Axis =
+        C.plus(Axis, C.times(C.getNumber(Slots, Tensors + 1 + R), 1 + Tensors));
+  return C.carry(C.number(0), C.getNumber(Slots, Tensors + 1 + Wanted),
+                 C.number(1), {C.number(1), Axis},
+                 [&](Value *, ArrayRef<Value *> Now) -> Code::Values {
+                   return {C.times(Now[0], C.getNumber(Slots, Now[1])),
+                           C.plus(Now[1], 1 + Tensors)};
+                 })[0];
+}
+
+// Has the processor tiles, are they faster, and may they be used?
+Value *takesTiles(Code &C, const teir_cpu &Cpu, const CpuWork &W, Value *Has) {
+  return C.choose(Has, {C.getFalse()}, [&]() -> Code::Values {
+    teir_cpu_math Math = cpuMath(C);
+    teir_cpu_size Size = {
+        extentOf(C, W, AXIS_M),
+        extentOf(C, W, AXIS_N),
+        extentOf(C, W, AXIS_K),
+        teir_cpu_choose_dot(&Cpu, W.In[IN0], W.In[IN1], W.Sum),
+        W.Turned,
+        W.Tail != nullptr};
+    auto *Small =
+        static_cast<Value *>(teir_cpu_is_small_for_tiles(&Math, &Size));
+    return C.choose(C.CreateNot(Small), {C.getFalse()}, [&]() -> Code::Values {
+      Value *May = once(C, permitFunction(C.module()), "nputeir.permitted");
+      return {C.CreateICmpEQ(May, C.getInt32(1))};
+    });
+  })[0];
+}
+
 void defineBy(Function &F, const CpuWork &W) {
   bool Fixed;
   SmallVector<const teir_cpu *, 8> Cpus = cpusOf(F, W, Fixed);
   StringRef Name = F.getName().substr(strlen("nputeir."));
   Code C(F);
   auto Run = [&](const teir_cpu &Cpu) {
-    CpuUnit U(F, Cpu, Cpu, !Fixed);
+    bool IsTiled = Cpu.kernel == CPU_KERNEL_TILES;
+    CpuUnit U(F, Cpu, IsTiled ? *Cpus[Cpus.size() - 2] : Cpu, !Fixed);
     auto By = [&](const CpuCode &X) {
       return computeOnThreads(C, U, W, X, F.getArg(0));
     };
     if (W.Vector != CPU_VECTOR_NO)
       return By(vectorCode(U, W, Name));
-    if (!W.Direct)
+    if (!W.Direct || IsTiled)
       return By(driverCode(U, W, Name));
     // Processors as old as the weakest of several are not worth the time to
     // compile all that large products gain from.
@@ -348,21 +429,24 @@ void defineBy(Function &F, const CpuWork &W) {
       return Code::Values{By(driverCode(U, W, Name))};
     })[0];
   };
-  if (Fixed) {
+  if (Cpus.size() == 1) {
     C.CreateRet(Run(*Cpus[0]));
     return;
   }
-  Value *Detected = detected(C, *F.getParent());
+  Value *Detected = once(C, detectFunction(C.module()), "nputeir.detected");
   Value *Slot = C.frame(C.getInt32Ty(), 1, 4);
   std::function<void(size_t)> Choose = [&](size_t Best) {
     if (Best == 0) {
       C.put(Run(*Cpus[0]), Slot);
       return;
     }
+    const teir_cpu &Cpu = *Cpus[Best];
+    Value *Has = C.CreateICmpNE(C.CreateAnd(Detected, C.getInt32(cpuBit(&Cpu))),
+                                C.getInt32(0));
+    if (Cpu.kernel == CPU_KERNEL_TILES)
+      Has = takesTiles(C, Cpu, W, Has);
     C.when(
-        C.CreateICmpNE(C.CreateAnd(Detected, C.getInt32(cpuBit(Cpus[Best]))),
-                       C.getInt32(0)),
-        [&] { C.put(Run(*Cpus[Best]), Slot); }, [&] { Choose(Best - 1); });
+        Has, [&] { C.put(Run(Cpu), Slot); }, [&] { Choose(Best - 1); });
   };
   Choose(Cpus.size() - 1);
   C.CreateRet(C.get(C.getInt32Ty(), Slot));

@@ -1,6 +1,12 @@
 ; Code for the processor: in place of the call, or where the runtime declines.
 ; RUN: %opt -passes='nputeir<device=cpu,min-macs=0>' -verify-each -S %s | FileCheck %s
 ; RUN: sed 's/%%i, 4$/%%i, 4000/;s/%%j, 8$/%%j, 8000/;s/%%k, 16$/%%k, 1600/;s/\[16 x/[1600 x/;s/\[8 x/[8000 x/' %s | %opt -passes='nputeir<device=cpu>' -verify-each -S - | FileCheck %s --check-prefix=LARGE
+; Tiles do not depend on passes of the code generator, and are for Linux.
+; RUN: sed 's/%%i, 4$/%%i, 4000/;s/%%j, 8$/%%j, 8000/;s/%%k, 16$/%%k, 1600/;s/\[16 x/[1600 x/;s/\[8 x/[8000 x/' %s >%t.ll
+; RUN: %opt -passes='nputeir<device=cpu>' %t.ll | llc -O0 | FileCheck %s --check-prefix=TILES
+; RUN: %opt -passes='nputeir<device=cpu>' %t.ll | llc -O2 | FileCheck %s --check-prefix=TILES
+; RUN: %opt -mattr=+avx512vl,+avx512dq,+avx512bw,+avx512vnni,+avx512bf16,+amx-tile,+amx-int8,+amx-bf16 -passes='nputeir<device=cpu>' -verify-each -S %t.ll | FileCheck %s --check-prefix=OWN
+; RUN: sed 's/pc-linux-gnu/apple-macosx/' %t.ll | %opt -passes='nputeir<device=cpu>' -S - | FileCheck %s --check-prefix=ELSEWHERE
 ; RUN: %opt -passes='nputeir<cpu=on,min-macs=0>' -verify-each -S %s | FileCheck %s --check-prefix=BOTH
 ; RUN: env NPUTEIR_OPTIONS= %opt -passes='nputeir<min-macs=0>' -verify-each -S %s | FileCheck %s --check-prefix=BOTH
 ; RUN: %opt -passes='nputeir<cpu=off,min-macs=0>' -S %s | FileCheck %s --check-prefix=OFF
@@ -30,7 +36,17 @@
 ; CHECK: define linkonce_odr hidden i32 @nputeir.small.cpu.[[ID]].avx2
 ; CHECK: define linkonce_odr hidden i32 @nputeir.small.cpu.[[ID]].sse2
 ; LARGE-NOT: @nputeir.small
-; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID:[0-9]+]].avx512bf16
+; LARGE: call i32 @nputeir.detect.
+; LARGE: call i32 @nputeir.permit.
+; LARGE: define linkonce_odr hidden i32 @nputeir.permit.
+; LARGE: call i64 asm sideeffect "syscall", {{.*}}(i64 158, i64 4131, i64 18)
+; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID:[0-9]+]].amx.
+; LARGE: call void @llvm.x86.sttilecfg(ptr %[[BEFORE:.*]])
+; LARGE: call void @llvm.x86.ldtilecfg(ptr
+; LARGE: call void @llvm.x86.ldtilecfg(ptr %[[BEFORE]])
+; LARGE: define linkonce_odr hidden void @nputeir.lines.bf16.32.avx512bf16.
+; LARGE: call void @llvm.x86.tdpbf16ps(i8 0, i8 4, i8 6)
+; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID]].avx512bf16
 ; LARGE: call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(
 ; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID]].avx512.
 ; LARGE: call <16 x float> @llvm.fma.v16f32(
@@ -38,6 +54,15 @@
 ; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID]].sse2
 ; LARGE: store ptr @nputeir_threads_1
 ; LARGE-NOT: @nputeir.small
+; TILES-COUNT-4: tdpbf16ps
+; TILES-NOT: ldtilecfg
+; OWN-NOT: .avx512.
+; OWN: call i32 @nputeir.detect.
+; OWN: call i32 @nputeir.permit.
+; OWN: @nputeir.driver.cpu.{{[0-9]+}}.amx.
+; OWN: @nputeir.driver.cpu.{{[0-9]+}}.avx512bf16.
+; OWN-NOT: .avx512.
+; ELSEWHERE-NOT: .amx.
 ; BOTH: %nputeir.linked = icmp ne ptr @nputeir_call_1, null
 ; BOTH: nputeir.ask:
 ; BOTH-NEXT: br i1 %nputeir.linked, label %nputeir.offer, label %nputeir.cpu

@@ -46,4 +46,12 @@ has avx512vl avx512bw avx512dq avx512_vnni && try "$v4 -mavx512vnni" uint8_t uin
 has avx512vl avx512bw avx512dq avx512_vnni && try "$v4 -mavx512vnni" int16_t uint8_t int32_t
 has avx512vl avx512bw avx512dq avx512_vnni avx512_bf16 &&
   try "$v4 -mavx512vnni -mavx512bf16" __bf16 __bf16 float
+# Tiles.
+if has amx_tile amx_int8 amx_bf16; then
+  amx="-march=sapphirerapids -O1"
+  try "$amx" int8_t uint8_t int32_t
+  try "$amx" uint8_t uint8_t int32_t
+else
+  echo "this processor has no AMX: no product of tiles is run"
+fi
 exit $status

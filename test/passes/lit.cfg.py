@@ -6,6 +6,7 @@ config.name = "nputeir-passes"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".c", ".ll", ".test", ".f90"]
 config.excludes = ["run.c", "runtime.c", "openmp.c", "cpu_shapes.c", "cpu_threads.c",
+                   "cpu_tiles.c",
                    "freestanding.c"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = lit_config.params["exec_root"]
