@@ -5,7 +5,7 @@ import random
 import sys
 
 types = [("float", "float"), ("double", "double"), ("signed char", "int"),
-         ("int", "int")]
+         ("unsigned char", "int"), ("int", "int")]
 
 
 def letters(choose, count):
