@@ -148,6 +148,11 @@ llvm::Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
 void defineOuterKernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height,
                        llvm::Function &F);
 
+// ---- lower_cpu_square.cpp ----
+// By products of 2 rows and 2 columns.
+void defineSquareKernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
+                        int Height, llvm::Function &F);
+
 // ---- lower_cpu_tiles.cpp ----
 // The code of such a function, by products of tiles.
 void defineTileKernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height,
@@ -167,7 +172,7 @@ llvm::Function *startFunction(CpuUnit &U, const teir_cpu_dot &D);
 struct CpuPanel {
   int Rows;
   dtype From, To;     // elements are converted
-  int Group = 1;      // neighbouring columns that are packed as one of 32 bits
+  int Group = 1;      // neighbouring columns, packed as one of 32 or 64 bits
   bool Flips = false; // 128 is added, which is the same as subtracted
   int Limits = 0;     // conditions under which an element is read
 

@@ -34,10 +34,6 @@ static Intrinsic::ID intrinsicOf(teir_cpu_op Op, int VectorBytes) {
     return Intrinsic::aarch64_neon_sdot;
   case CPU_OP_UDOT:
     return Intrinsic::aarch64_neon_udot;
-  case CPU_OP_USDOT:
-    return Intrinsic::aarch64_neon_usdot;
-  case CPU_OP_BFDOT:
-    return Intrinsic::aarch64_neon_bfdot;
   case CPU_OP_XVI8GER4: // of one vector
     return Intrinsic::ppc_altivec_vmsummbm;
   default:
@@ -50,11 +46,8 @@ Value *dotAdd(Code &C, const teir_cpu &Cpu, const teir_cpu_dot &D, Value *X,
               Value *Y, Value *To) {
   Intrinsic::ID Id = intrinsicOf(D.op, Cpu.vector_bytes);
   SmallVector<Type *, 2> Types; // of AArch64's, which are for several
-  if (Intrinsic::isOverloaded(Id)) {
-    bool IsFloat = D.op == CPU_OP_BFDOT;
-    Type *Part = IsFloat ? C.getBFloatTy() : C.getInt8Ty();
-    Types = {To->getType(), FixedVectorType::get(Part, IsFloat ? 8 : 16)};
-  }
+  if (Intrinsic::isOverloaded(Id))
+    Types = {To->getType(), FixedVectorType::get(C.getInt8Ty(), 16)};
   FunctionType *T = Intrinsic::getType(C.getContext(), Id, Types);
   // What comes last may be a lane.
   bool IsLane = Cpu.kernel == CPU_KERNEL_LANES && D.packed[0] == D.packed[1];

@@ -334,14 +334,14 @@ private:
     Value *InLines =
         C.CreateOr(C.CreateICmpEQ(Along, Size), C.CreateICmpEQ(Beside, Size));
     Value *Some = C.CreateSelect(InLines, K, C.number(someSteps()));
+    bool Lines = T == IN0 && teir_cpu_is_tiled(Dot.op);
     CpuPanel Panel = {Height,
                       W.In[T],
                       Dot.packed[T],
-                      Dot.group,
+                      Lines ? Dot.group : Dot.packed_group[T],
                       T == IN0 && Dot.offset,
                       (int)W.Limits[T]};
     assert(someSteps() % Dot.step == 0);
-    bool Lines = Dot.packed_group[T] != Dot.group;
     Function *F =
         Lines ? linesFunction(Plain, Panel) : packFunction(Plain, Panel);
     bool MayCross = T == IN1 && Dot.step == 1 && !Panel.Limits;

@@ -41,10 +41,7 @@ public:
   Kernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height, Function &F)
       : U(U), D(D), Height(Height), Blocks(teir_cpu_blocks(&U.Cpu, Sum)), C(F),
         Bytes(dtype_bytes(Sum)), Element(computedType(F.getContext(), Sum)),
-        // Lanes are operands of bfdot as floats only.
-        Packed(D.op == CPU_OP_NONE    ? Element
-               : D.op == CPU_OP_BFDOT ? C.getFloatTy()
-                                      : C.getInt32Ty()),
+        Packed(D.op == CPU_OP_NONE ? Element : C.getInt32Ty()),
         Vector(U.vector(Element, (unsigned)Blocks.lanes)) {}
 
   void emit() {
@@ -137,6 +134,8 @@ Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
                            Type::getVoidTy(U.context()), "ipppii", IsNew);
   if (IsNew && teir_cpu_is_outer(D.op))
     defineOuterKernel(U, D, Sum, Height, *F);
+  else if (IsNew && teir_cpu_is_square(D.op))
+    defineSquareKernel(U, D, Sum, Height, *F);
   else if (IsNew && teir_cpu_is_tiled(D.op))
     defineTileKernel(U, D, Sum, Height, *F);
   else if (IsNew)

@@ -182,8 +182,8 @@ protected:
   // Element I of a group, or of several.
   Value *inGroup(Value *V, Value *I) {
     auto *Shape = dyn_cast<FixedVectorType>(V->getType());
-    Type *T = C.getInt32Ty();
-    Value *By = C.CreateTrunc(C.times(I, 8 * dtype_bytes(P.To)), T);
+    Type *T = word();
+    Value *By = C.CreateZExtOrTrunc(C.times(I, 8 * dtype_bytes(P.To)), T);
     if (Shape) {
       T = FixedVectorType::get(T, Shape->getNumElements());
       By = C.CreateVectorSplat(Shape->getNumElements(), By);
@@ -191,29 +191,55 @@ protected:
     return C.CreateShl(C.CreateZExt(V, T), By);
   }
 
+  // Of a group.
+  Type *word() { return C.getIntNTy((unsigned)(8 * Bytes)); }
+
   // A group of each of the rows, which are adjacent in all its columns.
   void weave(Value *Row, Value *K) {
     Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
-    Value *All = nullptr;
+    SmallVector<Value *, 8> Parts;
     for (int I = 0; I < P.Group; I++) {
       Value *Place = C.at(Row, C.getNumber(ColumnOffsets, C.plus(K, I)));
-      Value *Part = inGroup(converted(C.get(T, Place)), C.number(I));
+      Parts.push_back(converted(C.get(T, Place)));
+    }
+    if (Bytes == 8) { // zips of registers, which wider elements are not
+      C.put(interwoven(Parts), step(K));
+      return;
+    }
+    Value *All = nullptr;
+    for (int I = 0; I < P.Group; I++) {
+      Value *Part = inGroup(Parts[(size_t)I], C.number(I));
       All = All ? C.CreateOr(All, Part) : Part;
     }
     C.put(All, step(K));
+  }
+
+  // The first elements of all, then the second ones, ..
+  Value *interwoven(ArrayRef<Value *> V) {
+    if (V.size() == 1)
+      return V[0];
+    SmallVector<Value *, 8> Half[2];
+    for (size_t I = 0; I < V.size(); I++)
+      Half[I % 2].push_back(V[I]);
+    Value *Even = interwoven(Half[0]), *Odd = interwoven(Half[1]);
+    int Count = (int)cast<FixedVectorType>(Even->getType())->getNumElements();
+    SmallVector<int, 64> Mask;
+    for (int I = 0; I < Count; I++)
+      Mask.append({I, Count + I});
+    return C.CreateShuffleVector(Even, Odd, Mask);
   }
 
   void collect(Value *K) {
     Value *Count = C.least(C.number(P.Group), C.CreateSub(Columns, K));
     C.loop(C.number(0), C.number(Rows), C.number(1), [&](Value *I) {
       Value *Row = row(I);
-      Value *All =
-          C.carry(C.number(0), Count, C.number(1), {C.getInt32(0)},
-                  [&](Value *J, ArrayRef<Value *> Now) {
-                    Value *At = C.getNumber(ColumnOffsets, C.plus(K, J));
-                    Value *V = converted(C.get(Stored, C.at(Row, At)));
-                    return Code::Values{C.CreateOr(Now[0], inGroup(V, J))};
-                  })[0];
+      Value *All = C.carry(
+          C.number(0), Count, C.number(1), {ConstantInt::get(word(), 0)},
+          [&](Value *J, ArrayRef<Value *> Now) {
+            Value *At = C.getNumber(ColumnOffsets, C.plus(K, J));
+            Value *V = converted(C.get(Stored, C.at(Row, At)));
+            return Code::Values{C.CreateOr(Now[0], inGroup(V, J))};
+          })[0];
       C.put(All, C.at(step(K), C.times(I, Bytes)));
     });
   }
@@ -235,7 +261,7 @@ protected:
       return V;
     unsigned Count = cast<FixedVectorType>(V->getType())->getNumElements();
     return C.CreateBitCast(
-        V, FixedVectorType::get(C.getInt32Ty(), Count / (unsigned)P.Group));
+        V, FixedVectorType::get(word(), Count / (unsigned)P.Group));
   }
 
   void copy(Value *Panel, Value *From, Value *Run) {
@@ -416,15 +442,14 @@ private:
   // A group, or one column.
   void partial(Value *K, Value *Count) {
     C.loop(C.number(0), C.number(Rows), C.number(1), [&](Value *I) {
-      Value *All =
-          P.Group == 1
-              ? element(I, K)
-              : C.carry(C.number(0), Count, C.number(1), {C.getInt32(0)},
-                        [&](Value *J, ArrayRef<Value *> Now) {
-                          Value *V = element(I, C.plus(K, J));
-                          return Code::Values{
-                              C.CreateOr(Now[0], inGroup(V, J))};
-                        })[0];
+      Value *All = P.Group == 1 ? element(I, K)
+                                : C.carry(C.number(0), Count, C.number(1),
+                                          {ConstantInt::get(word(), 0)},
+                                          [&](Value *J, ArrayRef<Value *> Now) {
+                                            Value *V = element(I, C.plus(K, J));
+                                            return Code::Values{C.CreateOr(
+                                                Now[0], inGroup(V, J))};
+                                          })[0];
       C.put(All, C.at(step(K), C.times(I, Bytes)));
     });
   }

@@ -54,10 +54,10 @@ static const struct teir_cpu cpu[] = {
                  16, 32, LANES, true,  false, OP(SDOT) | OP(UDOT), ARM},
   {"neonbf16",   "aarch64", "+dotprod,+bf16", "+dotprod,+bf16",
                  16, 32, LANES, true,  false,
-                 OP(SDOT) | OP(UDOT) | OP(BFDOT),          ARM},
+                 OP(SDOT) | OP(UDOT) | OP(BFMMLA),         ARM},
   {"neoni8mm",   "aarch64", "+dotprod,+bf16,+i8mm", "+dotprod,+bf16,+i8mm",
                  16, 32, LANES, true,  false,
-                 OP(SDOT) | OP(UDOT) | OP(USDOT) | OP(BFDOT), ARM},
+                 OP(SMMLA) | OP(UMMLA) | OP(USMMLA) | OP(BFMMLA), ARM},
   {"vsx",        "powerpc64le", "+vsx,+isa-v207-instructions", "",
                  16, 64, PLAIN, true,  false, 0,           ARM},
   {"power10",    "powerpc64le", "+mma,+paired-vector-memops", "",
@@ -80,10 +80,10 @@ static const struct teir_cpu cpu[] = {
 
 const char *teir_cpu_op_name(enum teir_cpu_op op) {
   static const char *const name[CPU_OPS] = {
-      "none",       "pmaddwd",     "vpdpwssd",   "vpdpbusd",  "vdpbf16ps",
-      "sdot",       "udot",        "usdot",      "bfdot",     "xvf32gerpp",
-      "xvf64gerpp", "xvi16ger2pp", "xvi8ger4pp", "tdpbf16ps", "tdpbssd",
-      "tdpbsud",    "tdpbusd",     "tdpbuud"};
+      "none",      "pmaddwd",    "vpdpwssd",   "vpdpbusd",    "vdpbf16ps",
+      "sdot",      "udot",       "bfmmla",     "smmla",       "ummla",
+      "usmmla",    "xvf32gerpp", "xvf64gerpp", "xvi16ger2pp", "xvi8ger4pp",
+      "tdpbf16ps", "tdpbssd",    "tdpbsud",    "tdpbusd",     "tdpbuud"};
   assert(op >= 0 && op < CPU_OPS && name[op]);
   return name[op];
 }
@@ -134,18 +134,20 @@ static bool fits(enum teir_cpu_op op, enum dtype in0, enum dtype in1,
   case CPU_OP_UDOT:
   case CPU_OP_XVI8GER4:
     return bytes && in1 == DTYPE_U8;
-  case CPU_OP_USDOT:
+  case CPU_OP_USMMLA:
     return bytes && in0 != in1;
   case CPU_OP_VDPBF16PS:
-  case CPU_OP_BFDOT:
+  case CPU_OP_BFMMLA:
   case CPU_OP_TDPBF16PS:
     return halves;
+  case CPU_OP_SMMLA:
   case CPU_OP_TDPBSSD:
     return bytes && in0 == DTYPE_I8 && in1 == DTYPE_I8;
   case CPU_OP_TDPBSUD:
     return bytes && in0 == DTYPE_I8 && in1 == DTYPE_U8;
   case CPU_OP_TDPBUSD:
     return bytes && in0 == DTYPE_U8 && in1 == DTYPE_I8;
+  case CPU_OP_UMMLA:
   case CPU_OP_TDPBUUD:
     return bytes && in0 == DTYPE_U8 && in1 == DTYPE_U8;
   case CPU_OP_XVF32GER:
@@ -186,7 +188,6 @@ struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
     d.packed[0] = d.packed[1] = DTYPE_I16;
     break;
   case CPU_OP_VPDPBUSD:
-  case CPU_OP_USDOT:
   case CPU_OP_XVI8GER4: /* of two signs */
     d.group = 4;
     d.packed[0] = in1 == DTYPE_I8 ? DTYPE_U8 : DTYPE_I8;
@@ -198,6 +199,9 @@ struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
     d.group = 4;
     d.packed[0] = d.packed[1] = in1;
     break;
+  case CPU_OP_SMMLA:
+  case CPU_OP_UMMLA:
+  case CPU_OP_USMMLA:
   case CPU_OP_TDPBSSD:
   case CPU_OP_TDPBSUD:
   case CPU_OP_TDPBUSD:
@@ -205,9 +209,10 @@ struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
     d.group = 4;
     d.packed[0] = in0;
     d.packed[1] = in1;
+    d.exchanged = op == CPU_OP_USMMLA && in1 == DTYPE_U8;
     break;
   case CPU_OP_VDPBF16PS:
-  case CPU_OP_BFDOT:
+  case CPU_OP_BFMMLA:
   case CPU_OP_TDPBF16PS:
     d.group = 2;
     d.packed[0] = d.packed[1] = DTYPE_BF16;
@@ -216,9 +221,11 @@ struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
     assert(false);
   }
   d.offset = d.group == 4 && d.packed[0] != in0;
-  d.packed_group[1] = d.group;
-  d.packed_group[0] = d.step =
-      teir_cpu_is_tiled(op) ? TEIR_CPU_TILE_BYTES / dtype_bytes(in0) : d.group;
+  int bytes = teir_cpu_is_tiled(op)    ? TEIR_CPU_TILE_BYTES
+              : teir_cpu_is_square(op) ? TEIR_CPU_SQUARE_BYTES
+                                       : d.group * dtype_bytes(d.packed[0]);
+  d.packed_group[0] = d.step = bytes / dtype_bytes(d.packed[0]);
+  d.packed_group[1] = teir_cpu_is_tiled(op) ? d.group : d.step;
   return d;
 }
 

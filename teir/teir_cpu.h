@@ -25,8 +25,11 @@ enum teir_cpu_op {
   CPU_OP_VDPBF16PS, /* two of bf16; subnormals count as zero */
   CPU_OP_SDOT,      /* four of i8 */
   CPU_OP_UDOT,      /* four of u8 */
-  CPU_OP_USDOT,     /* four: u8 and i8 */
-  CPU_OP_BFDOT,     /* two of bf16, as VDPBF16PS */
+  /* Squares: 2 rows by 2 columns, of 8 bytes of K. */
+  CPU_OP_BFMMLA, /* as VDPBF16PS */
+  CPU_OP_SMMLA,  /* i8 and i8 */
+  CPU_OP_UMMLA,  /* u8 and u8 */
+  CPU_OP_USMMLA, /* u8 and i8 */
   /* Outer products, into a block of 4 rows and a vector of columns. */
   CPU_OP_XVF32GER,
   CPU_OP_XVF64GER,
@@ -42,6 +45,9 @@ enum teir_cpu_op {
 };
 static inline bool teir_cpu_is_outer(enum teir_cpu_op op) {
   return op >= CPU_OP_XVF32GER && op <= CPU_OP_XVI8GER4;
+}
+static inline bool teir_cpu_is_square(enum teir_cpu_op op) {
+  return op >= CPU_OP_BFMMLA && op <= CPU_OP_USMMLA;
 }
 static inline bool teir_cpu_is_tiled(enum teir_cpu_op op) {
   return op >= CPU_OP_TDPBF16PS && op <= CPU_OP_TDPBUUD;
@@ -105,7 +111,8 @@ enum {
   TEIR_CPU_GROUPS_K = 16,
   TEIR_CPU_GROUPS_MACS = 48 * 48 * 48
 };
-/* Those in tiles, too. */
+/* Of K, in a row of a square; those in tiles, too. */
+enum { TEIR_CPU_SQUARE_BYTES = 8 };
 enum { TEIR_CPU_TILE_ROWS = 16, TEIR_CPU_TILE_BYTES = 64, TEIR_CPU_TILES = 8 };
 
 struct teir_cpu_blocks {

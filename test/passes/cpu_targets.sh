@@ -40,9 +40,11 @@ try "$arm" $linux $v8 int8_t uint8_t int32_t
 try "$arm" $linux $dot int8_t int8_t int32_t i32.i8.i8.12 sdot 24 26.5
 try "$arm" $linux $dot uint8_t int8_t int32_t i32.i8.i8.offset.12 sdot 24 26.5
 try "$arm" $linux $dot uint8_t uint8_t int32_t i32.u8.u8.12 udot 24 26.5
-try "$arm" $linux $all uint8_t int8_t int32_t i32.u8.i8.12 sudot 24 26.5
-try "$arm" $linux $all int8_t uint8_t int32_t i32.i8.u8.12 usdot 24 26.5
-try "$arm" $linux $all __bf16 __bf16 float f32.bf16.bf16.12 bfdot 24 26.5
+try "$arm" $linux $all int8_t int8_t int32_t i32.i8.i8.12 smmla 24 29
+try "$arm" $linux $all uint8_t uint8_t int32_t i32.u8.u8.12 ummla 24 29
+try "$arm" $linux $all uint8_t int8_t int32_t i32.u8.i8.12 usmmla 24 29
+try "$arm" $linux $all int8_t uint8_t int32_t i32.i8.u8.12 usmmla 24 29
+try "$arm" $linux $all __bf16 __bf16 float f32.bf16.bf16.12 bfmmla 24 29
 power="qemu-ppc64le -cpu power10" linux=powerpc64le-linux-gnu
 try "$power" $linux -mcpu=power8 float float double
 try "$power" $linux -mcpu=power10 float float float f32.f32.f32.8 xvf32gerpp 8 11

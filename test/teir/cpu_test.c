@@ -66,8 +66,12 @@ static void check_dots(void) {
   check_dot("neondot", i8, i8, i32, CPU_OP_SDOT, false);
   check_dot("neondot", u8, i8, i32, CPU_OP_SDOT, true);
   check_dot("neondot", i8, u8, i32, CPU_OP_UDOT, true);
-  check_dot("neoni8mm", i8, u8, i32, CPU_OP_USDOT, false);
-  check_dot("neonbf16", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_BFDOT, false);
+  check_dot("neoni8mm", i8, i8, i32, CPU_OP_SMMLA, false);
+  check_dot("neoni8mm", u8, u8, i32, CPU_OP_UMMLA, false);
+  check_dot("neoni8mm", i8, u8, i32, CPU_OP_USMMLA, false);
+  check_dot("neonbf16", u8, i8, i32, CPU_OP_SDOT, true);
+  check_dot("neonbf16", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_BFMMLA,
+            false);
   check_dot("power10", i8, u8, i32, CPU_OP_XVI8GER4, false);
   check_dot("power10", u8, u8, i32, CPU_OP_XVI8GER4, true);
   check_dot("power10", i8, i8, i32, CPU_OP_XVI16GER2, false);
