@@ -16,16 +16,10 @@
 // does everything.
 //
 // A loop from 0 within a nest, or one that divides without asking for what is
-// left (channels of a grouped convolution: g = n / channels), becomes two only
-// where the rows are whole.  That is asked in front of the nest, of which
-// another copy keeps its code:
-//
-//     if (columns > 0 && end > 0 && end % columns == 0)
-//       ..  for (g = 0; g < end / columns; g++)
-//             for (j = 0; j < columns; j++) ..       n = g * columns + j
-//     else
-//       ..  the loop as it was
+// left (channels of a grouped convolution: g = n / channels), becomes several
+// only where the rows are whole (digits.cpp).
 #include "collapsed.h"
+#include "digits.h"
 #include "ir_exits.h"
 #include "ir_sums.h"
 #include "nest_parts.h"
@@ -42,50 +36,9 @@ using namespace llvm;
 
 namespace nputeir {
 
-static const char *const SplitMark = "nputeir.split";
-
 namespace {
 
 using namespace PatternMatch;
-
-// What divides N; null: U does not divide N.
-Value *divisorOf(const User *U, const Value *N) {
-  Value *By;
-  const APInt *Bits;
-  if (match(U, m_CombineOr(m_SDiv(m_Specific(N), m_Value(By)),
-                           m_UDiv(m_Specific(N), m_Value(By)))))
-    return By;
-  if (match(U, m_CombineOr(m_LShr(m_Specific(N), m_APInt(Bits)),
-                           m_AShr(m_Specific(N), m_APInt(Bits)))) &&
-      Bits->ult(Bits->getBitWidth() - 1))
-    return ConstantInt::get(
-        N->getType(), APInt::getOneBitSet(Bits->getBitWidth(),
-                                          (unsigned)Bits->getZExtValue()));
-  return nullptr;
-}
-
-// What is left of N, divided by By of which Quotient is the result, if any.
-bool isRemainder(const User *U, const Value *N, const Value *By,
-                 ArrayRef<Instruction *> Quotients) {
-  const APInt *Number, *Mask;
-  Value *Quotient;
-  if (match(U, m_CombineOr(m_SRem(m_Specific(N), m_Specific(By)),
-                           m_URem(m_Specific(N), m_Specific(By)))))
-    return true;
-  if (match(By, m_APInt(Number)) && Number->isPowerOf2() &&
-      match(U, m_And(m_Specific(N), m_APInt(Mask))))
-    return *Mask == *Number - 1;
-  if (!match(U, m_Sub(m_Specific(N),
-                      m_c_Mul(m_Value(Quotient), m_Specific(By)))) &&
-      !(match(By, m_APInt(Number)) && Number->isPowerOf2() &&
-        match(U,
-              m_Sub(m_Specific(N), m_Shl(m_Value(Quotient),
-                                         m_SpecificInt(Number->logBase2()))))))
-    return false;
-  return is_contained(Quotients, Quotient);
-}
-
-enum { GroupsBlocksMax = 64 }; // of a nest that is copied
 
 struct Collapsed {
   Loop *L;
@@ -96,8 +49,6 @@ struct Collapsed {
   SmallVector<Instruction *, 4> Rows, Places; // n / columns, n % columns
 
   bool find(Loop &Candidate);
-  // The outermost loop in which both numbers stay, if it can be copied.
-  Loop *findGroupsNest() const;
 
 private:
   bool findBound();
@@ -145,28 +96,10 @@ bool Collapsed::findDivisions() {
   return true;
 }
 
-Loop *Collapsed::findGroupsNest() const {
-  Loop *Nest = L;
-  while (Loop *Around = Nest->getParentLoop()) { // each loop around once
-    if (!Around->isLoopInvariant(Bound) || !Around->isLoopInvariant(Columns))
-      break;
-    Nest = Around;
-  }
-  if (!match(First, m_Zero()) || !canBeCopied(*Nest) || isUsedAfter(*Nest) ||
-      Nest->getNumBlocks() > GroupsBlocksMax)
-    return nullptr;
-  for (const BasicBlock *B : Nest->blocks())
-    for (const Instruction &I : *B)
-      if (isa<CallBase>(I) && cast<CallBase>(I).cannotDuplicate())
-        return nullptr;
-  return Nest;
-}
-
 bool Collapsed::find(Loop &Candidate) {
   L = &Candidate;
   if (L->isInnermost() || !L->isLoopSimplifyForm() || !exitsBeforeBody(*L) ||
-      !L->getExitingBlock() || !sumsProducts(*L) ||
-      findStringMetadataForLoop(L, SplitMark))
+      !L->getExitingBlock() || !sumsProducts(*L) || isSplit(*L))
     return false;
   Counter = dyn_cast<PHINode>(&L->getHeader()->front());
   if (!Counter || !Counter->getType()->isIntegerTy() ||
@@ -211,7 +144,7 @@ public:
   void run() {
     Copy Before, Row;
     copy(Row);
-    addStringMetadataToLoop(&L, SplitMark, 1);
+    markSplit(L);
     copy(Before);
     findRows();
     LLVMContext &X = F.getContext();
@@ -242,63 +175,7 @@ public:
     countColumns(Row, I, Front, RowBody);
   }
 
-  // In a copy of Nest, of which L is a loop.
-  void runGroups(Loop &Nest) {
-    Copy Row;
-    Instruction *End = Nest.getLoopPreheader()->getTerminator();
-    BasicBlock *Copied = copyLoop(Nest, nullptr, Row.Of);
-    addStringMetadataToLoop(&Nest, SplitMark, 1);
-    if (&L != &Nest)
-      addStringMetadataToLoop(&L, SplitMark, 1);
-    IRBuilder<> B(End);
-    B.SetCurrentDebugLocation(L.getStartLoc());
-    Value *Good = findGroups(B);
-    B.CreateCondBr(Good, Copied, Nest.getHeader());
-    End->eraseFromParent();
-
-    LLVMContext &X = F.getContext();
-    BasicBlock *Columns = Row.header(L);
-    auto *Groups = BasicBlock::Create(X, "nputeir.group", &F, Columns);
-    auto *Body = BasicBlock::Create(X, "nputeir.columns", &F, Columns);
-    auto *Next = BasicBlock::Create(X, "nputeir.group.end", &F, Columns);
-    auto *Before = cast<BasicBlock>(Row.Of[Front]);
-    auto *Out = cast_or_null<BasicBlock>(Row.Of.lookup(Exit));
-    Out = Out ? Out : Exit;
-    Out->replacePhiUsesWith(Columns, Groups);
-    Before->getTerminator()->replaceUsesOfWith(Columns, Groups);
-    leave(Row, C.Columns, Next);
-    B.SetInsertPoint(Groups);
-    PHINode *I = B.CreatePHI(T, 2);
-    I->addIncoming(ConstantInt::get(T, 0), Before);
-    B.CreateCondBr(B.CreateICmpSLT(I, EndRow), Body, Out);
-    B.SetInsertPoint(Body);
-    B.CreateBr(Columns);
-    B.SetInsertPoint(Next);
-    I->addIncoming(B.CreateAdd(I, ConstantInt::get(T, 1), "", true, true),
-                   Next);
-    B.CreateBr(Groups);
-    countColumns(Row, I, Before, Body);
-  }
-
 private:
-  // Whether there are whole groups only, and how many.
-  Value *findGroups(IRBuilder<> &B) {
-    Value *Zero = ConstantInt::get(T, 0), *One = ConstantInt::get(T, 1);
-    auto Least = APInt::getSignedMinValue(T->getIntegerBitWidth());
-    Value *End = B.CreateFreeze(C.Bound), *By = B.CreateFreeze(C.Columns);
-    Value *Good = B.CreateICmpSGT(By, Zero);
-    if (C.Inclusive) {
-      Good = B.CreateAnd(Good,
-                         B.CreateICmpNE(End, ConstantInt::get(T, Least - 1)));
-      End = B.CreateAdd(End, One);
-    }
-    Good = B.CreateAnd(Good, B.CreateICmpSGT(End, Zero));
-    By = B.CreateSelect(Good, By, One);
-    Good = B.CreateAnd(Good, B.CreateICmpEQ(B.CreateSRem(End, By), Zero));
-    EndRow = B.CreateFreeze(B.CreateSDiv(End, By));
-    return Good;
-  }
-
   void copy(Copy &To) {
     for (BasicBlock *B : L.blocks()) {
       BasicBlock *New = CloneBasicBlock(B, To.Of, ".nputeir", &F);
@@ -375,21 +252,15 @@ private:
   }
 };
 
-bool splitOne(Function &F) {
-  DominatorTree DT(F);
-  LoopInfo LI(DT);
+bool splitOne(LoopInfo &LI, ScalarEvolution &SE) {
   for (Loop *L : LI.getLoopsInPreorder()) {
     Collapsed C;
     if (!C.find(*L))
       continue;
-    if (C.Places.empty() || L->getParentLoop()) {
-      if (Loop *Nest = C.findGroupsNest()) {
-        Splitter(C).runGroups(*Nest);
-        return true;
-      }
-      if (C.Places.empty())
-        continue;
-    }
+    if ((C.Places.empty() || L->getParentLoop()) && splitDigits(*L, SE))
+      return true;
+    if (C.Places.empty())
+      continue;
     Splitter(C).run();
     return true;
   }
@@ -407,15 +278,16 @@ bool isCollapsed(const Loop &L) {
   return false;
 }
 
-bool isPartOfRow(const Loop &L) {
-  return bool(findStringMetadataForLoop(&L, SplitMark));
-}
-
-PreservedAnalyses CollapsedPass::run(Function &F, FunctionAnalysisManager &) {
+PreservedAnalyses CollapsedPass::run(Function &F,
+                                     FunctionAnalysisManager &FAM) {
   enum { SplitMax = 8 };
   int Count = 0;
-  while (Count < SplitMax && splitOne(F))
+  while (Count < SplitMax &&
+         splitOne(FAM.getResult<LoopAnalysis>(F),
+                  FAM.getResult<ScalarEvolutionAnalysis>(F))) {
     Count++;
+    FAM.invalidate(F, PreservedAnalyses::none());
+  }
   return Count ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 

@@ -10,9 +10,6 @@ namespace nputeir {
 // The loop's counter is divided by a number, as if it counted rows and columns.
 bool isCollapsed(const llvm::Loop &L);
 
-// What CollapsedPass has left in front of the first row, or behind the last.
-bool isPartOfRow(const llvm::Loop &L);
-
 struct CollapsedPass : llvm::PassInfoMixin<CollapsedPass> {
   llvm::PreservedAnalyses run(llvm::Function &F,
                               llvm::FunctionAnalysisManager &FAM);

@@ -234,4 +234,9 @@ int numberOf(const Loop &L) {
            : -1;
 }
 
+void numberAs(const Loop &L, Instruction &End) {
+  End.setMetadata(NumberMark,
+                  L.getHeader()->getTerminator()->getMetadata(NumberMark));
+}
+
 } // namespace nputeir

@@ -64,6 +64,8 @@ llvm::BasicBlock *detach(llvm::Loop &L);
 // Numbers of the loops of a function, which copies of them keep.
 void numberLoops(llvm::LoopInfo &LI);
 int numberOf(const llvm::Loop &L); // -1: it has none
+// The loop whose first block End ends gets L's number.
+void numberAs(const llvm::Loop &L, llvm::Instruction &End);
 
 } // namespace nputeir
 

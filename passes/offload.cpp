@@ -7,8 +7,8 @@
 // The copy is analysed with managers of our own, so that nothing of this is
 // left behind in the compiler's.
 #include "assume.h"
-#include "collapsed.h"
 #include "copied_inputs.h"
+#include "digits.h"
 #include "ir_copy.h"
 #include "ir_exits.h"
 #include "ir_marks.h"
@@ -346,7 +346,7 @@ private:
     bool Matrices = holdsMatrixProduct(L);
     if (!Matrices && (Depth < 2 || isKept(L) || !sumsProducts(L)))
       return;
-    if (isPartOfRow(L))
+    if (isSplit(L))
       return;
     if (any_of(L.getLoopsInPreorder(),
                [](const Loop *Inner) { return isKept(*Inner); })) {

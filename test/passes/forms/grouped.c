@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 26
+// DONE: 29
 #include "forms.h"
 
 #define PIXELS for (int p = 0; p < M; p++)
@@ -99,6 +99,15 @@ INT_FORM(unsigned_channels) {
       C[o * (size_t)M + (size_t)p] = s;
     }
   }
+}
+INT_FORM(groups_of_groups) {
+  int channels = N == 9 ? 3 : 2, groups = N == 9 ? 3 : 2;
+  PIXELS // expected-remark {{replaced by a call: }}
+    CHANNELS {
+      int g = o / channels / groups, h = o / channels % groups;
+      SUM(p * 64 + (h * 4 + g) * K + k, o * K + k)
+      C[p * N + o] = s;
+    }
 }
 
 // ---- near misses ----
