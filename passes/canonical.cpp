@@ -168,6 +168,13 @@ void Canonical::tidy(Function &F) {
 
 void Canonical::run(Function &F) { FAM.invalidate(F, Passes.run(F, FAM)); }
 
+void simplifyLoops(Function &F, FunctionAnalysisManager &FAM) {
+  FunctionPassManager Passes;
+  Passes.addPass(LoopSimplifyPass());
+  Passes.addPass(LCSSAPass());
+  FAM.invalidate(F, Passes.run(F, FAM));
+}
+
 void removeBarriers(Function &F) {
   for (BasicBlock &B : F) {
     auto *End = dyn_cast<BranchInst>(B.getTerminator());

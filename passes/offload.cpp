@@ -32,8 +32,6 @@ extern "C" {
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/LCSSA.h"
-#include "llvm/Transforms/Utils/LoopSimplify.h"
 
 #include <memory>
 #include <optional>
@@ -50,12 +48,6 @@ bool wantsCpuCode(const options &O, const Function &F) {
 
 // Each is found in the code that the one before leaves.
 enum { SumsPerNest = 4, SplitsPerNest = 4, CopiesPerFunction = 8 };
-
-// What is no product at all, or too small a part of one.
-bool isWeak(rule R) {
-  return R == RULE_ROLES || R == RULE_VECTOR || R == RULE_NO_PRODUCT ||
-         R == RULE_LIVE_OUT;
-}
 
 std::string take(struct text &T) {
   std::string S = text_string(&T);
@@ -457,35 +449,6 @@ private:
 };
 
 } // namespace
-
-// In code that was rewritten.
-static void simplifyLoops(Function &F, FunctionAnalysisManager &FAM) {
-  FunctionPassManager Passes;
-  Passes.addPass(LoopSimplifyPass());
-  Passes.addPass(LCSSAPass());
-  FAM.invalidate(F, Passes.run(F, FAM));
-}
-
-// Every nest that may be a contraction must be taken, and there must be one.
-static void demand(Function &F, ArrayRef<Finding> Found) {
-  std::string Where = " of function '" + F.getName().str() + "' ";
-  bool Any = false;
-  for (const Finding &N : Found) {
-    if (isWeak(N.V.rule))
-      continue;
-    Any = true;
-    std::string Line = N.At ? " in line " + std::to_string(N.At.getLine()) : "";
-    if (N.V.rule != RULE_TAKEN)
-      F.getContext().emitError(
-          "nputeir: the " + N.What + Line + Where +
-          "is kept, which nputeir:require forbids: " + N.V.diag.text);
-  }
-  if (!Any)
-    F.getContext().emitError("nputeir: no nest" + Where +
-                             "is replaced, which nputeir:require demands" +
-                             (Found.empty() ? "" : ": ") +
-                             (Found.empty() ? "" : Found[0].V.diag.text));
-}
 
 void OffloadPass::tell(Function &F, ArrayRef<Finding> Found) {
   for (const Finding &N : Found) {

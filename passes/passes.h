@@ -175,6 +175,8 @@ struct Canonical {
   // Code of which parts were taken.
   void tidy(llvm::Function &F);
 };
+// Loops of code that was rewritten.
+void simplifyLoops(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 // Of the branches that keep the analyses of many nests apart.
 void removeBarriers(llvm::Function &F);
 
@@ -244,6 +246,10 @@ struct Finding {
   int64_t MinMacs = -1; // what was asked for; -1: nothing
 };
 void remark(llvm::Function &F, const Finding &);
+// What is no product at all, or too small a part of one.
+bool isWeak(rule R);
+// Every nest that may be a contraction must be taken, and there must be one.
+void demand(llvm::Function &F, llvm::ArrayRef<Finding> Found);
 // NPUTEIR_REPORT: a line per finding and, at the end of the compilation, one
 // with the number of nests seen, taken, and declined by rule.  In a folder the
 // lines of a whole build come together.

@@ -123,6 +123,31 @@ static std::error_code append(json::Object Line) {
   return Failure;
 }
 
+bool isWeak(rule R) {
+  return R == RULE_ROLES || R == RULE_VECTOR || R == RULE_NO_PRODUCT ||
+         R == RULE_LIVE_OUT;
+}
+
+void demand(Function &F, ArrayRef<Finding> Found) {
+  std::string Where = " of function '" + F.getName().str() + "' ";
+  bool Any = false;
+  for (const Finding &N : Found) {
+    if (isWeak(N.V.rule))
+      continue;
+    Any = true;
+    std::string Line = N.At ? " in line " + std::to_string(N.At.getLine()) : "";
+    if (N.V.rule != RULE_TAKEN)
+      F.getContext().emitError(
+          "nputeir: the " + N.What + Line + Where +
+          "is kept, which nputeir:require forbids: " + N.V.diag.text);
+  }
+  if (!Any)
+    F.getContext().emitError("nputeir: no nest" + Where +
+                             "is replaced, which nputeir:require demands" +
+                             (Found.empty() ? "" : ": ") +
+                             (Found.empty() ? "" : Found[0].V.diag.text));
+}
+
 Report::~Report() {
   if (!Seen || Unwritten || !isWanted())
     return;
