@@ -1,19 +1,22 @@
 // code_parts.cpp -- parts of a function's code that are entered at one place
 // and left to another, around a loop that they exist for.
 #include "code_parts.h"
+#include "digits.h"
 #include "local_arrays.h"
 #include "versions.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PatternMatch.h"
 
 using namespace llvm;
 
 namespace nputeir {
 namespace {
 
-enum { UsersMax = 400, DepthMax = 24 };
+enum { UsersMax = 400, NumbersMax = 400 };
 
 bool isNamed(const CallBase &Call, StringRef Start) {
   const Function *F = Call.getCalledFunction();
@@ -72,6 +75,16 @@ bool isIdle(const Instruction &I) {
          (!I.mayHaveSideEffects() && !I.isVolatile());
 }
 
+// By more than zero, so that there is a quotient.
+bool isSafeDivision(const Instruction &I) {
+  using namespace PatternMatch;
+  const APInt *Least;
+  return I.isIntDivRem() && I.getType()->isIntegerTy() &&
+         match(I.getOperand(1), m_SMax(m_Value(), m_APInt(Least))) &&
+         Least->isStrictlyPositive() &&
+         isGuaranteedNotToBeUndefOrPoison(I.getOperand(1));
+}
+
 // May be computed where V's operands are known, whether or not V is needed.
 bool isNumber(const Instruction &I) {
   if (const auto *Call = dyn_cast<IntrinsicInst>(&I))
@@ -87,7 +100,7 @@ bool isNumber(const Instruction &I) {
   return (isa<BinaryOperator>(I) || isa<CastInst>(I) || isa<CmpInst>(I) ||
           isa<SelectInst>(I) || isa<GetElementPtrInst>(I) ||
           isa<FreezeInst>(I)) &&
-         isSafeToSpeculativelyExecute(&I);
+         (isSafeToSpeculativelyExecute(&I) || isSafeDivision(I));
 }
 
 } // namespace
@@ -99,15 +112,32 @@ bool isNote(const Instruction &I) {
 
 // ---- numbers ----
 
-bool canBeAt(const Value *V, const BasicBlock &B, const DominatorTree &DT,
-             int Depth) {
-  const auto *I = dyn_cast<Instruction>(V);
-  if (!I || DT.dominates(I, B.getTerminator()))
-    return true;
-  return isNumber(*I) && Depth < DepthMax &&
-         all_of(I->operands(), [&](const Use &U) {
-           return canBeAt(U.get(), B, DT, Depth + 1);
-         });
+bool canBeAt(const Value *V, const BasicBlock &B, const DominatorTree &DT) {
+  SmallSetVector<const Value *, 32> Open;
+  Open.insert(V);
+  for (unsigned N = 0; N < Open.size(); N++) {
+    const auto *I = dyn_cast<Instruction>(Open[N]);
+    if (!I || DT.dominates(I, B.getTerminator()))
+      continue;
+    if (!isNumber(*I) || Open.size() > NumbersMax)
+      return false;
+    Open.insert(I->op_begin(), I->op_end());
+  }
+  return true;
+}
+
+bool staysIn(const Value &V, const Loop &L) {
+  SmallSetVector<const Value *, 32> Open;
+  Open.insert(&V);
+  for (unsigned N = 0; N < Open.size(); N++) {
+    const auto *I = dyn_cast<Instruction>(Open[N]);
+    if (!I || !L.contains(I))
+      continue;
+    if (!(isNumber(*I) || I->isIntDivRem()) || Open.size() > NumbersMax)
+      return false;
+    Open.insert(I->op_begin(), I->op_end());
+  }
+  return true;
 }
 
 void computeAt(Value *V, BasicBlock &B, const DominatorTree &DT) {
@@ -162,14 +192,22 @@ bool PartFinder::isAlone(const Part &P) const {
         return false;
     if (L.contains(B))
       continue;
-    if (Facts.LI.getLoopFor(B) != L.getParentLoop() ||
-        !isa<BranchInst>(B->getTerminator()))
+    if (!isa<BranchInst>(B->getTerminator()))
+      return false;
+    if (isOther(B))
+      continue;
+    if (Facts.LI.getLoopFor(B) != L.getParentLoop())
       return false;
     for (const Instruction &I : *B)
       if (IsProduct ? !isIdle(I) : !isNote(I) && I.mayHaveSideEffects())
         return false;
   }
   return true;
+}
+
+bool PartFinder::isOther(const BasicBlock *B) const {
+  const Loop *In = Facts.LI.getLoopFor(B);
+  return !IsProduct && In && !In->contains(&L) && isSplit(*In);
 }
 
 // Where every way leads on that is not given up here.
@@ -189,6 +227,10 @@ bool PartFinder::findRuns(Part &P) const {
       if ((From == P.Entry || P.Blocks.count(From)) &&
           Leads.insert(From).second)
         Open.push_back(From);
+  if (any_of(Leads, [&](const BasicBlock *B) {
+        return P.Blocks.count(B) && isOther(B);
+      }))
+    return false;
   auto Add = [&](const BasicBlock *B) {
     auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
     if (!Branch)

@@ -45,6 +45,8 @@ public:
 
 private:
   bool isAlone(const Part &P) const;
+  // In a loop that does what L does where L does not run.
+  bool isOther(const llvm::BasicBlock *B) const;
   bool isEnd(const llvm::BasicBlock *B) const;
   bool findRuns(Part &P) const;
 };
@@ -60,7 +62,9 @@ bool isNote(const llvm::Instruction &I);
 
 // V is known at the end of B, or can be computed there.
 bool canBeAt(const llvm::Value *V, const llvm::BasicBlock &B,
-             const llvm::DominatorTree &DT, int Depth = 0);
+             const llvm::DominatorTree &DT);
+// V is the same in all iterations of L in which it is computed.
+bool staysIn(const llvm::Value &V, const llvm::Loop &L);
 // Operands first; each number is moved once.
 void computeAt(llvm::Value *V, llvm::BasicBlock &B,
                const llvm::DominatorTree &DT);

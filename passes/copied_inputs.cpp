@@ -15,6 +15,7 @@
 // that was inlined.  The branches and calls which that has left, in front of
 // its loop, do nothing but what the loop does: they are skipped with it.
 #include "copied_inputs.h"
+#include "digits.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
 #include "own_buffers.h"
@@ -77,6 +78,12 @@ struct Unknowns {
   bool isDone() const { return false; }
 };
 
+void addUnknowns(Numbers &All) {
+  Unknowns Of = {All.Values};
+  for (const SCEV *S : All.Found)
+    visitAll(S, Of);
+}
+
 SmallSetVector<Value *, 8> neededBy(const IRNest &I) {
   Numbers All;
   All.addConditions(I);
@@ -84,9 +91,7 @@ SmallSetVector<Value *, 8> neededBy(const IRNest &I) {
   All.Found.insert(I.Tensor.begin(), I.Tensor.end());
   All.Values.insert(I.Outside.begin(), I.Outside.end());
   All.Values.insert(I.NonZero.begin(), I.NonZero.end());
-  Unknowns Of = {All.Values};
-  for (const SCEV *S : All.Found)
-    visitAll(S, Of);
+  addUnknowns(All);
   return std::move(All.Values);
 }
 
@@ -94,7 +99,7 @@ SmallSetVector<Value *, 8> neededBy(const IRNest &I) {
 
 class Finder {
   Loop &Product;
-  const Function &Same;
+  ArrayRef<const Function *> Same;
   const FunctionFacts &Facts;
   arena *A;
   CopiedInput &R;
@@ -102,8 +107,8 @@ class Finder {
   SmallSetVector<Instruction *, 16> Uses;
 
 public:
-  Finder(Loop &Product, const Function &Same, const FunctionFacts &Facts,
-         arena *A, CopiedInput &R)
+  Finder(Loop &Product, ArrayRef<const Function *> Same,
+         const FunctionFacts &Facts, arena *A, CopiedInput &R)
       : Product(Product), Same(Same), Facts(Facts), A(A), R(R) {}
 
   bool run() {
@@ -134,6 +139,8 @@ private:
           S->getValueOperand()->getType()->isPointerTy())
         continue;
       Loop *L = Facts.LI.getLoopFor(S->getParent());
+      if (L && isSplit(*L)) // instead of which the copy runs
+        continue;
       while (L && L->getParentLoop() != Product.getParentLoop())
         L = L->getParentLoop();
       if (!L || R.Copy)
@@ -239,12 +246,18 @@ private:
   // address.
   bool isUsedHereAlone() {
     int Stores = 0;
+    for (const BasicBlock *B : R.Filled.Blocks)
+      for (const Instruction &I : *B)
+        if (!isNote(I) && I.mayHaveSideEffects() &&
+            !Uses.count(const_cast<Instruction *>(&I)))
+          return false;
     for (Instruction *I : Uses) {
       BasicBlock *B = I->getParent();
       if (R.Filled.Blocks.count(B) && isa<StoreInst>(I) &&
           cast<StoreInst>(I)->getValueOperand()->getType()->isPointerTy())
         return false;
-      if (R.Filled.Blocks.count(B) && isa<StoreInst>(I) && Stores++ == 0)
+      if (R.Filled.Blocks.count(B) && isa<StoreInst>(I) &&
+          (!R.Copy->contains(I) || Stores++ == 0))
         continue;
       if (!R.Read.Blocks.count(B) ||
           (Product.contains(I) ? !isLoadOfBuffer(*I) : isa<LoadInst>(I)))
@@ -295,18 +308,18 @@ private:
     if (!Made)
       return Deciding.Found.empty() && Deciding.Values.empty();
     const Loop *Lives = Facts.LI.getLoopFor(Made->getParent());
+    addUnknowns(Deciding);
     for (const Loop *Around = R.Copy->getParentLoop();
-         Around && Around != Lives; Around = Around->getParentLoop()) {
-      const BasicBlock *Front = Around->getLoopPreheader();
-      auto Stays = [&](Value *V) {
-        return Front && canBeAt(V, *Front, Facts.DT);
-      };
-      if (!all_of(Deciding.Values, Stays) ||
+         Around && Around != Lives; Around = Around->getParentLoop())
+      if (!all_of(Deciding.Values,
+                  [&](const Value *V) { return staysIn(*V, *Around); }) ||
           any_of(Deciding.Found, [&](const SCEV *S) {
-            return !Facts.SE.isLoopInvariant(S, Around);
+            return SCEVExprContains(S, [&](const SCEV *X) {
+              const auto *Rec = dyn_cast<SCEVAddRecExpr>(X);
+              return Rec && Around->contains(Rec->getLoop());
+            });
           }))
         return false;
-    }
     return true;
   }
 };
@@ -341,7 +354,7 @@ bool joinQuotients(Function &F, ScalarEvolution &SE, const DominatorTree &DT) {
   return Any;
 }
 
-bool readCopiedInput(Loop &Product, const Function &Same,
+bool readCopiedInput(Loop &Product, ArrayRef<const Function *> Same,
                      const FunctionFacts &Facts, arena *A, CopiedInput &R) {
   return sumsProducts(Product) && Finder(Product, Same, Facts, A, R).run();
 }

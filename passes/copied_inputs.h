@@ -19,8 +19,9 @@ bool joinQuotients(llvm::Function &F, llvm::ScalarEvolution &SE,
 
 // The buffer that Product reads is filled by one loop before it and used
 // nowhere else, and what the copy reads does not change until Product begins.
-// Same: the function of which F is a copy.  False: that is not known.
-bool readCopiedInput(llvm::Loop &Product, const llvm::Function &Same,
+// Same: functions of which F is a copy.  False: that is not known.
+bool readCopiedInput(llvm::Loop &Product,
+                     llvm::ArrayRef<const llvm::Function *> Same,
                      const FunctionFacts &Facts, arena *A, CopiedInput &Result);
 
 // Moves the copy to where the product begins.  What the nest needs is computed

@@ -8,6 +8,7 @@
 // left behind in the compiler's.
 #include "assume.h"
 #include "copied_inputs.h"
+#include "copy_loops.h"
 #include "digits.h"
 #include "ir_copy.h"
 #include "ir_exits.h"
@@ -139,8 +140,9 @@ public:
 
   // One call for a product and the copy that it reads, in front of both; false:
   // there is no such product, or nothing is to be changed.
-  bool replaceCopied(const Function &Same, FunctionAnalysisManager &FAM,
-                     StringRef Where, bool MayChange) {
+  bool replaceCopied(ArrayRef<const Function *> Same,
+                     FunctionAnalysisManager &FAM, StringRef Where,
+                     bool MayChange) {
     FunctionFacts Facts = {LI, SE, DT,
                            FAM.getResult<PostDominatorTreeAnalysis>(F), AA};
     for (Loop *L : LI.getLoopsInPreorder()) {
@@ -568,24 +570,22 @@ bool OffloadPass::cutAndReplace(Copy &C, const options &O, StringRef Name,
   return false;
 }
 
-// F is what C was copied from.
-bool OffloadPass::replaceCopied(Copy &C, const Function &F, const options &O,
-                                std::vector<Finding> &Found, arena *A,
-                                bool Changed) {
-  if (options_on_cpu(&O) || !C.canReplace() || !readsOwnBuffer(C.function()))
-    return false;
+// Same: what C was copied from, and what that was.
+bool OffloadPass::replaceCopied(Copy &C, ArrayRef<const Function *> Same,
+                                const options &O, std::vector<Finding> &Found,
+                                arena *A) {
   bool Any = false, Again = true;
   for (unsigned Round = 0; Again && Round < CopiesPerFunction; Round++) {
     Own->FAM.clear(C.function(), "");
-    if (Changed || Any)
-      simplifyLoops(C.function(), Own->FAM);
+    simplifyLoops(C.function(), Own->FAM);
     if (joinQuotients(C.function(),
                       Own->FAM.getResult<ScalarEvolutionAnalysis>(C.function()),
                       Own->FAM.getResult<DominatorTreeAnalysis>(C.function())))
       Own->FAM.clear(C.function(), "");
     Search S(C, O, TakenBy::Call, Own->FAM, A);
-    Again = S.replaceCopied(F, Own->FAM, F.getName(), !D->Print);
-    Any |= Again;
+    StringRef Name = Same.front()->getName();
+    Again = S.replaceCopied(Same, Own->FAM, Name, !D->Print);
+    Any |= Again || (D->Print && !S.Found.empty());
     erase_if(Found, [&](const Finding &N) {
       return N.V.rule != RULE_TAKEN && N.Loop >= 0 &&
              is_contained(S.Copies, N.Loop);
@@ -594,6 +594,25 @@ bool OffloadPass::replaceCopied(Copy &C, const Function &F, const options &O,
   }
   Own->FAM.clear(C.function(), "");
   return Any;
+}
+
+// First where loops of copies are brought into the order of what they copy,
+// which is for nothing where the copy is kept.
+bool OffloadPass::replaceCopied(Copy &C, const Function &F, const options &O,
+                                std::vector<Finding> &Found, arena *A) {
+  if (options_on_cpu(&O) || !C.canReplace() || !readsOwnBuffer(C.function()))
+    return false;
+  if (mayOrderCopies(C.function())) {
+    Copy Ordered(C.function());
+    orderCopies(Ordered.function(), Own->FAM);
+    if (replaceCopied(Ordered, {&F, &C.function()}, O, Found, A)) {
+      if (!D->Print)
+        Ordered.replace();
+      Own->FAM.clear(C.function(), "");
+      return !D->Print;
+    }
+  }
+  return replaceCopied(C, {&F}, O, Found, A) && !D->Print;
 }
 
 PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
@@ -647,7 +666,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
         Found.insert(Found.end(), Left.begin(), Left.end());
       }
     }
-    Changed |= replaceCopied(C, F, Asked, Found, Scope.A, Changed);
+    Changed |= replaceCopied(C, F, Asked, Found, Scope.A);
     if (Changed) {
       removeBarriers(C.function());
       C.replace();

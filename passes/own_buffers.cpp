@@ -37,7 +37,8 @@ static bool isFree(const Instruction &I) {
                F->getName() == "_ZdaPvm");
 }
 
-bool findUses(const Value &Buffer, const Function &Here, const Function &Same,
+bool findUses(const Value &Buffer, const Function &Here,
+              ArrayRef<const Function *> Same,
               SmallSetVector<Instruction *, 16> &Found) {
   SmallSetVector<const Value *, 32> Open;
   Open.insert(&Buffer);
@@ -52,8 +53,8 @@ bool findUses(const Value &Buffer, const Function &Here, const Function &Same,
         Open.insert(U.getUser());
         continue;
       }
-      if (I->getFunction() == &Same || isa<ICmpInst>(I) || marksFrame(*I) ||
-          isFree(*I))
+      if (is_contained(Same, I->getFunction()) || isa<ICmpInst>(I) ||
+          marksFrame(*I) || isFree(*I))
         continue;
       if (isa<IntToPtrInst>(I) || I->getFunction() != &Here)
         return false;

@@ -17,9 +17,9 @@ bool readsOwnBuffer(const llvm::Function &F);
 // Gathers the instructions that do more with the buffer's address than to
 // compute or compare with it, free it, or say how long it lives; false: there
 // are very many, or a number becomes an address.
-// Same: the function of which Here is a copy.
+// Same: functions of which Here is a copy.
 bool findUses(const llvm::Value &Buffer, const llvm::Function &Here,
-              const llvm::Function &Same,
+              llvm::ArrayRef<const llvm::Function *> Same,
               llvm::SmallSetVector<llvm::Instruction *, 16> &Found);
 
 } // namespace nputeir

@@ -300,8 +300,10 @@ class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
                      std::vector<Finding> &Found, arena *A);
   bool splitAndReplace(Copy &C, const options &O, llvm::StringRef Name,
                        std::vector<Finding> &Found, arena *A);
+  bool replaceCopied(Copy &C, llvm::ArrayRef<const llvm::Function *> Same,
+                     const options &O, std::vector<Finding> &Found, arena *A);
   bool replaceCopied(Copy &C, const llvm::Function &F, const options &O,
-                     std::vector<Finding> &Found, arena *A, bool Changed);
+                     std::vector<Finding> &Found, arena *A);
 
 public:
   explicit OffloadPass(std::shared_ptr<OptionSources> D) : D(std::move(D)) {}

@@ -251,7 +251,13 @@ private:
       if (isSame(Extent, Times))
         return true;
     }
-    return false;
+    return !Counted[(size_t)L].empty() && mayBeSame(Extent, Times);
+  }
+
+  // Where no loop is left to count, it is asked whether these are all.
+  bool mayBeSame(const SCEV *X, const SCEV *Y) {
+    Filled.push_back({X, Y});
+    return !isa<SCEVConstant>(SE.getMinusSCEV(X, Y));
   }
 
   bool findCounted() {
