@@ -104,6 +104,7 @@ class Finder {
   arena *A;
   CopiedInput &R;
   const Value *Buffer = nullptr;
+  bool Zeroed = false; // what is not stored there is zero, or nothing
   SmallSetVector<Instruction *, 16> Uses;
 
 public:
@@ -246,6 +247,7 @@ private:
   // address.
   bool isUsedHereAlone() {
     int Stores = 0;
+    Zeroed = startsZeroed(*Buffer);
     for (const BasicBlock *B : R.Filled.Blocks)
       for (const Instruction &I : *B)
         if (!isNote(I) && I.mayHaveSideEffects() &&
@@ -259,6 +261,10 @@ private:
       if (R.Filled.Blocks.count(B) && isa<StoreInst>(I) &&
           (!R.Copy->contains(I) || Stores++ == 0))
         continue;
+      if (clears(*I)) { // before the copy, or after the product
+        Zeroed |= startsEmpty(*Buffer) && Facts.DT.dominates(B, R.Filled.Entry);
+        continue;
+      }
       if (!R.Read.Blocks.count(B) ||
           (Product.contains(I) ? !isLoadOfBuffer(*I) : isa<LoadInst>(I)))
         return false;
@@ -275,8 +281,8 @@ private:
                          Product0, V);
     Equalities Filled;
     R.Nest = IRNest();
-    Good = Good && substituteCopy(Product0, Copied, *Buffer, Facts.SE, A,
-                                  R.Nest, Filled);
+    Good = Good && substituteCopy(Product0, Copied, *Buffer, Zeroed, Facts.SE,
+                                  A, R.Nest, Filled);
     dropRowPointers(Copied);
     dropRowPointers(Product0);
     for (const Part *P : {&R.Filled, &R.Read})
@@ -290,7 +296,8 @@ private:
 
   // Where a copy is left out, the product must not miss it later, when it reads
   // more than what is copied then: either the buffer does not live so long, or
-  // what decides on that does not change.
+  // what decides on that does not change.  The same of what an earlier copy has
+  // left where this one stores nothing.
   bool isFilledAnew(const IRNest &Copied, const IRNest &Read,
                     const Equalities &Filled) {
     Numbers Deciding;
@@ -304,6 +311,8 @@ private:
       if (Copied.N->loop[L].extent.symbol >= 0)
         Deciding.Found.insert(
             Copied.Symbol[(size_t)Copied.N->loop[L].extent.symbol]);
+    if (Copied.N->statement[0].conditional) // what is stored is all that is
+      Deciding.Found.insert(Copied.Symbol.begin(), Copied.Symbol.end());
     const auto *Made = dyn_cast<Instruction>(Buffer);
     if (!Made)
       return Deciding.Found.empty() && Deciding.Values.empty();

@@ -5,7 +5,7 @@
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
 
@@ -22,6 +22,29 @@ const Value *bufferOf(const Value *Pointer) {
   return Own ? V : nullptr;
 }
 
+static bool isCallOf(const Value &V, ArrayRef<StringRef> Names) {
+  const auto *Call = dyn_cast<CallBase>(&V);
+  const Function *F = Call ? Call->getCalledFunction() : nullptr;
+  return F && is_contained(Names, F->getName());
+}
+
+bool startsZeroed(const Value &Buffer) {
+  const auto *G = dyn_cast<GlobalVariable>(&Buffer);
+  return isCallOf(Buffer, {"calloc"}) || (G && G->hasDefinitiveInitializer() &&
+                                          G->getInitializer()->isNullValue());
+}
+
+bool startsEmpty(const Value &Buffer) {
+  return isa<AllocaInst>(Buffer) ||
+         isCallOf(Buffer, {"malloc", "aligned_alloc", "_Znwm", "_Znam"});
+}
+
+bool clears(const Instruction &I) {
+  const auto *Mem = dyn_cast<MemSetInst>(&I);
+  const auto *Value = Mem ? dyn_cast<Constant>(Mem->getValue()) : nullptr;
+  return Value && Value->isNullValue() && !Mem->isVolatile();
+}
+
 bool readsOwnBuffer(const Function &F) {
   return any_of(instructions(F), [](const Instruction &I) {
     const auto *L = dyn_cast<LoadInst>(&I);
@@ -30,11 +53,7 @@ bool readsOwnBuffer(const Function &F) {
 }
 
 static bool isFree(const Instruction &I) {
-  const auto *Call = dyn_cast<CallBase>(&I);
-  const Function *F = Call ? Call->getCalledFunction() : nullptr;
-  return F && (F->getName() == "free" || F->getName() == "_ZdlPv" ||
-               F->getName() == "_ZdaPv" || F->getName() == "_ZdlPvm" ||
-               F->getName() == "_ZdaPvm");
+  return isCallOf(I, {"free", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm"});
 }
 
 bool findUses(const Value &Buffer, const Function &Here,

@@ -11,6 +11,13 @@ namespace nputeir {
 // module; null: somebody else may have it.
 const llvm::Value *bufferOf(const llvm::Value *Pointer);
 
+// It holds zeros until it is stored to.
+bool startsZeroed(const llvm::Value &Buffer);
+// It holds nothing that anybody may rely on until it is stored to.
+bool startsEmpty(const llvm::Value &Buffer);
+// I sets memory to zero, and does nothing else.
+bool clears(const llvm::Instruction &I);
+
 // A function that reads one.
 bool readsOwnBuffer(const llvm::Function &F);
 

@@ -101,6 +101,7 @@ class Substitution : NestBuilder {
   const IRNest &Product, &Copy;
   const nest &P, &Q;
   const Value &Buffer;
+  bool Zeroed;
   ScalarEvolution &SE;
   Equalities &Filled;
   int Read = -1; // the product's tensor that lies in the buffer
@@ -116,10 +117,10 @@ class Substitution : NestBuilder {
 
 public:
   Substitution(const IRNest &Product, const IRNest &Copy, const Value &Buffer,
-               ScalarEvolution &SE, arena *A, IRNest &Result,
+               bool Zeroed, ScalarEvolution &SE, arena *A, IRNest &Result,
                Equalities &Filled)
       : NestBuilder(A, Result), Product(Product), Copy(Copy), P(*Product.N),
-        Q(*Copy.N), Buffer(Buffer), SE(SE), Filled(Filled) {}
+        Q(*Copy.N), Buffer(Buffer), Zeroed(Zeroed), SE(SE), Filled(Filled) {}
 
   bool run() {
     if (!isPlain(Product) || !isPlain(Copy) || !findStore() || !findLoad() ||
@@ -170,7 +171,8 @@ private:
     if (Q.statement_count != 1 || !Q.statement[0].is_store || Q.scalar_count)
       return false;
     Store = &Q.statement[0];
-    if (Store->conditional || Store->to.rows || Store->loop != Q.loop_count - 1)
+    if ((Store->conditional && !Zeroed) || Store->to.rows ||
+        Store->loop != Q.loop_count - 1)
       return false;
     for (int L = 0; L < Q.loop_count; L++)
       if (Q.loop[L].parent != L - 1 || !runsAsAWhole(Q, L) ||
@@ -404,6 +406,11 @@ private:
       return as(retyped(as(copy(Copy, Store->value, E), Store->to.type),
                         E->access.type),
                 E->type);
+    if (&From == &Copy && E->op == NEST_LOAD &&
+        E->access.tensor == Store->to.tensor) { // what is not stored
+      assert(Store->conditional && Zeroed);
+      return make(NEST_NUMBER, E->type, E->at);
+    }
     nest_expr *To = make(E->op, E->type, E->at);
     To->reassoc = E->reassoc;
     To->number = E->number;
@@ -471,9 +478,10 @@ private:
 } // namespace
 
 bool substituteCopy(const IRNest &Product, const IRNest &Copy,
-                    const Value &Buffer, ScalarEvolution &SE, arena *A,
-                    IRNest &Result, Equalities &Filled) {
-  return Substitution(Product, Copy, Buffer, SE, A, Result, Filled).run();
+                    const Value &Buffer, bool Zeroed, ScalarEvolution &SE,
+                    arena *A, IRNest &Result, Equalities &Filled) {
+  return Substitution(Product, Copy, Buffer, Zeroed, SE, A, Result, Filled)
+      .run();
 }
 
 } // namespace nputeir

@@ -8,7 +8,8 @@
 namespace nputeir {
 
 // Product reads, in one way, the elements of Buffer that Copy stores, each of
-// them once.  Result: Product's nest, in which a loop over the buffer is one
+// them once, or, where it is Zeroed, some of them, and the others are zero.
+// Result: Product's nest, in which a loop over the buffer is one
 // loop for each of those of Copy that fill what it reads.  False: it is not
 // known that each element that is read is stored once.
 // Filled: that this is so, as far as it is asked at run time; it is in Result,
@@ -16,8 +17,9 @@ namespace nputeir {
 using Equalities =
     std::vector<std::pair<const llvm::SCEV *, const llvm::SCEV *>>;
 bool substituteCopy(const IRNest &Product, const IRNest &Copy,
-                    const llvm::Value &Buffer, llvm::ScalarEvolution &SE,
-                    arena *A, IRNest &Result, Equalities &Filled);
+                    const llvm::Value &Buffer, bool Zeroed,
+                    llvm::ScalarEvolution &SE, arena *A, IRNest &Result,
+                    Equalities &Filled);
 
 } // namespace nputeir
 
