@@ -28,6 +28,7 @@ static inline enum tile_kind kind_of(uint32_t tile) {
 
 /* ---- switch.c: stream switches, as configurations leave them ---- */
 enum { SWITCH_WORDS = 0x100 }; /* masters, slaves, slots */
+enum { SWITCH_VALUES = 3 };
 static const uint32_t switch_on = 1u << 31;
 
 /* A word of a switch, as the configurations that the array may hold have it. */
@@ -37,7 +38,9 @@ struct switch_word {
   bool mixed;      /* others have another one */
   bool wanted;     /* the new configuration writes it: */
   uint32_t target; /* this */
-  bool lent;       /* it was written for a way of packets */
+  uint32_t may[SWITCH_VALUES]; /* what some of them write, */
+  int may_count;               /* if there are no more */
+  bool lent;                   /* it was written for a way of packets */
 };
 struct switches {
   int lists;
@@ -59,6 +62,8 @@ bool switch_named(const struct switches *, uint32_t address);
 /* Whether a way may lead out of the tile there: nothing else ever does, or the
  * same. */
 bool switch_free(const struct switches *, uint32_t master, uint32_t value);
+/* Whether some configuration, or the new one, sets the word so. */
+bool switch_may(const struct switches *, uint32_t address, uint32_t value);
 /* Whether some output of the tile may follow the input, but for one. */
 bool switch_followed(const struct switches *, int column, int row,
                      enum port from, int channel, uint32_t but);

@@ -41,6 +41,15 @@ struct switch_word *switch_find(const struct switches *w, uint32_t address,
   return &w->word[address >> 20][index];
 }
 
+static void add_value(struct switch_word *x, uint32_t value) {
+  for (int i = 0; i < x->may_count && i < SWITCH_VALUES; i++)
+    if (x->may[i] == value)
+      return;
+  if (x->may_count < SWITCH_VALUES)
+    x->may[x->may_count] = value;
+  x->may_count += x->may_count <= SWITCH_VALUES;
+}
+
 static void read_list(const struct switches *w, int list,
                       const struct command_list *l) {
   bool master;
@@ -48,6 +57,8 @@ static void read_list(const struct switches *w, int list,
     const struct command *c = &l->item[i];
     struct switch_word *x =
         c->kind == COMMAND_WRITE ? switch_find(w, c->address, &master) : NULL;
+    if (x)
+      add_value(x, c->value);
     if (x && list == w->lists) {
       x->wanted = true;
       x->target = c->value;
@@ -117,8 +128,19 @@ bool switch_free(const struct switches *w, uint32_t address, uint32_t value) {
   bool master;
   const struct switch_word *x = switch_find(w, address, &master);
   assert(x && master);
-  return !x->mixed && (!x->lists || x->value == value) &&
-         (!x->wanted || x->target == value);
+  return !x->may_count || (x->may_count == 1 && x->may[0] == value);
+}
+
+static bool may_be(const struct switch_word *x, uint32_t value) {
+  for (int i = 0; i < x->may_count && i < SWITCH_VALUES; i++)
+    if (x->may[i] == value)
+      return true;
+  return x->may_count > SWITCH_VALUES;
+}
+
+bool switch_may(const struct switches *w, uint32_t address, uint32_t value) {
+  bool master;
+  return may_be(switch_find(w, address, &master), value);
 }
 
 bool switch_followed(const struct switches *w, int column, int row,
@@ -126,13 +148,10 @@ bool switch_followed(const struct switches *w, int column, int row,
   uint32_t masters,
       first = masters_of(tile_kind(row), &masters),
       value = switch_on | (uint32_t)port_slave(tile_kind(row), from, channel);
-  for (uint32_t i = 0; i < masters; i++) {
-    const struct switch_word *x = &w->word[tile_at(column, row)][i];
-    bool follows = x->mixed || (x->lists && x->value == value) ||
-                   (x->wanted && x->target == value);
-    if (follows && tile_address(column, row, first + 4 * i) != but)
+  for (uint32_t i = 0; i < masters; i++)
+    if (tile_address(column, row, first + 4 * i) != but &&
+        may_be(&w->word[tile_at(column, row)][i], value))
       return true;
-  }
   return false;
 }
 

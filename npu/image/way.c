@@ -146,8 +146,7 @@ static void set_hop(const struct hop *h, const struct switches *w) {
     if (h->out[i].has)
       switch_lend(w, h->column, h->row, h->in, h->lane, h->out[i].port,
                   h->out[i].lane);
-    else if (!switch_free(w, master, 0) &&
-             (i == 0 || switch_free(w, master, value_of(h))))
+    else if (switch_may(w, master, value_of(h)))
       switch_cut(w, master);
   }
 }
