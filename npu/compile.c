@@ -114,29 +114,26 @@ static bool design(struct arena *a, const struct platform *at,
          (r->design = design_make(a, r->program, cores, d));
 }
 
-static bool compile(struct arena *a, const char *platform,
-                    const struct teir *work, int64_t most_bytes, bool in_place,
-                    struct core_cache *cores, struct npu_result *r,
-                    struct diag *d) {
+static bool compile_at(struct arena *a, const struct platform *at,
+                       const struct teir *work, int64_t most_bytes,
+                       bool in_place, struct core_cache *cores,
+                       struct npu_result *r, struct diag *d) {
   memset(r, 0, sizeof *r);
-  struct platform at;
-  if (!platform_find(platform, &at, d))
-    return false;
   if (is_placed(work)) {
     struct teir_problem p; /* cores form sums in an order of their own */
     if (!teir_problem_read(work, &p, d))
       return false;
     r->teir = work;
-    if (design(a, &at, cores, r, &r->not_as_placed))
+    if (design(a, at, cores, r, &r->not_as_placed))
       return make_images(a, r, d);
   }
   /* Descriptors have rules that the chooser does not know; blocks obey all. */
   for (unsigned tried = 0; !(tried & 1);) {
     struct diag why = {0};
-    r->teir = schedule(a, &at, work, most_bytes, in_place, &tried, r, d);
+    r->teir = schedule(a, at, work, most_bytes, in_place, &tried, r, d);
     if (!r->teir)
       return false;
-    if (design(a, &at, cores, r, &why))
+    if (design(a, at, cores, r, &why))
       return make_images(a, r, d);
     if (tried & 1)
       *d = why;
@@ -144,6 +141,16 @@ static bool compile(struct arena *a, const char *platform,
       r->beyond = why;
   }
   return false;
+}
+
+static bool compile(struct arena *a, const char *platform,
+                    const struct teir *work, int64_t most_bytes, bool in_place,
+                    struct core_cache *cores, struct npu_result *r,
+                    struct diag *d) {
+  struct platform at;
+  memset(r, 0, sizeof *r);
+  return platform_find(platform, &at, d) &&
+         compile_at(a, &at, work, most_bytes, in_place, cores, r, d);
 }
 
 bool npu_compile(struct arena *a, const char *platform, const struct teir *work,
@@ -165,9 +172,9 @@ static int64_t largest_tensor(const struct tile_program *p) {
   return bytes;
 }
 
-bool npu_compile_by(const struct npu_means *by, struct arena *a,
-                    const char *platform, const struct teir *work,
-                    struct npu_result *r, struct diag *d) {
+static bool compile_best(const struct npu_means *by, struct arena *a,
+                         const char *platform, const struct teir *work,
+                         struct npu_result *r, struct diag *d) {
   enum { LEAST_BYTES = 1 << 20 }; /* cut_launch can reach */
   int64_t most = by->most_bytes;
   for (;;) {
@@ -184,6 +191,114 @@ bool npu_compile_by(const struct npu_means *by, struct arena *a,
                            "a transaction of %zu bytes; a launch has %zu",
                            bytes, limit);
   }
+}
+
+/* ---- beside a configuration that the array holds ---- */
+
+static const struct preset *costs_of(const struct platform *at) {
+  return at->preset ? at->preset : preset_of(at->device);
+}
+
+/* Seconds of a launch, and of the change before it. */
+static double price_of(struct arena *a, const struct platform *at,
+                       const struct npu_held *held, struct npu_result *r) {
+  const struct preset *p = costs_of(at);
+  struct command_list *l = command_list(a);
+  struct change_data data;
+  change_write(&held->configuration, 1, r->configuration, l, &data);
+  r->change_seconds = change_seconds(l, &data, p);
+  return r->blocking.predicted_cycles / (p->clock_ghz * 1e9) +
+         r->change_seconds;
+}
+
+/* Whether a launch is worth no thought of its configuration, or would be cut
+ * otherwise. */
+static bool stays_best(const struct npu_means *by, const struct npu_result *r) {
+  for (int t = 0; t < TENSORS; t++)
+    if (by->most_bytes && r->program->transfer[t].bytes > by->most_bytes)
+      return true;
+  return r->change_seconds <= 0 || r->not_as_placed.kind != DIAG_NONE;
+}
+
+/* The same blocks, tensors lying the same way, as in what the array holds. */
+static bool compile_like(const struct npu_means *by, struct arena *a,
+                         const struct platform *at, const struct teir *work,
+                         double most_cycles, struct npu_result *r) {
+  struct diag ignored = {0};
+  memset(r, 0, sizeof *r);
+  if (is_placed(work) ||
+      !map_choose_like(a, at, work, by->held->blocking, &r->blocking) ||
+      r->blocking.predicted_cycles >= most_cycles)
+    return false;
+  const struct map_form *form = &r->blocking.form;
+  for (int i = 0; i < TENSORS; i++) {
+    int t = form->swapped && i < OUT ? IN0 + IN1 - i : i;
+    r->packed[t] = form->layout[i].in_place ? NULL : "cost";
+  }
+  r->teir = map_schedule(a, at->device, work, &r->blocking, &ignored);
+  return design(a, at, by->cores, r, &ignored) && make_images(a, r, &ignored);
+}
+
+/* On the grid of what the array holds. */
+static bool compile_on_grid(const struct npu_means *by, struct arena *a,
+                            const struct platform *at, const struct teir *work,
+                            struct npu_result *r) {
+  struct platform same = *at;
+  struct diag ignored = {0};
+  same.grid = &by->held->blocking->form;
+  memset(r, 0, sizeof *r);
+  return compile_at(a, &same, work, by->most_bytes, true, by->cores, r,
+                    &ignored) &&
+         map_same_grid(same.grid, &r->blocking.form);
+}
+
+/* Takes the other one if it costs less, with the change. */
+static void take_cheaper(struct arena *a, const struct platform *at,
+                         const struct npu_means *by, struct npu_result *r,
+                         struct npu_result *other, double *price) {
+  double now = price_of(a, at, by->held, other);
+  bool fits = !by->most_transaction_bytes ||
+              other->txn.length <= by->most_transaction_bytes;
+  if (!fits || now >= *price) {
+    npu_result_free(other);
+    return;
+  }
+  double more = other->blocking.predicted_cycles - r->blocking.predicted_cycles,
+         seconds = more / (costs_of(at)->clock_ghz * 1e9) + r->lost_seconds;
+  double saved = r->saved_seconds + r->change_seconds - other->change_seconds;
+  npu_result_free(r);
+  *r = *other;
+  r->lost_seconds = seconds > 0 ? seconds : 0;
+  r->saved_seconds = saved;
+  *price = now;
+}
+
+bool npu_compile_by(const struct npu_means *by, struct arena *a,
+                    const char *platform, const struct teir *work,
+                    struct npu_result *r, struct diag *d) {
+  struct platform at;
+  if (!compile_best(by, a, platform, work, r, d))
+    return false;
+  if (!by->held || !platform_find(platform, &at, d))
+    return true;
+  struct npu_result *other = arena_alloc(a, sizeof *other);
+  double price = price_of(a, &at, by->held, r),
+         most = r->blocking.predicted_cycles +
+                r->change_seconds * costs_of(&at)->clock_ghz * 1e9;
+  if (stays_best(by, r))
+    return true;
+  bool same = map_same_grid(&by->held->blocking->form, &r->blocking.form);
+  if (!same && compile_on_grid(by, a, &at, work, other))
+    take_cheaper(a, &at, by, r, other, &price);
+  else if (!same)
+    npu_result_free(other);
+  if (!by->held->same_types)
+    return true;
+  if (compile_like(by, a, &at, work, most, other))
+    take_cheaper(a, &at, by, r, other, &price);
+  else
+    npu_result_free(other);
+  return true;
 }
 
 void npu_result_free(struct npu_result *r) {

@@ -20,6 +20,9 @@ struct npu_result {
   const struct tile_program *program;
   const struct design *design;
   const struct command_list *configuration, *run;
+  /* Where the array holds something: of the change to this; what a launch takes
+   * more than one of the best blocks, and what their change would cost more. */
+  double change_seconds, lost_seconds, saved_seconds;
   struct text cdo, pdi, xclbin, txn; /* owned: npu_result_free */
 };
 
@@ -34,13 +37,21 @@ bool npu_compile(struct arena *, const char *platform, const struct teir *,
 bool npu_compile_blocked(struct arena *, const char *platform,
                          const struct teir *, int64_t most_bytes,
                          struct npu_result *, struct diag *);
+/* What the array holds, for work that might do with it, or with little of it
+ * changed. */
+struct npu_held {
+  const struct map_blocking *blocking; /* that it was made for */
+  bool same_types;                     /* with elements as the work's */
+  const struct command_list *configuration;
+};
 /* The same for a process that compiles many. */
 struct npu_means {
   int64_t most_bytes;
   /* Of a transaction; 0: any.  Work whose launch would need more of them is cut
    * as if its tensors were too large. */
   size_t most_transaction_bytes;
-  struct core_cache *cores; /* NULL: none */
+  struct core_cache *cores;    /* NULL: none */
+  const struct npu_held *held; /* NULL: none, or it does not matter */
 };
 bool npu_compile_by(const struct npu_means *, struct arena *,
                     const char *platform, const struct teir *,

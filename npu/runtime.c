@@ -205,7 +205,9 @@ static const struct run_plan *compile(struct arena *a, const char *device,
   struct npu_result r;
   struct run_plan *plan = NULL;
   struct arena *scratch = arena_open(); /* the plan outlives all between */
-  const struct npu_means by = {LAUNCH_BYTES, TRANSACTION_BYTES, the_cores()};
+  const struct npu_means by = {.most_bytes = LAUNCH_BYTES,
+                               .most_transaction_bytes = TRANSACTION_BYTES,
+                               .cores = the_cores()};
   if (npu_compile_by(&by, scratch, device, work, &r, d)) {
     plan = arena_alloc(a, sizeof *plan);
     plan->xclbin = arena_copy(a, r.xclbin.data, r.xclbin.length, 1, 1);

@@ -162,6 +162,7 @@ static struct map_blocking choose(struct array *s) {
 bool platform_find(const char *name, struct platform *at, struct diag *d) {
   at->preset = preset_find(name);
   at->device = device_find(at->preset ? at->preset->device : name);
+  at->grid = NULL;
   return at->device ||
          diag_error(d, loc_none(), "there is no device or preset '%s'", name);
 }
@@ -283,11 +284,12 @@ static int begin_of(const struct map_work *w, enum axis_role role) {
   return best;
 }
 
-/* The best blocks for tensors that lie so, m and n as they come; the problem
- * has been checked.  False: there are none that take `most` cycles or less. */
-static bool search(const struct platform *at, const struct teir_problem *p,
-                   const struct map_form *form, const struct map_work *work,
-                   int begin_k, int more_k, double most, struct array *s) {
+/* The machine for tensors that lie so, m and n as they come; the problem has
+ * been checked.  False: no blocks fit. */
+static bool prepare(const struct platform *at, const struct teir_problem *p,
+                    const struct map_form *form, const struct map_work *work,
+                    int begin_k, int more_k, double most, struct array *s,
+                    struct kernel_shape *unit) {
   *s = (struct array){
       .at = at,
       .problem = p,
@@ -303,7 +305,6 @@ static bool search(const struct platform *at, const struct teir_problem *p,
   if (begin_k >= 0)
     s->begins[AXIS_K] = begin_k;
   const struct isa *isa = map_isa(at->device);
-  struct kernel_shape unit;
   if (p->finish.bias == AXIS_M ||
       (p->finish.bias && (s->grid.split > 1 || s->grid.across)))
     return false; /* in1's blocks bring it, to all rows of cores */
@@ -312,10 +313,20 @@ static bool search(const struct platform *at, const struct teir_problem *p,
                         &s->even[0]) ||
       !kernel_gemm_even(isa, p->type[IN0], p->type[IN1], p->acc, true,
                         &s->even[1]) ||
-      !kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, &unit))
+      !kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, unit))
     return false;
   s->turned = turned_cost(at->device, p, &s->mac, form->layout);
   s->strip = strip_cost(at->device, p);
+  return true;
+}
+
+/* The best blocks; false: there are none that take `most` cycles or less. */
+static bool search(const struct platform *at, const struct teir_problem *p,
+                   const struct map_form *form, const struct map_work *work,
+                   int begin_k, int more_k, double most, struct array *s) {
+  struct kernel_shape unit;
+  if (!prepare(at, p, form, work, begin_k, more_k, most, s, &unit))
+    return false;
   bool flat = s->grid.split > 1;
   const struct teir_model model = {
       .self = s,
@@ -478,12 +489,63 @@ static struct candidate *search_all(struct arena *a, const struct platform *at,
     c->form = (struct map_form){.swapped = i % 2};
     memcpy(c->form.layout, c->work.layout, sizeof c->form.layout);
     if (set_grid(at, grid, &c->work.problem, &c->form) &&
+        (!at->grid || map_same_grid(at->grid, &c->form)) &&
         search(at, &c->work.problem, &c->form, &c->work, free ? axis : -1,
                more[i / FORMS / axes], cost_of(best), &c->array) &&
         cost_of(c) < cost_of(best))
       best = c;
   }
   return best;
+}
+
+/* Work as a blocking's rows and columns see it, if its tensors can lie as
+ * there. */
+static bool read_like(struct arena *a, const struct device *dev,
+                      const struct teir *teir, const struct map_form *form,
+                      struct map_work *w, struct diag *d) {
+  bool stay[TENSORS];
+  for (int t = 0; t < TENSORS; t++) {
+    int other = form->swapped && t < OUT ? IN0 + IN1 - t : t;
+    stay[other] = form->layout[t].in_place;
+  }
+  if (!map_work_read(a, dev, teir, stay, w, d))
+    return false;
+  if (form->swapped)
+    swap(w);
+  for (int t = 0; t < TENSORS; t++)
+    if (w->layout[t].in_place != form->layout[t].in_place ||
+        w->layout[t].turned != form->layout[t].turned)
+      return false;
+  return true;
+}
+
+bool map_choose_like(struct arena *a, const struct platform *at,
+                     const struct teir *teir, const struct map_blocking *like,
+                     struct map_blocking *b) {
+  struct diag ignored = {0};
+  struct candidate *c = arena_alloc(a, sizeof *c);
+  const struct map_form *form = &like->form;
+  struct kernel_shape unit;
+  if (form->apart || !read_like(a, at->device, teir, form, &c->work, &ignored))
+    return false;
+  const struct teir_problem *p = &c->work.problem;
+  c->form = (struct map_form){.swapped = form->swapped,
+                              .cores_m = form->cores_m,
+                              .cores_n = form->cores_n,
+                              .across = form->across,
+                              .converts = form->converts};
+  memcpy(c->form.layout, form->layout, sizeof form->layout);
+  const struct teir_blocks blocks = {.block = {[TEIR_M] = like->block_m,
+                                               [TEIR_N] = like->block_n,
+                                               [TEIR_K] = like->block_k},
+                                     .form = like->group_m};
+  if (p->extent[AXIS_C] > 1 || !check_types(at, p, &ignored) ||
+      !check_extents(p, &ignored) ||
+      !prepare(at, p, &c->form, &c->work, -1, 0, HUGE_VAL, &c->array, &unit) ||
+      price(&c->array, &blocks, HUGE_VAL) == HUGE_VAL)
+    return false;
+  *b = choose(&c->array);
+  return true;
 }
 
 /* A batch of products of one block each, if every core may have its own. */
@@ -618,7 +680,7 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
     for (int t = 0; t < TENSORS; t++)
       can[t].blocks |= stay[t] && c;
     bool whole = batch && stays == ALL;
-    if (whole && all)
+    if (whole && all && (!at->grid || at->grid->apart))
       price_apart(at, &w, &apart);
     if (c && (whole || cost_of(c) + packing < cost)) {
       cost = cost_of(c) + packing;

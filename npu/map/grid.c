@@ -42,6 +42,12 @@ bool map_grid_spreads(const struct map_grid *g) {
   return !g->apart && !g->across && g->columns >= 2 * g->m;
 }
 
+bool map_same_grid(const struct map_form *a, const struct map_form *b) {
+  return a->cores_m == b->cores_m && a->cores_n == b->cores_n &&
+         a->across == b->across && a->apart == b->apart &&
+         a->converts == b->converts;
+}
+
 struct map_grid map_grid_of(const struct device *dev,
                             const struct map_form *form) {
   struct map_grid g;

@@ -25,9 +25,11 @@ bool map_has_sums(const struct teir_problem *);
 
 /* What the chooser knows of the machine; the array alone when preset is NULL.
  */
+struct map_form;
 struct platform {
   const struct device *device;
   const struct preset *preset;
+  const struct map_form *grid; /* that of this form alone; NULL: any */
 };
 /* By the name of a device or of a preset; false and *d: neither. */
 bool platform_find(const char *name, struct platform *, struct diag *);
@@ -159,6 +161,7 @@ struct map_form {
   bool converts;        /* the row above the grid makes block floats */
 };
 struct map_grid map_grid_of(const struct device *, const struct map_form *);
+bool map_same_grid(const struct map_form *, const struct map_form *);
 /* Products that the cores work on at once, each on its own: 1 but for a grid
  * apart. */
 int map_grid_products(const struct map_grid *);
@@ -196,6 +199,12 @@ bool map_choose_in_place(struct arena *, const struct platform *,
                          const struct teir *, unsigned *tried,
                          struct map_blocking *, const char *why[TENSORS],
                          struct diag *);
+
+/* For the tensors of a plain TEIR, one product, the blocks, layouts and grid of
+ * another blocking; false: it has no such. */
+bool map_choose_like(struct arena *, const struct platform *,
+                     const struct teir *, const struct map_blocking *like,
+                     struct map_blocking *);
 
 /* The same work, scheduled: rows and columns in parallel, rounds and k in time,
  * one block per primitive, on tensors that lie in place or padded and blocked.

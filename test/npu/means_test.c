@@ -127,7 +127,62 @@ static void test_transaction(void) {
   arena_close(a);
 }
 
+/* Whether the result is on all cores, and what its launch takes, beside what
+ * the array holds; then the best one's price says that it is no dearer. */
+static bool beside(const struct npu_held *held, const struct teir *t,
+                   struct arena *a, struct npu_result *r) {
+  struct npu_result best;
+  struct diag d = {0};
+  const struct npu_means alone = {0}, by = {.held = held};
+  const struct preset *at = preset_find("8700g");
+  CHECK(npu_compile_by(&alone, a, "8700g", t, &best, &d));
+  CHECK(npu_compile_by(&by, a, "8700g", t, r, &d));
+  struct command_list *l = command_list(a);
+  struct change_data data;
+  change_write(&held->configuration, 1, best.configuration, l, &data);
+  double hertz = at->clock_ghz * 1e9,
+         first = best.blocking.predicted_cycles / hertz +
+                 change_seconds(l, &data, at),
+         now = r->blocking.predicted_cycles / hertz + r->change_seconds;
+  bool same = equal(&best.xclbin, &r->xclbin);
+  CHECK(same ? r->lost_seconds <= 0 && now <= 1.0001 * first
+             : now < first && r->saved_seconds > r->lost_seconds);
+  npu_result_free(&best);
+  return !same;
+}
+
+/* A configuration that the array holds is taken where that costs less, with the
+ * change to another one, than the best. */
+static void test_held(void) {
+  struct arena *a = arena_open();
+  struct npu_result big, r;
+  struct diag d = {0};
+  const struct npu_means by = {0};
+  CHECK(npu_compile_by(&by, a, "8700g",
+                       product(a, 512, 512, 512, DTYPE_BF16, DTYPE_F32), &big,
+                       &d));
+  const struct npu_held held = {.blocking = &big.blocking,
+                                .same_types = true,
+                                .configuration = big.configuration};
+  /* itself */
+  CHECK(
+      !beside(&held, product(a, 512, 512, 512, DTYPE_BF16, DTYPE_F32), a, &r));
+  CHECK(equal(&big.xclbin, &r.xclbin) && r.change_seconds <= 0);
+  npu_result_free(&r);
+  /* alone it would have four cores */
+  CHECK(beside(&held, product(a, 64, 256, 80, DTYPE_BF16, DTYPE_F32), a, &r));
+  CHECK(r.program->grid.columns == 4 && r.lost_seconds > 0);
+  npu_result_free(&r);
+  /* much work is worth the change */
+  CHECK(!beside(&held, product(a, 1024, 1024, 768, DTYPE_BF16, DTYPE_F32), a,
+                &r));
+  npu_result_free(&r);
+  npu_result_free(&big);
+  arena_close(a);
+}
+
 int main(void) {
+  test_held();
   test_cores();
   test_transaction();
   return check_result();

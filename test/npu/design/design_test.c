@@ -21,7 +21,7 @@ static struct design *make(struct arena *a, int64_t m, int64_t n, int64_t k,
     p = (struct teir_problem){
         {1, m, n, k}, {DTYPE_I8, DTYPE_I8, DTYPE_I32}, DTYPE_I32, false, {0}};
   struct map_blocking b;
-  if (!map_choose(&(struct platform){device, NULL}, &p, &b, d))
+  if (!map_choose(&(struct platform){.device = device}, &p, &b, d))
     return NULL;
   struct tile_program *q = map_program(a, scheduled(a, &p, &b, d), device, d);
   return q ? design_make(a, q, NULL, d) : NULL;
@@ -346,7 +346,7 @@ static void test_halves(void) {
                            false,
                            {0}};
   struct map_blocking b;
-  CHECK(map_choose(&(struct platform){device, NULL}, &p, &b, &d));
+  CHECK(map_choose(&(struct platform){.device = device}, &p, &b, &d));
   p.type[IN0] = p.type[IN1] = DTYPE_F32;
   struct tile_program *q = map_program(a, scheduled(a, &p, &b, &d), device, &d);
   CHECK(q && !design_make(a, q, NULL, &d) &&
