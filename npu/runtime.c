@@ -200,14 +200,56 @@ static bool fill_plan(struct arena *a, const struct teir *work,
   return true;
 }
 
+/* What is worth knowing of a configuration that the array holds. */
+struct shape {
+  enum dtype type[TENSORS]; /* of the TEIR's tensors */
+  struct map_blocking blocking;
+};
+
+static bool read_held(struct arena *a, const struct run_held *h,
+                      const struct teir *work, struct npu_held *to) {
+  struct diag ignored = {0};
+  struct xclbin_info info;
+  struct teir_problem p;
+  const void *pdi, *cdo;
+  size_t pdi_bytes, cdo_bytes;
+  const struct shape *s = h->shape;
+  if (!teir_problem_read(work, &p, &ignored) ||
+      !xclbin_read(h->xclbin, h->xclbin_bytes, &info, &pdi, &pdi_bytes,
+                   &ignored) ||
+      !pdi_read(pdi, pdi_bytes, &cdo, &cdo_bytes, &ignored))
+    return false;
+  assert(h->shape_bytes == sizeof *s);
+  to->blocking = &s->blocking;
+  to->configuration = cdo_read(a, cdo, cdo_bytes, &ignored);
+  to->same_types = memcmp(p.type, s->type, sizeof p.type) == 0;
+  return to->configuration;
+}
+
+static void keep_shape(struct arena *a, const struct npu_result *r,
+                       struct run_plan *plan) {
+  const struct tile_program *q = r->program;
+  struct shape *s = arena_alloc(a, sizeof *s);
+  for (int t = 0; t < TENSORS; t++)
+    s->type[q->transfer[t].tensor] = q->transfer[t].type;
+  s->blocking = r->blocking;
+  plan->shape = s;
+  plan->shape_bytes = sizeof *s;
+  plan->lost_seconds = r->lost_seconds;
+  plan->saved_seconds = r->saved_seconds;
+}
+
 static const struct run_plan *compile(struct arena *a, const char *device,
-                                      const struct teir *work, struct diag *d) {
+                                      const struct teir *work,
+                                      const struct run_held *h,
+                                      struct diag *d) {
   struct npu_result r;
   struct run_plan *plan = NULL;
   struct arena *scratch = arena_open(); /* the plan outlives all between */
-  const struct npu_means by = {.most_bytes = LAUNCH_BYTES,
-                               .most_transaction_bytes = TRANSACTION_BYTES,
-                               .cores = the_cores()};
+  struct npu_held held;
+  const struct npu_means by = {LAUNCH_BYTES, TRANSACTION_BYTES, the_cores(),
+                               h && read_held(scratch, h, work, &held) ? &held
+                                                                       : NULL};
   if (npu_compile_by(&by, scratch, device, work, &r, d)) {
     plan = arena_alloc(a, sizeof *plan);
     plan->xclbin = arena_copy(a, r.xclbin.data, r.xclbin.length, 1, 1);
@@ -216,6 +258,7 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     plan->by_blocks = r.program->core.by_blocks || r.program->converts;
     plan->txn = arena_copy(a, r.txn.data, r.txn.length, 1, 1);
     plan->txn_bytes = r.txn.length;
+    keep_shape(a, &r, plan);
     struct resident_place place;
     if (resident_find(r.design, &place))
       plan->resident = arena_copy(a, &place, 1, 1, sizeof place);

@@ -128,8 +128,8 @@ static void build_payload(void *with) {
   assert(b->entry->state != CACHE_NEW);
 }
 
-static void drop_payload(void *with) {
-  struct cache_entry *e = ((const struct building *)with)->entry;
+void cache_forget(struct cache_entry *e) {
+  assert(!e->session);
   arena_close(e->arena);
   e->arena = NULL;
   e->state = CACHE_NEW;
@@ -137,6 +137,11 @@ static void drop_payload(void *with) {
   e->teir = NULL;
   e->path = (struct path){0};
   e->plan = NULL;
+  e->lost_seconds = 0;
+}
+
+static void drop_payload(void *with) {
+  cache_forget(((const struct building *)with)->entry);
 }
 
 bool cache_build(struct cache_entry *e,

@@ -47,14 +47,15 @@ struct context_key context_key(struct arena *a, const struct run_device *device,
   strcpy(name->device, device->name);
   strcpy(name->preset, o->preset);
   memcpy(name + 1, plan->xclbin, plan->xclbin_bytes);
-  return (struct context_key){name, length};
+  return (struct context_key){name, length, plan->shape, plan->shape_bytes};
 }
 
 /* What the device compiles for; its own costs, or those of a platform like it.
  * NULL: it is not known. */
-static const struct device *model_of(const struct context_launch *l,
+static const struct device *model_of(const struct run_device *device,
+                                     const struct run_options *o,
                                      const struct preset **at, struct diag *d) {
-  const char *target = l->device->target(l->options, d);
+  const char *target = device->target(o, d);
   *at = target ? preset_find(target) : NULL;
   const struct device *model =
       target ? device_find(*at ? (*at)->device : target) : NULL;
@@ -63,10 +64,15 @@ static const struct device *model_of(const struct context_launch *l,
   return model;
 }
 
-static double load_seconds(const struct context_launch *l) {
+double context_load_seconds(const struct run_device *device,
+                            const struct run_options *o) {
   const struct preset *at;
   struct diag ignored = {0};
-  return (model_of(l, &at, &ignored) ? at : preset_at(0))->load_seconds;
+  return (model_of(device, o, &at, &ignored) ? at : preset_at(0))->load_seconds;
+}
+
+static double load_seconds(const struct context_launch *l) {
+  return context_load_seconds(l->device, l->options);
 }
 
 void contexts_open(struct contexts *all) {
@@ -169,6 +175,66 @@ static struct context *pick(struct contexts *all,
   return changed;
 }
 
+/* The context that a launch on all columns would change. */
+static struct context *next_of(struct contexts *all,
+                               const struct run_device *device,
+                               const struct run_options *o) {
+  struct context *next = NULL;
+  bool shared = device->change == RUN_CHANGE_SHARED;
+  for (int i = 0; i < CONTEXTS; i++) {
+    struct context *x = &all->context[i];
+    const struct context_name *name = &x->loaded_name;
+    bool fits = strcmp(name->device, device->name) == 0 &&
+                strcmp(name->preset, o->preset) == 0;
+    int more = next ? name->columns - next->loaded_name.columns : 1;
+    if (fits &&
+        (more > 0 || (!more && (x->last_use > next->last_use) == shared)))
+      next = x;
+  }
+  return next;
+}
+
+static bool copy_held(const struct context *x, struct arena *a,
+                      struct run_held *h) {
+  const struct context_key *key = &x->held;
+  const struct context_name *name = key->bytes;
+  if (!x->context || !key->shape_bytes)
+    return false;
+  h->xclbin_bytes = key->length - sizeof *name;
+  h->xclbin = arena_copy(a, name + 1, h->xclbin_bytes, 1, 1);
+  h->shape_bytes = key->shape_bytes;
+  h->shape = arena_copy(a, key->shape, h->shape_bytes, 1, 1);
+  return true;
+}
+
+uint64_t contexts_launches(struct contexts *all) {
+  pthread_mutex_lock(&all->lock);
+  uint64_t count = all->clock;
+  pthread_mutex_unlock(&all->lock);
+  return count;
+}
+
+bool contexts_held(struct contexts *all, struct arena *a,
+                   const struct run_device *device, const struct run_options *o,
+                   struct run_held *h) {
+  if (!device->load || device->change == RUN_CHANGE_NEVER || o->recording)
+    return false;
+  pthread_mutex_lock(&all->lock);
+  struct context *x = next_of(all, device, o);
+  if (x)
+    x->users++;
+  pthread_mutex_unlock(&all->lock);
+  bool free = x && pthread_mutex_trylock(&x->lock) == 0;
+  bool good = free && copy_held(x, a, h);
+  if (free)
+    pthread_mutex_unlock(&x->lock);
+  pthread_mutex_lock(&all->lock);
+  if (x)
+    x->users--;
+  pthread_mutex_unlock(&all->lock);
+  return good;
+}
+
 /* ---- launches ---- */
 
 struct job {
@@ -182,8 +248,9 @@ struct job {
 
 static struct context_key copy_of(struct arena *a,
                                   const struct context_key *key) {
-  return (struct context_key){arena_copy(a, key->bytes, key->length, 1, 1),
-                              key->length};
+  return (struct context_key){
+      arena_copy(a, key->bytes, key->length, 1, 1), key->length,
+      arena_copy(a, key->shape, key->shape_bytes, 1, 1), key->shape_bytes};
 }
 
 static void hold(struct context *x, const struct context_key *key) {
@@ -227,7 +294,7 @@ static bool change(struct arena *a, const struct job *j, struct text *txn,
   const struct context_launch *l = j->launch;
   const struct context *x = j->context;
   const struct preset *at;
-  const struct device *model = model_of(l, &at, j->d);
+  const struct device *model = model_of(l->device, l->options, &at, j->d);
   int columns, count = 0;
   const struct command_list *from[2],
       *to = configuration(a, &l->key, j->d),

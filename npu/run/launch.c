@@ -77,6 +77,7 @@ struct job {
   struct run_report *report;
   const struct recipe *recipe;
   struct cache_entry *entry; /* with the recipe's plan */
+  bool alone;                /* made as if the array held nothing */
   struct diag *d;
   bool done;
 };
@@ -91,12 +92,19 @@ static void build(struct cache_entry *e, const void *with) {
       target ? recipe_teir(e->arena, j->p, j->recipe, &e->diag) : NULL;
   if (!t)
     return;
-  e->plan = j->compiler->compile(e->arena, target, t, &e->diag);
+  struct arena *a = arena_open();
+  struct run_held held;
+  bool holds =
+      !j->alone && contexts_held(j->contexts, a, j->device, j->options, &held);
+  e->plan =
+      j->compiler->compile(e->arena, target, t, holds ? &held : NULL, &e->diag);
+  arena_close(a);
   if (e->plan && plan_check(e->plan, &j->recipe->problem, &e->diag))
     e->state = CACHE_READY;
   if (e->state == CACHE_READY && j->device->load)
     e->context_key = context_key(e->arena, j->device, j->options, e->plan);
-  j->report->seconds.build += seconds_now() - start;
+  e->build_seconds = seconds_now() - start;
+  j->report->seconds.build += e->build_seconds;
 }
 
 static size_t plan_bytes(const struct run_plan *plan) {
@@ -137,12 +145,36 @@ static void close_session(void *with) {
   e->bytes = 0;
 }
 
+/* What a plan's launches lose, one after the other, on a configuration that was
+ * near when it was made: when that is as much as the change would have cost and
+ * it takes to make a plan, it is made again, for one of its own. */
+static void count_losses(struct job *j, uint64_t before) {
+  struct cache_entry *e = j->entry;
+  if (e->last_launch != before)
+    e->lost_seconds = 0;
+  e->last_launch = contexts_launches(j->contexts);
+  e->lost_seconds += e->plan->lost_seconds * (double)(e->last_launch - before);
+}
+
+/* On a shared device every launch would pay the change, or one the load. */
+static bool has_lost(const struct job *j, const struct cache_entry *e) {
+  if (e->state != CACHE_READY || e->plan->lost_seconds <= 0)
+    return false;
+  double most = j->device->change == RUN_CHANGE_SHARED
+                    ? context_load_seconds(j->device, j->options)
+                    : e->plan->saved_seconds;
+  return e->lost_seconds >= most + e->build_seconds;
+}
+
 /* With the entry's lock held. */
 static bool run_entry(struct job *j) {
+  uint64_t before = contexts_launches(j->contexts);
   if (!memory_try(run_session, close_session, j))
     return no_memory(j->d);
   if (!j->done)
     close_session(j); /* nobody knows what a failed launch leaves behind */
+  else
+    count_losses(j, before);
   return j->done;
 }
 
@@ -158,6 +190,11 @@ static bool take_plan(struct job *j, const struct recipe *recipe,
   j->recipe = recipe;
   j->entry = e;
   pthread_mutex_lock(&e->lock);
+  j->alone = has_lost(j, e);
+  if (j->alone) {
+    close_session(j);
+    cache_forget(e);
+  }
   j->report->compiled |= e->state == CACHE_NEW;
   if (e->state == CACHE_NEW && !cache_build(e, build, j))
     no_memory(d);

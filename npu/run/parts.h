@@ -156,6 +156,8 @@ struct context_name {
 struct context_key { /* plans with equal ones share a context */
   const void *bytes;
   size_t length;
+  const void *shape; /* of such a plan */
+  size_t shape_bytes;
 };
 struct context_key context_key(struct arena *, const struct run_device *,
                                const struct run_options *,
@@ -180,6 +182,15 @@ struct contexts {
 };
 void contexts_open(struct contexts *);
 void contexts_close(struct contexts *);
+/* What a device takes to load a configuration. */
+double context_load_seconds(const struct run_device *,
+                            const struct run_options *);
+/* Launches of all contexts so far. */
+uint64_t contexts_launches(struct contexts *);
+/* What the next launch finds, in the arena; false: nothing, nobody knows now,
+ * or it is not to matter. */
+bool contexts_held(struct contexts *, struct arena *, const struct run_device *,
+                   const struct run_options *, struct run_held *);
 struct context_launch {
   struct contexts *contexts;
   const struct run_device *device;
@@ -205,6 +216,10 @@ struct cache_entry {
   const struct run_plan *plan;
   struct context_key context_key; /* of the plan */
   double changes_seconds;         /* spent on changes of contexts for it */
+  /* Lost by launches that followed each other, on a configuration that is not
+   * the plan's best; and the count of all launches at the last one. */
+  double lost_seconds, build_seconds; /* that it took to make it */
+  uint64_t last_launch;
   const struct run_device *device;
   struct run_session *session;
   size_t bytes; /* that the payload holds beside the arena, about */
@@ -228,6 +243,8 @@ void cache_close(struct cache *);
 struct cache_entry *cache_acquire(struct cache *, const void *key,
                                   size_t bytes);
 void cache_release(struct cache *, struct cache_entry *);
+/* With the lock of an entry held that has no session: it is new again. */
+void cache_forget(struct cache_entry *);
 /* With the lock of a new entry held: build() makes its payload in its arena
  * and sets its state.  False: no memory, and the entry stays new. */
 bool cache_build(struct cache_entry *,

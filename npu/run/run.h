@@ -68,19 +68,35 @@ struct run_plan {
   int64_t m, n, k;         /* extents of one launch, padding included */
   int64_t batch;           /* products that it computes; 0 and 1: one */
   double predicted_cycles; /* of one launch; 0: not known */
-  bool by_blocks;          /* inputs of bf16 become block floats */
+  /* What the compiler wants to know of the configuration, when it makes others
+   * (run_held). */
+  const void *shape;
+  size_t shape_bytes;
+  /* Of a launch, more than it would take on a configuration of its own; and
+   * what a change to this one was taken to save when it was made. */
+  double lost_seconds, saved_seconds;
+  bool by_blocks; /* inputs of bf16 become block floats */
   struct run_share share[AXIS_ROLES];
   struct run_bias bias;
   struct run_layout tensor[TENSORS]; /* arguments 0, 1, 2 */
+};
+
+/* A configuration that the array holds, by its plan's shape and bytes. */
+struct run_held {
+  const void *shape, *xclbin;
+  size_t shape_bytes, xclbin_bytes;
 };
 
 /* The module does not know the compiler; its caller hands it in. */
 struct run_compiler {
   /* A plan for the first part of the work that one launch can do; `device` as
    * device.def names it.  The plan lives in the arena.  Declines results that
-   * are no whole sums if a launch does not take all of k. */
+   * are no whole sums if a launch does not take all of k.  What the array holds
+   * (NULL: nothing, or it does not matter) may be nearly as good as what would
+   * be best. */
   const struct run_plan *(*compile)(struct arena *, const char *device,
-                                    const struct teir *, struct diag *);
+                                    const struct teir *,
+                                    const struct run_held *, struct diag *);
   const struct run_device *device; /* one more device, by its name; or NULL */
 };
 

@@ -50,8 +50,11 @@ static struct run_layout layout(enum axis_role row, int64_t rows,
 }
 
 static const struct run_plan *compile(struct arena *a, const char *device,
-                                      const struct teir *work, struct diag *d) {
+                                      const struct teir *work,
+                                      const struct run_held *held,
+                                      struct diag *d) {
   struct teir_problem problem, *p = &problem;
+  (void)held; /* its configurations cannot be changed */
   if (!teir_problem_read(work, p, d))
     return NULL;
   if (p->extent[AXIS_C] > 1) {
