@@ -1,12 +1,13 @@
 /* summary.c -- what NPUTEIR_TRACE=summary prints when the process exits, one
  * line on stderr:
  *
- *   nputeir: summary calls=12 done=10 declined=2 launches=20 configured=3
- *   cycles=196768 seconds=1.204 reasons="1 x no NPU | 1 x N multiply-adds;
- * fewer than min-macs=N"
+ *   nputeir: summary calls=12 done=10 declined=2 launches=20 configured=1
+ *   changed=2 cycles=196768 seconds=1.204 reasons="1 x no NPU | 1 x N
+ * multiply-adds; fewer than min-macs=N"
  *
  * (in one line).  configured: calls that had a configuration of the array
- * loaded, of which shapes with the same blocks share one.  cycles are the
+ * loaded, of which shapes with the same blocks share one; changed: calls whose
+ * transactions changed the one that was there.  cycles are the
  * simulator's, 0 where none were counted; seconds are those that callers waited
  * in calls that were done.  Reasons are counted together that differ in numbers
  * only, so that their list is short.
@@ -26,6 +27,7 @@ struct summary {
   pid_t process; /* whose calls these are; a forked child begins anew */
   int64_t calls, done, launches;
   int64_t configured; /* calls that had a configuration loaded */
+  int64_t changed;    /* and that changed it */
   uint64_t cycles;
   double seconds;
   int reason_count;
@@ -84,6 +86,7 @@ static void forget_parent(struct summary *s) {
     return;
   s->process = getpid();
   s->calls = s->done = s->launches = s->configured = s->others = 0;
+  s->changed = 0;
   s->cycles = 0;
   s->seconds = 0;
   memset(s->reason, 0, sizeof s->reason);
@@ -97,6 +100,7 @@ void summary_add(struct summary *s, const struct run_report *r,
   s->calls++;
   s->launches += r->launches;
   s->configured += r->counts.configured;
+  s->changed += r->counts.changed_bytes > 0;
   s->cycles += r->counts.cycles;
   if (r->done) {
     s->done++;
@@ -129,9 +133,9 @@ static void put(struct line *l, const char *format, ...) {
 static void put_all(struct line *l, const struct summary *s) {
   put(l,
       "nputeir: summary calls=%lld done=%lld declined=%lld launches=%lld "
-      "configured=%lld cycles=%llu seconds=%.3f reasons=\"",
+      "configured=%lld changed=%lld cycles=%llu seconds=%.3f reasons=\"",
       (long long)s->calls, (long long)s->done, (long long)(s->calls - s->done),
-      (long long)s->launches, (long long)s->configured,
+      (long long)s->launches, (long long)s->configured, (long long)s->changed,
       (unsigned long long)s->cycles, s->seconds);
   for (int i = 0; i < s->reason_count; i++)
     put(l, "%s%lld x %s", i ? " | " : "", (long long)s->reason[i].count,

@@ -502,13 +502,14 @@ static void test_summary(void) {
   char *seconds = strstr(text, "seconds=");
   CHECK(seconds && strncmp(text,
                            "nputeir: summary calls=5 done=2 declined=3 "
-                           "launches=4 configured=1 cycles=4000 seconds=0.",
-                           86) == 0);
+                           "launches=4 configured=1 changed=0 cycles=4000 "
+                           "seconds=0.",
+                           96) == 0);
   CHECK(strstr(text, " reasons=\"2 x N values for N symbols | "
                      "1 x switched off by the options\"\n"));
   CHECK(strstr(text,
-               "calls=0 done=0 declined=0 launches=0 configured=0 cycles=0 "
-               "seconds=0.000 reasons=\"\"\n"));
+               "calls=0 done=0 declined=0 launches=0 configured=0 changed=0 "
+               "cycles=0 seconds=0.000 reasons=\"\"\n"));
 }
 
 /* What a terminal shows of two calls without a device. */
