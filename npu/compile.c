@@ -114,6 +114,15 @@ static bool design(struct arena *a, const struct platform *at,
          (r->design = design_make(a, r->program, cores, d));
 }
 
+static void name_rules(struct arena *a, const struct platform *at,
+                       const struct teir *work, struct npu_result *r) {
+  for (int i = 0; i < TENSORS; i++)
+    if (r->packed[i])
+      r->rule[i] = strcmp(r->packed[i], "descriptor") == 0
+                       ? arena_string(a, r->beyond.text)
+                       : map_reason(a, at, work, i, r->packed[i]);
+}
+
 static bool compile_at(struct arena *a, const struct platform *at,
                        const struct teir *work, int64_t most_bytes,
                        bool in_place, struct core_cache *cores,
@@ -133,8 +142,10 @@ static bool compile_at(struct arena *a, const struct platform *at,
     r->teir = schedule(a, at, work, most_bytes, in_place, &tried, r, d);
     if (!r->teir)
       return false;
-    if (design(a, at, cores, r, &why))
+    if (design(a, at, cores, r, &why)) {
+      name_rules(a, at, work, r);
       return make_images(a, r, d);
+    }
     if (tried & 1)
       *d = why;
     else if (r->beyond.kind == DIAG_NONE)

@@ -11,6 +11,8 @@ struct npu_result {
   struct map_blocking blocking; /* all zero when the TEIR was given */
   /* Why tensors do not lie as in the TEIR: a word; NULL: they do. */
   const char *packed[TENSORS];
+  /* The rule of the hardware behind it, with a number; NULL: none. */
+  const char *rule[TENSORS];
   /* What descriptors could not do on tensors as they lie, which are packed
    * therefore; DIAG_NONE: nothing. */
   struct diag beyond;

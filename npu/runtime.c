@@ -192,6 +192,7 @@ static bool fill_plan(struct arena *a, const struct teir *work,
     l->bytes = (size_t)x->bytes;
     l->in_place = stay[x->tensor];
     l->why = r->packed[x->tensor];
+    l->rule = r->rule[x->tensor];
     if (l->in_place)
       lay_in_place(&w, x->tensor, l);
     else
@@ -262,8 +263,11 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     struct resident_place place;
     if (resident_find(r.design, &place))
       plan->resident = arena_copy(a, &place, 1, 1, sizeof place);
-    if (!fill_plan(scratch, work, &r, plan, d) ||
-        !fill_bias(a, r.program, plan))
+    bool good = fill_plan(scratch, work, &r, plan, d);
+    for (int i = 0; i < TENSORS; i++)
+      if (plan->tensor[i].rule)
+        plan->tensor[i].rule = arena_string(a, plan->tensor[i].rule);
+    if (!good || !fill_bias(a, r.program, plan))
       plan = NULL;
   }
   npu_result_free(&r);

@@ -199,6 +199,11 @@ bool map_choose_in_place(struct arena *, const struct platform *,
                          const struct teir *, unsigned *tried,
                          struct map_blocking *, const char *why[TENSORS],
                          struct diag *);
+/* ---- reason.c ---- */
+/* The rule of the hardware behind such a word, with what breaks it; NULL: it
+ * has none of its own. */
+const char *map_reason(struct arena *, const struct platform *,
+                       const struct teir *, int tensor, const char *why);
 
 /* For the tensors of a plain TEIR, one product, the blocks, layouts and grid of
  * another blocking; false: it has no such. */

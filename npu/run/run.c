@@ -279,8 +279,10 @@ static bool run_chain(const struct call *c, const struct product *first,
 static void report_copies(const struct padded *x, struct run_report *report) {
   for (int t = IN0; t <= IN1; t++) {
     report->host_bytes += x->bytes[t];
-    if (x->why[t])
+    if (x->why[t]) {
       report->packed[t] = x->why[t];
+      report->rule[t] = NULL;
+    }
   }
 }
 

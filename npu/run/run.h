@@ -28,7 +28,7 @@ struct run_layout {
   /* As the TEIR's tensor; else in an order of the device's own, and why: a word
    * for the trace. */
   bool in_place;
-  const char *why;
+  const char *why, *rule; /* of the hardware, a sentence; NULL: none */
   int count;
   struct {
     enum axis_role axis; /* C only if the plan has a batch */
@@ -244,6 +244,7 @@ struct run_report {
   int64_t host_bytes;
   /* Tensors that were not copied as they lie, and why; NULL: as they lie. */
   const char *packed[TENSORS];
+  const char *rule[TENSORS]; /* of the hardware behind it; NULL: none */
   struct run_counts counts;
   struct run_seconds seconds;
   struct diag reason; /* when declined */

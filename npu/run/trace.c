@@ -29,11 +29,12 @@
  *   zeros   elements that do not count are zeros in a copy
  *   made    what is multiplied is made of the elements
  *
- * Behind that stands epilogue=cores or epilogue=host, where a tail makes
- * results of the sums or they are added to old contents: who does it; and
- * changed=, where another configuration was loaded: the bytes of transactions
- * that changed it; and resident=, the launches of a transaction that was on the
- * device or stays there.
+ * Behind that stand rule=, for the first four of these by tensor the rule of
+ * the hardware with the number that breaks it; epilogue=cores or epilogue=host,
+ * where a tail makes results of the sums or they are added to old contents: who
+ * does it; and changed=, where another configuration was loaded: the bytes of
+ * transactions that changed it; and resident=, the launches of a transaction
+ * that was on the device or stays there.
  *
  * Of a device on which launches cost time, behind that stand build_us=,
  * copy_us= and launch_us=, the microseconds of making launches, of copies and
@@ -70,6 +71,19 @@ static void put_packed(struct text *t, const char *const packed[TENSORS]) {
   text_free(&list);
 }
 
+/* The rules of the hardware behind them. */
+static void put_rules(struct text *t, const struct run_report *r) {
+  static const char *const name[] = {"in0", "in1", "out"};
+  struct text list = {0};
+  for (int i = 0; i < TENSORS; i++)
+    if (r->packed[i] && r->rule[i])
+      text_printf(&list, "%s%s: %s", list.length ? "; " : "", name[i],
+                  r->rule[i]);
+  if (list.length)
+    put(t, "rule", text_string(&list));
+  text_free(&list);
+}
+
 void trace_report(const struct run_report *r, const char *where) {
   double util = r->counts.core_cycles ? (double)r->counts.mac_cycles /
                                             (double)r->counts.core_cycles
@@ -95,6 +109,7 @@ void trace_report(const struct run_report *r, const char *where) {
               (unsigned long long)r->counts.cycles, util);
   text_printf(&t, " host_bytes=%lld", (long long)r->host_bytes);
   put_packed(&t, r->packed);
+  put_rules(&t, r);
   if (r->epilogue)
     put(&t, "epilogue", r->epilogue);
   if (r->counts.changed_bytes)

@@ -536,6 +536,7 @@ static void name_packed(const struct work *w, struct run_report *report) {
                         : !l->in_place                 ? l->why
                         : w->recipe->spread[t]         ? "span"
                                                        : NULL;
+    report->rule[t] = report->packed[t] == l->why ? l->rule : NULL;
   }
 }
 

@@ -13,7 +13,8 @@ static void show_map(const struct npu_result *r, struct text *t) {
   static const char *const name[] = {"in0", "in1", "out"};
   for (int i = 0; i < TENSORS; i++)
     if (r->packed[i])
-      text_printf(t, "# packed %s: %s\n", name[i], r->packed[i]);
+      text_printf(t, "# packed %s: %s%s%s\n", name[i], r->packed[i],
+                  r->rule[i] ? ", " : "", r->rule[i] ? r->rule[i] : "");
   if (r->beyond.kind != DIAG_NONE)
     text_printf(t, "# beyond descriptors: %s\n", r->beyond.text);
   if (r->blocking.predicted_cycles > 0)

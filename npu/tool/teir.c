@@ -64,7 +64,9 @@ static bool array_limits(struct teir_job *j, const struct teir *t) {
       text_printf(&j->out, "array: %s\n", why[i]->text);
   for (int i = 0; good && i < TENSORS; i++)
     if (r.packed[i] && ++count)
-      text_printf(&j->out, "array: %s is packed: %s\n", name[i], r.packed[i]);
+      text_printf(&j->out, "array: %s is packed: %s%s%s\n", name[i],
+                  r.packed[i], r.rule[i] ? ", " : "",
+                  r.rule[i] ? r.rule[i] : "");
   if (!count)
     text_puts(&j->out, "array: none is broken\n");
   npu_result_free(&r);
@@ -201,8 +203,8 @@ static const struct tool_option limits_options[] = {
   X(teir_job_policy)                                                           \
   X(teir_job_place)                                                            \
   X(teir_job_consume)                                                          \
-  X(teir_job_brgemm) X(teir_job_sink) X(teir_job_hoist) X(teir_job_peel)       \
-      X(teir_job_pack)
+  X(teir_job_brgemm)                                                           \
+  X(teir_job_sink) X(teir_job_hoist) X(teir_job_peel) X(teir_job_pack)
 #define CALL(action)                                                           \
   static bool call_##action(struct tool *t, void *job) {                       \
     return act(t, job, action);                                                \

@@ -116,6 +116,8 @@ static void test(const struct shape *s) {
   bool good = call(&w, trace) && nest_right(&w);
   snprintf(packed, sizeof packed, " packed=%s ", s->packed ? s->packed : "");
   good &= !s->packed || strstr(trace, packed);
+  if (s->packed && strstr(s->packed, ":stride"))
+    good &= strstr(trace, " rule=\"in") && strstr(trace, "words of 4\"");
   CHECK(good);
   if (!good)
     fprintf(stderr, "%s %lldx%lldx%lld turned %d%d%d gaps %lld %lld %lld: %s",

@@ -40,6 +40,22 @@ awk '$1 != "axis" { print; next }
 grep -Eq 'take at least [0-9]+ bytes: they do not fit .* of 65536 bytes' out ||
   fail "no number: $(cat out)"
 
+# A tensor that is packed has the rule of the hardware with its number.
+ruled() { # in0's stride along m, in1's along n, words
+  printf 'teir 1\ntensor in0 bf16\ntensor in1 bf16\ntensor out f32\n' >ruled.teir
+  printf '%s\n' "axis m extent 64 stride in0=$1 out=256" \
+    "axis n extent 64 stride in1=$2 out=4" \
+    'axis k extent 64 stride in0=2 in1=128' 'primitive z Zero M=[m] N=[n]' \
+    'primitive c Contraction M=[m] N=[n] K=[k]' 'roots z, c' \
+    'invoke z calls z' 'invoke c calls c' >>ruled.teir
+  "$nputeir" teir limits ruled.teir >out || fail "limits of $1 $2"
+  grep -q "^array: $3" out || fail "not '$3': $(cat out)"
+}
+ruled 128 2 'none is broken'
+ruled 130 2 'in0 is packed: stride, axis m moves it by 130 bytes; .* words of 4$'
+ruled 4194308 2 'in0 is packed: .* by 4194308 bytes; .* moves by up to 4194304$'
+ruled 128 8192 'in1 is packed: stride, no axis moves it by 2 bytes'
+
 # K of 20 makes zeros behind a row; text and records agree part by part.
 "$nputeir" design 64x60x20 >text && "$nputeir" design 64x60x20 --json >json ||
   fail "no design in two forms"
