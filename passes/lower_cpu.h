@@ -62,6 +62,8 @@ struct CpuWork {
   // Of a small product, if all is known: then the slots hold addresses only.
   std::optional<CpuFixed> Fixed;
 
+  // Then each role has one axis.
+  bool isPlain() const { return Direct || Vector != CPU_VECTOR_NO; }
   unsigned tensors() const { return TENSORS + (unsigned)Extras.size(); }
   // Of IN0 or IN1; to what follows axes, a limit is one more tensor.
   unsigned firstLimit(int T) const {

@@ -344,7 +344,7 @@ private:
     assert(someSteps() % Dot.step == 0);
     Function *F =
         Lines ? linesFunction(Plain, Panel) : packFunction(Plain, Panel);
-    bool MayCross = T == IN1 && Dot.step == 1 && !Panel.Limits;
+    bool MayCross = T == IN1 && Dot.step == 1 && !Panel.Limits && !W.isPlain();
     Value *Crosses = C.CreateAnd(C.CreateICmpNE(Stride, Size),
                                  C.CreateICmpEQ(R[Role].Next[(size_t)T], Size));
     C.loop(C.number(0), K, Some, [&](Value *P) {
