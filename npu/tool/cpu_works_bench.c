@@ -148,6 +148,8 @@ static const struct work {
     {"s8-1024",      "s8s8",     DNNL_S8,   {1024, 1024, 1024}, 1073741824, 0},
     {"u8s8-1024",    "u8s8",     DNNL_U8,   {1024, 1024, 1024}, 1073741824, 0},
     {"bf16-1024",    "bf16bf16", DNNL_BF16, {1024, 1024, 1024}, 1073741824, 0},
+    {"s8-256",       "s8s8",     DNNL_S8,   {256, 256, 256},    16777216,   0},
+    {"bf16-256",     "bf16bf16", DNNL_BF16, {256, 256, 256},    16777216,   0},
     {"s8-128",       "s8s8",     DNNL_S8,   {128, 128, 128},    2097152,    0},
     {"bf16-128",     "bf16bf16", DNNL_BF16, {128, 128, 128},    2097152,    0},
     {"matvec-4096",  "rows",     SGEMV_ROWS,   {4096, 1, 4096}, 16777216,
@@ -289,7 +291,7 @@ static void measure(loop *const loops[RIVALS], reads *read_all,
                     const struct libraries *l, const struct work *w,
                     const struct tensors *t, double best[RIVALS]) {
   double start = seconds_now();
-  int calls = (int)(2e6 / w->macs) + 1;
+  int calls = (int)(2e7 / w->macs) + 1;
   volatile float sum = 0;
   for (int i = 0; i < RIVALS; i++)
     best[i] = 0;
@@ -298,7 +300,7 @@ static void measure(loop *const loops[RIVALS], reads *read_all,
     for (enum rival r = OURS; r < RIVALS; r++) {
       /* plain loops may take long */
       if ((r == LIBRARY && best[r] == 0) ||
-          (r == PLAIN && rounds > 0 && w->macs > 1e8) ||
+          (r == PLAIN && rounds > 0 && w->macs * calls > 1e7) ||
           (r == READING && w->read_bytes == 0))
         continue;
       double from = seconds_now();
