@@ -21,6 +21,8 @@ static int64_t block_cost(const struct cover_problem *p, int rows, int cols) {
   int64_t bank = p->load_result ? 2 * results : results;
   int64_t cycles = k * max(rows * cols, p->distance);
   cycles = loads > 2 * cycles ? (loads + 1) / 2 : cycles;
+  int64_t port = k * rows * p->left_parts + (p->load_result ? results : 0);
+  cycles = port > cycles ? port : cycles;
   cycles = bank > cycles ? bank : cycles;
   int64_t moves = k * (rows * p->left_shuffle + cols * p->right_shuffle) +
                   (int64_t)rows * cols * p->result_moves;

@@ -184,6 +184,8 @@ static const struct in_steps in_steps[] = {
     {DTYPE_I8, DTYPE_I16, 64, 48, 112, 4, 2, true, 8 * 1354 + 80, true},
     {DTYPE_I8, DTYPE_I16, 64, 64, 128, 4, 1, true, 4 * 2052 + 80, true},
     {DTYPE_I8, DTYPE_I32, 48, 168, 48, 3, 2, true, 6 * 1516 + 120, false},
+    /* a tall one with edges, whose blocks are 1 x 3 results, not 2 x 2 */
+    {DTYPE_I8, DTYPE_I32, 24, 80, 64, 4, 2, true, 8 * 520 + 80, true},
 };
 
 static const struct in_steps in_steps_aie2p[] = {
