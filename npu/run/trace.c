@@ -33,8 +33,9 @@
  * the hardware with the number that breaks it; epilogue=cores or epilogue=host,
  * where a tail makes results of the sums or they are added to old contents: who
  * does it; and changed=, where another configuration was loaded: the bytes of
- * transactions that changed it; and resident=, the launches of a transaction
- * that was on the device or stays there.
+ * transactions that changed it, and of what these brought to the array; and
+ * resident=, the launches of a transaction that was on the device or stays
+ * there.
  *
  * Of a device on which launches cost time, behind that stand build_us=,
  * copy_us= and launch_us=, the microseconds of making launches, of copies and
