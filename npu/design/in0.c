@@ -14,6 +14,10 @@
  *           others:        streamed, streamed ...
  *   reader  all n rounds:  kept, streamed, kept, streamed ...
  *
+ * Where device memory is read in runs of several steps, of which a stretch
+ * keeps one, the others may be more than one buffer of the ring, with
+ * descriptors of their own.
+ *
  * The writer's differ, so they are tasks that the transaction starts; the
  * reader's are a chain without end.  Only the ring has locks.  The reader does
  * not touch a kept part before the streamed one behind it is there, which was
@@ -96,15 +100,27 @@ struct walk in0_read_walk(const struct tile_program *p,
   return w;
 }
 
+/* The streamed part of a stretch: one buffer of the ring, to which iteration
+ * leads, or its two in turn. */
+static void add_streamed(struct builder *m, const struct ring *r, int parts,
+                         int first, int next, bool mm2s, const struct walk *w) {
+  if (parts == 1)
+    add_stepping_bd(m, r, first, next, mm2s, IN0, w);
+  for (int i = 0; i < parts && parts > 1; i++)
+    add_ring_bd(m, r, i % r->depth, first + i,
+                i + 1 < parts ? first + i + 1 : next, mm2s, IN0, w, 0);
+}
+
 /* The panel of in0, kept in part. */
 static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
                            const struct kernel_shape *s) {
   enum { WRITE_KEPT = DESIGN_KEPT_BD, WRITE = DESIGN_STREAMED_BD };
-  enum { READ_KEPT = WRITE + 1, READ, PANEL_BDS };
   const struct tile_program *p = m->design->program;
   const struct map_panel *panel = &p->panel;
-  int first = new_bds(m, tile, IN0, PANEL_BDS);
-  assert(first == WRITE_KEPT);
+  const int parts = map_streamed_parts(p), part = panel->streamed / parts,
+            READ_KEPT = WRITE + parts, READ = READ_KEPT + 1;
+  int first = new_bds(m, tile, IN0, READ + parts);
+  assert(first == WRITE_KEPT && (parts == 1 || parts % 2 == 0));
   (void)first;
   uint32_t step = ring_block_bytes(p, IN0) * (uint32_t)p->group_m;
   struct ring kept = {.name = "in0_kept",
@@ -118,15 +134,15 @@ static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
   struct ring ring = {.name = "in0_",
                       .column = tile->column,
                       .row = MEM_ROW,
-                      .bytes = step * (uint32_t)panel->streamed,
-                      .stride = step * (uint32_t)panel->streamed,
+                      .bytes = step * (uint32_t)part,
+                      .stride = step * (uint32_t)part,
                       .depth = MAP_MEM_DEPTH_STREAMED,
                       .lock = LOCK_IN0};
   kept.offset = take_memory(m, tile, &kept);
   ring.offset = take_memory(m, tile, &ring);
   struct walk write_kept, write;
   if (!in0_write_walk(m, panel->kept, &write_kept) ||
-      !in0_write_walk(m, panel->streamed, &write))
+      !in0_write_walk(m, part, &write))
     return false;
   ring_clip(p, IN0, &kept, &write_kept);
   ring_clip(p, IN0, &ring, &write);
@@ -146,12 +162,12 @@ static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
       add_stepping_bd(m, &kept, WRITE_KEPT, WRITE, false, IN0, &write_kept);
   bd->acquire_lock = -1; /* nothing to wait for, nothing to say */
   bd->release_value = 0;
-  add_stepping_bd(m, &ring, WRITE, -1, false, IN0, &write);
+  add_streamed(m, &ring, parts, WRITE, -1, false, &write);
   struct walk read = in0_read_walk(p, s, panel->kept, panel->kept * p->group_m);
   bd = add_stepping_bd(m, &kept, READ_KEPT, READ, true, IN0, &read);
   bd->release_lock = bd->acquire_lock; /* the part behind it is there */
-  read = in0_read_walk(p, s, panel->streamed, panel->streamed * p->group_m);
-  add_stepping_bd(m, &ring, READ, READ_KEPT, true, IN0, &read);
+  read = in0_read_walk(p, s, part, part * p->group_m);
+  add_streamed(m, &ring, parts, READ, READ_KEPT, true, &read);
   *add_start(m) =
       (struct design_start){tile->column, MEM_ROW, IN0, READ_KEPT, true};
   return true;

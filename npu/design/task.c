@@ -325,6 +325,13 @@ static bool walk_uneven(struct walk *w, const struct tile_program *p,
   return true;
 }
 
+/* Whether an iteration counts the stretches of which a part is streamed again,
+ * since they and their buffers are a loop each. */
+static bool counts_stretches(const struct tile_program *p,
+                             const struct channel *c) {
+  return c->rounds == OTHER_ROUNDS && map_streamed_parts(p) > 1;
+}
+
 static bool walk_of(const struct tile_program *p, const struct phases *x,
                     const struct channel *c, struct walk *w) {
   const struct map_nest *k = &p->time[AXIS_K];
@@ -339,7 +346,7 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
   if (p->grid.apart && t < OUT)
     walk_nest(w, &p->row, t);
   walk_nest(w, &x->inside[AXIS_M], t);
-  if (c->rounds == OTHER_ROUNDS)
+  if (c->rounds == OTHER_ROUNDS && !counts_stretches(p, c))
     walk_add(w, 2, 0); /* so often as each phase says */
   else if (c->rounds == ALL_ROUNDS && !(t == IN0 && panel->chunks))
     walk_nest(w, &x->inside[AXIS_N], t);
@@ -359,7 +366,8 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
   if (c->rounds == OTHER_ROUNDS) {
     int stretch = panel->kept + panel->streamed;
     assert(inner_steps(p) % stretch == 0);
-    walk_steps(w, k, t, stretch);
+    if (!counts_stretches(p, c))
+      walk_steps(w, k, t, stretch);
     walk_add(w, panel->streamed / steps,
              steps * k->loop[k->count - 1].stride_bytes[t]);
   } else {
@@ -462,6 +470,16 @@ static bool fill_channel(struct builder *m, const struct phases *x,
               : walk_of(m->design->program, x, c, &w)))
     return diag_error(m->diag, loc_none(),
                       "%s: its blocks are not made of words", c->name);
+  const struct tile_program *p = m->design->program;
+  bool stretches = counts_stretches(p, c);
+  if (stretches) {
+    const struct map_nest *k = &p->time[AXIS_K];
+    bd->iteration_count = (uint32_t)p->panel.stretches;
+    bd->iteration_step_words =
+        (uint32_t)((p->panel.kept + p->panel.streamed) *
+                   k->loop[k->count - 1].stride_bytes[IN0] / 4);
+  }
+  turns |= stretches; /* the iteration is taken */
   return fill_bd(m, c->name, &w, bd, repeat) &&
          (!turns || *repeat == 1 ||
           diag_error(m->diag, loc_none(), "%s: more loops than dimensions",
@@ -491,7 +509,8 @@ static bool make_channel(struct builder *m, const struct phases *x, int column,
   int tasks = 0, later = x->turns > 1 && c->tensor == OUT;
   for (int phase = 0; phase < x->count; phase++) {
     if (c->rounds == OTHER_ROUNDS)
-      repeat = other_rounds(x, phase);
+      repeat = other_rounds(x, phase) *
+               (counts_stretches(p, c) ? p->panel.stretches : 1);
     if (!repeat || (once && !starts_panel(x, phase)))
       continue;
     bool bias = c->tensor == MAP_BIAS;

@@ -349,6 +349,8 @@ bool map_mem_panel(const struct device *, const struct teir_problem *,
                    const struct map_blocking *, struct map_panel *);
 
 /* ---- place.c ---- */
+/* Buffers in which the streamed steps of a stretch come. */
+int map_streamed_parts(const struct tile_program *);
 /* Bytes between neighbours in a role of a block: 0 rows, 1 columns. */
 int64_t map_pitch(const struct tile_program *, int tensor, int which);
 /* Places in core and mem tiles, and how sums lie; false and *d: there is no

@@ -492,6 +492,33 @@ static void keep_part(const struct device *dev, const struct map_blocking *b,
   }
 }
 
+/* The same where device memory is read in long runs along k: of every stretch
+ * the first run is kept, and of those behind it, one or an even number, the
+ * ring has two. */
+static void keep_runs(const struct device *dev, const struct map_blocking *b,
+                      int64_t step_bytes, const struct space *space,
+                      struct map_panel *panel) {
+  enum { MOST_STREAMED = 6 };
+  int run = panel->run[IN0];
+  int64_t bytes = run * step_bytes;
+  struct space left = *space;
+  left.own -= MAP_MEM_DEPTH_STREAMED * bytes;
+  for (int streamed = 1; streamed <= MOST_STREAMED;
+       streamed += streamed > 1 ? 2 : 1) {
+    int steps = run * (1 + streamed), count = b->steps_k / steps, own;
+    if (b->steps_k % steps || inner_steps(b) % steps ||
+        count <= MAP_MEM_DEPTH_STREAMED || count > dev->max_iterations ||
+        count * (b->rounds_n - 1) > dev->max_repeat ||
+        !divide(&left, count, bytes, &own))
+      continue;
+    panel->stretches = count;
+    panel->kept = run;
+    panel->streamed = run * streamed;
+    panel->own = own;
+    return;
+  }
+}
+
 /* n rounds for which a whole panel is kept: a lock counts its uses.  Where it
  * comes on a channel of in1's, a task counts the blocks of in1 behind it.  0:
  * none that would save anything.  A bias is counted over all of them. */
@@ -584,6 +611,10 @@ static bool find_panel(const struct device *dev, const struct teir_problem *p,
     return b->rounds_m == 1 && panel->chunks;
   if (b->rounds_n > 1 && !panel->chunks && !is_along_k(b, IN0) && !b->last_k)
     keep_part(dev, b, step_bytes, &space, panel);
+  bool runs = is_along_k(b, IN0) && panel->run[IN0] > 1 && !b->last_k &&
+              valid_k(b) == b->block_k;
+  if (b->rounds_n > 1 && !panel->chunks && runs)
+    keep_runs(dev, b, step_bytes, &space, panel);
   /* in place, a buffer holds the blocks of a group */
   int64_t buffer = b->form.layout[IN0].in_place ? panel->run[IN0] * step_bytes
                                                 : (int64_t)bytes.in0;

@@ -5,6 +5,11 @@
 
 #include <assert.h>
 
+int map_streamed_parts(const struct tile_program *q) {
+  const struct map_panel *x = &q->panel;
+  return x->stretches && x->run[IN0] > 1 ? x->streamed / x->run[IN0] : 1;
+}
+
 int64_t map_pitch(const struct tile_program *q, int tensor, int which) {
   const struct map_nest *n = &q->side[map_roles[tensor][which]];
   return n->loop[n->count - 1].stride_bytes[tensor];

@@ -345,6 +345,25 @@ static void test_large(void) {
   }
 }
 
+/* Device memory that is slow for what cores multiply: of a panel along k runs
+ * are kept, and one or two behind each come again. */
+static void test_runs(void) {
+  static const int64_t extent[][3] = {{512, 512, 1344}, {384, 512, 2016}};
+  setenv("NPUTEIR_OPTIONS", "preset=phoenix", 1);
+  for (int i = 0; i < 2; i++) {
+    struct shape s = {.in = DTYPE_BF16,
+                      .out = DTYPE_F32,
+                      .m = extent[i][0],
+                      .n = extent[i][1],
+                      .k = extent[i][2],
+                      .turned = {false, true, false},
+                      .gap = {8, 0, 3},
+                      .packed = "-"};
+    test(&s);
+  }
+  unsetenv("NPUTEIR_OPTIONS");
+}
+
 /* Many small products are one launch, in one descriptor's iterations or in
  * several tasks; the device's copy of converted inputs holds all of them. */
 static void test_batch(void) {
@@ -441,5 +460,6 @@ int main(void) {
   test_random();
   test_batch();
   test_large();
+  test_runs();
   return check_result();
 }
