@@ -7,6 +7,7 @@
 // takes that side.  This is how the "n > 0" in front of a loop that LLVM has
 // turned round already, and a flag tested inside the nest, are carried.
 #include "body.h"
+#include "ir_calls.h"
 #include "ir_marks.h"
 #include "ir_matrix.h"
 #include "ir_sums.h"
@@ -84,15 +85,6 @@ bool Body::goes(const BasicBlock *B, const BasicBlock *Next) const {
   auto It = Taken.find(B);
   assert(It == Taken.end() || is_contained(successors(B), It->second));
   return It == Taken.end() || It->second == Next;
-}
-
-// What a call is, in a programmer's words.
-static std::string callWords(const CallBase &Call) {
-  if (Call.isInlineAsm())
-    return "holds assembly";
-  const Function *Callee = Call.getCalledFunction();
-  return Callee ? ("calls " + Callee->getName()).str()
-                : "calls a function through a pointer";
 }
 
 bool Body::declineJump(const Instruction &Jump) {
@@ -301,10 +293,8 @@ static bool harmless(const Instruction &I) {
   if (isa<DbgInfoIntrinsic>(I) || isa<AssumeInst>(I) ||
       isa<NoAliasScopeDeclInst>(I) || marksFrame(I))
     return true;
-  if (isa<CallBase>(I))
-    return !I.mayHaveSideEffects() && !I.mayReadFromMemory() &&
-           cast<CallBase>(I).doesNotThrow() &&
-           !cast<CallBase>(I).isConvergent();
+  if (const auto *Call = dyn_cast<CallBase>(&I))
+    return onlyComputes(*Call);
   return !I.mayHaveSideEffects() && !isa<AllocaInst>(I);
 }
 
