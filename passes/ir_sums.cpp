@@ -28,6 +28,17 @@ static int loadsUnder(const Value *V, int Depth) {
   return Product ? X + Y : std::max(X, Y);
 }
 
+const Instruction *productIn(const Value *Added) {
+  const auto *S = dyn_cast<Instruction>(Added);
+  while (S && (isa<CastInst>(S) || S->isShift() || S->isIntDivRem()))
+    S = dyn_cast<Instruction>(S->getOperand(0));
+  bool IsProduct = S &&
+                   (S->getOpcode() == Instruction::Mul ||
+                    S->getOpcode() == Instruction::FMul) &&
+                   loadsUnder(S, 0) >= 2;
+  return IsProduct ? S : nullptr;
+}
+
 bool isSumOfProduct(const Instruction &I) {
   if (const auto *Call = dyn_cast<IntrinsicInst>(&I))
     return (Call->getIntrinsicID() == Intrinsic::fmuladd ||
@@ -43,17 +54,8 @@ bool isSumOfProduct(const Instruction &I) {
   default:
     return false;
   }
-  for (const Value *Side : I.operands()) {
-    const auto *S = dyn_cast<Instruction>(Side);
-    while (S && (isa<CastInst>(S) || S->isShift() || S->isIntDivRem()))
-      S = dyn_cast<Instruction>(S->getOperand(0));
-    if (S &&
-        (S->getOpcode() == Instruction::Mul ||
-         S->getOpcode() == Instruction::FMul) &&
-        loadsUnder(S, 0) >= 2)
-      return true;
-  }
-  return false;
+  return any_of(I.operands(),
+                [](const Use &U) { return productIn(U.get()) != nullptr; });
 }
 
 bool sumsProducts(const Loop &L) {

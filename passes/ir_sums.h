@@ -9,6 +9,9 @@ namespace nputeir {
 
 // An instruction that adds a product to something.
 bool isSumOfProduct(const llvm::Instruction &I);
+// The product in what such an instruction adds, perhaps shifted or divided;
+// null: there is none.
+const llvm::Instruction *productIn(const llvm::Value *Added);
 bool sumsProducts(const llvm::Loop &L);
 // The product is added to something that may be a sum so far, as opposed to
 // the arithmetic of a hash or an index.
