@@ -14,6 +14,7 @@
 #include "ir_exits.h"
 #include "ir_marks.h"
 #include "ir_matrix.h"
+#include "ir_moves.h"
 #include "ir_sums.h"
 #include "lower_cpu.h"
 #include "matrix.h"
@@ -79,6 +80,7 @@ class Search {
   AAResults &AA;
   arena *A;
   bool MayTake;
+  bool LeftCpu = false; // what there is code for the processor alone for
   std::vector<Taken> Take;
   DenseMap<const Loop *, rule> Kept; // why
 
@@ -110,6 +112,7 @@ public:
   }
 
   bool anyTaken() const { return !Take.empty(); }
+  bool leavesCpu() const { return LeftCpu; }
   // Of a nest, not only what it was.
   bool leavesCode() const {
     return any_of(Take, [](const Taken &T) { return T.First.has_value(); });
@@ -248,8 +251,10 @@ private:
       verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,
                       "there is no code for this target");
     }
-    if (!P.Npu && !OnCpu && By == TakenBy::Call)
+    if (!P.Npu && !OnCpu && By == TakenBy::Call) {
+      LeftCpu |= P.Cpu != nullptr;
       P.Cpu = nullptr;
+    }
     if (!P.Npu && (P.Cpu || OnCpu))
       N.V = V;
     assert(isPlanned(P) || N.V.diag.kind != DIAG_NONE);
@@ -399,14 +404,25 @@ private:
   bool visitSums(Loop &L, size_t Before) {
     auto Why = Kept.find(&L);
     if (!isTakenIn(L) && Why != Kept.end() && !isOfProduct(Why->second) &&
-        L.getLoopPreheader() && exitOf(L).To)
+        L.getLoopPreheader() && exitOf(L).To) {
+      FactorMoves Moves(LI, SE);
       for (SumLoop &S : findSumLoops(L))
-        if (takeSums(L, S, Before))
+        if (mayFormMatrix(*S.L, L, Moves) && takeSums(L, S, Before))
           return true;
+    }
     bool Any = false;
     for (Loop *Inner : reverse(L.getSubLoops()))
       Any |= visitSums(*Inner, Before);
     return Any;
+  }
+
+  static bool mayFormMatrix(const Loop &L, const Loop &Outermost,
+                            FactorMoves &Moves) {
+    return any_of(L.blocks(), [&](const BasicBlock *B) {
+      return any_of(*B, [&](const Instruction &I) {
+        return isSumOfProduct(I) && Moves.mayFormMatrix(I, Outermost);
+      });
+    });
   }
 
   bool takeSums(Loop &L, SumLoop &S, size_t Before) {
@@ -466,7 +482,7 @@ void OffloadPass::tell(Function &F, ArrayRef<Finding> Found) {
 // Of C, which is to become a function of that name.
 bool OffloadPass::replaceNests(Copy &C, const options &O, TakenBy By,
                                StringRef Name, std::vector<Finding> &Found,
-                               arena *A) {
+                               arena *A, bool *LeavesCpu) {
   bool Changed = false;
   // What has read its first sums may have others.
   bool Again = true;
@@ -477,6 +493,8 @@ bool OffloadPass::replaceNests(Copy &C, const options &O, TakenBy By,
     if (Any)
       S.rewrite(Name);
     Changed |= Any;
+    if (LeavesCpu)
+      *LeavesCpu |= S.leavesCpu();
     Again = Any && S.leavesCode();
     for (Finding &N : S.Found)
       if (Round == 0 || N.V.rule == RULE_TAKEN)
@@ -653,10 +671,13 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
     Own->number(C.function());
     TakenBy First = D->Print ? TakenBy::Any : TakenBy::Call;
     bool Cut = cutAndReplace(C, Asked, F.getName(), Found, Scope.A);
+    bool LeavesCpu = Cut; // of what has been cut, that is not known
     Changed = Cut ? !D->Print
-                  : replaceNests(C, Asked, First, F.getName(), Found, Scope.A);
+                  : replaceNests(C, Asked, First, F.getName(), Found, Scope.A,
+                                 &LeavesCpu);
     Changed |= splitAndReplace(C, Asked, F.getName(), Found, Scope.A);
-    if (!D->Print && wantsCpuCode(Asked, F) && any_of(Found, IsLeft)) {
+    if (!D->Print && wantsCpuCode(Asked, F) && any_of(Found, IsLeft) &&
+        (Changed || LeavesCpu)) {
       if (Changed)
         simplifyLoops(C.function(), Own->FAM);
       std::vector<Finding> Left;

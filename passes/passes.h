@@ -294,8 +294,11 @@ class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
   std::shared_ptr<Report> Log = std::make_shared<Report>();
 
   void tell(llvm::Function &F, llvm::ArrayRef<Finding> Found);
+  // *LeavesCpu becomes true when there is code for the processor alone for a
+  // nest that was not asked for.
   bool replaceNests(Copy &C, const options &O, TakenBy By, llvm::StringRef Name,
-                    std::vector<Finding> &Found, arena *A);
+                    std::vector<Finding> &Found, arena *A,
+                    bool *LeavesCpu = nullptr);
   bool cutAndReplace(Copy &C, const options &O, llvm::StringRef Name,
                      std::vector<Finding> &Found, arena *A);
   bool splitAndReplace(Copy &C, const options &O, llvm::StringRef Name,
