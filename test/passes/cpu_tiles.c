@@ -7,6 +7,7 @@
  *     threads    parts of a product on several threads
  *     config     the program's own configuration of tiles is kept
  *
+ * Bits are compared: -ffast-math lets a NaN be equal to anything.
  * Exit status 77: the processor has no tiles, or the kernel gives none. */
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -62,7 +63,8 @@ static __bf16 half(long n) {
         volatile SUM sum = 0;                                                  \
         for (long p = 0; p < k; p++)                                           \
           sum += (SUM)a[i * k + p] * (SUM)b[p * n + j];                        \
-        wrong += c[i * n + j] != sum;                                          \
+        SUM want = sum;                                                        \
+        wrong += memcmp(&c[i * n + j], &want, sizeof want) != 0;               \
       }                                                                        \
     free(a);                                                                   \
     free(b);                                                                   \
