@@ -87,14 +87,14 @@ private:
   // Vectors of the rows, as they lie in the result.
   SmallVector<Value *, 32> rows(ArrayRef<Value *> Sums) {
     SmallVector<Value *, 32> Result;
+    int Beside = D.exchanged ? Side : 1, Next = Side * Side;
     for (int I = 0; I < Height; I++) {
-      int R = I % Side, Beside = D.exchanged ? Side : 1;
-      int At = D.exchanged ? R : R * Side, Next = Side * Side;
+      int At = D.exchanged ? I % Side : I % Side * Side;
+      const int Mask[] = {At, At + Beside, Next + At, Next + At + Beside};
       for (int J = 0; J < columns(); J += 2) {
         size_t Square = (size_t)(I / Side * columns() + J);
-        Result.push_back(C.CreateShuffleVector(
-            Sums[Square], Sums[Square + 1],
-            {At, At + Beside, Next + At, Next + At + Beside}));
+        Result.push_back(
+            C.CreateShuffleVector(Sums[Square], Sums[Square + 1], Mask));
       }
     }
     return Result;
