@@ -421,8 +421,10 @@ void defineBy(Function &F, const CpuWork &W) {
     // Processors as old as the weakest of several are not worth the time to
     // compile all that large products gain from.
     CpuWork Kinds = W;
-    Kinds.Packed &= Fixed || &Cpu != Cpus[0];
-    Value *Status = C.CreateCall(directFunction(U, Kinds, Name), {F.getArg(0)});
+    bool IsOld = !Fixed && &Cpu == Cpus[0];
+    Kinds.Packed &= !IsOld;
+    Value *Status =
+        C.CreateCall(directFunction(U, Kinds, Name, IsOld), {F.getArg(0)});
     if (!Kinds.Packed)
       return Status;
     return C.choose(C.CreateICmpNE(Status, C.getInt32(0)), {Status}, [&] {

@@ -224,9 +224,15 @@ llvm::Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
                               const CpuCode &By, llvm::Value *Slots);
 
 // ---- lower_cpu_direct.cpp ----
+// void (k, in0, in0_row, in0_k, in1, in1_k, out, out_row, rows, columns, add):
+// out[i][..] = the sum, or +=, of the type of what is multiplied.  Strides are
+// in bytes; Height rows and Vectors vectors of columns are multiplied, of which
+// there may be fewer.
+llvm::Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors);
 // i32 (slots): 0 when out is written, 1 when the product is no small one.
+// IsOld: by few kernels.
 llvm::Function *directFunction(CpuUnit &U, const CpuWork &W,
-                               llvm::StringRef Name);
+                               llvm::StringRef Name, bool IsOld);
 
 // ---- lower_cpu_vector.cpp ----
 CpuCode vectorCode(CpuUnit &U, const CpuWork &W, llvm::StringRef Name);

@@ -158,13 +158,26 @@ Function *kernelFunction(CpuUnit &U, const DirectShape &S) {
   return F;
 }
 
+} // namespace
+
+Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors) {
+  return kernelFunction(U, {{Sum, Sum},
+                            Sum,
+                            Height,
+                            Vectors,
+                            teir_cpu_blocks(&U.Cpu, Sum).lanes,
+                            teir_cpu_has_masks(&U.Cpu, Sum)});
+}
+
+namespace {
+
 class Direct {
   CpuUnit &U;
   const CpuWork &W;
   struct teir_cpu_blocks Blocks;
   Code C;
   unsigned Tensors;
-  bool Masks;
+  bool Masks, IsOld;
   int PanelColumns; // of a packed panel; 0: in1 is read as it lies
   Function *Store = nullptr;
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
@@ -174,9 +187,10 @@ class Direct {
   enum { MostRows = 8, MostColumns = 64 };
 
 public:
-  Direct(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
+  Direct(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld, Function &F)
       : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)), C(F),
-        Tensors(W.moved()), PanelColumns(W.Turned ? Blocks.turned_columns : 0) {
+        Tensors(W.moved()), IsOld(IsOld),
+        PanelColumns(W.Turned ? Blocks.turned_columns : 0) {
     Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
             (W.Turned || teir_cpu_has_masks(&U.Cpu, W.In[IN1]));
     assert(Blocks.direct_height[0] <= MostRows);
@@ -412,20 +426,24 @@ private:
                               Masks});
   }
 
-  // The kernel of as many vectors as the value says.
+  // The kernel of as many vectors as the value says.  With one vector, fewer
+  // rows take as long: every sum waits for the one before.
   Value *kernels(int Height, Value *Vectors) {
     int Most = PanelColumns ? 2 : Blocks.direct_vectors;
-    Value *F = kernel(Height, Most);
+    auto Kernel = [&](int V) {
+      return kernel(V > 1 || IsOld ? Height : Blocks.direct_height[0], V);
+    };
+    Value *F = Kernel(Most);
     for (int V = Most - 1; V >= (Masks ? 1 : 0); V--)
-      F = C.CreateSelect(C.CreateICmpEQ(Vectors, C.number(V)),
-                         kernel(Height, V), F);
+      F = C.CreateSelect(C.CreateICmpEQ(Vectors, C.number(V)), Kernel(V), F);
     return F;
   }
 
   void rows(const Block &X, Value *J, Value *Columns, Value *Vectors, In1 B) {
-    int High = Blocks.direct_height[0], Low = Blocks.direct_height[1];
+    int Low = Blocks.direct_height[1];
+    int High = IsOld ? Low : Blocks.direct_height[0];
     Value *Higher = kernels(High, Vectors), *Lower = kernels(Low, Vectors);
-    FunctionType *Type = kernel(High, 1)->getFunctionType();
+    FunctionType *Type = kernel(High, 2)->getFunctionType();
     Value *M = C.plus(X.I, X.Rows);
     if (W.Tail)
       C.CreateCall(offsetsFunction(U, Tensors),
@@ -468,20 +486,21 @@ private:
 
 } // namespace
 
-Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name) {
+Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name,
+                         bool IsOld) {
   bool IsNew;
   Function *F =
       U.function("small." + Name, Type::getInt32Ty(U.context()), "p", IsNew);
   if (!IsNew)
     return F;
   if (W.Fixed) {
-    Direct(U, W, Name, *F).emitFixed();
+    Direct(U, W, Name, IsOld, *F).emitFixed();
     return F;
   }
   Function *Run =
       U.function("direct." + Name, Type::getVoidTy(U.context()), "pp", IsNew);
-  Direct(U, W, Name, *Run).emit();
-  Direct(U, W, Name, *F).emitGate(Run);
+  Direct(U, W, Name, IsOld, *Run).emit();
+  Direct(U, W, Name, IsOld, *F).emitGate(Run);
   return F;
 }
 

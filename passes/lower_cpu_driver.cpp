@@ -426,6 +426,37 @@ private:
     return C.CreateICmpEQ(R[AXIS_N].Stride[OUT], C.number(dtype_bytes(W.Out)));
   }
 
+  // One of registers, by the kernel of its height; Given is what those of
+  // multiplyFunction get.  Sums of single elements have kernels that small
+  // products share.
+  void block(Value *Which, Value *Height, ArrayRef<Value *> Given) {
+    bool IsShared = Dot.op == CPU_OP_NONE;
+    auto Kernel = [&](int H) {
+      return IsShared && H > 0
+                 ? directKernel(U, W.Sum, Blocks.height[H], Blocks.vectors)
+                 : multiplyFunction(U, Dot, W.Sum, Blocks.height[H]);
+    };
+    auto Call = [&](int First, ArrayRef<Value *> Arguments) {
+      Value *F = Kernel(First);
+      for (int H = First + 1; H < Blocks.height_count; H++)
+        F = C.CreateSelect(C.CreateICmpEQ(Which, C.number(H)), Kernel(H), F);
+      C.CreateCall(Kernel(First)->getFunctionType(), F, Arguments);
+    };
+    if (!IsShared || Blocks.height_count == 1) {
+      Call(0, Given);
+      return;
+    }
+    C.when(
+        C.CreateICmpEQ(Which, C.number(0)),
+        [&] { C.CreateCall(Kernel(0), Given); },
+        [&] {
+          Call(1, {Given[0], Given[1], C.number(Bytes),
+                   C.number(Blocks.height[0] * Bytes), Given[2],
+                   C.number(Blocks.columns * Bytes), Given[3], Given[4], Height,
+                   C.number(Blocks.columns), Given[5]});
+        });
+  }
+
   void multiply(Value *At, Value *Count, Value *ColumnCount, Value *K,
                 Value *Add) {
     C.loop(C.number(0), ColumnCount, C.number(Blocks.columns), [&](Value *J) {
@@ -433,19 +464,11 @@ private:
       panels(Count, [&](Value *I, Value *Which) {
         Value *Panel0 = C.at(In0, panelBytes(IN0, I, K));
         Value *Height = C.number(Blocks.height[0]);
-        auto Kernel = [&](int H) {
-          return multiplyFunction(U, Dot, W.Sum, Blocks.height[H]);
-        };
-        Function *First = Kernel(0);
-        Value *F = First;
-        for (int H = 1; H < Blocks.height_count; H++) {
-          Value *Is = C.CreateICmpEQ(Which, C.number(H));
-          Height = C.CreateSelect(Is, C.number(Blocks.height[H]), Height);
-          F = C.CreateSelect(Is, Kernel(H), F);
-        }
+        for (int H = 1; H < Blocks.height_count; H++)
+          Height = C.CreateSelect(C.CreateICmpEQ(Which, C.number(H)),
+                                  C.number(Blocks.height[H]), Height);
         auto To = [&](Value *Place, Value *Stride, Value *Add) {
-          C.CreateCall(First->getFunctionType(), F,
-                       {steps(K), Panel0, Panel1, Place, Stride, Add});
+          block(Which, Height, {steps(K), Panel0, Panel1, Place, Stride, Add});
         };
         if (KeepsSums) {
           Value *Row = C.times(C.plus(At, I), BlockN);

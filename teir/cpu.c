@@ -261,15 +261,11 @@ static void cut_registers(const struct teir_cpu *c, int bytes,
   if (c->kernel == CPU_KERNEL_OUTER || rows > 16)
     rows = 8;
   assert(rows >= 2 && rows <= 16);
-  static const int smaller[] = {8, 4};
   b->height[b->height_count++] = rows;
-  for (size_t i = 0; i < sizeof smaller / sizeof *smaller; i++)
-    if (smaller[i] < rows)
-      b->height[b->height_count++] = smaller[i];
-  assert(b->height_count <= TEIR_CPU_HEIGHTS);
 }
 
-/* What is read several times stays in the second cache. */
+/* What is read several times stays in the second cache.  Fewer rows than a
+ * whole block has are multiplied by the same kernels. */
 static void cut_direct(const struct teir_cpu *c, int bytes,
                        struct teir_cpu_blocks *b) {
   bool many = c->registers == 32;
@@ -277,6 +273,10 @@ static void cut_direct(const struct teir_cpu *c, int bytes,
   b->turned_columns = 2 * b->lanes;
   b->direct_height[0] = many ? 8 : b->height[0];
   b->direct_height[1] = b->direct_height[0] / 2;
+  for (int i = 0; i < 2; i++)
+    if (b->direct_height[i] < b->height[0])
+      b->height[b->height_count++] = b->direct_height[i];
+  assert(b->height_count <= TEIR_CPU_HEIGHTS);
   b->direct_m = 2 * b->direct_height[0];
   b->direct_n = b->direct_vectors * b->lanes;
   b->direct_elements = c->cache_bytes[1] / 2 / bytes;
