@@ -408,9 +408,11 @@ void defineBy(Function &F, const CpuWork &W) {
   SmallVector<const teir_cpu *, 8> Cpus = cpusOf(F, W, Fixed);
   StringRef Name = F.getName().substr(strlen("nputeir."));
   Code C(F);
+  CpuUnit Common(F, *Cpus[0], *Cpus[0], !Fixed);
   auto Run = [&](const teir_cpu &Cpu) {
     bool IsTiled = Cpu.kernel == CPU_KERNEL_TILES;
     CpuUnit U(F, Cpu, IsTiled ? *Cpus[Cpus.size() - 2] : Cpu, !Fixed);
+    U.Common = &Common;
     auto By = [&](const CpuCode &X) {
       return computeOnThreads(C, U, W, X, F.getArg(0));
     };

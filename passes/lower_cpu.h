@@ -104,6 +104,8 @@ class CpuUnit {
 
 public:
   const teir_cpu &Cpu;
+  // Where several processors are meant, of all of them: what has no vectors.
+  CpuUnit *Common = this;
 
   // Like: its target attributes are kept; Features are added.  Without: the row
   // whose code there is beside that in tiles, or the same one.
@@ -240,7 +242,7 @@ CpuCode vectorCode(CpuUnit &U, const CpuWork &W, llvm::StringRef Name);
 // ---- lower_cpu_driver.cpp ----
 // void (axes, count, start, n, capacity, table, runs): offsets of elements
 // start .. of a role in all tensors, the last one repeated up to the capacity.
-llvm::Function *offsetsFunction(CpuUnit &U, unsigned Tensors);
+llvm::Function *offsetsFunction(CpuUnit &U, const CpuWork &W);
 CpuCode driverCode(CpuUnit &U, const CpuWork &W, llvm::StringRef Name);
 
 // ---- lower_cpu.cpp ----

@@ -446,7 +446,7 @@ private:
     FunctionType *Type = kernel(High, 2)->getFunctionType();
     Value *M = C.plus(X.I, X.Rows);
     if (W.Tail)
-      C.CreateCall(offsetsFunction(U, Tensors),
+      C.CreateCall(offsetsFunction(U, W),
                    {Axis[AXIS_N], C.number(1), J, Columns,
                     C.number(MostColumns), ColumnTable, ColumnRuns});
     C.walk(X.I, M, [&](Value *I) {
@@ -471,7 +471,7 @@ private:
                     B.Place, B.Step, Out, Pitch, Rows, Columns,
                     W.Tail ? C.number(0) : X.Adds});
       if (W.Tail) {
-        C.CreateCall(offsetsFunction(U, Tensors),
+        C.CreateCall(offsetsFunction(U, W),
                      {Axis[AXIS_M], C.number(1), I, Rows, C.number(MostRows),
                       RowTable, RowRuns});
         C.CreateCall(Store, {Sums, Pitch, Rows, Columns, Bases, RowTable,

@@ -19,66 +19,88 @@ using namespace llvm;
 
 namespace nputeir {
 
-Function *offsetsFunction(CpuUnit &U, unsigned Tensors) {
-  bool IsNew;
-  Function *F = U.function("offsets." + Twine(Tensors),
-                           Type::getVoidTy(U.context()), "piiiipp", IsNew);
-  if (!IsNew)
-    return F;
-  Code C(*F);
-  Value *Axes = C.argument(0), *Count = C.argument(1), *Start = C.argument(2),
-        *N = C.argument(3), *Capacity = C.argument(4), *Table = C.argument(5),
-        *Runs = C.argument(6);
-  int64_t Record = 8 * (1 + (int64_t)Tensors);
-  Value *Last = C.plus(Count, -1);
-  Value *Innermost = C.at(Axes, C.times(Last, Record));
-  Value *Extent = C.getNumber(Innermost, (int64_t)0);
-  auto Put = [&](Value *I, ArrayRef<Value *> Offset, Value *Run) {
-    for (unsigned T = 0; T < Tensors; T++)
-      C.putNumber(Offset[T], Table, C.plus(C.times(Capacity, T), I));
+namespace {
+
+class Offsets {
+  Code C;
+  int64_t Tensors;
+  Value *Axes, *Count, *Start, *N, *Capacity, *Table, *Runs, *Last, *Innermost;
+
+public:
+  Offsets(unsigned Tensors, Function &F)
+      : C(F), Tensors(Tensors), Axes(C.argument(0)), Count(C.argument(1)),
+        Start(C.argument(2)), N(C.argument(3)), Capacity(C.argument(4)),
+        Table(C.argument(5)), Runs(C.argument(6)), Last(C.plus(Count, -1)),
+        Innermost(C.at(Axes, C.times(Last, record()))) {}
+
+  void emit(bool IsOne) {
+    if (IsOne)
+      one();
+    else
+      C.when(
+          C.CreateICmpEQ(Count, C.number(1)), [&] { one(); }, [&] { many(); });
+    C.CreateRetVoid();
+  }
+
+private:
+  int64_t record() { return 8 * (1 + Tensors); }
+
+  Value *index(Value *I) { return C.plus(Start, C.least(I, C.plus(N, -1))); }
+
+  void put(Value *I, ArrayRef<Value *> Offset, Value *Run) {
+    for (int64_t T = 0; T < Tensors; T++)
+      C.putNumber(Offset[(size_t)T], Table, C.plus(C.times(Capacity, T), I));
     C.putNumber(Run, Runs, I);
-  };
-  auto Index = [&](Value *I) { return C.least(I, C.plus(N, -1)); };
-  Value *One = C.CreateICmpEQ(Count, C.number(1));
-  C.when(
-      One,
-      [&] {
-        SmallVector<Value *, 8> Stride;
-        for (unsigned T = 0; T < Tensors; T++)
-          Stride.push_back(C.getNumber(Innermost, 1 + (int64_t)T));
-        C.loop(C.number(0), Capacity, C.number(1), [&](Value *I) {
-          Value *At = C.plus(Start, Index(I));
-          SmallVector<Value *, 8> Offset;
-          for (Value *S : Stride)
-            Offset.push_back(C.times(At, S));
-          Put(I, Offset, C.CreateSub(N, I));
-        });
-      },
-      [&] {
-        C.loop(C.number(0), Capacity, C.number(1), [&](Value *I) {
-          Value *At = C.plus(Start, Index(I));
-          Code::Values First = {At};
-          First.append(Tensors, C.number(0));
-          Code::Values Sums = C.carry(
-              C.number(0), Count, C.number(1), First,
-              [&](Value *A, ArrayRef<Value *> Now) {
-                Value *Axis = C.at(Axes, C.times(C.CreateSub(Last, A), Record));
-                Value *E = C.getNumber(Axis, (int64_t)0);
-                Value *Rounds = C.CreateUDiv(Now[0], E);
-                Value *Digit = C.CreateSub(Now[0], C.times(Rounds, E));
-                Code::Values Next = {Rounds};
-                for (unsigned T = 0; T < Tensors; T++)
-                  Next.push_back(C.plus(
-                      Now[1 + T],
-                      C.times(Digit, C.getNumber(Axis, 1 + (int64_t)T))));
-                return Next;
-              });
-          Value *Left = C.CreateSub(Extent, C.CreateURem(At, Extent));
-          Put(I, ArrayRef<Value *>(Sums).drop_front(1),
-              C.least(Left, C.CreateSub(N, I)));
-        });
-      });
-  C.CreateRetVoid();
+  }
+
+  void one() {
+    SmallVector<Value *, 8> Stride;
+    for (int64_t T = 0; T < Tensors; T++)
+      Stride.push_back(C.getNumber(Innermost, 1 + T));
+    C.loop(C.number(0), Capacity, C.number(1), [&](Value *I) {
+      Value *At = index(I);
+      SmallVector<Value *, 8> Offset;
+      for (Value *S : Stride)
+        Offset.push_back(C.times(At, S));
+      put(I, Offset, C.CreateSub(N, I));
+    });
+  }
+
+  void many() {
+    Value *Extent = C.getNumber(Innermost, (int64_t)0);
+    C.loop(C.number(0), Capacity, C.number(1), [&](Value *I) {
+      Value *At = index(I);
+      Code::Values First = {At};
+      First.append((size_t)Tensors, C.number(0));
+      Code::Values Sums = C.carry(
+          C.number(0), Count, C.number(1), First,
+          [&](Value *A, ArrayRef<Value *> Now) {
+            Value *Axis = C.at(Axes, C.times(C.CreateSub(Last, A), record()));
+            Value *E = C.getNumber(Axis, (int64_t)0);
+            Value *Rounds = C.CreateUDiv(Now[0], E);
+            Value *Digit = C.CreateSub(Now[0], C.times(Rounds, E));
+            Code::Values Next = {Rounds};
+            for (int64_t T = 0; T < Tensors; T++)
+              Next.push_back(C.plus(Now[1 + (size_t)T],
+                                    C.times(Digit, C.getNumber(Axis, 1 + T))));
+            return Next;
+          });
+      Value *Left = C.CreateSub(Extent, C.CreateURem(At, Extent));
+      put(I, ArrayRef<Value *>(Sums).drop_front(1),
+          C.least(Left, C.CreateSub(N, I)));
+    });
+  }
+};
+
+} // namespace
+
+Function *offsetsFunction(CpuUnit &U, const CpuWork &W) {
+  bool IsNew;
+  Function *F = U.Common->function(
+      Twine("offsets.") + (W.isPlain() ? "one." : "") + Twine(W.moved()),
+      Type::getVoidTy(U.context()), "piiiipp", IsNew);
+  if (IsNew)
+    Offsets(W.moved(), *F).emit(W.isPlain());
   return F;
 }
 
@@ -117,7 +139,7 @@ public:
       : U(U), Plain(U.plain()), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)),
         Dot(teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum)), C(F),
         Tensors(W.moved()), Bytes(dtype_bytes(W.Sum)),
-        KeepsSums(W.Tail != nullptr), Offsets(offsetsFunction(Plain, Tensors)),
+        KeepsSums(W.Tail != nullptr), Offsets(offsetsFunction(U, W)),
         Store(storeFunction(Plain, W, Name)) {}
 
   // How much memory it needs.

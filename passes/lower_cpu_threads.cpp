@@ -46,8 +46,8 @@ struct CutAxis {
 // void (from, to, axis, first, size): the slots of a part.
 Function *partFunction(CpuUnit &U, unsigned Tensors) {
   bool IsNew;
-  Function *F = U.function("part." + Twine(Tensors),
-                           Type::getVoidTy(U.context()), "ppiii", IsNew);
+  Function *F = U.Common->function(
+      "part." + Twine(Tensors), Type::getVoidTy(U.context()), "ppiii", IsNew);
   if (!IsNew)
     return F;
   CpuUnit::compileFast(*F);
@@ -78,18 +78,18 @@ enum {
   Context
 };
 
-// i32 (slots, run, needs), of functions as in CpuCode.
+// i32 (slots, run, needs, rows, columns), of functions as in CpuCode and a
+// block of registers.
 class Threads {
   CpuUnit &U;
   Code C;
   unsigned Tensors;
-  struct teir_cpu_blocks Blocks;
   FunctionType *RunType, *NeedsType;
   Value *Run, *Needs;
 
 public:
   Threads(CpuUnit &U, const CpuWork &W, Function &F)
-      : U(U), C(F), Tensors(W.moved()), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)) {
+      : U(U), C(F), Tensors(W.moved()) {
     Type *P = bytePointer(C.getContext());
     RunType = FunctionType::get(C.getVoidTy(), {P, P}, false);
     NeedsType = FunctionType::get(C.getInt64Ty(), {P}, false);
@@ -162,9 +162,9 @@ private:
     Value *At = C.number(S.firstAxis()), *Macs = C.number(1);
     Best = {At, C.number(1), C.number(0), C.number(1)};
     for (int R = 0; R < AXIS_ROLES; R++) {
-      Value *Unit = C.number(R == AXIS_M   ? Blocks.height[0]
-                             : R == AXIS_N ? Blocks.columns
-                                           : 1);
+      Value *Unit = R == AXIS_M   ? C.argument(3)
+                    : R == AXIS_N ? C.argument(4)
+                                  : C.number(1);
       Code::Values Now =
           C.carry(C.number(0), S.count(R), C.number(1),
                   {At, Macs, Best.At, Best.Extent, Best.Blocks, Best.Unit},
@@ -245,8 +245,8 @@ private:
   // void (context, part, parts)
   Function *bodyFunction() {
     bool IsNew;
-    Function *F =
-        U.function("body." + Twine(Tensors), C.getVoidTy(), "pii", IsNew);
+    Function *F = U.Common->function("body." + Twine(Tensors), C.getVoidTy(),
+                                     "pii", IsNew);
     if (!IsNew)
       return F;
     CpuUnit::compileFast(*F);
@@ -272,9 +272,9 @@ private:
 Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
                         const CpuCode &By, Value *Slots) {
   bool IsNew;
-  std::string Name = "threads." + std::to_string(W.moved()) + "." +
-                     std::to_string(dtype_bytes(W.Sum));
-  Function *F = U.function(Name, Type::getInt32Ty(U.context()), "ppp", IsNew);
+  Function *F =
+      U.Common->function("threads." + Twine(W.moved()),
+                         Type::getInt32Ty(U.context()), "pppii", IsNew);
   if (IsNew) {
     CpuUnit::compileFast(*F);
     Threads(U, W, *F).emit();
@@ -283,7 +283,10 @@ Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
     Type *P = bytePointer(U.context());
     return F ? C.CreatePointerCast(F, P) : Constant::getNullValue(P);
   };
-  return C.CreateCall(F, {Slots, Place(By.Run), Place(By.Needs)});
+  struct teir_cpu_blocks Blocks = teir_cpu_blocks(&U.Cpu, W.Sum);
+  return C.CreateCall(F,
+                      {Slots, Place(By.Run), Place(By.Needs),
+                       C.number(Blocks.height[0]), C.number(Blocks.columns)});
 }
 
 } // namespace nputeir

@@ -221,7 +221,7 @@ public:
       Runs = C.frame(C.getInt64Ty(), StoredColumns, 8);
       Row = C.frame(C.getInt64Ty(), Tensors, 8);
       RowRun = C.frame(C.getInt64Ty(), 1, 8);
-      C.CreateCall(offsetsFunction(U, Tensors),
+      C.CreateCall(offsetsFunction(U, W),
                    {Axis[AXIS_M], C.number(1), C.number(0), C.number(1),
                     C.number(1), Row, RowRun});
     }
@@ -312,7 +312,7 @@ private:
         C.getInt64Ty());
     C.loop(C.number(0), Count, C.number(StoredColumns), [&](Value *I) {
       Value *Some = C.least(C.CreateSub(Count, I), C.number(StoredColumns));
-      C.CreateCall(offsetsFunction(U, Tensors),
+      C.CreateCall(offsetsFunction(U, W),
                    {Axis[AXIS_N], C.number(1), C.plus(J, I), Some,
                     C.number(StoredColumns), Table, Runs});
       C.CreateCall(Store,
