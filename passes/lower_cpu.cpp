@@ -20,6 +20,7 @@ namespace nputeir {
 // ---- the description ----
 
 static const char *const MovesLetter = "nsvo"; // in the order of CpuExtra
+static const char *const LiesLetter = "ars";   // of CpuLies
 
 std::string CpuWork::print() const {
   struct text T = {};
@@ -30,7 +31,9 @@ std::string CpuWork::print() const {
   for (int64_t CpuFixed::*X : CpuFixed::Each)
     if (Fixed)
       text_printf(&T, " %lld", (long long)((*Fixed).*X));
-  text_printf(&T, " %u %u %d", Limits[IN0], Limits[IN1], (int)Extras.size());
+  text_printf(&T, " %u %u %c %c %d", Limits[IN0], Limits[IN1],
+              LiesLetter[(int)Lies[IN0]], LiesLetter[(int)Lies[IN1]],
+              (int)Extras.size());
   SmallVector<std::string, 8> Names = {"sum", "out"};
   for (const Extra &X : Extras) {
     text_printf(&T, " %s %c", dtype_name(X.Type), MovesLetter[(int)X.Moves]);
@@ -74,6 +77,17 @@ static bool readLimits(scan *S, unsigned (&Limits)[2]) {
   return true;
 }
 
+static bool readLies(arena *A, scan *S, CpuLies (&Lies)[2]) {
+  for (CpuLies &L : Lies) {
+    const char *Name = scan_name(S, A);
+    const char *Letter = Name ? strchr(LiesLetter, *Name) : nullptr;
+    if (!Letter || !*Letter)
+      return false;
+    L = (CpuLies)(Letter - LiesLetter);
+  }
+  return true;
+}
+
 bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   diag D = {};
   std::string Copy = Text.str();
@@ -83,7 +97,8 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
       !readType(A, &S, W.Out) || !readType(A, &S, W.Sum) ||
       !scan_int(&S, &Ways) || Ways < 0 || Ways >= 64 ||
       !readFixed(&S, Ways & 32, W.Fixed) || !readLimits(&S, W.Limits) ||
-      !scan_int(&S, &Count) || Count < 0 || Count > CALC_INPUTS - TAIL_EXTRA)
+      !readLies(A, &S, W.Lies) || !scan_int(&S, &Count) || Count < 0 ||
+      Count > CALC_INPUTS - TAIL_EXTRA)
     return false;
   W.Packed = Ways & 1;
   W.Direct = Ways & 2;

@@ -37,6 +37,10 @@ unsigned stableHash(llvm::StringRef Text);
 // How an operand of the epilogue moves along the innermost axis of N.
 enum class CpuExtra { Number, Splat, Vector, Other };
 
+// Along what an input's elements are adjacent, if that is known: along M or N,
+// or along K.
+enum class CpuLies { Any, Rows, Steps };
+
 // Extents, and strides in bytes.
 struct CpuFixed {
   int64_t M, N, K, In0Row, In0K, In1K, OutRow, Adds;
@@ -54,7 +58,8 @@ struct CpuWork {
     CpuExtra Moves;
   };
   llvm::SmallVector<Extra, 4> Extras;
-  unsigned Limits[2] = {0, 0}; // of in0 and in1
+  unsigned Limits[2] = {0, 0};                    // of in0 and in1
+  CpuLies Lies[2] = {CpuLies::Any, CpuLies::Any}; // Rows, Steps: isPlain()
   // Whether sizes may be large, and may be small; for the latter, whether in1
   // lies across the columns.
   bool Packed = true, Direct = false, Turned = false;
@@ -179,6 +184,8 @@ struct CpuPanel {
   int Group = 1;      // neighbouring columns, packed as one of 32 or 64 bits
   bool Flips = false; // 128 is added, which is the same as subtracted
   int Limits = 0;     // conditions under which an element is read
+  // All that it packs: rows and columns have one run each then.
+  CpuLies Lies = CpuLies::Any;
 
   int bytes() const { return Group * dtype_bytes(To); }
 };

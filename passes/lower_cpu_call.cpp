@@ -215,11 +215,21 @@ public:
     W.Packed = By.packed;
     W.Direct = By.direct;
     W.Turned = By.turned;
+    if (W.Direct && (W.Packed || W.Turned)) {
+      W.Lies[IN0] = lies(F, AXIS_M, IN0);
+      W.Lies[IN1] = lies(F, AXIS_N, IN1);
+    }
     if (By.straight)
       fix(F.extent[AXIS_M], F.extent[AXIS_N], F.extent[AXIS_K]);
   }
 
 private:
+  static CpuLies lies(const teir_cpu_form &F, axis_role R, int T) {
+    return F.dense[R][T]        ? CpuLies::Rows
+           : F.dense[AXIS_K][T] ? CpuLies::Steps
+                                : CpuLies::Any;
+  }
+
   value extent(axis_role R) { return Axes[R][0].Extent; }
   value stride(axis_role R, unsigned T) { return Axes[R][0].Stride[T]; }
 

@@ -408,8 +408,12 @@ private:
     });
     C.put(C.number(0), Zero);
     C.put(Extent[AXIS_K], Run);
-    Function *Whole = packFunction(U, {PanelColumns, W.In[IN1], W.Sum});
-    Function *Narrow = packFunction(U, {Half, W.In[IN1], W.Sum});
+    auto Pack = [&](int Columns) {
+      CpuPanel Panel = {Columns, W.In[IN1], W.Sum};
+      Panel.Lies = W.Lies[IN1];
+      return packFunction(U, Panel);
+    };
+    Function *Whole = Pack(PanelColumns), *Narrow = Pack(Half);
     C.CreateCall(Whole->getFunctionType(),
                  C.CreateSelect(IsNarrow, Narrow, Whole),
                  {Panel, C.getPointer(Bases, IN1), Offsets, Zero, Zero, Run,

@@ -362,7 +362,8 @@ private:
                       Dot.packed[T],
                       Lines ? Dot.group : Dot.packed_group[T],
                       T == IN0 && Dot.offset,
-                      (int)W.Limits[T]};
+                      (int)W.Limits[T],
+                      W.Lies[T]};
     assert(someSteps() % Dot.step == 0);
     Function *F =
         Lines ? linesFunction(Plain, Panel) : packFunction(Plain, Panel);

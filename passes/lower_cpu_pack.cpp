@@ -92,6 +92,10 @@ public:
 
 protected:
   void singles(Value *InRuns, Value *Adjacent, Value *Along) {
+    if (P.Lies != CpuLies::Any) {
+      plain(Adjacent, C.getNumber(ColumnOffsets, (int64_t)0));
+      return;
+    }
     C.walk(C.number(0), Columns, [&](Value *K) {
       Value *Left = C.CreateSub(Columns, K);
       Value *Run = C.least(C.getNumber(Runs, K), Left);
@@ -128,6 +132,29 @@ protected:
     });
   }
 
+  // The columns are one run; adjacent along them, or along the rows, of which
+  // there may be less than a panel has.
+  void plain(Value *Adjacent, Value *Place) {
+    Value *None = C.number(0);
+    if (P.Lies == CpuLies::Steps) {
+      Value *Step = C.number(Rows * Bytes);
+      Value *Count = C.CreateUDiv(Columns, C.number(Square));
+      transpose(
+          To, Place,
+          {Count, C.number(Square * FromBytes), C.times(Step, Square), Step});
+      gather(To, Place, C.times(Count, Square), Columns);
+      return;
+    }
+    C.when(
+        Adjacent, [&] { copy(To, C.at(row(None), Place), Columns); },
+        [&] {
+          if (Masks)
+            copyRuns(To, Place, None, Columns);
+          else
+            gather(To, Place, None, Columns);
+        });
+  }
+
   // Are columns from K on as many runs as a square has columns, each a column
   // behind the other?
   // (Squares must not write more than the rows.)
@@ -147,31 +174,46 @@ protected:
   }
 
   void groups(Value *Adjacent, Value *Along) {
-    Value *Zero = C.number(0), *Group = C.number(P.Group);
-    C.when(
-        Adjacent,
-        [&] {
-          Value *Whole = C.CreateAnd(Columns, C.number(-P.Group));
-          Value *Row = row(Zero);
-          C.loop(Zero, Whole, Group, [&](Value *K) { weave(Row, K); });
-          C.loop(Whole, Columns, Group, [&](Value *K) { collect(K); });
-        },
-        [&] {
-          C.walk(Zero, Columns, [&](Value *K) {
-            Value *Run = C.least(C.getNumber(Runs, K), C.CreateSub(Columns, K));
-            Value *Whole = C.CreateSelect(
-                Along, C.CreateAnd(Run, C.number(-Square * P.Group)), Zero);
-            int Taken = Square * P.Group;
-            transpose(step(K), C.getNumber(ColumnOffsets, K),
-                      {C.CreateUDiv(Whole, C.number(Taken)),
-                       C.number(Taken * FromBytes),
-                       C.number(Square * Rows * Bytes),
-                       C.number(Rows * Bytes)});
-            Value *IsNone = C.CreateICmpEQ(Whole, Zero);
-            C.when(IsNone, [&] { collect(K); });
-            return C.CreateSelect(IsNone, Group, Whole);
+    if (P.Lies == CpuLies::Steps)
+      groupsAlong(C.getTrue());
+    else
+      C.when(
+          Adjacent,
+          [&] { groupsAdjacent(C.CreateAnd(Columns, C.number(-P.Group))); },
+          [&] {
+            if (P.Lies == CpuLies::Any)
+              groupsAlong(Along);
+            else
+              collectFrom(C.number(0));
           });
-        });
+  }
+
+  void groupsAdjacent(Value *Whole) {
+    Value *Row = row(C.number(0));
+    C.loop(C.number(0), Whole, C.number(P.Group),
+           [&](Value *K) { weave(Row, K); });
+    collectFrom(Whole);
+  }
+
+  void groupsAlong(Value *Along) {
+    Value *Zero = C.number(0);
+    C.walk(Zero, Columns, [&](Value *K) {
+      Value *Run = C.least(C.getNumber(Runs, K), C.CreateSub(Columns, K));
+      Value *Whole = C.CreateSelect(
+          Along, C.CreateAnd(Run, C.number(-Square * P.Group)), Zero);
+      int Taken = Square * P.Group;
+      transpose(step(K), C.getNumber(ColumnOffsets, K),
+                {C.CreateUDiv(Whole, C.number(Taken)),
+                 C.number(Taken * FromBytes), C.number(Square * Rows * Bytes),
+                 C.number(Rows * Bytes)});
+      Value *IsNone = C.CreateICmpEQ(Whole, Zero);
+      C.when(IsNone, [&] { collect(K); });
+      return C.CreateSelect(IsNone, C.number(P.Group), Whole);
+    });
+  }
+
+  void collectFrom(Value *First) {
+    C.loop(First, Columns, C.number(P.Group), [&](Value *K) { collect(K); });
   }
 
   // Where column K's group is packed.
@@ -463,7 +505,10 @@ Function *packFunction(CpuUnit &U, const CpuPanel &P) {
   std::string Kind = std::string(dtype_name(P.From)) + "." + dtype_name(P.To);
   if (P.Group > 1)
     Kind += ".group" + std::to_string(P.Group) + (P.Flips ? ".offset" : "");
-  std::string Name = "pack." + Kind + "." + std::to_string(P.Rows);
+  const char *Lies = P.Lies == CpuLies::Rows    ? ".rows"
+                     : P.Lies == CpuLies::Steps ? ".steps"
+                                                : "";
+  std::string Name = "pack." + Kind + "." + std::to_string(P.Rows) + Lies;
   Type *None = Type::getVoidTy(U.context());
   if (P.Limits) {
     CpuPanel All = P;
