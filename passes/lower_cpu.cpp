@@ -51,6 +51,16 @@ std::string CpuWork::print() const {
   return S;
 }
 
+std::string CpuWork::kind() const {
+  struct text T = {};
+  text_printf(&T, "%u.%s.%s.%s.%s.%u.%u%s%s", moved(), dtype_name(In[0]),
+              dtype_name(In[1]), dtype_name(Sum), dtype_name(Out), Limits[IN0],
+              Limits[IN1], Tail ? ".kept" : "", isPlain() ? "" : ".many");
+  std::string S = text_string(&T);
+  text_free(&T);
+  return S;
+}
+
 static bool readType(arena *A, scan *S, dtype &T) {
   const char *Name = scan_name(S, A);
   return Name && dtype_parse(Name, &T);
@@ -386,11 +396,12 @@ Value *once(Code &C, Function *Of, const char *Name) {
 Value *extentOf(Code &C, const CpuWork &W, axis_role Wanted) {
   Value *Slots = C.argument(0);
   int64_t Tensors = W.moved();
-  Value *Axis = C.number(Tensors + 1 + AXIS_ROLES);
+  Value *Axis = C.number(cpuAxesSlot(Tensors));
   for (int R = 0; R < Wanted; R++)
-    Axis =
-        C.plus(Axis, C.times(C.getNumber(Slots, Tensors + 1 + R), 1 + Tensors));
-  return C.carry(C.number(0), C.getNumber(Slots, Tensors + 1 + Wanted),
+    Axis = C.plus(Axis, C.times(C.getNumber(Slots, cpuCountsSlot(Tensors) + R),
+                                1 + Tensors));
+  return C.carry(C.number(0),
+                 C.getNumber(Slots, cpuCountsSlot(Tensors) + Wanted),
                  C.number(1), {C.number(1), Axis},
                  [&](Value *, ArrayRef<Value *> Now) -> Code::Values {
                    return {C.times(Now[0], C.getNumber(Slots, Now[1])),
@@ -418,6 +429,33 @@ Value *takesTiles(Code &C, const teir_cpu &Cpu, const CpuWork &W, Value *Has) {
   })[0];
 }
 
+// Of a product, for one processor.
+Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, Module &M) {
+  Type *P = bytePointer(U.context());
+  Constant *Parts[CpuParts];
+  std::fill_n(Parts, CpuParts, Constant::getNullValue(P));
+  auto Set = [&](CpuPart Part, Function *F) {
+    Parts[Part] = ConstantExpr::getPointerCast(F, P);
+  };
+  CpuUnit Plain = U.plain();
+  bool Vector = W.Vector != CPU_VECTOR_NO;
+  if (W.Tail || (W.Packed && !Vector))
+    Set(CpuStore, storeFunction(Plain, W, Name));
+  if (W.Packed && !Vector) {
+    CpuPanel In0 = driverPanel(U, W, IN0);
+    Set(CpuPack0, U.Cpu.kernel == CPU_KERNEL_TILES ? linesFunction(Plain, In0)
+                                                   : packFunction(Plain, In0));
+    Set(CpuPack1, packFunction(Plain, driverPanel(U, W, IN1)));
+  }
+  if (W.Turned) {
+    Set(CpuTurned, packFunction(U, turnedPanel(U, W, false)));
+    Set(CpuNarrow, packFunction(U, turnedPanel(U, W, true)));
+  }
+  auto *T = ArrayType::get(P, CpuParts);
+  return new GlobalVariable(M, T, true, GlobalValue::PrivateLinkage,
+                            ConstantArray::get(T, Parts), "nputeir.parts");
+}
+
 void defineBy(Function &F, const CpuWork &W) {
   bool Fixed;
   SmallVector<const teir_cpu *, 8> Cpus = cpusOf(F, W, Fixed);
@@ -428,25 +466,27 @@ void defineBy(Function &F, const CpuWork &W) {
     bool IsTiled = Cpu.kernel == CPU_KERNEL_TILES;
     CpuUnit U(F, Cpu, IsTiled ? *Cpus[Cpus.size() - 2] : Cpu, !Fixed);
     U.Common = &Common;
+    // Processors as old as the weakest of several are not worth the time to
+    // compile all that large products gain from.
+    CpuWork Kinds = W;
+    bool IsOld = W.Direct && !Fixed && &Cpu == Cpus[0];
+    Kinds.Packed &= !IsOld;
+    if (!W.Fixed)
+      C.put(partsOf(U, Kinds, Name, *F.getParent()),
+            C.at(F.getArg(0), 8 * cpuPartsSlot(W.moved())));
     auto By = [&](const CpuCode &X) {
       return computeOnThreads(C, U, W, X, F.getArg(0));
     };
     if (W.Vector != CPU_VECTOR_NO)
-      return By(vectorCode(U, W, Name));
+      return By(vectorCode(U, W));
     if (!W.Direct || IsTiled)
-      return By(driverCode(U, W, Name));
-    // Processors as old as the weakest of several are not worth the time to
-    // compile all that large products gain from.
-    CpuWork Kinds = W;
-    bool IsOld = !Fixed && &Cpu == Cpus[0];
-    Kinds.Packed &= !IsOld;
+      return By(driverCode(U, W));
     Value *Status =
         C.CreateCall(directFunction(U, Kinds, Name, IsOld), {F.getArg(0)});
     if (!Kinds.Packed)
       return Status;
-    return C.choose(C.CreateICmpNE(Status, C.getInt32(0)), {Status}, [&] {
-      return Code::Values{By(driverCode(U, W, Name))};
-    })[0];
+    return C.choose(C.CreateICmpNE(Status, C.getInt32(0)), {Status},
+                    [&] { return Code::Values{By(driverCode(U, W))}; })[0];
   };
   if (Cpus.size() == 1) {
     C.CreateRet(Run(*Cpus[0]));

@@ -8,6 +8,7 @@
 //     limits          what the sums of those of in0, then of in1, start with:
 //                     of elements for which one is below zero, nothing is read
 //     accumulate      0 or 1
+//     parts           what of the code is of this product only: see CpuPart
 //     axis counts     of the roles C, M, N, K
 //     axes            by role, outermost first: extent, stride of each tensor,
 //                     step of each limit
@@ -75,10 +76,21 @@ struct CpuWork {
     return tensors() + (T == IN1 ? Limits[IN0] : 0);
   }
   unsigned moved() const { return firstLimit(IN1) + Limits[IN1]; }
+  // Products of which this is the same have all but their parts in common.
+  std::string kind() const;
   std::string print() const;
   static bool parse(arena *A, llvm::StringRef Text, CpuWork &W);
 };
 constexpr const char *CpuAttribute = "nputeir-cpu";
+
+// Functions that the slot before the axis counts points to: what stores sums,
+// what packs panels of both inputs, and those of in1 where only it is packed,
+// as wide as a kernel or half as wide.
+enum CpuPart { CpuStore, CpuPack0, CpuPack1, CpuTurned, CpuNarrow, CpuParts };
+// Places in the slots, if so many tensors and limits move.
+constexpr int64_t cpuPartsSlot(int64_t Moved) { return Moved + 1; }
+constexpr int64_t cpuCountsSlot(int64_t Moved) { return Moved + 2; }
+constexpr int64_t cpuAxesSlot(int64_t Moved) { return Moved + 2 + AXIS_ROLES; }
 
 // ---- lower_cpu_calc.cpp ----
 // Elements in memory and in registers: halves are computed with as floats.
@@ -123,6 +135,7 @@ public:
   // has no code yet.
   llvm::Function *function(const llvm::Twine &Name, llvm::Type *Result,
                            llvm::StringRef Arguments, bool &IsNew);
+  llvm::FunctionType *type(llvm::Type *Result, llvm::StringRef Arguments);
   llvm::VectorType *vector(llvm::Type *Element, unsigned Lanes);
   // Runs so seldom that the time in which its code is generated counts more.
   static void compileFast(llvm::Function &F);
@@ -188,6 +201,11 @@ struct CpuPanel {
   CpuLies Lies = CpuLies::Any;
 
   int bytes() const { return Group * dtype_bytes(To); }
+  const char *lies() const { // in names
+    return Lies == CpuLies::Rows    ? ".rows"
+           : Lies == CpuLies::Steps ? ".steps"
+                                    : "";
+  }
 };
 // void (to, from, row_offsets, row_runs, column_offsets, column_runs, columns,
 //       row_stride, column_stride): a panel, its rows adjacent.  A last group
@@ -197,6 +215,7 @@ struct CpuPanel {
 // starts): an element for which start + row's part + column's part of a limit
 // is below zero is zero; parts of the next limit lie so many bytes apart.
 llvm::Function *packFunction(CpuUnit &U, const CpuPanel &P);
+llvm::FunctionType *packType(CpuUnit &U, const CpuPanel &P);
 // Bytes that a panel's last store may write behind it.
 enum { PackSlack = 64 };
 // Vector J holds row J of some squares; gives the squares' columns.
@@ -220,6 +239,11 @@ llvm::Function *crossFunction(CpuUnit &U, const CpuPanel &P);
 //       accumulate): the epilogue
 llvm::Function *storeFunction(CpuUnit &U, const CpuWork &W,
                               llvm::StringRef Name);
+llvm::FunctionType *storeType(CpuUnit &U);
+
+// Calls one of a product's parts.
+void callPart(Code &C, llvm::Value *Parts, CpuPart Part, llvm::FunctionType *T,
+              llvm::ArrayRef<llvm::Value *> Arguments);
 
 // ---- lower_cpu_threads.cpp ----
 // void (slots, memory): all of a product.  i64 (slots): the bytes of memory
@@ -242,15 +266,19 @@ llvm::Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors);
 // IsOld: by few kernels.
 llvm::Function *directFunction(CpuUnit &U, const CpuWork &W,
                                llvm::StringRef Name, bool IsOld);
+// Those that pack in1's columns where only it is packed: Narrow: half as many.
+CpuPanel turnedPanel(CpuUnit &U, const CpuWork &W, bool Narrow);
 
 // ---- lower_cpu_vector.cpp ----
-CpuCode vectorCode(CpuUnit &U, const CpuWork &W, llvm::StringRef Name);
+CpuCode vectorCode(CpuUnit &U, const CpuWork &W);
 
 // ---- lower_cpu_driver.cpp ----
 // void (axes, count, start, n, capacity, table, runs): offsets of elements
 // start .. of a role in all tensors, the last one repeated up to the capacity.
 llvm::Function *offsetsFunction(CpuUnit &U, const CpuWork &W);
-CpuCode driverCode(CpuUnit &U, const CpuWork &W, llvm::StringRef Name);
+CpuCode driverCode(CpuUnit &U, const CpuWork &W);
+// A panel of an input.
+CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T);
 
 // ---- lower_cpu.cpp ----
 // All declarations of a module that have the attribute get their code.

@@ -568,8 +568,10 @@ Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &Given,
     Slots.push_back(L.below ? B.CreateNot(Start) : Start);
   }
   bool Fixed = workOf(C).Fixed.has_value();
-  if (!Fixed)
+  if (!Fixed) {
     Slots.push_back(B.getInt64(C.accumulate));
+    Slots.push_back(nullptr); // the parts: the code has their addresses
+  }
   SmallVector<Value *, 64> Axes;
   for (int R = 0; !Fixed && R < AXIS_ROLES; R++) {
     SmallVector<CpuAxis, 8> Of = axesOf(C, (axis_role)R);
@@ -595,6 +597,8 @@ Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &Given,
   Value *Place = IRBuilder<>(&Entry, Entry.getFirstInsertionPt())
                      .CreateAlloca(Array, nullptr, "nputeir.slots");
   for (size_t I = 0; I < Slots.size(); I++) {
+    if (!Slots[I])
+      continue;
     Value *Slot = B.CreateConstInBoundsGEP2_64(Array, Place, 0, I);
     B.CreateAlignedStore(
         Slots[I], B.CreatePointerCast(Slot, pointerTo(Slots[I]->getType())),

@@ -179,15 +179,14 @@ class Direct {
   unsigned Tensors;
   bool Masks, IsOld;
   int PanelColumns; // of a packed panel; 0: in1 is read as it lies
-  Function *Store = nullptr;
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
-  Value *Bases, *Panel = nullptr, *Sums = nullptr;
+  Value *Parts, *Bases, *Panel = nullptr, *Sums = nullptr;
   // Offsets for the epilogue.
   Value *RowTable, *RowRuns, *ColumnTable, *ColumnRuns;
   enum { MostRows = 8, MostColumns = 64 };
 
 public:
-  Direct(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld, Function &F)
+  Direct(CpuUnit &U, const CpuWork &W, bool IsOld, Function &F)
       : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)), C(F),
         Tensors(W.moved()), IsOld(IsOld),
         PanelColumns(W.Turned ? Blocks.turned_columns : 0) {
@@ -195,8 +194,6 @@ public:
             (W.Turned || teir_cpu_has_masks(&U.Cpu, W.In[IN1]));
     assert(Blocks.direct_height[0] <= MostRows);
     assert(Blocks.direct_vectors * Blocks.lanes <= MostColumns);
-    if (W.Tail)
-      Store = storeFunction(U, W, Name);
   }
 
   // Of known sizes; gives the status.
@@ -305,9 +302,9 @@ private:
   // Each role has one axis.
   void readSlots() {
     int64_t Record = 1 + (int64_t)Tensors;
+    Parts = C.getPointer(C.argument(0), cpuPartsSlot(Tensors));
     for (int R = 0; R < AXIS_ROLES; R++) {
-      Axis[R] = C.at(C.argument(0),
-                     8 * ((int64_t)Tensors + 1 + AXIS_ROLES + R * Record));
+      Axis[R] = C.at(C.argument(0), 8 * (cpuAxesSlot(Tensors) + R * Record));
       Extent[R] = C.getNumber(Axis[R], (int64_t)0);
     }
   }
@@ -392,13 +389,13 @@ private:
     int Half = Blocks.lanes;
     assert(PanelColumns == 2 * Half);
     Value *IsNarrow = atMost(C.CreateSub(Extent[AXIS_N], J), Half);
-    pack(J, IsNarrow, Half);
+    pack(J, IsNarrow);
     int Bytes = dtype_bytes(W.Sum);
     return {Panel, C.CreateSelect(IsNarrow, C.number(Half * Bytes),
                                   C.number(PanelColumns * Bytes))};
   }
 
-  void pack(Value *J, Value *IsNarrow, int Half) {
+  void pack(Value *J, Value *IsNarrow) {
     Value *Offsets = C.frame(C.getInt64Ty(), (uint64_t)PanelColumns, 8);
     Value *Zero = C.frame(C.getInt64Ty(), 1, 8);
     Value *Run = C.frame(C.getInt64Ty(), 1, 8);
@@ -408,14 +405,10 @@ private:
     });
     C.put(C.number(0), Zero);
     C.put(Extent[AXIS_K], Run);
-    auto Pack = [&](int Columns) {
-      CpuPanel Panel = {Columns, W.In[IN1], W.Sum};
-      Panel.Lies = W.Lies[IN1];
-      return packFunction(U, Panel);
-    };
-    Function *Whole = Pack(PanelColumns), *Narrow = Pack(Half);
-    C.CreateCall(Whole->getFunctionType(),
-                 C.CreateSelect(IsNarrow, Narrow, Whole),
+    FunctionType *Type = packType(U, turnedPanel(U, W, false));
+    auto Part = [&](CpuPart P) { return C.getPointer(Parts, P); };
+    Value *F = C.CreateSelect(IsNarrow, Part(CpuNarrow), Part(CpuTurned));
+    C.CreateCall(Type, C.CreatePointerCast(F, pointerTo(Type)),
                  {Panel, C.getPointer(Bases, IN1), Offsets, Zero, Zero, Run,
                   Extent[AXIS_K], C.number(0), stride(AXIS_K, IN1)});
   }
@@ -478,10 +471,10 @@ private:
         C.CreateCall(offsetsFunction(U, W),
                      {Axis[AXIS_M], C.number(1), I, Rows, C.number(MostRows),
                       RowTable, RowRuns});
-        C.CreateCall(Store, {Sums, Pitch, Rows, Columns, Bases, RowTable,
-                             C.number(8 * MostRows), ColumnTable,
-                             C.number(8 * MostColumns), ColumnRuns, X.Adds,
-                             C.number(1)});
+        callPart(C, Parts, CpuStore, storeType(U),
+                 {Sums, Pitch, Rows, Columns, Bases, RowTable,
+                  C.number(8 * MostRows), ColumnTable,
+                  C.number(8 * MostColumns), ColumnRuns, X.Adds, C.number(1)});
       }
       return Rows;
     });
@@ -490,21 +483,33 @@ private:
 
 } // namespace
 
+CpuPanel turnedPanel(CpuUnit &U, const CpuWork &W, bool Narrow) {
+  struct teir_cpu_blocks Blocks = teir_cpu_blocks(&U.Cpu, W.Sum);
+  CpuPanel Panel = {Narrow ? Blocks.lanes : Blocks.turned_columns, W.In[IN1],
+                    W.Sum};
+  Panel.Lies = W.Lies[IN1];
+  return Panel;
+}
+
 Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name,
                          bool IsOld) {
   bool IsNew;
-  Function *F =
-      U.function("small." + Name, Type::getInt32Ty(U.context()), "p", IsNew);
+  std::string Of =
+      W.Fixed ? Name.str()
+              : W.kind() + (W.Turned ? ".turned" : "") + (IsOld ? ".old" : "");
+  Function *F = U.function("small." + Of + (W.Packed ? ".or.packed" : ""),
+                           Type::getInt32Ty(U.context()), "p", IsNew);
   if (!IsNew)
     return F;
   if (W.Fixed) {
-    Direct(U, W, Name, IsOld, *F).emitFixed();
+    Direct(U, W, IsOld, *F).emitFixed();
     return F;
   }
   Function *Run =
-      U.function("direct." + Name, Type::getVoidTy(U.context()), "pp", IsNew);
-  Direct(U, W, Name, IsOld, *Run).emit();
-  Direct(U, W, Name, IsOld, *F).emitGate(Run);
+      U.function("direct." + Of, Type::getVoidTy(U.context()), "pp", IsNew);
+  if (IsNew)
+    Direct(U, W, IsOld, *Run).emit();
+  Direct(U, W, IsOld, *F).emitGate(Run);
   return F;
 }
 

@@ -116,7 +116,8 @@ class Driver {
   unsigned Tensors;
   int Bytes; // of a sum
   bool KeepsSums;
-  Function *Offsets, *Store;
+  Function *Offsets;
+  Value *Parts;
 
   // Of a role: its axes' records, their number, all their elements, and the
   // strides of the innermost one.
@@ -135,12 +136,11 @@ class Driver {
   Value *Accumulate;
 
 public:
-  Driver(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
+  Driver(CpuUnit &U, const CpuWork &W, Function &F)
       : U(U), Plain(U.plain()), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)),
         Dot(teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum)), C(F),
         Tensors(W.moved()), Bytes(dtype_bytes(W.Sum)),
-        KeepsSums(W.Tail != nullptr), Offsets(offsetsFunction(U, W)),
-        Store(storeFunction(Plain, W, Name)) {}
+        KeepsSums(W.Tail != nullptr), Offsets(offsetsFunction(U, W)) {}
 
   // How much memory it needs.
   void emitNeeds() {
@@ -172,9 +172,10 @@ private:
     Value *Slots = C.argument(0);
     int64_t Record = 8 * (1 + (int64_t)Tensors);
     Accumulate = C.getNumber(Slots, (int64_t)Tensors);
-    Value *Axes = C.at(Slots, 8 * ((int64_t)Tensors + 1 + AXIS_ROLES));
+    Parts = C.getPointer(Slots, cpuPartsSlot(Tensors));
+    Value *Axes = C.at(Slots, 8 * cpuAxesSlot(Tensors));
     for (int I = 0; I < AXIS_ROLES; I++) {
-      Value *Count = C.getNumber(Slots, (int64_t)Tensors + 1 + I);
+      Value *Count = C.getNumber(Slots, cpuCountsSlot(Tensors) + I);
       R[I].Axes = Axes;
       R[I].Count = Count;
       R[I].Extent = C.carry(
@@ -357,16 +358,8 @@ private:
         C.CreateOr(C.CreateICmpEQ(Along, Size), C.CreateICmpEQ(Beside, Size));
     Value *Some = C.CreateSelect(InLines, K, C.number(someSteps()));
     bool Lines = T == IN0 && teir_cpu_is_tiled(Dot.op);
-    CpuPanel Panel = {Height,
-                      W.In[T],
-                      Dot.packed[T],
-                      Lines ? Dot.group : Dot.packed_group[T],
-                      T == IN0 && Dot.offset,
-                      (int)W.Limits[T],
-                      W.Lies[T]};
+    CpuPanel Panel = driverPanel(U, W, T);
     assert(someSteps() % Dot.step == 0);
-    Function *F =
-        Lines ? linesFunction(Plain, Panel) : packFunction(Plain, Panel);
     bool MayCross = T == IN1 && Dot.step == 1 && !Panel.Limits && !W.isPlain();
     Value *Crosses = C.CreateAnd(C.CreateICmpNE(Stride, Size),
                                  C.CreateICmpEQ(R[Role].Next[(size_t)T], Size));
@@ -400,7 +393,8 @@ private:
                           C.times(this->Steps.Capacity, 8),
                           C.at(Bases, 8 * First)});
           }
-          C.CreateCall(F, Given);
+          callPart(C, Parts, T == IN0 ? CpuPack0 : CpuPack1, packType(U, Panel),
+                   Given);
           if (Dot.step != Panel.Group && !Lines)
             fillUp(At, Height * 4, Steps);
         });
@@ -436,12 +430,12 @@ private:
   void store(Value *From, Value *Stride, Value *Rows, Value *Columns, Value *I,
              Value *J, Value *Add = nullptr) {
     Value *IsAdjacent = C.CreateZExt(isAdjacent(), C.getInt64Ty());
-    C.CreateCall(Store,
-                 {From, Stride, Rows, Columns, Bases, offsets(this->Rows, 0, I),
-                  C.times(this->Rows.Capacity, 8), offsets(this->Columns, 0, J),
-                  C.times(this->Columns.Capacity, 8),
-                  C.at(this->Columns.Runs, C.times(J, 8)),
-                  Add ? Add : Accumulate, IsAdjacent});
+    callPart(C, Parts, CpuStore, storeType(U),
+             {From, Stride, Rows, Columns, Bases, offsets(this->Rows, 0, I),
+              C.times(this->Rows.Capacity, 8), offsets(this->Columns, 0, J),
+              C.times(this->Columns.Capacity, 8),
+              C.at(this->Columns.Runs, C.times(J, 8)), Add ? Add : Accumulate,
+              IsAdjacent});
   }
 
   // The result's elements along the innermost axis of N.
@@ -528,25 +522,35 @@ private:
 
 } // namespace
 
-CpuCode driverCode(CpuUnit &U, const CpuWork &W, StringRef Name) {
+CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T) {
+  struct teir_cpu_blocks Blocks = teir_cpu_blocks(&U.Cpu, W.Sum);
+  struct teir_cpu_dot Dot =
+      teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum);
+  bool Lines = T == IN0 && teir_cpu_is_tiled(Dot.op);
+  return {T == IN0 ? Blocks.height[0] : Blocks.columns,
+          W.In[T],
+          Dot.packed[T],
+          Lines ? Dot.group : Dot.packed_group[T],
+          T == IN0 && Dot.offset,
+          (int)W.Limits[T],
+          W.Lies[T]};
+}
+
+CpuCode driverCode(CpuUnit &U, const CpuWork &W) {
   bool IsNew;
-  Function *F =
-      U.function("driver." + Name, Type::getVoidTy(U.context()), "pp", IsNew);
+  Function *F = U.function("driver." + W.kind(), Type::getVoidTy(U.context()),
+                           "pp", IsNew);
   // Its loops are around much work, and it is half of the time that generating
   // code would take.
   if (IsNew) {
     CpuUnit::compileFast(*F);
-    Driver(U, W, Name, *F).emit();
+    Driver(U, W, *F).emit();
   }
-  std::string Sums =
-      (Twine(W.moved()) + (W.Tail ? ".kept." : ".") + dtype_name(W.In[IN0]) +
-       "." + dtype_name(W.In[IN1]) + "." + dtype_name(W.Sum))
-          .str();
-  Function *Needs =
-      U.function("needs." + Sums, Type::getInt64Ty(U.context()), "p", IsNew);
+  Function *Needs = U.function("needs." + W.kind(),
+                               Type::getInt64Ty(U.context()), "p", IsNew);
   if (IsNew) {
     CpuUnit::compileFast(*Needs);
-    Driver(U, W, Name, *Needs).emitNeeds();
+    Driver(U, W, *Needs).emitNeeds();
   }
   return {F, Needs};
 }

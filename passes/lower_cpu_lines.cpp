@@ -167,8 +167,8 @@ private:
 
 Function *linesFunction(CpuUnit &U, const CpuPanel &P) {
   bool IsNew;
-  std::string Name =
-      std::string("lines.") + dtype_name(P.From) + "." + std::to_string(P.Rows);
+  std::string Name = std::string("lines.") + dtype_name(P.From) + "." +
+                     std::to_string(P.Rows) + P.lies();
   if (P.Limits)
     Name += ".limits" + std::to_string(P.Limits);
   Function *F = U.function(Name, Type::getVoidTy(U.context()),

@@ -499,27 +499,32 @@ private:
 
 } // namespace
 
+static const char *packArguments(const CpuPanel &P) {
+  return P.Limits ? "ppppppiiipipip" : "ppppppiii";
+}
+
+FunctionType *packType(CpuUnit &U, const CpuPanel &P) {
+  return U.type(Type::getVoidTy(U.context()), packArguments(P));
+}
+
 Function *packFunction(CpuUnit &U, const CpuPanel &P) {
   bool IsNew;
   assert(!P.Flips || (dtype_bytes(P.From) == 1 && dtype_bytes(P.To) == 1));
   std::string Kind = std::string(dtype_name(P.From)) + "." + dtype_name(P.To);
   if (P.Group > 1)
     Kind += ".group" + std::to_string(P.Group) + (P.Flips ? ".offset" : "");
-  const char *Lies = P.Lies == CpuLies::Rows    ? ".rows"
-                     : P.Lies == CpuLies::Steps ? ".steps"
-                                                : "";
-  std::string Name = "pack." + Kind + "." + std::to_string(P.Rows) + Lies;
+  std::string Name = "pack." + Kind + "." + std::to_string(P.Rows) + P.lies();
   Type *None = Type::getVoidTy(U.context());
   if (P.Limits) {
     CpuPanel All = P;
     All.Limits = 0;
     Function *F = U.function(Name + ".limits" + Twine(P.Limits), None,
-                             "ppppppiiipipip", IsNew);
+                             packArguments(P), IsNew);
     if (IsNew)
       LimitedPacker(U, P, *F, packFunction(U, All)).emit();
     return F;
   }
-  Function *F = U.function(Name, None, "ppppppiii", IsNew);
+  Function *F = U.function(Name, None, packArguments(P), IsNew);
   if (IsNew)
     Packer(U, P, *F).emit();
   return F;

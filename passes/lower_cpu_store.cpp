@@ -128,10 +128,25 @@ private:
 
 } // namespace
 
+void callPart(Code &C, Value *Parts, CpuPart Part, FunctionType *T,
+              ArrayRef<Value *> Arguments) {
+  Value *F = C.getPointer(Parts, Part);
+  C.CreateCall(T, C.CreatePointerCast(F, pointerTo(T)), Arguments);
+}
+
+static const char *const StoreArguments = "piiippipipii";
+
+FunctionType *storeType(CpuUnit &U) {
+  return U.type(Type::getVoidTy(U.context()), StoreArguments);
+}
+
 Function *storeFunction(CpuUnit &U, const CpuWork &W, StringRef Name) {
   bool IsNew;
-  Function *F = U.function("store." + Name, Type::getVoidTy(U.context()),
-                           "piiippipipii", IsNew);
+  std::string Of =
+      W.Tail ? Name.str()
+             : (dtype_name(W.Out) + Twine(".") + Twine(W.moved())).str();
+  Function *F = U.function("store." + Twine(Of), Type::getVoidTy(U.context()),
+                           StoreArguments, IsNew);
   if (IsNew)
     Storer(U, W, *F).emit();
   return F;

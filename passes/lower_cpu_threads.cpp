@@ -24,10 +24,12 @@ public:
   Slots(Code &C, Value *Base, unsigned Tensors)
       : C(C), Base(Base), Tensors(Tensors) {}
 
-  int64_t firstAxis() const { return 8 * (Tensors + 1 + AXIS_ROLES); }
+  int64_t firstAxis() const { return 8 * cpuAxesSlot(Tensors); }
   int64_t record() const { return 8 * (1 + Tensors); }
 
-  Value *count(int Role) { return C.getNumber(Base, Tensors + 1 + Role); }
+  Value *count(int Role) {
+    return C.getNumber(Base, cpuCountsSlot(Tensors) + Role);
+  }
 
   Value *number() { // of all slots
     Value *Axes = C.number(0);

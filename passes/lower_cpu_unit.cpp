@@ -58,6 +58,14 @@ CpuUnit::CpuUnit(const Function &Like, const teir_cpu &Cpu,
            CPU_CODE;
 }
 
+FunctionType *CpuUnit::type(Type *Result, StringRef Arguments) {
+  SmallVector<Type *, 12> Types;
+  for (char A : Arguments)
+    Types.push_back(A == 'p' ? (Type *)bytePointer(context())
+                             : Type::getInt64Ty(context()));
+  return FunctionType::get(Result, Types, false);
+}
+
 Function *CpuUnit::function(const Twine &Name, Type *Result,
                             StringRef Arguments, bool &IsNew) {
   std::string Full = ("nputeir." + Name + Suffix).str();
@@ -65,11 +73,7 @@ Function *CpuUnit::function(const Twine &Name, Type *Result,
   IsNew = !F;
   if (F)
     return F;
-  SmallVector<Type *, 12> Types;
-  for (char A : Arguments)
-    Types.push_back(A == 'p' ? (Type *)bytePointer(context())
-                             : Type::getInt64Ty(context()));
-  F = sharedFunction(M, FunctionType::get(Result, Types, false), Full);
+  F = sharedFunction(M, type(Result, Arguments), Full);
   F->addFnAttrs(Attributes);
   F->addFnAttr(Attribute::NoInline);
   return F;

@@ -189,27 +189,23 @@ class VectorDriver {
   Code C;
   unsigned Tensors;
   bool Masks;
-  Function *Store = nullptr;
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
   Value *Bases, *Buffer = nullptr, *Adds;
   Value *Table, *Runs, *Row, *RowRun; // offsets for the epilogue
 
 public:
-  VectorDriver(CpuUnit &U, const CpuWork &W, StringRef Name, Function &F)
+  VectorDriver(CpuUnit &U, const CpuWork &W, Function &F)
       : U(U), W(W), C(F), Tensors(W.moved()) {
     Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
             teir_cpu_has_masks(&U.Cpu, W.In[IN0]) &&
             teir_cpu_has_masks(&U.Cpu, W.In[IN1]);
-    if (W.Tail)
-      Store = storeFunction(U, W, Name);
   }
 
   void emit() {
     int64_t Record = 1 + (int64_t)Tensors;
     Adds = C.getNumber(C.argument(0), (int64_t)Tensors);
     for (int R = 0; R < AXIS_ROLES; R++) {
-      Axis[R] = C.at(C.argument(0),
-                     8 * ((int64_t)Tensors + 1 + AXIS_ROLES + R * Record));
+      Axis[R] = C.at(C.argument(0), 8 * (cpuAxesSlot(Tensors) + R * Record));
       Extent[R] = C.getNumber(Axis[R], (int64_t)0);
     }
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
@@ -315,22 +311,25 @@ private:
       C.CreateCall(offsetsFunction(U, W),
                    {Axis[AXIS_N], C.number(1), C.plus(J, I), Some,
                     C.number(StoredColumns), Table, Runs});
-      C.CreateCall(Store,
-                   {C.at(Buffer, C.times(I, dtype_bytes(W.Sum))), C.number(0),
-                    C.number(1), Some, Bases, Row, C.number(8), Table,
-                    C.number(8 * StoredColumns), Runs, Adds, IsAdjacent});
+      callPart(C, C.getPointer(C.argument(0), cpuPartsSlot(Tensors)), CpuStore,
+               storeType(U),
+               {C.at(Buffer, C.times(I, dtype_bytes(W.Sum))), C.number(0),
+                C.number(1), Some, Bases, Row, C.number(8), Table,
+                C.number(8 * StoredColumns), Runs, Adds, IsAdjacent});
     });
   }
 };
 
 } // namespace
 
-CpuCode vectorCode(CpuUnit &U, const CpuWork &W, StringRef Name) {
+CpuCode vectorCode(CpuUnit &U, const CpuWork &W) {
   bool IsNew;
-  Function *F =
-      U.function("vector." + Name, Type::getVoidTy(U.context()), "pp", IsNew);
+  Function *F = U.function(
+      Twine(W.Vector == CPU_VECTOR_DOT ? "vector.dot." : "vector.add.") +
+          W.kind(),
+      Type::getVoidTy(U.context()), "pp", IsNew);
   if (IsNew)
-    VectorDriver(U, W, Name, *F).emit();
+    VectorDriver(U, W, *F).emit();
   return {F, nullptr};
 }
 

@@ -40,20 +40,20 @@
 ; LARGE: call i32 @nputeir.permit.
 ; LARGE: define linkonce_odr hidden i32 @nputeir.permit.
 ; LARGE: call i64 asm sideeffect "syscall", {{.*}}(i64 158, i64 4131, i64 18)
-; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID:[0-9]+]].amx.
+; LARGE: define linkonce_odr hidden void @nputeir.lines.bf16.32.steps.avx512bf16.
+; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.amx.
 ; LARGE: call void @llvm.x86.sttilecfg(ptr %[[BEFORE:.*]])
 ; LARGE: call void @llvm.x86.ldtilecfg(ptr
 ; LARGE: call void @llvm.x86.ldtilecfg(ptr %[[BEFORE]])
-; LARGE: define linkonce_odr hidden void @nputeir.lines.bf16.32.avx512bf16.
 ; LARGE: call void @llvm.x86.tdpbf16ps(i8 0, i8 4, i8 6)
-; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID]].avx512bf16
-; LARGE: call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(
 ; Threads are asked for by one function for all processors.
 ; LARGE: store ptr @nputeir_threads_1
-; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID]].avx512.
+; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx512bf16
+; LARGE: call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(
+; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx512.
 ; LARGE: call <16 x float> @llvm.fma.v16f32(
-; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID]].avx2
-; LARGE: define linkonce_odr hidden void @nputeir.driver.cpu.[[ID]].sse2
+; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx2
+; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.sse2
 ; LARGE-NOT: store ptr @nputeir_threads_1
 ; LARGE-NOT: @nputeir.small
 ; TILES-COUNT-4: tdpbf16ps
@@ -61,8 +61,8 @@
 ; OWN-NOT: .avx512.
 ; OWN: call i32 @nputeir.detect.
 ; OWN: call i32 @nputeir.permit.
-; OWN: @nputeir.driver.cpu.{{[0-9]+}}.amx.
-; OWN: @nputeir.driver.cpu.{{[0-9]+}}.avx512bf16.
+; OWN: @nputeir.driver.3.bf16.bf16.f32.f32.0.0.amx.
+; OWN: @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx512bf16.
 ; OWN-NOT: .avx512.
 ; ELSEWHERE-NOT: .amx.
 ; BOTH: %nputeir.linked = icmp ne ptr @nputeir_call_1, null
