@@ -325,10 +325,13 @@ private:
     int Dense = ColumnMajor != Transposed ? Row : Column;
     int Strided = Row + Column - Dense;
     const SCEV *Bytes = SE.getConstant(APInt(64, (uint64_t)dtype_bytes(Type)));
+    bool Again = X.tensor != (Which == MATRIX_A   ? 0
+                              : Which == MATRIX_B ? 1
+                                                  : 2);
     value Element = X.stride_bytes[Dense] = {dtype_bytes(Type), -1};
     value Stride = X.stride_bytes[Strided] =
         valueOf(SE.getMulExpr(integer(Leading), Bytes),
-                Twine(tensorName(X.tensor)) + ".ld");
+                Twine(tensorName(X.tensor)) + (Again ? ".ld_too" : ".ld"));
     // BLAS refuses a line that is longer than the distance to the next.
     R.Guards.push_back({Stride, Element, extent(Dense), {}, false});
     return X;
@@ -395,16 +398,22 @@ private:
 } // namespace
 
 bool isProductCall(const Instruction &I) {
+  return callsProduct(I) && !isKept(I);
+}
+
+bool callsProduct(const Instruction &I) {
   const auto *Call = dyn_cast<CallInst>(&I);
-  return Call && gemmOf(*Call) && !isKept(I) && !Call->isNoBuiltin() &&
+  return Call && gemmOf(*Call) && !Call->isNoBuiltin() &&
          !Call->isMustTailCall() && !Call->hasOperandBundles() &&
          !Call->getFunction()->hasFnAttribute("no-builtins") &&
          !Call->getFunction()->hasFnAttribute(Attribute::StrictFP);
 }
 
+bool takesNumbers(const CallInst &Call) { return !gemmOf(Call)->byPointer(); }
+
 bool readCall(CallInst &Call, ScalarEvolution &SE, AAResults &AA, arena *A,
               IRNest &Result, verdict &V) {
-  assert(isProductCall(Call));
+  assert(callsProduct(Call));
   return CallReader(Call, *gemmOf(Call), SE, AA, A, Result, V).read();
 }
 

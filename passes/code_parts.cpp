@@ -1,5 +1,5 @@
 // code_parts.cpp -- parts of a function's code that are entered at one place
-// and left to another, around a loop that they exist for.
+// and left to another, around a loop or a call that they exist for.
 #include "code_parts.h"
 #include "digits.h"
 #include "local_arrays.h"
@@ -156,12 +156,18 @@ static bool leads(const SmallPtrSetImpl<const BasicBlock *> &Leads,
   return P.Blocks.count(B) && Leads.count(B);
 }
 
-bool PartFinder::loopItself(Part &P) const {
-  if (!L.isLoopSimplifyForm() || !L.getExitBlock() || !L.getExitingBlock())
-    return false;
-  P = {L.getLoopPreheader(), L.getExitBlock(), {}, {}};
-  P.Blocks.insert(L.block_begin(), L.block_end());
-  return isAlone(P);
+bool PartFinder::coreItself(Part &P) const {
+  if (const Loop *L = Of.L) {
+    if (!L->isLoopSimplifyForm() || !L->getExitBlock() || !L->getExitingBlock())
+      return false;
+    P = {L->getLoopPreheader(), L->getExitBlock(), {}, {}};
+    P.Blocks.insert(L->block_begin(), L->block_end());
+    return isAlone(P);
+  }
+  P = {
+      Of.First->getSinglePredecessor(), Of.First->getSingleSuccessor(), {}, {}};
+  P.Blocks.insert(Of.First);
+  return P.Entry && P.After && isAlone(P);
 }
 
 bool PartFinder::partBehind(BasicBlock &Entry, Part &P) const {
@@ -179,24 +185,24 @@ bool PartFinder::partBehind(BasicBlock &Entry, Part &P) const {
       return false;
     Open.append(succ_begin(B), succ_end(B));
   }
-  return P.Blocks.count(L.getHeader()) && isAlone(P) && findRuns(P);
+  return P.Blocks.count(Of.First) && isAlone(P) && findRuns(P);
 }
 
 bool PartFinder::isAlone(const Part &P) const {
-  if (Facts.LI.getLoopFor(P.After) != L.getParentLoop() ||
-      Facts.LI.getLoopFor(P.Entry) != L.getParentLoop())
+  if (Facts.LI.getLoopFor(P.After) != Of.around(Facts.LI) ||
+      Facts.LI.getLoopFor(P.Entry) != Of.around(Facts.LI))
     return false;
   for (const BasicBlock *B : P.Blocks) {
     for (const BasicBlock *From : predecessors(B))
       if (From != P.Entry && !P.Blocks.count(From))
         return false;
-    if (L.contains(B))
+    if (Of.contains(B))
       continue;
     if (!isa<BranchInst>(B->getTerminator()))
       return false;
     if (isOther(B))
       continue;
-    if (Facts.LI.getLoopFor(B) != L.getParentLoop())
+    if (Facts.LI.getLoopFor(B) != Of.around(Facts.LI))
       return false;
     for (const Instruction &I : *B)
       if (IsProduct ? !isIdle(I) : !isNote(I) && I.mayHaveSideEffects())
@@ -207,12 +213,12 @@ bool PartFinder::isAlone(const Part &P) const {
 
 bool PartFinder::isOther(const BasicBlock *B) const {
   const Loop *In = Facts.LI.getLoopFor(B);
-  return !IsProduct && In && !In->contains(&L) && isSplit(*In);
+  return !IsProduct && In && !In->contains(Of.First) && isSplit(*In);
 }
 
 // Where every way leads on that is not given up here.
 bool PartFinder::isEnd(const BasicBlock *B) const {
-  return L.contains(B) || (IsProduct && any_of(*B, isOffer));
+  return Of.contains(B) || (IsProduct && any_of(*B, isOffer));
 }
 
 // Ways past the loop, and past all calls for it, must not be taken.

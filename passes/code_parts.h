@@ -1,5 +1,5 @@
 // code_parts.h -- parts of a function's code that are entered at one place and
-// left to another, around a loop that they exist for.
+// left to another, around a loop or a call that they exist for.
 #ifndef NPUTEIR_CODE_PARTS_H
 #define NPUTEIR_CODE_PARTS_H
 
@@ -14,7 +14,7 @@ namespace nputeir {
 struct Part {
   llvm::BasicBlock *Entry, *After;
   llvm::SmallPtrSet<llvm::BasicBlock *, 32> Blocks;
-  // Of them and Entry, conditions under which the loop in them runs.
+  // Of them and Entry, conditions under which the core in them runs.
   std::vector<std::pair<llvm::Value *, bool>> Runs;
 };
 
@@ -26,26 +26,40 @@ struct FunctionFacts {
   llvm::AAResults &AA;
 };
 
-// Finds the parts that do nothing but what loop L does.
+// A loop, or a block with a call.
+struct Core {
+  const llvm::Loop *L = nullptr; // null: a block
+  llvm::BasicBlock *First;
+  explicit Core(const llvm::Loop &L) : L(&L), First(L.getHeader()) {}
+  explicit Core(llvm::BasicBlock &B) : First(&B) {}
+  bool contains(const llvm::BasicBlock *B) const {
+    return L ? L->contains(B) : B == First;
+  }
+  const llvm::Loop *around(const llvm::LoopInfo &LI) const {
+    return L ? L->getParentLoop() : LI.getLoopFor(First);
+  }
+};
+
+// Finds the parts that do nothing but what their core does.
 class PartFinder {
-  const llvm::Loop &L;
+  const Core Of;
   const FunctionFacts &Facts;
   bool IsProduct; // beside which calls of ours may stand
 
 public:
   enum { BlocksMax = 400 }; // of a part
 
-  PartFinder(const llvm::Loop &L, const FunctionFacts &Facts, bool IsProduct)
-      : L(L), Facts(Facts), IsProduct(IsProduct) {}
-  // The loop alone.
-  bool loopItself(Part &P) const;
+  PartFinder(const Core &Of, const FunctionFacts &Facts, bool IsProduct)
+      : Of(Of), Facts(Facts), IsProduct(IsProduct) {}
+  // The core alone.
+  bool coreItself(Part &P) const;
   // From the end of Entry to where all ways meet again; false: other code is in
-  // between, or the loop is not.
+  // between, or the core is not.
   bool partBehind(llvm::BasicBlock &Entry, Part &P) const;
 
 private:
   bool isAlone(const Part &P) const;
-  // In a loop that does what L does where L does not run.
+  // In a loop that does what the core does where that does not run.
   bool isOther(const llvm::BasicBlock *B) const;
   bool isEnd(const llvm::BasicBlock *B) const;
   bool findRuns(Part &P) const;

@@ -99,7 +99,8 @@ bool Collapsed::findDivisions() {
 bool Collapsed::find(Loop &Candidate) {
   L = &Candidate;
   if (L->isInnermost() || !L->isLoopSimplifyForm() || !exitsBeforeBody(*L) ||
-      !L->getExitingBlock() || !sumsProducts(*L) || isSplit(*L))
+      !L->getExitingBlock() || !sumsProducts(*L) || copiesOnly(*L) ||
+      isSplit(*L))
     return false;
   Counter = dyn_cast<PHINode>(&L->getHeader()->front());
   if (!Counter || !Counter->getType()->isIntegerTy() ||

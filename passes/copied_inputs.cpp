@@ -25,7 +25,9 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/MemoryLocation.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
@@ -98,7 +100,9 @@ SmallSetVector<Value *, 8> neededBy(const IRNest &I) {
 // ---- a copy and its reader ----
 
 class Finder {
-  Loop &Product;
+  Loop *const Product; // null: a call
+  CallInst *const Call;
+  const Core Of; // the product
   ArrayRef<const Function *> Same;
   const FunctionFacts &Facts;
   arena *A;
@@ -108,23 +112,31 @@ class Finder {
   SmallSetVector<Instruction *, 16> Uses;
 
 public:
-  Finder(Loop &Product, ArrayRef<const Function *> Same,
+  Finder(Loop &L, ArrayRef<const Function *> Same, const FunctionFacts &Facts,
+         arena *A, CopiedInput &R)
+      : Product(&L), Call(nullptr), Of(L), Same(Same), Facts(Facts), A(A),
+        R(R) {}
+  Finder(CallInst &Call, ArrayRef<const Function *> Same,
          const FunctionFacts &Facts, arena *A, CopiedInput &R)
-      : Product(Product), Same(Same), Facts(Facts), A(A), R(R) {}
+      : Product(nullptr), Call(&Call), Of(*Call.getParent()), Same(Same),
+        Facts(Facts), A(A), R(R) {}
 
   bool run() {
-    R.Product = &Product;
+    R.At = Call ? Call->getDebugLoc() : Product->getStartLoc();
     SmallSetVector<const Value *, 4> Tried;
-    for (BasicBlock *B : Product.blocks())
+    if (Call)
+      for (const Value *Arg : Call->args())
+        if (Arg->getType()->isPointerTy())
+          Tried.insert(bufferOf(Arg));
+    for (BasicBlock *B : Product ? Product->blocks() : ArrayRef<BasicBlock *>())
       for (Instruction &I : *B)
-        if (auto *Load = dyn_cast<LoadInst>(&I)) {
-          Buffer = bufferOf(Load->getPointerOperand());
-          if (Buffer && Tried.insert(Buffer) && findCopy() && findFilled() &&
-              findRead() && isKeptUntilRead() && isUsedHereAlone() &&
-              readBoth())
-            return true;
-        }
-    return false;
+        if (auto *Load = dyn_cast<LoadInst>(&I))
+          Tried.insert(bufferOf(Load->getPointerOperand()));
+    return any_of(Tried, [this](const Value *V) {
+      Buffer = V;
+      return V && findCopy() && findFilled() && findRead() &&
+             isKeptUntilRead() && isUsedHereAlone() && readBoth();
+    });
   }
 
 private:
@@ -132,17 +144,17 @@ private:
   bool findCopy() {
     Uses.clear();
     R.Copy = nullptr;
-    if (!findUses(*Buffer, *Product.getHeader()->getParent(), Same, Uses))
+    if (!findUses(*Buffer, *Of.First->getParent(), Same, Uses))
       return false;
     for (Instruction *I : Uses) {
       auto *S = dyn_cast<StoreInst>(I);
-      if (!S || Product.contains(S) ||
+      if (!S || Of.contains(S->getParent()) ||
           S->getValueOperand()->getType()->isPointerTy())
         continue;
       Loop *L = Facts.LI.getLoopFor(S->getParent());
       if (L && isSplit(*L)) // instead of which the copy runs
         continue;
-      while (L && L->getParentLoop() != Product.getParentLoop())
+      while (L && L->getParentLoop() != Of.around(Facts.LI))
         L = L->getParentLoop();
       if (!L || R.Copy)
         return false;
@@ -153,10 +165,10 @@ private:
 
   // The least that all ways to the product come from.
   bool findFilled() {
-    PartFinder Around(*R.Copy, Facts, false);
-    const BasicBlock *To = Product.getLoopPreheader();
+    PartFinder Around(Core(*R.Copy), Facts, false);
+    const BasicBlock *To = Product ? Product->getLoopPreheader() : Of.First;
     Part &P = R.Filled;
-    if (!To || !Around.loopItself(P))
+    if (!To || !Around.coreItself(P))
       return false;
     BasicBlock *Entry = P.Entry;
     for (int I = 0; I < DepthMax && !Facts.DT.dominates(P.After, To); I++) {
@@ -177,9 +189,9 @@ private:
 
   // The most that does nothing but the product.
   bool findRead() {
-    PartFinder Around(Product, Facts, true);
+    PartFinder Around(Of, Facts, true);
     Part Next;
-    if (!Around.loopItself(Next) || !isReadPart(Next))
+    if (!Around.coreItself(Next) || !isReadPart(Next))
       return false;
     R.Read = Next;
     BasicBlock *Entry = Next.Entry;
@@ -235,12 +247,26 @@ private:
   }
 
   // .. and of nothing else, as one that a condition chooses may be.
-  bool isLoadOfBuffer(Instruction &I) {
+  bool readsBuffer(Instruction &I) {
+    if (Call)
+      return &I == Call && isOneArgument();
     auto *L = dyn_cast<LoadInst>(&I);
     const auto *Base = L ? dyn_cast<SCEVUnknown>(Facts.SE.getPointerBase(
                                Facts.SE.getSCEV(L->getPointerOperand())))
                          : nullptr;
     return Base && Base->getValue() == Buffer;
+  }
+
+  bool isOneArgument() {
+    return count_if(Call->args(), [this](const Value *Arg) {
+             SmallVector<const Value *, 4> Objects;
+             getUnderlyingObjects(Arg, Objects);
+             return Arg->getType()->isPointerTy() &&
+                    any_of(Objects, [this](const Value *V) {
+                      return V == Buffer ||
+                             isa<GEPOperator, PHINode, CastInst, SelectInst>(V);
+                    });
+           }) == 1;
   }
 
   // The copy stores it once, the product reads it; what is ours may have its
@@ -266,10 +292,16 @@ private:
         continue;
       }
       if (!R.Read.Blocks.count(B) ||
-          (Product.contains(I) ? !isLoadOfBuffer(*I) : isa<LoadInst>(I)))
+          (Of.contains(B) ? !readsBuffer(*I) : isa<LoadInst>(I)))
         return false;
     }
     return Stores == 1;
+  }
+
+  bool readProduct(IRNest &Nest, verdict &V) {
+    return Call ? readCall(*Call, Facts.SE, Facts.AA, A, Nest, V)
+                : readNest(*Product, Facts.LI, Facts.SE, Facts.DT, Facts.AA, A,
+                           Nest, V);
   }
 
   bool readBoth() {
@@ -277,8 +309,7 @@ private:
     IRNest Copied, Product0;
     bool Good = readNest(*R.Copy, Facts.LI, Facts.SE, Facts.DT, Facts.AA, A,
                          Copied, V) &&
-                readNest(Product, Facts.LI, Facts.SE, Facts.DT, Facts.AA, A,
-                         Product0, V);
+                readProduct(Product0, V);
     Equalities Filled;
     R.Nest = IRNest();
     Good = Good && substituteCopy(Product0, Copied, *Buffer, Zeroed, Facts.SE,
@@ -363,9 +394,22 @@ bool joinQuotients(Function &F, ScalarEvolution &SE, const DominatorTree &DT) {
   return Any;
 }
 
+// In its block.
+static bool isAlone(const CallInst &Call) {
+  return all_of(*Call.getParent(), [&](const Instruction &I) {
+    return &I == &Call || I.isTerminator() || isa<DbgInfoIntrinsic>(I);
+  });
+}
+
 bool readCopiedInput(Loop &Product, ArrayRef<const Function *> Same,
                      const FunctionFacts &Facts, arena *A, CopiedInput &R) {
   return sumsProducts(Product) && Finder(Product, Same, Facts, A, R).run();
+}
+
+bool readCopiedInput(CallInst &Product, ArrayRef<const Function *> Same,
+                     const FunctionFacts &Facts, arena *A, CopiedInput &R) {
+  return takesNumbers(Product) && isAlone(Product) &&
+         Finder(Product, Same, Facts, A, R).run();
 }
 
 Region moveCopy(const CopiedInput &X, LoopInfo &LI, DominatorTree &DT) {
@@ -413,7 +457,7 @@ Region moveCopy(const CopiedInput &X, LoopInfo &LI, DominatorTree &DT) {
   BasicBlock *After =
       SplitBlockPredecessors(X.Read.After, Last, ".nputeir", &DT, &LI);
   BasicBlock *First = SplitBlock(Front, Front->getTerminator(), &DT, &LI);
-  return {Front, First, After, X.Product->getStartLoc()};
+  return {Front, First, After, X.At};
 }
 
 } // namespace nputeir

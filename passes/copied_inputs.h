@@ -8,8 +8,9 @@
 namespace nputeir {
 
 struct CopiedInput {
-  llvm::Loop *Copy, *Product;
-  Part Filled, Read; // around the loops, with nothing else that has an effect
+  llvm::Loop *Copy;
+  Part Filled, Read; // around both, with nothing else that has an effect
+  llvm::DebugLoc At; // the product's place
   IRNest Nest;       // the product's, which reads what the copy reads
 };
 
@@ -21,6 +22,10 @@ bool joinQuotients(llvm::Function &F, llvm::ScalarEvolution &SE,
 // nowhere else, and what the copy reads does not change until Product begins.
 // Same: functions of which F is a copy.  False: that is not known.
 bool readCopiedInput(llvm::Loop &Product,
+                     llvm::ArrayRef<const llvm::Function *> Same,
+                     const FunctionFacts &Facts, arena *A, CopiedInput &Result);
+// The same of a library call.
+bool readCopiedInput(llvm::CallInst &Product,
                      llvm::ArrayRef<const llvm::Function *> Same,
                      const FunctionFacts &Facts, arena *A, CopiedInput &Result);
 

@@ -18,7 +18,7 @@ using namespace llvm;
 namespace nputeir {
 
 static bool copies(const Loop &L, ScalarEvolution &SE) {
-  if (isKept(L) || sumsProducts(L))
+  if (isKept(L) || !copiesOnly(L))
     return false;
   return any_of(L.blocks(), [&](const BasicBlock *B) {
     return any_of(*B, [&](const Instruction &I) {

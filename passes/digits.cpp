@@ -320,11 +320,11 @@ bool Digits::stays(const SCEV *S, const Loop &Around) const {
 
 // Beside what a copy fills.
 static bool mayMultiply(const Loop &L) {
-  return sumsProducts(L) || any_of(L.blocks(), [](const BasicBlock *B) {
-           return any_of(*B, [](const Instruction &I) {
-             return isa<CallBase>(I) && !isa<IntrinsicInst>(I);
-           });
-         });
+  return !copiesOnly(L) || any_of(L.blocks(), [](const BasicBlock *B) {
+    return any_of(*B, [](const Instruction &I) {
+      return isa<CallBase>(I) && !isa<IntrinsicInst>(I);
+    });
+  });
 }
 
 bool Digits::findNest() {
@@ -337,7 +337,7 @@ bool Digits::findNest() {
     return false;
   Nest = &L;
   while (Loop *Around = Nest->getParentLoop()) { // each loop around once
-    if (!AllStay(*Around) || (!sumsProducts(L) && mayMultiply(*Around)))
+    if (!AllStay(*Around) || (copiesOnly(L) && mayMultiply(*Around)))
       break;
     Nest = Around;
   }

@@ -2,6 +2,7 @@
 #include "ir_sums.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -61,6 +62,36 @@ bool isSumOfProduct(const Instruction &I) {
 bool sumsProducts(const Loop &L) {
   return any_of(L.blocks(),
                 [](const BasicBlock *B) { return any_of(*B, isSumOfProduct); });
+}
+
+// An element, or a constant, whichever way it is chosen.
+static bool isCopied(const Value *Stored) {
+  SmallSetVector<const Value *, 16> Open;
+  Open.insert(Stored);
+  for (unsigned N = 0; N < Open.size(); N++) {
+    const Value *V = Open[N];
+    if (isa<Constant, LoadInst>(V))
+      continue;
+    const auto *Choice = dyn_cast<SelectInst>(V);
+    if ((!Choice && !isa<PHINode, CastInst>(V)) || Open.size() > 64)
+      return false;
+    for (const Use &U : cast<Instruction>(V)->operands())
+      if (!Choice || U.get() != Choice->getCondition())
+        Open.insert(U.get());
+  }
+  return true;
+}
+
+bool copiesOnly(const Loop &L) {
+  bool Stores = false;
+  for (const BasicBlock *B : L.blocks())
+    for (const Instruction &I : *B)
+      if (const auto *S = dyn_cast<StoreInst>(&I)) {
+        if (!isCopied(S->getValueOperand()))
+          return false;
+        Stores = true;
+      }
+  return Stores;
 }
 
 // The product is added to something that may be a sum so far, as opposed to

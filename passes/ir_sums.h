@@ -13,6 +13,8 @@ bool isSumOfProduct(const llvm::Instruction &I);
 // null: there is none.
 const llvm::Instruction *productIn(const llvm::Value *Added);
 bool sumsProducts(const llvm::Loop &L);
+// L stores, and nothing but what it loads, and constants.
+bool copiesOnly(const llvm::Loop &L);
 // The product is added to something that may be a sum so far, as opposed to
 // the arithmetic of a hash or an index.
 bool isRunningSum(const llvm::Instruction &I);

@@ -148,25 +148,31 @@ public:
                      bool MayChange) {
     FunctionFacts Facts = {LI, SE, DT,
                            FAM.getResult<PostDominatorTreeAnalysis>(F), AA};
-    for (Loop *L : LI.getLoopsInPreorder()) {
-      CopiedInput X;
-      if (depthOf(*L) < 2 || !readCopiedInput(*L, Same, Facts, A, X))
-        continue;
-      Finding N = findingOf(*L);
+    CopiedInput X;
+    auto Replace = [&](Finding N) {
       Plan P = planOf(X.Nest, N);
       if (!P.Npu)
-        continue;
+        return false;
       P.Cpu = nullptr; // which would copy, too
       N.By = "a call that reads what is copied for it";
       Found.push_back(std::move(N));
       Copies.push_back(numberOf(*X.Copy));
       if (!MayChange)
-        continue;
+        return false;
       Region Old = moveCopy(X, LI, DT);
       markKept(*X.Copy);
       rewriteNest(Old, LI, SE, DT, X.Nest, P, O, Found.back().TEIR, Where);
       return true;
-    }
+    };
+    for (Loop *L : LI.getLoopsInPreorder())
+      if (depthOf(*L) >= 2 && readCopiedInput(*L, Same, Facts, A, X) &&
+          Replace(findingOf(*L)))
+        return true;
+    for (Instruction &I : instructions(F))
+      if (callsProduct(I) &&
+          readCopiedInput(cast<CallInst>(I), Same, Facts, A, X) &&
+          Replace(findingOf(cast<CallInst>(I))))
+        return true;
     return false;
   }
 
@@ -177,6 +183,13 @@ private:
     N.At = L.getStartLoc();
     N.EndLine = endLine(L);
     N.Loop = numberOf(L);
+    return N;
+  }
+
+  static Finding findingOf(const CallInst &Call) {
+    Finding N;
+    N.What = ("call of " + Call.getCalledFunction()->getName()).str();
+    N.At = Call.getDebugLoc();
     return N;
   }
 
@@ -295,9 +308,7 @@ private:
   }
 
   void visit(CallInst &Call) {
-    Finding N;
-    N.What = ("call of " + Call.getCalledFunction()->getName()).str();
-    N.At = Call.getDebugLoc();
+    Finding N = findingOf(Call);
     IRNest Nest;
     bool Read = readCall(Call, SE, AA, A, Nest, N.V);
     conclude(std::move(N), std::move(Nest), Read, &Call, Call);
@@ -618,7 +629,9 @@ bool OffloadPass::replaceCopied(Copy &C, ArrayRef<const Function *> Same,
 // which is for nothing where the copy is kept.
 bool OffloadPass::replaceCopied(Copy &C, const Function &F, const options &O,
                                 std::vector<Finding> &Found, arena *A) {
-  if (options_on_cpu(&O) || !C.canReplace() || !readsOwnBuffer(C.function()))
+  if (options_on_cpu(&O) || !C.canReplace() ||
+      !(readsOwnBuffer(C.function()) ||
+        any_of(instructions(C.function()), callsProduct)))
     return false;
   if (mayOrderCopies(C.function())) {
     Copy Ordered(C.function());

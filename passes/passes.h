@@ -151,8 +151,11 @@ bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
               IRNest &Result, verdict &V, SumLoop *First = nullptr);
 
 // ---- calls.cpp ----
-// A call of a library function that is a matrix product, and not kept.
+// A call of a library function that is a matrix product; and not kept.
+bool callsProduct(const llvm::Instruction &I);
 bool isProductCall(const llvm::Instruction &I);
+// It gets sizes and factors themselves, as opposed to pointers to them.
+bool takesNumbers(const llvm::CallInst &Call);
 // False and a verdict when the call is not described.  Adds loads of numbers
 // that are passed by pointer in front of the call.
 bool readCall(llvm::CallInst &Call, llvm::ScalarEvolution &SE,

@@ -85,6 +85,9 @@ const SCEV *extended(const SCEV *S, Type *T, ScalarEvolution &SE) {
 // same for numbers which are equal then: extensions of single numbers, no
 // extensions of sums or products, and no maximum of anything and a constant.
 const SCEV *plain(const SCEV *S, ScalarEvolution &SE) {
+  if (const auto *U = dyn_cast<SCEVUnknown>(S)) // an argument of a call, say
+    if (const SCEV *Number = SE.getSCEV(U->getValue()); Number != S)
+      return plain(Number, SE);
   if (isa<SCEVAddExpr>(S) || isa<SCEVMulExpr>(S))
     return joined(S, SE, [&](const SCEV *Part) { return plain(Part, SE); });
   if (const auto *M = dyn_cast<SCEVSMaxExpr>(S))
