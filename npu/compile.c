@@ -234,7 +234,8 @@ static bool stays_best(const struct npu_means *by, const struct npu_result *r) {
 /* The same blocks, tensors lying the same way, as in what the array holds. */
 static bool compile_like(const struct npu_means *by, struct arena *a,
                          const struct platform *at, const struct teir *work,
-                         double most_cycles, struct npu_result *r) {
+                         double most_cycles, const struct npu_result *best,
+                         struct npu_result *r) {
   struct diag ignored = {0};
   memset(r, 0, sizeof *r);
   if (is_placed(work) ||
@@ -244,8 +245,12 @@ static bool compile_like(const struct npu_means *by, struct arena *a,
   const struct map_form *form = &r->blocking.form;
   for (int i = 0; i < TENSORS; i++) {
     int t = form->swapped && i < OUT ? IN0 + IN1 - i : i;
-    r->packed[t] = form->layout[i].in_place ? NULL : "cost";
+    r->packed[t] = form->layout[i].in_place ? NULL
+                   : best->packed[t]        ? best->packed[t]
+                                            : "cost";
   }
+  r->beyond = best->beyond;
+  name_rules(a, at, work, r);
   r->teir = map_schedule(a, at->device, work, &r->blocking, &ignored);
   return design(a, at, by->cores, r, &ignored) && make_images(a, r, &ignored);
 }
@@ -305,7 +310,7 @@ bool npu_compile_by(const struct npu_means *by, struct arena *a,
     npu_result_free(other);
   if (!by->held->same_types)
     return true;
-  if (compile_like(by, a, &at, work, most, other))
+  if (compile_like(by, a, &at, work, most, r, other))
     take_cheaper(a, &at, by, r, other, &price);
   else
     npu_result_free(other);

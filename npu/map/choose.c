@@ -498,8 +498,7 @@ static struct candidate *search_all(struct arena *a, const struct platform *at,
   return best;
 }
 
-/* Work as a blocking's rows and columns see it, if its tensors can lie as
- * there. */
+/* Work as a blocking's rows and columns see it, if tensors can lie so. */
 static bool read_like(struct arena *a, const struct device *dev,
                       const struct teir *teir, const struct map_form *form,
                       struct map_work *w, struct diag *d) {
