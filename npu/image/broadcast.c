@@ -120,9 +120,12 @@ static bool make_packets(struct broadcast *b, const struct command_list *to,
   return packets_make(a, l, &b->packets);
 }
 
-uint32_t broadcast_descriptor(const struct broadcast *b) {
-  uint32_t end = (uint32_t)(b->way.channel % 2 + 1) * PACKET_DESCRIPTORS;
-  return end - (uint32_t)packets_descriptors(&b->packets);
+static void place_descriptors(struct broadcast *b, int used) {
+  int half = b->way.channel % 2 * PACKET_DESCRIPTORS;
+  b->first_bd = (uint32_t)half;
+  if (b->way.kind == TILE_MEM)
+    b->first_bd += (uint32_t)(PACKET_DESCRIPTORS - used -
+                              packets_descriptors(&b->packets));
 }
 
 /* Whether the sender may be a member: then packets must not reset its channel,
@@ -130,7 +133,7 @@ uint32_t broadcast_descriptor(const struct broadcast *b) {
 static bool sends_to_itself(const struct broadcast *b,
                             const struct command_list *to,
                             const struct switches *w) {
-  uint32_t first = REG_MEM_BD + broadcast_descriptor(b) * REG_MEM_BD_STRIDE,
+  uint32_t first = REG_MEM_BD + b->first_bd * REG_MEM_BD_STRIDE,
            end = first +
                  (uint32_t)packets_descriptors(&b->packets) * REG_MEM_BD_STRIDE;
   for (uint32_t tile = 0; tile < TILES; tile++)
@@ -156,7 +159,7 @@ static void leave_sender(struct broadcast *b) {
 
 void broadcast_find(struct broadcast *b, enum tile_kind kind,
                     const struct command_list *to, const bool kept[TILES],
-                    const struct switches *w) {
+                    const struct switches *w, int used) {
   enum { WORTH = 1000 }; /* words: what a way and descriptors cost */
   struct arena *a = w->out->arena;
   *b = (struct broadcast){.count = 0};
@@ -166,12 +169,16 @@ void broadcast_find(struct broadcast *b, enum tile_kind kind,
                   ? b->count > 0
                   : b->count > 1 && (uint32_t)(b->count - 1) * words >= WORTH;
   good = good && way_find(&b->way, w) && make_packets(b, to, b->way.channel, a);
+  if (good)
+    place_descriptors(b, used);
   if (good && b->member[tile_at(0, MEM_ROW)] && !sends_to_itself(b, to, w)) {
     leave_sender(b);
     good = b->count > 0 && way_find(&b->way, w);
   }
   if (good && !b->member[tile_at(0, MEM_ROW)])
     good = make_packets(b, to, -1, a);
-  if (!good)
+  if (good)
+    place_descriptors(b, used);
+  else
     b->count = 0;
 }

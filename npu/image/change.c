@@ -86,22 +86,30 @@ static void stop_core(uint32_t base, struct command_list *out) {
 
 static const int bring_south = 3; /* shim channel 0, array.md section 6 */
 
+/* Mem tiles that get the same; on XDNA2 every second one does. */
+enum { MEM_GROUPS = 2 };
+
 /* A change on its way. */
 struct change {
   struct marks marks, last; /* last: all that `to` has */
   struct switches switches;
-  struct broadcast cores, mems;
+  struct broadcast cores, mems[MEM_GROUPS]; /* the sender's comes last */
   const struct command_list *const *from;
   int count;
   const struct command_list *to;
   struct command_list *out;
-  struct range { /* descriptors of the first mem tile */
-    uint32_t first, count;
-  } core_bds, mem_bds, bring_bd;
+  uint32_t bring_bd;
 };
 
+static bool is_sent(const struct change *x, uint32_t tile) {
+  bool sent = x->cores.count && x->cores.member[tile];
+  for (int i = 0; i < MEM_GROUPS; i++)
+    sent |= x->mems[i].count && x->mems[i].member[tile];
+  return sent;
+}
+
 static bool sends(const struct change *x) {
-  return x->cores.count || x->mems.count;
+  return x->cores.count || x->mems[0].count || x->mems[1].count;
 }
 
 static uint32_t mem(uint32_t offset) {
@@ -144,7 +152,7 @@ static void stop_tile(const struct change *x, uint32_t tile) {
   case TILE_KINDS:
     return; /* no task of it is left */
   case TILE_MEM:
-    if (!x->mems.count || !x->mems.member[tile])
+    if (!is_sent(x, tile))
       reset_channels(&x->switches, (int)(tile >> 5));
     else if (tile == tile_at(0, MEM_ROW))
       reset_bringer(x);
@@ -243,8 +251,8 @@ static void bring(const struct change *x, uint32_t length) {
   switch_lend(&x->switches, 0, SHIM_ROW, PORT_SOUTH, bring_south, PORT_NORTH,
               0);
   switch_lend(&x->switches, 0, MEM_ROW, PORT_SOUTH, 0, PORT_DMA, 0);
-  write_bd(x, TILE_MEM, x->bring_bd.first, length);
-  command_write(x->out, mem(REG_MEM_S2MM_QUEUE), x->bring_bd.first);
+  write_bd(x, TILE_MEM, x->bring_bd, length);
+  command_write(x->out, mem(REG_MEM_S2MM_QUEUE), x->bring_bd);
   write_bd(x, TILE_SHIM, 0, length);
   command_ddr_patch(x->out, tile_address(0, SHIM_ROW, REG_SHIM_BD + 4),
                     CHANGE_ARGUMENT, 0);
@@ -252,7 +260,10 @@ static void bring(const struct change *x, uint32_t length) {
 }
 
 static uint32_t channel_of(const struct change *x) {
-  return (uint32_t)(x->cores.count ? x->cores : x->mems).way.channel;
+  const struct broadcast *b = x->cores.count     ? &x->cores
+                              : x->mems[0].count ? &x->mems[0]
+                                                 : &x->mems[1];
+  return (uint32_t)b->way.channel;
 }
 
 static uint32_t status_of(const struct change *x) {
@@ -273,9 +284,13 @@ static void push_all(const struct change *x, const struct packets *p,
   }
 }
 
-static bool touches(const struct range *r, uint32_t at, uint32_t end) {
-  uint32_t first = REG_MEM_BD + r->first * REG_MEM_BD_STRIDE;
-  return at < first + r->count * REG_MEM_BD_STRIDE && end > first;
+static bool touches(uint32_t bd, int count, uint32_t at, uint32_t end) {
+  uint32_t first = REG_MEM_BD + bd * REG_MEM_BD_STRIDE;
+  return at < first + (uint32_t)count * REG_MEM_BD_STRIDE && end > first;
+}
+
+static int descriptors_of(const struct broadcast *b) {
+  return b->count ? packets_descriptors(&b->packets) : 0;
 }
 
 /* Descriptors of the first mem tile that packets go by, and starts of its
@@ -285,8 +300,10 @@ static bool comes_last(const struct change *x, const struct command *c) {
   if (!sends(x) || tile_of(c) != tile_at(0, MEM_ROW))
     return false;
   return (at >= REG_MEM_S2MM_CTRL && at < REG_MEM_S2MM_STATUS) ||
-         touches(&x->core_bds, at, end) || touches(&x->mem_bds, at, end) ||
-         touches(&x->bring_bd, at, end);
+         touches(x->cores.first_bd, descriptors_of(&x->cores), at, end) ||
+         touches(x->mems[0].first_bd, descriptors_of(&x->mems[0]), at, end) ||
+         touches(x->mems[1].first_bd, descriptors_of(&x->mems[1]), at, end) ||
+         touches(x->bring_bd, 1, at, end);
 }
 
 /* Whether the block goes on where the last one ends, as descriptors do; then
@@ -322,53 +339,61 @@ static void write_rest(const struct change *x, bool last) {
   for (int i = 0; i < x->to->count; i++) {
     const struct command *c = &x->to->item[i];
     if (!x->marks.kept[tile_of(c)] && !broadcast_has(&x->cores, c) &&
-        !broadcast_has(&x->mems, c) && comes_last(x, c) == last)
+        !broadcast_has(&x->mems[0], c) && !broadcast_has(&x->mems[1], c) &&
+        comes_last(x, c) == last)
       write_command(x, c);
   }
 }
 
 /* All packets, as they lie in the first mem tile's memory, and what sends them.
  */
+enum { STREAMS = 1 + MEM_GROUPS };
 struct stream {
   uint32_t *words, count;
-  uint32_t bd[2][PACKET_DESCRIPTORS][8], task[2][PACKET_GROUPS];
+  uint32_t bd[STREAMS][PACKET_DESCRIPTORS][8], task[STREAMS][PACKET_GROUPS];
 };
 
+static const struct broadcast *part_of(const struct change *x, int i) {
+  return i ? &x->mems[i - 1] : &x->cores;
+}
+
 static void gather(const struct change *x, struct stream *s) {
-  const struct broadcast *const part[] = {&x->cores, &x->mems};
-  const struct range *const bds[] = {&x->core_bds, &x->mem_bds};
   uint32_t at = 0;
-  s->count = (x->cores.count ? x->cores.packets.count : 0) +
-             (x->mems.count ? x->mems.packets.count : 0);
+  for (int i = 0; i < STREAMS; i++)
+    s->count += part_of(x, i)->count ? part_of(x, i)->packets.count : 0;
   s->words = arena_array(x->out->arena, s->count, sizeof *s->words);
-  for (int i = 0; i < 2; i++) {
-    const struct packets *p = &part[i]->packets;
-    if (!part[i]->count)
+  for (int i = 0; i < STREAMS; i++) {
+    const struct broadcast *b = part_of(x, i);
+    if (!b->count)
       continue;
-    memcpy(s->words + at, p->words, 4 * (size_t)p->count);
-    packets_chain(p, at, bds[i]->first, s->bd[i], s->task[i]);
-    at += p->count;
+    memcpy(s->words + at, b->packets.words, 4 * (size_t)b->packets.count);
+    packets_chain(&b->packets, at, b->first_bd, s->bd[i], s->task[i]);
+    at += b->packets.count;
   }
   assert(at == s->count);
 }
 
-static void write_chain(const struct change *x, const struct range *r,
-                        const uint32_t *words) {
-  if (r->count)
-    command_block(x->out, mem(REG_MEM_BD + r->first * REG_MEM_BD_STRIDE), words,
-                  8 * r->count);
+static void write_chains(const struct change *x, const struct stream *s) {
+  for (int i = 0; i < STREAMS; i++)
+    if (part_of(x, i)->count)
+      command_block(
+          x->out, mem(REG_MEM_BD + part_of(x, i)->first_bd * REG_MEM_BD_STRIDE),
+          s->bd[i][0], 8 * (uint32_t)descriptors_of(part_of(x, i)));
 }
 
 static void wait_sent(const struct change *x) {
   wait_for(x, status_of(x), CHANNEL_BUSY | CHANNEL_FAILED);
 }
 
-static void send_mems(const struct change *x, const struct stream *s) {
+static void send_mems(const struct change *x, const struct stream *s, int i) {
+  const struct broadcast *b = &x->mems[i];
+  if (!b->count)
+    return;
   if (x->cores.count)
     switch_cut(&x->switches,
                switch_master(0, MEM_ROW, PORT_NORTH, x->cores.way.up));
-  way_set(&x->mems.way, &x->switches);
-  push_all(x, &x->mems.packets, s->task[1]);
+  way_set(&b->way, &x->switches);
+  push_all(x, &b->packets, s->task[1 + i]);
   wait_sent(x);
 }
 
@@ -383,8 +408,7 @@ static void send(const struct change *x, struct change_data *data) {
   } else {
     command_block(x->out, mem(REG_MEM_MEMORY), s->words, s->count);
   }
-  write_chain(x, &x->core_bds, s->bd[0][0]);
-  write_chain(x, &x->mem_bds, s->bd[1][0]);
+  write_chains(x, s);
   if (x->cores.count)
     way_set(&x->cores.way, &x->switches);
   if (brought)
@@ -394,26 +418,35 @@ static void send(const struct change *x, struct change_data *data) {
   write_rest(x, false);
   if (x->cores.count)
     wait_sent(x);
-  if (x->mems.count)
-    send_mems(x, s);
+  for (int i = 0; i < MEM_GROUPS; i++)
+    send_mems(x, s, i);
+}
+
+static void find_mems(struct change *x) {
+  struct broadcast *first = &x->mems[1], *second = &x->mems[0];
+  bool kept[TILES];
+  const struct switches *w = &x->switches;
+  memcpy(kept, x->marks.kept, sizeof kept);
+  broadcast_find(first, TILE_MEM, x->to, kept, w, 0);
+  for (uint32_t tile = 0; tile < TILES; tile++)
+    kept[tile] |= first->count && first->member[tile];
+  kept[tile_at(0, MEM_ROW)] = true;
+  if (first->count)
+    broadcast_find(second, TILE_MEM, x->to, kept, w, descriptors_of(first));
 }
 
 /* Those of the channel that sends, for mem tiles its last ones, and one that
  * fills its memory. */
 static void pick_descriptors(struct change *x) {
-  if (x->cores.count)
-    x->core_bds.count = (uint32_t)packets_descriptors(&x->cores.packets);
-  if (x->mems.count)
-    x->mem_bds.count = (uint32_t)packets_descriptors(&x->mems.packets);
-  if (x->core_bds.count + x->mem_bds.count >= PACKET_DESCRIPTORS)
-    x->mems.count = 0, x->mem_bds.count = 0;
-  if (x->core_bds.count >= PACKET_DESCRIPTORS)
-    x->cores.count = 0, x->core_bds.count = 0;
+  for (int i = 0; i < MEM_GROUPS; i++)
+    if (descriptors_of(&x->cores) + descriptors_of(&x->mems[0]) +
+            descriptors_of(&x->mems[1]) >=
+        PACKET_DESCRIPTORS)
+      x->mems[i].count = 0;
+  if (descriptors_of(&x->cores) >= PACKET_DESCRIPTORS)
+    x->cores.count = 0;
   bool odd = sends(x) && channel_of(x) & 1;
-  x->core_bds.first = odd ? PACKET_DESCRIPTORS : 0;
-  x->mem_bds.first = x->mems.count ? broadcast_descriptor(&x->mems) : 0;
-  x->bring_bd.first = odd ? 0 : x->core_bds.count;
-  x->bring_bd.count = 1;
+  x->bring_bd = odd ? 0 : (uint32_t)descriptors_of(&x->cores);
 }
 
 void change_write(const struct command_list *const from[], int count,
@@ -426,8 +459,8 @@ void change_write(const struct command_list *const from[], int count,
   mark(&x->last, &to, 0, to);
   mark(&x->marks, from, count, to);
   x->switches = switches_read(from, count, to, out);
-  broadcast_find(&x->cores, TILE_CORE, to, x->marks.kept, &x->switches);
-  broadcast_find(&x->mems, TILE_MEM, to, x->marks.kept, &x->switches);
+  broadcast_find(&x->cores, TILE_CORE, to, x->marks.kept, &x->switches, 0);
+  find_mems(x);
   pick_descriptors(x);
   if (sends(x))
     x->marks.kept[tile_at(0, MEM_ROW)] = false;

@@ -38,7 +38,7 @@ struct switch_word {
   bool mixed;      /* others have another one */
   bool wanted;     /* the new configuration writes it: */
   uint32_t target; /* this */
-  uint32_t may[SWITCH_VALUES]; /* what some of them write, */
+  uint32_t may[SWITCH_VALUES]; /* what some of them write, or we did, */
   int may_count;               /* if there are no more */
   bool lent;                   /* it was written for a way of packets */
 };
@@ -115,18 +115,18 @@ void packets_chain(const struct packets *, uint32_t at, uint32_t bd,
 struct broadcast {
   int count; /* of tiles; 0: none */
   bool member[TILES];
-  uint32_t first; /* a member, for all */
+  uint32_t first;    /* a member, for all */
+  uint32_t first_bd; /* of the descriptors that send it: to cores the channel's
+                        first ones, to mem tiles last ones */
   struct way way;
   struct packets packets;
 };
 /* Of `to`, among the tiles of that kind that change; count stays 0 where single
- * writes are not dearer, or no lane is free. */
+ * writes are not dearer, or no lane is free.  `used`: of the channel's last
+ * descriptors. */
 void broadcast_find(struct broadcast *, enum tile_kind,
                     const struct command_list *to, const bool kept[TILES],
-                    const struct switches *);
-/* The first of the descriptors that send it to mem tiles: the channel's last
- * ones. */
-uint32_t broadcast_descriptor(const struct broadcast *);
+                    const struct switches *, int used);
 /* Whether the stream does what the command of `to` says. */
 bool broadcast_has(const struct broadcast *, const struct command *);
 

@@ -157,7 +157,9 @@ bool switch_followed(const struct switches *w, int column, int row,
 
 static void lend(const struct switches *w, uint32_t address, uint32_t value) {
   bool master;
-  switch_find(w, address, &master)->lent = true;
+  struct switch_word *x = switch_find(w, address, &master);
+  x->lent = true;
+  add_value(x, value);
   switch_write(w, address, value);
 }
 
