@@ -15,6 +15,9 @@ struct cpu_bench_source {
  * NULL after an error. */
 void *cpu_bench_compile(struct tool *, const char *folder,
                         const struct cpu_bench_source *, bool with_plugin);
+/* The same by clang with Polly; NULL where it has none. */
+void *cpu_bench_polly(struct tool *, const char *folder,
+                      const struct cpu_bench_source *);
 /* A handle, for one thread, or NULL. */
 void *cpu_bench_openblas(void);
 /* What it has, as cblas.h declares it. */

@@ -39,18 +39,16 @@ static bool run_compiler(char **argv, double *took, struct diag *d) {
          diag_error(d, loc_none(), "%s failed, or is not there", argv[0]);
 }
 
-void *cpu_bench_compile(struct tool *t, const char *folder,
-                        const struct cpu_bench_source *s, bool with_plugin) {
+/* `more`: options that end with NULL. */
+static void *compile(struct tool *t, const char *folder,
+                     const struct cpu_bench_source *s, const char *by,
+                     char *const *more, struct diag *d) {
   struct arena *a = t->arena;
-  char *plugin = with_plugin ? tool_find_plugin(a, &t->diag) : NULL;
-  if (with_plugin && !plugin)
-    return NULL;
   char *file = arena_printf(a, "%s/%s.c", folder, s->name);
   /* The loader knows a library by its path. */
-  char *library = arena_printf(a, "%s/%s-%s.so", folder, s->name,
-                               plugin ? "ours" : "plain");
+  char *library = arena_printf(a, "%s/%s-%s.so", folder, s->name, by);
   char *text = arena_printf(a, "%s\n", s->text);
-  if (!file_write(file, text, strlen(text), &t->diag))
+  if (!file_write(file, text, strlen(text), d))
     return NULL;
   char *argv[16] = {"clang-" STRING(NPUTEIR_LLVM_MAJOR),
                     "-O3",
@@ -66,16 +64,33 @@ void *cpu_bench_compile(struct tool *t, const char *folder,
   for (int i = 0; i < 2; i++)
     if (s->define[i])
       argv[n++] = arena_string(a, s->define[i]);
-  if (plugin)
-    argv[n++] = arena_printf(a, "-fpass-plugin=%s", plugin);
+  for (; *more; more++)
+    argv[n++] = *more;
   double took;
-  bool good = run_compiler(argv, &took, &t->diag);
+  bool good = run_compiler(argv, &took, d);
   unlink(file);
   void *handle = good ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : NULL;
   if (good && !handle)
-    diag_error(&t->diag, loc_none(), "%s", dlerror());
+    diag_error(d, loc_none(), "%s", dlerror());
   unlink(library);
   return handle;
+}
+
+void *cpu_bench_compile(struct tool *t, const char *folder,
+                        const struct cpu_bench_source *s, bool with_plugin) {
+  char *plugin = with_plugin ? tool_find_plugin(t->arena, &t->diag) : NULL;
+  if (with_plugin && !plugin)
+    return NULL;
+  char *more[] = {
+      plugin ? arena_printf(t->arena, "-fpass-plugin=%s", plugin) : NULL, NULL};
+  return compile(t, folder, s, plugin ? "ours" : "plain", more, &t->diag);
+}
+
+void *cpu_bench_polly(struct tool *t, const char *folder,
+                      const struct cpu_bench_source *s) {
+  char *more[] = {"-mllvm", "-polly", NULL};
+  struct diag none = {0};
+  return compile(t, folder, s, "polly", more, &none);
 }
 
 void *cpu_bench_openblas(void) {

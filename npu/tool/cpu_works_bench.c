@@ -17,7 +17,7 @@
 #define SOURCE(...) #__VA_ARGS__
 static const char source[] = SOURCE(
     typedef signed char s8; typedef unsigned char u8; typedef float f32;
-    typedef double f64; typedef __bf16 bf16; typedef int s32;
+    typedef __bf16 bf16; typedef int s32;
 
     f32 read_all(long n, const f32 *x) {
       f32 sum = 0;
@@ -99,6 +99,49 @@ static const char source[] = SOURCE(
                       b[((v * s[4] + u) * s[3] + i) * s[2] + o];
     }
 
+    /* Of 3 x 3, with a margin of zeros; c is a matrix of pixels and channels */
+    void padded(const long *s, const f32 *restrict a, const f32 *restrict b,
+                f32 *restrict c) {
+      for (long y = 0; y < s[0]; y++)
+        for (long x = 0; x < s[1]; x++)
+          for (long o = 0; o < s[2]; o++) {
+            f32 sum = 0;
+            for (long v = 0; v < 3; v++)
+              for (long u = 0; u < 3; u++)
+                for (long i = 0; i < s[3]; i++) {
+                  long p = y + v - 1;
+                  long q = x + u - 1;
+                  if (p >= 0 && p < s[0] && q >= 0 && q < s[1])
+                    sum += a[(p * s[1] + q) * s[3] + i] *
+                           b[((v * 3 + u) * s[3] + i) * s[2] + o];
+                }
+            c[(y * s[1] + x) * s[2] + o] = sum;
+          }
+    }
+    /* of channels and pixels */
+    void channels(const long *s, const f32 *restrict a, const f32 *restrict b,
+                  f32 *restrict c) {
+      for (long o = 0; o < s[2]; o++)
+        for (long y = 0; y < s[0]; y++)
+          for (long x = 0; x < s[1]; x++) {
+            f32 sum = 0;
+            for (long i = 0; i < s[3]; i++)
+              for (long v = 0; v < 3; v++)
+                for (long u = 0; u < 3; u++) {
+                  long p = y + v - 1;
+                  long q = x + u - 1;
+                  if (p >= 0 && p < s[0] && q >= 0 && q < s[1])
+                    sum += a[(i * s[0] + p) * s[1] + q] *
+                           b[((o * s[3] + i) * 3 + v) * 3 + u];
+                }
+            c[(o * s[0] + y) * s[1] + x] = sum;
+          }
+    });
+
+/* Apart, for Polly takes minutes for those above. */
+static const char polybench[] = SOURCE(
+    typedef double f64;
+
     void gemm(const long *s, const f64 *restrict a, const f64 *restrict b,
               f64 *restrict c) {
       for (long i = 0; i < s[0]; i++) {
@@ -107,6 +150,52 @@ static const char source[] = SOURCE(
         for (long k = 0; k < s[2]; k++)
           for (long j = 0; j < s[1]; j++)
             c[i * s[1] + j] += 1.5 * a[i * s[2] + k] * b[k * s[1] + j];
+      }
+    }
+
+    __attribute__((noinline)) static void product_to(
+        long m, long n, long k, f64 alpha, const f64 *restrict a,
+        const f64 *restrict b, f64 *restrict c) {
+      for (long i = 0; i < m; i++)
+        for (long j = 0; j < n; j++) {
+          c[i * n + j] = 0;
+          for (long p = 0; p < k; p++)
+            c[i * n + j] += alpha * a[i * k + p] * b[p * n + j];
+        }
+    }
+    __attribute__((noinline)) static void product_and(
+        long m, long n, long k, f64 beta, const f64 *restrict a,
+        const f64 *restrict b, f64 *restrict c) {
+      for (long i = 0; i < m; i++)
+        for (long j = 0; j < n; j++) {
+          c[i * n + j] *= beta;
+          for (long p = 0; p < k; p++)
+            c[i * n + j] += a[i * k + p] * b[p * n + j];
+        }
+    }
+    /* s: ni, nj, nk, nl; what lies behind is further matrices */
+    void mm2(const long *s, const f64 *a, const f64 *b, f64 *c) {
+      f64 *t = c + s[0] * s[3];
+      product_to(s[0], s[1], s[2], 1.5, a, b, t);
+      product_and(s[0], s[3], s[1], 1.2, t, b + s[2] * s[1], c);
+    }
+    /* and nm */
+    void mm3(const long *s, const f64 *a, const f64 *b, f64 *c) {
+      f64 *e = c + s[0] * s[3];
+      f64 *f = e + s[0] * s[1];
+      product_to(s[0], s[1], s[2], 1, a, b, e);
+      product_to(s[1], s[3], s[4], 1, a + s[0] * s[2], b + s[2] * s[1], f);
+      product_to(s[0], s[3], s[1], 1, e, f, c);
+    }
+    /* s: n, n, m */
+    void syrk(const long *s, const f64 *restrict a, const f64 *restrict b,
+              f64 *restrict c) {
+      for (long i = 0; i < s[0]; i++) {
+        for (long j = 0; j <= i; j++)
+          c[i * s[0] + j] *= 1.2;
+        for (long k = 0; k < s[2]; k++)
+          for (long j = 0; j <= i; j++)
+            c[i * s[0] + j] += 1.5 * a[i * s[2] + k] * a[j * s[2] + k];
       }
     }
 
@@ -124,10 +213,15 @@ static const char source[] = SOURCE(
     });
 
 enum library {
-  NO_LIBRARY,
   SGEMM,
   DGEMM,
   UNFOLDED, /* a convolution's input for sgemm */
+  UNFOLDED_PADDED,
+  UNFOLDED_CHANNELS,
+  DGEMM_2,
+  DGEMM_3,
+  DSYRK,
+  DGEMM_ROWS,
   SGEMV_ROWS,
   SGEMV_ACROSS,
   DNNL_S8,
@@ -170,8 +264,19 @@ static const struct work {
                                                                 51380224,   0},
     {"conv3x3-nhwc", "conv",     UNFOLDED,  {56, 56, 64, 64, 3},
                                                                 115605504,  0},
+    {"conv3x3-nhwc-padded", "padded",   UNFOLDED_PADDED,
+                                           {56, 56, 64, 64, 3},
+                                                                115605504,  0},
+    {"conv3x3-nchw-padded", "channels", UNFOLDED_CHANNELS,
+                                           {56, 56, 64, 64, 3},
+                                                                115605504,  0},
     {"polybench-gemm", "gemm",   DGEMM,     {1000, 1100, 1200}, 1320000000, 0},
-    {"polybench-doitgen", "doitgen", NO_LIBRARY, {150, 140, 160, 160},
+    {"polybench-2mm", "mm2",     DGEMM_2,   {800, 900, 1100, 1200},
+                                                                1656000000, 0},
+    {"polybench-3mm", "mm3",     DGEMM_3,   {800, 900, 1000, 1100, 1200},
+                                                                2700000000, 0},
+    {"polybench-syrk", "syrk",   DSYRK,     {1200, 1200, 1000}, 720600000,  0},
+    {"polybench-doitgen", "doitgen", DGEMM_ROWS, {150, 140, 160, 160},
                                                                 537600000,  0},
     /* clang-format on */
 };
@@ -186,9 +291,13 @@ typedef int dnnl_halves(char, char, long, long, long, float, const void *, long,
 typedef void gemv_s(int, int, int, int, float, const float *, int,
                     const float *, int, float, float *, int);
 
+typedef void syrk_d(int, int, int, int, int, double, const double *, int,
+                    double, double *, int);
+
 struct libraries {
   cblas_gemm_s *sgemm;
   cblas_gemm_d *dgemm;
+  syrk_d *dsyrk;
   gemv_s *sgemv;
   dnnl_bytes *s8, *u8;
   dnnl_halves *bf16;
@@ -204,6 +313,7 @@ static struct libraries find_libraries(void) {
   void *blas = cpu_bench_openblas();
   find(blas, "cblas_sgemm", &l.sgemm);
   find(blas, "cblas_dgemm", &l.dgemm);
+  find(blas, "cblas_dsyrk", &l.dsyrk);
   find(blas, "cblas_sgemv", &l.sgemv);
   setenv("OMP_NUM_THREADS", "1", 1); /* oneDNN asks when it is loaded */
   static const char *const names[] = {"libdnnl.so.2", "libdnnl.so.3"};
@@ -230,6 +340,109 @@ static void unfold(const long *s, const float *a, float *to) {
         memcpy(to, a + ((y + v) * wide + x) * s[3], run);
 }
 
+/* One row of taps, of which each begins a pixel behind the one before; zeros
+ * in place of those beyond the edges. */
+static void unfold_padded(const long *s, const float *a, float *to) {
+  size_t pixel = (size_t)s[3] * sizeof *a;
+  for (long y = 0; y < s[0]; y++)
+    for (long x = 0; x < s[1]; x++)
+      for (long v = 0; v < s[4]; v++, to += s[4] * s[3]) {
+        long p = y + v - 1, first = x == 0, last = x + 1 == s[1];
+        if (p < 0 || p >= s[0]) {
+          memset(to, 0, (size_t)s[4] * pixel);
+          continue;
+        }
+        if (first)
+          memset(to, 0, pixel);
+        if (last)
+          memset(to + (s[4] - 1) * s[3], 0, pixel);
+        memcpy(to + first * s[3], a + (p * s[1] + x - 1 + first) * s[3],
+               (size_t)(s[4] - first - last) * pixel);
+      }
+}
+
+/* A row for each channel and tap: the image, moved by the tap. */
+static void unfold_channels(const long *s, const float *a, float *to) {
+  for (long i = 0; i < s[3]; i++)
+    for (long v = -1; v < 2; v++)
+      for (long u = -1; u < 2; u++)
+        for (long y = 0; y < s[0]; y++, to += s[1]) {
+          long first = u<0, last = u> 0;
+          if (y + v < 0 || y + v >= s[0]) {
+            memset(to, 0, (size_t)s[1] * sizeof *to);
+            continue;
+          }
+          if (first)
+            to[0] = 0;
+          if (last)
+            to[s[1] - 1] = 0;
+          memcpy(to + first, a + (i * s[0] + y + v) * s[1] + u + first,
+                 (size_t)(s[1] - first - last) * sizeof *to);
+        }
+}
+
+/* As one product, of pixels with taps and channels. */
+static bool convolve(const struct libraries *l, const struct work *w,
+                     const struct tensors *t) {
+  const long *s = w->s;
+  int pixels = (int)(s[0] * s[1]), channels = (int)s[2];
+  int taps = (int)(s[3] * s[4] * s[4]);
+  const void *a = w->library == SGEMM ? t->a : t->unfolded;
+  if (!l->sgemm)
+    return false;
+  if (w->library == UNFOLDED)
+    unfold(s, t->a, t->unfolded);
+  else if (w->library == UNFOLDED_PADDED)
+    unfold_padded(s, t->a, t->unfolded);
+  else if (w->library == UNFOLDED_CHANNELS)
+    unfold_channels(s, t->a, t->unfolded);
+  if (w->library == UNFOLDED_CHANNELS)
+    l->sgemm(CBLAS_ROW_MAJOR, CBLAS_AS_IS, CBLAS_AS_IS, channels, pixels, taps,
+             1, t->b, taps, a, pixels, 0, t->c, pixels);
+  else
+    l->sgemm(CBLAS_ROW_MAJOR, CBLAS_AS_IS, CBLAS_AS_IS, pixels, channels, taps,
+             1, a, taps, t->b, channels, w->library != UNFOLDED_PADDED, t->c,
+             channels);
+  return true;
+}
+
+static void dgemm(const struct libraries *l, long m, long n, long k,
+                  double alpha, const double *a, const double *b, double beta,
+                  double *c) {
+  l->dgemm(CBLAS_ROW_MAJOR, CBLAS_AS_IS, CBLAS_AS_IS, (int)m, (int)n, (int)k,
+           alpha, a, (int)k, b, (int)n, beta, c, (int)n);
+}
+
+/* The nests of PolyBench. */
+static bool call_doubles(const struct libraries *l, const struct work *w,
+                         const struct tensors *t) {
+  enum { LOWER = 122 };
+  const long *s = w->s;
+  const double *a = t->a, *b = t->b;
+  double *c = t->c, *more = c + s[0] * s[3], *last = more + s[0] * s[1];
+  if (w->library == DSYRK) {
+    if (l->dsyrk)
+      l->dsyrk(CBLAS_ROW_MAJOR, LOWER, CBLAS_AS_IS, (int)s[0], (int)s[2], 1.5,
+               a, (int)s[2], 1.2, c, (int)s[0]);
+    return l->dsyrk != NULL;
+  }
+  if (!l->dgemm)
+    return false;
+  if (w->library == DGEMM) {
+    dgemm(l, s[0], s[1], s[2], 1.5, a, b, 1.2, c);
+  } else if (w->library == DGEMM_ROWS) {
+    dgemm(l, s[0] * s[1], s[2], s[3], 1, a, b, 0, c);
+  } else if (w->library == DGEMM_2) {
+    dgemm(l, s[0], s[1], s[2], 1.5, a, b, 0, more);
+    dgemm(l, s[0], s[3], s[1], 1, more, b + s[2] * s[1], 1.2, c);
+  } else {
+    dgemm(l, s[0], s[1], s[2], 1, a, b, 0, more);
+    dgemm(l, s[1], s[3], s[4], 1, a + s[0] * s[2], b + s[2] * s[1], 0, last);
+    dgemm(l, s[0], s[3], s[1], 1, more, last, 0, c);
+  }
+  return true;
+}
+
 /* False: the library is not there, or does not do it. */
 static bool call_library(const struct libraries *l, const struct work *w,
                          const struct tensors *t) {
@@ -237,29 +450,23 @@ static bool call_library(const struct libraries *l, const struct work *w,
   int m = (int)s[0], n = (int)s[1], k = (int)s[2];
   const int32_t none = 0;
   switch (w->library) {
-  case NO_LIBRARY:
-    return false;
   case UNFOLDED:
-    if (l->sgemm)
-      unfold(s, t->a, t->unfolded);
-    /* fall through */
+  case UNFOLDED_PADDED:
+  case UNFOLDED_CHANNELS:
+    return convolve(l, w, t);
   case SGEMM:
-    if (!l->sgemm)
-      return false;
-    if (strcmp(w->function, "conv") == 0) {
-      m = (int)(s[0] * s[1]);
-      n = (int)s[2];
-      k = (int)(s[3] * s[4] * s[4]);
-    }
-    l->sgemm(CBLAS_ROW_MAJOR, CBLAS_AS_IS, CBLAS_AS_IS, m, n, k, 1,
-             w->library == UNFOLDED ? t->unfolded : t->a, k, t->b, n, 1, t->c,
-             n);
-    return true;
+    if (strcmp(w->function, "conv") == 0)
+      return convolve(l, w, t);
+    if (l->sgemm)
+      l->sgemm(CBLAS_ROW_MAJOR, CBLAS_AS_IS, CBLAS_AS_IS, m, n, k, 1, t->a, k,
+               t->b, n, 1, t->c, n);
+    return l->sgemm != NULL;
   case DGEMM:
-    if (l->dgemm)
-      l->dgemm(CBLAS_ROW_MAJOR, CBLAS_AS_IS, CBLAS_AS_IS, m, n, k, 1.5, t->a, k,
-               t->b, n, 1.2, t->c, n);
-    return l->dgemm != NULL;
+  case DGEMM_2:
+  case DGEMM_3:
+  case DGEMM_ROWS:
+  case DSYRK:
+    return call_doubles(l, w, t);
   case SGEMV_ROWS:
     if (l->sgemv)
       l->sgemv(CBLAS_ROW_MAJOR, CBLAS_AS_IS, m, k, 1, t->a, k, t->b, 1, 1, t->c,
@@ -283,7 +490,7 @@ static bool call_library(const struct libraries *l, const struct work *w,
   return false;
 }
 
-enum rival { OURS, LIBRARY, PLAIN, READING, RIVALS };
+enum rival { OURS, LIBRARY, PLAIN, POLLY, READING, RIVALS };
 
 /* Multiply-adds per second of the fastest of several runs, in turns; of
  * READING as many as have their bytes read. */
@@ -300,8 +507,8 @@ static void measure(loop *const loops[RIVALS], reads *read_all,
     for (enum rival r = OURS; r < RIVALS; r++) {
       /* plain loops may take long */
       if ((r == LIBRARY && best[r] == 0) ||
-          (r == PLAIN && rounds > 0 && w->macs * calls > 1e7) ||
-          (r == READING && w->read_bytes == 0))
+          ((r == PLAIN || r == POLLY) && rounds > 0 && w->macs * calls > 1e7) ||
+          (r == POLLY && !loops[r]) || (r == READING && w->read_bytes == 0))
         continue;
       double from = seconds_now();
       for (int i = 0; i < calls; i++)
@@ -330,20 +537,53 @@ static void print_work(struct tool *tool, const struct work *w,
     text_printf(&t, " %s=%.1f ratio=%.3f",
                 w->library >= DNNL_S8 ? "onednn" : "openblas",
                 best[LIBRARY] * 2e-9, best[OURS] / best[LIBRARY]);
-  text_printf(&t, " clang=%.1f\n", best[PLAIN] * 2e-9);
+  text_printf(&t, " clang=%.1f", best[PLAIN] * 2e-9);
+  if (best[POLLY] > 0)
+    text_printf(&t, " polly=%.1f", best[POLLY] * 2e-9);
+  text_puts(&t, "\n");
   keys_print(tool, "%s", text_string(&t));
   text_free(&t);
 }
 
-static bool run(struct tool *tool, void *ours, void *plain,
+/* A loop from one of two libraries. */
+static loop *find_loop(void *const library[2], const char *name) {
+  loop *found = NULL;
+  find(library[0], name, &found);
+  if (!found)
+    find(library[1], name, &found);
+  return found;
+}
+
+/* Those of `source` and of `polybench`. */
+struct compiled {
+  void *by[RIVALS][2];
+};
+
+static bool compile(struct tool *tool, const char *folder, struct compiled *c) {
+  const struct cpu_bench_source s[2] = {{"works", source, {NULL}},
+                                        {"polybench", polybench, {NULL}}};
+  *c = (struct compiled){0};
+  for (int i = 0; i < 2; i++) {
+    c->by[OURS][i] = cpu_bench_compile(tool, folder, &s[i], true);
+    if (!c->by[OURS][i])
+      return false;
+    c->by[PLAIN][i] = cpu_bench_compile(tool, folder, &s[i], false);
+    if (!c->by[PLAIN][i])
+      return false;
+  }
+  c->by[POLLY][1] = cpu_bench_polly(tool, folder, &s[1]);
+  return true;
+}
+
+static bool run(struct tool *tool, const struct compiled *c,
                 const struct tensors *t) {
   struct libraries l = find_libraries();
   reads *read_all = NULL;
-  find(plain, "read_all", &read_all);
+  find(c->by[PLAIN][0], "read_all", &read_all);
   for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
     loop *loops[RIVALS] = {NULL};
-    find(ours, works[i].function, &loops[OURS]);
-    find(plain, works[i].function, &loops[PLAIN]);
+    for (enum rival r = OURS; r < RIVALS; r++)
+      loops[r] = find_loop(c->by[r], works[i].function);
     if (!loops[OURS] || !loops[PLAIN] || !read_all)
       return diag_error(&tool->diag, loc_none(), "no function %s",
                         works[i].function);
@@ -355,10 +595,8 @@ static bool run(struct tool *tool, void *ours, void *plain,
 }
 
 bool cpu_bench_works(struct tool *tool, const char *folder) {
-  struct cpu_bench_source s = {"works", source, {NULL}};
-  void *ours = cpu_bench_compile(tool, folder, &s, true);
-  void *plain = ours ? cpu_bench_compile(tool, folder, &s, false) : NULL;
-  if (!plain)
+  struct compiled c;
+  if (!compile(tool, folder, &c))
     return false;
   struct tensors t;
   void **each[] = {&t.a, &t.b, &t.c, &t.unfolded};
@@ -368,7 +606,7 @@ bool cpu_bench_works(struct tool *tool, const char *folder) {
       out_of_memory(TENSOR_BYTES);
     memset(*each[i], 0, TENSOR_BYTES);
   }
-  bool good = run(tool, ours, plain, &t);
+  bool good = run(tool, &c, &t);
   for (size_t i = 0; i < sizeof each / sizeof *each; i++)
     free(*each[i]);
   return good;
