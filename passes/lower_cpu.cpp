@@ -25,7 +25,7 @@ static const char *const LiesLetter = "ars";   // of CpuLies
 std::string CpuWork::print() const {
   struct text T = {};
   int Ways = Packed | Direct << 1 | Turned << 2 | (int)Vector << 3 |
-             Fixed.has_value() << 5;
+             Fixed.has_value() << 5 | Plain << 6;
   text_printf(&T, "%s %s %s %s %d", dtype_name(In[0]), dtype_name(In[1]),
               dtype_name(Out), dtype_name(Sum), Ways);
   for (int64_t CpuFixed::*X : CpuFixed::Each)
@@ -55,7 +55,7 @@ std::string CpuWork::kind() const {
   struct text T = {};
   text_printf(&T, "%u.%s.%s.%s.%s.%u.%u%s%s", moved(), dtype_name(In[0]),
               dtype_name(In[1]), dtype_name(Sum), dtype_name(Out), Limits[IN0],
-              Limits[IN1], Tail ? ".kept" : "", isPlain() ? "" : ".many");
+              Limits[IN1], Tail ? ".kept" : "", Plain ? "" : ".many");
   std::string S = text_string(&T);
   text_free(&T);
   return S;
@@ -105,7 +105,7 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   int64_t Ways, Count;
   if (!readType(A, &S, W.In[0]) || !readType(A, &S, W.In[1]) ||
       !readType(A, &S, W.Out) || !readType(A, &S, W.Sum) ||
-      !scan_int(&S, &Ways) || Ways < 0 || Ways >= 64 ||
+      !scan_int(&S, &Ways) || Ways < 0 || Ways >= 128 ||
       !readFixed(&S, Ways & 32, W.Fixed) || !readLimits(&S, W.Limits) ||
       !readLies(A, &S, W.Lies) || !scan_int(&S, &Count) || Count < 0 ||
       Count > CALC_INPUTS - TAIL_EXTRA)
@@ -113,6 +113,7 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   W.Packed = Ways & 1;
   W.Direct = Ways & 2;
   W.Turned = Ways & 4;
+  W.Plain = Ways & 64;
   W.Vector = (teir_cpu_vector)(Ways >> 3 & 3);
   const char *Name[CALC_INPUTS] = {"sum", "out"};
   dtype Type[CALC_INPUTS] = {W.Sum, W.Out};

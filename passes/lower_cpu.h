@@ -60,7 +60,8 @@ struct CpuWork {
   };
   llvm::SmallVector<Extra, 4> Extras;
   unsigned Limits[2] = {0, 0};                    // of in0 and in1
-  CpuLies Lies[2] = {CpuLies::Any, CpuLies::Any}; // Rows, Steps: isPlain()
+  bool Plain = false;                             // each role has one axis
+  CpuLies Lies[2] = {CpuLies::Any, CpuLies::Any}; // Rows, Steps: Plain
   // Whether sizes may be large, and may be small; for the latter, whether in1
   // lies across the columns.
   bool Packed = true, Direct = false, Turned = false;
@@ -68,8 +69,6 @@ struct CpuWork {
   // Of a small product, if all is known: then the slots hold addresses only.
   std::optional<CpuFixed> Fixed;
 
-  // Then each role has one axis.
-  bool isPlain() const { return Direct || Vector != CPU_VECTOR_NO; }
   unsigned tensors() const { return TENSORS + (unsigned)Extras.size(); }
   // Of IN0 or IN1; to what follows axes, a limit is one more tensor.
   unsigned firstLimit(int T) const {

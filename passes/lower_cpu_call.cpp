@@ -215,7 +215,8 @@ public:
     W.Packed = By.packed;
     W.Direct = By.direct;
     W.Turned = By.turned;
-    if (W.Direct && (W.Packed || W.Turned)) {
+    W.Plain = F.one_axis && !F.limited;
+    if (W.Plain && W.Vector == CPU_VECTOR_NO && (W.Packed || W.Turned)) {
       W.Lies[IN0] = lies(F, AXIS_M, IN0);
       W.Lies[IN1] = lies(F, AXIS_N, IN1);
     }

@@ -97,10 +97,10 @@ private:
 Function *offsetsFunction(CpuUnit &U, const CpuWork &W) {
   bool IsNew;
   Function *F = U.Common->function(
-      Twine("offsets.") + (W.isPlain() ? "one." : "") + Twine(W.moved()),
+      Twine("offsets.") + (W.Plain ? "one." : "") + Twine(W.moved()),
       Type::getVoidTy(U.context()), "piiiipp", IsNew);
   if (IsNew)
-    Offsets(W.moved(), *F).emit(W.isPlain());
+    Offsets(W.moved(), *F).emit(W.Plain);
   return F;
 }
 
@@ -360,7 +360,7 @@ private:
     bool Lines = T == IN0 && teir_cpu_is_tiled(Dot.op);
     CpuPanel Panel = driverPanel(U, W, T);
     assert(someSteps() % Dot.step == 0);
-    bool MayCross = T == IN1 && Dot.step == 1 && !Panel.Limits && !W.isPlain();
+    bool MayCross = T == IN1 && Dot.step == 1 && !Panel.Limits && !W.Plain;
     Value *Crosses = C.CreateAnd(C.CreateICmpNE(Stride, Size),
                                  C.CreateICmpEQ(R[Role].Next[(size_t)T], Size));
     C.loop(C.number(0), K, Some, [&](Value *P) {
