@@ -194,8 +194,8 @@ static bool make_mem_output(struct builder *m, struct mem_tile *tile,
                        .column = tile->column,
                        .row = MEM_ROW,
                        .offset = tile->offset,
-                       .bytes = ring_block_bytes(p, OUT),
-                       .depth = p->panel.out,
+                       .bytes = ring_block_bytes(p, OUT) * (uint32_t)span,
+                       .depth = p->panel.out / span,
                        .lock = LOCK_OUT + 2 * row};
     r->stride = r->bytes;
     ring_clip(p, OUT, r, &read);
@@ -213,10 +213,6 @@ static bool make_mem_output(struct builder *m, struct mem_tile *tile,
       add_ring_bd(m, &ring[first_row + block % rows], block / rows, first + i,
                   first + (i + 1) % count, true, channel, &read,
                   i % read.parts);
-      struct bd *bd = &m->design->bd[m->design->bd_count - 1].bd;
-      bd->length_words *= (uint32_t)span;
-      bd->acquire_value *= span;
-      bd->release_value *= span;
     }
     *add_start(m) =
         (struct design_start){tile->column, MEM_ROW, channel, first, true};

@@ -76,7 +76,5 @@ int design_turn_bd(const struct tile_program *p) { return 2 * p->panel.chunks; }
  * other than those of the next row of cores, and the mem tile holds them, whole
  * and one behind the other. */
 int design_out_span(const struct tile_program *p) {
-  bool close = p->group.stride_bytes[OUT] < design_row_bytes(p);
-  return close && p->group_m <= p->panel.out && !map_clips_out(p) ? p->group_m
-                                                                  : 1;
+  return map_close_out(p) && p->group_m <= p->panel.out ? p->group_m : 1;
 }

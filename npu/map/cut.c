@@ -331,6 +331,30 @@ static void cut_k(const struct array *s, const struct dealing *x,
       (step && (step->axis != block->axis || step->step != block->extent));
 }
 
+static int count_sides(const struct map_cut *c) {
+  int count = 0;
+  for (int i = 0; i < c->count; i++)
+    count += c->part[i].place == MAP_BLOCK;
+  return count;
+}
+
+/* Whether a group's blocks leave as one (struct map_form). */
+static bool is_close(const struct array *s, const struct map_blocking *b) {
+  const struct map_cut *m = &b->form.cut[AXIS_M];
+  int64_t row = 0, group = 0;
+  for (int i = 0; i < m->count; i++) {
+    int64_t bytes = m->part[i].step *
+                    s->work->axis[AXIS_M][m->part[i].axis].stride_bytes[OUT];
+    if (m->part[i].place == MAP_CORES)
+      row = bytes;
+    if (m->part[i].place == MAP_GROUP)
+      group = bytes;
+  }
+  return s->form->layout[OUT].in_place && !s->grid.across && group < row &&
+         !map_clips(&s->mac, b->block_m, b->block_n) && count_sides(m) == 1 &&
+         count_sides(&b->form.cut[AXIS_N]) == 1;
+}
+
 bool array_cut(const struct array *s, struct map_blocking *b) {
   const struct map_grid *g = &s->grid;
   const struct teir_problem *p = s->problem;
@@ -360,5 +384,6 @@ bool array_cut(const struct array *s, struct map_blocking *b) {
     b->rounds_n = (int)rounds;
     cut_role(s, &n, &b->form.cut[AXIS_N]);
   }
+  b->form.close_out = b->group_m > 1 && is_close(s, b);
   return true;
 }

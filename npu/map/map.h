@@ -159,6 +159,8 @@ struct map_form {
   bool across;          /* columns take m and rows n */
   bool apart;           /* all of them for products of a batch */
   bool converts;        /* the row above the grid makes block floats */
+  /* The blocks of a group, of an axis a role, leave a mem tile as one. */
+  bool close_out;
 };
 struct map_grid map_grid_of(const struct device *, const struct map_form *);
 bool map_same_grid(const struct map_form *, const struct map_form *);
@@ -310,8 +312,9 @@ struct map_panel {
   /* Chunks, or stretches' kept steps, in the mem tile that sends them; the
    * others are in its east neighbour. */
   int own;
-  /* Buffers of out for each row of cores: one where a panel needs the space of
-   * the second one. */
+  /* Blocks of out for each row of cores, in as many buffers or, where a group's
+   * leave as one, half as many: one where a panel needs the space of the second
+   * one. */
   int out;
   /* Steps of k that a buffer of in0's and of in1's ring holds: so many that
    * rows along k are read in long runs. */
@@ -353,6 +356,9 @@ bool map_mem_panel(const struct device *, const struct teir_problem *,
 int map_streamed_parts(const struct tile_program *);
 /* Bytes between neighbours in a role of a block: 0 rows, 1 columns. */
 int64_t map_pitch(const struct tile_program *, int tensor, int which);
+/* Whether the blocks of a group are closer to each other in out than those of
+ * the next row of cores: then they leave a mem tile as one. */
+bool map_close_out(const struct tile_program *);
 /* Places in core and mem tiles, and how sums lie; false and *d: there is no
  * space. */
 bool map_place_blocks(struct tile_program *, struct loc, struct diag *);
@@ -426,6 +432,8 @@ void map_pad_sides(struct tile_program *);
 int64_t map_moved(const struct tile_program *, int tensor, int which);
 /* Whether of a block of out some rows or columns stay behind in the mem tile,
  * where it lies row by row then, or column by column if kernels turn it. */
+struct kernel_shape;
+bool map_clips(const struct kernel_shape *, int64_t m, int64_t n);
 bool map_clips_out(const struct tile_program *);
 /* So many steps become one; false: they do not follow each other. */
 bool map_join_steps(struct tile_program *, int steps);
@@ -437,7 +445,6 @@ bool map_is_uneven(const struct tile_program *);
 bool map_ends_well(const struct tile_program *);
 bool map_is_cleared(const struct tile_program *);
 /* Whether a core can do that in such blocks. */
-struct kernel_shape;
 bool map_can_clear(const struct device *, const struct kernel_shape *,
                    bool in0_turned, int block_m, int block_k, int group_m);
 /* The same for so many elements of k, where K is uneven. */

@@ -629,12 +629,19 @@ static double kept_share(const struct map_panel *x) {
                         : 0;
 }
 
-/* Where a panel has two mem tiles, more of it is worth a buffer of out. */
+/* Where a panel has two mem tiles, more of it is worth a buffer of out; and
+ * where there is space, two buffers hold a group each, which costs no panel. */
 bool map_mem_panel(const struct device *dev, const struct teir_problem *p,
                    const struct map_blocking *b, struct map_panel *panel) {
   struct map_grid grid = map_grid_of(dev, &b->form);
   struct map_panel more;
   bool good = find_panel(dev, p, b, MAP_MEM_DEPTH_OUT, panel);
+  if (good && b->group_m > 1 && b->form.close_out &&
+      find_panel(dev, p, b, MAP_MEM_DEPTH_OUT * b->group_m, &more) &&
+      kept_share(&more) >= kept_share(panel)) {
+    *panel = more;
+    return true;
+  }
   bool spreads = map_grid_spreads(&grid) || (b->form.converts && !good);
   if (!spreads || !find_panel(dev, p, b, 1, &more) ||
       (good && kept_share(&more) <= kept_share(panel)))

@@ -25,6 +25,12 @@ static bool runs_on(const struct tile_program *q, int tensor) {
          map_pitch(q, tensor, tensor == IN1) > run;
 }
 
+bool map_close_out(const struct tile_program *q) {
+  const struct map_nest *rows = q->grid.across ? &q->column : &q->row;
+  return !map_clips_out(q) && q->group.stride_bytes[OUT] <
+                                  rows->loop[rows->count - 1].stride_bytes[OUT];
+}
+
 /* What memory.c asks about tensors that lie in place. */
 static struct map_form form_of(const struct tile_program *q) {
   const struct map_transfer *x = q->transfer;
@@ -43,6 +49,8 @@ static struct map_form form_of(const struct tile_program *q) {
   f.across = q->grid.across;
   f.converts = q->converts;
   f.apart = q->grid.apart;
+  f.close_out = map_close_out(q) && q->side[AXIS_M].count == 1 &&
+                q->side[AXIS_N].count == 1;
   return f;
 }
 

@@ -31,14 +31,17 @@ int64_t map_moved(const struct tile_program *q, int tensor, int which) {
   return (extent * element + WORD - 1) / WORD * WORD / element;
 }
 
+bool map_clips(const struct kernel_shape *s, int64_t m, int64_t n) {
+  return (m > s->m && m % s->m) || (n > s->n && n % s->n);
+}
+
 bool map_clips_out(const struct tile_program *q) {
   struct kernel_shape s;
   if (!kernel_shape(map_isa(q->device), q->transfer[IN0].type,
                     q->transfer[IN1].type, q->acc, &s))
     return false;
-  int64_t m = map_nest_extent(&q->side[AXIS_M]),
-          n = map_nest_extent(&q->side[AXIS_N]);
-  return (m > s.m && m % s.m) || (n > s.n && n % s.n);
+  return map_clips(&s, map_nest_extent(&q->side[AXIS_M]),
+                   map_nest_extent(&q->side[AXIS_N]));
 }
 
 enum { MOST_SPARE = 64 };

@@ -477,6 +477,21 @@ static void test_panels(void) {
       CHECK(panel.stretches * (rounds_n - 1) <= dev->max_repeat);
     }
   CHECK(in_part > 100 && again > 100);
+  /* two groups of out, unless a panel is not kept for it */
+  for (int far = 0; far < 2; far++)
+    for (int steps_k = 14; steps_k < 17; steps_k += 2) {
+      struct map_blocking b = {.block_m = 64,
+                               .block_n = 64,
+                               .block_k = 64,
+                               .group_m = 2,
+                               .rounds_m = 1,
+                               .rounds_n = 4,
+                               .steps_k = steps_k,
+                               .form = {.close_out = !far}};
+      struct map_panel panel;
+      CHECK(map_mem_panel(dev, &p, &b, &panel) && panel.chunks);
+      CHECK(panel.out == (far || steps_k > 14 ? 2 : 4));
+    }
 }
 
 static void test_program(void) {
