@@ -25,6 +25,11 @@ static void release(struct gemm *g, enum kernel_insn id, int lock, int stream) {
   op->wait_for = op->releases = stream;
 }
 
+/* Whether a product's block of C is the caller's alone. */
+static bool is_kept(const struct gemm *g, int product) {
+  return g->steps->keeps_last && (product + 1) % gemm_group(g) == 0;
+}
+
 void gemm_acquire_buffers(struct gemm *g, int product) {
   const struct operand *o[2] = {&g->left, &g->right};
   if (!g->steps || product >= g->product_count)
@@ -32,7 +37,7 @@ void gemm_acquire_buffers(struct gemm *g, int product) {
   for (int i = 0; i < 2; i++)
     if (product % o[i]->products == 0)
       acquire(g, o[i]->full, o[i]->stream, product);
-  if (product < gemm_group(g) && g->steps->c.empty >= 0)
+  if (product < gemm_group(g) && g->steps->c.empty >= 0 && !is_kept(g, product))
     acquire(g, g->steps->c.empty, g->c_store, product);
 }
 
@@ -40,7 +45,7 @@ void gemm_acquire_buffers(struct gemm *g, int product) {
  * is left, releases C.  The last block of C it is whose stores lie behind the
  * loop. */
 void gemm_release_c(struct gemm *g) {
-  if (!g->steps || g->steps->c.full < 0)
+  if (!g->steps || g->steps->c.full < 0 || is_kept(g, g->product))
     return;
   bool last_step = g->product >= g->product_count - gemm_group(g);
   bool last_block = (g->product + 1) % gemm_group(g) == 0;

@@ -179,6 +179,7 @@ struct kernel_steps {
     int full, empty; /* locks by their number for the core */
   } a, b, c;         /* c.full < 0: the caller gives C away; c.empty < 0: C is
                         the caller's alone */
+  bool keeps_last;   /* so is the group's second block of C */
 };
 struct asm_program *kernel_gemm_steps(struct arena *,
                                       const struct kernel_gemm *,

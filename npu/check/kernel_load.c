@@ -149,6 +149,6 @@ bool load_steps(const struct kernel_gemm *k, int group, double *cycles,
       .group = group,
       .a = {core.in0[0], core.in0[1]},
       .b = {core.in1[0], core.in1[1]},
-      .c = {group > 1 ? core.out[0] : core.sums, core.out[1]}};
+      .c = {map_sums(&core, group, 0), map_sums(&core, group, 1)}};
   return kernel_gemm_loaded(&product, &places, cycles, d);
 }

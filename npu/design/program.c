@@ -96,6 +96,7 @@ struct loop {
   bool steps;            /* one kernel for all steps */
   int before;            /* steps before those that it counts; 0: it does not */
   bool clears, finishes; /* there are kernels `zero`, `finish` */
+  bool keeps_last;       /* of two blocks of sums only the second is finished */
   bool converts;         /* the product's stores land late */
   int bias; /* blocks of in1 behind the last step; the first holds a bias */
   uint32_t in1_way; /* from one block of in1 to the other */
@@ -115,11 +116,17 @@ static void put_toggle(struct text *t, int reg) {
   text_printf(t, "\txor\tr%d, r%d, r%d\n", reg, reg, reg + 1);
 }
 
+/* Whether the sums that become the block of out in `out` are elsewhere. */
+static bool is_staged(const struct loop *l, int out) {
+  const struct tile_program *p = l->program;
+  return p->core.staged && out - REG_OUT == p->group_m - 1;
+}
+
 /* p<pointer> <- the block of sums that becomes the block of out in `out`. */
 static void put_sums(struct text *t, const struct loop *l, int pointer,
                      int out) {
   const struct tile_program *p = l->program;
-  if (p->core.staged)
+  if (is_staged(l, out))
     text_printf(t, "\tmovxm\tp%d, #0x%x\t\t\t// sums\n", pointer,
                 p->device->core_address + p->core.sums);
   else
@@ -128,7 +135,7 @@ static void put_sums(struct text *t, const struct loop *l, int pointer,
 
 /* Results of sums, then released to the DMA. */
 static void put_finish(struct text *t, const struct loop *l, int out) {
-  if (l->program->core.staged)
+  if (is_staged(l, out))
     put_lock(t, l, true, CORE_OUT + LOCK_EMPTY, "out is empty");
   put_sums(t, l, 0, out);
   text_printf(t, "\tmov\tp1, r%d\n", out);
@@ -220,7 +227,7 @@ static void put_inputs(struct text *t, const struct loop *l, bool begin) {
  * six of the last store of a kernel that converts (isa.md D3, D5). */
 static void put_product(struct text *t, const struct loop *l, int out,
                         bool first, bool last) {
-  if (first && !l->program->core.staged) {
+  if (first && !is_staged(l, out)) {
     put_lock(t, l, true, CORE_OUT + LOCK_EMPTY, "out is empty");
     put_nops(t, 2);
   }
@@ -238,9 +245,10 @@ static void put_product(struct text *t, const struct loop *l, int out,
   put_sums(t, l, 2, out);
   put_call(t, first && !l->clears ? "first" : "product");
   put_inputs(t, l, false);
-  if (last && l->finishes && !l->bias) {
+  bool finishes = l->finishes && (!l->keeps_last || is_staged(l, out));
+  if (last && finishes && !l->bias) {
     put_finish(t, l, out);
-  } else if (last && !l->finishes) {
+  } else if (last && !finishes) {
     put_lock(t, l, false, CORE_OUT + LOCK_FULL, "out is full");
     put_nops(t, 2);
   }
@@ -376,7 +384,7 @@ static void put_rounds(struct text *t, const struct design *x,
   put_toggle(t, REG_IN1);
   if (l->finishes)
     put_nops(t, 4);
-  for (int i = 0; l->finishes && !l->bias && i < p->group_m; i++)
+  for (int i = l->keeps_last; l->finishes && !l->bias && i < p->group_m; i++)
     put_finish(t, l, REG_OUT + i);
   put_biased(t, l);
   put_end(t, p);
@@ -527,6 +535,10 @@ static bool make_finish(struct builder *m, struct asm_program **finish) {
   return *finish != NULL;
 }
 
+static bool keeps_last(const struct tile_program *p) {
+  return p->core.staged && p->group_m > 1;
+}
+
 /* The kernel of all steps, or NULL when it would not leave space for the loop
  * and what else there is, or its steps do not repeat.  *before: that it counts
  * those behind so many; 0: there are not as many. */
@@ -541,11 +553,13 @@ static struct asm_program *make_steps(struct builder *m, bool finishes,
   const struct kernel_steps steps = {
       .count = p->steps_k,
       .group = p->group_m,
-      .c_bytes = (int)(p->core.out[1] - p->core.out[0]),
+      .c_bytes = (int)(map_sums(&p->core, p->group_m, 1) -
+                       map_sums(&p->core, p->group_m, 0)),
+      .keeps_last = keeps_last(p),
       .a = {own + CORE_IN0 + LOCK_FULL, own + CORE_IN0},
       .b = {own + CORE_IN1 + LOCK_FULL, own + CORE_IN1},
-      .c = {finishes ? -1 : own + CORE_OUT + LOCK_FULL,
-            p->core.staged ? -1 : own + CORE_OUT}};
+      .c = {finishes && !keeps_last(p) ? -1 : own + CORE_OUT + LOCK_FULL,
+            p->core.staged && !keeps_last(p) ? -1 : own + CORE_OUT}};
   struct asm_program *made =
       p->steps_k > 1 ? kernel_gemm_counted(m->arena, &gemm, &steps, before, &d)
                      : NULL;
@@ -593,6 +607,7 @@ static bool make_kernels(struct builder *m, struct design_core *c,
                        .steps = true,
                        .before = before,
                        .finishes = finish != NULL,
+                       .keeps_last = keeps_last(p),
                        .bias = bias,
                        .in1_way = way};
     return true;
@@ -604,6 +619,7 @@ static bool make_kernels(struct builder *m, struct design_core *c,
   *l = (struct loop){.program = p,
                      .clears = !c->text[0],
                      .finishes = finish != NULL,
+                     .keeps_last = keeps_last(p),
                      .bias = bias,
                      .in1_way = way,
                      .converts = kernel_gemm_converts(

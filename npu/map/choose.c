@@ -132,7 +132,7 @@ static double measured_price(struct array *s, const struct map_blocking *b) {
       .group = b->group_m,
       .a = {core.in0[0], core.in0[1]},
       .b = {core.in1[0], core.in1[1]},
-      .c = {b->group_m > 1 ? core.out[0] : core.sums, core.out[1]}};
+      .c = {map_sums(&core, b->group_m, 0), map_sums(&core, b->group_m, 1)}};
   if (!good || !kernel_gemm_loaded(&k, &places, &s->product, &d))
     return b->predicted_cycles;
   double cycles = array_launch_cycles(s, b, &core, &panel);

@@ -24,6 +24,7 @@ enum {
   EDGE_CYCLES = 50,  /* a kernel whose last blocks of results are smaller */
   WAYS_OUT = 2,      /* channels of a column for out */
   ROUND_CYCLES = 60, /* locks around a block of out */
+  COPY_CYCLES = 60,  /* of a copy, its call */
   /* At 1 GHz, for they run on clocks of their own (array.c has them for a
    * preset): to read the first word, to see that the last one
    * ended. */
@@ -480,6 +481,11 @@ static double group_wait(double product, double finish, double leaving) {
   return first + (left > needed ? left - needed : 0);
 }
 
+/* The same where the second one is copied, and leaves behind the first. */
+static double staged_wait(double product, double copy, double leaving) {
+  return copy + (leaving > product + copy ? leaving - product - copy : 0);
+}
+
 /* For inputs to become block floats (kernels/blocks.c): of 8 x 8 elements, and
  * of calls and locks. */
 static double blocks_cycles(const struct array *s, const struct map_blocking *b,
@@ -543,7 +549,10 @@ double array_round_cycles(const struct device *dev,
     finish += b->group_m * sums / port + in1 / stream;
   double round = b->steps_k * step + finish + ROUND_CYCLES;
   round += clear_cycles(s, p, b);
-  if (b->group_m > 1)
+  if (b->group_m > 1 && at->staged)
+    round += staged_wait(products / b->group_m, sums / port + COPY_CYCLES,
+                         out / stream);
+  else if (b->group_m > 1)
     round +=
         group_wait(products / b->group_m, finish / b->group_m, out / stream);
   if (round < drain) /* the column's ways out are the bottleneck */

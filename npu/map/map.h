@@ -259,6 +259,7 @@ struct map_block_bytes {
   uint32_t in0, in1, sums, out;
   uint32_t blocks[OUT]; /* bf16 inputs as block floats; else 0 */
   bool converted;       /* inputs are block floats when they come */
+  bool finishes;        /* a kernel makes results of sums */
 };
 struct map_block_bytes map_block_bytes(const struct teir_problem *,
                                        const struct map_blocking *);
@@ -272,12 +273,15 @@ struct map_core {
   uint32_t blocks[OUT];
   int joint; /* else 1 */
   /* Whether sums have a place of their own, which the core alone knows, and
-   * results are copied to `out`; else they take the place of their sums. */
+   * results are copied to `out`; else they take the place of their sums.  Of
+   * two blocks at once the second one's do. */
   bool staged;
   int out_depth;  /* blocks of out: 1 or 2 */
   bool joined;    /* sums share a pair of banks with in0 */
   bool converted; /* inputs come as block floats */
 };
+/* Where the sums of a block of a group are. */
+uint32_t map_sums(const struct map_core *, int group_m, int block);
 /* A core's products of a round. */
 int map_products_k(const struct tile_program *);
 /* Whether the kernel reads in0's bank in every cycle (kernels.h): with two

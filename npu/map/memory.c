@@ -15,6 +15,9 @@
  *   | in0_1  .... out_0|.... .... ....|.... out_1  in0_0 | in1_0 in1_1  |
  *     pair 0             pair 1         pair 2             pair 3
  *
+ * Where there is space, the second block's sums are copied (staged) to a place
+ * in the middle, from which they leave while the next round goes on.
+ *
  * One block.  in1 is read in every cycle, so its two blocks take a pair each.
  * Sums stay where they are; what is finished is copied (staged) between the
  * blocks of in1.  While it leaves, its first half is beside the block of in1
@@ -61,15 +64,27 @@ static void put_in_place(const struct map_block_bytes *b, uint32_t pair,
 
 static uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-static void put_group(const struct map_block_bytes *b, uint32_t pair,
-                      struct map_core *core) {
-  uint32_t end = 3 * pair;
-  uint32_t sums = smaller(end - b->in0 - 2 * b->sums, pair);
-  assert(sums >= b->in0 && sums + b->sums <= 2 * pair);
+/* Results that are sums leave a core in about as long as it takes for two
+ * products or more; where there is space, the second block's do so beside the
+ * next round. */
+static bool stages_second(const struct device *dev,
+                          const struct map_block_bytes *b, uint32_t pair) {
+  return kernel_copies(map_isa(dev)) && !b->finishes &&
+         2 * (b->in0 + b->sums) + b->out <= 3 * pair;
+}
+
+static void put_group(const struct device *dev, const struct map_block_bytes *b,
+                      uint32_t pair, struct map_core *core) {
+  bool staged = stages_second(dev, b, pair);
+  uint32_t end = 3 * pair, between = staged ? b->out : 0;
+  uint32_t first = smaller(end - b->in0 - 2 * b->sums - between, pair),
+           second = first + b->sums + between;
+  assert(first >= b->in0 && first + b->sums <= 2 * pair && second >= pair);
   *core = (struct map_core){.in0 = {end - b->in0, 0},
                             .in1 = {end, end + b->in1},
-                            .out = {sums, sums + b->sums},
-                            .sums = sums,
+                            .out = {first, first + b->sums},
+                            .sums = staged ? second : first,
+                            .staged = staged,
                             .out_depth = 2};
 }
 
@@ -185,7 +200,7 @@ bool map_core_places(const struct device *dev, const struct map_block_bytes *b,
   if (group_m > 1) {
     if (2 * b->in1 > pair || b->in0 > pair || 2 * (b->in0 + b->sums) > 3 * pair)
       return false;
-    put_group(b, pair, core);
+    put_group(dev, b, pair, core);
     return true;
   }
   if (is_staged(dev, b, pair, steps_k)) {
@@ -206,7 +221,7 @@ struct map_waits map_core_waits(const struct device *dev,
     return (struct map_waits){
         .round =
             core->out_depth > 1 ? 0 : (double)b->out / map_stream_bytes(dev)};
-  if (core->staged)
+  if (core->staged && group_m == 1)
     return (struct map_waits){.round = (double)larger(b->sums, b->out) / port +
                                        (double)b->out / dma / 2};
   if (core->joined) { /* sums meet in1 in its pair in every second step */
@@ -220,8 +235,8 @@ struct map_waits map_core_waits(const struct device *dev,
   /* Sums that leave no cycle in four meet in0's DMA in its pair. */
   double busy = 2.0 * b->sums / port / macs, most = 0.75;
   double over = busy > most ? (busy - most) / (1 - most) : 0;
-  uint32_t pair = pair_bytes(dev), first = core->out[0],
-           end = core->out[1] + b->sums;
+  uint32_t pair = pair_bytes(dev), first = map_sums(core, group_m, 0),
+           end = map_sums(core, group_m, 1) + b->sums;
   double beside =
       (first < pair ? pair - first : 0) + (end > 2 * pair ? end - 2 * pair : 0);
   return (struct map_waits){.step = beside / b->sums * b->in0 / dma *
@@ -274,6 +289,11 @@ int map_products_k(const struct tile_program *p) {
 
 bool map_tall(int group_m) { return group_m > 1; }
 
+uint32_t map_sums(const struct map_core *core, int group_m, int block) {
+  bool own = group_m == 1 || (core->staged && block > 0);
+  return own ? core->sums : core->out[block];
+}
+
 struct map_block_bytes map_block_bytes(const struct teir_problem *p,
                                        const struct map_blocking *b) {
   uint32_t m = (uint32_t)b->block_m, n = (uint32_t)b->block_n,
@@ -291,6 +311,7 @@ struct map_block_bytes map_block_bytes(const struct teir_problem *p,
       .in1 = k * n * (uint32_t)dtype_bytes(p->type[IN1]),
       .sums = m * n * (uint32_t)dtype_bytes(p->acc),
       .out = m * n * (uint32_t)dtype_bytes(p->type[OUT]),
+      .finishes = map_finishes(p),
       .blocks = {blocks ? m * k * 9 / 8 : 0, blocks ? k * n * 9 / 8 : 0}};
 }
 

@@ -374,17 +374,19 @@ static void check_places(const struct map_block_bytes *b, int group_m,
     for (int j = 0; j < i; j++)
       CHECK(s[i].at + s[i].bytes <= s[j].at || s[j].at + s[j].bytes <= s[i].at);
   }
+  bool one = core->staged && group_m == 1;
   for (int i = 0; i < 2; i++) {
-    CHECK(group_m == 1 || !share_pair(s[i], s[4 + i]));
-    CHECK(!core->staged || !share_pair(s[2 + i], s[3 - i]));
-    CHECK(!core->staged || !share_pair(s[2 + i], s[count - 1]));
+    struct span sums = {map_sums(core, group_m, i), b->sums};
+    CHECK(group_m == 1 || !share_pair(s[i], sums));
+    CHECK(!one || !share_pair(s[2 + i], s[3 - i]));
+    CHECK(!one || !share_pair(s[2 + i], s[count - 1]));
   }
   CHECK(core->joined || (!share_pair(s[0], s[2]) && !share_pair(s[1], s[3])));
 }
 
 /* Of several m rounds, results leave while the next sums are formed. */
 static void test_places(void) {
-  struct map_block_bytes b = {8192, 8192, 16384, 16384, {0}, false};
+  struct map_block_bytes b = {8192, 8192, 16384, 16384, {0}, false, false};
   struct map_core core;
   CHECK(map_core_places(platform()->device, &b, 1, 16, &core) && core.staged &&
         core.out_depth == 1);
@@ -396,16 +398,30 @@ static void test_places(void) {
   CHECK(map_core_places(platform()->device, &b, 2, 16, &core) && !core.staged);
   check_places(&b, 2, &core);
   CHECK(map_core_waits(platform()->device, &b, 2, 2048, &core).step == 0);
+  /* the second block of sums leaves from a place of its own, if there is one
+   * and no kernel makes results of them */
+  b = (struct map_block_bytes){4096, 8192, 12288, 12288, {0}, false, false};
+  CHECK(map_core_places(platform()->device, &b, 2, 16, &core) && core.staged &&
+        map_sums(&core, 2, 0) == core.out[0] &&
+        map_sums(&core, 2, 1) == core.sums);
+  check_places(&b, 2, &core);
+  b.finishes = true;
+  CHECK(map_core_places(platform()->device, &b, 2, 16, &core) && !core.staged &&
+        map_sums(&core, 2, 1) == core.out[1]);
+  check_places(&b, 2, &core);
+  b = (struct map_block_bytes){6176, 8192, 12288, 12288, {0}, false, false};
+  CHECK(map_core_places(platform()->device, &b, 2, 16, &core) && !core.staged);
+  check_places(&b, 2, &core);
   /* space that is left over keeps sums away from what the DMA fills */
-  b = (struct map_block_bytes){3072, 6144, 18432, 9216, {0}, false};
+  b = (struct map_block_bytes){3072, 6144, 18432, 9216, {0}, false, true};
   CHECK(map_core_places(platform()->device, &b, 2, 16, &core));
   check_places(&b, 2, &core);
   CHECK(PAIR - core.out[0] < b.sums / 2 && core.out[1] < 2 * PAIR);
-  b = (struct map_block_bytes){8192, 8192, 16384, 8192, {0}, false};
+  b = (struct map_block_bytes){8192, 8192, 16384, 8192, {0}, false, true};
   CHECK(map_core_places(platform()->device, &b, 1, 16, &core) &&
         core.out_depth == 2);
   check_places(&b, 1, &core);
-  b = (struct map_block_bytes){14848, 14848, 4096, 4096, {0}, false};
+  b = (struct map_block_bytes){14848, 14848, 4096, 4096, {0}, false, true};
   CHECK(map_core_places(platform()->device, &b, 1, 16, &core) && core.joined &&
         core.out_depth == 1);
   check_places(&b, 1, &core);
@@ -541,6 +557,10 @@ static void test_refusals(void) {
     if (i == OVERLAP && b.group_m == 1) {
       b.group_m = 2;
       b.rounds_m = (b.rounds_m + 1) / 2;
+    }
+    if (i == ORDER && b.group_m == 2) { /* with one, k's loop has no others */
+      b.group_m = 1;
+      b.rounds_m *= 2;
     }
     struct teir *t = scheduled(a, &p, &b, &d);
     struct teir_guard_term first = {.axis = 0};
