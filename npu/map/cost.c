@@ -21,7 +21,7 @@
 enum {
   STEP_CYCLES = 20,  /* between two steps of a kernel, its locks and DMA */
   GAP_CYCLES = 15,   /* of a stream, until a core has the next block */
-  EDGE_CYCLES = 50,  /* a kernel whose last blocks of results are smaller */
+  EDGE_CYCLES = 50,  /* to call a kernel whose last blocks are smaller */
   WAYS_OUT = 2,      /* channels of a column for out */
   ROUND_CYCLES = 60, /* locks around a block of out */
   COPY_CYCLES = 60,  /* of a copy, its call */
@@ -515,6 +515,14 @@ static double clear_cycles(const struct array *s, const struct teir_problem *p,
          word * (b->block_k - b->last_k) * bytes / 4;
 }
 
+/* Of two blocks of out at once, the kernel with edges has no loop over steps
+ * that fits into npu1's program memory: every product is a call
+ * (npu/design/program.c). */
+static bool is_called(const struct device *dev, const struct map_blocking *b,
+                      bool edges) {
+  return edges && b->group_m > 1 && kernel_copies(map_isa(dev));
+}
+
 double array_round_cycles(const struct device *dev,
                           const struct teir_problem *p, const struct array *s,
                           const struct map_blocking *b,
@@ -532,11 +540,12 @@ double array_round_cycles(const struct device *dev,
   double core = macs > sums / summed ? macs : sums / summed;
   if (at->by_blocks)
     core += blocks_cycles(s, b, at);
-  if (b->block_m % even->m || b->block_n % even->n)
-    core += EDGE_CYCLES;
+  bool edges = b->block_m % even->m || b->block_n % even->n;
+  core += edges ? EDGE_CYCLES : 0;
+  double call = is_called(dev, b, edges) ? EDGE_CYCLES : 0;
   struct map_waits waits = map_core_waits(dev, &bytes, b->group_m, core, at);
   double products = s->product > 0
-                        ? b->group_m * s->product
+                        ? b->group_m * (s->product + call)
                         : b->group_m * (core + STEP_CYCLES) + waits.step;
   double step = max3(products, b->group_m * (in0 / stream + GAP_CYCLES),
                      in1 / stream + GAP_CYCLES);
