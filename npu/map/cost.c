@@ -622,6 +622,9 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
           transfer_cycles(s->at->preset, first * s->grid.columns, HUGE_VAL);
     round += stream > memory ? stream : memory;
   }
+  /* a mem tile is full of the last group while the first block would leave */
+  if (core->staged && b->group_m > 1 && panel->out < MAP_MEM_DEPTH_OUT * 2)
+    round += map_block_bytes(s->problem, b).out / stream_of(s);
   /* the products of a batch are such rounds, too */
   struct map_blocking all = *b;
   all.rounds_m *= (int)s->problem->extent[AXIS_C];
