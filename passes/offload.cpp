@@ -646,7 +646,7 @@ bool OffloadPass::replaceCopied(Copy &C, const Function &F, const options &O,
   return replaceCopied(C, {&F}, O, Found, A) && !D->Print;
 }
 
-PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
+PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
   if (isExcluded(F))
     return PreservedAnalyses::all();
   ArenaScope Scope;
@@ -674,7 +674,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &) {
   bool Changed = false;
   auto IsLeft = [](const Finding &N) { return N.V.rule != RULE_TAKEN; };
   unsigned Least = wantsCpuCode(O, F) || options_on_cpu(&O) ? 2 : 3;
-  if (hasSums(F, Least, Found) || any_of(instructions(F), saysProduct)) {
+  if (hasSums(F, Least, FAM, Found) || any_of(instructions(F), saysProduct)) {
     if (!Own)
       Own = std::make_shared<Canonical>();
     Copy C(F);

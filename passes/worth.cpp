@@ -1,12 +1,19 @@
 // worth.cpp -- is a function worth a closer look?
 #include "worth.h"
 #include "collapsed.h"
+#include "ir_calls.h"
 #include "ir_exits.h"
+#include "ir_moves.h"
+#include "ir_results.h"
 #include "ir_sums.h"
 #include "versions.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/IR/InstIterator.h"
+#include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 
 using namespace llvm;
@@ -16,33 +23,6 @@ namespace nputeir {
 unsigned endLine(const Loop &L) {
   DebugLoc End = L.getLocRange().getEnd();
   return End ? End.getLine() : 0;
-}
-
-// ---- what becomes of a sum ----
-
-// What is computed from I reaches memory or whoever gets it, or the next turn
-// of a loop around I.  Other sums become addresses and choices.
-static bool isResult(const Instruction &I, const LoopInfo &LI) {
-  enum { UsersMax = 64 };
-  const Loop *Home = LI.getLoopFor(I.getParent());
-  SetVector<const Instruction *> Ahead;
-  Ahead.insert(&I);
-  for (unsigned At = 0; At < Ahead.size(); At++)
-    for (const Use &U : Ahead[At]->uses()) {
-      const auto *To = cast<Instruction>(U.getUser());
-      const Loop *Of = LI.getLoopFor(To->getParent());
-      if (isa<PHINode>(To) && Of && Of->getHeader() == To->getParent() &&
-          Of->contains(Home))
-        return true;
-      if (isa<GetElementPtrInst, BranchInst, SwitchInst>(To) ||
-          (isa<SelectInst>(To) && U.getOperandNo() == 0))
-        continue;
-      bool Computes = !To->mayHaveSideEffects() && !To->isTerminator();
-      if (!Computes || Ahead.size() == UsersMax)
-        return true;
-      Ahead.insert(To);
-    }
-  return false;
 }
 
 // ---- which loops around it could be read ----
@@ -80,56 +60,146 @@ static bool isLeftEarly(const Loop &L) {
   return Ways > 1 && Reads;
 }
 
-namespace {
-struct Depths {
-  unsigned All = 0;           // loops around the deepest sum
-  unsigned Whole = 0;         // of one sum, up to one that is left early
-  const Loop *Left = nullptr; // such a one
-};
-} // namespace
-
-static Depths depthsOfSums(const Loop &L, const LoopInfo &LI) {
-  Depths D;
-  for (const BasicBlock *B : L.blocks()) {
-    unsigned Depth = LI.getLoopDepth(B);
-    if (Depth <= D.Whole || none_of(*B, [&](const Instruction &I) {
-          return isRunningSum(I) && isResult(I, LI);
-        }))
-      continue;
-    unsigned Whole = 0;
-    for (const Loop *In = LI.getLoopFor(B); In; In = In->getParentLoop()) {
-      if (isLeftEarly(*In)) {
-        D.Left = In;
-        break;
-      }
-      Whole++;
-    }
-    D.All = std::max(D.All, Depth);
-    D.Whole = std::max(D.Whole, Whole);
-  }
-  return D;
+// The way out of L depends on what it has found in a place that the iteration
+// before has named: the end of a list, say.
+static bool followsList(const Loop &L) {
+  const BasicBlock *From = L.getExitingBlock();
+  const BasicBlock *Latch = L.getLoopLatch();
+  return From && Latch && any_of(L.getHeader()->phis(), [&](const PHINode &P) {
+           const auto *Next =
+               dyn_cast<LoadInst>(P.getIncomingValueForBlock(Latch));
+           const auto *Branch = dyn_cast<BranchInst>(From->getTerminator());
+           if (!Next || !L.contains(Next) || !Branch ||
+               !Branch->isConditional())
+             return false;
+           const auto *Test = dyn_cast<CmpInst>(Branch->getCondition());
+           return Test && (is_contained(Test->operands(), &P) ||
+                           is_contained(Test->operands(), Next));
+         });
 }
 
+namespace {
+
+// What keeps all loops around some sum from being read.
+struct Obstacle {
+  rule Which = RULE_TAKEN; // none
+  std::string Why;
+};
+
+// How deep in loops sums of products are.
+class SumDepths {
+  const LoopInfo &LI;
+  const DominatorTree &DT;
+  ScalarEvolution &SE;
+  FactorMoves Moves;
+  DenseMap<const Loop *, Obstacle> OfLoop, OfInnermost;
+
+public:
+  struct Depths {
+    unsigned All = 0;   // loops around the deepest sum
+    unsigned Whole = 0; // of one sum, up to one that cannot be read
+    Obstacle Found;     // by the way
+  };
+
+  SumDepths(const LoopInfo &LI, const DominatorTree &DT, ScalarEvolution &SE)
+      : LI(LI), DT(DT), SE(SE), Moves(LI, SE) {}
+
+  Depths of(const Loop &L) {
+    Depths D;
+    for (const BasicBlock *B : L.blocks())
+      if (LI.getLoopDepth(B) > D.Whole)
+        for (const Instruction &I : *B)
+          if (isRunningSum(I) && isAddedUp(I, LI, SE))
+            add(I, D);
+    return D;
+  }
+
+private:
+  void add(const Instruction &I, Depths &D) {
+    const Loop *Home = LI.getLoopFor(I.getParent());
+    D.All = std::max(D.All, Home->getLoopDepth());
+    const Loop *Outermost = nullptr;
+    for (const Loop *In = Home; In; In = In->getParentLoop()) {
+      const Obstacle &X = inLoop(*In, In == Home);
+      if (X.Which != RULE_TAKEN) {
+        D.Found = X;
+        break;
+      }
+      Outermost = In;
+    }
+    if (!Outermost)
+      return;
+    unsigned Whole = Home->getLoopDepth() + 1 - Outermost->getLoopDepth();
+    if (Whole <= D.Whole)
+      return;
+    if (Moves.mayFormMatrix(I, *Outermost))
+      D.Whole = Whole;
+    else if (D.Found.Which == RULE_TAKEN)
+      D.Found = {RULE_ROLES, "each loop of the nest moves all elements that "
+                             "are multiplied, or none"};
+  }
+
+  // In the innermost loop around a sum nothing is done that is no part of it.
+  const Obstacle &inLoop(const Loop &L, bool IsInnermost) {
+    auto [At, IsNew] = (IsInnermost ? OfInnermost : OfLoop).try_emplace(&L);
+    if (!IsNew)
+      return At->second;
+    if (followsList(L))
+      At->second = {RULE_UNCOUNTABLE, "the number of iterations of a loop is "
+                                      "not known before it starts"};
+    else if (isLeftEarly(L))
+      At->second = {RULE_EARLY_EXIT, leftFromElsewhere(L)};
+    else if (const CallBase *Call = IsInnermost ? callInEach(L) : nullptr)
+      At->second = {RULE_SIDE_EFFECT, "the nest " + callWords(*Call)};
+    return At->second;
+  }
+
+  // A call that is made in each iteration of L.
+  const CallBase *callInEach(const Loop &L) {
+    for (const BasicBlock *B : L.blocks())
+      if (L.getLoopLatch() && DT.dominates(B, L.getLoopLatch()))
+        for (const Instruction &I : *B)
+          if (const auto *Call = dyn_cast<CallBase>(&I);
+              Call && !isa<IntrinsicInst>(Call) && !onlyComputes(*Call))
+            return Call;
+    return nullptr;
+  }
+};
+
+} // namespace
+
+// Of more than two loops.
 static unsigned depthOfOther(const Loop &L, const LoopInfo &LI) {
-  unsigned Depth = 0;
+  unsigned Depth = 2;
   for (const BasicBlock *B : L.blocks())
     if (LI.getLoopDepth(B) > Depth && any_of(*B, combinesElements))
       Depth = LI.getLoopDepth(B);
-  return Depth;
+  return Depth > 2 ? Depth : 0;
 }
 
-bool hasSums(Function &F, unsigned Least, std::vector<Finding> &Declined) {
-  if (F.size() < 3)
+// Some block leads back to one in front of it, or to itself.
+static bool leadsBack(const Function &F) {
+  SmallPtrSet<const BasicBlock *, 32> Before;
+  return any_of(F, [&](const BasicBlock &B) {
+    Before.insert(&B);
+    return any_of(successors(&B),
+                  [&](const BasicBlock *To) { return Before.count(To) > 0; });
+  });
+}
+
+bool hasSums(Function &F, unsigned Least, FunctionAnalysisManager &FAM,
+             std::vector<Finding> &Declined) {
+  if (!leadsBack(F))
     return false;
-  if (none_of(instructions(F), isRunningSum) &&
-      none_of(instructions(F), combinesElements))
-    return false;
-  DominatorTree DT(F);
-  LoopInfo LI(DT);
+  DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
+  LoopInfo LI(DT); // of our own: what the compiler does depends on its own
+  ScalarEvolution SE(F, FAM.getResult<TargetLibraryAnalysis>(F),
+                     FAM.getResult<AssumptionAnalysis>(F), DT, LI);
+  SumDepths Sums(LI, DT, SE);
   unsigned Deepest = 0;
   std::vector<Finding> Early;
   for (Loop *L : LI) {
-    Depths D = depthsOfSums(*L, LI);
+    SumDepths::Depths D = Sums.of(*L);
     unsigned Whole = D.Whole, Depth = D.All;
     if (Whole == 2 && isCollapsed(*L)) {
       Whole++;
@@ -144,15 +214,16 @@ bool hasSums(Function &F, unsigned Least, std::vector<Finding> &Declined) {
       verdict_decline(&N.V, RULE_VECTOR, loc_none(),
                       "two loops form no matrix product: vectors move more "
                       "than they compute");
-    else if (Other > 2)
+    else if (Other)
       verdict_decline(&N.V, RULE_NO_PRODUCT, loc_none(),
                       "elements are combined in another way than by summing "
                       "products");
     if (N.V.diag.kind != DIAG_NONE)
       Declined.push_back(std::move(N));
     else if (Depth >= Least && Whole < Least) {
-      verdict_decline(&N.V, RULE_EARLY_EXIT, loc_none(), "%s",
-                      leftFromElsewhere(*D.Left));
+      assert(D.Found.Which != RULE_TAKEN);
+      verdict_decline(&N.V, D.Found.Which, loc_none(), "%s",
+                      D.Found.Why.c_str());
       Early.push_back(std::move(N));
     }
     Deepest = std::max(Deepest, Whole);

@@ -12,8 +12,11 @@ bool isExcluded(const llvm::Function &F);
 // product, whatever they compute, and need no closer look: each element of the
 // matrix is multiplied once, so that all devices wait for memory.  (Code for
 // the processor does two.)  Three loops that combine elements in another way
-// need none either, nor those of which too few are left at their end alone.
-bool hasSums(llvm::Function &F, unsigned Least, std::vector<Finding> &Declined);
+// need none either, nor those of which too few are left at their end alone,
+// that call something for each element, or that move all elements alike.
+bool hasSums(llvm::Function &F, unsigned Least,
+             llvm::FunctionAnalysisManager &FAM,
+             std::vector<Finding> &Declined);
 // The last line of a loop; 0: the compiler kept none.
 unsigned endLine(const llvm::Loop &L);
 

@@ -1,0 +1,146 @@
+// ir_results.cpp -- what becomes of sums of products.
+//
+// Asked of code as it comes, before anything is prepared.  Whatever would take
+// too long to find out, or depends on what memory holds, counts as a sum.
+#include "ir_results.h"
+#include "ir_calls.h"
+#include "ir_sums.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+enum { TermsMax = 64 };
+
+static bool isOfHeader(const PHINode &P, const LoopInfo &LI) {
+  const Loop *L = LI.getLoopFor(P.getParent());
+  return L && L->getHeader() == P.getParent();
+}
+
+// Its result is a number that depends on those it gets.
+static bool isArithmetic(const Instruction &I, const LoopInfo &LI) {
+  if (const auto *Call = dyn_cast<CallBase>(&I))
+    return onlyComputes(*Call);
+  if (const auto *P = dyn_cast<PHINode>(&I))
+    return !isOfHeader(*P, LI);
+  return isa<CastInst, BinaryOperator, UnaryOperator, SelectInst, FreezeInst>(
+      I);
+}
+
+// Two addresses may be one.
+static bool mayBeSame(const Value *X, const Value *Y, ScalarEvolution &SE) {
+  const SCEV *OfX = SE.getSCEV(const_cast<Value *>(X));
+  const SCEV *OfY = SE.getSCEV(const_cast<Value *>(Y));
+  auto IsRead = [](const SCEV *S) {
+    const auto *Unknown = dyn_cast<SCEVUnknown>(S);
+    return Unknown && isa<LoadInst>(Unknown->getValue());
+  };
+  return OfX == OfY || SCEVExprContains(OfX, IsRead) ||
+         SCEVExprContains(OfY, IsRead);
+}
+
+namespace {
+
+// What a value is the sum of.
+class Terms {
+  SetVector<const Value *> Open;
+
+public:
+  unsigned Products = 0;
+  bool TooMany = false;
+
+  Terms(const Value *V, const LoopInfo &LI) {
+    Open.insert(V);
+    for (unsigned At = 0; At < Open.size() && !TooMany; At++) {
+      const auto *I = dyn_cast<Instruction>(Open[At]);
+      if (I && isArithmetic(*I, LI))
+        addOperands(*I);
+      TooMany = Open.size() > TermsMax;
+    }
+  }
+
+  bool has(const Value *V) const { return Open.count(V); }
+  template <class Test> bool hasLoad(Test Is) const {
+    return any_of(Open, [&](const Value *V) {
+      const auto *Load = dyn_cast<LoadInst>(V);
+      return Load && Is(*Load);
+    });
+  }
+
+private:
+  void addOperands(const Instruction &I) {
+    if (isa<IntrinsicInst>(I) && isSumOfProduct(I)) {
+      Products++;
+      Open.insert(I.getOperand(2));
+      return;
+    }
+    bool Sums = isSumOfProduct(I);
+    for (const Use &U : I.operands()) {
+      if (Sums && productIn(U.get()))
+        Products++;
+      else if (isa<Instruction>(U.get()))
+        Open.insert(U.get());
+    }
+  }
+};
+
+} // namespace
+
+// The next turn of the loop has it, with something added.
+static bool isAddedIn(const PHINode &P, const LoopInfo &LI) {
+  const Loop *L = LI.getLoopFor(P.getParent());
+  return any_of(P.blocks(), [&](const BasicBlock *From) {
+    if (!L->contains(From))
+      return false;
+    Terms T(P.getIncomingValueForBlock(From), LI);
+    return T.TooMany || T.has(&P);
+  });
+}
+
+static bool isAddedTo(const StoreInst &S, const LoopInfo &LI,
+                      ScalarEvolution &SE) {
+  Terms T(S.getValueOperand(), LI);
+  return T.TooMany || T.Products > 1 || T.hasLoad([&](const LoadInst &L) {
+    return mayBeSame(L.getPointerOperand(), S.getPointerOperand(), SE);
+  });
+}
+
+// What U is used for is a product of elements.
+static bool isFactor(const Use &U) {
+  const auto *To = cast<Instruction>(U.getUser());
+  return productIn(To) == To || (isa<IntrinsicInst>(To) &&
+                                 isSumOfProduct(*To) && U.getOperandNo() < 2);
+}
+
+bool isAddedUp(const Instruction &I, const LoopInfo &LI, ScalarEvolution &SE) {
+  const Loop *Home = LI.getLoopFor(I.getParent());
+  SetVector<const Instruction *> Ahead;
+  Ahead.insert(&I);
+  for (unsigned At = 0; At < Ahead.size(); At++)
+    for (const Use &U : Ahead[At]->uses()) {
+      const auto *To = cast<Instruction>(U.getUser());
+      const auto *P = dyn_cast<PHINode>(To);
+      if (P && isOfHeader(*P, LI)) {
+        if (LI.getLoopFor(P->getParent())->contains(Home) && isAddedIn(*P, LI))
+          return true;
+        continue;
+      }
+      const auto *S = dyn_cast<StoreInst>(To);
+      if (S && U.getOperandNo() == 0 && isAddedTo(*S, LI, SE))
+        return true;
+      if (!isArithmetic(*To, LI) || isFactor(U) ||
+          (isa<SelectInst>(To) && U.getOperandNo() == 0))
+        continue;
+      if (Ahead.size() == TermsMax)
+        return true;
+      Ahead.insert(To);
+    }
+  return false;
+}
+
+} // namespace nputeir

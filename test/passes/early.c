@@ -1,0 +1,85 @@
+// What a look at a function as it comes says of its nests, before anything is
+// prepared: sums that no preparation makes a product of matrices, and numbers
+// that are no sums at all.  Near misses of each are taken.
+// RUN: env NPUTEIR_OPTIONS= %verify -O2 %s
+#include <stddef.h>
+
+struct block {
+  float d;
+  signed char q[32];
+};
+struct node {
+  float w;
+  struct node *next;
+};
+float drawn(void);
+
+// Each loop moves both factors: the product of two vectors, in blocks.
+void blocks(float *s, const struct block *x, const struct block *y, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; i++) { // expected-remark {{AxisRoles]: each loop}}
+    int t = 0;
+    for (int j = 0; j < 32; j++)
+      t += x[i].q[j] * y[i].q[j];
+    sum += t * (x[i].d * y[i].d);
+  }
+  *s = sum;
+}
+// One loop moves one factor alone.
+void blocks_of_one(int *s, const struct block *x, const struct block *y,
+                   int n) {
+  for (int i = 0; i < n; i++) { // expected-remark {{replaced}}
+    int t = 0;
+    for (int j = 0; j < 32; j++)
+      t += x[i].q[j] * y->q[j];
+    s[i] = t;
+  }
+}
+// The loop that does has been written out.
+void written_out(int *restrict c, const signed char *a, const signed char *b,
+                 int n) {
+  for (int i = 0; i < n; i++) // expected-remark {{replaced}}
+    for (int k = 0; k < 64; k++) {
+      c[i * 4 + 0] += a[i * 64 + k] * b[i * 256 + k * 4 + 0];
+      c[i * 4 + 1] += a[i * 64 + k] * b[i * 256 + k * 4 + 1];
+      c[i * 4 + 2] += a[i * 64 + k] * b[i * 256 + k * 4 + 2];
+      c[i * 4 + 3] += a[i * 64 + k] * b[i * 256 + k * 4 + 3];
+    }
+}
+// A function is called for each term; of a row, it may be called.
+void terms_drawn(float *c, const float *a, int n) {
+  // expected-remark@+1 {{SideEffect]: the nest calls drawn}}
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        c[i * n + j] += a[i * n + k] * a[j * n + k] + drawn();
+}
+void rows_drawn(int *restrict c, const signed char *restrict a, int n) {
+  for (int i = 0; i < n; i++) // expected-remark {{replaced}}
+    for (int j = 0; j < n; j++) {
+      int s = 0;
+      for (int k = 0; k < n; k++)
+        s += a[i * n + k] * a[j * n + k];
+      c[i * n + j] = s + (int)drawn();
+    }
+}
+// How long a list is, nobody knows.
+void listed(float *c, const float *a, struct node *first, int n) {
+  for (int i = 0; i < n; i++) // expected-remark {{UncountableLoop}}
+    for (int j = 0; j < n; j++)
+      for (struct node *p = first; p != NULL; p = p->next)
+        c[i * n + j] += a[i * n + j] * p->w;
+}
+// These sum nothing up, and are not mentioned.
+void grey(unsigned char *out, const unsigned char *p, const unsigned char *m,
+          int w, int h) {
+  for (int y = 0; y < h; y++)
+    for (int x = 0; x < w; x++)
+      out[y * w + x] = (unsigned char)((p[y * w + x] * m[x] + 128) >> 8);
+}
+void between(float *out, const float *p, const float *q, const float *t, int w,
+             int h) {
+  for (int y = 0; y < h; y++)
+    for (int x = 0; x < w; x++)
+      out[y * w + x] = p[y * w + x] + t[x] * (q[y * w + x] - p[y * w + x]);
+}
