@@ -42,9 +42,9 @@ class NestSplitter {
   FunctionAnalysisManager &FAM;
   DenseSet<int> Tried, TriedSums;
 
-public:
   std::vector<SplitNest> Found;
 
+public:
   NestSplitter(Function &F, FunctionAnalysisManager &FAM,
                const DenseSet<int> &Without)
       : F(F), FAM(FAM), Tried(Without), TriedSums(Without) {}
@@ -63,19 +63,19 @@ public:
 
   bool splitNextTriangleSum() {
     LoopFacts Facts = facts();
-    for (Loop *L : Facts.LI.getLoopsInPreorder()) {
-      if (!mayBeTried(*L, Tried))
-        continue;
-      SplitNest S = describe(*L);
-      Tried.insert(S.Outermost);
-      if (!splitTriangleSum(*L, Facts))
-        continue;
-      Tried.insert(S.Loops.begin(), S.Loops.end());
-      Found.push_back(std::move(S));
-      FAM.clear(F, "");
-      return true;
-    }
-    return false;
+    if (!splitFirst(Facts, Tried,
+                    [&](Loop &L) { return splitTriangleSum(L, Facts); }))
+      return false;
+    FAM.clear(F, "");
+    return true;
+  }
+
+  std::vector<SplitNest> splitAll(function_ref<bool()> Next) {
+    unsigned Count = 0;
+    while (Count < SplitsMax && Next())
+      Count++;
+    FAM.clear(F, "");
+    return std::move(Found);
   }
 
   bool hasTriangleSum() {
@@ -115,14 +115,16 @@ private:
     return S;
   }
 
-  bool splitOne(LoopFacts &Facts, BasicBlock *&Kept) {
+  // Of the loops that may be tried, each of which counts as tried then, the
+  // first that Split splits.
+  bool splitFirst(LoopFacts &Facts, DenseSet<int> &Tried,
+                  function_ref<bool(Loop &)> Split) {
     for (Loop *L : Facts.LI.getLoopsInPreorder()) {
       if (!mayBeTried(*L, Tried))
         continue;
       SplitNest S = describe(*L);
       Tried.insert(S.Outermost);
-      if (!splitTriangle(*L, Facts, Kept) && !splitProducts(*L) &&
-          !distribute(*L, Facts, Kept))
+      if (!Split(*L))
         continue;
       Tried.insert(S.Loops.begin(), S.Loops.end());
       Found.push_back(std::move(S));
@@ -131,20 +133,18 @@ private:
     return false;
   }
 
+  bool splitOne(LoopFacts &Facts, BasicBlock *&Kept) {
+    return splitFirst(Facts, Tried, [&](Loop &L) {
+      return splitTriangle(L, Facts, Kept) || splitProducts(L) ||
+             distribute(L, Facts, Kept);
+    });
+  }
+
   // Also in the rectangles of a triangle.
   bool splitOneSum(LoopFacts &Facts, BasicBlock *&Kept) {
-    for (Loop *L : Facts.LI.getLoopsInPreorder()) {
-      if (!mayBeTried(*L, TriedSums))
-        continue;
-      SplitNest S = describe(*L);
-      TriedSums.insert(S.Outermost);
-      if (!splitProducts(*L) && !splitUpdates(*L, Facts, Kept))
-        continue;
-      TriedSums.insert(S.Loops.begin(), S.Loops.end());
-      Found.push_back(std::move(S));
-      return true;
-    }
-    return false;
+    return splitFirst(Facts, TriedSums, [&](Loop &L) {
+      return splitProducts(L) || splitUpdates(L, Facts, Kept);
+    });
   }
 };
 
@@ -153,22 +153,14 @@ private:
 std::vector<SplitNest> splitNests(Function &F, FunctionAnalysisManager &FAM,
                                   const DenseSet<int> &Without) {
   NestSplitter S(F, FAM, Without);
-  unsigned Count = 0;
-  while (Count < SplitsMax && S.splitNext())
-    Count++;
-  FAM.clear(F, "");
-  return std::move(S.Found);
+  return S.splitAll([&] { return S.splitNext(); });
 }
 
 std::vector<SplitNest> splitTriangleSums(Function &F,
                                          FunctionAnalysisManager &FAM,
                                          const DenseSet<int> &Without) {
   NestSplitter S(F, FAM, Without);
-  unsigned Count = 0;
-  while (Count < SplitsMax && S.splitNextTriangleSum())
-    Count++;
-  FAM.clear(F, "");
-  return std::move(S.Found);
+  return S.splitAll([&] { return S.splitNextTriangleSum(); });
 }
 
 bool hasTriangleSums(Function &F, FunctionAnalysisManager &FAM) {

@@ -105,11 +105,6 @@ private:
                              countsOnly(*Around) && !isUsedAfter(*Around)));
   }
 
-  static uint64_t bytesOf(const Instruction &I) {
-    return I.getModule()->getDataLayout().getTypeStoreSize(
-        getLoadStoreType(const_cast<Instruction *>(&I)));
-  }
-
   // How far I goes with each iteration of a loop; false: that varies.
   bool stepsOf(const Instruction &I, const SCEV *&Place,
                SmallDenseMap<const Loop *, const SCEV *, 4> &Step) {
@@ -311,15 +306,6 @@ private:
     Value *First = FromStart ? Width : Others;
     restrict(*K, &Map, IsRectangle == FromStart ? B.getInt64(0) : First,
              IsRectangle ? Width : Others, InFront);
-  }
-
-  static void dropStores(ArrayRef<StoreInst *> Stores, ValueToValueMapTy &Map) {
-    for (StoreInst *S : Stores) {
-      auto *Copied = cast<StoreInst>(Map[S]);
-      Value *Held = Copied->getValueOperand();
-      Copied->eraseFromParent();
-      RecursivelyDeleteTriviallyDeadInstructions(Held);
-    }
   }
 
   // The sum of the first part goes on in the second.

@@ -27,8 +27,6 @@
 #include "ir_marks.h"
 #include "uneven.h"
 
-#include "llvm/Transforms/Utils/Local.h"
-
 using namespace llvm;
 
 namespace nputeir {
@@ -199,11 +197,6 @@ private:
 
   // ---- is each element formed for itself? ----
 
-  static uint64_t bytesOf(const Instruction &I) {
-    return I.getModule()->getDataLayout().getTypeStoreSize(
-        getLoadStoreType(const_cast<Instruction *>(&I)));
-  }
-
   // Where an access is in element (row, column): its address in the first one,
   // null if another loop moves it, too.
   const SCEV *elementOf(const Instruction &I, Element &E) {
@@ -359,13 +352,9 @@ private:
   }
 
   void dropMirror(ValueToValueMapTy &Map) const {
-    for (StoreInst *S : {Mirror.Store, Mirror.OnDiagonal})
-      if (S) {
-        auto *Copied = cast<StoreInst>(Map[S]);
-        Value *Held = Copied->getValueOperand();
-        Copied->eraseFromParent();
-        RecursivelyDeleteTriviallyDeadInstructions(Held);
-      }
+    dropStores(Mirror.Store, Map);
+    if (Mirror.OnDiagonal)
+      dropStores(Mirror.OnDiagonal, Map);
   }
 
   // L reads what the others have left.

@@ -2,6 +2,8 @@
 #include "uneven.h"
 #include "ir_exits.h"
 
+#include "llvm/Transforms/Utils/Local.h"
+
 using namespace llvm;
 
 namespace nputeir {
@@ -220,6 +222,21 @@ BasicBlock *UnevenNest::frontOf(Loop &X, ValueToValueMapTy *Map) {
   BasicBlock *Front = X.getLoopPreheader();
   Value *Copied = Map ? Map->lookup(Front) : nullptr;
   return Copied ? cast<BasicBlock>(Copied) : Front;
+}
+
+uint64_t UnevenNest::bytesOf(const Instruction &I) {
+  return I.getModule()->getDataLayout().getTypeStoreSize(
+      getLoadStoreType(const_cast<Instruction *>(&I)));
+}
+
+void UnevenNest::dropStores(ArrayRef<StoreInst *> Stores,
+                            ValueToValueMapTy &Map) {
+  for (StoreInst *S : Stores) {
+    auto *Copied = cast<StoreInst>(Map[S]);
+    Value *Held = Copied->getValueOperand();
+    Copied->eraseFromParent();
+    RecursivelyDeleteTriviallyDeadInstructions(Held);
+  }
 }
 
 Value *UnevenNest::countRows(Checks &C) {

@@ -67,6 +67,11 @@ protected:
   void restrict(llvm::Loop &X, llvm::ValueToValueMapTy *Map, llvm::Value *Begin,
                 llvm::Value *Times, llvm::BasicBlock *Front);
   static llvm::BasicBlock *frontOf(llvm::Loop &X, llvm::ValueToValueMapTy *Map);
+  // Of what I loads or stores.
+  static uint64_t bytesOf(const llvm::Instruction &I);
+  // A copy does not store, nor compute what it stored.
+  static void dropStores(llvm::ArrayRef<llvm::StoreInst *> Stores,
+                         llvm::ValueToValueMapTy &Map);
 
 private:
   const llvm::SCEV *withoutMax(const llvm::SCEV *N);

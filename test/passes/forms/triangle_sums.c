@@ -64,6 +64,14 @@ INT_FORM(in_place) { // as PolyBench writes trmm
 
 // Not as long as the row says, or not in an order that may be changed.
 INT_FORM(twice_the_row) {
+  I J { // expected-remark {{VariantExtent}}
+    int32_t s = 0;
+    for (int k = 0; k < 2 * i; k++)
+      s += A[i * 64 + k] * B[k + j];
+    C_IJ = s;
+  }
+}
+INT_FORM(square_of_the_row) {
   I J { // expected-remark {{nest kept}}
     int32_t s = 0;
     for (int k = 0; k < i * i; k++)
