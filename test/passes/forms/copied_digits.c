@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 167
+// DONE: 176
 #include "forms.h"
 #include <stdlib.h>
 
@@ -202,4 +202,20 @@ INT_FORM(image_changes) {
   }
   ((int8_t *)A)[3] = 99;
   PRODUCT // expected-remark {{mk,kn->mn}}
+}
+INT_FORM(workspace) { // of the caller, who finds the copy there
+  SIZES
+  free(col);
+  col = (int8_t *)(C + 2048);
+  EACH(k, rows) {
+    int q = k % Q, r = k / Q % R, c = k / Q / R;
+    EACH(y, Y) EACH(x, X)
+      col[(k * Y + y) * X + x] = PIXEL(c, y + r - 1, x + q - 1);
+  }
+  EACH(m, N) // expected-remark {{mk,kn->mn}}
+  EACH(n, columns) {
+    int32_t s = 0;
+    EACH(k, rows) s += B[m * rows + k] * col[k * columns + n];
+    C[m * columns + n] = s;
+  }
 }
