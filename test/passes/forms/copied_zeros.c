@@ -46,14 +46,16 @@ INT_FORM(cleared) {
 INT_FORM(continued) { // where there is nothing to copy
   SIZES
   int8_t *col = calloc(bytes, 1);
-  EACH(c, K) EACH(r, R) EACH(q, Q) EACH(y, Y) EACH(x, X) {
-    int yy = y + r - 1, xx = x + q - 1;
+  EACH(c, K) EACH(r, R) EACH(q, Q) EACH(y, Y) {
+    int yy = y + r - 1, row = (c * R + r) * Q + q;
     if (yy < 0 || yy >= H)
       continue;
-    if (xx < 0 || xx >= W)
-      continue;
-    col[((c * R + r) * Q + q) * columns + y * X + x] =
-        A[(c * H + yy) * W + xx];
+    EACH(x, X) {
+      int xx = x + q - 1;
+      if (xx < 0 || xx >= W)
+        continue;
+      col[row * columns + y * X + x] = A[(c * H + yy) * W + xx];
+    }
   }
   PRODUCT(C) // expected-remark {{mk,kn->mn}} expected-remark {{reads what is copied}}
   free(col);
