@@ -343,6 +343,10 @@ bool Body::check(const Instruction &I) {
   if (harmless(I) || I.isTerminator() || (Array && Local.count(Array)))
     return true;
   const auto *Call = dyn_cast<CallBase>(&I);
+  if (Call && isComplexProduct(*Call))
+    return verdict_decline(&V, RULE_COMPLEX, At,
+                           "a product of complex numbers is formed again by a "
+                           "call where it is no number");
   return verdict_decline(&V, RULE_SIDE_EFFECT, At, "the nest %s",
                          Call ? callWords(*Call).c_str() : "has a side effect");
 }

@@ -10,6 +10,8 @@ namespace nputeir {
 
 // Has no effect but its result, which depends on what it is passed.
 bool onlyComputes(const llvm::CallBase &Call);
+// The compiler's own, for C's complex numbers.
+bool isComplexProduct(const llvm::CallBase &Call);
 // What it is, in a programmer's words: "calls sqrtf".
 std::string callWords(const llvm::CallBase &Call);
 
