@@ -481,6 +481,10 @@ static double group_wait(double product, double finish, double leaving) {
   return first + (left > needed ? left - needed : 0);
 }
 
+/* Rounds with a copy are longer by what leaves beside the next one, which meets
+ * the kernel in its banks: 1 to 2 % on the simulator. */
+static const double meets = 1.015;
+
 /* The same where the second one is copied, and leaves behind the first. */
 static double staged_wait(double product, double copy, double leaving) {
   return copy + (leaving > product + copy ? leaving - product - copy : 0);
@@ -559,8 +563,9 @@ double array_round_cycles(const struct device *dev,
   double round = b->steps_k * step + finish + ROUND_CYCLES;
   round += clear_cycles(s, p, b);
   if (b->group_m > 1 && at->staged)
-    round += staged_wait(products / b->group_m, sums / port + COPY_CYCLES,
-                         out / stream);
+    round =
+        meets * (round + staged_wait(products / b->group_m,
+                                     sums / port + COPY_CYCLES, out / stream));
   else if (b->group_m > 1)
     round +=
         group_wait(products / b->group_m, finish / b->group_m, out / stream);
