@@ -448,7 +448,7 @@ Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, Module &M) {
                                                    : packFunction(Plain, In0));
     Set(CpuPack1, packFunction(Plain, driverPanel(U, W, IN1)));
   }
-  if (W.Turned) {
+  if (W.Turned && U.Cpu.kernel != CPU_KERNEL_TILES) { // tiles pack all
     Set(CpuTurned, packFunction(U, turnedPanel(U, W, false)));
     Set(CpuNarrow, packFunction(U, turnedPanel(U, W, true)));
   }
