@@ -268,6 +268,16 @@ static bool compile_on_grid(const struct npu_means *by, struct arena *a,
          map_same_grid(same.grid, &r->blocking.form);
 }
 
+/* Whether the host copies a tensor that otherwise stays in place, which no
+ * price here counts. */
+static bool packs_more(const struct npu_result *r,
+                       const struct npu_result *than) {
+  for (int t = 0; t < TENSORS; t++)
+    if (r->packed[t] && !than->packed[t])
+      return true;
+  return false;
+}
+
 /* Takes the other one if it costs less, with the change. */
 static void take_cheaper(struct arena *a, const struct platform *at,
                          const struct npu_means *by, struct npu_result *r,
@@ -275,7 +285,7 @@ static void take_cheaper(struct arena *a, const struct platform *at,
   double now = price_of(a, at, by->held, other);
   bool fits = !by->most_transaction_bytes ||
               other->txn.length <= by->most_transaction_bytes;
-  if (!fits || now >= *price) {
+  if (!fits || now >= *price || packs_more(other, r)) {
     npu_result_free(other);
     return;
   }
