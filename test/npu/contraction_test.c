@@ -23,7 +23,7 @@ struct row {
 static const struct row rows[] = {
     /* rows along d are read whole: a mem tile's buffer has all their steps, so
      * that c is the descriptor's outermost dimension */
-    {"cad,dcb->ab", "a=384,b=376,c=384,d=384", "a=192,b=184,c=2,d=384", 0.83,
+    {"cad,dcb->ab", "a=384,b=376,c=384,d=384", "a=192,b=184,c=2,d=384", 0.80,
      true},
     /* two rows of a are a block's, in the order of out's addresses */
     {"ebad,ce->abcd", "a=96,b=84,c=24,d=84,e=96", "a=32,b=4,c=24,d=84,e=32",
