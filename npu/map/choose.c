@@ -33,9 +33,20 @@ static bool is_poor(const struct array *s, const struct teir_blocks *x,
   return array_least_cycles(s, x) >= best * doubtful;
 }
 
-static int64_t depth(void *self, const struct teir_blocks *blocks,
-                     double best) {
-  return is_poor(self, blocks, best) ? 0 : MAX_DEPTH;
+/* The blocking that is tried, large: only what changes is set. */
+static int64_t depth(void *self, const struct teir_blocks *x, double best) {
+  struct array *s = self;
+  struct map_blocking *b = &s->tried;
+  if (is_poor(s, x, best))
+    return 0;
+  b->block_m = (int)x->block[TEIR_M];
+  b->block_n = (int)x->block[TEIR_N];
+  b->block_k = s->least.k;
+  b->group_m = x->form;
+  int64_t most = array_most_k(s->at->device, s->problem, b);
+  if (!most)
+    return -1;
+  return !array_cut_sides(s, b) ? 0 : most < MAX_DEPTH ? most : MAX_DEPTH;
 }
 
 static bool is_alike(const struct map_blocking *a,
@@ -60,21 +71,20 @@ static void keep(struct array *s, const struct map_blocking *b) {
   s->best[last] = *b;
 }
 
-/* Cycles of a launch; the cheapest are kept. */
+/* Cycles of a launch in blocks of which depth was asked last; the cheapest are
+ * kept. */
 static double price(void *self, const struct teir_blocks *x, double best) {
   struct array *s = self;
   const struct device *dev = s->at->device;
   if (is_poor(s, x, best))
     return HUGE_VAL;
-  struct map_blocking *b = &s->tried; /* large: only what changes is set */
-  b->block_m = (int)x->block[TEIR_M];
-  b->block_n = (int)x->block[TEIR_N];
+  struct map_blocking *b = &s->tried;
+  assert(b->block_m == x->block[TEIR_M] && b->block_n == x->block[TEIR_N] &&
+         b->group_m == x->form);
   b->block_k = (int)x->block[TEIR_K];
-  b->valid_k = b->last_k = 0;
-  b->group_m = x->form;
   struct map_panel panel;
   struct map_core core;
-  if (!array_cut(s, b) || !array_fits(dev, s->problem, b, &core))
+  if (!array_cut_k(s, b) || !array_fits(dev, s->problem, b, &core))
     return HUGE_VAL;
   assert(b->rounds_m >= 1 && b->rounds_n >= 1 && b->steps_k >= 1);
   double ends, round = array_round_cycles(dev, s->problem, s, b, &core, &ends);
@@ -288,8 +298,7 @@ static int begin_of(const struct map_work *w, enum axis_role role) {
  * been checked.  False: no blocks fit. */
 static bool prepare(const struct platform *at, const struct teir_problem *p,
                     const struct map_form *form, const struct map_work *work,
-                    int begin_k, int more_k, double most, struct array *s,
-                    struct kernel_shape *unit) {
+                    int begin_k, int more_k, double most, struct array *s) {
   *s = (struct array){
       .at = at,
       .problem = p,
@@ -313,7 +322,7 @@ static bool prepare(const struct platform *at, const struct teir_problem *p,
                         &s->even[0]) ||
       !kernel_gemm_even(isa, p->type[IN0], p->type[IN1], p->acc, true,
                         &s->even[1]) ||
-      !kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, unit))
+      !kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, &s->least))
     return false;
   s->turned = turned_cost(at->device, p, &s->mac, form->layout);
   s->strip = strip_cost(at->device, p);
@@ -324,13 +333,12 @@ static bool prepare(const struct platform *at, const struct teir_problem *p,
 static bool search(const struct platform *at, const struct teir_problem *p,
                    const struct map_form *form, const struct map_work *work,
                    int begin_k, int more_k, double most, struct array *s) {
-  struct kernel_shape unit;
-  if (!prepare(at, p, form, work, begin_k, more_k, most, s, &unit))
+  if (!prepare(at, p, form, work, begin_k, more_k, most, s))
     return false;
   bool flat = s->grid.split > 1;
   const struct teir_model model = {
       .self = s,
-      .unit = {unit.m, unit.n, unit.k},
+      .unit = {s->least.m, s->least.n, s->least.k},
       .most = {MAX_BLOCK, flat ? MAX_FLAT : MAX_BLOCK},
       .forms = 2, /* blocks of out at once */
       .depth = depth,
@@ -524,7 +532,6 @@ bool map_choose_like(struct arena *a, const struct platform *at,
   struct diag ignored = {0};
   struct candidate *c = arena_alloc(a, sizeof *c);
   const struct map_form *form = &like->form;
-  struct kernel_shape unit;
   if (form->apart || !read_like(a, at->device, teir, form, &c->work, &ignored))
     return false;
   const struct teir_problem *p = &c->work.problem;
@@ -540,7 +547,8 @@ bool map_choose_like(struct arena *a, const struct platform *at,
                                      .form = like->group_m};
   if (p->extent[AXIS_C] > 1 || !check_types(at, p, &ignored) ||
       !check_extents(p, &ignored) ||
-      !prepare(at, p, &c->form, &c->work, -1, 0, HUGE_VAL, &c->array, &unit) ||
+      !prepare(at, p, &c->form, &c->work, -1, 0, HUGE_VAL, &c->array) ||
+      depth(&c->array, &blocks, HUGE_VAL) <= 0 ||
       price(&c->array, &blocks, HUGE_VAL) == HUGE_VAL)
     return false;
   *b = choose(&c->array);

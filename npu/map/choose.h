@@ -18,6 +18,7 @@ struct array {
   int begins[AXIS_ROLES];      /* axis with which blocks begin */
   int more_k; /* indices of another axis in a block of k; 0: as few as fit */
   struct kernel_shape mac;     /* of the multiply unit */
+  struct kernel_shape least;   /* block that a kernel takes */
   struct kernel_shape even[2]; /* of blocks of which kernels have no edges, by
                                   map_tall */
   double turned;               /* what a kernel costs more for turned blocks */
@@ -30,9 +31,11 @@ struct array {
 };
 
 /* ---- cut.c ---- */
-/* So many rounds and steps that all of the work is done, the last ones on
- * padding where nothing lies in place. */
-bool array_cut(const struct array *, struct map_blocking *);
+/* So many rounds that all of m and n is done, and so many steps that all of k
+ * is, the last ones on padding where nothing lies in place; false: blocks do
+ * not end where an axis does. */
+bool array_cut_sides(const struct array *, struct map_blocking *);
+bool array_cut_k(const struct array *, struct map_blocking *);
 /* Whether zeros may follow `k` elements of a block up to its block_k: they end
  * with a word, and the core's channel can cut them. */
 bool array_pads(const struct array *, const struct map_blocking *, int64_t k);
@@ -44,6 +47,9 @@ void map_cut_add(struct map_cut *, int axis, enum map_place, int64_t extent,
 /* Whether blocks fit into a core, and where. */
 bool array_fits(const struct device *, const struct teir_problem *,
                 const struct map_blocking *, struct map_core *);
+/* The most k of blocks that may fit into a core, a multiple of block_k. */
+int64_t array_most_k(const struct device *, const struct teir_problem *,
+                     const struct map_blocking *);
 /* No launch of such blocks takes less; a block of no k stands for all. */
 double array_least_cycles(const struct array *, const struct teir_blocks *);
 /* Cycles of a round when device memory costs nothing, and what is left before

@@ -598,6 +598,15 @@ bool array_fits(const struct device *dev, const struct teir_problem *p,
          map_core_places(dev, &bytes, b->group_m, b->steps_k, core);
 }
 
+int64_t array_most_k(const struct device *dev, const struct teir_problem *p,
+                     const struct map_blocking *b) {
+  struct map_block_bytes bytes = map_block_bytes(p, b);
+  int64_t left = (int64_t)dev->tile[TILE_CORE].memory_bytes -
+                 (int64_t)b->group_m * bytes.sums,
+          each = 2 * ((int64_t)bytes.in0 + bytes.in1); /* two buffers */
+  return left < each ? 0 : left / each * b->block_k;
+}
+
 /* Cycles from the last word in a mem tile to the last block in a core, which
  * gets buffers when they are full; of the first block's way to a core; and of
  * the last block of out's to the mem tile. */

@@ -355,23 +355,29 @@ static bool is_close(const struct array *s, const struct map_blocking *b) {
          count_sides(&b->form.cut[AXIS_N]) == 1;
 }
 
-bool array_cut(const struct array *s, struct map_blocking *b) {
+bool array_cut_k(const struct array *s, struct map_blocking *b) {
+  struct dealing k;
+  b->valid_k = b->last_k = 0;
+  b->steps_k = (int)div_up(s->problem->extent[AXIS_K], b->block_k);
+  if (!s->work || !is_exact(s, AXIS_K))
+    return true;
+  if (!deal_k(s, b, &k))
+    return false;
+  b->steps_k = (int)div_up(s->problem->extent[AXIS_K], k.block * k.more);
+  cut_k(s, &k, b);
+  return true;
+}
+
+bool array_cut_sides(const struct array *s, struct map_blocking *b) {
   const struct map_grid *g = &s->grid;
-  const struct teir_problem *p = s->problem;
+  const int64_t *extent = s->problem->extent;
+  struct dealing m, n;
+  int64_t rounds;
   b->rounds_m =
-      (int)div_up(p->extent[AXIS_M], (int64_t)b->block_m * b->group_m * g->m);
-  b->rounds_n = (int)div_up(p->extent[AXIS_N], (int64_t)b->block_n * g->n);
-  b->steps_k = (int)div_up(p->extent[AXIS_K], b->block_k);
+      (int)div_up(extent[AXIS_M], (int64_t)b->block_m * b->group_m * g->m);
+  b->rounds_n = (int)div_up(extent[AXIS_N], (int64_t)b->block_n * g->n);
   if (!s->work)
     return true;
-  struct dealing m, n, k;
-  int64_t rounds;
-  if (is_exact(s, AXIS_K)) {
-    if (!deal_k(s, b, &k))
-      return false;
-    b->steps_k = (int)div_up(p->extent[AXIS_K], k.block * k.more);
-    cut_k(s, &k, b);
-  }
   if (is_exact(s, AXIS_M)) {
     if (!deal(s, AXIS_M, b->block_m, b->group_m, g->m, s->mac.m, &m, &rounds))
       return false;
