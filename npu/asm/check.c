@@ -68,7 +68,7 @@ static bool overtaken(const struct checker *c, int step, int ahead,
       ahead >= isa_insn(c->flow.isa, reader->id)->operand[operand].read_cycle)
     return false;
   const struct step *s = &c->flow.step[step];
-  for (int i = 0; i < s->op_count; i++) {
+  for (int i = 0; flow_touches(s, unit) && i < s->op_count; i++) {
     const struct isa_op *op = s->op[i];
     int written;
     if (op != reader && flow_writes(c->flow.isa, op, unit, &written) &&
@@ -109,7 +109,7 @@ static void follow(struct checker *c, const struct definition *w, int step,
       *seen = c->stamp;
     const struct step *s = &c->flow.step[step];
     struct killer next = k;
-    for (int i = 0; i < s->op_count; i++) {
+    for (int i = 0; flow_touches(s, w->unit) && i < s->op_count; i++) {
       const struct isa_op *op = s->op[i];
       int operand;
       if (reads_unit(c->flow.isa, op, w->unit, &operand) &&
@@ -187,7 +187,7 @@ static bool check_writes(struct checker *c, const struct definition *w,
   assert(lands >= 1 && lands <= HORIZON);
   for (; step >= 0 && elapsed < lands; elapsed++) {
     const struct step *s = &c->flow.step[step];
-    for (int i = 0; i < s->op_count; i++) {
+    for (int i = 0; flow_touches(s, w->unit) && i < s->op_count; i++) {
       const struct isa_op *op = s->op[i];
       int operand;
       if (op == w->op || !flow_writes(c->flow.isa, op, w->unit, &operand))
@@ -282,13 +282,25 @@ static bool check_pair(struct checker *c, int from, int to, int distance) {
   return true;
 }
 
-static bool check_units(struct checker *c, int from, int step, int distance) {
-  if (step < 0 || distance > HORIZON)
+/* Bundles for which a step's operations hold a unit. */
+static int count_held(const struct checker *c, const struct step *s) {
+  int most = 0;
+  for (int i = 0; i < s->op_count; i++) {
+    struct isa_holds ignored;
+    int held = isa_unit_holds(c->flow.isa, s->op[i], &ignored);
+    most = held > most ? held : most;
+  }
+  return most;
+}
+
+static bool check_units(struct checker *c, int from, int step, int distance,
+                        int held) {
+  if (step < 0 || distance >= held)
     return true;
   const struct step *s = &c->flow.step[step];
   return check_pair(c, from, step, distance) &&
-         check_units(c, from, s->next[0], distance + 1) &&
-         check_units(c, from, s->next[1], distance + 1);
+         check_units(c, from, s->next[0], distance + 1, held) &&
+         check_units(c, from, s->next[1], distance + 1, held);
 }
 
 /* ---- branches and loops ---- */
@@ -412,7 +424,7 @@ static bool check(const struct asm_program *p, bool strict, struct diag *d) {
     for (int i = 0; good && i < c.flow.loop_count; i++)
       good = check_loop(&c, &c.flow.loop[i]);
     for (int i = 0; good && i < c.flow.count; i++)
-      good = check_units(&c, i, i, 0);
+      good = check_units(&c, i, i, 0, count_held(&c, &c.flow.step[i]));
     good = good && flow_check_memory(&c.flow, d) &&
            each_definition(&c, count_writer) &&
            each_definition(&c, check_definition);

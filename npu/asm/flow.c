@@ -34,6 +34,10 @@ bool flow_writes(const struct isa *isa, const struct isa_op *op, int unit,
   return false;
 }
 
+bool flow_touches(const struct step *s, int unit) {
+  return s->op_count && s->touched[unit / 64] >> unit % 64 & 1;
+}
+
 const struct isa_op *flow_branch(const struct isa *isa, const struct step *s) {
   for (int i = 0; i < s->op_count; i++)
     if (isa_insn(isa, s->op[i]->id)->flags & INSN_BRANCH)
@@ -197,7 +201,20 @@ static void find_loops(struct flow *f, struct arena *a) {
     }
 }
 
-static void add_section(struct flow *f, const struct section *s) {
+static void touch(const struct isa *isa, const struct isa_op *op,
+                  uint64_t *bits) {
+  const struct insn *insn = isa_insn(isa, op->id);
+  for (int i = 0; i < insn->operand_count; i++) {
+    const struct isa_operand *o = &insn->operand[i];
+    const struct isa_reg *r =
+        o->read || o->written ? isa_reg(isa, flow_register(isa, op, i)) : NULL;
+    for (int k = 0; r && k < r->unit_count; k++)
+      bits[r->unit[k] / 64] |= (uint64_t)1 << r->unit[k] % 64;
+  }
+}
+
+static void add_section(struct flow *f, struct arena *a,
+                        const struct section *s) {
   for (int i = 0; i < s->count; i++) {
     const struct fragment *g = &s->fragment[i];
     if (g->kind != FRAGMENT_BUNDLE && g->kind != FRAGMENT_PAD)
@@ -214,6 +231,13 @@ static void add_section(struct flow *f, const struct section *s) {
       if (insn && !(insn->flags & INSN_NOP))
         step->op[step->op_count++] = &g->line->bundle.slot[k];
     }
+    if (!step->op_count)
+      continue;
+    size_t words = (size_t)isa_unit_count(f->isa) / 64 + 1;
+    uint64_t *bits = arena_array(a, words, sizeof *bits);
+    for (int k = 0; k < step->op_count; k++)
+      touch(f->isa, step->op[k], bits);
+    step->touched = bits;
   }
 }
 
@@ -235,7 +259,7 @@ bool flow_build(struct flow *f, struct arena *a, const struct asm_program *p,
   f->step = arena_array(a, (size_t)count + 1, sizeof *f->step);
   for (int i = 0; i < f->layout.section_count; i++)
     if (f->layout.section[i].flags & SECTION_EXEC)
-      add_section(f, &f->layout.section[i]);
+      add_section(f, a, &f->layout.section[i]);
   link_steps(f);
   find_loops(f, a);
   return true;

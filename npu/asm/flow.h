@@ -14,6 +14,7 @@ struct step {
   const struct asm_line *line; /* NULL: a nop bundle that the layout added */
   int op_count;                /* without nops */
   const struct isa_op *op[SLOT_COUNT];
+  const uint64_t *touched; /* a bit per unit that they read or write */
   uint32_t address, size;
   int next[2];  /* -1: none */
   bool leaves;  /* may go on where we cannot see: call, return, p register */
@@ -42,6 +43,8 @@ struct loc flow_loc(const struct flow *, int step);
 /* "<operation> (line 7)", cut to fit. */
 const char *flow_describe(const struct flow *, int step, const struct isa_op *,
                           char out[96]);
+/* Whether any operation of the step reads or writes this unit of state. */
+bool flow_touches(const struct step *, int unit);
 /* Whether the operation writes this unit of state; *operand tells by what. */
 bool flow_writes(const struct isa *, const struct isa_op *, int unit,
                  int *operand);
