@@ -31,24 +31,29 @@ bool isa_reg_is_pair(const struct isa *t, int reg) {
   return r && r->unit_count == 2 && t->reg_file[r->unit[0]] == FILE_R;
 }
 
+static bool is_named(const char *have, const char *name, size_t length) {
+  for (size_t i = 0; i < length; i++)
+    if (have[i] != name[i]) /* at its end, too */
+      return false;
+  return !have[length];
+}
+
 /* Of the registers with this name: the first one in the class; in any class if
  * it is NULL.  A name with a colon is a pair. */
 static int find_name(const struct isa *t, const struct reg_class *c,
                      const char *name, size_t length) {
-  if (memchr(name, ':', length)) {
-    int pair = find_pair(t, name, length);
-    return pair >= 0 && (!c || c->value[pair] >= 0) ? pair : -1;
-  }
   unsigned slot = isa_name_hash(name, length) % REG_SLOTS;
   int low;
   while ((low = t->reg_slot[slot]) >= 0 &&
-         isa_name_compare(name, length, t->reg_name[t->reg_sorted[low]]) != 0)
+         !is_named(t->reg_name[t->reg_sorted[low]], name, length))
     slot = (slot + 1) % REG_SLOTS;
-  if (low < 0)
-    return -1;
+  if (low < 0) {
+    int pair = memchr(name, ':', length) ? find_pair(t, name, length) : -1;
+    return pair >= 0 && (!c || c->value[pair] >= 0) ? pair : -1;
+  }
   for (; low < t->reg_count; low++) {
     int reg = t->reg_sorted[low];
-    if (isa_name_compare(name, length, t->reg_name[reg]) != 0)
+    if (!is_named(t->reg_name[reg], name, length))
       return -1;
     if (!c || c->value[reg] >= 0)
       return reg;
