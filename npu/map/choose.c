@@ -177,44 +177,6 @@ bool platform_find(const char *name, struct platform *at, struct diag *d) {
          diag_error(d, loc_none(), "there is no device or preset '%s'", name);
 }
 
-/* Whether cores have kernels for the product and for what follows it. */
-static bool check_types(const struct platform *at, const struct teir_problem *p,
-                        struct diag *d) {
-  const char *in0 = dtype_name(p->type[IN0]), *in1 = dtype_name(p->type[IN1]),
-             *acc = dtype_name(p->acc), *out = dtype_name(p->type[OUT]);
-  const struct isa *isa = map_isa(at->device);
-  struct kernel_shape unit;
-  if (!kernel_shape(isa, p->type[IN0], p->type[IN1], p->acc, &unit))
-    return diag_declined(d, loc_none(), "no kernel for %s x %s -> %s", in0, in1,
-                         acc);
-  if (kernel_gemm_passes(isa, p->type[IN0], p->type[IN1], p->acc) > 1)
-    return diag_declined(d, loc_none(),
-                         "%s x %s -> %s: its kernel reads inputs in two "
-                         "halves, and nothing brings these to the cores",
-                         in0, in1, acc);
-  if (dtype_kind(p->acc) == DTYPE_FLOAT && p->acc != DTYPE_F32)
-    return diag_declined(d, loc_none(),
-                         "sums in %s: a core keeps them in memory between "
-                         "steps of k, and float sums stay in f32",
-                         acc);
-  if (p->finish.bias && !kernel_narrow_adds(isa, p->acc))
-    return diag_declined(d, loc_none(), "no kernel adds a bias to sums in %s",
-                         acc);
-  if (map_finishes(p) && !kernel_narrow_unit(isa, p->acc, p->type[OUT]))
-    return diag_declined(d, loc_none(), "no kernel makes %s%s of sums in %s",
-                         out, p->finish.relu ? " by a relu" : "", acc);
-  bool narrower =
-      dtype_kind(p->type[OUT]) != DTYPE_FLOAT && p->acc != p->type[OUT];
-  if (p->finish.shift < 0 || p->finish.shift > 31 ||
-      (p->finish.shift && !p->finish.saturate) ||
-      (p->finish.saturate && !narrower))
-    return diag_declined(d, loc_none(),
-                         "shift %d from %s to %s; integers that become "
-                         "narrower take 0 to 31 and saturate",
-                         p->finish.shift, acc, out);
-  return true;
-}
-
 /* What a product's kernel costs more where elements inside small blocks of in0,
  * in1 and sums are turned (nputeir bench kernels --all).  A unit of 8 x 8 x 8
  * has time to turn them; by lanes it takes two multiplies. */
@@ -261,23 +223,6 @@ static int64_t unit_of(const struct teir_problem *p,
         WORD / dtype_bytes(p->type[tensor[i]]) > unit)
       unit = WORD / dtype_bytes(p->type[tensor[i]]);
   return unit;
-}
-
-static bool check_extents(const struct teir_problem *p, struct diag *d) {
-  const int64_t *extent = p->extent, most = (int64_t)MAX_STEPS * 16;
-  for (int r = AXIS_M; r <= AXIS_K; r++) {
-    if (extent[r] < 1)
-      return diag_error(d, loc_none(), "%lldx%lldx%lld: extents are positive",
-                        (long long)extent[AXIS_M], (long long)extent[AXIS_N],
-                        (long long)extent[AXIS_K]);
-    if (extent[r] > most)
-      return diag_declined(d, loc_none(),
-                           "%lldx%lldx%lld: one launch takes extents up to "
-                           "%lld",
-                           (long long)extent[AXIS_M], (long long)extent[AXIS_N],
-                           (long long)extent[AXIS_K], (long long)most);
-  }
-  return true;
 }
 
 /* The axis with which a role's blocks begin: a contiguous one, else the
@@ -373,7 +318,7 @@ static bool search_blocked(const struct platform *at,
     p = turned;
     form = &swapped;
   }
-  return check_types(at, p, d) && check_extents(p, d) &&
+  return array_check_types(at, p, d) && array_check_extents(p, d) &&
          (search(at, p, form, NULL, -1, 0, HUGE_VAL, s) ||
           diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
                         dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
@@ -526,14 +471,15 @@ static bool read_like(struct arena *a, const struct device *dev,
   return true;
 }
 
-bool map_choose_like(struct arena *a, const struct platform *at,
-                     const struct teir *teir, const struct map_blocking *like,
-                     struct map_blocking *b) {
+/* Priced by the formula; NULL: they do not suit the work. */
+static struct candidate *price_like(struct arena *a, const struct platform *at,
+                                    const struct teir *teir,
+                                    const struct map_blocking *like) {
   struct diag ignored = {0};
   struct candidate *c = arena_alloc(a, sizeof *c);
   const struct map_form *form = &like->form;
   if (form->apart || !read_like(a, at->device, teir, form, &c->work, &ignored))
-    return false;
+    return NULL;
   const struct teir_problem *p = &c->work.problem;
   c->form = (struct map_form){.swapped = form->swapped,
                               .cores_m = form->cores_m,
@@ -545,14 +491,31 @@ bool map_choose_like(struct arena *a, const struct platform *at,
                                                [TEIR_N] = like->block_n,
                                                [TEIR_K] = like->block_k},
                                      .form = like->group_m};
-  if (p->extent[AXIS_C] > 1 || !check_types(at, p, &ignored) ||
-      !check_extents(p, &ignored) ||
+  if (p->extent[AXIS_C] > 1 || !array_check_types(at, p, &ignored) ||
+      !array_check_extents(p, &ignored) ||
       !prepare(at, p, &c->form, &c->work, -1, 0, HUGE_VAL, &c->array) ||
       depth(&c->array, &blocks, HUGE_VAL) <= 0 ||
       price(&c->array, &blocks, HUGE_VAL) == HUGE_VAL)
-    return false;
-  *b = choose(&c->array);
-  return true;
+    return NULL;
+  return c;
+}
+
+bool map_choose_like(struct arena *a, const struct platform *at,
+                     const struct teir *teir, const struct map_blocking *like,
+                     struct map_blocking *b) {
+  struct candidate *c = price_like(a, at, teir, like);
+  if (c)
+    *b = choose(&c->array);
+  return c;
+}
+
+bool map_price_like(struct arena *a, const struct platform *at,
+                    const struct teir *teir, const struct map_blocking *like,
+                    struct map_blocking *b) {
+  struct candidate *c = price_like(a, at, teir, like);
+  if (c)
+    *b = c->array.best[0];
+  return c;
 }
 
 /* A batch of products of one block each, if every core may have its own. */

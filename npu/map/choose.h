@@ -30,6 +30,12 @@ struct array {
   int count;
 };
 
+/* ---- check.c ---- */
+/* Whether cores have kernels for the product and for what follows it. */
+bool array_check_types(const struct platform *, const struct teir_problem *,
+                       struct diag *);
+bool array_check_extents(const struct teir_problem *, struct diag *);
+
 /* ---- cut.c ---- */
 /* So many rounds that all of m and n is done, and so many steps that all of k
  * is, the last ones on padding where nothing lies in place; false: blocks do

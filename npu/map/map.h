@@ -212,6 +212,15 @@ const char *map_reason(struct arena *, const struct platform *,
 bool map_choose_like(struct arena *, const struct platform *,
                      const struct teir *, const struct map_blocking *like,
                      struct map_blocking *);
+/* The same by the formula alone, which takes kernels to be alike. */
+bool map_price_like(struct arena *, const struct platform *,
+                    const struct teir *, const struct map_blocking *like,
+                    struct map_blocking *);
+
+/* ---- bound.c ---- */
+/* Cycles that no schedule of one product is below: of the multiply units, or of
+ * DRAM at the rate of its longest runs. */
+double map_bound_cycles(const struct preset *, const struct teir_problem *);
 
 /* The same work, scheduled: rows and columns in parallel, rounds and k in time,
  * one block per primitive, on tensors that lie in place or padded and blocked.

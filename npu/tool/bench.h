@@ -17,8 +17,6 @@ struct bench_shapes {
 };
 bool bench_shapes(struct tool *, const struct bench_shapes *);
 
-/* Cycles that no schedule is below: of the multiply units, or of DRAM. */
-double bench_bound(const struct preset *, const struct teir_problem *);
 /* The contractions of the TCCG benchmark, or one.  bench_einsum.c */
 struct bench_einsum {
   const char *expression, *sizes;

@@ -76,7 +76,7 @@ static const struct teir *make_teir(struct tool *t, int i) {
 static void print(struct tool *t, int i, const struct preset *q,
                   const struct npu_result *r, const struct teir_problem *p,
                   const struct sim_report *report) {
-  double bound = bench_bound(q, p),
+  double bound = map_bound_cycles(q, p),
          util = (double)report->mac_cycles / (double)report->core_cycles;
   struct text keys = {0};
   text_printf(&keys,

@@ -42,29 +42,6 @@ static struct teir *make_teir(struct arena *a, const struct shape *s,
   return t;
 }
 
-double bench_bound(const struct preset *q, const struct teir_problem *p) {
-  struct kernel_shape mac = {1, 1, 1};
-  const struct device *dev = device_find(q->device);
-  const struct kernel_gemm product = {.isa = map_isa(dev),
-                                      .in0 = p->type[IN0],
-                                      .in1 = p->type[IN1],
-                                      .out = p->acc};
-  int multiplies = 1;
-  if (kernel_shape(product.isa, product.in0, product.in1, p->acc, &mac) &&
-      !kernel_gemm_by_blocks(product.isa, product.in0, product.in1, p->acc))
-    multiplies = kernel_gemm_multiplies(&product);
-  double m = (double)p->extent[AXIS_M], n = (double)p->extent[AXIS_N],
-         k = (double)p->extent[AXIS_K];
-  double multiply = multiplies * m * n * k / (mac.m * mac.n * mac.k) /
-                    (dev->columns * dev->core_rows);
-  double bytes = m * k * dtype_bytes(p->type[IN0]) +
-                 k * n * dtype_bytes(p->type[IN1]) +
-                 m * n * dtype_bytes(p->type[OUT]);
-  double rate = q->dram[q->dram_count - 1].bytes_per_second;
-  double memory = bytes / rate * q->clock_ghz * 1e9;
-  return multiply > memory ? multiply : memory;
-}
-
 struct shapes {
   const struct preset *preset;
   const struct shape *shape;
@@ -90,7 +67,7 @@ static bool run_shape(struct tool *t, void *context) {
   if (good && s->start == 0)
     s->start = (double)report.cycles;
   else if (good) {
-    double least = bench_bound(s->preset, p);
+    double least = map_bound_cycles(s->preset, p);
     s->ratio = (least + s->start) / (double)report.cycles;
     s->off = r.blocking.predicted_cycles / (double)report.cycles - 1;
     struct text keys = {0};
