@@ -4,6 +4,7 @@
 
 #include "emit.h"
 
+#include <math.h>
 #include <string.h>
 
 /* design + core programs -> bytes */
@@ -123,10 +124,12 @@ static void name_rules(struct arena *a, const struct platform *at,
                        : map_reason(a, at, work, i, r->packed[i]);
 }
 
+/* False without *d, too, where blocks are predicted to take most_cycles. */
 static bool compile_at(struct arena *a, const struct platform *at,
                        const struct teir *work, int64_t most_bytes,
-                       bool in_place, struct core_cache *cores,
-                       struct npu_result *r, struct diag *d) {
+                       double most_cycles, bool in_place,
+                       struct core_cache *cores, struct npu_result *r,
+                       struct diag *d) {
   memset(r, 0, sizeof *r);
   if (is_placed(work)) {
     struct teir_problem p; /* cores form sums in an order of their own */
@@ -140,7 +143,7 @@ static bool compile_at(struct arena *a, const struct platform *at,
   for (unsigned tried = 0; !(tried & 1);) {
     struct diag why = {0};
     r->teir = schedule(a, at, work, most_bytes, in_place, &tried, r, d);
-    if (!r->teir)
+    if (!r->teir || r->blocking.predicted_cycles >= most_cycles)
       return false;
     if (design(a, at, cores, r, &why)) {
       name_rules(a, at, work, r);
@@ -161,7 +164,7 @@ static bool compile(struct arena *a, const char *platform,
   struct platform at;
   memset(r, 0, sizeof *r);
   return platform_find(platform, &at, d) &&
-         compile_at(a, &at, work, most_bytes, in_place, cores, r, d);
+         compile_at(a, &at, work, most_bytes, HUGE_VAL, in_place, cores, r, d);
 }
 
 bool npu_compile(struct arena *a, const char *platform, const struct teir *work,
@@ -231,40 +234,49 @@ static bool stays_best(const struct npu_means *by, const struct npu_result *r) {
   return r->change_seconds <= 0 || r->not_as_placed.kind != DIAG_NONE;
 }
 
-/* The same blocks, tensors lying the same way, as in what the array holds. */
-static bool compile_like(const struct npu_means *by, struct arena *a,
-                         const struct platform *at, const struct teir *work,
-                         double most_cycles, const struct npu_result *best,
-                         struct npu_result *r) {
+/* A result for the blocking that it has; why[] says, by the TEIR's tensors, why
+ * some are packed. */
+static bool make_result(const struct npu_means *by, struct arena *a,
+                        const struct platform *at, const struct teir *work,
+                        const char *const why[TENSORS], struct npu_result *r) {
   struct diag ignored = {0};
-  memset(r, 0, sizeof *r);
-  if (is_placed(work) ||
-      !map_choose_like(a, at, work, by->held->blocking, &r->blocking) ||
-      r->blocking.predicted_cycles >= most_cycles)
-    return false;
   const struct map_form *form = &r->blocking.form;
   for (int i = 0; i < TENSORS; i++) {
     int t = form->swapped && i < OUT ? IN0 + IN1 - i : i;
-    r->packed[t] = form->layout[i].in_place ? NULL
-                   : best->packed[t]        ? best->packed[t]
-                                            : "cost";
+    r->packed[t] = form->layout[i].in_place ? NULL : why[t];
   }
-  r->beyond = best->beyond;
   name_rules(a, at, work, r);
   r->teir = map_schedule(a, at->device, work, &r->blocking, &ignored);
   return design(a, at, by->cores, r, &ignored) && make_images(a, r, &ignored);
 }
 
+/* The same blocks, tensors lying the same way, as in what the array holds. */
+static bool compile_like(const struct npu_means *by, struct arena *a,
+                         const struct platform *at, const struct teir *work,
+                         double most_cycles, const struct npu_result *best,
+                         struct npu_result *r) {
+  const char *why[TENSORS];
+  memset(r, 0, sizeof *r);
+  if (is_placed(work) ||
+      !map_choose_like(a, at, work, by->held->blocking, &r->blocking) ||
+      r->blocking.predicted_cycles >= most_cycles)
+    return false;
+  for (int t = 0; t < TENSORS; t++)
+    why[t] = best->packed[t] ? best->packed[t] : "cost";
+  r->beyond = best->beyond;
+  return make_result(by, a, at, work, why, r);
+}
+
 /* On the grid of what the array holds. */
 static bool compile_on_grid(const struct npu_means *by, struct arena *a,
                             const struct platform *at, const struct teir *work,
-                            struct npu_result *r) {
+                            double most_cycles, struct npu_result *r) {
   struct platform same = *at;
   struct diag ignored = {0};
   same.grid = &by->held->blocking->form;
   memset(r, 0, sizeof *r);
-  return compile_at(a, &same, work, by->most_bytes, true, by->cores, r,
-                    &ignored) &&
+  return compile_at(a, &same, work, by->most_bytes, most_cycles, true,
+                    by->cores, r, &ignored) &&
          map_same_grid(same.grid, &r->blocking.form);
 }
 
@@ -299,31 +311,131 @@ static void take_cheaper(struct arena *a, const struct platform *at,
   *price = now;
 }
 
-bool npu_compile_by(const struct npu_means *by, struct arena *a,
-                    const char *platform, const struct teir *work,
-                    struct npu_result *r, struct diag *d) {
-  struct platform at;
+/* ---- with a blocking of other sizes ---- */
+
+/* Of a launch at 1 GHz (nputeir bench array: 64x64x64); and of a change to
+ * other blocks, about (the same: two products). */
+enum { START_CYCLES = 14000, CHANGE_CYCLES = 9000 };
+/* The best blocks take 1.2 to 1.6 times what is possible, so these lose little:
+ * 2 to 4 % on the average of random sizes, of which two in three have some. */
+static const double near_enough = 1.5;
+
+static bool is_whole(const struct npu_means *by, const struct teir_problem *p) {
+  const int64_t *x = p->extent;
+  double most = by->most_bytes ? (double)by->most_bytes : HUGE_VAL;
+  return x[AXIS_C] == 1 &&
+         matrix_bytes(x[AXIS_M], x[AXIS_K], p->type[IN0]) <= most &&
+         matrix_bytes(x[AXIS_K], x[AXIS_N], p->type[IN1]) <= most &&
+         matrix_bytes(x[AXIS_M], x[AXIS_N], p->type[OUT]) <= most;
+}
+
+/* Whether it packs tensors that descriptors can walk over. */
+static bool packs_needlessly(const struct map_blocking *b,
+                             const struct map_work *w) {
+  for (int i = 0; i < TENSORS; i++) {
+    int t = b->form.swapped && i < OUT ? IN0 + IN1 - i : i;
+    if (!b->form.layout[i].in_place && w->layout[t].in_place)
+      return true;
+  }
+  return false;
+}
+
+/* The cheapest that is known, with its change; false: none takes less than
+ * `most` cycles. */
+static bool find_known(const struct npu_means *by, struct arena *a,
+                       const struct platform *at, const struct teir *work,
+                       const struct teir_problem *p, double most,
+                       struct map_blocking *best) {
+  static const bool stay[TENSORS] = {true, true, true};
+  struct diag ignored = {0};
+  struct map_blocking *known, b;
+  struct map_work w;
+  const struct map_blocking *held = by->held->blocking;
+  int count = npu_known_like(by->known, a, p, &known);
+  double least = HUGE_VAL;
+  if (!count || !map_work_read(a, at->device, work, stay, &w, &ignored))
+    return false;
+  for (int i = 0; i < count; i++) {
+    if (packs_needlessly(&known[i], &w) ||
+        !map_price_like(a, at, work, &known[i], &b) ||
+        b.predicted_cycles > most)
+      continue;
+    bool same = b.block_m == held->block_m && b.block_n == held->block_n &&
+                b.block_k == held->block_k && b.group_m == held->group_m;
+    double cycles = b.predicted_cycles + (same ? 0 : CHANGE_CYCLES);
+    if (cycles < least) {
+      least = cycles;
+      *best = b;
+    }
+  }
+  return least < HUGE_VAL;
+}
+
+static bool compile_known(const struct npu_means *by, struct arena *a,
+                          const struct platform *at, const struct teir *work,
+                          struct teir_problem *p, struct npu_result *r) {
+  static const char *const why[TENSORS] = {"stride", "stride", "stride"};
+  const struct preset *costs = costs_of(at);
+  double clock = costs->clock_ghz * 1e9,
+         least = map_bound_cycles(costs, p) + START_CYCLES * costs->clock_ghz;
+  memset(r, 0, sizeof *r);
+  if (is_placed(work) || !is_whole(by, p) ||
+      !find_known(by, a, at, work, p, near_enough * least, &r->blocking) ||
+      !make_result(by, a, at, work, why, r))
+    return false;
+  price_of(a, at, by->held, r);
+  double more = r->blocking.predicted_cycles - least;
+  r->lost_seconds = more > 0 ? more / clock : 0;
+  return !by->most_transaction_bytes ||
+         r->txn.length <= by->most_transaction_bytes;
+}
+
+static bool search_beside(const struct npu_means *by, struct arena *a,
+                          const struct platform *at, const char *platform,
+                          const struct teir *work, struct npu_result *r,
+                          struct diag *d) {
   if (!compile_best(by, a, platform, work, r, d))
     return false;
-  if (!by->held || !platform_find(platform, &at, d))
+  if (!by->held)
     return true;
   struct npu_result *other = arena_alloc(a, sizeof *other);
-  double price = price_of(a, &at, by->held, r),
+  double price = price_of(a, at, by->held, r),
          most = r->blocking.predicted_cycles +
-                r->change_seconds * costs_of(&at)->clock_ghz * 1e9;
+                r->change_seconds * costs_of(at)->clock_ghz * 1e9;
   if (stays_best(by, r))
     return true;
   bool same = map_same_grid(&by->held->blocking->form, &r->blocking.form);
-  if (!same && compile_on_grid(by, a, &at, work, other))
-    take_cheaper(a, &at, by, r, other, &price);
+  if (!same && compile_on_grid(by, a, at, work, most, other))
+    take_cheaper(a, at, by, r, other, &price);
   else if (!same)
     npu_result_free(other);
   if (!by->held->same_types)
     return true;
-  if (compile_like(by, a, &at, work, most, r, other))
-    take_cheaper(a, &at, by, r, other, &price);
+  if (compile_like(by, a, at, work, most, r, other))
+    take_cheaper(a, at, by, r, other, &price);
   else
     npu_result_free(other);
+  return true;
+}
+
+bool npu_compile_by(const struct npu_means *by, struct arena *a,
+                    const char *platform, const struct teir *work,
+                    struct npu_result *r, struct diag *d) {
+  struct platform at;
+  struct teir_problem p;
+  memset(r, 0, sizeof *r);
+  if (!platform_find(platform, &at, d) || !teir_problem_read(work, &p, d))
+    return false;
+  p.acc = map_sum_type(at.device, &p);
+  if (by->known && by->held) {
+    if (compile_known(by, a, &at, work, &p, r))
+      return true;
+    npu_result_free(r);
+  }
+  if (!search_beside(by, a, &at, platform, work, r, d))
+    return false;
+  if (by->known && r->blocking.block_m)
+    npu_known_add(by->known, &p, &r->blocking);
   return true;
 }
 

@@ -46,6 +46,16 @@ struct npu_held {
   bool same_types;                     /* with elements as the work's */
   const struct command_list *configuration;
 };
+/* ---- known.c: blockings of work that was compiled before ---- */
+struct npu_known;
+struct npu_known *npu_known_open(void);   /* NULL: no memory */
+void npu_known_close(struct npu_known *); /* NULL is fine */
+/* Of products with the same types and tail; how many. */
+int npu_known_like(struct npu_known *, struct arena *,
+                   const struct teir_problem *, struct map_blocking **);
+void npu_known_add(struct npu_known *, const struct teir_problem *,
+                   const struct map_blocking *);
+
 /* The same for a process that compiles many. */
 struct npu_means {
   int64_t most_bytes;
@@ -54,6 +64,10 @@ struct npu_means {
   size_t most_transaction_bytes;
   struct core_cache *cores;    /* NULL: none */
   const struct npu_held *held; /* NULL: none, or it does not matter */
+  /* Where the array holds something, work may do with a blocking of other sizes
+   * that is not far from what is possible, and is not searched for; it then
+   * says what it may lose.  NULL: none. */
+  struct npu_known *known;
 };
 bool npu_compile_by(const struct npu_means *, struct arena *,
                     const char *platform, const struct teir *,

@@ -22,15 +22,21 @@ enum { LAUNCH_BYTES = 256 << 20 };
  * for the transactions and configurations of a process. */
 enum { TRANSACTION_BYTES = 4 << 20 };
 
-/* Closed by nobody, as the runtime. */
-static struct core_cache *the_cores(void) {
+/* What compilations leave to later ones, closed by nobody, as the runtime. */
+static void get_means(struct npu_means *by) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static struct core_cache *cores;
+  static struct npu_known *known;
   pthread_mutex_lock(&lock);
   if (!cores)
     cores = core_cache_open();
+  if (!known)
+    known = npu_known_open();
   pthread_mutex_unlock(&lock);
-  return cores;
+  *by = (struct npu_means){.most_bytes = LAUNCH_BYTES,
+                           .most_transaction_bytes = TRANSACTION_BYTES,
+                           .cores = cores,
+                           .known = known};
 }
 
 static void add_dim(struct run_layout *l, enum axis_role axis, int64_t extent,
@@ -248,9 +254,10 @@ static const struct run_plan *compile(struct arena *a, const char *device,
   struct run_plan *plan = NULL;
   struct arena *scratch = arena_open(); /* the plan outlives all between */
   struct npu_held held;
-  const struct npu_means by = {LAUNCH_BYTES, TRANSACTION_BYTES, the_cores(),
-                               h && read_held(scratch, h, work, &held) ? &held
-                                                                       : NULL};
+  struct npu_means by;
+  get_means(&by);
+  if (h && read_held(scratch, h, work, &held))
+    by.held = &held;
   if (npu_compile_by(&by, scratch, device, work, &r, d)) {
     plan = arena_alloc(a, sizeof *plan);
     plan->xclbin = arena_copy(a, r.xclbin.data, r.xclbin.length, 1, 1);

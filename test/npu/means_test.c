@@ -1,6 +1,6 @@
 /* means_test.c -- what a process that compiles many products may say: programs
- * of cores that were made before are used again, to the same bytes, and
- * transactions have a limit. */
+ * of cores that were made before are used again, to the same bytes, blocks that
+ * were good for other sizes are taken, and transactions have a limit. */
 #include "check.h"
 #include "npu.h"
 
@@ -181,8 +181,76 @@ static void test_held(void) {
   arena_close(a);
 }
 
+/* Beside the best one: no more is lost than it says, and not much. */
+static void check_known(const struct teir *t, struct arena *a,
+                        const struct npu_result *r) {
+  struct npu_result best;
+  struct diag d = {0};
+  const struct npu_means alone = {0};
+  double ghz = preset_find("8700g")->clock_ghz;
+  CHECK(npu_compile_by(&alone, a, "8700g", t, &best, &d));
+  CHECK(r->blocking.predicted_cycles <= 1.6 * best.blocking.predicted_cycles);
+  CHECK(r->lost_seconds * ghz * 1e9 >=
+        r->blocking.predicted_cycles - best.blocking.predicted_cycles - 1);
+  for (int i = 0; i < TENSORS; i++)
+    CHECK(!r->packed[i] == !best.packed[i]);
+  npu_result_free(&best);
+}
+
+/* Sizes do with blockings of earlier ones, of the same types, where these are
+ * near to what is possible and the array can be changed to them. */
+static void test_known(void) {
+  static const int64_t sizes[][3] = {
+      {768, 768, 640}, {768, 640, 640}, {640, 768, 768}, {768, 768, 512}};
+  struct npu_known *known = npu_known_open();
+  struct arena *a = arena_open();
+  struct npu_result first, r;
+  struct diag d = {0};
+  struct npu_means by = {.known = known};
+  int taken = 0;
+  CHECK(known != NULL);
+  const struct teir *t = product(a, 768, 896, 640, DTYPE_BF16, DTYPE_F32);
+  CHECK(npu_compile_by(&by, a, "8700g", t, &first, &d));
+  const struct npu_held held = {.blocking = &first.blocking,
+                                .same_types = true,
+                                .configuration = first.configuration};
+  by.held = &held;
+  for (int i = 0; i < 4; i++) {
+    t = product(a, sizes[i][0], sizes[i][1], sizes[i][2], DTYPE_BF16,
+                DTYPE_F32);
+    CHECK(npu_compile_by(&by, a, "8700g", t, &r, &d));
+    bool like = r.blocking.block_m == first.blocking.block_m &&
+                r.blocking.block_n == first.blocking.block_n;
+    taken += like;
+    if (like)
+      check_known(t, a, &r);
+    npu_result_free(&r);
+  }
+  CHECK(taken >= 2);
+  /* its blocks would leave cores without work, or be of another type */
+  t = product(a, 64, 64, 1024, DTYPE_BF16, DTYPE_F32);
+  CHECK(npu_compile_by(&by, a, "8700g", t, &r, &d));
+  CHECK(r.blocking.block_m < first.blocking.block_m);
+  npu_result_free(&r);
+  struct map_blocking *like;
+  struct teir_problem p;
+  t = product(a, 768, 768, 640, DTYPE_BF16, DTYPE_BF16);
+  CHECK(teir_problem_read(t, &p, &d));
+  CHECK(npu_known_like(known, a, &p, &like) == 0);
+  /* what the array holds does not matter: the best */
+  by.held = NULL;
+  t = product(a, 768, 768, 640, DTYPE_BF16, DTYPE_F32);
+  CHECK(npu_compile_by(&by, a, "8700g", t, &r, &d));
+  CHECK(r.lost_seconds <= 0);
+  npu_result_free(&r);
+  npu_result_free(&first);
+  arena_close(a);
+  npu_known_close(known);
+}
+
 int main(void) {
   test_held();
+  test_known();
   test_cores();
   test_transaction();
   return check_result();
