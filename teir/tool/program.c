@@ -20,8 +20,15 @@ struct teir *teir_program_parse(struct arena *a, const char *file,
   struct scan s = open_text(file, text);
   if (*s.at == '{')
     return teir_json_parse(a, file, text, d);
-  if (!teir_program_is_tec(file, text))
+  if (teir_program_is_tec(file, text)) {
+    struct tec c;
+    return tec_parse(a, file, text, &c, d) ? teir_from_tec(a, &c, d) : NULL;
+  }
+  struct loc at = scan_loc(&s);
+  if (scan_word(&s, "teir"))
     return teir_parse(a, file, text, d);
-  struct tec c;
-  return tec_parse(a, file, text, &c, d) ? teir_from_tec(a, &c, d) : NULL;
+  diag_error(d, at,
+             "the text begins neither with 'teir 1' nor with 'tec 1' or, as "
+             "JSON, with '{'");
+  return NULL;
 }

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "teir.h"
 #include "teir_dump.h"
+#include "teir_program.h"
 #include "teir_tec.h"
 
 #include <string.h>
@@ -206,7 +207,24 @@ static void check_result_of_outer_k(void) {
   arena_close(a);
 }
 
+/* What is none of a program's forms is told so, and not taken for one. */
+static void check_forms(void) {
+  static const char *const none[] = {"", "hello\n", "# teir 1\nTEIR 1\n",
+                                     "[1, 2]", "\x01\x02"};
+  struct arena *a = arena_open();
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    struct diag d = {0};
+    CHECK(!teir_program_parse(a, "x", none[i], &d) &&
+          strstr(d.text, "neither with 'teir 1' nor with 'tec 1'"));
+  }
+  struct diag d = {0};
+  CHECK(!teir_program_parse(a, "x", "teir\n", &d) &&
+        strstr(d.text, "the first line is not 'teir 1'"));
+  arena_close(a);
+}
+
 int main(void) {
+  check_forms();
   check_good();
   check_broken();
   check_wrong();
