@@ -2,6 +2,8 @@
  * and mem.def. */
 #include "kernel_trace.h"
 
+#include <string.h>
+
 /* clang-format off */
 static const struct kernel_machine machine[] = {
   {
@@ -49,7 +51,7 @@ const struct kernel_machine *kernel_machine(const struct isa *isa) {
   if (!isa)
     return &machine[0];
   for (size_t i = 0; i < sizeof machine / sizeof *machine; i++)
-    if (isa_find(machine[i].isa) == isa)
+    if (strcmp(machine[i].isa, isa_name(isa)) == 0)
       return &machine[i];
   return NULL;
 }
