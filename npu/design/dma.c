@@ -54,22 +54,6 @@ static bool in1_write_walk(struct builder *m, int steps, struct walk *w) {
   return walk_places(m, &x, w);
 }
 
-struct walk in1_read_walk(const struct tile_program *p,
-                          const struct kernel_shape *s, int steps) {
-  bool turned = p->transfer[IN1].turned;
-  if (!map_is_uncut(p))
-    return walk_linear;
-  struct walk w = walk_padded(p, IN1, turned ? 1 : s->n);
-  uint32_t run = w.dim[0].wrap;
-  w.dim[1] =
-      (struct bd_dim){run * (uint32_t)steps,
-                      (uint32_t)(turned ? p->block_n : p->block_n / s->n)};
-  w.dim[2] = (struct bd_dim){run, 0};
-  w.dims = 3;
-  w.length_words = ring_core_bytes(p, IN1) / 4 * (uint32_t)steps;
-  return w;
-}
-
 static bool make_mem_in1(struct builder *m, struct mem_tile *tile,
                          const struct kernel_shape *s, int part) {
   const struct tile_program *p = m->design->program;

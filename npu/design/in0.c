@@ -53,53 +53,6 @@ bool in0_write_walk(struct builder *m, int steps, struct walk *w) {
   return true;
 }
 
-/* The same for blocks of in0 that zeros join, of which the buffer has so many.
- */
-static struct walk in0_padded_walk(const struct tile_program *p,
-                                   const struct kernel_shape *s, int steps,
-                                   int blocks) {
-  bool turned = p->transfer[IN0].turned, wide = design_is_wide(p);
-  struct walk w = walk_padded(p, IN0, turned ? s->m : 1);
-  uint32_t run = w.dim[0].wrap, row = run * (uint32_t)(wide ? steps : 1),
-           rows = (uint32_t)(p->block_m / s->m), m = (uint32_t)p->block_m;
-  bool apart = wide && !turned && steps > 1 && p->group_m > 1;
-  w.parts = apart ? steps : 1;
-  assert(w.parts <= MAX_PARTS);
-  for (int i = 0; i < w.parts; i++)
-    w.part_bytes[i] = (uint32_t)i * run * 4;
-  if (turned) {
-    w.dim[1] = (struct bd_dim){row, rows * (uint32_t)p->group_m};
-    w.dim[2] = (struct bd_dim){run, 0};
-    w.dims = 3;
-  } else {
-    bool by_step = wide && steps > 1 && !apart;
-    w.dim[1] = (struct bd_dim){(uint32_t)s->m * row, rows};
-    w.dim[2] = (struct bd_dim){row, (uint32_t)s->m};
-    w.dim[3] = (struct bd_dim){by_step ? run : m * row, 0};
-    w.dims = 4;
-  }
-  w.length_words = ring_core_bytes(p, IN0) / 4 * (uint32_t)(blocks / w.parts);
-  return w;
-}
-
-/* How `blocks` of it, of so many steps, are read. */
-struct walk in0_read_walk(const struct tile_program *p,
-                          const struct kernel_shape *s, int steps, int blocks) {
-  if (map_is_uncut(p))
-    return in0_padded_walk(p, s, steps, blocks);
-  uint32_t step =
-      (uint32_t)(p->block_k * s->m * dtype_bytes(p->transfer[IN0].type) / 4);
-  struct walk w = walk_linear;
-  if (!design_is_wide(p) || steps == 1)
-    return w;
-  w.dim[0] = (struct bd_dim){1, step};
-  w.dim[1] = (struct bd_dim){step * (uint32_t)steps,
-                             (uint32_t)(p->group_m * p->block_m / s->m)};
-  w.dim[2] = (struct bd_dim){step, 0};
-  w.dims = 3;
-  return w;
-}
-
 /* The streamed part of a stretch: one buffer of the ring, to which iteration
  * leads, or its two in turn. */
 static void add_streamed(struct builder *m, const struct ring *r, int parts,

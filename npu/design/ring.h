@@ -95,23 +95,23 @@ void make_mem_ring(struct builder *, struct mem_tile *, struct ring *,
                    struct design_way, const struct walk *write,
                    const struct walk *read);
 
+/* ---- read.c ---- */
+/* How `blocks` of in0 in a buffer of so many steps are read, and such a buffer
+ * of in1: as it is written, or with zeros. */
+struct walk in0_read_walk(const struct tile_program *,
+                          const struct kernel_shape *, int steps, int blocks);
+struct walk in1_read_walk(const struct tile_program *,
+                          const struct kernel_shape *, int steps);
+
 /* ---- uneven.c ---- */
 /* The same where the last step of k has less than others. */
 bool make_uneven_ring(struct builder *, struct mem_tile *, struct ring *,
                       const struct kernel_shape *, int tensor,
                       struct design_way);
 
-/* ---- dma.c ---- */
-/* How a buffer of in1 is read: as it is written, or with zeros. */
-struct walk in1_read_walk(const struct tile_program *,
-                          const struct kernel_shape *, int steps);
-
 /* ---- in0.c ---- */
-/* How a part of a buffer of so many steps is written, and how `blocks` of it
- * are read. */
+/* How a part of a buffer of so many steps is written. */
 bool in0_write_walk(struct builder *, int steps, struct walk *);
-struct walk in0_read_walk(const struct tile_program *,
-                          const struct kernel_shape *, int steps, int blocks);
 /* Bytes of in0's panel in the mem tile of a column that does not send it. */
 uint32_t in0_bytes_beside(const struct tile_program *, int column);
 /* in0's panel, or ring, in the mem tile of a column that sends it. */
