@@ -333,6 +333,14 @@ struct map_panel {
    * rows along k are read in long runs. */
   int run[OUT];
 };
+/* ---- ends.c ---- */
+/* Whether the last of a round's buffers, of so many steps, does not follow the
+ * others in device memory as these do each other. */
+bool map_ends_apart(const struct tile_program *, int tensor, int steps,
+                    bool group);
+/* Whether the last chunk of a panel of in0 takes a task of its own. */
+bool map_panel_ends_apart(const struct tile_program *);
+
 /* ---- convert.c: inputs that become block floats on their way ---- */
 /* Rows (columns of in1) that a converting core gets at a time, for as many
  * steps of k as panel->run says; where in0 is turned, the k of a block that it
@@ -463,12 +471,6 @@ bool map_can_clear(const struct device *, const struct kernel_shape *,
 /* The same for so many elements of k, where K is uneven. */
 bool map_stream_of_k(const struct tile_program *, int tensor, int64_t k,
                      bool group, struct map_stream *);
-/* Whether the last of a round's buffers, of so many steps, does not follow the
- * others in device memory as these do each other. */
-bool map_ends_apart(const struct tile_program *, int tensor, int steps,
-                    bool group);
-/* Whether the last chunk of a panel of in0 takes a task of its own. */
-bool map_panel_ends_apart(const struct tile_program *);
 /* Buffers of so many steps that an input's ring gets in an n round, and what
  * the last one holds of k. */
 int map_buffers_k(const struct tile_program *, int steps);

@@ -223,10 +223,6 @@ static bool place(const struct tile_program *p, int tensor,
   return count_words(s, dtype_bytes(t->type), along_k && map_is_cleared(p));
 }
 
-bool map_is_padded(const struct tile_program *p) {
-  return map_nest_extent(&p->side[AXIS_K]) < p->block_k;
-}
-
 /* Of an input whose blocks are padded along k, which then is not cut: row by
  * row where it is contiguous, else
  *

@@ -88,6 +88,10 @@ bool map_ends_well(const struct tile_program *q) {
          q->grid.split == 1 && !q->grid.apart && !q->finish.bias;
 }
 
+bool map_is_padded(const struct tile_program *p) {
+  return map_nest_extent(&p->side[AXIS_K]) < p->block_k;
+}
+
 bool map_is_cleared(const struct tile_program *q) {
   struct kernel_shape s;
   return map_is_uneven(q) &&
@@ -113,21 +117,9 @@ int64_t map_last_k(const struct tile_program *p, int steps) {
   return p->all_k - (int64_t)(map_buffers_k(p, steps) - 1) * steps * p->block_k;
 }
 
-bool map_ends_apart(const struct tile_program *p, int tensor, int steps,
-                    bool group) {
-  struct map_stream s;
-  return map_buffers_k(p, steps) > 1 &&
-         !(map_stream_of_k(p, tensor, p->all_k, group, &s) && s.by_k);
-}
-
 int map_ring_turns(int depth, int buffers) {
   int turns = buffers;
   while (turns % depth)
     turns += buffers;
   return turns;
-}
-
-bool map_panel_ends_apart(const struct tile_program *p) {
-  return map_is_uneven(p) && p->panel.chunks &&
-         map_ends_apart(p, IN0, p->panel.run[IN0], true);
 }

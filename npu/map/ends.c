@@ -1,0 +1,14 @@
+/* ends.c -- whether the shorter last step of k takes a task of its own. */
+#include "map.h"
+
+bool map_ends_apart(const struct tile_program *p, int tensor, int steps,
+                    bool group) {
+  struct map_stream s;
+  return map_buffers_k(p, steps) > 1 &&
+         !(map_stream_of_k(p, tensor, p->all_k, group, &s) && s.by_k);
+}
+
+bool map_panel_ends_apart(const struct tile_program *p) {
+  return map_is_uneven(p) && p->panel.chunks &&
+         map_ends_apart(p, IN0, p->panel.run[IN0], true);
+}
