@@ -7,7 +7,8 @@
 //     tensors         addresses of in0, in1, out and the epilogue's extras
 //     limits          what the sums of those of in0, then of in1, start with:
 //                     of elements for which one is below zero, nothing is read
-//     accumulate      0 or 1
+//     accumulate      0 or 1; on the way to code that cuts what is not packed
+//                     along K, twice the steps of a block more
 //     parts           what of the code is of this product only: see CpuPart
 //     axis counts     of the roles C, M, N, K
 //     axes            by role, outermost first: extent, stride of each tensor,

@@ -4,9 +4,11 @@
 //       a panel of in1 is packed, unless it lies along the columns
 //       for as many rows as registers hold: multiply, and the epilogue
 //
-// Fewer rows than a kernel has are computed several times, with the same bits:
-// its further rows are the last one again.  Fewer columns are masked, or done
-// one by one where the processor has no masks.  Nothing else is read.
+// What is left of rows or columns is computed several times, with the same
+// bits: the last block of rows ends where they do, and the last vector of
+// columns where those do; the further rows of a low block are the last one
+// again.  Less than a vector of columns is masked, or done one by one where the
+// processor has no masks.  Nothing else is read.
 #include "lower_cpu.h"
 
 #include "llvm/IR/Intrinsics.h"
@@ -17,10 +19,17 @@ namespace nputeir {
 
 namespace {
 
+// Which rows a kernel multiplies: as many as it has; at most as many; or at
+// least as many, in blocks, of which the last one ends where the rows do and
+// stores what no other does.
+enum class DirectRows { Height, Fewer, More };
+
 struct DirectShape {
   dtype In[2], Sum;
   int Height, Vectors, Lanes; // Lanes: 1 where columns are done one by one
-  bool Masks;
+  DirectRows Rows;
+  bool Masks;  // less than one vector
+  bool Padded; // even then, in1 has a whole one
 };
 
 // What a kernel works on; K steps, of which the first may follow others.
@@ -36,7 +45,9 @@ class DirectKernel {
   DirectData D;
   Type *Element, *Vector;
   Value *Mask = nullptr;
-  enum { MostUnrolled = 256 }; // multiplications
+  SmallVector<Value *, 16> In0Row, OutRow; // offsets of rows
+  Value *LastIn1, *LastOut;                // of the last vector
+  enum { MostUnrolled = 256 };             // multiplications
 
 public:
   DirectKernel(CpuUnit &U, const DirectShape &S, Code &C, const DirectData &D)
@@ -44,31 +55,58 @@ public:
         Vector(shape(Element)) {}
 
   void emit() {
-    Value *Last = C.plus(D.Rows, -1);
-    SmallVector<Value *, 8> In0, Out;
     for (int I = 0; I < S.Height; I++) {
-      Value *Row = C.least(C.number(I), Last);
-      In0.push_back(C.at(D.In0, C.times(Row, D.In0Row)));
-      Out.push_back(C.at(D.Out, C.times(Row, D.OutRow)));
+      Value *Row = C.number(I);
+      if (S.Rows == DirectRows::Fewer)
+        Row = C.least(Row, C.plus(D.Rows, -1));
+      In0Row.push_back(apart(C.times(D.In0Row, Row)));
+      OutRow.push_back(C.times(D.OutRow, Row));
     }
-    Value *IsWhole = C.CreateICmpEQ(D.Columns, C.number(S.Vectors * S.Lanes));
-    auto *Known = dyn_cast<ConstantInt>(IsWhole);
-    if (S.Masks && !(Known && Known->isOne()))
-      Mask = C.firstLanes(
-          (unsigned)S.Lanes, dtype_bytes(S.Sum),
-          C.CreateSub(D.Columns, C.number((S.Vectors - 1) * S.Lanes)));
-    Code::Values Result = steps(In0, start(Out));
-    if (Mask && !Known && U.Cpu.vector_bytes < 64) {
-      // Masked stores may be slow.
-      C.when(
-          IsWhole, [&] { store(Out, Result, nullptr); },
-          [&] { store(Out, Result, Mask); });
-    } else {
-      store(Out, Result, Mask);
+    findColumns();
+    if (S.Rows != DirectRows::More) {
+      block(D.In0, D.Out, nullptr);
+      return;
     }
+    Value *Height = C.number(S.Height), *Last = C.CreateSub(D.Rows, Height);
+    C.loop(C.number(0), D.Rows, Height, [&](Value *I) {
+      Value *First = C.least(I, Last);
+      block(C.at(D.In0, C.times(First, D.In0Row)),
+            C.at(D.Out, C.times(First, D.OutRow)), C.CreateSub(I, First));
+    });
   }
 
 private:
+  // Loop strength reduction would see that rows are one stride apart, and add
+  // it in every step to one address after the other: a step would wait for
+  // that.
+  Value *apart(Value *Offset) {
+    return isa<Constant>(Offset) ? Offset : C.CreateFreeze(Offset);
+  }
+
+  void findColumns() {
+    assert(!S.Masks || S.Vectors == 1);
+    if (S.Masks)
+      Mask = C.firstLanes((unsigned)S.Lanes, dtype_bytes(S.Sum), D.Columns);
+    Value *Last = S.Vectors > 1 ? C.plus(D.Columns, -S.Lanes) : C.number(0);
+    LastIn1 = apart(C.times(Last, dtype_bytes(S.In[1])));
+    LastOut = C.times(Last, dtype_bytes(S.Sum));
+  }
+
+  // Done: rows that were stored before; null: none.
+  void block(Value *In0, Value *Out, Value *Done) {
+    Code::Values Sums = added(Out, steps(In0));
+    for (int I = 0; I < S.Height; I++) {
+      auto Row = [&] {
+        for (int J = 0; J < S.Vectors; J++)
+          C.put(Sums[(size_t)(I * S.Vectors + J)], place(Out, I, J), Mask);
+      };
+      if (Done && I + 1 < S.Height)
+        C.when(C.CreateICmpSLE(Done, C.number(I)), Row);
+      else
+        Row();
+    }
+  }
+
   Type *shape(Type *T) {
     return S.Lanes == 1 ? T : FixedVectorType::get(T, (unsigned)S.Lanes);
   }
@@ -78,47 +116,58 @@ private:
         C, T, C.get(shape(storedType(C.getContext(), T)), Place, Masked));
   }
 
-  // A vector of each row after the other.
-  Code::Values start(ArrayRef<Value *> Out) {
-    Code::Values None((size_t)(S.Height * S.Vectors),
-                      Constant::getNullValue(Vector));
+  Value *vectorAt(Value *Row, int J, dtype T, Value *Last) {
+    return J > 0 && J == S.Vectors - 1
+               ? C.at(Row, Last)
+               : C.at(Row, J * S.Lanes * dtype_bytes(T));
+  }
+
+  Value *place(Value *Out, int I, int J) {
+    return vectorAt(C.at(Out, OutRow[(size_t)I]), J, S.Sum, LastOut);
+  }
+
+  // A vector of each row after the other.  The result is added behind the
+  // steps, so that they need not wait for it.
+  Code::Values added(Value *Out, const Code::Values &Sums) {
     Value *Adds = C.CreateICmpNE(D.Add, C.number(0));
-    return C.choose(Adds, None, [&] {
-      Code::Values Old;
-      for (Value *Row : Out)
-        for (int J = 0; J < S.Vectors; J++)
-          Old.push_back(C.get(Vector,
-                              C.at(Row, J * S.Lanes * dtype_bytes(S.Sum)),
-                              J == S.Vectors - 1 ? Mask : nullptr));
-      return Old;
+    return C.choose(Adds, Sums, [&] {
+      Code::Values Now;
+      for (int I = 0; I < S.Height; I++)
+        for (int J = 0; J < S.Vectors; J++) {
+          Value *Old = C.get(Vector, place(Out, I, J), Mask);
+          Value *Sum = Sums[Now.size()];
+          Now.push_back(Vector->isFPOrFPVectorTy() ? C.CreateFAdd(Old, Sum)
+                                                   : C.CreateAdd(Old, Sum));
+        }
+      return Now;
     });
   }
 
-  Code::Values steps(ArrayRef<Value *> In0, const Code::Values &Sums) {
-    Code::Values Now = {C.number(0), D.In1};
-    Now.append(Sums.begin(), Sums.end());
+  Code::Values steps(Value *In0) {
+    Code::Values Now = {In0, D.In1};
+    Now.append((size_t)(S.Height * S.Vectors), Constant::getNullValue(Vector));
     auto *K = dyn_cast<ConstantInt>(D.K);
     if (K && K->getSExtValue() * S.Height * S.Vectors <= MostUnrolled)
       for (int64_t P = 0; P < K->getSExtValue(); P++)
-        Now = step(In0, Now);
+        Now = step(Now);
     else
       Now = C.carry(C.number(0), D.K, C.number(1), Now,
-                    [&](Value *, ArrayRef<Value *> V) { return step(In0, V); });
+                    [&](Value *, ArrayRef<Value *> V) { return step(V); });
     return Code::Values(Now.begin() + 2, Now.end());
   }
 
-  Code::Values step(ArrayRef<Value *> In0, ArrayRef<Value *> Now) {
-    Value *Offset = Now[0], *In1 = Now[1];
+  Code::Values step(ArrayRef<Value *> Now) {
+    Value *In0 = Now[0], *In1 = Now[1];
     SmallVector<Value *, 4> Row;
     for (int J = 0; J < S.Vectors; J++) {
-      Value *V = load(S.In[1], C.at(In1, J * S.Lanes * dtype_bytes(S.In[1])),
-                      J == S.Vectors - 1 ? Mask : nullptr);
+      Value *V = load(S.In[1], vectorAt(In1, J, S.In[1], LastIn1),
+                      S.Padded ? nullptr : Mask);
       Row.push_back(convert(C, S.In[1], S.Sum, V));
     }
-    Code::Values Next = {C.plus(Offset, D.In0K), C.at(In1, D.In1K)};
+    Code::Values Next = {C.at(In0, D.In0K), C.at(In1, D.In1K)};
     for (int I = 0; I < S.Height; I++) {
       Value *X = C.get(storedType(C.getContext(), S.In[0]),
-                       C.at(In0[(size_t)I], Offset));
+                       C.at(In0, In0Row[(size_t)I]));
       X = convert(C, S.In[0], S.Sum, fromStored(C, S.In[0], X));
       if (S.Lanes > 1)
         X = C.CreateVectorSplat((unsigned)S.Lanes, X);
@@ -128,24 +177,17 @@ private:
     }
     return Next;
   }
-
-  void store(ArrayRef<Value *> Out, ArrayRef<Value *> Sums, Value *Masked) {
-    for (size_t I = 0; I < Out.size(); I++)
-      for (int J = 0; J < S.Vectors; J++)
-        C.put(Sums[I * (size_t)S.Vectors + (size_t)J],
-              C.at(Out[I], J * S.Lanes * dtype_bytes(S.Sum)),
-              J == S.Vectors - 1 ? Masked : nullptr);
-  }
 };
 
 // (k, in0, in0_row, in0_k, in1, in1_k, out, out_row, rows, columns, add)
 Function *kernelFunction(CpuUnit &U, const DirectShape &S) {
   bool IsNew;
-  Function *F = U.function(Twine("direct.") + dtype_name(S.In[0]) + "." +
-                               dtype_name(S.In[1]) + "." + dtype_name(S.Sum) +
-                               "." + Twine(S.Height) + "." + Twine(S.Vectors) +
-                               "." + Twine(S.Lanes),
-                           Type::getVoidTy(U.context()), "ipiipipiiii", IsNew);
+  Function *F = U.function(
+      Twine("direct.") + dtype_name(S.In[0]) + "." + dtype_name(S.In[1]) + "." +
+          dtype_name(S.Sum) + (S.Rows == DirectRows::Fewer ? ".few." : ".") +
+          Twine(S.Height) + "." + Twine(S.Vectors) + "." + Twine(S.Lanes) +
+          (S.Masks ? ".part" : "") + (S.Padded ? ".padded" : ""),
+      Type::getVoidTy(U.context()), "ipiipipiiii", IsNew);
   if (!IsNew)
     return F;
   Code C(*F);
@@ -160,13 +202,21 @@ Function *kernelFunction(CpuUnit &U, const DirectShape &S) {
 
 } // namespace
 
+// The lower one of two is for what is left.
+static DirectRows directRows(const struct teir_cpu_blocks &B, int Height) {
+  return Height == B.direct_height[1] ? DirectRows::Fewer : DirectRows::More;
+}
+
 Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors) {
+  struct teir_cpu_blocks Blocks = teir_cpu_blocks(&U.Cpu, Sum);
   return kernelFunction(U, {{Sum, Sum},
                             Sum,
                             Height,
                             Vectors,
-                            teir_cpu_blocks(&U.Cpu, Sum).lanes,
-                            teir_cpu_has_masks(&U.Cpu, Sum)});
+                            Blocks.lanes,
+                            directRows(Blocks, Height),
+                            false,
+                            false});
 }
 
 namespace {
@@ -207,6 +257,8 @@ public:
     readSlots();
     if (W.Packed)
       gate();
+    if (cutsSteps())
+      keepSteps();
     C.CreateRet(computeOnThreads(C, U, W, {Then, nullptr}, C.argument(0)));
   }
 
@@ -279,9 +331,14 @@ private:
                   int Vectors) {
     const CpuFixed &X = *W.Fixed;
     auto Tensor = [&](int T) { return C.getPointer(C.argument(0), T); };
-    DirectShape S = {
-        {W.In[IN0], W.In[IN1]},     W.Sum, (int)Rows, std::max(Vectors, 1),
-        Vectors ? Blocks.lanes : 1, Masks};
+    DirectShape S = {{W.In[IN0], W.In[IN1]},
+                     W.Sum,
+                     (int)Rows,
+                     std::max(Vectors, 1),
+                     Vectors ? Blocks.lanes : 1,
+                     DirectRows::Height,
+                     Vectors && Columns < Blocks.lanes,
+                     false};
     DirectKernel(
         U, S, C,
         {C.number(X.K), C.at(Tensor(IN0), C.times(I, X.In0Row)),
@@ -338,18 +395,32 @@ private:
     Value *I, *Rows, *P, *Steps, *Adds;
   };
 
-  void blocks() {
-    Value *M = Extent[AXIS_M], *K = Extent[AXIS_K];
-    Value *Adds = C.getNumber(C.argument(0), (int64_t)Tensors);
-    if (W.Turned || W.Tail) { // in one block
-      columns({C.number(0), M, C.number(0), K, Adds});
-      return;
-    }
+  bool cutsSteps() { return !W.Turned && !W.Tail; }
+
+  teir_cpu_cut cut() {
     teir_cpu_math Math = cpuMath(C);
     teir_cpu_size Size = size();
-    teir_cpu_cut Cut = teir_cpu_cut_direct(&Blocks, &Math, &Size);
-    auto *Rows = static_cast<Value *>(Cut.block_m);
-    auto *Steps = static_cast<Value *>(Cut.block_k);
+    return teir_cpu_cut_direct(&Blocks, &Math, &Size);
+  }
+
+  // The result is added once per block of steps.  Where threads have parts of
+  // the columns, they must cut all alike, for the same bits.
+  void keepSteps() {
+    Value *Slots = C.argument(0), *At = C.number((int64_t)Tensors);
+    Value *Steps = static_cast<Value *>(cut().block_k);
+    C.putNumber(C.plus(C.getNumber(Slots, At), C.times(Steps, 2)), Slots, At);
+  }
+
+  void blocks() {
+    Value *M = Extent[AXIS_M], *K = Extent[AXIS_K];
+    Value *Number = C.getNumber(C.argument(0), (int64_t)Tensors);
+    if (!cutsSteps()) {
+      columns({C.number(0), M, C.number(0), K, Number});
+      return;
+    }
+    Value *Adds = C.CreateAnd(Number, C.number(1));
+    Value *Steps = C.CreateLShr(Number, C.number(1));
+    auto *Rows = static_cast<Value *>(cut().block_m);
     C.loop(C.number(0), K, Steps, [&](Value *P) {
       Value *Further =
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
@@ -370,7 +441,7 @@ private:
       Value *Columns = C.least(Left, C.times(Vectors, Blocks.lanes));
       if (!Masks) // one by one
         Columns = C.CreateSelect(atLeast(Vectors, 1), Columns, C.number(1));
-      rows(X, J, Columns, Vectors, in1(X, J));
+      rows(X, J, Columns, Vectors, in1(X, J, Vectors));
       return Columns;
     });
   }
@@ -379,7 +450,7 @@ private:
     Value *Place, *Step;
   };
 
-  In1 in1(const Block &X, Value *J) {
+  In1 in1(const Block &X, Value *J, Value *Vectors) {
     Value *Base =
         C.at(C.getPointer(Bases, IN1), C.times(X.P, stride(AXIS_K, IN1)));
     if (!PanelColumns)
@@ -388,7 +459,7 @@ private:
     // Half a panel is enough for one vector of columns.
     int Half = Blocks.lanes;
     assert(PanelColumns == 2 * Half);
-    Value *IsNarrow = atMost(C.CreateSub(Extent[AXIS_N], J), Half);
+    Value *IsNarrow = atMost(Vectors, 1);
     pack(J, IsNarrow);
     int Bytes = dtype_bytes(W.Sum);
     return {Panel, C.CreateSelect(IsNarrow, C.number(Half * Bytes),
@@ -413,34 +484,44 @@ private:
                   Extent[AXIS_K], C.number(0), stride(AXIS_K, IN1)});
   }
 
-  Function *kernel(int Height, int Vectors) {
-    bool Scalar = Vectors == 0;
+  Function *kernel(int Height, int Vectors, bool Part = false) {
     return kernelFunction(U, {{W.In[IN0], W.Turned ? W.Sum : W.In[IN1]},
                               W.Sum,
                               Height,
-                              Scalar ? 1 : Vectors,
-                              Scalar ? 1 : Blocks.lanes,
-                              Masks});
+                              Vectors,
+                              Part && !Masks ? 1 : Blocks.lanes,
+                              directRows(Blocks, Height),
+                              Part && Masks,
+                              Part && Masks && W.Turned});
   }
 
-  // The kernel of as many vectors as the value says.  With one vector, fewer
-  // rows take as long: every sum waits for the one before.
-  Value *kernels(int Height, Value *Vectors) {
+  // The kernel of as many vectors as the value says, for so many columns.
+  Value *kernels(int Height, Value *Vectors, Value *Columns) {
     int Most = PanelColumns ? 2 : Blocks.direct_vectors;
-    auto Kernel = [&](int V) {
-      return kernel(V > 1 || IsOld ? Height : Blocks.direct_height[0], V);
-    };
-    Value *F = Kernel(Most);
-    for (int V = Most - 1; V >= (Masks ? 1 : 0); V--)
-      F = C.CreateSelect(C.CreateICmpEQ(Vectors, C.number(V)), Kernel(V), F);
-    return F;
+    Value *F = kernel(Height, Most);
+    for (int V = Most - 1; V > 0; V--)
+      F = C.CreateSelect(C.CreateICmpEQ(Vectors, C.number(V)),
+                         kernel(Height, V), F);
+    return C.CreateSelect(atMost(Columns, Blocks.lanes - 1),
+                          kernel(Height, 1, true), F);
+  }
+
+  // Of so many rows, those that the next kernel multiplies: where an epilogue
+  // follows, one block.
+  Value *nextRows(Value *Left, Value *IsHigh) {
+    Value *High = C.number(Blocks.direct_height[0]);
+    Value *Low = C.least(Left, C.number(Blocks.direct_height[1]));
+    teir_cpu_math Math = cpuMath(C);
+    if (!W.Tail)
+      High = static_cast<Value *>(teir_cpu_high_rows(&Blocks, &Math, Left));
+    return C.CreateSelect(IsHigh, High, Low);
   }
 
   void rows(const Block &X, Value *J, Value *Columns, Value *Vectors, In1 B) {
-    int Low = Blocks.direct_height[1];
-    int High = IsOld ? Low : Blocks.direct_height[0];
-    Value *Higher = kernels(High, Vectors), *Lower = kernels(Low, Vectors);
-    FunctionType *Type = kernel(High, 2)->getFunctionType();
+    int Low = Blocks.direct_height[1], High = Blocks.direct_height[0];
+    Value *Lower = kernels(Low, Vectors, Columns);
+    Value *Higher = IsOld ? Lower : kernels(High, Vectors, Columns);
+    FunctionType *Type = kernel(Low, 2)->getFunctionType();
     Value *M = C.plus(X.I, X.Rows);
     if (W.Tail)
       C.CreateCall(offsetsFunction(U, W),
@@ -448,9 +529,8 @@ private:
                     C.number(MostColumns), ColumnTable, ColumnRuns});
     C.walk(X.I, M, [&](Value *I) {
       Value *Left = C.CreateSub(M, I);
-      Value *IsHigh = C.CreateICmpSGT(Left, C.number(Low));
-      Value *Rows =
-          C.least(Left, C.CreateSelect(IsHigh, C.number(High), C.number(Low)));
+      Value *IsHigh = IsOld ? C.getFalse() : atLeast(Left, High);
+      Value *Rows = nextRows(Left, IsHigh);
       Value *In0 = C.at(C.getPointer(Bases, IN0),
                         C.plus(C.times(I, stride(AXIS_M, IN0)),
                                C.times(X.P, stride(AXIS_K, IN0))));

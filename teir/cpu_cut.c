@@ -15,6 +15,8 @@ static void *known_number(void *arena, int64_t n) {
 
 static int64_t evaluate(enum teir_cpu_formula f, int64_t x, int64_t y) {
   switch (f) {
+  case CPU_PLUS:
+    return x + y;
   case CPU_TIMES: { /* sizes whose product is too large are large */
     int64_t product;
     return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
@@ -142,29 +144,46 @@ struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
                                         math *m,
                                         const struct teir_cpu_size *s) {
   /* Not more rows than pages that the processor has at hand, so that columns
-   * follow soon in each; of an in1 that no cache holds, a few steps of all
-   * columns. */
-  enum { ROWS = 8, STEPS = 32 };
+   * follow soon in each: of short rows a page holds several.  Of an in1 that no
+   * cache holds, a few steps of all columns. */
+  enum { ROWS = 8, SHORT_ROWS = 64, SHORT = 256, STEPS = 32 };
   struct teir_cpu_cut c = {.block_m = s->m, .block_k = s->k};
   if (s->turned || s->finishes)
     return c;
   void *kept = at_most(m, apply(m, CPU_TIMES, s->k, s->n), b->direct_elements);
-  c.block_m = choose(m, kept, number(m, ROWS), s->m);
+  void *rows = choose(m, at_most(m, s->n, SHORT), number(m, SHORT_ROWS),
+                      number(m, ROWS));
+  c.block_m = choose(m, kept, rows, s->m);
   c.block_k = choose(m, kept, s->k, number(m, STEPS));
   return c;
 }
 
 void *teir_cpu_vectors(const struct teir_cpu_blocks *b, math *m, void *columns,
                        bool masks, bool turned) {
-  void *many = apply(m, masks ? CPU_DIVIDE_UP : CPU_DIVIDE, columns,
-                     number(m, b->lanes));
-  void *two = apply(m, CPU_LEAST, many, number(m, 2));
-  if (turned || b->direct_vectors == 2)
-    return two;
-  assert(b->direct_vectors == 3); /* four are two and two */
-  void *is_two = apply(m, CPU_EITHER, at_most(m, many, 2),
-                       apply(m, CPU_EQUAL, many, number(m, 4)));
-  return choose(m, is_two, two, number(m, 3));
+  void *many = apply(m, CPU_DIVIDE_UP, columns, number(m, b->lanes));
+  void *two = number(m, 2), *next;
+  void *even = apply(m, CPU_EQUAL, many,
+                     apply(m, CPU_TIMES, apply(m, CPU_DIVIDE, many, two), two));
+  if (turned || b->direct_vectors == 2) {
+    next = choose(m, even, two, number(m, 1));
+  } else {
+    assert(b->direct_vectors == 3); /* four are two and two */
+    void *is_four = apply(m, CPU_EQUAL, many, number(m, 4));
+    next = choose(m, is_four, two, apply(m, CPU_LEAST, many, number(m, 3)));
+  }
+  return masks
+             ? next
+             : choose(m, at_most(m, columns, b->lanes - 1), number(m, 0), next);
+}
+
+void *teir_cpu_high_rows(const struct teir_cpu_blocks *b, math *m, void *rows) {
+  void *high = number(m, b->direct_height[0]);
+  void *whole = apply(m, CPU_TIMES, apply(m, CPU_DIVIDE, rows, high), high);
+  /* A last block that overlaps the one before takes as long as a whole one. */
+  void *lower = number(m, b->direct_height[1]);
+  return choose(m,
+                apply(m, CPU_AT_MOST, rows, apply(m, CPU_PLUS, whole, lower)),
+                whole, choose(m, at_most(m, whole, 0), whole, rows));
 }
 
 int64_t teir_cpu_straight_height(const struct teir_cpu *c, int vectors,
