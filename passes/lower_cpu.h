@@ -45,10 +45,11 @@ enum class CpuLies { Any, Rows, Steps };
 
 // Extents, and strides in bytes.
 struct CpuFixed {
-  int64_t M, N, K, In0Row, In0K, In1K, OutRow, Adds;
+  int64_t M, N, K, In0Row, In0K, In1Column, In1K, OutRow, Adds;
   static constexpr int64_t CpuFixed::*Each[] = {
-      &CpuFixed::M,    &CpuFixed::N,    &CpuFixed::K,      &CpuFixed::In0Row,
-      &CpuFixed::In0K, &CpuFixed::In1K, &CpuFixed::OutRow, &CpuFixed::Adds};
+      &CpuFixed::M,      &CpuFixed::N,      &CpuFixed::K,
+      &CpuFixed::In0Row, &CpuFixed::In0K,   &CpuFixed::In1Column,
+      &CpuFixed::In1K,   &CpuFixed::OutRow, &CpuFixed::Adds};
 };
 
 // What a function computes, whatever the sizes.

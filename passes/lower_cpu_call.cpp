@@ -244,8 +244,8 @@ private:
   }
 
   void fix(int64_t M, int64_t N, int64_t K) {
-    value S[] = {stride(AXIS_M, IN0), stride(AXIS_K, IN0), stride(AXIS_K, IN1),
-                 stride(AXIS_M, OUT)};
+    value S[] = {stride(AXIS_M, IN0), stride(AXIS_K, IN0), stride(AXIS_N, IN1),
+                 stride(AXIS_K, IN1), stride(AXIS_M, OUT)};
     if (W.Tail || !isOne(AXIS_C) || !all_of(S, isConstant))
       return;
     W.Fixed = CpuFixed{M,
@@ -255,6 +255,7 @@ private:
                        S[1].constant,
                        S[2].constant,
                        S[3].constant,
+                       S[4].constant,
                        C.accumulate};
   }
 };

@@ -266,11 +266,7 @@ public:
     readSlots();
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
     if (PanelColumns)
-      Panel = C.frame(
-          C.getInt8Ty(),
-          (uint64_t)(TEIR_CPU_DIRECT_K * PanelColumns * dtype_bytes(W.Sum)) +
-              PackSlack,
-          64);
+      Panel = panelFrame(TEIR_CPU_DIRECT_K);
     if (W.Tail) {
       Sums =
           C.frame(C.getInt8Ty(),
@@ -295,28 +291,69 @@ private:
 
   void fixed() {
     const CpuFixed &X = *W.Fixed;
+    if (W.Turned)
+      Panel = panelFrame(X.K);
     for (int64_t J = 0; J < X.N;) {
       int Vectors = knownVectors(X.N - J);
       int64_t Columns =
           Vectors ? std::min<int64_t>(X.N - J, Vectors * Blocks.lanes) : 1;
-      fixedRows(J, Columns, Vectors);
+      fixedRows(J, Columns, Vectors, fixedIn1(J, Vectors));
       J += Columns;
     }
+  }
+
+  Value *panelFrame(int64_t K) {
+    return C.frame(
+        C.getInt8Ty(),
+        (uint64_t)(K * PanelColumns * dtype_bytes(W.Sum)) + PackSlack, 64);
+  }
+
+  Value *fixedTensor(int T) { return C.getPointer(C.argument(0), T); }
+
+  struct In1 {
+    Value *Place, *Step;
+  };
+
+  // From column J on, packed if that lies across the columns.
+  In1 fixedIn1(int64_t J, int Vectors) {
+    const CpuFixed &X = *W.Fixed;
+    Value *Place = C.at(fixedTensor(IN1), J * X.In1Column);
+    if (!W.Turned || !Vectors)
+      return {Place, C.number(X.In1K)};
+    CpuPanel P = turnedPanel(U, W, Vectors == 1);
+    SmallVector<uint64_t, 64> Offsets;
+    for (int I = 0; I < P.Rows; I++)
+      Offsets.push_back(
+          (uint64_t)(std::min<int64_t>(I, X.N - 1 - J) * X.In1Column));
+    Value *Zero = table({0});
+    C.CreateCall(packFunction(U, P), {Panel, Place, table(Offsets), Zero, Zero,
+                                      table({(uint64_t)X.K}), C.number(X.K),
+                                      C.number(0), C.number(X.In1K)});
+    return {Panel, C.number(P.Rows * dtype_bytes(W.Sum))};
+  }
+
+  Value *table(ArrayRef<uint64_t> Numbers) {
+    Constant *Each = ConstantDataArray::get(C.getContext(), Numbers);
+    auto *G =
+        new GlobalVariable(C.module(), Each->getType(), true,
+                           GlobalValue::PrivateLinkage, Each, "nputeir.table");
+    G->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+    return C.CreatePointerCast(G, bytePointer(C.getContext()));
   }
 
   int knownVectors(int64_t Columns) {
     ArenaScope Scope;
     teir_cpu_math Math = teir_cpu_known(Scope.A);
     return (int)*static_cast<const int64_t *>(teir_cpu_vectors(
-        &Blocks, &Math, Math.number(Scope.A, Columns), Masks, false));
+        &Blocks, &Math, Math.number(Scope.A, Columns), Masks, W.Turned));
   }
 
-  void fixedRows(int64_t J, int64_t Columns, int Vectors) {
+  void fixedRows(int64_t J, int64_t Columns, int Vectors, In1 B) {
     int64_t M = W.Fixed->M;
     int64_t Height = teir_cpu_straight_height(&U.Cpu, Vectors, M);
     int64_t Whole = M / Height * Height;
     auto Block = [&](Value *I, int64_t Rows) {
-      fixedBlock(I, J, Rows, Columns, Vectors);
+      fixedBlock(I, J, Rows, Columns, Vectors, B);
     };
     if (Whole == Height)
       Block(C.number(0), Height);
@@ -328,25 +365,23 @@ private:
   }
 
   void fixedBlock(Value *I, int64_t J, int64_t Rows, int64_t Columns,
-                  int Vectors) {
+                  int Vectors, In1 B) {
     const CpuFixed &X = *W.Fixed;
-    auto Tensor = [&](int T) { return C.getPointer(C.argument(0), T); };
-    DirectShape S = {{W.In[IN0], W.In[IN1]},
+    DirectShape S = {{W.In[IN0], W.Turned && Vectors ? W.Sum : W.In[IN1]},
                      W.Sum,
                      (int)Rows,
                      std::max(Vectors, 1),
                      Vectors ? Blocks.lanes : 1,
                      DirectRows::Height,
                      Vectors && Columns < Blocks.lanes,
-                     false};
-    DirectKernel(
-        U, S, C,
-        {C.number(X.K), C.at(Tensor(IN0), C.times(I, X.In0Row)),
-         C.number(X.In0Row), C.number(X.In0K),
-         C.at(Tensor(IN1), J * dtype_bytes(W.In[IN1])), C.number(X.In1K),
-         C.at(C.at(Tensor(OUT), C.times(I, X.OutRow)), J * dtype_bytes(W.Sum)),
-         C.number(X.OutRow), C.number(Rows), C.number(Columns),
-         C.number(X.Adds)})
+                     W.Turned};
+    DirectKernel(U, S, C,
+                 {C.number(X.K), C.at(fixedTensor(IN0), C.times(I, X.In0Row)),
+                  C.number(X.In0Row), C.number(X.In0K), B.Place, B.Step,
+                  C.at(C.at(fixedTensor(OUT), C.times(I, X.OutRow)),
+                       J * dtype_bytes(W.Sum)),
+                  C.number(X.OutRow), C.number(Rows), C.number(Columns),
+                  C.number(X.Adds)})
         .emit();
   }
 
@@ -445,10 +480,6 @@ private:
       return Columns;
     });
   }
-
-  struct In1 {
-    Value *Place, *Step;
-  };
 
   In1 in1(const Block &X, Value *J, Value *Vectors) {
     Value *Base =

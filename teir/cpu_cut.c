@@ -252,7 +252,7 @@ struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *f) {
     w.packed |= !direct;
   }
   w.turned &= w.direct;
-  w.straight = w.direct && !w.turned && !f->finishes && m <= MOST_STRAIGHT &&
+  w.straight = w.direct && !f->finishes && m <= MOST_STRAIGHT &&
                n <= MOST_STRAIGHT && k <= MOST_STRAIGHT;
   return w;
 }

@@ -485,10 +485,16 @@ static void plan_direct(struct schedule *s, const struct teir_cpu_math *m,
            (struct step){.role = AXIS_M, .sizes = SIZE_HEIGHT, .of = ".rows"});
 }
 
-static void plan_straight(struct schedule *s) {
+static void plan_straight(struct schedule *s, bool turned) {
   s->kernel = "straight";
+  if (turned) {
+    s->columns = s->blocks.turned_columns;
+    add_panels(s, IN1, s->roles.problem.acc);
+  }
   add_step(s, (struct step){
                   .role = AXIS_N, .sizes = SIZE_VECTORS, .of = ".vectors"});
+  if (turned)
+    add_step(s, (struct step){.kind = STEP_PACK, .tensor = IN1});
   add_step(
       s, (struct step){.role = AXIS_M, .sizes = SIZE_STRAIGHT, .of = ".rows"});
 }
@@ -551,7 +557,7 @@ static bool plan(struct schedule *s, struct diag *d) {
   if (w.vector != CPU_VECTOR_NO) {
     plan_vector(s, w.vector);
   } else if (w.straight) {
-    plan_straight(s);
+    plan_straight(s, w.turned);
   } else if (w.direct && s->cpu->kernel != CPU_KERNEL_TILES &&
              known(teir_cpu_is_direct(&s->blocks, &m, &size))) {
     plan_direct(s, &m, &size);

@@ -61,7 +61,7 @@ VECTOR(across_less, n, a[p], b[p * ldb + i], c[i], *out - s)
 VECTOR(fewer, m, a[p * lda + i], b[p], c[i], *out + s)
 
 /* Sizes that are known when compiling. */
-#define FIXED(name, M, N, K)                                                   \
+#define FIXED(name, M, N, K, B)                                                \
   void NAME(name)(long m, long n, long k, const IN *restrict a, long lda,      \
                   const IN1 *restrict b, long ldb, SUM *restrict c,            \
                   long ldc) {                                                  \
@@ -69,14 +69,16 @@ VECTOR(fewer, m, a[p * lda + i], b[p], c[i], *out + s)
     for (long i = 0; i < M; i++)                                               \
       for (long j = 0; j < N; j++)                                             \
         for (long p = 0; p < K; p++)                                           \
-          c[i * N + j] += (SUM)a[i * K + p] * (SUM)b[p * N + j];               \
+          c[i * N + j] += (SUM)a[i * K + p] * (SUM)B;                          \
   }
-FIXED(eight, 8, 8, 8)
-FIXED(odd, 5, 7, 9)
-FIXED(low, 3, 50, 13)
-FIXED(wide, 17, 63, 12)
-FIXED(cube, 64, 64, 64)
-FIXED(tall, 40, 10, 20)
+FIXED(eight, 8, 8, 8, b[p * 8 + j])
+FIXED(odd, 5, 7, 9, b[p * 7 + j])
+FIXED(low, 3, 50, 13, b[p * 50 + j])
+FIXED(wide, 17, 63, 12, b[p * 63 + j])
+FIXED(cube, 64, 64, 64, b[p * 64 + j])
+FIXED(tall, 40, 10, 20, b[p * 10 + j])
+FIXED(turned, 18, 45, 13, b[j * 13 + p])
+FIXED(turned_tall, 30, 3, 20, b[j * 20 + p])
 
 /* Axes: m is x, y; n is z, w; k is p, q; a is [x][p][y][q], b [q][z][p][w],
  * out [x][z][y][w]. */
@@ -108,7 +110,8 @@ void NAME(axes)(long m, long n, long k, const IN *restrict a, long lda,
 
 product ref_nn, ref_tn, ref_nt, ref_tt, ref_columns, ref_spread, ref_axes,
     ref_rows, ref_clamped, ref_across, ref_across_less, ref_fewer, ref_eight,
-    ref_odd, ref_low, ref_wide, ref_cube, ref_tall;
+    ref_odd, ref_low, ref_wide, ref_cube, ref_tall, ref_turned,
+    ref_turned_tall;
 
 enum { ROOM = 1 << 22, PAGE = 4096, NOTHING = 4 * PAGE };
 
@@ -117,7 +120,9 @@ static const struct {
   long m, n, k;
 } fixed[] = {{eight, ref_eight, 8, 8, 8},  {odd, ref_odd, 5, 7, 9},
              {low, ref_low, 3, 50, 13},    {wide, ref_wide, 17, 63, 12},
-             {cube, ref_cube, 64, 64, 64}, {tall, ref_tall, 40, 10, 20}};
+             {cube, ref_cube, 64, 64, 64}, {tall, ref_tall, 40, 10, 20},
+             {turned, ref_turned, 18, 45, 13},
+             {turned_tall, ref_turned_tall, 30, 3, 20}};
 
 /* `bytes` that end (or, with `begin`, begin) where a page is that nothing may
  * touch. */

@@ -187,6 +187,7 @@ static void check_schedules(void) {
     const struct teir_cpu *c = teir_cpu_at(i);
     check_schedule(c, "mk,kn->mn", "m=17,n=70,k=1100", DTYPE_I8, NULL);
     check_schedule(c, "mk,kn->mn", "m=16,n=63,k=12", DTYPE_I32, "straight");
+    check_schedule(c, "mk,nk->mn", "m=16,n=63,k=12", DTYPE_I32, "straight");
     check_schedule(c, "mk,kn->mn", "m=5,n=7,k=70", DTYPE_I8, "direct");
     check_schedule(c, "mk,nk->mn", "m=9,n=70,k=50", DTYPE_I32, "turned");
     check_schedule(c, "mk,nk->mn", "m=9,n=70,k=150", DTYPE_I32, "packed");
