@@ -4,11 +4,11 @@
 //       a panel of in1 is packed, unless it lies along the columns
 //       for as many rows as registers hold: multiply, and the epilogue
 //
-// What is left of rows or columns is computed several times, with the same
-// bits: the last block of rows ends where they do, and the last vector of
-// columns where those do; the further rows of a low block are the last one
-// again.  Less than a vector of columns is masked, or done one by one where the
-// processor has no masks.  Nothing else is read.
+// Of columns that are no whole vectors, the last vector ends where they do, and
+// computes some a second time, with the same bits; less than one vector is
+// masked, or done one by one where the processor has no masks.  Fewer rows than
+// a kernel has are computed several times: its further rows are the last one
+// again.  Nothing else is read.
 #include "lower_cpu.h"
 
 #include "llvm/IR/Intrinsics.h"
@@ -19,10 +19,9 @@ namespace nputeir {
 
 namespace {
 
-// Which rows a kernel multiplies: as many as it has; at most as many; or at
-// least as many, in blocks, of which the last one ends where the rows do and
-// stores what no other does.
-enum class DirectRows { Height, Fewer, More };
+// Which rows a kernel multiplies: as many as it has, at most as many, or blocks
+// of as many.
+enum class DirectRows { Height, Fewer, Blocks };
 
 struct DirectShape {
   dtype In[2], Sum;
@@ -63,15 +62,13 @@ public:
       OutRow.push_back(C.times(D.OutRow, Row));
     }
     findColumns();
-    if (S.Rows != DirectRows::More) {
-      block(D.In0, D.Out, nullptr);
+    if (S.Rows != DirectRows::Blocks) {
+      block(D.In0, D.Out);
       return;
     }
-    Value *Height = C.number(S.Height), *Last = C.CreateSub(D.Rows, Height);
-    C.loop(C.number(0), D.Rows, Height, [&](Value *I) {
-      Value *First = C.least(I, Last);
-      block(C.at(D.In0, C.times(First, D.In0Row)),
-            C.at(D.Out, C.times(First, D.OutRow)), C.CreateSub(I, First));
+    C.loop(C.number(0), D.Rows, C.number(S.Height), [&](Value *I) {
+      block(C.at(D.In0, C.times(I, D.In0Row)),
+            C.at(D.Out, C.times(I, D.OutRow)));
     });
   }
 
@@ -92,19 +89,11 @@ private:
     LastOut = C.times(Last, dtype_bytes(S.Sum));
   }
 
-  // Done: rows that were stored before; null: none.
-  void block(Value *In0, Value *Out, Value *Done) {
+  void block(Value *In0, Value *Out) {
     Code::Values Sums = added(Out, steps(In0));
-    for (int I = 0; I < S.Height; I++) {
-      auto Row = [&] {
-        for (int J = 0; J < S.Vectors; J++)
-          C.put(Sums[(size_t)(I * S.Vectors + J)], place(Out, I, J), Mask);
-      };
-      if (Done && I + 1 < S.Height)
-        C.when(C.CreateICmpSLE(Done, C.number(I)), Row);
-      else
-        Row();
-    }
+    for (int I = 0; I < S.Height; I++)
+      for (int J = 0; J < S.Vectors; J++)
+        C.put(Sums[(size_t)(I * S.Vectors + J)], place(Out, I, J), Mask);
   }
 
   Type *shape(Type *T) {
@@ -204,7 +193,7 @@ Function *kernelFunction(CpuUnit &U, const DirectShape &S) {
 
 // The lower one of two is for what is left.
 static DirectRows directRows(const struct teir_cpu_blocks &B, int Height) {
-  return Height == B.direct_height[1] ? DirectRows::Fewer : DirectRows::More;
+  return Height == B.direct_height[1] ? DirectRows::Fewer : DirectRows::Blocks;
 }
 
 Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors) {
@@ -526,14 +515,16 @@ private:
                               Part && Masks && W.Turned});
   }
 
-  // The kernel of as many vectors as the value says, for so many columns.
+  // The kernel of as many vectors as the value says, for so many columns. Where
+  // rows are few, too, one for less than a vector multiplies one as well.
   Value *kernels(int Height, Value *Vectors, Value *Columns) {
     int Most = PanelColumns ? 2 : Blocks.direct_vectors;
     Value *F = kernel(Height, Most);
-    for (int V = Most - 1; V > 0; V--)
+    bool Shares = Masks && Height == Blocks.direct_height[1];
+    for (int V = Most - 1; V > Shares; V--)
       F = C.CreateSelect(C.CreateICmpEQ(Vectors, C.number(V)),
                          kernel(Height, V), F);
-    return C.CreateSelect(atMost(Columns, Blocks.lanes - 1),
+    return C.CreateSelect(atMost(Columns, Blocks.lanes - !Shares),
                           kernel(Height, 1, true), F);
   }
 
@@ -541,10 +532,9 @@ private:
   // follows, one block.
   Value *nextRows(Value *Left, Value *IsHigh) {
     Value *High = C.number(Blocks.direct_height[0]);
-    Value *Low = C.least(Left, C.number(Blocks.direct_height[1]));
-    teir_cpu_math Math = cpuMath(C);
     if (!W.Tail)
-      High = static_cast<Value *>(teir_cpu_high_rows(&Blocks, &Math, Left));
+      High = C.times(C.CreateUDiv(Left, High), High);
+    Value *Low = C.least(Left, C.number(Blocks.direct_height[1]));
     return C.CreateSelect(IsHigh, High, Low);
   }
 
@@ -618,6 +608,8 @@ Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name,
   }
   Function *Run =
       U.function("direct." + Of, Type::getVoidTy(U.context()), "pp", IsNew);
+  if (IsNew && IsOld)
+    CpuUnit::compileFast(*Run);
   if (IsNew)
     Direct(U, W, IsOld, *Run).emit();
   Direct(U, W, IsOld, *F).emitGate(Run);

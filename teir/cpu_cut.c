@@ -15,8 +15,6 @@ static void *known_number(void *arena, int64_t n) {
 
 static int64_t evaluate(enum teir_cpu_formula f, int64_t x, int64_t y) {
   switch (f) {
-  case CPU_PLUS:
-    return x + y;
   case CPU_TIMES: { /* sizes whose product is too large are large */
     int64_t product;
     return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
@@ -174,16 +172,6 @@ void *teir_cpu_vectors(const struct teir_cpu_blocks *b, math *m, void *columns,
   return masks
              ? next
              : choose(m, at_most(m, columns, b->lanes - 1), number(m, 0), next);
-}
-
-void *teir_cpu_high_rows(const struct teir_cpu_blocks *b, math *m, void *rows) {
-  void *high = number(m, b->direct_height[0]);
-  void *whole = apply(m, CPU_TIMES, apply(m, CPU_DIVIDE, rows, high), high);
-  /* A last block that overlaps the one before takes as long as a whole one. */
-  void *lower = number(m, b->direct_height[1]);
-  return choose(m,
-                apply(m, CPU_AT_MOST, rows, apply(m, CPU_PLUS, whole, lower)),
-                whole, choose(m, at_most(m, whole, 0), whole, rows));
 }
 
 int64_t teir_cpu_straight_height(const struct teir_cpu *c, int vectors,

@@ -310,12 +310,6 @@ static int64_t vectors(const struct schedule *s, int64_t columns) {
                                             turned);
 }
 
-static int64_t high_rows(const struct schedule *s, const struct part *p) {
-  struct teir_cpu_math m = teir_cpu_known(s->a);
-  void *rows = m.number(m.context, p->extent[AXIS_M]);
-  return *(const int64_t *)teir_cpu_high_rows(&s->blocks, &m, rows);
-}
-
 /* How much of `left` comes next. */
 static int64_t next_size(const struct schedule *s, const struct step *x,
                          const struct part *p, int64_t left) {
@@ -333,7 +327,7 @@ static int64_t next_size(const struct schedule *s, const struct step *x,
     break;
   }
   case SIZE_HEIGHT:
-    size = s->blocks.direct_height[p->extent[AXIS_M] - left >= high_rows(s, p)];
+    size = s->blocks.direct_height[left < s->blocks.direct_height[0]];
     break;
   case SIZE_STRAIGHT:
     size = teir_cpu_straight_height(s->cpu, p->vectors, p->extent[AXIS_M]);

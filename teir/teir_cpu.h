@@ -144,7 +144,6 @@ bool teir_cpu_has_masks(const struct teir_cpu *, enum dtype);
  * make of them, values of 64 bits or code that computes them.  Conditions are
  * numbers as well.  Sizes are positive. */
 enum teir_cpu_formula {
-  CPU_PLUS,
   CPU_TIMES,
   CPU_DIVIDE, /* down */
   CPU_DIVIDE_UP,
@@ -194,11 +193,6 @@ struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *,
 void *teir_cpu_vectors(const struct teir_cpu_blocks *,
                        const struct teir_cpu_math *, void *columns, bool masks,
                        bool turned);
-/* Of rows that are not packed, how many are multiplied in blocks of
- * direct_height[0], of which the last one may be less; those behind are in
- * blocks of direct_height[1]. */
-void *teir_cpu_high_rows(const struct teir_cpu_blocks *,
-                         const struct teir_cpu_math *, void *rows);
 /* Rows that are multiplied at once where all sizes are known. */
 int64_t teir_cpu_straight_height(const struct teir_cpu *, int vectors,
                                  int64_t m);
