@@ -31,6 +31,15 @@ double cpu_bench_median(double *value, int count);
 /* Prints what one product adds to the compiler's time and to an object. */
 bool cpu_bench_compile_time(struct tool *, const char *folder);
 
+/* ---- cpu_bench_onednn.c ---- */
+
+/* c = a b, by rows, of s[0] x s[1] from s[2]: bf16 to float, i8 or u8 times i8
+ * to i32.  NULL: oneDNN is not there, or does not do it. */
+struct onednn *cpu_bench_onednn_open(enum dtype, const long s[3],
+                                     void *const tensor[3]);
+bool cpu_bench_onednn_run(const struct onednn *);
+void cpu_bench_onednn_close(struct onednn *);
+
 /* ---- cpu_einsum_bench.c ---- */
 
 /* `only`: as of bench_means_einsum. */

@@ -490,7 +490,18 @@ static bool call_library(const struct libraries *l, const struct work *w,
   return false;
 }
 
-enum rival { OURS, LIBRARY, PLAIN, POLLY, READING, RIVALS };
+enum rival { OURS, LIBRARY, MATMUL, PLAIN, POLLY, READING, RIVALS };
+
+/* oneDNN's primitive beside its function; NULL: none. */
+static struct onednn *open_matmul(const struct work *w,
+                                  const struct tensors *t) {
+  if (w->library < DNNL_S8)
+    return NULL;
+  return cpu_bench_onednn_open(w->library == DNNL_S8   ? DTYPE_I8
+                               : w->library == DNNL_U8 ? DTYPE_U8
+                                                       : DTYPE_BF16,
+                               w->s, (void *const[]){t->a, t->b, t->c});
+}
 
 /* Multiply-adds per second of the fastest of several runs, in turns; of
  * READING as many as have their bytes read. */
@@ -503,10 +514,12 @@ static void measure(loop *const loops[RIVALS], reads *read_all,
   for (int i = 0; i < RIVALS; i++)
     best[i] = 0;
   best[LIBRARY] = call_library(l, w, t) ? 1 : 0;
+  struct onednn *matmul = open_matmul(w, t);
+  best[MATMUL] = matmul && cpu_bench_onednn_run(matmul) ? 1 : 0;
   for (int rounds = 0; rounds < 5 || seconds_now() - start < 0.5; rounds++)
     for (enum rival r = OURS; r < RIVALS; r++) {
       /* plain loops may take long */
-      if ((r == LIBRARY && best[r] == 0) ||
+      if (((r == LIBRARY || r == MATMUL) && best[r] == 0) ||
           ((r == PLAIN || r == POLLY) && rounds > 0 && w->macs * calls > 1e7) ||
           (r == POLLY && !loops[r]) || (r == READING && w->read_bytes == 0))
         continue;
@@ -514,6 +527,8 @@ static void measure(loop *const loops[RIVALS], reads *read_all,
       for (int i = 0; i < calls; i++)
         if (r == LIBRARY)
           call_library(l, w, t);
+        else if (r == MATMUL)
+          cpu_bench_onednn_run(matmul);
         else if (r == READING)
           sum += read_all((long)(w->read_bytes / sizeof(float)), t->b);
         else
@@ -521,6 +536,7 @@ static void measure(loop *const loops[RIVALS], reads *read_all,
       double rate = w->macs * calls / (seconds_now() - from);
       best[r] = rate > best[r] ? rate : best[r];
     }
+  cpu_bench_onednn_close(matmul);
 }
 
 static void print_work(struct tool *tool, const struct work *w,
@@ -537,6 +553,9 @@ static void print_work(struct tool *tool, const struct work *w,
     text_printf(&t, " %s=%.1f ratio=%.3f",
                 w->library >= DNNL_S8 ? "onednn" : "openblas",
                 best[LIBRARY] * 2e-9, best[OURS] / best[LIBRARY]);
+  if (best[MATMUL] > 0)
+    text_printf(&t, " onednn_matmul=%.1f matmul_ratio=%.3f",
+                best[MATMUL] * 2e-9, best[OURS] / best[MATMUL]);
   text_printf(&t, " clang=%.1f", best[PLAIN] * 2e-9);
   if (best[POLLY] > 0)
     text_printf(&t, " polly=%.1f", best[POLLY] * 2e-9);
