@@ -5,6 +5,7 @@
 #include "ir_moves.h"
 #include "ir_sums.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -13,13 +14,22 @@ using namespace llvm;
 
 namespace nputeir {
 
-enum { FactorsMax = 64 }; // that are looked at, of one product
+enum {
+  FactorsMax = 64, // that are looked at, of one product
+  UsersMax = 200,  // of an array in the frame
+};
 
 // ---- what is multiplied ----
 
-// The elements that V is computed from; numbers from outside, and numbers of
-// iterations, are none.
-bool FactorMoves::findElements(const Value *V, Elements &Found, int &Left) {
+bool FactorMoves::isCounter(const PHINode &P) const {
+  return SE.isSCEVable(P.getType()) &&
+         isa<SCEVAddRecExpr>(SE.getSCEV(const_cast<PHINode *>(&P)));
+}
+
+// The places of the elements that V is computed from; numbers from outside are
+// none, nor are numbers of iterations, which a condition may ask.
+bool FactorMoves::findPlaces(const Value *V, bool IsCondition, Product &Found,
+                             int &Left) {
   const auto *I = dyn_cast<Instruction>(V);
   const Loop *L = I ? LI.getLoopFor(I->getParent()) : nullptr;
   if (!L)
@@ -28,67 +38,115 @@ bool FactorMoves::findElements(const Value *V, Elements &Found, int &Left) {
     return false;
   auto Each = [&](auto Values) {
     return all_of(Values, [&](const Use &U) {
-      return findElements(U.get(), Found, Left);
+      return findPlaces(U.get(), IsCondition, Found, Left);
     });
   };
   if (const auto *Load = dyn_cast<LoadInst>(I)) {
-    Found.push_back(SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())));
+    Found.Places.push_back(
+        SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())));
     return Load->getType()->isSingleValueType();
   }
   if (const auto *P = dyn_cast<PHINode>(I)) {
     if (P->getParent() != L->getHeader())
       return Each(P->incoming_values());
-    return SE.isSCEVable(P->getType()) &&
-           isa<SCEVAddRecExpr>(SE.getSCEV(const_cast<PHINode *>(P)));
+    bool Counts = isCounter(*P);
+    if (Counts && !IsCondition)
+      Found.Counted.insert(L);
+    return Counts;
   }
+  if (const auto *Choice = dyn_cast<SelectInst>(I))
+    return findPlaces(Choice->getCondition(), true, Found, Left) &&
+           findPlaces(Choice->getTrueValue(), IsCondition, Found, Left) &&
+           findPlaces(Choice->getFalseValue(), IsCondition, Found, Left);
   if (const auto *Call = dyn_cast<IntrinsicInst>(I))
     return Call->doesNotAccessMemory() && Each(Call->args());
-  return isa<CastInst, BinaryOperator, UnaryOperator, SelectInst, CmpInst,
-             FreezeInst>(I) &&
+  return isa<CastInst, BinaryOperator, UnaryOperator, CmpInst, FreezeInst>(I) &&
          Each(I->operands());
 }
 
-// The products that I adds.
-void FactorMoves::findProducts(const Instruction &I,
-                               std::vector<Elements> &Found) {
-  auto Add = [&](auto Factors) {
-    Elements Own;
+// What a loop around which Home is not has left: a sum that is a nest of its
+// own, and no element.
+bool FactorMoves::isInnerSum(const Value *V, const Loop &Home,
+                             int Depth) const {
+  enum { DepthMax = 6 };
+  const auto *I = dyn_cast<Instruction>(V);
+  const Loop *L = I ? LI.getLoopFor(I->getParent()) : nullptr;
+  if (!L || Depth == DepthMax)
+    return false;
+  const auto *P = dyn_cast<PHINode>(I);
+  if (P && P->getParent() == L->getHeader())
+    return !L->contains(&Home) && !isCounter(*P);
+  bool One = P ? P->getNumIncomingValues() == 1 : isa<CastInst>(I);
+  bool Multiplies =
+      I->getOpcode() == Instruction::Mul || I->getOpcode() == Instruction::FMul;
+  return (One || Multiplies) && any_of(I->operands(), [&](const Use &U) {
+           return isInnerSum(U.get(), Home, Depth + 1);
+         });
+}
+
+static void findFactors(const Value *V, SmallVectorImpl<const Value *> &Found) {
+  enum { Max = 8 };
+  const auto *I = dyn_cast<Instruction>(V);
+  while (I && isa<CastInst>(I)) {
+    V = I->getOperand(0);
+    I = dyn_cast<Instruction>(V);
+  }
+  bool Multiplies = I && (I->getOpcode() == Instruction::Mul ||
+                          I->getOpcode() == Instruction::FMul);
+  if (Multiplies && Found.size() < Max)
+    for (const Use &U : I->operands())
+      findFactors(U.get(), Found);
+  else
+    Found.push_back(V);
+}
+
+// The products that I adds, but for squares (of distances, say) and multiples
+// of what has been summed before.
+void FactorMoves::findProducts(const Instruction &I, Products &Found) {
+  const Loop &Home = *LI.getLoopFor(I.getParent());
+  auto Add = [&](const Use &X, const Use &Y) {
+    if (X.get() == Y.get() || isInnerSum(X.get(), Home) ||
+        isInnerSum(Y.get(), Home))
+      return;
+    Product P;
     int Left = FactorsMax;
-    if (!all_of(Factors,
-                [&](const Use &U) { return findElements(U.get(), Own, Left); }))
-      Own.assign(1, nullptr);
-    Found.push_back(std::move(Own));
+    if (!findPlaces(X.get(), false, P, Left) ||
+        !findPlaces(Y.get(), false, P, Left))
+      P.Places.assign(1, nullptr);
+    findFactors(X.get(), P.Factors);
+    findFactors(Y.get(), P.Factors);
+    Found.push_back(std::move(P));
   };
-  if (const auto *Call = dyn_cast<IntrinsicInst>(&I)) {
-    Add(make_range(Call->arg_begin(), Call->arg_begin() + 2));
+  if (isa<IntrinsicInst>(I)) {
+    Add(I.getOperandUse(0), I.getOperandUse(1));
     return;
   }
   for (const Value *Side : I.operands())
     if (const Instruction *Product = productIn(Side))
-      Add(Product->operands());
+      Add(Product->getOperandUse(0), Product->getOperandUse(1));
 }
 
-const std::vector<FactorMoves::Elements> &
-FactorMoves::productsOf(const Loop &L) {
-  auto [At, IsNew] = Products.try_emplace(&L);
+const FactorMoves::Products &FactorMoves::productsIn(const Loop &L) {
+  auto [At, IsNew] = InLoop.try_emplace(&L);
   if (IsNew)
     for (const BasicBlock *B : L.blocks())
-      for (const Instruction &I : *B)
-        if (isSumOfProduct(I))
-          findProducts(I, At->second);
+      if (LI.getLoopFor(B) == &L)
+        for (const Instruction &I : *B)
+          if (isSumOfProduct(I))
+            findProducts(I, At->second);
   return At->second;
 }
 
 // ---- what a loop does with it ----
 
 // A variable in the frame, or an array there that may be a copy.
-static bool isInFrame(const SCEV *Place, ScalarEvolution &SE) {
+static const AllocaInst *arrayInFrame(const SCEV *Place, ScalarEvolution &SE) {
   const auto *Base = dyn_cast<SCEVUnknown>(SE.getPointerBase(Place));
-  return Base && isa<AllocaInst>(Base->getValue());
+  return Base ? dyn_cast<AllocaInst>(Base->getValue()) : nullptr;
 }
 
 bool FactorMoves::mayMove(const SCEV *Place, const Loop &L) const {
-  return !Place || isInFrame(Place, SE) || !SE.isLoopInvariant(Place, &L);
+  return !Place || arrayInFrame(Place, SE) || !SE.isLoopInvariant(Place, &L);
 }
 
 // Unless the place is computed from the loop's counter by additions and
@@ -115,10 +173,10 @@ bool FactorMoves::mayStay(const SCEV *Place, const Loop &L) const {
   return Else || !Counts;
 }
 
-bool FactorMoves::mayMoveOne(const Elements &X, const Loop &L) const {
-  bool Moves = any_of(X, [&](const SCEV *S) { return mayMove(S, L); });
-  bool Stays = any_of(X, [&](const SCEV *S) { return mayStay(S, L); });
-  return Moves && Stays;
+bool FactorMoves::mayMoveOne(const Product &X, const Loop &L) const {
+  auto Moves = [&](const SCEV *S) { return mayMove(S, L); };
+  auto Stays = [&](const SCEV *S) { return mayStay(S, L); };
+  return any_of(X.Places, Moves) && any_of(X.Places, Stays);
 }
 
 // ---- what has been written out ----
@@ -132,33 +190,151 @@ bool FactorMoves::mayBeAlike(const SCEV *X, const SCEV *Y) const {
           isa<Instruction>(OfY->getValue()));
 }
 
+// Both read one place, and do the same with what is there.
+bool FactorMoves::isSame(const Value *X, const Value *Y, int Depth) const {
+  enum { DepthMax = 6 };
+  const auto *I = dyn_cast<Instruction>(X), *J = dyn_cast<Instruction>(Y);
+  if (X == Y || !I || !J || I->getOpcode() != J->getOpcode() ||
+      Depth == DepthMax)
+    return X == Y || Depth == DepthMax;
+  if (const auto *Load = dyn_cast<LoadInst>(I))
+    return SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())) ==
+           SE.getSCEV(
+               const_cast<Value *>(cast<LoadInst>(J)->getPointerOperand()));
+  if (!isa<CastInst, BinaryOperator, UnaryOperator>(I))
+    return true; // perhaps
+  for (unsigned N = 0; N < I->getNumOperands(); N++)
+    if (!isSame(I->getOperand(N), J->getOperand(N), Depth + 1))
+      return false;
+  return true;
+}
+
 // An element is multiplied by one in X and by another one like it in Y.
-bool FactorMoves::areWrittenOut(const Elements &X, const Elements &Y) const {
-  return is_contained(Y, nullptr) || any_of(X, [&](const SCEV *Common) {
-           return is_contained(Y, Common) && any_of(X, [&](const SCEV *S) {
-                    return S != Common && any_of(Y, [&](const SCEV *T) {
-                             return T != Common && S != T && mayBeAlike(S, T);
-                           });
-                  });
-         });
+bool FactorMoves::areWrittenOut(const Product &X, const Product &Y) const {
+  if (is_contained(Y.Places, nullptr))
+    return true;
+  if (none_of(X.Factors, [&](const Value *V) {
+        return any_of(Y.Factors, [&](const Value *W) { return isSame(V, W); });
+      }))
+    return false;
+  return any_of(X.Places, [&](const SCEV *Common) {
+    return is_contained(Y.Places, Common) && any_of(X.Places, [&](auto *S) {
+             return S != Common && any_of(Y.Places, [&](const SCEV *T) {
+                      return T != Common && S != T && mayBeAlike(S, T);
+                    });
+           });
+  });
 }
 
 bool FactorMoves::mayFormMatrix(const Instruction &I, const Loop &Outermost) {
   const Loop *Home = LI.getLoopFor(I.getParent());
-  std::vector<Elements> Own;
+  Products Own;
   findProducts(I, Own);
-  for (const Elements &X : Own) {
-    if (is_contained(X, nullptr))
+  for (const Product &X : Own) {
+    if (is_contained(X.Places, nullptr))
       return true;
     for (const Loop *L = Home; L && Outermost.contains(L);
          L = L->getParentLoop())
       if (mayMoveOne(X, *L))
         return true;
   }
-  return any_of(Own, [&](const Elements &X) {
-    return any_of(productsOf(*Home),
-                  [&](const Elements &Y) { return areWrittenOut(X, Y); });
+  return any_of(Own, [&](const Product &X) {
+    return any_of(productsIn(*Home),
+                  [&](const Product &Y) { return areWrittenOut(X, Y); });
   });
+}
+
+// ---- what lies in the way of a loop ----
+
+// V, an index, is computed from an element that L moves.  Sizes that lie in
+// memory stay where they are, and rows of pointers are no index.
+bool FactorMoves::namesPlace(const Value *V, const Loop &L, int &Left) const {
+  const auto *I = dyn_cast<Instruction>(V);
+  if (!I || !L.contains(I) || Left-- <= 0)
+    return false;
+  if (const auto *Load = dyn_cast<LoadInst>(I))
+    return !SE.isLoopInvariant(
+        SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())), &L);
+  return isa<CastInst, BinaryOperator, FreezeInst>(I) &&
+         any_of(I->operands(),
+                [&](const Use &U) { return namesPlace(U.get(), L, Left); });
+}
+
+bool FactorMoves::isNamed(const SCEV *Place, const Loop &L) const {
+  return Place && SCEVExprContains(Place, [&](const SCEV *S) {
+           const auto *Number = dyn_cast<SCEVUnknown>(S);
+           int Left = FactorsMax;
+           return Number && Number->getType()->isIntegerTy() &&
+                  namesPlace(Number->getValue(), L, Left);
+         });
+}
+
+const char *FactorMoves::indexObstacle(const Instruction &I, const Loop &L) {
+  Products Own;
+  findProducts(I, Own);
+  bool Any = any_of(Own, [&](const Product &X) {
+    return any_of(X.Places, [&](const SCEV *S) { return isNamed(S, L); });
+  });
+  return Any ? "an element says where a factor lies" : nullptr;
+}
+
+// A sum, a quotient, a root: what no recipe for an input says.
+bool FactorMoves::isComputed(const StoreInst &S) const {
+  SmallSetVector<const Value *, 16> Open;
+  Open.insert(S.getValueOperand());
+  for (unsigned At = 0; At < Open.size() && At < FactorsMax; At++) {
+    const auto *I = dyn_cast<Instruction>(Open[At]);
+    const Loop *In = I ? LI.getLoopFor(I->getParent()) : nullptr;
+    if (!In || isa<LoadInst>(I))
+      continue;
+    if (isa<CallBase, FPToSIInst, FPToUIInst>(I) ||
+        (isa<PHINode>(I) && I->getParent() == In->getHeader() &&
+         !isCounter(*cast<PHINode>(I))) ||
+        (isa<BitCastInst>(I) &&
+         I->getType()->isFloatingPointTy() !=
+             I->getOperand(0)->getType()->isFloatingPointTy()))
+      return true;
+    if (!isa<PHINode>(I) || I->getParent() != In->getHeader())
+      Open.insert(I->op_begin(), I->op_end());
+  }
+  return false;
+}
+
+const FactorMoves::Blocks &FactorMoves::computedFor(const AllocaInst &Array) {
+  auto [Found, IsNew] = Computed.try_emplace(&Array);
+  if (!IsNew)
+    return Found->second;
+  SmallVector<const Value *, 16> Open = {&Array};
+  int Left = UsersMax;
+  while (!Open.empty()) {
+    const Value *Address = Open.pop_back_val();
+    for (const User *U : Address->users()) {
+      const auto *S = dyn_cast<StoreInst>(U);
+      if (Left-- == 0)
+        return Found->second;
+      if (S && S->getPointerOperand() == Address && isComputed(*S))
+        Found->second.push_back(S->getParent());
+      else if (isa<GetElementPtrInst, BitCastInst>(U))
+        Open.push_back(U);
+    }
+  }
+  return Found->second;
+}
+
+const char *FactorMoves::factorObstacle(const Instruction &I, const Loop &L) {
+  Products Own;
+  findProducts(I, Own);
+  if (any_of(Own, [&](const Product &X) { return X.Counted.count(&L) > 0; }))
+    return "an operand of the product is computed from a counter";
+  auto IsFilled = [&](const SCEV *Place) {
+    const AllocaInst *Array = Place ? arrayInFrame(Place, SE) : nullptr;
+    return Array && any_of(computedFor(*Array),
+                           [&](const BasicBlock *B) { return L.contains(B); });
+  };
+  return any_of(Own,
+                [&](const Product &X) { return any_of(X.Places, IsFilled); })
+             ? "an operand of the product is computed in the nest"
+             : nullptr;
 }
 
 } // namespace nputeir

@@ -125,6 +125,14 @@ private:
         D.Found = X;
         break;
       }
+      if (const char *Why = Moves.indexObstacle(I, *In)) {
+        D.Found = {RULE_NON_AFFINE, Why};
+        break;
+      }
+      if (const char *Why = Moves.factorObstacle(I, *In)) {
+        D.Found = {RULE_NOT_PRODUCT_SUM, Why};
+        break;
+      }
       Outermost = In;
     }
     if (!Outermost)

@@ -2,7 +2,9 @@
 // prepared: sums that no preparation makes a product of matrices, and numbers
 // that are no sums at all.  Near misses of each are taken.
 // RUN: env NPUTEIR_OPTIONS= %verify -O2 %s
+#include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 struct block {
   float d;
@@ -82,4 +84,91 @@ void between(float *out, const float *p, const float *q, const float *t, int w,
   for (int y = 0; y < h; y++)
     for (int x = 0; x < w; x++)
       out[y * w + x] = p[y * w + x] + t[x] * (q[y * w + x] - p[y * w + x]);
+}
+// An element says where a factor lies; of a row, an address does, and of a
+// size in memory, each iteration has the same.
+void looked_up(int *restrict s, const unsigned char *q,
+               const signed char *table, const signed char *x, int n) {
+  for (int i = 0; i < n; i++) { // expected-remark {{NonAffineIndex]: an ele}}
+    int t = 0;
+    for (int k = 0; k < n; k++)
+      t += table[q[i * n + k]] * x[k];
+    s[i] = t;
+  }
+}
+void row_looked_up(int *restrict s, signed char **rows, const signed char *x,
+                   const int *n) {
+  for (int i = 0; i < *n; i++) { // expected-remark {{replaced}}
+    int t = 0;
+    for (int k = 0; k < *n; k++)
+      t += rows[i][k] * x[k];
+    s[i] = t;
+  }
+}
+// A row in the frame is filled with what no input of a product is; copies are.
+void roots(float *restrict s, const float *a, const float *x, int n) {
+  float row[32];
+  // expected-remark@+1 {{an operand of the product is computed in}}
+  for (int i = 0; i < n; i++) {
+    float t = 0;
+    for (int k = 0; k < 32; k++)
+      row[k] = sqrtf(a[i * n + k]);
+    for (int k = 0; k < 32; k++)
+      t += row[k] * x[k];
+    s[i] = t;
+  }
+}
+void copies(int *restrict s, const signed char *a, const signed char *x,
+            int n) {
+  // expected-remark@+1 {{TooFewAxes]: the nest multiplies by a vector}}
+  for (int i = 0; i < n; i++) {
+    int row[32], t = 0;
+    for (int k = 0; k < 32; k++)
+      row[k] = a[i * n + k] + 5;
+    for (int k = 0; k < 32; k++)
+      t += row[k] * x[k];
+    s[i] = t;
+  }
+}
+// Bits that a counter picks are no element; those of each element are.
+void picked(int *restrict s, const unsigned char *a, const signed char *x,
+            int n) {
+  // expected-remark@+1 {{product is computed from a counter}}
+  for (int i = 0; i < 4; i++) {
+    int t = 0;
+    for (int k = 0; k < n; k++)
+      t += (a[k] >> (2 * i) & 3) * x[k];
+    s[i] = t;
+  }
+}
+void masked(int *restrict s, const unsigned char *a, const signed char *x,
+            int n) {
+  // expected-remark@+1 {{TooFewAxes]: the nest multiplies by a vector}}
+  for (int i = 0; i < n; i++) {
+    int t = 0;
+    for (int k = 0; k < n; k++)
+      t += (a[i * n + k] & 15) * x[k];
+    s[i] = t;
+  }
+}
+// Squares of distances; two elements of a block are not written out.
+void distances(int *restrict s, const signed char *a, const signed char *x,
+               int n) {
+  for (int i = 0; i < n; i++) { // expected-remark {{AxisRoles]: each loop}}
+    int t = 0;
+    for (int k = 0; k < n; k++)
+      t += (a[i * n + k] - x[k]) * (a[i * n + k] - x[k]);
+    s[i] = t;
+  }
+}
+void halves(float *s, const struct block *x, const struct block *y, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; i++) { // expected-remark {{AxisRoles]: each loop}}
+    int t = 0;
+    for (int j = 0; j < 16; j++)
+      t += ((x[i].q[j] & 15) - 8) * y[i].q[j] +
+           ((x[i].q[j] >> 4) - 8) * y[i].q[j + 16];
+    sum += (float)t * (x[i].d * y[i].d);
+  }
+  *s = sum;
 }
