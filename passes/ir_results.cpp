@@ -102,17 +102,75 @@ static bool isAddedIn(const PHINode &P, const LoopInfo &LI) {
   });
 }
 
-static bool isAddedTo(const StoreInst &S, const LoopInfo &LI,
-                      ScalarEvolution &SE) {
-  Terms T(S.getValueOperand(), LI);
-  return T.TooMany || T.Products > 1 || T.hasLoad([&](const LoadInst &L) {
-    return mayBeSame(L.getPointerOperand(), S.getPointerOperand(), SE);
+// What I adds is a part of a sum of type Sum, which is kept as `Held` says:
+// where it is a number of another kind, I must be made from what the sum has so
+// far.
+template <class Test>
+static bool mayBePart(const Instruction &I, const Type &Sum, const LoopInfo &LI,
+                      Test IsHeld) {
+  if (I.getType()->isFloatingPointTy() == Sum.isFloatingPointTy())
+    return true;
+  Terms T(&I, LI);
+  return T.TooMany || IsHeld(T);
+}
+
+static bool isAddedTo(const StoreInst &S, const Instruction &I,
+                      const LoopInfo &LI, ScalarEvolution &SE) {
+  auto IsHeld = [&](const Terms &T) {
+    return T.hasLoad([&](const LoadInst &L) {
+      return mayBeSame(L.getPointerOperand(), S.getPointerOperand(), SE);
+    });
+  };
+  const Value *Stored = S.getValueOperand();
+  Terms T(Stored, LI);
+  return mayBePart(I, *Stored->getType(), LI, IsHeld) &&
+         (T.TooMany || T.Products > 1 || IsHeld(T));
+}
+
+// One of these adds something to what P has, and does not choose between both.
+static bool anyAddsTo(const PHINode &P, ArrayRef<const Instruction *> Values,
+                      const LoopInfo &LI) {
+  return any_of(Values, [&](const Instruction *I) {
+    switch (I->getOpcode()) {
+    case Instruction::Add:
+    case Instruction::FAdd:
+    case Instruction::Sub:
+    case Instruction::FSub:
+      break;
+    default:
+      if (!isSumOfProduct(*I))
+        return false;
+    }
+    Terms T(I, LI);
+    return T.TooMany || T.has(&P);
   });
 }
 
-// What U is used for is a product of elements.
-static bool isFactor(const Use &U) {
+// V is I, perhaps multiplied.
+static bool isMultipleOf(const Value *V, const Instruction &I, int Depth = 0) {
+  const auto *Of = dyn_cast<Instruction>(V);
+  if (Of == &I)
+    return true;
+  bool Looks = Of && Depth < 4 &&
+               (isa<CastInst, UnaryOperator>(Of) ||
+                Of->getOpcode() == Instruction::Mul ||
+                Of->getOpcode() == Instruction::FMul);
+  return Looks && any_of(Of->operands(), [&](const Use &U) {
+           return isMultipleOf(U.get(), I, Depth + 1);
+         });
+}
+
+// What U is used for is a product of elements, or of I by itself.
+static bool isFactor(const Use &U, const Instruction &I) {
   const auto *To = cast<Instruction>(U.getUser());
+  bool Multiplies =
+      To->getOpcode() == Instruction::Mul ||
+      To->getOpcode() == Instruction::FMul ||
+      (isa<IntrinsicInst>(To) && U.getOperandNo() < 2 &&
+       cast<IntrinsicInst>(To)->getIntrinsicID() == Intrinsic::fmuladd);
+  if (Multiplies && isMultipleOf(To->getOperand(0), I) &&
+      isMultipleOf(To->getOperand(1), I))
+    return true;
   return productIn(To) == To || (isa<IntrinsicInst>(To) &&
                                  isSumOfProduct(*To) && U.getOperandNo() < 2);
 }
@@ -126,14 +184,17 @@ bool isAddedUp(const Instruction &I, const LoopInfo &LI, ScalarEvolution &SE) {
       const auto *To = cast<Instruction>(U.getUser());
       const auto *P = dyn_cast<PHINode>(To);
       if (P && isOfHeader(*P, LI)) {
-        if (LI.getLoopFor(P->getParent())->contains(Home) && isAddedIn(*P, LI))
+        if (LI.getLoopFor(P->getParent())->contains(Home) &&
+            isAddedIn(*P, LI) && anyAddsTo(*P, Ahead.getArrayRef(), LI) &&
+            mayBePart(I, *P->getType(), LI,
+                      [&](const Terms &T) { return T.has(P); }))
           return true;
         continue;
       }
       const auto *S = dyn_cast<StoreInst>(To);
-      if (S && U.getOperandNo() == 0 && isAddedTo(*S, LI, SE))
+      if (S && U.getOperandNo() == 0 && isAddedTo(*S, I, LI, SE))
         return true;
-      if (!isArithmetic(*To, LI) || isFactor(U) ||
+      if (!isArithmetic(*To, LI) || isFactor(U, I) ||
           (isa<SelectInst>(To) && U.getOperandNo() == 0))
         continue;
       if (Ahead.size() == TermsMax)

@@ -172,3 +172,23 @@ void halves(float *s, const struct block *x, const struct block *y, int n) {
   }
   *s = sum;
 }
+// Of these, nothing is added up: the largest, and bits of a rounded number.
+void largest(float *s, const float *a, const float *b, const float *x, int n) {
+  for (int i = 0; i < n; i++) {
+    float best = 0;
+    for (int k = 0; k < n; k++) {
+      float r = a[i * n + k] * x[k] + b[k];
+      best = r > best ? r : best;
+    }
+    s[i] = best;
+  }
+}
+void rounded(unsigned *restrict s, const float *a, const float *x, int n) {
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < 8; k++) {
+      float r = a[i * n + k] * x[i] + 12582912.0f;
+      unsigned bits;
+      memcpy(&bits, &r, sizeof bits);
+      s[i] |= (bits & 15) << (4 * k);
+    }
+}
