@@ -176,7 +176,9 @@ bool Body::isGuarded(const BasicBlock *B) const {
 }
 
 const BasicBlock *Body::unconditionalBefore(const BasicBlock *B) const {
-  while (isConditional(B))
+  const Loop *L = LI.getLoopFor(B);
+  // Within a loop, a block is conditional or not in that loop's iterations.
+  while (isConditional(B) || LI.getLoopFor(B) != L)
     B = DT.getNode(B)->getIDom()->getBlock();
   assert(Outer.contains(B)); // its header runs always
   return B;

@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 54
+// DONE: 74
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -68,6 +68,40 @@ INT_FORM(batched) {
       L if (A[(n * M + i) * K + k] != 0)
         J C[(n * M + i) * N + j] += A[(n * M + i) * K + k] * b;
 }
+// Of these, a sum is skipped with its result: where all are formed, the nest is
+// a product.
+INT_FORM(results) {
+  static int8_t one[64 * 64];
+  memset(one, 1, sizeof one);
+  I J if (one[i * N + j]) { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    L s += a * b;
+    c = s;
+  }
+}
+INT_FORM(some_results) {
+  I J if (B[j * N + i] != 0) { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    L s += a * b;
+    c = s;
+  }
+}
+INT_FORM(some_results_at_least_zero) {
+  I J { // expected-remark {{mk,kn->mn}}
+    if (B[j * N + i] == 0)
+      continue;
+    int s = 0;
+    L s += a * b;
+    c = s > 0 ? s : 0;
+  }
+}
+INT_FORM(rows_of_results) {
+  I if (B[i]) J { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    L s += a * b;
+    c = s;
+  }
+}
 BF16_FORM(floats) {
   I L if ((float)a != 0) J c += (float)a * (float)b; // expected-remark {{mk,kn->mn}}
 }
@@ -111,6 +145,20 @@ INT_FORM(adds_something) {
   I J { // expected-remark {{kept}}
     int s = 0;
     L if (a != 0) s += a * b + 1;
+    c = s;
+  }
+}
+INT_FORM(above_the_diagonal) { // results that counters pick
+  I J if (i < j) { // expected-remark {{kept}}
+    int s = 0;
+    L s += a * b;
+    c = s;
+  }
+}
+INT_FORM(results_above_three) {
+  I J if (B[j * N + i] > 3) { // expected-remark {{kept}}
+    int s = 0;
+    L s += a * b;
     c = s;
   }
 }
