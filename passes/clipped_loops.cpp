@@ -14,6 +14,7 @@
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/PatternMatch.h"
 
 using namespace llvm;
 
@@ -124,6 +125,59 @@ ClippedLoop::Cut ClippedLoops::cut(const SCEV *At) const {
   return {At, Of, By};
 }
 
+// max(0, edge - y), where that does not wrap.  It does not where neither is
+// negative; of -y Places asks it, as of all that a loop is cut at.
+static const SCEV *leftUpTo(const SCEV *Edge, const SCEV *Y, bool Signed,
+                            ScalarEvolution &SE) {
+  bool Both = SE.isKnownNonNegative(Edge) && SE.isKnownNonNegative(Y);
+  return Both || (Signed && Edge->isZero())
+             ? SE.getSMaxExpr(SE.getMinusSCEV(Edge, Y),
+                              SE.getZero(Y->getType()))
+             : nullptr;
+}
+
+// The same, as it comes of `y < edge ? edge - y : 0` in the end: max(edge, y) -
+// y, or edge - min(edge, y), or whether y is 0.
+static const SCEV *cutStart(const SCEV *S, ScalarEvolution &SE) {
+  const auto *Cast = dyn_cast<SCEVZeroExtendExpr>(S);
+  const auto *Bit = Cast ? dyn_cast<SCEVUnknown>(Cast->getOperand()) : nullptr;
+  ICmpInst::Predicate Is;
+  Value *Counter;
+  if (Bit &&
+      PatternMatch::match(Bit->getValue(),
+                          PatternMatch::m_ICmp(Is,
+                                               PatternMatch::m_Value(Counter),
+                                               PatternMatch::m_Zero())) &&
+      Is == CmpInst::ICMP_EQ && SE.isSCEVable(Counter->getType())) {
+    const SCEV *Y = SE.getSCEV(Counter);
+    bool Fits = SE.getUnsignedRangeMax(Y).getActiveBits() <
+                SE.getTypeSizeInBits(S->getType());
+    if (Fits && Y->getType()->isIntegerTy())
+      return leftUpTo(SE.getOne(S->getType()),
+                      SE.getTruncateOrZeroExtend(Y, S->getType()), true, SE);
+  }
+  SmallVector<const SCEV *, 4> Parts = {S};
+  if (const auto *Sum = dyn_cast<SCEVAddExpr>(S))
+    Parts.append(Sum->operands().begin(), Sum->operands().end());
+  for (const SCEV *Part : Parts) {
+    const auto *Minus = dyn_cast<SCEVMulExpr>(Part);
+    bool Negative = Minus && Minus->getNumOperands() == 2 &&
+                    Minus->getOperand(0)->isAllOnesValue();
+    const SCEV *Most = Negative ? Minus->getOperand(1) : Part;
+    bool Signed = Negative ? isa<SCEVSMinExpr>(Most) : isa<SCEVSMaxExpr>(Most);
+    if (!Signed &&
+        !(Negative ? isa<SCEVUMinExpr>(Most) : isa<SCEVUMaxExpr>(Most)))
+      continue;
+    const auto *Pair = cast<SCEVNAryExpr>(Most);
+    const SCEV *Edge = Pair->getOperand(0), *Y = Pair->getOperand(1);
+    const SCEV *Rest = Negative ? Edge : SE.getNegativeSCEV(Y);
+    if (Pair->getNumOperands() == 2 && isa<SCEVConstant>(Edge) &&
+        SE.getMinusSCEV(S, Part) == Rest)
+      return leftUpTo(Edge, Y, Signed, SE);
+  }
+  return nullptr;
+}
+
 // The largest (smallest) of numbers that stand still in the nest and of some
 // that move.  False: none stands still.
 bool ClippedLoops::split(const SCEV *S, bool Lower, const SCEV *&Still,
@@ -137,6 +191,8 @@ bool ClippedLoops::split(const SCEV *S, bool Lower, const SCEV *&Still,
     S = SE.isKnownNonNegative(Cast->getOperand()) ? Cast->getOperand() : S;
   else if (const auto *Cast = dyn_cast<SCEVSignExtendExpr>(S))
     S = Cast->getOperand();
+  if (const SCEV *Cut = Lower ? cutStart(S, SE) : nullptr)
+    S = Cut;
   if (Lower ? !isa<SCEVSMaxExpr>(S) : !isa<SCEVSMinExpr>(S))
     return false;
   SmallVector<const SCEV *, 2> Parts;
@@ -168,15 +224,19 @@ bool ClippedLoops::asksWhether(const BranchInst &Branch, bool Side,
   }
   if (Is != CmpInst::ICMP_SLT)
     return false;
-  if (X == widened(C.Start, SE) && Y == widened(End, SE))
-    return true;
-  // One pair of those that the largest and the smallest are made of; of others
-  // it must be known.
-  SmallVector<const SCEV *, 4> From = {C.First}, To = {C.End};
-  for (const ClippedLoop::Cut &Low : C.Least)
-    From.push_back(Low.At);
-  for (const ClippedLoop::Cut &High : C.Limit)
-    To.push_back(High.At);
+  // Of both, or of one pair of those that the largest and the smallest are made
+  // of; of others it must be known.
+  SmallVector<const SCEV *, 4> From = {C.Start}, To = {End};
+  if (X != widened(C.Start, SE)) {
+    From = {C.First};
+    for (const ClippedLoop::Cut &Low : C.Least)
+      From.push_back(Low.At);
+  }
+  if (Y != widened(End, SE)) {
+    To = {C.End};
+    for (const ClippedLoop::Cut &High : C.Limit)
+      To.push_back(High.At);
+  }
   bool Found = false;
   for (const SCEV *Low : From)
     for (const SCEV *High : To) {
@@ -256,9 +316,13 @@ bool ClippedLoops::startsCounterOnly(const Loop &L, const PHINode &Counter,
   };
   for (BasicBlock *B : Outer.blocks())
     for (Instruction &I : *B) {
-      if (L.contains(B) || !SE.isSCEVable(I.getType()))
+      if (!SE.isSCEVable(I.getType()))
         continue;
       const SCEV *S = SE.getSCEV(&I);
+      if (L.contains(B) && Is(S))
+        return false;
+      if (L.contains(B))
+        continue;
       if (!SCEVExprContains(S, Is))
         continue;
       if (!Is(S))

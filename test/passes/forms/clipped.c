@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 49
+// DONE: 67
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -82,6 +82,33 @@ INT_FORM(clipped_tail) { // where the taps end is code behind the sum
 }
 
 // What depends on the start itself is no function of the counter.
+// The first tap is chosen by a comparison.
+INT_FORM(clipped_chosen) {
+  I J { // expected-remark {{mkl,nkl->mn}}
+    const int y = i - 1;
+    int s = 0, from = y < 0 ? -y : 0, to = 3 < M - y ? 3 : M - y;
+    for (int t = from; t < to; t++)
+      L s += A[(y + t) * K + k] * B[(j * 3 + t) * K + k];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_chosen_strided) {
+  I J { // expected-remark {{mkl,nkl->mn}}
+    const int y = 2 * i - 1;
+    int s = 0, from = y < 0 ? -y : 0, to = 3 < 2 * M - y ? 3 : 2 * M - y;
+    for (int t = from; t < to; t++)
+      L s += A[(y + t) * K + k] * B[(j * 3 + t) * K + k];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_chosen_first) {
+  I J { // expected-remark {{mkl,nkl->mn}}
+    int s = 0, from = i == 0;
+    for (int t = from; t < 3; t++)
+      L s += A[(i - 1 + t) * K + k] * B[(j * 3 + t) * K + k];
+    C[i * N + j] = s;
+  }
+}
 INT_FORM(clipped_start_used) {
   I J { // expected-remark {{VariantExtent}}
     int s = 0, from = MAX(0, 1 - i), to = MIN(3, M + 1 - i);
@@ -128,6 +155,31 @@ INT_FORM(clipped_once_more) { // runs at least once
     do
       L s += A[(i + t) * K + k] * B[(j * 3 + t) * K + k];
     while (++t < to);
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_one_further) { // at y = 0, too
+  I J {                         // expected-remark {{VariantExtent}}
+    const int y = i - 2;
+    int s = 0, from = y < 0 ? -y : 1;
+    for (int t = from; t < 3; t++)
+      L s += A[(y + t) * K + k] * B[(j * 3 + t) * K + k];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_second) { // at i = 1 alone
+  I J {                    // expected-remark {{VariantExtent}}
+    int s = 0, from = i == 1;
+    for (int t = from; t < 3; t++)
+      L s += A[(i + t) * K + k] * B[(j * 3 + t) * K + k];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_and_compared) { // the start is no function of the tap
+  I J {                          // expected-remark {{kept}}
+    int s = 0;
+    for (short t = i == 0; t < 3; t++)
+      L s += A[(i - 1 + t) * K + k] * B[((i == 0) * 3 + t) * K + k];
     C[i * N + j] = s;
   }
 }
