@@ -256,6 +256,8 @@ private:
 bool splitOne(LoopInfo &LI, ScalarEvolution &SE) {
   for (Loop *L : LI.getLoopsInPreorder()) {
     Collapsed C;
+    if (sumsProducts(*L))
+      countPointers(*L, SE);
     if (!C.find(*L))
       continue;
     if ((C.Places.empty() || L->getParentLoop()) && splitDigits(*L, SE))

@@ -533,6 +533,62 @@ void Digits::replace(ValueToValueMapTy &Of, ArrayRef<PHINode *> Digit,
 
 } // namespace
 
+// ---- what is counted beside ----
+
+static PHINode *counterOf(const Loop &L, ScalarEvolution &SE) {
+  for (PHINode &P : L.getHeader()->phis()) {
+    const auto *Rec = P.getType()->isIntegerTy()
+                          ? dyn_cast<SCEVAddRecExpr>(SE.getSCEV(&P))
+                          : nullptr;
+    if (Rec && Rec->getLoop() == &L && Rec->getStart()->isZero() &&
+        Rec->isAffine() && Rec->getStepRecurrence(SE)->isOne() &&
+        Rec->hasNoSignedWrap())
+      return &P;
+  }
+  return nullptr;
+}
+
+static bool isEverDivided(const Value &V) {
+  return any_of(V.users(), [&](const User *U) {
+    return divisorOf(U, &V) ||
+           (isa<SExtInst, ZExtInst>(U) && isEverDivided(*U));
+  });
+}
+
+void countPointers(Loop &L, ScalarEvolution &SE) {
+  PHINode *Counter = L.getLoopPreheader() ? counterOf(L, SE) : nullptr;
+  if (!Counter || !isEverDivided(*Counter) || isUsedAfter(L))
+    return;
+  Type *I64 = Type::getInt64Ty(SE.getContext());
+  SmallVector<std::pair<PHINode *, const SCEVConstant *>, 4> Others;
+  for (PHINode &P : L.getHeader()->phis()) {
+    if (&P == Counter)
+      continue;
+    const auto *Rec = P.getType()->isPointerTy()
+                          ? dyn_cast<SCEVAddRecExpr>(SE.getSCEV(&P))
+                          : nullptr;
+    const auto *Step = Rec && Rec->getLoop() == &L && Rec->isAffine()
+                           ? dyn_cast<SCEVConstant>(Rec->getStepRecurrence(SE))
+                           : nullptr;
+    if (!Step || Step->getType() != I64)
+      return;
+    Others.push_back({&P, Step});
+  }
+  IRBuilder<> B(&*L.getHeader()->getFirstInsertionPt());
+  for (auto [P, Step] : Others) {
+    Value *Way = B.CreateMul(B.CreateSExt(Counter, I64), Step->getValue());
+    Value *Start = P->getIncomingValueForBlock(L.getLoopPreheader());
+    Value *Byte = B.CreatePointerCast(Start, bytePointer(SE.getContext()));
+    Value *Place = B.CreatePointerCast(B.CreateGEP(B.getInt8Ty(), Byte, Way),
+                                       P->getType());
+    SE.forgetValue(P);
+    P->replaceAllUsesWith(Place);
+    P->eraseFromParent();
+  }
+  if (!Others.empty())
+    SE.forgetLoop(&L);
+}
+
 bool splitDigits(Loop &L, ScalarEvolution &SE) {
   Digits D(L, SE);
   if (!D.find())

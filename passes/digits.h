@@ -16,6 +16,9 @@ bool isRemainder(const llvm::User *U, const llvm::Value *V,
                  const llvm::Value *By,
                  llvm::ArrayRef<llvm::Instruction *> Quotients);
 
+// Pointers that L steps on beside a counter that is divided are computed from
+// the counter.
+void countPointers(llvm::Loop &L, llvm::ScalarEvolution &SE);
 // Puts another copy of the nest around L in front of it, in which L is several
 // loops, under the condition that these are whole.  False: L's counter is not
 // divided so.  Loops and dominators of the function change.

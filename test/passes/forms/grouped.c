@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 29
+// DONE: 33
 #include "forms.h"
 
 #define PIXELS for (int p = 0; p < M; p++)
@@ -29,6 +29,16 @@ INT_FORM(some_channels) { // as TensorFlow Lite has them
       int g = o / channels;
       SUM(p * 64 + g * K + k, o * K + k)
       C[p * N + o] = s;
+    }
+}
+INT_FORM(results_one_by_one) { // as esp-nn has them
+  int channels = N > 20 ? 31 : N == 9 ? 3 : 4;
+  int32_t *out = C;
+  PIXELS // expected-remark {{replaced by a call: }}
+    CHANNELS {
+      int g = o / channels;
+      SUM(p * 64 + g * K + k, o * K + k)
+      *out++ = s;
     }
 }
 INT_FORM(by_offset) { // the group's first channel is computed once
@@ -145,5 +155,17 @@ INT_FORM(another_number) { // of channels for each pixel
       int g = o / (p + 1);
       SUM(p * 64 + g * K + k, o * K + k)
       C[p * N + o] = s;
+    }
+}
+INT_FORM(results_of_some) { // how many come before one, no counter says
+  int channels = N > 20 ? 31 : N == 9 ? 3 : 4;
+  int32_t *out = C;
+  PIXELS // expected-remark {{kept}}
+    CHANNELS {
+      int g = o / channels;
+      SUM(p * 64 + g * K + k, o * K + k)
+      *out = s;
+      if (A[o] > 0)
+        out++;
     }
 }
