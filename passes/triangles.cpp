@@ -255,7 +255,8 @@ private:
   // ---- the parts ----
 
   Value *areApart(Checks &C, const Element &E) const {
-    Value *Longest = Grows ? columns(C.B, N.Rows) : N.First;
+    Value *Last = C.B.CreateSub(N.Rows, C.B.getInt64(1));
+    Value *Longest = Grows ? columns(C.B, Last) : N.First;
     return C.areElementsApart({E.Row, E.Column, N.Rows, Longest, E.Bytes});
   }
 

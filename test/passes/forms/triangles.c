@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 63
+// DONE: 67
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -112,6 +112,9 @@ INT_FORM(may_meet_the_result) { // the input is part of the result for K = 7
 }
 INT_FORM(rows_may_meet) { // they do for M = 33, N = 31
   I LOWER L C[i * N + j] += AA; // expected-remark {{replaced}}
+}
+INT_FORM(rows_touch) { // the last one ends where the matrix does
+  I LOWER L C[i * M + j] += AA; // expected-remark {{replaced by a call: mk,nk->mn}}
 }
 
 // ---- near misses ----
