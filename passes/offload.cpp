@@ -223,6 +223,24 @@ private:
 
   bool isPlanned(const Plan &P) { return P.Npu || P.Cpu; }
 
+  static bool hasAxis(const contraction &C, axis_role Role) {
+    return any_of(make_range(C.axis, C.axis + C.axis_count),
+                  [&](const contraction_axis &X) { return X.role == Role; });
+  }
+
+  // There is code for the processor alone.
+  bool mayTakeCpu(const contraction &C) {
+    switch (By) {
+    case TakenBy::Call:
+      return false;
+    case TakenBy::Matrix:
+      return hasAxis(C, AXIS_M) && hasAxis(C, AXIS_N) && hasAxis(C, AXIS_K);
+    case TakenBy::Any:
+      return true;
+    }
+    return true;
+  }
+
   // The same nest for the processor, with a verdict of its own.
   const contraction *forProcessor(const IRNest &Nest, verdict &V) {
     options Here = O;
@@ -264,9 +282,12 @@ private:
       verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,
                       "there is no code for this target");
     }
-    if (!P.Npu && !OnCpu && By == TakenBy::Call) {
-      LeftCpu |= P.Cpu != nullptr;
+    if (!P.Npu && P.Cpu && !mayTakeCpu(*P.Cpu)) {
+      LeftCpu = true;
       P.Cpu = nullptr;
+      if (OnCpu)
+        verdict_decline(&V, RULE_VECTOR, Nest.N->at,
+                        "a product of a matrix and a vector comes later");
     }
     if (!P.Npu && (P.Cpu || OnCpu))
       N.V = V;
@@ -521,8 +542,9 @@ bool OffloadPass::replaceNests(Copy &C, const options &O, TakenBy By,
 
 // Nests that were kept are split, where that brings out what is replaced then.
 // What was split in vain is left out the second time.
-bool OffloadPass::splitAndReplace(Copy &C, const options &O, StringRef Name,
-                                  std::vector<Finding> &Found, arena *A) {
+bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
+                                  StringRef Name, std::vector<Finding> &Found,
+                                  arena *A) {
   bool Changed = false;
   DenseSet<int> InVain;
   for (unsigned Try = 0; Try < SplitsPerNest; Try++) {
@@ -536,7 +558,7 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, StringRef Name,
       return Changed;
     Own->tidy(Parts.function());
     std::vector<Finding> New;
-    bool Any = replaceNests(Parts, O, TakenBy::Call, Name, New, A);
+    bool Any = replaceNests(Parts, O, By, Name, New, A);
     auto IsTaken = [&](const SplitNest &S) {
       return any_of(New, [&](const Finding &N) {
         return N.V.rule == RULE_TAKEN && S.Loops.count(N.Loop);
@@ -568,8 +590,9 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, StringRef Name,
 }
 
 // The same before a loop of a nest is taken alone; a whole rectangle must be.
-bool OffloadPass::cutAndReplace(Copy &C, const options &O, StringRef Name,
-                                std::vector<Finding> &Found, arena *A) {
+bool OffloadPass::cutAndReplace(Copy &C, const options &O, TakenBy By,
+                                StringRef Name, std::vector<Finding> &Found,
+                                arena *A) {
   if (!C.canReplace() || !hasTriangleSums(C.function(), Own->FAM))
     return false;
   DenseSet<int> InVain;
@@ -580,8 +603,7 @@ bool OffloadPass::cutAndReplace(Copy &C, const options &O, StringRef Name,
       return false;
     Own->tidy(Parts.function());
     std::vector<Finding> New;
-    TakenBy By = D->Print ? TakenBy::Any : TakenBy::Call;
-    replaceNests(Parts, O, By, Name, New, A);
+    replaceNests(Parts, O, D->Print ? TakenBy::Any : By, Name, New, A);
     size_t Before = InVain.size();
     for (const SplitNest &S : Split)
       if (none_of(New, [&](const Finding &N) {
@@ -597,6 +619,18 @@ bool OffloadPass::cutAndReplace(Copy &C, const options &O, StringRef Name,
     return true;
   }
   return false;
+}
+
+// Sums as long as their row are cut before, others split behind.
+bool OffloadPass::takeProducts(Copy &C, const options &O, TakenBy By,
+                               StringRef Name, std::vector<Finding> &Found,
+                               arena *A, bool &LeavesCpu) {
+  bool Cut = By != TakenBy::Any && cutAndReplace(C, O, By, Name, Found, A);
+  LeavesCpu |= Cut; // of what has been cut, that is not known
+  bool Changed = Cut ? !D->Print
+                     : replaceNests(C, O, D->Print ? TakenBy::Any : By, Name,
+                                    Found, A, &LeavesCpu);
+  return splitAndReplace(C, O, By, Name, Found, A) || Changed;
 }
 
 // Same: what C was copied from, and what that was.
@@ -682,23 +716,25 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
     options Asked = O; // what must be replaced is, however small
     Asked.require |= Everywhere;
     Own->number(C.function());
-    TakenBy First = D->Print ? TakenBy::Any : TakenBy::Call;
-    bool Cut = cutAndReplace(C, Asked, F.getName(), Found, Scope.A);
-    bool LeavesCpu = Cut; // of what has been cut, that is not known
-    Changed = Cut ? !D->Print
-                  : replaceNests(C, Asked, First, F.getName(), Found, Scope.A,
-                                 &LeavesCpu);
-    Changed |= splitAndReplace(C, Asked, F.getName(), Found, Scope.A);
-    if (!D->Print && wantsCpuCode(Asked, F) && any_of(Found, IsLeft) &&
-        (Changed || LeavesCpu)) {
+    bool OnCpu = options_on_cpu(&Asked), LeavesCpu = false;
+    TakenBy First = OnCpu ? TakenBy::Matrix : TakenBy::Call;
+    Changed = takeProducts(C, Asked, First, F.getName(), Found, Scope.A,
+                           LeavesCpu);
+    auto TakeLeft = [&](TakenBy By) {
       if (Changed)
         simplifyLoops(C.function(), Own->FAM);
       std::vector<Finding> Left;
-      if (replaceNests(C, Asked, TakenBy::Any, F.getName(), Left, Scope.A)) {
+      if (takeProducts(C, Asked, By, F.getName(), Left, Scope.A, LeavesCpu)) {
         Changed = true;
         erase_if(Found, IsLeft);
         Found.insert(Found.end(), Left.begin(), Left.end());
       }
+    };
+    if (!D->Print && (OnCpu || wantsCpuCode(Asked, F)) &&
+        any_of(Found, IsLeft) && (Changed || LeavesCpu)) {
+      if (!OnCpu)
+        TakeLeft(TakenBy::Matrix);
+      TakeLeft(TakenBy::Any);
     }
     Changed |= replaceCopied(C, F, Asked, Found, Scope.A);
     if (Changed) {

@@ -284,11 +284,12 @@ struct SwitchOffPass : llvm::PassInfoMixin<SwitchOffPass> {
 // ---- offload.cpp ----
 class Copy;
 
-// What is searched for: nests that a call can replace, with code for the
-// processor beside it or without; or those, too, for which there is such code
-// alone.  Calls are searched for first, for a loop within a nest can be a
-// product of a matrix and a vector, which the processor would take out of it.
-enum class TakenBy { Call, Any };
+// What is searched for, in this order: nests that a call can replace, with code
+// for the processor beside it or without; products of matrices for which there
+// is such code alone; any product.  A loop within a nest can be a product of a
+// matrix and a vector, which would keep the nest from being split into products
+// of matrices.
+enum class TakenBy { Call, Matrix, Any };
 
 // The pass: every nest of a function, outermost first.
 class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
@@ -302,10 +303,14 @@ class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
   bool replaceNests(Copy &C, const options &O, TakenBy By, llvm::StringRef Name,
                     std::vector<Finding> &Found, arena *A,
                     bool *LeavesCpu = nullptr);
-  bool cutAndReplace(Copy &C, const options &O, llvm::StringRef Name,
-                     std::vector<Finding> &Found, arena *A);
-  bool splitAndReplace(Copy &C, const options &O, llvm::StringRef Name,
-                       std::vector<Finding> &Found, arena *A);
+  bool cutAndReplace(Copy &C, const options &O, TakenBy By,
+                     llvm::StringRef Name, std::vector<Finding> &Found,
+                     arena *A);
+  bool splitAndReplace(Copy &C, const options &O, TakenBy By,
+                       llvm::StringRef Name, std::vector<Finding> &Found,
+                       arena *A);
+  bool takeProducts(Copy &C, const options &O, TakenBy By, llvm::StringRef Name,
+                    std::vector<Finding> &Found, arena *A, bool &LeavesCpu);
   bool replaceCopied(Copy &C, llvm::ArrayRef<const llvm::Function *> Same,
                      const options &O, std::vector<Finding> &Found, arena *A);
   bool replaceCopied(Copy &C, const llvm::Function &F, const options &O,
