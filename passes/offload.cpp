@@ -552,8 +552,10 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
         none_of(Found, [](const Finding &N) { return mayBeSplit(N.V.rule); }))
       return Changed;
     Copy Parts(C.function());
+    bool HasCpu =
+        options_on_cpu(&O) || wantsCpuCode(O, C.function());
     std::vector<SplitNest> Split =
-        splitNests(Parts.function(), Own->FAM, InVain);
+        splitNests(Parts.function(), Own->FAM, InVain, HasCpu);
     if (Split.empty())
       return Changed;
     Own->tidy(Parts.function());

@@ -41,6 +41,7 @@ class NestSplitter {
   Function &F;
   FunctionAnalysisManager &FAM;
   DenseSet<int> Tried, TriedSums;
+  SmallVector<BasicBlock *, 4> Alike; // first blocks of loops to be tried
 
   std::vector<SplitNest> Found;
 
@@ -50,10 +51,10 @@ public:
       : F(F), FAM(FAM), Tried(Without), TriedSums(Without) {}
 
   // Loops that were not tried yet, in one way or the other, become fewer.
-  bool splitNext() {
+  bool splitNext(bool WantsSquares) {
     LoopFacts Facts = facts();
     BasicBlock *Kept = nullptr;
-    if (!splitOne(Facts, Kept) && !splitOneSum(Facts, Kept))
+    if (!splitOne(Facts, WantsSquares, Kept) && !splitOneSum(Facts, Kept))
       return false;
     FAM.clear(F, "");
     if (Kept)
@@ -133,17 +134,31 @@ private:
     return false;
   }
 
-  bool splitOne(LoopFacts &Facts, BasicBlock *&Kept) {
+  bool splitOne(LoopFacts &Facts, bool WantsSquares, BasicBlock *&Kept) {
     return splitFirst(Facts, Tried, [&](Loop &L) {
-      return splitTriangle(L, Facts, Kept) || splitProducts(L) ||
+      return splitTriangle(L, Facts, WantsSquares, Kept) || splitProducts(L) ||
              distribute(L, Facts, Kept);
     });
   }
 
-  // Also in the rectangles of a triangle.
+  // Also in the rectangles and squares of a triangle, which have the number of
+  // what they are copies of: where one is split, so are the others.
   bool splitOneSum(LoopFacts &Facts, BasicBlock *&Kept) {
-    return splitFirst(Facts, TriedSums, [&](Loop &L) {
+    auto Split = [&](Loop &L) {
       return splitProducts(L) || splitUpdates(L, Facts, Kept);
+    };
+    while (!Alike.empty())
+      if (Split(*Facts.LI.getLoopFor(Alike.pop_back_val())))
+        return true;
+    return splitFirst(Facts, TriedSums, [&](Loop &L) {
+      SmallVector<BasicBlock *, 4> Others;
+      for (Loop *X : Facts.LI.getLoopsInPreorder())
+        if (X != &L && numberOf(*X) == numberOf(L) && !isKept(*X))
+          Others.push_back(X->getHeader());
+      if (!Split(L))
+        return false;
+      Alike = std::move(Others);
+      return true;
     });
   }
 };
@@ -151,9 +166,10 @@ private:
 } // namespace
 
 std::vector<SplitNest> splitNests(Function &F, FunctionAnalysisManager &FAM,
-                                  const DenseSet<int> &Without) {
+                                  const DenseSet<int> &Without,
+                                  bool WantsSquares) {
   NestSplitter S(F, FAM, Without);
-  return S.splitAll([&] { return S.splitNext(); });
+  return S.splitAll([&] { return S.splitNext(WantsSquares); });
 }
 
 std::vector<SplitNest> splitTriangleSums(Function &F,

@@ -17,9 +17,11 @@ struct SplitNest {
 bool mayBeSplit(rule R);
 // Splits each nest of F that is not kept and can be split, but for those of
 // these numbers.  Loops are not simple then, and code may be dead.
+// WantsSquares: as of splitTriangle().
 std::vector<SplitNest> splitNests(llvm::Function &F,
                                   llvm::FunctionAnalysisManager &FAM,
-                                  const llvm::DenseSet<int> &Without);
+                                  const llvm::DenseSet<int> &Without,
+                                  bool WantsSquares);
 
 // Splits nests of F whose sums are as long as the row says, but for those of
 // these numbers; as they are before anything in them is replaced.

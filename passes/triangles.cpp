@@ -24,15 +24,20 @@
 // matrix are apart.  The mirror, and a number on a diagonal that the nest
 // leaves out (correlation), are a nest behind the others that reads c[i][j].
 #include "triangles.h"
+#include "ir_loops.h"
 #include "ir_marks.h"
+#include "square_buffer.h"
 #include "uneven.h"
+
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
 
 namespace nputeir {
 namespace {
 
-enum { TriangleBlocksMax = 64, ShiftMax = 2 };
+enum { TriangleBlocksMax = 64, ShiftMax = 2, SquareMax = 64 };
 
 class Triangle : UnevenNest {
   SmallVector<Instruction *, 8> Stores, Accesses;
@@ -45,18 +50,22 @@ class Triangle : UnevenNest {
 public:
   Triangle(Loop &L, LoopFacts &Facts) : UnevenNest(L, Facts) {}
 
-  bool run(BasicBlock *&Kept) {
+  // WantsSquares: of what a rectangle does not reach, too.
+  bool run(BasicBlock *&Kept, bool WantsSquares) {
     if (!canBeCopied(L) || L.getNumBlocks() > TriangleBlocksMax ||
         !countsOnly(L) || !findColumns([&](Loop &X) {
           return countsOnly(X) && !isUsedAfter(X);
         }) ||
         !findStores() || !areElementsApart() || !isMirrorApart())
       return false;
+    Squares = WantsSquares && haveSquares();
     split(Kept);
     return true;
   }
 
 private:
+  bool Squares = false;
+
   // ---- is it one? ----
 
   bool isInColumns(const Instruction &I) const {
@@ -252,7 +261,88 @@ private:
     return true;
   }
 
+  // ---- may what is on the diagonal be made whole? ----
+
+  // In each iteration of L, and of the loops between, X is run.
+  bool isRunInAll(const Loop &X) {
+    const Loop *In = &X;
+    for (; In != &L; In = In->getParentLoop())
+      if (!DT.dominates(In->getHeader(), In->getParentLoop()->getLoopLatch()))
+        return false;
+    return true;
+  }
+
+  // Where I reads depends on the row alone, or on the column: that row has some
+  // column of a square, and that column some row, so the source reads it, too.
+  bool readsByRowOrColumn(const Instruction &I) {
+    const SCEV *Row = SE.getZero(I64), *Column = Row;
+    const SCEV *Place =
+        SE.getSCEV(const_cast<Value *>(getLoadStorePointerOperand(&I)));
+    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
+      if (!L.contains(Rec->getLoop()))
+        break;
+      const SCEV *Step =
+          SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64);
+      if (!Rec->isAffine() || !SE.isLoopInvariant(Step, &L))
+        return false;
+      if (Rec->getLoop() == &L)
+        Row = Step;
+      else if (is_contained(Columns, Rec->getLoop()))
+        Column = Step;
+      Place = Rec->getStart();
+    }
+    if (!FromStart)
+      Row = Grows ? SE.getAddExpr(Row, Column) : SE.getMinusSCEV(Row, Column);
+    return SE.isLoopInvariant(Place, &L) && (Row->isZero() || Column->isZero());
+  }
+
+  bool isElement(const Instruction &I) {
+    Element E, Own;
+    return elementOf(I, E) == elementOf(*Stores[0], Own) && E.Row == Own.Row &&
+           E.Column == Own.Column && E.Bytes == Own.Bytes;
+  }
+
+  // May run for elements that are none of the triangle's, and is then for
+  // nothing.
+  bool mayRunForOthers(const Instruction &I) {
+    if (isMirrored(I) ||
+        isa<PHINode, DbgInfoIntrinsic, NoAliasScopeDeclInst>(I))
+      return true;
+    if (getLoadStorePointerOperand(&I))
+      return isElement(I) || (isa<LoadInst>(I) && readsByRowOrColumn(I));
+    if (I.isTerminator())
+      return I.getNumSuccessors() == 1 ||
+             LI.getLoopFor(I.getParent())->getHeader() == I.getParent();
+    return !isa<AssumeInst>(I) && isSafeToSpeculativelyExecute(&I);
+  }
+
+  bool haveSquares() {
+    Type *T = getLoadStoreType(Stores[0]);
+    if (!T->isIntOrPtrTy() && !T->isFloatingPointTy())
+      return false;
+    return isPowerOf2_64(Elements[0].Bytes) && !isUsedAfter(L) &&
+           all_of(Stores, [&](Instruction *W) { return isElement(*W); }) &&
+           all_of(Columns, [&](const Loop *X) {
+             return isRunInAll(*X) && all_of(X->blocks(), [&](BasicBlock *B) {
+                      return all_of(*B, [&](const Instruction &I) {
+                        return mayRunForOthers(I);
+                      });
+                    });
+           });
+  }
+
   // ---- the parts ----
+
+  // Rows are counted from the shortest one on that has columns, and columns
+  // from the side where all rows start or end.
+  struct Piece {
+    Value *Begin, *Rows; // of them, the first, and how many
+    Value *Left, *Columns;
+  };
+  struct {
+    Value *Rows;  // that have columns
+    Value *Ahead; // columns that all have, but for the shortest one's last
+  } Filled = {};
 
   Value *areApart(Checks &C, const Element &E) const {
     Value *Last = C.B.CreateSub(N.Rows, C.B.getInt64(1));
@@ -267,12 +357,28 @@ private:
         {Mirror.E.Row, Mirror.E.Column, Side, Side, Mirror.E.Bytes});
   }
 
-  // That all holds, in front of L.
-  Value *mayBeSplit(Instruction *At) {
-    IRNest None;
-    Checks C(None, SE, At);
-    C.B.SetCurrentDebugLocation(DL);
+  Value *least(IRBuilder<> &B, Value *X, Value *Y) const {
+    return B.CreateSelect(B.CreateICmpULT(X, Y), X, Y);
+  }
+
+  Value *countFilled(Checks &C) {
     Value *Good = countRows(C);
+    IRBuilder<> &B = C.B;
+    Value *One = B.getInt64(1);
+    Value *Shortest =
+        Grows ? N.First : B.CreateSub(B.CreateAdd(N.First, One), N.Rows);
+    Value *IsNone = B.CreateICmpEQ(Shortest, B.getInt64(0));
+    N.Height = least(B, N.Height, B.getInt64(SquareMax));
+    Filled.Rows = B.CreateSub(N.Rows, B.CreateZExt(IsNone, I64));
+    Filled.Ahead =
+        B.CreateSelect(IsNone, B.getInt64(0), B.CreateSub(Shortest, One));
+    return Good;
+  }
+
+  // That all holds, in front of L.
+  Value *mayBeSplit(Checks &C) {
+    C.B.SetCurrentDebugLocation(DL);
+    Value *Good = countFilled(C);
     for (const Element &E : Elements)
       Good = C.B.CreateAnd(Good, areApart(C, E));
     if (Mirror.Store)
@@ -282,38 +388,61 @@ private:
     return Good;
   }
 
+  BasicBlock *create(const char *Name) {
+    return BasicBlock::Create(L.getHeader()->getContext(), Name,
+                              L.getHeader()->getParent(), L.getHeader());
+  }
+
   void split(BasicBlock *&Kept) {
-    BasicBlock *Front = L.getLoopPreheader();
+    BasicBlock *Front = L.getLoopPreheader(), *Exit = L.getExitBlock();
     Instruction *End = Front->getTerminator();
     DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
     findSteps(L, End);
     for (Loop *X : Columns)
       findSteps(*X, End);
-    Value *Good = mayBeSplit(End);
+    IRNest None;
+    Checks C(None, SE, End);
+    Value *Good = mayBeSplit(C);
+    if (Squares)
+      findBuffer(C, End);
+    // L becomes what comes last, or stays as it was.
+    bool IsLast = !Squares || Mirror.Store;
     ValueToValueMapTy OfKept, OfRectangles, OfDiagonal;
-    BasicBlock *Old = copyLoop(L, nullptr, OfKept);
-    Kept = cast<BasicBlock>(OfKept[L.getHeader()]);
-    BasicBlock *Diagonal = detach(L);
-    Function &F = *Front->getParent();
-    LLVMContext &X = F.getContext();
-    auto *Blocks = BasicBlock::Create(X, "nputeir.blocks", &F, L.getHeader());
-    auto *Next = BasicBlock::Create(X, "nputeir.next", &F, L.getHeader());
-    BasicBlock *Rectangle = copyLoop(L, Next, OfRectangles);
-    markKept(L);
-    if (Mirror.Store)
-      Diagonal = copyLoop(L, Diagonal, OfDiagonal);
+    BasicBlock *Old = IsLast ? copyLoop(L, nullptr, OfKept) : nullptr;
+    BasicBlock *Last = detach(L);
+    Kept = IsLast ? cast<BasicBlock>(OfKept[L.getHeader()]) : L.getHeader();
+    BasicBlock *Blocks = create("nputeir.blocks"),
+               *Formed = create("nputeir.formed"),
+               *Diagonal = Squares ? create("nputeir.squares") : Last;
+    BasicBlock *Rectangle = copyLoop(L, Formed, OfRectangles);
+    BasicBlock *Stored = Squares ? create("nputeir.stored") : nullptr;
+    BasicBlock *Square = Squares ? copyLoop(L, Stored, OfDiagonal) : nullptr;
+    if (IsLast)
+      markKept(L);
+    if (Mirror.Store && !Squares)
+      Diagonal = copyLoop(L, Last, OfDiagonal);
     IRBuilder<> B(Front);
     B.SetCurrentDebugLocation(DL);
-    B.CreateCondBr(Good, Blocks, Old);
-    B.SetInsertPoint(Blocks);
-    PHINode *Begin = B.CreatePHI(I64, 2, "nputeir.begin");
-    Begin->addIncoming(B.getInt64(0), Front);
-    B.CreateCondBr(B.CreateICmpULT(Begin, N.Rows), Rectangle, Diagonal);
-    B.SetInsertPoint(Next);
-    Begin->addIncoming(B.CreateAdd(Begin, N.Height, "", true, true), Next);
-    B.CreateBr(Blocks);
-    formRectangle(Rectangle, Begin, OfRectangles);
-    formDiagonal(Diagonal, Mirror.Store ? &OfDiagonal : nullptr);
+    if (Squares) {
+      BasicBlock *Get = create("nputeir.get");
+      B.CreateCondBr(Good, Get, IsLast ? Old : Last);
+      B.SetInsertPoint(Get);
+      Buffer.acquire(B);
+      Good = B.CreateIsNotNull(Buffer.At);
+    }
+    B.CreateCondBr(Good, Blocks, IsLast ? Old : Last);
+    formRectangles(B.GetInsertBlock(), Blocks, Rectangle, Formed, Diagonal,
+                   OfRectangles);
+    if (Squares) {
+      BasicBlock *After = IsLast ? Last : Exit;
+      BasicBlock *Done =
+          formSquares(Blocks, Diagonal, Square, Stored, After, OfDiagonal);
+      if (!IsLast)
+        for (PHINode &P : Exit->phis())
+          P.addIncoming(P.getIncomingValueForBlock(L.getExitingBlock()), Done);
+    } else {
+      formDiagonal(Diagonal, Mirror.Store ? &OfDiagonal : nullptr);
+    }
     if (Mirror.Store) {
       dropMirror(OfRectangles);
       dropMirror(OfDiagonal);
@@ -321,21 +450,72 @@ private:
     }
   }
 
-  void formRectangle(BasicBlock *Front, Value *Begin, ValueToValueMapTy &Map) {
+  // The column in which the square of the block of rows from Begin on begins.
+  Value *edge(IRBuilder<> &B, Value *Begin) const {
+    return B.CreateAdd(Begin, Filled.Ahead);
+  }
+
+  // The first row of P, as L counts them.
+  Value *firstRow(IRBuilder<> &B, const Piece &P) const {
+    return Grows ? B.CreateAdd(P.Begin, B.CreateSub(N.Rows, Filled.Rows))
+                 : B.CreateSub(Filled.Rows, B.CreateAdd(P.Begin, P.Rows));
+  }
+
+  // Columns that all rows have but for one are the first rectangle.  Behind
+  // that, as many columns as rows, from Height on and twice as many each time:
+  //
+  //     for (size = Height; size < rows; size *= 2)
+  //       for (begin = size; begin < rows; begin += 2 * size)
+  //         rows from begin on, size columns in front of edge(begin)
+  void formRectangles(BasicBlock *From, BasicBlock *Blocks,
+                      BasicBlock *Rectangle, BasicBlock *Formed,
+                      BasicBlock *After, ValueToValueMapTy &Map) {
+    BasicBlock *Enter = create("nputeir.enter"), *Next = create("nputeir.next");
+    IRBuilder<> B(Formed); // to which the rectangle alone leads
+    B.SetCurrentDebugLocation(DL);
+    B.CreateBr(Next);
+    B.SetInsertPoint(Blocks);
+    B.SetCurrentDebugLocation(DL);
+    Value *None = B.getInt64(0);
+    PHINode *Size = B.CreatePHI(I64, 2, "nputeir.size");
+    PHINode *Begin = B.CreatePHI(I64, 2, "nputeir.begin");
+    Size->addIncoming(Filled.Rows, From);
+    Begin->addIncoming(None, From);
+    B.CreateCondBr(B.CreateICmpULT(Begin, Filled.Rows), Enter, After);
+    B.SetInsertPoint(Enter);
+    Value *IsFirst = B.CreateICmpEQ(Begin, None);
+    Piece P = {Begin, least(B, Size, B.CreateSub(Filled.Rows, Begin)), None,
+               B.CreateSelect(IsFirst, Filled.Ahead, Size)};
+    P.Left = B.CreateSelect(IsFirst, None, edge(B, B.CreateSub(Begin, Size)));
+    B.CreateCondBr(B.CreateICmpEQ(P.Columns, None), Next, Rectangle);
+    B.SetInsertPoint(Next);
+    Value *Twice = B.CreateShl(Size, 1, "", true, true);
+    Value *Then = B.CreateAdd(Begin, Twice, "", true, true);
+    Value *IsOver = B.CreateICmpUGE(Then, Filled.Rows);
+    auto GoOn = [&](PHINode *Now, Value *Otherwise) {
+      Value *V = B.CreateSelect(IsOver, Twice, Otherwise);
+      Now->addIncoming(B.CreateSelect(IsFirst, N.Height, V), Next);
+    };
+    GoOn(Size, Size);
+    GoOn(Begin, Then);
+    B.CreateBr(Blocks);
+    formPiece(Rectangle, P, Map);
+  }
+
+  void formPiece(BasicBlock *Front, const Piece &P, ValueToValueMapTy &Map) {
     IRBuilder<> B(Front->getTerminator());
     B.SetCurrentDebugLocation(DL);
-    Value *Width = width(B, Begin);
-    auto *Header = cast<BasicBlock>(Map[L.getHeader()]);
-    restrict(L, &Map, Begin, height(B, Begin), Front);
-    auto *Row = cast<PHINode>(&Header->front());
+    Value *Begin = firstRow(B, P);
+    restrict(L, &Map, Begin, P.Rows, Front);
+    auto *Row = cast<PHINode>(&cast<BasicBlock>(Map[L.getHeader()])->front());
     for (Loop *X : Columns) {
       BasicBlock *Before = frontOf(*X, &Map);
-      Value *First = B.getInt64(0);
-      if (!FromStart) {
-        B.SetInsertPoint(Before->getTerminator());
-        First = B.CreateSub(columns(B, B.CreateAdd(Begin, Row)), Width);
-      }
-      restrict(*X, &Map, First, Width, Before);
+      B.SetInsertPoint(Before->getTerminator());
+      Value *First = P.Left;
+      if (!FromStart)
+        First = B.CreateSub(columns(B, B.CreateAdd(Begin, Row)),
+                            B.CreateAdd(P.Left, P.Columns));
+      restrict(*X, &Map, First, P.Columns, Before);
     }
   }
 
@@ -346,10 +526,131 @@ private:
       BasicBlock *Before = frontOf(*X, Map);
       IRBuilder<> B(Before->getTerminator());
       B.SetCurrentDebugLocation(DL);
-      Value *Width = width(B, B.CreateSub(Row, B.CreateURem(Row, N.Height)));
-      Value *Left = B.CreateSub(columns(B, Row), Width);
-      restrict(*X, Map, FromStart ? Width : B.getInt64(0), Left, Before);
+      Value *One = B.getInt64(1);
+      Value *Own = Grows ? B.CreateSub(Row, B.CreateSub(N.Rows, Filled.Rows))
+                         : B.CreateSub(B.CreateSub(Filled.Rows, One), Row);
+      Value *InBlock = B.CreateURem(Own, N.Height);
+      Value *Left = edge(B, B.CreateSub(Own, InBlock));
+      Value *Times = B.CreateSelect(B.CreateICmpULT(Own, Filled.Rows),
+                                    B.CreateAdd(InBlock, One), B.getInt64(0));
+      restrict(*X, Map, FromStart ? Left : B.getInt64(0), Times, Before);
     }
+  }
+
+  // ---- squares on the diagonal ----
+
+  SquareBuffer Buffer;
+  struct {
+    Value *Corner, *Row, *Column;           // an address, and strides
+    SmallVector<Instruction *, 8> Accesses; // of the nest, to elements
+  } Own = {};
+
+  void findBuffer(Checks &C, Instruction *At) {
+    Element E;
+    const SCEV *Place = elementOf(*Stores[0], E);
+    Expander Code(SE, *At->getModule());
+    Own.Corner = Code.expand(Place, Place->getType(), At);
+    Own.Row = C.frozen(E.Row, I64);
+    Own.Column = C.frozen(E.Column, I64);
+    Buffer = {E.Bytes, SquareMax, nullptr};
+    for (Instruction *I : Accesses)
+      if (!isMirrored(*I) && isInColumns(*I) && isElement(*I))
+        Own.Accesses.push_back(I);
+  }
+
+  // Those that are the triangle's, into the buffer or back.
+  void copyElements(IRBuilder<> &B, const Piece &P, bool Back) {
+    Type *T = getLoadStoreType(Stores[0]);
+    Align Loose = getLoadStoreAlignment(Stores[0]);
+    Align InSquare = Buffer.alignment(B, T);
+    Value *None = B.getInt64(0), *First = firstRow(B, P);
+    // In row 0 this is the first column of the square, also in front of it.
+    Value *Begin = FromStart
+                       ? P.Left
+                       : B.CreateSub(N.First, B.CreateAdd(P.Left, P.Columns));
+    Value *Corner = B.CreateMul(Begin, Own.Column);
+    auto Typed = [&](Value *At) {
+      return B.CreatePointerCast(At, pointerTo(T));
+    };
+    emitLoop(B, None, P.Rows, [&](Value *Row) {
+      Value *Times =
+          Grows ? B.CreateAdd(Row, B.getInt64(1)) : B.CreateSub(P.Rows, Row);
+      Value *Way = B.CreateMul(B.CreateAdd(First, Row), Own.Row);
+      Way = B.CreateAdd(Way, Corner);
+      Value *From = FromStart ? None : B.CreateSub(P.Columns, Times);
+      Value *To = FromStart ? Times : P.Columns;
+      emitLoop(B, From, To, [&](Value *Column) {
+        Value *At = B.CreateAdd(Way, B.CreateMul(Column, Own.Column));
+        Value *Element = Typed(B.CreateGEP(
+            B.getInt8Ty(),
+            B.CreatePointerCast(Own.Corner, bytePointer(B.getContext())), At));
+        Value *Copied = Typed(Buffer.at(B, Row, Column));
+        if (Back)
+          B.CreateAlignedStore(B.CreateAlignedLoad(T, Copied, InSquare),
+                               Element, Loose);
+        else
+          B.CreateAlignedStore(B.CreateAlignedLoad(T, Element, Loose), Copied,
+                               InSquare);
+      });
+    });
+  }
+
+  // The nest has its elements in the buffer.
+  void redirect(ValueToValueMapTy &Map) {
+    auto CounterOf = [&](const Loop &X) {
+      return cast<PHINode>(&cast<BasicBlock>(Map[X.getHeader()])->front());
+    };
+    for (Instruction *I : Own.Accesses) {
+      const Loop *X = LI.getLoopFor(I->getParent());
+      while (!is_contained(Columns, X))
+        X = X->getParentLoop();
+      auto *Copied = cast<Instruction>(Map[I]);
+      IRBuilder<> B(Copied);
+      Type *T = getLoadStoreType(I);
+      Value *At = B.CreatePointerCast(Buffer.at(B, CounterOf(L), CounterOf(*X)),
+                                      pointerTo(T));
+      Align A = Buffer.alignment(B, T);
+      if (auto *S = dyn_cast<StoreInst>(Copied)) {
+        S->setOperand(StoreInst::getPointerOperandIndex(), At);
+        S->setAlignment(A);
+      } else {
+        Copied->setOperand(LoadInst::getPointerOperandIndex(), At);
+        cast<LoadInst>(Copied)->setAlignment(A);
+      }
+      Copied->dropUnknownNonDebugMetadata();
+    }
+  }
+
+  // Each is done as a whole, in a buffer, and what is the triangle's of it is
+  // copied back.
+  BasicBlock *formSquares(BasicBlock *From, BasicBlock *Squares,
+                          BasicBlock *Square, BasicBlock *Stored,
+                          BasicBlock *After, ValueToValueMapTy &Map) {
+    BasicBlock *Fill = create("nputeir.fill"), *Done = create("nputeir.done");
+    IRBuilder<> B(Squares);
+    B.SetCurrentDebugLocation(DL);
+    PHINode *Begin = B.CreatePHI(I64, 2, "nputeir.begin");
+    Begin->addIncoming(B.getInt64(0), From);
+    B.CreateCondBr(B.CreateICmpULT(Begin, Filled.Rows), Fill, Done);
+    B.SetInsertPoint(Fill);
+    Value *Rows = least(B, N.Height, B.CreateSub(Filled.Rows, Begin));
+    Piece P = {Begin, Rows, edge(B, Begin), Rows};
+    B.CreateMemSet(Buffer.At, B.getInt8(0),
+                   B.CreateMul(Rows, B.getInt64(Buffer.rowBytes())),
+                   MaybeAlign());
+    copyElements(B, P, false);
+    B.CreateBr(Square);
+    B.SetInsertPoint(Stored);
+    copyElements(B, P, true);
+    Begin->addIncoming(B.CreateAdd(Begin, N.Height, "", true, true),
+                       B.GetInsertBlock());
+    B.CreateBr(Squares);
+    B.SetInsertPoint(Done);
+    Buffer.release(B);
+    B.CreateBr(After);
+    formPiece(Square, P, Map);
+    redirect(Map);
+    return Done;
   }
 
   void dropMirror(ValueToValueMapTy &Map) const {
@@ -372,8 +673,9 @@ private:
 
 } // namespace
 
-bool splitTriangle(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
-  return Triangle(L, Facts).run(Kept);
+bool splitTriangle(Loop &L, LoopFacts &Facts, bool WantsSquares,
+                   BasicBlock *&Kept) {
+  return Triangle(L, Facts).run(Kept, WantsSquares);
 }
 
 } // namespace nputeir

@@ -4,7 +4,7 @@
 // RUN: env NPUTEIR_OPTIONS=cpu=on %verify -O2 %s
 
 void syrk(long n, long m, double c[n][n], const double a[n][m]) {
-  for (long i = 0; i < n; i++) { // expected-remark {{code for the processor: mk,nk->mn}}
+  for (long i = 0; i < n; i++) { // expected-remark 2 {{code for the processor: mk,nk->mn}}
     for (long j = 0; j <= i; j++)
       c[i][j] *= 1.2;
     for (long k = 0; k < m; k++)
@@ -19,6 +19,28 @@ void trmm(long n, long m, const double a[n][n], double b[n][m]) {
       for (long k = i + 1; k < n; k++)
         b[i][j] += a[k][i] * b[k][j];
       b[i][j] = 1.5 * b[i][j];
+    }
+}
+
+// What is on the diagonal is no square where elements beside the triangle would
+// be read, may not be computed, or are left alone.
+void reads_both(long n, long m, double c[n][n], const double a[n][m],
+                const double b[n][n]) {
+  for (long i = 0; i < n; i++) // expected-remark {{code for the processor: mk,nk->mn}}
+    for (long j = 0; j <= i; j++) {
+      double s = 0;
+      for (long k = 0; k < m; k++)
+        s += a[i][k] * a[j][k];
+      c[i][j] = s + b[i][j];
+    }
+}
+void divides(long n, long m, int c[n][n], const int a[n][m]) {
+  for (long i = 0; i < n; i++) // expected-remark {{for the processor for its sums}}
+    for (long j = 0; j <= i; j++) {
+      int s = 0;
+      for (long k = 0; k < m; k++)
+        s += a[i][k] * a[j][k];
+      c[i][j] = s / (int)(i - j + 1);
     }
 }
 

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 67
+// DONE: 159
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -115,6 +115,20 @@ INT_FORM(rows_may_meet) { // they do for M = 33, N = 31
 }
 INT_FORM(rows_touch) { // the last one ends where the matrix does
   I LOWER L C[i * M + j] += AA; // expected-remark {{replaced by a call: mk,nk->mn}}
+}
+INT_FORM(beside_the_triangle) { // is not read: the diagonal keeps its code
+  I LOWER { // expected-remark {{replaced by a call: mk,nk->mn}}
+    int32_t s = 0;
+    L s += AA;
+    C_IJ = s + B[i * 64 + j];
+  }
+}
+INT_FORM(some_columns) { // the diagonal keeps its code
+  I LOWER { // expected-remark {{replaced by a call}}
+    int32_t s = 0;
+    L s += AA;
+    if (B[j] > 0) C_IJ = s;
+  }
 }
 
 // ---- near misses ----
