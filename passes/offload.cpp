@@ -600,7 +600,11 @@ bool OffloadPass::cutAndReplace(Copy &C, const options &O, TakenBy By,
   DenseSet<int> InVain;
   for (unsigned Try = 0; Try < SplitsPerNest; Try++) {
     Copy Parts(C.function());
-    auto Split = splitTriangleSums(Parts.function(), Own->FAM, InVain);
+    auto Split = splitSymmetricProducts(Parts.function(), Own->FAM, InVain);
+    if (!Split.empty())
+      Own->tidy(Parts.function());
+    for (SplitNest &S : splitTriangleSums(Parts.function(), Own->FAM, InVain))
+      Split.push_back(std::move(S));
     if (Split.empty())
       return false;
     Own->tidy(Parts.function());

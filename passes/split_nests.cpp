@@ -7,6 +7,7 @@
 #include "ir_sums.h"
 #include "split_products.h"
 #include "split_updates.h"
+#include "symmetric.h"
 #include "triangle_sums.h"
 #include "triangles.h"
 
@@ -64,10 +65,21 @@ public:
 
   bool splitNextTriangleSum() {
     LoopFacts Facts = facts();
-    if (!splitFirst(Facts, Tried,
+    if (!splitAlike(Facts, Tried,
                     [&](Loop &L) { return splitTriangleSum(L, Facts); }))
       return false;
     FAM.clear(F, "");
+    return true;
+  }
+
+  bool splitNextSymmetric() {
+    LoopFacts Facts = facts();
+    BasicBlock *Kept = nullptr;
+    if (!splitFirst(Facts, Tried,
+                    [&](Loop &L) { return splitSymmetric(L, Facts, Kept); }))
+      return false;
+    FAM.clear(F, "");
+    markKept(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
     return true;
   }
 
@@ -82,7 +94,8 @@ public:
   bool hasTriangleSum() {
     LoopFacts Facts = facts();
     return any_of(Facts.LI.getLoopsInPreorder(), [&](Loop *L) {
-      return mayBeTried(*L, Tried) && isTriangleSum(*L, Facts);
+      return mayBeTried(*L, Tried) &&
+             (isTriangleSum(*L, Facts) || isSymmetric(*L, Facts));
     });
   }
 
@@ -141,16 +154,13 @@ private:
     });
   }
 
-  // Also in the rectangles and squares of a triangle, which have the number of
-  // what they are copies of: where one is split, so are the others.
-  bool splitOneSum(LoopFacts &Facts, BasicBlock *&Kept) {
-    auto Split = [&](Loop &L) {
-      return splitProducts(L) || splitUpdates(L, Facts, Kept);
-    };
+  // Copies of a loop have its number: where one is split, so are the others.
+  bool splitAlike(LoopFacts &Facts, DenseSet<int> &Tried,
+                  function_ref<bool(Loop &)> Split) {
     while (!Alike.empty())
       if (Split(*Facts.LI.getLoopFor(Alike.pop_back_val())))
         return true;
-    return splitFirst(Facts, TriedSums, [&](Loop &L) {
+    return splitFirst(Facts, Tried, [&](Loop &L) {
       SmallVector<BasicBlock *, 4> Others;
       for (Loop *X : Facts.LI.getLoopsInPreorder())
         if (X != &L && numberOf(*X) == numberOf(L) && !isKept(*X))
@@ -159,6 +169,13 @@ private:
         return false;
       Alike = std::move(Others);
       return true;
+    });
+  }
+
+  // Also in the rectangles and squares of a triangle.
+  bool splitOneSum(LoopFacts &Facts, BasicBlock *&Kept) {
+    return splitAlike(Facts, TriedSums, [&](Loop &L) {
+      return splitProducts(L) || splitUpdates(L, Facts, Kept);
     });
   }
 };
@@ -177,6 +194,13 @@ std::vector<SplitNest> splitTriangleSums(Function &F,
                                          const DenseSet<int> &Without) {
   NestSplitter S(F, FAM, Without);
   return S.splitAll([&] { return S.splitNextTriangleSum(); });
+}
+
+std::vector<SplitNest> splitSymmetricProducts(Function &F,
+                                              FunctionAnalysisManager &FAM,
+                                              const DenseSet<int> &Without) {
+  NestSplitter S(F, FAM, Without);
+  return S.splitAll([&] { return S.splitNextSymmetric(); });
 }
 
 bool hasTriangleSums(Function &F, FunctionAnalysisManager &FAM) {

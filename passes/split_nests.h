@@ -28,6 +28,11 @@ std::vector<SplitNest> splitNests(llvm::Function &F,
 std::vector<SplitNest> splitTriangleSums(llvm::Function &F,
                                          llvm::FunctionAnalysisManager &FAM,
                                          const llvm::DenseSet<int> &Without);
+// Splits products of symmetric matrices into nests of such sums.
+std::vector<SplitNest>
+splitSymmetricProducts(llvm::Function &F, llvm::FunctionAnalysisManager &FAM,
+                       const llvm::DenseSet<int> &Without);
+// There is one of these.
 bool hasTriangleSums(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 } // namespace nputeir

@@ -25,6 +25,10 @@
 // in place (trmm) that reads rows of the matrix itself which all lie behind the
 // present one: the others read them in the order of the source, and the
 // rectangle of a block reads what lies behind the block, which is as it was.
+//
+// Or row i adds to elements (k, j) and not to its own (symm, see
+// symmetric.cpp): of a block, what is added to an element is in the rectangle
+// or not, so that it is added in the order of the source, too.
 #include "triangle_sums.h"
 #include "ir_marks.h"
 #include "uneven.h"
@@ -54,6 +58,8 @@ class TriangleSum : UnevenNest {
   Element Own = {};
   SmallVector<const SCEV *, 4> Widths; // of the loops over columns
   bool InPlace = false;
+  // Row i adds to what K counts, in elements (k, j), and not to its own.
+  bool IsScattered = false;
 
 public:
   TriangleSum(Loop &L, LoopFacts &Facts) : UnevenNest(L, Facts) {}
@@ -121,19 +127,26 @@ private:
     return SE.isLoopInvariant(Place, &L);
   }
 
-  // The element that I accesses, if only rows and columns say which.
+  // The element that I accesses, if only rows and columns say which; or, when
+  // all sums are scattered, only columns and K.
   bool elementOf(const Instruction &I, Element &E) {
     SmallDenseMap<const Loop *, const SCEV *, 4> Step;
-    if (!stepsOf(I, E.Place, Step) || Step.size() != 2 || !Step.count(&L))
+    if (!stepsOf(I, E.Place, Step))
       return false;
-    E.Row = Step[&L];
+    const Loop *Rows = IsScattered ? K : &L;
+    // Term k of a row that begins behind its own is another one's.
+    if (IsScattered && !FromStart && Step.lookup(&L) == Step.lookup(K))
+      Step.erase(&L);
+    if (Step.size() != 2 || !Step.count(Rows))
+      return false;
+    E.Row = Step[Rows];
     for (auto [X, S] : Step)
-      if (X != &L) {
+      if (X != Rows) {
         E.Over = X;
         E.Column = S;
       }
     E.Bytes = bytesOf(I);
-    return E.Over != K;
+    return E.Over != (IsScattered ? &L : K);
   }
 
   bool addWidth(const Loop &X) {
@@ -154,10 +167,20 @@ private:
            addWidth(*E.Over);
   }
 
+  bool isMovedByK(const Instruction &I) {
+    SmallDenseMap<const Loop *, const SCEV *, 4> Step;
+    const SCEV *Place;
+    return K->contains(&I) && stepsOf(I, Place, Step) && Step.count(K);
+  }
+
   // All stores are to elements.
   bool findElements() {
     const Instruction *End = K->getHeader()->getTerminator();
     bool InSum = false;
+    IsScattered = !Sum && Grows == FromStart &&
+                  all_of(Accesses, [&](const Instruction *I) {
+                    return isa<LoadInst>(I) || isMovedByK(*I);
+                  });
     for (Instruction *I : Accesses) {
       auto *S = dyn_cast<StoreInst>(I);
       if (!S)
@@ -267,6 +290,8 @@ private:
     Checks C(None, SE, At);
     Value *Good = countRows(C);
     Value *Most = InPlace ? C.B.CreateAdd(N.First, C.B.getInt64(1)) : N.Rows;
+    if (IsScattered)
+      Most = Grows ? C.B.CreateAdd(N.First, N.Rows) : N.First;
     for (const SCEV *Width : Widths)
       Good = C.B.CreateAnd(
           Good, C.areElementsApart({Own.Row, Own.Column, Most,

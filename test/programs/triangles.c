@@ -55,6 +55,32 @@ enum { LD = 104 };
       }                                                                        \
     }                                                                          \
     c[n - 1][n - 1] = 1;                                                       \
+  }                                                                            \
+  static void name##_symm(int n, R c[LD][LD], const T a[LD][LD],               \
+                          const T b[LD][LD], R alpha, R beta) {                \
+    LOOP(i, 0, n)                                                              \
+    LOOP(j, 0, n) {                                                            \
+      R sum = 0;                                                               \
+      LOOP(k, 0, i) {                                                          \
+        c[k][j] += alpha * b[i][j] * a[i][k];                                  \
+        sum += b[k][j] * a[i][k];                                              \
+      }                                                                        \
+      c[i][j] = beta * c[i][j] + alpha * b[i][j] * a[i][i] + alpha * sum;      \
+    }                                                                          \
+  }                                                                            \
+  static void name##_symm_upper(int n, R c[LD][LD], const T a[LD][LD],         \
+                                const T b[LD][LD], R alpha, R beta) {          \
+    (void)beta;                                                                \
+    LOOP(i, 0, n)                                                              \
+    LOOP(j, 0, n) {                                                            \
+      R factor = alpha * b[i][j], sum = 0;                                     \
+      c[i][j] += factor * a[i][i];                                             \
+      LOOP(k, i + 1, n) {                                                      \
+        c[k][j] += factor * a[i][k];                                           \
+        sum += b[k][j] * a[i][k];                                              \
+      }                                                                        \
+      c[i][j] += alpha * sum;                                                  \
+    }                                                                          \
   }
 
 KERNELS(int8_t, int32_t, i8)
@@ -90,6 +116,8 @@ static void report(const char *name, const void *p, size_t bytes) {
     RUN(name, syr2k_full, R);                                                  \
     RUN(name, covariance, R);                                                  \
     RUN(name, correlation, R);                                                 \
+    RUN(name, symm, R);                                                        \
+    RUN(name, symm_upper, R);                                                  \
   }
 
 ALL(int8_t, int32_t, i8)
