@@ -9,11 +9,18 @@
 //     rest:    the nest, with all other stores
 //     kept:    the nest as it was
 //
-// This is loop distribution without a dependence from one part to the other: no
-// store of a part is to what the other part reads or writes, by what is known
-// of pointers, or places that are asked to be apart at run time.  What a part
-// reads is the slice of the code that its stores depend on, conditions
-// included. The rest may hold a further product and is split in its turn.
+// This is loop distribution.  No store of a part is to what the other part
+// reads or writes, by what is known of pointers, or places that are asked to be
+// apart at run time; or what they share belongs to one iteration of all loops
+// around both, in which one stands in front of the other: then its part comes
+// first.
+//
+//     for i:  for k, j:  c[i][j] += a[i][k] * b[k][j];
+//             for j:     r[i] += c[i][j];              behind the product
+//
+// What a part reads is the slice of the code that its stores depend on,
+// conditions included.  The rest may hold a further product and is split in its
+// turn.
 #include "distribute.h"
 #include "checks.h"
 #include "ir_sums.h"
@@ -97,7 +104,7 @@ public:
       return false;
     for (auto &[Base, Stores] : Groups)
       if (any_of(Stores, [&](StoreInst *S) { return storesProduct(*S); }) &&
-          canComeFirst(Stores)) {
+          canBeParted(Stores)) {
         split(Kept);
         return true;
       }
@@ -161,22 +168,45 @@ private:
     return S;
   }
 
-  // The stores of one part, from what the other one accesses.
-  bool areApart(bool IsFirst, const Slice &Other) {
+  struct { // which part may be the first
+    bool Product, Rest;
+  } MayBeFirst = {};
+
+  // W, of one part, and X, of the other, touch the same in one iteration of all
+  // loops around them at most, which decides the order.
+  bool inOrder(const Instruction &W, const Instruction &X, bool IsProduct) {
+    const Loop *Common = loopAround(W, X, Facts.LI);
+    if (!Places.meetInOneIteration(W, X, *Common))
+      return false;
+    if (comesBefore(W, X, Facts.LI, Facts.DT))
+      (IsProduct ? MayBeFirst.Rest : MayBeFirst.Product) = false;
+    else if (comesBefore(X, W, Facts.LI, Facts.DT))
+      (IsProduct ? MayBeFirst.Product : MayBeFirst.Rest) = false;
+    else
+      return false;
+    return true;
+  }
+
+  // The stores of one part, from what the other one accesses, or in order.
+  bool areApart(bool IsProduct, const Slice &Other) {
     for (Instruction *W : Writers)
-      if (First.count(W) == IsFirst)
+      if (First.count(W) == IsProduct)
         for (const Instruction *X : Other.All)
-          if (getLoadStorePointerOperand(X) && !Places.areApart(*W, *X))
+          if (getLoadStorePointerOperand(X) && !Places.areApart(*W, *X) &&
+              !inOrder(*W, *X, IsProduct))
             return false;
     return true;
   }
 
-  bool canComeFirst(const Group &Stores) {
+  bool canBeParted(const Group &Stores) {
     First.clear();
     First.insert(Stores.begin(), Stores.end());
     Places.Asked.clear();
+    // What is read behind L is the rest's.
+    MayBeFirst = {true, !isUsedAfter(L)};
     Slice Product = sliceOf(true), Rest = sliceOf(false);
-    return areApart(false, Product) && areApart(true, Rest);
+    return areApart(false, Product) && areApart(true, Rest) &&
+           (MayBeFirst.Product || MayBeFirst.Rest);
   }
 
   void split(BasicBlock *&Kept) {
@@ -189,21 +219,22 @@ private:
     Value *Apart = Asked.B.getTrue();
     for (const nputeir::Apart &X : Places.Asked)
       Apart = Asked.B.CreateAnd(Apart, Asked.holds(X));
-    ValueToValueMapTy OfProduct, OfKept;
+    ValueToValueMapTy OfFirst, OfKept;
     BasicBlock *Old = nullptr;
     if (!Places.Asked.empty())
       Old = copyLoop(L, nullptr, OfKept);
-    BasicBlock *Rest = detach(L);
-    BasicBlock *Product = copyLoop(L, Rest, OfProduct);
+    BasicBlock *Then = detach(L);
+    BasicBlock *Begin = copyLoop(L, Then, OfFirst);
     IRBuilder<> B(Front);
     B.SetCurrentDebugLocation(DL);
     if (Old)
-      B.CreateCondBr(Apart, Product, Old);
+      B.CreateCondBr(Apart, Begin, Old);
     else
-      B.CreateBr(Product);
+      B.CreateBr(Begin);
     Kept = Old ? cast<BasicBlock>(OfKept[L.getHeader()]) : nullptr;
     for (Instruction *W : Writers)
-      (First.count(W) ? W : cast<Instruction>(OfProduct[W]))->eraseFromParent();
+      (First.count(W) == MayBeFirst.Product ? W : cast<Instruction>(OfFirst[W]))
+          ->eraseFromParent();
   }
 };
 

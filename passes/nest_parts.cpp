@@ -52,7 +52,8 @@ const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction &I) {
 // Iteration k of a loop that runs once less in each iteration i of another one
 // is number i + k of as many as it has in the first: so far the first one goes
 // less.
-bool Overlaps::reach(const Instruction &I, Apart::Reach &X) {
+bool Overlaps::reach(const Instruction &I, Apart::Reach &X,
+                     SmallVectorImpl<const Loop *> *Loops) {
   SmallDenseMap<const Loop *, size_t, 4> Term;
   Type *I64 = Type::getInt64Ty(I.getContext());
   const Value *Pointer = getLoadStorePointerOperand(&I);
@@ -68,6 +69,8 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X) {
       return false;
     Term[Rec->getLoop()] = X.Of.Terms.size();
     X.Of.Terms.push_back({SE.getNoopOrSignExtend(Step, I64), Count});
+    if (Loops)
+      Loops->push_back(Rec->getLoop());
     Place = Rec->getStart();
   }
   for (auto [L, At] : Term)
@@ -110,6 +113,47 @@ bool Overlaps::areApart(Instruction &W, const Instruction &X,
   return Asked.size() <= AskedMax;
 }
 
+// Where all loops around move both alike, how they lie to each other is the
+// same in each iteration: so an iteration of Q is compared with all behind it.
+bool Overlaps::meetInOneIteration(const Instruction &W, const Instruction &X,
+                                  const Loop &Common) {
+  struct {
+    Apart::Reach All;
+    SmallVector<const Loop *, 4> Loops;
+  } Both[2];
+  if (!reach(W, Both[0].All, &Both[0].Loops) ||
+      !reach(X, Both[1].All, &Both[1].Loops))
+    return false;
+  for (const Loop *Q = &Common; Outer.contains(Q); Q = Q->getParentLoop()) {
+    Apart::Reach Inner[2];
+    Sum::Term Around[2] = {};
+    for (int I = 0; I < 2; I++) {
+      ArrayRef<Sum::Term> Terms = Both[I].All.Of.Terms;
+      Inner[I] = {{Both[I].All.Of.Start, {}}, Both[I].All.Bytes};
+      for (size_t T = 0; T < Terms.size(); T++)
+        if (Both[I].Loops[T] == Q)
+          Around[I] = Terms[T];
+        else if (Q->contains(Both[I].Loops[T]))
+          Inner[I].Of.Terms.push_back(Terms[T]);
+    }
+    const SCEV *Step = Around[0].Step, *Times = Around[0].Extent;
+    if (!Step || Step != Around[1].Step || Times != Around[1].Extent)
+      return false;
+    const SCEV *Way =
+        SE.getMinusSCEV(Both[0].All.Of.Start, Both[1].All.Of.Start);
+    if (Way == Step || Way == SE.getNegativeSCEV(Step))
+      return false; // the next iteration's
+    for (int I = 0; I < 2; I++) {
+      Apart A = {Inner[I], Inner[1 - I]};
+      A.Read.Of.Start = SE.getAddExpr(A.Read.Of.Start, Step);
+      A.Read.Of.Terms.push_back(
+          {Step, SE.getMinusSCEV(Times, SE.getOne(Times->getType()))});
+      Asked.push_back(std::move(A));
+    }
+  }
+  return Asked.size() <= AskedMax;
+}
+
 bool findAccesses(const Loop &L, SmallVectorImpl<Instruction *> &Found) {
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : *B) {
@@ -138,11 +182,17 @@ static const BasicBlock *partOf(const Instruction &I, const Loop *Around,
   return In->getHeader();
 }
 
-bool comesBefore(const Instruction &X, const Instruction &Y, const LoopInfo &LI,
-                 const DominatorTree &DT) {
+const Loop *loopAround(const Instruction &X, const Instruction &Y,
+                       const LoopInfo &LI) {
   const Loop *Around = LI.getLoopFor(X.getParent());
   while (Around && !Around->contains(&Y))
     Around = Around->getParentLoop();
+  return Around;
+}
+
+bool comesBefore(const Instruction &X, const Instruction &Y, const LoopInfo &LI,
+                 const DominatorTree &DT) {
+  const Loop *Around = loopAround(X, Y, LI);
   const BasicBlock *First = partOf(X, Around, LI);
   const BasicBlock *Then = partOf(Y, Around, LI);
   return First == Then ? X.comesBefore(&Y) : DT.dominates(First, Then);

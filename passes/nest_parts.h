@@ -30,8 +30,14 @@ public:
   // what W touches; null: what its loops say.
   bool areApart(llvm::Instruction &W, const llvm::Instruction &X,
                 const Apart::Reach *Written = nullptr);
-  // The bytes that I, a load or store, touches in all iterations.
-  bool reach(const llvm::Instruction &I, Apart::Reach &X);
+  // The same in different iterations of a loop from Outer to Common, which is
+  // around both: what they share belongs to one iteration of all these.
+  bool meetInOneIteration(const llvm::Instruction &W,
+                          const llvm::Instruction &X, const llvm::Loop &Common);
+  // The bytes that I, a load or store, touches in all iterations.  Loops: of
+  // each term.
+  bool reach(const llvm::Instruction &I, Apart::Reach &X,
+             llvm::SmallVectorImpl<const llvm::Loop *> *Loops = nullptr);
 
 private:
   const llvm::SCEV *mostIterations(const llvm::Loop &L,
@@ -48,6 +54,10 @@ bool findAccesses(const llvm::Loop &L,
 // front of what holds Y.
 bool comesBefore(const llvm::Instruction &X, const llvm::Instruction &Y,
                  const llvm::LoopInfo &LI, const llvm::DominatorTree &DT);
+// The innermost one.
+const llvm::Loop *loopAround(const llvm::Instruction &X,
+                             const llvm::Instruction &Y,
+                             const llvm::LoopInfo &LI);
 // What L computes is read behind it.
 bool isUsedAfter(const llvm::Loop &L);
 

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 57
+// DONE: 81
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -115,6 +115,55 @@ INT_FORM(may_meet_an_input) {
   look(C);
 }
 
+// What is read of the other part belongs to the same row or element.
+
+INT_FORM(reads_the_product) {
+  I J { // expected-remark {{replaced by a call}}
+    L C[i * N + j] += AB;
+    side[j] += C[i * N + j];
+  }
+  look(C);
+}
+INT_FORM(row_sums_behind) {
+  I { // expected-remark {{replaced by a call}}
+    L J C[i * 64 + j] += AB;
+    J side[i] += C[i * 64 + j];
+  }
+  look(C);
+}
+INT_FORM(largest_behind) {
+  I { // expected-remark {{replaced by a call}}
+    J C[i * 64 + j] = 0;
+    L J C[i * 64 + j] += AB;
+    int32_t most = C[i * 64];
+    J if (C[i * 64 + j] > most) most = C[i * 64 + j];
+    side[i] = most;
+  }
+  look(C);
+}
+INT_FORM(row_in_front) {
+  I { // expected-remark {{replaced by a call}}
+    L other[i * 64 + k] = A[i * K + k] + 1;
+    J {
+      int32_t s = 0;
+      L s += other[i * 64 + k] * B[k * N + j];
+      C[i * N + j] = s;
+    }
+  }
+  look(C);
+}
+INT_FORM(rows_may_meet) { // those of `other` do for K = 13
+  I { // expected-remark {{replaced by a call}}
+    L other[i * 8 + k] = A[i * K + k] + 1;
+    J {
+      int32_t s = 0;
+      L s += other[i * 8 + k] * B[k * N + j];
+      C[i * N + j] = s;
+    }
+  }
+  look(C);
+}
+
 // ---- near misses ----
 
 INT_FORM(product_reads_it) {
@@ -124,10 +173,42 @@ INT_FORM(product_reads_it) {
   }
   look(C);
 }
-INT_FORM(reads_the_product) {
-  I J { // expected-remark {{kept}}
-    L C[i * N + j] += AB;
-    side[j] += C[i * N + j];
+INT_FORM(reads_the_row_before) {
+  for (int i = 1; i < M; i++) { // expected-remark {{kept}}
+    L J C[i * 64 + j] += AB;
+    J side[i] += C[(i - 1) * 64 + j];
+  }
+  look(C);
+}
+INT_FORM(reads_the_next_row) {
+  I { // expected-remark {{kept}}
+    L J C[i * 64 + j] += AB;
+    J side[i] += C[(i + 1) * 64 + j];
+  }
+  look(C);
+}
+INT_FORM(reads_a_column) {
+  I { // expected-remark {{kept}}
+    L J C[i * 64 + j] += AB;
+    J side[i] += C[j * 64 + i];
+  }
+  look(C);
+}
+INT_FORM(reads_the_neighbour) {
+  I for (int j = 1; j < N; j++) { // expected-remark {{kept}}
+    L C[i * 64 + j] += AB;
+    side[j] += C[i * 64 + j - 1];
+  }
+  look(C);
+}
+INT_FORM(one_row_for_all) { // a buffer that each row fills
+  I { // expected-remark {{kept}}
+    L other[k] = A[i * K + k] + 1;
+    J {
+      int32_t s = 0;
+      L s += other[k] * B[k * N + j];
+      C[i * N + j] = s;
+    }
   }
   look(C);
 }
