@@ -265,6 +265,7 @@ BasicBlock *detach(Loop &L) {
 // ---- numbers of loops ----
 
 static const char *const NumberMark = "nputeir.loop";
+static const char *const UntoldMark = "nputeir.untold";
 
 void numberLoops(LoopInfo &LI) {
   int Next = 0;
@@ -287,6 +288,14 @@ int numberOf(const Loop &L) {
 void numberAs(const Loop &L, Instruction &End) {
   End.setMetadata(NumberMark,
                   L.getHeader()->getTerminator()->getMetadata(NumberMark));
+}
+
+void markUntold(Instruction &End) {
+  End.setMetadata(UntoldMark, MDNode::get(End.getContext(), {}));
+}
+
+bool isUntold(const Loop &L) {
+  return L.getHeader()->getTerminator()->getMetadata(UntoldMark);
 }
 
 } // namespace nputeir

@@ -76,6 +76,9 @@ void numberLoops(llvm::LoopInfo &LI);
 int numberOf(const llvm::Loop &L); // -1: it has none
 // The loop whose first block End ends gets L's number.
 void numberAs(const llvm::Loop &L, llvm::Instruction &End);
+// Of loops with one number, those that are not told of.
+void markUntold(llvm::Instruction &End);
+bool isUntold(const llvm::Loop &L);
 
 } // namespace nputeir
 

@@ -183,6 +183,7 @@ private:
     N.At = L.getStartLoc();
     N.EndLine = endLine(L);
     N.Loop = numberOf(L);
+    N.IsUntold = isUntold(L);
     return N;
   }
 
@@ -580,7 +581,7 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
         return N.V.rule != RULE_TAKEN && S.Loops.count(N.Loop);
       });
     for (Finding &N : New)
-      if (N.V.rule == RULE_TAKEN)
+      if (N.V.rule == RULE_TAKEN && !N.IsUntold)
         Found.push_back(std::move(N));
     if (D->Print)
       return Changed; // of what would be left, nothing is known

@@ -245,6 +245,7 @@ struct Finding {
   std::string Einsum, Sizes, Contraction, TEIR, Nest; // empty unless known
   std::string Options; // that the runtime is told
   int Loop = -1;       // its number
+  bool IsUntold = false;
   unsigned Depth = 0;
   int64_t MinMacs = -1; // what was asked for; -1: nothing
 };

@@ -417,6 +417,8 @@ private:
     BasicBlock *Rectangle = copyLoop(L, Formed, OfRectangles);
     BasicBlock *Stored = Squares ? create("nputeir.stored") : nullptr;
     BasicBlock *Square = Squares ? copyLoop(L, Stored, OfDiagonal) : nullptr;
+    if (Squares) // which are the same nest as the rectangles
+      markUntold(*cast<BasicBlock>(OfDiagonal[L.getHeader()])->getTerminator());
     if (IsLast)
       markKept(L);
     if (Mirror.Store && !Squares)

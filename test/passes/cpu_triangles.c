@@ -4,7 +4,7 @@
 // RUN: env NPUTEIR_OPTIONS=cpu=on %verify -O2 %s
 
 void syrk(long n, long m, double c[n][n], const double a[n][m]) {
-  for (long i = 0; i < n; i++) { // expected-remark 2 {{code for the processor: mk,nk->mn}}
+  for (long i = 0; i < n; i++) { // expected-remark {{code for the processor: mk,nk->mn}}
     for (long j = 0; j <= i; j++)
       c[i][j] *= 1.2;
     for (long k = 0; k < m; k++)
