@@ -19,14 +19,11 @@
 #include "lower_cpu.h"
 #include "matrix.h"
 #include "own_buffers.h"
+#include "plan_nest.h"
 #include "split_nests.h"
 #include "sum_loops.h"
 #include "versions.h"
 #include "worth.h"
-
-extern "C" {
-#include "teir.h"
-}
 
 #include "ir_candidates.h"
 #include "llvm/IR/InstIterator.h"
@@ -43,19 +40,8 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-// Code for the processor is wanted beside a call, and there is some.
-bool wantsCpuCode(const options &O, const Function &F) {
-  return options_cpu_beside(&O, F.hasOptSize()) && hasCpu(F);
-}
-
 // Each is found in the code that the one before leaves.
 enum { SumsPerNest = 4, SplitsPerNest = 4, CopiesPerFunction = 8 };
-
-std::string take(struct text &T) {
-  std::string S = text_string(&T);
-  text_free(&T);
-  return S;
-}
 
 // Reads every nest before it rewrites the first, so that what is known about a
 // nest does not depend on the branches in front of those before it, and the
@@ -73,14 +59,13 @@ class Search {
 
   Function &F;
   const options &O;
-  TakenBy By;
   LoopInfo &LI;
   ScalarEvolution &SE;
   DominatorTree &DT;
   AAResults &AA;
   arena *A;
   bool MayTake;
-  bool LeftCpu = false; // what there is code for the processor alone for
+  NestPlanner Planner;
   std::vector<Taken> Take;
   DenseMap<const Loop *, rule> Kept; // why
 
@@ -90,10 +75,11 @@ public:
 
   Search(Copy &C, const options &O, TakenBy By, FunctionAnalysisManager &FAM,
          arena *A)
-      : F(C.function()), O(O), By(By), LI(FAM.getResult<LoopAnalysis>(F)),
+      : F(C.function()), O(O), LI(FAM.getResult<LoopAnalysis>(F)),
         SE(FAM.getResult<ScalarEvolutionAnalysis>(F)),
         DT(FAM.getResult<DominatorTreeAnalysis>(F)),
-        AA(FAM.getResult<AAManager>(F)), A(A), MayTake(C.canReplace()) {}
+        AA(FAM.getResult<AAManager>(F)), A(A), MayTake(C.canReplace()),
+        Planner(F, O, By, A, MayTake) {}
 
   void run() {
     SmallVector<CallInst *, 8> Calls;
@@ -112,7 +98,7 @@ public:
   }
 
   bool anyTaken() const { return !Take.empty(); }
-  bool leavesCpu() const { return LeftCpu; }
+  bool leavesCpu() const { return Planner.leavesCpu(); }
   // Of a nest, not only what it was.
   bool leavesCode() const {
     return any_of(Take, [](const Taken &T) { return T.First.has_value(); });
@@ -150,7 +136,7 @@ public:
                            FAM.getResult<PostDominatorTreeAnalysis>(F), AA};
     CopiedInput X;
     auto Replace = [&](Finding N) {
-      Plan P = planOf(X.Nest, N);
+      Plan P = Planner.planOf(X.Nest, N);
       if (!P.Npu)
         return false;
       P.Cpu = nullptr; // which would copy, too
@@ -201,111 +187,6 @@ private:
     return Deepest + 1;
   }
 
-  // The TEIR text of a contraction; false and a verdict when there is none.
-  bool lower(const contraction &C, Finding &N) {
-    struct diag D = {};
-    const teir *T = teir_from_contraction(A, &C, &D);
-    if (!T)
-      return verdict_decline(&N.V, RULE_ROLES, D.at, "%s", D.text);
-    struct text Text = {};
-    teir_print(T, &Text);
-    N.TEIR = take(Text);
-    contraction_einsum(&C, &Text);
-    N.Einsum = take(Text);
-    contraction_sizes(&C, &Text);
-    N.Sizes = take(Text);
-    contraction_print(&C, &Text);
-    N.Contraction = take(Text);
-    options_print(&O, &Text);
-    N.Options = take(Text);
-    N.V.rule = RULE_TAKEN;
-    return true;
-  }
-
-  bool isPlanned(const Plan &P) { return P.Npu || P.Cpu; }
-
-  static bool hasAxis(const contraction &C, axis_role Role) {
-    return any_of(make_range(C.axis, C.axis + C.axis_count),
-                  [&](const contraction_axis &X) { return X.role == Role; });
-  }
-
-  // There is code for the processor alone.
-  bool mayTakeCpu(const contraction &C) {
-    switch (By) {
-    case TakenBy::Call:
-      return false;
-    case TakenBy::Matrix:
-      return hasAxis(C, AXIS_M) && hasAxis(C, AXIS_N) && hasAxis(C, AXIS_K);
-    case TakenBy::Any:
-      return true;
-    }
-    return true;
-  }
-
-  // The same nest for the processor, with a verdict of its own.
-  const contraction *forProcessor(const IRNest &Nest, verdict &V) {
-    options Here = O;
-    Here.device = "cpu";
-    const contraction *C = recognize(A, Nest.N, &Here, &V);
-    const char *Why;
-    if (!C || cpuTakes(*C, &Why))
-      return C;
-    verdict_decline(&V, RULE_PROCESSOR, C->at, "%s", Why);
-    return nullptr;
-  }
-
-  // What can be done about a nest that was read.
-  Plan planOf(const IRNest &Nest, Finding &N) {
-    Plan P;
-    P.CpuLeastMacs = O.min_macs;
-    diag Mistake = {};
-    if (!nest_check(Nest.N, &Mistake)) {
-      verdict_decline(&N.V, RULE_FAULT, Mistake.at,
-                      "the nest is described "
-                      "wrongly: %s",
-                      Mistake.text);
-      return P;
-    }
-    struct text Text = {};
-    nest_print(Nest.N, &Text);
-    N.Nest = take(Text);
-    N.MinMacs = O.min_macs;
-    bool OnCpu = options_on_cpu(&O);
-    if (!OnCpu)
-      P.Npu = recognize(A, Nest.N, &O, &N.V);
-    verdict V = {};
-    if (OnCpu || wantsCpuCode(O, F))
-      P.Cpu = forProcessor(Nest, V);
-    if (P.Cpu && P.CpuLeastMacs < 0)
-      P.CpuLeastMacs = cpuLeastMacs(*P.Cpu, F);
-    if (OnCpu && P.Cpu && !hasCpu(F)) {
-      P.Cpu = nullptr;
-      verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,
-                      "there is no code for this target");
-    }
-    if (!P.Npu && P.Cpu && !mayTakeCpu(*P.Cpu)) {
-      LeftCpu = true;
-      P.Cpu = nullptr;
-      if (OnCpu)
-        verdict_decline(&V, RULE_VECTOR, Nest.N->at,
-                        "a product of a matrix and a vector comes later");
-    }
-    if (!P.Npu && (P.Cpu || OnCpu))
-      N.V = V;
-    assert(isPlanned(P) || N.V.diag.kind != DIAG_NONE);
-    if (isPlanned(P) && !MayTake) {
-      verdict_decline(&N.V, RULE_EARLY_EXIT, Nest.N->at,
-                      "the function jumps to labels by their addresses");
-      return Plan();
-    }
-    if (!isPlanned(P) || !lower(P.Npu ? *P.Npu : *P.Cpu, N))
-      return Plan();
-    N.By = !P.Cpu   ? "a call"
-           : !P.Npu ? "code for the processor"
-                    : "a call and code for the processor";
-    return P;
-  }
-
   // Code within one block, which gets a block of its own.
   Region split(Instruction &First, Instruction &Last) {
     BasicBlock *Entry = First.getParent();
@@ -319,7 +200,7 @@ private:
                 Instruction &Last) {
     assert(Read ? First && First->getParent() == Last.getParent()
                 : N.V.diag.kind != DIAG_NONE);
-    Plan P = Read ? planOf(Nest, N) : Plan();
+    Plan P = Read ? Planner.planOf(Nest, N) : Plan();
     if (isPlanned(P)) {
       Region Old = split(*First, Last);
       markKept(Last);
@@ -370,7 +251,8 @@ private:
                          : readNest(L, LI, SE, DT, AA, A, Nest, N.V);
     Loads.restore();
     assert(Read || N.V.diag.kind != DIAG_NONE);
-    return Read && Loads.canBeChecked(Nest, A, N.V) ? planOf(Nest, N) : Plan();
+    return Read && Loads.canBeChecked(Nest, A, N.V) ? Planner.planOf(Nest, N)
+                                                    : Plan();
   }
 
   void visit(Loop &L) {
@@ -463,7 +345,7 @@ private:
     IRNest Nest;
     addArray(L, S);
     bool Read = readNest(L, LI, SE, DT, AA, A, Nest, N.V, &S);
-    Plan P = Read ? planOf(Nest, N) : Plan();
+    Plan P = Read ? Planner.planOf(Nest, N) : Plan();
     dropRowPointers(Nest);
     if (!isPlanned(P)) {
       dropArray(S);
@@ -553,8 +435,7 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
         none_of(Found, [](const Finding &N) { return mayBeSplit(N.V.rule); }))
       return Changed;
     Copy Parts(C.function());
-    bool HasCpu =
-        options_on_cpu(&O) || wantsCpuCode(O, C.function());
+    bool HasCpu = options_on_cpu(&O) || wantsCpuCode(O, C.function());
     std::vector<SplitNest> Split =
         splitNests(Parts.function(), Own->FAM, InVain, HasCpu);
     if (Split.empty())
@@ -725,8 +606,8 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
     Own->number(C.function());
     bool OnCpu = options_on_cpu(&Asked), LeavesCpu = false;
     TakenBy First = OnCpu ? TakenBy::Matrix : TakenBy::Call;
-    Changed = takeProducts(C, Asked, First, F.getName(), Found, Scope.A,
-                           LeavesCpu);
+    Changed =
+        takeProducts(C, Asked, First, F.getName(), Found, Scope.A, LeavesCpu);
     auto TakeLeft = [&](TakenBy By) {
       if (Changed)
         simplifyLoops(C.function(), Own->FAM);

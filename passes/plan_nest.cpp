@@ -1,0 +1,127 @@
+// plan_nest.cpp -- asks the recogniser about a nest for each machine, and what
+// the machine takes.
+#include "plan_nest.h"
+#include "lower_cpu.h"
+
+extern "C" {
+#include "teir.h"
+}
+
+using namespace llvm;
+
+namespace nputeir {
+
+bool wantsCpuCode(const options &O, const Function &F) {
+  return options_cpu_beside(&O, F.hasOptSize()) && hasCpu(F);
+}
+
+static std::string take(struct text &T) {
+  std::string S = text_string(&T);
+  text_free(&T);
+  return S;
+}
+
+// The TEIR text of a contraction; false and a verdict when there is none.
+bool NestPlanner::lower(const contraction &C, Finding &N) {
+  struct diag D = {};
+  const teir *T = teir_from_contraction(A, &C, &D);
+  if (!T)
+    return verdict_decline(&N.V, RULE_ROLES, D.at, "%s", D.text);
+  struct text Text = {};
+  teir_print(T, &Text);
+  N.TEIR = take(Text);
+  contraction_einsum(&C, &Text);
+  N.Einsum = take(Text);
+  contraction_sizes(&C, &Text);
+  N.Sizes = take(Text);
+  contraction_print(&C, &Text);
+  N.Contraction = take(Text);
+  options_print(&O, &Text);
+  N.Options = take(Text);
+  N.V.rule = RULE_TAKEN;
+  return true;
+}
+
+static bool hasAxis(const contraction &C, axis_role Role) {
+  return any_of(make_range(C.axis, C.axis + C.axis_count),
+                [&](const contraction_axis &X) { return X.role == Role; });
+}
+
+// There is code for the processor alone.
+bool NestPlanner::mayTakeCpu(const contraction &C) {
+  switch (By) {
+  case TakenBy::Call:
+    return false;
+  case TakenBy::Matrix:
+    return hasAxis(C, AXIS_M) && hasAxis(C, AXIS_N) && hasAxis(C, AXIS_K);
+  case TakenBy::Any:
+    return true;
+  }
+  return true;
+}
+
+// The same nest for the processor, with a verdict of its own.
+const contraction *NestPlanner::forProcessor(const IRNest &Nest, verdict &V) {
+  options Here = O;
+  Here.device = "cpu";
+  const contraction *C = recognize(A, Nest.N, &Here, &V);
+  const char *Why;
+  if (!C || cpuTakes(*C, &Why))
+    return C;
+  verdict_decline(&V, RULE_PROCESSOR, C->at, "%s", Why);
+  return nullptr;
+}
+
+// What can be done about a nest that was read.
+Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
+  Plan P;
+  P.CpuLeastMacs = O.min_macs;
+  diag Mistake = {};
+  if (!nest_check(Nest.N, &Mistake)) {
+    verdict_decline(&N.V, RULE_FAULT, Mistake.at,
+                    "the nest is described "
+                    "wrongly: %s",
+                    Mistake.text);
+    return P;
+  }
+  struct text Text = {};
+  nest_print(Nest.N, &Text);
+  N.Nest = take(Text);
+  N.MinMacs = O.min_macs;
+  bool OnCpu = options_on_cpu(&O);
+  if (!OnCpu)
+    P.Npu = recognize(A, Nest.N, &O, &N.V);
+  verdict V = {};
+  if (OnCpu || wantsCpuCode(O, F))
+    P.Cpu = forProcessor(Nest, V);
+  if (P.Cpu && P.CpuLeastMacs < 0)
+    P.CpuLeastMacs = cpuLeastMacs(*P.Cpu, F);
+  if (OnCpu && P.Cpu && !hasCpu(F)) {
+    P.Cpu = nullptr;
+    verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,
+                    "there is no code for this target");
+  }
+  if (!P.Npu && P.Cpu && !mayTakeCpu(*P.Cpu)) {
+    LeftCpu = true;
+    P.Cpu = nullptr;
+    if (OnCpu)
+      verdict_decline(&V, RULE_VECTOR, Nest.N->at,
+                      "a product of a matrix and a vector comes later");
+  }
+  if (!P.Npu && (P.Cpu || OnCpu))
+    N.V = V;
+  assert(isPlanned(P) || N.V.diag.kind != DIAG_NONE);
+  if (isPlanned(P) && !MayTake) {
+    verdict_decline(&N.V, RULE_EARLY_EXIT, Nest.N->at,
+                    "the function jumps to labels by their addresses");
+    return Plan();
+  }
+  if (!isPlanned(P) || !lower(P.Npu ? *P.Npu : *P.Cpu, N))
+    return Plan();
+  N.By = !P.Cpu   ? "a call"
+         : !P.Npu ? "code for the processor"
+                  : "a call and code for the processor";
+  return P;
+}
+
+} // namespace nputeir

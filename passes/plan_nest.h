@@ -1,0 +1,41 @@
+// plan_nest.h -- what is done about a nest that was read: a call, code for the
+// processor, both, or nothing, and the verdict.
+#ifndef NPUTEIR_PLAN_NEST_H
+#define NPUTEIR_PLAN_NEST_H
+
+#include "passes.h"
+
+namespace nputeir {
+
+// Code for the processor is wanted beside a call, and there is some.
+bool wantsCpuCode(const options &O, const llvm::Function &F);
+
+inline bool isPlanned(const Plan &P) { return P.Npu || P.Cpu; }
+
+class NestPlanner {
+  llvm::Function &F;
+  const options &O;
+  TakenBy By;
+  arena *A;
+  bool MayTake;
+  bool LeftCpu = false;
+
+public:
+  NestPlanner(llvm::Function &F, const options &O, TakenBy By, arena *A,
+              bool MayTake)
+      : F(F), O(O), By(By), A(A), MayTake(MayTake) {}
+
+  // N gets the verdict and, of what is planned, its texts.
+  Plan planOf(const IRNest &Nest, Finding &N);
+  // Of some nest that was not planned, as By says, there is such code.
+  bool leavesCpu() const { return LeftCpu; }
+
+private:
+  bool lower(const contraction &C, Finding &N);
+  bool mayTakeCpu(const contraction &C);
+  const contraction *forProcessor(const IRNest &Nest, verdict &V);
+};
+
+} // namespace nputeir
+
+#endif
