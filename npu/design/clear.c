@@ -11,7 +11,8 @@
  *   in1  [k/S][n/T][S][T]  the end of each in a row of them, and all others;
  *                          turned [T][S]
  *
- * Word by word: that is done once a round.
+ * A vector at a time: of a small matrix the bytes that stay are selected by a
+ * mask, what lies behind it is zero.
  */
 #include "parts.h"
 
@@ -19,13 +20,16 @@
 #include "kernels.h"
 
 #include <assert.h>
+#include <string.h>
 
-/* `groups` times: of a small matrix of so many rows what is behind the first
- * `keep` bytes of each, and of what follows so many bytes. */
+enum { VECTOR = 32, MASKED = 2 * VECTOR, MASKS = 2, BRANCH_SLOTS = 5 };
+
+/* `groups` times: of so many bytes those in the masks, and so many behind
+ * them. */
 struct area {
   int groups, group_bytes; /* from one to the next */
-  int first_bytes;         /* to the first small matrix */
-  int rows, row_bytes, keep;
+  int masked_bytes;
+  uint64_t zero[MASKS]; /* 64 each */
   int zero_bytes;
 };
 
@@ -34,109 +38,134 @@ static void put_nops(struct text *t, int count) {
     text_puts(t, "\tnop\n");
 }
 
-/* p0 passes over the ends of a small matrix's rows. */
-static void put_rows(struct text *t, const struct area *x) {
-  enum { WORD = 4 };
-  int begin = x->keep / WORD * WORD;
-  for (int row = 0; row < x->rows && begin < x->row_bytes; row++) {
-    if (x->keep % WORD) {
-      text_puts(t, "\tlda\tr6, [p0, #0]\n");
-      put_nops(t, 6);
-      text_puts(t, "\tand\tr6, r6, r5\n");
-    }
-    for (int i = begin; i < x->row_bytes; i += WORD) {
-      bool last = i + WORD == x->row_bytes && row + 1 < x->rows;
-      int step = WORD + (last ? begin : 0);
-      text_printf(t, "\tst\t%s, [p0], #%d\n",
-                  i == begin && x->keep % WORD ? "r6" : "r4", step);
-    }
-  }
-}
+static const char *const zero_store = "\tvst\twl1, [p0], #32\n";
 
 /* Bytes from p0 on; the branch's delay slots store, too. */
-static void put_zeros(struct text *t, int bytes, const char *label) {
-  enum { UNROLLED = 16, SLOTS = 5, WORD = 4 };
-  int words = bytes / WORD, turns = words / UNROLLED;
-  const char *store = "\tst\tr4, [p0], #4\n";
+static void put_zeros(struct text *t, int bytes) {
+  enum { UNROLLED = 16 };
+  int vectors = bytes / VECTOR, turns = vectors / UNROLLED;
   if (turns) {
-    text_printf(t, "\tmovxm\tr7, #%d\n\t.p2align\t4\n%s:\n", turns, label);
+    text_printf(t, "\tmovxm\tr7, #%d\n\t.p2align\t4\nzeros:\n", turns);
     text_puts(t, "\tadd\tr7, r7, #-1\n");
-    for (int i = 0; i < UNROLLED - SLOTS; i++)
-      text_puts(t, store);
-    text_printf(t, "\tjnz\tr7, #%s\n", label);
-    for (int i = 0; i < SLOTS; i++)
-      text_puts(t, store);
+    for (int i = 0; i < UNROLLED - BRANCH_SLOTS; i++)
+      text_puts(t, zero_store);
+    text_puts(t, "\tjnz\tr7, #zeros\n");
+    for (int i = 0; i < BRANCH_SLOTS; i++)
+      text_puts(t, zero_store);
   }
-  for (int i = 0; i < words % UNROLLED; i++)
-    text_puts(t, store);
+  for (int i = 0; i < vectors % UNROLLED; i++)
+    text_puts(t, zero_store);
 }
 
-static void put_area(struct text *t, const struct area *x, int number) {
-  if (!x->groups)
-    return;
-  text_printf(t, "\tmovxm\tr1, #%d\n\tadd\tr2, r0, r1\n", x->first_bytes);
-  text_printf(t, "\tmovxm\tr1, #%d\n\tmovxm\tr3, #%d\n", x->group_bytes,
-              x->groups);
-  text_printf(t, "\t.p2align\t4\ngroup%d:\n", number);
-  int begin = x->keep / 4 * 4;
-  text_printf(t, "\tmovxm\tr6, #%d\n\tadd\tr6, r6, r2\n\tmov\tp0, r6\n", begin);
+/* x2 <- what stays of so many bytes at p0; masks are register pairs one behind
+ * the other. */
+static void put_select(struct text *t, int bytes, int mask) {
+  enum { LOAD_SLOTS = 6 }; /* isa.md D1 */
+  text_puts(t, "\tvlda\twl0, [p0, #0]\n");
+  if (bytes > VECTOR)
+    text_puts(t, "\tvlda\twh0, [p0, #32]\n");
+  put_nops(t, LOAD_SLOTS);
+  text_printf(t, "\tvsel.8\tx2, x0, x1, l%d\n", mask);
   put_nops(t, 2);
-  put_rows(t, x);
-  put_zeros(t, x->zero_bytes, number ? "zeros1" : "zeros0");
-  text_printf(t,
-              "\tadd\tr3, r3, #-1\n\tjnz\tr3, #group%d\n"
-              "\tadd\tr2, r2, r1\n",
-              number);
-  put_nops(t, 4);
 }
 
-/* What is left of a block of an input in the last step. */
-static int areas_of(const struct tile_program *p, const struct kernel_shape *s,
-                    int input, struct area area[2]) {
+/* Every group's stores, of which the last ones and the way to the next group
+ * are in the branch's delay slots. */
+static void put_groups(struct text *t, const struct area *x, int mask) {
+  bool two = x->masked_bytes > MASKED;
+  int last = x->masked_bytes - (two ? MASKED : 0), small = last / VECTOR,
+      stores = small + x->zero_bytes / VECTOR,
+      before = stores + 1 > BRANCH_SLOTS ? stores + 1 - BRANCH_SLOTS : 0;
+  text_printf(t, "\tmovxm\tr3, #%d\n\tmovxm\tm1, #%d\n\t.p2align\t4\ngroup:\n",
+              x->groups, x->group_bytes - x->masked_bytes - x->zero_bytes);
+  if (two) {
+    put_select(t, MASKED, mask++);
+    text_puts(t, "\tvst\twl2, [p0], #32\n\tvst\twh2, [p0], #32\n");
+  }
+  put_select(t, last, mask);
+  text_puts(t, "\tadd\tr3, r3, #-1\n");
+  for (int i = 0; i <= stores; i++) {
+    if (i == before)
+      text_puts(t, "\tjnz\tr3, #group\n");
+    text_puts(t, i == stores  ? "\tpadda\t[p0], m1\n"
+                 : i >= small ? zero_store
+                 : i          ? "\tvst\twh2, [p0], #32\n"
+                              : "\tvst\twl2, [p0], #32\n");
+  }
+  put_nops(t, BRANCH_SLOTS - (stores + 1 - before));
+}
+
+/* Of the bytes from so many on before the small matrix those behind it and, of
+ * each of its rows, those behind the first `keep`. */
+static void fill_masks(struct area *x, int before, int small, int row,
+                       int keep) {
+  for (int i = before; i < x->masked_bytes; i++)
+    if (i - before >= small || (i - before) % row >= keep)
+      x->zero[i / MASKED] |= (uint64_t)1 << i % MASKED;
+}
+
+/* What is left of a block of an input in the last step: of small matrices, and
+ * behind them; *first_bytes before all that stays.  Small matrices of less than
+ * a vector share it with those before and behind them. */
+static struct area area_of(const struct tile_program *p,
+                           const struct kernel_shape *s, int input,
+                           int *first_bytes) {
   bool along_k = p->transfer[input].turned == (input == IN1);
   int bytes = dtype_bytes(p->transfer[input].type), k = s->k,
       last = (int)map_last_k(p, 1), whole = last / k, more = last % k,
       side = input == IN0 ? s->m : s->n, small = side * k * bytes,
       steps = p->block_k / k,
-      rows = input == IN0 ? p->block_m / s->m : p->block_n / s->n;
-  struct area one = {.first_bytes = whole * small,
-                     .rows = along_k ? side : 1,
-                     .row_bytes = along_k ? k * bytes : small,
-                     .keep = (along_k ? 1 : side) * more * bytes};
+      rows = input == IN0 ? p->block_m / s->m : p->block_n / s->n,
+      first = whole * small * (input == IN0 ? 1 : rows),
+      before = first % VECTOR,
+      masked = (before + small + VECTOR - 1) / VECTOR * VECTOR;
   assert(last > 0 && more > 0 && last < p->block_k);
-  if (input == IN0) {
-    one.groups = rows;
-    one.group_bytes = steps * small;
-    one.zero_bytes = (steps - whole - 1) * small;
-    area[0] = one;
-    return 1;
-  }
-  one.groups = rows;
-  one.group_bytes = small;
-  one.first_bytes = whole * rows * small;
-  area[0] = one;
-  area[1] = (struct area){.groups = whole + 1 < steps,
-                          .first_bytes = (whole + 1) * rows * small,
-                          .zero_bytes = (steps - whole - 1) * rows * small};
-  return 2;
+  assert(masked <= MASKS * MASKED && (input == IN0 || small % VECTOR == 0));
+  struct area x = {.groups = rows,
+                   .group_bytes = input == IN0 ? steps * small : small,
+                   .masked_bytes = masked,
+                   .zero_bytes = input == IN0
+                                     ? steps * small - (first - before) - masked
+                                     : 0};
+  assert(x.group_bytes % VECTOR == 0 && x.zero_bytes >= 0);
+  fill_masks(&x, before, small, along_k ? k * bytes : small,
+             (along_k ? 1 : side) * more * bytes);
+  *first_bytes = first - before;
+  return x;
+}
+
+/* Behind the small matrices of in1 that are cut lie the ones of all further
+ * k. */
+static int behind_bytes(const struct tile_program *p,
+                        const struct kernel_shape *s, const struct area *x) {
+  int whole = (int)map_last_k(p, 1) / s->k;
+  return (p->block_k / s->k - whole - 1) * x->groups * x->masked_bytes;
 }
 
 struct asm_program *make_clear(struct builder *m, int input) {
   const struct tile_program *p = m->design->program;
   const char *name = input ? "clear1" : "clear0";
   struct kernel_shape s;
-  struct area area[2];
   struct text t = {0};
   bool good = kernel_shape(map_isa(p->device), p->transfer[IN0].type,
                            p->transfer[IN1].type, p->acc, &s);
   assert(good);
   (void)good;
-  int count = areas_of(p, &s, input, area), keep = area[0].keep % 4;
+  int first_bytes;
+  struct area x = area_of(p, &s, input, &first_bytes);
+  /* r24 and r25 as one, and the two behind them */
+  int mask = strcmp(p->device->isa, "aie2") == 0 ? 4 : 12;
   text_printf(&t, "\t.text\n\t.globl\t%s\n\t.p2align\t4\n%s:\n", name, name);
-  text_printf(&t, "\tmov\tr0, p0\n\tmova\tr4, #0\n\tmovxm\tr5, #0x%x\n",
-              (1u << 8 * keep) - 1);
-  for (int i = 0; i < count; i++)
-    put_area(&t, &area[i], i);
+  text_printf(&t, "\tmova\tr4, #0\n\tmovxm\tm0, #%d\n", first_bytes);
+  for (int i = 0; i < MASKS && i * MASKED < x.masked_bytes; i++)
+    text_printf(&t, "\tmovxm\tr%d, #0x%x\n\tmovxm\tr%d, #0x%x\n", 24 + 2 * i,
+                (unsigned)(x.zero[i] & UINT32_MAX), 25 + 2 * i,
+                (unsigned)(x.zero[i] >> 32));
+  text_puts(&t, "\tvbcst.32\tx1, r4\n\tpadda\t[p0], m0\n");
+  put_nops(&t, 2);
+  put_groups(&t, &x, mask);
+  if (input == IN1)
+    put_zeros(&t, behind_bytes(p, &s, &x));
   text_puts(&t, "\tret\tlr\n");
   put_nops(&t, 5);
   char *copy = arena_string(m->arena, text_string(&t));

@@ -503,20 +503,19 @@ static double blocks_cycles(const struct array *s, const struct map_blocking *b,
          in1 * (x[IN1].turned ? ALONG_K : ACROSS_K);
 }
 
-/* For a core to clear what is behind the last k of its inputs' blocks, word by
- * word (npu/design/clear.c). */
+/* For a core to clear what is behind the last k of its inputs' blocks
+ * (npu/design/clear.c): small matrices that are cut, and vectors. */
 static double clear_cycles(const struct array *s, const struct teir_problem *p,
                            const struct map_blocking *b) {
-  enum { CALLS = 60, STEP = 40, EACH = 24 }; /* no kernel takes all steps */
-  const double word = 1.4;
+  enum { CALLS = 80, STEP = 40, EACH = 18, VECTOR = 32 };
   if (b->last_k % s->mac.k == 0)
-    return 0;
+    return 0; /* else no kernel takes all steps */
   double bytes = (double)b->block_m * dtype_bytes(p->type[IN0]) +
                  (double)b->block_n * dtype_bytes(p->type[IN1]);
   return CALLS + STEP * b->steps_k +
          EACH *
              ((double)b->block_m / s->mac.m + (double)b->block_n / s->mac.n) +
-         word * (b->block_k - b->last_k) * bytes / 4;
+         (b->block_k - b->last_k) * bytes / VECTOR;
 }
 
 /* Of two blocks of out at once, the kernel with edges has no loop over steps

@@ -111,6 +111,8 @@ int main(void) {
       {{{1, 140, 2048, 512}, BF16_BF16}, 128000, NULL},
       /* halves of the cores that are further apart than cores */
       {{{1, 227, 406, 416}, BF16}, 60000, NULL},
+      /* cores clear what is behind the last k */
+      {{{1, 736, 640, 462}, BF16}, 179500, NULL},
       /* batches: each core has products of its own, or all have all */
       {{{64, 64, 64, 64}, BF16}, 75000, NULL},
       {{{16, 32, 48, 40}, BF16_BF16}, 27000, NULL},
