@@ -321,7 +321,9 @@ static const struct tool_command benches[] = {
          "of that size, tensors that do not lie as row-major matrices and "
          "why, wall clock of the simulation. A sample of the results is "
          "checked exactly. random: shapes from 128 to 3000 with random leading "
-         "dimensions, and of a bound and a start the share that they reach. "
+         "dimensions, and of a bound and a start the share that they reach, "
+         "and with "
+         "shim_ of the bound that counts the shim's channels, too. "
          "tccg: 24 contractions of tensors, on 8700g-turbo, with the share of "
          "the bound and, of four, the published utilisation; one as "
          "'tccg-ac,cb->ab'.",

@@ -42,11 +42,29 @@ static struct teir *make_teir(struct arena *a, const struct shape *s,
   return t;
 }
 
+/* A bound (map_bound_cycles), also of what the shim channels move in one
+ * direction: a word a cycle each (timing.md N1), less than DRAM. */
+static double with_shim(const struct preset *q, const struct teir_problem *p,
+                        double bound) {
+  const struct device *dev = device_find(q->device);
+  double m = (double)p->extent[AXIS_M], n = (double)p->extent[AXIS_N],
+         k = (double)p->extent[AXIS_K],
+         each = dev->columns * dev->tile[TILE_SHIM].channels *
+                map_stream_bytes(dev),
+         read = (m * k * dtype_bytes(p->type[IN0]) +
+                 k * n * dtype_bytes(p->type[IN1])) /
+                each,
+         written = m * n * dtype_bytes(p->type[OUT]) / each;
+  double shim = read > written ? read : written;
+  return shim > bound ? shim : bound;
+}
+
 struct shapes {
   const struct preset *preset;
   const struct shape *shape;
   bool simulates;      /* else the prediction is all there is */
   double start, ratio; /* of the shape: the result */
+  double shim_ratio;   /* the same with what the shim moves */
   double off;          /* by how much the prediction is above the cycles */
   int packed[TENSORS];
 };
@@ -69,22 +87,24 @@ static bool run_shape(struct tool *t, void *context) {
   else if (good) {
     double least = map_bound_cycles(s->preset, p);
     s->ratio = (least + s->start) / (double)report.cycles;
+    double shim = with_shim(s->preset, p, least);
+    s->shim_ratio = (shim + s->start) / (double)report.cycles;
     s->off = r.blocking.predicted_cycles / (double)report.cycles - 1;
     struct text keys = {0};
     text_printf(
         &keys,
         "case=random size=%lldx%lldx%lld gaps=%lld,%lld,%lld types=%s,%s,%s "
         "preset=%s cycles=%llu predicted=%.0f off=%.3f bound=%.0f ratio=%.3f "
-        "grid=%dx%d blocks=%dx%dx%d group=%d ",
+        "shim_bound=%.0f shim_ratio=%.3f grid=%dx%d blocks=%dx%dx%d group=%d ",
         (long long)p->extent[AXIS_M], (long long)p->extent[AXIS_N],
         (long long)p->extent[AXIS_K], (long long)s->shape->gap[IN0],
         (long long)s->shape->gap[IN1], (long long)s->shape->gap[OUT],
         dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
         dtype_name(p->type[OUT]), s->preset->name,
         (unsigned long long)report.cycles, r.blocking.predicted_cycles, s->off,
-        least, s->ratio, r.program->grid.m, r.program->grid.n,
-        r.blocking.block_m, r.blocking.block_n, r.blocking.block_k,
-        r.blocking.group_m);
+        least, s->ratio, shim, s->shim_ratio, r.program->grid.m,
+        r.program->grid.n, r.blocking.block_m, r.blocking.block_n,
+        r.blocking.block_k, r.blocking.group_m);
     keys_put_packed(&r, &keys);
     keys_print(t, "%s\n", text_string(&keys));
     text_free(&keys);
@@ -115,15 +135,18 @@ static void put_off(double off[], int count, struct text *to) {
 
 static void put_results(struct tool *t, const struct shapes s[2],
                         const struct bench_shapes *j, double ratio[],
-                        double off[]) {
+                        double shim[], double off[]) {
   struct text keys = {0};
   int count = j->count;
   qsort(ratio, (size_t)count, sizeof *ratio, compare);
+  qsort(shim, (size_t)count, sizeof *shim, compare);
   text_printf(&keys,
               "case=random shapes=%d preset=%s start=%.0f,%.0f least=%.3f "
-              "tenth=%.3f median=%.3f most=%.3f ",
+              "tenth=%.3f median=%.3f most=%.3f shim_least=%.3f "
+              "shim_median=%.3f ",
               count, j->preset->name, s[0].start, s[1].start, ratio[0],
-              ratio[count / 10], ratio[count / 2], ratio[count - 1]);
+              ratio[count / 10], ratio[count / 2], ratio[count - 1], shim[0],
+              shim[count / 2]);
   if (j->simulates)
     put_off(off, count, &keys);
   keys_print(t, "%spacked=in0:%d,in1:%d,out:%d\n", text_string(&keys),
@@ -148,9 +171,10 @@ bool bench_shapes(struct tool *t, const struct bench_shapes *j) {
   struct shapes s[2] = {{.preset = j->preset, .simulates = j->simulates},
                         {.preset = j->preset, .simulates = j->simulates}};
   double *ratio = calloc((size_t)j->count, sizeof *ratio),
+         *shim = calloc((size_t)j->count, sizeof *shim),
          *off = calloc((size_t)j->count, sizeof *off);
   uint64_t state = 2026;
-  bool good = ratio && off;
+  bool good = ratio && shim && off;
   for (int i = -2; i < j->count && good; i++) {
     struct shapes *x = &s[i & 1];
     struct shape shape = {.problem = types[i & 1]};
@@ -162,12 +186,14 @@ bool bench_shapes(struct tool *t, const struct bench_shapes *j) {
     good = tool_nested(t, run_shape, x);
     if (good && i >= 0) {
       ratio[i] = x->ratio;
+      shim[i] = x->shim_ratio;
       off[i] = x->off;
     }
   }
   if (good)
-    put_results(t, s, j, ratio, off);
+    put_results(t, s, j, ratio, shim, off);
   free(off);
+  free(shim);
   free(ratio);
   return good;
 }

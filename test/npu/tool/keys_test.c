@@ -85,6 +85,8 @@ static void test_commands(void) {
   test_command("sim 16x16x16", "busy_cycles", true);
   test_command("doctor", "finding", false);
   test_command("bench array bf16-64", "cycles", false);
+  test_command("bench array random --predicted --shapes 2", "shim_bound",
+               false);
   test_command("bench calibration N6", "published", false);
   CHECK(mkdtemp(folder));
   snprintf(words, sizeof words, "profile 16x16x16 -o %s/page", folder);
