@@ -82,6 +82,10 @@ bool link_core(struct builder *, struct design_core *);
 /* A kernel that clears what an input's block at p0 has behind the last k. */
 struct asm_program *make_clear(struct builder *, int input);
 
+/* ---- finish.c ---- */
+/* What makes results of sums; *finish stays NULL where they are the same. */
+bool make_finish(struct builder *, struct asm_program **finish);
+
 /* ---- convert.c ---- */
 int design_convert_row(const struct tile_program *); /* of the device */
 bool make_converters(struct builder *);              /* their programs */

@@ -489,52 +489,6 @@ static struct asm_program *make_first(struct builder *m,
   return first && bytes_of(first) <= space - taken ? first : NULL;
 }
 
-static int block_elements(const struct tile_program *p) {
-  return p->block_m * p->block_n;
-}
-
-/* Sums that are results go to out as they are, 32 bytes at a time. */
-static struct asm_program *make_copy(struct builder *m) {
-  const struct tile_program *p = m->design->program;
-  enum { BYTES = 32 };
-  int columns = BYTES / dtype_bytes(p->acc);
-  struct kernel_copy k = {.name = "finish",
-                          .type = p->acc,
-                          .rows = block_elements(p) / columns,
-                          .columns = columns,
-                          .block_rows = 1,
-                          .block_columns = columns,
-                          .isa = map_isa(p->device)};
-  return kernel_copy(m->arena, &k, m->diag);
-}
-
-/* What makes results of sums; *finish stays NULL where they are the same. */
-static bool make_finish(struct builder *m, struct asm_program **finish) {
-  const struct tile_program *p = m->design->program;
-  enum dtype out = p->transfer[OUT].type;
-  if (p->acc == out && !p->finish.bias && !p->finish.relu) {
-    *finish = p->core.staged ? make_copy(m) : NULL;
-    return *finish || !p->core.staged;
-  }
-  struct kernel_narrow k = {
-      .name = "finish",
-      .from = p->acc,
-      .to = out,
-      .elements = block_elements(p),
-      .bias = p->finish.bias ? map_bias_words(p) : 0,
-      .relu = p->finish.relu,
-      .keeps_nan = p->finish.keeps_nan,
-      .apart = p->core.staged,
-      .turn = p->turns_sums != p->turns_out,
-      .shift = p->finish.shift,
-      .rounding = dtype_kind(out) == DTYPE_FLOAT ? KERNEL_ROUND_EVEN
-                                                 : KERNEL_ROUND_HALF_UP,
-      .saturation = p->finish.saturate ? KERNEL_SATURATE : KERNEL_WRAP,
-      .isa = map_isa(p->device)};
-  *finish = kernel_narrow(m->arena, &k, m->diag);
-  return *finish != NULL;
-}
-
 static bool keeps_last(const struct tile_program *p) {
   return p->core.staged && p->group_m > 1;
 }
@@ -626,8 +580,9 @@ static bool make_kernels(struct builder *m, struct design_core *c,
                          map_isa(p->device), p->transfer[IN0].type,
                          p->transfer[IN1].type, p->acc)};
   if (l->clears)
-    c->text[0] = kernel_zero(m->arena, map_isa(p->device), "zero",
-                             block_elements(p) * dtype_bytes(p->acc), m->diag);
+    c->text[0] =
+        kernel_zero(m->arena, map_isa(p->device), "zero",
+                    p->block_m * p->block_n * dtype_bytes(p->acc), m->diag);
   return c->text[0] != NULL;
 }
 
