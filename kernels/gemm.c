@@ -271,6 +271,28 @@ static struct asm_program *write_shorter(struct arena *a,
   return p;
 }
 
+/* Whether a step takes no longer than calls of products, one by one: what
+ * repeats may be a poor schedule.  Most steps are good enough without one of a
+ * product to compare with. */
+static bool beats_calls(const struct work *w, const struct schedule *steps) {
+  enum { GOOD = 17, CALL = 40 }; /* sixteenths of the multiplies; cycles */
+  const struct kernel_gemm *k = w->gemm;
+  const struct kernel_shape *s = &w->kind->mac_shape;
+  int macs = k->m / s->m * (k->n / s->n) * (k->k / s->k) * w->kind->passes,
+      step = steps->loop[1] - steps->loop[0], group = w->steps->group;
+  if (16 * step <= GOOD * group * macs)
+    return true;
+  struct arena *scratch = arena_open();
+  struct kernel_gemm product = *k;
+  struct schedule one;
+  struct diag d = {0};
+  product.zero = false;
+  bool good = !kernel_gemm_schedule(scratch, &product, &one, &d) ||
+              step <= group * (one.count + CALL);
+  arena_close(scratch);
+  return good;
+}
+
 static struct asm_program *make(struct arena *a, struct work *w,
                                 struct diag *d) {
   struct schedule schedule;
@@ -282,6 +304,14 @@ static struct asm_program *make(struct arena *a, struct work *w,
     diag_error(d, loc_none(), "gemm block: products by lanes have no steps");
   if (d->kind != DIAG_NONE || !schedule_work(a, w, &schedule, d))
     return NULL;
+  if (w->counted && !beats_calls(w, &schedule)) {
+    diag_error(d, loc_none(),
+               "gemm block: a step of %d x %d x %d in a loop takes %d cycles, "
+               "more than calls of products",
+               w->gemm->m, w->gemm->k, w->gemm->n,
+               schedule.loop[1] - schedule.loop[0]);
+    return NULL;
+  }
   struct diag too_long = {0};
   struct asm_program *p = write_down(a, w, &schedule, &too_long);
   if (!p && !w->steps)

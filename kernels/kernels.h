@@ -187,7 +187,8 @@ struct asm_program *kernel_gemm_steps(struct arena *,
                                       struct diag *);
 /* The same for a number of blocks of K that the caller knows when it calls: any
  * above *before, which is 1 or 2.  r14 is the number less *before + 1;
- * steps->count is not read. */
+ * steps->count is not read.  NULL, too, where calls of kernel_gemm take less
+ * time. */
 struct asm_program *kernel_gemm_counted(struct arena *,
                                         const struct kernel_gemm *,
                                         const struct kernel_steps *,

@@ -372,6 +372,34 @@ static void test_random_steps(int count, uint64_t seed) {
   }
 }
 
+/* Steps that repeat in a poor schedule only are left to calls. */
+static void test_counted(void) {
+  static const struct {
+    int m, n;
+    bool good;
+  } block[] = {{48, 72, true}, {32, 72, true}, {36, 72, false}};
+  for (size_t i = 0; i < COUNT(block); i++) {
+    const struct kernel_gemm k = {.name = "gemm",
+                                  .in0 = DTYPE_I8,
+                                  .in1 = DTYPE_I8,
+                                  .out = DTYPE_I32,
+                                  .m = block[i].m,
+                                  .n = block[i].n,
+                                  .k = 104,
+                                  .zero = true,
+                                  .tall = true,
+                                  .yields = true};
+    const struct kernel_steps s = check_steps(0, 2);
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    int before;
+    struct asm_program *p = kernel_gemm_counted(a, &k, &s, &before, &d);
+    CHECK((p != NULL) == block[i].good);
+    CHECK(p || strstr(d.text, "more than calls"));
+    arena_close(a);
+  }
+}
+
 static void test_refusals(void) {
   static const struct kernel_gemm bad[] = {
       {"x", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, .m = 64, .k = 12, .n = 64},
@@ -469,6 +497,7 @@ int main(int argc, char **argv) {
   test_steps(NULL, in_steps, COUNT(in_steps));
   test_steps(aie2p, in_steps_aie2p, COUNT(in_steps_aie2p));
   test_blocks(12);
+  test_counted();
   test_refusals();
   test_text();
   for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
