@@ -79,7 +79,7 @@ static void make_key(const struct tile_program *p, struct key *key) {
   key->block_n = p->block_n;
   key->block_k = p->block_k;
   key->group_m = p->group_m;
-  int steps = map_products_k(p);
+  int steps = map_products_k(p) - map_is_cleared(p); /* in one call */
   key->steps_k = steps < MANY_STEPS ? steps : MANY_STEPS;
   key->joint = core->joint;
   key->cleared_k = map_is_cleared(p) ? (int)map_last_k(p, 1) : 0;

@@ -25,7 +25,8 @@
  * input is a call of its own then, and so is the product.
  *
  * Where K does not end with a small matrix the last step's inputs are cleared
- * behind it before they are multiplied.
+ * behind it before they are multiplied: it is a call of its own behind a kernel
+ * of all others.
  *
  * A bias is one more block of in1, behind the last step; only then do sums
  * become results.
@@ -93,13 +94,14 @@ static void put_call(struct text *t, const char *name) {
 /* What the loop's steps have in common. */
 struct loop {
   const struct tile_program *program;
-  bool steps;            /* one kernel for all steps */
+  bool steps;            /* one kernel for all steps, */
+  bool last_apart;       /* but for the last one */
   int before;            /* steps before those that it counts; 0: it does not */
   bool clears, finishes; /* there are kernels `zero`, `finish` */
   bool keeps_last;       /* of two blocks of sums only the second is finished */
   bool converts;         /* the product's stores land late */
   int bias; /* blocks of in1 behind the last step; the first holds a bias */
-  uint32_t in1_way; /* from one block of in1 to the other */
+  uint32_t in0_way, in1_way; /* from one block of in0, of in1 to the other */
 };
 
 static void put_lock(struct text *t, const struct loop *l, bool acquire,
@@ -114,6 +116,17 @@ static void put_lock(struct text *t, const struct loop *l, bool acquire,
 
 static void put_toggle(struct text *t, int reg) {
   text_printf(t, "\txor\tr%d, r%d, r%d\n", reg, reg, reg + 1);
+}
+
+/* Behind a step: to the ring's other block. */
+static void put_next(struct text *t, const struct loop *l, int reg) {
+  if (!l->last_apart) {
+    put_toggle(t, reg);
+    return;
+  }
+  put_constant(t, "r4", reg == REG_IN0 ? l->in0_way : l->in1_way,
+               "the way to the other block");
+  text_printf(t, "\txor\tr%d, r%d, r4\n", reg, reg);
 }
 
 /* Whether the sums that become the block of out in `out` are elsewhere. */
@@ -215,7 +228,7 @@ static void put_inputs(struct text *t, const struct loop *l, bool begin) {
   } else if (by_blocks(l)) {
     put_nops(t, 4);
   } else {
-    put_toggle(t, REG_IN0);
+    put_next(t, l, REG_IN0);
     put_nops(t, l->converts ? 3 : 1);
     put_lock(t, l, false, CORE_IN0 + LOCK_EMPTY, "in0 is empty");
     put_nops(t, 2);
@@ -268,7 +281,7 @@ static void put_step(struct text *t, const struct loop *l, bool first,
   for (int i = 0; i < l->program->group_m; i++)
     put_product(t, l, REG_OUT + i, first, last);
   put_lock(t, l, false, CORE_IN1 + LOCK_EMPTY, "in1 is empty");
-  put_toggle(t, REG_IN1);
+  put_next(t, l, REG_IN1);
   put_nops(t, 2);
   if (last)
     put_biased(t, l);
@@ -363,7 +376,12 @@ static void put_rounds(struct text *t, const struct design *x,
   uint32_t in0 = way_of(x, "in0_0", "in0_1"), in1 = way_of(x, "in1_0", "in1_1");
   assert(l->steps && !l->clears);
   put_start(t, x, l);
-  text_printf(t, "\tmova\tr2, #1\n\tand\tr2, r%d, r2\n", REG_STEPS);
+  int steps = REG_STEPS;
+  if (l->last_apart) {
+    steps = 3;
+    text_printf(t, "\tadd\tr%d, r%d, #-1\n", steps, REG_STEPS);
+  }
+  text_printf(t, "\tmova\tr2, #1\n\tand\tr2, r%d, r2\n", steps);
   if (p->group_m == 1)
     put_parity(t, REG_IN0, in0);
   put_parity(t, REG_IN1, in1);
@@ -371,7 +389,8 @@ static void put_rounds(struct text *t, const struct design *x,
   put_constant(t, "r4", in0, "the way to in0's other block");
   put_constant(t, "r5", in1, "and in1's");
   if (l->before)
-    text_printf(t, "\tadd\tr14, r%d, #%d\n", REG_STEPS, -l->before - 1);
+    text_printf(t, "\tadd\tr14, r%d, #%d\n", REG_STEPS,
+                -l->last_apart - l->before - 1);
   text_printf(t,
               "\txor\tr4, r%d, r4\n\txor\tr5, r%d, r5\n\tjl\t#steps\n"
               "\tsub\tr4, r4, r%d\n\tsub\tr5, r5, r%d\n"
@@ -382,8 +401,13 @@ static void put_rounds(struct text *t, const struct design *x,
   if (p->group_m == 1)
     put_toggle(t, REG_IN0);
   put_toggle(t, REG_IN1);
-  if (l->finishes)
+  if (l->finishes || l->last_apart)
     put_nops(t, 4);
+  if (l->last_apart) {
+    put_step(t, l, false, true);
+    put_end(t, p);
+    return;
+  }
   for (int i = l->keeps_last; l->finishes && !l->bias && i < p->group_m; i++)
     put_finish(t, l, REG_OUT + i);
   put_biased(t, l);
@@ -493,11 +517,12 @@ static bool keeps_last(const struct tile_program *p) {
   return p->core.staged && p->group_m > 1;
 }
 
-/* The kernel of all steps, or NULL when it would not leave space for the loop
- * and what else there is, or its steps do not repeat.  *before: that it counts
- * those behind so many; 0: there are not as many. */
-static struct asm_program *make_steps(struct builder *m, bool finishes,
-                                      size_t other_bytes, int *before) {
+/* The kernel of so many steps, or NULL when it would not leave space for the
+ * loop and what else there is, or its steps do not repeat.  *before: that it
+ * counts those behind so many; 0: there are not as many. */
+static struct asm_program *make_steps(struct builder *m, int count,
+                                      bool finishes, size_t other_bytes,
+                                      int *before) {
   enum { LOOP_BYTES = 384, MOST_BEFORE = 2 };
   const struct design *x = m->design;
   const struct tile_program *p = x->program;
@@ -505,7 +530,7 @@ static struct asm_program *make_steps(struct builder *m, bool finishes,
   struct kernel_gemm gemm = product_of(p, "steps", true);
   int own = p->device->core_lock;
   const struct kernel_steps steps = {
-      .count = p->steps_k,
+      .count = count,
       .group = p->group_m,
       .c_bytes = (int)(map_sums(&p->core, p->group_m, 1) -
                        map_sums(&p->core, p->group_m, 0)),
@@ -515,16 +540,32 @@ static struct asm_program *make_steps(struct builder *m, bool finishes,
       .c = {finishes && !keeps_last(p) ? -1 : own + CORE_OUT + LOCK_FULL,
             p->core.staged && !keeps_last(p) ? -1 : own + CORE_OUT}};
   struct asm_program *made =
-      p->steps_k > 1 ? kernel_gemm_counted(m->arena, &gemm, &steps, before, &d)
-                     : NULL;
-  if (!made || p->steps_k <= *before) {
+      count > 1 ? kernel_gemm_counted(m->arena, &gemm, &steps, before, &d)
+                : NULL;
+  if (!made || count <= *before) {
     *before = 0;
-    made = p->steps_k <= MOST_BEFORE
-               ? kernel_gemm_steps(m->arena, &gemm, &steps, &d)
-               : NULL;
+    made = count <= MOST_BEFORE ? kernel_gemm_steps(m->arena, &gemm, &steps, &d)
+                                : NULL;
   }
   size_t space = p->device->program_bytes - LOOP_BYTES - other_bytes;
   return made && bytes_of(made) <= space ? made : NULL;
+}
+
+/* The same where the last step, which is cleared first, is a call. */
+static bool make_cleared(struct builder *m, struct design_core *c,
+                         size_t other_bytes, int *before) {
+  enum { LAST_BYTES = 512 };
+  const struct tile_program *p = m->design->program;
+  struct diag d = {0};
+  struct asm_program *product = p->steps_k > 1 && p->group_m == 1
+                                    ? make_product(m, "product", false, &d)
+                                    : NULL;
+  size_t taken = product ? bytes_of(product) + other_bytes + LAST_BYTES : 0;
+  if (!product || taken + LAST_BYTES > p->device->program_bytes)
+    return false;
+  c->text[1] = make_steps(m, p->steps_k - 1, true, taken, before);
+  c->text[0] = c->text[1] ? product : NULL;
+  return c->text[1] != NULL;
 }
 
 /* The kernels that the outer loop calls, in c->text: what finishes sums, and
@@ -534,10 +575,13 @@ static bool make_kernels(struct builder *m, struct design_core *c,
   const struct tile_program *p = m->design->program;
   struct asm_program *finish = NULL;
   int bias = p->finish.bias ? design_buffer_steps(p, IN1) : 0;
-  uint32_t way = way_of(m->design, "in1_0", "in1_1");
+  uint32_t way = way_of(m->design, "in1_0", "in1_1"),
+           in0_way = way_of(m->design, "in0_0", "in0_1");
   if (!make_finish(m, &finish))
     return false;
   c->text[2] = finish;
+  bool converts = kernel_gemm_converts(
+      map_isa(p->device), p->transfer[IN0].type, p->transfer[IN1].type, p->acc);
   int before = 0;
   size_t other = finish ? bytes_of(finish) : 0;
   for (int i = 0; i < OUT && p->core.by_blocks; i++) {
@@ -554,15 +598,20 @@ static bool make_kernels(struct builder *m, struct design_core *c,
     other += bytes_of(c->text[3 + i]);
   }
   /* no kernel of all steps */
-  bool blocks = p->core.by_blocks || p->converts || clears;
-  c->text[1] = blocks ? NULL : make_steps(m, finish != NULL, other, &before);
+  bool blocks = p->core.by_blocks || p->converts,
+       apart = clears && make_cleared(m, c, other, &before);
+  if (!blocks && !clears)
+    c->text[1] = make_steps(m, p->steps_k, finish != NULL, other, &before);
   if (c->text[1]) {
     *l = (struct loop){.program = p,
                        .steps = true,
+                       .last_apart = apart,
                        .before = before,
                        .finishes = finish != NULL,
                        .keeps_last = keeps_last(p),
+                       .converts = converts,
                        .bias = bias,
+                       .in0_way = in0_way,
                        .in1_way = way};
     return true;
   }
@@ -576,9 +625,7 @@ static bool make_kernels(struct builder *m, struct design_core *c,
                      .keeps_last = keeps_last(p),
                      .bias = bias,
                      .in1_way = way,
-                     .converts = kernel_gemm_converts(
-                         map_isa(p->device), p->transfer[IN0].type,
-                         p->transfer[IN1].type, p->acc)};
+                     .converts = converts};
   if (l->clears)
     c->text[0] =
         kernel_zero(m->arena, map_isa(p->device), "zero",

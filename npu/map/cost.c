@@ -509,7 +509,7 @@ static double clear_cycles(const struct array *s, const struct teir_problem *p,
                            const struct map_blocking *b) {
   enum { CALLS = 80, STEP = 40, EACH = 18, VECTOR = 32 };
   if (b->last_k % s->mac.k == 0)
-    return 0; /* else no kernel takes all steps */
+    return 0; /* else all steps are calls, but where a kernel fits, too */
   double bytes = (double)b->block_m * dtype_bytes(p->type[IN0]) +
                  (double)b->block_n * dtype_bytes(p->type[IN1]);
   return CALLS + STEP * b->steps_k +

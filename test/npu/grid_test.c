@@ -113,6 +113,7 @@ int main(void) {
       {{{1, 227, 406, 416}, BF16}, 60000, NULL},
       /* cores clear what is behind the last k */
       {{{1, 736, 640, 462}, BF16}, 179500, NULL},
+      {{{1, 256, 512, 622}, BF16}, 72500, NULL},
       /* batches: each core has products of its own, or all have all */
       {{{64, 64, 64, 64}, BF16}, 75000, NULL},
       {{{16, 32, 48, 40}, BF16_BF16}, 27000, NULL},
