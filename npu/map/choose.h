@@ -49,6 +49,24 @@ bool array_pads(const struct array *, const struct map_blocking *, int64_t k);
 void map_cut_add(struct map_cut *, int axis, enum map_place, int64_t extent,
                  int64_t step);
 
+/* ---- walk.c ---- */
+/* As much of the tile program as says how buffers travel. */
+void array_walks(const struct array *, const struct map_blocking *,
+                 const struct map_panel *, struct tile_program *);
+/* Bytes of contiguous runs in which a tensor lies in device memory; blocks
+ * follow each other. */
+double array_run_bytes(const struct array *, const struct map_blocking *,
+                       const struct tile_program *, const struct map_panel *,
+                       int tensor);
+/* Whether every m round, and product of a batch, is a phase at least. */
+bool array_rounds_are_phases(const struct array *, const struct map_blocking *,
+                             bool apart);
+/* Whether descriptors can walk over the tensors that lie in place, and how many
+ * n rounds one does: 1 where a block needs the iterations. */
+bool array_can_walk(const struct array *, const struct map_blocking *,
+                    const struct tile_program *, const struct map_panel *,
+                    int64_t *rounds);
+
 /* ---- cost.c ---- */
 /* Whether blocks fit into a core, and where. */
 bool array_fits(const struct device *, const struct teir_problem *,
