@@ -4,7 +4,6 @@
 #include "emit.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 /* Register offsets and distances, from the one table of them. */
 enum {
@@ -237,12 +236,10 @@ struct by_phase {
   int *end; /* behind the last of each phase */
 };
 
-static void sort_tasks(const struct design *x, struct by_phase *o) {
-  size_t tasks = (size_t)x->task_count + 1, phases = (size_t)x->phases + 1;
-  o->task = calloc(tasks, sizeof *o->task);
-  o->end = calloc(phases, sizeof *o->end);
-  if (!o->task || !o->end)
-    out_of_memory(tasks * sizeof *o->task + phases * sizeof *o->end);
+static void sort_tasks(struct arena *a, const struct design *x,
+                       struct by_phase *o) {
+  o->task = arena_array(a, (size_t)x->task_count + 1, sizeof *o->task);
+  o->end = arena_array(a, (size_t)x->phases + 1, sizeof *o->end);
   for (int i = 0; i < x->task_count; i++) {
     assert(x->task[i].phase >= 0 && x->task[i].phase < x->phases);
     o->end[x->task[i].phase + 1]++;
@@ -314,11 +311,9 @@ static bool push_phases(const struct design *x, const struct by_phase *o,
 
 bool emit_run(const struct design *x, struct command_list *l, struct diag *d) {
   struct by_phase order;
-  sort_tasks(x, &order);
-  bool good = push_phases(x, &order, l, d);
-  if (good)
-    wait_idle(x, l);
-  free(order.task);
-  free(order.end);
-  return good;
+  sort_tasks(l->arena, x, &order);
+  if (!push_phases(x, &order, l, d))
+    return false;
+  wait_idle(x, l);
+  return true;
 }
