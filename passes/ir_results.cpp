@@ -131,16 +131,8 @@ static bool isAddedTo(const StoreInst &S, const Instruction &I,
 static bool anyAddsTo(const PHINode &P, ArrayRef<const Instruction *> Values,
                       const LoopInfo &LI) {
   return any_of(Values, [&](const Instruction *I) {
-    switch (I->getOpcode()) {
-    case Instruction::Add:
-    case Instruction::FAdd:
-    case Instruction::Sub:
-    case Instruction::FSub:
-      break;
-    default:
-      if (!isSumOfProduct(*I))
-        return false;
-    }
+    if (!isAdding(*I) && !isSumOfProduct(*I))
+      return false;
     Terms T(I, LI);
     return T.TooMany || T.has(&P);
   });

@@ -40,23 +40,27 @@ const Instruction *productIn(const Value *Added) {
   return IsProduct ? S : nullptr;
 }
 
+bool isAdding(const Instruction &I) {
+  switch (I.getOpcode()) {
+  case Instruction::Add:
+  case Instruction::FAdd:
+  case Instruction::Sub:
+  case Instruction::FSub:
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool isSumOfProduct(const Instruction &I) {
   if (const auto *Call = dyn_cast<IntrinsicInst>(&I))
     return (Call->getIntrinsicID() == Intrinsic::fmuladd ||
             Call->getIntrinsicID() == Intrinsic::fma) &&
            loadsUnder(Call->getArgOperand(0), 0) > 0 &&
            loadsUnder(Call->getArgOperand(1), 0) > 0;
-  switch (I.getOpcode()) {
-  case Instruction::Add:
-  case Instruction::FAdd:
-  case Instruction::Sub:
-  case Instruction::FSub:
-    break;
-  default:
-    return false;
-  }
-  return any_of(I.operands(),
-                [](const Use &U) { return productIn(U.get()) != nullptr; });
+  return isAdding(I) && any_of(I.operands(), [](const Use &U) {
+           return productIn(U.get()) != nullptr;
+         });
 }
 
 bool sumsProducts(const Loop &L) {

@@ -9,6 +9,8 @@ namespace nputeir {
 
 // An instruction that adds a product to something.
 bool isSumOfProduct(const llvm::Instruction &I);
+// I adds or subtracts.
+bool isAdding(const llvm::Instruction &I);
 // The product in what such an instruction adds, perhaps shifted or divided;
 // null: there is none.
 const llvm::Instruction *productIn(const llvm::Value *Added);
