@@ -13,6 +13,10 @@ Code::Code(Function &F) : IRBuilder<>(F.getContext()), F(F) {
   SetInsertPoint(block("entry"));
 }
 
+Code::Code(BasicBlock &End) : IRBuilder<>(&End), F(*End.getParent()) {
+  assert(!End.getTerminator());
+}
+
 BasicBlock *Code::block(const char *Name) {
   return BasicBlock::Create(F.getContext(), Name, &F);
 }
@@ -186,6 +190,21 @@ void Code::when(Value *Condition, function_ref<void()> Then,
     CreateBr(After);
   }
   SetInsertPoint(After);
+}
+
+CallInst *emitMalloc(IRBuilder<> &B, Value *Bytes) {
+  Module &M = *B.GetInsertBlock()->getModule();
+  return B.CreateCall(M.getOrInsertFunction("malloc",
+                                            bytePointer(B.getContext()),
+                                            B.getInt64Ty()),
+                      {Bytes});
+}
+
+void emitFree(IRBuilder<> &B, Value *Memory) {
+  Module &M = *B.GetInsertBlock()->getModule();
+  B.CreateCall(
+      M.getOrInsertFunction("free", B.getVoidTy(), bytePointer(B.getContext())),
+      {Memory});
 }
 
 } // namespace nputeir

@@ -19,6 +19,8 @@ public:
 
   // Appends to F, which has no code yet.
   explicit Code(llvm::Function &F);
+  // Goes on at the end of a block, which has no terminator.
+  explicit Code(llvm::BasicBlock &End);
 
   llvm::Module &module() { return *F.getParent(); }
   llvm::Argument *argument(unsigned I) { return F.getArg(I); }
@@ -70,6 +72,10 @@ public:
 private:
   llvm::BasicBlock *block(const char *Name);
 };
+
+// From malloc: null where there is none.
+llvm::CallInst *emitMalloc(llvm::IRBuilder<> &B, llvm::Value *Bytes);
+void emitFree(llvm::IRBuilder<> &B, llvm::Value *Memory);
 
 } // namespace nputeir
 

@@ -131,30 +131,19 @@ private:
     return Place;
   }
 
-  Value *acquire(Value *Bytes) {
-    auto *T =
-        FunctionType::get(bytePointer(C.getContext()), {C.getInt64Ty()}, false);
-    return C.CreateCall(C.module().getOrInsertFunction("malloc", T), {Bytes});
-  }
-
-  void release(Value *Memory) {
-    auto *T =
-        FunctionType::get(C.getVoidTy(), {bytePointer(C.getContext())}, false);
-    C.CreateCall(C.module().getOrInsertFunction("free", T), {Memory});
-  }
-
   // The status.
   Value *single() {
     Value *Slots = C.argument(0);
     Value *None = Constant::getNullValue(bytePointer(C.getContext()));
     Value *Needed = C.CreateIsNotNull(Needs);
     Value *Memory = C.choose(Needed, {None}, [&] {
-      return Code::Values{acquire(C.CreateCall(NeedsType, Needs, {Slots}))};
+      return Code::Values{
+          emitMalloc(C, C.CreateCall(NeedsType, Needs, {Slots}))};
     })[0];
     C.when(C.CreateAnd(Needed, C.CreateIsNull(Memory)),
            [&] { C.CreateRet(C.getInt32(1)); });
     C.CreateCall(RunType, Run, {Slots, Memory});
-    release(Memory); // null: nothing
+    emitFree(C, Memory); // null: nothing
     return C.getInt32(0);
   }
 
@@ -204,7 +193,7 @@ private:
     Code::Values Memory =
         C.choose(C.CreateIsNotNull(Needs), {None, C.number(0)}, [&] {
           Value *Bytes = largest(Given, Axis, Parts, Size);
-          Value *Memory = acquire(C.times(Bytes, Parts));
+          Value *Memory = emitMalloc(C, C.times(Bytes, Parts));
           C.when(C.CreateIsNull(Memory), [&] { C.CreateRet(C.getInt32(1)); });
           return Code::Values{Memory, Bytes};
         });
@@ -220,7 +209,7 @@ private:
     C.CreateCall(FunctionType::get(C.getVoidTy(), Types, false),
                  runtime("nputeir_parallel_1", C.getVoidTy(), Types),
                  {Body, To, Parts});
-    release(Memory[0]);
+    emitFree(C, Memory[0]);
     return C.getInt32(0);
   }
 

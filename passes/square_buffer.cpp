@@ -5,24 +5,14 @@ using namespace llvm;
 
 namespace nputeir {
 
-static Module &moduleOf(const IRBuilder<> &B) {
-  return *B.GetInsertBlock()->getModule();
-}
-
 void SquareBuffer::acquire(IRBuilder<> &B) {
-  FunctionCallee Allocate = moduleOf(B).getOrInsertFunction(
-      "malloc", bytePointer(B.getContext()), B.getInt64Ty());
-  CallInst *Call =
-      B.CreateCall(Allocate, {B.getInt64(rowBytes() * Side)}, "nputeir.square");
+  CallInst *Call = emitMalloc(B, B.getInt64(rowBytes() * Side));
+  Call->setName("nputeir.square");
   Call->addRetAttr(Attribute::NoAlias);
   At = Call;
 }
 
-void SquareBuffer::release(IRBuilder<> &B) const {
-  FunctionCallee Free = moduleOf(B).getOrInsertFunction(
-      "free", B.getVoidTy(), bytePointer(B.getContext()));
-  B.CreateCall(Free, {At});
-}
+void SquareBuffer::release(IRBuilder<> &B) const { emitFree(B, At); }
 
 Value *SquareBuffer::at(IRBuilder<> &B, Value *Row, Value *Column) const {
   Value *Way = B.CreateMul(Row, B.getInt64(rowBytes()));
@@ -31,7 +21,7 @@ Value *SquareBuffer::at(IRBuilder<> &B, Value *Row, Value *Column) const {
 }
 
 Align SquareBuffer::alignment(IRBuilder<> &B, Type *T) const {
-  return moduleOf(B).getDataLayout().getABITypeAlign(T);
+  return B.GetInsertBlock()->getModule()->getDataLayout().getABITypeAlign(T);
 }
 
 } // namespace nputeir

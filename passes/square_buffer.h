@@ -2,7 +2,7 @@
 #ifndef NPUTEIR_SQUARE_BUFFER_H
 #define NPUTEIR_SQUARE_BUFFER_H
 
-#include "versions.h"
+#include "ir_code.h"
 
 namespace nputeir {
 

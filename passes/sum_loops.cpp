@@ -18,6 +18,7 @@
 // what is known of pointers, or places apart, which is asked at run time.
 #include "sum_loops.h"
 #include "checks.h"
+#include "ir_code.h"
 #include "ir_exits.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
@@ -240,9 +241,7 @@ private:
         Outer, Nest, LI, SE, DT, P.Npu && !P.Cpu ? isLinked(End) : nullptr);
     IRBuilder<> B(Get.Then);
     B.SetCurrentDebugLocation(DL);
-    FunctionCallee Allocate = M.getOrInsertFunction(
-        "malloc", bytePointer(M.getContext()), B.getInt64Ty());
-    Array = Get.join(B.CreateCall(Allocate, {bytes(Get.Then)}));
+    Array = Get.join(emitMalloc(B, bytes(Get.Then)));
     Array->setName("nputeir.sums");
     S.Array->replaceAllUsesWith(Array);
     dropArray(S);
@@ -355,13 +354,11 @@ private:
   // On all ways out of the nest and its copy.
   void release(BasicBlock &To) {
     SmallVector<BasicBlock *, 4> Ends(predecessors(&To));
-    FunctionCallee Free = M.getOrInsertFunction(
-        "free", Type::getVoidTy(M.getContext()), bytePointer(M.getContext()));
     for (BasicBlock *End : Ends) {
       BasicBlock *Out = SplitEdge(End, &To, &DT, &LI);
       IRBuilder<> B(Out->getTerminator());
       B.SetCurrentDebugLocation(DL);
-      B.CreateCall(Free, {Array});
+      emitFree(B, Array);
     }
   }
 };

@@ -24,7 +24,6 @@
 // matrix are apart.  The mirror, and a number on a diagonal that the nest
 // leaves out (correlation), are a nest behind the others that reads c[i][j].
 #include "triangles.h"
-#include "ir_loops.h"
 #include "ir_marks.h"
 #include "square_buffer.h"
 #include "uneven.h"
@@ -561,11 +560,11 @@ private:
   }
 
   // Those that are the triangle's, into the buffer or back.
-  void copyElements(IRBuilder<> &B, const Piece &P, bool Back) {
+  void copyElements(Code &B, const Piece &P, bool Back) {
     Type *T = getLoadStoreType(Stores[0]);
     Align Loose = getLoadStoreAlignment(Stores[0]);
     Align InSquare = Buffer.alignment(B, T);
-    Value *None = B.getInt64(0), *First = firstRow(B, P);
+    Value *None = B.number(0), *One = B.number(1), *First = firstRow(B, P);
     // In row 0 this is the first column of the square, also in front of it.
     Value *Begin = FromStart
                        ? P.Left
@@ -574,14 +573,13 @@ private:
     auto Typed = [&](Value *At) {
       return B.CreatePointerCast(At, pointerTo(T));
     };
-    emitLoop(B, None, P.Rows, [&](Value *Row) {
-      Value *Times =
-          Grows ? B.CreateAdd(Row, B.getInt64(1)) : B.CreateSub(P.Rows, Row);
+    B.loop(None, P.Rows, One, [&](Value *Row) {
+      Value *Times = Grows ? B.CreateAdd(Row, One) : B.CreateSub(P.Rows, Row);
       Value *Way = B.CreateMul(B.CreateAdd(First, Row), Own.Row);
       Way = B.CreateAdd(Way, Corner);
       Value *From = FromStart ? None : B.CreateSub(P.Columns, Times);
       Value *To = FromStart ? Times : P.Columns;
-      emitLoop(B, From, To, [&](Value *Column) {
+      B.loop(From, To, One, [&](Value *Column) {
         Value *At = B.CreateAdd(Way, B.CreateMul(Column, Own.Column));
         Value *Element = Typed(B.CreateGEP(
             B.getInt8Ty(),
@@ -629,7 +627,7 @@ private:
                           BasicBlock *Square, BasicBlock *Stored,
                           BasicBlock *After, ValueToValueMapTy &Map) {
     BasicBlock *Fill = create("nputeir.fill"), *Done = create("nputeir.done");
-    IRBuilder<> B(Squares);
+    Code B(*Squares);
     B.SetCurrentDebugLocation(DL);
     PHINode *Begin = B.CreatePHI(I64, 2, "nputeir.begin");
     Begin->addIncoming(B.getInt64(0), From);
