@@ -457,8 +457,7 @@ static bool read_like(struct arena *a, const struct device *dev,
                       struct map_work *w, struct diag *d) {
   bool stay[TENSORS];
   for (int t = 0; t < TENSORS; t++) {
-    int other = form->swapped && t < OUT ? IN0 + IN1 - t : t;
-    stay[other] = form->layout[t].in_place;
+    stay[map_given_tensor(form, t)] = form->layout[t].in_place;
   }
   if (!map_work_read(a, dev, teir, stay, w, d))
     return false;
@@ -600,7 +599,7 @@ static void name_reasons(const struct map_form *form,
                          const struct stay stay[TENSORS],
                          const char *why[TENSORS]) {
   for (int i = 0; i < TENSORS; i++) {
-    int t = form->swapped && i < OUT ? IN0 + IN1 - i : i;
+    int t = map_given_tensor(form, i);
     why[t] = form->layout[i].in_place ? NULL
              : stay[t].tried          ? "descriptor"
              : !stay[t].words         ? "stride"

@@ -107,3 +107,7 @@ int map_joins(const struct tile_program *p) {
              (pushes + 2 * each > ready ? pushes + 2 * each : ready) + out / 2;
   return one <= two ? 1 : 2;
 }
+
+int map_given_tensor(const struct map_form *form, int tensor) {
+  return form->swapped && tensor < OUT ? IN0 + IN1 - tensor : tensor;
+}

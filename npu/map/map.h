@@ -162,6 +162,8 @@ struct map_form {
   /* The blocks of a group, of an axis a role, leave a mem tile as one. */
   bool close_out;
 };
+/* The TEIR's tensor that is the array's, or the other way round. */
+int map_given_tensor(const struct map_form *, int tensor);
 struct map_grid map_grid_of(const struct device *, const struct map_form *);
 bool map_same_grid(const struct map_form *, const struct map_form *);
 /* Products that the cores work on at once, each on its own: 1 but for a grid
