@@ -136,20 +136,31 @@ static void test_small(const struct row *x) {
   arena_close(a);
 }
 
-/* Many short rounds, whose blocks of out wait for DRAM behind the last one, and
- * kernels with columns that make no even shape. */
-static void test_prediction(const char *on, int64_t m, int64_t n, int64_t k,
-                            enum dtype in, enum dtype out) {
+/* A product whose launch the chooser has to price well. */
+struct priced {
+  const char *on, *expression, *sizes;
+  enum dtype in, out;
+  double error;
+};
+static const struct priced priced[] = {
+    /* many short rounds, whose blocks of out wait for DRAM behind the last one,
+     * and kernels with columns that make no even shape */
+    {"krackan", "ab,bc->ac", "a=607,b=211,c=761", DTYPE_I8, DTYPE_I32, error},
+    {"krackan", "ab,bc->ac", "a=381,b=395,c=933", DTYPE_BF16, DTYPE_F32, error},
+};
+
+static void test_prediction(const struct priced *x) {
   struct arena *a = arena_open();
   struct diag d = {0};
   struct npu_result r = {0};
   struct sim_report report = {0};
-  struct sim_options options = {.preset = preset_find(on)};
+  struct sim_options options = {.preset = preset_find(x->on)};
   struct sim_buffer buffer[TENSORS] = {{0}};
-  const struct teir_problem p = {
-      .extent = {1, m, n, k}, .type = {in, in, out}, .acc = out};
-  const struct teir *t = teir_from_problem(a, &p, &d);
-  bool good = t && npu_compile(a, on, t, 0, &r, &d);
+  struct teir_einsum e = {
+      .expression = x->expression, .in = x->in, .out = x->out};
+  const struct teir *t =
+      teir_einsum_sizes(&e, x->sizes, &d) ? teir_from_einsum(a, &e, &d) : NULL;
+  bool good = t && npu_compile(a, x->on, t, 0, &r, &d);
   for (int i = 0; good && i < TENSORS; i++) {
     size_t bytes = (size_t)r.program->transfer[i].bytes;
     buffer[r.program->transfer[i].tensor] =
@@ -160,10 +171,10 @@ static void test_prediction(const char *on, int64_t m, int64_t n, int64_t k,
   good =
       s && sim_run(s, r.txn.data, r.txn.length, buffer, TENSORS, &report, &d);
   double off = r.blocking.predicted_cycles / (double)report.cycles - 1;
-  CHECK(good && fabs(off) < error);
-  if (!good || fabs(off) >= error)
-    fprintf(stderr, "%s %lldx%lldx%lld: predicted %.1f %% off: %s\n", on,
-            (long long)m, (long long)n, (long long)k, 100 * off, d.text);
+  CHECK(good && fabs(off) < x->error);
+  if (!good || fabs(off) >= x->error)
+    fprintf(stderr, "%s %s, %s: predicted %.1f %% off: %s\n", x->on,
+            x->expression, x->sizes, 100 * off, d.text);
   if (s)
     sim_close(s);
   for (int i = 0; i < TENSORS; i++)
@@ -173,8 +184,8 @@ static void test_prediction(const char *on, int64_t m, int64_t n, int64_t k,
 }
 
 int main(void) {
-  test_prediction("krackan", 607, 761, 211, DTYPE_I8, DTYPE_I32);
-  test_prediction("krackan", 381, 933, 395, DTYPE_BF16, DTYPE_F32);
+  for (size_t i = 0; i < sizeof priced / sizeof *priced; i++)
+    test_prediction(&priced[i]);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     test_share(&rows[i]);
     if (rows[i].small)
