@@ -176,6 +176,7 @@ struct phases {
   double last;          /* for the last blocks to leave */
   double ends;          /* panels whose last chunk takes a task of its own */
   double memory;        /* DRAM is busy behind the first inputs */
+  double ahead;         /* of these, for what rings of in1 hold */
 };
 
 static double memory_cycles(const struct map_blocking *b,
@@ -184,6 +185,17 @@ static double memory_cycles(const struct map_blocking *b,
   double rounds = (double)b->rounds_m * b->rounds_n;
   return rounds * ((1 - x->kept) * x->in0 + x->in1 + x->out) +
          rounds / panel_rounds(b, panel) * x->kept * x->in0 - x->in0 - x->in1;
+}
+
+/* In which DRAM fills the buffers of in1, but for those of the first n round. */
+static double ahead_cycles(const struct map_blocking *b,
+                           const struct map_panel *panel,
+                           const struct traffic *x) {
+  double held = map_mem_depth(panel, IN1) * panel->run[IN1] + 2.0,
+         rounds = held / b->steps_k;
+  if (rounds > (double)b->rounds_m * b->rounds_n)
+    rounds = (double)b->rounds_m * b->rounds_n;
+  return rounds > 1 ? (rounds - 1) * x->in1 : 0;
 }
 
 /* Cycles that a launch takes at least, whose tasks are pushed one by one: the
@@ -204,7 +216,9 @@ static double push_cycles(const struct array *s, const struct phases *x) {
     least = cycles < least ? cycles : least;
   }
   /* nor does much happen before the first blocks of out can leave */
-  double all = (map_grid_inputs(g) + g->columns / 2.0) * push + x->memory;
+  double head = (map_grid_inputs(g) + g->columns / 2.0) * push,
+         ahead = x->ahead < head / 2 ? x->ahead : head / 2,
+         all = head + x->memory - ahead;
   least = all > least ? all : least;
   return (END_CYCLES + LAUNCH_CYCLES * g->columns) * ghz_of(s) + least;
 }
@@ -423,7 +437,8 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
                                 .out = out / count / stream_of(s),
                                 .rounds = (double)all_rounds / count * round,
                                 .last = last,
-                                .memory = memory_cycles(&all, &traffic, panel)};
+                                .memory = memory_cycles(&all, &traffic, panel),
+                                .ahead = ahead_cycles(&all, panel, &traffic)};
   double least = push_cycles(s, &pushed);
   return cycles > least ? cycles : least + equal * cycles;
 }
