@@ -129,6 +129,11 @@ static double rounds_cycles(const struct array *s, const struct map_blocking *b,
   return first + (rounds_m - 1) * others;
 }
 
+/* Channels on which a column's blocks of out may leave. */
+static int most_ways(const struct array *s) {
+  return s->grid.rows == 1 ? 1 : WAYS_OUT;
+}
+
 static double stream_of(const struct array *s) {
   return map_stream_bytes(s->at->device);
 }
@@ -177,6 +182,7 @@ struct phases {
   double ends;          /* panels whose last chunk takes a task of its own */
   double memory;        /* DRAM is busy behind the first inputs */
   double ahead;         /* of these, for what rings of in1 hold */
+  int ways;             /* channels of a column for out */
 };
 
 static double memory_cycles(const struct map_blocking *b,
@@ -203,18 +209,15 @@ static double ahead_cycles(const struct map_blocking *b,
  * behind the push of its inputs. */
 static double push_cycles(const struct array *s, const struct phases *x) {
   const struct map_grid *g = &s->grid;
-  double push = push_of(s), least = HUGE_VAL,
+  int each = x->ways * g->columns;
+  double push = push_of(s),
          inputs = map_grid_inputs(g) + (x->panels - 1 + x->ends) * g->m +
-                  (x->count - 1) * g->n;
-  for (int ways = 1; ways <= WAYS_OUT; ways++) {
-    int each = ways * g->columns;
-    double out = (inputs + x->count * each) * push - TASK_CYCLES * ghz_of(s) +
-                 x->out / ways,
-           rounds = (inputs + (x->count - 1) * each) * push + x->rounds +
-                    x->last / ways,
-           cycles = out > rounds ? out : rounds;
-    least = cycles < least ? cycles : least;
-  }
+                  (x->count - 1) * g->n,
+         out = (inputs + x->count * each) * push - TASK_CYCLES * ghz_of(s) +
+               x->out / x->ways,
+         rounds = (inputs + (x->count - 1) * each) * push + x->rounds +
+                  x->last / x->ways,
+         least = out > rounds ? out : rounds;
   /* nor does much happen before the first blocks of out can leave */
   double head = (map_grid_inputs(g) + g->columns / 2.0) * push,
          ahead = x->ahead < head / 2 ? x->ahead : head / 2,
@@ -309,7 +312,7 @@ double array_round_cycles(const struct device *dev,
   double finish = waits.round;
   if (map_finishes(p) && !at->staged)
     finish += b->group_m * (sums + out) / port;
-  double drain = b->group_m * out * s->grid.rows / (WAYS_OUT * stream);
+  double drain = b->group_m * out * s->grid.rows / (most_ways(s) * stream);
   if (p->finish.bias) /* loads and moves, and the block that brings it */
     finish += b->group_m * sums / port + in1 / stream;
   double round = b->steps_k * step + finish + ROUND_CYCLES;
@@ -375,6 +378,18 @@ static double filling_cycles(const struct array *s,
   return (buffer + block + bytes.out) / stream_of(s);
 }
 
+/* Channels of a column for out where no tensor lies in place. */
+static int blocked_ways(const struct array *s, const struct map_blocking *b,
+                        const struct map_panel *panel, double rounds) {
+  struct map_block_bytes block = map_block_bytes(s->problem, b);
+  int once = panel->chunks ? panel->rounds : 1;
+  const double bytes[TENSORS] = {
+      [IN0] = rounds * b->steps_k * b->group_m * block.in0 / once,
+      [IN1] = rounds * b->steps_k * block.in1,
+      [OUT] = rounds * b->group_m * block.out};
+  return map_ways_out(s->at->device, &s->grid, bytes);
+}
+
 double array_launch_cycles(const struct array *s, const struct map_blocking *b,
                            const struct map_core *core,
                            const struct map_panel *panel) {
@@ -382,7 +397,7 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
       round = array_round_cycles(s->at->device, s->problem, s, b, core, &ends);
   if (panel->out < b->group_m) { /* the first blocks are on the way to DRAM */
     double first = (double)map_block_bytes(s->problem, b).out * s->grid.rows,
-           stream = first / (WAYS_OUT * stream_of(s)), memory = 0;
+           stream = first / (most_ways(s) * stream_of(s)), memory = 0;
     if (s->at->preset)
       memory =
           transfer_cycles(s->at->preset, first * s->grid.columns, HUGE_VAL);
@@ -400,7 +415,7 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   const struct traffic traffic = round_traffic(s, &all, &walks, panel);
   double rounds = rounds_cycles(s, &all, &traffic, panel, round);
   double drain = (double)b->group_m * map_block_bytes(s->problem, b).out *
-                 s->grid.rows / (WAYS_OUT * stream_of(s));
+                 s->grid.rows / (most_ways(s) * stream_of(s));
   ends += late_cycles(s, (double)all.rounds_m * all.rounds_n * round,
                       memory_cycles(&all, &traffic, panel));
   if (traffic.out > drain) /* all columns' last blocks, at once */
@@ -414,10 +429,12 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   if (s->work && !array_can_walk(s, b, &walks, panel, &together))
     return HUGE_VAL;
   double count = (double)all_rounds / (double)together;
+  int ways = s->work ? map_joins(&walks)
+                     : blocked_ways(s, b, panel, (double)all_rounds);
   double panels = panel->chunks ? (double)all_rounds / panel->rounds : count;
   double phases = (count - 1) *
                   (((panel->chunks ? 0 : s->grid.m) + s->grid.n) +
-                   WAYS_OUT * s->grid.columns) *
+                   ways * s->grid.columns) *
                   push_of(s);
   if (apart)
     phases += (panels - 1) * s->grid.m * push_of(s);
@@ -438,7 +455,8 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
                                 .rounds = (double)all_rounds / count * round,
                                 .last = last,
                                 .memory = memory_cycles(&all, &traffic, panel),
-                                .ahead = ahead_cycles(&all, panel, &traffic)};
+                                .ahead = ahead_cycles(&all, panel, &traffic),
+                                .ways = ways};
   double least = push_cycles(s, &pushed);
   return cycles > least ? cycles : least + equal * cycles;
 }

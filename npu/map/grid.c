@@ -87,25 +87,33 @@ static double block_bytes(const struct tile_program *p, int tensor) {
          dtype_bytes(p->transfer[tensor].type);
 }
 
-int map_joins(const struct tile_program *p) {
-  const struct map_grid *g = &p->grid;
+int map_ways_out(const struct device *dev, const struct map_grid *g,
+                 const double bytes[TENSORS]) {
   if (g->rows == 1)
     return 1;
   if (g->apart) /* one channel's would not leave descriptors for its half */
     return 2;
-  double rounds = (double)p->batch * p->rounds_m * p->rounds_n;
-  double steps = rounds * p->steps_k, stream = map_stream_bytes(p->device),
-         push = preset_task_cycles(preset_of(p->device));
-  double in0 = steps * p->group_m * block_bytes(p, IN0) /
-               (p->panel.chunks ? p->panel.rounds : 1),
-         in1 = steps * block_bytes(p, IN1),
-         out = rounds * p->group_m * g->rows * block_bytes(p, OUT) / stream;
+  double stream = map_stream_bytes(dev),
+         push = preset_task_cycles(preset_of(dev)),
+         in = bytes[IN0] > bytes[IN1] ? bytes[IN0] : bytes[IN1],
+         out = bytes[OUT] * g->rows / stream;
   double pushes = map_grid_inputs(g) * push, each = g->columns * push,
-         ready = pushes + (in0 > in1 ? in0 : in1) / stream;
+         ready = pushes + in / stream;
   double one = (pushes + each > ready ? pushes + each : ready) + out,
          two =
              (pushes + 2 * each > ready ? pushes + 2 * each : ready) + out / 2;
   return one <= two ? 1 : 2;
+}
+
+int map_joins(const struct tile_program *p) {
+  double rounds = (double)p->batch * p->rounds_m * p->rounds_n,
+         steps = rounds * p->steps_k;
+  int once = p->panel.chunks ? p->panel.rounds : 1;
+  const double bytes[TENSORS] = {
+      [IN0] = steps * p->group_m * block_bytes(p, IN0) / once,
+      [IN1] = steps * block_bytes(p, IN1),
+      [OUT] = rounds * p->group_m * block_bytes(p, OUT)};
+  return map_ways_out(p->device, &p->grid, bytes);
 }
 
 int map_given_tensor(const struct map_form *form, int tensor) {

@@ -123,9 +123,12 @@ int map_grid_home(const struct map_grid *, int part);
 bool map_grid_spreads(const struct map_grid *);
 /* Channels of shims that bring inputs. */
 int map_grid_inputs(const struct map_grid *);
+/* Channels on which a column's blocks of out leave, of so many bytes that each
+ * core takes and leaves: a second one halves the time, but its tasks are
+ * pushed, too, which little work would wait for. */
+int map_ways_out(const struct device *, const struct map_grid *,
+                 const double bytes[TENSORS]);
 struct tile_program;
-/* Channels on which a column's blocks of out leave: a second one halves the
- * time, but its tasks are pushed, too, which little work would wait for. */
 int map_joins(const struct tile_program *);
 
 /* A part of an axis: so many indices, `step` elements of the axis apart. */

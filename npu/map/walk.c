@@ -78,6 +78,37 @@ void array_walks(const struct array *s, const struct map_blocking *b,
     }
 }
 
+/* Loops over the cores of a grid direction over out; the outer one of two
+ * halves, or of nothing. */
+struct cores {
+  struct run outer, inner;
+};
+
+static struct cores cores_of(const struct array *s,
+                             const struct map_blocking *b,
+                             enum axis_role role) {
+  const struct map_cut *cut = &b->form.cut[role];
+  struct cores x = {{1, 0}, {1, 0}};
+  for (int i = 0; i < cut->count; i++) {
+    const struct map_part *q = &cut->part[i];
+    if (q->place != MAP_CORES)
+      continue;
+    x.outer = x.inner;
+    x.inner = (struct run){
+        q->extent,
+        q->step * s->work->axis[role][q->axis].stride_bytes[OUT]};
+  }
+  return x;
+}
+
+/* So many cores, of one half or of both. */
+static void add_cores(struct runs *x, const struct cores *c, int count) {
+  bool both = count > c->inner.extent;
+  if (both)
+    add_run(x, c->outer.extent, c->outer.stride_bytes);
+  add_run(x, both ? c->inner.extent : count, c->inner.stride_bytes);
+}
+
 /* The loops over a tensor in device memory in the order of its descriptors:
  * steps of k, or rows of cores, around the words of a buffer (npu/design/task.c
  * has the same).  False: these are not made of words. */
@@ -109,25 +140,13 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
   while (around.count-- > 0)
     add_run(x, around.run[around.count].extent,
             around.run[around.count].stride_bytes);
-  int64_t row = 0, column = 0, half = 0; /* of rows */
-  const struct map_cut *n = &b->form.cut[AXIS_N];
-  for (int i = 0; i < n->count; i++)
-    if (n->part[i].place == MAP_CORES) {
-      half = column;
-      column = n->part[i].step *
-               s->work->axis[AXIS_N][n->part[i].axis].stride_bytes[OUT];
-    }
-  half = s->grid.across ? half : 0;
-  row = s->grid.across ? column : 0;
+  const struct cores row = cores_of(s, b, s->grid.across ? AXIS_N : AXIS_M);
   for (int i = 0; i < m->count && tensor != IN1; i++) {
     const struct map_part *q = &m->part[i];
     int64_t stride =
         q->step * s->work->axis[AXIS_M][q->axis].stride_bytes[tensor];
-    if (q->place == MAP_CORES && !s->grid.across) {
-      half = row;
-      row = stride;
-    }
-    bool together = tensor == OUT ? stride < row && q->extent <= panel->out &&
+    bool together = tensor == OUT ? stride < row.inner.stride_bytes &&
+                                        q->extent <= panel->out &&
                                         !map_clips_out(p)
                                   : wide;
     if (q->place == MAP_GROUP && together)
@@ -135,14 +154,14 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
     else if (q->place == MAP_GROUP)
       add_run(x, q->extent, stride);
   }
-  if (tensor == OUT && s->grid.split > 1 && map_joins(p) == 1)
-    add_run(x, s->grid.m, row);
-  if (tensor == OUT && s->grid.split > 1)
-    add_run(x, s->grid.split, column);
-  if (tensor == OUT && half && map_joins(p) == 1)
-    add_run(x, 2, half);
-  if (tensor == OUT && s->grid.split == 1 && s->grid.rows > 2)
-    add_run(x, 2, row);
+  if (tensor == OUT) {
+    const struct cores column = cores_of(s, b, AXIS_N);
+    int rows = s->grid.rows, lower = map_joins(p) > 1 ? (rows + 1) / 2 : rows,
+        split = s->grid.split < lower ? s->grid.split : lower;
+    add_cores(x, &row, lower / split);
+    if (split > 1)
+      add_cores(x, &column, split);
+  }
   struct map_stream words;
   bool uneven = b->last_k && tensor < OUT,
        apart = uneven && map_ends_apart(p, tensor, steps, group);

@@ -147,6 +147,14 @@ static const struct priced priced[] = {
      * and kernels with columns that make no even shape */
     {"krackan", "ab,bc->ac", "a=607,b=211,c=761", DTYPE_I8, DTYPE_I32, error},
     {"krackan", "ab,bc->ac", "a=381,b=395,c=933", DTYPE_BF16, DTYPE_F32, error},
+    /* a group whose two blocks leave as one, inside the rows of cores */
+    {"phoenix", "dba,cd->cba", "a=314,b=32,c=33,d=3", DTYPE_I8, DTYPE_I32,
+     error},
+    /* rows of cores, which leave on one channel, are a dimension of out's */
+    {"8700g-turbo", "eba,cde->cadb", "a=20,b=50,c=32,d=2,e=59", DTYPE_I8,
+     DTYPE_I32, 2 * error},
+    {"8700g-turbo", "da,bdc->abc", "a=14,b=4,c=48,d=32", DTYPE_BF16, DTYPE_BF16,
+     error},
 };
 
 static void test_prediction(const struct priced *x) {
