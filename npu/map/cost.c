@@ -222,8 +222,10 @@ static double push_cycles(const struct array *s, const struct phases *x) {
   double head = (map_grid_inputs(g) + g->columns / 2.0) * push,
          ahead = x->ahead < head / 2 ? x->ahead : head / 2,
          all = head + x->memory - ahead;
-  least = all > least ? all : least;
-  return (END_CYCLES + LAUNCH_CYCLES * g->columns) * ghz_of(s) + least;
+  double pushed = (inputs + x->count * each) * push;
+  least = max3(least, all, pushed);
+  /* the ends of all ways out are asked for one by one */
+  return (END_CYCLES * each + LAUNCH_CYCLES * g->columns) * ghz_of(s) + least;
 }
 
 /* Cycles for which a core that holds both blocks of out waits until one of them
