@@ -157,11 +157,13 @@ static bool may_pass(struct channel *c) {
 }
 
 /* Whether one that was refused before goes first: it waits for DRAM, or for
- * what this one needs, too. */
+ * what this one needs, too, and has not had its turn in this cycle. */
 static bool is_preceded(const struct channel *c) {
   const struct sim *s = c->tile->sim;
   for (int i = 0; i < s->dram_waiting && s->dram_queue[i] != c; i++) {
     struct channel *o = s->dram_queue[i];
+    if (o->refused == s->now)
+      continue;
     bool shares = o->mm2s == c->mm2s &&
                   (o->tile == c->tile || s->direction[c->mm2s].cost);
     if (shares || may_pass(o))
@@ -175,6 +177,7 @@ static bool is_preceded(const struct channel *c) {
 bool host_grant(struct channel *c, uint32_t words) {
   struct sim *s = c->tile->sim;
   if (!has_credit(s, &s->dram) || !may_pass(c) || is_preceded(c)) {
+    c->refused = s->now;
     if (place_in_queue(s, c) == s->dram_waiting)
       s->dram_queue[s->dram_waiting++] = c;
     return false;

@@ -155,6 +155,7 @@ struct channel {
   uint32_t lost;     /* how often a bank was denied to it */
   struct walk walk;  /* of the descriptor under way */
   int64_t dram_cost; /* shim: of one word, 1/65536 cycle */
+  uint64_t refused;  /* shim: the cycle in which DRAM was last denied to it */
   /* shim: when the next access is due (N1) by the channel's own rate, and the
    * first moment from which time may be made up; 1/65536 cycle */
   uint64_t pace;
