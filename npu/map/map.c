@@ -436,7 +436,7 @@ static bool check_block(struct reader *r, struct tile_program *q, int tensor) {
   struct map_transfer *x = &q->transfer[tensor];
   int64_t element = dtype_bytes(x->type);
   int64_t rows = map_pitch(q, tensor, 0), columns = map_pitch(q, tensor, 1);
-  x->turned = columns != element && (rows == element || rows < columns);
+  x->turned = map_is_turned(q, tensor);
   bool found = (x->turned ? rows : columns) == element || element == WORD;
   for (int which = 0; which < 2; which++) {
     const struct map_nest *n = &q->side[map_roles[tensor][which]];

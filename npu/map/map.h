@@ -382,6 +382,8 @@ bool map_mem_panel(const struct device *, const struct teir_problem *,
 int map_streamed_parts(const struct tile_program *);
 /* Bytes between neighbours in a role of a block: 0 rows, 1 columns. */
 int64_t map_pitch(const struct tile_program *, int tensor, int which);
+/* Whether a block's rows are closer to each other than its columns are. */
+bool map_is_turned(const struct tile_program *, int tensor);
 /* Whether the blocks of a group are closer to each other in out than those of
  * the next row of cores: then they leave a mem tile as one. */
 bool map_close_out(const struct tile_program *);

@@ -15,6 +15,12 @@ int64_t map_pitch(const struct tile_program *q, int tensor, int which) {
   return n->loop[n->count - 1].stride_bytes[tensor];
 }
 
+bool map_is_turned(const struct tile_program *q, int tensor) {
+  int64_t element = dtype_bytes(q->transfer[tensor].type),
+          rows = map_pitch(q, tensor, 0), columns = map_pitch(q, tensor, 1);
+  return columns != element && (rows == element || rows < columns);
+}
+
 /* Whether rows along k run on from block to block. */
 static bool runs_on(const struct tile_program *q, int tensor) {
   const struct map_nest *k = &q->time[AXIS_K], *side = &q->side[AXIS_K];

@@ -34,6 +34,12 @@ static void nest_part(const struct array *s, enum axis_role role,
     l->stride_bytes[t] = x->step * from->stride_bytes[t];
 }
 
+/* A role that no tensor in place has is padded: one loop of blocks. */
+static void fill_nest(struct map_nest *n, const char *axis, int64_t extent) {
+  if (!n->count)
+    *n = (struct map_nest){1, {{axis, extent, {0}}}};
+}
+
 void array_walks(const struct array *s, const struct map_blocking *b,
                  const struct map_panel *panel, struct tile_program *p) {
   const struct map_layout *layout = s->form->layout;
@@ -56,8 +62,6 @@ void array_walks(const struct array *s, const struct map_blocking *b,
   for (int t = 0; t < TENSORS; t++)
     p->transfer[t] =
         (struct map_transfer){.type = type[t], .turned = layout[t].turned};
-  p->turns_out = map_turns_out(type, layout[IN0].turned, layout[IN1].turned,
-                               layout[OUT].turned);
   for (int i = 0; i < s->work->count[AXIS_C]; i++)
     nest_part(
         s, AXIS_C,
@@ -76,6 +80,22 @@ void array_walks(const struct array *s, const struct map_blocking *b,
         p->group = group.loop[0];
       }
     }
+  const int64_t block
+      [] =
+          {[AXIS_M] = b->block_m, [AXIS_N] = b->block_n, [AXIS_K] = b->block_k},
+ blocks[] = {
+     [AXIS_M] = b->rounds_m, [AXIS_N] = b->rounds_n, [AXIS_K] = b->steps_k};
+  for (int role = AXIS_M; role < AXIS_ROLES; role++) {
+    const char *axis = s->work->axis[role]->id;
+    fill_nest(&p->side[role], axis, block[role]);
+    fill_nest(&p->time[role], axis, blocks[role]);
+  }
+  if (!b->form.cut[AXIS_K].count)
+    p->all_k = (int64_t)b->steps_k * b->block_k;
+  if (s->form->layout[OUT].in_place)
+    p->transfer[OUT].turned = map_is_turned(p, OUT);
+  p->turns_out = map_turns_out(type, layout[IN0].turned, layout[IN1].turned,
+                               p->transfer[OUT].turned);
 }
 
 /* Loops over the cores of a grid direction over out; the outer one of two
@@ -95,8 +115,7 @@ static struct cores cores_of(const struct array *s,
       continue;
     x.outer = x.inner;
     x.inner = (struct run){
-        q->extent,
-        q->step * s->work->axis[role][q->axis].stride_bytes[OUT]};
+        q->extent, q->step * s->work->axis[role][q->axis].stride_bytes[OUT]};
   }
   return x;
 }
@@ -145,10 +164,10 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
     const struct map_part *q = &m->part[i];
     int64_t stride =
         q->step * s->work->axis[AXIS_M][q->axis].stride_bytes[tensor];
-    bool together = tensor == OUT ? stride < row.inner.stride_bytes &&
-                                        q->extent <= panel->out &&
-                                        !map_clips_out(p)
-                                  : wide;
+    bool together = tensor == OUT
+                        ? stride < row.inner.stride_bytes &&
+                              q->extent <= panel->out && !map_clips_out(p)
+                        : wide;
     if (q->place == MAP_GROUP && together)
       group = true;
     else if (q->place == MAP_GROUP)

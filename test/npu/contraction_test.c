@@ -155,6 +155,8 @@ static const struct priced priced[] = {
      DTYPE_I32, 2 * error},
     {"8700g-turbo", "da,bdc->abc", "a=14,b=4,c=48,d=32", DTYPE_BF16, DTYPE_BF16,
      error},
+    /* n, of packed tensors only, has two rounds, in one task */
+    {"8700g", "ac,ab->bc", "a=5,b=4,c=305", DTYPE_BF16, DTYPE_BF16, error},
 };
 
 static void test_prediction(const struct priced *x) {
