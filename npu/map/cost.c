@@ -47,11 +47,14 @@ static double max3(double a, double b, double c) {
 
 /* Cycles for bytes that cross the DRAM interface.  Writes are posted, so their
  * runs do not matter. */
+static double dram_rate(const struct preset *q, double run) {
+  const double longest = q->dram[q->dram_count - 1].run_bytes;
+  return preset_dram(q, (uint64_t)(run < longest ? run : longest));
+}
+
 static double transfer_cycles(const struct preset *q, double bytes,
                               double run) {
-  const double longest = q->dram[q->dram_count - 1].run_bytes;
-  double rate = preset_dram(q, (uint64_t)(run < longest ? run : longest));
-  return bytes / rate * q->clock_ghz * 1e9;
+  return bytes / dram_rate(q, run) * q->clock_ghz * 1e9;
 }
 
 /* Two bounds that overlap imperfectly where they are close: the simulator's
@@ -64,8 +67,40 @@ static double both(double a, double b) {
  * where its rate is not known. */
 struct traffic {
   double in0, in1, out;
-  double kept; /* share of in0 that is read once per m round */
+  double kept;          /* share of in0 that is read once per m round */
+  double reads, writes; /* how much longer these take alone than their share */
 };
+
+/* Cycles for what is read and what is written meanwhile. */
+static double moving(const struct traffic *x, double read, double written) {
+  return max3(read + written, read * x->reads, written * x->writes);
+}
+
+/* Of DRAM's rate and that of one direction alone, which may be less. */
+static double excess(const struct preset *q, double run, double most) {
+  double rate = most > 0 ? dram_rate(q, run) / most : 0;
+  return rate > 1 ? rate : 1;
+}
+
+/* How much of a block's side, along m or n, is a tensor's own: in device memory
+ * nothing pads what lies in place. */
+static double own_side(const struct array *s, const struct map_blocking *b,
+                       enum axis_role role, int tensor) {
+  const struct map_cut *c = &b->form.cut[role];
+  double side = 1;
+  if (!s->form->layout[tensor].in_place)
+    return role == AXIS_M ? b->block_m : b->block_n;
+  for (int i = 0; i < c->count; i++)
+    if (c->part[i].place == MAP_BLOCK)
+      side *= (double)c->part[i].extent;
+  return side;
+}
+
+static double own_out_bytes(const struct array *s,
+                            const struct map_blocking *b) {
+  return own_side(s, b, AXIS_M, OUT) * own_side(s, b, AXIS_N, OUT) *
+         dtype_bytes(s->problem->type[OUT]);
+}
 
 static struct traffic round_traffic(const struct array *s,
                                     const struct map_blocking *b,
@@ -75,21 +110,25 @@ static struct traffic round_traffic(const struct array *s,
   const struct preset *q = s->at->preset;
   if (!q)
     return (struct traffic){.in0 = 0};
-  double m = (double)b->group_m * b->block_m * s->grid.m,
-         n = (double)b->block_n * s->grid.n,
-         k = (double)b->steps_k * (b->valid_k ? b->valid_k : b->block_k);
+  double m = (double)b->group_m * s->grid.m, n = s->grid.n, /* blocks */
+      k = (double)b->steps_k * (b->valid_k ? b->valid_k : b->block_k);
   if (b->last_k)
     k -= b->block_k - b->last_k;
   return (struct traffic){
-      .in0 = transfer_cycles(q, m * k * dtype_bytes(p->type[IN0]),
-                             array_run_bytes(s, b, walks, panel, IN0)),
-      .in1 = transfer_cycles(q, k * n * dtype_bytes(p->type[IN1]),
-                             array_run_bytes(s, b, walks, panel, IN1)),
-      .out = transfer_cycles(q, m * n * dtype_bytes(p->type[OUT]), HUGE_VAL),
+      .in0 = transfer_cycles(
+          q, m * own_side(s, b, AXIS_M, IN0) * k * dtype_bytes(p->type[IN0]),
+          array_run_bytes(s, b, walks, panel, IN0)),
+      .in1 = transfer_cycles(
+          q, k * n * own_side(s, b, AXIS_N, IN1) * dtype_bytes(p->type[IN1]),
+          array_run_bytes(s, b, walks, panel, IN1)),
+      .out = transfer_cycles(q, m * n * own_out_bytes(s, b), HUGE_VAL),
       .kept = panel->chunks ? 1
               : panel->stretches
                   ? (double)panel->kept / (panel->kept + panel->streamed)
-                  : 0};
+                  : 0,
+      .reads =
+          excess(q, array_run_bytes(s, b, walks, panel, IN1), q->most_read.all),
+      .writes = excess(q, HUGE_VAL, q->most_written.all)};
 }
 
 /* n rounds that a panel of in0 serves. */
@@ -112,16 +151,19 @@ static double rounds_cycles(const struct array *s, const struct map_blocking *b,
     return (double)b->rounds_m * b->rounds_n * round;
   int rounds_n = panel_rounds(b, panel),
       rounds_m = b->rounds_m * (b->rounds_n / rounds_n);
-  double read = (1 - x->kept) * x->in0 + x->in1, each = read + x->out;
+  double read = (1 - x->kept) * x->in0 + x->in1, each = moving(x, read, x->out);
   double part = panel->chunks      ? 1.0 / panel->chunks
                 : panel->stretches ? 1.0 / panel->stretches
                                    : 0;
   double beside = rounds_n > 1 ? 2 * (1 - part) : 1; /* n rounds */
-  double first = part * x->kept * x->in0 +
-                 both(round, read + (1 - part) * x->kept * x->in0) +
-                 both((rounds_n - 1) * round, (rounds_n - 1) * each);
-  double others = both(beside * round, beside * each + x->kept * x->in0) +
-                  both((rounds_n - beside) * round, (rounds_n - beside) * each);
+  double first =
+      part * x->kept * x->in0 +
+      both(round, moving(x, read + (1 - part) * x->kept * x->in0, 0)) +
+      both((rounds_n - 1) * round, (rounds_n - 1) * each);
+  double others =
+      both(beside * round,
+           moving(x, beside * read + x->kept * x->in0, beside * x->out)) +
+      both((rounds_n - beside) * round, (rounds_n - beside) * each);
   if (s->grid.split > 1) /* in1 waits for the panel on their channel */
     others += (double)b->group_m * b->block_m * b->steps_k *
               (b->valid_k ? b->valid_k : b->block_k) *
@@ -136,6 +178,50 @@ static int most_ways(const struct array *s) {
 
 static double stream_of(const struct array *s) {
   return map_stream_bytes(s->at->device);
+}
+
+/* Whether a block has elements of out that follow each other in memory. */
+static bool is_out_dense(const struct array *s, const struct map_blocking *b,
+                         enum axis_role role) {
+  const struct map_cut *c = &b->form.cut[role];
+  for (int i = 0; i < c->count; i++)
+    if (c->part[i].place == MAP_BLOCK &&
+        c->part[i].step *
+                s->work->axis[role][c->part[i].axis].stride_bytes[OUT] ==
+            dtype_bytes(s->problem->type[OUT]))
+      return true;
+  return false;
+}
+
+/* Bytes per cycle of a shim's channel. */
+static double shim_bytes(const struct array *s, bool read) {
+  const struct preset *q = s->at->preset;
+  double most =
+      q ? (read ? q->most_read : q->most_written).channel / (q->clock_ghz * 1e9)
+        : 0;
+  return most > 0 && most < stream_of(s) ? most : stream_of(s);
+}
+
+/* Bytes per cycle of a tensor's channels; in0 is taken to be kept in mem tiles.
+ * They move no more in a cycle than what is contiguous both in device memory
+ * and in a block of small matrices. */
+static double way_bytes(const struct array *s, const struct map_blocking *b,
+                        int tensor) {
+  enum { WORD = 4 };
+  const struct map_layout *x = s->form->layout;
+  const enum dtype *type = s->problem->type;
+  const int side[] = {
+      [AXIS_M] = s->mac.m, [AXIS_N] = s->mac.n, [AXIS_K] = s->mac.k};
+  double most = tensor == IN0 ? stream_of(s) : shim_bytes(s, tensor != OUT);
+  if (most == WORD || !x[tensor].in_place || s->form->apart)
+    return most;
+  enum axis_role role = map_roles[tensor][!x[tensor].turned];
+  double run = side[role] * dtype_bytes(type[tensor]);
+  if (tensor == OUT && (!is_out_dense(s, b, role) ||
+                        (x[OUT].turned && !map_turns_out(type, x[IN0].turned,
+                                                         x[IN1].turned, true))))
+    run = WORD;
+  return run < most ? run : most;
 }
 
 static double ghz_of(const struct array *s) {
@@ -181,7 +267,7 @@ struct phases {
   double last;          /* for the last blocks to leave */
   double ends;          /* panels whose last chunk takes a task of its own */
   double memory;        /* DRAM is busy behind the first inputs */
-  double ahead;         /* of these, for what rings of in1 hold */
+  double ahead;         /* of these, for what rings hold */
   int ways;             /* channels of a column for out */
 };
 
@@ -189,11 +275,13 @@ static double memory_cycles(const struct map_blocking *b,
                             const struct traffic *x,
                             const struct map_panel *panel) {
   double rounds = (double)b->rounds_m * b->rounds_n;
-  return rounds * ((1 - x->kept) * x->in0 + x->in1 + x->out) +
-         rounds / panel_rounds(b, panel) * x->kept * x->in0 - x->in0 - x->in1;
+  double read = rounds * ((1 - x->kept) * x->in0 + x->in1) +
+                rounds / panel_rounds(b, panel) * x->kept * x->in0;
+  return moving(x, read - x->in0 - x->in1, rounds * x->out);
 }
 
-/* In which DRAM fills the buffers of in1, but for those of the first n round. */
+/* In which DRAM fills the buffers of in1, but for those of the first n round.
+ */
 static double ahead_cycles(const struct map_blocking *b,
                            const struct map_panel *panel,
                            const struct traffic *x) {
@@ -201,7 +289,7 @@ static double ahead_cycles(const struct map_blocking *b,
          rounds = held / b->steps_k;
   if (rounds > (double)b->rounds_m * b->rounds_n)
     rounds = (double)b->rounds_m * b->rounds_n;
-  return rounds > 1 ? (rounds - 1) * x->in1 : 0;
+  return rounds > 1 ? (rounds - 1) * (x->in1 + (1 - x->kept) * x->in0) : 0;
 }
 
 /* Cycles that a launch takes at least, whose tasks are pushed one by one: the
@@ -308,16 +396,20 @@ double array_round_cycles(const struct device *dev,
   double products = s->product > 0
                         ? b->group_m * (s->product + call)
                         : b->group_m * (core + STEP_CYCLES) + waits.step;
-  double step = max3(products, b->group_m * (in0 / stream + GAP_CYCLES),
-                     in1 / stream + GAP_CYCLES);
+  double load0 = b->group_m * (in0 / way_bytes(s, b, IN0) + GAP_CYCLES),
+         load1 = in1 / way_bytes(s, b, IN1) + GAP_CYCLES,
+         loads = b->steps_k * (load0 > load1 ? load0 : load1);
   sums = bytes.sums;
   double finish = waits.round;
   if (map_finishes(p) && !at->staged)
     finish += b->group_m * (sums + out) / port;
-  double drain = b->group_m * out * s->grid.rows / (most_ways(s) * stream);
-  if (p->finish.bias) /* loads and moves, and the block that brings it */
-    finish += b->group_m * sums / port + in1 / stream;
-  double round = b->steps_k * step + finish + ROUND_CYCLES;
+  double drain = b->group_m * own_out_bytes(s, b) * s->grid.rows /
+                 (most_ways(s) * way_bytes(s, b, OUT));
+  if (p->finish.bias) { /* loads and moves, and the block that brings it */
+    finish += b->group_m * sums / port;
+    loads += in1 / stream;
+  }
+  double round = b->steps_k * products + finish + ROUND_CYCLES;
   round += clear_cycles(s, p, b);
   if (b->group_m > 1 && at->staged)
     round =
@@ -326,8 +418,9 @@ double array_round_cycles(const struct device *dev,
   else if (b->group_m > 1)
     round +=
         group_wait(products / b->group_m, finish / b->group_m, out / stream);
-  if (round < drain) /* the column's ways out are the bottleneck */
-    round = drain;
+  /* inputs come while results are made; or the column's ways out are the
+   * bottleneck */
+  round = max3(round, loads, drain);
   *ends = start_cycles(s, b) + drain;
   return round;
 }
@@ -377,7 +470,8 @@ static double filling_cycles(const struct array *s,
     in0 *= panel->run[IN0];
   in1 *= panel->run[IN1];
   double buffer = in0 > in1 ? in0 : in1;
-  return (buffer + block + bytes.out) / stream_of(s);
+  return (buffer + block) / stream_of(s) +
+         own_out_bytes(s, b) / way_bytes(s, b, OUT);
 }
 
 /* Channels of a column for out where no tensor lies in place. */
@@ -385,10 +479,10 @@ static int blocked_ways(const struct array *s, const struct map_blocking *b,
                         const struct map_panel *panel, double rounds) {
   struct map_block_bytes block = map_block_bytes(s->problem, b);
   int once = panel->chunks ? panel->rounds : 1;
-  const double bytes[TENSORS] = {
-      [IN0] = rounds * b->steps_k * b->group_m * block.in0 / once,
-      [IN1] = rounds * b->steps_k * block.in1,
-      [OUT] = rounds * b->group_m * block.out};
+  const double bytes[TENSORS] = {[IN0] = rounds * b->steps_k * b->group_m *
+                                         block.in0 / once,
+                                 [IN1] = rounds * b->steps_k * block.in1,
+                                 [OUT] = rounds * b->group_m * block.out};
   return map_ways_out(s->at->device, &s->grid, bytes);
 }
 
@@ -396,13 +490,12 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
                            const struct map_core *core,
                            const struct map_panel *panel) {
   double ends,
+      way = way_bytes(s, b, OUT), own = own_out_bytes(s, b) * s->grid.rows,
       round = array_round_cycles(s->at->device, s->problem, s, b, core, &ends);
   if (panel->out < b->group_m) { /* the first blocks are on the way to DRAM */
-    double first = (double)map_block_bytes(s->problem, b).out * s->grid.rows,
-           stream = first / (most_ways(s) * stream_of(s)), memory = 0;
+    double stream = own / (most_ways(s) * way), memory = 0;
     if (s->at->preset)
-      memory =
-          transfer_cycles(s->at->preset, first * s->grid.columns, HUGE_VAL);
+      memory = transfer_cycles(s->at->preset, own * s->grid.columns, HUGE_VAL);
     round += stream > memory ? stream : memory;
   }
   /* a mem tile is full of the last group while the first block would leave */
@@ -416,12 +509,12 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
     array_walks(s, b, panel, &walks);
   const struct traffic traffic = round_traffic(s, &all, &walks, panel);
   double rounds = rounds_cycles(s, &all, &traffic, panel, round);
-  double drain = (double)b->group_m * map_block_bytes(s->problem, b).out *
-                 s->grid.rows / (most_ways(s) * stream_of(s));
+  double drain = b->group_m * own / (most_ways(s) * way);
   ends += late_cycles(s, (double)all.rounds_m * all.rounds_n * round,
                       memory_cycles(&all, &traffic, panel));
-  if (traffic.out > drain) /* all columns' last blocks, at once */
-    ends += traffic.out - drain;
+  double last_out = moving(&traffic, 0, traffic.out);
+  if (last_out > drain) /* all columns' last blocks, at once */
+    ends += last_out - drain;
   bool apart = s->work && map_panel_ends_apart(&walks);
   bool each = array_rounds_are_phases(s, b, apart);
   int64_t all_rounds = (int64_t)all.rounds_m * b->rounds_n,
@@ -434,10 +527,10 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   int ways = s->work ? map_joins(&walks)
                      : blocked_ways(s, b, panel, (double)all_rounds);
   double panels = panel->chunks ? (double)all_rounds / panel->rounds : count;
-  double phases = (count - 1) *
-                  (((panel->chunks ? 0 : s->grid.m) + s->grid.n) +
-                   ways * s->grid.columns) *
-                  push_of(s);
+  double phases =
+      (count - 1) *
+      (((panel->chunks ? 0 : s->grid.m) + s->grid.n) + ways * s->grid.columns) *
+      push_of(s);
   if (apart)
     phases += (panels - 1) * s->grid.m * push_of(s);
   if (s->problem->finish.bias)
@@ -445,15 +538,13 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
               TURN_CYCLES * ghz_of(s);
   double cycles =
       ends + filling_cycles(s, b, panel) + (rounds > phases ? rounds : phases);
-  double out = (double)all.rounds_m * b->rounds_n * b->group_m *
-               map_block_bytes(s->problem, b).out * s->grid.rows;
+  double out = (double)all.rounds_m * b->rounds_n * b->group_m * own;
   const double equal = 1e-4; /* the shorter one of two that wait for pushes */
-  double last = (double)b->group_m * map_block_bytes(s->problem, b).out *
-                s->grid.rows / stream_of(s);
+  double last = b->group_m * own / way;
   const struct phases pushed = {.count = count,
                                 .panels = panels,
                                 .ends = apart ? panels : 0,
-                                .out = out / count / stream_of(s),
+                                .out = out / count / way,
                                 .rounds = (double)all_rounds / count * round,
                                 .last = last,
                                 .memory = memory_cycles(&all, &traffic, panel),

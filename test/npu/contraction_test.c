@@ -157,6 +157,15 @@ static const struct priced priced[] = {
      error},
     /* n, of packed tensors only, has two rounds, in one task */
     {"8700g", "ac,ab->bc", "a=5,b=4,c=305", DTYPE_BF16, DTYPE_BF16, error},
+    /* words apart, of which a channel of XDNA2 moves one per cycle, and small
+     * matrices with rows of one word */
+    {"krackan", "bca,ebd->ecda", "a=25,b=2,c=32,d=24,e=32", DTYPE_I8, DTYPE_I32,
+     error},
+    {"strix-halo", "bdc,cab->da", "a=16,b=59,c=32,d=64", DTYPE_I16, DTYPE_I32,
+     error},
+    /* inputs of the next round come while results are rounded */
+    {"8700g", "dbec,ca->dabe", "a=5,b=59,c=1,d=12,e=50", DTYPE_BF16, DTYPE_BF16,
+     error},
 };
 
 static void test_prediction(const struct priced *x) {
