@@ -379,9 +379,10 @@ static double cost_of(const struct candidate *c) {
  * rows, whose mem tiles keep more of in0, and much work, also with a row of
  * cores that makes block floats for the others. */
 enum { ACROSS = 7, CONVERTS, GRIDS, FORMS = 2 * GRIDS };
+enum { LITTLE = 1 << 21 }; /* multiplies of work that may wait for tasks */
 static bool set_grid(const struct platform *at, int grid,
                      const struct teir_problem *p, struct map_form *form) {
-  enum { FEW_CORES = 2, FEW_ROWS = 512, LITTLE = 1 << 21, SMALL = 8 };
+  enum { FEW_CORES = 2, FEW_ROWS = 512, SMALL = 8 };
   enum { MUCH = 1 << 26 }; /* less waits for pushes */
   const struct device *dev = at->device;
   const int64_t *x = p->extent;
@@ -627,6 +628,10 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
   unsigned set = 0;
   double least = blocked->best[0].predicted_cycles,
          cost = least + packing_cycles(at, &p, 0);
+  /* little work may take fewer cycles on fewer cores */
+  double work = (double)p.extent[AXIS_M] * (double)p.extent[AXIS_N] *
+                (double)p.extent[AXIS_K];
+  least = work > LITTLE ? least : 0;
   struct stay can[TENSORS] = {{0}};
   bool batch = p.extent[AXIS_C] > 1;
   for (unsigned i = ALL; i > 0 && !(batch && set); i--) {
