@@ -209,6 +209,9 @@ static bool bench_type(struct tool *t, const char *folder, const char *type,
 
 static bool bench_in(struct tool *t, const char *folder,
                      const struct bench_cpu_job *job) {
+  const char *kernels = cpu_bench_openblas_kernels();
+  if (kernels)
+    keys_print(t, "openblas_kernels=%s\n", kernels);
   if (job->only)
     return cpu_bench_einsums(t, folder, job->only);
   if (!cpu_bench_compile_time(t, folder))
@@ -227,10 +230,33 @@ static bool bench_in(struct tool *t, const char *folder,
 
 /* OpenBLAS chooses its kernels when it is loaded, which is before this program
  * begins: another one of it, which finds nothing in the environment that forces
- * old ones. */
-static bool bench_elsewhere(struct tool *t, const struct bench_cpu_job *job) {
+ * old ones, or what makes it take better ones. */
+static const char was_chosen[] = "NPUTEIR_BENCH_OPENBLAS";
+
+/* A release that is older than the processor takes its oldest kernels; those
+ * for the processor's instructions are the rival then.  NULL: its own choice,
+ * or there is no OpenBLAS. */
+static const char *better_kernels(void) {
+#ifdef __x86_64__
+  const char *name = cpu_bench_openblas_kernels();
+  __builtin_cpu_init();
+  if (name && strcmp(name, "Prescott") == 0)
+    return __builtin_cpu_supports("avx512vl") ? "SKYLAKEX"
+           : __builtin_cpu_supports("avx2")   ? "HASWELL"
+                                              : NULL;
+#endif
+  return NULL;
+}
+
+/* kernels: those that OpenBLAS shall take, NULL: its own choice. */
+static bool bench_elsewhere(struct tool *t, const struct bench_cpu_job *job,
+                            const char *kernels) {
   unsetenv("OPENBLAS_CORETYPE");
   unsetenv("OPENBLAS_L2_SIZE");
+  if (kernels) {
+    setenv("OPENBLAS_CORETYPE", kernels, 1);
+    setenv(was_chosen, kernels, 1);
+  }
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
@@ -252,8 +278,11 @@ static bool bench_elsewhere(struct tool *t, const struct bench_cpu_job *job) {
 }
 
 bool bench_cpu(struct tool *t, void *job) {
-  if (getenv("OPENBLAS_CORETYPE") || getenv("OPENBLAS_L2_SIZE"))
-    return bench_elsewhere(t, job);
+  const char *kernels = NULL;
+  if (!getenv(was_chosen) &&
+      (getenv("OPENBLAS_CORETYPE") || getenv("OPENBLAS_L2_SIZE") ||
+       (kernels = better_kernels())))
+    return bench_elsewhere(t, job, kernels);
   char folder[] = "/tmp/nputeir-bench-XXXXXX";
   if (!mkdtemp(folder))
     return diag_error(&t->diag, loc_none(), "cannot make a folder in /tmp: %s",

@@ -20,6 +20,8 @@ void *cpu_bench_polly(struct tool *, const char *folder,
                       const struct cpu_bench_source *);
 /* A handle, for one thread, or NULL. */
 void *cpu_bench_openblas(void);
+/* For which processor its kernels are, as it names them; NULL: not known. */
+const char *cpu_bench_openblas_kernels(void);
 /* What it has, as cblas.h declares it. */
 enum { CBLAS_ROW_MAJOR = 101, CBLAS_AS_IS = 111, CBLAS_TURNED = 112 };
 typedef void cblas_gemm_s(int, int, int, int, int, int, float, const float *,

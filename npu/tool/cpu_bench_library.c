@@ -102,6 +102,12 @@ void *cpu_bench_openblas(void) {
   return library;
 }
 
+const char *cpu_bench_openblas_kernels(void) {
+  void *library = cpu_bench_openblas();
+  void *name = library ? dlsym(library, "openblas_get_corename") : NULL;
+  return name ? ((const char *(*)(void))(uintptr_t)name)() : NULL;
+}
+
 /* ---- what a product costs the compiler ---- */
 
 static const char gemm[] =
