@@ -159,10 +159,11 @@ void storeBlock(Code &C, llvm::ArrayRef<llvm::Value *> Sums, int Height);
 // ---- lower_cpu_kernel.cpp ----
 llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
                          llvm::Value *Y, llvm::Value *To);
-// void (k, in0, in1, out, out_stride_bytes, add): out[i][..] = the sum, or +=,
-// of Height rows, over k groups.  in0 is packed by the most rows of a block,
-// in1 by its columns, behind what a column's sum starts with if there is an
-// offset.
+// void (k, in0, in1, out, out_stride_bytes, add, ahead, ahead_bytes):
+// out[i][..] = the sum, or +=, of Height rows, over k groups.  in0 is packed by
+// the most rows of a block, in1 by its columns, behind what a column's sum
+// starts with if there is an offset.  What lies at `ahead`, so many bytes
+// further with each group, is needed later; it may lie anywhere.
 llvm::Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
                                  int Height);
 

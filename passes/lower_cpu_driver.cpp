@@ -474,10 +474,27 @@ private:
         });
   }
 
+  // How far a kernel's step goes in the next panel of in1, so that the panels
+  // of in0 together ask for all of it.
+  Value *aheadBytes(Value *Count) {
+    return C.divideUp(C.number(Blocks.columns * stepBytes(IN1)),
+                      C.divideUp(Count, C.number(Blocks.height[0])));
+  }
+
+  // Behind that of column J, or the first one, for the next rows.
+  Value *nextPanel(Value *J, Value *Count, Value *K) {
+    Value *Next = C.plus(J, Blocks.columns);
+    Value *IsOne = C.CreateICmpSLT(Next, Count);
+    return C.at(In1,
+                panelBytes(IN1, C.CreateSelect(IsOne, Next, C.number(0)), K));
+  }
+
   void multiply(Value *At, Value *Count, Value *ColumnCount, Value *K,
                 Value *Add) {
+    Value *AheadBytes = aheadBytes(Count);
     C.loop(C.number(0), ColumnCount, C.number(Blocks.columns), [&](Value *J) {
       Value *Panel1 = C.at(In1, panelBytes(IN1, J, K));
+      Value *Next = nextPanel(J, ColumnCount, K);
       panels(Count, [&](Value *I, Value *Which) {
         Value *Panel0 = C.at(In0, panelBytes(IN0, I, K));
         Value *Height = C.number(Blocks.height[0]);
@@ -485,7 +502,11 @@ private:
           Height = C.CreateSelect(C.CreateICmpEQ(Which, C.number(H)),
                                   C.number(Blocks.height[H]), Height);
         auto To = [&](Value *Place, Value *Stride, Value *Add) {
-          block(Which, Height, {steps(K), Panel0, Panel1, Place, Stride, Add});
+          Value *Before = C.CreateUDiv(I, C.number(Blocks.height[0]));
+          Value *Asked = C.times(C.times(Before, steps(K)), AheadBytes);
+          block(Which, Height,
+                {steps(K), Panel0, Panel1, Place, Stride, Add,
+                 C.at(Next, Asked), AheadBytes});
         };
         if (KeepsSums) {
           Value *Row = C.times(C.plus(At, I), BlockN);

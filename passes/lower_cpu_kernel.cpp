@@ -5,9 +5,9 @@
 // generator then needs two registers for addresses and spills none.
 //
 // Panels come from the second cache.  Where a vector is as long as a line of
-// it, a step asks for those of a later one: three instructions beside 28
-// multiplications.  Beside the 12 of shorter vectors they cost more than they
-// save.
+// it, a step asks for those of a later one, and for a line of the next panel of
+// in1, which comes from the third cache: while all panels of in0 are multiplied
+// by this one, that whole panel is asked for.
 #include "lower_cpu.h"
 
 #include "llvm/IR/Intrinsics.h"
@@ -36,6 +36,7 @@ class Kernel {
   int Bytes;
   Type *Element, *Packed;
   VectorType *Vector;
+  enum { LineBytes = 64, Ahead = 16, Moving = 3 }; // three addresses
 
 public:
   Kernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height, Function &F)
@@ -46,8 +47,10 @@ public:
 
   void emit() {
     Value *K = C.argument(0), *Out = C.argument(3), *Stride = C.argument(4);
+    int Lines = Blocks.asks_ahead ? Blocks.vectors : 1;
     for (int I = 0; I < Height; I++)
-      prefetch(C.at(Out, C.times(Stride, I)), true);
+      for (int J = 0; J < Lines; J++)
+        prefetch(C.at(C.at(Out, C.times(Stride, I)), J * LineBytes), true);
     Value *In1 = C.argument(2);
     SmallVector<Value *, 4> Start;
     for (int J = 0; J < Blocks.vectors; J++)
@@ -55,27 +58,28 @@ public:
                                : Constant::getNullValue(Vector));
     if (D.offset)
       In1 = C.at(In1, Blocks.columns * Bytes);
-    Code::Values First = {C.argument(1), In1};
+    Code::Values First = {C.argument(1), In1, C.argument(6)};
     for (int I = 0; I < Height; I++)
       First.append(Start.begin(), Start.end());
     Code::Values Last = unrolled(
         C, U.Cpu, K, First, [&](ArrayRef<Value *> Now) { return step(Now); });
-    ArrayRef<Value *> Sums = ArrayRef<Value *>(Last).drop_front(2);
+    ArrayRef<Value *> Sums = ArrayRef<Value *>(Last).drop_front(Moving);
     storeBlock(C, Sums, Height);
   }
 
 private:
-  void prefetch(Value *Place, bool ToWrite) {
+  void prefetch(Value *Place, bool ToWrite, int Locality = 3) {
     C.CreateIntrinsic(
         Intrinsic::prefetch, {Place->getType()},
-        {Place, C.getInt32(ToWrite), C.getInt32(3), C.getInt32(1)});
+        {Place, C.getInt32(ToWrite), C.getInt32(Locality), C.getInt32(1)});
   }
 
-  // Of the step that comes so many later; no access, wherever that may lie.
-  void prefetchPanels(Value *In0, Value *In1) {
-    enum { LineBytes = 64, Ahead = 16 };
-    if (U.Cpu.vector_bytes != LineBytes)
+  // Of the step that comes so many later, and what only the second cache shall
+  // have; no access, wherever that may lie.
+  void prefetchPanels(Value *In0, Value *In1, Value *Next) {
+    if (!Blocks.asks_ahead)
       return;
+    prefetch(Next, false, 2);
     prefetch(C.at(In0, Ahead * Blocks.height[0] * Bytes), false);
     for (int J = 0; J < Blocks.vectors; J++)
       prefetch(C.at(In1, Ahead * Blocks.columns * Bytes + J * LineBytes),
@@ -87,18 +91,19 @@ private:
   }
 
   Code::Values step(ArrayRef<Value *> Now) {
-    Value *In0 = Now[0], *In1 = Now[1];
-    prefetchPanels(In0, In1);
+    Value *In0 = Now[0], *In1 = Now[1], *Later = Now[2];
+    prefetchPanels(In0, In1, Later);
     SmallVector<Value *, 4> Row;
     for (int J = 0; J < Blocks.vectors; J++)
       Row.push_back(row(U.vector(Packed, (unsigned)Blocks.lanes), In1, J));
-    Code::Values Next = {C.at(In0, Blocks.height[0] * Bytes),
-                         C.at(In1, Blocks.columns * Bytes)};
+    Code::Values Next = {
+        C.at(In0, Blocks.height[0] * Bytes), C.at(In1, Blocks.columns * Bytes),
+        Blocks.asks_ahead ? C.at(Later, C.argument(7)) : Later};
     Value *Column = nullptr;
     for (int I = 0; I < Height; I++) {
       Value *X = element(In0, I, Column);
       for (int J = 0; J < Blocks.vectors; J++) {
-        Value *Sum = Now[(size_t)(2 + I * Blocks.vectors + J)];
+        Value *Sum = Now[(size_t)(Moving + I * Blocks.vectors + J)];
         Next.push_back(D.op == CPU_OP_NONE
                            ? multiplyAdd(C, U.Cpu, X, Row[(size_t)J], Sum)
                            : dotAdd(C, U.Cpu, D, X, Row[(size_t)J], Sum));
@@ -131,7 +136,7 @@ Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
     Kind += std::string(".") + dtype_name(D.packed[0]) + "." +
             dtype_name(D.packed[1]) + (D.offset ? ".offset" : "");
   Function *F = U.function(Twine("multiply.") + Kind + "." + Twine(Height),
-                           Type::getVoidTy(U.context()), "ipppii", IsNew);
+                           Type::getVoidTy(U.context()), "ipppiipi", IsNew);
   if (IsNew && teir_cpu_is_outer(D.op))
     defineOuterKernel(U, D, Sum, Height, *F);
   else if (IsNew && teir_cpu_is_square(D.op))

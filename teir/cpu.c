@@ -295,15 +295,21 @@ static void cut_tile_blocks(const struct teir_cpu *c, int bytes,
 static void cut_blocks(const struct teir_cpu *c, int bytes,
                        struct teir_cpu_blocks *b) {
   /* The result is read and written once per block of K, which costs more than
-   * panels that come from the second cache in the order of their addresses. */
-  int64_t least_k = c->cache_bytes[1] < (1 << 20) ? 512 : 1024;
+   * panels that come from the second cache in the order of their addresses.  A
+   * row's part is a page. */
+  int64_t least_k = c->cache_bytes[1] < (1 << 20) ? 512 : 4096 / bytes;
   int64_t rows = b->height[0];
   /* Panels of both inputs share the first cache with lines of the result. */
   b->block_k =
       round_down(c->cache_bytes[0] * 3 / 2 / (rows + b->columns) / bytes, 32);
   if (b->block_k < least_k)
     b->block_k = least_k;
-  b->block_m = round_down(c->cache_bytes[1] / 2 / b->block_k / bytes, rows);
+  /* Where a vector is as long as a line.  Beside the 12 multiplications of
+   * shorter ones it costs more than it saves. */
+  b->asks_ahead = c->vector_bytes == 64;
+  int64_t next = b->asks_ahead ? b->block_k * b->columns * bytes : 0;
+  b->block_m =
+      round_down((c->cache_bytes[1] / 2 - next) / b->block_k / bytes, rows);
 }
 
 struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *c,

@@ -130,6 +130,9 @@ struct teir_cpu_blocks {
    * elements, and in0 (m x k) too or the columns are as few. */
   int64_t direct_m, direct_n, direct_elements;
   int64_t block_m, block_n, block_k;
+  /* Kernels ask for lines of their panels, and of the next one of in1, before
+   * they are needed. */
+  bool asks_ahead;
   /* Where sums are kept apart from the result until they are complete. */
   int64_t sums_m, sums_n;
 };
