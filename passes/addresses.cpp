@@ -14,6 +14,7 @@
 // iteration; which way a sum is formed or a result is filled does not matter.
 #include "addresses.h"
 #include "ir_scev.h"
+#include "wide_indices.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/IRBuilder.h"
@@ -23,76 +24,13 @@ using namespace llvm;
 
 namespace nputeir {
 
-namespace {
-
-// ext(recurrence) -> recurrence of exts, with a note that it must not wrap.
-class Widener : public SCEVRewriteVisitor<Widener> {
-  using Base = SCEVRewriteVisitor<Widener>;
-  const DenseMap<const Loop *, int> &Index;
-  ArrayRef<const SCEV *> Extents;
-  std::vector<NoWrap> &Bounded;
-  Type *I64;
-
-public:
-  Widener(ScalarEvolution &SE, const DenseMap<const Loop *, int> &Index,
-          ArrayRef<const SCEV *> Extents, std::vector<NoWrap> &Bounded,
-          Type *I64)
-      : Base(SE), Index(Index), Extents(Extents), Bounded(Bounded), I64(I64) {}
-
-  const SCEV *visitZeroExtendExpr(const SCEVZeroExtendExpr *Z) {
-    return widen(Z, false);
-  }
-  const SCEV *visitSignExtendExpr(const SCEVSignExtendExpr *S) {
-    return widen(S, true);
-  }
-
-private:
-  // A multiple of a number is multiplied in 64 bits, where neither wraps.
-  const SCEV *extend(const SCEV *S, bool Signed) {
-    const auto *M = dyn_cast<SCEVMulExpr>(S);
-    if (Signed && M && M->getNumOperands() == 2 &&
-        isa<SCEVConstant>(M->getOperand(0)))
-      return SE.getMulExpr(SE.getSignExtendExpr(M->getOperand(0), I64),
-                           SE.getSignExtendExpr(M->getOperand(1), I64));
-    return Signed ? SE.getSignExtendExpr(S, I64) : SE.getZeroExtendExpr(S, I64);
-  }
-
-  const SCEV *widen(const SCEVCastExpr *Cast, bool Signed) {
-    const SCEV *S = Cast->getOperand();
-    unsigned Bits = (unsigned)SE.getTypeSizeInBits(S->getType());
-    bool IsIndex = Bits >= 8 && Bits <= 32; // fewer: i & 1
-    if (Cast->getType() != I64 || !IsIndex)
-      return Cast;
-    NoWrap Sum = {Bits, Signed, {nullptr, {}}};
-    SmallVector<std::pair<const SCEV *, const Loop *>, 4> Steps;
-    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
-      auto It = Index.find(Rec->getLoop());
-      if (It == Index.end())
-        break; // a loop around the nest
-      if (!Rec->isAffine())
-        return Cast;
-      const SCEV *Step = Rec->getStepRecurrence(SE);
-      Step = extend(Step, Signed || looksNegative(Step));
-      Sum.Of.Terms.push_back({Step, Extents[It->second]});
-      Steps.push_back({Step, Rec->getLoop()});
-      S = Rec->getStart();
-    }
-    const SCEV *Wide = Sum.Of.Start = extend(S, Signed);
-    if (Steps.empty() && Wide == Cast)
-      return Cast;
-    for (auto [Step, L] : reverse(Steps))
-      Wide = SE.getAddRecExpr(Wide, Step, L, SCEV::FlagAnyWrap);
-    Bounded.push_back(std::move(Sum));
-    return Wide;
-  }
-};
-
-} // namespace
-
 const SCEV *Addresses::widen(const SCEV *S) {
   size_t Before = Bounded.size();
-  Type *I64 = Type::getInt64Ty(Outer.getHeader()->getContext());
-  const SCEV *Wide = Widener(SE, Index, InTile, Bounded, I64).visit(S);
+  auto InNest = [&](const Loop &L) {
+    auto It = Index.find(&L);
+    return It == Index.end() ? nullptr : InTile[It->second];
+  };
+  const SCEV *Wide = widenIndices(S, SE, InNest, Bounded);
   for (size_t I = Before; I < Bounded.size(); I++) {
     bool Known = usable(Bounded[I].Of.Start);
     for (auto [Step, Extent] : Bounded[I].Of.Terms)

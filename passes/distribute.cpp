@@ -216,12 +216,10 @@ private:
     IRNest None;
     Checks Asked(None, Facts.SE, End);
     Asked.B.SetCurrentDebugLocation(DL);
-    Value *Apart = Asked.B.getTrue();
-    for (const nputeir::Apart &X : Places.Asked)
-      Apart = Asked.B.CreateAnd(Apart, Asked.holds(X));
+    Value *Apart = Places.hold(Asked);
     ValueToValueMapTy OfFirst, OfKept;
     BasicBlock *Old = nullptr;
-    if (!Places.Asked.empty())
+    if (Places.asks())
       Old = copyLoop(L, nullptr, OfKept);
     BasicBlock *Then = detach(L);
     BasicBlock *Begin = copyLoop(L, Then, OfFirst);

@@ -3,6 +3,7 @@
 #include "nest_parts.h"
 #include "ir_exits.h"
 #include "sum_loops.h"
+#include "wide_indices.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -20,10 +21,10 @@ namespace nputeir {
 
 // ---- what accesses touch ----
 
-// How often L runs what is in I's block, at least as often as it does each
-// time; null: that is not known.
-const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction &I) {
-  Type *I64 = Type::getInt64Ty(I.getContext());
+// How often L runs what is in the block of an instruction, or in its body, at
+// least as often as it does each time; null: that is not known.
+const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction *Of) {
+  Type *I64 = Type::getInt64Ty(SE.getContext());
   if (const SCEV *Known = Most.lookup(&L))
     return Known;
   const SCEV *Count = SE.getBackedgeTakenCount(&L);
@@ -31,14 +32,14 @@ const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction &I) {
       SE.getTypeSizeInBits(Count->getType()) > 64)
     return nullptr;
   Count = SE.getNoopOrZeroExtend(Count, I64);
-  if (!exitsBeforeBody(L) || I.getParent() == L.getHeader())
+  if (!exitsBeforeBody(L) || (Of && Of->getParent() == L.getHeader()))
     Count = SE.getAddExpr(Count, SE.getOne(I64));
   // A count that grows or shrinks with a loop around is largest at one end.
   const auto *Rec = dyn_cast<SCEVAddRecExpr>(Count);
   if (Rec && Outer.contains(Rec->getLoop())) {
     const auto *Step = dyn_cast<SCEVConstant>(Rec->getStepRecurrence(SE));
     const SCEV *Around =
-        Rec->isAffine() && Step ? mostIterations(*Rec->getLoop(), I) : nullptr;
+        Rec->isAffine() && Step ? mostIterations(*Rec->getLoop(), Of) : nullptr;
     if (!Around)
       return nullptr;
     const SCEV *Last = SE.getMinusSCEV(Around, SE.getOne(I64));
@@ -49,6 +50,43 @@ const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction &I) {
   return SE.isLoopInvariant(Count, &Outer) ? Count : nullptr;
 }
 
+const SCEV *Overlaps::wide(const SCEV *S, const Instruction *Of) {
+  auto Extent = [&](const Loop &L) {
+    return Outer.contains(&L) ? mostIterations(L, Of) : nullptr;
+  };
+  auto IsKnown = [&](const NoWrap &N) {
+    return SE.isLoopInvariant(N.Of.Start, &Outer) &&
+           all_of(N.Of.Terms, [&](const Sum::Term &T) {
+             return SE.isLoopInvariant(T.Step, &Outer);
+           });
+  };
+  std::vector<NoWrap> More;
+  const SCEV *Wide = widenIndices(S, SE, Extent, More);
+  if (!all_of(More, IsKnown) || Bounded.size() + More.size() > BoundedMax)
+    return S;
+  for (NoWrap &N : More)
+    if (none_of(Bounded, [&](const NoWrap &Other) {
+          return Other.Bits == N.Bits && Other.Signed == N.Signed &&
+                 isSame({Other.Of, 0}, {N.Of, 0});
+        }))
+      Bounded.push_back(std::move(N));
+  return Wide;
+}
+
+const SCEV *Overlaps::placeOf(const Instruction &I) {
+  const Value *Pointer = getLoadStorePointerOperand(&I);
+  return wide(SE.getSCEV(const_cast<Value *>(Pointer)), &I);
+}
+
+Value *Overlaps::hold(Checks &C) const {
+  Value *Good = C.B.getTrue();
+  for (const Apart &X : Asked)
+    Good = C.B.CreateAnd(Good, C.holds(X));
+  for (const NoWrap &X : Bounded)
+    Good = C.B.CreateAnd(Good, C.holds(X));
+  return Good;
+}
+
 // Iteration k of a loop that runs once less in each iteration i of another one
 // is number i + k of as many as it has in the first: so far the first one goes
 // less.
@@ -56,15 +94,14 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X,
                      SmallVectorImpl<const Loop *> *Loops) {
   SmallDenseMap<const Loop *, size_t, 4> Term;
   Type *I64 = Type::getInt64Ty(I.getContext());
-  const Value *Pointer = getLoadStorePointerOperand(&I);
-  const SCEV *Place = SE.getSCEV(const_cast<Value *>(Pointer));
+  const SCEV *Place = placeOf(I);
   X.Bytes = I.getModule()->getDataLayout().getTypeStoreSize(
       getLoadStoreType(const_cast<Instruction *>(&I)));
   while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
     if (!Outer.contains(Rec->getLoop()))
       break;
     const SCEV *Step = Rec->getStepRecurrence(SE);
-    const SCEV *Count = mostIterations(*Rec->getLoop(), I);
+    const SCEV *Count = mostIterations(*Rec->getLoop(), &I);
     if (!Rec->isAffine() || !Count || !SE.isLoopInvariant(Step, &Outer))
       return false;
     Term[Rec->getLoop()] = X.Of.Terms.size();

@@ -2,7 +2,7 @@
 #ifndef NPUTEIR_NEST_PARTS_H
 #define NPUTEIR_NEST_PARTS_H
 
-#include "passes.h"
+#include "checks.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
@@ -15,7 +15,8 @@ class Overlaps {
   llvm::Loop &Outer;
   llvm::ScalarEvolution &SE;
   llvm::AAResults &AA;
-  enum { AskedMax = 16 };
+  enum { AskedMax = 16, BoundedMax = 32 };
+  std::vector<NoWrap> Bounded;
 
 public:
   std::vector<Apart> Asked;
@@ -34,6 +35,16 @@ public:
   // around both: what they share belongs to one iteration of all these.
   bool meetInOneIteration(const llvm::Instruction &W,
                           const llvm::Instruction &X, const llvm::Loop &Common);
+  // S, in which indices of fewer bits than 64 are taken for such, if they do
+  // not wrap, which is asked.  Of: where S is computed; null: in the body of a
+  // loop.
+  const llvm::SCEV *wide(const llvm::SCEV *S,
+                         const llvm::Instruction *Of = nullptr);
+  // The address of I, a load or store.
+  const llvm::SCEV *placeOf(const llvm::Instruction &I);
+  // Whether something must be asked; and whether all of it holds.
+  bool asks() const { return !Asked.empty() || !Bounded.empty(); }
+  llvm::Value *hold(Checks &C) const;
   // The bytes that I, a load or store, touches in all iterations.  Loops: of
   // each term.
   bool reach(const llvm::Instruction &I, Apart::Reach &X,
@@ -41,7 +52,7 @@ public:
 
 private:
   const llvm::SCEV *mostIterations(const llvm::Loop &L,
-                                   const llvm::Instruction &I);
+                                   const llvm::Instruction *Of);
 };
 
 bool isSame(const Apart::Reach &X, const Apart::Reach &Y);

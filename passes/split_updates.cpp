@@ -153,9 +153,7 @@ private:
     IRNest None;
     Checks C(None, SE, At);
     C.B.SetCurrentDebugLocation(DL);
-    Value *Good = C.B.getTrue();
-    for (const Apart &X : Places.Asked)
-      Good = C.B.CreateAnd(Good, C.holds(X));
+    Value *Good = Places.hold(C);
     if (!OwnElements)
       return Good;
     ArrayRef<Sum::Term> T = Elements.Of.Terms; // the inner loop's first
@@ -188,7 +186,7 @@ private:
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
     DebugLoc DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
-    bool Asks = OwnElements || !Places.Asked.empty();
+    bool Asks = OwnElements || Places.asks();
     Value *Good = Asks ? mayBeSplit(End, DL) : nullptr;
     ValueToValueMapTy OfKept;
     BasicBlock *Old = Asks ? copyLoop(L, nullptr, OfKept) : nullptr;

@@ -79,8 +79,7 @@ private:
   };
 
   bool stepsOf(const Instruction &I, Steps &S) {
-    S = {SE.getSCEV(const_cast<Value *>(getLoadStorePointerOperand(&I))),
-         nullptr, nullptr, nullptr};
+    S = {Places.placeOf(I), nullptr, nullptr, nullptr};
     while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S.Place)) {
       const Loop *In = Rec->getLoop();
       if (!L.contains(In))
@@ -175,9 +174,7 @@ private:
     Good = C.B.CreateAnd(
         Good,
         C.areElementsApart({Row, Column, Most, C.frozen(Width, I64), Bytes}));
-    for (const Apart &X : Places.Asked)
-      Good = C.B.CreateAnd(Good, C.holds(X));
-    return Good;
+    return C.B.CreateAnd(Good, Places.hold(C));
   }
 
   // A tail that may be in front of its sum is the last that is stored.

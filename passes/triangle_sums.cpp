@@ -114,7 +114,7 @@ private:
   // How far I goes with each iteration of a loop; false: that varies.
   bool stepsOf(const Instruction &I, const SCEV *&Place,
                SmallDenseMap<const Loop *, const SCEV *, 4> &Step) {
-    Place = SE.getSCEV(const_cast<Value *>(getLoadStorePointerOperand(&I)));
+    Place = Places.placeOf(I);
     while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
       if (!L.contains(Rec->getLoop()))
         break;
@@ -296,9 +296,7 @@ private:
       Good = C.B.CreateAnd(
           Good, C.areElementsApart({Own.Row, Own.Column, Most,
                                     C.frozen(Width, I64), Own.Bytes}));
-    for (const Apart &X : Places.Asked)
-      Good = C.B.CreateAnd(Good, C.holds(X));
-    return Good;
+    return C.B.CreateAnd(Good, Places.hold(C));
   }
 
   // Where the sum is stored, in front of K.

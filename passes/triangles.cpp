@@ -139,8 +139,7 @@ private:
 
   // A number that is stored to (i, i), which the nest does not reach otherwise.
   bool isOnDiagonal(StoreInst &S) {
-    const auto *Rec =
-        dyn_cast<SCEVAddRecExpr>(SE.getSCEV(S.getPointerOperand()));
+    const auto *Rec = dyn_cast<SCEVAddRecExpr>(Places.placeOf(S));
     if (!Rec || !Rec->isAffine() || Rec->getLoop() != &L ||
         !runsAlways(S, &L) || !L.isLoopInvariant(S.getValueOperand()) ||
         bytesOf(S) != Mirror.E.Bytes ||
@@ -208,8 +207,7 @@ private:
   // Where an access is in element (row, column): its address in the first one,
   // null if another loop moves it, too.
   const SCEV *elementOf(const Instruction &I, Element &E) {
-    const SCEV *Place =
-        SE.getSCEV(const_cast<Value *>(getLoadStorePointerOperand(&I)));
+    const SCEV *Place = Places.placeOf(I);
     const auto *Inner = dyn_cast<SCEVAddRecExpr>(Place);
     if (!Inner || !Inner->isAffine() ||
         !is_contained(Columns, Inner->getLoop()))
@@ -275,8 +273,7 @@ private:
   // column of a square, and that column some row, so the source reads it, too.
   bool readsByRowOrColumn(const Instruction &I) {
     const SCEV *Row = SE.getZero(I64), *Column = Row;
-    const SCEV *Place =
-        SE.getSCEV(const_cast<Value *>(getLoadStorePointerOperand(&I)));
+    const SCEV *Place = Places.placeOf(I);
     while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
       if (!L.contains(Rec->getLoop()))
         break;
@@ -382,9 +379,7 @@ private:
       Good = C.B.CreateAnd(Good, areApart(C, E));
     if (Mirror.Store)
       Good = C.B.CreateAnd(Good, areSidesApart(C));
-    for (const Apart &X : Places.Asked)
-      Good = C.B.CreateAnd(Good, C.holds(X));
-    return Good;
+    return C.B.CreateAnd(Good, Places.hold(C));
   }
 
   BasicBlock *create(const char *Name) {

@@ -14,11 +14,12 @@ const SCEV *UnevenNest::iterations(const Loop &X) {
   if (isa<SCEVCouldNotCompute>(N) || !exitsBeforeBody(X) ||
       SE.getTypeSizeInBits(N->getType()) > 64)
     return nullptr;
-  const SCEV *Wide = withoutMax(SE.getNoopOrZeroExtend(N, I64));
+  const SCEV *Wide = withoutMax(Places.wide(SE.getNoopOrZeroExtend(N, I64)));
   // A sum of 32 bits is the same in 64 as long as both are numbers of
   // columns, which is asked in front of the nest.
   const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);
-  if (Rec && Rec->isAffine() && !isa<SCEVAddRecExpr>(Wide))
+  if (Rec && Rec->isAffine() && !isa<SCEVAddRecExpr>(Wide) &&
+      SE.getTypeSizeInBits(N->getType()) >= 32)
     return SE.getAddRecExpr(
         SE.getNoopOrSignExtend(Rec->getStart(), I64),
         SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64), Rec->getLoop(),
@@ -77,9 +78,9 @@ void UnevenNest::align(const Loop &X, bool &Starts, bool &Ends) {
       continue; // a sum
     const SCEV *Step = Rec->getStepRecurrence(SE);
     const SCEV *Times = SE.getTruncateOrNoop(Count, Step->getType());
-    const SCEV *Last =
-        SE.getAddExpr(Rec->getStart(), SE.getMulExpr(Step, Times));
-    Starts &= SE.isLoopInvariant(Rec->getStart(), &L);
+    const SCEV *Start = Places.wide(Rec->getStart());
+    const SCEV *Last = SE.getAddExpr(Start, SE.getMulExpr(Step, Times));
+    Starts &= SE.isLoopInvariant(Start, &L);
     Ends &= SE.isLoopInvariant(Last, &L);
   }
 }

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 26
+// DONE: 32
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -64,6 +64,18 @@ INT_FORM(may_meet_the_result) { // what is read is part of it for K = 7
       t += X[k * 64 + j] * A_IK;
     }
     C_IJ += t;
+  }
+}
+INT_FORM(strides) { // known when running, as indices of 32 bits
+  const int lda = M + 1, ldb = N < 64 ? N : 64;
+  I J { // expected-remark 2 {{replaced by a call}}
+    int32_t f = 3 * B[i * ldb + j], t = 0;
+    C[i * ldb + j] += f * A[i * lda + i];
+    BEHIND {
+      C[k * ldb + j] += f * A[i * lda + k];
+      t += B[k * ldb + j] * A[i * lda + k];
+    }
+    C[i * ldb + j] += 3 * t;
   }
 }
 

@@ -1,0 +1,82 @@
+// wide_indices.cpp -- indices of fewer bits than an address has.
+#include "wide_indices.h"
+#include "ir_scev.h"
+
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+namespace {
+
+// ext(recurrence) -> recurrence of exts, with a note that it must not wrap.
+class Widener : public SCEVRewriteVisitor<Widener> {
+  using Base = SCEVRewriteVisitor<Widener>;
+  function_ref<const SCEV *(const Loop &)> Extent;
+  std::vector<NoWrap> &Bounded;
+  Type *I64;
+
+public:
+  Widener(ScalarEvolution &SE, function_ref<const SCEV *(const Loop &)> Extent,
+          std::vector<NoWrap> &Bounded)
+      : Base(SE), Extent(Extent), Bounded(Bounded),
+        I64(Type::getInt64Ty(SE.getContext())) {}
+
+  const SCEV *visitZeroExtendExpr(const SCEVZeroExtendExpr *Z) {
+    return widen(Z, false);
+  }
+  const SCEV *visitSignExtendExpr(const SCEVSignExtendExpr *S) {
+    return widen(S, true);
+  }
+
+private:
+  // A multiple of a number is multiplied in 64 bits, where neither wraps.
+  const SCEV *extend(const SCEV *S, bool Signed) {
+    const auto *M = dyn_cast<SCEVMulExpr>(S);
+    if (Signed && M && M->getNumOperands() == 2 &&
+        isa<SCEVConstant>(M->getOperand(0)))
+      return SE.getMulExpr(SE.getSignExtendExpr(M->getOperand(0), I64),
+                           SE.getSignExtendExpr(M->getOperand(1), I64));
+    return Signed ? SE.getSignExtendExpr(S, I64) : SE.getZeroExtendExpr(S, I64);
+  }
+
+  const SCEV *widen(const SCEVCastExpr *Cast, bool Signed) {
+    const SCEV *S = Cast->getOperand();
+    unsigned Bits = (unsigned)SE.getTypeSizeInBits(S->getType());
+    bool IsIndex = Bits >= 8 && Bits <= 32; // fewer: i & 1
+    if (Cast->getType() != I64 || !IsIndex)
+      return Cast;
+    NoWrap Sum = {Bits, Signed, {nullptr, {}}};
+    SmallVector<std::pair<const SCEV *, const Loop *>, 4> Steps;
+    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
+      const SCEV *Times = Extent(*Rec->getLoop());
+      if (!Times)
+        break; // a loop around the nest
+      if (!Rec->isAffine())
+        return Cast;
+      const SCEV *Step = Rec->getStepRecurrence(SE);
+      Step = extend(Step, Signed || looksNegative(Step));
+      Sum.Of.Terms.push_back({Step, Times});
+      Steps.push_back({Step, Rec->getLoop()});
+      S = Rec->getStart();
+    }
+    const SCEV *Wide = Sum.Of.Start = extend(S, Signed);
+    if (Steps.empty() && Wide == Cast)
+      return Cast;
+    for (auto [Step, L] : reverse(Steps))
+      Wide = SE.getAddRecExpr(Wide, Step, L, SCEV::FlagAnyWrap);
+    Bounded.push_back(std::move(Sum));
+    return Wide;
+  }
+};
+
+} // namespace
+
+const SCEV *widenIndices(const SCEV *S, ScalarEvolution &SE,
+                         function_ref<const SCEV *(const Loop &)> Extent,
+                         std::vector<NoWrap> &Bounded) {
+  return Widener(SE, Extent, Bounded).visit(S);
+}
+
+} // namespace nputeir
