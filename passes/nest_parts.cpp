@@ -2,6 +2,7 @@
 // to split a nest needs.
 #include "nest_parts.h"
 #include "ir_exits.h"
+#include "ir_scev.h"
 #include "sum_loops.h"
 #include "wide_indices.h"
 
@@ -89,7 +90,8 @@ Value *Overlaps::hold(Checks &C) const {
 
 // Iteration k of a loop that runs once less in each iteration i of another one
 // is number i + k of as many as it has in the first: so far the first one goes
-// less.
+// less.  Where the two go in opposite directions no iteration goes further than
+// the first.
 bool Overlaps::reach(const Instruction &I, Apart::Reach &X,
                      SmallVectorImpl<const Loop *> *Loops) {
   SmallDenseMap<const Loop *, size_t, 4> Term;
@@ -113,7 +115,9 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X,
   for (auto [L, At] : Term)
     if (auto Around = Term.find(Falling.lookup(L)); Around != Term.end()) {
       const SCEV *&Step = X.Of.Terms[Around->second].Step;
-      Step = SE.getMinusSCEV(Step, X.Of.Terms[At].Step);
+      const SCEV *Own = X.Of.Terms[At].Step;
+      if (looksNegative(Step) == looksNegative(Own))
+        Step = SE.getMinusSCEV(Step, Own);
     }
   if (!Place->getType()->isPointerTy() || !SE.isLoopInvariant(Place, &Outer))
     return false;

@@ -25,12 +25,17 @@
 // in place (trmm) that reads rows of the matrix itself which all lie behind the
 // present one: the others read them in the order of the source, and the
 // rectangle of a block reads what lies behind the block, which is as it was.
+// Where that order does not do, all that is read of the matrix in front of the
+// stores of its element is read in a copy that is made in front of the nest:
+// rows that have not been changed yet, and the elements themselves.
 //
 // Or row i adds to elements (k, j) and not to its own (symm, see
 // symmetric.cpp): of a block, what is added to an element is in the rectangle
 // or not, so that it is added in the order of the source, too.
 #include "triangle_sums.h"
 #include "ir_marks.h"
+#include "old_content.h"
+#include "sum_loops.h"
 #include "uneven.h"
 
 #include "llvm/Transforms/Utils/Local.h"
@@ -44,7 +49,8 @@ enum { SumBlocksMax = 64, AddressCodeMax = 16 };
 
 class TriangleSum : UnevenNest {
   Loop *K = nullptr;           // over the terms of a sum
-  Loop *Around = nullptr;      // K's parent: L, or the loop over columns in it
+  Loop *Around = nullptr;      // K's parent: L, or a loop in it
+  Loop *Across = nullptr;      // the loop over columns around K; null: none
   PHINode *Sum = nullptr;      // null: it is kept in its element
   PHINode *Result = nullptr;   // Sum behind K
   StoreInst *Stored = nullptr; // what becomes of Result
@@ -58,6 +64,16 @@ class TriangleSum : UnevenNest {
   Element Own = {};
   SmallVector<const SCEV *, 4> Widths; // of the loops over columns
   bool InPlace = false;
+  // Reads of the matrix that are made in a copy: of the present row; of row k
+  // behind it; or of row k from the last one of the matrix on.
+  struct OldRead {
+    LoadInst *Load;
+    enum { Own, Behind, Reversed } Row;
+  };
+  bool ReadsOld = false; // is there a copy?
+  SmallVector<OldRead, 4> OldReads;
+  SmallVector<std::pair<const SCEV *, const SCEV *>, 2> Equal; // is asked
+  OldContent Old = {};
   // Row i adds to what K counts, in elements (k, j), and not to its own.
   bool IsScattered = false;
 
@@ -67,11 +83,9 @@ public:
   bool isOne() {
     return canBeCopied(L) && L.getNumBlocks() <= SumBlocksMax &&
            countsOnly(L) && !isUsedAfter(L) &&
-           findColumns([&](Loop &X) { return !K && findSum(X); }) &&
+           findColumns([&](Loop &X) { return !K && findSum(X); }, true) &&
            findAround() && findAccesses(L, Accesses) && findElements() &&
-           isSumStored() && all_of(Accesses, [&](const Instruction *I) {
-             return mayBeMoved(*I);
-           });
+           isSumStored() && (mayAllBeMoved() || mayReadOld());
   }
 
 private:
@@ -106,7 +120,10 @@ private:
 
   bool findAround() {
     Around = K->getParentLoop();
+    if (Around != &L)
+      Across = OfRows == &L ? Around : &L;
     return DT.dominates(K->getHeader(), Around->getLoopLatch()) &&
+           (OfRows == &L || OfRows == Around) &&
            (Around == &L || (Around->getParentLoop() == &L &&
                              countsOnly(*Around) && !isUsedAfter(*Around)));
   }
@@ -133,10 +150,10 @@ private:
     SmallDenseMap<const Loop *, const SCEV *, 4> Step;
     if (!stepsOf(I, E.Place, Step))
       return false;
-    const Loop *Rows = IsScattered ? K : &L;
+    const Loop *Rows = IsScattered ? K : OfRows;
     // Term k of a row that begins behind its own is another one's.
-    if (IsScattered && !FromStart && Step.lookup(&L) == Step.lookup(K))
-      Step.erase(&L);
+    if (IsScattered && !FromStart && Step.lookup(OfRows) == Step.lookup(K))
+      Step.erase(OfRows);
     if (Step.size() != 2 || !Step.count(Rows))
       return false;
     E.Row = Step[Rows];
@@ -146,7 +163,7 @@ private:
         E.Column = S;
       }
     E.Bytes = bytesOf(I);
-    return E.Over != (IsScattered ? &L : K);
+    return E.Over != (IsScattered ? OfRows : K);
   }
 
   bool addWidth(const Loop &X) {
@@ -163,7 +180,7 @@ private:
     Element E;
     return elementOf(I, E) && E.Place == Own.Place && E.Row == Own.Row &&
            E.Column == Own.Column && E.Bytes == Own.Bytes &&
-           (Around == &L || !Around->contains(&I) || E.Over == Around) &&
+           (!Across || !Across->contains(&I) || E.Over == Across) &&
            addWidth(*E.Over);
   }
 
@@ -173,7 +190,7 @@ private:
     return K->contains(&I) && stepsOf(I, Place, Step) && Step.count(K);
   }
 
-  // All stores are to elements.
+  // All stores are to elements, and in a row.
   bool findElements() {
     const Instruction *End = K->getHeader()->getTerminator();
     bool InSum = false;
@@ -185,7 +202,8 @@ private:
       auto *S = dyn_cast<StoreInst>(I);
       if (!S)
         continue;
-      if ((!Own.Place && !elementOf(*S, Own)) || !isOwn(*S))
+      if ((!Own.Place && !elementOf(*S, Own)) || !isOwn(*S) ||
+          !OfRows->contains(S))
         return false;
       if (K->contains(S))
         InSum = true;
@@ -252,9 +270,10 @@ private:
   bool isAhead(const Instruction &I) {
     SmallDenseMap<const Loop *, const SCEV *, 4> Step;
     const SCEV *Place;
-    if (!K->contains(&I) || FromStart || Grows || bytesOf(I) != Own.Bytes ||
-        !stepsOf(I, Place, Step) || Step.size() != 3 ||
-        Step.lookup(&L) != Own.Row || Step.lookup(K) != Own.Row ||
+    if (OfRows != &L || !K->contains(&I) || FromStart || Grows ||
+        bytesOf(I) != Own.Bytes || !stepsOf(I, Place, Step) ||
+        Step.size() != 3 || Step.lookup(&L) != Own.Row ||
+        Step.lookup(K) != Own.Row ||
         SE.getMinusSCEV(Place, Own.Place) != Own.Row)
       return false;
     for (auto [X, S] : Step)
@@ -263,7 +282,78 @@ private:
     return InPlace = true;
   }
 
-  bool mayBeMoved(const Instruction &I) {
+  // ---- may a copy of the matrix be read? ----
+
+  // It is so, or asked.
+  bool isEqual(const SCEV *X, const SCEV *Y) {
+    const SCEV *Way = SE.getMinusSCEV(X, Y);
+    if (isa<SCEVConstant>(Way) || isa<SCEVCouldNotCompute>(Way))
+      return Way->isZero();
+    Equal.push_back({X, Y});
+    return true;
+  }
+
+  // Neither the present row nor one in front of it.
+  bool isOfOtherRow(const Instruction &I, OldRead &Old) {
+    SmallDenseMap<const Loop *, const SCEV *, 4> Step;
+    const SCEV *Place;
+    if (!K->contains(&I) || !stepsOf(I, Place, Step) ||
+        Step.size() != (Step.count(OfRows) ? 3u : 2u) ||
+        Step.lookup(Across) != Own.Column)
+      return false;
+    if (Step.count(OfRows)) {
+      Old.Row = OldRead::Behind;
+      return Step[OfRows] == Own.Row && Step.lookup(K) == Own.Row &&
+             isEqual(Place, SE.getAddExpr(Own.Place, Own.Row));
+    }
+    Old.Row = OldRead::Reversed;
+    const SCEV *Last = SE.getMulExpr(Count->getStart(), Own.Row);
+    return Step.lookup(K) == SE.getNegativeSCEV(Own.Row) &&
+           isEqual(Place, SE.getAddExpr(Own.Place, Last));
+  }
+
+  // S, where it runs in an iteration, does so behind I.
+  bool runsBefore(const Instruction &I, const StoreInst &S) {
+    const Loop *Both = loopAround(I, S, LI);
+    return comesBefore(I, S, LI, DT) ||
+           (LI.getLoopFor(S.getParent()) == Both &&
+            DT.dominates(S.getParent(), Both->getLoopLatch()) &&
+            !comesBefore(S, I, LI, DT));
+  }
+
+  // What I reads has not been changed yet.
+  bool readsOld(Instruction &I) {
+    OldRead Old = {dyn_cast<LoadInst>(&I), OldRead::Own};
+    if (!Old.Load || !sharesBase(*Stored, I, SE) || bytesOf(I) != Own.Bytes ||
+        Old.Load->getType() != Sum->getType() || !Around->contains(&I) ||
+        !(isOwn(I)
+              ? all_of(After,
+                       [&](const StoreInst *S) { return runsBefore(I, *S); })
+              : isOfOtherRow(I, Old)))
+      return false;
+    OldReads.push_back(Old);
+    return true;
+  }
+
+  bool mayReadOld() {
+    if (!Sum || !Before.empty() || Grows)
+      return false;
+    assert(Across); // an element for each sum
+    ReadsOld = true;
+    InPlace = false;
+    Places.Asked.clear();
+    return mayAllBeMoved() && !OldReads.empty();
+  }
+
+  // ---- may all be done in another order? ----
+
+  bool mayAllBeMoved() {
+    return all_of(Accesses, [&](Instruction *I) { return mayBeMoved(*I); });
+  }
+
+  bool mayBeMoved(Instruction &I) {
+    if (ReadsOld && readsOld(I))
+      return true;
     if (isOwn(I)) {
       if (isa<StoreInst>(I))
         return true;
@@ -275,7 +365,7 @@ private:
       return comesBefore(*End, I, LI, DT) && isOnlyStored(I, false) &&
              (!Sum || comesBefore(*Stored, I, LI, DT));
     }
-    if (isAhead(I))
+    if (!ReadsOld && isAhead(I))
       return true;
     return all_of(Accesses, [&](Instruction *W) {
       return !isa<StoreInst>(W) || Places.areApart(*W, I);
@@ -285,18 +375,43 @@ private:
   // ---- the parts ----
 
   // That all holds, in front of L.
-  Value *mayBeSplit(Instruction *At) {
-    IRNest None;
-    Checks C(None, SE, At);
+  Value *mayBeSplit(Checks &C) {
     Value *Good = countRows(C);
-    Value *Most = InPlace ? C.B.CreateAdd(N.First, C.B.getInt64(1)) : N.Rows;
+    Value *Most =
+        InPlace || ReadsOld ? C.B.CreateAdd(N.First, C.B.getInt64(1)) : N.Rows;
     if (IsScattered)
       Most = Grows ? C.B.CreateAdd(N.First, N.Rows) : N.First;
     for (const SCEV *Width : Widths)
       Good = C.B.CreateAnd(
           Good, C.areElementsApart({Own.Row, Own.Column, Most,
                                     C.frozen(Width, I64), Own.Bytes}));
-    return C.B.CreateAnd(Good, Places.hold(C));
+    Good = C.B.CreateAnd(Good, Places.hold(C));
+    for (auto Both : Equal)
+      Good = C.B.CreateAnd(Good, C.holds(Both));
+    if (ReadsOld)
+      Good = C.B.CreateAnd(Good, findOld(C, Most));
+    return Good;
+  }
+
+  // The matrix is not too large for a copy, and has a sum for each element.
+  Value *findOld(Checks &C, Value *Rows) {
+    Instruction *At = L.getLoopPreheader()->getTerminator();
+    Expander Code(SE, *At->getModule());
+    Old.First = Code.expand(Own.Place, Own.Place->getType(), At);
+    Old.RowStride = C.frozen(Own.Row, I64);
+    Old.ColumnStride = C.frozen(Own.Column, I64);
+    Old.Rows = Rows;
+    Old.Columns = C.frozen(iterations(*Across), I64);
+    Old.Element = Sum->getType();
+    Old.Alignment = Stored->getAlign();
+    const auto *InLine = dyn_cast<SCEVConstant>(Own.Row);
+    Old.ByColumns = InLine && InLine->getAPInt().abs() == Own.Bytes;
+    // A sum reads it in the direction in which it reads the array.
+    Old.LastFirst = any_of(
+        OldReads, [](const OldRead &X) { return X.Row == OldRead::Reversed; });
+    return C.B.CreateAnd(
+        C.B.CreateICmpEQ(N.Rows, Rows),
+        C.B.CreateICmpULE(Old.Columns, C.B.getInt64(INT32_MAX)));
   }
 
   // Where the sum is stored, in front of K.
@@ -321,14 +436,44 @@ private:
     IRBuilder<> B(Front->getTerminator());
     B.SetCurrentDebugLocation(DL);
     Value *Width = width(B, Begin);
-    restrict(L, &Map, Begin, height(B, Begin), Front);
-    auto *Row = cast<PHINode>(&cast<BasicBlock>(Map[L.getHeader()])->front());
+    restrict(*OfRows, &Map, Begin, height(B, Begin), frontOf(*OfRows, &Map));
+    auto *Row =
+        cast<PHINode>(&cast<BasicBlock>(Map[OfRows->getHeader()])->front());
     BasicBlock *InFront = frontOf(*K, &Map);
     B.SetInsertPoint(InFront->getTerminator());
     Value *Others = B.CreateSub(columns(B, B.CreateAdd(Begin, Row)), Width);
     Value *First = FromStart ? Width : Others;
-    restrict(*K, &Map, IsRectangle == FromStart ? B.getInt64(0) : First,
-             IsRectangle ? Width : Others, InFront);
+    if (IsRectangle == FromStart)
+      First = B.getInt64(0);
+    restrict(*K, &Map, First, IsRectangle ? Width : Others, InFront);
+    if (ReadsOld)
+      readOld(Map, Begin, Row, First);
+  }
+
+  // A part reads the copy.
+  void readOld(ValueToValueMapTy &Map, Value *Begin, PHINode *Row,
+               Value *First) {
+    auto Header = [&](const Loop &X) {
+      return cast<BasicBlock>(Map[X.getHeader()]);
+    };
+    auto *Term = cast<PHINode>(&Header(*K)->front());
+    PHINode *Column = addCounter(Header(*Across), frontOf(*Across, &Map));
+    for (const OldRead &X : OldReads) {
+      auto *Load = cast<LoadInst>(Map[X.Load]);
+      IRBuilder<> B(Load);
+      Value *Number = nullptr;
+      if (X.Row != OldRead::Reversed)
+        Number = B.CreateAdd(Begin, Row);
+      if (X.Row != OldRead::Own) {
+        Value *Next = B.CreateAdd(First, Term);
+        Number = Number ? B.CreateAdd(B.CreateAdd(Number, Next), B.getInt64(1))
+                        : B.CreateSub(N.First, Next);
+      }
+      Load->setOperand(LoadInst::getPointerOperandIndex(),
+                       Old.at(B, Number, Column));
+      Load->setAlignment(Old.alignment(B));
+      Load->dropUnknownNonDebugMetadata();
+    }
   }
 
   // The sum of the first part goes on in the second.
@@ -352,36 +497,63 @@ private:
     RecursivelyDeleteTriviallyDeadInstructions(Start);
   }
 
+  // If there is a copy it is made, or there is no memory for it and the nest is
+  // kept.  Where B goes on.
+  BasicBlock *copyOld(IRBuilder<> &B, BasicBlock *Kept) {
+    if (!ReadsOld)
+      return B.GetInsertBlock();
+    BasicBlock *Fill = BasicBlock::Create(B.getContext(), "nputeir.fill",
+                                          L.getHeader()->getParent(), Kept);
+    Old.acquire(B);
+    B.CreateCondBr(B.CreateIsNotNull(Old.At), Fill, Kept);
+    Code Filler(*Fill);
+    Filler.SetCurrentDebugLocation(DL);
+    Old.fill(Filler);
+    B.SetInsertPoint(Filler.GetInsertBlock());
+    return Filler.GetInsertBlock();
+  }
+
 public:
   void split() {
     BasicBlock *Front = L.getLoopPreheader(), *Exit = L.getExitBlock();
     Instruction *End = Front->getTerminator();
     DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
-    findSteps(L, End);
+    findSteps(*OfRows, End);
     findSteps(*K, End);
-    Value *Good = mayBeSplit(End);
+    IRNest None;
+    Checks C(None, SE, End);
+    Value *Good = mayBeSplit(C);
     Value *Address = Sum ? addressInFront() : nullptr;
-    BasicBlock *Old = detach(L);
+    BasicBlock *Kept = detach(L);
     Function &F = *Front->getParent();
     auto Create = [&](const char *Name) {
       return BasicBlock::Create(F.getContext(), Name, &F, L.getHeader());
     };
     BasicBlock *Blocks = Create("nputeir.blocks"),
-               *Then = Create("nputeir.then"), *Next = Create("nputeir.next");
+               *Then = Create("nputeir.then"), *Next = Create("nputeir.next"),
+               *Done = Create("nputeir.done");
     for (PHINode &P : Exit->phis())
-      P.addIncoming(P.getIncomingValueForBlock(L.getExitingBlock()), Blocks);
+      P.addIncoming(P.getIncomingValueForBlock(L.getExitingBlock()), Done);
     ValueToValueMapTy OfRectangle, OfOthers;
     BasicBlock *Rectangle = copyLoop(L, FromStart ? Then : Next, OfRectangle);
     markKept(L);
     BasicBlock *Others = copyLoop(L, FromStart ? Next : Then, OfOthers);
+    BasicBlock *Enter = Create("nputeir.enter");
     IRBuilder<> B(Front);
     B.SetCurrentDebugLocation(DL);
-    B.CreateCondBr(Good, Blocks, Old);
+    B.CreateCondBr(Good, Enter, Kept);
+    B.SetInsertPoint(Enter);
+    BasicBlock *Copied = copyOld(B, Kept);
+    B.CreateBr(Blocks);
     B.SetInsertPoint(Blocks);
     PHINode *Begin = B.CreatePHI(I64, 2, "nputeir.begin");
-    Begin->addIncoming(B.getInt64(0), Front);
+    Begin->addIncoming(B.getInt64(0), Copied);
     B.CreateCondBr(B.CreateICmpULT(Begin, N.Rows),
-                   FromStart ? Rectangle : Others, Exit);
+                   FromStart ? Rectangle : Others, Done);
+    B.SetInsertPoint(Done);
+    if (ReadsOld)
+      Old.release(B);
+    B.CreateBr(Exit);
     B.SetInsertPoint(Then);
     B.CreateBr(FromStart ? Others : Rectangle);
     B.SetInsertPoint(Next);

@@ -85,10 +85,7 @@ void UnevenNest::align(const Loop &X, bool &Starts, bool &Ends) {
   }
 }
 
-bool UnevenNest::findColumns(function_ref<bool(Loop &)> MayBeCut) {
-  Rows = iterations(L);
-  if (!Rows || !SE.isLoopInvariant(Rows, &L))
-    return false;
+bool UnevenNest::findColumns(function_ref<bool(Loop &)> MayBeCut, bool Inner) {
   SmallVector<Loop *, 8> Open(L.begin(), L.end());
   bool Starts = true, Ends = true;
   while (!Open.empty()) { // each loop of the nest once
@@ -101,7 +98,9 @@ bool UnevenNest::findColumns(function_ref<bool(Loop &)> MayBeCut) {
       continue;
     }
     const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);
-    if (!Rec || !Rec->isAffine() || Rec->getLoop() != &L ||
+    if (Rec && Inner && !Count && L.contains(Rec->getLoop()))
+      OfRows = LI.getLoopFor(Rec->getLoop()->getHeader());
+    if (!Rec || !Rec->isAffine() || Rec->getLoop() != OfRows ||
         (Count && Rec != Count) || Columns.size() == ColumnLoopsMax ||
         !canBeCopied(*X) || !MayBeCut(*X) ||
         any_of(X->getSubLoops(), [&](Loop *In) { return varies(*In); }))
@@ -110,7 +109,9 @@ bool UnevenNest::findColumns(function_ref<bool(Loop &)> MayBeCut) {
     Columns.push_back(X);
     align(*X, Starts, Ends);
   }
-  if (Columns.empty() || Starts == Ends)
+  Rows = iterations(*OfRows);
+  if (!Rows || !SE.isLoopInvariant(Rows, &L) || Columns.empty() ||
+      Starts == Ends)
     return false;
   const auto *Step = dyn_cast<SCEVConstant>(Count->getStepRecurrence(SE));
   Grows = Step && Step->getAPInt().isOne();
@@ -120,7 +121,7 @@ bool UnevenNest::findColumns(function_ref<bool(Loop &)> MayBeCut) {
     return false;
   for (const Loop *X : Columns) {
     if (!Grows)
-      Places.Falling[X] = &L;
+      Places.Falling[X] = OfRows;
     Places.Most[X] = Grows
                          ? SE.getAddExpr(Count->getStart(),
                                          SE.getMinusSCEV(Rows, SE.getOne(I64)))

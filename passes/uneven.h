@@ -18,7 +18,8 @@ protected:
   // what no rectangle covers is a good part of the work.
   enum { RowStep = 8, RowsMin = 4 * RowStep, ColumnLoopsMax = 4 };
 
-  llvm::Loop &L; // over rows
+  llvm::Loop &L;      // the nest
+  llvm::Loop *OfRows; // L, or a loop in it
   llvm::LoopInfo &LI;
   llvm::DominatorTree &DT;
   llvm::ScalarEvolution &SE;
@@ -31,7 +32,7 @@ protected:
   bool FromStart = false; // all rows start in one column; else they end in one
 
   UnevenNest(llvm::Loop &L, LoopFacts &Facts)
-      : L(L), LI(Facts.LI), DT(Facts.DT), SE(Facts.SE),
+      : L(L), OfRows(&L), LI(Facts.LI), DT(Facts.DT), SE(Facts.SE),
         I64(llvm::Type::getInt64Ty(L.getHeader()->getContext())),
         Places(L, Facts.SE, Facts.AA) {}
 
@@ -42,9 +43,10 @@ protected:
   // Null: P does not count the iterations of X.
   const llvm::SCEVAddRecExpr *counter(const llvm::PHINode &P,
                                       const llvm::Loop &X);
-  // Columns, Count, Rows and how they lie.  MayBeCut: some iterations of this
-  // loop may be done later.
-  bool findColumns(llvm::function_ref<bool(llvm::Loop &)> MayBeCut);
+  // OfRows, Columns, Count, Rows and how they lie.  MayBeCut: some iterations
+  // of this loop may be done later.  Inner: OfRows need not be L.
+  bool findColumns(llvm::function_ref<bool(llvm::Loop &)> MayBeCut,
+                   bool Inner = false);
 
   struct {                              // in front of L
     llvm::Value *Rows, *First, *Height; // First: columns of the first row
