@@ -12,7 +12,7 @@
 //                for k < i:  c[i][j] += b[k][j] * a[i][k];
 //     for i, j:  for k < i:  c[k][j] += b[i][j] * a[i][k];
 //
-// Row i is written by its own iteration of the outer loop, and as row k by
+// Row i is written by its own iteration of the loop over rows, and as row k by
 // those behind it: so what is its own comes first.  Where k goes from i + 1 on,
 // the others stand in front of it, and come first.  Within each nest the order
 // stays.  Elements do not share memory, and what else is read is apart from
@@ -29,7 +29,9 @@ namespace {
 enum { SymmetricBlocksMax = 64, ReadersMax = 64 };
 
 class Symmetric : UnevenNest {
-  Loop *K = nullptr, *J = nullptr; // over other rows, and over columns
+  Loop *K = nullptr;  // over other rows
+  Loop *In = nullptr; // K's parent
+  Loop *J = nullptr;  // over columns: In, or L if In is over rows
   SmallVector<Instruction *, 16> Accesses;
   StoreInst *Scattered = nullptr;  // to element (k, j)
   LoadInst *SoFar = nullptr;       // which it adds to
@@ -57,16 +59,20 @@ public:
 
 private:
   bool findLoops() {
-    if (!findColumns([&](Loop &X) {
-          bool IsFirst = !K;
-          K = &X;
-          return IsFirst;
-        }) ||
+    if (!findColumns(
+            [&](Loop &X) {
+              bool IsFirst = !K;
+              K = &X;
+              return IsFirst;
+            },
+            true) ||
         Grows != FromStart)
       return false;
-    J = K->getParentLoop();
-    if (J == &L || J->getParentLoop() != &L || !countsOnly(*J))
+    In = K->getParentLoop();
+    if (In->getParentLoop() != &L || !countsOnly(*In) ||
+        (OfRows != &L && OfRows != In))
       return false;
+    J = OfRows == &L ? In : &L;
     Width = iterations(*J);
     const auto *First = dyn_cast<SCEVConstant>(Count->getStart());
     // k < i; or k > i, of which the last is the same in all rows.
@@ -75,22 +81,22 @@ private:
   }
 
   struct Steps {
-    const SCEV *Place, *OfL, *OfJ, *OfK; // null: does not move it
+    const SCEV *Place, *OfRow, *OfJ, *OfK; // null: does not move it
   };
 
   bool stepsOf(const Instruction &I, Steps &S) {
     S = {Places.placeOf(I), nullptr, nullptr, nullptr};
     while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S.Place)) {
-      const Loop *In = Rec->getLoop();
-      if (!L.contains(In))
+      const Loop *X = Rec->getLoop();
+      if (!L.contains(X))
         break;
       const SCEV *Step =
           SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64);
       if (!Rec->isAffine() || !SE.isLoopInvariant(Step, &L))
         return false;
-      if (In != &L && In != J && In != K)
+      if (X != OfRows && X != J && X != K)
         return false;
-      (In == &L ? S.OfL : In == J ? S.OfJ : S.OfK) = Step;
+      (X == OfRows ? S.OfRow : X == J ? S.OfJ : S.OfK) = Step;
       S.Place = Rec->getStart();
     }
     return SE.isLoopInvariant(S.Place, &L);
@@ -98,7 +104,7 @@ private:
 
   // Where element (0, 0) is; null: S is not to elements (k, j).
   const SCEV *scatteredFrom(const Steps &S) {
-    if (!S.OfK || !S.OfJ || S.OfL != (FromStart ? nullptr : S.OfK))
+    if (!S.OfK || !S.OfJ || S.OfRow != (FromStart ? nullptr : S.OfK))
       return nullptr;
     return FromStart ? S.Place : SE.getMinusSCEV(S.Place, S.OfK);
   }
@@ -128,14 +134,14 @@ private:
 
   bool isOwn(const Instruction &I) {
     Steps S;
-    return stepsOf(I, S) && S.Place == Place && S.OfL == Row &&
+    return stepsOf(I, S) && S.Place == Place && S.OfRow == Row &&
            S.OfJ == Column && !S.OfK && bytesOf(I) == Bytes;
   }
 
   bool findOwn() {
     for (Instruction *I : Accesses)
       if (auto *W = dyn_cast<StoreInst>(I); W && W != Scattered) {
-        if (!isOwn(*W) || K->contains(W) || !J->contains(W))
+        if (!isOwn(*W) || K->contains(W) || !In->contains(W))
           return false;
         Own.push_back(W);
       }
@@ -158,7 +164,7 @@ private:
       return true;
     unsigned Readers = 0;
     if (isOwn(I))
-      return J->contains(&I) && !K->contains(&I) && isOnlyForOwn(I, Readers);
+      return In->contains(&I) && !K->contains(&I) && isOnlyForOwn(I, Readers);
     return Places.areApart(*Scattered, I) &&
            all_of(Own, [&](StoreInst *W) { return Places.areApart(*W, I); });
   }

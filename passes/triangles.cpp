@@ -52,10 +52,11 @@ public:
   // WantsSquares: of what a rectangle does not reach, too.
   bool run(BasicBlock *&Kept, bool WantsSquares) {
     if (!canBeCopied(L) || L.getNumBlocks() > TriangleBlocksMax ||
-        !countsOnly(L) || !findColumns([&](Loop &X) {
-          return countsOnly(X) && !isUsedAfter(X);
-        }) ||
-        !findStores() || !areElementsApart() || !isMirrorApart())
+        !countsOnly(L) ||
+        !findColumns([&](Loop &X) { return countsOnly(X) && !isUsedAfter(X); },
+                     true) ||
+        !mayBeCut(*OfRows) || !findStores() || !areElementsApart() ||
+        !isMirrorApart())
       return false;
     Squares = WantsSquares && haveSquares();
     split(Kept);
@@ -66,6 +67,13 @@ private:
   bool Squares = false;
 
   // ---- is it one? ----
+
+  // All of L is done for each part of its rows: they are L's iterations, or
+  // those of a loop in it, which adds to the same elements each time.
+  bool mayBeCut(const Loop &X) {
+    return &X == &L ||
+           (X.getParentLoop() == &L && countsOnly(X) && !isUsedAfter(X));
+  }
 
   bool isInColumns(const Instruction &I) const {
     return any_of(Columns, [&](const Loop *X) { return X->contains(&I); });
@@ -155,6 +163,8 @@ private:
   }
 
   void findMirror() {
+    if (OfRows != &L)
+      return;
     for (Instruction *M : Stores)
       for (Instruction *W : Accesses)
         if (!Mirror.Store)
@@ -213,7 +223,7 @@ private:
         !is_contained(Columns, Inner->getLoop()))
       return nullptr;
     const auto *Outer = dyn_cast<SCEVAddRecExpr>(Inner->getStart());
-    if (!Outer || !Outer->isAffine() || Outer->getLoop() != &L)
+    if (!Outer || !Outer->isAffine() || Outer->getLoop() != OfRows)
       return nullptr;
     E.Column = SE.getNoopOrSignExtend(Inner->getStepRecurrence(SE), I64);
     E.Row = SE.getNoopOrSignExtend(Outer->getStepRecurrence(SE), I64);
@@ -281,7 +291,7 @@ private:
           SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64);
       if (!Rec->isAffine() || !SE.isLoopInvariant(Step, &L))
         return false;
-      if (Rec->getLoop() == &L)
+      if (Rec->getLoop() == OfRows)
         Row = Step;
       else if (is_contained(Columns, Rec->getLoop()))
         Column = Step;
@@ -391,7 +401,7 @@ private:
     BasicBlock *Front = L.getLoopPreheader(), *Exit = L.getExitBlock();
     Instruction *End = Front->getTerminator();
     DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
-    findSteps(L, End);
+    findSteps(*OfRows, End);
     for (Loop *X : Columns)
       findSteps(*X, End);
     IRNest None;
@@ -502,8 +512,9 @@ private:
     IRBuilder<> B(Front->getTerminator());
     B.SetCurrentDebugLocation(DL);
     Value *Begin = firstRow(B, P);
-    restrict(L, &Map, Begin, P.Rows, Front);
-    auto *Row = cast<PHINode>(&cast<BasicBlock>(Map[L.getHeader()])->front());
+    restrict(*OfRows, &Map, Begin, P.Rows, frontOf(*OfRows, &Map));
+    auto *Row =
+        cast<PHINode>(&cast<BasicBlock>(Map[OfRows->getHeader()])->front());
     for (Loop *X : Columns) {
       BasicBlock *Before = frontOf(*X, &Map);
       B.SetInsertPoint(Before->getTerminator());
@@ -516,8 +527,10 @@ private:
   }
 
   void formDiagonal(BasicBlock *Front, ValueToValueMapTy *Map) {
-    Value *Header = Map ? Map->lookup(L.getHeader()) : L.getHeader();
-    PHINode *Row = addCounter(cast<BasicBlock>(Header), Front);
+    BasicBlock *First = OfRows->getHeader();
+    Value *Header = Map ? Map->lookup(First) : First;
+    PHINode *Row = addCounter(cast<BasicBlock>(Header),
+                              OfRows == &L ? Front : frontOf(*OfRows, Map));
     for (Loop *X : Columns) {
       BasicBlock *Before = frontOf(*X, Map);
       IRBuilder<> B(Before->getTerminator());
@@ -602,8 +615,8 @@ private:
       auto *Copied = cast<Instruction>(Map[I]);
       IRBuilder<> B(Copied);
       Type *T = getLoadStoreType(I);
-      Value *At = B.CreatePointerCast(Buffer.at(B, CounterOf(L), CounterOf(*X)),
-                                      pointerTo(T));
+      Value *At = B.CreatePointerCast(
+          Buffer.at(B, CounterOf(*OfRows), CounterOf(*X)), pointerTo(T));
       Align A = Buffer.alignment(B, T);
       if (auto *S = dyn_cast<StoreInst>(Copied)) {
         S->setOperand(StoreInst::getPointerOperandIndex(), At);

@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 182
+// DONE: 200
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -32,6 +32,12 @@ INT_FORM(scaled_before) {
   I { // expected-remark 2 {{replaced by a call}}
     J C_IJ *= 5;
     L J C_IJ += AB + BA;
+  }
+}
+INT_FORM(products_outermost) { // as the reference BLAS writes syr2k
+  L I { // expected-remark 2 {{replaced by a call: km,kn->mn}}
+    int32_t f = 3 * A[k * 64 + i], g = 3 * B[k * 64 + i];
+    UPPER C_IJ += f * B[k * 64 + j] + g * A[k * 64 + j];
   }
 }
 INT_FORM(zeroed_before) {

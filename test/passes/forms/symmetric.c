@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 32
+// DONE: 46
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -40,6 +40,27 @@ INT_FORM(upper) { // as the reference BLAS does, row by row
       t += B_KJ * A_IK;
     }
     C_IJ += 3 * t;
+  }
+}
+INT_FORM(right_upper) { // from the right: the outer loop is over columns
+  J I { // expected-remark 2 {{replaced by a call}}
+    int32_t f = 3 * B[j * 64 + i], t = 0;
+    C[j * 64 + i] += f * A[i * 64 + i];
+    BEHIND {
+      C[j * 64 + k] += f * A_IK;
+      t += B[j * 64 + k] * A_IK;
+    }
+    C[j * 64 + i] += 3 * t;
+  }
+}
+INT_FORM(right_lower) {
+  J I { // expected-remark 2 {{replaced by a call}}
+    int32_t f = 3 * B[j * 64 + i], t = 0;
+    BELOW {
+      C[j * 64 + k] += f * A_IK;
+      t += B[j * 64 + k] * A_IK;
+    }
+    C[j * 64 + i] += f * A[i * 64 + i] + 3 * t;
   }
 }
 INT_FORM(subtracted) {
@@ -127,6 +148,16 @@ INT_FORM(of_the_result) {
       t += C_KJ * A_IK;
     }
     C_IJ += t;
+  }
+}
+INT_FORM(from_the_result_right) {
+  J I { // expected-remark {{kept}}
+    int32_t t = 0;
+    BELOW {
+      C[j * 64 + k] += C[j * 64 + i] * A_IK;
+      t += B[j * 64 + k] * A_IK;
+    }
+    C[j * 64 + i] += t;
   }
 }
 INT_FORM(used_after) {

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 159
+// DONE: 168
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -50,6 +50,10 @@ INT_FORM(scaled_before) { // as PolyBench writes syrk
     LOWER C_IJ *= 5;
     L LOWER C_IJ += AA;
   }
+}
+INT_FORM(products_outermost) { // the triangle is in each
+  L I UPPER // expected-remark {{replaced by a call: km,kn->mn}}
+    C_IJ += A[k * 64 + i] * A[k * 64 + j];
 }
 INT_FORM(zeroed_above) {
   I { // expected-remark {{replaced by a call}}
@@ -184,6 +188,10 @@ INT_FORM(calls) {
     count();
     L C_IJ += AA;
   }
+}
+INT_FORM(products_of_the_result) { // a row that the next product has changed
+  L I UPPER // expected-remark {{kept}}
+    C_IJ += A[k * 64 + i] * C[k * 64 + j];
 }
 INT_FORM(volatile_result) {
   I LOWER L *(volatile int32_t *)&C_IJ += AA; // expected-remark {{VolatileOrAtomic}}
