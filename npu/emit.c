@@ -158,24 +158,27 @@ bool emit_configuration(const struct design *x, struct command_list *l,
   return true;
 }
 
-static const struct design_bd *task_bd(const struct design *x,
-                                       const struct design_task *k) {
+static const struct design_bd *find_bd(const struct design *x, int column,
+                                       int row, int id) {
   for (int i = 0; i < x->bd_count; i++)
-    if (x->bd[i].column == k->column && x->bd[i].row == k->row &&
-        x->bd[i].id == k->bd)
+    if (x->bd[i].column == column && x->bd[i].row == row && x->bd[i].id == id)
       return &x->bd[i];
   return NULL;
 }
 
-/* The descriptor of a shim task, aimed at its place in the argument. */
+/* The descriptors of a shim task, one behind the other, which begin at its
+ * place in the argument. */
 static bool aim_task(const struct design *x, const struct design_task *k,
                      struct command_list *l, struct diag *d) {
-  const struct design_bd *b = task_bd(x, k);
-  uint32_t address =
-      tile_address(k->column, 0, SHIM_BD + (uint32_t)b->id * CORE_BD_STRIDE);
-  if (!write_bd(b, l, d))
-    return false;
-  command_ddr_patch(l, address + 4, k->argument, k->offset_bytes);
+  for (int id = k->bd; id >= 0;) {
+    const struct design_bd *b = find_bd(x, k->column, k->row, id);
+    uint32_t address =
+        tile_address(k->column, 0, SHIM_BD + (uint32_t)id * CORE_BD_STRIDE);
+    if (!write_bd(b, l, d))
+      return false;
+    command_ddr_patch(l, address + 4, k->argument, k->offset_bytes);
+    id = b->bd.next;
+  }
   return true;
 }
 

@@ -64,7 +64,7 @@ static bool make_mem_in1(struct builder *m, struct mem_tile *tile,
                    .bytes = ring_block_bytes(p, IN1) * (uint32_t)run,
                    .depth = map_mem_depth(&p->panel, IN1),
                    .lock = LOCK_IN1 + 2 * part};
-  if (map_is_uneven(p))
+  if (map_is_uneven(p) && !map_fills(p))
     return make_uneven_ring(m, tile, &r, s, IN1, design_in1_way(p, part));
   struct walk write;
   if (!in1_write_walk(m, run, &write))

@@ -16,6 +16,10 @@
  * that it costs; a push waits for a place in the queue.  Where one iteration
  * does not count these rounds, each is a phase.
  *
+ * Where in1's last step of k is filled up, every n round has a second
+ * descriptor behind the first one, which brings rows once more; iteration leads
+ * both from round to round, so that one task brings them all.
+ *
  * As many phases may be outstanding as the channels' queues have room for, four
  * tasks each; with one in1 descriptor, and of in0 and out two to four each, a
  * shim stays within 16.
@@ -428,11 +432,22 @@ static bool takes_turns(const struct tile_program *p, const struct channel *c) {
   return p->finish.bias && (c->tensor == IN1 || c->tensor == MAP_BIAS);
 }
 
+/* The iteration that leads from round to round; false: none does. */
+static bool set_iteration(const struct device *dev, const struct walk *rounds,
+                          struct bd *bd) {
+  int64_t step = rounds->count ? rounds->stride_bytes[0] : 4,
+          count = rounds->count ? rounds->extent[0] : 1;
+  bd->iteration_count = (uint32_t)count;
+  bd->iteration_step_words = (uint32_t)(step / 4);
+  return rounds->count <= 1 && step >= 4 &&
+         step / 4 <= dev->tile[TILE_SHIM].max_step_words &&
+         count <= dev->max_iterations;
+}
+
 /* The walk of one turn of a phase, and the way to the next one. */
 static bool walk_turn(struct builder *m, const struct phases *x,
                       const struct channel *c, struct walk *w, struct bd *bd) {
   const struct tile_program *p = m->design->program;
-  const struct device *dev = p->device;
   struct phases one = *x;
   struct walk turns = {.count = 0};
   one.inside[AXIS_C].count = one.inside[AXIS_N].count = 0;
@@ -442,29 +457,77 @@ static bool walk_turn(struct builder *m, const struct phases *x,
     walk_nest(&turns, &x->inside[AXIS_C], IN1);
     walk_nest(&turns, &x->inside[AXIS_N], IN1);
   }
-  int64_t step = turns.count ? turns.stride_bytes[0] : 4,
-          count = turns.count ? turns.extent[0] : 1;
-  if (turns.count > 1 || step < 4 ||
-      step / 4 > dev->tile[TILE_SHIM].max_step_words ||
-      count > dev->max_iterations ||
+  if (!set_iteration(p->device, &turns, bd) ||
       map_nest_extent(&x->inside[AXIS_N]) != p->rounds_n)
     return diag_error(m->diag, loc_none(),
                       "%s: an iteration does not count rounds with a bias",
                       c->name);
-  bd->iteration_count = (uint32_t)count;
-  bd->iteration_step_words = (uint32_t)(step / 4);
   return walk_of(p, &one, c, w);
 }
 
-static bool fill_channel(struct builder *m, const struct phases *x,
-                         const struct channel *c, struct bd *bd, int *repeat) {
+/* Whether two descriptors bring what a task of the channel has in a round. */
+static bool is_filled(const struct tile_program *p, const struct channel *c) {
+  return c->tensor == IN1 && map_fills(p);
+}
+
+/* So many rows of in1's k in an n round, and the iteration to the next one. */
+static bool walk_filled(struct builder *m, const struct phases *x, int64_t k,
+                        struct walk *w, struct bd *bd) {
+  const struct tile_program *p = m->design->program;
+  struct map_stream s;
+  struct walk rounds = {.count = 0};
+  walk_nest(&rounds, &x->inside[AXIS_C], IN1);
+  walk_nest(&rounds, &x->inside[AXIS_N], IN1);
+  if (!set_iteration(p->device, &rounds, bd))
+    return diag_error(m->diag, loc_none(),
+                      "in1: an iteration does not count rounds that are filled "
+                      "up");
+  w->count = 0;
+  if (!map_stream_of_k(p, IN1, k, false, &s))
+    return diag_error(m->diag, loc_none(),
+                      "in1: its rows are not made of words");
+  for (int i = 0; i < s.count; i++)
+    walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);
+  return true;
+}
+
+static struct bd empty_bd(const struct device *dev) {
+  return (struct bd){.iteration_step_words = 1,
+                     .iteration_count = 1,
+                     .acquire_lock = -1,
+                     .release_lock = -1,
+                     .next = -1,
+                     .burst = dev->burst};
+}
+
+/* The two descriptors of a round: of all k there are, and of what fills up the
+ * last step, the first rows again. */
+static bool fill_both(struct builder *m, const struct phases *x,
+                      const struct channel *c, struct bd bd[2], int *repeat) {
+  const struct tile_program *p = m->design->program;
+  int64_t more = (int64_t)p->steps_k * p->block_k - p->all_k;
   struct walk w;
-  *bd = (struct bd){.iteration_step_words = 1,
-                    .iteration_count = 1,
-                    .acquire_lock = -1,
-                    .release_lock = -1,
-                    .next = -1,
-                    .burst = m->design->program->device->burst};
+  assert(more > 0 && more <= p->all_k);
+  for (int i = 0; i < 2; i++) {
+    bd[i] = empty_bd(p->device);
+    if (!walk_filled(m, x, i ? more : p->all_k, &w, &bd[i]) ||
+        !fill_bd(m, c->name, &w, &bd[i], repeat))
+      return false;
+    if (*repeat > 1)
+      return diag_error(m->diag, loc_none(), "%s: more loops than dimensions",
+                        c->name);
+  }
+  *repeat = (int)bd[0].iteration_count;
+  return true;
+}
+
+static bool fill_channel(struct builder *m, const struct phases *x,
+                         const struct channel *c, struct bd bd[2],
+                         int *repeat) {
+  struct walk w;
+  if (is_filled(m->design->program, c))
+    return fill_both(m, x, c, bd, repeat);
+  *bd = empty_bd(m->design->program->device);
   bool turns = x->turns > 1 && takes_turns(m->design->program, c);
   if (!(turns ? walk_turn(m, x, c, &w, bd)
               : walk_of(m->design->program, x, c, &w)))
@@ -486,22 +549,32 @@ static bool fill_channel(struct builder *m, const struct phases *x,
                      c->name));
 }
 
+/* Descriptors of a task. */
+static int bds_of(const struct tile_program *p, const struct channel *c) {
+  return is_filled(p, c) ? 2 : 1;
+}
+
 static bool make_channel(struct builder *m, const struct phases *x, int column,
                          const struct channel *c) {
   const struct tile_program *p = m->design->program;
-  struct bd bd;
-  int repeat;
-  if (!fill_channel(m, x, c, &bd, &repeat))
+  struct bd bd[2];
+  int repeat, each = bds_of(p, c);
+  if (!fill_channel(m, x, c, bd, &repeat))
     return false;
-  for (int i = 0; i < c->ring; i++)
+  for (int i = 0; i < c->ring * each; i++) {
+    bool more = i % each > 0;
     *add_bd(m) =
-        (struct design_bd){arena_printf(m->arena, "%s_task%d", c->name, i),
+        (struct design_bd){arena_printf(m->arena, "%s_%s%d", c->name,
+                                        more ? "more" : "task", i / each),
                            column,
                            0,
                            c->bd + i,
                            c->mm2s,
                            c->channel,
-                           bd};
+                           bd[more]};
+    if (each > 1 && !more)
+      m->design->bd[m->design->bd_count - 1].bd.next = c->bd + i + 1;
+  }
   assert(repeat >= 1 && c->ring >= 1);
   bool once = c->rounds == FIRST_ROUND || (c->tensor == IN0 && p->panel.chunks),
        queued = x->turns > 1 && takes_turns(p, c);
@@ -522,11 +595,11 @@ static bool make_channel(struct builder *m, const struct phases *x, int column,
         .column = column,
         .channel = c->channel,
         .queued = queued,
-        .bd = c->bd + tasks++ % c->ring,
+        .bd = c->bd + tasks++ % c->ring * each,
         .mm2s = c->mm2s,
         .argument = bias ? OUT : p->transfer[c->tensor].tensor,
         .offset_bytes = (uint64_t)start,
-        .length_words = bd.length_words,
+        .length_words = bd->length_words,
         .repeat = repeat,
         .token = c->tensor == OUT &&
                  phase * x->turns + later + m->design->phases_ahead <
@@ -589,12 +662,12 @@ enum { CHANNELS = 9 };
 
 static bool fits(struct builder *m, const struct phases *x,
                  const struct channel channel[CHANNELS], struct diag *d) {
-  struct bd bd;
+  struct bd bd[2];
   int repeat;
   struct builder trial = *m;
   trial.diag = d;
   for (int i = 0; i < CHANNELS; i++)
-    if (channel[i].ring && !fill_channel(&trial, x, &channel[i], &bd, &repeat))
+    if (channel[i].ring && !fill_channel(&trial, x, &channel[i], bd, &repeat))
       return false;
   return true;
 }
@@ -644,7 +717,8 @@ bool make_tasks(struct builder *m) {
   bool part = p->panel.stretches > 0, turns = p->grid.split > 1,
        bias = p->finish.bias != AXIS_C, apart = map_panel_ends_apart(p);
   int depth = p->device->queue_depth,
-      ahead = part || turns || bias || apart ? depth / 2 : depth;
+      ahead =
+          part || turns || bias || apart || map_fills(p) ? depth / 2 : depth;
   assert(ahead >= 1 && ahead <= depth);
   struct channel channel[CHANNELS] = {
       {"in0", IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead,
@@ -683,7 +757,7 @@ bool make_tasks(struct builder *m) {
   int bd = 0; /* of the shim, for the tasks of all channels */
   for (int i = 0; i < CHANNELS; i++) {
     channel[i].bd = bd;
-    bd += channel[i].ring;
+    bd += channel[i].ring * bds_of(p, &channel[i]);
     for (int column = 0; column < p->grid.columns; column++)
       if (has_channel(p, &channel[i], column) &&
           !make_channel(m, &x, column, &channel[i]))

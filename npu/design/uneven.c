@@ -11,7 +11,9 @@
  *
  * Where K does not end with a small matrix a buffer lies as one that zeros fill
  * up (stream.c), with space for whole steps.  Then all steps are read alike,
- * whatever is behind the last k, and the cores clear it (clear.c).
+ * whatever is behind the last k, and the cores clear it (clear.c).  Of in1 whose
+ * rows of k lie one behind the other a ring is as any other one then: what its
+ * last step lacks the shim fills up (task.c).
  */
 #include "ring.h"
 

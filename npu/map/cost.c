@@ -352,13 +352,15 @@ static double blocks_cycles(const struct array *s, const struct map_blocking *b,
 /* For a core to clear what is behind the last k of its inputs' blocks
  * (npu/design/clear.c): small matrices that are cut, and vectors. */
 static double clear_cycles(const struct array *s, const struct teir_problem *p,
-                           const struct map_blocking *b) {
+                           const struct map_blocking *b, bool edges) {
   enum { CALLS = 80, STEP = 40, EACH = 18, VECTOR = 32 };
   if (b->last_k % s->mac.k == 0)
-    return 0; /* else all steps are calls, but where a kernel fits, too */
+    return 0;
   double bytes = (double)b->block_m * dtype_bytes(p->type[IN0]) +
                  (double)b->block_n * dtype_bytes(p->type[IN1]);
-  return CALLS + STEP * b->steps_k +
+  /* beside a product with edges no kernel of all other steps fits: every one
+   * is a call */
+  return CALLS + STEP * (edges ? b->steps_k : 1) +
          EACH *
              ((double)b->block_m / s->mac.m + (double)b->block_n / s->mac.n) +
          (b->block_k - b->last_k) * bytes / VECTOR;
@@ -410,7 +412,7 @@ double array_round_cycles(const struct device *dev,
     loads += in1 / stream;
   }
   double round = b->steps_k * products + finish + ROUND_CYCLES;
-  round += clear_cycles(s, p, b);
+  round += clear_cycles(s, p, b, edges);
   if (b->group_m > 1 && at->staged)
     round =
         meets * (round + staged_wait(products / b->group_m,

@@ -475,6 +475,10 @@ bool map_is_cleared(const struct tile_program *);
 /* Whether a core can do that in such blocks. */
 bool map_can_clear(const struct device *, const struct kernel_shape *,
                    bool in0_turned, int block_m, int block_k, int group_m);
+/* Whether what in1's last step lacks is filled up with rows of k that it has
+ * elsewhere, so that all its buffers are alike: where cores clear these, and
+ * rows lie one behind the other. */
+bool map_fills(const struct tile_program *);
 /* The same for so many elements of k, where K is uneven. */
 bool map_stream_of_k(const struct tile_program *, int tensor, int64_t k,
                      bool group, struct map_stream *);

@@ -426,9 +426,17 @@ static bool counts_rows(const struct device *dev, const struct teir_problem *p,
          k * dtype_bytes(p->type[tensor]) / 4 < dev->tile[TILE_MEM].max_wrap;
 }
 
+/* Whether a tensor's last step of k is filled up (map_fills). */
+static bool is_filled(const struct device *dev, const struct teir_problem *p,
+                      const struct map_blocking *b, int tensor) {
+  return tensor == IN1 && b->steps_k > 1 && !is_along_k(b, IN1) &&
+         is_cleared(dev, p, b);
+}
+
 static int run_of(const struct device *dev, const struct teir_problem *p,
                   const struct map_blocking *b, int tensor, int64_t row_bytes) {
-  return b->last_k               ? uneven_run(b, tensor, is_cleared(dev, p, b))
+  return is_filled(dev, p, b, tensor) ? 1
+         : b->last_k             ? uneven_run(b, tensor, is_cleared(dev, p, b))
          : is_along_k(b, tensor) ? long_run(dev, b, tensor, row_bytes)
                                  : 1;
 }

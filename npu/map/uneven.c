@@ -100,6 +100,10 @@ bool map_is_cleared(const struct tile_program *q) {
          q->all_k % s.k != 0;
 }
 
+bool map_fills(const struct tile_program *q) {
+  return map_is_cleared(q) && q->steps_k > 1 && !q->transfer[IN1].turned;
+}
+
 bool map_is_uncut(const struct tile_program *q) {
   return map_is_padded(q) || map_is_cleared(q);
 }

@@ -265,6 +265,27 @@ static int64_t rounds_together(const struct device *dev,
   return rounds;
 }
 
+/* n rounds that an iteration counts, which it does where each has two
+ * descriptors: of the loops that continue each other, as many as it can. */
+static int64_t rounds_by_iteration(const struct device *dev,
+                                   const struct map_nest *n, int tensor) {
+  int64_t rounds = 1, step = -1;
+  for (int i = n->count - 1; i >= 0; i--) {
+    const struct map_loop *l = &n->loop[i];
+    if (l->extent > 1 && step >= 0 && l->stride_bytes[tensor] != step * rounds)
+      break;
+    if (l->extent > 1 && step < 0)
+      step = l->stride_bytes[tensor];
+    rounds *= l->extent;
+  }
+  if (step / 4 > dev->tile[TILE_SHIM].max_step_words)
+    return 1;
+  int64_t most = rounds;
+  while (most > dev->max_iterations || rounds % most)
+    most--;
+  return most;
+}
+
 bool array_rounds_are_phases(const struct array *s,
                              const struct map_blocking *b, bool apart) {
   return b->rounds_m > 1 || s->grid.split > 1 || apart;
@@ -289,8 +310,9 @@ bool array_can_walk(const struct array *s, const struct map_blocking *b,
     int count = count_runs(s, b, p, panel, t, &outermost);
     if (count > dims + 1 || (count > dims && outermost > dev->max_iterations))
       return false;
-    int64_t most = t == IN0 && again && count <= dims
-                       ? b->rounds_n
+    int64_t most = t == IN0 && again && count <= dims ? b->rounds_n
+                   : t == IN1 && map_fills(p)
+                       ? rounds_by_iteration(dev, &inside, IN1)
                        : rounds_together(dev, &inside, t, count);
     *rounds = *rounds < most ? *rounds : most;
   }

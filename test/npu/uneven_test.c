@@ -1,7 +1,7 @@
 /* uneven_test.c -- products on the simulated array whose last step of k has
  * less than the others, scheduled by hand: inputs that are contiguous along k
- * or not, panels in chunks and rings, in few steps and many; out is right to
- * the bit, and nothing behind the inputs is read. */
+ * or not, panels in chunks and rings, in few steps and many, filled up or not;
+ * out is right to the bit, and nothing behind the inputs is read. */
 #include "check.h"
 #include "npu.h"
 #include "sim.h"
@@ -9,29 +9,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUARD = 256, CORES = 4, UNIT = 8 };
+enum { GUARD = 256, CORES = 4 };
 
 struct product {
   bool in0_turned, in1_turned; /* [k][m], [n][k] */
   int block_m, block_n, group, rounds_m, rounds_n;
-  int units, steps; /* of UNIT k, of which so many are a step of the array */
+  int units, steps; /* of k, of which so many are a step of the array */
   int chunks;       /* in which the panel of in0 is kept */
+  int unit;         /* elements of k; cores clear what is behind such as 2 */
+  bool fills;       /* what in1's last step lacks */
 };
 static const struct product cases[] = {
     /* rows of in0 in two chunks, the last of which has a task of its own */
-    {false, false, 16, 16, 2, 1, 3, 47, 6, 2},
-    {false, true, 16, 16, 2, 2, 2, 11, 4, 2},
-    {false, false, 16, 16, 1, 5, 2, 5, 2, 2},
+    {false, false, 16, 16, 2, 1, 3, 47, 6, 2, 8, false},
+    {false, true, 16, 16, 2, 2, 2, 11, 4, 2, 8, false},
+    {false, false, 16, 16, 1, 5, 2, 5, 2, 2, 8, false},
     /* chunks that follow each other, one of them of a short step alone */
-    {true, false, 16, 16, 2, 1, 2, 13, 4, 4},
-    {true, true, 16, 16, 1, 2, 2, 7, 4, 2},
+    {true, false, 16, 16, 2, 1, 2, 13, 4, 4, 8, false},
+    {true, true, 16, 16, 1, 2, 2, 7, 4, 2, 8, false},
     /* rings: rows whole, or a buffer that is short every so many */
-    {false, false, 16, 16, 2, 1, 1, 13, 4, 0},
-    {true, false, 16, 16, 2, 2, 1, 29, 4, 0},
-    {true, false, 16, 16, 1, 3, 1, 9, 2, 0},
-    {true, true, 32, 32, 1, 1, 1, 61, 2, 0},
+    {false, false, 16, 16, 2, 1, 1, 13, 4, 0, 8, false},
+    {true, false, 16, 16, 2, 2, 1, 29, 4, 0, 8, false},
+    {true, false, 16, 16, 1, 3, 1, 9, 2, 0, 8, false},
+    {true, true, 32, 32, 1, 1, 1, 61, 2, 0, 8, false},
     /* more n rounds than a lock counts, and phases than are outstanding */
-    {false, false, 16, 16, 2, 1, 140, 5, 2, 2},
+    {false, false, 16, 16, 2, 1, 140, 5, 2, 2, 8, false},
+    /* in1 filled up: an n round, several, and more than an iteration counts */
+    {false, false, 16, 16, 1, 1, 1, 47, 12, 0, 2, true},
+    {false, false, 16, 16, 1, 3, 5, 47, 12, 2, 2, true},
+    {false, false, 16, 16, 1, 2, 140, 11, 4, 2, 2, true},
+    {true, false, 16, 16, 1, 2, 3, 47, 12, 4, 2, true},
+    {true, false, 16, 16, 1, 2, 1, 47, 12, 0, 2, true},
+    {false, false, 16, 16, 1, 2, 2, 23, 12, 2, 2, true},
+    /* along k it is as long as its rows */
+    {false, true, 16, 16, 1, 2, 2, 47, 12, 2, 2, false},
 };
 
 static void put_group(struct text *t, const struct product *x, const char *loop,
@@ -45,7 +56,7 @@ static void put_group(struct text *t, const struct product *x, const char *loop,
 static void put_schedule(const struct product *x, struct text *t) {
   int group = x->group * x->block_m, core_m = x->rounds_m * group,
       core_n = x->rounds_n * x->block_n, m = CORES * core_m, n = CORES * core_n,
-      k = UNIT * x->units, in0_m = x->in0_turned ? 2 : 2 * k,
+      k = x->unit * x->units, in0_m = x->in0_turned ? 2 : 2 * k,
       in0_k = x->in0_turned ? 2 * m : 2, in1_n = x->in1_turned ? 2 * k : 2,
       in1_k = x->in1_turned ? 2 : 2 * n;
   text_puts(t, "teir 1\ntensor in0 bf16\ntensor in1 bf16\ntensor out f32\n");
@@ -59,7 +70,7 @@ static void put_schedule(const struct product *x, struct text *t) {
     of_n[] = {{"column", CORES, core_n},
               {"n", x->rounds_n, x->block_n},
               {"block_n", x->block_n, 1}},
-    of_k[] = {{"k", x->units, UNIT}, {"block_k", UNIT, 1}};
+    of_k[] = {{"k", x->units, x->unit}, {"block_k", x->unit, 1}};
   for (int i = 0; i < 4; i++)
     text_printf(t, "axis %s extent %d stride in0=%d out=%d\n", of_m[i].name,
                 of_m[i].extent, of_m[i].step * in0_m, of_m[i].step * 4 * n);
@@ -98,7 +109,8 @@ static void test(const struct product *x) {
   struct teir *t = teir_parse(a, "schedule", text_string(&text), &d);
   bool good = t && npu_compile(a, "8700g", t, 0, &r, &d) &&
               r.not_as_placed.kind == DIAG_NONE && map_is_uneven(r.program) &&
-              r.program->panel.chunks == x->chunks;
+              r.program->panel.chunks == x->chunks &&
+              map_fills(r.program) == x->fills;
   for (int i = 0; good && i < TENSORS; i++) {
     int64_t low, high;
     good = teir_footprint(t, i, &low, &high, &d);
