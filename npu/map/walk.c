@@ -80,11 +80,16 @@ void array_walks(const struct array *s, const struct map_blocking *b,
         p->group = group.loop[0];
       }
     }
-  const int64_t block
-      [] =
-          {[AXIS_M] = b->block_m, [AXIS_N] = b->block_n, [AXIS_K] = b->block_k},
- blocks[] = {
-     [AXIS_M] = b->rounds_m, [AXIS_N] = b->rounds_n, [AXIS_K] = b->steps_k};
+  const int64_t block[] = {
+      [AXIS_M] = b->block_m,
+      [AXIS_N] = b->block_n,
+      [AXIS_K] = b->block_k,
+  };
+  const int64_t blocks[] = {
+      [AXIS_M] = b->rounds_m,
+      [AXIS_N] = b->rounds_n,
+      [AXIS_K] = b->steps_k,
+  };
   for (int role = AXIS_M; role < AXIS_ROLES; role++) {
     const char *axis = s->work->axis[role]->id;
     fill_nest(&p->side[role], axis, block[role]);
