@@ -148,9 +148,11 @@ static bool hasAll(StringRef Features, StringRef Wanted) {
   return all_of(Each, [&](StringRef W) { return has(Features, W); });
 }
 
-// The best processor whose features the function is compiled for; Fixed: and no
-// other one is meant.  Null: none.
-static const teir_cpu *cpuOf(const Function &F, bool &Fixed) {
+// The best processor whose features the function is compiled for, which has
+// tiles only where they are wanted; Fixed: and no other one is meant.  Null:
+// none.
+static const teir_cpu *cpuOf(const Function &F, bool &Fixed,
+                             bool Tiles = true) {
   StringRef Features = F.getFnAttribute("target-features").getValueAsString();
   Triple T(F.getParent()->getTargetTriple());
   bool IsX86 = T.getArch() == Triple::x86_64;
@@ -163,6 +165,7 @@ static const teir_cpu *cpuOf(const Function &F, bool &Fixed) {
   for (int I = 0; I < teir_cpu_count(); I++) {
     const teir_cpu *Cpu = teir_cpu_at(I);
     if (Triple::getArchTypeName(T.getArch()) == Cpu->arch &&
+        (Tiles || Cpu->kernel != CPU_KERNEL_TILES) &&
         hasAll(Features, Cpu->needs))
       Best = Cpu;
   }
@@ -208,7 +211,7 @@ static SmallVector<const teir_cpu *, 8> cpusOf(const Function &F,
   if (!One)
     return {};
   if (Fixed) {
-    Add(teir_cpu_plain(One));
+    Add(cpuOf(F, Fixed, false));
     if (One != Cpus[0])
       Add(One);
     return Cpus;
@@ -251,6 +254,7 @@ enum : unsigned {
   HasVnni = 1u << 11,
   HasAvxVnni = 1u << 4,
   HasBf16 = 1u << 5,
+  HasFp16 = 1u << 23,
   HasAmx = 1u << 22 | 1u << 24 | 1u << 25, // bf16, tile, int8
   KeepsYmm = 0x6,
   KeepsZmm = 0xe6,
@@ -277,7 +281,7 @@ public:
   explicit Detector(Function &F) : C(F), X(F.getContext()) {}
 
   void emit() {
-    Value *Largest = part(cpuid(0, 0), 0);
+    Value *Zero = cpuid(0, 0), *Largest = part(Zero, 0);
     Value *One = part(cpuid(1, 0), 2);
     // osxsave, avx, fma, f16c
     Value *Kept = all(One, 1u << 27 | 1u << 28 | 1u << 12 | 1u << 29);
@@ -295,6 +299,9 @@ public:
         Found = C.CreateOr(Found,
                            C.CreateSelect(Is, C.getInt32(Bit), C.getInt32(0)));
       }
+      unsigned Others = ~cpuBit(teir_cpu_find("avx512bf16"));
+      Found = C.CreateSelect(isSlowInBf16(Zero, Seven),
+                             C.CreateAnd(Found, C.getInt32(Others)), Found);
       C.put(Found, Slot);
     });
     C.CreateRet(C.get(C.getInt32Ty(), Slot));
@@ -304,6 +311,13 @@ private:
   Value *all(Value *Bits, unsigned Wanted) {
     return C.CreateICmpEQ(C.CreateAnd(Bits, C.getInt32(Wanted)),
                           C.getInt32(Wanted));
+  }
+
+  // The row avx512fp16, whose code is that of other rows.
+  Value *isSlowInBf16(Value *Zero, Value *Seven) {
+    enum : unsigned { Genu = 0x756e6547 };
+    return C.CreateAnd(C.CreateICmpEQ(part(Zero, 1), C.getInt32(Genu)),
+                       all(part(Seven, 3), HasFp16));
   }
 
   Value *part(Value *Registers, unsigned I) {

@@ -40,6 +40,13 @@ static const struct teir_cpu cpu[] = {
                  "+avx512vl,+avx512dq,+avx512bw,+avx512vnni,+avx512bf16",
                             AVX512 ",+avx512vnni,+avx512bf16",
                  64, 32, PLAIN, true,  true,  VNNI | OP(VDPBF16PS), LARGE},
+  /* Its cores (Intel's) take two cycles for VDPBF16PS, in which they multiply
+   * twice as many floats. */
+  {"avx512fp16", "x86_64",
+                 "+avx512vl,+avx512dq,+avx512bw,+avx512vnni,+avx512bf16,"
+                 "+avx512fp16",
+                            AVX512 ",+avx512vnni,+avx512bf16,+avx512fp16",
+                 64, 32, PLAIN, true,  true,  VNNI,        LARGE},
   {"amx",        "x86_64",
                  "+avx512vl,+avx512dq,+avx512bw,+avx512vnni,+avx512bf16,"
                  "+amx-tile,+amx-int8,+amx-bf16",
@@ -164,7 +171,7 @@ static bool fits(enum teir_cpu_op op, enum dtype in0, enum dtype in1,
 
 struct teir_cpu_dot teir_cpu_no_dot(enum dtype sum) {
   return (struct teir_cpu_dot){CPU_OP_NONE, 1,     {1, 1}, 1,
-                               {sum, sum},  false, false};
+                               {sum, sum},  false, false,  false};
 }
 
 struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
@@ -180,6 +187,7 @@ struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *c,
   case CPU_OP_NONE:
   case CPU_OP_XVF32GER:
   case CPU_OP_XVF64GER:
+    d.converts = in0 != sum || in1 != sum;
     break;
   case CPU_OP_PMADDWD:
   case CPU_OP_VPDPWSSD:

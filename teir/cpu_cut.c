@@ -82,13 +82,16 @@ static void *even(math *m, void *extent, void *largest, int64_t unit) {
   return round_up(m, apply(m, CPU_DIVIDE_UP, extent, count), unit);
 }
 
+static void *macs_of(math *m, const struct teir_cpu_size *s) {
+  return apply(m, CPU_TIMES, apply(m, CPU_TIMES, s->m, s->n), s->k);
+}
+
 /* Too small a product to be multiplied in groups. */
 static void *is_small_for_groups(math *m, const struct teir_cpu_size *s) {
-  void *macs = apply(m, CPU_TIMES, apply(m, CPU_TIMES, s->m, s->n), s->k);
   return apply(m, CPU_EITHER,
                apply(m, CPU_EITHER, at_most(m, s->m, TEIR_CPU_GROUPS_M - 1),
                      at_most(m, s->k, TEIR_CPU_GROUPS_K - 1)),
-               at_most(m, macs, TEIR_CPU_GROUPS_MACS - 1));
+               at_most(m, macs_of(m, s), TEIR_CPU_GROUPS_MACS - 1));
 }
 
 void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
@@ -102,6 +105,9 @@ void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
     small = apply(m, CPU_BOTH, at_most(m, in1, b->direct_elements),
                   apply(m, CPU_EITHER, at_most(m, in0, b->direct_elements),
                         at_most(m, s->n, b->direct_n)));
+    if (s->dot.converts)
+      small = apply(m, CPU_BOTH, small,
+                    at_most(m, macs_of(m, s), TEIR_CPU_CONVERTS_MACS - 1));
     if (!s->finishes) /* sums that an epilogue waits for are not cut along K */
       small = apply(m, CPU_EITHER, at_most(m, s->m, b->direct_m), small);
   }

@@ -96,6 +96,7 @@ struct teir_cpu_dot {
   enum dtype packed[2];
   bool offset;
   bool exchanged; /* in1 is the operation's first operand */
+  bool converts;  /* what is not packed is converted at each use */
 };
 struct teir_cpu_dot teir_cpu_no_dot(enum dtype sum); /* of op NONE */
 struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *, enum dtype in0,
@@ -111,6 +112,8 @@ enum {
   TEIR_CPU_GROUPS_K = 16,
   TEIR_CPU_GROUPS_MACS = 48 * 48 * 48
 };
+/* Those that convert, from so many multiplications on. */
+enum { TEIR_CPU_CONVERTS_MACS = 64 * 64 * 64 };
 /* Of K, in a row of a square; those in tiles, too. */
 enum { TEIR_CPU_SQUARE_BYTES = 8 };
 enum { TEIR_CPU_TILE_ROWS = 16, TEIR_CPU_TILE_BYTES = 64, TEIR_CPU_TILES = 8 };

@@ -176,8 +176,8 @@ static const struct tool_option choose_options[] = {
      .help = "xdna (default), xdna2, or a file of '<field> <number>' lines "
              "that change xdna; or a processor, for which the plugin's "
              "own loops are printed: sse2, avx2, avxvnni, avx512, "
-             "avx512vnni, avx512bf16, amx, neon, neondot, neonbf16, "
-             "neoni8mm, vsx, power10"},
+             "avx512vnni, avx512bf16, avx512fp16, amx, neon, neondot, "
+             "neonbf16, neoni8mm, vsx, power10"},
     {"--explain", NULL, tool_flag, AT(explain),
      .help = "the bound, traffic and time instead"},
     {0},

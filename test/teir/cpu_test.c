@@ -56,6 +56,9 @@ static void check_dots(void) {
   check_dot("avx512vnni", i8, u8, i32, CPU_OP_VPDPBUSD, false);
   check_dot("avx512bf16", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_VDPBF16PS,
             false);
+  check_dot("avx512fp16", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_NONE,
+            false);
+  check_dot("avx512fp16", u8, i8, i32, CPU_OP_VPDPBUSD, false);
   check_dot("amx", DTYPE_BF16, DTYPE_BF16, DTYPE_F32, CPU_OP_TDPBF16PS, false);
   check_dot("amx", i8, i8, i32, CPU_OP_TDPBSSD, false);
   check_dot("amx", i8, u8, i32, CPU_OP_TDPBSUD, false);
@@ -197,10 +200,15 @@ static void check_schedules(void) {
     check_schedule(c, "k,kn->n", "n=5000,k=27", DTYPE_I32, "add");
   }
   check_machine("m=6,n=400,k=97", "amx", "tdpbssd");
-  check_machine("m=5,n=800,k=97", "avx512bf16", NULL);
+  check_machine("m=5,n=800,k=97", "avx512fp16", NULL);
   check_machine("m=70,n=70,k=32", "amx", "tdpbssd");
-  check_machine("m=70,n=70,k=31", "avx512bf16", "vpdpbusd");
-  check_machine("m=48,n=48,k=47", "avx512bf16", NULL);
+  check_machine("m=70,n=70,k=31", "avx512fp16", "vpdpbusd");
+  check_machine("m=48,n=48,k=47", "avx512fp16", NULL);
+  /* What would be converted at each use is packed, if there is enough of it. */
+  const struct teir_cpu *vsx = teir_cpu_find("vsx");
+  check_schedule(vsx, "mk,kn->mn", "m=63,n=65,k=64", DTYPE_I8, "direct");
+  check_schedule(vsx, "mk,kn->mn", "m=64,n=65,k=64", DTYPE_I8, "packed");
+  check_schedule(vsx, "mk,kn->mn", "m=64,n=65,k=64", DTYPE_I32, "direct");
   /* The blocks of the second cache. */
   check_schedule(teir_cpu_find("sse2"), "mk,kn->mn", "m=205,n=150,k=601",
                  DTYPE_I8, "packed");
