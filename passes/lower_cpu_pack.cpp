@@ -125,7 +125,7 @@ protected:
               return;
             }
             C.when(
-                InRuns, [&] { copyRuns(Panel, Place, Whole, Run); },
+                InRuns, [&] { copyRuns(K, Place, Whole, Run); },
                 [&] { gather(Panel, Place, Whole, Run); });
           });
       return C.CreateSelect(Crosses, C.times(Run, Square), Run);
@@ -149,7 +149,7 @@ protected:
         Adjacent, [&] { copy(To, C.at(row(None), Place), Columns); },
         [&] {
           if (Masks)
-            copyRuns(To, Place, None, Columns);
+            copyRuns(None, Place, None, Columns);
           else
             gather(To, Place, None, Columns);
         });
@@ -316,23 +316,36 @@ protected:
             });
   }
 
+  // Rows that are adjacent, from First on: what a vector reads from From, in
+  // each column, and writes to To, a row of the panel.
+  struct Run {
+    Value *First, *From, *To, *Read, *Written;
+  };
+
   // Behind the last row, zeros: it has no run.
-  void copyRuns(Value *Panel, Value *Place, Value *First, Value *Run) {
-    Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
+  void runs(function_ref<void(const Run &)> Body) {
     C.walk(C.number(0), C.number(Rows), [&](Value *I) {
       Value *Left = C.CreateSub(C.number(Rows), I);
       Value *Count = C.least(C.getNumber(RowRuns, I), Left);
       Value *Width =
           C.CreateSelect(C.CreateICmpSGT(Count, C.number(0)), Count, Left);
-      Value *Read = C.firstLanes((unsigned)Rows, FromBytes, Count);
-      Value *Written = C.firstLanes((unsigned)Rows, Bytes, Width);
-      Value *From = C.at(row(I), Place), *Some = C.at(Panel, C.times(I, Bytes));
-      C.loop(First, Run, C.number(1), [&](Value *K) {
-        Value *At = C.at(From, C.times(K, ColumnStride));
-        C.put(converted(C.get(T, At, Read)),
-              C.at(Some, C.times(K, Rows * Bytes)), Written);
-      });
+      Body({I, row(I), C.at(To, C.times(I, Bytes)),
+            C.firstLanes((unsigned)Rows, FromBytes, Count),
+            C.firstLanes((unsigned)Rows, Bytes, Width)});
       return Width;
+    });
+  }
+
+  void copyRuns(Value *K0, Value *Place, Value *First, Value *Count) {
+    Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
+    runs([&](const Run &R) {
+      Value *From = C.at(R.From, Place);
+      Value *Panel = C.at(R.To, C.times(K0, Rows * Bytes));
+      C.loop(First, Count, C.number(1), [&](Value *K) {
+        Value *At = C.at(From, C.times(K, ColumnStride));
+        C.put(converted(C.get(T, At, R.Read)),
+              C.at(Panel, C.times(K, Rows * Bytes)), R.Written);
+      });
     });
   }
 
@@ -402,8 +415,9 @@ protected:
   }
 };
 
-// Columns of which all rows are within the limits are packed as if there were
-// none; of others, each element asks.
+// Rows in runs are read by masks, of the rows that are within the limits.  Else
+// columns of which all rows are are packed as if there were none; of others,
+// each element asks.
 class LimitedPacker : Packer {
   Function *Whole;
   Value *RowParts, *RowsApart, *ColumnParts, *ColumnsApart, *Starts;
@@ -416,6 +430,75 @@ public:
         ColumnsApart(C.argument(12)), Starts(C.argument(13)) {}
 
   void emit() {
+    if (!Masks || P.Group > 1) {
+      each();
+    } else {
+      Value *Parts =
+          C.frame(C.getInt32Ty(), (uint64_t)(P.Limits * apart()), 64);
+      Value *InRuns = C.CreateICmpEQ(RowStride, C.number(FromBytes));
+      C.when(
+          C.CreateAnd(InRuns, keepParts(Parts)), [&] { masked(Parts); },
+          [&] { each(); });
+    }
+    C.CreateRetVoid();
+  }
+
+private:
+  // ---- by masks ----
+
+  // Of rows' parts, as numbers of 32 bits, for all limits; a vector of them may
+  // begin at any row.
+  int apart() { return 2 * Rows; }
+
+  // Are they as small?
+  Value *keepParts(Value *Parts) {
+    enum : int64_t { Large = 1 << 30 };
+    Value *Small = C.getTrue();
+    for (int L = 0; L < P.Limits; L++)
+      Small = C.carry(C.number(0), C.number(Rows), C.number(1), {Small},
+                      [&](Value *I, ArrayRef<Value *> Now) {
+                        Value *Sum = rowSum(L, I);
+                        C.put(C.CreateTrunc(Sum, C.getInt32Ty()),
+                              C.at(Parts, C.times(C.plus(I, L * apart()), 4)));
+                        Value *Is = C.CreateICmpULT(C.plus(Sum, Large),
+                                                    C.number(2 * Large));
+                        return Code::Values{C.CreateAnd(Now[0], Is)};
+                      })[0];
+    return Small;
+  }
+
+  void masked(Value *Parts) {
+    Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
+    Type *PartType = FixedVectorType::get(C.getInt32Ty(), (unsigned)Rows);
+    runs([&](const Run &R) {
+      SmallVector<Value *, 8> Part;
+      for (int L = 0; L < P.Limits; L++)
+        Part.push_back(C.get(
+            PartType, C.at(Parts, C.times(C.plus(R.First, L * apart()), 4))));
+      C.loop(C.number(0), Columns, C.number(1), [&](Value *K) {
+        Value *Read = R.Read;
+        for (int L = 0; L < P.Limits; L++)
+          Read = C.CreateAnd(Read, areWithin(Part[(size_t)L], L, K));
+        Value *From = C.at(R.From, C.getNumber(ColumnOffsets, K));
+        C.put(converted(C.get(T, From, Read)),
+              C.at(R.To, C.times(K, Rows * Bytes)), R.Written);
+      });
+    });
+  }
+
+  // Part + column K's part >= 0, where Part is small.
+  Value *areWithin(Value *Part, int L, Value *K) {
+    Value *Most = C.number(INT32_MAX);
+    Value *Needs = C.least(C.CreateNeg(columnPart(L, K)), Most);
+    Needs = C.CreateNeg(C.least(C.CreateNeg(Needs), Most));
+    return C.CreateICmpSGE(
+        Part, C.CreateVectorSplat((unsigned)Rows,
+                                  C.CreateTrunc(Needs, C.getInt32Ty())));
+  }
+
+  // ---- others ----
+
+  void each() {
     for (int L = 0; L < P.Limits; L++)
       Least.push_back(C.carry(
           C.number(1), C.number(Rows), C.number(1), {rowSum(L, C.number(0))},
@@ -448,18 +531,19 @@ public:
           [&] { partial(K, Few); });
       return Count;
     });
-    C.CreateRetVoid();
   }
 
-private:
   Value *rowSum(int L, Value *I) {
     return C.plus(C.getNumber(Starts, (int64_t)L),
                   C.getNumber(C.at(RowParts, C.times(RowsApart, L)), I));
   }
 
+  Value *columnPart(int L, Value *K) {
+    return C.getNumber(C.at(ColumnParts, C.times(ColumnsApart, L)), K);
+  }
+
   Value *holds(int L, Value *OfRow, Value *K) {
-    Value *Part = C.getNumber(C.at(ColumnParts, C.times(ColumnsApart, L)), K);
-    return C.CreateICmpSGE(C.plus(OfRow, Part), C.number(0));
+    return C.CreateICmpSGE(C.plus(OfRow, columnPart(L, K)), C.number(0));
   }
 
   // A column of all rows.
