@@ -51,7 +51,7 @@ static const char source[] = SOURCE(
       x[0] = sum[0][0];
     });
 static const char *const name[] = {"nn", "tn", "nt", "tt"};
-enum { LAYOUTS = 4, PEAK_STEPS = 100000, PEAK_SUMS = 12 };
+enum { LAYOUTS = 4, PEAK_STEPS = 10000, PEAK_SUMS = 12 };
 
 typedef void product(long n, const void *a, const void *b, void *c);
 typedef void peak_loop(long n, void *x);
@@ -63,7 +63,7 @@ struct rivals {
   const char *type; /* as C names it */
   int bytes, vector_bytes;
   product *ours[LAYOUTS], *plain[LAYOUTS];
-  double peak;         /* flops per second */
+  peak_loop *peak;
   void *dgemm, *sgemm; /* of OpenBLAS, or NULL */
 };
 
@@ -78,25 +78,27 @@ static int vector_bytes(void) {
 #endif
 }
 
-static void find_peak(struct rivals *r, void *library) {
-  peak_loop *peak = (peak_loop *)(uintptr_t)dlsym(library, "peak");
+/* Flops per second of PEAK_STEPS steps. */
+static double run_peak(const struct rivals *r) {
   union {
     float f[2];
     double d[2];
   } x;
-  double best = 1e9;
-  for (int i = 0; i < 200; i++) {
-    if (r->bytes == 4)
-      x.f[0] = x.f[1] = 0.5f;
-    else
-      x.d[0] = x.d[1] = 0.5;
-    double start = seconds_now();
-    peak(PEAK_STEPS, &x);
-    double took = seconds_now() - start;
-    best = took < best ? took : best;
-  }
+  if (r->bytes == 4)
+    x.f[0] = x.f[1] = 0.5f;
+  else
+    x.d[0] = x.d[1] = 0.5;
+  double start = cpu_bench_seconds();
+  r->peak(PEAK_STEPS, &x);
   int lanes = r->vector_bytes / r->bytes;
-  r->peak = 2.0 * PEAK_SUMS * lanes * PEAK_STEPS / best;
+  return 2.0 * PEAK_SUMS * lanes * PEAK_STEPS / (cpu_bench_seconds() - start);
+}
+
+static double find_peak(const struct rivals *r) {
+  struct cpu_bench_speed speed = {0};
+  for (int i = 0; i < 1000; i++)
+    cpu_bench_add(&speed, run_peak(r));
+  return cpu_bench_rate(&speed);
 }
 
 static bool load(struct rivals *r, const char *folder) {
@@ -114,7 +116,7 @@ static bool load(struct rivals *r, const char *folder) {
     r->ours[i] = (product *)(uintptr_t)dlsym(ours, name[i]);
     r->plain[i] = (product *)(uintptr_t)dlsym(plain, name[i]);
   }
-  find_peak(r, plain);
+  r->peak = (peak_loop *)(uintptr_t)dlsym(plain, "peak");
   return true;
 }
 
@@ -136,7 +138,7 @@ static void call_openblas(const struct rivals *r, int layout, int n,
                                           a, n, b, n, 1, c, n);
 }
 
-enum rival { OURS, OPENBLAS, PLAIN, RIVALS };
+enum rival { OURS, OPENBLAS, PLAIN, PEAK, RIVALS };
 
 static void multiply(const struct rivals *r, enum rival who, int layout, int n,
                      void *const tensor[3]) {
@@ -147,38 +149,44 @@ static void multiply(const struct rivals *r, enum rival who, int layout, int n,
                                                tensor[2]);
 }
 
-/* The fastest of several runs, in turns, so that what else the machine does
- * meets all alike. */
+/* Several runs, in turns, so that what else the machine does meets all alike.
+ */
 static void measure(const struct rivals *r, int layout, int n, bool plain,
-                    void *const tensor[3], double best[RIVALS]) {
+                    void *const tensor[3], double rate[RIVALS]) {
   double work = 2.0 * n * n * n, start = seconds_now();
+  static struct cpu_bench_speed speed[RIVALS];
   for (int i = 0; i < RIVALS; i++)
-    best[i] = 0;
+    speed[i].count = 0;
   int calls = (int)(4e6 / work) + 1;
   for (int rounds = 0; rounds < 3 || seconds_now() - start < 0.3; rounds++)
     for (enum rival w = OURS; w < RIVALS; w++) {
       if ((w == OPENBLAS && !(r->sgemm && r->dgemm)) ||
           (w == PLAIN && (!plain || rounds > 2)))
         continue;
-      double from = seconds_now();
+      if (w == PEAK) {
+        cpu_bench_add(&speed[w], run_peak(r));
+        continue;
+      }
+      double from = cpu_bench_seconds();
       for (int i = 0; i < calls; i++)
         multiply(r, w, layout, n, tensor);
-      double flops = work * calls / (seconds_now() - from);
-      best[w] = flops > best[w] ? flops : best[w];
+      cpu_bench_add(&speed[w], work * calls / (cpu_bench_seconds() - from));
     }
+  for (int i = 0; i < RIVALS; i++)
+    rate[i] = cpu_bench_rate(&speed[i]);
 }
 
 static void print_case(const struct rivals *r, int layout, int n,
-                       const double best[RIVALS]) {
+                       const double rate[RIVALS]) {
   struct text t = {0};
   text_printf(&t, "case=%s-%d-%s gflops=%.1f peak_share=%.3f",
-              r->bytes == 4 ? "f32" : "f64", n, name[layout], best[OURS] * 1e-9,
-              best[OURS] / r->peak);
-  if (best[OPENBLAS] > 0)
-    text_printf(&t, " openblas=%.1f ratio=%.3f", best[OPENBLAS] * 1e-9,
-                best[OURS] / best[OPENBLAS]);
-  if (best[PLAIN] > 0)
-    text_printf(&t, " clang=%.1f", best[PLAIN] * 1e-9);
+              r->bytes == 4 ? "f32" : "f64", n, name[layout], rate[OURS] * 1e-9,
+              rate[OURS] / rate[PEAK]);
+  if (rate[OPENBLAS] > 0)
+    text_printf(&t, " openblas=%.1f ratio=%.3f", rate[OPENBLAS] * 1e-9,
+                rate[OURS] / rate[OPENBLAS]);
+  if (rate[PLAIN] > 0)
+    text_printf(&t, " clang=%.1f", rate[PLAIN] * 1e-9);
   keys_print(r->tool, "%s\n", text_string(&t));
   text_free(&t);
 }
@@ -193,16 +201,16 @@ static bool bench_type(struct tool *t, const char *folder, const char *type,
     return false;
   load_openblas(&r);
   keys_print(t, "peak=%s gflops=%.1f vector_bytes=%d\n",
-             bytes == 4 ? "f32" : "f64", r.peak * 1e-9, r.vector_bytes);
+             bytes == 4 ? "f32" : "f64", find_peak(&r) * 1e-9, r.vector_bytes);
   memset(tensor[0], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
   memset(tensor[1], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
   memset(tensor[2], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
   static const int size[] = {16, 32, 64, 128, 256, 512, 1024, LARGEST};
   for (size_t s = 0; s < sizeof size / sizeof *size; s++)
     for (int layout = 0; layout < LAYOUTS; layout++) {
-      double best[RIVALS];
-      measure(&r, layout, size[s], size[s] <= 256 && layout == 0, tensor, best);
-      print_case(&r, layout, size[s], best);
+      double rate[RIVALS];
+      measure(&r, layout, size[s], size[s] <= 256 && layout == 0, tensor, rate);
+      print_case(&r, layout, size[s], rate);
     }
   return true;
 }

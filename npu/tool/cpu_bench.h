@@ -28,6 +28,16 @@ typedef void cblas_gemm_s(int, int, int, int, int, int, float, const float *,
                           int, const float *, int, float, float *, int);
 typedef void cblas_gemm_d(int, int, int, int, int, int, double, const double *,
                           int, const double *, int, double, double *, int);
+/* Of this thread: what else the machine runs takes none of it. */
+double cpu_bench_seconds(void);
+/* The speed of runs, of which a quarter is faster: some were disturbed, and
+ * where the machine is a guest its clock errs in few. */
+struct cpu_bench_speed {
+  int count;
+  double rate[1024]; /* further ones are left out */
+};
+void cpu_bench_add(struct cpu_bench_speed *, double rate);
+double cpu_bench_rate(struct cpu_bench_speed *); /* 0: no run */
 /* Sorts; of an even number of values the mean of the two in the middle. */
 double cpu_bench_median(double *value, int count);
 /* Prints what one product adds to the compiler's time and to an object. */

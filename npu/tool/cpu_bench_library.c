@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef NPUTEIR_LLVM_MAJOR
@@ -125,6 +126,22 @@ static int by_size(const void *a, const void *b) {
 double cpu_bench_median(double *value, int count) {
   qsort(value, (size_t)count, sizeof *value, by_size);
   return (value[(count - 1) / 2] + value[count / 2]) / 2;
+}
+
+double cpu_bench_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void cpu_bench_add(struct cpu_bench_speed *s, double rate) {
+  if (s->count < (int)(sizeof s->rate / sizeof *s->rate))
+    s->rate[s->count++] = rate;
+}
+
+double cpu_bench_rate(struct cpu_bench_speed *s) {
+  qsort(s->rate, (size_t)s->count, sizeof *s->rate, by_size);
+  return s->count > 0 ? s->rate[(s->count - 1) * 3 / 4] : 0;
 }
 
 /* Plain and plugin in turns: what else the machine does meets both alike. */

@@ -503,27 +503,28 @@ static struct onednn *open_matmul(const struct work *w,
                                w->s, (void *const[]){t->a, t->b, t->c});
 }
 
-/* Multiply-adds per second of the fastest of several runs, in turns; of
- * READING as many as have their bytes read. */
+/* Multiply-adds per second of several runs, in turns; of READING as many as
+ * have their bytes read. */
 static void measure(loop *const loops[RIVALS], reads *read_all,
                     const struct libraries *l, const struct work *w,
-                    const struct tensors *t, double best[RIVALS]) {
+                    const struct tensors *t, double rate[RIVALS]) {
   double start = seconds_now();
   int calls = (int)(2e7 / w->macs) + 1;
   volatile float sum = 0;
+  static struct cpu_bench_speed speed[RIVALS];
   for (int i = 0; i < RIVALS; i++)
-    best[i] = 0;
-  best[LIBRARY] = call_library(l, w, t) ? 1 : 0;
+    speed[i].count = 0;
+  bool has_library = call_library(l, w, t);
   struct onednn *matmul = open_matmul(w, t);
-  best[MATMUL] = matmul && cpu_bench_onednn_run(matmul) ? 1 : 0;
+  bool has_matmul = matmul && cpu_bench_onednn_run(matmul);
   for (int rounds = 0; rounds < 5 || seconds_now() - start < 0.5; rounds++)
     for (enum rival r = OURS; r < RIVALS; r++) {
       /* plain loops may take long */
-      if (((r == LIBRARY || r == MATMUL) && best[r] == 0) ||
+      if ((r == LIBRARY && !has_library) || (r == MATMUL && !has_matmul) ||
           ((r == PLAIN || r == POLLY) && rounds > 0 && w->macs * calls > 1e7) ||
           (r == POLLY && !loops[r]) || (r == READING && w->read_bytes == 0))
         continue;
-      double from = seconds_now();
+      double from = cpu_bench_seconds();
       for (int i = 0; i < calls; i++)
         if (r == LIBRARY)
           call_library(l, w, t);
@@ -533,32 +534,33 @@ static void measure(loop *const loops[RIVALS], reads *read_all,
           sum += read_all((long)(w->read_bytes / sizeof(float)), t->b);
         else
           loops[r](w->s, t->a, t->b, t->c);
-      double rate = w->macs * calls / (seconds_now() - from);
-      best[r] = rate > best[r] ? rate : best[r];
+      cpu_bench_add(&speed[r], w->macs * calls / (cpu_bench_seconds() - from));
     }
+  for (int i = 0; i < RIVALS; i++)
+    rate[i] = cpu_bench_rate(&speed[i]);
   cpu_bench_onednn_close(matmul);
 }
 
 static void print_work(struct tool *tool, const struct work *w,
-                       const double best[RIVALS]) {
+                       const double rate[RIVALS]) {
   struct text t = {0};
   bool is_integer = w->library == DNNL_S8 || w->library == DNNL_U8;
   text_printf(&t, "case=%s %s=%.1f", w->name, is_integer ? "gops" : "gflops",
-              best[OURS] * 2e-9);
+              rate[OURS] * 2e-9);
   if (w->read_bytes > 0)
     text_printf(&t, " gbytes_per_second=%.1f bandwidth_share=%.3f",
-                best[OURS] / w->macs * w->read_bytes * 1e-9,
-                best[OURS] / best[READING]);
-  if (best[LIBRARY] > 0)
+                rate[OURS] / w->macs * w->read_bytes * 1e-9,
+                rate[OURS] / rate[READING]);
+  if (rate[LIBRARY] > 0)
     text_printf(&t, " %s=%.1f ratio=%.3f",
                 w->library >= DNNL_S8 ? "onednn" : "openblas",
-                best[LIBRARY] * 2e-9, best[OURS] / best[LIBRARY]);
-  if (best[MATMUL] > 0)
+                rate[LIBRARY] * 2e-9, rate[OURS] / rate[LIBRARY]);
+  if (rate[MATMUL] > 0)
     text_printf(&t, " onednn_matmul=%.1f matmul_ratio=%.3f",
-                best[MATMUL] * 2e-9, best[OURS] / best[MATMUL]);
-  text_printf(&t, " clang=%.1f", best[PLAIN] * 2e-9);
-  if (best[POLLY] > 0)
-    text_printf(&t, " polly=%.1f", best[POLLY] * 2e-9);
+                rate[MATMUL] * 2e-9, rate[OURS] / rate[MATMUL]);
+  text_printf(&t, " clang=%.1f", rate[PLAIN] * 2e-9);
+  if (rate[POLLY] > 0)
+    text_printf(&t, " polly=%.1f", rate[POLLY] * 2e-9);
   text_puts(&t, "\n");
   keys_print(tool, "%s", text_string(&t));
   text_free(&t);
@@ -606,9 +608,9 @@ static bool run(struct tool *tool, const struct compiled *c,
     if (!loops[OURS] || !loops[PLAIN] || !read_all)
       return diag_error(&tool->diag, loc_none(), "no function %s",
                         works[i].function);
-    double best[RIVALS];
-    measure(loops, read_all, &l, &works[i], t, best);
-    print_work(tool, &works[i], best);
+    double rate[RIVALS];
+    measure(loops, read_all, &l, &works[i], t, rate);
+    print_work(tool, &works[i], rate);
   }
   return true;
 }
