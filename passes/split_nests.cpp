@@ -10,6 +10,7 @@
 #include "symmetric.h"
 #include "triangle_sums.h"
 #include "triangles.h"
+#include "triangular_solves.h"
 
 using namespace llvm;
 
@@ -65,8 +66,9 @@ public:
 
   bool splitNextTriangleSum() {
     LoopFacts Facts = facts();
-    if (!splitAlike(Facts, Tried,
-                    [&](Loop &L) { return splitTriangleSum(L, Facts); }))
+    if (!splitAlike(Facts, Tried, [&](Loop &L) {
+          return splitTriangleSum(L, Facts) || splitTriangularSolve(L, Facts);
+        }))
       return false;
     FAM.clear(F, "");
     return true;
@@ -95,7 +97,8 @@ public:
     LoopFacts Facts = facts();
     return any_of(Facts.LI.getLoopsInPreorder(), [&](Loop *L) {
       return mayBeTried(*L, Tried) &&
-             (isTriangleSum(*L, Facts) || isSymmetric(*L, Facts));
+             (isTriangleSum(*L, Facts) || isSymmetric(*L, Facts) ||
+              isTriangularSolve(*L, Facts));
     });
   }
 

@@ -72,7 +72,6 @@ class TriangleSum : UnevenNest {
   };
   bool ReadsOld = false; // is there a copy?
   SmallVector<OldRead, 4> OldReads;
-  SmallVector<std::pair<const SCEV *, const SCEV *>, 2> Equal; // is asked
   OldContent Old = {};
   // Row i adds to what K counts, in elements (k, j), and not to its own.
   bool IsScattered = false;
@@ -128,26 +127,10 @@ private:
                              countsOnly(*Around) && !isUsedAfter(*Around)));
   }
 
-  // How far I goes with each iteration of a loop; false: that varies.
-  bool stepsOf(const Instruction &I, const SCEV *&Place,
-               SmallDenseMap<const Loop *, const SCEV *, 4> &Step) {
-    Place = Places.placeOf(I);
-    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
-      if (!L.contains(Rec->getLoop()))
-        break;
-      const SCEV *S = SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64);
-      if (!Rec->isAffine() || !SE.isLoopInvariant(S, &L))
-        return false;
-      Step[Rec->getLoop()] = S;
-      Place = Rec->getStart();
-    }
-    return SE.isLoopInvariant(Place, &L);
-  }
-
   // The element that I accesses, if only rows and columns say which; or, when
   // all sums are scattered, only columns and K.
   bool elementOf(const Instruction &I, Element &E) {
-    SmallDenseMap<const Loop *, const SCEV *, 4> Step;
+    LoopSteps Step;
     if (!stepsOf(I, E.Place, Step))
       return false;
     const Loop *Rows = IsScattered ? K : OfRows;
@@ -185,7 +168,7 @@ private:
   }
 
   bool isMovedByK(const Instruction &I) {
-    SmallDenseMap<const Loop *, const SCEV *, 4> Step;
+    LoopSteps Step;
     const SCEV *Place;
     return K->contains(&I) && stepsOf(I, Place, Step) && Step.count(K);
   }
@@ -268,7 +251,7 @@ private:
   // A row that is read in place is behind the present one, as far as the sum
   // has come.
   bool isAhead(const Instruction &I) {
-    SmallDenseMap<const Loop *, const SCEV *, 4> Step;
+    LoopSteps Step;
     const SCEV *Place;
     if (OfRows != &L || !K->contains(&I) || FromStart || Grows ||
         bytesOf(I) != Own.Bytes || !stepsOf(I, Place, Step) ||
@@ -284,18 +267,9 @@ private:
 
   // ---- may a copy of the matrix be read? ----
 
-  // It is so, or asked.
-  bool isEqual(const SCEV *X, const SCEV *Y) {
-    const SCEV *Way = SE.getMinusSCEV(X, Y);
-    if (isa<SCEVConstant>(Way) || isa<SCEVCouldNotCompute>(Way))
-      return Way->isZero();
-    Equal.push_back({X, Y});
-    return true;
-  }
-
   // Neither the present row nor one in front of it.
   bool isOfOtherRow(const Instruction &I, OldRead &Old) {
-    SmallDenseMap<const Loop *, const SCEV *, 4> Step;
+    LoopSteps Step;
     const SCEV *Place;
     if (!K->contains(&I) || !stepsOf(I, Place, Step) ||
         Step.size() != (Step.count(OfRows) ? 3u : 2u) ||
@@ -431,28 +405,15 @@ private:
   }
 
   // A copy of L that does some terms of a block of rows.
-  void formPart(BasicBlock *Front, ValueToValueMapTy &Map, Value *Begin,
-                bool IsRectangle) {
-    IRBuilder<> B(Front->getTerminator());
-    B.SetCurrentDebugLocation(DL);
-    Value *Width = width(B, Begin);
-    restrict(*OfRows, &Map, Begin, height(B, Begin), frontOf(*OfRows, &Map));
-    auto *Row =
-        cast<PHINode>(&cast<BasicBlock>(Map[OfRows->getHeader()])->front());
-    BasicBlock *InFront = frontOf(*K, &Map);
-    B.SetInsertPoint(InFront->getTerminator());
-    Value *Others = B.CreateSub(columns(B, B.CreateAdd(Begin, Row)), Width);
-    Value *First = FromStart ? Width : Others;
-    if (IsRectangle == FromStart)
-      First = B.getInt64(0);
-    restrict(*K, &Map, First, IsRectangle ? Width : Others, InFront);
+  void formTerms(BasicBlock *Front, ValueToValueMapTy &Map, Value *Begin,
+                 bool IsRectangle) {
+    Part P = formPart(*K, Front, Map, Begin, IsRectangle);
     if (ReadsOld)
-      readOld(Map, Begin, Row, First);
+      readOld(Map, Begin, P);
   }
 
   // A part reads the copy.
-  void readOld(ValueToValueMapTy &Map, Value *Begin, PHINode *Row,
-               Value *First) {
+  void readOld(ValueToValueMapTy &Map, Value *Begin, const Part &P) {
     auto Header = [&](const Loop &X) {
       return cast<BasicBlock>(Map[X.getHeader()]);
     };
@@ -463,9 +424,9 @@ private:
       IRBuilder<> B(Load);
       Value *Number = nullptr;
       if (X.Row != OldRead::Reversed)
-        Number = B.CreateAdd(Begin, Row);
+        Number = B.CreateAdd(Begin, P.Row);
       if (X.Row != OldRead::Own) {
-        Value *Next = B.CreateAdd(First, Term);
+        Value *Next = B.CreateAdd(P.First, Term);
         Number = Number ? B.CreateAdd(B.CreateAdd(Number, Next), B.getInt64(1))
                         : B.CreateSub(N.First, Next);
       }
@@ -559,8 +520,8 @@ public:
     B.SetInsertPoint(Next);
     Begin->addIncoming(B.CreateAdd(Begin, N.Height, "", true, true), Next);
     B.CreateBr(Blocks);
-    formPart(Rectangle, OfRectangle, Begin, true);
-    formPart(Others, OfOthers, Begin, false);
+    formTerms(Rectangle, OfRectangle, Begin, true);
+    formTerms(Others, OfOthers, Begin, false);
     ValueToValueMapTy &First = FromStart ? OfRectangle : OfOthers;
     ValueToValueMapTy &Second = FromStart ? OfOthers : OfRectangle;
     if (Sum)

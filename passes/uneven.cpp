@@ -209,6 +209,48 @@ void UnevenNest::restrict(Loop &X, ValueToValueMapTy *Map, Value *Begin,
                                 : B.CreateICmpUGE(Done, Times));
 }
 
+bool UnevenNest::stepsOf(const Instruction &I, const SCEV *&Place,
+                         LoopSteps &Step) {
+  Place = Places.placeOf(I);
+  while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
+    if (!L.contains(Rec->getLoop()))
+      break;
+    const SCEV *S = SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64);
+    if (!Rec->isAffine() || !SE.isLoopInvariant(S, &L))
+      return false;
+    Step[Rec->getLoop()] = S;
+    Place = Rec->getStart();
+  }
+  return SE.isLoopInvariant(Place, &L);
+}
+
+bool UnevenNest::isEqual(const SCEV *X, const SCEV *Y) {
+  const SCEV *Way = SE.getMinusSCEV(X, Y);
+  if (isa<SCEVConstant>(Way) || isa<SCEVCouldNotCompute>(Way))
+    return Way->isZero();
+  Equal.push_back({X, Y});
+  return true;
+}
+
+UnevenNest::Part UnevenNest::formPart(Loop &K, BasicBlock *Front,
+                                      ValueToValueMapTy &Map, Value *Begin,
+                                      bool IsRectangle) {
+  IRBuilder<> B(Front->getTerminator());
+  B.SetCurrentDebugLocation(DL);
+  Value *Width = width(B, Begin);
+  restrict(*OfRows, &Map, Begin, height(B, Begin), frontOf(*OfRows, &Map));
+  auto *Row =
+      cast<PHINode>(&cast<BasicBlock>(Map[OfRows->getHeader()])->front());
+  BasicBlock *InFront = frontOf(K, &Map);
+  B.SetInsertPoint(InFront->getTerminator());
+  Value *Others = B.CreateSub(columns(B, B.CreateAdd(Begin, Row)), Width);
+  Value *First = FromStart ? Width : Others;
+  if (IsRectangle == FromStart)
+    First = B.getInt64(0);
+  restrict(K, &Map, First, IsRectangle ? Width : Others, InFront);
+  return {Row, First};
+}
+
 void UnevenNest::findSteps(Loop &X, Instruction *At) {
   Expander Code(SE, *At->getModule());
   for (PHINode &P : X.getHeader()->phis()) {

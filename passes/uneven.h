@@ -75,6 +75,25 @@ protected:
   static void dropStores(llvm::ArrayRef<llvm::StoreInst *> Stores,
                          llvm::ValueToValueMapTy &Map);
 
+  // How far an access goes with each iteration of a loop.
+  using LoopSteps =
+      llvm::SmallDenseMap<const llvm::Loop *, const llvm::SCEV *, 4>;
+  // False: that varies.  Place: of the first iteration.
+  bool stepsOf(const llvm::Instruction &I, const llvm::SCEV *&Place,
+               LoopSteps &Step);
+  // X and Y are equal, or are to be if it is so when the program runs.
+  bool isEqual(const llvm::SCEV *X, const llvm::SCEV *Y);
+  llvm::SmallVector<std::pair<const llvm::SCEV *, const llvm::SCEV *>, 2> Equal;
+  // Of a copy of L, which stands behind Front: the rows of the block from Begin
+  // on, of which K does the iterations of the rectangle or the others.
+  struct Part {
+    llvm::PHINode *Row; // in the block
+    llvm::Value *First; // iteration of K
+  };
+  Part formPart(llvm::Loop &K, llvm::BasicBlock *Front,
+                llvm::ValueToValueMapTy &Map, llvm::Value *Begin,
+                bool IsRectangle);
+
 private:
   const llvm::SCEV *withoutMax(const llvm::SCEV *N);
   void align(const llvm::Loop &X, bool &Starts, bool &Ends);
