@@ -1,4 +1,4 @@
-// Products of a triangular matrix in place, as the reference BLAS writes trmm:
+// Products of a triangular matrix in place, as GSL writes trmm:
 // what they read of the result was not changed yet, and is read in a copy.
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s

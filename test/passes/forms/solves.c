@@ -1,4 +1,4 @@
-// Triangular systems, as the reference BLAS solves them (trsm): multiples of each
+// Triangular systems, as GSL solves them (trsm): multiples of each
 // row are subtracted from those behind it.  Rectangles of these are products.
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s

@@ -34,7 +34,7 @@ INT_FORM(scaled_before) {
     L J C_IJ += AB + BA;
   }
 }
-INT_FORM(products_outermost) { // as the reference BLAS writes syr2k
+INT_FORM(products_outermost) { // as GSL writes syr2k
   L I { // expected-remark 2 {{replaced by a call: km,kn->mn}}
     int32_t f = 3 * A[k * 64 + i], g = 3 * B[k * 64 + i];
     UPPER C_IJ += f * B[k * 64 + j] + g * A[k * 64 + j];
