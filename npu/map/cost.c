@@ -1,14 +1,14 @@
 /* cost.c -- what a blocking costs on the array: how many bytes cross which
  * interface, in which runs, and the cycles of it.
  *
- * A step of k costs the slowest of the multiply unit, of loading and storing
- * the block of sums (kernels keep them in memory between steps), and of the
- * streams that fill the next blocks; all are cycle counts that follow from the
- * shapes (results.md section 0.3).  A core may hold two blocks of out at once,
- * which halves the reads of in1 and shows part of the way out; that pays where
- * DRAM is the limit, so a known platform's bandwidth is a bound, too.  The
- * constants are what the core program and the kernels add to that on the
- * simulator.
+ * A step of k costs the slower one of the multiply unit and of loading and
+ * storing the block of sums (kernels keep them in memory between steps); and a
+ * round its steps with what ends it, or what the streams take that fill its
+ * blocks.  All are cycle counts that follow from the shapes (results.md section
+ * 0.3).  A core may hold two blocks of out at once, which halves the reads of
+ * in1 and shows part of the way out; that pays where DRAM is the limit, so a
+ * known platform's bandwidth is a bound, too.  The constants are what the core
+ * program and the kernels add to that on the simulator.
  */
 #include "choose.h"
 
