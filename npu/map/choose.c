@@ -20,7 +20,7 @@ enum {
   WORTH_MEASURING = 50000, /* cycles of a launch */
   WORTH_MORE = 200000,     /* to measure many */
   MEASURED = 4,            /* kernels; each takes milliseconds */
-  MANY_MEASURED = 6,
+  MANY_MEASURED = SHORT_LIST,
   ALIKE = 2, /* of the list: blocks that differ in k alone */
 };
 /* The formula's error: others are not worth measuring. */
