@@ -243,7 +243,7 @@ static bool make_result(const struct npu_means *by, struct arena *a,
   const struct map_form *form = &r->blocking.form;
   for (int i = 0; i < TENSORS; i++) {
     int t = map_given_tensor(form, i);
-    r->packed[t] = form->layout[i].in_place ? NULL : why[t];
+    r->packed[t] = map_stays(&form->layout[i]) ? NULL : why[t];
   }
   name_rules(a, at, work, r);
   r->teir = map_schedule(a, at->device, work, &r->blocking, &ignored);
@@ -335,7 +335,7 @@ static bool packs_needlessly(const struct map_blocking *b,
                              const struct map_work *w) {
   for (int i = 0; i < TENSORS; i++) {
     int t = map_given_tensor(&b->form, i);
-    if (!b->form.layout[i].in_place && w->layout[t].in_place)
+    if (!map_stays(&b->form.layout[i]) && w->layout[t].in_place)
       return true;
   }
   return false;

@@ -179,10 +179,11 @@ static bool fill_plan(struct arena *a, const struct teir *work,
                       struct diag *d) {
   const struct tile_program *q = r->program;
   struct map_work w;
-  bool stay[TENSORS];
+  bool stay[TENSORS], aligned[TENSORS];
+  map_form_stays(&r->blocking.form, stay, aligned);
   for (int i = 0; i < TENSORS; i++)
     stay[i] = !r->packed[i];
-  if (!map_work_read(a, q->device, work, stay, &w, d))
+  if (!map_work_read_aligned(a, q->device, work, stay, aligned, &w, d))
     return false;
   int64_t *const extent[AXIS_ROLES] = {&plan->batch, &plan->m, &plan->n,
                                        &plan->k};
@@ -196,7 +197,7 @@ static bool fill_plan(struct arena *a, const struct teir *work,
     const struct map_transfer *x = &q->transfer[i];
     struct run_layout *l = &plan->tensor[x->tensor];
     l->bytes = (size_t)x->bytes;
-    l->in_place = stay[x->tensor];
+    l->in_place = stay[x->tensor] || aligned[x->tensor];
     l->why = r->packed[x->tensor];
     l->rule = r->rule[x->tensor];
     if (l->in_place)

@@ -456,11 +456,9 @@ static struct candidate *search_all(struct arena *a, const struct platform *at,
 static bool read_like(struct arena *a, const struct device *dev,
                       const struct teir *teir, const struct map_form *form,
                       struct map_work *w, struct diag *d) {
-  bool stay[TENSORS];
-  for (int t = 0; t < TENSORS; t++) {
-    stay[map_given_tensor(form, t)] = form->layout[t].in_place;
-  }
-  if (!map_work_read(a, dev, teir, stay, w, d))
+  bool stay[TENSORS], aligned[TENSORS];
+  map_form_stays(form, stay, aligned);
+  if (!map_work_read_aligned(a, dev, teir, stay, aligned, w, d))
     return false;
   if (form->swapped)
     swap(w);
@@ -601,12 +599,40 @@ static void name_reasons(const struct map_form *form,
                          const char *why[TENSORS]) {
   for (int i = 0; i < TENSORS; i++) {
     int t = map_given_tensor(form, i);
-    why[t] = form->layout[i].in_place ? NULL
-             : stay[t].tried          ? "descriptor"
-             : !stay[t].words         ? "stride"
-             : !stay[t].blocks        ? "extent"
-                                      : "cost";
+    why[t] = map_stays(&form->layout[i]) ? NULL
+             : stay[t].tried             ? "descriptor"
+             : !stay[t].words            ? "stride"
+             : !stay[t].blocks           ? "extent"
+                                         : "cost";
   }
+}
+
+/* Beside one input that stays the other one may be aligned, so that blocks of k
+ * need not divide K: whether the best blocks so, *b, are better than these. */
+static bool choose_aligned(struct arena *a, const struct platform *at,
+                           const struct teir *teir, unsigned stays,
+                           struct map_blocking *b) {
+  bool stay[TENSORS], aligned[TENSORS] = {false};
+  struct diag ignored = {0};
+  struct map_work w;
+  for (int t = 0; t < TENSORS; t++)
+    stay[t] = stays >> t & 1;
+  if (!stay[OUT] || stay[IN0] == stay[IN1])
+    return false;
+  aligned[stay[IN0] ? IN1 : IN0] = true;
+  if (!map_work_read_aligned(a, at->device, teir, stay, aligned, &w, &ignored))
+    return false;
+  for (int t = 0; t < TENSORS; t++)
+    if (!w.layout[t].in_place)
+      return false;
+  struct candidate *c = search_all(a, at, &w);
+  if (cost_of(c) >= b->predicted_cycles)
+    return false;
+  struct map_blocking other = choose(&c->array);
+  bool better = other.predicted_cycles < b->predicted_cycles;
+  if (better)
+    *b = other;
+  return better;
 }
 
 /* Blocks that end with the tensors may be poor ones, as where K is eight times
@@ -664,11 +690,14 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
     if (whole && apart.predicted_cycles < cost_of(c))
       set = stays;
   }
-  *tried |= 1u << set;
   if (set == ALL && apart.predicted_cycles < cost_of(found))
     *best = apart;
   else
     *best = choose(found ? &found->array : blocked);
+  unsigned with = SETS + set;
+  bool aligned =
+      !(*tried >> with & 1) && choose_aligned(a, at, teir, set, best);
+  *tried |= 1u << (aligned ? with : set);
   name_reasons(&best->form, can, why);
   return true;
 }

@@ -119,3 +119,12 @@ int map_joins(const struct tile_program *p) {
 int map_given_tensor(const struct map_form *form, int tensor) {
   return form->swapped && tensor < OUT ? IN0 + IN1 - tensor : tensor;
 }
+
+void map_form_stays(const struct map_form *form, bool stay[TENSORS],
+                    bool aligned[TENSORS]) {
+  for (int i = 0; i < TENSORS; i++) {
+    int t = map_given_tensor(form, i);
+    stay[t] = map_stays(&form->layout[i]);
+    aligned[t] = form->layout[i].aligned;
+  }
+}

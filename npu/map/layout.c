@@ -175,7 +175,7 @@ static bool can_walk(const struct device *dev, struct map_work *w, int tensor) {
            x->stride_bytes[tensor] > (int64_t)WORD * shim->max_step_words))
         return false;
     }
-  w->layout[tensor] = (struct map_layout){true, turned};
+  w->layout[tensor] = (struct map_layout){.in_place = true, .turned = turned};
   w->contiguous[tensor] = element < WORD ? index : -1;
   return true;
 }
@@ -255,9 +255,35 @@ static void fill_words(struct map_work *w) {
   x->extent = extent;
 }
 
+/* Rows of a dense tensor that begin with words. */
+static void align(struct map_work *w, int tensor) {
+  const enum axis_role role[] = {map_roles[tensor][1], map_roles[tensor][0],
+                                 AXIS_C};
+  int64_t stride = dtype_bytes(w->problem.type[tensor]);
+  for (int j = 0; j < 3; j++)
+    for (int i = w->count[role[j]] - 1; i >= 0; i--) {
+      struct map_axis *x = &w->axis[role[j]][i];
+      x->stride_bytes[tensor] = stride;
+      if (x->extent > 1)
+        stride = (stride * x->extent + WORD - 1) / WORD * WORD;
+    }
+}
+
+bool map_stays(const struct map_layout *x) {
+  return x->in_place && !x->aligned;
+}
+
 bool map_work_read(struct arena *a, const struct device *dev,
                    const struct teir *work, const bool stay[TENSORS],
                    struct map_work *w, struct diag *d) {
+  static const bool none[TENSORS];
+  return map_work_read_aligned(a, dev, work, stay, none, w, d);
+}
+
+bool map_work_read_aligned(struct arena *a, const struct device *dev,
+                           const struct teir *work, const bool stay[TENSORS],
+                           const bool aligned[TENSORS], struct map_work *w,
+                           struct diag *d) {
   struct teir_roles r;
   const struct teir *t = fuse(a, work, stay, d);
   memset(w, 0, sizeof *w);
@@ -269,8 +295,11 @@ bool map_work_read(struct arena *a, const struct device *dev,
     return false;
   for (int i = 0; i < TENSORS; i++) {
     w->contiguous[i] = -1;
-    if (stay[i] && !has_offset(t, &r, r.operand[i]))
-      can_walk(dev, w, i);
+    if (aligned[i])
+      align(w, i);
+    if ((stay[i] || aligned[i]) && !has_offset(t, &r, r.operand[i]) &&
+        can_walk(dev, w, i))
+      w->layout[i].aligned = aligned[i];
   }
   for (int i = 0; i < TENSORS; i++)
     for (int j = 0; j < i; j++)

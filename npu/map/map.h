@@ -40,7 +40,12 @@ bool platform_find(const char *name, struct platform *, struct diag *);
 struct map_layout {
   bool in_place; /* as in the program; else padded, block by block */
   bool turned;   /* in place: the contiguous axis is of the first role */
+  /* In place of a copy that the host makes: a dense matrix, but rows begin with
+   * words, so that descriptors walk over it as over one that stays. */
+  bool aligned;
 };
+/* Whether it lies as in the program, so that the host has nothing to do. */
+bool map_stays(const struct map_layout *);
 
 /* The vector that is added to the sums, behind in0, in1 and out. */
 enum { MAP_BIAS = TENSORS, MAP_TENSORS };
@@ -68,6 +73,11 @@ struct map_work {
  * there is only one. */
 bool map_work_read(struct arena *, const struct device *, const struct teir *,
                    const bool stay[TENSORS], struct map_work *, struct diag *);
+/* The same where some of the others are aligned. */
+bool map_work_read_aligned(struct arena *, const struct device *,
+                           const struct teir *, const bool stay[TENSORS],
+                           const bool aligned[TENSORS], struct map_work *,
+                           struct diag *);
 /* Whether kernels turn the small matrices of out, which lies turned: words of 4
  * bytes are turned on their way, unless a kernel that has both inputs turned
  * does it in passing. */
@@ -167,6 +177,9 @@ struct map_form {
 };
 /* The TEIR's tensor that is the array's, or the other way round. */
 int map_given_tensor(const struct map_form *, int tensor);
+/* By the TEIR's tensors: which stay, and which are aligned. */
+void map_form_stays(const struct map_form *, bool stay[TENSORS],
+                    bool aligned[TENSORS]);
 struct map_grid map_grid_of(const struct device *, const struct map_form *);
 bool map_same_grid(const struct map_form *, const struct map_form *);
 /* Products that the cores work on at once, each on its own: 1 but for a grid
@@ -199,6 +212,8 @@ bool map_choose(const struct platform *, const struct teir_problem *,
  *   extent      blocks cannot be made to end with it
  *   cost        as it lies it costs the device more than the host to pack it
  *   descriptor  no design came of the blocks that were tried before
+ *
+ * Beside an input that stays the other one, if packed, may be aligned.
  *
  * `tried` begins with 0; where no design comes of a blocking, the next call
  * gives another one, the last one, which sets bit 0, of blocked tensors. */

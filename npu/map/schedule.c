@@ -375,10 +375,9 @@ struct teir *map_schedule(struct arena *a, const struct device *dev,
                           struct diag *d) {
   struct schedule *s = arena_alloc(a, sizeof *s);
   *s = (struct schedule){.a = a, .b = b};
-  bool stay[TENSORS];
-  for (int i = 0; i < TENSORS; i++)
-    stay[operand(s, i)] = b->form.layout[i].in_place;
-  if (!map_work_read(a, dev, work, stay, &s->work, d) ||
+  bool stay[TENSORS], aligned[TENSORS];
+  map_form_stays(&b->form, stay, aligned);
+  if (!map_work_read_aligned(a, dev, work, stay, aligned, &s->work, d) ||
       !check(s, work->file, d))
     return NULL;
   s->t = teir_empty(a, work->file);

@@ -25,9 +25,10 @@ enum { RUN_DIMS = 24 };
  * most significant first; an element lies at the sum of index times stride. */
 struct run_layout {
   size_t bytes;
-  /* As the TEIR's tensor; else in an order of the device's own, and why: a word
-   * for the trace. */
+  /* Element by element as the TEIR's tensor, if not with its strides; else in
+   * an order of the device's own. */
   bool in_place;
+  /* Why not with its strides or order: a word for the trace. */
   const char *why, *rule; /* of the hardware, a sentence; NULL: none */
   int count;
   struct {

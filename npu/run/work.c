@@ -533,7 +533,7 @@ static void name_packed(const struct work *w, struct run_report *report) {
     report->packed[t] = converted                      ? "type"
                         : t == OUT && w->epilogue      ? "tail"
                         : t == OUT && w->p->accumulate ? "add"
-                        : !l->in_place                 ? l->why
+                        : l->why                       ? l->why
                         : w->recipe->spread[t]         ? "span"
                                                        : NULL;
     report->rule[t] = report->packed[t] == l->why ? l->rule : NULL;

@@ -271,6 +271,30 @@ static void test_odd_k(void) {
     }
 }
 
+/* Of two inputs one has rows that do not begin with words; in the host's copy
+ * of it they do, whatever K is, in all transposes.  Where the other one lies
+ * along k, or is small, it may be packed, too. */
+static void test_aligned(void) {
+  static const int64_t extent[][3] = {
+      {200, 260, 211}, {350, 417, 309}, {161, 372, 469}};
+  for (int i = 0; i < 16; i++) {
+    const int64_t *x = extent[i % 3];
+    bool bytes = i % 5 == 4, first = i & 8, along_k = first ? !(i & 1) : i & 2;
+    struct shape s = {.in = bytes ? DTYPE_I8 : DTYPE_BF16,
+                      .out = bytes ? DTYPE_I32 : DTYPE_F32,
+                      .m = x[0],
+                      .n = x[1],
+                      .k = x[2],
+                      .turned = {i & 1, i & 2, i & 4},
+                      .packed = along_k || i % 3 == 0 ? NULL
+                                : first               ? "in1:stride"
+                                                      : "in0:stride"};
+    make_rows(&s);
+    s.gap[first ? IN1 : IN0]++;
+    test(&s);
+  }
+}
+
 /* Results that share words with what is behind a row, in all transposes: the
  * word is the device's, and the other input may have a row more there. */
 static void test_odd_words(void) {
@@ -453,6 +477,7 @@ int main(void) {
   test_few();
   test_padded();
   test_odd_k();
+  test_aligned();
   test_odd_words();
   test_odd_rows();
   test_outer_products();
