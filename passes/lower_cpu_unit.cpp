@@ -95,6 +95,8 @@ teir_cpu_math cpuMath(Code &C) {
     auto *X = static_cast<Value *>(XGiven), *Y = static_cast<Value *>(YGiven);
     auto Apply = [&]() -> Value * {
       switch (F) {
+      case CPU_PLUS:
+        return C.plus(X, Y);
       case CPU_TIMES:
         return C.times(X, Y);
       case CPU_DIVIDE:

@@ -15,6 +15,10 @@ static void *known_number(void *arena, int64_t n) {
 
 static int64_t evaluate(enum teir_cpu_formula f, int64_t x, int64_t y) {
   switch (f) {
+  case CPU_PLUS: {
+    int64_t sum;
+    return __builtin_add_overflow(x, y, &sum) ? INT64_MAX : sum;
+  }
   case CPU_TIMES: { /* sizes whose product is too large are large */
     int64_t product;
     return __builtin_mul_overflow(x, y, &product) ? INT64_MAX : product;
@@ -86,21 +90,13 @@ static void *macs_of(math *m, const struct teir_cpu_size *s) {
   return apply(m, CPU_TIMES, apply(m, CPU_TIMES, s->m, s->n), s->k);
 }
 
-/* Too small a product to be multiplied in groups. */
-static void *is_small_for_groups(math *m, const struct teir_cpu_size *s) {
-  return apply(m, CPU_EITHER,
-               apply(m, CPU_EITHER, at_most(m, s->m, TEIR_CPU_GROUPS_M - 1),
-                     at_most(m, s->k, TEIR_CPU_GROUPS_K - 1)),
-               at_most(m, macs_of(m, s), TEIR_CPU_GROUPS_MACS - 1));
-}
-
 void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
                          const struct teir_cpu_size *s) {
   void *in1 = apply(m, CPU_TIMES, s->k, s->n);
   void *in0 = apply(m, CPU_TIMES, s->m, s->k);
   void *small;
   if (s->dot.group > 1) {
-    small = is_small_for_groups(m, s);
+    small = teir_cpu_is_small_for_groups(b, m, s);
   } else {
     small = apply(m, CPU_BOTH, at_most(m, in1, b->direct_elements),
                   apply(m, CPU_EITHER, at_most(m, in0, b->direct_elements),
@@ -116,11 +112,19 @@ void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
   return small;
 }
 
+/* Too small a product for tiles. */
+static void *is_small(math *m, const struct teir_cpu_size *s) {
+  return apply(m, CPU_EITHER,
+               apply(m, CPU_EITHER, at_most(m, s->m, TEIR_CPU_TILED_M - 1),
+                     at_most(m, s->k, TEIR_CPU_TILED_K - 1)),
+               at_most(m, macs_of(m, s), TEIR_CPU_TILED_MACS - 1));
+}
+
 /* Measured, of what is packed anyway: panels are filled up to 32 rows and to 64
  * bytes of K, but tiles of them are multiplied in an eighth of the time that
  * vectors take, which outweighs it unless more than half of K is zeros. */
 void *teir_cpu_is_small_for_tiles(math *m, const struct teir_cpu_size *s) {
-  return apply(m, CPU_EITHER, is_small_for_groups(m, s),
+  return apply(m, CPU_EITHER, is_small(m, s),
                at_most(m, s->k, s->dot.step / 2 - 1));
 }
 

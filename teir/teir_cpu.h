@@ -105,12 +105,11 @@ struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *, enum dtype in0,
 /* Panels of in1 of so many steps are packed in the frame where in1 lies across
  * the columns. */
 enum { TEIR_CPU_HEIGHTS = 3, TEIR_CPU_DIRECT_K = 128 };
-/* Products in groups are packed from so many rows, steps and multiplications
- * on. */
+/* Tiles multiply from so many rows, steps and multiplications on. */
 enum {
-  TEIR_CPU_GROUPS_M = 6,
-  TEIR_CPU_GROUPS_K = 16,
-  TEIR_CPU_GROUPS_MACS = 48 * 48 * 48
+  TEIR_CPU_TILED_M = 6,
+  TEIR_CPU_TILED_K = 16,
+  TEIR_CPU_TILED_MACS = 48 * 48 * 48
 };
 /* Those that convert, from so many multiplications on. */
 enum { TEIR_CPU_CONVERTS_MACS = 64 * 64 * 64 };
@@ -150,6 +149,7 @@ bool teir_cpu_has_masks(const struct teir_cpu *, enum dtype);
  * make of them, values of 64 bits or code that computes them.  Conditions are
  * numbers as well.  Sizes are positive. */
 enum teir_cpu_formula {
+  CPU_PLUS,
   CPU_TIMES,
   CPU_DIVIDE, /* down */
   CPU_DIVIDE_UP,
@@ -179,6 +179,10 @@ struct teir_cpu_size {
 void *teir_cpu_is_direct(const struct teir_cpu_blocks *,
                          const struct teir_cpu_math *,
                          const struct teir_cpu_size *);
+/* Of what could be multiplied in groups: is it faster not to pack it? */
+void *teir_cpu_is_small_for_groups(const struct teir_cpu_blocks *,
+                                   const struct teir_cpu_math *,
+                                   const struct teir_cpu_size *);
 /* Is it faster by the row above than by tiles? */
 void *teir_cpu_is_small_for_tiles(const struct teir_cpu_math *,
                                   const struct teir_cpu_size *);
@@ -226,6 +230,18 @@ struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *);
 /* What is computed as if in0 and in1, M and N had changed places: the result
  * is dense along N if along one of them. */
 bool teir_cpu_exchanges(const bool has[AXIS_ROLES], bool m_dense, bool n_dense);
+
+/* The loops as the source has them, which can run instead. */
+struct teir_cpu_loops {
+  void *entered, *inner; /* how often the innermost one is, and its iterations */
+  void *adjacent; /* condition: elements that it moves over are neighbours */
+  bool stores;    /* so does the result: every iteration stores */
+};
+/* Is the code faster?  type: of in1, and of the sums. */
+void *teir_cpu_pays(const struct teir_cpu *, const struct teir_cpu_math *,
+                    const struct teir_cpu_size *, void *batches,
+                    const struct teir_cpu_ways *, const enum dtype type[2],
+                    const struct teir_cpu_loops *);
 
 /* Multiplications of a product for each thread that computes a part of it. */
 enum { TEIR_CPU_THREAD_MACS = 4 << 20 };

@@ -200,7 +200,7 @@ static void check_schedules(void) {
     check_schedule(c, "k,kn->n", "n=5000,k=27", DTYPE_I32, "add");
   }
   check_machine("m=6,n=400,k=97", "amx", "tdpbssd");
-  check_machine("m=5,n=800,k=97", "avx512fp16", NULL);
+  check_machine("m=5,n=800,k=97", "avx512fp16", "vpdpbusd");
   check_machine("m=70,n=70,k=32", "amx", "tdpbssd");
   check_machine("m=70,n=70,k=31", "avx512fp16", "vpdpbusd");
   check_machine("m=48,n=48,k=47", "avx512fp16", NULL);
@@ -212,6 +212,54 @@ static void check_schedules(void) {
   /* The blocks of the second cache. */
   check_schedule(teir_cpu_find("sse2"), "mk,kn->mn", "m=205,n=150,k=601",
                  DTYPE_I8, "packed");
+}
+
+/* Is the code faster than loops over rows, columns and, innermost, K, for sums
+ * in floats or, of bytes, in 32 bits?  In1 lies along K, or along the columns;
+ * in0 along K. */
+static bool pays(const char *machine, int64_t m, int64_t n, int64_t k,
+                 enum dtype in1, bool along_k) {
+  const struct teir_cpu *c = teir_cpu_find(machine);
+  enum dtype sum = in1 == DTYPE_I8 ? DTYPE_I32 : in1;
+  struct teir_cpu_form f = {.type = {in1, in1, sum}, .sum = sum};
+  f.one_axis = true;
+  f.dense[AXIS_K][IN0] = f.dense[AXIS_N][OUT] = true;
+  f.dense[along_k ? AXIS_K : AXIS_N][IN1] = true;
+  struct teir_cpu_ways w = teir_cpu_choose_ways(&f);
+  struct arena *a = arena_open();
+  struct teir_cpu_math math = teir_cpu_known(a);
+  struct teir_cpu_size size = {
+      math.number(a, m), math.number(a, n),
+      math.number(a, k), teir_cpu_choose_dot(c, in1, in1, sum),
+      w.turned,          false};
+  struct teir_cpu_loops loops = {math.number(a, m * n), size.k,
+                                 math.number(a, along_k), false};
+  enum dtype types[] = {in1, sum};
+  bool is = *(const int64_t *)teir_cpu_pays(c, &math, &size, math.number(a, 1),
+                                            &w, types, &loops);
+  arena_close(a);
+  return is;
+}
+
+/* Measured: these were many times slower than the loops, or than the code. */
+static void check_prices(void) {
+  CHECK(!pays("avx512", 1, 1, 300, DTYPE_F32, true));
+  CHECK(!pays("avx512", 1, 300, 100, DTYPE_F32, true));
+  CHECK(!pays("avx512", 200, 1, 100, DTYPE_F32, true));
+  CHECK(!pays("avx512", 17, 2, 300, DTYPE_F32, true));
+  CHECK(!pays("avx512vnni", 3, 5, 31, DTYPE_I8, true));
+  CHECK(!pays("avx512", 2, 2, 2, DTYPE_F32, false));
+  CHECK(pays("avx512", 100, 100, 300, DTYPE_F32, true));
+  CHECK(pays("avx512vnni", 100, 100, 100, DTYPE_I8, true));
+  CHECK(pays("avx512", 1, 300, 100, DTYPE_F32, false));
+  for (int i = 0; i < teir_cpu_count(); i++)
+    if (teir_cpu_at(i)->kernel != CPU_KERNEL_TILES) {
+      const char *machine = teir_cpu_at(i)->name;
+      CHECK(!pays(machine, 1, 1, 1, DTYPE_F32, false));
+      CHECK(pays(machine, 16, 16, 16, DTYPE_F32, false));
+      CHECK(pays(machine, 64, 64, 64, DTYPE_F64, true));
+      CHECK(pays(machine, 300, 300, 300, DTYPE_I8, true));
+    }
 }
 
 static void check_declined(const char *expression, const char *sizes) {
@@ -237,6 +285,7 @@ int main(void) {
   check_dots();
   CHECK(teir_cpu_find("z80") == NULL);
   check_schedules();
+  check_prices();
   check_declined("xky,kn->xny", "x=3,y=5,k=4,n=8"); /* M has two axes */
   check_declined("m,n->mn", "m=3,n=5");
   return check_result();

@@ -1,0 +1,213 @@
+/* cpu_price.c -- is a processor's code faster than the loops as the source has
+ * them, which stay beside it?
+ *
+ * Prices are sums of what was measured on a processor with AVX-512, of the code
+ * and of what clang -O3 makes of the loops, at sizes from 1 to 300 along each
+ * axis.  That is coarse, and the loops are what the program would have had, so
+ * code must be a fifth cheaper.  What is priced well are small sizes: of large
+ * ones it is only told that the code is faster by far. */
+#include "teir_cpu.h"
+
+typedef const struct teir_cpu_math math;
+
+enum { CYCLE = 16 }; /* parts of which prices are */
+
+static void *number(math *m, int64_t n) { return m->number(m->context, n); }
+
+static void *apply(math *m, enum teir_cpu_formula f, void *x, void *y) {
+  return m->apply(m->context, f, x, y);
+}
+
+static void *plus(math *m, void *x, void *y) {
+  return apply(m, CPU_PLUS, x, y);
+}
+
+static void *times(math *m, void *x, void *y) {
+  return apply(m, CPU_TIMES, x, y);
+}
+
+/* base + each * x */
+static void *line(math *m, int64_t base, int64_t each, void *x) {
+  return plus(m, number(m, base), times(m, x, number(m, each)));
+}
+
+static void *at_most(math *m, void *x, int64_t n) {
+  return apply(m, CPU_AT_MOST, x, number(m, n));
+}
+
+static void *choose(math *m, void *condition, void *x, void *otherwise) {
+  return m->choose(m->context, condition, x, otherwise);
+}
+
+static void *divide_up(math *m, void *x, int64_t by) {
+  return apply(m, CPU_DIVIDE_UP, x, number(m, by));
+}
+
+struct types {
+  enum dtype in1, sum;
+};
+
+static bool is_float(const struct types *t) {
+  return dtype_kind(t->sum) == DTYPE_FLOAT;
+}
+
+static bool is_narrow(const struct types *t) {
+  return dtype_bytes(t->in1) < dtype_bytes(t->sum);
+}
+
+/* ---- the loops as they stand ---- */
+
+static void *price_loops(math *m, const struct types *t, int vector_bytes,
+                         const struct teir_cpu_loops *l) {
+  /* To enter the innermost loop. */
+  enum { ENTER = 3 * CYCLE, STORES = 2 * CYCLE };
+  /* Compilers are content with vectors of 32 bytes, and want four of them. */
+  enum { VECTOR_BYTES = 32, LEAST_VECTORS = 4 };
+  int bytes = vector_bytes < VECTOR_BYTES ? vector_bytes : VECTOR_BYTES;
+  int64_t lanes = bytes / dtype_bytes(t->sum);
+  void *vectors =
+      apply(m, CPU_BOTH, l->adjacent,
+            apply(m, CPU_AT_MOST, number(m, LEAST_VECTORS * lanes), l->inner));
+  int64_t scalar = is_narrow(t) ? 7 * CYCLE / 8 : 3 * CYCLE / 4;
+  int64_t vector = CYCLE * (is_narrow(t) && is_float(t) ? 2 : 1);
+  void *each = choose(m, vectors, number(m, vector / lanes), number(m, scalar));
+  void *enter = number(m, ENTER + (l->stores ? STORES : 0));
+  return times(m, l->entered, plus(m, enter, times(m, l->inner, each)));
+}
+
+/* ---- the code ---- */
+
+struct code {
+  const struct teir_cpu_blocks *b;
+  const struct teir_cpu_size *s;
+  const struct types *t;
+};
+
+/* Rows that are multiplied at once, and vectors along the columns. */
+static void *heights(math *m, const struct code *c) {
+  return divide_up(m, c->s->m, c->b->direct_height[0]);
+}
+
+static void *vectors(math *m, const struct code *c) {
+  return divide_up(m, c->s->n, c->b->lanes);
+}
+
+/* Without packed panels, or only of in1. */
+static void *price_direct(math *m, const struct code *c) {
+  enum { BLOCK = 24 * CYCLE, COLUMN = 30 * CYCLE, PANEL = 45 * CYCLE };
+  /* A step of a row, times a vector of columns; an element of a panel. */
+  int64_t row = (is_float(c->t) ? 10 : 20) + (is_narrow(c->t) ? 8 : 0);
+  int64_t element = is_narrow(c->t) ? 3 * CYCLE / 4 : CYCLE / 2;
+  void *block = line(m, BLOCK, row * c->b->direct_height[0], c->s->k);
+  void *column = plus(m, number(m, COLUMN), times(m, heights(m, c), block));
+  if (c->s->turned)
+    column = plus(m, column, line(m, PANEL, element * c->b->lanes, c->s->k));
+  return times(m, vectors(m, c), column);
+}
+
+static void *is_multiple(math *m, void *x, int64_t of) {
+  return apply(m, CPU_EQUAL, times(m, divide_up(m, x, of), number(m, of)), x);
+}
+
+/* An element of a panel: fastest are whole panels and groups. */
+static void *price_element(math *m, const struct code *c, int t) {
+  enum {
+    SLOW = 2 * CYCLE,
+    SOME = CYCLE,
+    TURNED = CYCLE / 3,
+    WHOLE = CYCLE / 4
+  };
+  if (c->s->dot.group == 1)
+    return number(m, t == IN0 ? 3 * CYCLE / 2 : 13 * CYCLE / 16);
+  bool rows = t == IN1 && !c->s->turned;
+  void *whole = rows ? is_multiple(m, c->s->n, c->b->columns)
+                     : is_multiple(m, c->s->k, c->s->dot.group);
+  int64_t fast = t == IN0 ? SOME : rows ? WHOLE : TURNED;
+  return choose(m, whole, number(m, fast), number(m, SLOW));
+}
+
+/* Of both inputs, filled up to whole ones. */
+static void *price_packed(math *m, const struct code *c) {
+  enum { FIXED = 400 * CYCLE, BLOCK = 30 * CYCLE };
+  int64_t rows = c->b->height[0], group = c->s->dot.group;
+  int64_t slow = group > 1 && is_float(c->t) ? 3 : 1; /* groups of bf16 */
+  int64_t step = rows * c->b->vectors * CYCLE / 2 * slow / group;
+  void *in1 = times(m, times(m, c->s->k, number(m, c->b->columns)),
+                    price_element(m, c, IN1));
+  void *in0 =
+      times(m, times(m, c->s->k, number(m, rows)), price_element(m, c, IN0));
+  void *panels = divide_up(m, c->s->m, rows);
+  void *blocks = times(m, panels, line(m, BLOCK, step, c->s->k));
+  void *column =
+      times(m, divide_up(m, c->s->n, c->b->columns), plus(m, in1, blocks));
+  return plus(m, number(m, FIXED), plus(m, times(m, panels, in0), column));
+}
+
+void *teir_cpu_is_small_for_groups(const struct teir_cpu_blocks *b, math *m,
+                                   const struct teir_cpu_size *s) {
+  enum dtype in1 = s->dot.packed[IN1];
+  enum dtype sum = dtype_kind(in1) == DTYPE_FLOAT ? DTYPE_F32 : DTYPE_I32;
+  struct types t = {in1, sum};
+  struct code c = {b, s, &t};
+  return apply(m, CPU_AT_MOST, price_direct(m, &c), price_packed(m, &c));
+}
+
+static void *price_matrix(math *m, const struct code *c,
+                          const struct teir_cpu_ways *w) {
+  if (!w->direct)
+    return price_packed(m, c);
+  void *direct = price_direct(m, c);
+  if (!w->packed || (c->s->dot.group == 1 && !c->s->turned))
+    return direct;
+  void *packed = price_packed(m, c);
+  if (c->s->dot.group > 1) /* teir_cpu_is_small_for_groups */
+    direct = apply(m, CPU_LEAST, direct, packed);
+  return c->s->turned
+             ? choose(m, at_most(m, c->s->k, TEIR_CPU_DIRECT_K), direct, packed)
+             : direct;
+}
+
+/* Of known sizes: there are neither calls nor loops. */
+static void *price_straight(math *m, const struct code *c) {
+  enum { PANEL = 45 * CYCLE, ELEMENT = CYCLE / 4 };
+  int64_t row = is_narrow(c->t) ? 28 : is_float(c->t) ? 7 : 14;
+  void *column = times(m, times(m, c->s->m, c->s->k), number(m, row));
+  if (c->s->turned)
+    column = plus(m, column, line(m, PANEL, ELEMENT * c->b->lanes, c->s->k));
+  return times(m, vectors(m, c), column);
+}
+
+static void *price_vector(math *m, const struct code *c,
+                          enum teir_cpu_vector v) {
+  enum { CALL = 60 * CYCLE, STEP = 10 * CYCLE };
+  bool dot = v == CPU_VECTOR_DOT; /* some columns, or steps, at once */
+  void *together = divide_up(m, dot ? c->s->n : c->s->k, TEIR_CPU_TOGETHER);
+  void *along = divide_up(m, dot ? c->s->k : c->s->n, c->b->lanes);
+  return times(m, together, line(m, CALL, STEP, along));
+}
+
+/* What follows the sums, of a block. */
+static void *price_finish(math *m, const struct code *c) {
+  enum { COLUMN = 90 * CYCLE, BLOCK = 80 * CYCLE };
+  return times(m, vectors(m, c), line(m, COLUMN, BLOCK, heights(m, c)));
+}
+
+void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
+                    const struct teir_cpu_size *s, void *batches,
+                    const struct teir_cpu_ways *w, const enum dtype type[2],
+                    const struct teir_cpu_loops *l) {
+  enum { FIXED = 70 * CYCLE, STRAIGHT = 12 * CYCLE, FINISH = 200 * CYCLE };
+  struct teir_cpu_blocks b = teir_cpu_blocks(cpu, type[1]);
+  struct types t = {type[0], type[1]};
+  struct code c = {&b, s, &t};
+  void *each = w->vector != CPU_VECTOR_NO ? price_vector(m, &c, w->vector)
+               : w->straight              ? price_straight(m, &c)
+                                          : price_matrix(m, &c, w);
+  if (s->finishes)
+    each = plus(m, each, price_finish(m, &c));
+  int64_t once = (w->straight ? STRAIGHT : FIXED) + (s->finishes ? FINISH : 0);
+  void *all = plus(m, number(m, once), times(m, batches, each));
+  return apply(
+      m, CPU_AT_MOST, times(m, all, number(m, 5)),
+      times(m, price_loops(m, &t, cpu->vector_bytes, l), number(m, 4)));
+}
