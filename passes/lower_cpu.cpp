@@ -230,10 +230,11 @@ bool hasCpu(const Function &F) {
          !F.hasFnAttribute("no-builtins") && !T.isX32();
 }
 
-bool cpuHasMasks(const Function &F, dtype T) {
+const teir_cpu &weakestCpu(const Function &F) {
   bool Fixed;
   const teir_cpu *Cpu = cpuOf(F, Fixed);
-  return Cpu && teir_cpu_has_masks(Cpu, T);
+  assert(Cpu);
+  return *teir_cpu_plain(Cpu);
 }
 
 // ---- the choice at run time ----

@@ -289,22 +289,27 @@ struct DefineCpuPass : llvm::PassInfoMixin<DefineCpuPass> {
 };
 // A processor in the table has the target of F.
 bool hasCpu(const llvm::Function &F);
-// Every processor that is meant loads parts of vectors of such elements.
-bool cpuHasMasks(const llvm::Function &F, dtype);
+// The weakest that is meant.
+const teir_cpu &weakestCpu(const llvm::Function &F);
 
 // ---- lower_cpu_call.cpp ----
 // False and *Why when there is no code for the contraction.
 bool cpuTakes(const contraction &C, const char **Why);
-// The multiply-adds below which the loop is faster, in a function like F.
-int64_t cpuLeastMacs(const contraction &C, const llvm::Function &F);
 // What is passed to the code.
 struct CpuOperands {
   llvm::SmallVector<llvm::Value *, 8> Tensor; // in0, in1, out, extras
   std::function<llvm::Value *(value)> Number;
 };
-// May the code run: nothing overlaps the result, and there is work enough?
-llvm::Value *cpuMayRun(llvm::IRBuilder<> &B, const contraction &C,
+// Asked at the end of a block.  Is there work enough: LeastMacs multiply-adds,
+// or, where that is below zero, as many as may make the code faster?
+llvm::Value *cpuIsWork(llvm::BasicBlock &End, const contraction &C,
                        const CpuOperands &X, int64_t LeastMacs);
+// Is the code faster than the loops?
+llvm::Value *cpuPays(llvm::BasicBlock &End, const contraction &C,
+                     const CpuOperands &X);
+// May the code run: nothing overlaps the result?
+llvm::Value *cpuMayRun(llvm::IRBuilder<> &B, const contraction &C,
+                       const CpuOperands &X);
 // The declaration of the code, for the target of a function.
 llvm::Function *cpuFunction(const llvm::Function &Like, const contraction &C);
 // The call; true when the result is there.

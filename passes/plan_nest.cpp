@@ -94,8 +94,6 @@ Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
   verdict V = {};
   if (OnCpu || wantsCpuCode(O, F))
     P.Cpu = forProcessor(Nest, V);
-  if (P.Cpu && P.CpuLeastMacs < 0)
-    P.CpuLeastMacs = cpuLeastMacs(*P.Cpu, F);
   if (OnCpu && P.Cpu && !hasCpu(F)) {
     P.Cpu = nullptr;
     verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,

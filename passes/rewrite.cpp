@@ -328,14 +328,26 @@ private:
                           : Cpu.Symbol[(size_t)V.symbol];
     };
     Function *Code = cpuFunction(F, *P.Cpu);
-    Value *May = B.CreateAnd(B.CreateIsNotNull(Code),
-                             cpuMayRun(B, *P.Cpu, X, P.CpuLeastMacs));
+    // Small sizes go on at once.
+    Value *May = cpuIsWork(*Processor, *P.Cpu, X, P.CpuLeastMacs);
     if (P.Npu)
       May = B.CreateAnd(May, B.CreateICmpULE(Before, B.getInt32(1)));
-    BasicBlock *Run = add("nputeir.run", Processor);
-    B.CreateCondBr(May, Run, Kept);
-    Asked->addIncoming(Before, Processor);
-    B.SetInsertPoint(Run);
+    BasicBlock *At = Processor;
+    auto Ask = [&](const char *Name, Value *Holds) {
+      BasicBlock *Then = add(Name, At);
+      B.CreateCondBr(Holds, Then, Kept);
+      Asked->addIncoming(Before, At);
+      B.SetInsertPoint(Then);
+      At = Then;
+    };
+    if (P.CpuLeastMacs < 0) {
+      Ask("nputeir.price", May);
+      May = cpuPays(*At, *P.Cpu, X);
+    }
+    Ask("nputeir.overlap", May);
+    Ask("nputeir.run",
+        B.CreateAnd(B.CreateIsNotNull(Code), cpuMayRun(B, *P.Cpu, X)));
+    BasicBlock *Run = At;
     leave(B, cpuCall(B, *Code, *P.Cpu, X), Kept);
     Asked->addIncoming(Before, Run);
   }
