@@ -204,7 +204,8 @@ private:
                                     C.frozen(Width, I64), Own.Bytes}));
     auto Way = [&](const SCEV *Stride) {
       Value *V = C.frozen(Stride, I64);
-      return C.B.CreateSelect(C.B.CreateIsNeg(V), C.B.CreateNeg(V), V);
+      return C.B.CreateSelect(C.B.CreateICmpSLT(V, C.B.getInt64(0)),
+                              C.B.CreateNeg(V), V);
     };
     Good =
         C.B.CreateAnd(Good, C.B.CreateICmpUGT(Way(Own.Row), Way(Own.Column)));
