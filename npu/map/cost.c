@@ -488,71 +488,93 @@ static int blocked_ways(const struct array *s, const struct map_blocking *b,
   return map_ways_out(s->at->device, &s->grid, bytes);
 }
 
+/* What a round takes longer where a mem tile has few buffers for out. */
+static double short_of_buffers(const struct array *s,
+                               const struct map_blocking *b,
+                               const struct map_core *core,
+                               const struct map_panel *panel) {
+  double wait = 0;
+  if (panel->out < b->group_m) { /* the first blocks are on the way to DRAM */
+    double own = own_out_bytes(s, b) * s->grid.rows, memory = 0;
+    if (s->at->preset)
+      memory = transfer_cycles(s->at->preset, own * s->grid.columns, HUGE_VAL);
+    wait = own / (most_ways(s) * way_bytes(s, b, OUT));
+    wait = wait > memory ? wait : memory;
+  }
+  /* a mem tile is full of the last group while the first block would leave */
+  if (core->staged && b->group_m > 1 && panel->out < MAP_MEM_DEPTH_OUT * 2)
+    wait += map_block_bytes(s->problem, b).out / stream_of(s);
+  return wait;
+}
+
+/* The phases of so many rounds in all; false: descriptors cannot walk so. */
+static bool count_phases(const struct array *s, const struct map_blocking *b,
+                         const struct tile_program *walks,
+                         const struct map_panel *panel, int64_t rounds,
+                         struct phases *x) {
+  bool apart = s->work && map_panel_ends_apart(walks),
+       each = array_rounds_are_phases(s, b, apart);
+  int64_t together = each && panel->chunks ? panel->rounds
+                     : each || (b->rounds_n > 1 && !panel->chunks) ? b->rounds_n
+                                                                   : rounds;
+  if (s->work && !array_can_walk(s, b, walks, panel, &together))
+    return false;
+  x->count = (double)rounds / (double)together;
+  x->panels = panel->chunks ? (double)rounds / panel->rounds : x->count;
+  x->ends = apart ? x->panels : 0;
+  x->ways =
+      s->work ? map_joins(walks) : blocked_ways(s, b, panel, (double)rounds);
+  return true;
+}
+
+/* To push what comes behind the first phase's tasks, and every bias. */
+static double later_pushes(const struct array *s, const struct map_panel *panel,
+                           const struct phases *x, double rounds) {
+  const struct map_grid *g = &s->grid;
+  double inputs = (panel->chunks ? 0 : g->m) + g->n,
+         tasks = (x->count - 1) * (inputs + x->ways * g->columns);
+  if (x->ends)
+    tasks += (x->panels - 1) * g->m;
+  double bias = s->problem->finish.bias
+                    ? rounds * g->columns * TURN_CYCLES * ghz_of(s)
+                    : 0;
+  return tasks * push_of(s) + bias;
+}
+
 double array_launch_cycles(const struct array *s, const struct map_blocking *b,
                            const struct map_core *core,
                            const struct map_panel *panel) {
   double ends,
-      way = way_bytes(s, b, OUT), own = own_out_bytes(s, b) * s->grid.rows,
-      round = array_round_cycles(s->at->device, s->problem, s, b, core, &ends);
-  if (panel->out < b->group_m) { /* the first blocks are on the way to DRAM */
-    double stream = own / (most_ways(s) * way), memory = 0;
-    if (s->at->preset)
-      memory = transfer_cycles(s->at->preset, own * s->grid.columns, HUGE_VAL);
-    round += stream > memory ? stream : memory;
-  }
-  /* a mem tile is full of the last group while the first block would leave */
-  if (core->staged && b->group_m > 1 && panel->out < MAP_MEM_DEPTH_OUT * 2)
-    round += map_block_bytes(s->problem, b).out / stream_of(s);
+      round = array_round_cycles(s->at->device, s->problem, s, b, core, &ends) +
+              short_of_buffers(s, b, core, panel);
   /* the products of a batch are such rounds, too */
   struct map_blocking all = *b;
   all.rounds_m *= (int)s->problem->extent[AXIS_C];
+  int64_t count = (int64_t)all.rounds_m * all.rounds_n;
   struct tile_program walks;
+  struct phases x;
   if (s->work)
     array_walks(s, b, panel, &walks);
+  if (!count_phases(s, b, &walks, panel, count, &x))
+    return HUGE_VAL;
   const struct traffic traffic = round_traffic(s, &all, &walks, panel);
-  double rounds = rounds_cycles(s, &all, &traffic, panel, round);
-  double drain = b->group_m * own / (most_ways(s) * way);
-  ends += late_cycles(s, (double)all.rounds_m * all.rounds_n * round,
-                      memory_cycles(&all, &traffic, panel));
-  double last_out = moving(&traffic, 0, traffic.out);
+  double rounds = rounds_cycles(s, &all, &traffic, panel, round),
+         pushes = later_pushes(s, panel, &x, (double)count);
+  x.memory = memory_cycles(&all, &traffic, panel);
+  x.ahead = ahead_cycles(&all, panel, &traffic);
+  x.last = b->group_m * own_out_bytes(s, b) * s->grid.rows /
+           way_bytes(s, b, OUT); /* on one channel */
+  x.out = (double)count / x.count * x.last;
+  x.rounds = (double)count / x.count * round;
+  ends += late_cycles(s, (double)count * round, x.memory);
+  double drain = x.last / most_ways(s),
+         last_out = moving(&traffic, 0, traffic.out);
   if (last_out > drain) /* all columns' last blocks, at once */
     ends += last_out - drain;
-  bool apart = s->work && map_panel_ends_apart(&walks);
-  bool each = array_rounds_are_phases(s, b, apart);
-  int64_t all_rounds = (int64_t)all.rounds_m * b->rounds_n,
-          together = each && panel->chunks ? panel->rounds
-                     : each || (b->rounds_n > 1 && !panel->chunks) ? b->rounds_n
-                                                                   : all_rounds;
-  if (s->work && !array_can_walk(s, b, &walks, panel, &together))
-    return HUGE_VAL;
-  double count = (double)all_rounds / (double)together;
-  int ways = s->work ? map_joins(&walks)
-                     : blocked_ways(s, b, panel, (double)all_rounds);
-  double panels = panel->chunks ? (double)all_rounds / panel->rounds : count;
-  double phases =
-      (count - 1) *
-      (((panel->chunks ? 0 : s->grid.m) + s->grid.n) + ways * s->grid.columns) *
-      push_of(s);
-  if (apart)
-    phases += (panels - 1) * s->grid.m * push_of(s);
-  if (s->problem->finish.bias)
-    phases += (double)all.rounds_m * b->rounds_n * s->grid.columns *
-              TURN_CYCLES * ghz_of(s);
   double cycles =
-      ends + filling_cycles(s, b, panel) + (rounds > phases ? rounds : phases);
-  double out = (double)all.rounds_m * b->rounds_n * b->group_m * own;
+      ends + filling_cycles(s, b, panel) + (rounds > pushes ? rounds : pushes);
   const double equal = 1e-4; /* the shorter one of two that wait for pushes */
-  double last = b->group_m * own / way;
-  const struct phases pushed = {.count = count,
-                                .panels = panels,
-                                .ends = apart ? panels : 0,
-                                .out = out / count / way,
-                                .rounds = (double)all_rounds / count * round,
-                                .last = last,
-                                .memory = memory_cycles(&all, &traffic, panel),
-                                .ahead = ahead_cycles(&all, panel, &traffic),
-                                .ways = ways};
-  double least = push_cycles(s, &pushed);
+  double least = push_cycles(s, &x);
   return cycles > least ? cycles : least + equal * cycles;
 }
 
