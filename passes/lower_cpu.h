@@ -300,12 +300,13 @@ struct CpuOperands {
   llvm::SmallVector<llvm::Value *, 8> Tensor; // in0, in1, out, extras
   std::function<llvm::Value *(value)> Number;
 };
-// Asked at the end of a block.  Is there work enough: LeastMacs multiply-adds,
-// or, where that is below zero, as many as may make the code faster?
-llvm::Value *cpuIsWork(llvm::BasicBlock &End, const contraction &C,
+// Asked at the end of the builder's block.  Is there work enough: LeastMacs
+// multiply-adds, or, where that is below zero, as many as may make the code
+// faster?
+llvm::Value *cpuIsWork(const llvm::IRBuilder<> &At, const contraction &C,
                        const CpuOperands &X, int64_t LeastMacs);
 // Is the code faster than the loops?
-llvm::Value *cpuPays(llvm::BasicBlock &End, const contraction &C,
+llvm::Value *cpuPays(const llvm::IRBuilder<> &At, const contraction &C,
                      const CpuOperands &X);
 // May the code run: nothing overlaps the result?
 llvm::Value *cpuMayRun(llvm::IRBuilder<> &B, const contraction &C,

@@ -470,23 +470,25 @@ Value *extentOf(Code &B, const contraction &C, const CpuOperands &X,
 
 } // namespace
 
-Value *cpuIsWork(BasicBlock &End, const contraction &C, const CpuOperands &X,
-                 int64_t LeastMacs) {
+Value *cpuIsWork(const IRBuilder<> &At, const contraction &C,
+                 const CpuOperands &X, int64_t LeastMacs) {
   // So few that loops have ended before the code has started.
   enum { FEW = 32 };
-  Code B(End);
+  Code B(*At.GetInsertBlock());
+  B.SetCurrentDebugLocation(At.getCurrentDebugLocation());
   Value *Macs = B.number(1);
   for (int I = 0; I < C.axis_count; I++)
     Macs = B.times(Macs, X.Number(C.axis[I].extent));
   return B.CreateICmpSGE(Macs, B.number(LeastMacs < 0 ? FEW : LeastMacs));
 }
 
-Value *cpuPays(BasicBlock &End, const contraction &Given,
+Value *cpuPays(const IRBuilder<> &At, const contraction &Given,
                const CpuOperands &X) {
-  Code B(End);
+  Code B(*At.GetInsertBlock());
+  B.SetCurrentDebugLocation(At.getCurrentDebugLocation());
   Arranged By(Given);
   CpuWork W = workOf(By.C);
-  const teir_cpu &Cpu = weakestCpu(*End.getParent());
+  const teir_cpu &Cpu = weakestCpu(*At.GetInsertBlock()->getParent());
   auto Extent = [&](axis_role R) { return extentOf(B, By.C, X, R); };
   teir_cpu_size Size = {
       Extent(AXIS_M), Extent(AXIS_N),

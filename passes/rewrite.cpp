@@ -329,7 +329,7 @@ private:
     };
     Function *Code = cpuFunction(F, *P.Cpu);
     // Small sizes go on at once.
-    Value *May = cpuIsWork(*Processor, *P.Cpu, X, P.CpuLeastMacs);
+    Value *May = cpuIsWork(B, *P.Cpu, X, P.CpuLeastMacs);
     if (P.Npu)
       May = B.CreateAnd(May, B.CreateICmpULE(Before, B.getInt32(1)));
     BasicBlock *At = Processor;
@@ -342,7 +342,7 @@ private:
     };
     if (P.CpuLeastMacs < 0) {
       Ask("nputeir.price", May);
-      May = cpuPays(*At, *P.Cpu, X);
+      May = cpuPays(B, *P.Cpu, X);
     }
     Ask("nputeir.overlap", May);
     Ask("nputeir.run",
