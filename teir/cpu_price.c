@@ -4,8 +4,8 @@
  * Prices are sums of what was measured on a processor with AVX-512, of the code
  * and of what clang -O3 makes of the loops, at sizes from 1 to 300 along each
  * axis.  That is coarse, and the loops are what the program would have had, so
- * code must be a fifth cheaper.  What is priced well are small sizes: of large
- * ones it is only told that the code is faster by far. */
+ * code must be a fifth cheaper.  What is priced well are small sizes: large
+ * ones go by the code whatever it costs. */
 #include "teir_cpu.h"
 
 typedef const struct teir_cpu_math math;
@@ -197,6 +197,8 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                     const struct teir_cpu_ways *w, const enum dtype type[2],
                     const struct teir_cpu_loops *l) {
   enum { FIXED = 70 * CYCLE, STRAIGHT = 12 * CYCLE, FINISH = 200 * CYCLE };
+  /* Threads and wider vectors than these have it, and memory is the limit. */
+  enum { MUCH = 1 << 20 };
   struct teir_cpu_blocks b = teir_cpu_blocks(cpu, type[1]);
   struct types t = {type[0], type[1]};
   struct code c = {&b, s, &t};
@@ -207,7 +209,10 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
     each = plus(m, each, price_finish(m, &c));
   int64_t once = (w->straight ? STRAIGHT : FIXED) + (s->finishes ? FINISH : 0);
   void *all = plus(m, number(m, once), times(m, batches, each));
-  return apply(
-      m, CPU_AT_MOST, times(m, all, number(m, 5)),
-      times(m, price_loops(m, &t, cpu->vector_bytes, l), number(m, 4)));
+  void *cheaper =
+      apply(m, CPU_AT_MOST, times(m, all, number(m, 5)),
+            times(m, price_loops(m, &t, cpu->vector_bytes, l), number(m, 4)));
+  void *macs = times(m, batches, times(m, s->m, times(m, s->n, s->k)));
+  return apply(m, CPU_EITHER, cheaper,
+               apply(m, CPU_AT_MOST, number(m, MUCH), macs));
 }
