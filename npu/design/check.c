@@ -112,6 +112,20 @@ static bool check_bds(const struct design *x, struct diag *d) {
   return true;
 }
 
+/* Whether that is what a descriptor means by lock `number`: in mem tiles those
+ * of the east neighbour follow its own, and the last ones are the west one's.
+ */
+static bool is_lock(const struct design *x, const struct design_bd *b,
+                    int number, const struct design_lock *l) {
+  if (b->row != l->row || number < 0)
+    return false;
+  if (tile_kind(b->row) != TILE_MEM)
+    return b->column == l->column && number == l->id;
+  int window = resources(x, b->row)->locks,
+      side = number >= 3 * window ? -1 : number / window;
+  return b->column + side == l->column && number % window == l->id;
+}
+
 /* A lock that descriptors acquire must be released by something:
  * another channel, or the core for the locks of a core tile. */
 static bool check_balance(const struct design *x, struct diag *d) {
@@ -119,11 +133,10 @@ static bool check_balance(const struct design *x, struct diag *d) {
     const struct design_lock *l = &x->lock[i];
     bool acquired = false, released = tile_kind(l->row) == TILE_CORE;
     for (int j = 0; j < x->bd_count; j++) {
-      const struct design_bd *b = &x->bd[j];
-      if (b->column != l->column || b->row != l->row)
-        continue;
-      acquired |= b->bd.acquire_lock == l->id;
-      released |= b->bd.release_lock == l->id && b->bd.release_value > 0;
+      const struct bd *b = &x->bd[j].bd;
+      acquired |= is_lock(x, &x->bd[j], b->acquire_lock, l);
+      released |=
+          b->release_value > 0 && is_lock(x, &x->bd[j], b->release_lock, l);
     }
     if (acquired && !released)
       return diag_error(
@@ -186,16 +199,16 @@ static bool is_again(const struct design *x, int bd) {
 
 /* A ring's two locks count its buffers: descriptors that acquire `from` and
  * release `to` stand for as many as they have iterations. */
-static int buffers_between(const struct design *x, const struct design_bd *at,
-                           int from, int to) {
+static int buffers_between(const struct design *x,
+                           const struct design_lock *from,
+                           const struct design_lock *to) {
   int count = 0;
   for (int i = 0; i < x->bd_count; i++) {
     const struct design_bd *b = &x->bd[i];
-    if (b->column != at->column || b->row != at->row ||
-        b->bd.acquire_lock != from || is_again(x, i))
+    if (!is_lock(x, b, b->bd.acquire_lock, from) || is_again(x, i))
       continue;
     const struct bd *last = release_of(x, b);
-    if (last->release_lock == to)
+    if (is_lock(x, b, last->release_lock, to))
       count += last->release_value * (int)b->bd.iteration_count;
   }
   return count;
@@ -204,8 +217,7 @@ static int buffers_between(const struct design *x, const struct design_bd *at,
 static const struct design_lock *find_lock(const struct design *x,
                                            const struct design_bd *b, int id) {
   for (int i = 0; i < x->lock_count; i++)
-    if (x->lock[i].column == b->column && x->lock[i].row == b->row &&
-        x->lock[i].id == id)
+    if (is_lock(x, b, id, &x->lock[i]))
       return &x->lock[i];
   return NULL;
 }
@@ -215,13 +227,13 @@ static const struct design_lock *find_lock(const struct design *x,
 static bool check_rings(const struct design *x, struct diag *d) {
   for (int i = 0; i < x->bd_count; i++) {
     const struct design_bd *b = &x->bd[i];
-    int from = b->bd.acquire_lock, to = release_of(x, b)->release_lock;
-    const struct design_lock *l = find_lock(x, b, from),
-                             *k = find_lock(x, b, to);
-    if (from == to || !l || !k)
+    const struct design_lock *l = find_lock(x, b, b->bd.acquire_lock),
+                             *k = find_lock(x, b,
+                                            release_of(x, b)->release_lock);
+    if (l == k || !l || !k)
       continue;
-    int forth = buffers_between(x, b, from, to);
-    int back = buffers_between(x, b, to, from);
+    int forth = buffers_between(x, l, k);
+    int back = buffers_between(x, k, l);
     int buffers = forth > back ? forth : back;
     if (l->value + k->value != buffers)
       return diag_error(d, loc_none(),

@@ -6,10 +6,12 @@
  *   core ring -> mem tile ring per row -> shim    out, rows joined in order
  *
  * Where every two rows of cores take other parts of n (struct map_grid), both
- * channels of a shim bring in1, and in0 comes ahead of it on one of them: the
- * writer's tasks are the panel of in0 once, then turns of in1's ring.  Of a
- * grid apart no block is shared; a shim's channel fills the rings of all rows
- * in turn, and a row's channel reads those of its two inputs in turn.
+ * channels of a shim bring in1, and a panel of in0 comes ahead of it, in shares
+ * on the channels of the column that sends it and of its east neighbour, which
+ * writes into the other's memory: a writer's tasks are its share of the panel
+ * once, then turns of in1's ring.  Of a grid apart no block is shared; a shim's
+ * channel fills the rings of all rows in turn, and a row's channel reads those
+ * of its two inputs in turn.
  *
  * Layout changes on the way, in descriptors only.  Device memory holds blocks
  * row-major; the vector unit wants them cut into the MAC's small matrices.
@@ -243,6 +245,9 @@ bool make_tiles(struct builder *m) {
     } else if (!apart && sends && !make_mem_in0(m, &tile, &s)) {
       return false;
     }
+    bool beside = !sends && design_panel_share(p, column, 0).count > 0;
+    if (beside && !make_panel_beside(m, &tile))
+      return false;
     bool sends_in1 = !apart && !p->converts && design_in1_part(p, column) >= 0;
     for (int part = 0; part < p->grid.split && sends_in1; part++)
       if (!make_mem_in1(m, &tile, &s, part))

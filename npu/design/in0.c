@@ -137,32 +137,99 @@ uint32_t in0_bytes_beside(const struct tile_program *p, int column) {
                 : 0;
 }
 
-bool make_mem_in0(struct builder *m, struct mem_tile *tile,
-                  const struct kernel_shape *s) {
-  const struct tile_program *p = m->design->program;
-  if (p->panel.stretches)
-    return make_mem_panel(m, tile, s);
+/* Steps of k in a buffer, and blocks of in0. */
+static int steps_of(const struct tile_program *p) {
   int chunks = p->panel.chunks;
-  int steps = chunks ? map_buffers_k(p, chunks) : p->panel.run[IN0];
-  int blocks = chunks || design_is_wide(p) ? steps * p->group_m : 1;
+  return chunks ? map_buffers_k(p, chunks) : p->panel.run[IN0];
+}
+
+static int blocks_of(const struct tile_program *p) {
+  return p->panel.chunks || design_is_wide(p) ? steps_of(p) * p->group_m : 1;
+}
+
+static struct ring ring_of(const struct tile_program *p) {
+  int chunks = p->panel.chunks;
   assert(chunks <= MAP_MAX_CHUNKS);
   assert(!chunks || p->steps_k % chunks == 0 || map_is_uneven(p));
-  struct ring r = {.name = "in0_",
-                   .bytes = ring_block_bytes(p, IN0) * (uint32_t)blocks,
-                   .depth = chunks ? chunks : map_mem_depth(&p->panel, IN0),
-                   .beyond = chunks ? chunks - p->panel.own : 0,
-                   .lock = LOCK_IN0,
-                   .reuse = chunks ? p->panel.rounds : 0};
-  if (map_is_uneven(p))
-    return make_uneven_ring(m, tile, &r, s, IN0, design_in0_way(p));
-  struct walk write, read = in0_read_walk(p, s, steps, blocks);
-  if (!in0_write_walk(m, steps, &write))
+  return (struct ring){.name = "in0_",
+                       .bytes =
+                           ring_block_bytes(p, IN0) * (uint32_t)blocks_of(p),
+                       .depth = chunks ? chunks : map_mem_depth(&p->panel, IN0),
+                       .beyond = chunks ? chunks - p->panel.own : 0,
+                       .lock = LOCK_IN0,
+                       .reuse = chunks ? p->panel.rounds : 0};
+}
+
+static bool write_walk(struct builder *m, const struct ring *r,
+                       struct walk *w) {
+  if (!in0_write_walk(m, steps_of(m->design->program), w))
     return false;
-  ring_clip(p, IN0, &r, &write);
-  if (write.parts > 1 && p->grid.split > 1)
+  ring_clip(m->design->program, IN0, r, w);
+  return true;
+}
+
+/* A panel that comes ahead of in1, as its column's descriptors see it. */
+static void put_panel(struct builder *m, struct mem_tile *home,
+                      struct ring *r) {
+  *r = ring_of(m->design->program);
+  r->column = home->column;
+  r->row = MEM_ROW;
+  r->stride = r->bytes;
+  r->offset = take_memory(m, home, r);
+}
+
+/* Writers of the chunks that come by this tile. */
+static bool write_shares(struct builder *m, struct mem_tile *tile,
+                         const struct ring *r) {
+  enum { CHANNELS = 2 };
+  const struct tile_program *p = m->design->program;
+  struct walk write;
+  if (!write_walk(m, r, &write))
+    return false;
+  if (write.parts > 1)
     return diag_error(m->diag, loc_none(),
                       "in0: a panel ahead of in1 is written by one descriptor "
                       "per chunk");
-  make_mem_ring(m, tile, &r, design_in0_way(p), &write, &read);
+  for (int channel = 0; channel < CHANNELS; channel++) {
+    struct design_share s = design_panel_share(p, tile->column, channel);
+    if (s.count)
+      add_turn(m, r, s.first, s.count, new_bds(m, tile, channel, s.count),
+               channel, &write);
+  }
+  return true;
+}
+
+bool make_panel_beside(struct builder *m, struct mem_tile *tile) {
+  struct mem_tile home = {.column = tile->column - 1};
+  struct ring r;
+  put_panel(m, &home, &r);
+  r.column = tile->column;
+  r.offset += WEST_BYTES;
+  r.lock += WEST_LOCKS;
+  return write_shares(m, tile, &r);
+}
+
+bool make_mem_in0(struct builder *m, struct mem_tile *tile,
+                  const struct kernel_shape *s) {
+  const struct tile_program *p = m->design->program;
+  struct design_way way = design_in0_way(p);
+  if (p->panel.stretches)
+    return make_mem_panel(m, tile, s);
+  struct ring r = ring_of(p);
+  if (map_is_uneven(p))
+    return make_uneven_ring(m, tile, &r, s, IN0, way);
+  struct walk write, read = in0_read_walk(p, s, steps_of(p), blocks_of(p));
+  if (p->grid.split > 1) {
+    put_panel(m, tile, &r);
+    add_ring(m, &r, r.bytes);
+    if (!write_shares(m, tile, &r))
+      return false;
+    add_chain(m, &r, new_bds(m, tile, way.out, r.depth * read.parts), true,
+              way.out, &read);
+    return true;
+  }
+  if (!write_walk(m, &r, &write))
+    return false;
+  make_mem_ring(m, tile, &r, way, &write, &read);
   return true;
 }

@@ -28,9 +28,8 @@ enum { LOCK_EMPTY = 0, LOCK_FULL = 1 };
 enum { CORE_DEPTH = 2 };
 
 /* Descriptors of a mem tile that write a panel of in0 which is kept in part: a
- * kept part and then a streamed one; only a streamed one.  Where channels take
- * turns: all of in0, behind which are those of in1. */
-enum { DESIGN_KEPT_BD, DESIGN_STREAMED_BD, DESIGN_PANEL_BD = 0 };
+ * kept part and then a streamed one; only a streamed one. */
+enum { DESIGN_KEPT_BD, DESIGN_STREAMED_BD };
 
 /* A column's blocks of out leave on one or two channels, all rows on one or a
  * half on each: which rows. */
@@ -44,15 +43,18 @@ struct design_way {
 struct design_way design_in0_way(const struct tile_program *);
 struct design_way design_in1_way(const struct tile_program *, int part);
 int design_join_channel(const struct tile_program *, int join);
-/* Whether in0 and in1 come to this column on the same channel: in0 first. Then
- * tasks of the transaction write the mem tile's rings, and not chains without
- * end. */
-bool design_takes_turns(const struct tile_program *, int column);
+/* What comes of a panel of in0 on a channel of in1's of this column, ahead of
+ * in1: then tasks of the transaction write the mem tile's rings, and not chains
+ * without end.  Of the panel that column `home` sends, so many chunks; 0: none.
+ */
+struct design_share {
+  int home, first, count;
+};
+struct design_share design_panel_share(const struct tile_program *, int column,
+                                       int channel);
 /* Of a grid apart: the channel to a row's core, which gets in0 and in1 in turn.
  */
 int design_row_channel(int row);
-/* The first descriptor that writes in1's ring then. */
-int design_turn_bd(const struct tile_program *);
 /* The part of m whose blocks of in0 this column sends; -1: of none.  And of n,
  * the first of those whose blocks of in1. */
 int design_in0_part(const struct tile_program *, int column);

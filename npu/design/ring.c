@@ -112,8 +112,9 @@ void add_ring_bd(struct builder *m, const struct ring *r, int index, int id,
       .id = id,
       .mm2s = mm2s,
       .channel = channel,
-      .bd = {.base =
-                 r->offset + (uint32_t)index * r->stride + w->part_bytes[part],
+      .bd = {.base = (r->offset + (uint32_t)index * r->stride +
+                      w->part_bytes[part]) %
+                     MEM_REACH_BYTES,
              .length_words = r->bytes / 4 / (uint32_t)w->parts,
              .iteration_step_words = 1,
              .iteration_count = 1,
@@ -131,15 +132,12 @@ void add_ring_bd(struct builder *m, const struct ring *r, int index, int id,
     x->bd.length_words = w->length_words;
 }
 
-void add_turn(struct builder *m, const struct ring *r, int first, bool mm2s,
-              int channel, const struct walk *w, bool loops) {
-  int count = r->depth * w->parts;
-  for (int i = 0; i < count; i++)
-    add_ring_bd(m, r, i / w->parts, first + i,
-                i + 1 < count ? first + i + 1
-                : loops       ? first
-                              : -1,
-                mm2s, channel, w, i % w->parts);
+void add_turn(struct builder *m, const struct ring *r, int from, int count,
+              int first, int channel, const struct walk *w) {
+  for (int i = 0; i < count * w->parts; i++)
+    add_ring_bd(m, r, from + i / w->parts, first + i,
+                i + 1 < count * w->parts ? first + i + 1 : -1, false, channel,
+                w, i % w->parts);
 }
 
 struct bd *add_stepping_bd(struct builder *m, const struct ring *r, int id,
@@ -155,7 +153,10 @@ struct bd *add_stepping_bd(struct builder *m, const struct ring *r, int id,
 
 void add_chain(struct builder *m, const struct ring *r, int first, bool mm2s,
                int channel, const struct walk *w) {
-  add_turn(m, r, first, mm2s, channel, w, true);
+  int count = r->depth * w->parts;
+  for (int i = 0; i < count; i++)
+    add_ring_bd(m, r, i / w->parts, first + i, first + (i + 1) % count, mm2s,
+                channel, w, i % w->parts);
   *add_start(m) =
       (struct design_start){r->column, r->row, channel, first, mm2s};
 }
@@ -210,19 +211,16 @@ uint32_t take_memory(struct builder *m, struct mem_tile *tile,
 void make_mem_ring(struct builder *m, struct mem_tile *tile, struct ring *r,
                    struct design_way way, const struct walk *write,
                    const struct walk *read) {
-  bool turns = way.in == design_in0_way(m->design->program).in &&
-               design_takes_turns(m->design->program, tile->column);
+  bool turns =
+      design_panel_share(m->design->program, tile->column, way.in).count > 0;
   r->column = tile->column;
   r->row = MEM_ROW;
   r->stride = r->bytes;
   r->offset = take_memory(m, tile, r);
   add_ring(m, r, r->bytes);
-  if (turns && !r->reuse)
+  if (turns)
     add_stepping_bd(m, r, new_bds(m, tile, way.in, 1), -1, false, way.in,
                     write);
-  else if (turns)
-    add_turn(m, r, new_bds(m, tile, way.in, r->depth * write->parts), false,
-             way.in, write, false);
   else
     add_chain(m, r, new_bds(m, tile, way.in, r->depth * write->parts), false,
               way.in, write);

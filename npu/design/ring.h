@@ -13,11 +13,18 @@ struct ring {
   const char *name;
   int column, row;
   uint32_t offset, stride, bytes; /* of the first buffer; to the next, modulo
-                                     2^32 */
+                                     MEM_REACH_BYTES */
   int depth;
   int beyond; /* of a mem tile: last buffers, in the east neighbour's memory */
   int lock;   /* id of empty; full is the next */
   int reuse;  /* 0: one pair of locks; else a pair per buffer */
+};
+/* A mem tile's descriptors see the memory of its east neighbour behind its own,
+ * and that of its west one before it; and so its locks. */
+enum {
+  MEM_REACH_BYTES = 0x200000,
+  WEST_BYTES = MEM_REACH_BYTES - 0x80000,
+  WEST_LOCKS = 192
 };
 /* Buffers of `bytes`, of which the descriptors move the first r->bytes. */
 void add_ring(struct builder *, const struct ring *, uint32_t bytes);
@@ -54,10 +61,10 @@ void add_ring_bd(struct builder *, const struct ring *, int index, int id,
 struct bd *add_stepping_bd(struct builder *, const struct ring *, int id,
                            int next, bool mm2s, int channel,
                            const struct walk *);
-/* One turn of the ring, for a task of the transaction, or a loop of it without
- * end; descriptors first... */
-void add_turn(struct builder *, const struct ring *, int first, bool mm2s,
-              int channel, const struct walk *, bool loops);
+/* Descriptors first... that fill `count` buffers behind `from` once, for a task
+ * of the transaction; or move all of them in a loop without end. */
+void add_turn(struct builder *, const struct ring *, int from, int count,
+              int first, int channel, const struct walk *);
 void add_chain(struct builder *, const struct ring *, int first, bool mm2s,
                int channel, const struct walk *);
 
@@ -117,6 +124,8 @@ uint32_t in0_bytes_beside(const struct tile_program *, int column);
 /* in0's panel, or ring, in the mem tile of a column that sends it. */
 bool make_mem_in0(struct builder *, struct mem_tile *,
                   const struct kernel_shape *);
+/* What comes of the panel that the west neighbour sends. */
+bool make_panel_beside(struct builder *, struct mem_tile *);
 
 /* ---- convert.c ---- */
 /* in0's panel, which the column's converting core fills. */

@@ -247,8 +247,8 @@ enum rounds { ALL_ROUNDS, FIRST_ROUND, OTHER_ROUNDS };
 
 /* A kind of tasks on a shim channel; ring: descriptors that take turns; part:
  * of those that a column has of n, or of its ways out; of in0 1: the last
- * chunk. */
-enum columns { ALL_COLUMNS, HOME_COLUMNS, OTHER_COLUMNS };
+ * chunk; share: a share of a panel of in0 that comes ahead of in1. */
+enum columns { ALL_COLUMNS, HOME_COLUMNS, SHARE_COLUMNS };
 struct channel {
   const char *name;
   int tensor; /* or MAP_BIAS */
@@ -336,8 +336,13 @@ static bool counts_stretches(const struct tile_program *p,
   return c->rounds == OTHER_ROUNDS && map_streamed_parts(p) > 1;
 }
 
+/* Of a panel that comes in shares. */
+static int chunk_steps(const struct tile_program *p) {
+  return p->steps_k / p->panel.chunks;
+}
+
 static bool walk_of(const struct tile_program *p, const struct phases *x,
-                    const struct channel *c, struct walk *w) {
+                    const struct channel *c, int column, struct walk *w) {
   const struct map_nest *k = &p->time[AXIS_K];
   const struct map_panel *panel = &p->panel;
   int t = c->tensor;
@@ -373,6 +378,11 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
     if (!counts_stretches(p, c))
       walk_steps(w, k, t, stretch);
     walk_add(w, panel->streamed / steps,
+             steps * k->loop[k->count - 1].stride_bytes[t]);
+  } else if (t == IN0 && panel->ways > 1) {
+    assert(inner_steps(p) == p->steps_k);
+    struct design_share share = design_panel_share(p, column, c->channel);
+    walk_add(w, share.count * chunk_steps(p) / steps,
              steps * k->loop[k->count - 1].stride_bytes[t]);
   } else {
     walk_steps(w, k, t, steps);
@@ -413,7 +423,13 @@ static int64_t start_of(const struct tile_program *p, const struct channel *c,
   if (t == IN1)
     return map_nest_offset(&p->column, IN1,
                            design_in1_part(p, column) + c->part);
-  int64_t start = map_nest_offset(&p->row, IN0, design_in0_part(p, column));
+  struct design_share share = {.home = column};
+  if (c->columns == SHARE_COLUMNS)
+    share = design_panel_share(p, column, c->channel);
+  int64_t start = map_nest_offset(&p->row, IN0, design_in0_part(p, share.home));
+  if (share.first)
+    start +=
+        share.first * chunk_steps(p) * k->loop[k->count - 1].stride_bytes[IN0];
   if (c->rounds == OTHER_ROUNDS)
     start += p->panel.kept * k->loop[k->count - 1].stride_bytes[t];
   if (c->part) /* the last chunk */
@@ -462,7 +478,7 @@ static bool walk_turn(struct builder *m, const struct phases *x,
     return diag_error(m->diag, loc_none(),
                       "%s: an iteration does not count rounds with a bias",
                       c->name);
-  return walk_of(p, &one, c, w);
+  return walk_of(p, &one, c, 0, w);
 }
 
 /* Whether two descriptors bring what a task of the channel has in a round. */
@@ -522,7 +538,7 @@ static bool fill_both(struct builder *m, const struct phases *x,
 }
 
 static bool fill_channel(struct builder *m, const struct phases *x,
-                         const struct channel *c, struct bd bd[2],
+                         const struct channel *c, int column, struct bd bd[2],
                          int *repeat) {
   struct walk w;
   if (is_filled(m->design->program, c))
@@ -530,7 +546,7 @@ static bool fill_channel(struct builder *m, const struct phases *x,
   *bd = empty_bd(m->design->program->device);
   bool turns = x->turns > 1 && takes_turns(m->design->program, c);
   if (!(turns ? walk_turn(m, x, c, &w, bd)
-              : walk_of(m->design->program, x, c, &w)))
+              : walk_of(m->design->program, x, c, column, &w)))
     return diag_error(m->diag, loc_none(),
                       "%s: its blocks are not made of words", c->name);
   const struct tile_program *p = m->design->program;
@@ -559,7 +575,7 @@ static bool make_channel(struct builder *m, const struct phases *x, int column,
   const struct tile_program *p = m->design->program;
   struct bd bd[2];
   int repeat, each = bds_of(p, c);
-  if (!fill_channel(m, x, c, bd, &repeat))
+  if (!fill_channel(m, x, c, column, bd, &repeat))
     return false;
   for (int i = 0; i < c->ring * each; i++) {
     bool more = i % each > 0;
@@ -610,15 +626,15 @@ static bool make_channel(struct builder *m, const struct phases *x, int column,
   return true;
 }
 
-static void add_mem_task(struct builder *m, int phase, int column, int argument,
-                         int bd, int repeat) {
+static void add_mem_task(struct builder *m, int phase, int column, int channel,
+                         int argument, int bd, int repeat) {
   const struct tile_program *p = m->design->program;
   if (repeat)
     *add_task(m) =
         (struct design_task){.phase = phase * m->design->turns,
                              .column = column,
                              .row = 1,
-                             .channel = design_in0_way(p).in,
+                             .channel = channel,
                              .bd = bd,
                              .argument = p->transfer[argument].tensor,
                              .repeat = repeat};
@@ -628,34 +644,58 @@ static void add_mem_task(struct builder *m, int phase, int column, int argument,
  * stretch in the first n round, then the streamed ones. */
 static void make_panel_tasks(struct builder *m, const struct phases *x,
                              int column) {
-  int stretches = m->design->program->panel.stretches;
+  const struct tile_program *p = m->design->program;
+  int stretches = p->panel.stretches, channel = design_in0_way(p).in;
   for (int phase = 0; phase < x->count; phase++) {
-    add_mem_task(m, phase, column, IN0, DESIGN_KEPT_BD,
+    add_mem_task(m, phase, column, channel, IN0, DESIGN_KEPT_BD,
                  stretches * starts_panel(x, phase));
-    add_mem_task(m, phase, column, IN0, DESIGN_STREAMED_BD,
+    add_mem_task(m, phase, column, channel, IN0, DESIGN_STREAMED_BD,
                  stretches * other_rounds(x, phase));
   }
 }
 
-/* The same where in0 comes on a channel of in1's: all of it once, and then
+/* The first or the last descriptor by which a channel of a mem tile writes. */
+static int writer_of(const struct design *x, int column, int channel,
+                     bool last) {
+  int found = -1;
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    if (b->column == column && b->row == MEM_ROW && b->channel == channel &&
+        !b->mm2s && (found < 0 || last))
+      found = b->id;
+  }
+  assert(found >= 0);
+  return found;
+}
+
+/* The same where in0 comes on a channel of in1's: a share of it once, and then
  * in1's blocks. */
 static void make_turn_tasks(struct builder *m, const struct phases *x,
-                            int column) {
+                            int column, int channel) {
   const struct tile_program *p = m->design->program;
-  int blocks =
-      (int)map_nest_extent(&x->inside[AXIS_N]) * p->steps_k / p->panel.run[IN1];
+  int blocks = (int)map_nest_extent(&x->inside[AXIS_N]) * p->steps_k /
+               p->panel.run[IN1],
+      panel = writer_of(m->design, column, channel, false),
+      in1 = writer_of(m->design, column, channel, true);
   for (int phase = 0; phase < x->count; phase++) {
-    add_mem_task(m, phase, column, IN0, DESIGN_PANEL_BD,
-                 starts_panel(x, phase));
-    add_mem_task(m, phase, column, IN1, design_turn_bd(p), blocks);
+    add_mem_task(m, phase, column, channel, IN0, panel, starts_panel(x, phase));
+    add_mem_task(m, phase, column, channel, IN1, in1, blocks);
   }
 }
 
 static bool has_channel(const struct tile_program *p, const struct channel *c,
                         int column) {
-  bool home = design_in0_part(p, column) >= 0;
-  return c->ring > 0 && (c->tensor != IN1 || design_in1_part(p, column) >= 0) &&
-         (c->columns == ALL_COLUMNS || home == (c->columns == HOME_COLUMNS));
+  if (c->ring == 0 || (c->tensor == IN1 && design_in1_part(p, column) < 0))
+    return false;
+  switch (c->columns) {
+  case ALL_COLUMNS:
+    break;
+  case HOME_COLUMNS:
+    return design_in0_part(p, column) >= 0;
+  case SHARE_COLUMNS:
+    return design_panel_share(p, column, c->channel).count > 0;
+  }
+  return true;
 }
 
 enum { CHANNELS = 9 };
@@ -666,9 +706,14 @@ static bool fits(struct builder *m, const struct phases *x,
   int repeat;
   struct builder trial = *m;
   trial.diag = d;
-  for (int i = 0; i < CHANNELS; i++)
-    if (channel[i].ring && !fill_channel(&trial, x, &channel[i], bd, &repeat))
-      return false;
+  const struct tile_program *p = m->design->program;
+  for (int i = 0; i < CHANNELS; i++) {
+    bool shares = channel[i].columns == SHARE_COLUMNS; /* differ by column */
+    for (int column = 0; column < (shares ? p->grid.columns : 1); column++)
+      if ((shares ? has_channel(p, &channel[i], column) : channel[i].ring) &&
+          !fill_channel(&trial, x, &channel[i], column, bd, &repeat))
+        return false;
+  }
   return true;
 }
 
@@ -710,8 +755,7 @@ static bool in1_moves(const struct phases *x) {
   return false;
 }
 
-/* In the order in which they are pushed: first what others wait for.  Where
- * in1 comes behind in0 on a channel, its task has time. */
+/* In the order in which they are pushed: first what others wait for. */
 bool make_tasks(struct builder *m) {
   const struct tile_program *p = m->design->program;
   bool part = p->panel.stretches > 0, turns = p->grid.split > 1,
@@ -722,13 +766,14 @@ bool make_tasks(struct builder *m) {
   assert(ahead >= 1 && ahead <= depth);
   struct channel channel[CHANNELS] = {
       {"in0", IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead,
-       HOME_COLUMNS, 0},
+       turns ? SHARE_COLUMNS : HOME_COLUMNS, 0},
       {"in0_again", IN0, OTHER_ROUNDS, true, 0, 0, part ? ahead : 0,
        HOME_COLUMNS, 0},
-      {"in1", IN1, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0, 1,
-       turns ? OTHER_COLUMNS : ALL_COLUMNS, 0},
+      {"in0_more", IN0, ALL_ROUNDS, true, 1, 0, turns ? ahead : 0,
+       SHARE_COLUMNS, 0},
+      {"in1", IN1, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0, 1, ALL_COLUMNS,
+       0},
       {"in1_1", IN1, ALL_ROUNDS, true, 1, 0, turns, ALL_COLUMNS, 1},
-      {"in1_0", IN1, ALL_ROUNDS, true, 0, 0, turns, HOME_COLUMNS, 0},
       {"in0_last", IN0, ALL_ROUNDS, true, 0, 0, apart ? ahead : 0, HOME_COLUMNS,
        1},
       {"bias", MAP_BIAS, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0,
@@ -751,8 +796,10 @@ bool make_tasks(struct builder *m) {
   for (int column = 0; column < p->grid.columns; column++) {
     if (part && design_in0_part(p, column) >= 0)
       make_panel_tasks(m, &x, column);
-    if (design_takes_turns(p, column))
-      make_turn_tasks(m, &x, column);
+    for (int i = 0; i < CHANNELS; i++)
+      if (channel[i].columns == SHARE_COLUMNS &&
+          has_channel(p, &channel[i], column))
+        make_turn_tasks(m, &x, column, channel[i].channel);
   }
   int bd = 0; /* of the shim, for the tasks of all channels */
   for (int i = 0; i < CHANNELS; i++) {

@@ -65,12 +65,19 @@ int64_t design_row_bytes(const struct tile_program *p) {
   return rows->loop[rows->count - 1].stride_bytes[OUT];
 }
 
-bool design_takes_turns(const struct tile_program *p, int column) {
-  return p->grid.split > 1 && design_in0_part(p, column) >= 0;
+struct design_share design_panel_share(const struct tile_program *p, int column,
+                                       int channel) {
+  const struct map_panel *x = &p->panel;
+  for (int beside = 0; beside <= 1 && p->grid.split > 1; beside++) {
+    int home = column - beside, way = 2 * beside + channel;
+    if (home < 0 || way >= x->ways || design_in0_part(p, home) < 0)
+      continue;
+    int first = way * x->chunks / x->ways,
+        end = (way + 1) * x->chunks / x->ways;
+    return (struct design_share){home, first, end - first};
+  }
+  return (struct design_share){.count = 0};
 }
-
-/* in0's chunks have a writer and a reader each, and are made first. */
-int design_turn_bd(const struct tile_program *p) { return 2 * p->panel.chunks; }
 
 /* Blocks of out that leave as one: those of a group, if they are closer to each
  * other than those of the next row of cores, and the mem tile holds them, whole

@@ -380,9 +380,10 @@ static double cost_of(const struct candidate *c) {
  * cores that makes block floats for the others. */
 enum { ACROSS = 7, CONVERTS, GRIDS, FORMS = 2 * GRIDS };
 enum { LITTLE = 1 << 21 }; /* multiplies of work that may wait for tasks */
+enum { FEW_ROWS = 512 };
 static bool set_grid(const struct platform *at, int grid,
                      const struct teir_problem *p, struct map_form *form) {
-  enum { FEW_CORES = 2, FEW_ROWS = 512, SMALL = 8 };
+  enum { FEW_CORES = 2, SMALL = 8 };
   enum { MUCH = 1 << 26 }; /* less waits for pushes */
   const struct device *dev = at->device;
   const int64_t *x = p->extent;
@@ -654,9 +655,13 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
   unsigned set = 0;
   double least = blocked->best[0].predicted_cycles,
          cost = least + packing_cycles(at, &p, 0);
-  /* little work may take fewer cycles on fewer cores */
+  /* little work may take fewer cycles on fewer cores, and few rows on a grid
+   * of other sides */
   double work = (double)p.extent[AXIS_M] * (double)p.extent[AXIS_N] *
                 (double)p.extent[AXIS_K];
+  bool few = p.extent[AXIS_M] <= FEW_ROWS || p.extent[AXIS_N] <= FEW_ROWS;
+  if (few && at->preset)
+    least = fmin(least, map_bound_cycles(at->preset, &p));
   least = work > LITTLE ? least : 0;
   struct stay can[TENSORS] = {{0}};
   bool batch = p.extent[AXIS_C] > 1;

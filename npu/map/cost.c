@@ -137,6 +137,30 @@ static int panel_rounds(const struct map_blocking *b,
   return panel->chunks ? panel->rounds : b->rounds_n;
 }
 
+static double stream_of(const struct array *s) {
+  return map_stream_bytes(s->at->device);
+}
+
+/* Bytes per cycle of a shim's channel. */
+static double shim_bytes(const struct array *s, bool read) {
+  const struct preset *q = s->at->preset;
+  double most =
+      q ? (read ? q->most_read : q->most_written).channel / (q->clock_ghz * 1e9)
+        : 0;
+  return most > 0 && most < stream_of(s) ? most : stream_of(s);
+}
+
+/* Cycles in which the largest share of a panel comes ahead of in1: of its
+ * channel, or of DRAM for all of them. */
+static double share_cycles(const struct array *s, const struct map_blocking *b,
+                           const struct map_panel *panel, double in0) {
+  double bytes = (double)b->group_m * b->block_m * b->block_k * b->steps_k *
+                 dtype_bytes(s->problem->type[IN0]),
+         share = (double)div_up(panel->chunks, panel->ways) / panel->chunks,
+         way = share * bytes / shim_bytes(s, true);
+  return way > in0 ? way : in0;
+}
+
 /* Cycles of all rounds, each `round` when device memory costs nothing.  What a
  * mem tile keeps of in0 is read once per m round, the rest in every n round, as
  * in1 is.  It is read part by part: behind the last use of a part in the n
@@ -146,7 +170,6 @@ static int panel_rounds(const struct map_blocking *b,
 static double rounds_cycles(const struct array *s, const struct map_blocking *b,
                             const struct traffic *x,
                             const struct map_panel *panel, double round) {
-  const struct teir_problem *p = s->problem;
   if (!s->at->preset)
     return (double)b->rounds_m * b->rounds_n * round;
   int rounds_n = panel_rounds(b, panel),
@@ -156,28 +179,24 @@ static double rounds_cycles(const struct array *s, const struct map_blocking *b,
                 : panel->stretches ? 1.0 / panel->stretches
                                    : 0;
   double beside = rounds_n > 1 ? 2 * (1 - part) : 1; /* n rounds */
-  double first =
-      part * x->kept * x->in0 +
-      both(round, moving(x, read + (1 - part) * x->kept * x->in0, 0)) +
-      both((rounds_n - 1) * round, (rounds_n - 1) * each);
+  /* in1 waits for a panel on their channels, which is counted apart */
+  bool shares = s->grid.split > 1;
+  double kept = shares ? 0 : x->kept * x->in0;
+  double first = part * kept +
+                 both(round, moving(x, read + (1 - part) * kept, 0)) +
+                 both((rounds_n - 1) * round, (rounds_n - 1) * each);
   double others =
       both(beside * round,
            moving(x, beside * read + x->kept * x->in0, beside * x->out)) +
       both((rounds_n - beside) * round, (rounds_n - beside) * each);
-  if (s->grid.split > 1) /* in1 waits for the panel on their channel */
-    others += (double)b->group_m * b->block_m * b->steps_k *
-              (b->valid_k ? b->valid_k : b->block_k) *
-              dtype_bytes(p->type[IN0]) / map_stream_bytes(s->at->device);
+  if (shares)
+    others += share_cycles(s, b, panel, x->in0);
   return first + (rounds_m - 1) * others;
 }
 
 /* Channels on which a column's blocks of out may leave. */
 static int most_ways(const struct array *s) {
   return s->grid.rows == 1 ? 1 : WAYS_OUT;
-}
-
-static double stream_of(const struct array *s) {
-  return map_stream_bytes(s->at->device);
 }
 
 /* Whether a block has elements of out that follow each other in memory. */
@@ -191,15 +210,6 @@ static bool is_out_dense(const struct array *s, const struct map_blocking *b,
             dtype_bytes(s->problem->type[OUT]))
       return true;
   return false;
-}
-
-/* Bytes per cycle of a shim's channel. */
-static double shim_bytes(const struct array *s, bool read) {
-  const struct preset *q = s->at->preset;
-  double most =
-      q ? (read ? q->most_read : q->most_written).channel / (q->clock_ghz * 1e9)
-        : 0;
-  return most > 0 && most < stream_of(s) ? most : stream_of(s);
 }
 
 /* Bytes per cycle of a tensor's channels; in0 is taken to be kept in mem tiles.
@@ -236,21 +246,28 @@ static double push_of(const struct array *s) {
 
 /* Cycles until the first blocks arrive, and from the end of the last task on.
  * Channels start one after the other: on the average in the middle of their
- * pushes.  A panel of in0 that comes on a channel of in1's has that head start.
- */
+ * pushes. */
 static double start_cycles(const struct array *s,
                            const struct map_blocking *b) {
-  int behind = s->grid.split > 1 ? s->grid.m : 0; /* in1, on in0's channels */
-  double pushes = push_of(s) * (map_grid_inputs(&s->grid) - behind);
-  double start = (FIRST_CYCLES + END_CYCLES) * ghz_of(s) + pushes / 2;
+  double start = (FIRST_CYCLES + END_CYCLES) * ghz_of(s) +
+                 push_of(s) * map_grid_inputs(&s->grid) / 2;
   if (s->form->converts) /* in1 waits for the panel in the converting core */
     start += (double)b->block_m * b->block_k * b->steps_k *
              dtype_bytes(s->problem->type[IN0]) / stream_of(s);
-  if (s->grid.split == 1)
-    return start;
-  double panel = (double)b->group_m * b->block_m * b->block_k * b->steps_k *
-                 dtype_bytes(s->problem->type[IN0]) / stream_of(s);
-  return start + (panel > pushes / 2 ? panel - pushes / 2 : 0);
+  return start;
+}
+
+/* What the first n round waits for it, more than for the pushes of inputs: for
+ * the last share that is pushed. */
+static double panel_wait(const struct array *s, const struct map_blocking *b,
+                         const struct map_panel *panel, double in0) {
+  const struct map_grid *g = &s->grid;
+  if (g->split == 1)
+    return 0;
+  double come =
+             push_of(s) * g->m * panel->ways + share_cycles(s, b, panel, in0),
+         pushes = push_of(s) * map_grid_inputs(g) / 2;
+  return come > pushes ? come - pushes : 0;
 }
 
 /* What more of the pushes cores wait for: DRAM has reads to do meanwhile, where
@@ -268,7 +285,8 @@ struct phases {
   double ends;          /* panels whose last chunk takes a task of its own */
   double memory;        /* DRAM is busy behind the first inputs */
   double ahead;         /* of these, for what rings hold */
-  int ways;             /* channels of a column for out */
+  double shares; /* of a panel, beside the first ones of all parts of m */
+  int ways;      /* channels of a column for out */
 };
 
 static double memory_cycles(const struct map_blocking *b,
@@ -300,7 +318,7 @@ static double push_cycles(const struct array *s, const struct phases *x) {
   int each = x->ways * g->columns;
   double push = push_of(s),
          inputs = map_grid_inputs(g) + (x->panels - 1 + x->ends) * g->m +
-                  (x->count - 1) * g->n,
+                  x->panels * x->shares + (x->count - 1) * g->n,
          out = (inputs + x->count * each) * push - TASK_CYCLES * ghz_of(s) +
                x->out / x->ways,
          rounds = (inputs + (x->count - 1) * each) * push + x->rounds +
@@ -522,6 +540,7 @@ static bool count_phases(const struct array *s, const struct map_blocking *b,
   x->count = (double)rounds / (double)together;
   x->panels = panel->chunks ? (double)rounds / panel->rounds : x->count;
   x->ends = apart ? x->panels : 0;
+  x->shares = s->grid.split > 1 ? (panel->ways - 1) * s->grid.m : 0;
   x->ways =
       s->work ? map_joins(walks) : blocked_ways(s, b, panel, (double)rounds);
   return true;
@@ -566,7 +585,8 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
            way_bytes(s, b, OUT); /* on one channel */
   x.out = (double)count / x.count * x.last;
   x.rounds = (double)count / x.count * round;
-  ends += late_cycles(s, (double)count * round, x.memory);
+  ends += late_cycles(s, (double)count * round, x.memory) +
+          panel_wait(s, b, panel, traffic.in0);
   double drain = x.last / most_ways(s),
          last_out = moving(&traffic, 0, traffic.out);
   if (last_out > drain) /* all columns' last blocks, at once */

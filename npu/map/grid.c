@@ -3,7 +3,7 @@
  * A mem tile has six channels in each direction.  It sends blocks of in0 on one
  * and of in1 on one per part of n that its column works on; two are for out.
  * The shim has two channels in, so a column works on one part of n, with in0 on
- * the other channel, or on two, with in0 ahead of one of them.
+ * the other channel, or on two, with shares of in0 ahead of them.
  *
  * Where columns share out m, each sends its own blocks of in0, and a row's of
  * in1 come from one of them.

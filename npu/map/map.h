@@ -345,6 +345,10 @@ struct map_panel {
   /* Chunks, or stretches' kept steps, in the mem tile that sends them; the
    * others are in its east neighbour. */
   int own;
+  /* Where in1 has both channels of a shim, those on which a panel comes ahead
+   * of it, each with a share of the chunks: of the column that sends it and,
+   * behind two, of its east neighbour. */
+  int ways;
   /* Blocks of out for each row of cores, in as many buffers or, where a group's
    * leave as one, half as many: one where a panel needs the space of the second
    * one. */

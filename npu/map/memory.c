@@ -47,6 +47,7 @@
 #include "kernels.h"
 
 #include <assert.h>
+#include <math.h>
 
 /* The two banks of a pair serve it. */
 double map_port_bytes(const struct device *dev) {
@@ -565,6 +566,26 @@ static int panel_rounds(const struct device *dev, const struct teir_problem *p,
   return 0;
 }
 
+/* Channels on which a whole panel comes ahead of in1: so many that its pushes
+ * and its way take least.  Shares begin at steps of one loop over k. */
+static int ways_of(const struct device *dev, const struct map_blocking *b,
+                   const struct map_grid *g, int64_t panel_bytes, int chunks) {
+  int most = map_grid_spreads(g) ? 4 : 2;
+  double push = preset_task_cycles(preset_of(dev)), least = HUGE_VAL;
+  int best = 1;
+  most = chunks < most ? chunks : most;
+  for (int ways = 1; ways <= most && inner_steps(b) == b->steps_k; ways++) {
+    int share = div_up(chunks, ways); /* the largest one */
+    double cycles = ways * g->m * push + (double)panel_bytes / chunks * share /
+                                             map_stream_bytes(dev);
+    if (cycles < least) {
+      least = cycles;
+      best = ways;
+    }
+  }
+  return best;
+}
+
 /* A panel of block floats, whole: in how many chunks, and how many steps a
  * converting core gets at a time.  Runs of device memory count most, and then
  * that chunks are small. */
@@ -636,6 +657,9 @@ static bool find_panel(const struct device *dev, const struct teir_problem *p,
   if (!counts_rows(dev, p, b, IN0, panel->run[IN0]) ||
       !counts_rows(dev, p, b, IN1, panel->run[IN1]))
     return false;
+  if (shares && panel->chunks)
+    panel->ways =
+        ways_of(dev, b, &grid, b->steps_k * step_bytes, panel->chunks);
   if (shares)
     return b->rounds_m == 1 && panel->chunks;
   if (b->rounds_n > 1 && !panel->chunks && !is_along_k(b, IN0) && !b->last_k)

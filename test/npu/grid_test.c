@@ -109,6 +109,8 @@ int main(void) {
       {{{1, 376, 512, 512}, BF16_BF16}, 83000, NULL},
       {{{1, 188, 384, 256}, BF16}, 39000, NULL},
       {{{1, 140, 2048, 512}, BF16_BF16}, 128000, NULL},
+      /* a panel of in0 comes ahead of in1, on the channels of two columns */
+      {{{1, 136, 1728, 1792}, INT8}, 184000, NULL},
       /* halves of the cores that are further apart than cores */
       {{{1, 227, 406, 416}, BF16}, 60000, NULL},
       /* cores clear what is behind the last k */
