@@ -8,7 +8,9 @@
  * access per cycle (timing.md B7): accesses of a bundle that meet cost a cycle
  * each, and a channel waits for a free cycle until its FIFO's margin is used
  * up, then the bundle waits (B12).  A channel begins a block when the product
- * before has given it back, and comes a beat per cycle.
+ * before has given it back, and comes a beat per cycle.  Runs shorter than a
+ * bank's word take an access each; where one lies in its buffer is not
+ * followed.
  */
 #include "kernel_gemm.h"
 
@@ -30,6 +32,7 @@ struct channel {
   int left;    /* beats that have not come yet */
   int beats;   /* in the FIFO */
   int block_beats;
+  int access_beats; /* in a bank's word, or in a run that is shorter */
 };
 
 struct loaded {
@@ -88,11 +91,11 @@ static bool try_cycle(struct loaded *l, unsigned pairs) {
     unsigned bit =
         1u << (2 * (c->at >> PAIR_SHIFT) + (c->at / l->word_bytes & 1));
     bool urgent = FIFO_BEATS - c->beats < MARGIN_BEATS;
-    if (c->beats < ACCESS_BEATS || taken & bit || (wanted & bit && !urgent))
+    if (c->beats < c->access_beats || taken & bit || (wanted & bit && !urgent))
       continue;
     taken |= bit;
-    c->beats -= ACCESS_BEATS;
-    c->at += l->word_bytes;
+    c->beats -= c->access_beats;
+    c->at += l->word_bytes / ACCESS_BEATS * (uint32_t)c->access_beats;
   }
   return !(taken & wanted);
 }
@@ -135,8 +138,12 @@ bool kernel_gemm_loaded(const struct kernel_gemm *k,
                        .product_count = STEPS * places->group,
                        .span = s.last_mac + 1 - s.first_mac};
     int beat = (int)l.word_bytes / ACCESS_BEATS;
-    l.channel[0].block_beats = (int)kernel_gemm_bytes(k, 0) / beat;
-    l.channel[1].block_beats = (int)kernel_gemm_bytes(k, 1) / beat;
+    for (int i = 0; i < INPUTS; i++) {
+      int run = (int)places->run[i] / beat;
+      l.channel[i].block_beats = (int)kernel_gemm_bytes(k, i) / beat;
+      l.channel[i].access_beats =
+          run > 0 && run < ACCESS_BEATS ? run : ACCESS_BEATS;
+    }
     l.cycles = l.product_count * l.span;
     l.pair = arena_array(a, (size_t)l.cycles, sizeof *l.pair);
     for (int i = 0; i < l.product_count; i++)

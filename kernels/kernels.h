@@ -153,6 +153,9 @@ struct asm_program *kernel_gemm(struct arena *, const struct kernel_gemm *,
 struct kernel_places {
   int group;
   uint32_t a[2], b[2], c[2];
+  /* Bytes that the channels of A and of B write one behind the other, before
+   * they go elsewhere in the block; 0: all. */
+  uint32_t run[2];
 };
 /* Cycles of one product among others of its kind while DMA channels bring the
  * next blocks of A and B: what to expect of it in a design (gemm_loaded.c). */

@@ -127,6 +127,19 @@ static struct kernel_gemm kernel_of(const struct device *dev,
                               .saturation = KERNEL_WRAP};
 }
 
+/* Bytes that a core's channel writes one behind the other: where zeros follow a
+ * block's k, it cuts what is contiguous along k into small matrices
+ * (npu/design/core.c). */
+static uint32_t run_of(const struct array *s, const struct map_blocking *b,
+                       int input) {
+  bool padded = b->valid_k && b->valid_k < b->block_k,
+       cleared = b->last_k % s->mac.k != 0,
+       along_k = b->form.layout[input].turned == (input == IN1);
+  return (padded || cleared) && along_k
+             ? (uint32_t)(s->mac.k * dtype_bytes(s->problem->type[input]))
+             : 0;
+}
+
 /* Its price with the kernel's cycles among the design's channels; the formula's
  * where no kernel can be made. */
 static double measured_price(struct array *s, const struct map_blocking *b) {
@@ -142,7 +155,8 @@ static double measured_price(struct array *s, const struct map_blocking *b) {
       .group = b->group_m,
       .a = {core.in0[0], core.in0[1]},
       .b = {core.in1[0], core.in1[1]},
-      .c = {map_sums(&core, b->group_m, 0), map_sums(&core, b->group_m, 1)}};
+      .c = {map_sums(&core, b->group_m, 0), map_sums(&core, b->group_m, 1)},
+      .run = {run_of(s, b, IN0), run_of(s, b, IN1)}};
   if (!good || !kernel_gemm_loaded(&k, &places, &s->product, &d))
     return b->predicted_cycles;
   double cycles = array_launch_cycles(s, b, &core, &panel);

@@ -486,6 +486,38 @@ static void test_text(void) {
 }
 
 /* Arguments: how many random kernels, from which seed. */
+/* Beside a channel that writes B in runs of 8 bytes, of a bank's word of 32, a
+ * product takes half as long again: as the array's simulator has it of these
+ * blocks.  Runs of a word or more change nothing. */
+static void test_short_runs(const struct isa *isa) {
+  const struct kernel_gemm k = {.name = "product",
+                                .isa = isa,
+                                .in0 = DTYPE_I8,
+                                .in1 = DTYPE_I8,
+                                .out = DTYPE_I8,
+                                .m = 72,
+                                .k = 40,
+                                .n = 128,
+                                .ta = true,
+                                .tb = true,
+                                .tc = true,
+                                .tall = true,
+                                .yields = true};
+  struct kernel_places places = {.group = 2,
+                                 .a = {0xb4c0, 0},
+                                 .b = {0xc000, 0xd400},
+                                 .c = {0x4000, 0x6400}};
+  const uint32_t run[] = {0, 32, 8};
+  double cycles[COUNT(run)] = {0};
+  struct diag d = {0};
+  for (size_t i = 0; i < COUNT(run); i++) {
+    places.run[1] = run[i];
+    CHECK(kernel_gemm_loaded(&k, &places, &cycles[i], &d));
+  }
+  CHECK(cycles[0] > 720 && cycles[0] < 740 && cycles[1] == cycles[0]);
+  CHECK(cycles[2] > 970 && cycles[2] < 1070);
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *isa;
@@ -497,6 +529,7 @@ int main(int argc, char **argv) {
   test_steps(NULL, in_steps, COUNT(in_steps));
   test_steps(aie2p, in_steps_aie2p, COUNT(in_steps_aie2p));
   test_blocks(12);
+  test_short_runs(aie2p);
   test_counted();
   test_refusals();
   test_text();
