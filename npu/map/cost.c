@@ -154,7 +154,8 @@ static double shim_bytes(const struct array *s, bool read) {
  * channel, or of DRAM for all of them. */
 static double share_cycles(const struct array *s, const struct map_blocking *b,
                            const struct map_panel *panel, double in0) {
-  double bytes = (double)b->group_m * b->block_m * b->block_k * b->steps_k *
+  double bytes = (double)b->group_m * b->block_m *
+                 (b->valid_k ? b->valid_k : b->block_k) * b->steps_k *
                  dtype_bytes(s->problem->type[IN0]),
          share = (double)div_up(panel->chunks, panel->ways) / panel->chunks,
          way = share * bytes / shim_bytes(s, true);

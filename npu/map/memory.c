@@ -457,16 +457,20 @@ static bool divide(const struct space *s, int parts, int64_t part_bytes,
 }
 
 /* The whole panel in equal chunks (the last one may end with a last step), at
- * least two where k has two steps, so that one is filled while another is sent.
- * A chunk's rows along k are one dimension of a descriptor. */
+ * least two where k has two steps, so that one is filled while another is sent,
+ * unless all of it comes ahead of in1.  A chunk's rows along k are one
+ * dimension of a descriptor. */
 static bool keep_whole(const struct device *dev, const struct map_blocking *b,
                        int64_t step_bytes, const struct space *space,
-                       int64_t row_bytes, int most, struct map_panel *panel) {
+                       int64_t row_bytes, bool shares,
+                       struct map_panel *panel) {
+  enum { SHARED_CHUNKS = 6 }; /* their descriptors share a half with in1's */
+  const int most = shares ? SHARED_CHUNKS : MAP_MAX_CHUNKS;
   if (b->steps_k * step_bytes > space->own + space->beside)
     return false;
   bool along_k = is_along_k(b, IN0);
   int words = dev->tile[TILE_SHIM].max_wrap, chunks = 0;
-  for (int i = b->steps_k > 1 ? 2 : 1; i <= most; i++) {
+  for (int i = b->steps_k > 1 && !shares ? 2 : 1; i <= most; i++) {
     int steps = div_up(b->steps_k, i), own;
     int64_t run = steps * row_bytes;
     bool equal = b->steps_k % i == 0 && is_aligned(b, steps);
@@ -628,7 +632,6 @@ static bool converted_panel(const struct device *dev,
 static bool find_panel(const struct device *dev, const struct teir_problem *p,
                        const struct map_blocking *b, int buffers_out,
                        struct map_panel *panel) {
-  enum { SHARED_CHUNKS = 6 }; /* their descriptors share a half with in1's */
   if (b->form.converts)
     return converted_panel(dev, p, b, buffers_out, panel);
   struct map_grid grid = map_grid_of(dev, &b->form);
@@ -651,8 +654,7 @@ static bool find_panel(const struct device *dev, const struct teir_problem *p,
            dev->tile[TILE_MEM].memory_bytes;
   bool shares = grid.split > 1;
   int rounds = panel_rounds(dev, p, b, shares, panel);
-  if (rounds && keep_whole(dev, b, step_bytes, &space, row0,
-                           shares ? SHARED_CHUNKS : MAP_MAX_CHUNKS, panel))
+  if (rounds && keep_whole(dev, b, step_bytes, &space, row0, shares, panel))
     panel->rounds = rounds;
   if (!counts_rows(dev, p, b, IN0, panel->run[IN0]) ||
       !counts_rows(dev, p, b, IN1, panel->run[IN1]))
