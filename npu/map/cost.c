@@ -326,7 +326,8 @@ static double push_cycles(const struct array *s, const struct phases *x) {
                   x->last / x->ways,
          least = out > rounds ? out : rounds;
   /* nor does much happen before the first blocks of out can leave */
-  double head = (map_grid_inputs(g) + g->columns / 2.0) * push,
+  int ends = x->ends > 0 ? g->m : 0;
+  double head = (map_grid_inputs(g) + ends + g->columns / 2.0) * push,
          ahead = x->ahead < head / 2 ? x->ahead : head / 2,
          all = head + x->memory - ahead;
   double pushed = (inputs + x->count * each) * push;

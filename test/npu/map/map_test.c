@@ -302,6 +302,27 @@ static void test_long_steps(int64_t m, int64_t n) {
   arena_close(a);
 }
 
+/* Where out can leave late, tasks for the last step of k cost more than blocks
+ * that end with K. */
+static void test_late_tasks(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir_problem p = {{1, 1024, 1024, 512},
+                           {DTYPE_I8, DTYPE_I8, DTYPE_I32},
+                           DTYPE_I32,
+                           false,
+                           {0}};
+  struct platform at;
+  struct map_blocking b;
+  const char *why[TENSORS];
+  unsigned tried = 0, in1_turned = 1 << IN1;
+  struct teir *t = lying(a, &p, in1_turned, 0, &d);
+  CHECK(platform_find("strix-halo", &at, &d) &&
+        map_choose_in_place(a, &at, t, &tried, &b, why, &d));
+  CHECK(b.last_k == 0 && b.block_k * b.steps_k == 512);
+  arena_close(a);
+}
+
 /* What descriptors cannot walk over: odd bytes between rows, axes that no order
  * makes one. */
 static void test_not_in_place(void) {
@@ -665,6 +686,7 @@ int main(void) {
     test_in_place(132, 252, 320, turned, 8);
   }
   test_long_steps(4096, 3000);
+  test_late_tasks();
   test_long_steps(4001, 3000);
   test_not_in_place();
   test_no_matrices();
