@@ -96,36 +96,34 @@ struct attempt {
 };
 enum { ATTEMPTS = 5 };
 
-static bool place_gemm(struct trace *t, const struct work *w,
-                       const struct attempt *by, struct schedule *schedule) {
-  struct kernel_gemm gemm = *w->gemm;
-  gemm.yields = by->yields;
-  gemm.joined = by->joined;
+/* What lasts as long as the trace is in `scratch`, its operations are in `a`.
+ */
+static bool trace_gemm(struct arena *a, struct arena *scratch,
+                       const struct work *w, enum gemm_phase phase,
+                       struct trace *t, struct diag *d) {
+  *t = kernel_trace_open(kernel_machine(w->gemm->isa), scratch, a, d);
   if (w->kind->lanes)
-    kernel_trace_lanes(t, &gemm, w->kind);
+    kernel_trace_lanes(t, w->gemm, w->kind);
   else
-    kernel_trace_gemm(t, &gemm, w->steps, w->before_loop, w->kind, by->phase);
-  return kernel_trace_address(t) && kernel_sched_place(t, schedule);
+    kernel_trace_gemm(t, w->gemm, w->steps, w->before_loop, w->kind, phase);
+  return kernel_trace_address(t);
 }
 
-static bool schedule_gemm(struct arena *a, const struct work *w,
+static bool schedule_gemm(struct trace *t, const struct work *w,
                           const struct attempt *by, struct schedule *schedule,
-                          int *idle, struct diag *d) {
-  struct arena *scratch = arena_open();
-  struct trace t =
-      kernel_trace_open(kernel_machine(w->gemm->isa), scratch, a, d);
-  bool good = place_gemm(&t, w, by, schedule);
-  if (good) {
-    schedule->trips = !w->before_loop ? 0
-                      : w->counted    ? ROUNDS
-                                      : w->steps->count - w->before_loop;
-    schedule->counted = w->counted;
-    if (w->gemm->loops != KERNEL_LOOPS_CHOSEN)
-      schedule->branches = w->gemm->loops == KERNEL_LOOPS_BRANCH;
-    *idle = schedule->count - t.mac_count;
-  }
-  arena_close(scratch);
-  return good;
+                          int *idle) {
+  if (!w->kind->lanes)
+    kernel_trace_yield(t, by->yields, by->joined);
+  if (!kernel_sched_place(t, schedule))
+    return false;
+  schedule->trips = !w->before_loop ? 0
+                    : w->counted    ? ROUNDS
+                                    : w->steps->count - w->before_loop;
+  schedule->counted = w->counted;
+  if (w->gemm->loops != KERNEL_LOOPS_CHOSEN)
+    schedule->branches = w->gemm->loops == KERNEL_LOOPS_BRANCH;
+  *idle = schedule->count - t->mac_count;
+  return true;
 }
 
 static int list_attempts(const struct work *w, struct attempt attempt[]) {
@@ -160,15 +158,19 @@ static bool is_full(const struct attempt *by, int count, int idle, int tried) {
 
 /* The shortest of the schedules worth trying; one that shows no loop only if
  * none does, then *repeats is false. */
-static bool best_schedule(struct arena *a, const struct work *w,
-                          struct schedule *best, bool *repeats,
-                          struct diag *d) {
+static bool try_attempts(struct arena *a, struct arena *scratch,
+                         const struct work *w, struct schedule *best,
+                         bool *repeats, struct diag *d) {
   struct attempt attempt[ATTEMPTS];
+  struct trace t;
   int count = list_attempts(w, attempt), idle, tried = 0;
   *repeats = false;
   for (int i = 0; i < count; i++) {
     struct schedule next;
-    if (!schedule_gemm(a, w, &attempt[i], &next, &idle, d))
+    bool traced = i && attempt[i].phase == attempt[i - 1].phase;
+    if (!traced && !trace_gemm(a, scratch, w, attempt[i].phase, &t, d))
+      return false;
+    if (!schedule_gemm(&t, w, &attempt[i], &next, &idle))
       return false;
     bool good = kernel_fold_repeats(a, &next, d);
     if (!i || good > *repeats || (good == *repeats && next.count < best->count))
@@ -179,6 +181,15 @@ static bool best_schedule(struct arena *a, const struct work *w,
       break;
   }
   return true;
+}
+
+static bool best_schedule(struct arena *a, const struct work *w,
+                          struct schedule *best, bool *repeats,
+                          struct diag *d) {
+  struct arena *scratch = arena_open();
+  bool good = try_attempts(a, scratch, w, best, repeats, d);
+  arena_close(scratch);
+  return good;
 }
 
 /* The loop over steps starts with the second one if that is like the others;
@@ -260,14 +271,18 @@ static struct asm_program *write_shorter(struct arena *a,
   static const struct attempt attempt[] = {{GEMM_QUARTER, false, false},
                                            {GEMM_ALTERNATE, false, false},
                                            {GEMM_APART, false, false}};
+  struct arena *scratch = arena_open();
   struct asm_program *p = NULL;
   for (size_t i = 0; i < sizeof attempt / sizeof *attempt && !p; i++) {
     struct diag d = {0};
     struct schedule schedule;
+    struct trace t;
     int idle;
-    if (schedule_gemm(a, w, &attempt[i], &schedule, &idle, &d))
+    if (trace_gemm(a, scratch, w, attempt[i].phase, &t, &d) &&
+        schedule_gemm(&t, w, &attempt[i], &schedule, &idle))
       p = write_down(a, w, &schedule, &d);
   }
+  arena_close(scratch);
   return p;
 }
 

@@ -6,6 +6,18 @@
 
 /* The cycles left to DMAs; different ones, for left and C share a port. */
 enum { DMA_OF_C = 0, DMA_OF_INPUT = 2 };
+enum { BANK_OF_B = 1, BANK_OF_A = 0, BANK_OF_C = 2 };
+
+void kernel_trace_yield(struct trace *t, bool yields, bool joined) {
+  struct trace_stream *left = &t->stream[t->less_read],
+                      *load = &t->stream[GEMM_STREAM_C_LOAD],
+                      *store = &t->stream[GEMM_STREAM_C_STORE];
+  left->dma_cycle = yields ? DMA_OF_INPUT : -1;
+  load->dma_cycle = store->dma_cycle = !yields  ? -1
+                                       : joined ? DMA_OF_INPUT
+                                                : DMA_OF_C;
+  load->bank = store->bank = joined ? left->bank : BANK_OF_C;
+}
 
 /* Which passes read the low half. */
 static const bool low_a[GEMM_PASSES] = {false, false, true};
@@ -139,8 +151,8 @@ void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
   int64_t a_bytes = s->m * s->k * dtype_bytes(a_type);
   int64_t b_bytes = s->k * s->n * dtype_bytes(b_type);
   int64_t c_bytes = s->m * s->n * dtype_bytes(k->out);
-  int b = kernel_trace_stream(g->t, "p1", "p1", 1);
-  int a = kernel_trace_stream(g->t, "p0", "p0", 0);
+  int b = kernel_trace_stream(g->t, "p1", "p1", BANK_OF_B);
+  int a = kernel_trace_stream(g->t, "p0", "p0", BANK_OF_A);
   struct operand from_a = {.stream = a,
                            .index_stride = g->pass_steps * a_bytes,
                            .k_stride = a_bytes,
@@ -161,19 +173,11 @@ void gemm_set_operands(struct gemm *g, const struct kernel_gemm *k) {
   g->c_row = swapped ? c_bytes : n_blocks * c_bytes;
   g->c_col = swapped ? n_blocks * c_bytes : c_bytes;
   g->c_parts = (int)c_bytes / gemm_access_bytes(g);
-  g->c_load = kernel_trace_stream(g->t, "p2", "p2", 2);
-  g->c_store = kernel_trace_stream(g->t, "p3", "p2", 2);
+  g->c_load = kernel_trace_stream(g->t, "p2", "p2", BANK_OF_C);
+  g->c_store = kernel_trace_stream(g->t, "p3", "p2", BANK_OF_C);
   assert(b == GEMM_STREAM_B && a == GEMM_STREAM_A &&
          g->c_load == GEMM_STREAM_C_LOAD && g->c_store == GEMM_STREAM_C_STORE);
-  struct trace_stream *stream = g->t->stream;
-  if (k->joined)
-    stream[g->c_load].bank = stream[g->c_store].bank =
-        stream[g->left.stream].bank;
-  if (k->yields) {
-    stream[g->left.stream].dma_cycle = DMA_OF_INPUT;
-    stream[g->c_load].dma_cycle = stream[g->c_store].dma_cycle =
-        k->joined ? DMA_OF_INPUT : DMA_OF_C;
-  }
+  g->t->less_read = g->left.stream;
   g->left.mem = g->left.is_half ? MEM_LDA_32 : MEM_LDA_W;
   g->left.other_mem = g->left.is_half ? MEM_LDB_32 : MEM_LDB_W;
   g->right.mem = g->right.is_half ? MEM_LDB_32 : MEM_LDB_W;

@@ -67,6 +67,9 @@ enum gemm_phase {
 void kernel_trace_gemm(struct trace *, const struct kernel_gemm *,
                        const struct kernel_steps *, int before_loop,
                        const struct gemm_kind *, enum gemm_phase);
+/* ---- gemm_operand.c ---- */
+/* What a schedule of that trace keeps free for DMAs (kernel_gemm). */
+void kernel_trace_yield(struct trace *, bool yields, bool joined);
 
 /* ---- gemm_lanes.c ---- */
 /* The same for a kind of lanes, one product. */

@@ -105,13 +105,15 @@ struct trace {
   const struct kernel_machine *machine;
   const struct isa *isa; /* its tables */
   struct arena *arena;
-  struct arena *kept; /* for what outlives the trace: notes, the schedule */
+  struct arena *kept; /* for what outlives the trace: notes, the schedule and
+                         the operations that it is made of */
   struct diag *diag;
   int count, capacity;
   struct trace_op *op;
   int stream_count;
   struct trace_stream stream[TRACE_STREAMS];
   int mac_count;
+  int less_read; /* of a product: stream of the input that is read less */
 };
 
 struct trace kernel_trace_open(const struct kernel_machine *, struct arena *,

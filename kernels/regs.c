@@ -366,7 +366,7 @@ bool kernel_trace_address(struct trace *t) {
   if (t->diag->kind != DIAG_NONE)
     return false;
   struct addresser s = {
-      .t = t, .out = kernel_trace_open(t->machine, t->arena, t->kept, t->diag)};
+      .t = t, .out = kernel_trace_open(t->machine, t->kept, t->kept, t->diag)};
   s.step = arena_array(t->arena, t->count, sizeof *s.step);
   kernel_trace_reserve(&s.out, t->count + t->count / 16);
   for (int i = 0; i < t->stream_count; i++) {

@@ -305,8 +305,7 @@ static void note_stream(struct placer *p, const struct candidate *c,
 
 static void put(struct placer *p, const struct candidate *c, int cycle) {
   struct schedule *s = p->s;
-  s->cycle[cycle].slot[c->insn->slot] =
-      arena_copy(p->t->kept, c->op, 1, 1, sizeof *c->op);
+  s->cycle[cycle].slot[c->insn->slot] = c->op;
   p->held[cycle + c->insn->memory_cycle].bank |= bank_bit(p, c);
   if (c->of->note)
     s->cycle[cycle].note = c->of->note;
@@ -351,7 +350,7 @@ static void place(struct placer *p, const struct trace_op *o) {
     allowed = max(allowed, p->s->loop[o->begins - 1]);
   int cycle = first_free(p, &c, max(allowed, ready_cycle(p, &c)));
   if (o->other && cycle > p->s->last_mac + 1 - LOAD_TO_USE) {
-    struct isa_op *op = arena_copy(p->t->arena, &o->op, 1, 1, sizeof *op);
+    struct isa_op *op = arena_copy(p->t->kept, &o->op, 1, 1, sizeof *op);
     op->id = o->other;
     struct candidate alternative = candidate_of(p->t->isa, o, op);
     int other =
@@ -372,7 +371,8 @@ static void place_return(struct placer *p) {
                                .stream = -1,
                                .acquires = -1,
                                .releases = -1};
-  struct candidate c = candidate_of(p->t->isa, &ret, &ret.op);
+  const struct isa_op *op = arena_copy(p->t->kept, &ret.op, 1, 1, sizeof *op);
+  struct candidate c = candidate_of(p->t->isa, &ret, op);
   int cycle = first_free(p, &c, max(0, p->s->count - 6));
   put(p, &c, cycle);
   grow(p, cycle + 6);
