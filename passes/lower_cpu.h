@@ -292,14 +292,13 @@ bool hasCpu(const llvm::Function &F);
 // The weakest that is meant.
 const teir_cpu &weakestCpu(const llvm::Function &F);
 
-// ---- lower_cpu_call.cpp ----
-// False and *Why when there is no code for the contraction.
-bool cpuTakes(const contraction &C, const char **Why);
 // What is passed to the code.
 struct CpuOperands {
   llvm::SmallVector<llvm::Value *, 8> Tensor; // in0, in1, out, extras
   std::function<llvm::Value *(value)> Number;
 };
+
+// ---- lower_cpu_price.cpp ----
 // Asked at the end of the builder's block.  Is there work enough: LeastMacs
 // multiply-adds, or, where that is below zero, as many as may make the code
 // faster?
@@ -308,9 +307,15 @@ llvm::Value *cpuIsWork(const llvm::IRBuilder<> &At, const contraction &C,
 // Is the code faster than the loops?
 llvm::Value *cpuPays(const llvm::IRBuilder<> &At, const contraction &C,
                      const CpuOperands &X);
+
+// ---- lower_cpu_overlap.cpp ----
 // May the code run: nothing overlaps the result?
 llvm::Value *cpuMayRun(llvm::IRBuilder<> &B, const contraction &C,
                        const CpuOperands &X);
+
+// ---- lower_cpu_call.cpp ----
+// False and *Why when there is no code for the contraction.
+bool cpuTakes(const contraction &C, const char **Why);
 // The declaration of the code, for the target of a function.
 llvm::Function *cpuFunction(const llvm::Function &Like, const contraction &C);
 // The call; true when the result is there.
