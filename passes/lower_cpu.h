@@ -307,6 +307,9 @@ llvm::Value *cpuIsWork(const llvm::IRBuilder<> &At, const contraction &C,
 // Is the code faster than the loops?
 llvm::Value *cpuPays(const llvm::IRBuilder<> &At, const contraction &C,
                      const CpuOperands &X);
+// Sizes are known, and neither may hold.
+bool cpuNeverPays(const llvm::Function &F, const contraction &C,
+                  int64_t LeastMacs);
 
 // ---- lower_cpu_overlap.cpp ----
 // May the code run: nothing overlaps the result?

@@ -1,5 +1,6 @@
 // lower_cpu_price.cpp -- is the code for the processor faster than the loops,
-// which stay beside it?
+// which stay beside it?  Asked when the program runs, or, where all sizes are
+// known, when it is compiled.
 #include "lower_cpu_form.h"
 
 using namespace llvm;
@@ -7,19 +8,76 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-// The loops of the source, as far as they are priced.
-class SourceLoops {
-  Code &B;
-  const contraction &C;
-  const CpuOperands &X;
+// So few multiply-adds that loops have ended before the code has started.
+enum { FEW = 32 };
+
+// A contraction in numbers of teir's formulas: code, or known ones.
+class Priced {
+  const teir_cpu_math &M;
+  const contraction &C; // as the source has it
+  std::function<void *(value)> Of;
 
 public:
-  SourceLoops(Code &B, const contraction &C, const CpuOperands &X)
-      : B(B), C(C), X(X) {}
+  Priced(const teir_cpu_math &M, const contraction &C,
+         std::function<void *(value)> Of)
+      : M(M), C(C), Of(std::move(Of)) {}
+
+  // Sizes are, and not so large that nobody asks for the price.
+  bool isKnown() const {
+    enum { MUCH = 1 << 20 };
+    int64_t Macs = 1;
+    for (int I = 0; I < C.axis_count; I++) {
+      value Extent = C.axis[I].extent;
+      if (!isConstant(Extent) || Extent.constant > MUCH / Macs)
+        return false;
+      Macs *= Extent.constant;
+      for (unsigned T = 0; T < TENSORS; T++)
+        if (!isConstant(strideOf(C, I, T)))
+          return false;
+    }
+    return true;
+  }
+
+  void *isWork(int64_t LeastMacs) {
+    void *Macs = number(1);
+    for (int I = 0; I < C.axis_count; I++)
+      Macs = times(Macs, Of(C.axis[I].extent));
+    return apply(CPU_AT_MOST, number(LeastMacs < 0 ? FEW : LeastMacs), Macs);
+  }
+
+  void *pays(const teir_cpu &Cpu) {
+    Arranged By(C);
+    CpuWork W = workOf(By.C);
+    auto Extent = [&](axis_role R) { return extentOf(By.C, R); };
+    teir_cpu_size Size = {
+        Extent(AXIS_M), Extent(AXIS_N),
+        Extent(AXIS_K), teir_cpu_choose_dot(&Cpu, W.In[IN0], W.In[IN1], W.Sum),
+        W.Turned,       W.Tail != nullptr};
+    teir_cpu_ways Ways = {W.Packed, W.Direct, W.Turned, W.Vector,
+                          W.Fixed.has_value()};
+    dtype Types[] = {W.In[IN1], W.Sum};
+    teir_cpu_loops Loops = loops();
+    return teir_cpu_pays(&Cpu, &M, &Size, Extent(AXIS_C), &Ways, Types, &Loops);
+  }
+
+private:
+  void *number(int64_t N) { return M.number(M.context, N); }
+  void *apply(teir_cpu_formula F, void *X, void *Y) {
+    return M.apply(M.context, F, X, Y);
+  }
+  void *times(void *X, void *Y) { return apply(CPU_TIMES, X, Y); }
+
+  void *extentOf(const contraction &Of, axis_role R) {
+    void *All = number(1);
+    for (int I = 0; I < Of.axis_count; I++)
+      if (Of.axis[I].role == R)
+        All = times(All, this->Of(Of.axis[I].extent));
+    return All;
+  }
 
   // Compilers write out loops that are known to be short, and vectorise the one
   // around them.
-  teir_cpu_loops find() {
+  teir_cpu_loops loops() {
     enum { WRITTEN_OUT = 32 };
     int64_t Known = 1;
     int At = C.axis_count - 1;
@@ -30,79 +88,70 @@ public:
       Known *= E.constant;
     }
     bool Stores = C.axis[At].role != AXIS_K;
-    Value *Outside = B.number(1), *Steps = B.number(1);
+    void *Outside = number(1), *Steps = number(1);
     for (int I = 0; I < At; I++) {
-      Value *&All = C.axis[I].role == AXIS_K ? Steps : Outside;
-      All = B.times(All, X.Number(C.axis[I].extent));
+      void *&All = C.axis[I].role == AXIS_K ? Steps : Outside;
+      All = times(All, Of(C.axis[I].extent));
     }
     if (Stores && !C.accumulate) // a loop sets the result to zero
-      Steps = B.plus(Steps, 1);
-    return {B.times(Outside, Steps),
-            B.times(X.Number(C.axis[At].extent), Known),
-            adjacent(At, Known > 1), Stores};
+      Steps = apply(CPU_PLUS, Steps, number(1));
+    bool IsKnown = isKnown();
+    return {times(Outside, Steps), times(Of(C.axis[At].extent), number(Known)),
+            adjacent(At, Known > 1 || IsKnown), Stores, IsKnown};
   }
 
-private:
-  // Between the elements that loops which are written out read in a row, those
-  // of a few iterations are loaded together and shuffled.
-  Value *adjacent(int Axis, bool Shuffles) {
+  // Of loops that are written out, or known, elements of a few iterations that
+  // lie near each other are loaded together and shuffled.
+  void *adjacent(int Axis, bool Shuffles) {
     enum { MOST = 4 };
-    Value *Is = B.getTrue();
+    void *Is = apply(CPU_EQUAL, number(0), number(0));
     for (unsigned T = 0; T < TENSORS; T++) {
       value Stride = strideOf(C, Axis, T);
       if (Shuffles && distance(Stride) <= MOST * dtype_bytes(C.type[T]))
         continue;
-      Value *S = X.Number(Stride);
-      Value *Beside = B.CreateICmpEQ(S, B.number(dtype_bytes(C.type[T])));
-      Value *Same = B.CreateICmpEQ(S, B.number(0));
-      Is = B.CreateAnd(Is, B.CreateOr(Beside, Same));
+      void *S = Of(Stride);
+      void *Beside = apply(CPU_EQUAL, S, number(dtype_bytes(C.type[T])));
+      void *Same = apply(CPU_EQUAL, S, number(0));
+      Is = apply(CPU_BOTH, Is, apply(CPU_EITHER, Beside, Same));
     }
     return Is;
   }
 };
 
-Value *extentOf(Code &B, const contraction &C, const CpuOperands &X,
-                axis_role R) {
-  Value *All = B.number(1);
-  for (int I = 0; I < C.axis_count; I++)
-    if (C.axis[I].role == R)
-      All = B.times(All, X.Number(C.axis[I].extent));
-  return All;
+// Asks code at the end of the builder's block.
+Value *asked(const IRBuilder<> &At, const contraction &C, const CpuOperands &X,
+             function_ref<void *(Priced &)> Ask) {
+  Code B(*At.GetInsertBlock());
+  B.SetCurrentDebugLocation(At.getCurrentDebugLocation());
+  teir_cpu_math Math = cpuMath(B);
+  Priced P(Math, C, [&](value V) -> void * { return X.Number(V); });
+  return static_cast<Value *>(Ask(P));
 }
 
 } // namespace
 
 Value *cpuIsWork(const IRBuilder<> &At, const contraction &C,
                  const CpuOperands &X, int64_t LeastMacs) {
-  // So few that loops have ended before the code has started.
-  enum { FEW = 32 };
-  Code B(*At.GetInsertBlock());
-  B.SetCurrentDebugLocation(At.getCurrentDebugLocation());
-  Value *Macs = B.number(1);
-  for (int I = 0; I < C.axis_count; I++)
-    Macs = B.times(Macs, X.Number(C.axis[I].extent));
-  return B.CreateICmpSGE(Macs, B.number(LeastMacs < 0 ? FEW : LeastMacs));
+  return asked(At, C, X, [&](Priced &P) { return P.isWork(LeastMacs); });
 }
 
-Value *cpuPays(const IRBuilder<> &At, const contraction &Given,
+Value *cpuPays(const IRBuilder<> &At, const contraction &C,
                const CpuOperands &X) {
-  Code B(*At.GetInsertBlock());
-  B.SetCurrentDebugLocation(At.getCurrentDebugLocation());
-  Arranged By(Given);
-  CpuWork W = workOf(By.C);
   const teir_cpu &Cpu = weakestCpu(*At.GetInsertBlock()->getParent());
-  auto Extent = [&](axis_role R) { return extentOf(B, By.C, X, R); };
-  teir_cpu_size Size = {
-      Extent(AXIS_M), Extent(AXIS_N),
-      Extent(AXIS_K), teir_cpu_choose_dot(&Cpu, W.In[IN0], W.In[IN1], W.Sum),
-      W.Turned,       W.Tail != nullptr};
-  teir_cpu_ways Ways = {W.Packed, W.Direct, W.Turned, W.Vector,
-                        W.Fixed.has_value()};
-  dtype Types[] = {W.In[IN1], W.Sum};
-  teir_cpu_loops Loops = SourceLoops(B, Given, X).find();
-  teir_cpu_math Math = cpuMath(B);
-  return static_cast<Value *>(
-      teir_cpu_pays(&Cpu, &Math, &Size, Extent(AXIS_C), &Ways, Types, &Loops));
+  return asked(At, C, X, [&](Priced &P) { return P.pays(Cpu); });
+}
+
+bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs) {
+  ArenaScope Scope;
+  teir_cpu_math Math = teir_cpu_known(Scope.A);
+  Priced P(Math, C, [&](value V) { return Math.number(Scope.A, V.constant); });
+  if (!P.isKnown())
+    return false;
+  auto Holds = [](void *Condition) {
+    return *static_cast<const int64_t *>(Condition) != 0;
+  };
+  return !Holds(P.isWork(LeastMacs)) ||
+         (LeastMacs < 0 && !Holds(P.pays(weakestCpu(F))));
 }
 
 } // namespace nputeir

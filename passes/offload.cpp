@@ -283,6 +283,10 @@ private:
     if (!Matrices)
       Kept[&L] = N.V.rule;
     size_t Before = Found.size();
+    if (N.V.rule == RULE_BELOW_THRESHOLD) { // what is within is less
+      addMissed(std::move(N), Before);
+      return;
+    }
     for (Loop *Inner : reverse(L.getSubLoops()))
       visit(*Inner);
     if (Matrices)

@@ -99,6 +99,11 @@ Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
     verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,
                     "there is no code for this target");
   }
+  if (P.Cpu && !O.require && cpuNeverPays(F, *P.Cpu, P.CpuLeastMacs)) {
+    P.Cpu = nullptr;
+    verdict_decline(&V, RULE_BELOW_THRESHOLD, Nest.N->at,
+                    "the loops are faster than code for the processor");
+  }
   if (!P.Npu && P.Cpu && !mayTakeCpu(*P.Cpu)) {
     LeftCpu = true;
     P.Cpu = nullptr;

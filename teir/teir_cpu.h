@@ -233,9 +233,11 @@ bool teir_cpu_exchanges(const bool has[AXIS_ROLES], bool m_dense, bool n_dense);
 
 /* The loops as the source has them, which can run instead. */
 struct teir_cpu_loops {
-  void *entered, *inner; /* how often the innermost one is, and its iterations */
+  void *entered,
+      *inner;     /* how often the innermost one is, and its iterations */
   void *adjacent; /* condition: elements that it moves over are neighbours */
   bool stores;    /* so does the result: every iteration stores */
+  bool known;     /* all extents and strides, when the program is compiled */
 };
 /* Is the code faster?  type: of in1, and of the sums. */
 void *teir_cpu_pays(const struct teir_cpu *, const struct teir_cpu_math *,

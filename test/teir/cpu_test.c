@@ -216,9 +216,9 @@ static void check_schedules(void) {
 
 /* Is the code faster than loops over rows, columns and, innermost, K, for sums
  * in floats or, of bytes, in 32 bits?  In1 lies along K, or along the columns;
- * in0 along K. */
-static bool pays(const char *machine, int64_t m, int64_t n, int64_t k,
-                 enum dtype in1, bool along_k) {
+ * in0 along K.  known: when it is compiled. */
+static bool pays_if(bool known, const char *machine, int64_t m, int64_t n,
+                    int64_t k, enum dtype in1, bool along_k) {
   const struct teir_cpu *c = teir_cpu_find(machine);
   enum dtype sum = in1 == DTYPE_I8 ? DTYPE_I32 : in1;
   struct teir_cpu_form f = {.type = {in1, in1, sum}, .sum = sum};
@@ -233,12 +233,17 @@ static bool pays(const char *machine, int64_t m, int64_t n, int64_t k,
       math.number(a, k), teir_cpu_choose_dot(c, in1, in1, sum),
       w.turned,          false};
   struct teir_cpu_loops loops = {math.number(a, m * n), size.k,
-                                 math.number(a, along_k), false};
+                                 math.number(a, along_k), false, known};
   enum dtype types[] = {in1, sum};
   bool is = *(const int64_t *)teir_cpu_pays(c, &math, &size, math.number(a, 1),
                                             &w, types, &loops);
   arena_close(a);
   return is;
+}
+
+static bool pays(const char *machine, int64_t m, int64_t n, int64_t k,
+                 enum dtype in1, bool along_k) {
+  return pays_if(false, machine, m, n, k, in1, along_k);
 }
 
 /* Measured: these were many times slower than the loops, or than the code. */
@@ -252,6 +257,8 @@ static void check_prices(void) {
   CHECK(pays("avx512", 100, 100, 300, DTYPE_F32, true));
   CHECK(pays("avx512vnni", 100, 100, 100, DTYPE_I8, true));
   CHECK(pays("avx512", 1, 300, 100, DTYPE_F32, false));
+  CHECK(!pays_if(true, "avx512vnni", 59, 4, 6, DTYPE_I8, true));
+  CHECK(pays_if(true, "avx512vnni", 64, 64, 64, DTYPE_I8, true));
   for (int i = 0; i < teir_cpu_count(); i++)
     if (teir_cpu_at(i)->kernel != CPU_KERNEL_TILES) {
       const char *machine = teir_cpu_at(i)->name;
