@@ -6,6 +6,7 @@
 
 #include "lower_cpu_code.h"
 
+#include "llvm/Analysis/InstructionSimplify.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -531,11 +532,26 @@ void defineBy(Function &F, const CpuWork &W) {
 void foldComparisons(Function &F) {
   SmallVector<User *, 8> Users(F.users());
   for (User *U : Users)
-    if (auto *I = dyn_cast<ICmpInst>(U)) {
-      I->replaceAllUsesWith(ConstantInt::getBool(
-          I->getType(), I->getPredicate() == CmpInst::ICMP_NE));
-      I->eraseFromParent();
-    }
+    if (auto *I = dyn_cast<ICmpInst>(U))
+      replaceAndRecursivelySimplify(
+          I, ConstantInt::getBool(I->getType(),
+                                  I->getPredicate() == CmpInst::ICMP_NE));
+}
+
+void defineBesideOf(Module &M) {
+  Function *F = M.getFunction(BesideName);
+  if (!F || !F->isDeclaration())
+    return;
+  std::string Name = std::string(BesideName) + "." + CPU_CODE;
+  Function *Shared = M.getFunction(Name);
+  if (!Shared) {
+    Shared = sharedFunction(M, F->getFunctionType(), Name);
+    Shared->setDoesNotThrow();
+    Shared->addFnAttr(Attribute::NoInline);
+    defineBeside(*Shared);
+  }
+  F->replaceAllUsesWith(Shared);
+  F->eraseFromParent();
 }
 
 } // namespace
@@ -545,6 +561,7 @@ PreservedAnalyses DefineCpuPass::run(Module &M, ModuleAnalysisManager &) {
   for (Function &F : M)
     if (F.isDeclaration() && F.hasFnAttribute(CpuAttribute) && !F.use_empty())
       Wanted.push_back(&F);
+  defineBesideOf(M);
   for (Function *F : Wanted) {
     ArenaScope Scope;
     CpuWork W;

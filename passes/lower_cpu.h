@@ -312,9 +312,15 @@ bool cpuNeverPays(const llvm::Function &F, const contraction &C,
                   int64_t LeastMacs);
 
 // ---- lower_cpu_overlap.cpp ----
-// May the code run: nothing overlaps the result?
-llvm::Value *cpuMayRun(llvm::IRBuilder<> &B, const contraction &C,
-                       const CpuOperands &X);
+// May the code run: are the result and what is read apart in memory?  True: it
+// is known.  Else, does the result lie beside it in the same array?  That needs
+// a function, which is declared; it has its code where cpuFunction's have it.
+llvm::Value *cpuIsApart(llvm::IRBuilder<> &B, const contraction &C,
+                        const CpuOperands &X);
+llvm::Value *cpuIsBeside(llvm::IRBuilder<> &B, const contraction &C,
+                         const CpuOperands &X);
+constexpr const char *BesideName = "nputeir.beside";
+void defineBeside(llvm::Function &F);
 
 // ---- lower_cpu_call.cpp ----
 // False and *Why when there is no code for the contraction.

@@ -344,10 +344,19 @@ private:
       Ask("nputeir.price", May);
       May = cpuPays(B, *P.Cpu, X);
     }
-    Ask("nputeir.overlap", May);
-    Ask("nputeir.run",
-        B.CreateAnd(B.CreateIsNotNull(Code), cpuMayRun(B, *P.Cpu, X)));
-    BasicBlock *Run = At;
+    Ask("nputeir.overlap", B.CreateAnd(B.CreateIsNotNull(Code), May));
+    Value *Apart = cpuIsApart(B, *P.Cpu, X);
+    BasicBlock *Run = add("nputeir.run", At);
+    if (isa<ConstantInt>(Apart)) {
+      B.CreateBr(Run);
+    } else {
+      BasicBlock *Beside = add("nputeir.beside", At);
+      B.CreateCondBr(Apart, Run, Beside);
+      B.SetInsertPoint(Beside);
+      B.CreateCondBr(cpuIsBeside(B, *P.Cpu, X), Run, Kept);
+      Asked->addIncoming(Before, Beside);
+    }
+    B.SetInsertPoint(Run);
     leave(B, cpuCall(B, *Code, *P.Cpu, X), Kept);
     Asked->addIncoming(Before, Run);
   }

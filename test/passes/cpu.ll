@@ -23,7 +23,7 @@
 ; CHECK: nputeir.cpu:
 ; CHECK: br i1 {{.*}}, label %nputeir.overlap, label %nputeir.kept
 ; CHECK: nputeir.overlap:
-; CHECK: br i1 {{.*}}, label %nputeir.run, label %nputeir.kept
+; CHECK: br i1 {{.*}}, label %nputeir.run, label %nputeir.beside
 ; CHECK: nputeir.run:
 ; CHECK: %nputeir.computed = call i32 @nputeir.cpu.[[ID:[0-9]+]](ptr %nputeir.slots)
 ; CHECK: %[[DONE:.*]] = icmp eq i32 %nputeir.computed, 0
@@ -74,7 +74,7 @@
 ; BOTH: br i1 %nputeir.done, label %exit, label %nputeir.cpu
 ; BOTH: nputeir.cpu:
 ; BOTH-NEXT: %nputeir.said = phi i32 {{.*}}%nputeir.status, %nputeir.offer
-; BOTH: %nputeir.asked = phi i32 [ 0, %entry ], [ %nputeir.said, %nputeir.cpu ], [ %nputeir.said, %nputeir.overlap ], [ %nputeir.said, %nputeir.run ]
+; BOTH: %nputeir.asked = phi i32 [ 0, %entry ], [ %nputeir.said, %nputeir.cpu ], [ %nputeir.said, %nputeir.beside ], [ %nputeir.said, %nputeir.run ]
 ; OFF-NOT: nputeir.cpu
 ; Without the pass that defines it, the reference is null, and the loop runs.
 ; DECLARED: declare extern_weak i32 @nputeir.cpu.{{[0-9]+}}(ptr)
