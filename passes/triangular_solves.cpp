@@ -17,9 +17,8 @@
 // share memory, and what else is read is apart from them, by what is known of
 // pointers or by a question at run time.  Rows may be counted down.
 //
-// Of rows whose elements lie between each other's (a system from the right) a
-// rectangle would read between what it writes, which code for the processor
-// does not tell apart: such a nest is kept.
+// Of a system from the right, rows' elements lie between each other's: its
+// rectangle reads columns beside those that it writes.
 #include "triangular_solves.h"
 #include "ir_marks.h"
 #include "sum_loops.h"
@@ -92,8 +91,7 @@ private:
       for (auto [X, S] : Step)
         (X == OfRows ? Own.Row : Own.Column) = S;
       Own.Bytes = bytesOf(*I);
-      const auto *Next = dyn_cast<SCEVConstant>(Own.Row);
-      return !Next || Next->getAPInt().abs().ugt(Own.Bytes);
+      return true;
     }
     return false;
   }
@@ -202,13 +200,6 @@ private:
       Good = C.B.CreateAnd(
           Good, C.areElementsApart({Own.Row, Own.Column, Most,
                                     C.frozen(Width, I64), Own.Bytes}));
-    auto Way = [&](const SCEV *Stride) {
-      Value *V = C.frozen(Stride, I64);
-      return C.B.CreateSelect(C.B.CreateICmpSLT(V, C.B.getInt64(0)),
-                              C.B.CreateNeg(V), V);
-    };
-    Good =
-        C.B.CreateAnd(Good, C.B.CreateICmpUGT(Way(Own.Row), Way(Own.Column)));
     for (auto Both : Equal)
       Good = C.B.CreateAnd(Good, C.holds(Both));
     return C.B.CreateAnd(Good, Places.hold(C));
