@@ -41,7 +41,7 @@ static bool touchesMemory(const BasicBlock &B) {
 }
 
 // Also a comparison whose sides move alike.
-bool Body::isUnchanging(const Value *Condition, const Loop &L) {
+bool Body::isUnchanging(const Value *Condition, const Loop &L) const {
   if (Outer.isLoopInvariant(Condition))
     return true;
   const auto *Compare = dyn_cast<ICmpInst>(Condition);
@@ -54,8 +54,9 @@ bool Body::isUnchanging(const Value *Condition, const Loop &L) {
          SE.isLoopInvariant(Distance, &Outer);
 }
 
-// The side of an unchanging condition on which products are summed, or, where
-// that is no help, on which memory is touched.
+// The side of an unchanging condition that is given, or else on which products
+// are summed, or, where that is no help, on which memory is touched: then
+// products may be summed on the other one, too.
 void Body::choose(BasicBlock *B, const BranchInst &Branch) {
   if (!isUnchanging(Branch.getCondition(), *LI.getLoopFor(B)))
     return;
@@ -63,6 +64,12 @@ void Body::choose(BasicBlock *B, const BranchInst &Branch) {
         return DT.dominates(BasicBlockEdge(B, Next), First->getHeader());
       }))
     return; // decides on other code
+  auto Take = [&](bool Side) {
+    Taken[B] = Branch.getSuccessor(Side ? 0 : 1);
+    Asserted.push_back({&Branch, Side});
+  };
+  if (auto Side = Ways.of(Branch, SE))
+    return Take(*Side);
   bool Sums[2] = {false, false}, Touches[2] = {false, false};
   for (int I = 0; I < 2; I++) {
     BasicBlockEdge Edge(B, Branch.getSuccessor(I));
@@ -73,12 +80,13 @@ void Body::choose(BasicBlock *B, const BranchInst &Branch) {
       }
   }
   if (Sums[0] && Sums[1])
-    return;
+    return Ways.meet(Branch);
   bool *Side = Sums[0] == Sums[1] ? Touches : Sums;
   if (!Side[0] && !Side[1])
     return;
-  Taken[B] = Branch.getSuccessor(Side[0] ? 0 : 1);
-  Asserted.push_back({&Branch, Side[0]});
+  if (Side == Touches)
+    Ways.Taken.push_back({&Branch, Side[0]});
+  Take(Side[0]);
 }
 
 bool Body::goes(const BasicBlock *B, const BasicBlock *Next) const {
@@ -259,6 +267,29 @@ int Body::onlyWayInto(const PHINode &P) const {
     Found = (int)I;
   }
   return Found;
+}
+
+const BranchInst *Body::unchangingBefore(const PHINode &P) const {
+  const Loop *L = LI.getLoopFor(P.getParent());
+  const BasicBlock *D = DT.getNode(P.getParent())->getIDom()->getBlock();
+  for (const BasicBlock *B : Blocks) {
+    if (B == P.getParent())
+      break;
+    const auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
+    if (Branch && LI.getLoopFor(B) == L && DT.dominates(D, B) && forks(B) &&
+        isUnchanging(Branch->getCondition(), *L))
+      return Branch;
+  }
+  return nullptr;
+}
+
+std::optional<bool> Body::sideOf(const SelectInst &S) const {
+  if (!Outer.isLoopInvariant(S.getCondition()))
+    return std::nullopt;
+  auto Side = Ways.of(S, SE);
+  if (!Side)
+    Ways.meet(S);
+  return Side;
 }
 
 // The variable whose value W is where loop L has ended; null: none.

@@ -5,6 +5,7 @@
 #include "clipped_loops.h"
 #include "ir_exits.h"
 #include "local_arrays.h"
+#include "sides.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -35,7 +36,9 @@ public:
   // In program order: a loop's blocks stand together, before what follows it.
   llvm::SmallVector<llvm::BasicBlock *, 32> Blocks;
   llvm::DenseMap<const llvm::Instruction *, int> Order;
-  // Conditions that do not change in the nest, and ways out that never return.
+  // Conditions that do not change in the nest.
+  Sides &Ways;
+  // The side that is described of these, and ways out that never return.
   std::vector<Assertion> Asserted;
   // What the body writes and nobody else reads.
   const LocalArrays Local;
@@ -43,9 +46,10 @@ public:
   ClippedLoops Clipped;
 
   Body(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
-       llvm::DominatorTree &DT, arena *A, verdict &V, const llvm::Loop *First)
+       llvm::DominatorTree &DT, arena *A, verdict &V, Sides &Ways,
+       const llvm::Loop *First)
       : Outer(Outer), LI(LI), SE(SE), DT(DT), A(A), V(V), First(First),
-        Local(findLocalArrays(Outer)), Clipped(Outer, SE) {}
+        Ways(Ways), Local(findLocalArrays(Outer)), Clipped(Outer, SE) {}
   // False and a verdict when some code does what a contraction does not.
   bool read();
   // False and a verdict when a value is used after the nest.
@@ -81,13 +85,18 @@ public:
   bool isReadAnyway(const llvm::LoadInst &L) const;
   // The one incoming edge of a phi that runs; -1: there are several.
   int onlyWayInto(const llvm::PHINode &P) const;
+  // A branch that decides on P, to which several ways lead, and does not change
+  // in the nest; null: none.
+  const llvm::BranchInst *unchangingBefore(const llvm::PHINode &P) const;
+  // The side of its condition that is given; nothing: it changes, or none is.
+  std::optional<bool> sideOf(const llvm::SelectInst &S) const;
   // The variable of a loop whose present or last value W is; null: none.  Looks
   // through phis that only one way of control reaches, among them those that
   // LCSSA form puts behind an inner loop.
   const llvm::PHINode *variableOf(const llvm::Value *W) const;
 
 private:
-  bool isUnchanging(const llvm::Value *Condition, const llvm::Loop &L);
+  bool isUnchanging(const llvm::Value *Condition, const llvm::Loop &L) const;
   void choose(llvm::BasicBlock *B, const llvm::BranchInst &Branch);
   bool stay(llvm::BasicBlock *B, const llvm::BranchInst &Branch);
   void findConditional(const llvm::Loop &L);

@@ -19,6 +19,7 @@
 #include "ir_marks.h"
 #include "ir_sums.h"
 #include "own_buffers.h"
+#include "sides.h"
 #include "substitute.h"
 #include "versions.h"
 
@@ -298,18 +299,21 @@ private:
     return Stores == 1;
   }
 
+  bool read(Loop &L, IRNest &Nest, verdict &V) {
+    Sides Ways;
+    return readNest(L, Facts.LI, Facts.SE, Facts.DT, Facts.AA, A, Nest, V,
+                    Ways);
+  }
+
   bool readProduct(IRNest &Nest, verdict &V) {
     return Call ? readCall(*Call, Facts.SE, Facts.AA, A, Nest, V)
-                : readNest(*Product, Facts.LI, Facts.SE, Facts.DT, Facts.AA, A,
-                           Nest, V);
+                : read(*Product, Nest, V);
   }
 
   bool readBoth() {
     verdict V = {};
     IRNest Copied, Product0;
-    bool Good = readNest(*R.Copy, Facts.LI, Facts.SE, Facts.DT, Facts.AA, A,
-                         Copied, V) &&
-                readProduct(Product0, V);
+    bool Good = read(*R.Copy, Copied, V) && readProduct(Product0, V);
     Equalities Filled;
     R.Nest = IRNest();
     Good = Good && substituteCopy(Product0, Copied, *Buffer, Zeroed, Facts.SE,

@@ -160,8 +160,12 @@ const SCEV *Counts::chosen(SelectInst &S) {
   const SCEV *Side[] = {resolve(SE.getSCEV(S.getFalseValue()), L),
                         resolve(SE.getSCEV(S.getTrueValue()), L)};
   bool Still = usable(Side[1]);
-  if (Still == usable(Side[0]))
+  if (auto Given = Code.Ways.of(S, SE)) {
+    Still = *Given;
+  } else if (Still == usable(Side[0])) {
+    Code.Ways.meet(S);
     return nullptr;
+  }
   std::pair<Value *, bool> Choice(S.getCondition(), Still);
   if (!is_contained(Assumed, Choice))
     Assumed.push_back(Choice);
@@ -173,8 +177,11 @@ const SCEV *Counts::variable(const PHINode &P) {
   if (P.getParent() == L->getHeader())
     return L->isLoopSimplifyForm() ? stepped(P, *L) : nullptr;
   int Way = Code.onlyWayInto(P);
-  return Way < 0 ? nullptr
-                 : resolve(SE.getSCEV(P.getIncomingValue((unsigned)Way)), L);
+  if (Way >= 0)
+    return resolve(SE.getSCEV(P.getIncomingValue((unsigned)Way)), L);
+  if (const BranchInst *Branch = Code.unchangingBefore(P))
+    Code.Ways.meet(*Branch);
+  return nullptr;
 }
 
 // A variable that every iteration of L moves by the same.

@@ -29,15 +29,34 @@ static int loadsUnder(const Value *V, int Depth) {
   return Product ? X + Y : std::max(X, Y);
 }
 
-const Instruction *productIn(const Value *Added) {
-  const auto *S = dyn_cast<Instruction>(Added);
+// What casts, shifts and divisions are applied to.
+static const Instruction *appliedTo(const Value *V) {
+  const auto *S = dyn_cast<Instruction>(V);
   while (S && (isa<CastInst>(S) || S->isShift() || S->isIntDivRem()))
     S = dyn_cast<Instruction>(S->getOperand(0));
+  return S;
+}
+
+static const Instruction *asProduct(const Instruction *S) {
   bool IsProduct = S &&
                    (S->getOpcode() == Instruction::Mul ||
                     S->getOpcode() == Instruction::FMul) &&
                    loadsUnder(S, 0) >= 2;
   return IsProduct ? S : nullptr;
+}
+
+const Instruction *productIn(const Value *Added) {
+  const Instruction *S = appliedTo(Added);
+  if (!S || !isa<SelectInst, PHINode>(S))
+    return asProduct(S);
+  const Instruction *First = nullptr;
+  for (const Use &U : drop_begin(S->operands(), isa<SelectInst>(S))) {
+    const Instruction *P = asProduct(appliedTo(U.get()));
+    if (!P)
+      return nullptr;
+    First = First ? First : P;
+  }
+  return First;
 }
 
 bool isAdding(const Instruction &I) {

@@ -11,8 +11,8 @@ namespace nputeir {
 bool isSumOfProduct(const llvm::Instruction &I);
 // I adds or subtracts.
 bool isAdding(const llvm::Instruction &I);
-// The product in what such an instruction adds, perhaps shifted or divided;
-// null: there is none.
+// The product in what such an instruction adds, perhaps shifted or divided, or
+// the first of several of which one is added; null: there is none.
 const llvm::Instruction *productIn(const llvm::Value *Added);
 bool sumsProducts(const llvm::Loop &L);
 // L stores, and nothing but what it loads, and constants.

@@ -157,6 +157,7 @@ class MatrixReader : Operations {
   LoopInfo &LI;
   ScalarEvolution &SE;
   verdict &V;
+  Sides Ways; // none is given
   std::optional<Body> Code;
   std::optional<Addresses> Places;
   SmallVector<int, 8> NestLoop; // by the order of loops in Places
@@ -174,7 +175,7 @@ public:
       : Operations(A, R), Outer(Outer), LI(LI), SE(SE), V(V) {}
 
   bool readLoop(DominatorTree &DT, AAResults &AA) {
-    Code.emplace(*Outer, LI, SE, DT, A, V, nullptr);
+    Code.emplace(*Outer, LI, SE, DT, A, V, Ways, nullptr);
     Places.emplace(*Outer, LI, SE, AA, *Code);
     bool Good = Code->read() && Code->checkLiveOuts() && readBlocks() &&
                 readConditions(*Code, *Outer, *Places, SE, A, R, V);

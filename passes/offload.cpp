@@ -20,6 +20,7 @@
 #include "matrix.h"
 #include "own_buffers.h"
 #include "plan_nest.h"
+#include "sides.h"
 #include "split_nests.h"
 #include "sum_loops.h"
 #include "versions.h"
@@ -243,16 +244,66 @@ private:
     }
   }
 
+  struct Reading {
+    Taken What;
+    Finding N;
+    Sides Ways;
+    bool isPlanned() const { return nputeir::isPlanned(What.P); }
+  };
+
   // The same of a loop whose sizes in memory do not change.
-  Plan readLoop(Loop &L, bool Matrices, AssumedLoads &Loads, IRNest &Nest,
-                Finding &N) {
-    Loads.assume();
-    bool Read = Matrices ? readMatrixLoop(L, LI, SE, DT, AA, A, Nest, N.V)
-                         : readNest(L, LI, SE, DT, AA, A, Nest, N.V);
-    Loads.restore();
-    assert(Read || N.V.diag.kind != DIAG_NONE);
-    return Read && Loads.canBeChecked(Nest, A, N.V) ? Planner.planOf(Nest, N)
-                                                    : Plan();
+  Reading readLoop(Loop &L, bool Matrices, Sides Ways) {
+    Reading X = {{}, findingOf(L), std::move(Ways)};
+    X.What.L = &L;
+    IRNest &Nest = X.What.Nest;
+    auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
+    verdict &V = X.N.V;
+    Loads->assume();
+    bool Read = Matrices ? readMatrixLoop(L, LI, SE, DT, AA, A, Nest, V)
+                         : readNest(L, LI, SE, DT, AA, A, Nest, V, X.Ways);
+    Loads->restore();
+    assert(Read || V.diag.kind != DIAG_NONE);
+    if (Read && Loads->canBeChecked(Nest, A, V))
+      X.What.P = Planner.planOf(Nest, X.N);
+    if (!X.isPlanned()) {
+      dropRowPointers(Nest);
+      return X;
+    }
+    X.What.Loads = std::move(Loads);
+    X.What.TEIR = X.N.TEIR;
+    return X;
+  }
+
+  // What may be taken of L, X among it, with one side or the other of
+  // conditions that it does not change.  False: one that it needs is not among
+  // it.
+  bool readSides(Loop &L, Reading X, std::vector<Reading> &All, int &Left) {
+    auto Try = [&](const Sides &Ways, const Instruction &At, bool Side) {
+      return Left-- > 0 && !Ways.isFull() &&
+             readSides(L, readLoop(L, false, Sides(Ways, At, Side)), All, Left);
+    };
+    Sides Ways = X.Ways;
+    if (!X.isPlanned()) {
+      const Instruction *At = isOfProduct(X.N.V.rule) ? nullptr : Ways.Open;
+      bool Yes = At && Try(Ways, *At, true);
+      return At && Try(Ways, *At, false) && Yes;
+    }
+    X.N.By += Ways.text();
+    All.push_back(std::move(X));
+    for (auto [At, Side] : SmallVector<Sides::Choice, 4>(Ways.Taken)) {
+      Try(Ways, *At, !Side);
+      if (Ways.isFull())
+        break;
+      Ways = Sides(Ways, *At, Side);
+    }
+    return true;
+  }
+
+  void take(std::vector<Reading> All) {
+    for (Reading &X : All) {
+      Take.push_back(std::move(X.What));
+      Found.push_back(std::move(X.N));
+    }
   }
 
   void visit(Loop &L) {
@@ -268,21 +319,16 @@ private:
         visit(*Inner);
       return;
     }
-    Finding N = findingOf(L);
-    IRNest Nest;
-    auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
-    Plan P = readLoop(L, Matrices, *Loads, Nest, N);
-    if (isPlanned(P)) {
-      Take.push_back(
-          {std::move(Nest), std::move(Loads), P, N.TEIR, &L, {}, std::nullopt});
-      Found.push_back(std::move(N));
-      return;
-    }
-    Loads.reset();
-    dropRowPointers(Nest);
+    enum { ReadingsMax = 12 };
+    Reading X = readLoop(L, Matrices, Sides());
+    Finding N = X.N;
+    std::vector<Reading> All;
+    int Left = ReadingsMax;
+    if (readSides(L, std::move(X), All, Left))
+      return take(std::move(All));
     if (!Matrices)
       Kept[&L] = N.V.rule;
-    size_t Before = Found.size();
+    size_t Before = Found.size(), TakenBefore = Take.size();
     if (N.V.rule == RULE_BELOW_THRESHOLD) { // what is within is less
       addMissed(std::move(N), Before);
       return;
@@ -291,6 +337,10 @@ private:
       visit(*Inner);
     if (Matrices)
       visitStores(&L);
+    if (!All.empty() && Take.size() == TakenBefore) {
+      Found.resize(Before);
+      return take(std::move(All));
+    }
     addMissed(std::move(N), Before);
   }
 
@@ -348,7 +398,8 @@ private:
     Finding N = findingOf(L);
     IRNest Nest;
     addArray(L, S);
-    bool Read = readNest(L, LI, SE, DT, AA, A, Nest, N.V, &S);
+    Sides Ways;
+    bool Read = readNest(L, LI, SE, DT, AA, A, Nest, N.V, Ways, &S);
     Plan P = Read ? Planner.planOf(Nest, N) : Plan();
     dropRowPointers(Nest);
     if (!isPlanned(P)) {

@@ -134,6 +134,7 @@ struct IRNest {
     llvm::for_each(Disjoint, Visit);
   }
 };
+class Sides;
 // A loop within a nest whose sums may be formed first: they go to an array,
 // which the nest's other code reads.
 struct SumLoop {
@@ -148,7 +149,8 @@ struct SumLoop {
 // that comes first, it is described what that does.
 bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
               llvm::DominatorTree &DT, llvm::AAResults &AA, arena *A,
-              IRNest &Result, verdict &V, SumLoop *First = nullptr);
+              IRNest &Result, verdict &V, Sides &Ways,
+              SumLoop *First = nullptr);
 
 // ---- calls.cpp ----
 // A call of a library function that is a matrix product; and not kept.

@@ -67,9 +67,10 @@ class Reader : Operations {
 
 public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
-         AAResults &AA, arena *A, IRNest &R, verdict &V, SumLoop *First)
+         AAResults &AA, arena *A, IRNest &R, verdict &V, Sides &Ways,
+         SumLoop *First)
       : Operations(A, R), Outer(Outer), LI(LI), SE(SE), DT(DT), AA(AA), V(V),
-        Code(Outer, LI, SE, DT, A, V, First ? First->L : nullptr),
+        Code(Outer, LI, SE, DT, A, V, Ways, First ? First->L : nullptr),
         Places(Outer, LI, SE, AA, Code), Tests(Places, SE, *this),
         Known(SE, Places), First(First) {}
 
@@ -344,6 +345,11 @@ private:
       return as(readLoad(I, Unsigned), T);
     if (const auto *P = dyn_cast<PHINode>(I))
       return as(readPhi(P, Depth), T);
+    if (const auto *S = dyn_cast<SelectInst>(I))
+      if (auto Side = Code.sideOf(*S)) {
+        R.Assumed.push_back({const_cast<Value *>(S->getCondition()), *Side});
+        return read(S->getOperand(*Side ? 1 : 2), Unsigned, Depth + 1);
+      }
     if (nest_expr *E = readBits(I))
       return E;
     if (const auto *C = dyn_cast<ICmpInst>(I))
@@ -690,8 +696,9 @@ private:
 } // namespace
 
 bool readNest(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
-              AAResults &AA, arena *A, IRNest &R, verdict &V, SumLoop *First) {
-  return Reader(Outer, LI, SE, DT, AA, A, R, V, First).read();
+              AAResults &AA, arena *A, IRNest &R, verdict &V, Sides &Ways,
+              SumLoop *First) {
+  return Reader(Outer, LI, SE, DT, AA, A, R, V, Ways, First).read();
 }
 
 } // namespace nputeir

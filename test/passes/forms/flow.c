@@ -39,9 +39,9 @@ INT_FORM(flag_of_a_store) { // neither side sums, one writes
       C[i * N + j] = s;
   }
 }
-INT_FORM(flag_else) { // a near miss: both sides sum products
+INT_FORM(flag_else) { // both sides sum products, one of a matrix and a vector
   int twice = B[0] > 0;
-  I J { // expected-remark {{kept}}
+  I J { // expected-remark {{mk,kn->mn}}
     if (twice)
       L C[i * N + j] += AB;
     else

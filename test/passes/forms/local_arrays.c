@@ -36,9 +36,9 @@ INT_FORM(row_from_result) {
   }
 }
 // Eight rows at a time, as in language models written in C.
-INT_FORM(eight_rows) {
+INT_FORM(eight_rows) { // with B and without it
   M &= ~7;
-  for (int o = 0; o < M; o += 8) // expected-remark {{->}}
+  for (int o = 0; o < M; o += 8) // expected-remark 2 {{->}}
     J {
       int32_t result[8];
       for (int i = 0; i < 8; i++)

@@ -1,0 +1,136 @@
+// Conditions that do not change in a nest, with a product on either side: a
+// call for each.
+// RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O1 %s
+// RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O2 %s
+// RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O3 %s
+// DONE: 77
+#include "forms.h"
+#define I for (int i = 0; i < M; i++)
+#define J for (int j = 0; j < N; j++)
+#define L for (int k = 0; k < K; k++)
+
+static int one(const int8_t *B) { return B[7] > 0; }
+
+INT_FORM(transposed_index) {
+  int t = K & 1;
+  I J { // expected-remark {{mk,kn->mn}} expected-remark {{mk,nk->mn}}
+    int s = 0;
+    L s += A[i * K + k] * B[t ? j * K + k : k * N + j];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(transposed_product) { // as in Tengine
+  int t = K & 1;
+  I J { // expected-remark {{mk,kn->mn}} expected-remark {{mk,nk->mn}}
+    int s = 0;
+    L
+      if (t)
+        s += A[i * K + k] * B[j * K + k];
+      else
+        s += A[i * K + k] * B[k * N + j];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(transposed_loop) {
+  int t = K & 1;
+  I J { // expected-remark {{mk,kn->mn}} expected-remark {{mk,nk->mn}}
+    int s = 0;
+    if (t)
+      L s += A[i * K + k] * B[j * K + k];
+    else
+      L s += A[i * K + k] * B[k * N + j];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(transposed_both) {
+  int t = K & 1, u = N & 1;
+  I J { // expected-remark {{mk,kn->mn}} expected-remark {{mk,nk->mn}} expected-remark {{km,kn->mn}} expected-remark {{km,nk->mn}}
+    int s = 0;
+    L s += A[u ? i * K + k : k * M + i] * B[t ? j * K + k : k * N + j];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(with_bias) {
+  const int32_t *bias = K & 1 ? C + 64 * 64 : 0;
+  I J { // expected-remark 2 {{mk,kn->mn}}
+    int s = bias ? bias[j] : 0;
+    L s += A[i * K + k] * B[k * N + j];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(either_input) { // which is known before
+  int t = K & 1;
+  I J { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    L s += A[i * K + k] * (t ? A[k * N + j] : B[k * N + j]);
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(one_condition_twice) { // two calls, not four
+  int t = K & 1;
+  I J { // expected-remark {{km,kn->mn}} expected-remark {{mk,nk->mn}}
+    int s = 0;
+    L s += A[t ? i * K + k : k * M + i] * B[t ? j * K + k : k * N + j];
+    C[i * N + j] = s;
+  }
+}
+struct layout {
+  int transposed, m, n, k;
+};
+INT_FORM(flag_in_memory) { // which the result may be, for all that is known
+  struct layout l = {K & 1, M, N, K};
+  struct layout *volatile where = &l;
+  struct layout *p = where;
+  int32_t *out = C;
+  for (int i = 0; i < p->m; i++)
+    for (int j = 0; j < p->n; j++) { // expected-remark@-1 {{mk,kn->mn}} expected-remark@-1 {{mk,nk->mn}}
+      int s = 0;
+      for (int k = 0; k < p->k; k++)
+        if (p->transposed)
+          s += A[i * p->k + k] * B[j * p->k + k];
+        else
+          s += A[i * p->k + k] * B[k * p->n + j];
+      out[i * p->n + j] = s;
+    }
+}
+INT_FORM(flag_in_the_result) { // near miss at run time: the nest changes it
+  int *flag = C + 3;
+  *flag = K & 1;
+  I J { // expected-remark {{mk,kn->mn}} expected-remark {{mk,nk->mn}}
+    int s = 0;
+    L
+      if (*flag)
+        s += A[i * K + k] * B[j * K + k];
+      else
+        s += A[i * K + k] * B[k * N + j];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(half_of_it) { // one side is no product of matrices
+  int t = K & 1;
+  I J { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    if (t)
+      L s += A[i * K + k] * B[k * N + j];
+    else
+      L s += A[i * K + k] * A[(k * k) % 60];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(by_row) { // near miss: the condition changes in the nest
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    L s += A[i * K + k] * B[i & 1 ? j * K + k : k * N + j];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(in_batches) { // which loop it changes in
+  for (int b = 0; b < 3; b++) {
+    int t = A[b] & 1;
+    I J { // expected-remark {{mk,kn->mn}} expected-remark {{mk,nk->mn}}
+      int s = one(B);
+      L s += A[i * K + k] * B[t ? j * K + k : k * N + j];
+      C[b * 1000 + i * N + j] = s;
+    }
+  }
+}
