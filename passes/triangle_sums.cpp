@@ -33,7 +33,6 @@
 // symmetric.cpp): of a block, what is added to an element is in the rectangle
 // or not, so that it is added in the order of the source, too.
 #include "triangle_sums.h"
-#include "ir_marks.h"
 #include "old_content.h"
 #include "sum_loops.h"
 #include "uneven.h"
@@ -459,71 +458,38 @@ private:
   }
 
   // If there is a copy it is made, or there is no memory for it and the nest is
-  // kept.  Where B goes on.
-  BasicBlock *copyOld(IRBuilder<> &B, BasicBlock *Kept) {
+  // kept.  The block that goes on.
+  BasicBlock *copyOld(const Blocks &X) {
     if (!ReadsOld)
-      return B.GetInsertBlock();
+      return X.Enter;
+    IRBuilder<> B(X.Enter);
+    B.SetCurrentDebugLocation(DL);
     BasicBlock *Fill = BasicBlock::Create(B.getContext(), "nputeir.fill",
-                                          L.getHeader()->getParent(), Kept);
+                                          X.Head->getParent(), X.Kept);
     Old.acquire(B);
-    B.CreateCondBr(B.CreateIsNotNull(Old.At), Fill, Kept);
+    B.CreateCondBr(B.CreateIsNotNull(Old.At), Fill, X.Kept);
     Code Filler(*Fill);
     Filler.SetCurrentDebugLocation(DL);
     Old.fill(Filler);
-    B.SetInsertPoint(Filler.GetInsertBlock());
+    B.SetInsertPoint(X.Leave->getTerminator());
+    Old.release(B);
     return Filler.GetInsertBlock();
   }
 
 public:
   void split() {
-    BasicBlock *Front = L.getLoopPreheader(), *Exit = L.getExitBlock();
-    Instruction *End = Front->getTerminator();
-    DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
-    findSteps(*OfRows, End);
-    findSteps(*K, End);
+    startSplit(*K);
     IRNest None;
-    Checks C(None, SE, End);
+    Checks C(None, SE, L.getLoopPreheader()->getTerminator());
     Value *Good = mayBeSplit(C);
     Value *Address = Sum ? addressInFront() : nullptr;
-    BasicBlock *Kept = detach(L);
-    Function &F = *Front->getParent();
-    auto Create = [&](const char *Name) {
-      return BasicBlock::Create(F.getContext(), Name, &F, L.getHeader());
-    };
-    BasicBlock *Blocks = Create("nputeir.blocks"),
-               *Then = Create("nputeir.then"), *Next = Create("nputeir.next"),
-               *Done = Create("nputeir.done");
-    for (PHINode &P : Exit->phis())
-      P.addIncoming(P.getIncomingValueForBlock(L.getExitingBlock()), Done);
-    ValueToValueMapTy OfRectangle, OfOthers;
-    BasicBlock *Rectangle = copyLoop(L, FromStart ? Then : Next, OfRectangle);
-    markKept(L);
-    BasicBlock *Others = copyLoop(L, FromStart ? Next : Then, OfOthers);
-    BasicBlock *Enter = Create("nputeir.enter");
-    IRBuilder<> B(Front);
-    B.SetCurrentDebugLocation(DL);
-    B.CreateCondBr(Good, Enter, Kept);
-    B.SetInsertPoint(Enter);
-    BasicBlock *Copied = copyOld(B, Kept);
-    B.CreateBr(Blocks);
-    B.SetInsertPoint(Blocks);
-    PHINode *Begin = B.CreatePHI(I64, 2, "nputeir.begin");
-    Begin->addIncoming(B.getInt64(0), Copied);
-    B.CreateCondBr(B.CreateICmpULT(Begin, N.Rows),
-                   FromStart ? Rectangle : Others, Done);
-    B.SetInsertPoint(Done);
-    if (ReadsOld)
-      Old.release(B);
-    B.CreateBr(Exit);
-    B.SetInsertPoint(Then);
-    B.CreateBr(FromStart ? Others : Rectangle);
-    B.SetInsertPoint(Next);
-    Begin->addIncoming(B.CreateAdd(Begin, N.Height, "", true, true), Next);
-    B.CreateBr(Blocks);
-    formTerms(Rectangle, OfRectangle, Begin, true);
-    formTerms(Others, OfOthers, Begin, false);
-    ValueToValueMapTy &First = FromStart ? OfRectangle : OfOthers;
-    ValueToValueMapTy &Second = FromStart ? OfOthers : OfRectangle;
+    Blocks X;
+    makeBlocks(Good, FromStart, X);
+    enterBlocks(copyOld(X), X);
+    formTerms(X.Rectangle, X.OfRectangle, X.Begin, true);
+    formTerms(X.Others, X.OfOthers, X.Begin, false);
+    ValueToValueMapTy &First = FromStart ? X.OfRectangle : X.OfOthers;
+    ValueToValueMapTy &Second = FromStart ? X.OfOthers : X.OfRectangle;
     if (Sum)
       handOver(Address, First, Second);
     dropStores(After, First);

@@ -20,7 +20,6 @@
 // Of a system from the right, rows' elements lie between each other's: its
 // rectangle reads columns beside those that it writes.
 #include "triangular_solves.h"
-#include "ir_marks.h"
 #include "sum_loops.h"
 #include "uneven.h"
 
@@ -207,42 +206,15 @@ private:
 
 public:
   void split() {
-    BasicBlock *Front = L.getLoopPreheader(), *Exit = L.getExitBlock();
-    Instruction *End = Front->getTerminator();
-    DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
-    findSteps(*OfRows, End);
-    findSteps(*K, End);
+    startSplit(*K);
     IRNest None;
-    Checks C(None, SE, End);
-    Value *Good = mayBeSplit(C);
-    BasicBlock *Kept = detach(L);
-    Function &F = *Front->getParent();
-    auto Create = [&](const char *Name) {
-      return BasicBlock::Create(F.getContext(), Name, &F, L.getHeader());
-    };
-    BasicBlock *Blocks = Create("nputeir.blocks"),
-               *Then = Create("nputeir.then"), *Next = Create("nputeir.next");
-    for (PHINode &P : Exit->phis())
-      P.addIncoming(P.getIncomingValueForBlock(L.getExitingBlock()), Blocks);
-    ValueToValueMapTy OfRectangle, OfOthers;
-    BasicBlock *Rectangle = copyLoop(L, Next, OfRectangle);
-    markKept(L);
-    BasicBlock *Others = copyLoop(L, Then, OfOthers);
-    IRBuilder<> B(Front);
-    B.SetCurrentDebugLocation(DL);
-    B.CreateCondBr(Good, Blocks, Kept);
-    B.SetInsertPoint(Blocks);
-    PHINode *Begin = B.CreatePHI(I64, 2, "nputeir.begin");
-    Begin->addIncoming(B.getInt64(0), Front);
-    B.CreateCondBr(B.CreateICmpULT(Begin, N.Rows), Others, Exit);
-    B.SetInsertPoint(Then);
-    B.CreateBr(Rectangle);
-    B.SetInsertPoint(Next);
-    Begin->addIncoming(B.CreateAdd(Begin, N.Height, "", true, true), Next);
-    B.CreateBr(Blocks);
-    formPart(*K, Rectangle, OfRectangle, Begin, true);
-    formPart(*K, Others, OfOthers, Begin, false);
-    dropStores(Before, OfRectangle);
+    Checks C(None, SE, L.getLoopPreheader()->getTerminator());
+    Blocks X;
+    makeBlocks(mayBeSplit(C), /*RectangleFirst=*/false, X);
+    enterBlocks(X.Enter, X);
+    formPart(*K, X.Rectangle, X.OfRectangle, X.Begin, true);
+    formPart(*K, X.Others, X.OfOthers, X.Begin, false);
+    dropStores(Before, X.OfRectangle);
   }
 };
 

@@ -1,6 +1,7 @@
 // uneven.cpp -- nests of rows that do not have equally many columns.
 #include "uneven.h"
 #include "ir_exits.h"
+#include "ir_marks.h"
 
 #include "llvm/Transforms/Utils/Local.h"
 
@@ -260,6 +261,52 @@ void UnevenNest::findSteps(Loop &X, Instruction *At) {
     const SCEV *Step = Rec->getStepRecurrence(SE);
     Steps[&P] = Code.expand(Step, Step->getType(), At);
   }
+}
+
+void UnevenNest::startSplit(Loop &K) {
+  Instruction *End = L.getLoopPreheader()->getTerminator();
+  DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
+  findSteps(*OfRows, End);
+  findSteps(K, End);
+}
+
+void UnevenNest::makeBlocks(Value *Good, bool RectangleFirst, Blocks &X) {
+  BasicBlock *Front = L.getLoopPreheader(), *Exit = L.getExitBlock();
+  Function &F = *Front->getParent();
+  X.Kept = detach(L);
+  auto Create = [&](const char *Name) {
+    return BasicBlock::Create(F.getContext(), Name, &F, L.getHeader());
+  };
+  X.Enter = Create("nputeir.enter");
+  X.Head = Create("nputeir.blocks");
+  BasicBlock *Then = Create("nputeir.then"), *Next = Create("nputeir.next");
+  X.Leave = Create("nputeir.done");
+  for (PHINode &P : Exit->phis())
+    P.addIncoming(P.getIncomingValueForBlock(L.getExitingBlock()), X.Leave);
+  X.Rectangle = copyLoop(L, RectangleFirst ? Then : Next, X.OfRectangle);
+  markKept(L);
+  X.Others = copyLoop(L, RectangleFirst ? Next : Then, X.OfOthers);
+  IRBuilder<> B(Front);
+  B.SetCurrentDebugLocation(DL);
+  B.CreateCondBr(Good, X.Enter, X.Kept);
+  B.SetInsertPoint(X.Head);
+  X.Begin = B.CreatePHI(I64, 2, "nputeir.begin");
+  B.CreateCondBr(B.CreateICmpULT(X.Begin, N.Rows),
+                 RectangleFirst ? X.Rectangle : X.Others, X.Leave);
+  B.SetInsertPoint(X.Leave);
+  B.CreateBr(Exit);
+  B.SetInsertPoint(Then);
+  B.CreateBr(RectangleFirst ? X.Others : X.Rectangle);
+  B.SetInsertPoint(Next);
+  X.Begin->addIncoming(B.CreateAdd(X.Begin, N.Height, "", true, true), Next);
+  B.CreateBr(X.Head);
+}
+
+void UnevenNest::enterBlocks(BasicBlock *From, Blocks &X) {
+  IRBuilder<> B(From);
+  B.SetCurrentDebugLocation(DL);
+  X.Begin->addIncoming(B.getInt64(0), From);
+  B.CreateBr(X.Head);
 }
 
 BasicBlock *UnevenNest::frontOf(Loop &X, ValueToValueMapTy *Map) {

@@ -94,6 +94,23 @@ protected:
                 llvm::ValueToValueMapTy &Map, llvm::Value *Begin,
                 bool IsRectangle);
 
+  // L as a loop over blocks of rows, each of a rectangle and the others, both
+  // of them copies of L.
+  struct Blocks {
+    llvm::BasicBlock *Kept;               // L as it was
+    llvm::BasicBlock *Enter, *Leave;      // in front of the loop, and behind
+    llvm::BasicBlock *Head;               // of the loop
+    llvm::PHINode *Begin;                 // the first row of a block
+    llvm::BasicBlock *Rectangle, *Others; // where the copies begin
+    llvm::ValueToValueMapTy OfRectangle, OfOthers;
+  };
+  // What is asked in front of L can be computed from here on.  K is cut.
+  void startSplit(llvm::Loop &K);
+  // Good: L may be split.  Enter has no end yet.
+  void makeBlocks(llvm::Value *Good, bool RectangleFirst, Blocks &X);
+  // Into the loop over blocks from the end of this one, Enter or behind it.
+  void enterBlocks(llvm::BasicBlock *From, Blocks &X);
+
 private:
   const llvm::SCEV *withoutMax(const llvm::SCEV *N);
   void align(const llvm::Loop &X, bool &Starts, bool &Ends);
