@@ -282,24 +282,18 @@ private:
   // Where I reads depends on the row alone, or on the column: that row has some
   // column of a square, and that column some row, so the source reads it, too.
   bool readsByRowOrColumn(const Instruction &I) {
-    const SCEV *Row = SE.getZero(I64), *Column = Row;
-    const SCEV *Place = Places.placeOf(I);
-    while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
-      if (!L.contains(Rec->getLoop()))
-        break;
-      const SCEV *Step =
-          SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64);
-      if (!Rec->isAffine() || !SE.isLoopInvariant(Step, &L))
-        return false;
-      if (Rec->getLoop() == OfRows)
-        Row = Step;
-      else if (is_contained(Columns, Rec->getLoop()))
-        Column = Step;
-      Place = Rec->getStart();
-    }
+    LoopSteps Step;
+    const SCEV *Place, *Row = SE.getZero(I64), *Column = Row;
+    if (!stepsOf(I, Place, Step))
+      return false;
+    for (auto [X, S] : Step)
+      if (X == OfRows)
+        Row = S;
+      else if (is_contained(Columns, X))
+        Column = S;
     if (!FromStart)
       Row = Grows ? SE.getAddExpr(Row, Column) : SE.getMinusSCEV(Row, Column);
-    return SE.isLoopInvariant(Place, &L) && (Row->isZero() || Column->isZero());
+    return Row->isZero() || Column->isZero();
   }
 
   bool isElement(const Instruction &I) {
