@@ -214,7 +214,8 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                     const struct teir_cpu_ways *w, const enum dtype type[2],
                     const struct teir_cpu_loops *l) {
   enum { FIXED = 70 * CYCLE, STRAIGHT = 12 * CYCLE, FINISH = 200 * CYCLE };
-  /* Threads and wider vectors than these have it, and memory is the limit. */
+  /* More multiply-adds than were measured: prices know neither memory nor
+   * threads, and a build for any processor is priced by its least vectors. */
   enum { MUCH = 1 << 20 };
   struct teir_cpu_blocks b = teir_cpu_blocks(cpu, type[1]);
   struct types t = {type[0], type[1]};
