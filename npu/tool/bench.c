@@ -364,7 +364,9 @@ static const struct tool_command benches[] = {
                 "processor",
      .intro = "With the plugin's device=cpu, beside the peak of fused "
               "multiply-adds that the core shows, OpenBLAS where it is "
-              "installed, and plain clang. nn to tt: which inputs are "
+              "installed (openblas_kernels: those it runs; the better ones "
+              "where a release does not know the processor), and plain clang. "
+              "nn to tt: which inputs are "
               "transposed. In front, the processor time that compiling one "
               "product takes with the plugin and without. Then integers and "
               "bf16 (beside oneDNN where it is "
