@@ -45,22 +45,28 @@ static double max3(double a, double b, double c) {
   return a > b ? (a > c ? a : c) : (b > c ? b : c);
 }
 
-/* Cycles for bytes that cross the DRAM interface.  Writes are posted, so their
- * runs do not matter. */
 static double dram_rate(const struct preset *q, double run) {
   const double longest = q->dram[q->dram_count - 1].run_bytes;
   return preset_dram(q, (uint64_t)(run < longest ? run : longest));
 }
 
+/* Cycles for bytes that cross the DRAM interface.  Writes are posted, so their
+ * runs do not matter. */
 static double transfer_cycles(const struct preset *q, double bytes,
                               double run) {
   return bytes / dram_rate(q, run) * q->clock_ghz * 1e9;
 }
 
+static double eighth_power(double x) {
+  x *= x;
+  x *= x;
+  return x * x;
+}
+
 /* Two bounds that overlap imperfectly where they are close: the simulator's
  * runs lie on the 8-norm of both within 4 %. */
 static double both(double a, double b) {
-  return pow(pow(a, 8) + pow(b, 8), 1.0 / 8);
+  return sqrt(sqrt(sqrt(eighth_power(a) + eighth_power(b))));
 }
 
 /* Cycles in which DRAM moves what a round of all cores takes and leaves; 0
@@ -274,7 +280,7 @@ static double panel_wait(const struct array *s, const struct map_blocking *b,
 /* What more of the pushes cores wait for: DRAM has reads to do meanwhile, where
  * it is the bottleneck. */
 static double late_cycles(const struct array *s, double cores, double memory) {
-  double share = 1 / (1 + pow(memory / cores, 8));
+  double share = 1 / (1 + eighth_power(memory / cores));
   return share * push_of(s) * map_grid_inputs(&s->grid) / 4;
 }
 
