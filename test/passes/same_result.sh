@@ -5,8 +5,12 @@
 # or as many as the file says, or, with a dash, any number.
 # NPUTEIR_TEST_QUICK: -O2 only.  How the plugin runs when linking depends little
 # on the forms: a few files try all ways.
+# Code for the processor is there in the first build, and with it some calls
+# more; in others the loop runs where a call declines (cpu_same.sh has that code
+# at all levels).
 set -u
 export NPUTEIR_OPTIONS=min-macs=0 # some forms are small
+without=min-macs=0,cpu=off
 clang=$1 plugin=$2 runtime=$3 forms=$4
 want=${5:-$(sed -n 's,^// DONE: ,,p' "$forms")}
 [ -n "$want" ] || { echo "$forms does not say how many calls are done"; exit 1; }
@@ -23,6 +27,7 @@ count_done() { # count_done LEVEL
   done=$(sed -n 's/^calls done=\([0-9]*\) .*/\1/p' "$dir/err.txt")
   echo "$(basename "$forms") $1: $(cat "$dir/err.txt")"
   [ "$want" = - ] || [ "$done" = "$want" ] ||
+    { [ "$NPUTEIR_OPTIONS" = $without ] && [ "$done" -gt 0 ]; } ||
     { echo "$forms $1: $done calls were done, not $want"; status=1; }
 }
 check() { # check FLAGS
@@ -45,6 +50,7 @@ check() { # check FLAGS
 }
 
 check -O2
+export NPUTEIR_OPTIONS=$without
 if [ -z "${NPUTEIR_TEST_QUICK:-}" ]; then
   check -O1
   check -O3
@@ -55,6 +61,7 @@ if [ -z "${NPUTEIR_TEST_QUICK:-}" ] && "$clang" -fuse-ld=lld -flto=thin \
   case $forms in
   */orders.c | */flow.c | */tails.c | */types.c)
     check "-O2 -fno-strict-aliasing"
+    export NPUTEIR_OPTIONS=min-macs=0
     check "-O2 -flto=full -fuse-ld=lld"
     check "-O2 -flto=thin -fuse-ld=lld -Wl,--load-pass-plugin=$plugin"
     ;;
