@@ -4,6 +4,11 @@
  * reader passes over the chunks once per n round, and behind its last pass the
  * writer refills chunk after chunk for the next m round.
  *
+ * Where in1 has both channels of the shims, the chunks come ahead of it, in
+ * shares (design_panel_share): a share is a task of the transaction, also in
+ * the east neighbour's mem tile, which writes into this one's memory, or its
+ * own, and counts with this one's locks.
+ *
  * A panel that does not fit is kept in part (struct map_panel): of every
  * stretch of k the first steps.  The kept steps of all stretches lie one behind
  * the other; the steps behind them, streamed in every n round, pass through a

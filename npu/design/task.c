@@ -247,15 +247,16 @@ enum rounds { ALL_ROUNDS, FIRST_ROUND, OTHER_ROUNDS };
 
 /* A kind of tasks on a shim channel; ring: descriptors that take turns; part:
  * of those that a column has of n, or of its ways out; of in0 1: the last
- * chunk; share: a share of a panel of in0 that comes ahead of in1. */
-enum columns { ALL_COLUMNS, HOME_COLUMNS, SHARE_COLUMNS };
+ * chunk. */
+enum columns { ALL_COLUMNS, HOME_COLUMNS, SHARE_COLUMNS, OTHER_COLUMNS };
 struct channel {
   const char *name;
   int tensor; /* or MAP_BIAS */
   enum rounds rounds;
   bool mm2s;
   int channel, bd, ring;
-  enum columns columns; /* home: those that send in0 */
+  /* home: those that send in0; share: those with one on the channel */
+  enum columns columns;
   int part;
 };
 
@@ -687,18 +688,21 @@ static bool has_channel(const struct tile_program *p, const struct channel *c,
                         int column) {
   if (c->ring == 0 || (c->tensor == IN1 && design_in1_part(p, column) < 0))
     return false;
+  bool shares = design_panel_share(p, column, c->channel).count > 0;
   switch (c->columns) {
   case ALL_COLUMNS:
     break;
   case HOME_COLUMNS:
     return design_in0_part(p, column) >= 0;
   case SHARE_COLUMNS:
-    return design_panel_share(p, column, c->channel).count > 0;
+    return shares;
+  case OTHER_COLUMNS:
+    return !shares;
   }
   return true;
 }
 
-enum { CHANNELS = 9 };
+enum { CHANNELS = 11 };
 
 static bool fits(struct builder *m, const struct phases *x,
                  const struct channel channel[CHANNELS], struct diag *d) {
@@ -708,11 +712,13 @@ static bool fits(struct builder *m, const struct phases *x,
   trial.diag = d;
   const struct tile_program *p = m->design->program;
   for (int i = 0; i < CHANNELS; i++) {
-    bool shares = channel[i].columns == SHARE_COLUMNS; /* differ by column */
-    for (int column = 0; column < (shares ? p->grid.columns : 1); column++)
-      if ((shares ? has_channel(p, &channel[i], column) : channel[i].ring) &&
-          !fill_channel(&trial, x, &channel[i], column, bd, &repeat))
+    bool alike = channel[i].columns != SHARE_COLUMNS, found = false;
+    for (int column = 0; column < p->grid.columns && !(alike && found);
+         column++) {
+      found = has_channel(p, &channel[i], column);
+      if (found && !fill_channel(&trial, x, &channel[i], column, bd, &repeat))
         return false;
+    }
   }
   return true;
 }
@@ -755,7 +761,8 @@ static bool in1_moves(const struct phases *x) {
   return false;
 }
 
-/* In the order in which they are pushed: first what others wait for. */
+/* In the order in which they are pushed: first what others wait for.  Where
+ * in1 comes behind in0 on a channel, its task has time. */
 bool make_tasks(struct builder *m) {
   const struct tile_program *p = m->design->program;
   bool part = p->panel.stretches > 0, turns = p->grid.split > 1,
@@ -771,9 +778,11 @@ bool make_tasks(struct builder *m) {
        HOME_COLUMNS, 0},
       {"in0_more", IN0, ALL_ROUNDS, true, 1, 0, turns ? ahead : 0,
        SHARE_COLUMNS, 0},
-      {"in1", IN1, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0, 1, ALL_COLUMNS,
-       0},
-      {"in1_1", IN1, ALL_ROUNDS, true, 1, 0, turns, ALL_COLUMNS, 1},
+      {"in1", IN1, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0, 1,
+       turns ? OTHER_COLUMNS : ALL_COLUMNS, 0},
+      {"in1_1", IN1, ALL_ROUNDS, true, 1, 0, turns, OTHER_COLUMNS, 1},
+      {"in1", IN1, ALL_ROUNDS, true, 0, 0, turns, SHARE_COLUMNS, 0},
+      {"in1_1", IN1, ALL_ROUNDS, true, 1, 0, turns, SHARE_COLUMNS, 1},
       {"in0_last", IN0, ALL_ROUNDS, true, 0, 0, apart ? ahead : 0, HOME_COLUMNS,
        1},
       {"bias", MAP_BIAS, ALL_ROUNDS, true, design_in1_way(p, 0).in, 0,
@@ -797,7 +806,7 @@ bool make_tasks(struct builder *m) {
     if (part && design_in0_part(p, column) >= 0)
       make_panel_tasks(m, &x, column);
     for (int i = 0; i < CHANNELS; i++)
-      if (channel[i].columns == SHARE_COLUMNS &&
+      if (channel[i].tensor == IN0 && channel[i].columns == SHARE_COLUMNS &&
           has_channel(p, &channel[i], column))
         make_turn_tasks(m, &x, column, channel[i].channel);
   }

@@ -264,17 +264,16 @@ static double start_cycles(const struct array *s,
   return start;
 }
 
-/* What the first n round waits for it, more than for the pushes of inputs: for
- * the last share that is pushed. */
+/* What the first n round waits for it, more (or less) than for half of the
+ * pushes: for the last share that is pushed, or for in1's pushes meanwhile. */
 static double panel_wait(const struct array *s, const struct map_blocking *b,
                          const struct map_panel *panel, double in0) {
   const struct map_grid *g = &s->grid;
   if (g->split == 1)
     return 0;
-  double come =
-             push_of(s) * g->m * panel->ways + share_cycles(s, b, panel, in0),
-         pushes = push_of(s) * map_grid_inputs(g) / 2;
-  return come > pushes ? come - pushes : 0;
+  double push = push_of(s), share = share_cycles(s, b, panel, in0);
+  return push * g->m * (panel->ways - 1) + fmax(share, push * g->n / 2) -
+         push * map_grid_inputs(g) / 2;
 }
 
 /* What more of the pushes cores wait for: DRAM has reads to do meanwhile, where

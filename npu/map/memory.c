@@ -571,7 +571,8 @@ static int panel_rounds(const struct device *dev, const struct teir_problem *p,
 }
 
 /* Channels on which a whole panel comes ahead of in1: so many that its pushes
- * and its way take least.  Shares begin at steps of one loop over k. */
+ * and its way, or in1's pushes meanwhile, take least.  Shares begin at steps of
+ * one loop over k. */
 static int ways_of(const struct device *dev, const struct map_blocking *b,
                    const struct map_grid *g, int64_t panel_bytes, int chunks) {
   int most = map_grid_spreads(g) ? 4 : 2;
@@ -580,8 +581,8 @@ static int ways_of(const struct device *dev, const struct map_blocking *b,
   most = chunks < most ? chunks : most;
   for (int ways = 1; ways <= most && inner_steps(b) == b->steps_k; ways++) {
     int share = div_up(chunks, ways); /* the largest one */
-    double cycles = ways * g->m * push + (double)panel_bytes / chunks * share /
-                                             map_stream_bytes(dev);
+    double way = (double)panel_bytes / chunks * share / map_stream_bytes(dev);
+    double cycles = ways * g->m * push + fmax(way, g->n * push);
     if (cycles < least) {
       least = cycles;
       best = ways;
