@@ -60,8 +60,11 @@ Function *cpuFunction(const Function &Like, const contraction &C) {
       GlobalValue::ExternalWeakLinkage, Name, M);
   F->setDoesNotThrow();
   F->addFnAttr(CpuAttribute, Text);
+  // The code generator makes its tables once for all functions that are alike
+  // in these.
   for (const char *Kept :
-       {"target-cpu", "target-features", "tune-cpu", "frame-pointer"})
+       {"target-cpu", "target-features", "tune-cpu", "frame-pointer",
+        "prefer-vector-width", "min-legal-vector-width"})
     if (Like.hasFnAttribute(Kept))
       F->addFnAttr(Like.getFnAttribute(Kept));
   return F;

@@ -98,15 +98,22 @@ bool movesLikeOut(const contraction &C, unsigned T) {
   return true;
 }
 
-// What is read, beside out.
-SmallVector<unsigned, 4> readBeside(const contraction &C,
+const Value *objectOf(const Value *Place) {
+  const Value *V = getUnderlyingObject(Place);
+  if (const auto *Frozen = dyn_cast<FreezeInst>(V))
+    V = getUnderlyingObject(Frozen->getOperand(0));
+  return V;
+}
+
+// What is read, and not from another object than out is in.
+SmallVector<unsigned, 4> mayOverlap(const contraction &C,
                                     const CpuOperands &X) {
   SmallVector<unsigned, 4> Read;
-  const Value *Out = getUnderlyingObject(X.Tensor[OUT]);
+  const Value *Out = objectOf(X.Tensor[OUT]);
   for (unsigned T = 0; T < tensorsOf(C); T++) {
     if (T == OUT || (T >= TENSORS && C.extra[T - TENSORS].tensor < 0))
       continue;
-    const Value *In = getUnderlyingObject(X.Tensor[T]);
+    const Value *In = objectOf(X.Tensor[T]);
     if (In == Out || !isIdentifiedObject(In) || !isIdentifiedObject(Out))
       Read.push_back(T);
   }
@@ -174,14 +181,14 @@ Value *isBeside(IRBuilder<> &B, const contraction &C, const CpuOperands &X,
 
 Value *cpuIsApart(IRBuilder<> &B, const contraction &C, const CpuOperands &X) {
   Value *Apart = B.getTrue();
-  for (unsigned T : readBeside(C, X))
+  for (unsigned T : mayOverlap(C, X))
     Apart = B.CreateAnd(Apart, isApart(B, C, X, T));
   return Apart;
 }
 
 Value *cpuIsBeside(IRBuilder<> &B, const contraction &C, const CpuOperands &X) {
   Value *Beside = B.getTrue();
-  for (unsigned T : readBeside(C, X))
+  for (unsigned T : mayOverlap(C, X))
     Beside = B.CreateAnd(Beside,
                          B.CreateOr(isApart(B, C, X, T), isBeside(B, C, X, T)));
   return Beside;
