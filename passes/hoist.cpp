@@ -28,6 +28,7 @@
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/MemoryLocation.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
@@ -142,6 +143,14 @@ bool hoistPure(Loop &L) {
   return Changed;
 }
 
+// ScalarEvolution would look through the division, which it cannot compute
+// again elsewhere: the divisor may be zero there.
+void seal(Instruction &I, Instruction &At) {
+  Value *Quotient = IRBuilder<>(&At).CreateFreeze(&I);
+  I.replaceUsesWithIf(Quotient,
+                      [&](Use &U) { return U.getUser() != Quotient; });
+}
+
 class GuardedHoister {
   Loop &Outer;
   ScalarEvolution &SE;
@@ -220,16 +229,8 @@ private:
       I.dropUnknownNonDebugMetadata(); // what holds only if it is reached
     Value *Result = Places.move(I, Places.noneIsZero(Counts));
     if (Result == &I && I.getOpcode() == Instruction::UDiv)
-      seal(I);
+      seal(I, *Places.front());
     return true;
-  }
-
-  // ScalarEvolution would look through the division, which it cannot compute
-  // again elsewhere: the divisor may be zero there.
-  void seal(Instruction &I) {
-    Value *Quotient = IRBuilder<>(Places.front()).CreateFreeze(&I);
-    I.replaceUsesWithIf(Quotient,
-                        [&](Use &U) { return U.getUser() != Quotient; });
   }
 };
 
@@ -240,6 +241,12 @@ struct HoistPass : PassInfoMixin<HoistPass> {
     DominatorTree &DT = FAM.getResult<DominatorTreeAnalysis>(F);
     AAResults &AA = FAM.getResult<AAManager>(F);
     bool Changed = false;
+    for (Instruction &I : make_early_inc_range(instructions(F)))
+      if (I.getOpcode() == Instruction::UDiv && !LI.getLoopFor(I.getParent()) &&
+          !isa<Constant>(I.getOperand(1))) {
+        seal(I, *I.getNextNode());
+        Changed = true;
+      }
     // Outer loops first: what cannot leave them may still leave inner ones.
     for (Loop *L : LI.getLoopsInPreorder()) {
       if (L->isInnermost() || !L->isLoopSimplifyForm() || !sumsProducts(*L))

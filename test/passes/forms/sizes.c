@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 72
+// DONE: 73
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -203,4 +203,13 @@ INT_FORM(inline_array_too_long) { // near miss: its rows reach the result
       for (int k = 0; k < sum; k++)
         layer.out[i][j] += layer.left[i][k] * (&layer.right[0][0])[j * 17 + k];
   memcpy(C, layer.out, sizeof layer.out);
+}
+INT_FORM(quotients) { // of sizes, the divisor one that is not known
+  unsigned d = B[0] & 3, n = d ? (unsigned)K / d : 0;
+  if (M < 0)
+    return;
+  for (unsigned i = 0; i < (unsigned)M / (d + 1); i++) // expected-remark {{mk,kn->mn}}
+    J
+      for (unsigned k = 0; k < n; k++)
+        C[i * 64ul + j] += A[i * 64ul + k] * B[k * 64ul + j];
 }
