@@ -60,16 +60,16 @@ bool Body::isUnchanging(const Value *Condition, const Loop &L) const {
 void Body::choose(BasicBlock *B, const BranchInst &Branch) {
   if (!isUnchanging(Branch.getCondition(), *LI.getLoopFor(B)))
     return;
-  if (First && !First->contains(B) && none_of(successors(B), [&](auto *Next) {
-        return DT.dominates(BasicBlockEdge(B, Next), First->getHeader());
-      }))
-    return; // decides on other code
   auto Take = [&](bool Side) {
     Taken[B] = Branch.getSuccessor(Side ? 0 : 1);
     Asserted.push_back({&Branch, Side});
   };
   if (auto Side = Ways.of(Branch, SE))
     return Take(*Side);
+  if (First && !First->contains(B) && none_of(successors(B), [&](auto *Next) {
+        return DT.dominates(BasicBlockEdge(B, Next), First->getHeader());
+      }))
+    return; // decides on other code
   bool Sums[2] = {false, false}, Touches[2] = {false, false};
   for (int I = 0; I < 2; I++) {
     BasicBlockEdge Edge(B, Branch.getSuccessor(I));

@@ -49,7 +49,7 @@ public:
        llvm::DominatorTree &DT, arena *A, verdict &V, Sides &Ways,
        const llvm::Loop *First)
       : Outer(Outer), LI(LI), SE(SE), DT(DT), A(A), V(V), First(First),
-        Ways(Ways), Local(findLocalArrays(Outer)), Clipped(Outer, SE) {}
+        Ways(Ways), Local(findLocalArrays(Outer)), Clipped(Outer, SE, Ways) {}
   // False and a verdict when some code does what a contraction does not.
   bool read();
   // False and a verdict when a value is used after the nest.

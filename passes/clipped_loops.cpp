@@ -84,6 +84,63 @@ private:
 
 } // namespace
 
+namespace {
+
+// What P is on each side of the branch that decides on it.
+struct Parted {
+  const BranchInst *Branch = nullptr; // null: there is none such
+  const Value *Side[2] = {nullptr, nullptr}; // false, true
+
+  explicit Parted(const PHINode &P) {
+    if (P.getNumIncomingValues() != 2)
+      return;
+    const BranchInst *Found[2] = {nullptr, nullptr};
+    for (unsigned I = 0; I < 2; I++) {
+      const BasicBlock *To = P.getParent(), *B = P.getIncomingBlock(I);
+      enum { StepsMax = 8 };
+      for (int N = 0;
+           N < StepsMax && B->getSingleSuccessor() && B->getSinglePredecessor();
+           N++) {
+        To = B;
+        B = B->getSinglePredecessor();
+      }
+      Found[I] = dyn_cast<BranchInst>(B->getTerminator());
+      if (!Found[I] || !Found[I]->isConditional())
+        return;
+      Side[Found[I]->getSuccessor(0) == To] = P.getIncomingValue(I);
+    }
+    if (Found[0] == Found[1] && Side[0] && Side[1])
+      Branch = Found[0];
+  }
+};
+
+// What a condition chooses whose side is given.
+class Chooser : public SCEVRewriteVisitor<Chooser> {
+  const Loop &Outer;
+  Sides &Ways;
+  int Looks = 0;
+
+public:
+  Chooser(ScalarEvolution &SE, const Loop &Outer, Sides &Ways)
+      : SCEVRewriteVisitor(SE), Outer(Outer), Ways(Ways) {}
+
+  const SCEV *visitUnknown(const SCEVUnknown *U) {
+    enum { LooksMax = 100 };
+    const auto *P = dyn_cast<PHINode>(U->getValue());
+    if (!P || !Outer.contains(P) || ++Looks > LooksMax)
+      return U;
+    Parted At(*P);
+    if (!At.Branch || !Outer.isLoopInvariant(At.Branch->getCondition()))
+      return U;
+    if (auto Side = Ways.of(*At.Branch, SE))
+      return visit(SE.getSCEV(const_cast<Value *>(At.Side[*Side])));
+    Ways.meet(*At.Branch);
+    return U;
+  }
+};
+
+} // namespace
+
 const ClippedLoop *ClippedLoops::at(const Loop &L) const {
   auto It = All.find(&L);
   return It == All.end() ? nullptr : &It->second;
@@ -304,8 +361,20 @@ bool ClippedLoops::findGuard(const Loop &L, const SCEV *End,
   return true;
 }
 
+// I is used for nothing but the comparison that ends a loop.
+static bool onlyEnds(const Instruction &I, const ICmpInst &Compare) {
+  const Instruction *At = &I;
+  for (int Depth = 0; Depth < 4 && At->hasOneUse(); Depth++) {
+    At = cast<Instruction>(At->user_back());
+    if (At == &Compare)
+      return true;
+  }
+  return false;
+}
+
 // Nothing else depends on where the loop starts.
 bool ClippedLoops::startsCounterOnly(const Loop &L, const PHINode &Counter,
+                                     const ICmpInst &Compare,
                                      const ClippedLoop &C) const {
   const SCEV *Start = widened(C.Start, SE);
   auto Is = [&](const SCEV *S) {
@@ -323,7 +392,7 @@ bool ClippedLoops::startsCounterOnly(const Loop &L, const PHINode &Counter,
         return false;
       if (L.contains(B))
         continue;
-      if (!SCEVExprContains(S, Is))
+      if (!SCEVExprContains(S, Is) || onlyEnds(I, Compare))
         continue;
       if (!Is(S))
         return false;
@@ -331,6 +400,7 @@ bool ClippedLoops::startsCounterOnly(const Loop &L, const PHINode &Counter,
         const auto *By = cast<Instruction>(U);
         bool Again = !L.contains(By) && SE.isSCEVable(By->getType()) &&
                      Is(SE.getSCEV(const_cast<Instruction *>(By)));
+        Again |= onlyEnds(*By, Compare);
         if (By != &Counter && !Again && (L.contains(By) || !isa<ICmpInst>(By)))
           return false;
       }
@@ -341,6 +411,15 @@ bool ClippedLoops::startsCounterOnly(const Loop &L, const PHINode &Counter,
 // Of max(X, Start), as which a loop that ends at it has its end, X; Met: it is
 // that.
 static const SCEV *withoutStart(const SCEV *End, const SCEV *Start, bool &Met) {
+  // A start that is not negative makes an end that is not, either.
+  const auto *OfEnd = dyn_cast<SCEVZeroExtendExpr>(End);
+  const auto *OfStart = dyn_cast<SCEVZeroExtendExpr>(Start);
+  if (OfEnd && OfStart &&
+      OfEnd->getOperand()->getType() == OfStart->getOperand()->getType()) {
+    const SCEV *To =
+        withoutStart(OfEnd->getOperand(), OfStart->getOperand(), Met);
+    return Met ? To : End;
+  }
   const auto *Max = dyn_cast<SCEVSMaxExpr>(End);
   SmallVector<const SCEV *, 2> Own, Others;
   if (const auto *Parts = dyn_cast<SCEVSMaxExpr>(Start))
@@ -399,11 +478,14 @@ bool ClippedLoops::read(Loop &L, ClippedLoop &C) const {
     if (Ahead && Is == CmpInst::ICMP_NE && !Met &&
         !SE.isKnownPredicate(CmpInst::ICMP_SLE, C.Start, End))
       return false;
-    return split(C.Start, true, C.First, C.Least) &&
-           split(End, false, C.End, C.Limit) &&
+    auto Chosen = [&](const SCEV *S) {
+      return Chooser(SE, Outer, Ways).visit(S);
+    };
+    return split(Chosen(C.Start), true, C.First, C.Least) &&
+           split(Chosen(End), false, C.End, C.Limit) &&
            C.Least.size() + C.Limit.size() > 0 &&
            SE.isKnownNonNegative(C.First) && (Ahead || findGuard(L, End, C)) &&
-           (C.Least.empty() || startsCounterOnly(L, P, C));
+           (C.Least.empty() || startsCounterOnly(L, P, *Compare, C));
   }
   return false;
 }

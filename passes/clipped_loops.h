@@ -8,6 +8,7 @@
 #define NPUTEIR_CLIPPED_LOOPS_H
 
 #include "passes.h"
+#include "sides.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
@@ -35,12 +36,13 @@ struct ClippedLoop {
 class ClippedLoops {
   llvm::Loop &Outer;
   llvm::ScalarEvolution &SE;
+  Sides &Ways;
 
 public:
   llvm::DenseMap<const llvm::Loop *, ClippedLoop> All;
 
-  ClippedLoops(llvm::Loop &Outer, llvm::ScalarEvolution &SE)
-      : Outer(Outer), SE(SE) {}
+  ClippedLoops(llvm::Loop &Outer, llvm::ScalarEvolution &SE, Sides &Ways)
+      : Outer(Outer), SE(SE), Ways(Ways) {}
   void find();
   // Null: L is none.
   const ClippedLoop *at(const llvm::Loop &L) const;
@@ -63,6 +65,7 @@ private:
   bool asksWhether(const llvm::BranchInst &Branch, bool Side,
                    const llvm::SCEV *End, const ClippedLoop &C) const;
   bool startsCounterOnly(const llvm::Loop &L, const llvm::PHINode &Counter,
+                         const llvm::ICmpInst &Compare,
                          const ClippedLoop &C) const;
 };
 

@@ -43,6 +43,7 @@ namespace {
 
 // Each is found in the code that the one before leaves.
 enum { SumsPerNest = 4, SplitsPerNest = 4, CopiesPerFunction = 8 };
+enum { ReadingsMax = 12 }; // of a nest, with one side or the other
 
 // Reads every nest before it rewrites the first, so that what is known about a
 // nest does not depend on the branches in front of those before it, and the
@@ -274,13 +275,13 @@ private:
     return X;
   }
 
-  // What may be taken of L, X among it, with one side or the other of
-  // conditions that it does not change.  False: one that it needs is not among
-  // it.
-  bool readSides(Loop &L, Reading X, std::vector<Reading> &All, int &Left) {
+  // What may be taken with one side or the other of conditions that the nest
+  // does not change, X among it.  False: one that it needs is not among it.
+  bool readSides(Reading X, function_ref<Reading(Sides)> Read,
+                 std::vector<Reading> &All, int &Left) {
     auto Try = [&](const Sides &Ways, const Instruction &At, bool Side) {
       return Left-- > 0 && !Ways.isFull() &&
-             readSides(L, readLoop(L, false, Sides(Ways, At, Side)), All, Left);
+             readSides(Read(Sides(Ways, At, Side)), Read, All, Left);
     };
     Sides Ways = X.Ways;
     if (!X.isPlanned()) {
@@ -319,12 +320,14 @@ private:
         visit(*Inner);
       return;
     }
-    enum { ReadingsMax = 12 };
-    Reading X = readLoop(L, Matrices, Sides());
+    auto Read = [&](Sides Ways) {
+      return readLoop(L, Matrices, std::move(Ways));
+    };
+    Reading X = Read(Sides());
     Finding N = X.N;
     std::vector<Reading> All;
     int Left = ReadingsMax;
-    if (readSides(L, std::move(X), All, Left))
+    if (readSides(std::move(X), Read, All, Left))
       return take(std::move(All));
     if (!Matrices)
       Kept[&L] = N.V.rule;
@@ -394,6 +397,7 @@ private:
     });
   }
 
+  // On one side of conditions: the rest of the nest is copied for each taking.
   bool takeSums(Loop &L, SumLoop &S, size_t Before) {
     Finding N = findingOf(L);
     IRNest Nest;

@@ -31,22 +31,26 @@ public:
   }
 
 private:
-  // A multiple of a number is multiplied in 64 bits, where neither wraps.
-  const SCEV *extend(const SCEV *S, bool Signed) {
+  // A multiple of a number is multiplied in T, where neither wraps.
+  const SCEV *extend(const SCEV *S, Type *T, bool Signed) {
     const auto *M = dyn_cast<SCEVMulExpr>(S);
     if (Signed && M && M->getNumOperands() == 2 &&
         isa<SCEVConstant>(M->getOperand(0)))
-      return SE.getMulExpr(SE.getSignExtendExpr(M->getOperand(0), I64),
-                           SE.getSignExtendExpr(M->getOperand(1), I64));
-    return Signed ? SE.getSignExtendExpr(S, I64) : SE.getZeroExtendExpr(S, I64);
+      return SE.getMulExpr(SE.getSignExtendExpr(M->getOperand(0), T),
+                           SE.getSignExtendExpr(M->getOperand(1), T));
+    return Signed ? SE.getSignExtendExpr(S, T) : SE.getZeroExtendExpr(S, T);
   }
 
+  // Within an index there may be one of fewer bits yet.
   const SCEV *widen(const SCEVCastExpr *Cast, bool Signed) {
-    const SCEV *S = Cast->getOperand();
+    const SCEV *S = visit(Cast->getOperand());
+    Type *T = Cast->getType();
+    const SCEV *Same =
+        Signed ? SE.getSignExtendExpr(S, T) : SE.getZeroExtendExpr(S, T);
     unsigned Bits = (unsigned)SE.getTypeSizeInBits(S->getType());
     bool IsIndex = Bits >= 8 && Bits <= 32; // fewer: i & 1
-    if (Cast->getType() != I64 || !IsIndex)
-      return Cast;
+    if (SE.getTypeSizeInBits(T) > 64 || !IsIndex)
+      return Same;
     NoWrap Sum = {Bits, Signed, {nullptr, {}}};
     SmallVector<std::pair<const SCEV *, const Loop *>, 4> Steps;
     while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(S)) {
@@ -54,16 +58,17 @@ private:
       if (!Times)
         break; // a loop around the nest
       if (!Rec->isAffine())
-        return Cast;
+        return Same;
       const SCEV *Step = Rec->getStepRecurrence(SE);
-      Step = extend(Step, Signed || looksNegative(Step));
-      Sum.Of.Terms.push_back({Step, Times});
-      Steps.push_back({Step, Rec->getLoop()});
+      bool HasSign = Signed || looksNegative(Step);
+      Sum.Of.Terms.push_back({extend(Step, I64, HasSign), Times});
+      Steps.push_back({extend(Step, T, HasSign), Rec->getLoop()});
       S = Rec->getStart();
     }
-    const SCEV *Wide = Sum.Of.Start = extend(S, Signed);
-    if (Steps.empty() && Wide == Cast)
-      return Cast;
+    const SCEV *Wide = extend(S, T, Signed);
+    Sum.Of.Start = extend(S, I64, Signed);
+    if (Steps.empty() && (T != I64 || Wide == Same))
+      return Same;
     for (auto [Step, L] : reverse(Steps))
       Wide = SE.getAddRecExpr(Wide, Step, L, SCEV::FlagAnyWrap);
     Bounded.push_back(std::move(Sum));

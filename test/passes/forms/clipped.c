@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 67
+// DONE: 79
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -180,6 +180,51 @@ INT_FORM(clipped_and_compared) { // the start is no function of the tap
     int s = 0;
     for (short t = i == 0; t < 3; t++)
       L s += A[(i - 1 + t) * K + k] * B[((i == 0) * 3 + t) * K + k];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_short_base) { // as TFLite Micro's forks for small processors
+  for (int i = 0; i < M; i++) { // expected-remark {{mkl,nkl->mn}}
+    const int16_t y = (uint16_t)i - 1;
+    J {
+      int s = 0;
+      for (int t = MAX(0, -y); t < MIN(3, M - y); t++)
+        L s += A[(y + t) * K + k] * B[(j * 3 + t) * K + k];
+      C[i * N + j] = s;
+    }
+  }
+}
+INT_FORM(clipped_either_dilation) { // a call with it, and one without
+  const int d = 1 + (B[0] & 3);
+  I J { // expected-remark 2 {{mkl,nkl->mn}}
+    int s = 0, y = i - 1, from, to;
+    if (d > 1) {
+      const int least = (-y + d - 1) / d, most = (M - y + d - 1) / d;
+      from = MAX(0, least);
+      to = MIN(3, most);
+    } else {
+      from = MAX(0, -y);
+      to = MIN(3, M - y);
+    }
+    for (int t = from; t < to; t++)
+      L s += A[(y + t * d) * K + k] * B[(j * 3 + t) * K + k];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(clipped_either_dilation_told) { // near miss: the start is told, too
+  const int d = 1 + (B[0] & 3);
+  I J { // expected-remark {{kept}}
+    int s = 0, y = i - 1, from, to;
+    if (d > 1) {
+      const int least = (-y + d - 1) / d, most = (M - y + d - 1) / d;
+      from = MAX(0, least);
+      to = MIN(3, most);
+    } else {
+      from = MAX(0, -y);
+      to = MIN(3, M - y);
+    }
+    for (int t = from; t < to; t++)
+      L s += A[(y + t * d) * K + k] * B[(j * 3 + t) * K + k + from];
     C[i * N + j] = s;
   }
 }

@@ -134,3 +134,11 @@ INT_FORM(in_batches) { // which loop it changes in
     }
   }
 }
+INT_FORM(sums_first) { // near miss: the rest would be copied for each side
+  int t = K & 1;
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    L s += A[i * K + k] * B[t ? j * K + k : k * N + j];
+    C[i * N + j] = s % 7;
+  }
+}
