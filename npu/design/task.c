@@ -25,125 +25,9 @@
  * shim stays within 16.
  */
 #include "parts.h"
+#include "shim_walk.h"
 
 #include <assert.h>
-
-enum { WALK_LOOPS = 24 };
-struct walk {
-  int64_t extent[WALK_LOOPS], stride_bytes[WALK_LOOPS];
-  int count;
-};
-
-/* Adds a loop inside the ones before; merges when the outer one continues
- * where this one ends. */
-static void walk_add(struct walk *w, int64_t extent, int64_t stride_bytes) {
-  assert(extent >= 1 && w->count < WALK_LOOPS);
-  if (extent == 1)
-    return;
-  if (w->count && w->stride_bytes[w->count - 1] == stride_bytes * extent) {
-    w->extent[w->count - 1] *= extent;
-    w->stride_bytes[w->count - 1] = stride_bytes;
-    return;
-  }
-  w->extent[w->count] = extent;
-  w->stride_bytes[w->count++] = stride_bytes;
-}
-
-/* A single word. */
-static void walk_add_word(struct walk *w) {
-  w->extent[w->count] = 1;
-  w->stride_bytes[w->count++] = 4;
-}
-
-/* A loop inside others that is longer than a dimension can count becomes two,
- * of which no step is too long. */
-static void split_long(struct walk *w, const struct tile_resources *shim) {
-  for (int i = w->count - 1; i > 0; i--) {
-    if (w->extent[i] <= shim->max_wrap || w->count == WALK_LOOPS)
-      continue;
-    int64_t inner = shim->max_wrap;
-    while (inner > 1 && (w->extent[i] % inner ||
-                         inner * w->stride_bytes[i] / 4 > shim->max_step_words))
-      inner--;
-    for (int j = w->count++; j > i; j--) {
-      w->extent[j] = w->extent[j - 1];
-      w->stride_bytes[j] = w->stride_bytes[j - 1];
-    }
-    w->extent[i + 1] = inner;
-    w->extent[i] /= inner;
-    w->stride_bytes[i] *= inner;
-  }
-}
-
-static void drop_outermost(struct walk *w) {
-  w->count--;
-  for (int i = 0; i < w->count; i++) {
-    w->extent[i] = w->extent[i + 1];
-    w->stride_bytes[i] = w->stride_bytes[i + 1];
-  }
-}
-
-/* Fills a shim descriptor from the walk.  Its outermost loop may be repeats of
- * the task, of the same words or, where there are more loops than dimensions,
- * of others by iteration. */
-static bool fill_bd(struct builder *m, const char *name, struct walk *w,
-                    struct bd *bd, int *repeat) {
-  const struct device *dev = m->design->program->device;
-  const struct tile_resources *shim = &dev->tile[TILE_SHIM];
-  *repeat = 1;
-  bool again = w->count && w->stride_bytes[0] == 0;
-  if (again) {
-    if (w->extent[0] > dev->max_repeat)
-      return diag_error(m->diag, loc_none(),
-                        "%s: %lld rounds; a task runs at most %d times", name,
-                        (long long)w->extent[0], dev->max_repeat);
-    *repeat = (int)w->extent[0];
-    drop_outermost(w);
-  }
-  split_long(w, shim);
-  if (!again && w->count == shim->dims + 1 &&
-      w->extent[0] <= dev->max_iterations &&
-      w->stride_bytes[0] / 4 <= shim->max_step_words) {
-    bd->iteration_count = (uint32_t)w->extent[0];
-    bd->iteration_step_words = (uint32_t)(w->stride_bytes[0] / 4);
-    *repeat = (int)w->extent[0];
-    drop_outermost(w);
-  }
-  if (!w->count)
-    walk_add_word(w);
-  if (w->count > shim->dims)
-    return diag_error(m->diag, loc_none(),
-                      "%s: %d loops over device memory; a shim descriptor has "
-                      "%d dimensions",
-                      name, w->count, shim->dims);
-  double length = 1;
-  for (int i = 0; i < w->count; i++) {
-    int at = w->count - 1 - i; /* innermost first */
-    bool outermost = i == w->count - 1;
-    length *= (double)w->extent[at];
-    if (w->stride_bytes[at] <= 0 ||
-        w->stride_bytes[at] / 4 > shim->max_step_words)
-      return diag_error(m->diag, loc_none(),
-                        "%s: a step of %lld bytes; a shim dimension moves by "
-                        "up to %lld",
-                        name, (long long)w->stride_bytes[at],
-                        4LL * shim->max_step_words);
-    if (!outermost && w->extent[at] > shim->max_wrap)
-      return diag_error(m->diag, loc_none(),
-                        "%s: a loop of %lld; a shim dimension counts to %d",
-                        name, (long long)w->extent[at], shim->max_wrap);
-    bd->dim[i] = (struct bd_dim){(uint32_t)(w->stride_bytes[at] / 4),
-                                 outermost ? 0 : (uint32_t)w->extent[at]};
-  }
-  for (int i = w->count; i < 4; i++)
-    bd->dim[i] = (struct bd_dim){1, 0};
-  if (length > shim->max_length_words)
-    return diag_error(m->diag, loc_none(),
-                      "%s: %.0f words; a descriptor moves up to %u", name,
-                      length, shim->max_length_words);
-  bd->length_words = (uint32_t)length;
-  return true;
-}
 
 /* ---- phases ---- */
 
@@ -260,14 +144,15 @@ struct channel {
   int part;
 };
 
-static void walk_nest(struct walk *w, const struct map_nest *n, int tensor) {
+static void walk_nest(struct shim_walk *w, const struct map_nest *n,
+                      int tensor) {
   for (int i = 0; i < n->count; i++)
-    walk_add(w, n->loop[i].extent, n->loop[i].stride_bytes[tensor]);
+    shim_walk_add(w, n->loop[i].extent, n->loop[i].stride_bytes[tensor]);
 }
 
 /* Loops over k, but for the innermost `steps`. */
-static void walk_steps(struct walk *w, const struct map_nest *k, int tensor,
-                       int64_t steps) {
+static void walk_steps(struct shim_walk *w, const struct map_nest *k,
+                       int tensor, int64_t steps) {
   struct map_loop outer[MAP_LOOPS];
   for (int i = k->count - 1; i >= 0; i--) {
     outer[i] = k->loop[i];
@@ -278,27 +163,28 @@ static void walk_steps(struct walk *w, const struct map_nest *k, int tensor,
     steps /= take;
   }
   for (int i = 0; i < k->count; i++)
-    walk_add(w, outer[i].extent, outer[i].stride_bytes[tensor]);
+    shim_walk_add(w, outer[i].extent, outer[i].stride_bytes[tensor]);
 }
 
 /* Blocks of out of so many cores: of one half, or of both. */
-static void walk_cores(struct walk *w, const struct map_nest *n, int cores) {
+static void walk_cores(struct shim_walk *w, const struct map_nest *n,
+                       int cores) {
   const struct map_loop *l = &n->loop[n->count - 1];
   bool both = n->count > 1 && cores > l->extent;
   assert(!both || cores == map_nest_extent(n));
   if (both)
-    walk_add(w, n->loop[0].extent, n->loop[0].stride_bytes[OUT]);
-  walk_add(w, both ? l->extent : cores, l->stride_bytes[OUT]);
+    shim_walk_add(w, n->loop[0].extent, n->loop[0].stride_bytes[OUT]);
+  shim_walk_add(w, both ? l->extent : cores, l->stride_bytes[OUT]);
 }
 
 /* The words of a buffer. */
-static bool walk_buffer(struct walk *w, const struct tile_program *p,
+static bool walk_buffer(struct shim_walk *w, const struct tile_program *p,
                         int tensor, int steps, bool group) {
   struct map_stream s;
   if (!map_stream_of(p, tensor, steps, group, &s))
     return false;
   for (int i = 0; i < s.count; i++)
-    walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);
+    shim_walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);
   return true;
 }
 
@@ -309,15 +195,15 @@ static int inner_steps(const struct tile_program *p) {
 
 /* Buffers of an input whose last step of k has less: all of them or, where a
  * task of its own brings the last one, the others. */
-static bool walk_uneven(struct walk *w, const struct tile_program *p,
+static bool walk_uneven(struct shim_walk *w, const struct tile_program *p,
                         const struct channel *c, int steps) {
   int64_t k = p->all_k, block = (int64_t)steps * p->block_k;
   bool in0 = c->tensor == IN0, apart = in0 && map_panel_ends_apart(p);
   if (apart && c->part) {
     k = map_last_k(p, steps);
   } else if (apart) {
-    walk_add(w, map_buffers_k(p, steps) - 1,
-             block * p->side[AXIS_K].loop[0].stride_bytes[IN0]);
+    shim_walk_add(w, map_buffers_k(p, steps) - 1,
+                  block * p->side[AXIS_K].loop[0].stride_bytes[IN0]);
     k = block;
   } else if (map_ends_apart(p, c->tensor, steps, in0)) {
     return false;
@@ -326,7 +212,7 @@ static bool walk_uneven(struct walk *w, const struct tile_program *p,
   if (!map_stream_of_k(p, c->tensor, k, in0, &s))
     return false;
   for (int i = 0; i < s.count; i++)
-    walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);
+    shim_walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);
   return true;
 }
 
@@ -343,13 +229,13 @@ static int chunk_steps(const struct tile_program *p) {
 }
 
 static bool walk_of(const struct tile_program *p, const struct phases *x,
-                    const struct channel *c, int column, struct walk *w) {
+                    const struct channel *c, int column, struct shim_walk *w) {
   const struct map_nest *k = &p->time[AXIS_K];
   const struct map_panel *panel = &p->panel;
   int t = c->tensor;
   w->count = 0;
   if (t == MAP_BIAS) {
-    walk_add(w, design_bias(p).block_bytes / 4, 4);
+    shim_walk_add(w, design_bias(p).block_bytes / 4, 4);
     return true;
   }
   walk_nest(w, &x->inside[AXIS_C], t);
@@ -357,7 +243,7 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
     walk_nest(w, &p->row, t);
   walk_nest(w, &x->inside[AXIS_M], t);
   if (c->rounds == OTHER_ROUNDS && !counts_stretches(p, c))
-    walk_add(w, 2, 0); /* so often as each phase says */
+    shim_walk_add(w, 2, 0); /* so often as each phase says */
   else if (c->rounds == ALL_ROUNDS && !(t == IN0 && panel->chunks))
     walk_nest(w, &x->inside[AXIS_N], t);
   if (t == OUT) {
@@ -365,7 +251,7 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
                split = p->grid.split < rows ? p->grid.split : rows;
     int span = design_out_span(p);
     if (span == 1)
-      walk_add(w, p->group.extent, p->group.stride_bytes[OUT]);
+      shim_walk_add(w, p->group.extent, p->group.stride_bytes[OUT]);
     walk_cores(w, design_row_loops(p), rows / split);
     walk_cores(w, &p->column, split);
     return walk_buffer(w, p, OUT, 1, span > 1);
@@ -378,19 +264,19 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
     assert(inner_steps(p) % stretch == 0);
     if (!counts_stretches(p, c))
       walk_steps(w, k, t, stretch);
-    walk_add(w, panel->streamed / steps,
-             steps * k->loop[k->count - 1].stride_bytes[t]);
+    shim_walk_add(w, panel->streamed / steps,
+                  steps * k->loop[k->count - 1].stride_bytes[t]);
   } else if (t == IN0 && panel->ways > 1) {
     assert(inner_steps(p) == p->steps_k);
     struct design_share share = design_panel_share(p, column, c->channel);
-    walk_add(w, share.count * chunk_steps(p) / steps,
-             steps * k->loop[k->count - 1].stride_bytes[t]);
+    shim_walk_add(w, share.count * chunk_steps(p) / steps,
+                  steps * k->loop[k->count - 1].stride_bytes[t]);
   } else {
     walk_steps(w, k, t, steps);
   }
   bool wide = t == IN0 && design_is_wide(p);
   if (t == IN0 && !wide)
-    walk_add(w, p->group.extent, p->group.stride_bytes[IN0]);
+    shim_walk_add(w, p->group.extent, p->group.stride_bytes[IN0]);
   return walk_buffer(w, p, t, steps, wide);
 }
 
@@ -450,8 +336,8 @@ static bool takes_turns(const struct tile_program *p, const struct channel *c) {
 }
 
 /* The iteration that leads from round to round; false: none does. */
-static bool set_iteration(const struct device *dev, const struct walk *rounds,
-                          struct bd *bd) {
+static bool set_iteration(const struct device *dev,
+                          const struct shim_walk *rounds, struct bd *bd) {
   int64_t step = rounds->count ? rounds->stride_bytes[0] : 4,
           count = rounds->count ? rounds->extent[0] : 1;
   bd->iteration_count = (uint32_t)count;
@@ -463,13 +349,14 @@ static bool set_iteration(const struct device *dev, const struct walk *rounds,
 
 /* The walk of one turn of a phase, and the way to the next one. */
 static bool walk_turn(struct builder *m, const struct phases *x,
-                      const struct channel *c, struct walk *w, struct bd *bd) {
+                      const struct channel *c, struct shim_walk *w,
+                      struct bd *bd) {
   const struct tile_program *p = m->design->program;
   struct phases one = *x;
-  struct walk turns = {.count = 0};
+  struct shim_walk turns = {.count = 0};
   one.inside[AXIS_C].count = one.inside[AXIS_N].count = 0;
   if (c->tensor == MAP_BIAS) { /* again and again for a batch */
-    walk_add(&turns, p->rounds_n, design_bias(p).block_bytes);
+    shim_walk_add(&turns, p->rounds_n, design_bias(p).block_bytes);
   } else {
     walk_nest(&turns, &x->inside[AXIS_C], IN1);
     walk_nest(&turns, &x->inside[AXIS_N], IN1);
@@ -489,10 +376,10 @@ static bool is_filled(const struct tile_program *p, const struct channel *c) {
 
 /* So many rows of in1's k in an n round, and the iteration to the next one. */
 static bool walk_filled(struct builder *m, const struct phases *x, int64_t k,
-                        struct walk *w, struct bd *bd) {
+                        struct shim_walk *w, struct bd *bd) {
   const struct tile_program *p = m->design->program;
   struct map_stream s;
-  struct walk rounds = {.count = 0};
+  struct shim_walk rounds = {.count = 0};
   walk_nest(&rounds, &x->inside[AXIS_C], IN1);
   walk_nest(&rounds, &x->inside[AXIS_N], IN1);
   if (!set_iteration(p->device, &rounds, bd))
@@ -504,7 +391,7 @@ static bool walk_filled(struct builder *m, const struct phases *x, int64_t k,
     return diag_error(m->diag, loc_none(),
                       "in1: its rows are not made of words");
   for (int i = 0; i < s.count; i++)
-    walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);
+    shim_walk_add(w, s.loop[i].extent, s.loop[i].stride_bytes);
   return true;
 }
 
@@ -523,12 +410,12 @@ static bool fill_both(struct builder *m, const struct phases *x,
                       const struct channel *c, struct bd bd[2], int *repeat) {
   const struct tile_program *p = m->design->program;
   int64_t more = (int64_t)p->steps_k * p->block_k - p->all_k;
-  struct walk w;
+  struct shim_walk w;
   assert(more > 0 && more <= p->all_k);
   for (int i = 0; i < 2; i++) {
     bd[i] = empty_bd(p->device);
     if (!walk_filled(m, x, i ? more : p->all_k, &w, &bd[i]) ||
-        !fill_bd(m, c->name, &w, &bd[i], repeat))
+        !shim_walk_fill(p->device, c->name, &w, &bd[i], repeat, m->diag))
       return false;
     if (*repeat > 1)
       return diag_error(m->diag, loc_none(), "%s: more loops than dimensions",
@@ -541,7 +428,7 @@ static bool fill_both(struct builder *m, const struct phases *x,
 static bool fill_channel(struct builder *m, const struct phases *x,
                          const struct channel *c, int column, struct bd bd[2],
                          int *repeat) {
-  struct walk w;
+  struct shim_walk w;
   if (is_filled(m->design->program, c))
     return fill_both(m, x, c, bd, repeat);
   *bd = empty_bd(m->design->program->device);
@@ -560,7 +447,7 @@ static bool fill_channel(struct builder *m, const struct phases *x,
                    k->loop[k->count - 1].stride_bytes[IN0] / 4);
   }
   turns |= stretches; /* the iteration is taken */
-  return fill_bd(m, c->name, &w, bd, repeat) &&
+  return shim_walk_fill(p->device, c->name, &w, bd, repeat, m->diag) &&
          (!turns || *repeat == 1 ||
           diag_error(m->diag, loc_none(), "%s: more loops than dimensions",
                      c->name));
