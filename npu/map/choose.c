@@ -99,71 +99,6 @@ static double price(void *self, const struct teir_blocks *x, double best) {
   return b->predicted_cycles;
 }
 
-static bool turns_sums(const struct device *dev, const struct teir_problem *p,
-                       const struct map_layout x[TENSORS]) {
-  return map_turns_sums(
-      dev, p, (const bool[]){x[IN0].turned, x[IN1].turned, x[OUT].turned});
-}
-
-/* The kernel that npu/design makes of it. */
-static struct kernel_gemm kernel_of(const struct device *dev,
-                                    const struct teir_problem *p,
-                                    const struct map_blocking *b,
-                                    const struct map_core *core) {
-  return (struct kernel_gemm){.name = "product",
-                              .isa = map_isa(dev),
-                              .in0 = p->type[IN0],
-                              .in1 = p->type[IN1],
-                              .out = p->acc,
-                              .m = b->block_m,
-                              .k = b->block_k,
-                              .n = b->block_n,
-                              .ta = b->form.layout[IN0].turned,
-                              .tb = b->form.layout[IN1].turned,
-                              .tc = turns_sums(dev, p, b->form.layout),
-                              .tall = map_tall(b->group_m),
-                              .yields = true,
-                              .joined = core->joined,
-                              .saturation = KERNEL_WRAP};
-}
-
-/* Bytes that a core's channel writes one behind the other: where zeros follow a
- * block's k, it cuts what is contiguous along k into small matrices
- * (npu/design/core.c). */
-static uint32_t run_of(const struct array *s, const struct map_blocking *b,
-                       int input) {
-  bool padded = b->valid_k && b->valid_k < b->block_k,
-       cleared = b->last_k % s->mac.k != 0,
-       along_k = b->form.layout[input].turned == (input == IN1);
-  return (padded || cleared) && along_k
-             ? (uint32_t)(s->mac.k * dtype_bytes(s->problem->type[input]))
-             : 0;
-}
-
-/* Its price with the kernel's cycles among the design's channels; the formula's
- * where no kernel can be made. */
-static double measured_price(struct array *s, const struct map_blocking *b) {
-  const struct device *dev = s->at->device;
-  const struct teir_problem *p = s->problem;
-  struct map_core core;
-  struct map_panel panel;
-  struct diag d = {0};
-  bool good = array_fits(dev, p, b, &core) && map_mem_panel(dev, p, b, &panel);
-  assert(good);
-  struct kernel_gemm k = kernel_of(dev, p, b, &core);
-  struct kernel_places places = {
-      .group = b->group_m,
-      .a = {core.in0[0], core.in0[1]},
-      .b = {core.in1[0], core.in1[1]},
-      .c = {map_sums(&core, b->group_m, 0), map_sums(&core, b->group_m, 1)},
-      .run = {run_of(s, b, IN0), run_of(s, b, IN1)}};
-  if (!good || !kernel_gemm_loaded(&k, &places, &s->product, &d))
-    return b->predicted_cycles;
-  double cycles = array_launch_cycles(s, b, &core, &panel);
-  s->product = 0;
-  return cycles;
-}
-
 /* The cheapest of the list, measured where it may matter. */
 static struct map_blocking choose(struct array *s) {
   double formula = s->best[0].predicted_cycles, least = HUGE_VAL;
@@ -174,7 +109,7 @@ static struct map_blocking choose(struct array *s) {
   most = most < s->count ? most : s->count;
   for (int i = 0; i < most && s->best[i].predicted_cycles < least; i++) {
     struct map_blocking *b = &s->best[i];
-    b->predicted_cycles = measured_price(s, b);
+    b->predicted_cycles = array_measured_cycles(s, b);
     if (b->predicted_cycles < least) {
       least = b->predicted_cycles;
       best = i;
@@ -189,40 +124,6 @@ bool platform_find(const char *name, struct platform *at, struct diag *d) {
   at->grid = NULL;
   return at->device ||
          diag_error(d, loc_none(), "there is no device or preset '%s'", name);
-}
-
-/* What a product's kernel costs more where elements inside small blocks of in0,
- * in1 and sums are turned (nputeir bench kernels --all).  A unit of 8 x 8 x 8
- * has time to turn them; by lanes it takes two multiplies. */
-static double turned_cost(const struct device *dev,
-                          const struct teir_problem *p,
-                          const struct kernel_shape *unit,
-                          const struct map_layout x[TENSORS]) {
-  static const double floats[8] = {1, 1.08, 1, 1, 1, 1, 1.08, 1},
-                      bytes[8] = {1, 1.02, 1.02, 1.40, 1.02, 1.08, 1.26, 1.43},
-                      words[8] = {1, 1.12, 1, 1, 1, 1, 1.12, 1},
-                      large[8] = {1, 1.02, 1, 1, 1, 1, 1.02, 1},
-                      lanes[8] = {2.2, 2.8, 4.2, 4.8, 2.2, 2.8, 4.2, 4.8};
-  if (kernel_gemm_by_blocks(map_isa(dev), p->type[IN0], p->type[IN1], p->acc))
-    return 1; /* what turns them counts by itself */
-  bool sums = turns_sums(dev, p, x);
-  bool by_lanes =
-      kernel_gemm_by_lanes(map_isa(dev), p->type[IN0], p->type[IN1], p->acc);
-  const double *cost = by_lanes                             ? lanes
-                       : unit->m * unit->k * unit->n == 512 ? large
-                       : dtype_is_bf16(p->type[IN0])        ? floats
-                       : dtype_bytes(p->type[IN1]) == 1     ? bytes
-                                                            : words;
-  return cost[4 * x[IN0].turned + 2 * x[IN1].turned + sums];
-}
-
-/* What columns behind the last even shape cost more (kernel_gemm_even): a
- * kernel by lanes cannot hide its loads of in0 there. */
-static double strip_cost(const struct device *dev,
-                         const struct teir_problem *p) {
-  return kernel_gemm_by_lanes(map_isa(dev), p->type[IN0], p->type[IN1], p->acc)
-             ? 1.87
-             : 1;
 }
 
 /* The smallest distance by which blocks may move along m or n. */
@@ -283,8 +184,8 @@ static bool prepare(const struct platform *at, const struct teir_problem *p,
                         &s->even[1]) ||
       !kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, &s->least))
     return false;
-  s->turned = turned_cost(at->device, p, &s->mac, form->layout);
-  s->strip = strip_cost(at->device, p);
+  s->turned = array_turned_cost(at->device, p, &s->mac, form->layout);
+  s->strip = array_strip_cost(at->device, p);
   return true;
 }
 
@@ -557,8 +458,8 @@ static void price_apart(const struct platform *at, const struct map_work *w,
       x[AXIS_N] > MAX_BLOCK || x[AXIS_K] > MAX_DEPTH ||
       x[AXIS_C] % map_grid_products(&s.grid))
     return;
-  s.turned = turned_cost(at->device, p, &s.mac, form.layout);
-  s.strip = strip_cost(at->device, p);
+  s.turned = array_turned_cost(at->device, p, &s.mac, form.layout);
+  s.strip = array_strip_cost(at->device, p);
   bool few_m = x[AXIS_M] < unit.m, few_n = x[AXIS_N] < unit.n;
   struct map_blocking q = {.block_m = few_m ? unit.m : (int)x[AXIS_M],
                            .block_n = few_n ? unit.n : (int)x[AXIS_N],

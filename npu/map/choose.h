@@ -67,6 +67,20 @@ bool array_can_walk(const struct array *, const struct map_blocking *,
                     const struct tile_program *, const struct map_panel *,
                     int64_t *rounds);
 
+/* ---- kernel_price.c ---- */
+/* What a product's kernel costs more where elements inside small blocks of in0,
+ * in1 and sums are turned (nputeir bench kernels --all).  A unit of 8 x 8 x 8
+ * has time to turn them; by lanes it takes two multiplies. */
+double array_turned_cost(const struct device *, const struct teir_problem *,
+                         const struct kernel_shape *unit,
+                         const struct map_layout[TENSORS]);
+/* What columns behind the last even shape cost more (kernel_gemm_even): a
+ * kernel by lanes cannot hide its loads of in0 there. */
+double array_strip_cost(const struct device *, const struct teir_problem *);
+/* Cycles of a launch with the kernel's cycles among the design's channels; by
+ * the formula where no kernel can be made. */
+double array_measured_cycles(struct array *, const struct map_blocking *);
+
 /* ---- cost.c ---- */
 /* Whether blocks fit into a core, and where. */
 bool array_fits(const struct device *, const struct teir_problem *,
