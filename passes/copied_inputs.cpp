@@ -37,7 +37,7 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-enum { BlocksMax = PartFinder::BlocksMax, DepthMax = 24 };
+enum { DepthMax = 24 };
 
 // ---- what the nest needs ----
 
@@ -225,7 +225,7 @@ private:
     Between.insert(R.Read.Entry);
     for (unsigned N = 0; N < Between.size(); N++) {
       const BasicBlock *B = Between[N];
-      if (Between.size() > BlocksMax)
+      if (Between.size() > PartFinder::BlocksMax)
         return false;
       if (B != R.Filled.After)
         Between.insert(pred_begin(B), pred_end(B));

@@ -88,7 +88,7 @@ bool isRemainder(const User *U, const Value *V, const Value *By,
 
 namespace {
 
-enum { BlocksMax = 64, DigitsMax = 6, UsesMax = 200 };
+enum { NestBlocksMax = 64, DigitsMax = 6, UsesMax = 200 };
 
 // A product.
 struct Factors {
@@ -342,7 +342,7 @@ bool Digits::findNest() {
     Nest = Around;
   }
   if (!canBeCopied(*Nest) || isUsedAfter(*Nest) ||
-      Nest->getNumBlocks() > BlocksMax)
+      Nest->getNumBlocks() > NestBlocksMax)
     return false;
   for (const BasicBlock *B : Nest->blocks())
     for (const Instruction &I : *B)
