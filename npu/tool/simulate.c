@@ -22,36 +22,41 @@ static uint64_t next(uint64_t *state) {
   return *state >> 33;
 }
 
-/* Small whole numbers, of out ones that no sum can be. */
+/* A small whole number. */
+static int64_t draw(uint64_t *state, enum dtype type) {
+  return (int64_t)(next(state) % 8) -
+         (dtype_kind(type) == DTYPE_UNSIGNED ? 0 : 4);
+}
+
+/* Of out what no sum can be. */
 static void fill(struct sim_buffer *b, enum dtype type, int tensor) {
   size_t step = (size_t)dtype_bytes(type);
   uint64_t state = (uint64_t)tensor + 1;
   if (tensor == OUT)
     memset(b->data, 0x55, b->bytes);
   for (size_t i = 0; tensor < OUT && i + step <= b->bytes; i += step)
-    dtype_store_int(type, (char *)b->data + i,
-                    (int64_t)(next(&state) % 8) -
-                        (dtype_kind(type) == DTYPE_UNSIGNED ? 0 : 4));
+    dtype_store_int(type, (char *)b->data + i, draw(&state, type));
 }
 
 /* Where results lie in place, cores may compute an element twice; inputs that
- * are packed have what it needs twice.  So the value is that of the place in
- * out, and in the other input. */
-static void fill_packed(const struct teir *t, const struct teir_roles *r, int i,
-                        int tensor, char *at, int64_t out, int64_t k) {
+ * are packed, by us or in a file's schedule, have what it needs twice.  So the
+ * value is that of the place in out, and in the other input. */
+static void fill_alike(const struct teir *t, const struct teir_roles *r, int i,
+                       int tensor, char *at, int64_t out, int64_t k) {
   if (i == r->count) {
     uint64_t state = (uint64_t)out * 0x9e3779b97f4a7c15u + (uint64_t)k * 8191u +
                      (uint64_t)tensor;
+    enum dtype type = r->problem.type[tensor];
     next(&state);
-    dtype_store_int(r->problem.type[tensor], at, (int64_t)(next(&state) % 4));
+    dtype_store_int(type, at, draw(&state, type));
     return;
   }
   const struct teir_axis *x = &t->axis[r->axis[i]];
   int64_t stride = x->stride_bytes[r->operand[tensor]].constant,
           step = x->stride_bytes[r->operand[OUT]].constant;
   for (int64_t j = 0; j < (stride ? x->extent.constant : 1); j++)
-    fill_packed(t, r, i + 1, tensor, at + j * stride, out + j * step,
-                step ? k : k * x->extent.constant + j);
+    fill_alike(t, r, i + 1, tensor, at + j * stride, out + j * step,
+               step ? k : k * x->extent.constant + j);
 }
 
 enum { WORD = 4 };
@@ -229,8 +234,7 @@ static bool run_and_check(const struct npu_result *r,
       !teir_roles_read(m->arena, r->teir, &roles, d))
     return false;
   for (int i = 0; i < OUT; i++)
-    if (r->packed[i] && !r->packed[OUT])
-      fill_packed(r->teir, &roles, 0, i, m->buffer[i].data, 0, 0);
+    fill_alike(r->teir, &roles, 0, i, m->buffer[i].data, 0, 0);
   if (!run(r, o, w, m, report, d))
     return false;
   bool shifts = roles.problem.finish.saturate;

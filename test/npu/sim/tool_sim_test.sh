@@ -49,6 +49,10 @@ expect 0 '^cycles=' $run --arg a.bin --arg a.bin --out 2:65536=c.bin --strict
 cmp -s output ahead || fail "--strict counts otherwise"
 # both inputs' buffers come through one channel, each with its own lock
 expect 0 '^right=1' "$nputeir" sim 'xab,xbc->xac' --sizes x=16,a=8,b=8,c=8 --strict
+# a file's packed blocks, of which two have some rows, hold the same there
+"$nputeir" map 'adec,ebd->abc' --sizes a=20,b=84,c=20,d=3,e=52 \
+  --device 8700g-turbo -o packed.teir
+expect 0 '^right=1' "$nputeir" sim packed.teir --preset 8700g-turbo
 
 expect 0 '^cycles=' $run --arg a.bin --arg a.bin --out 2:65536=c.bin --repeat 2
 [ "$(grep -c '^cycles=' output)" = 2 ] || fail "--repeat 2 is not two reports"
