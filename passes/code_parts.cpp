@@ -31,7 +31,8 @@ bool isOffer(const Instruction &I) {
 
 bool isOurCall(const Instruction &I) {
   const auto *Call = dyn_cast<CallBase>(&I);
-  return isOffer(I) || (Call && isNamed(*Call, CompareName));
+  return isOffer(I) ||
+         (Call && (isNamed(*Call, CompareName) || isNamed(*Call, BesideName)));
 }
 
 // An array in the frame that only calls of ours get.

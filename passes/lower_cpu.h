@@ -319,7 +319,6 @@ llvm::Value *cpuIsApart(llvm::IRBuilder<> &B, const contraction &C,
                         const CpuOperands &X);
 llvm::Value *cpuIsBeside(llvm::IRBuilder<> &B, const contraction &C,
                          const CpuOperands &X);
-constexpr const char *BesideName = "nputeir.beside";
 void defineBeside(llvm::Function &F);
 
 // ---- lower_cpu_call.cpp ----

@@ -235,6 +235,8 @@ llvm::Value *isLinked(llvm::Instruction *At);
 constexpr const char *CallName = "nputeir_call_1";
 constexpr const char *LeastName = "nputeir_least_macs_1";
 constexpr const char *CompareName = "nputeir_compare_1";
+constexpr const char *BesideName =
+    "nputeir.beside"; // in front of processor code
 
 // ---- remark.cpp ----
 struct Finding {
