@@ -88,7 +88,7 @@ namespace {
 
 // What P is on each side of the branch that decides on it.
 struct Parted {
-  const BranchInst *Branch = nullptr; // null: there is none such
+  const BranchInst *Branch = nullptr;        // null: there is none such
   const Value *Side[2] = {nullptr, nullptr}; // false, true
 
   explicit Parted(const PHINode &P) {
