@@ -1,5 +1,6 @@
 /* choose.c -- the array as a machine whose blocks teir_search prices, by what
- * cost.c says; what fits, in which places, is memory.c's.
+ * cost.c says; what fits, in which places, is memory.c's and
+ * panel.c's.
  *
  * That prices thousands of blockings, by a formula that takes kernels to be
  * alike.  The best of them are then priced again, with the schedule of their

@@ -283,7 +283,7 @@ struct map_transfer {
   bool turned;
 };
 
-/* ---- memory.c: what fits where ---- */
+/* ---- memory.c: what fits a core, and where ---- */
 struct map_block_bytes {
   uint32_t in0, in1, sums, out;
   uint32_t blocks[OUT]; /* bf16 inputs as block floats; else 0 */
@@ -333,6 +333,7 @@ struct map_waits map_core_waits(const struct device *,
                                 const struct map_block_bytes *, int group_m,
                                 double macs, const struct map_core *);
 
+/* ---- panel.c: what a mem tile has space for ---- */
 /* What a mem tile keeps of the panel of in0 of an m round (steps_k blocks of
  * every block of a group), so that it need not be read again in every n round.
  */
@@ -357,6 +358,12 @@ struct map_panel {
    * rows along k are read in long runs. */
   int run[OUT];
 };
+/* Buffers of an input's ring. */
+int map_mem_depth(const struct map_panel *, int tensor);
+/* The most that fits beside the rings; false: not even these do. */
+bool map_mem_panel(const struct device *, const struct teir_problem *,
+                   const struct map_blocking *, struct map_panel *);
+
 /* ---- ends.c ---- */
 /* Whether the last of a round's buffers, of so many steps, does not follow the
  * others in device memory as these do each other. */
@@ -390,11 +397,6 @@ struct map_converter map_converter_of(const struct map_blocking *, int steps);
  * there are as many, and all can count what they walk over. */
 int map_converter_parts(const struct device *, int block_k, int steps);
 bool map_converter_walks(const struct device *, int block_k, int steps);
-/* Buffers of an input's ring. */
-int map_mem_depth(const struct map_panel *, int tensor);
-/* The most that fits beside the rings; false: not even these do. */
-bool map_mem_panel(const struct device *, const struct teir_problem *,
-                   const struct map_blocking *, struct map_panel *);
 
 /* ---- place.c ---- */
 /* Buffers in which the streamed steps of a stretch come. */

@@ -1,5 +1,6 @@
 /* place.c -- where a tile program's blocks have their places in core and mem
- * tiles: asks memory.c, with a blocking read back from the program's loops.
+ * tiles: asks memory.c and panel.c, with a blocking read back from the
+ * program's loops.
  */
 #include "map.h"
 
@@ -37,7 +38,7 @@ bool map_close_out(const struct tile_program *q) {
                                   rows->loop[rows->count - 1].stride_bytes[OUT];
 }
 
-/* What memory.c asks about tensors that lie in place. */
+/* What these ask about tensors that lie in place. */
 static struct map_form form_of(const struct tile_program *q) {
   const struct map_transfer *x = q->transfer;
   struct map_form f = {.swapped = x[IN0].tensor != IN0};
