@@ -82,10 +82,6 @@ private:
   }
 };
 
-} // namespace
-
-namespace {
-
 // What P is on each side of the branch that decides on it.
 struct Parted {
   const BranchInst *Branch = nullptr;        // null: there is none such

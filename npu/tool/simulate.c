@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Multiplications that the interpreter may do. */
+/* Multiplications of which all results are computed for comparison; of more, a
+ * sample. */
 static const double few_macs = 1 << 24;
 
 struct memory {
