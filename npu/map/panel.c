@@ -318,6 +318,17 @@ static bool converted_panel(const struct device *dev,
   return panel->chunks > 0;
 }
 
+/* Whether in0 comes in whole rows along k of which no ring can be: then what an
+ * n round needs comes in chunks, though the next one needs others. */
+static bool in_rows(const struct device *dev, const struct teir_problem *p,
+                    const struct map_blocking *b, const struct map_panel *panel,
+                    int64_t step_bytes, int64_t space) {
+  int run = panel->run[IN0];
+  return b->last_k && run == b->steps_k && run > 1 && is_along_k(b, IN0) &&
+         (map_mem_depth(panel, IN0) * run * step_bytes > space ||
+          !counts_rows(dev, p, b, IN0, run));
+}
+
 /* The most that fits beside rings with so many buffers of out. */
 static bool find_panel(const struct device *dev, const struct teir_problem *p,
                        const struct map_blocking *b, int buffers_out,
@@ -344,6 +355,8 @@ static bool find_panel(const struct device *dev, const struct teir_problem *p,
            dev->tile[TILE_MEM].memory_bytes;
   bool shares = grid.split > 1;
   int rounds = panel_rounds(dev, p, b, shares, panel);
+  if (!rounds && in_rows(dev, p, b, panel, step_bytes, own))
+    rounds = 1;
   if (rounds && keep_whole(dev, b, step_bytes, &space, row0, shares, panel))
     panel->rounds = rounds;
   if (!counts_rows(dev, p, b, IN0, panel->run[IN0]) ||

@@ -33,6 +33,8 @@ static const struct product cases[] = {
     {true, false, 16, 16, 2, 2, 1, 29, 4, 0, 8, false},
     {true, false, 16, 16, 1, 3, 1, 9, 2, 0, 8, false},
     {true, true, 32, 32, 1, 1, 1, 61, 2, 0, 8, false},
+    /* two buffers of whole rows are too much, also where nothing is kept */
+    {false, false, 64, 16, 1, 2, 1, 1001, 16, 7, 2, true},
     /* more n rounds than a lock counts, and phases than are outstanding */
     {false, false, 16, 16, 2, 1, 140, 5, 2, 2, 8, false},
     /* in1 filled up: an n round, several, and more than an iteration counts */
