@@ -1,7 +1,8 @@
 /* clear.c -- the kernels that clear what a step's blocks have behind the last
- * k, where K does not end with a small matrix: the last element may share its
- * word with another one, and behind that lies what the mem tile's buffer held
- * before. Neither may meet the product, for NaN times zero is NaN.
+ * k, where K ends inside a small matrix and mem tiles add no zeros (struct
+ * map_end): the last element may share its word with another one, and behind
+ * that lies what the mem tile's buffer held before.  Neither may meet the
+ * product, for NaN times zero is NaN.
  *
  * With R x S x T the shape of the multiply unit, the k that there are in whole
  * small matrices and so many more in the next one:

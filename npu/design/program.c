@@ -24,9 +24,9 @@
  * Inputs that become block floats are released as soon as they have; every
  * input is a call of its own then, and so is the product.
  *
- * Where K does not end with a small matrix the last step's inputs are cleared
- * behind it before they are multiplied: it is a call of its own behind a kernel
- * of all others.
+ * Where K ends inside a small matrix and mem tiles add no zeros, the inputs of
+ * the last step are cleared behind it before they are multiplied: it is a call
+ * of its own behind a kernel of all others.
  *
  * A bias is one more block of in1, behind the last step; only then do sums
  * become results.

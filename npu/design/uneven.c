@@ -10,10 +10,12 @@
  *                                the last step takes a descriptor of its own
  *
  * Where K does not end with a small matrix a buffer lies as one that zeros fill
- * up (stream.c), with space for whole steps.  Then all steps are read alike,
- * whatever is behind the last k, and the cores clear it (clear.c).  Of in1 whose
- * rows of k lie one behind the other a ring is as any other one then: what its
- * last step lacks the shim fills up (task.c).
+ * up (stream.c), with space for whole steps, and zeros follow the last k there.
+ * Where they cannot, or the other input's are enough (struct map_end), all
+ * steps are read alike, whatever is behind the last k; in the one case the
+ * cores clear it (clear.c).  Of in1 whose rows of k lie one behind the other a
+ * ring is as any other one then: what its last step lacks the shim fills up
+ * (task.c).
  */
 #include "ring.h"
 
@@ -80,6 +82,29 @@ static int read_in0(const struct tile_program *p, const struct kernel_shape *s,
   return count;
 }
 
+/* Of blocks that are not cut the `left` steps of the last buffer, in one or two
+ * walks like that of the `steps` of others, zeros behind the last one's k:
+ * gives how many. */
+static int read_inside(const struct tile_program *p, const struct walk *usual,
+                       int steps, int left, int last, struct walk w[2]) {
+  uint32_t run = usual->dim[0].wrap,
+           step = usual->length_words / (uint32_t)steps,
+           words = run * (uint32_t)last / (uint32_t)p->block_k;
+  int whole = left - (last < p->block_k), count = 0;
+  if (whole) {
+    w[count] = *usual;
+    w[count++].length_words = step * (uint32_t)whole;
+  }
+  if (whole == left)
+    return count;
+  w[count] = *usual;
+  w[count].part_bytes[0] = (uint32_t)whole * run * 4;
+  w[count].dim[0].wrap = words;
+  w[count].zeros = run - words;
+  w[count++].length_words = step;
+  return count;
+}
+
 /* A loop of descriptors for a ring that gets so many buffers in a round, the
  * last one by `last` walks, of which the first waits for the buffer and the
  * last hands it on. */
@@ -114,6 +139,7 @@ bool make_uneven_ring(struct builder *m, struct mem_tile *tile, struct ring *r,
       left = p->steps_k - (buffers - 1) * steps;
   int64_t last_k = map_last_k(p, steps);
   int of_last = (int)(last_k - (int64_t)(left - 1) * p->block_k), reads = 1;
+  struct map_end end = map_end(p);
   assert(left >= 1 && left <= steps && of_last > 0 && of_last < p->block_k);
   struct walk write = walk_linear, write_last, read[2] = {walk_linear},
               read_last[2];
@@ -121,12 +147,11 @@ bool make_uneven_ring(struct builder *m, struct mem_tile *tile, struct ring *r,
        !write_walk(m, tensor, (int64_t)steps * p->block_k, &write)) ||
       !write_walk(m, tensor, last_k, &write_last))
     return false;
-  if (map_is_cleared(p)) {
+  if (end.inside) {
     read[0] = tensor == IN0 ? in0_read_walk(p, s, steps, steps)
                             : in1_read_walk(p, s, steps);
-    read_last[0] = read[0];
-    read_last[0].length_words =
-        read[0].length_words / (uint32_t)steps * (uint32_t)left;
+    reads = read_inside(p, &read[0], steps, left,
+                        end.zeros[tensor] ? of_last : p->block_k, read_last);
   } else if (tensor == IN0) {
     if (buffers > 1)
       read_in0(p, s, steps, p->block_k, read);
@@ -141,7 +166,7 @@ bool make_uneven_ring(struct builder *m, struct mem_tile *tile, struct ring *r,
   r->offset = take_memory(m, tile, r);
   add_ring(m, r, r->bytes);
   add_uneven_chain(m, tile, r, buffers, false, way.in, &write, &write_last, 1);
-  if (map_is_cleared(p) && left == steps)
+  if (end.inside && !end.zeros[tensor] && left == steps)
     add_chain(m, r, new_bds(m, tile, way.out, r->depth), true, way.out, read);
   else
     add_uneven_chain(m, tile, r, buffers, true, way.out, read, read_last,

@@ -379,7 +379,11 @@ static double blocks_cycles(const struct array *s, const struct map_blocking *b,
 static double clear_cycles(const struct array *s, const struct teir_problem *p,
                            const struct map_blocking *b, bool edges) {
   enum { CALLS = 80, STEP = 40, EACH = 18, VECTOR = 32 };
-  if (b->last_k % s->mac.k == 0)
+  const bool turned[] = {s->form->layout[IN0].turned,
+                         s->form->layout[IN1].turned};
+  const struct map_steps steps = {b->steps_k, b->block_k, b->last_k,
+                                  b->block_n};
+  if (!b->last_k || !map_end_of(&s->mac, p->type, turned, &steps).cleared)
     return 0;
   double bytes = (double)b->block_m * dtype_bytes(p->type[IN0]) +
                  (double)b->block_n * dtype_bytes(p->type[IN1]);

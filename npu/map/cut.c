@@ -255,8 +255,8 @@ static bool may_end_short(const struct array *s, const struct map_blocking *b) {
          b->block_k % s->mac.k == 0 &&
          (whole ? extent > b->block_k
                 : b->block_k - extent < MOST_SPARE &&
-                      map_can_clear(s->at->device, &s->mac, x[IN0].turned,
-                                    b->block_m, b->block_k, b->group_m)) &&
+                      map_may_end_inside(s->at->device, &s->mac, x[IN0].turned,
+                                         b->block_m, b->block_k, b->group_m)) &&
          b->block_m % s->mac.m == 0 && b->block_n % s->mac.n == 0 &&
          x[IN0].in_place && x[IN1].in_place && s->grid.split == 1 &&
          !p->finish.bias &&

@@ -489,16 +489,38 @@ bool map_join_steps(struct tile_program *, int steps);
 /* Whether the last step of k has less than the others.  Then K is one axis. */
 bool map_is_uneven(const struct tile_program *);
 /* Whether zeros can fill it up, in rings of a grid whose inputs have channels
- * of their own: a mem tile adds them, or where they do not begin with a small
- * matrix the core itself clears what its blocks have behind the last k. */
+ * of their own. */
 bool map_ends_well(const struct tile_program *);
+/* How zeros come behind the last k where K ends inside a small matrix: a mem
+ * tile adds them to an input's blocks, word by word, or the core clears what
+ * these have there.  Of integers one factor of a product has to be zero, of
+ * floats both, for the other one may be no number. */
+struct map_end {
+  bool inside; /* K does */
+  bool zeros[OUT], cleared;
+};
+/* Steps of k, of which the last one has less, and what lies beside k in a block
+ * of in1. */
+struct map_steps {
+  int count, block_k, last_k, block_n;
+};
+/* Of inputs that lie so. */
+struct map_end map_end_of(const struct kernel_shape *,
+                          const enum dtype type[OUT], const bool turned[OUT],
+                          const struct map_steps *);
+/* The fewest steps in a buffer of a ring, of which a round's last one has less,
+ * so that there are descriptors until rounds begin with the same buffer again:
+ * fewer where all buffers are read `alike`. */
+int map_uneven_run(int steps, bool alike);
+int map_ring_depth(int run); /* in buffers of so many steps */
+struct map_end map_end(const struct tile_program *);
 bool map_is_cleared(const struct tile_program *);
-/* Whether a core can do that in such blocks. */
-bool map_can_clear(const struct device *, const struct kernel_shape *,
-                   bool in0_turned, int block_m, int block_k, int group_m);
+/* Whether K may end so in such blocks. */
+bool map_may_end_inside(const struct device *, const struct kernel_shape *,
+                        bool in0_turned, int block_m, int block_k, int group_m);
 /* Whether what in1's last step lacks is filled up with rows of k that it has
- * elsewhere, so that all its buffers are alike: where cores clear these, and
- * rows lie one behind the other. */
+ * elsewhere, so that all its buffers are alike: where K ends inside a small
+ * matrix, no zeros are added, and rows lie one behind the other. */
 bool map_fills(const struct tile_program *);
 /* The same for so many elements of k, where K is uneven. */
 bool map_stream_of_k(const struct tile_program *, int tensor, int64_t k,
@@ -514,7 +536,7 @@ int map_ring_turns(int depth, int buffers);
  * and blocks are cut into small matrices where zeros have joined them: k by k
  * in the mem tile, what lies along k in the core. */
 bool map_is_padded(const struct tile_program *);
-/* Whether blocks lie so for this or for the core to clear their end. */
+/* Whether blocks lie so for this or because K ends inside a small matrix. */
 bool map_is_uncut(const struct tile_program *);
 
 /* Whether axes are constants that a design can hold, without offsets. */

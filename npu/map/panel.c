@@ -78,55 +78,51 @@ static int long_run(const struct device *dev, const struct map_blocking *b,
   return best;
 }
 
-static int ring_depth(int run) { return run > 1 ? 2 : MAP_MEM_DEPTH_IN; }
-
 int map_mem_depth(const struct map_panel *panel, int tensor) {
-  return ring_depth(panel->run[tensor]);
+  return map_ring_depth(panel->run[tensor]);
 }
 
-/* Whether cores clear what is behind the last k. */
-static bool is_cleared(const struct device *dev, const struct teir_problem *p,
-                       const struct map_blocking *b) {
+static struct map_end end_of(const struct device *dev,
+                             const struct teir_problem *p,
+                             const struct map_blocking *b) {
   struct kernel_shape s;
-  return b->last_k &&
-         kernel_shape(map_isa(dev), p->type[IN0], p->type[IN1], p->acc, &s) &&
-         b->last_k % s.k != 0;
+  const struct map_layout *x = b->form.layout;
+  const bool turned[] = {x[IN0].turned, x[IN1].turned};
+  return b->last_k && kernel_shape(map_isa(dev), p->type[IN0], p->type[IN1],
+                                   p->acc, &s)
+             ? map_end_of(&s, p->type, turned,
+                          &(struct map_steps){b->steps_k, b->block_k, b->last_k,
+                                              b->block_n})
+             : (struct map_end){.inside = false};
 }
 
-/* The fewest steps in a buffer of a ring, of which a round's last one has less,
- * so that there are descriptors until rounds begin with the same buffer again:
- * fewer where all buffers are read alike.  What is contiguous along k comes as
- * one: its rows end with the last step. */
-static int uneven_run(const struct map_blocking *b, int tensor, bool cleared) {
-  enum { MOST_TURNS = 6, MOST_ALIKE = 12 };
-  int run = is_along_k(b, tensor) ? b->steps_k : 1;
-  for (; run < b->steps_k; run++)
-    if (map_ring_turns(ring_depth(run), div_up(b->steps_k, run)) <=
-        (cleared && b->steps_k % run == 0 ? MOST_ALIKE : MOST_TURNS))
-      break;
-  return run;
+/* What is contiguous along k comes as one: its rows end with the last step. */
+static int uneven_run(const struct map_blocking *b, int tensor, bool alike) {
+  return is_along_k(b, tensor) ? b->steps_k : map_uneven_run(b->steps_k, alike);
 }
 
 /* Whether a descriptor counts the words of a row that it does not write to its
- * end: of the last buffer, where cores clear what is behind it. */
+ * end: of the last buffer, where K ends inside a small matrix. */
 static bool counts_rows(const struct device *dev, const struct teir_problem *p,
                         const struct map_blocking *b, int tensor, int run) {
   int64_t k = b->last_k + (int64_t)(run - 1) * b->block_k;
-  return !is_along_k(b, tensor) || !is_cleared(dev, p, b) ||
+  return !is_along_k(b, tensor) || !end_of(dev, p, b).inside ||
          k * dtype_bytes(p->type[tensor]) / 4 < dev->tile[TILE_MEM].max_wrap;
 }
 
 /* Whether a tensor's last step of k is filled up (map_fills). */
 static bool is_filled(const struct device *dev, const struct teir_problem *p,
                       const struct map_blocking *b, int tensor) {
-  return tensor == IN1 && b->steps_k > 1 && !is_along_k(b, IN1) &&
-         is_cleared(dev, p, b);
+  struct map_end end = end_of(dev, p, b);
+  return tensor == IN1 && b->steps_k > 1 && !is_along_k(b, IN1) && end.inside &&
+         !end.zeros[IN1];
 }
 
 static int run_of(const struct device *dev, const struct teir_problem *p,
                   const struct map_blocking *b, int tensor, int64_t row_bytes) {
+  struct map_end end = end_of(dev, p, b);
   return is_filled(dev, p, b, tensor) ? 1
-         : b->last_k             ? uneven_run(b, tensor, is_cleared(dev, p, b))
+         : b->last_k ? uneven_run(b, tensor, end.inside && !end.zeros[tensor])
          : is_along_k(b, tensor) ? long_run(dev, b, tensor, row_bytes)
                                  : 1;
 }

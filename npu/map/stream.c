@@ -220,7 +220,7 @@ static bool place(const struct tile_program *p, int tensor,
       return false;
   const struct map_transfer *t = &p->transfer[tensor];
   bool along_k = tensor < OUT && t->turned == (tensor == IN1);
-  return count_words(s, dtype_bytes(t->type), along_k && map_is_cleared(p));
+  return count_words(s, dtype_bytes(t->type), along_k && map_end(p).inside);
 }
 
 /* Of an input whose blocks are padded along k, which then is not cut: row by
@@ -233,7 +233,7 @@ static bool place(const struct tile_program *p, int tensor,
 static struct matrix uncut(const struct tile_program *p, int tensor, int steps,
                            const struct kernel_shape *s) {
   const struct map_transfer *t = &p->transfer[tensor];
-  if (map_is_cleared(p))
+  if (map_end(p).inside)
     steps = p->panel.run[tensor];
   int64_t element = dtype_bytes(t->type),
           k = map_nest_extent(&p->side[AXIS_K]) * steps,

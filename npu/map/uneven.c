@@ -68,8 +68,9 @@ bool map_join_steps(struct tile_program *q, int steps) {
 }
 
 /* The core's channel counts what it cuts of in0 into small matrices. */
-bool map_can_clear(const struct device *dev, const struct kernel_shape *s,
-                   bool in0_turned, int block_m, int block_k, int group_m) {
+bool map_may_end_inside(const struct device *dev, const struct kernel_shape *s,
+                        bool in0_turned, int block_m, int block_k,
+                        int group_m) {
   return group_m == 1 && (in0_turned || block_m / s->m * (block_k / s->k) <=
                                             dev->tile[TILE_CORE].max_wrap);
 }
@@ -83,8 +84,8 @@ bool map_ends_well(const struct tile_program *q) {
          !map_is_padded(q) &&
          (q->all_k % s.k == 0
               ? q->steps_k > 1
-              : map_can_clear(q->device, &s, q->transfer[IN0].turned,
-                              q->block_m, q->block_k, q->group_m)) &&
+              : map_may_end_inside(q->device, &s, q->transfer[IN0].turned,
+                                   q->block_m, q->block_k, q->group_m)) &&
          q->grid.split == 1 && !q->grid.apart && !q->finish.bias;
 }
 
@@ -92,20 +93,67 @@ bool map_is_padded(const struct tile_program *p) {
   return map_nest_extent(&p->side[AXIS_K]) < p->block_k;
 }
 
-bool map_is_cleared(const struct tile_program *q) {
-  struct kernel_shape s;
-  return map_is_uneven(q) &&
-         kernel_shape(map_isa(q->device), q->transfer[IN0].type,
-                      q->transfer[IN1].type, q->acc, &s) &&
-         q->all_k % s.k != 0;
+/* A mem tile's reader adds zeros behind a run of its first dimension: all k of
+ * a row or, if k is not contiguous, of a row of small matrices. */
+static bool can_add_zeros(const struct kernel_shape *s, enum dtype type,
+                          bool turned, int input, int block_k, int last_k) {
+  enum { WORD = 4, MOST_WORDS = 63 }; /* six bits of a descriptor */
+  bool along_k = turned == (input == IN1);
+  int each = dtype_bytes(type) * (along_k ? 1 : input == IN0 ? s->m : s->n);
+  return last_k * each % WORD == 0 &&
+         (block_k - last_k) * each / WORD <= MOST_WORDS;
 }
 
+/* Whether the buffers of in1 that are not alike then take little space, which a
+ * panel of in0 is worth more. */
+static bool is_small_ring(const struct map_steps *x, enum dtype type) {
+  enum { MOST_BYTES = 48 << 10 };
+  int run = map_uneven_run(x->count, false);
+  return map_ring_depth(run) * run * x->block_k * x->block_n *
+             dtype_bytes(type) <=
+         MOST_BYTES;
+}
+
+struct map_end map_end_of(const struct kernel_shape *s,
+                          const enum dtype type[OUT], const bool turned[OUT],
+                          const struct map_steps *x) {
+  struct map_end end = {.inside = x->last_k % s->k != 0};
+  bool can[OUT], one = dtype_kind(type[IN0]) != DTYPE_FLOAT;
+  if (!end.inside)
+    return end;
+  for (int i = 0; i < OUT; i++)
+    can[i] = can_add_zeros(s, type[i], turned[i], i, x->block_k, x->last_k);
+  can[IN1] = can[IN1] && (turned[IN1] || is_small_ring(x, type[IN1]));
+  end.zeros[IN0] = can[IN0] && (one || can[IN1]);
+  end.zeros[IN1] = can[IN1] && (one ? !can[IN0] : can[IN0]);
+  end.cleared = !end.zeros[IN0] && !end.zeros[IN1];
+  return end;
+}
+
+struct map_end map_end(const struct tile_program *q) {
+  struct kernel_shape s;
+  const struct map_transfer *x = q->transfer;
+  const enum dtype type[] = {x[IN0].type, x[IN1].type};
+  const bool turned[] = {x[IN0].turned, x[IN1].turned};
+  return map_is_uneven(q) && kernel_shape(map_isa(q->device), type[IN0],
+                                          type[IN1], q->acc, &s)
+             ? map_end_of(&s, type, turned,
+                          &(struct map_steps){q->steps_k, q->block_k,
+                                              (int)map_last_k(q, 1),
+                                              q->block_n})
+             : (struct map_end){.inside = false};
+}
+
+bool map_is_cleared(const struct tile_program *q) { return map_end(q).cleared; }
+
 bool map_fills(const struct tile_program *q) {
-  return map_is_cleared(q) && q->steps_k > 1 && !q->transfer[IN1].turned;
+  struct map_end end = map_end(q);
+  return end.inside && !end.zeros[IN1] && q->steps_k > 1 &&
+         !q->transfer[IN1].turned;
 }
 
 bool map_is_uncut(const struct tile_program *q) {
-  return map_is_padded(q) || map_is_cleared(q);
+  return map_is_padded(q) || map_end(q).inside;
 }
 
 bool map_is_uneven(const struct tile_program *p) {
@@ -119,6 +167,19 @@ int map_buffers_k(const struct tile_program *p, int steps) {
 
 int64_t map_last_k(const struct tile_program *p, int steps) {
   return p->all_k - (int64_t)(map_buffers_k(p, steps) - 1) * steps * p->block_k;
+}
+
+int map_ring_depth(int run) { return run > 1 ? 2 : MAP_MEM_DEPTH_IN; }
+
+int map_uneven_run(int steps, bool alike) {
+  enum { MOST_TURNS = 6, MOST_ALIKE = 12 };
+  for (int run = 1; run < steps; run++) {
+    int buffers = (steps + run - 1) / run;
+    if (map_ring_turns(map_ring_depth(run), buffers) <=
+        (alike && steps % run == 0 ? MOST_ALIKE : MOST_TURNS))
+      return run;
+  }
+  return steps;
 }
 
 int map_ring_turns(int depth, int buffers) {

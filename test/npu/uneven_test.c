@@ -1,51 +1,70 @@
 /* uneven_test.c -- products on the simulated array whose last step of k has
  * less than the others, scheduled by hand: inputs that are contiguous along k
- * or not, panels in chunks and rings, in few steps and many, filled up or not;
+ * or not, panels in chunks and rings, in few steps and many, filled up or not,
+ * with zeros behind the last k from the mem tile or the cores;
  * out is right to the bit, and nothing behind the inputs is read. */
 #include "check.h"
 #include "npu.h"
 #include "sim.h"
 #include "teir_fast.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { GUARD = 256, CORES = 4 };
 
+/* Where K ends inside a small matrix of 8: who adds zeros behind it. */
+enum zeros { NOT_NEEDED, MEM_TILE, CORE };
 struct product {
+  bool bytes;                  /* i8 to i32, not bf16 to f32 */
   bool in0_turned, in1_turned; /* [k][m], [n][k] */
   int block_m, block_n, group, rounds_m, rounds_n;
   int units, steps; /* of k, of which so many are a step of the array */
   int chunks;       /* in which the panel of in0 is kept */
-  int unit;         /* elements of k; cores clear what is behind such as 2 */
-  bool fills;       /* what in1's last step lacks */
+  int unit;         /* elements of k */
+  enum zeros zeros;
+  bool fills; /* what in1's last step lacks */
 };
 static const struct product cases[] = {
     /* rows of in0 in two chunks, the last of which has a task of its own */
-    {false, false, 16, 16, 2, 1, 3, 47, 6, 2, 8, false},
-    {false, true, 16, 16, 2, 2, 2, 11, 4, 2, 8, false},
-    {false, false, 16, 16, 1, 5, 2, 5, 2, 2, 8, false},
+    {0, 0, 0, 16, 16, 2, 1, 3, 47, 6, 2, 8, NOT_NEEDED, false},
+    {0, 0, 1, 16, 16, 2, 2, 2, 11, 4, 2, 8, NOT_NEEDED, false},
+    {0, 0, 0, 16, 16, 1, 5, 2, 5, 2, 2, 8, NOT_NEEDED, false},
     /* chunks that follow each other, one of them of a short step alone */
-    {true, false, 16, 16, 2, 1, 2, 13, 4, 4, 8, false},
-    {true, true, 16, 16, 1, 2, 2, 7, 4, 2, 8, false},
+    {0, 1, 0, 16, 16, 2, 1, 2, 13, 4, 4, 8, NOT_NEEDED, false},
+    {0, 1, 1, 16, 16, 1, 2, 2, 7, 4, 2, 8, NOT_NEEDED, false},
     /* rings: rows whole, or a buffer that is short every so many */
-    {false, false, 16, 16, 2, 1, 1, 13, 4, 0, 8, false},
-    {true, false, 16, 16, 2, 2, 1, 29, 4, 0, 8, false},
-    {true, false, 16, 16, 1, 3, 1, 9, 2, 0, 8, false},
-    {true, true, 32, 32, 1, 1, 1, 61, 2, 0, 8, false},
+    {0, 0, 0, 16, 16, 2, 1, 1, 13, 4, 0, 8, NOT_NEEDED, false},
+    {0, 1, 0, 16, 16, 2, 2, 1, 29, 4, 0, 8, NOT_NEEDED, false},
+    {0, 1, 0, 16, 16, 1, 3, 1, 9, 2, 0, 8, NOT_NEEDED, false},
+    {0, 1, 1, 32, 32, 1, 1, 1, 61, 2, 0, 8, NOT_NEEDED, false},
     /* two buffers of whole rows are too much, also where nothing is kept */
-    {false, false, 64, 16, 1, 2, 1, 1001, 16, 7, 2, true},
+    {0, 0, 0, 64, 16, 1, 2, 1, 2002, 32, 7, 1, MEM_TILE, false},
     /* more n rounds than a lock counts, and phases than are outstanding */
-    {false, false, 16, 16, 2, 1, 140, 5, 2, 2, 8, false},
+    {0, 0, 0, 16, 16, 2, 1, 140, 5, 2, 2, 8, NOT_NEEDED, false},
     /* in1 filled up: an n round, several, and more than an iteration counts */
-    {false, false, 16, 16, 1, 1, 1, 47, 12, 0, 2, true},
-    {false, false, 16, 16, 1, 3, 5, 47, 12, 2, 2, true},
-    {false, false, 16, 16, 1, 2, 140, 11, 4, 2, 2, true},
-    {true, false, 16, 16, 1, 2, 3, 47, 12, 4, 2, true},
-    {true, false, 16, 16, 1, 2, 1, 47, 12, 0, 2, true},
-    {false, false, 16, 16, 1, 2, 2, 23, 12, 2, 2, true},
+    {0, 0, 0, 16, 16, 1, 1, 1, 95, 24, 0, 1, CORE, true},
+    {0, 0, 0, 16, 16, 1, 3, 5, 95, 24, 2, 1, CORE, true},
+    {0, 0, 0, 16, 16, 1, 2, 140, 23, 8, 2, 1, CORE, true},
+    {0, 1, 0, 16, 16, 1, 2, 3, 212, 64, 4, 1, CORE, true},
+    {0, 1, 0, 16, 16, 1, 2, 1, 212, 64, 0, 1, CORE, true},
+    {0, 0, 0, 16, 16, 1, 2, 2, 47, 24, 2, 1, CORE, true},
     /* along k it is as long as its rows */
-    {false, true, 16, 16, 1, 2, 2, 47, 12, 2, 2, false},
+    {0, 0, 1, 16, 16, 1, 2, 2, 95, 24, 2, 1, CORE, false},
+    /* zeros behind both: rows, rows of small matrices, a single step */
+    {0, 0, 0, 16, 16, 1, 3, 5, 47, 12, 2, 2, MEM_TILE, false},
+    {0, 0, 1, 16, 16, 1, 2, 2, 47, 12, 2, 2, MEM_TILE, false},
+    {0, 1, 0, 16, 16, 1, 2, 3, 95, 24, 4, 1, MEM_TILE, false},
+    {0, 1, 0, 16, 16, 1, 2, 1, 95, 24, 0, 1, MEM_TILE, false},
+    {0, 1, 1, 16, 16, 1, 2, 2, 47, 12, 4, 2, MEM_TILE, false},
+    {0, 0, 0, 16, 16, 1, 2, 2, 14, 24, 1, 1, MEM_TILE, false},
+    /* of integers behind in0, or behind in1 if rows do not end with words */
+    {1, 0, 0, 16, 16, 1, 3, 5, 23, 6, 2, 4, MEM_TILE, true},
+    {1, 0, 0, 16, 16, 1, 3, 5, 93, 24, 2, 1, MEM_TILE, false},
+    {1, 1, 0, 16, 16, 1, 2, 3, 93, 24, 4, 1, MEM_TILE, true},
+    {1, 0, 1, 16, 16, 1, 2, 2, 23, 6, 2, 4, MEM_TILE, false},
+    {1, 0, 1, 16, 16, 1, 2, 2, 93, 24, 2, 1, CORE, false},
 };
 
 static void put_group(struct text *t, const struct product *x, const char *loop,
@@ -56,13 +75,24 @@ static void put_group(struct text *t, const struct product *x, const char *loop,
   text_printf(t, "invoke %s calls %s\n", call, call);
 }
 
+static int k_of(const struct product *x) { return x->unit * x->units; }
+
+/* Bytes of a row along k, which begins with a word. */
+static int pitch_of(const struct product *x) {
+  enum { WORD = 4 };
+  int bytes = k_of(x) * (x->bytes ? 1 : 2);
+  return (bytes + WORD - 1) / WORD * WORD;
+}
+
 static void put_schedule(const struct product *x, struct text *t) {
   int group = x->group * x->block_m, core_m = x->rounds_m * group,
       core_n = x->rounds_n * x->block_n, m = CORES * core_m, n = CORES * core_n,
-      k = x->unit * x->units, in0_m = x->in0_turned ? 2 : 2 * k,
-      in0_k = x->in0_turned ? 2 * m : 2, in1_n = x->in1_turned ? 2 * k : 2,
-      in1_k = x->in1_turned ? 2 : 2 * n;
-  text_puts(t, "teir 1\ntensor in0 bf16\ntensor in1 bf16\ntensor out f32\n");
+      e = x->bytes ? 1 : 2, pitch = pitch_of(x),
+      in0_m = x->in0_turned ? e : pitch, in0_k = x->in0_turned ? e * m : e,
+      in1_n = x->in1_turned ? pitch : e, in1_k = x->in1_turned ? e : e * n;
+  text_printf(t, "teir 1\ntensor in0 %s\ntensor in1 %s\ntensor out %s\n",
+              x->bytes ? "i8" : "bf16", x->bytes ? "i8" : "bf16",
+              x->bytes ? "i32" : "f32");
   const struct {
     const char *name;
     int extent, step;
@@ -99,6 +129,24 @@ static void put_schedule(const struct product *x, struct text *t) {
   put_group(t, x, "products", "product");
 }
 
+/* Small numbers, and between the rows along k what may not be used. */
+static void fill(const struct product *x, int tensor, char *data,
+                 int64_t bytes) {
+  int pitch = pitch_of(x), own = k_of(x) * (x->bytes ? 1 : 2);
+  bool along_k = tensor == IN0 ? !x->in0_turned : x->in1_turned;
+  uint32_t seed = (uint32_t)tensor;
+  for (int64_t at = 0; at < bytes; at += x->bytes ? 1 : 2) {
+    bool gap = along_k && at % pitch >= own;
+    seed = seed * 1664525 + 1013904223;
+    if (x->bytes)
+      data[at] = (char)((int)(seed >> 29) - 4);
+    else if (gap)
+      dtype_store_float(DTYPE_BF16, data + at, NAN);
+    else
+      dtype_store_int(DTYPE_BF16, data + at, (int)(seed >> 29) - 4);
+  }
+}
+
 static void test(const struct product *x) {
   struct arena *a = arena_open();
   struct diag d = {0};
@@ -113,18 +161,18 @@ static void test(const struct product *x) {
   bool good = t && npu_compile(a, "8700g", t, 0, &r, &d) &&
               r.not_as_placed.kind == DIAG_NONE && map_is_uneven(r.program) &&
               r.program->panel.chunks == x->chunks &&
-              map_fills(r.program) == x->fills;
+              map_fills(r.program) == x->fills &&
+              map_end(r.program).inside == (x->zeros != NOT_NEEDED) &&
+              map_is_cleared(r.program) == (x->zeros == CORE);
   for (int i = 0; good && i < TENSORS; i++) {
     int64_t low, high;
     good = teir_footprint(t, i, &low, &high, &d);
     right[i] = malloc((size_t)high + GUARD);
     memset(right[i], 0x5a, (size_t)high + GUARD);
-    uint32_t seed = (uint32_t)i;
-    for (int64_t at = 0; i < OUT && at < high; at += 2) {
-      seed = seed * 1664525 + 1013904223;
-      dtype_store_int(DTYPE_BF16, (char *)right[i] + at, (int)(seed >> 29) - 4);
-    }
-    buffer[i] = (struct sim_buffer){malloc((size_t)high + GUARD), (size_t)high};
+    if (i < OUT)
+      fill(x, i, right[i], high);
+    size_t words = ((size_t)high + 3) / 4 * 4; /* as devices have them */
+    buffer[i] = (struct sim_buffer){malloc((size_t)high + GUARD), words};
     memcpy(buffer[i].data, right[i], (size_t)high + GUARD);
   }
   struct sim *s =
