@@ -25,105 +25,10 @@
  * shim stays within 16.
  */
 #include "parts.h"
+#include "phase.h"
 #include "shim_walk.h"
 
 #include <assert.h>
-
-/* ---- phases ---- */
-
-/* The loops around a phase, and those inside it, of the batch, m and n. */
-struct phases {
-  struct map_nest around, inside[AXIS_K];
-  int count;
-  int n;     /* of the loops around it, the last n are over n */
-  int turns; /* tasks of in1, each with one of a bias behind it; else 1 */
-};
-
-static void append(struct map_nest *n, const struct map_loop *l) {
-  assert(n->count < MAP_LOOPS);
-  if (l->extent > 1)
-    n->loop[n->count++] = *l;
-}
-
-/* Loops behind others; false: they are too many. */
-static bool append_all(struct map_nest *n, const struct map_nest *more) {
-  for (int i = 0; i < more->count; i++) {
-    if (n->count == MAP_LOOPS)
-      return false;
-    append(n, &more->loop[i]);
-  }
-  return true;
-}
-
-/* The loops of the batch, m and n, and where those over each begin.  Where a
- * panel of in0 is read again after some n rounds, the loops over n around these
- * count as such over m. */
-static bool all_loops(const struct tile_program *p, struct map_nest *all,
-                      int first[AXIS_ROLES]) {
-  struct map_nest around = {.count = 0}, n = p->time[AXIS_N];
-  bool again = p->panel.chunks && p->panel.rounds < p->rounds_n;
-  if (again && !map_nest_divide(&p->time[AXIS_N], p->panel.rounds, &around, &n))
-    return false;
-  *all = (struct map_nest){.count = 0};
-  bool good = append_all(all, &p->time[AXIS_C]);
-  first[AXIS_C] = 0;
-  first[AXIS_M] = all->count;
-  good = good && append_all(all, &p->time[AXIS_M]) && append_all(all, &around);
-  first[AXIS_N] = all->count;
-  good = good && append_all(all, &n);
-  first[AXIS_K] = all->count;
-  return good;
-}
-
-/* The first `depth` loops are around a phase, and of the next one so much that
- * `within` indices are left inside. */
-static bool split_phases(const struct tile_program *p, int depth,
-                         int64_t within, struct phases *x) {
-  struct map_nest all;
-  int first[AXIS_ROLES];
-  if (!all_loops(p, &all, first) || all.count == MAP_LOOPS)
-    return false;
-  *x = (struct phases){.count = 1};
-  for (int i = 0, role = AXIS_C; i < all.count; i++) {
-    while (i >= first[role + 1])
-      role++;
-    struct map_loop outer = all.loop[i], inner = outer;
-    inner.extent = i < depth ? 1 : i == depth ? within : outer.extent;
-    outer.extent /= inner.extent;
-    for (int t = 0; t < TENSORS; t++)
-      outer.stride_bytes[t] *= inner.extent;
-    x->n += role == AXIS_N && outer.extent > 1;
-    append(&x->around, &outer);
-    append(&x->inside[role], &inner);
-  }
-  int64_t count = map_nest_extent(&x->around),
-          turns = map_nest_extent(&x->inside[AXIS_C]) *
-                  map_nest_extent(&x->inside[AXIS_N]);
-  x->count = (int)count;
-  x->turns = p->finish.bias && turns <= INT16_MAX ? (int)turns : 1;
-  return count <= INT16_MAX;
-}
-
-/* Bytes from the first phase to another. */
-static int64_t phase_start(const struct phases *x, int phase, int tensor) {
-  int64_t at = 0;
-  for (int i = x->around.count - 1; i >= 0; i--) {
-    const struct map_loop *l = &x->around.loop[i];
-    at += phase % l->extent * l->stride_bytes[tensor];
-    phase /= (int)l->extent;
-  }
-  return at;
-}
-
-/* Whether a phase is the first over n of its m round. */
-static bool starts_panel(const struct phases *x, int phase) {
-  int64_t over_n = 1;
-  for (int i = x->around.count - x->n; i < x->around.count; i++)
-    over_n *= x->around.loop[i].extent;
-  return phase % over_n == 0;
-}
-
-/* ---- channels ---- */
 
 /* Which n rounds a task is for: in one go, or where a part of in0 is kept the
  * first one, and the others. */
@@ -325,11 +230,6 @@ static int64_t start_of(const struct tile_program *p, const struct channel *c,
   return start;
 }
 
-/* Rounds over n of a phase in which the kept part of a panel is there. */
-static int other_rounds(const struct phases *x, int phase) {
-  return (int)map_nest_extent(&x->inside[AXIS_N]) - starts_panel(x, phase);
-}
-
 /* Whether the channel's tasks are one for every n round. */
 static bool takes_turns(const struct tile_program *p, const struct channel *c) {
   return p->finish.bias && (c->tensor == IN1 || c->tensor == MAP_BIAS);
@@ -486,9 +386,9 @@ static bool make_channel(struct builder *m, const struct phases *x, int column,
   int tasks = 0, later = x->turns > 1 && c->tensor == OUT;
   for (int phase = 0; phase < x->count; phase++) {
     if (c->rounds == OTHER_ROUNDS)
-      repeat = other_rounds(x, phase) *
+      repeat = phase_other_rounds(x, phase) *
                (counts_stretches(p, c) ? p->panel.stretches : 1);
-    if (!repeat || (once && !starts_panel(x, phase)))
+    if (!repeat || (once && !phase_starts_panel(x, phase)))
       continue;
     bool bias = c->tensor == MAP_BIAS;
     int64_t start =
@@ -536,9 +436,9 @@ static void make_panel_tasks(struct builder *m, const struct phases *x,
   int stretches = p->panel.stretches, channel = design_in0_way(p).in;
   for (int phase = 0; phase < x->count; phase++) {
     add_mem_task(m, phase, column, channel, IN0, DESIGN_KEPT_BD,
-                 stretches * starts_panel(x, phase));
+                 stretches * phase_starts_panel(x, phase));
     add_mem_task(m, phase, column, channel, IN0, DESIGN_STREAMED_BD,
-                 stretches * other_rounds(x, phase));
+                 stretches * phase_other_rounds(x, phase));
   }
 }
 
@@ -566,7 +466,8 @@ static void make_turn_tasks(struct builder *m, const struct phases *x,
       panel = writer_of(m->design, column, channel, false),
       in1 = writer_of(m->design, column, channel, true);
   for (int phase = 0; phase < x->count; phase++) {
-    add_mem_task(m, phase, column, channel, IN0, panel, starts_panel(x, phase));
+    add_mem_task(m, phase, column, channel, IN0, panel,
+                 phase_starts_panel(x, phase));
     add_mem_task(m, phase, column, channel, IN1, in1, blocks);
   }
 }
@@ -619,7 +520,7 @@ static bool find_phases(struct builder *m,
   struct map_nest all;
   struct diag d = {0};
   int first[AXIS_ROLES];
-  if (!all_loops(p, &all, first))
+  if (!phase_loops(p, &all, first))
     return diag_error(m->diag, loc_none(), "more than %d loops over time",
                       MAP_LOOPS);
   bool each = p->rounds_m > 1 || p->grid.split > 1 || map_panel_ends_apart(p);
@@ -627,7 +528,7 @@ static bool find_phases(struct builder *m,
     int64_t extent = depth < all.count ? all.loop[depth].extent : 1;
     for (int64_t within = extent; within > 1 || depth == all.count; within--) {
       d = (struct diag){0};
-      if (extent % within == 0 && split_phases(p, depth, within, x) &&
+      if (extent % within == 0 && phase_split(p, depth, within, x) &&
           fits(m, x, channel, &d))
         return true;
       if (depth == all.count)
