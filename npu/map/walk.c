@@ -221,8 +221,16 @@ double array_run_bytes(const struct array *s, const struct map_blocking *b,
   return (double)bytes;
 }
 
+/* Whether a loop continues the one around it. */
+static bool goes_on(const struct runs *r, int i) {
+  return i > 0 && i < r->count &&
+         r->run[i - 1].stride_bytes ==
+             r->run[i].stride_bytes * r->run[i].extent;
+}
+
 /* Loops that a descriptor has for a tensor, those that continue each other
- * being one; *outermost is the extent of the first. */
+ * being one, and two where a dimension does not count so far; *outermost is the
+ * extent of the first, which needs no count. */
 static int count_runs(const struct array *s, const struct map_blocking *b,
                       const struct tile_program *p,
                       const struct map_panel *panel, int tensor,
@@ -230,32 +238,32 @@ static int count_runs(const struct array *s, const struct map_blocking *b,
   struct runs r;
   if (!list_runs(s, b, p, panel, tensor, &r))
     return INT32_MAX;
-  int count = r.count > 0;
-  *outermost = r.count ? r.run[0].extent : 1;
-  for (int i = 0; i < r.count; i++)
-    if (r.run[i].stride_bytes / 4 >
-            s->at->device->tile[TILE_SHIM].max_step_words &&
-        (i + 1 == r.count ||
-         r.run[i].stride_bytes !=
-             r.run[i + 1].stride_bytes * r.run[i + 1].extent))
+  const struct tile_resources *shim = &s->at->device->tile[TILE_SHIM];
+  int loops = 0, more = 0;
+  int64_t extent = 1;
+  *outermost = 1;
+  for (int i = 0; i < r.count; i++) {
+    bool ends = !goes_on(&r, i + 1);
+    if (ends && r.run[i].stride_bytes / 4 > shim->max_step_words)
       return INT32_MAX;
-  for (int i = 1; i < r.count; i++) {
-    bool same =
-        r.run[i - 1].stride_bytes == r.run[i].stride_bytes * r.run[i].extent;
-    count += !same;
-    if (same && count == 1)
-      *outermost *= r.run[i].extent;
+    loops += !goes_on(&r, i);
+    extent = goes_on(&r, i) ? extent * r.run[i].extent : r.run[i].extent;
+    if (loops == 1)
+      *outermost = extent;
+    else if (ends)
+      more += extent > shim->max_wrap;
   }
-  return count;
+  return loops + more;
 }
 
 /* n rounds of which a descriptor walks over all buffers of a tensor, each of so
- * many loops: as many loops over n as it has dimensions left, and of the next
- * one what iterations count. */
+ * many loops, the first of such an extent: as many loops over n as it has
+ * dimensions left, and of the next one what iterations count. */
 static int64_t rounds_together(const struct device *dev,
-                               const struct map_nest *n, int tensor,
-                               int count) {
-  int left = dev->tile[TILE_SHIM].dims - count;
+                               const struct map_nest *n, int tensor, int count,
+                               int64_t outermost) {
+  const struct tile_resources *shim = &dev->tile[TILE_SHIM];
+  int left = shim->dims - count - (outermost > shim->max_wrap);
   int64_t rounds = 1, inside = -1; /* stride behind the loops so far */
   for (int i = n->count - 1; i >= 0 && left >= 0; i--) {
     const struct map_loop *l = &n->loop[i];
@@ -318,7 +326,7 @@ bool array_can_walk(const struct array *s, const struct map_blocking *b,
     int64_t most = t == IN0 && again && count <= dims ? b->rounds_n
                    : t == IN1 && map_fills(p)
                        ? rounds_by_iteration(dev, &inside, IN1)
-                       : rounds_together(dev, &inside, t, count);
+                       : rounds_together(dev, &inside, t, count, outermost);
     *rounds = *rounds < most ? *rounds : most;
   }
   return true;

@@ -282,6 +282,9 @@ int main(int argc, char **argv) {
              "phoenix", 1, false);
   test_tasks("da,bcd->dcab", "a=13,b=8,c=16,d=7", DTYPE_BF16, DTYPE_F32,
              "8700g", 1.02, false);
+  /* a loop over out longer than a dimension counts, which takes two */
+  test_tasks("abe,dec->dbca", "a=16,b=20,c=46,d=192,e=10", DTYPE_BF16,
+             DTYPE_F32, "strix-halo", 1.8, false);
   CHECK(argc == 3 || taken[TENSORS] > (int)count / 4);
   if (argc == 3)
     printf("in place: none %d, one %d, two %d, all %d; no design %d\n",
