@@ -272,11 +272,13 @@ static void wrote(const struct work *w, int t) {
     w->device->wrote(w->session, t, w->copy[t]);
 }
 
-/* Bytes of a tensor in memory; its buffer may have a word's rest, or a row,
- * more, which is not used. */
-static int64_t span_of(const struct work *w, int t) {
+/* Bytes of a tensor in memory from a block's first element on; its buffer may
+ * have a word's rest, or a row, more, which is not used. */
+static int64_t span_from(const struct work *w, const struct block *b, int t) {
   int64_t bytes = 0;
-  return product_span(w->p, t, &bytes) ? bytes : 0;
+  if (!product_span(w->p, t, &bytes))
+    return 0;
+  return bytes - w->user[t][AXIS_C][b->at[AXIS_C]];
 }
 
 /* An input's block into its buffer, zeros around it. */
@@ -286,7 +288,8 @@ static void fill(const struct work *w, const struct block *b, int t,
   struct pack_matrix to = in_buffer(w, b, t), from = in_user(w, b, t);
   wrote(w, t);
   if (w->linear[t]) {
-    int64_t bytes = smaller((int64_t)w->plan->tensor[t].bytes, span_of(w, t));
+    int64_t bytes =
+        smaller((int64_t)w->plan->tensor[t].bytes, span_from(w, b, t));
     memcpy(to.base, from.base, (size_t)bytes);
     report->host_bytes += bytes;
     return;
@@ -306,7 +309,7 @@ static void fill(const struct work *w, const struct block *b, int t,
 static void pack(struct work *w, const struct block *b, int t,
                  struct run_report *report) {
   enum { WORD = 4 };
-  int64_t more = (int64_t)w->plan->tensor[t].bytes - span_of(w, t);
+  int64_t more = (int64_t)w->plan->tensor[t].bytes - span_from(w, b, t);
   assert(t == IN0 || t == IN1);
   if (w->linear[t] && w->device->lend && more < WORD &&
       w->device->lend(w->session, t, w->copy[t], in_user(w, b, t).base,

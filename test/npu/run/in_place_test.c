@@ -436,6 +436,24 @@ static void test_batch(void) {
   }
 }
 
+/* Products whose inputs lie side by side in rows, a launch each: the last one's
+ * begins within the last row, and its copy may not have a row more. */
+static void test_side_by_side(void) {
+  enum { M = 33, N = 7, K = 12, BATCH = 9, ROW = 2 * N * 16 };
+  struct nest_work w;
+  char trace[1024];
+  nest_gemm(&w, DTYPE_I16, false, M, N, K);
+  w.axis[2].stride[IN1] = ROW;
+  struct nest_axis batch = {
+      .role = AXIS_C, .extent = BATCH, .stride = {2 * M * K, 2 * N, 4 * M * N}};
+  w.axis[w.axis_count++] = batch;
+  nest_make(&w, true, 1);
+  struct guarded in1 = guard(&w, IN1);
+  CHECK(call(&w, trace) && nest_right(&w) && strstr(trace, "launches=9 "));
+  release(&w, IN1, &in1);
+  nest_free(&w);
+}
+
 /* Where no descriptor can walk over out as it lies, blocks of it remain. */
 static void test_gaps(void) {
   struct nest_work w = {.type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
@@ -484,6 +502,7 @@ int main(void) {
   test_gaps();
   test_random();
   test_batch();
+  test_side_by_side();
   test_large();
   test_runs();
   return check_result();
