@@ -222,72 +222,6 @@ static struct teir_problem transposed(const struct teir_problem *p) {
   return t;
 }
 
-/* A bias along m makes columns of m; `turned` is the problem then. */
-static bool search_blocked(const struct platform *at,
-                           const struct teir_problem *p,
-                           struct teir_problem *turned, struct array *s,
-                           struct diag *d) {
-  static const struct map_form blocked, swapped = {.swapped = true};
-  const struct map_form *form = &blocked;
-  if (p->finish.bias == AXIS_M) {
-    *turned = transposed(p);
-    p = turned;
-    form = &swapped;
-  }
-  return array_check_types(at, p, d) && array_check_extents(p, d) &&
-         (search(at, p, form, NULL, -1, 0, HUGE_VAL, s) ||
-          diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
-                        dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
-                        dtype_name(p->type[OUT])));
-}
-
-bool map_choose(const struct platform *at, const struct teir_problem *p,
-                struct map_blocking *best, struct diag *d) {
-  struct array s;
-  struct teir_problem turned;
-  if (!search_blocked(at, p, &turned, &s, d))
-    return false;
-  *best = choose(&s);
-  return true;
-}
-
-/* The transposed product. */
-static void swap(struct map_work *w) {
-  struct map_work old = *w;
-  w->problem.extent[AXIS_M] = old.problem.extent[AXIS_N];
-  w->problem.extent[AXIS_N] = old.problem.extent[AXIS_M];
-  if (old.problem.finish.bias)
-    w->problem.finish.bias = AXIS_M + AXIS_N - old.problem.finish.bias;
-  w->count[AXIS_M] = old.count[AXIS_N];
-  w->count[AXIS_N] = old.count[AXIS_M];
-  memcpy(w->axis[AXIS_M], old.axis[AXIS_N], sizeof *w->axis);
-  memcpy(w->axis[AXIS_N], old.axis[AXIS_M], sizeof *w->axis);
-  for (int role = 0; role < AXIS_ROLES; role++)
-    for (int i = 0; i < w->count[role]; i++) {
-      int64_t *stride = w->axis[role][i].stride_bytes, in0 = stride[IN0];
-      stride[IN0] = stride[IN1];
-      stride[IN1] = in0;
-    }
-  for (int i = 0; i < TENSORS; i++) {
-    int other = i < OUT ? IN0 + IN1 - i : OUT;
-    w->problem.type[i] = old.problem.type[other];
-    w->contiguous[i] = old.contiguous[other];
-    w->layout[i] = old.layout[other];
-    w->layout[i].turned = w->layout[i].in_place && !w->layout[i].turned;
-  }
-}
-
-/* A product or its transpose, with the best blocks for how tensors lie. */
-struct candidate {
-  struct map_work work;
-  struct map_form form;
-  struct array array;
-};
-
-static double cost_of(const struct candidate *c) {
-  return c ? c->array.best[0].predicted_cycles : HUGE_VAL;
-}
-
 /* Grids beside that of all rows and columns, and when they may be better: few
  * rows of m, so that both channels of a column had better bring in1; little
  * work, which waits for the tasks of columns; less than a small matrix of m,
@@ -337,6 +271,90 @@ static bool set_grid(const struct platform *at, int grid,
   form->cores_n = n;
   return grid == 1 ? x[AXIS_M] <= FEW_ROWS && x[AXIS_M] < x[AXIS_N]
                    : !much || x[AXIS_M] < 2 * SMALL;
+}
+
+/* Padded blocks that the host makes, one behind the other. */
+struct blocked {
+  struct teir_problem turned; /* the problem, if columns are those of m */
+  struct map_form few;
+  struct array array;
+};
+
+/* On all rows and columns.  A bias along m makes columns of m. */
+static bool search_blocked(const struct platform *at,
+                           const struct teir_problem *p, struct blocked *x,
+                           struct diag *d) {
+  static const struct map_form blocked, swapped = {.swapped = true};
+  const struct map_form *form = &blocked;
+  if (p->finish.bias == AXIS_M) {
+    x->turned = transposed(p);
+    p = &x->turned;
+    form = &swapped;
+  }
+  return array_check_types(at, p, d) && array_check_extents(p, d) &&
+         (search(at, p, form, NULL, -1, 0, HUGE_VAL, &x->array) ||
+          diag_declined(d, loc_none(), "no blocks of %s x %s -> %s fit a core",
+                        dtype_name(p->type[IN0]), dtype_name(p->type[IN1]),
+                        dtype_name(p->type[OUT])));
+}
+
+/* On a grid for little work, if that takes fewer cycles. */
+static void search_few(const struct platform *at, struct blocked *x) {
+  enum { FEW = 2 };
+  struct array *s = &x->array, few;
+  const struct teir_problem *p = s->problem;
+  x->few = *s->form;
+  if (set_grid(at, FEW, p, &x->few) &&
+      (!at->grid || map_same_grid(at->grid, &x->few)) &&
+      search(at, p, &x->few, NULL, -1, 0, s->best[0].predicted_cycles, &few) &&
+      few.best[0].predicted_cycles < s->best[0].predicted_cycles)
+    *s = few;
+}
+
+bool map_choose(const struct platform *at, const struct teir_problem *p,
+                struct map_blocking *best, struct diag *d) {
+  struct blocked x;
+  if (!search_blocked(at, p, &x, d))
+    return false;
+  *best = choose(&x.array);
+  return true;
+}
+
+/* The transposed product. */
+static void swap(struct map_work *w) {
+  struct map_work old = *w;
+  w->problem.extent[AXIS_M] = old.problem.extent[AXIS_N];
+  w->problem.extent[AXIS_N] = old.problem.extent[AXIS_M];
+  if (old.problem.finish.bias)
+    w->problem.finish.bias = AXIS_M + AXIS_N - old.problem.finish.bias;
+  w->count[AXIS_M] = old.count[AXIS_N];
+  w->count[AXIS_N] = old.count[AXIS_M];
+  memcpy(w->axis[AXIS_M], old.axis[AXIS_N], sizeof *w->axis);
+  memcpy(w->axis[AXIS_N], old.axis[AXIS_M], sizeof *w->axis);
+  for (int role = 0; role < AXIS_ROLES; role++)
+    for (int i = 0; i < w->count[role]; i++) {
+      int64_t *stride = w->axis[role][i].stride_bytes, in0 = stride[IN0];
+      stride[IN0] = stride[IN1];
+      stride[IN1] = in0;
+    }
+  for (int i = 0; i < TENSORS; i++) {
+    int other = i < OUT ? IN0 + IN1 - i : OUT;
+    w->problem.type[i] = old.problem.type[other];
+    w->contiguous[i] = old.contiguous[other];
+    w->layout[i] = old.layout[other];
+    w->layout[i].turned = w->layout[i].in_place && !w->layout[i].turned;
+  }
+}
+
+/* A product or its transpose, with the best blocks for how tensors lie. */
+struct candidate {
+  struct map_work work;
+  struct map_form form;
+  struct array array;
+};
+
+static double cost_of(const struct candidate *c) {
+  return c ? c->array.best[0].predicted_cycles : HUGE_VAL;
 }
 
 /* The best of the product and its transpose on all grids, whatever axis blocks
@@ -559,17 +577,18 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
                          struct map_blocking *best, const char *why[TENSORS],
                          struct diag *d) {
   enum { ALL = 7, SETS = 8 };
-  struct array *blocked = arena_alloc(a, sizeof *blocked);
-  struct teir_problem p, turned;
+  struct blocked *blocked = arena_alloc(a, sizeof *blocked);
+  struct teir_problem p;
   if (!teir_problem_read(teir, &p, d))
     return false;
   p.acc = map_sum_type(at->device, &p);
-  if (!search_blocked(at, &p, &turned, blocked, d))
+  if (!search_blocked(at, &p, blocked, d))
     return false;
+  search_few(at, blocked);
   struct candidate *found = NULL;
   struct map_blocking apart = {.predicted_cycles = HUGE_VAL};
   unsigned set = 0;
-  double least = blocked->best[0].predicted_cycles,
+  double least = blocked->array.best[0].predicted_cycles,
          cost = least + packing_cycles(at, &p, 0);
   /* little work may take fewer cycles on fewer cores, and few rows on a grid
    * of other sides */
@@ -614,7 +633,7 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
   if (set == ALL && apart.predicted_cycles < cost_of(found))
     *best = apart;
   else
-    *best = choose(found ? &found->array : blocked);
+    *best = choose(found ? &found->array : &blocked->array);
   unsigned with = SETS + set;
   bool aligned =
       !(*tried >> with & 1) && choose_aligned(a, at, teir, set, best);
