@@ -50,6 +50,7 @@ struct recordings {
   pthread_mutex_t lock;
   pid_t process; /* a forked child writes nothing */
   char *folder;
+  bool unwritten; /* was said */
   struct profile *profile;
   struct {
     char nest[160];
@@ -260,8 +261,11 @@ static void write_files(void *with) {
   struct diag d = {0};
   for (int i = 0; i < r->count; i++)
     profile_set_host(r->profile, i, &r->nest[i].host);
-  if (!profile_write(r->profile, r->folder, &d))
-    fprintf(stderr, "nputeir: %s\n", d.text);
+  if (profile_write(r->profile, r->folder, &d) || r->unwritten)
+    return;
+  r->unwritten = true;
+  fprintf(stderr, "nputeir: NPUTEIR_PROFILE: %s: %s\n",
+          d.at.file ? d.at.file : r->folder, d.text);
 }
 
 void recordings_write(struct recordings *r) {

@@ -15,6 +15,7 @@
 #include "parts.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +55,13 @@ struct verify *verify_open(const char *word, const char *file) {
   if (!v)
     return NULL;
   v->to = file && *file ? fopen(file, "a") : stderr;
-  if (!v->to)
+  if (!v->to) {
+    fprintf(stderr,
+            "nputeir: NPUTEIR_VERIFY_FILE: cannot write '%s': %s; standard "
+            "error has the lines\n",
+            file, strerror(errno));
     v->to = stderr;
+  }
   pthread_mutex_init(&v->lock, NULL);
   v->process = getpid();
   v->first = strcmp(word, "first") == 0;
@@ -145,7 +151,9 @@ void verify_print(struct verify *v) {
             (long long)v->unlisted);
   if (!v->count)
     fprintf(v->to, "nputeir: verify: no nest ran on a device\n");
-  fflush(v->to);
+  if (fflush(v->to) != 0 && v->to != stderr)
+    fprintf(stderr, "nputeir: NPUTEIR_VERIFY_FILE: cannot write: %s\n",
+            strerror(errno));
   pthread_mutex_unlock(&v->lock);
 }
 

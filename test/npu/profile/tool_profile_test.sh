@@ -223,6 +223,21 @@ else
   echo "not checked without script: progress on a terminal"
 fi
 
+# What cannot be written is said once, with its name.
+lines() { # lines ERROR VARIABLE=VALUE ..
+  said=$1
+  shift
+  env NPUTEIR_DEVICE=sim "$@" "$program" >/dev/null 2>"$work/err"
+  [ "$(grep -c "$said" "$work/err")" = 1 ] ||
+    fail "$*: $(cat "$work/err")"
+}
+lines '^nputeir: NPUTEIR_PROFILE: /dev/null/x: cannot make a folder: Not a dir' \
+  NPUTEIR_PROFILE=/dev/null/x
+lines "^nputeir: NPUTEIR_VERIFY_FILE: cannot write '/dev/null/x': Not a dir" \
+  NPUTEIR_VERIFY=1 NPUTEIR_VERIFY_FILE=/dev/null/x
+lines '^nputeir: NPUTEIR_VERIFY_FILE: cannot write: No space left on device' \
+  NPUTEIR_VERIFY=1 NPUTEIR_VERIFY_FILE=/dev/full
+
 # Words
 "$nputeir" profile 64x64x64 2>/dev/null
 [ $? = 2 ] || fail "no folder, and status is not 2"
