@@ -135,6 +135,13 @@ static const struct teir *read_file(struct tool *t, const char *file) {
   return text ? teir_program_parse(t->arena, name, text, &t->diag) : NULL;
 }
 
+static int input_count(const char *expression) {
+  int count = 1;
+  for (const char *at = expression; *at && *at != '-'; at++)
+    count += *at == ',';
+  return count;
+}
+
 /* Sums have a type of their own where results are of another one. */
 static const struct teir *read_einsum(struct tool *t, struct job *job) {
   const enum dtype *type = job->problem.type;
@@ -146,9 +153,11 @@ static const struct teir *read_einsum(struct tool *t, struct job *job) {
   if (!x)
     return NULL;
   if (x->tensor_count != TENSORS) {
+    int inputs = input_count(job->einsum.expression);
     diag_declined(&t->diag, loc_none(),
-                  "%d tensors; the array takes a contraction of two",
-                  x->tensor_count);
+                  "the expression has %d input%s; the array takes a "
+                  "contraction of two",
+                  inputs, inputs > 1 ? "s" : "");
     return NULL;
   }
   for (int i = 0; i < x->axis_count; i++) {
@@ -174,6 +183,13 @@ static bool check_words(struct tool *t, const struct job *job) {
                       job->typed     ? "--types"
                       : finish->relu ? "--relu"
                                      : "--shift");
+  enum dtype out = job->problem.type[OUT];
+  if (finish->saturate &&
+      (dtype_kind(out) == DTYPE_FLOAT || out == job->problem.acc))
+    return tool_usage(t,
+                      "--shift is for integer results that are narrower than "
+                      "their sums, not for %s of %s",
+                      dtype_name(out), dtype_name(job->problem.acc));
   return true;
 }
 

@@ -301,7 +301,11 @@ bool sim_job_run(struct tool *t, void *job) {
       p->problem.finish.saturate)
     return tool_usage(t, "--sizes, --layout, --types, --relu and --shift are "
                          "for a program, not for an xclbin");
-  return j->txn ? run(t, j) : tool_usage(t, "RUN.txn is missing");
+  return j->txn ? run(t, j)
+                : tool_usage(t,
+                             "RUN.txn is missing, if '%s' is an xclbin; it is "
+                             "neither MxNxK nor another program",
+                             j->name);
 }
 
 const struct sim_job sim_job_defaults = {
