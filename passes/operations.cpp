@@ -119,6 +119,38 @@ nest_expr *Operations::readSameBits(const CastInst &C, int Depth) {
   return make(NEST_BITS, To, at(C), read(C.getOperand(0), false, Depth + 1));
 }
 
+// A product of floats that is widened and added, where contraction may leave
+// out that it is rounded before: x * y in the type of the sum, as a fused
+// multiply-add of that type has it.  Of types with few bits, how it is rounded
+// is much of what the product is.
+static const Instruction *contractedProduct(const CastInst &C) {
+  const auto *P = dyn_cast<Instruction>(C.getOperand(0));
+  const auto *Next =
+      C.hasOneUse() ? dyn_cast<Instruction>(C.user_back()) : nullptr;
+  bool IsAdded = Next && (Next->getOpcode() == Instruction::FAdd ||
+                          Next->getOpcode() == Instruction::FSub);
+  return IsAdded && P && P->getType()->getScalarType()->isFloatTy() &&
+                 P->getOpcode() == Instruction::FMul && P->hasAllowContract() &&
+                 Next->hasAllowContract()
+             ? P
+             : nullptr;
+}
+
+nest_expr *Operations::readWidened(const CastInst &C, int Depth) {
+  dtype T = typeOf(C.getType(), false);
+  const Instruction *P = contractedProduct(C);
+  if (!P)
+    return make(NEST_CAST, T, at(C), read(C.getOperand(0), false, Depth + 1));
+  auto Widen = [&](unsigned Factor) {
+    return make(NEST_CAST, T, at(C),
+                read(P->getOperand(Factor), false, Depth + 1));
+  };
+  nest_expr *E = make(NEST_MUL, T, at(*P), Widen(0), Widen(1));
+  E->reassoc = allowsReassoc(*P);
+  Infinite |= !isFinite(*P);
+  return E;
+}
+
 nest_expr *Operations::readCast(const CastInst &C, int Depth) {
   dtype T = typeOf(C.getType(), false);
   bool FromTruth = isTruth(*C.getOperand(0));
@@ -129,9 +161,10 @@ nest_expr *Operations::readCast(const CastInst &C, int Depth) {
     [[fallthrough]];
   case Instruction::ZExt:
     return make(NEST_CAST, T, at(C), read(C.getOperand(0), true, Depth + 1));
+  case Instruction::FPExt:
+    return readWidened(C, Depth);
   case Instruction::SExt:
   case Instruction::SIToFP:
-  case Instruction::FPExt:
   case Instruction::FPTrunc:
   case Instruction::Trunc: {
     nest_expr *E =

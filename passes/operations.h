@@ -31,6 +31,7 @@ private:
                      int Depth);
   nest_expr *readFused(const llvm::IntrinsicInst &I, int Depth);
   nest_expr *readCast(const llvm::CastInst &C, int Depth);
+  nest_expr *readWidened(const llvm::CastInst &C, int Depth);
   nest_expr *readSameBits(const llvm::CastInst &C, int Depth);
   nest_expr *readToInt(const llvm::Instruction &I, bool Unsigned, int Depth);
   nest_expr *readCompare(const llvm::CmpInst &C, llvm::CmpInst::Predicate P,
