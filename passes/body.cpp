@@ -40,6 +40,48 @@ static bool touchesMemory(const BasicBlock &B) {
   });
 }
 
+namespace {
+
+// Of ways that meet, those that are not taken do not matter.
+class Merged : public SCEVRewriteVisitor<Merged> {
+  const function_ref<const Value *(const PHINode &)> OnlyValue;
+  int Looks = 0;
+
+public:
+  Merged(ScalarEvolution &SE,
+         function_ref<const Value *(const PHINode &)> OnlyValue)
+      : SCEVRewriteVisitor(SE), OnlyValue(OnlyValue) {}
+
+  const SCEV *visitUnknown(const SCEVUnknown *U) {
+    enum { LooksMax = 64 };
+    const auto *P = dyn_cast<PHINode>(U->getValue());
+    const Value *Only = P && Looks++ < LooksMax ? OnlyValue(*P) : nullptr;
+    return Only ? visit(SE.getSCEV(const_cast<Value *>(Only))) : U;
+  }
+};
+
+} // namespace
+
+// As far as control has been followed; null: not one.
+const Value *Body::onlyValueOf(const PHINode &P) const {
+  if (!Outer.contains(&P) ||
+      LI.getLoopFor(P.getParent())->getHeader() == P.getParent() ||
+      !Seen.count(const_cast<BasicBlock *>(P.getParent())))
+    return nullptr;
+  for (const BasicBlock *From : P.blocks())
+    if (!runs(From) && goes(From, P.getParent()))
+      return nullptr; // perhaps later
+  int Way = onlyWayInto(P);
+  return Way < 0 ? nullptr : P.getIncomingValue((unsigned)Way);
+}
+
+const SCEV *Body::followed(const Value *V, const Loop &L) const {
+  const SCEV *S = Merged(SE, [&](const PHINode &P) {
+                    return onlyValueOf(P);
+                  }).visit(SE.getSCEV(const_cast<Value *>(V)));
+  return SE.getSCEVAtScope(S, &L);
+}
+
 // Also a comparison whose sides move alike.
 bool Body::isUnchanging(const Value *Condition, const Loop &L) const {
   if (Outer.isLoopInvariant(Condition))
@@ -47,9 +89,8 @@ bool Body::isUnchanging(const Value *Condition, const Loop &L) const {
   const auto *Compare = dyn_cast<ICmpInst>(Condition);
   if (!Compare || !SE.isSCEVable(Compare->getOperand(0)->getType()))
     return false;
-  const SCEV *Distance =
-      SE.getMinusSCEV(SE.getSCEVAtScope(Compare->getOperand(0), &L),
-                      SE.getSCEVAtScope(Compare->getOperand(1), &L));
+  const SCEV *Distance = SE.getMinusSCEV(followed(Compare->getOperand(0), L),
+                                         followed(Compare->getOperand(1), L));
   return !isa<SCEVCouldNotCompute>(Distance) &&
          SE.isLoopInvariant(Distance, &Outer);
 }
@@ -84,7 +125,11 @@ void Body::choose(BasicBlock *B, const BranchInst &Branch) {
   bool *Side = Sums[0] == Sums[1] ? Touches : Sums;
   if (!Side[0] && !Side[1])
     return;
-  if (Side == Touches)
+  // On the other one, there may be a product without what is summed on this.
+  BasicBlockEdge Edge(B, Branch.getSuccessor(Side[0] ? 0 : 1));
+  if (Side == Touches || any_of(Outer.blocks(), [&](const BasicBlock *Other) {
+        return sums(*Other) && !DT.dominates(Edge, Other);
+      }))
     Ways.Taken.push_back({&Branch, Side[0]});
   Take(Side[0]);
 }

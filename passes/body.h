@@ -96,6 +96,8 @@ public:
   const llvm::PHINode *variableOf(const llvm::Value *W) const;
 
 private:
+  const llvm::Value *onlyValueOf(const llvm::PHINode &P) const;
+  const llvm::SCEV *followed(const llvm::Value *V, const llvm::Loop &L) const;
   bool isUnchanging(const llvm::Value *Condition, const llvm::Loop &L) const;
   void choose(llvm::BasicBlock *B, const llvm::BranchInst &Branch);
   bool stay(llvm::BasicBlock *B, const llvm::BranchInst &Branch);

@@ -42,8 +42,7 @@ bool Joins::addPointLoop(Loop *L, arena *A, verdict &V) {
   PointLoop P;
   if (isa<SCEVCouldNotCompute>(Taken) || usable(Taken) ||
       SE.getTypeSizeInBits(Taken->getType()) > 64 ||
-      !readPointLoop(
-          Taken, SE, [&](const SCEV *S) { return widen(S); }, If, P))
+      !readPointLoop(Taken, SE, [&](const SCEV *S) { return widen(S); }, If, P))
     return false;
   BoundedExtents.insert(BoundedExtents.end(), Bounded.begin() + Before,
                         Bounded.end());
@@ -226,6 +225,38 @@ static int64_t stepOf(const SCEVAddRecExpr *Rec, ScalarEvolution &SE) {
              : 0;
 }
 
+// Where the counter of L starts that is compared at its end, before or after it
+// is moved on.
+static const SCEV *firstOf(const SCEVAddRecExpr *Rec, const Loop &L,
+                           ScalarEvolution &SE) {
+  const SCEV *Step = Rec->getStepRecurrence(SE);
+  const SCEV *Before = SE.getMinusSCEV(Rec, Step);
+  bool IsNext = any_of(L.getHeader()->phis(), [&](PHINode &P) {
+    return P.getType() == Rec->getType() && SE.getSCEV(&P) == Before;
+  });
+  return IsNext ? SE.getMinusSCEV(Rec->getStart(), Step) : Rec->getStart();
+}
+
+// How far the first address of L that goes on from one before it has come;
+// null: it is no number of steps.
+const SCEV *Joins::wayTo(int L, const Remainder &R, ArrayRef<Address> All) {
+  for (const Address &X : All)
+    for (const Address &Y : All) {
+      const auto *Stride = dyn_cast_or_null<SCEVConstant>(X.Stride[L]);
+      if (!Stride || Stride->isZero() || !movesAlike(X, L, Y, R))
+        continue;
+      const SCEV *Way = SE.getMinusSCEV(X.Start, Y.Start);
+      if (Stride->isOne() && !isa<SCEVCouldNotCompute>(Way))
+        return Way;
+      const auto *Steps = dyn_cast<SCEVMulExpr>(Way);
+      if (!Steps || Steps->getOperand(0) != Stride)
+        continue;
+      SmallVector<const SCEV *, 4> Factors(drop_begin(Steps->operands()));
+      return SE.getMulExpr(Factors);
+    }
+  return nullptr;
+}
+
 bool Joins::findRemainder(int L, int Before, ArrayRef<Address> All) {
   const SCEV *End;
   CmpInst::Predicate Is;
@@ -240,13 +271,18 @@ bool Joins::findRemainder(int L, int Before, ArrayRef<Address> All) {
       SE.getMulExpr(constant(R.Ratio), Extents[Before]);
   bool Found = isRemainder(L, R, All);
   if (!Found && (Short == 1 || Short == -1) && New->getType()->isIntegerTy()) {
-    R.Distance = SE.getMinusSCEV(number(New->getStart(), true),
-                                 number(Old->getStart(), true));
+    R.Distance =
+        SE.getMinusSCEV(number(firstOf(New, *Loops[L], SE), true),
+                        number(firstOf(Old, *Loops[Before], SE), true));
     if (Short < 0)
       R.Distance = SE.getNegativeSCEV(R.Distance);
     // Loops that both begin at zero are no parts of one.
     Found =
         !R.Distance->isZero() && usable(R.Distance) && isRemainder(L, R, All);
+  }
+  if (const SCEV *Way = Found ? nullptr : wayTo(L, R, All)) {
+    R.Distance = Way;
+    Found = usable(Way) && isRemainder(L, R, All);
   }
   if (!Found)
     return false;

@@ -37,6 +37,8 @@ private:
   const llvm::SCEV *startBefore(const Address &X, int L, const Remainder &R);
   bool goesOn(const Address &X, int L, const Address &Y, const Remainder &R);
   bool isRemainder(int L, const Remainder &R, llvm::ArrayRef<Address> All);
+  const llvm::SCEV *wayTo(int L, const Remainder &R,
+                          llvm::ArrayRef<Address> All);
   bool findRemainder(int L, int Before, llvm::ArrayRef<Address> All);
 };
 

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 184
+// DONE: 194
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -261,4 +261,33 @@ INT_FORM(counter_used_after) {
   }
   if (M > 0 && N > 0)
     C[0] += k;
+}
+
+// Loops of a function that is inlined, which are not entered where they have no
+// work: with the first and the second, or with the first alone.
+static inline int dot(int n, const int8_t *x, const int8_t *y) {
+  int k, s = 0, t = 0, whole = n >> 1 << 1;
+  for (k = 0; k < whole; k += 2) {
+    s += x[k] * y[k];
+    t += x[k + 1] * y[k + 1];
+  }
+  for (; k < n; k++)
+    s += x[k] * y[k];
+  return s + t;
+}
+INT_FORM(in_a_function) {
+  I J C[i * N + j] = dot(K, A + i * K, B + j * K); // expected-remark 2 {{replaced by a call}}
+}
+static inline int one_less(int n, const int8_t *x, const int8_t *y) {
+  int k, s = 0, t = 0, whole = n >> 1 << 1;
+  for (k = 0; k < whole; k += 2) {
+    s += x[k] * y[k];
+    t += x[k + 1] * y[k + 1];
+  }
+  for (k++; k < n; k++)
+    s += x[k] * y[k];
+  return s + t;
+}
+INT_FORM(in_a_function_with_a_gap) {
+  I J C[i * N + j] = one_less(K, A + i * K, B + j * K); // expected-remark 1-2 {{nest}}
 }
