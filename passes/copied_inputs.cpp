@@ -18,6 +18,7 @@
 #include "digits.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
+#include "lanes.h"
 #include "own_buffers.h"
 #include "sides.h"
 #include "substitute.h"
@@ -403,6 +404,11 @@ static bool isAlone(const CallInst &Call) {
   return all_of(*Call.getParent(), [&](const Instruction &I) {
     return &I == &Call || I.isTerminator() || isa<DbgInfoIntrinsic>(I);
   });
+}
+
+bool mayReadCopies(const Function &F) {
+  return !movesVectors(F) &&
+         (readsOwnBuffer(F) || any_of(instructions(F), callsProduct));
 }
 
 bool readCopiedInput(Loop &Product, ArrayRef<const Function *> Same,

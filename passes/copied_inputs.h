@@ -18,6 +18,8 @@ struct CopiedInput {
 bool joinQuotients(llvm::Function &F, llvm::ScalarEvolution &SE,
                    const llvm::DominatorTree &DT);
 
+// F may have such a product.
+bool mayReadCopies(const llvm::Function &F);
 // The buffer that Product reads is filled by one loop before it and used
 // nowhere else, and what the copy reads does not change until Product begins.
 // Same: functions of which F is a copy.  False: that is not known.

@@ -18,9 +18,10 @@ static int loadsUnder(const Value *V, int Depth) {
     return 0;
   if (isa<LoadInst>(I) || isa<PHINode>(I))
     return 1;
-  if (isa<CastInst>(I) || isa<UnaryOperator>(I))
+  if (isa<CastInst>(I) || isa<UnaryOperator>(I) || isa<ExtractElementInst>(I))
     return loadsUnder(I->getOperand(0), Depth + 1);
-  if (!isa<BinaryOperator>(I))
+  bool Lanes = isa<InsertElementInst>(I) || isa<ShuffleVectorInst>(I);
+  if (!isa<BinaryOperator>(I) && !Lanes)
     return 0;
   int X = loadsUnder(I->getOperand(0), Depth + 1);
   int Y = loadsUnder(I->getOperand(1), Depth + 1);

@@ -68,7 +68,8 @@ const char *readMemNest(const MemIntrinsic &Call, ArrayRef<BasicBlock *> Blocks,
     for (Instruction &I : *B) {
       Address To;
       F.Like = dyn_cast<StoreInst>(&I);
-      if (!F.Like || !Places.read(I, F.Like->getPointerOperand(), To) ||
+      if (!F.Like || F.Like->getValueOperand()->getType()->isVectorTy() ||
+          !Places.read(I, F.Like->getPointerOperand(), To) ||
           To.Start != F.To.Start)
         continue;
       uint64_t Size = DL.getTypeStoreSize(F.Like->getValueOperand()->getType());

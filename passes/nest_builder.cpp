@@ -114,6 +114,15 @@ nest_access NestBuilder::access(dtype Type, const SCEV *Start) {
   return X;
 }
 
+bool NestBuilder::samePlace(const nest_access &X, const nest_access &Y) const {
+  for (int L = 0; L < loopCount(); L++)
+    if (X.stride_bytes[L].symbol != Y.stride_bytes[L].symbol ||
+        X.stride_bytes[L].constant != Y.stride_bytes[L].constant)
+      return false;
+  return X.tensor == Y.tensor && X.type == Y.type &&
+         X.offset_bytes == Y.offset_bytes && X.rows == Y.rows;
+}
+
 nest_expr *NestBuilder::make(nest_op Op, dtype Type, loc At, const nest_expr *X,
                              const nest_expr *Y, const nest_expr *Z) {
   auto *E = (nest_expr *)arena_alloc(A, sizeof(nest_expr));

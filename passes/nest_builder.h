@@ -54,6 +54,8 @@ public:
   // After the last loop.  Strides are zero until they are filled in.
   nest_access access(dtype Type, const llvm::SCEV *Start);
 
+  bool samePlace(const nest_access &X, const nest_access &Y) const;
+
   nest_expr *make(nest_op Op, dtype Type, loc At, const nest_expr *X = nullptr,
                   const nest_expr *Y = nullptr, const nest_expr *Z = nullptr);
   nest_expr *other(const char *What, loc At);

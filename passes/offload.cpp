@@ -18,7 +18,6 @@
 #include "ir_sums.h"
 #include "lower_cpu.h"
 #include "matrix.h"
-#include "own_buffers.h"
 #include "plan_nest.h"
 #include "sides.h"
 #include "split_nests.h"
@@ -610,9 +609,7 @@ bool OffloadPass::replaceCopied(Copy &C, ArrayRef<const Function *> Same,
 // which is for nothing where the copy is kept.
 bool OffloadPass::replaceCopied(Copy &C, const Function &F, const options &O,
                                 std::vector<Finding> &Found, arena *A) {
-  if (options_on_cpu(&O) || !C.canReplace() ||
-      !(readsOwnBuffer(C.function()) ||
-        any_of(instructions(C.function()), callsProduct)))
+  if (options_on_cpu(&O) || !C.canReplace() || !mayReadCopies(C.function()))
     return false;
   if (mayOrderCopies(C.function())) {
     Copy Ordered(C.function());

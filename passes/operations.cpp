@@ -5,6 +5,7 @@
 // Where the IR leaves a result open (poison, the order of a fused
 // multiply-add), the description takes one of the permitted ones.
 #include "operations.h"
+#include "lanes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Constants.h"
@@ -38,7 +39,9 @@ static bool ignoresSign(const Instruction &I) {
          });
 }
 
-static bool isTruth(const Value &V) { return V.getType()->isIntegerTy(1); }
+static bool isTruth(const Value &V) {
+  return V.getType()->getScalarType()->isIntegerTy(1);
+}
 
 nest_expr *Operations::readOne(nest_op Op, const Instruction &I, int Depth) {
   nest_expr *X = read(I.getOperand(0), false, Depth + 1);
@@ -112,9 +115,11 @@ nest_expr *Operations::readToInt(const Instruction &I, bool Unsigned,
 
 nest_expr *Operations::readSameBits(const CastInst &C, int Depth) {
   dtype To, From;
-  if (!typeOf(C.getType(), false, To) ||
-      !typeOf(C.getOperand(0)->getType(), false, From) ||
-      dtype_bytes(To) != dtype_bytes(From) || isTruth(C))
+  const Type *T = C.getType(), *Was = C.getOperand(0)->getType();
+  if (!typeOf(T->getScalarType(), false, To) ||
+      !typeOf(Was->getScalarType(), false, From) ||
+      laneCount(T) != laneCount(Was) || dtype_bytes(To) != dtype_bytes(From) ||
+      isTruth(C))
     return other("a conversion between several numbers and one", at(C));
   return make(NEST_BITS, To, at(C), read(C.getOperand(0), false, Depth + 1));
 }
@@ -156,7 +161,7 @@ nest_expr *Operations::readCast(const CastInst &C, int Depth) {
   bool FromTruth = isTruth(*C.getOperand(0));
   switch (C.getOpcode()) {
   case Instruction::UIToFP:
-    if (C.getOperand(0)->getType()->isIntegerTy(64))
+    if (C.getOperand(0)->getType()->getScalarType()->isIntegerTy(64))
       return other("a conversion from an unsigned 64-bit number", at(C));
     [[fallthrough]];
   case Instruction::ZExt:
@@ -193,7 +198,7 @@ nest_expr *Operations::readCompare(const CmpInst &C, CmpInst::Predicate P,
                                    int Depth) {
   bool Unsigned = CmpInst::isUnsigned(P);
   dtype T;
-  if (!typeOf(C.getOperand(0)->getType(), Unsigned, T))
+  if (!typeOf(C.getOperand(0)->getType()->getScalarType(), Unsigned, T))
     return other("a comparison of what is no number", at(C));
   if (Unsigned && dtype_kind(T) != DTYPE_UNSIGNED)
     return other("a comparison of unsigned 64-bit numbers", at(C));

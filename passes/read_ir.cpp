@@ -18,6 +18,7 @@
 #include "ir_marks.h"
 #include "ir_scev.h"
 #include "joins.h"
+#include "lanes.h"
 #include "mem_nest.h"
 #include "operations.h"
 #include "reads_first.h"
@@ -34,7 +35,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PatternMatch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace llvm;
 
@@ -56,7 +57,8 @@ class Reader : Operations {
   AffineGuards Tests;
   TensorBases Known;
   DenseMap<const Loop *, int> LoopIndex;
-  DenseMap<const PHINode *, int> Scalar;
+  DenseMap<std::pair<const PHINode *, int>, int> Scalar; // and its lane
+  int Lane = -1;         // of what is read, where that is a vector
   DenseSet<int> Written; // tensors
   SmallVector<MemNest, 2> MemNests;
   SmallVector<int, 2> MemNestLoop; // innermost, of each
@@ -220,14 +222,13 @@ private:
   }
 
   int scalar(const PHINode *P) {
-    auto It = Scalar.find(P);
-    if (It != Scalar.end())
+    auto [It, IsNew] = Scalar.try_emplace({P, Lane}, -1);
+    if (!IsNew)
       return It->second;
-    int Id = addScalar();
+    int Id = It->second = addScalar();
     const Loop *L = LI.getLoopFor(P->getParent());
     const Instruction *Entry = L->getLoopPreheader()->getTerminator();
     const Value *Start = P->getIncomingValueForBlock(L->getLoopPreheader());
-    Scalar[P] = Id;
     int EntryLoop = loopOf(Entry->getParent());
     assign(Id, Entry, EntryLoop, Start);
     const Instruction *Last = L->getLoopLatch()->getTerminator();
@@ -277,10 +278,11 @@ private:
                        !Code.isLocal(SE.getSCEV(
                            const_cast<Value *>(L->getPointerOperand()))) &&
                        !Code.isReadAnyway(*L);
-    if (Conditional &&
+    if (Conditional && Lane < 0 &&
         isSkippedAlike(*L, L->getParent(), L->getPointerOperand()))
       Conditional = false;
-    if (Conditional && (!runsUnderGuards(L->getParent()) || readsRows())) {
+    if (Conditional &&
+        (Lane >= 0 || !runsUnderGuards(L->getParent()) || readsRows())) {
       verdict_decline(&V, RULE_GUARDED, at(*L),
                       "a condition inside the nest decides what is read");
       return other("an element that is not always read", at(*L));
@@ -293,6 +295,7 @@ private:
     if (Written.contains(E->access.tensor))
       E->type = typeOf(L->getType(), false);
     E->access.type = E->type;
+    E->access.offset_bytes += std::max(Lane, 0) * (int64_t)dtype_bytes(T);
     E->conditional = Conditional;
     E->loop = loopOf(L->getParent());
     E->order = Code.Order[L];
@@ -312,16 +315,9 @@ private:
   // bf16 kept as uint16_t, widened to float by a shift, or taken for __bf16;
   // null if I is not that.  What the nest writes is read as it is written.
   nest_expr *readBits(const Instruction *I) {
-    using namespace PatternMatch;
-    Value *Half;
-    bool Widened =
-        I->getType()->isFloatTy() &&
-        match(I,
-              m_BitCast(m_Shl(m_ZExtOrSExt(m_Value(Half)), m_SpecificInt(16))));
-    bool Same =
-        I->getType()->isBFloatTy() && match(I, m_BitCast(m_Value(Half)));
-    if ((!Widened && !Same) || !Half->getType()->isIntegerTy(16) ||
-        !hoistedLoad(Half) || !Outer.contains(cast<Instruction>(Half)))
+    bool Same;
+    const Value *Half = halfOf(*I, Same);
+    if (!Half || !hoistedLoad(Half) || !Outer.contains(cast<Instruction>(Half)))
       return nullptr;
     nest_expr *Load = readLoad(Half, true);
     if (Load->op != NEST_LOAD || Written.contains(Load->access.tensor))
@@ -331,12 +327,24 @@ private:
   }
 
   nest_expr *read(const Value *W, bool Unsigned, int Depth) override {
+    Element X = elementOf(W, Lane);
+    if (!X.Of)
+      return other("an element of a vector that is not known", loc_none());
+    SaveAndRestore<int> Of(Lane, X.Lane);
+    return readElement(X.Of, Unsigned, Depth);
+  }
+
+  nest_expr *readElement(const Value *W, bool Unsigned, int Depth) {
+    const Type *Whole = W->getType();
     dtype T;
-    if (!typeOf(W->getType(), Unsigned, T))
+    if ((Lane >= 0 && laneCount(Whole) == 0) ||
+        !typeOf(Lane >= 0 ? Whole->getScalarType() : Whole, Unsigned, T))
       return other("a value of a type that the NPU does not have", loc_none());
     if (const auto *C = dyn_cast<Constant>(W))
       return readConstant(C, T);
     const auto *I = dyn_cast<Instruction>(W);
+    if (Lane >= 0 && (!I || !Outer.contains(I)))
+      return other("a vector from before the nest", loc_none());
     if (!I || !Outer.contains(I))
       return readOutside(W, T);
     if (tooLong(Depth))
@@ -345,14 +353,15 @@ private:
       return as(readLoad(I, Unsigned), T);
     if (const auto *P = dyn_cast<PHINode>(I))
       return as(readPhi(P, Depth), T);
-    if (const auto *S = dyn_cast<SelectInst>(I))
+    if (const auto *S = dyn_cast<SelectInst>(I);
+        S && S->getCondition()->getType()->isIntegerTy())
       if (auto Side = Code.sideOf(*S)) {
         R.Assumed.push_back({const_cast<Value *>(S->getCondition()), *Side});
         return read(S->getOperand(*Side ? 1 : 2), Unsigned, Depth + 1);
       }
     if (nest_expr *E = readBits(I))
       return E;
-    if (const auto *C = dyn_cast<ICmpInst>(I))
+    if (const auto *C = dyn_cast<ICmpInst>(I); C && Lane < 0)
       if (nest_expr *E = Tests.read(*C, loopOf(C->getParent())))
         return E;
     if (isa<ICmpInst>(I) && any_of(I->operands(), [&](const Use &U) {
@@ -524,21 +533,14 @@ private:
     N.at = at(S);
     N.loop = LoopIndex[L];
     N.order = Code.Order[&S];
+    const Type *Whole = S.getValueOperand()->getType();
     dtype T;
-    if (!typeOf(S.getValueOperand()->getType(), false, T))
+    if ((Whole->isVectorTy() && laneCount(Whole) == 0) ||
+        !typeOf(Whole->getScalarType(), false, T))
       return verdict_decline(
           &V, RULE_TYPES, at(S),
           "the nest stores a type that the NPU does not have");
     return readAccess(S, S.getPointerOperand(), T, N.to);
-  }
-
-  bool samePlace(const nest_access &X, const nest_access &Y) const {
-    for (int L = 0; L < loopCount(); L++)
-      if (X.stride_bytes[L].symbol != Y.stride_bytes[L].symbol ||
-          X.stride_bytes[L].constant != Y.stride_bytes[L].constant)
-        return false;
-    return X.tensor == Y.tensor && X.type == Y.type &&
-           X.offset_bytes == Y.offset_bytes && X.rows == Y.rows;
   }
 
   // What a fill reads or writes moves along its own loops, too.
@@ -582,18 +584,32 @@ private:
   bool mayBeConditional(
       const StoreInst &Store, nest_statement &N,
       ArrayRef<std::pair<const StoreInst *, nest_statement>> Stores) {
-    if (Code.isLocal(R.Tensor[N.to.tensor]))
+    bool Whole = !storesVector(Store); // a number
+    if (Whole && Code.isLocal(R.Tensor[N.to.tensor]))
       return true;
     for (auto &[S, Other] : Stores)
-      if (!Code.isGuarded(S->getParent()) && samePlace(Other.to, N.to))
+      if (Whole && !Code.isGuarded(S->getParent()) && samePlace(Other.to, N.to))
         return true;
-    if (isSkippedAlike(Store, Store.getParent(), Store.getPointerOperand()))
+    if (Whole &&
+        isSkippedAlike(Store, Store.getParent(), Store.getPointerOperand()))
       return true;
     N.conditional = true;
-    return runsUnderGuards(Store.getParent()) ||
+    return (Whole && runsUnderGuards(Store.getParent())) ||
            verdict_decline(&V, RULE_GUARDED, N.at,
                            "a condition inside the nest decides what is "
                            "written");
+  }
+
+  // The lanes of a vector are stored at once: what each becomes is known then.
+  void addLanes(const StoreInst &S, const nest_statement &First) {
+    for (int L = 0; L < laneCount(S.getValueOperand()->getType()); L++) {
+      SaveAndRestore<int> Of(Lane, L);
+      nest_statement N = First;
+      N.to.offset_bytes += L * (int64_t)dtype_bytes(N.to.type);
+      N.order += L;
+      N.value = read(S.getValueOperand(), false, 0);
+      add(N);
+    }
   }
 
   // Places first: how they are written decides how they are read.
@@ -612,7 +628,12 @@ private:
       if (!addMemNest(MemNests[I], MemNestLoop[I]))
         return false;
     for (auto &[S, N] : Stores) {
-      if (!Code.isGuarded(S->getParent()))
+      bool Guarded = Code.isGuarded(S->getParent());
+      if (storesVector(*S) && !Guarded) {
+        addLanes(*S, N);
+        continue;
+      }
+      if (!Guarded)
         N.value = read(S->getValueOperand(), false, 0);
       else if (mayBeConditional(*S, N, Stores))
         N.value = readConditional(*S, N);
@@ -622,23 +643,6 @@ private:
   }
 
   // ---- sums that are formed first ----
-
-  // The array is filled in the order of the loops, without gaps.
-  bool layOut(const SCEV *Bytes) {
-    for (Loop *L = First->L->getParentLoop();; L = L->getParentLoop()) {
-      int I = LoopIndex[L];
-      if (!Places.isPlain(I) || Places.isReversed(I))
-        return verdict_decline(&V, RULE_VARIANT_EXTENT, at(*L),
-                               "a loop around a sum runs backwards or over a "
-                               "part of its numbers");
-      First->Around.insert(First->Around.begin(), L);
-      First->Extent.insert(First->Extent.begin(), Places.extent(I));
-      First->Stride.insert(First->Stride.begin(), Bytes);
-      Bytes = SE.getMulExpr(Bytes, Places.extent(I));
-      if (L == &Outer)
-        return true;
-    }
-  }
 
   bool readSums() {
     const BasicBlock *Behind = First->Sums[0]->getParent();
@@ -652,9 +656,10 @@ private:
                              "loop runs");
     assert(LI.getLoopFor(Behind) == First->L->getParentLoop());
     int64_t Bytes = dtype_bytes(T);
-    if (!layOut(SE.getConstant(Type::getInt64Ty(Behind->getContext()),
-                               (uint64_t)Bytes * First->Sums.size())))
-      return false;
+    if (const Loop *L = layOut(*First, Outer, Bytes, LoopIndex, Places, SE))
+      return verdict_decline(&V, RULE_VARIANT_EXTENT, at(*L),
+                             "a loop around a sum runs backwards or over a "
+                             "part of its numbers");
     const SCEV *Start = SE.getSCEV(First->Array);
     for (size_t S = 0; S < First->Sums.size(); S++) {
       nest_access To = access(T, Start);
@@ -672,24 +677,11 @@ private:
   }
 
   bool areApart() {
-    ReadsFirst Reads(Outer, LI, SE, AA, Places, Loops, R.Disjoint);
     if (readsRows())
       return verdict_decline(&V, RULE_NON_AFFINE, at(Outer),
                              "an address is loaded in the nest");
-    for (const LoadInst *L : Loads)
-      if (!L->isSimple())
-        return verdict_decline(&V, RULE_VOLATILE, at(*L),
-                               "the nest reads a volatile or atomic object");
-    for (BasicBlock *B : Outer.blocks())
-      for (Instruction &W : *B) {
-        if (!W.mayWriteToMemory() || marksFrame(W))
-          continue;
-        for (const LoadInst *L : Loads)
-          if (!Reads.mayBeFirst(W, *L))
-            return verdict_decline(&V, RULE_EXTRA_STORE, at(W),
-                                   "the nest may write what it multiplies");
-      }
-    return true;
+    return ReadsFirst(Outer, LI, SE, AA, Places, Loops, R.Disjoint)
+        .areFirst(Loads, A, V);
   }
 };
 

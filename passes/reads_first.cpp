@@ -1,6 +1,8 @@
 // reads_first.cpp -- the bytes that two accesses of a nest reach: of loops that
 // are described as they were joined, of others as they are counted.
 #include "reads_first.h"
+#include "ir_marks.h"
+#include "local_arrays.h"
 #include "sum_loops.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -10,6 +12,26 @@ using namespace llvm;
 
 namespace nputeir {
 
+bool ReadsFirst::areFirst(ArrayRef<const LoadInst *> Loads, arena *A,
+                          verdict &V) {
+  for (const LoadInst *L : Loads)
+    if (!L->isSimple())
+      return verdict_decline(&V, RULE_VOLATILE, locOf(L->getDebugLoc(), A),
+                             "the nest reads a volatile or atomic object");
+  for (BasicBlock *B : Outer.blocks())
+    for (Instruction &W : *B) {
+      if (!W.mayWriteToMemory() || marksFrame(W))
+        continue;
+      for (const LoadInst *L : Loads)
+        if (!mayBeFirst(W, *L))
+          return verdict_decline(&V, RULE_EXTRA_STORE,
+                                 locOf(W.getDebugLoc(), A),
+                                 "the nest may write what it multiplies");
+    }
+  return true;
+}
+
+// W stays.
 bool ReadsFirst::mayBeFirst(Instruction &W, const LoadInst &L) {
   if (!mayChange(W, L, Outer, SE, AA))
     return true;
@@ -59,6 +81,25 @@ bool ReadsFirst::reach(const SCEV *Pointer, Sum &All) {
     return false;
   All.Start = SE.getPtrToIntExpr(Pointer, I64);
   return !isa<SCEVCouldNotCompute>(All.Start);
+}
+
+const Loop *layOut(SumLoop &First, const Loop &Outer, int64_t Bytes,
+                   const DenseMap<const Loop *, int> &Index, Joins &Places,
+                   ScalarEvolution &SE) {
+  const SCEV *Stride =
+      SE.getConstant(Type::getInt64Ty(Outer.getHeader()->getContext()),
+                     (uint64_t)Bytes * First.Sums.size());
+  for (Loop *L = First.L->getParentLoop();; L = L->getParentLoop()) {
+    int I = Index.lookup(L);
+    if (!Places.isPlain(I) || Places.isReversed(I))
+      return L;
+    First.Around.insert(First.Around.begin(), L);
+    First.Extent.insert(First.Extent.begin(), Places.extent(I));
+    First.Stride.insert(First.Stride.begin(), Stride);
+    Stride = SE.getMulExpr(Stride, Places.extent(I));
+    if (L == &Outer)
+      return nullptr;
+  }
 }
 
 } // namespace nputeir

@@ -23,14 +23,23 @@ public:
              llvm::ArrayRef<llvm::Loop *> Described, std::vector<Apart> &Asked)
       : Outer(Outer), LI(LI), SE(SE), AA(AA), Places(Places),
         Described(Described), Asked(Asked) {}
-  // What W, which stays, writes leaves what L reads as it is, or it is asked
-  // whether it does.
-  bool mayBeFirst(llvm::Instruction &W, const llvm::LoadInst &L);
+  // What the nest writes leaves what is read as it is, or it is asked whether
+  // it does.  False and a verdict when it may not.
+  bool areFirst(llvm::ArrayRef<const llvm::LoadInst *> Loads, arena *A,
+                verdict &V);
 
 private:
+  bool mayBeFirst(llvm::Instruction &W, const llvm::LoadInst &L);
   bool reach(const llvm::Instruction &I, Apart::Reach &X);
   bool reach(const llvm::SCEV *Pointer, Sum &All);
 };
+
+// Lays out the array of what comes first, of Bytes each, in the order of the
+// loops around it, without gaps.  A loop in which that cannot be done; null:
+// there is none.
+const llvm::Loop *layOut(SumLoop &First, const llvm::Loop &Outer, int64_t Bytes,
+                         const llvm::DenseMap<const llvm::Loop *, int> &Index,
+                         Joins &Places, llvm::ScalarEvolution &SE);
 
 } // namespace nputeir
 

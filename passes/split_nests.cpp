@@ -5,6 +5,7 @@
 #include "distribute.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
+#include "lanes.h"
 #include "split_products.h"
 #include "split_updates.h"
 #include "symmetric.h"
@@ -119,7 +120,7 @@ private:
   // Numbered is not a part of what is kept, and was not tried.
   static bool mayBeTried(const Loop &L, const DenseSet<int> &Tried) {
     return numberOf(L) >= 0 && !Tried.count(numberOf(L)) && deepEnough(L) &&
-           sumsProducts(L) &&
+           sumsProducts(L) && !movesVectors(L) &&
            none_of(L.getLoopsInPreorder(),
                    [](const Loop *In) { return isKept(*In); });
   }
