@@ -13,6 +13,7 @@ namespace nputeir {
 
 class Code : public llvm::IRBuilder<> {
   llvm::Function &F;
+  bool IsX86;
 
 public:
   using Values = llvm::SmallVector<llvm::Value *, 16>;
@@ -71,6 +72,7 @@ public:
 
 private:
   llvm::BasicBlock *block(const char *Name);
+  llvm::Value *moved(llvm::Value *V);
 };
 
 // From malloc: null where there is none.

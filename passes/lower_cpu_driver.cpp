@@ -57,13 +57,20 @@ private:
     SmallVector<Value *, 8> Stride;
     for (int64_t T = 0; T < Tensors; T++)
       Stride.push_back(C.getNumber(Innermost, 1 + T));
-    C.loop(C.number(0), Capacity, C.number(1), [&](Value *I) {
-      Value *At = index(I);
-      SmallVector<Value *, 8> Offset;
-      for (Value *S : Stride)
-        Offset.push_back(C.times(At, S));
-      put(I, Offset, C.CreateSub(N, I));
-    });
+    Code::Values First;
+    for (Value *S : Stride)
+      First.push_back(C.times(Start, S));
+    C.carry(C.number(0), Capacity, C.number(1), First,
+            [&](Value *I, ArrayRef<Value *> Now) {
+              Value *Left = C.CreateSub(N, I);
+              put(I, Now, Left);
+              Value *Goes = C.CreateICmpSGT(Left, C.number(1));
+              Code::Values Next;
+              for (size_t T = 0; T < Stride.size(); T++)
+                Next.push_back(
+                    C.CreateSelect(Goes, C.plus(Now[T], Stride[T]), Now[T]));
+              return Next;
+            });
   }
 
   void many() {

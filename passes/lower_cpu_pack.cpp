@@ -273,16 +273,17 @@ protected:
 
   void collect(Value *K) {
     Value *Count = C.least(C.number(P.Group), C.CreateSub(Columns, K));
+    Value *To = step(K), *Offsets = C.at(ColumnOffsets, C.times(K, 8));
     C.loop(C.number(0), C.number(Rows), C.number(1), [&](Value *I) {
       Value *Row = row(I);
       Value *All = C.carry(
           C.number(0), Count, C.number(1), {ConstantInt::get(word(), 0)},
           [&](Value *J, ArrayRef<Value *> Now) {
-            Value *At = C.getNumber(ColumnOffsets, C.plus(K, J));
+            Value *At = C.getNumber(Offsets, J);
             Value *V = converted(C.get(Stored, C.at(Row, At)));
             return Code::Values{C.CreateOr(Now[0], inGroup(V, J))};
           })[0];
-      C.put(All, C.at(step(K), C.times(I, Bytes)));
+      C.put(All, C.at(To, C.times(I, Bytes)));
     });
   }
 
@@ -339,13 +340,14 @@ protected:
   void copyRuns(Value *K0, Value *Place, Value *First, Value *Count) {
     Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
     runs([&](const Run &R) {
-      Value *From = C.at(R.From, Place);
-      Value *Panel = C.at(R.To, C.times(K0, Rows * Bytes));
-      C.loop(First, Count, C.number(1), [&](Value *K) {
-        Value *At = C.at(From, C.times(K, ColumnStride));
-        C.put(converted(C.get(T, At, R.Read)),
-              C.at(Panel, C.times(K, Rows * Bytes)), R.Written);
-      });
+      Value *From = C.at(C.at(R.From, Place), C.times(First, ColumnStride));
+      Value *Panel = C.at(R.To, C.times(C.plus(K0, First), Rows * Bytes));
+      C.carry(First, Count, C.number(1), {Panel, From},
+              [&](Value *, ArrayRef<Value *> Now) {
+                C.put(converted(C.get(T, Now[1], R.Read)), Now[0], R.Written);
+                return Code::Values{C.at(Now[0], Rows * Bytes),
+                                    C.at(Now[1], ColumnStride)};
+              });
     });
   }
 
@@ -395,22 +397,23 @@ protected:
           Of = C.least(Of, C.number(Rows - 1));
         Row.push_back(C.at(row(Of), Place));
       }
-      Value *To = C.at(Panel, C.times(First, Bytes));
-      C.loop(C.number(0), S.Count, C.number(1), [&](Value *I) {
-        Value *Read = C.times(I, S.Read);
-        SmallVector<Value *, 4> Vector;
-        for (int J = 0; J < Square; J++) {
-          SmallVector<Value *, 8> Parts;
-          for (int Lane = 0; Lane < Lanes; Lane++)
-            Parts.push_back(
-                C.get(Part, C.at(Row[(size_t)(Lane * Square + J)], Read)));
-          Vector.push_back(grouped(converted(joined(Parts))));
-        }
-        Value *Step = C.at(To, C.times(I, S.Written));
-        Vector = transposed(C, Vector);
-        for (int J = 0; J < Square; J++)
-          C.put(Vector[(size_t)J], C.at(Step, C.times(S.Apart, J)));
-      });
+      Value *Start = C.at(Panel, C.times(First, Bytes));
+      C.carry(C.number(0), S.Count, C.number(1), Start,
+              [&](Value *I, ArrayRef<Value *> Now) {
+                Value *Step = Now[0], *Read = C.times(I, S.Read);
+                SmallVector<Value *, 4> Vector;
+                for (int J = 0; J < Square; J++) {
+                  SmallVector<Value *, 8> Parts;
+                  for (int Lane = 0; Lane < Lanes; Lane++)
+                    Parts.push_back(C.get(
+                        Part, C.at(Row[(size_t)(Lane * Square + J)], Read)));
+                  Vector.push_back(grouped(converted(joined(Parts))));
+                }
+                Vector = transposed(C, Vector);
+                for (int J = 0; J < Square; J++)
+                  C.put(Vector[(size_t)J], C.at(Step, C.times(S.Apart, J)));
+                return Code::Values{C.at(Step, S.Written)};
+              });
     });
   }
 };

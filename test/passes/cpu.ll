@@ -54,6 +54,9 @@
 ; LARGE: call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(
 ; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx512.
 ; LARGE: call <16 x float> @llvm.fma.v16f32(
+; Loops stand as they shall be: nobody looks for induction variables.
+; LARGE: freeze ptr
+; LARGE: freeze i64
 ; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx2
 ; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.sse2
 ; LARGE-NOT: store ptr @nputeir_threads_1
