@@ -44,9 +44,9 @@ class DirectKernel {
   DirectData D;
   Type *Element, *Vector;
   Value *Mask = nullptr;
-  SmallVector<Value *, 16> In0Row, OutRow; // offsets of rows
-  Value *LastIn1, *LastOut;                // of the last vector
-  enum { MostUnrolled = 256 };             // multiplications
+  SmallVector<Value *, 16> In0Row; // offsets of rows
+  Value *LastIn1, *LastOut;        // of the last vector
+  enum { MostUnrolled = 256 };     // multiplications
 
 public:
   DirectKernel(CpuUnit &U, const DirectShape &S, Code &C, const DirectData &D)
@@ -59,7 +59,6 @@ public:
       if (S.Rows == DirectRows::Fewer)
         Row = C.least(Row, C.plus(D.Rows, -1));
       In0Row.push_back(apart(C.times(D.In0Row, Row)));
-      OutRow.push_back(C.times(D.OutRow, Row));
     }
     findColumns();
     if (S.Rows != DirectRows::Blocks) {
@@ -91,9 +90,8 @@ private:
 
   void block(Value *In0, Value *Out) {
     Code::Values Sums = added(Out, steps(In0));
-    for (int I = 0; I < S.Height; I++)
-      for (int J = 0; J < S.Vectors; J++)
-        C.put(Sums[(size_t)(I * S.Vectors + J)], place(Out, I, J), Mask);
+    size_t At = 0;
+    places(Out, [&](Value *Place) { C.put(Sums[At++], Place, Mask); });
   }
 
   Type *shape(Type *T) {
@@ -111,23 +109,30 @@ private:
                : C.at(Row, J * S.Lanes * dtype_bytes(T));
   }
 
-  Value *place(Value *Out, int I, int J) {
-    return vectorAt(C.at(Out, OutRow[(size_t)I]), J, S.Sum, LastOut);
+  // A vector of each row of the result after the other: rows are reached one
+  // from the one before, which keeps no registers.
+  void places(Value *Row, function_ref<void(Value *)> Body) {
+    for (int I = 0; I < S.Height; I++) {
+      for (int J = 0; J < S.Vectors; J++)
+        Body(vectorAt(Row, J, S.Sum, LastOut));
+      Value *Next = D.OutRow;
+      if (S.Rows == DirectRows::Fewer)
+        Next = C.CreateSelect(C.CreateICmpSLT(C.number(I + 1), D.Rows), Next,
+                              C.number(0));
+      Row = C.at(Row, Next);
+    }
   }
 
-  // A vector of each row after the other.  The result is added behind the
-  // steps, so that they need not wait for it.
+  // The result is added behind the steps, so that they need not wait for it.
   Code::Values added(Value *Out, const Code::Values &Sums) {
     Value *Adds = C.CreateICmpNE(D.Add, C.number(0));
     return C.choose(Adds, Sums, [&] {
       Code::Values Now;
-      for (int I = 0; I < S.Height; I++)
-        for (int J = 0; J < S.Vectors; J++) {
-          Value *Old = C.get(Vector, place(Out, I, J), Mask);
-          Value *Sum = Sums[Now.size()];
-          Now.push_back(Vector->isFPOrFPVectorTy() ? C.CreateFAdd(Old, Sum)
-                                                   : C.CreateAdd(Old, Sum));
-        }
+      places(Out, [&](Value *Place) {
+        Value *Old = C.get(Vector, Place, Mask), *Sum = Sums[Now.size()];
+        Now.push_back(Vector->isFPOrFPVectorTy() ? C.CreateFAdd(Old, Sum)
+                                                 : C.CreateAdd(Old, Sum));
+      });
       return Now;
     });
   }
