@@ -127,10 +127,9 @@ class Driver {
   Value *Parts;
 
   // Of a role: its axes' records, their number, all their elements, and the
-  // strides of the innermost one.
+  // records of the innermost axis and of the one around it, if any.
   struct Role {
-    Value *Axes, *Count, *Extent;
-    SmallVector<Value *, 8> Stride, Next; // and of the one around it, if any
+    Value *Axes, *Count, *Extent, *Innermost, *Next;
   };
   Role R[AXIS_ROLES];
   // Offsets of a block: [tensor][capacity], and runs.
@@ -194,12 +193,18 @@ private:
       Value *Last = C.at(Axes, C.times(C.plus(Count, -1), Record));
       Value *More = C.CreateSelect(C.CreateICmpEQ(Count, C.number(1)), Last,
                                    C.at(Last, -Record));
-      for (unsigned T = 0; T < Tensors; T++) {
-        R[I].Stride.push_back(C.getNumber(Last, 1 + (int64_t)T));
-        R[I].Next.push_back(C.getNumber(More, 1 + (int64_t)T));
-      }
+      R[I].Innermost = Last;
+      R[I].Next = More;
       Axes = C.at(Axes, C.times(Count, Record));
     }
+  }
+
+  // Values that live through all loops would be spilled anyway.
+  Value *stride(axis_role Role, int T) {
+    return C.getNumber(R[Role].Innermost, 1 + T);
+  }
+  Value *next(axis_role Role, int T) {
+    return C.getNumber(R[Role].Next, 1 + T);
   }
 
   void chooseBlocks() {
@@ -357,10 +362,10 @@ private:
   // (Transposing must go on to the end: it writes more than a step's rows.)
   void pack(int T, int Height, const Table &X, axis_role Role, Value *Count,
             Value *To, Value *K) {
-    Value *Stride = R[Role].Stride[(size_t)T];
+    Value *Stride = stride(Role, T);
     Value *Size = C.number(dtype_bytes(W.In[T]));
-    Value *Along = R[AXIS_K].Stride[(size_t)T];
-    Value *Beside = R[AXIS_K].Next[(size_t)T];
+    Value *Along = stride(AXIS_K, T);
+    Value *Beside = next(AXIS_K, T);
     Value *InLines =
         C.CreateOr(C.CreateICmpEQ(Along, Size), C.CreateICmpEQ(Beside, Size));
     Value *Some = C.CreateSelect(InLines, K, C.number(someSteps()));
@@ -369,7 +374,7 @@ private:
     assert(someSteps() % Dot.step == 0);
     bool MayCross = T == IN1 && Dot.step == 1 && !Panel.Limits && !W.Plain;
     Value *Crosses = C.CreateAnd(C.CreateICmpNE(Stride, Size),
-                                 C.CreateICmpEQ(R[Role].Next[(size_t)T], Size));
+                                 C.CreateICmpEQ(next(Role, T), Size));
     C.loop(C.number(0), K, Some, [&](Value *P) {
       Value *Steps = C.least(Some, C.CreateSub(K, P));
       Value *StepOffsets = offsets(this->Steps, T, P);
@@ -447,7 +452,7 @@ private:
 
   // The result's elements along the innermost axis of N.
   Value *isAdjacent() {
-    return C.CreateICmpEQ(R[AXIS_N].Stride[OUT], C.number(dtype_bytes(W.Out)));
+    return C.CreateICmpEQ(stride(AXIS_N, OUT), C.number(dtype_bytes(W.Out)));
   }
 
   // One of registers, by the kernel of its height; Given is what those of
@@ -508,9 +513,9 @@ private:
         for (int H = 1; H < Blocks.height_count; H++)
           Height = C.CreateSelect(C.CreateICmpEQ(Which, C.number(H)),
                                   C.number(Blocks.height[H]), Height);
+        Value *Before = C.CreateUDiv(I, C.number(Blocks.height[0]));
+        Value *Asked = C.times(C.times(Before, steps(K)), AheadBytes);
         auto To = [&](Value *Place, Value *Stride, Value *Add) {
-          Value *Before = C.CreateUDiv(I, C.number(Blocks.height[0]));
-          Value *Asked = C.times(C.times(Before, steps(K)), AheadBytes);
           block(Which, Height,
                 {steps(K), Panel0, Panel1, Place, Stride, Add,
                  C.at(Next, Asked), AheadBytes});
@@ -526,23 +531,19 @@ private:
             C.CreateAnd(C.CreateICmpSGE(C.getNumber(Columns.Runs, J),
                                         C.number(Blocks.columns)),
                         C.CreateICmpSGE(C.getNumber(Rows.Runs, I), Height)));
-        C.when(
-            Whole,
-            [&] {
-              Value *Row = C.at(base(OUT),
-                                C.getNumber(offsets(Rows, OUT, I), (int64_t)0));
-              Value *Place =
-                  C.at(Row, C.getNumber(offsets(Columns, OUT, J), (int64_t)0));
-              To(Place, R[AXIS_M].Stride[OUT], Add);
-            },
-            [&] {
-              Value *Stride = C.number(Blocks.columns * Bytes);
-              To(Sums, Stride, C.number(0));
-              store(Sums, Stride, C.least(Height, C.CreateSub(Count, I)),
-                    C.least(C.number(Blocks.columns),
-                            C.CreateSub(ColumnCount, J)),
-                    I, J, Add);
-            });
+        Value *Row =
+            C.at(base(OUT), C.getNumber(offsets(Rows, OUT, I), (int64_t)0));
+        Value *Place =
+            C.at(Row, C.getNumber(offsets(Columns, OUT, J), (int64_t)0));
+        Value *Stride = C.number(Blocks.columns * Bytes);
+        To(C.CreateSelect(Whole, Place, Sums),
+           C.CreateSelect(Whole, stride(AXIS_M, OUT), Stride),
+           C.CreateSelect(Whole, Add, C.number(0)));
+        C.when(C.CreateNot(Whole), [&] {
+          store(Sums, Stride, C.least(Height, C.CreateSub(Count, I)),
+                C.least(C.number(Blocks.columns), C.CreateSub(ColumnCount, J)),
+                I, J, Add);
+        });
       });
     });
   }
