@@ -61,6 +61,7 @@
 ; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.sse2
 ; LARGE-NOT: store ptr @nputeir_threads_1
 ; LARGE-NOT: @nputeir.small
+; LARGE: attributes {{.*}} "tune-cpu"="generic"
 ; TILES-COUNT-4: tdpbf16ps
 ; TILES-NOT: ldtilecfg
 ; OWN-NOT: .avx512.
