@@ -40,7 +40,7 @@ bool phase_split(const struct tile_program *p, int depth, int64_t within,
                  struct phases *x) {
   struct map_nest all;
   int first[AXIS_ROLES];
-  if (!phase_loops(p, &all, first) || all.count == MAP_LOOPS)
+  if (!phase_loops(p, &all, first))
     return false;
   *x = (struct phases){.count = 1};
   for (int i = 0, role = AXIS_C; i < all.count; i++) {

@@ -520,8 +520,8 @@ static bool find_phases(struct builder *m,
   struct map_nest all;
   struct diag d = {0};
   int first[AXIS_ROLES];
-  if (!phase_loops(p, &all, first))
-    return diag_error(m->diag, loc_none(), "more than %d loops over time",
+  if (!phase_loops(p, &all, first) || all.count == MAP_LOOPS)
+    return diag_error(m->diag, loc_none(), "%d loops over time or more",
                       MAP_LOOPS);
   bool each = p->rounds_m > 1 || p->grid.split > 1 || map_panel_ends_apart(p);
   for (int depth = each ? first[AXIS_N] : 0; depth <= all.count; depth++) {
@@ -536,7 +536,8 @@ static bool find_phases(struct builder *m,
     }
   }
   if (d.kind == DIAG_NONE)
-    diag_error(&d, loc_none(), "too many phases for a transaction");
+    diag_error(&d, loc_none(), "%lld phases; a transaction has up to %d",
+               (long long)map_nest_extent(&all), INT16_MAX);
   *m->diag = d;
   return false;
 }

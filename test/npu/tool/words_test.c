@@ -157,6 +157,8 @@ static const struct {
     {"map 8x8x8 --shift 3", 2, "narrower than their sums, not for f32 of f32"},
     {"sim ab,bc->ac --sizes a=8,b=8,c=8 --types i8,i8,i32 --shift 1", 2,
      "not for i32 of i32"},
+    {"map 1000000x1000000x1000000", 1,
+     "phases; a transaction has up to 32767"},
     {"sim 0x8x8", 2, "if '0x8x8' is an xclbin; it is neither MxNxK nor"},
     {"map ab->ab --sizes a=8,b=8", 1, "has 1 input; the array takes"},
     {"map ab,bc,cd->ad --sizes a=8,b=8,c=8,d=8", 1, "has 3 inputs; the array"},
