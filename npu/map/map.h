@@ -508,10 +508,13 @@ struct map_steps {
 struct map_end map_end_of(const struct kernel_shape *,
                           const enum dtype type[OUT], const bool turned[OUT],
                           const struct map_steps *);
-/* The fewest steps in a buffer of a ring, of which a round's last one has less,
- * so that there are descriptors until rounds begin with the same buffer again:
- * fewer where all buffers are read `alike`. */
-int map_uneven_run(int steps, bool alike);
+/* How buffers of a ring are read of which a round's last one has less: all
+ * alike, or that one by descriptors of its own; or so beside most of out's,
+ * which are in the same half of a mem tile's descriptors as in1's. */
+enum map_reading { MAP_READ_ALIKE, MAP_READ_APART, MAP_READ_CROWDED };
+/* The fewest steps in a buffer so that there are descriptors until rounds begin
+ * with the same buffer again. */
+int map_uneven_run(int steps, enum map_reading);
 int map_ring_depth(int run); /* in buffers of so many steps */
 struct map_end map_end(const struct tile_program *);
 bool map_is_cleared(const struct tile_program *);

@@ -97,8 +97,14 @@ static struct map_end end_of(const struct device *dev,
 }
 
 /* What is contiguous along k comes as one: its rows end with the last step. */
-static int uneven_run(const struct map_blocking *b, int tensor, bool alike) {
-  return is_along_k(b, tensor) ? b->steps_k : map_uneven_run(b->steps_k, alike);
+static int uneven_run(const struct map_blocking *b, int tensor,
+                      const struct map_end *end) {
+  enum map_reading reading = !end->inside          ? MAP_READ_APART
+                             : !end->zeros[tensor] ? MAP_READ_ALIKE
+                             : tensor == IN1       ? MAP_READ_CROWDED
+                                                   : MAP_READ_APART;
+  return is_along_k(b, tensor) ? b->steps_k
+                               : map_uneven_run(b->steps_k, reading);
 }
 
 /* Whether a descriptor counts the words of a row that it does not write to its
@@ -122,9 +128,9 @@ static int run_of(const struct device *dev, const struct teir_problem *p,
                   const struct map_blocking *b, int tensor, int64_t row_bytes) {
   struct map_end end = end_of(dev, p, b);
   return is_filled(dev, p, b, tensor) ? 1
-         : b->last_k ? uneven_run(b, tensor, end.inside && !end.zeros[tensor])
-         : is_along_k(b, tensor) ? long_run(dev, b, tensor, row_bytes)
-                                 : 1;
+         : b->last_k                  ? uneven_run(b, tensor, &end)
+         : is_along_k(b, tensor)      ? long_run(dev, b, tensor, row_bytes)
+                                      : 1;
 }
 
 /* Bytes for in0 in the mem tile that sends it, and in its neighbour. */

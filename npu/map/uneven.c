@@ -108,7 +108,7 @@ static bool can_add_zeros(const struct kernel_shape *s, enum dtype type,
  * panel of in0 is worth more. */
 static bool is_small_ring(const struct map_steps *x, enum dtype type) {
   enum { MOST_BYTES = 48 << 10 };
-  int run = map_uneven_run(x->count, false);
+  int run = map_uneven_run(x->count, MAP_READ_CROWDED);
   return map_ring_depth(run) * run * x->block_k * x->block_n *
              dtype_bytes(type) <=
          MOST_BYTES;
@@ -171,12 +171,22 @@ int64_t map_last_k(const struct tile_program *p, int steps) {
 
 int map_ring_depth(int run) { return run > 1 ? 2 : MAP_MEM_DEPTH_IN; }
 
-int map_uneven_run(int steps, bool alike) {
-  enum { MOST_TURNS = 6, MOST_ALIKE = 12 };
+/* Of a ring whose rounds' last buffer has `left` steps: to write it, and to
+ * read it, the last step by one of its own. */
+static int descriptors(int turns, int buffers, int left) {
+  return 2 * turns + (left > 1 ? turns / buffers : 0);
+}
+
+int map_uneven_run(int steps, enum map_reading reading) {
+  enum { MOST_TURNS = 6, MOST_ALIKE = 12, MOST_BDS = 12 };
   for (int run = 1; run < steps; run++) {
-    int buffers = (steps + run - 1) / run;
-    if (map_ring_turns(map_ring_depth(run), buffers) <=
-        (alike && steps % run == 0 ? MOST_ALIKE : MOST_TURNS))
+    int buffers = (steps + run - 1) / run,
+        turns = map_ring_turns(map_ring_depth(run), buffers),
+        most = reading == MAP_READ_ALIKE && steps % run == 0 ? MOST_ALIKE
+                                                             : MOST_TURNS;
+    if (turns <= most &&
+        (reading != MAP_READ_CROWDED ||
+         descriptors(turns, buffers, steps - (buffers - 1) * run) <= MOST_BDS))
       return run;
   }
   return steps;
