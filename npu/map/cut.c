@@ -223,6 +223,22 @@ static bool is_words(const struct array *s, int64_t k) {
   return true;
 }
 
+/* Whether a mem tile's reader counts all k of a row of small matrices, which
+ * zeros follow. */
+static bool counts_k(const struct array *s, const struct map_blocking *b) {
+  enum { WORD = 4 };
+  const int side[] = {[IN0] = s->mac.m, [IN1] = s->mac.n};
+  for (int t = IN0; t < OUT; t++) {
+    const struct map_layout *x = &s->form->layout[t];
+    bool along_k = t == IN0 ? !x->in_place || !x->turned : x->turned;
+    if (!along_k &&
+        b->block_k * side[t] * dtype_bytes(s->problem->type[t]) / WORD >
+            s->at->device->tile[TILE_MEM].max_wrap)
+      return false;
+  }
+  return true;
+}
+
 /* A core's channel cuts what is contiguous along k, and counts small matrices
  * of in0. */
 bool array_pads(const struct array *s, const struct map_blocking *b,
@@ -230,7 +246,8 @@ bool array_pads(const struct array *s, const struct map_blocking *b,
   const struct map_layout *in0 = &s->form->layout[IN0];
   int small = b->block_m / s->mac.m * (b->block_k / s->mac.k),
       most = s->at->device->tile[TILE_CORE].max_wrap;
-  return is_words(s, k) && ((in0->in_place && in0->turned) || small <= most);
+  return is_words(s, k) && counts_k(s, b) &&
+         ((in0->in_place && in0->turned) || small <= most);
 }
 
 /* The most k for a block that zeros fill up; 0: there are none. */
@@ -254,7 +271,7 @@ static bool may_end_short(const struct array *s, const struct map_blocking *b) {
   return s->work->count[AXIS_K] == 1 && s->more_k <= 1 &&
          b->block_k % s->mac.k == 0 &&
          (whole ? extent > b->block_k
-                : b->block_k - extent < MOST_SPARE &&
+                : b->block_k - extent < MOST_SPARE && counts_k(s, b) &&
                       map_may_end_inside(s->at->device, &s->mac, x[IN0].turned,
                                          b->block_m, b->block_k, b->group_m)) &&
          b->block_m % s->mac.m == 0 && b->block_n % s->mac.n == 0 &&

@@ -107,13 +107,19 @@ static int uneven_run(const struct map_blocking *b, int tensor,
                                : map_uneven_run(b->steps_k, reading);
 }
 
-/* Whether a descriptor counts the words of a row that it does not write to its
- * end: of the last buffer, where K ends inside a small matrix. */
+/* Whether a descriptor counts what it writes of a row of the last buffer: small
+ * matrices or, where K ends inside one, words. */
 static bool counts_rows(const struct device *dev, const struct teir_problem *p,
                         const struct map_blocking *b, int tensor, int run) {
-  int64_t k = b->last_k + (int64_t)(run - 1) * b->block_k;
-  return !is_along_k(b, tensor) || !end_of(dev, p, b).inside ||
-         k * dtype_bytes(p->type[tensor]) / 4 < dev->tile[TILE_MEM].max_wrap;
+  struct kernel_shape s;
+  int64_t k = b->last_k + (int64_t)(run - 1) * b->block_k,
+          most = dev->tile[TILE_MEM].max_wrap;
+  if (!is_along_k(b, tensor) || !b->last_k)
+    return true;
+  return end_of(dev, p, b).inside ? k * dtype_bytes(p->type[tensor]) / 4 < most
+                                  : kernel_shape(map_isa(dev), p->type[IN0],
+                                                 p->type[IN1], p->acc, &s) &&
+                                        k / s.k <= most;
 }
 
 /* Whether a tensor's last step of k is filled up (map_fills). */

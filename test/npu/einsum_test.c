@@ -285,6 +285,11 @@ int main(int argc, char **argv) {
   /* a loop over out longer than a dimension counts, which takes two */
   test_tasks("abe,dec->dbca", "a=16,b=20,c=46,d=192,e=10", DTYPE_BF16,
              DTYPE_F32, "strix-halo", 1.8, false);
+  /* rows of small matrices, or all k of one, that a descriptor counts */
+  test_tasks("mk,nk->mn", "m=407,k=2060,n=467", DTYPE_I16, DTYPE_I32, "krackan",
+             1.8, true);
+  test_tasks("km,kn->mn", "m=1296,k=1955,n=134", DTYPE_BF16, DTYPE_BF16,
+             "strix-halo", 1.8, true);
   CHECK(argc == 3 || taken[TENSORS] > (int)count / 4);
   if (argc == 3)
     printf("in place: none %d, one %d, two %d, all %d; no design %d\n",
