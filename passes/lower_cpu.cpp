@@ -347,7 +347,7 @@ private:
 
 Function *detectFunction(Module &M) {
   std::string Name = std::string("nputeir.detect.") + CPU_CODE;
-  if (Function *F = M.getFunction(Name))
+  if (Function *F = madeBefore(M, Name))
     return F;
   Type *I32 = Type::getInt32Ty(M.getContext());
   auto *F = sharedFunction(M, FunctionType::get(I32, false), Name);
@@ -362,7 +362,7 @@ Function *detectFunction(Module &M) {
 // is no error.
 Function *permitFunction(Module &M) {
   std::string Name = std::string("nputeir.permit.") + CPU_CODE;
-  if (Function *F = M.getFunction(Name))
+  if (Function *F = madeBefore(M, Name))
     return F;
   Type *I32 = Type::getInt32Ty(M.getContext());
   auto *F = sharedFunction(M, FunctionType::get(I32, false), Name);
@@ -543,7 +543,7 @@ void defineBesideOf(Module &M) {
   if (!F || !F->isDeclaration())
     return;
   std::string Name = std::string(BesideName) + "." + CPU_CODE;
-  Function *Shared = M.getFunction(Name);
+  Function *Shared = madeBefore(M, Name);
   if (!Shared) {
     Shared = sharedFunction(M, F->getFunctionType(), Name);
     Shared->setDoesNotThrow();

@@ -111,6 +111,10 @@ llvm::Value *compute(Code &C, const calc *X,
 // in all objects.
 llvm::Function *sharedFunction(llvm::Module &M, llvm::FunctionType *T,
                                const std::string &Name);
+// What M has under that name and others may call, too.  Link-time optimization
+// makes functions M's own, and changes them by what their callers pass: such a
+// one gives its name away.
+llvm::Function *madeBefore(llvm::Module &M, llvm::StringRef Name);
 // The functions for one processor in a module.
 class CpuUnit {
   const llvm::Function &Like;

@@ -52,7 +52,7 @@ Function *cpuFunction(const Function &Like, const contraction &C) {
       Like.getFnAttribute("target-features").getValueAsString();
   unsigned Hash = stableHash(Text + "/" + Cpu.str() + "/" + Features.str());
   std::string Name = "nputeir.cpu." + std::to_string(Hash);
-  if (Function *F = M.getFunction(Name))
+  if (Function *F = madeBefore(M, Name))
     return F;
   LLVMContext &X = M.getContext();
   auto *F = Function::Create(

@@ -24,6 +24,15 @@ Function *sharedFunction(Module &M, FunctionType *T, const std::string &Name) {
   return F;
 }
 
+Function *madeBefore(Module &M, StringRef Name) {
+  Function *F = M.getFunction(Name);
+  if (!F || !F->hasLocalLinkage())
+    return F;
+  F->setComdat(nullptr);
+  F->setName(Name + ".before");
+  return nullptr;
+}
+
 static std::string targetFeatures(const Function &Like, const teir_cpu &Cpu,
                                   bool AddFeatures) {
   std::string Known =
@@ -74,7 +83,7 @@ FunctionType *CpuUnit::type(Type *Result, StringRef Arguments) {
 Function *CpuUnit::function(const Twine &Name, Type *Result,
                             StringRef Arguments, bool &IsNew) {
   std::string Full = ("nputeir." + Name + Suffix).str();
-  Function *F = M.getFunction(Full);
+  Function *F = madeBefore(M, Full);
   IsNew = !F;
   if (F)
     return F;
