@@ -52,9 +52,9 @@ CpuUnit::CpuUnit(const Function &Like, const teir_cpu &Cpu,
   for (const char *Kept : {"target-cpu", "tune-cpu", "frame-pointer"})
     if (Like.hasFnAttribute(Kept))
       Attributes.addAttribute(Like.getFnAttribute(Kept));
-  // What models of processors add is another order of the instructions, which
-  // these processors find by themselves, in a fourteenth of the time that the
-  // code took to compile.
+  // What a processor's model adds is another order of the instructions, which
+  // these processors find by themselves; it took a fourteenth of the time in
+  // which the code is compiled.
   if (Triple(M.getTargetTriple()).isX86())
     Attributes.addAttribute("tune-cpu", "generic");
   // LLVM 18 to 20: avx512f has registers of 512 bits only where the processor

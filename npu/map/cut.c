@@ -210,16 +210,19 @@ static void cut_role(const struct array *s, const struct dealing *x,
   cut_axis(s, x, x->begins, c);
 }
 
+/* Whether an input is contiguous along k, as a packed in0 is. */
+static bool is_along_k(const struct array *s, int tensor) {
+  const struct map_layout *x = &s->form->layout[tensor];
+  return tensor == IN0 ? !x->in_place || !x->turned : x->turned;
+}
+
 /* Whether so many k of a block are words in every input that is contiguous
  * along k, as packed ones of the rows' input are, too. */
 static bool is_words(const struct array *s, int64_t k) {
   enum { WORD = 4 };
-  for (int t = IN0; t < OUT; t++) {
-    const struct map_layout *x = &s->form->layout[t];
-    bool along_k = t == IN0 ? !x->in_place || !x->turned : x->turned;
-    if (along_k && k * dtype_bytes(s->problem->type[t]) % WORD)
+  for (int t = IN0; t < OUT; t++)
+    if (is_along_k(s, t) && k * dtype_bytes(s->problem->type[t]) % WORD)
       return false;
-  }
   return true;
 }
 
@@ -228,14 +231,11 @@ static bool is_words(const struct array *s, int64_t k) {
 static bool counts_k(const struct array *s, const struct map_blocking *b) {
   enum { WORD = 4 };
   const int side[] = {[IN0] = s->mac.m, [IN1] = s->mac.n};
-  for (int t = IN0; t < OUT; t++) {
-    const struct map_layout *x = &s->form->layout[t];
-    bool along_k = t == IN0 ? !x->in_place || !x->turned : x->turned;
-    if (!along_k &&
+  for (int t = IN0; t < OUT; t++)
+    if (!is_along_k(s, t) &&
         b->block_k * side[t] * dtype_bytes(s->problem->type[t]) / WORD >
             s->at->device->tile[TILE_MEM].max_wrap)
       return false;
-  }
   return true;
 }
 

@@ -66,9 +66,9 @@ static struct kernel_gemm kernel_of(const struct device *dev,
 static uint32_t run_of(const struct array *s, const struct map_blocking *b,
                        int input) {
   bool padded = b->valid_k && b->valid_k < b->block_k,
-       cleared = b->last_k % s->mac.k != 0,
+       inside = b->last_k % s->mac.k != 0,
        along_k = b->form.layout[input].turned == (input == IN1);
-  return (padded || cleared) && along_k
+  return (padded || inside) && along_k
              ? (uint32_t)(s->mac.k * dtype_bytes(s->problem->type[input]))
              : 0;
 }

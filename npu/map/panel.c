@@ -123,20 +123,19 @@ static bool counts_rows(const struct device *dev, const struct teir_problem *p,
 }
 
 /* Whether a tensor's last step of k is filled up (map_fills). */
-static bool is_filled(const struct device *dev, const struct teir_problem *p,
-                      const struct map_blocking *b, int tensor) {
-  struct map_end end = end_of(dev, p, b);
-  return tensor == IN1 && b->steps_k > 1 && !is_along_k(b, IN1) && end.inside &&
-         !end.zeros[IN1];
+static bool is_filled(const struct map_blocking *b, int tensor,
+                      const struct map_end *end) {
+  return tensor == IN1 && b->steps_k > 1 && !is_along_k(b, IN1) &&
+         end->inside && !end->zeros[IN1];
 }
 
 static int run_of(const struct device *dev, const struct teir_problem *p,
                   const struct map_blocking *b, int tensor, int64_t row_bytes) {
   struct map_end end = end_of(dev, p, b);
-  return is_filled(dev, p, b, tensor) ? 1
-         : b->last_k                  ? uneven_run(b, tensor, &end)
-         : is_along_k(b, tensor)      ? long_run(dev, b, tensor, row_bytes)
-                                      : 1;
+  return is_filled(b, tensor, &end) ? 1
+         : b->last_k                ? uneven_run(b, tensor, &end)
+         : is_along_k(b, tensor)    ? long_run(dev, b, tensor, row_bytes)
+                                    : 1;
 }
 
 /* Bytes for in0 in the mem tile that sends it, and in its neighbour. */

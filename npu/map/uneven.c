@@ -178,7 +178,8 @@ static int descriptors(int turns, int buffers, int left) {
 }
 
 int map_uneven_run(int steps, enum map_reading reading) {
-  enum { MOST_TURNS = 6, MOST_ALIKE = 12, MOST_BDS = 12 };
+  enum { MOST_TURNS = 6, MOST_ALIKE = 12 };
+  enum { MOST_BDS = 12 }; /* of 24: out's on one channel take the others */
   for (int run = 1; run < steps; run++) {
     int buffers = (steps + run - 1) / run,
         turns = map_ring_turns(map_ring_depth(run), buffers),
