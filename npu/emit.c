@@ -291,8 +291,23 @@ static void wait_idle(const struct design *x, struct command_list *l) {
             CHANNEL_BUSY | CHANNEL_FAILED, 0, 0);
 }
 
-/* Cores start while the first blocks of the inputs are on their way; what takes
- * results has time. */
+/* Whether cores had better start before a task of the first phase: it takes
+ * results, or waits for another one on its channel. */
+static bool has_time(const struct by_phase *o, int i) {
+  const struct design_task *k = o->task[i];
+  if (k->argument == OUT)
+    return true;
+  for (int j = 0; j < i; j++) {
+    const struct design_task *before = o->task[j];
+    if (tile_kind(k->row) == TILE_SHIM && before->row == k->row &&
+        before->column == k->column && before->mm2s == k->mm2s &&
+        before->channel == k->channel)
+      return true;
+  }
+  return false;
+}
+
+/* Cores start while the first blocks of the inputs are on their way. */
 static bool push_phases(const struct design *x, const struct by_phase *o,
                         struct command_list *l, struct diag *d) {
   bool started = false;
@@ -300,10 +315,10 @@ static bool push_phases(const struct design *x, const struct by_phase *o,
     if (phase >= x->phases_ahead)
       wait_phase(o, phase - x->phases_ahead, l);
     for (int i = first_of(o, phase); i < o->end[phase]; i++) {
-      bool writes = o->task[i]->argument == OUT;
-      if (writes && !started)
+      if (!started && has_time(o, i)) {
         start_cores(x, l);
-      started |= writes;
+        started = true;
+      }
       if (!push_task(x, o->task[i], l, d))
         return false;
     }
