@@ -24,6 +24,8 @@
 #include <string.h>
 
 enum { VECTOR = 32, MASKED = 2 * VECTOR, MASKS = 2, BRANCH_SLOTS = 5 };
+enum { LOAD_SLOTS = 6, SELECT_SLOTS = 2 }; /* isa.md D1 */
+enum { ZERO_X = 1, FIRST_X = 2 };          /* x registers */
 
 /* `groups` times: of so many bytes those in the masks, and so many behind
  * them. */
@@ -58,42 +60,58 @@ static void put_zeros(struct text *t, int bytes) {
     text_puts(t, zero_store);
 }
 
-/* x2 <- what stays of so many bytes at p0; masks are register pairs one behind
- * the other. */
-static void put_select(struct text *t, int bytes, int mask) {
-  enum { LOAD_SLOTS = 6 }; /* isa.md D1 */
-  text_puts(t, "\tvlda\twl0, [p0, #0]\n");
-  if (bytes > VECTOR)
-    text_puts(t, "\tvlda\twh0, [p0, #32]\n");
-  put_nops(t, LOAD_SLOTS);
-  text_printf(t, "\tvsel.8\tx2, x0, x1, l%d\n", mask);
-  put_nops(t, 2);
+/* Vectors of a group that masks go over, two to a register. */
+static int masked_vectors(const struct area *x) {
+  return x->masked_bytes / VECTOR;
 }
 
-/* Every group's stores, of which the last ones and the way to the next group
- * are in the branch's delay slots. */
+static void put_half(struct text *t, const char *op, int half,
+                     const char *where) {
+  text_printf(t, "\t%s\tw%c%d, %s\n", op, half % 2 ? 'h' : 'l',
+              FIRST_X + half / 2, where);
+}
+
+/* What of these groups stays goes through registers of their own, one group
+ * behind the other, so that none waits for another's loads. */
+static void put_batch(struct text *t, const struct area *x, int groups,
+                      int mask) {
+  int vectors = masked_vectors(x), regs = (vectors + 1) / 2,
+      stores = vectors + x->zero_bytes / VECTOR;
+  for (int i = 0; i < groups * vectors; i++) {
+    int at = i % vectors, half = i / vectors * 2 * regs + at;
+    put_half(t, "vlda", half, at == vectors - 1 ? "[p0], m1" : "[p0], #32");
+  }
+  put_nops(t, LOAD_SLOTS - (groups * regs - 1));
+  for (int i = 0; i < groups * regs; i++)
+    text_printf(t, "\tvsel.8\tx%d, x%d, x%d, l%d\n", FIRST_X + i, FIRST_X + i,
+                ZERO_X, mask + i % regs);
+  put_nops(t, SELECT_SLOTS - (groups * regs - 1));
+  for (int i = 0; i < groups * stores; i++) {
+    int at = i % stores;
+    const char *where = at == stores - 1 ? "[p1], m2" : "[p1], #32";
+    if (at < vectors)
+      put_half(t, "vst", i / stores * 2 * regs + at, where);
+    else
+      text_printf(t, "\tvst\twl%d, %s\n", ZERO_X, where);
+  }
+}
+
+/* Batches of groups in a loop, and what is left behind it. */
 static void put_groups(struct text *t, const struct area *x, int mask) {
-  bool two = x->masked_bytes > MASKED;
-  int last = x->masked_bytes - (two ? MASKED : 0), small = last / VECTOR,
-      stores = small + x->zero_bytes / VECTOR,
-      before = stores + 1 > BRANCH_SLOTS ? stores + 1 - BRANCH_SLOTS : 0;
-  text_printf(t, "\tmovxm\tr3, #%d\n\tmovxm\tm1, #%d\n\t.p2align\t4\ngroup:\n",
-              x->groups, x->group_bytes - x->masked_bytes - x->zero_bytes);
-  if (two) {
-    put_select(t, MASKED, mask++);
-    text_puts(t, "\tvst\twl2, [p0], #32\n\tvst\twh2, [p0], #32\n");
+  enum { BATCH = 4 };
+  int turns = x->groups / BATCH;
+  text_printf(t, "\tmovxm\tm1, #%d\n\tmovxm\tm2, #%d\n\tmov\tp1, p0\n",
+              x->group_bytes - x->masked_bytes + VECTOR,
+              x->group_bytes - x->masked_bytes - x->zero_bytes + VECTOR);
+  if (turns) {
+    text_printf(t, "\tmovxm\tr3, #%d\n\t.p2align\t4\ngroups:\n", turns);
+    put_batch(t, x, BATCH, mask);
+    text_puts(t, "\tadd\tr3, r3, #-1\n\tjnz\tr3, #groups\n");
+    put_nops(t, BRANCH_SLOTS);
   }
-  put_select(t, last, mask);
-  text_puts(t, "\tadd\tr3, r3, #-1\n");
-  for (int i = 0; i <= stores; i++) {
-    if (i == before)
-      text_puts(t, "\tjnz\tr3, #group\n");
-    text_puts(t, i == stores  ? "\tpadda\t[p0], m1\n"
-                 : i >= small ? zero_store
-                 : i          ? "\tvst\twh2, [p0], #32\n"
-                              : "\tvst\twl2, [p0], #32\n");
-  }
-  put_nops(t, BRANCH_SLOTS - (stores + 1 - before));
+  if (x->groups % BATCH)
+    put_batch(t, x, x->groups % BATCH, mask);
+  text_puts(t, "\tmov\tp0, p1\n");
 }
 
 /* Of the bytes from so many on before the small matrix those behind it and, of

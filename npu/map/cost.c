@@ -378,7 +378,7 @@ static double blocks_cycles(const struct array *s, const struct map_blocking *b,
  * (npu/design/clear.c): small matrices that are cut, and vectors. */
 static double clear_cycles(const struct array *s, const struct teir_problem *p,
                            const struct map_blocking *b, bool edges) {
-  enum { CALLS = 80, STEP = 40, EACH = 18, VECTOR = 32 };
+  enum { CALLS = 80, STEP = 40, EACH = 8, VECTOR = 32 };
   const bool turned[] = {s->form->layout[IN0].turned,
                          s->form->layout[IN1].turned};
   const struct map_steps steps = {b->steps_k, b->block_k, b->last_k,
