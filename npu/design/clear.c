@@ -1,8 +1,8 @@
 /* clear.c -- the kernels that clear what a step's blocks have behind the last
- * k, where K ends inside a small matrix and mem tiles add no zeros (struct
- * map_end): the last element may share its word with another one, and behind
- * that lies what the mem tile's buffer held before.  Neither may meet the
- * product, for NaN times zero is NaN.
+ * k, where K ends inside a small matrix and mem tiles do not add all zeros
+ * (struct map_end): the last element may share its word with another one, and
+ * behind that may lie what the mem tile's buffer held before.  Neither may meet
+ * the product, for NaN times zero is NaN.
  *
  * With R x S x T the shape of the multiply unit, the k that there are in whole
  * small matrices and so many more in the next one:
@@ -124,8 +124,9 @@ static void fill_masks(struct area *x, int before, int small, int row,
 }
 
 /* What is left of a block of an input in the last step: of small matrices, and
- * behind them; *first_bytes before all that stays.  Small matrices of less than
- * a vector share it with those before and behind them. */
+ * behind them if mem tiles add no zeros; *first_bytes before all that stays.
+ * Small matrices of less than a vector share it with those before and behind
+ * them. */
 static struct area area_of(const struct tile_program *p,
                            const struct kernel_shape *s, int input,
                            int *first_bytes) {
@@ -138,12 +139,13 @@ static struct area area_of(const struct tile_program *p,
       first = whole * small * (input == IN0 ? 1 : rows),
       before = first % VECTOR,
       masked = (before + small + VECTOR - 1) / VECTOR * VECTOR;
+  bool all = map_end(p).clear[input] == MAP_CLEAR_ALL;
   assert(last > 0 && more > 0 && last < p->block_k);
   assert(masked <= MASKS * MASKED && (input == IN0 || small % VECTOR == 0));
   struct area x = {.groups = rows,
                    .group_bytes = input == IN0 ? steps * small : small,
                    .masked_bytes = masked,
-                   .zero_bytes = input == IN0
+                   .zero_bytes = all && input == IN0
                                      ? steps * small - (first - before) - masked
                                      : 0};
   assert(x.group_bytes % VECTOR == 0 && x.zero_bytes >= 0);
@@ -183,7 +185,7 @@ struct asm_program *make_clear(struct builder *m, int input) {
   text_puts(&t, "\tvbcst.32\tx1, r4\n\tpadda\t[p0], m0\n");
   put_nops(&t, 2);
   put_groups(&t, &x, mask);
-  if (input == IN1)
+  if (input == IN1 && map_end(p).clear[IN1] == MAP_CLEAR_ALL)
     put_zeros(&t, behind_bytes(p, &s, &x));
   text_puts(&t, "\tret\tlr\n");
   put_nops(&t, 5);

@@ -25,6 +25,7 @@ struct key {
   bool in0_turned, in1_turned, out_turned, sums_turned, staged, joined,
       converted;
   int block_m, block_n, block_k, group_m, steps_k, joint, out_depth, cleared_k;
+  enum map_clear clear[OUT];
   uint32_t place[9];
   int bias, bias_words, bias_blocks, relu, keeps_nan, saturate, shift;
 };
@@ -83,6 +84,7 @@ static void make_key(const struct tile_program *p, struct key *key) {
   key->steps_k = steps < MANY_STEPS ? steps : MANY_STEPS;
   key->joint = core->joint;
   key->cleared_k = map_is_cleared(p) ? (int)map_last_k(p, 1) : 0;
+  memcpy(key->clear, map_end(p).clear, sizeof key->clear);
   key->out_depth = core->out_depth;
   memcpy(key->place, core->in0, sizeof core->in0);
   memcpy(key->place + 2, core->in1, sizeof core->in1);

@@ -24,9 +24,9 @@
  * Inputs that become block floats are released as soon as they have; every
  * input is a call of its own then, and so is the product.
  *
- * Where K ends inside a small matrix and mem tiles add no zeros, the inputs of
- * the last step are cleared behind it before they are multiplied: it is a call
- * of its own behind a kernel of all others.
+ * Where K ends inside a small matrix and mem tiles do not add all zeros, the
+ * inputs of the last step are cleared behind it before they are multiplied: it
+ * is a call of its own behind a kernel of all others.
  *
  * A bias is one more block of in1, behind the last step; only then do sums
  * become results.
@@ -208,10 +208,12 @@ static void put_pointers(struct text *t) {
 }
 
 /* What the blocks have behind the last k. */
-static void put_clears(struct text *t) {
+static void put_clears(struct text *t, const struct map_end *end) {
   static const int reg[OUT] = {REG_IN0, REG_IN1};
   put_nops(t, 2);
   for (int i = 0; i < OUT; i++) {
+    if (!end->clear[i])
+      continue;
     text_printf(t, "\tmov\tp0, r%d\n", reg[i]);
     put_call(t, i ? "clear1" : "clear0");
   }
@@ -249,8 +251,9 @@ static void put_product(struct text *t, const struct loop *l, int out,
     put_call(t, "zero");
   }
   if (last && map_is_cleared(l->program)) {
+    struct map_end end = map_end(l->program);
     put_lock(t, l, true, CORE_IN0 + LOCK_FULL, "in0 is full");
-    put_clears(t);
+    put_clears(t, &end);
     put_pointers(t);
   } else {
     put_inputs(t, l, true);
@@ -590,8 +593,11 @@ static bool make_kernels(struct builder *m, struct design_core *c,
       return false;
     other += bytes_of(c->text[3 + i]);
   }
+  struct map_end end = map_end(p);
   bool clears = map_is_cleared(p);
-  for (int i = 0; i < OUT && clears; i++) {
+  for (int i = 0; i < OUT; i++) {
+    if (!end.clear[i])
+      continue;
     c->text[3 + i] = make_clear(m, i);
     if (!c->text[3 + i])
       return false;

@@ -10,12 +10,12 @@
  *                                the last step takes a descriptor of its own
  *
  * Where K does not end with a small matrix a buffer lies as one that zeros fill
- * up (stream.c), with space for whole steps, and zeros follow the last k there.
- * Where they cannot, or the other input's are enough (struct map_end), all
- * steps are read alike, whatever is behind the last k; in the one case the
- * cores clear it (clear.c).  Of in1 whose rows of k lie one behind the other a
- * ring is as any other one then: what its last step lacks the shim fills up
- * (task.c).
+ * up (stream.c), with space for whole steps, and zeros follow the last k's word
+ * there.  Where they cannot, or the other input's are enough (struct map_end),
+ * all steps are read alike, whatever is behind the last k; what of it may not
+ * meet the product the cores clear (clear.c).  Of in1 whose rows of k lie one
+ * behind the other a ring is as any other one then: what its last step lacks
+ * the shim fills up (task.c).
  */
 #include "ring.h"
 
@@ -89,7 +89,8 @@ static int read_inside(const struct tile_program *p, const struct walk *usual,
                        int steps, int left, int last, struct walk w[2]) {
   uint32_t run = usual->dim[0].wrap,
            step = usual->length_words / (uint32_t)steps,
-           words = run * (uint32_t)last / (uint32_t)p->block_k;
+           words = (run * (uint32_t)last + (uint32_t)p->block_k - 1) /
+                   (uint32_t)p->block_k;
   int whole = left - (last < p->block_k), count = 0;
   if (whole) {
     w[count] = *usual;

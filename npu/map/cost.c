@@ -374,25 +374,38 @@ static double blocks_cycles(const struct array *s, const struct map_blocking *b,
          in1 * (x[IN1].turned ? ALONG_K : ACROSS_K);
 }
 
-/* For a core to clear what is behind the last k of its inputs' blocks
+/* For a core to clear what is behind the last k of an input's block
  * (npu/design/clear.c): small matrices that are cut, and vectors. */
+static double clear_input(const struct array *s, const struct teir_problem *p,
+                          const struct map_blocking *b, enum map_clear clear,
+                          int input) {
+  enum { CALL = 40, EACH = 8, VECTOR = 32 };
+  double across = input == IN0 ? b->block_m : b->block_n,
+         small = input == IN0 ? s->mac.m : s->mac.n,
+         cycles = CALL + EACH * across / small;
+  if (clear == MAP_CLEAR_ALL)
+    cycles += (b->block_k - b->last_k) * across * dtype_bytes(p->type[input]) /
+              VECTOR;
+  return clear ? cycles : 0;
+}
+
+/* Of both, and for the step to be a call of its own. */
 static double clear_cycles(const struct array *s, const struct teir_problem *p,
                            const struct map_blocking *b, bool edges) {
-  enum { CALLS = 80, STEP = 40, EACH = 8, VECTOR = 32 };
+  enum { STEP = 40 };
   const bool turned[] = {s->form->layout[IN0].turned,
                          s->form->layout[IN1].turned};
   const struct map_steps steps = {b->steps_k, b->block_k, b->last_k,
                                   b->block_n};
-  if (!b->last_k || !map_end_of(&s->mac, p->type, turned, &steps).cleared)
+  if (!b->last_k)
     return 0;
-  double bytes = (double)b->block_m * dtype_bytes(p->type[IN0]) +
-                 (double)b->block_n * dtype_bytes(p->type[IN1]);
+  struct map_end end = map_end_of(&s->mac, p->type, turned, &steps);
+  double cycles = 0;
+  for (int i = 0; i < OUT; i++)
+    cycles += clear_input(s, p, b, end.clear[i], i);
   /* beside a product with edges no kernel of all other steps fits: every one
    * is a call */
-  return CALLS + STEP * (edges ? b->steps_k : 1) +
-         EACH *
-             ((double)b->block_m / s->mac.m + (double)b->block_n / s->mac.n) +
-         (b->block_k - b->last_k) * bytes / VECTOR;
+  return cycles > 0 ? cycles + STEP * (edges ? b->steps_k : 1) : 0;
 }
 
 /* Of two blocks of out at once, the kernel with edges has no loop over steps

@@ -492,12 +492,15 @@ bool map_is_uneven(const struct tile_program *);
  * of their own. */
 bool map_ends_well(const struct tile_program *);
 /* How zeros come behind the last k where K ends inside a small matrix: a mem
- * tile adds them to an input's blocks, word by word, or the core clears what
- * these have there.  Of integers one factor of a product has to be zero, of
- * floats both, for the other one may be no number. */
+ * tile adds them to an input's blocks, word by word, and the core clears what
+ * else these have there: the rest of the last k's word, or all.  Of integers
+ * one factor of a product has to be zero, of floats both, for the other one may
+ * be no number. */
+enum map_clear { MAP_CLEAR_NOTHING, MAP_CLEAR_WORD, MAP_CLEAR_ALL };
 struct map_end {
-  bool inside; /* K does */
-  bool zeros[OUT], cleared;
+  bool inside;     /* K does */
+  bool zeros[OUT]; /* behind the last word */
+  enum map_clear clear[OUT];
 };
 /* Steps of k, of which the last one has less, and what lies beside k in a block
  * of in1. */

@@ -10,6 +10,8 @@
 
 #include <assert.h>
 
+enum { WORD = 4 };
+
 void map_pad_sides(struct tile_program *q) {
   struct kernel_shape s;
   if (!kernel_shape(map_isa(q->device), q->transfer[IN0].type,
@@ -21,7 +23,6 @@ void map_pad_sides(struct tile_program *q) {
 }
 
 int64_t map_moved(const struct tile_program *q, int tensor, int which) {
-  enum { WORD = 4 };
   const struct map_nest *n = &q->side[map_roles[tensor][which]];
   int64_t extent = map_nest_extent(n),
           element = dtype_bytes(q->transfer[tensor].type);
@@ -93,15 +94,25 @@ bool map_is_padded(const struct tile_program *p) {
   return map_nest_extent(&p->side[AXIS_K]) < p->block_k;
 }
 
-/* A mem tile's reader adds zeros behind a run of its first dimension: all k of
- * a row or, if k is not contiguous, of a row of small matrices. */
-static bool can_add_zeros(const struct kernel_shape *s, enum dtype type,
-                          bool turned, int input, int block_k, int last_k) {
-  enum { WORD = 4, MOST_WORDS = 63 }; /* six bits of a descriptor */
+/* Where an input's last k ends: bytes of a run of a mem tile's reader, which is
+ * all k of a row or, if k is not contiguous, of a row of small matrices. */
+struct run_end {
+  int bytes, of_block; /* to the last k, and to the end of a block's */
+};
+
+static struct run_end end_of_run(const struct kernel_shape *s, enum dtype type,
+                                 bool turned, int input,
+                                 const struct map_steps *x) {
   bool along_k = turned == (input == IN1);
   int each = dtype_bytes(type) * (along_k ? 1 : input == IN0 ? s->m : s->n);
-  return last_k * each % WORD == 0 &&
-         (block_k - last_k) * each / WORD <= MOST_WORDS;
+  return (struct run_end){x->last_k * each, x->block_k * each};
+}
+
+/* The reader adds so many words behind a run at most: six bits of a descriptor.
+ */
+static bool can_add_zeros(const struct run_end *x) {
+  enum { MOST_WORDS = 63 };
+  return x->of_block / WORD - (x->bytes + WORD - 1) / WORD <= MOST_WORDS;
 }
 
 /* Whether the buffers of in1 that are not alike then take little space, which a
@@ -114,20 +125,33 @@ static bool is_small_ring(const struct map_steps *x, enum dtype type) {
          MOST_BYTES;
 }
 
+/* The input for which it is less work. */
+static int easier(const struct map_end end[OUT]) {
+  for (enum map_clear by = MAP_CLEAR_NOTHING; by < MAP_CLEAR_ALL; by++)
+    for (int i = 0; i < OUT; i++)
+      if (end[i].clear[i] == by)
+        return i;
+  return IN0;
+}
+
 struct map_end map_end_of(const struct kernel_shape *s,
                           const enum dtype type[OUT], const bool turned[OUT],
                           const struct map_steps *x) {
-  struct map_end end = {.inside = x->last_k % s->k != 0};
-  bool can[OUT], one = dtype_kind(type[IN0]) != DTYPE_FLOAT;
-  if (!end.inside)
-    return end;
-  for (int i = 0; i < OUT; i++)
-    can[i] = can_add_zeros(s, type[i], turned[i], i, x->block_k, x->last_k);
-  can[IN1] = can[IN1] && (turned[IN1] || is_small_ring(x, type[IN1]));
-  end.zeros[IN0] = can[IN0] && (one || can[IN1]);
-  end.zeros[IN1] = can[IN1] && (one ? !can[IN0] : can[IN0]);
-  end.cleared = !end.zeros[IN0] && !end.zeros[IN1];
-  return end;
+  struct map_end one[OUT] = {{.inside = x->last_k % s->k != 0},
+                             {.inside = true}},
+                 both = {.inside = true};
+  if (!one[IN0].inside)
+    return one[IN0];
+  for (int i = 0; i < OUT; i++) {
+    struct run_end run = end_of_run(s, type[i], turned[i], i, x);
+    bool adds = can_add_zeros(&run) &&
+                (i == IN0 || turned[IN1] || is_small_ring(x, type[IN1]));
+    one[i].zeros[i] = both.zeros[i] = adds;
+    one[i].clear[i] = both.clear[i] = !adds              ? MAP_CLEAR_ALL
+                                      : run.bytes % WORD ? MAP_CLEAR_WORD
+                                                         : MAP_CLEAR_NOTHING;
+  }
+  return dtype_kind(type[IN0]) == DTYPE_FLOAT ? both : one[easier(one)];
 }
 
 struct map_end map_end(const struct tile_program *q) {
@@ -144,7 +168,10 @@ struct map_end map_end(const struct tile_program *q) {
              : (struct map_end){.inside = false};
 }
 
-bool map_is_cleared(const struct tile_program *q) { return map_end(q).cleared; }
+bool map_is_cleared(const struct tile_program *q) {
+  struct map_end end = map_end(q);
+  return end.clear[IN0] || end.clear[IN1];
+}
 
 bool map_fills(const struct tile_program *q) {
   struct map_end end = map_end(q);

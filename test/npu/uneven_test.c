@@ -44,14 +44,18 @@ static const struct product cases[] = {
     /* more n rounds than a lock counts, and phases than are outstanding */
     {0, 0, 0, 16, 16, 2, 1, 140, 5, 2, 2, 8, NOT_NEEDED, false},
     /* in1 filled up: an n round, several, and more than an iteration counts */
-    {0, 0, 0, 16, 16, 1, 1, 1, 95, 24, 0, 1, CORE, true},
-    {0, 0, 0, 16, 16, 1, 3, 5, 95, 24, 2, 1, CORE, true},
-    {0, 0, 0, 16, 16, 1, 2, 140, 23, 8, 2, 1, CORE, true},
+    {0, 0, 0, 16, 16, 1, 1, 1, 95, 64, 0, 1, CORE, true},
+    {0, 0, 0, 16, 16, 1, 3, 5, 95, 64, 2, 1, CORE, true},
+    {0, 0, 0, 16, 16, 1, 2, 140, 95, 64, 2, 1, CORE, true},
     {0, 1, 0, 16, 16, 1, 2, 3, 212, 64, 4, 1, CORE, true},
     {0, 1, 0, 16, 16, 1, 2, 1, 212, 64, 0, 1, CORE, true},
-    {0, 0, 0, 16, 16, 1, 2, 2, 47, 24, 2, 1, CORE, true},
-    /* along k it is as long as its rows */
+    /* cores clear the rest of a word alone, behind it are the mem tile's */
+    {0, 0, 0, 16, 16, 1, 1, 1, 95, 24, 0, 1, CORE, false},
+    {0, 0, 0, 16, 16, 1, 3, 5, 95, 24, 2, 1, CORE, false},
+    {0, 0, 0, 16, 16, 1, 2, 140, 23, 8, 2, 1, CORE, false},
+    {0, 0, 0, 16, 16, 1, 2, 2, 47, 24, 2, 1, CORE, false},
     {0, 0, 1, 16, 16, 1, 2, 2, 95, 24, 2, 1, CORE, false},
+    {1, 0, 1, 16, 16, 1, 2, 2, 95, 24, 2, 1, CORE, false},
     /* zeros behind both: rows, rows of small matrices, a single step */
     {0, 0, 0, 16, 16, 1, 3, 5, 47, 12, 2, 2, MEM_TILE, false},
     {0, 0, 1, 16, 16, 1, 2, 2, 47, 12, 2, 2, MEM_TILE, false},
