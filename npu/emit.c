@@ -176,7 +176,8 @@ static bool aim_task(const struct design *x, const struct design_task *k,
         tile_address(k->column, 0, SHIM_BD + (uint32_t)id * CORE_BD_STRIDE);
     if (!write_bd(b, l, d))
       return false;
-    command_ddr_patch(l, address + 4, k->argument, k->offset_bytes);
+    command_ddr_patch(l, address + 4, k->argument,
+                      k->offset_bytes + (uint64_t)b->offset_bytes);
     id = b->bd.next;
   }
   return true;

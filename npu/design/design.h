@@ -32,7 +32,8 @@ struct design_bd {
   int column, row, id;
   bool mm2s;
   int channel;
-  struct bd bd; /* next refers to a descriptor of the same tile */
+  struct bd bd;         /* next refers to a descriptor of the same tile */
+  int64_t offset_bytes; /* of a shim's: behind the place of its task */
 };
 
 /* A channel that starts with a chain when the array is configured. */

@@ -17,8 +17,9 @@
  * does not count these rounds, each is a phase.
  *
  * Where in1's last step of k is filled up, every n round has a second
- * descriptor behind the first one, which brings rows once more; iteration leads
- * both from round to round, so that one task brings them all.
+ * descriptor behind the first one, which brings rows once more; or, where its
+ * last buffer has less, that one.  Iteration leads both from round to round, so
+ * that one task brings them all.
  *
  * As many phases may be outstanding as the channels' queues have room for, four
  * tasks each; with one in1 descriptor, and of in0 and out two to four each, a
@@ -270,13 +271,35 @@ static bool walk_turn(struct builder *m, const struct phases *x,
 }
 
 /* Whether two descriptors bring what a task of the channel has in a round. */
-static bool is_filled(const struct tile_program *p, const struct channel *c) {
-  return c->tensor == IN1 && map_fills(p);
+static bool is_in_two(const struct tile_program *p, const struct channel *c) {
+  return c->tensor == IN1 && map_in1_in_two(p);
 }
 
-/* So many rows of in1's k in an n round, and the iteration to the next one. */
-static bool walk_filled(struct builder *m, const struct phases *x, int64_t k,
-                        struct shim_walk *w, struct bd *bd) {
+/* What one of the two brings: so many buffers, each of so many k. */
+struct half {
+  int64_t buffers, k, first_k;
+};
+
+/* All k there are, and of what fills up the last step the first rows again; or
+ * the full buffers and the last one. */
+static struct half half_of(const struct tile_program *p, int which) {
+  int64_t all = p->all_k, steps = design_buffer_steps(p, IN1),
+          full = map_buffers_k(p, (int)steps) - 1, each = steps * p->block_k;
+  if (map_fills(p))
+    return (struct half){1, which ? p->steps_k * p->block_k - all : all, 0};
+  return which ? (struct half){1, all - full * each, full * each}
+               : (struct half){full, each, 0};
+}
+
+/* From where an n round begins to where the second one does. */
+static int64_t second_start(const struct tile_program *p) {
+  return half_of(p, 1).first_k * p->side[AXIS_K].loop[0].stride_bytes[IN1];
+}
+
+/* One of them in an n round, and the iteration to the next one. */
+static bool walk_half(struct builder *m, const struct phases *x,
+                      const struct half *h, struct shim_walk *w,
+                      struct bd *bd) {
   const struct tile_program *p = m->design->program;
   struct map_stream s;
   struct shim_walk rounds = {.count = 0};
@@ -284,10 +307,12 @@ static bool walk_filled(struct builder *m, const struct phases *x, int64_t k,
   walk_nest(&rounds, &x->inside[AXIS_N], IN1);
   if (!set_iteration(p->device, &rounds, bd))
     return diag_error(m->diag, loc_none(),
-                      "in1: an iteration does not count rounds that are filled "
-                      "up");
+                      "in1: an iteration does not count rounds of two "
+                      "descriptors");
   w->count = 0;
-  if (!map_stream_of_k(p, IN1, k, false, &s))
+  shim_walk_add(w, h->buffers,
+                h->k * p->side[AXIS_K].loop[0].stride_bytes[IN1]);
+  if (!map_stream_of_k(p, IN1, h->k, false, &s))
     return diag_error(m->diag, loc_none(),
                       "in1: its rows are not made of words");
   for (int i = 0; i < s.count; i++)
@@ -304,17 +329,15 @@ static struct bd empty_bd(const struct device *dev) {
                      .burst = dev->burst};
 }
 
-/* The two descriptors of a round: of all k there are, and of what fills up the
- * last step, the first rows again. */
 static bool fill_both(struct builder *m, const struct phases *x,
                       const struct channel *c, struct bd bd[2], int *repeat) {
   const struct tile_program *p = m->design->program;
-  int64_t more = (int64_t)p->steps_k * p->block_k - p->all_k;
   struct shim_walk w;
-  assert(more > 0 && more <= p->all_k);
   for (int i = 0; i < 2; i++) {
+    struct half half = half_of(p, i);
     bd[i] = empty_bd(p->device);
-    if (!walk_filled(m, x, i ? more : p->all_k, &w, &bd[i]) ||
+    assert(half.k > 0 && half.k <= p->all_k);
+    if (!walk_half(m, x, &half, &w, &bd[i]) ||
         !shim_walk_fill(p->device, c->name, &w, &bd[i], repeat, m->diag))
       return false;
     if (*repeat > 1)
@@ -329,7 +352,7 @@ static bool fill_channel(struct builder *m, const struct phases *x,
                          const struct channel *c, int column, struct bd bd[2],
                          int *repeat) {
   struct shim_walk w;
-  if (is_filled(m->design->program, c))
+  if (is_in_two(m->design->program, c))
     return fill_both(m, x, c, bd, repeat);
   *bd = empty_bd(m->design->program->device);
   bool turns = x->turns > 1 && takes_turns(m->design->program, c);
@@ -355,7 +378,7 @@ static bool fill_channel(struct builder *m, const struct phases *x,
 
 /* Descriptors of a task. */
 static int bds_of(const struct tile_program *p, const struct channel *c) {
-  return is_filled(p, c) ? 2 : 1;
+  return is_in_two(p, c) ? 2 : 1;
 }
 
 static bool make_channel(struct builder *m, const struct phases *x, int column,
@@ -375,7 +398,8 @@ static bool make_channel(struct builder *m, const struct phases *x, int column,
                            c->bd + i,
                            c->mm2s,
                            c->channel,
-                           bd[more]};
+                           bd[more],
+                           more ? second_start(p) : 0};
     if (each > 1 && !more)
       m->design->bd[m->design->bd_count - 1].bd.next = c->bd + i + 1;
   }
@@ -557,8 +581,8 @@ bool make_tasks(struct builder *m) {
   bool part = p->panel.stretches > 0, turns = p->grid.split > 1,
        bias = p->finish.bias != AXIS_C, apart = map_panel_ends_apart(p);
   int depth = p->device->queue_depth,
-      ahead =
-          part || turns || bias || apart || map_fills(p) ? depth / 2 : depth;
+      ahead = part || turns || bias || apart || map_in1_in_two(p) ? depth / 2
+                                                                  : depth;
   assert(ahead >= 1 && ahead <= depth);
   struct channel channel[CHANNELS] = {
       {"in0", IN0, part ? FIRST_ROUND : ALL_ROUNDS, true, 0, 0, ahead,

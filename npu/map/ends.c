@@ -1,4 +1,5 @@
-/* ends.c -- whether the shorter last step of k takes a task of its own. */
+/* ends.c -- whether the shorter last step of k takes a task or a descriptor of
+ * its own. */
 #include "map.h"
 
 bool map_ends_apart(const struct tile_program *p, int tensor, int steps,
@@ -11,4 +12,13 @@ bool map_ends_apart(const struct tile_program *p, int tensor, int steps,
 bool map_panel_ends_apart(const struct tile_program *p) {
   return map_is_uneven(p) && p->panel.chunks &&
          map_ends_apart(p, IN0, p->panel.run[IN0], true);
+}
+
+bool map_in1_ends_apart(const struct tile_program *p) {
+  return map_is_uneven(p) && !map_fills(p) &&
+         map_ends_apart(p, IN1, p->panel.run[IN1], false);
+}
+
+bool map_in1_in_two(const struct tile_program *p) {
+  return map_fills(p) || map_in1_ends_apart(p);
 }

@@ -371,6 +371,11 @@ bool map_ends_apart(const struct tile_program *, int tensor, int steps,
                     bool group);
 /* Whether the last chunk of a panel of in0 takes a task of its own. */
 bool map_panel_ends_apart(const struct tile_program *);
+/* Whether an n round of in1 takes two descriptors of the shim, one behind the
+ * other: of its full buffers and of the last one, or of its rows and of those
+ * that fill up the last step. */
+bool map_in1_ends_apart(const struct tile_program *);
+bool map_in1_in_two(const struct tile_program *);
 
 /* ---- convert.c: inputs that become block floats on their way ---- */
 /* Rows (columns of in1) that a converting core gets at a time, for as many
@@ -515,9 +520,10 @@ struct map_end map_end_of(const struct kernel_shape *,
  * alike, or that one by descriptors of its own; or so beside most of out's,
  * which are in the same half of a mem tile's descriptors as in1's. */
 enum map_reading { MAP_READ_ALIKE, MAP_READ_APART, MAP_READ_CROWDED };
-/* The fewest steps in a buffer so that there are descriptors until rounds begin
- * with the same buffer again. */
-int map_uneven_run(int steps, enum map_reading);
+/* The fewest steps in a buffer, `least` or more, so that there are descriptors
+ * until rounds begin with the same buffer again.  Rather some more than that
+ * the last buffer has less than half, beside which not much is read ahead. */
+int map_uneven_run(int steps, int least, enum map_reading);
 int map_ring_depth(int run); /* in buffers of so many steps */
 struct map_end map_end(const struct tile_program *);
 bool map_is_cleared(const struct tile_program *);

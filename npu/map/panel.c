@@ -96,15 +96,27 @@ static struct map_end end_of(const struct device *dev,
              : (struct map_end){.inside = false};
 }
 
-/* What is contiguous along k comes as one: its rows end with the last step. */
+/* What is contiguous along k comes as one, for its rows end with the last step;
+ * of in1, where that takes much space, in runs that DRAM reads well, the last
+ * of which has a descriptor of its own. */
+static int uneven_rows(const struct map_blocking *b, int tensor,
+                       int64_t row_bytes) {
+  enum { MOST_BYTES = 128 << 10 };
+  int steps = b->steps_k, least = div_up(LONG_RUN_BYTES, (int)row_bytes);
+  int64_t whole = map_ring_depth(steps) * steps * row_bytes * b->block_n;
+  return tensor == IN0 || whole <= MOST_BYTES
+             ? steps
+             : map_uneven_run(steps, least, MAP_READ_CROWDED);
+}
+
 static int uneven_run(const struct map_blocking *b, int tensor,
-                      const struct map_end *end) {
+                      int64_t row_bytes, const struct map_end *end) {
   enum map_reading reading = !end->inside          ? MAP_READ_APART
                              : !end->zeros[tensor] ? MAP_READ_ALIKE
                              : tensor == IN1       ? MAP_READ_CROWDED
                                                    : MAP_READ_APART;
-  return is_along_k(b, tensor) ? b->steps_k
-                               : map_uneven_run(b->steps_k, reading);
+  return is_along_k(b, tensor) ? uneven_rows(b, tensor, row_bytes)
+                               : map_uneven_run(b->steps_k, 1, reading);
 }
 
 /* Whether a descriptor counts what it writes of a row of the last buffer: small
@@ -133,7 +145,7 @@ static int run_of(const struct device *dev, const struct teir_problem *p,
                   const struct map_blocking *b, int tensor, int64_t row_bytes) {
   struct map_end end = end_of(dev, p, b);
   return is_filled(b, tensor, &end) ? 1
-         : b->last_k                ? uneven_run(b, tensor, &end)
+         : b->last_k                ? uneven_run(b, tensor, row_bytes, &end)
          : is_along_k(b, tensor)    ? long_run(dev, b, tensor, row_bytes)
                                     : 1;
 }

@@ -119,7 +119,7 @@ static bool can_add_zeros(const struct run_end *x) {
  * panel of in0 is worth more. */
 static bool is_small_ring(const struct map_steps *x, enum dtype type) {
   enum { MOST_BYTES = 48 << 10 };
-  int run = map_uneven_run(x->count, MAP_READ_CROWDED);
+  int run = map_uneven_run(x->count, 1, MAP_READ_CROWDED);
   return map_ring_depth(run) * run * x->block_k * x->block_n *
              dtype_bytes(type) <=
          MOST_BYTES;
@@ -204,20 +204,28 @@ static int descriptors(int turns, int buffers, int left) {
   return 2 * turns + (left > 1 ? turns / buffers : 0);
 }
 
-int map_uneven_run(int steps, enum map_reading reading) {
+static bool has_descriptors(int steps, int run, enum map_reading reading) {
   enum { MOST_TURNS = 6, MOST_ALIKE = 12 };
   enum { MOST_BDS = 12 }; /* of 24: out's on one channel take the others */
-  for (int run = 1; run < steps; run++) {
-    int buffers = (steps + run - 1) / run,
-        turns = map_ring_turns(map_ring_depth(run), buffers),
-        most = reading == MAP_READ_ALIKE && steps % run == 0 ? MOST_ALIKE
-                                                             : MOST_TURNS;
-    if (turns <= most &&
-        (reading != MAP_READ_CROWDED ||
-         descriptors(turns, buffers, steps - (buffers - 1) * run) <= MOST_BDS))
+  int buffers = (steps + run - 1) / run,
+      turns = map_ring_turns(map_ring_depth(run), buffers),
+      most = reading == MAP_READ_ALIKE && steps % run == 0 ? MOST_ALIKE
+                                                           : MOST_TURNS;
+  return turns <= most &&
+         (reading != MAP_READ_CROWDED ||
+          descriptors(turns, buffers, steps - (buffers - 1) * run) <= MOST_BDS);
+}
+
+int map_uneven_run(int steps, int least, enum map_reading reading) {
+  int first = 0;
+  for (int run = least; run < steps && (!first || run < 2 * first); run++) {
+    if (!has_descriptors(steps, run, reading))
+      continue;
+    if (2 * ((steps - 1) % run + 1) >= run)
       return run;
+    first = first ? first : run;
   }
-  return steps;
+  return first ? first : steps;
 }
 
 int map_ring_turns(int depth, int buffers) {

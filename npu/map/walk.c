@@ -189,7 +189,7 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
   struct map_stream words;
   bool uneven = b->last_k && tensor < OUT,
        apart = uneven && map_ends_apart(p, tensor, steps, group);
-  if (apart && (tensor != IN0 || !panel->chunks))
+  if (apart && tensor == IN0 && !panel->chunks)
     return false;
   if (apart)
     add_run(x, map_buffers_k(p, steps) - 1,
@@ -321,10 +321,12 @@ bool array_can_walk(const struct array *s, const struct map_blocking *b,
     if (!s->form->layout[t].in_place)
       continue;
     int count = count_runs(s, b, p, panel, t, &outermost);
-    if (count > dims + 1 || (count > dims && outermost > dev->max_iterations))
+    bool in_two = t == IN1 && map_in1_in_two(p); /* iteration counts rounds */
+    if (count > dims + !in_two ||
+        (count > dims && outermost > dev->max_iterations))
       return false;
     int64_t most = t == IN0 && again && count <= dims ? b->rounds_n
-                   : t == IN1 && map_fills(p)
+                   : in_two
                        ? rounds_by_iteration(dev, &inside, IN1)
                        : rounds_together(dev, &inside, t, count, outermost);
     *rounds = *rounds < most ? *rounds : most;

@@ -69,6 +69,13 @@ static const struct product cases[] = {
     {1, 1, 0, 16, 16, 1, 2, 3, 93, 24, 4, 1, MEM_TILE, true},
     {1, 0, 1, 16, 16, 1, 2, 2, 23, 6, 2, 4, MEM_TILE, false},
     {1, 0, 1, 16, 16, 1, 2, 2, 93, 24, 2, 1, CORE, false},
+    /* rows of in1 in runs, the last of which has a descriptor of its own */
+    {0, 0, 1, 16, 64, 1, 2, 3, 67, 4, 2, 8, NOT_NEEDED, false},
+    {0, 1, 1, 16, 64, 2, 1, 2, 67, 4, 6, 8, NOT_NEEDED, false},
+    {0, 0, 1, 16, 64, 1, 1, 1, 67, 4, 0, 8, NOT_NEEDED, false},
+    {0, 0, 1, 16, 64, 1, 2, 3, 538, 32, 2, 1, MEM_TILE, false},
+    {0, 1, 1, 16, 64, 1, 2, 3, 537, 32, 6, 1, CORE, false},
+    {1, 0, 1, 16, 64, 1, 2, 2, 1101, 64, 2, 1, CORE, false},
 };
 
 static void put_group(struct text *t, const struct product *x, const char *loop,
