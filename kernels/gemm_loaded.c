@@ -29,15 +29,16 @@ enum {
 /* A channel that fills a block. */
 struct channel {
   uint32_t at; /* of its next access */
-  int left;    /* beats that have not come yet */
-  int beats;   /* in the FIFO */
-  int block_beats;
-  int access_beats; /* in a bank's word, or in a run that is shorter */
+  int left;    /* bytes that have not come yet */
+  int held;    /* in the FIFO */
+  int block_bytes;
+  int access_bytes; /* a bank's word, or a run that is shorter */
 };
 
 struct loaded {
   const struct kernel_places *places;
-  uint32_t word_bytes;             /* of a bank; two make the widest access */
+  uint32_t word_bytes; /* of a bank; two make the widest access */
+  int beat_bytes;
   int product_count, span, cycles; /* span: of a product; cycles: of all */
   uint8_t (*pair)[PAIRS];          /* accesses of the core, by cycle */
   struct channel channel[INPUTS];
@@ -86,16 +87,16 @@ static bool try_cycle(struct loaded *l, unsigned pairs) {
     wanted |= pairs >> p & 1 ? 3u << 2 * p : 0;
   for (int i = 0; i < INPUTS; i++) {
     struct channel *c = &l->channel[i];
-    if (c->left && c->beats < FIFO_BEATS)
-      c->left--, c->beats++;
+    if (c->left && c->held < FIFO_BEATS * l->beat_bytes)
+      c->left -= l->beat_bytes, c->held += l->beat_bytes;
     unsigned bit =
         1u << (2 * (c->at >> PAIR_SHIFT) + (c->at / l->word_bytes & 1));
-    bool urgent = FIFO_BEATS - c->beats < MARGIN_BEATS;
-    if (c->beats < c->access_beats || taken & bit || (wanted & bit && !urgent))
+    bool urgent = FIFO_BEATS - c->held / l->beat_bytes < MARGIN_BEATS;
+    if (c->held < c->access_bytes || taken & bit || (wanted & bit && !urgent))
       continue;
     taken |= bit;
-    c->beats -= c->access_beats;
-    c->at += l->word_bytes / ACCESS_BEATS * (uint32_t)c->access_beats;
+    c->held -= c->access_bytes;
+    c->at += (uint32_t)c->access_bytes;
   }
   return !(taken & wanted);
 }
@@ -120,8 +121,8 @@ static void aim(struct loaded *l, int product) {
       continue;
     int other = 1 - buffer_of(l, i, product);
     l->channel[i].at = i ? l->places->b[other] : l->places->a[other];
-    l->channel[i].left = l->channel[i].block_beats;
-    l->channel[i].beats = 0;
+    l->channel[i].left = l->channel[i].block_bytes;
+    l->channel[i].held = 0;
   }
 }
 
@@ -137,12 +138,12 @@ bool kernel_gemm_loaded(const struct kernel_gemm *k,
                        .word_bytes = (uint32_t)s.machine->access_bytes / 2,
                        .product_count = STEPS * places->group,
                        .span = s.last_mac + 1 - s.first_mac};
-    int beat = (int)l.word_bytes / ACCESS_BEATS;
+    int word = (int)l.word_bytes;
+    l.beat_bytes = word / ACCESS_BEATS;
     for (int i = 0; i < INPUTS; i++) {
-      int run = (int)places->run[i] / beat;
-      l.channel[i].block_beats = (int)kernel_gemm_bytes(k, i) / beat;
-      l.channel[i].access_beats =
-          run > 0 && run < ACCESS_BEATS ? run : ACCESS_BEATS;
+      int run = (int)places->run[i];
+      l.channel[i].block_bytes = (int)kernel_gemm_bytes(k, i);
+      l.channel[i].access_bytes = run > 0 && run < word ? run : word;
     }
     l.cycles = l.product_count * l.span;
     l.pair = arena_array(a, (size_t)l.cycles, sizeof *l.pair);

@@ -41,6 +41,9 @@
  *
  *   in0  [m][k] is read as [R][m/R][k 0]   and written as [m/R][k/S][R][S]
  *        [m/R][k][R], read as [m/R][k 0][R], which is [m/R][k/S][S][R]
+ *
+ * unless a small matrix has a word of a row, which a core would have to write
+ * one by one beside the kernel: then the mem tile reads [m/R][k/S 0][R][S].
  */
 #include "ring.h"
 

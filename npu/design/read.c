@@ -25,6 +25,14 @@ static struct walk in0_padded_walk(const struct tile_program *p,
     bool by_step = wide && steps > 1 && !apart;
     w.dim[1] = (struct bd_dim){(uint32_t)s->m * row, rows};
     w.dim[2] = (struct bd_dim){row, (uint32_t)s->m};
+    if (map_cuts_words(s, p->transfer[IN0].type, turned)) {
+      const struct bd_dim k = w.dim[0], across = w.dim[1];
+      w.dim[0] = w.dim[2];
+      w.dim[1] = k;
+      w.dim[2] = across;
+      w.zero_runs = w.zeros;
+      w.zeros = 0;
+    }
     w.dim[3] = (struct bd_dim){by_step ? run : m * row, 0};
     w.dims = 4;
   }

@@ -82,12 +82,18 @@ static int read_in0(const struct tile_program *p, const struct kernel_shape *s,
   return count;
 }
 
+/* A walk's dimension over k, of which the last `words` are zeros. */
+static void end_walk(struct walk *w, int k, uint32_t words) {
+  w->dim[k].wrap -= words;
+  *(k ? &w->zero_runs : &w->zeros) = words;
+}
+
 /* Of blocks that are not cut the `left` steps of the last buffer, in one or two
  * walks like that of the `steps` of others, zeros behind the last one's k:
  * gives how many. */
 static int read_inside(const struct tile_program *p, const struct walk *usual,
-                       int steps, int left, int last, struct walk w[2]) {
-  uint32_t run = usual->dim[0].wrap,
+                       int k, int steps, int left, int last, struct walk w[2]) {
+  uint32_t run = usual->dim[k].wrap,
            step = usual->length_words / (uint32_t)steps,
            words = (run * (uint32_t)last + (uint32_t)p->block_k - 1) /
                    (uint32_t)p->block_k;
@@ -100,8 +106,7 @@ static int read_inside(const struct tile_program *p, const struct walk *usual,
     return count;
   w[count] = *usual;
   w[count].part_bytes[0] = (uint32_t)whole * run * 4;
-  w[count].dim[0].wrap = words;
-  w[count].zeros = run - words;
+  end_walk(&w[count], k, run - words);
   w[count++].length_words = step;
   return count;
 }
@@ -151,7 +156,9 @@ bool make_uneven_ring(struct builder *m, struct mem_tile *tile, struct ring *r,
   if (end.inside) {
     read[0] = tensor == IN0 ? in0_read_walk(p, s, steps, steps)
                             : in1_read_walk(p, s, steps);
-    reads = read_inside(p, &read[0], steps, left,
+    bool words = tensor == IN0 && map_cuts_words(s, p->transfer[IN0].type,
+                                                 p->transfer[IN0].turned);
+    reads = read_inside(p, &read[0], words, steps, left,
                         end.zeros[tensor] ? of_last : p->block_k, read_last);
   } else if (tensor == IN0) {
     if (buffers > 1)

@@ -239,15 +239,12 @@ static bool counts_k(const struct array *s, const struct map_blocking *b) {
   return true;
 }
 
-/* A core's channel cuts what is contiguous along k, and counts small matrices
- * of in0. */
 bool array_pads(const struct array *s, const struct map_blocking *b,
                 int64_t k) {
   const struct map_layout *in0 = &s->form->layout[IN0];
-  int small = b->block_m / s->mac.m * (b->block_k / s->mac.k),
-      most = s->at->device->tile[TILE_CORE].max_wrap;
   return is_words(s, k) && counts_k(s, b) &&
-         ((in0->in_place && in0->turned) || small <= most);
+         map_can_cut(s->at->device, &s->mac, s->problem->type[IN0],
+                     in0->in_place && in0->turned, b->block_m, b->block_k);
 }
 
 /* The most k for a block that zeros fill up; 0: there are none. */
@@ -272,8 +269,9 @@ static bool may_end_short(const struct array *s, const struct map_blocking *b) {
          b->block_k % s->mac.k == 0 &&
          (whole ? extent > b->block_k
                 : b->block_k - extent < MOST_SPARE && counts_k(s, b) &&
-                      map_may_end_inside(s->at->device, &s->mac, x[IN0].turned,
-                                         b->block_m, b->block_k, b->group_m)) &&
+                      map_may_end_inside(s->at->device, &s->mac, p->type[IN0],
+                                         x[IN0].turned, b->block_m, b->block_k,
+                                         b->group_m)) &&
          b->block_m % s->mac.m == 0 && b->block_n % s->mac.n == 0 &&
          x[IN0].in_place && x[IN1].in_place && s->grid.split == 1 &&
          !p->finish.bias &&

@@ -61,14 +61,17 @@ static struct kernel_gemm kernel_of(const struct device *dev,
 }
 
 /* Bytes that a core's channel writes one behind the other: where zeros follow a
- * block's k, it cuts what is contiguous along k into small matrices
- * (npu/design/core.c). */
+ * block's k, it cuts what is contiguous along k into small matrices, unless the
+ * mem tile does (npu/design/core.c). */
 static uint32_t run_of(const struct array *s, const struct map_blocking *b,
                        int input) {
   bool padded = b->valid_k && b->valid_k < b->block_k,
        inside = b->last_k % s->mac.k != 0,
-       along_k = b->form.layout[input].turned == (input == IN1);
-  return (padded || inside) && along_k
+       turned = b->form.layout[input].turned,
+       along_k = turned == (input == IN1),
+       cut = input == IN0 &&
+             map_cuts_words(&s->mac, s->problem->type[IN0], turned);
+  return (padded || inside) && along_k && !cut
              ? (uint32_t)(s->mac.k * dtype_bytes(s->problem->type[input]))
              : 0;
 }

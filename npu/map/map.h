@@ -527,9 +527,17 @@ int map_uneven_run(int steps, int least, enum map_reading);
 int map_ring_depth(int run); /* in buffers of so many steps */
 struct map_end map_end(const struct tile_program *);
 bool map_is_cleared(const struct tile_program *);
+/* Blocks of in0 that zeros fill up lie in rows of k.  Where a small matrix has
+ * a word of a row, the mem tile's reader cuts them into small matrices; else a
+ * core's channel does, which has to count those of a block. */
+bool map_cuts_words(const struct kernel_shape *, enum dtype in0,
+                    bool in0_turned);
+bool map_can_cut(const struct device *, const struct kernel_shape *,
+                 enum dtype in0, bool in0_turned, int block_m, int block_k);
 /* Whether K may end so in such blocks. */
 bool map_may_end_inside(const struct device *, const struct kernel_shape *,
-                        bool in0_turned, int block_m, int block_k, int group_m);
+                        enum dtype in0, bool in0_turned, int block_m,
+                        int block_k, int group_m);
 /* Whether what in1's last step lacks is filled up with rows of k that it has
  * elsewhere, so that all its buffers are alike: where K ends inside a small
  * matrix, no zeros are added, and rows lie one behind the other. */

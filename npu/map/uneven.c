@@ -68,12 +68,21 @@ bool map_join_steps(struct tile_program *q, int steps) {
   return true;
 }
 
-/* The core's channel counts what it cuts of in0 into small matrices. */
+bool map_cuts_words(const struct kernel_shape *s, enum dtype in0,
+                    bool in0_turned) {
+  return !in0_turned && s->k * dtype_bytes(in0) == WORD;
+}
+
+bool map_can_cut(const struct device *dev, const struct kernel_shape *s,
+                 enum dtype in0, bool in0_turned, int block_m, int block_k) {
+  return in0_turned || map_cuts_words(s, in0, in0_turned) ||
+         block_m / s->m * (block_k / s->k) <= dev->tile[TILE_CORE].max_wrap;
+}
+
 bool map_may_end_inside(const struct device *dev, const struct kernel_shape *s,
-                        bool in0_turned, int block_m, int block_k,
-                        int group_m) {
-  return group_m == 1 && (in0_turned || block_m / s->m * (block_k / s->k) <=
-                                            dev->tile[TILE_CORE].max_wrap);
+                        enum dtype in0, bool in0_turned, int block_m,
+                        int block_k, int group_m) {
+  return group_m == 1 && map_can_cut(dev, s, in0, in0_turned, block_m, block_k);
 }
 
 bool map_ends_well(const struct tile_program *q) {
@@ -85,8 +94,9 @@ bool map_ends_well(const struct tile_program *q) {
          !map_is_padded(q) &&
          (q->all_k % s.k == 0
               ? q->steps_k > 1
-              : map_may_end_inside(q->device, &s, q->transfer[IN0].turned,
-                                   q->block_m, q->block_k, q->group_m)) &&
+              : map_may_end_inside(q->device, &s, q->transfer[IN0].type,
+                                   q->transfer[IN0].turned, q->block_m,
+                                   q->block_k, q->group_m)) &&
          q->grid.split == 1 && !q->grid.apart && !q->finish.bias;
 }
 
@@ -108,11 +118,11 @@ static struct run_end end_of_run(const struct kernel_shape *s, enum dtype type,
   return (struct run_end){x->last_k * each, x->block_k * each};
 }
 
-/* The reader adds so many words behind a run at most: six bits of a descriptor.
- */
-static bool can_add_zeros(const struct run_end *x) {
-  enum { MOST_WORDS = 63 };
-  return x->of_block / WORD - (x->bytes + WORD - 1) / WORD <= MOST_WORDS;
+/* The reader adds so many words behind a run at most: six bits of a descriptor,
+ * or five where it reads words of several rows in turn. */
+static bool can_add_zeros(const struct run_end *x, bool words) {
+  const int most = words ? 31 : 63;
+  return x->of_block / WORD - (x->bytes + WORD - 1) / WORD <= most;
 }
 
 /* Whether the buffers of in1 that are not alike then take little space, which a
@@ -144,7 +154,8 @@ struct map_end map_end_of(const struct kernel_shape *s,
     return one[IN0];
   for (int i = 0; i < OUT; i++) {
     struct run_end run = end_of_run(s, type[i], turned[i], i, x);
-    bool adds = can_add_zeros(&run) &&
+    bool words = i == IN0 && map_cuts_words(s, type[IN0], turned[IN0]),
+         adds = can_add_zeros(&run, words) &&
                 (i == IN0 || turned[IN1] || is_small_ring(x, type[IN1]));
     one[i].zeros[i] = both.zeros[i] = adds;
     one[i].clear[i] = both.clear[i] = !adds              ? MAP_CLEAR_ALL
