@@ -13,6 +13,7 @@
  * followed.
  */
 #include "kernel_gemm.h"
+#include "kernel_trace.h"
 
 #include <assert.h>
 
@@ -132,6 +133,8 @@ bool kernel_gemm_loaded(const struct kernel_gemm *k,
   struct arena *a = arena_open();
   struct schedule s;
   bool good = kernel_gemm_schedule(a, k, &s, d);
+  if (good && kernel_gemm_by_lanes(k->isa, k->in0, k->in1, k->out))
+    good = kernel_fold(a, "product", NULL, 0, &s, d); /* may be too long */
   assert(places->group == 1 || places->group == 2);
   if (good) {
     struct loaded l = {.places = places,

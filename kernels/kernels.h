@@ -158,7 +158,8 @@ struct kernel_places {
   uint32_t run[2];
 };
 /* Cycles of one product among others of its kind while DMA channels bring the
- * next blocks of A and B: what to expect of it in a design (gemm_loaded.c). */
+ * next blocks of A and B: what to expect of it in a design (gemm_loaded.c).
+ * False, too, of one by lanes that is too long for a program memory. */
 bool kernel_gemm_loaded(const struct kernel_gemm *,
                         const struct kernel_places *, double *cycles,
                         struct diag *);

@@ -72,10 +72,9 @@ static void keep(struct array *s, const struct map_blocking *b) {
   s->best[last] = *b;
 }
 
-/* Cycles of a launch in blocks of which depth was asked last; the cheapest are
- * kept. */
-static double price(void *self, const struct teir_blocks *x, double best) {
-  struct array *s = self;
+/* Cycles of a launch in blocks of which depth was asked last, s->tried then. */
+static double price_tried(struct array *s, const struct teir_blocks *x,
+                          double best) {
   const struct device *dev = s->at->device;
   if (is_poor(s, x, best))
     return HUGE_VAL;
@@ -94,23 +93,49 @@ static double price(void *self, const struct teir_blocks *x, double best) {
       !map_mem_panel(dev, s->problem, b, &panel))
     return HUGE_VAL;
   b->predicted_cycles = array_launch_cycles(s, b, &core, &panel);
-  if (b->predicted_cycles == HUGE_VAL)
-    return HUGE_VAL;
-  keep(s, b);
   return b->predicted_cycles;
 }
 
-/* The cheapest of the list, measured where it may matter. */
+/* The same; the cheapest are kept. */
+static double price(void *self, const struct teir_blocks *x, double best) {
+  struct array *s = self;
+  double cycles = price_tried(s, x, best);
+  if (cycles < HUGE_VAL)
+    keep(s, &s->tried);
+  return cycles;
+}
+
+/* Measured, with less k where no kernel of so much can be made: by lanes it is
+ * long. */
+static double measure(struct array *s, struct map_blocking *b) {
+  double cycles = array_measured_cycles(s, b);
+  s->most = HUGE_VAL;
+  for (int k = b->block_k / 2; cycles == HUGE_VAL && k > s->least.k; k /= 2) {
+    const struct teir_blocks x = {.block = {[TEIR_M] = b->block_m,
+                                            [TEIR_N] = b->block_n,
+                                            [TEIR_K] = k - k % s->least.k},
+                                  .form = b->group_m};
+    if (depth(s, &x, HUGE_VAL) <= 0 || price_tried(s, &x, HUGE_VAL) == HUGE_VAL)
+      return HUGE_VAL;
+    *b = s->tried;
+    cycles = array_measured_cycles(s, b);
+  }
+  return cycles;
+}
+
+/* The cheapest of the list, measured where it may matter; those of which no
+ * kernel can be made do not count. */
 static struct map_blocking choose(struct array *s) {
   double formula = s->best[0].predicted_cycles, least = HUGE_VAL;
   int most = formula < WORTH_MEASURING ? 0
              : formula < WORTH_MORE    ? MEASURED
                                        : MANY_MEASURED,
       best = 0;
-  most = most < s->count ? most : s->count;
-  for (int i = 0; i < most && s->best[i].predicted_cycles < least; i++) {
+  for (int i = 0;
+       i < s->count && most > 0 && s->best[i].predicted_cycles < least; i++) {
     struct map_blocking *b = &s->best[i];
-    b->predicted_cycles = array_measured_cycles(s, b);
+    b->predicted_cycles = measure(s, b);
+    most -= b->predicted_cycles < HUGE_VAL;
     if (b->predicted_cycles < least) {
       least = b->predicted_cycles;
       best = i;
