@@ -170,6 +170,9 @@ static const struct priced priced[] = {
     /* inputs of the next round come while results are rounded */
     {"8700g", "dbec,ca->dabe", "a=5,b=59,c=1,d=12,e=50", DTYPE_BF16, DTYPE_BF16,
      error, 0},
+    /* rows of in1 along an uneven k, which mem tiles would not have whole */
+    {"phoenix", "ab,cb->ac", "a=240,b=1262,c=160", DTYPE_BF16, DTYPE_F32, error,
+     92000},
     /* little work, for which few cores and a packed input are better than what
      * all of them take, all tensors being packed */
     {"8700g-turbo", "baed,ce->badc", "a=4,b=48,c=4,d=4,e=5", DTYPE_BF16,
