@@ -293,7 +293,7 @@ static void wait_idle(const struct design *x, struct command_list *l) {
 }
 
 /* Whether cores had better start before a task of the first phase: it takes
- * results, or waits for another one on its channel. */
+ * results, or brings more of a tensor behind another one on its channel. */
 static bool has_time(const struct by_phase *o, int i) {
   const struct design_task *k = o->task[i];
   if (k->argument == OUT)
@@ -302,7 +302,7 @@ static bool has_time(const struct by_phase *o, int i) {
     const struct design_task *before = o->task[j];
     if (tile_kind(k->row) == TILE_SHIM && before->row == k->row &&
         before->column == k->column && before->mm2s == k->mm2s &&
-        before->channel == k->channel)
+        before->channel == k->channel && before->argument == k->argument)
       return true;
   }
   return false;
