@@ -28,6 +28,8 @@ static void print_bd(const struct design_bd *b, struct text *t) {
               b->bd.length_words);
   if (b->row)
     text_printf(t, " from 0x%llx", (unsigned long long)b->bd.base);
+  if (b->offset_bytes)
+    text_printf(t, " +%lld", (long long)b->offset_bytes);
   for (int i = 0; i < 4; i++)
     if (dim_says(&b->bd.dim[i])) {
       text_printf(t, " d%d ", i);
@@ -111,6 +113,8 @@ static void put_bd(const struct design_bd *b, struct text *t) {
               direction(b->mm2s), b->channel, b->bd.length_words);
   if (b->row)
     text_printf(t, " base=%llu", (unsigned long long)b->bd.base);
+  if (b->offset_bytes)
+    text_printf(t, " offset=%lld", (long long)b->offset_bytes);
   for (int i = 0; i < 4; i++)
     if (dim_says(&b->bd.dim[i]))
       text_printf(t, " wrap%d=%u step%d=%d", i, b->bd.dim[i].wrap, i,
