@@ -26,13 +26,12 @@ bool isNamed(const CallBase &Call, StringRef Start) {
 // A call that does what a loop does.
 bool isOffer(const Instruction &I) {
   const auto *Call = dyn_cast<CallBase>(&I);
-  return Call && (isNamed(*Call, CallName) || isNamed(*Call, "nputeir.cpu"));
+  return Call && (isNamed(*Call, CallName) || isNamed(*Call, NestName));
 }
 
 bool isOurCall(const Instruction &I) {
   const auto *Call = dyn_cast<CallBase>(&I);
-  return isOffer(I) ||
-         (Call && (isNamed(*Call, CompareName) || isNamed(*Call, BesideName)));
+  return isOffer(I) || (Call && isNamed(*Call, CompareName));
 }
 
 // An array in the frame that only calls of ours get.

@@ -1,12 +1,11 @@
-// lower_cpu.cpp -- declarations of code for the processor get their code: for
-// the processor that the function around is compiled for, or, where that is any
+// lower_cpu.cpp -- the code for the processor that a declaration stands for:
+// for the one that the function around is compiled for, or, where that is any
 // x86-64, for each kind in the table with a choice in front, which asks the
 // processor once.
 #include "lower_cpu.h"
 
 #include "lower_cpu_code.h"
 
-#include "llvm/Analysis/InstructionSimplify.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -473,7 +472,9 @@ Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, Module &M) {
                             ConstantArray::get(T, Parts), "nputeir.parts");
 }
 
-void defineBy(Function &F, const CpuWork &W) {
+} // namespace
+
+void defineCpu(Function &F, const CpuWork &W) {
   bool Fixed;
   SmallVector<const teir_cpu *, 8> Cpus = cpusOf(F, W, Fixed);
   StringRef Name = F.getName().substr(strlen("nputeir."));
@@ -521,59 +522,10 @@ void defineBy(Function &F, const CpuWork &W) {
                                 C.getInt32(0));
     if (Cpu.kernel == CPU_KERNEL_TILES)
       Has = takesTiles(C, Cpu, W, Has);
-    C.when(
-        Has, [&] { C.put(Run(Cpu), Slot); }, [&] { Choose(Best - 1); });
+    C.when(Has, [&] { C.put(Run(Cpu), Slot); }, [&] { Choose(Best - 1); });
   };
   Choose(Cpus.size() - 1);
   C.CreateRet(C.get(C.getInt32Ty(), Slot));
-}
-
-// The weak reference was compared with null, which it no longer is.
-void foldComparisons(Function &F) {
-  SmallVector<User *, 8> Users(F.users());
-  for (User *U : Users)
-    if (auto *I = dyn_cast<ICmpInst>(U))
-      replaceAndRecursivelySimplify(
-          I, ConstantInt::getBool(I->getType(),
-                                  I->getPredicate() == CmpInst::ICMP_NE));
-}
-
-void defineBesideOf(Module &M) {
-  Function *F = M.getFunction(BesideName);
-  if (!F || !F->isDeclaration())
-    return;
-  std::string Name = std::string(BesideName) + "." + CPU_CODE;
-  Function *Shared = madeBefore(M, Name);
-  if (!Shared) {
-    Shared = sharedFunction(M, F->getFunctionType(), Name);
-    Shared->setDoesNotThrow();
-    Shared->addFnAttr(Attribute::NoInline);
-    defineBeside(*Shared);
-  }
-  F->replaceAllUsesWith(Shared);
-  F->eraseFromParent();
-}
-
-} // namespace
-
-PreservedAnalyses DefineCpuPass::run(Module &M, ModuleAnalysisManager &) {
-  SmallVector<Function *, 8> Wanted;
-  for (Function &F : M)
-    if (F.isDeclaration() && F.hasFnAttribute(CpuAttribute) && !F.use_empty())
-      Wanted.push_back(&F);
-  defineBesideOf(M);
-  for (Function *F : Wanted) {
-    ArenaScope Scope;
-    CpuWork W;
-    if (!CpuWork::parse(Scope.A,
-                        F->getFnAttribute(CpuAttribute).getValueAsString(), W))
-      continue; // not ours: it stays null, and the loops run
-    F->removeFnAttr(CpuAttribute);
-    F->setLinkage(GlobalValue::InternalLinkage);
-    foldComparisons(*F);
-    defineBy(*F, W);
-  }
-  return Wanted.empty() ? PreservedAnalyses::all() : PreservedAnalyses::none();
 }
 
 } // namespace nputeir

@@ -1,8 +1,7 @@
 // lower_cpu.h -- contractions as code for the processor, in the object itself.
 //
-// In front of a nest stands a call of a function that is named after the types
-// and the epilogue, and gets sizes, strides and addresses in one array of
-// 8-byte slots:
+// A function that is named after the types and the epilogue gets sizes, strides
+// and addresses in one array of 8-byte slots:
 //
 //     tensors         addresses of in0, in1, out and the epilogue's extras
 //     limits          what the sums of those of in0, then of in1, start with:
@@ -14,10 +13,11 @@
 //     axes            by role, outermost first: extent, stride of each tensor,
 //                     step of each limit
 //
-// While loops are optimised it is a weak declaration, whose attribute says what
-// it computes.  DefineCpuPass gives it its code at the end of the pipeline, so
-// that no other pass sees it: it is written as the code generator shall have
-// it.  Blocks and instruction sets come from teir's table of processors.
+// Like the function that stands before it (lower_cpu_nest.cpp), it is a weak
+// declaration at first, whose attribute says what it computes.  DefineCpuPass
+// gives both their code at the end of the pipeline, so that no other pass sees
+// it: it is written as the code generator shall have it.  Blocks and
+// instruction sets come from teir's table of processors.
 #ifndef NPUTEIR_LOWER_CPU_H
 #define NPUTEIR_LOWER_CPU_H
 
@@ -286,11 +286,14 @@ CpuCode driverCode(CpuUnit &U, const CpuWork &W);
 // A panel of an input.
 CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T);
 
-// ---- lower_cpu.cpp ----
-// All declarations of a module that have the attribute get their code.
+// ---- lower_cpu_define.cpp ----
+// All declarations of a module get their code.
 struct DefineCpuPass : llvm::PassInfoMixin<DefineCpuPass> {
   llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &);
 };
+
+// ---- lower_cpu.cpp ----
+void defineCpu(llvm::Function &F, const CpuWork &W);
 // A processor in the table has the target of F.
 bool hasCpu(const llvm::Function &F);
 // The weakest that is meant.
@@ -315,24 +318,69 @@ llvm::Value *cpuPays(const llvm::IRBuilder<> &At, const contraction &C,
 bool cpuNeverPays(const llvm::Function &F, const contraction &C,
                   int64_t LeastMacs);
 
-// ---- lower_cpu_overlap.cpp ----
-// May the code run: are the result and what is read apart in memory?  True: it
-// is known.  Else, does the result lie beside it in the same array?  That needs
-// a function, which is declared; it has its code where cpuFunction's have it.
-llvm::Value *cpuIsApart(llvm::IRBuilder<> &B, const contraction &C,
-                        const CpuOperands &X);
-llvm::Value *cpuIsBeside(llvm::IRBuilder<> &B, const contraction &C,
-                         const CpuOperands &X);
-void defineBeside(llvm::Function &F);
-
 // ---- lower_cpu_call.cpp ----
 // False and *Why when there is no code for the contraction.
 bool cpuTakes(const contraction &C, const char **Why);
-// The declaration of the code, for the target of a function.
+// Of a function that gives 0 where the work is done, for the target of another.
+llvm::Function *cpuDeclare(const llvm::Function &Like, llvm::StringRef Prefix,
+                           llvm::StringRef Attribute, const std::string &Text,
+                           llvm::ArrayRef<llvm::Type *> Arguments);
+// The declaration of the code.
 llvm::Function *cpuFunction(const llvm::Function &Like, const contraction &C);
+// What the code gets.
+struct CpuSlots {
+  llvm::Value *Place;
+  llvm::SmallVector<llvm::Value *, 64> Axes; // of all roles
+  unsigned Record;                           // numbers of an axis
+  llvm::Value *AxesPlace;                    // null: all are constants
+  bool Exchanged;                            // in1 stands before in0
+  // The place of a tensor's stride in an axis.
+  unsigned strideOf(unsigned T) const {
+    return 1 + (Exchanged && T <= IN1 ? IN0 + IN1 - T : T);
+  }
+};
+CpuSlots cpuFillSlots(llvm::IRBuilder<> &B, const contraction &C,
+                      const CpuOperands &X);
+
+// ---- lower_cpu_overlap.cpp ----
+// What is read, and not known to be another object than out: a bit per tensor.
+unsigned cpuMayOverlap(const contraction &C, const CpuOperands &X);
+// May the code run: are the result and these tensors apart in memory?
+class CpuOverlap {
+  const contraction &C;
+  struct Read {
+    unsigned Tensor;
+    llvm::Value *IsApart, *Distance; // in bytes, from the result
+  };
+  llvm::SmallVector<Read, 4> Reads;
+
+public:
+  CpuOverlap(llvm::IRBuilder<> &B, const contraction &C, const CpuOperands &X,
+             unsigned Tensors);
+  llvm::Value *isApart(llvm::IRBuilder<> &B) const;
+  // Where ranges overlap: does the result lie beside what is read in the same
+  // array?  That needs a function, which is declared; it has its code where
+  // cpuFunction's have it.
+  llvm::Value *isBeside(llvm::IRBuilder<> &B, const CpuSlots &Slots) const;
+};
+constexpr const char *BesideName = "nputeir.beside";
+void defineBeside(llvm::Function &F);
+
+// ---- lower_cpu_nest.cpp ----
+// A function that asks whether the code may do a nest, and calls it.
+struct CpuNestCode {
+  llvm::Function *Code;
+  llvm::SmallVector<int, 8> Symbols; // of the contraction, that it gets
+};
+// Priced: it asks, too, whether the code is faster than the loops.
+CpuNestCode cpuNest(const llvm::Function &Like, const contraction &C,
+                    const CpuOperands &X, bool Priced);
 // The call; true when the result is there.
-llvm::Value *cpuCall(llvm::IRBuilder<> &B, llvm::Function &Code,
-                     const contraction &C, const CpuOperands &X);
+llvm::Value *cpuCall(llvm::IRBuilder<> &B, const CpuNestCode &N,
+                     const CpuOperands &X);
+// Such a declaration gets its code; false: it is not ours.
+bool cpuIsNest(const llvm::Function &F);
+bool cpuDefineNest(llvm::Function &F);
 
 } // namespace nputeir
 

@@ -43,23 +43,23 @@ bool cpuTakes(const contraction &C, const char **Why) {
 
 // ---- the call ----
 
-// Of what is computed and for which target, by name and attribute.
-Function *cpuFunction(const Function &Like, const contraction &C) {
+// What is computed and for which target, by name and attribute.
+Function *cpuDeclare(const Function &Like, StringRef Prefix,
+                     StringRef Attribute, const std::string &Text,
+                     ArrayRef<Type *> Arguments) {
   auto &M = *const_cast<Module *>(Like.getParent());
-  std::string Text = workOf(Arranged(C).C).print();
   StringRef Cpu = Like.getFnAttribute("target-cpu").getValueAsString();
   StringRef Features =
       Like.getFnAttribute("target-features").getValueAsString();
   unsigned Hash = stableHash(Text + "/" + Cpu.str() + "/" + Features.str());
-  std::string Name = "nputeir.cpu." + std::to_string(Hash);
+  std::string Name = Prefix.str() + std::to_string(Hash);
   if (Function *F = madeBefore(M, Name))
     return F;
-  LLVMContext &X = M.getContext();
   auto *F = Function::Create(
-      FunctionType::get(Type::getInt32Ty(X), {bytePointer(X)}, false),
+      FunctionType::get(Type::getInt32Ty(M.getContext()), Arguments, false),
       GlobalValue::ExternalWeakLinkage, Name, M);
   F->setDoesNotThrow();
-  F->addFnAttr(CpuAttribute, Text);
+  F->addFnAttr(Attribute, Text);
   // The code generator makes its tables once for all functions that are alike
   // in these.
   for (const char *Kept :
@@ -68,6 +68,12 @@ Function *cpuFunction(const Function &Like, const contraction &C) {
     if (Like.hasFnAttribute(Kept))
       F->addFnAttr(Like.getFnAttribute(Kept));
   return F;
+}
+
+Function *cpuFunction(const Function &Like, const contraction &C) {
+  return cpuDeclare(Like, "nputeir.cpu.", CpuAttribute,
+                    workOf(Arranged(C).C).print(),
+                    {bytePointer(Like.getContext())});
 }
 
 // Are the innermost axis of columns dense in the result, and the next one in
@@ -155,11 +161,10 @@ static void tileSteps(IRBuilder<> &B, SmallVectorImpl<Value *> &Axes,
     Axes.append(A.begin(), A.end());
 }
 
-Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &Given,
-               const CpuOperands &X) {
+CpuSlots cpuFillSlots(IRBuilder<> &B, const contraction &Given,
+                      const CpuOperands &X) {
   Arranged By(Given);
   const contraction &C = By.C;
-  Function &F = *B.GetInsertBlock()->getParent();
   unsigned Tensors = movedOf(C);
   assert(X.Tensor.size() == tensorsOf(C));
   SmallVector<Value *, 64> Slots(X.Tensor.begin(), X.Tensor.end());
@@ -170,47 +175,50 @@ Value *cpuCall(IRBuilder<> &B, Function &Code, const contraction &Given,
     Value *Start = X.Number(L.start); // below: -Start - 1 is not below zero
     Slots.push_back(L.below ? B.CreateNot(Start) : Start);
   }
-  bool Fixed = workOf(C).Fixed.has_value();
-  if (!Fixed) {
-    Slots.push_back(B.getInt64(C.accumulate));
-    Slots.push_back(nullptr); // the parts: the code has their addresses
-  }
-  SmallVector<Value *, 64> Axes;
-  for (int R = 0; !Fixed && R < AXIS_ROLES; R++) {
+  CpuSlots S = {nullptr, {}, Tensors + 1, nullptr, By.Exchanged};
+  SmallVector<Value *, AXIS_ROLES> Counts;
+  for (int R = 0; R < AXIS_ROLES; R++) {
     SmallVector<CpuAxis, 8> Of = axesOf(C, (axis_role)R);
-    size_t First = Axes.size();
+    size_t First = S.Axes.size();
     for (const CpuAxis &A : Of) {
-      Axes.push_back(X.Number(A.Extent));
+      S.Axes.push_back(X.Number(A.Extent));
       for (unsigned T = 0; T < Tensors; T++) {
-        Value *S = X.Number(A.Stride[T]);
+        Value *Step = X.Number(A.Stride[T]);
         bool Falls = T >= tensorsOf(C) && limitAt(C, T).below;
-        Axes.push_back(Falls ? B.CreateNeg(S) : S);
+        S.Axes.push_back(Falls ? B.CreateNeg(Step) : Step);
       }
     }
     if (R == AXIS_N && mayTurnPanels(C, Of))
-      exchangeLast(B, Axes, Tensors + 1, readsMore(B, C, X, Of.back()));
+      exchangeLast(B, S.Axes, S.Record, readsMore(B, C, X, Of.back()));
     ptrdiff_t Crossing = R == AXIS_K ? crossing(C, Of) : -1;
     if (Crossing >= 0)
-      tileSteps(B, Axes, First, Tensors + 1, (size_t)Crossing);
-    Slots.push_back(B.getInt64((Axes.size() - First) / (Tensors + 1)));
+      tileSteps(B, S.Axes, First, S.Record, (size_t)Crossing);
+    Counts.push_back(B.getInt64((S.Axes.size() - First) / S.Record));
   }
-  Slots.append(Axes.begin(), Axes.end());
-  BasicBlock &Entry = F.getEntryBlock();
+  size_t AxesAt = 0;
+  if (!workOf(C).Fixed) {
+    Slots.push_back(B.getInt64(C.accumulate));
+    Slots.push_back(nullptr); // the parts: the code has their addresses
+    Slots.append(Counts);
+    AxesAt = Slots.size();
+    Slots.append(S.Axes);
+  }
+  BasicBlock &Entry = B.GetInsertBlock()->getParent()->getEntryBlock();
   auto *Array = ArrayType::get(B.getInt64Ty(), Slots.size());
-  Value *Place = IRBuilder<>(&Entry, Entry.getFirstInsertionPt())
+  Value *Frame = IRBuilder<>(&Entry, Entry.getFirstInsertionPt())
                      .CreateAlloca(Array, nullptr, "nputeir.slots");
-  for (size_t I = 0; I < Slots.size(); I++) {
-    if (!Slots[I])
-      continue;
-    Value *Slot = B.CreateConstInBoundsGEP2_64(Array, Place, 0, I);
-    B.CreateAlignedStore(
-        Slots[I], B.CreatePointerCast(Slot, pointerTo(Slots[I]->getType())),
-        Align(8));
-  }
-  Value *Status = B.CreateCall(
-      &Code, {B.CreatePointerCast(Place, bytePointer(F.getContext()))},
-      "nputeir.computed");
-  return B.CreateICmpEQ(Status, B.getInt32(0));
+  auto At = [&](size_t I) {
+    return B.CreateConstInBoundsGEP2_64(Array, Frame, 0, I);
+  };
+  for (size_t I = 0; I < Slots.size(); I++)
+    if (Value *V = Slots[I])
+      B.CreateAlignedStore(
+          V, B.CreatePointerCast(At(I), pointerTo(V->getType())), Align(8));
+  Type *P = bytePointer(B.getContext());
+  S.Place = B.CreatePointerCast(Frame, P);
+  if (AxesAt)
+    S.AxesPlace = B.CreatePointerCast(At(AxesAt), P);
+  return S;
 }
 
 } // namespace nputeir

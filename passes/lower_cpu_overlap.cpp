@@ -1,8 +1,8 @@
 // lower_cpu_overlap.cpp -- may the code for the processor run, or does its
-// result overlap what it reads?  Mostly ranges of bytes are apart, which is
-// asked where the code is called.  Where they overlap, parts of one array may
-// lie beside each other, as columns of a matrix do: a function that the whole
-// program shares tells, from the extents and strides.
+// result overlap what it reads?  Mostly ranges of bytes are apart.  Where they
+// overlap, parts of one array may lie beside each other, as columns of a matrix
+// do: a function that the whole program shares tells, from the extents and
+// strides.
 #include "lower_cpu_form.h"
 
 #include "llvm/Analysis/ValueTracking.h"
@@ -13,6 +13,10 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
+dtype typeOf(const contraction &C, unsigned T) {
+  return T < TENSORS ? C.type[T] : C.extra[T - TENSORS].type;
+}
+
 struct Range {
   Value *Low, *High; // the last byte's place, plus one
 };
@@ -21,9 +25,8 @@ Range rangeOf(IRBuilder<> &B, const contraction &C, const CpuOperands &X,
               unsigned T) {
   Value *Zero = B.getInt64(0);
   Value *Place = B.CreatePtrToInt(X.Tensor[T], B.getInt64Ty());
-  dtype Type = T < TENSORS ? C.type[T] : C.extra[T - TENSORS].type;
-  Range R = {Place,
-             B.CreateAdd(Place, B.getInt64((uint64_t)dtype_bytes(Type)))};
+  auto Bytes = (uint64_t)dtype_bytes(typeOf(C, T));
+  Range R = {Place, B.CreateAdd(Place, B.getInt64(Bytes))};
   for (int I = 0; I < C.axis_count; I++) {
     value S = strideOf(C, I, T);
     if (isConstant(S) && S.constant == 0)
@@ -105,120 +108,135 @@ const Value *objectOf(const Value *Place) {
   return V;
 }
 
-// What is read, and not from another object than out is in.
-SmallVector<unsigned, 4> mayOverlap(const contraction &C,
-                                    const CpuOperands &X) {
-  SmallVector<unsigned, 4> Read;
-  const Value *Out = objectOf(X.Tensor[OUT]);
-  for (unsigned T = 0; T < tensorsOf(C); T++) {
-    if (T == OUT || (T >= TENSORS && C.extra[T - TENSORS].tensor < 0))
-      continue;
-    const Value *In = objectOf(X.Tensor[T]);
-    if (In == Out || !isIdentifiedObject(In) || !isIdentifiedObject(Out))
-      Read.push_back(T);
-  }
-  return Read;
-}
-
-Value *isApart(IRBuilder<> &B, const contraction &C, const CpuOperands &X,
-               unsigned T) {
-  Range Out = rangeOf(B, C, X, OUT), In = rangeOf(B, C, X, T);
-  if (T == IN0 || T == IN1)
-    clip(B, C, X, (int)T, In);
-  Value *Apart = B.CreateOr(B.CreateICmpULE(Out.High, In.Low),
-                            B.CreateICmpULE(In.High, Out.Low));
-  if (T >= TENSORS && movesLikeOut(C, T)) // element by element
-    Apart = B.CreateOr(Apart, B.CreateICmpEQ(X.Tensor[T], X.Tensor[OUT]));
-  return Apart;
-}
-
-// i1 (axes, count, distance, out_bytes, in_bytes): do out, and what begins
-// `distance` bytes behind it, lie beside each other in every period?  By axis:
-// the extent less 1, and the strides of both.
-enum BesideAxis { LAST, OF_OUT, OF_IN, BESIDE_AXIS };
+// i1 (axes, count, record, out_at, in_at, distance, out_bytes, in_bytes): do
+// out, and what begins `distance` bytes behind it, lie beside each other in
+// every period?  Axes are records of so many numbers: the extent, and strides,
+// of which those of both are at these places.
+enum BesideArgument {
+  AXES,
+  COUNT,
+  RECORD,
+  OUT_AT,
+  IN_AT,
+  DISTANCE,
+  OUT_BYTES,
+  IN_BYTES
+};
 
 Function *besideFunction(Module &M) {
   if (Function *F = M.getFunction(BesideName))
     return F;
   LLVMContext &X = M.getContext();
-  Type *I64 = Type::getInt64Ty(X);
-  auto *T = FunctionType::get(Type::getInt1Ty(X),
-                              {bytePointer(X), I64, I64, I64, I64}, false);
+  SmallVector<Type *, 8> Arguments(IN_BYTES + 1, Type::getInt64Ty(X));
+  Arguments[AXES] = bytePointer(X);
+  auto *T = FunctionType::get(Type::getInt1Ty(X), Arguments, false);
   auto *F =
       Function::Create(T, GlobalValue::ExternalWeakLinkage, BesideName, M);
   F->setDoesNotThrow();
   return F;
 }
 
-Value *isBeside(IRBuilder<> &B, const contraction &C, const CpuOperands &X,
-                unsigned T) {
-  SmallVector<Value *, 16> Axes;
-  for (int I = 0; I < C.axis_count; I++) {
-    value Out = strideOf(C, I, OUT), In = strideOf(C, I, T);
-    if (isMoved(Out) || isMoved(In))
-      Axes.append({B.CreateSub(X.Number(C.axis[I].extent), B.getInt64(1)),
-                   X.Number(Out), X.Number(In)});
-  }
-  Function &F = *B.GetInsertBlock()->getParent();
-  BasicBlock &Entry = F.getEntryBlock();
-  auto *Array = ArrayType::get(B.getInt64Ty(), Axes.size());
-  Value *Place = IRBuilder<>(&Entry, Entry.getFirstInsertionPt())
-                     .CreateAlloca(Array, nullptr, "nputeir.beside");
-  for (size_t I = 0; I < Axes.size(); I++)
-    B.CreateAlignedStore(
-        Axes[I], B.CreateConstInBoundsGEP2_64(Array, Place, 0, I), Align(8));
-  Range Out = rangeOf(B, C, X, OUT), In = rangeOf(B, C, X, T);
-  dtype Read = T < TENSORS ? C.type[T] : C.extra[T - TENSORS].type;
-  return B.CreateCall(besideFunction(*F.getParent()),
-                      {B.CreatePointerCast(Place, bytePointer(F.getContext())),
-                       B.getInt64(Axes.size() / BESIDE_AXIS),
-                       B.CreateSub(In.Low, Out.Low),
-                       B.getInt64((uint64_t)dtype_bytes(C.type[OUT])),
-                       B.getInt64((uint64_t)dtype_bytes(Read))});
+// In the slots, or in a table of constants.
+Value *axesOf(IRBuilder<> &B, const CpuSlots &Slots) {
+  if (Slots.AxesPlace)
+    return Slots.AxesPlace;
+  SmallVector<uint64_t, 16> Numbers;
+  for (Value *V : Slots.Axes)
+    Numbers.push_back(cast<ConstantInt>(V)->getZExtValue());
+  Constant *Table = ConstantDataArray::get(B.getContext(), Numbers);
+  auto *G = new GlobalVariable(
+      *B.GetInsertBlock()->getModule(), Table->getType(), true,
+      GlobalValue::PrivateLinkage, Table, "nputeir.axes");
+  return ConstantExpr::getPointerCast(G, bytePointer(B.getContext()));
 }
 
 } // namespace
 
-Value *cpuIsApart(IRBuilder<> &B, const contraction &C, const CpuOperands &X) {
+unsigned cpuMayOverlap(const contraction &C, const CpuOperands &X) {
+  unsigned Tensors = 0;
+  const Value *Out = objectOf(X.Tensor[OUT]);
+  for (unsigned T = 0; T < tensorsOf(C); T++) {
+    if (T == OUT || (T >= TENSORS && C.extra[T - TENSORS].tensor < 0))
+      continue;
+    const Value *In = objectOf(X.Tensor[T]);
+    if (In == Out || !isIdentifiedObject(In) || !isIdentifiedObject(Out))
+      Tensors |= 1u << T;
+  }
+  return Tensors;
+}
+
+CpuOverlap::CpuOverlap(IRBuilder<> &B, const contraction &C,
+                       const CpuOperands &X, unsigned Tensors)
+    : C(C) {
+  Range Out = rangeOf(B, C, X, OUT);
+  for (unsigned T = 0; T < tensorsOf(C); T++) {
+    if (!(Tensors >> T & 1))
+      continue;
+    Range In = rangeOf(B, C, X, T);
+    Value *Distance = B.CreateSub(In.Low, Out.Low);
+    if (T == IN0 || T == IN1)
+      clip(B, C, X, (int)T, In);
+    Value *Apart = B.CreateOr(B.CreateICmpULE(Out.High, In.Low),
+                              B.CreateICmpULE(In.High, Out.Low));
+    if (T >= TENSORS && movesLikeOut(C, T)) // element by element
+      Apart = B.CreateOr(Apart, B.CreateICmpEQ(X.Tensor[T], X.Tensor[OUT]));
+    Reads.push_back({T, Apart, Distance});
+  }
+}
+
+Value *CpuOverlap::isApart(IRBuilder<> &B) const {
   Value *Apart = B.getTrue();
-  for (unsigned T : mayOverlap(C, X))
-    Apart = B.CreateAnd(Apart, isApart(B, C, X, T));
+  for (const Read &R : Reads)
+    Apart = B.CreateAnd(Apart, R.IsApart);
   return Apart;
 }
 
-Value *cpuIsBeside(IRBuilder<> &B, const contraction &C, const CpuOperands &X) {
-  Value *Beside = B.getTrue();
-  for (unsigned T : mayOverlap(C, X))
-    Beside = B.CreateAnd(Beside,
-                         B.CreateOr(isApart(B, C, X, T), isBeside(B, C, X, T)));
-  return Beside;
+Value *CpuOverlap::isBeside(IRBuilder<> &B, const CpuSlots &Slots) const {
+  Function *Beside = besideFunction(*B.GetInsertBlock()->getModule());
+  auto Number = [&](uint64_t N) { return B.getInt64(N); };
+  Value *Axes = axesOf(B, Slots), *All = B.getTrue();
+  for (const Read &R : Reads) {
+    Value *Is = B.CreateCall(
+        Beside,
+        {Axes, Number(Slots.Axes.size() / Slots.Record), Number(Slots.Record),
+         Number(Slots.strideOf(OUT)), Number(Slots.strideOf(R.Tensor)),
+         R.Distance, Number((uint64_t)dtype_bytes(typeOf(C, OUT))),
+         Number((uint64_t)dtype_bytes(typeOf(C, R.Tensor)))});
+    All = B.CreateAnd(All, B.CreateOr(R.IsApart, Is));
+  }
+  return All;
 }
 
 // Any stride may be the period.  In one, a tensor covers what the axes reach
 // that do not move by whole periods, from its first byte on.
 void defineBeside(Function &F) {
   Code B(F);
-  Value *Axes = B.argument(0), *Count = B.argument(1);
-  auto Number = [&](Value *Axis, BesideAxis Which) {
-    return B.getNumber(Axes, B.plus(B.times(Axis, BESIDE_AXIS), Which));
+  Value *Axes = B.argument(AXES);
+  Value *End = B.times(B.argument(COUNT), B.argument(RECORD));
+  auto Last = [&](Value *Axis) {
+    return B.CreateSub(B.getNumber(Axes, Axis), B.number(1));
+  };
+  auto Stride = [&](Value *Axis, BesideArgument Of) {
+    return B.getNumber(Axes, B.plus(Axis, B.argument(Of)));
   };
   auto Positive = [&](Value *X) {
     return B.CreateSelect(B.CreateICmpSLT(X, B.number(0)), B.CreateNeg(X), X);
   };
-  auto Reach = [&](Value *Axis, BesideAxis Of, Value *Period) {
-    Value *Stride = Number(Axis, Of);
-    Value *Way = Positive(B.times(Number(Axis, LAST), Stride));
-    Value *Whole = B.CreateICmpEQ(B.CreateSRem(Stride, Period), B.number(0));
+  auto Reach = [&](Value *Axis, BesideArgument Of, Value *Period) {
+    Value *Step = Stride(Axis, Of);
+    Value *Way = Positive(B.times(Last(Axis), Step));
+    Value *Whole = B.CreateICmpEQ(B.CreateSRem(Step, Period), B.number(0));
     return B.CreateSelect(Whole, B.number(0), Way);
   };
   auto Holds = [&](Value *Period) -> Code::Values {
     Code::Values Width =
-        B.carry(B.number(0), Count, B.number(1), {B.argument(3), B.argument(4)},
+        B.carry(B.number(0), End, B.argument(RECORD),
+                {B.argument(OUT_BYTES), B.argument(IN_BYTES)},
                 [&](Value *Axis, ArrayRef<Value *> W) -> Code::Values {
-                  return {B.plus(W[0], Reach(Axis, OF_OUT, Period)),
-                          B.plus(W[1], Reach(Axis, OF_IN, Period))};
+                  return {B.plus(W[0], Reach(Axis, OUT_AT, Period)),
+                          B.plus(W[1], Reach(Axis, IN_AT, Period))};
                 });
-    Value *Behind = B.CreateSRem(B.argument(2), Period);
+    Value *Behind = B.CreateSRem(B.argument(DISTANCE), Period);
     Behind = B.CreateSelect(B.CreateICmpSLT(Behind, B.number(0)),
                             B.plus(Behind, Period), Behind);
     return {
@@ -226,11 +244,11 @@ void defineBeside(Function &F) {
                     B.CreateICmpSLE(Width[1], B.CreateSub(Period, Behind)))};
   };
   Value *Is = B.getFalse();
-  for (BesideAxis Of : {OF_OUT, OF_IN})
+  for (BesideArgument Of : {OUT_AT, IN_AT})
     Is = B.carry(
-        B.number(0), Count, B.number(1), {Is},
+        B.number(0), End, B.argument(RECORD), {Is},
         [&](Value *Axis, ArrayRef<Value *> Now) -> Code::Values {
-          Value *Period = Positive(Number(Axis, Of));
+          Value *Period = Positive(Stride(Axis, Of));
           Value *Asks = B.CreateAnd(B.CreateICmpNE(Period, B.number(0)),
                                     B.CreateNot(Now[0]));
           return B.choose(Asks, {Now[0]}, [&] { return Holds(Period); });

@@ -235,8 +235,7 @@ llvm::Value *isLinked(llvm::Instruction *At);
 constexpr const char *CallName = "nputeir_call_1";
 constexpr const char *LeastName = "nputeir_least_macs_1";
 constexpr const char *CompareName = "nputeir_compare_1";
-constexpr const char *BesideName =
-    "nputeir.beside"; // in front of processor code
+constexpr const char *NestName = "nputeir.nest."; // for the processor
 
 // ---- remark.cpp ----
 struct Finding {

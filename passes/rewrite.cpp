@@ -4,7 +4,8 @@
 //     entry:  is the runtime linked, and the work enough for a call?
 //     front:  sizes and addresses are computed; may other code run at all?
 //     offer:  nputeir_call_1(...) == 0 ? after the nest : cpu, or kept
-//     cpu:    code for this processor, unless something overlaps the result
+//     cpu:    code for this processor, where it is faster and nothing that it
+//             reads overlaps the result
 //     kept:   the nest as it was
 //     ended:  nputeir_compare_1, if the call returned more than 1
 //
@@ -327,37 +328,17 @@ private:
       return V.symbol < 0 ? B.getInt64((uint64_t)V.constant)
                           : Cpu.Symbol[(size_t)V.symbol];
     };
-    Function *Code = cpuFunction(F, *P.Cpu);
+    CpuNestCode Code = cpuNest(F, *P.Cpu, X, P.CpuLeastMacs < 0);
     // Small sizes go on at once.
     Value *May = cpuIsWork(B, *P.Cpu, X, P.CpuLeastMacs);
     if (P.Npu)
       May = B.CreateAnd(May, B.CreateICmpULE(Before, B.getInt32(1)));
-    BasicBlock *At = Processor;
-    auto Ask = [&](const char *Name, Value *Holds) {
-      BasicBlock *Then = add(Name, At);
-      B.CreateCondBr(Holds, Then, Kept);
-      Asked->addIncoming(Before, At);
-      B.SetInsertPoint(Then);
-      At = Then;
-    };
-    if (P.CpuLeastMacs < 0) {
-      Ask("nputeir.price", May);
-      May = cpuPays(B, *P.Cpu, X);
-    }
-    Ask("nputeir.overlap", B.CreateAnd(B.CreateIsNotNull(Code), May));
-    Value *Apart = cpuIsApart(B, *P.Cpu, X);
-    BasicBlock *Run = add("nputeir.run", At);
-    if (isa<ConstantInt>(Apart)) {
-      B.CreateBr(Run);
-    } else {
-      BasicBlock *Beside = add("nputeir.beside", At);
-      B.CreateCondBr(Apart, Run, Beside);
-      B.SetInsertPoint(Beside);
-      B.CreateCondBr(cpuIsBeside(B, *P.Cpu, X), Run, Kept);
-      Asked->addIncoming(Before, Beside);
-    }
+    May = B.CreateAnd(B.CreateIsNotNull(Code.Code), May);
+    BasicBlock *Run = add("nputeir.run", Processor);
+    B.CreateCondBr(May, Run, Kept);
+    Asked->addIncoming(Before, Processor);
     B.SetInsertPoint(Run);
-    leave(B, cpuCall(B, *Code, *P.Cpu, X), Kept);
+    leave(B, cpuCall(B, Code, X), Kept);
     Asked->addIncoming(Before, Run);
   }
 

@@ -21,19 +21,21 @@
 ; CHECK-LABEL: @gemm(
 ; CHECK: br i1 {{.*}}, label %nputeir.cpu, label %nputeir.kept
 ; CHECK: nputeir.cpu:
-; CHECK: br i1 {{.*}}, label %nputeir.overlap, label %nputeir.kept
-; CHECK: nputeir.overlap:
-; CHECK: br i1 {{.*}}, label %nputeir.run, label %nputeir.beside
+; CHECK: br i1 {{.*}}, label %nputeir.run, label %nputeir.kept
 ; CHECK: nputeir.run:
-; CHECK: %nputeir.computed = call i32 @nputeir.cpu.[[ID:[0-9]+]](ptr %nputeir.slots)
+; CHECK: %nputeir.computed = call i32 @nputeir.nest.[[NEST:[0-9]+]](ptr %{{[^,]*}}, ptr %{{[^,]*}}, ptr %{{[^,]*}})
 ; CHECK: %[[DONE:.*]] = icmp eq i32 %nputeir.computed, 0
 ; CHECK: br i1 %[[DONE]], label %exit, label %nputeir.kept
 ; CHECK: nputeir.kept:
 ; CHECK: store float {{.*}} !nputeir.kept
-; CHECK: define internal i32 @nputeir.cpu.[[ID]](
+; What is asked before the code runs is no part of the program's function.
+; CHECK: define internal i32 @nputeir.nest.[[NEST]](
+; CHECK: icmp ule i64
+; CHECK: call i1 @nputeir.beside.
+; CHECK-NOT: call i32 @nputeir.cpu.
 ; A small product is not packed.
 ; CHECK-NOT: @nputeir.driver
-; CHECK: define linkonce_odr hidden i32 @nputeir.small.cpu.[[ID]].avx512
+; CHECK: define linkonce_odr hidden i32 @nputeir.small.cpu.[[ID:[0-9]+]].avx512
 ; CHECK: call <16 x float> @llvm.fma.v16f32(
 ; CHECK: define linkonce_odr hidden i32 @nputeir.small.cpu.[[ID]].avx2
 ; CHECK: define linkonce_odr hidden i32 @nputeir.small.cpu.[[ID]].sse2
@@ -78,11 +80,11 @@
 ; BOTH: br i1 %nputeir.done, label %exit, label %nputeir.cpu
 ; BOTH: nputeir.cpu:
 ; BOTH-NEXT: %nputeir.said = phi i32 {{.*}}%nputeir.status, %nputeir.offer
-; BOTH: %nputeir.asked = phi i32 [ 0, %entry ], [ %nputeir.said, %nputeir.cpu ], [ %nputeir.said, %nputeir.beside ], [ %nputeir.said, %nputeir.run ]
+; BOTH: %nputeir.asked = phi i32 [ 0, %entry ], [ %nputeir.said, %nputeir.cpu ], [ %nputeir.said, %nputeir.run ]
 ; OFF-NOT: nputeir.cpu
 ; Without the pass that defines it, the reference is null, and the loop runs.
-; DECLARED: declare extern_weak i32 @nputeir.cpu.{{[0-9]+}}(ptr)
-; LAST: define internal i32 @nputeir.cpu.
+; DECLARED: declare extern_weak i32 @nputeir.nest.{{[0-9]+}}(ptr, ptr, ptr)
+; LAST: define internal i32 @nputeir.nest.
 
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"

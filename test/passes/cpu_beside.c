@@ -28,9 +28,10 @@ void NEST(int *c, const int *a, const int *b, long m, long n, long k,
 }
 #else
 struct axis {
-  int64_t last, stride[2];
+  int64_t extent, stride[2];
 };
-unsigned char beside(const struct axis *, int64_t count, int64_t distance,
+unsigned char beside(const struct axis *, int64_t count, int64_t record,
+                     int64_t out_at, int64_t in_at, int64_t distance,
                      int64_t out_bytes, int64_t in_bytes); /* i1 */
 
 enum { AXES = 3, BYTES = 256 };
@@ -41,14 +42,14 @@ static void cover(const struct axis *x, int count, int t, int64_t bytes,
   memset(used, 0, BYTES * sizeof *used);
   for (int a = 0; a < count; a++)
     if (x[a].stride[t] < 0)
-      low -= x[a].last * x[a].stride[t];
+      low -= (x[a].extent - 1) * x[a].stride[t];
   int64_t i[AXES] = {0};
   for (int a = 0; a < count;) {
     int64_t at = low;
     for (int b = 0; b < count; b++)
       at += i[b] * x[b].stride[t];
     memset(used + at, 1, (size_t)bytes);
-    for (a = 0; a < count && i[a]++ == x[a].last; a++)
+    for (a = 0; a < count && ++i[a] == x[a].extent; a++)
       i[a] = 0;
   }
 }
@@ -64,33 +65,39 @@ static bool share(const struct axis *x, int count, int64_t distance,
   return false;
 }
 
+static bool asked(const struct axis *x, int64_t count, int64_t distance,
+                  int64_t out_bytes, int64_t in_bytes) {
+  return beside(x, count, 3, 1, 2, distance, out_bytes, in_bytes) & 1;
+}
+
 static int64_t yes, apart;
 
 static bool is_right(const struct axis *x, int count, int64_t distance,
                      int64_t out_bytes, int64_t in_bytes) {
   bool shared = share(x, count, distance, out_bytes, in_bytes);
-  bool is = beside(x, count, distance, out_bytes, in_bytes) & 1;
+  bool is = asked(x, count, distance, out_bytes, in_bytes);
   yes += is;
   apart += !shared;
   if (!is || !shared)
     return true;
   for (int a = 0; a < count; a++)
-    printf("last %ld, strides %ld %ld\n", (long)x[a].last, (long)x[a].stride[0],
-           (long)x[a].stride[1]);
+    printf("extent %ld, strides %ld %ld\n", (long)x[a].extent,
+           (long)x[a].stride[0], (long)x[a].stride[1]);
   return printf("%ld bytes apart, of %ld and %ld\n", (long)distance,
                 (long)out_bytes, (long)in_bytes) < 0;
 }
 
 static bool all_small(void) {
   static const int64_t stride[] = {-6, -1, 0, 1, 2, 3, 4, 6};
-  enum { STRIDES = sizeof stride / sizeof *stride, LASTS = 3 };
+  enum { STRIDES = sizeof stride / sizeof *stride, EXTENTS = 3 };
   for (int s = 0; s < STRIDES * STRIDES * STRIDES * STRIDES; s++)
-    for (int e = 0; e < LASTS * LASTS; e++)
+    for (int e = 0; e < EXTENTS * EXTENTS; e++)
       for (int64_t distance = -9; distance <= 9; distance++)
         for (int64_t b = 0; b < 4; b++) {
           struct axis x[] = {
-              {e % LASTS, {stride[s % STRIDES], stride[s / STRIDES % STRIDES]}},
-              {e / LASTS,
+              {1 + e % EXTENTS,
+               {stride[s % STRIDES], stride[s / STRIDES % STRIDES]}},
+              {1 + e / EXTENTS,
                {stride[s / STRIDES / STRIDES % STRIDES],
                 stride[s / STRIDES / STRIDES / STRIDES]}}};
           if (!is_right(x, 2, distance, 1 + b % 2, 1 + b / 2))
@@ -103,7 +110,8 @@ static bool random_ones(void) {
   for (int r = 0; r < 300000; r++) {
     struct axis x[AXES];
     for (int a = 0; a < AXES; a++)
-      x[a] = (struct axis){rand() % 4, {rand() % 25 - 12, rand() % 25 - 12}};
+      x[a] =
+          (struct axis){1 + rand() % 4, {rand() % 25 - 12, rand() % 25 - 12}};
     if (!is_right(x, AXES, rand() % 49 - 24, 1 + rand() % 4, 1 + rand() % 4))
       return false;
   }
@@ -116,11 +124,9 @@ static bool columns_are_beside(int64_t row) {
     for (int64_t n = 1; o + n <= row; n++)
       for (int64_t i = o + n; i < row; i++)
         for (int64_t k = 1; i + k <= row; k++) {
-          struct axis x[] = {{4, {row, row}}, {n - 1, {1, 0}}, {k - 1, {0, 1}}};
-          struct axis back[] = {
-              {4, {row, row}}, {n - 1, {0, 1}}, {k - 1, {1, 0}}};
-          if (!(beside(x, 3, i - o, 1, 1) & 1) ||
-              !(beside(back, 3, o - i, 1, 1) & 1))
+          struct axis x[] = {{5, {row, row}}, {n, {1, 0}}, {k, {0, 1}}};
+          struct axis back[] = {{5, {row, row}}, {n, {0, 1}}, {k, {1, 0}}};
+          if (!asked(x, 3, i - o, 1, 1) || !asked(back, 3, o - i, 1, 1))
             return printf("columns %ld and %ld of %ld are apart\n", (long)o,
                           (long)i, (long)row) < 0;
         }

@@ -7,8 +7,8 @@
 // RUN: env NPUTEIR_OPTIONS=device=cpu %clang -O3 -march=x86-64-v4 -ffast-math -Rpass-missed=nputeir -c %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SAID
 // RUN: env NPUTEIR_OPTIONS=device=cpu,min-macs=0 %clang -O3 -march=x86-64-v4 -ffast-math -S -emit-llvm %s -o - | FileCheck %s
 // SAID-COUNT-3: the loops are faster than code for the processor
-// CHECK-COUNT-3: call i32 @nputeir.cpu.
-// CHECK-NOT: call i32 @nputeir.cpu.
+// CHECK-COUNT-3: call i32 @nputeir.nest.
+// CHECK-NOT: call i32 @nputeir.nest.
 void small(float c[5][2], float a[5][3], float b[2][3]) {
   for (int i = 0; i < 5; i++)
     for (int j = 0; j < 2; j++)

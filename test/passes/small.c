@@ -16,7 +16,7 @@
 // CHECK-NOT: mul nsw i32
 // ALL-NOT: nputeir_least_macs_1
 // BOTH: load atomic i64, ptr @nputeir_least_macs_1
-// BOTH: call i32 @nputeir.cpu.
+// BOTH: call i32 @nputeir.nest.
 #include <limits.h>
 #include <stdint.h>
 extern uint64_t nputeir_least_macs_1;

@@ -1,0 +1,91 @@
+// lower_cpu_define.cpp -- at the end of the pipeline, declarations get their
+// code: those in front of nests first, which call others.
+#include "lower_cpu.h"
+
+#include "lower_cpu_code.h"
+
+#include "llvm/Analysis/InstructionSimplify.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace llvm;
+
+namespace nputeir {
+namespace {
+
+// The weak reference was compared with null, which it no longer is.
+void foldComparisons(Function &F) {
+  SmallVector<User *, 8> Users(F.users());
+  for (User *U : Users)
+    if (auto *I = dyn_cast<ICmpInst>(U))
+      replaceAndRecursivelySimplify(
+          I, ConstantInt::getBool(I->getType(),
+                                  I->getPredicate() == CmpInst::ICMP_NE));
+}
+
+void defineBesideOf(Module &M) {
+  Function *F = M.getFunction(BesideName);
+  if (!F || !F->isDeclaration())
+    return;
+  std::string Name = std::string(BesideName) + "." + CPU_CODE;
+  Function *Shared = madeBefore(M, Name);
+  if (!Shared) {
+    Shared = sharedFunction(M, F->getFunctionType(), Name);
+    Shared->setDoesNotThrow();
+    Shared->addFnAttr(Attribute::NoInline);
+    defineBeside(*Shared);
+  }
+  F->replaceAllUsesWith(Shared);
+  F->eraseFromParent();
+}
+
+// Code that one function calls becomes part of it.
+void joinCaller(Function &F) {
+  auto *Call = F.hasOneUse() ? dyn_cast<CallInst>(F.user_back()) : nullptr;
+  InlineFunctionInfo Info;
+  if (Call && InlineFunction(*Call, Info).isSuccess())
+    F.eraseFromParent();
+}
+
+} // namespace
+
+// Those that Is holds for, and that are used.
+static SmallVector<Function *, 8>
+declared(Module &M, function_ref<bool(const Function &)> Is) {
+  SmallVector<Function *, 8> Found;
+  for (Function &F : M)
+    if (F.isDeclaration() && Is(F) && !F.use_empty())
+      Found.push_back(&F);
+  return Found;
+}
+
+static void makeOwn(Function &F) {
+  F.setLinkage(GlobalValue::InternalLinkage);
+  foldComparisons(F);
+}
+
+PreservedAnalyses DefineCpuPass::run(Module &M, ModuleAnalysisManager &) {
+  bool Changed = false;
+  for (Function *F : declared(M, cpuIsNest))
+    if (cpuDefineNest(*F)) {
+      makeOwn(*F);
+      Changed = true;
+    }
+  defineBesideOf(M);
+  for (Function *F : declared(M, [](const Function &F) {
+         return F.hasFnAttribute(CpuAttribute);
+       })) {
+    ArenaScope Scope;
+    CpuWork W;
+    if (!CpuWork::parse(Scope.A,
+                        F->getFnAttribute(CpuAttribute).getValueAsString(), W))
+      continue; // not ours: it stays null
+    F->removeFnAttr(CpuAttribute);
+    makeOwn(*F);
+    defineCpu(*F, W);
+    joinCaller(*F);
+  }
+  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+}
+
+} // namespace nputeir
