@@ -87,23 +87,38 @@ private:
         break;
       Known *= E.constant;
     }
-    bool Stores = C.axis[At].role != AXIS_K;
+    bool Stores = C.axis[At].role != AXIS_K, Repeats = false;
     void *Outside = number(1), *Steps = number(1);
     for (int I = 0; I < At; I++) {
       void *&All = C.axis[I].role == AXIS_K ? Steps : Outside;
       All = times(All, Of(C.axis[I].extent));
+      Repeats |= C.axis[I].role == AXIS_K;
     }
-    if (Stores && !C.accumulate) // a loop sets the result to zero
+    if (Stores && Repeats && !C.accumulate) // a loop sets the result to zero
       Steps = apply(CPU_PLUS, Steps, number(1));
     bool IsKnown = isKnown();
+    void *Beside = IsKnown && !isLong(At)
+                       ? apply(CPU_EQUAL, number(0), number(1))
+                       : adjacent(At, Known > 1 || IsKnown);
     return {times(Outside, Steps), times(Of(C.axis[At].extent), number(Known)),
-            adjacent(At, Known > 1 || IsKnown), Stores, IsKnown};
+            Beside, Stores, IsKnown};
+  }
+
+  // Of known sizes: shorter loops are written out, too, and then there is no
+  // loop that has vectors.  Nor is there one where what is added to is not
+  // adjacent.
+  bool isLong(int Axis) const {
+    enum { SHORT = 16 };
+    value Out = strideOf(C, Axis, OUT);
+    return C.axis[Axis].extent.constant >= SHORT &&
+           (!C.accumulate || C.axis[Axis].role == AXIS_K ||
+            distance(Out) == dtype_bytes(C.type[OUT]));
   }
 
   // Of loops that are written out, or known, elements of a few iterations that
   // lie near each other are loaded together and shuffled.
   void *adjacent(int Axis, bool Shuffles) {
-    enum { MOST = 4 };
+    enum { MOST = 8 }; // LLVM's MaxInterleaveGroupFactor
     void *Is = apply(CPU_EQUAL, number(0), number(0));
     for (unsigned T = 0; T < TENSORS; T++) {
       value Stride = strideOf(C, Axis, T);

@@ -58,12 +58,13 @@ static bool is_narrow(const struct types *t) {
 /* ---- the loops as they stand ---- */
 
 /* Of known sizes, compilers write out what is short, and find vectors in that,
- * of groups of small integers above all. */
+ * of groups of 16-bit integers above all. */
 static int64_t price_scalar(const struct types *t,
                             const struct teir_cpu_loops *l) {
   if (!is_narrow(t))
     return 3 * CYCLE / 4;
-  return l->known ? 5 * CYCLE / 16 : 7 * CYCLE / 8;
+  bool groups = l->known && dtype_bytes(t->in1) > 1;
+  return groups ? 5 * CYCLE / 16 : 7 * CYCLE / 8;
 }
 
 /* Of an iteration in vectors, times their lanes. */

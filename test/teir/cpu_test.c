@@ -216,7 +216,8 @@ static void check_schedules(void) {
 
 /* Is the code faster than loops over rows, columns and, innermost, K, for sums
  * in floats or, of bytes, in 32 bits?  In1 lies along K, or along the columns;
- * in0 along K.  known: when it is compiled. */
+ * in0 along K.  known: when it is compiled; the loop over rows is alone where
+ * compilers write out the others. */
 static bool pays_if(bool known, const char *machine, int64_t m, int64_t n,
                     int64_t k, enum dtype in1, bool along_k) {
   const struct teir_cpu *c = teir_cpu_find(machine);
@@ -232,8 +233,11 @@ static bool pays_if(bool known, const char *machine, int64_t m, int64_t n,
       math.number(a, m), math.number(a, n),
       math.number(a, k), teir_cpu_choose_dot(c, in1, in1, sum),
       w.turned,          false};
-  struct teir_cpu_loops loops = {math.number(a, m * n), size.k,
+  struct teir_cpu_loops inner = {math.number(a, m * n), size.k,
                                  math.number(a, along_k), false, known};
+  struct teir_cpu_loops rows = {math.number(a, 1), math.number(a, m * n * k),
+                                math.number(a, along_k), true, true};
+  struct teir_cpu_loops loops = known && n * k <= 32 ? rows : inner;
   enum dtype types[] = {in1, sum};
   bool is = *(const int64_t *)teir_cpu_pays(c, &math, &size, math.number(a, 1),
                                             &w, types, &loops);
@@ -258,6 +262,7 @@ static void check_prices(void) {
   CHECK(pays("avx512vnni", 100, 100, 100, DTYPE_I8, true));
   CHECK(pays("avx512", 1, 300, 100, DTYPE_F32, false));
   CHECK(!pays_if(true, "avx512vnni", 59, 4, 6, DTYPE_I8, true));
+  CHECK(pays_if(true, "avx512vnni", 59, 4, 6, DTYPE_I8, false));
   CHECK(pays_if(true, "avx512vnni", 64, 64, 64, DTYPE_I8, true));
   for (int i = 0; i < teir_cpu_count(); i++)
     if (teir_cpu_at(i)->kernel != CPU_KERNEL_TILES) {
