@@ -138,7 +138,7 @@ void AssumedLoads::assume() {
     }
     for (Instruction &I : *Node->getBlock()) {
       if (Found.size() == AheadMax)
-        return;
+        return forgetIterations();
       if (auto *L = dyn_cast<LoadInst>(&I))
         assume(*L);
       else
@@ -146,6 +146,7 @@ void AssumedLoads::assume() {
     }
     ++Node;
   }
+  forgetIterations();
 }
 
 void AssumedLoads::assume(LoadInst &L) {
@@ -164,6 +165,7 @@ void AssumedLoads::assume(LoadInst &L) {
       Known.MayChange |= X.MayChange;
       return replace(L, *Known.New);
     }
+  forgetIterations();
   if (!Places.runsIf(L, X.Counts))
     return;
   auto Decides = [&](const SCEV *S) {
@@ -216,7 +218,15 @@ void AssumedLoads::replace(Instruction &Old, Instruction &New) {
       Replaced.push_back({&U, &Old});
       U.set(&New);
     }
-  SE.forgetLoop(&Outer);
+  Outdated = true;
+}
+
+// Not for every value that was replaced, but when somebody asks: they are
+// counted anew then.
+void AssumedLoads::forgetIterations() {
+  if (Outdated)
+    SE.forgetLoop(&Outer);
+  Outdated = false;
 }
 
 void AssumedLoads::restore() {

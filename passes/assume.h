@@ -33,6 +33,7 @@ class AssumedLoads {
   llvm::SmallPtrSet<const llvm::Instruction *, 32> Shaping;
   std::vector<Ahead> Found;
   llvm::SmallVector<std::pair<llvm::Use *, llvm::Value *>, 32> Replaced;
+  bool Outdated = false; // what is known of iterations
 
 public:
   AssumedLoads(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
@@ -73,6 +74,7 @@ private:
   void assume(llvm::LoadInst &L);
   void copy(llvm::Instruction &I);
   void replace(llvm::Instruction &Old, llvm::Instruction &New);
+  void forgetIterations();
   uint64_t bytesOf(const Ahead &X) const;
   llvm::Value *isDescribed(const IRNest &N);
   llvm::Value *put(const Ahead &X, llvm::Value *Apart);
