@@ -351,6 +351,8 @@ Function *detectFunction(Module &M) {
   Type *I32 = Type::getInt32Ty(M.getContext());
   auto *F = sharedFunction(M, FunctionType::get(I32, false), Name);
   F->setDoesNotThrow();
+  F->addFnAttr(Attribute::NoInline);
+  CpuUnit::compileFast(*F);
   Detector(*F).emit();
   return F;
 }

@@ -33,6 +33,7 @@ void defineBesideOf(Module &M) {
     Shared = sharedFunction(M, F->getFunctionType(), Name);
     Shared->setDoesNotThrow();
     Shared->addFnAttr(Attribute::NoInline);
+    CpuUnit::compileFast(*Shared);
     defineBeside(*Shared);
   }
   F->replaceAllUsesWith(Shared);
