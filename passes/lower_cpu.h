@@ -34,7 +34,7 @@ extern "C" {
 namespace nputeir {
 
 // Of a text, the same in every run.
-unsigned stableHash(llvm::StringRef Text);
+uint64_t stableHash(llvm::StringRef Text);
 
 // How an operand of the epilogue moves along the innermost axis of N.
 enum class CpuExtra { Number, Splat, Vector, Other };

@@ -51,7 +51,7 @@ Function *cpuDeclare(const Function &Like, StringRef Prefix,
   StringRef Cpu = Like.getFnAttribute("target-cpu").getValueAsString();
   StringRef Features =
       Like.getFnAttribute("target-features").getValueAsString();
-  unsigned Hash = stableHash(Text + "/" + Cpu.str() + "/" + Features.str());
+  uint64_t Hash = stableHash(Text + "/" + Cpu.str() + "/" + Features.str());
   std::string Name = Prefix.str() + std::to_string(Hash);
   if (Function *F = madeBefore(M, Name))
     return F;

@@ -13,7 +13,7 @@ using namespace llvm;
 
 namespace nputeir {
 
-unsigned stableHash(StringRef Text) { return (unsigned)MD5Hash(Text); }
+uint64_t stableHash(StringRef Text) { return MD5Hash(Text); }
 
 Function *sharedFunction(Module &M, FunctionType *T, const std::string &Name) {
   auto *F = Function::Create(T, GlobalValue::LinkOnceODRLinkage, Name, &M);
