@@ -9,8 +9,8 @@ static struct walk core_walk(const struct tile_program *p,
            row = (uint32_t)s->k * bytes / 4,
            steps = (uint32_t)(p->block_k / s->k);
   struct walk w = {.parts = 1, .dims = 3};
-  bool cut = tensor == IN0 &&
-             (turned || map_cuts_words(s, p->transfer[IN0].type, turned));
+  bool cut = (tensor == IN0 && turned) ||
+             map_cuts_words(s, p->transfer[tensor].type, turned, tensor);
   if (tensor == OUT || !map_is_uncut(p) || cut)
     return walk_linear;
   if (tensor == IN1 && !turned)

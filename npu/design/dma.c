@@ -43,7 +43,8 @@
  *        [m/R][k][R], read as [m/R][k 0][R], which is [m/R][k/S][S][R]
  *
  * unless a small matrix has a word of a row, which a core would have to write
- * one by one beside the kernel: then the mem tile reads [m/R][k/S 0][R][S].
+ * one by one beside the kernel: then the mem tile reads [m/R][k/S 0][R][S], and
+ * of in1 [k/S 0][n][S].
  */
 #include "ring.h"
 

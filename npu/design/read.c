@@ -25,7 +25,7 @@ static struct walk in0_padded_walk(const struct tile_program *p,
     bool by_step = wide && steps > 1 && !apart;
     w.dim[1] = (struct bd_dim){(uint32_t)s->m * row, rows};
     w.dim[2] = (struct bd_dim){row, (uint32_t)s->m};
-    if (map_cuts_words(s, p->transfer[IN0].type, turned)) {
+    if (map_cuts_words(s, p->transfer[IN0].type, turned, IN0)) {
       const struct bd_dim k = w.dim[0], across = w.dim[1];
       w.dim[0] = w.dim[2];
       w.dim[1] = k;
@@ -70,6 +70,13 @@ struct walk in1_read_walk(const struct tile_program *p,
                       (uint32_t)(turned ? p->block_n : p->block_n / s->n)};
   w.dim[2] = (struct bd_dim){run, 0};
   w.dims = 3;
+  if (map_cuts_words(s, p->transfer[IN1].type, turned, IN1)) {
+    const struct bd_dim k = w.dim[0];
+    w.dim[0] = w.dim[1];
+    w.dim[1] = k;
+    w.zero_runs = w.zeros;
+    w.zeros = 0;
+  }
   w.length_words = ring_core_bytes(p, IN1) / 4 * (uint32_t)steps;
   return w;
 }

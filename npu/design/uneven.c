@@ -156,8 +156,8 @@ bool make_uneven_ring(struct builder *m, struct mem_tile *tile, struct ring *r,
   if (end.inside) {
     read[0] = tensor == IN0 ? in0_read_walk(p, s, steps, steps)
                             : in1_read_walk(p, s, steps);
-    bool words = tensor == IN0 && map_cuts_words(s, p->transfer[IN0].type,
-                                                 p->transfer[IN0].turned);
+    bool words = map_cuts_words(s, p->transfer[tensor].type,
+                                p->transfer[tensor].turned, tensor);
     reads = read_inside(p, &read[0], words, steps, left,
                         end.zeros[tensor] ? of_last : p->block_k, read_last);
   } else if (tensor == IN0) {

@@ -69,8 +69,7 @@ static uint32_t run_of(const struct array *s, const struct map_blocking *b,
        inside = b->last_k % s->mac.k != 0,
        turned = b->form.layout[input].turned,
        along_k = turned == (input == IN1),
-       cut = input == IN0 &&
-             map_cuts_words(&s->mac, s->problem->type[IN0], turned);
+       cut = map_cuts_words(&s->mac, s->problem->type[input], turned, input);
   return (padded || inside) && along_k && !cut
              ? (uint32_t)(s->mac.k * dtype_bytes(s->problem->type[input]))
              : 0;

@@ -527,11 +527,12 @@ int map_uneven_run(int steps, int least, enum map_reading);
 int map_ring_depth(int run); /* in buffers of so many steps */
 struct map_end map_end(const struct tile_program *);
 bool map_is_cleared(const struct tile_program *);
-/* Blocks of in0 that zeros fill up lie in rows of k.  Where a small matrix has
- * a word of a row, the mem tile's reader cuts them into small matrices; else a
- * core's channel does, which has to count those of a block. */
-bool map_cuts_words(const struct kernel_shape *, enum dtype in0,
-                    bool in0_turned);
+/* Blocks of an input along k that zeros fill up lie in rows of k.  Where a
+ * small matrix has a word of a row, the mem tile's reader cuts them into small
+ * matrices; else a core's channel does, which has to count those of a block of
+ * in0. */
+bool map_cuts_words(const struct kernel_shape *, enum dtype, bool turned,
+                    int input);
 bool map_can_cut(const struct device *, const struct kernel_shape *,
                  enum dtype in0, bool in0_turned, int block_m, int block_k);
 /* Whether K may end so in such blocks. */

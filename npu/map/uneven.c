@@ -68,14 +68,14 @@ bool map_join_steps(struct tile_program *q, int steps) {
   return true;
 }
 
-bool map_cuts_words(const struct kernel_shape *s, enum dtype in0,
-                    bool in0_turned) {
-  return !in0_turned && s->k * dtype_bytes(in0) == WORD;
+bool map_cuts_words(const struct kernel_shape *s, enum dtype type, bool turned,
+                    int input) {
+  return turned == (input == IN1) && s->k * dtype_bytes(type) == WORD;
 }
 
 bool map_can_cut(const struct device *dev, const struct kernel_shape *s,
                  enum dtype in0, bool in0_turned, int block_m, int block_k) {
-  return in0_turned || map_cuts_words(s, in0, in0_turned) ||
+  return in0_turned || map_cuts_words(s, in0, in0_turned, IN0) ||
          block_m / s->m * (block_k / s->k) <= dev->tile[TILE_CORE].max_wrap;
 }
 
@@ -154,7 +154,7 @@ struct map_end map_end_of(const struct kernel_shape *s,
     return one[IN0];
   for (int i = 0; i < OUT; i++) {
     struct run_end run = end_of_run(s, type[i], turned[i], i, x);
-    bool words = i == IN0 && map_cuts_words(s, type[IN0], turned[IN0]),
+    bool words = map_cuts_words(s, type[i], turned[i], i),
          adds = can_add_zeros(&run, words) &&
                 (i == IN0 || turned[IN1] || is_small_ring(x, type[IN1]));
     one[i].zeros[i] = both.zeros[i] = adds;
