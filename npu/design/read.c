@@ -4,6 +4,17 @@
 
 #include <assert.h>
 
+/* The dimension over rows comes before those over k and what lies between: a
+ * word of each row in turn, and zeros behind the last k of all. */
+static void rows_first(struct walk *w, int rows) {
+  const struct bd_dim first = w->dim[rows];
+  for (int i = rows; i > 0; i--)
+    w->dim[i] = w->dim[i - 1];
+  w->dim[0] = first;
+  w->zero_runs = w->zeros;
+  w->zeros = 0;
+}
+
 /* Of blocks of in0 that zeros join, of which the buffer has so many. */
 static struct walk in0_padded_walk(const struct tile_program *p,
                                    const struct kernel_shape *s, int steps,
@@ -25,14 +36,8 @@ static struct walk in0_padded_walk(const struct tile_program *p,
     bool by_step = wide && steps > 1 && !apart;
     w.dim[1] = (struct bd_dim){(uint32_t)s->m * row, rows};
     w.dim[2] = (struct bd_dim){row, (uint32_t)s->m};
-    if (map_cuts_words(s, p->transfer[IN0].type, turned, IN0)) {
-      const struct bd_dim k = w.dim[0], across = w.dim[1];
-      w.dim[0] = w.dim[2];
-      w.dim[1] = k;
-      w.dim[2] = across;
-      w.zero_runs = w.zeros;
-      w.zeros = 0;
-    }
+    if (map_cuts_words(s, p->transfer[IN0].type, turned, IN0))
+      rows_first(&w, 2);
     w.dim[3] = (struct bd_dim){by_step ? run : m * row, 0};
     w.dims = 4;
   }
@@ -70,13 +75,8 @@ struct walk in1_read_walk(const struct tile_program *p,
                       (uint32_t)(turned ? p->block_n : p->block_n / s->n)};
   w.dim[2] = (struct bd_dim){run, 0};
   w.dims = 3;
-  if (map_cuts_words(s, p->transfer[IN1].type, turned, IN1)) {
-    const struct bd_dim k = w.dim[0];
-    w.dim[0] = w.dim[1];
-    w.dim[1] = k;
-    w.zero_runs = w.zeros;
-    w.zeros = 0;
-  }
+  if (map_cuts_words(s, p->transfer[IN1].type, turned, IN1))
+    rows_first(&w, 1);
   w.length_words = ring_core_bytes(p, IN1) / 4 * (uint32_t)steps;
   return w;
 }

@@ -14,11 +14,11 @@ bool map_panel_ends_apart(const struct tile_program *p) {
          map_ends_apart(p, IN0, p->panel.run[IN0], true);
 }
 
-bool map_in1_ends_apart(const struct tile_program *p) {
+static bool in1_ends_apart(const struct tile_program *p) {
   return map_is_uneven(p) && !map_fills(p) &&
          map_ends_apart(p, IN1, p->panel.run[IN1], false);
 }
 
 bool map_in1_in_two(const struct tile_program *p) {
-  return map_fills(p) || map_in1_ends_apart(p);
+  return map_fills(p) || in1_ends_apart(p);
 }

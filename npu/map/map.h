@@ -374,7 +374,6 @@ bool map_panel_ends_apart(const struct tile_program *);
 /* Whether an n round of in1 takes two descriptors of the shim, one behind the
  * other: of its full buffers and of the last one, or of its rows and of those
  * that fill up the last step. */
-bool map_in1_ends_apart(const struct tile_program *);
 bool map_in1_in_two(const struct tile_program *);
 
 /* ---- convert.c: inputs that become block floats on their way ---- */
