@@ -16,6 +16,7 @@
 #include "kernel_trace.h"
 
 #include <assert.h>
+#include <math.h>
 
 enum {
   PAIRS = 4,
@@ -133,10 +134,12 @@ bool kernel_gemm_loaded(const struct kernel_gemm *k,
   struct arena *a = arena_open();
   struct schedule s;
   bool good = kernel_gemm_schedule(a, k, &s, d);
-  if (good && kernel_gemm_by_lanes(k->isa, k->in0, k->in1, k->out))
-    good = kernel_fold(a, "product", NULL, 0, &s, d); /* may be too long */
+  struct diag too_long = {0};
+  bool fits = !good || !kernel_gemm_kind(k)->lanes ||
+              kernel_fold(a, "product", NULL, 0, &s, &too_long);
+  *cycles = HUGE_VAL;
   assert(places->group == 1 || places->group == 2);
-  if (good) {
+  if (good && fits) {
     struct loaded l = {.places = places,
                        .word_bytes = (uint32_t)s.machine->access_bytes / 2,
                        .product_count = STEPS * places->group,

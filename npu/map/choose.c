@@ -105,11 +105,9 @@ static double price(void *self, const struct teir_blocks *x, double best) {
   return cycles;
 }
 
-/* Measured, with less k where no kernel of so much can be made: by lanes it is
- * long. */
+/* Measured, with less k where a kernel of so much is too long. */
 static double measure(struct array *s, struct map_blocking *b) {
   double cycles = array_measured_cycles(s, b);
-  s->most = HUGE_VAL;
   for (int k = b->block_k / 2; cycles == HUGE_VAL && k > s->least.k; k /= 2) {
     const struct teir_blocks x = {.block = {[TEIR_M] = b->block_m,
                                             [TEIR_N] = b->block_n,
@@ -123,14 +121,15 @@ static double measure(struct array *s, struct map_blocking *b) {
   return cycles;
 }
 
-/* The cheapest of the list, measured where it may matter; those of which no
- * kernel can be made do not count. */
+/* The cheapest of the list, measured where it may matter; those whose kernel is
+ * too long do not count. */
 static struct map_blocking choose(struct array *s) {
   double formula = s->best[0].predicted_cycles, least = HUGE_VAL;
   int most = formula < WORTH_MEASURING ? 0
              : formula < WORTH_MORE    ? MEASURED
                                        : MANY_MEASURED,
       best = 0;
+  s->most = HUGE_VAL; /* of all that is priced from now on */
   for (int i = 0;
        i < s->count && most > 0 && s->best[i].predicted_cycles < least; i++) {
     struct map_blocking *b = &s->best[i];

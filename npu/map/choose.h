@@ -77,8 +77,9 @@ double array_turned_cost(const struct device *, const struct teir_problem *,
 /* What columns behind the last even shape cost more (kernel_gemm_even): a
  * kernel by lanes cannot hide its loads of in0 there. */
 double array_strip_cost(const struct device *, const struct teir_problem *);
-/* Cycles of a launch with the kernel's cycles among the design's channels;
- * HUGE_VAL: no kernel can be made. */
+/* Cycles of a launch with the kernel's cycles among the design's channels, or
+ * by the formula where these are not known; HUGE_VAL: the kernel is too long.
+ */
 double array_measured_cycles(struct array *, const struct map_blocking *);
 
 /* ---- cost.c ---- */

@@ -91,8 +91,10 @@ double array_measured_cycles(struct array *s, const struct map_blocking *b) {
       .c = {map_sums(&core, b->group_m, 0), map_sums(&core, b->group_m, 1)},
       .run = {run_of(s, b, IN0), run_of(s, b, IN1)}};
   if (!good || !kernel_gemm_loaded(&k, &places, &s->product, &d))
-    return HUGE_VAL;
-  double cycles = array_launch_cycles(s, b, &core, &panel);
+    return b->predicted_cycles;
+  double cycles = s->product < HUGE_VAL
+                      ? array_launch_cycles(s, b, &core, &panel)
+                      : HUGE_VAL;
   s->product = 0;
   return cycles;
 }

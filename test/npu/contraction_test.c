@@ -170,6 +170,9 @@ static const struct priced priced[] = {
     /* inputs of the next round come while results are rounded */
     {"8700g", "dbec,ca->dabe", "a=5,b=59,c=1,d=12,e=50", DTYPE_BF16, DTYPE_BF16,
      error, 0},
+    /* by block floats, whose kernels are priced by the formula alone */
+    {"krackan", "ab,bc->ac", "a=512,b=512,c=512", DTYPE_BFP16, DTYPE_F32,
+     3 * error, 120000},
     /* rows of in1 along an uneven k, which mem tiles would not have whole */
     {"phoenix", "ab,cb->ac", "a=240,b=1262,c=160", DTYPE_BF16, DTYPE_F32, error,
      92000},
