@@ -3,8 +3,9 @@
 // Pure instructions with unchanging operands move out of their loops (a bound
 // such as n / 2).  So do loads that nothing in the outermost loop can change:
 // the members of a struct of sizes, a global; and divisions, which may trap.
-// Those of a body run only when the loops around it have work, so they move
-// into a branch that asks exactly that:
+// Those of a body run only when the loops around it have work, and where a
+// condition holds that a loop does not change (clang asks so for the work of
+// `omp simd`), so they move into a branch that asks exactly that:
 //
 //     before:  rows > 0 ? ask : on          (rows is known by now)
 //     ask:     columns' = load
@@ -38,28 +39,62 @@ using namespace llvm;
 namespace nputeir {
 
 // Runs in every iteration of the loop, up to the header's exit test.
-bool Hoister::always(const BasicBlock *B, const Loop &L) {
+static bool always(const BasicBlock *B, const Loop &L,
+                   const DominatorTree &DT) {
   return B == L.getHeader() ||
          (L.getLoopLatch() && DT.dominates(B, L.getLoopLatch()));
 }
 
-// The loops that must have work before I runs; false: it depends on more than
-// that.
-bool Hoister::loopsBefore(const Instruction &I,
-                          SmallVectorImpl<Loop *> &Needed) {
-  const BasicBlock *B = I.getParent();
+// What there is 0 of unless the condition holds behind which B is reached
+// alone. Null: it is not of that kind.
+const SCEV *Hoister::surplus(const BasicBlock *B) {
+  const BasicBlock *From = B->getSinglePredecessor();
+  const auto *Branch =
+      From ? dyn_cast<BranchInst>(From->getTerminator()) : nullptr;
+  const auto *Asked = Branch && Branch->isConditional()
+                          ? dyn_cast<ICmpInst>(Branch->getCondition())
+                          : nullptr;
+  if (!Asked || !Asked->getOperand(0)->getType()->isIntegerTy())
+    return nullptr;
+  CmpInst::Predicate How = Branch->getSuccessor(0) == B
+                               ? Asked->getPredicate()
+                               : Asked->getInversePredicate();
+  const SCEV *More = SE.getSCEV(Asked->getOperand(0)),
+             *Less = SE.getSCEV(Asked->getOperand(1));
+  if (How == CmpInst::ICMP_SLT || How == CmpInst::ICMP_ULT) {
+    std::swap(More, Less);
+    How = CmpInst::getSwappedPredicate(How);
+  }
+  if (How == CmpInst::ICMP_SGT)
+    More = SE.getSMaxExpr(More, Less);
+  else if (How == CmpInst::ICMP_UGT)
+    More = SE.getUMaxExpr(More, Less);
+  else if (How != CmpInst::ICMP_NE)
+    return nullptr;
+  return SE.getMinusSCEV(More, Less);
+}
+
+// None of the counts is 0 when B runs in the loops around it, which runs then.
+// False: that depends on more.
+bool Hoister::countsBefore(const BasicBlock *B,
+                           SmallVectorImpl<const SCEV *> &Counts) {
   assert(Outer.contains(B));
   for (Loop *Around = LI.getLoopFor(B);; Around = Around->getParentLoop()) {
     const BasicBlock *From = exitOf(*Around).From;
-    if (!Around->isLoopSimplifyForm() || !From || !always(B, *Around))
+    if (!Around->isLoopSimplifyForm() || !From)
       return false;
+    for (; !always(B, *Around, DT); B = B->getSinglePredecessor()) {
+      Counts.push_back(surplus(B));
+      if (!Counts.back())
+        return false;
+    }
     if (B != Around->getHeader() && From == Around->getHeader())
-      Needed.push_back(Around);
+      Counts.push_back(SE.getExitCount(Around, From));
     if (Around == &Outer)
       break;
     B = Around->getLoopPreheader();
   }
-  std::reverse(Needed.begin(), Needed.end());
+  std::reverse(Counts.begin(), Counts.end());
   return true;
 }
 
@@ -74,17 +109,13 @@ bool Hoister::mayFailBefore(const Instruction &I) const {
 
 bool Hoister::runsIf(const Instruction &I,
                      SmallVectorImpl<const SCEV *> &Counts) {
-  SmallVector<Loop *, 4> Needed;
-  if (!loopsBefore(I, Needed))
+  if (!countsBefore(I.getParent(), Counts))
     return false;
   Expander Code(SE, *I.getModule());
-  for (Loop *Around : Needed) {
-    const SCEV *S = SE.getExitCount(Around, exitOf(*Around).From);
+  for (const SCEV *S : Counts)
     if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &Outer) ||
         !SE.properlyDominates(S, Outer.getHeader()) || !Code.isSafe(S))
       return false;
-    Counts.push_back(S);
-  }
   const auto *L = dyn_cast<LoadInst>(&I);
   return !mayFailBefore(I) || (L && mayReadEarly(*L, front(), DT));
 }

@@ -34,9 +34,9 @@ public:
   llvm::Value *move(llvm::Instruction &I, llvm::Value *Runs);
 
 private:
-  bool always(const llvm::BasicBlock *B, const llvm::Loop &L);
-  bool loopsBefore(const llvm::Instruction &I,
-                   llvm::SmallVectorImpl<llvm::Loop *> &Needed);
+  const llvm::SCEV *surplus(const llvm::BasicBlock *B);
+  bool countsBefore(const llvm::BasicBlock *B,
+                    llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
 };
 
 } // namespace nputeir
