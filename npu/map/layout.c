@@ -235,17 +235,31 @@ static int64_t reach_of(const struct map_work *w, int tensor) {
   return (bytes + WORD - 1) / WORD * WORD;
 }
 
-/* The contiguous axis of out becomes one of whole words, where there is space
+/* Elements of out's contiguous axis in a word: of out, or of an input that is
+ * contiguous along it, too, whichever has more. */
+static int64_t in_a_word(const struct map_work *w, const struct map_axis *x,
+                         int input) {
+  int64_t out = dtype_bytes(w->problem.type[OUT]),
+          in = dtype_bytes(w->problem.type[input]),
+          least = x->stride_bytes[input] == in && in < out ? in : out;
+  return least < WORD ? WORD / least : 1;
+}
+
+/* The contiguous axis of out becomes one of whole words where there is space
  * for them in out's device buffer, of which the host takes the elements alone.
  * What is behind the last one comes of what lies there in the input that has
  * the axis: in the same word, or a row more in its buffer. */
 static void fill_words(struct map_work *w) {
-  enum axis_role role = contiguous_role(w, OUT);
-  int input = role == AXIS_M ? IN0 : IN1, at = w->contiguous[OUT];
-  if (!w->layout[OUT].in_place || !w->layout[input].in_place || at < 0)
+  int turned, at;
+  if (!w->layout[OUT].in_place || !find_contiguous(w, OUT, &turned, &at))
+    return;
+  enum axis_role role = map_roles[OUT][!turned];
+  int input = role == AXIS_M ? IN0 : IN1;
+  if (!w->layout[input].in_place)
     return;
   struct map_axis *x = &w->axis[role][at];
-  int64_t element = dtype_bytes(w->problem.type[OUT]), unit = WORD / element,
+  int64_t element = dtype_bytes(w->problem.type[OUT]),
+          unit = in_a_word(w, x, input),
           extent = (x->extent + unit - 1) / unit * unit;
   if (extent == x->extent || !has_space(w, OUT, x, extent * element))
     return;

@@ -227,6 +227,42 @@ static void test_not_in_place(void) {
   arena_close(a);
 }
 
+/* Results of words beside an input whose rows end within one: where gaps of out
+ * have space, blocks end with the word, else with the element. */
+static void test_filled_words(void) {
+  static const struct {
+    enum dtype in;
+    int turned; /* of out's rows: n in in1, or m in in0 */
+    int64_t extent, gap, filled;
+  } c[] = {{DTYPE_BF16, 0, 757, 1, 758}, {DTYPE_BF16, 0, 757, 0, 757},
+           {DTYPE_I8, 0, 757, 3, 760},   {DTYPE_I8, 0, 757, 2, 757},
+           {DTYPE_I8, 0, 758, 2, 760},   {DTYPE_I8, 0, 760, 4, 760},
+           {DTYPE_I8, 5, 757, 3, 760},   {DTYPE_I8, 5, 757, 0, 757}};
+  static const bool all[] = {true, true, true};
+  for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+    struct arena *a = arena_open();
+    struct diag d = {0};
+    enum dtype sum = c[i].in == DTYPE_I8 ? DTYPE_I32 : DTYPE_F32;
+    enum axis_role role = c[i].turned ? AXIS_M : AXIS_N;
+    struct teir_problem p = {
+        {1, 64, 64, 64}, {c[i].in, c[i].in, sum}, sum, false, {0}};
+    struct map_work w;
+    p.extent[role] = c[i].extent;
+    struct teir *t = lying(a, &p, c[i].turned, 4 - c[i].extent % 4, &d);
+    struct teir_roles r;
+    CHECK(teir_roles_read(a, t, &r, &d));
+    for (int j = 0; j < r.count; j++) /* the rows of out */
+      if (r.role[j] == (c[i].turned ? AXIS_N : AXIS_M))
+        t->axis[r.axis[j]].stride_bytes[OUT] =
+            teir_constant(4 * (c[i].extent + c[i].gap));
+    CHECK(map_work_read(a, device(), t, all, &w, &d));
+    CHECK(w.axis[role][0].extent == c[i].filled &&
+          w.axis[role][0].elements == c[i].extent &&
+          w.problem.extent[role] == c[i].filled);
+    arena_close(a);
+  }
+}
+
 int main(void) {
   test_shares();
   test_halves();
@@ -239,5 +275,6 @@ int main(void) {
   test_long_steps(4001, 3000);
   test_late_tasks();
   test_not_in_place();
+  test_filled_words();
   return check_result();
 }

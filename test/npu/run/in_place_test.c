@@ -317,7 +317,7 @@ static void test_odd_words(void) {
 
 /* Results of words beside inputs whose rows end within one: of a block of out
  * there leave fewer rows or columns than the multiply unit has, in rows without
- * gaps, too. */
+ * gaps, too; or what is behind a row goes into a gap of the device's copy. */
 static void test_odd_rows(void) {
   static const enum dtype type[][2] = {
       {DTYPE_BF16, DTYPE_F32}, {DTYPE_I8, DTYPE_I32}, {DTYPE_I16, DTYPE_I32}};
@@ -334,6 +334,8 @@ static void test_odd_rows(void) {
                       .gap = {0, 4 * (i & 1), 0},
                       .packed = i < 16 ? "-" : NULL};
     make_rows(&s);
+    test(&s);
+    s.gap[OUT] += 3;
     test(&s);
   }
 }
