@@ -475,11 +475,20 @@ static struct amdxdna found = {.fd = -1,
                                .waited = PTHREAD_COND_INITIALIZER};
 static struct diag problem;
 
+static bool read_chains(struct diag *d) {
+  const char *word = getenv("NPUTEIR_CHAINS");
+  bool off = word && strcmp(word, "off") == 0;
+  found.no_chains = off;
+  return !word || !*word || off || strcmp(word, "on") == 0 ||
+         diag_declined(d, loc_none(), "NPUTEIR_CHAINS is on or off, not '%s'",
+                       word);
+}
+
 static void find(void) {
   struct xdna_version version;
-  const char *chains = getenv("NPUTEIR_CHAINS");
-  found.no_chains = chains && strcmp(chains, "off") == 0;
   found.owner = getpid();
+  if (!read_chains(&problem))
+    return;
   found.fd = find_node(&version, &problem);
   if (found.fd >= 0 && identify(&found, &version, &problem) &&
       open_heap(&found, &problem))
