@@ -25,7 +25,7 @@ static struct walk in0_padded_walk(const struct tile_program *p,
            rows = (uint32_t)(p->block_m / s->m), m = (uint32_t)p->block_m;
   bool apart = wide && !turned && steps > 1 && p->group_m > 1;
   w.parts = apart ? steps : 1;
-  assert(w.parts <= MAX_PARTS);
+  assert(w.parts <= MAP_MAX_PARTS);
   for (int i = 0; i < w.parts; i++)
     w.part_bytes[i] = (uint32_t)i * run * 4;
   if (turned) {

@@ -63,11 +63,11 @@ bool walk_places(struct builder *m, const struct map_stream *s,
   w->reach_bytes = count ? loop[0].place_bytes * loop[0].extent : 4;
   for (int i = 0; i < outer; i++)
     w->parts *= (int)loop[i].extent;
-  if (w->parts > MAX_PARTS)
+  if (w->parts > MAP_MAX_PARTS)
     return diag_error(m->diag, loc_none(),
                       "a block of %d dimensions in a mem tile; a descriptor "
                       "walks over 4, and %d of them over a block",
-                      count, MAX_PARTS);
+                      count, MAP_MAX_PARTS);
   for (int part = 0; part < w->parts; part++) {
     int64_t at = 0;
     for (int i = outer - 1, n = part; i >= 0; n /= (int)loop[i].extent, i--)

@@ -31,17 +31,16 @@ void add_ring(struct builder *, const struct ring *, uint32_t bytes);
 
 /* How a channel walks over a buffer: one descriptor or, where the buffer has
  * more dimensions than that can count, several, one behind the other. */
-enum { MAX_PARTS = 8 };
 struct walk {
   struct bd_dim dim[4];
   int dims;
   int parts;
-  uint32_t part_bytes[MAX_PARTS]; /* from the buffer's begin */
-  int64_t reach_bytes;            /* of the outermost dimension */
-  uint32_t outermost;             /* its extent */
-  uint32_t zeros;                 /* words behind each run of dim[0] */
-  uint32_t zero_runs;             /* of dim[0], behind each run of dim[1] */
-  uint32_t length_words;          /* of a part; 0: the buffer's */
+  uint32_t part_bytes[MAP_MAX_PARTS]; /* from the buffer's begin */
+  int64_t reach_bytes;                /* of the outermost dimension */
+  uint32_t outermost;                 /* its extent */
+  uint32_t zeros;                     /* words behind each run of dim[0] */
+  uint32_t zero_runs;                 /* of dim[0], behind each run of dim[1] */
+  uint32_t length_words;              /* of a part; 0: the buffer's */
 };
 /* Word after word. */
 extern const struct walk walk_linear;

@@ -423,7 +423,8 @@ enum {
   MAP_MEM_DEPTH_STREAMED = 2, /* of as many steps as a stretch streams */
   MAP_MEM_DEPTH_OUT = 2,
   MAP_APART_DEPTH = 2, /* of both inputs, for every row of a grid apart */
-  MAP_MAX_CHUNKS = 8
+  MAP_MAX_CHUNKS = 8,
+  MAP_MAX_PARTS = 8 /* in which a buffer is read, each by its descriptor */
 };
 
 /* What the array does: every core of the grid runs, for every index of

@@ -58,8 +58,8 @@ static bool has_bds(const struct device *dev, const struct map_blocking *b,
   bool each = valid_k(b) < b->block_k && is_along_k(b, IN0) && b->group_m > 1;
   int readers = each ? steps : 1,
       more = b->last_k > 0; /* reads a last step of its own */
-  return buffers * (1 + readers) + more <=
-         dev->tile[TILE_MEM].bds / 2 - BDS_OUT;
+  return readers <= MAP_MAX_PARTS && buffers * (1 + readers) + more <=
+                                         dev->tile[TILE_MEM].bds / 2 - BDS_OUT;
 }
 
 /* Steps of k in a buffer of an input that lies in place, contiguous along k: so

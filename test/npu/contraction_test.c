@@ -176,6 +176,10 @@ static const struct priced priced[] = {
     /* rows of in1 along an uneven k, which mem tiles would not have whole */
     {"phoenix", "ab,cb->ac", "a=240,b=1262,c=160", DTYPE_BF16, DTYPE_F32, error,
      92000},
+    /* zeros join two blocks of in0, of which a buffer holds eight steps at most
+     */
+    {"phoenix", "ab,bc->ac", "a=80,b=234,c=288", DTYPE_BF16, DTYPE_F32, error,
+     0},
     /* little work, for which few cores and a packed input are better than what
      * all of them take, all tensors being packed */
     {"8700g-turbo", "baed,ce->badc", "a=4,b=48,c=4,d=4,e=5", DTYPE_BF16,
