@@ -122,13 +122,14 @@ static double measure(struct array *s, struct map_blocking *b) {
 }
 
 /* The cheapest of the list, measured where it may matter; those whose kernel is
- * too long do not count. */
+ * too long do not count, unless all are: what becomes of that a design says. */
 static struct map_blocking choose(struct array *s) {
-  double formula = s->best[0].predicted_cycles, least = HUGE_VAL;
+  const struct map_blocking first = s->best[0];
+  double formula = first.predicted_cycles, least = HUGE_VAL;
   int most = formula < WORTH_MEASURING ? 0
              : formula < WORTH_MORE    ? MEASURED
                                        : MANY_MEASURED,
-      best = 0;
+      best = -1;
   s->most = HUGE_VAL; /* of all that is priced from now on */
   for (int i = 0;
        i < s->count && most > 0 && s->best[i].predicted_cycles < least; i++) {
@@ -140,7 +141,7 @@ static struct map_blocking choose(struct array *s) {
       best = i;
     }
   }
-  return s->best[best];
+  return best < 0 ? first : s->best[best];
 }
 
 bool platform_find(const char *name, struct platform *at, struct diag *d) {

@@ -180,6 +180,9 @@ static const struct priced priced[] = {
      */
     {"phoenix", "ab,bc->ac", "a=80,b=234,c=288", DTYPE_BF16, DTYPE_F32, error,
      0},
+    /* no kernel of the blocks in place fits program memory: they are packed */
+    {"krackan", "ea,ac->ec", "a=24,c=718,e=498", DTYPE_BF16, DTYPE_BF16,
+     2 * error, 70000},
     /* little work, for which few cores and a packed input are better than what
      * all of them take, all tensors being packed */
     {"8700g-turbo", "baed,ce->badc", "a=4,b=48,c=4,d=4,e=5", DTYPE_BF16,
