@@ -7,7 +7,9 @@
 // Panels come from the second cache.  Where a vector is as long as a line of
 // it, a step asks for those of a later one, and for a line of the next panel of
 // in1, which comes from the third cache: while all panels of in0 are multiplied
-// by this one, that whole panel is asked for.
+// by this one, that whole panel is asked for.  There the result's rows are
+// asked for one by one, with steps in between: all at once are more lines than
+// the processor waits for, and the first steps would wait with them.
 #include "lower_cpu.h"
 
 #include "llvm/IR/Intrinsics.h"
@@ -37,6 +39,7 @@ class Kernel {
   Type *Element, *Packed;
   VectorType *Vector;
   enum { LineBytes = 64, Ahead = 16, Moving = 3 }; // three addresses
+  enum { StepsPerRow = 4 };
 
 public:
   Kernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height, Function &F)
@@ -46,11 +49,6 @@ public:
         Vector(U.vector(Element, (unsigned)Blocks.lanes)) {}
 
   void emit() {
-    Value *K = C.argument(0), *Out = C.argument(3), *Stride = C.argument(4);
-    int Lines = Blocks.asks_ahead ? Blocks.vectors : 1;
-    for (int I = 0; I < Height; I++)
-      for (int J = 0; J < Lines; J++)
-        prefetch(C.at(C.at(Out, C.times(Stride, I)), J * LineBytes), true);
     Value *In1 = C.argument(2);
     SmallVector<Value *, 4> Start;
     for (int J = 0; J < Blocks.vectors; J++)
@@ -61,8 +59,7 @@ public:
     Code::Values First = {C.argument(1), In1, C.argument(6)};
     for (int I = 0; I < Height; I++)
       First.append(Start.begin(), Start.end());
-    Code::Values Last = unrolled(
-        C, U.Cpu, K, First, [&](ArrayRef<Value *> Now) { return step(Now); });
+    Code::Values Last = Blocks.asks_ahead ? stepsByRows(First) : steps(First);
     ArrayRef<Value *> Sums = ArrayRef<Value *>(Last).drop_front(Moving);
     storeBlock(C, Sums, Height);
   }
@@ -72,6 +69,40 @@ private:
     C.CreateIntrinsic(
         Intrinsic::prefetch, {Place->getType()},
         {Place, C.getInt32(ToWrite), C.getInt32(Locality), C.getInt32(1)});
+  }
+
+  void prefetchRow(Value *Row, int Lines) {
+    for (int J = 0; J < Lines; J++)
+      prefetch(C.at(Row, J * LineBytes), true);
+  }
+
+  Code::Values steps(const Code::Values &First) {
+    for (int I = 0; I < Height; I++)
+      prefetchRow(C.at(C.argument(3), C.times(C.argument(4), I)), 1);
+    return unrolled(C, U.Cpu, C.argument(0), First,
+                    [&](ArrayRef<Value *> Now) { return step(Now); });
+  }
+
+  // As many rows as steps' loops: the last one has all that are left.
+  Code::Values stepsByRows(const Code::Values &First) {
+    assert(U.Cpu.unrolled == 1);
+    Value *K = C.argument(0);
+    Code::Values Begin = {C.argument(3), C.number(0)};
+    Begin.append(First.begin(), First.end());
+    Code::Values Last = C.carry(
+        C.number(0), C.number(Height), C.number(1), Begin,
+        [&](Value *I, ArrayRef<Value *> Now) {
+          prefetchRow(Now[0], Blocks.vectors);
+          Value *Some = C.least(K, C.plus(Now[1], StepsPerRow));
+          Value *To =
+              C.CreateSelect(C.CreateICmpEQ(I, C.number(Height - 1)), K, Some);
+          Code::Values Next = {C.at(Now[0], C.argument(4)), To};
+          Next.append(C.carry(
+              Now[1], To, C.number(1), Now.drop_front(2),
+              [&](Value *, ArrayRef<Value *> Inner) { return step(Inner); }));
+          return Next;
+        });
+    return Code::Values(Last.begin() + 2, Last.end());
   }
 
   // Of the step that comes so many later, and what only the second cache shall
