@@ -135,8 +135,8 @@ private:
   }
 };
 
-// void (n, x, x_step, a, a_step, y, add): y[j] = (or +=) the sum over Steps of
-// x[p] a[p][j]; a and y are adjacent.
+// void (n, x, x_step, a, a_step, y): y[j] += the sum over Steps of x[p]
+// a[p][j]; a and y are adjacent.
 class AddKernel : VectorKernel {
   int Steps;
 
@@ -153,28 +153,22 @@ public:
                        nullptr));
       Row.push_back(C.at(C.argument(3), C.times(C.argument(4), P)));
     }
-    auto Sweep = [&](bool Adds) {
-      auto Body = [&](Value *J, int Count, Value *Mask, ArrayRef<Value *>) {
-        add(X, Row, J, Count, Mask, Adds);
-        return Code::Values();
-      };
-      sweep(N, {}, Body);
-      if (!Masks)
-        C.loop(C.CreateAnd(N, C.number(-Lanes)), N, C.number(1),
-               [&](Value *J) { add(X, Row, J, 1, nullptr, Adds); });
-    };
-    C.when(
-        C.CreateICmpNE(C.argument(6), C.number(0)), [&] { Sweep(true); },
-        [&] { Sweep(false); });
+    sweep(N, {}, [&](Value *J, int Count, Value *Mask, ArrayRef<Value *>) {
+      add(X, Row, J, Count, Mask);
+      return Code::Values();
+    });
+    if (!Masks)
+      C.loop(C.CreateAnd(N, C.number(-Lanes)), N, C.number(1),
+             [&](Value *J) { add(X, Row, J, 1, nullptr); });
     C.CreateRetVoid();
   }
 
 private:
   void add(ArrayRef<Value *> X, ArrayRef<Value *> Row, Value *J, int Count,
-           Value *Mask, bool Adds) {
+           Value *Mask) {
     Type *T = shape(computedType(C.getContext(), W.Sum), Count);
     Value *Place = C.at(C.argument(5), C.times(J, dtype_bytes(W.Sum)));
-    Value *Sum = Adds ? C.get(T, Place, Mask) : Constant::getNullValue(T);
+    Value *Sum = C.get(T, Place, Mask);
     Value *At = C.times(J, dtype_bytes(W.In[IN1]));
     for (size_t P = 0; P < Row.size(); P++)
       Sum = multiplyAdd(C, U.Cpu, splat(X[P], Count),
@@ -273,16 +267,18 @@ private:
   void add(Value *A, Value *Count, Value *To, Value *Add) {
     Value *K = Extent[AXIS_K];
     Value *Whole = C.CreateAnd(K, C.number(-Together));
+    C.when(C.CreateICmpEQ(Add, C.number(0)), [&] {
+      C.CreateMemSet(To, C.getInt8(0), C.times(Count, dtype_bytes(W.Sum)),
+                     Align((uint64_t)dtype_bytes(W.Sum)));
+    });
     auto Steps = [&](Value *From, Value *Until, int Some) {
       Function *F = kernel("add", Some);
       C.loop(From, Until, C.number(Some), [&](Value *P) {
-        Value *Further =
-            C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
         C.CreateCall(
             F, {Count,
                 C.at(C.getPointer(Bases, IN0), C.times(P, stride(AXIS_K, IN0))),
                 stride(AXIS_K, IN0), C.at(A, C.times(P, stride(AXIS_K, IN1))),
-                stride(AXIS_K, IN1), To, C.CreateOr(Further, Add)});
+                stride(AXIS_K, IN1), To});
       });
     };
     Steps(C.number(0), Whole, Together);
@@ -294,7 +290,7 @@ private:
     Function *F = U.function(
         Twine("vector.") + Kind + Twine(Steps) + "." + dtype_name(W.In[0]) +
             "." + dtype_name(W.In[1]) + "." + dtype_name(W.Sum),
-        Type::getVoidTy(U.context()), IsDot ? "ippiipii" : "ipipipi", IsNew);
+        Type::getVoidTy(U.context()), IsDot ? "ippiipii" : "ipipip", IsNew);
     if (IsNew && IsDot)
       DotKernel(U, W, Masks, *F).emit();
     else if (IsNew)
