@@ -25,7 +25,8 @@ static const char *const LiesLetter = "ars";   // of CpuLies
 std::string CpuWork::print() const {
   struct text T = {};
   int Ways = Packed | Direct << 1 | Turned << 2 | (int)Vector << 3 |
-             Fixed.has_value() << 5 | Plain << 6;
+             Fixed.has_value() << 5 | Plain << 6 | (int)Row << 7 |
+             (int)Column << 9;
   text_printf(&T, "%s %s %s %s %d", dtype_name(In[0]), dtype_name(In[1]),
               dtype_name(Out), dtype_name(Sum), Ways);
   for (int64_t CpuFixed::*X : CpuFixed::Each)
@@ -105,7 +106,7 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   int64_t Ways, Count;
   if (!readType(A, &S, W.In[0]) || !readType(A, &S, W.In[1]) ||
       !readType(A, &S, W.Out) || !readType(A, &S, W.Sum) ||
-      !scan_int(&S, &Ways) || Ways < 0 || Ways >= 128 ||
+      !scan_int(&S, &Ways) || Ways < 0 || Ways >= 2048 ||
       !readFixed(&S, Ways & 32, W.Fixed) || !readLimits(&S, W.Limits) ||
       !readLies(A, &S, W.Lies) || !scan_int(&S, &Count) || Count < 0 ||
       Count > CALC_INPUTS - TAIL_EXTRA)
@@ -115,6 +116,8 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   W.Turned = Ways & 4;
   W.Plain = Ways & 64;
   W.Vector = (teir_cpu_vector)(Ways >> 3 & 3);
+  W.Row = (teir_cpu_vector)(Ways >> 7 & 3);
+  W.Column = (teir_cpu_vector)(Ways >> 9 & 3);
   const char *Name[CALC_INPUTS] = {"sum", "out"};
   dtype Type[CALC_INPUTS] = {W.Sum, W.Out};
   for (int I = 0; I < (int)Count; I++) {
@@ -486,6 +489,8 @@ void defineCpu(Function &F, const CpuWork &W) {
     bool IsTiled = Cpu.kernel == CPU_KERNEL_TILES;
     CpuUnit U(F, Cpu, IsTiled ? *Cpus[Cpus.size() - 2] : Cpu, !Fixed);
     U.Common = &Common;
+    CpuUnit Plain = U.plain();
+    Plain.Common = &Common;
     // Processors as old as the weakest of several are not worth the time to
     // compile all that large products gain from.
     CpuWork Kinds = W;
@@ -499,14 +504,23 @@ void defineCpu(Function &F, const CpuWork &W) {
     };
     if (W.Vector != CPU_VECTOR_NO)
       return By(vectorCode(U, W));
-    if (!W.Direct || IsTiled)
-      return By(driverCode(U, W));
-    Value *Status =
-        C.CreateCall(directFunction(U, Kinds, Name, IsOld), {F.getArg(0)});
-    if (!Kinds.Packed)
-      return Status;
-    return C.choose(C.CreateICmpNE(Status, C.getInt32(0)), {Status},
-                    [&] { return Code::Values{By(driverCode(U, W))}; })[0];
+    // What each leaves, the next one computes.
+    Value *Status = C.getInt32(1);
+    auto Then = [&](function_ref<Value *()> Next) {
+      if (isa<Constant>(Status)) // nothing stands before it
+        Status = Next();
+      else
+        Status = C.choose(C.CreateICmpNE(Status, C.getInt32(0)), {Status},
+                          [&] { return Code::Values{Next()}; })[0];
+    };
+    auto Call = [&](Function *F) { return C.CreateCall(F, {C.argument(0)}); };
+    if (!IsOld && (W.Row != CPU_VECTOR_NO || W.Column != CPU_VECTOR_NO))
+      Then([&] { return Call(thinFunction(Plain, W)); });
+    if (W.Direct && !IsTiled)
+      Then([&] { return Call(directFunction(U, Kinds, Name, IsOld)); });
+    if (Kinds.Packed)
+      Then([&] { return By(driverCode(U, W)); });
+    return Status;
   };
   if (Cpus.size() == 1) {
     C.CreateRet(Run(*Cpus[0]));

@@ -68,6 +68,8 @@ struct CpuWork {
   // lies across the columns.
   bool Packed = true, Direct = false, Turned = false;
   teir_cpu_vector Vector = CPU_VECTOR_NO;
+  // If it turns out to have one row, or one column.
+  teir_cpu_vector Row = CPU_VECTOR_NO, Column = CPU_VECTOR_NO;
   // Of a small product, if all is known: then the slots hold addresses only.
   std::optional<CpuFixed> Fixed;
 
@@ -277,6 +279,18 @@ CpuPanel turnedPanel(CpuUnit &U, const CpuWork &W, bool Narrow);
 
 // ---- lower_cpu_vector.cpp ----
 CpuCode vectorCode(CpuUnit &U, const CpuWork &W);
+
+// ---- lower_cpu_thin.cpp ----
+// i32 (slots): 0 when out is written, 1 when the product has more than one row
+// and column, or strides that code for a vector cannot have.
+llvm::Function *thinFunction(CpuUnit &U, const CpuWork &W);
+// The stride, in bytes, that the vector or the result must have for that.
+struct CpuThinStride {
+  axis_role Role;
+  int Tensor, Bytes; // 0: any one
+};
+CpuThinStride cpuRowStride(const CpuWork &W);
+CpuThinStride cpuColumnStride(const CpuWork &W);
 
 // ---- lower_cpu_driver.cpp ----
 // void (axes, count, start, n, capacity, table, runs): offsets of elements

@@ -172,6 +172,8 @@ public:
     }
     teir_cpu_ways By = teir_cpu_choose_ways(&F);
     W.Vector = By.vector;
+    W.Row = By.row;
+    W.Column = By.column;
     W.Packed = By.packed;
     W.Direct = By.direct;
     W.Turned = By.turned;

@@ -53,11 +53,13 @@ public:
         Extent(AXIS_M), Extent(AXIS_N),
         Extent(AXIS_K), teir_cpu_choose_dot(&Cpu, W.In[IN0], W.In[IN1], W.Sum),
         W.Turned,       W.Tail != nullptr};
-    teir_cpu_ways Ways = {W.Packed, W.Direct, W.Turned, W.Vector,
-                          W.Fixed.has_value()};
+    teir_cpu_ways Ways = {W.Packed, W.Direct, W.Turned,           W.Vector,
+                          W.Row,    W.Column, W.Fixed.has_value()};
     dtype Types[] = {W.In[IN1], W.Sum};
     teir_cpu_loops Loops = loops();
-    return teir_cpu_pays(&Cpu, &M, &Size, Extent(AXIS_C), &Ways, Types, &Loops);
+    teir_cpu_thin Thin = thin(By.C, W, Size);
+    return teir_cpu_pays(&Cpu, &M, &Size, &Thin, Extent(AXIS_C), &Ways, Types,
+                         &Loops);
   }
 
 private:
@@ -66,6 +68,23 @@ private:
     return M.apply(M.context, F, X, Y);
   }
   void *times(void *X, void *Y) { return apply(CPU_TIMES, X, Y); }
+
+  // Its roles have one axis.
+  teir_cpu_thin thin(const contraction &Of, const CpuWork &W,
+                     const teir_cpu_size &Size) {
+    auto If = [&](teir_cpu_vector Way, void *Extent,
+                  CpuThinStride S) -> void * {
+      if (Way == CPU_VECTOR_NO)
+        return nullptr;
+      void *Is = apply(CPU_EQUAL, Extent, number(1));
+      if (!S.Bytes)
+        return Is;
+      void *Stride = this->Of(axesOf(Of, S.Role)[0].Stride[S.Tensor]);
+      return apply(CPU_BOTH, Is, apply(CPU_EQUAL, Stride, number(S.Bytes)));
+    };
+    return {If(W.Row, Size.m, cpuRowStride(W)),
+            If(W.Column, Size.n, cpuColumnStride(W))};
+  }
 
   void *extentOf(const contraction &Of, axis_role R) {
     void *All = number(1);

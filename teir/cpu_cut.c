@@ -211,6 +211,15 @@ static enum teir_cpu_vector choose_vector(const struct teir_cpu_form *f) {
              : CPU_VECTOR_NO;
 }
 
+/* The matrix lies so that it can be read once, whatever the vector's strides.
+ */
+static enum teir_cpu_vector choose_thin(const struct teir_cpu_form *f,
+                                        enum axis_role along, int matrix) {
+  return f->dense[along][matrix]    ? CPU_VECTOR_ADD
+         : f->dense[AXIS_K][matrix] ? CPU_VECTOR_DOT
+                                    : CPU_VECTOR_NO;
+}
+
 static bool is_known_direct(const struct teir_cpu_form *f, bool turned,
                             const struct teir_cpu *c) {
   struct arena *a = arena_open();
@@ -238,6 +247,10 @@ struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *f) {
     return w;
   w.turned = !f->dense[AXIS_N][IN1];
   w.direct = true;
+  if (!f->extent[AXIS_M])
+    w.row = choose_thin(f, AXIS_N, IN1);
+  if (!f->extent[AXIS_N] && !f->finishes) /* that is along the columns */
+    w.column = choose_thin(f, AXIS_M, IN0);
   int64_t m = f->extent[AXIS_M], n = f->extent[AXIS_N], k = f->extent[AXIS_K];
   if (!m || !n || !k)
     return w;

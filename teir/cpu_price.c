@@ -204,6 +204,22 @@ static void *price_vector(math *m, const struct code *c,
   return times(m, together, line(m, CALL, STEP, along));
 }
 
+/* As of a matrix and a vector where it has one row, or one column. */
+static void *price_thin(math *m, const struct code *c,
+                        const struct teir_cpu_thin *thin,
+                        const struct teir_cpu_ways *w, void *otherwise) {
+  if (thin->column) {
+    struct teir_cpu_size turned = *c->s;
+    turned.m = c->s->n;
+    turned.n = c->s->m;
+    struct code of = {c->b, &turned, c->t};
+    otherwise =
+        choose(m, thin->column, price_vector(m, &of, w->column), otherwise);
+  }
+  return thin->row ? choose(m, thin->row, price_vector(m, c, w->row), otherwise)
+                   : otherwise;
+}
+
 /* What follows the sums, of a block. */
 static void *price_finish(math *m, const struct code *c) {
   enum { COLUMN = 90 * CYCLE, BLOCK = 80 * CYCLE };
@@ -211,7 +227,8 @@ static void *price_finish(math *m, const struct code *c) {
 }
 
 void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
-                    const struct teir_cpu_size *s, void *batches,
+                    const struct teir_cpu_size *s,
+                    const struct teir_cpu_thin *thin, void *batches,
                     const struct teir_cpu_ways *w, const enum dtype type[2],
                     const struct teir_cpu_loops *l) {
   enum { FIXED = 70 * CYCLE, STRAIGHT = 12 * CYCLE, FINISH = 200 * CYCLE };
@@ -222,8 +239,9 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
   struct types t = {type[0], type[1]};
   struct code c = {&b, s, &t};
   void *each = w->vector != CPU_VECTOR_NO ? price_vector(m, &c, w->vector)
-               : w->straight              ? price_straight(m, &c)
-                                          : price_matrix(m, &c, w);
+               : w->straight
+                   ? price_straight(m, &c)
+                   : price_thin(m, &c, thin, w, price_matrix(m, &c, w));
   if (s->finishes)
     each = plus(m, each, price_finish(m, &c));
   int64_t once = (w->straight ? STRAIGHT : FIXED) + (s->finishes ? FINISH : 0);

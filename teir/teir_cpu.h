@@ -223,6 +223,9 @@ enum teir_cpu_vector { CPU_VECTOR_NO, CPU_VECTOR_DOT, CPU_VECTOR_ADD };
 struct teir_cpu_ways {
   bool packed, direct, turned;
   enum teir_cpu_vector vector;
+  /* Of a product of matrices that may turn out to have one row, or one column:
+   * what it is then (a column's M and N, in0 and in1 having changed places). */
+  enum teir_cpu_vector row, column;
   bool straight; /* code without loops, if strides are known */
 };
 /* What some processor needs. */
@@ -239,11 +242,16 @@ struct teir_cpu_loops {
   bool stores;    /* so does the result: every iteration stores */
   bool known;     /* all extents and strides, when the program is compiled */
 };
+/* Conditions: it has one row, or column, and the strides that the code for such
+ * needs; NULL where the ways have none. */
+struct teir_cpu_thin {
+  void *row, *column;
+};
 /* Is the code faster?  type: of in1, and of the sums. */
 void *teir_cpu_pays(const struct teir_cpu *, const struct teir_cpu_math *,
-                    const struct teir_cpu_size *, void *batches,
-                    const struct teir_cpu_ways *, const enum dtype type[2],
-                    const struct teir_cpu_loops *);
+                    const struct teir_cpu_size *, const struct teir_cpu_thin *,
+                    void *batches, const struct teir_cpu_ways *,
+                    const enum dtype type[2], const struct teir_cpu_loops *);
 
 /* Multiplications of a product for each thread that computes a part of it. */
 enum { TEIR_CPU_THREAD_MACS = 4 << 20 };

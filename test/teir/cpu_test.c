@@ -239,8 +239,10 @@ static bool pays_if(bool known, const char *machine, int64_t m, int64_t n,
                                 math.number(a, along_k), true, true};
   struct teir_cpu_loops loops = known && n * k <= 32 ? rows : inner;
   enum dtype types[] = {in1, sum};
-  bool is = *(const int64_t *)teir_cpu_pays(c, &math, &size, math.number(a, 1),
-                                            &w, types, &loops);
+  struct teir_cpu_thin thin = {w.row ? math.number(a, m == 1) : NULL,
+                               w.column ? math.number(a, n == 1) : NULL};
+  bool is = *(const int64_t *)teir_cpu_pays(
+      c, &math, &size, &thin, math.number(a, 1), &w, types, &loops);
   arena_close(a);
   return is;
 }
@@ -274,6 +276,35 @@ static void check_prices(void) {
     }
 }
 
+/* Products that may have one row, or one column, of matrices that lie along K
+ * or across it; the vector is read with any stride, but not along K. */
+static void check_thin(void) {
+  static const struct {
+    bool in0_along_k, in1_along_k;
+    enum teir_cpu_vector row, column;
+  } cases[] = {{true, false, CPU_VECTOR_ADD, CPU_VECTOR_DOT},
+               {true, true, CPU_VECTOR_DOT, CPU_VECTOR_DOT},
+               {false, false, CPU_VECTOR_ADD, CPU_VECTOR_ADD},
+               {false, true, CPU_VECTOR_DOT, CPU_VECTOR_ADD}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct teir_cpu_form f = {.type = {DTYPE_F32, DTYPE_F32, DTYPE_F32},
+                              .sum = DTYPE_F32,
+                              .one_axis = true};
+    f.dense[cases[i].in0_along_k ? AXIS_K : AXIS_M][IN0] = true;
+    f.dense[cases[i].in1_along_k ? AXIS_K : AXIS_N][IN1] = true;
+    f.dense[AXIS_N][OUT] = true;
+    struct teir_cpu_ways w = teir_cpu_choose_ways(&f);
+    CHECK(w.row == cases[i].row && w.column == cases[i].column);
+    f.finishes = true; /* what moves along columns is loaded in vectors */
+    w = teir_cpu_choose_ways(&f);
+    CHECK(w.row == cases[i].row && w.column == CPU_VECTOR_NO);
+    f.extent[AXIS_M] = 80;
+    f.finishes = false;
+    w = teir_cpu_choose_ways(&f);
+    CHECK(w.row == CPU_VECTOR_NO && w.column == cases[i].column);
+  }
+}
+
 static void check_declined(const char *expression, const char *sizes) {
   struct arena *a = arena_open();
   struct diag d = {0};
@@ -298,6 +329,7 @@ int main(void) {
   CHECK(teir_cpu_find("z80") == NULL);
   check_schedules();
   check_prices();
+  check_thin();
   check_declined("xky,kn->xny", "x=3,y=5,k=4,n=8"); /* M has two axes */
   check_declined("m,n->mn", "m=3,n=5");
   return check_result();
