@@ -37,31 +37,32 @@ protected:
     return Count == 1 ? T : FixedVectorType::get(T, (unsigned)Count);
   }
 
-  Value *load(dtype T, Value *Place, int Count, Value *Mask) {
+  Value *load(dtype T, Value *Place, int Count, Value *Mask, dtype As) {
     Type *Stored = shape(storedType(C.getContext(), T), Count);
-    return convert(C, T, W.Sum, fromStored(C, T, C.get(Stored, Place, Mask)));
+    return convert(C, T, As, fromStored(C, T, C.get(Stored, Place, Mask)));
   }
 
   Value *splat(Value *V, int Count) {
     return Count == 1 ? V : C.CreateVectorSplat((unsigned)Count, V);
   }
 
-  // Body(first, elements, mask) for vectors from 0 to N, then the remainder.
+  // Body(first, elements, mask) for vectors of Width from 0 to N, then the
+  // remainder.
   Code::Values
-  sweep(Value *N, const Code::Values &First,
+  sweep(Value *N, int Width, const Code::Values &First,
         function_ref<Code::Values(Value *, int, Value *, ArrayRef<Value *>)>
             Body) {
-    Value *Whole = C.CreateAnd(N, C.number(-Lanes));
-    Code::Values Sums = C.carry(C.number(0), Whole, C.number(Lanes), First,
+    Value *Whole = C.CreateAnd(N, C.number(-Width));
+    Code::Values Sums = C.carry(C.number(0), Whole, C.number(Width), First,
                                 [&](Value *I, ArrayRef<Value *> Now) {
-                                  return Body(I, Lanes, nullptr, Now);
+                                  return Body(I, Width, nullptr, Now);
                                 });
     if (!Masks)
       return Sums;
     return C.choose(C.CreateICmpSLT(Whole, N), Sums, [&] {
-      Value *Mask = C.firstLanes((unsigned)Lanes, dtype_bytes(W.Sum),
+      Value *Mask = C.firstLanes((unsigned)Width, dtype_bytes(W.Sum),
                                  C.CreateSub(N, Whole));
-      return Body(Whole, Lanes, Mask, Sums);
+      return Body(Whole, Width, Mask, Sums);
     });
   }
 };
@@ -69,8 +70,21 @@ protected:
 // void (k, x, a, a_row, rows, y, y_step, add): y[i] = (or +=) row i of a times
 // x, both adjacent; fewer rows repeat the last one.
 class DotKernel : VectorKernel {
+  teir_cpu_dot Dot; // of elements as 16-bit integers, if they fit
+  int Width;        // elements of K in a vector of sums
+
 public:
-  using VectorKernel::VectorKernel;
+  DotKernel(CpuUnit &U, const CpuWork &W, bool Masks, Function &F)
+      : VectorKernel(U, W, Masks, F), Dot(teir_cpu_no_dot(W.Sum)) {
+    auto IsShort = [](dtype T) {
+      return T == DTYPE_I8 || T == DTYPE_U8 || T == DTYPE_I16;
+    };
+    if (IsShort(W.In[IN0]) && IsShort(W.In[IN1]))
+      Dot = teir_cpu_choose_dot(&U.Cpu, DTYPE_I16, DTYPE_I16, W.Sum);
+    if (teir_cpu_is_outer(Dot.op))
+      Dot = teir_cpu_no_dot(W.Sum);
+    Width = Lanes * Dot.group;
+  }
 
   void emit() {
     Value *K = C.argument(0), *Last = C.plus(C.argument(4), -1);
@@ -82,7 +96,7 @@ public:
     }
     Type *Element = computedType(C.getContext(), W.Sum);
     Code::Values Sums = sweep(
-        K,
+        K, Width,
         Code::Values(Together, Constant::getNullValue(shape(Element, Lanes))),
         [&](Value *I, int Count, Value *Mask, ArrayRef<Value *> Now) {
           return step(Row, I, Count, Mask, Now);
@@ -91,7 +105,7 @@ public:
     for (Value *V : Sums)
       Total.push_back(reduced(V));
     if (!Masks)
-      Total = C.carry(C.CreateAnd(K, C.number(-Lanes)), K, C.number(1), Total,
+      Total = C.carry(C.CreateAnd(K, C.number(-Width)), K, C.number(1), Total,
                       [&](Value *I, ArrayRef<Value *> Now) {
                         return step(Row, I, 1, nullptr, Now);
                       });
@@ -112,14 +126,18 @@ public:
 private:
   Code::Values step(ArrayRef<Value *> Row, Value *I, int Count, Value *Mask,
                     ArrayRef<Value *> Now) {
+    bool Groups = Dot.op != CPU_OP_NONE && Count > 1;
+    dtype As = Groups ? Dot.packed[0] : W.Sum;
     Value *X =
         load(W.In[IN0], C.at(C.argument(1), C.times(I, dtype_bytes(W.In[IN0]))),
-             Count, Mask);
+             Count, Mask, As);
     Value *At = C.times(I, dtype_bytes(W.In[IN1]));
     Code::Values Next;
-    for (size_t R = 0; R < Row.size(); R++)
-      Next.push_back(multiplyAdd(
-          C, U.Cpu, load(W.In[IN1], C.at(Row[R], At), Count, Mask), X, Now[R]));
+    for (size_t R = 0; R < Row.size(); R++) {
+      Value *Y = load(W.In[IN1], C.at(Row[R], At), Count, Mask, As);
+      Next.push_back(Groups ? dotAdd(C, U.Cpu, Dot, X, Y, Now[R])
+                            : multiplyAdd(C, U.Cpu, Y, X, Now[R]));
+    }
     return Next;
   }
 
@@ -150,13 +168,14 @@ public:
     for (int P = 0; P < Steps; P++) {
       X.push_back(load(W.In[IN0],
                        C.at(C.argument(1), C.times(C.argument(2), P)), 1,
-                       nullptr));
+                       nullptr, W.Sum));
       Row.push_back(C.at(C.argument(3), C.times(C.argument(4), P)));
     }
-    sweep(N, {}, [&](Value *J, int Count, Value *Mask, ArrayRef<Value *>) {
-      add(X, Row, J, Count, Mask);
-      return Code::Values();
-    });
+    sweep(N, Lanes, {},
+          [&](Value *J, int Count, Value *Mask, ArrayRef<Value *>) {
+            add(X, Row, J, Count, Mask);
+            return Code::Values();
+          });
     if (!Masks)
       C.loop(C.CreateAnd(N, C.number(-Lanes)), N, C.number(1),
              [&](Value *J) { add(X, Row, J, 1, nullptr); });
@@ -172,7 +191,8 @@ private:
     Value *At = C.times(J, dtype_bytes(W.In[IN1]));
     for (size_t P = 0; P < Row.size(); P++)
       Sum = multiplyAdd(C, U.Cpu, splat(X[P], Count),
-                        load(W.In[IN1], C.at(Row[P], At), Count, Mask), Sum);
+                        load(W.In[IN1], C.at(Row[P], At), Count, Mask, W.Sum),
+                        Sum);
     C.put(Sum, Place, Mask);
   }
 };
