@@ -281,10 +281,10 @@ CpuPanel turnedPanel(CpuUnit &U, const CpuWork &W, bool Narrow);
 CpuCode vectorCode(CpuUnit &U, const CpuWork &W);
 
 // ---- lower_cpu_thin.cpp ----
-// i32 (slots): 0 when out is written, 1 when the product has more than one row
-// and column, or strides that code for a vector cannot have.
+// i32 (slots): 0 when out is written, 1 when the product has too many rows and
+// columns, or strides that code for a vector cannot have.
 llvm::Function *thinFunction(CpuUnit &U, const CpuWork &W);
-// The stride, in bytes, that the vector or the result must have for that.
+// The stride, in bytes, that the vector must have for that.
 struct CpuThinStride {
   axis_role Role;
   int Tensor, Bytes; // 0: any one

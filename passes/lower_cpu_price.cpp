@@ -72,18 +72,19 @@ private:
   // Its roles have one axis.
   teir_cpu_thin thin(const contraction &Of, const CpuWork &W,
                      const teir_cpu_size &Size) {
-    auto If = [&](teir_cpu_vector Way, void *Extent,
-                  CpuThinStride S) -> void * {
-      if (Way == CPU_VECTOR_NO)
-        return nullptr;
-      void *Is = apply(CPU_EQUAL, Extent, number(1));
+    auto And = [&](void *Is, CpuThinStride S) {
       if (!S.Bytes)
         return Is;
       void *Stride = this->Of(axesOf(Of, S.Role)[0].Stride[S.Tensor]);
       return apply(CPU_BOTH, Is, apply(CPU_EQUAL, Stride, number(S.Bytes)));
     };
-    return {If(W.Row, Size.m, cpuRowStride(W)),
-            If(W.Column, Size.n, cpuColumnStride(W))};
+    teir_cpu_thin Thin = {nullptr, nullptr};
+    if (W.Row != CPU_VECTOR_NO)
+      Thin.row = And(teir_cpu_has_one_row(&M, &Size), cpuRowStride(W));
+    if (W.Column != CPU_VECTOR_NO)
+      Thin.column =
+          And(teir_cpu_has_few_columns(&M, &Size), cpuColumnStride(W));
+    return Thin;
   }
 
   void *extentOf(const contraction &Of, axis_role R) {

@@ -1,6 +1,6 @@
-// lower_cpu_thin.cpp -- products of matrices that turn out to have one row or
-// one column when the program runs: a vector times a matrix, which is read once
-// as it lies (lower_cpu_vector.cpp).  A column's is the same with rows and
+// lower_cpu_thin.cpp -- products of matrices that turn out to have one row, or
+// one column or a few, when the program runs: vectors times a matrix, which is
+// read as it lies (lower_cpu_vector.cpp).  A column's is the same with rows and
 // columns, and both inputs, exchanged.
 #include "lower_cpu.h"
 
@@ -13,9 +13,7 @@ CpuThinStride cpuRowStride(const CpuWork &W) {
 }
 
 CpuThinStride cpuColumnStride(const CpuWork &W) {
-  if (W.Column == CPU_VECTOR_DOT)
-    return {AXIS_K, IN1, dtype_bytes(W.In[IN1])};
-  return {AXIS_M, OUT, dtype_bytes(W.Out)};
+  return {AXIS_K, IN1, W.Column == CPU_VECTOR_DOT ? dtype_bytes(W.In[IN1]) : 0};
 }
 
 namespace {
@@ -33,12 +31,22 @@ public:
   void emit() {
     CpuWork Of = W;
     Of.Vector = W.Row;
+    Of.Column = CPU_VECTOR_NO;
+    teir_cpu_math Math = cpuMath(C);
+    teir_cpu_size Size = {slot(record(AXIS_M)),
+                          slot(record(AXIS_N)),
+                          slot(record(AXIS_K)),
+                          teir_cpu_no_dot(W.Sum),
+                          W.Turned,
+                          W.Tail != nullptr};
     if (W.Row != CPU_VECTOR_NO)
-      C.when(is(AXIS_M, cpuRowStride(W)), [&] { run(Of, C.argument(0)); });
-    Of.Vector = W.Column;
+      when(teir_cpu_has_one_row(&Math, &Size), cpuRowStride(W),
+           [&] { run(Of, C.argument(0)); });
+    Of.Vector = Of.Column = W.Column;
     std::swap(Of.In[IN0], Of.In[IN1]);
     if (W.Column != CPU_VECTOR_NO)
-      C.when(is(AXIS_N, cpuColumnStride(W)), [&] { run(Of, exchanged()); });
+      when(teir_cpu_has_few_columns(&Math, &Size), cpuColumnStride(W),
+           [&] { run(Of, exchanged()); });
     C.CreateRet(C.getInt32(1));
   }
 
@@ -50,11 +58,12 @@ private:
 
   Value *slot(int64_t I) { return C.getNumber(C.argument(0), I); }
 
-  Value *is(axis_role One, const CpuThinStride &S) {
-    Value *Is = C.CreateICmpEQ(slot(record(One)), C.number(1));
+  void when(void *IsThin, const CpuThinStride &S, function_ref<void()> Then) {
+    auto *Is = static_cast<Value *>(IsThin);
     Value *Stride = slot(record(S.Role) + 1 + S.Tensor);
-    return S.Bytes ? C.CreateAnd(Is, C.CreateICmpEQ(Stride, C.number(S.Bytes)))
-                   : Is;
+    if (S.Bytes)
+      Is = C.CreateAnd(Is, C.CreateICmpEQ(Stride, C.number(S.Bytes)));
+    C.when(Is, Then);
   }
 
   void run(const CpuWork &Of, Value *Slots) {

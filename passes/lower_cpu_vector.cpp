@@ -2,7 +2,9 @@
 // memory: in0 is the vector, in1 the matrix, which is read once as it lies.
 //
 //   in1 adjacent along K   some of its rows times the vector, in vectors of
-//                          sums that are added up at the end
+//                          sums that are added up at the end; if there are a
+//                          few vectors, by each of them while the second cache
+//                          holds the rows
 //   along the columns      some steps of K at once are added to all columns,
 //                          which stay in the first cache
 //
@@ -197,6 +199,11 @@ private:
   }
 };
 
+// Are there a few vectors, whose sums may not be adjacent?
+bool mayGather(const CpuWork &W) {
+  return W.Vector == CPU_VECTOR_ADD && W.Column == CPU_VECTOR_ADD;
+}
+
 class VectorDriver {
   CpuUnit &U;
   const CpuWork &W;
@@ -205,6 +212,8 @@ class VectorDriver {
   bool Masks;
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
   Value *Bases, *Buffer = nullptr, *Adds;
+  Value *Gathered = nullptr; // sums of a few vectors, each of GatheredBytes
+  enum { GatheredBytes = 4096 };
   Value *Table, *Runs, *Row, *RowRun; // offsets for the epilogue
 
 public:
@@ -223,6 +232,9 @@ public:
       Extent[R] = C.getNumber(Axis[R], (int64_t)0);
     }
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
+    if (mayGather(W))
+      Gathered =
+          C.frame(C.getInt8Ty(), TEIR_CPU_FEW_COLUMNS * GatheredBytes, 64);
     if (W.Tail) {
       Buffer =
           C.frame(C.getInt8Ty(),
@@ -251,6 +263,52 @@ private:
   }
 
   void columns() {
+    if (!Gathered) {
+      wholeColumns();
+      return;
+    }
+    Value *IsWhole = C.CreateAnd(
+        C.CreateICmpEQ(Extent[AXIS_M], C.number(1)),
+        C.CreateICmpEQ(stride(AXIS_N, OUT), C.number(dtype_bytes(W.Out))));
+    C.when(IsWhole, [&] { wholeColumns(); }, [&] { gatherColumns(); });
+  }
+
+  // Sums of a few vectors, whose elements in the result are not adjacent.
+  void gatherColumns() {
+    Value *N = Extent[AXIS_N];
+    int64_t Bytes = dtype_bytes(W.Sum);
+    C.loop(C.number(0), N, C.number(GatheredBytes / Bytes), [&](Value *J) {
+      Value *Count =
+          C.least(C.CreateSub(N, J), C.number(GatheredBytes / Bytes));
+      C.CreateMemSet(Gathered, C.getInt8(0),
+                     C.times(Extent[AXIS_M], GatheredBytes), Align(64));
+      addSteps(C.at(C.getPointer(Bases, IN1), C.times(J, stride(AXIS_N, IN1))),
+               Count, Gathered, Extent[AXIS_M]);
+      C.loop(C.number(0), Count, C.number(1), [&](Value *I) {
+        C.loop(C.number(0), Extent[AXIS_M], C.number(1), [&](Value *V) {
+          spread(C.at(C.at(Gathered, C.times(V, GatheredBytes)),
+                      C.times(I, Bytes)),
+                 C.at(C.at(C.getPointer(Bases, OUT),
+                           C.times(C.plus(J, I), stride(AXIS_N, OUT))),
+                      C.times(V, stride(AXIS_M, OUT))));
+        });
+      });
+    });
+  }
+
+  void spread(Value *From, Value *To) {
+    Type *T = computedType(C.getContext(), W.Sum);
+    Value *Sum = C.get(T, From), *Adding = C.CreateICmpNE(Adds, C.number(0));
+    C.put(C.choose(Adding, {Sum},
+                   [&]() -> Code::Values {
+                     Value *Old = C.get(T, To);
+                     return {T->isIntegerTy() ? C.CreateAdd(Old, Sum)
+                                              : C.CreateFAdd(Old, Sum)};
+                   })[0],
+          To);
+  }
+
+  void wholeColumns() {
     Value *N = Extent[AXIS_N];
     int64_t Bytes = dtype_bytes(W.Sum);
     int64_t Whole = TEIR_CPU_RESULT_BYTES / Bytes;
@@ -273,32 +331,49 @@ private:
     });
   }
 
+  // Each of some rows of in1 times each vector, which is one unless it is known
+  // that sums go to the result.
   void dot(Value *A, Value *Count, Value *To, Value *Step, Value *Add) {
     Function *F = kernel("dot", 0);
     C.loop(C.number(0), Count, C.number(Together), [&](Value *I) {
-      C.CreateCall(F, {Extent[AXIS_K], C.getPointer(Bases, IN0),
-                       C.at(A, C.times(I, stride(AXIS_N, IN1))),
-                       stride(AXIS_N, IN1),
-                       C.least(C.CreateSub(Count, I), C.number(Together)),
-                       C.at(To, C.times(I, Step)), Step, Add});
+      C.loop(C.number(0), Extent[AXIS_M], C.number(1), [&](Value *V) {
+        Value *X =
+            C.at(C.getPointer(Bases, IN0), C.times(V, stride(AXIS_M, IN0)));
+        Value *Y =
+            C.at(C.at(To, C.times(I, Step)), C.times(V, stride(AXIS_M, OUT)));
+        C.CreateCall(F, {Extent[AXIS_K], X,
+                         C.at(A, C.times(I, stride(AXIS_N, IN1))),
+                         stride(AXIS_N, IN1),
+                         C.least(C.CreateSub(Count, I), C.number(Together)), Y,
+                         Step, Add});
+      });
     });
   }
 
   void add(Value *A, Value *Count, Value *To, Value *Add) {
-    Value *K = Extent[AXIS_K];
-    Value *Whole = C.CreateAnd(K, C.number(-Together));
     C.when(C.CreateICmpEQ(Add, C.number(0)), [&] {
       C.CreateMemSet(To, C.getInt8(0), C.times(Count, dtype_bytes(W.Sum)),
                      Align((uint64_t)dtype_bytes(W.Sum)));
     });
+    addSteps(A, Count, To, C.number(1));
+  }
+
+  // Some steps at a time, to the sums of each vector.
+  void addSteps(Value *A, Value *Count, Value *To, Value *Vectors) {
+    Value *K = Extent[AXIS_K];
+    Value *Whole = C.CreateAnd(K, C.number(-Together));
     auto Steps = [&](Value *From, Value *Until, int Some) {
       Function *F = kernel("add", Some);
       C.loop(From, Until, C.number(Some), [&](Value *P) {
-        C.CreateCall(
-            F, {Count,
-                C.at(C.getPointer(Bases, IN0), C.times(P, stride(AXIS_K, IN0))),
-                stride(AXIS_K, IN0), C.at(A, C.times(P, stride(AXIS_K, IN1))),
-                stride(AXIS_K, IN1), To});
+        C.loop(C.number(0), Vectors, C.number(1), [&](Value *V) {
+          Value *X = C.at(
+              C.at(C.getPointer(Bases, IN0), C.times(P, stride(AXIS_K, IN0))),
+              C.times(V, stride(AXIS_M, IN0)));
+          C.CreateCall(F, {Count, X, stride(AXIS_K, IN0),
+                           C.at(A, C.times(P, stride(AXIS_K, IN1))),
+                           stride(AXIS_K, IN1),
+                           C.at(To, C.times(V, GatheredBytes))});
+        });
       });
     };
     Steps(C.number(0), Whole, Together);
@@ -340,10 +415,11 @@ private:
 
 CpuCode vectorCode(CpuUnit &U, const CpuWork &W) {
   bool IsNew;
-  Function *F = U.function(
-      Twine(W.Vector == CPU_VECTOR_DOT ? "vector.dot." : "vector.add.") +
-          W.kind(),
-      Type::getVoidTy(U.context()), "pp", IsNew);
+  const char *Kind = W.Vector == CPU_VECTOR_DOT ? "vector.dot."
+                     : mayGather(W)             ? "vector.add.few."
+                                                : "vector.add.";
+  Function *F = U.function(Twine(Kind) + W.kind(), Type::getVoidTy(U.context()),
+                           "pp", IsNew);
   if (IsNew)
     VectorDriver(U, W, *F).emit();
   return {F, nullptr};

@@ -220,6 +220,20 @@ static enum teir_cpu_vector choose_thin(const struct teir_cpu_form *f,
                                     : CPU_VECTOR_NO;
 }
 
+void *teir_cpu_has_one_row(math *m, const struct teir_cpu_size *s) {
+  return at_most(m, s->m, 1);
+}
+
+/* Panels are two vectors wide, and filled up; vectors need none, but of few
+ * steps they are mostly overhead. */
+void *teir_cpu_has_few_columns(math *m, const struct teir_cpu_size *s) {
+  enum { LEAST_K = 32 };
+  void *is_long = apply(m, CPU_AT_MOST, number(m, LEAST_K), s->k);
+  void *few = at_most(m, s->n, TEIR_CPU_FEW_COLUMNS);
+  return apply(m, CPU_EITHER, at_most(m, s->n, 1),
+               apply(m, CPU_BOTH, few, is_long));
+}
+
 static bool is_known_direct(const struct teir_cpu_form *f, bool turned,
                             const struct teir_cpu *c) {
   struct arena *a = arena_open();

@@ -201,10 +201,10 @@ static void *price_vector(math *m, const struct code *c,
   bool dot = v == CPU_VECTOR_DOT; /* some columns, or steps, at once */
   void *together = divide_up(m, dot ? c->s->n : c->s->k, TEIR_CPU_TOGETHER);
   void *along = divide_up(m, dot ? c->s->k : c->s->n, c->b->lanes);
-  return times(m, together, line(m, CALL, STEP, along));
+  return times(m, c->s->m, times(m, together, line(m, CALL, STEP, along)));
 }
 
-/* As of a matrix and a vector where it has one row, or one column. */
+/* As of a matrix and a vector where it has one row, or few columns. */
 static void *price_thin(math *m, const struct code *c,
                         const struct teir_cpu_thin *thin,
                         const struct teir_cpu_ways *w, void *otherwise) {

@@ -223,8 +223,9 @@ enum teir_cpu_vector { CPU_VECTOR_NO, CPU_VECTOR_DOT, CPU_VECTOR_ADD };
 struct teir_cpu_ways {
   bool packed, direct, turned;
   enum teir_cpu_vector vector;
-  /* Of a product of matrices that may turn out to have one row, or one column:
-   * what it is then (a column's M and N, in0 and in1 having changed places). */
+  /* Of a product of matrices that may turn out to have one row, or one column
+   * or a few: what it is then (a column's M and N, in0 and in1 having changed
+   * places). */
   enum teir_cpu_vector row, column;
   bool straight; /* code without loops, if strides are known */
 };
@@ -242,8 +243,14 @@ struct teir_cpu_loops {
   bool stores;    /* so does the result: every iteration stores */
   bool known;     /* all extents and strides, when the program is compiled */
 };
-/* Conditions: it has one row, or column, and the strides that the code for such
- * needs; NULL where the ways have none. */
+/* Has it one row, or so few columns that each is a product of a matrix and a
+ * vector?  Then the matrix is read from memory once. */
+void *teir_cpu_has_one_row(const struct teir_cpu_math *,
+                           const struct teir_cpu_size *);
+void *teir_cpu_has_few_columns(const struct teir_cpu_math *,
+                               const struct teir_cpu_size *);
+/* Those, and that it has the strides that the code for such needs; NULL where
+ * the ways have none. */
 struct teir_cpu_thin {
   void *row, *column;
 };
@@ -261,6 +268,7 @@ enum { TEIR_CPU_THREAD_MACS = 4 << 20 };
 enum {
   TEIR_CPU_TOGETHER = 8,
   TEIR_CPU_BUFFER_COLUMNS = 1024,
+  TEIR_CPU_FEW_COLUMNS = 8,
   TEIR_CPU_RESULT_BYTES = 16 << 10
 };
 

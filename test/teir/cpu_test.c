@@ -305,6 +305,29 @@ static void check_thin(void) {
   }
 }
 
+/* Columns that are few have no panels; dot products and sums of a few steps are
+ * mostly overhead. */
+static void check_few_columns(void) {
+  static const struct {
+    int64_t n, k;
+    bool few;
+  } cases[] = {{1, 1, true},  {1, 500, true}, {8, 500, true},
+               {8, 32, true}, {2, 31, false}, {9, 500, false}};
+  struct arena *a = arena_open();
+  struct teir_cpu_math math = teir_cpu_known(a);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct teir_cpu_size size = {math.number(a, 100),
+                                 math.number(a, cases[i].n),
+                                 math.number(a, cases[i].k),
+                                 teir_cpu_no_dot(DTYPE_F32),
+                                 false,
+                                 false};
+    void *few = teir_cpu_has_few_columns(&math, &size);
+    CHECK(*(const int64_t *)few == cases[i].few);
+  }
+  arena_close(a);
+}
+
 static void check_declined(const char *expression, const char *sizes) {
   struct arena *a = arena_open();
   struct diag d = {0};
@@ -330,6 +353,7 @@ int main(void) {
   check_schedules();
   check_prices();
   check_thin();
+  check_few_columns();
   check_declined("xky,kn->xny", "x=3,y=5,k=4,n=8"); /* M has two axes */
   check_declined("m,n->mn", "m=3,n=5");
   return check_result();
