@@ -87,8 +87,13 @@ static void *price_loops(math *m, const struct types *t, int vector_bytes,
   void *vectors =
       apply(m, CPU_BOTH, l->adjacent,
             apply(m, CPU_AT_MOST, number(m, least * lanes), l->inner));
-  void *each = choose(m, vectors, number(m, price_lane(t, l) / lanes),
-                      number(m, price_scalar(t, l)));
+  /* Elements that lie apart are of other lines each: more than a few wait. */
+  enum { FEW_LINES = 32, APART = 3 * CYCLE / 2 };
+  void *scalar = number(m, price_scalar(t, l));
+  if (!l->known)
+    scalar =
+        choose(m, at_most(m, l->inner, FEW_LINES), scalar, number(m, APART));
+  void *each = choose(m, vectors, number(m, price_lane(t, l) / lanes), scalar);
   void *enter = number(m, ENTER + (l->stores && !l->known ? STORES : 0));
   return times(m, l->entered, plus(m, enter, times(m, l->inner, each)));
 }
