@@ -261,6 +261,8 @@ int main(void) {
     wrong += !try(&shapes[s], 40, 70, 1500, 0);
     wrong += !try(&shapes[s], 63, 330, 900, 1);
   }
+  for (size_t s = 0; s < 4; s++) /* few columns, of more rows than are kept */
+    wrong += !try(&shapes[s], 1100, 5, 40, 1);
   wrong += !try(&shapes[3], 300, 20, 700, 1);
   wrong += !try(&shapes[1], 5, 300, 900, 2);
   printf("%d shapes, %d wrong\n", tries, wrong);
