@@ -3,7 +3,8 @@
  * We ask what the nest does to memory, never how it is written.  The steps:
  *
  * 1. Which places does it write (place.c)?  Those of one tensor, each in one
- *    iteration of the loops that move it.
+ *    iteration of the loops that move it; of a loop that was unrolled and its
+ *    remainder, that is one loop (remainder.c).
  * 2. What does such a place hold in the end (execute.c)?  The nest is run once,
  *    on symbols; loops that do not move the result become sums (linear.c).
  * 3. Is that an element-wise expression around one sum of products (tail.c)?
@@ -100,7 +101,7 @@ static struct contraction *declined(const struct verdict *v) {
 
 struct contraction *recognize(struct arena *a, const struct nest *n,
                               const struct options *o, struct verdict *v) {
-  struct match m = {a, n, o, v};
+  struct match m = {a, join_remainders(a, n), o, v};
   struct places p;
   if (!find_places(&m, &p) || !find_locals(&m, &p))
     return declined(v);

@@ -1,5 +1,6 @@
 /* match.h -- what the steps of the matcher hand to each other, in their order:
  *
+ *   remainder.c loops over results and what goes on after them, as one
  *   place.c     which places the nest writes, which loops move them
  *   local.c     which element of a local array an iteration has
  *   execute.c   what each of these places holds after the nest, as a term
@@ -24,6 +25,11 @@ struct match {
   const struct options *options;
   struct verdict *verdict;
 };
+
+/* ---- remainder.c ---- */
+
+/* The nest with remainder loops that do all of what was unrolled by hand. */
+const struct nest *join_remainders(struct arena *, const struct nest *);
 
 /* ---- place.c ---- */
 
@@ -106,8 +112,8 @@ const struct term *choice(const struct match *, const struct term *condition,
                           const struct term *x, const struct term *y,
                           struct loc);
 
-/* condition ? x : y where the condition says that a factor is not zero, and x is
- * y plus products with it: then x, or BAD.  NULL: it is something else. */
+/* condition ? x : y where the condition says that a factor is not zero, and x
+ * is y plus products with it: then x, or BAD.  NULL: it is something else. */
 const struct term *zero_skip(const struct match *, const struct term *condition,
                              const struct term *x, const struct term *y,
                              struct loc);

@@ -51,6 +51,31 @@ struct value nest_first(const struct nest *n, int loop) {
   return after < 0 ? value_of(0) : n->loop[after].extent;
 }
 
+bool nest_access_ahead(const struct nest *n, const struct nest_access *x,
+                       const struct nest_access *y, const int *stands_for,
+                       int loop, int64_t ahead) {
+  struct value to[LOOPS_MAX];
+  for (int l = 0; l < n->loop_count; l++)
+    to[l] = value_of(0);
+  for (int l = 0; l < n->loop_count; l++)
+    if (access_moves(x, l)) {
+      if (stands_for[l] < 0 || !value_is(to[stands_for[l]], 0))
+        return false;
+      to[stands_for[l]] = x->stride_bytes[l];
+    }
+  for (int l = 0; l < n->loop_count; l++)
+    if (!value_equal(y->stride_bytes[l], to[l]))
+      return false;
+  struct value stride = x->stride_bytes[loop];
+  bool by_rows = stride.symbol >= 0;
+  uint64_t rows = by_rows ? (uint64_t)ahead : 0;
+  uint64_t bytes = by_rows ? 0 : (uint64_t)stride.constant * (uint64_t)ahead;
+  return x->tensor == y->tensor && x->type == y->type &&
+         (rows == 0 || n->pitch[x->tensor] == stride.symbol) &&
+         (uint64_t)y->rows - (uint64_t)x->rows == rows &&
+         (uint64_t)y->offset_bytes - (uint64_t)x->offset_bytes == bytes;
+}
+
 bool nest_at_once(const struct nest_statement *s,
                   const struct nest_statement *t) {
   return s->order == t->order && s->loop == t->loop && !s->is_store &&

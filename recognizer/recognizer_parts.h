@@ -26,6 +26,12 @@ uint64_t nest_cutters(const struct nest *, int loop);
 /* Its iterations are numbered from zero, one by one. */
 bool nest_is_whole(const struct nest *, int loop);
 struct value nest_first(const struct nest *, int loop); /* its lowest number */
+/* In number i of what `loop` stands for, y reaches what x reaches in number i +
+ * ahead of `loop`; what the other loops of x stand for is the same.  -1: not
+ * known. */
+bool nest_access_ahead(const struct nest *, const struct nest_access *x,
+                       const struct nest_access *y, const int *stands_for,
+                       int loop, int64_t ahead);
 
 /* ---- options.c ---- */
 bool options_on_host(const struct options *);

@@ -257,23 +257,12 @@ static bool write_out(const struct match *m, int loop, struct sum *sum,
 static bool is_same_element(const struct match *m, const struct term *in,
                             int remainder, const struct term *y, int loop,
                             int64_t ahead) {
-  const struct nest_access *a = in->access, *b = y->access;
-  struct value stride = a->stride_bytes[remainder];
-  if (a->tensor != b->tensor || a->type != b->type || in->arg_count > 0 ||
-      y->arg_count > 0)
-    return false;
+  int stands_for[LOOPS_MAX];
   for (int l = 0; l < m->nest->loop_count; l++)
-    if (!value_equal(b->stride_bytes[l], l == loop        ? stride
-                                         : l == remainder ? value_of(0)
-                                                          : a->stride_bytes[l]))
-      return false;
-  int64_t rows = stride.symbol < 0 ? 0 : ahead;
-  uint64_t bytes = (uint64_t)stride.constant * (uint64_t)ahead;
-  if (rows && m->nest->pitch[a->tensor] != stride.symbol)
-    return false;
-  return (uint64_t)b->rows - (uint64_t)a->rows == (uint64_t)rows &&
-         (uint64_t)b->offset_bytes - (uint64_t)a->offset_bytes ==
-             (stride.symbol < 0 ? bytes : 0);
+    stands_for[l] = l == remainder ? loop : l;
+  return in->arg_count == 0 && y->arg_count == 0 &&
+         nest_access_ahead(m->nest, in->access, y->access, stands_for,
+                           remainder, ahead);
 }
 
 static bool is_same_sum(const struct match *m, const struct sum *s,

@@ -28,6 +28,25 @@
      "end\nC[i*32 + j] = s : i32"
 #define AT_Q "s += A[i*16 + q] * B[q*32 + j] : i32\n"
 
+/* Two columns in every step of a loop, and what follows it. */
+#define AB_J "A[i*16 + k] * B[k*32 + j]"
+#define AB_J1 "A[i*16 + k] * B[k*32 + j + 1]"
+#define C_J "C[i*32 + j] += " AB_J " : i32\n"
+#define C_J1 "C[i*32 + j + 1] += " AB_J1 " : i32\n"
+#define C_Q "C[i*32 + q] += A[i*16 + k] * B[k*32 + q] : i32"
+#define COLUMNS_OF_TWO(columns)                                                \
+  "tensor A i8\ntensor B i8\nloop i 64\nloop k 16\nloop j e step 2\n" columns  \
+  "end\n"
+
+/* The same as sums, of which s starts from zero. */
+#define SUMS_OF_TWO(start, last)                                               \
+  IJ_OF_SUMS                                                                   \
+  "s = 0 : i32\nt = " start " : i32\nloop k 16\ns += " AB_J                    \
+  " : i32\nt += " AB_J1 " : i32\nend\nC[i*32 + j] = s "                        \
+  ": i32\n" last "\nend\nloop q n after j\nr = 0 : i32\nloop l 16\n"           \
+  "r += A[i*16 + l] * B[l*32 + q] : i32\nend\nC[i*32 + q] = r : i32"
+#define IJ_OF_SUMS "tensor A i8\ntensor B i8\nloop i 64\nloop j e step 2\n"
+
 static const struct match_row row[] = {
     {"product", IJK "C[i*32 + j] += " AB " : i32", "mk,kn->mn"},
     {"operands swapped", IJK "C[i*32 + j] += B[k*32 + j] * A[i*16 + k] : i32",
@@ -155,6 +174,95 @@ static const struct match_row row[] = {
        "loop q 32 after j\nloop k 16\n"
        "C[i*32 + q] += A[i*16 + k] * B[k*32 + q] : i32",
      "ExtraStore"},
+    {"a remainder of columns",
+     COLUMNS_OF_TWO(C_J C_J1) "loop q n after j\n" C_Q, "mk,kn->mn"},
+    {"two remainders of columns",
+     "tensor A i8\ntensor B i8\nloop k 16\nloop i 64\nloop j e step "
+     "2\n" C_J1 C_J "end\nloop q f step 1 after j\n" C_Q "\n"
+     "end\nloop r n after q\n"
+     "C[i*32 + r] += B[k*32 + r] * A[i*16 + k] : i32",
+     "mk,kn->mn"},
+    {"a remainder of sums", SUMS_OF_TWO("0", "C[i*32 + j + 1] = t : i32"),
+     "mk,kn->mn"},
+    {"a remainder of sums that start elsewhere",
+     SUMS_OF_TWO("1", "C[i*32 + j + 1] = t : i32"), "ExtraStore"},
+    {"a remainder of sums that change places",
+     SUMS_OF_TWO("0", "C[i*32 + j + 1] = s : i32"), "ExtraStore"},
+    {"a remainder of sums that are rounded",
+     SUMS_OF_TWO("0", "C[i*32 + j + 1] = (t : i8) : i32"), "ExtraStore"},
+    {"a remainder of sums, and one more",
+     SUMS_OF_TWO("0", "C[i*32 + j + 1] = t : i32\nD[j] = t : i32"),
+     "ExtraStore"},
+    {"a remainder of half the columns",
+     COLUMNS_OF_TWO(C_J) "loop q n after j\n" C_Q, "ExtraStore"},
+    {"a remainder of other columns",
+     COLUMNS_OF_TWO(C_J "C[i*32 + j + 2] += A[i*16 + k] * B[k*32 + j + 2] "
+                        ": i32\n") "loop q n after j\n" C_Q,
+     "ExtraStore"},
+    {"a remainder of columns of another product",
+     COLUMNS_OF_TWO(
+         C_J "C[i*32 + j + 1] += A[i*16 + k] * B[k*32 + j] : i32\n") "loop q n "
+                                                                     "after "
+                                                                     "j\n" C_Q,
+     "ExtraStore"},
+    {"a remainder of columns after none",
+     COLUMNS_OF_TWO(C_J C_J1) "loop q n\n" C_Q, "ExtraStore"},
+    {"a remainder that does the same in another order",
+     COLUMNS_OF_TWO(
+         C_J
+         "C[i*32 + j] = max(C[i*32 + j], 0) : i32\n" C_J1
+         "C[i*32 + j + 1] = max(C[i*32 + j + 1], 0) : i32\n") "loop q n after "
+                                                              "j\nC[i*32 + q] "
+                                                              "= max(C[i*32 + "
+                                                              "q], 0) : "
+                                                              "i32\n" C_Q,
+     "ExtraStore"},
+    {"a remainder of sums in fewer loops",
+     IJ_OF_SUMS
+     "loop r 3\nloop k 16\n" C_J C_J1 "end\nend\nend\nloop q n "
+     "after j\nloop l 16\nC[i*32 + q] += A[i*16 + l] * B[l*32 + q] : i32",
+     "ExtraStore"},
+    {"a remainder of fewer terms",
+     IJ_OF_SUMS
+     "loop k 16\n" C_J C_J1 "end\nend\nloop q n "
+     "after j\nloop l 15\nC[i*32 + q] += A[i*16 + l] * B[l*32 + q] : i32",
+     "ExtraStore"},
+    {"a remainder of sums that may be reordered",
+     "tensor A bf16\ntensor B bf16\nloop i 64\nloop j e step 2\nloop k 16\n"
+     "C[i*32 + j] += (A[i*16 + k] : f32) * (B[k*32 + j] : f32) : f32 ordered\n"
+     "C[i*32 + j + 1] += (A[i*16 + k] : f32) * (B[k*32 + j + 1] : f32) : f32 "
+     "ordered\nend\nend\nloop q n after j\nloop l 16\n"
+     "C[i*32 + q] += (A[i*16 + l] : f32) * (B[l*32 + q] : f32) : f32",
+     "ExtraStore"},
+    {"a scalar that changes between columns and their remainder",
+     "tensor A i8\ntensor B i8\nloop i 64\nloop k 16\ns = 2 : i32\n"
+     "loop j e step 2\nC[i*32 + j] += s * " AB_J " : i32\n"
+     "C[i*32 + j + 1] += s * " AB_J1 " : i32\nend\ns = 3 : i32\n"
+     "loop q n after j\nC[i*32 + q] += s * A[i*16 + k] * B[k*32 + q] : i32",
+     "ExtraStore"},
+    {"a scalar of columns that is used behind their remainder",
+     "tensor A i8\ntensor B i8\nloop i 64\ns = 0 : i32\nloop j e step 2\n"
+     "s = 1 : i32\nloop k 16\ns += " AB_J " : i32\nend\nC[i*32 + j] = s : i32\n"
+     "t = 1 : i32\nloop m 16\nt += A[i*16 + m] * B[m*32 + j + 1] : i32\nend\n"
+     "C[i*32 + j + 1] = t : i32\nend\nloop q n after j\nr = 1 : i32\n"
+     "loop l 16\nr += A[i*16 + l] * B[l*32 + q] : i32\nend\n"
+     "C[i*32 + q] = r : i32\nend\nloop z n\nC[i*32 + z] += s : i32",
+     "ExtraStore"},
+    {"something between columns and their remainder",
+     COLUMNS_OF_TWO(C_J C_J1) "C[i*32] = 0 : i32\nloop q n after j\n" C_Q,
+     "ExtraStore"},
+    {"columns that read their neighbours",
+     COLUMNS_OF_TWO("C[i*32 + j] = C[i*32 + j + 1] + " AB_J " : i32\n"
+                    "C[i*32 + j + 1] = C[i*32 + j + 2] + " AB_J1
+                    " : i32\n") "loop q n after j\nC[i*32 + q] = C[i*32 + q + "
+                                "1] + A[i*16 + k] * "
+                                "B[k*32 + q] : i32",
+     "ResultOverlapsItself"},
+    {"columns of which all are one",
+     "tensor A i8\ntensor B i8\nloop i 64\nloop k 16\nloop j e step 2\n"
+     "C[i] += " AB_J " : i32\nC[i] += " AB_J1 " : i32\nend\nloop q n after j\n"
+     "C[i] += A[i*16 + k] * B[k*32 + q] : i32",
+     "AxisRoles"},
     /* tiles */
     {"tiles of all loops",
      "tensor A i8\ntensor B i8\nloop ii 4\nloop jj n\nloop kk 3\n"

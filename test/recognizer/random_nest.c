@@ -436,6 +436,72 @@ static void copied_nest(struct plan *p) {
   close_loops(p, 0);
 }
 
+/* ---- results that go on in a remainder loop ---- */
+
+static const char *result_at(const struct plan *p, const char *j, int y) {
+  int row = p->c_turned ? 1 : p->ldc, col = p->c_turned ? p->ldc : 1;
+  return format("C[i*%d + %s*%d + %d]", row, j, col, y * col);
+}
+
+static const char *result_product(const struct plan *p, const char *j, int y,
+                                  const char *k) {
+  int bj = p->b_turned ? p->ldb : 1, bk = p->b_turned ? 1 : p->ldb;
+  const char *a = format("A[i*%d + %s]", p->lda, k);
+  const char *b = format("B[%s*%d + %s*%d + %d]", j, bj, k, bk, y * bj);
+  const char *ab =
+      maybe(50) ? format("%s * %s", b, a) : format("%s * %s", a, b);
+  return p->scaled ? format("alpha * %s", ab) : ab;
+}
+
+/* In scalars, some of which may start before others are stored. */
+static void sum_results(struct plan *p, const char *j, int first, int end,
+                        const char *k) {
+  for (int y = first; y < end; y++)
+    statement(p, format("%s%d", j, y), "=",
+              p->start == START_OLD    ? result_at(p, j, y)
+              : p->start == START_BIAS ? format("D[%s + %d]", j, y)
+                                       : "0");
+  line(p, "loop %s %d", k, p->k);
+  p->depth++;
+  for (int y = first; y < end; y++)
+    statement(p, format("%s%d", j, y),
+              p->minus ? "-=" : "+=", result_product(p, j, y, k));
+  close_loops(p, p->depth - 1);
+  for (int y = first; y < end; y++)
+    statement(p, result_at(p, j, y), "=", tail_of(p, format("%s%d", j, y), y));
+}
+
+static void form_results(struct plan *p, const char *j, int count,
+                         const char *k) {
+  if (!p->scalar)
+    for (int y = 0; y < count; y++)
+      statement(p, result_at(p, j, y),
+                p->minus ? "-=" : "+=", result_product(p, j, y, "k"));
+  else if (p->split)
+    for (int y = 0; y < count; y++)
+      sum_results(p, j, y, y + 1, format("%s%d", k, y));
+  else
+    sum_results(p, j, 0, count, k);
+}
+
+static void results_nest(struct plan *p) {
+  bool k_first = maybe(50);
+  int end = p->n * p->un + pick(3);
+  open_one(p, !p->scalar && k_first ? 'k' : 'i');
+  if (!p->scalar)
+    open_one(p, k_first ? 'i' : 'k');
+  int depth = p->depth;
+  line(p, "loop j %s step %d", p->symbolic ? "e" : format("%d", p->n * p->un),
+       p->un);
+  p->depth++;
+  form_results(p, "j", p->un, "r");
+  close_loops(p, depth);
+  line(p, "loop q %s after j", p->symbolic ? "f" : format("%d", end));
+  p->depth++;
+  form_results(p, "q", 1, "t");
+  close_loops(p, 0);
+}
+
 /* ---- plans ---- */
 
 static const struct {
@@ -507,6 +573,14 @@ void random_nest(struct text *t) {
     p.local = maybe(60);
     p.copied = !p.local;
   }
+  bool results = maybe(20);
+  if (results) {
+    p.un = 1 + pick(4);
+    p.tail = p.tail == 3 ? 0 : p.tail;
+    p.symbolic = maybe(30);
+    p.down = false;
+    p.l = 0;
+  }
   line(&p, "tensor A %s", p.in0);
   line(&p, "tensor B %s", p.in1);
   line(&p, "tensor C %s", p.out);
@@ -516,7 +590,9 @@ void random_nest(struct text *t) {
   line(&p, "number beta %s", p.type);
   line(&p, "tensor R %s local", p.type);
   line(&p, "tensor T %s local", p.in1);
-  if (p.local)
+  if (results)
+    results_nest(&p);
+  else if (p.local)
     local_row_nest(&p);
   else if (p.copied)
     copied_nest(&p);

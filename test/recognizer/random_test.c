@@ -60,7 +60,7 @@ static bool same_memory(const struct nest *n, const enum dtype *type,
   return true;
 }
 
-static int taken, limited, made, both, joined, local, declined;
+static int taken, limited, made, both, joined, rows, local, declined;
 
 static void judge(struct arena *a, const struct nest *n, const char *text) {
   static unsigned char one[TENSORS_MAX][MEMORY], two[TENSORS_MAX][MEMORY];
@@ -103,6 +103,7 @@ static void judge(struct arena *a, const struct nest *n, const char *text) {
   made += c->map[IN0] || c->map[IN1];
   both += c->limit_count && (c->map[IN0] || c->map[IN1]);
   joined += strstr(text, "after") != NULL;
+  rows += strstr(text, "after j") != NULL;
   local += strstr(text, "R[") || strstr(text, "T[");
   bool same = same_memory(n, type, &m, &m2);
   CHECK(same);
@@ -157,10 +158,11 @@ int main(int count, char **word) {
   for (int i = 0; i < rounds; i++)
     try_one();
   printf("%d taken, %d of them with limits, %d with maps, %d with both, "
-         "%d with remainders, %d with local arrays, %d declined\n",
-         taken, limited, made, both, joined, local, declined);
+         "%d with remainders, %d of them of results, %d with local arrays, "
+         "%d declined\n",
+         taken, limited, made, both, joined, rows, local, declined);
   CHECK(taken > rounds / 10 && declined > rounds / 10);
   CHECK(limited > rounds / 50 && made > rounds / 50 && both > 0 &&
-        joined > rounds / 400 && local > rounds / 100);
+        joined > rounds / 400 && rows > rounds / 100 && local > rounds / 100);
   return check_result();
 }
