@@ -13,7 +13,9 @@
 // A loop that counts down is described as one that counts up from its last
 // iteration; which way a sum is formed or a result is filled does not matter.
 #include "addresses.h"
+#include "ir_marks.h"
 #include "ir_scev.h"
+#include "ir_tags.h"
 #include "wide_indices.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -45,7 +47,7 @@ const SCEV *Addresses::widen(const SCEV *S) {
 
 bool Addresses::mayChange(const LoadInst &L) {
   MemoryLocation Array(L.getPointerOperand(),
-                       LocationSize::beforeOrAfterPointer(), L.getAAMetadata());
+                       LocationSize::beforeOrAfterPointer(), typeTags(L));
   for (BasicBlock *B : Outer.blocks())
     for (Instruction &I : *B)
       if (I.mayWriteToMemory() && isModSet(AA.getModRefInfo(&I, Array)))
@@ -53,11 +55,38 @@ bool Addresses::mayChange(const LoadInst &L) {
   return false;
 }
 
+// Where the value of L, which may have been moved in front of loops, is known.
+static const Instruction &placeOf(const LoadInst &L) {
+  auto Moved = find_if(L.users(), [&](const User *U) {
+    return isa<PHINode>(U) && hoistedLoad(U) == &L;
+  });
+  return Moved == L.user_end() ? cast<Instruction>(L)
+                               : *cast<Instruction>(*Moved);
+}
+
+// Of a nest with other code than is described: it is read in every iteration of
+// loops that are.  Else whoever describes it asks for that.
+bool Addresses::isAlwaysRead(const LoadInst &L) const {
+  if (!Code.hasOther())
+    return true;
+  auto IsDescribed = [&](const Instruction &I) {
+    const Loop *In = LI.getLoopFor(I.getParent());
+    return Index.count(In) && Code.runs(I.getParent()) &&
+           (!isa<PHINode>(I) || I.getParent() == In->getHeader() ||
+            hoistedLoad(&I) == &L);
+  };
+  const Instruction &At = placeOf(L);
+  return IsDescribed(At) && !Code.isGuarded(At.getParent()) &&
+         (&At == &L || all_of(At.users(), [&](const User *U) {
+           return IsDescribed(*cast<Instruction>(U));
+         }));
+}
+
 // Null: not the element of an array of addresses that moves along one loop.
 const SCEV *Addresses::rowAddress(const LoadInst &L) {
   Address Array;
   if (!L.getType()->isPointerTy() || !Outer.contains(&L) || !L.isSimple() ||
-      !split(L, L.getPointerOperand(), Array))
+      !isAlwaysRead(L) || !split(L, L.getPointerOperand(), Array))
     return nullptr;
   int Along = -1;
   for (size_t I = 0; I < Loops.size(); I++)
@@ -68,6 +97,7 @@ const SCEV *Addresses::rowAddress(const LoadInst &L) {
     }
   if (Along < 0 || mayChange(L) || !usable(Array.Start))
     return nullptr;
+  RowLoops.insert(Loops[(size_t)Along]);
   const RowPointers &Row =
       rowPointers(L, Array.Start, Array.Stride[Along], Extents[Along]);
   return recurrence(SE.getSCEV(Row.Base), SE.getSCEV(Row.Step), Along);
@@ -87,6 +117,17 @@ const RowPointers &Addresses::rowPointers(const LoadInst &L, const SCEV *Start,
   Rows.push_back({&L, Start, Stride, Extent, Placeholder(L.getType()),
                   Placeholder(B.getInt64Ty())});
   return Rows.back();
+}
+
+bool RowPointers::areIn(const SCEV *S) const {
+  return SCEVExprContains(S, [this](const SCEV *Part) {
+    const auto *U = dyn_cast<SCEVUnknown>(Part);
+    return U && (U->getValue() == Base || U->getValue() == Step);
+  });
+}
+
+bool Addresses::isFromRows(const SCEV *S) const {
+  return any_of(Rows, [S](const RowPointers &R) { return R.areIn(S); });
 }
 
 const SCEV *Addresses::valueIn(const Instruction &I, const Value *V) {
@@ -137,12 +178,20 @@ bool Addresses::readNumber(const Instruction &I, const Value *W, bool Signed,
   return splitNumber(I, W, Result) && makeNumber(Signed, Result);
 }
 
+bool Addresses::readPlace(const Instruction &I, const Value *Pointer,
+                          Address &Result) {
+  return splitNumber(I, Pointer, Result) && numbered(false, Result);
+}
+
 bool Addresses::makeNumber(bool Signed, Address &Result) {
-  Type *T = Result.Start->getType();
-  if (SE.getTypeSizeInBits(T) > 64)
-    return false;
-  if (T->isPointerTy() && !Rows.empty())
+  if (Result.Start->getType()->isPointerTy() && !Rows.empty())
     return false; // may lie in a row whose address is not known yet
+  return numbered(Signed, Result);
+}
+
+bool Addresses::numbered(bool Signed, Address &Result) {
+  if (SE.getTypeSizeInBits(Result.Start->getType()) > 64)
+    return false;
   Result.Start = number(Result.Start, Signed);
   for (const SCEV *&Stride : Result.Stride)
     if (Stride)

@@ -26,6 +26,10 @@ public:
   // A number or an address as it is before I, in 64 bits, modulo its own.
   bool readNumber(const llvm::Instruction &I, const llvm::Value *W, bool Signed,
                   Address &Result);
+  // The same of an address of which nothing is asked before those of rows are
+  // known.
+  bool readPlace(const llvm::Instruction &I, const llvm::Value *Pointer,
+                 Address &Result);
   // The same of a number that I uses, as a signed one of few bits.
   bool readIndex(const llvm::Instruction &I, const llvm::Value *Number,
                  Address &Result);
@@ -36,6 +40,10 @@ public:
   bool addConditions(IRNest &R);
 
 protected:
+  // Known only where the addresses of rows are.
+  bool isFromRows(const llvm::SCEV *S) const;
+  llvm::SmallPtrSet<const llvm::Loop *, 4> RowLoops; // from one to the next
+
   const llvm::SCEV *widen(const llvm::SCEV *S);
   // Before parts are numbered as one, and loops reversed.
   bool split(const llvm::Instruction &I, const llvm::Value *Pointer,
@@ -51,12 +59,14 @@ private:
                    Address &Result);
   bool peel(const llvm::SCEV *S, const llvm::Loop &Scope, Address &Result);
   bool makeNumber(bool Signed, Address &Result);
+  bool numbered(bool Signed, Address &Result);
   const llvm::SCEV *rowAddress(const llvm::LoadInst &L) override;
   const RowPointers &rowPointers(const llvm::LoadInst &L,
                                  const llvm::SCEV *Start,
                                  const llvm::SCEV *Stride,
                                  const llvm::SCEV *Extent);
   bool mayChange(const llvm::LoadInst &L);
+  bool isAlwaysRead(const llvm::LoadInst &L) const;
 };
 
 } // namespace nputeir

@@ -387,12 +387,7 @@ bool AssumedLoads::isLate(std::pair<const SCEV *, const SCEV *> Equal) const {
 // is decided by what is assumed here.
 bool AssumedLoads::canBeChecked(const IRNest &N, arena *A, verdict &V) const {
   auto FromRows = [&](const SCEV *S) {
-    return SCEVExprContains(S, [&](const SCEV *Part) {
-      const auto *U = dyn_cast<SCEVUnknown>(Part);
-      return U && any_of(N.Rows, [&](const RowPointers &R) {
-               return R.Base == U->getValue() || R.Step == U->getValue();
-             });
-    });
+    return any_of(N.Rows, [S](const RowPointers &R) { return R.areIn(S); });
   };
   bool Decides = any_of(Written::dependsOn(N), [&](const SCEV *S) {
     return isLate(S) || FromRows(S);

@@ -59,6 +59,8 @@ public:
   bool runs(const llvm::BasicBlock *B) const {
     return Seen.count(const_cast<llvm::BasicBlock *>(B));
   }
+  // There is code that is not described.
+  bool hasOther() const { return First; }
   // The loop, which runs, is described: it is around what comes first, or in
   // it.
   bool isPart(const llvm::Loop &L) const {

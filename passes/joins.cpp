@@ -208,6 +208,9 @@ bool Joins::isRemainder(int L, const Remainder &R, ArrayRef<Address> All) {
     if (Y.Stride[R.After] &&
         none_of(All, [&](const Address &X) { return movesAlike(X, L, Y, R); }))
       return false;
+  for (auto [X, Y] : Pairs)
+    if (isFromRows(SE.getMinusSCEV(startBefore(*X, L, R), Y->Start)))
+      return false; // it would be asked before they are known
   for (auto [X, Y] : Pairs) {
     const SCEV *Start = startBefore(*X, L, R);
     areSame(SE.getMinusSCEV(Start, Y->Start), constant(0)); // addresses differ
@@ -300,15 +303,18 @@ static bool moves(ArrayRef<Address> All, int L) {
   return any_of(All, [&](const Address &X) { return X.Stride[L]; });
 }
 
+// What a part reads of rows, the other part reads, too, or it is none; so that
+// there is work for both together says that a row exists.
 void Joins::findRemainders(ArrayRef<BasicBlock *> Blocks) {
   SmallVector<Address, 8> All, Compared;
   assert(Loops.size() <= LoopsMax);
-  if (!addPointers(Blocks, All) || !Rows.empty())
-    return; // whether a row exists is not asked of parts
+  if (!addPointers(Blocks, All))
+    return;
   addComparisons(Blocks, Compared);
   auto MayBePart = [&](int L) {
     return TileLoops[L] < 0 && !is_contained(TileLoops, L) &&
-           !moves(Compared, L) && !Code.Clipped.at(*Loops[L]);
+           !moves(Compared, L) && !Code.Clipped.at(*Loops[L]) &&
+           !RowLoops.count(Loops[L]);
   };
   for (int L = (int)Loops.size() - 1; L > 0; L--)
     for (int Before = L - 1; Before >= 0 && Remainders[L].After < 0; Before--)

@@ -404,8 +404,8 @@ private:
     Sides Ways;
     bool Read = readNest(L, LI, SE, DT, AA, A, Nest, N.V, Ways, &S);
     Plan P = Read ? Planner.planOf(Nest, N) : Plan();
-    dropRowPointers(Nest);
     if (!isPlanned(P)) {
+      dropRowPointers(Nest);
       dropArray(S);
       return false;
     }

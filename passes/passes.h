@@ -74,6 +74,8 @@ struct RowPointers {
   const llvm::LoadInst *Load;
   const llvm::SCEV *Start, *Stride, *Extent; // of the array
   llvm::Instruction *Base, *Step;
+
+  bool areIn(const llvm::SCEV *S) const; // it depends on them
 };
 
 // An access that the source makes where Condition is Side.
@@ -125,13 +127,15 @@ struct IRNest {
   std::vector<llvm::Value *> NonZero;    // floats that must not be zero
   std::vector<contraction_guard> Guards; // beside those of the contraction
 
+  // What may be asked: nothing of rows before it is known where they lie.
   template <class Visitor> void eachCondition(Visitor Visit) const {
     llvm::for_each(Assumed, Visit);
     llvm::for_each(Bounded, Visit);
     llvm::for_each(Compared, Visit);
     llvm::for_each(Counted, Visit);
     llvm::for_each(Equal, Visit);
-    llvm::for_each(Disjoint, Visit);
+    if (Rows.empty())
+      llvm::for_each(Disjoint, Visit);
   }
 };
 class Sides;

@@ -677,9 +677,6 @@ private:
   }
 
   bool areApart() {
-    if (readsRows())
-      return verdict_decline(&V, RULE_NON_AFFINE, at(Outer),
-                             "an address is loaded in the nest");
     return ReadsFirst(Outer, LI, SE, AA, Places, Loops, R.Disjoint)
         .areFirst(Loads, A, V);
   }

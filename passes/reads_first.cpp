@@ -48,7 +48,7 @@ bool ReadsFirst::reach(const Instruction &I, Apart::Reach &X) {
   const Value *Pointer = getLoadStorePointerOperand(&I);
   Address Place;
   bool Known = is_contained(Described, LI.getLoopFor(I.getParent())) &&
-               Places.readNumber(I, Pointer, false, Place);
+               Places.readPlace(I, Pointer, Place);
   for (int L = 0; Known && L < (int)Described.size(); L++)
     Known = !Place.Stride[L] || Places.isPlain(L);
   X.Bytes = I.getModule()->getDataLayout().getTypeStoreSize(

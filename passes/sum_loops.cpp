@@ -22,6 +22,7 @@
 #include "ir_exits.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
+#include "ir_tags.h"
 #include "local_arrays.h"
 
 #include "llvm/Analysis/DomTreeUpdater.h"
@@ -99,13 +100,6 @@ void dropArray(SumLoop &S) {
 }
 
 // ---- what the other code writes ----
-
-// What holds in all iterations, which scopes of `restrict` need not.
-static AAMDNodes typeTags(const Instruction &I) {
-  AAMDNodes Tags = I.getAAMetadata();
-  Tags.Scope = Tags.NoAlias = nullptr;
-  return Tags;
-}
 
 // The object's address; null: it changes in the loop.
 static const Value *baseOf(const Value *Pointer, const Loop &Outer,
@@ -214,6 +208,7 @@ public:
            StringRef Where) {
     if (!DL)
       DL = Outer.getLoopPreheader()->getTerminator()->getDebugLoc();
+    checkRowPointers(Outer, LI, SE, DT, Nest);
     checkZeroSkips(Outer, LI, SE, DT, Nest);
     formLCSSARecursively(Outer, DT, &LI, &SE);
     acquire(P);
