@@ -13,9 +13,14 @@ struct builder {
   const struct places *places;
   struct content *content;
   int place;                  /* whose content it is */
+  bool sums;                  /* it has a sum */
   const struct term *element; /* what is built is made of it; NULL: a tail */
   struct loc at;
 };
+
+static const char no_sum[] = "no loop sums: the nest is an outer or "
+                             "element-wise product, which moves more than it "
+                             "computes";
 
 static const struct calc *build(struct builder *b, const struct term *t);
 
@@ -392,6 +397,8 @@ static const struct calc *build(struct builder *b, const struct term *t) {
     return decline(b, RULE_GUARDED, t->open->at, t->open->what);
   switch (t->op) {
   case TERM_OLD:
+    if (t->place != b->place && !b->sums)
+      return decline(b, RULE_VECTOR, b->at, no_sum);
     if (t->place != b->place)
       return decline(b, RULE_OVERLAPS_SELF, b->at,
                      "one place of the result depends on the old content of "
@@ -449,17 +456,19 @@ static bool decline_without_sum(const struct match *m, const struct places *p,
     return verdict_decline(m->verdict, RULE_EXTRA_STORE, at,
                            "the nest writes places that it does not sum into");
   if (calc_multiplies(c->tail))
-    return verdict_decline(m->verdict, RULE_VECTOR, at,
-                           "no loop sums: the nest is an outer or element-wise "
-                           "product, which moves more than it computes");
+    return verdict_decline(m->verdict, RULE_VECTOR, at, "%s", no_sum);
   return verdict_decline(m->verdict, RULE_NO_PRODUCT, at,
                          "no sum of products reaches the result");
 }
 
 bool find_content(const struct match *m, const struct places *p, int place,
                   const struct term *last, struct content *c) {
-  struct builder b = {
-      .m = m, .places = p, .content = c, .place = place, .at = last->at};
+  struct builder b = {.m = m,
+                      .places = p,
+                      .content = c,
+                      .place = place,
+                      .sums = last->sums,
+                      .at = last->at};
   c->start = p->start[place];
   struct diag d = {0};
   assert(place >= 0 && place < p->count);

@@ -348,6 +348,11 @@ static const struct match_row row[] = {
      "C[i] += A[i*16 + k] * B[k] : i32",
      "TooFewAxes"},
     {"outer product", IJ "C[i*32 + j] += A[i] * B[j] : i32", "TooFewAxes"},
+    {"pairs that are turned", /* as positions are embedded */
+     IJ "s = C[i*64 + j*2] : i32\nt = C[i*64 + j*2 + 1] : i32\n"
+        "C[i*64 + j*2] = s * A[j] - t * B[j] : i32\n"
+        "C[i*64 + j*2 + 1] = s * B[j] + t * A[j] : i32",
+     "TooFewAxes"},
     {"bf16",
      "tensor A bf16\ntensor B bf16\nloop i 64\nloop j 32\nloop k 16\n"
      "C[i*32 + j] += " AB " : f32",
