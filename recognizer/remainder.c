@@ -312,7 +312,16 @@ static bool join_remainder(struct arena *a, struct nest *n, int remainder) {
   return true;
 }
 
+static bool has_remainder(const struct nest *n) {
+  for (int l = 0; l < n->loop_count; l++)
+    if (n->loop[l].after >= 0)
+      return true;
+  return false;
+}
+
 const struct nest *join_remainders(struct arena *a, const struct nest *n) {
+  if (!has_remainder(n))
+    return n;
   size_t loops = (size_t)n->loop_count, count = (size_t)n->statement_count;
   struct nest *joined = arena_copy(a, n, 1, 1, sizeof *n);
   joined->loop = arena_copy(a, n->loop, loops, loops, sizeof *n->loop);
