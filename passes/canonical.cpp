@@ -11,6 +11,7 @@
 
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Scalar/ADCE.h"
 #include "llvm/Transforms/Scalar/DeadStoreElimination.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -125,6 +126,61 @@ struct SmallestPass : PassInfoMixin<SmallestPass> {
   }
 };
 
+// An element that is stored on each side of a condition is stored once.  But
+// where a pointer starts at a + i in front of a loop and is stepped on by n at
+// its end, the addition is not moved into the loop's head: something at the end
+// tells the two apart meanwhile.
+struct SinkPass : PassInfoMixin<SinkPass> {
+  SimplifyCFGPass Sink{SimplifyCFGOptions().sinkCommonInsts(true)};
+
+  static bool isMark(const Instruction &I) {
+    const auto *Call = dyn_cast<IntrinsicInst>(&I);
+    return Call && Call->getIntrinsicID() == Intrinsic::sideeffect;
+  }
+
+  static const Instruction *last(const BasicBlock &B) {
+    for (const Instruction &I : drop_begin(reverse(B)))
+      if (!isa<DbgInfoIntrinsic>(I))
+        return &I;
+    return nullptr;
+  }
+
+  static bool maySink(const BasicBlock &End, const BasicBlock &Head) {
+    const Instruction *I = last(End);
+    return I && any_of(predecessors(&Head), [&](const BasicBlock *Other) {
+             const Instruction *J = last(*Other);
+             return Other != &End && J && I->isSameOperationAs(J);
+           });
+  }
+
+  static bool mark(LoopInfo &LI) {
+    SmallVector<BasicBlock *, 2> Ends;
+    for (Loop *L : LI.getLoopsInPreorder()) {
+      SmallVector<BasicBlock *, 2> All;
+      L->getLoopLatches(All);
+      copy_if(All, std::back_inserter(Ends), [L](const BasicBlock *End) {
+        return maySink(*End, *L->getHeader());
+      });
+    }
+    for (BasicBlock *End : Ends)
+      IRBuilder<>(End->getTerminator())
+          .CreateIntrinsic(Intrinsic::sideeffect, {}, {});
+    return !Ends.empty();
+  }
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    bool Marked = none_of(instructions(F), isMark) &&
+                  mark(FAM.getResult<LoopAnalysis>(F));
+    PreservedAnalyses PA = Sink.run(F, FAM);
+    if (!Marked)
+      return PA;
+    for (Instruction &I : make_early_inc_range(instructions(F)))
+      if (isMark(I))
+        I.eraseFromParent();
+    return PreservedAnalyses::none();
+  }
+};
+
 } // namespace
 
 Canonical::Canonical() {
@@ -135,8 +191,7 @@ Canonical::Canonical() {
   PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
   Passes.addPass(keepBranchesSROA());
   Passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
-  // An element that is stored on each side of a condition is stored once.
-  Passes.addPass(SimplifyCFGPass(SimplifyCFGOptions().sinkCommonInsts(true)));
+  Passes.addPass(SinkPass());
   // Of a place that is stored and stored again, the last store counts.
   Passes.addPass(DSEPass());
   Passes.addPass(SignExtendPass());

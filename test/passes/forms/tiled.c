@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 230
+// DONE: 283
 #include "forms.h"
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
 #define I for (int i = 0; i < M; i++)
@@ -23,6 +23,26 @@ INT_FORM(all_three) {
 }
 INT_FORM(rows_only) {
   II IN_I J L ADD; // expected-remark {{mk,kn->mn}}
+}
+INT_FORM(rows_by_a_pointer) { // which starts elsewhere and is stepped on
+  II JJ IN_I { // expected-remark {{mk,nk->mn}}
+    const int8_t *b = B + jj * K;
+    for (int j = jj; j < MIN(jj + 5, N); j++, b += K) {
+      int s = 0;
+      L s += A[i * K + k] * b[k];
+      C[i * N + j] += s;
+    }
+  }
+}
+INT_FORM(rows_by_a_pointer_too_short) { // each tile has rows of its own
+  II JJ IN_I { // expected-remark {{mk,nk->mn with m=n_i n=n_j k=n_k}}
+    const int8_t *b = B + jj * K;
+    for (int j = jj; j < MIN(jj + 5, N); j++, b += K - 1) {
+      int s = 0;
+      L s += A[i * K + k] * b[k];
+      C[i * N + j] += s;
+    }
+  }
 }
 BF16_FORM(floats) {
   KK JJ I IN_K IN_J // expected-remark {{mk,kn->mn}}
