@@ -73,9 +73,13 @@ bool FactorMoves::isInnerSum(const Value *V, const Loop &Home,
   const Loop *L = I ? LI.getLoopFor(I->getParent()) : nullptr;
   if (!L || Depth == DepthMax)
     return false;
+  auto IsSum = [&](const Value *X) {
+    const auto *P = dyn_cast<PHINode>(X);
+    return P && P->getParent() == L->getHeader() && !isCounter(*P);
+  };
   const auto *P = dyn_cast<PHINode>(I);
-  if (P && P->getParent() == L->getHeader())
-    return !L->contains(&Home) && !isCounter(*P);
+  if (IsSum(I) || (isAdding(*I) && any_of(I->operands(), IsSum)))
+    return !L->contains(&Home);
   bool One = P ? P->getNumIncomingValues() == 1 : isa<CastInst>(I);
   bool Multiplies =
       I->getOpcode() == Instruction::Mul || I->getOpcode() == Instruction::FMul;

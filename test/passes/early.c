@@ -172,6 +172,21 @@ void halves(float *s, const struct block *x, const struct block *y, int n) {
   }
   *s = sum;
 }
+// A multiple of what an inner loop sums is no product of its own, whichever
+// way that loop is turned round.
+static void weigh(float *restrict w, const float *a) {
+  float t = 0;
+  for (int k = 0; k < 256; k++)
+    t += a[k] * a[k];
+  for (int k = 0; k < 64; k++)
+    w[k] = sqrtf(t / 256 + a[k] * a[k]);
+}
+void weights(float *restrict w, const float *a, int n) {
+  for (int i = 0; i < n; i++) { // expected-remark {{AxisRoles]: each loop}}
+    weigh(w + i * 64, a + i * 256);
+    w[0] += drawn();
+  }
+}
 // Of these, nothing is added up: the largest, and bits of a rounded number.
 void largest(float *s, const float *a, const float *b, const float *x, int n) {
   for (int i = 0; i < n; i++) {
