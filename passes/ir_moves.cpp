@@ -26,42 +26,63 @@ bool FactorMoves::isCounter(const PHINode &P) const {
          isa<SCEVAddRecExpr>(SE.getSCEV(const_cast<PHINode *>(&P)));
 }
 
+// L computes the next value of a variable from the one before, and does not add
+// something to it: sums may be formed first.
+static bool isComputedFrom(const PHINode &Before, const Loop &L) {
+  SmallSetVector<const Value *, 16> Open;
+  for (const BasicBlock *From : Before.blocks())
+    if (L.contains(From))
+      Open.insert(Before.getIncomingValueForBlock(From));
+  for (unsigned At = 0; At < Open.size() && At < FactorsMax; At++) {
+    const auto *I = dyn_cast<Instruction>(Open[At]);
+    if (!I || !L.contains(I) || isa<LoadInst>(I))
+      continue;
+    if (is_contained(I->operands(), &Before))
+      return !isAdding(*I);
+    Open.insert(I->op_begin(), I->op_end());
+  }
+  return false;
+}
+
 // The places of the elements that V is computed from; numbers from outside are
 // none, nor are numbers of iterations, which a condition may ask.
-bool FactorMoves::findPlaces(const Value *V, bool IsCondition, Product &Found,
+void FactorMoves::findPlaces(const Value *V, bool IsCondition, Product &Found,
                              int &Left) {
   const auto *I = dyn_cast<Instruction>(V);
   const Loop *L = I ? LI.getLoopFor(I->getParent()) : nullptr;
   if (!L)
-    return true;
-  if (Left-- <= 0)
-    return false;
+    return;
   auto Each = [&](auto Values) {
-    return all_of(Values, [&](const Use &U) {
-      return findPlaces(U.get(), IsCondition, Found, Left);
-    });
+    for (const Use &U : Values)
+      findPlaces(U.get(), IsCondition, Found, Left);
   };
-  if (const auto *Load = dyn_cast<LoadInst>(I)) {
+  const auto *Load = dyn_cast<LoadInst>(I);
+  const auto *P = dyn_cast<PHINode>(I);
+  const auto *Call = dyn_cast<IntrinsicInst>(I);
+  if (Left-- <= 0) {
+    Found.Places.push_back(nullptr);
+  } else if (Load && Load->getType()->isSingleValueType()) {
     Found.Places.push_back(
         SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())));
-    return Load->getType()->isSingleValueType();
-  }
-  if (const auto *P = dyn_cast<PHINode>(I)) {
-    if (P->getParent() != L->getHeader())
-      return Each(P->incoming_values());
-    bool Counts = isCounter(*P);
-    if (Counts && !IsCondition)
+  } else if (P && P->getParent() != L->getHeader()) {
+    Each(P->incoming_values());
+  } else if (P && isCounter(*P)) {
+    if (!IsCondition)
       Found.Counted.insert(L);
-    return Counts;
+  } else if (P && isComputedFrom(*P, *L)) {
+    Found.Carried.insert(L);
+  } else if (const auto *Choice = dyn_cast<SelectInst>(I)) {
+    findPlaces(Choice->getCondition(), true, Found, Left);
+    findPlaces(Choice->getTrueValue(), IsCondition, Found, Left);
+    findPlaces(Choice->getFalseValue(), IsCondition, Found, Left);
+  } else if (Call && Call->doesNotAccessMemory()) {
+    Each(Call->args());
+  } else if (isa<CastInst, BinaryOperator, UnaryOperator, CmpInst, FreezeInst>(
+                 I)) {
+    Each(I->operands());
+  } else {
+    Found.Places.push_back(nullptr);
   }
-  if (const auto *Choice = dyn_cast<SelectInst>(I))
-    return findPlaces(Choice->getCondition(), true, Found, Left) &&
-           findPlaces(Choice->getTrueValue(), IsCondition, Found, Left) &&
-           findPlaces(Choice->getFalseValue(), IsCondition, Found, Left);
-  if (const auto *Call = dyn_cast<IntrinsicInst>(I))
-    return Call->doesNotAccessMemory() && Each(Call->args());
-  return isa<CastInst, BinaryOperator, UnaryOperator, CmpInst, FreezeInst>(I) &&
-         Each(I->operands());
 }
 
 // What a loop around which Home is not has left: a sum that is a nest of its
@@ -114,9 +135,8 @@ void FactorMoves::findProducts(const Instruction &I, Products &Found) {
       return;
     Product P;
     int Left = FactorsMax;
-    if (!findPlaces(X.get(), false, P, Left) ||
-        !findPlaces(Y.get(), false, P, Left))
-      P.Places.assign(1, nullptr);
+    findPlaces(X.get(), false, P, Left);
+    findPlaces(Y.get(), false, P, Left);
     findFactors(X.get(), P.Factors);
     findFactors(Y.get(), P.Factors);
     Found.push_back(std::move(P));
@@ -128,6 +148,13 @@ void FactorMoves::findProducts(const Instruction &I, Products &Found) {
   for (const Value *Side : I.operands())
     if (const Instruction *Product = productIn(Side))
       Add(Product->getOperandUse(0), Product->getOperandUse(1));
+}
+
+const FactorMoves::Products &FactorMoves::productsOf(const Instruction &I) {
+  auto [At, IsNew] = OfSum.try_emplace(&I);
+  if (IsNew)
+    findProducts(I, At->second);
+  return At->second;
 }
 
 const FactorMoves::Products &FactorMoves::productsIn(const Loop &L) {
@@ -149,8 +176,25 @@ static const AllocaInst *arrayInFrame(const SCEV *Place, ScalarEvolution &SE) {
   return Base ? dyn_cast<AllocaInst>(Base->getValue()) : nullptr;
 }
 
+// V, a size or the address of an array, lies in a place that L does not move:
+// the nest is read as if it did not change that.
+bool FactorMoves::isUnchanging(const Value *V, const Loop &L) const {
+  const auto *Load = dyn_cast<LoadInst>(V);
+  return Load &&
+         !mayMove(SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())),
+                  L);
+}
+
+// Loops within L do not, wherever L begins them.
 bool FactorMoves::mayMove(const SCEV *Place, const Loop &L) const {
-  return !Place || arrayInFrame(Place, SE) || !SE.isLoopInvariant(Place, &L);
+  return !Place || arrayInFrame(Place, SE) ||
+         SCEVExprContains(Place, [&](const SCEV *S) {
+           const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
+           const auto *Value = dyn_cast<SCEVUnknown>(S);
+           return (Rec && Rec->getLoop() == &L) ||
+                  (Value && !SE.isLoopInvariant(Value, &L) &&
+                   !isUnchanging(Value->getValue(), L));
+         });
 }
 
 // Unless the place is computed from the loop's counter by additions and
@@ -158,22 +202,16 @@ bool FactorMoves::mayMove(const SCEV *Place, const Loop &L) const {
 bool FactorMoves::mayStay(const SCEV *Place, const Loop &L) const {
   if (!Place)
     return true;
-  bool Counts = false, Else = false;
-  struct {
-    const Loop &L;
-    bool &Counts, &Else;
-    bool follow(const SCEV *S) {
-      const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
-      const auto *Value = dyn_cast<SCEVUnknown>(S);
-      Counts |= Rec && Rec->getLoop() == &L;
-      Else |= isa<SCEVUDivExpr, SCEVMinMaxExpr>(S) ||
-              (Value && isa<Instruction>(Value->getValue()) &&
-               L.contains(cast<Instruction>(Value->getValue())));
-      return !Else;
-    }
-    bool isDone() const { return Else; }
-  } Look = {L, Counts, Else};
-  visitAll(Place, Look);
+  bool Counts = false;
+  bool Else = SCEVExprContains(Place, [&](const SCEV *S) {
+    const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
+    const auto *Value = dyn_cast<SCEVUnknown>(S);
+    Counts |= Rec && Rec->getLoop() == &L;
+    return isa<SCEVUDivExpr, SCEVMinMaxExpr>(S) ||
+           (Value && isa<Instruction>(Value->getValue()) &&
+            L.contains(cast<Instruction>(Value->getValue())) &&
+            !isUnchanging(Value->getValue(), L));
+  });
   return Else || !Counts;
 }
 
@@ -232,8 +270,7 @@ bool FactorMoves::areWrittenOut(const Product &X, const Product &Y) const {
 
 bool FactorMoves::mayFormMatrix(const Instruction &I, const Loop &Outermost) {
   const Loop *Home = LI.getLoopFor(I.getParent());
-  Products Own;
-  findProducts(I, Own);
+  const Products &Own = productsOf(I);
   for (const Product &X : Own) {
     if (is_contained(X.Places, nullptr))
       return true;
@@ -274,8 +311,7 @@ bool FactorMoves::isNamed(const SCEV *Place, const Loop &L) const {
 }
 
 const char *FactorMoves::indexObstacle(const Instruction &I, const Loop &L) {
-  Products Own;
-  findProducts(I, Own);
+  const Products &Own = productsOf(I);
   bool Any = any_of(Own, [&](const Product &X) {
     return any_of(X.Places, [&](const SCEV *S) { return isNamed(S, L); });
   });
@@ -326,10 +362,13 @@ const FactorMoves::Blocks &FactorMoves::computedFor(const AllocaInst &Array) {
 }
 
 const char *FactorMoves::factorObstacle(const Instruction &I, const Loop &L) {
-  Products Own;
-  findProducts(I, Own);
-  if (any_of(Own, [&](const Product &X) { return X.Counted.count(&L) > 0; }))
-    return "an operand of the product is computed from a counter";
+  const Products &Own = productsOf(I);
+  for (const Product &X : Own) {
+    if (X.Counted.count(&L))
+      return "an operand of the product is computed from a counter";
+    if (any_of(X.Carried, [&](const Loop *In) { return L.contains(In); }))
+      return "an operand of the product is computed in the nest";
+  }
   auto IsFilled = [&](const SCEV *Place) {
     const AllocaInst *Array = Place ? arrayInFrame(Place, SE) : nullptr;
     return Array && any_of(computedFor(*Array),

@@ -9,6 +9,7 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Instructions.h"
 
+#include <map>
 #include <vector>
 
 namespace nputeir {
@@ -21,12 +22,15 @@ class FactorMoves {
     llvm::SmallVector<const llvm::Value *, 4> Factors;
     // Whose counters it is computed from.
     llvm::SmallPtrSet<const llvm::Loop *, 2> Counted;
+    // That hand a number it is computed from, which they change, on.
+    llvm::SmallPtrSet<const llvm::Loop *, 2> Carried;
   };
   using Products = std::vector<Product>;
   using Blocks = llvm::SmallVector<const llvm::BasicBlock *, 2>;
 
   const llvm::LoopInfo &LI;
   llvm::ScalarEvolution &SE;
+  std::map<const llvm::Instruction *, Products> OfSum; // stay where they are
   llvm::DenseMap<const llvm::Loop *, Products> InLoop;
   // Where an array in the frame gets what no input of a product can hold.
   llvm::DenseMap<const llvm::AllocaInst *, Blocks> Computed;
@@ -42,7 +46,8 @@ public:
   // Why L is no loop of a nest of which I is the sum; null: it may be one.
   // - An element that L moves says where a factor lies.
   const char *indexObstacle(const llvm::Instruction &I, const llvm::Loop &L);
-  // - A factor is computed from L's counter, or lies in an array in the frame
+  // - A factor is computed from L's counter, or from what L computes in each
+  //   iteration from that of the one before, or lies in an array in the frame
   //   that L fills with more than copies and products.
   const char *factorObstacle(const llvm::Instruction &I, const llvm::Loop &L);
 
@@ -50,10 +55,12 @@ private:
   bool isCounter(const llvm::PHINode &P) const;
   bool isInnerSum(const llvm::Value *V, const llvm::Loop &Home,
                   int Depth = 0) const;
-  bool findPlaces(const llvm::Value *V, bool IsCondition, Product &Found,
+  void findPlaces(const llvm::Value *V, bool IsCondition, Product &Found,
                   int &Left);
   void findProducts(const llvm::Instruction &I, Products &Found);
+  const Products &productsOf(const llvm::Instruction &I);
   const Products &productsIn(const llvm::Loop &L);
+  bool isUnchanging(const llvm::Value *V, const llvm::Loop &L) const;
   bool mayMove(const llvm::SCEV *Place, const llvm::Loop &L) const;
   bool mayStay(const llvm::SCEV *Place, const llvm::Loop &L) const;
   bool mayMoveOne(const Product &X, const llvm::Loop &L) const;

@@ -14,6 +14,9 @@ struct node {
   float w;
   struct node *next;
 };
+struct rows {
+  const float *a, *b;
+};
 float drawn(void);
 
 // Each loop moves both factors: the product of two vectors, in blocks.
@@ -185,6 +188,55 @@ void weights(float *restrict w, const float *a, int n) {
   for (int i = 0; i < n; i++) { // expected-remark {{AxisRoles]: each loop}}
     weigh(w + i * 64, a + i * 256);
     w[0] += drawn();
+  }
+}
+// Both factors are moved by the loop within, and none by the one around it.
+void again(float *s, const float *a, const float *x, int n) {
+  for (int i = 0; i < n; i++) { // expected-remark {{AxisRoles]: each loop}}
+    float t = 0;
+    for (int k = 0; k < n; k++)
+      t += a[k] * x[k];
+    s[i] = t + drawn();
+  }
+}
+// Where their arrays lie is read from memory, which the nest need not change.
+void rows_apart(float *s, const struct rows *r, int n) {
+  for (int i = 0; i < n; i++) { // expected-remark {{AxisRoles]: each loop}}
+    float t = 0;
+    for (int k = 0; k < n; k++)
+      t += r->a[i * n + k] * r->b[i * n + k];
+    s[i] = t + drawn();
+  }
+}
+// A factor that each iteration computes from the one before; what is done with
+// the sum may be.
+void decayed(float *restrict s, const signed char *a, const float *x, int n) {
+  // expected-remark@+1 {{an operand of the product is computed in the nest}}
+  for (int i = 0; i < n; i++) {
+    float t = 0, w = 1;
+    for (int k = 0; k < n; k++, w *= 0.9f)
+      t += (a[i * n + k] + w) * x[k];
+    s[i] = t + drawn();
+  }
+}
+void sums_decayed(float *restrict s, const signed char *a, const signed char *x,
+                  int n) {
+  float w = 1;
+  for (int i = 0; i < n; i++, w *= 0.9f) { // expected-remark {{replaced}}
+    int t = 0;
+    for (int k = 0; k < n; k++)
+      t += a[i * n + k] * x[k];
+    s[i] = (float)t * w;
+  }
+}
+// Where one of the factors lies is enough to know.
+void drawn_factor(float *restrict s, const unsigned char *q, const float *table,
+                  const float *x, int n) {
+  for (int i = 0; i < n; i++) { // expected-remark {{NonAffineIndex]: an ele}}
+    float t = 0, u = drawn();
+    for (int k = 0; k < n; k++)
+      t += (x[k] + u) * table[q[i * n + k]];
+    s[i] = t;
   }
 }
 // Of these, nothing is added up: the largest, and bits of a rounded number.
