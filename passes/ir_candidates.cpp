@@ -1,5 +1,6 @@
 // ir_candidates.cpp -- loops that may hold a product.
 #include "ir_candidates.h"
+#include "ir_exits.h"
 #include "ir_marks.h"
 #include "ir_matrix.h"
 #include "ir_sums.h"
@@ -20,9 +21,12 @@ bool holdsMatrixProduct(const Loop &L) {
 
 bool mayBeRead(const Loop &L) {
   const Loop *Outermost = &L;
-  while (const Loop *Around = Outermost->getParentLoop())
-    Outermost = Around;
-  return sumsProducts(*Outermost) || holdsMatrixProduct(*Outermost);
+  while (!sumsProducts(*Outermost) && !holdsMatrixProduct(*Outermost)) {
+    Outermost = Outermost->getParentLoop();
+    if (!Outermost || isLeftEarly(*Outermost) || followsList(*Outermost))
+      return false;
+  }
+  return true;
 }
 
 } // namespace nputeir

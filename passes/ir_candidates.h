@@ -8,8 +8,9 @@ namespace nputeir {
 
 // Holds products of matrices, and stores some that are not kept.
 bool holdsMatrixProduct(const llvm::Loop &L);
-// The outermost loop around L has something to read.  Preparing a loop may cost
-// a walk over all code in front of it, which others are spared.
+// L, or a loop around it that is no more than its nest, has something to read.
+// Preparing a loop may cost a walk over all code in front of it, which others
+// are spared.
 bool mayBeRead(const llvm::Loop &L);
 
 } // namespace nputeir

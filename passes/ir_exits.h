@@ -24,6 +24,12 @@ bool neverReturns(const llvm::BasicBlock *B);
 // The exit test stands before the body: the body runs as often as the loop is
 // taken back, and the header once more.
 bool exitsBeforeBody(const llvm::Loop &L);
+// One of several ways out of L depends on what L reads, so that no preparation
+// makes them one.
+bool isLeftEarly(const llvm::Loop &L);
+// The way out of L depends on what it has found in a place that the iteration
+// before has named: the end of a list, say.
+bool followsList(const llvm::Loop &L);
 
 } // namespace nputeir
 

@@ -27,57 +27,6 @@ unsigned endLine(const Loop &L) {
 
 // ---- which loops around it could be read ----
 
-// V is only known when L has read it from memory, or called something.
-static bool isReadIn(const Loop &L, const Value *V) {
-  enum { ValuesMax = 64 };
-  SetVector<const Value *> Open;
-  Open.insert(V);
-  for (unsigned At = 0; At < Open.size() && At < ValuesMax; At++) {
-    const auto *I = dyn_cast<Instruction>(Open[At]);
-    if (!I || !L.contains(I) ||
-        (isa<PHINode>(I) && I->getParent() == L.getHeader()))
-      continue;
-    if (I->mayReadOrWriteMemory())
-      return true;
-    Open.insert(I->op_begin(), I->op_end());
-  }
-  return false;
-}
-
-// One of several ways out of L depends on what L reads, so that no preparation
-// makes them one.
-static bool isLeftEarly(const Loop &L) {
-  SmallVector<Loop::Edge, 4> Edges;
-  L.getExitEdges(Edges);
-  bool Reads = false;
-  unsigned Ways = 0;
-  for (auto [From, To] : Edges) {
-    if (neverReturns(To))
-      continue;
-    Ways++;
-    Reads |= isReadIn(L, From->getTerminator());
-  }
-  return Ways > 1 && Reads;
-}
-
-// The way out of L depends on what it has found in a place that the iteration
-// before has named: the end of a list, say.
-static bool followsList(const Loop &L) {
-  const BasicBlock *From = L.getExitingBlock();
-  const BasicBlock *Latch = L.getLoopLatch();
-  return From && Latch && any_of(L.getHeader()->phis(), [&](const PHINode &P) {
-           const auto *Next =
-               dyn_cast<LoadInst>(P.getIncomingValueForBlock(Latch));
-           const auto *Branch = dyn_cast<BranchInst>(From->getTerminator());
-           if (!Next || !L.contains(Next) || !Branch ||
-               !Branch->isConditional())
-             return false;
-           const auto *Test = dyn_cast<CmpInst>(Branch->getCondition());
-           return Test && (is_contained(Test->operands(), &P) ||
-                           is_contained(Test->operands(), Next));
-         });
-}
-
 namespace {
 
 // What keeps all loops around some sum from being read.
