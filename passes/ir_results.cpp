@@ -44,17 +44,55 @@ static bool mayBeSame(const Value *X, const Value *Y, ScalarEvolution &SE) {
          SCEVExprContains(OfY, IsRead);
 }
 
+// Of a sum.
+static bool isProduct(const Use &U) {
+  return isa<IntrinsicInst>(U.getUser()) ? U.getOperandNo() < 2
+                                         : productIn(U.get()) != nullptr;
+}
+
+// What is added to X is added to the sum of which X is a part.
+static bool isLinear(const Instruction &X, const LoopInfo &LI) {
+  if (const auto *P = dyn_cast<PHINode>(&X))
+    return !isOfHeader(*P, LI);
+  bool Multiple = X.getOpcode() == Instruction::Mul ||
+                  X.getOpcode() == Instruction::FMul ||
+                  X.getOpcode() == Instruction::Shl;
+  return isa<CastInst, SelectInst>(X) || isAdding(X) ||
+         (Multiple && isa<Constant>(X.getOperand(1)));
+}
+
+// Those that are added up in Sum.
+static unsigned productsIn(const Instruction &Sum, const LoopInfo &LI) {
+  SetVector<const Instruction *> Open;
+  Open.insert(&Sum);
+  unsigned Count = 0;
+  for (unsigned At = 0; At < Open.size() && At < TermsMax; At++) {
+    const Instruction &X = *Open[At];
+    bool Sums = isSumOfProduct(X), Fused = isa<IntrinsicInst>(X);
+    Count += Sums && Fused;
+    for (const Use &U : X.operands()) {
+      bool Product = Sums && isProduct(U);
+      Count += Product && !Fused;
+      const auto *I = dyn_cast<Instruction>(U.get());
+      if (I && !Product && (Sums || isLinear(X, LI)))
+        Open.insert(I);
+    }
+  }
+  return Count;
+}
+
 namespace {
 
-// What a value is the sum of.
+// What a value is computed from, but for what is multiplied in a sum.
 class Terms {
+  const LoopInfo &LI;
   SetVector<const Value *> Open;
 
 public:
-  unsigned Products = 0;
+  bool AddsProducts = false; // at least two, to each other
   bool TooMany = false;
 
-  Terms(const Value *V, const LoopInfo &LI) {
+  Terms(const Value *V, const LoopInfo &LI) : LI(LI) {
     Open.insert(V);
     for (unsigned At = 0; At < Open.size() && !TooMany; At++) {
       const auto *I = dyn_cast<Instruction>(Open[At]);
@@ -74,18 +112,11 @@ public:
 
 private:
   void addOperands(const Instruction &I) {
-    if (isa<IntrinsicInst>(I) && isSumOfProduct(I)) {
-      Products++;
-      Open.insert(I.getOperand(2));
-      return;
-    }
     bool Sums = isSumOfProduct(I);
-    for (const Use &U : I.operands()) {
-      if (Sums && productIn(U.get()))
-        Products++;
-      else if (isa<Instruction>(U.get()))
+    AddsProducts |= Sums && productsIn(I, LI) > 1;
+    for (const Use &U : I.operands())
+      if (isa<Instruction>(U.get()) && !(Sums && isProduct(U)))
         Open.insert(U.get());
-    }
   }
 };
 
@@ -124,7 +155,7 @@ static bool isAddedTo(const StoreInst &S, const Instruction &I,
   const Value *Stored = S.getValueOperand();
   Terms T(Stored, LI);
   return mayBePart(I, *Stored->getType(), LI, IsHeld) &&
-         (T.TooMany || T.Products > 1 || IsHeld(T));
+         (T.TooMany || T.AddsProducts || IsHeld(T));
 }
 
 // One of these adds something to what P has, and does not choose between both.

@@ -38,27 +38,35 @@ static const Instruction *appliedTo(const Value *V) {
   return S;
 }
 
-static const Instruction *asProduct(const Instruction *S) {
+static const Instruction *productIn(const Value *Added, int Depth);
+
+// A multiple of a number is the product that the number is, if any.
+static const Instruction *asProduct(const Instruction *S, int Depth) {
   bool IsProduct = S &&
                    (S->getOpcode() == Instruction::Mul ||
                     S->getOpcode() == Instruction::FMul) &&
                    loadsUnder(S, 0) >= 2;
+  if (IsProduct && isa<Constant>(S->getOperand(1)))
+    return productIn(S->getOperand(0), Depth + 1);
   return IsProduct ? S : nullptr;
 }
 
-const Instruction *productIn(const Value *Added) {
-  const Instruction *S = appliedTo(Added);
+static const Instruction *productIn(const Value *Added, int Depth) {
+  enum { DepthMax = 4 };
+  const Instruction *S = Depth < DepthMax ? appliedTo(Added) : nullptr;
   if (!S || !isa<SelectInst, PHINode>(S))
-    return asProduct(S);
+    return asProduct(S, Depth);
   const Instruction *First = nullptr;
   for (const Use &U : drop_begin(S->operands(), isa<SelectInst>(S))) {
-    const Instruction *P = asProduct(appliedTo(U.get()));
+    const Instruction *P = asProduct(appliedTo(U.get()), Depth);
     if (!P)
       return nullptr;
     First = First ? First : P;
   }
   return First;
 }
+
+const Instruction *productIn(const Value *Added) { return productIn(Added, 0); }
 
 bool isAdding(const Instruction &I) {
   switch (I.getOpcode()) {

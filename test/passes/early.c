@@ -88,6 +88,19 @@ void between(float *out, const float *p, const float *q, const float *t, int w,
     for (int x = 0; x < w; x++)
       out[y * w + x] = p[y * w + x] + t[x] * (q[y * w + x] - p[y * w + x]);
 }
+static int part(int x, int m) {
+  int t = x * m + 128;
+  return (t + (t >> 8)) >> 8;
+}
+void luminance(unsigned char *restrict out, const unsigned char *p,
+               const unsigned char *m, int w, int h) {
+  for (int y = 0; y < h; y++)
+    for (int x = 0; x < w; x++)
+      out[y * w + x] =
+          (unsigned char)((77 * part(p[3 * (y * w + x)], m[x]) +
+                           150 * part(p[3 * (y * w + x) + 1], m[x])) >>
+                          8);
+}
 // An element says where a factor lies; of a row, an address does, and of a
 // size in memory, each iteration has the same.
 void looked_up(int *restrict s, const unsigned char *q,
