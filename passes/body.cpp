@@ -455,6 +455,10 @@ bool Body::read() {
   std::reverse(Blocks.begin(), Blocks.end());
   if (!checkLoops())
     return false;
+  if (First && isGuarded(First->getExitBlock()))
+    return verdict_decline(&V, RULE_GUARDED, locOf(First->getStartLoc(), A),
+                           "a condition inside the nest decides whether a "
+                           "loop runs");
   int Next = 0;
   for (BasicBlock *B : Blocks)
     for (Instruction &I : *B)

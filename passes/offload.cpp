@@ -377,9 +377,15 @@ private:
     if (!isTakenIn(L) && Why != Kept.end() && !isOfProduct(Why->second) &&
         L.getLoopPreheader() && exitOf(L).To) {
       FactorMoves Moves(LI, SE);
-      for (SumLoop &S : findSumLoops(L))
-        if (mayFormMatrix(*S.L, L, Moves) && takeSums(L, S, Before))
+      const Loop *Unread = nullptr; // whichever of its sums
+      for (SumLoop &S : findSumLoops(L)) {
+        if (S.L == Unread || !mayFormMatrix(*S.L, L, Moves))
+          continue;
+        if (takeSums(L, S, Before))
           return true;
+        if (S.Around.empty())
+          Unread = S.L;
+      }
     }
     bool Any = false;
     for (Loop *Inner : reverse(L.getSubLoops()))

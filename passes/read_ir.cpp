@@ -645,21 +645,17 @@ private:
   // ---- sums that are formed first ----
 
   bool readSums() {
-    const BasicBlock *Behind = First->Sums[0]->getParent();
+    assert(LI.getLoopFor(First->Sums[0]->getParent()) ==
+           First->L->getParentLoop());
+    if (const Loop *L = layOut(*First, Outer, LoopIndex, Places, SE))
+      return verdict_decline(&V, RULE_VARIANT_EXTENT, at(*L),
+                             "a loop around a sum runs backwards or over a "
+                             "part of its numbers");
     dtype T;
     if (!typeOf(First->Sums[0]->getType(), false, T))
       return verdict_decline(&V, RULE_TYPES, at(*First->Sums[0]),
                              "a sum has a type that the NPU does not have");
-    if (Code.isGuarded(Behind))
-      return verdict_decline(&V, RULE_GUARDED, at(*First->L),
-                             "a condition inside the nest decides whether a "
-                             "loop runs");
-    assert(LI.getLoopFor(Behind) == First->L->getParentLoop());
     int64_t Bytes = dtype_bytes(T);
-    if (const Loop *L = layOut(*First, Outer, Bytes, LoopIndex, Places, SE))
-      return verdict_decline(&V, RULE_VARIANT_EXTENT, at(*L),
-                             "a loop around a sum runs backwards or over a "
-                             "part of its numbers");
     const SCEV *Start = SE.getSCEV(First->Array);
     for (size_t S = 0; S < First->Sums.size(); S++) {
       nest_access To = access(T, Start);

@@ -83,12 +83,13 @@ bool ReadsFirst::reach(const SCEV *Pointer, Sum &All) {
   return !isa<SCEVCouldNotCompute>(All.Start);
 }
 
-const Loop *layOut(SumLoop &First, const Loop &Outer, int64_t Bytes,
+const Loop *layOut(SumLoop &First, const Loop &Outer,
                    const DenseMap<const Loop *, int> &Index, Joins &Places,
                    ScalarEvolution &SE) {
-  const SCEV *Stride =
-      SE.getConstant(Type::getInt64Ty(Outer.getHeader()->getContext()),
-                     (uint64_t)Bytes * First.Sums.size());
+  const Module &M = *Outer.getHeader()->getModule();
+  uint64_t Bytes = M.getDataLayout().getTypeStoreSize(First.Sums[0]->getType());
+  const SCEV *Stride = SE.getConstant(Type::getInt64Ty(M.getContext()),
+                                      Bytes * First.Sums.size());
   for (Loop *L = First.L->getParentLoop();; L = L->getParentLoop()) {
     int I = Index.lookup(L);
     if (!Places.isPlain(I) || Places.isReversed(I))

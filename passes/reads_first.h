@@ -34,10 +34,10 @@ private:
   bool reach(const llvm::SCEV *Pointer, Sum &All);
 };
 
-// Lays out the array of what comes first, of Bytes each, in the order of the
-// loops around it, without gaps.  A loop in which that cannot be done; null:
+// Lays out the array of what comes first, in the order of the loops around it,
+// without gaps.  A loop in which that cannot be done; null:
 // there is none.
-const llvm::Loop *layOut(SumLoop &First, const llvm::Loop &Outer, int64_t Bytes,
+const llvm::Loop *layOut(SumLoop &First, const llvm::Loop &Outer,
                          const llvm::DenseMap<const llvm::Loop *, int> &Index,
                          Joins &Places, llvm::ScalarEvolution &SE);
 
