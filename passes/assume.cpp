@@ -55,21 +55,32 @@ bool AssumedLoads::findStores() {
   return Stores.size() <= StoresMax;
 }
 
-// What addresses and conditions are computed from.
+// What these values are computed from in L.
+static SmallPtrSet<const Instruction *, 32>
+sourcesOf(SmallVector<const Value *, 32> Values, const Loop &L) {
+  SmallPtrSet<const Instruction *, 32> Found;
+  while (!Values.empty()) {
+    const auto *I = dyn_cast<Instruction>(Values.pop_back_val());
+    if (I && L.contains(I) && Found.insert(I).second && !isa<LoadInst>(I))
+      Values.append(I->value_op_begin(), I->value_op_end());
+  }
+  return Found;
+}
+
 void AssumedLoads::findShaping() {
-  SmallVector<const Value *, 32> Open;
+  SmallVector<const Value *, 32> Conditions, All;
   for (const BasicBlock *B : Outer.blocks())
     for (const Instruction &I : *B) {
       if (const Value *Pointer = getLoadStorePointerOperand(&I))
-        Open.push_back(Pointer);
-      else if (I.isTerminator() || isa<MemIntrinsic>(I))
-        Open.append(I.value_op_begin(), I.value_op_end());
+        All.push_back(Pointer);
+      else if (isa<MemIntrinsic>(I))
+        All.append(I.value_op_begin(), I.value_op_end());
+      else if (I.isTerminator())
+        Conditions.append(I.value_op_begin(), I.value_op_end());
     }
-  while (!Open.empty()) {
-    const auto *I = dyn_cast<Instruction>(Open.pop_back_val());
-    if (I && Outer.contains(I) && Shaping.insert(I).second && !isa<LoadInst>(I))
-      Open.append(I->value_op_begin(), I->value_op_end());
-  }
+  Counting = sourcesOf(Conditions, Outer);
+  All.append(Conditions);
+  Shaping = sourcesOf(std::move(All), Outer);
 }
 
 static MemoryLocation writtenBy(const Instruction &I) {
@@ -218,7 +229,7 @@ void AssumedLoads::replace(Instruction &Old, Instruction &New) {
       Replaced.push_back({&U, &Old});
       U.set(&New);
     }
-  Outdated = true;
+  Outdated |= Counting.count(&Old) > 0;
 }
 
 // Not for every value that was replaced, but when somebody asks: they are

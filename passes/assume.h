@@ -30,7 +30,8 @@ class AssumedLoads {
   llvm::AAResults &AA;
   Hoister Places;
   llvm::SmallVector<llvm::Instruction *, 8> Stores;
-  llvm::SmallPtrSet<const llvm::Instruction *, 32> Shaping;
+  // What conditions are computed from, and addresses, too.
+  llvm::SmallPtrSet<const llvm::Instruction *, 32> Counting, Shaping;
   std::vector<Ahead> Found;
   llvm::SmallVector<std::pair<llvm::Use *, llvm::Value *>, 32> Replaced;
   bool Outdated = false; // what is known of iterations
